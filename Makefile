@@ -1,0 +1,85 @@
+# gpustat: one static binary from musl and the Linux headers.
+#
+#   make           build ./gpustat             make install   into $(DESTDIR)$(PREFIX)
+#   make run       build, and show this machine
+#   make test      as root: install what the tests need; then run them all
+.SUFFIXES:
+.SUFFIXES: .c .o
+
+VERSION = 0.1.0
+PROG    = gpustat
+PREFIX  = /usr/local
+BINDIR  = $(PREFIX)/bin
+MANDIR  = $(PREFIX)/share/man
+CC      = musl-gcc
+CFLAGS  = -Os
+STRIP   = strip
+# The Linux headers, searched after musl's: musl-gcc does not find them by itself.
+UAPI    = /usr/include
+
+OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/sysfs.o sources/fdinfo.o \
+       views/record.o views/out.o
+
+WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
+       -Wmissing-prototypes -Wold-style-definition -Wpointer-arith -Wcast-align -Wcast-qual \
+       -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wimplicit-fallthrough -Wredundant-decls
+# The binary holds no path of its build, and no tables that a program without exceptions has no use for.
+SLIM = -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables \
+       -ffile-prefix-map=$(CURDIR)=. -fno-ident
+CPP_ = -std=c11 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Iinclude -idirafter $(UAPI) \
+       -idirafter $(UAPI)/$(shell uname -m)-linux-gnu
+LD_  = -static -Wl,--gc-sections -Wl,-z,noseparate-code -Wl,--build-id=none
+
+all: $(PROG)
+
+$(PROG): $(OBJS)
+	$(CC) $(CFLAGS) $(LD_) $(LDFLAGS) -o $@ $(OBJS)
+
+.c.o:
+	@tests/toolchain "$(CC)"
+	$(CC) $(CPP_) $(CPPFLAGS) $(WARN) $(SLIM) $(CFLAGS) -c -o $@ $<
+
+$(OBJS): include/gpustat.h include/sys.h Makefile
+
+# What this machine's GPUs do; where it has none, what those of a machine in tests/trees do.
+run:
+	@tests/toolchain --install "$(CC)"
+	@$(MAKE) -s $(PROG)
+	@tests/showcase ./$(PROG)
+
+# check: the tests with what is installed. test: the same, after installing what they need.
+check: $(PROG)
+	tests/run ./$(PROG)
+
+test:
+	@tests/toolchain --install "$(CC)"
+	@tests/packages
+	@$(MAKE) $(PROG)
+	tests/run ./$(PROG)
+
+# The fdinfo parser under libFuzzer for FUZZ_SECONDS; the emulated machine; both are part of test.
+FUZZ_SECONDS = 60
+fuzz:
+	tests/fuzz/run $(FUZZ_SECONDS)
+
+boot: $(PROG)
+	tests/boot/run.sh ./$(PROG)
+
+install: $(PROG)
+	mkdir -p $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1
+	cp $(PROG) $(DESTDIR)$(BINDIR)/$(PROG)
+	chmod 755 $(DESTDIR)$(BINDIR)/$(PROG)
+	cp gpustat.1 $(DESTDIR)$(MANDIR)/man1/$(PROG).1
+	chmod 644 $(DESTDIR)$(MANDIR)/man1/$(PROG).1
+
+install-strip: install
+	$(STRIP) $(DESTDIR)$(BINDIR)/$(PROG)
+
+DIST = gpustat-$(VERSION)
+dist:
+	git archive --format=tar --prefix=$(DIST)/ HEAD | gzip -9n > $(DIST).tar.gz
+
+clean:
+	rm -rf $(PROG) $(OBJS) build gpustat-*.tar.gz
+
+.PHONY: all run check test fuzz boot install install-strip dist clean

@@ -1,0 +1,969 @@
+/* counters.c - the registry: what is measured, about whom, how much. Sources put values in; here alone
+ * rates and sums are made of them. SPDX-License-Identifier: MIT */
+#include "gpustat.h"
+
+struct device devices[MAX_DEVICES];
+struct client clients[MAX_CLIENTS];
+struct holder holders[MAX_HOLDERS];
+struct task tasks[MAX_TASKS];
+struct cgroup cgroups[MAX_CGROUPS];
+struct group groups[MAX_GROUPS];
+u32 ndevices, nclients, nholders, ntasks, ncgroups, ngroups;
+u32 reg_dropped, reg_unreadable;
+
+/* Which descs are counters of which rates are made, and how they go on. The others are gauges. */
+static const struct {
+	bool rate;
+	u8 course;
+} descs[D_COUNT] = {
+	[D_BUSY_NS] = { true, CO_PEAK },       [D_CYCLES] = { true, CO_PEAK },
+	[D_TOTAL_CYCLES] = { true, CO_RESET }, [D_GPU_BUSY_US] = { true, CO_PEAK },
+	[D_IDLE_MS] = { true, CO_WRAP32 }, /* i915 prints its rc6 residency as 32 bits */
+	[D_ENERGY] = { true, CO_RESET },       [D_FREQ_SPENT] = { true, CO_RESET },
+};
+
+/* --- names of instances ------------------------------------------------------------------------- */
+
+enum { NAME_BYTES = 64 << 10 };
+
+static struct {
+	u32 at;
+	u16 next;
+	u8 n;
+} names[MAX_INSTANCES];
+static char name_bytes[NAME_BYTES];
+static u32 nnames, name_used;
+static u16 name_bucket[256];
+
+static u32 hash(struct str s)
+{
+	u32 h = 2166136261u; /* FNV-1a */
+
+	for (; s.p < s.e; s.p++)
+		h = (h ^ (u8)*s.p) * 16777619u;
+	return h;
+}
+
+struct str inst_name(u16 inst)
+{
+	const char *p = name_bytes + names[inst].at;
+
+	return (struct str){ p, p + names[inst].n };
+}
+
+/* The number of a name, which it keeps; 0 for the empty one; MAX_INSTANCES where there is no room. */
+static u16 inst_id(struct str s, bool add)
+{
+	u16 *bucket = &name_bucket[hash(s) % LEN(name_bucket)], i;
+	size_t n = str_len(s);
+
+	if (n == 0)
+		return 0;
+	for (i = *bucket; i; i = names[i].next)
+		if (str_eq(inst_name(i), s))
+			return i;
+	if (!add || n > MAX_NAME || nnames + 1 >= MAX_INSTANCES || name_used + n > NAME_BYTES)
+		return MAX_INSTANCES;
+	i = (u16)++nnames;
+	memcpy(name_bytes + name_used, s.p, n);
+	names[i].at = name_used;
+	names[i].n = (u8)n;
+	names[i].next = *bucket;
+	*bucket = i;
+	name_used += (u32)n;
+	return i;
+}
+
+/* --- counters ------------------------------------------------------------------------------------ */
+
+enum {
+	/* A client has some ten gauges (memory, capacities) and five counters (engines). */
+	MAX_GAUGES = 20 * MAX_CLIENTS,
+	MAX_TRACKS = 8 * MAX_CLIENTS,
+};
+
+static struct counter gauges[MAX_GAUGES];
+static struct track tracks[MAX_TRACKS];
+static u32 ngauges, ntracks, free_gauge, free_track;
+
+/* Numbers above MAX_GAUGES are those of tracks. */
+static struct counter *counter_at(u32 n)
+{
+	return n == NONE ? NULL : n < MAX_GAUGES ? &gauges[n] : &tracks[n - MAX_GAUGES].c;
+}
+
+static struct track *track_of(struct counter *c)
+{
+	return (struct track *)(void *)c; /* its first member, where CF_WIDE is set */
+}
+
+struct counter *reg_first(const struct entity *e)
+{
+	return counter_at(e->first);
+}
+
+struct counter *reg_next(const struct counter *c)
+{
+	return counter_at(c->next);
+}
+
+struct counter *reg_find(const struct entity *e, u8 desc, u16 inst)
+{
+	for (struct counter *c = reg_first(e); c; c = reg_next(c))
+		if (c->desc == desc && c->inst == inst)
+			return c;
+	return NULL;
+}
+
+static u32 counter_alloc(bool wide)
+{
+	u32 *head = wide ? &free_track : &free_gauge, n = *head;
+
+	if (n != NONE) {
+		*head = counter_at(n)->next;
+		return n;
+	}
+	if (wide)
+		return ntracks + 1 < MAX_TRACKS ? MAX_GAUGES + ++ntracks : NONE;
+	return ngauges + 1 < MAX_GAUGES ? ++ngauges : NONE;
+}
+
+/* The counter (desc, inst) of e, searched from behind the last one, since a file's lines come in the
+ * same order each time; made there if it is new, so that the order stays the file's. */
+static struct counter *counter_get(struct entity *e, u8 desc, struct str inst)
+{
+	u32 from = e->at, n, *link;
+	struct counter *c = counter_at(from);
+	u16 id = inst_id(inst, true);
+
+	if (id == MAX_INSTANCES)
+		return NULL;
+	n = c ? c->next : e->first;
+	for (u32 turn = 0; turn <= e->count; turn++) {
+		if (n == NONE)
+			n = e->first;
+		c = counter_at(n);
+		if (!c)
+			break;
+		if (c->desc == desc && c->inst == id) {
+			e->at = n;
+			return c;
+		}
+		n = c->next;
+	}
+	n = e->count < MAX_COUNTERS ? counter_alloc(descs[desc].rate) : NONE;
+	if (n == NONE)
+		return NULL;
+	c = counter_at(n);
+	link = from == NONE ? &e->first : &counter_at(from)->next;
+	if (descs[desc].rate)
+		*track_of(c) = (struct track){ 0 };
+	*c = (struct counter){ .next = *link, .inst = id, .desc = desc,
+			       .flags = descs[desc].rate ? CF_WIDE : 0 };
+	*link = n;
+	e->at = n;
+	e->count++;
+	return c;
+}
+
+/* A new reading of e begins: what is known now becomes the baseline. */
+void reg_begin(struct entity *e, i64 t)
+{
+	for (struct counter *c = reg_first(e); c; c = reg_next(c)) {
+		struct track *k = track_of(c);
+
+		if (!(c->flags & CF_WIDE)) {
+			if (c->desc != D_CAPACITY) /* hardware does not change */
+				c->flags &= (u8)~CF_SEEN;
+		} else if (c->flags & CF_SEEN) {
+			k->was = course_base(descs[c->desc].course,
+					     c->flags & CF_BASE ? k->was : c->now, c->now);
+			k->t_was = k->t;
+			c->flags = CF_WIDE | CF_BASE;
+		}
+	}
+	e->t_was = e->t;
+	e->t = t;
+	e->at = NONE;
+	e->dropped = 0;
+	e->fresh = true;
+}
+
+/* A value read at t. The first of several for one counter in a reading stays. False: no room. */
+bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
+{
+	struct counter *c = counter_get(e, desc, inst);
+
+	if (!c) {
+		e->dropped++;
+		return false;
+	}
+	if (c->flags & CF_SEEN)
+		return true;
+	c->now = v;
+	c->flags |= CF_SEEN;
+	if (c->flags & CF_WIDE)
+		track_of(c)->t = t;
+	/* "drm-total-cycles" went back: the GPU's clock was reset, and its cycles count anew with it. */
+	if (desc == D_TOTAL_CYCLES && c->flags & CF_BASE && v < track_of(c)->was) {
+		struct counter *cycles = reg_find(e, D_CYCLES, c->inst);
+
+		if (cycles)
+			cycles->flags &= (u8)~CF_BASE;
+	}
+	return true;
+}
+
+/* Gives all counters of e back. */
+void reg_clear(struct entity *e)
+{
+	u32 n = e->first;
+
+	while (n != NONE) {
+		struct counter *c = counter_at(n);
+		u32 next = c->next, *head = c->flags & CF_WIDE ? &free_track : &free_gauge;
+
+		c->next = *head;
+		*head = n;
+		n = next;
+	}
+	e->first = e->at = NONE;
+	e->count = 0;
+	e->t = e->t_was = 0;
+}
+
+/* Whether v would be a step back for this counter. */
+bool reg_lower(const struct entity *e, u8 desc, struct str inst, u64 v)
+{
+	u16 id = inst_id(inst, false);
+	struct counter *c = id == MAX_INSTANCES ? NULL : reg_find(e, desc, id);
+
+	return c && v < c->now;
+}
+
+/* The value of this reading; of a counter that may not go back the largest so far. */
+bool reg_get(const struct entity *e, u8 desc, u16 inst, u64 *v)
+{
+	struct counter *c = reg_find(e, desc, inst);
+
+	if (!c || !(c->flags & CF_SEEN))
+		return false;
+	*v = c->now;
+	if (c->flags & CF_BASE)
+		*v = course_base(descs[desc].course, track_of(c)->was, c->now);
+	return true;
+}
+
+/* What was added since the baseline, and in how many ns. */
+bool reg_rate(const struct entity *e, u8 desc, u16 inst, u64 *d, u64 *dt)
+{
+	struct counter *c = reg_find(e, desc, inst);
+	struct track *k;
+
+	if (!c || (c->flags & (CF_SEEN | CF_BASE)) != (CF_SEEN | CF_BASE))
+		return false;
+	k = track_of(c);
+	if (k->t <= k->t_was || !course_delta(descs[desc].course, k->was, c->now, d))
+		return false;
+	*dt = (u64)(k->t - k->t_was);
+	return true;
+}
+
+bool is_engine(u8 desc)
+{
+	return desc <= D_BUSY_PCT || (desc >= D_SUM_BUSY && desc <= D_SUM_TOTAL_CYCLES);
+}
+
+bool is_region(u8 desc)
+{
+	return (desc >= D_TOTAL && desc <= D_ACTIVE) || (desc >= D_SUM_TOTAL && desc <= D_SUM_ACTIVE);
+}
+
+/* --- what follows from counters ------------------------------------------------------------------- */
+
+enum { FULL = 100000 }; /* 100 % in thousandths */
+
+static u64 capacity(const struct entity *e, u16 inst)
+{
+	u64 cap;
+
+	return reg_get(e, D_CAPACITY, inst, &cap) && cap > 0 && cap < 1u << 16 ? cap : 1;
+}
+
+/* Busy in 1/1000 % of the engine's capacity, not clamped: cycles against the GPU's own clock, else ns,
+ * else cycles against those of the highest frequency. */
+static bool engine_share(const struct entity *e, u16 inst, u64 *v)
+{
+	u64 cap = capacity(e, inst), d, dt, total, hz;
+
+	if (reg_find(e, D_TOTAL_CYCLES, inst)) {
+		if (!reg_rate(e, D_CYCLES, inst, &d, &dt) || !reg_rate(e, D_TOTAL_CYCLES, inst, &total, &dt))
+			return false;
+		*v = muldiv(d, FULL, total) / cap;
+		return total > 0;
+	}
+	if (reg_rate(e, D_BUSY_NS, inst, &d, &dt)) {
+		*v = muldiv(d, FULL, dt) / cap;
+		return true;
+	}
+	if (!reg_find(e, D_BUSY_NS, inst) && reg_rate(e, D_CYCLES, inst, &d, &dt) &&
+	    reg_get(e, D_MAXFREQ, inst, &hz)) {
+		total = muldiv(hz, dt, 1000000000);
+		*v = muldiv(d, FULL, total) / cap;
+		return total > 0;
+	}
+	return reg_get(e, D_BUSY_PCT, inst, v) || reg_get(e, D_SUM_BUSY, inst, v);
+}
+
+static u64 clamp(u64 v)
+{
+	return v < FULL ? v : FULL;
+}
+
+bool engine_busy(const struct entity *e, u16 inst, u64 *v)
+{
+	bool ok = engine_share(e, inst, v);
+
+	*v = clamp(*v);
+	return ok;
+}
+
+static bool util_share(const struct entity *e, u16 inst, u64 *v)
+{
+	u64 d, dt, hz, total;
+
+	if (!reg_get(e, D_MAXFREQ, inst, &hz) || !reg_rate(e, D_CYCLES, inst, &d, &dt))
+		return reg_get(e, D_SUM_UTIL, inst, v);
+	total = muldiv(hz, dt, 1000000000);
+	*v = muldiv(d, FULL, total) / capacity(e, inst);
+	return total > 0;
+}
+
+/* Work done in 1/1000 % of what the highest frequency would do all the time. */
+bool engine_util(const struct entity *e, u16 inst, u64 *v)
+{
+	bool ok = util_share(e, inst, v);
+
+	*v = clamp(*v);
+	return ok;
+}
+
+/* Mean clock while busy, Hz: cycles per ns. */
+bool engine_freq(const struct entity *e, u16 inst, u64 *v)
+{
+	u64 cycles, ns, dt, hz;
+
+	if (!(reg_get(e, D_MAXFREQ, inst, &hz) && reg_rate(e, D_CYCLES, inst, &cycles, &dt) &&
+	      reg_rate(e, D_BUSY_NS, inst, &ns, &dt)) &&
+	    !(reg_get(e, D_SUM_DCYCLES, inst, &cycles) && reg_get(e, D_SUM_DNS, inst, &ns)))
+		return false;
+	if (ns == 0)
+		return false;
+	*v = muldiv(cycles, 1000000000, ns);
+	return true;
+}
+
+/* How busy the kernel says that the whole device is: its own figure, time, or the busiest queue of
+ * which it counts the time for all clients. */
+bool device_busy(const struct device *d, u64 *v)
+{
+	u64 delta, dt;
+	bool found = false;
+
+	if (reg_get(&d->e, D_GPU_BUSY, 0, v)) {
+		*v = clamp(*v);
+		return true;
+	}
+	if (reg_rate(&d->e, D_GPU_BUSY_US, 0, &delta, &dt)) {
+		*v = clamp(muldiv(delta, (u64)FULL * 1000, dt));
+		return true;
+	}
+	*v = 0;
+	for (struct counter *c = reg_first(&d->e); c; c = reg_next(c)) {
+		if (c->desc != D_BUSY_NS || !reg_rate(&d->e, D_BUSY_NS, c->inst, &delta, &dt))
+			continue;
+		found = true;
+		delta = clamp(muldiv(delta, FULL, dt));
+		if (delta > *v)
+			*v = delta;
+	}
+	return found;
+}
+
+/* Time asleep (rc6) in 1/1000 %: of several GTs the one that slept least. */
+bool device_idle(const struct device *d, u64 *v)
+{
+	bool found = false;
+
+	*v = FULL;
+	for (struct counter *c = reg_first(&d->e); c; c = reg_next(c)) {
+		u64 ms, dt, share;
+
+		if (c->desc != D_IDLE_MS || !reg_rate(&d->e, D_IDLE_MS, c->inst, &ms, &dt))
+			continue;
+		found = true;
+		share = muldiv(ms, (u64)FULL * 1000000, dt);
+		if (share < *v)
+			*v = share;
+	}
+	return found;
+}
+
+static bool starts(struct str s, struct str lead)
+{
+	return str_skip(&s, lead);
+}
+
+/* Whether a region is main memory: never added to video memory. */
+bool is_system_region(struct str r)
+{
+	static const struct str exact[] = { STR("memory"), STR("gtt"), STR("cpu"), STR("stolen") };
+
+	for (size_t i = 0; i < LEN(exact); i++)
+		if (str_eq(r, exact[i]))
+			return true;
+	return starts(r, (struct str)STR("system")) || starts(r, (struct str)STR("stolen-system"));
+}
+
+bool is_vram_region(struct str r)
+{
+	return starts(r, (struct str)STR("vram")) || starts(r, (struct str)STR("local"));
+}
+
+/* --- sums over clients ----------------------------------------------------------------------------- */
+
+static void sum_add(struct entity *e, u8 desc, u16 inst, u64 v)
+{
+	struct counter *c = counter_get(e, desc, inst_name(inst));
+
+	if (!c) {
+		e->dropped++;
+		return;
+	}
+	c->now = c->flags & CF_SEEN ? c->now + v : v;
+	c->flags |= CF_SEEN;
+}
+
+static void sum_max(struct entity *e, u8 desc, u16 inst, u64 v)
+{
+	struct counter *c = counter_get(e, desc, inst_name(inst));
+
+	if (c && (!(c->flags & CF_SEEN) || c->now < v))
+		c->now = v;
+	if (c)
+		c->flags |= CF_SEEN;
+}
+
+/* What a counter gained in its last reading, the first one included: the sums of these never fall,
+ * though clients go. */
+static u64 gained(struct counter *c)
+{
+	u64 d = c->now;
+
+	if (c->flags & CF_BASE && !course_delta(descs[c->desc].course, track_of(c)->was, c->now, &d))
+		d = 0;
+	return d;
+}
+
+static void roll_engine(struct entity *into, const struct entity *e, struct counter *c, bool rates)
+{
+	u64 v, ns, cycles, dt;
+
+	switch (c->desc) {
+	case D_BUSY_NS:
+		sum_add(into, D_SUM_NS, c->inst, gained(c));
+		break;
+	case D_CYCLES:
+		sum_add(into, D_SUM_CYCLES, c->inst, gained(c));
+		if (rates && util_share(e, c->inst, &v))
+			sum_add(into, D_SUM_UTIL, c->inst, v);
+		if (rates && reg_rate(e, D_CYCLES, c->inst, &cycles, &dt) &&
+		    reg_rate(e, D_BUSY_NS, c->inst, &ns, &dt)) {
+			sum_add(into, D_SUM_DCYCLES, c->inst, cycles);
+			sum_add(into, D_SUM_DNS, c->inst, ns);
+		}
+		break;
+	case D_TOTAL_CYCLES:
+		sum_max(into, D_SUM_TOTAL_CYCLES, c->inst, c->now);
+		return;
+	case D_BUSY_PCT:
+		break;
+	case D_CAPACITY:
+	case D_MAXFREQ:
+	case D_CURFREQ:
+		sum_max(into, c->desc, c->inst, c->now);
+		return;
+	default:
+		return;
+	}
+	/* ns and cycles of one engine tell its busy time once. */
+	if (c->desc == D_CYCLES && reg_find(e, D_BUSY_NS, c->inst))
+		return;
+	if (rates && engine_share(e, c->inst, &v))
+		sum_add(into, D_SUM_BUSY, c->inst, v);
+}
+
+static void roll_region(struct entity *into, const struct entity *e, struct counter *c)
+{
+	u64 v = c->now, shared;
+
+	/* A buffer that two clients share is resident once. */
+	if (c->desc == D_RESIDENT && reg_get(e, D_SHARED, c->inst, &shared))
+		v = v > shared ? v - shared : 0;
+	sum_add(into, (u8)(c->desc - D_TOTAL + D_SUM_TOTAL), c->inst, v);
+}
+
+static void roll_client(struct entity *into, const struct client *c, bool rates)
+{
+	for (struct counter *k = reg_first(&c->e); k; k = reg_next(k)) {
+		if (!(k->flags & CF_SEEN))
+			continue;
+		if (is_engine(k->desc))
+			roll_engine(into, &c->e, k, rates);
+		else if (is_region(k->desc))
+			roll_region(into, &c->e, k);
+	}
+}
+
+static void roll_start(struct entity *e)
+{
+	for (struct counter *c = reg_first(e); c; c = reg_next(c))
+		if ((c->desc >= D_SUM_BUSY && c->desc <= D_SUM_DNS) ||
+		    (c->desc >= D_SUM_TOTAL && c->desc <= D_SUM_ACTIVE))
+			c->flags &= (u8)~CF_SEEN;
+}
+
+static u32 group_bucket[256];
+
+static struct group *group_of(u32 device, u32 cgroup)
+{
+	u32 *bucket = &group_bucket[(device * 31 + cgroup) % LEN(group_bucket)], n;
+
+	for (n = *bucket; n; n = groups[n].next)
+		if (groups[n].device == device && groups[n].cgroup == cgroup)
+			return &groups[n];
+	for (n = 1; n < MAX_GROUPS && groups[n].e.used; n++)
+		;
+	if (n == MAX_GROUPS) {
+		reg_dropped++;
+		return NULL;
+	}
+	if (n > ngroups)
+		ngroups = n;
+	groups[n] = (struct group){ .e = { .used = true, .kind = K_CGROUP }, .device = device,
+				    .cgroup = cgroup, .next = *bucket };
+	cgroups[cgroup].refs++;
+	*bucket = n;
+	return &groups[n];
+}
+
+static void group_free(struct group *g)
+{
+	u32 *link = &group_bucket[(g->device * 31 + g->cgroup) % LEN(group_bucket)];
+
+	while (&groups[*link] != g)
+		link = &groups[*link].next;
+	*link = g->next;
+	reg_clear(&g->e);
+	cgroup_unref(g->cgroup);
+	g->e.used = false;
+}
+
+/* Engines that no client uses are idle, not unknown, where all clients could be seen. */
+static void roll_idle(struct device *d)
+{
+	if (d->clients || d->anonymous || !d->awake || reg_unreadable)
+		return;
+	for (struct counter *c = reg_first(&d->e); c; c = reg_next(c))
+		if (c->desc == D_CAPACITY || c->desc == D_SUM_NS || c->desc == D_SUM_CYCLES)
+			sum_add(&d->e, D_SUM_BUSY, c->inst, 0);
+}
+
+/* Sums the clients' last readings into their devices, or into the cgroups on them. Without rates only
+ * what one reading tells. */
+void reg_roll(bool by_cgroup, bool rates)
+{
+	for (u32 i = 1; i <= ndevices; i++) {
+		devices[i].clients = 0;
+		roll_start(&devices[i].e);
+	}
+	for (u32 i = 1; i <= ngroups; i++) {
+		groups[i].clients = 0;
+		roll_start(&groups[i].e);
+	}
+	for (u32 i = 1; i <= nclients; i++) {
+		struct client *c = &clients[i];
+		const struct task *owner;
+
+		if (!c->e.used || c->hidden)
+			continue;
+		devices[c->device].clients++;
+		owner = client_owner(c);
+		if (by_cgroup && owner && owner->cgroup) {
+			struct group *g = group_of(c->device, owner->cgroup);
+
+			if (g) {
+				g->clients++;
+				if (c->e.fresh)
+					roll_client(&g->e, c, rates);
+			}
+		} else if (!by_cgroup && c->e.fresh) {
+			roll_client(&devices[c->device].e, c, rates);
+		}
+	}
+	for (u32 i = 1; i <= ngroups; i++)
+		if (groups[i].e.used && !groups[i].clients)
+			group_free(&groups[i]);
+	for (u32 i = 1; i <= ndevices && rates; i++)
+		roll_idle(&devices[i]);
+}
+
+/* --- texts: strings of any length that come and go ------------------------------------------------- */
+
+enum { MAX_TEXTS = 64 << 10 };
+
+static struct text {
+	u32 next;
+	u8 n;
+	char b[59];
+} texts[MAX_TEXTS];
+static u32 ntexts, free_texts;
+
+void text_free(u32 t)
+{
+	while (t != NONE) {
+		u32 next = texts[t].next;
+
+		texts[t].next = free_texts;
+		free_texts = t;
+		t = next;
+	}
+}
+
+bool text_eq(u32 t, struct str s)
+{
+	if (t == NONE)
+		return false;
+	for (; t != NONE; t = texts[t].next) {
+		if (!str_skip(&s, (struct str){ texts[t].b, texts[t].b + texts[t].n }))
+			return false;
+	}
+	return s.p == s.e;
+}
+
+/* Stores s in the place of old, which may be NONE. NONE where there is no room. */
+u32 text_put(u32 old, struct str s)
+{
+	u32 first = NONE, *link = &first;
+
+	if (text_eq(old, s))
+		return old;
+	text_free(old);
+	do {
+		u32 t = free_texts;
+		size_t n = str_len(s);
+
+		if (t != NONE)
+			free_texts = texts[t].next;
+		else if (ntexts + 1 < MAX_TEXTS)
+			t = ++ntexts;
+		if (t == NONE) {
+			text_free(first);
+			reg_dropped++;
+			return NONE;
+		}
+		if (n > sizeof(texts[t].b))
+			n = sizeof(texts[t].b);
+		texts[t].next = NONE;
+		texts[t].n = (u8)n;
+		memcpy(texts[t].b, s.p, n);
+		s.p += n;
+		*link = t;
+		link = &texts[t].next;
+	} while (s.p < s.e);
+	return first;
+}
+
+/* Its bytes, as many as cap holds; how many. */
+size_t text_copy(u32 t, char *b, size_t cap)
+{
+	size_t n = 0;
+
+	for (; t != NONE; t = texts[t].next) {
+		size_t k = texts[t].n;
+
+		if (k > cap - n)
+			k = cap - n;
+		memcpy(b + n, texts[t].b, k);
+		n += k;
+	}
+	return n;
+}
+
+/* --- clients and who holds them --------------------------------------------------------------------- */
+
+static u32 client_bucket[4096], holder_bucket[4096], task_bucket[4096], cgroup_bucket[1024];
+static u32 free_client, free_holder, free_task, free_cgroup;
+
+/* The number of an unused row: the first of the freed ones, else the next new one, else NONE. */
+static u32 row_new(u32 freed, u32 *count, u32 max)
+{
+	if (freed != NONE)
+		return freed;
+	if (*count + 1 < max)
+		return ++*count;
+	reg_dropped++;
+	return NONE;
+}
+
+static u32 *client_link(u32 device, u8 keykind, u64 key)
+{
+	u64 h = (key ^ key >> 32) * 2654435761u + device * 97u + keykind;
+	u32 *link = &client_bucket[h % LEN(client_bucket)];
+
+	while (*link && (clients[*link].key != key || clients[*link].device != device ||
+			 clients[*link].keykind != keykind))
+		link = &clients[*link].next;
+	return link;
+}
+
+u32 client_find(u32 device, u8 keykind, u64 key)
+{
+	return *client_link(device, keykind, key);
+}
+
+u32 client_add(u32 device, u8 keykind, u64 key)
+{
+	u32 *link = client_link(device, keykind, key);
+	u32 n = row_new(free_client, &nclients, MAX_CLIENTS);
+
+	if (n == NONE)
+		return NONE;
+	if (n == free_client)
+		free_client = clients[n].next;
+	clients[n] = (struct client){ .e = { .used = true, .kind = K_CLIENT }, .key = key,
+				      .device = device, .keykind = keykind };
+	*link = n;
+	return n;
+}
+
+void client_remove(u32 n)
+{
+	struct client *c = &clients[n];
+	u32 *link = client_link(c->device, c->keykind, c->key);
+
+	*link = c->next;
+	while (c->holders)
+		holder_remove(c->holders);
+	reg_clear(&c->e);
+	text_free(c->name);
+	text_free(c->other);
+	*c = (struct client){ .next = free_client };
+	free_client = n;
+}
+
+static bool is_broker(const struct task *t)
+{
+	static const struct str comms[] = { STR("systemd-logind"), STR("elogind-daemon"), STR("seatd") };
+
+	if (t->pid == 1)
+		return true;
+	for (size_t i = 0; i < LEN(comms); i++)
+		if (str_eq((struct str){ t->comm, t->comm + t->comm_len }, comms[i]))
+			return true;
+	return false;
+}
+
+/* Its oldest holder that did not open it for another: not pid 1, logind or seatd; of equally old ones
+ * that with the lowest pid. NULL: no holder. */
+const struct task *client_owner(const struct client *c)
+{
+	const struct task *best = NULL;
+
+	for (u32 h = c->holders; h; h = holders[h].next_client) {
+		const struct task *t = &tasks[holders[h].task];
+		int better = !best ? 1 : (int)is_broker(best) - (int)is_broker(t);
+
+		if (!better)
+			better = t->start != best->start ? (t->start < best->start ? 1 : -1) :
+							   (t->pid < best->pid ? 1 : -1);
+		if (better > 0)
+			best = t;
+	}
+	return best;
+}
+
+static u32 *holder_link(u32 pid, u32 fd)
+{
+	u32 *link = &holder_bucket[(pid * 31u + fd) % LEN(holder_bucket)];
+
+	while (*link && (holders[*link].pid != pid || holders[*link].fd != fd))
+		link = &holders[*link].next;
+	return link;
+}
+
+u32 holder_find(u32 pid, u32 fd)
+{
+	return *holder_link(pid, fd);
+}
+
+u32 holder_add(u32 pid, u32 fd, u32 task, u32 client)
+{
+	u32 *link = holder_link(pid, fd);
+	u32 n = row_new(free_holder, &nholders, MAX_HOLDERS), *tail;
+
+	if (n == NONE)
+		return NONE;
+	if (n == free_holder)
+		free_holder = holders[n].next;
+	holders[n] = (struct holder){ .pid = pid, .fd = fd, .task = task, .client = client, .io = -1 };
+	*link = n;
+	tail = &clients[client].holders;
+	while (*tail)
+		tail = &holders[*tail].next_client;
+	*tail = n;
+	tasks[task].refs++;
+	return n;
+}
+
+/* Forgets one holder; its client stays, perhaps without any. The caller closed io. */
+void holder_remove(u32 n)
+{
+	struct holder *h = &holders[n];
+	u32 *link = holder_link(h->pid, h->fd);
+
+	*link = h->next;
+	link = &clients[h->client].holders;
+	while (*link != n)
+		link = &holders[*link].next_client;
+	*link = h->next_client;
+	tasks[h->task].refs--;
+	task_prune(h->task);
+	*h = (struct holder){ .next = free_holder };
+	free_holder = n;
+}
+
+static u32 *task_link(u32 pid)
+{
+	u32 *link = &task_bucket[pid % LEN(task_bucket)];
+
+	while (*link && tasks[*link].pid != pid)
+		link = &tasks[*link].next;
+	return link;
+}
+
+u32 task_find(u32 pid)
+{
+	return *task_link(pid);
+}
+
+u32 task_add(u32 pid)
+{
+	u32 *link = task_link(pid);
+	u32 n = row_new(free_task, &ntasks, MAX_TASKS);
+
+	if (n == NONE)
+		return NONE;
+	if (n == free_task)
+		free_task = tasks[n].next;
+	tasks[n] = (struct task){ .pid = pid, .start = UINT64_MAX };
+	*link = n;
+	return n;
+}
+
+/* Forgets a task that holds nothing. */
+void task_prune(u32 n)
+{
+	struct task *t = &tasks[n];
+
+	if (t->refs)
+		return;
+	*task_link(t->pid) = t->next;
+	if (t->cgroup)
+		cgroup_unref(t->cgroup);
+	*t = (struct task){ .next = free_task };
+	free_task = n;
+}
+
+/* The number of a cgroup, with one reference more; NONE where there is no room. */
+u32 cgroup_add(struct str path)
+{
+	u32 h = hash(path), *link = &cgroup_bucket[h % LEN(cgroup_bucket)], n;
+
+	while (*link && (cgroups[*link].hash != h || !text_eq(cgroups[*link].path, path)))
+		link = &cgroups[*link].next;
+	n = *link;
+	if (n == NONE) {
+		n = row_new(free_cgroup, &ncgroups, MAX_CGROUPS);
+		if (n == NONE)
+			return NONE;
+		if (n == free_cgroup)
+			free_cgroup = cgroups[n].next;
+		cgroups[n] = (struct cgroup){ .hash = h, .path = text_put(NONE, path) };
+		*link = n;
+	}
+	cgroups[n].refs++;
+	return n;
+}
+
+void cgroup_unref(u32 n)
+{
+	struct cgroup *c = &cgroups[n];
+	u32 *link = &cgroup_bucket[c->hash % LEN(cgroup_bucket)];
+
+	if (--c->refs)
+		return;
+	while (*link != n)
+		link = &cgroups[*link].next;
+	*link = c->next;
+	text_free(c->path);
+	*c = (struct cgroup){ .next = free_cgroup };
+	free_cgroup = n;
+}
+
+/* --- devices ------------------------------------------------------------------------------------------ */
+
+/* A device's label: cut to its field, which the kernel's own names fit. */
+void device_set(char *field, size_t cap, struct str s)
+{
+	size_t n = str_len(s) < cap - 1 ? str_len(s) : cap - 1;
+
+	memcpy(field, s.p, n);
+	field[n] = '\0';
+}
+
+u32 device_add(void)
+{
+	u32 n;
+
+	for (n = 1; n < MAX_DEVICES && devices[n].e.used; n++)
+		;
+	if (n == MAX_DEVICES) {
+		reg_dropped++;
+		return NONE;
+	}
+	devices[n] = (struct device){ .e = { .used = true, .kind = K_DEVICE }, .card = -1, .render = -1,
+				      .accel = -1, .awake = true };
+	if (n > ndevices)
+		ndevices = n;
+	return n;
+}
+
+static u64 device_rank(const struct device *d)
+{
+	if (d->card >= 0)
+		return (u64)d->card;
+	if (d->render >= 0)
+		return 1ull << 32 | (u32)d->render;
+	if (d->accel >= 0)
+		return 2ull << 32 | (u32)d->accel;
+	return 3ull << 32;
+}
+
+/* By primary node, then render nodes, then accel nodes, then those without any, by name. */
+int device_order(const struct device *a, const struct device *b)
+{
+	u64 x = device_rank(a), y = device_rank(b);
+
+	return x != y ? (x < y ? -1 : 1) : strcmp(a->dev, b->dev);
+}

@@ -1,0 +1,1041 @@
+/* gpustat.c - the front door: arguments, the sample loop, every message and exit code.
+ * SPDX-License-Identifier: MIT */
+#include "gpustat.h"
+#include "sys.h"
+
+#ifndef VERSION
+#define VERSION "unknown"
+#endif
+
+enum exit_code { EX_OK, EX_FAIL, EX_USAGE, EX_NODEVICE, EX_DENIED };
+
+enum { MAX_WORDS = 1024, MAX_PIDS = 64, MAX_SELECTORS = 16, OUT_BYTES = 256 << 10, DUMP_BYTES = 1 << 20 };
+
+struct opts {
+	const struct cmd *cmd;
+	struct out out;
+	struct str patterns[MAX_PATTERNS], devices[MAX_SELECTORS], comm, cgroup, sort;
+	u32 pids[MAX_PIDS];
+	size_t ndevices, npids, nwords;
+	char **words; /* what is neither option nor command */
+	i64 interval, window;
+	u64 count, top; /* 0: no limit */
+	const char *proc, *sys;
+	bool raw, quiet, verbose, summary, fields_help;
+};
+
+static struct opts opt;
+static struct record rec;
+static char out_bytes[OUT_BYTES];
+static struct buf out = { .p = out_bytes, .cap = OUT_BYTES };
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stopped = 1;
+}
+
+/* --- messages --------------------------------------------------------------------------------------- */
+
+static void err_part(struct buf *b, const char *z)
+{
+	put_text(b, str_z(z));
+}
+
+/* "gpustat: a b c" on stderr; NULLs are left out. */
+static void say(const char *a, const char *b, const char *c)
+{
+	char text[1024];
+	struct buf m = { .p = text, .cap = sizeof(text) - 1 };
+
+	if (opt.quiet)
+		return;
+	put_z(&m, "gpustat: ");
+	err_part(&m, a);
+	err_part(&m, b);
+	err_part(&m, c);
+	text[m.n++] = '\n';
+	sys_write(2, text, m.n);
+}
+
+static int usage(const char *a, const char *b, const char *c)
+{
+	opt.quiet = false;
+	say(a, b, c);
+	return EX_USAGE;
+}
+
+static const char *error_text(long err)
+{
+	return strerror((int)-err);
+}
+
+/* Everything put together so far, in one write where the kernel takes it whole. False: it did not. */
+static bool flush(void)
+{
+	size_t at = 0;
+
+	if (out.full) {
+		say("a record is longer than ", "256 KiB", ": left out");
+		out.n = 0;
+		out.full = false;
+		return true;
+	}
+	while (at < out.n) {
+		long n = sys_write(1, out.p + at, out.n - at);
+
+		if (n == -EINTR)
+			continue;
+		if (n <= 0) {
+			say("standard output: ", error_text(n), NULL);
+			return false;
+		}
+		at += (size_t)n;
+	}
+	out.n = 0;
+	return true;
+}
+
+/* --- options ------------------------------------------------------------------------------------------ */
+
+static bool split(struct str list, struct str *to, size_t max, size_t *n)
+{
+	struct str piece;
+
+	while (str_cut(&list, ',', &piece)) {
+		if (piece.p == piece.e || *n == max)
+			return false;
+		to[(*n)++] = piece;
+	}
+	return true;
+}
+
+static bool set_interval(struct str s) { return parse_interval(s, &opt.interval); }
+static bool set_window(struct str s) { return parse_interval(s, &opt.window); }
+static bool set_count(struct str s) { return scan_u64(s, &opt.count) == s.e && opt.count; }
+static bool set_top(struct str s) { return scan_u64(s, &opt.top) == s.e && opt.top; }
+static bool set_raw(struct str s) { return opt.raw = !s.p; }
+static bool set_quiet(struct str s) { return opt.quiet = !s.p; }
+static bool set_verbose(struct str s) { return opt.verbose = !s.p; }
+static bool set_summary(struct str s) { return opt.summary = !s.p; }
+static bool set_one_line(struct str s) { return opt.out.one_line = !s.p; }
+static bool set_no_header(struct str s) { return opt.out.no_header = !s.p; }
+static bool set_comm(struct str s) { opt.comm = s; return s.p < s.e; }
+static bool set_cgroup(struct str s) { opt.cgroup = s; return s.p < s.e; }
+static bool set_sort(struct str s) { opt.sort = s; return s.p < s.e; }
+static bool set_proc(struct str s) { opt.proc = s.p; return s.p < s.e; }
+static bool set_sys(struct str s) { opt.sys = s.p; return s.p < s.e; }
+static bool set_format(struct str s) { return (opt.out.fmt = format_find(s)); }
+static bool set_device(struct str s) { return split(s, opt.devices, MAX_SELECTORS, &opt.ndevices) && opt.ndevices; }
+
+static bool set_fields(struct str s)
+{
+	if (str_eq(s, (struct str)STR("help")))
+		return opt.fields_help = true;
+	return split(s, opt.patterns, MAX_PATTERNS, &opt.out.npatterns) && opt.out.npatterns;
+}
+
+static bool set_pid(struct str s)
+{
+	struct str piece;
+
+	while (str_cut(&s, ',', &piece)) {
+		u64 pid;
+
+		if (scan_u64(piece, &pid) != piece.e || pid > INT32_MAX || opt.npids == MAX_PIDS)
+			return false;
+		opt.pids[opt.npids++] = (u32)pid;
+	}
+	return opt.npids;
+}
+
+static bool set_time(struct str s)
+{
+	static const struct str names[] = { [T_NONE] = STR("none"), [T_EPOCH] = STR("epoch"),
+					    [T_ISO] = STR("iso"), [T_MONO] = STR("mono") };
+
+	for (u8 i = T_NONE; i < LEN(names); i++)
+		if (str_eq(s, names[i])) {
+			opt.out.time = i;
+			return true;
+		}
+	return false;
+}
+
+static const struct option {
+	char letter;
+	const char *name, *arg, *help;
+	bool (*set)(struct str value); /* without an argument: {0} */
+} options[] = {
+	{ 'i', "interval", "T", "sample every T: 100ms, 1, 1.5s, 1m", set_interval },
+	{ 'c', "count", "N", "stop after N samples (-n is the same)", set_count },
+	{ 'n', "count", "N", NULL, set_count },
+	{ 'w', "window", "T", "time between the two reads without an interval (0.5s)", set_window },
+	{ 'r', "raw", NULL, "the kernel's own numbers, not rates: one read", set_raw },
+	{ 'd', "device", "SEL", "card1, renderD128, 0000:03:00.0, driver:xe or 0", set_device },
+	{ 'p', "pid", "PID", "only clients of these processes", set_pid },
+	{ 'C', "comm", "NAME", "only clients of processes so named; * and ? match", set_comm },
+	{ 'g', "cgroup", "PATH", "only clients in or below this cgroup, or of a container id", set_cgroup },
+	{ 'k', "top", "N", "the first N records of each sample", set_top },
+	{ 's', "sort", "FIELD", "numbers from the highest, texts from A", set_sort },
+	{ 'f', "fields", "A,B", "only these fields; -f help lists them", set_fields },
+	{ 'o', "format", "F", NULL, set_format },
+	{ '1', "one-line", NULL, "all records of a sample on one line (line, json)", set_one_line },
+	{ 'H', "no-header", NULL, "no header (line, table, csv)", set_no_header },
+	{ 't', "time", "HOW", "none, epoch, iso or mono", set_time },
+	{ 'S', "summary", NULL, "min, avg and max at the end", set_summary },
+	{ 'q', "quiet", NULL, "no messages", set_quiet },
+	{ 'v', "verbose", NULL, "say what could not be read, and what would mend it", set_verbose },
+	{ '\0', "proc", "DIR", "read DIR instead of /proc", set_proc },
+	{ '\0', "sys", "DIR", "read DIR instead of /sys", set_sys },
+	{ 'h', "help", NULL, "this text", NULL },
+	{ 'V', "version", NULL, "the version", NULL },
+};
+
+static int cmd_live(void);
+static int cmd_list(void);
+static int cmd_fdinfo(void);
+
+static const struct cmd {
+	const char *name, *args, *help;
+	u8 kind;
+	int (*run)(void);
+} cmds[] = {
+	{ "", "[INTERVAL [COUNT]]", "a record per device and sample", K_DEVICE, cmd_live },
+	{ "procs", "[INTERVAL [COUNT]]", "a record per DRM client", K_CLIENT, cmd_live },
+	{ "cgroups", "[INTERVAL [COUNT]]", "clients summed per cgroup", K_CGROUP, cmd_live },
+	{ "list", "", "devices, engines, memory, and what cannot be told", K_DEVICE, cmd_list },
+	{ "fdinfo", "FILE...|-", "decode dumps of /proc/PID/fdinfo/FD", K_FDINFO, cmd_fdinfo },
+};
+
+static void put_columns(struct buf *b, size_t from, size_t to)
+{
+	do
+		put_c(b, ' ');
+	while (b->n - from < to);
+}
+
+static void put_help(struct buf *b)
+{
+	put_z(b, "gpustat " VERSION " - what a machine's GPUs are doing\n\n");
+	for (size_t i = 0; i < LEN(cmds); i++) {
+		size_t from = b->n;
+
+		put_z(b, "gpustat");
+		put_z(b, cmds[i].name[0] ? " " : "");
+		put_z(b, cmds[i].name);
+		put_z(b, " [OPTIONS] " + (cmds[i].args[0] == '\0'));
+		put_z(b, cmds[i].args);
+		put_columns(b, from, 47);
+		put_z(b, cmds[i].help);
+		put_c(b, '\n');
+	}
+	put_c(b, '\n');
+	for (size_t i = 0; i < LEN(options); i++) {
+		const struct option *o = &options[i];
+		size_t from = b->n;
+
+		if (!o->help && o->letter == 'n')
+			continue;
+		put_z(b, o->letter ? "-" : "   ");
+		if (o->letter) {
+			put_c(b, o->letter);
+			put_c(b, ',');
+		}
+		put_z(b, " --");
+		put_z(b, o->name);
+		if (o->arg) {
+			put_c(b, ' ');
+			put_z(b, o->arg);
+		}
+		put_columns(b, from, 24);
+		if (o->help)
+			put_z(b, o->help);
+		else
+			format_names(b);
+		put_c(b, '\n');
+	}
+	put_z(b, "\nWithout an interval: two reads, one window apart. Exit: 0 ok, 1 read or write failure,\n"
+		 "2 usage, 3 no device, 4 everything asked for was denied.\n");
+}
+
+static int finish(void)
+{
+	return flush() ? EX_OK : EX_FAIL;
+}
+
+static int bad_value(const struct option *o, const char *value)
+{
+	char names[256];
+	struct buf b = { .p = names, .cap = sizeof(names) - 1 };
+
+	if (o->letter == 'o') {
+		put_z(&b, "': no such format; there are ");
+		format_names(&b);
+	} else {
+		put_z(&b, "': wrong value for --");
+		put_z(&b, o->name);
+		put_z(&b, ": ");
+		put_z(&b, o->help);
+	}
+	names[b.n] = '\0';
+	return usage("'", value, names);
+}
+
+/* One option that has been found; *at is its word, rest what follows the letter or '=' in it. Exit code
+ * or -1 to go on. */
+static int take_option(const struct option *o, char **argv, int *at, const char *rest)
+{
+	if (!o->set) {
+		if (o->letter == 'h')
+			put_help(&out);
+		else
+			put_z(&out, "gpustat " VERSION "\n");
+		return finish();
+	}
+	if (!o->arg) {
+		o->set((struct str){ 0 });
+		return -1;
+	}
+	if (!rest) {
+		if (!argv[*at + 1])
+			return usage("--", o->name, " wants a value");
+		rest = argv[++*at];
+	}
+	return o->set(str_z(rest)) ? -1 : bad_value(o, rest);
+}
+
+static int long_option(char **argv, int *at)
+{
+	struct str name = str_z(argv[*at] + 2), whole = name, key;
+
+	str_cut(&name, '=', &key);
+	for (size_t i = 0; i < LEN(options); i++) {
+		const char *rest = key.e < whole.e ? key.e + 1 : NULL;
+
+		if (!str_eq(key, str_z(options[i].name)))
+			continue;
+		if (rest && !options[i].arg)
+			return usage("--", options[i].name, " takes no value");
+		return take_option(&options[i], argv, at, rest);
+	}
+	return usage("no option '", argv[*at], "'; see gpustat --help");
+}
+
+static int short_options(char **argv, int *at)
+{
+	const char *word = argv[*at];
+
+	for (const char *p = word + 1; *p; p++) {
+		const struct option *o = options;
+		int r;
+
+		while (o < options + LEN(options) && o->letter != *p)
+			o++;
+		if (o == options + LEN(options))
+			return usage("no option '", word, "'; see gpustat --help");
+		r = take_option(o, argv, at, o->arg && p[1] ? p + 1 : NULL);
+		if (r >= 0 || o->arg)
+			return r;
+	}
+	return -1;
+}
+
+static const struct cmd *find_cmd(const char *word)
+{
+	for (size_t i = 1; i < LEN(cmds); i++)
+		if (strcmp(word, cmds[i].name) == 0)
+			return &cmds[i];
+	return NULL;
+}
+
+static int no_command(const char *word)
+{
+	char names[256];
+	struct buf b = { .p = names, .cap = sizeof(names) - 1 };
+
+	put_z(&b, "': neither a command nor an interval; there are");
+	for (size_t i = 1; i < LEN(cmds); i++) {
+		put_c(&b, ' ');
+		put_z(&b, cmds[i].name);
+	}
+	names[b.n] = '\0';
+	return usage("'", word, names);
+}
+
+/* INTERVAL and COUNT, for the commands that take them. */
+static int take_words(void)
+{
+	if (opt.cmd->kind == K_FDINFO)
+		return -1;
+	if (opt.nwords > (opt.cmd->run == cmd_list ? 0 : 2))
+		return usage("'", opt.words[opt.nwords - 1], "': one word too many");
+	if (opt.nwords > 0 && !set_interval(str_z(opt.words[0])))
+		return opt.cmd == cmds && (u8)(opt.words[0][0] - '0') > 9 ? no_command(opt.words[0]) :
+			usage("'", opt.words[0], "': no interval; 100ms, 1, 1.5s, 1m");
+	if (opt.nwords > 1 && !set_count(str_z(opt.words[1])))
+		return usage("'", opt.words[1], "': no count; 1 or more");
+	return -1;
+}
+
+static int check_patterns(void)
+{
+	for (size_t i = 0; i <= opt.out.npatterns; i++) {
+		struct str p = i < opt.out.npatterns ? opt.patterns[i] : opt.sort;
+		char name[128];
+
+		if (!p.p || pattern_known(p, opt.cmd->kind))
+			continue;
+		device_set(name, sizeof(name), p);
+		return usage("'", name, "': these records have no such field; -f help lists them");
+	}
+	if (opt.out.one_line && !format_joins(opt.out.fmt))
+		return usage("-1 goes with the formats line and json", NULL, NULL);
+	return -1;
+}
+
+/* Exit code, or -1 to run. */
+static int parse_args(char **argv)
+{
+	static char *words[MAX_WORDS];
+	bool options_end = false;
+
+	opt.words = words;
+	opt.window = 500000000;
+	opt.out.fmt = format_find((struct str)STR("line"));
+	opt.out.patterns = opt.patterns;
+	for (int i = 1; argv[i]; i++) {
+		const char *a = argv[i];
+		int r = -1;
+
+		if (!options_end && strcmp(a, "--") == 0)
+			options_end = true;
+		else if (!options_end && a[0] == '-' && a[1] == '-')
+			r = long_option(argv, &i);
+		else if (!options_end && a[0] == '-' && a[1])
+			r = short_options(argv, &i);
+		else if (!opt.cmd && opt.nwords == 0 && find_cmd(a))
+			opt.cmd = find_cmd(a);
+		else if (opt.nwords == MAX_WORDS)
+			r = usage("too many arguments", NULL, NULL);
+		else
+			words[opt.nwords++] = argv[i];
+		if (r >= 0)
+			return r;
+	}
+	if (!opt.cmd)
+		opt.cmd = cmds;
+	if (opt.fields_help) {
+		out_fields(&out, opt.cmd->kind);
+		return finish();
+	}
+	opt.out.kind = opt.cmd->kind;
+	if (take_words() >= 0)
+		return EX_USAGE;
+	return check_patterns();
+}
+
+/* --- which records ------------------------------------------------------------------------------------ */
+
+static u32 order[MAX_CLIENTS]; /* of devices, clients or groups: this sample's records */
+static size_t norder;
+static bool chosen[MAX_DEVICES]; /* by -d */
+
+static struct entity *entity_at(u8 kind, u32 n)
+{
+	return kind == K_DEVICE ? &devices[n].e : kind == K_CLIENT ? &clients[n].e : &groups[n].e;
+}
+
+typedef int order_fn(u32 a, u32 b);
+
+static int by_device(u32 a, u32 b)
+{
+	return device_order(&devices[a], &devices[b]);
+}
+
+static int by_client(u32 a, u32 b)
+{
+	const struct client *x = &clients[a], *y = &clients[b];
+	int d = x->device == y->device ? 0 : by_device(x->device, y->device);
+
+	return d ? d : x->key < y->key ? -1 : x->key > y->key;
+}
+
+static int by_group(u32 a, u32 b)
+{
+	static char x[4096], y[4096];
+	size_t n, m;
+	int d = groups[a].device == groups[b].device ? 0 : by_device(groups[a].device, groups[b].device);
+
+	if (d)
+		return d;
+	n = text_copy(cgroups[groups[a].cgroup].path, x, sizeof(x));
+	m = text_copy(cgroups[groups[b].cgroup].path, y, sizeof(y));
+	d = memcmp(x, y, n < m ? n : m);
+	return d ? d : n < m ? -1 : n > m;
+}
+
+static struct val sort_keys[MAX_CLIENTS];
+
+/* Numbers from the highest, then texts from A, then what is unknown. */
+static int by_field(u32 a, u32 b)
+{
+	const struct val *x = &sort_keys[a], *y = &sort_keys[b];
+
+	if (x->type != y->type)
+		return x->type == V_NULL ? 1 : y->type == V_NULL ? -1 : x->type == V_TEXT ? 1 : -1;
+	if (x->type == V_TEXT) {
+		size_t n = str_len(x->s), m = str_len(y->s);
+		int d = memcmp(x->s.p, y->s.p, n < m ? n : m);
+
+		return d ? d : n < m ? -1 : n > m;
+	}
+	if (x->neg != y->neg)
+		return x->neg ? 1 : -1;
+	return x->n == y->n ? 0 : (x->n < y->n) == !x->neg ? 1 : -1;
+}
+
+/* Merge sort, so that equals keep their order. */
+static void sort(u32 *v, size_t n, order_fn *cmp)
+{
+	static u32 half[MAX_CLIENTS];
+	size_t k = n / 2, i = 0, j = k, at = 0;
+
+	if (n < 2)
+		return;
+	sort(v, k, cmp);
+	sort(v + k, n - k, cmp);
+	memcpy(half, v, k * sizeof(*v));
+	while (i < k)
+		v[at++] = j < n && cmp(half[i], v[j]) > 0 ? v[j++] : half[i++];
+}
+
+static bool node_is(const struct device *d, struct str sel)
+{
+	static const struct str names[] = { STR("card"), STR("renderD"), STR("accel") };
+	const i32 numbers[] = { d->card, d->render, d->accel };
+
+	for (size_t i = 0; i < LEN(names); i++) {
+		struct str s = sel;
+		u64 n;
+
+		if (numbers[i] >= 0 && str_skip(&s, names[i]) && scan_u64(s, &n) == s.e && n == (u64)numbers[i])
+			return true;
+	}
+	return str_eq(sel, str_z(d->dev));
+}
+
+static bool selected(const struct device *d, u64 index, struct str sel)
+{
+	u64 n;
+
+	if (scan_u64(sel, &n) == sel.e)
+		return n == index;
+	str_skip(&sel, (struct str)STR("/dev/dri/"));
+	str_skip(&sel, (struct str)STR("/dev/accel/"));
+	if (node_is(d, sel) || (d->pdev[0] && str_eq(sel, str_z(d->pdev))))
+		return true;
+	return str_skip(&sel, (struct str)STR("driver:")) && str_eq(sel, str_z(d->driver));
+}
+
+/* All devices, in their order, and which of them -d wants. How many there are. */
+static size_t choose_devices(void)
+{
+	size_t n = 0;
+
+	norder = 0;
+	memset(chosen, 0, sizeof(chosen));
+	for (u32 i = 1; i <= ndevices; i++)
+		if (devices[i].e.used && !devices[i].gone && devices[i].dev[0])
+			order[n++] = i;
+	sort(order, n, by_device);
+	for (size_t i = 0; i < n; i++) {
+		bool is = opt.ndevices == 0;
+
+		for (size_t k = 0; k < opt.ndevices; k++)
+			is |= selected(&devices[order[i]], i, opt.devices[k]);
+		chosen[order[i]] = is;
+		if (is)
+			order[norder++] = order[i];
+	}
+	return n;
+}
+
+static bool in_cgroup(u32 text)
+{
+	static char b[4096];
+	struct str path = { b, b + text_copy(text, b, sizeof(b)) }, rest = path, id = parse_container(path);
+
+	if (glob_match(opt.cgroup, path, NULL))
+		return true;
+	if (str_skip(&rest, opt.cgroup) && (rest.p == rest.e || *rest.p == '/'))
+		return true;
+	return str_len(opt.cgroup) >= 12 && str_skip(&id, opt.cgroup);
+}
+
+static bool client_wanted(const struct client *c)
+{
+	bool pid = opt.npids == 0, comm = !opt.comm.p, cgroup = !opt.cgroup.p;
+
+	if (!chosen[c->device])
+		return false;
+	for (u32 h = c->holders; h; h = holders[h].next_client) {
+		const struct task *t = &tasks[holders[h].task];
+
+		for (size_t i = 0; i < opt.npids; i++)
+			pid |= opt.pids[i] == t->pid;
+		comm = comm || glob_match(opt.comm, (struct str){ t->comm, t->comm + t->comm_len }, NULL);
+		cgroup = cgroup || (t->cgroup && in_cgroup(cgroups[t->cgroup].path));
+	}
+	return pid && comm && cgroup;
+}
+
+static void collect(u8 kind)
+{
+	u32 n = kind == K_CLIENT ? nclients : ngroups;
+
+	norder = 0;
+	for (u32 i = 1; i <= n; i++)
+		if (entity_at(kind, i)->used && (kind != K_CLIENT || !clients[i].hidden))
+			order[norder++] = i;
+	sort(order, norder, kind == K_CLIENT ? by_client : by_group);
+}
+
+static void sort_by_field(u8 kind, const struct recopts *ro)
+{
+	static char text[REC_TEXT];
+	size_t used = 0;
+
+	for (size_t i = 0; i < norder; i++) {
+		struct val *key = &sort_keys[order[i]];
+
+		*key = (struct val){ 0 };
+		record_make(&rec, entity_at(kind, order[i]), ro);
+		for (size_t k = 0; k < rec.n && key->type == V_NULL; k++)
+			if (field_match(&rec.f[k], opt.sort))
+				*key = rec.f[k].v;
+		if (key->type == V_TEXT) {
+			size_t n = str_len(key->s) < sizeof(text) - used ? str_len(key->s) : sizeof(text) - used;
+
+			memcpy(text + used, key->s.p, n);
+			key->s = (struct str){ text + used, text + used + n };
+			used += n;
+		}
+	}
+	sort(order, norder, by_field);
+}
+
+/* --- -S ------------------------------------------------------------------------------------------------- */
+
+enum { MAX_STATS = 1 << 14 };
+
+static struct stat_row {
+	const struct entity *e;
+	const struct column *col;
+	const char *inst;
+	i64 min, max, sum, n;
+} stats[MAX_STATS];
+
+static bool is_measured(const struct field *f)
+{
+	return f->v.type == V_INT && (f->v.unit != U_NONE || f->col->when & W_TABLE) && !(f->col->when & W_ID);
+}
+
+/* The row of a field's run; a free one, whose e is NULL, where there is none; NULL: the table is full. */
+static struct stat_row *stat_find(const struct entity *e, const struct field *f)
+{
+	size_t h = ((size_t)(uintptr_t)e >> 4) * 31 + (size_t)(f->col - columns) * 131 + (size_t)(uintptr_t)f->inst.p;
+
+	for (size_t i = 0; i < MAX_STATS; i++) {
+		struct stat_row *s = &stats[(h + i) % MAX_STATS];
+
+		if (!s->e || (s->e == e && s->col == f->col && s->inst == f->inst.p))
+			return s;
+	}
+	return NULL;
+}
+
+static void stats_add(const struct entity *e)
+{
+	for (size_t i = 0; i < rec.n; i++) {
+		const struct field *f = &rec.f[i];
+		struct stat_row *s;
+		i64 v;
+
+		if (!is_measured(f))
+			continue;
+		s = stat_find(e, f);
+		if (!s) {
+			reg_dropped++;
+			continue;
+		}
+		v = f->v.neg ? -(i64)f->v.n : (i64)f->v.n;
+		if (!s->e)
+			*s = (struct stat_row){ .e = e, .col = f->col, .inst = f->inst.p, .min = v, .max = v };
+		s->min = v < s->min ? v : s->min;
+		s->max = v > s->max ? v : s->max;
+		s->sum += v;
+		s->n++;
+	}
+}
+
+static void stats_apply(const struct entity *e, const char *which)
+{
+	for (size_t i = 0; i < rec.n; i++) {
+		struct field *f = &rec.f[i];
+		const struct stat_row *s = f->col->when & W_ID ? NULL : stat_find(e, f);
+		i64 v;
+
+		if (!s || !s->e)
+			continue;
+		v = strcmp(which, "min") == 0 ? s->min : strcmp(which, "max") == 0 ? s->max : s->sum / s->n;
+		f->v = (struct val){ .type = V_INT, .unit = f->col->unit, .neg = v < 0, .n = (u64)(v < 0 ? -v : v) };
+	}
+}
+
+/* Of those that are still there. */
+static bool print_summary(struct recopts ro)
+{
+	static const char *const which[] = { "min", "avg", "max" };
+
+	for (size_t w = 0; w < LEN(which); w++) {
+		ro.summary = which[w];
+		for (size_t i = 0; i < norder; i++) {
+			const struct entity *e = entity_at(opt.cmd->kind, order[i]);
+
+			record_make(&rec, e, &ro);
+			stats_apply(e, which[w]);
+			out_record(&opt.out, &out, &rec);
+			if (!flush())
+				return false;
+		}
+		out_end(&opt.out, &out);
+		if (!flush())
+			return false;
+	}
+	return true;
+}
+
+/* --- samples ---------------------------------------------------------------------------------------------- */
+
+static bool printed; /* any record */
+
+static i64 sample_time(void)
+{
+	if (opt.out.time == T_NONE)
+		return -1;
+	return sys_now(opt.out.time == T_MONO ? CLOCK_MONOTONIC : CLOCK_REALTIME) / 1000;
+}
+
+/* Exit code. */
+static int print_sample(const struct recopts *ro)
+{
+	u8 kind = opt.cmd->kind;
+	size_t n = choose_devices();
+
+	if (norder == 0)
+		return EX_NODEVICE - (n && opt.ndevices == 0);
+	for (u32 i = 1; i <= nclients; i++)
+		clients[i].hidden = clients[i].e.used && !client_wanted(&clients[i]);
+	reg_roll(kind == K_CGROUP, !ro->raw && !ro->list);
+	if (kind != K_DEVICE)
+		collect(kind);
+	if (opt.sort.p)
+		sort_by_field(kind, ro);
+	if (opt.top && norder > opt.top)
+		norder = (size_t)opt.top;
+	for (size_t i = 0; i < norder && out_measures(&opt.out); i++) {
+		record_make(&rec, entity_at(kind, order[i]), ro);
+		out_measure(&opt.out, &rec);
+	}
+	for (size_t i = 0; i < norder; i++) {
+		record_make(&rec, entity_at(kind, order[i]), ro);
+		if (opt.summary)
+			stats_add(entity_at(kind, order[i]));
+		out_record(&opt.out, &out, &rec);
+		printed = true;
+		if (!opt.out.one_line && !flush())
+			return EX_FAIL;
+	}
+	out_end(&opt.out, &out);
+	return finish();
+}
+
+static const struct source *const sources[] = { &src_sysfs, &src_fdinfo };
+
+static void start_sources(void)
+{
+	for (size_t i = 0; i < LEN(sources); i++)
+		sources[i]->start();
+}
+
+/* One reading more; with a look for what is new where there is time for it. */
+static void sample_sources(bool scan)
+{
+	reg_dropped = scan ? 0 : reg_dropped;
+	for (size_t i = 0; i < LEN(sources); i++) {
+		if (scan)
+			sources[i]->scan();
+		sources[i]->sample();
+	}
+}
+
+static bool open_root(int *fd, const char *dir, const char *given, u32 magic, const char *mount)
+{
+	struct statfs fs;
+	long r = sys_openat(AT_FDCWD, given ? given : dir, O_RDONLY | O_DIRECTORY);
+
+	*fd = (int)r;
+	if (r < 0) {
+		say(given ? given : dir, ": ", error_text(r));
+		return false;
+	}
+	if (!given && (sys_fstatfs(*fd, &fs) < 0 || (u32)fs.f_type != magic)) {
+		say(dir, " is not mounted; as root: ", mount);
+		return false;
+	}
+	return true;
+}
+
+static bool open_roots(void)
+{
+	return open_root(&root_sys, "/sys", opt.sys, SYSFS_MAGIC, "mount -t sysfs sys /sys") &&
+	       open_root(&root_proc, "/proc", opt.proc, PROC_SUPER_MAGIC, "mount -t proc proc /proc");
+}
+
+static void say_number(u64 n, const char *what)
+{
+	char text[24];
+	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+
+	put_u64(&b, n);
+	text[b.n] = '\0';
+	say(text, what, NULL);
+}
+
+static void say_unreadable(void)
+{
+	if (reg_unreadable)
+		say_number(reg_unreadable, " processes may not be read; as root, or: setcap cap_sys_ptrace+ep gpustat");
+}
+
+static int no_device(void)
+{
+	char names[512];
+	struct buf b = { .p = names, .cap = sizeof(names) - 1 };
+
+	if (opt.ndevices == 0) {
+		say("no DRM or accel device here", NULL, NULL);
+		return EX_NODEVICE;
+	}
+	for (u32 i = 1; i <= ndevices; i++)
+		if (devices[i].e.used && devices[i].dev[0]) {
+			put_c(&b, ' ');
+			put_z(&b, devices[i].dev);
+		}
+	names[b.n] = '\0';
+	say("no such device; there are:", b.n ? names : " none", NULL);
+	return EX_NODEVICE;
+}
+
+/* What the run came to, when all went well. */
+static int conclude(int code)
+{
+	if (code == EX_NODEVICE)
+		return no_device();
+	if (code != EX_OK)
+		return code;
+	if (opt.verbose && reg_dropped)
+		say_number(reg_dropped, " clients or names had no room");
+	if (!printed && reg_unreadable) {
+		say_unreadable();
+		return EX_DENIED;
+	}
+	if (opt.verbose)
+		say_unreadable();
+	return EX_OK;
+}
+
+/* When the next sample is due: the first multiple of step behind start that has not passed. */
+static i64 next_due(i64 start, i64 due, i64 step)
+{
+	i64 now = sys_now(CLOCK_MONOTONIC);
+
+	due += step;
+	if (due < now)
+		due = start + (now - start + step - 1) / step * step;
+	return due;
+}
+
+static int run_samples(bool repeat)
+{
+	struct recopts ro = { .raw = opt.raw, .dt_us = -1 };
+	i64 step = repeat ? opt.interval : opt.window, start, due, was;
+	u64 left = repeat ? opt.count : 1;
+	int code = EX_OK;
+
+	start_sources();
+	start = due = was = sys_now(CLOCK_MONOTONIC);
+	if (opt.raw) {
+		ro.time_us = sample_time();
+		code = print_sample(&ro);
+		if (code != EX_OK || --left == 0)
+			return conclude(code);
+	} else if (choose_devices() == 0 || norder == 0) {
+		return conclude(EX_NODEVICE); /* nothing to wait for */
+	}
+	while (!stopped) {
+		i64 now;
+
+		due = next_due(start, due, step);
+		if (sys_sleep_until(due) == -EINTR && stopped)
+			break;
+		sample_sources(repeat);
+		now = sys_now(CLOCK_MONOTONIC);
+		ro.time_us = sample_time();
+		ro.dt_us = (now - was) / 1000;
+		was = now;
+		code = print_sample(&ro);
+		if (code != EX_OK || --left == 0)
+			break;
+	}
+	if (opt.summary && printed && (code == EX_OK || code == EX_NODEVICE) && !print_summary(ro))
+		return EX_FAIL;
+	return conclude(printed && code == EX_NODEVICE ? EX_OK : code);
+}
+
+static int cmd_live(void)
+{
+	bool repeat = opt.interval || opt.count;
+
+	if (!open_roots())
+		return EX_FAIL;
+	if (!opt.interval)
+		opt.interval = 1000000000;
+	fdinfo_others = opt.cmd->kind == K_CLIENT;
+	return run_samples(repeat);
+}
+
+static int cmd_list(void)
+{
+	struct recopts ro = { .list = true, .dt_us = -1, .time_us = sample_time() };
+
+	if (!open_roots())
+		return EX_FAIL;
+	opt.out.list = sysfs_limits = true;
+	start_sources();
+	return conclude(print_sample(&ro));
+}
+
+/* --- fdinfo --------------------------------------------------------------------------------------------------- */
+
+static char dump[DUMP_BYTES];
+
+static long read_dump(const char *name)
+{
+	bool is_stdin = strcmp(name, "-") == 0;
+	long fd = is_stdin ? 0 : sys_openat(AT_FDCWD, name, O_RDONLY), r;
+	size_t n = 0;
+
+	if (fd < 0)
+		return fd;
+	while ((r = sys_read((int)fd, dump + n, sizeof(dump) - n)) > 0 || r == -EINTR)
+		if (r > 0 && (n += (size_t)r) == sizeof(dump))
+			break;
+	if (!is_stdin)
+		sys_close((int)fd);
+	return r < 0 ? r : (long)n;
+}
+
+/* Messages of this command begin with its name. */
+static void say_dump(const char *name, const char *what)
+{
+	char text[1024];
+	struct buf m = { .p = text, .cap = sizeof(text) - 1 };
+
+	if (opt.quiet)
+		return;
+	put_z(&m, "fdinfo: ");
+	err_part(&m, name);
+	put_z(&m, ": ");
+	put_z(&m, what);
+	text[m.n++] = '\n';
+	sys_write(2, text, m.n);
+}
+
+/* Decodes one dump; to be shown, or only so that the columns of all become wide enough. */
+static int decode(const char *name, bool show)
+{
+	static struct client client = { .e = { .used = true, .kind = K_FDINFO } };
+	struct recopts ro = { .raw = true, .dt_us = -1, .time_us = -1, .file = name };
+	struct device *d = &devices[NONE]; /* a dump's labels stand where no device is */
+	struct fdhead h;
+	struct str text;
+	long n = read_dump(name);
+
+	text = (struct str){ dump, dump + (n > 0 ? n : 0) };
+	if (!fdinfo_head(text, &h)) {
+		if (show)
+			say_dump(name, n < 0 ? error_text(n) : "not a DRM file");
+		return EX_FAIL;
+	}
+	if (n == DUMP_BYTES && show)
+		say_dump(name, "longer than 1 MiB: the rest is not read");
+	reg_clear(&client.e);
+	text_free(client.name);
+	text_free(client.other);
+	client.name = client.other = NONE;
+	client.key = h.client;
+	client.keykind = h.has_client ? KEY_ID : KEY_PASID;
+	device_set(d->driver, sizeof(d->driver), h.driver);
+	device_set(d->pdev, sizeof(d->pdev), h.pdev);
+	fdinfo_take(&client, text, &h, 1);
+	record_make(&rec, &client.e, &ro);
+	if (out_measures(&opt.out))
+		out_measure(&opt.out, &rec);
+	if (!show)
+		return EX_OK;
+	out_record(&opt.out, &out, &rec);
+	return finish();
+}
+
+static int cmd_fdinfo(void)
+{
+	int code = EX_OK;
+
+	if (opt.nwords == 0)
+		return usage("fdinfo: which FILE? - is standard input", NULL, NULL);
+	fdinfo_others = true;
+	for (size_t i = 0; i < opt.nwords && out_measures(&opt.out); i++)
+		if (strcmp(opt.words[i], "-") != 0)
+			decode(opt.words[i], false);
+	for (size_t i = 0; i < opt.nwords; i++) {
+		int r = decode(opt.words[i], true);
+
+		code = r != EX_OK ? r : code;
+	}
+	out_end(&opt.out, &out);
+	return flush() ? code : EX_FAIL;
+}
+
+static u16 line_width(void)
+{
+	long wide = sys_columns(1);
+
+	return (u16)(wide > 80 && wide < 4096 ? wide : 80);
+}
+
+int main(int argc, char **argv)
+{
+	int r = argc > 0 ? parse_args(argv) : usage("no arguments at all", NULL, NULL);
+
+	if (r >= 0)
+		return r;
+	opt.out.width = line_width();
+	opt.out.colour = sys_columns(1) >= 0;
+	sys_signal(SIGINT, on_signal);
+	sys_signal(SIGTERM, on_signal);
+	sys_signal(SIGHUP, on_signal);
+	return opt.cmd->run();
+}

@@ -1,0 +1,495 @@
+/* gpustat.h - the program's inner interfaces, a section per file, in layer order: values, text
+ * (parse.c), records (perfstream.c), files and sources, registry (counters.c), views.
+ * What is not named here is static. SPDX-License-Identifier: MIT */
+#ifndef GPUSTAT_H
+#define GPUSTAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int32_t i32;
+typedef int64_t i64;
+
+#define LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* A view of text: p up to, not including, e. Whoever owns the bytes outlives it. */
+struct str {
+	const char *p, *e;
+};
+
+/* As an initialiser; (struct str)STR("x") as a value. */
+#define STR(lit) { (lit), (lit) + sizeof(lit) - 1 }
+
+static inline size_t str_len(struct str s)
+{
+	return (size_t)(s.e - s.p);
+}
+
+static inline struct str str_z(const char *z)
+{
+	return (struct str){ z, z + (z ? strlen(z) : 0) };
+}
+
+/* --- parse.c: text to values -------------------------------------------------------------------- */
+
+struct unitword {
+	struct str word;
+	u64 times; /* what one of it is in the base unit */
+};
+
+bool str_eq(struct str a, struct str b);
+bool str_skip(struct str *s, struct str lead);
+bool str_cut(struct str *s, char sep, struct str *piece);
+bool str_word(struct str *s, struct str *word);
+bool str_find(struct str s, struct str what);
+struct str str_trim(struct str s);
+struct str str_base(struct str path);
+bool line_next(struct str *text, struct str *line);
+bool glob_match(struct str pat, struct str s, struct str *star);
+
+const char *scan_u64(struct str s, u64 *v);
+const char *scan_i64(struct str s, i64 *v);
+const char *scan_dec(struct str s, unsigned point, u64 *v);
+bool parse_interval(struct str s, i64 *ns);
+
+/* One line of an fdinfo file, Documentation/gpu/drm-usage-stats.rst. */
+enum fdfield {
+	FD_NONE, /* nothing for us */
+	FD_BAD,  /* malformed: skipped and counted */
+	FD_DRIVER, FD_PDEV, FD_CLIENT, FD_NAME, FD_PASID,
+	/* of the engine `name` */
+	FD_BUSY_NS, FD_CYCLES, FD_TOTAL_CYCLES, FD_CAPACITY, FD_MAXFREQ, FD_CURFREQ, FD_BUSY_PCT,
+	/* of the region `name`, in bytes; FD_MEMORY is the old spelling of FD_RESIDENT */
+	FD_TOTAL, FD_SHARED, FD_RESIDENT, FD_MEMORY, FD_PURGEABLE, FD_ACTIVE,
+	FD_OTHER, /* a key that the standard does not know */
+};
+
+struct fdline {
+	u8 key;          /* enum fdfield */
+	struct str name; /* engine or region; otherwise the key */
+	struct str text; /* the value as printed, trimmed */
+	u64 n;           /* the value as a number: ns, cycles, Hz, bytes, 1/1000 % */
+};
+
+struct fdhead {
+	struct str driver, pdev, name;
+	u64 client, pasid;
+	bool has_client, has_pasid;
+	bool old; /* amdgpu's form before 5.19 */
+};
+
+bool fdinfo_head(struct str text, struct fdhead *h);
+bool fdinfo_next(struct str *text, bool old, struct fdline *l);
+
+bool parse_stat_start(struct str stat, u64 *ticks);
+bool parse_cgroup(struct str text, struct str *path);
+struct str parse_container(struct str path);
+bool parse_uevent(struct str text, struct str key, struct str *value);
+bool parse_devno(struct str s, unsigned *maj, unsigned *min);
+bool parse_dpm(struct str text, u64 *cur_hz, u64 *max_hz);
+bool parse_v3d(struct str *text, struct str *queue, u64 *stamp_ns, u64 *runtime_ns);
+bool parse_trans(struct str text, u64 *khz_ms, u64 *ms);
+bool parse_rknpu(struct str *text, struct str *core, u64 *millipercent);
+
+/* --- perfstream.c: binary records and readings to values ---------------------------------------- */
+
+u64 muldiv(u64 a, u64 b, u64 c);
+
+/* How a counter may go on from one reading to the next. */
+enum course {
+	CO_PEAK,   /* a lower value is kept out until the larger one is passed (drm-usage-stats) */
+	CO_RESET,  /* a lower value starts anew */
+	CO_WRAP32, /* 32 bits wide: a lower value has wrapped */
+};
+
+bool course_delta(u8 course, u64 was, u64 now, u64 *d);
+u64 course_base(u8 course, u64 was, u64 now);
+
+/* One value of amdgpu's gpu_metrics blob: what the registry calls it. */
+struct metric {
+	u8 desc;
+	const char *inst;
+	u64 v;
+};
+
+bool metrics_next(struct str blob, size_t *row, struct metric *m);
+bool metrics_is_apu(struct str blob);
+bool metrics_throttle(struct str blob, size_t *bit, const char **reason, bool *on);
+
+/* --- counters.c: the registry ------------------------------------------------------------------- */
+
+/* What is measured. Unless said otherwise: of the instance that the counter names. */
+enum desc {
+	/* engines of a client, or of a device whose kernel counts for all */
+	D_BUSY_NS, D_CYCLES, D_TOTAL_CYCLES,
+	D_CAPACITY, D_MAXFREQ, D_CURFREQ, /* -, Hz, Hz */
+	D_BUSY_PCT,                       /* 1/1000 %, where the kernel gives no more */
+	/* memory regions: bytes */
+	D_TOTAL, D_SHARED, D_RESIDENT, D_PURGEABLE, D_ACTIVE,
+	/* sums over the clients of a device or of a cgroup */
+	D_SUM_BUSY, D_SUM_UTIL,       /* 1/1000 % */
+	D_SUM_DCYCLES, D_SUM_DNS,     /* of this interval */
+	D_SUM_NS, D_SUM_CYCLES, D_SUM_TOTAL_CYCLES, /* since the first reading; never less */
+	D_SUM_TOTAL, D_SUM_SHARED, D_SUM_RESIDENT, D_SUM_PURGEABLE, D_SUM_ACTIVE,
+	/* devices */
+	D_GPU_BUSY,    /* 1/1000 % */
+	D_GPU_BUSY_US, /* us */
+	D_LOAD,        /* 1/1000 %: other meters of the device */
+	D_IDLE_MS,     /* ms asleep (rc6, gtidle) */
+	D_VRAM_TOTAL, D_VRAM_USED, D_VISIBLE_TOTAL, D_VISIBLE_USED, D_GTT_TOTAL, D_GTT_USED,
+	D_FREQ_CUR, D_FREQ_ACT, D_FREQ_TARGET, D_FREQ_MIN, D_FREQ_MAX, /* Hz */
+	D_FREQ_BOOST, D_FREQ_RP0, D_FREQ_RP1, D_FREQ_RPE, D_FREQ_RPN, /* Hz: what the hardware allows */
+	D_FREQ_SPENT,  /* kHz x ms; its clock is the time in all states */
+	D_TEMP,        /* 1/1000 degree C, signed */
+	D_POWER,       /* uW */
+	D_ENERGY,      /* uJ */
+	D_FAN,         /* rpm */
+	D_PWM,         /* 0..255 */
+	D_VOLT,        /* mV, signed */
+	D_CURRENT,     /* mA, signed */
+	D_THROTTLE,    /* 1: this reason holds now */
+	D_LINK_SPEED, D_LINK_WIDTH, D_LINK_MAX_SPEED, D_LINK_MAX_WIDTH, /* 0.1 GT/s, lanes */
+	D_POWER_CAP, D_POWER_MAX, D_POWER_DEFAULT, D_POWER_RATED, D_POWER_CRIT, /* uW */
+	D_TEMP_MAX, D_TEMP_CRIT, D_TEMP_EMERGENCY,                              /* 1/1000 C */
+	D_FAN_MAX,     /* rpm */
+	D_COUNT
+};
+
+#define NONE 0u /* no counter, text, device, ...: every table starts at 1 */
+
+/* A value that stands for itself; a counter of which rates are made remembers a baseline too. */
+struct counter {
+	u64 now;
+	u32 next; /* of the same entity */
+	u16 inst;
+	u8 desc;
+	u8 flags;
+};
+enum { CF_SEEN = 1, CF_BASE = 2, CF_WIDE = 4 }; /* in this reading; has a baseline; is a struct track */
+
+struct track {
+	struct counter c;
+	u64 was;
+	i64 t, t_was; /* ns, when now and was were read */
+};
+
+/* Whom counters are about. Owned by the tables below. */
+struct entity {
+	u32 first, at; /* counters: the first, and where the last put was */
+	u16 count;
+	u8 kind;       /* enum kind */
+	bool used;
+	bool fresh;    /* read in this sample */
+	i64 t, t_was;  /* ns, last reading and the one before; 0: none */
+	u32 dropped;   /* values that found no room in the last reading */
+};
+
+enum kind { K_DEVICE, K_CLIENT, K_CGROUP, K_FDINFO, K_COUNT };
+
+/* A GPU or NPU. */
+struct device {
+	struct entity e;
+	u64 ino, ino_dev; /* identity of its sysfs folder; 0: /sys has none */
+	char dev[32], driver[64], pdev[32], state[16], name[64]; /* "": unknown */
+	i32 card, render, accel; /* numbers in its nodes' names, or -1 */
+	u32 clients;             /* in this sample */
+	u32 anonymous;           /* in this scan: descriptors whose client the driver does not name */
+	bool awake;              /* nothing that could wake it is touched while this is false */
+	bool apu;                /* its video memory is a piece of main memory */
+	bool gone;               /* unplugged, but still held open */
+};
+
+/* A process that holds a client. */
+struct task {
+	u32 pid, refs, next, cgroup;
+	u32 checked;   /* scan in which it was known to be the same process */
+	u64 start;     /* clock ticks since boot; UINT64_MAX: unknown */
+	i64 read;      /* ns, when what follows was read */
+	char comm[16]; /* TASK_COMM_LEN: any bytes but NUL */
+	u8 comm_len;
+	bool has_comm;
+};
+
+/* One descriptor through which a process holds a client. */
+struct holder {
+	u32 pid, fd, task, client;
+	u32 next, next_client; /* in its bucket; of the same client */
+	u32 seen, born;        /* scans in which it was seen last and first */
+	int io; /* its fdinfo file, kept open, or -1 */
+};
+
+enum keykind { KEY_ID, KEY_PASID, KEY_PID }; /* what names a client: drm-client-id, pasid, its process */
+
+struct client {
+	struct entity e;
+	u64 key;
+	u32 device, holders, next; /* next in its bucket */
+	u32 name, other;           /* texts */
+	u32 skipped;               /* malformed lines */
+	u32 tick;                  /* the sample in which it was read last */
+	u8 keykind;
+	bool reborn; /* none of its earlier holders is left */
+	bool hidden; /* a filter leaves it out */
+};
+
+struct cgroup {
+	u32 path; /* text */
+	u32 hash, refs, next;
+};
+
+struct group { /* the clients of one cgroup on one device */
+	struct entity e;
+	u32 device, cgroup, clients, next;
+};
+
+enum {
+	MAX_DEVICES = 65,      /* DRM had 64 minors of a kind for decades */
+	MAX_CLIENTS = 16385,   /* 10 000 clients and room */
+	MAX_HOLDERS = 32769,
+	MAX_TASKS = 16385,
+	MAX_CGROUPS = 4097,
+	MAX_GROUPS = 4097,
+	MAX_COUNTERS = 1024,   /* of one entity: 200 engines with all their keys */
+	MAX_INSTANCES = 4096,  /* different engine, region and channel names */
+	MAX_NAME = 128,        /* bytes of such a name; the longest in any kernel has 20 */
+};
+
+extern struct device devices[MAX_DEVICES];
+extern struct client clients[MAX_CLIENTS];
+extern struct holder holders[MAX_HOLDERS];
+extern struct task tasks[MAX_TASKS];
+extern struct cgroup cgroups[MAX_CGROUPS];
+extern struct group groups[MAX_GROUPS];
+extern u32 ndevices, nclients, nholders, ntasks, ncgroups, ngroups; /* highest index in use */
+extern u32 reg_dropped;    /* things that found no room since the start */
+extern u32 reg_unreadable; /* processes that refused in the last scan */
+
+void reg_begin(struct entity *e, i64 t);
+bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t);
+void reg_clear(struct entity *e);
+bool reg_lower(const struct entity *e, u8 desc, struct str inst, u64 v);
+struct counter *reg_first(const struct entity *e);
+struct counter *reg_next(const struct counter *c);
+struct counter *reg_find(const struct entity *e, u8 desc, u16 inst);
+bool reg_get(const struct entity *e, u8 desc, u16 inst, u64 *v);
+bool reg_rate(const struct entity *e, u8 desc, u16 inst, u64 *d, u64 *dt);
+struct str inst_name(u16 inst);
+bool is_engine(u8 desc);
+bool is_region(u8 desc);
+
+bool engine_busy(const struct entity *e, u16 inst, u64 *v);
+bool engine_util(const struct entity *e, u16 inst, u64 *v);
+bool engine_freq(const struct entity *e, u16 inst, u64 *v);
+bool device_busy(const struct device *d, u64 *v);
+bool device_idle(const struct device *d, u64 *v);
+bool is_system_region(struct str region);
+bool is_vram_region(struct str region);
+void reg_roll(bool by_cgroup, bool rates);
+
+u32 text_put(u32 old, struct str s);
+void text_free(u32 text);
+size_t text_copy(u32 text, char *b, size_t cap);
+bool text_eq(u32 text, struct str s);
+
+u32 client_find(u32 device, u8 keykind, u64 key);
+u32 client_add(u32 device, u8 keykind, u64 key);
+void client_remove(u32 client);
+const struct task *client_owner(const struct client *c);
+u32 holder_find(u32 pid, u32 fd);
+u32 holder_add(u32 pid, u32 fd, u32 task, u32 client);
+void holder_remove(u32 holder);
+u32 task_find(u32 pid);
+u32 task_add(u32 pid);
+void task_prune(u32 task);
+u32 cgroup_add(struct str path);
+void cgroup_unref(u32 cgroup);
+void device_set(char *field, size_t cap, struct str s);
+u32 device_add(void);
+int device_order(const struct device *a, const struct device *b);
+
+/* --- sources/files.c: small files below the two roots --------------------------------------------- */
+
+extern int root_proc, root_sys; /* descriptors of --proc and --sys */
+
+struct dir {
+	int fd;
+	int n, at;
+	_Alignas(8) char b[2048];
+};
+
+long dir_open(struct dir *d, int at, const char *path);
+const char *dir_next(struct dir *d);
+void dir_close(struct dir *d);
+long slurp(int dir, const char *path, char *b, size_t cap);
+long slurp_fd(int fd, char *b, size_t cap);
+bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line);
+
+/* --- sources/: each turns one kernel interface into counters -------------------------------------- */
+
+struct source {
+	const char *name;
+	void (*start)(void);  /* find what there is, take the first reading */
+	void (*sample)(void); /* one reading more */
+	void (*scan)(void);   /* look for what is new; NULL: nothing ever is */
+};
+
+extern const struct source src_sysfs, src_fdinfo;
+extern bool sysfs_limits; /* read the limits of sensors too */
+
+u32 sysfs_device(unsigned maj, unsigned min);
+u32 sysfs_device_by(struct str pdev, struct str driver);
+bool sysfs_node(struct str name, unsigned *maj, unsigned *min);
+const char *sysfs_missing(u32 device, const char *what);
+extern bool fdinfo_others; /* keep keys that the standard does not know */
+void fdinfo_take(struct client *c, struct str text, const struct fdhead *h, i64 t);
+u32 fdinfo_tasks(void);
+const char *driver_note(struct str driver);
+
+/* --- views/out.c: formats (the bytes) ------------------------------------------------------------ */
+
+/* Bytes being put together; full sticks, so that no formatter needs an error path. */
+struct buf {
+	char *p;
+	size_t n, cap;
+	bool full;
+};
+
+void put_c(struct buf *b, char c);
+void put_str(struct buf *b, struct str s);
+void put_z(struct buf *b, const char *z);
+void put_u64(struct buf *b, u64 v);
+void put_text(struct buf *b, struct str s);
+
+/* --- views/record.c: the schema; from an entity to the fields of its record ---------------------- */
+
+enum unit {
+	U_NONE, U_PERCENT, U_BYTES, U_HZ, U_NS, U_CELSIUS, U_WATT, U_JOULE, U_VOLT, U_AMPERE, U_RPM,
+	U_GTS, U_SECONDS, UNITS
+};
+
+extern const struct unitinfo {
+	const char *name;
+	u8 point; /* the kernel's unit is 10^-point of this one */
+} units[UNITS];
+
+enum vtype { V_NULL, V_INT, V_TEXT, V_TIME };
+
+struct val {
+	u8 type;  /* enum vtype */
+	u8 unit;  /* enum unit */
+	bool neg; /* V_INT: minus n */
+	u64 n;    /* V_INT: in 10^-point of the unit; V_TIME: microseconds */
+	struct str s;
+};
+
+enum shape {
+	S_SCALAR, /* "member": value */
+	S_MEMBER, /* "group": { "member": value } */
+	S_INST,   /* "group": { "instance": value } */
+	S_BOTH,   /* "group": { "instance": { "member": value } } */
+	S_LIST,   /* "group": [ value, ... ] */
+};
+
+/* When a column is in a record. */
+enum {
+	W_DEVICE = 1 << K_DEVICE, W_CLIENT = 1 << K_CLIENT, W_CGROUP = 1 << K_CGROUP,
+	W_FDINFO = 1 << K_FDINFO,
+	W_LIVE = 16,    /* not under -r */
+	W_RAW = 32,     /* under -r, and in fdinfo records */
+	W_LIST = 64,    /* only for `list` */
+	W_SPARSE = 128, /* left out rather than null */
+	W_TABLE = 256,  /* shown by `table` without -f */
+	W_ID = 512,     /* a column of its own in long CSV */
+	W_META = 1024,  /* says something of the record; no row of long CSV */
+};
+
+struct column {
+	const char *group, *member;
+	u8 shape, unit;
+	u16 when; /* W_* */
+	u8 id;    /* what fills it: enum desc, or enum label */
+	const char *help;
+};
+
+extern const struct column columns[];
+extern const size_t ncolumns;
+
+struct field {
+	const struct column *col;
+	struct str inst;
+	struct val v;
+	bool empty; /* stands for a group or list that has nothing in it */
+};
+
+enum { MAX_FIELDS = 4352, REC_TEXT = 64 << 10 };
+
+struct record {
+	u8 kind;
+	size_t n, text_n;
+	struct field f[MAX_FIELDS];
+	char text[REC_TEXT]; /* texts that nothing lasting holds */
+};
+
+/* How records are made: of one sample, the same for all. */
+struct recopts {
+	bool raw, list;
+	i64 time_us;  /* on the clock of -t; negative: none */
+	i64 dt_us;    /* since the sample before; negative: none */
+	const char *file;    /* fdinfo */
+	const char *summary; /* "min", "avg", "max" of -S, or NULL */
+};
+
+void record_make(struct record *r, const struct entity *e, const struct recopts *o);
+const struct val *record_get(const struct record *r, const char *group, const char *member);
+bool field_match(const struct field *f, struct str pattern);
+bool pattern_known(struct str pattern, u8 kind);
+
+/* --- views/out.c: formats (the records) ---------------------------------------------------------- */
+
+enum timefmt { T_DEFAULT, T_NONE, T_EPOCH, T_ISO, T_MONO };
+
+enum { MAX_PATTERNS = 64, MAX_CELLS = 160 };
+
+/* A column of `line` or `table`. */
+struct cell {
+	struct str group, title;
+	const struct column *col; /* table: with inst, what stands in it */
+	char inst[MAX_NAME];
+	u8 inst_n;
+	struct str pattern; /* -f */
+	void (*put)(struct buf *b, const struct record *r, u16 width); /* line */
+	u16 width, want; /* in characters */
+	bool right;
+};
+
+struct out {
+	const struct format *fmt;
+	const struct str *patterns; /* -f */
+	size_t npatterns;
+	bool no_header, one_line, colour, list;
+	u16 width; /* of a line, in characters */
+	u8 time;   /* enum timefmt */
+	/* kept between records */
+	bool headed, ran;
+	u8 joined; /* records on this line so far, at most 2 */
+	u8 kind;
+	size_t ncells;
+	struct cell cells[MAX_CELLS];
+};
+
+const struct format *format_find(struct str name);
+void format_names(struct buf *b);
+bool format_joins(const struct format *f);
+bool out_measures(const struct out *o);
+void out_measure(struct out *o, const struct record *r);
+void out_record(struct out *o, struct buf *b, const struct record *r);
+void out_end(struct out *o, struct buf *b);
+void out_fields(struct buf *b, u8 kind);
+
+#endif

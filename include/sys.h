@@ -1,0 +1,135 @@
+/* sys.h - the only door to the kernel. Each call returns its value or -errno; no other file enters
+ * the kernel or reads errno. SPDX-License-Identifier: MIT */
+#ifndef SYS_H
+#define SYS_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Documentation/admin-guide/devices.txt; the Linux headers for programs name none of them. */
+#define MAJOR_NVIDIA 195u
+#define MAJOR_DRM    226u
+#define MAJOR_ACCEL  261u
+
+#ifndef PROC_SUPER_MAGIC /* linux/magic.h */
+#define PROC_SUPER_MAGIC 0x9fa0
+#endif
+#ifndef SYSFS_MAGIC /* linux/magic.h */
+#define SYSFS_MAGIC 0x62656572
+#endif
+
+#define SYS_RET(call)                                                                              \
+	do {                                                                                       \
+		long r_ = (long)(call);                                                            \
+		return r_ < 0 ? -errno : r_;                                                       \
+	} while (0)
+
+static inline long sys_openat(int dir, const char *path, int flags)
+{
+	SYS_RET(openat(dir, path, flags | O_CLOEXEC));
+}
+
+static inline long sys_close(int fd)
+{
+	SYS_RET(close(fd));
+}
+
+static inline long sys_read(int fd, void *b, size_t n)
+{
+	SYS_RET(read(fd, b, n));
+}
+
+static inline long sys_pread(int fd, void *b, size_t n, size_t at)
+{
+	SYS_RET(pread(fd, b, n, (off_t)at));
+}
+
+static inline long sys_write(int fd, const void *b, size_t n)
+{
+	SYS_RET(write(fd, b, n));
+}
+
+static inline long sys_fstatat(int dir, const char *path, struct stat *st)
+{
+	SYS_RET(fstatat(dir, path, st, 0));
+}
+
+static inline long sys_fstatfs(int fd, struct statfs *st)
+{
+	SYS_RET(fstatfs(fd, st));
+}
+
+static inline long sys_readlinkat(int dir, const char *path, char *b, size_t n)
+{
+	SYS_RET(readlinkat(dir, path, b, n));
+}
+
+static inline long sys_getdents(int fd, void *b, size_t n)
+{
+	SYS_RET(getdents(fd, b, n));
+}
+
+/* Nanoseconds on that clock. */
+static inline int64_t sys_now(clockid_t clock)
+{
+	struct timespec ts = { 0 };
+
+	clock_gettime(clock, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* Until t on CLOCK_MONOTONIC: 0, or -EINTR when a signal came first. */
+static inline long sys_sleep_until(int64_t t)
+{
+	struct timespec ts = { .tv_sec = (time_t)(t / 1000000000), .tv_nsec = (long)(t % 1000000000) };
+
+	return -clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+}
+
+/* Columns of the terminal behind fd: 0 where it has no size, -errno where fd is no terminal. */
+static inline long sys_columns(int fd)
+{
+	struct winsize w = { 0 };
+	long r = ioctl(fd, TIOCGWINSZ, &w);
+
+	return r < 0 ? -errno : w.ws_col;
+}
+
+/* Raises the soft limit on descriptors to the hard one; how many may be open then. */
+static inline long sys_raise_nofile(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
+		return -errno;
+	if (l.rlim_cur < l.rlim_max) {
+		rlim_t soft = l.rlim_cur;
+
+		l.rlim_cur = l.rlim_max;
+		if (setrlimit(RLIMIT_NOFILE, &l) < 0)
+			l.rlim_cur = soft;
+	}
+	return l.rlim_cur > INT32_MAX ? INT32_MAX : (long)l.rlim_cur;
+}
+
+/* A handler that interrupts system calls rather than restarting them. */
+static inline long sys_signal(int sig, void (*handler)(int))
+{
+	struct sigaction sa = { .sa_handler = handler };
+
+	SYS_RET(sigaction(sig, &sa, NULL));
+}
+
+#endif

@@ -1,0 +1,560 @@
+/* fdinfo.c - DRM clients: which process holds which device, and what /proc/PID/fdinfo/FD says of it.
+ * SPDX-License-Identifier: MIT */
+#include "gpustat.h"
+#include "sys.h"
+
+bool fdinfo_others;
+
+enum {
+	FD_BYTES = 64 << 10,      /* the longest driver prints 1.5 KiB; file locks come before it */
+	SPARE_FDS = 96,           /* descriptors kept for everything but fdinfo files */
+	RENAME_NS = 500000000,    /* a process may change its name or cgroup: read anew after this */
+};
+
+enum { Z_RESIDENT = 1, Z_PURGEABLE = 2, Z_ACTIVE = 4, Z_ALL = 7 };
+
+/* What the drivers do that the standard leaves to them. One that follows it needs no row. */
+static const struct driver {
+	struct str name;
+	bool quiet; /* printing its fdinfo takes no runtime reference: a sleeping device stays asleep */
+	u8 zero;    /* Z_*: a missing key of a region means 0 (drm_show_memory_stats of 6.13) */
+	const char *note; /* why it tells nothing of engines or memory */
+} drivers[] = {
+	{ STR("amdgpu"), true, 0, NULL },
+	{ STR("i915"), true, 0, NULL },
+	{ STR("msm"), true, Z_ALL, NULL },
+	{ STR("panfrost"), true, Z_ALL, NULL },
+	{ STR("panthor"), true, Z_ALL, NULL },
+	{ STR("v3d"), true, Z_ALL, NULL },
+	{ STR("etnaviv"), true, Z_RESIDENT | Z_ACTIVE, "the driver counts no engine time" },
+	{ STR("intel_vpu"), false, Z_ALL, "the driver counts no engine time per client" },
+	{ STR("amdxdna_accel_driver"), false, Z_ALL, "the driver counts no engine time" },
+	{ STR("amdxdna"), false, Z_ALL, "the driver counts no engine time" },
+	{ STR("xe"), false, 0, NULL }, /* show_run_ticks() resumes the device */
+	{ STR("nvidia"), false, 0, "only NVIDIA's own library tells" },
+	{ STR("nvgpu"), false, 0, "the driver has no DRM clients" },
+#define SILENT(name) { STR(name), false, 0, "the driver prints no client statistics" }
+	SILENT("nouveau"), SILENT("radeon"), SILENT("virtio_gpu"), SILENT("virtio-pci"), SILENT("vmwgfx"),
+	SILENT("lima"), SILENT("rocket"), SILENT("ethosu"), SILENT("imagination"), SILENT("powervr"),
+	SILENT("qaic"), SILENT("habanalabs"), SILENT("nova"), SILENT("tyr"), SILENT("vc4"),
+	SILENT("vc4-drm"),
+};
+static const struct driver *driver_find(struct str name)
+{
+	static const struct driver unknown = { .zero = 0 };
+
+	for (size_t i = 0; i < LEN(drivers); i++)
+		if (str_eq(drivers[i].name, name))
+			return &drivers[i];
+	return &unknown;
+}
+
+const char *driver_note(struct str driver)
+{
+	return driver_find(driver)->note;
+}
+
+static u32 scan_no, tick; /* walks of /proc; samples */
+static long fd_budget;    /* fdinfo files that may still be kept open */
+static char text_bytes[FD_BYTES], others[FD_BYTES];
+
+/* --- a file's values ------------------------------------------------------------------------------- */
+
+static const u8 fd_descs[] = { /* FD_NONE + 1: no counter */
+	[FD_BUSY_NS] = D_BUSY_NS + 1,   [FD_CYCLES] = D_CYCLES + 1,
+	[FD_TOTAL_CYCLES] = D_TOTAL_CYCLES + 1, [FD_CAPACITY] = D_CAPACITY + 1,
+	[FD_MAXFREQ] = D_MAXFREQ + 1,   [FD_CURFREQ] = D_CURFREQ + 1,
+	[FD_BUSY_PCT] = D_BUSY_PCT + 1, [FD_TOTAL] = D_TOTAL + 1,
+	[FD_SHARED] = D_SHARED + 1,     [FD_RESIDENT] = D_RESIDENT + 1,
+	[FD_MEMORY] = D_RESIDENT + 1,   [FD_PURGEABLE] = D_PURGEABLE + 1,
+	[FD_ACTIVE] = D_ACTIVE + 1,     [FD_OTHER] = 0,
+};
+
+/* Puts a file's values into its client, as one reading. */
+void fdinfo_take(struct client *c, struct str text, const struct fdhead *h, i64 t)
+{
+	struct buf other = { .p = others, .cap = sizeof(others) };
+	struct fdline l;
+
+	reg_begin(&c->e, t);
+	c->skipped = 0;
+	while (fdinfo_next(&text, h->old, &l)) {
+		if (l.key == FD_BAD) {
+			c->skipped++;
+		} else if (l.key == FD_OTHER || l.key == FD_PASID) {
+			put_str(&other, l.name);
+			put_c(&other, ':');
+			put_str(&other, l.text);
+			put_c(&other, '\n');
+		} else if (l.key < LEN(fd_descs) && fd_descs[l.key]) {
+			reg_put(&c->e, (u8)(fd_descs[l.key] - 1), l.name, l.n, t);
+		}
+	}
+	if (h->name.p)
+		c->name = text_put(c->name, h->name);
+	if (fdinfo_others)
+		c->other = text_put(c->other, (struct str){ other.p, other.p + other.n });
+}
+
+/* Keys of a region that this file leaves out though it names the region: 0 where an earlier reading had
+ * the key, and always where the driver prints it only when there is something to tell. */
+static void zero_absent(struct client *c, u8 zero, i64 t)
+{
+	static const u8 bits[] = { D_RESIDENT, D_PURGEABLE, D_ACTIVE };
+
+	for (struct counter *k = reg_first(&c->e); k; k = reg_next(k)) {
+		if (k->desc != D_TOTAL || !(k->flags & CF_SEEN))
+			continue;
+		for (size_t i = 0; i < LEN(bits); i++)
+			if (zero >> i & 1 || reg_find(&c->e, bits[i], k->inst))
+				reg_put(&c->e, bits[i], inst_name(k->inst), 0, t);
+	}
+}
+
+/* Engines that amdgpu has not printed before have done nothing until the reading before this one. */
+static void start_late_engines(struct client *c)
+{
+	for (struct counter *k = reg_first(&c->e); k; k = reg_next(k))
+		if (k->desc == D_BUSY_NS && (k->flags & (CF_SEEN | CF_BASE)) == CF_SEEN && c->e.t_was) {
+			struct track *track = (struct track *)(void *)k;
+
+			track->was = 0;
+			track->t_was = c->e.t_was;
+			k->flags |= CF_BASE;
+		}
+}
+
+/* Client ids before 6.5 count per device and come back: values that fell, with no earlier holder left,
+ * are those of another client. */
+static bool other_client(const struct client *c, struct str text)
+{
+	struct fdline l;
+
+	while (fdinfo_next(&text, false, &l))
+		if ((l.key == FD_BUSY_NS || l.key == FD_CYCLES) &&
+		    reg_lower(&c->e, (u8)(fd_descs[l.key] - 1), l.name, l.n))
+			return true;
+	return false;
+}
+
+static void client_take(struct client *c, struct str text, const struct fdhead *h, i64 t)
+{
+	const struct driver *d = driver_find(h->driver);
+	bool known = c->e.fresh; /* it was read in the sample before */
+
+	if (c->reborn && other_client(c, text))
+		reg_clear(&c->e);
+	c->reborn = false;
+	fdinfo_take(c, text, h, t);
+	c->tick = tick;
+	zero_absent(c, d->zero, t);
+	if (known && str_eq(h->driver, (struct str)STR("amdgpu")))
+		start_late_engines(c);
+	if (!devices[c->device].driver[0])
+		device_set(devices[c->device].driver, sizeof(devices[0].driver), h->driver);
+}
+
+/* --- processes ---------------------------------------------------------------------------------------- */
+
+static const char *proc_path(char *out, u32 pid, const char *file, u32 fd, bool with_fd)
+{
+	struct buf b = { .p = out, .cap = 63 };
+
+	put_u64(&b, pid);
+	put_c(&b, '/');
+	put_z(&b, file);
+	if (with_fd)
+		put_u64(&b, fd);
+	out[b.n] = '\0';
+	return out;
+}
+
+static struct str proc_text(u32 pid, const char *file, char *b, size_t cap)
+{
+	char path[64];
+	long n = slurp(root_proc, proc_path(path, pid, file, 0, false), b, cap);
+
+	return (struct str){ b, b + (n > 0 ? n : 0) };
+}
+
+static u64 task_start(u32 pid)
+{
+	char b[1024]; /* 52 numbers and a comm */
+	u64 start;
+
+	return parse_stat_start(proc_text(pid, "stat", b, sizeof(b)), &start) ? start : UINT64_MAX;
+}
+
+static void task_describe(struct task *t)
+{
+	static char b[FD_BYTES];
+	struct str s = proc_text(t->pid, "comm", b, 64), path;
+	u32 cgroup = NONE;
+
+	t->read = sys_now(CLOCK_MONOTONIC);
+	if (s.e > s.p) {
+		if (s.e[-1] == '\n')
+			s.e--; /* a newline before it is the name's own */
+		t->comm_len = (u8)(str_len(s) < sizeof(t->comm) ? str_len(s) : sizeof(t->comm));
+		memcpy(t->comm, s.p, t->comm_len);
+		t->has_comm = true;
+	}
+	if (parse_cgroup(proc_text(t->pid, "cgroup", b, sizeof(b)), &path))
+		cgroup = cgroup_add(path);
+	if (cgroup == NONE)
+		return;
+	if (t->cgroup)
+		cgroup_unref(t->cgroup);
+	t->cgroup = cgroup;
+}
+
+static void holder_drop(u32 h)
+{
+	if (holders[h].io >= 0) {
+		sys_close(holders[h].io);
+		fd_budget++;
+	}
+	holder_remove(h);
+}
+
+/* The process, known or new. One of the same pid that started at another time is another one: what was
+ * held by the former is forgotten. */
+static u32 task_get(u32 pid)
+{
+	u32 n = task_find(pid);
+	u64 start;
+
+	if (n != NONE && tasks[n].checked == scan_no)
+		return n;
+	start = task_start(pid);
+	if (n != NONE && tasks[n].start != start) {
+		tasks[n].refs++;
+		for (u32 h = 1; h <= nholders; h++)
+			if (holders[h].client && holders[h].task == n)
+				holder_drop(h);
+		tasks[n].refs--;
+		tasks[n].start = start;
+		task_describe(&tasks[n]);
+	}
+	if (n == NONE && (n = task_add(pid)) != NONE) {
+		tasks[n].start = start;
+		task_describe(&tasks[n]);
+	}
+	if (n != NONE)
+		tasks[n].checked = scan_no;
+	return n;
+}
+
+/* --- descriptors ---------------------------------------------------------------------------------------- */
+
+/* Reads an fdinfo file through a descriptor of it that may be kept; its length or -errno. */
+static long holder_read(u32 pid, u32 fd, int *io)
+{
+	char path[64];
+	long n, r;
+
+	if (*io >= 0)
+		return slurp_fd(*io, text_bytes, sizeof(text_bytes));
+	r = sys_openat(root_proc, proc_path(path, pid, "fdinfo/", fd, true), O_RDONLY | O_NONBLOCK);
+	if (r < 0)
+		return r;
+	n = slurp_fd((int)r, text_bytes, sizeof(text_bytes));
+	if (n > 0 && fd_budget > 0) {
+		*io = (int)r;
+		fd_budget--;
+	} else {
+		sys_close((int)r);
+	}
+	return n;
+}
+
+static void io_close(int io)
+{
+	if (io >= 0) {
+		sys_close(io);
+		fd_budget++;
+	}
+}
+
+static bool head_key(const struct fdhead *h, u8 *kind, u64 *key)
+{
+	*kind = h->has_client ? KEY_ID : KEY_PASID;
+	*key = h->has_client ? h->client : h->pasid;
+	return h->has_client || h->has_pasid;
+}
+
+static bool may_read(u32 device)
+{
+	return devices[device].awake || driver_find(str_z(devices[device].driver))->quiet;
+}
+
+/* A descriptor that no holder stands for yet. device NONE: only the text can tell which it is; then a
+ * file that is not DRM's is none of ours. False: it may not be read. */
+static bool descriptor_new(u32 pid, u32 fd, u32 device, unsigned maj)
+{
+	struct fdhead h = { 0 };
+	struct str text;
+	int io = -1;
+	long n;
+	i64 t;
+	u64 key = pid;
+	u8 kind = KEY_PID;
+	u32 client, task, holder;
+	bool anonymous;
+
+	if (device != NONE && maj != MAJOR_NVIDIA && !may_read(device)) {
+		devices[device].anonymous++;
+		return true;
+	}
+	n = holder_read(pid, fd, &io);
+	t = sys_now(CLOCK_MONOTONIC);
+	text = (struct str){ text_bytes, text_bytes + (n > 0 ? n : 0) };
+	if (!fdinfo_head(text, &h) && device == NONE) {
+		io_close(io);
+		return n != -EACCES && n != -EPERM;
+	}
+	if (device == NONE)
+		device = sysfs_device_by(h.pdev, h.driver);
+	anonymous = maj != MAJOR_NVIDIA && !head_key(&h, &kind, &key);
+	if (device == NONE || anonymous || n == -ENOENT || n == -ESRCH) {
+		if (device != NONE && anonymous && n >= 0)
+			devices[device].anonymous++;
+		io_close(io);
+		return n != -EACCES && n != -EPERM;
+	}
+	client = client_find(device, kind, key);
+	task = task_get(pid);
+	if (client == NONE && task != NONE && (client = client_add(device, kind, key)) != NONE) {
+		clients[client].tick = tick - 1;
+		if (n > 0)
+			client_take(&clients[client], text, &h, t);
+	}
+	holder = task != NONE && client != NONE ? holder_add(pid, fd, task, client) : NONE;
+	if (holder == NONE) {
+		if (task != NONE)
+			task_prune(task);
+		io_close(io);
+		return true;
+	}
+	holders[holder].io = io;
+	holders[holder].seen = holders[holder].born = scan_no;
+	return true;
+}
+
+/* Which DRM, accel or NVIDIA node a descriptor stands for, by its number, or where it leads nowhere (in a
+ * captured tree) by the link's text. */
+static bool is_gpu(int dir, const char *name, unsigned *maj, unsigned *min)
+{
+	static const struct str folders[] = { STR("/dev/dri/"), STR("/dev/accel/"), STR("/dev/") };
+	struct stat st;
+	char b[128];
+	struct str text;
+	long n;
+
+	if (sys_fstatat(dir, name, &st) == 0) {
+		*maj = major(st.st_rdev);
+		*min = minor(st.st_rdev);
+		return S_ISCHR(st.st_mode) && (*maj == MAJOR_DRM || *maj == MAJOR_ACCEL ||
+					       (*maj == MAJOR_NVIDIA && *min < 255));
+	}
+	n = sys_readlinkat(dir, name, b, sizeof(b));
+	for (size_t i = 0; n > 0 && i < LEN(folders); i++) {
+		text = (struct str){ b, b + n };
+		if (str_skip(&text, folders[i]))
+			return sysfs_node(text, maj, min);
+	}
+	return false;
+}
+
+static u32 fd_number(const char *name)
+{
+	u64 v;
+	struct str s = str_z(name);
+
+	return scan_u64(s, &v) == s.e && v <= INT32_MAX ? (u32)v : UINT32_MAX;
+}
+
+/* One descriptor of a process whose fd/ is open. False: refused. */
+static bool descriptor_look(int dir, u32 pid, const char *name)
+{
+	unsigned maj, min;
+	u32 fd = fd_number(name), holder, device;
+
+	if (fd == UINT32_MAX || !is_gpu(dir, name, &maj, &min))
+		return true;
+	holder = holder_find(pid, fd);
+	if (holder != NONE) {
+		holders[holder].seen = scan_no;
+		return true;
+	}
+	device = sysfs_device(maj, min);
+	return device == NONE || descriptor_new(pid, fd, device, maj);
+}
+
+/* Where fd/ is refused but fdinfo/ is not (CAP_SYS_PTRACE without CAP_DAC_READ_SEARCH). */
+static bool scan_by_fdinfo(u32 pid)
+{
+	char path[64];
+	struct dir d;
+	const char *name;
+	bool ok = true;
+
+	if (dir_open(&d, root_proc, proc_path(path, pid, "fdinfo", 0, false)) < 0)
+		return d.fd != -EACCES && d.fd != -EPERM;
+	while (ok && (name = dir_next(&d))) {
+		u32 fd = fd_number(name), holder = fd == UINT32_MAX ? NONE : holder_find(pid, fd);
+
+		if (holder != NONE)
+			holders[holder].seen = scan_no;
+		else if (fd != UINT32_MAX)
+			ok = descriptor_new(pid, fd, NONE, 0);
+	}
+	dir_close(&d);
+	return ok;
+}
+
+static void scan_process(u32 pid)
+{
+	char path[64];
+	struct dir d;
+	const char *name;
+	bool ok = true;
+
+	if (dir_open(&d, root_proc, proc_path(path, pid, "fd", 0, false)) < 0) {
+		ok = d.fd == -ESRCH || scan_by_fdinfo(pid);
+	} else {
+		while ((name = dir_next(&d)))
+			ok &= descriptor_look(d.fd, pid, name);
+		dir_close(&d);
+	}
+	if (!ok)
+		reg_unreadable++;
+}
+
+/* Forgets what this scan did not meet. */
+static void scan_sweep(void)
+{
+	for (u32 h = 1; h <= nholders; h++)
+		if (holders[h].client && holders[h].seen != scan_no)
+			holder_drop(h);
+	for (u32 i = 1; i <= nclients; i++) {
+		struct client *c = &clients[i];
+		bool reborn = true;
+
+		if (!c->e.used)
+			continue;
+		for (u32 h = c->holders; h; h = holders[h].next_client)
+			reborn &= holders[h].born == scan_no;
+		if (c->holders)
+			c->reborn = reborn;
+		else
+			client_remove(i);
+	}
+}
+
+static void fdinfo_scan(void)
+{
+	struct dir d;
+	const char *name;
+
+	scan_no++;
+	reg_unreadable = 0;
+	for (u32 i = 1; i <= ndevices; i++)
+		devices[i].anonymous = 0;
+	if (dir_open(&d, root_proc, ".") < 0)
+		return;
+	while ((name = dir_next(&d))) {
+		u32 pid = fd_number(name);
+
+		if (pid != UINT32_MAX)
+			scan_process(pid);
+	}
+	dir_close(&d);
+	scan_sweep();
+}
+
+/* --- readings ------------------------------------------------------------------------------------------- */
+
+/* Its descriptor may have been closed, or stand for something else by now: look at it as if it were new. */
+static void holder_again(u32 n)
+{
+	u32 pid = holders[n].pid, fd = holders[n].fd;
+	char path[64], number[16];
+	struct buf b = { .p = number, .cap = sizeof(number) - 1 };
+	struct dir d;
+
+	holder_drop(n);
+	if (dir_open(&d, root_proc, proc_path(path, pid, "fd", 0, false)) < 0)
+		return;
+	put_u64(&b, fd);
+	number[b.n] = '\0';
+	descriptor_look(d.fd, pid, number);
+	dir_close(&d);
+}
+
+/* Reads the client through its holders; each is checked to be one still. */
+static void client_read(u32 n)
+{
+	struct client *c = &clients[n];
+
+	c->e.fresh &= c->tick == tick - 1;
+	if (c->keykind == KEY_PID || !may_read(c->device)) {
+		c->e.fresh = false;
+		return;
+	}
+	for (u32 h = c->holders, next; h; h = next) {
+		struct holder *at = &holders[h];
+		struct fdhead head;
+		struct str text;
+		u64 key = 0;
+		u8 kind = KEY_PID;
+		long len;
+		i64 t;
+
+		if (at->client != n)
+			break; /* went with another one of its process */
+		len = holder_read(at->pid, at->fd, &at->io);
+		t = sys_now(CLOCK_MONOTONIC);
+		next = at->next_client;
+		text = (struct str){ text_bytes, text_bytes + (len > 0 ? len : 0) };
+		if (!fdinfo_head(text, &head) || !head_key(&head, &kind, &key) || kind != c->keykind ||
+		    key != c->key)
+			holder_again(h);
+		else if (c->tick != tick)
+			client_take(c, text, &head, t);
+	}
+	if (c->tick != tick)
+		c->e.fresh = false;
+}
+
+static void fdinfo_sample(void)
+{
+	i64 now = sys_now(CLOCK_MONOTONIC);
+	u32 n = nclients;
+
+	for (u32 i = 1; i <= n; i++)
+		if (clients[i].e.used && clients[i].tick != tick) {
+			client_read(i);
+			if (!clients[i].holders)
+				client_remove(i);
+		}
+	for (u32 i = 1; i <= ntasks; i++)
+		if (tasks[i].refs && now - tasks[i].read > RENAME_NS)
+			task_describe(&tasks[i]);
+	tick++;
+}
+
+static void fdinfo_start(void)
+{
+	fd_budget = sys_raise_nofile() - SPARE_FDS;
+	tick = 1;
+	fdinfo_scan();
+	tick++;
+}
+
+const struct source src_fdinfo = {
+	.name = "fdinfo",
+	.start = fdinfo_start,
+	.scan = fdinfo_scan,
+	.sample = fdinfo_sample,
+};

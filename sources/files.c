@@ -1,0 +1,85 @@
+/* files.c - small kernel files and folders, opened relative to the --proc and --sys roots.
+ * SPDX-License-Identifier: MIT */
+#include "gpustat.h"
+#include "sys.h"
+
+int root_proc = -1, root_sys = -1;
+
+long dir_open(struct dir *d, int at, const char *path)
+{
+	long fd = sys_openat(at, path, O_RDONLY | O_DIRECTORY);
+
+	d->fd = (int)fd;
+	d->n = d->at = 0;
+	return fd;
+}
+
+/* The next name, without . and ..; NULL at the end or where the folder vanished. */
+const char *dir_next(struct dir *d)
+{
+	for (;;) {
+		const struct dirent *e;
+		const char *name;
+
+		if (d->at >= d->n) {
+			d->n = (int)sys_getdents(d->fd, d->b, sizeof(d->b));
+			d->at = 0;
+			if (d->n <= 0)
+				return NULL;
+		}
+		e = (const struct dirent *)(const void *)(d->b + d->at);
+		d->at += e->d_reclen;
+		name = e->d_name;
+		if (name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2])))
+			continue;
+		return name;
+	}
+}
+
+void dir_close(struct dir *d)
+{
+	if (d->fd >= 0)
+		sys_close(d->fd);
+	d->fd = -1;
+}
+
+/* The whole of an open file from its start. A seq_file gives all of it at once where the buffer is large
+ * enough: a read that stops inside a page and behind a newline is its end, and saves asking again.
+ * Length, or -errno; cap where it did not fit. */
+long slurp_fd(int fd, char *b, size_t cap)
+{
+	size_t n = 0;
+	long r;
+
+	do {
+		while ((r = sys_pread(fd, b + n, cap - n, n)) == -EINTR)
+			;
+		if (r < 0)
+			return r;
+		n += (size_t)r;
+	} while (r > 0 && n < cap && (n % 4096 == 0 || b[n - 1] != '\n'));
+	return (long)n;
+}
+
+long slurp(int dir, const char *path, char *b, size_t cap)
+{
+	long fd = sys_openat(dir, path, O_RDONLY | O_NONBLOCK), n;
+
+	if (fd < 0)
+		return fd;
+	n = slurp_fd((int)fd, b, cap);
+	sys_close((int)fd);
+	return n;
+}
+
+/* The first line of a file, trimmed; false where there is none. */
+bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line)
+{
+	long n = slurp(dir, path, b, cap);
+	struct str text = { b, b + (n > 0 ? n : 0) };
+
+	if (n <= 0 || !str_cut(&text, '\n', line))
+		return false;
+	*line = str_trim(*line);
+	return true;
+}

@@ -1,0 +1,1102 @@
+/* sysfs.c - devices and what their drivers tell about them without a client: state, clocks, sensors,
+ * memory, device-wide busy time. SPDX-License-Identifier: MIT */
+#include "gpustat.h"
+#include "sys.h"
+
+bool sysfs_limits;
+
+enum {
+	MAX_NODES = 3 * MAX_DEVICES, /* card, renderD and accel node of each */
+	MAX_SENSORS = 4096,          /* some 40 files of each device */
+	FILE_BYTES = 8192,           /* trans_stat of 20 states has 3 KiB; sysfs ends at 4 */
+	PATH_BYTES = 512,
+};
+
+/* A device node as class/drm or class/accel lists it. */
+static struct node {
+	u32 maj, min, device;
+	char name[24];
+	bool seen;
+} nodes[MAX_NODES];
+static u32 nnodes;
+
+/* What the registry need not know about a device. */
+static struct place {
+	char path[128];  /* its folder, below /sys */
+	char node[48];   /* its primary node's folder: class/drm/cardN */
+	int status;      /* power/runtime_status, kept open, or -1 */
+	bool probed, probed_asleep;
+	const char *denied; /* a file that may not be read, or NULL */
+} places[MAX_DEVICES];
+
+struct sensor;
+typedef void take_fn(const struct sensor *s, struct str text, i64 t);
+static take_fn take_number, take_dpm, take_load, take_link, take_v3d, take_trans, take_metrics,
+	take_reasons, take_rknpu, take_pstate;
+
+/* Where an instance's name comes from, unless the row gives it. */
+#define FROM_DIR  "\1" /* the folder that the last '*' matched */
+#define FROM_LEAF "\2" /* what '*' stands for in the file's name */
+#define FROM_CHAN "\3" /* hwmon: the channel's label, else the channel */
+#define FROM_ZONE "\4" /* the thermal zone's type, if that is a GPU's or an NPU's */
+
+enum base { B_DEVICE, B_NODE, B_SYS };
+enum { A_ASLEEP = 1, A_LIMIT = 2 }; /* cannot wake the device; does not change, for `list` */
+
+/* A file, or several, and what it counts. Of two for one counter the upper row wins. */
+static const struct attr {
+	const char *driver; /* NULL: any; "x*": those that begin so */
+	u8 base;
+	const char *dir, *leaf;
+	take_fn *take;
+	u8 desc;
+	const char *inst;
+	u32 times;
+	u8 flags;
+} attrs[] = {
+	/* PCI: include/uapi/linux/pci_regs.h by way of drivers/pci/pci-sysfs.c */
+	{ NULL, B_DEVICE, "", "current_link_speed", take_link, D_LINK_SPEED, "", 1, 0 },
+	{ NULL, B_DEVICE, "", "current_link_width", take_number, D_LINK_WIDTH, "", 1, 0 },
+	{ NULL, B_DEVICE, "", "max_link_speed", take_link, D_LINK_MAX_SPEED, "", 1, A_LIMIT },
+	{ NULL, B_DEVICE, "", "max_link_width", take_number, D_LINK_MAX_WIDTH, "", 1, A_LIMIT },
+
+	/* amdgpu_pm.c, amdgpu_vram_mgr.c, amdgpu_gtt_mgr.c; mem_info_* are software counts */
+	{ "amdgpu", B_DEVICE, "", "mem_info_vram_total", take_number, D_VRAM_TOTAL, "", 1, A_ASLEEP },
+	{ "amdgpu", B_DEVICE, "", "mem_info_vram_used", take_number, D_VRAM_USED, "", 1, A_ASLEEP },
+	{ "amdgpu", B_DEVICE, "", "mem_info_vis_vram_total", take_number, D_VISIBLE_TOTAL, "", 1, A_ASLEEP },
+	{ "amdgpu", B_DEVICE, "", "mem_info_vis_vram_used", take_number, D_VISIBLE_USED, "", 1, A_ASLEEP },
+	{ "amdgpu", B_DEVICE, "", "mem_info_gtt_total", take_number, D_GTT_TOTAL, "", 1, A_ASLEEP },
+	{ "amdgpu", B_DEVICE, "", "mem_info_gtt_used", take_number, D_GTT_USED, "", 1, A_ASLEEP },
+	{ "amdgpu", B_DEVICE, "", "gpu_busy_percent", take_number, D_GPU_BUSY, "", 1000, 0 },
+	{ "amdgpu", B_DEVICE, "", "mem_busy_percent", take_number, D_LOAD, "mem", 1000, 0 },
+	{ "amdgpu", B_DEVICE, "", "vcn_busy_percent", take_number, D_LOAD, "vcn", 1000, 0 },
+
+	/* drivers/hwmon ABI: Documentation/hwmon/sysfs-interface.rst */
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "temp*_input", take_number, D_TEMP, FROM_CHAN, 1, 0 },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "temp*_max", take_number, D_TEMP_MAX, FROM_CHAN, 1, A_LIMIT },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "temp*_crit", take_number, D_TEMP_CRIT, FROM_CHAN, 1, A_LIMIT },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "temp*_emergency", take_number, D_TEMP_EMERGENCY, FROM_CHAN, 1, A_LIMIT },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_average", take_number, D_POWER, FROM_CHAN, 1, 0 },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_input", take_number, D_POWER, FROM_CHAN, 1, 0 },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_cap", take_number, D_POWER_CAP, FROM_CHAN, 1, A_LIMIT },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_cap_max", take_number, D_POWER_MAX, FROM_CHAN, 1, A_LIMIT },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_max", take_number, D_POWER_MAX, FROM_CHAN, 1, A_LIMIT },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_cap_default", take_number, D_POWER_DEFAULT, FROM_CHAN, 1, A_LIMIT },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_rated_max", take_number, D_POWER_RATED, FROM_CHAN, 1, A_LIMIT },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_crit", take_number, D_POWER_CRIT, FROM_CHAN, 1, A_LIMIT },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "energy*_input", take_number, D_ENERGY, FROM_CHAN, 1, 0 },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "fan*_input", take_number, D_FAN, FROM_CHAN, 1, 0 },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "fan*_max", take_number, D_FAN_MAX, FROM_CHAN, 1, A_LIMIT },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "pwm?", take_number, D_PWM, FROM_CHAN, 1, 0 },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "in*_input", take_number, D_VOLT, FROM_CHAN, 1, 0 },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "curr*_input", take_number, D_CURRENT, FROM_CHAN, 1, 0 },
+	{ NULL, B_DEVICE, "hwmon/hwmon*", "freq*_input", take_number, D_FREQ_CUR, FROM_CHAN, 1, 0 },
+
+	{ "amdgpu", B_DEVICE, "", "pp_dpm_sclk", take_dpm, D_FREQ_CUR, "sclk", 1, 0 },
+	{ "amdgpu", B_DEVICE, "", "pp_dpm_mclk", take_dpm, D_FREQ_CUR, "mclk", 1, 0 },
+	{ "amdgpu", B_DEVICE, "", "pp_dpm_socclk", take_dpm, D_FREQ_CUR, "socclk", 1, 0 },
+	{ "amdgpu", B_DEVICE, "", "pp_dpm_fclk", take_dpm, D_FREQ_CUR, "fclk", 1, 0 },
+	{ "amdgpu", B_DEVICE, "", "pp_dpm_vclk", take_dpm, D_FREQ_CUR, "vclk", 1, 0 },
+	{ "amdgpu", B_DEVICE, "", "pp_dpm_dclk", take_dpm, D_FREQ_CUR, "dclk", 1, 0 },
+	{ "amdgpu", B_DEVICE, "", "pp_dpm_dcefclk", take_dpm, D_FREQ_CUR, "dcefclk", 1, 0 },
+	{ "amdgpu", B_DEVICE, "", "gpu_metrics", take_metrics, 0, "", 1, 0 },
+
+	/* i915/gt/intel_gt_sysfs_pm.c, and before 5.18 i915_sysfs.c */
+	{ "i915", B_NODE, "gt/gt*", "rps_act_freq_mhz", take_number, D_FREQ_ACT, FROM_DIR, 1000000, 0 },
+	{ "i915", B_NODE, "gt/gt*", "rps_cur_freq_mhz", take_number, D_FREQ_CUR, FROM_DIR, 1000000, 0 },
+	{ "i915", B_NODE, "gt/gt*", "punit_req_freq_mhz", take_number, D_FREQ_TARGET, FROM_DIR, 1000000, 0 },
+	{ "i915", B_NODE, "gt/gt*", "rps_min_freq_mhz", take_number, D_FREQ_MIN, FROM_DIR, 1000000, 0 },
+	{ "i915", B_NODE, "gt/gt*", "rps_max_freq_mhz", take_number, D_FREQ_MAX, FROM_DIR, 1000000, 0 },
+	{ "i915", B_NODE, "gt/gt*", "rps_boost_freq_mhz", take_number, D_FREQ_BOOST, FROM_DIR, 1000000, A_LIMIT },
+	{ "i915", B_NODE, "gt/gt*", "rps_RP0_freq_mhz", take_number, D_FREQ_RP0, FROM_DIR, 1000000, A_LIMIT },
+	{ "i915", B_NODE, "gt/gt*", "rps_RP1_freq_mhz", take_number, D_FREQ_RP1, FROM_DIR, 1000000, A_LIMIT },
+	{ "i915", B_NODE, "gt/gt*", "rps_RPn_freq_mhz", take_number, D_FREQ_RPN, FROM_DIR, 1000000, A_LIMIT },
+	{ "i915", B_NODE, "gt/gt*", "rc6_residency_ms", take_number, D_IDLE_MS, FROM_DIR, 1, 0 },
+	{ "i915", B_NODE, "gt/gt*", "throttle_reason_*", take_number, D_THROTTLE, FROM_LEAF, 1, 0 },
+	{ "i915", B_NODE, "", "gt_act_freq_mhz", take_number, D_FREQ_ACT, "gt0", 1000000, 0 },
+	{ "i915", B_NODE, "", "gt_cur_freq_mhz", take_number, D_FREQ_CUR, "gt0", 1000000, 0 },
+	{ "i915", B_NODE, "", "gt_min_freq_mhz", take_number, D_FREQ_MIN, "gt0", 1000000, 0 },
+	{ "i915", B_NODE, "", "gt_max_freq_mhz", take_number, D_FREQ_MAX, "gt0", 1000000, 0 },
+	{ "i915", B_NODE, "", "gt_boost_freq_mhz", take_number, D_FREQ_BOOST, "gt0", 1000000, A_LIMIT },
+	{ "i915", B_NODE, "", "gt_RP0_freq_mhz", take_number, D_FREQ_RP0, "gt0", 1000000, A_LIMIT },
+	{ "i915", B_NODE, "", "gt_RP1_freq_mhz", take_number, D_FREQ_RP1, "gt0", 1000000, A_LIMIT },
+	{ "i915", B_NODE, "", "gt_RPn_freq_mhz", take_number, D_FREQ_RPN, "gt0", 1000000, A_LIMIT },
+	{ "i915", B_NODE, "power", "rc6_residency_ms", take_number, D_IDLE_MS, "gt0", 1, 0 },
+
+	/* xe_gt_freq.c, xe_gt_idle.c, xe_gt_throttle.c */
+	{ "xe", B_DEVICE, "tile*/gt*/freq0", "act_freq", take_number, D_FREQ_ACT, FROM_DIR, 1000000, 0 },
+	{ "xe", B_DEVICE, "tile*/gt*/freq0", "cur_freq", take_number, D_FREQ_CUR, FROM_DIR, 1000000, 0 },
+	{ "xe", B_DEVICE, "tile*/gt*/freq0", "min_freq", take_number, D_FREQ_MIN, FROM_DIR, 1000000, 0 },
+	{ "xe", B_DEVICE, "tile*/gt*/freq0", "max_freq", take_number, D_FREQ_MAX, FROM_DIR, 1000000, 0 },
+	{ "xe", B_DEVICE, "tile*/gt*/freq0", "rp0_freq", take_number, D_FREQ_RP0, FROM_DIR, 1000000, A_LIMIT },
+	{ "xe", B_DEVICE, "tile*/gt*/freq0", "rpe_freq", take_number, D_FREQ_RPE, FROM_DIR, 1000000, A_LIMIT },
+	{ "xe", B_DEVICE, "tile*/gt*/freq0", "rpn_freq", take_number, D_FREQ_RPN, FROM_DIR, 1000000, A_LIMIT },
+	{ "xe", B_DEVICE, "tile*/gt*/gtidle", "idle_residency_ms", take_number, D_IDLE_MS, FROM_DIR, 1, 0 },
+	{ "xe", B_DEVICE, "tile*/gt*/freq0/throttle", "reasons", take_reasons, D_THROTTLE, "", 1, 0 },
+	{ "xe", B_DEVICE, "tile*/gt*/freq0/throttle", "reason_*", take_number, D_THROTTLE, FROM_LEAF, 1, 0 },
+	{ "xe", B_DEVICE, "tile*/memory/freq0", "min_freq", take_number, D_FREQ_MIN, "memory", 1000000, 0 },
+	{ "xe", B_DEVICE, "tile*/memory/freq0", "max_freq", take_number, D_FREQ_MAX, "memory", 1000000, 0 },
+
+	/* drivers/devfreq; `load` is Rockchip's */
+	{ NULL, B_DEVICE, "devfreq/*", "load", take_load, D_GPU_BUSY, FROM_DIR, 1000, 0 },
+	{ NULL, B_DEVICE, "devfreq/*", "cur_freq", take_number, D_FREQ_CUR, FROM_DIR, 1, 0 },
+	{ NULL, B_DEVICE, "devfreq/*", "target_freq", take_number, D_FREQ_TARGET, FROM_DIR, 1, 0 },
+	{ NULL, B_DEVICE, "devfreq/*", "min_freq", take_number, D_FREQ_MIN, FROM_DIR, 1, 0 },
+	{ NULL, B_DEVICE, "devfreq/*", "max_freq", take_number, D_FREQ_MAX, FROM_DIR, 1, 0 },
+	{ NULL, B_DEVICE, "devfreq/*", "trans_stat", take_trans, D_FREQ_SPENT, FROM_DIR, 1, 0 },
+	/* msm's card is its display controller, but the GPU is a device of its own */
+	{ "msm*", B_SYS, "class/devfreq/*.gpu", "cur_freq", take_number, D_FREQ_CUR, FROM_DIR, 1, 0 },
+	{ "msm*", B_SYS, "class/devfreq/*.gpu", "target_freq", take_number, D_FREQ_TARGET, FROM_DIR, 1, 0 },
+	{ "msm*", B_SYS, "class/devfreq/*.gpu", "min_freq", take_number, D_FREQ_MIN, FROM_DIR, 1, 0 },
+	{ "msm*", B_SYS, "class/devfreq/*.gpu", "max_freq", take_number, D_FREQ_MAX, FROM_DIR, 1, 0 },
+	{ "msm*", B_SYS, "class/devfreq/*.gpu", "trans_stat", take_trans, D_FREQ_SPENT, FROM_DIR, 1, 0 },
+
+	{ "v3d", B_DEVICE, "", "gpu_stats", take_v3d, D_BUSY_NS, "", 1, 0 }, /* v3d_sysfs.c */
+	{ "nvgpu", B_DEVICE, "", "load", take_number, D_GPU_BUSY, "", 100, 0 }, /* Jetson: per mille */
+	{ "rknpu*", B_SYS, "kernel/debug/rknpu", "load", take_rknpu, D_LOAD, "", 1, 0 },
+	{ "RKNPU*", B_SYS, "kernel/debug/rknpu", "load", take_rknpu, D_LOAD, "", 1, 0 },
+	{ "nouveau", B_SYS, "kernel/debug/dri/#", "pstate", take_pstate, D_FREQ_CUR, "", 1000000, 0 },
+
+	/* Documentation/ABI/testing/sysfs-driver-ivpu */
+	{ "intel_vpu", B_DEVICE, "", "npu_busy_time_us", take_number, D_GPU_BUSY_US, "", 1, 0 },
+	{ "intel_vpu", B_DEVICE, "", "npu_memory_utilization", take_number, D_RESIDENT, "memory", 1, 0 },
+	{ "intel_vpu", B_DEVICE, "freq", "current_freq", take_number, D_FREQ_CUR, "npu", 1000000, 0 },
+	{ "intel_vpu", B_DEVICE, "freq", "hw_max_freq", take_number, D_FREQ_MAX, "npu", 1000000, 0 },
+	{ "intel_vpu", B_DEVICE, "", "npu_current_frequency_mhz", take_number, D_FREQ_CUR, "npu", 1000000, 0 },
+	{ "intel_vpu", B_DEVICE, "", "npu_max_frequency_mhz", take_number, D_FREQ_MAX, "npu", 1000000, 0 },
+
+	{ NULL, B_SYS, "class/thermal/thermal_zone*", "temp", take_number, D_TEMP, FROM_ZONE, 1, 0 },
+};
+
+/* Channels that their drivers leave unlabelled, though their ABI pages say what they are. */
+static const struct {
+	const char *chip, *channel, *label;
+} labels[] = {
+	{ "i915", "energy1", "card" }, { "i915", "power1", "card" },
+	{ "xe", "energy1", "card" },   { "xe", "power1", "card" },
+	{ "xe", "energy2", "pkg" },    { "xe", "power2", "pkg" },
+	{ "xe", "temp2", "pkg" },      { "xe", "temp3", "vram" },  { "xe", "in1", "pkg" },
+};
+
+/* A file that is read in every sample. */
+static struct sensor {
+	const struct attr *attr;
+	u32 device, rank;
+	int fd;
+	char inst[40];
+} sensors[MAX_SENSORS];
+static u32 nsensors;
+
+static char file[FILE_BYTES];
+
+/* --- paths ------------------------------------------------------------------------------------------- */
+
+static bool join(char *out, size_t cap, const char *a, const char *b)
+{
+	struct buf s = { .p = out, .cap = cap - 1 };
+
+	put_z(&s, a);
+	if (a[0] && b[0])
+		put_c(&s, '/');
+	put_z(&s, b);
+	out[s.full ? 0 : s.n] = '\0';
+	return !s.full;
+}
+
+typedef void walk_fn(void *arg, const char *path, struct str star);
+
+/* Each folder that the pattern matches below path; star is what its last '*' component was. */
+static void walk(const char *path, struct str pattern, struct str star, walk_fn *each, void *arg)
+{
+	char next[PATH_BYTES], part[64];
+	struct str head;
+	struct dir d;
+	const char *name;
+
+	if (!str_cut(&pattern, '/', &head)) {
+		each(arg, path, star);
+		return;
+	}
+	if (!memchr(head.p, '*', str_len(head))) {
+		device_set(part, sizeof(part), head);
+		if (join(next, sizeof(next), path, part))
+			walk(next, pattern, star, each, arg);
+		return;
+	}
+	if (dir_open(&d, root_sys, path) < 0)
+		return;
+	while ((name = dir_next(&d)))
+		if (glob_match(head, str_z(name), NULL) && join(next, sizeof(next), path, name))
+			walk(next, pattern, str_z(name), each, arg);
+	dir_close(&d);
+}
+
+static bool read_line(const char *dir, const char *leaf, struct str *line)
+{
+	char path[PATH_BYTES];
+
+	return join(path, sizeof(path), dir, leaf) && slurp_line(root_sys, path, file, sizeof(file), line);
+}
+
+/* --- what files say ------------------------------------------------------------------------------------ */
+
+static struct entity *of(const struct sensor *s)
+{
+	return &devices[s->device].e;
+}
+
+static void put(const struct sensor *s, u8 desc, struct str inst, u64 v, i64 t)
+{
+	reg_put(of(s), desc, inst, v, t);
+}
+
+static void take_number(const struct sensor *s, struct str text, i64 t)
+{
+	const struct attr *a = s->attr;
+	i64 v;
+	u64 u;
+
+	text = str_trim(text);
+	if (text.p < text.e && *text.p == '-') {
+		/* A temperature may be below zero; nothing else may. */
+		if (a->desc == D_TEMP && scan_i64(text, &v))
+			put(s, a->desc, str_z(s->inst), (u64)v, t);
+	} else if (scan_u64(text, &u) && u <= UINT64_MAX / a->times) {
+		/* An integrated GPU has no link: 0 or, where the registers read as ones, 63 and 255 lanes. */
+		if ((a->desc == D_LINK_WIDTH || a->desc == D_LINK_MAX_WIDTH) && (u == 0 || u > 32))
+			return;
+		put(s, a->desc, str_z(s->inst), u * a->times, t);
+	}
+}
+
+static void take_dpm(const struct sensor *s, struct str text, i64 t)
+{
+	u64 cur, max;
+
+	if (!parse_dpm(text, &cur, &max))
+		return;
+	put(s, D_FREQ_CUR, str_z(s->inst), cur, t);
+	put(s, D_FREQ_MAX, str_z(s->inst), max, t);
+}
+
+/* "37@800000000Hz" */
+static void take_load(const struct sensor *s, struct str text, i64 t)
+{
+	u64 percent, hz;
+	const char *p = scan_u64(text, &percent);
+
+	if (!p || percent > 100)
+		return;
+	put(s, D_GPU_BUSY, (struct str){ 0 }, percent * s->attr->times, t);
+	if (p < text.e && *p == '@' && scan_u64((struct str){ p + 1, text.e }, &hz))
+		put(s, D_FREQ_CUR, str_z(s->inst), hz, t);
+}
+
+/* "8.0 GT/s PCIe"; "Unknown" has no digits */
+static void take_link(const struct sensor *s, struct str text, i64 t)
+{
+	u64 v;
+
+	if (scan_dec(text, 1, &v))
+		put(s, s->attr->desc, (struct str){ 0 }, v, t);
+}
+
+/* The file's own clock dates what it counts. */
+static void take_v3d(const struct sensor *s, struct str text, i64 t)
+{
+	struct str queue;
+	u64 stamp, runtime;
+
+	(void)t;
+	while (parse_v3d(&text, &queue, &stamp, &runtime))
+		if (stamp <= INT64_MAX)
+			put(s, D_BUSY_NS, queue, runtime, (i64)stamp);
+}
+
+static void take_trans(const struct sensor *s, struct str text, i64 t)
+{
+	u64 spent, ms;
+
+	(void)t;
+	if (parse_trans(text, &spent, &ms) && ms < INT64_MAX / 1000000)
+		put(s, D_FREQ_SPENT, str_z(s->inst), spent, (i64)ms * 1000000);
+}
+
+static void take_metrics(const struct sensor *s, struct str text, i64 t)
+{
+	struct metric m;
+	const char *reason;
+	bool on;
+	size_t row = 0, bit = 0;
+
+	devices[s->device].apu |= metrics_is_apu(text);
+	while (metrics_next(text, &row, &m))
+		put(s, m.desc, str_z(m.inst), m.v, t);
+	while (metrics_throttle(text, &bit, &reason, &on))
+		put(s, D_THROTTLE, str_z(reason), on, t);
+}
+
+/* "none", or the reasons, separated by blanks. What the file names no longer holds. */
+static void take_reasons(const struct sensor *s, struct str text, i64 t)
+{
+	struct str word;
+
+	put(s, D_THROTTLE, (struct str)STR("none"), 0, t);
+	while (str_word(&text, &word))
+		if (!str_eq(word, (struct str)STR("none")))
+			put(s, D_THROTTLE, word, 1, t);
+}
+
+static void take_rknpu(const struct sensor *s, struct str text, i64 t)
+{
+	struct str core;
+	u64 load;
+
+	while (parse_rknpu(&text, &core, &load))
+		put(s, D_LOAD, core, load, t);
+}
+
+/* nouveau: "AC: core 324 MHz memory 648 MHz", the line without a number first is the present state. */
+static void take_pstate(const struct sensor *s, struct str text, i64 t)
+{
+	struct str line, label, what, n;
+	u64 mhz;
+
+	while (line_next(&text, &line)) {
+		if (!str_cut(&line, ':', &label) ||
+		    (!str_eq(label, (struct str)STR("AC")) && !str_eq(label, (struct str)STR("DC"))))
+			continue;
+		while (str_word(&line, &what))
+			if (str_word(&line, &n) && scan_u64(n, &mhz) == n.e && mhz < 1u << 20 &&
+			    str_word(&line, &n))
+				put(s, D_FREQ_CUR, what, mhz * s->attr->times, t);
+	}
+}
+
+/* --- finding sensors -------------------------------------------------------------------------------------- */
+
+/* A name that can stand as one word in any format. */
+static void set_inst(char *out, size_t cap, struct str s)
+{
+	device_set(out, cap, str_trim(s));
+	for (char *p = out; *p; p++)
+		if (*p == ' ' || *p == '\t')
+			*p = '_';
+}
+
+/* temp1_input -> the text of temp1_label, or what the ABI says, or temp1. */
+static void channel_inst(char *out, size_t cap, const char *dir, struct str leaf)
+{
+	char label[64], chip[32] = "";
+	struct buf b = { .p = label, .cap = sizeof(label) - 1 };
+	struct str channel = leaf, line;
+	const char *cut = memchr(leaf.p, '_', str_len(leaf));
+
+	if (cut)
+		channel.e = cut;
+	put_str(&b, channel);
+	put_z(&b, "_label");
+	label[b.n] = '\0';
+	if (!b.full && read_line(dir, label, &line) && line.p < line.e) {
+		set_inst(out, cap, line);
+		return;
+	}
+	if (read_line(dir, "name", &line))
+		device_set(chip, sizeof(chip), line);
+	set_inst(out, cap, channel);
+	for (size_t i = 0; i < LEN(labels); i++)
+		if (strcmp(chip, labels[i].chip) == 0 && str_eq(channel, str_z(labels[i].channel)))
+			set_inst(out, cap, str_z(labels[i].label));
+}
+
+/* A thermal zone belongs to no device; its type tells GPU from NPU, and the first platform device that
+ * is one gets it. */
+static bool zone_inst(char *out, size_t cap, const char *dir, u32 device)
+{
+	struct str type;
+	bool npu;
+	u32 owner = NONE;
+
+	if (devices[device].pdev[0] || !read_line(dir, "type", &type))
+		return false;
+	npu = str_find(type, (struct str)STR("npu"));
+	if (!npu && !str_find(type, (struct str)STR("gpu")))
+		return false;
+	for (u32 i = 1; i <= ndevices; i++) {
+		const struct device *d = &devices[i];
+		bool fits = npu ? d->accel >= 0 : d->accel < 0 && (d->render >= 0 || d->card < 0);
+
+		if (d->e.used && !d->pdev[0] && fits && (!owner || device_order(d, &devices[owner]) < 0))
+			owner = i;
+	}
+	set_inst(out, cap, type);
+	return owner == device;
+}
+
+struct probe {
+	const struct attr *first, *end; /* rows with the same folders */
+	u32 device;
+	bool asleep;
+};
+
+static bool wanted(const struct attr *a, bool asleep)
+{
+	return (!(a->flags & A_LIMIT) || sysfs_limits) && !!(a->flags & A_ASLEEP) == asleep;
+}
+
+/* The number in a name, 0 where there is none. */
+static u32 number_in(struct str s)
+{
+	u64 v;
+
+	while (s.p < s.e && (u8)(*s.p - '0') > 9)
+		s.p++;
+	return scan_u64(s, &v) && v < 1000 ? (u32)v : 0;
+}
+
+static void sensor_add(const struct probe *p, const struct attr *a, const char *dir, struct str leaf,
+		       struct str dirstar, struct str leafstar)
+{
+	struct sensor *s = &sensors[nsensors];
+	char path[PATH_BYTES], name[64];
+	long fd;
+
+	device_set(name, sizeof(name), leaf);
+	if (!join(path, sizeof(path), dir, name))
+		return;
+	fd = sys_openat(root_sys, path, O_RDONLY | O_NONBLOCK);
+	if (fd < 0) {
+		if (fd == -EACCES || fd == -EPERM)
+			places[p->device].denied = a->leaf;
+		return;
+	}
+	if (nsensors + 1 >= MAX_SENSORS) {
+		sys_close((int)fd);
+		reg_dropped++;
+		return;
+	}
+	*s = (struct sensor){ .attr = a, .device = p->device, .fd = (int)fd,
+			      .rank = number_in(dirstar) * 1000 + number_in(leaf) };
+	if (strcmp(a->inst, FROM_DIR) == 0)
+		set_inst(s->inst, sizeof(s->inst), dirstar);
+	else if (strcmp(a->inst, FROM_LEAF) == 0)
+		set_inst(s->inst, sizeof(s->inst), leafstar);
+	else if (strcmp(a->inst, FROM_CHAN) == 0)
+		channel_inst(s->inst, sizeof(s->inst), dir, leaf);
+	else if (strcmp(a->inst, FROM_ZONE) != 0)
+		set_inst(s->inst, sizeof(s->inst), str_z(a->inst));
+	else if (!zone_inst(s->inst, sizeof(s->inst), dir, p->device)) {
+		sys_close((int)fd);
+		return;
+	}
+	/* throttle_reason_status says whether there is any reason; it is none itself. */
+	if (a->desc == D_THROTTLE && strcmp(s->inst, "status") == 0) {
+		sys_close((int)fd);
+		return;
+	}
+	nsensors++;
+}
+
+static void probe_dir(void *arg, const char *path, struct str star)
+{
+	const struct probe *p = arg;
+	bool listing = false;
+	struct dir d;
+	const char *name;
+
+	for (const struct attr *a = p->first; a < p->end; a++) {
+		if (strpbrk(a->leaf, "*?"))
+			listing |= wanted(a, p->asleep);
+		else if (wanted(a, p->asleep))
+			sensor_add(p, a, path, str_z(a->leaf), star, (struct str){ 0 });
+	}
+	if (!listing || dir_open(&d, root_sys, path) < 0)
+		return;
+	while ((name = dir_next(&d)))
+		for (const struct attr *a = p->first; a < p->end; a++) {
+			struct str leafstar;
+
+			if (strpbrk(a->leaf, "*?") && wanted(a, p->asleep) &&
+			    glob_match(str_z(a->leaf), str_z(name), &leafstar))
+				sensor_add(p, a, path, str_z(name), star, leafstar);
+		}
+	dir_close(&d);
+}
+
+static int sensor_cmp(const struct sensor *a, const struct sensor *b)
+{
+	if (a->attr != b->attr)
+		return a->attr < b->attr ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return strcmp(a->inst, b->inst);
+}
+
+/* Folders are listed in no order: the sensors from `from` on in that of the table, then by number. */
+static void sensors_sort(u32 from)
+{
+	for (u32 i = from + 1; i < nsensors; i++) {
+		struct sensor s = sensors[i];
+		u32 k = i;
+
+		for (; k > from && sensor_cmp(&s, &sensors[k - 1]) < 0; k--)
+			sensors[k] = sensors[k - 1];
+		sensors[k] = s;
+	}
+}
+
+static bool same_folders(const struct attr *a, const struct attr *b)
+{
+	return a->base == b->base && a->driver == b->driver && strcmp(a->dir, b->dir) == 0;
+}
+
+static void probe(u32 device, bool asleep)
+{
+	const struct attr *a, *end = attrs + LEN(attrs);
+	struct place *at = &places[device];
+	struct str driver = str_z(devices[device].driver);
+	u32 from = nsensors;
+
+	for (a = attrs; a < end;) {
+		struct probe p = { .first = a, .device = device, .asleep = asleep };
+		const char *base = a->base == B_DEVICE ? at->path : a->base == B_NODE ? at->node : "";
+		struct str dir = str_z(a->dir);
+		char number[32];
+		bool any = false;
+
+		for (; a < end && same_folders(a, p.first); a++)
+			any |= wanted(a, asleep);
+		p.end = a;
+		if (!any || (p.first->driver && !glob_match(str_z(p.first->driver), driver, NULL)) ||
+		    (p.first->base != B_SYS && !base[0]))
+			continue;
+		if (dir.e > dir.p && dir.e[-1] == '#') { /* debugfs names its folders by card number */
+			struct buf b = { .p = number, .cap = sizeof(number) };
+
+			put_str(&b, (struct str){ dir.p, dir.e - 1 });
+			put_u64(&b, (u64)devices[device].card);
+			dir = (struct str){ number, number + b.n };
+		}
+		walk(base, dir, (struct str){ 0 }, probe_dir, &p);
+	}
+	sensors_sort(from);
+}
+
+/* i915's engines: how many of a class there are is its capacity. Names as its fdinfo has them. */
+static void probe_engines(u32 device)
+{
+	static const struct str classes[] = { STR("render"), STR("copy"), STR("video"),
+					      STR("video-enhance"), STR("compute") };
+	u64 count[LEN(classes)] = { 0 }, class;
+	char path[PATH_BYTES], at[PATH_BYTES];
+	struct dir d;
+	const char *name;
+
+	if (strcmp(devices[device].driver, "i915") != 0 ||
+	    !join(path, sizeof(path), places[device].node, "engine") || dir_open(&d, root_sys, path) < 0)
+		return;
+	while ((name = dir_next(&d))) {
+		struct str line;
+
+		if (join(at, sizeof(at), path, name) && read_line(at, "class", &line) &&
+		    scan_u64(line, &class) && class < LEN(classes))
+			count[class]++;
+	}
+	dir_close(&d);
+	for (size_t i = 0; i < LEN(classes); i++)
+		if (count[i])
+			reg_put(&devices[device].e, D_CAPACITY, classes[i], count[i], 0);
+}
+
+/* --- devices ------------------------------------------------------------------------------------------------- */
+
+static u32 device_by_ino(const struct stat *st)
+{
+	for (u32 i = 1; i <= ndevices; i++)
+		if (devices[i].e.used && devices[i].ino == st->st_ino && devices[i].ino_dev == st->st_dev)
+			return i;
+	return NONE;
+}
+
+static bool is_pci_slot(struct str s)
+{
+	return str_len(s) >= 12 && s.e[-2] == '.' && s.e[-5] == ':' && s.e[-8] == ':';
+}
+
+/* The device whose sysfs folder path names; new ones get their driver and bus address. */
+static u32 device_at(const char *path)
+{
+	char buf[PATH_BYTES];
+	struct device *d;
+	struct place *at;
+	struct stat st;
+	struct str v, text;
+	u32 n;
+	long len;
+
+	if (sys_fstatat(root_sys, path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return NONE;
+	n = device_by_ino(&st);
+	if (n != NONE)
+		return n;
+	n = device_add();
+	if (n == NONE)
+		return NONE;
+	d = &devices[n];
+	at = &places[n];
+	*at = (struct place){ .status = -1 };
+	d->ino = st.st_ino;
+	d->ino_dev = st.st_dev;
+	device_set(at->path, sizeof(at->path), str_z(path));
+	len = join(buf, sizeof(buf), path, "uevent") ? slurp(root_sys, buf, file, sizeof(file)) : 0;
+	text = (struct str){ file, file + (len > 0 ? len : 0) };
+	if (parse_uevent(text, (struct str)STR("DRIVER"), &v))
+		device_set(d->driver, sizeof(d->driver), v);
+	if (parse_uevent(text, (struct str)STR("PCI_SLOT_NAME"), &v))
+		device_set(d->pdev, sizeof(d->pdev), v);
+	if (!d->driver[0] && join(buf, sizeof(buf), path, "driver") &&
+	    (len = sys_readlinkat(root_sys, buf, file, sizeof(file))) > 0)
+		device_set(d->driver, sizeof(d->driver), str_base((struct str){ file, file + len }));
+	if (!d->pdev[0] && (len = sys_readlinkat(root_sys, path, file, sizeof(file))) > 0 &&
+	    is_pci_slot(v = str_base((struct str){ file, file + len })))
+		device_set(d->pdev, sizeof(d->pdev), v);
+	if (read_line(path, "product_name", &v))
+		device_set(d->name, sizeof(d->name), v);
+	return n;
+}
+
+static i32 node_number(struct str name, struct str lead)
+{
+	u64 v;
+
+	return str_skip(&name, lead) && scan_u64(name, &v) == name.e && v < INT32_MAX ? (i32)v : -1;
+}
+
+/* dev: the primary node, else the render node, else the accel node. */
+static void name_device(struct device *d)
+{
+	struct buf b = { .p = d->dev, .cap = sizeof(d->dev) - 1 };
+	i32 n = d->card >= 0 ? d->card : d->render >= 0 ? d->render : d->accel;
+
+	if (n < 0)
+		return;
+	put_z(&b, d->card >= 0 ? "card" : d->render >= 0 ? "renderD" : "accel");
+	put_u64(&b, (u64)n);
+	d->dev[b.n] = '\0';
+}
+
+static const struct class {
+	const char *dir;
+	u32 maj;
+} classes[] = { { "class/drm", MAJOR_DRM }, { "class/accel", MAJOR_ACCEL } };
+
+static void node_add(const struct class *class, const char *name)
+{
+	char path[PATH_BYTES], dir[64];
+	struct str z = str_z(name), line;
+	i32 card = node_number(z, (struct str)STR("card")), render, accel;
+	struct device *d;
+	struct node *n;
+	unsigned maj = class->maj, min;
+
+	render = node_number(z, (struct str)STR("renderD"));
+	accel = node_number(z, (struct str)STR("accel"));
+	if (card < 0 && render < 0 && accel < 0)
+		return; /* a connector, or class/drm/version */
+	for (u32 i = 0; i < nnodes; i++)
+		if (strcmp(nodes[i].name, name) == 0) {
+			nodes[i].seen = true;
+			return;
+		}
+	if (nnodes == MAX_NODES || !join(dir, sizeof(dir), class->dir, name)) {
+		reg_dropped++;
+		return;
+	}
+	n = &nodes[nnodes];
+	*n = (struct node){ .seen = true };
+	if (join(path, sizeof(path), dir, "device"))
+		n->device = device_at(path);
+	if (n->device == NONE)
+		n->device = device_at(dir); /* a virtual driver's node has no device below it */
+	if (n->device == NONE)
+		return;
+	min = (unsigned)(card >= 0 ? card : render >= 0 ? render : accel);
+	if (read_line(dir, "dev", &line))
+		parse_devno(line, &maj, &min);
+	n->maj = maj;
+	n->min = min;
+	device_set(n->name, sizeof(n->name), z);
+	nnodes++;
+	d = &devices[n->device];
+	d->card = card >= 0 ? card : d->card;
+	d->render = render >= 0 ? render : d->render;
+	d->accel = accel >= 0 ? accel : d->accel;
+	name_device(d);
+	if (card >= 0 || !places[n->device].node[0])
+		device_set(places[n->device].node, sizeof(places[0].node), str_z(dir));
+}
+
+static void forget_sensors(u32 device)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < nsensors; i++) {
+		if (sensors[i].device == device)
+			sys_close(sensors[i].fd);
+		else
+			sensors[n++] = sensors[i];
+	}
+	nsensors = n;
+	if (places[device].status >= 0)
+		sys_close(places[device].status);
+	places[device] = (struct place){ .status = -1 };
+}
+
+static bool has_clients(u32 device)
+{
+	for (u32 i = 1; i <= nclients; i++)
+		if (clients[i].e.used && clients[i].device == device)
+			return true;
+	return false;
+}
+
+/* A device that was unplugged stays, unseen, as long as a process holds it. */
+static void forget_gone(void)
+{
+	for (u32 i = 0; i < nnodes;) {
+		struct node *n = &nodes[i];
+
+		if (n->seen || n->maj == MAJOR_NVIDIA) {
+			n->seen = false;
+			i++;
+			continue;
+		}
+		devices[n->device].gone = true;
+		forget_sensors(n->device);
+		*n = nodes[--nnodes];
+	}
+	for (u32 i = 1; i <= ndevices; i++) {
+		struct device *d = &devices[i];
+		bool loose = !d->ino && !d->pdev[0]; /* known by a descriptor only */
+
+		if (d->e.used && (d->gone || loose) && !has_clients(i) && !d->anonymous) {
+			reg_clear(&d->e);
+			d->e.used = false;
+		}
+	}
+}
+
+static void scan_nodes(void)
+{
+	struct dir d;
+	const char *name;
+
+	for (size_t i = 0; i < LEN(classes); i++) {
+		if (dir_open(&d, root_sys, classes[i].dir) < 0)
+			continue;
+		while ((name = dir_next(&d)))
+			node_add(&classes[i], name);
+		dir_close(&d);
+	}
+	forget_gone();
+}
+
+/* --- GPUs that have no DRM node ---------------------------------------------------------------------------- */
+
+static void extra_device(const char *path, struct str dev, const char *driver)
+{
+	u32 n = device_at(path);
+
+	if (n == NONE || devices[n].dev[0])
+		return; /* known by its DRM node */
+	device_set(devices[n].dev, sizeof(devices[n].dev), dev);
+	if (driver)
+		device_set(devices[n].driver, sizeof(devices[n].driver), str_z(driver));
+}
+
+/* Jetson's own driver: a platform device with a file `load`. */
+static void found_jetson(void *arg, const char *path, struct str star)
+{
+	struct str line;
+
+	(void)arg;
+	(void)star;
+	if (read_line(path, "load", &line))
+		extra_device(path, str_base(str_z(path)), "nvgpu");
+}
+
+/* Rockchip's kernels: Mali's own driver and the NPU's give their load with devfreq. */
+static void found_devfreq(void *arg, const char *path, struct str star)
+{
+	char device[PATH_BYTES];
+	struct str line;
+
+	(void)arg;
+	if (read_line(path, "load", &line) && join(device, sizeof(device), path, "device"))
+		extra_device(device, star, NULL);
+}
+
+static const struct {
+	const char *pattern;
+	walk_fn *found;
+} extras[] = {
+	{ "devices/gpu.0", found_jetson },
+	{ "devices/platform/gpu.0", found_jetson },
+	{ "devices/platform/*.gpu", found_jetson },
+	{ "devices/platform/bus@0/*.gpu", found_jetson },
+	{ "class/devfreq/*gpu*", found_devfreq },
+	{ "class/devfreq/*npu*", found_devfreq },
+};
+
+/* "Model: NVIDIA ..." and "Device Minor: 0" of NVIDIA's own driver; its node is /dev/nvidiaMINOR. */
+static void nvidia_information(struct device *g, u32 n, const char *slot)
+{
+	char path[PATH_BYTES], folder[64];
+	struct str line, key, text;
+	long len = -1;
+	u64 min = 255; /* 255 is nvidiactl */
+
+	if (join(folder, sizeof(folder), "driver/nvidia/gpus", slot) &&
+	    join(path, sizeof(path), folder, "information"))
+		len = slurp(root_proc, path, file, sizeof(file));
+	text = (struct str){ file, file + (len > 0 ? len : 0) };
+	while (line_next(&text, &line)) {
+		if (!str_cut(&line, ':', &key))
+			continue;
+		line = str_trim(line);
+		if (str_eq(str_trim(key), (struct str)STR("Model")))
+			device_set(g->name, sizeof(g->name), line);
+		else if (str_eq(str_trim(key), (struct str)STR("Device Minor")))
+			scan_u64(line, &min);
+	}
+	if (min < 255 && nnodes < MAX_NODES) {
+		struct node *node = &nodes[nnodes++];
+		struct buf b = { .p = node->name, .cap = sizeof(node->name) - 1 };
+
+		*node = (struct node){ .maj = MAJOR_NVIDIA, .min = (u32)min, .device = n };
+		put_z(&b, "nvidia");
+		put_u64(&b, min);
+		if (!g->dev[0])
+			device_set(g->dev, sizeof(g->dev), str_z(node->name));
+	}
+	if (!g->dev[0])
+		device_set(g->dev, sizeof(g->dev), str_z(slot));
+}
+
+/* /proc/driver/nvidia/gpus/SLOT: presence and name; the rest is what PCI tells. */
+static void scan_nvidia(void)
+{
+	char path[PATH_BYTES], slot[24];
+	struct dir d;
+	const char *name;
+
+	if (dir_open(&d, root_proc, "driver/nvidia/gpus") < 0)
+		return;
+	while ((name = dir_next(&d))) {
+		u32 n = NONE;
+
+		device_set(slot, sizeof(slot), str_z(name));
+		if (join(path, sizeof(path), "bus/pci/devices", slot))
+			n = device_at(path);
+		if (n == NONE && (n = device_add()) != NONE)
+			places[n] = (struct place){ .status = -1 };
+		if (n == NONE)
+			break;
+		device_set(devices[n].pdev, sizeof(devices[n].pdev), str_z(slot));
+		device_set(devices[n].driver, sizeof(devices[n].driver), (struct str)STR("nvidia"));
+		nvidia_information(&devices[n], n, slot);
+	}
+	dir_close(&d);
+}
+
+/* --- readings --------------------------------------------------------------------------------------------- */
+
+/* runtime_status: "active", "suspended", "suspending", "resuming", "error", "unsupported". */
+static void read_state(struct device *d, struct place *at)
+{
+	char path[PATH_BYTES], b[sizeof(d->state)];
+	long n;
+
+	if (at->status == -1 && at->path[0]) {
+		at->status = join(path, sizeof(path), at->path, "power/runtime_status") ?
+			(int)sys_openat(root_sys, path, O_RDONLY) : -1;
+		if (at->status < 0)
+			at->status = -2; /* not asked again */
+	}
+	n = at->status < 0 ? 0 : slurp_fd(at->status, b, sizeof(b));
+	if (n < 0)
+		n = 0;
+	device_set(d->state, sizeof(d->state), str_trim((struct str){ b, n > 0 && b[n - 1] == '\n' ? b + n - 1 : b + n }));
+	d->awake = !d->state[0] || strcmp(d->state, "active") == 0 ||
+		   strcmp(d->state, "unsupported") == 0 || strcmp(d->state, "error") == 0;
+}
+
+static void probe_device(u32 n)
+{
+	struct place *at = &places[n];
+
+	if (!at->probed_asleep) {
+		at->probed_asleep = true;
+		probe_engines(n);
+		probe(n, true);
+	}
+	if (devices[n].awake && !at->probed) {
+		at->probed = true;
+		probe(n, false);
+	}
+}
+
+static void sysfs_sample(void)
+{
+	for (u32 i = 1; i <= ndevices; i++) {
+		struct device *d = &devices[i];
+
+		if (!d->e.used || d->gone)
+			continue;
+		read_state(d, &places[i]);
+		reg_begin(&d->e, sys_now(CLOCK_MONOTONIC));
+		probe_device(i);
+	}
+	for (u32 i = 0; i < nsensors; i++) {
+		const struct sensor *s = &sensors[i];
+		i64 t;
+		long n;
+
+		if (!devices[s->device].awake && !(s->attr->flags & A_ASLEEP))
+			continue;
+		n = slurp_fd(s->fd, file, sizeof(file));
+		t = sys_now(CLOCK_MONOTONIC);
+		if (n > 0)
+			s->attr->take(s, (struct str){ file, file + n }, t);
+	}
+}
+
+static void sysfs_start(void)
+{
+	scan_nodes();
+	for (size_t i = 0; i < LEN(extras); i++)
+		walk("", str_z(extras[i].pattern), (struct str){ 0 }, extras[i].found, NULL);
+	scan_nvidia();
+	sysfs_sample();
+}
+
+static void sysfs_scan(void)
+{
+	scan_nodes();
+}
+
+const struct source src_sysfs = {
+	.name = "sysfs",
+	.start = sysfs_start,
+	.scan = sysfs_scan,
+	.sample = sysfs_sample,
+};
+
+/* --- what other sources ask ---------------------------------------------------------------------------------- */
+
+static u32 node_device(unsigned maj, unsigned min)
+{
+	for (u32 i = 0; i < nnodes; i++)
+		if (nodes[i].maj == maj && nodes[i].min == min)
+			return nodes[i].device;
+	return NONE;
+}
+
+/* The device behind a node's number; where /sys does not know it, one named after the number. */
+u32 sysfs_device(unsigned maj, unsigned min)
+{
+	char path[64];
+	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct stat st;
+	u32 n = node_device(maj, min);
+
+	if (n != NONE)
+		return n;
+	put_z(&b, "dev/char/");
+	put_u64(&b, maj);
+	put_c(&b, ':');
+	put_u64(&b, min);
+	path[b.n] = '\0';
+	for (u32 i = 1; i <= ndevices; i++)
+		if (devices[i].e.used && !devices[i].ino && strcmp(devices[i].dev, path + 9) == 0)
+			return i;
+	put_z(&b, "/device");
+	path[b.n] = '\0';
+	if (sys_fstatat(root_sys, path, &st) == 0 && (n = device_by_ino(&st)) != NONE)
+		return n;
+	n = device_add();
+	if (n != NONE) {
+		path[b.n - sizeof("/device") + 1] = '\0';
+		device_set(devices[n].dev, sizeof(devices[n].dev), str_z(path + 9));
+		places[n] = (struct place){ .status = -1 };
+	}
+	return n;
+}
+
+/* For a descriptor that may not be stat-ed: the device at a PCI slot, else the only one of a driver. */
+u32 sysfs_device_by(struct str pdev, struct str driver)
+{
+	u32 found = NONE;
+
+	for (u32 i = 1; i <= ndevices; i++) {
+		const struct device *d = &devices[i];
+
+		if (!d->e.used)
+			continue;
+		if (pdev.p && d->pdev[0] && str_eq(pdev, str_z(d->pdev)))
+			return i;
+		if (!str_eq(driver, str_z(d->driver)))
+			continue;
+		if (found)
+			return NONE;
+		found = i;
+	}
+	return pdev.p && found && devices[found].pdev[0] ? NONE : found;
+}
+
+/* The number of a node by its name, where only a link's text tells of it. */
+bool sysfs_node(struct str name, unsigned *maj, unsigned *min)
+{
+	i32 n;
+
+	for (u32 i = 0; i < nnodes; i++)
+		if (str_eq(name, str_z(nodes[i].name))) {
+			*maj = nodes[i].maj;
+			*min = nodes[i].min;
+			return true;
+		}
+	if ((n = node_number(name, (struct str)STR("card"))) < 0 &&
+	    (n = node_number(name, (struct str)STR("renderD"))) < 0) {
+		*maj = MAJOR_ACCEL;
+		n = node_number(name, (struct str)STR("accel"));
+	} else {
+		*maj = MAJOR_DRM;
+	}
+	*min = (unsigned)n;
+	return n >= 0;
+}
+
+/* Why a device does not tell `what`; NULL where it should and merely has not yet. */
+const char *sysfs_missing(u32 n, const char *what)
+{
+	const struct device *d = &devices[n];
+
+	if (strcmp(what, "engine") == 0 || strcmp(what, "memory") == 0) {
+		const char *note = driver_note(str_z(d->driver));
+		struct str line;
+
+		if (note)
+			return note;
+		/* panfrost: 1; panthor: 1 cycles, 2 time. Both start with 0. */
+		if (what[0] == 'e' && places[n].path[0] && read_line(places[n].path, "profiling", &line) &&
+		    str_eq(line, (struct str)STR("0")))
+			return "profiling is off; as root: echo 3 > /sys/class/drm/CARD/device/profiling "
+			       "(panfrost: 1)";
+		return NULL;
+	}
+	if (!d->awake)
+		return "asleep; reading could wake it";
+	if (places[n].denied)
+		return "permission denied";
+	return "the driver has no file for it";
+}

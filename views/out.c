@@ -1,0 +1,1233 @@
+/* out.c - formats: the fields of a record as text. Pure: nothing here writes. SPDX-License-Identifier: MIT */
+#include "gpustat.h"
+
+/* --- bytes ----------------------------------------------------------------------------------------- */
+
+static void put_n(struct buf *b, const char *p, size_t n)
+{
+	if (n > b->cap - b->n) {
+		b->full = true;
+		return;
+	}
+	if (n)
+		memcpy(b->p + b->n, p, n);
+	b->n += n;
+}
+
+void put_c(struct buf *b, char c)
+{
+	put_n(b, &c, 1);
+}
+
+void put_str(struct buf *b, struct str s)
+{
+	put_n(b, s.p, str_len(s));
+}
+
+void put_z(struct buf *b, const char *z)
+{
+	put_str(b, str_z(z));
+}
+
+void put_u64(struct buf *b, u64 v)
+{
+	char d[20];
+	size_t i = sizeof(d);
+
+	do
+		d[--i] = (char)('0' + v % 10);
+	while (v /= 10);
+	put_n(b, d + i, sizeof(d) - i);
+}
+
+static void put_padded(struct buf *b, u64 v, int digits)
+{
+	u64 ten = 1;
+
+	while (--digits > 0)
+		ten *= 10;
+	for (; ten > 0; ten /= 10)
+		put_c(b, (char)('0' + v / ten % 10));
+}
+
+/* n * 10^-point with all its decimals, but no zeros behind the first one that `keep` asks for. */
+static void put_dec(struct buf *b, u64 n, u8 point, u8 keep)
+{
+	u64 ten = 1;
+	u8 i;
+
+	for (i = 0; i < point; i++)
+		ten *= 10;
+	put_u64(b, n / ten);
+	if (!point)
+		return;
+	n %= ten;
+	for (; point > keep && n % 10 == 0; point--)
+		n /= 10;
+	put_c(b, '.');
+	put_padded(b, n, point);
+}
+
+/* --- bytes of others: names that may hold anything --------------------------------------------------- */
+
+/* The length of the UTF-8 sequence at p, shortest form, no surrogates; 0 where there is none. */
+static size_t utf8_len(const char *p, const char *e)
+{
+	u8 c = (u8)*p, low = 0x80, high = 0xbf;
+	size_t n = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+
+	if (n == 0 || n > (size_t)(e - p))
+		return 0;
+	if (c == 0xe0)
+		low = 0xa0;
+	else if (c == 0xed)
+		high = 0x9f;
+	else if (c == 0xf0)
+		low = 0x90;
+	else if (c == 0xf4)
+		high = 0x8f;
+	for (size_t i = 1; i < n; i++, low = 0x80, high = 0xbf)
+		if ((u8)p[i] < low || (u8)p[i] > high)
+			return 0;
+	return n;
+}
+
+static void put_hex(struct buf *b, u8 c)
+{
+	put_c(b, "0123456789abcdef"[c >> 4]);
+	put_c(b, "0123456789abcdef"[c & 15]);
+}
+
+/* C0, DEL, and C1 as UTF-8 writes it: terminals obey all of them. */
+static bool is_control(const char *p, size_t n)
+{
+	return (n == 1 && ((u8)*p < 0x20 || *p == 0x7f)) || (n == 2 && (u8)p[0] == 0xc2 && (u8)p[1] < 0xa0);
+}
+
+/* \xNN for each byte that is no printable text. */
+void put_text(struct buf *b, struct str s)
+{
+	while (s.p < s.e) {
+		size_t n = utf8_len(s.p, s.e);
+
+		if (n && !is_control(s.p, n)) {
+			put_n(b, s.p, n);
+			s.p += n;
+			continue;
+		}
+		for (n = n ? n : 1; n > 0; n--) {
+			put_z(b, "\\x");
+			put_hex(b, (u8)*s.p++);
+		}
+	}
+}
+
+/* The inside of a JSON string. */
+static void put_jsonstr(struct buf *b, struct str s)
+{
+	while (s.p < s.e) {
+		size_t n = utf8_len(s.p, s.e);
+
+		if (n == 0) {
+			put_z(b, "\\ufffd");
+			n = 1;
+		} else if (is_control(s.p, n)) {
+			put_z(b, "\\u00");
+			put_hex(b, (u8)s.p[n - 1]);
+		} else {
+			if (*s.p == '"' || *s.p == '\\')
+				put_c(b, '\\');
+			put_n(b, s.p, n);
+		}
+		s.p += n;
+	}
+}
+
+static void put_quoted(struct buf *b, struct str s)
+{
+	put_c(b, '"');
+	put_jsonstr(b, s);
+	put_c(b, '"');
+}
+
+/* Characters on a terminal: one a sequence. */
+static size_t text_width(struct str s)
+{
+	size_t n = 0;
+
+	for (; s.p < s.e; s.p++)
+		n += ((u8)*s.p & 0xc0) != 0x80;
+	return n;
+}
+
+/* --- values --------------------------------------------------------------------------------------------- */
+
+/* Days since 1970 to a date: Howard Hinnant's "chrono-compatible low-level date algorithms", for years
+ * from 1970 on. */
+static void put_date(struct buf *b, u64 days)
+{
+	u64 z = days + 719468, era = z / 146097, doe = z % 146097;
+	u64 yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	u64 doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
+	u64 day = doy - (153 * mp + 2) / 5 + 1, month = mp < 10 ? mp + 3 : mp - 9;
+
+	put_padded(b, yoe + era * 400 + (month <= 2), 4);
+	put_c(b, '-');
+	put_padded(b, month, 2);
+	put_c(b, '-');
+	put_padded(b, day, 2);
+}
+
+static void put_clock(struct buf *b, u64 seconds)
+{
+	put_padded(b, seconds / 3600 % 24, 2);
+	put_c(b, ':');
+	put_padded(b, seconds / 60 % 60, 2);
+	put_c(b, ':');
+	put_padded(b, seconds % 60, 2);
+}
+
+static void put_iso(struct buf *b, u64 us)
+{
+	put_date(b, us / 86400000000);
+	put_c(b, 'T');
+	put_clock(b, us / 1000000);
+	put_c(b, '.');
+	put_padded(b, us % 1000000, 6);
+	put_c(b, 'Z');
+}
+
+/* Whether this field is the record's time, and is to be a date. */
+static bool is_iso(const struct out *o, const struct field *f)
+{
+	return o->time == T_ISO && f->v.type == V_TIME && !f->col->group && strcmp(f->col->member, "time") == 0;
+}
+
+/* A number for programs: no unit, exact. */
+static void put_number(struct buf *b, struct val v)
+{
+	if (v.neg)
+		put_c(b, '-');
+	if (v.type == V_TIME)
+		put_dec(b, v.n, 6, 6);
+	else
+		put_dec(b, v.n, units[v.unit].point, 1);
+}
+
+/* A value where text needs no quotes. */
+static void put_plain(struct buf *b, const struct out *o, const struct field *f)
+{
+	if (is_iso(o, f))
+		put_iso(b, f->v.n);
+	else if (f->v.type == V_TEXT)
+		put_text(b, f->v.s);
+	else if (f->v.type != V_NULL)
+		put_number(b, f->v);
+}
+
+/* Rounded for people: 12.5% 512M 1300MHz 45C 4.2W. */
+static void put_human(struct buf *b, struct val v)
+{
+	static const char scale[] = " KMGTPE";
+	size_t i = 0;
+	u64 n = v.n, ten = 1;
+
+	if (v.neg)
+		put_c(b, '-');
+	switch (v.unit) {
+	case U_BYTES:
+		while (n >= 10240 && i < 6) {
+			n >>= 10;
+			i++;
+		}
+		if (n >= 1024 && i < 6 && n < 10240) {
+			put_dec(b, muldiv(n, 10, 1024), 1, 0);
+			i++;
+		} else {
+			put_u64(b, n);
+		}
+		if (i)
+			put_c(b, scale[i]);
+		return;
+	case U_HZ:
+		put_u64(b, n / 1000000 + (n % 1000000 >= 500000));
+		put_z(b, "MHz");
+		return;
+	case U_NS:
+		put_dec(b, n / 1000000, 3, 3);
+		put_c(b, 's');
+		return;
+	default:
+		break;
+	}
+	for (u8 p = units[v.unit].point; p > 0; p--)
+		ten *= 10;
+	if (v.unit == U_CELSIUS || v.unit == U_JOULE || n >= 1000 * ten)
+		put_u64(b, n / ten + (n % ten >= ten / 2 && ten > 1));
+	else if (v.unit == U_VOLT || v.unit == U_AMPERE)
+		put_dec(b, n, 3, 2);
+	else if (ten > 1)
+		put_dec(b, muldiv(n, 10, ten) + (n * 10 % ten >= ten / 2 && ten > 10), 1, 1);
+	else
+		put_u64(b, n);
+	put_z(b, units[v.unit].name);
+}
+
+static void put_cell(struct buf *b, const struct out *o, const struct field *f)
+{
+	if (f->empty || f->v.type == V_NULL)
+		put_c(b, '-');
+	else if (f->v.type == V_TIME && o->time == T_DEFAULT && strcmp(f->col->member, "time") == 0)
+		put_clock(b, f->v.n / 1000000);
+	else if (f->v.type == V_INT)
+		put_human(b, f->v);
+	else
+		put_plain(b, o, f);
+}
+
+/* The name of a field in one word: group.instance.member */
+static void put_name(struct buf *b, const struct field *f, bool inst)
+{
+	const struct column *c = f->col;
+
+	put_z(b, c->group ? c->group : c->member);
+	if (inst && f->inst.p < f->inst.e) {
+		put_c(b, '.');
+		put_text(b, f->inst);
+	}
+	if (c->group && c->member) {
+		put_c(b, '.');
+		put_z(b, c->member);
+	}
+}
+
+static bool selected(const struct out *o, const struct field *f)
+{
+	for (size_t i = 0; i < o->npatterns; i++)
+		if (field_match(f, o->patterns[i]))
+			return true;
+	return o->npatterns == 0;
+}
+
+/* --- json ------------------------------------------------------------------------------------------------ */
+
+static void json_value(struct buf *b, const struct out *o, const struct field *f)
+{
+	if (is_iso(o, f)) {
+		put_c(b, '"');
+		put_iso(b, f->v.n);
+		put_c(b, '"');
+	} else if (f->v.type == V_TEXT) {
+		put_quoted(b, f->v.s);
+	} else if (f->v.type == V_NULL) {
+		put_z(b, "null");
+	} else {
+		put_number(b, f->v);
+	}
+}
+
+static void json_key(struct buf *b, struct str key)
+{
+	if (b->n && b->p[b->n - 1] != '{')
+		put_c(b, ',');
+	put_quoted(b, key);
+	put_c(b, ':');
+}
+
+static bool same_group(const struct field *a, const struct field *b)
+{
+	return a->col->group && b->col->group && strcmp(a->col->group, b->col->group) == 0;
+}
+
+static void json_list(struct buf *b, const struct out *o, const struct field *f, const struct field *end)
+{
+	if (f->v.type == V_NULL && !f->empty) {
+		put_z(b, "null");
+		return;
+	}
+	put_c(b, '[');
+	for (const struct field *i = f; i < end && !i->empty; i++) {
+		if (i > f)
+			put_c(b, ',');
+		json_value(b, o, i);
+	}
+	put_c(b, ']');
+}
+
+static void json_group(struct buf *b, const struct out *o, const struct field *f, const struct field *end)
+{
+	const struct field *was = NULL;
+
+	put_c(b, '{');
+	for (; f < end; f++) {
+		if (f->empty || !selected(o, f))
+			continue;
+		if (f->col->shape == S_BOTH && (!was || !str_eq(was->inst, f->inst))) {
+			if (was)
+				put_c(b, '}');
+			json_key(b, f->inst);
+			put_c(b, '{');
+		}
+		json_key(b, f->col->shape == S_INST ? f->inst : str_z(f->col->member));
+		json_value(b, o, f);
+		was = f;
+	}
+	if (was && was->col->shape == S_BOTH)
+		put_c(b, '}');
+	put_c(b, '}');
+}
+
+static void json_record(struct out *o, struct buf *b, const struct record *r)
+{
+	const struct field *end = r->f + r->n, *next;
+
+	if (o->one_line)
+		put_c(b, o->joined ? ',' : '[');
+	put_c(b, '{');
+	for (const struct field *f = r->f; f < end; f = next) {
+		bool any = selected(o, f);
+
+		for (next = f + 1; next < end && same_group(f, next); next++)
+			any |= selected(o, next);
+		if (!any)
+			continue;
+		json_key(b, str_z(f->col->group ? f->col->group : f->col->member));
+		if (f->col->shape == S_SCALAR)
+			json_value(b, o, f);
+		else if (f->col->shape == S_LIST)
+			json_list(b, o, f, next);
+		else
+			json_group(b, o, f, next);
+	}
+	put_z(b, o->one_line ? "}" : "}\n");
+	o->joined = 1;
+}
+
+static void json_end(struct out *o, struct buf *b)
+{
+	if (!o->one_line)
+		return;
+	put_z(b, o->joined ? "]\n" : "[]\n");
+	o->joined = 0;
+}
+
+/* --- logfmt -------------------------------------------------------------------------------------------------- */
+
+static bool is_word(struct str s)
+{
+	if (s.p == s.e)
+		return false;
+	for (; s.p < s.e; s.p++)
+		if ((u8)*s.p <= ' ' || (u8)*s.p >= 0x7f || *s.p == '=' || *s.p == '"' || *s.p == '\\')
+			return false;
+	return true;
+}
+
+/* Keys hold letters, digits, '_' and '.' only. */
+static void logfmt_key(struct buf *b, const struct field *f)
+{
+	size_t from = b->n;
+
+	put_name(b, f, true);
+	for (size_t i = from; i < b->n; i++) {
+		char c = b->p[i];
+
+		if ((u8)((c | 32) - 'a') >= 26 && (u8)(c - '0') >= 10 && c != '.')
+			b->p[i] = '_';
+	}
+	put_c(b, '=');
+}
+
+static void logfmt_record(struct out *o, struct buf *b, const struct record *r)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct field *f = &r->f[i];
+
+		if (!selected(o, f) || (f->v.type == V_NULL && !(f->empty && f->col->shape == S_LIST)))
+			continue;
+		if (!first)
+			put_c(b, f->col->shape == S_LIST && i && r->f[i - 1].col == f->col ? ',' : ' ');
+		if (f->col->shape != S_LIST || !i || r->f[i - 1].col != f->col)
+			logfmt_key(b, f);
+		first = false;
+		if (f->empty)
+			put_z(b, "none");
+		else if (f->v.type == V_TEXT && !is_word(f->v.s))
+			put_quoted(b, f->v.s);
+		else
+			put_plain(b, o, f);
+	}
+	put_c(b, '\n');
+}
+
+/* --- csv --------------------------------------------------------------------------------------------------------- */
+
+/* Quotes what stands behind `from` where RFC 4180 wants it. */
+static void csv_quote(struct buf *b, size_t from)
+{
+	size_t n = b->n - from, quotes = 0;
+	bool need = n && (b->p[from] == ' ' || b->p[b->n - 1] == ' ');
+
+	for (size_t i = from; i < b->n; i++) {
+		need |= b->p[i] == ',' || b->p[i] == '"';
+		quotes += b->p[i] == '"';
+	}
+	if (!need)
+		return;
+	if (n + quotes + 2 > b->cap - from) {
+		b->full = true;
+		return;
+	}
+	b->n = from + n + quotes + 2;
+	b->p[b->n - 1] = '"';
+	for (size_t i = n, to = b->n - 1; i > 0; i--) {
+		b->p[--to] = b->p[from + i - 1];
+		if (b->p[to] == '"')
+			b->p[--to] = '"';
+	}
+	b->p[from] = '"';
+}
+
+static void csv_cell(struct buf *b, const struct out *o, const struct field *f)
+{
+	size_t from = b->n;
+
+	put_plain(b, o, f);
+	csv_quote(b, from);
+}
+
+/* All values of a list, or of a pattern, in one cell. */
+static void csv_joined(struct buf *b, const struct out *o, const struct record *r, struct str pattern)
+{
+	size_t from = b->n, n = 0;
+	bool named = false;
+
+	for (size_t i = 0; i < r->n; i++)
+		n += field_match(&r->f[i], pattern) && !r->f[i].empty;
+	for (size_t i = 0; i < r->n; i++) {
+		const struct field *f = &r->f[i];
+
+		if (!field_match(f, pattern) || (f->empty && f->col->shape != S_LIST))
+			continue;
+		if (b->n > from)
+			put_c(b, ' ');
+		named = n > 1 && f->col->shape != S_LIST;
+		if (named) {
+			put_text(b, f->inst);
+			if (f->col->member && f->inst.p == f->inst.e)
+				put_z(b, f->col->member);
+			put_c(b, '=');
+		}
+		if (f->empty)
+			put_z(b, "none");
+		else
+			put_plain(b, o, f);
+	}
+	csv_quote(b, from);
+}
+
+/* The columns of each row of the long form: whom it is about. */
+static const char *const csv_idcols[] = { "time", "dt", "kind", "dev", "driver", "pdev", "client", "pid", "comm",
+					  "cgroup" };
+
+static void csv_ids(const struct out *o, struct buf *b, const struct record *r)
+{
+	for (size_t i = 0; i < LEN(csv_idcols); i++) {
+		for (size_t k = 0; k < r->n; k++)
+			if (!r->f[k].col->group && strcmp(r->f[k].col->member, csv_idcols[i]) == 0)
+				csv_cell(b, o, &r->f[k]);
+		put_c(b, ',');
+	}
+}
+
+/* Long form: a row a value. */
+static void csv_long(struct out *o, struct buf *b, const struct record *r)
+{
+	const struct val *summary = record_get(r, NULL, "summary");
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct field *f = &r->f[i];
+		size_t from;
+
+		if (f->col->when & (W_ID | W_META) ||
+		    (f->empty && f->col->shape != S_LIST) || (i && f->col->shape == S_LIST && r->f[i - 1].col == f->col))
+			continue;
+		csv_ids(o, b, r);
+		put_name(b, f, false);
+		if (summary) {
+			put_c(b, '.');
+			put_str(b, summary->s);
+		}
+		put_c(b, ',');
+		from = b->n;
+		put_text(b, f->inst);
+		csv_quote(b, from);
+		put_c(b, ',');
+		if (f->col->shape == S_LIST)
+			csv_joined(b, o, r, str_z(f->col->group));
+		else
+			csv_cell(b, o, f);
+		put_c(b, '\n');
+	}
+}
+
+static void csv_head(struct out *o, struct buf *b)
+{
+	for (size_t i = 0; i < o->npatterns; i++) {
+		size_t from;
+
+		if (i)
+			put_c(b, ',');
+		from = b->n;
+		put_text(b, o->patterns[i]);
+		csv_quote(b, from);
+	}
+	if (o->npatterns == 0) {
+		for (size_t i = 0; i < LEN(csv_idcols); i++) {
+			put_z(b, csv_idcols[i]);
+			put_c(b, ',');
+		}
+		put_z(b, "field,instance,value");
+	}
+	put_c(b, '\n');
+}
+
+static void csv_record(struct out *o, struct buf *b, const struct record *r)
+{
+	if (!o->headed && !o->no_header)
+		csv_head(o, b);
+	o->headed = true;
+	if (o->npatterns == 0) {
+		csv_long(o, b, r);
+		return;
+	}
+	for (size_t i = 0; i < o->npatterns; i++) {
+		if (i)
+			put_c(b, ',');
+		csv_joined(b, o, r, o->patterns[i]);
+	}
+	put_c(b, '\n');
+}
+
+/* --- line -------------------------------------------------------------------------------------------------------- */
+
+static void cell_of(struct buf *b, const struct record *r, const char *group, const char *member)
+{
+	const struct val *v = record_get(r, group, member);
+
+	if (!v)
+		put_c(b, '-');
+	else if (v->type == V_TEXT)
+		put_text(b, v->s);
+	else
+		put_human(b, *v);
+}
+
+#define CELL(name, group, member)                                                                  \
+	static void name(struct buf *b, const struct record *r, u16 width)                         \
+	{                                                                                          \
+		(void)width;                                                                       \
+		cell_of(b, r, group, member);                                                      \
+	}
+CELL(cell_dev, NULL, "dev")
+CELL(cell_driver, NULL, "driver")
+CELL(cell_pdev, NULL, "pdev")
+CELL(cell_state, NULL, "state")
+CELL(cell_temp, "temp", NULL)
+CELL(cell_power, "power", NULL)
+CELL(cell_clients, NULL, "clients")
+CELL(cell_client, NULL, "client")
+CELL(cell_pid, NULL, "pid")
+CELL(cell_comm, NULL, "comm")
+CELL(cell_cgroup, NULL, "cgroup")
+CELL(cell_file, NULL, "file")
+
+static void cell_clock(struct buf *b, const struct record *r, u16 width)
+{
+	(void)width;
+	cell_of(b, r, "freq", record_get(r, "freq", "act") ? "act" : "cur");
+}
+
+/* The device's own count of video memory, with main memory's part where that is no real one; else what
+ * clients have resident in video memory; else in main memory. */
+static void cell_mem(struct buf *b, const struct record *r, u16 width)
+{
+	const struct val *used = record_get(r, "vram", "used");
+	u64 vram = 0, system = 0;
+	bool any_vram = false, any = false;
+
+	(void)width;
+	if (used) {
+		put_human(b, *used);
+		return;
+	}
+	for (size_t i = 0; i < r->n; i++) {
+		const struct field *f = &r->f[i];
+
+		if (!f->col->group || strcmp(f->col->group, "memory") != 0 || f->v.type != V_INT ||
+		    strcmp(f->col->member, "resident") != 0)
+			continue;
+		any = true;
+		if (is_vram_region(f->inst)) {
+			any_vram = true;
+			vram += f->v.n;
+		} else if (is_system_region(f->inst)) {
+			system += f->v.n;
+		}
+	}
+	if (any)
+		put_human(b, (struct val){ .type = V_INT, .unit = U_BYTES, .n = any_vram ? vram : system });
+	else
+		put_c(b, '-');
+}
+
+/* What an engine's cell says: busy in per cent, or under -r its time or cycles. */
+static bool is_engine_cell(const struct record *r, size_t i)
+{
+	static const char *const members[] = { "busy", "busy_ns", "cycles" };
+	const struct field *f = &r->f[i];
+
+	if (!f->col->group || strcmp(f->col->group, "engine") != 0 || f->empty)
+		return false;
+	for (size_t k = 0; k < LEN(members); k++)
+		if (strcmp(f->col->member, members[k]) == 0)
+			return !(i && k == 2 && str_eq(r->f[i - 1].inst, f->inst));
+	return false;
+}
+
+static void engine_cell(struct buf *b, const struct field *f)
+{
+	put_text(b, f->inst);
+	put_c(b, ' ');
+	if (f->v.type == V_NULL)
+		put_c(b, '-');
+	else
+		put_human(b, f->v);
+}
+
+/* All engines in the driver's order; where they do not fit the idle ones, then the last ones give way
+ * to "+N". */
+static void cell_engines(struct buf *b, const struct record *r, u16 width)
+{
+	u16 cost[MAX_FIELDS > 512 ? 512 : MAX_FIELDS];
+	size_t at[LEN(cost)], n = 0, left, room = 0;
+
+	for (size_t i = 0; i < r->n && n < LEN(cost); i++) {
+		char text[320];
+		struct buf t = { .p = text, .cap = sizeof(text) };
+
+		if (!is_engine_cell(r, i))
+			continue;
+		engine_cell(&t, &r->f[i]);
+		at[n] = i;
+		cost[n] = (u16)(text_width((struct str){ t.p, t.p + t.n }) + 1);
+		room += cost[n++];
+	}
+	left = n;
+	for (int idle = 1; idle >= 0; idle--)
+		for (size_t i = n; i > 0 && left > 1 && room > (left < n ? (size_t)width - 2 : width + 1u); i--) {
+			const struct val *v = &r->f[at[i - 1]].v;
+
+			if (!cost[i - 1] || (idle && v->type != V_NULL && v->n))
+				continue;
+			room -= cost[i - 1];
+			cost[i - 1] = 0;
+			left--;
+		}
+	for (size_t i = 0, seen = 0; i < n; i++) {
+		if (!cost[i])
+			continue;
+		if (seen++)
+			put_c(b, ' ');
+		engine_cell(b, &r->f[at[i]]);
+	}
+	if (left < n) {
+		put_z(b, " +");
+		put_u64(b, n - left);
+	}
+	if (n == 0)
+		put_c(b, '-');
+}
+
+/* Names, separated by commas: of the instances of a group, or of a list's items. */
+static void put_names(struct buf *b, const struct record *r, const char *group)
+{
+	const struct field *was = NULL;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct field *f = &r->f[i];
+
+		if (!f->col->group || strcmp(f->col->group, group) != 0 || f->empty ||
+		    (was && f->col->shape == S_BOTH && str_eq(was->inst, f->inst)))
+			continue;
+		if (was)
+			put_c(b, ',');
+		put_text(b, f->col->shape == S_LIST ? f->v.s : f->inst);
+		was = f;
+	}
+	if (!was)
+		put_c(b, '-');
+}
+
+static void cell_nodes(struct buf *b, const struct record *r, u16 width)
+{
+	(void)width;
+	put_names(b, r, "nodes");
+}
+
+static void cell_names(struct buf *b, const struct record *r, u16 width)
+{
+	(void)width;
+	put_names(b, r, "engine");
+}
+
+static void cell_regions(struct buf *b, const struct record *r, u16 width)
+{
+	(void)width;
+	put_names(b, r, "memory");
+}
+
+/* "temp,fan: no sensor; memory: ...": what has the same reason stands together. */
+static void cell_missing(struct buf *b, const struct record *r, u16 width)
+{
+	bool any = false;
+
+	(void)width;
+	for (size_t i = 0; i < r->n; i++) {
+		const struct field *f = &r->f[i];
+		bool before = false;
+
+		if (!f->col->group || strcmp(f->col->group, "missing") != 0 || f->empty)
+			continue;
+		for (size_t k = 0; k < i; k++)
+			before |= r->f[k].col == f->col && str_eq(r->f[k].v.s, f->v.s);
+		if (before)
+			continue;
+		if (any)
+			put_z(b, "; ");
+		any = true;
+		put_str(b, f->inst);
+		for (size_t k = i + 1; k < r->n; k++)
+			if (r->f[k].col == f->col && str_eq(r->f[k].v.s, f->v.s)) {
+				put_c(b, ',');
+				put_str(b, r->f[k].inst);
+			}
+		put_z(b, ": ");
+		put_text(b, f->v.s);
+	}
+	if (!any)
+		put_c(b, '-');
+}
+
+/* Widths are the least; the first sample may ask for more. ENGINES gets what the line has left. */
+static const struct lay {
+	u16 kinds;
+	bool list;
+	const char *title;
+	u16 width;
+	bool right;
+	void (*put)(struct buf *b, const struct record *r, u16 width);
+} lays[] = {
+	{ W_DEVICE, true, "DEV", 5, false, cell_dev },
+	{ W_DEVICE, true, "DRIVER", 6, false, cell_driver },
+	{ W_DEVICE, true, "PDEV", 4, false, cell_pdev },
+	{ W_DEVICE, true, "STATE", 6, false, cell_state },
+	{ W_DEVICE, true, "NODES", 5, false, cell_nodes },
+	{ W_DEVICE, true, "ENGINES", 7, false, cell_names },
+	{ W_DEVICE, true, "REGIONS", 7, false, cell_regions },
+	{ W_DEVICE, true, "CANNOT TELL", 0, false, cell_missing },
+
+	{ W_FDINFO, false, "FILE", 4, false, cell_file },
+	{ W_DEVICE | W_CLIENT | W_CGROUP, false, "DEV", 5, false, cell_dev },
+	{ W_DEVICE | W_FDINFO, false, "DRIVER", 6, false, cell_driver },
+	{ W_FDINFO, false, "CLIENT", 6, true, cell_client },
+	{ W_CLIENT, false, "PID", 7, true, cell_pid },
+	{ W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO, false, "ENGINES", 10, false, cell_engines },
+	{ W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO, false, "MEM", 4, true, cell_mem },
+	{ W_DEVICE, false, "CLOCK", 7, true, cell_clock },
+	{ W_DEVICE, false, "TEMP", 4, true, cell_temp },
+	{ W_DEVICE, false, "POWER", 5, true, cell_power },
+	{ W_DEVICE | W_CGROUP, false, "CLIENTS", 7, true, cell_clients },
+	{ W_CLIENT, false, "COMM", 4, false, cell_comm },
+	{ W_CGROUP, false, "CGROUP", 6, false, cell_cgroup },
+};
+
+/* All values of a pattern, for people. */
+static void put_pattern(struct buf *b, const struct out *o, const struct record *r, struct str pattern)
+{
+	size_t n = 0, done = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		n += field_match(&r->f[i], pattern);
+	for (size_t i = 0; i < r->n; i++) {
+		const struct field *f = &r->f[i];
+
+		if (!field_match(f, pattern))
+			continue;
+		if (done++)
+			put_c(b, f->col->shape == S_LIST ? ',' : ' ');
+		if (n > 1 && f->col->shape != S_LIST) {
+			put_text(b, f->inst.p < f->inst.e ? f->inst : str_z(f->col->member));
+			put_c(b, ' ');
+		}
+		put_cell(b, o, f);
+	}
+	if (n == 0)
+		put_c(b, '-');
+}
+
+static bool is_time(const struct column *c)
+{
+	return !c->group && strcmp(c->member, "time") == 0;
+}
+
+static struct str cell_inst(const struct cell *c)
+{
+	return (struct str){ c->inst, c->inst + c->inst_n };
+}
+
+static void line_cell(struct buf *b, const struct out *o, const struct record *r, const struct cell *c)
+{
+	const struct val *v;
+
+	if (c->put) {
+		c->put(b, r, c->width);
+	} else if (c->pattern.p) {
+		put_pattern(b, o, r, c->pattern);
+	} else if (is_time(c->col) && (v = record_get(r, NULL, "summary"))) {
+		put_str(b, v->s);
+	} else { /* a column of table */
+		size_t from = b->n;
+
+		for (size_t i = 0; i < r->n; i++)
+			if (r->f[i].col == c->col && str_eq(r->f[i].inst, cell_inst(c))) {
+				if (b->n > from)
+					put_c(b, ',');
+				put_cell(b, o, &r->f[i]);
+			}
+		if (b->n == from)
+			put_c(b, '-');
+	}
+}
+
+static struct cell *cell_add(struct out *o, size_t at, struct str title)
+{
+	struct cell *c = &o->cells[at];
+
+	if (o->ncells == MAX_CELLS)
+		return NULL;
+	memmove(c + 1, c, (o->ncells - at) * sizeof(*c));
+	*c = (struct cell){ .title = title };
+	o->ncells++;
+	return c;
+}
+
+/* The columns of `line`: those named, or the kind's. */
+static void line_layout(struct out *o)
+{
+	struct cell *c;
+
+	for (size_t i = 0; i < o->npatterns; i++)
+		if ((c = cell_add(o, o->ncells, o->patterns[i])))
+			c->pattern = o->patterns[i];
+	if (o->npatterns)
+		return;
+	if (o->kind != K_FDINFO && !o->list && o->time != T_NONE &&
+	    (c = cell_add(o, 0, (struct str)STR("TIME"))))
+		for (c->col = columns; !is_time(c->col); c->col++)
+			;
+	for (size_t i = 0; i < LEN(lays); i++)
+		if (lays[i].kinds & 1 << o->kind && lays[i].list == o->list &&
+		    (c = cell_add(o, o->ncells, str_z(lays[i].title)))) {
+			c->put = lays[i].put;
+			c->width = lays[i].width;
+			c->right = lays[i].right;
+		}
+}
+
+static bool cell_holds(const struct cell *c, const struct field *f)
+{
+	return c->col == f->col && str_eq(cell_inst(c), f->inst);
+}
+
+/* A column of `table` for each (column, instance) that has a value somewhere in the sample. */
+static void table_layout(struct out *o, const struct record *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct field *f = &r->f[i];
+		size_t at = 0;
+		struct cell *c;
+
+		if (f->empty || (o->npatterns ? !selected(o, f) : !(f->col->when & W_TABLE) || f->v.type == V_NULL))
+			continue;
+		while (at < o->ncells && o->cells[at].col <= f->col && !cell_holds(&o->cells[at], f))
+			at++;
+		if ((at < o->ncells && cell_holds(&o->cells[at], f)) || str_len(f->inst) > MAX_NAME)
+			continue;
+		c = cell_add(o, at, str_z(f->col->member ? f->col->member : f->col->group));
+		if (!c)
+			return;
+		c->col = f->col;
+		c->inst_n = (u8)str_len(f->inst);
+		memcpy(c->inst, f->inst.p ? f->inst.p : "", c->inst_n);
+		c->group = str_z(f->inst.p < f->inst.e || f->col->shape == S_MEMBER ? f->col->group : NULL);
+		c->right = f->v.type == V_INT;
+	}
+}
+
+static void measure(struct out *o, const struct record *r)
+{
+	for (size_t i = 0; i < o->ncells; i++) {
+		static char text[8192];
+		struct buf b = { .p = text, .cap = sizeof(text) };
+		struct cell *c = &o->cells[i];
+		size_t w;
+		u16 width = c->width;
+
+		c->width = UINT16_MAX;
+		line_cell(&b, o, r, c);
+		c->width = width;
+		w = text_width((struct str){ b.p, b.p + b.n });
+		if (w > c->want)
+			c->want = (u16)(w < 4096 ? w : 4096);
+	}
+}
+
+static struct str head_title(const struct cell *c)
+{
+	return c->inst_n ? cell_inst(c) : c->title;
+}
+
+static struct str head_group(const struct cell *c)
+{
+	return c->group;
+}
+
+enum { LAST_WIDTH = 16 };
+
+/* What the cells asked for, within the line: ENGINES gives way. */
+static void settle(struct out *o)
+{
+	struct cell *engines = NULL;
+	size_t others = 0, room;
+
+	for (size_t i = 0; i < o->ncells; i++) {
+		struct cell *c = &o->cells[i];
+		size_t title = text_width(head_title(c));
+
+		if (c->width < title)
+			c->width = (u16)title;
+		if (c->put == cell_engines) {
+			engines = c;
+			continue;
+		}
+		if (c->width < c->want)
+			c->width = c->want;
+		/* Nothing stands behind the last one, which may be as long as a path. */
+		others += (i + 1 == o->ncells && c->width > LAST_WIDTH ? LAST_WIDTH : c->width) + 1u;
+	}
+	if (!engines)
+		return;
+	room = o->width > others + engines->width ? o->width - others : engines->width;
+	/* What reads 0.0 % now may read 100.0 % later. */
+	engines->width = (u16)(engines->want + 6u < room ? engines->want + 6u : room);
+}
+
+static void put_row(struct buf *b, struct out *o, const struct record *r, struct str (*head)(const struct cell *))
+{
+	size_t from = b->n;
+
+	for (size_t i = 0; i < o->ncells; i++) {
+		static char text[8192];
+		struct buf t = { .p = text, .cap = sizeof(text) };
+		const struct cell *c = &o->cells[i];
+		size_t w;
+
+		if (o->joined == 2 && c->col && is_time(c->col))
+			continue; /* once a line */
+		if (r)
+			line_cell(&t, o, r, c);
+		else
+			put_str(&t, head(c));
+		w = text_width((struct str){ t.p, t.p + t.n });
+		if (i)
+			put_c(b, ' ');
+		for (size_t k = w; c->right && !o->one_line && k < c->width; k++)
+			put_c(b, ' ');
+		put_n(b, t.p, t.n);
+		for (size_t k = w; !c->right && !o->one_line && i + 1 < o->ncells && k < c->width; k++)
+			put_c(b, ' ');
+	}
+	while (b->n > from && b->p[b->n - 1] == ' ')
+		b->n--;
+}
+
+static void put_head(struct out *o, struct buf *b, struct str (*head)(const struct cell *))
+{
+	if (o->colour)
+		put_z(b, "\033[1m");
+	put_row(b, o, NULL, head);
+	if (o->colour)
+		put_z(b, "\033[0m");
+	put_c(b, '\n');
+}
+
+static void line_measure(struct out *o, const struct record *r)
+{
+	if (o->ncells == 0) {
+		o->kind = r->kind;
+		line_layout(o);
+	}
+	measure(o, r);
+}
+
+static void line_record(struct out *o, struct buf *b, const struct record *r)
+{
+	if (!o->headed) {
+		settle(o);
+		if (!o->no_header && !o->one_line)
+			put_head(o, b, head_title);
+		o->headed = true;
+	}
+	if (o->one_line && o->joined) {
+		put_z(b, " | ");
+		o->joined = 2;
+	}
+	put_row(b, o, r, NULL);
+	if (!o->one_line)
+		put_c(b, '\n');
+	else if (!o->joined)
+		o->joined = 1;
+}
+
+static void line_end(struct out *o, struct buf *b)
+{
+	if (o->one_line && o->joined)
+		put_c(b, '\n');
+	o->joined = 0;
+}
+
+static void table_measure(struct out *o, const struct record *r)
+{
+	table_layout(o, r);
+	measure(o, r);
+}
+
+static void table_record(struct out *o, struct buf *b, const struct record *r)
+{
+	if (!o->headed) {
+		bool two_rows = false;
+
+		/* A column that only a later record has was not measured with the earlier ones, whose cell is
+		 * "-" there. */
+		settle(o);
+		for (size_t i = 0; i < o->ncells; i++)
+			two_rows |= o->cells[i].group.p < o->cells[i].group.e;
+		if (o->ran && !o->no_header)
+			put_c(b, '\n');
+		if (two_rows && !o->no_header)
+			put_head(o, b, head_group);
+		if (!o->no_header)
+			put_head(o, b, head_title);
+		o->headed = o->ran = true;
+	}
+	put_row(b, o, r, NULL);
+	put_c(b, '\n');
+}
+
+static void table_end(struct out *o, struct buf *b)
+{
+	(void)b;
+	o->headed = false;
+	o->ncells = 0;
+}
+
+/* --- the table of formats ---------------------------------------------------------------------------------- */
+
+static const struct format {
+	struct str name;
+	void (*measure)(struct out *o, const struct record *r); /* sees a sample's records before they are written */
+	void (*record)(struct out *o, struct buf *b, const struct record *r);
+	void (*end)(struct out *o, struct buf *b); /* of a sample */
+	bool once;  /* measures the first sample only */
+	bool joins; /* -1 */
+} formats[] = {
+	{ STR("line"), line_measure, line_record, line_end, true, true },
+	{ STR("table"), table_measure, table_record, table_end, false, false },
+	{ STR("csv"), NULL, csv_record, NULL, false, false },
+	{ STR("json"), NULL, json_record, json_end, false, true },
+	{ STR("logfmt"), NULL, logfmt_record, NULL, false, false },
+};
+
+const struct format *format_find(struct str name)
+{
+	for (size_t i = 0; i < LEN(formats); i++)
+		if (str_eq(name, formats[i].name))
+			return &formats[i];
+	return NULL;
+}
+
+void format_names(struct buf *b)
+{
+	for (size_t i = 0; i < LEN(formats); i++) {
+		if (i)
+			put_c(b, ' ');
+		put_str(b, formats[i].name);
+	}
+}
+
+bool format_joins(const struct format *f)
+{
+	return f->joins;
+}
+
+/* Whether the records of the coming sample are to be shown to out_measure first. */
+bool out_measures(const struct out *o)
+{
+	return o->fmt->measure && !(o->fmt->once && o->headed);
+}
+
+void out_measure(struct out *o, const struct record *r)
+{
+	o->fmt->measure(o, r);
+}
+
+/* Appends one record, and before it whatever the format puts there. */
+void out_record(struct out *o, struct buf *b, const struct record *r)
+{
+	o->fmt->record(o, b, r);
+}
+
+void out_end(struct out *o, struct buf *b)
+{
+	if (o->fmt->end)
+		o->fmt->end(o, b);
+}
+
+/* -f help: the fields of records of that kind, with unit and meaning. */
+void out_fields(struct buf *b, u8 kind)
+{
+	for (size_t i = 0; i < ncolumns; i++) {
+		const struct column *c = &columns[i];
+		size_t from = b->n;
+
+		if (!(c->when & 1u << kind))
+			continue;
+		put_z(b, c->group ? c->group : c->member);
+		if (c->shape == S_INST || c->shape == S_BOTH)
+			put_z(b, ".NAME");
+		if (c->group && c->member) {
+			put_c(b, '.');
+			put_z(b, c->member);
+		}
+		while (b->n - from < 28)
+			put_c(b, ' ');
+		put_z(b, units[c->unit].name);
+		while (b->n - from < 35)
+			put_c(b, ' ');
+		put_z(b, c->help);
+		put_z(b, c->when & W_LIST ? " (list)\n" : c->when & W_LIVE ? "\n" : " (-r)\n");
+	}
+}

@@ -1,0 +1,603 @@
+/* record.c - the schema: which fields the record of a device, a client, a cgroup or a dump has, in which
+ * order, and how the registry fills them. Pure. SPDX-License-Identifier: MIT */
+#include "gpustat.h"
+
+const struct unitinfo units[UNITS] = {
+	[U_NONE] = { "", 0 },       [U_PERCENT] = { "%", 3 },  [U_BYTES] = { "bytes", 0 },
+	[U_HZ] = { "Hz", 0 },       [U_NS] = { "ns", 0 },      [U_CELSIUS] = { "C", 3 },
+	[U_WATT] = { "W", 6 },      [U_JOULE] = { "J", 6 },    [U_VOLT] = { "V", 3 },
+	[U_AMPERE] = { "A", 3 },    [U_RPM] = { "rpm", 0 },    [U_GTS] = { "GT/s", 1 },
+	[U_SECONDS] = { "s", 6 },
+};
+
+/* What fills a column that is not simply a counter. */
+enum label {
+	L_SCHEMA = D_COUNT, L_KIND, L_SUMMARY, L_TIME, L_DT, L_FILE, L_DEV, L_DRIVER, L_PDEV, L_CLIENT, L_NAME,
+	L_PID, L_COMM, L_PIDS, L_CGROUP, L_CONTAINER, L_STATE, L_NODES, L_CLIENTS, L_UNREADABLE,
+	L_DROPPED, L_SKIPPED, L_BUSY, L_IDLE, L_OTHER, L_MISSING, L_ENGINE_BUSY, L_ENGINE_UTIL,
+	L_ENGINE_FREQ, L_FREQ_AVG,
+};
+
+#define ALL   (W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO)
+#define LIVES (W_DEVICE | W_CLIENT | W_CGROUP)
+#define BOTH  (W_LIVE | W_RAW)
+
+/* In the order of the record. The columns of one group stand together. */
+const struct column columns[] = {
+	{ NULL, "schema", S_SCALAR, U_NONE, ALL | BOTH | W_META, L_SCHEMA, "1; raised if a key must change" },
+	{ NULL, "kind", S_SCALAR, U_NONE, ALL | BOTH | W_ID, L_KIND, "device, client, cgroup or fdinfo" },
+	{ NULL, "summary", S_SCALAR, U_NONE, LIVES | W_LIVE | W_SPARSE | W_META, L_SUMMARY, "min, avg or max of the run (-S)" },
+	{ NULL, "file", S_SCALAR, U_NONE, W_FDINFO | BOTH | W_TABLE, L_FILE, "the dump" },
+	{ NULL, "time", S_SCALAR, U_SECONDS, LIVES | BOTH | W_ID | W_TABLE, L_TIME, "when, see -t" },
+	{ NULL, "dt", S_SCALAR, U_SECONDS, LIVES | BOTH | W_ID, L_DT, "the interval that rates are made over" },
+	{ NULL, "dev", S_SCALAR, U_NONE, LIVES | BOTH | W_TABLE | W_ID, L_DEV, "its primary node, else its render node, else accelN" },
+	{ NULL, "driver", S_SCALAR, U_NONE, W_DEVICE | W_CLIENT | W_FDINFO | BOTH | W_TABLE | W_ID, L_DRIVER, "kernel driver" },
+	{ NULL, "pdev", S_SCALAR, U_NONE, W_DEVICE | W_CLIENT | W_FDINFO | BOTH | W_ID, L_PDEV, "PCI slot" },
+	{ NULL, "client", S_SCALAR, U_NONE, W_CLIENT | W_FDINFO | BOTH | W_TABLE | W_ID, L_CLIENT, "drm-client-id" },
+	{ NULL, "name", S_SCALAR, U_NONE, W_DEVICE | W_CLIENT | W_FDINFO | BOTH, L_NAME, "the device's model, the client's own name" },
+	{ NULL, "pid", S_SCALAR, U_NONE, W_CLIENT | BOTH | W_TABLE | W_ID, L_PID, "its oldest holder" },
+	{ NULL, "comm", S_SCALAR, U_NONE, W_CLIENT | BOTH | W_TABLE | W_ID, L_COMM, "that process' name" },
+	{ "pids", NULL, S_LIST, U_NONE, W_CLIENT | BOTH, L_PIDS, "all processes that hold it" },
+	{ NULL, "cgroup", S_SCALAR, U_NONE, W_CLIENT | W_CGROUP | BOTH | W_ID, L_CGROUP, "path in the cgroup tree" },
+	{ NULL, "container", S_SCALAR, U_NONE, W_CLIENT | W_CGROUP | BOTH, L_CONTAINER, "container id that the path shows" },
+	{ NULL, "state", S_SCALAR, U_NONE, W_DEVICE | BOTH | W_TABLE, L_STATE, "power/runtime_status" },
+	{ "nodes", NULL, S_LIST, U_NONE, W_DEVICE | W_LIST, L_NODES, "its device nodes" },
+	{ NULL, "clients", S_SCALAR, U_NONE, W_DEVICE | W_CGROUP | BOTH | W_TABLE, L_CLIENTS, "DRM clients" },
+	{ NULL, "unreadable", S_SCALAR, U_NONE, W_DEVICE | BOTH, L_UNREADABLE, "processes that may not be read" },
+	{ NULL, "dropped", S_SCALAR, U_NONE, W_DEVICE | BOTH, L_DROPPED, "clients, engines, regions beyond the tables" },
+	{ NULL, "busy", S_SCALAR, U_PERCENT, W_DEVICE | BOTH | W_TABLE, L_BUSY, "the kernel's figure for the whole device" },
+	{ NULL, "idle", S_SCALAR, U_PERCENT, W_DEVICE | BOTH, L_IDLE, "time in the deepest sleep (rc6, gtidle)" },
+
+	{ "engine", "busy", S_BOTH, U_PERCENT, LIVES | W_LIVE | W_TABLE, L_ENGINE_BUSY, "busy time, of the engine's capacity" },
+	{ "engine", "busy", S_BOTH, U_PERCENT, ALL | W_RAW | W_SPARSE, D_BUSY_PCT, "amdgpu before 5.19" },
+	{ "engine", "busy_ns", S_BOTH, U_NS, ALL | W_RAW | W_SPARSE, D_BUSY_NS, "busy time since the start" },
+	{ "engine", "cycles", S_BOTH, U_NONE, ALL | W_RAW | W_SPARSE, D_CYCLES, "busy cycles since the start" },
+	{ "engine", "total_cycles", S_BOTH, U_NONE, ALL | W_RAW | W_SPARSE, D_TOTAL_CYCLES, "all cycles since the start" },
+	{ "engine", "capacity", S_BOTH, U_NONE, ALL | BOTH, D_CAPACITY, "engines of this kind" },
+	{ "engine", "util", S_BOTH, U_PERCENT, LIVES | W_LIVE, L_ENGINE_UTIL, "cycles, of those at the highest frequency" },
+	{ "engine", "freq", S_BOTH, U_HZ, LIVES | W_LIVE, L_ENGINE_FREQ, "mean clock while busy" },
+	{ "engine", "maxfreq", S_BOTH, U_HZ, ALL | BOTH | W_SPARSE, D_MAXFREQ, "highest clock" },
+	{ "engine", "curfreq", S_BOTH, U_HZ, ALL | BOTH | W_SPARSE, D_CURFREQ, "present clock" },
+
+	{ "memory", "total", S_BOTH, U_BYTES, ALL | BOTH, D_TOTAL, "all buffers" },
+	{ "memory", "shared", S_BOTH, U_BYTES, ALL | BOTH, D_SHARED, "of these shared with another client" },
+	{ "memory", "resident", S_BOTH, U_BYTES, ALL | BOTH | W_TABLE, D_RESIDENT, "in memory now; in sums less shared" },
+	{ "memory", "purgeable", S_BOTH, U_BYTES, ALL | BOTH, D_PURGEABLE, "may be dropped" },
+	{ "memory", "active", S_BOTH, U_BYTES, ALL | BOTH, D_ACTIVE, "in use by an engine" },
+
+	{ "vram", "total", S_MEMBER, U_BYTES, W_DEVICE | BOTH, D_VRAM_TOTAL, "the driver's own figure" },
+	{ "vram", "used", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_TABLE, D_VRAM_USED, "the driver's own figure" },
+	{ "visible", "total", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_SPARSE, D_VISIBLE_TOTAL, "VRAM that the CPU can reach" },
+	{ "visible", "used", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_SPARSE, D_VISIBLE_USED, "VRAM that the CPU can reach" },
+	{ "gtt", "total", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_SPARSE, D_GTT_TOTAL, "main memory for the GPU" },
+	{ "gtt", "used", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_SPARSE, D_GTT_USED, "main memory for the GPU" },
+
+	{ "freq", "cur", S_BOTH, U_HZ, W_DEVICE | BOTH | W_TABLE, D_FREQ_CUR, "present clock; i915, xe: requested" },
+	{ "freq", "act", S_BOTH, U_HZ, W_DEVICE | BOTH | W_SPARSE, D_FREQ_ACT, "actual clock, 0 while asleep" },
+	{ "freq", "target", S_BOTH, U_HZ, W_DEVICE | BOTH | W_SPARSE, D_FREQ_TARGET, "what the governor asked for" },
+	{ "freq", "avg", S_BOTH, U_HZ, W_DEVICE | W_LIVE | W_SPARSE, L_FREQ_AVG, "mean over the interval (devfreq)" },
+	{ "freq", "min", S_BOTH, U_HZ, W_DEVICE | BOTH | W_SPARSE, D_FREQ_MIN, "lower limit in force" },
+	{ "freq", "max", S_BOTH, U_HZ, W_DEVICE | BOTH, D_FREQ_MAX, "upper limit in force" },
+	{ "freq", "boost", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, D_FREQ_BOOST, "clock for waiting clients" },
+	{ "freq", "rp0", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, D_FREQ_RP0, "hardware's highest" },
+	{ "freq", "rp1", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, D_FREQ_RP1, "hardware's most efficient" },
+	{ "freq", "rpe", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, D_FREQ_RPE, "hardware's most efficient" },
+	{ "freq", "rpn", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, D_FREQ_RPN, "hardware's lowest" },
+
+	{ "load", NULL, S_INST, U_PERCENT, W_DEVICE | BOTH | W_SPARSE, D_LOAD, "other meters: memory, video, NPU cores" },
+	{ "temp", NULL, S_INST, U_CELSIUS, W_DEVICE | BOTH | W_TABLE, D_TEMP, "temperature" },
+	{ "power", NULL, S_INST, U_WATT, W_DEVICE | BOTH | W_TABLE, D_POWER, "power; from energy where that is all there is" },
+	{ "energy", NULL, S_INST, U_JOULE, W_DEVICE | BOTH, D_ENERGY, "energy since the start" },
+	{ "fan", NULL, S_INST, U_RPM, W_DEVICE | BOTH | W_TABLE, D_FAN, "fan speed" },
+	{ "pwm", NULL, S_INST, U_NONE, W_DEVICE | BOTH | W_SPARSE, D_PWM, "fan control, 0 to 255" },
+	{ "volt", NULL, S_INST, U_VOLT, W_DEVICE | BOTH, D_VOLT, "voltage" },
+	{ "current", NULL, S_INST, U_AMPERE, W_DEVICE | BOTH | W_SPARSE, D_CURRENT, "current" },
+	{ "throttle", NULL, S_LIST, U_NONE, W_DEVICE | BOTH, D_THROTTLE, "reasons to throttle now" },
+	{ "link", "speed", S_MEMBER, U_GTS, W_DEVICE | BOTH, D_LINK_SPEED, "PCIe" },
+	{ "link", "width", S_MEMBER, U_NONE, W_DEVICE | BOTH, D_LINK_WIDTH, "PCIe lanes" },
+	{ "link", "max_speed", S_MEMBER, U_GTS, W_DEVICE | W_LIST, D_LINK_MAX_SPEED, "PCIe" },
+	{ "link", "max_width", S_MEMBER, U_NONE, W_DEVICE | W_LIST, D_LINK_MAX_WIDTH, "PCIe lanes" },
+	{ "power_limit", "cap", S_BOTH, U_WATT, W_DEVICE | W_LIST | W_SPARSE, D_POWER_CAP, "in force" },
+	{ "power_limit", "max", S_BOTH, U_WATT, W_DEVICE | W_LIST | W_SPARSE, D_POWER_MAX, "highest that may be set" },
+	{ "power_limit", "default", S_BOTH, U_WATT, W_DEVICE | W_LIST | W_SPARSE, D_POWER_DEFAULT, "as shipped" },
+	{ "power_limit", "rated", S_BOTH, U_WATT, W_DEVICE | W_LIST | W_SPARSE, D_POWER_RATED, "as designed" },
+	{ "power_limit", "crit", S_BOTH, U_WATT, W_DEVICE | W_LIST | W_SPARSE, D_POWER_CRIT, "the hardware steps in" },
+	{ "temp_limit", "max", S_BOTH, U_CELSIUS, W_DEVICE | W_LIST | W_SPARSE, D_TEMP_MAX, "highest wanted" },
+	{ "temp_limit", "crit", S_BOTH, U_CELSIUS, W_DEVICE | W_LIST | W_SPARSE, D_TEMP_CRIT, "the hardware throttles" },
+	{ "temp_limit", "emergency", S_BOTH, U_CELSIUS, W_DEVICE | W_LIST | W_SPARSE, D_TEMP_EMERGENCY, "the hardware stops" },
+	{ "fan_limit", NULL, S_INST, U_RPM, W_DEVICE | W_LIST | W_SPARSE, D_FAN_MAX, "highest speed" },
+	{ "missing", NULL, S_INST, U_NONE, W_DEVICE | W_LIST, L_MISSING, "what the device cannot tell, and why" },
+
+	{ "other", NULL, S_INST, U_NONE, W_CLIENT | W_FDINFO | BOTH, L_OTHER, "keys that the standard does not know" },
+	{ NULL, "skipped", S_SCALAR, U_NONE, W_CLIENT | W_FDINFO | BOTH, L_SKIPPED, "malformed lines" },
+	{ NULL, "dropped", S_SCALAR, U_NONE, W_CLIENT | W_CGROUP | W_FDINFO | BOTH, L_DROPPED, "values beyond the tables" },
+};
+const size_t ncolumns = LEN(columns);
+
+/* --- building ------------------------------------------------------------------------------------- */
+
+/* Entities are the first member of what they are about. */
+static const struct device *device_of(const struct entity *e)
+{
+	return e->kind == K_DEVICE ? (const struct device *)(const void *)e :
+	       e->kind == K_CGROUP ? &devices[((const struct group *)(const void *)e)->device] :
+				     &devices[((const struct client *)(const void *)e)->device];
+}
+
+static const struct client *client_of(const struct entity *e)
+{
+	return (const struct client *)(const void *)e;
+}
+
+static const struct group *group_of(const struct entity *e)
+{
+	return (const struct group *)(const void *)e;
+}
+
+static void add(struct record *r, const struct column *c, struct str inst, struct val v)
+{
+	if (r->n < MAX_FIELDS)
+		r->f[r->n++] = (struct field){ .col = c, .inst = inst, .v = v };
+}
+
+static void add_empty(struct record *r, const struct column *c)
+{
+	add(r, c, (struct str){ 0 }, (struct val){ 0 });
+	r->f[r->n - 1].empty = true;
+}
+
+static struct val v_int(u64 n, u8 unit)
+{
+	return (struct val){ .type = V_INT, .unit = unit, .n = n };
+}
+
+static struct val v_time(i64 us)
+{
+	return us < 0 ? (struct val){ 0 } : (struct val){ .type = V_TIME, .unit = U_SECONDS, .n = (u64)us };
+}
+
+static struct val v_str(struct str s)
+{
+	return s.p ? (struct val){ .type = V_TEXT, .s = s } : (struct val){ 0 };
+}
+
+/* A label of a device: "" is unknown. */
+static struct val v_label(const char *z)
+{
+	return z[0] ? v_str(str_z(z)) : (struct val){ 0 };
+}
+
+static struct val v_counter(u64 v, const struct column *c)
+{
+	struct val x = v_int(v, c->unit);
+
+	if (c->id == D_TEMP && v > INT64_MAX) {
+		x.neg = true;
+		x.n = -v;
+	}
+	return x;
+}
+
+/* A stored text, copied beside the record. */
+static struct str text_of(struct record *r, u32 text)
+{
+	char *p = r->text + r->text_n;
+
+	if (text == NONE)
+		return (struct str){ 0 };
+	r->text_n += text_copy(text, p, REC_TEXT - r->text_n);
+	return (struct str){ p, r->text + r->text_n };
+}
+
+static u32 cgroup_of(const struct entity *e)
+{
+	const struct task *owner;
+
+	if (e->kind == K_CGROUP)
+		return cgroups[group_of(e)->cgroup].path;
+	owner = client_owner(client_of(e));
+	return owner ? cgroups[owner->cgroup].path : NONE;
+}
+
+static const char *const kind_names[K_COUNT] = {
+	[K_DEVICE] = "device", [K_CLIENT] = "client", [K_CGROUP] = "cgroup", [K_FDINFO] = "fdinfo",
+};
+
+/* dt of what this entity's rates are made over: its own two readings; sums take the sample's. */
+static i64 own_dt(const struct entity *e, const struct recopts *o)
+{
+	if (o->raw || o->list || o->dt_us < 0)
+		return -1;
+	if (e->kind == K_CLIENT)
+		return e->fresh && e->t_was ? (e->t - e->t_was) / 1000 : -1;
+	return o->dt_us;
+}
+
+static struct val who(struct record *r, const struct entity *e, u8 id)
+{
+	const struct client *c = client_of(e);
+	const struct task *owner = e->kind == K_CLIENT ? client_owner(c) : NULL;
+
+	switch (id) {
+	case L_CLIENT:
+		return c->keykind == KEY_ID ? v_int(c->key, U_NONE) : (struct val){ 0 };
+	case L_PID:
+		return owner ? v_int(owner->pid, U_NONE) : (struct val){ 0 };
+	case L_COMM:
+		return owner && owner->has_comm ?
+			v_str((struct str){ owner->comm, owner->comm + owner->comm_len }) : (struct val){ 0 };
+	case L_CGROUP:
+		return v_str(text_of(r, cgroup_of(e)));
+	case L_CONTAINER: {
+		struct str id64 = parse_container(text_of(r, cgroup_of(e)));
+
+		return v_str(id64);
+	}
+	case L_SKIPPED:
+		return v_int(c->skipped, U_NONE);
+	default:
+		return (struct val){ 0 };
+	}
+}
+
+static struct val of_device(struct record *r, const struct entity *e, u8 id)
+{
+	const struct device *d = device_of(e);
+	u64 v;
+
+	switch (id) {
+	case L_DEV:    return v_label(d->dev);
+	case L_DRIVER: return v_label(d->driver);
+	case L_PDEV:   return v_label(d->pdev);
+	case L_NAME:
+		return e->kind == K_DEVICE ? v_label(d->name) : v_str(text_of(r, client_of(e)->name));
+	case L_STATE:  return v_label(d->state);
+	case L_CLIENTS:
+		if (e->kind == K_CGROUP)
+			return v_int(group_of(e)->clients, U_NONE);
+		return d->clients || !d->anonymous ? v_int(d->clients, U_NONE) : (struct val){ 0 };
+	case L_UNREADABLE:
+		return v_int(reg_unreadable, U_NONE);
+	case L_DROPPED:
+		return v_int(e->dropped + (e->kind == K_DEVICE ? reg_dropped : 0), U_NONE);
+	case L_BUSY:
+		return device_busy(d, &v) ? v_int(v, U_PERCENT) : (struct val){ 0 };
+	case L_IDLE:
+		return device_idle(d, &v) ? v_int(v, U_PERCENT) : (struct val){ 0 };
+	default:
+		return (struct val){ 0 };
+	}
+}
+
+static struct val scalar(struct record *r, const struct entity *e, const struct recopts *o, u8 id)
+{
+	switch (id) {
+	case L_SCHEMA: return v_int(1, U_NONE);
+	case L_KIND:   return v_str(str_z(kind_names[r->kind]));
+	case L_TIME:   return v_time(o->time_us);
+	case L_DT:     return v_time(own_dt(e, o));
+	case L_FILE:   return v_str(str_z(o->file));
+	case L_SUMMARY: return v_str(str_z(o->summary));
+	case L_CLIENT: case L_PID: case L_COMM: case L_CGROUP: case L_CONTAINER: case L_SKIPPED:
+		return who(r, e, id);
+	default:
+		return of_device(r, e, id);
+	}
+}
+
+/* Of the entity itself, else summed over its clients. */
+static bool own_or_sum(const struct entity *e, u8 desc, u16 inst, u64 *v)
+{
+	static const u8 sums[D_ACTIVE + 1] = {
+		[D_BUSY_NS] = D_SUM_NS, [D_CYCLES] = D_SUM_CYCLES, [D_TOTAL_CYCLES] = D_SUM_TOTAL_CYCLES,
+		[D_TOTAL] = D_SUM_TOTAL, [D_SHARED] = D_SUM_SHARED, [D_RESIDENT] = D_SUM_RESIDENT,
+		[D_PURGEABLE] = D_SUM_PURGEABLE, [D_ACTIVE] = D_SUM_ACTIVE,
+	};
+
+	return reg_get(e, desc, inst, v) || (desc <= D_ACTIVE && sums[desc] && reg_get(e, sums[desc], inst, v));
+}
+
+static bool counter_value(const struct entity *e, u8 id, u16 inst, const struct recopts *o, u64 *v)
+{
+	u64 d, dt;
+
+	if (o->list && (id == L_ENGINE_BUSY || id == L_ENGINE_UTIL || id == L_ENGINE_FREQ))
+		return false;
+	switch (id) {
+	case L_ENGINE_BUSY: return engine_busy(e, inst, v);
+	case L_ENGINE_UTIL: return engine_util(e, inst, v);
+	case L_ENGINE_FREQ: return engine_freq(e, inst, v);
+	case L_FREQ_AVG:
+		if (!reg_rate(e, D_FREQ_SPENT, inst, &d, &dt))
+			return false;
+		*v = muldiv(d, 1000000000, dt); /* kHz x ms per ns */
+		return true;
+	case D_CAPACITY:
+		if (!reg_get(e, id, inst, v))
+			*v = 1; /* "In the absence of this tag parser shall assume capacity of one" */
+		return true;
+	case D_POWER:
+		if (reg_get(e, id, inst, v))
+			return true;
+		if (!reg_rate(e, D_ENERGY, inst, &d, &dt))
+			return false;
+		*v = muldiv(d, 1000000000, dt);
+		return true;
+	default:
+		return own_or_sum(e, id, inst, v);
+	}
+}
+
+/* Whether a counter of this desc makes its instance one of the group that column c begins. */
+static bool in_group(u8 desc, const struct column *c, const struct column *end)
+{
+	if (strcmp(c->group, "engine") == 0)
+		return is_engine(desc);
+	if (strcmp(c->group, "memory") == 0)
+		return is_region(desc);
+	for (; c < end; c++)
+		if (c->id == desc || (c->id == D_POWER && desc == D_ENERGY) ||
+		    (c->id == L_FREQ_AVG && desc == D_FREQ_SPENT))
+			return true;
+	return false;
+}
+
+static bool wanted(const struct column *c, const struct record *r, const struct recopts *o)
+{
+	u16 mode = o->list ? W_LIVE | W_LIST : o->raw ? W_RAW : W_LIVE;
+
+	return c->when & 1u << r->kind && c->when & mode;
+}
+
+static void add_group(struct record *r, const struct entity *e, const struct column *c,
+		      const struct column *end, const struct recopts *o)
+{
+	static u32 marks[MAX_INSTANCES], mark; /* which instances this group has already */
+	size_t before = r->n;
+	bool sparse = true;
+
+	mark++;
+	for (struct counter *k = reg_first(e); k; k = reg_next(k)) {
+		if (marks[k->inst] == mark || !in_group(k->desc, c, end))
+			continue;
+		marks[k->inst] = mark;
+		for (const struct column *m = c; m < end; m++) {
+			u64 v;
+			bool known;
+
+			if (!wanted(m, r, o))
+				continue;
+			known = counter_value(e, m->id, k->inst, o, &v);
+			/* A dump's absent keys stay absent. */
+			if (known || !(m->when & W_SPARSE || (r->kind == K_FDINFO && is_region(m->id))))
+				add(r, m, inst_name(k->inst), known ? v_counter(v, m) : (struct val){ 0 });
+		}
+	}
+	for (const struct column *m = c; m < end; m++)
+		if (wanted(m, r, o))
+			sparse &= !!(m->when & W_SPARSE);
+	if (r->n == before && !sparse)
+		add_empty(r, c);
+}
+
+static int cmp_u32(u32 a, u32 b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static void add_pids(struct record *r, const struct column *c, const struct client *of)
+{
+	size_t from = r->n;
+
+	for (u32 h = of->holders; h; h = holders[h].next_client) {
+		u32 pid = holders[h].pid;
+		size_t i = r->n;
+
+		while (i > from && cmp_u32((u32)r->f[i - 1].v.n, pid) > 0)
+			i--;
+		if ((i > from && r->f[i - 1].v.n == pid) || r->n == MAX_FIELDS)
+			continue;
+		memmove(&r->f[i + 1], &r->f[i], (r->n - i) * sizeof(r->f[0]));
+		r->f[i] = (struct field){ .col = c, .v = v_int(pid, U_NONE) };
+		r->n++;
+	}
+	if (r->n == from)
+		add_empty(r, c);
+}
+
+static void add_throttle(struct record *r, const struct column *c, const struct entity *e)
+{
+	size_t from = r->n;
+	bool known = false;
+	u64 on;
+
+	for (struct counter *k = reg_first(e); k; k = reg_next(k)) {
+		if (k->desc != D_THROTTLE || !reg_get(e, D_THROTTLE, k->inst, &on))
+			continue;
+		known = true;
+		if (on)
+			add(r, c, (struct str){ 0 }, v_str(inst_name(k->inst)));
+	}
+	if (r->n == from && known)
+		add_empty(r, c);
+	else if (r->n == from)
+		add(r, c, (struct str){ 0 }, (struct val){ 0 });
+}
+
+static void add_nodes(struct record *r, const struct column *c, const struct device *d)
+{
+	const i32 numbers[] = { d->card, d->render, d->accel };
+	static const char *const names[] = { "card", "renderD", "accel" };
+	size_t from = r->n;
+
+	for (size_t i = 0; i < LEN(numbers); i++) {
+		struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+
+		if (numbers[i] < 0)
+			continue;
+		put_z(&b, names[i]);
+		put_u64(&b, (u64)numbers[i]);
+		r->text_n += b.n;
+		add(r, c, (struct str){ 0 }, v_str((struct str){ b.p, b.p + b.n }));
+	}
+	if (r->n == from)
+		add_empty(r, c);
+}
+
+static void add_list(struct record *r, const struct entity *e, const struct column *c)
+{
+	if (c->id == L_PIDS)
+		add_pids(r, c, client_of(e));
+	else if (c->id == L_NODES)
+		add_nodes(r, c, device_of(e));
+	else
+		add_throttle(r, c, e);
+}
+
+/* Lines "key:value" as the source keeps them. */
+static void add_other(struct record *r, const struct entity *e, const struct column *c)
+{
+	struct str text = text_of(r, client_of(e)->other), line, key;
+	size_t from = r->n;
+
+	while (line_next(&text, &line)) {
+		str_cut(&line, ':', &key);
+		add(r, c, key, v_str(line));
+	}
+	if (r->n == from)
+		add_empty(r, c);
+}
+
+/* Which of the groups that matter most stayed empty, and why. */
+static void add_missing(struct record *r, const struct entity *e, const struct column *c)
+{
+	static const char *const wants[] = { "engine", "memory", "freq", "temp", "power", "fan" };
+	const struct device *d = device_of(e);
+	size_t from = r->n;
+
+	for (size_t i = 0; i < LEN(wants); i++) {
+		const char *why;
+		bool has = false;
+
+		for (size_t k = 0; k < from; k++)
+			has |= r->f[k].col->group && strcmp(r->f[k].col->group, wants[i]) == 0 &&
+			       !r->f[k].empty && (i < 2 || d->awake || r->f[k].v.type != V_NULL);
+		if (has)
+			continue;
+		why = sysfs_missing((u32)(d - devices), wants[i]);
+		if (!why)
+			why = d->clients ? "its clients' fdinfo does not say" :
+			      reg_unreadable ? "no client seen, but some processes are unreadable" :
+					       "no client has it open";
+		add(r, c, str_z(wants[i]), v_str(str_z(why)));
+	}
+	if (r->n == from)
+		add_empty(r, c);
+}
+
+static void add_inst(struct record *r, const struct entity *e, const struct column *c,
+		     const struct column *end, const struct recopts *o)
+{
+	if (c->id == L_OTHER)
+		add_other(r, e, c);
+	else if (c->id == L_MISSING)
+		add_missing(r, e, c);
+	else
+		add_group(r, e, c, end, o);
+}
+
+static const struct column *group_end(const struct column *c)
+{
+	const struct column *end = c + 1;
+
+	while (end < columns + ncolumns && c->group && end->group && strcmp(c->group, end->group) == 0)
+		end++;
+	return end;
+}
+
+void record_make(struct record *r, const struct entity *e, const struct recopts *o)
+{
+	r->kind = e->kind;
+	r->n = r->text_n = 0;
+	for (const struct column *c = columns, *end; c < columns + ncolumns; c = end) {
+		bool any = false;
+
+		end = c->shape == S_INST || c->shape == S_BOTH ? group_end(c) : c + 1;
+		for (const struct column *m = c; m < end; m++)
+			any |= wanted(m, r, o);
+		if (!any)
+			continue;
+		if (c->shape == S_LIST) {
+			add_list(r, e, c);
+		} else if (c->shape == S_SCALAR) {
+			struct val v = scalar(r, e, o, c->id);
+
+			if (v.type != V_NULL || !(c->when & W_SPARSE))
+				add(r, c, (struct str){ 0 }, v);
+		} else if (c->shape == S_MEMBER) {
+			u64 v;
+			bool known = reg_get(e, c->id, 0, &v);
+
+			if (known || !(c->when & W_SPARSE))
+				add(r, c, (struct str){ 0 }, known ? v_counter(v, c) : (struct val){ 0 });
+		} else {
+			add_inst(r, e, c, end, o);
+		}
+	}
+}
+
+/* --- asking a record ---------------------------------------------------------------------------------- */
+
+/* The first such value that is known; of any instance. NULL: none. */
+const struct val *record_get(const struct record *r, const char *group, const char *member)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct column *c = r->f[i].col;
+
+		if (r->f[i].v.type != V_NULL && !c->group == !group && !c->member == !member &&
+		    (!group || strcmp(c->group, group) == 0) && (!member || strcmp(c->member, member) == 0))
+			return &r->f[i].v;
+	}
+	return NULL;
+}
+
+/* Takes part off the front of p, with the dot behind it. */
+static bool eat(struct str *p, struct str part)
+{
+	struct str q = *p;
+
+	if (str_len(part) == 0 || !str_skip(&q, part) || (q.p < q.e && *q.p != '.'))
+		return false;
+	p->p = q.p < q.e ? q.p + 1 : q.p;
+	return true;
+}
+
+/* "busy", "engine", "engine.render", "engine.busy", "engine.render.busy" */
+bool field_match(const struct field *f, struct str p)
+{
+	const struct column *c = f->col;
+	struct str member = str_z(c->member), rest;
+
+	if (!c->group)
+		return str_eq(p, member);
+	if (!eat(&p, str_z(c->group)))
+		return false;
+	rest = p;
+	if (p.p == p.e || (eat(&rest, member) && rest.p == rest.e))
+		return true;
+	return eat(&p, f->inst) && (p.p == p.e || (eat(&p, member) && p.p == p.e));
+}
+
+/* Whether records of that kind can have such a field. */
+bool pattern_known(struct str p, u8 kind)
+{
+	for (size_t i = 0; i < ncolumns; i++) {
+		struct str rest = p;
+
+		if (!(columns[i].when & 1u << kind))
+			continue;
+		if (columns[i].group ? eat(&rest, str_z(columns[i].group)) : str_eq(p, str_z(columns[i].member)))
+			return true;
+	}
+	return false;
+}
