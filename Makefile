@@ -18,17 +18,17 @@ STRIP   = strip
 UAPI    = /usr/include
 
 OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/sysfs.o sources/fdinfo.o \
-       views/record.o views/out.o
+       sources/kfd.o views/record.o views/out.o
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
        -Wmissing-prototypes -Wold-style-definition -Wpointer-arith -Wcast-align -Wcast-qual \
        -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wimplicit-fallthrough -Wredundant-decls
 # The binary holds no path of its build, and no tables that a program without exceptions has no use for.
-SLIM = -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables \
+SLIM = -fno-pie -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables \
        -ffile-prefix-map=$(CURDIR)=. -fno-ident
 CPP_ = -std=c11 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Iinclude -idirafter $(UAPI) \
        -idirafter $(UAPI)/$(shell uname -m)-linux-gnu
-LD_  = -static -Wl,--gc-sections -Wl,-z,noseparate-code -Wl,--build-id=none
+LD_  = -static -no-pie -Wl,--gc-sections -Wl,-z,noseparate-code -Wl,--build-id=none
 
 all: $(PROG)
 

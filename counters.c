@@ -281,7 +281,8 @@ bool is_region(u8 desc)
 
 /* --- what follows from counters ------------------------------------------------------------------- */
 
-enum { FULL = 100000 }; /* 100 % in thousandths */
+/* Shares of a capacity are made and added as billionths of it, and rounded when asked for. */
+enum { FULL = 1000000000, PERCENT_PER_MIL = 10000 };
 
 static u64 capacity(const struct entity *e, u16 inst)
 {
@@ -290,7 +291,7 @@ static u64 capacity(const struct entity *e, u16 inst)
 	return reg_get(e, D_CAPACITY, inst, &cap) && cap > 0 && cap < 1u << 16 ? cap : 1;
 }
 
-/* Busy in 1/1000 % of the engine's capacity, not clamped: cycles against the GPU's own clock, else ns,
+/* Busy share of the engine's capacity, not clamped: cycles against the GPU's own clock, else ns,
  * else cycles against those of the highest frequency. */
 static bool engine_share(const struct entity *e, u16 inst, u64 *v)
 {
@@ -312,19 +313,25 @@ static bool engine_share(const struct entity *e, u16 inst, u64 *v)
 		*v = muldiv(d, FULL, total) / cap;
 		return total > 0;
 	}
-	return reg_get(e, D_BUSY_PCT, inst, v) || reg_get(e, D_SUM_BUSY, inst, v);
+	if (reg_get(e, D_BUSY_PCT, inst, v)) {
+		*v *= PERCENT_PER_MIL;
+		return true;
+	}
+	return reg_get(e, D_SUM_BUSY, inst, v);
 }
 
-static u64 clamp(u64 v)
+/* A share in 1/1000 %, 100 % at the most. */
+static u64 percent(u64 share)
 {
-	return v < FULL ? v : FULL;
+	return ((share < FULL ? share : FULL) + PERCENT_PER_MIL / 2) / PERCENT_PER_MIL;
 }
 
 bool engine_busy(const struct entity *e, u16 inst, u64 *v)
 {
-	bool ok = engine_share(e, inst, v);
+	u64 share = 0;
+	bool ok = engine_share(e, inst, &share);
 
-	*v = clamp(*v);
+	*v = percent(share);
 	return ok;
 }
 
@@ -339,19 +346,20 @@ static bool util_share(const struct entity *e, u16 inst, u64 *v)
 	return total > 0;
 }
 
-/* Work done in 1/1000 % of what the highest frequency would do all the time. */
+/* Work done, in 1/1000 %, of what the highest frequency would do all the time. */
 bool engine_util(const struct entity *e, u16 inst, u64 *v)
 {
-	bool ok = util_share(e, inst, v);
+	u64 share = 0;
+	bool ok = util_share(e, inst, &share);
 
-	*v = clamp(*v);
+	*v = percent(share);
 	return ok;
 }
 
 /* Mean clock while busy, Hz: cycles per ns. */
 bool engine_freq(const struct entity *e, u16 inst, u64 *v)
 {
-	u64 cycles, ns, dt, hz;
+	u64 cycles = 0, ns = 0, dt, hz;
 
 	if (!(reg_get(e, D_MAXFREQ, inst, &hz) && reg_rate(e, D_CYCLES, inst, &cycles, &dt) &&
 	      reg_rate(e, D_BUSY_NS, inst, &ns, &dt)) &&
@@ -371,11 +379,11 @@ bool device_busy(const struct device *d, u64 *v)
 	bool found = false;
 
 	if (reg_get(&d->e, D_GPU_BUSY, 0, v)) {
-		*v = clamp(*v);
+		*v = *v < FULL / PERCENT_PER_MIL ? *v : FULL / PERCENT_PER_MIL;
 		return true;
 	}
 	if (reg_rate(&d->e, D_GPU_BUSY_US, 0, &delta, &dt)) {
-		*v = clamp(muldiv(delta, (u64)FULL * 1000, dt));
+		*v = percent(muldiv(delta, (u64)FULL * 1000, dt));
 		return true;
 	}
 	*v = 0;
@@ -383,7 +391,7 @@ bool device_busy(const struct device *d, u64 *v)
 		if (c->desc != D_BUSY_NS || !reg_rate(&d->e, D_BUSY_NS, c->inst, &delta, &dt))
 			continue;
 		found = true;
-		delta = clamp(muldiv(delta, FULL, dt));
+		delta = percent(muldiv(delta, FULL, dt));
 		if (delta > *v)
 			*v = delta;
 	}
@@ -395,14 +403,14 @@ bool device_idle(const struct device *d, u64 *v)
 {
 	bool found = false;
 
-	*v = FULL;
+	*v = FULL / PERCENT_PER_MIL;
 	for (struct counter *c = reg_first(&d->e); c; c = reg_next(c)) {
 		u64 ms, dt, share;
 
 		if (c->desc != D_IDLE_MS || !reg_rate(&d->e, D_IDLE_MS, c->inst, &ms, &dt))
 			continue;
 		found = true;
-		share = muldiv(ms, (u64)FULL * 1000000, dt);
+		share = percent(muldiv(ms, (u64)FULL * 1000000, dt));
 		if (share < *v)
 			*v = share;
 	}
@@ -595,7 +603,8 @@ void reg_roll(bool by_cgroup, bool rates)
 		struct client *c = &clients[i];
 		const struct task *owner;
 
-		if (!c->e.used || c->hidden)
+		/* What a compute process holds is its DRM client's too. */
+		if (!c->e.used || c->hidden || c->keykind == KEY_KFD)
 			continue;
 		devices[c->device].clients++;
 		owner = client_owner(c);
@@ -782,7 +791,7 @@ const struct task *client_owner(const struct client *c)
 
 	for (u32 h = c->holders; h; h = holders[h].next_client) {
 		const struct task *t = &tasks[holders[h].task];
-		int better = !best ? 1 : (int)is_broker(best) - (int)is_broker(t);
+		int better = !best ? 1 : is_broker(best) - is_broker(t);
 
 		if (!better)
 			better = t->start != best->start ? (t->start < best->start ? 1 : -1) :

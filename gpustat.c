@@ -3,6 +3,8 @@
 #include "gpustat.h"
 #include "sys.h"
 
+#include <stdlib.h>
+
 #ifndef VERSION
 #define VERSION "unknown"
 #endif
@@ -225,7 +227,7 @@ static void put_help(struct buf *b)
 		put_z(b, "gpustat");
 		put_z(b, cmds[i].name[0] ? " " : "");
 		put_z(b, cmds[i].name);
-		put_z(b, " [OPTIONS] " + (cmds[i].args[0] == '\0'));
+		put_z(b, cmds[i].args[0] ? " [OPTIONS] " : " [OPTIONS]");
 		put_z(b, cmds[i].args);
 		put_columns(b, from, 47);
 		put_z(b, cmds[i].help);
@@ -539,8 +541,8 @@ static bool selected(const struct device *d, u64 index, struct str sel)
 	return str_skip(&sel, (struct str)STR("driver:")) && str_eq(sel, str_z(d->driver));
 }
 
-/* All devices, in their order, and which of them -d wants. How many there are. */
-static size_t choose_devices(void)
+/* All devices, in their order, and which of them -d wants. */
+static void choose_devices(void)
 {
 	size_t n = 0;
 
@@ -559,7 +561,6 @@ static size_t choose_devices(void)
 		if (is)
 			order[norder++] = order[i];
 	}
-	return n;
 }
 
 static bool in_cgroup(u32 text)
@@ -728,14 +729,36 @@ static i64 sample_time(void)
 	return sys_now(opt.out.time == T_MONO ? CLOCK_MONOTONIC : CLOCK_REALTIME) / 1000;
 }
 
+/* Seconds east of Greenwich, for the clock of `line` and `table`: of $TZ's zone, else the machine's. */
+static i32 local_offset(void)
+{
+	static char b[8192];
+	const char *zone = getenv("TZ");
+	char path[128] = "/etc/localtime";
+	struct buf p = { .p = path, .cap = sizeof(path) - 1 };
+	long n;
+
+	if (zone && zone[0] == ':')
+		zone++;
+	if (zone) {
+		if (!zone[0] || zone[0] == '/' || str_find(str_z(zone), (struct str)STR("..")))
+			return 0;
+		put_z(&p, "/usr/share/zoneinfo/");
+		put_z(&p, zone);
+		path[p.n] = '\0';
+	}
+	n = slurp(AT_FDCWD, path, b, sizeof(b));
+	return parse_tzif((struct str){ b, b + (n > 0 ? n : 0) }, sys_now(CLOCK_REALTIME) / 1000000000);
+}
+
 /* Exit code. */
 static int print_sample(const struct recopts *ro)
 {
 	u8 kind = opt.cmd->kind;
-	size_t n = choose_devices();
 
-	if (norder == 0)
-		return EX_NODEVICE - (n && opt.ndevices == 0);
+	choose_devices();
+	if (norder == 0 && !printed)
+		return EX_NODEVICE;
 	for (u32 i = 1; i <= nclients; i++)
 		clients[i].hidden = clients[i].e.used && !client_wanted(&clients[i]);
 	reg_roll(kind == K_CGROUP, !ro->raw && !ro->list);
@@ -800,6 +823,7 @@ static bool open_root(int *fd, const char *dir, const char *given, u32 magic, co
 
 static bool open_roots(void)
 {
+	root_proc_given = opt.proc;
 	return open_root(&root_sys, "/sys", opt.sys, SYSFS_MAGIC, "mount -t sysfs sys /sys") &&
 	       open_root(&root_proc, "/proc", opt.proc, PROC_SUPER_MAGIC, "mount -t proc proc /proc");
 }
@@ -848,7 +872,7 @@ static int conclude(int code)
 		return code;
 	if (opt.verbose && reg_dropped)
 		say_number(reg_dropped, " clients or names had no room");
-	if (!printed && reg_unreadable) {
+	if (!printed && reg_unreadable && !stopped) {
 		say_unreadable();
 		return EX_DENIED;
 	}
@@ -876,13 +900,14 @@ static int run_samples(bool repeat)
 	int code = EX_OK;
 
 	start_sources();
+	choose_devices();
 	start = due = was = sys_now(CLOCK_MONOTONIC);
 	if (opt.raw) {
 		ro.time_us = sample_time();
 		code = print_sample(&ro);
 		if (code != EX_OK || --left == 0)
 			return conclude(code);
-	} else if (choose_devices() == 0 || norder == 0) {
+	} else if (norder == 0) {
 		return conclude(EX_NODEVICE); /* nothing to wait for */
 	}
 	while (!stopped) {
@@ -900,9 +925,9 @@ static int run_samples(bool repeat)
 		if (code != EX_OK || --left == 0)
 			break;
 	}
-	if (opt.summary && printed && (code == EX_OK || code == EX_NODEVICE) && !print_summary(ro))
+	if (opt.summary && printed && code == EX_OK && !print_summary(ro))
 		return EX_FAIL;
-	return conclude(printed && code == EX_NODEVICE ? EX_OK : code);
+	return conclude(code);
 }
 
 static int cmd_live(void)
@@ -1019,21 +1044,23 @@ static int cmd_fdinfo(void)
 	return flush() ? code : EX_FAIL;
 }
 
-static u16 line_width(void)
+/* libc's own would run the handlers that nobody registered, and brings stdio's in. */
+_Noreturn void exit(int code)
 {
-	long wide = sys_columns(1);
-
-	return (u16)(wide > 80 && wide < 4096 ? wide : 80);
+	_exit(code);
 }
 
 int main(int argc, char **argv)
 {
 	int r = argc > 0 ? parse_args(argv) : usage("no arguments at all", NULL, NULL);
+	long columns_of_tty;
 
 	if (r >= 0)
 		return r;
-	opt.out.width = line_width();
-	opt.out.colour = sys_columns(1) >= 0;
+	columns_of_tty = sys_columns(1);
+	opt.out.width = (u16)(columns_of_tty > 80 && columns_of_tty < 4096 ? columns_of_tty : 80);
+	opt.out.colour = columns_of_tty >= 0 && !getenv("NO_COLOR");
+	opt.out.offset = local_offset();
 	sys_signal(SIGINT, on_signal);
 	sys_signal(SIGTERM, on_signal);
 	sys_signal(SIGHUP, on_signal);

@@ -645,3 +645,154 @@ bool parse_rknpu(struct str *text, struct str *core, u64 *load)
 	}
 	return false;
 }
+
+/* --- time zones ---------------------------------------------------------------------------------- */
+
+/* A zone's name: letters, or anything in <>. */
+static bool tz_name(struct str *s)
+{
+	const char *p = s->p;
+	bool quoted = p < s->e && *p == '<';
+
+	while (p < s->e && (quoted ? *p != '>' : (u8)((*p | 32) - 'a') < 26))
+		p++;
+	if (quoted && p < s->e)
+		p++;
+	quoted = p > s->p;
+	s->p = p;
+	return quoted;
+}
+
+/* [+-]HH[:MM[:SS]] in seconds. */
+static bool tz_seconds(struct str *s, i64 *v)
+{
+	bool neg = s->p < s->e && *s->p == '-';
+	i64 unit = 3600;
+	u64 n;
+
+	if (s->p < s->e && (neg || *s->p == '+'))
+		s->p++;
+	for (*v = 0; unit > 0; unit /= 60) {
+		const char *p = scan_u64(*s, &n);
+
+		if (!p || n > 999)
+			return false;
+		*v += (i64)n * unit;
+		s->p = p;
+		if (p >= s->e || *p != ':')
+			break;
+		s->p++;
+	}
+	*v = neg ? -*v : *v;
+	return true;
+}
+
+/* Days from 1970 to the first of a month; Howard Hinnant, chrono-compatible low-level date algorithms. */
+static i64 month_days(i64 year, i64 month)
+{
+	i64 y = month <= 2 ? year - 1 : year, era = y / 400, yoe = y - era * 400;
+	i64 doy = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5;
+
+	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
+}
+
+/* ",Mm.w.d[/time]": when that is in a year, in seconds of a clock without offset. */
+static bool tz_rule(struct str *s, i64 year, i64 *at)
+{
+	u64 n[3];
+	i64 first, day, time = 7200;
+
+	if (!str_skip(s, (struct str)STR(",M")))
+		return false;
+	for (size_t i = 0; i < LEN(n); i++) {
+		const char *p = scan_u64(*s, &n[i]);
+
+		if (!p || (i < 2 && (p >= s->e || *p != '.')))
+			return false;
+		s->p = i < 2 ? p + 1 : p;
+	}
+	if (n[0] < 1 || n[0] > 12 || n[1] < 1 || n[1] > 5 || n[2] > 6)
+		return false;
+	if (s->p < s->e && *s->p == '/') {
+		s->p++;
+		if (!tz_seconds(s, &time))
+			return false;
+	}
+	first = month_days(year, (i64)n[0]);
+	day = first + ((i64)n[2] - (first + 4) % 7 + 7) % 7 + 7 * ((i64)n[1] - 1); /* 1970 began on a Thursday */
+	if (day >= month_days(n[0] == 12 ? year + 1 : year, n[0] == 12 ? 1 : (i64)n[0] + 1))
+		day -= 7; /* the fifth is the last */
+	*at = day * 86400 + time;
+	return true;
+}
+
+/* POSIX's TZ, as the last line of a zone file has it: "CET-1CEST,M3.5.0,M10.5.0/3". Seconds east. */
+static i64 tz_posix(struct str s, i64 now)
+{
+	i64 std, dst, start, end, year;
+
+	if (!tz_name(&s) || !tz_seconds(&s, &std))
+		return 0;
+	dst = std - 3600;
+	if (!tz_name(&s))
+		return -std;
+	if (s.p < s.e && *s.p != ',' && !tz_seconds(&s, &dst))
+		return -std;
+	year = 1970 + (now - std) / 31556952; /* a Gregorian year's mean length; off by a day at most */
+	if (now - std < month_days(year, 1) * 86400)
+		year--;
+	else if (now - std >= month_days(year + 1, 1) * 86400)
+		year++;
+	if (!tz_rule(&s, year, &start) || !tz_rule(&s, year, &end))
+		return -std;
+	start += std;
+	end += dst;
+	return (start < end ? now >= start && now < end : now >= start || now < end) ? -dst : -std;
+}
+
+static u64 big_endian(const char *p, size_t n)
+{
+	u64 v = 0;
+
+	while (n-- > 0)
+		v = v << 8 | (u8)*p++;
+	return v;
+}
+
+/* A TZif file (RFC 9636): seconds east of Greenwich at now; 0 where the file is none. Of its two blocks
+ * the second has 64-bit times; behind the last transition its last line rules. */
+i32 parse_tzif(struct str f, i64 now)
+{
+	u64 times, types, size, at = 0;
+	struct str rest, rule;
+
+	for (unsigned width = 4;; width = 8) {
+		if (str_len(f) < 44 || memcmp(f.p, "TZif", 4) != 0)
+			return 0;
+		times = big_endian(f.p + 32, 4);
+		types = big_endian(f.p + 36, 4);
+		size = 44 + times * (width + 1) + types * 6 + big_endian(f.p + 40, 4) +
+		       big_endian(f.p + 28, 4) * (width + 4) + big_endian(f.p + 24, 4) + big_endian(f.p + 20, 4);
+		if (size > str_len(f) || types == 0)
+			return 0;
+		if (width == 8 || f.p[4] < '2')
+			break;
+		f.p += size;
+	}
+	rest = (struct str){ f.p + size, f.e };
+	str_skip(&rest, (struct str)STR("\n"));
+	if (f.p[4] < '2') { /* 32-bit times are all there is */
+		for (u64 i = 0; i < times && (i64)(i32)(u32)big_endian(f.p + 44 + i * 4, 4) <= now; i++)
+			at = (u8)f.p[44 + times * 4 + i];
+		size = 4;
+	} else {
+		u64 i = 0;
+
+		for (; i < times && (i64)big_endian(f.p + 44 + i * 8, 8) <= now; i++)
+			at = (u8)f.p[44 + times * 8 + i];
+		if (i == times && line_next(&rest, &rule) && rule.p < rule.e)
+			return (i32)tz_posix(rule, now);
+		size = 8;
+	}
+	return at < types ? (i32)(u32)big_endian(f.p + 44 + times * (size + 1) + at * 6, 4) : 0;
+}

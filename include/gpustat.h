@@ -95,6 +95,7 @@ bool parse_devno(struct str s, unsigned *maj, unsigned *min);
 bool parse_dpm(struct str text, u64 *cur_hz, u64 *max_hz);
 bool parse_v3d(struct str *text, struct str *queue, u64 *stamp_ns, u64 *runtime_ns);
 bool parse_trans(struct str text, u64 *khz_ms, u64 *ms);
+i32 parse_tzif(struct str file, i64 now);
 bool parse_rknpu(struct str *text, struct str *core, u64 *millipercent);
 
 /* --- perfstream.c: binary records and readings to values ---------------------------------------- */
@@ -133,7 +134,7 @@ enum desc {
 	/* memory regions: bytes */
 	D_TOTAL, D_SHARED, D_RESIDENT, D_PURGEABLE, D_ACTIVE,
 	/* sums over the clients of a device or of a cgroup */
-	D_SUM_BUSY, D_SUM_UTIL,       /* 1/1000 % */
+	D_SUM_BUSY, D_SUM_UTIL,       /* 10^-9 of the capacity */
 	D_SUM_DCYCLES, D_SUM_DNS,     /* of this interval */
 	D_SUM_NS, D_SUM_CYCLES, D_SUM_TOTAL_CYCLES, /* since the first reading; never less */
 	D_SUM_TOTAL, D_SUM_SHARED, D_SUM_RESIDENT, D_SUM_PURGEABLE, D_SUM_ACTIVE,
@@ -224,7 +225,8 @@ struct holder {
 	int io; /* its fdinfo file, kept open, or -1 */
 };
 
-enum keykind { KEY_ID, KEY_PASID, KEY_PID }; /* what names a client: drm-client-id, pasid, its process */
+/* What names a client: drm-client-id, pasid, the process of NVIDIA's driver, that of AMD's compute driver. */
+enum keykind { KEY_ID, KEY_PASID, KEY_PID, KEY_KFD };
 
 struct client {
 	struct entity e;
@@ -316,6 +318,7 @@ int device_order(const struct device *a, const struct device *b);
 /* --- sources/files.c: small files below the two roots --------------------------------------------- */
 
 extern int root_proc, root_sys; /* descriptors of --proc and --sys */
+extern bool root_proc_given;    /* pids below it need not be those of this system */
 
 struct dir {
 	int fd;
@@ -343,6 +346,7 @@ extern const struct source src_sysfs, src_fdinfo;
 extern bool sysfs_limits; /* read the limits of sensors too */
 
 u32 sysfs_device(unsigned maj, unsigned min);
+u32 sysfs_device_at_slot(struct str pdev);
 u32 sysfs_device_by(struct str pdev, struct str driver);
 bool sysfs_node(struct str name, unsigned *maj, unsigned *min);
 const char *sysfs_missing(u32 device, const char *what);
@@ -350,6 +354,9 @@ extern bool fdinfo_others; /* keep keys that the standard does not know */
 void fdinfo_take(struct client *c, struct str text, const struct fdhead *h, i64 t);
 u32 fdinfo_tasks(void);
 const char *driver_note(struct str driver);
+void kfd_start(void);
+void kfd_scan(void (*found)(u32 pid, u32 device, u32 slot));
+bool kfd_read(struct client *c, u32 pid, i64 t);
 
 /* --- views/out.c: formats (the bytes) ------------------------------------------------------------ */
 
@@ -475,6 +482,7 @@ struct out {
 	bool no_header, one_line, colour, list;
 	u16 width; /* of a line, in characters */
 	u8 time;   /* enum timefmt */
+	i32 offset; /* of local time, in seconds east */
 	/* kept between records */
 	bool headed, ran;
 	u8 joined; /* records on this line so far, at most 2 */

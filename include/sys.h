@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +29,13 @@
 #endif
 #ifndef SYSFS_MAGIC /* linux/magic.h */
 #define SYSFS_MAGIC 0x62656572
+#endif
+
+#ifndef SYS_pidfd_open /* asm-generic/unistd.h: the same number everywhere but on alpha */
+#define SYS_pidfd_open 434
+#endif
+#ifndef SYS_pidfd_getfd /* Linux 5.6 */
+#define SYS_pidfd_getfd 438
 #endif
 
 #define SYS_RET(call)                                                                              \
@@ -64,6 +72,22 @@ static inline long sys_write(int fd, const void *b, size_t n)
 static inline long sys_fstatat(int dir, const char *path, struct stat *st)
 {
 	SYS_RET(fstatat(dir, path, st, 0));
+}
+
+static inline long sys_fstat(int fd, struct stat *st)
+{
+	SYS_RET(fstat(fd, st));
+}
+
+static inline long sys_pidfd_open(uint32_t pid)
+{
+	SYS_RET(syscall(SYS_pidfd_open, (pid_t)pid, 0));
+}
+
+/* A duplicate of another process' descriptor. */
+static inline long sys_pidfd_getfd(int pidfd, uint32_t fd)
+{
+	SYS_RET(syscall(SYS_pidfd_getfd, pidfd, (int)fd, 0));
 }
 
 static inline long sys_fstatfs(int fd, struct statfs *st)

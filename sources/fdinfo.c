@@ -6,6 +6,7 @@
 bool fdinfo_others;
 
 enum {
+	PAGE = 4096,
 	FD_BYTES = 64 << 10,      /* the longest driver prints 1.5 KiB; file locks come before it */
 	SPARE_FDS = 96,           /* descriptors kept for everything but fdinfo files */
 	RENAME_NS = 500000000,    /* a process may change its name or cgroup: read anew after this */
@@ -15,36 +16,38 @@ enum { Z_RESIDENT = 1, Z_PURGEABLE = 2, Z_ACTIVE = 4, Z_ALL = 7 };
 
 /* What the drivers do that the standard leaves to them. One that follows it needs no row. */
 static const struct driver {
-	struct str name;
+	struct str name; /* with '*': sysfs and DRM do not always name a driver alike */
 	bool quiet; /* printing its fdinfo takes no runtime reference: a sleeping device stays asleep */
 	u8 zero;    /* Z_*: a missing key of a region means 0 (drm_show_memory_stats of 6.13) */
 	const char *note; /* why it tells nothing of engines or memory */
 } drivers[] = {
 	{ STR("amdgpu"), true, 0, NULL },
 	{ STR("i915"), true, 0, NULL },
-	{ STR("msm"), true, Z_ALL, NULL },
+	{ STR("msm*"), true, Z_ALL, NULL },
 	{ STR("panfrost"), true, Z_ALL, NULL },
 	{ STR("panthor"), true, Z_ALL, NULL },
 	{ STR("v3d"), true, Z_ALL, NULL },
 	{ STR("etnaviv"), true, Z_RESIDENT | Z_ACTIVE, "the driver counts no engine time" },
 	{ STR("intel_vpu"), false, Z_ALL, "the driver counts no engine time per client" },
-	{ STR("amdxdna_accel_driver"), false, Z_ALL, "the driver counts no engine time" },
-	{ STR("amdxdna"), false, Z_ALL, "the driver counts no engine time" },
+	{ STR("amdxdna*"), false, Z_ALL, "the driver counts no engine time" },
 	{ STR("xe"), false, 0, NULL }, /* show_run_ticks() resumes the device */
 	{ STR("nvidia"), false, 0, "only NVIDIA's own library tells" },
 	{ STR("nvgpu"), false, 0, "the driver has no DRM clients" },
+	{ STR("mali"), false, 0, "the driver has no DRM clients" },
 #define SILENT(name) { STR(name), false, 0, "the driver prints no client statistics" }
-	SILENT("nouveau"), SILENT("radeon"), SILENT("virtio_gpu"), SILENT("virtio-pci"), SILENT("vmwgfx"),
-	SILENT("lima"), SILENT("rocket"), SILENT("ethosu"), SILENT("imagination"), SILENT("powervr"),
-	SILENT("qaic"), SILENT("habanalabs"), SILENT("nova"), SILENT("tyr"), SILENT("vc4"),
-	SILENT("vc4-drm"),
+	SILENT("nouveau"), SILENT("radeon"), SILENT("virtio*"), SILENT("vmwgfx"), SILENT("lima"),
+	SILENT("rocket"), SILENT("ethosu"), SILENT("imagination"), SILENT("powervr"), SILENT("qaic"),
+	SILENT("habanalabs"), SILENT("nova*"), SILENT("tyr"), SILENT("vc4*"), SILENT("rknpu"),
+	SILENT("RKNPU"), SILENT("simpledrm"), SILENT("simple-framebuffer"), SILENT("ast"),
+	SILENT("mgag200"), SILENT("bochs*"), SILENT("rockchip-drm"), SILENT("imx-drm"), SILENT("sun4i-drm"),
 };
+
 static const struct driver *driver_find(struct str name)
 {
 	static const struct driver unknown = { .zero = 0 };
 
 	for (size_t i = 0; i < LEN(drivers); i++)
-		if (str_eq(drivers[i].name, name))
+		if (glob_match(drivers[i].name, name, NULL))
 			return &drivers[i];
 	return &unknown;
 }
@@ -247,8 +250,9 @@ static u32 task_get(u32 pid)
 
 /* --- descriptors ---------------------------------------------------------------------------------------- */
 
-/* Reads an fdinfo file through a descriptor of it that may be kept; its length or -errno. */
-static long holder_read(u32 pid, u32 fd, int *io)
+/* Reads an fdinfo file through a descriptor of it that may be kept; its length or -errno. Of a file that
+ * may be none of DRM's a page is enough to tell: those of epoll and inotify have no end. */
+static long holder_read(u32 pid, u32 fd, int *io, bool surely)
 {
 	char path[64];
 	long n, r;
@@ -258,7 +262,9 @@ static long holder_read(u32 pid, u32 fd, int *io)
 	r = sys_openat(root_proc, proc_path(path, pid, "fdinfo/", fd, true), O_RDONLY | O_NONBLOCK);
 	if (r < 0)
 		return r;
-	n = slurp_fd((int)r, text_bytes, sizeof(text_bytes));
+	n = slurp_fd((int)r, text_bytes, surely ? sizeof(text_bytes) : PAGE);
+	if (n == PAGE && !surely && str_find((struct str){ text_bytes, text_bytes + n }, (struct str)STR("\ndrm-")))
+		n = slurp_fd((int)r, text_bytes, sizeof(text_bytes));
 	if (n > 0 && fd_budget > 0) {
 		*io = (int)r;
 		fd_budget--;
@@ -266,6 +272,11 @@ static long holder_read(u32 pid, u32 fd, int *io)
 		sys_close((int)r);
 	}
 	return n;
+}
+
+static bool denied(long r)
+{
+	return r == -EACCES || r == -EPERM;
 }
 
 static void io_close(int io)
@@ -306,12 +317,12 @@ static bool descriptor_new(u32 pid, u32 fd, u32 device, unsigned maj)
 		devices[device].anonymous++;
 		return true;
 	}
-	n = holder_read(pid, fd, &io);
+	n = holder_read(pid, fd, &io, device != NONE);
 	t = sys_now(CLOCK_MONOTONIC);
 	text = (struct str){ text_bytes, text_bytes + (n > 0 ? n : 0) };
 	if (!fdinfo_head(text, &h) && device == NONE) {
 		io_close(io);
-		return n != -EACCES && n != -EPERM;
+		return !denied(n);
 	}
 	if (device == NONE)
 		device = sysfs_device_by(h.pdev, h.driver);
@@ -320,7 +331,7 @@ static bool descriptor_new(u32 pid, u32 fd, u32 device, unsigned maj)
 		if (device != NONE && anonymous && n >= 0)
 			devices[device].anonymous++;
 		io_close(io);
-		return n != -EACCES && n != -EPERM;
+		return !denied(n);
 	}
 	client = client_find(device, kind, key);
 	task = task_get(pid);
@@ -341,29 +352,35 @@ static bool descriptor_new(u32 pid, u32 fd, u32 device, unsigned maj)
 	return true;
 }
 
+static bool is_gpu_node(const struct stat *st, unsigned *maj, unsigned *min)
+{
+	*maj = major(st->st_rdev);
+	*min = minor(st->st_rdev);
+	return S_ISCHR(st->st_mode) && (*maj == MAJOR_DRM || *maj == MAJOR_ACCEL ||
+					(*maj == MAJOR_NVIDIA && *min < 255));
+}
+
 /* Which DRM, accel or NVIDIA node a descriptor stands for, by its number, or where it leads nowhere (in a
- * captured tree) by the link's text. */
-static bool is_gpu(int dir, const char *name, unsigned *maj, unsigned *min)
+ * captured tree) by the link's text. 1, 0 for none, or -errno. */
+static long is_gpu(int dir, const char *name, unsigned *maj, unsigned *min)
 {
 	static const struct str folders[] = { STR("/dev/dri/"), STR("/dev/accel/"), STR("/dev/") };
 	struct stat st;
 	char b[128];
 	struct str text;
-	long n;
+	long n = sys_fstatat(dir, name, &st);
 
-	if (sys_fstatat(dir, name, &st) == 0) {
-		*maj = major(st.st_rdev);
-		*min = minor(st.st_rdev);
-		return S_ISCHR(st.st_mode) && (*maj == MAJOR_DRM || *maj == MAJOR_ACCEL ||
-					       (*maj == MAJOR_NVIDIA && *min < 255));
-	}
+	if (n == 0)
+		return is_gpu_node(&st, maj, min);
+	if (denied(n))
+		return n;
 	n = sys_readlinkat(dir, name, b, sizeof(b));
 	for (size_t i = 0; n > 0 && i < LEN(folders); i++) {
 		text = (struct str){ b, b + n };
 		if (str_skip(&text, folders[i]))
 			return sysfs_node(text, maj, min);
 	}
-	return false;
+	return 0;
 }
 
 static u32 fd_number(const char *name)
@@ -379,9 +396,10 @@ static bool descriptor_look(int dir, u32 pid, const char *name)
 {
 	unsigned maj, min;
 	u32 fd = fd_number(name), holder, device;
+	long gpu = fd == UINT32_MAX ? 0 : is_gpu(dir, name, &maj, &min);
 
-	if (fd == UINT32_MAX || !is_gpu(dir, name, &maj, &min))
-		return true;
+	if (gpu <= 0)
+		return !denied(gpu);
 	holder = holder_find(pid, fd);
 	if (holder != NONE) {
 		holders[holder].seen = scan_no;
@@ -391,44 +409,99 @@ static bool descriptor_look(int dir, u32 pid, const char *name)
 	return device == NONE || descriptor_new(pid, fd, device, maj);
 }
 
-/* Where fd/ is refused but fdinfo/ is not (CAP_SYS_PTRACE without CAP_DAC_READ_SEARCH). */
+/* Whether some device sleeps that a look into its clients' fdinfo would wake. */
+static bool any_light_sleeper(void)
+{
+	for (u32 i = 1; i <= ndevices; i++)
+		if (devices[i].e.used && !may_read(i))
+			return true;
+	return false;
+}
+
+/* One descriptor of a process whose fd/ is closed. A duplicate tells its node without a look into fdinfo,
+ * but its close() flushes what it may stand for (NFS): only where that look could wake a device. */
+static bool descriptor_blind(int pidfd, u32 pid, u32 fd)
+{
+	unsigned maj, min;
+	struct stat st;
+	long dup;
+	bool gpu;
+
+	if (pidfd < 0)
+		return descriptor_new(pid, fd, NONE, 0);
+	dup = sys_pidfd_getfd(pidfd, fd);
+	if (dup < 0)
+		return !denied(dup);
+	gpu = sys_fstat((int)dup, &st) == 0 && is_gpu_node(&st, &maj, &min);
+	sys_close((int)dup);
+	return !gpu || descriptor_new(pid, fd, sysfs_device(maj, min), maj);
+}
+
+/* Where fd/ is refused but fdinfo/ is not: CAP_SYS_PTRACE without CAP_DAC_READ_SEARCH. */
 static bool scan_by_fdinfo(u32 pid)
 {
 	char path[64];
 	struct dir d;
 	const char *name;
-	bool ok = true;
+	bool ok = true, careful = any_light_sleeper();
+	long pidfd = careful && !root_proc_given ? sys_pidfd_open(pid) : -1;
 
 	if (dir_open(&d, root_proc, proc_path(path, pid, "fdinfo", 0, false)) < 0)
-		return d.fd != -EACCES && d.fd != -EPERM;
-	while (ok && (name = dir_next(&d))) {
+		ok = !denied(d.fd);
+	else if (careful && pidfd < 0)
+		ok = false;
+	while (ok && d.fd >= 0 && (name = dir_next(&d))) {
 		u32 fd = fd_number(name), holder = fd == UINT32_MAX ? NONE : holder_find(pid, fd);
 
 		if (holder != NONE)
 			holders[holder].seen = scan_no;
 		else if (fd != UINT32_MAX)
-			ok = descriptor_new(pid, fd, NONE, 0);
+			ok = descriptor_blind((int)pidfd, pid, fd);
 	}
 	dir_close(&d);
+	if (pidfd >= 0)
+		sys_close((int)pidfd);
 	return ok;
 }
 
+/* fd/ may be closed to us while fdinfo/ is open, and listed while what it holds may not be looked at. */
 static void scan_process(u32 pid)
 {
 	char path[64];
 	struct dir d;
 	const char *name;
-	bool ok = true;
+	bool ok = dir_open(&d, root_proc, proc_path(path, pid, "fd", 0, false)) >= 0;
 
-	if (dir_open(&d, root_proc, proc_path(path, pid, "fd", 0, false)) < 0) {
-		ok = d.fd == -ESRCH || scan_by_fdinfo(pid);
-	} else {
-		while ((name = dir_next(&d)))
-			ok &= descriptor_look(d.fd, pid, name);
-		dir_close(&d);
-	}
-	if (!ok)
+	while (ok && (name = dir_next(&d)))
+		ok = descriptor_look(d.fd, pid, name);
+	if (d.fd == -ESRCH)
+		return;
+	dir_close(&d);
+	if (!ok && !scan_by_fdinfo(pid))
 		reg_unreadable++;
+}
+
+/* A process of AMD's compute driver; a descriptor number that no process can have stands for its hold. */
+static void found_compute(u32 pid, u32 device, u32 slot)
+{
+	u32 fd = 1u << 31 | slot, holder = holder_find(pid, fd), client, task;
+
+	if (holder != NONE) {
+		holders[holder].seen = scan_no;
+		return;
+	}
+	task = task_get(pid);
+	client = client_find(device, KEY_KFD, pid);
+	if (task == NONE || (client == NONE && (client = client_add(device, KEY_KFD, pid)) == NONE))
+		return;
+	holder = holder_add(pid, fd, task, client);
+	if (holder == NONE) {
+		task_prune(task);
+		return;
+	}
+	holders[holder].seen = holders[holder].born = scan_no;
+	if (kfd_read(&clients[client], pid, sys_now(CLOCK_MONOTONIC)))
+		clients[client].tick = tick;
 }
 
 /* Forgets what this scan did not meet. */
@@ -470,6 +543,7 @@ static void fdinfo_scan(void)
 			scan_process(pid);
 	}
 	dir_close(&d);
+	kfd_scan(found_compute);
 	scan_sweep();
 }
 
@@ -498,6 +572,11 @@ static void client_read(u32 n)
 	struct client *c = &clients[n];
 
 	c->e.fresh &= c->tick == tick - 1;
+	if (c->keykind == KEY_KFD) {
+		c->e.fresh = kfd_read(c, (u32)c->key, sys_now(CLOCK_MONOTONIC));
+		c->tick = tick;
+		return;
+	}
 	if (c->keykind == KEY_PID || !may_read(c->device)) {
 		c->e.fresh = false;
 		return;
@@ -513,7 +592,7 @@ static void client_read(u32 n)
 
 		if (at->client != n)
 			break; /* went with another one of its process */
-		len = holder_read(at->pid, at->fd, &at->io);
+		len = holder_read(at->pid, at->fd, &at->io, true);
 		t = sys_now(CLOCK_MONOTONIC);
 		next = at->next_client;
 		text = (struct str){ text_bytes, text_bytes + (len > 0 ? len : 0) };
@@ -548,6 +627,7 @@ static void fdinfo_start(void)
 {
 	fd_budget = sys_raise_nofile() - SPARE_FDS;
 	tick = 1;
+	kfd_start();
 	fdinfo_scan();
 	tick++;
 }

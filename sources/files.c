@@ -4,6 +4,7 @@
 #include "sys.h"
 
 int root_proc = -1, root_sys = -1;
+bool root_proc_given;
 
 long dir_open(struct dir *d, int at, const char *path)
 {

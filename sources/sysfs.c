@@ -265,6 +265,8 @@ static void take_number(const struct sensor *s, struct str text, i64 t)
 		/* An integrated GPU has no link: 0 or, where the registers read as ones, 63 and 255 lanes. */
 		if ((a->desc == D_LINK_WIDTH || a->desc == D_LINK_MAX_WIDTH) && (u == 0 || u > 32))
 			return;
+		if (a->flags & A_LIMIT && u == 0)
+			return; /* no limit */
 		put(s, a->desc, str_z(s->inst), u * a->times, t);
 	}
 }
@@ -1002,11 +1004,28 @@ static u32 node_device(unsigned maj, unsigned min)
 	return NONE;
 }
 
+/* A device that /sys does not have, known by a descriptor of it. */
+static u32 device_loose(struct str name)
+{
+	u32 n;
+
+	for (n = 1; n <= ndevices; n++)
+		if (devices[n].e.used && !devices[n].ino && str_eq(name, str_z(devices[n].dev)))
+			return n;
+	n = device_add();
+	if (n != NONE) {
+		device_set(devices[n].dev, sizeof(devices[n].dev), name);
+		places[n] = (struct place){ .status = -1 };
+	}
+	return n;
+}
+
 /* The device behind a node's number; where /sys does not know it, one named after the number. */
 u32 sysfs_device(unsigned maj, unsigned min)
 {
 	char path[64];
 	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct str number = { path + sizeof("dev/char"), NULL };
 	struct stat st;
 	u32 n = node_device(maj, min);
 
@@ -1016,42 +1035,40 @@ u32 sysfs_device(unsigned maj, unsigned min)
 	put_u64(&b, maj);
 	put_c(&b, ':');
 	put_u64(&b, min);
-	path[b.n] = '\0';
-	for (u32 i = 1; i <= ndevices; i++)
-		if (devices[i].e.used && !devices[i].ino && strcmp(devices[i].dev, path + 9) == 0)
-			return i;
+	number.e = path + b.n;
 	put_z(&b, "/device");
 	path[b.n] = '\0';
 	if (sys_fstatat(root_sys, path, &st) == 0 && (n = device_by_ino(&st)) != NONE)
 		return n;
-	n = device_add();
-	if (n != NONE) {
-		path[b.n - sizeof("/device") + 1] = '\0';
-		device_set(devices[n].dev, sizeof(devices[n].dev), str_z(path + 9));
-		places[n] = (struct place){ .status = -1 };
-	}
-	return n;
+	return device_loose(number);
 }
 
-/* For a descriptor that may not be stat-ed: the device at a PCI slot, else the only one of a driver. */
+u32 sysfs_device_at_slot(struct str pdev)
+{
+	for (u32 i = 1; i <= ndevices; i++)
+		if (devices[i].e.used && devices[i].pdev[0] && str_eq(pdev, str_z(devices[i].pdev)))
+			return i;
+	return NONE;
+}
+
+/* Whether two names of a driver are one: sysfs has msm_dpu and amdxdna, DRM msm and amdxdna_accel_driver. */
+static bool same_driver(struct str a, struct str b)
+{
+	return str_len(a) && str_len(b) && (str_len(a) < str_len(b) ? str_skip(&b, a) : str_skip(&a, b));
+}
+
+/* For a descriptor that may not be stat-ed: the device at its PCI slot, else the only one of its driver,
+ * else one that is named after the driver. */
 u32 sysfs_device_by(struct str pdev, struct str driver)
 {
-	u32 found = NONE;
+	u32 found = pdev.p ? sysfs_device_at_slot(pdev) : NONE, n = 0;
 
-	for (u32 i = 1; i <= ndevices; i++) {
-		const struct device *d = &devices[i];
-
-		if (!d->e.used)
-			continue;
-		if (pdev.p && d->pdev[0] && str_eq(pdev, str_z(d->pdev)))
-			return i;
-		if (!str_eq(driver, str_z(d->driver)))
-			continue;
-		if (found)
-			return NONE;
-		found = i;
-	}
-	return pdev.p && found && devices[found].pdev[0] ? NONE : found;
+	for (u32 i = 1; i <= ndevices && !pdev.p; i++)
+		if (devices[i].e.used && same_driver(driver, str_z(devices[i].driver))) {
+			found = i;
+			n++;
+		}
+	return found != NONE && n <= 1 ? found : device_loose(driver);
 }
 
 /* The number of a node by its name, where only a link's text tells of it. */

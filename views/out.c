@@ -278,7 +278,7 @@ static void put_cell(struct buf *b, const struct out *o, const struct field *f)
 	if (f->empty || f->v.type == V_NULL)
 		put_c(b, '-');
 	else if (f->v.type == V_TIME && o->time == T_DEFAULT && strcmp(f->col->member, "time") == 0)
-		put_clock(b, f->v.n / 1000000);
+		put_clock(b, f->v.n / 1000000 + (u64)(i64)o->offset);
 	else if (f->v.type == V_INT)
 		put_human(b, f->v);
 	else
@@ -650,11 +650,10 @@ static void cell_clock(struct buf *b, const struct record *r, u16 width)
 	cell_of(b, r, "freq", record_get(r, "freq", "act") ? "act" : "cur");
 }
 
-/* The device's own count of video memory, with main memory's part where that is no real one; else what
- * clients have resident in video memory; else in main memory. */
+/* The device's own count; else what clients have resident in video memory; else in main memory. */
 static void cell_mem(struct buf *b, const struct record *r, u16 width)
 {
-	const struct val *used = record_get(r, "vram", "used");
+	const struct val *used = record_get(r, NULL, "used");
 	u64 vram = 0, system = 0;
 	bool any_vram = false, any = false;
 
@@ -707,15 +706,31 @@ static void engine_cell(struct buf *b, const struct field *f)
 		put_human(b, f->v);
 }
 
-/* All engines in the driver's order; where they do not fit the idle ones, then the last ones give way
- * to "+N". */
+enum { MAX_ENGINES = 512 };
+
+/* The engine that is least missed: the least busy one, of several the last. */
+static size_t least_busy(const struct record *r, const size_t *at, const u16 *cost, size_t n)
+{
+	size_t least = n;
+	u64 busy = UINT64_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		if (cost[i] && r->f[at[i]].v.n <= busy) {
+			busy = r->f[at[i]].v.n;
+			least = i;
+		}
+	return least;
+}
+
+/* All engines in the driver's order; where they do not fit the least busy ones give way to "+N". */
 static void cell_engines(struct buf *b, const struct record *r, u16 width)
 {
-	u16 cost[MAX_FIELDS > 512 ? 512 : MAX_FIELDS];
-	size_t at[LEN(cost)], n = 0, left, room = 0;
+	u16 cost[MAX_ENGINES]; /* in characters; 0: left out */
+	size_t at[MAX_ENGINES], n = 0, left, room = 0;
+	bool first = true;
 
-	for (size_t i = 0; i < r->n && n < LEN(cost); i++) {
-		char text[320];
+	for (size_t i = 0; i < r->n && n < MAX_ENGINES; i++) {
+		char text[4 * MAX_NAME + 32];
 		struct buf t = { .p = text, .cap = sizeof(text) };
 
 		if (!is_engine_cell(r, i))
@@ -725,22 +740,18 @@ static void cell_engines(struct buf *b, const struct record *r, u16 width)
 		cost[n] = (u16)(text_width((struct str){ t.p, t.p + t.n }) + 1);
 		room += cost[n++];
 	}
-	left = n;
-	for (int idle = 1; idle >= 0; idle--)
-		for (size_t i = n; i > 0 && left > 1 && room > (left < n ? (size_t)width - 2 : width + 1u); i--) {
-			const struct val *v = &r->f[at[i - 1]].v;
+	for (left = n; left > 1 && room > (left < n ? width - 2u : width + 1u); left--) {
+		size_t i = least_busy(r, at, cost, n);
 
-			if (!cost[i - 1] || (idle && v->type != V_NULL && v->n))
-				continue;
-			room -= cost[i - 1];
-			cost[i - 1] = 0;
-			left--;
-		}
-	for (size_t i = 0, seen = 0; i < n; i++) {
+		room -= cost[i];
+		cost[i] = 0;
+	}
+	for (size_t i = 0; i < n; i++) {
 		if (!cost[i])
 			continue;
-		if (seen++)
+		if (!first)
 			put_c(b, ' ');
+		first = false;
 		engine_cell(b, &r->f[at[i]]);
 	}
 	if (left < n) {
@@ -846,7 +857,7 @@ static const struct lay {
 	{ W_CLIENT, false, "PID", 7, true, cell_pid },
 	{ W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO, false, "ENGINES", 10, false, cell_engines },
 	{ W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO, false, "MEM", 4, true, cell_mem },
-	{ W_DEVICE, false, "CLOCK", 7, true, cell_clock },
+	{ W_DEVICE, false, "CLOCK", 5, true, cell_clock },
 	{ W_DEVICE, false, "TEMP", 4, true, cell_temp },
 	{ W_DEVICE, false, "POWER", 5, true, cell_power },
 	{ W_DEVICE | W_CGROUP, false, "CLIENTS", 7, true, cell_clients },

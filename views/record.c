@@ -14,7 +14,7 @@ const struct unitinfo units[UNITS] = {
 enum label {
 	L_SCHEMA = D_COUNT, L_KIND, L_SUMMARY, L_TIME, L_DT, L_FILE, L_DEV, L_DRIVER, L_PDEV, L_CLIENT, L_NAME,
 	L_PID, L_COMM, L_PIDS, L_CGROUP, L_CONTAINER, L_STATE, L_NODES, L_CLIENTS, L_UNREADABLE,
-	L_DROPPED, L_SKIPPED, L_BUSY, L_IDLE, L_OTHER, L_MISSING, L_ENGINE_BUSY, L_ENGINE_UTIL,
+	L_DROPPED, L_SKIPPED, L_BUSY, L_IDLE, L_USED, L_OTHER, L_MISSING, L_ENGINE_BUSY, L_ENGINE_UTIL,
 	L_ENGINE_FREQ, L_FREQ_AVG,
 };
 
@@ -47,6 +47,8 @@ const struct column columns[] = {
 	{ NULL, "dropped", S_SCALAR, U_NONE, W_DEVICE | BOTH, L_DROPPED, "clients, engines, regions beyond the tables" },
 	{ NULL, "busy", S_SCALAR, U_PERCENT, W_DEVICE | BOTH | W_TABLE, L_BUSY, "the kernel's figure for the whole device" },
 	{ NULL, "idle", S_SCALAR, U_PERCENT, W_DEVICE | BOTH, L_IDLE, "time in the deepest sleep (rc6, gtidle)" },
+
+	{ NULL, "used", S_SCALAR, U_BYTES, W_DEVICE | BOTH | W_SPARSE, L_USED, "vram.used; with gtt.used where VRAM is a piece of main memory" },
 
 	{ "engine", "busy", S_BOTH, U_PERCENT, LIVES | W_LIVE | W_TABLE, L_ENGINE_BUSY, "busy time, of the engine's capacity" },
 	{ "engine", "busy", S_BOTH, U_PERCENT, ALL | W_RAW | W_SPARSE, D_BUSY_PCT, "amdgpu before 5.19" },
@@ -243,7 +245,7 @@ static struct val who(struct record *r, const struct entity *e, u8 id)
 static struct val of_device(struct record *r, const struct entity *e, u8 id)
 {
 	const struct device *d = device_of(e);
-	u64 v;
+	u64 v, gtt;
 
 	switch (id) {
 	case L_DEV:    return v_label(d->dev);
@@ -262,6 +264,10 @@ static struct val of_device(struct record *r, const struct entity *e, u8 id)
 		return v_int(e->dropped + (e->kind == K_DEVICE ? reg_dropped : 0), U_NONE);
 	case L_BUSY:
 		return device_busy(d, &v) ? v_int(v, U_PERCENT) : (struct val){ 0 };
+	case L_USED:
+		if (!reg_get(e, D_VRAM_USED, 0, &v))
+			return (struct val){ 0 };
+		return v_int(v + (d->apu && reg_get(e, D_GTT_USED, 0, &gtt) ? gtt : 0), U_BYTES);
 	case L_IDLE:
 		return device_idle(d, &v) ? v_int(v, U_PERCENT) : (struct val){ 0 };
 	default:
@@ -468,6 +474,15 @@ static void add_other(struct record *r, const struct entity *e, const struct col
 		add_empty(r, c);
 }
 
+/* Whether busy time is, or could be, known of an engine; its name alone tells nothing. */
+static bool counts_engines(const struct entity *e)
+{
+	for (struct counter *k = reg_first(e); k; k = reg_next(k))
+		if (is_engine(k->desc) && k->desc != D_MAXFREQ && k->desc != D_CURFREQ)
+			return true;
+	return false;
+}
+
 /* Which of the groups that matter most stayed empty, and why. */
 static void add_missing(struct record *r, const struct entity *e, const struct column *c)
 {
@@ -477,16 +492,16 @@ static void add_missing(struct record *r, const struct entity *e, const struct c
 
 	for (size_t i = 0; i < LEN(wants); i++) {
 		const char *why;
-		bool has = false;
+		bool has = i == 0 && counts_engines(e);
 
-		for (size_t k = 0; k < from; k++)
+		for (size_t k = 0; k < from && i > 0; k++)
 			has |= r->f[k].col->group && strcmp(r->f[k].col->group, wants[i]) == 0 &&
-			       !r->f[k].empty && (i < 2 || d->awake || r->f[k].v.type != V_NULL);
+			       !r->f[k].empty && (i == 1 || d->awake || r->f[k].v.type != V_NULL);
 		if (has)
 			continue;
 		why = sysfs_missing((u32)(d - devices), wants[i]);
 		if (!why)
-			why = d->clients ? "its clients' fdinfo does not say" :
+			why = d->clients || d->anonymous ? "its clients' fdinfo does not say" :
 			      reg_unreadable ? "no client seen, but some processes are unreadable" :
 					       "no client has it open";
 		add(r, c, str_z(wants[i]), v_str(str_z(why)));

@@ -1,0 +1,147 @@
+/* kfd.c - AMD's compute driver: its processes have no DRM client of their own; /sys/class/kfd tells what
+ * they hold. kfd_process.c and kfd_topology.c of drivers/gpu/drm/amd/amdkfd.
+ * SPDX-License-Identifier: MIT */
+#include "gpustat.h"
+
+enum { MAX_GPUS = 64 };
+
+/* A GPU as kfd numbers it. */
+static struct {
+	u64 id;
+	u32 device;
+} gpus[MAX_GPUS];
+static u32 ngpus;
+static char file[4096];
+
+#define ROOT "class/kfd/kfd/"
+
+/* "name value" in a node's properties. */
+static bool property(struct str text, struct str name, u64 *v)
+{
+	struct str line, word;
+
+	while (line_next(&text, &line))
+		if (str_word(&line, &word) && str_eq(word, name) && str_word(&line, &word))
+			return scan_u64(word, v) == word.e;
+	return false;
+}
+
+static void put_hex(struct buf *b, u64 v, int digits)
+{
+	while (digits-- > 0)
+		put_c(b, "0123456789abcdef"[v >> 4 * digits & 15]);
+}
+
+/* location_id is bus, device and function as PCI packs them. */
+static u32 device_at(u64 domain, u64 location)
+{
+	char slot[16];
+	struct buf b = { .p = slot, .cap = sizeof(slot) };
+
+	put_hex(&b, domain, 4);
+	put_c(&b, ':');
+	put_hex(&b, location >> 8, 2);
+	put_c(&b, ':');
+	put_hex(&b, location >> 3 & 31, 2);
+	put_c(&b, '.');
+	put_u64(&b, location & 7);
+	return sysfs_device_at_slot((struct str){ slot, slot + b.n });
+}
+
+static const char *path_of(char *out, const char *a, const char *b, const char *c, u64 id, const char *tail)
+{
+	struct buf s = { .p = out, .cap = 127 };
+
+	put_z(&s, a);
+	put_z(&s, b);
+	put_z(&s, c);
+	if (id)
+		put_u64(&s, id);
+	put_z(&s, tail);
+	out[s.n] = '\0';
+	return out;
+}
+
+static bool number(const char *path, u64 *v)
+{
+	struct str line;
+
+	return slurp_line(root_sys, path, file, sizeof(file), &line) && scan_u64(line, v) == line.e;
+}
+
+void kfd_start(void)
+{
+	char path[128];
+	struct dir d;
+	const char *name;
+
+	if (dir_open(&d, root_sys, ROOT "topology/nodes") < 0)
+		return;
+	while ((name = dir_next(&d)) && ngpus < MAX_GPUS) {
+		u64 id, domain = 0, location;
+		struct str text;
+		long n;
+
+		if (!number(path_of(path, ROOT "topology/nodes/", name, "/gpu_id", 0, ""), &id) || id == 0)
+			continue; /* a processor */
+		n = slurp(root_sys, path_of(path, ROOT "topology/nodes/", name, "/properties", 0, ""), file, sizeof(file));
+		text = (struct str){ file, file + (n > 0 ? n : 0) };
+		property(text, (struct str)STR("domain"), &domain);
+		if (!property(text, (struct str)STR("location_id"), &location))
+			continue;
+		gpus[ngpus].id = id;
+		gpus[ngpus].device = device_at(domain, location);
+		ngpus += gpus[ngpus].device != NONE;
+	}
+	dir_close(&d);
+}
+
+/* Calls found for each process and each GPU on which it holds memory; slot tells them apart. */
+void kfd_scan(void (*found)(u32 pid, u32 device, u32 slot))
+{
+	char path[128];
+	struct dir d;
+	const char *name;
+
+	if (ngpus == 0 || dir_open(&d, root_sys, ROOT "proc") < 0)
+		return;
+	while ((name = dir_next(&d)))
+		for (u32 i = 0; i < ngpus; i++) {
+			struct str s = str_z(name);
+			u64 pid, vram;
+
+			if (scan_u64(s, &pid) == s.e && pid <= INT32_MAX &&
+			    number(path_of(path, ROOT "proc/", name, "/vram_", gpus[i].id, ""), &vram) && vram)
+				found((u32)pid, gpus[i].device, i);
+		}
+	dir_close(&d);
+}
+
+/* What the process pid holds on c's device: a reading of its own. False: nothing any more. */
+bool kfd_read(struct client *c, u32 pid, i64 t)
+{
+	char path[128], digits[16], text[40];
+	struct buf b = { .p = digits, .cap = sizeof(digits) - 1 }, other = { .p = text, .cap = sizeof(text) };
+	u64 v, id = 0;
+
+	for (u32 i = 0; i < ngpus; i++)
+		if (gpus[i].device == c->device)
+			id = gpus[i].id;
+	put_u64(&b, pid);
+	digits[b.n] = '\0';
+	if (!number(path_of(path, ROOT "proc/", digits, "/vram_", id, ""), &v))
+		return false;
+	reg_begin(&c->e, t);
+	reg_put(&c->e, D_RESIDENT, (struct str)STR("vram"), v, t);
+	if (number(path_of(path, ROOT "proc/", digits, "/sdma_", id, ""), &v) && v < UINT64_MAX / 1000)
+		reg_put(&c->e, D_BUSY_NS, (struct str)STR("sdma"), v * 1000, t);
+	if (devices[c->device].awake &&
+	    number(path_of(path, ROOT "proc/", digits, "/stats_", id, "/cu_occupancy"), &v)) {
+		put_z(&other, "cu_occupancy:");
+		put_u64(&other, v);
+		put_c(&other, '\n');
+		if (fdinfo_others)
+			c->other = text_put(c->other, (struct str){ text, text + other.n });
+	}
+	return true;
+}

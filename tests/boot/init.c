@@ -1,0 +1,1430 @@
+/*
+ * init: the first and, beside /gpustat, the only program of the emulated machine. Loads gpufake.ko, plays clients
+ * whose busy time is known, runs /gpustat as a user would, and writes TAP to /dev/ttyS1, where no kernel message
+ * interferes. The plan comes last: a run without it did not finish.
+ */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <math.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/reboot.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "gpufake.h"
+
+#define LEN(a) (sizeof(a) / sizeof *(a))
+#define MHZ 1000000ull
+#define NOBODY 65534
+#define RUN_SECONDS 30		/* no run of gpustat here asks for more than 4 s */
+#define TOLERANCE 0.02		/* relative: the promise under test */
+
+/* ---- the machine ---- */
+
+enum { D_NS, D_XE, D_MSM, D_ASLEEP, D_ACCEL, D_CROWD, D_UNPLUG };
+
+/* In the order in which they are made, which is that of the kernel's numbering. */
+static const struct dev {
+	const char *spec, *dev, *driver, *node;
+} devs[] = {
+	[D_NS]     = { "i915:hwmon",      "card0",  "i915",      "/dev/dri/renderD128" },
+	[D_XE]     = { "xe",              "card1",  "xe",        "/dev/dri/renderD129" },
+	[D_MSM]    = { "msm",             "card2",  "msm",       "/dev/dri/renderD130" },
+	[D_ASLEEP] = { "xe:pm:hwmon",     "card3",  "xe",        "/dev/dri/renderD131" },
+	[D_ACCEL]  = { "intel_vpu:accel", "accel0", "intel_vpu", "/dev/accel/accel0" },
+	[D_CROWD]  = { "amdgpu",          "card4",  "amdgpu",    "/dev/dri/renderD132" },
+	[D_UNPLUG] = { "panfrost",        "card5",  "panfrost",  "/dev/dri/renderD133" },
+};
+
+/* What one client does all the time. duty is percent of the engine's capacity. */
+struct play {
+	int dev;
+	const char *engine;
+	fake_u32 keys;
+	double duty;
+	fake_u32 capacity;
+	fake_u64 freq, maxfreq;
+	pid_t pid;
+	int fd;			/* in that process */
+};
+
+static struct play plays[] = {
+	{ D_NS,  "render", FAKE_DIALECT_NS,  12.5, 1 },
+	{ D_NS,  "render", FAKE_DIALECT_NS,  50,   1 },
+	{ D_NS,  "video",  FAKE_DIALECT_NS,  90,   2 },
+	{ D_XE,  "rcs",    FAKE_DIALECT_XE,  12.5, 1, 19200000 },
+	{ D_XE,  "rcs",    FAKE_DIALECT_XE,  50,   1, 19200000 },
+	{ D_XE,  "vcs",    FAKE_DIALECT_XE,  90,   2, 19200000 },
+	{ D_MSM, "gpu",    FAKE_DIALECT_MSM, 12.5, 1, 400 * MHZ, 800 * MHZ },
+	{ D_MSM, "gpu",    FAKE_DIALECT_MSM, 50,   1, 400 * MHZ, 800 * MHZ },
+	{ D_MSM, "gpu2",   FAKE_DIALECT_MSM, 90,   2, 600 * MHZ, 800 * MHZ },
+};
+
+/* ---- TAP ---- */
+
+static int tests, failed;
+static const char *test_name;
+static bool test_ok;
+static char why[16384];
+static size_t nwhy;
+
+__attribute__((format(printf, 1, 2))) static void note(const char *fmt, ...)
+{
+	va_list ap;
+	size_t from = nwhy;
+	int n;
+
+	if (sizeof why - nwhy < 8)
+		return;
+	nwhy += snprintf(why + nwhy, sizeof why - nwhy, "# ");
+	va_start(ap, fmt);
+	n = vsnprintf(why + nwhy, sizeof why - nwhy - 1, fmt, ap);
+	va_end(ap);
+	nwhy = nwhy + n < sizeof why - 2 ? nwhy + n : sizeof why - 2;
+	for (size_t i = from; i < nwhy; i++)	/* one comment line, whatever a name holds */
+		if (!isprint((unsigned char)why[i]))
+			why[i] = '.';
+	why[nwhy++] = '\n';
+}
+
+static void begin(const char *name)
+{
+	test_name = name;
+	test_ok = true;
+	nwhy = 0;
+}
+
+static void end(void)
+{
+	printf("%sok %d - %s\n%.*s", test_ok ? "" : "not ", ++tests, test_name, (int)nwhy, why);
+	fflush(stdout);
+	failed += !test_ok;
+}
+
+/* want: a reason is noted for each expectation that does not hold. */
+#define want(cond, ...) ((cond) ? true : (note(__VA_ARGS__), test_ok = false))
+
+/* ---- small things ---- */
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static void nap(double s)
+{
+	struct timespec t = { (time_t)s, (long)((s - (time_t)s) * 1e9) };
+
+	while (nanosleep(&t, &t) && errno == EINTR)
+		;
+}
+
+/* die: the machine cannot play on. No plan is printed then, which is what fails the run. */
+static void die(const char *what)
+{
+	printf("# init: %s: %s\n", what, strerror(errno));
+	fflush(stdout);
+	_exit(1);
+}
+
+/* text: what a small file holds, without its last newline; "" where it cannot be read. */
+static const char *text(const char *path)
+{
+	static char b[4096];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, b, sizeof b - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n > 0 && b[n - 1] == '\n')
+		n--;
+	b[n > 0 ? n : 0] = 0;
+	return b;
+}
+
+static const char *sysfile(int dev, const char *name)
+{
+	static char b[256];
+
+	snprintf(b, sizeof b, "/sys/devices/platform/%s.%d/%s", devs[dev].driver, dev, name);
+	return b;
+}
+
+/* fdinfo: the text of pid's descriptor. */
+static const char *fdinfo(pid_t pid, int fd)
+{
+	char b[64];
+
+	snprintf(b, sizeof b, "/proc/%d/fdinfo/%d", pid, fd);
+	return text(b);
+}
+
+static long long client_id(pid_t pid, int fd)
+{
+	const char *p = strstr(fdinfo(pid, fd), "drm-client-id:");
+
+	return p ? strtoll(p + strlen("drm-client-id:"), NULL, 10) : -1;
+}
+
+/* ---- JSON: enough to refuse what is none, and to look a path up ---- */
+
+struct view {
+	const char *p, *e;
+};
+
+static const char *json_value(const char *p, const char *e, int depth);
+
+static const char *json_string(const char *p, const char *e)
+{
+	if (p == e || *p++ != '"')
+		return NULL;
+	for (; p < e && *p != '"'; p++) {
+		if ((unsigned char)*p < ' ')
+			return NULL;
+		if (*p == '\\' && (++p == e || !strchr("\"\\/bfnrtu", *p)))
+			return NULL;
+	}
+	return p < e ? p + 1 : NULL;
+}
+
+/* json_value: one past the value that starts at p, NULL if none does. No blanks: a record has none. */
+static const char *json_value(const char *p, const char *e, int depth)
+{
+	static const char *const words[] = { "null", "true", "false" };
+	bool object;
+
+	if (p == e || depth > 16)
+		return NULL;
+	if (*p == '"')
+		return json_string(p, e);
+	if (*p == '{' || *p == '[') {
+		object = *p++ == '{';
+		if (p < e && *p == (object ? '}' : ']'))
+			return p + 1;
+		for (;;) {
+			if (object && (!(p = json_string(p, e)) || p == e || *p++ != ':'))
+				return NULL;
+			p = json_value(p, e, depth + 1);
+			if (!p || p == e)
+				return NULL;
+			if (*p == (object ? '}' : ']'))
+				return p + 1;
+			if (*p++ != ',')
+				return NULL;
+		}
+	}
+	for (size_t i = 0; i < LEN(words); i++)
+		if ((size_t)(e - p) >= strlen(words[i]) && !memcmp(p, words[i], strlen(words[i])))
+			return p + strlen(words[i]);
+	if (*p == '-')
+		p++;
+	if (p == e || !isdigit((unsigned char)*p))
+		return NULL;
+	while (p < e && (isdigit((unsigned char)*p) || strchr(".eE+-", *p)))
+		p++;
+	return p;
+}
+
+/* json_get: the value at path ("engine/render/busy") of an object; .p is NULL where there is none. */
+static struct view json_get(struct view v, const char *path)
+{
+	const struct view none = { NULL, NULL };
+	size_t n;
+
+	while (*path) {
+		const char *p = v.p, *k, *q;
+
+		n = strcspn(path, "/");
+		if (!p || p == v.e || *p++ != '{')
+			return none;
+		for (;; p = q + 1) {
+			k = p + 1;
+			if (!(p = json_string(p, v.e)) || p == v.e || *p != ':' || !(q = json_value(p + 1, v.e, 0)))
+				return none;
+			if ((size_t)(p - 1 - k) == n && !memcmp(k, path, n)) {
+				v = (struct view){ p + 1, q };
+				break;
+			}
+			if (q == v.e || *q != ',')
+				return none;
+		}
+		path += n + (path[n] == '/');
+	}
+	return v;
+}
+
+/* num: a number; NaN for null, for a string, and for what is absent. */
+static double num(struct view rec, const char *path)
+{
+	struct view v = json_get(rec, path);
+	char b[64];
+
+	if (!v.p || v.e - v.p >= (long)sizeof b || !(*v.p == '-' || isdigit((unsigned char)*v.p)))
+		return NAN;
+	memcpy(b, v.p, v.e - v.p);
+	b[v.e - v.p] = 0;
+	return strtod(b, NULL);
+}
+
+static bool is(struct view rec, const char *path, const char *want)
+{
+	struct view v = json_get(rec, path);
+	size_t n = strlen(want);
+
+	return v.p && (size_t)(v.e - v.p) == n + 2 && *v.p == '"' && !memcmp(v.p + 1, want, n);
+}
+
+/* has: the array of numbers at path holds x. */
+static bool has(struct view rec, const char *path, long long x)
+{
+	struct view v = json_get(rec, path);
+	const char *p = v.p;
+
+	while (p && p < v.e && *p != ']')
+		if (strtoll(++p, NULL, 10) == x && isdigit((unsigned char)*p))
+			return true;
+		else
+			p += strcspn(p, ",]");
+	return false;
+}
+
+/* count: how many elements the array at path has. */
+static int count(struct view rec, const char *path)
+{
+	struct view v = json_get(rec, path);
+	int n = 1;
+
+	if (!v.p || *v.p != '[' || v.p[1] == ']')
+		return 0;
+	for (const char *p = v.p; p < v.e; p++)
+		n += *p == ',';
+	return n;
+}
+
+/* ---- running gpustat ---- */
+
+struct run {
+	const char *args;
+	pid_t pid;
+	int fd[2];		/* its stdout and stderr; -1: at the end */
+	size_t n[2], cap[2];
+	char *text[2];
+	double began, took;
+	int status;		/* exit status, 128 + signal, -1: had to be stopped */
+};
+
+/* start: /gpustat with args, split at blanks. before runs in the child, ahead of exec. */
+static struct run *start(const char *args, void (*before)(void))
+{
+	struct run *r = calloc(1, sizeof *r);
+	int out[2], err[2];
+
+	if (!r || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC))
+		die("start");
+	fcntl(out[1], F_SETPIPE_SZ, 1 << 20);	/* so that it need not be read before the end */
+	r->args = args;
+	r->began = now();
+	r->pid = fork();
+	if (r->pid < 0)
+		die("fork");
+	if (!r->pid) {
+		char copy[256], *argv[32] = { "gpustat" }, *save, *w;
+		int n = 1;
+
+		snprintf(copy, sizeof copy, "%s", args);
+		for (w = strtok_r(copy, " ", &save); w && n < 31; w = strtok_r(NULL, " ", &save))
+			argv[n++] = w;
+		dup2(out[1], 1);
+		dup2(err[1], 2);
+		if (before)
+			before();
+		execv("/gpustat", argv);
+		dprintf(2, "init: /gpustat: %s\n", strerror(errno));
+		_exit(127);
+	}
+	close(out[1]);
+	close(err[1]);
+	r->fd[0] = out[0];
+	r->fd[1] = err[0];
+	return r;
+}
+
+/* drain: one read of what is ready on one of its two pipes. */
+static void drain(struct run *r, int i)
+{
+	ssize_t n;
+
+	if (r->cap[i] - r->n[i] < 65536) {
+		r->cap[i] = 2 * r->cap[i] + 131072;
+		r->text[i] = realloc(r->text[i], r->cap[i]);
+		if (!r->text[i])
+			die("realloc");
+	}
+	n = read(r->fd[i], r->text[i] + r->n[i], r->cap[i] - r->n[i] - 1);
+	if (n > 0) {
+		r->n[i] += n;
+	} else {
+		close(r->fd[i]);
+		r->fd[i] = -1;
+	}
+}
+
+static void finish(struct run *r)
+{
+	double until = r->began + RUN_SECONDS;
+	int status, left;
+
+	while (r->fd[0] >= 0 || r->fd[1] >= 0) {
+		struct pollfd p[2] = { { r->fd[0], POLLIN, 0 }, { r->fd[1], POLLIN, 0 } };
+
+		left = (int)((until - now()) * 1000);
+		if (left <= 0 || poll(p, 2, left) == 0) {
+			kill(r->pid, SIGKILL);
+			r->status = -1;
+			break;
+		}
+		for (int i = 0; i < 2; i++)
+			if (p[i].revents)
+				drain(r, i);
+	}
+	waitpid(r->pid, &status, 0);
+	r->took = now() - r->began;
+	if (r->status != -1)
+		r->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	for (int i = 0; i < 2; i++) {
+		if (r->fd[i] >= 0)
+			close(r->fd[i]);
+		if (!r->text[i])
+			r->text[i] = calloc(1, 1);
+		r->text[i][r->n[i]] = 0;
+	}
+}
+
+static void drop(struct run *r)
+{
+	free(r->text[0]);
+	free(r->text[1]);
+	free(r);
+}
+
+static struct run *run(const char *args, void (*before)(void))
+{
+	struct run *r = start(args, before);
+
+	finish(r);
+	return r;
+}
+
+/* record: line i of the output, .p NULL past the last. */
+static struct view record(const struct run *r, int i)
+{
+	struct view v = { r->text[0], NULL };
+
+	for (;; v.p = v.e + 1) {
+		v.e = strchr(v.p, '\n');
+		if (!v.e || !i--)
+			return v.e ? v : (struct view){ NULL, NULL };
+	}
+}
+
+#define each_record(v, r) (struct view v = record(r, 0); v.p; v = next(v))
+static struct view next(struct view v)
+{
+	struct view n = { v.e + 1, strchr(v.e + 1, '\n') };
+
+	return n.e ? n : (struct view){ NULL, NULL };
+}
+
+/* device: the first device record of the output about dev. */
+static struct view device(const struct run *r, int dev)
+{
+	for each_record(v, r)
+		if (is(v, "kind", "device") && is(v, "dev", devs[dev].dev))
+			return v;
+	return (struct view){ NULL, NULL };
+}
+
+static struct view client(const struct run *r, pid_t pid)
+{
+	for each_record(v, r)
+		if (is(v, "kind", "client") && num(v, "pid") == pid)
+			return v;
+	return (struct view){ NULL, NULL };
+}
+
+/* ended: it exited with status, and each line of its output is one JSON object. */
+static bool ended(const struct run *r, int status)
+{
+	bool good = want(r->status == status, "gpustat %s: exit %d, not %d", r->args, r->status, status);
+	int line = 0;
+
+	if (strstr(r->args, "-o json")) {
+		for each_record(v, r) {
+			line++;
+			if (*v.p != '{' || json_value(v.p, v.e, 0) != v.e)
+				good = want(false, "gpustat %s: line %d is not JSON: %.*s", r->args, line,
+					    v.e - v.p > 300 ? 300 : (int)(v.e - v.p), v.p);
+		}
+		if (r->n[0] && r->text[0][r->n[0] - 1] != '\n')
+			good = want(false, "gpustat %s: the last line has no end", r->args);
+	}
+	return good;
+}
+
+/* quote: what it printed, when that did not satisfy. */
+static void quote(const struct run *r)
+{
+	int left = 12;
+
+	if (test_ok)
+		return;
+	note("gpustat %s: exit %d after %.3f s, %zu bytes", r->args, r->status, r->took, r->n[0]);
+	for each_record(v, r) {
+		note("  %.*s", v.e - v.p > 700 ? 700 : (int)(v.e - v.p), v.p);
+		if (!--left)
+			break;
+	}
+	if (r->n[1])
+		note("  stderr: %.400s", r->text[1]);
+}
+
+static void close_run(struct run *r)
+{
+	quote(r);
+	drop(r);
+}
+
+/* near: got is truth within the tolerance. */
+static bool near(double got, double truth)
+{
+	return fabs(got - truth) <= TOLERANCE * truth;
+}
+
+static bool want_near(double got, double truth, const char *what, const char *engine)
+{
+	return want(near(got, truth), "%s %s: %.4f, not %.4f (%+.2f %%)", what, engine, got, truth,
+		    100 * (got - truth) / truth);
+}
+
+/* ---- clients ---- */
+
+static void play_engine(int fd, const struct play *p)
+{
+	struct fake_engine e = {
+		.keys = p->keys, .ppm = (fake_u32)lround(p->duty * 10000), .capacity = p->capacity,
+		.freq = p->freq, .maxfreq = p->maxfreq,
+	};
+
+	snprintf(e.name, sizeof e.name, "%s", p->engine);
+	if (ioctl(fd, FAKE_IOC_ENGINE, &e))
+		die("engine ioctl");
+}
+
+static int play_at(const struct play *p, const char *node)
+{
+	int fd = open(node, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		die(node);
+	play_engine(fd, p);
+	return fd;
+}
+
+static int play_open(const struct play *p)
+{
+	return play_at(p, devs[p->dev].node);
+}
+
+static void shift(int fd, fake_s64 ns, fake_s64 cycles, fake_s64 total)
+{
+	struct fake_shift s = { ns, cycles, total };
+
+	if (ioctl(fd, FAKE_IOC_SHIFT, &s))
+		die("shift ioctl");
+}
+
+static void hold(int fd, bool on)
+{
+	struct fake_hold h = { on };
+
+	if (ioctl(fd, FAKE_IOC_HOLD, &h))
+		die("hold ioctl");
+}
+
+/*
+ * child: a process that does setup(arg) and then waits to be killed; it is ready when this returns. setup says by
+ * its result which descriptor the client is, for those who want to look.
+ */
+static pid_t child(int (*setup)(void *), void *arg, int *fd)
+{
+	int ready[2], n;
+	pid_t pid;
+
+	if (pipe2(ready, O_CLOEXEC) || (pid = fork()) < 0)
+		die("child");
+	if (!pid) {
+		close(ready[0]);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		n = setup(arg);
+		if (write(ready[1], &n, sizeof n) != sizeof n)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	if (read(ready[0], &n, sizeof n) != sizeof n)
+		die("a client did not start");
+	close(ready[0]);
+	if (fd)
+		*fd = n;
+	return pid;
+}
+
+static void reap(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static int setup_play(void *p)
+{
+	return play_open(p);
+}
+
+/* want_plays: the clients of plays[] are reported as what they do. */
+static void want_plays(const struct run *r)
+{
+	for (size_t i = 0; i < LEN(plays); i++) {
+		struct play *p = &plays[i];
+		struct view v = client(r, p->pid);
+		char path[64];
+
+		if (!want(v.p, "no record of the client of pid %d on %s", p->pid, devs[p->dev].dev))
+			continue;
+		want(is(v, "dev", devs[p->dev].dev), "pid %d is not on %s", p->pid, devs[p->dev].dev);
+		want(is(v, "driver", devs[p->dev].driver), "pid %d: wrong driver", p->pid);
+		snprintf(path, sizeof path, "engine/%s/busy", p->engine);
+		want_near(num(v, path), p->duty, devs[p->dev].dev, path);
+		if (p->keys & FAKE_MAXFREQ) {
+			snprintf(path, sizeof path, "engine/%s/util", p->engine);
+			want_near(num(v, path), p->duty * p->freq / p->maxfreq, devs[p->dev].dev, path);
+			snprintf(path, sizeof path, "engine/%s/freq", p->engine);
+			want_near(num(v, path), p->freq, devs[p->dev].dev, path);
+		}
+		if (p->capacity > 1) {
+			snprintf(path, sizeof path, "engine/%s/capacity", p->engine);
+			want(num(v, path) == p->capacity, "%s is %f, not %u", path, num(v, path), p->capacity);
+		}
+	}
+}
+
+/* ---- scenarios ---- */
+
+static void t_known_busy(void)
+{
+	struct run *r = run("procs -w 1 -o json", NULL);
+
+	begin("clients of known busy time, in all three dialects, are reported within 2 %");
+	ended(r, 0);
+	want_plays(r);
+	close_run(r);
+	end();
+
+	r = run("-w 1 -o json", NULL);
+	begin("a device's engines are the sums of its clients, within 2 %");
+	ended(r, 0);
+	for (size_t i = 0; i < LEN(plays); i++) {
+		double sum = 0;
+		char path[64];
+
+		for (size_t k = 0; k < LEN(plays); k++)
+			if (plays[k].dev == plays[i].dev && !strcmp(plays[k].engine, plays[i].engine))
+				sum += plays[k].duty;
+		snprintf(path, sizeof path, "engine/%s/busy", plays[i].engine);
+		want_near(num(device(r, plays[i].dev), path), sum, devs[plays[i].dev].dev, path);
+	}
+	want(num(device(r, D_NS), "clients") == 3, "card0 has %f clients, not 3", num(device(r, D_NS), "clients"));
+	close_run(r);
+	end();
+}
+
+/* What a person sees: the README's run is this one. */
+static void show(const char *args)
+{
+	struct run *r = run(args, NULL);
+
+	printf("# $ gpustat %s\n", args);
+	for (char *line = r->text[0], *end; *line; line = end) {
+		end = strchr(line, '\n');
+		end = end ? end + 1 : line + strlen(line);
+		printf("# %.*s", (int)(end - line), line);
+	}
+	close_run(r);
+}
+
+static void t_hwmon(void)
+{
+	struct run *r = run("-w 0.1 -o json", NULL);
+	struct view v = device(r, D_NS);
+
+	begin("hwmon channels below a device are read");
+	ended(r, 0);
+	want(num(v, "temp/edge") == 45, "temp edge is %f, not 45", num(v, "temp/edge"));
+	want(near(num(v, "power/card"), 4.2), "power card is %f, not 4.2", num(v, "power/card"));
+	close_run(r);
+	end();
+}
+
+/* Through the primary node, under a name that no format may take literally, with an address that is not the device's. */
+static int setup_memory(void *p)
+{
+	struct fake_text t = { "drm-pdev:\t0000:03:00.0\ndrm-total-system0:\t3 MiB\ndrm-shared-system0:\t1 MiB\n"
+			       "drm-resident-system0:\t2 MiB\ndrm-purgeable-system0:\t0\ndrm-active-system0:\t4095\ni915-odd-key:\twith \"quotes\"\n" };
+	int fd = play_at(p, "/dev/dri/card0");
+
+	prctl(PR_SET_NAME, "a\"b\\\n\x1b\xff\x01{}");
+	if (ioctl(fd, FAKE_IOC_TEXT, &t))
+		die("text ioctl");
+	return fd;
+}
+
+static void t_memory(void)
+{
+	struct play p = { D_NS, "copy", FAKE_DIALECT_NS, 25, 1 };
+	pid_t pid = child(setup_memory, &p, NULL);
+	struct run *r = run("procs -w 0.2 -o json", NULL);
+	struct view v = client(r, pid);
+
+	begin("a client of the primary node, its memory, driver-specific keys and hostile name");
+	ended(r, 0);
+	want(is(v, "dev", "card0"), "it is not on card0");
+	want(num(v, "memory/system0/total") == 3 << 20, "total is %f", num(v, "memory/system0/total"));
+	want(num(v, "memory/system0/shared") == 1 << 20, "shared is %f", num(v, "memory/system0/shared"));
+	want(num(v, "memory/system0/resident") == 2 << 20, "resident is %f", num(v, "memory/system0/resident"));
+	want(num(v, "memory/system0/purgeable") == 0, "purgeable is %f", num(v, "memory/system0/purgeable"));
+	want(num(v, "memory/system0/active") == 4095, "active is %f", num(v, "memory/system0/active"));
+	want(is(v, "other/i915-odd-key", "with \\\"quotes\\\""), "other does not hold i915-odd-key");
+	close_run(r);
+	end();
+	reap(pid);
+}
+
+/* One description in three processes, twice in the first: fork and dup, as toolkits do. */
+static pid_t *family;	/* in memory that is shared, for the forks' pids */
+static int setup_family(void *p)
+{
+	int fd = play_open(p);
+	pid_t pid;
+
+	if (dup(fd) < 0 || dup(fd) < 0)
+		die("dup");
+	for (int i = 1; i < 3; i++) {
+		pid = fork();
+		if (!pid) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				pause();
+		}
+		family[i] = pid;
+	}
+	return fd;
+}
+
+static void t_shared(void)
+{
+	struct play p = { D_NS, "copy", FAKE_DIALECT_NS, 25, 1 };
+	struct run *r, *d;
+	int fd, seen = 0;
+	long long id;
+
+	family[0] = child(setup_family, &p, &fd);
+	id = client_id(family[0], fd);
+	r = start("procs -w 1 -o json", NULL);
+	d = run("-w 1 -o json", NULL);
+	finish(r);
+	begin("one client in three processes, and dup'ed descriptors, is one client with three pids");
+	ended(r, 0);
+	ended(d, 0);
+	want(id > 0, "the client's id cannot be read");
+	for each_record(v, r) {
+		if (num(v, "client") != id)
+			continue;
+		seen++;
+		want(num(v, "pid") == family[0], "pid is %f, not the oldest, %d", num(v, "pid"), family[0]);
+		want(count(v, "pids") == 3, "%d pids, not 3", count(v, "pids"));
+		for (int i = 0; i < 3; i++)
+			want(has(v, "pids", family[i]), "pids lacks %d", family[i]);
+		want_near(num(v, "engine/copy/busy"), 25, "card0", "copy");
+	}
+	want(seen == 1, "%d records of client %lld, not 1", seen, id);
+	want_near(num(device(d, D_NS), "engine/copy/busy"), 25, "card0", "copy");
+	want(num(device(d, D_NS), "clients") == 4, "card0 has %f clients, not 4", num(device(d, D_NS), "clients"));
+	close_run(r);
+	close_run(d);
+	end();
+	for (int i = 2; i >= 0; i--)
+		kill(family[i], SIGKILL);
+	waitpid(family[0], NULL, 0);
+}
+
+#define CROWD 2000
+#define CROWD_PIDS 4
+/* 500 clients a process, half an engine for each 500; and all of them together a little of one engine more: little
+ * things add up to the truth only if they are not rounded before. */
+static const struct play crowd[CROWD_PIDS] = {
+	{ D_CROWD, "gfx", FAKE_DIALECT_NS, 0.1, 1 },
+	{ D_CROWD, "compute", FAKE_DIALECT_NS, 0.1, 1 },
+	{ D_CROWD, "enc", FAKE_DIALECT_NS, 0.1, 1 },
+	{ D_CROWD, "enc_1", FAKE_DIALECT_NS, 0.1, 1 },
+};
+static const struct play crumb = { D_CROWD, "dma", FAKE_DIALECT_NS, 0.0199, 1 };
+
+static int setup_crowd(void *p)
+{
+	struct rlimit l = { CROWD, CROWD };
+	int fd = -1;
+
+	if (setrlimit(RLIMIT_NOFILE, &l))
+		die("setrlimit");
+	for (int i = 0; i < CROWD / CROWD_PIDS; i++) {
+		fd = play_open(p);
+		play_engine(fd, &crumb);
+	}
+	return fd;
+}
+
+static void t_crowd(void)
+{
+	pid_t pid[CROWD_PIDS];
+	struct run *r, *d;
+	struct view v;
+	char path[64];
+	int seen = 0, wrong = 0;
+
+	for (int i = 0; i < CROWD_PIDS; i++)
+		pid[i] = child(setup_crowd, (void *)&crowd[i], NULL);
+	r = run("procs -w 1 -o json", NULL);
+	d = run("-w 1 -o json", NULL);
+	begin("2000 clients are counted, none is dropped, each is right");
+	ended(r, 0);
+	ended(d, 0);
+	for each_record(c, r) {
+		if (!is(c, "dev", devs[D_CROWD].dev))
+			continue;
+		for (int i = 0; i < CROWD_PIDS; i++) {
+			if (num(c, "pid") != pid[i])
+				continue;
+			seen++;
+			snprintf(path, sizeof path, "engine/%s/busy", crowd[i].engine);
+			wrong += !near(num(c, path), crowd[i].duty);
+		}
+	}
+	want(seen == CROWD, "%d client records, not %d", seen, CROWD);
+	want(!wrong, "%d of them wrong by more than 2 %%", wrong);
+	want_plays(r);
+	v = device(d, D_CROWD);
+	want(num(v, "clients") == CROWD, "clients is %f", num(v, "clients"));
+	want(num(v, "dropped") == 0, "dropped is %f", num(v, "dropped"));
+	note("procs took %.2f s, the device line %.2f s, for a window of 1 s", r->took, d->took);
+	close_run(r);
+	end();
+
+	begin("2000 clients add up to what the device does");
+	for (int i = 0; i < CROWD_PIDS; i++) {
+		snprintf(path, sizeof path, "engine/%s/busy", crowd[i].engine);
+		want_near(num(v, path), CROWD / CROWD_PIDS * crowd[i].duty, "card4", path);
+	}
+	want_near(num(v, "engine/dma/busy"), CROWD * crumb.duty, "card4", "engine/dma/busy");
+	close_run(d);
+	end();
+	for (int i = 0; i < CROWD_PIDS; i++)
+		reap(pid[i]);
+}
+
+static void t_dies(void)
+{
+	struct play p = { D_NS, "copy", FAKE_DIALECT_NS, 25, 1 };
+	pid_t pid = child(setup_play, &p, NULL);
+	struct run *r = start("procs -w 1 -o json", NULL);
+	double busy;
+
+	nap(0.5);
+	reap(pid);
+	finish(r);
+	begin("a client that dies between two reads costs nothing");
+	ended(r, 0);
+	want_plays(r);
+	busy = num(client(r, pid), "engine/copy/busy");
+	want(!(busy > 26), "the dead client was %f %% busy", busy);
+	close_run(r);
+	end();
+}
+
+/* asleep: waits for the device to be suspended, at most 3 s. */
+static bool asleep(void)
+{
+	for (int i = 0; i < 60; i++, nap(0.05))
+		if (!strcmp(text(sysfile(D_ASLEEP, "power/runtime_status")), "suspended"))
+			return true;
+	return false;
+}
+
+static int resumes(void)
+{
+	return atoi(text(sysfile(D_ASLEEP, "resumes")));
+}
+
+static void t_suspended(void)
+{
+	static const char *const commands[] = {
+		"-w 0.3 -o json", "procs -w 0.3 -o json", "list -o json", "cgroups -w 0.3 -o json", "-r -o json",
+		"-w 0.3", "list",
+	};
+	struct play p = { D_ASLEEP, "rcs", FAKE_DIALECT_XE, 25, 1, 19200000 };
+	int fd, before;
+	pid_t pid = child(setup_play, &p, &fd);
+	struct run *r;
+
+	begin("control: reading a sleeping xe's fdinfo wakes it up");
+	want(asleep(), "the device does not fall asleep");
+	before = resumes();
+	want(strstr(fdinfo(pid, fd), "drm-cycles-rcs"), "fdinfo shows no engine");
+	want(resumes() == before + 1, "%d resumes, not 1", resumes() - before);
+	want(asleep(), "the device does not fall asleep again");
+	end();
+
+	for (size_t i = 0; i < LEN(commands); i++) {
+		char name[128];
+
+		snprintf(name, sizeof name, "a suspended device stays suspended: gpustat %s", commands[i]);
+		begin(name);
+		want(asleep(), "the device does not fall asleep");
+		before = resumes();
+		r = run(commands[i], NULL);
+		ended(r, 0);
+		want(!strcmp(text(sysfile(D_ASLEEP, "power/runtime_status")), "suspended"), "it is awake");
+		want(resumes() == before, "it was woken up %d times", resumes() - before);
+		if (strstr(commands[i], "-o json") && strncmp(commands[i], "procs", 5) && strncmp(commands[i], "cgroups", 7))
+			want(is(device(r, D_ASLEEP), "state", "suspended"), "its state is not \"suspended\"");
+		close_run(r);
+		end();
+	}
+	reap(pid);
+}
+
+static int setup_hold(void *p)
+{
+	int fd = play_open(p);
+
+	hold(fd, true);
+	return fd;
+}
+
+static void t_awake(void)
+{
+	struct play p = { D_ASLEEP, "rcs", FAKE_DIALECT_XE, 25, 1, 19200000 };
+	pid_t pid = child(setup_hold, &p, NULL);
+	struct run *r = start("procs -w 1 -o json", NULL), *d = run("-w 1 -o json", NULL);
+
+	finish(r);
+	begin("the same device, awake because it has work, is read");
+	ended(r, 0);
+	ended(d, 0);
+	want_near(num(client(r, pid), "engine/rcs/busy"), 25, "card3", "rcs");
+	want_near(num(device(d, D_ASLEEP), "engine/rcs/busy"), 25, "card3", "rcs");
+	want(is(device(d, D_ASLEEP), "state", "active"), "its state is not \"active\"");
+	want(num(device(d, D_ASLEEP), "temp/edge") == 45, "temp is %f", num(device(d, D_ASLEEP), "temp/edge"));
+	close_run(r);
+	close_run(d);
+	end();
+	reap(pid);
+	asleep();
+}
+
+static void t_accel(void)
+{
+	struct play p = { D_ACCEL, "npu", FAKE_DIALECT_NS, 25, 1 };
+	struct run *r, *d, *l;
+	struct view v;
+	pid_t pid;
+
+	if (access(devs[D_ACCEL].node, F_OK)) {
+		begin("an accel node # SKIP this kernel is older than 6.2");
+		end();
+		return;
+	}
+	pid = child(setup_play, &p, NULL);
+	r = start("procs -w 1 -o json", NULL);
+	d = start("-w 1 -o json", NULL);
+	l = run("list -o json", NULL);
+	finish(r);
+	finish(d);
+	v = client(r, pid);
+	begin("an accel node is a device, and its clients are seen");
+	ended(r, 0);
+	ended(d, 0);
+	ended(l, 0);
+	want(v.p, "no record of its client");
+	want(is(v, "dev", "accel0"), "the client's dev is not accel0");
+	want(is(v, "driver", "intel_vpu"), "the client's driver is not intel_vpu");
+	want_near(num(v, "engine/npu/busy"), 25, "accel0", "npu");
+	want(num(device(d, D_ACCEL), "clients") == 1, "clients is %f", num(device(d, D_ACCEL), "clients"));
+	want_near(num(device(d, D_ACCEL), "engine/npu/busy"), 25, "accel0", "npu");
+	want(device(l, D_ACCEL).p, "list does not name accel0");
+	close_run(r);
+	close_run(d);
+	close_run(l);
+	end();
+	reap(pid);
+}
+
+/*
+ * Four intervals; from the middle of the second to the middle of the third the counters are lower. The standard lets
+ * the larger value stay until it is passed, so the third interval may hold what the second did not show.
+ */
+static void t_backwards(void)
+{
+	struct play p[] = {
+		{ D_NS,  "copy", FAKE_DIALECT_NS,  20, 1 },
+		{ D_XE,  "bcs",  FAKE_DIALECT_XE,  20, 1, 19200000 },
+		{ D_MSM, "aux",  FAKE_DIALECT_MSM, 20, 1, 400 * MHZ, 800 * MHZ },
+		{ D_XE,  "ccs",  FAKE_DIALECT_XE,  20, 1, 19200000 },
+	};
+	/* The last one: a GPU reset, the time base starts anew. */
+	static const struct fake_shift back[] = {
+		{ -2000000000, 0, 0 }, { 0, -40000000, 0 }, { -2000000000, -800000000, 0 }, { 0, -40000000, -400000000 },
+	};
+	double busy[LEN(p)][4];
+	int fd[LEN(p)], n[LEN(p)] = { 0 };
+	struct run *r;
+	long long id[LEN(p)];
+
+	for (size_t i = 0; i < LEN(p); i++) {
+		fd[i] = play_open(&p[i]);
+		shift(fd[i], 60ll * 1000000000, 60ll * 400000000, 60ll * 400000000);	/* so that lower is not zero */
+		id[i] = client_id(getpid(), fd[i]);
+	}
+	r = start("procs -o json 0.5 4", NULL);
+	nap(0.75);
+	for (size_t i = 0; i < LEN(p); i++)
+		shift(fd[i], 60ll * 1000000000 + back[i].ns, 60ll * 400000000 + back[i].cycles,
+		      60ll * 400000000 + back[i].total);
+	nap(0.5);
+	for (size_t i = 0; i < LEN(p); i++)
+		shift(fd[i], 60ll * 1000000000, 60ll * 400000000, 60ll * 400000000);
+	finish(r);
+	begin("values that go backwards: 0 in that interval, and never huge");
+	ended(r, 0);
+	for each_record(v, r)
+		for (size_t i = 0; i < LEN(p); i++) {
+			char path[64];
+
+			if (num(v, "client") != id[i] || n[i] == 4)
+				continue;
+			snprintf(path, sizeof path, "engine/%s/busy", p[i].engine);
+			busy[i][n[i]++] = num(v, path);
+		}
+	for (size_t i = 0; i < LEN(p); i++) {
+		const char *name = p[i].engine;
+
+		close(fd[i]);
+		if (!want(n[i] == 4, "%s: %d records, not 4", name, n[i]))
+			continue;
+		note("%s: %.3f %.3f %.3f %.3f", name, busy[i][0], busy[i][1], busy[i][2], busy[i][3]);
+		want_near(busy[i][0], 20, "first interval", name);
+		want(busy[i][1] == 0 || (i == 3 && isnan(busy[i][1])), "%s: not 0 when it went back", name);
+		want(!(busy[i][2] < 0 || busy[i][2] > 50), "%s: not within 0..50 when it came back", name);
+		if (i != 3)	/* a time base that leaps forward again is no longer a rate of anything */
+			want_near(busy[i][3], 20, "last interval", name);
+	}
+	close_run(r);
+	end();
+}
+
+static void t_unplug(void)
+{
+	struct play p = { D_UNPLUG, "fragment", FAKE_DIALECT_MSM | FAKE_CURFREQ, 25, 1, 400 * MHZ, 800 * MHZ };
+	int fd, sys;
+	pid_t pid = child(setup_play, &p, &fd);
+	struct run *r = start("procs -w 1 -o json", NULL), *d = start("-w 1 -o json", NULL),
+		   *s = start("-o json 0.3 4", NULL);
+
+	nap(0.5);
+	sys = open(sysfile(D_UNPLUG, "unplug"), O_WRONLY | O_CLOEXEC);
+	if (sys < 0 || write(sys, "1", 1) != 1)
+		die("unplug");
+	close(sys);
+	finish(r);
+	finish(d);
+	finish(s);
+	begin("unplug in mid sample: the others stay right");
+	want(!strstr(fdinfo(pid, fd), "drm-"), "control: fdinfo still has keys");
+	ended(r, 0);
+	ended(d, 0);
+	ended(s, 0);
+	want_plays(r);
+	want_near(num(device(d, D_NS), "engine/render/busy"), 62.5, "card0", "render");
+	close_run(r);
+	close_run(d);
+	close_run(s);
+	end();
+
+	r = run("procs -w 0.2 -o json", NULL);
+	d = run("-w 0.2 -o json", NULL);
+	begin("a descriptor of an unplugged device costs nothing");
+	ended(r, 0);
+	ended(d, 0);
+	want(device(d, D_NS).p, "no record of card0");
+	close_run(r);
+	close_run(d);
+	end();
+	reap(pid);
+}
+
+static void nobody(void)
+{
+	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
+		_exit(126);
+}
+
+/* nobody, but for one capability that survives exec: permitted, effective, inheritable and ambient. */
+static void ptracer(void)
+{
+	enum { SYS_PTRACE = 19 };
+	struct { fake_u32 version; int pid; } head = { 0x20080522, 0 };
+	struct { fake_u32 effective, permitted, inheritable; } data[2] = {
+		{ 1u << SYS_PTRACE, 1u << SYS_PTRACE, 1u << SYS_PTRACE }, { 0, 0, 0 },
+	};
+
+	prctl(PR_SET_KEEPCAPS, 1);
+	nobody();
+	if (syscall(SYS_capset, &head, data) || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, SYS_PTRACE, 0, 0))
+		_exit(125);
+}
+
+static void t_unprivileged(void)
+{
+	struct run *r = run("-w 0.2 -o json", nobody);
+	struct view v = device(r, D_NS);
+
+	begin("unprivileged: devices are shown, and how many processes could not be read");
+	ended(r, 0);
+	want(v.p, "no record of card0");
+	want(num(v, "unreadable") > 0, "unreadable is %f", num(v, "unreadable"));
+	want(is(v, "driver", "i915"), "its driver is not i915");
+	want(num(v, "temp/edge") == 45, "temp is %f", num(v, "temp/edge"));
+	close_run(r);
+	end();
+
+	r = run("procs -w 0.2 -o json", nobody);
+	begin("unprivileged: procs exits 4 where everything was denied");
+	ended(r, 4);
+	want(!r->n[0], "it printed %zu bytes", r->n[0]);
+	want(r->n[1], "it printed no message");
+	close_run(r);
+	end();
+}
+
+/*
+ * What the kernel gives to CAP_SYS_PTRACE alone: /proc/PID/fd is 0500 and stays closed to other users (EACCES; its
+ * permission check is the owner's bits, and DAC overrides are other capabilities), while /proc/PID/fdinfo is 0555
+ * behind a ptrace check, which the capability passes. So the text can be read, and st_rdev cannot be had from /proc;
+ * pidfd_getfd(2) asks for ptrace access only and would give the descriptor itself.
+ */
+static int look(const char *dir)
+{
+	DIR *d;
+	char path[300];
+	struct dirent *e;
+	int fd, n = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/%s", plays[0].pid, dir);
+	d = opendir(path);
+	if (!d)
+		return -1;
+	while ((e = readdir(d))) {
+		snprintf(path, sizeof path, "/proc/%d/%s/%s", plays[0].pid, dir, e->d_name);
+		fd = e->d_name[0] == '.' ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+		n += fd >= 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	closedir(d);
+	return n;
+}
+
+/* The descriptor of the first client, by pidfd_getfd: its device number is what fd/ would have told. */
+static bool take(void)
+{
+	enum { PIDFD_OPEN = 434, PIDFD_GETFD = 438 };
+	struct stat a, b;
+	int pidfd = syscall(PIDFD_OPEN, plays[0].pid, 0);
+	int fd = syscall(PIDFD_GETFD, pidfd, plays[0].fd, 0);
+
+	return fd >= 0 && !fstat(fd, &a) && !stat(devs[D_NS].node, &b) && a.st_rdev == b.st_rdev;
+}
+
+static void t_ptrace(void)
+{
+	int before = resumes(), status;
+	pid_t pid = fork();
+	struct run *r, *d;
+
+	if (!pid) {
+		ptracer();
+		_exit((look("fdinfo") > 0) | (look("fd") >= 0) << 1 | take() << 2);
+	}
+	waitpid(pid, &status, 0);
+	begin("control: CAP_SYS_PTRACE alone opens fdinfo/ and not fd/");
+	want(WIFEXITED(status) && (WEXITSTATUS(status) & 3) == 1, "wait status %#x", status);
+	want(WIFEXITED(status) && (WEXITSTATUS(status) & 4), "pidfd_getfd does not work");
+	end();
+
+	r = start("procs -w 1 -o json", ptracer);
+	d = run("-w 1 -o json", ptracer);
+	finish(r);
+	begin("with CAP_SYS_PTRACE alone the clients of others are seen through fdinfo/");
+	ended(r, 0);
+	ended(d, 0);
+	/* One device is i915 and one msm; two are xe, and nothing in a platform device's fdinfo tells them apart. */
+	for (size_t i = 0; i < LEN(plays); i++) {
+		struct view v = client(r, plays[i].pid);
+		char path[64];
+
+		if (!want(v.p, "no record of the client of pid %d", plays[i].pid))
+			continue;
+		want(is(v, "driver", devs[plays[i].dev].driver), "pid %d: wrong driver", plays[i].pid);
+		if (plays[i].dev != D_XE)
+			want(is(v, "dev", devs[plays[i].dev].dev), "pid %d is not on %s", plays[i].pid,
+			     devs[plays[i].dev].dev);
+		snprintf(path, sizeof path, "engine/%s/busy", plays[i].engine);
+		want_near(num(v, path), plays[i].duty, devs[plays[i].dev].driver, path);
+	}
+	want_near(num(device(d, D_NS), "engine/render/busy"), 62.5, "card0", "render");
+	want(num(device(d, D_NS), "unreadable") == 0, "unreadable is %f", num(device(d, D_NS), "unreadable"));
+	want(resumes() == before, "the sleeping device was woken up");
+	close_run(r);
+	close_run(d);
+	end();
+}
+
+/*
+ * A descriptor whose device is not known may belong to one that sleeps, and then its fdinfo must not be read: with
+ * pidfd_getfd, or by leaving it alone while any device sleeps.
+ */
+static void t_ptrace_suspended(void)
+{
+	struct play p = { D_ASLEEP, "rcs", FAKE_DIALECT_XE, 25, 1, 19200000 };
+	pid_t pid = child(setup_play, &p, NULL);
+	struct run *r;
+	int before;
+
+	begin("with CAP_SYS_PTRACE alone a suspended device with a client stays suspended");
+	want(asleep(), "the device does not fall asleep");
+	before = resumes();
+	r = run("procs -w 0.3 -o json", ptracer);
+	ended(r, 0);
+	want(resumes() == before, "it was woken up %d times", resumes() - before);
+	close_run(r);
+	end();
+	reap(pid);
+}
+
+static void t_count(void)
+{
+	struct run *r = run("0.2 5 -o json", NULL);
+	double first = NAN, last = NAN;
+	int n = 0;
+
+	begin("gpustat 0.2 5 prints 5 samples in 1.0 s, within 5 %");
+	ended(r, 0);
+	for each_record(v, r) {
+		if (!is(v, "dev", devs[D_NS].dev))
+			continue;
+		if (!n++)
+			first = num(v, "time");
+		last = num(v, "time");
+		want(fabs(num(v, "dt") - 0.2) <= 0.01, "dt is %f", num(v, "dt"));
+	}
+	want(n == 5, "%d samples, not 5", n);
+	want(fabs(r->took - 1.0) <= 0.05, "it took %.3f s", r->took);
+	want(fabs(last - first - 0.8) <= 0.04, "first and last are %.3f s apart, not 0.8", last - first);
+	note("it took %.3f s", r->took);
+	close_run(r);
+	end();
+}
+
+static void t_stop(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct run *r[LEN(signals)];
+
+	for (size_t i = 0; i < LEN(signals); i++)
+		r[i] = start("0.2 -o json", NULL);
+	nap(0.7);
+	begin("SIGINT, SIGTERM and SIGHUP end a run with whole records and exit 0");
+	for (size_t i = 0; i < LEN(signals); i++) {
+		kill(r[i]->pid, signals[i]);
+		finish(r[i]);
+		ended(r[i], 0);
+		want(record(r[i], 0).p, "nothing was printed before signal %d", signals[i]);
+		want(r[i]->took < 1.2, "it went on for %.1f s", r[i]->took);
+		close_run(r[i]);
+	}
+	end();
+}
+
+static void without(const char *mount_point)
+{
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || umount2(mount_point, MNT_DETACH))
+		_exit(126);
+}
+
+static void without_proc(void)
+{
+	without("/proc");
+}
+
+static void without_sys(void)
+{
+	without("/sys");
+}
+
+static void t_unmounted(void)
+{
+	static const struct {
+		const char *name, *path;
+		void (*before)(void);
+	} cases[] = {
+		{ "/proc not mounted: a message and exit 1", "/proc", without_proc },
+		{ "/sys not mounted: a message and exit 1", "/sys", without_sys },
+	};
+
+	for (size_t i = 0; i < LEN(cases); i++) {
+		struct run *r = run("-w 0.1 -o json", cases[i].before);
+
+		begin(cases[i].name);
+		ended(r, 1);
+		want(strstr(r->text[1], cases[i].path), "stderr does not name %s", cases[i].path);
+		close_run(r);
+		end();
+	}
+}
+
+/* ---- the machine's start and end ---- */
+
+/* load: the modules that /modules lists, in that order; the last one is ours and takes the devices. */
+static void load(void)
+{
+	char list[4096], params[512] = "devs=", path[300], *line, *save, *after;
+	int fd;
+
+	snprintf(list, sizeof list, "%s", text("/modules"));
+	for (size_t i = 0; i < LEN(devs); i++) {
+		strcat(params, i ? "," : "");
+		strcat(params, devs[i].spec);
+	}
+	for (line = strtok_r(list, "\n", &save); line; line = after) {
+		after = strtok_r(NULL, "\n", &save);
+		snprintf(path, sizeof path, "/lib/%s", line);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 || syscall(SYS_finit_module, fd, after ? "" : params, 0))
+			die(path);
+		close(fd);
+	}
+}
+
+static int scenarios(void)
+{
+	load();
+	family = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (family == MAP_FAILED)
+		die("mmap");
+	for (size_t i = 0; i < LEN(plays); i++)
+		plays[i].pid = child(setup_play, &plays[i], &plays[i].fd);
+	t_known_busy();
+	show("-w 1");
+	show("procs");
+	t_hwmon();
+	t_memory();
+	t_shared();
+	t_crowd();
+	t_dies();
+	t_suspended();
+	t_awake();
+	t_accel();
+	t_backwards();
+	t_count();
+	t_stop();
+	t_unprivileged();
+	t_ptrace();
+	t_ptrace_suspended();
+	t_unplug();
+	t_unmounted();
+	printf("1..%d\n", tests);
+	fflush(stdout);
+	return failed != 0;
+}
+
+/* A serial line of its own, raw: TAP leaves as it was written. */
+static void tap_open(void)
+{
+	struct termios t;
+	int fd = open("/dev/ttyS1", O_WRONLY | O_NOCTTY);
+
+	if (fd < 0)
+		return;
+	if (!tcgetattr(fd, &t)) {
+		cfmakeraw(&t);
+		cfsetspeed(&t, B115200);
+		tcsetattr(fd, TCSANOW, &t);
+	}
+	dup2(fd, 1);
+	close(fd);
+}
+
+int main(void)
+{
+	pid_t pid, gone;
+
+	mount("dev", "/dev", "devtmpfs", 0, NULL);
+	mount("proc", "/proc", "proc", 0, NULL);
+	mount("sys", "/sys", "sysfs", 0, NULL);
+	tap_open();
+	printf("# init\n");	/* a sign of life, before anything can go wrong */
+	fflush(stdout);
+	/* The scenarios are not pid 1: a client's owner is never pid 1, and a crash must not panic the kernel. */
+	pid = fork();
+	if (!pid)
+		_exit(scenarios());
+	do
+		gone = wait(NULL);
+	while (gone != pid && (gone > 0 || errno == EINTR));
+	tcdrain(1);
+	sync();
+	reboot(RB_POWER_OFF);
+	for (;;)
+		pause();
+}

@@ -1,0 +1,166 @@
+#!/bin/sh
+# usage: tests/boot/run.sh [GPUSTAT [BUILD_DIRECTORY]]
+#
+# Boots an emulated machine whose only programs are init.c and our binary, with DRM devices that gpufake.c plays, and
+# prints the TAP that init writes. Exit: 0 all passed, 1 not, 77 skipped (with CI=true a missing package is a failure).
+#
+# KVER=...   kernel to boot (default: the newest installed one with headers and DRM)
+# ACCEL=...  kvm or tcg (default: kvm where it works, else tcg)
+# BOOT_TIMEOUT=...  seconds until the guest counts as hung (default 120)
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+prog=${1:-$top/gpustat}
+build=${2:-$top/build/boot}
+limit=${BOOT_TIMEOUT:-120}
+
+# A make that calls this script hands its own variables down; a kernel module built with musl-gcc would be one result.
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS
+
+skip() {
+	echo "1..0 # SKIP $*"
+	exit 77
+}
+
+fail() {
+	echo "not ok 1 - boot: $*"
+	echo "1..1"
+	exit 1
+}
+
+# Which program of PATH stands for which package of ./packages; the kernel is looked for below.
+missing() {
+	while read -r tool package; do
+		command -v "$tool" >/dev/null 2>&1 || echo "$package"
+	done <<-END
+		qemu-system-x86_64 qemu-system-x86
+		musl-gcc musl-tools
+		gcc gcc
+		make make
+		cpio cpio
+		xz xz-utils
+	END
+	[ -n "$kver" ] || echo linux-headers-6.12-amd64
+}
+
+# Image, modules and headers of one version, the newest: it changes with every update, so none is written down.
+kernels() {
+	for headers in /lib/modules/*/build; do
+		v=${headers%/build}
+		v=${v##*/}
+		[ -e "$headers/Module.symvers" ] && [ -e "/boot/vmlinuz-$v" ] &&
+			[ -n "$(find "/lib/modules/$v/kernel/drivers/gpu/drm" -maxdepth 1 -name 'drm.ko*' 2>/dev/null)" ] &&
+			echo "$v"
+	done | sort -V
+}
+
+# unpack FILE.ko[.xz|.zst|.gz]: the init of this test reads plain modules only.
+unpack() {
+	case $1 in
+	*.xz) xz -dc "$1" ;;
+	*.zst) zstd -dcq "$1" ;;
+	*.gz) gzip -dc "$1" ;;
+	*) cat "$1" ;;
+	esac
+}
+
+# boot ACCELERATOR CPU: the guest's console goes to one file, its TAP to another. One processor: with two, TCG now and
+# then lets one of them see the int3 of a kernel patch that the other has just finished, and the guest panics (seen in
+# 1 of 80 boots, qemu 7.2). KVM that is there and does not work (nested, most of all) ends qemu or stops the guest for
+# good, so it has 20 s for its first line.
+boot() {
+	: >"$build/tap"
+	timeout -k 5 "$limit" qemu-system-x86_64 -accel "$1" -cpu "$2" -smp 1 -m 512 \
+		-nodefaults -no-user-config -display none -no-reboot \
+		-serial "file:$build/console" -serial "file:$build/tap" \
+		-kernel "/boot/vmlinuz-$kver" -initrd "$build/initramfs" \
+		-append 'console=ttyS0 quiet panic=-1' </dev/null >"$build/qemu" 2>&1 &
+	qemu=$!
+	patience=20
+	while [ "$1" = kvm ] && [ ! -s "$build/tap" ] && kill -0 "$qemu" 2>/dev/null; do
+		[ "$patience" -gt 0 ] || kill "$qemu"
+		patience=$((patience - 1))
+		sleep 1
+	done
+	wait "$qemu"
+	ended=$?
+	qemu=
+	return "$ended"
+}
+
+# What the shell starts in the background does not see the terminal's interrupt.
+qemu=
+trap '[ -z "$qemu" ] || kill "$qemu" 2>/dev/null' EXIT
+trap 'exit 130' INT HUP TERM
+
+[ "$(uname -s)-$(uname -m)" = Linux-x86_64 ] || skip "boot needs an x86-64 Linux host"
+kver=${KVER:-$(kernels | tail -n 1)}
+need=$(missing | tr '\n' ' ' | sed 's/ $//')
+if [ -n "$need" ]; then
+	[ "${CI:-}" = true ] && fail "needs package $need"
+	skip "needs package $need"
+fi
+[ -x "$prog" ] || fail "no program $prog"
+
+# Nothing of an earlier run may stand in for a step that fails in this one.
+rm -rf "$build/root" "$build/module" "$build/initramfs"
+mkdir -p "$build/root/lib" "$build/root/dev" "$build/root/proc" "$build/root/sys" "$build/module" ||
+	fail "cannot make $build"
+
+cp "$here/gpufake.c" "$here/gpufake.h" "$build/module/"
+echo 'obj-m := gpufake.o' >"$build/module/Kbuild"
+make -C "/lib/modules/$kver/build" M="$build/module" modules >"$build/module.log" 2>&1 || {
+	sed 's/^/# /' "$build/module.log"
+	fail "gpufake.ko does not build for $kver"
+}
+musl-gcc -static -Os -std=gnu11 -Wall -Wextra -Wno-missing-field-initializers \
+	-o "$build/root/init" "$here/init.c" >"$build/init.log" 2>&1 || {
+	sed 's/^/# /' "$build/init.log"
+	fail "init does not build"
+}
+
+# modules.dep: "drm.ko.xz: what it needs", what must be loaded first last.
+drm=$(sed -n 's|^\(kernel/drivers/gpu/drm/drm\.ko[^:]*\): *\(.*\)|\1 \2|p' "/lib/modules/$kver/modules.dep")
+order=
+for m in $drm; do
+	order="$m $order"
+done
+for m in $order; do
+	name=${m##*/}
+	name=${name%%.ko*}.ko
+	unpack "/lib/modules/$kver/$m" >"$build/root/lib/$name" || fail "cannot unpack $m"
+	echo "$name" >>"$build/root/modules"
+done
+cp "$build/module/gpufake.ko" "$build/root/lib/"
+echo gpufake.ko >>"$build/root/modules"
+cp "$prog" "$build/root/gpustat"
+chmod 755 "$build/root/gpustat" "$build/root/init"
+(cd "$build/root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$build/initramfs" || fail "no initramfs"
+
+accel=${ACCEL:-}
+began=$(date +%s)
+status=1
+if [ "$accel" = kvm ] || { [ -z "$accel" ] && [ -r /dev/kvm ] && [ -w /dev/kvm ]; }; then
+	used=kvm
+	boot kvm host
+	status=$?
+fi
+if [ "$accel" = tcg ] || { [ -z "$accel" ] && [ ! -s "$build/tap" ]; }; then
+	used=tcg
+	boot tcg max
+	status=$?
+fi
+
+tr -d '\r' <"$build/tap"
+echo "# Linux $kver in qemu with $used, $(($(date +%s) - began)) s"
+bad=$(grep -c '^not ok' "$build/tap")
+ran=$(grep -c -E '^(not )?ok' "$build/tap")
+if [ "$status" -ne 0 ] || ! grep -q "^1\.\.$ran\$" "$build/tap"; then
+	[ "$status" -eq 124 ] && why="no end within $limit s" || why="no plan for $ran tests, qemu exit $status"
+	echo "not ok $((ran + 1)) - boot: the guest did not finish: $why"
+	tail -n 25 "$build/console" "$build/qemu" 2>/dev/null | tr -cd '\12\40-\176' | sed 's/^/# /'
+	grep -q '^1\.\.' "$build/tap" || echo "1..$((ran + 1))"
+	exit 1
+fi
+[ "$bad" -eq 0 ]

@@ -1,0 +1,99 @@
+#!/bin/sh
+# shellcheck disable=SC2317,SC2012,SC2086 # functions are called through check()
+# t_build.sh PROG: what the Makefile promises of the binary and of its targets.
+prog=$(realpath "$1") || exit 1
+root=$(pwd)
+n=0 bad=0
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+
+check() { # NAME COMMAND...
+	name=$1
+	shift
+	n=$((n + 1))
+	if "$@" >"$tmp/log" 2>&1; then
+		echo "ok $n - $name"
+	else
+		echo "not ok $n - $name"
+		sed 's/^/# /' "$tmp/log" | tail -n 20
+		bad=1
+	fi
+}
+skip() {
+	n=$((n + 1))
+	echo "ok $n - $1 # SKIP $2"
+}
+copy() {
+	mkdir -p "$tmp/$1"
+	(cd "$root" && tar -cf - --exclude=build --exclude='*.o' --exclude=.git .) | tar -xf - -C "$tmp/$1"
+	rm -f "$tmp/$1/gpustat"
+}
+same_builds() {
+	copy a && copy b/deeper/still &&
+		make -C "$tmp/a" >"$tmp/build.log" 2>&1 && make -C "$tmp/b/deeper/still" >/dev/null 2>&1 &&
+		cmp "$tmp/a/gpustat" "$tmp/b/deeper/still/gpustat"
+}
+small() {
+	strip -o "$tmp/stripped" "$prog" && size=$(stat -c %s "$tmp/stripped") && echo "$size bytes" &&
+		[ "$size" -le 102400 ]
+}
+quiet_gcc() { ! grep -i warning "$tmp/build.log"; }
+quiet_clang() {
+	inc=$(ls -d /usr/include/*-linux-musl | head -n 1) && cd "$root" || return 1
+	for f in ./*.c sources/*.c views/*.c; do
+		# Left out: remarks on C99 itself, on padding, and on an enum's switch that has a default.
+		clang -fsyntax-only -std=c11 -D_GNU_SOURCE -nostdlibinc -isystem "$inc" \
+			-idirafter /usr/include -idirafter "/usr/include/$(uname -m)-linux-gnu" -Iinclude \
+			-Weverything -Wno-declaration-after-statement -Wno-padded \
+			-Wno-disabled-macro-expansion -Wno-covered-switch-default -Wno-switch-enum \
+			-Wno-unsafe-buffer-usage -Wno-unknown-warning-option -Werror "$f" || return 1
+	done
+}
+installs() {
+	make -C "$tmp/a" install DESTDIR="$tmp/d" PREFIX=/usr && [ -x "$tmp/d/usr/bin/gpustat" ] &&
+		[ -f "$tmp/d/usr/share/man/man1/gpustat.1" ] &&
+		make -C "$tmp/a" install-strip DESTDIR="$tmp/e" BINDIR=/sbin MANDIR=/man PROG=gs &&
+		[ -f "$tmp/e/man/man1/gs.1" ] && ! nm "$tmp/e/sbin/gs" 2>/dev/null | grep -q .
+}
+user_flags() {
+	cd "$tmp/b/deeper/still" && make clean && [ ! -e gpustat ] &&
+		make CFLAGS='-O1 -DUSER_FLAG' CPPFLAGS=-DCPP_FLAG LDFLAGS=-Wl,-z,norelro UAPI=/usr/include >"$tmp/o" &&
+		grep -q -e '-O1 -DUSER_FLAG' "$tmp/o" && grep -q -e -DCPP_FLAG "$tmp/o" &&
+		grep -q -e -Wl,-z,norelro "$tmp/o" && "$root/tests/static" ./gpustat
+}
+names_package() {
+	cd "$tmp/a" && make clean && ! make CC=gcc 2>"$tmp/e1" && grep -q 'apt-get install musl-tools' "$tmp/e1" &&
+		! make CC=/nonexistent/cc 2>"$tmp/e2" && grep -q 'apt-get install musl-tools' "$tmp/e2"
+}
+dists() {
+	make dist VERSION=0 && tar -tzf gpustat-0.tar.gz | grep -q '^gpustat-0/gpustat.c$'
+	status=$?
+	rm -f gpustat-0.tar.gz
+	return $status
+}
+
+check 'no interpreter, no library, no heap, no stdio' tests/static "$prog"
+check 'stripped size at most 100 KB' small
+check 'two builds in two folders are the same bytes' same_builds
+check 'gcc has no warning' quiet_gcc
+if command -v clang >/dev/null; then
+	check 'clang -Weverything has no warning' quiet_clang
+else
+	skip 'clang -Weverything has no warning' 'needs package clang'
+fi
+check 'install and install-strip, with DESTDIR PREFIX BINDIR MANDIR PROG' installs
+check "the caller's CFLAGS CPPFLAGS LDFLAGS UAPI are used; clean" user_flags
+check 'a compiler that does not target musl: the package is named' names_package
+if git rev-parse HEAD >/dev/null 2>&1; then
+	check 'dist' dists
+else
+	skip 'dist' 'not a git checkout'
+fi
+if command -v shellcheck >/dev/null; then
+	check 'scripts are clean under shellcheck' shellcheck tests/run tests/unit tests/static tests/toolchain \
+		tests/packages tests/showcase tests/fuzz/run tests/boot/run.sh .ci/run tests/t_*.sh
+else
+	skip 'scripts are clean under shellcheck' 'needs package shellcheck'
+fi
+echo "1..$n"
+exit $bad

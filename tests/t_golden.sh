@@ -1,0 +1,28 @@
+#!/bin/sh
+# shellcheck disable=SC2317 # g is called by the .cmd
+# t_golden.sh PROG [--bless]: golden/NAME.cmd against golden/NAME.want. A .cmd is shell whose `g` is the
+# program; it runs in trees/. Intervals are the only thing that differs from run to run.
+prog=$(realpath "$1") || exit 1
+cd "${0%/*}/trees" || exit 1
+n=0 bad=0
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+g() { "$prog" "$@"; }
+
+for cmd in ../golden/*.cmd; do
+	name=$(basename "$cmd" .cmd)
+	want=../golden/$name.want
+	n=$((n + 1))
+	# shellcheck disable=SC1090 # that is what a .cmd is for
+	(. "./$cmd") 2>&1 | sed -E 's/"dt":[0-9.]+/"dt":DT/g; s/ dt=[0-9.]+/ dt=DT/g; s/^,[0-9]+\.[0-9]{6},/,DT,/' >"$tmp/got"
+	[ "$2" = --bless ] && cp "$tmp/got" "$want"
+	if cmp -s "$tmp/got" "$want"; then
+		echo "ok $n - $name"
+	else
+		echo "not ok $n - $name"
+		diff -a "$want" "$tmp/got" | head -n 8 | cut -c1-300 | sed 's/^/# /'
+		bad=1
+	fi
+done
+echo "1..$n"
+exit $bad
