@@ -40,25 +40,24 @@ static void on_signal(int sig)
 
 /* --- messages --------------------------------------------------------------------------------------- */
 
-static void err_part(struct buf *b, const char *z)
+/* "who: abc" on stderr; NULLs are left out. */
+static void message(const char *who, const char *a, const char *b, const char *c)
 {
-	put_text(b, str_z(z));
-}
-
-/* "gpustat: a b c" on stderr; NULLs are left out. */
-static void say(const char *a, const char *b, const char *c)
-{
+	const char *const parts[] = { who, ": ", a, b, c };
 	char text[1024];
 	struct buf m = { .p = text, .cap = sizeof(text) - 1 };
 
 	if (opt.quiet)
 		return;
-	put_z(&m, "gpustat: ");
-	err_part(&m, a);
-	err_part(&m, b);
-	err_part(&m, c);
+	for (size_t i = 0; i < LEN(parts); i++)
+		put_text(&m, str_z(parts[i]));
 	text[m.n++] = '\n';
 	sys_write(2, text, m.n);
+}
+
+static void say(const char *a, const char *b, const char *c)
+{
+	message("gpustat", a, b, c);
 }
 
 static int usage(const char *a, const char *b, const char *c)
@@ -948,7 +947,7 @@ static int cmd_list(void)
 
 	if (!open_roots())
 		return EX_FAIL;
-	opt.out.list = sysfs_limits = true;
+	opt.out.list = sysfs_listing = true;
 	start_sources();
 	return conclude(print_sample(&ro));
 }
@@ -973,20 +972,9 @@ static long read_dump(const char *name)
 	return r < 0 ? r : (long)n;
 }
 
-/* Messages of this command begin with its name. */
 static void say_dump(const char *name, const char *what)
 {
-	char text[1024];
-	struct buf m = { .p = text, .cap = sizeof(text) - 1 };
-
-	if (opt.quiet)
-		return;
-	put_z(&m, "fdinfo: ");
-	err_part(&m, name);
-	put_z(&m, ": ");
-	put_z(&m, what);
-	text[m.n++] = '\n';
-	sys_write(2, text, m.n);
+	message("fdinfo", name, ": ", what);
 }
 
 /* Decodes one dump; to be shown, or only so that the columns of all become wide enough. */

@@ -204,6 +204,7 @@ struct device {
 	bool awake;              /* nothing that could wake it is touched while this is false */
 	bool apu;                /* its video memory is a piece of main memory */
 	bool gone;               /* unplugged, but still held open */
+	const char *no_engines, *no_memory, *no_sensors; /* why it tells nothing of them; NULL: it could */
 };
 
 /* A process that holds a client. */
@@ -343,17 +344,16 @@ struct source {
 };
 
 extern const struct source src_sysfs, src_fdinfo;
-extern bool sysfs_limits; /* read the limits of sensors too */
+extern bool sysfs_listing;      /* read limits too, and find out what a device cannot tell */
 
 u32 sysfs_device(unsigned maj, unsigned min);
 u32 sysfs_device_at_slot(struct str pdev);
 u32 sysfs_device_by(struct str pdev, struct str driver);
 bool sysfs_node(struct str name, unsigned *maj, unsigned *min);
-const char *sysfs_missing(u32 device, const char *what);
 extern bool fdinfo_others; /* keep keys that the standard does not know */
 void fdinfo_take(struct client *c, struct str text, const struct fdhead *h, i64 t);
 u32 fdinfo_tasks(void);
-const char *driver_note(struct str driver);
+void driver_notes(struct str name, const char **engines, const char **memory);
 void kfd_start(void);
 void kfd_scan(void (*found)(u32 pid, u32 device, u32 slot));
 bool kfd_read(struct client *c, u32 pid, i64 t);

@@ -14,27 +14,31 @@ enum {
 
 enum { Z_RESIDENT = 1, Z_PURGEABLE = 2, Z_ACTIVE = 4, Z_ALL = 7 };
 
+#define NVIDIA     "only NVIDIA's own library tells"
+#define NO_CLIENTS "the driver has no DRM clients"
+#define NO_STATS   "the driver prints no client statistics"
+
 /* What the drivers do that the standard leaves to them. One that follows it needs no row. */
 static const struct driver {
 	struct str name; /* with '*': sysfs and DRM do not always name a driver alike */
 	bool quiet; /* printing its fdinfo takes no runtime reference: a sleeping device stays asleep */
 	u8 zero;    /* Z_*: a missing key of a region means 0 (drm_show_memory_stats of 6.13) */
-	const char *note; /* why it tells nothing of engines or memory */
+	const char *engines, *memory; /* why it tells nothing of them; NULL: it does */
 } drivers[] = {
-	{ STR("amdgpu"), true, 0, NULL },
-	{ STR("i915"), true, 0, NULL },
-	{ STR("msm*"), true, Z_ALL, NULL },
-	{ STR("panfrost"), true, Z_ALL, NULL },
-	{ STR("panthor"), true, Z_ALL, NULL },
-	{ STR("v3d"), true, Z_ALL, NULL },
-	{ STR("etnaviv"), true, Z_RESIDENT | Z_ACTIVE, "the driver counts no engine time" },
-	{ STR("intel_vpu"), false, Z_ALL, "the driver counts no engine time per client" },
-	{ STR("amdxdna*"), false, Z_ALL, "the driver counts no engine time" },
-	{ STR("xe"), false, 0, NULL }, /* show_run_ticks() resumes the device */
-	{ STR("nvidia"), false, 0, "only NVIDIA's own library tells" },
-	{ STR("nvgpu"), false, 0, "the driver has no DRM clients" },
-	{ STR("mali"), false, 0, "the driver has no DRM clients" },
-#define SILENT(name) { STR(name), false, 0, "the driver prints no client statistics" }
+	{ STR("amdgpu"), true, 0, NULL, NULL },
+	{ STR("i915"), true, 0, NULL, NULL },
+	{ STR("msm*"), true, Z_ALL, NULL, NULL },
+	{ STR("panfrost"), true, Z_ALL, NULL, NULL },
+	{ STR("panthor"), true, Z_ALL, NULL, NULL },
+	{ STR("v3d"), true, Z_ALL, NULL, NULL },
+	{ STR("etnaviv"), true, Z_RESIDENT | Z_ACTIVE, "the driver counts no engine time", NULL },
+	{ STR("intel_vpu"), true, Z_ALL, "the driver counts no engine time per client", NULL },
+	{ STR("amdxdna*"), true, Z_ALL, "the driver counts no engine time", NULL },
+	{ STR("xe"), false, 0, NULL, NULL }, /* show_run_ticks() resumes the device */
+	{ STR("nvidia"), false, 0, NVIDIA, NVIDIA },
+	{ STR("nvgpu"), false, 0, NO_CLIENTS, NO_CLIENTS },
+	{ STR("mali"), false, 0, NO_CLIENTS, NO_CLIENTS },
+#define SILENT(name) { STR(name), false, 0, NO_STATS, NO_STATS }
 	SILENT("nouveau"), SILENT("radeon"), SILENT("virtio*"), SILENT("vmwgfx"), SILENT("lima"),
 	SILENT("rocket"), SILENT("ethosu"), SILENT("imagination"), SILENT("powervr"), SILENT("qaic"),
 	SILENT("habanalabs"), SILENT("nova*"), SILENT("tyr"), SILENT("vc4*"), SILENT("rknpu"),
@@ -52,9 +56,13 @@ static const struct driver *driver_find(struct str name)
 	return &unknown;
 }
 
-const char *driver_note(struct str driver)
+/* Why a driver tells nothing of its clients' engines and memory. */
+void driver_notes(struct str name, const char **engines, const char **memory)
 {
-	return driver_find(driver)->note;
+	const struct driver *d = driver_find(name);
+
+	*engines = d->engines;
+	*memory = d->memory;
 }
 
 static u32 scan_no, tick; /* walks of /proc; samples */

@@ -3,7 +3,7 @@
 #include "gpustat.h"
 #include "sys.h"
 
-bool sysfs_limits;
+bool sysfs_listing;
 
 enum {
 	MAX_NODES = 3 * MAX_DEVICES, /* card, renderD and accel node of each */
@@ -443,7 +443,7 @@ struct probe {
 
 static bool wanted(const struct attr *a, bool asleep)
 {
-	return (!(a->flags & A_LIMIT) || sysfs_limits) && !!(a->flags & A_ASLEEP) == asleep;
+	return (!(a->flags & A_LIMIT) || sysfs_listing) && !!(a->flags & A_ASLEEP) == asleep;
 }
 
 /* The number in a name, 0 where there is none. */
@@ -948,6 +948,23 @@ static void probe_device(u32 n)
 	}
 }
 
+/* What a device cannot tell, and why. */
+static void explain(u32 n)
+{
+	struct device *d = &devices[n];
+	const struct place *at = &places[n];
+	struct str line;
+
+	driver_notes(str_z(d->driver), &d->no_engines, &d->no_memory);
+	/* panfrost: 1; panthor: 1 cycles, 2 time. Both start with 0. */
+	if (!d->no_engines && at->path[0] && read_line(at->path, "profiling", &line) &&
+	    str_eq(line, (struct str)STR("0")))
+		d->no_engines = "profiling is off; as root: echo 3 > /sys/class/drm/CARD/device/profiling "
+				"(panfrost: 1)";
+	d->no_sensors = !d->awake ? "asleep; reading could wake it" :
+			at->denied ? "permission denied" : "the driver has no file for it";
+}
+
 static void sysfs_sample(void)
 {
 	for (u32 i = 1; i <= ndevices; i++) {
@@ -958,6 +975,8 @@ static void sysfs_sample(void)
 		read_state(d, &places[i]);
 		reg_begin(&d->e, sys_now(CLOCK_MONOTONIC));
 		probe_device(i);
+		if (sysfs_listing)
+			explain(i);
 	}
 	for (u32 i = 0; i < nsensors; i++) {
 		const struct sensor *s = &sensors[i];
@@ -1091,29 +1110,4 @@ bool sysfs_node(struct str name, unsigned *maj, unsigned *min)
 	}
 	*min = (unsigned)n;
 	return n >= 0;
-}
-
-/* Why a device does not tell `what`; NULL where it should and merely has not yet. */
-const char *sysfs_missing(u32 n, const char *what)
-{
-	const struct device *d = &devices[n];
-
-	if (strcmp(what, "engine") == 0 || strcmp(what, "memory") == 0) {
-		const char *note = driver_note(str_z(d->driver));
-		struct str line;
-
-		if (note)
-			return note;
-		/* panfrost: 1; panthor: 1 cycles, 2 time. Both start with 0. */
-		if (what[0] == 'e' && places[n].path[0] && read_line(places[n].path, "profiling", &line) &&
-		    str_eq(line, (struct str)STR("0")))
-			return "profiling is off; as root: echo 3 > /sys/class/drm/CARD/device/profiling "
-			       "(panfrost: 1)";
-		return NULL;
-	}
-	if (!d->awake)
-		return "asleep; reading could wake it";
-	if (places[n].denied)
-		return "permission denied";
-	return "the driver has no file for it";
 }

@@ -499,7 +499,7 @@ static void add_missing(struct record *r, const struct entity *e, const struct c
 			       !r->f[k].empty && (i == 1 || d->awake || r->f[k].v.type != V_NULL);
 		if (has)
 			continue;
-		why = sysfs_missing((u32)(d - devices), wants[i]);
+		why = i == 0 ? d->no_engines : i == 1 ? d->no_memory : d->no_sensors;
 		if (!why)
 			why = d->clients || d->anonymous ? "its clients' fdinfo does not say" :
 			      reg_unreadable ? "no client seen, but some processes are unreadable" :
