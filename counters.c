@@ -10,6 +10,7 @@ struct cgroup cgroups[MAX_CGROUPS];
 struct group groups[MAX_GROUPS];
 u32 ndevices, nclients, nholders, ntasks, ncgroups, ngroups;
 u32 reg_dropped, reg_unreadable;
+bool reg_saw_others;
 
 /* Which descs are counters of which rates are made, and how they go on. The others are gauges. */
 static const struct {
@@ -166,6 +167,12 @@ static struct counter *counter_get(struct entity *e, u8 desc, struct str inst)
 	return c;
 }
 
+/* What the next reading does not have to tell again: hardware does not change, sums go on. */
+static bool is_lasting(u8 desc)
+{
+	return desc == D_CAPACITY || (desc >= D_SUM_NS && desc <= D_SUM_TOTAL_CYCLES);
+}
+
 /* A new reading of e begins: what is known now becomes the baseline. */
 void reg_begin(struct entity *e, i64 t)
 {
@@ -173,7 +180,7 @@ void reg_begin(struct entity *e, i64 t)
 		struct track *k = track_of(c);
 
 		if (!(c->flags & CF_WIDE)) {
-			if (c->desc != D_CAPACITY) /* hardware does not change */
+			if (!is_lasting(c->desc))
 				c->flags &= (u8)~CF_SEEN;
 		} else if (c->flags & CF_SEEN) {
 			k->was = course_base(descs[c->desc].course,
@@ -423,7 +430,7 @@ static bool starts(struct str s, struct str lead)
 }
 
 /* Whether a region is main memory: never added to video memory. */
-bool is_system_region(struct str r)
+static bool is_system_region(struct str r)
 {
 	static const struct str exact[] = { STR("memory"), STR("gtt"), STR("cpu"), STR("stolen") };
 
@@ -433,9 +440,36 @@ bool is_system_region(struct str r)
 	return starts(r, (struct str)STR("system")) || starts(r, (struct str)STR("stolen-system"));
 }
 
-bool is_vram_region(struct str r)
+static bool is_vram_region(struct str r)
 {
 	return starts(r, (struct str)STR("vram")) || starts(r, (struct str)STR("local"));
+}
+
+/* Memory in use: the driver's own count; else what is resident in video memory; else in main memory. Where
+ * video memory is a piece of main memory, both. */
+bool entity_used(const struct entity *e, bool apu, u64 *v)
+{
+	u64 vram = 0, rest = 0, gtt;
+	bool any_vram = false, any = false;
+
+	if (reg_get(e, D_VRAM_USED, 0, v)) {
+		*v += apu && reg_get(e, D_GTT_USED, 0, &gtt) ? gtt : 0;
+		return true;
+	}
+	for (struct counter *c = reg_first(e); c; c = reg_next(c)) {
+		if ((c->desc != D_RESIDENT && c->desc != D_SUM_RESIDENT) || !(c->flags & CF_SEEN) ||
+		    (c->desc == D_SUM_RESIDENT && reg_find(e, D_RESIDENT, c->inst)))
+			continue; /* a device's own count comes before the sum */
+		any = true;
+		if (is_vram_region(inst_name(c->inst))) {
+			any_vram = true;
+			vram += c->now;
+		} else if (is_system_region(inst_name(c->inst))) {
+			rest += c->now;
+		}
+	}
+	*v = !any_vram ? rest : apu ? vram + rest : vram;
+	return any;
 }
 
 /* --- sums over clients ----------------------------------------------------------------------------- */
@@ -947,10 +981,8 @@ u32 device_add(void)
 
 	for (n = 1; n < MAX_DEVICES && devices[n].e.used; n++)
 		;
-	if (n == MAX_DEVICES) {
-		reg_dropped++;
+	if (n == MAX_DEVICES)
 		return NONE;
-	}
 	devices[n] = (struct device){ .e = { .used = true, .kind = K_DEVICE }, .card = -1, .render = -1,
 				      .accel = -1, .awake = true };
 	if (n > ndevices)

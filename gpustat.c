@@ -11,7 +11,7 @@
 
 enum exit_code { EX_OK, EX_FAIL, EX_USAGE, EX_NODEVICE, EX_DENIED };
 
-enum { MAX_WORDS = 1024, MAX_PIDS = 64, MAX_SELECTORS = 16, OUT_BYTES = 256 << 10, DUMP_BYTES = 1 << 20 };
+enum { MAX_WORDS = 1024, MAX_PIDS = 64, MAX_SELECTORS = 16, OUT_BYTES = 1 << 20, DUMP_BYTES = 1 << 20 };
 
 struct opts {
 	const struct cmd *cmd;
@@ -78,7 +78,8 @@ static bool flush(void)
 	size_t at = 0;
 
 	if (out.full) {
-		say("a record is longer than ", "256 KiB", ": left out");
+		say("a record is too long for its buffer: left out", NULL, NULL);
+		reg_dropped++;
 		out.n = 0;
 		out.full = false;
 		return true;
@@ -843,6 +844,19 @@ static void say_unreadable(void)
 		say_number(reg_unreadable, " processes may not be read; as root, or: setcap cap_sys_ptrace+ep gpustat");
 }
 
+/* PROC_PID_INIT_INO of linux/proc_ns.h: the namespace that holds all processes. Pid 1 of this /proc tells
+ * which one it shows. */
+static void say_namespace(void)
+{
+	char b[32];
+	long n = sys_readlinkat(root_proc, "1/ns/pid", b, sizeof(b));
+
+	if (n < 0 && !opt.proc)
+		n = sys_readlinkat(root_proc, "self/ns/pid", b, sizeof(b));
+	if (n > 0 && !str_eq((struct str){ b, b + n }, (struct str)STR("pid:[4026531836]")))
+		say("in a pid namespace: processes outside of it are not seen; --proc reads another /proc", NULL, NULL);
+}
+
 static int no_device(void)
 {
 	char names[512];
@@ -871,12 +885,14 @@ static int conclude(int code)
 		return code;
 	if (opt.verbose && reg_dropped)
 		say_number(reg_dropped, " clients or names had no room");
-	if (!printed && reg_unreadable && !stopped) {
+	if (!printed && reg_unreadable && !reg_saw_others && !stopped) {
 		say_unreadable();
 		return EX_DENIED;
 	}
-	if (opt.verbose)
+	if (opt.verbose) {
 		say_unreadable();
+		say_namespace();
+	}
 	return EX_OK;
 }
 

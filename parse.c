@@ -340,12 +340,13 @@ static void fd_oldline(struct str key, struct fdline *l)
 		l->key = FD_BUSY_PCT;
 }
 
-static bool has_blank(struct str s)
+/* Keys are printable ASCII without blanks. */
+static bool is_key(struct str s)
 {
 	for (; s.p < s.e; s.p++)
-		if (is_blank(*s.p))
-			return true;
-	return false;
+		if ((u8)*s.p <= ' ' || (u8)*s.p >= 0x7f)
+			return false;
+	return true;
 }
 
 static void fd_line(struct str line, bool old, struct fdline *l)
@@ -365,7 +366,7 @@ static void fd_line(struct str line, bool old, struct fdline *l)
 		l->key = FD_NONE;
 		return;
 	}
-	l->key = has_blank(key) ? FD_BAD : FD_OTHER;
+	l->key = is_key(key) ? FD_OTHER : FD_BAD;
 	if (old)
 		fd_oldline(key, l);
 	for (size_t i = 0; i < LEN(fdkeys) && l->key == FD_OTHER; i++) {
@@ -451,32 +452,6 @@ bool parse_stat_start(struct str s, u64 *start)
 	return false;
 }
 
-/* The cgroup of a process: v2's path unless that is the root; else the first path of v1 that says more,
- * systemd's and memory's hierarchy before the others. */
-bool parse_cgroup(struct str text, struct str *path)
-{
-	static const struct str order[] = { STR(""), STR("name=systemd"), STR("memory") };
-	size_t best = LEN(order) + 2;
-	struct str line, id, names;
-
-	while (line_next(&text, &line)) {
-		size_t rank = LEN(order);
-
-		if (!str_cut(&line, ':', &id) || !str_cut(&line, ':', &names) || line.p == line.e)
-			continue;
-		for (size_t i = 0; i < LEN(order); i++)
-			if (str_eq(names, order[i]))
-				rank = i;
-		if (str_len(line) == 1)
-			rank = LEN(order) + 1;
-		if (rank < best) {
-			best = rank;
-			*path = line;
-		}
-	}
-	return best < LEN(order) + 2;
-}
-
 static bool is_hex(char c)
 {
 	return is_digit(c) || (u8)(c - 'a') < 6;
@@ -518,6 +493,32 @@ struct str parse_container(struct str path)
 		prev = part;
 	}
 	return id;
+}
+
+/* The cgroup of a process: of all hierarchies the path that names a container, else one that is not the
+ * root; v2's first, then v1's of systemd, of memory, and the others. */
+bool parse_cgroup(struct str text, struct str *path)
+{
+	static const struct str order[] = { STR(""), STR("name=systemd"), STR("memory") };
+	enum { OTHER = LEN(order), PLAIN = OTHER + 1, ROOT = 2 * PLAIN, NOTHING };
+	size_t best = NOTHING;
+	struct str line, id, names;
+
+	while (line_next(&text, &line)) {
+		size_t rank = OTHER;
+
+		if (!str_cut(&line, ':', &id) || !str_cut(&line, ':', &names) || line.p == line.e)
+			continue;
+		for (size_t i = 0; i < LEN(order); i++)
+			if (str_eq(names, order[i]))
+				rank = i;
+		rank = str_len(line) == 1 ? ROOT : parse_container(line).p ? rank : PLAIN + rank;
+		if (rank < best) {
+			best = rank;
+			*path = line;
+		}
+	}
+	return best < NOTHING;
 }
 
 /* --- sysfs ------------------------------------------------------------------------------------- */

@@ -222,7 +222,8 @@ struct task {
 struct holder {
 	u32 pid, fd, task, client;
 	u32 next, next_client; /* in its bucket; of the same client */
-	u32 seen, born;        /* scans in which it was seen last and first */
+	u32 seen;              /* scan in which it was seen last */
+	u32 born;              /* sample in which it was seen first */
 	int io; /* its fdinfo file, kept open, or -1 */
 };
 
@@ -237,7 +238,6 @@ struct client {
 	u32 skipped;               /* malformed lines */
 	u32 tick;                  /* the sample in which it was read last */
 	u8 keykind;
-	bool reborn; /* none of its earlier holders is left */
 	bool hidden; /* a filter leaves it out */
 };
 
@@ -272,6 +272,7 @@ extern struct group groups[MAX_GROUPS];
 extern u32 ndevices, nclients, nholders, ntasks, ncgroups, ngroups; /* highest index in use */
 extern u32 reg_dropped;    /* things that found no room since the start */
 extern u32 reg_unreadable; /* processes that refused in the last scan */
+extern bool reg_saw_others; /* some process of another user did not */
 
 void reg_begin(struct entity *e, i64 t);
 bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t);
@@ -291,8 +292,7 @@ bool engine_util(const struct entity *e, u16 inst, u64 *v);
 bool engine_freq(const struct entity *e, u16 inst, u64 *v);
 bool device_busy(const struct device *d, u64 *v);
 bool device_idle(const struct device *d, u64 *v);
-bool is_system_region(struct str region);
-bool is_vram_region(struct str region);
+bool entity_used(const struct entity *e, bool apu, u64 *v);
 void reg_roll(bool by_cgroup, bool rates);
 
 u32 text_put(u32 old, struct str s);

@@ -79,6 +79,16 @@ static inline long sys_fstat(int fd, struct stat *st)
 	SYS_RET(fstat(fd, st));
 }
 
+static inline uint32_t sys_euid(void)
+{
+	return geteuid();
+}
+
+static inline uint32_t sys_pid(void)
+{
+	return (uint32_t)getpid();
+}
+
 static inline long sys_pidfd_open(uint32_t pid)
 {
 	SYS_RET(syscall(SYS_pidfd_open, (pid_t)pid, 0));

@@ -135,9 +135,8 @@ static void start_late_engines(struct client *c)
 		}
 }
 
-/* Client ids before 6.5 count per device and come back: values that fell, with no earlier holder left,
- * are those of another client. */
-static bool other_client(const struct client *c, struct str text)
+/* Whether values fell. */
+static bool is_lower(const struct client *c, struct str text)
 {
 	struct fdline l;
 
@@ -148,14 +147,23 @@ static bool other_client(const struct client *c, struct str text)
 	return false;
 }
 
+/* Whether none of its holders was there in the sample before. */
+static bool is_reborn(const struct client *c)
+{
+	for (u32 h = c->holders; h; h = holders[h].next_client)
+		if (holders[h].born != tick)
+			return false;
+	return true;
+}
+
 static void client_take(struct client *c, struct str text, const struct fdhead *h, i64 t)
 {
 	const struct driver *d = driver_find(h->driver);
 	bool known = c->e.fresh; /* it was read in the sample before */
 
-	if (c->reborn && other_client(c, text))
+	/* Ids before 6.5 count per device and come back: another client has this one now. */
+	if (is_reborn(c) && is_lower(c, text))
 		reg_clear(&c->e);
-	c->reborn = false;
 	fdinfo_take(c, text, h, t);
 	c->tick = tick;
 	zero_absent(c, d->zero, t);
@@ -319,7 +327,7 @@ static bool descriptor_new(u32 pid, u32 fd, u32 device, unsigned maj)
 	u64 key = pid;
 	u8 kind = KEY_PID;
 	u32 client, task, holder;
-	bool anonymous;
+	bool drm, anonymous;
 
 	if (device != NONE && maj != MAJOR_NVIDIA && !may_read(device)) {
 		devices[device].anonymous++;
@@ -328,13 +336,14 @@ static bool descriptor_new(u32 pid, u32 fd, u32 device, unsigned maj)
 	n = holder_read(pid, fd, &io, device != NONE);
 	t = sys_now(CLOCK_MONOTONIC);
 	text = (struct str){ text_bytes, text_bytes + (n > 0 ? n : 0) };
-	if (!fdinfo_head(text, &h) && device == NONE) {
+	drm = fdinfo_head(text, &h);
+	if (!drm && device == NONE) {
 		io_close(io);
 		return !denied(n);
 	}
 	if (device == NONE)
 		device = sysfs_device_by(h.pdev, h.driver);
-	anonymous = maj != MAJOR_NVIDIA && !head_key(&h, &kind, &key);
+	anonymous = maj != MAJOR_NVIDIA && !(drm && head_key(&h, &kind, &key));
 	if (device == NONE || anonymous || n == -ENOENT || n == -ESRCH) {
 		if (device != NONE && anonymous && n >= 0)
 			devices[device].anonymous++;
@@ -356,7 +365,8 @@ static bool descriptor_new(u32 pid, u32 fd, u32 device, unsigned maj)
 		return true;
 	}
 	holders[holder].io = io;
-	holders[holder].seen = holders[holder].born = scan_no;
+	holders[holder].seen = scan_no;
+	holders[holder].born = tick;
 	return true;
 }
 
@@ -402,7 +412,7 @@ static u32 fd_number(const char *name)
 /* One descriptor of a process whose fd/ is open. False: refused. */
 static bool descriptor_look(int dir, u32 pid, const char *name)
 {
-	unsigned maj, min;
+	unsigned maj = 0, min = 0;
 	u32 fd = fd_number(name), holder, device;
 	long gpu = fd == UINT32_MAX ? 0 : is_gpu(dir, name, &maj, &min);
 
@@ -430,7 +440,7 @@ static bool any_light_sleeper(void)
  * but its close() flushes what it may stand for (NFS): only where that look could wake a device. */
 static bool descriptor_blind(int pidfd, u32 pid, u32 fd)
 {
-	unsigned maj, min;
+	unsigned maj = 0, min = 0;
 	struct stat st;
 	long dup;
 	bool gpu;
@@ -472,6 +482,15 @@ static bool scan_by_fdinfo(u32 pid)
 	return ok;
 }
 
+/* Whether an open folder of a process is another user's; to root all but its own process is. */
+static bool is_others(int dir, u32 pid)
+{
+	struct stat st;
+	uint32_t me = sys_euid();
+
+	return me == 0 ? pid != sys_pid() : sys_fstat(dir, &st) == 0 && st.st_uid != me;
+}
+
 /* fd/ may be closed to us while fdinfo/ is open, and listed while what it holds may not be looked at. */
 static void scan_process(u32 pid)
 {
@@ -484,8 +503,13 @@ static void scan_process(u32 pid)
 		ok = descriptor_look(d.fd, pid, name);
 	if (d.fd == -ESRCH)
 		return;
+	reg_saw_others |= ok && !reg_saw_others && is_others(d.fd, pid);
 	dir_close(&d);
-	if (!ok && !scan_by_fdinfo(pid))
+	if (ok)
+		return;
+	if (scan_by_fdinfo(pid))
+		reg_saw_others = true;
+	else
 		reg_unreadable++;
 }
 
@@ -507,7 +531,8 @@ static void found_compute(u32 pid, u32 device, u32 slot)
 		task_prune(task);
 		return;
 	}
-	holders[holder].seen = holders[holder].born = scan_no;
+	holders[holder].seen = scan_no;
+	holders[holder].born = tick;
 	if (kfd_read(&clients[client], pid, sys_now(CLOCK_MONOTONIC)))
 		clients[client].tick = tick;
 }
@@ -518,19 +543,9 @@ static void scan_sweep(void)
 	for (u32 h = 1; h <= nholders; h++)
 		if (holders[h].client && holders[h].seen != scan_no)
 			holder_drop(h);
-	for (u32 i = 1; i <= nclients; i++) {
-		struct client *c = &clients[i];
-		bool reborn = true;
-
-		if (!c->e.used)
-			continue;
-		for (u32 h = c->holders; h; h = holders[h].next_client)
-			reborn &= holders[h].born == scan_no;
-		if (c->holders)
-			c->reborn = reborn;
-		else
+	for (u32 i = 1; i <= nclients; i++)
+		if (clients[i].e.used && !clients[i].holders)
 			client_remove(i);
-	}
 }
 
 static void fdinfo_scan(void)
@@ -574,7 +589,33 @@ static void holder_again(u32 n)
 	dir_close(&d);
 }
 
-/* Reads the client through its holders; each is checked to be one still. */
+/* Reads the client through each of its holders: the first gives the values, the others are checked to be
+ * holders still. */
+static void holders_read(u32 n)
+{
+	struct client *c = &clients[n];
+
+	for (u32 h = c->holders, next; h && holders[h].client == n; h = next) {
+		struct holder *at = &holders[h];
+		struct fdhead head;
+		struct str text;
+		u64 key = 0;
+		u8 kind = KEY_PID;
+		long len = holder_read(at->pid, at->fd, &at->io, true);
+		i64 t = sys_now(CLOCK_MONOTONIC);
+
+		next = at->next_client;
+		text = (struct str){ text_bytes, text_bytes + (len > 0 ? len : 0) };
+		if (!fdinfo_head(text, &head) || !head_key(&head, &kind, &key) || kind != c->keykind ||
+		    key != c->key)
+			holder_again(h);
+		else if (c->tick != tick && is_lower(c, text) && task_start(at->pid) != tasks[at->task].start)
+			holder_again(h); /* the pid's next process, whose client came to the same number */
+		else if (c->tick != tick)
+			client_take(c, text, &head, t);
+	}
+}
+
 static void client_read(u32 n)
 {
 	struct client *c = &clients[n];
@@ -589,27 +630,9 @@ static void client_read(u32 n)
 		c->e.fresh = false;
 		return;
 	}
-	for (u32 h = c->holders, next; h; h = next) {
-		struct holder *at = &holders[h];
-		struct fdhead head;
-		struct str text;
-		u64 key = 0;
-		u8 kind = KEY_PID;
-		long len;
-		i64 t;
-
-		if (at->client != n)
-			break; /* went with another one of its process */
-		len = holder_read(at->pid, at->fd, &at->io, true);
-		t = sys_now(CLOCK_MONOTONIC);
-		next = at->next_client;
-		text = (struct str){ text_bytes, text_bytes + (len > 0 ? len : 0) };
-		if (!fdinfo_head(text, &head) || !head_key(&head, &kind, &key) || kind != c->keykind ||
-		    key != c->key)
-			holder_again(h);
-		else if (c->tick != tick)
-			client_take(c, text, &head, t);
-	}
+	holders_read(n);
+	if (c->tick != tick && c->holders)
+		holders_read(n); /* through those that took the place of the former */
 	if (c->tick != tick)
 		c->e.fresh = false;
 }

@@ -699,6 +699,7 @@ static void node_add(const struct class *class, const char *name)
 	i32 card = node_number(z, (struct str)STR("card")), render, accel;
 	struct device *d;
 	struct node *n;
+	struct stat st;
 	unsigned maj = class->maj, min;
 
 	render = node_number(z, (struct str)STR("renderD"));
@@ -716,12 +717,13 @@ static void node_add(const struct class *class, const char *name)
 	}
 	n = &nodes[nnodes];
 	*n = (struct node){ .seen = true };
-	if (join(path, sizeof(path), dir, "device"))
-		n->device = device_at(path);
-	if (n->device == NONE)
-		n->device = device_at(dir); /* a virtual driver's node has no device below it */
-	if (n->device == NONE)
+	/* A virtual driver's node has no device below it. */
+	n->device = device_at(join(path, sizeof(path), dir, "device") &&
+			      sys_fstatat(root_sys, path, &st) == 0 ? path : dir);
+	if (n->device == NONE) {
+		reg_dropped += render < 0; /* the device once, not each of its nodes */
 		return;
+	}
 	min = (unsigned)(card >= 0 ? card : render >= 0 ? render : accel);
 	if (read_line(dir, "dev", &line))
 		parse_devno(line, &maj, &min);

@@ -11,7 +11,7 @@ check() { # NAME COMMAND...
 	name=$1
 	shift
 	n=$((n + 1))
-	if "$@" >"$tmp/log" 2>&1; then
+	if ("$@") >"$tmp/log" 2>&1; then
 		echo "ok $n - $name"
 	else
 		echo "not ok $n - $name"

@@ -236,16 +236,12 @@ static void put_human(struct buf *b, struct val v)
 		put_c(b, '-');
 	switch (v.unit) {
 	case U_BYTES:
-		while (n >= 10240 && i < 6) {
-			n >>= 10;
+		while (i < 6 && n >> 10 * i >= 1024)
 			i++;
-		}
-		if (n >= 1024 && i < 6 && n < 10240) {
-			put_dec(b, muldiv(n, 10, 1024), 1, 0);
-			i++;
-		} else {
-			put_u64(b, n);
-		}
+		if (i == 0 || n >> 10 * i >= 10)
+			put_u64(b, muldiv(n, 2, 1ull << 10 * i) / 2 + (muldiv(n, 2, 1ull << 10 * i) & 1));
+		else
+			put_dec(b, (muldiv(n, 20, 1ull << 10 * i) + 1) / 2, 1, 1);
 		if (i)
 			put_c(b, scale[i]);
 		return;
@@ -594,11 +590,17 @@ static void csv_head(struct out *o, struct buf *b)
 	put_c(b, '\n');
 }
 
-static void csv_record(struct out *o, struct buf *b, const struct record *r)
+/* The header stands there even where no record does. */
+static void csv_end(struct out *o, struct buf *b)
 {
 	if (!o->headed && !o->no_header)
 		csv_head(o, b);
 	o->headed = true;
+}
+
+static void csv_record(struct out *o, struct buf *b, const struct record *r)
+{
+	csv_end(o, b);
 	if (o->npatterns == 0) {
 		csv_long(o, b, r);
 		return;
@@ -643,43 +645,12 @@ CELL(cell_pid, NULL, "pid")
 CELL(cell_comm, NULL, "comm")
 CELL(cell_cgroup, NULL, "cgroup")
 CELL(cell_file, NULL, "file")
+CELL(cell_mem, NULL, "used")
 
 static void cell_clock(struct buf *b, const struct record *r, u16 width)
 {
 	(void)width;
 	cell_of(b, r, "freq", record_get(r, "freq", "act") ? "act" : "cur");
-}
-
-/* The device's own count; else what clients have resident in video memory; else in main memory. */
-static void cell_mem(struct buf *b, const struct record *r, u16 width)
-{
-	const struct val *used = record_get(r, NULL, "used");
-	u64 vram = 0, system = 0;
-	bool any_vram = false, any = false;
-
-	(void)width;
-	if (used) {
-		put_human(b, *used);
-		return;
-	}
-	for (size_t i = 0; i < r->n; i++) {
-		const struct field *f = &r->f[i];
-
-		if (!f->col->group || strcmp(f->col->group, "memory") != 0 || f->v.type != V_INT ||
-		    strcmp(f->col->member, "resident") != 0)
-			continue;
-		any = true;
-		if (is_vram_region(f->inst)) {
-			any_vram = true;
-			vram += f->v.n;
-		} else if (is_system_region(f->inst)) {
-			system += f->v.n;
-		}
-	}
-	if (any)
-		put_human(b, (struct val){ .type = V_INT, .unit = U_BYTES, .n = any_vram ? vram : system });
-	else
-		put_c(b, '-');
 }
 
 /* What an engine's cell says: busy in per cent, or under -r its time or cycles. */
@@ -1167,7 +1138,7 @@ static const struct format {
 } formats[] = {
 	{ STR("line"), line_measure, line_record, line_end, true, true },
 	{ STR("table"), table_measure, table_record, table_end, false, false },
-	{ STR("csv"), NULL, csv_record, NULL, false, false },
+	{ STR("csv"), NULL, csv_record, csv_end, false, false },
 	{ STR("json"), NULL, json_record, json_end, false, true },
 	{ STR("logfmt"), NULL, logfmt_record, NULL, false, false },
 };

@@ -48,7 +48,7 @@ const struct column columns[] = {
 	{ NULL, "busy", S_SCALAR, U_PERCENT, W_DEVICE | BOTH | W_TABLE, L_BUSY, "the kernel's figure for the whole device" },
 	{ NULL, "idle", S_SCALAR, U_PERCENT, W_DEVICE | BOTH, L_IDLE, "time in the deepest sleep (rc6, gtidle)" },
 
-	{ NULL, "used", S_SCALAR, U_BYTES, W_DEVICE | BOTH | W_SPARSE, L_USED, "vram.used; with gtt.used where VRAM is a piece of main memory" },
+	{ NULL, "used", S_SCALAR, U_BYTES, ALL | BOTH | W_SPARSE, L_USED, "memory in use: video memory if it has any; all on APUs" },
 
 	{ "engine", "busy", S_BOTH, U_PERCENT, LIVES | W_LIVE | W_TABLE, L_ENGINE_BUSY, "busy time, of the engine's capacity" },
 	{ "engine", "busy", S_BOTH, U_PERCENT, ALL | W_RAW | W_SPARSE, D_BUSY_PCT, "amdgpu before 5.19" },
@@ -245,7 +245,7 @@ static struct val who(struct record *r, const struct entity *e, u8 id)
 static struct val of_device(struct record *r, const struct entity *e, u8 id)
 {
 	const struct device *d = device_of(e);
-	u64 v, gtt;
+	u64 v;
 
 	switch (id) {
 	case L_DEV:    return v_label(d->dev);
@@ -265,9 +265,7 @@ static struct val of_device(struct record *r, const struct entity *e, u8 id)
 	case L_BUSY:
 		return device_busy(d, &v) ? v_int(v, U_PERCENT) : (struct val){ 0 };
 	case L_USED:
-		if (!reg_get(e, D_VRAM_USED, 0, &v))
-			return (struct val){ 0 };
-		return v_int(v + (d->apu && reg_get(e, D_GTT_USED, 0, &gtt) ? gtt : 0), U_BYTES);
+		return entity_used(e, d->apu, &v) ? v_int(v, U_BYTES) : (struct val){ 0 };
 	case L_IDLE:
 		return device_idle(d, &v) ? v_int(v, U_PERCENT) : (struct val){ 0 };
 	default:
@@ -460,6 +458,16 @@ static void add_list(struct record *r, const struct entity *e, const struct colu
 		add_throttle(r, c, e);
 }
 
+static bool has_key(struct str text, struct str key)
+{
+	struct str line, other;
+
+	while (line_next(&text, &line))
+		if (str_cut(&line, ':', &other) && str_eq(other, key))
+			return true;
+	return false;
+}
+
 /* Lines "key:value" as the source keeps them. */
 static void add_other(struct record *r, const struct entity *e, const struct column *c)
 {
@@ -468,7 +476,8 @@ static void add_other(struct record *r, const struct entity *e, const struct col
 
 	while (line_next(&text, &line)) {
 		str_cut(&line, ':', &key);
-		add(r, c, key, v_str(line));
+		if (!has_key(text, key)) /* the last of two counts */
+			add(r, c, key, v_str(line));
 	}
 	if (r->n == from)
 		add_empty(r, c);
