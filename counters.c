@@ -186,7 +186,7 @@ void reg_begin(struct entity *e, i64 t)
 			k->was = course_base(descs[c->desc].course,
 					     c->flags & CF_BASE ? k->was : c->now, c->now);
 			k->t_was = k->t;
-			c->flags = CF_WIDE | CF_BASE;
+			c->flags = CF_WIDE | CF_BASE | CF_OLD;
 		}
 	}
 	e->t_was = e->t;
@@ -502,9 +502,9 @@ static u64 gained(struct counter *c)
 {
 	u64 d = c->now;
 
-	if (c->flags & CF_BASE && !course_delta(descs[c->desc].course, track_of(c)->was, c->now, &d))
-		d = 0;
-	return d;
+	if (!(c->flags & CF_OLD))
+		return d;
+	return c->flags & CF_BASE && course_delta(descs[c->desc].course, track_of(c)->was, c->now, &d) ? d : 0;
 }
 
 static void roll_engine(struct entity *into, const struct entity *e, struct counter *c, bool rates)
@@ -570,8 +570,8 @@ static void roll_client(struct entity *into, const struct client *c, bool rates)
 static void roll_start(struct entity *e)
 {
 	for (struct counter *c = reg_first(e); c; c = reg_next(c))
-		if ((c->desc >= D_SUM_BUSY && c->desc <= D_SUM_DNS) ||
-		    (c->desc >= D_SUM_TOTAL && c->desc <= D_SUM_ACTIVE))
+		if ((c->desc >= D_SUM_BUSY && c->desc <= D_SUM_DNS) || c->desc == D_MAXFREQ ||
+		    c->desc == D_CURFREQ || (c->desc >= D_SUM_TOTAL && c->desc <= D_SUM_ACTIVE))
 			c->flags &= (u8)~CF_SEEN;
 }
 
@@ -761,8 +761,8 @@ static u32 row_new(u32 freed, u32 *count, u32 max)
 
 static u32 *client_link(u32 device, u8 keykind, u64 key)
 {
-	u64 h = (key ^ key >> 32) * 2654435761u + device * 97u + keykind;
-	u32 *link = &client_bucket[h % LEN(client_bucket)];
+	u64 h = (key + device + ((u64)keykind << 32)) * 0x9e3779b97f4a7c15; /* Knuth's multiplicative hash */
+	u32 *link = &client_bucket[h >> 40 & (LEN(client_bucket) - 1)];
 
 	while (*link && (clients[*link].key != key || clients[*link].device != device ||
 			 clients[*link].keykind != keykind))
@@ -971,7 +971,8 @@ void device_set(char *field, size_t cap, struct str s)
 {
 	size_t n = str_len(s) < cap - 1 ? str_len(s) : cap - 1;
 
-	memcpy(field, s.p, n);
+	if (n)
+		memcpy(field, s.p, n);
 	field[n] = '\0';
 }
 

@@ -400,7 +400,8 @@ bool fdinfo_next(struct str *text, bool old, struct fdline *l)
 bool fdinfo_head(struct str text, struct fdhead *h)
 {
 	struct fdline l;
-	struct str all = text, old_pdev = { 0 };
+	struct str old_pdev = { 0 };
+	bool old_memory = false;
 
 	*h = (struct fdhead){ 0 };
 	while (fdinfo_next(&text, false, &l)) {
@@ -422,14 +423,19 @@ bool fdinfo_head(struct str text, struct fdhead *h)
 			if (str_eq(l.name, (struct str)STR("pdev")))
 				old_pdev = l.text;
 			break;
+		case FD_BAD:
+			old_memory |= str_eq(l.name, (struct str)STR("vram mem"));
+			break;
 		}
 	}
 	if (h->driver.p)
 		return true;
-	h->old = old_pdev.p && h->has_pasid && str_find(all, (struct str)STR("\nvram mem:"));
+	if (!old_pdev.p || !h->has_pasid || !old_memory)
+		return false;
+	h->old = true;
 	h->pdev = old_pdev;
 	h->driver = (struct str)STR("amdgpu");
-	return h->old;
+	return true;
 }
 
 /* --- /proc/PID --------------------------------------------------------------------------------- */
@@ -545,7 +551,7 @@ bool parse_devno(struct str s, unsigned *maj, unsigned *min)
 	if (!p || p >= s.e || *p != ':')
 		return false;
 	q = scan_u64((struct str){ p + 1, s.e }, &b);
-	if (!q || str_len(str_trim((struct str){ q, s.e })) > 1 || a > UINT32_MAX || b > UINT32_MAX)
+	if (!q || (q < s.e && *q != '\n') || a > UINT32_MAX || b > UINT32_MAX)
 		return false;
 	*maj = (unsigned)a;
 	*min = (unsigned)b;
@@ -621,6 +627,8 @@ bool parse_trans(struct str text, u64 *khz_ms, u64 *ms)
 			last = word;
 		if (scan_u64(last, &t) != last.e || (hz / 1000 && t > UINT64_MAX / (hz / 1000)))
 			continue;
+		if (*khz_ms > UINT64_MAX - hz / 1000 * t || *ms > UINT64_MAX - t)
+			return false;
 		*khz_ms += hz / 1000 * t;
 		*ms += t;
 	}

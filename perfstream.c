@@ -31,13 +31,15 @@ u64 muldiv(u64 a, u64 b, u64 c)
 /* What was added between two readings; false where that cannot be known. */
 bool course_delta(u8 course, u64 was, u64 now, u64 *d)
 {
-	if (course == CO_WRAP32 && now < was)
-		*d = (u32)now - (u64)(u32)was + (1ull << 32);
-	else if (course == CO_PEAK && now < was)
-		*d = 0;
+	*d = now - was;
+	if (now >= was)
+		return true;
+	if (course == CO_WRAP32)
+		*d = now + (1ull << 32) - was;
 	else
-		*d = now - was;
-	return now >= was || course != CO_RESET;
+		*d = 0;
+	/* A value that 32 bits did not hold has not wrapped. */
+	return course == CO_PEAK || (course == CO_WRAP32 && was <= UINT32_MAX);
 }
 
 /* From which value the next delta counts. */

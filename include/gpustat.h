@@ -33,7 +33,7 @@ static inline size_t str_len(struct str s)
 
 static inline struct str str_z(const char *z)
 {
-	return (struct str){ z, z + (z ? strlen(z) : 0) };
+	return z ? (struct str){ z, z + strlen(z) } : (struct str){ 0 };
 }
 
 /* --- parse.c: text to values -------------------------------------------------------------------- */
@@ -172,7 +172,12 @@ struct counter {
 	u8 desc;
 	u8 flags;
 };
-enum { CF_SEEN = 1, CF_BASE = 2, CF_WIDE = 4 }; /* in this reading; has a baseline; is a struct track */
+enum {
+	CF_SEEN = 1, /* in this reading */
+	CF_BASE = 2, /* has a baseline */
+	CF_WIDE = 4, /* is a struct track */
+	CF_OLD = 8,  /* was in an earlier reading, with or without a baseline now */
+};
 
 struct track {
 	struct counter c;
@@ -434,10 +439,15 @@ struct field {
 	bool empty; /* stands for a group or list that has nothing in it */
 };
 
-enum { MAX_FIELDS = 4352, REC_TEXT = 64 << 10 };
+enum {
+	MAX_FIELDS = 8192, /* all counters of an entity, each in several columns, and what follows */
+	MAX_PIDS_SHOWN = MAX_FIELDS / 2,
+	REC_TEXT = 64 << 10,
+};
 
 struct record {
 	u8 kind;
+	u32 lost; /* fields that found no room */
 	size_t n, text_n;
 	struct field f[MAX_FIELDS];
 	char text[REC_TEXT]; /* texts that nothing lasting holds */

@@ -232,11 +232,11 @@ static void put_human(struct buf *b, struct val v)
 	size_t i = 0;
 	u64 n = v.n, ten = 1;
 
-	if (v.neg)
+	if (v.neg && (v.unit != U_CELSIUS || n >= 500))
 		put_c(b, '-');
 	switch (v.unit) {
 	case U_BYTES:
-		while (i < 6 && n >> 10 * i >= 1024)
+		while (i < 6 && muldiv(n, 2, 1ull << 10 * i) >= 2047) /* 1023.5 rounds to the next unit */
 			i++;
 		if (i == 0 || n >> 10 * i >= 10)
 			put_u64(b, muldiv(n, 2, 1ull << 10 * i) / 2 + (muldiv(n, 2, 1ull << 10 * i) & 1));
@@ -679,6 +679,15 @@ static void engine_cell(struct buf *b, const struct field *f)
 
 enum { MAX_ENGINES = 512 };
 
+static size_t digits(size_t v)
+{
+	size_t n = 1;
+
+	while (v /= 10)
+		n++;
+	return n;
+}
+
 /* The engine that is least missed: the least busy one, of several the last. */
 static size_t least_busy(const struct record *r, const size_t *at, const u16 *cost, size_t n)
 {
@@ -711,7 +720,8 @@ static void cell_engines(struct buf *b, const struct record *r, u16 width)
 		cost[n] = (u16)(text_width((struct str){ t.p, t.p + t.n }) + 1);
 		room += cost[n++];
 	}
-	for (left = n; left > 1 && room > (left < n ? width - 2u : width + 1u); left--) {
+	/* room counts a blank behind each engine; " +N" takes its place behind the last. */
+	for (left = n; left > 1 && room + (left < n ? 2 + digits(n - left) : 0) > width + 1u; left--) {
 		size_t i = least_busy(r, at, cost, n);
 
 		room -= cost[i];
@@ -959,10 +969,13 @@ static void table_layout(struct out *o, const struct record *r)
 	}
 }
 
+enum { CELL_BYTES = 64 << 10 }; /* MAX_PIDS_SHOWN pids, a path four times as long when escaped */
+
 static void measure(struct out *o, const struct record *r)
 {
+	static char text[CELL_BYTES];
+
 	for (size_t i = 0; i < o->ncells; i++) {
-		static char text[8192];
 		struct buf b = { .p = text, .cap = sizeof(text) };
 		struct cell *c = &o->cells[i];
 		size_t w;
@@ -1019,10 +1032,10 @@ static void settle(struct out *o)
 
 static void put_row(struct buf *b, struct out *o, const struct record *r, struct str (*head)(const struct cell *))
 {
+	static char text[CELL_BYTES];
 	size_t from = b->n;
 
 	for (size_t i = 0; i < o->ncells; i++) {
-		static char text[8192];
 		struct buf t = { .p = text, .cap = sizeof(text) };
 		const struct cell *c = &o->cells[i];
 		size_t w;
@@ -1032,8 +1045,9 @@ static void put_row(struct buf *b, struct out *o, const struct record *r, struct
 		if (r)
 			line_cell(&t, o, r, c);
 		else
-			put_str(&t, head(c));
+			put_text(&t, head(c));
 		w = text_width((struct str){ t.p, t.p + t.n });
+		b->full |= t.full;
 		if (i)
 			put_c(b, ' ');
 		for (size_t k = w; c->right && !o->one_line && k < c->width; k++)

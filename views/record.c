@@ -136,16 +136,23 @@ static const struct group *group_of(const struct entity *e)
 	return (const struct group *)(const void *)e;
 }
 
-static void add(struct record *r, const struct column *c, struct str inst, struct val v)
+/* Scalars always find room, since there are fewer of them than columns. */
+static struct field *add(struct record *r, const struct column *c, struct str inst, struct val v)
 {
-	if (r->n < MAX_FIELDS)
-		r->f[r->n++] = (struct field){ .col = c, .inst = inst, .v = v };
+	if (r->n >= (c->shape == S_SCALAR ? MAX_FIELDS : MAX_FIELDS - ncolumns)) {
+		r->lost++;
+		return NULL;
+	}
+	r->f[r->n] = (struct field){ .col = c, .inst = inst, .v = v };
+	return &r->f[r->n++];
 }
 
 static void add_empty(struct record *r, const struct column *c)
 {
-	add(r, c, (struct str){ 0 }, (struct val){ 0 });
-	r->f[r->n - 1].empty = true;
+	struct field *f = add(r, c, (struct str){ 0 }, (struct val){ 0 });
+
+	if (f)
+		f->empty = true;
 }
 
 static struct val v_int(u64 n, u8 unit)
@@ -261,7 +268,7 @@ static struct val of_device(struct record *r, const struct entity *e, u8 id)
 	case L_UNREADABLE:
 		return v_int(reg_unreadable, U_NONE);
 	case L_DROPPED:
-		return v_int(e->dropped + (e->kind == K_DEVICE ? reg_dropped : 0), U_NONE);
+		return v_int(e->dropped + r->lost + (e->kind == K_DEVICE ? reg_dropped : 0), U_NONE);
 	case L_BUSY:
 		return device_busy(d, &v) ? v_int(v, U_PERCENT) : (struct val){ 0 };
 	case L_USED:
@@ -399,8 +406,12 @@ static void add_pids(struct record *r, const struct column *c, const struct clie
 
 		while (i > from && cmp_u32((u32)r->f[i - 1].v.n, pid) > 0)
 			i--;
-		if ((i > from && r->f[i - 1].v.n == pid) || r->n == MAX_FIELDS)
+		if (i > from && r->f[i - 1].v.n == pid)
 			continue;
+		if (r->n - from == MAX_PIDS_SHOWN) {
+			r->lost++;
+			continue;
+		}
 		memmove(&r->f[i + 1], &r->f[i], (r->n - i) * sizeof(r->f[0]));
 		r->f[i] = (struct field){ .col = c, .v = v_int(pid, U_NONE) };
 		r->n++;
@@ -543,6 +554,7 @@ void record_make(struct record *r, const struct entity *e, const struct recopts 
 {
 	r->kind = e->kind;
 	r->n = r->text_n = 0;
+	r->lost = 0;
 	for (const struct column *c = columns, *end; c < columns + ncolumns; c = end) {
 		bool any = false;
 

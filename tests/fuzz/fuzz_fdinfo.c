@@ -1,0 +1,377 @@
+/* fuzz_fdinfo.c - any bytes where the kernel prints fdinfo: parsed, counted, put into records and written in
+ * every format. An input whose first byte is below 16 goes to the other parsers of parse.c.
+ * With -DFUZZ_MAIN a plain program: FILE... runs these, -n N makes N changed ones of them.
+ * SPDX-License-Identifier: MIT */
+#include "../../counters.c" /* its table of names lasts; here each input starts without any */
+#include "unit.h"
+
+#include <fcntl.h>
+#include <signal.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+#define S(lit) ((struct str)STR(lit))
+
+/* What must hold, or the fuzzer has found something. */
+static void must(bool holds, const char *what)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "does not hold: %s\n", what);
+	abort();
+}
+
+/* --- the way of an fdinfo file ---------------------------------------------------------------------------- */
+
+static const char *const formats[] = { "json", "csv", "logfmt", "line", "table" };
+enum { OUT_CAP = EDGE_BYTES / 2 };
+
+static struct record rec;
+static struct client dump = { .e = { .used = true, .kind = K_FDINFO } };
+
+static void show_in(const struct record *r, const char *format, u8 kind, size_t cap)
+{
+	struct out o = { .fmt = format_find(str_z(format)), .kind = kind, .width = 80 };
+	struct buf b = { .p = edge_page(cap), .cap = cap };
+	struct str s;
+
+	if (out_measures(&o))
+		out_measure(&o, r);
+	out_record(&o, &b, r);
+	out_end(&o, &b);
+	must(b.n <= b.cap, "a buffer is not left");
+	if (b.full) {
+		must(cap != OUT_CAP, "half a MiB holds any record");
+		return;
+	}
+	s = (struct str){ b.p, b.p + b.n };
+	must(b.n && b.p[b.n - 1] == '\n', "records are whole lines");
+	must(is_clean(s, true), "no control byte, nothing but UTF-8");
+	must(strcmp(format, "json") != 0 || json_ok(s, NULL), "well-formed JSON");
+}
+
+static void show_entity(const struct entity *e, const struct recopts *ro, size_t small)
+{
+	record_make(&rec, e, ro);
+	must(rec.n <= MAX_FIELDS && rec.text_n <= REC_TEXT, "a record is not left");
+	for (size_t i = 0; i < LEN(formats); i++) {
+		show_in(&rec, formats[i], rec.kind, OUT_CAP);
+		show_in(&rec, formats[i], rec.kind, small);
+	}
+}
+
+static void forget_names(void)
+{
+	nnames = name_used = 0;
+	memset(name_bucket, 0, sizeof(name_bucket));
+}
+
+/* As `gpustat fdinfo` does; its JSON into b. False: no DRM file. */
+static bool decode(struct str text, struct buf *b)
+{
+	static const struct recopts ro = { .raw = true, .dt_us = -1, .time_us = -1, .file = "-" };
+	struct out o = { .fmt = format_find(S("json")), .kind = K_FDINFO };
+	struct fdhead h;
+
+	if (!fdinfo_head(text, &h))
+		return false;
+	must(str_len(h.driver) > 0, "a DRM file has a driver");
+	dump.key = h.client;
+	dump.keykind = h.has_client ? KEY_ID : KEY_PASID;
+	device_set(devices[NONE].driver, sizeof(devices[0].driver), h.driver);
+	device_set(devices[NONE].pdev, sizeof(devices[0].pdev), h.pdev);
+	fdinfo_take(&dump, text, &h, 1);
+	record_make(&rec, &dump.e, &ro);
+	out_record(&o, b, &rec);
+	return true;
+}
+
+static void decode_end(void)
+{
+	reg_clear(&dump.e);
+	text_free(dump.name);
+	text_free(dump.other);
+	dump.name = dump.other = NONE;
+	forget_names();
+}
+
+/* The same file in two readings of a live client, the first of them cut in half. */
+static void run_live(struct str text, size_t small)
+{
+	static const struct recopts ro = { .time_us = 1, .dt_us = 1000000 };
+	struct fdhead h;
+	u32 d, c, t;
+
+	if (!fdinfo_head(text, &h))
+		return;
+	d = device_add();
+	c = client_add(d, h.has_client ? KEY_ID : KEY_PASID, h.has_client ? h.client : h.pasid);
+	t = task_add(7);
+	tasks[t].cgroup = cgroup_add(h.driver);
+	holder_add(7, 3, t, c);
+	device_set(devices[d].dev, sizeof(devices[0].dev), h.pdev.p ? h.pdev : h.driver);
+	fdinfo_take(&clients[c], (struct str){ text.p, text.p + str_len(text) / 2 }, &h, 1000000000);
+	fdinfo_take(&clients[c], text, &h, 2000000000);
+	reg_begin(&devices[d].e, 2000000000);
+	reg_roll(false, true);
+	show_entity(&clients[c].e, &ro, small);
+	show_entity(&devices[d].e, &ro, small);
+	reg_roll(true, true);
+	must(ngroups > 0 && groups[ngroups].e.used, "the cgroup of a client has a record");
+	show_entity(&groups[ngroups].e, &ro, small);
+	client_remove(c);
+	reg_roll(true, true);
+	reg_clear(&devices[d].e);
+	devices[d].e.used = false;
+	forget_names();
+}
+
+static void walk(struct str s)
+{
+	size_t newlines = 0;
+
+	for (const char *p = s.p; p < s.e; p++)
+		newlines += *p == '\n';
+	for (int old = 0; old < 2; old++) {
+		struct str text = s;
+		struct fdline l;
+		size_t n = 0;
+
+		for (; fdinfo_next(&text, old, &l); n++) {
+			must(within(l.name, s) && within(l.text, s) && within(text, s), "views lie in the file");
+			must(l.key <= FD_OTHER, "a line is of a known kind");
+			must(l.key < FD_BUSY_NS || l.key > FD_ACTIVE || l.name.p < l.name.e, "an engine, a region has a name");
+			must(l.key != FD_CAPACITY || l.n > 0, "no capacity is 0");
+		}
+		must(n == newlines, "a line is read for each newline");
+	}
+}
+
+static void run_fdinfo(struct str s)
+{
+	static char whole_bytes[1 << 19], cut_bytes[1 << 19];
+	struct buf whole = { .p = whole_bytes, .cap = sizeof(whole_bytes) };
+	struct buf cut = { .p = cut_bytes, .cap = sizeof(cut_bytes) };
+	struct str lines = s;
+	size_t small = str_len(s) % 700;
+	bool is;
+
+	walk(s);
+	is = decode(s, &whole);
+	if (is) {
+		static const struct recopts ro = { .raw = true, .dt_us = -1, .time_us = -1, .file = "-" };
+
+		must(!whole.full && json_ok((struct str){ whole.p, whole.p + whole.n }, NULL), "well-formed JSON of a dump");
+		show_entity(&dump.e, &ro, small);
+	}
+	decode_end();
+
+	while (lines.e > lines.p && lines.e[-1] != '\n')
+		lines.e--;
+	must(decode(lines, &cut) == is, "a line without its newline changes nothing");
+	must(whole.n == cut.n && memcmp(whole.p, cut.p, whole.n) == 0, "nor any value");
+	decode_end();
+	run_live(s, small);
+	must(reg_dropped == 0, "tables have room for one client");
+}
+
+/* --- the other parsers --------------------------------------------------------------------------------------- */
+
+static void run_other(u8 which, struct str s)
+{
+	struct str t = s, v = { 0 };
+	u64 x = 0, y = 0;
+	i64 i = 0;
+	unsigned a, b;
+	size_t n = 0, row = 0;
+
+	switch (which) {
+	case 0:
+		parse_stat_start(s, &x);
+		break;
+	case 1:
+		if (parse_cgroup(s, &v)) {
+			must(within(v, s), "the cgroup lies in the file");
+			must(within(parse_container(v), v), "the container lies in the path");
+		}
+		break;
+	case 2:
+		must(!parse_uevent(s, S("PCI_ID"), &v) || within(v, s), "the value lies in the file");
+		break;
+	case 3:
+		parse_devno(s, &a, &b);
+		break;
+	case 4:
+		must(!parse_dpm(s, &x, &y) || x <= y, "no clock is above the highest");
+		break;
+	case 5:
+		for (; parse_v3d(&t, &v, &x, &y); n++)
+			must(within(v, s) && n <= str_len(s), "queues lie in the file");
+		break;
+	case 6:
+		must(!parse_trans(s, &x, &y) || y > 0, "a mean is over some time");
+		break;
+	case 7:
+		for (; parse_rknpu(&t, &v, &x); n++)
+			must(within(v, s) && n <= str_len(s), "cores lie in the file");
+		break;
+	case 8:
+		must(!parse_interval(s, &i) || i > 0, "an interval is longer than nothing");
+		break;
+	case 9:
+		if (str_cut(&t, '\n', &v))
+			must(!glob_match(v, t, &s) || within(s, t), "the star lies in the text");
+		break;
+	case 10:
+		parse_tzif(s, 1700000000);
+		break;
+	case 11: {
+		struct metric m;
+
+		while (metrics_next(s, &row, &m))
+			must(m.desc < D_COUNT && ++n < 64, "metrics end");
+		break;
+	}
+	default:
+		scan_i64(s, &i);
+		scan_dec(s, 9, &x);
+		break;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	struct str s;
+
+	if (n > EDGE_BYTES / 2)
+		return 0;
+	/* A copy that begins behind a page that faults, and one that ends before one: the output wants the
+	 * second place, so the input of the whole way goes to the first. */
+	fdinfo_others = true;
+	if (n && data[0] < 16) {
+		s = edge_str((const char *)data + 1, n - 1);
+		run_other(data[0], s);
+	} else {
+		walk(edge_str((const char *)data, n));
+		run_fdinfo(edge_after((const char *)data, n));
+	}
+	return 0;
+}
+
+/* --- a plain program -------------------------------------------------------------------------------------------- */
+
+#ifdef FUZZ_MAIN
+enum { MAX_SEEDS = 256, MAX_INPUT = 4096 };
+
+static struct seed {
+	uint8_t b[MAX_INPUT];
+	size_t n;
+} seeds[MAX_SEEDS], input;
+static size_t nseeds;
+static const char *crash_file = "crash";
+
+static void on_crash(int sig)
+{
+	int fd = open(crash_file, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	if (fd >= 0 && write(fd, input.b, input.n) >= 0)
+		close(fd);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void run_input(void)
+{
+	LLVMFuzzerTestOneInput(input.b, input.n);
+}
+
+static void load(const char *name)
+{
+	FILE *f = fopen(name, "rb");
+
+	if (!f || nseeds == MAX_SEEDS) {
+		fprintf(stderr, "%s: cannot be read\n", name);
+		exit(1);
+	}
+	seeds[nseeds].n = fread(seeds[nseeds].b, 1, MAX_INPUT, f);
+	fclose(f);
+	input = seeds[nseeds++];
+	run_input();
+}
+
+static void replace(size_t at, size_t gone, const void *p, size_t n)
+{
+	if (at + gone > input.n || input.n - gone + n > MAX_INPUT)
+		return;
+	memmove(input.b + at + n, input.b + at + gone, input.n - at - gone);
+	memcpy(input.b + at, p, n);
+	input.n += n - gone;
+}
+
+static void mutate(void)
+{
+	static const char *const words[] = {
+		"\n", ":", "\t", " ", "\r\n", "0", "18446744073709551615", "18446744073709551616", "-1", " ns", " KiB", " MiB",
+		"drm-engine-", "drm-engine-capacity-", "drm-cycles-", "drm-total-cycles-", "drm-maxfreq-", "drm-total-",
+		"drm-resident-", "drm-memory-", "drm-shared-", "drm-driver:\tx\n", "drm-client-id:\t1\n", "drm-client-name:\t",
+		"drm-pdev:\t", "vram mem:", "pasid:", "\xff", "\xc2\x9b", "\xed\xa0\x80", "\x1b[", "\"", "\\", "%n", "=", ",",
+	};
+	uint8_t part[256];
+
+	input = seeds[rnd() % nseeds];
+	for (u64 k = 1 + rnd() % 6; k > 0; k--) {
+		size_t at = input.n ? rnd() % input.n : 0, n = rnd() % 40;
+		const struct seed *s = &seeds[rnd() % nseeds];
+		const char *w = words[rnd() % LEN(words)];
+
+		if (n > input.n - at)
+			n = input.n - at;
+		switch (rnd() % 6) {
+		case 0:
+			if (input.n)
+				input.b[at] = (uint8_t)rnd();
+			break;
+		case 1:
+			replace(at, 0, w, strlen(w));
+			break;
+		case 2:
+			replace(at, n, "", 0);
+			break;
+		case 3:
+			memcpy(part, input.b + at, n);
+			replace(input.n ? rnd() % input.n : 0, 0, part, n);
+			break;
+		case 4:
+			if (s->n > n)
+				replace(at, 0, s->b + rnd() % (s->n - n), n);
+			break;
+		default:
+			if (input.n)
+				input.b[at] ^= (uint8_t)(1 << rnd() % 8);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long changed = 0;
+
+	for (int sig = 1; sig < 16; sig++)
+		if (sig == SIGSEGV || sig == SIGABRT || sig == SIGBUS || sig == SIGFPE || sig == SIGILL)
+			signal(sig, on_crash);
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "-n") == 0 && argv[i + 1])
+			changed = strtoul(argv[++i], NULL, 10);
+		else if (strcmp(argv[i], "-o") == 0 && argv[i + 1])
+			crash_file = argv[++i];
+		else
+			load(argv[i]);
+	}
+	for (unsigned long i = 0; i < changed && nseeds; i++) {
+		mutate();
+		run_input();
+	}
+	printf("# %zu files, %lu changed ones\n", nseeds, changed);
+	return 0;
+}
+#endif

@@ -1,0 +1,1162 @@
+/* t_counters.c - the registry: readings, rates, sums over clients, tables that fill up and empty again.
+ * SPDX-License-Identifier: MIT */
+#include "../counters.c" /* its tables are static */
+#include "unit.h"
+
+#define S(lit) ((struct str)STR(lit))
+#define SEC    1000000000ll
+
+static u16 id(const char *name)
+{
+	return inst_id(str_z(name), false);
+}
+
+/* A reading of one entity at t seconds; values are put in between. */
+static void begin(struct entity *e, i64 t)
+{
+	reg_begin(e, t * SEC);
+}
+
+static bool put(struct entity *e, u8 desc, const char *inst, u64 v)
+{
+	return reg_put(e, desc, str_z(inst), v, e->t);
+}
+
+#define NO (UINT64_MAX - 1) /* no such value */
+
+static u64 get(const struct entity *e, u8 desc, const char *inst)
+{
+	u64 v = 0;
+
+	return reg_get(e, desc, id(inst), &v) ? v : NO;
+}
+
+static u64 busy(const struct entity *e, const char *inst)
+{
+	u64 v = 0;
+
+	return engine_busy(e, id(inst), &v) ? v : NO;
+}
+
+static u64 rate(const struct entity *e, u8 desc, const char *inst, u64 *dt)
+{
+	u64 d;
+
+	return reg_rate(e, desc, id(inst), &d, dt) ? d : NO;
+}
+
+/* --- readings ------------------------------------------------------------------------------------------- */
+
+static void t_rates(void)
+{
+	struct entity e = { .kind = K_CLIENT };
+	u64 dt = 0;
+
+	begin(&e, 1);
+	check(put(&e, D_BUSY_NS, "r", 100), "reg_put");
+	check_u64(get(&e, D_BUSY_NS, "r"), 100, "first reading: its value");
+	check_u64(rate(&e, D_BUSY_NS, "r", &dt), NO, "first reading: no rate");
+	check_u64(busy(&e, "r"), NO, "first reading: not 0 %% busy, but unknown");
+	begin(&e, 3);
+	check_u64(get(&e, D_BUSY_NS, "r"), NO, "a reading that has begun knows nothing yet");
+	put(&e, D_BUSY_NS, "r", 500000100);
+	check(rate(&e, D_BUSY_NS, "r", &dt) == 500000000 && dt == 2 * SEC, "second reading: what was added, in 2 s");
+	check_u64(busy(&e, "r"), 25000, "second reading: 25 %%");
+	put(&e, D_BUSY_NS, "r", 7);
+	check_u64(get(&e, D_BUSY_NS, "r"), 500000100, "of two values in one reading the first stays");
+	begin(&e, 3);
+	put(&e, D_BUSY_NS, "r", 500000200);
+	check_u64(rate(&e, D_BUSY_NS, "r", &dt), NO, "no time has gone by: no rate");
+	begin(&e, 2);
+	put(&e, D_BUSY_NS, "r", 500000300);
+	check_u64(rate(&e, D_BUSY_NS, "r", &dt), NO, "time went back: no rate");
+	reg_clear(&e);
+	check(!reg_first(&e) && e.count == 0, "reg_clear");
+}
+
+/* "Upon observing a value lower than what was previously read, userspace is expected to stay with that
+ * larger previous value until a monotonic update is seen." */
+static void t_peak(void)
+{
+	static const u64 values[] = { 100, 200, 150, 180, 199, 260, 0, 261 };
+	static const u64 deltas[] = { NO, 100, 0, 0, 0, 60, 0, 1 };
+	static const u64 shown[] = { 100, 200, 200, 200, 200, 260, 260, 261 };
+	static const u8 descs_[] = { D_BUSY_NS, D_CYCLES };
+	struct entity e = { 0 };
+
+	for (size_t k = 0; k < LEN(descs_); k++) {
+		for (size_t i = 0; i < LEN(values); i++) {
+			u64 dt = SEC;
+
+			begin(&e, (i64)i + 1);
+			put(&e, descs_[k], "r", values[i]);
+			check_u64(rate(&e, descs_[k], "r", &dt), deltas[i], "lower values add nothing: reading %zu", i);
+			check_u64(get(&e, descs_[k], "r"), shown[i], "the larger value stays: reading %zu", i);
+			check_u64(dt, SEC, "an interval is one reading's, not since the peak");
+		}
+		reg_clear(&e);
+	}
+}
+
+static void cycles(struct entity *e, i64 t, u64 c, u64 total, bool total_first)
+{
+	begin(e, t);
+	if (total_first)
+		put(e, D_TOTAL_CYCLES, "r", total);
+	put(e, D_CYCLES, "r", c);
+	if (!total_first)
+		put(e, D_TOTAL_CYCLES, "r", total);
+}
+
+static void t_total_cycles(void)
+{
+	u64 dt;
+
+	for (int first = 0; first < 2; first++) {
+		const char *how = first ? "total first" : "cycles first";
+		struct entity e = { 0 };
+
+		cycles(&e, 1, 1000, 10000, first);
+		cycles(&e, 2, 1100, 11000, first);
+		check_u64(busy(&e, "r"), 10000, "cycles of the GPU's own clock, %s", how);
+		cycles(&e, 3, 50, 100, first);
+		check_u64(busy(&e, "r"), NO, "both went back: no rate, %s", how);
+		check(rate(&e, D_CYCLES, "r", &dt) == NO && rate(&e, D_TOTAL_CYCLES, "r", &dt) == NO,
+		      "both went back: neither has one, %s", how);
+		check_u64(get(&e, D_CYCLES, "r"), 50, "both went back: the lower value counts, %s", how);
+		cycles(&e, 4, 100, 300, first);
+		check_u64(busy(&e, "r"), 25000, "both went back: the next reading counts from there, %s", how);
+		cycles(&e, 5, 200, 200, first);
+		check_u64(busy(&e, "r"), NO, "only the clock went back: no rate, %s", how);
+		cycles(&e, 6, 250, 300, first);
+		check_u64(busy(&e, "r"), 50000, "only the clock went back: on from there, %s", how);
+		cycles(&e, 7, 240, 400, first);
+		check_u64(busy(&e, "r"), 0, "only the cycles went back: nothing done, %s", how);
+		cycles(&e, 8, 260, 500, first);
+		check_u64(busy(&e, "r"), 10000, "only the cycles went back: what is beyond the larger value, %s", how);
+		cycles(&e, 9, 300, 500, first);
+		check_u64(busy(&e, "r"), NO, "the clock stood still: unknown, %s", how);
+		reg_clear(&e);
+	}
+}
+
+static void t_missing(void)
+{
+	struct entity e = { 0 };
+	u64 dt = 0;
+
+	begin(&e, 1);
+	put(&e, D_BUSY_NS, "a", 0);
+	put(&e, D_BUSY_NS, "b", 1000);
+	put(&e, D_RESIDENT, "m", 5);
+	begin(&e, 2);
+	put(&e, D_BUSY_NS, "a", 100);
+	put(&e, D_BUSY_NS, "b", 2000);
+	put(&e, D_RESIDENT, "m", 5);
+	begin(&e, 3);
+	put(&e, D_BUSY_NS, "a", 200);
+	check(rate(&e, D_BUSY_NS, "b", &dt) == NO && get(&e, D_BUSY_NS, "b") == NO && busy(&e, "b") == NO,
+	      "a missing counter says nothing");
+	check_u64(get(&e, D_RESIDENT, "m"), NO, "nor does a missing gauge");
+	check_u64(rate(&e, D_BUSY_NS, "a", &dt), 100, "its neighbour does");
+	begin(&e, 4);
+	begin(&e, 5);
+	put(&e, D_BUSY_NS, "b", 2600);
+	check(rate(&e, D_BUSY_NS, "b", &dt) == 600 && dt == 3 * SEC,
+	      "it comes back: counted from its last value, over all the time since");
+	begin(&e, 6);
+	put(&e, D_BUSY_NS, "b", 2700);
+	check(rate(&e, D_BUSY_NS, "b", &dt) == 100 && dt == SEC, "and then on as before");
+	put(&e, D_BUSY_NS, "a", 900);
+	check(rate(&e, D_BUSY_NS, "a", &dt) == 700 && dt == 3 * SEC, "each by its own times");
+	reg_clear(&e);
+
+	/* As after an unplug: no key at all, in the reading after the first one. */
+	begin(&e, 1);
+	put(&e, D_BUSY_NS, "a", 100);
+	begin(&e, 2);
+	begin(&e, 3);
+	put(&e, D_BUSY_NS, "a", 300);
+	check(rate(&e, D_BUSY_NS, "a", &dt) == 200 && dt == 2 * SEC, "missing in the second reading");
+	reg_clear(&e);
+}
+
+static bool order_is(const struct entity *e, const char *want)
+{
+	char b[512] = "";
+	size_t n = 0;
+
+	for (struct counter *c = reg_first(e); c; c = reg_next(c)) {
+		struct str s = inst_name(c->inst);
+
+		n += (size_t)snprintf(b + n, sizeof(b) - n, "%.*s ", (int)str_len(s), s.p);
+	}
+	if (strcmp(b, want) != 0)
+		note("order: %s", b);
+	return strcmp(b, want) == 0;
+}
+
+static void read_file(struct entity *e, i64 t, const char *names_)
+{
+	struct str s = str_z(names_), w;
+
+	begin(e, t);
+	while (str_word(&s, &w))
+		reg_put(e, *w.p == 'm' ? D_RESIDENT : D_BUSY_NS, w, 1, e->t);
+}
+
+static void t_order(void)
+{
+	struct entity e = { 0 };
+
+	read_file(&e, 1, "gfx dma m1 m2");
+	check(order_is(&e, "gfx dma m1 m2 "), "order of the file");
+	read_file(&e, 2, "gfx compute dma dec m1 m2");
+	check(order_is(&e, "gfx compute dma dec m1 m2 "), "new engines in the middle");
+	read_file(&e, 3, "gfx dma m1 m2");
+	check(order_is(&e, "gfx compute dma dec m1 m2 "), "those that are missing keep their place");
+	read_file(&e, 4, "enc gfx compute dma dec m1 m0 m2 jpeg");
+	check(order_is(&e, "enc gfx compute dma dec m1 m0 m2 jpeg "), "new ones first and last");
+	read_file(&e, 5, "jpeg m2 dma gfx");
+	check(order_is(&e, "enc gfx compute dma dec m1 m0 m2 jpeg "), "another order changes nothing");
+	check_u64(e.count, 9, "and nothing is there twice");
+	reg_clear(&e);
+}
+
+/* --- what follows ----------------------------------------------------------------------------------------- */
+
+static const struct dialect {
+	const char *name;
+	u64 ns[2], cycles[2], total[2], capacity, maxfreq, pct; /* NO: absent; two readings, 2 s apart */
+	u64 busy, util, freq;
+} dialects[] = {
+	{ "i915: ns", { 0, 500000000 }, { NO, NO }, { NO, NO }, NO, NO, NO, 25000, NO, NO },
+	{ "i915: ns of two engines", { 0, 500000000 }, { NO, NO }, { NO, NO }, 2, NO, NO, 12500, NO, NO },
+	{ "ns: idle", { 5, 5 }, { NO, NO }, { NO, NO }, NO, NO, NO, 0, NO, NO },
+	{ "ns: more than there is", { 0, 3000000000 }, { NO, NO }, { NO, NO }, NO, NO, NO, 100000, NO, NO },
+	{ "ns: much more than there is", { 0, UINT64_MAX }, { NO, NO }, { NO, NO }, NO, NO, NO, 100000, NO, NO },
+	{ "xe: cycles", { NO, NO }, { 0, 250 }, { 0, 1000 }, NO, NO, NO, 25000, NO, NO },
+	{ "xe: cycles of four engines", { NO, NO }, { 0, 2000 }, { 0, 1000 }, 4, NO, NO, 50000, NO, NO },
+	{ "xe: large cycles", { NO, NO }, { 0, 1ull << 62 }, { 0, 1ull << 63 }, NO, NO, NO, 50000, NO, NO },
+	{ "xe: no time on its clock", { NO, NO }, { 0, 250 }, { 7, 7 }, NO, NO, NO, NO, NO, NO },
+	{ "both: the GPU's clock wins", { 0, 2000000000 }, { 0, 250 }, { 0, 1000 }, NO, NO, NO, 25000, NO, NO },
+	{ "msm: ns, cycles and maxfreq", { 0, 1000000000 }, { 0, 400000000 }, { NO, NO }, NO, 800000000, NO, 50000,
+	  25000, 400000000 },
+	{ "msm: idle", { 9, 9 }, { 9, 9 }, { NO, NO }, NO, 800000000, NO, 0, 0, NO },
+	{ "panfrost: two engines", { 0, 1000000000 }, { 0, 800000000 }, { NO, NO }, 2, 800000000, NO, 25000, 25000,
+	  800000000 },
+	{ "cycles and maxfreq only", { NO, NO }, { 0, 400000000 }, { NO, NO }, NO, 800000000, NO, 25000, 25000, NO },
+	{ "cycles, maxfreq 0", { NO, NO }, { 0, 400000000 }, { NO, NO }, NO, 0, NO, NO, NO, NO },
+	{ "cycles only", { NO, NO }, { 0, 400000000 }, { NO, NO }, NO, NO, NO, NO, NO, NO },
+	{ "above the highest frequency", { 0, 2000000000 }, { 0, 2000000000 }, { NO, NO }, NO, 500000000, NO, 100000,
+	  100000, 1000000000 },
+	{ "amdgpu before 5.19", { NO, NO }, { NO, NO }, { NO, NO }, NO, NO, 23050, 23050, NO, NO },
+	{ "amdgpu before 5.19: above 100 %", { NO, NO }, { NO, NO }, { NO, NO }, NO, NO, 230500, 100000, NO, NO },
+	{ "capacity 0", { 0, 500000000 }, { NO, NO }, { NO, NO }, 0, NO, NO, 25000, NO, NO },
+	{ "nothing but a capacity", { NO, NO }, { NO, NO }, { NO, NO }, 2, NO, NO, NO, NO, NO },
+};
+
+static void t_dialects(void)
+{
+	for (size_t i = 0; i < LEN(dialects); i++) {
+		const struct dialect *d = &dialects[i];
+		struct entity e = { 0 };
+		u64 v = 0;
+
+		for (int k = 0; k < 2; k++) {
+			begin(&e, 1 + 2 * k);
+			if (d->ns[k] != NO)
+				put(&e, D_BUSY_NS, "x", d->ns[k]);
+			if (d->cycles[k] != NO)
+				put(&e, D_CYCLES, "x", d->cycles[k]);
+			if (d->total[k] != NO)
+				put(&e, D_TOTAL_CYCLES, "x", d->total[k]);
+			if (d->capacity != NO)
+				put(&e, D_CAPACITY, "x", d->capacity);
+			if (d->maxfreq != NO)
+				put(&e, D_MAXFREQ, "x", d->maxfreq);
+			if (d->pct != NO)
+				put(&e, D_BUSY_PCT, "x", d->pct);
+		}
+		check_u64(busy(&e, "x"), d->busy, "busy: %s", d->name);
+		v = 0;
+		check_u64(engine_util(&e, id("x"), &v) ? v : NO, d->util, "util: %s", d->name);
+		v = 0;
+		check_u64(engine_freq(&e, id("x"), &v) ? v : NO, d->freq, "freq: %s", d->name);
+		reg_clear(&e);
+	}
+}
+
+static void t_device(void)
+{
+	struct device d = { .e = { .kind = K_DEVICE } };
+	u64 v = 0;
+
+	check(!device_busy(&d, &v) && !device_idle(&d, &v), "a device that says nothing");
+	begin(&d.e, 1);
+	put(&d.e, D_IDLE_MS, "gt0", 4294967000u);
+	put(&d.e, D_IDLE_MS, "gt1", 100);
+	put(&d.e, D_BUSY_NS, "bin", 0);
+	put(&d.e, D_BUSY_NS, "render", 100);
+	put(&d.e, D_GPU_BUSY_US, "", 100);
+	check(!device_idle(&d, &v) && !device_busy(&d, &v), "one reading is no rate");
+	begin(&d.e, 2);
+	put(&d.e, D_IDLE_MS, "gt0", 204); /* 500 ms on, over 2^32 */
+	put(&d.e, D_IDLE_MS, "gt1", 1000);
+	check(device_idle(&d, &v) && v == 50000, "idle: over 32 bits, and the GT that slept least");
+	put(&d.e, D_BUSY_NS, "bin", 100000000);
+	put(&d.e, D_BUSY_NS, "render", 400000100);
+	check(device_busy(&d, &v) && v == 40000, "busy: the busiest queue");
+	put(&d.e, D_GPU_BUSY_US, "", 700100);
+	check(device_busy(&d, &v) && v == 70000, "busy: the device's own time wins");
+	put(&d.e, D_GPU_BUSY, "", 33000);
+	check(device_busy(&d, &v) && v == 33000, "busy: its own figure wins");
+	begin(&d.e, 3);
+	put(&d.e, D_IDLE_MS, "gt0", 2204);
+	put(&d.e, D_GPU_BUSY, "", 255000);
+	check(device_idle(&d, &v) && v == 100000, "idle: not above 100 %%");
+	check(device_busy(&d, &v) && v == 100000, "busy: not above 100 %%");
+	begin(&d.e, 4);
+	put(&d.e, D_GPU_BUSY_US, "", 5000000);
+	check(device_busy(&d, &v) && v == 100000, "busy: time, not above 100 %%");
+	check(!device_idle(&d, &v), "idle: not told in this reading");
+	reg_clear(&d.e);
+}
+
+static void t_regions(void)
+{
+	static const struct {
+		const char *name;
+		bool system, vram;
+	} rows[] = {
+		{ "memory", true, false }, { "gtt", true, false }, { "cpu", true, false }, { "system", true, false },
+		{ "system0", true, false }, { "stolen", true, false }, { "stolen-system0", true, false },
+		{ "vram", false, true }, { "vram0", false, true }, { "local0", false, true },
+		{ "stolen-local0", false, false }, { "doorbell", false, false }, { "gds", false, false }, { "", false, false },
+		{ "memory2", false, false }, { "gtt0", false, false }, { "vra", false, false },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++)
+		check(is_system_region(str_z(rows[i].name)) == rows[i].system &&
+		      is_vram_region(str_z(rows[i].name)) == rows[i].vram, "region '%s'", rows[i].name);
+	for (unsigned i = 0; i < D_COUNT; i++)
+		if (is_engine((u8)i) && is_region((u8)i))
+			check(false, "desc %u is of an engine and of a region", i);
+	check(is_engine(D_BUSY_NS) && is_engine(D_BUSY_PCT) && is_engine(D_SUM_BUSY) && !is_engine(D_TOTAL) &&
+	      !is_engine(D_GPU_BUSY) && is_region(D_TOTAL) && is_region(D_SUM_ACTIVE) && !is_region(D_VRAM_USED),
+	      "is_engine, is_region");
+}
+
+static void t_used(void)
+{
+	static const struct {
+		const char *name;
+		u64 used, gtt, vram0, vram1, local, system; /* NO: not told */
+		u64 card, apu;
+	} rows[] = {
+		{ "nothing", NO, NO, NO, NO, NO, NO, NO, NO },
+		{ "the driver's own count", 100, 7, 1, 2, NO, 3, 100, 107 },
+		{ "that, and no other", 100, NO, NO, NO, NO, NO, 100, 100 },
+		{ "video memory of two tiles", NO, NO, 10, 20, NO, 3, 30, 33 },
+		{ "i915's video memory", NO, NO, NO, NO, 5, 3, 5, 8 },
+		{ "video memory, of which nothing is used", NO, NO, 0, NO, NO, 3, 0, 3 },
+		{ "main memory", NO, NO, NO, NO, NO, 3, 3, 3 },
+		{ "GTT alone is no total of the driver", NO, 7, NO, NO, NO, NO, NO, NO },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		struct entity e = { 0 };
+		u64 v = 0;
+
+		begin(&e, 1);
+		if (rows[i].used != NO)
+			put(&e, D_VRAM_USED, "", rows[i].used);
+		if (rows[i].gtt != NO)
+			put(&e, D_GTT_USED, "", rows[i].gtt);
+		if (rows[i].vram0 != NO)
+			put(&e, D_RESIDENT, "vram0", rows[i].vram0);
+		if (rows[i].vram1 != NO)
+			put(&e, D_RESIDENT, "vram1", rows[i].vram1);
+		if (rows[i].local != NO)
+			put(&e, D_RESIDENT, "local0", rows[i].local);
+		if (rows[i].system != NO)
+			put(&e, D_RESIDENT, "system0", rows[i].system);
+		check_u64(entity_used(&e, false, &v) ? v : NO, rows[i].card, "used: %s", rows[i].name);
+		check_u64(entity_used(&e, true, &v) ? v : NO, rows[i].apu, "used of an APU: %s", rows[i].name);
+		begin(&e, 2);
+		check(!entity_used(&e, false, &v), "used: %s, then nothing", rows[i].name);
+		reg_clear(&e);
+	}
+}
+
+static void t_lower(void)
+{
+	struct entity e = { 0 };
+
+	begin(&e, 1);
+	put(&e, D_BUSY_NS, "r", 100);
+	check(reg_lower(&e, D_BUSY_NS, S("r"), 99) && !reg_lower(&e, D_BUSY_NS, S("r"), 100) &&
+	      !reg_lower(&e, D_CYCLES, S("r"), 0) && !reg_lower(&e, D_BUSY_NS, S("never seen"), 0), "reg_lower");
+	reg_clear(&e);
+}
+
+/* --- texts ------------------------------------------------------------------------------------------------ */
+
+static u32 texts_free(void)
+{
+	u32 n = MAX_TEXTS - 1 - ntexts;
+
+	for (u32 t = free_texts; t != NONE; t = texts[t].next)
+		n++;
+	return n;
+}
+
+static void t_text(void)
+{
+	static char in[70000];
+	static const size_t lengths[] = { 4095, 4096, 65535, 65536, 70000 };
+	u32 t = NONE, before = texts_free(), dropped = reg_dropped;
+	size_t bad = 0;
+
+	for (size_t i = 0; i < sizeof(in); i++)
+		in[i] = (char)rnd();
+	for (size_t i = 0; i < 300 + LEN(lengths); i++) {
+		size_t n = i < 300 ? i : lengths[i - 300];
+		struct str s = edge_str(in, n);
+		char *out;
+
+		t = text_put(t, s);
+		bad += t == NONE || !text_eq(t, s) || text_put(t, s) != t;
+		bad += n && text_eq(t, (struct str){ s.p, s.e - 1 });
+		bad += text_eq(t, (struct str){ in, in + n + 1 });
+		out = edge_page(n); /* the same bytes: copied onto themselves */
+		memset(out, 0, n);
+		bad += text_copy(t, out, n) != n || memcmp(out, in, n) != 0;
+	}
+	check_u64(bad, 0, "texts of 0 to 299 and up to 70 000 bytes: stored, compared, copied");
+	bad = 0;
+	t = text_put(t, (struct str){ in, in + 300 });
+	for (size_t cap = 0; cap <= 310; cap++) {
+		char *out = edge_page(cap);
+
+		bad += text_copy(t, out, cap) != (cap < 300 ? cap : 300) || memcmp(out, in, cap < 300 ? cap : 300) != 0;
+	}
+	check_u64(bad, 0, "text_copy: as many bytes as there is room for");
+	check(text_copy(NONE, in, 5) == 0 && !text_eq(NONE, S("")), "no text");
+	text_free(t);
+	text_free(NONE);
+	check_u64(texts_free(), before, "texts: all rows are free again");
+
+	/* Full: what does not fit is not stored by half. */
+	t = text_put(NONE, S("kept"));
+	{
+		static u32 many[MAX_TEXTS];
+		u32 n = 0, left = 3;
+
+		for (; texts_free() > left; n++)
+			many[n] = text_put(NONE, (struct str){ in + n % 1000, in + n % 1000 + 59 });
+		check_u64(text_put(NONE, (struct str){ in, in + 1000 }), NONE, "texts full: no room for a long one");
+		check(reg_dropped == dropped + 1, "texts full: which is counted");
+		check_u64(texts_free(), left, "texts full: and takes none");
+		many[n++] = text_put(NONE, (struct str){ in, in + 3 * 59 });
+		check(many[n - 1] != NONE && texts_free() == 0, "texts full: to the last one");
+		check(text_put(NONE, S("")) == NONE && text_eq(t, S("kept")), "texts full: the others are whole");
+		while (n > 0)
+			text_free(many[--n]);
+	}
+	text_free(t);
+	check_u64(texts_free(), before, "texts full: all rows are free again");
+}
+
+/* --- who holds a client ----------------------------------------------------------------------------------- */
+
+static u32 make_task(u32 pid, u64 start, const char *comm)
+{
+	u32 t = task_find(pid);
+
+	if (t != NONE)
+		return t;
+	t = task_add(pid);
+	tasks[t].start = start;
+	tasks[t].comm_len = (u8)strlen(comm);
+	memcpy(tasks[t].comm, comm, strlen(comm));
+	return t;
+}
+
+static void t_owner(void)
+{
+	static const struct {
+		const char *name;
+		struct {
+			u32 pid;
+			u64 start;
+			const char *comm;
+		} held[4];
+		u32 owner; /* 0: none */
+	} rows[] = {
+		{ "nobody", { { 0 } }, 0 },
+		{ "the only one", { { 7, 70, "a" } }, 7 },
+		{ "the oldest", { { 7, 70, "a" }, { 8, 60, "b" }, { 9, 80, "c" } }, 8 },
+		{ "of equally old ones the lowest pid", { { 9, 70, "a" }, { 7, 70, "b" }, { 8, 70, "c" } }, 7 },
+		{ "not pid 1, though older", { { 1, 0, "systemd" }, { 8, 60, "b" } }, 8 },
+		{ "not logind", { { 300, 1, "systemd-logind" }, { 800, 60, "Xorg" } }, 800 },
+		{ "not seatd", { { 300, 1, "seatd" }, { 800, 60, "sway" } }, 800 },
+		{ "not elogind", { { 800, 60, "sway" }, { 300, 1, "elogind-daemon" } }, 800 },
+		{ "brokers only: the oldest of them", { { 300, 5, "seatd" }, { 1, 0, "init" } }, 1 },
+		{ "one whose name begins like a broker's", { { 300, 1, "seatd-launch" }, { 800, 60, "sway" } }, 300 },
+		{ "an unknown start is young", { { 7, UINT64_MAX, "a" }, { 9, 60, "b" } }, 9 },
+		{ "but older than a broker", { { 7, UINT64_MAX, "a" }, { 1, 0, "init" } }, 7 },
+		{ "two unknown starts", { { 9, UINT64_MAX, "a" }, { 7, UINT64_MAX, "b" } }, 7 },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++)
+		for (int backwards = 0; backwards < 2; backwards++) {
+			u32 c = client_add(1, KEY_ID, 5);
+			const struct task *owner;
+
+			for (size_t k = 0; k < 4; k++) {
+				size_t at = backwards ? 3 - k : k;
+
+				if (rows[i].held[at].pid)
+					holder_add(rows[i].held[at].pid, 3,
+						   make_task(rows[i].held[at].pid, rows[i].held[at].start, rows[i].held[at].comm), c);
+			}
+			owner = client_owner(&clients[c]);
+			check_u64(owner ? owner->pid : 0, rows[i].owner, "owner: %s%s", rows[i].name,
+				  backwards ? " (backwards)" : "");
+			client_remove(c);
+		}
+}
+
+/* --- sums --------------------------------------------------------------------------------------------------- */
+
+/* One reading of a client's engine and memory. */
+static void client_reading(u32 c, i64 t, u64 ns, u64 resident, u64 shared)
+{
+	struct entity *e = &clients[c].e;
+
+	begin(e, t);
+	if (ns != NO)
+		put(e, D_BUSY_NS, "render", ns);
+	put(e, D_CAPACITY, "render", 1);
+	put(e, D_TOTAL, "vram", resident + 10);
+	put(e, D_SHARED, "vram", shared);
+	put(e, D_RESIDENT, "vram", resident);
+}
+
+static void t_roll(void)
+{
+	u32 d = device_add(), other = device_add();
+	u32 a = client_add(d, KEY_ID, 1), b = client_add(d, KEY_ID, 2), c;
+	struct entity *e = &devices[d].e;
+	u64 v = 0;
+
+	begin(e, 1);
+	client_reading(a, 1, 1000, 100, 40);
+	client_reading(b, 1, 2000, 100, 40);
+	reg_roll(false, true);
+	check(devices[d].clients == 2 && devices[other].clients == 0, "roll: clients are counted by device");
+	check_u64(busy(e, "render"), NO, "roll: one reading tells no busy time");
+	check_u64(get(e, D_SUM_TOTAL, "vram"), 220, "roll: memory of all clients");
+	check_u64(get(e, D_SUM_RESIDENT, "vram"), 120, "roll: resident less what is shared");
+	check_u64(get(e, D_SUM_NS, "render"), 3000, "roll: time of all clients");
+
+	begin(e, 2);
+	client_reading(a, 2, 1000 + 800000000, 100, 40);
+	client_reading(b, 2, 2000 + 800000000, 10, 40);
+	reg_roll(false, true);
+	check_u64(get(e, D_SUM_BUSY, "render"), (u64)FULL / 10 * 16, "roll: the sum itself is not clamped");
+	check_u64(busy(e, "render"), 100000, "roll: what is shown is");
+	check_u64(get(e, D_SUM_RESIDENT, "vram"), 60, "roll: more shared than resident is nothing, not less");
+	check_u64(get(e, D_SUM_NS, "render"), 1600003000, "roll: time goes on from one sample to the next");
+
+	clients[b].hidden = true;
+	begin(e, 3);
+	client_reading(a, 3, 1000 + 900000000, 100, 0);
+	client_reading(b, 3, 2000 + 900000000, 100, 0);
+	reg_roll(false, true);
+	check(devices[d].clients == 1 && busy(e, "render") == 10000 && get(e, D_SUM_RESIDENT, "vram") == 100,
+	      "roll: what a filter hides is left out");
+	clients[b].hidden = false;
+
+	/* Sums never fall, though clients go. */
+	client_remove(b);
+	begin(e, 4);
+	client_reading(a, 4, 1000 + 1000000000, 100, 0);
+	v = 0;
+	reg_roll(false, true);
+	check(reg_get(e, D_SUM_NS, id("render"), &v) && v >= 1700003000, "roll: a client goes, the sum stays");
+	check_u64(v, 1800003000, "roll: a client goes, and another one works on");
+	check_u64(get(e, D_SUM_RESIDENT, "vram"), 100, "roll: memory is that of the clients there are");
+	c = client_add(d, KEY_ID, 2); /* the id comes back */
+	begin(e, 5);
+	client_reading(a, 5, 1000 + 1000000000, 100, 0);
+	client_reading(c, 5, 7, 100, 0);
+	reg_roll(false, true);
+	check_u64(get(e, D_SUM_NS, "render"), 1800003007, "roll: a new client adds what it has");
+
+	clients[a].e.fresh = false;
+	begin(e, 6);
+	client_reading(c, 6, 7 + 500000000, 100, 0);
+	reg_roll(false, true);
+	check(devices[d].clients == 2 && busy(e, "render") == 50000 && get(e, D_SUM_RESIDENT, "vram") == 100,
+	      "roll: a client that was not read counts as one, and adds nothing");
+
+	client_remove(a);
+	client_remove(c);
+	begin(e, 7);
+	reg_roll(false, true);
+	check(devices[d].clients == 0 && busy(e, "render") == 0, "roll: engines that nobody uses are idle");
+	v = 0;
+	check(reg_get(e, D_SUM_NS, id("render"), &v) && v >= 1800003007,
+	      "roll: without any client the sum still stands");
+	reg_unreadable = 1;
+	begin(e, 8);
+	reg_roll(false, true);
+	check_u64(busy(e, "render"), NO, "roll: unless somebody could not be seen");
+	reg_unreadable = 0;
+	devices[d].anonymous = 1;
+	begin(e, 9);
+	reg_roll(false, true);
+	check_u64(busy(e, "render"), NO, "roll: or does not say who it is");
+	devices[d].anonymous = 0;
+	devices[d].awake = false;
+	begin(e, 10);
+	reg_roll(false, true);
+	check_u64(busy(e, "render"), NO, "roll: or the device sleeps");
+	devices[d].awake = true;
+	begin(e, 11);
+	reg_roll(false, true);
+	check_u64(get(e, D_CAPACITY, "render"), 1, "roll: hardware does not change");
+	reg_clear(e);
+	reg_clear(&devices[other].e);
+	devices[d].e.used = devices[other].e.used = false;
+}
+
+/* Without rates, as for -r: only what one reading tells. */
+static void t_roll_raw(void)
+{
+	u32 d = device_add(), a = client_add(d, KEY_ID, 1);
+	struct entity *e = &devices[d].e;
+
+	for (i64 t = 1; t < 4; t++) {
+		begin(e, t);
+		client_reading(a, t, (u64)t * 1000, 100, 0);
+		reg_roll(false, false);
+		check_u64(get(e, D_SUM_NS, "render"), (u64)t * 1000, "roll without rates: time, sample %d", (int)t);
+		check(busy(e, "render") == NO && get(e, D_SUM_TOTAL, "vram") == 110,
+		      "roll without rates: no rate, but memory");
+	}
+	client_remove(a);
+	reg_clear(e);
+	devices[d].e.used = false;
+}
+
+/* What a device's engine did is never more than its clients' counters together. */
+static void t_roll_cycles(void)
+{
+	u32 d = device_add(), a = client_add(d, KEY_ID, 1);
+	struct entity *e = &devices[d].e, *c = &clients[a].e;
+	u64 v = 0;
+
+	cycles(c, 1, 1000, 5000, false);
+	reg_roll(false, true);
+	cycles(c, 2, 2000, 9000, false);
+	reg_roll(false, true);
+	check(busy(e, "r") == 25000 && get(e, D_SUM_CYCLES, "r") == 2000 &&
+	      get(e, D_SUM_TOTAL_CYCLES, "r") == 9000, "roll: cycles");
+	cycles(c, 3, 2500, 100, false); /* the GPU's clock has fewer bits than its counter of cycles */
+	reg_roll(false, true);
+	check(reg_get(e, D_SUM_CYCLES, id("r"), &v) && v >= 2000 && v <= 2500,
+	      "roll: the GPU's clock wraps, the sum of cycles is not the whole counter once more");
+	if (v > 2500)
+		note("sum %" PRIu64 " of one client that counts 2500", v);
+	client_remove(a);
+	reg_clear(e);
+	devices[d].e.used = false;
+}
+
+static void t_roll_util(void)
+{
+	u32 d = device_add(), a = client_add(d, KEY_ID, 1), b = client_add(d, KEY_ID, 2);
+	struct entity *e = &devices[d].e;
+	u64 v = 0;
+
+	for (i64 t = 1; t < 3; t++) {
+		begin(e, t);
+		for (u32 c = a;; c = b) {
+			struct entity *k = &clients[c].e;
+
+			begin(k, t);
+			put(k, D_BUSY_NS, "gpu", (u64)t * 400000000);
+			put(k, D_CYCLES, "gpu", (u64)t * (c == a ? 200000000 : 100000000));
+			put(k, D_MAXFREQ, "gpu", 1000000000);
+			put(k, D_CURFREQ, "gpu", 700000000 - (u64)t * 100000000);
+			if (c == b)
+				break;
+		}
+		reg_roll(false, true);
+	}
+	check_u64(busy(e, "gpu"), 80000, "roll: busy by time, once though there are cycles too");
+	check_u64(engine_util(e, id("gpu"), &v) ? v : NO, 30000, "roll: util of all clients");
+	check_u64(engine_freq(e, id("gpu"), &v) ? v : NO, 375000000, "roll: mean clock of all clients");
+	check(get(e, D_MAXFREQ, "gpu") == 1000000000 && get(e, D_CURFREQ, "gpu") == 500000000,
+	      "roll: clocks are the engine's, not added up");
+	client_remove(a);
+	client_remove(b);
+	reg_clear(e);
+	devices[d].e.used = false;
+}
+
+static u32 group_find(u32 device, struct str path)
+{
+	for (u32 i = 1; i <= ngroups; i++)
+		if (groups[i].e.used && groups[i].device == device && text_eq(cgroups[groups[i].cgroup].path, path))
+			return i;
+	return NONE;
+}
+
+static void t_cgroups(void)
+{
+	u32 d = device_add(), user = cgroup_add(S("/user.slice")), sys = cgroup_add(S("/system.slice"));
+	u32 c[3], g, used = 0;
+
+	check(cgroup_add(S("/user.slice")) == user && user != sys && cgroups[user].refs == 2,
+	      "cgroup_add: one row a path");
+	cgroup_unref(user);
+	for (u32 i = 0; i < 3; i++) {
+		c[i] = client_add(d, KEY_ID, i);
+		holder_add(100 + i, 5, make_task(100 + i, i, "x"), c[i]);
+		tasks[task_find(100 + i)].cgroup = i < 2 ? user : sys;
+		if (i == 1)
+			cgroups[user].refs++;
+	}
+	for (i64 t = 1; t < 4; t++) {
+		for (u32 i = 0; i < 3; i++) {
+			client_reading(c[i], t, (u64)t * 100000000, 100, 0);
+			put(&clients[c[i]].e, D_CURFREQ, "render", 900 - (u64)t * 100);
+		}
+		reg_roll(true, true);
+	}
+	g = group_find(d, S("/user.slice"));
+	check(g != NONE && groups[g].clients == 2 && busy(&groups[g].e, "render") == 20000 &&
+	      get(&groups[g].e, D_SUM_RESIDENT, "vram") == 200, "cgroups: the clients of one");
+	check_u64(get(&groups[g].e, D_SUM_NS, "render"), 600000000, "cgroups: time since the first reading");
+	check_u64(get(&groups[g].e, D_CURFREQ, "render"), 600, "cgroups: the present clock, not the highest ever");
+	g = group_find(d, S("/system.slice"));
+	check(g != NONE && groups[g].clients == 1 && busy(&groups[g].e, "render") == 10000,
+	      "cgroups: those of another");
+	check_u64(devices[d].clients, 3, "cgroups: the device counts all");
+	client_remove(c[2]);
+	reg_roll(true, true);
+	check(group_find(d, S("/system.slice")) == NONE && group_find(d, S("/user.slice")) != NONE,
+	      "cgroups: gone with its last client");
+	clients[c[0]].hidden = true;
+	reg_roll(true, true);
+	check_u64(groups[group_find(d, S("/user.slice"))].clients, 1, "cgroups: a filter leaves clients out");
+	client_remove(c[0]);
+	client_remove(c[1]);
+	reg_roll(true, true);
+	for (u32 i = 1; i <= ngroups; i++)
+		used += groups[i].e.used;
+	for (u32 i = 1; i <= ncgroups; i++)
+		used += cgroups[i].refs > 0;
+	for (u32 i = 1; i <= ntasks; i++)
+		used += tasks[i].pid > 0;
+	check_u64(used, 0, "cgroups: no row of any table is left in use");
+	reg_clear(&devices[d].e);
+	devices[d].e.used = false;
+}
+
+/* --- devices -------------------------------------------------------------------------------------------------- */
+
+static void t_devices(void)
+{
+	struct device a = { .card = 0, .render = 128, .accel = -1, .dev = "card0" };
+	struct device b = { .card = 10, .render = 129, .accel = -1, .dev = "card10" };
+	struct device r = { .card = -1, .render = 130, .accel = -1, .dev = "renderD130" };
+	struct device n = { .card = -1, .render = -1, .accel = 0, .dev = "accel0" };
+	struct device x = { .card = -1, .render = -1, .accel = -1, .dev = "226:5" };
+	struct device y = { .card = -1, .render = -1, .accel = -1, .dev = "226:6" };
+	const struct device *row[] = { &a, &b, &r, &n, &x, &y };
+	size_t bad = 0, added = 0;
+	char *f = edge_page(8);
+
+	for (size_t i = 0; i < LEN(row); i++)
+		for (size_t k = 0; k < LEN(row); k++) {
+			int c = device_order(row[i], row[k]);
+
+			bad += i < k ? c >= 0 : i > k ? c <= 0 : c != 0;
+		}
+	check_u64(bad, 0, "device_order: primary, render, accel nodes, then the others by name");
+
+	device_set(f, 8, S("amdgpu"));
+	check(strcmp(f, "amdgpu") == 0, "device_set");
+	device_set(f, 8, S("amdxdna_accel_driver"));
+	check(strcmp(f, "amdxdna") == 0, "device_set: cut to the field");
+	device_set(f, 8, S(""));
+	check(strcmp(f, "") == 0, "device_set: nothing");
+
+	while (device_add() != NONE)
+		added++;
+	check(added == MAX_DEVICES - 1, "devices: as many as the table holds");
+	for (u32 i = 1; i < MAX_DEVICES; i++)
+		devices[i].e.used = false;
+	check(device_add() != NONE, "devices: a free row is used again");
+	for (u32 i = 1; i < MAX_DEVICES; i++)
+		devices[i].e.used = false;
+}
+
+/* --- tables that fill up ---------------------------------------------------------------------------------------- */
+
+static void t_full_tables(void)
+{
+	static u32 c[MAX_CLIENTS];
+	u32 n = 0, d = device_add(), held = 0, t, dropped = reg_dropped;
+	size_t bad = 0;
+	char path[32];
+
+	while ((c[n] = client_add(d, KEY_ID, n)) != NONE)
+		n++;
+	check(n == MAX_CLIENTS - 1 && reg_dropped == dropped + 1, "clients: full, and one was counted");
+	for (u32 i = 0; i < n; i++)
+		bad += client_find(d, KEY_ID, i) != c[i];
+	check(bad == 0 && client_find(d, KEY_ID, n) == NONE && client_find(d, KEY_PASID, 0) == NONE &&
+	      client_find(d + 1, KEY_ID, 0) == NONE, "clients: full, each is found");
+
+	dropped = reg_dropped;
+	t = make_task(7, 7, "x");
+	while (holder_add(7, held, t, c[held % n]) != NONE)
+		held++;
+	check(held == MAX_HOLDERS - 1 && reg_dropped == dropped + 1, "holders: full, and one was counted");
+	for (u32 i = 0; i < held; i++)
+		bad += holder_find(7, i) == NONE || holders[holder_find(7, i)].client != c[i % n];
+	check(bad == 0 && holder_find(7, held) == NONE && holder_find(8, 0) == NONE, "holders: full, each is found");
+	for (u32 i = 0; i < n; i++)
+		bad += !clients[c[i]].holders;
+	reg_roll(false, true);
+	check(bad == 0 && devices[d].clients == n, "holders: full, each client has some");
+
+	dropped = reg_dropped;
+	for (t = 8; task_add(t) != NONE; t++)
+		;
+	check(t - 8 == MAX_TASKS - 2 && reg_dropped == dropped + 1, "tasks: full, and one was counted");
+	for (u32 i = 8; i < t; i++)
+		bad += task_find(i) == NONE || tasks[task_find(i)].pid != i;
+	check(bad == 0 && task_find(t) == NONE, "tasks: full, each is found");
+	while (t-- > 8)
+		task_prune(task_find(t));
+	task_prune(task_find(7));
+	check(task_find(8) == NONE && task_find(7) != NONE, "tasks: one that holds something is not forgotten");
+
+	dropped = reg_dropped;
+	for (t = 0; snprintf(path, sizeof(path), "/x%u", t), cgroup_add(str_z(path)) != NONE; t++)
+		;
+	check(t == MAX_CGROUPS - 1 && reg_dropped == dropped + 1, "cgroups: full, and one was counted");
+	check(cgroup_add(S("/x5")) != NONE && cgroup_add(S("/y")) == NONE, "cgroups: full, a known one is found");
+	cgroup_unref(cgroup_add(S("/x5")));
+	cgroup_unref(cgroup_add(S("/x5")) + 0);
+	while (t-- > 0) {
+		u32 row;
+
+		snprintf(path, sizeof(path), "/x%u", t);
+		row = cgroup_add(str_z(path));
+		while (cgroups[row].refs > 1)
+			cgroup_unref(row);
+		cgroup_unref(row);
+	}
+	for (u32 i = 1; i <= ncgroups; i++)
+		bad += cgroups[i].refs > 0;
+	check_u64(bad, 0, "cgroups: all are gone");
+
+	for (u32 i = 0; i < n; i++)
+		client_remove(c[i]);
+	for (u32 i = 0; i < held; i++)
+		bad += holder_find(7, i) != NONE;
+	check(bad == 0 && task_find(7) == NONE && client_find(d, KEY_ID, 0) == NONE,
+	      "with their clients go holders and tasks");
+	devices[d].e.used = false;
+}
+
+/* More cgroups on more devices than there are rows for their sums. */
+static void t_full_groups(void)
+{
+	u32 d[2] = { device_add(), device_add() }, dropped, used = 0, n = 0;
+	char path[32];
+
+	for (u32 i = 0; i < 4200; i++) {
+		u32 t = make_task(1000 + i / 2, 1, "x"), c = client_add(d[i % 2], KEY_ID, i);
+
+		if (!tasks[t].cgroup) {
+			snprintf(path, sizeof(path), "/y%u", i / 2);
+			tasks[t].cgroup = cgroup_add(str_z(path));
+		}
+		holder_add(1000 + i / 2, i, t, c);
+	}
+	dropped = reg_dropped;
+	reg_roll(true, true);
+	for (u32 i = 1; i <= ngroups; i++)
+		used += groups[i].e.used;
+	check(used == MAX_GROUPS - 1 && reg_dropped == dropped + 4200 - (MAX_GROUPS - 1),
+	      "groups: full, and the others were counted");
+	for (u32 i = 1; i <= nclients; i++)
+		if (clients[i].e.used && clients[i].device == d[0] && ++n)
+			client_remove(i);
+	reg_roll(true, true); /* rows that are not in use become free */
+	reg_roll(true, true);
+	used = 0;
+	for (u32 i = 1; i <= ngroups; i++)
+		used += groups[i].e.used;
+	check_u64(used, n, "groups: those of the clients that are left, all of which have room now");
+	for (u32 i = 1; i <= nclients; i++)
+		if (clients[i].e.used)
+			client_remove(i);
+	reg_roll(true, true);
+	used = 0;
+	for (u32 i = 1; i <= ngroups; i++)
+		used += groups[i].e.used;
+	for (u32 i = 1; i <= ncgroups; i++)
+		used += cgroups[i].refs;
+	check_u64(used, 0, "groups: none is left, nor a cgroup");
+	reg_clear(&devices[d[0]].e);
+	reg_clear(&devices[d[1]].e);
+	devices[d[0]].e.used = devices[d[1]].e.used = false;
+}
+
+/* --- coming and going ------------------------------------------------------------------------------------------- */
+
+static u32 free_of(u32 freed, u32 top, u32 max, bool wide)
+{
+	u32 n = max - 1 - top;
+
+	for (; freed != NONE; freed = counter_at(freed)->next, n++)
+		if (wide != (freed >= MAX_GAUGES))
+			return 0; /* in the wrong list */
+	return n;
+}
+
+static void churn_add(u32 d, u8 kind, u64 key)
+{
+	u32 c = client_add(d, kind, key), h = 1 + (u32)(rnd() % 3);
+	char path[200] = "";
+
+	if (c == NONE)
+		return;
+	for (u32 i = 0; i < h; i++) {
+		u32 pid = 2 + (u32)(rnd() % 5000), fd = (u32)(rnd() % 8), t = task_find(pid);
+
+		if (holder_find(pid, fd) != NONE)
+			continue;
+		if (t == NONE && (t = task_add(pid)) == NONE)
+			continue;
+		if (!tasks[t].cgroup) {
+			/* of any length, so that texts of several rows come and go too */
+			size_t n = (size_t)snprintf(path, sizeof(path), "/%u/", (unsigned)(rnd() % 2000));
+
+			memset(path + n, 'x', pid % 150);
+			tasks[t].cgroup = cgroup_add((struct str){ path, path + n + pid % 150 });
+		}
+		if (holder_add(pid, fd, t, c) == NONE)
+			task_prune(t);
+	}
+	clients[c].name = text_put(NONE, (struct str){ path, path + key % 60 });
+	clients[c].other = text_put(NONE, (struct str){ path, path + key % 170 });
+	begin(&clients[c].e, 1);
+	for (u64 i = 0; i < key % 7; i++) {
+		static const char *const engine[] = { "a", "b", "c", "d", "e", "f", "g" };
+
+		put(&clients[c].e, i % 2 ? D_BUSY_NS : D_RESIDENT, engine[i], key);
+	}
+}
+
+static void t_churn(void)
+{
+	u32 tracks_before = free_of(free_track, ntracks, MAX_TRACKS, true);
+	u32 gauges_before = free_of(free_gauge, ngauges, MAX_GAUGES, false), texts_before = texts_free();
+	u32 n = 0, used = 0;
+	size_t bad = 0;
+
+	for (u32 i = 0; i < 1000000; i++) {
+		u32 d = 1 + (u32)(rnd() % 3), c;
+		u8 kind = (u8)(rnd() % 3);
+		u64 key = rnd() % 2000 * 0x300000001;
+
+		c = client_find(d, kind, key);
+		if (c == NONE) {
+			churn_add(d, kind, key);
+			continue;
+		}
+		bad += clients[c].key != key || clients[c].device != d || clients[c].keykind != kind ||
+		       !clients[c].e.used || clients[c].e.count != key % 7;
+		if (i % 3 == 0 && clients[c].holders)
+			holder_remove(clients[c].holders);
+		else
+			client_remove(c);
+	}
+	check_u64(bad, 0, "1 000 000 clients come and go: each is what it was");
+	for (u32 i = 1; i <= nclients; i++)
+		for (u32 h = clients[i].e.used ? clients[i].holders : NONE; h; h = holders[h].next_client)
+			bad += holders[h].client != i || holder_find(holders[h].pid, holders[h].fd) != h ||
+			       tasks[holders[h].task].pid != holders[h].pid;
+	check_u64(bad, 0, "holders, tasks and clients point at each other");
+	for (u32 i = 1; i <= nclients; i++)
+		if (clients[i].e.used && ++n)
+			client_remove(i);
+	check(n > 100, "%u clients were there at the end", n);
+	for (u32 i = 1; i <= ntasks; i++)
+		used += tasks[i].pid > 0;
+	for (u32 i = 1; i <= ncgroups; i++)
+		used += cgroups[i].refs;
+	check_u64(used, 0, "then no task, no cgroup is left");
+	check_u64(texts_free(), texts_before, "and all texts are free");
+	check_u64(free_of(free_track, ntracks, MAX_TRACKS, true), tracks_before, "and all counters with a baseline");
+	check_u64(free_of(free_gauge, ngauges, MAX_GAUGES, false), gauges_before, "and all others");
+	for (n = 0; client_add(1, KEY_ID, n) != NONE; n++)
+		;
+	check_u64(n, MAX_CLIENTS - 1, "and the table of clients fills as before");
+	for (used = 0; holder_add(1, used, task_find(1) ? task_find(1) : task_add(1), 1 + used % n) != NONE; used++)
+		;
+	check_u64(used, MAX_HOLDERS - 1, "and that of holders");
+	while (n-- > 0)
+		client_remove(client_find(1, KEY_ID, n));
+	for (n = 0; task_add(n + 2) != NONE; n++)
+		;
+	check_u64(n, MAX_TASKS - 1, "and that of tasks");
+	while (n-- > 0)
+		task_prune(task_find(n + 2));
+}
+
+/* --- counters: too many ------------------------------------------------------------------------------------------- */
+
+/* These fill the table of names, which lasts: nothing may come after them. */
+static void t_full_counters(void)
+{
+	enum { EACH = 100 };
+	static struct entity many[MAX_GAUGES / EACH + 2], e, one;
+	char name[200], longest[MAX_NAME + 1];
+	u32 n, m, total[2];
+	u64 dt;
+	size_t bad = 0;
+
+	memset(longest, 'x', sizeof(longest));
+	begin(&e, 1);
+	check(reg_put(&e, D_BUSY_NS, (struct str){ longest, longest + MAX_NAME }, 1, 1) && e.dropped == 0,
+	      "a name of %d bytes", MAX_NAME);
+	check(!reg_put(&e, D_BUSY_NS, (struct str){ longest, longest + MAX_NAME + 1 }, 1, 1) && e.dropped == 1,
+	      "one more is refused, and counted");
+	check(str_len(inst_name(reg_first(&e)->inst)) == MAX_NAME && e.count == 1, "the name is whole");
+	reg_clear(&e);
+
+	/* More than one entity may have: those that fit go on, those that do not are counted each time. */
+	for (i64 t = 1; t < 3; t++) {
+		begin(&e, t);
+		for (n = 0; n < 1500; n++) {
+			snprintf(name, sizeof(name), "e%u", n);
+			put(&e, n % 2 ? D_BUSY_NS : D_RESIDENT, name, n * (u64)t);
+		}
+		check(e.count == MAX_COUNTERS && e.dropped == 1500 - MAX_COUNTERS, "counters of one entity: full, reading %d",
+		      (int)t);
+	}
+	for (n = 1; n < MAX_COUNTERS; n += 2) {
+		snprintf(name, sizeof(name), "e%u", n);
+		bad += rate(&e, D_BUSY_NS, name, &dt) != n;
+	}
+	check_u64(bad, 0, "counters of one entity: full, the others are right");
+	reg_clear(&e);
+
+	for (int again = 0; again < 2; again++)
+		for (int wide = 0; wide < 2; wide++) {
+			for (n = m = 0; m < LEN(many); m++) {
+				u32 k = 0;
+
+				begin(&many[m], 1);
+				for (; k < EACH; k++, n++) {
+					snprintf(name, sizeof(name), "e%u", k);
+					if (!put(&many[m], wide ? D_BUSY_NS : D_RESIDENT, name, k + m))
+						break;
+				}
+				if (k < EACH)
+					break;
+			}
+			check(n == (wide ? MAX_TRACKS - 1 : MAX_GAUGES - 1) && many[m].dropped == 1,
+			      "all counters %s: full%s, one was counted", wide ? "with a baseline" : "without",
+			      again ? " again" : "");
+			bad += get(&many[0], wide ? D_BUSY_NS : D_RESIDENT, "e5") != 5;
+			bad += get(&many[m - 1], wide ? D_BUSY_NS : D_RESIDENT, "e99") != 99 + m - 1;
+			begin(&one, 1);
+			check(put(&one, wide ? D_RESIDENT : D_BUSY_NS, "e5", 1), "the other kind has room");
+			reg_clear(&one);
+			check_u64(bad, 0, "and those that are there are right");
+			total[wide] = n;
+			for (m = 0; m < LEN(many); m++)
+				reg_clear(&many[m]);
+		}
+	check(total[0] == MAX_GAUGES - 1 && total[1] == MAX_TRACKS - 1, "all rows came back");
+
+	/* Names: 4095, or 64 KiB of them, whichever is reached first. */
+	memset(many, 0, sizeof(many));
+	for (n = 0, m = 0; n < 5000; n++) {
+		if (n % 1000 == 0)
+			begin(&many[n / 1000], 1);
+		snprintf(name, sizeof(name), "n%u", n);
+		m += !put(&many[n / 1000], D_RESIDENT, name, n);
+	}
+	check(m > 0 && nnames == MAX_INSTANCES - 1, "names: full, %u values found no room", m);
+	for (n = 0; n < 5; n++)
+		m -= many[n].dropped;
+	check_u64(m, 0, "names: each of these was counted");
+	check_u64(get(&many[0], D_RESIDENT, "n7"), 7, "names: the first ones are right");
+	check(put(&many[4], D_RESIDENT, "n8", 8) && get(&many[4], D_RESIDENT, "n8") == 8, "names: known ones go on");
+	for (n = 0; n < 5; n++)
+		reg_clear(&many[n]);
+}
+
+/* 64 KiB of names are used up by long ones first. */
+static void t_full_name_bytes(void)
+{
+	struct entity e = { 0 };
+	char name[MAX_NAME];
+	u32 n;
+
+	begin(&e, 1);
+	for (n = 0; n < 1000; n++) {
+		memset(name, 'a' + (int)(n % 26), sizeof(name));
+		memcpy(name, (char[]){ (char)('a' + n / 26 % 26), (char)('a' + n / 676) }, 2);
+		if (!reg_put(&e, D_RESIDENT, (struct str){ name, name + sizeof(name) }, n, 1))
+			break;
+	}
+	check(n >= NAME_BYTES / MAX_NAME - 20 && n <= NAME_BYTES / MAX_NAME && e.dropped == 1,
+	      "names: %u of %d bytes fit, the next was counted", n, MAX_NAME);
+	reg_clear(&e);
+	/* So that the tests behind this one have names: only they know of these. */
+	nnames = name_used = 0;
+	memset(name_bucket, 0, sizeof(name_bucket));
+}
+
+int main(void)
+{
+	t_full_name_bytes();
+	t_rates();
+	t_peak();
+	t_total_cycles();
+	t_missing();
+	t_order();
+	t_dialects();
+	t_device();
+	t_regions();
+	t_used();
+	t_lower();
+	t_text();
+	t_owner();
+	t_roll();
+	t_roll_raw();
+	t_roll_cycles();
+	t_roll_util();
+	t_cgroups();
+	t_devices();
+	t_full_tables();
+	t_full_groups();
+	t_churn();
+	t_full_counters();
+	return unit_end();
+}
