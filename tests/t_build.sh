@@ -72,6 +72,17 @@ dists() {
 	return $status
 }
 
+manual_clean() { cd "$root" && mandoc -Tlint -Wwarning gpustat.1; }
+# Every option that --help lists stands in the manual, with letter and long name.
+manual_whole() {
+	cd "$root" && "$prog" --help | sed -n 's/^-\(.\), --\([a-z-]*\).*/\1 \2/p; s/^    --\([a-z-]*\).*/- \1/p' >"$tmp/options" &&
+		[ "$(wc -l <"$tmp/options")" -gt 15 ] || return 1
+	while read -r letter long; do
+		grep -q -e "-$long\\b" gpustat.1 || { echo "--$long"; return 1; }
+		[ "$letter" = - ] || grep -q "^\.It .*Fl .*\b$letter\b" gpustat.1 || { echo "-$letter"; return 1; }
+	done <"$tmp/options"
+}
+
 check 'no interpreter, no library, no heap, no stdio' tests/static "$prog"
 check 'stripped size at most 100 KB' small
 check 'two builds in two folders are the same bytes' same_builds
@@ -88,6 +99,12 @@ if git rev-parse HEAD >/dev/null 2>&1; then
 	check 'dist' dists
 else
 	skip 'dist' 'not a git checkout'
+fi
+check 'the manual has every option' manual_whole
+if command -v mandoc >/dev/null; then
+	check 'the manual is clean under mandoc -Tlint -Wwarning' manual_clean
+else
+	skip 'the manual is clean under mandoc -Tlint -Wwarning' 'needs package mandoc'
 fi
 if command -v shellcheck >/dev/null; then
 	check 'scripts are clean under shellcheck' shellcheck tests/run tests/unit tests/static tests/toolchain \
