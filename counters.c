@@ -11,6 +11,7 @@ struct group groups[MAX_GROUPS];
 u32 ndevices, nclients, nholders, ntasks, ncgroups, ngroups;
 u32 reg_dropped, reg_unreadable;
 bool reg_saw_others;
+static u32 serials; /* given to entities so far */
 
 /* Which descs are counters of which rates are made, and how they go on. The others are gauges. */
 static const struct {
@@ -205,8 +206,11 @@ bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
 		e->dropped++;
 		return false;
 	}
-	if (c->flags & CF_SEEN)
+	if (c->flags & CF_SEEN) {
+		if (desc == D_THROTTLE)
+			c->now |= v; /* of several GTs each counts */
 		return true;
+	}
 	c->now = v;
 	c->flags |= CF_SEEN;
 	if (c->flags & CF_WIDE)
@@ -279,6 +283,11 @@ bool reg_rate(const struct entity *e, u8 desc, u16 inst, u64 *d, u64 *dt)
 bool is_engine(u8 desc)
 {
 	return desc <= D_BUSY_PCT || (desc >= D_SUM_BUSY && desc <= D_SUM_TOTAL_CYCLES);
+}
+
+bool is_signed(u8 desc)
+{
+	return desc == D_TEMP || desc == D_VOLT || desc == D_CURRENT;
 }
 
 bool is_region(u8 desc)
@@ -416,8 +425,11 @@ bool device_idle(const struct device *d, u64 *v)
 
 		if (c->desc != D_IDLE_MS || !reg_rate(&d->e, D_IDLE_MS, c->inst, &ms, &dt))
 			continue;
+		share = muldiv(ms, (u64)FULL * 1000000, dt);
+		if (share > 2ull * FULL)
+			continue; /* the counter was reset, which looks like a wrap of 32 bits */
+		share = percent(share);
 		found = true;
-		share = percent(muldiv(ms, (u64)FULL * 1000000, dt));
 		if (share < *v)
 			*v = share;
 	}
@@ -429,15 +441,16 @@ static bool starts(struct str s, struct str lead)
 	return str_skip(&s, lead);
 }
 
-/* Whether a region is main memory: never added to video memory. */
-static bool is_system_region(struct str r)
+/* amdgpu's small stores on the chip: no memory that anyone runs out of. */
+static bool is_chip_region(struct str r)
 {
-	static const struct str exact[] = { STR("memory"), STR("gtt"), STR("cpu"), STR("stolen") };
+	static const struct str exact[] = { STR("gds"), STR("gws"), STR("oa"), STR("doorbell"),
+					    STR("mmioremap") };
 
 	for (size_t i = 0; i < LEN(exact); i++)
 		if (str_eq(r, exact[i]))
 			return true;
-	return starts(r, (struct str)STR("system")) || starts(r, (struct str)STR("stolen-system"));
+	return false;
 }
 
 static bool is_vram_region(struct str r)
@@ -460,11 +473,13 @@ bool entity_used(const struct entity *e, bool apu, u64 *v)
 		if ((c->desc != D_RESIDENT && c->desc != D_SUM_RESIDENT) || !(c->flags & CF_SEEN) ||
 		    (c->desc == D_SUM_RESIDENT && reg_find(e, D_RESIDENT, c->inst)))
 			continue; /* a device's own count comes before the sum */
+		if (is_chip_region(inst_name(c->inst)))
+			continue;
 		any = true;
 		if (is_vram_region(inst_name(c->inst))) {
 			any_vram = true;
 			vram += c->now;
-		} else if (is_system_region(inst_name(c->inst))) {
+		} else {
 			rest += c->now;
 		}
 	}
@@ -482,7 +497,8 @@ static void sum_add(struct entity *e, u8 desc, u16 inst, u64 v)
 		e->dropped++;
 		return;
 	}
-	c->now = c->flags & CF_SEEN ? c->now + v : v;
+	v += c->flags & CF_SEEN ? c->now : 0;
+	c->now = c->flags & CF_SEEN && v < c->now ? UINT64_MAX : v; /* no driver counts so far: one that underflowed */
 	c->flags |= CF_SEEN;
 }
 
@@ -569,6 +585,8 @@ static void roll_client(struct entity *into, const struct client *c, bool rates)
 
 static void roll_start(struct entity *e)
 {
+	if (e->kind == K_CGROUP)
+		e->dropped = 0; /* a device's reading does that */
 	for (struct counter *c = reg_first(e); c; c = reg_next(c))
 		if ((c->desc >= D_SUM_BUSY && c->desc <= D_SUM_DNS) || c->desc == D_MAXFREQ ||
 		    c->desc == D_CURFREQ || (c->desc >= D_SUM_TOTAL && c->desc <= D_SUM_ACTIVE))
@@ -592,7 +610,7 @@ static struct group *group_of(u32 device, u32 cgroup)
 	}
 	if (n > ngroups)
 		ngroups = n;
-	groups[n] = (struct group){ .e = { .used = true, .kind = K_CGROUP }, .device = device,
+	groups[n] = (struct group){ .e = { .used = true, .kind = K_CGROUP, .serial = ++serials }, .device = device,
 				    .cgroup = cgroup, .next = *bucket };
 	cgroups[cgroup].refs++;
 	*bucket = n;
@@ -784,7 +802,7 @@ u32 client_add(u32 device, u8 keykind, u64 key)
 		return NONE;
 	if (n == free_client)
 		free_client = clients[n].next;
-	clients[n] = (struct client){ .e = { .used = true, .kind = K_CLIENT }, .key = key,
+	clients[n] = (struct client){ .e = { .used = true, .kind = K_CLIENT, .serial = ++serials }, .key = key,
 				      .device = device, .keykind = keykind };
 	*link = n;
 	return n;
@@ -861,9 +879,11 @@ u32 holder_add(u32 pid, u32 fd, u32 task, u32 client)
 		free_holder = holders[n].next;
 	holders[n] = (struct holder){ .pid = pid, .fd = fd, .task = task, .client = client, .io = -1 };
 	*link = n;
+	/* Behind the first one, through which the client is read. */
 	tail = &clients[client].holders;
-	while (*tail)
+	if (*tail)
 		tail = &holders[*tail].next_client;
+	holders[n].next_client = *tail;
 	*tail = n;
 	tasks[task].refs++;
 	return n;
@@ -984,7 +1004,7 @@ u32 device_add(void)
 		;
 	if (n == MAX_DEVICES)
 		return NONE;
-	devices[n] = (struct device){ .e = { .used = true, .kind = K_DEVICE }, .card = -1, .render = -1,
+	devices[n] = (struct device){ .e = { .used = true, .kind = K_DEVICE, .serial = ++serials }, .card = -1, .render = -1,
 				      .accel = -1, .awake = true };
 	if (n > ndevices)
 		ndevices = n;

@@ -3,6 +3,7 @@
 #include "gpustat.h"
 #include "sys.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #ifndef VERSION
@@ -11,7 +12,8 @@
 
 enum exit_code { EX_OK, EX_FAIL, EX_USAGE, EX_NODEVICE, EX_DENIED };
 
-enum { MAX_WORDS = 1024, MAX_PIDS = 64, MAX_SELECTORS = 16, OUT_BYTES = 1 << 20, DUMP_BYTES = 1 << 20 };
+enum { MAX_PIDS = 64, MAX_SELECTORS = 16, OUT_BYTES = 1 << 20, DUMP_BYTES = 1 << 20,
+       SORT_BYTES = 4 << 20 /* a path of 250 bytes for each client */ };
 
 struct opts {
 	const struct cmd *cmd;
@@ -23,6 +25,7 @@ struct opts {
 	i64 interval, window;
 	u64 count, top; /* 0: no limit */
 	const char *proc, *sys;
+	u32 used; /* which options were given */
 	bool raw, quiet, verbose, summary, fields_help;
 };
 
@@ -30,6 +33,7 @@ static struct opts opt;
 static struct record rec;
 static char out_bytes[OUT_BYTES];
 static struct buf out = { .p = out_bytes, .cap = OUT_BYTES };
+static bool lost_record; /* one did not fit out: exit 1 in the end */
 static volatile sig_atomic_t stopped;
 
 static void on_signal(int sig)
@@ -80,6 +84,7 @@ static bool flush(void)
 	if (out.full) {
 		say("a record is too long for its buffer: left out", NULL, NULL);
 		reg_dropped++;
+		lost_record = true;
 		out.n = 0;
 		out.full = false;
 		return true;
@@ -165,34 +170,37 @@ static bool set_time(struct str s)
 	return false;
 }
 
+enum { WITH_LIVE = 1, WITH_LIST = 2, WITH_FDINFO = 4, WITH_ALL = 7 };
+
 static const struct option {
 	char letter;
 	const char *name, *arg, *help;
 	bool (*set)(struct str value); /* without an argument: {0} */
+	u8 with; /* the commands that take it */
 } options[] = {
-	{ 'i', "interval", "T", "sample every T: 100ms, 1, 1.5s, 1m", set_interval },
-	{ 'c', "count", "N", "stop after N samples (-n is the same)", set_count },
-	{ 'n', "count", "N", NULL, set_count },
-	{ 'w', "window", "T", "time between the two reads without an interval (0.5s)", set_window },
-	{ 'r', "raw", NULL, "the kernel's own numbers, not rates: one read", set_raw },
-	{ 'd', "device", "SEL", "card1, renderD128, 0000:03:00.0, driver:xe or 0", set_device },
-	{ 'p', "pid", "PID", "only clients of these processes", set_pid },
-	{ 'C', "comm", "NAME", "only clients of processes so named; * and ? match", set_comm },
-	{ 'g', "cgroup", "PATH", "only clients in or below this cgroup, or of a container id", set_cgroup },
-	{ 'k', "top", "N", "the first N records of each sample", set_top },
-	{ 's', "sort", "FIELD", "numbers from the highest, texts from A", set_sort },
-	{ 'f', "fields", "A,B", "only these fields; -f help lists them", set_fields },
-	{ 'o', "format", "F", NULL, set_format },
-	{ '1', "one-line", NULL, "all records of a sample on one line (line, json)", set_one_line },
-	{ 'H', "no-header", NULL, "no header (line, table, csv)", set_no_header },
-	{ 't', "time", "HOW", "none, epoch, iso or mono", set_time },
-	{ 'S', "summary", NULL, "min, avg and max at the end", set_summary },
-	{ 'q', "quiet", NULL, "no messages", set_quiet },
-	{ 'v', "verbose", NULL, "say what could not be read, and what would mend it", set_verbose },
-	{ '\0', "proc", "DIR", "read DIR instead of /proc", set_proc },
-	{ '\0', "sys", "DIR", "read DIR instead of /sys", set_sys },
-	{ 'h', "help", NULL, "this text", NULL },
-	{ 'V', "version", NULL, "the version", NULL },
+	{ 'i', "interval", "T", "sample every T: 100ms, 1, 1.5s, 1m", set_interval, WITH_LIVE },
+	{ 'c', "count", "N", "stop after N samples (-n is the same)", set_count, WITH_LIVE },
+	{ 'n', "count", "N", NULL, set_count, WITH_LIVE },
+	{ 'w', "window", "T", "time between the two reads without an interval (0.5s)", set_window, WITH_LIVE },
+	{ 'r', "raw", NULL, "the kernel's own numbers, not rates: one read", set_raw, WITH_LIVE | WITH_FDINFO },
+	{ 'd', "device", "SEL", "card1, renderD128, 0000:03:00.0, driver:xe or 0", set_device, WITH_LIVE | WITH_LIST },
+	{ 'p', "pid", "PID", "only clients of these processes", set_pid, WITH_LIVE | WITH_LIST },
+	{ 'C', "comm", "NAME", "only clients of processes so named; * and ? match", set_comm, WITH_LIVE | WITH_LIST },
+	{ 'g', "cgroup", "PATH", "only clients in or below this cgroup, or of a container id", set_cgroup, WITH_LIVE | WITH_LIST },
+	{ 'k', "top", "N", "the first N records of each sample", set_top, WITH_LIVE | WITH_LIST },
+	{ 's', "sort", "FIELD", "numbers from the highest, texts from A", set_sort, WITH_LIVE | WITH_LIST },
+	{ 'f', "fields", "A,B", "only these fields; -f help lists them", set_fields, WITH_ALL },
+	{ 'o', "format", "F", NULL, set_format, WITH_ALL },
+	{ '1', "one-line", NULL, "all records of a sample on one line (line, json)", set_one_line, WITH_ALL },
+	{ 'H', "no-header", NULL, "no header (line, table, csv)", set_no_header, WITH_ALL },
+	{ 't', "time", "HOW", "none, epoch, iso or mono", set_time, WITH_ALL },
+	{ 'S', "summary", NULL, "min, avg and max at the end", set_summary, WITH_LIVE },
+	{ 'q', "quiet", NULL, "no messages", set_quiet, WITH_ALL },
+	{ 'v', "verbose", NULL, "say what could not be read, and what would mend it", set_verbose, WITH_ALL },
+	{ '\0', "proc", "DIR", "read DIR instead of /proc", set_proc, WITH_ALL },
+	{ '\0', "sys", "DIR", "read DIR instead of /sys", set_sys, WITH_ALL },
+	{ 'h', "help", NULL, "this text", NULL, WITH_ALL },
+	{ 'V', "version", NULL, "the version", NULL, WITH_ALL },
 };
 
 static int cmd_live(void);
@@ -201,14 +209,14 @@ static int cmd_fdinfo(void);
 
 static const struct cmd {
 	const char *name, *args, *help;
-	u8 kind;
+	u8 kind, with;
 	int (*run)(void);
 } cmds[] = {
-	{ "", "[INTERVAL [COUNT]]", "a record per device and sample", K_DEVICE, cmd_live },
-	{ "procs", "[INTERVAL [COUNT]]", "a record per DRM client", K_CLIENT, cmd_live },
-	{ "cgroups", "[INTERVAL [COUNT]]", "clients summed per cgroup", K_CGROUP, cmd_live },
-	{ "list", "", "devices, engines, memory, and what cannot be told", K_DEVICE, cmd_list },
-	{ "fdinfo", "FILE...|-", "decode dumps of /proc/PID/fdinfo/FD", K_FDINFO, cmd_fdinfo },
+	{ "", "[INTERVAL [COUNT]]", "a record per device and sample", K_DEVICE, WITH_LIVE, cmd_live },
+	{ "procs", "[INTERVAL [COUNT]]", "a record per DRM client", K_CLIENT, WITH_LIVE, cmd_live },
+	{ "cgroups", "[INTERVAL [COUNT]]", "clients summed per cgroup", K_CGROUP, WITH_LIVE, cmd_live },
+	{ "list", "", "devices, engines, memory, and what cannot be told", K_DEVICE, WITH_LIST, cmd_list },
+	{ "fdinfo", "FILE...|-", "decode dumps of /proc/PID/fdinfo/FD", K_FDINFO, WITH_FDINFO, cmd_fdinfo },
 };
 
 static void put_columns(struct buf *b, size_t from, size_t to)
@@ -296,6 +304,7 @@ static int take_option(const struct option *o, char **argv, int *at, const char 
 			put_z(&out, "gpustat " VERSION "\n");
 		return finish();
 	}
+	opt.used |= 1u << (o - options);
 	if (!o->arg) {
 		o->set((struct str){ 0 });
 		return -1;
@@ -374,15 +383,38 @@ static int take_words(void)
 	if (opt.nwords > (opt.cmd->run == cmd_list ? 0 : 2))
 		return usage("'", opt.words[opt.nwords - 1], "': one word too many");
 	if (opt.nwords > 0 && !set_interval(str_z(opt.words[0])))
-		return opt.cmd == cmds && (u8)(opt.words[0][0] - '0') > 9 ? no_command(opt.words[0]) :
+		return opt.cmd == cmds && (u8)(opt.words[0][0] - '0') > 9 && opt.words[0][0] != '.' ? no_command(opt.words[0]) :
 			usage("'", opt.words[0], "': no interval; 100ms, 1, 1.5s, 1m");
 	if (opt.nwords > 1 && !set_count(str_z(opt.words[1])))
 		return usage("'", opt.words[1], "': no count; 1 or more");
 	return -1;
 }
 
+static int check_options(void)
+{
+	for (size_t i = 0; i < LEN(options); i++)
+		if (opt.used >> i & 1 && !(options[i].with & opt.cmd->with))
+			return usage("--", options[i].name, opt.cmd->with == WITH_LIST ? " does not go with list" :
+										 " does not go with fdinfo");
+	if (opt.summary && opt.raw)
+		return usage("--summary goes with rates, not with --raw", NULL, NULL);
+	if (opt.out.one_line && !format_joins(opt.out.fmt))
+		return usage("-1 goes with the formats line and json", NULL, NULL);
+	return -1;
+}
+
+/* -f and -s; what -S adds says itself which it is. */
 static int check_patterns(void)
 {
+	static const struct str summary = STR("summary");
+	bool has = !opt.summary || opt.out.npatterns == 0 || opt.out.npatterns == MAX_PATTERNS;
+
+	for (size_t i = 0; i < opt.out.npatterns; i++)
+		has |= str_eq(opt.patterns[i], summary);
+	if (!has) {
+		memmove(opt.patterns + 1, opt.patterns, opt.out.npatterns++ * sizeof(opt.patterns[0]));
+		opt.patterns[0] = summary;
+	}
 	for (size_t i = 0; i <= opt.out.npatterns; i++) {
 		struct str p = i < opt.out.npatterns ? opt.patterns[i] : opt.sort;
 		char name[128];
@@ -392,18 +424,15 @@ static int check_patterns(void)
 		device_set(name, sizeof(name), p);
 		return usage("'", name, "': these records have no such field; -f help lists them");
 	}
-	if (opt.out.one_line && !format_joins(opt.out.fmt))
-		return usage("-1 goes with the formats line and json", NULL, NULL);
 	return -1;
 }
 
 /* Exit code, or -1 to run. */
 static int parse_args(char **argv)
 {
-	static char *words[MAX_WORDS];
 	bool options_end = false;
 
-	opt.words = words;
+	opt.words = argv + 1; /* words move to the front of the arguments that were read before them */
 	opt.window = 500000000;
 	opt.out.fmt = format_find((struct str)STR("line"));
 	opt.out.patterns = opt.patterns;
@@ -419,10 +448,8 @@ static int parse_args(char **argv)
 			r = short_options(argv, &i);
 		else if (!opt.cmd && opt.nwords == 0 && find_cmd(a))
 			opt.cmd = find_cmd(a);
-		else if (opt.nwords == MAX_WORDS)
-			r = usage("too many arguments", NULL, NULL);
 		else
-			words[opt.nwords++] = argv[i];
+			opt.words[opt.nwords++] = argv[i];
 		if (r >= 0)
 			return r;
 	}
@@ -433,7 +460,8 @@ static int parse_args(char **argv)
 		return finish();
 	}
 	opt.out.kind = opt.cmd->kind;
-	if (take_words() >= 0)
+	opt.out.summary = opt.summary;
+	if (take_words() >= 0 || check_options() >= 0)
 		return EX_USAGE;
 	return check_patterns();
 }
@@ -567,29 +595,38 @@ static bool in_cgroup(u32 text)
 {
 	static char b[4096];
 	struct str path = { b, b + text_copy(text, b, sizeof(b)) }, rest = path, id = parse_container(path);
+	struct str top = opt.cgroup;
 
+	while (top.p < top.e && top.e[-1] == '/')
+		top.e--;
 	if (glob_match(opt.cgroup, path, NULL))
 		return true;
-	if (str_skip(&rest, opt.cgroup) && (rest.p == rest.e || *rest.p == '/'))
+	if (str_skip(&rest, top) && (rest.p == rest.e || *rest.p == '/'))
 		return true;
 	return str_len(opt.cgroup) >= 12 && str_skip(&id, opt.cgroup);
 }
 
+/* -p, -C and -g, all of them of one process. */
+static bool task_wanted(const struct task *t)
+{
+	bool pid = opt.npids == 0;
+
+	for (size_t i = 0; i < opt.npids; i++)
+		pid |= opt.pids[i] == t->pid;
+	return pid && (!opt.comm.p || glob_match(opt.comm, (struct str){ t->comm, t->comm + t->comm_len }, NULL)) &&
+	       (!opt.cgroup.p || (t->cgroup && in_cgroup(cgroups[t->cgroup].path)));
+}
+
 static bool client_wanted(const struct client *c)
 {
-	bool pid = opt.npids == 0, comm = !opt.comm.p, cgroup = !opt.cgroup.p;
-
 	if (!chosen[c->device])
 		return false;
-	for (u32 h = c->holders; h; h = holders[h].next_client) {
-		const struct task *t = &tasks[holders[h].task];
-
-		for (size_t i = 0; i < opt.npids; i++)
-			pid |= opt.pids[i] == t->pid;
-		comm = comm || glob_match(opt.comm, (struct str){ t->comm, t->comm + t->comm_len }, NULL);
-		cgroup = cgroup || (t->cgroup && in_cgroup(cgroups[t->cgroup].path));
-	}
-	return pid && comm && cgroup;
+	if (!opt.npids && !opt.comm.p && !opt.cgroup.p)
+		return true;
+	for (u32 h = c->holders; h; h = holders[h].next_client)
+		if (task_wanted(&tasks[holders[h].task]))
+			return true;
+	return false;
 }
 
 static void collect(u8 kind)
@@ -605,7 +642,7 @@ static void collect(u8 kind)
 
 static void sort_by_field(u8 kind, const struct recopts *ro)
 {
-	static char text[REC_TEXT];
+	static char text[SORT_BYTES];
 	size_t used = 0;
 
 	for (size_t i = 0; i < norder; i++) {
@@ -629,32 +666,35 @@ static void sort_by_field(u8 kind, const struct recopts *ro)
 
 /* --- -S ------------------------------------------------------------------------------------------------- */
 
-enum { MAX_STATS = 1 << 14 };
+enum { MAX_STATS = 1 << 16 };
 
 static struct stat_row {
-	const struct entity *e;
+	u32 serial; /* of its entity; 0: a free row */
 	const struct column *col;
 	const char *inst;
 	i64 min, max, sum, n;
 } stats[MAX_STATS];
 
+static size_t nstats;
+
+/* What has a mean: figures of now, not totals, of which a million can be added up. */
 static bool is_measured(const struct field *f)
 {
-	return f->v.type == V_INT && (f->v.unit != U_NONE || f->col->when & W_TABLE) && !(f->col->when & W_ID);
+	return f->v.type == V_INT && f->v.unit != U_JOULE && f->v.n <= INT64_MAX / (1 << 20) &&
+	       (f->v.unit != U_NONE || f->col->when & W_TABLE) && !(f->col->when & W_ID);
 }
 
-/* The row of a field's run; a free one, whose e is NULL, where there is none; NULL: the table is full. */
+/* The row of a field's run; a free one where there is none. */
 static struct stat_row *stat_find(const struct entity *e, const struct field *f)
 {
-	size_t h = ((size_t)(uintptr_t)e >> 4) * 31 + (size_t)(f->col - columns) * 131 + (size_t)(uintptr_t)f->inst.p;
+	size_t h = e->serial * 2654435761u + (size_t)(f->col - columns) * 131 + (size_t)(uintptr_t)f->inst.p;
+	struct stat_row *s;
 
-	for (size_t i = 0; i < MAX_STATS; i++) {
-		struct stat_row *s = &stats[(h + i) % MAX_STATS];
-
-		if (!s->e || (s->e == e && s->col == f->col && s->inst == f->inst.p))
+	for (;; h++) {
+		s = &stats[h % MAX_STATS];
+		if (!s->serial || (s->serial == e->serial && s->col == f->col && s->inst == f->inst.p))
 			return s;
 	}
-	return NULL;
 }
 
 static void stats_add(const struct entity *e)
@@ -667,13 +707,15 @@ static void stats_add(const struct entity *e)
 		if (!is_measured(f))
 			continue;
 		s = stat_find(e, f);
-		if (!s) {
-			reg_dropped++;
-			continue;
-		}
 		v = f->v.neg ? -(i64)f->v.n : (i64)f->v.n;
-		if (!s->e)
-			*s = (struct stat_row){ .e = e, .col = f->col, .inst = f->inst.p, .min = v, .max = v };
+		if (!s->serial) {
+			if (nstats > MAX_STATS / 4 * 3) { /* a fuller table is slow, a full one has no end */
+				reg_dropped++;
+				continue;
+			}
+			nstats++;
+			*s = (struct stat_row){ .serial = e->serial, .col = f->col, .inst = f->inst.p, .min = v, .max = v };
+		}
 		s->min = v < s->min ? v : s->min;
 		s->max = v > s->max ? v : s->max;
 		s->sum += v;
@@ -685,11 +727,14 @@ static void stats_apply(const struct entity *e, const char *which)
 {
 	for (size_t i = 0; i < rec.n; i++) {
 		struct field *f = &rec.f[i];
-		const struct stat_row *s = f->col->when & W_ID ? NULL : stat_find(e, f);
+		const struct stat_row *s = stat_find(e, f);
 		i64 v;
 
-		if (!s || !s->e)
+		if (!s->serial) {
+			if (is_measured(f))
+				f->v = (struct val){ 0 };
 			continue;
+		}
 		v = strcmp(which, "min") == 0 ? s->min : strcmp(which, "max") == 0 ? s->max : s->sum / s->n;
 		f->v = (struct val){ .type = V_INT, .unit = f->col->unit, .neg = v < 0, .n = (u64)(v < 0 ? -v : v) };
 	}
@@ -730,25 +775,39 @@ static i64 sample_time(void)
 }
 
 /* Seconds east of Greenwich, for the clock of `line` and `table`: of $TZ's zone, else the machine's. */
-static i32 local_offset(void)
+static i32 local_offset(i64 now)
 {
-	static char b[8192];
-	const char *zone = getenv("TZ");
-	char path[128] = "/etc/localtime";
+	static char b[64 << 10];
+	const char *tz = getenv("TZ");
+	char path[PATH_MAX] = "/etc/localtime";
 	struct buf p = { .p = path, .cap = sizeof(path) - 1 };
+	i32 offset;
 	long n;
 
-	if (zone && zone[0] == ':')
-		zone++;
-	if (zone) {
-		if (!zone[0] || zone[0] == '/' || str_find(str_z(zone), (struct str)STR("..")))
-			return 0;
-		put_z(&p, "/usr/share/zoneinfo/");
-		put_z(&p, zone);
+	if (tz && tz[0] == ':')
+		tz++;
+	if (tz) {
+		if (tz[0] != '/')
+			put_z(&p, "/usr/share/zoneinfo/");
+		put_z(&p, tz);
 		path[p.n] = '\0';
 	}
-	n = slurp(AT_FDCWD, path, b, sizeof(b));
-	return parse_tzif((struct str){ b, b + (n > 0 ? n : 0) }, sys_now(CLOCK_REALTIME) / 1000000000);
+	n = tz && !tz[0] ? 0 : slurp(AT_FDCWD, path, b, sizeof(b));
+	if (parse_tzif((struct str){ b, b + (n > 0 ? n : 0) }, now, &offset))
+		return offset;
+	return tz ? parse_tz(str_z(tz), now) : 0;
+}
+
+/* Zones change their offset on a quarter of an hour. */
+static void update_offset(void)
+{
+	static i64 quarter = -1;
+	i64 now = sys_now(CLOCK_REALTIME) / 1000000000;
+
+	if (opt.out.time != T_DEFAULT || now / 900 == quarter)
+		return;
+	quarter = now / 900;
+	opt.out.offset = local_offset(now);
 }
 
 /* Exit code. */
@@ -756,6 +815,7 @@ static int print_sample(const struct recopts *ro)
 {
 	u8 kind = opt.cmd->kind;
 
+	update_offset();
 	choose_devices();
 	if (norder == 0 && !printed)
 		return EX_NODEVICE;
@@ -764,6 +824,10 @@ static int print_sample(const struct recopts *ro)
 	reg_roll(kind == K_CGROUP, !ro->raw && !ro->list);
 	if (kind != K_DEVICE)
 		collect(kind);
+	for (size_t i = 0; i < norder && opt.summary; i++) {
+		record_make(&rec, entity_at(kind, order[i]), ro);
+		stats_add(entity_at(kind, order[i]));
+	}
 	if (opt.sort.p)
 		sort_by_field(kind, ro);
 	if (opt.top && norder > opt.top)
@@ -773,12 +837,15 @@ static int print_sample(const struct recopts *ro)
 		out_measure(&opt.out, &rec);
 	}
 	for (size_t i = 0; i < norder; i++) {
+		bool headed = opt.out.headed;
+
 		record_make(&rec, entity_at(kind, order[i]), ro);
-		if (opt.summary)
-			stats_add(entity_at(kind, order[i]));
 		out_record(&opt.out, &out, &rec);
+		if (out.full)
+			opt.out.headed = headed; /* the header went with it */
 		printed = true;
-		if (!opt.out.one_line && !flush())
+		/* Records are whole; a line of all of them may be longer than the buffer. */
+		if ((!opt.out.one_line || out.n > OUT_BYTES / 2) && !flush())
 			return EX_FAIL;
 	}
 	out_end(&opt.out, &out);
@@ -793,7 +860,7 @@ static void start_sources(void)
 		sources[i]->start();
 }
 
-/* One reading more; with a look for what is new where there is time for it. */
+/* One reading more; in a run of several with a look for what is new. */
 static void sample_sources(bool scan)
 {
 	reg_dropped = scan ? 0 : reg_dropped;
@@ -883,8 +950,9 @@ static int conclude(int code)
 		return no_device();
 	if (code != EX_OK)
 		return code;
-	if (opt.verbose && reg_dropped)
-		say_number(reg_dropped, " clients or names had no room");
+	reg_dropped += (u32)opt.out.lost;
+	if (reg_dropped)
+		say_number(reg_dropped, " clients, names or columns had no room and were left out");
 	if (!printed && reg_unreadable && !reg_saw_others && !stopped) {
 		say_unreadable();
 		return EX_DENIED;
@@ -893,17 +961,17 @@ static int conclude(int code)
 		say_unreadable();
 		say_namespace();
 	}
-	return EX_OK;
+	return lost_record ? EX_FAIL : EX_OK;
 }
 
-/* When the next sample is due: the first multiple of step behind start that has not passed. */
+/* When the next sample is due: a multiple of step behind start that has not passed. */
 static i64 next_due(i64 start, i64 due, i64 step)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC);
 
 	due += step;
 	if (due < now)
-		due = start + (now - start + step - 1) / step * step;
+		due = start + (now - start + step + step / 2) / step * step; /* no sample over less than half a step */
 	return due;
 }
 
@@ -980,12 +1048,12 @@ static long read_dump(const char *name)
 
 	if (fd < 0)
 		return fd;
-	while ((r = sys_read((int)fd, dump + n, sizeof(dump) - n)) > 0 || r == -EINTR)
+	while ((r = sys_read((int)fd, dump + n, sizeof(dump) - n)) > 0 || (r == -EINTR && !stopped))
 		if (r > 0 && (n += (size_t)r) == sizeof(dump))
 			break;
 	if (!is_stdin)
 		sys_close((int)fd);
-	return r < 0 ? r : (long)n;
+	return r < 0 && r != -EINTR ? r : (long)n;
 }
 
 static void say_dump(const char *name, const char *what)
@@ -1004,6 +1072,8 @@ static int decode(const char *name, bool show)
 	long n = read_dump(name);
 
 	text = (struct str){ dump, dump + (n > 0 ? n : 0) };
+	if (stopped)
+		return EX_OK;
 	if (!fdinfo_head(text, &h)) {
 		if (show)
 			say_dump(name, n < 0 ? error_text(n) : "not a DRM file");
@@ -1029,6 +1099,13 @@ static int decode(const char *name, bool show)
 	return finish();
 }
 
+static bool is_regular(const char *name)
+{
+	struct stat st;
+
+	return sys_fstatat(AT_FDCWD, name, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 static int cmd_fdinfo(void)
 {
 	int code = EX_OK;
@@ -1037,7 +1114,7 @@ static int cmd_fdinfo(void)
 		return usage("fdinfo: which FILE? - is standard input", NULL, NULL);
 	fdinfo_others = true;
 	for (size_t i = 0; i < opt.nwords && out_measures(&opt.out); i++)
-		if (strcmp(opt.words[i], "-") != 0)
+		if (is_regular(opt.words[i])) /* what else there is may be read only once */
 			decode(opt.words[i], false);
 	for (size_t i = 0; i < opt.nwords; i++) {
 		int r = decode(opt.words[i], true);
@@ -1064,7 +1141,7 @@ int main(int argc, char **argv)
 	columns_of_tty = sys_columns(1);
 	opt.out.width = (u16)(columns_of_tty > 80 && columns_of_tty < 4096 ? columns_of_tty : 80);
 	opt.out.colour = columns_of_tty >= 0 && !getenv("NO_COLOR");
-	opt.out.offset = local_offset();
+	files_limit = sys_raise_nofile();
 	sys_signal(SIGINT, on_signal);
 	sys_signal(SIGTERM, on_signal);
 	sys_signal(SIGHUP, on_signal);

@@ -159,12 +159,13 @@ const char *scan_i64(struct str s, i64 *v)
 	return p;
 }
 
-/* A decimal as an integer of 10^-point: "8.0" with point 1 is 80; further digits are dropped. */
+/* A decimal as an integer of 10^-point: "8.0" with point 1 is 80, as is "8"; ".5" is 5. Further digits are
+ * dropped. */
 const char *scan_dec(struct str s, unsigned point, u64 *v)
 {
-	u64 x;
-	const char *p = scan_u64(s, &x);
-	bool frac;
+	u64 x = 0;
+	bool frac = str_len(s) > 1 && *s.p == '.' && is_digit(s.p[1]);
+	const char *p = frac ? s.p : scan_u64(s, &x);
 
 	if (!p)
 		return NULL;
@@ -736,7 +737,7 @@ static bool tz_rule(struct str *s, i64 year, i64 *at)
 }
 
 /* POSIX's TZ, as the last line of a zone file has it: "CET-1CEST,M3.5.0,M10.5.0/3". Seconds east. */
-static i64 tz_posix(struct str s, i64 now)
+i32 parse_tz(struct str s, i64 now)
 {
 	i64 std, dst, start, end, year;
 
@@ -744,19 +745,19 @@ static i64 tz_posix(struct str s, i64 now)
 		return 0;
 	dst = std - 3600;
 	if (!tz_name(&s))
-		return -std;
+		return (i32)-std;
 	if (s.p < s.e && *s.p != ',' && !tz_seconds(&s, &dst))
-		return -std;
+		return (i32)-std;
 	year = 1970 + (now - std) / 31556952; /* a Gregorian year's mean length; off by a day at most */
 	if (now - std < month_days(year, 1) * 86400)
 		year--;
 	else if (now - std >= month_days(year + 1, 1) * 86400)
 		year++;
 	if (!tz_rule(&s, year, &start) || !tz_rule(&s, year, &end))
-		return -std;
+		return (i32)-std;
 	start += std;
 	end += dst;
-	return (start < end ? now >= start && now < end : now >= start || now < end) ? -dst : -std;
+	return (i32)-((start < end ? now >= start && now < end : now >= start || now < end) ? dst : std);
 }
 
 static u64 big_endian(const char *p, size_t n)
@@ -768,22 +769,22 @@ static u64 big_endian(const char *p, size_t n)
 	return v;
 }
 
-/* A TZif file (RFC 9636): seconds east of Greenwich at now; 0 where the file is none. Of its two blocks
- * the second has 64-bit times; behind the last transition its last line rules. */
-i32 parse_tzif(struct str f, i64 now)
+/* A TZif file (RFC 9636): seconds east of Greenwich at now; false where the file is none. Of its two
+ * blocks the second has 64-bit times; behind the last transition its last line rules. */
+bool parse_tzif(struct str f, i64 now, i32 *east)
 {
 	u64 times, types, size, at = 0;
 	struct str rest, rule;
 
 	for (unsigned width = 4;; width = 8) {
 		if (str_len(f) < 44 || memcmp(f.p, "TZif", 4) != 0)
-			return 0;
+			return false;
 		times = big_endian(f.p + 32, 4);
 		types = big_endian(f.p + 36, 4);
 		size = 44 + times * (width + 1) + types * 6 + big_endian(f.p + 40, 4) +
 		       big_endian(f.p + 28, 4) * (width + 4) + big_endian(f.p + 24, 4) + big_endian(f.p + 20, 4);
 		if (size > str_len(f) || types == 0)
-			return 0;
+			return false;
 		if (width == 8 || f.p[4] < '2')
 			break;
 		f.p += size;
@@ -799,9 +800,14 @@ i32 parse_tzif(struct str f, i64 now)
 
 		for (; i < times && (i64)big_endian(f.p + 44 + i * 8, 8) <= now; i++)
 			at = (u8)f.p[44 + times * 8 + i];
-		if (i == times && line_next(&rest, &rule) && rule.p < rule.e)
-			return (i32)tz_posix(rule, now);
+		if (i == times && line_next(&rest, &rule) && rule.p < rule.e) {
+			*east = parse_tz(rule, now);
+			return true;
+		}
 		size = 8;
 	}
-	return at < types ? (i32)(u32)big_endian(f.p + 44 + times * (size + 1) + at * 6, 4) : 0;
+	if (at >= types)
+		return false;
+	*east = (i32)(u32)big_endian(f.p + 44 + times * (size + 1) + at * 6, 4);
+	return true;
 }

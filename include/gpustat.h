@@ -95,7 +95,8 @@ bool parse_devno(struct str s, unsigned *maj, unsigned *min);
 bool parse_dpm(struct str text, u64 *cur_hz, u64 *max_hz);
 bool parse_v3d(struct str *text, struct str *queue, u64 *stamp_ns, u64 *runtime_ns);
 bool parse_trans(struct str text, u64 *khz_ms, u64 *ms);
-i32 parse_tzif(struct str file, i64 now);
+bool parse_tzif(struct str file, i64 now, i32 *east);
+i32 parse_tz(struct str rule, i64 now);
 bool parse_rknpu(struct str *text, struct str *core, u64 *millipercent);
 
 /* --- perfstream.c: binary records and readings to values ---------------------------------------- */
@@ -143,9 +144,10 @@ enum desc {
 	D_GPU_BUSY_US, /* us */
 	D_LOAD,        /* 1/1000 %: other meters of the device */
 	D_IDLE_MS,     /* ms asleep (rc6, gtidle) */
-	D_VRAM_TOTAL, D_VRAM_USED, D_VISIBLE_TOTAL, D_VISIBLE_USED, D_GTT_TOTAL, D_GTT_USED,
+	D_ACTIVE_MS, D_SUSPENDED_MS, /* ms in these runtime states */
+	D_VRAM_TOTAL, D_VRAM_USED, D_VISIBLE_TOTAL, D_VISIBLE_USED, D_GTT_TOTAL, D_GTT_USED, D_PREEMPT_USED,
 	D_FREQ_CUR, D_FREQ_ACT, D_FREQ_TARGET, D_FREQ_MIN, D_FREQ_MAX, /* Hz */
-	D_FREQ_BOOST, D_FREQ_RP0, D_FREQ_RP1, D_FREQ_RPE, D_FREQ_RPN, /* Hz: what the hardware allows */
+	D_FREQ_BOOST, D_FREQ_RP0, D_FREQ_RP1, D_FREQ_RPA, D_FREQ_RPE, D_FREQ_RPN, /* Hz: what the hardware allows */
 	D_FREQ_SPENT,  /* kHz x ms; its clock is the time in all states */
 	D_TEMP,        /* 1/1000 degree C, signed */
 	D_POWER,       /* uW */
@@ -194,6 +196,7 @@ struct entity {
 	bool fresh;    /* read in this sample */
 	i64 t, t_was;  /* ns, last reading and the one before; 0: none */
 	u32 dropped;   /* values that found no room in the last reading */
+	u32 serial;    /* of two entities never the same */
 };
 
 enum kind { K_DEVICE, K_CLIENT, K_CGROUP, K_FDINFO, K_COUNT };
@@ -209,6 +212,7 @@ struct device {
 	bool awake;              /* nothing that could wake it is touched while this is false */
 	bool apu;                /* its video memory is a piece of main memory */
 	bool gone;               /* unplugged, but still held open */
+	u32 facts;               /* text: lines name:value of what does not change */
 	const char *no_engines, *no_memory, *no_sensors; /* why it tells nothing of them; NULL: it could */
 };
 
@@ -291,6 +295,7 @@ bool reg_rate(const struct entity *e, u8 desc, u16 inst, u64 *d, u64 *dt);
 struct str inst_name(u16 inst);
 bool is_engine(u8 desc);
 bool is_region(u8 desc);
+bool is_signed(u8 desc);
 
 bool engine_busy(const struct entity *e, u16 inst, u64 *v);
 bool engine_util(const struct entity *e, u16 inst, u64 *v);
@@ -324,6 +329,7 @@ int device_order(const struct device *a, const struct device *b);
 /* --- sources/files.c: small files below the two roots --------------------------------------------- */
 
 extern int root_proc, root_sys; /* descriptors of --proc and --sys */
+extern long files_limit;         /* descriptors that may be open */
 extern bool root_proc_given;    /* pids below it need not be those of this system */
 
 struct dir {
@@ -357,7 +363,6 @@ u32 sysfs_device_by(struct str pdev, struct str driver);
 bool sysfs_node(struct str name, unsigned *maj, unsigned *min);
 extern bool fdinfo_others; /* keep keys that the standard does not know */
 void fdinfo_take(struct client *c, struct str text, const struct fdhead *h, i64 t);
-u32 fdinfo_tasks(void);
 void driver_notes(struct str name, const char **engines, const char **memory);
 void kfd_start(void);
 void kfd_scan(void (*found)(u32 pid, u32 device, u32 slot));
@@ -382,7 +387,7 @@ void put_text(struct buf *b, struct str s);
 
 enum unit {
 	U_NONE, U_PERCENT, U_BYTES, U_HZ, U_NS, U_CELSIUS, U_WATT, U_JOULE, U_VOLT, U_AMPERE, U_RPM,
-	U_GTS, U_SECONDS, UNITS
+	U_GTS, U_SECONDS, U_MS, UNITS
 };
 
 extern const struct unitinfo {
@@ -480,6 +485,7 @@ struct cell {
 	char inst[MAX_NAME];
 	u8 inst_n;
 	struct str pattern; /* -f */
+	u8 order;           /* table: which pattern */
 	void (*put)(struct buf *b, const struct record *r, u16 width); /* line */
 	u16 width, want; /* in characters */
 	bool right;
@@ -489,7 +495,7 @@ struct out {
 	const struct format *fmt;
 	const struct str *patterns; /* -f */
 	size_t npatterns;
-	bool no_header, one_line, colour, list;
+	bool no_header, one_line, colour, list, summary;
 	u16 width; /* of a line, in characters */
 	u8 time;   /* enum timefmt */
 	i32 offset; /* of local time, in seconds east */
@@ -497,7 +503,7 @@ struct out {
 	bool headed, ran;
 	u8 joined; /* records on this line so far, at most 2 */
 	u8 kind;
-	size_t ncells;
+	size_t ncells, lost; /* columns; those beyond the table */
 	struct cell cells[MAX_CELLS];
 };
 

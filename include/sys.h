@@ -158,10 +158,10 @@ static inline long sys_raise_nofile(void)
 	return l.rlim_cur > INT32_MAX ? INT32_MAX : (long)l.rlim_cur;
 }
 
-/* A handler that interrupts system calls rather than restarting them. */
+/* A handler for the first such signal, which interrupts system calls; the second one kills. */
 static inline long sys_signal(int sig, void (*handler)(int))
 {
-	struct sigaction sa = { .sa_handler = handler };
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = (int)SA_RESETHAND };
 
 	SYS_RET(sigaction(sig, &sa, NULL));
 }

@@ -8,7 +8,7 @@ bool fdinfo_others;
 enum {
 	PAGE = 4096,
 	FD_BYTES = 64 << 10,      /* the longest driver prints 1.5 KiB; file locks come before it */
-	SPARE_FDS = 96,           /* descriptors kept for everything but fdinfo files */
+	SPARE_FDS = 16,           /* descriptors for folders that are read, and sensors that wake up */
 	RENAME_NS = 500000000,    /* a process may change its name or cgroup: read anew after this */
 };
 
@@ -66,6 +66,7 @@ void driver_notes(struct str name, const char **engines, const char **memory)
 }
 
 static u32 scan_no, tick; /* walks of /proc; samples */
+static bool scan_cut;     /* this walk could not look everywhere: what it did not meet may be there */
 static long fd_budget;    /* fdinfo files that may still be kept open */
 static char text_bytes[FD_BYTES], others[FD_BYTES];
 
@@ -266,6 +267,58 @@ static u32 task_get(u32 pid)
 
 /* --- descriptors ---------------------------------------------------------------------------------------- */
 
+/* Gives one kept descriptor back for a more urgent use. */
+static bool release_one(void)
+{
+	for (u32 h = nholders; h > 0; h--)
+		if (holders[h].client && holders[h].io >= 0) {
+			sys_close(holders[h].io);
+			holders[h].io = -1;
+			fd_budget = 0; /* there are fewer than was thought */
+			return true;
+		}
+	return false;
+}
+
+/* Without the lines of file locks, of which a process may have any number: how much is left. */
+static size_t drop_locks(char *b, size_t n)
+{
+	struct str text = { b, b + n }, line;
+	size_t to = 0;
+
+	while (line_next(&text, &line)) {
+		struct str rest = line;
+
+		if (str_skip(&rest, (struct str)STR("lock:")))
+			continue;
+		memmove(b + to, line.p, str_len(line) + 1);
+		to += str_len(line) + 1;
+	}
+	memmove(b + to, text.p, str_len(text));
+	return to + str_len(text);
+}
+
+/* The whole of an open fdinfo file; what exceeds the buffer even without its locks is counted as dropped. */
+static long fdinfo_slurp(int fd)
+{
+	size_t n = 0, at = 0;
+	long r = slurp_fd(fd, text_bytes, FD_BYTES);
+
+	if (r < FD_BYTES)
+		return r;
+	for (n = at = FD_BYTES; r > 0; n += (size_t)r, at += (size_t)r) {
+		n = drop_locks(text_bytes, n);
+		if (n == FD_BYTES) {
+			reg_dropped++;
+			break;
+		}
+		r = sys_pread(fd, text_bytes + n, FD_BYTES - n, at);
+		if (r < 0)
+			return r;
+	}
+	return (long)n;
+}
+
 /* Reads an fdinfo file through a descriptor of it that may be kept; its length or -errno. Of a file that
  * may be none of DRM's a page is enough to tell: those of epoll and inotify have no end. */
 static long holder_read(u32 pid, u32 fd, int *io, bool surely)
@@ -274,13 +327,17 @@ static long holder_read(u32 pid, u32 fd, int *io, bool surely)
 	long n, r;
 
 	if (*io >= 0)
-		return slurp_fd(*io, text_bytes, sizeof(text_bytes));
-	r = sys_openat(root_proc, proc_path(path, pid, "fdinfo/", fd, true), O_RDONLY | O_NONBLOCK);
-	if (r < 0)
-		return r;
-	n = slurp_fd((int)r, text_bytes, surely ? sizeof(text_bytes) : PAGE);
+		return fdinfo_slurp(*io);
+	proc_path(path, pid, "fdinfo/", fd, true);
+	while ((r = sys_openat(root_proc, path, O_RDONLY | O_NONBLOCK)) < 0) {
+		if ((r != -EMFILE && r != -ENFILE) || !release_one()) {
+			reg_dropped += r == -EMFILE || r == -ENFILE;
+			return r;
+		}
+	}
+	n = surely ? fdinfo_slurp((int)r) : slurp_fd((int)r, text_bytes, PAGE);
 	if (n == PAGE && !surely && str_find((struct str){ text_bytes, text_bytes + n }, (struct str)STR("\ndrm-")))
-		n = slurp_fd((int)r, text_bytes, sizeof(text_bytes));
+		n = fdinfo_slurp((int)r);
 	if (n > 0 && fd_budget > 0) {
 		*io = (int)r;
 		fd_budget--;
@@ -315,21 +372,47 @@ static bool may_read(u32 device)
 	return devices[device].awake || driver_find(str_z(devices[device].driver))->quiet;
 }
 
+/* The process pid holds the client by its descriptor fd; io becomes the holder's. NONE: no room. */
+static u32 hold(u32 pid, u32 fd, u32 client, int io)
+{
+	u32 task = client != NONE ? task_get(pid) : NONE;
+	u32 h = task != NONE ? holder_add(pid, fd, task, client) : NONE;
+
+	if (h == NONE) {
+		if (task != NONE)
+			task_prune(task);
+		io_close(io);
+		return NONE;
+	}
+	holders[h].io = io;
+	holders[h].seen = scan_no;
+	holders[h].born = tick;
+	return h;
+}
+
+/* A process with NVIDIA's node open: that it has is all there is to know. */
+static void descriptor_nvidia(u32 pid, u32 fd, u32 device)
+{
+	u32 client = client_find(device, KEY_PID, pid);
+
+	hold(pid, fd, client != NONE ? client : client_add(device, KEY_PID, pid), -1);
+}
+
 /* A descriptor that no holder stands for yet. device NONE: only the text can tell which it is; then a
  * file that is not DRM's is none of ours. False: it may not be read. */
-static bool descriptor_new(u32 pid, u32 fd, u32 device, unsigned maj)
+static bool descriptor_new(u32 pid, u32 fd, u32 device)
 {
-	struct fdhead h = { 0 };
+	struct fdhead h;
 	struct str text;
 	int io = -1;
 	long n;
 	i64 t;
-	u64 key = pid;
-	u8 kind = KEY_PID;
-	u32 client, task, holder;
-	bool drm, anonymous;
+	u64 key;
+	u8 kind;
+	u32 client;
+	bool drm, named;
 
-	if (device != NONE && maj != MAJOR_NVIDIA && !may_read(device)) {
+	if (device != NONE && !may_read(device)) {
 		devices[device].anonymous++;
 		return true;
 	}
@@ -337,36 +420,21 @@ static bool descriptor_new(u32 pid, u32 fd, u32 device, unsigned maj)
 	t = sys_now(CLOCK_MONOTONIC);
 	text = (struct str){ text_bytes, text_bytes + (n > 0 ? n : 0) };
 	drm = fdinfo_head(text, &h);
-	if (!drm && device == NONE) {
-		io_close(io);
-		return !denied(n);
-	}
-	if (device == NONE)
+	named = drm && head_key(&h, &kind, &key);
+	if (drm && device == NONE)
 		device = sysfs_device_by(h.pdev, h.driver);
-	anonymous = maj != MAJOR_NVIDIA && !(drm && head_key(&h, &kind, &key));
-	if (device == NONE || anonymous || n == -ENOENT || n == -ESRCH) {
-		if (device != NONE && anonymous && n >= 0)
+	if (device == NONE || !named) {
+		if (device != NONE && n >= 0)
 			devices[device].anonymous++;
 		io_close(io);
 		return !denied(n);
 	}
 	client = client_find(device, kind, key);
-	task = task_get(pid);
-	if (client == NONE && task != NONE && (client = client_add(device, kind, key)) != NONE) {
+	if (client == NONE && (client = client_add(device, kind, key)) != NONE) {
 		clients[client].tick = tick - 1;
-		if (n > 0)
-			client_take(&clients[client], text, &h, t);
+		client_take(&clients[client], text, &h, t);
 	}
-	holder = task != NONE && client != NONE ? holder_add(pid, fd, task, client) : NONE;
-	if (holder == NONE) {
-		if (task != NONE)
-			task_prune(task);
-		io_close(io);
-		return true;
-	}
-	holders[holder].io = io;
-	holders[holder].seen = scan_no;
-	holders[holder].born = tick;
+	hold(pid, fd, client, io);
 	return true;
 }
 
@@ -390,7 +458,8 @@ static long is_gpu(int dir, const char *name, unsigned *maj, unsigned *min)
 
 	if (n == 0)
 		return is_gpu_node(&st, maj, min);
-	if (denied(n))
+	/* A link that may be read though its end may not: a file of FUSE, which is nobody else's. */
+	if (denied(n) && denied(sys_readlinkat(dir, name, b, sizeof(b))))
 		return n;
 	n = sys_readlinkat(dir, name, b, sizeof(b));
 	for (size_t i = 0; n > 0 && i < LEN(folders); i++) {
@@ -409,22 +478,35 @@ static u32 fd_number(const char *name)
 	return scan_u64(s, &v) == s.e && v <= INT32_MAX ? (u32)v : UINT32_MAX;
 }
 
+/* A descriptor of the node with that number. */
+static bool descriptor_at(u32 pid, u32 fd, unsigned maj, unsigned min)
+{
+	u32 device = sysfs_device(maj, min);
+
+	if (device == NONE)
+		reg_dropped++;
+	else if (maj == MAJOR_NVIDIA)
+		descriptor_nvidia(pid, fd, device);
+	return device == NONE || maj == MAJOR_NVIDIA || descriptor_new(pid, fd, device);
+}
+
 /* One descriptor of a process whose fd/ is open. False: refused. */
 static bool descriptor_look(int dir, u32 pid, const char *name)
 {
 	unsigned maj = 0, min = 0;
-	u32 fd = fd_number(name), holder, device;
+	u32 fd = fd_number(name), holder;
 	long gpu = fd == UINT32_MAX ? 0 : is_gpu(dir, name, &maj, &min);
 
 	if (gpu <= 0)
 		return !denied(gpu);
 	holder = holder_find(pid, fd);
-	if (holder != NONE) {
+	if (holder != NONE && clients[holders[holder].client].device == sysfs_device(maj, min)) {
 		holders[holder].seen = scan_no;
 		return true;
 	}
-	device = sysfs_device(maj, min);
-	return device == NONE || descriptor_new(pid, fd, device, maj);
+	if (holder != NONE)
+		holder_drop(holder); /* the number stands for another device by now */
+	return descriptor_at(pid, fd, maj, min);
 }
 
 /* Whether some device sleeps that a look into its clients' fdinfo would wake. */
@@ -446,13 +528,13 @@ static bool descriptor_blind(int pidfd, u32 pid, u32 fd)
 	bool gpu;
 
 	if (pidfd < 0)
-		return descriptor_new(pid, fd, NONE, 0);
+		return descriptor_new(pid, fd, NONE);
 	dup = sys_pidfd_getfd(pidfd, fd);
 	if (dup < 0)
 		return !denied(dup);
 	gpu = sys_fstat((int)dup, &st) == 0 && is_gpu_node(&st, &maj, &min);
 	sys_close((int)dup);
-	return !gpu || descriptor_new(pid, fd, sysfs_device(maj, min), maj);
+	return !gpu || descriptor_at(pid, fd, maj, min);
 }
 
 /* Where fd/ is refused but fdinfo/ is not: CAP_SYS_PTRACE without CAP_DAC_READ_SEARCH. */
@@ -497,8 +579,14 @@ static void scan_process(u32 pid)
 	char path[64];
 	struct dir d;
 	const char *name;
-	bool ok = dir_open(&d, root_proc, proc_path(path, pid, "fd", 0, false)) >= 0;
+	bool ok = false;
 
+	proc_path(path, pid, "fd", 0, false);
+	while (dir_open(&d, root_proc, path) < 0 && (d.fd == -EMFILE || d.fd == -ENFILE) && release_one())
+		;
+	if (d.fd == -EMFILE || d.fd == -ENFILE || d.fd == -ENOMEM)
+		scan_cut = true;
+	ok = d.fd >= 0;
 	while (ok && (name = dir_next(&d)))
 		ok = descriptor_look(d.fd, pid, name);
 	if (d.fd == -ESRCH)
@@ -516,31 +604,24 @@ static void scan_process(u32 pid)
 /* A process of AMD's compute driver; a descriptor number that no process can have stands for its hold. */
 static void found_compute(u32 pid, u32 device, u32 slot)
 {
-	u32 fd = 1u << 31 | slot, holder = holder_find(pid, fd), client, task;
+	u32 fd = 1u << 31 | slot, holder = holder_find(pid, fd), client;
 
 	if (holder != NONE) {
 		holders[holder].seen = scan_no;
 		return;
 	}
-	task = task_get(pid);
 	client = client_find(device, KEY_KFD, pid);
-	if (task == NONE || (client == NONE && (client = client_add(device, KEY_KFD, pid)) == NONE))
-		return;
-	holder = holder_add(pid, fd, task, client);
-	if (holder == NONE) {
-		task_prune(task);
-		return;
-	}
-	holders[holder].seen = scan_no;
-	holders[holder].born = tick;
-	if (kfd_read(&clients[client], pid, sys_now(CLOCK_MONOTONIC)))
+	if (client == NONE)
+		client = client_add(device, KEY_KFD, pid);
+	holder = hold(pid, fd, client, -1);
+	if (holder != NONE && kfd_read(&clients[client], pid, sys_now(CLOCK_MONOTONIC)))
 		clients[client].tick = tick;
 }
 
 /* Forgets what this scan did not meet. */
 static void scan_sweep(void)
 {
-	for (u32 h = 1; h <= nholders; h++)
+	for (u32 h = 1; h <= nholders && !scan_cut; h++)
 		if (holders[h].client && holders[h].seen != scan_no)
 			holder_drop(h);
 	for (u32 i = 1; i <= nclients; i++)
@@ -554,6 +635,7 @@ static void fdinfo_scan(void)
 	const char *name;
 
 	scan_no++;
+	scan_cut = false;
 	reg_unreadable = 0;
 	for (u32 i = 1; i <= ndevices; i++)
 		devices[i].anonymous = 0;
@@ -589,6 +671,14 @@ static void holder_again(u32 n)
 	dir_close(&d);
 }
 
+/* Whether the file says that it is of another PCI slot than that of the device. */
+static bool is_elsewhere(const struct fdhead *h, u32 device)
+{
+	u32 at = h->pdev.p ? sysfs_device_at_slot(h->pdev) : NONE;
+
+	return at != NONE && at != device;
+}
+
 /* Reads the client through each of its holders: the first gives the values, the others are checked to be
  * holders still. */
 static void holders_read(u32 n)
@@ -607,7 +697,7 @@ static void holders_read(u32 n)
 		next = at->next_client;
 		text = (struct str){ text_bytes, text_bytes + (len > 0 ? len : 0) };
 		if (!fdinfo_head(text, &head) || !head_key(&head, &kind, &key) || kind != c->keykind ||
-		    key != c->key)
+		    key != c->key || is_elsewhere(&head, c->device))
 			holder_again(h);
 		else if (c->tick != tick && is_lower(c, text) && task_start(at->pid) != tasks[at->task].start)
 			holder_again(h); /* the pid's next process, whose client came to the same number */
@@ -656,7 +746,11 @@ static void fdinfo_sample(void)
 
 static void fdinfo_start(void)
 {
-	fd_budget = sys_raise_nofile() - SPARE_FDS;
+	struct dir d;
+
+	/* What is open by now: the lowest free number. */
+	fd_budget = files_limit - SPARE_FDS - (dir_open(&d, root_proc, ".") >= 0 ? d.fd : files_limit);
+	dir_close(&d);
 	tick = 1;
 	kfd_start();
 	fdinfo_scan();

@@ -5,6 +5,7 @@
 
 int root_proc = -1, root_sys = -1;
 bool root_proc_given;
+long files_limit = 1024;
 
 long dir_open(struct dir *d, int at, const char *path)
 {

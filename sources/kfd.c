@@ -7,8 +7,8 @@ enum { MAX_GPUS = 64 };
 
 /* A GPU as kfd numbers it. */
 static struct {
-	u64 id;
-	u32 device;
+	u64 id, domain, location;
+	u32 device; /* in this scan */
 } gpus[MAX_GPUS];
 static u32 ngpus;
 static char file[4096];
@@ -90,8 +90,8 @@ void kfd_start(void)
 		if (!property(text, (struct str)STR("location_id"), &location))
 			continue;
 		gpus[ngpus].id = id;
-		gpus[ngpus].device = device_at(domain, location);
-		ngpus += gpus[ngpus].device != NONE;
+		gpus[ngpus].domain = domain;
+		gpus[ngpus++].location = location;
 	}
 	dir_close(&d);
 }
@@ -105,12 +105,14 @@ void kfd_scan(void (*found)(u32 pid, u32 device, u32 slot))
 
 	if (ngpus == 0 || dir_open(&d, root_sys, ROOT "proc") < 0)
 		return;
+	for (u32 i = 0; i < ngpus; i++)
+		gpus[i].device = device_at(gpus[i].domain, gpus[i].location);
 	while ((name = dir_next(&d)))
 		for (u32 i = 0; i < ngpus; i++) {
 			struct str s = str_z(name);
 			u64 pid, vram;
 
-			if (scan_u64(s, &pid) == s.e && pid <= INT32_MAX &&
+			if (gpus[i].device != NONE && scan_u64(s, &pid) == s.e && pid <= INT32_MAX &&
 			    number(path_of(path, ROOT "proc/", name, "/vram_", gpus[i].id, ""), &vram) && vram)
 				found((u32)pid, gpus[i].device, i);
 		}

@@ -12,11 +12,15 @@ enum {
 	PATH_BYTES = 512,
 };
 
-/* A device node as class/drm or class/accel lists it. */
+enum node_kind { N_CARD, N_RENDER, N_ACCEL, N_NVIDIA };
+static const char *const node_names[] = { "card", "renderD", "accel", "nvidia" };
+
+/* A device node. One that went stays, not there, as long as its device: a process may still hold it. */
 static struct node {
 	u32 maj, min, device;
-	char name[24];
-	bool seen;
+	i32 number; /* in its name */
+	u8 kind;
+	bool there, seen;
 } nodes[MAX_NODES];
 static u32 nnodes;
 
@@ -26,7 +30,8 @@ static struct place {
 	char node[48];   /* its primary node's folder: class/drm/cardN */
 	int status;      /* power/runtime_status, kept open, or -1 */
 	bool probed, probed_asleep;
-	const char *denied; /* a file that may not be read, or NULL */
+	bool changed; /* its nodes are not those of the scan before */
+	bool denied;  /* some file may not be read */
 } places[MAX_DEVICES];
 
 struct sensor;
@@ -41,7 +46,11 @@ static take_fn take_number, take_dpm, take_load, take_link, take_v3d, take_trans
 #define FROM_ZONE "\4" /* the thermal zone's type, if that is a GPU's or an NPU's */
 
 enum base { B_DEVICE, B_NODE, B_SYS };
-enum { A_ASLEEP = 1, A_LIMIT = 2 }; /* cannot wake the device; does not change, for `list` */
+enum {
+	A_ASLEEP = 1, /* cannot wake the device */
+	A_LIMIT = 2,  /* for `list` only */
+	A_SLOW = 4,   /* its ABI page wants a second between two reads */
+};
 
 /* A file, or several, and what it counts. Of two for one counter the upper row wins. */
 static const struct attr {
@@ -55,6 +64,8 @@ static const struct attr {
 	u8 flags;
 } attrs[] = {
 	/* PCI: include/uapi/linux/pci_regs.h by way of drivers/pci/pci-sysfs.c */
+	{ NULL, B_DEVICE, "power", "runtime_active_time", take_number, D_ACTIVE_MS, "", 1, A_ASLEEP | A_LIMIT },
+	{ NULL, B_DEVICE, "power", "runtime_suspended_time", take_number, D_SUSPENDED_MS, "", 1, A_ASLEEP | A_LIMIT },
 	{ NULL, B_DEVICE, "", "current_link_speed", take_link, D_LINK_SPEED, "", 1, 0 },
 	{ NULL, B_DEVICE, "", "current_link_width", take_number, D_LINK_WIDTH, "", 1, 0 },
 	{ NULL, B_DEVICE, "", "max_link_speed", take_link, D_LINK_MAX_SPEED, "", 1, A_LIMIT },
@@ -67,6 +78,7 @@ static const struct attr {
 	{ "amdgpu", B_DEVICE, "", "mem_info_vis_vram_used", take_number, D_VISIBLE_USED, "", 1, A_ASLEEP },
 	{ "amdgpu", B_DEVICE, "", "mem_info_gtt_total", take_number, D_GTT_TOTAL, "", 1, A_ASLEEP },
 	{ "amdgpu", B_DEVICE, "", "mem_info_gtt_used", take_number, D_GTT_USED, "", 1, A_ASLEEP },
+	{ "amdgpu", B_DEVICE, "", "mem_info_preempt_used", take_number, D_PREEMPT_USED, "", 1, A_ASLEEP },
 	{ "amdgpu", B_DEVICE, "", "gpu_busy_percent", take_number, D_GPU_BUSY, "", 1000, 0 },
 	{ "amdgpu", B_DEVICE, "", "mem_busy_percent", take_number, D_LOAD, "mem", 1000, 0 },
 	{ "amdgpu", B_DEVICE, "", "vcn_busy_percent", take_number, D_LOAD, "vcn", 1000, 0 },
@@ -129,6 +141,7 @@ static const struct attr {
 	{ "xe", B_DEVICE, "tile*/gt*/freq0", "min_freq", take_number, D_FREQ_MIN, FROM_DIR, 1000000, 0 },
 	{ "xe", B_DEVICE, "tile*/gt*/freq0", "max_freq", take_number, D_FREQ_MAX, FROM_DIR, 1000000, 0 },
 	{ "xe", B_DEVICE, "tile*/gt*/freq0", "rp0_freq", take_number, D_FREQ_RP0, FROM_DIR, 1000000, A_LIMIT },
+	{ "xe", B_DEVICE, "tile*/gt*/freq0", "rpa_freq", take_number, D_FREQ_RPA, FROM_DIR, 1000000, A_LIMIT },
 	{ "xe", B_DEVICE, "tile*/gt*/freq0", "rpe_freq", take_number, D_FREQ_RPE, FROM_DIR, 1000000, A_LIMIT },
 	{ "xe", B_DEVICE, "tile*/gt*/freq0", "rpn_freq", take_number, D_FREQ_RPN, FROM_DIR, 1000000, A_LIMIT },
 	{ "xe", B_DEVICE, "tile*/gt*/gtidle", "idle_residency_ms", take_number, D_IDLE_MS, FROM_DIR, 1, 0 },
@@ -158,7 +171,7 @@ static const struct attr {
 	{ "nouveau", B_SYS, "kernel/debug/dri/#", "pstate", take_pstate, D_FREQ_CUR, "", 1000000, 0 },
 
 	/* Documentation/ABI/testing/sysfs-driver-ivpu */
-	{ "intel_vpu", B_DEVICE, "", "npu_busy_time_us", take_number, D_GPU_BUSY_US, "", 1, 0 },
+	{ "intel_vpu", B_DEVICE, "", "npu_busy_time_us", take_number, D_GPU_BUSY_US, "", 1, A_SLOW },
 	{ "intel_vpu", B_DEVICE, "", "npu_memory_utilization", take_number, D_RESIDENT, "memory", 1, 0 },
 	{ "intel_vpu", B_DEVICE, "freq", "current_freq", take_number, D_FREQ_CUR, "npu", 1000000, 0 },
 	{ "intel_vpu", B_DEVICE, "freq", "hw_max_freq", take_number, D_FREQ_MAX, "npu", 1000000, 0 },
@@ -181,8 +194,9 @@ static const struct {
 /* A file that is read in every sample. */
 static struct sensor {
 	const struct attr *attr;
-	u32 device, rank;
+	u32 device, rank, reads;
 	int fd;
+	i64 last; /* A_SLOW: when it was read, ns */
 	char inst[40];
 } sensors[MAX_SENSORS];
 static u32 nsensors;
@@ -238,6 +252,15 @@ static bool read_line(const char *dir, const char *leaf, struct str *line)
 	return join(path, sizeof(path), dir, leaf) && slurp_line(root_sys, path, file, sizeof(file), line);
 }
 
+/* A name that can stand as one word in any format. */
+static void set_inst(char *out, size_t cap, struct str s)
+{
+	device_set(out, cap, str_trim(s));
+	for (char *p = out; *p; p++)
+		if (*p <= ' ' || *p >= 0x7f || *p == ',')
+			*p = '_';
+}
+
 /* --- what files say ------------------------------------------------------------------------------------ */
 
 static struct entity *of(const struct sensor *s)
@@ -258,14 +281,13 @@ static void take_number(const struct sensor *s, struct str text, i64 t)
 
 	text = str_trim(text);
 	if (text.p < text.e && *text.p == '-') {
-		/* A temperature may be below zero; nothing else may. */
-		if (a->desc == D_TEMP && scan_i64(text, &v))
+		if (is_signed(a->desc) && scan_i64(text, &v))
 			put(s, a->desc, str_z(s->inst), (u64)v, t);
-	} else if (scan_u64(text, &u) && u <= UINT64_MAX / a->times) {
+	} else if (scan_u64(text, &u) && u <= UINT64_MAX / a->times && !(is_signed(a->desc) && u > INT64_MAX)) {
 		/* An integrated GPU has no link: 0 or, where the registers read as ones, 63 and 255 lanes. */
 		if ((a->desc == D_LINK_WIDTH || a->desc == D_LINK_MAX_WIDTH) && (u == 0 || u > 32))
 			return;
-		if (a->flags & A_LIMIT && u == 0)
+		if (a->desc >= D_POWER_CAP && a->desc <= D_POWER_CRIT && u == 0)
 			return; /* no limit */
 		put(s, a->desc, str_z(s->inst), u * a->times, t);
 	}
@@ -344,9 +366,13 @@ static void take_reasons(const struct sensor *s, struct str text, i64 t)
 	struct str word;
 
 	put(s, D_THROTTLE, (struct str)STR("none"), 0, t);
-	while (str_word(&text, &word))
-		if (!str_eq(word, (struct str)STR("none")))
-			put(s, D_THROTTLE, word, 1, t);
+	while (str_word(&text, &word)) {
+		char reason[sizeof(s->inst)];
+
+		set_inst(reason, sizeof(reason), word);
+		if (strcmp(reason, "none") != 0)
+			put(s, D_THROTTLE, str_z(reason), 1, t);
+	}
 }
 
 static void take_rknpu(const struct sensor *s, struct str text, i64 t)
@@ -376,15 +402,6 @@ static void take_pstate(const struct sensor *s, struct str text, i64 t)
 }
 
 /* --- finding sensors -------------------------------------------------------------------------------------- */
-
-/* A name that can stand as one word in any format. */
-static void set_inst(char *out, size_t cap, struct str s)
-{
-	device_set(out, cap, str_trim(s));
-	for (char *p = out; *p; p++)
-		if (*p == ' ' || *p == '\t')
-			*p = '_';
-}
 
 /* temp1_input -> the text of temp1_label, or what the ABI says, or temp1. */
 static void channel_inst(char *out, size_t cap, const char *dir, struct str leaf)
@@ -468,11 +485,11 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 		return;
 	fd = sys_openat(root_sys, path, O_RDONLY | O_NONBLOCK);
 	if (fd < 0) {
-		if (fd == -EACCES || fd == -EPERM)
-			places[p->device].denied = a->leaf;
+		places[p->device].denied |= fd == -EACCES || fd == -EPERM;
+		reg_dropped += fd == -EMFILE || fd == -ENFILE;
 		return;
 	}
-	if (nsensors + 1 >= MAX_SENSORS) {
+	if (nsensors + 1 >= MAX_SENSORS || fd > files_limit / 2) { /* clients need some too */
 		sys_close((int)fd);
 		reg_dropped++;
 		return;
@@ -667,81 +684,86 @@ static u32 device_at(const char *path)
 	return n;
 }
 
-static i32 node_number(struct str name, struct str lead)
+/* "renderD128" is N_RENDER, 128. */
+static bool parse_node(struct str name, u8 *kind, i32 *number)
 {
-	u64 v;
+	for (*kind = N_CARD; *kind <= N_NVIDIA; ++*kind) {
+		struct str digits = name;
+		u64 v;
 
-	return str_skip(&name, lead) && scan_u64(name, &v) == name.e && v < INT32_MAX ? (i32)v : -1;
+		if (str_skip(&digits, str_z(node_names[*kind])) && scan_u64(digits, &v) == digits.e &&
+		    v <= INT32_MAX) {
+			*number = (i32)v;
+			return true;
+		}
+	}
+	return false;
 }
 
-/* dev: the primary node, else the render node, else the accel node. */
-static void name_device(struct device *d)
+static void node_path(char *out, size_t cap, u8 kind, i32 number)
 {
-	struct buf b = { .p = d->dev, .cap = sizeof(d->dev) - 1 };
-	i32 n = d->card >= 0 ? d->card : d->render >= 0 ? d->render : d->accel;
+	struct buf b = { .p = out, .cap = cap - 1 };
 
-	if (n < 0)
-		return;
-	put_z(&b, d->card >= 0 ? "card" : d->render >= 0 ? "renderD" : "accel");
-	put_u64(&b, (u64)n);
-	d->dev[b.n] = '\0';
+	put_z(&b, kind == N_ACCEL ? "class/accel/" : "class/drm/");
+	put_z(&b, node_names[kind]);
+	put_u64(&b, (u64)number);
+	out[b.n] = '\0';
 }
 
-static const struct class {
-	const char *dir;
-	u32 maj;
-} classes[] = { { "class/drm", MAJOR_DRM }, { "class/accel", MAJOR_ACCEL } };
+static struct node *node_new(void)
+{
+	if (nnodes < MAX_NODES)
+		return &nodes[nnodes++];
+	reg_dropped++;
+	return NULL;
+}
 
-static void node_add(const struct class *class, const char *name)
+/* The numbers of a new node: those of its `dev`, else those that its name stands for. */
+static void node_fill(struct node *n, u32 device, u8 kind, i32 number, const char *dir)
+{
+	unsigned maj = kind == N_ACCEL ? MAJOR_ACCEL : kind == N_NVIDIA ? MAJOR_NVIDIA : MAJOR_DRM;
+	unsigned min = (unsigned)number;
+	struct str line;
+
+	if (dir && read_line(dir, "dev", &line))
+		parse_devno(line, &maj, &min);
+	*n = (struct node){ .maj = maj, .min = min, .device = device, .number = number, .kind = kind };
+}
+
+/* An entry of class/drm or class/accel, which may be a connector, or class/drm/version. */
+static void node_seen(const char *name)
 {
 	char path[PATH_BYTES], dir[64];
-	struct str z = str_z(name), line;
-	i32 card = node_number(z, (struct str)STR("card")), render, accel;
-	struct device *d;
-	struct node *n;
+	struct node *n = nodes;
 	struct stat st;
-	unsigned maj = class->maj, min;
+	u32 device;
+	u8 kind;
+	i32 number;
 
-	render = node_number(z, (struct str)STR("renderD"));
-	accel = node_number(z, (struct str)STR("accel"));
-	if (card < 0 && render < 0 && accel < 0)
-		return; /* a connector, or class/drm/version */
-	for (u32 i = 0; i < nnodes; i++)
-		if (strcmp(nodes[i].name, name) == 0) {
-			nodes[i].seen = true;
-			return;
-		}
-	if (nnodes == MAX_NODES || !join(dir, sizeof(dir), class->dir, name)) {
-		reg_dropped++;
+	if (!parse_node(str_z(name), &kind, &number) || kind == N_NVIDIA)
 		return;
-	}
-	n = &nodes[nnodes];
-	*n = (struct node){ .seen = true };
+	node_path(dir, sizeof(dir), kind, number);
 	/* A virtual driver's node has no device below it. */
-	n->device = device_at(join(path, sizeof(path), dir, "device") &&
-			      sys_fstatat(root_sys, path, &st) == 0 ? path : dir);
-	if (n->device == NONE) {
-		reg_dropped += render < 0; /* the device once, not each of its nodes */
+	device = device_at(join(path, sizeof(path), dir, "device") && sys_fstatat(root_sys, path, &st) == 0 ?
+				   path : dir);
+	if (device == NONE) {
+		reg_dropped += kind != N_RENDER; /* the device once, not each of its nodes */
 		return;
 	}
-	min = (unsigned)(card >= 0 ? card : render >= 0 ? render : accel);
-	if (read_line(dir, "dev", &line))
-		parse_devno(line, &maj, &min);
-	n->maj = maj;
-	n->min = min;
-	device_set(n->name, sizeof(n->name), z);
-	nnodes++;
-	d = &devices[n->device];
-	d->card = card >= 0 ? card : d->card;
-	d->render = render >= 0 ? render : d->render;
-	d->accel = accel >= 0 ? accel : d->accel;
-	name_device(d);
-	if (card >= 0 || !places[n->device].node[0])
-		device_set(places[n->device].node, sizeof(places[0].node), str_z(dir));
+	while (n < nodes + nnodes && (n->device != device || n->kind != kind || n->number != number))
+		n++;
+	if (n == nodes + nnodes) {
+		if (!(n = node_new()))
+			return;
+		node_fill(n, device, kind, number, dir);
+	}
+	places[device].changed |= !n->there;
+	n->there = n->seen = true;
 }
 
 static void forget_sensors(u32 device)
 {
+	struct place *at = &places[device];
 	u32 n = 0;
 
 	for (u32 i = 0; i < nsensors; i++) {
@@ -751,9 +773,34 @@ static void forget_sensors(u32 device)
 			sensors[n++] = sensors[i];
 	}
 	nsensors = n;
-	if (places[device].status >= 0)
-		sys_close(places[device].status);
-	places[device] = (struct place){ .status = -1 };
+	if (at->status >= 0)
+		sys_close(at->status);
+	at->status = -1;
+	at->probed = at->probed_asleep = at->denied = false;
+}
+
+/* dev: the primary node, else the render node, else the accel node. A device without any is gone. */
+static void device_settle(u32 device)
+{
+	struct device *d = &devices[device];
+	i32 *const numbers[] = { &d->card, &d->render, &d->accel };
+
+	d->card = d->render = d->accel = -1;
+	for (u32 i = 0; i < nnodes; i++)
+		if (nodes[i].device == device && nodes[i].there && nodes[i].kind <= N_ACCEL)
+			*numbers[nodes[i].kind] = nodes[i].number;
+	forget_sensors(device);
+	places[device].changed = false;
+	d->gone = true;
+	for (u8 kind = N_CARD; kind <= N_ACCEL && d->gone; kind++) {
+		char *path = places[device].node;
+
+		if (*numbers[kind] < 0)
+			continue;
+		d->gone = false;
+		node_path(path, sizeof(places[0].node), kind, *numbers[kind]);
+		device_set(d->dev, sizeof(d->dev), str_base(str_z(path)));
+	}
 }
 
 static bool has_clients(u32 device)
@@ -764,45 +811,57 @@ static bool has_clients(u32 device)
 	return false;
 }
 
-/* A device that was unplugged stays, unseen, as long as a process holds it. */
-static void forget_gone(void)
+/* A device that was unplugged, or that only a descriptor told of, stays as long as a process holds it. */
+static void forget_unheld(u32 device)
 {
-	for (u32 i = 0; i < nnodes;) {
-		struct node *n = &nodes[i];
+	struct device *d = &devices[device];
+	bool loose = !d->ino && !d->pdev[0];
+	u32 n = 0;
 
-		if (n->seen || n->maj == MAJOR_NVIDIA) {
-			n->seen = false;
-			i++;
-			continue;
-		}
-		devices[n->device].gone = true;
-		forget_sensors(n->device);
-		*n = nodes[--nnodes];
-	}
-	for (u32 i = 1; i <= ndevices; i++) {
-		struct device *d = &devices[i];
-		bool loose = !d->ino && !d->pdev[0]; /* known by a descriptor only */
-
-		if (d->e.used && (d->gone || loose) && !has_clients(i) && !d->anonymous) {
-			reg_clear(&d->e);
-			d->e.used = false;
-		}
-	}
+	if (!(d->gone || loose) || has_clients(device) || d->anonymous)
+		return;
+	for (u32 i = 0; i < nnodes; i++)
+		if (nodes[i].device != device)
+			nodes[n++] = nodes[i];
+	nnodes = n;
+	reg_clear(&d->e);
+	d->e.used = false;
 }
 
 static void scan_nodes(void)
 {
+	static const char *const classes[] = { "class/drm", "class/accel" };
 	struct dir d;
 	const char *name;
 
 	for (size_t i = 0; i < LEN(classes); i++) {
-		if (dir_open(&d, root_sys, classes[i].dir) < 0)
+		long r = dir_open(&d, root_sys, classes[i]);
+
+		if (r < 0 && r != -ENOENT && r != -ENOTDIR) {
+			reg_dropped++;
+			return; /* what was not seen may still be there */
+		}
+		if (r < 0)
 			continue;
 		while ((name = dir_next(&d)))
-			node_add(&classes[i], name);
+			node_seen(name);
 		dir_close(&d);
 	}
-	forget_gone();
+	for (u32 i = 0; i < nnodes; i++) {
+		struct node *n = &nodes[i];
+
+		if (n->there && !n->seen && n->kind != N_NVIDIA) {
+			n->there = false;
+			places[n->device].changed = true;
+		}
+		n->seen = false;
+	}
+	for (u32 i = 1; i <= ndevices; i++) {
+		if (places[i].changed)
+			device_settle(i);
+		if (devices[i].e.used)
+			forget_unheld(i);
+	}
 }
 
 /* --- GPUs that have no DRM node ---------------------------------------------------------------------------- */
@@ -811,6 +870,7 @@ static void extra_device(const char *path, struct str dev, const char *driver)
 {
 	u32 n = device_at(path);
 
+	reg_dropped += n == NONE;
 	if (n == NONE || devices[n].dev[0])
 		return; /* known by its DRM node */
 	device_set(devices[n].dev, sizeof(devices[n].dev), dev);
@@ -818,14 +878,21 @@ static void extra_device(const char *path, struct str dev, const char *driver)
 		device_set(devices[n].driver, sizeof(devices[n].driver), str_z(driver));
 }
 
+/* That it is there is enough: reading it could wake the device. */
+static bool has_load(const char *path)
+{
+	char load[PATH_BYTES];
+	struct stat st;
+
+	return join(load, sizeof(load), path, "load") && sys_fstatat(root_sys, load, &st) == 0;
+}
+
 /* Jetson's own driver: a platform device with a file `load`. */
 static void found_jetson(void *arg, const char *path, struct str star)
 {
-	struct str line;
-
 	(void)arg;
 	(void)star;
-	if (read_line(path, "load", &line))
+	if (has_load(path))
 		extra_device(path, str_base(str_z(path)), "nvgpu");
 }
 
@@ -833,10 +900,9 @@ static void found_jetson(void *arg, const char *path, struct str star)
 static void found_devfreq(void *arg, const char *path, struct str star)
 {
 	char device[PATH_BYTES];
-	struct str line;
 
 	(void)arg;
-	if (read_line(path, "load", &line) && join(device, sizeof(device), path, "device"))
+	if (has_load(path) && join(device, sizeof(device), path, "device"))
 		extra_device(device, star, NULL);
 }
 
@@ -856,6 +922,7 @@ static const struct {
 static void nvidia_information(struct device *g, u32 n, const char *slot)
 {
 	char path[PATH_BYTES], folder[64];
+	struct node *node;
 	struct str line, key, text;
 	long len = -1;
 	u64 min = 255; /* 255 is nvidiactl */
@@ -873,15 +940,16 @@ static void nvidia_information(struct device *g, u32 n, const char *slot)
 		else if (str_eq(str_trim(key), (struct str)STR("Device Minor")))
 			scan_u64(line, &min);
 	}
-	if (min < 255 && nnodes < MAX_NODES) {
-		struct node *node = &nodes[nnodes++];
-		struct buf b = { .p = node->name, .cap = sizeof(node->name) - 1 };
+	if (min < 255 && (node = node_new())) {
+		struct buf b = { .p = g->dev, .cap = sizeof(g->dev) - 1 };
 
-		*node = (struct node){ .maj = MAJOR_NVIDIA, .min = (u32)min, .device = n };
-		put_z(&b, "nvidia");
-		put_u64(&b, min);
-		if (!g->dev[0])
-			device_set(g->dev, sizeof(g->dev), str_z(node->name));
+		node_fill(node, n, N_NVIDIA, (i32)min, NULL);
+		node->there = true;
+		if (!g->dev[0]) {
+			put_z(&b, node_names[N_NVIDIA]);
+			put_u64(&b, min);
+			g->dev[b.n] = '\0';
+		}
 	}
 	if (!g->dev[0])
 		device_set(g->dev, sizeof(g->dev), str_z(slot));
@@ -904,8 +972,10 @@ static void scan_nvidia(void)
 			n = device_at(path);
 		if (n == NONE && (n = device_add()) != NONE)
 			places[n] = (struct place){ .status = -1 };
-		if (n == NONE)
-			break;
+		if (n == NONE) {
+			reg_dropped++;
+			continue;
+		}
 		device_set(devices[n].pdev, sizeof(devices[n].pdev), str_z(slot));
 		device_set(devices[n].driver, sizeof(devices[n].driver), (struct str)STR("nvidia"));
 		nvidia_information(&devices[n], n, slot);
@@ -923,7 +993,7 @@ static void read_state(struct device *d, struct place *at)
 
 	if (at->status == -1 && at->path[0]) {
 		at->status = join(path, sizeof(path), at->path, "power/runtime_status") ?
-			(int)sys_openat(root_sys, path, O_RDONLY) : -1;
+			(int)sys_openat(root_sys, path, O_RDONLY | O_NONBLOCK) : -1;
 		if (at->status < 0)
 			at->status = -2; /* not asked again */
 	}
@@ -950,6 +1020,52 @@ static void probe_device(u32 n)
 	}
 }
 
+/* Words about a device that do not change, for `list`. None of these reads touches the hardware. */
+static const char *const facts[] = { "power_state", "vendor", "device", "boot_vga", "numa_node",
+				     "mem_info_vram_vendor", "unique_id" };
+
+static void put_fact(struct buf *b, const char *name, struct str value)
+{
+	if (value.p == value.e)
+		return;
+	put_z(b, name);
+	put_c(b, ':');
+	put_str(b, value);
+	put_c(b, '\n');
+}
+
+static void nvidia_facts(struct buf *b, const char *slot)
+{
+	char path[PATH_BYTES], folder[64];
+	struct str line, key, text;
+	long n;
+
+	if (slurp_line(root_proc, "driver/nvidia/version", file, sizeof(file), &line))
+		put_fact(b, "version", line);
+	if (!join(folder, sizeof(folder), "driver/nvidia/gpus", slot) || !join(path, sizeof(path), folder, "power"))
+		return;
+	n = slurp(root_proc, path, file, sizeof(file));
+	text = (struct str){ file, file + (n > 0 ? n : 0) };
+	while (line_next(&text, &line))
+		if (str_cut(&line, ':', &key) && (str_eq(key, (struct str)STR("Runtime D3 status")) ||
+						  str_eq(key, (struct str)STR("Video Memory"))))
+			put_fact(b, key.p[0] == 'R' ? "runtime_d3" : "video_memory", str_trim(line));
+}
+
+static void gather_facts(struct device *d, const struct place *at)
+{
+	char text[1024];
+	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct str line;
+
+	for (size_t i = 0; i < LEN(facts) && at->path[0]; i++)
+		if (read_line(at->path, facts[i], &line))
+			put_fact(&b, facts[i], line);
+	if (strcmp(d->driver, "nvidia") == 0)
+		nvidia_facts(&b, d->pdev);
+	d->facts = text_put(d->facts, (struct str){ text, text + b.n });
+}
+
 /* What a device cannot tell, and why. */
 static void explain(u32 n)
 {
@@ -963,6 +1079,7 @@ static void explain(u32 n)
 	    str_eq(line, (struct str)STR("0")))
 		d->no_engines = "profiling is off; as root: echo 3 > /sys/class/drm/CARD/device/profiling "
 				"(panfrost: 1)";
+	gather_facts(d, at);
 	d->no_sensors = !d->awake ? "asleep; reading could wake it" :
 			at->denied ? "permission denied" : "the driver has no file for it";
 }
@@ -981,14 +1098,20 @@ static void sysfs_sample(void)
 			explain(i);
 	}
 	for (u32 i = 0; i < nsensors; i++) {
-		const struct sensor *s = &sensors[i];
-		i64 t;
+		struct sensor *s = &sensors[i];
+		i64 t = sys_now(CLOCK_MONOTONIC);
 		long n;
 
 		if (!devices[s->device].awake && !(s->attr->flags & A_ASLEEP))
 			continue;
+		/* The two reads that make one figure are done in any case. */
+		if (s->attr->flags & A_SLOW && s->reads++ > 1 && t - s->last < 1000000000)
+			continue;
+		s->last = t;
 		n = slurp_fd(s->fd, file, sizeof(file));
 		t = sys_now(CLOCK_MONOTONIC);
+		/* The driver was bound anew: its files are others now. */
+		places[s->device].changed |= n == -ENODEV;
 		if (n > 0)
 			s->attr->take(s, (struct str){ file, file + n }, t);
 	}
@@ -1017,12 +1140,19 @@ const struct source src_sysfs = {
 
 /* --- what other sources ask ---------------------------------------------------------------------------------- */
 
+/* A node that is there comes before one of the same number that went. */
 static u32 node_device(unsigned maj, unsigned min)
 {
-	for (u32 i = 0; i < nnodes; i++)
-		if (nodes[i].maj == maj && nodes[i].min == min)
+	u32 gone = NONE;
+
+	for (u32 i = 0; i < nnodes; i++) {
+		if (nodes[i].maj != maj || nodes[i].min != min)
+			continue;
+		if (nodes[i].there)
 			return nodes[i].device;
-	return NONE;
+		gone = nodes[i].device;
+	}
+	return gone;
 }
 
 /* A device that /sys does not have, known by a descriptor of it. */
@@ -1034,10 +1164,10 @@ static u32 device_loose(struct str name)
 		if (devices[n].e.used && !devices[n].ino && str_eq(name, str_z(devices[n].dev)))
 			return n;
 	n = device_add();
-	if (n != NONE) {
-		device_set(devices[n].dev, sizeof(devices[n].dev), name);
-		places[n] = (struct place){ .status = -1 };
-	}
+	if (n == NONE)
+		return NONE;
+	device_set(devices[n].dev, sizeof(devices[n].dev), name);
+	places[n] = (struct place){ .status = -1 };
 	return n;
 }
 
@@ -1095,21 +1225,20 @@ u32 sysfs_device_by(struct str pdev, struct str driver)
 /* The number of a node by its name, where only a link's text tells of it. */
 bool sysfs_node(struct str name, unsigned *maj, unsigned *min)
 {
-	i32 n;
+	struct node n;
+	u8 kind;
+	i32 number;
 
+	if (!parse_node(name, &kind, &number) || (kind == N_NVIDIA && number >= 255))
+		return false;
 	for (u32 i = 0; i < nnodes; i++)
-		if (str_eq(name, str_z(nodes[i].name))) {
+		if (nodes[i].there && nodes[i].kind == kind && nodes[i].number == number) {
 			*maj = nodes[i].maj;
 			*min = nodes[i].min;
 			return true;
 		}
-	if ((n = node_number(name, (struct str)STR("card"))) < 0 &&
-	    (n = node_number(name, (struct str)STR("renderD"))) < 0) {
-		*maj = MAJOR_ACCEL;
-		n = node_number(name, (struct str)STR("accel"));
-	} else {
-		*maj = MAJOR_DRM;
-	}
-	*min = (unsigned)n;
-	return n >= 0;
+	node_fill(&n, NONE, kind, number, NULL);
+	*maj = n.maj;
+	*min = n.min;
+	return true;
 }

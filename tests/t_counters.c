@@ -327,17 +327,17 @@ static void t_regions(void)
 {
 	static const struct {
 		const char *name;
-		bool system, vram;
+		bool chip, vram;
 	} rows[] = {
-		{ "memory", true, false }, { "gtt", true, false }, { "cpu", true, false }, { "system", true, false },
-		{ "system0", true, false }, { "stolen", true, false }, { "stolen-system0", true, false },
+		{ "memory", false, false }, { "gtt", false, false }, { "system0", false, false }, { "pool", false, false },
 		{ "vram", false, true }, { "vram0", false, true }, { "local0", false, true },
-		{ "stolen-local0", false, false }, { "doorbell", false, false }, { "gds", false, false }, { "", false, false },
-		{ "memory2", false, false }, { "gtt0", false, false }, { "vra", false, false },
+		{ "stolen-local0", false, false }, { "doorbell", true, false }, { "gds", true, false },
+		{ "gws", true, false }, { "oa", true, false }, { "mmioremap", true, false }, { "", false, false },
+		{ "oak", false, false }, { "vra", false, false },
 	};
 
 	for (size_t i = 0; i < LEN(rows); i++)
-		check(is_system_region(str_z(rows[i].name)) == rows[i].system &&
+		check(is_chip_region(str_z(rows[i].name)) == rows[i].chip &&
 		      is_vram_region(str_z(rows[i].name)) == rows[i].vram, "region '%s'", rows[i].name);
 	for (unsigned i = 0; i < D_COUNT; i++)
 		if (is_engine((u8)i) && is_region((u8)i))

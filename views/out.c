@@ -600,17 +600,20 @@ static void csv_end(struct out *o, struct buf *b)
 
 static void csv_record(struct out *o, struct buf *b, const struct record *r)
 {
+	size_t from;
+
 	csv_end(o, b);
 	if (o->npatterns == 0) {
 		csv_long(o, b, r);
 		return;
 	}
+	from = b->n;
 	for (size_t i = 0; i < o->npatterns; i++) {
 		if (i)
 			put_c(b, ',');
 		csv_joined(b, o, r, o->patterns[i]);
 	}
-	put_c(b, '\n');
+	put_z(b, b->n == from ? "\"\"\n" : "\n"); /* a blank line would be no row */
 }
 
 /* --- line -------------------------------------------------------------------------------------------------------- */
@@ -908,8 +911,10 @@ static struct cell *cell_add(struct out *o, size_t at, struct str title)
 {
 	struct cell *c = &o->cells[at];
 
-	if (o->ncells == MAX_CELLS)
+	if (o->ncells == MAX_CELLS) {
+		o->lost++;
 		return NULL;
+	}
 	memmove(c + 1, c, (o->ncells - at) * sizeof(*c));
 	*c = (struct cell){ .title = title };
 	o->ncells++;
@@ -930,6 +935,8 @@ static void line_layout(struct out *o)
 	    (c = cell_add(o, 0, (struct str)STR("TIME"))))
 		for (c->col = columns; !is_time(c->col); c->col++)
 			;
+	if (o->summary && o->time == T_NONE && (c = cell_add(o, 0, (struct str)STR("STAT"))))
+		c->pattern = (struct str)STR("summary");
 	for (size_t i = 0; i < LEN(lays); i++)
 		if (lays[i].kinds & 1 << o->kind && lays[i].list == o->list &&
 		    (c = cell_add(o, o->ncells, str_z(lays[i].title)))) {
@@ -944,28 +951,62 @@ static bool cell_holds(const struct cell *c, const struct field *f)
 	return c->col == f->col && str_eq(cell_inst(c), f->inst);
 }
 
-/* A column of `table` for each (column, instance) that has a value somewhere in the sample. */
+/* Which pattern wants the field; npatterns: none does. */
+static size_t wanted_by(const struct out *o, const struct field *f)
+{
+	size_t i = 0;
+
+	while (i < o->npatterns && !field_match(f, o->patterns[i]))
+		i++;
+	return i;
+}
+
+/* A column of `table` for each (column, instance) that has a value somewhere in the sample; with -f in its
+ * order. */
 static void table_layout(struct out *o, const struct record *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
-		size_t at = 0;
+		size_t at = 0, order = wanted_by(o, f);
 		struct cell *c;
 
-		if (f->empty || (o->npatterns ? !selected(o, f) : !(f->col->when & W_TABLE) || f->v.type == V_NULL))
+		if (f->empty || str_len(f->inst) > MAX_NAME ||
+		    (o->npatterns ? order == o->npatterns : !(f->col->when & W_TABLE) || f->v.type == V_NULL))
 			continue;
-		while (at < o->ncells && o->cells[at].col <= f->col && !cell_holds(&o->cells[at], f))
+		while (at < o->ncells && !cell_holds(&o->cells[at], f) &&
+		       (o->cells[at].order < order || (o->cells[at].order == order && o->cells[at].col <= f->col)))
 			at++;
-		if ((at < o->ncells && cell_holds(&o->cells[at], f)) || str_len(f->inst) > MAX_NAME)
+		if (at < o->ncells && cell_holds(&o->cells[at], f))
 			continue;
 		c = cell_add(o, at, str_z(f->col->member ? f->col->member : f->col->group));
 		if (!c)
 			return;
 		c->col = f->col;
+		c->order = (u8)order;
 		c->inst_n = (u8)str_len(f->inst);
 		memcpy(c->inst, f->inst.p ? f->inst.p : "", c->inst_n);
 		c->group = str_z(f->inst.p < f->inst.e || f->col->shape == S_MEMBER ? f->col->group : NULL);
 		c->right = f->v.type == V_INT;
+	}
+}
+
+/* A column that was named stands there, though no record has it. */
+static void table_complete(struct out *o)
+{
+	for (size_t i = 0; i < o->npatterns; i++) {
+		size_t at = 0;
+		struct cell *c;
+
+		while (at < o->ncells && o->cells[at].order < i)
+			at++;
+		if (at < o->ncells && o->cells[at].order == i)
+			continue;
+		c = cell_add(o, at, o->patterns[i]);
+		if (!c)
+			return;
+		c->pattern = o->patterns[i];
+		c->order = (u8)i;
+		c->want = 1;
 	}
 }
 
@@ -1034,6 +1075,7 @@ static void put_row(struct buf *b, struct out *o, const struct record *r, struct
 {
 	static char text[CELL_BYTES];
 	size_t from = b->n;
+	bool first = true;
 
 	for (size_t i = 0; i < o->ncells; i++) {
 		struct buf t = { .p = text, .cap = sizeof(text) };
@@ -1048,8 +1090,9 @@ static void put_row(struct buf *b, struct out *o, const struct record *r, struct
 			put_text(&t, head(c));
 		w = text_width((struct str){ t.p, t.p + t.n });
 		b->full |= t.full;
-		if (i)
+		if (!first)
 			put_c(b, ' ');
+		first = false;
 		for (size_t k = w; c->right && !o->one_line && k < c->width; k++)
 			put_c(b, ' ');
 		put_n(b, t.p, t.n);
@@ -1118,6 +1161,7 @@ static void table_record(struct out *o, struct buf *b, const struct record *r)
 
 		/* A column that only a later record has was not measured with the earlier ones, whose cell is
 		 * "-" there. */
+		table_complete(o);
 		settle(o);
 		for (size_t i = 0; i < o->ncells; i++)
 			two_rows |= o->cells[i].group.p < o->cells[i].group.e;

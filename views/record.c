@@ -7,14 +7,14 @@ const struct unitinfo units[UNITS] = {
 	[U_HZ] = { "Hz", 0 },       [U_NS] = { "ns", 0 },      [U_CELSIUS] = { "C", 3 },
 	[U_WATT] = { "W", 6 },      [U_JOULE] = { "J", 6 },    [U_VOLT] = { "V", 3 },
 	[U_AMPERE] = { "A", 3 },    [U_RPM] = { "rpm", 0 },    [U_GTS] = { "GT/s", 1 },
-	[U_SECONDS] = { "s", 6 },
+	[U_SECONDS] = { "s", 6 },  [U_MS] = { "s", 3 },
 };
 
 /* What fills a column that is not simply a counter. */
 enum label {
 	L_SCHEMA = D_COUNT, L_KIND, L_SUMMARY, L_TIME, L_DT, L_FILE, L_DEV, L_DRIVER, L_PDEV, L_CLIENT, L_NAME,
 	L_PID, L_COMM, L_PIDS, L_CGROUP, L_CONTAINER, L_STATE, L_NODES, L_CLIENTS, L_UNREADABLE,
-	L_DROPPED, L_SKIPPED, L_BUSY, L_IDLE, L_USED, L_OTHER, L_MISSING, L_ENGINE_BUSY, L_ENGINE_UTIL,
+	L_DROPPED, L_SKIPPED, L_BUSY, L_IDLE, L_USED, L_OTHER, L_FACTS, L_MISSING, L_ENGINE_BUSY, L_ENGINE_UTIL,
 	L_ENGINE_FREQ, L_FREQ_AVG,
 };
 
@@ -71,6 +71,7 @@ const struct column columns[] = {
 	{ "vram", "used", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_TABLE, D_VRAM_USED, "the driver's own figure" },
 	{ "visible", "total", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_SPARSE, D_VISIBLE_TOTAL, "VRAM that the CPU can reach" },
 	{ "visible", "used", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_SPARSE, D_VISIBLE_USED, "VRAM that the CPU can reach" },
+	{ "preempt", "used", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_SPARSE, D_PREEMPT_USED, "buffers of preempted work" },
 	{ "gtt", "total", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_SPARSE, D_GTT_TOTAL, "main memory for the GPU" },
 	{ "gtt", "used", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_SPARSE, D_GTT_USED, "main memory for the GPU" },
 
@@ -83,6 +84,7 @@ const struct column columns[] = {
 	{ "freq", "boost", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, D_FREQ_BOOST, "clock for waiting clients" },
 	{ "freq", "rp0", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, D_FREQ_RP0, "hardware's highest" },
 	{ "freq", "rp1", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, D_FREQ_RP1, "hardware's most efficient" },
+	{ "freq", "rpa", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, D_FREQ_RPA, "hardware's achievable" },
 	{ "freq", "rpe", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, D_FREQ_RPE, "hardware's most efficient" },
 	{ "freq", "rpn", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, D_FREQ_RPN, "hardware's lowest" },
 
@@ -99,6 +101,8 @@ const struct column columns[] = {
 	{ "link", "width", S_MEMBER, U_NONE, W_DEVICE | BOTH, D_LINK_WIDTH, "PCIe lanes" },
 	{ "link", "max_speed", S_MEMBER, U_GTS, W_DEVICE | W_LIST, D_LINK_MAX_SPEED, "PCIe" },
 	{ "link", "max_width", S_MEMBER, U_NONE, W_DEVICE | W_LIST, D_LINK_MAX_WIDTH, "PCIe lanes" },
+	{ "runtime", "active", S_MEMBER, U_MS, W_DEVICE | W_LIST | W_SPARSE, D_ACTIVE_MS, "time awake" },
+	{ "runtime", "suspended", S_MEMBER, U_MS, W_DEVICE | W_LIST | W_SPARSE, D_SUSPENDED_MS, "time asleep" },
 	{ "power_limit", "cap", S_BOTH, U_WATT, W_DEVICE | W_LIST | W_SPARSE, D_POWER_CAP, "in force" },
 	{ "power_limit", "max", S_BOTH, U_WATT, W_DEVICE | W_LIST | W_SPARSE, D_POWER_MAX, "highest that may be set" },
 	{ "power_limit", "default", S_BOTH, U_WATT, W_DEVICE | W_LIST | W_SPARSE, D_POWER_DEFAULT, "as shipped" },
@@ -108,6 +112,7 @@ const struct column columns[] = {
 	{ "temp_limit", "crit", S_BOTH, U_CELSIUS, W_DEVICE | W_LIST | W_SPARSE, D_TEMP_CRIT, "the hardware throttles" },
 	{ "temp_limit", "emergency", S_BOTH, U_CELSIUS, W_DEVICE | W_LIST | W_SPARSE, D_TEMP_EMERGENCY, "the hardware stops" },
 	{ "fan_limit", NULL, S_INST, U_RPM, W_DEVICE | W_LIST | W_SPARSE, D_FAN_MAX, "highest speed" },
+	{ "facts", NULL, S_INST, U_NONE, W_DEVICE | W_LIST, L_FACTS, "PCI ids and other words that do not change" },
 	{ "missing", NULL, S_INST, U_NONE, W_DEVICE | W_LIST, L_MISSING, "what the device cannot tell, and why" },
 
 	{ "other", NULL, S_INST, U_NONE, W_CLIENT | W_FDINFO | BOTH, L_OTHER, "keys that the standard does not know" },
@@ -180,7 +185,7 @@ static struct val v_counter(u64 v, const struct column *c)
 {
 	struct val x = v_int(v, c->unit);
 
-	if (c->id == D_TEMP && v > INT64_MAX) {
+	if (is_signed(c->id) && v > INT64_MAX) {
 		x.neg = true;
 		x.n = -v;
 	}
@@ -479,15 +484,19 @@ static bool has_key(struct str text, struct str key)
 	return false;
 }
 
+enum { MAX_OTHER = 512 }; /* the chattiest driver has 6 */
+
 /* Lines "key:value" as the source keeps them. */
-static void add_other(struct record *r, const struct entity *e, const struct column *c)
+static void add_lines(struct record *r, const struct column *c, u32 lines)
 {
-	struct str text = text_of(r, client_of(e)->other), line, key;
+	struct str text = text_of(r, lines), line, key;
 	size_t from = r->n;
 
 	while (line_next(&text, &line)) {
 		str_cut(&line, ':', &key);
-		if (!has_key(text, key)) /* the last of two counts */
+		if (r->n - from >= MAX_OTHER)
+			r->lost++;
+		else if (!has_key(text, key)) /* the last of two counts */
 			add(r, c, key, v_str(line));
 	}
 	if (r->n == from)
@@ -534,7 +543,9 @@ static void add_inst(struct record *r, const struct entity *e, const struct colu
 		     const struct column *end, const struct recopts *o)
 {
 	if (c->id == L_OTHER)
-		add_other(r, e, c);
+		add_lines(r, c, client_of(e)->other);
+	else if (c->id == L_FACTS)
+		add_lines(r, c, device_of(e)->facts);
 	else if (c->id == L_MISSING)
 		add_missing(r, e, c);
 	else
