@@ -28,7 +28,8 @@ SLIM = -fno-pie -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tab
        -ffile-prefix-map=$(CURDIR)=. -fno-ident
 CPP_ = -std=c11 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Iinclude -idirafter $(UAPI) \
        -idirafter $(UAPI)/$(shell uname -m)-linux-gnu
-LD_  = -static -no-pie -Wl,--gc-sections -Wl,-z,noseparate-code -Wl,--build-id=none
+LD_  = -static -no-pie -Wl,--gc-sections -Wl,-z,noseparate-code -Wl,-z,norelro \
+       -Wl,--build-id=none
 
 all: $(PROG)
 

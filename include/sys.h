@@ -141,21 +141,22 @@ static inline long sys_columns(int fd)
 	return r < 0 ? -errno : w.ws_col;
 }
 
-/* Raises the soft limit on descriptors to the hard one; how many may be open then. */
+/* Raises the soft limit on descriptors to the hard one; how many may be open then. By the system call:
+ * libc's setrlimit() brings along what makes all threads do it. */
 static inline long sys_raise_nofile(void)
 {
-	struct rlimit l;
+	struct { uint64_t soft, hard; } l;
 
-	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
+	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &l) < 0)
 		return -errno;
-	if (l.rlim_cur < l.rlim_max) {
-		rlim_t soft = l.rlim_cur;
+	if (l.soft < l.hard) {
+		uint64_t soft = l.soft;
 
-		l.rlim_cur = l.rlim_max;
-		if (setrlimit(RLIMIT_NOFILE, &l) < 0)
-			l.rlim_cur = soft;
+		l.soft = l.hard;
+		if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &l, NULL) < 0)
+			l.soft = soft;
 	}
-	return l.rlim_cur > INT32_MAX ? INT32_MAX : (long)l.rlim_cur;
+	return l.soft > INT32_MAX ? INT32_MAX : (long)l.soft;
 }
 
 /* A handler for the first such signal, which interrupts system calls; the second one kills. */

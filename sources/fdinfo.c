@@ -407,8 +407,8 @@ static bool descriptor_new(u32 pid, u32 fd, u32 device)
 	int io = -1;
 	long n;
 	i64 t;
-	u64 key;
-	u8 kind;
+	u64 key = 0;
+	u8 kind = KEY_ID;
 	u32 client;
 	bool drm, named;
 

@@ -57,9 +57,9 @@ installs() {
 }
 user_flags() {
 	cd "$tmp/b/deeper/still" && make clean && [ ! -e gpustat ] &&
-		make CFLAGS='-O1 -DUSER_FLAG' CPPFLAGS=-DCPP_FLAG LDFLAGS=-Wl,-z,norelro UAPI=/usr/include >"$tmp/o" &&
+		make CFLAGS='-O1 -DUSER_FLAG' CPPFLAGS=-DCPP_FLAG LDFLAGS=-Wl,-z,nognustack UAPI=/usr/include >"$tmp/o" &&
 		grep -q -e '-O1 -DUSER_FLAG' "$tmp/o" && grep -q -e -DCPP_FLAG "$tmp/o" &&
-		grep -q -e -Wl,-z,norelro "$tmp/o" && "$root/tests/static" ./gpustat
+		grep -q -e -Wl,-z,nognustack "$tmp/o" && "$root/tests/static" ./gpustat
 }
 names_package() {
 	cd "$tmp/a" && make clean && ! make CC=gcc 2>"$tmp/e1" && grep -q 'apt-get install musl-tools' "$tmp/e1" &&
