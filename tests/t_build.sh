@@ -83,6 +83,18 @@ manual_whole() {
 	done <"$tmp/options"
 }
 
+# Every field that -f help lists.
+manual_keys() {
+	for command in '' procs cgroups fdinfo; do
+		# shellcheck disable=SC2086 # none, or one word
+		"$prog" $command -f help || return 1
+	done | sed 's/ .*//; s/\.NAME//; s/\./\n/' | sort -u >"$tmp/keys"
+	[ "$(wc -l <"$tmp/keys")" -gt 60 ] || return 1
+	while read -r key; do
+		grep -q "^\.\(It \)\{0,1\}Sy .*\b$key\b" "$root/gpustat.1" || { echo "$key"; return 1; }
+	done <"$tmp/keys"
+}
+
 check 'no interpreter, no library, no heap, no stdio' tests/static "$prog"
 check 'stripped size at most 100 KB' small
 check 'two builds in two folders are the same bytes' same_builds
@@ -101,6 +113,7 @@ else
 	skip 'dist' 'not a git checkout'
 fi
 check 'the manual has every option' manual_whole
+check 'the manual has every field' manual_keys
 if command -v mandoc >/dev/null; then
 	check 'the manual is clean under mandoc -Tlint -Wwarning' manual_clean
 else
