@@ -9,7 +9,6 @@ enum {
 	PAGE = 4096,
 	FD_BYTES = 64 << 10,      /* the longest driver prints 1.5 KiB; file locks come before it */
 	SPARE_FDS = 16,           /* descriptors for folders that are read, and sensors that wake up */
-	RENAME_NS = 500000000,    /* a process may change its name or cgroup: read anew after this */
 };
 
 enum { Z_RESIDENT = 1, Z_PURGEABLE = 2, Z_ACTIVE = 4, Z_ALL = 7 };
@@ -67,6 +66,7 @@ void driver_notes(struct str name, const char **engines, const char **memory)
 
 static u32 scan_no, tick; /* walks of /proc; samples */
 static bool scan_cut;     /* this walk could not look everywhere: what it did not meet may be there */
+static const i64 rename_ns = 5000000000; /* a process may change its name or cgroup: read anew after this */
 static long fd_budget;    /* fdinfo files that may still be kept open */
 static char text_bytes[FD_BYTES], others[FD_BYTES];
 
@@ -454,14 +454,14 @@ static long is_gpu(int dir, const char *name, unsigned *maj, unsigned *min)
 	struct stat st;
 	char b[128];
 	struct str text;
-	long n = sys_fstatat(dir, name, &st);
+	long r = sys_fstatat(dir, name, &st), n;
 
-	if (n == 0)
+	if (r == 0)
 		return is_gpu_node(&st, maj, min);
-	/* A link that may be read though its end may not: a file of FUSE, which is nobody else's. */
-	if (denied(n) && denied(sys_readlinkat(dir, name, b, sizeof(b))))
-		return n;
 	n = sys_readlinkat(dir, name, b, sizeof(b));
+	/* A link that may be read though its end may not leads to a file of FUSE. */
+	if (denied(r) && denied(n))
+		return r;
 	for (size_t i = 0; n > 0 && i < LEN(folders); i++) {
 		text = (struct str){ b, b + n };
 		if (str_skip(&text, folders[i]))
@@ -537,6 +537,15 @@ static bool descriptor_blind(int pidfd, u32 pid, u32 fd)
 	return !gpu || descriptor_at(pid, fd, maj, min);
 }
 
+/* Whether an open folder of a process is another user's; to root all but its own process is. */
+static bool is_others(int dir, u32 pid)
+{
+	struct stat st;
+	uint32_t me = sys_euid();
+
+	return me == 0 ? pid != sys_pid() : sys_fstat(dir, &st) == 0 && st.st_uid != me;
+}
+
 /* Where fd/ is refused but fdinfo/ is not: CAP_SYS_PTRACE without CAP_DAC_READ_SEARCH. */
 static bool scan_by_fdinfo(u32 pid)
 {
@@ -550,6 +559,8 @@ static bool scan_by_fdinfo(u32 pid)
 		ok = !denied(d.fd);
 	else if (careful && pidfd < 0)
 		ok = false;
+	else
+		reg_saw_others |= is_others(d.fd, pid);
 	while (ok && d.fd >= 0 && (name = dir_next(&d))) {
 		u32 fd = fd_number(name), holder = fd == UINT32_MAX ? NONE : holder_find(pid, fd);
 
@@ -564,15 +575,6 @@ static bool scan_by_fdinfo(u32 pid)
 	return ok;
 }
 
-/* Whether an open folder of a process is another user's; to root all but its own process is. */
-static bool is_others(int dir, u32 pid)
-{
-	struct stat st;
-	uint32_t me = sys_euid();
-
-	return me == 0 ? pid != sys_pid() : sys_fstat(dir, &st) == 0 && st.st_uid != me;
-}
-
 /* fd/ may be closed to us while fdinfo/ is open, and listed while what it holds may not be looked at. */
 static void scan_process(u32 pid)
 {
@@ -584,20 +586,17 @@ static void scan_process(u32 pid)
 	proc_path(path, pid, "fd", 0, false);
 	while (dir_open(&d, root_proc, path) < 0 && (d.fd == -EMFILE || d.fd == -ENFILE) && release_one())
 		;
-	if (d.fd == -EMFILE || d.fd == -ENFILE || d.fd == -ENOMEM)
+	if (d.fd == -EMFILE || d.fd == -ENFILE || d.fd == -ENOMEM) {
 		scan_cut = true;
+		reg_unreadable++;
+		return;
+	}
 	ok = d.fd >= 0;
 	while (ok && (name = dir_next(&d)))
 		ok = descriptor_look(d.fd, pid, name);
-	if (d.fd == -ESRCH)
-		return;
 	reg_saw_others |= ok && !reg_saw_others && is_others(d.fd, pid);
 	dir_close(&d);
-	if (ok)
-		return;
-	if (scan_by_fdinfo(pid))
-		reg_saw_others = true;
-	else
+	if (!ok && !scan_by_fdinfo(pid))
 		reg_unreadable++;
 }
 
@@ -739,7 +738,7 @@ static void fdinfo_sample(void)
 				client_remove(i);
 		}
 	for (u32 i = 1; i <= ntasks; i++)
-		if (tasks[i].refs && now - tasks[i].read > RENAME_NS)
+		if (tasks[i].refs && now - tasks[i].read > rename_ns)
 			task_describe(&tasks[i]);
 	tick++;
 }

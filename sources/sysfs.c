@@ -779,19 +779,22 @@ static void forget_sensors(u32 device)
 	at->probed = at->probed_asleep = at->denied = false;
 }
 
-/* dev: the primary node, else the render node, else the accel node. A device without any is gone. */
+/* dev: the primary node, else the render node, else the accel node. A DRM device that lost all is gone. */
 static void device_settle(u32 device)
 {
 	struct device *d = &devices[device];
 	i32 *const numbers[] = { &d->card, &d->render, &d->accel };
 
 	d->card = d->render = d->accel = -1;
-	for (u32 i = 0; i < nnodes; i++)
-		if (nodes[i].device == device && nodes[i].there && nodes[i].kind <= N_ACCEL)
+	for (u32 i = 0; i < nnodes; i++) {
+		if (nodes[i].device != device || nodes[i].kind > N_ACCEL)
+			continue;
+		d->gone = true;
+		if (nodes[i].there)
 			*numbers[nodes[i].kind] = nodes[i].number;
+	}
 	forget_sensors(device);
 	places[device].changed = false;
-	d->gone = true;
 	for (u8 kind = N_CARD; kind <= N_ACCEL && d->gone; kind++) {
 		char *path = places[device].node;
 
@@ -825,6 +828,7 @@ static void forget_unheld(u32 device)
 			nodes[n++] = nodes[i];
 	nnodes = n;
 	reg_clear(&d->e);
+	text_free(d->facts);
 	d->e.used = false;
 }
 
