@@ -703,10 +703,14 @@ static struct stat_row {
 static size_t nstats;
 
 /* What has a mean: figures of now, not totals, of which a million can be added up. */
+static bool has_mean(const struct column *c)
+{
+	return c->unit != U_JOULE && (c->unit != U_NONE || c->when & W_TABLE) && !(c->when & W_ID);
+}
+
 static bool is_measured(const struct field *f)
 {
-	return f->v.type == V_INT && f->v.unit != U_JOULE && f->v.n <= INT64_MAX / (1 << 20) &&
-	       (f->v.unit != U_NONE || f->col->when & W_TABLE) && !(f->col->when & W_ID);
+	return f->v.type == V_INT && f->v.n <= INT64_MAX / (1 << 20) && has_mean(f->col);
 }
 
 /* The row of a field's run; a free one where there is none. */
@@ -756,13 +760,20 @@ static void stats_apply(const struct entity *e, const char *which)
 		i64 v;
 
 		if (!s->serial) {
-			if (is_measured(f))
+			/* A total has no mean, and the last value is none either. */
+			if (f->v.type == V_INT && (has_mean(f->col) || f->v.unit == U_JOULE))
 				f->v = (struct val){ 0 };
 			continue;
 		}
 		v = strcmp(which, "min") == 0 ? s->min : strcmp(which, "max") == 0 ? s->max : s->sum / s->n;
 		f->v = (struct val){ .type = V_INT, .unit = f->col->unit, .neg = v < 0, .n = (u64)(v < 0 ? -v : v) };
 	}
+}
+
+static void summary_make(const struct entity *e, const struct recopts *ro)
+{
+	record_make(&rec, e, ro);
+	stats_apply(e, ro->summary);
 }
 
 /* Of those that are still there. */
@@ -772,11 +783,12 @@ static bool print_summary(struct recopts ro)
 
 	for (size_t w = 0; w < LEN(which); w++) {
 		ro.summary = which[w];
+		for (size_t i = 0; i < norder && out_measures(&opt.out); i++) {
+			summary_make(entity_at(opt.cmd->kind, order[i]), &ro);
+			out_measure(&opt.out, &rec);
+		}
 		for (size_t i = 0; i < norder; i++) {
-			const struct entity *e = entity_at(opt.cmd->kind, order[i]);
-
-			record_make(&rec, e, &ro);
-			stats_apply(e, which[w]);
+			summary_make(entity_at(opt.cmd->kind, order[i]), &ro);
 			out_record(&opt.out, &out, &rec);
 			if (!flush())
 				return false;
@@ -995,7 +1007,7 @@ static i64 next_due(i64 start, i64 due, i64 step)
 	i64 now = sys_now(CLOCK_MONOTONIC);
 
 	due += step;
-	if (due < now)
+	if (due < now + step / 2)
 		due = start + (now - start + step + step / 2) / step * step; /* no sample over less than half a step */
 	return due;
 }

@@ -706,14 +706,17 @@ static i64 month_days(i64 year, i64 month)
 	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
 }
 
-/* ",Mm.w.d[/time]": when that is in a year, in seconds of a clock without offset. */
-static bool tz_rule(struct str *s, i64 year, i64 *at)
+static bool is_leap(i64 year)
+{
+	return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+/* "m.w.d": the w-th day d of month m, w = 5 the last. In days from 1970. */
+static bool tz_month_day(struct str *s, i64 year, i64 *day)
 {
 	u64 n[3];
-	i64 first, day, time = 7200;
+	i64 first;
 
-	if (!str_skip(s, (struct str)STR(",M")))
-		return false;
 	for (size_t i = 0; i < LEN(n); i++) {
 		const char *p = scan_u64(*s, &n[i]);
 
@@ -723,15 +726,40 @@ static bool tz_rule(struct str *s, i64 year, i64 *at)
 	}
 	if (n[0] < 1 || n[0] > 12 || n[1] < 1 || n[1] > 5 || n[2] > 6)
 		return false;
+	first = month_days(year, (i64)n[0]);
+	*day = first + ((i64)n[2] - (first + 4) % 7 + 7) % 7 + 7 * ((i64)n[1] - 1); /* 1970 began on a Thursday */
+	if (*day >= month_days(n[0] == 12 ? year + 1 : year, n[0] == 12 ? 1 : (i64)n[0] + 1))
+		*day -= 7;
+	return true;
+}
+
+/* ",Mm.w.d[/time]", ",Jn[/time]" (1 to 365, no leap day) or ",n[/time]" (0 to 365): when that is in a year,
+ * in seconds of a clock without offset. */
+static bool tz_rule(struct str *s, i64 year, i64 *at)
+{
+	i64 day, time = 7200;
+
+	if (str_skip(s, (struct str)STR(",M"))) {
+		if (!tz_month_day(s, year, &day))
+			return false;
+	} else {
+		bool julian = str_skip(s, (struct str)STR(",J"));
+		const char *p;
+		u64 n;
+
+		if (!julian && !str_skip(s, (struct str)STR(",")))
+			return false;
+		p = scan_u64(*s, &n);
+		if (!p || n > 365 || (julian && n == 0))
+			return false;
+		s->p = p;
+		day = month_days(year, 1) + (i64)n - julian + (julian && n > 59 && is_leap(year));
+	}
 	if (s->p < s->e && *s->p == '/') {
 		s->p++;
 		if (!tz_seconds(s, &time))
 			return false;
 	}
-	first = month_days(year, (i64)n[0]);
-	day = first + ((i64)n[2] - (first + 4) % 7 + 7) % 7 + 7 * ((i64)n[1] - 1); /* 1970 began on a Thursday */
-	if (day >= month_days(n[0] == 12 ? year + 1 : year, n[0] == 12 ? 1 : (i64)n[0] + 1))
-		day -= 7; /* the fifth is the last */
 	*at = day * 86400 + time;
 	return true;
 }

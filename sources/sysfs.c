@@ -32,6 +32,7 @@ static struct place {
 	bool probed, probed_asleep;
 	bool changed; /* its nodes are not those of the scan before */
 	bool denied;  /* some file may not be read */
+	u32 lost;     /* sensors for which there was no room */
 } places[MAX_DEVICES];
 
 struct sensor;
@@ -486,12 +487,12 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 	fd = sys_openat(root_sys, path, O_RDONLY | O_NONBLOCK);
 	if (fd < 0) {
 		places[p->device].denied |= fd == -EACCES || fd == -EPERM;
-		reg_dropped += fd == -EMFILE || fd == -ENFILE;
+		places[p->device].lost += fd == -EMFILE || fd == -ENFILE;
 		return;
 	}
 	if (nsensors + 1 >= MAX_SENSORS || fd > files_limit / 2) { /* clients need some too */
 		sys_close((int)fd);
-		reg_dropped++;
+		places[p->device].lost++;
 		return;
 	}
 	*s = (struct sensor){ .attr = a, .device = p->device, .fd = (int)fd,
@@ -777,6 +778,7 @@ static void forget_sensors(u32 device)
 		sys_close(at->status);
 	at->status = -1;
 	at->probed = at->probed_asleep = at->denied = false;
+	at->lost = 0;
 }
 
 /* dev: the primary node, else the render node, else the accel node. A DRM device that lost all is gone. */
@@ -784,6 +786,7 @@ static void device_settle(u32 device)
 {
 	struct device *d = &devices[device];
 	i32 *const numbers[] = { &d->card, &d->render, &d->accel };
+	struct stat st;
 
 	d->card = d->render = d->accel = -1;
 	for (u32 i = 0; i < nnodes; i++) {
@@ -803,6 +806,10 @@ static void device_settle(u32 device)
 		d->gone = false;
 		node_path(path, sizeof(places[0].node), kind, *numbers[kind]);
 		device_set(d->dev, sizeof(d->dev), str_base(str_z(path)));
+		/* The way to its folder leads by a node, which may be another device's by now. */
+		if (!join(places[device].path, sizeof(places[0].path), path, "device") ||
+		    sys_fstatat(root_sys, places[device].path, &st) < 0)
+			device_set(places[device].path, sizeof(places[0].path), str_z(path));
 	}
 }
 
@@ -1098,6 +1105,7 @@ static void sysfs_sample(void)
 		read_state(d, &places[i]);
 		reg_begin(&d->e, sys_now(CLOCK_MONOTONIC));
 		probe_device(i);
+		reg_dropped += places[i].lost;
 		if (sysfs_listing)
 			explain(i);
 	}

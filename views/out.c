@@ -951,6 +951,12 @@ static bool cell_holds(const struct cell *c, const struct field *f)
 	return c->col == f->col && str_eq(cell_inst(c), f->inst);
 }
 
+/* The summary's rows say which they are where there is no time to say it in its place. */
+static bool in_table(const struct out *o, const struct column *c)
+{
+	return c->when & W_TABLE || (o->summary && o->time == T_NONE && !c->group && strcmp(c->member, "summary") == 0);
+}
+
 /* Which pattern wants the field; npatterns: none does. */
 static size_t wanted_by(const struct out *o, const struct field *f)
 {
@@ -971,7 +977,7 @@ static void table_layout(struct out *o, const struct record *r)
 		struct cell *c;
 
 		if (f->empty || str_len(f->inst) > MAX_NAME ||
-		    (o->npatterns ? order == o->npatterns : !(f->col->when & W_TABLE) || f->v.type == V_NULL))
+		    (o->npatterns ? order == o->npatterns : !in_table(o, f->col) || f->v.type == V_NULL))
 			continue;
 		while (at < o->ncells && !cell_holds(&o->cells[at], f) &&
 		       (o->cells[at].order < order || (o->cells[at].order == order && o->cells[at].col <= f->col)))

@@ -179,6 +179,7 @@ static void run_fdinfo(struct str s)
 
 static void run_other(u8 which, struct str s)
 {
+	i32 east;
 	struct str t = s, v = { 0 };
 	u64 x = 0, y = 0;
 	i64 i = 0;
@@ -223,7 +224,8 @@ static void run_other(u8 which, struct str s)
 			must(!glob_match(v, t, &s) || within(s, t), "the star lies in the text");
 		break;
 	case 10:
-		parse_tzif(s, 1700000000);
+		parse_tzif(s, 1700000000, &east);
+		parse_tz(s, 1700000000);
 		break;
 	case 11: {
 		struct metric m;
