@@ -194,6 +194,7 @@ void reg_begin(struct entity *e, i64 t)
 	e->t = t;
 	e->at = NONE;
 	e->dropped = 0;
+	e->fell = false;
 	e->fresh = true;
 }
 
@@ -215,6 +216,7 @@ bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
 	c->flags |= CF_SEEN;
 	if (c->flags & CF_WIDE)
 		track_of(c)->t = t;
+	e->fell |= c->flags & CF_BASE && descs[desc].course == CO_PEAK && v < track_of(c)->was;
 	/* "drm-total-cycles" went back: the GPU's clock was reset, and its cycles count anew with it. */
 	if (desc == D_TOTAL_CYCLES && c->flags & CF_BASE && v < track_of(c)->was) {
 		struct counter *cycles = reg_find(e, D_CYCLES, c->inst);
@@ -241,15 +243,6 @@ void reg_clear(struct entity *e)
 	e->first = e->at = NONE;
 	e->count = 0;
 	e->t = e->t_was = 0;
-}
-
-/* Whether v would be a step back for this counter. */
-bool reg_lower(const struct entity *e, u8 desc, struct str inst, u64 v)
-{
-	u16 id = inst_id(inst, false);
-	struct counter *c = id == MAX_INSTANCES ? NULL : reg_find(e, desc, id);
-
-	return c && v < c->now;
 }
 
 /* The value of this reading; of a counter that may not go back the largest so far. */

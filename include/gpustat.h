@@ -194,6 +194,7 @@ struct entity {
 	u8 kind;       /* enum kind */
 	bool used;
 	bool fresh;    /* read in this sample */
+	bool fell;     /* some counter that should not have was lower in this reading */
 	i64 t, t_was;  /* ns, last reading and the one before; 0: none */
 	u32 dropped;   /* values that found no room in the last reading */
 	u32 serial;    /* of two entities never the same */
@@ -286,7 +287,6 @@ extern bool reg_saw_others; /* some process of another user did not */
 void reg_begin(struct entity *e, i64 t);
 bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t);
 void reg_clear(struct entity *e);
-bool reg_lower(const struct entity *e, u8 desc, struct str inst, u64 v);
 struct counter *reg_first(const struct entity *e);
 struct counter *reg_next(const struct counter *c);
 struct counter *reg_find(const struct entity *e, u8 desc, u16 inst);

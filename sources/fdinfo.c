@@ -136,18 +136,6 @@ static void start_late_engines(struct client *c)
 		}
 }
 
-/* Whether values fell. */
-static bool is_lower(const struct client *c, struct str text)
-{
-	struct fdline l;
-
-	while (fdinfo_next(&text, false, &l))
-		if ((l.key == FD_BUSY_NS || l.key == FD_CYCLES) &&
-		    reg_lower(&c->e, (u8)(fd_descs[l.key] - 1), l.name, l.n))
-			return true;
-	return false;
-}
-
 /* Whether none of its holders was there in the sample before. */
 static bool is_reborn(const struct client *c)
 {
@@ -162,10 +150,13 @@ static void client_take(struct client *c, struct str text, const struct fdhead *
 	const struct driver *d = driver_find(h->driver);
 	bool known = c->e.fresh; /* it was read in the sample before */
 
-	/* Ids before 6.5 count per device and come back: another client has this one now. */
-	if (is_reborn(c) && is_lower(c, text))
-		reg_clear(&c->e);
 	fdinfo_take(c, text, h, t);
+	/* Ids before 6.5 count per device and come back: another client has this one now. */
+	if (c->e.fell && is_reborn(c)) {
+		reg_clear(&c->e);
+		fdinfo_take(c, text, h, t);
+		known = false;
+	}
 	c->tick = tick;
 	zero_absent(c, d->zero, t);
 	if (known && str_eq(h->driver, (struct str)STR("amdgpu")))
@@ -696,12 +687,18 @@ static void holders_read(u32 n)
 		next = at->next_client;
 		text = (struct str){ text_bytes, text_bytes + (len > 0 ? len : 0) };
 		if (!fdinfo_head(text, &head) || !head_key(&head, &kind, &key) || kind != c->keykind ||
-		    key != c->key || is_elsewhere(&head, c->device))
+		    key != c->key || is_elsewhere(&head, c->device)) {
 			holder_again(h);
-		else if (c->tick != tick && is_lower(c, text) && task_start(at->pid) != tasks[at->task].start)
-			holder_again(h); /* the pid's next process, whose client came to the same number */
-		else if (c->tick != tick)
-			client_take(c, text, &head, t);
+			continue;
+		}
+		if (c->tick == tick)
+			continue;
+		client_take(c, text, &head, t);
+		if (c->e.fell && task_start(at->pid) != tasks[at->task].start) {
+			/* The pid's next process, whose client came to the same number: once more, as its own. */
+			c->tick = tick - 1;
+			holder_again(h);
+		}
 	}
 }
 

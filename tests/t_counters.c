@@ -389,15 +389,31 @@ static void t_used(void)
 	}
 }
 
-static void t_lower(void)
+static void t_fell(void)
 {
-	struct entity e = { 0 };
+	static const struct {
+		u8 desc;
+		u64 first, second;
+		bool fell;
+	} rows[] = {
+		{ D_BUSY_NS, 100, 99, true }, { D_BUSY_NS, 100, 100, false }, { D_CYCLES, 7, 0, true },
+		{ D_TOTAL_CYCLES, 7, 0, false }, /* a clock that is reset */
+		{ D_RESIDENT, 7, 0, false },     /* a gauge */
+	};
 
-	begin(&e, 1);
-	put(&e, D_BUSY_NS, "r", 100);
-	check(reg_lower(&e, D_BUSY_NS, S("r"), 99) && !reg_lower(&e, D_BUSY_NS, S("r"), 100) &&
-	      !reg_lower(&e, D_CYCLES, S("r"), 0) && !reg_lower(&e, D_BUSY_NS, S("never seen"), 0), "reg_lower");
-	reg_clear(&e);
+	for (size_t i = 0; i < LEN(rows); i++) {
+		struct entity e = { 0 };
+
+		begin(&e, 1);
+		put(&e, rows[i].desc, "r", rows[i].first);
+		check(!e.fell, "fell: row %zu, not at first", i);
+		begin(&e, 2);
+		put(&e, rows[i].desc, "r", rows[i].second);
+		check(e.fell == rows[i].fell, "fell: row %zu", i);
+		begin(&e, 3);
+		check(!e.fell, "fell: row %zu, forgotten", i);
+		reg_clear(&e);
+	}
 }
 
 /* --- texts ------------------------------------------------------------------------------------------------ */
@@ -1145,7 +1161,7 @@ int main(void)
 	t_device();
 	t_regions();
 	t_used();
-	t_lower();
+	t_fell();
 	t_text();
 	t_owner();
 	t_roll();
