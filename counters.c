@@ -227,6 +227,15 @@ bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
 	return true;
 }
 
+/* More of what this reading already has: a value that the kernel tells in parts. */
+void reg_add(struct entity *e, u8 desc, struct str inst, u64 v)
+{
+	struct counter *c = counter_get(e, desc, inst);
+
+	if (c && c->flags & CF_SEEN)
+		c->now += v;
+}
+
 /* Gives all counters of e back. */
 void reg_clear(struct entity *e)
 {

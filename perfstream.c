@@ -111,6 +111,8 @@ static const struct metricrow {
 	{ 1, 4, 5, 12, 2, D_GPU_BUSY, "", 1000 },
 	{ 1, 4, 5, 14, 2, D_LOAD, "mem", 1000 },
 	{ 1, 4, 5, 16, 2, D_LOAD, "vcn", 1000 },
+	{ 1, 4, 4, 24, 8, D_ENERGY, "PPT", 1 },
+	{ 1, 5, 5, 88, 8, D_ENERGY, "PPT", 1 },
 	{ 1, 4, 4, 48, 2, D_LINK_WIDTH, "", 1 },
 	{ 1, 4, 4, 50, 2, D_LINK_SPEED, "", 1 },
 	{ 1, 4, 4, 240, 2, D_FREQ_CUR, "sclk", 1000000 },
@@ -209,7 +211,8 @@ bool metrics_next(struct str blob, size_t *row, struct metric *m)
 		/* Some SMU11 parts give the PCIe generation here, 1 to 4. */
 		if (r->desc == D_LINK_SPEED && v < 10)
 			continue;
-		*m = (struct metric){ r->desc, r->inst, v * r->times };
+		/* Energy is in 2^-16 J, which is 15625/1024 uJ; revisions before 1.4 count in a unit of their own. */
+		*m = (struct metric){ r->desc, r->inst, r->desc == D_ENERGY ? muldiv(v, 15625, 1024) : v * r->times };
 		return true;
 	}
 	return false;

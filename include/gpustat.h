@@ -286,6 +286,7 @@ extern bool reg_saw_others; /* some process of another user did not */
 
 void reg_begin(struct entity *e, i64 t);
 bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t);
+void reg_add(struct entity *e, u8 desc, struct str inst, u64 v);
 void reg_clear(struct entity *e);
 struct counter *reg_first(const struct entity *e);
 struct counter *reg_next(const struct counter *c);

@@ -37,7 +37,7 @@ static struct place {
 
 struct sensor;
 typedef void take_fn(const struct sensor *s, struct str text, i64 t);
-static take_fn take_number, take_dpm, take_load, take_link, take_v3d, take_trans, take_metrics,
+static take_fn take_number, take_more, take_dpm, take_load, take_link, take_v3d, take_trans, take_metrics,
 	take_reasons, take_rknpu, take_pstate;
 
 /* Where an instance's name comes from, unless the row gives it. */
@@ -125,6 +125,10 @@ static const struct attr {
 	{ "i915", B_NODE, "gt/gt*", "rps_RP1_freq_mhz", take_number, D_FREQ_RP1, FROM_DIR, 1000000, A_LIMIT },
 	{ "i915", B_NODE, "gt/gt*", "rps_RPn_freq_mhz", take_number, D_FREQ_RPN, FROM_DIR, 1000000, A_LIMIT },
 	{ "i915", B_NODE, "gt/gt*", "rc6_residency_ms", take_number, D_IDLE_MS, FROM_DIR, 1, 0 },
+	/* Gen6 and 7 sleep deeper in rc6p and rc6pp, which rc6 does not count; Valleyview's media sleeps by itself. */
+	{ "i915", B_NODE, "gt/gt*", "rc6p_residency_ms", take_more, D_IDLE_MS, FROM_DIR, 1, 0 },
+	{ "i915", B_NODE, "gt/gt*", "rc6pp_residency_ms", take_more, D_IDLE_MS, FROM_DIR, 1, 0 },
+	{ "i915", B_NODE, "gt/gt*", "media_rc6_residency_ms", take_number, D_IDLE_MS, "media", 1, 0 },
 	{ "i915", B_NODE, "gt/gt*", "throttle_reason_*", take_number, D_THROTTLE, FROM_LEAF, 1, 0 },
 	{ "i915", B_NODE, "", "gt_act_freq_mhz", take_number, D_FREQ_ACT, "gt0", 1000000, 0 },
 	{ "i915", B_NODE, "", "gt_cur_freq_mhz", take_number, D_FREQ_CUR, "gt0", 1000000, 0 },
@@ -292,6 +296,16 @@ static void take_number(const struct sensor *s, struct str text, i64 t)
 			return; /* no limit */
 		put(s, a->desc, str_z(s->inst), u * a->times, t);
 	}
+}
+
+/* What comes on top of the value that an upper row took. */
+static void take_more(const struct sensor *s, struct str text, i64 t)
+{
+	u64 v;
+
+	(void)t;
+	if (scan_u64(text, &v))
+		reg_add(of(s), s->attr->desc, str_z(s->inst), v);
 }
 
 static void take_dpm(const struct sensor *s, struct str text, i64 t)

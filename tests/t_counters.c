@@ -389,6 +389,25 @@ static void t_used(void)
 	}
 }
 
+static void t_parts(void)
+{
+	struct device d = { 0 };
+	u64 v;
+
+	begin(&d.e, 1);
+	reg_add(&d.e, D_IDLE_MS, S("gt0"), 5);
+	check(!reg_get(&d.e, D_IDLE_MS, reg_first(&d.e)->inst, &v), "parts: nothing without the first");
+	put(&d.e, D_IDLE_MS, "gt0", 1000);
+	reg_add(&d.e, D_IDLE_MS, S("gt0"), 200);
+	reg_add(&d.e, D_IDLE_MS, S("gt0"), 30);
+	check(reg_get(&d.e, D_IDLE_MS, reg_first(&d.e)->inst, &v) && v == 1230, "parts: their sum");
+	begin(&d.e, 2);
+	put(&d.e, D_IDLE_MS, "gt0", 1100);
+	reg_add(&d.e, D_IDLE_MS, S("gt0"), 400);
+	check(device_idle(&d, &v) && v == 27000, "parts: 270 ms of a second");
+	reg_clear(&d.e);
+}
+
 static void t_fell(void)
 {
 	static const struct {
@@ -1162,6 +1181,7 @@ int main(void)
 	t_regions();
 	t_used();
 	t_fell();
+	t_parts();
 	t_text();
 	t_owner();
 	t_roll();

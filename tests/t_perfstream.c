@@ -172,9 +172,9 @@ static const struct revision {
 	{ 1, 2, 104, 0, false, { V1_1_TO_3 } },
 	{ 1, 3, 120, 112, false, { V1_1_TO_3, { 104, 2, D_VOLT, "vddsoc", 1 }, { 106, 2, D_VOLT, "vddgfx", 1 },
 				   { 108, 2, D_VOLT, "vddmem", 1 } } },
-	{ 1, 4, 288, 0, false, { V1_4_AND_5, { 48, 2, D_LINK_WIDTH, "", 1 }, { 50, 2, D_LINK_SPEED, "", 1 },
+	{ 1, 4, 288, 0, false, { V1_4_AND_5, { 24, 8, D_ENERGY, "PPT", 1 }, { 48, 2, D_LINK_WIDTH, "", 1 }, { 50, 2, D_LINK_SPEED, "", 1 },
 				 { 240, 2, D_FREQ_CUR, "sclk", 1000000 }, { 280, 2, D_FREQ_CUR, "mclk", 1000000 } } },
-	{ 1, 5, 360, 0, false, { V1_4_AND_5, { 112, 2, D_LINK_WIDTH, "", 1 }, { 114, 2, D_LINK_SPEED, "", 1 },
+	{ 1, 5, 360, 0, false, { V1_4_AND_5, { 88, 8, D_ENERGY, "PPT", 1 }, { 112, 2, D_LINK_WIDTH, "", 1 }, { 114, 2, D_LINK_SPEED, "", 1 },
 				 { 312, 2, D_FREQ_CUR, "sclk", 1000000 }, { 352, 2, D_FREQ_CUR, "mclk", 1000000 } } },
 	{ 2, 0, 120, 0, true, {
 		{ 16, 2, D_TEMP, "edge", 10 }, { 18, 2, D_TEMP, "soc", 10 }, { 40, 2, D_GPU_BUSY, "", 10 },
@@ -239,7 +239,8 @@ static bool tells(const struct revision *r, struct str blob, u32 set)
 			     m.inst);
 			return false;
 		}
-		if (m.v != value_of(i) * r->f[i].times) {
+		/* 2^-16 J in uJ */
+		if (m.v != (m.desc == D_ENERGY ? value_of(i) * 1000000 / 65536 : value_of(i) * r->f[i].times)) {
 			note("v%u.%u: %u '%s' is %" PRIu64, r->format, r->content, m.desc, m.inst, m.v);
 			ok = false;
 		}
