@@ -11,6 +11,9 @@ struct group groups[MAX_GROUPS];
 u32 ndevices, nclients, nholders, ntasks, ncgroups, ngroups;
 u32 reg_dropped, reg_unreadable;
 bool reg_saw_others;
+struct pmu pmus[MAX_PMUS];
+struct event events[MAX_EVENTS];
+u32 npmus, nevents;
 static u32 serials; /* given to entities so far */
 
 /* Which descs are counters of which rates are made, and how they go on. The others are gauges. */

@@ -99,6 +99,26 @@ bool parse_tzif(struct str file, i64 now, i32 *east);
 i32 parse_tz(struct str rule, i64 now);
 bool parse_rknpu(struct str *text, struct str *core, u64 *millipercent);
 
+/* --- parse.c: perf events as users name them ------------------------------------------------------- */
+
+enum { MAX_CONFIGS = 5 /* config, config1..4: linux/perf_event.h */, MAX_CPUS = 8192 /* NR_CPUS at most */ };
+
+struct cpuset {
+	u64 w[MAX_CPUS / 64];
+};
+
+/* The letters behind an event, perf-list(1). */
+enum evmod {
+	EM_USER = 1, EM_KERNEL = 2, EM_HV = 4, /* u k h: count only there */
+	EM_IDLE = 8,                           /* I: not while idle */
+	EM_GUEST = 16, EM_HOST = 32,           /* G H: count only there */
+	EM_MAX_PRECISE = 64,                   /* P */
+	EM_READ = 128,                         /* S: the group's values in each sample */
+	EM_PINNED = 256, EM_EXCLUSIVE = 512,   /* D e */
+	EM_WEAK = 1024,                        /* W: without its group where that does not fit */
+	EM_BPF = 2048, EM_RETIRED = 4096, EM_NOMERGE = 8192, /* b R X */
+};
+
 /* --- perfstream.c: binary records and readings to values ---------------------------------------- */
 
 u64 muldiv(u64 a, u64 b, u64 c);
@@ -327,6 +347,57 @@ void device_set(char *field, size_t cap, struct str s);
 u32 device_add(void);
 int device_order(const struct device *a, const struct device *b);
 
+/* --- counters.c: perf events ---------------------------------------------------------------------- */
+
+/* A PMU of /sys/bus/event_source/devices. */
+struct pmu {
+	char name[64];
+	u32 type;
+	bool wide;         /* has a cpumask: counts whole CPUs or packages, never tasks */
+	bool core;         /* a CPU's own: cpu, cpu_core, armv8_*; with `cpus` where these are not all */
+	bool has_cpus;     /* cpus is what cpumask or cpus says; otherwise all that are online */
+	struct cpuset cpus;
+};
+
+/* How what was counted becomes the value that is shown. */
+enum evrule {
+	EV_COUNT,      /* the increase, scaled to the time that it was enabled */
+	EV_PER_SECOND, /* i915's frequencies: the increase over the seconds that passed */
+	EV_PER_READ,   /* xe's frequencies: each read adds the present one, so the increase is it */
+	EV_LEVEL,      /* as read: .snapshot, and virtual gauges */
+	EV_SHARE,      /* percent of what the event that follows in the group counted (xe's ticks) */
+};
+
+/* One event to be opened: a perf_event_attr to be, or a virtual counter of our own. */
+struct event {
+	u32 name;      /* text: as records show it */
+	u32 unit;      /* text, or NONE */
+	u32 type;      /* perf_event_attr: type */
+	u32 pmu;       /* in pmus[], NONE: none of them decides where it can be opened */
+	u64 config[MAX_CONFIGS];
+	u64 period;    /* sample_period, or Hz where freq is set; 0: as the command says */
+	u64 scale;     /* a count is worth scale x 10^-scale_point units; 0: just one */
+	u8 scale_point;
+	u8 rule;       /* enum evrule */
+	u8 precise;    /* 0..3 */
+	bool freq, per_pkg, no_inherit, hidden; /* hidden: counted for another one's sake, not shown */
+	u16 mods;      /* enum evmod */
+	u16 group;     /* events of one group stand together, leader first; 0: of no group */
+	u16 set;       /* event set: index, not id */
+	u16 row;       /* events with the same row are one event on several PMUs: summed */
+	u16 virt;      /* sources/virtual.c: which counter; 0: a perf event */
+	u32 path;      /* text for config1 to point at (uprobe's file), or NONE */
+};
+
+enum {
+	MAX_PMUS = 513,    /* the largest servers have some 250 */
+	MAX_EVENTS = 4097, /* all tracepoints of a kernel are some 2500 */
+};
+
+extern struct pmu pmus[MAX_PMUS];
+extern struct event events[MAX_EVENTS];
+extern u32 npmus, nevents; /* highest index in use */
+
 /* --- sources/files.c: small files below the two roots --------------------------------------------- */
 
 extern int root_proc, root_sys; /* descriptors of --proc and --sys */
@@ -383,6 +454,20 @@ void put_str(struct buf *b, struct str s);
 void put_z(struct buf *b, const char *z);
 void put_u64(struct buf *b, u64 v);
 void put_text(struct buf *b, struct str s);
+
+/* --- sources/pmu.c: which perf events there are --------------------------------------------------------- */
+
+bool events_add(struct str list, u16 set, struct buf *why);
+void events_resolve(struct buf *b);
+/* What is offered, of names that match glob. */
+void events_list(struct str glob, void (*show)(struct str name, struct str unit, struct str what));
+bool cpus_online(struct cpuset *cpus);
+
+/* --- sources/virtual.c: counters of our own that stand beside perf events ------------------------------- */
+
+bool virtual_find(struct str source, struct str name, struct event *ev);
+bool virtual_read(const struct event *ev, u64 *v);
+void virtual_list(void (*show)(struct str name, struct str unit, struct str what));
 
 /* --- views/record.c: the schema; from an entity to the fields of its record ---------------------- */
 
