@@ -124,6 +124,23 @@ bool glob_match(struct str pat, struct str s, struct str *star)
 	return pat.p == pat.e;
 }
 
+/* memcmp's answer, but numbers count as such: a_2 stands before a_10. */
+int str_order(struct str a, struct str b)
+{
+	while (a.p < a.e && b.p < b.e) {
+		u64 x, y;
+		const char *p = scan_u64(a, &x), *q = scan_u64(b, &y);
+
+		if (p && q && x != y)
+			return x < y ? -1 : 1;
+		if (*a.p != *b.p)
+			return (u8)*a.p < (u8)*b.p ? -1 : 1;
+		a.p++;
+		b.p++;
+	}
+	return (a.p < a.e) - (b.p < b.e);
+}
+
 /* Where the digits end; NULL, and *v untouched, if there is none or no room. */
 const char *scan_u64(struct str s, u64 *v)
 {
@@ -838,4 +855,587 @@ bool parse_tzif(struct str f, i64 now, i32 *east)
 		return false;
 	*east = (i32)(u32)big_endian(f.p + 44 + times * (size + 1) + at * 6, 4);
 	return true;
+}
+
+/* --- perf events as users name them ------------------------------------------------------------ */
+
+static int hex_digit(char c)
+{
+	return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* At most 16 hex digits: where they end, or NULL. */
+static const char *scan_hex(struct str s, u64 *v)
+{
+	const char *p = s.p;
+	u64 x = 0;
+
+	for (; p < s.e && hex_digit(*p) >= 0; p++) {
+		if (p - s.p == 16)
+			return NULL;
+		x = x << 4 | (u64)hex_digit(*p);
+	}
+	if (p == s.p)
+		return NULL;
+	*v = x;
+	return p;
+}
+
+/* Decimal, or hex behind 0x. */
+const char *scan_num(struct str s, u64 *v)
+{
+	struct str hex = s;
+
+	return str_skip(&hex, (struct str)STR("0x")) ? scan_hex(hex, v) : scan_u64(s, v);
+}
+
+/* rHEX and nothing else; inside of slashes r0xHEX too. */
+bool parse_raw(struct str s, bool inside, u64 *v)
+{
+	if (!str_skip(&s, (struct str)STR("r")))
+		return false;
+	if (inside)
+		str_skip(&s, (struct str)STR("0x"));
+	return scan_hex(s, v) == s.e;
+}
+
+/* The letters behind an event: s.e, or the one that is wrong; each once but p, of which there may be 3. */
+const char *scan_mods(struct str s, u16 *mods, u8 *precise)
+{
+	static const struct {
+		char letter;
+		u16 mod;
+	} letters[] = {
+		{ 'u', EM_USER }, { 'k', EM_KERNEL }, { 'h', EM_HV }, { 'I', EM_IDLE }, { 'G', EM_GUEST },
+		{ 'H', EM_HOST }, { 'P', EM_MAX_PRECISE }, { 'S', EM_READ }, { 'D', EM_PINNED }, { 'W', EM_WEAK },
+		{ 'e', EM_EXCLUSIVE }, { 'b', EM_BPF }, { 'R', EM_RETIRED }, { 'X', EM_NOMERGE },
+	};
+
+	*mods = *precise = 0;
+	for (; s.p < s.e; s.p++) {
+		size_t i = 0;
+
+		if (*s.p == 'p' && *precise < 3) {
+			++*precise;
+			continue;
+		}
+		while (i < LEN(letters) && letters[i].letter != *s.p)
+			i++;
+		if (i == LEN(letters) || *mods & letters[i].mod)
+			return s.p;
+		*mods |= letters[i].mod;
+	}
+	return s.e;
+}
+
+const struct evname evnames[] = {
+	{ STR("cycles"), PT_HARDWARE, 0 },
+	{ STR("cpu-cycles"), PT_HARDWARE, 0 },
+	{ STR("instructions"), PT_HARDWARE, 1 },
+	{ STR("cache-references"), PT_HARDWARE, 2 },
+	{ STR("cache-misses"), PT_HARDWARE, 3 },
+	{ STR("branches"), PT_HARDWARE, 4 },
+	{ STR("branch-instructions"), PT_HARDWARE, 4 },
+	{ STR("branch-misses"), PT_HARDWARE, 5 },
+	{ STR("bus-cycles"), PT_HARDWARE, 6 },
+	{ STR("stalled-cycles-frontend"), PT_HARDWARE, 7 },
+	{ STR("idle-cycles-frontend"), PT_HARDWARE, 7 },
+	{ STR("stalled-cycles-backend"), PT_HARDWARE, 8 },
+	{ STR("idle-cycles-backend"), PT_HARDWARE, 8 },
+	{ STR("ref-cycles"), PT_HARDWARE, 9 },
+	{ STR("cpu-clock"), PT_SOFTWARE, 0 },
+	{ STR("task-clock"), PT_SOFTWARE, 1 },
+	{ STR("page-faults"), PT_SOFTWARE, 2 },
+	{ STR("faults"), PT_SOFTWARE, 2 },
+	{ STR("context-switches"), PT_SOFTWARE, 3 },
+	{ STR("cs"), PT_SOFTWARE, 3 },
+	{ STR("cpu-migrations"), PT_SOFTWARE, 4 },
+	{ STR("migrations"), PT_SOFTWARE, 4 },
+	{ STR("minor-faults"), PT_SOFTWARE, 5 },
+	{ STR("major-faults"), PT_SOFTWARE, 6 },
+	{ STR("alignment-faults"), PT_SOFTWARE, 7 },
+	{ STR("emulation-faults"), PT_SOFTWARE, 8 },
+	{ STR("dummy"), PT_SOFTWARE, 9 },
+	{ STR("bpf-output"), PT_SOFTWARE, 10 },
+	{ STR("cgroup-switches"), PT_SOFTWARE, 11 },
+};
+const size_t nevnames = LEN(evnames);
+
+/* cache[-op][-result]; the first word of each number is the usual one. Here type is unused. */
+static const struct evname cache_words[] = {
+	{ STR("L1-dcache"), 0, 0 }, { STR("l1-d"), 0, 0 }, { STR("l1d"), 0, 0 }, { STR("L1-data"), 0, 0 },
+	{ STR("L1-icache"), 0, 1 }, { STR("l1-i"), 0, 1 }, { STR("l1i"), 0, 1 }, { STR("L1-instruction"), 0, 1 },
+	{ STR("LLC"), 0, 2 }, { STR("L2"), 0, 2 },
+	{ STR("dTLB"), 0, 3 }, { STR("d-tlb"), 0, 3 }, { STR("Data-TLB"), 0, 3 },
+	{ STR("iTLB"), 0, 4 }, { STR("i-tlb"), 0, 4 }, { STR("Instruction-TLB"), 0, 4 },
+	{ STR("branch"), 0, 5 }, { STR("branches"), 0, 5 }, { STR("bpu"), 0, 5 }, { STR("btb"), 0, 5 }, { STR("bpc"), 0, 5 },
+	{ STR("node"), 0, 6 },
+};
+static const struct evname cache_ops[] = {
+	{ STR("loads"), 0, 0 }, { STR("load"), 0, 0 }, { STR("read"), 0, 0 },
+	{ STR("stores"), 0, 1 }, { STR("store"), 0, 1 }, { STR("write"), 0, 1 },
+	{ STR("prefetches"), 0, 2 }, { STR("prefetch"), 0, 2 }, { STR("speculative-read"), 0, 2 },
+	{ STR("speculative-load"), 0, 2 },
+};
+static const struct evname cache_results[] = {
+	{ STR("refs"), 0, 0 }, { STR("Reference"), 0, 0 }, { STR("ops"), 0, 0 }, { STR("access"), 0, 0 },
+	{ STR("misses"), 0, 1 }, { STR("miss"), 0, 1 },
+};
+/* Of each cache: the ops that it has, a bit each. evsel__hw_cache_stat of perf. */
+static const u8 cache_has[] = { 7, 5, 7, 7, 1, 1, 7 };
+
+/* One of these words with a '-' or nothing behind it; s moves past both. NULL: none. */
+static const struct evname *cache_word(struct str *s, const struct evname *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct str t = *s;
+
+		if (!str_skip(&t, words[i].name) || (t.p < t.e && (*t.p != '-' || t.e - t.p < 2)))
+			continue;
+		s->p = t.p < t.e ? t.p + 1 : t.e;
+		return &words[i];
+	}
+	return NULL;
+}
+
+static bool parse_cache(struct str s, u64 *config)
+{
+	const struct evname *cache = cache_word(&s, cache_words, LEN(cache_words)), *op = NULL, *result = NULL, *w;
+
+	if (!cache)
+		return false;
+	while (s.p < s.e) {
+		if (!op && (w = cache_word(&s, cache_ops, LEN(cache_ops))))
+			op = w;
+		else if (!result && (w = cache_word(&s, cache_results, LEN(cache_results))))
+			result = w;
+		else
+			return false;
+	}
+	*config = cache->config | (op ? op->config : 0u) << 8 | (result ? result->config : 0u) << 16;
+	return cache_has[cache->config] >> (op ? op->config : 0) & 1;
+}
+
+/* The i-th of CACHE_NAMES: its words, the last one empty where it counts all accesses. False: impossible. */
+bool cache_name(size_t i, struct str words[3])
+{
+	static const struct str ops[][2] = { { STR("loads"), STR("load") },
+					     { STR("stores"), STR("store") },
+					     { STR("prefetches"), STR("prefetch") } };
+	const struct evname *w = cache_words;
+	size_t cache = i / 6, op = i / 2 % 3, result = i % 2;
+
+	if (cache >= LEN(cache_has) || !(cache_has[cache] >> op & 1))
+		return false;
+	while (w->config != cache)
+		w++;
+	words[0] = w->name;
+	words[1] = ops[op][result];
+	words[2] = result ? (struct str)STR("misses") : (struct str)STR("");
+	return true;
+}
+
+/* Generic hardware, software and cache events. */
+bool parse_evname(struct str s, u32 *type, u64 *config)
+{
+	for (size_t i = 0; i < LEN(evnames); i++)
+		if (str_eq(s, evnames[i].name)) {
+			*type = evnames[i].type;
+			*config = evnames[i].config;
+			return true;
+		}
+	*type = PT_HW_CACHE;
+	return parse_cache(s, config);
+}
+
+static bool list_wrong(struct evlist *l, const char *why, const char *p, const char *e)
+{
+	l->why = why;
+	l->at = (struct str){ p, e };
+	l->end = true;
+	return false;
+}
+
+/* The first of these bytes, or the end. */
+static const char *find_any(const char *p, const char *e, const char *bytes, size_t n)
+{
+	while (p < e && !memchr(bytes, *p, n))
+		p++;
+	return p;
+}
+
+static const char *item_end(const char *p, const char *e)
+{
+	return find_any(p, e, ",}", 2);
+}
+
+/* The slash that ends the terms at p; NULL: there is none. Quoted values hold any byte, and a value that
+ * begins with a slash is a path: it reaches up to the next comma, or to the last slash of the event. */
+static const char *terms_end(const char *p, const char *e)
+{
+	bool value = false;
+
+	for (; p < e; value = *p == '=', p++) {
+		if (*p == '\'') {
+			p = find_any(p + 1, e, "'", 1);
+			if (p == e)
+				return NULL;
+		} else if (*p == '/' && value) {
+			const char *q = item_end(p, e), *r = q;
+
+			if (q < e && *q == ',' && q[-1] != '/') {
+				p = q;
+				continue;
+			}
+			while (r > p + 1 && r[-1] != '/')
+				r--;
+			return r > p + 1 ? r - 1 : p;
+		} else if (*p == '/') {
+			return p;
+		}
+	}
+	return NULL;
+}
+
+static bool take_mods(struct evlist *l, struct str s, u16 *mods, u8 *precise)
+{
+	if (scan_mods(s, mods, precise) == s.e)
+		return true;
+	return list_wrong(l, "modifiers are u k h I G H p pp ppp P S D e W b R X, each once, not", s.p, s.e);
+}
+
+static bool item_pmu(struct evlist *l, struct evitem *ev, const char *slash)
+{
+	const char *close = terms_end(slash + 1, l->rest.e), *end;
+	struct str mods;
+
+	ev->form = EF_PMU;
+	ev->a = (struct str){ l->rest.p, slash };
+	if (!close)
+		return list_wrong(l, "no slash behind the terms", slash, l->rest.e);
+	ev->b = (struct str){ slash + 1, close };
+	end = item_end(close + 1, l->rest.e);
+	mods = (struct str){ close + 1, end };
+	str_skip(&mods, (struct str)STR(":"));
+	ev->text = (struct str){ l->rest.p, end };
+	return take_mods(l, mods, &ev->mods, &ev->precise);
+}
+
+/* mem:ADDR[/LEN][:rwx][:mods], what follows "mem:". */
+static bool item_mem(struct evlist *l, struct evitem *ev, struct str s)
+{
+	struct str part = { 0 };
+	const char *p;
+	bool length;
+
+	ev->form = EF_MEM;
+	str_cut(&s, ':', &part);
+	p = scan_num(part, &ev->x);
+	length = p && p < part.e;
+	if (!p || (length && *p != '/'))
+		return list_wrong(l, "no address; mem:0x1000, mem:0x1000/8:rw", part.p, part.e);
+	if (length && scan_num((struct str){ p + 1, part.e }, &ev->y) != part.e)
+		return list_wrong(l, "no length; mem:0x1000/8", p, part.e);
+	part = s;
+	for (; part.p < part.e && memchr("rwx", *part.p, 3); part.p++) {
+		u8 bit = *part.p == 'r' ? 1 : *part.p == 'w' ? 2 : 4;
+
+		if (ev->bp & bit)
+			return list_wrong(l, "twice the same of r, w and x", s.p, s.e);
+		ev->bp |= bit;
+	}
+	if (ev->bp && part.p < part.e && *part.p++ != ':')
+		return list_wrong(l, "neither r, w, x nor a modifier", s.p, s.e);
+	/* perf-list(1): reads and writes; hw_breakpoint wants the size of a word for execution. */
+	ev->bp = ev->bp ? ev->bp : 3;
+	if (!length)
+		ev->y = ev->bp == 4 ? sizeof(long) : 4;
+	return take_mods(l, part, &ev->mods, &ev->precise);
+}
+
+/* uprobe:FILE:OFFSET[:mods], what follows the first colon. */
+static bool item_uprobe(struct evlist *l, struct evitem *ev, struct str s)
+{
+	const char *colon = s.e;
+	struct str mods = { s.e, s.e };
+
+	ev->form = EF_UPROBE;
+	for (int i = 0; i < 2; i++) {
+		const char *end = colon;
+
+		while (colon > s.p && colon[-1] != ':')
+			colon--;
+		if (colon == s.p)
+			break;
+		if (scan_num((struct str){ colon, end }, &ev->x) == end) {
+			ev->a = (struct str){ s.p, colon - 1 };
+			return take_mods(l, mods, &ev->mods, &ev->precise);
+		}
+		mods = (struct str){ colon, end };
+		colon--;
+	}
+	return list_wrong(l, "no offset; uprobe:/bin/x:0x1234", s.p, s.e);
+}
+
+/* NAME, rHEX, TYPE:CONFIG, SYSTEM:NAME, each with or without :mods. */
+static bool item_plain(struct evlist *l, struct evitem *ev)
+{
+	struct str s = ev->text, a = s, b = { 0 };
+	u32 type;
+	u16 mods;
+	u8 precise;
+	u64 config;
+	bool two;
+
+	str_cut(&s, ':', &a);
+	two = a.e < ev->text.e;
+	ev->a = a;
+	ev->form = parse_raw(a, false, &ev->x) ? EF_RAW : EF_NAME;
+	if (ev->form == EF_RAW || parse_evname(a, &type, &config) || !two)
+		return take_mods(l, s, &ev->mods, &ev->precise);
+	str_cut(&s, ':', &b);
+	if (scan_num(a, &ev->x) == a.e) {
+		ev->form = EF_TYPED;
+		if (scan_num(b, &ev->y) != b.e || ev->x > UINT32_MAX)
+			return list_wrong(l, "no number; TYPE:CONFIG, as 1:1", ev->text.p, ev->text.e);
+		return take_mods(l, s, &ev->mods, &ev->precise);
+	}
+	/* What could be modifiers is: no tracepoint has such a name. */
+	if (b.e == ev->text.e && scan_mods(b, &mods, &precise) == b.e)
+		return take_mods(l, b, &ev->mods, &ev->precise);
+	ev->form = EF_TRACE;
+	ev->b = b;
+	return take_mods(l, s, &ev->mods, &ev->precise);
+}
+
+static bool item_parse(struct evlist *l, struct evitem *ev)
+{
+	const char *p = l->rest.p, *e = l->rest.e, *q = find_any(p, e, "/:,{}", 5);
+	struct str s = { p, item_end(p, e) };
+
+	ev->text = s;
+	if (q == p)
+		return list_wrong(l, p < e && *p == '{' ? "a group in a group" : "an event is missing here", p, e);
+	if (str_skip(&s, (struct str)STR("mem:")))
+		return item_mem(l, ev, s);
+	if (str_skip(&s, (struct str)STR("uprobe:")) && s.p < s.e && *s.p == '/')
+		return item_uprobe(l, ev, s);
+	return q < e && *q == '/' ? item_pmu(l, ev, q) : item_plain(l, ev);
+}
+
+/* The next event; false at the end, or where why says what is wrong. */
+bool evlist_next(struct evlist *l, struct evitem *ev)
+{
+	const char *q = find_any(l->rest.p, l->rest.e, "/:,{}", 5);
+
+	*ev = (struct evitem){ .form = EF_NAME };
+	if (l->end)
+		return false;
+	if (!l->in_group && q < l->rest.e && *q == '{') {
+		l->rest.p = q + 1;
+		l->in_group = ev->opens = true;
+	}
+	ev->grouped = l->in_group;
+	if (!item_parse(l, ev))
+		return false;
+	l->rest.p = ev->text.e;
+	if (l->in_group && l->rest.p < l->rest.e && *l->rest.p == '}') {
+		struct str mods = { l->rest.p + 1, item_end(l->rest.p + 1, l->rest.e) };
+
+		l->in_group = false;
+		ev->closes = true;
+		l->rest.p = mods.e;
+		if (mods.p < mods.e && !str_skip(&mods, (struct str)STR(":")))
+			return list_wrong(l, "neither a comma nor :modifiers behind a group", mods.p, mods.e);
+		if (!take_mods(l, mods, &ev->gmods, &ev->gprecise))
+			return false;
+	}
+	if (l->rest.p < l->rest.e && *l->rest.p == ',')
+		l->rest.p++;
+	else if (l->rest.p < l->rest.e)
+		return list_wrong(l, "no group is open here", l->rest.p, l->rest.e);
+	else if (l->in_group)
+		return list_wrong(l, "the group has no }", ev->text.p, ev->text.e);
+	else
+		l->end = true;
+	return true;
+}
+
+/* The next term; false at the end, or where why says what is wrong. */
+bool evterm_next(struct evlist *l, struct evterm *t)
+{
+	const char *p = l->rest.p, *e = l->rest.e, *q = find_any(p, e, "=,", 2);
+
+	*t = (struct evterm){ .name = { p, q }, .n = 1, .number = true };
+	if (l->end)
+		return false;
+	if (q == p)
+		return list_wrong(l, "a term is missing here", p, e);
+	if (q < e && *q == '=') {
+		bool quoted = e - q > 1 && q[1] == '\'';
+		const char *from = q + 1 + quoted, *end = find_any(from, e, quoted ? "'" : ",", 1);
+
+		if (quoted && (end == e || (e - end > 1 && end[1] != ',')))
+			return list_wrong(l, "no quote where the value ends", q, e);
+		if (from == end)
+			return list_wrong(l, "a value is missing here", p, e);
+		t->value = (struct str){ from, end };
+		t->number = scan_num(t->value, &t->n) == end;
+		q = end + quoted;
+	}
+	l->end = q == e;
+	l->rest.p = q < e ? q + 1 : e;
+	return true;
+}
+
+/* config[N]:a[-b](,a[-b])*, ABI/testing/sysfs-bus-event_source-devices-format. */
+bool parse_format(struct str s, struct evformat *f)
+{
+	struct str part;
+	u64 v = 0;
+	unsigned width = 0;
+
+	f->n = 0;
+	if (!str_skip(&s, (struct str)STR("config")) || s.p == s.e)
+		return false;
+	if (*s.p != ':') {
+		if ((u8)(*s.p - '1') > MAX_CONFIGS - 2)
+			return false;
+		v = (u64)(*s.p++ - '0');
+	}
+	f->config = (u8)v;
+	if (!str_skip(&s, (struct str)STR(":")) || s.p == s.e || s.e[-1] == ',')
+		return false;
+	while (str_cut(&s, ',', &part)) {
+		u64 lo, hi;
+		const char *p = scan_u64(part, &lo);
+
+		hi = lo;
+		if (p && p < part.e && *p == '-')
+			p = scan_u64((struct str){ p + 1, part.e }, &hi);
+		if (!p || p != part.e || hi > 63 || lo > hi)
+			return false;
+		width += (unsigned)(hi - lo + 1);
+		if (width > 64)
+			return false;
+		f->r[f->n].lo = (u8)lo;
+		f->r[f->n++].hi = (u8)hi;
+	}
+	return true;
+}
+
+/* The largest value that has room. */
+u64 format_max(const struct evformat *f)
+{
+	unsigned width = 0;
+
+	for (u8 i = 0; i < f->n; i++)
+		width += f->r[i].hi - f->r[i].lo + 1u;
+	return width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX;
+}
+
+/* Puts v in the place of what the field holds; false where it is too large. */
+bool format_put(const struct evformat *f, u64 v, u64 *configs)
+{
+	u64 *c = &configs[f->config];
+
+	if (v > format_max(f))
+		return false;
+	for (u8 i = 0; i < f->n; i++) {
+		unsigned width = f->r[i].hi - f->r[i].lo + 1u;
+		u64 mask = width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX;
+
+		*c = (*c & ~(mask << f->r[i].lo)) | (v & mask) << f->r[i].lo;
+		v = width < 64 ? v >> width : 0;
+	}
+	return true;
+}
+
+/* 0-3,8: as the kernel prints sets of CPUs; nothing is the empty one. */
+bool parse_cpulist(struct str s, struct cpuset *cpus)
+{
+	struct str part;
+
+	memset(cpus, 0, sizeof(*cpus));
+	if (s.p < s.e && s.e[-1] == ',')
+		return false;
+	while (str_cut(&s, ',', &part)) {
+		u64 lo = 0, hi;
+		const char *p = scan_u64(part, &lo);
+
+		hi = lo;
+		if (p && p < part.e && *p == '-')
+			p = scan_u64((struct str){ p + 1, part.e }, &hi);
+		if (!p || p != part.e || lo > hi || hi >= MAX_CPUS)
+			return false;
+		for (; lo <= hi; lo++)
+			cpus->w[lo / 64] |= UINT64_C(1) << lo % 64;
+	}
+	return true;
+}
+
+/* "2.3283064365386962890625e-10" as mantissa x 10^-point, 19 digits of it; false for what is no positive number
+ * or has no room. */
+bool parse_scale(struct str s, u64 *mantissa, u8 *point)
+{
+	u64 m = 0, e = 0;
+	i64 places = 0;
+	bool dot = false, digits = false, neg = false;
+	const char *p = s.p;
+
+	for (; p < s.e && (is_digit(*p) || (*p == '.' && !dot)); p++) {
+		if (*p == '.') {
+			dot = true;
+			continue;
+		}
+		digits = true;
+		if (m < UINT64_C(1000000000000000000)) {
+			m = 10 * m + (u64)(*p - '0');
+			places += dot;
+		} else {
+			places -= !dot;
+		}
+	}
+	if (p < s.e && (*p == 'e' || *p == 'E')) {
+		p++;
+		neg = p < s.e && *p == '-';
+		if (p < s.e && (*p == '-' || *p == '+'))
+			p++;
+		p = scan_u64((struct str){ p, s.e }, &e);
+	}
+	if (!p || p != s.e || !digits || m == 0 || e > 512 || str_len(s) > 512)
+		return false;
+	places += neg ? (i64)e : -(i64)e;
+	for (; places > 0 && m % 10 == 0; places--)
+		m /= 10;
+	for (; places < 0 && m <= UINT64_MAX / 10; places++)
+		m *= 10;
+	*mantissa = m;
+	*point = (u8)places;
+	return places >= 0 && places <= UINT8_MAX;
+}
+
+/* Whether a PMU's name behind `base` is the number of an instance: decimal, or more than two hex digits. */
+static bool is_instance(struct str s, struct str base)
+{
+	u64 v;
+	const char *p;
+
+	if (!str_skip(&s, base) || !str_skip(&s, (struct str)STR("_")))
+		return false;
+	if (scan_u64(s, &v) == s.e)
+		return true;
+	p = scan_hex(s, &v);
+	return p == s.e && p && s.e - s.p > 2;
+}
+
+/* Which PMUs a user means, ABI/testing/sysfs-bus-event_source-devices: a name stands for its numbered
+ * instances too, uncore_ may be left out, * and ? match. */
+bool pmu_match(struct str pattern, struct str name)
+{
+	struct str bare = name;
+
+	return glob_match(pattern, name, NULL) || is_instance(name, pattern) ||
+	       (str_skip(&bare, (struct str)STR("uncore_")) &&
+		(glob_match(pattern, bare, NULL) || is_instance(bare, pattern)));
 }

@@ -52,6 +52,7 @@ struct str str_trim(struct str s);
 struct str str_base(struct str path);
 bool line_next(struct str *text, struct str *line);
 bool glob_match(struct str pat, struct str s, struct str *star);
+int str_order(struct str a, struct str b);
 
 const char *scan_u64(struct str s, u64 *v);
 const char *scan_i64(struct str s, i64 *v);
@@ -118,6 +119,69 @@ enum evmod {
 	EM_WEAK = 1024,                        /* W: without its group where that does not fit */
 	EM_BPF = 2048, EM_RETIRED = 4096, EM_NOMERGE = 8192, /* b R X */
 };
+
+enum evform { EF_NAME, EF_RAW, EF_TYPED, EF_TRACE, EF_MEM, EF_PMU, EF_UPROBE };
+
+/* One event of a list, as it is written. */
+struct evitem {
+	struct str text;  /* all of it, without braces */
+	struct str a, b;  /* the name; a tracepoint's system and name; PMU and terms; uprobe's file */
+	u64 x, y;         /* config; type, config; address, length; offset */
+	u16 mods, gmods;  /* enum evmod: its own; those behind the group that it closes */
+	u8 precise, gprecise;
+	u8 form;          /* enum evform */
+	u8 bp;            /* mem: 1 read, 2 write, 4 execute */
+	bool grouped, opens, closes; /* in braces: the first, the last there */
+};
+
+/* A list on the way: { .rest = text } at first. why: what is wrong, and at: with which words. */
+struct evlist {
+	struct str rest, at;
+	const char *why;
+	bool in_group, end;
+};
+
+/* NAME, or NAME=VALUE, between the slashes. */
+struct evterm {
+	struct str name, value; /* value.p is NULL where there is none */
+	u64 n;
+	bool number; /* n is its value; 1 where none is written */
+};
+
+/* A field of perf_event_attr's configs; the value's low bits fill the ranges in the order listed. */
+struct evformat {
+	u8 config, n;
+	struct {
+		u8 lo, hi;
+	} r[64];
+};
+
+/* A name that the kernel's headers fix: PERF_TYPE_*, and config. */
+struct evname {
+	struct str name;
+	u8 type, config;
+};
+
+enum { PT_HARDWARE, PT_SOFTWARE, PT_TRACEPOINT, PT_HW_CACHE, PT_RAW, PT_BREAKPOINT }; /* linux/perf_event.h */
+
+extern const struct evname evnames[];
+extern const size_t nevnames;
+
+enum { CACHE_NAMES = 42 };
+
+const char *scan_num(struct str s, u64 *v);
+const char *scan_mods(struct str s, u16 *mods, u8 *precise);
+bool parse_raw(struct str s, bool inside, u64 *v);
+bool parse_evname(struct str s, u32 *type, u64 *config);
+bool cache_name(size_t i, struct str words[3]);
+bool evlist_next(struct evlist *l, struct evitem *ev);
+bool evterm_next(struct evlist *terms, struct evterm *t);
+bool parse_format(struct str text, struct evformat *f);
+u64 format_max(const struct evformat *f);
+bool format_put(const struct evformat *f, u64 v, u64 *configs);
+bool parse_cpulist(struct str s, struct cpuset *cpus);
+bool parse_scale(struct str s, u64 *mantissa, u8 *point);
+bool pmu_match(struct str pattern, struct str name);
 
 /* --- perfstream.c: binary records and readings to values ---------------------------------------- */
 
@@ -381,6 +445,8 @@ struct event {
 	u8 rule;       /* enum evrule */
 	u8 precise;    /* 0..3 */
 	bool freq, per_pkg, no_inherit, hidden; /* hidden: counted for another one's sake, not shown */
+	bool guess;    /* from an alias that cannot know whether there is such an engine: ENOENT is no error */
+	u8 bp;         /* breakpoint: attr.bp_type */
 	u16 mods;      /* enum evmod */
 	u16 group;     /* events of one group stand together, leader first; 0: of no group */
 	u16 set;       /* event set: index, not id */
@@ -465,9 +531,12 @@ bool cpus_online(struct cpuset *cpus);
 
 /* --- sources/virtual.c: counters of our own that stand beside perf events ------------------------------- */
 
+void virtual_sample(void); /* once per reading, before virtual_read() */
 bool virtual_find(struct str source, struct str name, struct event *ev);
 bool virtual_read(const struct event *ev, u64 *v);
 void virtual_list(void (*show)(struct str name, struct str unit, struct str what));
+void virtual_engines(void (*found)(void *arg, struct str event), void *arg);
+bool virtual_gpu_energy(struct buf *event);
 
 /* --- views/record.c: the schema; from an entity to the fields of its record ---------------------- */
 

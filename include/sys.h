@@ -124,6 +124,18 @@ static inline int64_t sys_now(clockid_t clock)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+/* CPU time of children that were waited for, in ns. */
+static inline long sys_rusage_children(uint64_t *user, uint64_t *system)
+{
+	struct { long us, uus, ss, sus, rest[14]; } r; /* the kernel's struct rusage */
+
+	if (syscall(SYS_getrusage, RUSAGE_CHILDREN, &r) < 0)
+		return -errno;
+	*user = (uint64_t)r.us * 1000000000 + (uint64_t)r.uus * 1000;
+	*system = (uint64_t)r.ss * 1000000000 + (uint64_t)r.sus * 1000;
+	return 0;
+}
+
 /* Until t on CLOCK_MONOTONIC: 0, or -EINTR when a signal came first. */
 static inline long sys_sleep_until(int64_t t)
 {

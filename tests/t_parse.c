@@ -959,11 +959,247 @@ static void t_tzif(void)
 	check(feed_tz(edge_str(v1.b, v1.n)) && tzif(edge_str(v1.b, v1.n), 0) == 0, "tzif: counts of 2^32-1");
 }
 
+/* --- perf events ----------------------------------------------------------------------------------------- */
+
+static bool feed_events(struct str s)
+{
+	struct evlist l = { .rest = s };
+	struct evitem ev;
+	struct evterm t;
+	struct evformat f;
+	static struct cpuset cpus;
+	size_t n = 0;
+	u64 v = 0, configs[MAX_CONFIGS] = { 0 };
+	u32 type;
+	u16 mods;
+	u8 small;
+	bool good = true;
+
+	while (evlist_next(&l, &ev)) {
+		struct evlist terms = { .rest = ev.b };
+
+		good &= ++n <= str_len(s) && within(ev.text, s) && within(ev.a, s) && within(ev.b, s) && ev.text.p < ev.text.e &&
+			ev.precise <= 3 && (ev.form != EF_MEM || (ev.bp > 0 && ev.bp < 8));
+		for (size_t k = 0; ev.form == EF_PMU && ev.b.p < ev.b.e && evterm_next(&terms, &t); k++)
+			good &= k <= str_len(ev.b) && within(t.name, ev.b) && within(t.value, ev.b) && t.name.p < t.name.e;
+	}
+	good &= !l.why || within(l.at, s);
+	good &= within((struct str){ s.p, scan_mods(s, &mods, &small) }, s);
+	if (parse_format(s, &f))
+		good &= f.n > 0 && f.n <= 64 && f.config < MAX_CONFIGS && format_put(&f, format_max(&f), configs) &&
+			(format_max(&f) == UINT64_MAX || !format_put(&f, format_max(&f) + 1, configs));
+	if (parse_scale(s, &v, &small))
+		good &= v > 0;
+	parse_cpulist(s, &cpus);
+	parse_raw(s, true, &v);
+	parse_evname(s, &type, &v);
+	good &= scan_num(s, &v) <= s.e;
+	good &= str_order(s, s) == 0;
+	pmu_match(s, S("uncore_imc_0"));
+	pmu_match(S("imc"), s);
+	return good;
+}
+
+/* An event as letters: form, a, b, numbers, modifiers. */
+static void t_evlist(void)
+{
+	static const struct {
+		const char *in, *a, *b;
+		u64 x, y;
+		u16 mods;
+		u8 form, precise;
+	} rows[] = {
+		{ "cycles", "cycles", "", 0, 0, 0, EF_NAME, 0 },
+		{ "cycles:", "cycles", "", 0, 0, 0, EF_NAME, 0 },
+		{ "cycles:ukpp", "cycles", "", 0, 0, EM_USER | EM_KERNEL, EF_NAME, 2 },
+		{ "rcs0-busy:D", "rcs0-busy", "", 0, 0, EM_PINNED, EF_NAME, 0 },
+		{ "r1a8:u", "r1a8", "", 0x1a8, 0, EM_USER, EF_RAW, 0 },
+		{ "r0x1a8", "r0x1a8", "", 0, 0, 0, EF_NAME, 0 },
+		{ "r11112222333344445", "r11112222333344445", "", 0, 0, 0, EF_NAME, 0 },
+		{ "4:0x3c", "4", "", 4, 0x3c, 0, EF_TYPED, 0 },
+		{ "1:1:k", "1", "", 1, 1, EM_KERNEL, EF_TYPED, 0 },
+		{ "sched:sched_switch", "sched", "sched_switch", 0, 0, 0, EF_TRACE, 0 },
+		{ "sched:*:u", "sched", "*", 0, 0, EM_USER, EF_TRACE, 0 },
+		{ "mem:0x1000", "", "", 0x1000, 4, 0, EF_MEM, 0 },
+		{ "mem:0x1000:x", "", "", 0x1000, sizeof(long), 0, EF_MEM, 0 },
+		{ "mem:4096/8:rw:u", "", "", 4096, 8, EM_USER, EF_MEM, 0 },
+		{ "mem:0x10:u", "", "", 16, 4, EM_USER, EF_MEM, 0 },
+		{ "cpu//", "cpu", "", 0, 0, 0, EF_PMU, 0 },
+		{ "xe_0000_03_00.0/a,gt=1/u", "xe_0000_03_00.0", "a,gt=1", 0, 0, EM_USER, EF_PMU, 0 },
+		{ "perf-pmu-test/test-event/:R", "perf-pmu-test", "test-event", 0, 0, EM_RETIRED, EF_PMU, 0 },
+		{ "cpu/name='a/b,c}',event=1/", "cpu", "name='a/b,c}',event=1", 0, 0, 0, EF_PMU, 0 },
+		{ "uprobe/path=/bin/x,offset=0x10/", "uprobe", "path=/bin/x,offset=0x10", 0, 0, 0, EF_PMU, 0 },
+		{ "uprobe/offset=0x10,path=/bin/x/k", "uprobe", "offset=0x10,path=/bin/x", 0, 0, EM_KERNEL, EF_PMU, 0 },
+		{ "uprobe:/bin/x:0x1234", "/bin/x", "", 0x1234, 0, 0, EF_UPROBE, 0 },
+		{ "uprobe:/a:b/c:7:u", "/a:b/c", "", 7, 0, EM_USER, EF_UPROBE, 0 },
+	};
+	static const char *const bad[] = {
+		"", ",", "a,", ",a", "a,,b", "{}", "{", "{a", "{a,", "{a,}", "a}", "{a}b", "{a}:z", "{a}:uu", "{{a}}", ":u", "/x/",
+		"cycles:uu", "cycles:pppp", "cycles:z", "r1:z", "1:x", "1:1:z", "5000000000:1", "mem:", "mem:xyz",
+		"mem:0x1000/", "mem:1/x", "mem:1:rr", "mem:1:rz", "mem:1:z", "cpu/", "cpu/a", "cpu/a/z", "cpu/'a/", "uprobe:/x",
+		"uprobe:/x:y:z", "uprobe:/x:1:z", "a:b:c:d",
+	};
+	struct evitem ev;
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		struct evlist l = { .rest = str_z(rows[i].in) };
+
+		check(evlist_next(&l, &ev) && ev.form == rows[i].form && str_eq(ev.text, str_z(rows[i].in)) &&
+		      (ev.form == EF_MEM || str_eq(ev.a, str_z(rows[i].a))) && str_eq(ev.b, str_z(rows[i].b)) &&
+		      ev.mods == rows[i].mods && ev.precise == rows[i].precise && ev.y == rows[i].y &&
+		      (ev.form == EF_NAME || ev.x == rows[i].x) && !evlist_next(&l, &ev) && !l.why, "event %s", rows[i].in);
+		check(replay(str_z(rows[i].in), feed_events), "event %s: every cut and change", rows[i].in);
+	}
+	for (size_t i = 0; i < LEN(bad); i++) {
+		struct evlist l = { .rest = str_z(bad[i]) };
+
+		while (evlist_next(&l, &ev))
+			;
+		check(l.why != NULL, "event list '%s' is refused", bad[i]);
+	}
+}
+
+static void t_groups(void)
+{
+	struct evlist l = { .rest = S("a,g{b:u,cpu/c/}:Spp,{d},sched:*") };
+	struct evitem ev;
+	char seen[64];
+	size_t n = 0;
+
+	while (evlist_next(&l, &ev) && n < 40) {
+		seen[n++] = ev.opens ? '{' : '.';
+		seen[n++] = *ev.text.p;
+		seen[n++] = ev.closes ? '}' : ev.grouped ? '|' : '.';
+		if (ev.closes && n < 10)
+			check(ev.gmods == EM_READ && ev.gprecise == 2, "a group's modifiers come with its last member");
+	}
+	check_str((struct str){ seen, seen + n }, ".a.{b|.c}{d}.s.", "groups open and close");
+	check(!l.why && replay(S("a,g{b:u,cpu/c/}:Spp,{d},sched:*"), feed_events), "groups: every cut and change");
+}
+
+static void t_evnames(void)
+{
+	static const struct {
+		const char *name;
+		u64 config;
+		u32 type;
+	} rows[] = {
+		{ "cycles", 0, 0 }, { "idle-cycles-backend", 8, 0 }, { "ref-cycles", 9, 0 }, { "cs", 3, 1 },
+		{ "cgroup-switches", 11, 1 }, { "L1-dcache", 0, 3 }, { "l1d-loads", 0, 3 }, { "LLC-prefetches", 0x202, 3 },
+		{ "L1-dcache-load-miss", 0x10000, 3 }, { "node-write-misses", 0x10106, 3 }, { "LLC-misses", 0x10002, 3 },
+		{ "L1-icache-speculative-read-misses", 0x10201, 3 }, { "branch-load-misses", 0x10005, 3 },
+		{ "Data-TLB-store-Reference", 0x103, 3 }, { "btb", 5, 3 }, { "LLC-misses-loads", 0x10002, 3 },
+	};
+	static const char *const bad[] = { "", "cycle", "L1-icache-stores", "iTLB-stores", "bpu-prefetches", "LLC-", "LLC-x",
+					   "LLC-loads-loads", "LLC-loads-misses-", "L1", "l1-dx", "iTLB-prefetch-misses" };
+	u64 config;
+	u32 type;
+	unsigned possible = 0, wrong = 0;
+
+	for (size_t i = 0; i < LEN(rows); i++)
+		check(parse_evname(str_z(rows[i].name), &type, &config) && type == rows[i].type && config == rows[i].config,
+		      "name %s", rows[i].name);
+	for (size_t i = 0; i < LEN(bad); i++)
+		check(!parse_evname(str_z(bad[i]), &type, &config), "no name '%s'", bad[i]);
+	for (size_t i = 0; i < CACHE_NAMES + 6; i++) {
+		char b[64];
+		struct str w[3];
+
+		if (!cache_name(i, w))
+			continue;
+		possible++;
+		snprintf(b, sizeof(b), "%.*s-%.*s%s%.*s", (int)str_len(w[0]), w[0].p, (int)str_len(w[1]), w[1].p,
+			 w[2].p < w[2].e ? "-" : "", (int)str_len(w[2]), w[2].p);
+		wrong += !parse_evname(str_z(b), &type, &config) || type != PT_HW_CACHE ||
+			 config != (i / 6 | (i / 2 % 3) << 8 | (i % 2) << 16);
+	}
+	check(possible == 32 && wrong == 0, "the 32 cache names are read as they are listed: %u, %u wrong", possible, wrong);
+}
+
+static void t_formats(void)
+{
+	static const struct {
+		const char *text;
+		u64 max, v, config;
+		u8 n;
+	} rows[] = {
+		{ "config:0-7", 255, 0x3c, 0x3c, 0 },          { "config2:3-3", 1, 1, 8, 2 },
+		{ "config1:0-63", UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 1, 1 },
+		{ "config:0-7,32-35", 0xfff, 0x120, 0x100000020, 0 }, { "config4:5", 1, 1, 32, 4 },
+		{ "config:32-35,0-7", 0xfff, 0x123, 0x300000012, 0 }, { "config3:62-63,0-1", 15, 9, 0x4000000000000002, 3 },
+	};
+	static const char *const bad[] = { "", "config", "config:", "config5:0", "config0:0", "config:64", "config:3-1",
+					   "config:0,", "config:,0", "config:0-63,1", "config:x", "config:0-", "conf:0", "config1 :0" };
+	struct evformat f;
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		u64 c[MAX_CONFIGS] = { 0 };
+
+		check(parse_format(str_z(rows[i].text), &f) && format_max(&f) == rows[i].max &&
+		      format_put(&f, rows[i].max, c) && format_put(&f, rows[i].v, c) && c[rows[i].n] == rows[i].config &&
+		      f.config == rows[i].n, "format %s: a value takes the place of another", rows[i].text);
+		check(rows[i].max == UINT64_MAX || !format_put(&f, rows[i].max + 1, c), "format %s: too large", rows[i].text);
+		check(replay(str_z(rows[i].text), feed_events), "format %s: every cut and change", rows[i].text);
+	}
+	for (size_t i = 0; i < LEN(bad); i++)
+		check(!parse_format(str_z(bad[i]), &f), "no format '%s'", bad[i]);
+}
+
+static void t_cpulist(void)
+{
+	static struct cpuset c;
+
+	check(parse_cpulist(S("0,28"), &c) && c.w[0] == (1 | 1 << 28), "cpulist 0,28");
+	check(parse_cpulist(S("0-3,63-64,8191"), &c) && c.w[0] == (15 | UINT64_C(1) << 63) && c.w[1] == 1 &&
+	      c.w[MAX_CPUS / 64 - 1] == UINT64_C(1) << 63, "cpulist 0-3,63-64,8191");
+	check(parse_cpulist(S(""), &c) && c.w[0] == 0, "cpulist: none");
+	check(!parse_cpulist(S("8192"), &c) && !parse_cpulist(S("3-1"), &c) && !parse_cpulist(S("0,"), &c) &&
+	      !parse_cpulist(S("0-18446744073709551615"), &c) && !parse_cpulist(S("x"), &c) && !parse_cpulist(S("1-"), &c),
+	      "no cpulists");
+	check(replay(S("0-3,63-64,8191"), feed_events), "cpulist: every cut and change");
+}
+
+static void t_scale(void)
+{
+	static const struct {
+		const char *text;
+		u64 m;
+		u8 point;
+	} rows[] = {
+		{ "4", 4, 0 }, { "2.0", 2, 0 }, { "6.103515625e-5", 6103515625, 14 }, { "1e6", 1000000, 0 }, { "1.5e+1", 15, 0 },
+		{ "2.3283064365386962890625e-10", UINT64_C(2328306436538696289), 28 }, { "0.001", 1, 3 }, { ".5", 5, 1 },
+		{ "10000000000000000000", UINT64_C(10000000000000000000), 0 },
+	};
+	static const char *const bad[] = { "", ".", "0", "-1", "e5", "1e", "1e400", "1e-400", "1x", "0x1", "1e30", "nan" };
+	u64 m;
+	u8 point;
+
+	for (size_t i = 0; i < LEN(rows); i++)
+		check(parse_scale(str_z(rows[i].text), &m, &point) && m == rows[i].m && point == rows[i].point, "scale %s",
+		      rows[i].text);
+	for (size_t i = 0; i < LEN(bad); i++)
+		check(!parse_scale(str_z(bad[i]), &m, &point), "no scale '%s'", bad[i]);
+	check(replay(S("2.3283064365386962890625e-10"), feed_events), "scale: every cut and change");
+}
+
+static void t_pmus(void)
+{
+	check(pmu_match(S("uncore_imc"), S("uncore_imc_0")) && pmu_match(S("imc"), S("uncore_imc_10")) &&
+	      pmu_match(S("imc_1"), S("uncore_imc_1")) && pmu_match(S("uncore_imc_*"), S("uncore_imc_3")) &&
+	      pmu_match(S("ddr_pmu"), S("ddr_pmu_87e1b0000000")) && pmu_match(S("cpu"), S("cpu")), "PMUs that are meant");
+	check(!pmu_match(S("cpu"), S("cpu_core")) && !pmu_match(S("uncore_imc"), S("uncore_imc_free_running_0")) &&
+	      !pmu_match(S("a"), S("a_be")) && !pmu_match(S("imc"), S("imc_")) && !pmu_match(S("uncore_imc_1"), S("uncore_imc_10")),
+	      "PMUs that are not");
+	check(str_order(S("a_2"), S("a_10")) < 0 && str_order(S("a_10"), S("a_2")) > 0 && str_order(S("a"), S("ab")) < 0 &&
+	      str_order(S("b"), S("a9")) > 0 && str_order(S("a01"), S("a1")) != 0, "numbers in names count as such");
+}
+
 /* --- all at once --------------------------------------------------------------------------------------- */
 
 static bool feed_all(struct str s)
 {
-	return feed_numbers(s) && feed_fdinfo(s) && feed_stat(s) && feed_cgroup(s) && feed_sysfs(s) && feed_tz(s);
+	return feed_numbers(s) && feed_fdinfo(s) && feed_stat(s) && feed_cgroup(s) && feed_sysfs(s) && feed_tz(s) &&
+	       feed_events(s);
 }
 
 /* Words that mean something, in no order at all. */
@@ -973,6 +1209,7 @@ static void t_random(void)
 		"drm-", "engine-", "capacity-", "total-", "cycles-", "driver", "client-id", "pdev", "memory-", ":", ": ",
 		"\t", " ", "\n", "\n", "\n", "0", "9", "18446744073709551615", "ns", " KiB", " MiB", "vram mem", "pasid", "%",
 		"gfx0", ".", "Mhz", "*", "(", ")", "/", "0::", "=", "PCI_ID", "\r", "\xff", ",", "S", "TZif2", "\xc2\x85",
+		"{", "}", "cpu", "'", "-", "config", "r1a", "mem", "uprobe:/", "path=/", "0x", "u", "cycles", "LLC",
 	};
 	unsigned bad = 0;
 
@@ -1011,6 +1248,13 @@ int main(void)
 	t_trans();
 	t_rknpu();
 	t_tzif();
+	t_evlist();
+	t_groups();
+	t_evnames();
+	t_formats();
+	t_cpulist();
+	t_scale();
+	t_pmus();
 	t_random();
 	return unit_end();
 }
