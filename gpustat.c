@@ -26,7 +26,7 @@ struct opts {
 	u64 count, top; /* 0: no limit */
 	const char *proc, *sys;
 	u32 used; /* which options were given */
-	bool raw, quiet, verbose, summary, fields_help;
+	bool raw, quiet, verbose, summary, fields_help, resolve;
 };
 
 static struct opts opt;
@@ -151,6 +151,7 @@ static bool set_raw(struct str s) { return opt.raw = !s.p; }
 static bool set_quiet(struct str s) { return opt.quiet = !s.p; }
 static bool set_verbose(struct str s) { return opt.verbose = !s.p; }
 static bool set_summary(struct str s) { return opt.summary = !s.p; }
+static bool set_resolve(struct str s) { return opt.resolve = !s.p; }
 static bool set_one_line(struct str s) { return opt.out.one_line = !s.p; }
 static bool set_no_header(struct str s) { return opt.out.no_header = !s.p; }
 static bool set_comm(struct str s) { opt.comm = s; return s.p < s.e; }
@@ -195,7 +196,8 @@ static bool set_time(struct str s)
 	return false;
 }
 
-enum { WITH_LIVE = 1, WITH_LIST = 2, WITH_FDINFO = 4, WITH_ALL = 7 };
+enum { WITH_LIVE = 1, WITH_LIST = 2, WITH_FDINFO = 4, WITH_EVENTS = 8,
+       WITH_RECORDS = WITH_LIVE | WITH_LIST | WITH_FDINFO, WITH_ALL = WITH_RECORDS | WITH_EVENTS };
 
 static const struct option {
 	char letter;
@@ -214,14 +216,15 @@ static const struct option {
 	{ 'g', "cgroup", "PATH", "only clients in or below this cgroup, or of a container id", set_cgroup, WITH_LIVE | WITH_LIST },
 	{ 'k', "top", "N", "the first N records of each sample", set_top, WITH_LIVE | WITH_LIST },
 	{ 's', "sort", "FIELD", "numbers from the highest, texts from A", set_sort, WITH_LIVE | WITH_LIST },
-	{ 'f', "fields", "A,B", "only these fields; -f help lists them", set_fields, WITH_ALL },
-	{ 'o', "format", "F", NULL, set_format, WITH_ALL },
-	{ '1', "one-line", NULL, "all records of a sample on one line (line, json)", set_one_line, WITH_ALL },
-	{ 'H', "no-header", NULL, "no header (line, table, csv)", set_no_header, WITH_ALL },
-	{ 't', "time", "HOW", "none, epoch, iso or mono", set_time, WITH_ALL },
+	{ 'f', "fields", "A,B", "only these fields; -f help lists them", set_fields, WITH_RECORDS },
+	{ 'o', "format", "F", NULL, set_format, WITH_RECORDS },
+	{ '1', "one-line", NULL, "all records of a sample on one line (line, json)", set_one_line, WITH_RECORDS },
+	{ 'H', "no-header", NULL, "no header (line, table, csv)", set_no_header, WITH_RECORDS },
+	{ 't', "time", "HOW", "none, epoch, iso or mono", set_time, WITH_RECORDS },
 	{ 'S', "summary", NULL, "min, avg and max at the end", set_summary, WITH_LIVE },
 	{ 'q', "quiet", NULL, "no messages", set_quiet, WITH_ALL },
 	{ 'v', "verbose", NULL, "say what could not be read, and what would mend it", set_verbose, WITH_ALL },
+	{ '\0', "resolve", NULL, "what perf_event_open(2) would be asked for (events)", set_resolve, WITH_EVENTS },
 	{ '\0', "proc", "DIR", "read DIR instead of /proc", set_proc, WITH_ALL },
 	{ '\0', "sys", "DIR", "read DIR instead of /sys", set_sys, WITH_ALL },
 	{ 'h', "help", NULL, "this text", NULL, WITH_ALL },
@@ -231,6 +234,7 @@ static const struct option {
 static int cmd_live(void);
 static int cmd_list(void);
 static int cmd_fdinfo(void);
+static int cmd_events(void);
 
 static const struct cmd {
 	const char *name, *args, *help;
@@ -242,6 +246,7 @@ static const struct cmd {
 	{ "cgroups", "[INTERVAL [COUNT]]", "clients summed per cgroup", K_CGROUP, WITH_LIVE, cmd_live },
 	{ "list", "", "devices, engines, memory, and what cannot be told", K_DEVICE, WITH_LIST, cmd_list },
 	{ "fdinfo", "FILE...|-", "decode dumps of /proc/PID/fdinfo/FD", K_FDINFO, WITH_FDINFO, cmd_fdinfo },
+	{ "events", "[GLOB|EVENT...]", "perf events and other counters that are offered here", K_COUNT, WITH_EVENTS, cmd_events },
 };
 
 static void put_columns(struct buf *b, size_t from, size_t to)
@@ -403,7 +408,7 @@ static int no_command(const char *word)
 /* INTERVAL and COUNT, for the commands that take them. */
 static int take_words(void)
 {
-	if (opt.cmd->kind == K_FDINFO)
+	if (opt.cmd->kind == K_FDINFO || opt.cmd->kind == K_COUNT)
 		return -1;
 	if (opt.nwords > (opt.cmd->run == cmd_list ? 0 : 2))
 		return usage("'", opt.words[opt.nwords - 1], "': one word too many");
@@ -415,12 +420,22 @@ static int take_words(void)
 	return -1;
 }
 
+static int usage_with(const char *option)
+{
+	char text[64];
+	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+
+	put_z(&b, " does not go with ");
+	put_z(&b, opt.cmd->name[0] ? opt.cmd->name : "the devices' records");
+	text[b.n] = '\0';
+	return usage("--", option, text);
+}
+
 static int check_options(void)
 {
 	for (size_t i = 0; i < LEN(options); i++)
 		if (opt.used >> i & 1 && !(options[i].with & opt.cmd->with))
-			return usage("--", options[i].name, opt.cmd->with == WITH_LIST ? " does not go with list" :
-										 " does not go with fdinfo");
+			return usage_with(options[i].name);
 	if (opt.summary && opt.raw)
 		return usage("--summary goes with rates, not with --raw", NULL, NULL);
 	if (opt.out.one_line && !format_joins(opt.out.fmt))
@@ -480,7 +495,7 @@ static int parse_args(char **argv)
 	}
 	if (!opt.cmd)
 		opt.cmd = cmds;
-	if (opt.fields_help) {
+	if (opt.fields_help && opt.cmd->with & WITH_RECORDS) {
 		out_fields(&out, opt.cmd->kind);
 		return finish();
 	}
@@ -1160,6 +1175,52 @@ static int cmd_fdinfo(void)
 	}
 	out_end(&opt.out, &out);
 	return flush() ? code : EX_FAIL;
+}
+
+/* --- events --------------------------------------------------------------------------------------------------- */
+
+static void show_event(struct str name, struct str unit, struct str what)
+{
+	size_t from = out.n;
+
+	if (stopped || (OUT_BYTES - out.n < OUT_BYTES / 2 && !flush()))
+		return;
+	put_text(&out, name);
+	put_columns(&out, from, 44);
+	put_text(&out, unit);
+	put_columns(&out, from, 52);
+	put_text(&out, what);
+	while (out.n > from && out.p[out.n - 1] == ' ')
+		out.n--;
+	put_c(&out, '\n');
+}
+
+static int resolve_events(void)
+{
+	char text[1000];
+	struct buf why = { .p = text, .cap = sizeof(text) - 1 };
+
+	if (opt.nwords == 0)
+		return usage("events: which EVENT?", NULL, NULL);
+	for (size_t i = 0; i < opt.nwords; i++)
+		if (!events_add(str_z(opt.words[i]), 0, &why)) {
+			text[why.n] = '\0';
+			return usage(text, NULL, NULL);
+		}
+	events_resolve(&out);
+	return finish();
+}
+
+static int cmd_events(void)
+{
+	if (opt.nwords > 1 && !opt.resolve)
+		return usage("'", opt.words[1], "': one word too many");
+	if (!open_roots())
+		return EX_FAIL;
+	if (opt.resolve)
+		return resolve_events();
+	events_list(opt.nwords ? str_z(opt.words[0]) : (struct str)STR("*"), show_event);
+	return finish();
 }
 
 /* libc's own would run the handlers that nobody registered, and brings stdio's in. */

@@ -1,0 +1,1250 @@
+/* pmu.c - perf events by their names: PMUs of /sys/bus/event_source, tracepoints, what the kernel's headers
+ * fix, and our own. The grammar is parse.c's; here is what there is on this machine.
+ * SPDX-License-Identifier: MIT */
+#include "gpustat.h"
+#include "sys.h"
+
+#define DEVICES "bus/event_source/devices"
+#define S(lit) ((struct str)STR(lit))
+
+/* The names in a folder, in order. */
+struct names {
+	u32 n, used;
+	u32 at[4096];         /* a folder of 2500 was seen: hv_24x7 */
+	char text[160 << 10];
+};
+
+static struct names pmu_names, systems, inside;
+static bool pmus_read;
+static u16 rows, last_group; /* numbers given so far */
+static u32 settled;      /* events up to this one have the .group that they keep */
+
+/* What is being added: messages begin with it. */
+static struct {
+	struct buf *why;
+	struct str item;
+	u16 set;
+} now;
+
+/* --- messages ------------------------------------------------------------------------------------------ */
+
+static void put_short(struct buf *b, struct str s)
+{
+	bool cut = str_len(s) > 100;
+
+	put_text(b, cut ? (struct str){ s.p, s.p + 100 } : s);
+	put_z(b, cut ? "..." : "");
+}
+
+/* Says `ITEM: what "s"more`, without s where it is empty; false. */
+static bool wrong(const char *what, struct str s, const char *more)
+{
+	put_short(now.why, now.item);
+	put_z(now.why, ": ");
+	put_z(now.why, what);
+	if (s.p < s.e) {
+		put_z(now.why, " \"");
+		put_short(now.why, s);
+		put_c(now.why, '"');
+	}
+	put_z(now.why, more);
+	return false;
+}
+
+/* --- files ----------------------------------------------------------------------------------------------- */
+
+static struct str name_at(const struct names *l, u32 i)
+{
+	return str_z(l->text + l->at[i]);
+}
+
+static void names_add(struct names *l, const char *name)
+{
+	size_t n = strlen(name) + 1;
+	u32 i = l->n;
+
+	if (l->n == LEN(l->at) || n > sizeof(l->text) - l->used) {
+		reg_dropped++;
+		return;
+	}
+	memcpy(l->text + l->used, name, n);
+	for (; i > 0 && str_order(name_at(l, i - 1), str_z(name)) > 0; i--)
+		l->at[i] = l->at[i - 1];
+	l->at[i] = l->used;
+	l->used += (u32)n;
+	l->n++;
+}
+
+/* 0, or -errno. */
+static long names_read(struct names *l, const char *path)
+{
+	struct dir d;
+	const char *name;
+	long r = dir_open(&d, root_sys, path);
+
+	l->n = l->used = 0;
+	if (r < 0)
+		return r;
+	while ((name = dir_next(&d)))
+		names_add(l, name);
+	dir_close(&d);
+	return 0;
+}
+
+/* A name that stands for a file of its folder and for nothing else. */
+static bool is_leaf(struct str s)
+{
+	return s.p < s.e && str_len(s) < 256 && *s.p != '.' && !memchr(s.p, '/', str_len(s));
+}
+
+/* a/b/c/d below --sys; good until the next call. Empty, which is no file, where b or d is no leaf. */
+static const char *path_of(const char *a, struct str b, const char *c, struct str d, const char *tail)
+{
+	static char path[1024];
+	struct buf s = { .p = path, .cap = sizeof(path) - 1 };
+
+	if (is_leaf(b) && (!d.p || is_leaf(d))) {
+		put_z(&s, a);
+		put_c(&s, '/');
+		put_str(&s, b);
+		put_z(&s, c);
+		put_str(&s, d);
+		put_z(&s, tail);
+	}
+	path[s.n] = '\0';
+	return path;
+}
+
+static bool exists(const char *path)
+{
+	struct stat st;
+
+	return sys_fstatat(root_sys, path, &st) == 0;
+}
+
+/* The line that a small file holds, with or without a newline behind it. 0, or -errno. */
+static long read_line(const char *path, char *b, size_t cap, struct str *line)
+{
+	long n = slurp(root_sys, path, b, cap);
+	struct str text = { b, b + (n > 0 ? n : 0) };
+
+	if (n < 0)
+		return n;
+	if ((size_t)n == cap || !str_cut(&text, '\n', line))
+		return -EINVAL;
+	*line = str_trim(*line);
+	return 0;
+}
+
+static bool read_number(const char *path, u64 *v)
+{
+	char b[64];
+	struct str line;
+
+	return read_line(path, b, sizeof(b), &line) == 0 && scan_u64(line, v) == line.e;
+}
+
+bool cpus_online(struct cpuset *cpus)
+{
+	static char b[4096];
+	struct str line;
+
+	return read_line("devices/system/cpu/online", b, sizeof(b), &line) == 0 && parse_cpulist(line, cpus);
+}
+
+/* --- PMUs --------------------------------------------------------------------------------------------- */
+
+static struct names *pmus_all(void)
+{
+	if (!pmus_read)
+		names_read(&pmu_names, DEVICES);
+	pmus_read = true;
+	return &pmu_names;
+}
+
+static bool read_cpus(struct pmu *p, struct str name, const char *file)
+{
+	static char b[4096];
+	struct str line = { 0 };
+
+	/* An empty list ends in its newline: no CPU. */
+	if (read_line(path_of(DEVICES, name, file, (struct str){ 0 }, ""), b, sizeof(b), &line) != 0)
+		return false;
+	p->has_cpus = parse_cpulist(line, &p->cpus);
+	return p->has_cpus;
+}
+
+/* The PMU's row; NONE where it has no type or there is no room. */
+static u32 pmu_open(struct str name)
+{
+	struct pmu *p;
+	u64 type;
+
+	for (u32 i = 1; i <= npmus; i++)
+		if (str_eq(name, str_z(pmus[i].name)))
+			return i;
+	if (str_len(name) >= sizeof(p->name) || npmus + 1 == MAX_PMUS ||
+	    !read_number(path_of(DEVICES, name, "/type", (struct str){ 0 }, ""), &type) || type > UINT32_MAX)
+		return NONE;
+	p = &pmus[++npmus];
+	*p = (struct pmu){ .type = (u32)type };
+	memcpy(p->name, name.p, str_len(name));
+	p->wide = read_cpus(p, name, "/cpumask");
+	p->core = (!p->wide && read_cpus(p, name, "/cpus")) || str_eq(name, S("cpu"));
+	return npmus;
+}
+
+/* The i-th PMU that is a CPU's own, from 0; NONE behind the last. */
+static u32 core_pmu(u32 i)
+{
+	const struct names *l = pmus_all();
+
+	for (u32 k = 0; k < l->n; k++) {
+		struct str name = name_at(l, k);
+
+		if ((str_eq(name, S("cpu")) || exists(path_of(DEVICES, name, "/cpus", (struct str){ 0 }, ""))) && i-- == 0)
+			return pmu_open(name);
+	}
+	return NONE;
+}
+
+/* Whether a name in events/ tells something of another one there. */
+static bool is_detail(struct str s)
+{
+	static const struct str tails[] = { STR(".unit"), STR(".scale"), STR(".per-pkg"), STR(".snapshot") };
+
+	for (size_t i = 0; i < LEN(tails); i++)
+		if (str_len(s) > str_len(tails[i]) && str_eq((struct str){ s.e - str_len(tails[i]), s.e }, tails[i]))
+			return true;
+	return false;
+}
+
+static const char *event_path(struct str pmu, struct str event, const char *tail)
+{
+	return is_detail(event) ? "" : path_of(DEVICES, pmu, "/events/", event, tail);
+}
+
+/* Appends what a folder of the PMU holds. */
+static void put_names(struct str pmu, const char *folder)
+{
+	put_z(now.why, "; the ");
+	put_text(now.why, pmu);
+	put_z(now.why, " PMU has:");
+	names_read(&inside, path_of(DEVICES, pmu, folder, (struct str){ 0 }, ""));
+	for (u32 i = 0; i < inside.n && now.why->cap - now.why->n > 80; i++)
+		if (!is_detail(name_at(&inside, i))) {
+			put_c(now.why, ' ');
+			put_text(now.why, name_at(&inside, i));
+		}
+	put_z(now.why, inside.n ? "" : " none");
+}
+
+/* --- terms ---------------------------------------------------------------------------------------------- */
+
+enum word { W_CONFIG, W_NAME = MAX_CONFIGS, W_PERIOD, W_FREQ, W_INHERIT, W_NO_INHERIT, W_IGNORED, W_REFUSED,
+	    W_PATH, W_OFFSET, W_UNKNOWN };
+
+/* What every PMU takes, perf-list(1). */
+static const struct {
+	struct str name;
+	u8 word;
+} words[] = {
+	{ STR("config"), W_CONFIG },     { STR("config1"), W_CONFIG + 1 },  { STR("config2"), W_CONFIG + 2 },
+	{ STR("config3"), W_CONFIG + 3 }, { STR("config4"), W_CONFIG + 4 },  { STR("name"), W_NAME },
+	{ STR("period"), W_PERIOD },     { STR("freq"), W_FREQ },           { STR("inherit"), W_INHERIT },
+	{ STR("no-inherit"), W_NO_INHERIT }, { STR("percore"), W_IGNORED }, { STR("metric-id"), W_IGNORED },
+	{ STR("overwrite"), W_IGNORED }, { STR("no-overwrite"), W_IGNORED }, { STR("time"), W_IGNORED },
+	{ STR("branch_type"), W_REFUSED }, { STR("call-graph"), W_REFUSED }, { STR("stack-size"), W_REFUSED },
+	{ STR("max-stack"), W_REFUSED }, { STR("nr"), W_REFUSED },          { STR("aux-output"), W_REFUSED },
+	{ STR("aux-action"), W_REFUSED }, { STR("aux-sample-size"), W_REFUSED }, { STR("cpu"), W_REFUSED },
+	{ STR("ratio-to-prev"), W_REFUSED },
+	/* of uprobe and kprobe only */
+	{ STR("path"), W_PATH },         { STR("func"), W_PATH },           { STR("offset"), W_OFFSET },
+};
+
+static u8 find_word(struct str name, bool probe)
+{
+	for (size_t i = 0; i < LEN(words); i++)
+		if (str_eq(name, words[i].name))
+			return words[i].word < W_PATH || probe ? words[i].word : W_UNKNOWN;
+	return W_UNKNOWN;
+}
+
+static bool is_probe(struct str pmu)
+{
+	return str_eq(pmu, S("uprobe")) || str_eq(pmu, S("kprobe"));
+}
+
+static bool word_put(struct event *ev, const struct evterm *t, u8 word)
+{
+	bool text = word == W_NAME || word == W_PATH || word >= W_IGNORED;
+
+	if (word == W_REFUSED)
+		return wrong("there is no use here for the term", t->name, "");
+	if (!text && !t->number)
+		return wrong("not a number:", t->value, "");
+	if ((word == W_NAME || word == W_PATH) && !t->value.p)
+		return wrong("no value for the term", t->name, "");
+	if (word < MAX_CONFIGS)
+		ev->config[word] = t->n;
+	else if (word == W_NAME)
+		ev->name = text_put(ev->name, t->value);
+	else if (word == W_PATH)
+		ev->path = text_put(ev->path, t->value);
+	else if (word == W_OFFSET)
+		ev->config[2] = t->n;
+	else if (word == W_PERIOD || word == W_FREQ) {
+		ev->period = t->n;
+		ev->freq = word == W_FREQ;
+	} else if (word != W_IGNORED)
+		ev->no_inherit = (word == W_NO_INHERIT) == (t->n != 0);
+	return true;
+}
+
+static bool format_apply(struct event *ev, const struct evterm *t, struct str text)
+{
+	struct evformat f;
+	char max[24];
+	struct buf b = { .p = max, .cap = sizeof(max) - 1 };
+
+	if (!parse_format(text, &f))
+		return wrong("the kernel's format is not understood, of the term", t->name, "");
+	if (!t->number)
+		return wrong("not a number:", t->value, "");
+	if (format_put(&f, t->n, ev->config))
+		return true;
+	put_u64(&b, format_max(&f));
+	max[b.n] = '\0';
+	put_short(now.why, now.item);
+	put_z(now.why, ": ");
+	put_text(now.why, t->name);
+	put_z(now.why, " is at most ");
+	put_z(now.why, max);
+	return false;
+}
+
+/* A core PMU's generic event, alone between its slashes: on hybrid machines its type says which. */
+static bool generic_apply(struct event *ev, const struct evterm *t, struct str terms)
+{
+	u32 type;
+	u64 config;
+
+	if (!pmus[ev->pmu].core || t->value.p || !str_eq(t->name, terms) || !parse_evname(t->name, &type, &config) ||
+	    type == PT_SOFTWARE)
+		return false;
+	ev->type = type;
+	ev->config[0] = config | (core_pmu(1) != NONE ? (u64)pmus[ev->pmu].type << 32 : 0);
+	return true;
+}
+
+/* One term but an alias; later ones overwrite earlier ones. */
+static bool term_apply(struct event *ev, const struct evterm *t, struct str terms)
+{
+	static char b[4096];
+	struct str pmu = str_z(pmus[ev->pmu].name), text;
+	u8 word = find_word(t->name, is_probe(pmu));
+	u64 raw;
+	long r;
+
+	if (word != W_UNKNOWN)
+		return word_put(ev, t, word);
+	r = read_line(path_of(DEVICES, pmu, "/format/", t->name, ""), b, sizeof(b), &text);
+	if (r == 0)
+		return format_apply(ev, t, text);
+	if (!t->value.p && parse_raw(t->name, true, &raw)) {
+		ev->config[0] = raw;
+		return true;
+	}
+	if (r == -ENOENT && generic_apply(ev, t, terms))
+		return true;
+	if (r != -ENOENT)
+		return wrong("the kernel's format cannot be read, of the term", t->name, "");
+	wrong(t->value.p ? "no term" : "no event or term", t->name, "");
+	put_names(pmu, t->value.p ? "/format" : "/events");
+	return false;
+}
+
+static bool has_term(struct str terms, struct str name)
+{
+	struct evlist l = { .rest = terms };
+	struct evterm t;
+
+	while (evterm_next(&l, &t))
+		if (str_eq(t.name, name) && t.value.p)
+			return true;
+	return false;
+}
+
+static void read_text(u32 *to, const char *path)
+{
+	char b[64];
+	struct str line;
+
+	if (read_line(path, b, sizeof(b), &line) == 0 && line.p < line.e)
+		*to = text_put(*to, line);
+}
+
+/* What the kernel says of an event beside its code. */
+static void details(struct event *ev, struct str pmu, struct str name)
+{
+	char b[512];
+	struct str line;
+	u64 v;
+
+	read_text(&ev->unit, event_path(pmu, name, ".unit"));
+	if (read_line(event_path(pmu, name, ".scale"), b, sizeof(b), &line) == 0 &&
+	    !parse_scale(line, &ev->scale, &ev->scale_point))
+		ev->scale = 0;
+	ev->per_pkg |= read_number(event_path(pmu, name, ".per-pkg"), &v) && v;
+	if (read_number(event_path(pmu, name, ".snapshot"), &v) && v)
+		ev->rule = EV_LEVEL;
+	/* i915_pmu.c integrates MHz over time; xe_pmu.c adds the present MHz at each read. */
+	if (glob_match(S("i915*"), pmu, NULL) && glob_match(S("*-frequency*"), name, NULL)) {
+		ev->rule = EV_PER_SECOND;
+		ev->unit = text_put(ev->unit, S("MHz"));
+	} else if (glob_match(S("xe_*"), pmu, NULL) && glob_match(S("gt-*-frequency"), name, NULL)) {
+		ev->rule = EV_PER_READ;
+		ev->unit = text_put(ev->unit, S("MHz"));
+	}
+}
+
+/* The terms of an events/ file; the parameters that it leaves open must be among the user's. */
+static bool alias_apply(struct event *ev, struct str name, struct str text, struct str terms)
+{
+	struct evlist l = { .rest = text };
+	struct evterm t;
+	bool missing = false;
+
+	while (evterm_next(&l, &t)) {
+		if (!str_eq(t.value, S("?"))) {
+			if (!missing && !term_apply(ev, &t, text))
+				return false;
+		} else if (!has_term(terms, t.name)) {
+			if (!missing)
+				wrong("these must be given:", (struct str){ 0 }, "");
+			put_c(now.why, ' ');
+			put_text(now.why, t.name);
+			put_c(now.why, '=');
+			missing = true;
+		}
+	}
+	if (l.why)
+		return wrong("the kernel's terms are not understood, of the event", name, "");
+	return !missing;
+}
+
+/* All terms: aliases first, so that what the user wrote takes the place of what they set. */
+static bool terms_apply(struct event *ev, struct str terms)
+{
+	static char b[4096];
+	struct str pmu = str_z(pmus[ev->pmu].name), text;
+
+	for (int pass = 0; pass < 2 && terms.p < terms.e; pass++) {
+		struct evlist l = { .rest = terms };
+		struct evterm t;
+
+		while (evterm_next(&l, &t)) {
+			const char *path = event_path(pmu, t.name, "");
+			bool alias = !t.value.p && exists(path);
+
+			if (pass == 0 && alias) {
+				if (read_line(path, b, sizeof(b), &text) != 0)
+					return wrong("the kernel's terms cannot be read, of the event", t.name, "");
+				if (!alias_apply(ev, t.name, text, terms))
+					return false;
+				details(ev, pmu, t.name);
+			} else if (pass == 1 && !alias && !term_apply(ev, &t, terms)) {
+				return false;
+			}
+		}
+		if (l.why)
+			return wrong(l.why, l.at, "");
+	}
+	return true;
+}
+
+/* --- events ----------------------------------------------------------------------------------------------- */
+
+static struct event *event_new(struct str name)
+{
+	struct event *ev = &events[nevents + 1];
+
+	if (nevents + 1 == MAX_EVENTS || rows == UINT16_MAX) {
+		wrong("that would be more events than the 4096 that have room", (struct str){ 0 }, "");
+		return NULL;
+	}
+	nevents++;
+	*ev = (struct event){ .set = now.set, .row = rows };
+	ev->name = text_put(NONE, name);
+	return ev;
+}
+
+static void events_cut(u32 n)
+{
+	for (; nevents > n; nevents--) {
+		text_free(events[nevents].name);
+		text_free(events[nevents].unit);
+		text_free(events[nevents].path);
+	}
+}
+
+static bool add_instance(struct str pmu, struct str terms, u16 instance)
+{
+	struct event *ev;
+	u32 p = pmu_open(pmu);
+
+	if (p == NONE)
+		return wrong("the kernel gives no type for the PMU", pmu, "");
+	ev = event_new(now.item);
+	if (!ev)
+		return false;
+	ev->type = pmus[p].type;
+	ev->pmu = p;
+	ev->group = instance;
+	if (is_probe(pmu) && terms.p == terms.e)
+		return wrong("no path=FILE,offset=N or func=NAME", (struct str){ 0 }, "");
+	return terms_apply(ev, terms);
+}
+
+static bool add_virtual(struct str source, struct str name)
+{
+	struct event *ev = event_new(now.item);
+
+	if (ev && virtual_find(source, name, ev))
+		return true;
+	events_cut(nevents - (ev != NULL));
+	return false;
+}
+
+static bool no_pmu(struct str name)
+{
+	const struct names *l = pmus_all();
+
+	wrong("no PMU", name, l->n ? "; there are:" : ": /sys/" DEVICES " has none");
+	for (u32 i = 0; i < l->n && now.why->cap - now.why->n > 80; i++) {
+		put_c(now.why, ' ');
+		put_text(now.why, name_at(l, i));
+	}
+	return false;
+}
+
+static bool has_wild(struct str s)
+{
+	return memchr(s.p, '*', str_len(s)) || memchr(s.p, '?', str_len(s));
+}
+
+/* PMU/TERMS/: on every instance that the name stands for and that has the terms; one that is named in full
+ * is meant alone. */
+static bool add_pmu(struct str pmu, struct str terms)
+{
+	static const struct str ours[] = { STR("gpu?*"), STR("hwmon*"), STR("proc"), STR("tool") };
+	const struct names *l = pmus_all();
+	size_t why = now.why->n;
+	u32 first = nevents, tried = 0;
+	bool exact = false;
+
+	for (u32 i = 0; i < l->n; i++)
+		exact |= str_eq(pmu, name_at(l, i));
+	for (u32 i = 0; i < l->n; i++) {
+		struct str name = name_at(l, i);
+		u32 had = nevents;
+
+		if (exact ? !str_eq(pmu, name) : !pmu_match(pmu, name))
+			continue;
+		now.why->n = why;
+		tried++;
+		if (!add_instance(name, terms, (u16)(had - first)))
+			events_cut(had);
+	}
+	if (nevents > first) {
+		now.why->n = why;
+		return true;
+	}
+	if (tried)
+		return false;
+	if (add_virtual(pmu, terms))
+		return true;
+	for (size_t i = 0; i < LEN(ours); i++)
+		if (glob_match(ours[i], pmu, NULL))
+			return wrong("no such counter; gpustat events lists what there is", (struct str){ 0 }, "");
+	return no_pmu(pmu);
+}
+
+/* Hardware, cache and raw events: where CPUs differ, on each kind of them. */
+static bool add_generic(u32 type, u64 config)
+{
+	u32 cores = type == PT_SOFTWARE || core_pmu(1) == NONE ? 0 : 1, p;
+
+	do {
+		struct event *ev = event_new(now.item);
+
+		if (!ev)
+			return false;
+		ev->type = type;
+		ev->config[0] = config;
+		if (!cores)
+			break;
+		p = core_pmu(cores - 1);
+		ev->group = (u16)(cores - 1);
+		ev->pmu = p;
+		if (type == PT_RAW)
+			ev->type = pmus[p].type;
+		else
+			ev->config[0] |= (u64)pmus[p].type << 32;
+	} while (core_pmu(cores++) != NONE);
+	return true;
+}
+
+/* A name alone that some PMU's events/ holds. */
+static bool add_bare(struct str name)
+{
+	const struct names *l = pmus_all();
+	u32 first = nevents;
+
+	for (u32 i = 0; i < l->n; i++)
+		if (exists(event_path(name_at(l, i), name, "")) &&
+		    !add_instance(name_at(l, i), name, (u16)(nevents - first)))
+			return false;
+	return nevents > first || wrong("no such event; gpustat events lists what there is", (struct str){ 0 }, "");
+}
+
+static bool add_mem(const struct evitem *it)
+{
+	struct event *ev = event_new(now.item);
+
+	if (!ev)
+		return false;
+	ev->type = PT_BREAKPOINT;
+	ev->bp = it->bp;
+	ev->config[1] = it->x;
+	ev->config[2] = it->y;
+	return true;
+}
+
+static bool add_uprobe(const struct evitem *it)
+{
+	u32 p = pmu_open(S("uprobe"));
+	struct event *ev = p != NONE ? event_new(now.item) : NULL;
+
+	if (p == NONE)
+		return no_pmu(S("uprobe"));
+	if (!ev)
+		return false;
+	ev->type = pmus[p].type;
+	ev->pmu = p;
+	ev->path = text_put(NONE, it->a);
+	ev->config[2] = it->x;
+	return true;
+}
+
+/* --- tracepoints ------------------------------------------------------------------------------------------- */
+
+/* tracefs; before Linux 4.1, and where it is mounted nowhere else, below debugfs. NULL: r says why not. */
+static const char *trace_root(long *r)
+{
+	static const char *const roots[] = { "kernel/tracing/events", "kernel/debug/tracing/events" };
+
+	*r = -ENOENT;
+	for (size_t i = 0; i < LEN(roots); i++) {
+		struct dir d;
+		long fd = dir_open(&d, root_sys, roots[i]);
+
+		if (fd >= 0) {
+			dir_close(&d);
+			return roots[i];
+		}
+		if (fd == -EACCES)
+			*r = fd;
+	}
+	return NULL;
+}
+
+static bool no_access(void)
+{
+	return wrong("tracefs may not be read; as root, or as root: mount -o remount,mode=755 /sys/kernel/tracing",
+		     (struct str){ 0 }, "");
+}
+
+/* 1, 0: no such one, -1: message. */
+static int trace_add(const char *root, struct str sys, struct str name, struct str shown)
+{
+	char b[64];
+	struct str line;
+	struct event *ev;
+	u64 id;
+	long r = read_line(path_of(root, sys, "/", name, "/id"), b, sizeof(b), &line);
+
+	if (r == -EACCES) {
+		no_access();
+		return -1;
+	}
+	if (r < 0 || scan_u64(line, &id) != line.e)
+		return 0;
+	rows++;
+	ev = event_new(shown);
+	if (!ev)
+		return -1;
+	ev->type = PT_TRACEPOINT;
+	ev->config[0] = id;
+	return 1;
+}
+
+static int trace_system(const char *root, struct str sys, struct str pattern)
+{
+	char shown[256];
+	int found = 0;
+
+	names_read(&inside, path_of(root, sys, "", (struct str){ 0 }, ""));
+	for (u32 i = 0; i < inside.n; i++) {
+		struct buf b = { .p = shown, .cap = sizeof(shown) };
+		int r;
+
+		if (!glob_match(pattern, name_at(&inside, i), NULL))
+			continue;
+		put_str(&b, sys);
+		put_c(&b, ':');
+		put_str(&b, name_at(&inside, i));
+		r = trace_add(root, sys, name_at(&inside, i), (struct str){ shown, shown + b.n });
+		if (r < 0)
+			return r;
+		found |= r;
+	}
+	return found;
+}
+
+static bool add_trace(struct str sys, struct str name)
+{
+	int found = 0;
+	long r;
+	const char *root = trace_root(&r);
+
+	if (!root)
+		return r == -EACCES ? no_access() :
+				      wrong("tracefs is not mounted; as root: mount -t tracefs tracefs /sys/kernel/tracing",
+					    (struct str){ 0 }, "");
+	if (!has_wild(sys) && !has_wild(name)) {
+		found = trace_add(root, sys, name, now.item);
+	} else {
+		names_read(&systems, root);
+		for (u32 i = 0; i < systems.n && found >= 0; i++)
+			if (glob_match(sys, name_at(&systems, i), NULL)) {
+				int n = trace_system(root, name_at(&systems, i), name);
+
+				found = n < 0 ? n : found | n;
+			}
+	}
+	if (found == 0)
+		wrong("no such tracepoint; gpustat events lists what there is", (struct str){ 0 }, "");
+	return found > 0;
+}
+
+/* --- gpu-busy, gpu-freq, gpu-energy: what this machine has --------------------------------------------- */
+
+static bool add_list(struct str list, bool aliases);
+
+static char gpu_bytes[512];
+
+static struct buf gpu_text(void)
+{
+	return (struct buf){ .p = gpu_bytes, .cap = sizeof(gpu_bytes) };
+}
+
+static bool gpu_add(const struct buf *b)
+{
+	return add_list((struct str){ b->p, b->p + b->n }, false);
+}
+
+/* PMU/EVENT/ for each event of the i915's PMU that matches. */
+static bool add_i915(struct str pmu, struct str pattern)
+{
+	names_read(&systems, path_of(DEVICES, pmu, "/events", (struct str){ 0 }, ""));
+	for (u32 i = 0; i < systems.n; i++) {
+		struct buf b = gpu_text();
+
+		if (!glob_match(pattern, name_at(&systems, i), NULL) || is_detail(name_at(&systems, i)))
+			continue;
+		put_str(&b, pmu);
+		put_c(&b, '/');
+		put_str(&b, name_at(&systems, i));
+		put_c(&b, '/');
+		if (!gpu_add(&b))
+			return false;
+	}
+	return true;
+}
+
+/* include/uapi/drm/xe_drm.h: DRM_XE_ENGINE_CLASS_* */
+static const char *const xe_classes[] = { "rcs", "bcs", "vcs", "vecs", "ccs" };
+
+/* Whether /sys tells of the gt, or of engines of that class on it. xe_0000_03_00.0 is at 0000:03:00.0. */
+static bool xe_has(struct str pmu, u8 gt, const char *class)
+{
+	char slot[32];
+	size_t n = 0;
+
+	if (!str_skip(&pmu, S("xe_")) || str_len(pmu) >= sizeof(slot))
+		return false;
+	for (; pmu.p < pmu.e; pmu.p++)
+		slot[n++] = *pmu.p == '_' ? ':' : *pmu.p;
+	for (u8 tile = 0; tile < 2; tile++) {
+		char sub[32];
+		struct buf b = { .p = sub, .cap = sizeof(sub) - 1 };
+
+		put_z(&b, "/tile");
+		put_u64(&b, tile);
+		put_z(&b, "/gt");
+		put_u64(&b, gt);
+		put_z(&b, class ? "/engines/" : "");
+		sub[b.n] = '\0';
+		if (exists(path_of("bus/pci/devices", (struct str){ slot, slot + n }, sub, str_z(class), "")))
+			return true;
+	}
+	return false;
+}
+
+static void put_xe(struct buf *b, struct str pmu, const char *event, u8 gt, int class)
+{
+	put_str(b, pmu);
+	put_c(b, '/');
+	put_z(b, event);
+	put_z(b, ",gt=");
+	put_u64(b, gt);
+	if (class >= 0) {
+		put_z(b, ",engine_instance=0,engine_class=");
+		put_u64(b, (u64)class);
+		put_z(b, ",name='");
+		put_str(b, pmu);
+		put_c(b, '/');
+		put_z(b, xe_classes[class]);
+		put_z(b, gt ? "0-gt1" : "0"); /* the media gt */
+		put_z(b, "-busy/'");
+	}
+	put_c(b, '/');
+}
+
+/* Busy is active ticks of total ticks, which must be read together. /sys names classes, not instances. */
+static bool add_xe_busy(struct str pmu)
+{
+	bool told = false;
+
+	for (u8 i = 0; i < 3 && !(i == 2 && told); i++) /* gt 0, gt 1, then gt 0 without /sys */
+		for (int class = 0; class < (int)LEN(xe_classes); class++) {
+			struct buf b = gpu_text();
+
+			if (i < 2 && !xe_has(pmu, i, xe_classes[class]))
+				continue;
+			told |= i < 2;
+			put_c(&b, '{');
+			put_xe(&b, pmu, "engine-active-ticks", i % 2, class);
+			put_c(&b, ',');
+			put_xe(&b, pmu, "engine-total-ticks", i % 2, class);
+			put_c(&b, '}');
+			if (!gpu_add(&b))
+				return false;
+			events[nevents - 1].rule = EV_SHARE;
+			events[nevents - 1].unit = text_put(events[nevents - 1].unit, S("%"));
+			events[nevents].hidden = true;
+			events[nevents - 1].guess = events[nevents].guess = i == 2;
+		}
+	return true;
+}
+
+static bool add_xe_freq(struct str pmu)
+{
+	for (u8 gt = 0; gt < 2; gt++) {
+		struct buf b = gpu_text();
+
+		if (gt > 0 && !xe_has(pmu, gt, NULL))
+			continue;
+		put_xe(&b, pmu, "gt-actual-frequency", gt, -1);
+		if (!gpu_add(&b))
+			return false;
+	}
+	return true;
+}
+
+static void found_engine(void *arg, struct str event)
+{
+	bool *good = arg;
+
+	*good = *good && add_list(event, false);
+}
+
+static bool add_gpu(bool freq)
+{
+	const struct names *l = pmus_all();
+	u32 first = nevents;
+	bool good = true;
+
+	for (u32 i = 0; i < l->n && good; i++) {
+		struct str pmu = name_at(l, i);
+
+		if (glob_match(S("i915*"), pmu, NULL))
+			good = add_i915(pmu, freq ? S("actual-frequency*") : S("*-busy*"));
+		else if (glob_match(S("xe_*"), pmu, NULL))
+			good = freq ? add_xe_freq(pmu) : add_xe_busy(pmu);
+	}
+	if (good && nevents == first && !freq)
+		virtual_engines(found_engine, &good);
+	if (!good || nevents > first)
+		return good;
+	return wrong(freq ? "neither an i915 nor an xe PMU is here" :
+			    "neither an i915 or xe PMU nor a DRM client that tells of its engines is here",
+		     (struct str){ 0 }, "");
+}
+
+static bool add_gpu_energy(void)
+{
+	struct buf b = gpu_text();
+
+	if (exists(event_path(S("power"), S("energy-gpu"), "")))
+		return add_list(S("power/energy-gpu/"), false);
+	if (virtual_gpu_energy(&b))
+		return gpu_add(&b);
+	return wrong("neither power/energy-gpu/ nor a GPU's hwmon energy is here", (struct str){ 0 }, "");
+}
+
+/* 1: it was one of these aliases; 0: it was not; -1: message. */
+static int add_alias(struct str name, bool grouped)
+{
+	bool busy = str_eq(name, S("gpu-busy")), freq = str_eq(name, S("gpu-freq")), good;
+
+	if (!busy && !freq && !str_eq(name, S("gpu-energy")))
+		return 0;
+	if (grouped) {
+		wrong("an alias for several groups cannot stand in one", (struct str){ 0 }, "");
+		return -1;
+	}
+	good = busy || freq ? add_gpu(freq) : add_gpu_energy();
+	return good ? 1 : -1;
+}
+
+/* --- lists --------------------------------------------------------------------------------------------------- */
+
+static bool add_name(struct str name)
+{
+	u32 type;
+	u64 config;
+
+	if (parse_evname(name, &type, &config))
+		return add_generic(type, config);
+	return add_virtual(S("tool"), name) || add_bare(name);
+}
+
+static bool add_item(const struct evitem *it, bool aliases)
+{
+	int r;
+
+	now.item = it->text;
+	rows++;
+	switch (it->form) {
+	case EF_RAW:
+		return add_generic(PT_RAW, it->x);
+	case EF_TYPED:
+		if (!add_generic(PT_SOFTWARE, it->y))
+			return false;
+		events[nevents].type = (u32)it->x;
+		return true;
+	case EF_TRACE:
+		return add_trace(it->a, it->b);
+	case EF_MEM:
+		return add_mem(it);
+	case EF_PMU:
+		return add_pmu(it->a, it->b);
+	case EF_UPROBE:
+		return add_uprobe(it);
+	default:
+		r = aliases ? add_alias(it->a, it->grouped) : 0;
+		return r ? r > 0 : add_name(it->a);
+	}
+}
+
+static void event_mods(struct event *ev, u16 mods, u8 precise)
+{
+	ev->mods |= mods;
+	if (mods & EM_MAX_PRECISE)
+		precise = 3;
+	ev->precise = precise > ev->precise ? precise : ev->precise;
+}
+
+/* Makes groups of the members from `first` on, whose .group is the number of their instance: the i-th
+ * instances of all members are one group. */
+static void group_close(u32 first, const struct evitem *it)
+{
+	u16 last = 0;
+
+	for (u32 i = first; i <= nevents; i++) {
+		struct event ev = events[i];
+		u32 k = i;
+
+		for (; k > first && events[k - 1].group > ev.group; k--)
+			events[k] = events[k - 1];
+		events[k] = ev;
+	}
+	for (u32 i = first; i <= nevents; i++) {
+		event_mods(&events[i], it->gmods, it->gprecise);
+		last = events[i].group > last ? events[i].group : last;
+		events[i].group = (u16)(last_group + 1 + events[i].group);
+	}
+	last_group = (u16)(last_group + 1 + last);
+	settled = nevents;
+}
+
+static bool add_list(struct str list, bool aliases)
+{
+	struct evlist l = { .rest = list };
+	struct evitem it;
+	struct str outer = now.item;
+	u32 group = nevents + 1;
+
+	while (evlist_next(&l, &it)) {
+		u32 first = nevents + 1;
+
+		if (it.opens)
+			group = first;
+		if (!add_item(&it, aliases))
+			return false;
+		for (u32 i = first; i <= nevents; i++) {
+			event_mods(&events[i], it.mods, it.precise);
+			if (!it.grouped && i > settled)
+				events[i].group = 0;
+		}
+		if (it.closes)
+			group_close(group, &it);
+	}
+	now.item = aliases ? list : outer;
+	return l.why ? wrong(l.why, l.at, "") : true;
+}
+
+/* Adds the events of a list to the set. False: none of them, and why says what is wrong. */
+bool events_add(struct str list, u16 set, struct buf *why)
+{
+	u32 had = nevents;
+	u16 had_rows = rows, had_group = last_group;
+
+	now.why = why;
+	now.set = set;
+	now.item = list;
+	if (add_list(list, true))
+		return true;
+	events_cut(had);
+	settled = had;
+	rows = had_rows;
+	last_group = had_group;
+	return false;
+}
+
+/* --- what they are to the kernel --------------------------------------------------------------------------- */
+
+static void put_hexed(struct buf *b, u64 v)
+{
+	int digits = 1;
+
+	put_z(b, v ? "0x" : "");
+	while (digits < 16 && v >> 4 * digits)
+		digits++;
+	while (digits-- > 0)
+		put_c(b, "0123456789abcdef"[v >> 4 * digits & 15]);
+}
+
+static void put_flag(struct buf *b, const char *name, bool on)
+{
+	if (!on)
+		return;
+	put_c(b, ' ');
+	put_z(b, name);
+	put_z(b, "=1");
+}
+
+/* As perf names them. exclude_guest is not shown: perf sets it for every event that asks for nothing else. */
+static void put_attr_flags(struct buf *b, const struct event *ev)
+{
+	u16 rings = ev->mods & (EM_USER | EM_KERNEL | EM_HV);
+
+	put_flag(b, "exclude_user", rings && !(rings & EM_USER));
+	put_flag(b, "exclude_kernel", rings && !(rings & EM_KERNEL));
+	put_flag(b, "exclude_hv", rings && !(rings & EM_HV));
+	put_flag(b, "exclude_host", (ev->mods & EM_GUEST) && !(ev->mods & EM_HOST));
+	put_flag(b, "exclude_idle", ev->mods & EM_IDLE);
+	if (ev->precise) {
+		put_z(b, " precise_ip=");
+		put_u64(b, ev->precise);
+	}
+	put_flag(b, "pinned", ev->mods & EM_PINNED);
+	put_flag(b, "exclusive", ev->mods & EM_EXCLUSIVE);
+	if (ev->period) {
+		put_z(b, ev->freq ? " freq=" : " period=");
+		put_u64(b, ev->period);
+	}
+}
+
+static void put_attr(struct buf *b, const struct event *ev)
+{
+	put_z(b, " type=");
+	put_u64(b, ev->type);
+	for (unsigned i = 0; i < MAX_CONFIGS; i++) {
+		if (i > 2 && !ev->config[i])
+			continue;
+		put_z(b, " config");
+		if (i)
+			put_u64(b, i);
+		put_c(b, '=');
+		put_hexed(b, ev->config[i]);
+	}
+	put_attr_flags(b, ev);
+}
+
+/* A line for each event. */
+void events_resolve(struct buf *b)
+{
+	static char name[4096];
+
+	for (u32 i = 1; i <= nevents; i++) {
+		const struct event *ev = &events[i];
+
+		put_text(b, (struct str){ name, name + text_copy(ev->name, name, sizeof(name)) });
+		if (ev->virt && !ev->type)
+			put_z(b, " virtual");
+		else
+			put_attr(b, ev);
+		put_c(b, '\n');
+	}
+}
+
+/* --- what is offered --------------------------------------------------------------------------------------- */
+
+static struct {
+	struct str glob;
+	void (*show)(struct str name, struct str unit, struct str what);
+} listing;
+
+/* A word without * and ? is looked for anywhere. */
+static void list_one(struct str name, struct str unit, struct str what)
+{
+	if (has_wild(listing.glob) ? glob_match(listing.glob, name, NULL) : str_find(name, listing.glob))
+		listing.show(name, unit, what);
+}
+
+static void list_names(u8 type, const char *what)
+{
+	for (size_t i = 0; i < nevnames; i++)
+		if (evnames[i].type == type)
+			list_one(evnames[i].name, (struct str){ 0 }, str_z(what));
+}
+
+static void list_cache(void)
+{
+	for (size_t i = 0; i < CACHE_NAMES; i++) {
+		char name[64];
+		struct buf b = { .p = name, .cap = sizeof(name) };
+		struct str w[3];
+
+		if (!cache_name(i, w))
+			continue;
+		put_str(&b, w[0]);
+		put_c(&b, '-');
+		put_str(&b, w[1]);
+		put_z(&b, w[2].p < w[2].e ? "-" : "");
+		put_str(&b, w[2]);
+		list_one((struct str){ name, name + b.n }, (struct str){ 0 }, S("cache event"));
+	}
+}
+
+static void put_params(struct buf *b, struct str text)
+{
+	struct evlist l = { .rest = text };
+	struct evterm t;
+
+	while (evterm_next(&l, &t))
+		if (str_eq(t.value, S("?"))) {
+			put_c(b, ',');
+			put_str(b, t.name);
+			put_z(b, "=?");
+		}
+}
+
+static void list_event(struct str pmu, struct str name)
+{
+	static char text[4096], shown[1024];
+	struct buf b = { .p = shown, .cap = sizeof(shown) };
+	struct str line = { 0 };
+	struct event ev = { 0 };
+	char unit[64];
+
+	if (is_detail(name) || read_line(event_path(pmu, name, ""), text, sizeof(text), &line) != 0)
+		return;
+	details(&ev, pmu, name);
+	put_text(&b, pmu);
+	put_c(&b, '/');
+	put_text(&b, name);
+	put_params(&b, line);
+	put_c(&b, '/');
+	list_one((struct str){ shown, shown + b.n }, (struct str){ unit, unit + text_copy(ev.unit, unit, sizeof(unit)) },
+		 line);
+	text_free(ev.unit);
+}
+
+static void list_pmus(void)
+{
+	const struct names *l = pmus_all();
+
+	for (u32 i = 0; i < l->n; i++) {
+		names_read(&inside, path_of(DEVICES, name_at(l, i), "/events", (struct str){ 0 }, ""));
+		for (u32 k = 0; k < inside.n; k++)
+			list_event(name_at(l, i), name_at(&inside, k));
+	}
+}
+
+static void list_tracepoints(void)
+{
+	long r;
+	const char *root = trace_root(&r);
+
+	if (!root)
+		return;
+	names_read(&systems, root);
+	for (u32 i = 0; i < systems.n; i++) {
+		names_read(&inside, path_of(root, name_at(&systems, i), "", (struct str){ 0 }, ""));
+		for (u32 k = 0; k < inside.n; k++) {
+			char name[256];
+			struct buf b = { .p = name, .cap = sizeof(name) };
+
+			if (!exists(path_of(root, name_at(&systems, i), "/", name_at(&inside, k), "/id")))
+				continue;
+			put_text(&b, name_at(&systems, i));
+			put_c(&b, ':');
+			put_text(&b, name_at(&inside, k));
+			list_one((struct str){ name, name + b.n }, (struct str){ 0 }, (struct str){ 0 });
+		}
+	}
+}
+
+void events_list(struct str glob, void (*show)(struct str name, struct str unit, struct str what))
+{
+	static const struct {
+		struct str name;
+		const char *what;
+	} forms[] = {
+		{ STR("gpu-busy"), "busy time of each engine, from what this machine has" },
+		{ STR("gpu-freq"), "the GPU's clock" },
+		{ STR("gpu-energy"), "the GPU's energy" },
+		{ STR("rNNN"), "raw event, in hex" },
+		{ STR("TYPE:CONFIG"), "perf_event_attr's own numbers" },
+		{ STR("PMU/TERM=N,.../MODIFIERS"), "raw event of a PMU: its format/ names the terms" },
+		{ STR("mem:ADDR[/LEN][:rwx]"), "hardware breakpoint" },
+		{ STR("uprobe:FILE:OFFSET"), "user space probe" },
+	};
+
+	listing.glob = glob;
+	listing.show = show;
+	if (core_pmu(0) != NONE) {
+		list_names(PT_HARDWARE, "hardware event");
+		list_cache();
+	}
+	list_names(PT_SOFTWARE, "software event");
+	list_pmus();
+	for (size_t i = 0; i < LEN(forms); i++)
+		list_one(forms[i].name, (struct str){ 0 }, str_z(forms[i].what));
+	virtual_list(list_one);
+	list_tracepoints();
+}

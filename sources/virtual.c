@@ -1,0 +1,506 @@
+/* virtual.c - counters of our own that stand beside perf events: engines of DRM clients, hwmon channels, fields
+ * of /proc, and what perf calls tool events. SPDX-License-Identifier: MIT */
+#include "gpustat.h"
+#include "sys.h"
+
+#define S(lit) ((struct str)STR(lit))
+
+enum vkind { VK_TOOL, VK_ENGINE, VK_FILE, VK_PROC };
+
+enum { MAX_VIRTUAL = 1025 /* descriptors are the scarcer thing */ };
+
+static struct virt {
+	u8 kind;          /* enum vkind */
+	u8 which;         /* VK_TOOL, VK_PROC: the row of its table */
+	int fd, state;    /* VK_FILE: the channel; its device's runtime_status, or -1 */
+	u32 device;       /* VK_ENGINE */
+	u8 n;
+	char name[MAX_NAME]; /* VK_ENGINE, VK_PROC */
+} virts[MAX_VIRTUAL];
+static u32 nvirts;
+
+static struct virt *virt_new(u8 kind, struct str name, struct event *ev)
+{
+	struct virt *v = &virts[nvirts + 1];
+
+	if (nvirts + 1 == MAX_VIRTUAL || str_len(name) > sizeof(v->name)) {
+		reg_dropped++;
+		return NULL;
+	}
+	*v = (struct virt){ .kind = kind, .fd = -1, .state = -1, .n = (u8)str_len(name) };
+	memcpy(v->name, name.p, str_len(name));
+	ev->virt = (u16)++nvirts;
+	return v;
+}
+
+static struct str virt_name(const struct virt *v)
+{
+	return (struct str){ v->name, v->name + v->n };
+}
+
+static void set_unit(struct event *ev, const char *unit, u8 point)
+{
+	if (unit)
+		ev->unit = text_put(ev->unit, str_z(unit));
+	ev->scale = point ? 1 : 0;
+	ev->scale_point = point;
+}
+
+/* --- tool ------------------------------------------------------------------------------------------------ */
+
+static const struct str tools[] = { STR("duration_time"), STR("user_time"), STR("system_time") };
+
+static bool tool_find(struct str name, struct event *ev)
+{
+	for (u8 i = 0; i < LEN(tools); i++)
+		if (str_eq(name, tools[i])) {
+			struct virt *v = virt_new(VK_TOOL, name, ev);
+
+			if (!v)
+				return false;
+			v->which = i;
+			ev->type = PT_SOFTWARE; /* perf resolves them to its dummy event */
+			ev->config[0] = 9;
+			set_unit(ev, "ns", 0);
+			return true;
+		}
+	return false;
+}
+
+static bool tool_read(u8 which, u64 *v)
+{
+	u64 user, system;
+
+	if (which == 0) {
+		*v = (u64)sys_now(CLOCK_MONOTONIC);
+		return true;
+	}
+	if (sys_rusage_children(&user, &system) < 0)
+		return false;
+	*v = which == 1 ? user : system;
+	return true;
+}
+
+/* --- /proc ----------------------------------------------------------------------------------------------- */
+
+/* Read once in a reading, when the first counter asks. */
+static struct procfile {
+	const char *path;
+	int fd; /* 0: not opened yet; -1: there is none */
+	bool fresh;
+	size_t n;
+} procfiles[] = { { .path = "stat" }, { .path = "meminfo" }, { .path = "vmstat" } };
+static char proc_bytes[LEN(procfiles)][128 << 10]; /* the line of all interrupts in stat is the longest */
+
+static const struct {
+	struct str name;
+	u8 rule;
+} stats[] = {
+	{ STR("ctxt"), EV_COUNT }, { STR("processes"), EV_COUNT }, { STR("intr"), EV_COUNT }, { STR("softirq"), EV_COUNT },
+	{ STR("procs_running"), EV_LEVEL }, { STR("procs_blocked"), EV_LEVEL },
+};
+
+static struct str proc_text(u8 file)
+{
+	struct procfile *f = &procfiles[file];
+	char *b = proc_bytes[file];
+
+	if (f->fd == 0)
+		f->fd = (int)sys_openat(root_proc, f->path, O_RDONLY | O_NONBLOCK);
+	if (!f->fresh && f->fd > 0) {
+		long n = slurp_fd(f->fd, b, sizeof(proc_bytes[0]));
+
+		f->n = n > 0 ? (size_t)n : 0;
+		f->fresh = true;
+	}
+	return (struct str){ b, b + f->n };
+}
+
+/* A line's name, without the colon of meminfo, and number; kB are made bytes. */
+static bool proc_line(struct str *text, struct str *name, u64 *v)
+{
+	struct str line, word;
+
+	while (line_next(text, &line)) {
+		if (!str_word(&line, name) || !str_word(&line, &word) || scan_u64(word, v) != word.e)
+			continue;
+		if (name->e[-1] == ':')
+			name->e--;
+		if (str_word(&line, &word) && str_eq(word, S("kB")) && *v < UINT64_MAX / 1024)
+			*v *= 1024;
+		return true;
+	}
+	return false;
+}
+
+static bool proc_value(u8 file, struct str name, u64 *v)
+{
+	struct str text = proc_text(file), at;
+
+	while (proc_line(&text, &at, v))
+		if (str_eq(at, name))
+			return true;
+	return false;
+}
+
+/* Whether what a file calls so is shown, and how. */
+static bool proc_rule(u8 file, struct str name, u8 *rule)
+{
+	*rule = file == 1 || glob_match(S("nr_*"), name, NULL) ? EV_LEVEL : EV_COUNT;
+	for (size_t i = 0; i < LEN(stats) && file == 0; i++)
+		if (str_eq(name, stats[i].name)) {
+			*rule = stats[i].rule;
+			return true;
+		}
+	return file != 0;
+}
+
+static const char *proc_unit(u8 file, struct str name)
+{
+	return file == 1 && !glob_match(S("HugePages_*"), name, NULL) ? "bytes" : NULL;
+}
+
+static bool proc_find(struct str name, struct event *ev)
+{
+	u8 rule;
+	u64 value;
+
+	for (u8 i = 0; i < LEN(procfiles); i++) {
+		struct virt *v;
+
+		if (!proc_rule(i, name, &rule) || !proc_value(i, name, &value))
+			continue;
+		v = virt_new(VK_PROC, name, ev);
+		if (!v)
+			return false;
+		v->which = i;
+		ev->rule = rule;
+		set_unit(ev, proc_unit(i, name), 0);
+		return true;
+	}
+	return false;
+}
+
+/* --- hwmon, Documentation/hwmon/sysfs-interface.rst -------------------------------------------------------- */
+
+#define HWMON "class/hwmon"
+
+static const struct channel {
+	struct str prefix;
+	const char *unit, *what;
+	u8 point, rule;
+} channels[] = {
+	{ STR("temp"), "C", "temperature", 3, EV_LEVEL }, { STR("in"), "V", "voltage", 3, EV_LEVEL },
+	{ STR("power"), "W", "power", 6, EV_LEVEL },      { STR("energy"), "J", "energy", 6, EV_COUNT },
+	{ STR("fan"), "rpm", "fan", 0, EV_LEVEL },        { STR("curr"), "A", "current", 3, EV_LEVEL },
+	{ STR("freq"), "Hz", "clock", 0, EV_LEVEL },      { STR("humidity"), "%", "humidity", 3, EV_LEVEL },
+};
+
+static const struct channel *channel_of(struct str name)
+{
+	for (size_t i = 0; i < LEN(channels); i++) {
+		struct str s = name;
+		u64 n;
+
+		if (str_skip(&s, channels[i].prefix) && scan_u64(s, &n) == s.e)
+			return &channels[i];
+	}
+	return NULL;
+}
+
+static const char *hwmon_path(const char *dir, struct str leaf, const char *tail)
+{
+	static char path[512];
+	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+
+	put_z(&b, HWMON "/");
+	put_z(&b, dir);
+	put_c(&b, '/');
+	put_str(&b, leaf);
+	put_z(&b, tail);
+	path[b.n] = '\0';
+	return path;
+}
+
+/* hwmon_NAME by what the chip calls itself, hwmon3 by its folder, hwmon: any. */
+static bool hwmon_meant(struct str source, const char *dir)
+{
+	char b[128];
+	struct str name;
+
+	if (str_eq(source, S("hwmon")) || str_eq(source, str_z(dir)))
+		return true;
+	return str_skip(&source, S("hwmon_")) && slurp_line(root_sys, hwmon_path(dir, S("name"), ""), b, sizeof(b), &name) &&
+	       str_eq(source, name);
+}
+
+static int channel_open(const char *dir, struct str name)
+{
+	long fd = sys_openat(root_sys, hwmon_path(dir, name, "_input"), O_RDONLY | O_NONBLOCK);
+
+	if (fd < 0)
+		fd = sys_openat(root_sys, hwmon_path(dir, name, "_average"), O_RDONLY | O_NONBLOCK);
+	return (int)fd;
+}
+
+static bool hwmon_find(struct str source, struct str name, struct event *ev)
+{
+	const struct channel *c = channel_of(name);
+	const char *dir;
+	struct dir d;
+	int fd = -1;
+
+	if (!c || dir_open(&d, root_sys, HWMON) < 0)
+		return false;
+	while (fd < 0 && (dir = dir_next(&d)))
+		if (hwmon_meant(source, dir) && (fd = channel_open(dir, name)) >= 0) {
+			struct virt *v = virt_new(VK_FILE, name, ev);
+
+			if (!v) {
+				sys_close(fd);
+				break;
+			}
+			v->fd = fd;
+			v->state = (int)sys_openat(root_sys, hwmon_path(dir, S("device/power/runtime_status"), ""),
+						   O_RDONLY | O_NONBLOCK);
+			ev->rule = c->rule;
+			set_unit(ev, c->unit, c->point);
+		}
+	dir_close(&d);
+	return ev->virt != 0;
+}
+
+/* A level below zero is its two's complement. A device asleep stays so. */
+static bool file_read(const struct virt *v, u64 *value)
+{
+	char b[64];
+	long n = v->state >= 0 ? slurp_fd(v->state, b, sizeof(b)) : 0;
+	struct str s = { b, b + (n > 0 ? n : 0) };
+	i64 i;
+
+	if (str_skip(&s, S("suspend")))
+		return false;
+	n = slurp_fd(v->fd, b, sizeof(b));
+	if (n <= 0 || !scan_i64((struct str){ b, b + n }, &i))
+		return false;
+	*value = (u64)i;
+	return true;
+}
+
+/* The energy of the first GPU that has a channel for it. */
+bool virtual_gpu_energy(struct buf *event)
+{
+	struct dir d;
+	const char *dir;
+	struct stat st;
+	bool found = false;
+
+	if (dir_open(&d, root_sys, HWMON) < 0)
+		return false;
+	while (!found && (dir = dir_next(&d)))
+		if (sys_fstatat(root_sys, hwmon_path(dir, S("device/drm"), ""), &st) == 0 &&
+		    sys_fstatat(root_sys, hwmon_path(dir, S("energy1_input"), ""), &st) == 0) {
+			put_z(event, dir);
+			put_z(event, "/energy1/");
+			found = true;
+		}
+	dir_close(&d);
+	return found;
+}
+
+/* --- engines of DRM clients --------------------------------------------------------------------------------- */
+
+static bool gpus_started;
+
+static void gpus_start(void)
+{
+	if (gpus_started)
+		return;
+	gpus_started = true;
+	src_sysfs.start();
+	src_fdinfo.start();
+	reg_roll(false, true);
+}
+
+/* The device's place in gpustat's order, from 0. */
+static u32 gpu_number(u32 device)
+{
+	u32 n = 0;
+
+	for (u32 i = 1; i <= ndevices; i++)
+		n += devices[i].e.used && i != device && device_order(&devices[i], &devices[device]) < 0;
+	return n;
+}
+
+/* A counter of the kernel for the whole device wins over the clients' sum. */
+static bool engine_value(u32 device, struct str name, u64 *v)
+{
+	bool found = false;
+
+	for (struct counter *c = reg_first(&devices[device].e); c; c = reg_next(c)) {
+		if ((c->desc != D_SUM_NS && c->desc != D_BUSY_NS) || !str_eq(inst_name(c->inst), name))
+			continue;
+		*v = c->now;
+		found = true;
+		if (c->desc == D_BUSY_NS)
+			break;
+	}
+	return found;
+}
+
+static bool gpu_find(struct str source, struct str name, struct event *ev)
+{
+	u64 n;
+
+	if (!str_skip(&source, S("gpu")) || scan_u64(source, &n) != source.e || name.p == name.e)
+		return false;
+	gpus_start();
+	for (u32 i = 1; i <= ndevices; i++)
+		if (devices[i].e.used && gpu_number(i) == n) {
+			struct virt *v = virt_new(VK_ENGINE, name, ev);
+
+			if (!v)
+				return false;
+			v->device = i; /* an engine may come with its first client */
+			set_unit(ev, "ns", 0);
+			return true;
+		}
+	return false;
+}
+
+void virtual_engines(void (*found)(void *arg, struct str event), void *arg)
+{
+	gpus_start();
+	for (u32 i = 1; i <= ndevices; i++)
+		for (struct counter *c = devices[i].e.used ? reg_first(&devices[i].e) : NULL; c; c = reg_next(c)) {
+			char text[MAX_NAME + 32];
+			struct buf b = { .p = text, .cap = sizeof(text) };
+			struct str name = inst_name(c->inst);
+
+			if (c->desc != D_BUSY_NS && (c->desc != D_SUM_NS || reg_find(&devices[i].e, D_BUSY_NS, c->inst)))
+				continue;
+			put_z(&b, "gpu");
+			put_u64(&b, gpu_number(i));
+			put_c(&b, '/');
+			put_str(&b, name);
+			put_c(&b, '/');
+			found(arg, (struct str){ text, text + b.n });
+		}
+}
+
+/* --- all ------------------------------------------------------------------------------------------------------ */
+
+/* The counter for ev; false: there is none of that name. */
+bool virtual_find(struct str source, struct str name, struct event *ev)
+{
+	if (str_eq(source, S("tool")))
+		return tool_find(name, ev);
+	if (str_eq(source, S("proc")))
+		return proc_find(name, ev);
+	return glob_match(S("hwmon*"), source, NULL) ? hwmon_find(source, name, ev) : gpu_find(source, name, ev);
+}
+
+void virtual_sample(void)
+{
+	for (size_t i = 0; i < LEN(procfiles); i++)
+		procfiles[i].fresh = false;
+	if (!gpus_started)
+		return;
+	src_sysfs.scan();
+	src_sysfs.sample();
+	src_fdinfo.scan();
+	src_fdinfo.sample();
+	reg_roll(false, true);
+}
+
+/* False: there is no value now. */
+bool virtual_read(const struct event *ev, u64 *v)
+{
+	const struct virt *at = &virts[ev->virt];
+
+	switch (at->kind) {
+	case VK_TOOL:
+		return tool_read(at->which, v);
+	case VK_ENGINE:
+		return engine_value(at->device, virt_name(at), v);
+	case VK_FILE:
+		return file_read(at, v);
+	default:
+		return proc_value(at->which, virt_name(at), v);
+	}
+}
+
+static void (*show_event)(struct str name, struct str unit, struct str what);
+
+static void list_in(const char *source, struct str name, const char *unit, const char *what)
+{
+	char text[MAX_NAME + 160];
+	struct buf b = { .p = text, .cap = sizeof(text) };
+
+	put_text(&b, str_z(source));
+	put_c(&b, '/');
+	put_text(&b, name);
+	put_c(&b, '/');
+	if (!b.full)
+		show_event((struct str){ text, text + b.n }, str_z(unit), str_z(what));
+}
+
+static void list_engine(void *arg, struct str event)
+{
+	(void)arg;
+	show_event(event, S("ns"), S("busy time of an engine, from DRM clients or the driver"));
+}
+
+static void list_hwmon(const char *dir)
+{
+	char b[128], source[160] = "hwmon_";
+	struct buf to = { .p = source, .n = 6, .cap = sizeof(source) - 1 };
+	struct str name;
+	struct dir d;
+	const char *leaf;
+
+	if (!slurp_line(root_sys, hwmon_path(dir, S("name"), ""), b, sizeof(b), &name) ||
+	    dir_open(&d, root_sys, hwmon_path(dir, S("."), "")) < 0)
+		return;
+	put_str(&to, name);
+	source[to.n] = '\0';
+	while ((leaf = dir_next(&d))) {
+		struct str s = str_z(leaf), chan = { 0 };
+		const struct channel *c;
+
+		str_cut(&s, '_', &chan);
+		c = channel_of(chan);
+		if (c && (str_eq(s, S("input")) || str_eq(s, S("average"))))
+			list_in(source, chan, c->unit, c->what);
+	}
+	dir_close(&d);
+}
+
+static void list_proc(u8 file)
+{
+	struct str text = proc_text(file), name;
+	u64 v;
+	u8 rule;
+
+	while (proc_line(&text, &name, &v))
+		if (proc_rule(file, name, &rule))
+			list_in("proc", name, proc_unit(file, name), rule == EV_LEVEL ? "level" : "counter");
+}
+
+void virtual_list(void (*show)(struct str name, struct str unit, struct str what))
+{
+	struct dir d;
+	const char *dir;
+
+	show_event = show;
+	for (size_t i = 0; i < LEN(tools); i++)
+		show(tools[i], S("ns"), S("tool event"));
+	virtual_engines(list_engine, NULL);
+	if (dir_open(&d, root_sys, HWMON) >= 0) {
+		while ((dir = dir_next(&d)))
+			list_hwmon(dir);
+		dir_close(&d);
+	}
+	for (u8 i = 0; i < LEN(procfiles); i++)
+		list_proc(i);
+}
