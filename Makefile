@@ -58,7 +58,7 @@ test:
 	@$(MAKE) $(PROG)
 	tests/run ./$(PROG)
 
-# The fdinfo parser under libFuzzer for FUZZ_SECONDS; the emulated machine; both are part of test.
+# The parsers under libFuzzer for FUZZ_SECONDS; the emulated machine; both are part of test.
 FUZZ_SECONDS = 60
 fuzz:
 	tests/fuzz/run $(FUZZ_SECONDS)

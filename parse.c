@@ -12,9 +12,11 @@ bool str_eq(struct str a, struct str b)
 /* Moves s past lead if it begins with it. */
 bool str_skip(struct str *s, struct str lead)
 {
-	if (str_len(*s) < str_len(lead) || memcmp(s->p, lead.p, str_len(lead)) != 0)
+	size_t n = str_len(lead);
+
+	if (str_len(*s) < n || (n && memcmp(s->p, lead.p, n) != 0))
 		return false;
-	s->p += str_len(lead);
+	s->p += n;
 	return true;
 }
 

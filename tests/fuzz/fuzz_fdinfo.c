@@ -1,12 +1,8 @@
 /* fuzz_fdinfo.c - any bytes where the kernel prints fdinfo: parsed, counted, put into records and written in
  * every format. An input whose first byte is below 16 goes to the other parsers of parse.c.
- * With -DFUZZ_MAIN a plain program: FILE... runs these, -n N makes N changed ones of them.
  * SPDX-License-Identifier: MIT */
 #include "../../counters.c" /* its table of names lasts; here each input starts without any */
 #include "unit.h"
-
-#include <fcntl.h>
-#include <signal.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -260,120 +256,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	return 0;
 }
 
-/* --- a plain program -------------------------------------------------------------------------------------------- */
-
 #ifdef FUZZ_MAIN
-enum { MAX_SEEDS = 256, MAX_INPUT = 4096 };
-
-static struct seed {
-	uint8_t b[MAX_INPUT];
-	size_t n;
-} seeds[MAX_SEEDS], input;
-static size_t nseeds;
-static const char *crash_file = "crash";
-
-static void on_crash(int sig)
-{
-	int fd = open(crash_file, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-
-	if (fd >= 0 && write(fd, input.b, input.n) >= 0)
-		close(fd);
-	signal(sig, SIG_DFL);
-	raise(sig);
-}
-
-static void run_input(void)
-{
-	LLVMFuzzerTestOneInput(input.b, input.n);
-}
-
-static void load(const char *name)
-{
-	FILE *f = fopen(name, "rb");
-
-	if (!f || nseeds == MAX_SEEDS) {
-		fprintf(stderr, "%s: cannot be read\n", name);
-		exit(1);
-	}
-	seeds[nseeds].n = fread(seeds[nseeds].b, 1, MAX_INPUT, f);
-	fclose(f);
-	input = seeds[nseeds++];
-	run_input();
-}
-
-static void replace(size_t at, size_t gone, const void *p, size_t n)
-{
-	if (at + gone > input.n || input.n - gone + n > MAX_INPUT)
-		return;
-	memmove(input.b + at + n, input.b + at + gone, input.n - at - gone);
-	memcpy(input.b + at, p, n);
-	input.n += n - gone;
-}
-
-static void mutate(void)
-{
-	static const char *const words[] = {
-		"\n", ":", "\t", " ", "\r\n", "0", "18446744073709551615", "18446744073709551616", "-1", " ns", " KiB", " MiB",
-		"drm-engine-", "drm-engine-capacity-", "drm-cycles-", "drm-total-cycles-", "drm-maxfreq-", "drm-total-",
-		"drm-resident-", "drm-memory-", "drm-shared-", "drm-driver:\tx\n", "drm-client-id:\t1\n", "drm-client-name:\t",
-		"drm-pdev:\t", "vram mem:", "pasid:", "\xff", "\xc2\x9b", "\xed\xa0\x80", "\x1b[", "\"", "\\", "%n", "=", ",",
-	};
-	uint8_t part[256];
-
-	input = seeds[rnd() % nseeds];
-	for (u64 k = 1 + rnd() % 6; k > 0; k--) {
-		size_t at = input.n ? rnd() % input.n : 0, n = rnd() % 40;
-		const struct seed *s = &seeds[rnd() % nseeds];
-		const char *w = words[rnd() % LEN(words)];
-
-		if (n > input.n - at)
-			n = input.n - at;
-		switch (rnd() % 6) {
-		case 0:
-			if (input.n)
-				input.b[at] = (uint8_t)rnd();
-			break;
-		case 1:
-			replace(at, 0, w, strlen(w));
-			break;
-		case 2:
-			replace(at, n, "", 0);
-			break;
-		case 3:
-			memcpy(part, input.b + at, n);
-			replace(input.n ? rnd() % input.n : 0, 0, part, n);
-			break;
-		case 4:
-			if (s->n > n)
-				replace(at, 0, s->b + rnd() % (s->n - n), n);
-			break;
-		default:
-			if (input.n)
-				input.b[at] ^= (uint8_t)(1 << rnd() % 8);
-		}
-	}
-}
-
-int main(int argc, char **argv)
-{
-	unsigned long changed = 0;
-
-	for (int sig = 1; sig < 16; sig++)
-		if (sig == SIGSEGV || sig == SIGABRT || sig == SIGBUS || sig == SIGFPE || sig == SIGILL)
-			signal(sig, on_crash);
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "-n") == 0 && argv[i + 1])
-			changed = strtoul(argv[++i], NULL, 10);
-		else if (strcmp(argv[i], "-o") == 0 && argv[i + 1])
-			crash_file = argv[++i];
-		else
-			load(argv[i]);
-	}
-	for (unsigned long i = 0; i < changed && nseeds; i++) {
-		mutate();
-		run_input();
-	}
-	printf("# %zu files, %lu changed ones\n", nseeds, changed);
-	return 0;
-}
+static const char *const fuzz_words[] = {
+	"\n", ":", "\t", " ", "\r\n", "0", "18446744073709551615", "18446744073709551616", "-1", " ns", " KiB", " MiB",
+	"drm-engine-", "drm-engine-capacity-", "drm-cycles-", "drm-total-cycles-", "drm-maxfreq-", "drm-total-",
+	"drm-resident-", "drm-memory-", "drm-shared-", "drm-driver:\tx\n", "drm-client-id:\t1\n", "drm-client-name:\t",
+	"drm-pdev:\t", "vram mem:", "pasid:", "\xff", "\xc2\x9b", "\xed\xa0\x80", "\x1b[", "\"", "\\", "%n", "=", ",",
+};
 #endif
+#include "fuzz.h"
