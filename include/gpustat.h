@@ -428,7 +428,7 @@ enum evrule {
 	EV_COUNT,      /* the increase, scaled to the time that it was enabled */
 	EV_PER_SECOND, /* i915's frequencies: the increase over the seconds that passed */
 	EV_PER_READ,   /* xe's frequencies: each read adds the present one, so the increase is it */
-	EV_LEVEL,      /* as read: .snapshot, and virtual gauges */
+	EV_LEVEL,      /* as read: .snapshot, and virtual gauges, which may be negative: an i64 */
 	EV_SHARE,      /* percent of what the event that follows in the group counted (xe's ticks) */
 };
 

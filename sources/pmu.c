@@ -16,6 +16,8 @@ struct names {
 
 static struct names pmu_names, systems, inside;
 static bool pmus_read;
+static struct str cores[8]; /* PMUs that are a CPU's own: so many kinds of CPU no machine has */
+static u32 ncores;
 static u16 rows, last_group; /* numbers given so far */
 static u32 settled;      /* events up to this one have the .group that they keep */
 
@@ -156,9 +158,16 @@ bool cpus_online(struct cpuset *cpus)
 
 static struct names *pmus_all(void)
 {
-	if (!pmus_read)
-		names_read(&pmu_names, DEVICES);
+	if (pmus_read)
+		return &pmu_names;
 	pmus_read = true;
+	names_read(&pmu_names, DEVICES);
+	for (u32 i = 0; i < pmu_names.n && ncores < LEN(cores); i++) {
+		struct str name = name_at(&pmu_names, i);
+
+		if (str_eq(name, S("cpu")) || exists(path_of(DEVICES, name, "/cpus", (struct str){ 0 }, "")))
+			cores[ncores++] = name;
+	}
 	return &pmu_names;
 }
 
@@ -194,18 +203,11 @@ static u32 pmu_open(struct str name)
 	return npmus;
 }
 
-/* The i-th PMU that is a CPU's own, from 0; NONE behind the last. */
-static u32 core_pmu(u32 i)
+/* Kinds of CPU, where there are several: their events are told apart by the PMU's type. */
+static u32 hybrid(void)
 {
-	const struct names *l = pmus_all();
-
-	for (u32 k = 0; k < l->n; k++) {
-		struct str name = name_at(l, k);
-
-		if ((str_eq(name, S("cpu")) || exists(path_of(DEVICES, name, "/cpus", (struct str){ 0 }, ""))) && i-- == 0)
-			return pmu_open(name);
-	}
-	return NONE;
+	pmus_all();
+	return ncores > 1 ? ncores : 0;
 }
 
 /* Whether a name in events/ tells something of another one there. */
@@ -248,7 +250,7 @@ enum word { W_CONFIG, W_NAME = MAX_CONFIGS, W_PERIOD, W_FREQ, W_INHERIT, W_NO_IN
 static const struct {
 	struct str name;
 	u8 word;
-} words[] = {
+} common[] = {
 	{ STR("config"), W_CONFIG },     { STR("config1"), W_CONFIG + 1 },  { STR("config2"), W_CONFIG + 2 },
 	{ STR("config3"), W_CONFIG + 3 }, { STR("config4"), W_CONFIG + 4 },  { STR("name"), W_NAME },
 	{ STR("period"), W_PERIOD },     { STR("freq"), W_FREQ },           { STR("inherit"), W_INHERIT },
@@ -264,9 +266,9 @@ static const struct {
 
 static u8 find_word(struct str name, bool probe)
 {
-	for (size_t i = 0; i < LEN(words); i++)
-		if (str_eq(name, words[i].name))
-			return words[i].word < W_PATH || probe ? words[i].word : W_UNKNOWN;
+	for (size_t i = 0; i < LEN(common); i++)
+		if (str_eq(name, common[i].name))
+			return common[i].word < W_PATH || probe ? common[i].word : W_UNKNOWN;
 	return W_UNKNOWN;
 }
 
@@ -333,7 +335,7 @@ static bool generic_apply(struct event *ev, const struct evterm *t, struct str t
 	    type == PT_SOFTWARE)
 		return false;
 	ev->type = type;
-	ev->config[0] = config | (core_pmu(1) != NONE ? (u64)pmus[ev->pmu].type << 32 : 0);
+	ev->config[0] = config | (hybrid() ? (u64)pmus[ev->pmu].type << 32 : 0);
 	return true;
 }
 
@@ -573,25 +575,24 @@ static bool add_pmu(struct str pmu, struct str terms)
 /* Hardware, cache and raw events: where CPUs differ, on each kind of them. */
 static bool add_generic(u32 type, u64 config)
 {
-	u32 cores = type == PT_SOFTWARE || core_pmu(1) == NONE ? 0 : 1, p;
+	u32 n = type == PT_SOFTWARE ? 0 : hybrid();
 
-	do {
+	for (u32 i = 0; i < n || i == 0; i++) {
 		struct event *ev = event_new(now.item);
 
 		if (!ev)
 			return false;
 		ev->type = type;
 		ev->config[0] = config;
-		if (!cores)
+		if (!n)
 			break;
-		p = core_pmu(cores - 1);
-		ev->group = (u16)(cores - 1);
-		ev->pmu = p;
+		ev->group = (u16)i;
+		ev->pmu = pmu_open(cores[i]);
 		if (type == PT_RAW)
-			ev->type = pmus[p].type;
+			ev->type = pmus[ev->pmu].type;
 		else
-			ev->config[0] |= (u64)pmus[p].type << 32;
-	} while (core_pmu(cores++) != NONE);
+			ev->config[0] |= (u64)pmus[ev->pmu].type << 32;
+	}
 	return true;
 }
 
@@ -661,8 +662,7 @@ static const char *trace_root(long *r)
 
 static bool no_access(void)
 {
-	return wrong("tracefs may not be read; as root, or as root: mount -o remount,mode=755 /sys/kernel/tracing",
-		     (struct str){ 0 }, "");
+	return wrong("tracefs may be read by root only", (struct str){ 0 }, "");
 }
 
 /* 1, 0: no such one, -1: message. */
@@ -1237,7 +1237,8 @@ void events_list(struct str glob, void (*show)(struct str name, struct str unit,
 
 	listing.glob = glob;
 	listing.show = show;
-	if (core_pmu(0) != NONE) {
+	pmus_all();
+	if (ncores) {
 		list_names(PT_HARDWARE, "hardware event");
 		list_cache();
 	}
