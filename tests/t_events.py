@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # t_events.py PROG - perf events by name, over the machines of tests/pmus: what each becomes, what each wrong
 # one is told, files that no kernel prints; then the rows that perf itself answered, where ../shared has them.
-# Prints TAP; exit 0 iff all is well. SPDX-License-Identifier: MIT
+# Prints TAP; exit 0 iff all is well. EVENT_SOURCE names that folder where it is elsewhere. SPDX-License-Identifier: MIT
 import os
 import re
 import subprocess
@@ -12,9 +12,7 @@ import time
 PROG = os.path.realpath(sys.argv[1])
 HERE = os.path.dirname(os.path.abspath(__file__))
 PMUS = os.path.join(HERE, "pmus")
-SHARED = os.path.join(HERE, "..", "..", "shared", "event_source")
-if not os.path.isdir(SHARED):
-    SHARED = "/work/shared/event_source"
+SHARED = os.environ.get("EVENT_SOURCE", os.path.join(HERE, "..", "..", "shared", "event_source"))
 count = failed = 0
 
 
@@ -124,8 +122,10 @@ def t_probes():
 def t_gpus():
     resolves("intel", "gpu-busy", ("i915/rcs0-busy/", attr(26)), ("i915/vcs0-busy/", attr(26, 0x2000)))
     resolves("intel", "gpu-freq,gpu-energy", ("i915/actual-frequency/", attr(26, 0x100000)), ("power/energy-gpu/", attr(20, 4)))
-    pair = lambda c, gt: [("xe_0000_03_00.0/" + n + "-busy/", attr(27, e | c << 20 | gt << 60))
-                          for e in (2, 3) for n in [("rcs0", "bcs0", "vcs0")[c] + ("-gt1" if gt else "")]]
+
+    def pair(c, gt):
+        name = ("rcs0", "bcs0", "vcs0")[c] + ("-gt1" if gt else "")
+        return [(f"xe_0000_03_00.0/{name}-busy/", attr(27, e | c << 20 | gt << 60)) for e in (2, 3)]
     resolves("xe", "gpu-busy", *pair(0, 0), *pair(1, 0), *pair(2, 1))
     resolves("xe", "gpu-freq", attr(27, 4), attr(27, 4 | 1 << 60))
     resolves("xe", "gpu-energy", ("hwmon3/energy1/", "virtual"))
