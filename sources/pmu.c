@@ -279,14 +279,14 @@ static bool is_probe(struct str pmu)
 
 static bool word_put(struct event *ev, const struct evterm *t, u8 word)
 {
-	bool text = word == W_NAME || word == W_PATH || word >= W_IGNORED;
+	bool text = word == W_NAME || word == W_PATH, bare = word == W_INHERIT || word == W_NO_INHERIT || word == W_IGNORED;
 
 	if (word == W_REFUSED)
 		return wrong("there is no use here for the term", t->name, "");
-	if (!text && !t->number)
-		return wrong("not a number:", t->value, "");
-	if ((word == W_NAME || word == W_PATH) && !t->value.p)
+	if (!bare && !t->value.p)
 		return wrong("no value for the term", t->name, "");
+	if (!text && !t->number && word != W_IGNORED)
+		return wrong("not a number:", t->value, "");
 	if (word < MAX_CONFIGS)
 		ev->config[word] = t->n;
 	else if (word == W_NAME)
