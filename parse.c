@@ -931,57 +931,57 @@ const char *scan_mods(struct str s, u16 *mods, u8 *precise)
 }
 
 const struct evname evnames[] = {
-	{ STR("cycles"), PT_HARDWARE, 0 },
-	{ STR("cpu-cycles"), PT_HARDWARE, 0 },
-	{ STR("instructions"), PT_HARDWARE, 1 },
-	{ STR("cache-references"), PT_HARDWARE, 2 },
-	{ STR("cache-misses"), PT_HARDWARE, 3 },
-	{ STR("branches"), PT_HARDWARE, 4 },
-	{ STR("branch-instructions"), PT_HARDWARE, 4 },
-	{ STR("branch-misses"), PT_HARDWARE, 5 },
-	{ STR("bus-cycles"), PT_HARDWARE, 6 },
-	{ STR("stalled-cycles-frontend"), PT_HARDWARE, 7 },
-	{ STR("idle-cycles-frontend"), PT_HARDWARE, 7 },
-	{ STR("stalled-cycles-backend"), PT_HARDWARE, 8 },
-	{ STR("idle-cycles-backend"), PT_HARDWARE, 8 },
-	{ STR("ref-cycles"), PT_HARDWARE, 9 },
-	{ STR("cpu-clock"), PT_SOFTWARE, 0 },
-	{ STR("task-clock"), PT_SOFTWARE, 1 },
-	{ STR("page-faults"), PT_SOFTWARE, 2 },
-	{ STR("faults"), PT_SOFTWARE, 2 },
-	{ STR("context-switches"), PT_SOFTWARE, 3 },
-	{ STR("cs"), PT_SOFTWARE, 3 },
-	{ STR("cpu-migrations"), PT_SOFTWARE, 4 },
-	{ STR("migrations"), PT_SOFTWARE, 4 },
-	{ STR("minor-faults"), PT_SOFTWARE, 5 },
-	{ STR("major-faults"), PT_SOFTWARE, 6 },
-	{ STR("alignment-faults"), PT_SOFTWARE, 7 },
-	{ STR("emulation-faults"), PT_SOFTWARE, 8 },
-	{ STR("dummy"), PT_SOFTWARE, 9 },
-	{ STR("bpf-output"), PT_SOFTWARE, 10 },
-	{ STR("cgroup-switches"), PT_SOFTWARE, 11 },
+	{ "cycles", PT_HARDWARE, 0 },
+	{ "cpu-cycles", PT_HARDWARE, 0 },
+	{ "instructions", PT_HARDWARE, 1 },
+	{ "cache-references", PT_HARDWARE, 2 },
+	{ "cache-misses", PT_HARDWARE, 3 },
+	{ "branches", PT_HARDWARE, 4 },
+	{ "branch-instructions", PT_HARDWARE, 4 },
+	{ "branch-misses", PT_HARDWARE, 5 },
+	{ "bus-cycles", PT_HARDWARE, 6 },
+	{ "stalled-cycles-frontend", PT_HARDWARE, 7 },
+	{ "idle-cycles-frontend", PT_HARDWARE, 7 },
+	{ "stalled-cycles-backend", PT_HARDWARE, 8 },
+	{ "idle-cycles-backend", PT_HARDWARE, 8 },
+	{ "ref-cycles", PT_HARDWARE, 9 },
+	{ "cpu-clock", PT_SOFTWARE, 0 },
+	{ "task-clock", PT_SOFTWARE, 1 },
+	{ "page-faults", PT_SOFTWARE, 2 },
+	{ "faults", PT_SOFTWARE, 2 },
+	{ "context-switches", PT_SOFTWARE, 3 },
+	{ "cs", PT_SOFTWARE, 3 },
+	{ "cpu-migrations", PT_SOFTWARE, 4 },
+	{ "migrations", PT_SOFTWARE, 4 },
+	{ "minor-faults", PT_SOFTWARE, 5 },
+	{ "major-faults", PT_SOFTWARE, 6 },
+	{ "alignment-faults", PT_SOFTWARE, 7 },
+	{ "emulation-faults", PT_SOFTWARE, 8 },
+	{ "dummy", PT_SOFTWARE, 9 },
+	{ "bpf-output", PT_SOFTWARE, 10 },
+	{ "cgroup-switches", PT_SOFTWARE, 11 },
 };
 const size_t nevnames = LEN(evnames);
 
 /* cache[-op][-result]; the first word of each number is the usual one. Here type is unused. */
 static const struct evname cache_words[] = {
-	{ STR("L1-dcache"), 0, 0 }, { STR("l1-d"), 0, 0 }, { STR("l1d"), 0, 0 }, { STR("L1-data"), 0, 0 },
-	{ STR("L1-icache"), 0, 1 }, { STR("l1-i"), 0, 1 }, { STR("l1i"), 0, 1 }, { STR("L1-instruction"), 0, 1 },
-	{ STR("LLC"), 0, 2 }, { STR("L2"), 0, 2 },
-	{ STR("dTLB"), 0, 3 }, { STR("d-tlb"), 0, 3 }, { STR("Data-TLB"), 0, 3 },
-	{ STR("iTLB"), 0, 4 }, { STR("i-tlb"), 0, 4 }, { STR("Instruction-TLB"), 0, 4 },
-	{ STR("branch"), 0, 5 }, { STR("branches"), 0, 5 }, { STR("bpu"), 0, 5 }, { STR("btb"), 0, 5 }, { STR("bpc"), 0, 5 },
-	{ STR("node"), 0, 6 },
+	{ "L1-dcache", 0, 0 }, { "l1-d", 0, 0 }, { "l1d", 0, 0 }, { "L1-data", 0, 0 },
+	{ "L1-icache", 0, 1 }, { "l1-i", 0, 1 }, { "l1i", 0, 1 }, { "L1-instruction", 0, 1 },
+	{ "LLC", 0, 2 }, { "L2", 0, 2 },
+	{ "dTLB", 0, 3 }, { "d-tlb", 0, 3 }, { "Data-TLB", 0, 3 },
+	{ "iTLB", 0, 4 }, { "i-tlb", 0, 4 }, { "Instruction-TLB", 0, 4 },
+	{ "branch", 0, 5 }, { "branches", 0, 5 }, { "bpu", 0, 5 }, { "btb", 0, 5 }, { "bpc", 0, 5 },
+	{ "node", 0, 6 },
 };
 static const struct evname cache_ops[] = {
-	{ STR("loads"), 0, 0 }, { STR("load"), 0, 0 }, { STR("read"), 0, 0 },
-	{ STR("stores"), 0, 1 }, { STR("store"), 0, 1 }, { STR("write"), 0, 1 },
-	{ STR("prefetches"), 0, 2 }, { STR("prefetch"), 0, 2 }, { STR("speculative-read"), 0, 2 },
-	{ STR("speculative-load"), 0, 2 },
+	{ "loads", 0, 0 }, { "load", 0, 0 }, { "read", 0, 0 },
+	{ "stores", 0, 1 }, { "store", 0, 1 }, { "write", 0, 1 },
+	{ "prefetches", 0, 2 }, { "prefetch", 0, 2 }, { "speculative-read", 0, 2 },
+	{ "speculative-load", 0, 2 },
 };
 static const struct evname cache_results[] = {
-	{ STR("refs"), 0, 0 }, { STR("Reference"), 0, 0 }, { STR("ops"), 0, 0 }, { STR("access"), 0, 0 },
-	{ STR("misses"), 0, 1 }, { STR("miss"), 0, 1 },
+	{ "refs", 0, 0 }, { "Reference", 0, 0 }, { "ops", 0, 0 }, { "access", 0, 0 },
+	{ "misses", 0, 1 }, { "miss", 0, 1 },
 };
 /* Of each cache: the ops that it has, a bit each. evsel__hw_cache_stat of perf. */
 static const u8 cache_has[] = { 7, 5, 7, 7, 1, 1, 7 };
@@ -992,7 +992,7 @@ static const struct evname *cache_word(struct str *s, const struct evname *words
 	for (size_t i = 0; i < n; i++) {
 		struct str t = *s;
 
-		if (!str_skip(&t, words[i].name) || (t.p < t.e && (*t.p != '-' || t.e - t.p < 2)))
+		if (!str_skip(&t, str_z(words[i].name)) || (t.p < t.e && (*t.p != '-' || t.e - t.p < 2)))
 			continue;
 		s->p = t.p < t.e ? t.p + 1 : t.e;
 		return &words[i];
@@ -1031,7 +1031,7 @@ bool cache_name(size_t i, struct str words[3])
 		return false;
 	while (w->config != cache)
 		w++;
-	words[0] = w->name;
+	words[0] = str_z(w->name);
 	words[1] = ops[op][result];
 	words[2] = result ? (struct str)STR("misses") : (struct str)STR("");
 	return true;
@@ -1041,7 +1041,7 @@ bool cache_name(size_t i, struct str words[3])
 bool parse_evname(struct str s, u32 *type, u64 *config)
 {
 	for (size_t i = 0; i < LEN(evnames); i++)
-		if (str_eq(s, evnames[i].name)) {
+		if (str_eq(s, str_z(evnames[i].name))) {
 			*type = evnames[i].type;
 			*config = evnames[i].config;
 			return true;

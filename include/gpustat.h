@@ -158,7 +158,7 @@ struct evformat {
 
 /* A name that the kernel's headers fix: PERF_TYPE_*, and config. */
 struct evname {
-	struct str name;
+	const char *name;
 	u8 type, config;
 };
 

@@ -248,26 +248,26 @@ enum word { W_CONFIG, W_NAME = MAX_CONFIGS, W_PERIOD, W_FREQ, W_INHERIT, W_NO_IN
 
 /* What every PMU takes, perf-list(1). */
 static const struct {
-	struct str name;
+	const char *name;
 	u8 word;
 } common[] = {
-	{ STR("config"), W_CONFIG },     { STR("config1"), W_CONFIG + 1 },  { STR("config2"), W_CONFIG + 2 },
-	{ STR("config3"), W_CONFIG + 3 }, { STR("config4"), W_CONFIG + 4 },  { STR("name"), W_NAME },
-	{ STR("period"), W_PERIOD },     { STR("freq"), W_FREQ },           { STR("inherit"), W_INHERIT },
-	{ STR("no-inherit"), W_NO_INHERIT }, { STR("percore"), W_IGNORED }, { STR("metric-id"), W_IGNORED },
-	{ STR("overwrite"), W_IGNORED }, { STR("no-overwrite"), W_IGNORED }, { STR("time"), W_IGNORED },
-	{ STR("branch_type"), W_REFUSED }, { STR("call-graph"), W_REFUSED }, { STR("stack-size"), W_REFUSED },
-	{ STR("max-stack"), W_REFUSED }, { STR("nr"), W_REFUSED },          { STR("aux-output"), W_REFUSED },
-	{ STR("aux-action"), W_REFUSED }, { STR("aux-sample-size"), W_REFUSED }, { STR("cpu"), W_REFUSED },
-	{ STR("ratio-to-prev"), W_REFUSED },
+	{ "config", W_CONFIG },     { "config1", W_CONFIG + 1 },  { "config2", W_CONFIG + 2 },
+	{ "config3", W_CONFIG + 3 }, { "config4", W_CONFIG + 4 },  { "name", W_NAME },
+	{ "period", W_PERIOD },     { "freq", W_FREQ },           { "inherit", W_INHERIT },
+	{ "no-inherit", W_NO_INHERIT }, { "percore", W_IGNORED }, { "metric-id", W_IGNORED },
+	{ "overwrite", W_IGNORED }, { "no-overwrite", W_IGNORED }, { "time", W_IGNORED },
+	{ "branch_type", W_REFUSED }, { "call-graph", W_REFUSED }, { "stack-size", W_REFUSED },
+	{ "max-stack", W_REFUSED }, { "nr", W_REFUSED },          { "aux-output", W_REFUSED },
+	{ "aux-action", W_REFUSED }, { "aux-sample-size", W_REFUSED }, { "cpu", W_REFUSED },
+	{ "ratio-to-prev", W_REFUSED },
 	/* of uprobe and kprobe only */
-	{ STR("path"), W_PATH },         { STR("func"), W_PATH },           { STR("offset"), W_OFFSET },
+	{ "path", W_PATH },         { "func", W_PATH },           { "offset", W_OFFSET },
 };
 
 static u8 find_word(struct str name, bool probe)
 {
 	for (size_t i = 0; i < LEN(common); i++)
-		if (str_eq(name, common[i].name))
+		if (str_eq(name, str_z(common[i].name)))
 			return common[i].word < W_PATH || probe ? common[i].word : W_UNKNOWN;
 	return W_UNKNOWN;
 }
@@ -1129,7 +1129,7 @@ static void list_names(u8 type, const char *what)
 {
 	for (size_t i = 0; i < nevnames; i++)
 		if (evnames[i].type == type)
-			list_one(evnames[i].name, (struct str){ 0 }, str_z(what));
+			list_one(str_z(evnames[i].name), (struct str){ 0 }, str_z(what));
 }
 
 static void list_cache(void)
@@ -1222,17 +1222,17 @@ static void list_tracepoints(void)
 void events_list(struct str glob, void (*show)(struct str name, struct str unit, struct str what))
 {
 	static const struct {
-		struct str name;
+		const char *name;
 		const char *what;
 	} forms[] = {
-		{ STR("gpu-busy"), "busy time of each engine, from what this machine has" },
-		{ STR("gpu-freq"), "the GPU's clock" },
-		{ STR("gpu-energy"), "the GPU's energy" },
-		{ STR("rNNN"), "raw event, in hex" },
-		{ STR("TYPE:CONFIG"), "perf_event_attr's own numbers" },
-		{ STR("PMU/TERM=N,.../MODIFIERS"), "raw event of a PMU: its format/ names the terms" },
-		{ STR("mem:ADDR[/LEN][:rwx]"), "hardware breakpoint" },
-		{ STR("uprobe:FILE:OFFSET"), "user space probe" },
+		{ "gpu-busy", "busy time of each engine, from what this machine has" },
+		{ "gpu-freq", "the GPU's clock" },
+		{ "gpu-energy", "the GPU's energy" },
+		{ "rNNN", "raw event, in hex" },
+		{ "TYPE:CONFIG", "perf_event_attr's own numbers" },
+		{ "PMU/TERM=N,.../MODIFIERS", "raw event of a PMU: its format/ names the terms" },
+		{ "mem:ADDR[/LEN][:rwx]", "hardware breakpoint" },
+		{ "uprobe:FILE:OFFSET", "user space probe" },
 	};
 
 	listing.glob = glob;
@@ -1245,7 +1245,7 @@ void events_list(struct str glob, void (*show)(struct str name, struct str unit,
 	list_names(PT_SOFTWARE, "software event");
 	list_pmus();
 	for (size_t i = 0; i < LEN(forms); i++)
-		list_one(forms[i].name, (struct str){ 0 }, str_z(forms[i].what));
+		list_one(str_z(forms[i].name), (struct str){ 0 }, str_z(forms[i].what));
 	virtual_list(list_one);
 	list_tracepoints();
 }
