@@ -208,6 +208,80 @@ bool metrics_next(struct str blob, size_t *row, struct metric *m);
 bool metrics_is_apu(struct str blob);
 bool metrics_throttle(struct str blob, size_t *bit, const char **reason, bool *on);
 
+/* --- perfstream.c: the records of perf rings ------------------------------------------------------ */
+
+/* linux/perf_event.h, whose copy on the building machine may be older than the kernel that runs. */
+enum {
+	PS_IP = 1, PS_TID = 2, PS_TIME = 4, PS_ADDR = 8, PS_READ = 16, PS_CALLCHAIN = 32, PS_ID = 64, PS_CPU = 128,
+	PS_PERIOD = 256, PS_STREAM_ID = 512, PS_RAW = 1 << 10, PS_BRANCH_STACK = 1 << 11, PS_REGS_USER = 1 << 12,
+	PS_STACK_USER = 1 << 13, PS_WEIGHT = 1 << 14, PS_DATA_SRC = 1 << 15, PS_IDENTIFIER = 1 << 16,
+	PS_TRANSACTION = 1 << 17, PS_REGS_INTR = 1 << 18, PS_PHYS_ADDR = 1 << 19, PS_AUX = 1 << 20,
+	PS_CGROUP = 1 << 21, PS_DATA_PAGE_SIZE = 1 << 22, PS_CODE_PAGE_SIZE = 1 << 23, PS_WEIGHT_STRUCT = 1 << 24,
+};
+enum { PF_ENABLED = 1, PF_RUNNING = 2, PF_ID = 4, PF_GROUP = 8, PF_LOST = 16 }; /* read_format */
+enum { PB_HW_INDEX = 1 << 17, PB_COUNTERS = 1 << 19 };                          /* branch_sample_type */
+enum { /* types of records */
+	PR_MMAP = 1, PR_LOST, PR_COMM, PR_EXIT, PR_THROTTLE, PR_UNTHROTTLE, PR_FORK, PR_READ, PR_SAMPLE, PR_MMAP2,
+	PR_AUX, PR_ITRACE_START, PR_LOST_SAMPLES, PR_SWITCH, PR_SWITCH_CPU_WIDE, PR_NAMESPACES, PR_KSYMBOL,
+	PR_BPF_EVENT, PR_CGROUP, PR_TEXT_POKE,
+	PR_FINISHED_ROUND = 68, /* in files only */
+};
+enum { /* misc; the first three bits are the mode */
+	PM_EXEC = 1 << 13,     /* PR_COMM: by execve; PR_MMAP: data; PR_SWITCH: out */
+	PM_BUILD_ID = 1 << 14, /* PR_MMAP2; PR_SWITCH: preempted */
+};
+enum pmode { PM_UNKNOWN, PM_KERNEL, PM_USER, PM_HV, PM_GUEST_KERNEL, PM_GUEST_USER, PM_MODES };
+
+enum { PERF_RECORD_BYTES = 1 << 16 }; /* its size has 16 bits */
+
+/* What of perf_event_attr says how records are laid out. */
+struct pformat {
+	u64 sample_type, read_format, branch_type, regs_user, regs_intr;
+	bool id_all; /* sample_id_all: every record ends with who, when and where */
+};
+
+/* A record. Views lie in its bytes. */
+struct prec {
+	struct str raw;
+	u32 type;
+	u16 misc;
+	u8 mode;      /* enum pmode */
+	u64 have;     /* PS_ bits of what follows, up to the blank line */
+	u32 pid, tid, cpu;
+	u64 time, id, stream;
+	u64 ip, addr, period, cgroup;
+	struct str chain;  /* see chain_next */
+	struct str values; /* see values_next */
+
+	u32 who, who_tid, parent, parent_tid; /* COMM, MMAP, FORK, EXIT, ... are about this task, not pid */
+	u64 at;         /* MMAP, KSYMBOL, TEXT_POKE: address; FORK, EXIT, THROTTLE: time; AUX: offset */
+	u64 len, pgoff; /* bytes mapped; where in the file; NAMESPACES: len of them */
+	u64 ino, generation, lost;
+	u32 major, minor, prot, flags; /* KSYMBOL: its type is in prot */
+	struct str name, build_id;
+};
+
+/* The data pages of a ring: head and tail are bytes since its start, size is a power of two. */
+struct ring {
+	const char *p;
+	u64 size, head, tail;
+	u64 corrupt; /* times that what was left made no sense */
+};
+
+bool ring_next(struct ring *r, char *scratch, struct str *rec);
+bool ring_time(const struct ring *r, const struct pformat *f, u64 *time);
+u64 prec_id(struct str rec, const struct pformat *f);
+bool prec_decode(struct str rec, const struct pformat *f, struct prec *r);
+bool chain_next(struct str *chain, u8 *mode, u64 *ip);
+
+/* Of one counter, and of all of its group. */
+struct pvalue {
+	u64 value, id, lost;
+	u64 enabled, running; /* ns */
+};
+
+bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v);
+
 /* --- counters.c: the registry ------------------------------------------------------------------- */
 
 /* What is measured. Unless said otherwise: of the instance that the counter names. */
