@@ -612,6 +612,17 @@ void virtual_list(void (*show)(struct str name, struct str unit, struct str what
 void virtual_engines(void (*found)(void *arg, struct str event), void *arg);
 bool virtual_gpu_energy(struct buf *event);
 
+/* --- sources/ring.c: the rings of perf events ------------------------------------------------------------- */
+
+enum { MAX_RINGS = MAX_CPUS }; /* one a CPU */
+
+extern u64 rings_lost;    /* samples and records that the kernel had no room for */
+extern u64 rings_corrupt; /* records that made no sense, and rings cut short by one */
+
+long rings_add(int fd, u32 pages);
+u64 rings_drain(u64 until, const struct pformat *(*format)(u64 id), void (*take)(const struct prec *r));
+void rings_close(void);
+
 /* --- views/record.c: the schema; from an entity to the fields of its record ---------------------- */
 
 enum unit {

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -177,6 +178,32 @@ static inline long sys_signal(int sig, void (*handler)(int))
 	struct sigaction sa = { .sa_handler = handler, .sa_flags = (int)SA_RESETHAND };
 
 	SYS_RET(sigaction(sig, &sa, NULL));
+}
+
+/* --- rings of perf events, and the files that describe what they say ----------------------------- */
+
+/* n bytes that are shared with the kernel; NULL and -errno in *error where there are none. */
+static inline void *sys_mmap(int fd, size_t n, long *error)
+{
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	*error = p == MAP_FAILED ? -errno : 0;
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static inline long sys_munmap(void *p, size_t n)
+{
+	SYS_RET(munmap(p, n));
+}
+
+static inline long sys_pwrite(int fd, const void *b, size_t n, size_t at)
+{
+	SYS_RET(pwrite(fd, b, n, (off_t)at));
+}
+
+static inline size_t sys_page(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
 #endif
