@@ -18,7 +18,7 @@ STRIP   = strip
 UAPI    = /usr/include
 
 OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/sysfs.o sources/fdinfo.o \
-       sources/kfd.o sources/pmu.o sources/virtual.o sources/ring.o \
+       sources/kfd.o sources/pmu.o sources/virtual.o sources/ring.o sources/symbols.o \
        views/record.o views/out.o
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \

@@ -623,6 +623,20 @@ long rings_add(int fd, u32 pages);
 u64 rings_drain(u64 until, const struct pformat *(*format)(u64 id), void (*take)(const struct prec *r));
 void rings_close(void);
 
+/* --- sources/symbols.c: whose code an address is ---------------------------------------------------------- */
+
+extern u32 symbols_dropped; /* tasks, maps, files and symbols that found no room */
+extern bool symbols_hidden; /* the kernel gives no addresses of its symbols: kptr_restrict */
+/* Told what /proc says of tasks that were there before, as the kernel's records would have; with the time of
+ * the last record that was fed. */
+extern void (*symbols_found)(const struct prec *r);
+
+void symbols_feed(const struct prec *r);
+void symbols_task(u32 pid, u32 tid);
+struct str symbols_comm(u32 pid, u32 tid);
+bool symbols_kernel(struct prec *r);
+bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *module, u64 *offset);
+
 /* --- views/record.c: the schema; from an entity to the fields of its record ---------------------- */
 
 enum unit {
