@@ -770,4 +770,25 @@ void out_record(struct out *o, struct buf *b, const struct record *r);
 void out_end(struct out *o, struct buf *b);
 void out_fields(struct buf *b, u8 kind);
 
+/* --- views/profile.c: samples summed up ------------------------------------------------------------------ */
+
+enum proftable { PROF_COMM, PROF_SYMBOL, PROF_IP, PROF_STACK, PROF_TABLES };
+
+struct profrow {
+	struct str name;   /* comm, symbol or folded stack */
+	struct str module; /* of symbols and ips */
+	u64 ip;
+	u64 samples, period;
+};
+
+extern u64 profile_samples[PROF_TABLES], profile_period[PROF_TABLES]; /* all, with what found no room */
+extern u64 profile_dropped;                                             /* samples that did not */
+
+void profile_add(u8 table, const struct profrow *r);
+size_t profile_sort(u8 table);
+const struct profrow *profile_row(u8 table, size_t i);
+void folded_frame(struct buf *b, struct str symbol, struct str module, u8 mode);
+void folded_comm(struct buf *b, struct str comm);
+void folded_row(struct buf *b, const struct profrow *r);
+
 #endif
