@@ -19,7 +19,7 @@ UAPI    = /usr/include
 
 OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/sysfs.o sources/fdinfo.o \
        sources/kfd.o sources/pmu.o sources/virtual.o sources/ring.o sources/symbols.o \
-       views/record.o views/out.o views/profile.o
+       views/record.o views/out.o views/profile.o views/perfdata.o
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
        -Wmissing-prototypes -Wold-style-definition -Wpointer-arith -Wcast-align -Wcast-qual \

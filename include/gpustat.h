@@ -791,4 +791,37 @@ void folded_frame(struct buf *b, struct str symbol, struct str module, u8 mode);
 void folded_comm(struct buf *b, struct str comm);
 void folded_row(struct buf *b, const struct profrow *r);
 
+/* --- views/perfdata.c: the file that `perf report` reads --------------------------------------------------- */
+
+struct pdevent {
+	struct str attr; /* struct perf_event_attr, as it was given to the kernel: all of the same size */
+	struct str name;
+	const u64 *ids;
+	u32 nids;
+};
+
+struct pdmeta {
+	struct str release, machine; /* uname */
+	u32 cpus_online, cpus;
+	const struct str *args; /* the command line */
+	u32 nargs;
+};
+
+struct perfdata {
+	struct buf b; /* the caller's, 128 KiB or more: two records */
+	long (*write)(const char *p, size_t n);         /* all of it: 0, or -errno */
+	long (*patch)(u64 at, const char *p, size_t n); /* the same, over what was written */
+	const struct pdevent *events;
+	u32 nevents;
+	struct pformat format; /* of the first event: how made records end */
+	u64 attrs_at, data_at, written;
+	long error; /* the first -errno */
+};
+
+void perfdata_begin(struct perfdata *d);
+void perfdata_record(struct perfdata *d, struct str raw);
+void perfdata_made(struct perfdata *d, const struct prec *r);
+void perfdata_round(struct perfdata *d);
+long perfdata_end(struct perfdata *d, const struct pdmeta *m);
+
 #endif
