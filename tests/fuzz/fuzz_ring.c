@@ -1,0 +1,245 @@
+/* fuzz_ring.c - any bytes where the kernel's perf ring is, under any layout of records; and any bytes as an
+ * ELF file. An input begins with struct head; the ring, or the file, follows.
+ * With -DFUZZ_MAIN a plain program: FILE... runs these, -n N makes N changed ones of them.
+ * SPDX-License-Identifier: MIT */
+#include "../../counters.c" /* the runner leaves it to the fuzzers */
+
+/* Its tables are reset for each input: a copy of it, beside the one that is linked. */
+#define symbols_dropped fuzzed_dropped
+#define symbols_hidden  fuzzed_hidden
+#define symbols_found   fuzzed_found
+#define symbols_feed    fuzzed_feed
+#define symbols_task    fuzzed_task
+#define symbols_comm    fuzzed_comm
+#define symbols_kernel  fuzzed_kernel
+#define symbol_find     fuzzed_find
+#include "../../sources/symbols.c"
+extern u32 symbols_dropped;
+extern bool symbols_hidden;
+extern void (*symbols_found)(const struct prec *r);
+void symbols_feed(const struct prec *r);
+void symbols_task(u32 pid, u32 tid);
+struct str symbols_comm(u32 pid, u32 tid);
+bool symbols_kernel(struct prec *r);
+bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *module, u64 *offset);
+
+#include "unit.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+struct head {
+	u8 kind;    /* 128 and more: ELF */
+	u8 id_all;
+	u8 read_format, branches;
+	u32 sample_type;
+	u16 regs_user, regs_intr;
+	u16 tail;   /* in units of 8 bytes */
+	u8 size;    /* of the ring: 2^(3 + size % 13) bytes */
+	u8 beyond;  /* odd: the head says more than was written */
+};
+
+/* What must hold, or the fuzzer has found something. */
+static void must(bool holds, const char *what)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "does not hold: %s\n", what);
+	abort();
+}
+
+/* --- rings --------------------------------------------------------------------------------------------------- */
+
+static void forget(void)
+{
+	nprocs = proc_hand = nmaps = free_map = nfiles = nsyms = 0;
+	memset(proc_buckets, 0, sizeof(proc_buckets));
+	memset(file_buckets, 0, sizeof(file_buckets));
+	text_n = 1;
+}
+
+static void run_record(struct str rec, const struct pformat *f)
+{
+	struct str s, m, chain;
+	struct prec r;
+	struct pvalue v;
+	size_t i = 0, n = 0;
+	u64 ip, o;
+	u8 mode;
+
+	prec_id(rec, f);
+	if (!prec_decode(rec, f, &r))
+		return;
+	must(within(r.name, rec) && within(r.chain, rec) && within(r.values, rec) && within(r.build_id, rec),
+	     "views lie in the record");
+	must(r.mode < PM_MODES, "a mode is one");
+	must(!r.name.p || !memchr(r.name.p, 0, str_len(r.name)), "a name has no NUL");
+	while (values_next(r.values, f->read_format, &i, &v))
+		must(i <= 1 + str_len(rec) / 8, "values end");
+	symbols_feed(&r);
+	symbols_comm(r.pid, r.tid);
+	for (chain = r.chain, mode = r.mode; chain_next(&chain, &mode, &ip); n++) {
+		symbol_find(r.pid, ip, PM_USER, &s, &m, &o);
+		must(mode < PM_MODES && n <= str_len(rec) / 8, "callchains end");
+	}
+	symbol_find(r.pid, r.ip, PM_USER, &s, &m, &o);
+	symbol_find(r.who, r.at, PM_USER, &s, &m, &o);
+}
+
+static void run_ring(const struct head *h, const uint8_t *data, size_t n)
+{
+	static char scratch[PERF_RECORD_BYTES];
+	struct pformat f = { h->sample_type, h->read_format, (u64)h->branches << 16, h->regs_user, h->regs_intr,
+			     h->id_all & 1 };
+	struct ring r = { .size = 8ull << h->size % 13, .tail = 8ull * h->tail };
+	char *p = edge_page((size_t)r.size);
+	struct str rec, whole = { p, p + r.size };
+	u64 time;
+
+	if (n > r.size)
+		n = (size_t)r.size;
+	memset(p, 0, (size_t)r.size);
+	for (size_t i = 0; i < n; i++)
+		p[(r.tail + i) & (r.size - 1)] = (char)data[i];
+	r.p = p;
+	r.head = r.tail + (h->beyond & 1 ? n + h->beyond : n & ~7ull);
+	for (size_t i = 0; ; i++) {
+		bool is = ring_time(&r, &f, &time), got = ring_next(&r, scratch, &rec);
+
+		must(is == got, "a record has a time, or there is none");
+		must(i <= r.size / 8, "rings end");
+		if (!got)
+			break;
+		must(within(rec, whole) || (rec.p == scratch && str_len(rec) <= r.size), "records lie in the ring");
+		run_record(rec, &f);
+	}
+	must(r.tail == r.head && r.corrupt <= 1, "a ring is empty in the end");
+	forget();
+}
+
+/* --- ELF ------------------------------------------------------------------------------------------------------- */
+
+static void run_elf(const uint8_t *data, size_t n)
+{
+	static int fd = -1;
+	static struct file f;
+
+	if (fd < 0)
+		fd = memfd_create("elf", 0);
+	if (ftruncate(fd, 0) || pwrite(fd, data, n, 0) != (ssize_t)n)
+		abort();
+	window_fd = -1;
+	f = (struct file){ .fd = fd };
+	elf_load(&f);
+	must(f.first + f.count <= MAX_SYMS && f.nloads <= MAX_LOADS, "tables are not left");
+	for (u32 i = 0; i < f.count; i++) {
+		struct sym *y = &syms[f.first + i], *at = sym_at(syms + f.first, f.count, y->addr);
+
+		must(!i || y[-1].addr <= y->addr, "symbols are sorted");
+		must(!at || at->addr <= y->addr, "a symbol begins before what is in it");
+		must(!at || is_code(&f, at->addr), "symbols are code");
+		if (at && i < 64)
+			must(str_len(file_symbol(&f, at)) <= MAX_SYMBOL, "names end");
+	}
+	forget();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	struct head h;
+
+	if (n < sizeof(h) || n > EDGE_BYTES / 2)
+		return 0;
+	memcpy(&h, data, sizeof(h));
+	if (h.kind >= 128)
+		run_elf(data + sizeof(h), n - sizeof(h));
+	else
+		run_ring(&h, data + sizeof(h), n - sizeof(h));
+	return 0;
+}
+
+/* --- a plain program --------------------------------------------------------------------------------------------- */
+
+#ifdef FUZZ_MAIN
+enum { MAX_SEEDS = 256, INPUT_CAP = 4096 };
+
+static struct seed {
+	uint8_t b[INPUT_CAP];
+	size_t n;
+} seeds[MAX_SEEDS], input;
+static size_t nseeds;
+static const char *crash_file = "crash";
+
+static void on_crash(int sig)
+{
+	int fd = open(crash_file, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	if (fd >= 0 && write(fd, input.b, input.n) >= 0)
+		close(fd);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void load(const char *name)
+{
+	FILE *f = fopen(name, "rb");
+
+	if (!f || nseeds == MAX_SEEDS) {
+		fprintf(stderr, "%s: cannot be read\n", name);
+		exit(1);
+	}
+	seeds[nseeds].n = fread(seeds[nseeds].b, 1, INPUT_CAP, f);
+	fclose(f);
+	input = seeds[nseeds++];
+	LLVMFuzzerTestOneInput(input.b, input.n);
+}
+
+/* A seed with some bytes, or some sizes and counts, made others, or its end cut off. */
+static void mutate(void)
+{
+	static const u64 numbers[] = { 0, 1, 7, 8, 9, 16, 255, 4096, 65535, INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX };
+
+	input = seeds[rnd() % nseeds];
+	for (u64 k = 1 + rnd() % 6; k > 0 && input.n; k--) {
+		size_t at = rnd() % input.n, width = 1u << rnd() % 4;
+
+		switch (rnd() % 4) {
+		case 0:
+			input.b[at] = (uint8_t)rnd();
+			break;
+		case 1:
+			input.b[at] ^= (uint8_t)(1 << rnd() % 8);
+			break;
+		case 2:
+			if (at + width <= input.n)
+				memcpy(input.b + at, &numbers[rnd() % LEN(numbers)], width);
+			break;
+		default:
+			if (rnd() % 8 == 0)
+				input.n = at;
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const int signals[] = { SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL };
+	unsigned long changed = 0;
+
+	for (size_t i = 0; i < LEN(signals); i++)
+		signal(signals[i], on_crash);
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "-n") == 0 && argv[i + 1])
+			changed = strtoul(argv[++i], NULL, 10);
+		else if (strcmp(argv[i], "-o") == 0 && argv[i + 1])
+			crash_file = argv[++i];
+		else
+			load(argv[i]);
+	}
+	for (unsigned long i = 0; i < changed && nseeds; i++) {
+		mutate();
+		LLVMFuzzerTestOneInput(input.b, input.n);
+	}
+	printf("# %zu files, %lu changed ones\n", nseeds, changed);
+	return 0;
+}
+#endif
