@@ -2,6 +2,7 @@
 #
 #   make           build ./gpustat             make install   into $(DESTDIR)$(PREFIX)
 #   make run       build, and show this machine
+#   make bench     what counting costs, beside perf
 #   make test      as root: install what the tests need; then run them all
 .SUFFIXES:
 .SUFFIXES: .c .o
@@ -18,8 +19,9 @@ STRIP   = strip
 UAPI    = /usr/include
 
 OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/sysfs.o sources/fdinfo.o \
-       sources/kfd.o sources/pmu.o sources/virtual.o sources/ring.o sources/symbols.o \
-       views/record.o views/out.o views/profile.o views/perfdata.o
+       sources/kfd.o sources/pmu.o sources/virtual.o sources/perfevent.o sources/task.o sources/measure.o \
+       sources/ring.o sources/symbols.o views/record.o views/out.o views/profile.o views/perfdata.o commands/perf.o \
+       commands/stat.o commands/sample.o
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
        -Wmissing-prototypes -Wold-style-definition -Wpointer-arith -Wcast-align -Wcast-qual \
@@ -41,7 +43,7 @@ $(PROG): $(OBJS)
 	@tests/toolchain "$(CC)"
 	$(CC) $(CPP_) $(CPPFLAGS) $(WARN) $(SLIM) $(CFLAGS) -c -o $@ $<
 
-$(OBJS): include/gpustat.h include/sys.h Makefile
+$(OBJS): include/commands.h include/gpustat.h include/sys.h Makefile
 
 # What this machine's GPUs do; where it has none, what those of a machine in tests/trees do.
 run:

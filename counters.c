@@ -13,7 +13,11 @@ u32 reg_dropped, reg_unreadable;
 bool reg_saw_others;
 struct pmu pmus[MAX_PMUS];
 struct event events[MAX_EVENTS];
-u32 npmus, nevents;
+struct count counts[MAX_COUNTS];
+struct evrow evrows[MAX_ROWS];
+struct site sites[MAX_SITES];
+struct evset evsets[MAX_SETS];
+u32 npmus, nevents, ncounts, nevrows, nsites, nevsets;
 static u32 serials; /* given to entities so far */
 
 /* Which descs are counters of which rates are made, and how they go on. The others are gauges. */
@@ -1033,4 +1037,229 @@ int device_order(const struct device *a, const struct device *b)
 	u64 x = device_rank(a), y = device_rank(b);
 
 	return x != y ? (x < y ? -1 : 1) : strcmp(a->dev, b->dev);
+}
+
+/* --- perf events ------------------------------------------------------------------------------------- */
+
+const char *state_text(u8 state)
+{
+	static const char *const words[CS_STATES] = {
+		[CS_NEVER_RAN] = "not counted: it never ran",
+		[CS_NO_ROOM] = "not counted: no counter was free for it, or its group is larger than the PMU",
+		[CS_NOT_ENABLED] = "not counted: it was not enabled, or its task did not run",
+		[CS_PINNED] = "not counted: pinned, and no counter was free",
+		[CS_GONE] = "not counted: the process is gone",
+		[CS_OFFLINE] = "not counted: the CPU is offline or absent",
+		[CS_NO_LEADER] = "not supported: its group leader cannot be counted",
+		[CS_NO_SLOT] = "not counted: no slot is free for it",
+		[CS_NO_FILES] = "not counted: too many open files",
+		[CS_NO_GROUP] = "not counted: it does not fit into its group",
+		[CS_UNREADABLE] = "not counted: it cannot be read",
+		[CS_BACKWARDS] = "not counted: it went backwards",
+		[CS_ELSEWHERE] = "not counted: its PMU counts on other CPUs",
+		[CS_FILTER] = "not supported: its filter is refused: no such field, or the syntax",
+		[CS_BREAKPOINT] = "not supported: a breakpoint has 1, 2, 4 or 8 bytes, and begins at a multiple of that",
+		[CS_NO_FILE] = "not supported: no such file",
+		[CS_NO_SOFTWARE] = "not supported: the kernel has no such software event",
+		[CS_DENIED] = "denied: kernel.perf_event_paranoid; as root, or: setcap cap_perfmon+ep gpustat",
+		[CS_REFUSED] = "not supported: the kernel refuses these settings",
+		[CS_UNSUPPORTED] = "not supported: no PMU here has it",
+	};
+
+	return words[state];
+}
+
+static u32 id_bucket[4096]; /* counts, by the kernel's number for them */
+
+void count_number(u32 i, u64 id)
+{
+	u32 *bucket = &id_bucket[id % LEN(id_bucket)];
+
+	counts[i].id = id;
+	counts[i].next_id = *bucket;
+	*bucket = i;
+}
+
+/* The count that the kernel calls id; NONE where it is nobody's. */
+u32 count_find(u64 id)
+{
+	u32 i = id_bucket[id % LEN(id_bucket)];
+
+	while (i && counts[i].id != id)
+		i = counts[i].next_id;
+	return i;
+}
+
+/* What was counted since the reading before. */
+static struct tally tally_delta(const struct count *c)
+{
+	return (struct tally){ c->now.value - c->was.value, c->now.enabled - c->was.enabled,
+			       c->now.running - c->was.running };
+}
+
+/* A new interval: what is counted in it goes on from the last reading. */
+void rows_begin(void)
+{
+	for (u32 i = 1; i <= ncounts; i++)
+		counts[i].was = counts[i].now;
+	for (u32 i = 0; i < nevsets; i++) {
+		evsets[i].turns_was = evsets[i].turns;
+		evsets[i].active_was = evsets[i].active;
+	}
+}
+
+static u64 add_sat(u64 a, u64 b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* Adds one count to its row. A count that ran for a part of its time is taken to have gone on alike: each for
+ * itself, since CPUs differ. */
+static void row_add(struct evrow *r, const struct count *c, bool scale)
+{
+	const struct event *ev = &events[c->event];
+	struct tally d = tally_delta(c);
+	bool slept = c->pid && c->now.enabled; /* has run before, and not since: that is 0 */
+	u8 state = c->state;
+
+	if (state == CS_COUNTED && d.enabled == 0 && ev->rule != EV_LEVEL && !slept)
+		state = ev->mods & EM_PINNED ? CS_PINNED : CS_NOT_ENABLED;
+	else if (state == CS_COUNTED && d.running == 0 && d.enabled && ev->rule != EV_LEVEL)
+		state = ev->group ? CS_NO_ROOM : CS_NEVER_RAN;
+	if (state == CS_NO_FILES)
+		r->cut = true;
+	if (state != CS_COUNTED) {
+		r->sum.enabled += d.enabled;
+		r->state = r->places == 0 && state > r->state ? state : r->state;
+		return;
+	}
+	r->state = CS_COUNTED;
+	r->places++;
+	if (ev->rule == EV_LEVEL) {
+		r->neg = c->virt && c->now.value > INT64_MAX; /* degrees */
+		r->value = r->neg ? -c->now.value : c->now.value;
+		r->sum = (struct tally){ c->now.value, r->sum.enabled + d.enabled, r->sum.running + d.running };
+		return;
+	}
+	r->sum.value = add_sat(r->sum.value, d.value);
+	r->sum.enabled += d.enabled;
+	r->sum.running += d.running;
+	r->value = add_sat(r->value, scale && ev->rule == EV_COUNT && d.running < d.enabled ?
+			   muldiv(d.value, d.enabled, d.running) : d.value);
+}
+
+/* As a fixed-point number with at most nine decimals, as many as fit. */
+static void row_unit(struct evrow *r, u64 scale, u8 scale_point)
+{
+	unsigned point = scale_point + r->point;
+	static const u64 e19 = 10000000000000000000ull;
+	u64 v = r->value;
+
+	for (r->point = point < 9 ? (u8)point : 9;; r->point--) {
+		unsigned cut = point - r->point;
+		u64 ten = 1;
+
+		for (unsigned k = cut > 19 ? cut - 19 : cut; k > 0 && ten < e19; k--)
+			ten *= 10;
+		r->value = cut > 19 ? muldiv(v, scale, e19) / ten : muldiv(v, scale, ten);
+		if (r->value != UINT64_MAX || r->point == 0)
+			return;
+	}
+}
+
+/* A set that had its turns for a part of the time is taken to have gone on alike. */
+static void row_set(struct evrow *r, const struct evset *s, i64 dt, bool scale)
+{
+	i64 active = s->active - s->active_was;
+
+	r->share = dt > 0 && active < dt ? muldiv(r->share, (u64)active, (u64)dt) : r->share;
+	if (active <= 0 && r->state == CS_COUNTED)
+		r->state = CS_NOT_ENABLED;
+	if (scale && active > 0 && active < dt)
+		r->value = muldiv(r->value, (u64)dt, (u64)active);
+}
+
+static void row_finish(struct evrow *r, i64 dt, bool scale)
+{
+	const struct event *ev = &events[r->event];
+
+	r->point = 0;
+	if (r->cut) /* a part of the sum is none */
+		r->state = CS_NO_FILES;
+	r->share = r->sum.enabled ? muldiv(r->sum.running, 100000, r->sum.enabled) : 0;
+	if (r->state != CS_COUNTED)
+		return;
+	if (ev->rule == EV_PER_SECOND) {
+		dt = evsets[ev->set].name ? evsets[ev->set].active - evsets[ev->set].active_was : dt;
+		r->value = dt > 0 ? muldiv(r->value, 10000000000, (u64)dt) : 0;
+		r->point = 1;
+	} else if (ev->rule == EV_SHARE) {
+		size_t next = (size_t)(r - evrows) + nsites; /* the row of the event that follows, at the same place */
+		u64 all = next <= nevrows ? evrows[next].sum.value : 0;
+
+		if (all == 0)
+			r->state = CS_NEVER_RAN;
+		r->value = muldiv(r->sum.value, 100000, all);
+		r->point = 3;
+	} else if (ev->rule == EV_COUNT && evsets[ev->set].name) {
+		row_set(r, &evsets[ev->set], dt, scale);
+	}
+	if (ev->scale)
+		row_unit(r, ev->scale, ev->scale_point);
+}
+
+/* The rows of the interval of dt ns that the last reading ended. */
+void rows_sum(i64 dt, bool scale)
+{
+	for (u32 i = 1; i <= nevrows; i++) {
+		evrows[i].places = 0;
+		evrows[i].neg = evrows[i].cut = false;
+		evrows[i].value = 0;
+		evrows[i].state = CS_COUNTED; /* until a count says otherwise */
+		evrows[i].sum = (struct tally){ 0 };
+	}
+	for (u32 i = 1; i <= ncounts; i++)
+		row_add(&evrows[counts[i].row], &counts[i], scale);
+	for (u32 i = 1; i <= nevrows; i++)
+		row_finish(&evrows[i], dt, scale);
+}
+
+/* The mean so far: exact while the sum of all fits. */
+static void row_mean(struct evrow *r)
+{
+	double mean = r->mean < 0 ? -r->mean : r->mean;
+
+	r->neg = r->mean < 0;
+	r->value = r->total != UINT64_MAX && !r->neg ? r->total / r->repeats + (r->total % r->repeats * 2 >= r->repeats) :
+		   mean >= 18446744073709551615.0 ? UINT64_MAX : (u64)(mean + 0.5);
+}
+
+/* One repetition more: mean and spread by Welford's method. */
+void rows_repeat(void)
+{
+	for (u32 i = 1; i <= nevrows; i++) {
+		struct evrow *r = &evrows[i];
+		double v = r->neg ? -(double)r->value : (double)r->value, d = v - r->mean;
+
+		if (r->state == CS_COUNTED) {
+			r->repeats++;
+			r->mean += d / r->repeats;
+			r->m2 += d * (v - r->mean);
+			r->total = r->neg ? UINT64_MAX : add_sat(r->total, r->value);
+		}
+		if (r->repeats) { /* a run without a value leaves the mean of the others */
+			r->state = CS_COUNTED;
+			row_mean(r);
+		}
+	}
+}
+
+/* The standard error of the mean, as a share of it: what perf stat -r prints as +-. */
+double row_deviation(const struct evrow *r)
+{
+	double v = r->repeats > 1 ? r->m2 / (r->repeats - 1) / r->repeats : 0, x = v;
+
+	for (int i = 0; i < 64 && x > 0; i++) /* Newton: the square root */
+		x = (x + v / x) / 2;
+	return r->mean > 0 ? x / r->mean : 0;
 }

@@ -1,6 +1,6 @@
 /* gpustat.c - the front door: arguments, the sample loop, every message and exit code.
  * SPDX-License-Identifier: MIT */
-#include "gpustat.h"
+#include "commands.h"
 #include "sys.h"
 
 #include <limits.h>
@@ -10,29 +10,13 @@
 #define VERSION "unknown"
 #endif
 
-enum exit_code { EX_OK, EX_FAIL, EX_USAGE, EX_NODEVICE, EX_DENIED };
+enum { DUMP_BYTES = 1 << 20, SORT_BYTES = 4 << 20 /* a path of 250 bytes for each client */ };
 
-enum { MAX_PIDS = 64, MAX_SELECTORS = 16, OUT_BYTES = 1 << 20, DUMP_BYTES = 1 << 20,
-       SORT_BYTES = 4 << 20 /* a path of 250 bytes for each client */ };
-
-struct opts {
-	const struct cmd *cmd;
-	struct out out;
-	struct str patterns[MAX_PATTERNS], devices[MAX_SELECTORS], comm, cgroup, sort;
-	u32 pids[MAX_PIDS];
-	size_t ndevices, npids, nwords;
-	char **words; /* what is neither option nor command */
-	i64 interval, window;
-	u64 count, top; /* 0: no limit */
-	const char *proc, *sys;
-	u32 used; /* which options were given */
-	bool raw, quiet, verbose, summary, fields_help, resolve;
-};
-
-static struct opts opt;
-static struct record rec;
+struct opts opt;
+struct record rec;
 static char out_bytes[OUT_BYTES];
-static struct buf out = { .p = out_bytes, .cap = OUT_BYTES };
+struct buf out = { .p = out_bytes, .cap = OUT_BYTES };
+int out_fd = 1;
 static bool lost_record; /* one did not fit out: exit 1 in the end */
 static volatile sig_atomic_t stopped;
 
@@ -59,14 +43,15 @@ static void message(const char *who, const char *a, const char *b, const char *c
 	sys_write(2, text, m.n);
 }
 
-static void say(const char *a, const char *b, const char *c)
+void say(const char *a, const char *b, const char *c)
 {
 	message("gpustat", a, b, c);
 }
 
-static int usage(const char *a, const char *b, const char *c)
+int usage(const char *a, const char *b, const char *c)
 {
 	opt.quiet = false;
+	opt.usage_said = true;
 	say(a, b, c);
 	return EX_USAGE;
 }
@@ -76,6 +61,7 @@ static const struct {
 	u8 err;
 	const char *text;
 } errors[] = {
+	{ ENOEXEC, "Exec format error" },     { ESRCH, "No such process" },
 	{ EPERM, "Operation not permitted" }, { ENOENT, "No such file or directory" },
 	{ EIO, "Input/output error" },        { EBADF, "Bad file descriptor" },
 	{ ENOMEM, "Cannot allocate memory" },         { EACCES, "Permission denied" },
@@ -86,9 +72,10 @@ static const struct {
 	{ EPIPE, "Broken pipe" },             { ELOOP, "Too many levels of symbolic links" },
 	{ ENAMETOOLONG, "File name too long" },    { ENXIO, "No such device or address" },
 	{ ENODEV, "No such device" },         { EDQUOT, "Disk quota exceeded" },
+	{ ETXTBSY, "Text file busy" },        { ESPIPE, "Illegal seek" },
 };
 
-static const char *error_text(long err)
+const char *error_text(long err)
 {
 	static char other[32] = "error ";
 	struct buf b = { .p = other, .n = 6, .cap = sizeof(other) - 1 };
@@ -102,7 +89,7 @@ static const char *error_text(long err)
 }
 
 /* Everything put together so far, in one write where the kernel takes it whole. False: it did not. */
-static bool flush(void)
+bool flush(void)
 {
 	size_t at = 0;
 
@@ -115,12 +102,12 @@ static bool flush(void)
 		return true;
 	}
 	while (at < out.n) {
-		long n = sys_write(1, out.p + at, out.n - at);
+		long n = sys_write(out_fd, out.p + at, out.n - at);
 
 		if (n == -EINTR)
 			continue;
 		if (n <= 0) {
-			say("standard output: ", error_text(n), NULL);
+			say(opt.output ? opt.output : out_fd == 2 ? "standard error" : "standard output", ": ", error_text(n));
 			return false;
 		}
 		at += (size_t)n;
@@ -131,7 +118,7 @@ static bool flush(void)
 
 /* --- options ------------------------------------------------------------------------------------------ */
 
-static bool split(struct str list, struct str *to, size_t max, size_t *n)
+bool split(struct str list, struct str *to, size_t max, size_t *n)
 {
 	struct str piece;
 
@@ -144,7 +131,7 @@ static bool split(struct str list, struct str *to, size_t max, size_t *n)
 }
 
 static bool set_interval(struct str s) { return parse_interval(s, &opt.interval); }
-static bool set_window(struct str s) { return parse_interval(s, &opt.window); }
+static bool set_window(struct str s) { return opt.windowed = parse_interval(s, &opt.window); }
 static bool set_count(struct str s) { return scan_u64(s, &opt.count) == s.e && opt.count; }
 static bool set_top(struct str s) { return scan_u64(s, &opt.top) == s.e && opt.top; }
 static bool set_raw(struct str s) { return opt.raw = !s.p; }
@@ -183,6 +170,188 @@ static bool set_pid(struct str s)
 	return opt.npids;
 }
 
+/* perf's times: milliseconds where no unit stands behind them. */
+static bool parse_ms(struct str s, i64 *ns)
+{
+	u64 ms;
+
+	if (scan_u64(s, &ms) != s.e)
+		return parse_interval(s, ns);
+	*ns = (i64)(ms * 1000000);
+	return ms > 0 && ms < INT32_MAX * 1000ull;
+}
+
+static bool set_interval_ms(struct str s) { return parse_ms(s, &opt.interval); }
+static bool set_timeout(struct str s) { return parse_ms(s, &opt.timeout); }
+static bool set_all_cpus(struct str s) { return opt.target.all = !s.p; }
+static bool set_no_inherit(struct str s) { return opt.target.no_inherit = !s.p; }
+static bool set_no_scale(struct str s) { return opt.no_scale = !s.p; }
+static bool set_null(struct str s) { return opt.null_run = !s.p; }
+static bool set_detail(struct str s) { return !s.p && ++opt.detail; }
+static bool set_output(struct str s) { opt.output = s.p; return s.p < s.e; }
+static bool set_pmu_file(struct str s) { opt.pmu_file = s.p; return s.p < s.e; }
+static bool set_append(struct str s) { return !s.p; }
+static bool set_reset(struct str s) { return opt.reset_on_overflow = !s.p; }
+static bool set_control(struct str s) { opt.control = s.p; return s.p < s.e; }
+static bool set_per_cpu(struct str s) { opt.target.split = SPLIT_CPU; return !s.p; }
+static bool set_per_core(struct str s) { opt.target.split = SPLIT_CORE; return !s.p; }
+static bool set_per_socket(struct str s) { opt.target.split = SPLIT_SOCKET; return !s.p; }
+static bool set_per_thread(struct str s) { opt.target.split = SPLIT_THREAD; return !s.p; }
+static bool set_all_user(struct str s) { return opt.target.user_only = !s.p; }
+static bool set_all_kernel(struct str s) { return opt.target.kernel_only = !s.p; }
+
+static bool set_event(struct str s)
+{
+	if (opt.nevents == MAX_LISTS)
+		return false;
+	opt.events[opt.nevents++] = s;
+	return true;
+}
+
+static bool set_filter(struct str s)
+{
+	if (opt.nevents)
+		opt.filters[opt.nevents - 1] = s;
+	return opt.nevents && s.p < s.e;
+}
+
+static bool set_set(struct str s)
+{
+	if (opt.nsets == MAX_SETS - 1)
+		return false;
+	opt.sets[opt.nsets++] = s;
+	return true;
+}
+
+static bool set_cpus(struct str s)
+{
+	return opt.target.has_cpus = s.p < s.e && parse_cpulist(s, &opt.target.cpus);
+}
+
+/* Threads are found once /proc is open: so far only their numbers. */
+static bool set_tid(struct str s)
+{
+	size_t had = opt.npids;
+	bool good = set_pid(s);
+
+	for (opt.target.whole = false; had < opt.npids; had++)
+		good &= opt.pids[had] != 0;
+	return good;
+}
+
+static bool set_target_pid(struct str s)
+{
+	bool good = set_tid(s);
+
+	opt.target.whole = true;
+	return good;
+}
+
+static bool set_cgroups(struct str s)
+{
+	struct str piece;
+
+	while (str_cut(&s, ',', &piece)) {
+		if (piece.p == piece.e || opt.target.ncgroups == LEN(opt.target.cgroups))
+			return false;
+		opt.target.cgroups[opt.target.ncgroups++] = text_put(NONE, piece);
+	}
+	return opt.target.ncgroups;
+}
+
+static bool set_repeat(struct str s)
+{
+	return scan_u64(s, &opt.repeat) == s.e;
+}
+
+static bool set_delay(struct str s)
+{
+	static const struct str never = STR("-1");
+
+	opt.delay = -1;
+	return str_eq(s, never) || parse_ms(s, &opt.delay);
+}
+
+static bool set_separator(struct str s)
+{
+	static const struct str tab = STR("\\t");
+
+	opt.out.fmt = format_find((struct str)STR("perf-csv"));
+	opt.out.separator = str_eq(s, tab) ? '\t' : *s.p;
+	return str_len(s) == 1 || str_eq(s, tab);
+}
+
+static bool set_json(struct str s)
+{
+	opt.out.fmt = format_find((struct str)STR("json"));
+	return !s.p;
+}
+
+static bool set_frequency(struct str s) { return scan_u64(s, &opt.target.freq) == s.e && opt.target.freq; }
+static bool set_period(struct str s) { return scan_u64(s, &opt.target.period) == s.e && opt.target.period; }
+static bool set_long_period(struct str s) { return scan_u64(s, &opt.long_period) == s.e && opt.long_period; }
+static bool set_short_period(struct str s) { return scan_u64(s, &opt.short_period) == s.e && opt.short_period; }
+static bool set_callchain(struct str s) { return opt.target.callchain = !s.p; }
+
+static bool scan_u32(struct str s, u32 *v)
+{
+	u64 n;
+
+	if (scan_u64(s, &n) != s.e || n == 0 || n > INT32_MAX)
+		return false;
+	*v = (u32)n;
+	return true;
+}
+
+static bool set_limit(struct str s) { return scan_u32(s, &opt.target.limit); }
+static bool set_wakeup(struct str s) { return scan_u32(s, &opt.target.wakeup); }
+static bool set_pages(struct str s) { return scan_u32(s, &opt.pages) && (opt.pages & (opt.pages - 1)) == 0; }
+
+static bool set_watermark(struct str s)
+{
+	opt.target.watermark = true;
+	return scan_u32(s, &opt.target.wakeup);
+}
+
+/* MASK,SEED: numbers as C has them. */
+static bool set_random(struct str s)
+{
+	struct str mask;
+
+	str_cut(&s, ',', &mask);
+	return mask.p < mask.e && scan_num(mask, &opt.random_mask) == mask.e && scan_num(s, &opt.seed) == s.e;
+}
+
+/* --summary, --summary=comm,symbol,ip */
+static bool set_profile(struct str s)
+{
+	static const struct str names[] = { [PROF_COMM] = STR("comm"), [PROF_SYMBOL] = STR("symbol"), [PROF_IP] = STR("ip") };
+	struct str piece;
+
+	if (!s.p)
+		return (opt.profile = ALL_SUMS);
+	while (str_cut(&s, ',', &piece)) {
+		size_t i = 0;
+
+		while (i < LEN(names) && !str_eq(names[i], piece))
+			i++;
+		if (i == LEN(names))
+			return false;
+		opt.profile |= (u8)(1 << i);
+	}
+	return opt.profile;
+}
+
+static bool set_log_fd(struct str s)
+{
+	u64 fd;
+
+	if (scan_u64(s, &fd) != s.e || fd > INT32_MAX)
+		return false;
+	out_fd = (int)fd;
+	return opt.out_chosen = true;
+}
+
 static bool set_time(struct str s)
 {
 	static const struct str names[] = { [T_NONE] = STR("none"), [T_EPOCH] = STR("epoch"),
@@ -196,40 +365,95 @@ static bool set_time(struct str s)
 	return false;
 }
 
-enum { WITH_LIVE = 1, WITH_LIST = 2, WITH_FDINFO = 4, WITH_EVENTS = 8,
-       WITH_RECORDS = WITH_LIVE | WITH_LIST | WITH_FDINFO, WITH_ALL = WITH_RECORDS | WITH_EVENTS };
+enum { WITH_LIVE = 1, WITH_LIST = 2, WITH_FDINFO = 4, WITH_EVENTS = 8, WITH_STAT = 16, WITH_SAMPLE = 32,
+       WITH_GPUS = WITH_LIVE | WITH_LIST | WITH_FDINFO, WITH_PERF = WITH_STAT | WITH_SAMPLE,
+       WITH_RECORDS = WITH_GPUS | WITH_PERF, WITH_ALL = WITH_RECORDS | WITH_EVENTS };
 
+/* A letter means what its row says in the commands of that row: stat and sample have perf's. */
 static const struct option {
 	char letter;
 	const char *name, *arg, *help;
 	bool (*set)(struct str value); /* without an argument: {0} */
 	u8 with; /* the commands that take it */
 } options[] = {
-	{ 'i', "interval", "T", "sample every T: 100ms, 1, 1.5s, 1m", set_interval, WITH_LIVE },
-	{ 'c', "count", "N", "stop after N samples (-n is the same)", set_count, WITH_LIVE },
+	{ 'i', "interval", "T", "sample every T: 100ms, 1, 1.5s, 1m", set_interval, WITH_LIVE | WITH_STAT },
+	{ 'c', "count", "N", "stop after N samples (-n is the same)", set_count, WITH_LIVE | WITH_PERF },
 	{ 'n', "count", "N", NULL, set_count, WITH_LIVE },
-	{ 'w', "window", "T", "time between the two reads without an interval (0.5s)", set_window, WITH_LIVE },
+	{ 'w', "window", "T", "time between the two reads without an interval (0.5s)", set_window, WITH_LIVE | WITH_PERF },
 	{ 'r', "raw", NULL, "the kernel's own numbers, not rates: one read", set_raw, WITH_LIVE | WITH_FDINFO },
 	{ 'd', "device", "SEL", "card1, renderD128, 0000:03:00.0, driver:xe or 0", set_device, WITH_LIVE | WITH_LIST },
 	{ 'p', "pid", "PID", "only clients of these processes", set_pid, WITH_LIVE | WITH_LIST },
 	{ 'C', "comm", "NAME", "only clients of processes so named; * and ? match", set_comm, WITH_LIVE | WITH_LIST },
 	{ 'g', "cgroup", "PATH", "only clients in or below this cgroup, or of a container id", set_cgroup, WITH_LIVE | WITH_LIST },
-	{ 'k', "top", "N", "the first N records of each sample", set_top, WITH_LIVE | WITH_LIST },
+	{ 'k', "top", "N", "the first N records of each sample, or of each sum", set_top, WITH_LIVE | WITH_LIST | WITH_SAMPLE },
 	{ 's', "sort", "FIELD", "numbers from the highest, texts from A", set_sort, WITH_LIVE | WITH_LIST },
 	{ 'f', "fields", "A,B", "only these fields; -f help lists them", set_fields, WITH_RECORDS },
 	{ 'o', "format", "F", NULL, set_format, WITH_RECORDS },
 	{ '1', "one-line", NULL, "all records of a sample on one line (line, json)", set_one_line, WITH_RECORDS },
 	{ 'H', "no-header", NULL, "no header (line, table, csv)", set_no_header, WITH_RECORDS },
-	{ 't', "time", "HOW", "none, epoch, iso or mono", set_time, WITH_RECORDS },
+	{ 't', "time", "HOW", "none, epoch, iso or mono", set_time, WITH_GPUS },
 	{ 'S', "summary", NULL, "min, avg and max at the end", set_summary, WITH_LIVE },
 	{ 'q', "quiet", NULL, "no messages", set_quiet, WITH_ALL },
 	{ 'v', "verbose", NULL, "say what could not be read, and what would mend it", set_verbose, WITH_ALL },
+	{ '\0', "pmu-file", "FILE", "more events: a line NAME EVENT each (events, stat, sample)", set_pmu_file, WITH_PERF | WITH_EVENTS },
 	{ '\0', "resolve", NULL, "what perf_event_open(2) would be asked for (events)", set_resolve, WITH_EVENTS },
 	{ '\0', "proc", "DIR", "read DIR instead of /proc", set_proc, WITH_ALL },
 	{ '\0', "sys", "DIR", "read DIR instead of /sys", set_sys, WITH_ALL },
 	{ 'h', "help", NULL, "this text", NULL, WITH_ALL },
 	{ 'V', "version", NULL, "the version", NULL, WITH_ALL },
+
+	{ 'e', "event", "LIST", "what to count: names, {groups}, pmu/terms/; gpustat events has them", set_event, WITH_PERF },
+	{ 'a', "all-cpus", NULL, "every CPU, whoever runs there", set_all_cpus, WITH_PERF },
+	{ 'C', "cpu", "LIST", "only these CPUs: 0,2-3", set_cpus, WITH_PERF },
+	{ 'p', "pid", "PIDS", "these processes, with all their threads", set_target_pid, WITH_PERF },
+	{ 't', "tid", "TIDS", "these threads", set_tid, WITH_PERF },
+	{ 'G', "cgroup", "PATHS", "each of these cgroups", set_cgroups, WITH_PERF },
+	{ 'O', "output", "FILE", "append to FILE (perfdata: write it)", set_output, WITH_PERF },
+	{ '\0', "filter", "EXPR", "only such hits of the tracepoints of the -e before it", set_filter, WITH_PERF },
+	{ '\0', "log-fd", "N", "write to this descriptor", set_log_fd, WITH_PERF },
+	{ '\0', "no-inherit", NULL, "not what the tasks start", set_no_inherit, WITH_PERF },
+	{ '\0', "timeout", "MS", "stop after this time", set_timeout, WITH_PERF },
+	{ 'D', "delay", "MS", "count from then on; -1: once --control enables", set_delay, WITH_PERF },
+	{ '\0', "control", "HOW", "fd:N[,M] or fifo:PATH: enable, disable, stop", set_control, WITH_PERF },
+	{ '\0', "all-user", NULL, "only in user space", set_all_user, WITH_PERF },
+	{ '\0', "all-kernel", NULL, "only in the kernel", set_all_kernel, WITH_PERF },
+	{ 'j', "json", NULL, "-o json", set_json, WITH_PERF },
+	{ '\0', "device", "SEL", "gpu0, gpu1, ... are these devices", set_device, WITH_PERF },
+	{ '\0', "time", "HOW", NULL, set_time, WITH_PERF },
+
+	{ 'I', "interval-print", "MS", "as --interval, in milliseconds", set_interval_ms, WITH_STAT },
+	{ 'r', "repeat", "N", "run the command N times: mean and deviation; 0: for ever", set_repeat, WITH_STAT },
+	{ 'n', "null", NULL, "count nothing but time", set_null, WITH_STAT },
+	{ 'd', "detailed", NULL, "more events by default; twice: still more", set_detail, WITH_STAT },
+	{ 'A', "per-cpu", NULL, "each CPU and PMU instance for itself", set_per_cpu, WITH_STAT },
+	{ '\0', "per-core", NULL, "each core for itself", set_per_core, WITH_STAT },
+	{ '\0', "per-socket", NULL, "each package for itself", set_per_socket, WITH_STAT },
+	{ '\0', "per-thread", NULL, "each thread for itself", set_per_thread, WITH_STAT },
+	{ '\0', "set", "SET", "[ID:]NAME=EVENTS@10ms or @overflow:EVENT:N: sets in turn", set_set, WITH_STAT },
+	{ '\0', "no-scale", NULL, "counts as they are, though counters were shared", set_no_scale, WITH_STAT },
+	{ '\0', "raw", NULL, "the unscaled counts and their times too", set_raw, WITH_STAT },
+	{ 'x', "field-separator", "C", "-o perf-csv with C between the fields", set_separator, WITH_STAT },
+	{ '\0', "no-aggr", NULL, NULL, set_per_cpu, WITH_STAT },
+	{ 'g', "cgroup", "PATHS", NULL, set_cgroups, WITH_STAT },
+	{ '\0', "append", NULL, NULL, set_append, WITH_STAT },
+	{ '\0', "no-merge", NULL, NULL, set_per_cpu, WITH_STAT },
+	{ '\0', "interval-count", "N", NULL, set_count, WITH_STAT },
+
+	{ '\0', "reset-on-overflow", NULL, "counts of a group since its last sample (:S)", set_reset, WITH_SAMPLE },
+	{ 'F', "freq", "HZ", "samples a second (4000)", set_frequency, WITH_SAMPLE },
+	{ '\0', "sample-period", "N", "a sample every N counts", set_period, WITH_SAMPLE },
+	{ 'g', "call-graph", NULL, "with who called", set_callchain, WITH_SAMPLE },
+	{ '\0', "summary", NULL, "sums at the end; =comm, =symbol, =ip or several", set_profile, WITH_SAMPLE },
+	{ '\0', "limit", "N", "so many samples of each event, CPU and task", set_limit, WITH_SAMPLE },
+	{ '\0', "period-random", "MASK,SEED", "adds random bits of MASK to the period", set_random, WITH_SAMPLE },
+	{ '\0', "long-period", "N", "the period after a ring was full and was drained", set_long_period, WITH_SAMPLE },
+	{ '\0', "short-period", "N", "the period otherwise", set_short_period, WITH_SAMPLE },
+	{ 'm', "mmap-pages", "N", "pages of each ring: 2^n (128)", set_pages, WITH_SAMPLE },
+	{ '\0', "wakeup", "N", "look after N samples", set_wakeup, WITH_SAMPLE },
+	{ '\0', "watermark", "BYTES", "look after so many bytes (half a ring)", set_watermark, WITH_SAMPLE },
 };
+
+static bool chosen_options[LEN(options)]; /* by the command line */
 
 static int cmd_live(void);
 static int cmd_list(void);
@@ -246,7 +470,9 @@ static const struct cmd {
 	{ "cgroups", "[INTERVAL [COUNT]]", "clients summed per cgroup", K_CGROUP, WITH_LIVE, cmd_live },
 	{ "list", "", "devices, engines, memory, and what cannot be told", K_DEVICE, WITH_LIST, cmd_list },
 	{ "fdinfo", "FILE...|-", "decode dumps of /proc/PID/fdinfo/FD", K_FDINFO, WITH_FDINFO, cmd_fdinfo },
-	{ "events", "[GLOB|EVENT...]", "perf events and other counters that are offered here", K_COUNT, WITH_EVENTS, cmd_events },
+	{ "events", "[GLOB|EVENT...]", "perf events and other counters on offer", K_COUNT, WITH_EVENTS, cmd_events },
+	{ "stat", "[INTERVAL [COUNT]] [-- COMMAND]", "count perf events", K_EVENT, WITH_STAT, cmd_stat },
+	{ "sample", "[-- COMMAND]", "a record per overflow of perf events, or sums", K_SAMPLE, WITH_SAMPLE, cmd_sample },
 };
 
 static void put_columns(struct buf *b, size_t from, size_t to)
@@ -256,9 +482,34 @@ static void put_columns(struct buf *b, size_t from, size_t to)
 	while (b->n - from < to);
 }
 
+static void put_option(struct buf *b, const struct option *o)
+{
+	size_t from = b->n;
+
+	if (!o->help && o->letter != 'o')
+		return;
+	put_z(b, o->letter ? "-" : "   ");
+	if (o->letter) {
+		put_c(b, o->letter);
+		put_c(b, ',');
+	}
+	put_z(b, " --");
+	put_z(b, o->name);
+	if (o->arg) {
+		put_c(b, ' ');
+		put_z(b, o->arg);
+	}
+	put_columns(b, from, 24);
+	if (o->help)
+		put_z(b, o->help);
+	else
+		format_names(b);
+	put_c(b, '\n');
+}
+
 static void put_help(struct buf *b)
 {
-	put_z(b, "gpustat " VERSION " - what a machine's GPUs are doing\n\n");
+	put_z(b, "gpustat " VERSION " - what GPUs and performance counters are doing\n\n");
 	for (size_t i = 0; i < LEN(cmds); i++) {
 		size_t from = b->n;
 
@@ -273,34 +524,16 @@ static void put_help(struct buf *b)
 	}
 	put_c(b, '\n');
 	for (size_t i = 0; i < LEN(options); i++) {
-		const struct option *o = &options[i];
-		size_t from = b->n;
-
-		if (!o->help && o->letter == 'n')
-			continue;
-		put_z(b, o->letter ? "-" : "   ");
-		if (o->letter) {
-			put_c(b, o->letter);
-			put_c(b, ',');
-		}
-		put_z(b, " --");
-		put_z(b, o->name);
-		if (o->arg) {
-			put_c(b, ' ');
-			put_z(b, o->arg);
-		}
-		put_columns(b, from, 24);
-		if (o->help)
-			put_z(b, o->help);
-		else
-			format_names(b);
-		put_c(b, '\n');
+		if (i && options[i].with != options[i - 1].with)
+			put_z(b, options[i].with == WITH_PERF ? "\nstat and sample, where letters are perf's:\n" :
+				 options[i].with == WITH_STAT ? "\nstat:\n" : options[i].with == WITH_SAMPLE ? "\nsample:\n" : "");
+		put_option(b, &options[i]);
 	}
 	put_z(b, "\nWithout an interval: two reads, one window apart. Exit: 0 ok, 1 read or write failure,\n"
 		 "2 usage, 3 no device, 4 everything asked for was denied.\n");
 }
 
-static int finish(void)
+int finish(void)
 {
 	return flush() ? EX_OK : EX_FAIL;
 }
@@ -334,10 +567,11 @@ static int take_option(const struct option *o, char **argv, int *at, const char 
 			put_z(&out, "gpustat " VERSION "\n");
 		return finish();
 	}
-	opt.used |= 1u << (o - options);
+	chosen_options[o - options] = true;
 	if (!o->arg) {
-		o->set((struct str){ 0 });
-		return -1;
+		struct str value = str_z(rest); /* only --summary takes one, and need not have it */
+
+		return o->set(value) ? -1 : bad_value(o, rest);
 	}
 	if (!rest) {
 		if (!argv[*at + 1])
@@ -347,21 +581,35 @@ static int take_option(const struct option *o, char **argv, int *at, const char 
 	return o->set(str_z(rest)) ? -1 : bad_value(o, rest);
 }
 
+/* The row of a letter or of a name: that of the command in hand, else any, to say that it does not go with it. */
+static const struct option *find_option(char letter, struct str name)
+{
+	const struct option *other = NULL;
+
+	for (size_t i = 0; i < LEN(options); i++) {
+		if (letter ? options[i].letter != letter : !str_eq(name, str_z(options[i].name)))
+			continue;
+		if (!opt.cmd || options[i].with & opt.cmd->with)
+			return &options[i];
+		other = &options[i];
+	}
+	return other;
+}
+
 static int long_option(char **argv, int *at)
 {
-	struct str name = str_z(argv[*at] + 2), whole = name, key;
+	struct str name = str_z(argv[*at] + 2), whole = name, key = name;
+	const struct option *o;
+	const char *rest;
 
 	str_cut(&name, '=', &key);
-	for (size_t i = 0; i < LEN(options); i++) {
-		const char *rest = key.e < whole.e ? key.e + 1 : NULL;
-
-		if (!str_eq(key, str_z(options[i].name)))
-			continue;
-		if (rest && !options[i].arg)
-			return usage("--", options[i].name, " takes no value");
-		return take_option(&options[i], argv, at, rest);
-	}
-	return usage("no option '", argv[*at], "'; see gpustat --help");
+	o = find_option('\0', key);
+	rest = key.e < whole.e ? key.e + 1 : NULL;
+	if (!o)
+		return usage("no option '", argv[*at], "'; see gpustat --help");
+	if (rest && !o->arg && o->set != set_profile)
+		return usage("--", o->name, " takes no value");
+	return take_option(o, argv, at, rest);
 }
 
 static int short_options(char **argv, int *at)
@@ -369,12 +617,10 @@ static int short_options(char **argv, int *at)
 	const char *word = argv[*at];
 
 	for (const char *p = word + 1; *p; p++) {
-		const struct option *o = options;
+		const struct option *o = find_option(*p, (struct str){ 0 });
 		int r;
 
-		while (o < options + LEN(options) && o->letter != *p)
-			o++;
-		if (o == options + LEN(options))
+		if (!o)
 			return usage("no option '", word, "'; see gpustat --help");
 		r = take_option(o, argv, at, o->arg && p[1] ? p + 1 : NULL);
 		if (r >= 0 || o->arg)
@@ -408,7 +654,7 @@ static int no_command(const char *word)
 /* INTERVAL and COUNT, for the commands that take them. */
 static int take_words(void)
 {
-	if (opt.cmd->kind == K_FDINFO || opt.cmd->kind == K_COUNT)
+	if (opt.cmd->kind == K_FDINFO || opt.cmd->with & (WITH_PERF | WITH_EVENTS))
 		return -1;
 	if (opt.nwords > (opt.cmd->run == cmd_list ? 0 : 2))
 		return usage("'", opt.words[opt.nwords - 1], "': one word too many");
@@ -420,24 +666,26 @@ static int take_words(void)
 	return -1;
 }
 
-static int usage_with(const char *option)
+static int wrong_option(const struct option *o)
 {
 	char text[64];
 	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
 
 	put_z(&b, " does not go with ");
-	put_z(&b, opt.cmd->name[0] ? opt.cmd->name : "the devices' records");
+	put_z(&b, opt.cmd->name[0] ? opt.cmd->name : "the devices");
 	text[b.n] = '\0';
-	return usage("--", option, text);
+	return usage("--", o->name, text);
 }
 
 static int check_options(void)
 {
 	for (size_t i = 0; i < LEN(options); i++)
-		if (opt.used >> i & 1 && !(options[i].with & opt.cmd->with))
-			return usage_with(options[i].name);
+		if (chosen_options[i] && !(options[i].with & opt.cmd->with))
+			return wrong_option(&options[i]);
 	if (opt.summary && opt.raw)
 		return usage("--summary goes with rates, not with --raw", NULL, NULL);
+	if (!format_shows(opt.out.fmt, opt.cmd->kind))
+		return usage("that format is for stat or sample alone", NULL, NULL);
 	if (opt.out.one_line && !format_joins(opt.out.fmt))
 		return usage("-1 goes with the formats line and json", NULL, NULL);
 	return -1;
@@ -467,28 +715,56 @@ static int check_patterns(void)
 	return -1;
 }
 
+static bool takes_command(void)
+{
+	return opt.cmd && opt.cmd->with & WITH_PERF;
+}
+
+/* A word of stat's: INTERVAL and COUNT in front; what else there is begins the command. */
+static bool begins_command(const char *word)
+{
+	struct str s = str_z(word);
+
+	if (opt.cmd->with != WITH_STAT || !(opt.nwords == 0 ? set_interval(s) : opt.nwords == 1 && set_count(s)))
+		return true;
+	opt.nwords++;
+	return false;
+}
+
 /* Exit code, or -1 to run. */
 static int parse_args(char **argv)
 {
 	bool options_end = false;
 
 	opt.words = argv + 1; /* words move to the front of the arguments that were read before them */
+	opt.argv = argv;
 	opt.window = 500000000;
+	opt.repeat = 1;
 	opt.out.fmt = format_find((struct str)STR("line"));
 	opt.out.patterns = opt.patterns;
 	for (int i = 1; argv[i]; i++) {
 		const char *a = argv[i];
 		int r = -1;
 
-		if (!options_end && strcmp(a, "--") == 0)
+		if (!options_end && strcmp(a, "--") == 0) {
 			options_end = true;
+			if (takes_command()) {
+				opt.command = argv + i + 1;
+				break;
+			}
+		}
 		else if (!options_end && a[0] == '-' && a[1] == '-')
 			r = long_option(argv, &i);
 		else if (!options_end && a[0] == '-' && a[1])
 			r = short_options(argv, &i);
 		else if (!opt.cmd && opt.nwords == 0 && find_cmd(a))
 			opt.cmd = find_cmd(a);
-		else
+		else if (takes_command()) {
+			if (!begins_command(a))
+				continue;
+			opt.command = argv + i;
+			break;
+		} else
 			opt.words[opt.nwords++] = argv[i];
 		if (r >= 0)
 			return r;
@@ -609,6 +885,16 @@ static bool selected(const struct device *d, u64 index, struct str sel)
 	return str_skip(&sel, (struct str)STR("driver:")) && str_eq(sel, str_z(d->driver));
 }
 
+/* By -d; place is that in the order of devices. */
+bool device_wanted(u32 device, u32 place)
+{
+	bool is = opt.ndevices == 0;
+
+	for (size_t k = 0; k < opt.ndevices; k++)
+		is |= selected(&devices[device], place, opt.devices[k]);
+	return is;
+}
+
 /* All devices, in their order, and which of them -d wants. */
 static void choose_devices(void)
 {
@@ -621,12 +907,8 @@ static void choose_devices(void)
 			order[n++] = i;
 	sort(order, n, by_device);
 	for (size_t i = 0; i < n; i++) {
-		bool is = opt.ndevices == 0;
-
-		for (size_t k = 0; k < opt.ndevices; k++)
-			is |= selected(&devices[order[i]], i, opt.devices[k]);
-		chosen[order[i]] = is;
-		if (is)
+		chosen[order[i]] = device_wanted(order[i], (u32)i);
+		if (chosen[order[i]])
 			order[norder++] = order[i];
 	}
 }
@@ -819,7 +1101,7 @@ static bool print_summary(struct recopts ro)
 
 static bool printed; /* any record */
 
-static i64 sample_time(void)
+i64 sample_time(void)
 {
 	if (opt.out.time == T_NONE)
 		return -1;
@@ -851,12 +1133,12 @@ static i32 local_offset(i64 now)
 }
 
 /* Zones change their offset on a quarter of an hour. */
-static void update_offset(void)
+void update_offset(void)
 {
 	static i64 quarter = -1;
 	i64 now = sys_now(CLOCK_REALTIME) / 1000000000;
 
-	if (opt.out.time != T_DEFAULT || now / 900 == quarter)
+	if (opt.out.time != T_DEFAULT || opt.out.once || now / 900 == quarter)
 		return;
 	quarter = now / 900;
 	opt.out.offset = local_offset(now);
@@ -940,14 +1222,14 @@ static bool open_root(int *fd, const char *dir, const char *given, u32 magic, co
 	return true;
 }
 
-static bool open_roots(void)
+bool open_roots(void)
 {
 	root_proc_given = opt.proc;
 	return open_root(&root_sys, "/sys", opt.sys, SYSFS_MAGIC, "mount -t sysfs sys /sys") &&
 	       open_root(&root_proc, "/proc", opt.proc, PROC_SUPER_MAGIC, "mount -t proc proc /proc");
 }
 
-static void say_number(u64 n, const char *what)
+void say_number(u64 n, const char *what)
 {
 	char text[24];
 	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
@@ -1014,17 +1296,6 @@ static int conclude(int code)
 		say_namespace();
 	}
 	return lost_record ? EX_FAIL : EX_OK;
-}
-
-/* When the next sample is due: a multiple of step behind start that has not passed. */
-static i64 next_due(i64 start, i64 due, i64 step)
-{
-	i64 now = sys_now(CLOCK_MONOTONIC);
-
-	due += step;
-	if (due < now + step / 2)
-		due = start + (now - start + step + step / 2) / step * step; /* no sample over less than half a step */
-	return due;
 }
 
 static int run_samples(bool repeat)
@@ -1197,15 +1468,15 @@ static void show_event(struct str name, struct str unit, struct str what)
 
 static int resolve_events(void)
 {
-	char text[1000];
-	struct buf why = { .p = text, .cap = sizeof(text) - 1 };
-
 	if (opt.nwords == 0)
 		return usage("events: which EVENT?", NULL, NULL);
 	for (size_t i = 0; i < opt.nwords; i++)
-		if (!events_add(str_z(opt.words[i]), 0, &why)) {
-			text[why.n] = '\0';
-			return usage(text, NULL, NULL);
+		if (!add_events(str_z(opt.words[i]), 0))
+			return EX_USAGE;
+	for (u32 i = 1; i <= nevents; i++)
+		if (events[i].denied) {
+			say("tracefs may be read by root only", NULL, NULL);
+			return EX_DENIED;
 		}
 	events_resolve(&out);
 	return finish();
@@ -1219,8 +1490,22 @@ static int cmd_events(void)
 		return EX_FAIL;
 	if (opt.resolve)
 		return resolve_events();
+	if (!read_events_file())
+		return EX_USAGE;
 	events_list(opt.nwords ? str_z(opt.words[0]) : (struct str)STR("*"), show_event);
 	return finish();
+}
+
+/* A stream that is closed must not become something that we open: what is written there fails. */
+static void fill_streams(void)
+{
+	long fd;
+
+	do
+		fd = sys_openat(AT_FDCWD, "/dev/null", O_RDONLY);
+	while (fd >= 0 && fd < 3);
+	if (fd >= 0)
+		sys_close((int)fd);
 }
 
 /* libc's own would run the handlers that nobody registered, and brings stdio's in. */
@@ -1231,17 +1516,22 @@ _Noreturn void exit(int code)
 
 int main(int argc, char **argv)
 {
-	int r = argc > 0 ? parse_args(argv) : usage("no arguments at all", NULL, NULL);
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	int r;
 	long columns_of_tty;
+
+	fill_streams();
+	r = argc > 0 ? parse_args(argv) : usage("no arguments at all", NULL, NULL);
 
 	if (r >= 0)
 		return r;
 	columns_of_tty = sys_columns(1);
 	opt.out.width = (u16)(columns_of_tty > 80 && columns_of_tty < 4096 ? columns_of_tty : 80);
 	opt.out.colour = columns_of_tty >= 0 && !getenv("NO_COLOR");
+	if (opt.cmd->with & WITH_PERF)
+		return opt.cmd->run(); /* has its own way with signals, and raises limits only for many events */
 	files_limit = sys_raise_nofile();
-	sys_signal(SIGINT, on_signal);
-	sys_signal(SIGTERM, on_signal);
-	sys_signal(SIGHUP, on_signal);
+	for (size_t i = 0; i < LEN(ends); i++)
+		sys_signal(ends[i], on_signal);
 	return opt.cmd->run();
 }

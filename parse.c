@@ -1,5 +1,5 @@
-/* parse.c - text that the kernel prints, and that users type, to values. Pure: bytes in, values out;
- * no system call, no state. SPDX-License-Identifier: MIT */
+/* parse.c - text that the kernel prints, and that users type, to values; and text being put together. Pure: bytes in,
+ * values out; no system call, no state. SPDX-License-Identifier: MIT */
 #include "gpustat.h"
 
 bool str_eq(struct str a, struct str b)
@@ -250,6 +250,114 @@ bool parse_interval(struct str s, i64 *ns)
 		return v > 0 && v < (u64)INT64_MAX / 4;
 	}
 	return false;
+}
+
+/* --- text being put together -------------------------------------------------------------------- */
+
+void put_n(struct buf *b, const char *p, size_t n)
+{
+	if (n > b->cap - b->n) {
+		b->full = true;
+		return;
+	}
+	/* Most pieces are words: a loop is done before memcpy has begun. */
+	for (size_t i = 0; i < n; i++)
+		b->p[b->n + i] = p[i];
+	b->n += n;
+}
+
+void put_c(struct buf *b, char c)
+{
+	if (b->n < b->cap)
+		b->p[b->n++] = c;
+	else
+		b->full = true;
+}
+
+void put_str(struct buf *b, struct str s)
+{
+	put_n(b, s.p, str_len(s));
+}
+
+void put_z(struct buf *b, const char *z)
+{
+	put_str(b, str_z(z));
+}
+
+void put_u64(struct buf *b, u64 v)
+{
+	char d[20];
+	size_t i = sizeof(d);
+
+	do
+		d[--i] = (char)('0' + v % 10);
+	while (v /= 10);
+	put_n(b, d + i, sizeof(d) - i);
+}
+
+/* 0x and the digits that there are. */
+void put_hex64(struct buf *b, u64 v)
+{
+	char d[16];
+	size_t i = sizeof(d);
+
+	do
+		d[--i] = "0123456789abcdef"[v & 15];
+	while ((v >>= 4) > 0);
+	put_z(b, "0x");
+	put_n(b, d + i, sizeof(d) - i);
+}
+
+/* The length of the UTF-8 sequence at p, shortest form, no surrogates; 0 where there is none. */
+size_t utf8_len(const char *p, const char *e)
+{
+	u8 c = (u8)*p, low = 0x80, high = 0xbf;
+	size_t n = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+
+	if (n == 0 || n > (size_t)(e - p))
+		return 0;
+	if (c == 0xe0)
+		low = 0xa0;
+	else if (c == 0xed)
+		high = 0x9f;
+	else if (c == 0xf0)
+		low = 0x90;
+	else if (c == 0xf4)
+		high = 0x8f;
+	for (size_t i = 1; i < n; i++, low = 0x80, high = 0xbf)
+		if ((u8)p[i] < low || (u8)p[i] > high)
+			return 0;
+	return n;
+}
+
+void put_hex(struct buf *b, u8 c)
+{
+	put_c(b, "0123456789abcdef"[c >> 4]);
+	put_c(b, "0123456789abcdef"[c & 15]);
+}
+
+/* C0, DEL, and C1 as UTF-8 writes it: terminals obey all of them. */
+bool is_control(const char *p, size_t n)
+{
+	return (n == 1 && ((u8)*p < 0x20 || *p == 0x7f)) || (n == 2 && (u8)p[0] == 0xc2 && (u8)p[1] < 0xa0);
+}
+
+/* \xNN for each byte that is no printable text. */
+void put_text(struct buf *b, struct str s)
+{
+	while (s.p < s.e) {
+		size_t n = utf8_len(s.p, s.e);
+
+		if (n && !is_control(s.p, n)) {
+			put_n(b, s.p, n);
+			s.p += n;
+			continue;
+		}
+		for (n = n ? n : 1; n > 0; n--) {
+			put_z(b, "\\x");
+			put_hex(b, (u8)*s.p++);
+		}
+	}
 }
 
 /* --- fdinfo ------------------------------------------------------------------------------------ */
@@ -1192,13 +1300,15 @@ static bool item_plain(struct evlist *l, struct evitem *ev)
 	str_cut(&s, ':', &a);
 	two = a.e < ev->text.e;
 	ev->a = a;
+	if (a.p == a.e)
+		return list_wrong(l, "an event is missing here", ev->text.p, ev->text.e);
 	ev->form = parse_raw(a, false, &ev->x) ? EF_RAW : EF_NAME;
 	if (ev->form == EF_RAW || parse_evname(a, &type, &config) || !two)
 		return take_mods(l, s, &ev->mods, &ev->precise);
 	str_cut(&s, ':', &b);
 	if (scan_num(a, &ev->x) == a.e) {
 		ev->form = EF_TYPED;
-		if (scan_num(b, &ev->y) != b.e || ev->x > UINT32_MAX)
+		if (!b.p || b.p == b.e || scan_num(b, &ev->y) != b.e || ev->x > UINT32_MAX)
 			return list_wrong(l, "no number; TYPE:CONFIG, as 1:1", ev->text.p, ev->text.e);
 		return take_mods(l, s, &ev->mods, &ev->precise);
 	}
@@ -1220,7 +1330,7 @@ static bool item_parse(struct evlist *l, struct evitem *ev)
 		return list_wrong(l, p < e && *p == '{' ? "a group in a group" : "an event is missing here", p, e);
 	if (str_skip(&s, (struct str)STR("mem:")))
 		return item_mem(l, ev, s);
-	if (str_skip(&s, (struct str)STR("uprobe:")) && s.p < s.e && *s.p == '/')
+	if (str_skip(&s, (struct str)STR("uprobe:")))
 		return item_uprobe(l, ev, s);
 	return q < e && *q == '/' ? item_pmu(l, ev, q) : item_plain(l, ev);
 }

@@ -13,6 +13,7 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef int16_t i16;
 typedef int32_t i32;
 typedef int64_t i64;
 
@@ -99,6 +100,26 @@ bool parse_trans(struct str text, u64 *khz_ms, u64 *ms);
 bool parse_tzif(struct str file, i64 now, i32 *east);
 i32 parse_tz(struct str rule, i64 now);
 bool parse_rknpu(struct str *text, struct str *core, u64 *millipercent);
+
+/* --- parse.c: text being put together -------------------------------------------------------------- */
+
+/* Bytes being put together; full sticks, so that no formatter needs an error path. */
+struct buf {
+	char *p;
+	size_t n, cap;
+	bool full;
+};
+
+void put_n(struct buf *b, const char *p, size_t n);
+void put_c(struct buf *b, char c);
+void put_str(struct buf *b, struct str s);
+void put_z(struct buf *b, const char *z);
+void put_u64(struct buf *b, u64 v);
+void put_hex64(struct buf *b, u64 v);
+void put_hex(struct buf *b, u8 c);
+void put_text(struct buf *b, struct str s);
+size_t utf8_len(const char *p, const char *e);
+bool is_control(const char *p, size_t n);
 
 /* --- parse.c: perf events as users name them ------------------------------------------------------- */
 
@@ -358,7 +379,7 @@ struct entity {
 	u32 serial;    /* of two entities never the same */
 };
 
-enum kind { K_DEVICE, K_CLIENT, K_CGROUP, K_FDINFO, K_COUNT };
+enum kind { K_DEVICE, K_CLIENT, K_CGROUP, K_FDINFO, K_EVENT, K_SAMPLE, K_PROFILE, K_COUNT };
 
 /* A GPU or NPU. */
 struct device {
@@ -518,6 +539,7 @@ struct event {
 	u8 scale_point;
 	u8 rule;       /* enum evrule */
 	u8 precise;    /* 0..3 */
+	bool denied;   /* nobody but root may know its number */
 	bool freq, per_pkg, no_inherit, hidden; /* hidden: counted for another one's sake, not shown */
 	bool guess;    /* from an alias that cannot know whether there is such an engine: ENOENT is no error */
 	u8 bp;         /* breakpoint: attr.bp_type */
@@ -525,8 +547,10 @@ struct event {
 	u16 group;     /* events of one group stand together, leader first; 0: of no group */
 	u16 set;       /* event set: index, not id */
 	u16 row;       /* events with the same row are one event on several PMUs: summed */
+	u64 trigger;   /* counts after which the turn of its set ends; 0: it does not */
 	u16 virt;      /* sources/virtual.c: which counter; 0: a perf event */
 	u32 path;      /* text for config1 to point at (uprobe's file), or NONE */
+	u32 filter;    /* text: which of a tracepoint's hits count; NONE: all */
 };
 
 enum {
@@ -537,6 +561,98 @@ enum {
 extern struct pmu pmus[MAX_PMUS];
 extern struct event events[MAX_EVENTS];
 extern u32 npmus, nevents; /* highest index in use */
+
+/* What the kernel says of a counter: the count, and for how long (ns) it was enabled and did run. */
+struct tally {
+	u64 value, enabled, running;
+};
+
+/* Why there is no value, in the order of how much it explains. */
+enum cstate {
+	CS_COUNTED, CS_NEVER_RAN, CS_NO_ROOM, CS_NOT_ENABLED, CS_PINNED, CS_GONE, CS_OFFLINE, CS_NO_LEADER,
+	CS_NO_SLOT, CS_NO_FILES, CS_NO_GROUP, CS_UNREADABLE, CS_BACKWARDS, CS_ELSEWHERE, CS_FILTER,
+	CS_BREAKPOINT, CS_NO_FILE, CS_NO_SOFTWARE, CS_DENIED, CS_REFUSED, CS_UNSUPPORTED, CS_STATES
+};
+
+/* One event on one CPU or of one task: an open descriptor, or why there is none. */
+struct count {
+	u32 event, row;
+	i32 fd;          /* -1: none */
+	i32 cpu;         /* -1: wherever the task runs */
+	u32 pid;         /* the task; 0: all */
+	u32 leader;      /* the count in whose group it is read */
+	u32 site;
+	bool members;    /* one read gives those of its group too */
+	bool virt;       /* a counter of our own */
+	bool armed;      /* a trigger that has not fired yet */
+	bool tracks;     /* its ring is told of maps and names, too */
+	bool live;       /* virtual: switched on, and read since */
+	bool off;        /* virtual: switched off */
+	u64 last;        /* virtual: the latest reading */
+	i64 on_since;    /* virtual: ns */
+	bool ring;       /* its ring is mapped; others of this CPU write there too */
+	u64 id;          /* the kernel's, in samples */
+	u32 next_id;
+	u8 state;        /* enum cstate */
+	struct tally now, was;
+};
+
+/* What rows are told apart by, beside the event. */
+struct site {
+	i32 cpu, core, die, socket; /* -1: all */
+	u32 pid, tid;          /* 0: all */
+	u32 comm, cgroup;      /* texts, or NONE */
+};
+
+/* An event's value at one place: the sum of its counts there. */
+struct evrow {
+	struct entity e; /* K_EVENT */
+	u32 event, site;
+	u32 places;      /* counts that came to something */
+	u8 state;        /* enum cstate */
+	u8 point;        /* value is in 10^-point of the unit */
+	bool neg;        /* minus value */
+	bool cut;        /* some of its counts found no descriptor */
+	u64 value;
+	u64 share;       /* 1/1000 %: of the time, how much it was counted */
+	struct tally sum; /* of this interval; value: unscaled */
+	double mean, m2;  /* over repetitions, of value */
+	u64 total;        /* their sum, while it fits: exact */
+	u32 repeats;
+};
+
+/* An event set: perfmon2's. Set 0 always exists. */
+struct evset {
+	u32 name;       /* text, or NONE: no sets were asked for */
+	u16 id;
+	i64 timeout;    /* ns; 0: switched by overflow alone */
+	u32 triggers[8], after[8]; /* events, and how many of their overflows end the turn */
+	u8 ntriggers;
+	u64 turns, turns_was;
+	i64 active, active_was; /* ns */
+	bool failed;    /* nothing of it can be counted: it takes no turn */
+};
+
+enum {
+	MAX_COUNTS = 1 << 15, /* 128 events on 256 CPUs */
+	MAX_ROWS = 1 << 14,   /* 64 events with -A on 256 CPUs */
+	MAX_SITES = MAX_CPUS + 1,
+	MAX_SETS = 65,
+};
+
+extern struct count counts[MAX_COUNTS];
+extern struct evrow evrows[MAX_ROWS];
+extern struct site sites[MAX_SITES];
+extern struct evset evsets[MAX_SETS];
+extern u32 ncounts, nevrows, nsites, nevsets; /* highest index in use; sets and places begin at 0 */
+
+void rows_begin(void);
+void rows_sum(i64 dt, bool scale);
+void rows_repeat(void);
+double row_deviation(const struct evrow *r);
+const char *state_text(u8 state);
+void count_number(u32 count, u64 id);
+u32 count_find(u64 id);
 
 /* --- sources/files.c: small files below the two roots --------------------------------------------- */
 
@@ -580,22 +696,9 @@ void kfd_start(void);
 void kfd_scan(void (*found)(u32 pid, u32 device, u32 slot));
 bool kfd_read(struct client *c, u32 pid, i64 t);
 
-/* --- views/out.c: formats (the bytes) ------------------------------------------------------------ */
-
-/* Bytes being put together; full sticks, so that no formatter needs an error path. */
-struct buf {
-	char *p;
-	size_t n, cap;
-	bool full;
-};
-
-void put_c(struct buf *b, char c);
-void put_str(struct buf *b, struct str s);
-void put_z(struct buf *b, const char *z);
-void put_u64(struct buf *b, u64 v);
-void put_text(struct buf *b, struct str s);
-
 /* --- sources/pmu.c: which perf events there are --------------------------------------------------------- */
+
+extern struct str events_file; /* the text of --pmu-file: a line "NAME EVENT" each */
 
 bool events_add(struct str list, u16 set, struct buf *why);
 void events_resolve(struct buf *b);
@@ -603,9 +706,82 @@ void events_resolve(struct buf *b);
 void events_list(struct str glob, void (*show)(struct str name, struct str unit, struct str what));
 bool cpus_online(struct cpuset *cpus);
 
+/* --- sources/perfevent.c: perf_event_open(2) ------------------------------------------------------------ */
+
+struct pollfd;
+
+/* By what rows are kept apart. */
+enum split { SPLIT_NONE, SPLIT_CPU, SPLIT_CORE, SPLIT_SOCKET, SPLIT_THREAD };
+
+/* Whose events are counted, and how. */
+struct target {
+	bool all;                     /* every CPU, whoever runs there */
+	bool has_cpus;                /* only there */
+	bool on_exec;                 /* from the task's exec on */
+	bool no_inherit;              /* not what the tasks start */
+	bool user_only, kernel_only;
+	bool sampling;
+	u32 tasks[16384];             /* threads of large servers */
+	u32 leaders[16384];           /* the process of each */
+	u32 ntasks;
+	bool whole;                   /* the tasks are all threads of processes */
+	struct cpuset cpus;
+	u32 cgroups[16];              /* texts */
+	u32 ncgroups;
+	u8 split;                     /* enum split */
+	u64 period, freq;             /* sampling, where the event does not say */
+	u32 wakeup;                   /* samples, or bytes where watermark is set */
+	bool watermark, callchain;
+	u32 limit;                    /* samples each; 0: none */
+};
+
+extern bool perf_lowered; /* some event counts user space only, for want of rights */
+
+bool cpu_has(const struct cpuset *s, u32 cpu);
+bool perf_cgroups(const struct target *t, const char **missing);
+void perf_open(const struct target *t);
+void perf_close(void);
+bool perf_countable(void);
+void perf_enable(u32 set, bool on, bool exec);
+i32 perf_ring_mate(i32 fd);
+void perf_baseline(void);
+void perf_read(i64 t);
+const struct count *perf_fired(i32 fd);
+bool perf_has_pmu(void);
+long perf_rings(u32 pages);
+const struct pformat *perf_format(u64 id);
+struct str perf_attr(u32 event);
+size_t perf_pollfds(struct pollfd *fds, size_t cap);
+void perf_period(u64 period);
+u64 perf_lost(void);
+u64 perf_limit(u32 n, bool exec);
+
+/* --- sources/task.c: a command that is started, and tasks that run ---------------------------------------- */
+
+extern i32 tasks_wake;
+
+void tasks_hear(bool command);
+long tasks_wait(struct pollfd *fds, size_t n, i64 until);
+int tasks_signal(void);
+i32 tasks_overflow(void);
+i64 next_due(i64 start, i64 due, i64 step);
+long child_start(char **argv);
+void child_go(void);
+void child_abort(void);
+bool child_ended(int *status);
+void child_stop(bool at_once);
+void tasks_notify(i32 fd);
+long child_failure(void);
+bool target_ended(const struct target *t);
+u32 task_comm(u32 tid);
+bool target_thread(struct target *t, u32 tid);
+bool target_process(struct target *t, u32 pid);
+
 /* --- sources/virtual.c: counters of our own that stand beside perf events ------------------------------- */
 
 void virtual_sample(void); /* once per reading, before virtual_read() */
+extern bool (*virtual_wants)(u32 device, u32 place); /* which GPUs there are; NULL: all */
+
 bool virtual_find(struct str source, struct str name, struct event *ev);
 bool virtual_read(const struct event *ev, u64 *v);
 void virtual_list(void (*show)(struct str name, struct str unit, struct str what));
@@ -631,144 +807,37 @@ extern bool symbols_hidden; /* the kernel gives no addresses of its symbols: kpt
  * the last record that was fed. */
 extern void (*symbols_found)(const struct prec *r);
 
+void symbols_preload(void);
 void symbols_feed(const struct prec *r);
 void symbols_task(u32 pid, u32 tid);
 struct str symbols_comm(u32 pid, u32 tid);
 bool symbols_kernel(struct prec *r);
 bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *module, u64 *offset);
 
-/* --- views/record.c: the schema; from an entity to the fields of its record ---------------------- */
+/* --- sources/measure.c: a measurement from its start to its end --------------------------------------------- */
 
-enum unit {
-	U_NONE, U_PERCENT, U_BYTES, U_HZ, U_NS, U_CELSIUS, U_WATT, U_JOULE, U_VOLT, U_AMPERE, U_RPM,
-	U_GTS, U_SECONDS, U_MS, UNITS
+struct measure {
+	struct target *target;
+	char **argv;           /* the command, or NULL */
+	i64 interval, timeout; /* ns; 0: none */
+	i64 delay;             /* ns; negative: until control says so */
+	int control, ack;      /* descriptors, or -1 */
+	bool scale;
+	bool sampling;         /* measure_next() returns when there are samples to drain, or interval has passed */
+	u32 pages;             /* of each ring */
+	long rings;            /* -errno where they could not be had */
+	u64 limit;             /* samples that all may give together; 0: no end */
+	bool woken;            /* some ring has filled up to where it wakes us */
+	/* its state: times are ns of CLOCK_MONOTONIC, 0 before there is one */
+	i64 begun, start, last, dt, due, set_since, set_due, stopped;
+	u32 set;
+	bool on, stop;
+	int status;            /* of the command, as wait(2) has it */
+	long failure;          /* -errno where it could not be run */
 };
 
-extern const struct unitinfo {
-	const char *name;
-	u8 point; /* the kernel's unit is 10^-point of this one */
-} units[UNITS];
-
-enum vtype { V_NULL, V_INT, V_TEXT, V_TIME };
-
-struct val {
-	u8 type;  /* enum vtype */
-	u8 unit;  /* enum unit */
-	bool neg; /* V_INT: minus n */
-	u64 n;    /* V_INT: in 10^-point of the unit; V_TIME: microseconds */
-	struct str s;
-};
-
-enum shape {
-	S_SCALAR, /* "member": value */
-	S_MEMBER, /* "group": { "member": value } */
-	S_INST,   /* "group": { "instance": value } */
-	S_BOTH,   /* "group": { "instance": { "member": value } } */
-	S_LIST,   /* "group": [ value, ... ] */
-};
-
-/* When a column is in a record. */
-enum {
-	W_DEVICE = 1 << K_DEVICE, W_CLIENT = 1 << K_CLIENT, W_CGROUP = 1 << K_CGROUP,
-	W_FDINFO = 1 << K_FDINFO,
-	W_LIVE = 16,    /* not under -r */
-	W_RAW = 32,     /* under -r, and in fdinfo records */
-	W_LIST = 64,    /* only for `list` */
-	W_SPARSE = 128, /* left out rather than null */
-	W_TABLE = 256,  /* shown by `table` without -f */
-	W_ID = 512,     /* a column of its own in long CSV */
-	W_META = 1024,  /* says something of the record; no row of long CSV */
-};
-
-struct column {
-	const char *group, *member;
-	u8 shape, unit;
-	u16 when; /* W_* */
-	u8 id;    /* what fills it: enum desc, or enum label */
-	const char *help;
-};
-
-extern const struct column columns[];
-extern const size_t ncolumns;
-
-struct field {
-	const struct column *col;
-	struct str inst;
-	struct val v;
-	bool empty; /* stands for a group or list that has nothing in it */
-};
-
-enum {
-	MAX_FIELDS = 8192, /* all counters of an entity, each in several columns, and what follows */
-	MAX_PIDS_SHOWN = MAX_FIELDS / 2,
-	REC_TEXT = 64 << 10,
-};
-
-struct record {
-	u8 kind;
-	u32 lost; /* fields that found no room */
-	size_t n, text_n;
-	struct field f[MAX_FIELDS];
-	char text[REC_TEXT]; /* texts that nothing lasting holds */
-};
-
-/* How records are made: of one sample, the same for all. */
-struct recopts {
-	bool raw, list;
-	i64 time_us;  /* on the clock of -t; negative: none */
-	i64 dt_us;    /* since the sample before; negative: none */
-	const char *file;    /* fdinfo */
-	const char *summary; /* "min", "avg", "max" of -S, or NULL */
-};
-
-void record_make(struct record *r, const struct entity *e, const struct recopts *o);
-const struct val *record_get(const struct record *r, const char *group, const char *member);
-bool field_match(const struct field *f, struct str pattern);
-bool pattern_known(struct str pattern, u8 kind);
-
-/* --- views/out.c: formats (the records) ---------------------------------------------------------- */
-
-enum timefmt { T_DEFAULT, T_NONE, T_EPOCH, T_ISO, T_MONO };
-
-enum { MAX_PATTERNS = 64, MAX_CELLS = 160 };
-
-/* A column of `line` or `table`. */
-struct cell {
-	struct str group, title;
-	const struct column *col; /* table: with inst, what stands in it */
-	char inst[MAX_NAME];
-	u8 inst_n;
-	struct str pattern; /* -f */
-	u8 order;           /* table: which pattern */
-	void (*put)(struct buf *b, const struct record *r, u16 width); /* line */
-	u16 width, want; /* in characters */
-	bool right;
-};
-
-struct out {
-	const struct format *fmt;
-	const struct str *patterns; /* -f */
-	size_t npatterns;
-	bool no_header, one_line, colour, list, summary;
-	u16 width; /* of a line, in characters */
-	u8 time;   /* enum timefmt */
-	i32 offset; /* of local time, in seconds east */
-	/* kept between records */
-	bool headed, ran;
-	u8 joined; /* records on this line so far, at most 2 */
-	u8 kind;
-	size_t ncells, lost; /* columns; those beyond the table */
-	struct cell cells[MAX_CELLS];
-};
-
-const struct format *format_find(struct str name);
-void format_names(struct buf *b);
-bool format_joins(const struct format *f);
-bool out_measures(const struct out *o);
-void out_measure(struct out *o, const struct record *r);
-void out_record(struct out *o, struct buf *b, const struct record *r);
-void out_end(struct out *o, struct buf *b);
-void out_fields(struct buf *b, u8 kind);
+long measure_start(struct measure *m);
+bool measure_next(struct measure *m);
 
 /* --- views/profile.c: samples summed up ------------------------------------------------------------------ */
 
@@ -823,5 +892,185 @@ void perfdata_record(struct perfdata *d, struct str raw);
 void perfdata_made(struct perfdata *d, const struct prec *r);
 void perfdata_round(struct perfdata *d);
 long perfdata_end(struct perfdata *d, const struct pdmeta *m);
+
+/* --- views/record.c: samples ------------------------------------------------------------------------------- */
+
+/* A place in the code. */
+struct frame {
+	u64 ip, offset;
+	u8 mode;                  /* enum pmode */
+	struct str symbol, module; /* empty: unknown */
+};
+
+enum { MAX_GROUP = 64 }; /* counts that one read gives: no PMU has so many counters */
+enum { MAX_FRAMES = 512 }; /* kernel.perf_event_max_stack is 127 by default */
+
+/* One overflow of an event, and who was there. */
+struct sample {
+	struct entity e; /* K_SAMPLE */
+	const struct prec *r;
+	u32 event; /* NONE: unknown, or what was lost */
+	u64 period; /* 0: unknown */
+	struct str comm;
+	struct frame at;
+	struct frame chain[MAX_FRAMES];
+	u32 nchain;
+	struct {
+		u32 event;
+		u64 count;
+	} group[MAX_GROUP]; /* :S */
+	u32 ngroup;
+};
+
+/* One line of a profile. */
+struct profile {
+	struct entity e; /* K_PROFILE */
+	u8 table;        /* enum proftable */
+	const struct profrow *row;
+};
+
+/* --- views/record.c: the schema; from an entity to the fields of its record ---------------------- */
+
+enum unit {
+	U_NONE, U_PERCENT, U_BYTES, U_HZ, U_NS, U_CELSIUS, U_WATT, U_JOULE, U_VOLT, U_AMPERE, U_RPM,
+	U_GTS, U_SECONDS, U_MS, U_NANO, UNITS
+};
+
+extern const struct unitinfo {
+	const char *name;
+	u8 point; /* the kernel's unit is 10^-point of this one */
+} units[UNITS];
+
+enum vtype { V_NULL, V_INT, V_TEXT, V_TIME };
+
+struct val {
+	u8 type;  /* enum vtype */
+	u8 unit;  /* enum unit */
+	bool neg; /* V_INT: minus n */
+	u8 point; /* V_INT: more digits behind the point than the unit has */
+	u64 n;    /* V_INT: in 10^-point of the unit; V_TIME: microseconds */
+	struct str s;
+};
+
+enum shape {
+	S_SCALAR, /* "member": value */
+	S_MEMBER, /* "group": { "member": value } */
+	S_INST,   /* "group": { "instance": value } */
+	S_BOTH,   /* "group": { "instance": { "member": value } } */
+	S_LIST,   /* "group": [ value, ... ] */
+};
+
+/* When a column is in a record. */
+enum {
+	W_DEVICE = 1 << K_DEVICE, W_CLIENT = 1 << K_CLIENT, W_CGROUP = 1 << K_CGROUP,
+	W_FDINFO = 1 << K_FDINFO, W_EVENT = 1 << K_EVENT, W_SAMPLE = 1 << K_SAMPLE,
+	W_PROFILE = 1 << K_PROFILE,
+	W_LIVE = 1 << 9,    /* not under -r */
+	W_RAW = 1 << 10,    /* under -r, and in fdinfo records */
+	W_LIST = 1 << 11,   /* only for `list` */
+	W_SPARSE = 1 << 12, /* left out rather than null */
+	W_TABLE = 1 << 13,  /* shown by `table` without -f */
+	W_ID = 1 << 14,     /* a column of its own in long CSV, or part of its instance */
+	W_META = 1 << 15,   /* says something of the record; no row of long CSV */
+};
+
+struct column {
+	const char *group, *member;
+	u8 shape, unit;
+	u32 when; /* W_* */
+	u8 id;    /* what fills it: enum desc, or enum label */
+	const char *help;
+};
+
+extern const struct column columns[];
+extern const size_t ncolumns;
+
+struct field {
+	const struct column *col;
+	struct str inst;
+	struct val v;
+	bool empty; /* stands for a group or list that has nothing in it */
+};
+
+enum {
+	MAX_FIELDS = 8192, /* all counters of an entity, each in several columns, and what follows */
+	MAX_PIDS_SHOWN = MAX_FIELDS / 2,
+	REC_TEXT = 64 << 10,
+};
+
+struct record {
+	u8 kind;
+	const struct entity *e;
+	u32 lost; /* fields that found no room */
+	size_t n, text_n;
+	struct field f[MAX_FIELDS];
+	char text[REC_TEXT]; /* texts that nothing lasting holds */
+};
+
+/* How records are made: of one sample, the same for all. */
+struct recopts {
+	bool raw, list;
+	i64 time_us;  /* on the clock of -t; negative: none */
+	i64 dt_us;    /* since the sample before; negative: none */
+	const char *file;    /* fdinfo */
+	const char *summary; /* "min", "avg", "max" of -S, or NULL */
+};
+
+void record_make(struct record *r, const struct entity *e, const struct recopts *o);
+void record_site(struct buf *b, const struct entity *e, bool cgroup);
+const struct val *record_get(const struct record *r, const char *group, const char *member);
+bool field_match(const struct field *f, struct str pattern);
+bool pattern_known(struct str pattern, u8 kind);
+
+/* --- views/out.c: formats ---------------------------------------------------------- */
+
+enum timefmt { T_DEFAULT, T_NONE, T_EPOCH, T_ISO, T_MONO };
+
+enum { MAX_PATTERNS = 64, MAX_CELLS = 160 };
+
+/* A column of `line` or `table`. */
+struct cell {
+	struct str group, title;
+	const struct column *col; /* table: with inst, what stands in it */
+	char inst[MAX_NAME];
+	u8 inst_n;
+	struct str pattern; /* -f */
+	u8 order;           /* table: which pattern */
+	void (*put)(struct buf *b, const struct record *r, u16 width); /* line */
+	u16 width, want; /* in characters */
+	bool right;
+};
+
+struct out {
+	const struct format *fmt;
+	const struct str *patterns; /* -f */
+	size_t npatterns;
+	bool no_header, one_line, colour, list, summary;
+	bool once;     /* no series: the time says nothing */
+	bool sites, summed, repeats, sets; /* event records: what tells them apart */
+	char separator; /* perf-csv */
+	u16 width; /* of a line, in characters */
+	u8 time;   /* enum timefmt */
+	i32 offset; /* of local time, in seconds east */
+	/* kept between records */
+	bool headed, ran;
+	u8 joined; /* records on this line so far, at most 2 */
+	u8 kind;
+	size_t ncells, lost; /* columns; those beyond the table */
+	struct cell cells[MAX_CELLS];
+};
+
+const struct format *format_find(struct str name);
+void format_names(struct buf *b);
+bool format_shows(const struct format *f, u8 kind);
+bool format_raw(const struct format *f);
+bool format_folds(const struct format *f);
+bool format_is_perfdata(const struct format *f);
+bool format_joins(const struct format *f);
+bool out_measures(const struct out *o);
+void out_measure(struct out *o, const struct record *r);
+void out_record(struct out *o, struct buf *b, const struct record *r);
+void out_end(struct out *o, struct buf *b);
+void out_fields(struct buf *b, u8 kind);
 
 #endif

@@ -7,16 +7,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/perf_event.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,6 +44,9 @@
 #ifndef SYS_pidfd_getfd /* Linux 5.6 */
 #define SYS_pidfd_getfd 438
 #endif
+#ifndef PERF_FORMAT_LOST /* linux/perf_event.h, Linux 6.0 */
+#define PERF_FORMAT_LOST 16
+#endif
 
 #define SYS_RET(call)                                                                              \
 	do {                                                                                       \
@@ -48,6 +57,11 @@
 static inline long sys_openat(int dir, const char *path, int flags)
 {
 	SYS_RET(openat(dir, path, flags | O_CLOEXEC));
+}
+
+static inline long sys_openat_new(const char *path, int flags, mode_t mode)
+{
+	SYS_RET(open(path, flags | O_CLOEXEC, mode));
 }
 
 static inline long sys_close(int fd)
@@ -70,14 +84,31 @@ static inline long sys_write(int fd, const void *b, size_t n)
 	SYS_RET(write(fd, b, n));
 }
 
+static inline long sys_uname(struct utsname *name)
+{
+	SYS_RET(uname(name));
+}
+
 static inline long sys_fstatat(int dir, const char *path, struct stat *st)
 {
 	SYS_RET(fstatat(dir, path, st, 0));
 }
 
+static inline int sys_has_file(int dir, const char *name)
+{
+	return faccessat(dir, name, F_OK, 0) == 0;
+}
+
 static inline long sys_fstat(int fd, struct stat *st)
 {
 	SYS_RET(fstat(fd, st));
+}
+
+static inline int sys_is_regular(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 static inline uint32_t sys_euid(void)
@@ -172,12 +203,183 @@ static inline long sys_raise_nofile(void)
 	return l.soft > INT32_MAX ? INT32_MAX : (long)l.soft;
 }
 
+/* perf_event_attr as wide as any kernel's, whatever the headers know: config3 is word 16 (Linux 6.3), config4 word
+ * 17. A kernel takes a size beyond its own where the rest is zero. */
+union evattr {
+	struct perf_event_attr a;
+	uint64_t w[18];
+};
+enum { EVATTR_CONFIG3 = 16 };
+
+/* A descriptor; E2BIG where something is set that this kernel does not know. */
+static inline long sys_perf_open(union evattr *attr, int pid, int cpu, int group, unsigned long flags)
+{
+	attr->a.size = sizeof(attr->w);
+	SYS_RET(syscall(SYS_perf_event_open, attr, pid, cpu, group, flags | PERF_FLAG_FD_CLOEXEC));
+}
+
+/* The kernel's number for an event. */
+static inline long sys_perf_id(int fd, uint64_t *id)
+{
+	SYS_RET(ioctl(fd, (int)PERF_EVENT_IOC_ID, id));
+}
+
+static inline long sys_perf_filter(int fd, const char *filter)
+{
+	SYS_RET(ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter));
+}
+
+static inline long sys_perf_period(int fd, uint64_t period)
+{
+	SYS_RET(ioctl(fd, PERF_EVENT_IOC_PERIOD, &period));
+}
+
+static inline long sys_ioctl(int fd, unsigned long request, unsigned long arg)
+{
+	SYS_RET(ioctl(fd, (int)request, arg));
+}
+
+/* Until something happens to one of the descriptors, a signal outside *mask comes, or t on CLOCK_MONOTONIC (negative:
+ * no end) has passed. */
+static inline long sys_poll_until(struct pollfd *fds, size_t n, int64_t t, const sigset_t *mask)
+{
+	struct timespec ts = { 0 };
+
+	if (t >= 0) {
+		struct timespec now = { 0 };
+		int64_t left;
+
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		left = t - ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+		if (left > 0)
+			ts = (struct timespec){ .tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000) };
+	}
+	SYS_RET(ppoll(fds, n, t >= 0 ? &ts : NULL, mask));
+}
+
+/* Blocks these signals; *was gets the mask of before. */
+static inline long sys_block(const int *sigs, size_t n, sigset_t *was)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < n; i++)
+		sigaddset(&set, sigs[i]);
+	SYS_RET(sigprocmask(SIG_BLOCK, &set, was));
+}
+
+/* Sends us sig, with the descriptor in it, whenever there is news on fd. */
+static inline long sys_notify(int fd, int sig)
+{
+	long r = fcntl(fd, F_SETSIG, sig);
+
+	if (r >= 0)
+		r = fcntl(fd, F_SETOWN, getpid());
+	if (r >= 0)
+		r = fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK);
+	SYS_RET(r);
+}
+
+/* As fork(2), without what libc does around it: the child may only make system calls. */
+static inline long sys_fork(void)
+{
+#ifdef SYS_fork
+	SYS_RET(syscall(SYS_fork));
+#else
+	SYS_RET(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+#endif
+}
+
+static inline long sys_socketpair(int fds[2])
+{
+	SYS_RET(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds));
+}
+
+/* Only where it fails. PATH is searched. */
+static inline long sys_exec(char **argv, const sigset_t *mask)
+{
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	SYS_RET(execvp(argv[0], argv));
+}
+
+static inline long sys_kill(int pid, int sig)
+{
+	SYS_RET(kill(pid, sig));
+}
+
+/* The child's pid once it has ended, 0 before. */
+static inline long sys_wait(int pid, int *status)
+{
+	SYS_RET(wait4(pid, status, WNOHANG, NULL));
+}
+
+/* A handler that stays. */
+static inline long sys_signal_stays(int sig, void (*handler)(int))
+{
+	struct sigaction sa = { .sa_handler = handler };
+
+	SYS_RET(sigaction(sig, &sa, NULL));
+}
+
+/* A handler for a signal that may end us, unless whoever started us has it ignored: nohup. */
+static inline long sys_signal_end(int sig, struct sigaction *sa)
+{
+	struct sigaction was;
+	long r = sigaction(sig, sa, &was);
+
+	if (r == 0 && was.sa_handler == SIG_IGN)
+		r = sigaction(sig, &was, NULL);
+	SYS_RET(r);
+}
+
+/* One that hears who sent the signal. */
+static inline long sys_signal_info(int sig, void (*handler)(int, siginfo_t *, void *))
+{
+	struct sigaction sa = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
+
+	return sys_signal_end(sig, &sa);
+}
+
+static inline int sys_is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+static inline long sys_eventfd(void)
+{
+	SYS_RET(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+}
+
+static inline void sys_default(int sig)
+{
+	struct sigaction sa = { .sa_handler = SIG_DFL };
+
+	sigaction(sig, &sa, NULL);
+}
+
+/* Whether a write to fd would not wait. */
+static inline int sys_takes(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return poll(&p, 1, 0) > 0 && p.revents & POLLOUT;
+}
+
+/* What a wait can be exact to, in ns. */
+static inline int64_t sys_clock_step(clockid_t clock)
+{
+	struct timespec ts = { 0 };
+
+	clock_getres(clock, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
 /* A handler for the first such signal, which interrupts system calls; the second one kills. */
 static inline long sys_signal(int sig, void (*handler)(int))
 {
 	struct sigaction sa = { .sa_handler = handler, .sa_flags = (int)SA_RESETHAND };
 
-	SYS_RET(sigaction(sig, &sa, NULL));
+	return sys_signal_end(sig, &sa);
 }
 
 /* --- rings of perf events, and the files that describe what they say ----------------------------- */
@@ -196,7 +398,7 @@ static inline long sys_munmap(void *p, size_t n)
 	SYS_RET(munmap(p, n));
 }
 
-static inline long sys_pwrite(int fd, const void *b, size_t n, size_t at)
+static inline long sys_pwrite(int fd, const void *b, size_t n, uint64_t at)
 {
 	SYS_RET(pwrite(fd, b, n, (off_t)at));
 }

@@ -26,7 +26,7 @@ static bool property(struct str text, struct str name, u64 *v)
 	return false;
 }
 
-static void put_hex(struct buf *b, u64 v, int digits)
+static void put_digits(struct buf *b, u64 v, int digits)
 {
 	while (digits-- > 0)
 		put_c(b, "0123456789abcdef"[v >> 4 * digits & 15]);
@@ -38,11 +38,11 @@ static u32 device_at(u64 domain, u64 location)
 	char slot[16];
 	struct buf b = { .p = slot, .cap = sizeof(slot) };
 
-	put_hex(&b, domain, 4);
+	put_digits(&b, domain, 4);
 	put_c(&b, ':');
-	put_hex(&b, location >> 8, 2);
+	put_digits(&b, location >> 8, 2);
 	put_c(&b, ':');
-	put_hex(&b, location >> 3 & 31, 2);
+	put_digits(&b, location >> 3 & 31, 2);
 	put_c(&b, '.');
 	put_u64(&b, location & 7);
 	return sysfs_device_at_slot((struct str){ slot, slot + b.n });

@@ -14,6 +14,7 @@ struct names {
 	char text[160 << 10];
 };
 
+struct str events_file;
 static struct names pmu_names, systems, inside;
 static bool pmus_read;
 static struct str cores[8]; /* PMUs that are a CPU's own: so many kinds of CPU no machine has */
@@ -295,6 +296,8 @@ static bool word_put(struct event *ev, const struct evterm *t, u8 word)
 		ev->path = text_put(ev->path, t->value);
 	else if (word == W_OFFSET)
 		ev->config[2] = t->n;
+	else if ((word == W_PERIOD || word == W_FREQ) && t->n == 0)
+		return wrong("must be more than 0:", t->name, "");
 	else if (word == W_PERIOD || word == W_FREQ) {
 		ev->period = t->n;
 		ev->freq = word == W_FREQ;
@@ -532,7 +535,31 @@ static bool no_pmu(struct str name)
 
 static bool has_wild(struct str s)
 {
-	return memchr(s.p, '*', str_len(s)) || memchr(s.p, '?', str_len(s));
+	return s.p < s.e && (memchr(s.p, '*', str_len(s)) || memchr(s.p, '?', str_len(s)));
+}
+
+static bool add_generic(u32 type, u64 config);
+
+/* A generic event with terms of no PMU, cycles/period=100000/. False, and nothing said: the name is none. */
+static bool add_termed(struct str name, struct str terms)
+{
+	u32 type, first = nevents + 1;
+	struct evlist l = { .rest = terms };
+	struct evterm t;
+	u64 config;
+
+	if (!parse_evname(name, &type, &config) || !add_generic(type, config))
+		return false;
+	while (evterm_next(&l, &t)) {
+		u8 word = find_word(t.name, false);
+
+		if (word == W_UNKNOWN)
+			return wrong("no term", t.name, "; a generic event has: name period freq inherit no-inherit config1 to config4");
+		for (u32 i = first; i <= nevents; i++)
+			if (!word_put(&events[i], &t, word))
+				return false;
+	}
+	return l.why ? wrong(l.why, l.at, "") : true;
 }
 
 /* PMU/TERMS/: on every instance that the name stands for and that has the terms; one that is named in full
@@ -566,6 +593,10 @@ static bool add_pmu(struct str pmu, struct str terms)
 		return false;
 	if (add_virtual(pmu, terms))
 		return true;
+	if (add_termed(pmu, terms))
+		return true;
+	if (now.why->n > why)
+		return false;
 	for (size_t i = 0; i < LEN(ours); i++)
 		if (glob_match(ours[i], pmu, NULL))
 			return wrong("no such counter; gpustat events lists what there is", (struct str){ 0 }, "");
@@ -665,6 +696,20 @@ static bool no_access(void)
 	return wrong("tracefs may be read by root only", (struct str){ 0 }, "");
 }
 
+/* One that only root may know: it is counted by nobody else, but the others are. */
+static int trace_denied(struct str shown)
+{
+	struct event *ev;
+
+	rows++;
+	ev = event_new(shown);
+	if (!ev)
+		return -1;
+	ev->type = PT_TRACEPOINT;
+	ev->denied = true;
+	return 1;
+}
+
 /* 1, 0: no such one, -1: message. */
 static int trace_add(const char *root, struct str sys, struct str name, struct str shown)
 {
@@ -674,10 +719,8 @@ static int trace_add(const char *root, struct str sys, struct str name, struct s
 	u64 id;
 	long r = read_line(path_of(root, sys, "/", name, "/id"), b, sizeof(b), &line);
 
-	if (r == -EACCES) {
-		no_access();
-		return -1;
-	}
+	if (r == -EACCES)
+		return trace_denied(shown);
 	if (r < 0 || scan_u64(line, &id) != line.e)
 		return 0;
 	rows++;
@@ -718,6 +761,8 @@ static bool add_trace(struct str sys, struct str name)
 	long r;
 	const char *root = trace_root(&r);
 
+	if (!root && r == -EACCES && !has_wild(sys) && !has_wild(name))
+		return trace_denied(now.item) > 0;
 	if (!root)
 		return r == -EACCES ? no_access() :
 				      wrong("tracefs is not mounted; as root: mount -t tracefs tracefs /sys/kernel/tracing",
@@ -904,11 +949,36 @@ static bool add_gpu_energy(void)
 	return wrong("neither power/energy-gpu/ nor a GPU's hwmon energy is here", (struct str){ 0 }, "");
 }
 
+/* A name of --pmu-file, whose lines are "NAME EVENT"; # begins a comment. */
+static bool file_event(struct str name, struct str *event)
+{
+	struct str rest = events_file, line, word;
+
+	while (str_cut(&rest, '\n', &line)) {
+		str_word(&line, &word);
+		if (str_eq(word, name)) {
+			*event = str_trim(line);
+			return event->p < event->e;
+		}
+	}
+	return false;
+}
+
 /* 1: it was one of these aliases; 0: it was not; -1: message. */
 static int add_alias(struct str name, bool grouped)
 {
 	bool busy = str_eq(name, S("gpu-busy")), freq = str_eq(name, S("gpu-freq")), good;
+	struct str event;
 
+	if (file_event(name, &event)) {
+		u32 had = nevents;
+
+		if (!add_list(event, false))
+			return -1;
+		if (nevents == had + 1)
+			events[nevents].name = text_put(events[nevents].name, name);
+		return 1;
+	}
 	if (!busy && !freq && !str_eq(name, S("gpu-energy")))
 		return 0;
 	if (grouped) {
@@ -967,11 +1037,19 @@ static void event_mods(struct event *ev, u16 mods, u8 precise)
 	ev->precise = precise > ev->precise ? precise : ev->precise;
 }
 
+/* cpu-clock and task-clock count time. */
+static void event_unit(struct event *ev)
+{
+	if (ev->type == PT_SOFTWARE && ev->config[0] < 2 && !ev->virt && ev->unit == NONE)
+		ev->unit = text_put(NONE, S("ns"));
+}
+
 /* Makes groups of the members from `first` on, whose .group is the number of their instance: the i-th
  * instances of all members are one group. */
-static void group_close(u32 first, const struct evitem *it)
+static bool group_close(u32 first, const struct evitem *it)
 {
 	u16 last = 0;
+	u32 members = 0;
 
 	for (u32 i = first; i <= nevents; i++) {
 		struct event ev = events[i];
@@ -988,6 +1066,10 @@ static void group_close(u32 first, const struct evitem *it)
 	}
 	last_group = (u16)(last_group + 1 + last);
 	settled = nevents;
+	for (u32 i = first; i <= nevents; i++)
+		members = events[i].group == last_group ? members + 1 : members;
+	return members <= MAX_GROUP ||
+	       wrong("more than the 64 events that one group may have", (struct str){ 0 }, "");
 }
 
 static bool add_list(struct str list, bool aliases)
@@ -1006,11 +1088,12 @@ static bool add_list(struct str list, bool aliases)
 			return false;
 		for (u32 i = first; i <= nevents; i++) {
 			event_mods(&events[i], it.mods, it.precise);
+			event_unit(&events[i]);
 			if (!it.grouped && i > settled)
 				events[i].group = 0;
 		}
-		if (it.closes)
-			group_close(group, &it);
+		if (it.closes && !group_close(group, &it))
+			return false;
 	}
 	now.item = aliases ? list : outer;
 	return l.why ? wrong(l.why, l.at, "") : true;
@@ -1038,13 +1121,10 @@ bool events_add(struct str list, u16 set, struct buf *why)
 
 static void put_hexed(struct buf *b, u64 v)
 {
-	int digits = 1;
-
-	put_z(b, v ? "0x" : "");
-	while (digits < 16 && v >> 4 * digits)
-		digits++;
-	while (digits-- > 0)
-		put_c(b, "0123456789abcdef"[v >> 4 * digits & 15]);
+	if (v)
+		put_hex64(b, v);
+	else
+		put_c(b, '0');
 }
 
 static void put_flag(struct buf *b, const char *name, bool on)
@@ -1184,11 +1264,37 @@ static void list_event(struct str pmu, struct str name)
 	text_free(ev.unit);
 }
 
+/* A PMU itself: its number, and which field of which config each term is. */
+static void list_pmu(struct str pmu)
+{
+	char name[128], what[2048], format[256];
+	struct buf n = { .p = name, .cap = sizeof(name) }, w = { .p = what, .cap = sizeof(what) };
+	u32 p = pmu_open(pmu);
+	struct str bits;
+
+	if (p == NONE)
+		return;
+	put_str(&n, pmu);
+	put_z(&n, "/TERM=N,.../");
+	put_z(&w, "PMU, type ");
+	put_u64(&w, pmus[p].type);
+	names_read(&inside, path_of(DEVICES, pmu, "/format", (struct str){ 0 }, ""));
+	for (u32 i = 0; i < inside.n; i++)
+		if (read_line(path_of(DEVICES, pmu, "/format/", name_at(&inside, i), ""), format, sizeof(format), &bits) == 0) {
+			put_z(&w, i ? " " : ": ");
+			put_str(&w, name_at(&inside, i));
+			put_c(&w, '=');
+			put_str(&w, bits);
+		}
+	list_one((struct str){ n.p, n.p + n.n }, (struct str){ 0 }, (struct str){ w.p, w.p + w.n });
+}
+
 static void list_pmus(void)
 {
 	const struct names *l = pmus_all();
 
 	for (u32 i = 0; i < l->n; i++) {
+		list_pmu(name_at(l, i));
 		names_read(&inside, path_of(DEVICES, name_at(l, i), "/events", (struct str){ 0 }, ""));
 		for (u32 k = 0; k < inside.n; k++)
 			list_event(name_at(l, i), name_at(&inside, k));
@@ -1219,6 +1325,16 @@ static void list_tracepoints(void)
 	}
 }
 
+/* The names of --pmu-file. */
+static void list_file(void)
+{
+	struct str rest = events_file, line, word;
+
+	while (str_cut(&rest, '\n', &line))
+		if (str_word(&line, &word) && *word.p != '#')
+			list_one(word, (struct str){ 0 }, str_trim(line));
+}
+
 void events_list(struct str glob, void (*show)(struct str name, struct str unit, struct str what))
 {
 	static const struct {
@@ -1238,6 +1354,7 @@ void events_list(struct str glob, void (*show)(struct str name, struct str unit,
 	listing.glob = glob;
 	listing.show = show;
 	pmus_all();
+	list_file();
 	if (ncores) {
 		list_names(PT_HARDWARE, "hardware event");
 		list_cache();

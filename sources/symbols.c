@@ -253,6 +253,12 @@ static void kernel_load(void)
 	kernel_unsorted = false;
 }
 
+/* Reads the kernel's symbols now, some 50 ms, rather than for the first sample that wants them. */
+void symbols_preload(void)
+{
+	kernel_load();
+}
+
 /* Code that came while we watched: BPF programs, trampolines. */
 static void kernel_add(const struct prec *r)
 {

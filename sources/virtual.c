@@ -322,13 +322,30 @@ static void gpus_start(void)
 	reg_roll(false, true);
 }
 
+bool (*virtual_wants)(u32 device, u32 place);
+
 /* The device's place in gpustat's order, from 0. */
-static u32 gpu_number(u32 device)
+static u32 gpu_place(u32 device)
 {
 	u32 n = 0;
 
 	for (u32 i = 1; i <= ndevices; i++)
 		n += devices[i].e.used && i != device && device_order(&devices[i], &devices[device]) < 0;
+	return n;
+}
+
+static bool gpu_wanted(u32 device)
+{
+	return devices[device].e.used && (!virtual_wants || virtual_wants(device, gpu_place(device)));
+}
+
+/* Its number: the place among those that --device chose. */
+static u32 gpu_number(u32 device)
+{
+	u32 n = 0;
+
+	for (u32 i = 1; i <= ndevices; i++)
+		n += i != device && gpu_wanted(i) && device_order(&devices[i], &devices[device]) < 0;
 	return n;
 }
 
@@ -356,7 +373,7 @@ static bool gpu_find(struct str source, struct str name, struct event *ev)
 		return false;
 	gpus_start();
 	for (u32 i = 1; i <= ndevices; i++)
-		if (devices[i].e.used && gpu_number(i) == n) {
+		if (gpu_wanted(i) && gpu_number(i) == n) {
 			struct virt *v = virt_new(VK_ENGINE, name, ev);
 
 			if (!v)
@@ -372,7 +389,7 @@ void virtual_engines(void (*found)(void *arg, struct str event), void *arg)
 {
 	gpus_start();
 	for (u32 i = 1; i <= ndevices; i++)
-		for (struct counter *c = devices[i].e.used ? reg_first(&devices[i].e) : NULL; c; c = reg_next(c)) {
+		for (struct counter *c = gpu_wanted(i) ? reg_first(&devices[i].e) : NULL; c; c = reg_next(c)) {
 			char text[MAX_NAME + 32];
 			struct buf b = { .p = text, .cap = sizeof(text) };
 			struct str name = inst_name(c->inst);

@@ -1,5 +1,5 @@
-/* t_counters.c - the registry: readings, rates, sums over clients, tables that fill up and empty again.
- * SPDX-License-Identifier: MIT */
+/* t_counters.c - the registry: readings, rates, sums over clients, rows of perf events, tables that fill up
+ * and empty again. SPDX-License-Identifier: MIT */
 #include "../counters.c" /* its tables are static */
 #include "unit.h"
 
@@ -1061,6 +1061,615 @@ static void t_churn(void)
 		task_prune(task_find(n + 2));
 }
 
+/* --- perf events -------------------------------------------------------------------------------------------------- */
+
+__extension__ typedef unsigned __int128 u128;
+
+/* No counts, events 1 to 8 that are plain ones, one place, sets without names. */
+static void no_rows(void)
+{
+	for (u32 i = 0; i <= 8; i++)
+		events[i] = (struct event){ 0 };
+	for (u32 i = 0; i < 4; i++)
+		evsets[i] = (struct evset){ 0 };
+	for (u32 i = 0; i < 64; i++)
+		evrows[i] = (struct evrow){ 0 };
+	ncounts = nevrows = 0;
+	nevents = 8;
+	nsites = 1;
+	nevsets = 4;
+}
+
+static struct count *count_in(u32 row, u32 event, struct tally now)
+{
+	struct count *c = &counts[++ncounts];
+
+	*c = (struct count){ .event = event, .row = row, .cpu = 0, .now = now };
+	evrows[row].e.used = true;
+	evrows[row].event = event;
+	nevrows = row > nevrows ? row : nevrows;
+	return c;
+}
+
+static struct tally tally(u64 value, u64 enabled, u64 running)
+{
+	return (struct tally){ value, enabled, running };
+}
+
+static void t_scaled(void)
+{
+	static const struct {
+		struct tally t;
+		u64 want, share;
+	} rows[] = {
+		{ { 0, 1000, 1000 }, 0, 100000 },
+		{ { 1000, 1000, 1000 }, 1000, 100000 },
+		{ { 1000, 2000, 1000 }, 2000, 50000 },
+		{ { 1000, 3000, 1000 }, 3000, 33333 },
+		{ { 1, 3, 2 }, 1, 66666 },
+		{ { 0, 3, 1 }, 0, 33333 },
+		{ { UINT64_MAX - 1, 5, 5 }, UINT64_MAX - 1, 100000 },
+		{ { 1ull << 63, 10, 8 }, 11529215046068469760u, 80000 },
+		{ { UINT64_MAX / 2, 1000000000000000001, 1000000000000000000 }, 9223372036854775816u, 99999 },
+		{ { 1, 1ull << 63, 1 }, 1ull << 63, 0 },
+		{ { 3, 1ull << 63, 1 }, UINT64_MAX, 0 }, /* more than there is room for */
+		{ { 123, UINT64_MAX, UINT64_MAX }, 123, 100000 },
+		{ { 1ull << 40, UINT64_MAX, UINT64_MAX - 1 }, 1ull << 40, 99999 },
+	};
+	size_t bad = 0;
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		struct tally t = rows[i].t;
+
+		no_rows();
+		count_in(1, 1, t);
+		rows_sum(1000000000, true);
+		check(evrows[1].state == CS_COUNTED && evrows[1].places == 1 && evrows[1].point == 0,
+		      "%" PRIu64 " in %" PRIu64 " of %" PRIu64 " ns: counted", t.value, t.running, t.enabled);
+		check_u64(evrows[1].value, rows[i].want, "that is in all");
+		check_u64(evrows[1].share, rows[i].share, "which was counted for 1/1000 %%");
+		check(evrows[1].sum.value == t.value && evrows[1].sum.enabled == t.enabled &&
+		      evrows[1].sum.running == t.running, "and what was read is kept");
+		rows_sum(1000000000, false);
+		check_u64(evrows[1].value, t.value, "as counted, where it is not to be scaled");
+	}
+	for (int i = 0; i < 100000; i++) {
+		struct tally t = { rnd() >> rnd() % 64, rnd() >> rnd() % 64, 0 };
+		u128 want;
+
+		t.enabled += t.enabled == 0;
+		t.running = 1 + rnd() % t.enabled;
+		want = (u128)t.value * t.enabled / t.running;
+		no_rows();
+		count_in(1, 1, t);
+		rows_sum(1000000000, true);
+		bad += evrows[1].value != (want > UINT64_MAX ? UINT64_MAX : (u64)want);
+	}
+	check_u64(bad, 0, "100 000 counts of any size are scaled in 128 bits");
+
+	no_rows();
+	count_in(1, 1, tally(3, 1ull << 63, 1));
+	count_in(1, 1, tally(5, 10, 10))->cpu = 1;
+	rows_sum(1000000000, true);
+	check_u64(evrows[1].value, UINT64_MAX, "a sum that has no room is the largest number, not a small one");
+}
+
+static void t_intervals(void)
+{
+	/* Scaled since the start this would be 1000, 200, 205, 1230. */
+	static const struct tally reads[] = { { 100, 100, 10 }, { 110, 200, 110 }, { 205, 300, 300 }, { 615, 600, 300 },
+					      { 615, 700, 400 } };
+	static const u64 want[] = { 1000, 10, NO, NO, 0 };
+	struct tally t = { 0 };
+	u64 raw = 0;
+	size_t bad = 0;
+
+	no_rows();
+	count_in(1, 1, (struct tally){ 0 });
+	for (size_t i = 0; i < LEN(reads); i++) {
+		if (i)
+			rows_begin();
+		counts[1].now = reads[i];
+		rows_sum(100, true);
+		if (want[i] != NO)
+			check_u64(evrows[1].value, want[i], "an interval is what its own counts say: %zu", i);
+		raw = evrows[1].value;
+		rows_sum(100, true);
+		check_u64(evrows[1].value, raw, "summed twice it is the same: %zu", i);
+	}
+	raw = 0;
+	no_rows();
+	count_in(1, 1, t);
+	for (int i = 0; i < 100000; i++) {
+		u64 more = rnd() >> (20 + rnd() % 44), enabled = 1 + rnd() % 1000000, running = 1 + rnd() % enabled;
+
+		rows_begin();
+		t = (struct tally){ t.value + more, t.enabled + enabled, t.running + running };
+		counts[1].now = t;
+		rows_sum(1000000, true);
+		bad += evrows[1].value != (u64)((u128)more * enabled / running) || evrows[1].sum.value != more;
+		raw += evrows[1].sum.value;
+	}
+	check_u64(bad, 0, "100 000 intervals of differing shares: none goes back");
+	check_u64(raw, t.value, "and all of them are what was counted");
+
+	no_rows(); /* the count goes round at 2^64 */
+	count_in(1, 1, tally(UINT64_MAX - 4, 100, 100));
+	rows_begin();
+	counts[1].now = tally(5, 200, 200);
+	rows_sum(100, true);
+	check_u64(evrows[1].value, 10, "over 2^64");
+}
+
+static void t_several(void)
+{
+	no_rows();
+	count_in(1, 1, tally(100, 1000, 1000));
+	count_in(1, 1, tally(100, 1000, 500))->cpu = 1;
+	count_in(1, 1, tally(100, 1000, 250))->cpu = 2;
+	count_in(1, 1, tally(0, 1000, 0))->cpu = 3;
+	count_in(2, 1, tally(7, 1000, 100))->cpu = 4;
+	rows_sum(1000, true);
+	check_u64(evrows[1].value, 100 + 200 + 400, "CPUs that counted for different shares: each for itself");
+	check_u64(evrows[1].places, 3, "of which three came to something");
+	check_u64(evrows[1].share, 43750, "for 1750 of 4000 ns");
+	check(evrows[1].state == CS_COUNTED && evrows[1].sum.value == 300, "the sum is known, and what was read");
+	check_u64(evrows[2].value, 70, "another row is another sum");
+
+	/* Whichever comes first. */
+	for (int turn = 0; turn < 2; turn++) {
+		no_rows();
+		count_in(1, 1, tally(5, 10, 10))->state = turn ? CS_COUNTED : CS_DENIED;
+		count_in(1, 1, tally(5, 10, 10))->state = turn ? CS_DENIED : CS_COUNTED;
+		rows_sum(1000, true);
+		check(evrows[1].state == CS_COUNTED && evrows[1].value == 5 && evrows[1].places == 1,
+		      "one is denied, one counts: what counts is shown, order %d", turn);
+		no_rows();
+		count_in(1, 1, tally(0, 10, 0))->state = turn ? CS_COUNTED : CS_DENIED;
+		count_in(1, 1, tally(0, 10, 0))->state = turn ? CS_DENIED : CS_COUNTED;
+		rows_sum(1000, true);
+		check(evrows[1].state == CS_DENIED && evrows[1].places == 0,
+		      "one is denied, one never ran: what explains more is said, order %d", turn);
+	}
+}
+
+static void t_states(void)
+{
+	static const struct {
+		const char *name;
+		struct tally was, now;
+		u16 mods, group;
+		i32 cpu;
+		u32 pid;
+		u8 state, want;
+	} rows[] = {
+		{ "counted", { 0 }, { 5, 9, 9 }, 0, 0, 0, 0, CS_COUNTED, CS_COUNTED },
+		{ "counted nothing", { 5, 9, 9 }, { 5, 10, 10 }, 0, 0, 0, 0, CS_COUNTED, CS_COUNTED },
+		{ "never ran", { 0 }, { 0, 9, 0 }, 0, 0, 0, 0, CS_COUNTED, CS_NEVER_RAN },
+		{ "did not run in this interval", { 5, 9, 9 }, { 5, 20, 9 }, 0, 0, 0, 0, CS_COUNTED, CS_NEVER_RAN },
+		{ "of a task: never ran", { 0 }, { 0, 9, 0 }, 0, 0, -1, 7, CS_COUNTED, CS_NEVER_RAN },
+		{ "in a group: no room", { 0 }, { 0, 9, 0 }, 0, 1, 0, 0, CS_COUNTED, CS_NO_ROOM },
+		{ "never enabled, on a CPU", { 0 }, { 0 }, 0, 0, 0, 0, CS_COUNTED, CS_NOT_ENABLED },
+		{ "went offline", { 5, 9, 9 }, { 5, 9, 9 }, 0, 0, 0, 0, CS_OFFLINE, CS_OFFLINE },
+		{ "never enabled: the task did not run", { 0 }, { 0 }, 0, 0, -1, 7, CS_COUNTED, CS_NOT_ENABLED },
+		{ "never enabled: a task on one CPU", { 0 }, { 0 }, 0, 0, 2, 7, CS_COUNTED, CS_NOT_ENABLED },
+		{ "never enabled, pinned", { 0 }, { 0 }, EM_PINNED, 0, 0, 0, CS_COUNTED, CS_PINNED },
+		{ "slept since the last reading", { 5, 9, 9 }, { 5, 9, 9 }, 0, 0, -1, 7, CS_COUNTED, CS_COUNTED },
+		{ "slept, in a group", { 5, 9, 9 }, { 5, 9, 9 }, 0, 1, -1, 7, CS_COUNTED, CS_COUNTED },
+		{ "slept, pinned", { 5, 9, 9 }, { 5, 9, 9 }, EM_PINNED, 0, -1, 7, CS_COUNTED, CS_COUNTED },
+		{ "pinned, lost its counter", { 5, 9, 9 }, { 5, 9, 9 }, EM_PINNED, 0, 0, 0, CS_PINNED, CS_PINNED },
+		{ "gone", { 5, 9, 9 }, { 6, 10, 10 }, 0, 0, -1, 7, CS_GONE, CS_GONE },
+		{ "denied", { 0 }, { 0 }, 0, 0, 0, 0, CS_DENIED, CS_DENIED },
+		{ "refused", { 0 }, { 0 }, 0, 1, 0, 0, CS_REFUSED, CS_REFUSED },
+		{ "unsupported", { 0 }, { 0 }, 0, 0, -1, 7, CS_UNSUPPORTED, CS_UNSUPPORTED },
+		{ "no place in its group", { 0 }, { 0 }, 0, 1, 0, 0, CS_NO_GROUP, CS_NO_GROUP },
+		{ "without a leader", { 0 }, { 0 }, 0, 1, 0, 0, CS_NO_LEADER, CS_NO_LEADER },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++)
+		for (int scale = 0; scale < 2; scale++) {
+			struct count *c;
+
+			no_rows();
+			events[1].mods = rows[i].mods;
+			events[1].group = rows[i].group;
+			c = count_in(1, 1, rows[i].now);
+			c->was = rows[i].was;
+			c->cpu = rows[i].cpu;
+			c->pid = rows[i].pid;
+			c->state = rows[i].state;
+			rows_sum(1000, scale);
+			if (!check(evrows[1].state == rows[i].want, "state: %s", rows[i].name))
+				note("got %s", state_text(evrows[1].state) ? state_text(evrows[1].state) : "(counted)");
+			check_u64(evrows[1].places, rows[i].want == CS_COUNTED, "counted where it was: %s", rows[i].name);
+			check_u64(evrows[1].value, rows[i].want == CS_COUNTED ? rows[i].now.value - rows[i].was.value : 0,
+				  "nothing but what was counted: %s", rows[i].name);
+		}
+	check(!state_text(CS_COUNTED), "there is nothing to say of what was counted");
+	for (u8 s = CS_COUNTED + 1; s < CS_STATES; s++)
+		check(state_text(s) && (strncmp(state_text(s), "not counted: ", 13) == 0 ||
+					strncmp(state_text(s), "not supported: ", 15) == 0 ||
+					strncmp(state_text(s), "denied: ", 8) == 0), "state %u has a reason", s);
+
+	no_rows(); /* one interval's reason is not the next one's */
+	count_in(1, 1, tally(0, 9, 0));
+	rows_sum(1000, true);
+	rows_begin();
+	counts[1].now = tally(4, 18, 9);
+	rows_sum(1000, true);
+	check(evrows[1].state == CS_COUNTED && evrows[1].value == 4, "it never ran, and then it did");
+	rows_begin();
+	counts[1].state = CS_GONE;
+	rows_sum(1000, true);
+	check(evrows[1].state == CS_GONE && evrows[1].value == 0, "and then it was gone");
+}
+
+static void t_levels(void)
+{
+	static const struct {
+		u64 v;
+		bool virt, neg;
+		u64 want;
+	} rows[] = {
+		{ 0, true, false, 0 }, { 45000, true, false, 45000 }, { (u64)-5500, true, true, 5500 },
+		{ (u64)-1, true, true, 1 }, { INT64_MAX, true, false, INT64_MAX }, { 1ull << 63, true, true, 1ull << 63 },
+		{ (u64)-1, false, false, UINT64_MAX }, { 7, false, false, 7 },
+	};
+
+	no_rows();
+	events[1] = (struct event){ .rule = EV_LEVEL, .virt = 1 };
+	count_in(1, 1, tally(0, 0, 0));
+	for (size_t i = 0; i < LEN(rows); i++) {
+		rows_begin();
+		counts[1].virt = rows[i].virt;
+		counts[1].now = tally(rows[i].v, 1000 * i, 1000 * i);
+		rows_sum(1000000000, true);
+		check(evrows[1].state == CS_COUNTED && evrows[1].neg == rows[i].neg, "level %" PRIi64 "%s: sign", (i64)rows[i].v,
+		      rows[i].virt ? "" : " of the kernel");
+		check_u64(evrows[1].value, rows[i].want, "level %" PRIi64 ": as read, not the increase", (i64)rows[i].v);
+	}
+	events[1].scale = 1;
+	events[1].scale_point = 3;
+	counts[1].virt = true;
+	counts[1].now.value = (u64)-5500;
+	rows_sum(1000000000, true);
+	check(evrows[1].neg && evrows[1].value == 5500 && evrows[1].point == 3, "level: -5.500");
+	counts[1].now.value = 5500;
+	rows_sum(1000000000, true);
+	check(!evrows[1].neg && evrows[1].value == 5500 && evrows[1].point == 3, "level: 5.500, no sign is left");
+	counts[1].state = CS_GONE;
+	rows_sum(1000000000, true);
+	check(evrows[1].state == CS_GONE && !evrows[1].neg, "level: gone");
+
+	no_rows();
+	evsets[1] = (struct evset){ .name = text_put(NONE, S("set")), .active = 250 };
+	events[1] = (struct event){ .rule = EV_LEVEL, .set = 1 };
+	count_in(1, 1, tally(40, 250, 250));
+	rows_sum(1000, true);
+	check_u64(evrows[1].value, 40, "level: in a set that had a quarter of the time");
+}
+
+static void t_frequencies(void)
+{
+	no_rows();
+	events[1].rule = EV_PER_SECOND; /* i915: MHz x s */
+	count_in(1, 1, tally(1000, 500, 500))->was = tally(350, 0, 0);
+	rows_sum(SEC / 2, true);
+	check(evrows[1].value == 13000 && evrows[1].point == 1, "650 MHz s in half a second: 1300.0 MHz");
+	rows_sum(3 * SEC, true);
+	check(evrows[1].value == 2166 && evrows[1].point == 1, "in three: 216.6 MHz");
+	rows_sum(0, true);
+	check_u64(evrows[1].value, 0, "in no time: nothing");
+	counts[1].now = tally(1000, 1000, 500);
+	rows_sum(SEC / 2, true);
+	check_u64(evrows[1].value, 13000, "it is over the time that passed, whatever the share");
+	counts[1].now = counts[1].was;
+	rows_sum(SEC, true);
+	check(evrows[1].state != CS_COUNTED, "not enabled: no frequency");
+	counts[1].now = tally(1000, 500, 500);
+	events[1].scale = 1;
+	rows_sum(SEC / 2, true);
+	check_u64(evrows[1].value, evrows[1].point == 1 ? 13000 : 1300, "a scale of 1 changes nothing");
+
+	no_rows();
+	evsets[1] = (struct evset){ .name = text_put(NONE, S("set")), .active = SEC / 4 };
+	events[1] = (struct event){ .rule = EV_PER_SECOND, .set = 1 };
+	count_in(1, 1, tally(325, (u64)SEC / 4, (u64)SEC / 4));
+	rows_sum(SEC / 2, true);
+	check_u64(evrows[1].value, 13000, "1300 MHz in a set that had half of the time are 1300 MHz");
+
+	no_rows();
+	events[1].rule = EV_PER_READ; /* xe: each read adds the present one */
+	count_in(1, 1, tally(0, 1, 1));
+	for (u64 i = 1; i <= 3; i++) {
+		rows_begin();
+		counts[1].now = tally(counts[1].now.value + 1000 * i, i * 100, i * 50);
+		rows_sum(SEC, true);
+		check(evrows[1].value == 1000 * i && evrows[1].point == 0, "each read adds the frequency: %" PRIu64, i);
+	}
+}
+
+static void t_shares(void)
+{
+	static const struct {
+		u64 part, all;
+		u8 state;
+		u64 want;
+	} rows[] = {
+		{ 250, 1000, CS_COUNTED, 25000 },     { 1000, 1000, CS_COUNTED, 100000 },
+		{ 0, 0, CS_NEVER_RAN, 0 },            { 0, 1000, CS_COUNTED, 0 },
+		{ 1, 3, CS_COUNTED, 33333 },          { 1ull << 62, 1ull << 63, CS_COUNTED, 50000 },
+		{ UINT64_MAX, UINT64_MAX, CS_COUNTED, 100000 },
+	};
+	enum { PLACES = LEN(rows) };
+
+	no_rows();
+	nsites = PLACES;
+	events[1].rule = EV_SHARE;
+	for (u32 i = 0; i < PLACES; i++) {
+		count_in(1 + i, 1, tally(rows[i].part, 10, 10))->cpu = (i32)i;
+		count_in(1 + i + PLACES, 2, tally(rows[i].all, 10, 10))->cpu = (i32)i;
+	}
+	rows_sum(SEC, true);
+	for (u32 i = 0; i < PLACES; i++) {
+		struct evrow *r = &evrows[1 + i];
+
+		check(r->state == rows[i].state, "%" PRIu64 " of %" PRIu64 ": %s", rows[i].part, rows[i].all,
+		      rows[i].state == CS_COUNTED ? "known" : "unknown");
+		if (rows[i].state == CS_COUNTED)
+			check(r->value == rows[i].want && r->point == 3, "%" PRIu64 " of %" PRIu64 ", at its own place",
+			      rows[i].part, rows[i].all);
+		check_u64(evrows[1 + i + PLACES].value, rows[i].all, "the neighbour is as counted");
+	}
+	for (u32 i = 1; i <= ncounts; i++)
+		counts[i].state = counts[i].event == 2 ? CS_DENIED : CS_COUNTED;
+	rows_sum(SEC, true);
+	check(evrows[1].state != CS_COUNTED, "a share of what is denied is unknown");
+	nevrows = PLACES;
+	ncounts = 1;
+	counts[1] = (struct count){ .event = 1, .row = PLACES, .now = tally(5, 10, 10) };
+	rows_sum(SEC, true);
+	check(evrows[PLACES].state != CS_COUNTED, "a share of what has no row is unknown");
+}
+
+/* v x m x 10^-p with `point` decimals, cut; false: no room. */
+static bool fixed(u64 v, u64 m, unsigned p, unsigned point, u64 *want)
+{
+	u128 x = (u128)v * m;
+
+	for (; p > point; p--)
+		x /= 10;
+	*want = (u64)x;
+	return x < UINT64_MAX;
+}
+
+static void t_units(void)
+{
+	static const struct {
+		const char *scale;
+		u64 v, want;
+		u8 point;
+	} rows[] = {
+		{ "1", 123, 123, 0 },
+		{ "64", 123, 7872, 0 },
+		{ "0.1", 123, 123, 1 },
+		{ "1e-6", 1234567, 1234567, 6 },
+		{ "1e-9", UINT64_MAX - 1, UINT64_MAX - 1, 9 },
+		{ "1e-10", 12345678909, 1234567890, 9 },
+		{ "6.103515625e-5", 65536, 4000000000, 9 },       /* MiB of 64 bytes each: 2^-14 */
+		{ "2.3283064365386962890625e-10", 0, 0, 9 },      /* 2^-32 */
+		{ "2.3283064365386962890625e-10", 43, 10, 9 },
+		{ "1e-40", UINT64_MAX, 0, 9 },
+		{ "1.234567890123456789e-22", 1ull << 63, 1138687, 9 },
+		{ "1000", 1ull << 60, UINT64_MAX, 0 },
+		{ "1e18", 18, 18000000000000000000u, 0 },
+		{ "1e18", 19, UINT64_MAX, 0 },
+		{ "9.5367431640625e-7", UINT64_MAX, 17592186044415999999u, 6 }, /* 2^-20 */
+	};
+	size_t bad = 0, less = 0, far = 0;
+	u64 mantissa, v, want;
+	u8 point;
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		struct evrow r = { .value = rows[i].v };
+
+		if (!check(parse_scale(str_z(rows[i].scale), &mantissa, &point), "scale %s", rows[i].scale))
+			continue;
+		row_unit(&r, mantissa, point);
+		check_u64(r.value, rows[i].want, "%" PRIu64 " x %s", rows[i].v, rows[i].scale);
+		check_u64(r.point, rows[i].point, "decimals of %" PRIu64 " x %s", rows[i].v, rows[i].scale);
+	}
+
+	/* RAPL's 2^-32 J: its 33 digits are known to 19. */
+	parse_scale(S("2.3283064365386962890625e-10"), &mantissa, &point);
+	for (int i = 0; i < 100000; i++) {
+		struct evrow r = { .value = v = rnd() >> rnd() % 64 };
+
+		row_unit(&r, mantissa, point);
+		want = (u64)((u128)v * 1000000000 >> 32);
+		far += r.point != 9 || want - r.value > 1;
+	}
+	check_u64(far, 0, "100 000 counts of 2^-32 J are right to a nanojoule");
+
+	for (int i = 0; i < 200000; i++) {
+		struct evrow r = { 0 };
+		u64 more;
+
+		v = rnd() >> rnd() % 64;
+		mantissa = 1 + rnd() % (UINT64_C(1) << (rnd() % 63)); /* up to 19 digits */
+		point = (u8)(rnd() % 41);
+		r.value = v;
+		row_unit(&r, mantissa, point);
+		if (r.point > 9 || r.point > point) {
+			bad++;
+			continue;
+		}
+		if (fixed(v, mantissa, point, r.point, &want))
+			bad += r.value != want;
+		else
+			bad += r.point != 0 || r.value != UINT64_MAX;
+		/* One decimal more would have had no room. */
+		less += r.point < 9 && r.point < point && fixed(v, mantissa, point, r.point + 1u, &more);
+	}
+	check_u64(bad, 0, "200 000 scales of up to 19 digits and exponents to 40: exact, or cut behind the point");
+	check_u64(less, 0, "and no decimal less than there is room for");
+
+	no_rows(); /* shared counters first, units then */
+	events[1].scale = 5;
+	events[1].scale_point = 1;
+	count_in(1, 1, tally(10, 400, 100));
+	rows_sum(SEC, true);
+	check(evrows[1].value == 200 && evrows[1].point == 1 && evrows[1].sum.value == 10,
+	      "10 in a quarter of the time, each 0.5: 20.0");
+	rows_sum(SEC, false);
+	check(evrows[1].value == 50 && evrows[1].point == 1, "not scaled, but in its unit: 5.0");
+}
+
+static void t_sets(void)
+{
+	static const struct {
+		const char *name;
+		struct tally t;
+		i64 active;
+		u32 pid;
+		u8 state;
+		u64 value, raw, share; /* share: 1/1000 % of the whole time */
+	} rows[] = {
+		{ "a quarter of the time", { 100, 250, 250 }, 250, 0, CS_COUNTED, 400, 100, 25000 },
+		{ "a quarter, of which half", { 100, 250, 125 }, 250, 0, CS_COUNTED, 800, 100, 12500 },
+		{ "all of it", { 100, 1000, 1000 }, 1000, 0, CS_COUNTED, 100, 100, 100000 },
+		{ "more than there was", { 100, 1001, 1001 }, 1001, 0, CS_COUNTED, 100, 100, 100000 },
+		{ "one ns", { 1ull << 60, 1, 1 }, 1, 0, CS_COUNTED, UINT64_MAX, 1ull << 60, 100 },
+		{ "nothing counted in its time", { 0, 250, 250 }, 250, 0, CS_COUNTED, 0, 0, 25000 },
+		{ "its time, but never ran", { 0, 250, 0 }, 250, 0, CS_NEVER_RAN, 0, 0, 0 },
+		{ "no turn: a task", { 0, 0, 0 }, 0, 7, CS_NOT_ENABLED, 0, 0, 0 },
+		{ "no turn: a CPU, which is not offline", { 0, 0, 0 }, 0, 0, CS_NOT_ENABLED, 0, 0, 0 },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++)
+		for (int scale = 0; scale < 2; scale++) {
+			no_rows();
+			evsets[1] = (struct evset){ .name = text_put(NONE, S("alu")), .active = 5000, .turns = 3 };
+			events[1].set = 1;
+			count_in(1, 1, tally(9, 5000, 5000))->pid = rows[i].pid;
+			counts[1].cpu = rows[i].pid ? -1 : 0;
+			if (rows[i].t.enabled == 0 && rows[i].pid)
+				counts[1].now = (struct tally){ 0 };
+			rows_begin();
+			check(evsets[1].active_was == 5000 && evsets[1].turns_was == 3, "an interval begins for its sets too");
+			evsets[1].active += rows[i].active;
+			counts[1].now.value += rows[i].t.value;
+			counts[1].now.enabled += rows[i].t.enabled;
+			counts[1].now.running += rows[i].t.running;
+			rows_sum(1000, scale);
+			if (!check(evrows[1].state == rows[i].state, "set: %s: state", rows[i].name))
+				note("got %s", state_text(evrows[1].state) ? state_text(evrows[1].state) : "(counted)");
+			if (evrows[1].state != CS_COUNTED)
+				continue;
+			check_u64(evrows[1].value, scale ? rows[i].value : rows[i].raw, "set: %s: value%s", rows[i].name,
+				  scale ? "" : ", not scaled");
+			check_u64(evrows[1].share, rows[i].share, "set: %s: share", rows[i].name);
+		}
+
+	/* A task that slept: 0 while its set had a turn, and nothing is known while it had none. */
+	no_rows();
+	evsets[1] = (struct evset){ .name = text_put(NONE, S("alu")), .active = 100 };
+	events[1].set = 1;
+	count_in(1, 1, tally(9, 100, 100))->pid = 7;
+	rows_begin();
+	evsets[1].active += 50;
+	rows_sum(1000, true);
+	check(evrows[1].state == CS_COUNTED && evrows[1].value == 0, "set: a task that slept in its turn");
+	rows_begin();
+	rows_sum(1000, true);
+	check(evrows[1].state == CS_NOT_ENABLED, "set: a task that slept, and there was no turn");
+}
+
+static bool near(double got, double want)
+{
+	return got > want - 1e-9 - want * 1e-9 && got < want + 1e-9 + want * 1e-9;
+}
+
+static void t_repeats(void)
+{
+	static const struct {
+		u64 v[5];
+		u32 n;
+		u64 mean;
+		double error; /* standard deviation / sqrt(n) / mean */
+	} rows[] = {
+		{ { 5 }, 1, 5, 0 },
+		{ { 7, 7, 7 }, 3, 7, 0 },
+		{ { 0, 0 }, 2, 0, 0 },
+		{ { 10, 12, 14 }, 3, 12, 0.09622504486493763 },  /* sqrt(4 / 3) / 12 */
+		{ { 2, 4, 4, 4, 6 }, 5, 4, 0.15811388300841897 }, /* sqrt(2 / 5) / 4 */
+		{ { 1, 2 }, 2, 2, 1.0 / 3 },
+		{ { 0, 0, 0, 0, 1 }, 5, 0, 1 },                  /* 0.2 +- 0.2 */
+		{ { 1000000, 1000001, 1000002 }, 3, 1000001, 5.773496918e-7 },
+		{ { 1000000000000, 3000000000000 }, 2, 2000000000000, 0.5 },
+		{ { 1000000000000000000, 3000000000000000000 }, 2, 2000000000000000000, 0.5 },
+		{ { 9007199254740993, 9007199254740993 }, 2, 9007199254740993, 0 },
+		{ { UINT64_MAX, UINT64_MAX }, 2, UINT64_MAX, 0 },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		no_rows();
+		count_in(1, 1, tally(0, 0, 0));
+		for (u32 k = 0; k < rows[i].n; k++) {
+			counts[1].now = tally(rows[i].v[k], 10, 10);
+			rows_sum(SEC, true);
+			rows_repeat();
+		}
+		check_u64(evrows[1].repeats, rows[i].n, "runs %zu: how many", i);
+		check_u64(evrows[1].value, rows[i].mean, "runs %zu: mean", i);
+		if (!check(near(row_deviation(&evrows[1]), rows[i].error), "runs %zu: standard error", i))
+			note("got %g, want %g", row_deviation(&evrows[1]), rows[i].error);
+	}
+
+	no_rows(); /* a run that came to nothing is no run of 0 */
+	count_in(1, 1, tally(0, 0, 0));
+	for (u64 k = 0; k < 3; k++) {
+		counts[1].now = k == 1 ? tally(0, 10, 0) : tally(100, 10, 10);
+		rows_sum(SEC, true);
+		rows_repeat();
+	}
+	check(evrows[1].repeats == 2 && evrows[1].value == 100, "of three runs one came to nothing");
+
+	no_rows(); /* degrees */
+	events[1].rule = EV_LEVEL;
+	count_in(1, 1, tally(0, 0, 0))->virt = true;
+	for (int k = 0; k < 2; k++) {
+		counts[1].now.value = k ? 10 : (u64)-4;
+		rows_sum(SEC, true);
+		rows_repeat();
+	}
+	check(evrows[1].value == 3 && !evrows[1].neg, "the mean of -4 and 10 is 3");
+}
+
+static void t_ids(void)
+{
+	enum { EACH = 50 };
+	size_t bad = 0;
+
+	no_rows();
+	for (u32 i = 1; i <= 4 * EACH; i++)
+		count_in(1, 1, tally(0, 0, 0));
+	for (u32 i = 1; i <= EACH; i++) { /* all in one place of the table, and some beside it */
+		count_number(i, (u64)i * LEN(id_bucket) + 5);
+		count_number(i + EACH, ((u64)i << 32) * LEN(id_bucket) + 5);
+		count_number(i + 2 * EACH, UINT64_MAX - i);
+		count_number(i + 3 * EACH, i + 100);
+	}
+	for (u32 i = 1; i <= EACH; i++)
+		bad += count_find((u64)i * LEN(id_bucket) + 5) != i ||
+		       count_find(((u64)i << 32) * LEN(id_bucket) + 5) != i + EACH ||
+		       count_find(UINT64_MAX - i) != i + 2 * EACH || count_find(i + 100) != i + 3 * EACH;
+	check_u64(bad, 0, "count_find: ids that share a bucket");
+	check(count_find(5) == NONE && count_find((EACH + 1) * (u64)LEN(id_bucket) + 5) == NONE &&
+	      count_find(UINT64_MAX) == NONE && count_find(99) == NONE && count_find(0) == NONE,
+	      "count_find: ids of nobody's");
+}
+
 /* --- counters: too many ------------------------------------------------------------------------------------------- */
 
 /* These fill the table of names, which lasts: nothing may come after them. */
@@ -1193,6 +1802,17 @@ int main(void)
 	t_full_tables();
 	t_full_groups();
 	t_churn();
+	t_scaled();
+	t_intervals();
+	t_several();
+	t_states();
+	t_levels();
+	t_frequencies();
+	t_shares();
+	t_units();
+	t_sets();
+	t_repeats();
+	t_ids();
 	t_full_counters();
 	return unit_end();
 }

@@ -2820,7 +2820,8 @@ def roomy(folder):
     return None
 
 
-def main(prog, tests):
+def main(prog, tests, workers=16, alone=None):
+    """alone: which tests run one by one, before the others."""
     global PROG
     only = os.environ.get("ONLY")
     if only:
@@ -2833,11 +2834,12 @@ def main(prog, tests):
         shutil.copyfile(prog, PROG)
         os.chmod(PROG, 0o755)
         print(f"1..{len(tests)}", flush=True)
-        with ThreadPoolExecutor(max_workers=16) as pool:
+        done = {i: execute(t, scratch) for i, t in enumerate(tests) if alone and alone(t)}
+        with ThreadPoolExecutor(max_workers=workers) as pool:
             # the long ones first; printed in their own order
-            todo = sorted(range(len(tests)), key=lambda i: not tests[i][2])
+            todo = sorted((i for i in range(len(tests)) if i not in done), key=lambda i: not tests[i][2])
             futures = {i: pool.submit(execute, tests[i], scratch) for i in todo}
-            failed = report([futures[i].result() for i in range(len(tests))])
+            failed = report([done[i] if i in done else futures[i].result() for i in range(len(tests))])
     finally:
         for folder, names, _files in os.walk(scratch):
             for n in names:

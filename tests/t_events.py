@@ -225,6 +225,8 @@ def t_list():
     at = [names.index(w) if w in names else -1 for w in want]
     report(-1 not in at and at[:4] == sorted(at[:4]) and at[-1] == max(at), "the list: all kinds, tracepoints last", at)
     report("i915/actual-frequency/" in out and re.search(r"i915/actual-frequency/ +MHz ", out) is not None, "the list: i915's M is MHz")
+    report(re.search(r"^cpu/TERM=N,\.\.\./ +PMU, type 4: .*\bevent=config:0-7\b", out, re.M) is not None,
+           "the list: each PMU with its type and where its terms go", out)
     _, out, _ = run(os.path.join(PMUS, "odd"), "hv_24x7*")
     report("hv_24x7/PM_READ,chip=?/" in out and "cycles" not in out, "the list: parameters, and only what matches", out)
     _, out, _ = run(os.path.join(PMUS, "none"), "cycles")
@@ -233,7 +235,7 @@ def t_list():
     for tree in "intel", "xe", "hybrid":
         _, out, _ = run(os.path.join(PMUS, tree))
         for n in (x.split()[0] for x in out.splitlines()):
-            if re.match(r"rNNN|TYPE|PMU/|mem:|uprobe:|gpu-|proc/|gpu\d", n):
+            if re.match(r"rNNN|TYPE|PMU/|mem:|uprobe:|gpu-|proc/|gpu\d|.*/TERM=N", n):
                 continue
             if run(os.path.join(PMUS, tree), "--resolve", n)[0] != 0:
                 failures.append(n)

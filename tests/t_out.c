@@ -421,8 +421,12 @@ static void make_machine(void)
 static const struct recopts live = { .time_us = 1763611200123456, .dt_us = 1000000 };
 static const struct recopts raw = { .raw = true, .time_us = 1763611200123456, .dt_us = -1 };
 
+static const struct entity *odd_entity(u8 kind); /* an event, a sample, a line of a profile */
+
 static const struct entity *entity_of(u8 kind)
 {
+	if (kind >= K_EVENT)
+		return odd_entity(kind);
 	reg_roll(kind == K_CGROUP, true);
 	return kind == K_DEVICE ? &devices[dev].e : kind == K_CLIENT ? &clients[cli].e : &groups[1].e;
 }
@@ -541,38 +545,533 @@ static void t_records(void)
 			}
 }
 
+/* --- perf events, samples, profiles --------------------------------------------------------------------------------- */
+
+enum { E_CYCLES = 1, E_CLOCK, E_ODD, E_ENERGY, E_SET, E_TEMP, E_DURATION };
+enum { P_ALL, P_CPU0, P_CORE, P_ODD, P_CGROUP, P_THREAD, P_SOCKET, PLACES };
+
+#define ODD_COMM "a\x1b[2J\",\n\xff\xc3\xa9"
+#define ODD_EVENT "cpu/event=0x3c,\"q\"\x1b\n\xff\xc3\xa9/"
+
+static void make_events(void)
+{
+	static const struct {
+		const char *name, *unit;
+		u16 set;
+	} names[] = { [E_CYCLES] = { "cycles", NULL, 0 }, [E_CLOCK] = { "task-clock", "ns", 0 }, [E_ODD] = { ODD_EVENT, NULL, 0 },
+		      [E_ENERGY] = { "power/energy-pkg/", "Joules", 0 }, [E_SET] = { "instructions", NULL, 1 },
+		      [E_TEMP] = { "gpu-temp", "C", 0 }, [E_DURATION] = { "duration_time", "ns", 0 } };
+
+	for (u32 i = 1; i < LEN(names); i++)
+		events[i] = (struct event){ .name = text_put(NONE, str_z(names[i].name)), .set = names[i].set,
+					    .unit = names[i].unit ? text_put(NONE, str_z(names[i].unit)) : NONE };
+	events[E_TEMP].rule = EV_LEVEL;
+	nevents = LEN(names) - 1;
+	evsets[1] = (struct evset){ .name = text_put(NONE, S("alu")), .timeout = 10000000, .turns = 5, .turns_was = 2,
+				    .active = 300000000, .active_was = 50000000 };
+	nevsets = 2;
+	for (u32 i = 0; i < PLACES; i++)
+		sites[i] = (struct site){ .cpu = -1, .core = -1, .die = -1, .socket = -1 };
+	sites[P_CPU0].cpu = sites[P_CGROUP].cpu = 0;
+	sites[P_CORE].core = 2;
+	sites[P_CORE].socket = sites[P_SOCKET].socket = 0;
+	sites[P_CGROUP].cgroup = text_put(NONE, S("/user.slice"));
+	sites[P_ODD].pid = 4242;
+	sites[P_ODD].tid = 4243;
+	sites[P_ODD].comm = text_put(NONE, S(ODD_COMM));
+	sites[P_THREAD].pid = sites[P_THREAD].tid = 12;
+	sites[P_THREAD].comm = text_put(NONE, S("sh"));
+	nsites = PLACES;
+}
+
+#define ROW(ev, at, ...) { .e = { .kind = K_EVENT, .used = true }, .event = ev, .site = at, __VA_ARGS__ }
+#define RAN(part, whole) .share = 100000 * part / whole, .sum = { 123, whole, part }
+
+enum { R_PLAIN, R_CPU = 3, R_RENAMED = 10, R_SET = 12 };
+
+/* One record of each kind of row: what follows "dt" in JSON; what long CSV says of its value. */
+static const struct rowcase {
+	struct evrow row;
+	const char *json, *csv;
+} rowcases[] = {
+	{ ROW(E_CYCLES, P_ALL, .value = 123, RAN(400, 400)),
+	  "\"event\":\"cycles\",\"set\":null,\"cpu\":null,\"pid\":null,\"value\":123,\"unit\":\"\",\"running\":100.0,\"reason\":null",
+	  ",,,,value,cycles,123" },
+	{ ROW(E_CYCLES, P_ALL, .state = CS_UNSUPPORTED),
+	  "\"event\":\"cycles\",\"set\":null,\"cpu\":null,\"pid\":null,\"value\":null,\"unit\":\"\",\"running\":null,"
+	  "\"reason\":\"not supported: no PMU here has it\"",
+	  ",,,,reason,cycles,not supported: no PMU here has it" },
+	{ ROW(E_CLOCK, P_ALL, .value = 77, .state = CS_NEVER_RAN, .sum = { 0, 400, 0 }),
+	  "\"event\":\"task-clock\",\"set\":null,\"cpu\":null,\"pid\":null,\"value\":null,\"unit\":\"ns\",\"running\":0.0,"
+	  "\"reason\":\"not counted: it never ran\"",
+	  ",,,,value,task-clock," },
+	{ ROW(E_CLOCK, P_CPU0, .value = UINT64_MAX, RAN(100, 300)),
+	  "\"event\":\"task-clock\",\"set\":null,\"cpu\":0,\"pid\":null,\"value\":18446744073709551615,\"unit\":\"ns\","
+	  "\"running\":33.333,\"reason\":null",
+	  ",,,,value,task-clock@CPU0,18446744073709551615" },
+	{ ROW(E_CYCLES, P_CORE, .value = 1, RAN(1, 1)),
+	  "\"event\":\"cycles\",\"set\":null,\"cpu\":null,\"core\":2,\"socket\":0,\"pid\":null,\"value\":1,\"unit\":\"\","
+	  "\"running\":100.0,\"reason\":null",
+	  ",,,,value,cycles@S0-C2,1" },
+	{ ROW(E_CYCLES, P_SOCKET, .value = 1, RAN(1, 1)),
+	  "\"event\":\"cycles\",\"set\":null,\"cpu\":null,\"socket\":0,\"pid\":null,\"value\":1,\"unit\":\"\",\"running\":100.0,"
+	  "\"reason\":null",
+	  ",,,,value,cycles@S0,1" },
+	{ ROW(E_CYCLES, P_ODD, .value = 1, RAN(1, 1)),
+	  "\"event\":\"cycles\",\"set\":null,\"cpu\":null,\"pid\":4242,\"tid\":4243,"
+	  "\"comm\":\"a\\u001b[2J\\\",\\u000a\\ufffd\xc3\xa9\",\"value\":1,\"unit\":\"\",\"running\":100.0,\"reason\":null",
+	  ",4242,\"a\\x1b[2J\"\",\\x0a\\xff\xc3\xa9\",,value,\"cycles@a\\x1b[2J\"\",\\x0a\\xff\xc3\xa9-4243\",1" },
+	{ ROW(E_CYCLES, P_CGROUP, .value = 1, RAN(1, 1)),
+	  "\"event\":\"cycles\",\"set\":null,\"cpu\":0,\"pid\":null,\"cgroup\":\"/user.slice\",\"value\":1,\"unit\":\"\","
+	  "\"running\":100.0,\"reason\":null",
+	  ",,,/user.slice,value,cycles@CPU0 /user.slice,1" },
+	{ ROW(E_CYCLES, P_THREAD, .value = 1, RAN(1, 1)),
+	  "\"event\":\"cycles\",\"set\":null,\"cpu\":null,\"pid\":12,\"tid\":12,\"comm\":\"sh\",\"value\":1,\"unit\":\"\","
+	  "\"running\":100.0,\"reason\":null",
+	  ",12,sh,,value,cycles@sh-12,1" },
+	{ ROW(E_ODD, P_CPU0, .value = 1, RAN(1, 1)),
+	  "\"event\":\"cpu/event=0x3c,\\\"q\\\"\\u001b\\u000a\\ufffd\xc3\xa9/\",\"set\":null,\"cpu\":0,\"pid\":null,\"value\":1,"
+	  "\"unit\":\"\",\"running\":100.0,\"reason\":null",
+	  ",,,,value,\"cpu/event=0x3c,\"\"q\"\"\\x1b\\x0a\\xff\xc3\xa9/@CPU0\",1" },
+	{ ROW(E_ENERGY, P_ALL, .value = 999999999, .point = 9, RAN(1, 1)),
+	  "\"event\":\"power/energy-pkg/\",\"set\":null,\"cpu\":null,\"pid\":null,\"value\":0.999999999,\"unit\":\"Joules\","
+	  "\"running\":100.0,\"reason\":null",
+	  ",,,,value,power/energy-pkg/,0.999999999" },
+	{ ROW(E_TEMP, P_ALL, .value = 5500, .point = 3, .neg = true),
+	  "\"event\":\"gpu-temp\",\"set\":null,\"cpu\":null,\"pid\":null,\"value\":-5.5,\"unit\":\"C\",\"running\":null,"
+	  "\"reason\":null",
+	  ",,,,value,gpu-temp,-5.5" },
+	{ ROW(E_SET, P_CPU0, .value = 400, .share = 25000, .sum = { 100, 250, 250 }),
+	  "\"event\":\"instructions\",\"set\":\"alu\",\"set_id\":0,\"cpu\":0,\"pid\":null,\"value\":400,\"unit\":\"\",\"running\":25.0,"
+	  "\"reason\":null,\"runs\":3,\"active\":0.25,\"timeout\":0.01",
+	  ",,,,value,alu:instructions@CPU0,400" },
+	{ ROW(E_CYCLES, P_ALL, .value = 12, .repeats = 3, .mean = 12, .m2 = 8, RAN(1, 1)),
+	  "\"event\":\"cycles\",\"set\":null,\"cpu\":null,\"pid\":null,\"value\":12,\"unit\":\"\",\"running\":100.0,"
+	  "\"reason\":null,\"deviation\":9.623,\"repeats\":3",
+	  ",,,,deviation,cycles,9.623" },
+};
+
+static void t_rows(void)
+{
+	static const char *const lead = "{\"schema\":1,\"kind\":\"event\",\"time\":1763611200.123456,\"dt\":1.000000,";
+	char want[1024];
+
+	for (size_t i = 0; i < LEN(rowcases); i++) {
+		const struct rowcase *c = &rowcases[i];
+		struct out o = out_of("json", K_EVENT);
+		struct buf b = fresh();
+		struct str text;
+
+		record_make(&rec, &c->row.e, &live);
+		write_all(&o, &b, &rec);
+		snprintf(want, sizeof(want), "%s%s}\n", lead, c->json);
+		check_str(made(&b), want, "event %zu: json", i);
+		check(json_ok(made(&b), NULL), "event %zu: json is well formed", i);
+
+		o = out_of("csv", K_EVENT);
+		b = fresh();
+		write_all(&o, &b, &rec);
+		snprintf(want, sizeof(want), "\n1763611200.123456,1.000000,event,,,,%s\n", c->csv);
+		if (!check(str_find(made(&b), str_z(want)), "event %zu: long csv has %s", i, show(str_z(c->csv))))
+			note("%s", show(made(&b)));
+		text = made(&b);
+		check(str_skip(&text, S("time,dt,kind,dev,driver,pdev,client,pid,comm,cgroup,field,instance,value\n")) &&
+		      !str_find(text, S("time,dt")),
+		      "event %zu: long csv has one header", i);
+	}
+
+	/* What was read is told as well, and what follows from two readings is not: dt. */
+	{
+		static const struct evrow plain = ROW(E_CYCLES, P_CPU0, .value = 246, .share = 50000, .sum = { 123, 400, 200 });
+		static const struct evrow level = ROW(E_TEMP, P_ALL, .value = 45);
+		static const struct evrow none = ROW(E_CYCLES, P_ALL, .state = CS_NEVER_RAN, .sum = { 0, 400, 0 });
+		struct out o = out_of("json", K_EVENT);
+		struct buf b = fresh();
+
+		record_make(&rec, &plain.e, &raw);
+		write_all(&o, &b, &rec);
+		check_str(made(&b), "{\"schema\":1,\"kind\":\"event\",\"time\":1763611200.123456,\"dt\":null,\"event\":\"cycles\","
+			  "\"set\":null,\"cpu\":0,\"pid\":null,\"value\":246,\"unit\":\"\",\"running\":50.0,\"reason\":null,"
+			  "\"cpus\":0,\"count\":123,\"enabled\":400,\"runtime\":200}\n", "event, raw: json");
+		b = fresh();
+		record_make(&rec, &none.e, &raw);
+		write_all(&o, &b, &rec);
+		check(str_find(made(&b), S(",\"count\":null,\"enabled\":400,\"runtime\":0}")), "event, raw: no count of what never ran");
+		b = fresh();
+		record_make(&rec, &level.e, &raw);
+		write_all(&o, &b, &rec);
+		check(!str_find(made(&b), S("\"count\":0,")), "event, raw: the count of a level of 45 is not 0");
+	}
+}
+
+/* One record in one format, with what the whole run knows. */
+static void check_row(const char *format, const struct out *like, const struct entity *e, const struct recopts *ro,
+		      const char *want, const char *what)
+{
+	struct out o = like ? *like : (struct out){ .once = true };
+	struct buf b = fresh();
+
+	o.fmt = format_find(str_z(format));
+	o.kind = e->kind;
+	o.width = 100;
+	record_make(&rec, e, ro);
+	write_all(&o, &b, &rec);
+	check_str(made(&b), want, "%s: %s", format, what);
+	check(is_clean(made(&b), true), "%s: %s: no byte that a terminal obeys", format, what);
+}
+
+static const struct out in_places = { .once = true, .sites = true, .no_header = true };
+static const struct out no_head = { .once = true, .no_header = true };
+
+static void t_row_formats(void)
+{
+	static const struct str few[] = { STR("event"), STR("cpu"), STR("value"), STR("unit"), STR("running"), STR("reason") };
+	static const struct evrow clock = ROW(E_CLOCK, P_ALL, .value = 385846, RAN(1, 1));
+	static const struct evrow round = ROW(E_CLOCK, P_ALL, .value = 9999999, RAN(1, 1));
+	static const struct out chosen = { .patterns = few, .npatterns = LEN(few), .once = true };
+	static const struct out repeated = { .repeats = true, .no_header = true, .once = true };
+	static const struct out in_sets = { .sites = true, .sets = true, .no_header = true, .once = true };
+
+	check_row("logfmt", NULL, &rowcases[R_PLAIN].row.e, &live, "schema=1 kind=event time=1763611200.123456 dt=1.000000 "
+		  "event=cycles value=123 unit=\"\" running=100.0\n", "a count");
+	check_row("logfmt", NULL, &rowcases[1].row.e, &live, "schema=1 kind=event time=1763611200.123456 dt=1.000000 event=cycles "
+		  "unit=\"\" reason=\"not supported: no PMU here has it\"\n", "no value, and why");
+	check_row("logfmt", NULL, &rowcases[6].row.e, &live, "schema=1 kind=event time=1763611200.123456 dt=1.000000 event=cycles "
+		  "pid=4242 tid=4243 comm=\"a\\u001b[2J\\\",\\u000a\\ufffd\xc3\xa9\" value=1 unit=\"\" running=100.0\n", "odd bytes");
+	check_row("logfmt", NULL, &rowcases[9].row.e, &live, "schema=1 kind=event time=1763611200.123456 dt=1.000000 "
+		  "event=\"cpu/event=0x3c,\\\"q\\\"\\u001b\\u000a\\ufffd\xc3\xa9/\" cpu=0 value=1 unit=\"\" running=100.0\n",
+		  "an odd event");
+
+	check_row("csv", &chosen, &rowcases[R_CPU].row.e, &live, "event,cpu,value,unit,running,reason\n"
+		  "task-clock,0,18446744073709551615,ns,33.333,\n", "-f");
+	check_row("csv", &chosen, &rowcases[1].row.e, &live, "event,cpu,value,unit,running,reason\n"
+		  "cycles,,,,,not supported: no PMU here has it\n", "-f, no value");
+	check_row("csv", &chosen, &rowcases[9].row.e, &live, "event,cpu,value,unit,running,reason\n"
+		  "\"cpu/event=0x3c,\"\"q\"\"\\x1b\\x0a\\xff\xc3\xa9/\",0,1,,100.0,\n", "-f, an odd event");
+
+	check_row("line", NULL, &rowcases[R_PLAIN].row.e, &live,
+		  "EVENT                       VALUE UNIT    RUN REASON\n"
+		  "cycles                        123      100.0%\n", "a count");
+	check_row("line", &no_head, &clock.e, &live, "task-clock                   0.39 msec 100.0%\n", "ns are shown in ms");
+	check_row("line", &no_head, &round.e, &live, "task-clock                  10.00 msec 100.0%\n", "ns are rounded");
+	check_row("line", &no_head, &rowcases[2].row.e, &live,
+		  "task-clock                      - msec   0.0% not counted: it never ran\n", "no value, and why");
+	check_row("line", &no_head, &rowcases[R_RENAMED].row.e, &live, "power/energy-pkg/     0.999999999 Joules 100.0%\n", "energy");
+	check_row("line", &no_head, &rowcases[11].row.e, &live, "gpu-temp                    -5.50 C         -\n", "below zero");
+	check_row("line", &in_places, &rowcases[4].row.e, &live, "S0-C2 cycles                          1      100.0%\n", "of a core");
+	check_row("line", &in_places, &rowcases[7].row.e, &live,
+		  "CPU0 /user.slice cycles                          1      100.0%\n", "of a cgroup");
+	check_row("line", &in_places, &rowcases[6].row.e, &live,
+		  "a\\x1b[2J\",\\x0a\\xff\xc3\xa9-4243 cycles                          1      100.0%\n", "of a thread with odd bytes");
+	check_row("line", &in_sets, &rowcases[R_SET].row.e, &live,
+		  "alu CPU0 instructions                  400         3  25.0%\n", "of a set");
+	check_row("line", &repeated, &rowcases[13].row.e, &live,
+		  "cycles                         12      9.6% 100.0%\n", "a mean, and how sure it is");
+}
+
+static void t_row_table(void)
+{
+	static const struct evrow rows[] = { ROW(E_CYCLES, P_ALL, .value = 123, RAN(1, 1)),
+					     ROW(E_CLOCK, P_ALL, .value = 385846, RAN(100, 300)) };
+	static const struct evrow cpus[] = { ROW(E_CYCLES, P_CPU0, .value = 1, RAN(1, 1)),
+					     ROW(E_CYCLES, P_CORE, .value = 1, RAN(1, 1)) };
+	static const struct str few[] = { STR("value"), STR("event") };
+	struct out o = out_of("table", K_EVENT);
+	struct buf b = fresh();
+	struct str s, head, first, second;
+
+	for (int turn = 0; turn < 4; turn++) {
+		if (turn == 2) {
+			out_end(&o, &b);
+			check_str(made(&b), "time     event       value unit running\n"
+				  "04:00:00 cycles        123 -     100.0%\n"
+				  "04:00:00 task-clock 385846 ns     33.3%\n", "table: events stand below each other");
+			b = fresh();
+			o = out_of("table", K_EVENT);
+			o.patterns = few;
+			o.npatterns = LEN(few);
+		}
+		for (size_t i = 0; i < LEN(rows); i++) {
+			record_make(&rec, &rows[i].e, &live);
+			if (turn % 2 == 0)
+				out_measure(&o, &rec);
+			else
+				out_record(&o, &b, &rec);
+		}
+	}
+	check_str(made(&b), " value event\n   123 cycles\n385846 task-clock\n", "table: events, -f");
+
+	b = fresh();
+	o = out_of("table", K_EVENT);
+	for (int turn = 0; turn < 2; turn++)
+		for (size_t i = 0; i < LEN(cpus); i++) {
+			record_make(&rec, &cpus[i].e, &live);
+			if (turn == 0)
+				out_measure(&o, &rec);
+			else
+				out_record(&o, &b, &rec);
+		}
+	s = made(&b);
+	line_next(&s, &head);
+	line_next(&s, &first);
+	line_next(&s, &second);
+	check(!str_eq(first, second), "table: which CPU a row is of can be told");
+}
+
+/* What perf stat -x, prints. The order is that of printout() in tools/perf/util/stat-display.c:
+ * value, unit, event, cgroup, noise, running. */
+static void t_perf_csv(void)
+{
+	static const struct evrow clock = ROW(E_CLOCK, P_ALL, .value = 385846, .share = 100000, .sum = { 385846, 385846, 385846 });
+	static const struct evrow cpu = ROW(E_CLOCK, P_CPU0, .value = 101727321, .share = 100000, .sum = { 0, 101727321, 101727321 });
+	static const struct evrow none = ROW(E_CYCLES, P_ALL, .state = CS_UNSUPPORTED);
+	static const struct evrow denied = ROW(E_CYCLES, P_ALL, .state = CS_DENIED);
+	static const struct evrow never = ROW(E_CYCLES, P_ALL, .state = CS_NEVER_RAN, .sum = { 0, 1000, 0 });
+	static const struct evrow asleep = ROW(E_CYCLES, P_ALL, .state = CS_NOT_ENABLED);
+	static const struct evrow shared = ROW(E_CYCLES, P_ALL, .value = 2000, .share = 25000, .sum = { 500, 4000, 1000 });
+	static const struct evrow mean = ROW(E_CYCLES, P_ALL, .value = 12, .repeats = 3, .mean = 12, .m2 = 8, .share = 100000,
+					     .sum = { 12, 500, 500 });
+	static const struct evrow wall = ROW(E_DURATION, P_ALL, .value = 1009478, .share = 100000, .sum = { 1009478, 1009478, 1009478 });
+	static const struct evrow joules = ROW(E_ENERGY, P_ALL, .value = 342, .point = 2, .share = 100000, .sum = { 5, 700, 700 });
+	static const struct recopts early = { .raw = true, .time_us = 100154, .dt_us = 100154 };
+	static const struct recopts late = { .raw = true, .time_us = 123456789001, .dt_us = 100000 };
+	static const struct out semicolon = { .once = true, .separator = ';' };
+	static const struct out interval = { .separator = ',' };
+	static const struct out both = { .sites = true };
+	static const struct out repeated = { .once = true, .repeats = true };
+
+	check_row("perf-csv", NULL, &clock.e, &early, "0.39,msec,task-clock,385846,100.00,0.003,CPUs utilized\n", "task-clock");
+	check_row("perf-csv", NULL, &none.e, &early, "<not supported>,,cycles,0,100.00,,\n", "not supported");
+	check_row("perf-csv", NULL, &denied.e, &early, "<not supported>,,cycles,0,100.00,,\n", "denied");
+	check_row("perf-csv", NULL, &asleep.e, &early, "<not counted>,,cycles,0,100.00,,\n", "not enabled");
+	check_row("perf-csv", NULL, &never.e, &early, "<not counted>,,cycles,0,0.00,,\n", "enabled, and never ran");
+	check_row("perf-csv", NULL, &shared.e, &early, "2000,,cycles,1000,25.00,,\n", "a quarter of the time");
+	check_row("perf-csv", NULL, &joules.e, &early, "3.42,Joules,power/energy-pkg/,700,100.00,,\n", "energy");
+	check_row("perf-csv", NULL, &wall.e, &early, "1009478,ns,duration_time,1009478,100.00,,\n", "duration_time is in ns");
+	check_row("perf-csv", &semicolon, &shared.e, &early, "2000;;cycles;1000;25.00;;\n", "another separator");
+	check_row("perf-csv", &interval, &shared.e, &early, "     0.100154000,2000,,cycles,1000,25.00,,\n", "an interval");
+	check_row("perf-csv", &interval, &none.e, &late, "123456.789001000,<not supported>,,cycles,0,100.00,,\n", "a late interval");
+	check_row("perf-csv", &in_places, &cpu.e, &early, "CPU0,101.73,msec,task-clock,101727321,100.00,1.015,CPUs utilized\n", "a CPU");
+	check_row("perf-csv", &both, &cpu.e, &early, "     0.100154000,CPU0,101.73,msec,task-clock,101727321,100.00,1.015,CPUs utilized\n",
+		  "a CPU in an interval");
+	check_row("perf-csv", &in_places, &rowcases[8].row.e, &early, "sh-12,1,,cycles,1,100.00,,\n", "a thread");
+	check_row("perf-csv", &in_places, &rowcases[6].row.e, &early,
+		  "a\\x1b[2J\",\\x0a\\xff\xc3\xa9-4243,1,,cycles,1,100.00,,\n", "a thread with odd bytes");
+	check_row("perf-csv", &in_places, &rowcases[7].row.e, &early, "CPU0,1,,cycles,/user.slice,1,100.00,,\n",
+		  "a cgroup stands behind the event");
+	check_row("perf-csv", &repeated, &mean.e, &early, "12,,cycles,9.62%,500,100.00,,\n", "repetitions");
+	check_row("perf-csv", &repeated, &none.e, &early, "<not supported>,,cycles,0.00%,0,100.00,,\n", "repetitions of nothing");
+}
+
+static struct sample full_sample, bare_sample;
+static struct profile some_profiles[3];
+
+static void make_samples(void)
+{
+	static struct prec full = { .have = PS_IP | PS_TID | PS_ADDR | PS_CPU | PS_PERIOD, .mode = PM_KERNEL, .pid = 4242,
+				    .tid = 4243, .cpu = 3, .ip = 0xffffffff81000010, .addr = 0x7f00, .period = UINT64_MAX, .lost = 7 };
+	static struct prec bare;
+	static const struct profrow rows[3] = {
+		{ .name = STR(ODD_COMM), .samples = 2, .period = 250 },
+		{ .name = STR("do,\"x\"\n\xff"), .module = STR("[kernel]"), .samples = 3, .period = 333 },
+		{ .name = STR("main"), .module = STR("/bin/a b"), .ip = 0x401000, .samples = 1, .period = UINT64_MAX },
+	};
+	static const u8 tables[3] = { PROF_COMM, PROF_SYMBOL, PROF_IP };
+	static const u64 all[3] = { 1000, 1000, UINT64_MAX };
+	struct sample *s = &full_sample;
+
+	*s = (struct sample){ .e = { .kind = K_SAMPLE }, .r = &full, .event = E_CYCLES, .period = UINT64_MAX, .comm = S(ODD_COMM), .nchain = 3, .ngroup = 2 };
+	s->at = (struct frame){ .ip = full.ip, .offset = 0x10, .mode = PM_KERNEL, .symbol = S("do,\"x\"\n\xff"),
+				.module = S("[kernel]") };
+	s->chain[0] = s->at;
+	s->chain[1] = (struct frame){ .ip = 0x401000, .mode = PM_USER };
+	s->chain[2] = (struct frame){ .ip = 0x402000, .mode = PM_USER, .symbol = S("main") };
+	s->group[0].event = E_CYCLES;
+	s->group[0].count = 5;
+	s->group[1].event = E_ODD;
+	s->group[1].count = UINT64_MAX;
+	bare_sample = (struct sample){ .e = { .kind = K_SAMPLE }, .r = &bare };
+	for (size_t i = 0; i < LEN(rows); i++) {
+		profile_period[tables[i]] = all[i];
+		some_profiles[i] = (struct profile){ .e = { .kind = K_PROFILE }, .table = tables[i], .row = &rows[i] };
+	}
+}
+
+#define ODD_JSON "a\\u001b[2J\\\",\\u000a\\ufffd\xc3\xa9"
+#define ODD_TEXT "a\\x1b[2J\",\\x0a\\xff\xc3\xa9"
+
+static void t_samples(void)
+{
+	static const struct str few[] = { STR("comm"), STR("ip"), STR("symbol"), STR("group"), STR("callchain") };
+	static const struct out chosen = { .patterns = few, .npatterns = LEN(few), .no_header = true, .once = true };
+	struct out o = out_of("csv", K_SAMPLE);
+	struct buf b = fresh();
+
+	check_row("json", NULL, &full_sample.e, &live,
+		  "{\"schema\":1,\"kind\":\"sample\",\"time\":1763611200.123456,\"event\":\"cycles\",\"cpu\":3,\"pid\":4242,\"tid\":4243,"
+		  "\"comm\":\"" ODD_JSON "\",\"mode\":\"kernel\",\"ip\":\"0xffffffff81000010\",\"addr\":\"0x7f00\","
+		  "\"symbol\":\"do,\\\"x\\\"\\u000a\\ufffd+0x10\",\"module\":\"[kernel]\",\"period\":18446744073709551615,\"lost\":7,"
+		  "\"group\":{\"cycles\":5,\"cpu/event=0x3c,\\\"q\\\"\\u001b\\u000a\\ufffd\xc3\xa9/\":18446744073709551615},"
+		  "\"callchain\":[\"do,\\\"x\\\"\\u000a\\ufffd+0x10\",\"0x401000\",\"main\"]}\n", "a sample");
+	check_row("json", NULL, &bare_sample.e, &live,
+		  "{\"schema\":1,\"kind\":\"sample\",\"time\":1763611200.123456,\"event\":null,\"cpu\":null,\"pid\":null,\"tid\":null,"
+		  "\"comm\":null,\"mode\":null,\"ip\":null,\"addr\":null,\"symbol\":null,\"module\":null,\"period\":null,"
+		  "\"callchain\":[]}\n", "a sample that knows nothing");
+	check_row("logfmt", NULL, &full_sample.e, &live,
+		  "schema=1 kind=sample time=1763611200.123456 event=cycles cpu=3 pid=4242 tid=4243 comm=\"" ODD_JSON "\" "
+		  "mode=kernel ip=0xffffffff81000010 addr=0x7f00 symbol=\"do,\\\"x\\\"\\u000a\\ufffd+0x10\" module=[kernel] "
+		  "period=18446744073709551615 lost=7 group.cycles=5 "
+		  "group.cpu_event_0x3c__q__x1b_x0a_xff___=18446744073709551615 "
+		  "callchain=\"do,\\\"x\\\"\\u000a\\ufffd+0x10\",0x401000,main\n", "a sample");
+	check_row("logfmt", NULL, &bare_sample.e, &live, "schema=1 kind=sample time=1763611200.123456 callchain=none\n",
+		  "a sample that knows nothing");
+	check_row("csv", &chosen, &full_sample.e, &live,
+		  "\"a\\x1b[2J\"\",\\x0a\\xff\xc3\xa9\",0xffffffff81000010,\"do,\"\"x\"\"\\x0a\\xff+0x10\","
+		  "\"cycles=5 cpu/event=0x3c,\"\"q\"\"\\x1b\\x0a\\xff\xc3\xa9/=18446744073709551615\","
+		  "\"do,\"\"x\"\"\\x0a\\xff+0x10 0x401000 main\"\n", "-f of a sample");
+	check_row("csv", &chosen, &bare_sample.e, &live, ",,,,none\n", "-f of a sample that knows nothing");
+	check_row("line", &no_head, &full_sample.e, &live,
+		  "  3    4243 " ODD_TEXT " cycles     18446744073709551615 kernel 0xffffffff81000010 do,\"x\"\\x0a\\xff+0x10 "
+		  "addr=0x7f00 lost=7 cycles=5 cpu/event=0x3c,\"q\"\\x1b\\x0a\\xff\xc3\xa9/=18446744073709551615 "
+		  "< do,\"x\"\\x0a\\xff+0x10 < 0x401000 < main\n", "a sample");
+	check_row("line", NULL, &bare_sample.e, &live,
+		  "CPU     TID COMM            EVENT         PERIOD MODE   IP                 SYMBOL\n"
+		  "  -       - -               -                  - -      -                  -\n", "a sample that knows nothing");
+
+	record_make(&rec, &full_sample.e, &live);
+	write_all(&o, &b, &rec);
+	if (!check(str_find(made(&b), S("cycles@CPU3,")) || str_find(made(&b), S(",event,,cycles\n")),
+		   "long csv: of which event a sample is"))
+		note("%s", show(made(&b)));
+	check(str_find(made(&b), S("@CPU3,")) || str_find(made(&b), S(",cpu,,3\n")), "long csv: of which CPU a sample is");
+	check(str_find(made(&b), S(",callchain,,\"do,\"\"x\"\"\\x0a\\xff+0x10 0x401000 main\"\n")) ||
+	      str_find(made(&b), S("\"do,\"\"x\"\"\\x0a\\xff+0x10 0x401000 main\"\n")), "long csv: who called");
+
+	/* Modes by name; a lost one has no mode, whatever its record says. */
+	{
+		static const char *const modes[PM_MODES] = { NULL, "kernel", "user", "hypervisor", "guest-kernel", "guest-user" };
+		struct prec p = { .have = PS_IP, .ip = 0 };
+		struct sample s = { .e = { .kind = K_SAMPLE }, .r = &p, .event = E_CYCLES };
+
+		for (u8 m = 0; m <= PM_MODES; m++) {
+			const char *want = m < PM_MODES ? modes[m] : NULL;
+			const struct val *v;
+
+			p.mode = m;
+			record_make(&rec, &s.e, &live);
+			v = record_get(&rec, NULL, "mode");
+			check(want ? v && str_eq(v->s, str_z(want)) : !v, "mode %u", m);
+		}
+		check(record_get(&rec, NULL, "ip") && str_eq(record_get(&rec, NULL, "ip")->s, S("0x0")), "the address 0 is one");
+	}
+}
+
+/* Names of any length: what finds no room is not said to be something else. */
+static void t_deep(void)
+{
+	static struct sample s;
+	static char name[4096];
+	static struct prec p = { .have = PS_IP, .ip = 1 };
+	size_t bad = 0, n = 0;
+
+	memset(name, 'n', sizeof(name));
+	for (size_t len = 1; len <= sizeof(name); len *= 4) {
+		s = (struct sample){ .e = { .kind = K_SAMPLE }, .r = &p, .event = E_CYCLES, .nchain = MAX_FRAMES };
+		for (u32 i = 0; i < MAX_FRAMES; i++)
+			s.chain[i] = (struct frame){ .ip = 0x401000 + i, .offset = 0x10, .symbol = { name, name + len } };
+		record_make(&rec, &s.e, &live);
+		bad = n = 0;
+		for (size_t i = 0; i < rec.n; i++) {
+			struct str v = rec.f[i].v.s;
+
+			if (!rec.f[i].col->group || strcmp(rec.f[i].col->group, "callchain") != 0)
+				continue;
+			n++;
+			bad += !(str_len(v) == len + 5 && memcmp(v.p, name, len) == 0) &&
+			       !(str_len(v) == 8 && memcmp(v.p, "0x401", 5) == 0);
+		}
+		check(n + rec.lost == MAX_FRAMES, "a callchain of %d names of %zu bytes: each is there, or counted as lost",
+		      MAX_FRAMES, len);
+		check_u64(bad, 0, "a callchain of names of %zu bytes: each is a name or an address, and whole", len);
+	}
+}
+
+static const struct entity *odd_entity(u8 kind)
+{
+	return kind == K_EVENT ? &rowcases[6].row.e : kind == K_SAMPLE ? &full_sample.e : &some_profiles[1].e;
+}
+
+static void t_profiles(void)
+{
+	static const struct str few[] = { STR("by"), STR("name"), STR("ip"), STR("percent") };
+	static const struct out chosen = { .patterns = few, .npatterns = LEN(few), .once = true };
+
+	check_row("json", NULL, &some_profiles[0].e, &live,
+		  "{\"schema\":1,\"kind\":\"profile\",\"by\":\"comm\",\"name\":\"" ODD_JSON "\",\"ip\":null,\"module\":null,"
+		  "\"period\":250,\"samples\":2,\"percent\":25.0}\n", "of a program");
+	check_row("json", NULL, &some_profiles[1].e, &live,
+		  "{\"schema\":1,\"kind\":\"profile\",\"by\":\"symbol\",\"name\":\"do,\\\"x\\\"\\u000a\\ufffd\",\"ip\":null,"
+		  "\"module\":\"[kernel]\",\"period\":333,\"samples\":3,\"percent\":33.3}\n", "of a symbol");
+	check_row("json", NULL, &some_profiles[2].e, &live,
+		  "{\"schema\":1,\"kind\":\"profile\",\"by\":\"ip\",\"name\":\"main\",\"ip\":\"0x401000\",\"module\":\"/bin/a b\","
+		  "\"period\":18446744073709551615,\"samples\":1,\"percent\":100.0}\n", "of an address");
+	check_row("logfmt", NULL, &some_profiles[2].e, &live, "schema=1 kind=profile by=ip name=main ip=0x401000 module=\"/bin/a b\" "
+		  "period=18446744073709551615 samples=1 percent=100.0\n", "of an address");
+	check_row("logfmt", NULL, &some_profiles[0].e, &live, "schema=1 kind=profile by=comm name=\"" ODD_JSON "\" period=250 "
+		  "samples=2 percent=25.0\n", "of a program");
+	check_row("csv", &chosen, &some_profiles[1].e, &live, "by,name,ip,percent\n"
+		  "symbol,\"do,\"\"x\"\"\\x0a\\xff\",,33.3\n", "-f of a symbol");
+	check_row("csv", NULL, &some_profiles[2].e, &live,
+		  "time,dt,kind,dev,driver,pdev,client,pid,comm,cgroup,field,instance,value\n"
+		  ",,profile,,,,,,,,by,,ip\n,,profile,,,,,,,,name,,main\n,,profile,,,,,,,,ip,,0x401000\n"
+		  ",,profile,,,,,,,,module,,/bin/a b\n,,profile,,,,,,,,period,,18446744073709551615\n"
+		  ",,profile,,,,,,,,samples,,1\n,,profile,,,,,,,,percent,,100.0\n", "of an address");
+	check_row("line", NULL, &some_profiles[0].e, &live, " SHARE SAMPLES BY     NAME                     MODULE\n"
+		  " 25.0%       2 comm   " ODD_TEXT "      -\n", "of a program");
+	check_row("line", &no_head, &some_profiles[2].e, &live, "100.0%       1 ip     0x401000 main            /bin/a b\n",
+		  "of an address");
+	check_row("table", NULL, &some_profiles[1].e, &live, "by     name           module   period samples percent\n"
+		  "symbol do,\"x\"\\x0a\\xff [kernel]    333       3   33.3%\n", "of a symbol");
+}
+
 /* --- buffers that are too small ------------------------------------------------------------------------------------ */
+
+/* One record in every room that there may be. */
+static void fit(const struct entity *e, const char *format, bool many)
+{
+	static char whole[1 << 16];
+	struct out o = out_of(format, e->kind);
+	struct buf b = fresh();
+	size_t n, bad = 0;
+
+	o.one_line = many && format_joins(o.fmt);
+	o.sites = true;
+	record_make(&rec, e, &live);
+	write_all(&o, &b, &rec);
+	n = b.n;
+	memcpy(whole, b.p, n);
+	for (size_t cap = 0; cap < n + 64; cap++) {
+		o = out_of(format, e->kind);
+		o.one_line = many && format_joins(o.fmt);
+		o.sites = true;
+		b = (struct buf){ .p = edge_page(cap), .cap = cap };
+		write_all(&o, &b, &rec);
+		/* Blanks at the end of a line take room until they are taken back. */
+		bad += b.n > cap || (cap < n && !b.full) || (cap == n + 63 && b.full) ||
+		       (!b.full && (b.n != n || memcmp(b.p, whole, n) != 0));
+	}
+	check_u64(bad, 0, "%s of kind %u%s: every room from none to enough", format, e->kind, many ? ", one line" : "");
+}
 
 static void t_full(void)
 {
 	size_t bad = 0;
 
-	for (u8 kind = K_DEVICE; kind <= K_CGROUP; kind++)
+	for (u8 kind = K_DEVICE; kind < K_COUNT; kind++)
 		for (size_t f = 0; f < LEN(format_list); f++)
-			for (int many = 0; many < 2; many++) {
-				struct out o = out_of(format_list[f], kind);
-				struct buf b = fresh();
-				static char whole[1 << 16];
-				size_t n;
-
-				o.one_line = many && format_joins(o.fmt);
-				record_make(&rec, entity_of(kind), &live);
-				write_all(&o, &b, &rec);
-				n = b.n;
-				memcpy(whole, b.p, n);
-				bad = 0;
-				for (size_t cap = 0; cap < n + 64; cap++) {
-					o = out_of(format_list[f], kind);
-					o.one_line = many && format_joins(o.fmt);
-					b = (struct buf){ .p = edge_page(cap), .cap = cap };
-					write_all(&o, &b, &rec);
-					/* Blanks at the end of a line take room until they are taken back. */
-					bad += b.n > cap || (cap < n && !b.full) || (cap == n + 63 && b.full) ||
-					       (!b.full && (b.n != n || memcmp(b.p, whole, n) != 0));
-				}
-				check_u64(bad, 0, "%s of kind %u%s: every room from none to enough", format_list[f], kind,
-					  many ? ", one line" : "");
-			}
+			for (int many = 0; many < 2 && kind != K_FDINFO; many++)
+				fit(entity_of(kind), format_list[f], many);
+	fit(entity_of(K_EVENT), "perf-csv", false);
 	for (size_t cap = 0; cap < 64; cap++) {
 		struct buf b = { .p = edge_page(cap), .cap = cap };
 
@@ -768,6 +1267,15 @@ int main(void)
 	make_machine();
 	t_keys();
 	t_records();
+	make_events();
+	make_samples();
+	t_rows();
+	t_row_formats();
+	t_row_table();
+	t_perf_csv();
+	t_samples();
+	t_deep();
+	t_profiles();
 	t_full();
 	t_engines();
 	t_widths();

@@ -1,44 +1,7 @@
 /* out.c - formats: the fields of a record as text. Pure: nothing here writes. SPDX-License-Identifier: MIT */
 #include "gpustat.h"
 
-/* --- bytes ----------------------------------------------------------------------------------------- */
-
-static void put_n(struct buf *b, const char *p, size_t n)
-{
-	if (n > b->cap - b->n) {
-		b->full = true;
-		return;
-	}
-	if (n)
-		memcpy(b->p + b->n, p, n);
-	b->n += n;
-}
-
-void put_c(struct buf *b, char c)
-{
-	put_n(b, &c, 1);
-}
-
-void put_str(struct buf *b, struct str s)
-{
-	put_n(b, s.p, str_len(s));
-}
-
-void put_z(struct buf *b, const char *z)
-{
-	put_str(b, str_z(z));
-}
-
-void put_u64(struct buf *b, u64 v)
-{
-	char d[20];
-	size_t i = sizeof(d);
-
-	do
-		d[--i] = (char)('0' + v % 10);
-	while (v /= 10);
-	put_n(b, d + i, sizeof(d) - i);
-}
+/* --- numbers --------------------------------------------------------------------------------------- */
 
 static void put_padded(struct buf *b, u64 v, int digits)
 {
@@ -70,64 +33,20 @@ static void put_dec(struct buf *b, u64 n, u8 point, u8 keep)
 
 /* --- bytes of others: names that may hold anything --------------------------------------------------- */
 
-/* The length of the UTF-8 sequence at p, shortest form, no surrogates; 0 where there is none. */
-static size_t utf8_len(const char *p, const char *e)
-{
-	u8 c = (u8)*p, low = 0x80, high = 0xbf;
-	size_t n = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-
-	if (n == 0 || n > (size_t)(e - p))
-		return 0;
-	if (c == 0xe0)
-		low = 0xa0;
-	else if (c == 0xed)
-		high = 0x9f;
-	else if (c == 0xf0)
-		low = 0x90;
-	else if (c == 0xf4)
-		high = 0x8f;
-	for (size_t i = 1; i < n; i++, low = 0x80, high = 0xbf)
-		if ((u8)p[i] < low || (u8)p[i] > high)
-			return 0;
-	return n;
-}
-
-static void put_hex(struct buf *b, u8 c)
-{
-	put_c(b, "0123456789abcdef"[c >> 4]);
-	put_c(b, "0123456789abcdef"[c & 15]);
-}
-
-/* C0, DEL, and C1 as UTF-8 writes it: terminals obey all of them. */
-static bool is_control(const char *p, size_t n)
-{
-	return (n == 1 && ((u8)*p < 0x20 || *p == 0x7f)) || (n == 2 && (u8)p[0] == 0xc2 && (u8)p[1] < 0xa0);
-}
-
-/* \xNN for each byte that is no printable text. */
-void put_text(struct buf *b, struct str s)
-{
-	while (s.p < s.e) {
-		size_t n = utf8_len(s.p, s.e);
-
-		if (n && !is_control(s.p, n)) {
-			put_n(b, s.p, n);
-			s.p += n;
-			continue;
-		}
-		for (n = n ? n : 1; n > 0; n--) {
-			put_z(b, "\\x");
-			put_hex(b, (u8)*s.p++);
-		}
-	}
-}
-
 /* The inside of a JSON string. */
 static void put_jsonstr(struct buf *b, struct str s)
 {
 	while (s.p < s.e) {
-		size_t n = utf8_len(s.p, s.e);
+		const char *plain = s.p;
+		size_t n;
 
+		while (plain < s.e && *plain >= ' ' && *plain < 127 && *plain != '"' && *plain != '\\')
+			plain++;
+		put_str(b, (struct str){ s.p, plain });
+		s.p = plain;
+		if (s.p == s.e)
+			return;
+		n = utf8_len(s.p, s.e);
 		if (n == 0) {
 			put_z(b, "\\ufffd");
 			n = 1;
@@ -211,7 +130,7 @@ static void put_number(struct buf *b, struct val v)
 	if (v.type == V_TIME)
 		put_dec(b, v.n, 6, 6);
 	else
-		put_dec(b, v.n, units[v.unit].point, 1);
+		put_dec(b, v.n, units[v.unit].point + v.point, 1);
 }
 
 /* A value where text needs no quotes. */
@@ -253,8 +172,16 @@ static void put_human(struct buf *b, struct val v)
 		put_dec(b, n / 1000000, 3, 3);
 		put_c(b, 's');
 		return;
+	case U_NANO:
+		put_dec(b, n / 1000, 6, 3);
+		put_c(b, 's');
+		return;
 	default:
 		break;
+	}
+	if (v.point) {
+		put_dec(b, v.n, v.point, 2);
+		return;
 	}
 	for (u8 p = units[v.unit].point; p > 0; p--)
 		ten *= 10;
@@ -287,7 +214,7 @@ static void put_name(struct buf *b, const struct field *f, bool inst)
 	const struct column *c = f->col;
 
 	put_z(b, c->group ? c->group : c->member);
-	if (inst && f->inst.p < f->inst.e) {
+	if (inst && c->group && f->inst.p < f->inst.e) {
 		put_c(b, '.');
 		put_text(b, f->inst);
 	}
@@ -649,6 +576,117 @@ CELL(cell_comm, NULL, "comm")
 CELL(cell_cgroup, NULL, "cgroup")
 CELL(cell_file, NULL, "file")
 CELL(cell_mem, NULL, "used")
+CELL(cell_event, NULL, "event")
+CELL(cell_running, NULL, "running")
+CELL(cell_deviation, NULL, "deviation")
+CELL(cell_runs, NULL, "runs")
+CELL(cell_cpu, NULL, "cpu")
+CELL(cell_tid, NULL, "tid")
+CELL(cell_period, NULL, "period")
+CELL(cell_mode, NULL, "mode")
+CELL(cell_ip, NULL, "ip")
+CELL(cell_percent, NULL, "percent")
+CELL(cell_samples, NULL, "samples")
+CELL(cell_by, NULL, "by")
+CELL(cell_module, NULL, "module")
+
+/* The text of a field, or the empty one. */
+static struct str text_in(const struct record *r, const char *member)
+{
+	const struct val *v = record_get(r, NULL, member);
+
+	return v && v->type == V_TEXT ? v->s : (struct str){ 0 };
+}
+
+static const struct str ns_unit = STR("ns");
+
+/* cpu-clock and task-clock, which perf stat shows in ms. */
+static bool is_clock(const struct record *r)
+{
+	static const struct str clock = STR("*-clock*");
+
+	return str_eq(text_in(r, "unit"), ns_unit) && glob_match(clock, text_in(r, "event"), NULL);
+}
+
+static void cell_value(struct buf *b, const struct record *r, u16 width)
+{
+	const struct val *v = record_get(r, NULL, "value");
+
+	(void)width;
+	if (!v)
+		put_c(b, '-');
+	else if (is_clock(r) && !v->point)
+		put_dec(b, v->n / 10000 + (v->n % 10000 >= 5000), 2, 2);
+	else {
+		put_z(b, v->neg ? "-" : "");
+		put_dec(b, v->n, v->point, 2);
+	}
+}
+
+static void cell_unit(struct buf *b, const struct record *r, u16 width)
+{
+	(void)width;
+	put_text(b, is_clock(r) ? (struct str)STR("msec") : text_in(r, "unit"));
+}
+
+static void cell_site(struct buf *b, const struct record *r, u16 width)
+{
+	struct str set = text_in(r, "set");
+
+	(void)width;
+	put_text(b, set);
+	if (set.p < set.e)
+		put_c(b, ' ');
+	record_site(b, r->e, true);
+}
+
+/* The function, who called it, and what stands beside: the data's address, the group's counts, a loss. */
+static void cell_symbol(struct buf *b, const struct record *r, u16 width)
+{
+	static const char *const more[] = { "addr", "lost" };
+
+	cell_of(b, r, NULL, "symbol");
+	(void)width;
+	for (size_t i = 0; i < LEN(more); i++)
+		if (record_get(r, NULL, more[i])) {
+			put_c(b, ' ');
+			put_z(b, more[i]);
+			put_c(b, '=');
+			cell_of(b, r, NULL, more[i]);
+		}
+	for (size_t i = 0; i < r->n; i++) {
+		const struct field *f = &r->f[i];
+
+		if (!f->col->group || f->v.type == V_NULL)
+			continue;
+		if (f->v.type == V_INT) {
+			put_c(b, ' ');
+			put_text(b, f->inst);
+			put_c(b, '=');
+			put_u64(b, f->v.n);
+		} else {
+			put_z(b, " < ");
+			put_text(b, f->v.s);
+		}
+	}
+}
+
+/* Of a profile: the symbol or program, and before it the address. */
+static void cell_name(struct buf *b, const struct record *r, u16 width)
+{
+	(void)width;
+	if (record_get(r, NULL, "ip")) {
+		cell_of(b, r, NULL, "ip");
+		put_c(b, ' ');
+	}
+	cell_of(b, r, NULL, "name");
+}
+
+static void cell_reason(struct buf *b, const struct record *r, u16 width)
+{
+	(void)width;
+	put_text(b, text_in(r, "reason"));
+}
 
 static void cell_clock(struct buf *b, const struct record *r, u16 width)
 {
@@ -847,7 +885,37 @@ static const struct lay {
 	{ W_DEVICE | W_CGROUP, false, "CLIENTS", 7, true, cell_clients },
 	{ W_CLIENT, false, "COMM", 4, false, cell_comm },
 	{ W_CGROUP, false, "CGROUP", 6, false, cell_cgroup },
+
+	{ W_EVENT, false, "WHERE", 5, false, cell_site },
+	{ W_EVENT, false, "EVENT", 20, false, cell_event },
+	{ W_EVENT, false, "VALUE", 12, true, cell_value },
+	{ W_EVENT, false, "UNIT", 4, false, cell_unit },
+	{ W_EVENT, false, "+-", 4, true, cell_deviation },
+	{ W_EVENT, false, "RUNS", 4, true, cell_runs },
+	{ W_EVENT, false, "RUN", 6, true, cell_running },
+	{ W_EVENT, false, "REASON", 0, false, cell_reason },
+
+	{ W_SAMPLE, false, "CPU", 3, true, cell_cpu },
+	{ W_SAMPLE, false, "TID", 7, true, cell_tid },
+	{ W_SAMPLE, false, "COMM", 15, false, cell_comm },
+	{ W_SAMPLE, false, "EVENT", 10, false, cell_event },
+	{ W_SAMPLE, false, "PERIOD", 9, true, cell_period },
+	{ W_SAMPLE, false, "MODE", 6, false, cell_mode },
+	{ W_SAMPLE, false, "IP", 18, false, cell_ip },
+	{ W_SAMPLE, false, "SYMBOL", 0, false, cell_symbol },
+
+	{ W_PROFILE, false, "SHARE", 6, true, cell_percent },
+	{ W_PROFILE, false, "SAMPLES", 7, true, cell_samples },
+	{ W_PROFILE, false, "BY", 6, false, cell_by },
+	{ W_PROFILE, false, "NAME", 24, false, cell_name },
+	{ W_PROFILE, false, "MODULE", 0, false, cell_module },
 };
+
+/* Columns that would stand empty in every line of such a run. */
+static bool is_needless(const struct out *o, const struct lay *l)
+{
+	return (l->put == cell_site && !o->sites) || (l->put == cell_deviation && !o->repeats) || (l->put == cell_runs && !o->sets);
+}
 
 /* All values of a pattern, for people. */
 static void put_pattern(struct buf *b, const struct out *o, const struct record *r, struct str pattern)
@@ -897,7 +965,7 @@ static void line_cell(struct buf *b, const struct out *o, const struct record *r
 		size_t from = b->n;
 
 		for (size_t i = 0; i < r->n; i++)
-			if (r->f[i].col == c->col && str_eq(r->f[i].inst, cell_inst(c))) {
+			if (r->f[i].col == c->col && (!c->col->group || str_eq(r->f[i].inst, cell_inst(c)))) {
 				if (b->n > from)
 					put_c(b, ',');
 				put_cell(b, o, &r->f[i]);
@@ -931,14 +999,14 @@ static void line_layout(struct out *o)
 			c->pattern = o->patterns[i];
 	if (o->npatterns)
 		return;
-	if (o->kind != K_FDINFO && !o->list && o->time != T_NONE &&
+	if (o->kind != K_FDINFO && !o->list && !o->once && o->time != T_NONE &&
 	    (c = cell_add(o, 0, (struct str)STR("TIME"))))
 		for (c->col = columns; !is_time(c->col); c->col++)
 			;
 	if (o->summary && o->time == T_NONE && (c = cell_add(o, 0, (struct str)STR("STAT"))))
 		c->pattern = (struct str)STR("summary");
 	for (size_t i = 0; i < LEN(lays); i++)
-		if (lays[i].kinds & 1 << o->kind && lays[i].list == o->list &&
+		if (lays[i].kinds & 1 << o->kind && lays[i].list == o->list && !is_needless(o, &lays[i]) &&
 		    (c = cell_add(o, o->ncells, str_z(lays[i].title)))) {
 			c->put = lays[i].put;
 			c->width = lays[i].width;
@@ -948,7 +1016,7 @@ static void line_layout(struct out *o)
 
 static bool cell_holds(const struct cell *c, const struct field *f)
 {
-	return c->col == f->col && str_eq(cell_inst(c), f->inst);
+	return c->col == f->col && (!f->col->group || str_eq(cell_inst(c), f->inst));
 }
 
 /* The summary's rows say which they are where there is no time to say it in its place. */
@@ -989,7 +1057,7 @@ static void table_layout(struct out *o, const struct record *r)
 			return;
 		c->col = f->col;
 		c->order = (u8)order;
-		c->inst_n = (u8)str_len(f->inst);
+		c->inst_n = f->col->group ? (u8)str_len(f->inst) : 0;
 		memcpy(c->inst, f->inst.p ? f->inst.p : "", c->inst_n);
 		c->group = str_z(f->inst.p < f->inst.e || f->col->shape == S_MEMBER ? f->col->group : NULL);
 		c->right = f->v.type == V_INT;
@@ -1190,7 +1258,87 @@ static void table_end(struct out *o, struct buf *b)
 	o->ncells = 0;
 }
 
+/* --- perf-csv -------------------------------------------------------------------------------------------------- */
+
+/* What stands in the place of a value: perf's two words. */
+static void csv_absent(struct buf *b, const struct record *r)
+{
+	struct str reason = text_in(r, "reason");
+
+	put_z(b, str_skip(&reason, (struct str)STR("not counted")) ? "<not counted>" : "<not supported>");
+}
+
+static u64 number_in(const struct record *r, const char *member)
+{
+	const struct val *v = record_get(r, NULL, member);
+
+	return v && v->type == V_INT ? v->n : 0;
+}
+
+/* Clocks over the time that passed: perf's metric of theirs. */
+static void put_metric(struct buf *b, const struct record *r, char sep)
+{
+	const struct val *value = record_get(r, NULL, "value"), *dt = record_get(r, NULL, "dt");
+	bool known = value && dt && dt->n && is_clock(r);
+
+	if (known)
+		put_dec(b, value->n / dt->n, 3, 3); /* ns over us: thousandths */
+	put_c(b, sep);
+	put_z(b, known ? "CPUs utilized" : "");
+}
+
+/* The fields of `perf stat -x` 6.1: [time,][where,][CPUs,] value,unit,event[,deviation],runtime,running,metric,
+ * metric unit. */
+static void perfcsv_record(struct out *o, struct buf *b, const struct record *r)
+{
+	const struct val *time = record_get(r, NULL, "time"), *value = record_get(r, NULL, "value");
+	char sep = o->separator ? o->separator : ',';
+
+	if (time && !o->once) {
+		for (u64 s = time->n / 1000000, ten = 100000; ten > s && ten > 1; ten /= 10)
+			put_c(b, ' ');
+		put_dec(b, time->n * 1000, 9, 9);
+		put_c(b, sep);
+	}
+	if (o->sites) {
+		put_text(b, text_in(r, "set"));
+		record_site(b, r->e, false);
+		put_c(b, sep);
+	}
+	if (o->summed) {
+		put_u64(b, number_in(r, "cpus"));
+		put_c(b, sep);
+	}
+	if (!value)
+		csv_absent(b, r);
+	else
+		cell_value(b, r, 0);
+	put_c(b, sep);
+	cell_unit(b, r, 0);
+	put_c(b, sep);
+	put_text(b, text_in(r, "event"));
+	put_c(b, sep);
+	if (record_get(r, NULL, "cgroup")) {
+		put_text(b, text_in(r, "cgroup"));
+		put_c(b, sep);
+	}
+	if (o->repeats) {
+		put_dec(b, number_in(r, "deviation") / 10, 2, 2);
+		put_c(b, '%');
+		put_c(b, sep);
+	}
+	put_u64(b, number_in(r, "runtime"));
+	put_c(b, sep);
+	put_dec(b, record_get(r, NULL, "running") ? number_in(r, "running") / 10 : 10000, 2, 2);
+	put_c(b, sep);
+	put_metric(b, r, sep);
+	put_c(b, '\n');
+}
+
 /* --- the table of formats ---------------------------------------------------------------------------------- */
+
+/* What a format is made of. */
+enum { MADE_OF_RECORDS, MADE_OF_RAW /* with what only -r has */, MADE_OF_STACKS, MADE_OF_BYTES /* the kernel's */ };
 
 static const struct format {
 	struct str name;
@@ -1199,12 +1347,17 @@ static const struct format {
 	void (*end)(struct out *o, struct buf *b); /* of a sample */
 	bool once;  /* measures the first sample only */
 	bool joins; /* -1 */
+	u16 kinds;  /* W_*: only these records; 0: all */
+	u8 made;
 } formats[] = {
-	{ STR("line"), line_measure, line_record, line_end, true, true },
-	{ STR("table"), table_measure, table_record, table_end, false, false },
-	{ STR("csv"), NULL, csv_record, csv_end, false, false },
-	{ STR("json"), NULL, json_record, json_end, false, true },
-	{ STR("logfmt"), NULL, logfmt_record, NULL, false, false },
+	{ STR("line"), line_measure, line_record, line_end, true, true, 0, MADE_OF_RECORDS },
+	{ STR("table"), table_measure, table_record, table_end, false, false, 0, MADE_OF_RECORDS },
+	{ STR("csv"), NULL, csv_record, csv_end, false, false, 0, MADE_OF_RECORDS },
+	{ STR("json"), NULL, json_record, json_end, false, true, 0, MADE_OF_RECORDS },
+	{ STR("logfmt"), NULL, logfmt_record, NULL, false, false, 0, MADE_OF_RECORDS },
+	{ STR("perf-csv"), NULL, perfcsv_record, NULL, false, false, W_EVENT, MADE_OF_RAW },
+	{ STR("folded"), NULL, NULL, NULL, false, false, W_SAMPLE, MADE_OF_STACKS },
+	{ STR("perfdata"), NULL, NULL, NULL, false, false, W_SAMPLE, MADE_OF_BYTES },
 };
 
 const struct format *format_find(struct str name)
@@ -1222,6 +1375,28 @@ void format_names(struct buf *b)
 			put_c(b, ' ');
 		put_str(b, formats[i].name);
 	}
+}
+
+bool format_shows(const struct format *f, u8 kind)
+{
+	return !f->kinds || f->kinds >> kind & 1;
+}
+
+/* Formats of samples that are not made of records. */
+bool format_folds(const struct format *f)
+{
+	return f->made == MADE_OF_STACKS;
+}
+
+bool format_is_perfdata(const struct format *f)
+{
+	return f->made == MADE_OF_BYTES;
+}
+
+/* Whether it shows what only -r has. */
+bool format_raw(const struct format *f)
+{
+	return f->made == MADE_OF_RAW;
 }
 
 bool format_joins(const struct format *f)
@@ -1274,6 +1449,6 @@ void out_fields(struct buf *b, u8 kind)
 		while (b->n - from < 35)
 			put_c(b, ' ');
 		put_z(b, c->help);
-		put_z(b, c->when & W_LIST ? " (list)\n" : c->when & W_LIVE ? "\n" : " (-r)\n");
+		put_z(b, c->when & W_LIST ? " (list)\n" : c->when & W_LIVE ? "\n" : kind == K_EVENT ? " (--raw)\n" : " (-r)\n");
 	}
 }

@@ -142,19 +142,24 @@ static void put_sample_id(struct perfdata *d, const struct prec *r)
 		put64(d, r->id);
 }
 
-/* A record that the kernel did not send, as it would have: MMAP, MMAP2, COMM, or a mark of ours. */
+/* A record that the kernel did not send, as it would have: MMAP, MMAP2, COMM, LOST_SAMPLES, or a mark of ours. */
 void perfdata_made(struct perfdata *d, const struct prec *r)
 {
-	static const u8 sizes[] = { [PR_MMAP] = 40, [PR_COMM] = 16, [PR_MMAP2] = 72 };
+	static const u8 sizes[] = { [PR_MMAP] = 40, [PR_COMM] = 16, [PR_MMAP2] = 72, [PR_LOST_SAMPLES] = 16 };
 	size_t fixed = r->type < LEN(sizes) && sizes[r->type] ? sizes[r->type] : 8;
 	size_t name = str_len(r->name) < 4096 ? str_len(r->name) : 4096; /* PATH_MAX */
-	size_t padded = fixed == 8 ? 0 : (name + 8) & ~(size_t)7, id = fixed == 8 ? 0 : id_bytes(&d->format);
+	size_t padded = fixed == 8 || r->lost ? 0 : (name + 8) & ~(size_t)7, id = fixed == 8 ? 0 : id_bytes(&d->format);
 	u16 half[2] = { r->misc, (u16)(fixed + padded + id) };
 
 	put32(d, r->type);
 	put(d, half, sizeof(half));
 	if (fixed == 8)
 		return;
+	if (r->type == PR_LOST_SAMPLES) {
+		put64(d, r->lost);
+		put_sample_id(d, r);
+		return;
+	}
 	put32(d, r->who);
 	put32(d, r->who_tid);
 	if (r->type != PR_COMM) {

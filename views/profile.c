@@ -8,8 +8,8 @@ enum {
 	MAX_COMMS = 4096,     /* names of tasks: threads of a pool are often numbered */
 	MAX_PSYMBOLS = 16384, /* functions that were hit: 20 s of a compiler hit 4500 */
 	MAX_IPS = 131072,     /* the same: at 10 kHz, 74 000 */
-	MAX_STACKS = 32768,
-	MAX_PTEXT = 8 << 20,  /* comms, and 32 768 stacks of 250 bytes */
+	MAX_STACKS = 16384,
+	MAX_PTEXT = 4 << 20,  /* comms, and 16 384 stacks of 250 bytes */
 	PBUCKETS = 65536,
 };
 

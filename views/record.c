@@ -7,7 +7,7 @@ const struct unitinfo units[UNITS] = {
 	[U_HZ] = { "Hz", 0 },       [U_NS] = { "ns", 0 },      [U_CELSIUS] = { "C", 3 },
 	[U_WATT] = { "W", 6 },      [U_JOULE] = { "J", 6 },    [U_VOLT] = { "V", 3 },
 	[U_AMPERE] = { "A", 3 },    [U_RPM] = { "rpm", 0 },    [U_GTS] = { "GT/s", 1 },
-	[U_SECONDS] = { "s", 6 },  [U_MS] = { "s", 3 },
+	[U_SECONDS] = { "s", 6 },  [U_MS] = { "s", 3 },      [U_NANO] = { "s", 9 },
 };
 
 /* What fills a column that is not simply a counter. */
@@ -16,20 +16,62 @@ enum label {
 	L_PID, L_COMM, L_PIDS, L_CGROUP, L_CONTAINER, L_STATE, L_NODES, L_CLIENTS, L_UNREADABLE,
 	L_DROPPED, L_SKIPPED, L_BUSY, L_IDLE, L_USED, L_OTHER, L_FACTS, L_MISSING, L_ENGINE_BUSY, L_ENGINE_UTIL,
 	L_ENGINE_FREQ, L_FREQ_AVG,
+	L_EVENT, L_SET, L_SET_ID, L_CPU, L_CORE, L_SOCKET, L_TID, L_VALUE, L_UNIT, L_RUNNING, L_REASON, L_DEVIATION, L_REPEATS,
+	L_RUNS, L_ACTIVE, L_TIMEOUT, L_CPUS, L_COUNT, L_ENABLED, L_RUNTIME,
+	L_MODE, L_IP, L_ADDR, L_SYMBOL, L_MODULE, L_PERIOD, L_LOST, L_VALUES, L_CHAIN, L_BY, L_SAMPLES, L_PERCENT,
 };
 
 #define ALL   (W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO)
+#define EVERY (ALL | W_EVENT | W_SAMPLE | W_PROFILE)
 #define LIVES (W_DEVICE | W_CLIENT | W_CGROUP)
 #define BOTH  (W_LIVE | W_RAW)
 
 /* In the order of the record. The columns of one group stand together. */
 const struct column columns[] = {
-	{ NULL, "schema", S_SCALAR, U_NONE, ALL | BOTH | W_META, L_SCHEMA, "1; raised if a key must change" },
-	{ NULL, "kind", S_SCALAR, U_NONE, ALL | BOTH | W_ID, L_KIND, "device, client, cgroup or fdinfo" },
+	{ NULL, "schema", S_SCALAR, U_NONE, EVERY | BOTH | W_META, L_SCHEMA, "1; raised if a key must change" },
+	{ NULL, "kind", S_SCALAR, U_NONE, EVERY | BOTH | W_ID, L_KIND, "device, client, cgroup, fdinfo, event, sample or profile" },
 	{ NULL, "summary", S_SCALAR, U_NONE, LIVES | W_LIVE | W_SPARSE | W_META, L_SUMMARY, "min, avg or max of the run (-S)" },
 	{ NULL, "file", S_SCALAR, U_NONE, W_FDINFO | BOTH | W_TABLE, L_FILE, "the dump" },
-	{ NULL, "time", S_SCALAR, U_SECONDS, LIVES | BOTH | W_ID | W_TABLE, L_TIME, "when, see -t" },
-	{ NULL, "dt", S_SCALAR, U_SECONDS, LIVES | BOTH | W_ID, L_DT, "the interval that rates are made over" },
+	{ NULL, "time", S_SCALAR, U_SECONDS, LIVES | W_EVENT | W_SAMPLE | BOTH | W_ID | W_TABLE, L_TIME, "when, see -t" },
+	{ NULL, "dt", S_SCALAR, U_SECONDS, LIVES | W_EVENT | BOTH | W_ID, L_DT, "the interval that rates are made over" },
+	{ NULL, "event", S_SCALAR, U_NONE, W_EVENT | W_SAMPLE | BOTH | W_TABLE | W_ID, L_EVENT, "the event, as it was named" },
+	{ NULL, "set", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID, L_SET, "its event set (--set)" },
+	{ NULL, "set_id", S_SCALAR, U_NONE, W_EVENT | BOTH | W_ID | W_SPARSE, L_SET_ID, "that set's number" },
+	{ NULL, "cpu", S_SCALAR, U_NONE, W_EVENT | W_SAMPLE | BOTH | W_TABLE | W_ID, L_CPU, "the CPU; of counts, where they are kept apart" },
+	{ NULL, "core", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE, L_CORE, "the core, with --per-core" },
+	{ NULL, "socket", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE, L_SOCKET, "the package, with --per-core and --per-socket" },
+	{ NULL, "pid", S_SCALAR, U_NONE, W_EVENT | W_SAMPLE | BOTH | W_ID, L_PID, "the process; of counts, where threads are kept apart" },
+	{ NULL, "tid", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE, L_TID, "the thread, with --per-thread" },
+	{ NULL, "tid", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE, L_TID, "the thread" },
+	{ NULL, "comm", S_SCALAR, U_NONE, W_EVENT | BOTH | W_ID | W_SPARSE, L_COMM, "its name" },
+	{ NULL, "comm", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_ID, L_COMM, "its name" },
+	{ NULL, "mode", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE, L_MODE, "user, kernel, hypervisor, guest-user or guest-kernel" },
+	{ NULL, "by", S_SCALAR, U_NONE, W_PROFILE | BOTH | W_TABLE, L_BY, "comm, symbol or ip" },
+	{ NULL, "name", S_SCALAR, U_NONE, W_PROFILE | BOTH | W_TABLE, L_NAME, "of the program or of the symbol" },
+	{ NULL, "ip", S_SCALAR, U_NONE, W_SAMPLE | W_PROFILE | BOTH | W_TABLE, L_IP, "address of the instruction" },
+	{ NULL, "addr", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE, L_ADDR, "address of the data, where the event has one" },
+	{ NULL, "symbol", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE, L_SYMBOL, "function, and how far into it" },
+	{ NULL, "module", S_SCALAR, U_NONE, W_SAMPLE | W_PROFILE | BOTH | W_TABLE, L_MODULE, "file that the code is from" },
+	{ NULL, "period", S_SCALAR, U_NONE, W_SAMPLE | W_PROFILE | BOTH | W_TABLE, L_PERIOD, "counts that it stands for" },
+	{ NULL, "samples", S_SCALAR, U_NONE, W_PROFILE | BOTH | W_TABLE, L_SAMPLES, "how many" },
+	{ NULL, "percent", S_SCALAR, U_PERCENT, W_PROFILE | BOTH | W_TABLE, L_PERCENT, "of all periods" },
+	{ NULL, "lost", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_SPARSE, L_LOST, "samples before it that found no room" },
+	{ "group", NULL, S_INST, U_NONE, W_SAMPLE | BOTH | W_SPARSE, L_VALUES, "counts of its group since the start, with :S; since the last sample with --reset-on-overflow" },
+	{ "callchain", NULL, S_LIST, U_NONE, W_SAMPLE | BOTH, L_CHAIN, "who called, innermost first, with -g" },
+	{ NULL, "cgroup", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE, L_CGROUP, "the cgroup, with -G" },
+	{ NULL, "value", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE, L_VALUE, "scaled to the whole time where counters were shared" },
+	{ NULL, "unit", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE, L_UNIT, "of the value; nothing for a count" },
+	{ NULL, "running", S_SCALAR, U_PERCENT, W_EVENT | BOTH | W_TABLE, L_RUNNING, "of the time that it was enabled" },
+	{ NULL, "reason", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE, L_REASON, "why there is no value" },
+	{ NULL, "deviation", S_SCALAR, U_PERCENT, W_EVENT | BOTH | W_SPARSE, L_DEVIATION, "standard error of the mean, with -r" },
+	{ NULL, "repeats", S_SCALAR, U_NONE, W_EVENT | BOTH | W_SPARSE, L_REPEATS, "runs of the command that value is the mean of" },
+	{ NULL, "cpus", S_SCALAR, U_NONE, W_EVENT | W_RAW, L_CPUS, "counts that it is the sum of: of CPUs, PMUs or tasks" },
+	{ NULL, "runs", S_SCALAR, U_NONE, W_EVENT | BOTH | W_SPARSE, L_RUNS, "turns of its set" },
+	{ NULL, "active", S_SCALAR, U_NANO, W_EVENT | BOTH | W_SPARSE, L_ACTIVE, "how long these were, in all" },
+	{ NULL, "timeout", S_SCALAR, U_NANO, W_EVENT | BOTH | W_SPARSE, L_TIMEOUT, "how long a turn is, as the timer can do it" },
+	{ NULL, "count", S_SCALAR, U_NONE, W_EVENT | W_RAW, L_COUNT, "as counted: neither scaled nor in a unit" },
+	{ NULL, "enabled", S_SCALAR, U_NS, W_EVENT | W_RAW, L_ENABLED, "time enabled, of all its CPUs and tasks" },
+	{ NULL, "runtime", S_SCALAR, U_NS, W_EVENT | W_RAW, L_RUNTIME, "time counted, of all its CPUs and tasks" },
 	{ NULL, "dev", S_SCALAR, U_NONE, LIVES | BOTH | W_TABLE | W_ID, L_DEV, "its primary node, else its render node, else accelN" },
 	{ NULL, "driver", S_SCALAR, U_NONE, W_DEVICE | W_CLIENT | W_FDINFO | BOTH | W_TABLE | W_ID, L_DRIVER, "kernel driver" },
 	{ NULL, "pdev", S_SCALAR, U_NONE, W_DEVICE | W_CLIENT | W_FDINFO | BOTH | W_ID, L_PDEV, "PCI slot" },
@@ -120,6 +162,7 @@ const struct column columns[] = {
 	{ NULL, "dropped", S_SCALAR, U_NONE, W_CLIENT | W_CGROUP | W_FDINFO | BOTH, L_DROPPED, "values beyond the tables" },
 };
 const size_t ncolumns = LEN(columns);
+_Static_assert(LEN(columns) < 256, "plans number them in a byte");
 
 /* --- building ------------------------------------------------------------------------------------- */
 
@@ -215,6 +258,7 @@ static u32 cgroup_of(const struct entity *e)
 
 static const char *const kind_names[K_COUNT] = {
 	[K_DEVICE] = "device", [K_CLIENT] = "client", [K_CGROUP] = "cgroup", [K_FDINFO] = "fdinfo",
+	[K_EVENT] = "event", [K_SAMPLE] = "sample", [K_PROFILE] = "profile",
 };
 
 /* dt of what this entity's rates are made over: its own two readings; sums take the sample's. */
@@ -285,15 +329,260 @@ static struct val of_device(struct record *r, const struct entity *e, u8 id)
 	}
 }
 
+static const struct evrow *row_of(const struct entity *e)
+{
+	return (const struct evrow *)(const void *)e;
+}
+
+/* Where it was counted: numbers below 0 and 0 itself are "everywhere". */
+static struct val v_number(i64 n, i64 least)
+{
+	return n < least ? (struct val){ 0 } : v_int((u64)n, U_NONE);
+}
+
+static struct val site_field(struct record *r, const struct evrow *row, u8 id)
+{
+	const struct site *s = &sites[row->site];
+
+	switch (id) {
+	case L_CPU:    return v_number(s->cpu, 0);
+	case L_CORE:   return v_number(s->core, 0);
+	case L_SOCKET: return v_number(s->socket, 0);
+	case L_PID:    return v_number(s->pid, 1);
+	case L_TID:    return v_number(s->tid, 1);
+	case L_COMM:   return v_str(text_of(r, s->comm));
+	default:       return v_str(text_of(r, s->cgroup));
+	}
+}
+
+static struct val event_value(const struct evrow *row)
+{
+	struct val v = v_int(row->value, U_NONE);
+
+	v.point = row->point;
+	v.neg = row->neg;
+	return row->state == CS_COUNTED ? v : (struct val){ 0 };
+}
+
+static struct val event_field(struct record *r, const struct entity *e, u8 id)
+{
+	const struct evrow *row = row_of(e);
+	const struct event *ev = &events[row->event];
+	const struct evset *set = &evsets[ev->set];
+	u64 active = (u64)(set->active - set->active_was);
+
+	switch (id) {
+	case L_EVENT:     return v_str(text_of(r, ev->name));
+	case L_SET:       return v_str(text_of(r, set->name));
+	case L_SET_ID:    return set->name ? v_int(set->id, U_NONE) : (struct val){ 0 };
+	case L_VALUE:     return event_value(row);
+	case L_UNIT:      return v_str(ev->unit ? text_of(r, ev->unit) : (struct str)STR(""));
+	case L_RUNNING:   return row->sum.enabled ? v_int(row->share, U_PERCENT) : (struct val){ 0 };
+	case L_REASON:    return row->state == CS_COUNTED ? (struct val){ 0 } : v_str(str_z(state_text(row->state)));
+	case L_DEVIATION: return row->repeats > 1 ? v_int((u64)(row_deviation(row) * 100000 + 0.5), U_PERCENT) : (struct val){ 0 };
+	case L_REPEATS:   return row->repeats > 1 ? v_int(row->repeats, U_NONE) : (struct val){ 0 };
+	case L_RUNS:      return set->name ? v_int(set->turns - set->turns_was, U_NONE) : (struct val){ 0 };
+	case L_ACTIVE:    return set->name ? v_int(active, U_NANO) : (struct val){ 0 };
+	case L_TIMEOUT:   return set->name && set->timeout ? v_int((u64)set->timeout, U_NANO) : (struct val){ 0 };
+	case L_CPUS:      return v_int(row->places, U_NONE);
+	case L_COUNT:
+		return row->state == CS_COUNTED && ev->rule != EV_LEVEL ? v_int(row->sum.value, U_NONE) : (struct val){ 0 };
+	case L_ENABLED:   return v_int(row->sum.enabled, U_NS);
+	case L_RUNTIME:   return v_int(row->sum.running, U_NS);
+	default:          return site_field(r, row, id);
+	}
+}
+
+static const struct sample *sample_of(const struct entity *e)
+{
+	return (const struct sample *)(const void *)e;
+}
+
+static const struct profile *profile_of(const struct entity *e)
+{
+	return (const struct profile *)(const void *)e;
+}
+
+/* What was put together behind the record's texts; nothing where it found no room. */
+static struct val v_made(struct record *r, const struct buf *b)
+{
+	if (b->full) {
+		r->lost++;
+		return (struct val){ 0 };
+	}
+	r->text_n += b->n;
+	return v_str((struct str){ b->p, b->p + b->n });
+}
+
+static struct val v_hex(struct record *r, u64 v)
+{
+	struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+
+	put_hex64(&b, v);
+	return v_made(r, &b);
+}
+
+static struct val v_name(struct str s)
+{
+	return v_str(s.p < s.e ? s : (struct str){ 0 });
+}
+
+/* symbol+0x1f, or nothing where it is not known. */
+static struct val v_symbol(struct record *r, const struct frame *f)
+{
+	struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+
+	if (f->symbol.p >= f->symbol.e)
+		return (struct val){ 0 };
+	put_str(&b, f->symbol);
+	if (f->offset) {
+		put_c(&b, '+');
+		put_hex64(&b, f->offset);
+	}
+	return v_made(r, &b);
+}
+
+static struct val sample_field(struct record *r, const struct sample *s, u8 id)
+{
+	static const char *const modes[PM_MODES] = {
+		[PM_KERNEL] = "kernel", [PM_USER] = "user", [PM_HV] = "hypervisor",
+		[PM_GUEST_KERNEL] = "guest-kernel", [PM_GUEST_USER] = "guest-user",
+	};
+	const struct prec *p = s->r;
+
+	switch (id) {
+	case L_EVENT:  return v_str(s->event ? text_of(r, events[s->event].name) : (struct str){ 0 });
+	case L_CPU:    return p->have & PS_CPU ? v_int(p->cpu, U_NONE) : (struct val){ 0 };
+	case L_PID:    return p->have & PS_TID ? v_int(p->pid, U_NONE) : (struct val){ 0 };
+	case L_TID:    return p->have & PS_TID ? v_int(p->tid, U_NONE) : (struct val){ 0 };
+	case L_COMM:   return v_name(s->comm);
+	case L_MODE:   return v_str(p->mode < PM_MODES && s->event ? str_z(modes[p->mode]) : (struct str){ 0 });
+	case L_IP:     return p->have & PS_IP ? v_hex(r, p->ip) : (struct val){ 0 };
+	case L_ADDR:   return p->have & PS_ADDR && p->addr ? v_hex(r, p->addr) : (struct val){ 0 };
+	case L_SYMBOL: return v_symbol(r, &s->at);
+	case L_MODULE: return v_name(s->at.module);
+	case L_PERIOD: return s->period ? v_int(s->period, U_NONE) : (struct val){ 0 };
+	case L_LOST:   return p->lost ? v_int(p->lost, U_NONE) : (struct val){ 0 };
+	default:       return (struct val){ 0 };
+	}
+}
+
+static struct val profile_field(struct record *r, const struct profile *p, u8 id)
+{
+	static const char *const by[PROF_TABLES] = { [PROF_COMM] = "comm", [PROF_SYMBOL] = "symbol", [PROF_IP] = "ip",
+						     [PROF_STACK] = "stack" };
+
+	switch (id) {
+	case L_BY:      return v_str(str_z(by[p->table]));
+	case L_NAME:    return v_name(p->row->name);
+	case L_IP:      return p->table == PROF_IP ? v_hex(r, p->row->ip) : (struct val){ 0 };
+	case L_MODULE:  return v_name(p->row->module);
+	case L_PERIOD:  return v_int(p->row->period, U_NONE);
+	case L_SAMPLES: return v_int(p->row->samples, U_NONE);
+	default:
+		/* rounded: the sum of all is 100 */
+		return v_int((muldiv(p->row->period, 200000, profile_period[p->table]) + 1) / 2, U_PERCENT);
+	}
+}
+
+/* The counts of a sample's group, each under its event's name. */
+static void add_values(struct record *r, const struct column *c, const struct sample *s)
+{
+	for (u32 i = 0; i < s->ngroup; i++)
+		add(r, c, text_of(r, events[s->group[i].event].name), v_int(s->group[i].count, U_NONE));
+}
+
+static void add_chain(struct record *r, const struct column *c, const struct sample *s)
+{
+	for (u32 i = 0; i < s->nchain; i++) {
+		u32 lost = r->lost;
+		struct val v = v_symbol(r, &s->chain[i]);
+
+		if (v.type == V_NULL)
+			v = v_hex(r, s->chain[i].ip);
+		r->lost = v.type == V_NULL ? lost + 1 : lost;
+		if (v.type != V_NULL)
+			add(r, c, (struct str){ 0 }, v);
+	}
+	if (s->nchain == 0)
+		add_empty(r, c);
+}
+
+/* Where a row was counted, in a word: CPU3, S0-D0-C2, S0, sh-1234, /system.slice; nothing for everywhere. */
+static void put_site(struct buf *b, const struct site *s)
+{
+	static const char *const letters[] = { "CPU", "S", "D", "C" };
+	const i32 numbers[] = { s->cpu, s->socket, s->die, s->core };
+	size_t from = b->n;
+
+	for (size_t i = 0; i < LEN(numbers); i++)
+		if (numbers[i] >= 0) {
+			put_z(b, b->n > from ? "-" : "");
+			put_z(b, letters[i]);
+			put_u64(b, (u64)numbers[i]);
+		}
+	if (s->tid) {
+		b->n += text_copy(s->comm, b->p + b->n, b->cap - b->n);
+		put_c(b, '-');
+		put_u64(b, s->tid);
+	}
+	if (s->cgroup) {
+		put_z(b, b->n > from ? " " : "");
+		b->n += text_copy(s->cgroup, b->p + b->n, b->cap - b->n);
+	}
+}
+
+/* For people and for perf's format: escaped; without the cgroup where that has its own field. */
+void record_site(struct buf *b, const struct entity *e, bool cgroup)
+{
+	char text[4200];
+	struct buf t = { .p = text, .cap = sizeof(text) };
+	struct site s = sites[row_of(e)->site];
+
+	s.cgroup = cgroup ? s.cgroup : NONE;
+	put_site(&t, &s);
+	put_text(b, (struct str){ t.p, t.p + t.n });
+}
+
+/* What tells the rows of long CSV apart: the event, its set and where it was counted. */
+static struct str event_label(struct record *r, const struct evrow *row)
+{
+	const struct event *ev = &events[row->event];
+	struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+	size_t n;
+
+	if (evsets[ev->set].name) {
+		b.n += text_copy(evsets[ev->set].name, b.p, b.cap);
+		put_c(&b, ':');
+	}
+	b.n += text_copy(ev->name, b.p + b.n, b.cap - b.n);
+	n = b.n;
+	put_c(&b, '@');
+	put_site(&b, &sites[row->site]);
+	b.n = b.n == n + 1 ? n : b.n;
+	r->text_n += b.n;
+	return (struct str){ b.p, b.p + b.n };
+}
+
 static struct val scalar(struct record *r, const struct entity *e, const struct recopts *o, u8 id)
 {
 	switch (id) {
 	case L_SCHEMA: return v_int(1, U_NONE);
 	case L_KIND:   return v_str(str_z(kind_names[r->kind]));
 	case L_TIME:   return v_time(o->time_us);
-	case L_DT:     return v_time(own_dt(e, o));
 	case L_FILE:   return v_str(str_z(o->file));
 	case L_SUMMARY: return v_str(str_z(o->summary));
+	default:
+		break;
+	}
+	if (e->kind == K_EVENT)
+		return id == L_DT ? v_time(o->dt_us) : event_field(r, e, id);
+	if (e->kind == K_SAMPLE)
+		return sample_field(r, sample_of(e), id);
+	if (e->kind == K_PROFILE)
+		return profile_field(r, profile_of(e), id);
+	switch (id) {
+	case L_DT:     return v_time(own_dt(e, o));
 	case L_CLIENT: case L_PID: case L_COMM: case L_CGROUP: case L_CONTAINER: case L_SKIPPED:
 		return who(r, e, id);
 	default:
@@ -360,7 +649,7 @@ static bool in_group(u8 desc, const struct column *c, const struct column *end)
 
 static bool wanted(const struct column *c, const struct record *r, const struct recopts *o)
 {
-	u16 mode = o->list ? W_LIVE | W_LIST : o->raw ? W_RAW : W_LIVE;
+	u32 mode = o->list ? W_LIVE | W_LIST : o->raw ? W_RAW : W_LIVE;
 
 	return c->when & 1u << r->kind && c->when & mode;
 }
@@ -466,7 +755,9 @@ static void add_nodes(struct record *r, const struct column *c, const struct dev
 
 static void add_list(struct record *r, const struct entity *e, const struct column *c)
 {
-	if (c->id == L_PIDS)
+	if (c->id == L_CHAIN)
+		add_chain(r, c, sample_of(e));
+	else if (c->id == L_PIDS)
 		add_pids(r, c, client_of(e));
 	else if (c->id == L_NODES)
 		add_nodes(r, c, device_of(e));
@@ -542,7 +833,9 @@ static void add_missing(struct record *r, const struct entity *e, const struct c
 static void add_inst(struct record *r, const struct entity *e, const struct column *c,
 		     const struct column *end, const struct recopts *o)
 {
-	if (c->id == L_OTHER)
+	if (c->id == L_VALUES)
+		add_values(r, c, sample_of(e));
+	else if (c->id == L_OTHER)
 		add_lines(r, c, client_of(e)->other);
 	else if (c->id == L_FACTS)
 		add_lines(r, c, device_of(e)->facts);
@@ -561,11 +854,20 @@ static const struct column *group_end(const struct column *c)
 	return end;
 }
 
-void record_make(struct record *r, const struct entity *e, const struct recopts *o)
+/* The groups of columns that records of a kind have, found once for each kind and way of reading. */
+static struct plan {
+	bool made;
+	u8 n;
+	u8 from[LEN(columns)], to[LEN(columns)];
+} plans[K_COUNT][3];
+
+static const struct plan *plan_of(const struct record *r, const struct recopts *o)
 {
-	r->kind = e->kind;
-	r->n = r->text_n = 0;
-	r->lost = 0;
+	struct plan *p = &plans[r->kind][o->list ? 2 : o->raw];
+
+	if (p->made)
+		return p;
+	p->made = true;
 	for (const struct column *c = columns, *end; c < columns + ncolumns; c = end) {
 		bool any = false;
 
@@ -574,13 +876,50 @@ void record_make(struct record *r, const struct entity *e, const struct recopts 
 			any |= wanted(m, r, o);
 		if (!any)
 			continue;
+		p->from[p->n] = (u8)(c - columns);
+		p->to[p->n++] = (u8)(end - columns);
+	}
+	return p;
+}
+
+/* Of samples: the event and the CPU. */
+static struct str sample_label(struct record *r, const struct sample *s)
+{
+	struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+	struct site at = { .cpu = s->r->have & PS_CPU ? (i32)s->r->cpu : -1, .core = -1, .die = -1, .socket = -1 };
+	struct val v;
+
+	b.n += text_copy(events[s->event].name, b.p, b.cap);
+	put_c(&b, '@');
+	put_site(&b, &at);
+	v = v_made(r, &b);
+	return v.s;
+}
+
+void record_make(struct record *r, const struct entity *e, const struct recopts *o)
+{
+	const struct plan *plan;
+	struct str about = { 0 };
+
+	r->kind = e->kind;
+	r->n = r->text_n = 0;
+	r->lost = 0;
+	r->e = e;
+	if (e->kind == K_EVENT)
+		about = event_label(r, row_of(e));
+	else if (e->kind == K_SAMPLE)
+		about = sample_label(r, sample_of(e));
+	plan = plan_of(r, o);
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct column *c = columns + plan->from[i], *end = columns + plan->to[i];
+
 		if (c->shape == S_LIST) {
 			add_list(r, e, c);
 		} else if (c->shape == S_SCALAR) {
 			struct val v = scalar(r, e, o, c->id);
 
 			if (v.type != V_NULL || !(c->when & W_SPARSE))
-				add(r, c, (struct str){ 0 }, v);
+				add(r, c, about, v);
 		} else if (c->shape == S_MEMBER) {
 			u64 v;
 			bool known = reg_get(e, c->id, 0, &v);

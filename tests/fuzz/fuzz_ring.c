@@ -4,24 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "../../counters.c" /* the runner leaves it to the fuzzers */
 
-/* Its tables are reset for each input: a copy of it, beside the one that is linked. */
-#define symbols_dropped fuzzed_dropped
-#define symbols_hidden  fuzzed_hidden
-#define symbols_found   fuzzed_found
-#define symbols_feed    fuzzed_feed
-#define symbols_task    fuzzed_task
-#define symbols_comm    fuzzed_comm
-#define symbols_kernel  fuzzed_kernel
-#define symbol_find     fuzzed_find
-#include "../../sources/symbols.c"
-extern u32 symbols_dropped;
-extern bool symbols_hidden;
-extern void (*symbols_found)(const struct prec *r);
-void symbols_feed(const struct prec *r);
-void symbols_task(u32 pid, u32 tid);
-struct str symbols_comm(u32 pid, u32 tid);
-bool symbols_kernel(struct prec *r);
-bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *module, u64 *offset);
+#include "../../sources/symbols.c" /* its tables are reset for each input */
 
 #include "unit.h"
 

@@ -1,0 +1,160 @@
+/* perf.c - what stat and sample have in common: events, targets, --control, the output, the command's end.
+ * SPDX-License-Identifier: MIT */
+#include "commands.h"
+#include "sys.h"
+
+#include <limits.h>
+
+bool add_events(struct str list, u16 set)
+{
+	char why[1024];
+	struct buf b = { .p = why, .cap = sizeof(why) - 1 };
+
+	if (opt.pmu_file && !events_file.p && !read_events_file())
+		return false;
+	virtual_wants = opt.ndevices ? device_wanted : NULL;
+	if (events_add(list, set, &b))
+		return true;
+	why[b.n] = '\0';
+	usage(why, NULL, NULL);
+	return false;
+}
+
+/* --pmu-file, where there is one. */
+bool read_events_file(void)
+{
+	static char text[64 << 10];
+	long n = opt.pmu_file ? slurp(AT_FDCWD, opt.pmu_file, text, sizeof(text)) : 0;
+
+	n = n == sizeof(text) ? -EFBIG : n;
+	if (n < 0)
+		usage(opt.pmu_file, ": ", error_text(n));
+	events_file = (struct str){ text, text + (n > 0 ? n : 0) };
+	return n >= 0;
+}
+
+/* What -e named; a filter is of the tracepoints of the -e before it. */
+bool add_lists(void)
+{
+	for (size_t i = 0; i < opt.nevents; i++) {
+		u32 first = nevents + 1;
+
+		if (!add_events(opt.events[i], 0))
+			return false;
+		for (u32 k = first; k <= nevents && opt.filters[i].p; k++) {
+			if (events[k].type != PT_TRACEPOINT) {
+				usage("--filter is for tracepoints, which those of the -e before it are not all", NULL, NULL);
+				return false;
+			}
+			events[k].filter = text_put(NONE, opt.filters[i]);
+		}
+	}
+	return true;
+}
+
+void say_lowered(void)
+{
+	say("only user space: kernel.perf_event_paranoid; as root, or: setcap cap_perfmon+ep gpustat", NULL, NULL);
+}
+
+/* Whom to count, now that /proc is open. Exit code or -1. */
+int find_target(struct target *t)
+{
+	const char *missing;
+
+	if (t->all && opt.npids)
+		return usage("--all-cpus and processes exclude each other", NULL, NULL);
+	for (size_t i = 0; i < opt.npids; i++) {
+		char pid[24];
+		struct buf b = { .p = pid, .cap = sizeof(pid) - 1 };
+
+		if (t->whole ? target_process(t, opt.pids[i]) : target_thread(t, opt.pids[i]))
+			continue;
+		put_u64(&b, opt.pids[i]);
+		pid[b.n] = '\0';
+		say(t->whole ? "no process " : "no thread ", pid, NULL);
+		return EX_FAIL;
+	}
+	if (!perf_cgroups(t, &missing)) {
+		say("no cgroup ", missing, NULL);
+		return EX_FAIL;
+	}
+	if (!opt.npids && !t->ncgroups && (!opt.command || t->has_cpus))
+		t->all = true;
+	return -1;
+}
+
+/* --control fd:N[,M] or fifo:PATH[,ACK]. Exit code or -1. */
+int open_control(struct measure *m)
+{
+	struct str how = str_z(opt.control), ends[2];
+	bool fifo;
+	size_t n = 0;
+
+	if (!how.p)
+		return -1;
+	fifo = str_skip(&how, (struct str)STR("fifo:"));
+	if ((!fifo && !str_skip(&how, (struct str)STR("fd:"))) || !split(how, ends, 2, &n) || n == 0)
+		return usage("--control is fd:N[,M] or fifo:PATH[,ACK]", NULL, NULL);
+	for (size_t i = 0; i < n; i++) {
+		char path[PATH_MAX];
+		u64 number;
+		long fd;
+
+		device_set(path, sizeof(path), ends[i]);
+		if (fifo)
+			fd = sys_openat(AT_FDCWD, path, O_RDWR | O_NONBLOCK);
+		else
+			fd = scan_u64(ends[i], &number) == ends[i].e && number < INT32_MAX ? (long)number : -EBADF;
+		if (!fifo && fd >= 0 && !sys_is_open((int)fd))
+			fd = -EBADF;
+		if (fd < 0) {
+			say(path, ": ", error_text(fd));
+			return EX_FAIL;
+		}
+		*(i == 0 ? &m->control : &m->ack) = (int)fd;
+	}
+	return -1;
+}
+
+static void on_too_large(int sig)
+{
+	(void)sig; /* write(2) says it: EFBIG */
+}
+
+int open_output(int flags)
+{
+	long fd = opt.output ? sys_openat_new(opt.output, flags, 0644) : out_fd;
+
+	if (fd < 0) {
+		say(opt.output, ": ", error_text(fd));
+		return EX_FAIL;
+	}
+	if (opt.output) {
+		sys_signal_stays(SIGXFSZ, on_too_large);
+		out_fd = (int)fd;
+	}
+	if (!opt.output && opt.command && !opt.out_chosen)
+		out_fd = 2;
+	return -1;
+}
+
+/* What the command ended with, as a shell says it. */
+static int exit_of(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int command_failed(long err)
+{
+	say(opt.command[0], ": ", error_text(err));
+	return err == -ENOENT ? 127 : 126;
+}
+
+/* The exit code: the command's own where it failed. What became of its start is said. */
+int command_result(const struct measure *m, int code)
+{
+	if (m->failure < 0)
+		return command_failed(m->failure);
+	return m->argv && exit_of(m->status) ? exit_of(m->status) : code;
+}

@@ -1,0 +1,257 @@
+/* task.c - whom to measure: a command that is started, processes and their threads that run already.
+ * SPDX-License-Identifier: MIT */
+#include "gpustat.h"
+#include "sys.h"
+
+enum { SIG_OVERFLOW = 40 }; /* a real-time signal: these queue, and each has its descriptor */
+
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP };    /* interrupt whatever we do */
+static const int heard[] = { SIGCHLD, SIG_OVERFLOW }; /* come only while we wait */
+static sigset_t outside, waiting; /* the command's mask, as it was before us; that while we wait */
+static volatile sig_atomic_t signalled, nsignals;
+static i32 child = -1;
+i32 tasks_wake = -1; /* an eventfd: that a signal came just before a wait ends that wait */
+
+/* --- waiting --------------------------------------------------------------------------------------------- */
+
+/* A signal to us alone is for the command too; a terminal's has reached it already. The third one finds us stuck. */
+static void on_stop(int sig, siginfo_t *info, void *context)
+{
+	static const u64 one = 1;
+
+	(void)context;
+	signalled = sig;
+	sys_write(tasks_wake, &one, sizeof(one));
+	if (++nsignals == 2)
+		for (size_t i = 0; i < LEN(ends); i++)
+			sys_default(ends[i]);
+	if (child > 0 && info->si_code <= 0)
+		sys_kill(child, sig);
+}
+
+static void on_child(int sig)
+{
+	(void)sig; /* that it came has ended the wait */
+}
+
+/* Descriptors of the events that overflowed since they were asked for. */
+static volatile i32 overflowed[64];
+static volatile u32 noverflowed;
+
+static void on_overflow(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)context;
+	if (noverflowed < LEN(overflowed))
+		overflowed[noverflowed++] = info->si_fd;
+}
+
+/* From here on the command's end and overflows are heard only while tasks_wait() waits, so that none is missed. What is
+ * ignored stays so, for us and for the command: nohup. */
+void tasks_hear(bool command)
+{
+	sys_block(heard, LEN(heard), &outside);
+	waiting = outside;
+	for (size_t i = 0; i < LEN(heard); i++)
+		sigdelset(&waiting, heard[i]);
+	sys_signal_info(SIG_OVERFLOW, on_overflow);
+	if (command)
+		sys_signal_stays(SIGCHLD, on_child);
+	tasks_wake = (i32)sys_eventfd();
+	for (size_t i = 0; i < LEN(ends); i++)
+		sys_signal_info(ends[i], on_stop);
+}
+
+long tasks_wait(struct pollfd *fds, size_t n, i64 until)
+{
+	return sys_poll_until(fds, n, until, &waiting);
+}
+
+/* The signal that asks to end, or 0. */
+int tasks_signal(void)
+{
+	return signalled;
+}
+
+/* An event that has overflowed since it was asked for last, or -1. */
+i32 tasks_overflow(void)
+{
+	return noverflowed ? overflowed[--noverflowed] : -1;
+}
+
+/* When the next sample is due: a multiple of step behind start that has not passed. */
+i64 next_due(i64 start, i64 due, i64 step)
+{
+	i64 now = sys_now(CLOCK_MONOTONIC);
+
+	due += step;
+	if (due < now + step / 2)
+		due = start + (now - start + step + step / 2) / step * step; /* no sample over less than half a step */
+	return due;
+}
+
+/* --- the command ----------------------------------------------------------------------------------------- */
+
+static int gate = -1; /* ours of a pair: the child waits at its end for its exec, and says there why that failed */
+
+_Noreturn static void child_main(int end, char **argv)
+{
+	char go;
+	long r;
+
+	while ((r = sys_read(end, &go, 1)) == -EINTR)
+		;
+	if (r == 1) { /* and not the end of us */
+		i32 err = (i32)sys_exec(argv, &outside);
+
+		sys_write(end, &err, sizeof(err));
+	}
+	_exit(127);
+}
+
+/* Forks argv's process, which waits before its exec. Its pid, or -errno. */
+long child_start(char **argv)
+{
+	int pair[2];
+	long pid, r = sys_socketpair(pair);
+
+	if (r < 0)
+		return r;
+	pid = sys_fork();
+	if (pid == 0) {
+		sys_close(pair[0]);
+		child_main(pair[1], argv);
+	}
+	sys_close(pair[1]);
+	if (pid < 0) {
+		sys_close(pair[0]);
+		return pid;
+	}
+	gate = pair[0];
+	child = (i32)pid;
+	return pid;
+}
+
+/* Has the kernel tell us when an event overflows. */
+void tasks_notify(i32 fd)
+{
+	sys_notify(fd, SIG_OVERFLOW);
+}
+
+void child_go(void)
+{
+	sys_write(gate, "", 1);
+}
+
+/* Its command is not to be run after all. */
+void child_abort(void)
+{
+	if (child > 0)
+		sys_close(gate);
+}
+
+bool child_ended(int *status)
+{
+	if (child <= 0 || sys_wait(child, status) != child)
+		return false;
+	child = -1;
+	return true;
+}
+
+void child_stop(bool at_once)
+{
+	if (child > 0)
+		sys_kill(child, at_once ? SIGKILL : SIGTERM);
+}
+
+/* Of a child that has ended: 0 where it ran its command, else -errno of the exec. */
+long child_failure(void)
+{
+	i32 err = 0;
+	long n = sys_read(gate, &err, sizeof(err));
+
+	sys_close(gate);
+	return n == sizeof(err) ? err : 0;
+}
+
+/* --- tasks --------------------------------------------------------------------------------------------------- */
+
+static bool target_add(struct target *t, u32 tid, u32 pid)
+{
+	if (t->ntasks == LEN(t->tasks)) {
+		reg_dropped++;
+		return false;
+	}
+	t->leaders[t->ntasks] = pid;
+	t->tasks[t->ntasks++] = tid;
+	return true;
+}
+
+/* The process of a thread; itself, where that cannot be told. */
+static u32 process_of(u32 tid)
+{
+	static const struct str key = STR("Tgid:");
+	char path[32], text[1024];
+	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct str rest, line;
+	long n;
+	u64 v;
+
+	put_u64(&b, tid);
+	put_z(&b, "/status");
+	path[b.n] = '\0';
+	n = slurp(root_proc, path, text, sizeof(text));
+	rest = (struct str){ text, text + (n > 0 ? n : 0) };
+	while (line_next(&rest, &line))
+		if (str_skip(&line, key) && scan_u64(str_trim(line), &v))
+			return (u32)v;
+	return tid;
+}
+
+/* A thread's name, as text; NONE where it is gone. */
+u32 task_comm(u32 tid)
+{
+	char path[32], name[32];
+	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct str line;
+
+	put_u64(&b, tid);
+	put_z(&b, "/comm");
+	path[b.n] = '\0';
+	return slurp_line(root_proc, path, name, sizeof(name), &line) ? text_put(NONE, line) : NONE;
+}
+
+bool target_thread(struct target *t, u32 tid)
+{
+	return sys_kill((int)tid, 0) != -ESRCH && target_add(t, tid, process_of(tid));
+}
+
+/* All threads of a process. False: there is none. */
+bool target_process(struct target *t, u32 pid)
+{
+	char path[32];
+	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	const char *name;
+	struct dir d;
+	u64 tid;
+
+	put_u64(&b, pid);
+	put_z(&b, "/task");
+	path[b.n] = '\0';
+	if (dir_open(&d, root_proc, path) < 0)
+		return false;
+	while ((name = dir_next(&d)))
+		if (scan_u64(str_z(name), &tid) && !target_add(t, (u32)tid, pid))
+			break;
+	dir_close(&d);
+	return true;
+}
+
+/* Whether none of them runs any more. What is dead and waits for its parent has no threads to count. */
+bool target_ended(const struct target *t)
+{
+	for (u32 i = 0; i < t->ntasks; i++)
+		if (sys_kill((int)t->tasks[i], 0) != -ESRCH)
+			return false;
+	return t->ntasks != 0;
+}
