@@ -69,6 +69,10 @@ fuzz:
 boot: $(PROG)
 	tests/boot/run.sh ./$(PROG)
 
+# Hardware counters, in another emulated machine: part of test, too.
+pmu:
+	tests/pmu/run.sh
+
 install: $(PROG)
 	mkdir -p $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1
 	cp $(PROG) $(DESTDIR)$(BINDIR)/$(PROG)
@@ -86,4 +90,4 @@ dist:
 clean:
 	rm -rf $(PROG) $(OBJS) build gpustat-*.tar.gz
 
-.PHONY: all run check test fuzz boot install install-strip dist clean
+.PHONY: all run check test fuzz boot pmu install install-strip dist clean

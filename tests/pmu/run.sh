@@ -1,0 +1,130 @@
+#!/bin/sh
+# usage: tests/pmu/run.sh [BUILD_DIRECTORY]
+#
+# Boots an emulated arm64 machine, whose hardware counters count exactly (no machine that runs the tests has any), with
+# a kernel of Debian, gpustat built for arm64, init.c, probe.c and work.c, and prints TAP: what the probe says of the
+# machine, then what judge.py says of gpustat. Exit: 0 all passed, 1 not, 77 skipped (with CI=true a missing package is
+# a failure).
+#
+# ONLY=TEXT          only the tests with TEXT in their names
+# BOOT_TIMEOUT=...   seconds until the guest counts as hung (default 120)
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+build=${1:-$top/build/pmu}
+limit=${BOOT_TIMEOUT:-120}
+uapi=/usr/aarch64-linux-gnu/include
+export ARM64_MUSL="$build/arm64"
+
+# A make that calls this script hands its own variables down.
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS
+
+skip() {
+	echo "1..0 # SKIP $*"
+	exit 77
+}
+
+fail() {
+	echo "not ok 1 - pmu: $*"
+	echo "1..1"
+	exit 1
+}
+
+# Under CI=true what is missing is a failure.
+lacks() {
+	[ "${CI:-}" = true ] && fail "needs package $*"
+	skip "needs package $*"
+}
+
+missing() {
+	while read -r tool package; do
+		command -v "$tool" >/dev/null 2>&1 || echo "$package"
+	done <<-END
+		qemu-system-aarch64 qemu-system-arm
+		aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+		make make
+		cpio cpio
+		python3 python3
+		apt-get apt
+	END
+	[ -e "$uapi/linux/perf_event.h" ] || echo linux-libc-dev-arm64-cross
+}
+
+# logged NAME COMMAND...: fails with the command's output.
+logged() {
+	name=$1
+	shift
+	"$@" >"$build/$name.log" 2>&1 && return
+	tail -n 25 "$build/$name.log" | sed 's/^/# /'
+	fail "$name for arm64 cannot be made"
+}
+
+# A copy, so that its objects do not meet those of this machine; what did not change is not compiled again.
+build_gpustat() {
+	mkdir -p "$build/gpustat/tests" && cp -p "$top/tests/toolchain" "$build/gpustat/tests" &&
+		(cd "$top" && tar -cf - --exclude=./build --exclude=./.git --exclude=./tests --exclude=./gpustat \
+			--exclude='*.o' .) | tar -xf - -C "$build/gpustat" &&
+		make -C "$build/gpustat" CC="$here/musl-gcc" UAPI="$uapi" &&
+		cp "$build/gpustat/gpustat" "$build/root/gpustat" && "$top/tests/static" "$build/root/gpustat"
+}
+
+build_guest() {
+	for program in init probe; do
+		"$here/musl-gcc" -static -Os -std=gnu11 -Wall -Wextra -idirafter "$uapi" \
+			-o "$build/root/$program" "$here/$program.c" || return 1
+	done
+	aarch64-linux-gnu-gcc -nostdlib -static -ffreestanding -O2 -Wall -Wextra -isystem "$uapi" \
+		-o "$build/root/work" "$here/work.c"
+}
+
+# An instruction takes one nanosecond of the guest's time: what is counted is the same in each run, and so that page
+# faults are, too, no address is random. With -smp 1 and sleep=off nobody waits for a guest that sleeps. The console
+# goes to one file, what init prints to another.
+boot() {
+	: >"$build/output"
+	timeout -k 5 "$limit" qemu-system-aarch64 -M virt -cpu cortex-a57 -smp 1 -icount shift=0,sleep=off -m 256 \
+		-nodefaults -no-user-config -display none -no-reboot -rtc base=2020-01-01,clock=vm \
+		-serial "file:$build/console" -chardev "file,id=output,path=$build/output" -device pci-serial,chardev=output \
+		-kernel "$build/arm64/vmlinuz" -initrd "$build/initramfs" \
+		-append 'console=ttyAMA0 quiet panic=-1 norandmaps' </dev/null >"$build/qemu" 2>&1 &
+	qemu=$!
+	wait "$qemu"
+	ended=$?
+	qemu=
+	return "$ended"
+}
+
+# What the shell starts in the background does not see the terminal's interrupt.
+qemu=
+trap '[ -z "$qemu" ] || kill "$qemu" 2>/dev/null' EXIT
+trap 'exit 130' INT HUP TERM
+
+[ "$(uname -s)" = Linux ] || skip "pmu needs Linux"
+need=$(missing | tr '\n' ' ' | sed 's/ $//')
+[ -z "$need" ] || lacks "$need"
+mkdir -p "$build" || fail "cannot make $build"
+"$here/fetch" "$build/arm64" >"$build/fetch.log" 2>&1 || {
+	tail -n 5 "$build/fetch.log" | sed 's/^/# /'
+	lacks "linux-image-cloud-arm64 and musl-dev of arm64: apt-get does not give them"
+}
+
+# Nothing of an earlier run may stand in for a step that fails in this one.
+rm -rf "$build/root" "$build/initramfs"
+mkdir -p "$build/root/dev" "$build/root/proc" "$build/root/sys"
+logged gpustat build_gpustat
+logged guest build_guest
+logged plan "$here/judge.py" plan "$build/root/plan"
+(cd "$build/root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$build/initramfs" || fail "no initramfs"
+
+began=$(date +%s)
+boot
+status=$?
+"$here/judge.py" judge "$build/output"
+judged=$?
+echo "# $(cat "$build/arm64/complete") in qemu, $(($(date +%s) - began)) s"
+if [ "$status" -ne 0 ] || [ "$judged" -gt 1 ]; then
+	[ "$status" -eq 124 ] && echo "# no end within $limit s" || echo "# qemu: exit $status"
+	tail -n 25 "$build/console" "$build/qemu" 2>/dev/null | tr -cd '\12\40-\176' | sed 's/^/# /'
+fi
+[ "$status" -eq 0 ] && [ "$judged" -eq 0 ]

@@ -1,0 +1,111 @@
+/*
+ * work: what the emulated machine measures. No libc, so that what a run executes beside the work is a few dozen
+ * instructions, the same in every run: the loop is two instructions, and nothing is hidden.
+ *
+ *   work loop N           N rounds of a loop of two instructions in user space
+ *   work fork K N         K children, one after the other, each loops N times
+ *   work fault P          writes to each of P fresh pages
+ *   work call N           N system calls
+ *   work sleep MS         sleeps
+ *   work exit S           exits with S
+ */
+#include <asm/unistd.h>
+
+static long call(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long x8 __asm__("x8") = nr, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d, x4 __asm__("x4") = e, x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+	return x0;
+}
+
+static void leave(long status, long unused)
+{
+	(void)unused;
+	for (;;)
+		call(__NR_exit_group, status, 0, 0, 0, 0, 0);
+}
+
+__attribute__((noinline)) static void loop(long n, long unused)
+{
+	(void)unused;
+	if (n > 0)
+		__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(n) : : "cc");
+}
+
+static void children(long k, long n)
+{
+	while (k--) {
+		long pid = call(__NR_clone, 17 /* SIGCHLD */, 0, 0, 0, 0, 0);
+
+		if (!pid) {
+			loop(n, 0);
+			leave(0, 0);
+		}
+		call(__NR_wait4, pid, 0, 0, 0, 0, 0);
+	}
+}
+
+static void fault(long pages, long unused)
+{
+	/* read and write; private, anonymous */
+	volatile char *p = (char *)call(__NR_mmap, 0, pages * 4096, 3, 0x22, -1, 0);
+
+	(void)unused;
+	for (long i = 0; i < pages; i++)
+		p[i * 4096] = 1;
+}
+
+static void calls(long n, long unused)
+{
+	(void)unused;
+	while (n--)
+		call(__NR_getppid, 0, 0, 0, 0, 0, 0);
+}
+
+static void nap(long ms, long unused)
+{
+	long ts[2] = { ms / 1000, ms % 1000 * 1000000 };
+
+	(void)unused;
+	call(__NR_nanosleep, (long)ts, 0, 0, 0, 0, 0);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(long a, long b);
+} works[] = {
+	{ "loop", loop }, { "fork", children }, { "fault", fault }, { "call", calls }, { "sleep", nap }, { "exit", leave },
+};
+
+static long number(const char *s)
+{
+	long n = 0;
+
+	while (*s)
+		n = 10 * n + *s++ - '0';
+	return n;
+}
+
+static int same(const char *a, const char *b)
+{
+	for (; *a && *a == *b; a++)
+		b++;
+	return *a == *b;
+}
+
+__attribute__((used)) void begin(long *sp)
+{
+	char **v = (char **)(sp + 1);
+	long a = sp[0] > 2 ? number(v[2]) : 0, b = sp[0] > 3 ? number(v[3]) : 0;
+
+	for (unsigned i = 0; sp[0] > 1 && i < sizeof(works) / sizeof(works[0]); i++)
+		if (same(v[1], works[i].name)) {
+			works[i].run(a, b);
+			leave(0, 0);
+		}
+	leave(2, 0);
+}
+
+__asm__(".globl _start\n_start:\n\tmov x0, sp\n\tb begin\n");
