@@ -73,6 +73,10 @@ boot: $(PROG)
 pmu:
 	tests/pmu/run.sh
 
+# What counting costs beside perf; tests/t_cost.sh bounds what no clock is needed for.
+bench: $(PROG)
+	@PLAIN="$(CC)" tests/bench/run ./$(PROG)
+
 install: $(PROG)
 	mkdir -p $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1
 	cp $(PROG) $(DESTDIR)$(BINDIR)/$(PROG)
@@ -90,4 +94,4 @@ dist:
 clean:
 	rm -rf $(PROG) $(OBJS) build gpustat-*.tar.gz
 
-.PHONY: all run check test fuzz boot pmu install install-strip dist clean
+.PHONY: all run check test fuzz boot pmu bench install install-strip dist clean

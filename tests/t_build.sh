@@ -121,7 +121,9 @@ else
 fi
 if command -v shellcheck >/dev/null; then
 	check 'scripts are clean under shellcheck' shellcheck tests/run tests/unit tests/static tests/toolchain \
-		tests/packages tests/showcase tests/fuzz/run tests/boot/run.sh  .ci/run tests/t_*.sh
+		tests/packages tests/showcase tests/fuzz/run tests/boot/run.sh tests/pmu/run.sh \
+		tests/pmu/fetch tests/pmu/musl-gcc tests/bench/build tests/bench/calls \
+		tests/bench/run .ci/run tests/t_*.sh
 else
 	skip 'scripts are clean under shellcheck' 'needs package shellcheck'
 fi

@@ -1,0 +1,239 @@
+/* bench.c - what commands cost. SPDX-License-Identifier: MIT
+ *
+ * bench N CPU COMMAND...   runs the commands in turn, N times each, on CPU (-: anywhere), and prints a line for each
+ *                          WALL Q1 Q3 CPU OWN, in microseconds: median and quartiles of the time from start to end;
+ *                          median of its CPU time with that of its children, and without.
+ * bench rss COMMAND...     the highest resident size of each, in KiB, without its children.
+ * bench records FILE       the samples in a perf.data, and how many were lost.
+ * bench spin SECONDS       keeps a CPU busy for so much CPU time.
+ *
+ * A COMMAND is one argument, split at blanks. It writes to /dev/null, and to our stderr. */
+#include <fcntl.h>
+#include <sched.h>
+#include <spawn.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { MAX_COMMANDS = 8, MAX_WORDS = 64, MAX_RUNS = 5000 };
+enum { WALL, CPU, OWN, NFIGURES };
+
+struct command {
+	char *words[MAX_WORDS + 1];
+	long us[NFIGURES][MAX_RUNS];
+};
+static struct command commands[MAX_COMMANDS];
+
+__attribute__((noreturn)) static void die(const char *what)
+{
+	fprintf(stderr, "bench: %s\n", what);
+	exit(1);
+}
+
+static int64_t now_ns(clockid_t clock)
+{
+	struct timespec t = { 0 };
+
+	return clock_gettime(clock, &t) ? -1 : t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static long time_us(struct timeval t)
+{
+	return t.tv_sec * 1000000L + t.tv_usec;
+}
+
+static void split(struct command *c, char *text)
+{
+	size_t n = 0;
+
+	for (char *w = strtok(text, " "); w; w = strtok(NULL, " ")) {
+		if (n == MAX_WORDS)
+			die("too many words in a command");
+		c->words[n++] = w;
+	}
+	if (!n)
+		die("an empty command");
+}
+
+static void run(struct command *c, int i)
+{
+	posix_spawn_file_actions_t to_null;
+	clockid_t own;
+	struct rusage used;
+	siginfo_t ended;
+	int64_t from, own_ns = -1;
+	pid_t pid;
+	int status;
+
+	if (posix_spawn_file_actions_init(&to_null) ||
+	    posix_spawn_file_actions_addopen(&to_null, 1, "/dev/null", O_WRONLY, 0))
+		die("posix_spawn_file_actions");
+	from = now_ns(CLOCK_MONOTONIC);
+	if (posix_spawnp(&pid, c->words[0], &to_null, NULL, c->words, environ))
+		die(c->words[0]);
+	/* Its own clock, which counts all its threads and no child, can be read until it is waited for. */
+	if (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT))
+		die("waitid");
+	c->us[WALL][i] = (long)((now_ns(CLOCK_MONOTONIC) - from) / 1000);
+	if (!clock_getcpuclockid(pid, &own))
+		own_ns = now_ns(own);
+	if (wait4(pid, &status, 0, &used) != pid)
+		die("wait4");
+	if (status)
+		die("a command failed");
+	c->us[CPU][i] = time_us(used.ru_utime) + time_us(used.ru_stime);
+	c->us[OWN][i] = own_ns < 0 ? -1 : (long)(own_ns / 1000);
+	posix_spawn_file_actions_destroy(&to_null);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	long x = *(const long *)a, y = *(const long *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void report(struct command *c, int n)
+{
+	for (int f = 0; f < NFIGURES; f++)
+		qsort(c->us[f], (size_t)n, sizeof(long), by_value);
+	printf("%ld %ld %ld %ld %ld\n", c->us[WALL][n / 2], c->us[WALL][n / 4], c->us[WALL][n - 1 - n / 4],
+	       c->us[CPU][n / 2], c->us[OWN][n / 2]);
+}
+
+/* The number behind a key of /proc/PID/NAME; 0: not there. */
+static long proc_kib(pid_t pid, const char *name, const char *key)
+{
+	char path[64], line[256];
+	size_t n = strlen(key);
+	long v = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, name);
+	f = fopen(path, "r");
+	if (!f)
+		return 0;
+	while (!v && fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, n))
+			v = strtol(line + n, NULL, 10);
+	fclose(f);
+	return v;
+}
+
+/* ru_maxrss would not do: it is never less than what the parent held at the exec, and since Linux 6.2 it misses what
+ * each CPU has counted and not yet added up. At its end a process is stopped and still has its memory. */
+static long rss_kib(char **words)
+{
+	long held = 0, peak = 0;
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork");
+	if (!pid) {
+		int null = open("/dev/null", O_WRONLY);
+
+		if (null >= 0 && dup2(null, 1) == 1 && !ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+			execvp(words[0], words);
+		_exit(127);
+	}
+	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
+	    ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)(uintptr_t)(PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL)))
+		die("ptrace");
+	while (WIFSTOPPED(status)) {
+		int sig = WSTOPSIG(status);
+
+		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8)) {
+			held = proc_kib(pid, "smaps_rollup", "Rss:");
+			peak = proc_kib(pid, "status", "VmHWM:");
+		}
+		if (ptrace(PTRACE_CONT, pid, NULL, (void *)(uintptr_t)(sig == SIGTRAP ? 0 : sig)) ||
+		    waitpid(pid, &status, 0) != pid)
+			die("ptrace");
+	}
+	if (status)
+		die("a command failed");
+	return held > peak ? held : peak;
+}
+
+/* A perf.data is a header, which says where the records lie, and records, each with its type and size. */
+static int count_records(const char *name)
+{
+	enum { DATA_AT = 40, LOST = 2, SAMPLE = 9, LOST_SAMPLES = 13 };
+	struct { uint32_t type; uint16_t misc, size; } r;
+	uint64_t data[2], lost[2], samples = 0, missed = 0;
+	FILE *f = fopen(name, "rb");
+
+	if (!f || fseek(f, DATA_AT, SEEK_SET) || fread(data, sizeof(data), 1, f) != 1)
+		die(name);
+	for (uint64_t at = 0; at < data[1]; at += r.size) {
+		if (fseek(f, (long)(data[0] + at), SEEK_SET) || fread(&r, sizeof(r), 1, f) != 1 || r.size < sizeof(r))
+			die("a perf.data that ends early");
+		memset(lost, 0, sizeof(lost));
+		if ((r.type == LOST || r.type == LOST_SAMPLES) && fread(lost, r.type == LOST ? 16 : 8, 1, f) != 1)
+			die("a perf.data that ends early");
+		samples += r.type == SAMPLE;
+		missed += lost[r.type == LOST];
+	}
+	fclose(f);
+	printf("%llu %llu\n", (unsigned long long)samples, (unsigned long long)missed);
+	return 0;
+}
+
+static int spin(const char *seconds)
+{
+	int64_t end = strtol(seconds, NULL, 10) * INT64_C(1000000000);
+
+	while (now_ns(CLOCK_PROCESS_CPUTIME_ID) < end)
+		for (volatile int i = 0; i < 100000; i++)
+			;
+	return 0;
+}
+
+static void pin(const char *cpu)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET((size_t)strtol(cpu, NULL, 10), &one);
+	if (sched_setaffinity(0, sizeof(one), &one))
+		die("sched_setaffinity");
+}
+
+int main(int argc, char **argv)
+{
+	bool rss = argc > 2 && !strcmp(argv[1], "rss");
+	int first = rss ? 2 : 3, n = argc - first, runs;
+
+	if (argc == 3 && !strcmp(argv[1], "spin"))
+		return spin(argv[2]);
+	if (argc == 3 && !strcmp(argv[1], "records"))
+		return count_records(argv[2]);
+	runs = rss ? 1 : argc > 3 ? (int)strtol(argv[1], NULL, 10) : 0;
+	if (runs < 1 || runs > MAX_RUNS || n > MAX_COMMANDS)
+		die("usage: bench N CPU|- COMMAND... | bench rss COMMAND... | bench records FILE | bench spin SECONDS");
+	for (int i = 0; i < n; i++)
+		split(&commands[i], argv[first + i]);
+	for (int i = 0; rss && i < n; i++)
+		printf("%ld\n", rss_kib(commands[i].words));
+	if (rss)
+		return 0;
+	if (strcmp(argv[2], "-"))
+		pin(argv[2]);
+	for (int i = 0; i < runs; i++)
+		for (int j = 0; j < n; j++)
+			run(&commands[j], i);
+	for (int i = 0; i < n; i++)
+		report(&commands[i], runs);
+	return 0;
+}

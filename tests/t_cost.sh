@@ -1,0 +1,80 @@
+#!/bin/sh
+# t_cost.sh PROG: what counting costs, in figures that no clock and no neighbour changes: system calls, pages,
+# instructions. tests/bench/run measures times.
+prog=$(realpath "$1") || exit 1
+bench=$(realpath "${0%/*}")/bench
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+n=0 bad=0
+events='cpu-clock,context-switches,cpu-migrations,page-faults'
+
+skip_all() {
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+skip() {
+	n=$((n + 1))
+	echo "ok $n - $1 # SKIP $2"
+}
+at_most() { # BOUND FIGURE NAME
+	n=$((n + 1))
+	if [ "$2" -gt 0 ] 2>/dev/null && [ "$2" -le "$1" ]; then
+		echo "ok $n - $3: $2, at most $1"
+	else
+		echo "not ok $n - $3: ${2:-no figure}, at most $1"
+		bad=1
+	fi
+}
+# Exit 4: everything was denied. 0: it can be counted; anything else is for the tests to fail on.
+denied() {
+	"$prog" stat "$@" >"$tmp/log" 2>&1
+	[ $? = 4 ]
+}
+# instructions COMMAND...: the instructions of a run.
+instructions() {
+	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$@" 2>&1 >/dev/null |
+		sed -n 's/.*Collected : \([0-9]*\)$/\1/p'
+}
+
+"$bench/build" "$tmp" || skip_all 'no static program can be built; needs package musl-tools'
+cd "$tmp" || exit 1
+[ -e /proc/sys/kernel/perf_event_paranoid ] || skip_all 'this kernel counts no events'
+denied -e task-clock ./nothing && skip_all 'perf_event_open is denied here'
+
+if ! command -v strace >/dev/null; then
+	skip 'system calls of a command' 'needs package strace'
+	skip 'system calls per sample' 'needs package strace'
+elif ! strace -o /dev/null ./nothing 2>/dev/null; then
+	skip 'system calls' 'strace may not trace here'
+else
+	all=$("$bench/calls" "$prog" stat -e task-clock ./nothing)
+	at_most 40 $((all - $("$bench/calls" ./nothing))) 'system calls beyond those of the command'
+	if denied -a -e cpu-clock -c 1 -I 10; then
+		skip 'system calls per sample' 'all CPUs may not be counted here'
+	else
+		# A wait, a write, a read for each CPU; two more are left for what the clock may need.
+		few=$("$bench/calls" "$prog" stat -a -e "$events" -I 10 -c 10)
+		many=$("$bench/calls" "$prog" stat -a -e "$events" -I 10 -c 60)
+		at_most $((4 + $(getconf _NPROCESSORS_ONLN))) $(((many - few + 49) / 50)) 'system calls per sample'
+	fi
+fi
+
+if kib=$(./bench rss "$prog stat -e task-clock ./nothing" 2>/dev/null); then
+	at_most 1340 "$kib" 'KiB resident, counting a command'
+else
+	skip 'KiB resident' 'ptrace is denied here'
+fi
+
+if ! command -v valgrind >/dev/null; then
+	skip 'instructions per sample' 'needs package valgrind'
+elif denied -C 0 -e cpu-clock -c 1 -I 10; then
+	skip 'instructions per sample' 'a CPU may not be counted here'
+else
+	# Of one CPU, so that any machine has the same figure; the bound is 30 % more than the 64823 that
+	# were measured when this was written.
+	few=$(instructions "$prog" stat -C 0 -e "$events" -I 10 -c 10)
+	many=$(instructions "$prog" stat -C 0 -e "$events" -I 10 -c 110)
+	at_most 52000 $(((many - few) / 100)) 'instructions per sample of four events'
+fi
+echo "1..$n"
+exit $bad
