@@ -67,7 +67,12 @@ int find_target(struct target *t)
 	for (size_t i = 0; i < opt.npids; i++) {
 		char pid[24];
 		struct buf b = { .p = pid, .cap = sizeof(pid) - 1 };
+		size_t first = 0;
 
+		while (opt.pids[first] != opt.pids[i])
+			first++;
+		if (first < i) /* once is enough */
+			continue;
 		if (t->whole ? target_process(t, opt.pids[i]) : target_thread(t, opt.pids[i]))
 			continue;
 		put_u64(&b, opt.pids[i]);

@@ -264,11 +264,12 @@ static bool has_ended(struct measure *m, i64 now)
 /* What was counted up to now, as rows; m->dt is their time. */
 static void reading(struct measure *m)
 {
-	i64 now = sys_now(CLOCK_MONOTONIC);
+	i64 now;
 
 	if (m->sampling)
 		return; /* there is nothing but what lies in the rings */
-	perf_read(now);
+	perf_read(sys_now(CLOCK_MONOTONIC));
+	now = sys_now(CLOCK_MONOTONIC); /* behind the reads, so that no clock counts more than the time that passed */
 	if (m->on && has_turns()) {
 		evsets[m->set].active += now - m->set_since;
 		m->set_since = now;
