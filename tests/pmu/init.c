@@ -148,6 +148,7 @@ int main(void)
 	/* Until a controller is named, the root hands none down to its children: perf_event, which no file names, neither. */
 	put_file("/sys/fs/cgroup/cgroup.subtree_control", "+pids");
 	mkdir("/sys/fs/cgroup/g", 0755);
+	put_file("/sys/devices/system/cpu/cpu1/online", "0"); /* it is there for one test */
 	signal(SIGALRM, late);
 	run("probe", 0, "-", "/probe");
 	plan = fopen("/plan", "re");

@@ -498,6 +498,16 @@ def _(r):
     near(len(samples(r)), 200, 0.3, "1000 Hz for 0.2 s")
 
 
+@test("a CPU that goes offline: a reason from then on, and the others count on", "/work cpu 1",
+      "/gpustat stat -o json -a -A -I 100 -e cpu-clock -- /work offline 350", "/work cpu 0")
+def _(first, r, _last):
+    first.ended()
+    rows = {cpu: [x for x in r.ended().records() if x["cpu"] == cpu] for cpu in (0, 1)}
+    check(all(x["value"] for x in rows[0]), f"the one that stays: {rows[0]}")
+    check(rows[1][0]["value"] and rows[1][1]["value"], f"before: {rows[1]}")
+    check(rows[1][-1]["value"] is None and "offline" in rows[1][-1]["reason"], f"after: {rows[1]}")
+
+
 @test("--limit ends it, of a process that goes on",
       "/gpustat sample -o json -p @ -e cycles:u --sample-period 1000000 --limit 5",
       background="/work loop 1000000000")

@@ -79,11 +79,12 @@ build_guest() {
 }
 
 # An instruction takes one nanosecond of the guest's time: what is counted is the same in each run, and so that page
-# faults are, too, no address is random. With -smp 1 and sleep=off nobody waits for a guest that sleeps. The console
+# faults are, too, no address is random. With sleep=off nobody waits for a guest that sleeps. The second processor is
+# there to be taken away: init does so at once, and but for one test there is only the first. The console
 # goes to one file, what init prints to another.
 boot() {
 	: >"$build/output"
-	timeout -k 5 "$limit" qemu-system-aarch64 -M virt -cpu cortex-a57 -smp 1 -icount shift=0,sleep=off -m 256 \
+	timeout -k 5 "$limit" qemu-system-aarch64 -M virt -cpu cortex-a57 -smp 2 -icount shift=0,sleep=off -m 256 \
 		-nodefaults -no-user-config -display none -no-reboot -rtc base=2020-01-01,clock=vm \
 		-serial "file:$build/console" -chardev "file,id=output,path=$build/output" -device pci-serial,chardev=output \
 		-kernel "$build/arm64/vmlinuz" -initrd "$build/initramfs" \

@@ -7,6 +7,8 @@
  *   work fault P          writes to each of P fresh pages
  *   work call N           N system calls
  *   work sleep MS         sleeps
+ *   work cpu N            takes the second processor away (0) or back (1)
+ *   work offline MS       sleeps, takes it away, sleeps again
  *   work exit S           exits with S
  */
 #include <asm/unistd.h>
@@ -72,11 +74,28 @@ static void nap(long ms, long unused)
 	call(__NR_nanosleep, (long)ts, 0, 0, 0, 0, 0);
 }
 
+static void cpu(long on, long unused)
+{
+	long fd = call(__NR_openat, -100 /* AT_FDCWD */, (long)"/sys/devices/system/cpu/cpu1/online", 1, 0, 0, 0);
+
+	(void)unused;
+	if (call(__NR_write, fd, (long)(on ? "1" : "0"), 1, 0, 0, 0) != 1)
+		leave(3, 0);
+}
+
+static void offline(long ms, long unused)
+{
+	nap(ms, unused);
+	cpu(0, 0);
+	nap(ms, unused);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(long a, long b);
 } works[] = {
-	{ "loop", loop }, { "fork", children }, { "fault", fault }, { "call", calls }, { "sleep", nap }, { "exit", leave },
+	{ "loop", loop }, { "fork", children }, { "fault", fault }, { "call", calls }, { "sleep", nap },
+	{ "cpu", cpu }, { "offline", offline }, { "exit", leave },
 };
 
 static long number(const char *s)
