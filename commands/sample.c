@@ -3,7 +3,7 @@
 #include "sys.h"
 
 static i64 clock_offset; /* of the clock of -t from that of the samples */
-static u64 nsamples, sample_losses;
+static u64 nsamples;
 static bool sample_failed;
 static u64 period_now; /* of what has none of its own; 0: the kernel chooses */
 
@@ -203,7 +203,6 @@ static void take_record(const struct prec *r)
 	static struct sample s; /* large: not to be copied from the file */
 
 	s.e.kind = K_SAMPLE;
-	sample_losses += r->lost;
 	symbols_feed(r);
 	if (format_is_perfdata(opt.out.fmt)) {
 		if (r->type == PR_SAMPLE)
@@ -291,17 +290,16 @@ static void drain(bool all)
 /* Losses of which no record could tell any more. */
 static void take_rest(u64 lost)
 {
-	struct prec r = { .type = PR_LOST_SAMPLES, .lost = lost - sample_losses, .have = PS_TIME,
+	struct prec r = { .type = PR_LOST_SAMPLES, .lost = lost - rings_lost, .have = PS_TIME,
 			  .time = (u64)sys_now(CLOCK_MONOTONIC) };
 
-	if (lost <= sample_losses)
+	if (lost <= rings_lost)
 		return;
-	if (format_is_perfdata(opt.out.fmt)) {
+	if (format_is_perfdata(opt.out.fmt))
 		perfdata_made(&pdata, &r);
-		sample_losses = lost;
-	} else {
+	else
 		take_record(&r);
-	}
+	rings_lost = lost;
 }
 
 static void sample_loop(struct measure *m)
@@ -309,7 +307,7 @@ static void sample_loop(struct measure *m)
 	while (measure_next(m)) {
 		drain(m->woken);
 		vary_period(m);
-		if (m->limit && !m->argv && nsamples + sample_losses >= m->limit)
+		if (m->limit && !m->argv && nsamples + rings_lost >= m->limit)
 			m->stop = true; /* nobody else would end it */
 		if (sample_failed || (opt.count && nsamples == opt.count))
 			m->stop = true;
@@ -365,8 +363,8 @@ static void say_sample_end(void)
 		say_number(reg_dropped, " tasks, CPUs or names had no room and were left out");
 	if (perf_lowered)
 		say_lowered();
-	if (sample_losses)
-		say_number(sample_losses, " samples were lost: the rings were full; --mmap-pages makes them larger");
+	if (rings_lost)
+		say_number(rings_lost, " samples were lost: the rings were full; --mmap-pages makes them larger");
 	if (rings_corrupt)
 		say_number(rings_corrupt, " records made no sense");
 	if (symbols_hidden && opt.verbose)

@@ -626,8 +626,6 @@ struct evset {
 	u32 name;       /* text, or NONE: no sets were asked for */
 	u16 id;
 	i64 timeout;    /* ns; 0: switched by overflow alone */
-	u32 triggers[8], after[8]; /* events, and how many of their overflows end the turn */
-	u8 ntriggers;
 	u64 turns, turns_was;
 	i64 active, active_was; /* ns */
 	bool failed;    /* nothing of it can be counted: it takes no turn */
