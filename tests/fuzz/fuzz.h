@@ -1,5 +1,6 @@
 /* fuzz.h - the last part of each fuzz target: with -DFUZZ_MAIN a plain program, so that any compiler runs it.
- * FILE... runs these, -n N makes N changed ones of them with fuzz_words[], -o FILE gets the input that crashed.
+ * FILE... runs these, -n N makes N changed ones of them with fuzz_words[] (or as the target itself
+ * changes them: FUZZ_OWN_CHANGES), -o FILE gets the input that crashed.
  * SPDX-License-Identifier: MIT */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -8,10 +9,10 @@
 #include <signal.h>
 
 #ifdef FUZZ_MAIN
-enum { MAX_SEEDS = 256, MAX_INPUT = 4096 };
+enum { MAX_SEEDS = 256, INPUT_CAP = 4096 };
 
 static struct seed {
-	uint8_t b[MAX_INPUT];
+	uint8_t b[INPUT_CAP];
 	size_t n;
 } seeds[MAX_SEEDS], input;
 static size_t nseeds;
@@ -40,15 +41,18 @@ static void load(const char *name)
 		fprintf(stderr, "%s: cannot be read\n", name);
 		exit(1);
 	}
-	seeds[nseeds].n = fread(seeds[nseeds].b, 1, MAX_INPUT, f);
+	seeds[nseeds].n = fread(seeds[nseeds].b, 1, INPUT_CAP, f);
 	fclose(f);
 	input = seeds[nseeds++];
 	run_input();
 }
 
+#ifdef FUZZ_OWN_CHANGES /* the target has its own */
+static void mutate(void);
+#else
 static void replace(size_t at, size_t gone, const void *p, size_t n)
 {
-	if (at + gone > input.n || input.n - gone + n > MAX_INPUT)
+	if (at + gone > input.n || input.n - gone + n > INPUT_CAP)
 		return;
 	memmove(input.b + at + n, input.b + at + gone, input.n - at - gone);
 	memcpy(input.b + at, p, n);
@@ -92,6 +96,7 @@ static void mutate(void)
 		}
 	}
 }
+#endif
 
 int main(int argc, char **argv)
 {

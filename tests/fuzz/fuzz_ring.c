@@ -142,40 +142,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 /* --- a plain program --------------------------------------------------------------------------------------------- */
 
+#define FUZZ_OWN_CHANGES
+#include "fuzz.h"
+
 #ifdef FUZZ_MAIN
-enum { MAX_SEEDS = 256, INPUT_CAP = 4096 };
-
-static struct seed {
-	uint8_t b[INPUT_CAP];
-	size_t n;
-} seeds[MAX_SEEDS], input;
-static size_t nseeds;
-static const char *crash_file = "crash";
-
-static void on_crash(int sig)
-{
-	int fd = open(crash_file, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-
-	if (fd >= 0 && write(fd, input.b, input.n) >= 0)
-		close(fd);
-	signal(sig, SIG_DFL);
-	raise(sig);
-}
-
-static void load(const char *name)
-{
-	FILE *f = fopen(name, "rb");
-
-	if (!f || nseeds == MAX_SEEDS) {
-		fprintf(stderr, "%s: cannot be read\n", name);
-		exit(1);
-	}
-	seeds[nseeds].n = fread(seeds[nseeds].b, 1, INPUT_CAP, f);
-	fclose(f);
-	input = seeds[nseeds++];
-	LLVMFuzzerTestOneInput(input.b, input.n);
-}
-
 /* A seed with some bytes, or some sizes and counts, made others, or its end cut off. */
 static void mutate(void)
 {
@@ -201,28 +171,5 @@ static void mutate(void)
 				input.n = at;
 		}
 	}
-}
-
-int main(int argc, char **argv)
-{
-	static const int signals[] = { SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL };
-	unsigned long changed = 0;
-
-	for (size_t i = 0; i < LEN(signals); i++)
-		signal(signals[i], on_crash);
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "-n") == 0 && argv[i + 1])
-			changed = strtoul(argv[++i], NULL, 10);
-		else if (strcmp(argv[i], "-o") == 0 && argv[i + 1])
-			crash_file = argv[++i];
-		else
-			load(argv[i]);
-	}
-	for (unsigned long i = 0; i < changed && nseeds; i++) {
-		mutate();
-		LLVMFuzzerTestOneInput(input.b, input.n);
-	}
-	printf("# %zu files, %lu changed ones\n", nseeds, changed);
-	return 0;
 }
 #endif
