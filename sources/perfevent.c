@@ -3,6 +3,8 @@
 #include "gpustat.h"
 #include "sys.h"
 
+enum { SW_CGROUP_SWITCHES = 11 }; /* linux/perf_event.h since Linux 5.13 */
+
 bool perf_lowered;
 
 bool cpu_has(const struct cpuset *s, u32 cpu)
@@ -223,6 +225,15 @@ static bool is_tracked(const struct target *t, const struct spot *at)
 	return false;
 }
 
+/* Whether the kernel alone makes it happen: without the right to count there it would be 0 for ever. */
+static bool is_kernels(const struct perf_event_attr *a)
+{
+	return a->type == PERF_TYPE_TRACEPOINT ||
+	       (a->type == PERF_TYPE_SOFTWARE &&
+		(a->config == PERF_COUNT_SW_CONTEXT_SWITCHES || a->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
+		 a->config == SW_CGROUP_SWITCHES));
+}
+
 /* The next thing to do without where the kernel refuses; false: there is none left. */
 static bool do_without(struct perf_event_attr *a, const struct event *ev, bool task, long err)
 {
@@ -236,7 +247,7 @@ static bool do_without(struct perf_event_attr *a, const struct event *ev, bool t
 		sys_raise_nofile();
 		return true;
 	case EACCES: case EPERM:
-		if (!task || a->exclude_kernel || a->exclude_user)
+		if (!task || a->exclude_kernel || a->exclude_user || is_kernels(a))
 			return false;
 		a->exclude_kernel = a->exclude_hv = 1; /* the user's own code may always be counted */
 		return true;

@@ -1615,6 +1615,15 @@ def _(m):
         says(r, 2, "tracefs")
 
 
+@test("unprivileged: what only the kernel makes happen is denied, not 0")
+def _(m):
+    as_nobody()
+    r = stat("-j", "-e", "context-switches,cpu-migrations,page-faults", *work("sleep", 10), nobody=True)
+    rows = rows_of(b"".join(x + b"\n" for x in r.err.splitlines() if x.startswith(b"{")))
+    eq([x["value"] for x in rows[:2]], [None, None], "switches and migrations")
+    check(all(x["reason"].startswith("denied") for x in rows[:2]) and rows[2]["value"] > 0, f"{rows}")
+
+
 @test("unprivileged: what is denied says so, whatever the kernel says of a second try")
 def _(m):
     as_nobody()
