@@ -2009,12 +2009,16 @@ def _(m):
     m.device("i915", I915)
     m.process(10)
     files = {c: m.fd(10, c, dump("i915", c, *ns(render=0), pdev=I915)) for c in range(3, 203)}
-    p = subprocess.Popen(["sh", "-c", 'ulimit -n 24; exec "$@"', "sh", PROG, "procs", "-w", str(WINDOW), "-o", "json",
+    begun = time.monotonic()
+    p = subprocess.Popen(["sh", "-c", 'ulimit -n 24; exec "$@"', "sh", PROG, "procs", "-w", str(2 * WINDOW), "-o", "json",
                           *m.roots()], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(WINDOW / 2)
+    wait_asleep(p.pid)
     for c, f in files.items():
         rewrite(f, dump("i915", c, *ns(render=c * 10**6), pdev=I915))
+    late = time.monotonic() > begun + 2 * WINDOW - 0.03
     out, err = p.communicate(timeout=20)
+    if late:
+        raise Late()
     eq((p.returncode, err), (0, b""), "exit code, messages")
     recs = {r["client"]: r for r in parse_json(out)}
     eq(sorted(recs), sorted(files), "clients")
