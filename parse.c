@@ -284,15 +284,85 @@ void put_z(struct buf *b, const char *z)
 	put_str(b, str_z(z));
 }
 
+/* Two digits of a number below 100. */
+static char *pair_before(char *e, u32 v)
+{
+	u32 ten = v * 205 >> 11; /* v / 10 */
+
+	e[-1] = (char)('0' + v - 10 * ten);
+	e[-2] = (char)('0' + ten);
+	return e - 2;
+}
+
+/* The decimal digits of v, n of them at least, up to e: where they begin. Four at a time, and by multiplication: what is
+ * made to be small would divide by an instruction, and numbers are most of what is written. */
+char *digits_before(char *e, u64 v, size_t n)
+{
+	char *p = e;
+	u32 x, high;
+
+	for (; v > UINT32_MAX; v /= 100000000)
+		p = digits_before(p, v % 100000000, 8);
+	for (u32 q; v > 9999; v = q) {
+		q = (u32)(v * 3518437209 >> 45); /* v / 10000 */
+		x = (u32)v - 10000 * q;
+		high = x * 5243 >> 19; /* x / 100 */
+		p = pair_before(p, x - 100 * high);
+		p = pair_before(p, high);
+	}
+	for (x = (u32)v; x > 9; x = high) {
+		high = x * 5243 >> 19;
+		p = pair_before(p, x - 100 * high);
+	}
+	if (x > 0)
+		*--p = (char)('0' + x);
+	while (e - p < (ptrdiff_t)n)
+		*--p = '0';
+	return p;
+}
+
+/* How many digits it has: about 0.301 for each bit. */
+static size_t count_digits(u64 v)
+{
+	static const u64 tens[] = {
+		0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000, 100000000000,
+		1000000000000, 10000000000000, 100000000000000, 1000000000000000, 10000000000000000, 100000000000000000,
+		1000000000000000000, UINT64_C(10000000000000000000),
+	};
+	size_t n = (size_t)(64 - __builtin_clzll(v | 1)) * 1233 >> 12;
+
+	return n + (v >= tens[n]);
+}
+
+/* n * 10^-point with all its decimals, but no zeros behind the first one that `keep` asks for. Where there is room it
+ * is written in its place. */
+void put_dec(struct buf *b, u64 n, u8 point, u8 keep)
+{
+	char d[DIGITS];
+	bool room = b->cap - b->n >= DIGITS;
+	char *p = room ? b->p + b->n : d, *dot, *e;
+	size_t all = count_digits(n);
+
+	all = all > point ? all : point + 1u;
+	e = p + all + (point > 0);
+	dot = p + all - point;
+	digits_before(e, n, all);
+	for (char *c = p; point && c < dot; c++)
+		c[0] = c[1];
+	if (point) {
+		*dot = '.';
+		while (e > dot + 1 + keep && e[-1] == '0')
+			e--;
+	}
+	if (room)
+		b->n += (size_t)(e - p);
+	else
+		put_n(b, p, (size_t)(e - p));
+}
+
 void put_u64(struct buf *b, u64 v)
 {
-	char d[20];
-	size_t i = sizeof(d);
-
-	do
-		d[--i] = (char)('0' + v % 10);
-	while (v /= 10);
-	put_n(b, d + i, sizeof(d) - i);
+	put_dec(b, v, 0, 0);
 }
 
 /* 0x and the digits that there are. */

@@ -114,6 +114,10 @@ void put_n(struct buf *b, const char *p, size_t n);
 void put_c(struct buf *b, char c);
 void put_str(struct buf *b, struct str s);
 void put_z(struct buf *b, const char *z);
+enum { DIGITS = 40 }; /* those of a u64, a point, and as many zeros before them as any unit has behind its point */
+
+char *digits_before(char *e, u64 v, size_t n);
+void put_dec(struct buf *b, u64 n, u8 point, u8 keep);
 void put_u64(struct buf *b, u64 v);
 void put_hex64(struct buf *b, u64 v);
 void put_hex(struct buf *b, u8 c);

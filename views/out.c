@@ -3,32 +3,12 @@
 
 /* --- numbers --------------------------------------------------------------------------------------- */
 
-static void put_padded(struct buf *b, u64 v, int digits)
+static void put_padded(struct buf *b, u64 v, size_t digits)
 {
-	u64 ten = 1;
+	char d[DIGITS];
 
-	while (--digits > 0)
-		ten *= 10;
-	for (; ten > 0; ten /= 10)
-		put_c(b, (char)('0' + v / ten % 10));
-}
-
-/* n * 10^-point with all its decimals, but no zeros behind the first one that `keep` asks for. */
-static void put_dec(struct buf *b, u64 n, u8 point, u8 keep)
-{
-	u64 ten = 1;
-	u8 i;
-
-	for (i = 0; i < point; i++)
-		ten *= 10;
-	put_u64(b, n / ten);
-	if (!point)
-		return;
-	n %= ten;
-	for (; point > keep && n % 10 == 0; point--)
-		n /= 10;
-	put_c(b, '.');
-	put_padded(b, n, point);
+	digits_before(d + DIGITS, v, digits);
+	put_n(b, d + DIGITS - digits, digits);
 }
 
 /* --- bytes of others: names that may hold anything --------------------------------------------------- */
