@@ -749,3 +749,428 @@ bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v
 	++*i;
 	return !c.cut;
 }
+
+/* --- OA reports -----------------------------------------------------------------------------------------
+ * enum drm_i915_oa_format of drm/i915_drm.h and xe_oa_format of drivers/gpu/drm/xe/xe_oa.c; where counters
+ * lie is of the i915 perf wiki page (A45, A32u40), of IGT's tests/intel/perf.c and xe/perf.c, and of Intel's
+ * metrics-discovery (PEC). B and C always are 32 bits wide and side by side. Slots that a report has no
+ * counter for keep what was in them. */
+
+#define U32(slot, n, at)       { slot, n, OW_U32, 0, at }
+#define U40(slot, n, at, high) { slot, n, OW_U40, high, at }
+#define U64(slot, n, at)       { slot, n, OW_U64, 0, at }
+#define B8_C8(at)              U32(OA_B, 16, at)
+/* DRM_XE_OA_FMT_TYPE_*, counter select, counter size, BC report; and the number of IGT's enum
+ * intel_xe_oa_format_name, lib/xe/xe_oa.h. */
+#define XE(number, type, select, wide, bc) number, true, (type) | (select) << 8 | (wide) << 16 | (bc) << 24
+#define NO_XE 0, false, 0
+enum { OAG = 0, OAR = 1, OAC = 3, OAM_MPEC = 4, PEC = 5 };
+
+/* IGT's tables differ in some formats that hardly anybody uses: A12 there begins with the clock, and the A of
+ * B4_C8_A16 and the B of C4_B8 begin in the counter before. C4_B8 has gen7's header there. */
+const struct oaformat oaformats[] = {
+	{ STR("A13"), { 0 }, "A", 64, OH_GEN7, 1, NO_XE, 1, { U32(OA_A, 13, 12) } },
+	{ STR("A29"), { 0 }, "A", 128, OH_GEN7, 2, NO_XE, 1, { U32(OA_A, 29, 12) } },
+	{ STR("A13_B8_C8"), { 0 }, "A", 128, OH_GEN7, 3, NO_XE, 2, { U32(OA_A, 13, 12), B8_C8(64) } },
+	{ STR("B4_C8"), { 0 }, "A", 64, OH_GEN7, 4, NO_XE, 2, { U32(OA_B, 4, 16), U32(OA_C, 8, 32) } },
+	{ STR("A45_B8_C8"), { 0 }, "A", 256, OH_GEN7, 5, NO_XE, 2, { U32(OA_A, 45, 12), B8_C8(192) } },
+	{ STR("B4_C8_A16"), { 0 }, "A", 128, OH_GEN7, 6, NO_XE, 3,
+	  { U32(OA_B, 4, 16), U32(OA_C, 8, 32), U32(OA_A + 29, 16, 64) } },
+	{ STR("C4_B8"), { 0 }, "A", 64, OH_GEN8, 7, XE(1, OAG, 7, 0, 0), 2, { U32(OA_C, 4, 16), U32(OA_B, 8, 32) } },
+	{ STR("A12"), { 0 }, "A", 64, OH_GEN8, 8, XE(2, OAG, 0, 0, 0), 1, { U32(OA_A + 7, 12, 16) } },
+	{ STR("A12_B8_C8"), { 0 }, "A", 128, OH_GEN8, 9, XE(3, OAG, 2, 0, 0), 2, { U32(OA_A + 7, 12, 16), B8_C8(64) } },
+	{ STR("A32u40_A4u32_B8_C8"), { 0 }, "A", 256, OH_GEN8, 10, XE(4, OAG, 5, 0, 0), 3,
+	  { U40(OA_A, 32, 16, 160), U32(OA_A + 32, 4, 144), B8_C8(192) } },
+	{ STR("OAR_A32u40_A4u32_B8_C8"), { 0 }, "A", 256, OH_GEN8, 11, XE(5, OAR, 5, 0, 0), 3,
+	  { U40(OA_A, 32, 16, 160), U32(OA_A + 32, 4, 144), B8_C8(192) } },
+	/* A36 and A37 lie where the high bytes of A0 to A3 and A24 to A27 would. */
+	{ STR("A24u40_A14u32_B8_C8"), STR("256B_GENERIC_NOA16"), "A", 256, OH_GEN8, 12, XE(6, OAG, 5, 0, 0), 7,
+	  { U32(OA_A, 4, 16), U40(OA_A + 4, 20, 32, 164), U32(OA_A + 24, 4, 112), U40(OA_A + 28, 4, 128, 188),
+	    U32(OA_A + 32, 5, 144), U32(OA_A + 37, 1, 184), B8_C8(192) } },
+	/* Those of the compute engine's unit are called by their places: which of the A counters they are is not published
+	 * for all. The two R of the second stand behind its 22 A. */
+	{ STR("OAC_A24u64_B8_C8"), { 0 }, "A", 320, OH_WIDE, 0, XE(7, OAC, 1, 0, 0), 2, { U64(OA_A, 24, 32), B8_C8(224) } },
+	{ STR("OAC_A22u32_R2u32_B8_C8"), { 0 }, "A", 192, OH_WIDE, 0, XE(8, OAC, 2, 0, 0), 2,
+	  { U32(OA_A, 24, 32), B8_C8(128) } },
+	{ STR("OAM_MPEC8u64_B8_C8"), STR("192B_MPEC8LL_NOA16"), "M", 192, OH_WIDE, 13, XE(9, OAM_MPEC, 1, 0, 0), 2,
+	  { U64(OA_A, 8, 32), B8_C8(96) } },
+	{ STR("OAM_MPEC8u32_B8_C8"), STR("128B_MPEC8_NOA16"), "M", 128, OH_WIDE, 14, XE(10, OAM_MPEC, 2, 0, 0), 2,
+	  { U32(OA_A, 8, 32), B8_C8(64) } },
+	{ STR("PEC64u64"), STR("576B_PEC64LL"), "PEC", 576, OH_WIDE, 0, XE(11, PEC, 1, 1, 0), 1, { U64(OA_A, 64, 32) } },
+	{ STR("PEC64u64_B8_C8"), STR("640B_PEC64LL_NOA16"), "PEC", 640, OH_WIDE, 0, XE(12, PEC, 1, 1, 1), 2,
+	  { U64(OA_A, 64, 32), B8_C8(544) } },
+	{ STR("PEC64u32"), STR("320B_PEC64"), "PEC", 320, OH_WIDE, 0, XE(13, PEC, 1, 0, 0), 1, { U32(OA_A, 64, 32) } },
+	/* Groups: 1 is PEC0 to 31, 2 the others. */
+	{ STR("PEC32u64_G1"), { 0 }, "PEC", 320, OH_WIDE, 0, XE(14, PEC, 5, 1, 0), 1, { U64(OA_A, 32, 32) } },
+	{ STR("PEC32u32_G1"), { 0 }, "PEC", 192, OH_WIDE, 0, XE(15, PEC, 5, 0, 0), 1, { U32(OA_A, 32, 32) } },
+	{ STR("PEC32u64_G2"), { 0 }, "PEC", 320, OH_WIDE, 0, XE(16, PEC, 6, 1, 0), 1, { U64(OA_A + 32, 32, 32) } },
+	{ STR("PEC32u32_G2"), { 0 }, "PEC", 192, OH_WIDE, 0, XE(17, PEC, 6, 0, 0), 1, { U32(OA_A + 32, 32, 32) } },
+	{ STR("PEC36u64_G1_32_G2_4"), { 0 }, "PEC", 320, OH_WIDE, 0, XE(18, PEC, 3, 1, 0), 1, { U64(OA_A, 36, 32) } },
+	{ STR("PEC36u64_G1_4_G2_32"), { 0 }, "PEC", 320, OH_WIDE, 0, XE(19, PEC, 4, 1, 0), 2,
+	  { U64(OA_A, 4, 32), U64(OA_A + 32, 32, 64) } },
+};
+
+const size_t noaformats = LEN(oaformats);
+
+const char *const oareason_names[OA_REASONS] = {
+	"unknown", "timer", "trigger1", "trigger2", "context-switch", "go-transition", "clock-ratio-change", "mmio-trigger",
+};
+
+/* By its own name, or by that of metric files. */
+const struct oaformat *oaformat_named(struct str name)
+{
+	for (size_t i = 0; i < noaformats && str_len(name); i++)
+		if (str_eq(name, oaformats[i].name) || str_eq(name, oaformats[i].xml))
+			return &oaformats[i];
+	return NULL;
+}
+
+/* By the number that DEVICE_INFO has; i915's is that of its property. */
+const struct oaformat *oaformat_recorded(bool xe, u32 number)
+{
+	for (size_t i = 0; i < noaformats && number; i++)
+		if (number == (xe ? oaformats[i].recorded : oaformats[i].i915))
+			return &oaformats[i];
+	return NULL;
+}
+
+static u32 load32(const char *p)
+{
+	u32 v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static u64 load64(const char *p)
+{
+	u64 v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* Timestamps wrap at 2^32, those of wide headers at 2^56. */
+static u64 ts_mask(const struct oaformat *f)
+{
+	return f->head == OH_WIDE ? ((u64)1 << 56) - 1 : UINT32_MAX;
+}
+
+static u64 report_ts(const struct oaformat *f, const char *report)
+{
+	return (f->head == OH_WIDE ? load64(report + 8) : load32(report + 4)) & ts_mask(f);
+}
+
+/* From one timestamp to another. */
+u64 oa_ts_delta(const struct oaformat *f, u64 from, u64 to)
+{
+	return (to - from) & ts_mask(f);
+}
+
+static u8 first_reason(u32 bits)
+{
+	u8 reason = OA_TIMER;
+
+	if (!bits)
+		return OA_UNKNOWN;
+	for (; !(bits & 1); bits >>= 1)
+		reason++;
+	return reason;
+}
+
+/* Haswell says no reason; the timer fires as its bit of the timestamp is set and the ones below are not. */
+static u8 gen7_reason(i32 exponent, u64 ts)
+{
+	if (exponent < 0 || exponent > 31 || (ts & (((u64)2 << exponent) - 1)) == (u64)1 << exponent)
+		return OA_TIMER;
+	return OA_UNKNOWN;
+}
+
+/* report: 32 bytes of it are enough. */
+void oareport_head(const struct oaformat *f, u16 gen, i32 exponent, const char *report, struct oareport *r)
+{
+	bool wide = f->head == OH_WIDE;
+	u32 id = load32(report);
+
+	*r = (struct oareport){ .id = wide ? load64(report) : id, .ts = report_ts(f, report) };
+	if (gen < 800 || f->head == OH_GEN7) {
+		r->reason = gen7_reason(exponent, r->ts);
+		return;
+	}
+	r->ctx = load32(report + (wide ? 16 : 8));
+	r->ticks = wide ? load64(report + 24) : load32(report + 12);
+	r->has_ticks = true;
+	r->reason = gen < 2000 ? first_reason(id >> 19 & (gen < 1200 ? 0x3f : 0x7f)) : OA_UNKNOWN; /* nobody has said what they are there */
+	/* i915 writes 0xffffffff over the contexts that are invalid, or not ours to see. From 12.55 on the bit is
+	 * set by a context that switches in, only. */
+	r->has_ctx = r->ctx != UINT32_MAX && (gen >= 1255 || id >> (gen < 900 ? 25 : 16) & 1);
+	/* In units of 50/3 MHz. */
+	r->unslice_hz = (id & 0x1ff) * (u64)50000000 / 3;
+	r->slice_hz = ((id >> 9 & 3) << 7 | id >> 25) * (u64)50000000 / 3;
+}
+
+/* slots: OA_SLOTS of them, or NULL for all. */
+void oaplan_make(struct oaplan *p, const struct oaformat *f, const bool *slots)
+{
+	p->format = f;
+	p->nruns = 0;
+	p->bytes = 0;
+	for (size_t i = 0; i < f->nruns; i++) {
+		const struct oarun *r = &f->runs[i];
+		size_t each = r->width == OW_U64 ? 8 : 4, end = r->at + r->n * each;
+		bool open = false;
+
+		if (p->bytes < end)
+			p->bytes = (u16)end;
+		for (size_t k = 0; k < r->n; k++) {
+			if (slots && !slots[r->slot + k]) {
+				open = false;
+				continue;
+			}
+			if (!open)
+				p->runs[p->nruns++] = (struct oarun){
+					(u8)(r->slot + k), 0, r->width, (u8)(r->high + k),
+					(u16)(r->at + k * each),
+				};
+			open = true;
+			p->runs[p->nruns - 1].n++;
+		}
+	}
+}
+
+/* By index, since each pointer that moved would be one more step for each counter. */
+static void add_u32(const char *a, const char *b, size_t n, u64 *sum)
+{
+	for (size_t i = 0; i < n; i++)
+		sum[i] += load32(b + 4 * i) - load32(a + 4 * i);
+}
+
+static u64 delta_u40(const char *a, const char *ahigh, const char *b, const char *bhigh)
+{
+	u64 low = (u64)load32(b) - load32(a), high = (u64)(u8)*bhigh - (u8)*ahigh;
+
+	return (low + (high << 32)) & 0xffffffffff;
+}
+
+/* Most counters are such: four at once, all read before the first is written, take 15 % off a sum of all reports. */
+static void add_u40(const char *a, const char *ah, const char *b, const char *bh, size_t n, u64 *sum)
+{
+	for (; n >= 4; n -= 4, a += 16, b += 16, ah += 4, bh += 4, sum += 4) {
+		u64 d0 = delta_u40(a, ah, b, bh), d1 = delta_u40(a + 4, ah + 1, b + 4, bh + 1);
+		u64 d2 = delta_u40(a + 8, ah + 2, b + 8, bh + 2), d3 = delta_u40(a + 12, ah + 3, b + 12, bh + 3);
+
+		sum[0] += d0;
+		sum[1] += d1;
+		sum[2] += d2;
+		sum[3] += d3;
+	}
+	for (; n > 0; n--, a += 4, b += 4)
+		*sum++ += delta_u40(a, ah++, b, bh++);
+}
+
+static void add_u64(const char *a, const char *b, size_t n, u64 *sum)
+{
+	for (size_t i = 0; i < n; i++)
+		sum[i] += load64(b + 8 * i) - load64(a + 8 * i);
+}
+
+/* Called for each report, of which there are 100 000 in a second: a loop over neighbours for each width. */
+void oa_add(const struct oaplan *p, const char *a, const char *b, u64 *sum)
+{
+	const struct oaformat *f = p->format;
+	const struct oarun *r = p->runs, *end = r + p->nruns;
+
+	sum[OA_TIME] += oa_ts_delta(f, report_ts(f, a), report_ts(f, b));
+	if (f->head == OH_WIDE)
+		sum[OA_CLOCK] += load64(b + 24) - load64(a + 24);
+	else if (f->head == OH_GEN8)
+		sum[OA_CLOCK] += load32(b + 12) - load32(a + 12);
+	for (; r < end; r++) {
+		if (r->width == OW_U32)
+			add_u32(a + r->at, b + r->at, r->n, sum + r->slot);
+		else if (r->width == OW_U40)
+			add_u40(a + r->at, a + r->high, b + r->at, b + r->high, r->n, sum + r->slot);
+		else
+			add_u64(a + r->at, b + r->at, r->n, sum + r->slot);
+	}
+}
+
+/* v: OA_SLOTS of them; 0 where the report has none. */
+void oa_stored(const struct oaplan *p, const char *report, u64 *v)
+{
+	const char nothing[OA_REPORT_BYTES] = { 0 };
+
+	memset(v, 0, OA_SLOTS * sizeof(*v));
+	oa_add(p, nothing, report, v);
+}
+
+bool oaslot_name(const struct oaformat *f, size_t slot, struct buf *b)
+{
+	for (size_t i = 0; i < f->nruns; i++) {
+		if (slot < f->runs[i].slot || slot - f->runs[i].slot >= f->runs[i].n)
+			continue;
+		put_z(b, slot < OA_B ? f->letter : slot < OA_C ? "B" : "C");
+		put_u64(b, slot - (slot < OA_B ? OA_A : slot < OA_C ? OA_B : OA_C));
+		return true;
+	}
+	return false;
+}
+
+/* The report before says whose the interval was, as in Mesa's accumulate_oa_reports(): this one may name whom
+ * the context made room for. */
+bool oafilter_takes(struct oafilter *f, const struct oareport *r)
+{
+	bool ours = f->last;
+
+	f->last = r->has_ctx && (f->any || r->ctx == f->ctx);
+	return ours;
+}
+
+/* --- OA records --------------------------------------------------------------------------------------------
+ * struct drm_i915_perf_record_header; the types that only recordings have are those of IGT's lib/i915/perf_data.h
+ * and lib/xe/xe_oa_data.h: u32 type, u16 padding, u16 size with these 8 bytes. */
+
+enum { OAREC_HEAD = 8, OAREC_FILE = 1 << 16 /* i915: the first type of files */ };
+enum { INFO_SET = 256, INFO_GUID = 40, INFO_BYTES = 36 + INFO_SET + INFO_GUID + 4 /* packed */ };
+
+/* Of the types that have one; those of files follow those of the kernel. */
+static u32 type_number(bool xe, u8 type)
+{
+	return xe || type < OT_VERSION ? type + 1u : (u32)OAREC_FILE + type - OT_VERSION;
+}
+
+bool oarec_next(struct str *bytes, bool xe, struct oarec *r)
+{
+	const char *p = bytes->p;
+	u16 size;
+
+	if (str_len(*bytes) < OAREC_HEAD)
+		return false;
+	memcpy(&size, p + 6, sizeof(size));
+	*r = (struct oarec){ OT_CORRUPT, load32(p), { p, p } };
+	if (size < OAREC_HEAD) {
+		bytes->p = bytes->e;
+		return true;
+	}
+	if (size > str_len(*bytes))
+		return false;
+	r->body = (struct str){ p + OAREC_HEAD, p + size };
+	bytes->p += size;
+	for (r->type = OT_SAMPLE; r->type < OT_UNKNOWN && type_number(xe, r->type) != r->number; r->type++)
+		;
+	return true;
+}
+
+/* A VERSION record, of whatever version, is the first. */
+bool oarec_begins(struct str bytes, bool *xe)
+{
+	for (int i = 0; i < 2; i++) {
+		struct str s = bytes;
+		struct oarec r;
+
+		*xe = i;
+		if (oarec_next(&s, *xe, &r) && r.type == OT_VERSION && str_len(r.body) == 8)
+			return true;
+	}
+	return false;
+}
+
+bool oarec_version(struct str body, u32 *version)
+{
+	if (str_len(body) < 8)
+		return false;
+	*version = load32(body.p);
+	return true;
+}
+
+/* n bytes, up to a NUL in them. */
+static struct str name_of(const char *p, size_t n)
+{
+	const char *nul = memchr(p, '\0', n);
+
+	return (struct str){ p, nul ? nul : p + n };
+}
+
+bool oarec_info(struct str body, struct oainfo *i)
+{
+	const char *p = body.p;
+	u32 v[7];
+
+	if (str_len(body) < INFO_BYTES)
+		return false;
+	memcpy(v, p + 8, sizeof(v));
+	*i = (struct oainfo){
+		load64(p), v[0], v[1], v[2], v[3], v[4], v[5], v[6],
+		name_of(p + 36, INFO_SET), name_of(p + 36 + INFO_SET, INFO_GUID),
+	};
+	return true;
+}
+
+bool oarec_correlation(struct str body, u64 *cpu_ns, u64 *gpu_ts)
+{
+	if (str_len(body) < 16)
+		return false;
+	*cpu_ns = load64(body.p);
+	*gpu_ts = load64(body.p + 8);
+	return true;
+}
+
+static void put_zeros(struct buf *b, size_t n)
+{
+	while (n-- > 0)
+		put_c(b, '\0');
+}
+
+/* A type of enum oatype up to OT_CORRELATION. TOPOLOGY ends on 8 bytes; a body that the size cannot hold makes
+ * the buffer full. */
+void put_oarec(struct buf *b, bool xe, u8 type, struct str body)
+{
+	size_t pad = type == OT_TOPOLOGY ? -str_len(body) % 8 : 0, size = OAREC_HEAD + str_len(body) + pad;
+	u32 number = type_number(xe, type);
+	u16 rest[2] = { 0, (u16)size };
+
+	if (size > UINT16_MAX) {
+		b->full = true;
+		return;
+	}
+	put_n(b, (const char *)&number, sizeof(number));
+	put_n(b, (const char *)rest, sizeof(rest));
+	put_str(b, body);
+	put_zeros(b, pad);
+}
+
+/* Text of n bytes, of which the last is NUL. */
+static void put_name(struct buf *b, struct str s, size_t n)
+{
+	size_t len = str_len(s) < n ? str_len(s) : n - 1;
+
+	put_n(b, s.p, len);
+	put_zeros(b, n - len);
+}
+
+/* The body. */
+void put_oainfo(struct buf *b, const struct oainfo *i)
+{
+	const u32 v[] = { i->pci, i->revision, i->min_hz, i->max_hz, i->engine_class, i->engine_instance, i->format };
+
+	put_n(b, (const char *)&i->ts_hz, sizeof(i->ts_hz));
+	put_n(b, (const char *)v, sizeof(v));
+	put_name(b, i->set, INFO_SET);
+	put_name(b, i->guid, INFO_GUID);
+	put_zeros(b, 4);
+}
+
+/* The report may lie on either side of the correlation, whose clock is a register of 36 bits, RING_TIMESTAMP:
+ * what is nearest modulo what both have. */
+u64 oa_cpu_time(const struct oaformat *f, u64 cpu_ns, u64 gpu_ts, u8 shift, u64 ts_hz, u64 ts)
+{
+	u64 mask = f->head == OH_WIDE ? ((u64)1 << 36) - 1 : UINT32_MAX;
+	u64 ahead = (ts - (gpu_ts << (shift & 63))) & mask, behind = -ahead & mask, ns;
+
+	if (!ts_hz)
+		return cpu_ns;
+	ns = muldiv(ahead < behind ? ahead : behind, 1000000000, ts_hz);
+	if (ahead < behind)
+		return cpu_ns > UINT64_MAX - ns ? UINT64_MAX : cpu_ns + ns;
+	return cpu_ns < ns ? 0 : cpu_ns - ns;
+}

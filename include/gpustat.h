@@ -208,6 +208,20 @@ bool parse_cpulist(struct str s, struct cpuset *cpus);
 bool parse_scale(struct str s, u64 *mantissa, u8 *point);
 bool pmu_match(struct str pattern, struct str name);
 
+/* --- parse.c: the XML of metric files ---------------------------------------------------------------- */
+
+/* An element's tag; comments, declarations, CDATA and text between tags are skipped. Views lie in the text, values as
+ * they are written: see xml_text. */
+struct xmltag {
+	struct str name;  /* empty: what stands there is no tag, at name.p */
+	struct str attrs; /* all of them, see xml_attr */
+	bool opens, closes; /* <a>, </a>; both: <a/> */
+};
+
+bool xml_next(struct str *text, struct xmltag *t);
+bool xml_attr(struct str attrs, struct str name, struct str *value);
+size_t xml_text(struct str value, char *to, size_t cap);
+
 /* --- perfstream.c: binary records and readings to values ---------------------------------------- */
 
 u64 muldiv(u64 a, u64 b, u64 c);
@@ -307,6 +321,131 @@ struct pvalue {
 
 bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v);
 
+/* --- perfstream.c: OA reports ----------------------------------------------------------------------- */
+
+/* The slots of a sum: what equations READ. Counters of one letter stand one behind the other; those of a format's
+ * "A" slots are called M0.. or PEC0.. where its letter says so. */
+enum { OA_TIME, OA_CLOCK, OA_A, OA_B = OA_A + 64, OA_C = OA_B + 8, OA_SLOTS = OA_C + 8 };
+
+enum oawidth { OW_U32, OW_U40 /* a low word and, elsewhere, a high byte */, OW_U64 };
+
+/* n counters that lie one behind the other, in slots that do, too. */
+struct oarun {
+	u8 slot, n, width; /* enum oawidth */
+	u8 high;           /* bytes from the report's start: of the first high byte; */
+	u16 at;            /* of the first word */
+};
+
+enum oahead {
+	OH_GEN7, /* u32 id, timestamp; no ticks */
+	OH_GEN8, /* u32 id, timestamp, context, ticks */
+	OH_WIDE, /* u64 of the same */
+};
+
+enum { OA_RUNS = 7, OA_REPORT_BYTES = 640 /* the longest */ };
+
+/* How a report is laid out: enum drm_i915_oa_format, and xe's formats. */
+struct oaformat {
+	struct str name;   /* "A32u40_A4u32_B8_C8" */
+	struct str xml;    /* oa_format of metric files, or empty */
+	const char *letter; /* of the counters in the slots from OA_A on: "A", "M" or "PEC" */
+	u16 size;          /* bytes, as the kernel has them: see oaplan's */
+	u8 head;           /* enum oahead */
+	u8 i915;           /* its number there; 0: none */
+	u8 recorded;       /* its number in xe recordings; 0: none */
+	bool has_xe;
+	u32 xe;            /* DRM_XE_OA_PROPERTY_OA_FORMAT: type | select << 8 | size << 16 | bc << 24 */
+	u8 nruns;
+	struct oarun runs[OA_RUNS];
+};
+
+extern const struct oaformat oaformats[];
+extern const size_t noaformats;
+
+const struct oaformat *oaformat_named(struct str name);
+const struct oaformat *oaformat_recorded(bool xe, u32 number);
+
+enum oareason {
+	OA_UNKNOWN, OA_TIMER, OA_TRIGGER1, OA_TRIGGER2, OA_CONTEXT_SWITCH, OA_GO_TRANSITION, OA_CLOCK_RATIO, OA_MMIO,
+	OA_REASONS
+};
+
+extern const char *const oareason_names[OA_REASONS];
+
+/* What stands in front of a report's counters. */
+struct oareport {
+	u64 id, ts, ctx, ticks;
+	u64 unslice_hz, slice_hz; /* gen8 on */
+	u8 reason;                /* enum oareason */
+	bool has_ctx;             /* ctx is that of a context: not on gen7, not where the report says it is not */
+	bool has_ticks;
+};
+
+/* Of a graphics generation, times 100: 750 Haswell, 800, 900, ... 1255 DG2, 1270 Meteor Lake, 2000, ... exponent: of the
+ * timer, or -1 where it is not known (only gen7 asks). */
+void oareport_head(const struct oaformat *f, u16 gen, i32 exponent, const char *report, struct oareport *r);
+
+u64 oa_ts_delta(const struct oaformat *f, u64 from, u64 to);
+
+/* Which counters of a format are read: all, or those of the slots that are wanted. */
+struct oaplan {
+	const struct oaformat *format;
+	u16 bytes; /* that a report must have: up to its last counter, since recordings may lack the padding */
+	u8 nruns;
+	struct oarun runs[OA_SLOTS];
+};
+
+void oaplan_make(struct oaplan *p, const struct oaformat *f, const bool *slots);
+/* Adds what was counted from report a to report b, each counter modulo its width. */
+void oa_add(const struct oaplan *p, const char *a, const char *b, u64 *sum);
+/* The counters as they are stored, the timestamp and the ticks; 0 in the other slots. */
+void oa_stored(const struct oaplan *p, const char *report, u64 *v);
+/* The name of a slot's counter in that format: "A7", "PEC3", "B0". False: it has none there. */
+bool oaslot_name(const struct oaformat *f, size_t slot, struct buf *b);
+
+/* Whether what was counted between two reports is ours, gen8 to gen11: the later report may be labelled invalid, or
+ * another's. State: { .ctx = ID }, or { .any = true } for every valid one; last is false again where reports are lost. */
+struct oafilter {
+	u64 ctx;
+	bool any;
+	bool last; /* the last report matched */
+};
+
+bool oafilter_takes(struct oafilter *f, const struct oareport *r);
+
+/* The records of a stream or of a recording. */
+enum oatype {
+	OT_SAMPLE, OT_REPORT_LOST, OT_BUFFER_LOST, OT_VERSION, OT_INFO, OT_TOPOLOGY, OT_CORRELATION,
+	OT_UNKNOWN, /* to be skipped */
+	OT_CORRUPT, /* its size cannot be: nothing behind it can be read */
+};
+
+struct oarec {
+	u8 type;         /* enum oatype */
+	u32 number;      /* the type as it is stored */
+	struct str body; /* behind the header */
+};
+
+/* The next record; false, and *bytes as it was, where it is not there whole. xe: the numbers of xe recordings. */
+bool oarec_next(struct str *bytes, bool xe, struct oarec *r);
+/* Whether a recording begins there, and whether one of xe. */
+bool oarec_begins(struct str bytes, bool *xe);
+
+/* DEVICE_INFO of a recording. */
+struct oainfo {
+	u64 ts_hz;
+	u32 pci, revision, min_hz, max_hz, engine_class, engine_instance, format;
+	struct str set, guid; /* up to their NUL */
+};
+
+bool oarec_version(struct str body, u32 *version);
+bool oarec_info(struct str body, struct oainfo *i);
+bool oarec_correlation(struct str body, u64 *cpu_ns, u64 *gpu_ts);
+void put_oarec(struct buf *b, bool xe, u8 type, struct str body);
+void put_oainfo(struct buf *b, const struct oainfo *i);
+/* ns of the CPU's clock at a report's timestamp; shift: how many bits the correlation's clock is behind. */
+u64 oa_cpu_time(const struct oaformat *f, u64 cpu_ns, u64 gpu_ts, u8 shift, u64 ts_hz, u64 ts);
+
 /* --- counters.c: the registry ------------------------------------------------------------------- */
 
 /* What is measured. Unless said otherwise: of the instance that the counter names. */
@@ -383,7 +522,7 @@ struct entity {
 	u32 serial;    /* of two entities never the same */
 };
 
-enum kind { K_DEVICE, K_CLIENT, K_CGROUP, K_FDINFO, K_EVENT, K_SAMPLE, K_PROFILE, K_COUNT };
+enum kind { K_DEVICE, K_CLIENT, K_CGROUP, K_FDINFO, K_EVENT, K_SAMPLE, K_PROFILE, K_OA, K_COUNT };
 
 /* A GPU or NPU. */
 struct device {
@@ -841,6 +980,201 @@ struct measure {
 long measure_start(struct measure *m);
 bool measure_next(struct measure *m);
 
+/* --- sources/oadevice.c: what equations ask of a GPU --------------------------------------------------------- */
+
+/* The variables of equations, by the names that metric files have for them. */
+enum oavar {
+	OV_EUS, OV_SLICES, OV_SUBSLICES, OV_THREADS, OV_SLICE_MASK, OV_SUBSLICE_MASK, OV_XECORE_MASK,
+	OV_GT_SLICE,    /* index: the slice; 1 or 0 */
+	OV_GT_XECORE,   /* index: slice * 4 + core within it */
+	OV_XECORE,      /* index: the core of all ($GtXeCoreN) */
+	OV_TS_HZ, OV_MAX_HZ, OV_REVISION, OV_QUERY_MODE,
+	OV_SQIDI, OV_L3_BANK, OV_L3_NODE, OV_GEOMETRY_PIPE, OV_DEPTH_PIPE, OV_COLOR_PIPE, OV_COMPUTE_ENGINE, OV_COPY_ENGINE,
+	OV_COUNT
+};
+
+struct oaplatform {
+	struct str name;   /* "sklgt2": what metric files call the chipset, in small letters */
+	struct str family; /* "gen9": which built-in set is its */
+	u16 gen;           /* times 100 */
+	bool xe;           /* no i915 drives it */
+	u8 threads;        /* of an EU */
+	u8 ts_shift;       /* bits that the clock of correlations is behind that of reports */
+	u32 ts_hz;         /* of the OA unit, where nobody says */
+	struct str format; /* of reports, by default */
+};
+
+extern const struct oaplatform oaplatforms[];
+extern const size_t noaplatforms;
+
+/* A GPU, as its driver or a recording describes it. Counts that nobody told are 0. */
+struct oadevice {
+	const struct oaplatform *platform; /* NULL: unknown */
+	u32 pci;
+	bool xe;                           /* driven by xe */
+	u64 var[OV_COUNT];                 /* those without an index */
+	u64 slices;                        /* bits of those that are there: OV_GT_SLICE */
+	u64 cores;                         /* the same of subslices, stride 4 a slice: OV_GT_XECORE; of all: OV_XECORE */
+	u64 cores_all;
+};
+
+const struct oaplatform *oaplatform_of(u32 pci);
+const struct oaplatform *oaplatform_named(struct str name);
+void oadevice_init(struct oadevice *d, u32 pci, const struct oaplatform *p);
+bool oadevice_topology(struct oadevice *d, struct str query);
+bool oavar_find(struct str name, u8 *var, u8 *index);
+u64 oavar_value(const struct oadevice *d, u8 var, u8 index);
+
+/* --- sources/oametrics.c: metric sets: XML, packs, what is built in; equations ------------------------------- */
+
+enum oaorigin { OM_XML, OM_PACK, OM_BASIC /* built in, written for this program */ };
+
+/* Where sets are from. The text is mapped, or static: it stays. */
+struct oafile {
+	struct str text;
+	u8 origin; /* enum oaorigin */
+};
+
+struct oaset {
+	const struct oafile *file; /* NULL: only the kernel has it */
+	struct str name, chipset; /* symbol_name; of OM_BASIC: the family */
+	struct str format;        /* oa_format, or empty */
+	char guid[37];            /* in small letters; "": none, or malformed */
+	struct str body;          /* private: its counters and registers */
+};
+
+/* A counter as it is written. Equations lie in tokens (see oatoken) or, in XML, as text. */
+struct oadef {
+	struct str name, units;
+	bool is_float;
+	struct str equation, max, available; /* empty: none */
+};
+
+enum oaregs { OREG_NOA, OREG_OA, OREG_FLEX, OREGS }; /* mux, boolean, flex */
+
+extern const struct oafile oabasic;
+/* sources/oabasic.c: a counter of the sets that are built in, one for each family. families: bits of oafamilies[]. */
+struct oabasic_row {
+	u8 families;
+	bool is_float;
+	const char *name, *units, *equation, *max; /* max: NULL where there is none */
+};
+
+struct oafamily {
+	const char *name, *guid, *format;
+	const u32 (*regs[OREGS])[2];
+	u16 nregs[OREGS];
+};
+
+extern const struct oabasic_row oabasic_rows[];
+extern const size_t noabasic_rows;
+extern const struct oafamily oafamilies[];
+extern const size_t noafamilies;
+/* Packs that were built in: of OA_XML. */
+extern const struct oafile *const oapacks;
+extern const size_t noapacks;
+
+/* Whether a text is metric XML, whole and well formed, or a pack: which one *f says. */
+bool oafile_is(struct oafile *f, struct str text);
+/* The next set, and the next counter; *at is empty, { 0 }, at first. */
+bool oaset_next(const struct oafile *f, struct str *at, struct oaset *s);
+bool oadef_next(const struct oaset *s, struct str *at, struct oadef *c);
+bool oaset_fits(const struct oaset *s, const struct oaplatform *p);
+/* How many registers of a type (enum oaregs) the device needs; -E2BIG beyond cap; -EINVAL where they are malformed. */
+long oaset_regs(const struct oaset *s, const struct oadevice *d, u8 type, u32 (*regs)[2], size_t cap);
+/* Packs of all sets of these files; why: what cannot be packed. */
+bool oapack_put(struct buf *b, const struct oafile *files, size_t n, struct buf *why);
+
+enum { MAX_OA_COUNTERS = 256, MAX_OA_CODE = 16384 };
+
+union oaval {
+	u64 u;
+	double f;
+};
+
+/* A counter of the set in hand. */
+struct oacounter {
+	struct str name, units;
+	bool is_float, wanted;
+	bool has_max;
+	bool runs;                       /* private: is wanted, or one that is wanted refers to it */
+	u16 code, ncode, max, nmax; /* private */
+	u64 needs[MAX_OA_COUNTERS / 64]; /* private: counters that it refers to */
+};
+
+/* An instruction of the stack machine: its operand is the top of the stack, or what src names. */
+struct oains {
+	u8 op, src;
+	u16 arg;
+	union oaval k;
+};
+
+/* A set made ready for a device: counters that it cannot have are left out. */
+struct oaprog {
+	u32 n;
+	u32 bad; /* counters left out because their equations make no sense */
+	struct oacounter counters[MAX_OA_COUNTERS];
+	struct oains code[MAX_OA_CODE];
+	bool slots[OA_SLOTS]; /* that the wanted counters read */
+};
+
+/* False: the set has too many counters. why: that, or what is wrong with the first bad one. */
+bool oaprog_make(struct oaprog *p, const struct oaset *s, const struct oadevice *d, struct buf *why);
+/* Only these from now on, and what they refer to; NULL: all, as at first. */
+void oaprog_want(struct oaprog *p, const bool *counters);
+/* The counters of a sum into v[n]; those that are not wanted may be left as they were. */
+void oaprog_eval(const struct oaprog *p, const u64 *sum, union oaval *v);
+/* What a counter that is wanted reaches at most, of its own type; v: what oaprog_eval() made of the sum. False: not said. */
+bool oaprog_max(const struct oaprog *p, size_t i, const u64 *sum, const union oaval *v, union oaval *max);
+
+/* --- sources/oa.c: OA streams of i915 and xe ------------------------------------------------------------------ */
+
+/* What a stream is asked for, beyond its metric set. */
+struct oaprops {
+	const struct oaformat *format; /* NULL: the set's, or the platform's */
+	u64 period;                    /* ns; 0: none was asked for: interval decides */
+	i64 interval;                  /* ns */
+	bool has_ctx, has_engine, hold, has_sseu, has_unit;
+	u64 ctx;                       /* a GEM context or an exec queue of the stream's own descriptor */
+	u16 engine_class, engine_instance;
+	u64 slices, subslices;         /* --sseu: masks */
+	u16 min_eus, max_eus;
+	u64 poll_ns;                   /* 0: the kernel's */
+	u64 unit;                      /* xe: which OA unit */
+	u64 buffer;                    /* xe: bytes; 0: the kernel's */
+	u32 wait_reports;              /* xe: wake for so many */
+};
+
+enum { TOPOLOGY_BYTES = 8192 };
+
+struct oalive {
+	struct oadevice dev;
+	u32 device;                    /* of the registry */
+	int drm, fd;                   /* -1: not open */
+	u32 revision;                  /* of i915's perf interface */
+	const struct oaformat *format;
+	i32 exponent;
+	u64 period, buffer;            /* ns; bytes of the OA buffer */
+	u64 min_hz, max_hz;
+	u64 set;                       /* the kernel's number */
+	bool added;                    /* by us: removed as soon as the stream is open */
+	u64 unit;
+	char topology[TOPOLOGY_BYTES]; /* as QUERY has it, for recordings */
+	size_t topology_n;
+	const char *what, *remedy;     /* of the call that failed: what it means, what would mend it */
+};
+
+long oa_attach(struct oalive *l, u32 device);
+/* Sets that the kernel has, from sysfs: the number of one; each. */
+bool oa_has_set(const struct device *d, struct str guid, u64 *id);
+void oa_registered(const struct device *d, void (*found)(struct str guid, u64 id));
+/* Registers the set where the kernel lacks it, and opens the stream. */
+long oa_start(struct oalive *l, const struct oaset *s, const struct oaprops *p);
+/* Whole records as i915 has them, also from xe: bytes; 0: nothing now. cap: 64 KiB or more. */
+long oa_read(struct oalive *l, char *b, size_t cap);
+bool oa_correlate(const struct oalive *l, u64 *cpu_ns, u64 *gpu_ts);
+void oa_stop(struct oalive *l);
+
 /* --- views/profile.c: samples summed up ------------------------------------------------------------------ */
 
 enum proftable { PROF_COMM, PROF_SYMBOL, PROF_IP, PROF_STACK, PROF_TABLES };
@@ -931,11 +1265,29 @@ struct profile {
 	const struct profrow *row;
 };
 
+/* What an OA unit counted from one report on: to the next one, or over several. */
+struct oarow {
+	struct entity e;              /* K_OA */
+	struct str dev, set;          /* empty: unknown */
+	u64 index;                    /* of the report, or of the sum */
+	u64 reports;                  /* deltas that are in it */
+	u64 lost;                     /* records of losses since the row before */
+	const struct oareport *head;  /* of the report; of a sum only its timestamp means something */
+	bool sum, has_cpu_time, has_ctx;
+	u64 cpu_time, ctx;
+	u64 ts_hz;                    /* 0: unknown */
+	const u64 *slots;             /* OA_SLOTS; NULL: nothing was counted */
+	bool stored;                  /* slots are as the report has them */
+	const struct oaprog *prog;
+	const union oaval *values;    /* of prog's counters */
+	const struct oaplan *raw;     /* instead of prog: whose slots are shown */
+};
+
 /* --- views/record.c: the schema; from an entity to the fields of its record ---------------------- */
 
 enum unit {
 	U_NONE, U_PERCENT, U_BYTES, U_HZ, U_NS, U_CELSIUS, U_WATT, U_JOULE, U_VOLT, U_AMPERE, U_RPM,
-	U_GTS, U_SECONDS, U_MS, U_NANO, UNITS
+	U_GTS, U_SECONDS, U_MS, U_NANO, U_MICRO, UNITS
 };
 
 extern const struct unitinfo {
@@ -943,7 +1295,7 @@ extern const struct unitinfo {
 	u8 point; /* the kernel's unit is 10^-point of this one */
 } units[UNITS];
 
-enum vtype { V_NULL, V_INT, V_TEXT, V_TIME };
+enum vtype { V_NULL, V_INT, V_TEXT, V_TIME, V_DIGITS /* a number that no V_INT holds, as text */ };
 
 struct val {
 	u8 type;  /* enum vtype */
@@ -966,7 +1318,7 @@ enum shape {
 enum {
 	W_DEVICE = 1 << K_DEVICE, W_CLIENT = 1 << K_CLIENT, W_CGROUP = 1 << K_CGROUP,
 	W_FDINFO = 1 << K_FDINFO, W_EVENT = 1 << K_EVENT, W_SAMPLE = 1 << K_SAMPLE,
-	W_PROFILE = 1 << K_PROFILE,
+	W_PROFILE = 1 << K_PROFILE, W_OA = 1 << K_OA,
 	W_LIVE = 1 << 9,    /* not under -r */
 	W_RAW = 1 << 10,    /* under -r, and in fdinfo records */
 	W_LIST = 1 << 11,   /* only for `list` */
@@ -1002,6 +1354,7 @@ enum {
 
 struct record {
 	u8 kind;
+	bool steady; /* all such records of this run have the same fields, in the same places */
 	const struct entity *e;
 	u32 lost; /* fields that found no room */
 	size_t n, text_n;
@@ -1019,6 +1372,7 @@ struct recopts {
 };
 
 void record_make(struct record *r, const struct entity *e, const struct recopts *o);
+void record_choose(u8 kind, const struct str *patterns, size_t n);
 void record_site(struct buf *b, const struct entity *e, bool cgroup);
 const struct val *record_get(const struct record *r, const char *group, const char *member);
 bool field_match(const struct field *f, struct str pattern);
@@ -1028,7 +1382,7 @@ bool pattern_known(struct str pattern, u8 kind);
 
 enum timefmt { T_DEFAULT, T_NONE, T_EPOCH, T_ISO, T_MONO };
 
-enum { MAX_PATTERNS = 64, MAX_CELLS = 160 };
+enum { MAX_PATTERNS = MAX_OA_COUNTERS + 64 /* all counters of a metric set, and all else */, MAX_CELLS = MAX_PATTERNS };
 
 /* A column of `line` or `table`. */
 struct cell {
@@ -1037,7 +1391,7 @@ struct cell {
 	char inst[MAX_NAME];
 	u8 inst_n;
 	struct str pattern; /* -f */
-	u8 order;           /* table: which pattern */
+	u16 order;          /* table: which pattern */
 	void (*put)(struct buf *b, const struct record *r, u16 width); /* line */
 	u16 width, want; /* in characters */
 	bool right;
@@ -1050,6 +1404,7 @@ struct out {
 	bool no_header, one_line, colour, list, summary;
 	bool once;     /* no series: the time says nothing */
 	bool sites, summed, repeats, sets; /* event records: what tells them apart */
+	bool reports, contexts; /* oa records: each of a report; of a context */
 	char separator; /* perf-csv */
 	u16 width; /* of a line, in characters */
 	u8 time;   /* enum timefmt */
@@ -1058,6 +1413,7 @@ struct out {
 	bool headed, ran;
 	u8 joined; /* records on this line so far, at most 2 */
 	u8 kind;
+	u16 places[MAX_PATTERNS]; /* of steady records: the only field of each pattern, plus 1 */
 	size_t ncells, lost; /* columns; those beyond the table */
 	struct cell cells[MAX_CELLS];
 };
@@ -1069,6 +1425,7 @@ bool format_raw(const struct format *f);
 bool format_folds(const struct format *f);
 bool format_is_perfdata(const struct format *f);
 bool format_joins(const struct format *f);
+bool format_spreads(const struct format *f);
 bool out_measures(const struct out *o);
 void out_measure(struct out *o, const struct record *r);
 void out_record(struct out *o, struct buf *b, const struct record *r);

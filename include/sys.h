@@ -48,6 +48,10 @@
 #define PERF_FORMAT_LOST 16
 #endif
 
+#ifndef ENOTSUPP /* linux/errno.h: not for programs, but i915 returns it */
+#define ENOTSUPP 524
+#endif
+
 #define SYS_RET(call)                                                                              \
 	do {                                                                                       \
 		long r_ = (long)(call);                                                            \
@@ -234,6 +238,22 @@ static inline long sys_perf_period(int fd, uint64_t period)
 	SYS_RET(ioctl(fd, PERF_EVENT_IOC_PERIOD, &period));
 }
 
+/* As libdrm's drmIoctl(): what a signal interrupted, or the driver could not do at once, is asked again. */
+static inline long sys_drm(int fd, unsigned long request, void *arg)
+{
+	long r;
+
+	do
+		r = ioctl(fd, (int)request, arg);
+	while (r < 0 && (errno == EINTR || errno == EAGAIN));
+	SYS_RET(r);
+}
+
+static inline long sys_nonblock(int fd)
+{
+	SYS_RET(fcntl(fd, F_SETFL, O_NONBLOCK));
+}
+
 static inline long sys_ioctl(int fd, unsigned long request, unsigned long arg)
 {
 	SYS_RET(ioctl(fd, (int)request, arg));
@@ -391,6 +411,26 @@ static inline void *sys_mmap(int fd, size_t n, long *error)
 
 	*error = p == MAP_FAILED ? -errno : 0;
 	return p == MAP_FAILED ? NULL : p;
+}
+
+/* A whole file, for reading, as long as we live. */
+static inline long sys_map(const char *path, const char **p, const char **e)
+{
+	long fd = sys_openat(AT_FDCWD, path, O_RDONLY), error = 0;
+	struct stat st = { 0 };
+	char *map = MAP_FAILED;
+
+	if (fd < 0)
+		return fd;
+	if (fstat((int)fd, &st) == 0)
+		map = st.st_size ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, (int)fd, 0) : NULL;
+	if (map == MAP_FAILED)
+		error = -errno;
+	sys_close((int)fd);
+	*p = *e = error ? NULL : map;
+	if (!error && map)
+		*e = map + st.st_size;
+	return error;
 }
 
 static inline long sys_munmap(void *p, size_t n)

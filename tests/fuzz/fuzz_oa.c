@@ -1,0 +1,190 @@
+/* fuzz_oa.c - any bytes as a stream of OA records or as a recording, its samples read in any format. An input
+ * begins with struct head; the records follow.
+ * With -DFUZZ_MAIN a plain program: FILE... runs these, -n N makes N changed ones of them.
+ * SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+struct head {
+	u8 format; /* where no DEVICE_INFO says it */
+	u8 gen;    /* in halves */
+	u8 xe, shift;
+	i32 exponent;
+	u64 slots; /* a bit each, over and over */
+};
+
+/* What must hold, or the fuzzer has found something. */
+static void must(bool holds, const char *what)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "does not hold: %s\n", what);
+	abort();
+}
+
+struct run {
+	const struct head *head;
+	const struct oaformat *format;
+	struct oaplan all, some;
+	bool slots[OA_SLOTS];
+	struct oafilter filter;
+	struct str last;
+	u64 cpu, gpu, hz;
+};
+
+static void run_format(struct run *t, const struct oaformat *f)
+{
+	char name[16];
+	size_t wanted = 0, got = 0;
+
+	t->format = f;
+	t->last = (struct str){ 0 };
+	for (size_t i = 0; i < OA_SLOTS; i++) {
+		struct buf b = { .p = name, .cap = sizeof(name) };
+
+		t->slots[i] = t->head->slots >> i % 64 & 1;
+		wanted += oaslot_name(f, i, &b) && t->slots[i];
+		must(!b.full && b.n < 6, "names are short");
+	}
+	oaplan_make(&t->all, f, NULL);
+	oaplan_make(&t->some, f, t->slots);
+	for (size_t i = 0; i < t->some.nruns; i++)
+		got += t->some.runs[i].n;
+	must(got == wanted && t->some.nruns <= OA_SLOTS, "a plan has what is wanted");
+	must(t->some.bytes == t->all.bytes && t->all.bytes <= f->size && f->size <= OA_REPORT_BYTES, "reports have room");
+}
+
+static void run_sample(struct run *t, struct str body)
+{
+	u64 all[OA_SLOTS] = { 0 }, some[OA_SLOTS] = { 0 }, was[OA_SLOTS], now[OA_SLOTS];
+	struct oareport r;
+
+	if (str_len(body) < t->all.bytes)
+		return;
+	oareport_head(t->format, (u16)(t->head->gen * 50), t->head->exponent, body.p, &r);
+	must(r.reason < OA_REASONS && oareason_names[r.reason], "reasons have names");
+	must(r.has_ticks || (!r.has_ctx && !r.ticks && !r.ctx), "gen7 has neither ticks nor a context");
+	must(r.ctx <= UINT32_MAX && r.unslice_hz <= 8516666666 && r.slice_hz <= 8516666666, "heads are in their range");
+	oa_cpu_time(t->format, t->cpu, t->gpu, t->head->shift, t->hz, r.ts);
+	oafilter_takes(&t->filter, &r);
+	oa_stored(&t->all, body.p, now);
+	if (t->last.p) {
+		oa_stored(&t->all, t->last.p, was);
+		oa_add(&t->all, t->last.p, body.p, all);
+		oa_add(&t->some, t->last.p, body.p, some);
+		must(some[OA_TIME] == all[OA_TIME] && some[OA_CLOCK] == all[OA_CLOCK], "time and clock always are read");
+		for (size_t i = OA_A; i < OA_SLOTS; i++) {
+			must(some[i] == (t->slots[i] ? all[i] : 0), "what is wanted is what all is");
+			must((u32)all[i] == (u32)(now[i] - was[i]), "deltas are those of what is stored");
+			must(now[i] >= was[i] ? all[i] == now[i] - was[i] : all[i] >= now[i], "over each wrap");
+		}
+	}
+	t->last = body;
+}
+
+static void run_info(struct run *t, struct str body)
+{
+	char bytes[400];
+	struct buf b = { .p = bytes, .cap = sizeof(bytes) };
+	const struct oaformat *f;
+	struct oainfo i, again;
+
+	if (!oarec_info(body, &i))
+		return;
+	must(within(i.set, body) && within(i.guid, body), "names lie in the record");
+	must(!memchr(i.set.p, 0, str_len(i.set)) && !memchr(i.guid.p, 0, str_len(i.guid)), "names have no NUL");
+	put_oainfo(&b, &i);
+	must(!b.full && oarec_info((struct str){ bytes, bytes + b.n }, &again), "what was read can be written");
+	must(again.ts_hz == i.ts_hz && again.format == i.format && str_len(again.set) <= str_len(i.set) &&
+	     str_len(again.set) + 1 >= str_len(i.set), "and read again");
+	t->hz = i.ts_hz;
+	f = oaformat_recorded(t->head->xe & 1, i.format);
+	if (f)
+		run_format(t, f);
+}
+
+/* A record that is written again is the same, but for its padding. */
+static void run_again(struct str bytes, bool xe, const struct oarec *r)
+{
+	static char room[1 << 16];
+	struct buf b = { .p = room, .cap = sizeof(room) };
+	size_t n = 8 + str_len(r->body);
+
+	if (r->type > OT_CORRELATION || (r->type == OT_TOPOLOGY && str_len(r->body) % 8))
+		return;
+	put_oarec(&b, xe, r->type, r->body);
+	must(b.n == n && memcmp(room, bytes.p, 4) == 0 && memcmp(room + 6, bytes.p + 6, n - 6) == 0,
+	     "records are written as they were read");
+}
+
+static void run_records(struct run *t, struct str s)
+{
+	bool xe = t->head->xe & 1, begins;
+	struct str whole = s, from = s;
+	struct oarec r;
+	u32 version;
+
+	oarec_begins(s, &begins);
+	for (; oarec_next(&s, xe, &r); from = s) {
+		must(s.p >= from.p + 8 || (r.type == OT_CORRUPT && s.p == s.e), "records end");
+		must(r.type <= OT_CORRUPT && within(r.body, whole), "records lie in the stream");
+		run_again(from, xe, &r);
+		oarec_version(r.body, &version);
+		if (r.type == OT_SAMPLE)
+			run_sample(t, r.body);
+		else if (r.type == OT_INFO)
+			run_info(t, r.body);
+		else if (r.type == OT_CORRELATION)
+			oarec_correlation(r.body, &t->cpu, &t->gpu);
+	}
+	must(s.p == from.p && s.e == whole.e, "what is not there whole stays");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	struct head h;
+	struct run t = { .head = &h };
+
+	if (n < sizeof(h) || n > EDGE_BYTES / 2)
+		return 0;
+	memcpy(&h, data, sizeof(h));
+	t.filter = (struct oafilter){ .ctx = h.slots, .any = h.xe & 2 };
+	run_format(&t, &oaformats[h.format % noaformats]);
+	run_records(&t, edge_str((const char *)data + sizeof(h), n - sizeof(h)));
+	return 0;
+}
+
+/* --- a plain program --------------------------------------------------------------------------------------------- */
+
+#define FUZZ_OWN_CHANGES
+#include "fuzz.h"
+
+#ifdef FUZZ_MAIN
+/* A seed with some bytes, or some sizes and numbers, made others, or its end cut off. */
+static void mutate(void)
+{
+	static const u64 numbers[] = { 0, 1, 2, 3, 4, 7, 8, 9, 16, 264, 65535, 65536, 65537, 65539, UINT32_MAX, UINT64_MAX };
+
+	input = seeds[rnd() % nseeds];
+	for (u64 k = 1 + rnd() % 6; k > 0 && input.n; k--) {
+		size_t at = input.n > 64 && rnd() % 4 == 0 ? rnd() % 64 : rnd() % input.n, width = 1u << rnd() % 4;
+
+		switch (rnd() % 4) {
+		case 0:
+			input.b[at] = (uint8_t)rnd();
+			break;
+		case 1:
+			input.b[at] ^= (uint8_t)(1 << rnd() % 8);
+			break;
+		case 2:
+			if (at + width <= input.n)
+				memcpy(input.b + at, &numbers[rnd() % LEN(numbers)], width);
+			break;
+		default:
+			if (rnd() % 8 == 0)
+				input.n = at;
+		}
+	}
+}
+#endif
