@@ -1621,3 +1621,176 @@ bool pmu_match(struct str pattern, struct str name)
 	       (str_skip(&bare, (struct str)STR("uncore_")) &&
 		(glob_match(pattern, bare, NULL) || is_instance(bare, pattern)));
 }
+
+/* --- the XML of metric files --------------------------------------------------------------------- */
+
+static bool is_space(char c)
+{
+	return is_blank(c) || c == '\n';
+}
+
+static void skip_space(struct str *s)
+{
+	while (s->p < s->e && is_space(*s->p))
+		s->p++;
+}
+
+/* What no name of an element or of an attribute holds. */
+static bool ends_name(char c)
+{
+	return is_space(c) || c == '=' || c == '"' || c == '\'' || c == '>' || c == '/' || c == '<';
+}
+
+static bool xml_name(struct str *s, struct str *name)
+{
+	name->p = s->p;
+	while (s->p < s->e && !ends_name(*s->p))
+		s->p++;
+	name->e = s->p;
+	return name->p < name->e;
+}
+
+/* name="value", in either quotes; what ends it is eaten. XML has no < in values: one there is a quote that was never
+ * closed. s is where it went wrong, or where no attribute stands. */
+static bool attr_next(struct str *s, struct str *name, struct str *value)
+{
+	char quote;
+
+	skip_space(s);
+	if (!xml_name(s, name))
+		return false;
+	skip_space(s);
+	if (s->p == s->e || *s->p != '=')
+		return false;
+	s->p++;
+	skip_space(s);
+	if (s->p == s->e || (*s->p != '"' && *s->p != '\''))
+		return false;
+	quote = *s->p++;
+	value->p = s->p;
+	while (s->p < s->e && *s->p != quote && *s->p != '<')
+		s->p++;
+	value->e = s->p;
+	if (s->p == s->e || *s->p == '<')
+		return false;
+	s->p++;
+	return true;
+}
+
+/* Moves past a comment, a declaration or CDATA; false where none begins. One that does not end is as long as the text. */
+static bool xml_aside(struct str *s)
+{
+	static const struct {
+		struct str begins, ends;
+	} asides[] = {
+		{ STR("<!--"), STR("-->") }, { STR("<![CDATA["), STR("]]>") }, { STR("<?"), STR("?>") }, { STR("<!"), STR(">") },
+	};
+
+	for (size_t i = 0; i < LEN(asides); i++) {
+		if (!str_skip(s, asides[i].begins))
+			continue;
+		while (s->p < s->e && !str_skip(s, asides[i].ends))
+			s->p++;
+		return true;
+	}
+	return false;
+}
+
+/* The next tag; false at the end. Where none is that begins as one, what follows is looked at anew from there. */
+bool xml_next(struct str *text, struct xmltag *t)
+{
+	struct str name, value;
+	const char *from;
+
+	do {
+		from = text->p < text->e ? memchr(text->p, '<', str_len(*text)) : NULL;
+		text->p = from ? from : text->e;
+		if (!from)
+			return false;
+	} while (xml_aside(text));
+	text->p++;
+	*t = (struct xmltag){ .opens = true };
+	if (str_skip(text, (struct str)STR("/"))) {
+		t->opens = false;
+		t->closes = true;
+	}
+	if (xml_name(text, &t->name)) {
+		t->attrs.p = text->p;
+		while (attr_next(text, &name, &value))
+			;
+		t->attrs.e = text->p;
+		if (t->opens && str_skip(text, (struct str)STR("/")))
+			t->closes = true;
+		if (name.p == name.e && str_skip(text, (struct str)STR(">")))
+			return true;
+	}
+	*t = (struct xmltag){ .name = { from, from } };
+	return true;
+}
+
+/* The value of an attribute as it is written; false where the tag has none of that name. */
+bool xml_attr(struct str attrs, struct str name, struct str *value)
+{
+	struct str n, v;
+
+	while (attr_next(&attrs, &n, &v))
+		if (str_eq(n, name)) {
+			*value = v;
+			return true;
+		}
+	return false;
+}
+
+/* What an entity stands for, in UTF-8; where it ends. NULL: there is none, or no such character. */
+static const char *xml_entity(struct str s, struct buf *b)
+{
+	static const struct {
+		struct str name;
+		char c;
+	} entities[] = {
+		{ STR("&lt;"), '<' }, { STR("&gt;"), '>' }, { STR("&amp;"), '&' }, { STR("&quot;"), '"' }, { STR("&apos;"), '\'' },
+	};
+	const char *p;
+	u64 v;
+
+	for (size_t i = 0; i < LEN(entities); i++)
+		if (str_skip(&s, entities[i].name)) {
+			put_c(b, entities[i].c);
+			return s.p;
+		}
+	if (!str_skip(&s, (struct str)STR("&#")))
+		return NULL;
+	p = str_skip(&s, (struct str)STR("x")) ? scan_hex(s, &v) : scan_u64(s, &v);
+	if (!p || p == s.e || *p != ';' || v == 0 || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
+		return NULL;
+	if (v < 0x80) {
+		put_c(b, (char)v);
+		return p + 1;
+	}
+	if (v < 0x800) {
+		put_c(b, (char)(0xc0 | v >> 6));
+	} else {
+		put_c(b, (char)(v < 0x10000 ? 0xe0 | v >> 12 : 0xf0 | v >> 18));
+		if (v >= 0x10000)
+			put_c(b, (char)(0x80 | (v >> 12 & 0x3f)));
+		put_c(b, (char)(0x80 | (v >> 6 & 0x3f)));
+	}
+	put_c(b, (char)(0x80 | (v & 0x3f)));
+	return p + 1;
+}
+
+/* A value with its entities decoded; others stay as they are. Its length; more than cap: it did not fit. */
+size_t xml_text(struct str value, char *to, size_t cap)
+{
+	struct buf b = { .p = to, .cap = cap };
+
+	while (value.p < value.e) {
+		const char *end = *value.p == '&' ? xml_entity(value, &b) : NULL;
+
+		if (end)
+			value.p = end;
+		else
+			put_c(&b, *value.p++);
+	}
+	return b.full ? cap + 1 : b.n;
+}

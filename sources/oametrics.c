@@ -1,0 +1,1072 @@
+/* oametrics.c - OA metric sets, from metric XML, from packs and from what is built in; equations made ready for a device,
+ * and their values. Pure: bytes in, values out. SPDX-License-Identifier: MIT */
+#include "gpustat.h"
+
+#include <errno.h>
+
+#define S(lit) ((struct str)STR(lit))
+
+/* --- packs: reading ------------------------------------------------------------------------------------ */
+
+static const struct str pack_magic = STR("gpuOA\r\n\1"); /* the last byte is the version */
+
+/* A number in groups of 7 bits, the lowest first; all but the last have bit 7 set. */
+static bool take_uint(struct str *s, u64 *v)
+{
+	u64 x = 0;
+
+	for (unsigned shift = 0; s->p < s->e && shift < 64; shift += 7) {
+		u8 c = (u8)*s->p++;
+
+		x |= (u64)(c & 0x7f) << shift;
+		if (shift == 63 && c > 1)
+			return false;
+		if (c < 0x80) {
+			*v = x;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Bytes behind their length. */
+static bool take_entry(struct str *s, struct str *entry)
+{
+	u64 n;
+
+	if (!take_uint(s, &n) || n > str_len(*s))
+		return false;
+	*entry = (struct str){ s->p, s->p + n };
+	s->p = entry->e;
+	return true;
+}
+
+/* A pack's heap, and what follows it: the sets. */
+static struct str pack_heap(const struct oafile *f, struct str *sets)
+{
+	struct str s = f->text, heap = { 0 };
+
+	if (f->origin == OM_PACK && str_skip(&s, pack_magic) && take_entry(&s, &heap))
+		*sets = s;
+	return heap;
+}
+
+/* The entry of the heap that a number stands for; empty where there is none. */
+static bool take_ref(struct str *s, struct str heap, struct str *entry)
+{
+	u64 at;
+
+	if (!take_uint(s, &at) || at >= str_len(heap))
+		return false;
+	heap.p += at;
+	return take_entry(&heap, entry);
+}
+
+/* --- sets, their counters and registers ------------------------------------------------------------------- */
+
+static struct str attr_of(const struct xmltag *t, struct str name)
+{
+	struct str v = { 0 };
+
+	xml_attr(t->attrs, name, &v);
+	return v;
+}
+
+/* The next element of a name, and what stands in it. */
+static bool xml_element(struct str *at, struct str name, struct xmltag *t, struct str *body)
+{
+	struct xmltag end;
+
+	while (xml_next(at, t)) {
+		if (!t->opens || !str_eq(t->name, name))
+			continue;
+		*body = (struct str){ at->p, at->p };
+		if (t->closes)
+			return true;
+		while (xml_next(at, &end))
+			if (!end.opens && str_eq(end.name, name)) {
+				body->e = end.name.p - 2;
+				return true;
+			}
+	}
+	return false;
+}
+
+/* A guid as sysfs names it; "" where the text is none. */
+static void guid_read(struct str s, char guid[37])
+{
+	size_t i;
+
+	for (i = 0; i < 36 && s.p < s.e; i++, s.p++) {
+		char c = *s.p >= 'A' && *s.p <= 'F' ? (char)(*s.p | 0x20) : *s.p;
+
+		if (i == 8 || i == 13 || i == 18 || i == 23 ? c != '-' : !(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f'))
+			break;
+		guid[i] = c;
+	}
+	guid[i == 36 && s.p == s.e ? 36 : 0] = '\0';
+}
+
+/* The same from 16 bytes. */
+static void guid_print(struct str s, char guid[37])
+{
+	struct buf b = { .p = guid, .cap = 36 };
+
+	guid[0] = '\0';
+	if (str_len(s) != 16)
+		return;
+	for (size_t i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			put_c(&b, '-');
+		put_hex(&b, (u8)s.p[i]);
+	}
+	guid[36] = '\0';
+}
+
+bool oafile_is(struct oafile *f, struct str text)
+{
+	struct str at = text, entry;
+	struct xmltag t = { 0 };
+
+	*f = (struct oafile){ text, OM_PACK };
+	if (str_skip(&at, pack_magic)) {
+		if (!take_entry(&at, &entry))
+			return false;
+		while (at.p < at.e)
+			if (!take_entry(&at, &entry))
+				return false;
+		return true;
+	}
+	f->origin = OM_XML;
+	if (!xml_next(&at, &t) || !t.opens || !str_eq(t.name, S("metrics")))
+		return false;
+	while (xml_next(&at, &t))
+		if (t.name.p == t.name.e)
+			return false;
+	return t.closes && str_eq(t.name, S("metrics"));
+}
+
+static bool xml_set(struct str *at, struct oaset *s)
+{
+	struct xmltag t;
+
+	if (!xml_element(at, S("set"), &t, &s->body))
+		return false;
+	s->name = attr_of(&t, S("symbol_name"));
+	s->chipset = attr_of(&t, S("chipset"));
+	s->format = attr_of(&t, S("oa_format"));
+	guid_read(attr_of(&t, S("hw_config_guid")), s->guid);
+	return true;
+}
+
+static bool pack_set(struct str *at, struct str heap, struct oaset *s)
+{
+	struct str guid;
+
+	if (!take_entry(at, &s->body) || !take_ref(&s->body, heap, &s->name) || !take_ref(&s->body, heap, &s->chipset) ||
+	    !take_ref(&s->body, heap, &s->format) || !take_ref(&s->body, heap, &guid))
+		return false;
+	guid_print(guid, s->guid);
+	return true;
+}
+
+/* at is where the family stands in the table. */
+static bool basic_set(struct str *at, struct oaset *s)
+{
+	const struct oafamily *f = &oafamilies[(size_t)(at->p - (const char *)oafamilies) / sizeof(*f)];
+
+	if (at->p >= at->e)
+		return false;
+	at->p += sizeof(*f);
+	s->name = S("Basic");
+	s->chipset = str_z(f->name);
+	s->format = str_z(f->format);
+	guid_read(str_z(f->guid), s->guid);
+	s->body = (struct str){ (const char *)f, at->p };
+	return true;
+}
+
+bool oaset_next(const struct oafile *f, struct str *at, struct oaset *s)
+{
+	struct str sets = f->text, heap = pack_heap(f, &sets);
+
+	if (f->origin == OM_BASIC)
+		sets = (struct str){ (const char *)oafamilies, (const char *)(oafamilies + noafamilies) };
+	else if (f->origin == OM_PACK && !heap.p)
+		return false;
+	if (!at->p)
+		*at = sets;
+	s->file = f;
+	return f->origin == OM_XML ? xml_set(at, s) : f->origin == OM_PACK ? pack_set(at, heap, s) : basic_set(at, s);
+}
+
+static bool xml_def(struct str *at, struct oadef *c)
+{
+	struct xmltag t;
+	struct str type;
+
+	do
+		if (!xml_next(at, &t))
+			return false;
+	while (!t.opens || !str_eq(t.name, S("counter")));
+	c->name = attr_of(&t, S("symbol_name"));
+	c->units = attr_of(&t, S("units"));
+	c->equation = attr_of(&t, S("equation"));
+	c->max = attr_of(&t, S("max_equation"));
+	c->available = attr_of(&t, S("availability"));
+	type = attr_of(&t, S("data_type"));
+	c->is_float = str_eq(type, S("float")) || str_eq(type, S("double"));
+	return true;
+}
+
+static bool pack_def(struct str *at, struct str heap, struct oadef *c)
+{
+	struct str s;
+
+	if (!take_ref(at, heap, &s) || s.p == s.e)
+		return false;
+	c->is_float = *s.p++ != 0;
+	return take_ref(&s, heap, &c->name) && take_ref(&s, heap, &c->units) && take_ref(&s, heap, &c->equation) &&
+	       take_ref(&s, heap, &c->max) && take_ref(&s, heap, &c->available);
+}
+
+/* at is where the row stands in the table. */
+static bool basic_def(const struct oaset *s, struct str *at, struct oadef *c)
+{
+	size_t family = (size_t)(s->body.p - (const char *)oafamilies) / sizeof(struct oafamily);
+
+	while (at->p < at->e) {
+		const struct oabasic_row *r = &oabasic_rows[(size_t)(at->p - (const char *)oabasic_rows) / sizeof(*r)];
+
+		at->p += sizeof(*r);
+		if (!(r->families >> family & 1))
+			continue;
+		*c = (struct oadef){ str_z(r->name), str_z(r->units), r->is_float, str_z(r->equation), str_z(r->max), { 0 } };
+		return true;
+	}
+	return false;
+}
+
+bool oadef_next(const struct oaset *s, struct str *at, struct oadef *c)
+{
+	struct str body = s->body, sets, heap = pack_heap(s->file, &sets);
+
+	if (s->file->origin == OM_XML) {
+		if (!at->p)
+			*at = body;
+		return xml_def(at, c);
+	}
+	if (s->file->origin == OM_PACK) {
+		if (!at->p && !take_ref(&body, heap, at))
+			return false;
+		return pack_def(at, heap, c);
+	}
+	if (!at->p)
+		*at = (struct str){ (const char *)oabasic_rows, (const char *)(oabasic_rows + noabasic_rows) };
+	return basic_def(s, at, c);
+}
+
+/* Registers of one type, and the condition on which they are for a device. */
+struct config {
+	u8 type; /* enum oaregs; OREGS: one that nobody knows */
+	struct str available, list;
+};
+
+static bool xml_config(struct str *at, struct config *c)
+{
+	static const struct str types[OREGS] = { STR("NOA"), STR("OA"), STR("FLEX") };
+	struct xmltag t;
+	struct str type;
+
+	if (!xml_element(at, S("register_config"), &t, &c->list))
+		return false;
+	type = attr_of(&t, S("type"));
+	for (c->type = 0; c->type < OREGS && !str_eq(types[c->type], type); c->type++)
+		;
+	c->available = attr_of(&t, S("availability"));
+	return true;
+}
+
+static bool config_next(const struct oaset *s, struct str *at, struct config *c)
+{
+	struct str body = s->body, sets, heap = pack_heap(s->file, &sets);
+	const struct oafamily *f;
+
+	if (s->file->origin == OM_XML) {
+		if (!at->p)
+			*at = body;
+		return xml_config(at, c);
+	}
+	if (s->file->origin == OM_PACK) {
+		if (!at->p && (!take_ref(&body, heap, at) || !take_ref(&body, heap, at)))
+			return false;
+		if (at->p == at->e)
+			return false;
+		c->type = (u8)*at->p++;
+		return take_ref(at, heap, &c->available) && take_ref(at, heap, &c->list);
+	}
+	/* at counts types from the family's address on. */
+	if (!at->p)
+		*at = (struct str){ body.p, body.p + OREGS };
+	if (at->p == at->e)
+		return false;
+	f = &oafamilies[(size_t)(body.p - (const char *)oafamilies) / sizeof(*f)];
+	c->type = (u8)(at->p++ - body.p);
+	c->available = (struct str){ 0 };
+	c->list = (struct str){ 0 };
+	if (f->nregs[c->type])
+		c->list = (struct str){ (const char *)f->regs[c->type], (const char *)(f->regs[c->type] + f->nregs[c->type]) };
+	return true;
+}
+
+/* 0x..., 32 bits */
+static bool hex_attr(const struct xmltag *t, struct str name, u32 *v)
+{
+	struct str s = attr_of(t, name);
+	u64 x;
+
+	if (str_len(s) < 3 || s.p[0] != '0' || s.p[1] != 'x' || scan_num(s, &x) != s.e || x > UINT32_MAX)
+		return false;
+	*v = (u32)x;
+	return true;
+}
+
+/* The next register and its value; reg: those of the one before, { 0 } at first. 0 at the end, or -EINVAL. */
+static long register_next(u8 origin, struct str *list, u32 reg[2])
+{
+	struct xmltag t;
+	u64 step, value;
+
+	if (origin == OM_XML) {
+		do
+			if (!xml_next(list, &t))
+				return 0;
+		while (!t.opens || !str_eq(t.name, S("register")));
+		return hex_attr(&t, S("address"), &reg[0]) && hex_attr(&t, S("value"), &reg[1]) ? 1 : -EINVAL;
+	}
+	if (list->p == list->e)
+		return 0;
+	if (origin == OM_BASIC) {
+		memcpy(reg, list->p, 8);
+		list->p += 8;
+		return 1;
+	}
+	if (!take_uint(list, &step) || !take_uint(list, &value) || value > UINT32_MAX)
+		return -EINVAL;
+	reg[0] += (u32)(step >> 1) ^ (0 - (u32)(step & 1));
+	reg[1] = (u32)value;
+	return 1;
+}
+
+static bool same_word(struct str a, struct str b)
+{
+	if (str_len(a) != str_len(b))
+		return false;
+	for (; a.p < a.e; a.p++, b.p++)
+		if (*a.p != *b.p && ((*a.p ^ *b.p) != 0x20 || (*a.p | 0x20) < 'a' || (*a.p | 0x20) > 'z'))
+			return false;
+	return true;
+}
+
+bool oaset_fits(const struct oaset *s, const struct oaplatform *p)
+{
+	return p && same_word(s->chipset, s->file->origin == OM_BASIC ? p->family : p->name);
+}
+
+/* --- equations: words ------------------------------------------------------------------------------------ */
+
+/* The words of equations, and the bytes that stand for them in packs: a number here never changes. */
+enum {
+	W_UADD, W_USUB, W_UMUL, W_UDIV, W_FADD, W_FSUB, W_FMUL, W_FDIV, W_UMIN, W_FMAX, W_AND, W_ANDL, W_SHL, W_SHR,
+	W_UGT, W_UGTE, W_ULT, W_ULTE, W_OPS,
+	W_READ = 31,
+	W_A = 32, W_B, W_C, W_TIME, W_CLOCK, W_PERFCNT, W_PEC, W_GROUPS_END,
+	W_NAME = 64,  /* $NAME: the entry of the heap that follows */
+	W_OTHER,      /* a word that means nothing: the same */
+	W_NUMBER,     /* the number that follows */
+	W_SMALL = 128 /* a number up to 127, in the other bits */
+};
+
+static const struct {
+	struct str text;
+	u8 word;
+} words[] = {
+	{ STR("UADD"), W_UADD }, { STR("USUB"), W_USUB }, { STR("UMUL"), W_UMUL }, { STR("UDIV"), W_UDIV },
+	{ STR("FADD"), W_FADD }, { STR("FSUB"), W_FSUB }, { STR("FMUL"), W_FMUL }, { STR("FDIV"), W_FDIV },
+	{ STR("UMIN"), W_UMIN }, { STR("FMAX"), W_FMAX }, { STR("AND"), W_AND }, { STR("&&"), W_ANDL },
+	{ STR("<<"), W_SHL }, { STR(">>"), W_SHR }, { STR("UGT"), W_UGT }, { STR("UGTE"), W_UGTE },
+	{ STR("ULT"), W_ULT }, { STR("ULTE"), W_ULTE }, { STR("READ"), W_READ }, { STR("A"), W_A }, { STR("B"), W_B },
+	{ STR("C"), W_C }, { STR("GPU_TIME"), W_TIME }, { STR("GPU_CLOCK"), W_CLOCK }, { STR("PERFCNT"), W_PERFCNT },
+	{ STR("PEC"), W_PEC }, { STR("true"), W_SMALL | 1 },
+};
+
+struct oatoken {
+	u8 word;         /* numbers are W_NUMBER */
+	u64 n;
+	struct str text; /* W_NAME, W_OTHER */
+};
+
+/* One of an equation as text; false at its end. */
+static bool word_next(struct str *eq, struct oatoken *t)
+{
+	char b[25]; /* 20 digits, and one that is not used: where a longer word would end */
+	size_t cap = sizeof(b) - 1;
+	struct str w;
+	u64 n;
+
+	if (!str_word(eq, &w))
+		return false;
+	*t = (struct oatoken){ .word = W_NAME, .text = { w.p + 1, w.e } };
+	if (*w.p == '$')
+		return true;
+	*t = (struct oatoken){ .word = W_OTHER, .text = w };
+	w = (struct str){ b, b + xml_text(w, b, cap) };
+	if (str_len(w) > cap)
+		return true;
+	for (size_t i = 0; i < LEN(words); i++)
+		if (str_eq(words[i].text, w)) {
+			*t = (struct oatoken){ .word = words[i].word };
+			return true;
+		}
+	if (scan_num(w, &n) == w.e)
+		*t = (struct oatoken){ .word = W_NUMBER, .n = n };
+	return true;
+}
+
+/* One of an equation wherever it is from. */
+static bool token_next(const struct oafile *f, struct str *eq, struct oatoken *t)
+{
+	struct str sets, heap = pack_heap(f, &sets);
+
+	if (f->origin != OM_PACK) {
+		if (!word_next(eq, t))
+			return false;
+	} else {
+		if (eq->p == eq->e)
+			return false;
+		*t = (struct oatoken){ .word = (u8)*eq->p++ };
+		if ((t->word == W_NAME || t->word == W_OTHER) ? !take_ref(eq, heap, &t->text) :
+		    t->word == W_NUMBER && !take_uint(eq, &t->n))
+			t->word = W_OTHER;
+	}
+	if (t->word >= W_SMALL) {
+		t->n = t->word & (W_SMALL - 1);
+		t->word = W_NUMBER;
+	}
+	return true;
+}
+
+/* --- equations: the machine -------------------------------------------------------------------------------- */
+
+/* Operations on u64; those that make it a double, or a u64 again; those on doubles. */
+enum { V_PUSH, V_ADD, V_SUB, V_LESS /* not below 0 */, V_MUL, V_DIV, V_MIN, V_AND, V_ANDL, V_SHL, V_SHR, V_GT, V_GE, V_LT, V_LE,
+       V_RATIO, /* of two u64, as a double: percentages, the last step of most counters */
+       V_DOUBLE, V_U64, V_FADD, V_FSUB, V_FMUL, V_FDIV, V_FMAX };
+
+/* oains.src: where the right operand is; whether the left one, or it, is made a double or a u64 first. */
+enum { SRC_CONST, SRC_SLOT, SRC_COUNTER, SRC_STACK, SRC_WHERE = 3, L_DOUBLE = 4, L_U64 = 8, R_DOUBLE = 16, R_U64 = 32 };
+
+enum { MAX_DEPTH = 32 /* 9 in the public files */ };
+
+/* C leaves open what becomes of what has no room. */
+static u64 f_u64(double f)
+{
+	if (f >= 18446744073709551616.0)
+		return UINT64_MAX;
+	return f > 0 ? (u64)f : 0;
+}
+
+static double quotient(double a, double b)
+{
+	return b < 0 || b > 0 ? a / b : 0;
+}
+
+static union oaval convert(union oaval v, bool to_double, bool to_u64)
+{
+	if (to_double)
+		v.f = (double)v.u;
+	else if (to_u64)
+		v.u = f_u64(v.f);
+	return v;
+}
+
+/* The top of the stack is not on it. */
+static union oaval run(const struct oains *i, size_t n, const u64 *sum, const union oaval *v)
+{
+	union oaval stack[MAX_DEPTH + 1], *sp = stack, a = { 0 }, b;
+
+	for (const struct oains *end = i + n; i < end; i++) {
+		unsigned src = i->src, where = src & SRC_WHERE;
+
+		b = i->k;
+		if (where == SRC_SLOT) {
+			b.u = sum[i->arg];
+		} else if (where == SRC_COUNTER) {
+			b = v[i->arg];
+		} else if (where == SRC_STACK) {
+			b = a;
+			a = *--sp;
+		}
+		if (src > SRC_WHERE) {
+			a = convert(a, src & L_DOUBLE, src & L_U64);
+			b = convert(b, src & R_DOUBLE, src & R_U64);
+		}
+		switch (i->op) {
+		case V_PUSH: *sp++ = a; a = b; break;
+		case V_ADD:  a.u += b.u; break;
+		case V_SUB:  a.u -= b.u; break;
+		case V_LESS: a.u = a.u > b.u ? a.u - b.u : 0; break; /* counters are not read at once: a part may exceed the whole */
+		case V_MUL:  a.u *= b.u; break;
+		case V_DIV:  a.u = b.u ? a.u / b.u : 0; break;
+		case V_MIN:  a.u = a.u < b.u ? a.u : b.u; break;
+		case V_AND:  a.u &= b.u; break;
+		case V_ANDL: a.u = a.u && b.u; break;
+		case V_SHL:  a.u = b.u < 64 ? a.u << b.u : 0; break;
+		case V_SHR:  a.u = b.u < 64 ? a.u >> b.u : 0; break;
+		case V_GT:   a.u = a.u > b.u; break;
+		case V_GE:   a.u = a.u >= b.u; break;
+		case V_LT:   a.u = a.u < b.u; break;
+		case V_LE:   a.u = a.u <= b.u; break;
+		case V_RATIO:  a.f = quotient((double)a.u, (double)b.u); break;
+		case V_DOUBLE: a.f = (double)a.u; break;
+		case V_U64:    a.u = f_u64(a.f); break;
+		case V_FADD: a.f += b.f; break;
+		case V_FSUB: a.f -= b.f; break;
+		case V_FMUL: a.f *= b.f; break;
+		case V_FDIV: a.f = quotient(a.f, b.f); break;
+		default:     a.f = a.f > b.f ? a.f : b.f; break;
+		}
+	}
+	return a;
+}
+
+/* --- equations: made ready ---------------------------------------------------------------------------------- */
+
+/* What each operator does with two u64 and with anything else; 0: operands are made the other kind first. Typing is that of
+ * IGT's generated code: sums and products are u64 as long as both sides are, and only then become what the letter says. */
+static const struct {
+	u8 u, f;
+	bool is_float; /* the result */
+} opers[W_OPS] = {
+	[W_UADD] = { V_ADD, V_FADD, false }, [W_USUB] = { V_SUB, V_FSUB, false }, [W_UMUL] = { V_MUL, V_FMUL, false },
+	[W_FADD] = { V_ADD, V_FADD, true },  [W_FSUB] = { V_LESS, V_FSUB, true },  [W_FMUL] = { V_MUL, V_FMUL, true },
+	[W_UDIV] = { V_DIV, 0, false }, [W_FDIV] = { 0, V_FDIV, true }, [W_UMIN] = { V_MIN, 0, false },
+	[W_FMAX] = { 0, V_FMAX, true }, [W_AND] = { V_AND, 0, false }, [W_ANDL] = { V_ANDL, 0, false },
+	[W_SHL] = { V_SHL, 0, false }, [W_SHR] = { V_SHR, 0, false }, [W_UGT] = { V_GT, 0, false },
+	[W_UGTE] = { V_GE, 0, false }, [W_ULT] = { V_LT, 0, false }, [W_ULTE] = { V_LE, 0, false },
+};
+
+/* Counters in hardware: where a letter's begin, and how many. */
+static const struct {
+	u8 slot, n;
+} letters[W_GROUPS_END - W_A] = {
+	[W_A - W_A] = { OA_A, 64 },       [W_B - W_A] = { OA_B, 8 },         [W_C - W_A] = { OA_C, 8 },
+	[W_TIME - W_A] = { OA_TIME, 1 },  [W_CLOCK - W_A] = { OA_CLOCK, 1 }, [W_PERFCNT - W_A] = { 0, 0 },
+	[W_PEC - W_A] = { OA_A, 64 },
+};
+
+enum verdict { OK, ABSENT /* what this device does not have */, BAD };
+
+/* A value that is known, or where it will be; a group stands before its index only. */
+struct operand {
+	u8 src; /* SRC_ */
+	bool is_float, is_group;
+	u16 arg;
+	union oaval k;
+};
+
+struct maker {
+	struct oaprog *p; /* NULL: only what is constant */
+	const struct oaset *s;
+	const struct oadevice *d;
+	u32 ncode, seen;  /* instructions; counters of the set before this one, with those left out */
+	u64 *needs;       /* of the counter in hand */
+	const char *fault;
+	struct operand stack[MAX_DEPTH];
+	u8 n, pushed;     /* operands; those of them that the code has put on its stack, which are the lowest */
+};
+
+static u8 bad(struct maker *m, const char *fault)
+{
+	m->fault = fault;
+	return BAD;
+}
+
+static u8 emit(struct maker *m, struct oains i)
+{
+	if (!m->p)
+		return bad(m, "not constant");
+	if (m->ncode == MAX_OA_CODE)
+		return bad(m, "no room for it");
+	m->p->code[m->ncode++] = i;
+	return OK;
+}
+
+/* The lowest n operands have to be on the code's stack. */
+static u8 push_all(struct maker *m, u8 n)
+{
+	for (; m->pushed < n; m->pushed++) {
+		struct operand *o = &m->stack[m->pushed];
+
+		if (o->is_group)
+			return bad(m, "a counter that is not read");
+		if (emit(m, (struct oains){ V_PUSH, o->src, o->arg, o->k }))
+			return BAD;
+		o->src = SRC_STACK;
+	}
+	return OK;
+}
+
+static u8 operand_put(struct maker *m, struct operand o)
+{
+	if (m->n == MAX_DEPTH)
+		return bad(m, "too deep");
+	m->stack[m->n++] = o;
+	return OK;
+}
+
+static u8 read_put(struct maker *m)
+{
+	struct operand *o = m->n < 2 ? NULL : &m->stack[m->n - 2];
+	u64 i;
+
+	if (!o || !o[0].is_group || o[1].src != SRC_CONST || o[1].is_float || o[1].is_group)
+		return bad(m, "READ of no counter");
+	i = o[1].k.u;
+	if (letters[o->arg].n == 0)
+		return ABSENT;
+	if (i >= letters[o->arg].n)
+		return bad(m, "a counter that no report has");
+	*o = (struct operand){ .src = SRC_SLOT, .arg = (u16)(letters[o->arg].slot + i) };
+	m->n--;
+	return OK;
+}
+
+/* What is known already is not left to be done for each report. */
+static u8 oper_put(struct maker *m, u8 word)
+{
+	struct operand *l = m->n < 2 ? m->stack : &m->stack[m->n - 2], *r = &l[1];
+	struct oains i[3] = { { V_PUSH, SRC_CONST, 0, l->k } };
+	bool ratio = opers[word].f == V_FDIV && !l->is_float && !r->is_float, dbl;
+	size_t n = 2;
+
+	if (m->n < 2 || l->is_group || r->is_group)
+		return bad(m, "an operator without its operands");
+	dbl = !ratio && opers[word].f && (!opers[word].u || l->is_float || r->is_float);
+	i[1] = (struct oains){ ratio ? V_RATIO : dbl ? opers[word].f : opers[word].u, r->src, r->arg, r->k };
+	if (l->is_float != dbl)
+		i[1].src |= dbl ? L_DOUBLE : L_U64;
+	if (r->is_float != dbl && r->src == SRC_CONST)
+		i[1].k = convert(r->k, dbl, true);
+	else if (r->is_float != dbl)
+		i[1].src |= dbl ? R_DOUBLE : R_U64;
+	if (!ratio && opers[word].is_float != dbl)
+		i[n++].op = dbl ? V_U64 : V_DOUBLE;
+	m->n--;
+	if (l->src == SRC_CONST && r->src == SRC_CONST) {
+		*l = (struct operand){ .src = SRC_CONST, .k = run(i, n, NULL, NULL) };
+	} else {
+		if (push_all(m, m->n) || emit(m, i[1]) || (n > 2 && emit(m, i[2])))
+			return BAD;
+		m->pushed = m->n;
+		l->src = SRC_STACK;
+	}
+	l->is_float = opers[word].is_float;
+	return OK;
+}
+
+/* Of a counter before this one; one that was left out takes this one with it. */
+static u8 counter_put(struct maker *m, struct str name)
+{
+	struct str at = { 0 };
+	struct oadef c;
+
+	for (u32 i = 0; m->p && i < m->p->n; i++) {
+		const struct oacounter *k = &m->p->counters[i];
+
+		if (!str_eq(k->name, name))
+			continue;
+		m->needs[i / 64] |= UINT64_C(1) << i % 64;
+		return operand_put(m, (struct operand){ .src = SRC_COUNTER, .is_float = k->is_float, .arg = (u16)i });
+	}
+	for (u32 i = 0; i < m->seen && oadef_next(m->s, &at, &c); i++)
+		if (str_eq(c.name, name))
+			return ABSENT;
+	return bad(m, "a name that is not known, or not yet");
+}
+
+static u8 token_put(struct maker *m, const struct oatoken *t)
+{
+	u8 var, index;
+
+	if (t->word < W_OPS)
+		return oper_put(m, t->word);
+	if (t->word >= W_A && t->word < W_GROUPS_END)
+		return operand_put(m, (struct operand){ .is_group = true, .arg = t->word - W_A });
+	switch (t->word) {
+	case W_READ:
+		return read_put(m);
+	case W_NUMBER:
+		return operand_put(m, (struct operand){ .src = SRC_CONST, .k.u = t->n });
+	case W_NAME:
+		if (!oavar_find(t->text, &var, &index))
+			return counter_put(m, t->text);
+		return operand_put(m, (struct operand){ .src = SRC_CONST, .k.u = oavar_value(m->d, var, index) });
+	default:
+		return bad(m, "a word that is not known");
+	}
+}
+
+/* An equation up to its one value, which is in stack[0]. */
+static u8 equation_make(struct maker *m, struct str eq)
+{
+	struct oatoken t;
+	u8 verdict = OK;
+
+	m->n = m->pushed = 0;
+	while (verdict == OK && token_next(m->s->file, &eq, &t))
+		verdict = token_put(m, &t);
+	if (verdict == OK && (m->n != 1 || m->stack[0].is_group))
+		return bad(m, "more than one value, or none");
+	return verdict;
+}
+
+/* The code that gives it as a counter's type; nothing is left of one that fails. */
+static u8 code_make(struct maker *m, struct str eq, bool is_float, u16 *code, u16 *ncode)
+{
+	u32 from = m->ncode;
+	u8 verdict = equation_make(m, eq);
+
+	if (verdict == OK)
+		verdict = push_all(m, 1);
+	if (verdict == OK && m->stack[0].is_float != is_float)
+		verdict = emit(m, (struct oains){ .op = is_float ? V_DOUBLE : V_U64 });
+	if (verdict != OK)
+		m->ncode = from;
+	*code = (u16)from;
+	*ncode = (u16)(m->ncode - from);
+	return verdict;
+}
+
+/* A condition. One that is not written holds. */
+static u8 available(struct maker *m, struct str eq)
+{
+	struct oaprog *p = m->p;
+	u8 verdict;
+
+	if (eq.p == eq.e)
+		return OK;
+	m->p = NULL;
+	verdict = equation_make(m, eq);
+	m->p = p;
+	if (verdict == OK && m->stack[0].src != SRC_CONST)
+		return bad(m, "not constant");
+	if (verdict == OK && (m->stack[0].is_float ? f_u64(m->stack[0].k.f) : m->stack[0].k.u) == 0)
+		return ABSENT;
+	return verdict;
+}
+
+static u8 counter_make(struct maker *m, const struct oadef *def)
+{
+	struct oacounter *c = &m->p->counters[m->p->n];
+	u8 verdict = available(m, def->available);
+
+	*c = (struct oacounter){ .name = def->name, .units = def->units, .is_float = def->is_float };
+	m->needs = c->needs;
+	if (verdict == OK && c->name.p == c->name.e)
+		verdict = bad(m, "no name");
+	for (u32 i = 0; verdict == OK && i < m->p->n; i++)
+		if (str_eq(m->p->counters[i].name, c->name))
+			verdict = bad(m, "a name that another counter has");
+	if (verdict == OK)
+		verdict = code_make(m, def->equation, def->is_float, &c->code, &c->ncode);
+	if (verdict != OK)
+		return verdict;
+	c->has_max = def->max.p < def->max.e && code_make(m, def->max, def->is_float, &c->max, &c->nmax) == OK;
+	m->p->n++;
+	return OK;
+}
+
+bool oaprog_make(struct oaprog *p, const struct oaset *s, const struct oadevice *d, struct buf *why)
+{
+	struct maker m = { .p = p, .s = s, .d = d };
+	struct str at = { 0 };
+	struct oadef def;
+
+	p->n = p->bad = 0;
+	for (; oadef_next(s, &at, &def); m.seen++) {
+		if (m.seen == MAX_OA_COUNTERS) {
+			put_z(why, "more than 256 counters");
+			return false;
+		}
+		if (counter_make(&m, &def) != BAD || p->bad++ > 0)
+			continue;
+		put_str(why, def.name);
+		put_z(why, ": ");
+		put_z(why, m.fault);
+	}
+	oaprog_want(p, NULL);
+	return true;
+}
+
+static void slots_of(struct oaprog *p, u16 code, u16 n)
+{
+	for (const struct oains *i = p->code + code; n > 0; n--, i++)
+		if ((i->src & SRC_WHERE) == SRC_SLOT)
+			p->slots[i->arg] = true;
+}
+
+void oaprog_want(struct oaprog *p, const bool *counters)
+{
+	u64 runs[MAX_OA_COUNTERS / 64] = { 0 };
+
+	memset(p->slots, 0, sizeof(p->slots));
+	for (u32 i = p->n; i-- > 0;) {
+		struct oacounter *c = &p->counters[i];
+
+		c->wanted = !counters || counters[i];
+		c->runs = c->wanted || (runs[i / 64] >> i % 64 & 1);
+		if (!c->runs)
+			continue;
+		for (size_t w = 0; w < LEN(runs); w++)
+			runs[w] |= c->needs[w];
+		slots_of(p, c->code, c->ncode);
+		slots_of(p, c->max, c->nmax);
+	}
+}
+
+void oaprog_eval(const struct oaprog *p, const u64 *sum, union oaval *v)
+{
+	for (u32 i = 0; i < p->n; i++) {
+		const struct oacounter *c = &p->counters[i];
+
+		if (c->runs)
+			v[i] = run(p->code + c->code, c->ncode, sum, v);
+	}
+}
+
+bool oaprog_max(const struct oaprog *p, size_t i, const u64 *sum, const union oaval *v, union oaval *max)
+{
+	const struct oacounter *c = &p->counters[i];
+
+	if (c->has_max)
+		*max = run(p->code + c->max, c->nmax, sum, v);
+	return c->has_max;
+}
+
+long oaset_regs(const struct oaset *s, const struct oadevice *d, u8 type, u32 (*regs)[2], size_t cap)
+{
+	struct maker m = { .s = s, .d = d };
+	struct str at = { 0 };
+	struct config c;
+	size_t n = 0;
+
+	/* Several that a device may have stand in the order of their priority: the last one counts. */
+	while (config_next(s, &at, &c)) {
+		u32 reg[2] = { 0 };
+		u8 verdict = c.type == type ? available(&m, c.available) : ABSENT;
+		long more = 0;
+
+		if (verdict == BAD)
+			return -EINVAL;
+		if (verdict == ABSENT)
+			continue;
+		for (n = 0; (more = register_next(s->file->origin, &c.list, reg)) > 0; n++)
+			if (n < cap)
+				memcpy(regs[n], reg, sizeof(reg));
+		if (more < 0)
+			return more;
+	}
+	return n > cap ? -E2BIG : (long)n;
+}
+
+/* --- packs: writing --------------------------------------------------------------------------------------- */
+
+/* A pack: the magic with the version; the heap behind its length; the sets up to the end, each behind its length. Numbers
+ * are as take_uint() has them. The heap holds entries behind their length, each different one once; elsewhere an entry is
+ * named by the byte of the heap where it begins; the first is empty. Entries are
+ *   texts; guids, 16 bytes; equations, in the bytes of enum W_;
+ *   counters: 1 for float or 0, then name, units, equation, max, availability;
+ *   lists of counters; lists of registers: address less that of the one before, the sign in the lowest bit, and value;
+ *   lists of configs: type, availability, registers.
+ * A set: name, chipset, oa_format, guid, counters, configs. */
+enum {
+	HEAP_BYTES = 2 << 20, /* all 36 public files together take 390 KB */
+	SETS_BYTES = 1 << 17, /* their 874 sets take 15 KB */
+	PART_BYTES = 1 << 16, /* an entry on the way: their longest has 1 026 bytes; 8 000 registers have room */
+	HASHES = 1 << 16,     /* for half as many entries: they have 9 495 */
+};
+
+struct packer {
+	struct buf heap, sets, list, part, code; /* the last three: a list, an entry of it, an equation of that */
+	u32 hashes[HASHES];                      /* entries by their hash: 1 + where they begin */
+	u32 used;
+	char heap_b[HEAP_BYTES], sets_b[SETS_BYTES], list_b[PART_BYTES], part_b[PART_BYTES], code_b[PART_BYTES], set_b[64];
+};
+
+static void put_uint(struct buf *b, u64 v)
+{
+	for (; v >= 0x80; v >>= 7)
+		put_c(b, (char)(v | 0x80));
+	put_c(b, (char)v);
+}
+
+static void put_entry(struct buf *b, struct str s)
+{
+	put_uint(b, str_len(s));
+	put_str(b, s);
+}
+
+/* Names an entry of those bytes, which is made if there is none. */
+static void put_ref(struct packer *p, struct buf *b, struct str s)
+{
+	u32 hash = 2166136261u, *h; /* FNV-1a */
+	struct str at, entry;
+
+	for (const char *q = s.p; q < s.e; q++)
+		hash = (hash ^ (u8)*q) * 16777619u;
+	for (; !p->heap.full; hash++) {
+		h = &p->hashes[hash % HASHES];
+		if (*h == 0) {
+			*h = (u32)p->heap.n + 1;
+			put_uint(b, p->heap.n);
+			put_entry(&p->heap, s);
+			p->heap.full |= ++p->used > HASHES / 2;
+			return;
+		}
+		at = (struct str){ p->heap.p + (*h - 1), p->heap.p + p->heap.n };
+		if (take_entry(&at, &entry) && str_eq(entry, s)) {
+			put_uint(b, *h - 1);
+			return;
+		}
+	}
+}
+
+/* What was put together in one of the smaller buffers, which starts anew. */
+static void put_made(struct packer *p, struct buf *b, struct buf *made)
+{
+	put_ref(p, b, (struct str){ made->p, made->p + made->n });
+	b->full |= made->full;
+	made->n = 0;
+}
+
+static void pack_equation(struct packer *p, struct buf *b, const struct oafile *f, struct str eq)
+{
+	struct oatoken t;
+
+	while (token_next(f, &eq, &t)) {
+		if (t.word == W_NUMBER && t.n < W_SMALL) {
+			put_c(&p->code, (char)(W_SMALL | t.n));
+			continue;
+		}
+		put_c(&p->code, (char)t.word);
+		if (t.word == W_NUMBER)
+			put_uint(&p->code, t.n);
+		else if (t.word == W_NAME || t.word == W_OTHER)
+			put_ref(p, &p->code, t.text);
+	}
+	put_made(p, b, &p->code);
+}
+
+static void pack_counters(struct packer *p, const struct oaset *s)
+{
+	struct str at = { 0 };
+	struct oadef c;
+
+	while (oadef_next(s, &at, &c)) {
+		put_c(&p->part, c.is_float);
+		put_ref(p, &p->part, c.name);
+		put_ref(p, &p->part, c.units);
+		pack_equation(p, &p->part, s->file, c.equation);
+		pack_equation(p, &p->part, s->file, c.max);
+		pack_equation(p, &p->part, s->file, c.available);
+		put_made(p, &p->list, &p->part);
+	}
+}
+
+/* False where a register is malformed. */
+static bool pack_configs(struct packer *p, const struct oaset *s)
+{
+	struct str at = { 0 };
+	struct config c;
+
+	while (config_next(s, &at, &c)) {
+		u32 reg[2] = { 0 }, was = 0, step;
+		long more;
+
+		put_c(&p->list, (char)c.type);
+		pack_equation(p, &p->list, s->file, c.available);
+		for (; (more = register_next(s->file->origin, &c.list, reg)) > 0; was = reg[0]) {
+			step = reg[0] - was;
+			put_uint(&p->part, step << 1 ^ (0 - (step >> 31)));
+			put_uint(&p->part, reg[1]);
+		}
+		if (more < 0)
+			return false;
+		put_made(p, &p->list, &p->part);
+	}
+	return true;
+}
+
+/* A guid's 16 bytes; 0: there is none. */
+static size_t guid_bytes(const char *guid, char b[16])
+{
+	size_t n = 0; /* digits */
+
+	memset(b, 0, 16);
+	for (; *guid; guid++)
+		if (*guid != '-') {
+			b[n / 2] = (char)(b[n / 2] << 4 | (*guid > '9' ? *guid - 'a' + 10 : *guid - '0'));
+			n++;
+		}
+	return n / 2;
+}
+
+static bool pack_put(struct packer *p, const struct oaset *s)
+{
+	char guid[16];
+	struct buf set = { .p = p->set_b, .cap = sizeof(p->set_b) };
+
+	put_ref(p, &set, s->name);
+	put_ref(p, &set, s->chipset);
+	put_ref(p, &set, s->format);
+	put_ref(p, &set, (struct str){ guid, guid + guid_bytes(s->guid, guid) });
+	pack_counters(p, s);
+	put_made(p, &set, &p->list);
+	if (!pack_configs(p, s))
+		return false;
+	put_made(p, &set, &p->list);
+	put_entry(&p->sets, (struct str){ set.p, set.p + set.n });
+	p->sets.full |= set.full;
+	return true;
+}
+
+bool oapack_put(struct buf *b, const struct oafile *files, size_t n, struct buf *why)
+{
+	static struct packer p;
+	struct oaset s;
+
+	memset(p.hashes, 0, sizeof(p.hashes));
+	p.used = 0;
+	p.heap = (struct buf){ .p = p.heap_b, .cap = sizeof(p.heap_b) };
+	p.sets = (struct buf){ .p = p.sets_b, .cap = sizeof(p.sets_b) };
+	p.list = (struct buf){ .p = p.list_b, .cap = sizeof(p.list_b) };
+	p.part = (struct buf){ .p = p.part_b, .cap = sizeof(p.part_b) };
+	p.code = (struct buf){ .p = p.code_b, .cap = sizeof(p.code_b) };
+	put_made(&p, &p.list, &p.part); /* the empty entry */
+	p.list.n = 0;
+	for (size_t i = 0; i < n; i++)
+		for (struct str at = { 0 }; oaset_next(&files[i], &at, &s);)
+			if (!pack_put(&p, &s)) {
+				put_str(why, s.name);
+				put_z(why, ": a register is malformed");
+				return false;
+			}
+	put_str(b, pack_magic);
+	put_entry(b, (struct str){ p.heap.p, p.heap.p + p.heap.n });
+	put_str(b, (struct str){ p.sets.p, p.sets.p + p.sets.n });
+	if (!b->full && !p.heap.full && !p.sets.full && !p.list.full && !p.part.full)
+		return true;
+	put_z(why, "more than a pack can hold");
+	return false;
+}
