@@ -1,0 +1,859 @@
+/* oa.c - OA streams of i915 and xe: what GPU it is, which metric sets the driver has, and the reports. Layouts and
+ * numbers are those of linux/include/uapi/drm/{drm,i915_drm,xe_drm}.h; they are repeated here because the copy of the
+ * machine that builds us may be old, or missing. SPDX-License-Identifier: MIT */
+#include "gpustat.h"
+#include "sys.h"
+
+#define S(lit) ((struct str)STR(lit))
+#define ADDR(p) ((u64)(uintptr_t)(p))
+
+struct drm_name { i32 major, minor, patch; size_t n; char *name; size_t date_n; char *date; size_t desc_n; char *desc; };
+struct i915_param { i32 param; i32 *value; };
+struct i915_reg { u64 offset, value; };
+struct i915_query { u32 n, flags; u64 items; };
+struct i915_item { u64 id; i32 length; u32 flags; u64 data; };
+struct i915_open { u32 flags, n; u64 props; };
+struct i915_config { char uuid[36]; u32 n[OREGS]; u64 regs[OREGS]; };
+struct i915_sseu { u16 class, instance; u32 flags; u64 slices, subslices; u16 min_eus, max_eus; u32 zero; };
+struct topology { u16 flags, slices, subslices, eus, subslice_at, subslice_stride, eu_at, eu_stride; };
+struct xe_query { u64 more; u32 id, size; u64 data, zero[2]; };
+struct xe_observe { u64 more, type, op, param; };
+struct xe_prop { u64 next; u32 name, pad, property, pad2; u64 value, zero[2]; };
+struct xe_config { u64 more; char uuid[36]; u32 n; u64 regs; };
+struct xe_status { u64 more, value, zero[3]; }; /* STATUS, and INFO */
+struct xe_units { u64 more; u32 n, pad; };
+struct xe_unit { u64 more; u32 id, type; u64 caps, ts_hz, zero[4], engines; };
+struct xe_engine { u16 class, instance, gt, pad; };
+struct xe_mask { u16 gt, type; u32 n; };
+struct xe_cycles { struct xe_engine engine; i32 clock; u32 width; u64 cycles, cpu_ns, cpu_delta; };
+
+_Static_assert(sizeof(struct i915_config) == 72 && sizeof(struct i915_sseu) == 32 && sizeof(struct xe_query) == 40 &&
+	       sizeof(struct xe_prop) == 48 && sizeof(struct xe_config) == 56 && sizeof(struct xe_unit) == 72 &&
+	       sizeof(struct xe_cycles) == 40 && sizeof(struct xe_status) == 40, "as in the kernel's headers");
+
+#define DRM_VERSION        _IOWR('d', 0x00, struct drm_name)
+#define I915_GETPARAM      _IOWR('d', 0x46, struct i915_param)
+#define I915_REG_READ      _IOWR('d', 0x71, struct i915_reg)
+#define I915_OPEN          _IOW('d', 0x76, struct i915_open)
+#define I915_ADD_CONFIG    _IOW('d', 0x77, struct i915_config)
+#define I915_REMOVE_CONFIG _IOW('d', 0x78, u64)
+#define I915_QUERY         _IOWR('d', 0x79, struct i915_query)
+#define XE_DEVICE_QUERY    _IOWR('d', 0x40, struct xe_query)
+#define XE_OBSERVATION     _IOW('d', 0x4b, struct xe_observe)
+#define XE_STREAM_STATUS   _IO('i', 3)
+#define XE_STREAM_INFO     _IO('i', 4)
+
+enum { PARAM_PCI = 4, PARAM_REVISION = 32, PARAM_SUBSLICES = 33, PARAM_EUS = 34, PARAM_SLICE_MASK = 46,
+       PARAM_SUBSLICE_MASK = 47, PARAM_CS_HZ = 51, PARAM_PERF_REVISION = 54, PARAM_OA_HZ = 57 };
+enum { QUERY_TOPOLOGY = 1, QUERY_GEOMETRY = 6 };
+enum { XE_CONFIG = 2, XE_TOPOLOGY = 5, XE_CYCLES = 6, XE_UNITS = 8 };
+enum { XE_OPEN, XE_ADD, XE_REMOVE };
+enum { XE_COPY = 1, XE_COMPUTE = 4 }; /* DRM_XE_ENGINE_CLASS_* */
+enum { MASK_GEOMETRY = 1, MASK_COMPUTE, MASK_L3, MASK_EUS, MASK_EUS16 };
+enum { I915_NONBLOCK = 1 | 2 /* FD_CLOEXEC | FD_NONBLOCK */ };
+enum { HEADER = 8 /* bytes of a record's header */ };
+enum { BUFFER = 16 << 20 /* bytes of i915's OA buffer, and of xe's unless asked otherwise */ };
+
+/* A stream's properties. */
+enum { P_UNIT, P_SAMPLE, P_SET, P_FORMAT, P_EXPONENT, P_CTX, P_HOLD, P_SSEU, P_POLL, P_CLASS, P_INSTANCE, P_BUFFER, P_WAIT,
+       PROPS,
+       A_XE = PROPS, A_RATE, A_OTHER /* these are asked of the table of failures only */ };
+#define BIT(p) (1u << (p))
+
+static const struct {
+	u8 i915, revision; /* its number, and the revision of i915's interface that brought it; 0: i915 has none */
+	u8 xe, cap;        /* its number, and what the OA unit must be capable of; 0: xe has none, nothing */
+	const char *option;
+} props[PROPS] = {
+	[P_UNIT]     = { 0, 0, 1, 0, "--oa-unit" },
+	[P_SAMPLE]   = { 2, 1, 2, 0, "" },
+	[P_SET]      = { 3, 1, 3, 0, "" },
+	[P_FORMAT]   = { 4, 1, 4, 0, "" },
+	[P_EXPONENT] = { 5, 1, 5, 0, "" },
+	[P_CTX]      = { 1, 1, 7, 0, "--ctx" },
+	[P_HOLD]     = { 6, 3, 9, 0, "--hold-preemption" },
+	[P_SSEU]     = { 7, 4, 0, 0, "--sseu" },
+	[P_POLL]     = { 8, 5, 0, 0, "--poll-period" },
+	[P_CLASS]    = { 9, 6, 0, 0, "--engine" },
+	[P_INSTANCE] = { 10, 6, 8, 0, "--engine" },
+	[P_BUFFER]   = { 0, 0, 12, 4, "--buffer-size" },
+	[P_WAIT]     = { 0, 0, 13, 8, "--wait-reports" },
+};
+
+/* --- what failed, in words ------------------------------------------------------------------------------- */
+
+enum { C_NODE, C_DRIVER, C_CLOCK, C_UNIT, C_SET, C_FORMAT, C_ADD, C_OPEN, C_READ };
+
+#define CAPABLE "setcap cap_perfmon+ep gpustat"
+static const char no_oa[] = "its driver has no OA for this GPU";
+
+/* The first row that fits is it: the call, the error, what was asked for, and what was not. */
+static const struct failure {
+	u8 call;
+	u16 error; /* 0: any */
+	u32 asked, not_asked;
+	const char *what, *remedy;
+} failures[] = {
+	{ C_NODE, ENOENT, 0, 0, "it has no node in /dev/dri", "mount -t devtmpfs dev /dev" },
+	{ C_NODE, EACCES, 0, 0, "its node in /dev/dri may not be opened", "join the group that owns it: render or video" },
+	{ C_NODE, 0, 0, 0, "its node in /dev/dri cannot be opened", NULL },
+	{ C_DRIVER, 0, BIT(A_OTHER), 0, "only i915 and xe have OA streams, and another driver has this device", NULL },
+	{ C_DRIVER, 0, 0, 0, "the driver does not say which GPU it is", NULL },
+	{ C_CLOCK, 0, 0, 0, "nobody says how fast the clock of its OA unit is", NULL },
+	{ C_UNIT, 0, BIT(P_UNIT), 0, "it has no OA unit of that number", "leave out --oa-unit" },
+	{ C_UNIT, 0, BIT(P_CLASS), 0, "no OA unit counts for that engine", "leave out --engine" },
+	{ C_UNIT, 0, 0, 0, "this kernel's xe has no OA units", "Linux 6.12 or later" },
+	{ C_SET, 0, 0, 0, "the metric set has registers that cannot be read", NULL },
+	{ C_FORMAT, EINVAL, 0, 0, "its driver has no such report format", "-o with one that it has" },
+	{ C_FORMAT, 0, 0, 0, "which reports this GPU writes is not known", "-o A32u40_A4u32_B8_C8, or another report format" },
+
+	{ C_ADD, EACCES, BIT(A_XE), 0, "adding a metric set is denied", "sysctl dev.xe.observation_paranoid=0, or " CAPABLE },
+	{ C_ADD, EACCES, 0, 0, "adding a metric set is denied", "sysctl dev.i915.perf_stream_paranoid=0, or " CAPABLE },
+	{ C_ADD, EINVAL, 0, 0, "the kernel refuses the metric set: one of its registers may not be written on this GPU, it"
+	  " has none, or its guid is none", "another metric set" },
+	{ C_ADD, EADDRINUSE, 0, 0, "the kernel has the metric set already, and /sys does not say under which number",
+	  "mount -t sysfs sys /sys" },
+	{ C_ADD, ENOTSUPP, 0, 0, no_oa, NULL },
+	{ C_ADD, ENODEV, 0, 0, no_oa, NULL },
+	{ C_ADD, 0, 0, 0, "the kernel does not take the metric set", NULL },
+
+	{ C_OPEN, ENOTSUPP, 0, 0, no_oa, NULL },
+	{ C_OPEN, ENODEV, BIT(P_SSEU), BIT(A_XE), "the slices of this GPU cannot be chosen: DG2 and later", "leave out --sseu" },
+	{ C_OPEN, ENODEV, BIT(A_XE), 0, "xe has no OA here: it takes a GPU of Gen12 or later, and GuC", NULL },
+	{ C_OPEN, ENODEV, 0, 0, "the GPU is gone, or has no OA", NULL },
+	{ C_OPEN, EACCES, BIT(A_RATE), 0, "so many reports a second are denied", "a longer --period, sysctl"
+	  " dev.i915.oa_max_sample_rate=REPORTS, or " CAPABLE },
+	{ C_OPEN, EACCES, BIT(A_XE), 0, "counting for the whole GPU is denied",
+	  "sysctl dev.xe.observation_paranoid=0, or " CAPABLE },
+	{ C_OPEN, EACCES, 0, 0, "counting for the whole GPU is denied",
+	  "sysctl dev.i915.perf_stream_paranoid=0, or " CAPABLE },
+	{ C_OPEN, ENOENT, BIT(P_CTX), 0, "there is no such context: the kernel knows those of one descriptor only",
+	  "leave out --ctx" },
+	{ C_OPEN, ENOENT, 0, 0, "the kernel has lost the metric set", "once more" },
+	{ C_OPEN, EINVAL, BIT(P_HOLD), BIT(P_CTX), "--hold-preemption is for one context", "--ctx" },
+	{ C_OPEN, EINVAL, BIT(P_POLL), 0, "the kernel refuses: --poll-period has to be 100us or more", "a longer --poll-period" },
+	{ C_OPEN, EINVAL, BIT(P_BUFFER), 0, "the kernel refuses: --buffer-size has to be a power of two from 128K to 128M",
+	  "another --buffer-size" },
+	{ C_OPEN, EINVAL, BIT(P_WAIT), 0, "the kernel refuses: --wait-reports, most likely", "fewer --wait-reports" },
+	{ C_OPEN, EINVAL, BIT(P_CLASS), 0, "the kernel refuses: there is no such engine, no OA unit counts for it, or"
+	  " media C6 is on (Meteor Lake)", "leave out --engine" },
+	{ C_OPEN, EINVAL, BIT(P_SSEU), 0, "the kernel refuses: --sseu, most likely", "leave out --sseu" },
+	{ C_OPEN, EINVAL, BIT(P_CTX), 0, "the kernel refuses: --ctx, most likely", "leave out --ctx" },
+	{ C_OPEN, EINVAL, 0, 0, "the kernel refuses: the report format or the metric set is not for this GPU",
+	  "another metric set, or -o with another report format" },
+	{ C_OPEN, ENOMEM, 0, 0, "the kernel has no memory for the OA buffer", NULL },
+	{ C_OPEN, 0, 0, 0, "the kernel does not open the stream", NULL },
+
+	{ C_READ, EIO, 0, 0, "the driver has stopped the stream", NULL },
+	{ C_READ, ENOSPC, 0, 0, "a record is larger than any report", NULL },
+	{ C_READ, ENODEV, 0, 0, "the GPU is gone", NULL },
+	{ C_READ, 0, 0, 0, "the stream cannot be read", NULL },
+};
+
+static long fails(struct oalive *l, u8 call, u32 asked, long error)
+{
+	const struct failure *f = failures;
+
+	if (l->dev.xe)
+		asked |= BIT(A_XE);
+	while (f->call != call || (f->error && f->error != -error) || (f->asked & asked) != f->asked || (f->not_asked & asked))
+		f++; /* each call's last row takes anything */
+	l->what = f->what;
+	l->remedy = f->remedy;
+	return error;
+}
+
+/* A path with a number in it; good until the next call. */
+static const char *path_of(const char *a, u64 number, const char *b, struct str c, const char *d)
+{
+	static char path[256];
+	struct buf p = { .p = path, .cap = sizeof(path) - 1 };
+
+	put_z(&p, a);
+	put_u64(&p, number);
+	put_z(&p, b);
+	put_str(&p, c);
+	put_z(&p, d);
+	path[p.full ? 0 : p.n] = '\0';
+	return path;
+}
+
+/* Of the device's primary node, below root_sys. */
+static const char *card_file(const struct device *d, const char *a, struct str b, const char *c)
+{
+	return path_of("class/drm/card", d->card < 0 ? UINT32_MAX : (u64)d->card, a, b, c);
+}
+
+static char said[512]; /* l->what, where it names things */
+
+static struct buf say(struct oalive *l, const char *begins)
+{
+	struct buf b = { .p = said, .cap = sizeof(said) - 1 };
+
+	l->what = said;
+	l->remedy = NULL;
+	put_z(&b, begins);
+	return b;
+}
+
+/* Whether a process has a stream open. */
+static bool holds_stream(u64 pid)
+{
+	const char *fd;
+	bool found = false;
+	char link[32];
+	struct dir d;
+
+	if (dir_open(&d, root_proc, path_of("", pid, "/fd", S(""), "")) < 0)
+		return false;
+	while (!found && (fd = dir_next(&d))) {
+		long n = sys_readlinkat(d.fd, fd, link, sizeof(link));
+		struct str to = { link, link + (n > 0 ? n : 0) };
+
+		found = str_eq(to, S("anon_inode:[i915_perf]")) || str_eq(to, S("anon_inode:[xe_oa]"));
+	}
+	dir_close(&d);
+	return found;
+}
+
+/* An OA unit has one stream at a time: says whose it may be. */
+static long fails_busy(struct oalive *l)
+{
+	struct buf b = say(l, "somebody else counts with this OA unit");
+	const char *lead = ": process ", *name;
+	struct dir d;
+
+	dir_open(&d, root_proc, ".");
+	while (d.fd >= 0 && b.n < sizeof(said) - 128 && (name = dir_next(&d))) {
+		char text[32];
+		struct str comm;
+		u64 pid;
+
+		if (!scan_u64(str_z(name), &pid) || !holds_stream(pid))
+			continue;
+		put_z(&b, lead);
+		put_u64(&b, pid);
+		if (slurp_line(root_proc, path_of("", pid, "/comm", S(""), ""), text, sizeof(text), &comm)) {
+			put_z(&b, " (");
+			put_text(&b, comm);
+			put_c(&b, ')');
+		}
+		lead = ", ";
+	}
+	dir_close(&d);
+	said[b.n] = '\0';
+	l->remedy = "end it, or wait until it has ended";
+	return -EBUSY;
+}
+
+/* --- what the driver says of the GPU ----------------------------------------------------------------------- */
+
+static _Alignas(8) char blob[16384]; /* answers of xe: a few hundred bytes so far */
+
+static bool param(const struct oalive *l, i32 number, u64 *v)
+{
+	i32 value = 0;
+	struct i915_param p = { number, &value };
+
+	if (sys_drm(l->drm, I915_GETPARAM, &p) < 0)
+		return false;
+	*v = (u32)value;
+	return true;
+}
+
+/* Bytes, or -errno. */
+static long xe_query(const struct oalive *l, u32 id)
+{
+	struct xe_query q = { .id = id };
+	long r = sys_drm(l->drm, XE_DEVICE_QUERY, &q), n = (long)q.size;
+
+	if (r < 0 || q.size > sizeof(blob))
+		return r < 0 ? r : -EFBIG;
+	q.data = ADDR(blob);
+	r = sys_drm(l->drm, XE_DEVICE_QUERY, &q);
+	return r < 0 ? r : n;
+}
+
+static bool file_number(int root, const char *path, u64 *v)
+{
+	char text[32];
+	struct str s;
+
+	return slurp_line(root, path, text, sizeof(text), &s) && scan_u64(s, v) == s.e && s.p < s.e;
+}
+
+/* Hz; 0 where no file says. */
+static u64 frequency(const struct oalive *l, const char *const files[4])
+{
+	u64 mhz;
+
+	for (size_t i = 0; i < 4; i++)
+		if (file_number(root_sys, card_file(&devices[l->device], "/", str_z(files[i]), ""), &mhz))
+			return mhz > UINT32_MAX ? 0 : mhz * 1000000;
+	return 0;
+}
+
+static void frequencies(struct oalive *l)
+{
+	static const char *const min[] = { "gt_min_freq_mhz", "gt/gt0/rps_min_freq_mhz", "device/tile0/gt0/freq0/min_freq",
+		"device/tile0/gt0/freq0/rpn_freq" };
+	static const char *const max[] = { "gt_max_freq_mhz", "gt/gt0/rps_max_freq_mhz", "device/tile0/gt0/freq0/max_freq",
+		"device/tile0/gt0/freq0/rp0_freq" };
+
+	l->min_hz = frequency(l, min);
+	l->max_hz = frequency(l, max);
+	l->dev.var[OV_MAX_HZ] = l->max_hz;
+}
+
+static void topology_is(struct oalive *l, size_t n)
+{
+	l->topology_n = n;
+	oadevice_topology(&l->dev, (struct str){ l->topology, l->topology + n });
+}
+
+/* A topology as QUERY gives it, for those who do not: slices alike, EUs of each subslice the first bits. The callers'
+ * masks have 8 slices of 8 subslices, or 1 of 64, so there is room. */
+static void topology_made(struct oalive *l, u64 slice_mask, u64 subslice_mask, u64 eus)
+{
+	struct topology t = { .slices = 1, .subslices = 1, .eus = (u16)(eus < 64 ? eus : 64), .subslice_at = 1 };
+	u8 *data = (u8 *)l->topology + sizeof(t);
+
+	while (t.slices < 8 && slice_mask >> t.slices)
+		t.slices++;
+	while (t.subslices < 64 && subslice_mask >> t.subslices)
+		t.subslices++;
+	t.subslice_stride = (u16)((t.subslices + 7) / 8);
+	t.eu_at = (u16)(1 + t.slices * t.subslice_stride);
+	t.eu_stride = (u16)((t.eus + 7) / 8);
+	memcpy(l->topology, &t, sizeof(t));
+	data[0] = (u8)slice_mask;
+	for (u32 s = 0; s < t.slices; s++)
+		for (u32 i = 0; i < t.subslices; i++) {
+			if (!(subslice_mask >> i & 1))
+				continue;
+			data[t.subslice_at + s * t.subslice_stride + i / 8] |= (u8)(1 << i % 8);
+			for (u32 e = 0; e < t.eus; e++)
+				data[t.eu_at + (s * t.subslices + i) * t.eu_stride + e / 8] |= (u8)(1 << e % 8);
+		}
+	topology_is(l, sizeof(t) + t.eu_at + (size_t)t.slices * t.subslices * t.eu_stride);
+}
+
+static long i915_query(struct oalive *l, u64 id)
+{
+	struct i915_item item = { .id = id, .length = (i32)sizeof(l->topology), .data = ADDR(l->topology) };
+	struct i915_query q = { .n = 1, .items = ADDR(&item) };
+	long r = sys_drm(l->drm, I915_QUERY, &q);
+
+	return r < 0 ? r : item.length;
+}
+
+/* Since Linux 4.17 the kernel tells all; before, the first slice's subslices and how many EUs there are. */
+static void i915_topology(struct oalive *l, u16 gen)
+{
+	u64 slices = 0, subslices = 0, n = 0, eus = 0;
+	long r = gen >= 1255 ? i915_query(l, QUERY_GEOMETRY) : -EINVAL;
+
+	if (r <= 0)
+		r = i915_query(l, QUERY_TOPOLOGY);
+	if (r > 0 && r <= (long)sizeof(l->topology)) {
+		topology_is(l, (size_t)r);
+	} else if (param(l, PARAM_SLICE_MASK, &slices) && param(l, PARAM_SUBSLICE_MASK, &subslices) &&
+		   param(l, PARAM_SUBSLICES, &n) && param(l, PARAM_EUS, &eus) && n > 0) {
+		topology_made(l, slices & 0xff, subslices & 0xff, (eus + n - 1) / n);
+		l->dev.var[OV_EUS] = eus; /* exact, however they are spread */
+	}
+}
+
+static long i915_attach(struct oalive *l)
+{
+	const struct oaplatform *p;
+	u64 pci, v;
+
+	if (!param(l, PARAM_PCI, &pci))
+		return fails(l, C_DRIVER, 0, -ENODEV);
+	p = oaplatform_of((u32)pci);
+	oadevice_init(&l->dev, (u32)pci, p);
+	if (param(l, PARAM_REVISION, &v))
+		l->dev.var[OV_REVISION] = v;
+	l->revision = param(l, PARAM_PERF_REVISION, &v) ? (u32)v : 1;
+	if (param(l, PARAM_OA_HZ, &v) && v > 0)
+		l->dev.var[OV_TS_HZ] = v;
+	else if (param(l, PARAM_CS_HZ, &v) && v > 0)
+		l->dev.var[OV_TS_HZ] = v << (p ? p->ts_shift : 0);
+	i915_topology(l, p ? p->gen : 0);
+	return 0;
+}
+
+/* Chooses an OA unit: the one that is asked for, that of the engine asked for, or the first of the format's kind. */
+static long xe_unit(struct oalive *l, const struct oaprops *p, bool media, struct xe_unit *unit)
+{
+	long n = xe_query(l, XE_UNITS);
+	size_t at = sizeof(struct xe_units);
+
+	while (n >= (long)(at + sizeof(*unit))) {
+		bool fits;
+
+		memcpy(unit, blob + at, sizeof(*unit));
+		at += sizeof(*unit);
+		if (unit->engines > ((size_t)n - at) / sizeof(struct xe_engine))
+			break;
+		fits = p->has_unit ? unit->id == p->unit : p->has_engine ? false : (unit->type != 0) == media;
+		l->dev.var[OV_COMPUTE_ENGINE] = l->dev.var[OV_COPY_ENGINE] = 0;
+		for (u64 i = 0; i < unit->engines; i++, at += sizeof(struct xe_engine)) {
+			struct xe_engine e;
+
+			memcpy(&e, blob + at, sizeof(e));
+			fits |= !p->has_unit && p->has_engine && e.class == p->engine_class && e.instance == p->engine_instance;
+			l->dev.var[OV_COMPUTE_ENGINE] += e.class == XE_COMPUTE;
+			l->dev.var[OV_COPY_ENGINE] += e.class == XE_COPY;
+		}
+		if (fits) {
+			l->unit = unit->id;
+			l->dev.var[OV_TS_HZ] = unit->ts_hz;
+			return 0;
+		}
+	}
+	n = n < 0 && n != -EINVAL ? n : p->has_unit || p->has_engine ? -EINVAL : -ENODEV;
+	return fails(l, C_UNIT, (p->has_unit ? BIT(P_UNIT) : 0) | (p->has_engine ? BIT(P_CLASS) : 0), n);
+}
+
+/* One slice with all subslices, as i915 says it of Xe_HP and as recordings of xe have it (IGT's xe_oa.c). */
+static void xe_topology(struct oalive *l)
+{
+	long n = xe_query(l, XE_TOPOLOGY);
+	size_t at = 0;
+	u64 subslices = 0, eus = 0;
+
+	while (n > 0 && (size_t)n - at >= sizeof(struct xe_mask)) {
+		struct xe_mask m;
+		u64 mask = 0;
+
+		memcpy(&m, blob + at, sizeof(m));
+		at += sizeof(m);
+		if (m.n > (size_t)n - at)
+			break;
+		memcpy(&mask, blob + at, m.n < sizeof(mask) ? m.n : sizeof(mask));
+		at += m.n;
+		if (m.gt == 0 && (m.type == MASK_GEOMETRY || m.type == MASK_COMPUTE))
+			subslices |= mask;
+		if (m.gt == 0 && (m.type == MASK_EUS || m.type == MASK_EUS16))
+			eus = (u64)__builtin_popcountll(mask);
+	}
+	if (subslices)
+		topology_made(l, 1, subslices, eus);
+}
+
+static long xe_attach(struct oalive *l)
+{
+	const struct oaprops any = { 0 };
+	struct xe_unit unit;
+	u64 id[2]; /* the first of CONFIG's values, behind their number */
+
+	if (xe_query(l, XE_CONFIG) < (long)sizeof(id))
+		return fails(l, C_DRIVER, 0, -ENODEV);
+	memcpy(id, blob, sizeof(id));
+	oadevice_init(&l->dev, id[1] & 0xffff, oaplatform_of(id[1] & 0xffff));
+	l->dev.xe = true;
+	l->dev.var[OV_REVISION] = id[1] >> 16 & 0xff;
+	xe_topology(l);
+	return xe_unit(l, &any, false, &unit);
+}
+
+static long open_node(const struct device *d)
+{
+	static const char *const names[] = { "/dev/dri/renderD", "/dev/dri/card" };
+	const i32 numbers[] = { d->render, d->card };
+	long r = -ENOENT;
+
+	for (size_t i = 0; i < LEN(names) && r == -ENOENT; i++)
+		if (numbers[i] >= 0)
+			r = sys_openat(-1, path_of(names[i], (u64)numbers[i], "", S(""), ""), O_RDWR);
+	return r;
+}
+
+/* 0, or -errno with what and remedy. */
+long oa_attach(struct oalive *l, u32 device)
+{
+	char name[16];
+	struct drm_name v = { .n = sizeof(name), .name = name };
+	struct str driver;
+	long r;
+
+	memset(l, 0, sizeof(*l));
+	l->device = device;
+	l->fd = -1;
+	l->exponent = -1;
+	r = open_node(&devices[device]);
+	l->drm = r < 0 ? -1 : (int)r;
+	if (r < 0)
+		return fails(l, C_NODE, 0, r);
+	r = sys_drm(l->drm, DRM_VERSION, &v);
+	driver = (struct str){ name, name + (r < 0 ? 0 : v.n < sizeof(name) ? v.n : sizeof(name)) };
+	l->dev.xe = str_eq(driver, S("xe"));
+	if (!l->dev.xe && !str_eq(driver, S("i915")))
+		return fails(l, C_DRIVER, BIT(A_OTHER), -ENODEV);
+	r = l->dev.xe ? xe_attach(l) : i915_attach(l);
+	if (r < 0)
+		return r;
+	frequencies(l);
+	if (!l->dev.var[OV_TS_HZ] && l->dev.platform)
+		l->dev.var[OV_TS_HZ] = l->dev.platform->ts_hz;
+	return l->dev.var[OV_TS_HZ] ? 0 : fails(l, C_CLOCK, 0, -ENODEV);
+}
+
+/* --- metric sets of the kernel ----------------------------------------------------------------------------- */
+
+bool oa_has_set(const struct device *d, struct str guid, u64 *id)
+{
+	return file_number(root_sys, card_file(d, "/metrics/", guid, "/id"), id);
+}
+
+void oa_registered(const struct device *d, void (*found)(struct str guid, u64 id))
+{
+	struct dir dir;
+	const char *guid;
+	u64 id;
+
+	if (dir_open(&dir, root_sys, card_file(d, "/metrics", S(""), "")) < 0)
+		return;
+	while ((guid = dir_next(&dir)))
+		if (oa_has_set(d, str_z(guid), &id))
+			found(str_z(guid), id);
+	dir_close(&dir);
+}
+
+static bool registered(struct oalive *l, const struct oaset *s)
+{
+	return oa_has_set(&devices[l->device], str_z(s->guid), &l->set);
+}
+
+/* Makes the kernel know the set. Its number, or -errno. */
+static long add_config(const struct oalive *l, const struct oaset *s, u32 (*regs)[2], const u32 n[OREGS])
+{
+	if (l->dev.xe) {
+		struct xe_config c = { .n = n[0] + n[1] + n[2], .regs = ADDR(regs) };
+		struct xe_observe o = { .op = XE_ADD, .param = ADDR(&c) };
+
+		memcpy(c.uuid, s->guid, sizeof(c.uuid));
+		return sys_drm(l->drm, XE_OBSERVATION, &o);
+	} else {
+		struct i915_config c;
+
+		memcpy(c.uuid, s->guid, sizeof(c.uuid));
+		for (u32 i = 0; i < OREGS; regs += n[i++]) {
+			c.n[i] = n[i];
+			c.regs[i] = ADDR(regs);
+		}
+		return sys_drm(l->drm, I915_ADD_CONFIG, &c);
+	}
+}
+
+/* The kernel's number for the set is in l->set then. 0, or -errno with what and remedy. */
+static long register_set(struct oalive *l, const struct oaset *s)
+{
+	static u32 regs[4096][2]; /* sets of today have up to 676 */
+	u32 n[OREGS], all = 0;
+	long r;
+
+	if (registered(l, s))
+		return 0;
+	if (!s->file)
+		return fails(l, C_OPEN, 0, -ENOENT);
+	for (u8 type = 0; type < OREGS; type++, all += (u32)r) {
+		r = oaset_regs(s, &l->dev, type, regs + all, LEN(regs) - all);
+		if (r < 0)
+			return fails(l, C_SET, 0, r);
+		n[type] = (u32)r;
+	}
+	r = add_config(l, s, regs, n);
+	if (r == -EADDRINUSE && registered(l, s)) /* somebody was faster */
+		return 0;
+	if (r < 0)
+		return fails(l, C_ADD, 0, r);
+	l->set = (u64)r;
+	l->added = true;
+	return 0;
+}
+
+static void unregister(struct oalive *l)
+{
+	struct xe_observe o = { .op = XE_REMOVE, .param = ADDR(&l->set) };
+
+	if (!l->added)
+		return;
+	if (l->dev.xe)
+		sys_drm(l->drm, XE_OBSERVATION, &o);
+	else
+		sys_drm(l->drm, I915_REMOVE_CONFIG, &l->set);
+	l->added = false;
+	l->set = 0;
+}
+
+/* --- the stream -------------------------------------------------------------------------------------------- */
+
+/* ns between two reports: Documentation/gpu/i915: the timer counts to 2^(exponent + 1). */
+static u64 period_of(i32 exponent, u64 ts_hz)
+{
+	u64 ns = muldiv(UINT64_C(2) << exponent, 1000000000, ts_hz);
+
+	return ns ? ns : 1;
+}
+
+/* The largest period not above the one that is asked for; exponent 0 where all are. */
+static i32 exponent_of(u64 period, u64 ts_hz)
+{
+	i32 e = 31;
+
+	while (e > 0 && period_of(e, ts_hz) > period)
+		e--;
+	return e;
+}
+
+/* Reports a second that i915 gives to anybody; 0: any number. */
+static u64 max_rate(const struct oalive *l)
+{
+	u64 hz = 0;
+
+	if (!l->dev.xe)
+		file_number(root_proc, "sys/dev/i915/oa_max_sample_rate", &hz);
+	return hz;
+}
+
+/* Where no period is asked for: 100 reports an interval, but counters of 32 bits must not wrap twice between two. Those
+ * of Haswell's 40 EUs, at 1.25 GHz, do so every 85 ms; later ones have 40 bits where it matters. */
+static void choose_period(struct oalive *l, const struct oaprops *p, u32 *asked)
+{
+	bool gen7 = l->dev.platform && l->dev.platform->gen < 800;
+	u64 most = gen7 ? 20000000 : 100000000, wish = p->interval > 0 ? (u64)p->interval / 100 : most;
+	u64 hz = l->dev.var[OV_TS_HZ], rate = max_rate(l);
+
+	l->exponent = exponent_of(p->period ? p->period : wish < most ? wish : most, hz);
+	if (!p->period)
+		while (rate && l->exponent < 31 && 1000000000 / period_of(l->exponent, hz) > rate)
+			l->exponent++;
+	l->period = period_of(l->exponent, hz);
+	if (rate && 1000000000 / l->period > rate)
+		*asked |= BIT(A_RATE);
+}
+
+static long choose_format(struct oalive *l, const struct oaset *s, const struct oaprops *p)
+{
+	l->format = p->format;
+	if (!l->format && s->format.p < s->format.e)
+		l->format = oaformat_named(s->format);
+	if (!l->format && l->dev.platform)
+		l->format = oaformat_named(l->dev.platform->format);
+	if (!l->format)
+		return fails(l, C_FORMAT, 0, -ENOENT);
+	return (l->dev.xe ? l->format->has_xe : l->format->i915 != 0) ? 0 : fails(l, C_FORMAT, 0, -EINVAL);
+}
+
+/* Everything that was asked for has to be something that this kernel knows. */
+static long check_props(struct oalive *l, u32 asked, u64 caps)
+{
+	for (u32 i = 0; i < PROPS; i++) {
+		bool known = l->dev.xe ? props[i].xe && !(props[i].cap & ~caps) : props[i].i915 && props[i].revision <= l->revision;
+		struct buf b;
+
+		if (!(asked >> i & 1) || known)
+			continue;
+		b = say(l, props[i].option);
+		put_z(&b, (l->dev.xe ? props[i].xe : props[i].i915) ? ": this kernel's " : ": there is no such thing in ");
+		put_z(&b, l->dev.xe ? "xe" : "i915");
+		if (!l->dev.xe && props[i].i915) {
+			put_z(&b, " is at revision ");
+			put_u64(&b, l->revision);
+			put_z(&b, " of its perf interface, and this came with ");
+			put_u64(&b, props[i].revision);
+		} else if (l->dev.xe && props[i].xe) {
+			put_z(&b, " cannot do it");
+		}
+		said[b.n] = '\0';
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static long open_i915(const struct oalive *l, u32 asked, const u64 v[PROPS])
+{
+	u64 list[PROPS][2];
+	struct i915_open o = { .flags = I915_NONBLOCK, .props = ADDR(list) };
+
+	for (u32 i = 0; i < PROPS; i++)
+		if (asked >> i & 1) {
+			list[o.n][0] = props[i].i915;
+			list[o.n++][1] = v[i];
+		}
+	return sys_drm(l->drm, I915_OPEN, &o);
+}
+
+static long open_xe(const struct oalive *l, u32 asked, const u64 v[PROPS])
+{
+	struct xe_prop list[PROPS] = { { 0 } };
+	struct xe_observe o = { .op = XE_OPEN };
+	u32 n = 0;
+	long r, set;
+
+	for (u32 i = 0; i < PROPS; i++)
+		if (asked >> i & 1) {
+			list[n] = (struct xe_prop){ .next = o.param, .property = props[i].xe, .value = v[i] };
+			o.param = ADDR(&list[n++]);
+		}
+	r = sys_drm(l->drm, XE_OBSERVATION, &o);
+	set = r < 0 ? 0 : sys_nonblock((int)r);
+	if (set < 0)
+		sys_close((int)r);
+	return set < 0 ? set : r;
+}
+
+static long open_stream(struct oalive *l, const struct oaprops *p, u32 asked, u64 caps)
+{
+	struct i915_sseu sseu = { .class = p->engine_class, .instance = p->engine_instance, .slices = p->slices,
+		.subslices = p->subslices, .min_eus = p->min_eus, .max_eus = p->max_eus };
+	const u64 v[PROPS] = {
+		[P_UNIT] = l->unit, [P_SAMPLE] = 1, [P_SET] = l->set, [P_FORMAT] = l->dev.xe ? l->format->xe : l->format->i915,
+		[P_EXPONENT] = (u64)l->exponent, [P_CTX] = p->ctx, [P_HOLD] = 1, [P_SSEU] = ADDR(&sseu), [P_POLL] = p->poll_ns,
+		[P_CLASS] = p->engine_class, [P_INSTANCE] = p->engine_instance, [P_BUFFER] = p->buffer,
+		[P_WAIT] = p->wait_reports,
+	};
+	struct xe_status info = { 0 };
+	long r = check_props(l, asked, caps);
+
+	if (r < 0)
+		return r;
+	r = l->dev.xe ? open_xe(l, asked, v) : open_i915(l, asked, v);
+	if (r < 0)
+		return r == -EBUSY ? fails_busy(l) : fails(l, C_OPEN, asked, r);
+	l->fd = (int)r;
+	l->buffer = p->buffer ? p->buffer : BUFFER;
+	if (l->dev.xe && sys_drm(l->fd, XE_STREAM_INFO, &info) == 0 && info.value)
+		l->buffer = info.value;
+	return 0;
+}
+
+/* 0, or -errno with what and remedy. */
+long oa_start(struct oalive *l, const struct oaset *s, const struct oaprops *p)
+{
+	struct xe_unit unit = { 0 };
+	u32 asked = BIT(P_SAMPLE) | BIT(P_SET) | BIT(P_FORMAT) | BIT(P_EXPONENT);
+	long r = choose_format(l, s, p);
+
+	asked |= p->has_ctx ? BIT(P_CTX) : 0;
+	asked |= p->hold ? BIT(P_HOLD) : 0;
+	asked |= p->has_sseu ? BIT(P_SSEU) : 0;
+	asked |= p->poll_ns ? BIT(P_POLL) : 0;
+	asked |= p->buffer ? BIT(P_BUFFER) : 0;
+	asked |= p->wait_reports ? BIT(P_WAIT) : 0;
+	asked |= p->has_unit || l->dev.xe ? BIT(P_UNIT) : 0;
+	/* xe: the unit is chosen by the engine; its number is for an exec queue only. */
+	asked |= !p->has_engine ? 0 : !l->dev.xe ? BIT(P_CLASS) | BIT(P_INSTANCE) : p->has_ctx ? BIT(P_INSTANCE) : 0;
+	/* OAM and OAM_MPEC are the media's formats: the low byte of xe's number. */
+	if (r == 0 && l->dev.xe)
+		r = xe_unit(l, p, (l->format->xe & 0xff) == 2 || (l->format->xe & 0xff) == 4, &unit);
+	if (r < 0)
+		return r;
+	choose_period(l, p, &asked);
+	r = register_set(l, s);
+	if (r == 0)
+		r = open_stream(l, p, asked, unit.caps);
+	unregister(l); /* a stream keeps what it was opened with; and nothing stays behind, whatever ends us */
+	return r;
+}
+
+/* --- its records ------------------------------------------------------------------------------------------- */
+
+enum { REC_SAMPLE = 1, REC_REPORT_LOST, REC_BUFFER_LOST }; /* enum drm_i915_perf_record_type */
+
+static void put_header(char *to, u32 type, size_t body)
+{
+	const u32 h[2] = { type, (u32)(HEADER + body) << 16 }; /* u32 type, u16 pad, u16 size */
+
+	memcpy(to, h, sizeof(h));
+}
+
+/* EIO of xe is about what was lost, and the ioctl says which: in the order of its bits, records that say so. Whatever
+ * misses a trigger's queue or overflows a counter spoils some reports, not the buffer. */
+static long xe_lost(const struct oalive *l, char *b)
+{
+	static const u8 types[] = { REC_REPORT_LOST, REC_BUFFER_LOST, REC_REPORT_LOST, REC_REPORT_LOST };
+	struct xe_status s = { 0 };
+	long n = 0;
+
+	if (sys_drm(l->fd, XE_STREAM_STATUS, &s) < 0)
+		return -EIO;
+	for (size_t i = 0; i < LEN(types); i++)
+		if (s.value >> i & 1) {
+			put_header(b + n, types[i], 0);
+			n += HEADER;
+		}
+	return n ? n : -EIO;
+}
+
+/* Bare reports, read to the end of b, move to its front one by one, each behind a header. */
+static long xe_read(const struct oalive *l, char *b, size_t cap)
+{
+	const size_t size = l->format->size;
+	const size_t n = cap / (HEADER + size);
+	char *from = b + cap - n * size;
+	long r = sys_read(l->fd, from, n * size);
+
+	if (r <= 0)
+		return r == -EIO ? xe_lost(l, b) : r;
+	for (size_t i = 0; i < (size_t)r / size; i++, b += HEADER + size) {
+		memmove(b + HEADER, from + i * size, size);
+		put_header(b, REC_SAMPLE, size);
+	}
+	return (long)((size_t)r / size * (HEADER + size));
+}
+
+long oa_read(struct oalive *l, char *b, size_t cap)
+{
+	long r = l->dev.xe ? xe_read(l, b, cap) : sys_read(l->fd, b, cap);
+
+	if (r == -EAGAIN || r == -EINTR)
+		return 0;
+	return r > 0 ? r : fails(l, C_READ, 0, r < 0 ? r : -ENODEV); /* no driver ends a stream with 0 bytes */
+}
+
+/* The GPU's clock beside CLOCK_MONOTONIC: where i915 lets its register be read, between two looks at our clock, the
+ * closest of a few; xe does the same itself. */
+bool oa_correlate(const struct oalive *l, u64 *cpu_ns, u64 *gpu_ts)
+{
+	struct xe_cycles c = { .clock = CLOCK_MONOTONIC };
+	struct xe_query q = { .id = XE_CYCLES, .size = sizeof(c), .data = ADDR(&c) };
+	struct i915_reg reg = { .offset = 0x2358 | 1 }; /* I915_REG_READ_8B_WA: 36 bits at once */
+	i64 best = INT64_MAX;
+
+	if (l->dev.xe) {
+		if (sys_drm(l->drm, XE_DEVICE_QUERY, &q) < 0)
+			return false;
+		*cpu_ns = c.cpu_ns + c.cpu_delta / 2;
+		*gpu_ts = c.cycles;
+		return true;
+	}
+	for (int i = 0; i < 5; i++) {
+		i64 from = sys_now(CLOCK_MONOTONIC), took;
+
+		if (sys_drm(l->drm, I915_REG_READ, &reg) < 0)
+			return false;
+		took = sys_now(CLOCK_MONOTONIC) - from;
+		if (took < best) {
+			best = took;
+			*cpu_ns = (u64)(from + took / 2);
+			*gpu_ts = reg.value;
+		}
+	}
+	return true;
+}
+
+/* Closes everything; the kernel forgets the set if it was us who added it. */
+void oa_stop(struct oalive *l)
+{
+	if (l->fd >= 0)
+		sys_close(l->fd);
+	if (l->drm >= 0) {
+		unregister(l);
+		sys_close(l->drm);
+	}
+	l->fd = l->drm = -1;
+}
