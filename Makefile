@@ -4,6 +4,7 @@
 #   make run       build, and show this machine
 #   make bench     what counting costs, beside perf
 #   make test      as root: install what the tests need; then run them all
+#   make OA_XML="oa-tglgt2.xml oa-bmg.xml"   with these OA metric files built in
 .SUFFIXES:
 .SUFFIXES: .c .o
 
@@ -22,7 +23,7 @@ OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/sysfs.o
        sources/kfd.o sources/pmu.o sources/virtual.o sources/perfevent.o sources/task.o sources/measure.o \
        sources/ring.o sources/symbols.o sources/oadevice.o sources/oabasic.o sources/oametrics.o sources/oapacks.o \
        sources/oa.o views/record.o views/out.o views/profile.o views/perfdata.o commands/perf.o \
-       commands/stat.o commands/sample.o
+       commands/stat.o commands/sample.o commands/oa.o commands/oastream.o commands/replay.o
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
        -Wmissing-prototypes -Wold-style-definition -Wpointer-arith -Wcast-align -Wcast-qual \
@@ -45,6 +46,28 @@ $(PROG): $(OBJS)
 	$(CC) $(CPP_) $(CPPFLAGS) $(WARN) $(SLIM) $(CFLAGS) -c -o $@ $<
 
 $(OBJS): include/commands.h include/gpustat.h include/sys.h Makefile
+
+# Metric files are packed by a gpustat that has none: of HOSTCC, where CC makes programs for another machine.
+OA_XML =
+HOSTCC = $(CC)
+OA_CPP = $(if $(strip $(OA_XML)),-DOA_PACK='"oa.pack.h"' -Ibuild)
+
+sources/oapacks.o: sources/oapacks.c build/oa.xml $(if $(strip $(OA_XML)),build/oa.pack.h)
+	$(CC) $(CPP_) $(OA_CPP) $(CPPFLAGS) $(WARN) $(SLIM) $(CFLAGS) -c -o $@ sources/oapacks.c
+
+# Which files were built in last: others, or none, build anew.
+build/oa.xml: always
+	@mkdir -p build
+	@echo '$(strip $(OA_XML))' | cmp -s - $@ || echo '$(strip $(OA_XML))' >$@
+
+build/oa.pack.h: build/oa.xml $(OA_XML) build/packer
+	build/packer oa pack $(OA_XML) -O build/oa.pack
+	od -An -v -tx1 build/oa.pack | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g' >$@
+
+# glibc has getdents64 only.
+build/packer: $(OBJS:.o=.c) include/commands.h include/gpustat.h include/sys.h Makefile
+	@mkdir -p build
+	$(HOSTCC) $(CPP_) -Dgetdents=getdents64 $(SLIM) -O1 $(LD_) -o $@ $(OBJS:.o=.c)
 
 # What this machine's GPUs do; where it has none, what those of a machine in tests/trees do.
 run:
@@ -69,6 +92,7 @@ fuzz:
 
 boot: $(PROG)
 	tests/boot/run.sh ./$(PROG)
+	tests/boot/run.sh ./$(PROG) "" oa
 
 # Hardware counters, in another emulated machine: part of test, too.
 pmu:
@@ -95,4 +119,6 @@ dist:
 clean:
 	rm -rf $(PROG) $(OBJS) build gpustat-*.tar.gz
 
-.PHONY: all run check test fuzz boot pmu bench install install-strip dist clean
+always:
+
+.PHONY: all always run check test fuzz boot pmu bench install install-strip dist clean

@@ -17,8 +17,8 @@ struct record rec;
 static char out_bytes[OUT_BYTES];
 struct buf out = { .p = out_bytes, .cap = OUT_BYTES };
 int out_fd = 1;
-static bool lost_record; /* one did not fit out: exit 1 in the end */
-static volatile sig_atomic_t stopped;
+bool lost_record;
+volatile sig_atomic_t stopped;
 
 static void on_signal(int sig)
 {
@@ -46,6 +46,19 @@ static void message(const char *who, const char *a, const char *b, const char *c
 void say(const char *a, const char *b, const char *c)
 {
 	message("gpustat", a, b, c);
+}
+
+/* Of a file's byte. */
+void say_at(const char *file, u64 at, const char *what)
+{
+	char text[64];
+	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+
+	put_z(&b, ": at byte ");
+	put_u64(&b, at);
+	put_z(&b, ": ");
+	text[b.n] = '\0';
+	say(file, text, what);
 }
 
 int usage(const char *a, const char *b, const char *c)
@@ -88,10 +101,26 @@ const char *error_text(long err)
 	return other;
 }
 
+/* All of it, in one write where the kernel takes it whole: 0, or -errno. */
+long write_all(int fd, const char *p, size_t n)
+{
+	while (n > 0) {
+		long r = sys_write(fd, p, n);
+
+		if (r == -EINTR)
+			continue;
+		if (r <= 0)
+			return r < 0 ? r : -EIO;
+		p += r;
+		n -= (size_t)r;
+	}
+	return 0;
+}
+
 /* Everything put together so far, in one write where the kernel takes it whole. False: it did not. */
 bool flush(void)
 {
-	size_t at = 0;
+	long r;
 
 	if (out.full) {
 		say("a record is too long for its buffer: left out", NULL, NULL);
@@ -101,19 +130,22 @@ bool flush(void)
 		out.full = false;
 		return true;
 	}
-	while (at < out.n) {
-		long n = sys_write(out_fd, out.p + at, out.n - at);
+	r = write_all(out_fd, out.p, out.n);
+	if (r < 0)
+		say(opt.output ? opt.output : out_fd == 2 ? "standard error" : "standard output", ": ", error_text(r));
+	else
+		out.n = 0;
+	return r >= 0;
+}
 
-		if (n == -EINTR)
-			continue;
-		if (n <= 0) {
-			say(opt.output ? opt.output : out_fd == 2 ? "standard error" : "standard output", ": ", error_text(n));
-			return false;
-		}
-		at += (size_t)n;
-	}
-	out.n = 0;
-	return true;
+/* The record of an entity, to be written with others or at once. False: it could not be. */
+bool show_record(const struct entity *e, const struct recopts *ro)
+{
+	record_make(&rec, e, ro);
+	if (out_measures(&opt.out))
+		out_measure(&opt.out, &rec);
+	out_record(&opt.out, &out, &rec);
+	return out.n <= OUT_BYTES / 2 || flush();
 }
 
 /* --- options ------------------------------------------------------------------------------------------ */
@@ -146,7 +178,19 @@ static bool set_cgroup(struct str s) { opt.cgroup = s; return s.p < s.e; }
 static bool set_sort(struct str s) { opt.sort = s; return s.p < s.e; }
 static bool set_proc(struct str s) { opt.proc = s.p; return s.p < s.e; }
 static bool set_sys(struct str s) { opt.sys = s.p; return s.p < s.e; }
-static bool set_format(struct str s) { return (opt.out.fmt = format_find(s)); }
+
+/* Of the output; in oa also of reports, which have other names. */
+static bool set_format(struct str s)
+{
+	const struct format *f = format_find(s);
+
+	if (f)
+		opt.out.fmt = f;
+	else
+		opt.oa.props.format = oaformat_named(s);
+	return f || opt.oa.props.format;
+}
+
 static bool set_device(struct str s) { return split(s, opt.devices, MAX_SELECTORS, &opt.ndevices) && opt.ndevices; }
 
 static bool set_fields(struct str s)
@@ -342,6 +386,75 @@ static bool set_profile(struct str s)
 	return opt.profile;
 }
 
+static bool set_metric_set(struct str s) { opt.oa.set = s; return s.p < s.e; }
+static bool set_record(struct str s) { opt.oa.record = s.p; return s.p < s.e; }
+static bool set_replay(struct str s) { opt.oa.replay = s.p; return s.p < s.e; }
+static bool set_platform(struct str s) { return (opt.oa.platform = oaplatform_named(s)); }
+static bool set_reports(struct str s) { return opt.oa.reports = !s.p; }
+static bool set_totals(struct str s) { return opt.oa.totals = !s.p; }
+static bool set_contexts(struct str s) { return opt.oa.contexts = !s.p; }
+static bool set_hold(struct str s) { return opt.oa.props.hold = !s.p; }
+static bool set_ctx(struct str s) { return opt.oa.props.has_ctx = scan_num(s, &opt.oa.props.ctx) == s.e; }
+static bool set_unit(struct str s) { return opt.oa.props.has_unit = scan_num(s, &opt.oa.props.unit) == s.e; }
+static bool set_buffer(struct str s) { return scan_num(s, &opt.oa.props.buffer) == s.e && opt.oa.props.buffer; }
+static bool set_wait_reports(struct str s) { return scan_u32(s, &opt.oa.props.wait_reports); }
+
+static bool set_metrics(struct str s)
+{
+	if (opt.oa.nmetrics == MAX_METRICS || s.p == s.e)
+		return false;
+	opt.oa.metrics[opt.oa.nmetrics++] = s.p;
+	return true;
+}
+
+/* A time that becomes a property: at least 1 ns. */
+static bool set_ns(struct str s, u64 *ns)
+{
+	i64 t;
+
+	if (!parse_interval(s, &t))
+		return false;
+	*ns = (u64)t;
+	return true;
+}
+
+static bool set_oa_period(struct str s) { return set_ns(s, &opt.oa.props.period); }
+static bool set_poll_period(struct str s) { return set_ns(s, &opt.oa.props.poll_ns); }
+
+/* CLASS[:INSTANCE]: enum drm_i915_gem_engine_class */
+static bool set_engine(struct str s)
+{
+	static const struct str names[] = { STR("render"), STR("copy"), STR("video"), STR("video-enhance"), STR("compute") };
+	struct str name;
+	u64 n = 0, instance = 0;
+
+	str_cut(&s, ':', &name);
+	while (n < LEN(names) && !str_eq(name, names[n]))
+		n++;
+	if ((n == LEN(names) && scan_u64(name, &n) != name.e) || (s.p < s.e && scan_u64(s, &instance) != s.e))
+		return false;
+	opt.oa.props.engine_class = (u16)n;
+	opt.oa.props.engine_instance = (u16)instance;
+	return opt.oa.props.has_engine = n <= UINT16_MAX && instance <= UINT16_MAX;
+}
+
+/* SLICES:SUBSLICES:MIN:MAX: masks, and EUs of a subslice. */
+static bool set_sseu(struct str s)
+{
+	u64 v[4] = { 0 };
+	struct str piece;
+	size_t n = 0;
+
+	while (n < LEN(v) && str_cut(&s, ':', &piece))
+		if (scan_num(piece, &v[n++]) != piece.e)
+			return false;
+	opt.oa.props.slices = v[0];
+	opt.oa.props.subslices = v[1];
+	opt.oa.props.min_eus = (u16)v[2];
+	opt.oa.props.max_eus = (u16)v[3];
+	return opt.oa.props.has_sseu = n == LEN(v) && s.p == s.e && v[2] <= UINT16_MAX && v[3] <= UINT16_MAX;
+}
+
 static bool set_log_fd(struct str s)
 {
 	u64 fd;
@@ -365,9 +478,9 @@ static bool set_time(struct str s)
 	return false;
 }
 
-enum { WITH_LIVE = 1, WITH_LIST = 2, WITH_FDINFO = 4, WITH_EVENTS = 8, WITH_STAT = 16, WITH_SAMPLE = 32,
+enum { WITH_LIVE = 1, WITH_LIST = 2, WITH_FDINFO = 4, WITH_EVENTS = 8, WITH_STAT = 16, WITH_SAMPLE = 32, WITH_OA = 64,
        WITH_GPUS = WITH_LIVE | WITH_LIST | WITH_FDINFO, WITH_PERF = WITH_STAT | WITH_SAMPLE,
-       WITH_RECORDS = WITH_GPUS | WITH_PERF, WITH_ALL = WITH_RECORDS | WITH_EVENTS };
+       WITH_RECORDS = WITH_GPUS | WITH_PERF | WITH_OA, WITH_ALL = WITH_RECORDS | WITH_EVENTS };
 
 /* A letter means what its row says in the commands of that row: stat and sample have perf's. */
 static const struct option {
@@ -376,12 +489,12 @@ static const struct option {
 	bool (*set)(struct str value); /* without an argument: {0} */
 	u8 with; /* the commands that take it */
 } options[] = {
-	{ 'i', "interval", "T", "sample every T: 100ms, 1, 1.5s, 1m", set_interval, WITH_LIVE | WITH_STAT },
-	{ 'c', "count", "N", "stop after N samples (-n is the same)", set_count, WITH_LIVE | WITH_PERF },
-	{ 'n', "count", "N", NULL, set_count, WITH_LIVE },
+	{ 'i', "interval", "T", "sample every T: 100ms, 1, 1.5s, 1m", set_interval, WITH_LIVE | WITH_STAT | WITH_OA },
+	{ 'c', "count", "N", "stop after N samples (-n is the same)", set_count, WITH_LIVE | WITH_PERF | WITH_OA },
+	{ 'n', "count", "N", NULL, set_count, WITH_LIVE | WITH_OA },
 	{ 'w', "window", "T", "time between the two reads without an interval (0.5s)", set_window, WITH_LIVE | WITH_PERF },
 	{ 'r', "raw", NULL, "the kernel's own numbers, not rates: one read", set_raw, WITH_LIVE | WITH_FDINFO },
-	{ 'd', "device", "SEL", "card1, renderD128, 0000:03:00.0, driver:xe or 0", set_device, WITH_LIVE | WITH_LIST },
+	{ 'd', "device", "SEL", "card1, renderD128, 0000:03:00.0, driver:xe or 0", set_device, WITH_LIVE | WITH_LIST | WITH_OA },
 	{ 'p', "pid", "PID", "only clients of these processes", set_pid, WITH_LIVE | WITH_LIST },
 	{ 'C', "comm", "NAME", "only clients of processes so named; * and ? match", set_comm, WITH_LIVE | WITH_LIST },
 	{ 'g', "cgroup", "PATH", "only clients in or below this cgroup, or of a container id", set_cgroup, WITH_LIVE | WITH_LIST },
@@ -391,7 +504,7 @@ static const struct option {
 	{ 'o', "format", "F", NULL, set_format, WITH_RECORDS },
 	{ '1', "one-line", NULL, "all records of a sample on one line (line, json)", set_one_line, WITH_RECORDS },
 	{ 'H', "no-header", NULL, "no header (line, table, csv)", set_no_header, WITH_RECORDS },
-	{ 't', "time", "HOW", "none, epoch, iso or mono", set_time, WITH_GPUS },
+	{ 't', "time", "HOW", "none, epoch, iso or mono", set_time, WITH_GPUS | WITH_OA },
 	{ 'S', "summary", NULL, "min, avg and max at the end", set_summary, WITH_LIVE },
 	{ 'q', "quiet", NULL, "no messages", set_quiet, WITH_ALL },
 	{ 'v', "verbose", NULL, "say what could not be read, and what would mend it", set_verbose, WITH_ALL },
@@ -451,6 +564,26 @@ static const struct option {
 	{ 'm', "mmap-pages", "N", "pages of each ring: 2^n (128)", set_pages, WITH_SAMPLE },
 	{ '\0', "wakeup", "N", "look after N samples", set_wakeup, WITH_SAMPLE },
 	{ '\0', "watermark", "BYTES", "look after so many bytes (half a ring)", set_watermark, WITH_SAMPLE },
+
+	{ 'm', "metric-set", "NAME", "by name or guid (RenderBasic, else Basic; replay: the recording's)", set_metric_set, WITH_OA },
+	{ '\0', "metrics", "FILE", "sets: XML, or a pack of them; may be repeated", set_metrics, WITH_OA },
+	{ 'r', "raw", NULL, "the report's own counters A0.., B0.., C0..: needs no set", set_raw, WITH_OA },
+	{ '\0', "reports", NULL, "a record per report, as replay has them", set_reports, WITH_OA },
+	{ '\0', "totals", NULL, "one record: the sum of all", set_totals, WITH_OA },
+	{ '\0', "contexts", NULL, "a record per run of reports of one context", set_contexts, WITH_OA },
+	{ '\0', "period", "T", "time between reports: the longest that the timer has, not above T", set_oa_period, WITH_OA },
+	{ '\0', "ctx", "N", "only this context; of a recording, by the hardware's number", set_ctx, WITH_OA },
+	{ '\0', "engine", "CLASS[:N]", "whose OA unit: render, copy, video, video-enhance, compute", set_engine, WITH_OA },
+	{ '\0', "hold-preemption", NULL, "the context of --ctx is not preempted", set_hold, WITH_OA },
+	{ '\0', "sseu", "S:SS:MIN:MAX", "i915: these slices, subslices (masks) and EUs while it runs", set_sseu, WITH_OA },
+	{ '\0', "poll-period", "T", "i915: the kernel looks for reports so often (5ms)", set_poll_period, WITH_OA },
+	{ '\0', "oa-unit", "N", "xe: which OA unit", set_unit, WITH_OA },
+	{ '\0', "buffer-size", "BYTES", "xe: of the OA buffer", set_buffer, WITH_OA },
+	{ '\0', "wait-reports", "N", "xe: wake for so many reports", set_wait_reports, WITH_OA },
+	{ 'O', "output", "FILE", "append to FILE (pack: write it)", set_output, WITH_OA },
+	{ '\0', "record", "FILE", "write a recording, too", set_record, WITH_OA },
+	{ '\0', "replay", "FILE", "of a recording or a raw stream; - is standard input", set_replay, WITH_OA },
+	{ '\0', "platform", "NAME", "what a raw stream is of: sklgt2, tglgt2, lnl, ...", set_platform, WITH_OA },
 };
 
 static bool chosen_options[LEN(options)]; /* by the command line */
@@ -473,9 +606,11 @@ static const struct cmd {
 	{ "events", "[GLOB|EVENT...]", "perf events and other counters on offer", K_COUNT, WITH_EVENTS, cmd_events },
 	{ "stat", "[INTERVAL [COUNT]] [-- COMMAND]", "count perf events", K_EVENT, WITH_STAT, cmd_stat },
 	{ "sample", "[-- COMMAND]", "a record per overflow of perf events, or sums", K_SAMPLE, WITH_SAMPLE, cmd_sample },
+	{ "oa", "[INTERVAL [COUNT]]|list|pack", "the GPU's own counters, live or from a recording", K_OA, WITH_OA, cmd_oa },
 };
 
-static void put_columns(struct buf *b, size_t from, size_t to)
+/* Blanks up to column `to` of what begins at `from`: one at least. */
+void put_columns(struct buf *b, size_t from, size_t to)
 {
 	do
 		put_c(b, ' ');
@@ -526,7 +661,8 @@ static void put_help(struct buf *b)
 	for (size_t i = 0; i < LEN(options); i++) {
 		if (i && options[i].with != options[i - 1].with)
 			put_z(b, options[i].with == WITH_PERF ? "\nstat and sample, where letters are perf's:\n" :
-				 options[i].with == WITH_STAT ? "\nstat:\n" : options[i].with == WITH_SAMPLE ? "\nsample:\n" : "");
+				 options[i].with == WITH_STAT ? "\nstat:\n" : options[i].with == WITH_SAMPLE ? "\nsample:\n" :
+				 options[i].with == WITH_OA ? "\noa:\n" : "");
 		put_option(b, &options[i]);
 	}
 	put_z(b, "\nWithout an interval: two reads, one window apart. Exit: 0 ok, 1 read or write failure,\n"
@@ -651,10 +787,16 @@ static int no_command(const char *word)
 	return usage("'", word, names);
 }
 
+/* What oa does beside measuring. */
+static bool is_oa_word(const char *word)
+{
+	return opt.cmd->with & WITH_OA && (strcmp(word, "list") == 0 || strcmp(word, "pack") == 0);
+}
+
 /* INTERVAL and COUNT, for the commands that take them. */
 static int take_words(void)
 {
-	if (opt.cmd->kind == K_FDINFO || opt.cmd->with & (WITH_PERF | WITH_EVENTS))
+	if (opt.cmd->kind == K_FDINFO || opt.cmd->with & (WITH_PERF | WITH_EVENTS) || (opt.nwords && is_oa_word(opt.words[0])))
 		return -1;
 	if (opt.nwords > (opt.cmd->run == cmd_list ? 0 : 2))
 		return usage("'", opt.words[opt.nwords - 1], "': one word too many");
@@ -686,6 +828,8 @@ static int check_options(void)
 		return usage("--summary goes with rates, not with --raw", NULL, NULL);
 	if (!format_shows(opt.out.fmt, opt.cmd->kind))
 		return usage("that format is for stat or sample alone", NULL, NULL);
+	if (opt.oa.props.format && !(opt.cmd->with & WITH_OA))
+		return usage("that is a format of OA reports", NULL, NULL);
 	if (opt.out.one_line && !format_joins(opt.out.fmt))
 		return usage("-1 goes with the formats line and json", NULL, NULL);
 	return -1;
@@ -707,7 +851,7 @@ static int check_patterns(void)
 		struct str p = i < opt.out.npatterns ? opt.patterns[i] : opt.sort;
 		char name[128];
 
-		if (!p.p || pattern_known(p, opt.cmd->kind))
+		if (!p.p || pattern_known(p, opt.cmd->kind) || opt.cmd->with & WITH_OA) /* a counter of its set, perhaps */
 			continue;
 		device_set(name, sizeof(name), p);
 		return usage("'", name, "': these records have no such field; -f help lists them");
@@ -911,6 +1055,16 @@ static void choose_devices(void)
 		if (chosen[order[i]])
 			order[norder++] = order[i];
 	}
+}
+
+/* The first one that -d wants and that is fit; NONE: there is none. */
+u32 device_chosen(bool (*fits)(const struct device *d))
+{
+	choose_devices();
+	for (size_t i = 0; i < norder; i++)
+		if (fits(&devices[order[i]]))
+			return order[i];
+	return NONE;
 }
 
 static bool in_cgroup(u32 text)
@@ -1258,7 +1412,7 @@ static void say_namespace(void)
 		say("in a pid namespace: processes outside of it are not seen; --proc reads another /proc", NULL, NULL);
 }
 
-static int no_device(void)
+int no_device(void)
 {
 	char names[512];
 	struct buf b = { .p = names, .cap = sizeof(names) - 1 };

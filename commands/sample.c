@@ -69,12 +69,7 @@ static void show_sample(const struct sample *s)
 
 	if (opt.out.time != T_NONE && s->r->have & PS_TIME)
 		ro.time_us = ((i64)s->r->time + clock_offset) / 1000;
-	record_make(&rec, &s->e, &ro);
-	if (out_measures(&opt.out))
-		out_measure(&opt.out, &rec);
-	out_record(&opt.out, &out, &rec);
-	if (out.n > OUT_BYTES / 2 && !flush())
-		sample_failed = true;
+	sample_failed |= !show_record(&s->e, &ro);
 }
 
 /* --- perf.data -------------------------------------------------------------------------------------------- */
@@ -89,17 +84,7 @@ static char pdata_names[MAX_PDEVENTS][128];
 
 static long pdata_write(const char *p, size_t n)
 {
-	while (n > 0) {
-		long r = sys_write(out_fd, p, n);
-
-		if (r == -EINTR)
-			continue;
-		if (r <= 0)
-			return r < 0 ? r : -EIO;
-		p += r;
-		n -= (size_t)r;
-	}
-	return 0;
+	return write_all(out_fd, p, n);
 }
 
 static long pdata_patch(u64 at, const char *p, size_t n)

@@ -82,7 +82,7 @@ static void t_numbers(void)
 		struct val v = { .type = rows[i].type, .unit = rows[i].unit, .neg = rows[i].neg, .n = rows[i].n };
 		struct buf b = fresh();
 
-		put_number(&b, v);
+		put_number(&b, &v);
 		check_str(made(&b), rows[i].exact, "number: %s", rows[i].exact);
 		b = fresh();
 		if (rows[i].human) {

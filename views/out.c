@@ -103,14 +103,16 @@ static bool is_iso(const struct out *o, const struct field *f)
 }
 
 /* A number for programs: no unit, exact. */
-static void put_number(struct buf *b, struct val v)
+static void put_number(struct buf *b, const struct val *v)
 {
-	if (v.neg)
+	if (v->neg)
 		put_c(b, '-');
-	if (v.type == V_TIME)
-		put_dec(b, v.n, 6, 6);
+	if (v->type == V_INT)
+		put_dec(b, v->n, units[v->unit].point + v->point, 1);
+	else if (v->type == V_TIME)
+		put_dec(b, v->n, 6, 6);
 	else
-		put_dec(b, v.n, units[v.unit].point + v.point, 1);
+		put_str(b, v->s);
 }
 
 /* A value where text needs no quotes. */
@@ -121,7 +123,7 @@ static void put_plain(struct buf *b, const struct out *o, const struct field *f)
 	else if (f->v.type == V_TEXT)
 		put_text(b, f->v.s);
 	else if (f->v.type != V_NULL)
-		put_number(b, f->v);
+		put_number(b, &f->v);
 }
 
 /* Rounded for people: 12.5% 512M 1300MHz 45C 4.2W. */
@@ -155,6 +157,9 @@ static void put_human(struct buf *b, struct val v)
 	case U_NANO:
 		put_dec(b, n / 1000, 6, 3);
 		put_c(b, 's');
+		return;
+	case U_MICRO:
+		put_dec(b, n / 10000 + (n % 10000 >= 5000), 2, 2);
 		return;
 	default:
 		break;
@@ -225,7 +230,7 @@ static void json_value(struct buf *b, const struct out *o, const struct field *f
 	} else if (f->v.type == V_NULL) {
 		put_z(b, "null");
 	} else {
-		put_number(b, f->v);
+		put_number(b, &f->v);
 	}
 }
 
@@ -397,8 +402,13 @@ static void csv_cell(struct buf *b, const struct out *o, const struct field *f)
 {
 	size_t from = b->n;
 
+	if (f->v.type == V_INT) { /* most of what there is */
+		put_number(b, &f->v);
+		return;
+	}
 	put_plain(b, o, f);
-	csv_quote(b, from);
+	if (f->v.type == V_TEXT)
+		csv_quote(b, from);
 }
 
 /* All values of a list, or of a pattern, in one cell. */
@@ -497,6 +507,22 @@ static void csv_head(struct out *o, struct buf *b)
 	put_c(b, '\n');
 }
 
+/* Where the only field of each pattern stands in every record of the run. */
+static void find_places(struct out *o, const struct record *r)
+{
+	for (size_t i = 0; i < o->npatterns; i++) {
+		size_t n = 0;
+
+		for (size_t k = 0; k < r->n; k++)
+			if (field_match(&r->f[k], o->patterns[i])) {
+				o->places[i] = (u16)(k + 1);
+				n++;
+			}
+		if (n != 1)
+			o->places[i] = 0;
+	}
+}
+
 /* The header stands there even where no record does. */
 static void csv_end(struct out *o, struct buf *b)
 {
@@ -509,6 +535,8 @@ static void csv_record(struct out *o, struct buf *b, const struct record *r)
 {
 	size_t from;
 
+	if (!o->headed && r->steady)
+		find_places(o, r);
 	csv_end(o, b);
 	if (o->npatterns == 0) {
 		csv_long(o, b, r);
@@ -518,7 +546,10 @@ static void csv_record(struct out *o, struct buf *b, const struct record *r)
 	for (size_t i = 0; i < o->npatterns; i++) {
 		if (i)
 			put_c(b, ',');
-		csv_joined(b, o, r, o->patterns[i]);
+		if (o->places[i])
+			csv_cell(b, o, &r->f[o->places[i] - 1]);
+		else
+			csv_joined(b, o, r, o->patterns[i]);
 	}
 	put_z(b, b->n == from ? "\"\"\n" : "\n"); /* a blank line would be no row */
 }
@@ -569,6 +600,11 @@ CELL(cell_percent, NULL, "percent")
 CELL(cell_samples, NULL, "samples")
 CELL(cell_by, NULL, "by")
 CELL(cell_module, NULL, "module")
+CELL(cell_index, NULL, "index")
+CELL(cell_ctx, NULL, "ctx")
+CELL(cell_ticks, NULL, "ticks")
+CELL(cell_freq, NULL, "freq")
+CELL(cell_lost, NULL, "lost")
 
 /* The text of a field, or the empty one. */
 static struct str text_in(const struct record *r, const char *member)
@@ -666,6 +702,17 @@ static void cell_reason(struct buf *b, const struct record *r, u16 width)
 {
 	(void)width;
 	put_text(b, text_in(r, "reason"));
+}
+
+/* Milliseconds: what lies between two reports may be much less than a second. */
+static void cell_dt(struct buf *b, const struct record *r, u16 width)
+{
+	const struct val *v = record_get(r, NULL, "dt");
+
+	(void)width;
+	if (v)
+		put_dec(b, v->n, 3, 3);
+	put_z(b, v ? "ms" : "-");
 }
 
 static void cell_clock(struct buf *b, const struct record *r, u16 width)
@@ -884,6 +931,14 @@ static const struct lay {
 	{ W_SAMPLE, false, "IP", 18, false, cell_ip },
 	{ W_SAMPLE, false, "SYMBOL", 0, false, cell_symbol },
 
+	{ W_OA, false, "INDEX", 5, true, cell_index },
+	{ W_OA, false, "REASON", 14, false, cell_reason },
+	{ W_OA, false, "CTX", 5, true, cell_ctx },
+	{ W_OA, false, "DT", 10, true, cell_dt },
+	{ W_OA, false, "TICKS", 10, true, cell_ticks },
+	{ W_OA, false, "FREQ", 7, true, cell_freq },
+	{ W_OA, false, "LOST", 4, true, cell_lost },
+
 	{ W_PROFILE, false, "SHARE", 6, true, cell_percent },
 	{ W_PROFILE, false, "SAMPLES", 7, true, cell_samples },
 	{ W_PROFILE, false, "BY", 6, false, cell_by },
@@ -894,7 +949,9 @@ static const struct lay {
 /* Columns that would stand empty in every line of such a run. */
 static bool is_needless(const struct out *o, const struct lay *l)
 {
-	return (l->put == cell_site && !o->sites) || (l->put == cell_deviation && !o->repeats) || (l->put == cell_runs && !o->sets);
+	return (l->put == cell_site && !o->sites) || (l->put == cell_deviation && !o->repeats) ||
+	       (l->put == cell_runs && !o->sets) || (l->kinds & W_OA && l->put == cell_reason && !o->reports) ||
+	       (l->put == cell_ctx && !o->contexts) || (l->put == cell_index && !o->contexts && !o->reports);
 }
 
 /* All values of a pattern, for people. */
@@ -969,8 +1026,31 @@ static struct cell *cell_add(struct out *o, size_t at, struct str title)
 	return c;
 }
 
+/* A column for each counter of an OA set, under its name. */
+static void line_counters(struct out *o, const struct record *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct field *f = &r->f[i];
+		struct cell *c;
+
+		if (!f->col->group || strcmp(f->col->group, "counter") != 0)
+			continue;
+		if (str_len(f->inst) > MAX_NAME) {
+			o->lost++;
+			continue;
+		}
+		c = cell_add(o, o->ncells, (struct str){ 0 });
+		if (!c)
+			return;
+		c->col = f->col;
+		c->inst_n = (u8)str_len(f->inst);
+		memcpy(c->inst, f->inst.p, c->inst_n);
+		c->right = true;
+	}
+}
+
 /* The columns of `line`: those named, or the kind's. */
-static void line_layout(struct out *o)
+static void line_layout(struct out *o, const struct record *r)
 {
 	struct cell *c;
 
@@ -992,6 +1072,8 @@ static void line_layout(struct out *o)
 			c->width = lays[i].width;
 			c->right = lays[i].right;
 		}
+	if (o->kind == K_OA)
+		line_counters(o, r);
 }
 
 static bool cell_holds(const struct cell *c, const struct field *f)
@@ -1036,7 +1118,7 @@ static void table_layout(struct out *o, const struct record *r)
 		if (!c)
 			return;
 		c->col = f->col;
-		c->order = (u8)order;
+		c->order = (u16)order;
 		c->inst_n = f->col->group ? (u8)str_len(f->inst) : 0;
 		memcpy(c->inst, f->inst.p ? f->inst.p : "", c->inst_n);
 		c->group = str_z(f->inst.p < f->inst.e || f->col->shape == S_MEMBER ? f->col->group : NULL);
@@ -1059,7 +1141,7 @@ static void table_complete(struct out *o)
 		if (!c)
 			return;
 		c->pattern = o->patterns[i];
-		c->order = (u8)i;
+		c->order = (u16)i;
 		c->want = 1;
 	}
 }
@@ -1171,7 +1253,7 @@ static void line_measure(struct out *o, const struct record *r)
 {
 	if (o->ncells == 0) {
 		o->kind = r->kind;
-		line_layout(o);
+		line_layout(o, r);
 	}
 	measure(o, r);
 }
@@ -1327,17 +1409,18 @@ static const struct format {
 	void (*end)(struct out *o, struct buf *b); /* of a sample */
 	bool once;  /* measures the first sample only */
 	bool joins; /* -1 */
+	bool spreads; /* with -f each field has a column of its own */
 	u16 kinds;  /* W_*: only these records; 0: all */
 	u8 made;
 } formats[] = {
-	{ STR("line"), line_measure, line_record, line_end, true, true, 0, MADE_OF_RECORDS },
-	{ STR("table"), table_measure, table_record, table_end, false, false, 0, MADE_OF_RECORDS },
-	{ STR("csv"), NULL, csv_record, csv_end, false, false, 0, MADE_OF_RECORDS },
-	{ STR("json"), NULL, json_record, json_end, false, true, 0, MADE_OF_RECORDS },
-	{ STR("logfmt"), NULL, logfmt_record, NULL, false, false, 0, MADE_OF_RECORDS },
-	{ STR("perf-csv"), NULL, perfcsv_record, NULL, false, false, W_EVENT, MADE_OF_RAW },
-	{ STR("folded"), NULL, NULL, NULL, false, false, W_SAMPLE, MADE_OF_STACKS },
-	{ STR("perfdata"), NULL, NULL, NULL, false, false, W_SAMPLE, MADE_OF_BYTES },
+	{ STR("line"), line_measure, line_record, line_end, true, true, true, 0, MADE_OF_RECORDS },
+	{ STR("table"), table_measure, table_record, table_end, false, false, false, 0, MADE_OF_RECORDS },
+	{ STR("csv"), NULL, csv_record, csv_end, false, false, true, 0, MADE_OF_RECORDS },
+	{ STR("json"), NULL, json_record, json_end, false, true, false, 0, MADE_OF_RECORDS },
+	{ STR("logfmt"), NULL, logfmt_record, NULL, false, false, false, 0, MADE_OF_RECORDS },
+	{ STR("perf-csv"), NULL, perfcsv_record, NULL, false, false, false, W_EVENT, MADE_OF_RAW },
+	{ STR("folded"), NULL, NULL, NULL, false, false, false, W_SAMPLE, MADE_OF_STACKS },
+	{ STR("perfdata"), NULL, NULL, NULL, false, false, false, W_SAMPLE, MADE_OF_BYTES },
 };
 
 const struct format *format_find(struct str name)
@@ -1382,6 +1465,11 @@ bool format_raw(const struct format *f)
 bool format_joins(const struct format *f)
 {
 	return f->joins;
+}
+
+bool format_spreads(const struct format *f)
+{
+	return f->spreads;
 }
 
 /* Whether the records of the coming sample are to be shown to out_measure first. */

@@ -8,6 +8,7 @@ const struct unitinfo units[UNITS] = {
 	[U_WATT] = { "W", 6 },      [U_JOULE] = { "J", 6 },    [U_VOLT] = { "V", 3 },
 	[U_AMPERE] = { "A", 3 },    [U_RPM] = { "rpm", 0 },    [U_GTS] = { "GT/s", 1 },
 	[U_SECONDS] = { "s", 6 },  [U_MS] = { "s", 3 },      [U_NANO] = { "s", 9 },
+	[U_MICRO] = { "", 6 },
 };
 
 /* What fills a column that is not simply a counter. */
@@ -19,21 +20,37 @@ enum label {
 	L_EVENT, L_SET, L_SET_ID, L_CPU, L_CORE, L_SOCKET, L_TID, L_VALUE, L_UNIT, L_RUNNING, L_REASON, L_DEVIATION, L_REPEATS,
 	L_RUNS, L_ACTIVE, L_TIMEOUT, L_CPUS, L_COUNT, L_ENABLED, L_RUNTIME,
 	L_MODE, L_IP, L_ADDR, L_SYMBOL, L_MODULE, L_PERIOD, L_LOST, L_VALUES, L_CHAIN, L_BY, L_SAMPLES, L_PERCENT,
+	L_INDEX, L_CTX, L_TS, L_CPU_TIME, L_TICKS, L_OA_FREQ, L_REPORTS, L_ID, L_UNSLICE, L_SLICE, L_OA_COUNTERS,
 };
 
 #define ALL   (W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO)
-#define EVERY (ALL | W_EVENT | W_SAMPLE | W_PROFILE)
+#define EVERY (ALL | W_EVENT | W_SAMPLE | W_PROFILE | W_OA)
 #define LIVES (W_DEVICE | W_CLIENT | W_CGROUP)
 #define BOTH  (W_LIVE | W_RAW)
 
 /* In the order of the record. The columns of one group stand together. */
 const struct column columns[] = {
 	{ NULL, "schema", S_SCALAR, U_NONE, EVERY | BOTH | W_META, L_SCHEMA, "1; raised if a key must change" },
-	{ NULL, "kind", S_SCALAR, U_NONE, EVERY | BOTH | W_ID, L_KIND, "device, client, cgroup, fdinfo, event, sample or profile" },
+	{ NULL, "kind", S_SCALAR, U_NONE, EVERY | BOTH | W_ID, L_KIND, "device, client, cgroup, fdinfo, event, sample, profile or oa" },
 	{ NULL, "summary", S_SCALAR, U_NONE, LIVES | W_LIVE | W_SPARSE | W_META, L_SUMMARY, "min, avg or max of the run (-S)" },
 	{ NULL, "file", S_SCALAR, U_NONE, W_FDINFO | BOTH | W_TABLE, L_FILE, "the dump" },
-	{ NULL, "time", S_SCALAR, U_SECONDS, LIVES | W_EVENT | W_SAMPLE | BOTH | W_ID | W_TABLE, L_TIME, "when, see -t" },
-	{ NULL, "dt", S_SCALAR, U_SECONDS, LIVES | W_EVENT | BOTH | W_ID, L_DT, "the interval that rates are made over" },
+	{ NULL, "time", S_SCALAR, U_SECONDS, LIVES | W_EVENT | W_SAMPLE | W_OA | BOTH | W_ID | W_TABLE, L_TIME, "when, see -t" },
+	{ NULL, "dt", S_SCALAR, U_SECONDS, LIVES | W_EVENT | W_OA | BOTH | W_ID, L_DT, "the interval that rates are made over" },
+	{ NULL, "dev", S_SCALAR, U_NONE, W_OA | BOTH | W_ID, L_DEV, "the GPU's primary node, else its render node" },
+	{ NULL, "set", S_SCALAR, U_NONE, W_OA | BOTH, L_SET, "metric set" },
+	{ NULL, "index", S_SCALAR, U_NONE, W_OA | BOTH | W_TABLE, L_INDEX, "of the report, or of the sum" },
+	{ NULL, "reason", S_SCALAR, U_NONE, W_OA | BOTH | W_TABLE, L_REASON, "why the report was written; of no sum" },
+	{ NULL, "ctx", S_SCALAR, U_NONE, W_OA | BOTH | W_TABLE, L_CTX, "the hardware's number of the context" },
+	{ NULL, "ts", S_SCALAR, U_NONE, W_OA | BOTH, L_TS, "the report's timestamp; of a sum that of its first" },
+	{ NULL, "cpu_time", S_SCALAR, U_NS, W_OA | BOTH, L_CPU_TIME, "the same on the CPU's clock" },
+	{ NULL, "ticks", S_SCALAR, U_NONE, W_OA | BOTH | W_TABLE, L_TICKS, "GPU clocks until the next report" },
+	{ NULL, "freq", S_SCALAR, U_HZ, W_OA | BOTH | W_TABLE, L_OA_FREQ, "their mean frequency" },
+	{ NULL, "lost", S_SCALAR, U_NONE, W_OA | BOTH | W_TABLE, L_LOST, "records of lost reports since the record before" },
+	{ NULL, "reports", S_SCALAR, U_NONE, W_OA | BOTH, L_REPORTS, "deltas from report to report that are in it" },
+	{ NULL, "id", S_SCALAR, U_NONE, W_OA | W_RAW, L_ID, "the report's first word" },
+	{ "clock", "unslice", S_MEMBER, U_HZ, W_OA | W_RAW, L_UNSLICE, "clock of what stands outside the slices" },
+	{ "clock", "slice", S_MEMBER, U_HZ, W_OA | W_RAW, L_SLICE, "clock of the slices" },
+	{ "counter", NULL, S_INST, U_NONE, W_OA | BOTH | W_TABLE, L_OA_COUNTERS, "each counter; with --raw those of the report" },
 	{ NULL, "event", S_SCALAR, U_NONE, W_EVENT | W_SAMPLE | BOTH | W_TABLE | W_ID, L_EVENT, "the event, as it was named" },
 	{ NULL, "set", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID, L_SET, "its event set (--set)" },
 	{ NULL, "set_id", S_SCALAR, U_NONE, W_EVENT | BOTH | W_ID | W_SPARSE, L_SET_ID, "that set's number" },
@@ -184,15 +201,31 @@ static const struct group *group_of(const struct entity *e)
 	return (const struct group *)(const void *)e;
 }
 
-/* Scalars always find room, since there are fewer of them than columns. */
-static struct field *add(struct record *r, const struct column *c, struct str inst, struct val v)
+/* A field with no value yet. Scalars always find room, since there are fewer of them than columns. */
+static struct field *add_null(struct record *r, const struct column *c, struct str inst)
 {
+	struct field *f = &r->f[r->n];
+
 	if (r->n >= (c->shape == S_SCALAR ? MAX_FIELDS : MAX_FIELDS - ncolumns)) {
 		r->lost++;
 		return NULL;
 	}
-	r->f[r->n] = (struct field){ .col = c, .inst = inst, .v = v };
-	return &r->f[r->n++];
+	f->col = c;
+	f->inst = inst;
+	f->v.type = V_NULL; /* all of it at once would be a loop over 80 bytes */
+	f->v.unit = f->v.point = 0;
+	f->v.neg = f->empty = false;
+	r->n++;
+	return f;
+}
+
+static struct field *add(struct record *r, const struct column *c, struct str inst, struct val v)
+{
+	struct field *f = add_null(r, c, inst);
+
+	if (f)
+		f->v = v;
+	return f;
 }
 
 static void add_empty(struct record *r, const struct column *c)
@@ -258,7 +291,7 @@ static u32 cgroup_of(const struct entity *e)
 
 static const char *const kind_names[K_COUNT] = {
 	[K_DEVICE] = "device", [K_CLIENT] = "client", [K_CGROUP] = "cgroup", [K_FDINFO] = "fdinfo",
-	[K_EVENT] = "event", [K_SAMPLE] = "sample", [K_PROFILE] = "profile",
+	[K_EVENT] = "event", [K_SAMPLE] = "sample", [K_PROFILE] = "profile", [K_OA] = "oa",
 };
 
 /* dt of what this entity's rates are made over: its own two readings; sums take the sample's. */
@@ -564,6 +597,167 @@ static struct str event_label(struct record *r, const struct evrow *row)
 	return (struct str){ b.p, b.p + b.n };
 }
 
+static const struct oarow *oarow_of(const struct entity *e)
+{
+	return (const struct oarow *)(const void *)e;
+}
+
+static struct val oa_freq(const struct oarow *w)
+{
+	bool known = w->slots && !w->stored && w->head->has_ticks && w->ts_hz && w->slots[OA_TIME];
+
+	return known ? v_int(muldiv(w->slots[OA_CLOCK], w->ts_hz, w->slots[OA_TIME]), U_HZ) : (struct val){ 0 };
+}
+
+static struct val v_clock(u64 hz)
+{
+	return hz ? v_int(hz, U_HZ) : (struct val){ 0 };
+}
+
+static struct val oa_field(const struct oarow *w, u8 id)
+{
+	const struct oareport *h = w->head;
+
+	if (w->sum && (id == L_REASON || id == L_ID || id == L_UNSLICE || id == L_SLICE))
+		return (struct val){ 0 };
+	switch (id) {
+	case L_DEV:      return v_name(w->dev);
+	case L_SET:      return v_name(w->set);
+	case L_INDEX:    return v_int(w->index, U_NONE);
+	case L_REASON:   return h ? v_str(str_z(oareason_names[h->reason])) : (struct val){ 0 };
+	case L_CTX:      return w->has_ctx ? v_int(w->ctx, U_NONE) : (struct val){ 0 };
+	case L_TS:       return h ? v_int(h->ts, U_NONE) : (struct val){ 0 };
+	case L_CPU_TIME: return w->has_cpu_time ? v_int(w->cpu_time, U_NS) : (struct val){ 0 };
+	case L_TICKS:    return w->slots && h->has_ticks ? v_int(w->slots[OA_CLOCK], U_NONE) : (struct val){ 0 };
+	case L_OA_FREQ:  return oa_freq(w);
+	case L_LOST:     return v_int(w->lost, U_NONE);
+	case L_REPORTS:  return v_int(w->reports, U_NONE);
+	case L_ID:       return h ? v_int(h->id, U_NONE) : (struct val){ 0 };
+	case L_UNSLICE:  return v_clock(h ? h->unslice_hz : 0);
+	default:         return v_clock(h ? h->slice_hz : 0);
+	}
+}
+
+/* part * 10^6, from 0 to 10^6, rounded as %f does it: exactly, halves to the even one. */
+static u64 micros(double part)
+{
+	double near = part * 1e6, over = near - (double)(i64)near, high, beyond;
+	u64 n = (u64)(i64)near, bits;
+
+	if (over < 0.499999 || over > 0.500001) /* the product is off by less than that */
+		return n + (over > 0.5);
+	/* In two halves, of which the products have no more bits than a double; the first is so near that the difference
+	 * has none to lose. */
+	memcpy(&bits, &part, sizeof(bits));
+	bits &= ~UINT64_C(0x7ffffff);
+	memcpy(&high, &bits, sizeof(high));
+	beyond = (high * 1e6 - ((double)n + 0.5)) + (part - high) * 1e6;
+	return n + (beyond > 0 || (!(beyond < 0) && n & 1));
+}
+
+/* From 2^64 on, where all doubles are whole: all digits, as %f has them. */
+static void put_huge(struct buf *b, double f)
+{
+	u32 nine[36]; /* digits each, the lowest first: 309 are the most */
+	char d[DIGITS];
+	size_t n = 2;
+	u64 m, left, carry;
+
+	memcpy(&m, &f, sizeof(m));
+	left = (m >> 52) - 1075; /* m * 2^left */
+	m = (m & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
+	nine[0] = (u32)(m % 1000000000);
+	nine[1] = (u32)(m / 1000000000);
+	for (u64 k; left > 0; left -= k) {
+		k = left < 29 ? left : 29;
+		carry = 0;
+		for (size_t i = 0; i < n; i++) {
+			carry += (u64)nine[i] << k;
+			nine[i] = (u32)(carry % 1000000000);
+			carry /= 1000000000;
+		}
+		if (carry)
+			nine[n++] = (u32)carry;
+	}
+	put_u64(b, nine[--n]);
+	while (n-- > 0)
+		put_n(b, digits_before(d + DIGITS, nine[n], 9), 9);
+}
+
+/* What no 64 bits hold with six digits behind the point. */
+static void set_large(struct record *r, struct val *v, double f)
+{
+	struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+	bool huge = f >= 18446744073709551616.0;
+	char d[DIGITS];
+	u64 whole;
+
+	if (!(f <= 1.7976931348623157e308)) /* infinite, or no number */
+		return;
+	whole = huge ? 0 : (u64)f;
+	if (huge)
+		put_huge(&b, f);
+	else
+		put_u64(&b, whole);
+	put_c(&b, '.');
+	put_n(&b, digits_before(d + DIGITS, huge ? 0 : micros(f - (double)whole), 6), 6);
+	while (b.n > 1 && b.p[b.n - 1] == '0' && b.p[b.n - 2] != '.')
+		b.n--;
+	*v = v_made(r, &b);
+	v->type = v->type == V_TEXT ? V_DIGITS : V_NULL;
+}
+
+/* With six digits behind the point. */
+static void set_float(struct record *r, struct val *v, double f)
+{
+	bool neg = f < 0;
+	i64 whole;
+
+	f = neg ? -f : f;
+	if (f < 9e12) {
+		whole = (i64)f;
+		v->type = V_INT;
+		v->unit = U_MICRO;
+		v->n = (u64)whole * 1000000 + micros(f - (double)whole);
+	} else {
+		set_large(r, v, f);
+	}
+	v->neg = neg;
+}
+
+static void add_oaslots(struct record *r, const struct column *c, const struct oarow *w)
+{
+	for (size_t i = OA_A; i < OA_SLOTS; i++) {
+		struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+
+		if (!oaslot_name(w->raw->format, i, &b))
+			continue;
+		r->text_n += b.n;
+		add(r, c, (struct str){ b.p, b.p + b.n }, w->slots ? v_int(w->slots[i], U_NONE) : (struct val){ 0 });
+	}
+}
+
+static void add_oacounters(struct record *r, const struct column *c, const struct oarow *w)
+{
+	if (w->raw) {
+		add_oaslots(r, c, w);
+		return;
+	}
+	for (u32 i = 0; w->prog && i < w->prog->n; i++) {
+		const struct oacounter *k = &w->prog->counters[i];
+		struct field *f = k->wanted ? add_null(r, c, k->name) : NULL;
+
+		if (!f || !w->values)
+			continue;
+		if (k->is_float) {
+			set_float(r, &f->v, w->values[i].f);
+		} else {
+			f->v.type = V_INT;
+			f->v.n = w->values[i].u;
+		}
+	}
+}
+
 static struct val scalar(struct record *r, const struct entity *e, const struct recopts *o, u8 id)
 {
 	switch (id) {
@@ -581,6 +775,8 @@ static struct val scalar(struct record *r, const struct entity *e, const struct 
 		return sample_field(r, sample_of(e), id);
 	if (e->kind == K_PROFILE)
 		return profile_field(r, profile_of(e), id);
+	if (e->kind == K_OA)
+		return id == L_DT ? v_time(o->dt_us) : oa_field(oarow_of(e), id);
 	switch (id) {
 	case L_DT:     return v_time(own_dt(e, o));
 	case L_CLIENT: case L_PID: case L_COMM: case L_CGROUP: case L_CONTAINER: case L_SKIPPED:
@@ -833,7 +1029,9 @@ static void add_missing(struct record *r, const struct entity *e, const struct c
 static void add_inst(struct record *r, const struct entity *e, const struct column *c,
 		     const struct column *end, const struct recopts *o)
 {
-	if (c->id == L_VALUES)
+	if (c->id == L_OA_COUNTERS)
+		add_oacounters(r, c, oarow_of(e));
+	else if (c->id == L_VALUES)
 		add_values(r, c, sample_of(e));
 	else if (c->id == L_OTHER)
 		add_lines(r, c, client_of(e)->other);
@@ -852,6 +1050,44 @@ static const struct column *group_end(const struct column *c)
 	while (end < columns + ncolumns && c->group && end->group && strcmp(c->group, end->group) == 0)
 		end++;
 	return end;
+}
+
+/* Takes part off the front of p, with the dot behind it. */
+static bool eat(struct str *p, struct str part)
+{
+	struct str q = *p;
+
+	if (str_len(part) == 0 || !str_skip(&q, part) || (q.p < q.e && *q.p != '.'))
+		return false;
+	p->p = q.p < q.e ? q.p + 1 : q.p;
+	return true;
+}
+
+static struct {
+	u8 kind;
+	const struct str *patterns;
+	size_t n;
+} choice;
+
+/* Records of that kind are made of what the patterns may show only; n 0: of everything. */
+void record_choose(u8 kind, const struct str *patterns, size_t n)
+{
+	choice.kind = kind;
+	choice.patterns = patterns;
+	choice.n = n;
+}
+
+/* A group is made whole: what it is asked for are its instances. */
+static bool is_chosen(const struct column *c, u8 kind)
+{
+	bool is = choice.n == 0 || choice.kind != kind || c->shape == S_INST || c->shape == S_BOTH;
+
+	for (size_t i = 0; i < choice.n && !is; i++) {
+		struct str p = choice.patterns[i];
+
+		is = c->group ? eat(&p, str_z(c->group)) : str_eq(p, str_z(c->member));
+	}
+	return is;
 }
 
 /* The groups of columns that records of a kind have, found once for each kind and way of reading. */
@@ -873,7 +1109,7 @@ static const struct plan *plan_of(const struct record *r, const struct recopts *
 
 		end = c->shape == S_INST || c->shape == S_BOTH ? group_end(c) : c + 1;
 		for (const struct column *m = c; m < end; m++)
-			any |= wanted(m, r, o);
+			any |= wanted(m, r, o) && is_chosen(m, r->kind);
 		if (!any)
 			continue;
 		p->from[p->n] = (u8)(c - columns);
@@ -904,6 +1140,7 @@ void record_make(struct record *r, const struct entity *e, const struct recopts 
 	r->kind = e->kind;
 	r->n = r->text_n = 0;
 	r->lost = 0;
+	r->steady = e->kind == K_OA;
 	r->e = e;
 	if (e->kind == K_EVENT)
 		about = event_label(r, row_of(e));
@@ -922,8 +1159,13 @@ void record_make(struct record *r, const struct entity *e, const struct recopts 
 				add(r, c, about, v);
 		} else if (c->shape == S_MEMBER) {
 			u64 v;
-			bool known = reg_get(e, c->id, 0, &v);
+			bool known;
 
+			if (e->kind == K_OA) {
+				add(r, c, (struct str){ 0 }, oa_field(oarow_of(e), c->id));
+				continue;
+			}
+			known = reg_get(e, c->id, 0, &v);
 			if (known || !(c->when & W_SPARSE))
 				add(r, c, (struct str){ 0 }, known ? v_counter(v, c) : (struct val){ 0 });
 		} else {
@@ -947,18 +1189,7 @@ const struct val *record_get(const struct record *r, const char *group, const ch
 	return NULL;
 }
 
-/* Takes part off the front of p, with the dot behind it. */
-static bool eat(struct str *p, struct str part)
-{
-	struct str q = *p;
-
-	if (str_len(part) == 0 || !str_skip(&q, part) || (q.p < q.e && *q.p != '.'))
-		return false;
-	p->p = q.p < q.e ? q.p + 1 : q.p;
-	return true;
-}
-
-/* "busy", "engine", "engine.render", "engine.busy", "engine.render.busy" */
+/* "busy", "engine", "engine.render", "engine.busy", "engine.render.busy"; counters of oa also by their bare names */
 bool field_match(const struct field *f, struct str p)
 {
 	const struct column *c = f->col;
@@ -966,6 +1197,8 @@ bool field_match(const struct field *f, struct str p)
 
 	if (!c->group)
 		return str_eq(p, member);
+	if (c->id == L_OA_COUNTERS && str_eq(p, f->inst))
+		return true;
 	if (!eat(&p, str_z(c->group)))
 		return false;
 	rest = p;

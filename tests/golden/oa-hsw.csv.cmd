@@ -1,0 +1,1 @@
+g oa --replay ../oa/hsw.raw --platform hsw -o csv

@@ -1,0 +1,1 @@
+g oa --replay ../oa/lnl.rec -o table

@@ -1,0 +1,1 @@
+g oa --replay ../oa/skl.rec -o csv
