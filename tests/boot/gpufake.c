@@ -2,7 +2,7 @@
 /*
  * gpufake: GPUs that exist only as far as a monitor can see them. For tests, in a machine that is thrown away.
  *
- *	insmod gpufake.ko devs=i915:hwmon,xe,xe:pm:hwmon,intel_vpu:accel
+ *	insmod fake.ko devs=i915:hwmon,xe,xe:pm:hwmon,intel_vpu:accel,i915:oa
  *
  * makes one platform device per word, each with a DRM device of that driver name, a primary and a render node, or
  * an accel node. The DRM core's own code opens them and prints their fdinfo; what the clients seem to do is set by
@@ -12,6 +12,7 @@
  *	pm	runtime PM, suspended at the start. Reading the fdinfo of a driver named "xe", and reading any hwmon
  *		file, then takes a reference and so wakes the device, as the real ones do
  *	hwmon	temp1 "edge" 45 C, power1 "card" 4.2 W
+ *	oa	the real driver's OA ioctls (perffake.c) instead of gpufake.h's
  *
  * Files beside the platform device's own: `resumes` (how often it woke up), `unplug` (write: drm_dev_unplug).
  * There is no module exit: descriptors, sysfs files and PM callbacks never outlive the code.
@@ -42,6 +43,7 @@
 #define HAVE_DRM_SHOW_FDINFO (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0))
 
 #include "gpufake.h"
+#include "perffake.h"
 
 #define MAX_DEVS 16
 #define AUTOSUSPEND_MS 100
@@ -49,11 +51,11 @@
 static char *devs[MAX_DEVS];
 static int ndevs;
 module_param_array(devs, charp, &ndevs, 0444);
-MODULE_PARM_DESC(devs, "NAME[:accel][:pm][:hwmon],...");
+MODULE_PARM_DESC(devs, "NAME[:accel][:pm][:hwmon][:oa],...");
 
 struct fake_dev {
 	char name[32];
-	bool accel, pm, hwmon;
+	bool accel, pm, hwmon, oa;
 	struct platform_device *pdev;
 	struct drm_driver driver;
 	struct drm_device *drm;
@@ -426,6 +428,8 @@ static int fake_probe(struct platform_device *pdev)
 		f->driver.fops = &accel_fops;
 	}
 #endif
+	if (f->oa)
+		perffake_driver(&f->driver);
 	f->drm = drm_dev_alloc(&f->driver, &pdev->dev);
 	if (IS_ERR(f->drm))
 		return PTR_ERR(f->drm);
@@ -440,7 +444,7 @@ static int fake_probe(struct platform_device *pdev)
 			return PTR_ERR(hw);
 	}
 	ret = drm_dev_register(f->drm, 0);
-	return ret;
+	return ret || !f->oa ? ret : perffake_start(f->drm);
 }
 
 /* The bus driver called name, registered on first use. */
@@ -475,6 +479,8 @@ static int fake_add(int id, char *spec)
 			f->pm = true;
 		else if (!strcmp(word, "hwmon"))
 			f->hwmon = true;
+		else if (!strcmp(word, "oa"))
+			f->oa = true;
 		else
 			return -EINVAL;
 	}

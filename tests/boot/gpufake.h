@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What init.c may ask of gpufake.ko, client by client. */
+/* What init.c may ask of fake.ko, client by client. */
 #ifndef GPUFAKE_H
 #define GPUFAKE_H
 

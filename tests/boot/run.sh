@@ -1,8 +1,8 @@
 #!/bin/sh
-# usage: tests/boot/run.sh [GPUSTAT [BUILD_DIRECTORY]]
+# usage: tests/boot/run.sh [GPUSTAT [BUILD_DIRECTORY [INIT]]]
 #
-# Boots an emulated machine whose only programs are init.c and our binary, with DRM devices that gpufake.c plays, and
-# prints the TAP that init writes. Exit: 0 all passed, 1 not, 77 skipped (with CI=true a missing package is a failure).
+# Boots an emulated machine whose only programs are INIT.c (init, or oa) and our binary, with DRM devices that gpufake.c
+# and perffake.c play, and prints the TAP that init writes, and that of INIT.sh, which looks at the files that it sent. Exit: 0 all passed, 1 not, 77 skipped (with CI=true a missing package is a failure).
 #
 # KVER=...   kernel to boot (default: the newest installed one with headers and DRM)
 # ACCEL=...  kvm or tcg (default: kvm where it works, else tcg)
@@ -12,7 +12,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 prog=${1:-$top/gpustat}
-build=${2:-$top/build/boot}
+init=${3:-init}
+build=${2:-$top/build/boot-$init}
 limit=${BOOT_TIMEOUT:-120}
 
 # A make that calls this script hands its own variables down; a kernel module built with musl-gcc would be one result.
@@ -71,9 +72,10 @@ unpack() {
 # good, so it has 20 s for its first line.
 boot() {
 	: >"$build/tap"
+	: >"$build/files"
 	timeout -k 5 "$limit" qemu-system-x86_64 -accel "$1" -cpu "$2" -smp 1 -m 512 \
 		-nodefaults -no-user-config -display none -no-reboot \
-		-serial "file:$build/console" -serial "file:$build/tap" \
+		-serial "file:$build/console" -serial "file:$build/tap" -serial "file:$build/files" \
 		-kernel "/boot/vmlinuz-$kver" -initrd "$build/initramfs" \
 		-append 'console=ttyS0 quiet panic=-1' </dev/null >"$build/qemu" 2>&1 &
 	qemu=$!
@@ -87,6 +89,17 @@ boot() {
 	ended=$?
 	qemu=
 	return "$ended"
+}
+
+# What came through the third serial line, a file after the other: "SIZE NAME", a newline, SIZE bytes.
+take_files() {
+	at=1
+	mkdir -p "$build/out"
+	while line=$(tail -c "+$at" "$build/files" | head -n 1 | tr -d '\000') && [ -n "$line" ]; do
+		at=$((at + ${#line} + 1))
+		tail -c "+$at" "$build/files" | head -c "${line%% *}" >"$build/out/${line#* }"
+		at=$((at + ${line%% *}))
+	done
 }
 
 # What the shell starts in the background does not see the terminal's interrupt.
@@ -104,20 +117,20 @@ fi
 [ -x "$prog" ] || fail "no program $prog"
 
 # Nothing of an earlier run may stand in for a step that fails in this one.
-rm -rf "$build/root" "$build/module" "$build/initramfs"
+rm -rf "$build/root" "$build/module" "$build/initramfs" "$build/out"
 mkdir -p "$build/root/lib" "$build/root/dev" "$build/root/proc" "$build/root/sys" "$build/module" ||
 	fail "cannot make $build"
 
-cp "$here/gpufake.c" "$here/gpufake.h" "$build/module/"
-echo 'obj-m := gpufake.o' >"$build/module/Kbuild"
+cp "$here"/*fake.[ch] "$build/module/"
+printf 'obj-m := fake.o\nfake-y := gpufake.o perffake.o\n' >"$build/module/Kbuild"
 make -C "/lib/modules/$kver/build" M="$build/module" modules >"$build/module.log" 2>&1 || {
 	sed 's/^/# /' "$build/module.log"
-	fail "gpufake.ko does not build for $kver"
+	fail "fake.ko does not build for $kver"
 }
 musl-gcc -static -Os -std=gnu11 -Wall -Wextra -Wno-missing-field-initializers \
-	-o "$build/root/init" "$here/init.c" >"$build/init.log" 2>&1 || {
+	-Wno-unused-function -o "$build/root/init" "$here/$init.c" >"$build/init.log" 2>&1 || {
 	sed 's/^/# /' "$build/init.log"
-	fail "init does not build"
+	fail "$init.c does not build"
 }
 
 # modules.dep: "drm.ko.xz: what it needs", what must be loaded first last.
@@ -132,8 +145,8 @@ for m in $order; do
 	unpack "/lib/modules/$kver/$m" >"$build/root/lib/$name" || fail "cannot unpack $m"
 	echo "$name" >>"$build/root/modules"
 done
-cp "$build/module/gpufake.ko" "$build/root/lib/"
-echo gpufake.ko >>"$build/root/modules"
+cp "$build/module/fake.ko" "$build/root/lib/"
+echo fake.ko >>"$build/root/modules"
 cp "$prog" "$build/root/gpustat"
 chmod 755 "$build/root/gpustat" "$build/root/init"
 (cd "$build/root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$build/initramfs" || fail "no initramfs"
@@ -152,7 +165,8 @@ if [ "$accel" = tcg ] || { [ -z "$accel" ] && [ ! -s "$build/tap" ]; }; then
 	status=$?
 fi
 
-tr -d '\r' <"$build/tap"
+# The plan comes last, for both.
+tr -d '\r' <"$build/tap" | grep -v '^1\.\.'
 echo "# Linux $kver in qemu with $used, $(($(date +%s) - began)) s"
 bad=$(grep -c '^not ok' "$build/tap")
 ran=$(grep -c -E '^(not )?ok' "$build/tap")
@@ -160,7 +174,15 @@ if [ "$status" -ne 0 ] || ! grep -q "^1\.\.$ran\$" "$build/tap"; then
 	[ "$status" -eq 124 ] && why="no end within $limit s" || why="no plan for $ran tests, qemu exit $status"
 	echo "not ok $((ran + 1)) - boot: the guest did not finish: $why"
 	tail -n 25 "$build/console" "$build/qemu" 2>/dev/null | tr -cd '\12\40-\176' | sed 's/^/# /'
-	grep -q '^1\.\.' "$build/tap" || echo "1..$((ran + 1))"
+	echo "1..$((ran + 1))"
 	exit 1
 fi
+if [ -x "$here/$init.sh" ]; then
+	take_files
+	"$here/$init.sh" "$prog" "$build/out" "$ran" >"$build/outside"
+	cat "$build/outside"
+	bad=$((bad + $(grep -c '^not ok' "$build/outside")))
+	ran=$((ran + $(grep -c -E '^(not )?ok' "$build/outside")))
+fi
+echo "1..$ran"
 [ "$bad" -eq 0 ]
