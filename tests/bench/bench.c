@@ -6,6 +6,7 @@
  * bench rss COMMAND...     the highest resident size of each, in KiB, without its children.
  * bench records FILE       the samples in a perf.data, and how many were lost.
  * bench spin SECONDS       keeps a CPU busy for so much CPU time.
+ * bench read FILE          reads a file, 1 MiB at a time, and does nothing with it.
  *
  * A COMMAND is one argument, split at blanks. It writes to /dev/null, and to our stderr. */
 #include <fcntl.h>
@@ -200,6 +201,20 @@ static int spin(const char *seconds)
 	return 0;
 }
 
+static int read_all(const char *name)
+{
+	static char b[1 << 20];
+	int fd = open(name, O_RDONLY);
+	ssize_t n;
+
+	if (fd < 0)
+		die(name);
+	while ((n = read(fd, b, sizeof(b))) > 0)
+		;
+	close(fd);
+	return n < 0;
+}
+
 static void pin(const char *cpu)
 {
 	cpu_set_t one;
@@ -219,9 +234,11 @@ int main(int argc, char **argv)
 		return spin(argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "records"))
 		return count_records(argv[2]);
+	if (argc == 3 && !strcmp(argv[1], "read"))
+		return read_all(argv[2]);
 	runs = rss ? 1 : argc > 3 ? (int)strtol(argv[1], NULL, 10) : 0;
 	if (runs < 1 || runs > MAX_RUNS || n > MAX_COMMANDS)
-		die("usage: bench N CPU|- COMMAND... | bench rss COMMAND... | bench records FILE | bench spin SECONDS");
+		die("usage: bench N CPU|- COMMAND... | bench rss COMMAND... | bench records|spin|read WHAT");
 	for (int i = 0; i < n; i++)
 		split(&commands[i], argv[first + i]);
 	for (int i = 0; rss && i < n; i++)
