@@ -2799,6 +2799,16 @@ def execute(item, scratch):
     return None
 
 
+def alone_again(item, result, scratch):
+    """What failed while others ran, or while the machine was busy, is judged by a run of its own; the first failure is
+    shown all the same."""
+    if result[1] != "not ok":
+        return result
+    name, how, text, took = execute(item, scratch)
+    print(f"# {name}: failed among the others: {result[2].splitlines()[-1][:300] if result[2] else ''}")
+    return name, how, text or result[2], took
+
+
 def report(results):
     failed = 0
     for i, (name, how, text, took) in enumerate(results, 1):
@@ -2827,6 +2837,7 @@ def roomy(folder):
 def main(prog, tests, workers=16, alone=None):
     """alone: which tests run one by one, before the others."""
     global PROG
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs have it ignored
     only = os.environ.get("ONLY")
     if only:
         tests = [t for t in tests if only in t[0]]
@@ -2843,7 +2854,8 @@ def main(prog, tests, workers=16, alone=None):
             # the long ones first; printed in their own order
             todo = sorted((i for i in range(len(tests)) if i not in done), key=lambda i: not tests[i][2])
             futures = {i: pool.submit(execute, tests[i], scratch) for i in todo}
-            failed = report([done[i] if i in done else futures[i].result() for i in range(len(tests))])
+            results = [done[i] if i in done else futures[i].result() for i in range(len(tests))]
+        failed = report([alone_again(t, r, scratch) for t, r in zip(tests, results)])
     finally:
         for folder, names, _files in os.walk(scratch):
             for n in names:
