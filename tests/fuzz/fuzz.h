@@ -1,6 +1,6 @@
 /* fuzz.h - the last part of each fuzz target: with -DFUZZ_MAIN a plain program, so that any compiler runs it.
- * FILE... runs these, -n N makes N changed ones of them with fuzz_words[] (or as the target itself
- * changes them: FUZZ_OWN_CHANGES), -o FILE gets the input that crashed.
+ * FILE... runs these, -n N makes N changed ones of them with fuzz_words[] (or, of what is
+ * no text, FUZZ_RECORDS: with fuzz_numbers[]), -o FILE gets the input that crashed.
  * SPDX-License-Identifier: MIT */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -47,8 +47,31 @@ static void load(const char *name)
 	run_input();
 }
 
-#ifdef FUZZ_OWN_CHANGES /* the target has its own */
-static void mutate(void);
+#ifdef FUZZ_RECORDS
+/* A seed with some bytes, or some sizes and counts, made others, or its end cut off; its first bytes more often. */
+static void mutate(void)
+{
+	input = seeds[rnd() % nseeds];
+	for (u64 k = 1 + rnd() % 6; k > 0 && input.n; k--) {
+		size_t at = input.n > 64 && rnd() % 4 == 0 ? rnd() % 64 : rnd() % input.n, width = 1u << rnd() % 4;
+
+		switch (rnd() % 4) {
+		case 0:
+			input.b[at] = (uint8_t)rnd();
+			break;
+		case 1:
+			input.b[at] ^= (uint8_t)(1 << rnd() % 8);
+			break;
+		case 2:
+			if (at + width <= input.n)
+				memcpy(input.b + at, &fuzz_numbers[rnd() % LEN(fuzz_numbers)], width);
+			break;
+		default:
+			if (rnd() % 8 == 0)
+				input.n = at;
+		}
+	}
+}
 #else
 static void replace(size_t at, size_t gone, const void *p, size_t n)
 {

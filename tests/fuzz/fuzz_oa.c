@@ -157,34 +157,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 /* --- a plain program --------------------------------------------------------------------------------------------- */
 
-#define FUZZ_OWN_CHANGES
-#include "fuzz.h"
-
 #ifdef FUZZ_MAIN
-/* A seed with some bytes, or some sizes and numbers, made others, or its end cut off. */
-static void mutate(void)
-{
-	static const u64 numbers[] = { 0, 1, 2, 3, 4, 7, 8, 9, 16, 264, 65535, 65536, 65537, 65539, UINT32_MAX, UINT64_MAX };
-
-	input = seeds[rnd() % nseeds];
-	for (u64 k = 1 + rnd() % 6; k > 0 && input.n; k--) {
-		size_t at = input.n > 64 && rnd() % 4 == 0 ? rnd() % 64 : rnd() % input.n, width = 1u << rnd() % 4;
-
-		switch (rnd() % 4) {
-		case 0:
-			input.b[at] = (uint8_t)rnd();
-			break;
-		case 1:
-			input.b[at] ^= (uint8_t)(1 << rnd() % 8);
-			break;
-		case 2:
-			if (at + width <= input.n)
-				memcpy(input.b + at, &numbers[rnd() % LEN(numbers)], width);
-			break;
-		default:
-			if (rnd() % 8 == 0)
-				input.n = at;
-		}
-	}
-}
+static const u64 fuzz_numbers[] = { 0, 1, 2, 3, 4, 7, 8, 9, 16, 264, 65535, 65536, 65537, 65539, UINT32_MAX, UINT64_MAX };
 #endif
+#define FUZZ_RECORDS
+#include "fuzz.h"

@@ -142,34 +142,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 /* --- a plain program --------------------------------------------------------------------------------------------- */
 
-#define FUZZ_OWN_CHANGES
-#include "fuzz.h"
-
 #ifdef FUZZ_MAIN
-/* A seed with some bytes, or some sizes and counts, made others, or its end cut off. */
-static void mutate(void)
-{
-	static const u64 numbers[] = { 0, 1, 7, 8, 9, 16, 255, 4096, 65535, INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX };
-
-	input = seeds[rnd() % nseeds];
-	for (u64 k = 1 + rnd() % 6; k > 0 && input.n; k--) {
-		size_t at = rnd() % input.n, width = 1u << rnd() % 4;
-
-		switch (rnd() % 4) {
-		case 0:
-			input.b[at] = (uint8_t)rnd();
-			break;
-		case 1:
-			input.b[at] ^= (uint8_t)(1 << rnd() % 8);
-			break;
-		case 2:
-			if (at + width <= input.n)
-				memcpy(input.b + at, &numbers[rnd() % LEN(numbers)], width);
-			break;
-		default:
-			if (rnd() % 8 == 0)
-				input.n = at;
-		}
-	}
-}
+static const u64 fuzz_numbers[] = { 0, 1, 7, 8, 9, 16, 255, 4096, 65535, INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX };
 #endif
+#define FUZZ_RECORDS
+#include "fuzz.h"
