@@ -19,11 +19,11 @@ STRIP   = strip
 # The Linux headers, searched after musl's: musl-gcc does not find them by itself.
 UAPI    = /usr/include
 
-OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/sysfs.o sources/fdinfo.o \
-       sources/kfd.o sources/pmu.o sources/virtual.o sources/perfevent.o sources/task.o sources/measure.o \
-       sources/ring.o sources/symbols.o sources/oadevice.o sources/oabasic.o sources/oametrics.o sources/oapacks.o \
-       sources/oa.o views/record.o views/out.o views/profile.o views/perfdata.o commands/perf.o \
-       commands/stat.o commands/sample.o commands/oa.o commands/oastream.o commands/replay.o
+OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/sysfs.o sources/fdinfo.o sources/kfd.o \
+       sources/pmu.o sources/virtual.o sources/perfevent.o sources/task.o sources/measure.o sources/ring.o \
+       sources/symbols.o sources/oadevice.o sources/oabasic.o sources/oametrics.o sources/oapacks.o sources/oa.o \
+       views/record.o views/out.o views/profile.o views/perfdata.o commands/perf.o commands/stat.o \
+       commands/sample.o commands/oa.o commands/oastream.o commands/replay.o
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
        -Wmissing-prototypes -Wold-style-definition -Wpointer-arith -Wcast-align -Wcast-qual \
@@ -45,7 +45,8 @@ $(PROG): $(OBJS)
 	@tests/toolchain "$(CC)"
 	$(CC) $(CPP_) $(CPPFLAGS) $(WARN) $(SLIM) $(CFLAGS) -c -o $@ $<
 
-$(OBJS): include/commands.h include/gpustat.h include/sys.h Makefile
+$(OBJS): include/commands.h include/gpustat.h include/sys.h include/KD/kd.h include/KD/KHR_perfcounter.h \
+	include/gpustat/perf.h Makefile
 
 # Metric files are packed by a gpustat that has none: of HOSTCC, where CC makes programs for another machine.
 OA_XML =
@@ -63,11 +64,9 @@ build/oa.xml: always
 build/oa.pack.h: build/oa.xml $(OA_XML) build/packer
 	build/packer oa pack $(OA_XML) -O build/oa.pack
 	od -An -v -tx1 build/oa.pack | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g' >$@
-
-# glibc has getdents64 only.
 build/packer: $(OBJS:.o=.c) include/commands.h include/gpustat.h include/sys.h Makefile
 	@mkdir -p build
-	$(HOSTCC) $(CPP_) -Dgetdents=getdents64 $(SLIM) -O1 $(LD_) -o $@ $(OBJS:.o=.c)
+	$(HOSTCC) $(CPP_) $(SLIM) -O1 $(LD_) -o $@ $(OBJS:.o=.c)
 
 # What this machine's GPUs do; where it has none, what those of a machine in tests/trees do.
 run:

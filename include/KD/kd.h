@@ -1,0 +1,93 @@
+/* KD/kd.h - of OpenKODE Core 1.0 what the extension KD_KHR_perfcounter needs: types, the error indicator and its codes.
+ * A platform that has all of OpenKODE has its own kd.h, which this one must then not hide: where KD_VERSION_1_0 is
+ * defined, nothing is. SPDX-License-Identifier: MIT */
+#ifndef KD_H
+#define KD_H
+
+#ifndef KD_VERSION_1_0
+#define KD_VERSION_1_0 1
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KD_API      __attribute__((__visibility__("default")))
+#define KD_APIENTRY
+
+typedef char     KDchar;
+typedef int32_t  KDint32;
+typedef uint32_t KDuint32;
+typedef int64_t  KDint64;
+typedef uint64_t KDuint64;
+typedef int      KDint;
+typedef unsigned KDuint;
+typedef float    KDfloat32;
+typedef KDint    KDboolean;
+
+#define KDINT_MIN    (-0x7fffffff - 1)
+#define KDINT_MAX    0x7fffffff
+#define KDINT64_MIN  INT64_MIN
+#define KDINT64_MAX  INT64_MAX
+#define KDUINT64_MAX UINT64_MAX
+
+#define KD_TRUE  1
+#define KD_FALSE 0
+
+#ifdef __cplusplus
+#define KD_NULL 0
+#else
+#define KD_NULL ((void *)0)
+#endif
+
+/* Errors, with the numbers of the Khronos header for OpenKODE Core 1.0. */
+#define KD_EACCES          1
+#define KD_EADDRINUSE      2
+#define KD_EADDRNOTAVAIL   3
+#define KD_EAFNOSUPPORT    4
+#define KD_EAGAIN          5
+#define KD_EALREADY        6
+#define KD_EBADF           7
+#define KD_EBUSY           8
+#define KD_ECONNREFUSED    9
+#define KD_ECONNRESET      10
+#define KD_EDEADLK         11
+#define KD_EDESTADDRREQ    12
+#define KD_EEXIST          13
+#define KD_EFBIG           14
+#define KD_EHOSTUNREACH    15
+#define KD_EHOST_NOT_FOUND 16
+#define KD_EINVAL          17
+#define KD_EIO             18
+#define KD_EILSEQ          19
+#define KD_EISCONN         20
+#define KD_EISDIR          21
+#define KD_EMFILE          22
+#define KD_ENAMETOOLONG    23
+#define KD_ENOENT          24
+#define KD_ENOMEM          25
+#define KD_ENOSPC          26
+#define KD_ENOSYS          27
+#define KD_ENOTCONN        28
+#define KD_ENO_DATA        29
+#define KD_ENO_RECOVERY    30
+#define KD_EOPNOTSUPP      31
+#define KD_EOVERFLOW       32
+#define KD_EPERM           33
+#define KD_EPIPE           34
+#define KD_ERANGE          35
+#define KD_ETIMEDOUT       36
+#define KD_ETRY_AGAIN      37
+
+/* The error indicator of the calling thread: what the last call that failed has stored there, 0 at first. No call that
+ * succeeds changes it. */
+KD_API KDint KD_APIENTRY kdGetError(void);
+KD_API void KD_APIENTRY kdSetError(KDint error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* KD_VERSION_1_0 */
+#endif

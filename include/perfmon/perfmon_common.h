@@ -1,0 +1,124 @@
+/* perfmon/perfmon_common.h - what perfmon/perfmon.h (v2.2) and perfmon/perfmon_v2.h (v2.3) have in common. Include one of
+ * those. SPDX-License-Identifier: MIT */
+#ifndef PERFMON_COMMON_H
+#define PERFMON_COMMON_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PFM_API __attribute__((__visibility__("default")))
+
+/* Registers of a PMU, and 64 virtual ones behind them. */
+#define PFM_MAX_HW_PMCS 256
+#define PFM_MAX_HW_PMDS 256
+#define PFM_MAX_PMCS    (PFM_MAX_HW_PMCS + 64)
+#define PFM_MAX_PMDS    (PFM_MAX_HW_PMDS + 64)
+
+#define PFM_BVSIZE(x)   (((x) + 63) / 64)
+#define PFM_HW_PMD_BV   PFM_BVSIZE(PFM_MAX_HW_PMDS)
+#define PFM_PMD_BV      PFM_BVSIZE(PFM_MAX_PMDS)
+#define PFM_PMC_BV      PFM_BVSIZE(PFM_MAX_PMCS)
+
+/* ctx_flags */
+#define PFM_FL_NOTIFY_BLOCK 0x01 /* EINVAL: Linux blocks no thread for a counter */
+#define PFM_FL_SYSTEM_WIDE  0x02
+#define PFM_FL_MAP_SETS     0x10 /* EINVAL: see perfmon(3) */
+#define PFM_FL_OVFL_NO_MSG  0x80
+
+/* reg_flags, bits 0 to 15: asked for. NO_EMUL64 is RETFL_EINVAL: see perfmon(3). */
+#define PFM_REGFL_OVFL_NOTIFY 0x1
+#define PFM_REGFL_RANDOM      0x2
+#define PFM_REGFL_NO_EMUL64   0x4
+
+/* reg_flags and set_flags, bits 24 to 31: what is wrong with an entry, where a call fails with EINVAL. */
+#define PFM_REG_RETFL_NOTAVAIL 0x80000000U /* the register is there, but what it stands for cannot be had now */
+#define PFM_REG_RETFL_EINVAL   0x40000000U /* no such register, or a flag or vector that it cannot have */
+#define PFM_REG_RETFL_NOSET    0x20000000U /* no such set */
+#define PFM_REG_RETFL_MASK     (PFM_REG_RETFL_NOTAVAIL | PFM_REG_RETFL_EINVAL | PFM_REG_RETFL_NOSET)
+#define PFM_REG_HAS_ERROR(flags) (((flags) & PFM_REG_RETFL_MASK) != 0)
+
+/* set_flags. EXPL_NEXT is v2.2's: there alone a set names the one behind it. */
+#define PFM_SETFL_OVFL_SWITCH 0x1
+#define PFM_SETFL_TIME_SWITCH 0x2
+#define PFM_SETFL_EXPL_NEXT   0x4
+#define PFM_SETFL_EXCL_IDLE   0x8
+
+#define PFM_MSG_OVFL 1 /* a PMD with PFM_REGFL_OVFL_NOTIFY overflowed, or the buffer is full */
+#define PFM_MSG_END  2 /* the monitored thread ended */
+
+#define PFM_VERSION_MAJ      2U
+#define PFM_VERSION          (((PFM_VERSION_MAJ & 0xffff) << 16) | (PFM_VERSION_MIN & 0xffff))
+#define PFM_VERSION_MAJOR(x) (((x) >> 16) & 0xffff)
+#define PFM_VERSION_MINOR(x) ((x) & 0xffff)
+
+typedef unsigned char pfm_uuid_t[16];
+
+typedef struct {
+	uint16_t reg_num;
+	uint16_t reg_set;
+	uint32_t reg_flags;
+	uint64_t reg_value;
+	uint64_t reg_reserved2[4];
+} pfarg_pmc_t;
+
+/* Vectors have bit n % 64 of word n / 64 for register n. */
+typedef struct {
+	uint16_t reg_num;
+	uint16_t reg_set;
+	uint32_t reg_flags;
+	uint64_t reg_value;                  /* a sampling period p is -p */
+	uint64_t reg_long_reset;             /* after an overflow that was notified: by pfm_restart() */
+	uint64_t reg_short_reset;            /* after any other */
+	uint64_t reg_last_reset_val;         /* out: what it started from last */
+	uint64_t reg_ovfl_switch_cnt;        /* overflows until the next set, where PFM_SETFL_OVFL_SWITCH; 0: never */
+	uint64_t reg_reset_pmds[PFM_PMD_BV]; /* others to be reset when this one overflows */
+	uint64_t reg_smpl_pmds[PFM_PMD_BV];  /* others to be recorded when this one overflows */
+	uint64_t reg_smpl_eventid;           /* for the sampling format */
+	uint64_t reg_random_mask;            /* PFM_REGFL_RANDOM: a reset value is reset - (random & mask) */
+	uint32_t reg_random_seed;            /* 0: one is found */
+	uint32_t reg_reserved2[7];
+} pfarg_pmd_t;
+
+typedef struct {
+	uint16_t start_set;
+	uint16_t start_reserved1;
+	uint32_t start_reserved2;
+	uint64_t reserved3[3];
+} pfarg_start_t;
+
+typedef struct {
+	uint32_t load_pid; /* the thread; with PFM_FL_SYSTEM_WIDE, v2.3: the CPU, v2.2: unused */
+	uint16_t load_set;
+	uint16_t load_reserved1;
+	uint64_t load_reserved2[3];
+} pfarg_load_t;
+
+/* All return 0, or -1 and errno. */
+PFM_API int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count);
+PFM_API int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count);
+PFM_API int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count);
+PFM_API int pfm_load_context(int fd, pfarg_load_t *load);
+PFM_API int pfm_start(int fd, pfarg_start_t *start); /* start may be NULL */
+PFM_API int pfm_stop(int fd);
+PFM_API int pfm_restart(int fd);
+PFM_API int pfm_unload_context(int fd);
+
+/* mmap(2), and for a context's descriptor the sampling buffer. That descriptor is a socket, which the kernel maps for nobody:
+ * so that a program written for perfmon2 finds its buffer by mmap(), the name is ours where it is called. Both MAP_PRIVATE
+ * and MAP_SHARED show samples as they come. PFM_NO_MMAP before the header leaves the name alone. */
+PFM_API void *pfm_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset);
+#ifndef PFM_NO_MMAP
+#define mmap(addr, length, prot, flags, fd, offset) pfm_mmap(addr, length, prot, flags, fd, offset)
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
