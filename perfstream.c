@@ -249,7 +249,7 @@ bool metrics_throttle(struct str blob, size_t *bit, const char **reason, bool *o
  * kernel/events/core.c, since the header has the last ones in another order. */
 
 /* n bytes from where a ring was `at` bytes long; they may lie on both sides of its end. */
-static void ring_load(const struct ring *r, u64 at, char *to, size_t n)
+void ring_load(const struct ring *r, u64 at, char *to, size_t n)
 {
 	size_t from = (size_t)(at & (r->size - 1)), left = (size_t)r->size - from;
 
@@ -262,7 +262,7 @@ static void ring_load(const struct ring *r, u64 at, char *to, size_t n)
 }
 
 /* The size of the next record; 0 where there is none, or none that could be one. */
-static size_t ring_size(const struct ring *r)
+size_t ring_size(const struct ring *r)
 {
 	u64 n = r->head - r->tail;
 	u16 size;

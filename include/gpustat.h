@@ -307,6 +307,8 @@ struct ring {
 	u64 corrupt; /* times that what was left made no sense */
 };
 
+void ring_load(const struct ring *r, u64 at, char *to, size_t n);
+size_t ring_size(const struct ring *r);
 bool ring_next(struct ring *r, char *scratch, struct str *rec);
 bool ring_time(const struct ring *r, const struct pformat *f, u64 *time);
 u64 prec_id(struct str rec, const struct pformat *f);
@@ -522,7 +524,7 @@ struct entity {
 	u32 serial;    /* of two entities never the same */
 };
 
-enum kind { K_DEVICE, K_CLIENT, K_CGROUP, K_FDINFO, K_EVENT, K_SAMPLE, K_PROFILE, K_OA, K_COUNT };
+enum kind { K_DEVICE, K_CLIENT, K_CGROUP, K_FDINFO, K_EVENT, K_SAMPLE, K_PROFILE, K_OA, K_COUNTER, K_COUNTERS, K_COUNT };
 
 /* A GPU or NPU. */
 struct device {
@@ -814,6 +816,10 @@ long slurp(int dir, const char *path, char *b, size_t cap);
 long slurp_fd(int fd, char *b, size_t cap);
 bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line);
 
+/* Of the libraries: one call that touches tables at a time; /proc and /sys where nobody has opened the roots. */
+extern int lib_lock;
+long roots_open(void);
+
 /* --- sources/: each turns one kernel interface into counters -------------------------------------- */
 
 struct source {
@@ -821,6 +827,7 @@ struct source {
 	void (*start)(void);  /* find what there is, take the first reading */
 	void (*sample)(void); /* one reading more */
 	void (*scan)(void);   /* look for what is new; NULL: nothing ever is */
+	void (*rest)(void);   /* close what is kept open from reading to reading, which the next one opens anew */
 };
 
 extern const struct source src_sysfs, src_fdinfo;
@@ -841,11 +848,22 @@ bool kfd_read(struct client *c, u32 pid, i64 t);
 
 extern struct str events_file; /* the text of --pmu-file: a line "NAME EVENT" each */
 
+struct gp_event;
+
 bool events_add(struct str list, u16 set, struct buf *why);
+void event_attr(const struct event *ev, bool leader, struct gp_event *e);
+/* As gp_parse() of gpustat/perf.h, for who has the lock and the roots. */
+long events_attr(struct str list, struct gp_event *to, size_t cap, struct buf *why);
 void events_resolve(struct buf *b);
 /* What is offered, of names that match glob. */
 void events_list(struct str glob, void (*show)(struct str name, struct str unit, struct str what));
+void events_named(void (*show)(struct str name, struct str unit, struct str what));
 bool cpus_online(struct cpuset *cpus);
+
+/* --- sources/perf.c: the thin layer of gpustat/perf.h --------------------------------------- */
+
+u64 ring_head(void *page, u64 was);
+void ring_give(void *page, u64 tail);
 
 /* --- sources/perfevent.c: perf_event_open(2) ------------------------------------------------------------ */
 
@@ -928,6 +946,121 @@ bool virtual_read(const struct event *ev, u64 *v);
 void virtual_list(void (*show)(struct str name, struct str unit, struct str what));
 void virtual_engines(void (*found)(void *arg, struct str event), void *arg);
 bool virtual_gpu_energy(struct buf *event);
+
+/* --- sources/proc.c: the machine itself, from /proc and /sys ----------------------------------------------- */
+
+/* How a reading becomes a value. */
+enum rule {
+	R_LEVEL, /* as read */
+	R_COUNT, /* the increase since the start */
+	R_RATE,  /* the increase per second since the reading before */
+	R_SHARE, /* the increase of one as percent of that of another, since the reading before; 0 to 100 */
+	R_PERCENT, /* as read, in 1/1000 %: a source's own share of the time since the reading before */
+};
+
+enum { HOST_NAME = 96 };
+
+/* One thing that the host tells: a row of proc.c's table at one instance. */
+struct hostcounter {
+	char name[HOST_NAME];  /* device/instance/quantity: "cpu/cpu0/user", "memory/-/used", "disk/sda/read" */
+	const char *what;      /* description, without the unit */
+	const char *unit;      /* "%", "bytes", "bytes/s", "1/s", "mC", "Hz", "uJ", "" */
+	u8 rule;               /* enum rule */
+	u8 row;                /* private: of the table */
+	u8 n;                  /* private: bytes of inst */
+	char inst[32];         /* private: "cpu0", "sda", "-" */
+	u64 max;               /* of the value; UINT64_MAX: no limit */
+};
+
+/* Everything that this machine has, in the order of the table; found: may copy it. It is a reading of its own. */
+void host_list(void (*found)(const struct hostcounter *h));
+/* One reading of /proc/stat, meminfo, ... : each file is read when the first counter asks, and kept open. */
+void host_begin(void);
+/* 0, or -errno; -ENOENT: it is not there (any more). of: the other one of R_SHARE. */
+long host_read(const struct hostcounter *h, u64 *v, u64 *of);
+/* Closes what no counter has asked for since the last call of it. */
+void host_trim(void);
+/* Fields of stat, meminfo and vmstat as the kernel names them: "ctxt", "MemAvailable", "pgfault". */
+bool procfield_find(struct str name, u8 *file, bool *level, const char **unit);
+bool procfield_read(u8 file, struct str name, u64 *v);
+void procfield_list(void (*found)(struct str name, const char *unit, bool level));
+
+/* --- sources/catalog.c: every counter by its name, whoever tells it ------------------------------------------ */
+
+enum { MAX_NAMED = 16384 /* 2500 tracepoints, 256 CPUs with 8 each, and as many again */ };
+
+/* A counter that has a name. What is not private stays as it is as long as the process lives. */
+struct named {
+	const char *vendor, *name, *what, *unit; /* what: with the unit in parentheses at its end, where there is one */
+	i64 min, max;      /* INT64_MAX: no limit */
+	bool active, known; /* known: value means something */
+	i64 value;         /* of the last reading, or frozen */
+	u8 supplier, rule; /* private, as all that follows; enum supplier, enum rule */
+	u32 at;            /* of the supplier */
+	bool based;        /* was and of_was are of a reading since the start */
+	u64 was, of_was;
+	i64 t_was;         /* ns */
+	u32 next;          /* in its bucket */
+	u32 place;         /* of those that are active */
+};
+
+enum { SUP_HOST, SUP_GPU, SUP_HWMON, SUP_EVENT, SUP_OA, SUP_FILE, SUPPLIERS };
+
+/* Who tells values. Only counters that are open cost something. */
+struct supplier {
+	struct str prefix;    /* of the names that list() adds; {0}: any name */
+	void (*scan)(void);   /* looks for what is there; NULL: list() does */
+	void (*recommend)(void); /* catalog_add() for names that the extension recommends, which stand first; NULL: none */
+	void (*list)(void);   /* catalog_add() for each that is there: also those that are listed already */
+	long (*open)(u32 at); /* 0; -EACCES, -EPERM: refused; any other -errno: cannot be read here */
+	void (*close)(u32 at); /* of each that was to be opened */
+	/* A reading for all that are open; not anew: so soon that shares of the time mean nothing. NULL: each is read when it is
+	 * asked for. */
+	void (*sample)(bool anew);
+	long (*read)(u32 at, u64 *v, u64 *of); /* of the last reading: 0, or -errno; of: R_SHARE's other one */
+};
+
+extern const struct supplier sup_host, sup_gpu, sup_hwmon, sup_event, sup_oa, sup_file;
+
+/* A counter to be named; texts are copied. */
+struct naming {
+	struct str vendor, name, what, unit;
+	u8 rule;       /* enum rule */
+	bool is_signed;
+	u64 max;       /* UINT64_MAX: no limit */
+};
+
+/* Appends it where there is none of that vendor and name. */
+void catalog_add(u8 supplier, u32 at, const struct naming *n);
+bool catalog_has(struct str vendor, struct str name);
+/* A recommended name, X being a number. */
+struct str catalog_numbered(char *b, size_t cap, struct str s, u64 x);
+/* A counter of these suppliers: events one behind the other, of which the first that there is counts; the first of these
+ * counters that some OA set of GPU number gpu has. */
+u32 event_slot(const char *events);
+u32 oa_slot(u32 gpu, const char *counters);
+/* GPUs keep their number: in device_order at first, then as they come. NULL: it went, or is none. */
+const struct device *gpu_device(u32 gpu);
+
+extern u32 nnamed; /* how many: 0 .. nnamed - 1 */
+
+enum { ALL_SUPPLIERS = (1 << SUPPLIERS) - 1 };
+
+/* Looks for what these suppliers (a bit each) have; what is new is appended. 0, or -EACCES where neither /proc nor /sys may
+ * be read. The places in the list are those of C where all suppliers were asked. */
+long catalog_refresh(u32 suppliers);
+/* Who may have a counter that is called so, or that a word with * and ? matches. */
+u32 catalog_tellers(struct str word);
+const struct named *catalog_at(u32 i);
+/* By name; where two vendors have one, the first. */
+bool catalog_find(struct str name, u32 *i);
+/* All of them, or none: 0, or -EACCES. */
+long catalog_activate(const u32 *is, size_t n);
+void catalog_deactivate(u32 i);
+void catalog_start(void);
+void catalog_stop(void);
+/* One reading of all that are active, where sampling is on. */
+void catalog_sample(void);
 
 /* --- sources/ring.c: the rings of perf events ------------------------------------------------------------- */
 
@@ -1283,11 +1416,27 @@ struct oarow {
 	const struct oaplan *raw;     /* instead of prog: whose slots are shown */
 };
 
+/* A counter of the catalogue, at its index; title: what a column of it is called. */
+struct picked {
+	const struct named *counter;
+	u32 index;
+	struct str title;
+};
+
+/* One of them (K_COUNTER), or all of a sample in one record (K_COUNTERS). */
+struct reading {
+	struct entity e;
+	const struct picked *picked;
+	size_t n;
+};
+
 /* --- views/record.c: the schema; from an entity to the fields of its record ---------------------- */
 
 enum unit {
 	U_NONE, U_PERCENT, U_BYTES, U_HZ, U_NS, U_CELSIUS, U_WATT, U_JOULE, U_VOLT, U_AMPERE, U_RPM,
-	U_GTS, U_SECONDS, U_MS, U_NANO, U_MICRO, UNITS
+	U_GTS, U_SECONDS, U_MS, U_NANO, U_MICRO,
+	U_SHARE, U_CENTI, U_RATE, U_MILLIC, U_MICROJ, U_MICROW, U_MILLIV, U_MILLIA, /* whole numbers, as counters have them in C */
+	UNITS
 };
 
 extern const struct unitinfo {
@@ -1318,14 +1467,15 @@ enum shape {
 enum {
 	W_DEVICE = 1 << K_DEVICE, W_CLIENT = 1 << K_CLIENT, W_CGROUP = 1 << K_CGROUP,
 	W_FDINFO = 1 << K_FDINFO, W_EVENT = 1 << K_EVENT, W_SAMPLE = 1 << K_SAMPLE,
-	W_PROFILE = 1 << K_PROFILE, W_OA = 1 << K_OA,
-	W_LIVE = 1 << 9,    /* not under -r */
-	W_RAW = 1 << 10,    /* under -r, and in fdinfo records */
-	W_LIST = 1 << 11,   /* only for `list` */
-	W_SPARSE = 1 << 12, /* left out rather than null */
-	W_TABLE = 1 << 13,  /* shown by `table` without -f */
-	W_ID = 1 << 14,     /* a column of its own in long CSV, or part of its instance */
-	W_META = 1 << 15,   /* says something of the record; no row of long CSV */
+	W_PROFILE = 1 << K_PROFILE, W_OA = 1 << K_OA, W_COUNTER = 1 << K_COUNTER,
+	W_COUNTERS = 1 << K_COUNTERS,
+	W_LIVE = 1 << 16,    /* not under -r */
+	W_RAW = 1 << 17,    /* under -r, and in fdinfo records */
+	W_LIST = 1 << 18,   /* only for `list` */
+	W_SPARSE = 1 << 19, /* left out rather than null */
+	W_TABLE = 1 << 20,  /* shown by `table` without -f */
+	W_ID = 1 << 21,     /* a column of its own in long CSV, or part of its instance */
+	W_META = 1 << 22,   /* says something of the record; no row of long CSV */
 };
 
 struct column {

@@ -15,6 +15,7 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -148,7 +149,7 @@ static inline long sys_readlinkat(int dir, const char *path, char *b, size_t n)
 
 static inline long sys_getdents(int fd, void *b, size_t n)
 {
-	SYS_RET(getdents(fd, b, n));
+	SYS_RET(syscall(SYS_getdents64, fd, b, n)); /* libcs differ in its name */
 }
 
 /* Nanoseconds on that clock. */
@@ -222,22 +223,6 @@ static inline long sys_perf_open(union evattr *attr, int pid, int cpu, int group
 	SYS_RET(syscall(SYS_perf_event_open, attr, pid, cpu, group, flags | PERF_FLAG_FD_CLOEXEC));
 }
 
-/* The kernel's number for an event. */
-static inline long sys_perf_id(int fd, uint64_t *id)
-{
-	SYS_RET(ioctl(fd, (int)PERF_EVENT_IOC_ID, id));
-}
-
-static inline long sys_perf_filter(int fd, const char *filter)
-{
-	SYS_RET(ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter));
-}
-
-static inline long sys_perf_period(int fd, uint64_t period)
-{
-	SYS_RET(ioctl(fd, PERF_EVENT_IOC_PERIOD, &period));
-}
-
 /* As libdrm's drmIoctl(): what a signal interrupted, or the driver could not do at once, is asked again. */
 static inline long sys_drm(int fd, unsigned long request, void *arg)
 {
@@ -288,16 +273,33 @@ static inline long sys_block(const int *sigs, size_t n, sigset_t *was)
 	SYS_RET(sigprocmask(SIG_BLOCK, &set, was));
 }
 
-/* Sends us sig, with the descriptor in it, whenever there is news on fd. */
-static inline long sys_notify(int fd, int sig)
+/* Sends thread tid sig, with the descriptor in it, whenever there is news on fd. */
+static inline long sys_owner(int fd, int sig, int tid)
 {
+	struct f_owner_ex owner = { .type = F_OWNER_TID, .pid = tid };
 	long r = fcntl(fd, F_SETSIG, sig);
 
 	if (r >= 0)
-		r = fcntl(fd, F_SETOWN, getpid());
-	if (r >= 0)
-		r = fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK);
+		r = fcntl(fd, F_SETOWN_EX, &owner);
 	SYS_RET(r);
+}
+
+/* Sets some of the flags that fcntl(2) may change, and clears others. */
+static inline long sys_flags(int fd, int set, int clear)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	SYS_RET(flags < 0 ? flags : fcntl(fd, F_SETFL, (flags & ~clear) | set));
+}
+
+static inline int sys_tid(void)
+{
+	return (int)syscall(SYS_gettid);
+}
+
+static inline long sys_prctl(int what)
+{
+	SYS_RET(prctl(what, 0, 0, 0, 0));
 }
 
 /* As fork(2), without what libc does around it: the child may only make system calls. */
@@ -402,6 +404,29 @@ static inline long sys_signal(int sig, void (*handler)(int))
 	return sys_signal_end(sig, &sa);
 }
 
+/* --- one at a time: Drepper, "Futexes Are Tricky", mutex 2. 0: free at first -------------------------------- */
+
+static inline void sys_lock(int *l)
+{
+	int was = 0;
+
+	if (__atomic_compare_exchange_n(l, &was, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	while (__atomic_exchange_n(l, 2, __ATOMIC_ACQUIRE) != 0)
+		syscall(SYS_futex, l, 128 /* FUTEX_WAIT_PRIVATE */, 2, NULL, NULL, 0);
+}
+
+static inline void sys_unlock(int *l)
+{
+	if (__atomic_exchange_n(l, 0, __ATOMIC_RELEASE) == 2)
+		syscall(SYS_futex, l, 129 /* FUTEX_WAKE_PRIVATE */, 1, NULL, NULL, 0);
+}
+
+static inline void sys_yield(void)
+{
+	syscall(SYS_sched_yield);
+}
+
 /* --- rings of perf events, and the files that describe what they say ----------------------------- */
 
 /* n bytes that are shared with the kernel; NULL and -errno in *error where there are none. */
@@ -431,6 +456,67 @@ static inline long sys_map(const char *path, const char **p, const char **e)
 	if (!error && map)
 		*e = map + st.st_size;
 	return error;
+}
+
+/* As mmap(2); MAP_FAILED and -errno in *error. */
+static inline void *sys_mmap_at(void *at, size_t n, int prot, int flags, int fd, off_t offset, long *error)
+{
+	void *p = mmap(at, n, prot, flags, fd, offset);
+
+	*error = p == MAP_FAILED ? -errno : 0;
+	return p;
+}
+
+/* --- what libperfmon2 is made of -------------------------------------------------------------------------- */
+
+static inline long sys_memfd(const char *name)
+{
+	SYS_RET(syscall(SYS_memfd_create, name, 1 /* MFD_CLOEXEC */)); /* older libcs lack it */
+}
+
+static inline long sys_ftruncate(int fd, size_t n)
+{
+	SYS_RET(ftruncate(fd, (off_t)n));
+}
+
+/* Two ends of a queue of whole messages. */
+static inline long sys_seqpacket(int fds[2])
+{
+	SYS_RET(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds));
+}
+
+/* Neither waits; and nobody is killed where the other end is closed. */
+static inline long sys_send(int fd, const void *b, size_t n)
+{
+	SYS_RET(send(fd, b, n, MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
+static inline long sys_recv(int fd, void *b, size_t n)
+{
+	SYS_RET(recv(fd, b, n, MSG_DONTWAIT));
+}
+
+/* The CPU we are on. */
+static inline long sys_cpu(void)
+{
+	unsigned cpu = 0;
+	long r = syscall(SYS_getcpu, &cpu, NULL, NULL);
+
+	return r < 0 ? -errno : (long)cpu;
+}
+
+/* Every signal, and back: of the calling thread. */
+static inline void sys_block_all(sigset_t *was)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, was);
+}
+
+static inline void sys_unblock(const sigset_t *was)
+{
+	sigprocmask(SIG_SETMASK, was, NULL);
 }
 
 static inline long sys_munmap(void *p, size_t n)

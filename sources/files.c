@@ -6,6 +6,16 @@
 int root_proc = -1, root_sys = -1;
 bool root_proc_given;
 long files_limit = 1024;
+int lib_lock;
+
+long roots_open(void)
+{
+	if (root_sys < 0)
+		root_sys = (int)sys_openat(AT_FDCWD, "/sys", O_RDONLY | O_DIRECTORY);
+	if (root_proc < 0)
+		root_proc = (int)sys_openat(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY);
+	return root_sys < 0 ? root_sys : root_proc < 0 ? root_proc : 0;
+}
 
 long dir_open(struct dir *d, int at, const char *path)
 {

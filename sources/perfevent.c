@@ -1,6 +1,7 @@
-/* perfevent.c - perf_event_open(2): opens what events[] says for a target, reads it and switches it. No other file
- * knows perf_event_attr but perfstream.c, which decodes what the kernel streams. SPDX-License-Identifier: MIT */
+/* perfevent.c - opens what events[] says for a target, by perf.c, reads it and switches it.
+ * SPDX-License-Identifier: MIT */
 #include "gpustat.h"
+#include "gpustat/perf.h"
 #include "sys.h"
 
 enum { SW_CGROUP_SWITCHES = 11 }; /* linux/perf_event.h since Linux 5.13 */
@@ -74,25 +75,22 @@ static u32 site_of(const struct target *t, i32 cpu, u32 task, u32 cgroup)
 
 /* --- attributes -------------------------------------------------------------------------------------- */
 
+static const char *path_text(u32 text)
+{
+	static char path[4096];
+
+	path[text_copy(text, path, sizeof(path) - 1)] = '\0';
+	return path;
+}
+
+static struct perf_event_attr *attr_of(struct gp_event *e)
+{
+	return (struct perf_event_attr *)(void *)e->attr;
+}
+
 static bool is_wide(const struct event *ev)
 {
 	return ev->pmu && pmus[ev->pmu].wide;
-}
-
-static void attr_modifiers(struct perf_event_attr *a, u16 mods, bool leader)
-{
-	if (mods & (EM_USER | EM_KERNEL | EM_HV)) {
-		a->exclude_user = !(mods & EM_USER);
-		a->exclude_kernel = !(mods & EM_KERNEL);
-		a->exclude_hv = !(mods & EM_HV);
-	}
-	if (mods & (EM_GUEST | EM_HOST)) {
-		a->exclude_guest = !(mods & EM_GUEST);
-		a->exclude_host = !(mods & EM_HOST);
-	}
-	a->exclude_idle = !!(mods & EM_IDLE);
-	a->pinned = leader && mods & EM_PINNED; /* the kernel takes both of leaders only */
-	a->exclusive = leader && mods & EM_EXCLUSIVE;
 }
 
 /* Members of a group that is read with each sample only count. */
@@ -136,25 +134,19 @@ static void attr_sampling(struct perf_event_attr *a, const struct event *ev, con
 	a->wakeup_events = t->wakeup; /* or wakeup_watermark: a union */
 }
 
-static void attr_make(union evattr *attr, const struct event *ev, const struct target *t, bool leader, bool grouped,
+static void attr_make(struct gp_event *e, const struct event *ev, const struct target *t, bool leader, bool grouped,
 		      bool tracks)
 {
-	struct perf_event_attr *a = &attr->a;
+	struct perf_event_attr *a = attr_of(e);
 
-	memset(attr, 0, sizeof(*attr));
-	a->type = ev->type;
-	a->config = ev->config[0];
-	a->config1 = ev->config[1];
-	a->config2 = ev->config[2];
-	attr->w[EVATTR_CONFIG3] = ev->config[3];
-	attr->w[EVATTR_CONFIG3 + 1] = ev->config[4];
-	a->bp_type = ev->bp;
-	a->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	event_attr(ev, leader, e);
 	if (grouped && (!t->sampling || ev->mods & EM_READ))
 		a->read_format |= PERF_FORMAT_GROUP;
-	attr_modifiers(a, ev->mods, leader);
-	a->precise_ip = ev->precise & 3u;
-	a->disabled = leader;
+	if (ev->path) {
+		const char *path = path_text(ev->path);
+
+		a->config1 = (u64)(uintptr_t)path;
+	}
 	if (is_wide(ev))
 		return;
 	if (t->user_only)
@@ -206,14 +198,6 @@ struct spot {
 	i32 cgroup_fd; /* -1: none */
 };
 
-static const char *path_text(u32 text)
-{
-	static char path[4096];
-
-	path[text_copy(text, path, sizeof(path) - 1)] = '\0';
-	return path;
-}
-
 /* Whether some event there is told of maps and names already: one is enough. */
 static bool is_tracked(const struct target *t, const struct spot *at)
 {
@@ -235,37 +219,18 @@ static bool is_kernels(const struct perf_event_attr *a)
 }
 
 /* The next thing to do without where the kernel refuses; false: there is none left. */
-static bool do_without(struct perf_event_attr *a, const struct event *ev, bool task, long err)
+static bool do_without(struct perf_event_attr *a, bool task, long err)
 {
 	static bool raised;
 
-	switch (-err) {
-	case EMFILE:
-		if (raised)
-			return false;
+	if (err == -EMFILE && !raised) {
 		raised = true;
 		sys_raise_nofile();
 		return true;
-	case EACCES: case EPERM:
-		if (!task || a->exclude_kernel || a->exclude_user || is_kernels(a))
-			return false;
-		a->exclude_kernel = a->exclude_hv = 1; /* the user's own code may always be counted */
-		return true;
-	case EINVAL: case EOPNOTSUPP:
-		break;
-	default:
-		return false;
 	}
-	if (a->read_format & PERF_FORMAT_LOST)
-		a->read_format &= ~(u64)PERF_FORMAT_LOST; /* before Linux 6.0 */
-	else if (a->ksymbol)
-		a->ksymbol = 0; /* before Linux 5.1 */
-	else if (ev->mods & EM_MAX_PRECISE && a->precise_ip)
-		a->precise_ip--; /* :P is as precise as can be */
-	else if (a->sample_type & PERF_SAMPLE_READ && a->inherit)
-		a->inherit = 0; /* before Linux 6.12 */
-	else
+	if ((err != -EACCES && err != -EPERM) || !task || a->exclude_kernel || a->exclude_user || is_kernels(a))
 		return false;
+	a->exclude_kernel = a->exclude_hv = 1; /* the user's own code may always be counted */
 	return true;
 }
 
@@ -274,27 +239,23 @@ static long open_one(const struct event *ev, const struct target *t, const struc
 {
 	bool cgroup = at->cgroup_fd >= 0, all;
 	int pid = cgroup ? at->cgroup_fd : at->task ? (int)t->tasks[at->task - 1] : -1;
-	unsigned long flags = cgroup ? PERF_FLAG_PID_CGROUP : 0;
-	union evattr attr;
+	struct gp_event e;
+	struct perf_event_attr *a = attr_of(&e);
 	long fd, denied = 0; /* what it came to first says more than what it does without that right */
 
-	attr_make(&attr, ev, t, leader < 0, grouped, t->sampling && !is_tracked(t, at));
-	all = !attr.a.exclude_kernel;
-	if (ev->path) {
-		const char *path = path_text(ev->path);
-
-		attr.a.config1 = (u64)(uintptr_t)path;
-	}
 	if (ev->denied)
 		return -EACCES;
-	while ((fd = sys_perf_open(&attr, pid, at->cpu, leader, flags)) < 0) {
+	attr_make(&e, ev, t, leader < 0, grouped, t->sampling && !is_tracked(t, at));
+	e.cgroup = cgroup;
+	all = !a->exclude_kernel;
+	while ((fd = gp_open(&e, pid, at->cpu, leader)) < 0) {
 		denied = fd == -EACCES || fd == -EPERM ? fd : denied;
-		if (!do_without(&attr.a, ev, at->task != 0, fd))
+		if (!do_without(a, at->task != 0, fd))
 			return denied ? denied : fd;
 	}
-	perf_lowered |= all && attr.a.exclude_kernel;
+	perf_lowered |= all && a->exclude_kernel;
 	if (t->sampling) {
-		attrs[ev - events] = attr;
+		memcpy(&attrs[ev - events], e.attr, sizeof(attrs[0]));
 		attrs[ev - events].a.size = PERF_ATTR_SIZE_VER7; /* what every reader of perf.data knows */
 	}
 	return fd;
@@ -318,7 +279,7 @@ static struct count *count_new(u32 ev, const struct target *t, const struct spot
 /* The descriptor with its event's filter; -errno where the kernel does not take that. */
 static long filtered(long fd, const struct event *ev)
 {
-	long r = fd >= 0 && ev->filter ? sys_perf_filter((int)fd, path_text(ev->filter)) : 0;
+	long r = fd >= 0 && ev->filter ? gp_filter((int)fd, path_text(ev->filter)) : 0;
 
 	if (r < 0)
 		sys_close((int)fd);
@@ -634,7 +595,10 @@ static void switch_virtual(struct count *c, bool on)
 /* A trigger fires once, and is off then until its next turn. */
 static void enable_trigger(struct count *c)
 {
-	sys_ioctl(c->fd, c->armed ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_REFRESH, c->armed ? 0 : 1);
+	if (c->armed)
+		gp_enable(c->fd);
+	else
+		gp_refresh(c->fd, 1);
 	c->armed = true;
 }
 
@@ -653,8 +617,10 @@ void perf_enable(u32 set, bool on, bool exec)
 			switch_virtual(c, on);
 		else if (c->fd >= 0 && on && ev->trigger)
 			enable_trigger(c);
+		else if (is_leader(i) && on)
+			gp_enable(c->fd);
 		else if (is_leader(i))
-			sys_ioctl(c->fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+			gp_disable(c->fd);
 	}
 }
 
@@ -672,11 +638,15 @@ const struct count *perf_fired(i32 fd)
 /* Whether this machine has a CPU whose cycles can be counted. */
 bool perf_has_pmu(void)
 {
-	union evattr attr = { .a = { .type = PERF_TYPE_HARDWARE, .disabled = 1, .exclude_kernel = 1, .exclude_hv = 1 } };
-	long fd = sys_perf_open(&attr, 0, -1, -1, 0);
+	const struct event cycles = { .type = PERF_TYPE_HARDWARE, .mods = EM_USER };
+	struct gp_event e;
+	int fd;
+
+	event_attr(&cycles, true, &e);
+	fd = gp_open(&e, 0, -1, -1);
 
 	if (fd >= 0)
-		sys_close((int)fd);
+		sys_close(fd);
 	return fd >= 0 || fd == -EACCES || fd == -EPERM;
 }
 
@@ -688,36 +658,42 @@ static bool is_offline(i32 cpu)
 	return cpus_online(&now) && !cpu_has(&now, (u32)cpu);
 }
 
+/* What is said of all that one read would have given. */
+static void group_fails(u32 leader, int error)
+{
+	struct count *c = &counts[leader];
+
+	for (u32 i = leader; i <= ncounts; i++)
+		if (counts[i].leader == leader)
+			counts[i].state = error ? state_of(error, &events[c->event]) : CS_PINNED;
+	if (!error)
+		gp_recover(c->fd); /* another try for the next interval */
+}
+
 /* One read gives the values of the leader and its members, in the order in which they were opened. */
 static void read_group(u32 leader)
 {
-	u64 b[3 + MAX_GROUP];
+	struct gp_count now[MAX_GROUP];
 	struct count *c = &counts[leader];
-	long n = sys_read(c->fd, b, sizeof(b));
-	size_t at = c->members ? 3 : 0;
+	int n = gp_read(c->fd, PF_ENABLED | PF_RUNNING | (c->members ? PF_GROUP : 0u), now, MAX_GROUP), at = 0;
 
-	if (n <= 0) { /* end of file: it was pinned, and lost its counter */
-		for (u32 i = leader; i <= ncounts; i++)
-			if (counts[i].leader == leader)
-				counts[i].state = n == 0 ? CS_PINNED : state_of(n, &events[c->event]);
-		if (n == 0)
-			sys_ioctl(c->fd, PERF_EVENT_IOC_ENABLE, 0); /* another try for the next interval */
+	if (n <= 0) {
+		group_fails(leader, n);
 		return;
 	}
-	for (u32 i = leader; i <= ncounts; i++) {
+	for (u32 i = leader; i <= ncounts && at < n; i++) {
+		const struct gp_count *v = &now[at];
+
 		if (counts[i].leader != leader || counts[i].fd < 0) {
 			if (events[counts[i].event].set != events[c->event].set || counts[i].cpu != c->cpu)
 				break;
 			continue;
 		}
-		if ((at + 1) * sizeof(b[0]) > (size_t)n)
-			break;
-		counts[i].now = (struct tally){ b[at++], b[1], b[2] };
+		at++;
+		counts[i].now = (struct tally){ v->value, v->enabled, v->running };
 		counts[i].state = CS_COUNTED;
-		if (b[1] == counts[i].was.enabled && !c->off && c->cpu >= 0 && !c->pid && is_offline(c->cpu))
+		if (v->enabled == counts[i].was.enabled && !c->off && c->cpu >= 0 && !c->pid && is_offline(c->cpu))
 			counts[i].state = CS_OFFLINE;
-		if (!c->members)
-			break;
 	}
 }
 
@@ -753,7 +729,7 @@ static bool is_source(const struct count *c)
 static long make_id(u32 i)
 {
 	u64 id = 0;
-	long r = sys_perf_id(counts[i].fd, &id);
+	int r = gp_id(counts[i].fd, &id);
 
 	if (r >= 0)
 		count_number(i, id);
@@ -767,7 +743,7 @@ static long give_ring(struct count *c, u32 *pages)
 
 	for (u32 i = 1; &counts[i] < c; i++)
 		if (counts[i].ring && counts[i].cpu == c->cpu && (c->cpu >= 0 || counts[i].pid == c->pid))
-			return sys_ioctl(c->fd, PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)counts[i].fd);
+			return gp_output(c->fd, counts[i].fd);
 	while ((r = rings_add(c->fd, *pages)) == -EPERM && *pages > 1)
 		*pages /= 2; /* perf_event_mlock_kb */
 	c->ring = r >= 0;
@@ -834,7 +810,7 @@ void perf_period(u64 period)
 {
 	for (u32 i = 1; i <= ncounts; i++)
 		if (is_source(&counts[i]) && !events[counts[i].event].period) /* what has its own keeps it */
-			sys_perf_period(counts[i].fd, period);
+			gp_period(counts[i].fd, period);
 }
 
 /* Samples that found no room, as the kernel counts them: also those after which it never could say so. */
@@ -843,15 +819,11 @@ u64 perf_lost(void)
 	u64 lost = 0;
 
 	for (u32 i = 1; i <= ncounts; i++) {
-		u64 b[4 + 3 * MAX_GROUP];
-		const struct pformat *f = &formats[counts[i].event];
-		long n = counts[i].fd >= 0 && f->read_format & PF_LOST ? sys_read(counts[i].fd, b, sizeof(b)) : 0;
-		struct str values = { (const char *)b, (const char *)b + (n > 0 ? n : 0) };
-		struct pvalue v;
-		size_t at = 0;
+		struct gp_count now[MAX_GROUP];
+		u64 format = formats[counts[i].event].read_format;
 
-		if (is_leader(i) && values_next(values, f->read_format, &at, &v))
-			lost += v.lost;
+		if (is_leader(i) && format & PF_LOST && gp_read(counts[i].fd, format, now, MAX_GROUP) > 0)
+			lost += now[0].lost;
 	}
 	return lost;
 }
@@ -863,9 +835,9 @@ u64 perf_limit(u32 n, bool exec)
 
 	for (u32 i = 1; i <= ncounts; i++)
 		if (is_source(&counts[i])) {
-			sys_ioctl(counts[i].fd, PERF_EVENT_IOC_REFRESH, n);
+			gp_refresh(counts[i].fd, (int)n);
 			if (exec)
-				sys_ioctl(counts[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+				gp_disable(counts[i].fd);
 			all += n;
 		}
 	return all;

@@ -2,6 +2,7 @@
  * fix, and our own. The grammar is parse.c's; here is what there is on this machine.
  * SPDX-License-Identifier: MIT */
 #include "gpustat.h"
+#include "gpustat/perf.h"
 #include "sys.h"
 
 #define DEVICES "bus/event_source/devices"
@@ -27,6 +28,7 @@ static struct {
 	struct buf *why;
 	struct str item;
 	u16 set;
+	long error; /* of the latest message: -ENOENT where what was asked for is not here */
 } now;
 
 /* --- messages ------------------------------------------------------------------------------------------ */
@@ -52,6 +54,15 @@ static bool wrong(const char *what, struct str s, const char *more)
 		put_c(now.why, '"');
 	}
 	put_z(now.why, more);
+	now.error = -EINVAL;
+	return false;
+}
+
+/* The same of what this machine does not have. */
+static bool absent(const char *what, struct str s, const char *more)
+{
+	wrong(what, s, more);
+	now.error = -ENOENT;
 	return false;
 }
 
@@ -365,7 +376,7 @@ static bool term_apply(struct event *ev, const struct evterm *t, struct str term
 		return true;
 	if (r != -ENOENT)
 		return wrong("the kernel's format cannot be read, of the term", t->name, "");
-	wrong(t->value.p ? "no term" : "no event or term", t->name, "");
+	absent(t->value.p ? "no term" : "no event or term", t->name, "");
 	put_names(pmu, t->value.p ? "/format" : "/events");
 	return false;
 }
@@ -477,6 +488,7 @@ static struct event *event_new(struct str name)
 
 	if (nevents + 1 == MAX_EVENTS || rows == UINT16_MAX) {
 		wrong("that would be more events than the 4096 that have room", (struct str){ 0 }, "");
+		now.error = -ENOSPC;
 		return NULL;
 	}
 	nevents++;
@@ -500,7 +512,7 @@ static bool add_instance(struct str pmu, struct str terms, u16 instance)
 	u32 p = pmu_open(pmu);
 
 	if (p == NONE)
-		return wrong("the kernel gives no type for the PMU", pmu, "");
+		return absent("the kernel gives no type for the PMU", pmu, "");
 	ev = event_new(now.item);
 	if (!ev)
 		return false;
@@ -526,7 +538,7 @@ static bool no_pmu(struct str name)
 {
 	const struct names *l = pmus_all();
 
-	wrong("no PMU", name, l->n ? "; there are:" : ": /sys/" DEVICES " has none");
+	absent("no PMU", name, l->n ? "; there are:" : ": /sys/" DEVICES " has none");
 	for (u32 i = 0; i < l->n && now.why->cap - now.why->n > 80; i++) {
 		put_c(now.why, ' ');
 		put_text(now.why, name_at(l, i));
@@ -600,7 +612,7 @@ static bool add_pmu(struct str pmu, struct str terms)
 		return false;
 	for (size_t i = 0; i < LEN(ours); i++)
 		if (glob_match(ours[i], pmu, NULL))
-			return wrong("no such counter; gpustat events lists what there is", (struct str){ 0 }, "");
+			return absent("no such counter; gpustat events lists what there is", (struct str){ 0 }, "");
 	return no_pmu(pmu);
 }
 
@@ -638,7 +650,7 @@ static bool add_bare(struct str name)
 		if (exists(event_path(name_at(l, i), name, "")) &&
 		    !add_instance(name_at(l, i), name, (u16)(nevents - first)))
 			return false;
-	return nevents > first || wrong("no such event; gpustat events lists what there is", (struct str){ 0 }, "");
+	return nevents > first || absent("no such event; gpustat events lists what there is", (struct str){ 0 }, "");
 }
 
 static bool add_mem(const struct evitem *it)
@@ -694,7 +706,9 @@ static const char *trace_root(long *r)
 
 static bool no_access(void)
 {
-	return wrong("tracefs may be read by root only", (struct str){ 0 }, "");
+	wrong("tracefs may be read by root only", (struct str){ 0 }, "");
+	now.error = -EACCES;
+	return false;
 }
 
 /* One that only root may know: it is counted by nobody else, but the others are. */
@@ -766,7 +780,7 @@ static bool add_trace(struct str sys, struct str name)
 		return trace_denied(now.item) > 0;
 	if (!root)
 		return r == -EACCES ? no_access() :
-				      wrong("tracefs is not mounted; as root: mount -t tracefs tracefs /sys/kernel/tracing",
+				      absent("tracefs is not mounted; as root: mount -t tracefs tracefs /sys/kernel/tracing",
 					    (struct str){ 0 }, "");
 	if (!has_wild(sys) && !has_wild(name)) {
 		found = trace_add(root, sys, name, now.item);
@@ -780,7 +794,7 @@ static bool add_trace(struct str sys, struct str name)
 			}
 	}
 	if (found == 0)
-		wrong("no such tracepoint; gpustat events lists what there is", (struct str){ 0 }, "");
+		absent("no such tracepoint; gpustat events lists what there is", (struct str){ 0 }, "");
 	return found > 0;
 }
 
@@ -934,7 +948,7 @@ static bool add_gpu(bool freq)
 		virtual_engines(found_engine, &good);
 	if (!good || nevents > first)
 		return good;
-	return wrong(freq ? "neither an i915 nor an xe PMU is here" :
+	return absent(freq ? "neither an i915 nor an xe PMU is here" :
 			    "neither an i915 or xe PMU nor a DRM client that tells of its engines is here",
 		     (struct str){ 0 }, "");
 }
@@ -947,7 +961,7 @@ static bool add_gpu_energy(void)
 		return add_list(S("power/energy-gpu/"), false);
 	if (virtual_gpu_energy(&b))
 		return gpu_add(&b);
-	return wrong("neither power/energy-gpu/ nor a GPU's hwmon energy is here", (struct str){ 0 }, "");
+	return absent("neither power/energy-gpu/ nor a GPU's hwmon energy is here", (struct str){ 0 }, "");
 }
 
 /* A name of --pmu-file, whose lines are "NAME EVENT"; # begins a comment. */
@@ -1100,21 +1114,37 @@ static bool add_list(struct str list, bool aliases)
 	return l.why ? wrong(l.why, l.at, "") : true;
 }
 
+/* How far the tables were filled, to go back there. */
+struct mark {
+	u32 events;
+	u16 rows, group;
+};
+
+static struct mark mark_here(void)
+{
+	return (struct mark){ nevents, rows, last_group };
+}
+
+static void mark_back(struct mark m)
+{
+	events_cut(m.events);
+	settled = m.events;
+	rows = m.rows;
+	last_group = m.group;
+}
+
 /* Adds the events of a list to the set. False: none of them, and why says what is wrong. */
 bool events_add(struct str list, u16 set, struct buf *why)
 {
-	u32 had = nevents;
-	u16 had_rows = rows, had_group = last_group;
+	struct mark m = mark_here();
 
 	now.why = why;
 	now.set = set;
 	now.item = list;
+	now.error = -EINVAL;
 	if (add_list(list, true))
 		return true;
-	events_cut(had);
-	settled = had;
-	rows = had_rows;
-	last_group = had_group;
+	mark_back(m);
 	return false;
 }
 
@@ -1173,6 +1203,149 @@ static void put_attr(struct buf *b, const struct event *ev)
 		put_hexed(b, ev->config[i]);
 	}
 	put_attr_flags(b, ev);
+}
+
+static void attr_modifiers(struct perf_event_attr *a, u16 mods, bool leader)
+{
+	if (mods & (EM_USER | EM_KERNEL | EM_HV)) {
+		a->exclude_user = !(mods & EM_USER);
+		a->exclude_kernel = !(mods & EM_KERNEL);
+		a->exclude_hv = !(mods & EM_HV);
+	}
+	if (mods & (EM_GUEST | EM_HOST)) {
+		a->exclude_guest = !(mods & EM_GUEST);
+		a->exclude_host = !(mods & EM_HOST);
+	}
+	a->exclude_idle = !!(mods & EM_IDLE);
+	a->pinned = leader && mods & EM_PINNED; /* the kernel takes both of leaders only */
+	a->exclusive = leader && mods & EM_EXCLUSIVE;
+}
+
+/* What all have in common who open it: off at first, and so its group. A probe's path is theirs to give. */
+void event_attr(const struct event *ev, bool leader, struct gp_event *e)
+{
+	union evattr attr = { .a = { .type = ev->type, .config = ev->config[0] } };
+
+	attr.a.config1 = ev->config[1];
+	attr.a.config2 = ev->config[2];
+	attr.w[EVATTR_CONFIG3] = ev->config[3];
+	attr.w[EVATTR_CONFIG3 + 1] = ev->config[4];
+	attr.a.bp_type = ev->bp;
+	attr.a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	attr_modifiers(&attr.a, ev->mods, leader);
+	attr.a.precise_ip = ev->precise & 3u;
+	attr.a.disabled = leader;
+	*e = (struct gp_event){ .precise = !!(ev->mods & EM_MAX_PRECISE), .wide = ev->pmu && pmus[ev->pmu].wide };
+	memcpy(e->attr, &attr, sizeof(attr));
+}
+
+/* The kernel reads a probe's path when it is opened, and again when the process forks: it stays. Up to cap bytes of all
+ * that were ever asked for. NULL: no room. */
+static const char *path_keep(u32 text)
+{
+	static char kept[1 << 14];
+	static size_t used;
+	char path[4096];
+	size_t n = text_copy(text, path, sizeof(path) - 1) + 1;
+
+	path[n - 1] = '\0';
+	for (const char *p = kept; p < kept + used; p += strlen(p) + 1)
+		if (strcmp(p, path) == 0)
+			return p;
+	if (n > sizeof(kept) - used)
+		return NULL;
+	memcpy(kept + used, path, n);
+	used += n;
+	return kept + used - n;
+}
+
+/* Where it counts whole CPUs: on which. */
+static void event_cpus(const struct event *ev, i32 *cpus)
+{
+	const struct pmu *p = &pmus[ev->pmu];
+	u32 n = 0;
+
+	for (u32 cpu = 0; cpu < MAX_CPUS && n < LEN(((struct gp_event *)0)->cpus) - 1; cpu++)
+		if (p->wide && p->cpus.w[cpu / 64] >> cpu % 64 & 1)
+			cpus[n++] = (i32)cpu;
+	cpus[n] = -1;
+}
+
+/* 0, or -errno. */
+static long event_make(const struct event *ev, bool leader, bool grouped, struct gp_event *e)
+{
+	struct perf_event_attr *a = (struct perf_event_attr *)(void *)e->attr;
+	const char *path = ev->path ? path_keep(ev->path) : NULL;
+
+	event_attr(ev, leader, e);
+	a->read_format |= PERF_FORMAT_ID | (grouped ? PERF_FORMAT_GROUP : 0u);
+	a->freq = ev->freq;
+	a->sample_period = ev->period;
+	if (path)
+		a->config1 = (u64)(uintptr_t)path;
+	e->scale = ev->scale;
+	e->scale_point = ev->scale_point;
+	text_copy(ev->unit, e->unit, sizeof(e->unit) - 1);
+	event_cpus(ev, e->cpus);
+	return ev->path && !path ? -ENOSPC : ev->denied ? -EACCES : ev->virt ? -EOPNOTSUPP : 0;
+}
+
+/* How many of the events from `from` on stand in one group. */
+static u32 group_size(u32 from)
+{
+	u32 to = from + 1;
+
+	while (to <= nevents && events[from].group && events[to].group == events[from].group)
+		to++;
+	return to - from;
+}
+
+static long make_all(struct mark m, struct gp_event *to, size_t cap)
+{
+	long n = 0, r = nevents - m.events > cap ? -ENOSPC : 0;
+	u32 lead = m.events + 1;
+
+	for (u32 i = lead; i <= nevents && r == 0; i++) {
+		const struct event *ev = &events[i];
+
+		if (!ev->group || ev->group != events[lead].group)
+			lead = i;
+		r = event_make(ev, lead == i, group_size(lead) > 1, &to[n]);
+		to[n].group = (u16)(ev->group ? ev->group - m.group : 0);
+		to[n++].same = (u16)(ev->row - m.rows);
+	}
+	return r < 0 ? r : n;
+}
+
+long events_attr(struct str list, struct gp_event *to, size_t cap, struct buf *why)
+{
+	struct mark m = mark_here();
+	long n;
+
+	if (!events_add(list, 0, why))
+		return now.error;
+	n = make_all(m, to, cap);
+	mark_back(m);
+	if (n < 0)
+		wrong(n == -ENOSPC ? "there is no room for it" : n == -EACCES ? "only root may know its number" :
+		      "not one of the kernel's", (struct str){ 0 }, "");
+	return n;
+}
+
+int gp_parse(const char *list, struct gp_event *to, int cap, char *why, size_t nwhy)
+{
+	struct buf b = { .p = why, .cap = why && nwhy ? nwhy - 1 : 0 };
+	long n;
+
+	if (!list || (!to && cap > 0))
+		return -EFAULT;
+	sys_lock(&lib_lock);
+	roots_open(); /* generic events need none */
+	n = events_attr(str_z(list), to, cap > 0 ? (size_t)cap : 0, &b);
+	sys_unlock(&lib_lock);
+	if (why && nwhy)
+		why[b.n] = '\0';
+	return (int)n;
 }
 
 /* A line for each event. */
@@ -1290,15 +1463,20 @@ static void list_pmu(struct str pmu)
 	list_one((struct str){ n.p, n.p + n.n }, (struct str){ 0 }, (struct str){ w.p, w.p + w.n });
 }
 
+static void list_events(struct str pmu)
+{
+	names_read(&inside, path_of(DEVICES, pmu, "/events", (struct str){ 0 }, ""));
+	for (u32 k = 0; k < inside.n; k++)
+		list_event(pmu, name_at(&inside, k));
+}
+
 static void list_pmus(void)
 {
 	const struct names *l = pmus_all();
 
 	for (u32 i = 0; i < l->n; i++) {
 		list_pmu(name_at(l, i));
-		names_read(&inside, path_of(DEVICES, name_at(l, i), "/events", (struct str){ 0 }, ""));
-		for (u32 k = 0; k < inside.n; k++)
-			list_event(name_at(l, i), name_at(&inside, k));
+		list_events(name_at(l, i));
 	}
 }
 
@@ -1336,6 +1514,28 @@ static void list_file(void)
 			list_one(word, (struct str){ 0 }, str_trim(line));
 }
 
+static void list_fixed(void)
+{
+	if (ncores) {
+		list_names(PT_HARDWARE, "hardware event");
+		list_cache();
+	}
+	list_names(PT_SOFTWARE, "software event");
+}
+
+/* The kernel's own, as far as a name is all that it takes. */
+void events_named(void (*show)(struct str name, struct str unit, struct str what))
+{
+	const struct names *l = pmus_all();
+
+	listing.glob = S("*");
+	listing.show = show;
+	list_fixed();
+	for (u32 i = 0; i < l->n; i++)
+		list_events(name_at(l, i));
+	list_tracepoints();
+}
+
 void events_list(struct str glob, void (*show)(struct str name, struct str unit, struct str what))
 {
 	static const struct {
@@ -1356,11 +1556,7 @@ void events_list(struct str glob, void (*show)(struct str name, struct str unit,
 	listing.show = show;
 	pmus_all();
 	list_file();
-	if (ncores) {
-		list_names(PT_HARDWARE, "hardware event");
-		list_cache();
-	}
-	list_names(PT_SOFTWARE, "software event");
+	list_fixed();
 	list_pmus();
 	for (size_t i = 0; i < LEN(forms); i++)
 		list_one(str_z(forms[i].name), (struct str){ 0 }, str_z(forms[i].what));

@@ -1,15 +1,12 @@
 /* ring.c - the rings that the kernel shares with us: their records, those of all of them by time.
  * SPDX-License-Identifier: MIT */
 #include "gpustat.h"
-#include "sys.h"
-
-/* struct perf_event_mmap_page, linux/perf_event.h: only what stands where it always stood. */
-enum { PAGE_HEAD = 1024, PAGE_TAIL = 1032 };
+#include "gpustat/perf.h"
+#include <errno.h>
 
 static struct mapped {
 	struct ring r;
-	char *page;    /* the control page; the data follows */
-	size_t bytes;  /* of both */
+	struct gp_ring map;
 	u64 published; /* the tail that the kernel knows */
 	u64 time;      /* of the next record */
 } rings[MAX_RINGS];
@@ -22,48 +19,32 @@ static u32 nheap;
 
 static char scratch[PERF_RECORD_BYTES];
 
-/* The low word of one of these u64. That is all that the kernel looks at too (ring_buffer_has_space() takes
- * an unsigned long), and all that 32-bit processors read and write in one go. */
-static size_t *word(const struct mapped *m, size_t at)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	at += sizeof(u64) - sizeof(size_t);
-#endif
-	return (size_t *)(void *)(m->page + at); /* a page is aligned */
-}
-
 /* Maps the ring of a perf event, of `pages` pages, which is a power of two. Its number, or -errno. */
 long rings_add(int fd, u32 pages)
 {
-	size_t page = sys_page();
 	struct mapped *m = &rings[nrings];
-	long error;
+	int error;
 
 	if (nrings == MAX_RINGS)
 		return -ENOSPC;
-	if (!pages || pages & (pages - 1) || pages > SIZE_MAX / 2 / page)
-		return -EINVAL;
-	*m = (struct mapped){ .bytes = (1 + (size_t)pages) * page };
-	m->page = sys_mmap(fd, m->bytes, &error);
-	if (!m->page)
+	*m = (struct mapped){ 0 };
+	error = pages ? gp_map(&m->map, fd, pages) : -EINVAL;
+	if (error)
 		return error;
-	m->r.p = m->page + page;
-	m->r.size = pages * (u64)page;
+	m->r.p = m->map.data;
+	m->r.size = m->map.size;
 	return (long)nrings++;
 }
 
 void rings_close(void)
 {
-	while (nrings > 0) {
-		nrings--;
-		sys_munmap(rings[nrings].page, rings[nrings].bytes);
-	}
+	while (nrings > 0)
+		gp_unmap(&rings[--nrings].map);
 }
 
-/* perf_event_open(2): data_tail may move only after the last byte of what it gives back was used. */
 static void ring_publish(struct mapped *m)
 {
-	__atomic_store_n(word(m, PAGE_TAIL), (size_t)m->r.tail, __ATOMIC_RELEASE);
+	ring_give(m->map.page, m->r.tail);
 	m->published = m->r.tail;
 }
 
@@ -85,14 +66,14 @@ static void heap_down(u32 i)
 	}
 }
 
-/* The records that are there now. data_head must be read before the records that it announces. */
+/* The records that are there now. */
 static void heap_fill(const struct pformat *f)
 {
 	nheap = 0;
 	for (u32 i = 0; i < nrings; i++) {
 		struct mapped *m = &rings[i];
 
-		m->r.head += __atomic_load_n(word(m, PAGE_HEAD), __ATOMIC_ACQUIRE) - (size_t)m->r.head;
+		m->r.head = ring_head(m->map.page, m->r.head);
 		if (m->r.head == m->r.tail)
 			continue;
 		ring_time(&m->r, f, &m->time);

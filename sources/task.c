@@ -1,6 +1,7 @@
 /* task.c - whom to measure: a command that is started, processes and their threads that run already.
  * SPDX-License-Identifier: MIT */
 #include "gpustat.h"
+#include "gpustat/perf.h"
 #include "sys.h"
 
 enum { SIG_OVERFLOW = 40 }; /* a real-time signal: these queue, and each has its descriptor */
@@ -135,7 +136,7 @@ long child_start(char **argv)
 /* Has the kernel tell us when an event overflows. */
 void tasks_notify(i32 fd)
 {
-	sys_notify(fd, SIG_OVERFLOW);
+	gp_notify(fd, SIG_OVERFLOW, 0);
 }
 
 void child_go(void)

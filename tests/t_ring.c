@@ -4,6 +4,7 @@
 #include "unit.h"
 
 enum { RINGS = 5, PAGES = 2 };
+enum { PAGE_HEAD = 1024, PAGE_TAIL = 1032 }; /* struct perf_event_mmap_page, linux/perf_event.h */
 
 static const struct pformat layout = { .sample_type = PS_IP | PS_TID | PS_TIME, .id_all = true };
 static char *shared[RINGS];
@@ -75,7 +76,7 @@ static void make_rings(void)
 			puts("Bail out! no ring");
 			exit(1);
 		}
-		shared[i] = rings[i].page;
+		shared[i] = rings[i].map.page;
 		close(fd);
 	}
 	check_u64((u64)-rings_add(0, 3), EINVAL, "three pages");
