@@ -938,8 +938,23 @@ bool target_process(struct target *t, u32 pid);
 
 /* --- sources/virtual.c: counters of our own that stand beside perf events ------------------------------- */
 
+/* What the GPUs and their clients tell: the first reading, unless there was one; one more. */
+void gpus_start(void);
+void gpus_sample(void);
 void virtual_sample(void); /* once per reading, before virtual_read() */
 extern bool (*virtual_wants)(u32 device, u32 place); /* which GPUs there are; NULL: all */
+
+/* A kind of channel of hwmon chips, whose folders are class/hwmon/DIR. */
+struct channel {
+	struct str prefix;
+	const char *unit, *what;
+	u8 point, rule; /* enum evrule */
+};
+
+const struct channel *channel_of(struct str name);
+const char *hwmon_path(const char *dir, struct str leaf, const char *tail);
+int channel_open(const char *dir, struct str name);
+bool channel_read(int fd, int state, u64 *value);
 
 bool virtual_find(struct str source, struct str name, struct event *ev);
 bool virtual_read(const struct event *ev, u64 *v);

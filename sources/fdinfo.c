@@ -753,9 +753,19 @@ static void fdinfo_start(void)
 	tick++;
 }
 
+static void fdinfo_rest(void)
+{
+	for (u32 i = 1; i <= nholders; i++)
+		if (holders[i].client) {
+			io_close(holders[i].io);
+			holders[i].io = -1;
+		}
+}
+
 const struct source src_fdinfo = {
 	.name = "fdinfo",
 	.start = fdinfo_start,
 	.scan = fdinfo_scan,
+	.rest = fdinfo_rest,
 	.sample = fdinfo_sample,
 };

@@ -1157,10 +1157,17 @@ static void sysfs_scan(void)
 	scan_nodes();
 }
 
+static void sysfs_rest(void)
+{
+	for (u32 i = 1; i <= ndevices; i++)
+		forget_sensors(i);
+}
+
 const struct source src_sysfs = {
 	.name = "sysfs",
 	.start = sysfs_start,
 	.scan = sysfs_scan,
+	.rest = sysfs_rest,
 	.sample = sysfs_sample,
 };
 

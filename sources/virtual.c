@@ -11,7 +11,7 @@ enum { MAX_VIRTUAL = 1025 /* descriptors are the scarcer thing */ };
 
 static struct virt {
 	u8 kind;          /* enum vkind */
-	u8 which;         /* VK_TOOL, VK_PROC: the row of its table */
+	u8 which;         /* VK_TOOL: the row of its table; VK_PROC: of procfield_find() */
 	int fd, state;    /* VK_FILE: the channel; its device's runtime_status, or -1 */
 	u32 device;       /* VK_ENGINE */
 	u8 n;
@@ -83,120 +83,36 @@ static bool tool_read(u8 which, u64 *v)
 
 /* --- /proc ----------------------------------------------------------------------------------------------- */
 
-/* Read once in a reading, when the first counter asks. */
-static struct procfile {
-	const char *path;
-	int fd; /* 0: not opened yet; -1: there is none */
-	bool fresh;
-	size_t n;
-} procfiles[] = { { .path = "stat" }, { .path = "meminfo" }, { .path = "vmstat" } };
-static char proc_bytes[LEN(procfiles)][128 << 10]; /* the line of all interrupts in stat is the longest */
-
-static const struct {
-	struct str name;
-	u8 rule;
-} stats[] = {
-	{ STR("ctxt"), EV_COUNT }, { STR("processes"), EV_COUNT }, { STR("intr"), EV_COUNT }, { STR("softirq"), EV_COUNT },
-	{ STR("procs_running"), EV_LEVEL }, { STR("procs_blocked"), EV_LEVEL },
-};
-
-static struct str proc_text(u8 file)
-{
-	struct procfile *f = &procfiles[file];
-	char *b = proc_bytes[file];
-
-	if (f->fd == 0)
-		f->fd = (int)sys_openat(root_proc, f->path, O_RDONLY | O_NONBLOCK);
-	if (!f->fresh && f->fd > 0) {
-		long n = slurp_fd(f->fd, b, sizeof(proc_bytes[0]));
-
-		f->n = n > 0 ? (size_t)n : 0;
-		f->fresh = true;
-	}
-	return (struct str){ b, b + f->n };
-}
-
-/* A line's name, without the colon of meminfo, and number; kB are made bytes. */
-static bool proc_line(struct str *text, struct str *name, u64 *v)
-{
-	struct str line, word;
-
-	while (line_next(text, &line)) {
-		if (!str_word(&line, name) || !str_word(&line, &word) || scan_u64(word, v) != word.e)
-			continue;
-		if (name->e[-1] == ':')
-			name->e--;
-		if (str_word(&line, &word) && str_eq(word, S("kB")) && *v < UINT64_MAX / 1024)
-			*v *= 1024;
-		return true;
-	}
-	return false;
-}
-
-static bool proc_value(u8 file, struct str name, u64 *v)
-{
-	struct str text = proc_text(file), at;
-
-	while (proc_line(&text, &at, v))
-		if (str_eq(at, name))
-			return true;
-	return false;
-}
-
-/* Whether what a file calls so is shown, and how. */
-static bool proc_rule(u8 file, struct str name, u8 *rule)
-{
-	*rule = file == 1 || glob_match(S("nr_*"), name, NULL) ? EV_LEVEL : EV_COUNT;
-	for (size_t i = 0; i < LEN(stats) && file == 0; i++)
-		if (str_eq(name, stats[i].name)) {
-			*rule = stats[i].rule;
-			return true;
-		}
-	return file != 0;
-}
-
-static const char *proc_unit(u8 file, struct str name)
-{
-	return file == 1 && !glob_match(S("HugePages_*"), name, NULL) ? "bytes" : NULL;
-}
-
 static bool proc_find(struct str name, struct event *ev)
 {
-	u8 rule;
-	u64 value;
+	const char *unit;
+	struct virt *v;
+	bool level;
+	u8 file;
 
-	for (u8 i = 0; i < LEN(procfiles); i++) {
-		struct virt *v;
-
-		if (!proc_rule(i, name, &rule) || !proc_value(i, name, &value))
-			continue;
-		v = virt_new(VK_PROC, name, ev);
-		if (!v)
-			return false;
-		v->which = i;
-		ev->rule = rule;
-		set_unit(ev, proc_unit(i, name), 0);
-		return true;
-	}
-	return false;
+	if (!procfield_find(name, &file, &level, &unit))
+		return false;
+	v = virt_new(VK_PROC, name, ev);
+	if (!v)
+		return false;
+	v->which = file;
+	ev->rule = level ? EV_LEVEL : EV_COUNT;
+	set_unit(ev, unit, 0);
+	return true;
 }
 
 /* --- hwmon, Documentation/hwmon/sysfs-interface.rst -------------------------------------------------------- */
 
 #define HWMON "class/hwmon"
 
-static const struct channel {
-	struct str prefix;
-	const char *unit, *what;
-	u8 point, rule;
-} channels[] = {
+static const struct channel channels[] = {
 	{ STR("temp"), "C", "temperature", 3, EV_LEVEL }, { STR("in"), "V", "voltage", 3, EV_LEVEL },
 	{ STR("power"), "W", "power", 6, EV_LEVEL },      { STR("energy"), "J", "energy", 6, EV_COUNT },
 	{ STR("fan"), "rpm", "fan", 0, EV_LEVEL },        { STR("curr"), "A", "current", 3, EV_LEVEL },
 	{ STR("freq"), "Hz", "clock", 0, EV_LEVEL },      { STR("humidity"), "%", "humidity", 3, EV_LEVEL },
 };
 
-static const struct channel *channel_of(struct str name)
+const struct channel *channel_of(struct str name)
 {
 	for (size_t i = 0; i < LEN(channels); i++) {
 		struct str s = name;
@@ -208,7 +124,7 @@ static const struct channel *channel_of(struct str name)
 	return NULL;
 }
 
-static const char *hwmon_path(const char *dir, struct str leaf, const char *tail)
+const char *hwmon_path(const char *dir, struct str leaf, const char *tail)
 {
 	static char path[512];
 	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
@@ -234,7 +150,7 @@ static bool hwmon_meant(struct str source, const char *dir)
 	       str_eq(source, name);
 }
 
-static int channel_open(const char *dir, struct str name)
+int channel_open(const char *dir, struct str name)
 {
 	long fd = sys_openat(root_sys, hwmon_path(dir, name, "_input"), O_RDONLY | O_NONBLOCK);
 
@@ -271,16 +187,16 @@ static bool hwmon_find(struct str source, struct str name, struct event *ev)
 }
 
 /* A level below zero is its two's complement. A device asleep stays so. */
-static bool file_read(const struct virt *v, u64 *value)
+bool channel_read(int fd, int state, u64 *value)
 {
 	char b[64];
-	long n = v->state >= 0 ? slurp_fd(v->state, b, sizeof(b)) : 0;
+	long n = state >= 0 ? slurp_fd(state, b, sizeof(b)) : 0;
 	struct str s = { b, b + (n > 0 ? n : 0) };
 	i64 i;
 
 	if (str_skip(&s, S("suspend")))
 		return false;
-	n = slurp_fd(v->fd, b, sizeof(b));
+	n = slurp_fd(fd, b, sizeof(b));
 	if (n <= 0 || !scan_i64((struct str){ b, b + n }, &i))
 		return false;
 	*value = (u64)i;
@@ -312,13 +228,22 @@ bool virtual_gpu_energy(struct buf *event)
 
 static bool gpus_started;
 
-static void gpus_start(void)
+void gpus_start(void)
 {
 	if (gpus_started)
 		return;
 	gpus_started = true;
 	src_sysfs.start();
 	src_fdinfo.start();
+	reg_roll(false, true);
+}
+
+void gpus_sample(void)
+{
+	src_sysfs.scan();
+	src_sysfs.sample();
+	src_fdinfo.scan();
+	src_fdinfo.sample();
 	reg_roll(false, true);
 }
 
@@ -419,15 +344,9 @@ bool virtual_find(struct str source, struct str name, struct event *ev)
 
 void virtual_sample(void)
 {
-	for (size_t i = 0; i < LEN(procfiles); i++)
-		procfiles[i].fresh = false;
-	if (!gpus_started)
-		return;
-	src_sysfs.scan();
-	src_sysfs.sample();
-	src_fdinfo.scan();
-	src_fdinfo.sample();
-	reg_roll(false, true);
+	host_begin();
+	if (gpus_started)
+		gpus_sample();
 }
 
 /* False: there is no value now. */
@@ -441,9 +360,9 @@ bool virtual_read(const struct event *ev, u64 *v)
 	case VK_ENGINE:
 		return engine_value(at->device, virt_name(at), v);
 	case VK_FILE:
-		return file_read(at, v);
+		return channel_read(at->fd, at->state, v);
 	default:
-		return proc_value(at->which, virt_name(at), v);
+		return procfield_read(at->which, virt_name(at), v);
 	}
 }
 
@@ -493,15 +412,9 @@ static void list_hwmon(const char *dir)
 	dir_close(&d);
 }
 
-static void list_proc(u8 file)
+static void list_proc(struct str name, const char *unit, bool level)
 {
-	struct str text = proc_text(file), name;
-	u64 v;
-	u8 rule;
-
-	while (proc_line(&text, &name, &v))
-		if (proc_rule(file, name, &rule))
-			list_in("proc", name, proc_unit(file, name), rule == EV_LEVEL ? "level" : "counter");
+	list_in("proc", name, unit, level ? "level" : "counter");
 }
 
 void virtual_list(void (*show)(struct str name, struct str unit, struct str what))
@@ -518,6 +431,5 @@ void virtual_list(void (*show)(struct str name, struct str unit, struct str what
 			list_hwmon(dir);
 		dir_close(&d);
 	}
-	for (u8 i = 0; i < LEN(procfiles); i++)
-		list_proc(i);
+	procfield_list(list_proc);
 }

@@ -1,0 +1,1378 @@
+/* proc.c - the machine itself: CPUs, memory, disks, processes, pressure, heat and energy.
+ * SPDX-License-Identifier: MIT */
+#include "gpustat.h"
+#include "sys.h"
+
+#define S(lit) ((struct str)STR(lit))
+
+static u32 reading = 1; /* of host_begin(): what was read in it is not read again */
+static bool listing;    /* what is opened for a list is not kept */
+
+static struct str inst_of(const struct hostcounter *h)
+{
+	return (struct str){ h->inst, h->inst + h->n };
+}
+
+/* What cannot be read for other reasons than rights, or want of descriptors, is not there: sleeping sensors answer
+ * EAGAIN, ENODATA, EIO, ... */
+static long why_not(long error)
+{
+	switch (error) {
+	case -EPERM:
+	case -EACCES:
+		return -EACCES;
+	case -EMFILE:
+	case -ENFILE:
+	case -ENOMEM:
+		return error;
+	default:
+		return -ENOENT;
+	}
+}
+
+/* --- files with many values: read once in a reading, when the first counter asks --------------------------- */
+
+enum file {
+	F_STAT, F_MEMINFO, F_VMSTAT, /* those of procfield_*() */
+	F_DISKSTATS, F_LOADAVG, F_CPUINFO, F_PSI_CPU, F_PSI_MEMORY, F_PSI_IO,
+	FILES, F_NONE = FILES,
+};
+
+/* As the kernel sizes it: 128 bytes for each CPU, of MAX_CPUS, 2 for each interrupt. */
+static char stat_bytes[1 << 20], fields_bytes[2][128 << 10];
+static char disks_bytes[512 << 10];   /* 4000 disks and partitions */
+static char cpuinfo_bytes[2 << 20];   /* 1000 CPUs; most of it are flags */
+static char load_bytes[4096], psi_bytes[3][4096];
+
+static void cpus_take(struct str text);
+static void disks_take(struct str text);
+static void clocks_take(struct str text);
+
+static struct text {
+	const char *path;
+	char *b;
+	size_t cap;
+	void (*take)(struct str text);
+	int fd;
+	bool asked;  /* since host_trim() */
+	bool listed; /* was there for host_list() */
+	u32 reading; /* in which it was read last */
+	long error;
+	size_t n;
+	i64 t;       /* ns, when */
+} texts[FILES] = {
+	[F_STAT]       = { "stat", stat_bytes, sizeof(stat_bytes), cpus_take, .fd = -1 },
+	[F_MEMINFO]    = { "meminfo", fields_bytes[0], sizeof(fields_bytes[0]), NULL, .fd = -1 },
+	[F_VMSTAT]     = { "vmstat", fields_bytes[1], sizeof(fields_bytes[1]), NULL, .fd = -1 },
+	[F_DISKSTATS]  = { "diskstats", disks_bytes, sizeof(disks_bytes), disks_take, .fd = -1 },
+	[F_LOADAVG]    = { "loadavg", load_bytes, sizeof(load_bytes), NULL, .fd = -1 },
+	[F_CPUINFO]    = { "cpuinfo", cpuinfo_bytes, sizeof(cpuinfo_bytes), clocks_take, .fd = -1 },
+	[F_PSI_CPU]    = { "pressure/cpu", psi_bytes[0], sizeof(psi_bytes[0]), NULL, .fd = -1 },
+	[F_PSI_MEMORY] = { "pressure/memory", psi_bytes[1], sizeof(psi_bytes[1]), NULL, .fd = -1 },
+	[F_PSI_IO]     = { "pressure/io", psi_bytes[2], sizeof(psi_bytes[2]), NULL, .fd = -1 },
+};
+
+static void text_close(struct text *f)
+{
+	if (f->fd >= 0)
+		sys_close(f->fd);
+	f->fd = -1;
+}
+
+static void text_fill(struct text *f)
+{
+	long n = f->fd;
+
+	if (f->fd < 0) {
+		n = sys_openat(root_proc, f->path, O_RDONLY | O_NONBLOCK);
+		f->fd = (int)n;
+	}
+	if (n >= 0)
+		n = slurp_fd(f->fd, f->b, f->cap);
+	if (n < 0)
+		text_close(f);
+	f->error = n < 0 ? why_not(n) : 0;
+	f->n = n > 0 ? (size_t)n : 0;
+	reg_dropped += f->n == f->cap;
+	f->reading = reading;
+	f->t = sys_now(CLOCK_MONOTONIC);
+	if (f->take)
+		f->take((struct str){ f->b, f->b + f->n });
+}
+
+static long text_get(u8 file, struct str *text)
+{
+	struct text *f = &texts[file];
+
+	f->asked |= !listing;
+	if (f->reading != reading)
+		text_fill(f);
+	*text = (struct str){ f->b, f->b + f->n };
+	return f->error;
+}
+
+/* --- fields of stat, meminfo and vmstat -------------------------------------------------------------------- */
+
+static const struct {
+	struct str name;
+	bool level;
+} stats[] = {
+	{ STR("ctxt"), false }, { STR("processes"), false }, { STR("intr"), false }, { STR("softirq"), false },
+	{ STR("procs_running"), true }, { STR("procs_blocked"), true },
+};
+
+/* A line's name, without the colon of meminfo, and number; kB are made bytes. */
+static bool field_next(struct str *text, struct str *name, u64 *v)
+{
+	struct str line, word;
+
+	while (line_next(text, &line)) {
+		if (!str_word(&line, name) || !str_word(&line, &word) || scan_u64(word, v) != word.e)
+			continue;
+		if (name->e[-1] == ':')
+			name->e--;
+		if (str_word(&line, &word) && str_eq(word, S("kB"))) {
+			if (*v > UINT64_MAX / 1024)
+				continue;
+			*v *= 1024;
+		}
+		return true;
+	}
+	return false;
+}
+
+static long field_get(u8 file, struct str name, u64 *v)
+{
+	struct str text, at;
+	long error = text_get(file, &text);
+	u64 n;
+
+	while (field_next(&text, &at, &n))
+		if (str_eq(at, name)) {
+			*v = n;
+			return 0;
+		}
+	return error ? error : -ENOENT;
+}
+
+bool procfield_read(u8 file, struct str name, u64 *v)
+{
+	return field_get(file, name, v) == 0;
+}
+
+/* Whether what a file calls so is shown, and how. */
+static bool field_shown(u8 file, struct str name, bool *level)
+{
+	*level = file == F_MEMINFO || glob_match(S("nr_*"), name, NULL);
+	for (size_t i = 0; i < LEN(stats) && file == F_STAT; i++)
+		if (str_eq(name, stats[i].name)) {
+			*level = stats[i].level;
+			return true;
+		}
+	return file != F_STAT;
+}
+
+static const char *field_unit(u8 file, struct str name)
+{
+	return file == F_MEMINFO && !glob_match(S("HugePages_*"), name, NULL) ? "bytes" : NULL;
+}
+
+/* unit: NULL where it has none. */
+bool procfield_find(struct str name, u8 *file, bool *level, const char **unit)
+{
+	u64 v;
+
+	for (*file = F_STAT; *file <= F_VMSTAT; ++*file)
+		if (field_shown(*file, name, level) && procfield_read(*file, name, &v)) {
+			*unit = field_unit(*file, name);
+			return true;
+		}
+	return false;
+}
+
+void procfield_list(void (*found)(struct str name, const char *unit, bool level))
+{
+	struct str text, name;
+	bool level;
+	u64 v;
+
+	for (u8 file = F_STAT; file <= F_VMSTAT; file++) {
+		text_get(file, &text);
+		while (field_next(&text, &name, &v))
+			if (field_shown(file, name, &level))
+				found(name, field_unit(file, name), level);
+	}
+}
+
+/* --- files with one number: of a CPU, a thermal zone, an energy zone --------------------------------------- */
+
+enum small { SM_CLOCK, SM_TEMP, SM_ENERGY };
+
+static const struct {
+	const char *before, *after;
+} small_paths[] = {
+	[SM_CLOCK]  = { "devices/system/cpu/", "/cpufreq/scaling_cur_freq" },
+	[SM_TEMP]   = { "class/thermal/", "/temp" },
+	[SM_ENERGY] = { "class/powercap/", "/energy_uj" },
+};
+
+enum { MAX_SMALL = 4096 /* the clocks of 3500 CPUs, and their zones */ };
+
+static struct small_file {
+	bool used, asked;
+	bool based; /* SM_ENERGY: was is of an earlier reading */
+	u8 kind, n; /* enum small */
+	char inst[32];
+	int fd;
+	u32 reading;
+	long error;
+	i64 value;
+	u64 was, sum, range; /* SM_ENERGY, uJ */
+} smalls[MAX_SMALL];
+static long smalls_open;
+
+static const char *join(const char *a, struct str b, const char *c)
+{
+	static char path[256];
+	struct buf to = { .p = path, .cap = sizeof(path) - 1 };
+
+	put_z(&to, a);
+	put_str(&to, b);
+	put_z(&to, c);
+	path[to.n] = '\0';
+	return path;
+}
+
+static const char *small_path(u8 kind, struct str inst)
+{
+	return join(small_paths[kind].before, inst, small_paths[kind].after);
+}
+
+/* Where it is, or has room: NULL where there is none. */
+static struct small_file *small_find(u8 kind, struct str inst)
+{
+	u32 h = kind;
+
+	for (const char *p = inst.p; p < inst.e; p++)
+		h = h * 31 + (u8)*p;
+	for (u32 i = 0; i < MAX_SMALL; i++) {
+		struct small_file *f = &smalls[(h + i) % MAX_SMALL];
+
+		if (!f->used || (f->kind == kind && str_eq(inst, (struct str){ f->inst, f->inst + f->n })))
+			return f;
+	}
+	return NULL;
+}
+
+static void small_close(struct small_file *f)
+{
+	if (f->fd >= 0) {
+		sys_close(f->fd);
+		smalls_open--;
+	}
+	f->fd = -1;
+}
+
+static bool whole_number(struct str text, i64 *v)
+{
+	struct str line;
+
+	return line_next(&text, &line) && scan_i64(line, v) == line.e;
+}
+
+static bool number_at(int root, const char *path, i64 *v)
+{
+	char b[64];
+	long n = slurp(root, path, b, sizeof(b));
+
+	return n > 0 && whole_number((struct str){ b, b + n }, v);
+}
+
+/* The energy starts anew behind max_energy_range_uj: Documentation/power/powercap/powercap.rst. */
+static void energy_take(struct small_file *f, struct str zone)
+{
+	u64 now = (u64)f->value;
+
+	if (!f->based) {
+		const char *path = join(small_paths[SM_ENERGY].before, zone, "/max_energy_range_uj");
+		i64 range;
+
+		f->range = number_at(root_sys, path, &range) && range > 0 ? (u64)range : 0;
+		f->sum = now;
+	} else if (now >= f->was) {
+		f->sum += now - f->was;
+	} else if (f->was <= f->range) {
+		f->sum += f->range - f->was + now;
+	}
+	f->was = now;
+	f->based = true;
+}
+
+static long small_fill(struct small_file *f, struct str inst)
+{
+	char b[64];
+	long n = f->fd;
+
+	if (f->fd < 0) {
+		n = sys_openat(root_sys, small_path(f->kind, inst), O_RDONLY | O_NONBLOCK);
+		f->fd = (int)n;
+		smalls_open += n >= 0;
+	}
+	if (n >= 0)
+		n = slurp_fd(f->fd, b, sizeof(b));
+	/* What is gone may come back under its name. Perf events need descriptors, too. */
+	if (n < 0 || smalls_open > files_limit / 4)
+		small_close(f);
+	if (n < 0)
+		return why_not(n);
+	if (!whole_number((struct str){ b, b + n }, &f->value) || (f->kind != SM_TEMP && f->value < 0))
+		return -ENOENT;
+	if (f->kind == SM_ENERGY)
+		energy_take(f, inst);
+	return 0;
+}
+
+static long small_get(u8 kind, struct str inst, const struct small_file **at)
+{
+	struct small_file *f = small_find(kind, inst);
+
+	if (!f) {
+		reg_dropped++;
+		return -ENOENT;
+	}
+	if (!f->used) {
+		*f = (struct small_file){ .used = true, .kind = kind, .fd = -1, .n = (u8)str_len(inst) };
+		memcpy(f->inst, inst.p, f->n);
+	}
+	f->asked |= !listing;
+	if (f->reading != reading) {
+		f->error = small_fill(f, inst);
+		f->reading = reading;
+	}
+	*at = f;
+	return f->error;
+}
+
+/* --- CPUs: proc_stat(5) ------------------------------------------------------------------------------------ */
+
+/* Fields of a line, jiffies. guest and guest_nice follow: they are within user and nice. */
+enum { J_USER, J_NICE, J_SYSTEM, J_IDLE, J_IOWAIT, J_IRQ, J_SOFTIRQ, J_STEAL, J_FIELDS };
+#define J(field) (1u << J_##field)
+enum { J_ALL = (1 << J_FIELDS) - 1 };
+
+enum { CPU_ALL = MAX_CPUS };
+
+/* sum goes on where a field goes back: idle and iowait do. */
+static struct cpu {
+	u64 was[J_FIELDS], sum[J_FIELDS];
+	u32 seen;
+	u8 n; /* fields; old kernels have 4 */
+} cpus[MAX_CPUS + 1];
+
+/* What stands behind "cpu", CPU_ALL for nothing. */
+static bool cpu_number(struct str inst, u32 *cpu)
+{
+	u64 n;
+
+	*cpu = CPU_ALL;
+	if (str_eq(inst, S("cpu")))
+		return true;
+	if (!str_skip(&inst, S("cpu")) || scan_u64(inst, &n) != inst.e || n >= MAX_CPUS)
+		return false;
+	*cpu = (u32)n;
+	return true;
+}
+
+/* How many fields: 0 where one makes no sense. */
+static u8 jiffies_scan(struct str line, u64 *j)
+{
+	struct str word;
+	u8 n = 0;
+
+	for (; n < J_FIELDS && str_word(&line, &word); n++)
+		if (scan_u64(word, &j[n]) != word.e || j[n] >> 60) /* the sum of all has room */
+			return 0;
+	return n > J_IDLE ? n : 0;
+}
+
+static void cpu_grow(struct cpu *c, const u64 *j, u8 n)
+{
+	for (u8 i = 0; i < n; i++) {
+		c->sum[i] += i >= c->n ? j[i] : j[i] > c->was[i] ? j[i] - c->was[i] : 0;
+		c->was[i] = j[i];
+	}
+	c->n = n > c->n ? n : c->n;
+	c->seen = reading;
+}
+
+static void cpus_take(struct str text)
+{
+	struct str line, name;
+
+	while (line_next(&text, &line)) {
+		u64 j[J_FIELDS];
+		u32 at;
+		u8 n;
+
+		if (!str_word(&line, &name) || !cpu_number(name, &at) || cpus[at].seen == reading)
+			continue;
+		n = jiffies_scan(line, j);
+		if (n)
+			cpu_grow(&cpus[at], j, n);
+	}
+}
+
+/* --- disks: Documentation/admin-guide/iostats.rst ---------------------------------------------------------- */
+
+enum { DK_READ, DK_WRITE, DK_BUSY, DK_FIELDS };
+
+enum { SECTOR = 512 /* whatever the disk's are */, MAX_DISKS = 4096 /* 1000 disks with three partitions */ };
+
+/* sum goes on where a value wraps, or the disk is another one of that name. */
+static struct disk {
+	char name[32];  /* DISK_NAME_LEN */
+	u8 n;
+	bool whole;     /* no partition */
+	bool physical;  /* below no other */
+	u32 seen;
+	u64 was[DK_FIELDS], sum[DK_FIELDS]; /* sectors, sectors, ms */
+} disks[MAX_DISKS];
+static u32 ndisks, last_disk;
+static u64 disks_sum[DK_FIELDS];
+
+/* By name: a device mapper's has no slaves yet while it is made. The first three are there before they are used. */
+static const struct str not_physical[] = { STR("loop*"), STR("ram*"), STR("zram*"), STR("dm-*"), STR("md*") };
+
+static bool disk_is(u32 i, struct str name)
+{
+	return i < ndisks && str_eq(name, (struct str){ disks[i].name, disks[i].name + disks[i].n });
+}
+
+/* Its place, or ndisks. They are asked for in the order of the file. */
+static u32 disk_find(struct str name)
+{
+	u32 i = 0;
+
+	if (disk_is(last_disk + 1, name))
+		return ++last_disk;
+	while (i < ndisks && !disk_is(i, name))
+		i++;
+	last_disk = i;
+	return i;
+}
+
+/* Below /sys/block: '/' is '!' there. */
+static const char *disk_path(struct str name, const char *leaf)
+{
+	char b[32];
+	size_t n = str_len(name) < sizeof(b) ? str_len(name) : sizeof(b);
+
+	for (size_t i = 0; i < n; i++)
+		b[i] = name.p[i] == '/' ? '!' : name.p[i];
+	return join("block/", (struct str){ b, b + n }, leaf);
+}
+
+static bool disk_physical(struct str name)
+{
+	struct dir d;
+	i64 hidden;
+	bool stacked;
+
+	for (size_t i = 0; i < LEN(not_physical); i++)
+		if (glob_match(not_physical[i], name, NULL))
+			return false;
+	if (number_at(root_sys, disk_path(name, "/hidden"), &hidden) && hidden) /* a path of another one */
+		return false;
+	if (dir_open(&d, root_sys, disk_path(name, "/slaves")) < 0)
+		return true;
+	stacked = dir_next(&d) != NULL;
+	dir_close(&d);
+	return !stacked;
+}
+
+static struct disk *disk_add(struct str name)
+{
+	struct disk *d = &disks[ndisks];
+
+	if (ndisks == MAX_DISKS) {
+		reg_dropped++;
+		return NULL;
+	}
+	*d = (struct disk){ .n = (u8)str_len(name) };
+	memcpy(d->name, name.p, d->n);
+	d->whole = sys_has_file(root_sys, disk_path(name, ""));
+	d->physical = d->whole && disk_physical(name);
+	last_disk = ndisks++;
+	return d;
+}
+
+/* io_ticks has 32 bits in every kernel, sectors where long has. */
+static void disk_grow(struct disk *d, const u64 *now)
+{
+	for (int i = 0; i < DK_FIELDS; i++) {
+		u8 course = i == DK_BUSY || sizeof(long) == 4 ? CO_WRAP32 : CO_RESET;
+		u64 more = now[i];
+
+		if (d->seen && !course_delta(course, d->was[i], now[i], &more))
+			more = 0;
+		d->was[i] = now[i];
+		d->sum[i] += more;
+		if (d->physical)
+			disks_sum[i] += more;
+	}
+	d->seen = reading;
+}
+
+/* major minor name, then: reads, merged, sectors, ms, the same for writes, in flight, ms busy. */
+static bool disk_scan(struct str line, struct str *name, u64 *now)
+{
+	struct str word;
+	u64 f[10];
+
+	if (!str_word(&line, &word) || !str_word(&line, &word) || !str_word(&line, name) || str_len(*name) > 31 ||
+	    name->p[0] == '.')
+		return false;
+	for (size_t i = 0; i < LEN(f); i++)
+		if (!str_word(&line, &word) || scan_u64(word, &f[i]) != word.e)
+			return false;
+	now[DK_READ] = f[2];
+	now[DK_WRITE] = f[6];
+	now[DK_BUSY] = f[9];
+	return ((f[2] | f[6]) >> 50) == 0 && f[9] >> 50 == 0; /* an exabyte is 2^51 sectors: no disk has moved that */
+}
+
+static void disks_take(struct str text)
+{
+	struct str line, name;
+	u64 now[DK_FIELDS];
+
+	while (line_next(&text, &line))
+		if (disk_scan(line, &name, now)) {
+			u32 i = disk_find(name);
+			struct disk *d = i < ndisks ? &disks[i] : disk_add(name);
+
+			if (d && d->seen != reading)
+				disk_grow(d, now);
+		}
+}
+
+/* --- what processes read and write: proc_pid_io(5) --------------------------------------------------------- */
+
+enum {
+	MAX_PROCS = 32768, /* the kernel's pid_max unless someone raised it */
+	IO_BUCKETS = 4096,
+	MAX_DEPTH = 32,    /* of parents */
+};
+
+/* A process whose pid is used again has another start. */
+static struct proc {
+	u32 pid, parent, next;
+	u32 seen;
+	u64 start;     /* ticks since boot */
+	bool has;      /* io is known */
+	u64 io[2];     /* rchar, wchar, bytes */
+	u64 grown[2];  /* since the reading before */
+} procs[MAX_PROCS + 1];
+static u32 nprocs, io_bucket[IO_BUCKETS], io_seen;
+static u64 io_sum[2];
+static long io_error;
+
+static u32 proc_find(u32 pid, u64 start)
+{
+	u32 i = io_bucket[pid % IO_BUCKETS];
+
+	while (i && (procs[i].pid != pid || procs[i].start != start))
+		i = procs[i].next;
+	return i;
+}
+
+/* By pid alone: the one that lives, if any. */
+static u32 proc_find_any(u32 pid)
+{
+	u32 found = 0;
+
+	for (u32 i = io_bucket[pid % IO_BUCKETS]; i; i = procs[i].next)
+		if (procs[i].pid == pid && (!found || procs[i].seen == reading))
+			found = i;
+	return found;
+}
+
+static void proc_chain(u32 i)
+{
+	u32 *first = &io_bucket[procs[i].pid % IO_BUCKETS];
+
+	procs[i].next = *first;
+	*first = i;
+}
+
+static long proc_slurp(u32 pid, const char *leaf, char *b, size_t cap)
+{
+	char number[16];
+	struct buf to = { .p = number, .cap = sizeof(number) };
+
+	put_u64(&to, pid);
+	return slurp(root_proc, join("", (struct str){ number, number + to.n }, leaf), b, cap);
+}
+
+static bool proc_stat(u32 pid, u64 *start, u32 *parent)
+{
+	char b[1024];
+	long n = proc_slurp(pid, "/stat", b, sizeof(b));
+	struct str s = { b, b + (n > 0 ? n : 0) }, word;
+	const char *p;
+	u64 v;
+
+	if (n <= 0 || s.e[-1] != '\n' || !parse_stat_start(s, start))
+		return false;
+	for (p = s.e; p[-1] != ')'; p--)
+		;
+	s.p = p;
+	if (!str_word(&s, &word) || !str_word(&s, &word) || scan_u64(word, &v) != word.e || v > UINT32_MAX)
+		return false;
+	*parent = (u32)v;
+	return true;
+}
+
+static long proc_io(u32 pid, u64 io[2])
+{
+	static const struct str names[] = { STR("rchar"), STR("wchar") };
+	char b[512];
+	long n = proc_slurp(pid, "/io", b, sizeof(b));
+	struct str text, name;
+	unsigned found = 0;
+	u64 v;
+
+	if (n < 0)
+		return n;
+	text = (struct str){ b, b + n };
+	while (field_next(&text, &name, &v))
+		for (unsigned i = 0; i < LEN(names); i++)
+			if (str_eq(name, names[i]) && v >> 60 == 0) {
+				io[i] = v;
+				found |= 1u << i;
+			}
+	return found == 3 ? 0 : -ENOENT;
+}
+
+static struct proc *proc_add(u32 pid, u64 start)
+{
+	if (nprocs == MAX_PROCS) {
+		reg_dropped++;
+		return NULL;
+	}
+	procs[++nprocs] = (struct proc){ .pid = pid, .start = start, .has = io_seen != 0 };
+	proc_chain(nprocs);
+	return &procs[nprocs];
+}
+
+/* One that began since the last reading counts whole; one that could not be read then, from now. A sum over one's own
+ * processes is not that of all: refused. From root only few are hidden, which have rights that it lacks in a container. */
+static void proc_take(u32 pid)
+{
+	u64 start, io[2];
+	u32 parent, i;
+	struct proc *p;
+	long error;
+
+	if (!proc_stat(pid, &start, &parent))
+		return;
+	i = proc_find(pid, start);
+	p = i ? &procs[i] : proc_add(pid, start);
+	if (!p || p->seen == reading)
+		return;
+	p->seen = reading;
+	p->parent = parent;
+	p->grown[0] = p->grown[1] = 0;
+	error = proc_io(pid, io);
+	if (error) {
+		p->has &= i != 0;
+		if (why_not(error) == -EACCES && (io_error == -ENOENT || sys_euid() != 0))
+			io_error = -EACCES;
+		return;
+	}
+	if (io_error != -EACCES || sys_euid() == 0)
+		io_error = 0;
+	for (int k = 0; k < 2; k++) {
+		p->grown[k] = p->has && io[k] > p->io[k] ? io[k] - p->io[k] : 0;
+		p->io[k] = io[k];
+	}
+	p->has = true;
+}
+
+/* Whoever waits for a child that ended has its I/O added to its own (wait_task_zombie() of kernel/exit.c): what of it
+ * was counted already does not count again. Its parent may have ended, too. */
+static void proc_gone(const struct proc *gone)
+{
+	u32 pid = gone->parent;
+
+	for (int depth = 0; pid && depth < MAX_DEPTH; depth++) {
+		u32 i = proc_find_any(pid);
+		struct proc *p = &procs[i];
+
+		if (!i)
+			return;
+		if (p->seen == reading && p->grown[0] >= gone->io[0] && p->grown[1] >= gone->io[1]) {
+			p->grown[0] -= gone->io[0];
+			p->grown[1] -= gone->io[1];
+			return;
+		}
+		pid = p->parent;
+	}
+}
+
+static void procs_settle(void)
+{
+	u32 n = 0;
+
+	for (u32 i = 1; i <= nprocs; i++)
+		if (procs[i].seen != reading && procs[i].has)
+			proc_gone(&procs[i]);
+	memset(io_bucket, 0, sizeof(io_bucket));
+	for (u32 i = 1; i <= nprocs; i++)
+		if (procs[i].seen == reading) {
+			io_sum[0] += procs[i].grown[0];
+			io_sum[1] += procs[i].grown[1];
+			procs[++n] = procs[i];
+			proc_chain(n);
+		}
+	nprocs = n;
+}
+
+/* Calls visit for each process; how many. visit may be NULL. */
+static u64 procs_walk(void (*visit)(u32 pid))
+{
+	struct dir d;
+	const char *name;
+	u64 pid, n = 0;
+
+	if (dir_open(&d, root_proc, ".") < 0)
+		return 0;
+	while ((name = dir_next(&d))) {
+		struct str s = str_z(name);
+
+		if (scan_u64(s, &pid) != s.e || pid > UINT32_MAX)
+			continue;
+		n++;
+		if (visit)
+			visit((u32)pid);
+	}
+	dir_close(&d);
+	return n;
+}
+
+/* --- clocks where there is no cpufreq: /proc/cpuinfo ------------------------------------------------------- */
+
+static struct {
+	u64 hz;
+	u32 seen;
+} clocks[MAX_CPUS];
+
+static void clocks_take(struct str text)
+{
+	struct str line, key;
+	u64 cpu = MAX_CPUS, hz;
+
+	while (line_next(&text, &line)) {
+		str_cut(&line, ':', &key);
+		key = str_trim(key);
+		line = str_trim(line);
+		if (str_eq(key, S("processor")))
+			cpu = scan_u64(line, &cpu) == line.e ? cpu : MAX_CPUS;
+		if (cpu < MAX_CPUS && str_eq(key, S("cpu MHz")) && scan_dec(line, 6, &hz) == line.e) {
+			clocks[cpu].hz = hz;
+			clocks[cpu].seen = reading;
+		}
+	}
+}
+
+/* --- how each value is read -------------------------------------------------------------------------------- */
+
+enum whose { G_ONE, G_IO, G_CPU, G_CLOCK, G_DISK, G_ZONE, G_RAPL };
+
+/* name: '*' is the instance. */
+struct row {
+	const char *name, *unit, *what;
+	u8 rule, group, file;
+	u8 arg;
+	long (*read)(const struct row *r, struct str inst, u64 *v, u64 *of);
+	const char *key, *less; /* of the file: the one without the other */
+	const char *limit;      /* of meminfo */
+};
+
+static long cpu_read(const struct row *r, struct str inst, u64 *v, u64 *of)
+{
+	struct str text;
+	long error = text_get(F_STAT, &text);
+	const struct cpu *c;
+	u32 at;
+
+	if (error || !cpu_number(inst, &at))
+		return error ? error : -ENOENT;
+	c = &cpus[at];
+	if (c->seen != reading || !(r->arg & ((1u << c->n) - 1)))
+		return -ENOENT;
+	*v = *of = 0;
+	for (u8 i = 0; i < c->n; i++) {
+		*of += c->sum[i];
+		*v += r->arg >> i & 1 ? c->sum[i] : 0;
+	}
+	return 0;
+}
+
+/* arg: 1 where the field counts pages. */
+static long field_read(const struct row *r, struct str inst, u64 *v, u64 *of)
+{
+	long error = field_get(r->file, str_z(r->key), v);
+
+	(void)inst, (void)of;
+	if (error || !r->arg)
+		return error;
+	if (*v > UINT64_MAX / sys_page())
+		return -ENOENT;
+	*v *= sys_page();
+	return 0;
+}
+
+/* Kernels before 3.14 do not say what is available. */
+static long memory_get(struct str name, u64 *v)
+{
+	static const struct str parts[] = { STR("MemFree"), STR("Buffers"), STR("Cached") };
+	long error = field_get(F_MEMINFO, name, v);
+	u64 part;
+
+	if (error != -ENOENT || !str_eq(name, S("MemAvailable")))
+		return error;
+	*v = 0;
+	for (size_t i = 0; i < LEN(parts); i++) {
+		error = field_get(F_MEMINFO, parts[i], &part);
+		if (error || part > UINT64_MAX - *v)
+			return error ? error : -ENOENT;
+		*v += part;
+	}
+	return 0;
+}
+
+static long memory_read(const struct row *r, struct str inst, u64 *v, u64 *of)
+{
+	u64 less = 0;
+	long error = memory_get(str_z(r->key), v);
+
+	(void)inst, (void)of;
+	if (!error && r->less)
+		error = memory_get(str_z(r->less), &less);
+	if (error || less > *v)
+		return error ? error : -ENOENT;
+	*v -= less;
+	return 0;
+}
+
+/* "0.52 0.41 0.38 2/1234 65432"; arg: the word. */
+static long load_read(const struct row *r, struct str inst, u64 *v, u64 *of)
+{
+	struct str text, line, word = { 0 }, running;
+	long error = text_get(F_LOADAVG, &text);
+
+	(void)inst, (void)of;
+	if (error || !line_next(&text, &line))
+		return error ? error : -ENOENT;
+	for (u8 i = 0; i <= r->arg; i++)
+		if (!str_word(&line, &word))
+			return -ENOENT;
+	if (r->arg < 3)
+		return scan_dec(word, 2, v) == word.e ? 0 : -ENOENT;
+	return str_cut(&word, '/', &running) && scan_u64(word, v) == word.e ? 0 : -ENOENT;
+}
+
+/* "some avg10=0.12 avg60=0.08 avg300=0.05 total=12345678": us. */
+static long pressure_read(const struct row *r, struct str inst, u64 *v, u64 *of)
+{
+	struct str text, line, word;
+	long error = text_get(r->file, &text);
+
+	(void)inst;
+	while (line_next(&text, &line)) {
+		if (!str_word(&line, &word) || !str_eq(word, str_z(r->key)))
+			continue;
+		while (str_word(&line, &word))
+			if (str_skip(&word, S("total=")) && scan_u64(word, v) == word.e) {
+				*of = (u64)texts[r->file].t / 1000;
+				return 0;
+			}
+	}
+	return error ? error : -ENOENT;
+}
+
+static long disk_read(const struct row *r, struct str inst, u64 *v, u64 *of)
+{
+	struct str text;
+	long error = text_get(F_DISKSTATS, &text);
+	u32 i = disk_find(inst);
+
+	if (error || i == ndisks || disks[i].seen != reading)
+		return error ? error : -ENOENT;
+	*v = disks[i].sum[r->arg] * (r->arg == DK_BUSY ? 1 : SECTOR);
+	*of = r->arg == DK_BUSY ? (u64)texts[F_DISKSTATS].t / 1000000 : 0;
+	return 0;
+}
+
+static long disks_read(const struct row *r, struct str inst, u64 *v, u64 *of)
+{
+	struct str text;
+	long error = text_get(F_DISKSTATS, &text);
+
+	(void)inst, (void)of;
+	*v = disks_sum[r->arg] * SECTOR;
+	return error ? error : ndisks ? 0 : -ENOENT;
+}
+
+static long io_read(const struct row *r, struct str inst, u64 *v, u64 *of)
+{
+	(void)inst, (void)of;
+	if (io_seen != reading) {
+		io_error = -ENOENT;
+		procs_walk(proc_take);
+		procs_settle();
+		io_seen = reading;
+	}
+	*v = io_sum[r->arg];
+	return io_error;
+}
+
+static long processes_read(const struct row *r, struct str inst, u64 *v, u64 *of)
+{
+	static u64 n;
+	static u32 seen;
+
+	(void)r, (void)inst, (void)of;
+	if (seen != reading)
+		n = procs_walk(NULL);
+	seen = reading;
+	*v = n;
+	return n ? 0 : -ENOENT;
+}
+
+static long clock_read(const struct row *r, struct str inst, u64 *v, u64 *of)
+{
+	const struct small_file *f = NULL;
+	struct str text;
+	long error = small_get(SM_CLOCK, inst, &f);
+	u32 cpu;
+
+	(void)r, (void)of;
+	if (!error && f->value <= INT64_MAX / 1000) {
+		*v = (u64)f->value * 1000;
+		return 0;
+	}
+	if (text_get(F_CPUINFO, &text) < 0 || !cpu_number(inst, &cpu) || cpu == CPU_ALL || clocks[cpu].seen != reading)
+		return error ? error : -ENOENT;
+	*v = clocks[cpu].hz;
+	return 0;
+}
+
+/* A temperature below zero is its two's complement. */
+static long zone_read(const struct row *r, struct str inst, u64 *v, u64 *of)
+{
+	const struct small_file *f = NULL;
+	long error = small_get(r->arg, inst, &f);
+
+	(void)of;
+	if (!error)
+		*v = r->arg == SM_ENERGY ? f->sum : (u64)f->value;
+	return error;
+}
+
+/* --- the table --------------------------------------------------------------------------------------------- */
+
+#define CPU_SHARE(name, what, mask) \
+	{ "cpu/*/" name, "%", what, R_SHARE, G_CPU, F_STAT, mask, cpu_read, NULL, NULL, NULL }
+#define ONE(name, unit, what, rule, file, arg, read, key) \
+	{ name, unit, what, rule, G_ONE, file, arg, read, key, NULL, NULL }
+#define MEMORY(name, what, key, less, limit) \
+	{ name, "bytes", what, R_LEVEL, G_ONE, F_MEMINFO, 0, memory_read, key, less, limit }
+#define PRESSURE(name, what, file, key) ONE("pressure/" name, "%", what, R_SHARE, file, 0, pressure_read, key)
+#define DISK(name, unit, what, rule, arg) \
+	{ "disk/*/" name, unit, what, rule, G_DISK, F_DISKSTATS, arg, disk_read, NULL, NULL, NULL }
+#define OF(group, name, unit, what, rule, arg, read) \
+	{ name, unit, what, rule, group, F_NONE, arg, read, NULL, NULL, NULL }
+
+/* Rows of one group stand together: each instance has them all. */
+static const struct row rows[] = {
+	CPU_SHARE("util", "time that the CPU is not idle", J_ALL & ~(J(IDLE) | J(IOWAIT))),
+	CPU_SHARE("user", "time in user space, guests' included", J(USER) | J(NICE)),
+	CPU_SHARE("kernel", "time in the kernel, interrupts included", J(SYSTEM) | J(IRQ) | J(SOFTIRQ)),
+	CPU_SHARE("idle", "time idle, with no I/O waited for", J(IDLE)),
+	CPU_SHARE("iowait", "time idle while I/O was waited for", J(IOWAIT)),
+	CPU_SHARE("irq", "time in hard and soft interrupts", J(IRQ) | J(SOFTIRQ)),
+	CPU_SHARE("steal", "time that a hypervisor gave to others", J(STEAL)),
+	OF(G_CLOCK, "cpu/*/freq", "Hz", "clock", R_LEVEL, 0, clock_read),
+	ONE("cpu/all/switches", "1/s", "context switches", R_RATE, F_STAT, 0, field_read, "ctxt"),
+	ONE("cpu/all/interrupts", "1/s", "interrupts", R_RATE, F_STAT, 0, field_read, "intr"),
+	MEMORY("memory/-/total", "memory that the kernel manages", "MemTotal", NULL, NULL),
+	MEMORY("memory/-/used", "memory that is not available", "MemTotal", "MemAvailable", "MemTotal"),
+	MEMORY("memory/-/available", "memory that could be had without swapping", "MemAvailable", NULL, "MemTotal"),
+	MEMORY("memory/-/cached", "page cache", "Cached", NULL, "MemTotal"),
+	MEMORY("memory/-/committed", "memory promised to programs", "Committed_AS", NULL, "CommitLimit"),
+	MEMORY("swap/-/total", "swap space", "SwapTotal", NULL, NULL),
+	MEMORY("swap/-/used", "swap space in use", "SwapTotal", "SwapFree", "SwapTotal"),
+	ONE("vm/-/faults", "1/s", "page faults", R_RATE, F_VMSTAT, 0, field_read, "pgfault"),
+	ONE("vm/-/major_faults", "1/s", "page faults that needed I/O", R_RATE, F_VMSTAT, 0, field_read, "pgmajfault"),
+	ONE("vm/-/swap_in", "bytes/s", "read from swap", R_RATE, F_VMSTAT, 1, field_read, "pswpin"),
+	ONE("vm/-/swap_out", "bytes/s", "written to swap", R_RATE, F_VMSTAT, 1, field_read, "pswpout"),
+	DISK("read", "bytes/s", "read from the disk", R_RATE, DK_READ),
+	DISK("write", "bytes/s", "written to the disk", R_RATE, DK_WRITE),
+	DISK("util", "%", "time with I/O under way", R_SHARE, DK_BUSY),
+	ONE("disk/all/read", "bytes/s", "read from physical disks", R_RATE, F_DISKSTATS, DK_READ, disks_read, NULL),
+	ONE("disk/all/write", "bytes/s", "written to physical disks", R_RATE, F_DISKSTATS, DK_WRITE, disks_read, NULL),
+	OF(G_IO, "file/all/read", "bytes/s", "read by processes, from whatever", R_RATE, 0, io_read),
+	OF(G_IO, "file/all/write", "bytes/s", "written by processes, to whatever", R_RATE, 1, io_read),
+	ONE("processes/-/count", "", "processes", R_LEVEL, F_NONE, 0, processes_read, NULL),
+	ONE("processes/-/running", "", "threads that run or could", R_LEVEL, F_STAT, 0, field_read, "procs_running"),
+	ONE("processes/-/blocked", "", "threads that wait for I/O", R_LEVEL, F_STAT, 0, field_read, "procs_blocked"),
+	ONE("processes/-/forks", "1/s", "processes and threads started", R_RATE, F_STAT, 0, field_read, "processes"),
+	ONE("threads/-/count", "", "threads, the kernel's included", R_LEVEL, F_LOADAVG, 3, load_read, NULL),
+	ONE("load/-/1", "1/100", "load average of a minute", R_LEVEL, F_LOADAVG, 0, load_read, NULL),
+	ONE("load/-/5", "1/100", "load average of five minutes", R_LEVEL, F_LOADAVG, 1, load_read, NULL),
+	ONE("load/-/15", "1/100", "load average of a quarter of an hour", R_LEVEL, F_LOADAVG, 2, load_read, NULL),
+	PRESSURE("cpu/some", "time that some task waited for a CPU", F_PSI_CPU, "some"),
+	PRESSURE("cpu/full", "time that all tasks waited for a CPU", F_PSI_CPU, "full"),
+	PRESSURE("memory/some", "time that some task waited for memory", F_PSI_MEMORY, "some"),
+	PRESSURE("memory/full", "time that all tasks waited for memory", F_PSI_MEMORY, "full"),
+	PRESSURE("io/some", "time that some task waited for I/O", F_PSI_IO, "some"),
+	PRESSURE("io/full", "time that all tasks waited for I/O", F_PSI_IO, "full"),
+	OF(G_ZONE, "thermal/*/temp", "mC", "temperature of a thermal zone", R_LEVEL, SM_TEMP, zone_read),
+	OF(G_RAPL, "energy/*/energy", "uJ", "energy used", R_COUNT, SM_ENERGY, zone_read),
+	OF(G_RAPL, "energy/*/power", "uW", "power", R_RATE, SM_ENERGY, zone_read),
+};
+
+/* --- what there is ----------------------------------------------------------------------------------------- */
+
+struct listing {
+	size_t first, n; /* rows */
+	void (*found)(const struct hostcounter *h);
+};
+
+/* A name as part of ours. */
+static void put_clean(struct buf *b, struct str name)
+{
+	size_t n = str_len(name) < 31 ? str_len(name) : 31;
+
+	for (size_t i = 0; i < n; i++) {
+		u8 c = (u8)name.p[i];
+
+		put_c(b, c <= ' ' || c == 0x7f || c == '/' ? '_' : (char)c);
+	}
+}
+
+static u64 row_max(const struct row *r)
+{
+	u64 max = r->rule == R_SHARE ? 100 : UINT64_MAX;
+
+	if (r->limit && field_get(F_MEMINFO, str_z(r->limit), &max) < 0)
+		max = UINT64_MAX;
+	return max;
+}
+
+/* max: UINT64_MAX where the row knows better. */
+static void list_instance(const struct listing *l, struct str inst, struct str shown, u64 max)
+{
+	for (size_t i = l->first; i < l->first + l->n; i++) {
+		const struct row *r = &rows[i];
+		struct hostcounter h = { .what = r->what, .unit = r->unit, .rule = r->rule, .row = (u8)i };
+		struct buf b = { .p = h.name, .cap = sizeof(h.name) - 1 };
+		struct str tail = str_z(r->name), head;
+
+		if (r->file != F_NONE && !texts[r->file].listed)
+			continue;
+		str_cut(&tail, '*', &head);
+		put_str(&b, head);
+		if (str_len(head) < strlen(r->name))
+			put_str(&b, shown);
+		put_str(&b, tail);
+		h.n = (u8)str_len(inst);
+		memcpy(h.inst, inst.p, h.n);
+		h.max = max != UINT64_MAX ? max : row_max(r);
+		l->found(&h);
+	}
+}
+
+static void list_one(const struct listing *l)
+{
+	list_instance(l, S("-"), S("-"), UINT64_MAX);
+}
+
+/* CONFIG_TASK_IO_ACCOUNTING */
+static void list_io(const struct listing *l)
+{
+	if (sys_has_file(root_proc, "self/io") || sys_has_file(root_proc, "1/io"))
+		list_one(l);
+}
+
+/* Those that the machine has room for, else those that run. */
+static void cpus_present(struct cpuset *set)
+{
+	static char b[4096];
+	struct str line, text;
+
+	if (slurp_line(root_sys, "devices/system/cpu/present", b, sizeof(b), &line) && line.p < line.e &&
+	    parse_cpulist(line, set))
+		return;
+	memset(set, 0, sizeof(*set));
+	text_get(F_STAT, &text);
+	for (u32 i = 0; i < MAX_CPUS; i++)
+		if (cpus[i].seen == reading)
+			set->w[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+static void cpus_each(const struct listing *l, void (*visit)(const struct listing *l, struct str cpu))
+{
+	static struct cpuset set;
+
+	cpus_present(&set);
+	for (u32 i = 0; i < MAX_CPUS; i++)
+		if (set.w[i / 64] >> i % 64 & 1) {
+			char name[16];
+			struct buf b = { .p = name, .cap = sizeof(name) };
+
+			put_z(&b, "cpu");
+			put_u64(&b, i);
+			visit(l, (struct str){ name, name + b.n });
+		}
+}
+
+static void list_cpu(const struct listing *l, struct str cpu)
+{
+	list_instance(l, cpu, cpu, UINT64_MAX);
+}
+
+static void list_cpus(const struct listing *l)
+{
+	list_instance(l, S("cpu"), S("all"), UINT64_MAX);
+	cpus_each(l, list_cpu);
+}
+
+static bool cpuinfo_tells; /* clocks */
+
+static void list_clock(const struct listing *l, struct str cpu)
+{
+	const char *path = small_path(SM_CLOCK, cpu);
+	i64 khz;
+	bool told;
+
+	if (!cpuinfo_tells && !sys_has_file(root_sys, path))
+		return;
+	path = join(small_paths[SM_CLOCK].before, cpu, "/cpufreq/cpuinfo_max_freq");
+	told = number_at(root_sys, path, &khz) && khz > 0 && khz < INT64_MAX / 1000;
+	list_instance(l, cpu, cpu, told ? (u64)khz * 1000 : UINT64_MAX);
+}
+
+/* The whole of cpuinfo may take 20 ms a CPU: the first ones tell as much. */
+static void list_clocks(const struct listing *l)
+{
+	static char b[4096];
+	long n = slurp(root_proc, "cpuinfo", b, sizeof(b));
+
+	cpuinfo_tells = n > 0 && str_find((struct str){ b, b + n }, S("cpu MHz"));
+	cpus_each(l, list_clock);
+}
+
+/* Of a loop, ram or zram device, which has no size then. */
+static bool disk_unused(struct str name)
+{
+	i64 size;
+
+	for (size_t i = 0; i < 3; i++)
+		if (glob_match(not_physical[i], name, NULL))
+			return number_at(root_sys, disk_path(name, "/size"), &size) && size == 0;
+	return false;
+}
+
+static void list_disks(const struct listing *l)
+{
+	struct str text;
+
+	text_get(F_DISKSTATS, &text);
+	for (u32 i = 0; i < ndisks; i++) {
+		struct str name = { disks[i].name, disks[i].name + disks[i].n };
+		char shown[32];
+		struct buf b = { .p = shown, .cap = sizeof(shown) };
+
+		put_clean(&b, name);
+		if (disks[i].seen == reading && disks[i].whole && !disk_unused(name))
+			list_instance(l, name, (struct str){ shown, shown + b.n }, UINT64_MAX);
+	}
+}
+
+enum { MAX_ZONES = 256 /* large servers have some dozens */ };
+
+static struct zone {
+	char inst[32], shown[64 + 24];
+	u8 n, len;
+} zones[MAX_ZONES];
+static u32 nzones;
+
+static struct str zone_inst(const struct zone *z)
+{
+	return (struct str){ z->inst, z->inst + z->n };
+}
+
+static struct str zone_shown(const struct zone *z)
+{
+	return (struct str){ z->shown, z->shown + z->len };
+}
+
+static void zone_put(struct str name)
+{
+	u32 i = nzones;
+
+	if (nzones == MAX_ZONES) {
+		reg_dropped++;
+		return;
+	}
+	for (; i > 0 && str_order(name, zone_inst(&zones[i - 1])) < 0; i--)
+		zones[i] = zones[i - 1];
+	zones[i].n = (u8)str_len(name);
+	memcpy(zones[i].inst, name.p, zones[i].n);
+	nzones++;
+}
+
+/* Those folders whose name is prefix and numbers, in order. */
+static void zones_find(const char *dir, struct str prefix)
+{
+	struct dir d;
+	const char *name;
+
+	nzones = 0;
+	if (dir_open(&d, root_sys, dir) < 0)
+		return;
+	while ((name = dir_next(&d))) {
+		struct str s = str_z(name), at = s;
+
+		if (!str_skip(&at, prefix) || str_len(s) > sizeof(zones[0].inst))
+			continue;
+		while (at.p < at.e && ((*at.p >= '0' && *at.p <= '9') || (*at.p == ':' && at.p + 1 < at.e)))
+			at.p++;
+		if (at.p == at.e && at.p[-1] != prefix.e[-1])
+			zone_put(s);
+	}
+	dir_close(&d);
+}
+
+/* The number at the end of what the kernel calls it. */
+static struct str zone_number(const struct zone *z)
+{
+	struct str s = zone_inst(z);
+
+	s.p = s.e;
+	while (s.p > z->inst && s.p[-1] >= '0' && s.p[-1] <= '9')
+		s.p--;
+	return s;
+}
+
+/* What of it a file says, "zone" and its number where none does. */
+static void zone_name(struct buf *b, const struct zone *z, const char *dir, const char *leaf)
+{
+	char line[128];
+	struct str name;
+
+	if (slurp_line(root_sys, join(dir, zone_inst(z), leaf), line, sizeof(line), &name) && name.p < name.e) {
+		put_clean(b, name);
+		return;
+	}
+	put_z(b, "zone");
+	put_str(b, zone_number(z));
+}
+
+static void list_zones(const struct listing *l, const char *dir, const char *leaf)
+{
+	for (u32 i = 0; i < nzones; i++) {
+		struct zone *z = &zones[i], outer = *z;
+		struct buf b = { .p = z->shown, .cap = sizeof(z->shown) };
+		struct str rest = zone_inst(z), part;
+		u32 same = 0;
+
+		/* intel-rapl:0:1 is within intel-rapl:0. */
+		if (str_cut(&rest, ':', &part) && str_cut(&rest, ':', &part) && rest.p && rest.p < rest.e) {
+			outer.n = (u8)(part.e - z->inst);
+			zone_name(&b, &outer, dir, leaf);
+			put_c(&b, '-');
+		}
+		zone_name(&b, z, dir, leaf);
+		z->len = (u8)b.n;
+		while (same < i && !str_eq(zone_shown(&zones[same]), zone_shown(z)))
+			same++;
+		if (same < i) {
+			put_c(&b, '#');
+			put_str(&b, zone_number(z));
+			z->len = (u8)b.n;
+		}
+		list_instance(l, zone_inst(z), zone_shown(z), UINT64_MAX);
+	}
+}
+
+static void list_thermal(const struct listing *l)
+{
+	zones_find("class/thermal", S("thermal_zone"));
+	list_zones(l, small_paths[SM_TEMP].before, "/type");
+}
+
+static void list_rapl(const struct listing *l)
+{
+	zones_find("class/powercap", S("intel-rapl:"));
+	list_zones(l, small_paths[SM_ENERGY].before, "/name");
+}
+
+static void (*const list_group[])(const struct listing *l) = {
+	[G_ONE] = list_one, [G_IO] = list_io, [G_CPU] = list_cpus, [G_CLOCK] = list_clocks, [G_DISK] = list_disks,
+	[G_ZONE] = list_thermal, [G_RAPL] = list_rapl,
+};
+
+/* What nothing asked for since the last host_trim(). */
+static void close_unasked(void)
+{
+	for (size_t i = 0; i < FILES; i++)
+		if (!texts[i].asked)
+			text_close(&texts[i]);
+	for (size_t i = 0; i < MAX_SMALL; i++)
+		if (smalls[i].used && !smalls[i].asked)
+			small_close(&smalls[i]);
+}
+
+void host_begin(void)
+{
+	reading++;
+}
+
+void host_list(void (*found)(const struct hostcounter *h))
+{
+	struct listing l = { .found = found };
+
+	host_begin();
+	listing = true;
+	for (size_t i = 0; i < FILES; i++)
+		texts[i].listed = sys_has_file(root_proc, texts[i].path);
+	for (; l.first < LEN(rows); l.first += l.n) {
+		l.n = 1;
+		while (l.first + l.n < LEN(rows) && rows[l.first + l.n].group == rows[l.first].group)
+			l.n++;
+		list_group[rows[l.first].group](&l);
+	}
+	listing = false;
+	close_unasked();
+}
+
+long host_read(const struct hostcounter *h, u64 *v, u64 *of)
+{
+	const struct row *r = &rows[h->row];
+
+	*v = *of = 0;
+	return r->read(r, inst_of(h), v, of);
+}
+
+void host_trim(void)
+{
+	close_unasked();
+	for (size_t i = 0; i < FILES; i++)
+		texts[i].asked = false;
+	for (size_t i = 0; i < MAX_SMALL; i++)
+		smalls[i].asked = false;
+}
