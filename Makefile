@@ -22,8 +22,10 @@ UAPI    = /usr/include
 OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/sysfs.o sources/fdinfo.o sources/kfd.o \
        sources/pmu.o sources/virtual.o sources/perfevent.o sources/task.o sources/measure.o sources/ring.o \
        sources/symbols.o sources/oadevice.o sources/oabasic.o sources/oametrics.o sources/oapacks.o sources/oa.o \
-       sources/perf.o sources/proc.o views/record.o views/out.o views/profile.o views/perfdata.o commands/perf.o \
-       commands/stat.o commands/sample.o commands/oa.o commands/oastream.o commands/replay.o
+       sources/perf.o sources/proc.o sources/catalog.o sources/hostcounters.o sources/gpucounters.o \
+       sources/sensors.o sources/eventcounters.o sources/oacounters.o sources/supplied.o views/khr.o views/record.o \
+       views/out.o views/profile.o views/perfdata.o commands/perf.o commands/stat.o commands/sample.o commands/oa.o \
+       commands/oastream.o commands/replay.o
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
        -Wmissing-prototypes -Wold-style-definition -Wpointer-arith -Wcast-align -Wcast-qual \
