@@ -25,7 +25,7 @@ OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/sysfs.o
        sources/perf.o sources/proc.o sources/catalog.o sources/hostcounters.o sources/gpucounters.o \
        sources/sensors.o sources/eventcounters.o sources/oacounters.o sources/supplied.o views/khr.o views/record.o \
        views/out.o views/profile.o views/perfdata.o commands/perf.o commands/stat.o commands/sample.o commands/oa.o \
-       commands/oastream.o commands/replay.o
+       commands/oastream.o commands/replay.o perfmon/pmumap.o
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
        -Wmissing-prototypes -Wold-style-definition -Wpointer-arith -Wcast-align -Wcast-qual \
@@ -48,7 +48,7 @@ $(PROG): $(OBJS)
 	$(CC) $(CPP_) $(CPPFLAGS) $(WARN) $(SLIM) $(CFLAGS) -c -o $@ $<
 
 $(OBJS): include/commands.h include/gpustat.h include/sys.h include/KD/kd.h include/KD/KHR_perfcounter.h \
-	include/gpustat/perf.h Makefile
+	include/gpustat/perf.h perfmon/pmumap.h Makefile
 
 # Metric files are packed by a gpustat that has none: of HOSTCC, where CC makes programs for another machine.
 OA_XML =

@@ -1,0 +1,337 @@
+/* formats.c - sampling formats: the default one, a histogram, n-way, and those that programs add.
+ * SPDX-License-Identifier: MIT */
+#include "perfmon_int.h"
+
+enum {
+	FULL = PFM_OVFL_CTRL_NOTIFY | PFM_OVFL_CTRL_MASK,
+	MAX_FMTS = 16
+};
+
+int fmt_error(int r)
+{
+	enum { MAX_ERRNO = 4095 }; /* linux/err.h */
+
+	return r > 0 || r < -MAX_ERRNO ? -EINVAL : r;
+}
+
+/* --- default: entries one behind the other ------------------------------------------------------------------- */
+
+/* Of the largest entry. */
+static u64 entry_max(u16 npmds)
+{
+	return sizeof(pfm_dfl_smpl_entry_t) + npmds * sizeof(u64);
+}
+
+static int dfl_validate(u32 flags, u16 npmds, const void *arg)
+{
+	const pfm_dfl_smpl_arg_t *a = arg;
+
+	(void)flags;
+	return a->buf_size < sizeof(pfm_dfl_smpl_hdr_t) + entry_max(npmds) ? -EINVAL : 0;
+}
+
+static int dfl_size(u32 flags, const void *arg, size_t *size)
+{
+	const pfm_dfl_smpl_arg_t *a = arg;
+
+	(void)flags;
+	*size = a->buf_size > SIZE_MAX ? SIZE_MAX : (size_t)a->buf_size;
+	return 0;
+}
+
+static void dfl_start(pfm_dfl_smpl_hdr_t *h, u64 size, u32 flags, u16 npmds)
+{
+	*h = (pfm_dfl_smpl_hdr_t){ .hdr_cur_offs = sizeof(*h), .hdr_buf_size = size,
+		.hdr_min_buf_space = entry_max(npmds), .hdr_version = PFM_DFL_SMPL_VERSION, .hdr_buf_flags = flags };
+}
+
+static int dfl_init(void *buf, u32 flags, u16 npmds, const void *arg)
+{
+	const pfm_dfl_smpl_arg_t *a = arg;
+
+	(void)flags;
+	dfl_start(buf, a->buf_size, a->buf_flags, npmds);
+	return 0;
+}
+
+static bool dfl_has_room(const pfm_dfl_smpl_hdr_t *h)
+{
+	return h->hdr_buf_size - h->hdr_cur_offs >= h->hdr_min_buf_space;
+}
+
+/* Whether another entry has room behind this one, which may find none itself: a context that was loaded anew while its buffer
+ * was full has it full still. What the program can map is read by it alone: our numbers stay ours. */
+static bool dfl_add(pfm_dfl_smpl_hdr_t *h, const pfm_ovfl_arg_t *o, u64 ip, u64 tstamp)
+{
+	pfm_dfl_smpl_entry_t e = { .pid = o->pid, .ovfl_pmd = o->ovfl_pmd, .last_reset_val = o->pmd_last_reset, .ip = ip,
+		.tstamp = tstamp, .cpu = o->cpu, .set = o->active_set, .tgid = o->tgid };
+	size_t values = o->num_smpl_pmds * sizeof(u64);
+	char *to = (char *)h + h->hdr_cur_offs;
+
+	if (!dfl_has_room(h))
+		return false;
+	memcpy(to, &e, sizeof(e));
+	memcpy(to + sizeof(e), o->smpl_pmds_values, values);
+	h->hdr_cur_offs += sizeof(e) + values;
+	__atomic_store_n(&h->hdr_count, h->hdr_count + 1, __ATOMIC_RELEASE);
+	return dfl_has_room(h);
+}
+
+static int dfl_handler(void *buf, pfm_ovfl_arg_t *o, u64 ip, u64 tstamp)
+{
+	pfm_dfl_smpl_hdr_t *h = buf;
+
+	o->ovfl_ctrl = PFM_OVFL_CTRL_RESET;
+	if (dfl_add(h, o, ip, tstamp))
+		return 0;
+	h->hdr_overflows++;
+	o->ovfl_ctrl = FULL;
+	return 0;
+}
+
+static void dfl_empty(pfm_dfl_smpl_hdr_t *h)
+{
+	h->hdr_count = 0;
+	h->hdr_cur_offs = sizeof(*h);
+}
+
+static int dfl_restart(int active, u32 *ctrl, void *buf)
+{
+	(void)active;
+	dfl_empty(buf);
+	*ctrl = PFM_OVFL_CTRL_RESET;
+	return 0;
+}
+
+/* --- histogram: an open hash table ----------------------------------------------------------------------------- */
+
+static int hist_validate(u32 flags, u16 npmds, const void *arg)
+{
+	const pfm_hist_smpl_arg_t *a = arg;
+
+	(void)flags;
+	(void)npmds;
+	return a->buf_size < sizeof(pfm_hist_smpl_hdr_t) + 4 * sizeof(pfm_hist_smpl_entry_t) ? -EINVAL : 0;
+}
+
+static int hist_size(u32 flags, const void *arg, size_t *size)
+{
+	const pfm_hist_smpl_arg_t *a = arg;
+
+	(void)flags;
+	*size = a->buf_size > SIZE_MAX ? SIZE_MAX : (size_t)a->buf_size;
+	return 0;
+}
+
+static int hist_init(void *buf, u32 flags, u16 npmds, const void *arg)
+{
+	const pfm_hist_smpl_arg_t *a = arg;
+	pfm_hist_smpl_hdr_t *h = buf;
+
+	(void)flags;
+	(void)npmds;
+	h->hdr_buf_size = a->buf_size;
+	h->hdr_entries = (a->buf_size - sizeof(*h)) / sizeof(pfm_hist_smpl_entry_t);
+	return 0;
+}
+
+static u64 hist_hash(const pfm_hist_smpl_entry_t *k)
+{
+	u64 x = k->ip ^ (u64)k->tgid << 40 ^ (u64)k->ovfl_pmd << 20 ^ k->set;
+
+	x = (x ^ x >> 31) * 0x9e3779b97f4a7c15U; /* Knuth: 2^64 / the golden ratio */
+	return x ^ x >> 32;
+}
+
+/* Its entry, or a free one; NULL: there is neither. */
+static pfm_hist_smpl_entry_t *hist_find(pfm_hist_smpl_hdr_t *h, const pfm_hist_smpl_entry_t *k)
+{
+	pfm_hist_smpl_entry_t *table = (void *)(h + 1);
+	u64 n = h->hdr_entries, at = hist_hash(k) % n;
+
+	for (u64 i = 0; i < n; i++, at = (at + 1) % n) {
+		pfm_hist_smpl_entry_t *e = &table[at];
+
+		if (e->count == 0 || (e->ip == k->ip && e->tgid == k->tgid && e->ovfl_pmd == k->ovfl_pmd && e->set == k->set))
+			return e;
+	}
+	return NULL;
+}
+
+static int hist_handler(void *buf, pfm_ovfl_arg_t *o, u64 ip, u64 tstamp)
+{
+	pfm_hist_smpl_hdr_t *h = buf;
+	pfm_hist_smpl_entry_t k = { .ip = ip, .tgid = o->tgid, .ovfl_pmd = o->ovfl_pmd, .set = o->active_set };
+	pfm_hist_smpl_entry_t *e = hist_find(h, &k);
+
+	(void)tstamp;
+	if (e && e->count == 0) {
+		*e = k;
+		h->hdr_used++;
+	}
+	if (e) {
+		e->count++;
+		h->hdr_count++;
+	}
+	/* Beyond 7 of 8 a search grows long (Knuth, 6.4: 32 entries); and the key behind the last one would be lost. */
+	o->ovfl_ctrl = PFM_OVFL_CTRL_RESET;
+	if (h->hdr_used < h->hdr_entries - h->hdr_entries / 8)
+		return 0;
+	h->hdr_overflows++;
+	o->ovfl_ctrl = FULL;
+	return 0;
+}
+
+static int hist_restart(int active, u32 *ctrl, void *buf)
+{
+	pfm_hist_smpl_hdr_t *h = buf;
+
+	(void)active;
+	memset(h + 1, 0, (size_t)h->hdr_entries * sizeof(pfm_hist_smpl_entry_t));
+	h->hdr_count = h->hdr_used = 0;
+	*ctrl = PFM_OVFL_CTRL_RESET;
+	return 0;
+}
+
+/* --- n-way: default buffers in turn ---------------------------------------------------------------------------- */
+
+/* Of one part: whole words. */
+static u64 part_size(const pfm_nway_smpl_arg_t *a)
+{
+	return (a->buf_size - sizeof(pfm_nway_smpl_hdr_t)) / a->buf_parts & ~(u64)7;
+}
+
+static int nway_validate(u32 flags, u16 npmds, const void *arg)
+{
+	const pfm_nway_smpl_arg_t *a = arg;
+
+	(void)flags;
+	if (a->buf_parts < 2 || a->buf_parts > PFM_NWAY_MAX_PARTS || a->buf_size < sizeof(pfm_nway_smpl_hdr_t))
+		return -EINVAL;
+	return part_size(a) < sizeof(pfm_dfl_smpl_hdr_t) + entry_max(npmds) ? -EINVAL : 0;
+}
+
+static int nway_size(u32 flags, const void *arg, size_t *size)
+{
+	const pfm_nway_smpl_arg_t *a = arg;
+
+	(void)flags;
+	*size = a->buf_size > SIZE_MAX ? SIZE_MAX : (size_t)a->buf_size;
+	return 0;
+}
+
+static int nway_init(void *buf, u32 flags, u16 npmds, const void *arg)
+{
+	const pfm_nway_smpl_arg_t *a = arg;
+	pfm_nway_smpl_hdr_t *h = buf;
+
+	(void)flags;
+	*h = (pfm_nway_smpl_hdr_t){ .hdr_parts = a->buf_parts, .hdr_part_size = part_size(a), .hdr_buf_size = a->buf_size };
+	for (u64 i = 0; i < h->hdr_parts; i++)
+		dfl_start(PFM_NWAY_PART(h, i), h->hdr_part_size, a->buf_flags, npmds);
+	return 0;
+}
+
+static int nway_handler(void *buf, pfm_ovfl_arg_t *o, u64 ip, u64 tstamp)
+{
+	pfm_nway_smpl_hdr_t *h = buf;
+	pfm_dfl_smpl_hdr_t *part = PFM_NWAY_PART(h, h->hdr_filled);
+
+	o->ovfl_ctrl = PFM_OVFL_CTRL_RESET;
+	if (dfl_add(part, o, ip, tstamp))
+		return 0;
+	part->hdr_overflows++;
+	if (h->hdr_filled - h->hdr_read < h->hdr_parts) /* else it was full before */
+		__atomic_store_n(&h->hdr_filled, h->hdr_filled + 1, __ATOMIC_RELEASE);
+	o->ovfl_ctrl |= PFM_OVFL_CTRL_NOTIFY;
+	if (h->hdr_filled - h->hdr_read < h->hdr_parts)
+		return 0;
+	h->hdr_overflows++;
+	o->ovfl_ctrl = FULL;
+	return 0;
+}
+
+static int nway_restart(int active, u32 *ctrl, void *buf)
+{
+	pfm_nway_smpl_hdr_t *h = buf;
+
+	(void)active;
+	if (h->hdr_read == h->hdr_filled)
+		return -EBUSY;
+	dfl_empty(PFM_NWAY_PART(h, h->hdr_read));
+	h->hdr_read++;
+	*ctrl = PFM_OVFL_CTRL_RESET;
+	return 0;
+}
+
+/* --- which there are ------------------------------------------------------------------------------------------- */
+
+static const struct pfm_smpl_fmt builtin[] = {
+	{ PFM_DFL_SMPL_NAME, PFM_DFL_SMPL_UUID, sizeof(pfm_dfl_smpl_arg_t), dfl_validate, dfl_size, dfl_init, dfl_handler,
+		dfl_restart, NULL },
+	{ PFM_HIST_SMPL_NAME, PFM_HIST_SMPL_UUID, sizeof(pfm_hist_smpl_arg_t), hist_validate, hist_size, hist_init,
+		hist_handler, hist_restart, NULL },
+	{ PFM_NWAY_SMPL_NAME, PFM_NWAY_SMPL_UUID, sizeof(pfm_nway_smpl_arg_t), nway_validate, nway_size, nway_init,
+		nway_handler, nway_restart, NULL },
+};
+static const struct pfm_smpl_fmt *fmts[MAX_FMTS] = { &builtin[0], &builtin[1], &builtin[2] };
+
+static const struct pfm_smpl_fmt **fmt_find(const char *name, const u8 *uuid)
+{
+	for (size_t i = 0; i < MAX_FMTS; i++) {
+		const struct pfm_smpl_fmt *f = fmts[i];
+
+		if (f && ((name && strcmp(f->fmt_name, name) == 0) || (uuid && memcmp(f->fmt_uuid, uuid, sizeof(pfm_uuid_t)) == 0)))
+			return &fmts[i];
+	}
+	return NULL;
+}
+
+const struct pfm_smpl_fmt *fmt_by_uuid(const u8 *uuid)
+{
+	const struct pfm_smpl_fmt **f = fmt_find(NULL, uuid);
+
+	return f ? *f : NULL;
+}
+
+const struct pfm_smpl_fmt *fmt_by_name(const char *name)
+{
+	const struct pfm_smpl_fmt **f = fmt_find(name, NULL);
+
+	return f ? *f : NULL;
+}
+
+int pfm_register_fmt(const struct pfm_smpl_fmt *fmt)
+{
+	static const pfm_uuid_t none;
+
+	lib_enter();
+	if (!fmt)
+		return ctx_leave(-EFAULT);
+	if (!fmt->fmt_name || !fmt->fmt_handler || memcmp(fmt->fmt_uuid, none, sizeof(none)) == 0)
+		return ctx_leave(-EINVAL);
+	if (fmt_find(fmt->fmt_name, fmt->fmt_uuid))
+		return ctx_leave(-EEXIST);
+	for (size_t i = 0; i < MAX_FMTS; i++)
+		if (!fmts[i]) {
+			fmts[i] = fmt;
+			return ctx_leave(0);
+		}
+	return ctx_leave(-ENOSPC);
+}
+
+int pfm_unregister_fmt(const pfm_uuid_t uuid)
+{
+	const struct pfm_smpl_fmt **f;
+
+	lib_enter();
+	ctxs_reap();
+	f = uuid ? fmt_find(NULL, uuid) : NULL;
+	if (!f || f < fmts + sizeof(builtin) / sizeof(*builtin))
+		return ctx_leave(-EINVAL);
+	for (size_t i = 0; i < MAX_CTXS; i++)
+		if (ctxs[i].state != ST_FREE && ctxs[i].fmt == *f)
+			return ctx_leave(-EBUSY);
+	*f = NULL;
+	return ctx_leave(0);
+}

@@ -1,0 +1,676 @@
+/* pmumap.c - which perf events the logical PMC and PMD registers are. The tables are a text, of lines; '#' begins a comment,
+ * RANGE is N or N-M, BITS a list of such ranges from bit 0, NUMBER decimal or 0x hexadecimal:
+ *
+ *   table NAME                        begins a table; the first one that fits the machine is in force
+ *   fits EVENT                        it fits where gp_parse() knows this event, and those of other such lines; none: always
+ *   fits machine:GLOB                 and where `uname -m` says this
+ *   pmc RANGE [mask BITS] [default NUMBER]
+ *                                     configuration registers, which bits of them may be set, and their value at first
+ *   pmd RANGE [pmc RANGE] event EVENT [enable=BITS] [user=[!]BIT] [kernel=[!]BIT]
+ *                                     counters, each configured by its PMC, or all of them by one. In EVENT, {BITS} is the PMC's
+ *                                     value there, lowest bits first, and {BITS|NUMBER} has more bits set; a term that is 0
+ *                                     is left out unless it is the first. The counter is off while all bits of enable are 0;
+ *                                     it counts user or kernel mode only while BIT is 1 (!: 0)
+ *   pmd NUMBER counter NAME           a virtual register, from 256 on: the counter of the catalogue that has this name
+ *
+ * SPDX-License-Identifier: MIT */
+#include "pmumap.h"
+#include "gpustat.h"
+#include "sys.h"
+
+#include <stdlib.h>
+
+enum {
+	MAP_BYTES = 1 << 16,  /* of $GPUSTAT_PMU_MAP: a line for each register, with room */
+	EVENT_TEXT = 200,     /* of one event: an i915 one with every field has 150 */
+	EVENT_FIELDS = 16,    /* in it: as many as POWER has */
+	EVENT_SHOWN = EVENT_TEXT + EVENT_FIELDS * 18 + 4,
+	EVENTS_OF_ONE = 16,   /* one event on several PMUs: kinds of cores */
+	BIT_ALWAYS = 0xff, BIT_CLEAR = 0x40,
+};
+
+/* Linux numbers software events from 0 (PERF_COUNT_SW_*, linux/perf_event.h); sources of the others: Intel SDM 3B, "Performance
+ * Monitoring"; AMD APM 2, "PerfEvtSeln"; Arm ARM, PMEVTYPER<n>_EL0 and PMCCFILTR_EL0; MIPS32 PRA, "Performance Counter
+ * Control". perf counts odd MIPS counters by events from 128 on. POWER has no register that is like another's: a PMC is the
+ * raw code, and its two upper bits, which no code has, keep user or kernel mode out. */
+#define VIRTUAL \
+	"pmd 256 counter CPU 0 utilization\n" \
+	"pmd 257 counter CPU 0 user mode utilization\n" \
+	"pmd 258 counter CPU 0 kernel mode utilization\n" \
+	"pmd 259 counter Physical memory usage\n" \
+	"pmd 260 counter Context switched / sec\n" \
+	"pmd 261 counter Graphic driver utilization\n" \
+	"pmd 262 counter GPU 0 utilization\n" \
+	"pmd 263 counter GPU memory usage\n"
+#define INTEL(pmu) \
+	"pmc 0-7 mask 0-20,22-31\n" \
+	"pmc 16 mask 0-1,3-5,7-9,11\n" \
+	"pmd 0-7 pmc 0-7 event " pmu "/event={0-7},umask={8-15},edge={18},pc={19},inv={23},cmask={24-31}/ enable=22 user=16 kernel=17\n" \
+	"pmd 16 pmc 16 event " pmu "/event=0xc0/ enable=0-1 user=1 kernel=0\n" \
+	"pmd 17 pmc 16 event " pmu "/event=0x3c/ enable=4-5 user=5 kernel=4\n" \
+	"pmd 18 pmc 16 event " pmu "/event=0x0,umask=0x3/ enable=8-9 user=9 kernel=8\n" VIRTUAL
+#define PMUV3(pmu) \
+	"pmc 0-5 mask 0-15,30-31\n" \
+	"pmc 31 mask 0,30-31\n" \
+	"pmd 0-5 pmc 0-5 event " pmu "/event={0-15}/ enable=0-15 user=!30 kernel=!31\n" \
+	"pmd 31 pmc 31 event " pmu "/event=0x11/ enable=0 user=!30 kernel=!31\n" VIRTUAL
+
+const char *const pmumap_builtin[] = {
+	"table amd\n"
+	"fits cpu/event=0x100,cmask=1/\n"
+	"pmc 0-5 mask 0-18,20,22-35\n"
+	"pmd 0-5 pmc 0-5 event cpu/event={0-7,32-35},umask={8-15},edge={18},inv={23},cmask={24-31}/ enable=22 user=16 kernel=17\n"
+	VIRTUAL,
+	"table intel\n"
+	"fits cpu/event=1,cmask=1/\n"
+	INTEL("cpu"),
+	"table intel-hybrid\n"
+	"fits cpu_core/event=1,cmask=1/\n"
+	INTEL("cpu_core"),
+	"table armv8\n"
+	"fits armv8_pmuv3*/event=1/\n"
+	PMUV3("armv8_pmuv3*"),
+	"table armv8-cortex\n"
+	"fits armv8_cortex*/event=1/\n"
+	PMUV3("armv8_cortex*"),
+	"table power\n"
+	"fits machine:ppc*\n"
+	"fits cpu/pmcxsel=1/\n"
+	"pmc 0-5 mask 0-59,62-63\n"
+	"pmd 0-5 pmc 0-5 event cpu/event={0-59}/ enable=0-59 user=!62 kernel=!63\n"
+	VIRTUAL,
+	"table mips\n"
+	"fits machine:mips*\n" /* others have a PMU of that name without fields: RISC-V, Alpha, SPARC */
+	"fits cpu/config=1/\n"
+	"pmc 0-3 mask 0-11\n"
+	"pmd 0 pmc 0 event cpu/config={5-11}/ enable=1,3 user=3 kernel=1\n"
+	"pmd 1 pmc 1 event cpu/config={5-11|0x80}/ enable=1,3 user=3 kernel=1\n"
+	"pmd 2 pmc 2 event cpu/config={5-11}/ enable=1,3 user=3 kernel=1\n"
+	"pmd 3 pmc 3 event cpu/config={5-11|0x80}/ enable=1,3 user=3 kernel=1\n"
+	VIRTUAL,
+	"table software\n"
+	"pmc 0-15 mask 0-7,30-31\n"
+	"pmd 0-15 pmc 0-15 event 1:{0-7} user=!30 kernel=!31\n"
+	VIRTUAL,
+};
+const size_t npmumap_builtin = LEN(pmumap_builtin);
+
+/* --- bits ----------------------------------------------------------------------------------------- */
+
+/* N or N-M, none above max. */
+static bool range_parse(struct str s, u64 max, u64 *lo, u64 *hi)
+{
+	const char *p = scan_u64(s, lo);
+
+	*hi = p ? *lo : 0;
+	if (p && p < s.e && *p == '-')
+		p = scan_u64((struct str){ p + 1, s.e }, hi);
+	return p == s.e && p && *lo <= *hi && *hi <= max;
+}
+
+static u64 ones(u64 lo, u64 hi)
+{
+	return (hi - lo == 63 ? UINT64_MAX : (UINT64_C(1) << (hi - lo + 1)) - 1) << lo;
+}
+
+/* What v has in these bits, moved together; *mask gets them. False: it is no list of bits. */
+static bool bits_cut(struct str bits, u64 v, u64 *mask, u64 *cut)
+{
+	struct str range;
+	u64 lo, hi, at = 0;
+
+	*mask = *cut = 0;
+	if (bits.p < bits.e && bits.e[-1] == ',')
+		return false;
+	while (str_cut(&bits, ',', &range)) {
+		if (!range_parse(range, 63, &lo, &hi) || *mask & ones(lo, hi))
+			return false;
+		*mask |= ones(lo, hi);
+		*cut |= (v & ones(lo, hi)) >> lo << at;
+		at += hi - lo + 1;
+	}
+	return *mask != 0;
+}
+
+/* What stands between braces. */
+static bool field_value(struct str field, u64 v, u64 *value)
+{
+	struct str bits;
+	u64 mask, more;
+
+	if (!str_cut(&field, '|', &bits) || !bits_cut(bits, v, &mask, value))
+		return false;
+	if (bits.e == field.e)
+		return true;
+	if (scan_num(field, &more) != field.e)
+		return false;
+	*value |= more;
+	return true;
+}
+
+/* A mode's bit as user= and kernel= have it; the byte is BIT_ALWAYS or the bit's number, with BIT_CLEAR where 0 means yes. */
+static bool bit_parse(struct str s, u8 *bit)
+{
+	bool clear = str_skip(&s, (struct str)STR("!"));
+	u64 n, same;
+
+	if (!range_parse(s, 63, &n, &same) || n != same)
+		return false;
+	*bit = (u8)(n | (clear ? BIT_CLEAR : 0));
+	return true;
+}
+
+static bool bit_says(u8 bit, u64 v)
+{
+	return bit == BIT_ALWAYS || (v >> (bit & 63) & 1) != (bit & BIT_CLEAR ? 1 : 0);
+}
+
+/* --- a table's lines ------------------------------------------------------------------------------ */
+
+static bool wrong(struct pmumap *m, const char *why)
+{
+	m->why = why;
+	return false;
+}
+
+/* A copy that ends in a zero byte; NULL: no room. */
+static const char *text_keep(struct pmumap *m, struct str s)
+{
+	size_t n = str_len(s);
+	char *p = m->text + m->ntext;
+
+	if (n >= sizeof(m->text) - m->ntext) {
+		wrong(m, "too many words in this table");
+		return NULL;
+	}
+	memcpy(p, s.p, n);
+	p[n] = '\0';
+	m->ntext += n + 1;
+	return p;
+}
+
+/* Whether all bytes are printable ASCII. */
+static bool is_plain(struct str s)
+{
+	for (; s.p < s.e; s.p++)
+		if (*s.p < ' ' || *s.p > '~')
+			return false;
+	return true;
+}
+
+/* An event: braces that hold bits, one behind the other. */
+static bool event_check(struct pmumap *m, struct str s)
+{
+	struct str piece, field;
+	u64 value;
+	unsigned n = 0;
+
+	if (str_len(s) == 0 || str_len(s) > EVENT_TEXT || !is_plain(s))
+		return wrong(m, "event wants one of at most 200 characters");
+	while (str_cut(&s, '{', &piece)) {
+		if (memchr(piece.p, '}', str_len(piece)))
+			return wrong(m, "a brace that closes nothing");
+		if (piece.e == s.e)
+			return true;
+		if (!str_cut(&s, '}', &field) || s.p[-1] != '}')
+			return wrong(m, "a brace that nothing closes");
+		if (!field_value(field, 0, &value))
+			return wrong(m, "between braces: bits as 0-7,32-35, and |NUMBER");
+		if (++n > EVENT_FIELDS)
+			return wrong(m, "more than 16 fields");
+	}
+	return true;
+}
+
+/* What follows a word that wants a value. */
+static bool value_next(struct pmumap *m, struct str *line, struct str *value)
+{
+	return str_word(line, value) || wrong(m, "a word lacks what belongs to it");
+}
+
+static bool take_pmc(struct pmumap *m, struct str *line)
+{
+	struct pmureg r = { .kind = REG_PMC, .mask = UINT64_MAX };
+	struct str word, value = { 0 };
+	u64 lo, hi, cut;
+
+	if (!str_word(line, &word) || !range_parse(word, PMU_REGS - 1, &lo, &hi))
+		return wrong(m, "which PMC? N or N-M, up to 319");
+	while (str_word(line, &word)) {
+		if (!value_next(m, line, &value))
+			return false;
+		if (str_eq(word, (struct str)STR("mask"))) {
+			if (!bits_cut(value, 0, &r.mask, &cut))
+				return wrong(m, "mask wants bits as 0-7,32-35");
+		} else if (str_eq(word, (struct str)STR("default"))) {
+			if (scan_num(value, &r.dflt) != value.e)
+				return wrong(m, "default wants a number");
+		} else {
+			return wrong(m, "neither mask nor default");
+		}
+	}
+	if (r.dflt & ~r.mask)
+		return wrong(m, "the default has bits that the mask has not");
+	for (; lo <= hi; lo++) {
+		if (m->pmc[lo].kind)
+			return wrong(m, "a PMC that this table has already");
+		m->pmc[lo] = r;
+	}
+	return true;
+}
+
+static bool take_virtual(struct pmumap *m, u64 n, u64 last, struct str *line)
+{
+	struct str name = str_trim(*line);
+
+	if (n < PMU_VIRTUAL || n != last)
+		return wrong(m, "counter: of one PMD, 256 to 319");
+	if (str_len(name) == 0 || !is_plain(name))
+		return wrong(m, "counter wants a name");
+	if (m->pmd[n].kind)
+		return wrong(m, "a PMD that this table has already");
+	m->pmd[n].counter = text_keep(m, name);
+	m->pmd[n].kind = REG_VIRTUAL;
+	return m->pmd[n].counter;
+}
+
+/* enable=, user=, kernel=. */
+static bool take_bits(struct pmumap *m, struct pmureg *r, struct str word)
+{
+	u64 cut;
+
+	if (str_skip(&word, (struct str)STR("enable=")))
+		return bits_cut(word, 0, &r->enable, &cut) || wrong(m, "enable wants bits as 0-7,32-35");
+	if (str_skip(&word, (struct str)STR("user=")))
+		return bit_parse(word, &r->user) || wrong(m, "user wants a bit, or !BIT");
+	if (str_skip(&word, (struct str)STR("kernel=")))
+		return bit_parse(word, &r->kernel) || wrong(m, "kernel wants a bit, or !BIT");
+	return wrong(m, "none of enable=, user= and kernel=");
+}
+
+/* pmc RANGE of a PMD's line: as many as PMDs, or one for all. *pmc, and how far it moves from one PMD to the next. */
+static bool take_source(struct pmumap *m, struct str *line, u64 npmds, u64 *pmc, u64 *step)
+{
+	struct str value;
+	u64 last;
+
+	if (!value_next(m, line, &value))
+		return false;
+	if (!range_parse(value, PMU_REGS - 1, pmc, &last))
+		return wrong(m, "which PMC? N or N-M, up to 319");
+	*step = last > *pmc;
+	if (last - *pmc + 1 != npmds && *step)
+		return wrong(m, "other than one PMC, or one for each PMD");
+	for (u64 i = *pmc; i <= last; i++)
+		if (!m->pmc[i].kind)
+			return wrong(m, "a PMC that this table has no line for");
+	return true;
+}
+
+static bool take_pmd(struct pmumap *m, struct str *line)
+{
+	struct pmureg r = { .kind = REG_COUNTER, .user = BIT_ALWAYS, .kernel = BIT_ALWAYS };
+	struct str word;
+	u64 lo, hi, pmc = 0, step = 0;
+
+	if (!str_word(line, &word) || !range_parse(word, PMU_REGS - 1, &lo, &hi))
+		return wrong(m, "which PMD? N or N-M, up to 319");
+	if (!value_next(m, line, &word))
+		return false;
+	if (str_eq(word, (struct str)STR("counter")))
+		return take_virtual(m, lo, hi, line);
+	if (str_eq(word, (struct str)STR("pmc"))) {
+		if (!take_source(m, line, hi - lo + 1, &pmc, &step) || !value_next(m, line, &word))
+			return false;
+		r.npmcs = 1;
+	}
+	if (!str_eq(word, (struct str)STR("event")))
+		return wrong(m, "neither pmc, event nor counter");
+	if (!value_next(m, line, &word) || !event_check(m, word))
+		return false;
+	if (!r.npmcs && memchr(word.p, '{', str_len(word)))
+		return wrong(m, "fields of which PMC?");
+	r.event = text_keep(m, word);
+	while (r.event && str_word(line, &word))
+		if (!take_bits(m, &r, word))
+			return false;
+	if (hi >= PMU_VIRTUAL)
+		return wrong(m, "PMDs from 256 on are virtual: counter NAME");
+	for (; r.event && lo <= hi; lo++, pmc += step) {
+		if (m->pmd[lo].kind)
+			return wrong(m, "a PMD that this table has already");
+		r.pmcs[0] = (u16)pmc;
+		m->pmd[lo] = r;
+	}
+	return r.event;
+}
+
+/* The events that tell whether a table fits stand at the start of its text, one behind the other: before any other line. */
+static bool take_fits(struct pmumap *m, struct str *line)
+{
+	struct str event = { 0 }, more;
+
+	if (!value_next(m, line, &event))
+		return false;
+	if (str_word(line, &more))
+		return wrong(m, "fits wants one event");
+	if (m->fits + strlen(m->fits) + 1 != m->text + m->ntext)
+		return wrong(m, "fits comes before registers");
+	m->ntext--;
+	if (m->fits[0])
+		m->text[m->ntext++] = '\n';
+	return event_check(m, event) && text_keep(m, event);
+}
+
+static bool take_line(struct pmumap *m, struct str line)
+{
+	static const struct {
+		struct str word;
+		bool (*take)(struct pmumap *m, struct str *line);
+	} words[] = { { STR("pmc"), take_pmc }, { STR("pmd"), take_pmd }, { STR("fits"), take_fits } };
+	struct str word;
+
+	if (!str_word(&line, &word))
+		return true;
+	for (size_t i = 0; i < LEN(words); i++)
+		if (str_eq(word, words[i].word))
+			return words[i].take(m, &line);
+	return wrong(m, "none of table, fits, pmc and pmd");
+}
+
+static bool map_begin(struct pmumap *m, struct str name)
+{
+	memset(m, 0, sizeof(*m));
+	if (str_len(name) == 0 || str_len(name) > EVENT_TEXT || !is_plain(name))
+		return wrong(m, "table wants a name");
+	m->name = text_keep(m, name);
+	m->fits = text_keep(m, (struct str)STR(""));
+	return true;
+}
+
+bool pmumap_next(struct str *text, u32 *line, struct pmumap *m)
+{
+	struct str rest = *text, whole, code, word;
+	bool begun = false;
+
+	while (str_cut(&rest, '\n', &whole)) {
+		if (!str_cut(&whole, '#', &code))
+			code = whole;
+		code = str_trim(code);
+		whole = code;
+		if (str_word(&whole, &word) && str_eq(word, (struct str)STR("table"))) {
+			if (begun)
+				return true;
+			begun = true;
+			map_begin(m, str_trim(whole));
+		} else if (str_len(code)) {
+			if (!begun)
+				map_begin(m, (struct str)STR("own"));
+			begun = true;
+			take_line(m, code);
+		}
+		*text = rest;
+		++*line;
+		if (begun && m->why) {
+			m->line = *line;
+			return true;
+		}
+	}
+	return begun;
+}
+
+/* --- what a PMD counts ------------------------------------------------------------------------------ */
+
+/* The next piece of an event, up to '/' or ',' outside of braces, or the end. */
+static struct str piece_next(struct str *s)
+{
+	struct str piece = *s;
+	bool inside = false;
+
+	for (; s->p < s->e && (inside || (*s->p != '/' && *s->p != ',')); s->p++)
+		inside = *s->p == '{' || (inside && *s->p != '}');
+	piece.e = s->p;
+	return piece;
+}
+
+/* A piece with its fields' values. True: it has fields, and all are 0. */
+static bool put_piece(struct buf *b, struct str s, u64 v)
+{
+	struct str plain, field;
+	u64 value, all = 0;
+	bool has = false;
+
+	while (str_cut(&s, '{', &plain)) {
+		put_str(b, plain);
+		if (!str_cut(&s, '}', &field) || !field_value(field, v, &value))
+			break;
+		put_hex64(b, value);
+		all |= value;
+		has = true;
+	}
+	return has && all == 0;
+}
+
+static void put_event(struct buf *b, struct str s, u64 v)
+{
+	char lead = '\0';
+
+	while (s.p < s.e) {
+		size_t from = b->n;
+
+		if (lead)
+			put_c(b, lead);
+		if (put_piece(b, piece_next(&s), v) && lead == ',')
+			b->n = from;
+		lead = s.p < s.e ? *s.p++ : '\0';
+	}
+	if (lead)
+		put_c(b, lead);
+}
+
+int pmumap_text(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, struct buf *b)
+{
+	const struct pmureg *r = pmd < PMU_REGS ? &map->pmd[pmd] : NULL;
+	u64 v = r && r->npmcs ? pmcs[r->pmcs[0]] : 0;
+	bool user, kernel;
+
+	if (map->why || !r || r->kind != REG_COUNTER || (r->npmcs && v & ~map->pmc[r->pmcs[0]].mask))
+		return -EINVAL;
+	user = bit_says(r->user, v);
+	kernel = bit_says(r->kernel, v);
+	if ((r->enable && !(v & r->enable)) || (!user && !kernel))
+		return 0;
+	put_event(b, str_z(r->event), v);
+	if (user != kernel) {
+		put_z(b, b->n && b->p[b->n - 1] == '/' ? "" : ":");
+		put_c(b, user ? 'u' : 'k');
+	}
+	return b->full ? -E2BIG : 1;
+}
+
+/* 1: gp_parse() knows the event; -errno. Of several PMUs that have it, the first. */
+static int event_find(const char *text, struct gp_event *e)
+{
+	struct gp_event found[EVENTS_OF_ONE];
+	int n = gp_parse(text, found, EVENTS_OF_ONE, NULL, 0);
+
+	if (n > 0)
+		*e = found[0];
+	return n > 0 ? 1 : n < 0 ? n : -ENOENT;
+}
+
+int pmumap_event(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, struct gp_event *e)
+{
+	char text[EVENT_SHOWN + 1];
+	struct buf b = { .p = text, .cap = EVENT_SHOWN };
+	int r = pmumap_text(map, pmd, pmcs, &b);
+
+	text[b.n] = '\0';
+	return r == 1 ? event_find(text, e) : r;
+}
+
+/* --- the table in force ----------------------------------------------------------------------------- */
+
+/* As uname(2) names it. */
+static bool machine_fits(struct str glob)
+{
+	struct utsname name = { 0 };
+
+	return sys_uname(&name) == 0 && glob_match(glob, str_z(name.machine), NULL);
+}
+
+/* Whether the machine is of the kind, and has all events, that the table wants. */
+static bool map_fits(const struct pmumap *m)
+{
+	struct str all = str_z(m->fits), event;
+	struct gp_event e;
+	char z[EVENT_TEXT + 1];
+
+	while (str_cut(&all, '\n', &event)) {
+		if (str_skip(&event, (struct str)STR("machine:"))) {
+			if (!machine_fits(event))
+				return false;
+			continue;
+		}
+		memcpy(z, event.p, str_len(event));
+		z[str_len(event)] = '\0';
+		if (event_find(z, &e) != 1)
+			return false;
+	}
+	return true;
+}
+
+/* The first table that fits. */
+static bool map_choose(struct pmumap *m, struct str text)
+{
+	u32 line = 0;
+
+	while (pmumap_next(&text, &line, m))
+		if (map_fits(m))
+			return true;
+	return wrong(m, "no table that fits this machine");
+}
+
+/* Of a file; all of its tables are read first, so that a wrong line is found whichever fits. */
+static bool map_read(struct pmumap *m, const char *name)
+{
+	static char text[MAP_BYTES];
+	long n = slurp(AT_FDCWD, name, text, sizeof(text));
+	struct str s = { text, text + (n > 0 ? n : 0) };
+	u32 line = 0;
+
+	if (n < 0)
+		return wrong(m, "cannot be read");
+	if (n == sizeof(text))
+		return wrong(m, "longer than 64 KiB");
+	while (pmumap_next(&s, &line, m))
+		if (m->why)
+			return false;
+	return map_choose(m, (struct str){ text, text + n });
+}
+
+const struct pmumap *pmumap(void)
+{
+	static struct pmumap map;
+	static bool known;
+	const char *name = secure_getenv("GPUSTAT_PMU_MAP");
+
+	if (known)
+		return &map;
+	known = true;
+	if (name && *name) {
+		map_read(&map, name);
+		return &map;
+	}
+	for (size_t i = 0; i < npmumap_builtin && !map_choose(&map, str_z(pmumap_builtin[i])); i++)
+		;
+	return &map;
+}
+
+/* --- as text ---------------------------------------------------------------------------------------- */
+
+static void put_bits(struct buf *b, u64 mask)
+{
+	for (unsigned lo = 0, hi; lo < 64; lo = hi + 1) {
+		hi = lo;
+		if (!(mask >> lo & 1))
+			continue;
+		while (hi < 63 && mask >> (hi + 1) & 1)
+			hi++;
+		if (mask & (ones(0, lo) >> 1))
+			put_c(b, ',');
+		put_u64(b, lo);
+		if (hi > lo) {
+			put_c(b, '-');
+			put_u64(b, hi);
+		}
+	}
+}
+
+static void put_bit(struct buf *b, const char *word, u8 bit)
+{
+	if (bit == BIT_ALWAYS)
+		return;
+	put_z(b, word);
+	put_z(b, bit & BIT_CLEAR ? "!" : "");
+	put_u64(b, bit & 63);
+}
+
+static void put_register(struct buf *b, const char *name, u64 n)
+{
+	put_z(b, name);
+	put_u64(b, n);
+}
+
+static void put_pmc(struct buf *b, u64 n, const struct pmureg *r)
+{
+	put_register(b, "pmc ", n);
+	put_z(b, " mask ");
+	put_bits(b, r->mask);
+	if (r->dflt) {
+		put_z(b, " default ");
+		put_hex64(b, r->dflt);
+	}
+	put_c(b, '\n');
+}
+
+static void put_pmd(struct buf *b, u64 n, const struct pmureg *r)
+{
+	put_register(b, "pmd ", n);
+	if (r->kind == REG_VIRTUAL) {
+		put_z(b, " counter ");
+		put_z(b, r->counter);
+	} else {
+		if (r->npmcs)
+			put_register(b, " pmc ", r->pmcs[0]);
+		put_z(b, " event ");
+		put_z(b, r->event);
+		if (r->enable) {
+			put_z(b, " enable=");
+			put_bits(b, r->enable);
+		}
+		put_bit(b, " user=", r->user);
+		put_bit(b, " kernel=", r->kernel);
+	}
+	put_c(b, '\n');
+}
+
+void pmumap_put(const struct pmumap *m, bool fits, struct buf *b)
+{
+	struct str all = str_z(m->fits), event;
+
+	put_z(b, "table ");
+	put_z(b, m->name);
+	put_c(b, '\n');
+	while (fits && str_cut(&all, '\n', &event)) {
+		put_z(b, "fits ");
+		put_str(b, event);
+		put_c(b, '\n');
+	}
+	for (size_t i = 0; i < PMU_REGS; i++)
+		if (m->pmc[i].kind)
+			put_pmc(b, i, &m->pmc[i]);
+	for (size_t i = 0; i < PMU_REGS; i++)
+		if (m->pmd[i].kind)
+			put_pmd(b, i, &m->pmd[i]);
+}

@@ -1,0 +1,458 @@
+/* sets.c - event sets: their registers, their counters in the kernel, and which of them counts.
+ * SPDX-License-Identifier: MIT */
+#include "perfmon_int.h"
+
+static struct set set_pool[MAX_EVTSETS];
+static struct pmd pmd_pool[MAX_PMDS_USED];
+
+/* --- registers ---------------------------------------------------------------------------------------------------- */
+
+u32 random_next(u32 seed)
+{
+	u64 x = (u64)seed * 16807;
+
+	x = (x & INT32_MAX) + (x >> 31);
+	return (u32)(x > INT32_MAX ? x - INT32_MAX : x);
+}
+
+u64 pmd_period(u64 value)
+{
+	return value > (u64)1 << 63 ? -value : PERIOD_MAX;
+}
+
+u64 pmd_reset(struct pmd *p, bool is_long)
+{
+	u64 v = is_long ? p->long_reset : p->short_reset, r = p->seed;
+
+	if (p->flags & PFM_REGFL_RANDOM) {
+		p->seed = random_next(p->seed);
+		if (p->random_mask >> 31) /* a second number makes it 62 bits wide */
+			r |= (u64)(p->seed = random_next(p->seed)) << 31;
+		v -= r & p->random_mask;
+	}
+	p->last_reset = v;
+	return v;
+}
+
+u64 pmd_value(const struct pmd *p)
+{
+	return p->hold ? p->value : p->value + (p->seen - p->at);
+}
+
+struct pmd *set_pmd(const struct set *s, unsigned num)
+{
+	struct pmd *p = s->pmds;
+
+	while (p && p->num != num)
+		p = p->next;
+	return p;
+}
+
+struct pmd *set_add_pmd(struct set *s, u16 num)
+{
+	struct pmd **at = &s->pmds, *p = pmd_pool;
+
+	while (*at && (*at)->num < num)
+		at = &(*at)->next;
+	if (*at && (*at)->num == num)
+		return *at;
+	while (p < pmd_pool + MAX_PMDS_USED && p->used)
+		p++;
+	if (p == pmd_pool + MAX_PMDS_USED)
+		return NULL;
+	*p = (struct pmd){ .next = *at, .num = num, .kind = pmumap()->pmd[num].kind, .used = true, .fd = -1, .khr = -1,
+		.hold = true, .seed = 1 };
+	*at = p;
+	return p;
+}
+
+/* --- sets by id ------------------------------------------------------------------------------------------------------ */
+
+struct set *ctx_set(const struct ctx *c, unsigned id)
+{
+	struct set *s = c->sets;
+
+	while (s && s->id != id)
+		s = s->next;
+	return s;
+}
+
+struct set *ctx_add_set(struct ctx *c, u16 id)
+{
+	const struct pmumap *map = pmumap();
+	struct set **at = &c->sets, *s = set_pool;
+
+	while (*at && (*at)->id < id)
+		at = &(*at)->next;
+	if (*at && (*at)->id == id)
+		return *at;
+	while (s < set_pool + MAX_EVTSETS && s->used)
+		s++;
+	if (s == set_pool + MAX_EVTSETS)
+		return NULL;
+	*s = (struct set){ .next = *at, .used = true, .id = id };
+	for (unsigned i = 0; i < PMU_REGS; i++)
+		s->pmcs[i] = map->pmc[i].dflt;
+	*at = s;
+	return s;
+}
+
+void ctx_del_set(struct ctx *c, struct set *s)
+{
+	struct set **at = &c->sets;
+
+	set_close(s);
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	for (struct pmd *p = s->pmds; p; p = p->next)
+		p->used = false;
+	s->used = false;
+}
+
+struct set *set_next(const struct ctx *c, const struct set *s)
+{
+	struct set *n = s->flags & PFM_SETFL_EXPL_NEXT ? ctx_set(c, s->id_next) : s->next;
+
+	return n ? n : c->sets;
+}
+
+int ctx_create_set(struct ctx *c, struct setdesc *d)
+{
+	const u32 both = PFM_SETFL_OVFL_SWITCH | PFM_SETFL_TIME_SWITCH;
+	/* The interface counts in timer ticks, and so do we: a thread that waits is hardly more exact. */
+	u64 tick = (u64)sys_clock_step(CLOCK_MONOTONIC_COARSE);
+	struct set *s;
+
+	if (c->state != ST_UNLOADED)
+		return -EBUSY;
+	if (d->flags & ~(both | PFM_SETFL_EXPL_NEXT | PFM_SETFL_EXCL_IDLE) || (d->flags & both) == both ||
+			(d->flags & PFM_SETFL_EXCL_IDLE && !(c->flags & PFM_FL_SYSTEM_WIDE)))
+		return -EINVAL;
+	if (d->flags & PFM_SETFL_TIME_SWITCH && (d->timeout == 0 || d->timeout > INT64_MAX / 4))
+		return -EINVAL;
+	s = ctx_add_set(c, d->id);
+	if (!s)
+		return -ENOMEM;
+	if (d->flags & PFM_SETFL_TIME_SWITCH)
+		d->timeout = (d->timeout + tick - 1) / tick * tick;
+	s->id_next = d->id_next;
+	s->flags = d->flags;
+	s->timeout = d->timeout;
+	return 0;
+}
+
+int ctx_delete_set(struct ctx *c, struct setdesc *d)
+{
+	struct set *s = ctx_set(c, d->id);
+
+	if (c->state != ST_UNLOADED)
+		return -EBUSY;
+	d->flags &= ~PFM_REG_RETFL_MASK;
+	if (!s || s->id == 0) {
+		d->flags |= s ? PFM_REG_RETFL_EINVAL : PFM_REG_RETFL_NOSET;
+		return -EINVAL;
+	}
+	if (s == c->active)
+		c->active = c->sets;
+	ctx_del_set(c, s);
+	return 0;
+}
+
+int ctx_info_set(struct ctx *c, struct setinfo *i)
+{
+	const struct pmumap *map = pmumap();
+	struct set *s = ctx_set(c, i->d.id);
+	i64 now = sys_now(CLOCK_MONOTONIC);
+
+	if (!s) {
+		i->d.flags |= PFM_REG_RETFL_NOSET;
+		return -EINVAL;
+	}
+	i->d = (struct setdesc){ s->id, s->id_next, s->flags, s->timeout };
+	if (s == c->active && c->deadline >= 0) /* what is left of it */
+		i->d.timeout = c->deadline > now ? (u64)(c->deadline - now) : 0;
+	else if (s == c->active && c->left)
+		i->d.timeout = (u64)c->left;
+	memcpy(i->ovfl_pmds, s->ovfl_pmds, sizeof(i->ovfl_pmds));
+	i->runs = s->runs;
+	i->duration = s->duration + (s->running ? (u64)(now - s->since) : 0);
+	for (unsigned n = 0; n < PMU_REGS; n++) {
+		if (map->pmc[n].kind != REG_NONE)
+			bv_add(i->pmcs, n);
+		if (map->pmd[n].kind != REG_NONE)
+			bv_add(i->pmds, n);
+	}
+	return 0;
+}
+
+/* --- a set in the kernel ------------------------------------------------------------------------------------------------ */
+
+static bool has_period(const struct pmd *p)
+{
+	return p->kind == REG_COUNTER && (pmd_period(p->value) != PERIOD_MAX || pmd_period(p->short_reset) != PERIOD_MAX ||
+		pmd_period(p->long_reset) != PERIOD_MAX);
+}
+
+static struct perf_event_attr *attr_of(struct gp_event *e)
+{
+	return (struct perf_event_attr *)(void *)e->attr;
+}
+
+static void event_prepare(struct gp_event *e, struct pmd *p, bool leads, bool skips_idle)
+{
+	struct perf_event_attr *a = attr_of(e);
+
+	a->disabled = 1;
+	a->inherit = 0;
+	a->pinned = leads; /* the PMU is ours, or the read says that it is not */
+	a->exclude_idle = skips_idle;
+	a->read_format = READ_FORMAT;
+	a->sample_period = 0;
+	a->sample_type = 0;
+	a->freq = 0;
+	p->armed = 0;
+	if (!p->samples)
+		return;
+	p->armed = a->sample_period = pmd_period(p->value);
+	a->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+		PERF_SAMPLE_READ;
+	a->wakeup_events = 1;
+	a->watermark = 0;
+}
+
+/* All of a set have one clock: those that share a ring must. */
+static void event_clock(struct gp_event *e)
+{
+	struct perf_event_attr *a = attr_of(e);
+
+	a->use_clockid = 1;
+	a->clockid = CLOCK_MONOTONIC;
+}
+
+/* 0: also where its PMC has it off. One that cannot be in the group stands alone. */
+static int pmd_open(struct ctx *c, struct set *s, struct pmd *p)
+{
+	struct gp_event e = { 0 };
+	int r = pmumap_event(pmumap(), p->num, s->pmcs, &e);
+
+	if (r <= 0)
+		return r;
+	p->samples = has_period(p);
+	event_prepare(&e, p, s->leader == NULL, s->flags & PFM_SETFL_EXCL_IDLE);
+	event_clock(&e);
+	r = gp_open(&e, c->pid, c->cpu, s->leader ? s->leader->fd : -1);
+	p->member = r >= 0;
+	if (r == -EINVAL && s->leader)
+		r = gp_open(&e, c->pid, c->cpu, -1);
+	if (r < 0)
+		return r;
+	p->fd = r;
+	if (!s->leader)
+		s->leader = p;
+	return gp_id(p->fd, &p->id);
+}
+
+/* The leader's off is off for all, so it is one whose overflow the kernel answers by stopping it: see set_run(). */
+static struct pmd *leader_find(const struct set *s)
+{
+	struct pmd *best = NULL;
+
+	for (struct pmd *p = s->pmds; p; p = p->next) {
+		if (p->kind != REG_COUNTER)
+			continue;
+		if (!best || (has_period(p) && !has_period(best)) ||
+				(has_period(p) && p->flags & PFM_REGFL_OVFL_NOTIFY && !(best->flags & PFM_REGFL_OVFL_NOTIFY)))
+			best = p;
+	}
+	return best;
+}
+
+/* The ring, of what the user may have. Without a period it has no records, but poll(2) then says when the thread ended. */
+static int ring_open(struct set *s, bool samples)
+{
+	int r = -EPERM;
+
+	for (u32 pages = samples ? RING_PAGES : 1; pages && (r == -EPERM || r == -ENOMEM); pages /= 2)
+		r = gp_map(&s->ring, s->leader->fd, pages);
+	for (struct pmd *p = s->pmds; r == 0 && p; p = p->next)
+		if (p->fd >= 0 && p->samples && p != s->leader)
+			r = gp_output(p->fd, s->leader->fd);
+	return r;
+}
+
+int set_open(struct ctx *c, struct set *s)
+{
+	struct pmd *first = leader_find(s);
+	bool samples = false;
+	int r = first ? pmd_open(c, s, first) : 0;
+
+	for (struct pmd *p = s->pmds; r == 0 && p; p = p->next) {
+		if (p != first && p->kind == REG_COUNTER)
+			r = pmd_open(c, s, p);
+		samples = samples || (p->fd >= 0 && p->samples);
+	}
+	if (r == 0 && s->leader && (samples || c->other))
+		r = ring_open(s, samples);
+	if (r < 0)
+		set_close(s);
+	return r;
+}
+
+void set_close(struct set *s)
+{
+	if (s->ring.page)
+		gp_unmap(&s->ring);
+	s->ring = (struct gp_ring){ .fd = -1 };
+	for (struct pmd *p = s->pmds; p; p = p->next) {
+		if (p->fd >= 0)
+			sys_close(p->fd);
+		p->fd = -1;
+		p->member = p->samples = p->on = p->limit = p->rearm = p->lost = false;
+		p->hold = true;
+	}
+	s->leader = NULL;
+	s->running = s->failed = false;
+}
+
+void set_look(struct set *s)
+{
+	struct gp_count n[GP_MAX_GROUP], own;
+	int r = s->leader ? gp_read(s->leader->fd, READ_FORMAT, n, GP_MAX_GROUP) : 0;
+
+	for (struct pmd *p = s->pmds; p; p = p->next) {
+		const struct gp_count *now = NULL;
+
+		if (p->fd < 0)
+			continue;
+		for (int i = 0; p->member && i < r; i++)
+			if (p->id == n[i].id)
+				now = &n[i];
+		if (!p->member && gp_read(p->fd, READ_FORMAT, &own, 1) == 1)
+			now = &own;
+		if (now)
+			p->seen = now->value;
+		p->missed = p->missed || !now;
+	}
+}
+
+/* Whether the kernel is to stop it at its next overflow: where more than its period must follow from that. */
+static bool wants_limit(const struct set *s, const struct pmd *p, bool has_fmt)
+{
+	return p->samples && (p->flags & PFM_REGFL_RANDOM || (p->flags & PFM_REGFL_OVFL_NOTIFY && !has_fmt) ||
+		(s->flags & PFM_SETFL_OVFL_SWITCH && p->switch_left == 1) ||
+		(pmd_period(p->short_reset) != p->armed && pmd_period(p->short_reset) != PERIOD_MAX));
+}
+
+static void pmd_run(const struct set *s, struct pmd *p, bool has_fmt)
+{
+	bool limit = wants_limit(s, p, has_fmt) && !p->limit;
+
+	if (limit) {
+		p->stop = p->at + pmd_period(p->value);
+		gp_refresh(p->fd, 1);
+	} else if (!p->on || p == s->leader) {
+		gp_enable(p->fd);
+	}
+	p->limit = p->limit || limit;
+	p->on = true;
+}
+
+void set_run(struct set *s, bool has_fmt)
+{
+	if (s->leader)
+		set_look(s);
+	for (struct pmd *p = s->pmds; p; p = p->next) {
+		p->at = p->seen;
+		p->hold = false;
+		if (p->fd < 0)
+			continue;
+		/* While it is off: a software event would overflow at once otherwise (kernel/events/core.c). */
+		if (p->rearm && p->samples && gp_period(p->fd, pmd_period(p->value)) == 0)
+			p->armed = pmd_period(p->value);
+		p->rearm = false;
+		if (p != s->leader)
+			pmd_run(s, p, has_fmt);
+	}
+	s->since = sys_now(CLOCK_MONOTONIC);
+	s->running = true;
+	s->failed = false;
+	if (s->leader)
+		pmd_run(s, s->leader, has_fmt);
+}
+
+void set_halt(struct ctx *c, struct set *s)
+{
+	if (!s->running)
+		return;
+	for (struct pmd *p = s->pmds; p; p = p->next)
+		if (p->fd >= 0 && (p == s->leader || !p->member)) {
+			gp_disable(p->fd);
+			p->on = false;
+		}
+	s->running = false;
+	s->duration += (u64)(sys_now(CLOCK_MONOTONIC) - s->since);
+	set_drain(c, s);
+	if (s->leader)
+		set_look(s);
+	for (struct pmd *p = s->pmds; p; p = p->next) {
+		if (p->limit && (i64)(p->seen - p->stop) >= 0) /* it was stopped, whether or not there was a record of it */
+			p->limit = p->on = false;
+		p->value = pmd_value(p);
+		p->hold = true;
+	}
+}
+
+/* --- the active set ------------------------------------------------------------------------------------------------------- */
+
+/* From deadline to deadline, so that the time that it takes to wake up does not add up. */
+static void deadline_next(struct ctx *c)
+{
+	i64 now = sys_now(CLOCK_MONOTONIC), timeout = (i64)c->active->timeout;
+	bool late = c->deadline < 0 || c->deadline > now || now - c->deadline > timeout;
+
+	if (c->active->flags & PFM_SETFL_TIME_SWITCH)
+		c->deadline = (late ? now : c->deadline) + timeout;
+	else
+		c->deadline = -1;
+}
+
+void ctx_run(struct ctx *c)
+{
+	if (!c->started || c->state != ST_LOADED || c->active->running)
+		return;
+	if (c->active->flags & PFM_SETFL_TIME_SWITCH && c->deadline < 0) {
+		c->deadline = sys_now(CLOCK_MONOTONIC) + (c->left ? c->left : (i64)c->active->timeout);
+		service_wake();
+	}
+	c->left = 0;
+	if (c->switches)
+		ctx_switch(c, set_next(c, c->active));
+	set_run(c->active, c->fmt != NULL);
+}
+
+/* What is left of its time is left until it runs again. */
+void ctx_halt(struct ctx *c)
+{
+	i64 now = sys_now(CLOCK_MONOTONIC);
+
+	set_halt(c, c->active);
+	if (c->deadline >= 0)
+		c->left = c->deadline > now ? c->deadline - now : 1;
+	c->deadline = -1;
+}
+
+void ctx_switch(struct ctx *c, struct set *to)
+{
+	c->switches = false;
+	if (to != c->active) {
+		set_halt(c, c->active);
+		c->active = to;
+		to->runs++;
+	}
+	for (struct pmd *p = to->pmds; p; p = p->next)
+		p->switch_left = p->switch_cnt;
+	c->left = 0;
+	deadline_next(c);
+	service_wake();
+}
