@@ -25,7 +25,7 @@ OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/sysfs.o
        sources/perf.o sources/proc.o sources/catalog.o sources/hostcounters.o sources/gpucounters.o \
        sources/sensors.o sources/eventcounters.o sources/oacounters.o sources/supplied.o views/khr.o views/record.o \
        views/out.o views/profile.o views/perfdata.o commands/perf.o commands/stat.o commands/sample.o commands/oa.o \
-       commands/oastream.o commands/replay.o perfmon/pmumap.o
+       commands/oastream.o commands/replay.o commands/counters.o perfmon/pmumap.o
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
        -Wmissing-prototypes -Wold-style-definition -Wpointer-arith -Wcast-align -Wcast-qual \

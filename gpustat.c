@@ -1,6 +1,7 @@
 /* gpustat.c - the front door: arguments, the sample loop, every message and exit code.
  * SPDX-License-Identifier: MIT */
 #include "commands.h"
+#include "perfmon/pmumap.h"
 #include "sys.h"
 
 #include <limits.h>
@@ -171,6 +172,7 @@ static bool set_quiet(struct str s) { return opt.quiet = !s.p; }
 static bool set_verbose(struct str s) { return opt.verbose = !s.p; }
 static bool set_summary(struct str s) { return opt.summary = !s.p; }
 static bool set_resolve(struct str s) { return opt.resolve = !s.p; }
+static bool set_map(struct str s) { return opt.map = !s.p; }
 static bool set_one_line(struct str s) { return opt.out.one_line = !s.p; }
 static bool set_no_header(struct str s) { return opt.out.no_header = !s.p; }
 static bool set_comm(struct str s) { opt.comm = s; return s.p < s.e; }
@@ -479,20 +481,21 @@ static bool set_time(struct str s)
 }
 
 enum { WITH_LIVE = 1, WITH_LIST = 2, WITH_FDINFO = 4, WITH_EVENTS = 8, WITH_STAT = 16, WITH_SAMPLE = 32, WITH_OA = 64,
+       WITH_COUNTERS = 128, WITH_HOST = 256, WITH_NAMED = WITH_COUNTERS | WITH_HOST,
        WITH_GPUS = WITH_LIVE | WITH_LIST | WITH_FDINFO, WITH_PERF = WITH_STAT | WITH_SAMPLE,
-       WITH_RECORDS = WITH_GPUS | WITH_PERF | WITH_OA, WITH_ALL = WITH_RECORDS | WITH_EVENTS };
+       WITH_RECORDS = WITH_GPUS | WITH_PERF | WITH_OA | WITH_NAMED, WITH_ALL = WITH_RECORDS | WITH_EVENTS };
 
 /* A letter means what its row says in the commands of that row: stat and sample have perf's. */
 static const struct option {
 	char letter;
 	const char *name, *arg, *help;
 	bool (*set)(struct str value); /* without an argument: {0} */
-	u8 with; /* the commands that take it */
+	u16 with; /* the commands that take it */
 } options[] = {
-	{ 'i', "interval", "T", "sample every T: 100ms, 1, 1.5s, 1m", set_interval, WITH_LIVE | WITH_STAT | WITH_OA },
-	{ 'c', "count", "N", "stop after N samples (-n is the same)", set_count, WITH_LIVE | WITH_PERF | WITH_OA },
-	{ 'n', "count", "N", NULL, set_count, WITH_LIVE | WITH_OA },
-	{ 'w', "window", "T", "time between the two reads without an interval (0.5s)", set_window, WITH_LIVE | WITH_PERF },
+	{ 'i', "interval", "T", "sample every T: 100ms, 1, 1.5s, 1m", set_interval, WITH_LIVE | WITH_STAT | WITH_OA | WITH_NAMED },
+	{ 'c', "count", "N", "stop after N samples (-n is the same)", set_count, WITH_LIVE | WITH_PERF | WITH_OA | WITH_NAMED },
+	{ 'n', "count", "N", NULL, set_count, WITH_LIVE | WITH_OA | WITH_NAMED },
+	{ 'w', "window", "T", "time between the two reads without an interval (0.5s)", set_window, WITH_LIVE | WITH_PERF | WITH_NAMED },
 	{ 'r', "raw", NULL, "the kernel's own numbers, not rates: one read", set_raw, WITH_LIVE | WITH_FDINFO },
 	{ 'd', "device", "SEL", "card1, renderD128, 0000:03:00.0, driver:xe or 0", set_device, WITH_LIVE | WITH_LIST | WITH_OA },
 	{ 'p', "pid", "PID", "only clients of these processes", set_pid, WITH_LIVE | WITH_LIST },
@@ -504,12 +507,13 @@ static const struct option {
 	{ 'o', "format", "F", NULL, set_format, WITH_RECORDS },
 	{ '1', "one-line", NULL, "all records of a sample on one line (line, json)", set_one_line, WITH_RECORDS },
 	{ 'H', "no-header", NULL, "no header (line, table, csv)", set_no_header, WITH_RECORDS },
-	{ 't', "time", "HOW", "none, epoch, iso or mono", set_time, WITH_GPUS | WITH_OA },
+	{ 't', "time", "HOW", "none, epoch, iso or mono", set_time, WITH_GPUS | WITH_OA | WITH_NAMED },
 	{ 'S', "summary", NULL, "min, avg and max at the end", set_summary, WITH_LIVE },
 	{ 'q', "quiet", NULL, "no messages", set_quiet, WITH_ALL },
 	{ 'v', "verbose", NULL, "say what could not be read, and what would mend it", set_verbose, WITH_ALL },
 	{ '\0', "pmu-file", "FILE", "more events: a line NAME EVENT each (events, stat, sample)", set_pmu_file, WITH_PERF | WITH_EVENTS },
 	{ '\0', "resolve", NULL, "what perf_event_open(2) would be asked for (events)", set_resolve, WITH_EVENTS },
+	{ '\0', "map", NULL, "which events perfmon2's registers are (events; -v: and when)", set_map, WITH_EVENTS },
 	{ '\0', "proc", "DIR", "read DIR instead of /proc", set_proc, WITH_ALL },
 	{ '\0', "sys", "DIR", "read DIR instead of /sys", set_sys, WITH_ALL },
 	{ 'h', "help", NULL, "this text", NULL, WITH_ALL },
@@ -595,7 +599,8 @@ static int cmd_events(void);
 
 static const struct cmd {
 	const char *name, *args, *help;
-	u8 kind, with;
+	u8 kind;
+	u16 with;
 	int (*run)(void);
 } cmds[] = {
 	{ "", "[INTERVAL [COUNT]]", "a record per device and sample", K_DEVICE, WITH_LIVE, cmd_live },
@@ -607,6 +612,8 @@ static const struct cmd {
 	{ "stat", "[INTERVAL [COUNT]] [-- COMMAND]", "count perf events", K_EVENT, WITH_STAT, cmd_stat },
 	{ "sample", "[-- COMMAND]", "a record per overflow of perf events, or sums", K_SAMPLE, WITH_SAMPLE, cmd_sample },
 	{ "oa", "[INTERVAL [COUNT]]|list|pack", "the GPU's own counters, live or from a recording", K_OA, WITH_OA, cmd_oa },
+	{ "counters", "[NAME... [INTERVAL [COUNT]]]", "all counters, or values by name", K_COUNTER, WITH_COUNTERS, cmd_counters },
+	{ "host", "[INTERVAL [COUNT]]", "a line of CPU, memory, disks and processes", K_COUNTER, WITH_HOST, cmd_host },
 };
 
 /* Blanks up to column `to` of what begins at `from`: one at least. */
@@ -727,7 +734,7 @@ static const struct option *find_option(char letter, struct str name)
 			continue;
 		if (!opt.cmd || options[i].with & opt.cmd->with)
 			return &options[i];
-		other = &options[i];
+		other = other ? other : &options[i];
 	}
 	return other;
 }
@@ -793,19 +800,30 @@ static bool is_oa_word(const char *word)
 	return opt.cmd->with & WITH_OA && (strcmp(word, "list") == 0 || strcmp(word, "pack") == 0);
 }
 
-/* INTERVAL and COUNT, for the commands that take them. */
+/* INTERVAL and COUNT: exit code, or -1 to go on. */
+int take_times(char **words, size_t n)
+{
+	if (n > 2)
+		return usage("'", words[n - 1], "': one word too many");
+	if (n > 0 && !set_interval(str_z(words[0])))
+		return usage("'", words[0], "': no interval; 100ms, 1, 1.5s, 1m");
+	if (n > 1 && !set_count(str_z(words[1])))
+		return usage("'", words[1], "': no count; 1 or more");
+	return -1;
+}
+
+/* For the commands that take them. */
 static int take_words(void)
 {
-	if (opt.cmd->kind == K_FDINFO || opt.cmd->with & (WITH_PERF | WITH_EVENTS) || (opt.nwords && is_oa_word(opt.words[0])))
+	const char *word = opt.words[0];
+
+	if (opt.cmd->kind == K_FDINFO || opt.cmd->with & (WITH_PERF | WITH_EVENTS | WITH_COUNTERS) || (opt.nwords && is_oa_word(word)))
 		return -1;
-	if (opt.nwords > (opt.cmd->run == cmd_list ? 0 : 2))
+	if (opt.nwords > 0 && opt.cmd->run == cmd_list)
 		return usage("'", opt.words[opt.nwords - 1], "': one word too many");
-	if (opt.nwords > 0 && !set_interval(str_z(opt.words[0])))
-		return opt.cmd == cmds && (u8)(opt.words[0][0] - '0') > 9 && opt.words[0][0] != '.' ? no_command(opt.words[0]) :
-			usage("'", opt.words[0], "': no interval; 100ms, 1, 1.5s, 1m");
-	if (opt.nwords > 1 && !set_count(str_z(opt.words[1])))
-		return usage("'", opt.words[1], "': no count; 1 or more");
-	return -1;
+	if ((opt.nwords == 1 || opt.nwords == 2) && opt.cmd == cmds && (u8)(word[0] - '0') > 9 && word[0] != '.')
+		return no_command(word);
+	return take_times(opt.words, opt.nwords);
 }
 
 static int wrong_option(const struct option *o)
@@ -851,7 +869,7 @@ static int check_patterns(void)
 		struct str p = i < opt.out.npatterns ? opt.patterns[i] : opt.sort;
 		char name[128];
 
-		if (!p.p || pattern_known(p, opt.cmd->kind) || opt.cmd->with & WITH_OA) /* a counter of its set, perhaps */
+		if (!p.p || pattern_known(p, opt.cmd->kind) || opt.cmd->with & (WITH_OA | WITH_HOST)) /* a counter, perhaps */
 			continue;
 		device_set(name, sizeof(name), p);
 		return usage("'", name, "': these records have no such field; -f help lists them");
@@ -1636,14 +1654,39 @@ static int resolve_events(void)
 	return finish();
 }
 
+static int show_map(void)
+{
+	const struct pmumap *m = pmumap();
+
+	char text[32];
+	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+
+	if (m->why) {
+		put_z(&b, m->line ? ": line " : "");
+		if (m->line)
+			put_u64(&b, m->line);
+		put_z(&b, ": ");
+		text[b.n] = '\0';
+		return usage(getenv("GPUSTAT_PMU_MAP"), text, m->why);
+	}
+	pmumap_put(m, opt.verbose, &out);
+	return finish();
+}
+
 static int cmd_events(void)
 {
-	if (opt.nwords > 1 && !opt.resolve)
-		return usage("'", opt.words[1], "': one word too many");
+	size_t most = opt.map ? 0 : 1;
+
+	if (opt.map && opt.resolve)
+		return usage("events: --map or --resolve", NULL, NULL);
+	if (opt.nwords > most && !opt.resolve)
+		return usage("'", opt.words[most], "': one word too many");
 	if (!open_roots())
 		return EX_FAIL;
 	if (opt.resolve)
 		return resolve_events();
+	if (opt.map)
+		return show_map();
 	if (!read_events_file())
 		return EX_USAGE;
 	events_list(opt.nwords ? str_z(opt.words[0]) : (struct str)STR("*"), show_event);

@@ -37,7 +37,7 @@ struct opts {
 	i64 interval, window;
 	u64 count, top; /* 0: no limit */
 	const char *proc, *sys;
-	bool raw, quiet, verbose, summary, fields_help, resolve;
+	bool raw, quiet, verbose, summary, fields_help, resolve, map;
 	/* stat and sample */
 	struct target target;
 	struct str events[MAX_LISTS], filters[MAX_LISTS], sets[MAX_SETS];
@@ -69,6 +69,7 @@ const char *error_text(long err);
 bool flush(void);
 int finish(void);
 bool split(struct str list, struct str *to, size_t max, size_t *n);
+int take_times(char **words, size_t n);
 i64 sample_time(void);
 void update_offset(void);
 bool open_roots(void);
@@ -123,5 +124,10 @@ void stream_keep(void);
 bool set_find(struct str name, bool by_guid, const struct oaplatform *p, struct oaset *s);
 int replay(void);
 int cmd_oa(void);
+
+/* --- commands/counters.c --------------------------------------------------------------------------------------- */
+
+int cmd_counters(void);
+int cmd_host(void);
 
 #endif

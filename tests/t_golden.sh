@@ -7,6 +7,7 @@ cd "${0%/*}/trees" || exit 1
 n=0 bad=0
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
+unset GPUSTAT_COUNTERS
 g() { "$prog" "$@"; }
 
 for cmd in ../golden/*.cmd; do

@@ -1223,6 +1223,74 @@ static void t_many(void)
 
 /* --- patterns --------------------------------------------------------------------------------------------------------------- */
 
+/* Counters of the catalogue: limits, the scale, values below 0, what is unknown, in records of one and of several. */
+static void t_counters(void)
+{
+	static const struct {
+		i64 min, max;
+		const char *limits;
+	} rows[] = {
+		{ 0, 100, "min=0 max=100 scale=1 " }, { 0, 1, "min=0 max=1 scale=100 " }, { -5, 3, "min=-5 max=3 scale=33.3333321 " },
+		{ 0, 200, "min=0 max=200 scale=0.5 " }, { 0, 0, "min=0 max=0 " }, { 0, INT64_MAX, "min=0 " },
+		{ INT64_MIN, INT64_MAX, "" }, { 0, INT64_MAX - 1, "min=0 max=9223372036854775806 scale=0.0000000000000000108420217 " },
+		{ 0, 16777217, "min=0 max=16777217 scale=0.00000596046448 " },
+	};
+	static const struct {
+		const char *unit;
+		i64 value;
+		const char *human;
+	} cells[] = {
+		{ "%", 12, "12%" }, { "%", 100, "100%" }, { "bytes", 1 << 20, "1.0M" }, { "bytes/s", 5000000000, "4.7G" },
+		{ "mC", -12345, "-12C" }, { "mC", -400, "0C" }, { "Hz", 1500000000, "1500MHz" }, { "uJ", 2500000, "3J" },
+		{ "1/100", 107, "1.07" }, { "1/100", 5, "0.05" }, { "1/s", 123456, "123456" }, { "", INT64_MAX, "9223372036854775807" },
+		{ "mV", -812, "-0.812V" }, { "uW", 4200000, "4.2W" }, { "strange", -7, "-7" }, { "%", INT64_MIN, "-9223372036854775808%" },
+	};
+	static const struct recopts listing = { .list = true, .time_us = -1, .dt_us = -1 }, sampling = { .time_us = -1, .dt_us = -1 };
+	struct named n = { .vendor = "v", .name = "a \033b", .what = "w", .unit = "" };
+	struct picked p = { .counter = &n, .index = 7, .title = S("A") };
+	struct reading one = { .e.kind = K_COUNTER, .picked = &p, .n = 1 }, several = { .e.kind = K_COUNTERS, .picked = &p, .n = 1 };
+	char want[300];
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		struct out o = out_of("logfmt", K_COUNTER);
+		struct buf b = fresh();
+
+		n.min = rows[i].min;
+		n.max = rows[i].max;
+		record_make(&rec, &one.e, &listing);
+		out_record(&o, &b, &rec);
+		snprintf(want, sizeof(want), "schema=1 kind=counter index=7 vendor=v name=\"a \\u001bb\" unit=\"\" %sdescription=w\n",
+			 rows[i].limits);
+		check_str(made(&b), want, "counter: limits and scale");
+	}
+	for (size_t i = 0; i < LEN(cells) * 2; i++) {
+		struct out o = out_of("line", K_COUNTERS);
+		struct buf b = fresh();
+
+		n.unit = cells[i / 2].unit;
+		n.value = cells[i / 2].value;
+		n.known = i % 2 == 0;
+		o.time = T_NONE;
+		o.one_line = true;
+		record_make(&rec, &several.e, &sampling);
+		write_all(&o, &b, &rec);
+		snprintf(want, sizeof(want), "%s\n", n.known ? cells[i / 2].human : "-");
+		check_str(made(&b), want, "counters on a line, for people");
+		o = out_of("json", K_COUNTER);
+		b = fresh();
+		record_make(&rec, &one.e, &sampling);
+		write_all(&o, &b, &rec);
+		if (n.known)
+			snprintf(want, sizeof(want), "\"value\":%lld,\"unit\":\"%s\"}\n", (long long)n.value, n.unit);
+		else
+			snprintf(want, sizeof(want), "\"value\":null,\"unit\":\"%s\"}\n", n.unit);
+		check(str_find(made(&b), str_z(want)), "counter: the whole number as in C: %s", want);
+	}
+	p.counter = NULL;
+	record_make(&rec, &several.e, &sampling);
+	check(rec.n == 5 && rec.f[4].v.type == V_NULL && str_eq(rec.f[4].inst, p.title), "a column of no counter");
+}
+
 static void t_patterns(void)
 {
 	static const struct {
@@ -1280,6 +1348,7 @@ int main(void)
 	t_engines();
 	t_widths();
 	t_many();
+	t_counters();
 	t_patterns();
 	return unit_end();
 }

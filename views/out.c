@@ -129,10 +129,16 @@ static void put_plain(struct buf *b, const struct out *o, const struct field *f)
 /* Rounded for people: 12.5% 512M 1300MHz 45C 4.2W. */
 static void put_human(struct buf *b, struct val v)
 {
+	static const u8 coarse[UNITS] = {
+		[U_RATE] = U_BYTES, [U_MILLIC] = U_CELSIUS, [U_MICROJ] = U_JOULE, [U_MICROW] = U_WATT,
+		[U_MILLIV] = U_VOLT, [U_MILLIA] = U_AMPERE,
+	};
 	static const char scale[] = " KMGTPE";
 	size_t i = 0;
 	u64 n = v.n, ten = 1;
 
+	if (coarse[v.unit])
+		v.unit = coarse[v.unit];
 	if (v.neg && (v.unit != U_CELSIUS || n >= 500))
 		put_c(b, '-');
 	switch (v.unit) {
@@ -157,6 +163,9 @@ static void put_human(struct buf *b, struct val v)
 	case U_NANO:
 		put_dec(b, n / 1000, 6, 3);
 		put_c(b, 's');
+		return;
+	case U_CENTI:
+		put_dec(b, n, 2, 2);
 		return;
 	case U_MICRO:
 		put_dec(b, n / 10000 + (n % 10000 >= 5000), 2, 2);
@@ -605,6 +614,11 @@ CELL(cell_ctx, NULL, "ctx")
 CELL(cell_ticks, NULL, "ticks")
 CELL(cell_freq, NULL, "freq")
 CELL(cell_lost, NULL, "lost")
+CELL(cell_vendor, NULL, "vendor")
+CELL(cell_min, NULL, "min")
+CELL(cell_max, NULL, "max")
+CELL(cell_scale, NULL, "scale")
+CELL(cell_what, NULL, "description")
 
 /* The text of a field, or the empty one. */
 static struct str text_in(const struct record *r, const char *member)
@@ -643,6 +657,15 @@ static void cell_unit(struct buf *b, const struct record *r, u16 width)
 {
 	(void)width;
 	put_text(b, is_clock(r) ? (struct str)STR("msec") : text_in(r, "unit"));
+}
+
+/* A cell with others behind it. */
+static void cell_unit_there(struct buf *b, const struct record *r, u16 width)
+{
+	struct str unit = text_in(r, "unit");
+
+	(void)width;
+	put_text(b, unit.p < unit.e ? unit : (struct str)STR("-"));
 }
 
 static void cell_site(struct buf *b, const struct record *r, u16 width)
@@ -939,6 +962,19 @@ static const struct lay {
 	{ W_OA, false, "FREQ", 7, true, cell_freq },
 	{ W_OA, false, "LOST", 4, true, cell_lost },
 
+	{ W_COUNTER, true, "INDEX", 5, true, cell_index },
+	{ W_COUNTER, true, "VENDOR", 6, false, cell_vendor },
+	{ W_COUNTER, true, "UNIT", 4, false, cell_unit_there },
+	{ W_COUNTER, true, "MIN", 3, true, cell_min },
+	{ W_COUNTER, true, "MAX", 3, true, cell_max },
+	{ W_COUNTER, true, "SCALE", 5, true, cell_scale },
+	{ W_COUNTER, true, "NAME", 4, false, cell_name },
+	{ W_COUNTER, true, "DESCRIPTION", 0, false, cell_what },
+
+	{ W_COUNTER, false, "NAME", 20, false, cell_name },
+	{ W_COUNTER, false, "VALUE", 12, true, cell_value },
+	{ W_COUNTER, false, "UNIT", 4, false, cell_unit },
+
 	{ W_PROFILE, false, "SHARE", 6, true, cell_percent },
 	{ W_PROFILE, false, "SAMPLES", 7, true, cell_samples },
 	{ W_PROFILE, false, "BY", 6, false, cell_by },
@@ -951,7 +987,8 @@ static bool is_needless(const struct out *o, const struct lay *l)
 {
 	return (l->put == cell_site && !o->sites) || (l->put == cell_deviation && !o->repeats) ||
 	       (l->put == cell_runs && !o->sets) || (l->kinds & W_OA && l->put == cell_reason && !o->reports) ||
-	       (l->put == cell_ctx && !o->contexts) || (l->put == cell_index && !o->contexts && !o->reports);
+	       (l->put == cell_ctx && !o->contexts) ||
+	       (l->kinds & W_OA && l->put == cell_index && !o->contexts && !o->reports);
 }
 
 /* All values of a pattern, for people. */
@@ -1026,9 +1063,11 @@ static struct cell *cell_add(struct out *o, size_t at, struct str title)
 	return c;
 }
 
-/* A column for each counter of an OA set, under its name. */
+/* A column for each counter, under its name: of an OA set, or of the host, wide enough for what its unit becomes. */
 static void line_counters(struct out *o, const struct record *r)
 {
+	static const u8 widths[UNITS] = { [U_NONE] = 6, [U_SHARE] = 4, [U_CENTI] = 5, [U_BYTES] = 5, [U_RATE] = 5 };
+
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 		struct cell *c;
@@ -1046,6 +1085,7 @@ static void line_counters(struct out *o, const struct record *r)
 		c->inst_n = (u8)str_len(f->inst);
 		memcpy(c->inst, f->inst.p, c->inst_n);
 		c->right = true;
+		c->width = r->kind == K_COUNTERS ? widths[f->v.unit] : 0;
 	}
 }
 
@@ -1072,7 +1112,7 @@ static void line_layout(struct out *o, const struct record *r)
 			c->width = lays[i].width;
 			c->right = lays[i].right;
 		}
-	if (o->kind == K_OA)
+	if (o->kind == K_OA || o->kind == K_COUNTERS)
 		line_counters(o, r);
 }
 

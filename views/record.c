@@ -8,7 +8,10 @@ const struct unitinfo units[UNITS] = {
 	[U_WATT] = { "W", 6 },      [U_JOULE] = { "J", 6 },    [U_VOLT] = { "V", 3 },
 	[U_AMPERE] = { "A", 3 },    [U_RPM] = { "rpm", 0 },    [U_GTS] = { "GT/s", 1 },
 	[U_SECONDS] = { "s", 6 },  [U_MS] = { "s", 3 },      [U_NANO] = { "s", 9 },
-	[U_MICRO] = { "", 6 },
+	[U_MICRO] = { "", 6 },     [U_SHARE] = { "%", 0 },     [U_RATE] = { "bytes/s", 0 },
+	[U_CENTI] = { "1/100", 0 },
+	[U_MILLIC] = { "mC", 0 },  [U_MICROJ] = { "uJ", 0 },   [U_MICROW] = { "uW", 0 },
+	[U_MILLIV] = { "mV", 0 },  [U_MILLIA] = { "mA", 0 },
 };
 
 /* What fills a column that is not simply a counter. */
@@ -21,21 +24,32 @@ enum label {
 	L_RUNS, L_ACTIVE, L_TIMEOUT, L_CPUS, L_COUNT, L_ENABLED, L_RUNTIME,
 	L_MODE, L_IP, L_ADDR, L_SYMBOL, L_MODULE, L_PERIOD, L_LOST, L_VALUES, L_CHAIN, L_BY, L_SAMPLES, L_PERCENT,
 	L_INDEX, L_CTX, L_TS, L_CPU_TIME, L_TICKS, L_OA_FREQ, L_REPORTS, L_ID, L_UNSLICE, L_SLICE, L_OA_COUNTERS,
+	L_VENDOR, L_MIN, L_MAX, L_SCALE, L_WHAT, L_COUNTERS,
 };
 
 #define ALL   (W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO)
-#define EVERY (ALL | W_EVENT | W_SAMPLE | W_PROFILE | W_OA)
+#define EVERY (ALL | W_EVENT | W_SAMPLE | W_PROFILE | W_OA | W_COUNTER | W_COUNTERS)
 #define LIVES (W_DEVICE | W_CLIENT | W_CGROUP)
 #define BOTH  (W_LIVE | W_RAW)
 
 /* In the order of the record. The columns of one group stand together. */
 const struct column columns[] = {
 	{ NULL, "schema", S_SCALAR, U_NONE, EVERY | BOTH | W_META, L_SCHEMA, "1; raised if a key must change" },
-	{ NULL, "kind", S_SCALAR, U_NONE, EVERY | BOTH | W_ID, L_KIND, "device, client, cgroup, fdinfo, event, sample, profile or oa" },
+	{ NULL, "kind", S_SCALAR, U_NONE, EVERY | BOTH | W_ID, L_KIND, "device, client, cgroup, fdinfo, event, sample, profile, oa or counter" },
 	{ NULL, "summary", S_SCALAR, U_NONE, LIVES | W_LIVE | W_SPARSE | W_META, L_SUMMARY, "min, avg or max of the run (-S)" },
 	{ NULL, "file", S_SCALAR, U_NONE, W_FDINFO | BOTH | W_TABLE, L_FILE, "the dump" },
-	{ NULL, "time", S_SCALAR, U_SECONDS, LIVES | W_EVENT | W_SAMPLE | W_OA | BOTH | W_ID | W_TABLE, L_TIME, "when, see -t" },
-	{ NULL, "dt", S_SCALAR, U_SECONDS, LIVES | W_EVENT | W_OA | BOTH | W_ID, L_DT, "the interval that rates are made over" },
+	{ NULL, "time", S_SCALAR, U_SECONDS, LIVES | W_EVENT | W_SAMPLE | W_OA | W_COUNTER | W_COUNTERS | BOTH | W_ID | W_TABLE, L_TIME, "when, see -t" },
+	{ NULL, "dt", S_SCALAR, U_SECONDS, LIVES | W_EVENT | W_OA | W_COUNTER | W_COUNTERS | BOTH | W_ID, L_DT, "the interval that rates are made over" },
+	{ NULL, "index", S_SCALAR, U_NONE, W_COUNTER | W_LIST | W_TABLE, L_INDEX, "in the list, as in C" },
+	{ NULL, "vendor", S_SCALAR, U_NONE, W_COUNTER | BOTH | W_TABLE, L_VENDOR, "who tells it: linux, a driver, another program" },
+	{ NULL, "name", S_SCALAR, U_NONE, W_COUNTER | BOTH | W_TABLE | W_ID, L_NAME, "the counter, as in C" },
+	{ NULL, "value", S_SCALAR, U_NONE, W_COUNTER | BOTH | W_TABLE, L_VALUE, "a whole number, as in C" },
+	{ NULL, "unit", S_SCALAR, U_NONE, W_COUNTER | BOTH | W_TABLE, L_UNIT, "of the value; nothing for a number" },
+	{ NULL, "min", S_SCALAR, U_NONE, W_COUNTER | W_LIST | W_TABLE, L_MIN, "least value" },
+	{ NULL, "max", S_SCALAR, U_NONE, W_COUNTER | W_LIST | W_TABLE, L_MAX, "highest value; null where there is no limit" },
+	{ NULL, "scale", S_SCALAR, U_NONE, W_COUNTER | W_LIST | W_TABLE, L_SCALE, "times a value: 0 to 100; null where there is no limit" },
+	{ NULL, "description", S_SCALAR, U_NONE, W_COUNTER | W_LIST | W_TABLE, L_WHAT, "what it is, with the unit" },
+	{ "counter", NULL, S_INST, U_NONE, W_COUNTERS | BOTH, L_COUNTERS, "each counter" },
 	{ NULL, "dev", S_SCALAR, U_NONE, W_OA | BOTH | W_ID, L_DEV, "the GPU's primary node, else its render node" },
 	{ NULL, "set", S_SCALAR, U_NONE, W_OA | BOTH, L_SET, "metric set" },
 	{ NULL, "index", S_SCALAR, U_NONE, W_OA | BOTH | W_TABLE, L_INDEX, "of the report, or of the sum" },
@@ -292,6 +306,7 @@ static u32 cgroup_of(const struct entity *e)
 static const char *const kind_names[K_COUNT] = {
 	[K_DEVICE] = "device", [K_CLIENT] = "client", [K_CGROUP] = "cgroup", [K_FDINFO] = "fdinfo",
 	[K_EVENT] = "event", [K_SAMPLE] = "sample", [K_PROFILE] = "profile", [K_OA] = "oa",
+	[K_COUNTER] = "counter", [K_COUNTERS] = "counter",
 };
 
 /* dt of what this entity's rates are made over: its own two readings; sums take the sample's. */
@@ -758,6 +773,77 @@ static void add_oacounters(struct record *r, const struct column *c, const struc
 	}
 }
 
+static const struct reading *reading_of(const struct entity *e)
+{
+	return (const struct reading *)(const void *)e;
+}
+
+static struct val v_signed(i64 n, u8 unit)
+{
+	return (struct val){ .type = V_INT, .unit = unit, .neg = n < 0, .n = n < 0 ? -(u64)n : (u64)n };
+}
+
+static struct val v_limit(i64 n)
+{
+	return n == INT64_MAX || n == INT64_MIN ? (struct val){ 0 } : v_signed(n, U_NONE);
+}
+
+/* C's float, in the nine digits that it takes to tell it from its neighbours. */
+static struct val v_scale(i64 max)
+{
+	double d = (double)(100.0f / (float)max);
+	struct val v = v_int(0, U_NONE);
+
+	if (max <= 0 || max == INT64_MAX)
+		return (struct val){ 0 };
+	for (; d < 1e8; v.point++)
+		d *= 10;
+	for (v.n = (u64)(d + 0.5); v.point && v.n % 10 == 0; v.point--)
+		v.n /= 10;
+	return v;
+}
+
+static struct val counter_field(const struct picked *t, u8 id)
+{
+	const struct named *c = t->counter;
+
+	switch (id) {
+	case L_INDEX:  return v_int(t->index, U_NONE);
+	case L_VENDOR: return v_str(str_z(c->vendor));
+	case L_NAME:   return v_str(str_z(c->name));
+	case L_VALUE:  return c->known ? v_signed(c->value, U_NONE) : (struct val){ 0 };
+	case L_UNIT:   return v_str(str_z(c->unit));
+	case L_MIN:    return v_limit(c->min);
+	case L_MAX:    return v_limit(c->max);
+	case L_SCALE:  return v_scale(c->max);
+	default:       return v_str(str_z(c->what));
+	}
+}
+
+/* That of whole numbers. */
+static u8 unit_named(const char *name)
+{
+	u8 i = 0;
+
+	while (i < UNITS && (units[i].point || strcmp(name, units[i].name) != 0))
+		i++;
+	return i < UNITS ? i : U_NONE;
+}
+
+/* All of a sample, each under its title. */
+static void add_picked(struct record *r, const struct column *c, const struct reading *of)
+{
+	for (size_t i = 0; i < of->n; i++) {
+		const struct named *k = of->picked[i].counter;
+		struct field *f = add_null(r, c, of->picked[i].title);
+
+		if (!f || !k)
+			continue;
+		f->v = v_signed(k->value, unit_named(k->unit));
+		f->v.type = k->known ? V_INT : V_NULL; /* the unit says how wide its column is, all the same */
+	}
+}
+
 static struct val scalar(struct record *r, const struct entity *e, const struct recopts *o, u8 id)
 {
 	switch (id) {
@@ -777,6 +863,8 @@ static struct val scalar(struct record *r, const struct entity *e, const struct 
 		return profile_field(r, profile_of(e), id);
 	if (e->kind == K_OA)
 		return id == L_DT ? v_time(o->dt_us) : oa_field(oarow_of(e), id);
+	if (e->kind == K_COUNTER || e->kind == K_COUNTERS)
+		return id == L_DT ? v_time(o->dt_us) : counter_field(reading_of(e)->picked, id);
 	switch (id) {
 	case L_DT:     return v_time(own_dt(e, o));
 	case L_CLIENT: case L_PID: case L_COMM: case L_CGROUP: case L_CONTAINER: case L_SKIPPED:
@@ -1031,6 +1119,8 @@ static void add_inst(struct record *r, const struct entity *e, const struct colu
 {
 	if (c->id == L_OA_COUNTERS)
 		add_oacounters(r, c, oarow_of(e));
+	else if (c->id == L_COUNTERS)
+		add_picked(r, c, reading_of(e));
 	else if (c->id == L_VALUES)
 		add_values(r, c, sample_of(e));
 	else if (c->id == L_OTHER)
@@ -1140,12 +1230,14 @@ void record_make(struct record *r, const struct entity *e, const struct recopts 
 	r->kind = e->kind;
 	r->n = r->text_n = 0;
 	r->lost = 0;
-	r->steady = e->kind == K_OA;
+	r->steady = e->kind == K_OA || e->kind == K_COUNTERS;
 	r->e = e;
 	if (e->kind == K_EVENT)
 		about = event_label(r, row_of(e));
 	else if (e->kind == K_SAMPLE)
 		about = sample_label(r, sample_of(e));
+	else if (e->kind == K_COUNTER)
+		about = str_z(reading_of(e)->picked->counter->name);
 	plan = plan_of(r, o);
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct column *c = columns + plan->from[i], *end = columns + plan->to[i];
@@ -1189,7 +1281,7 @@ const struct val *record_get(const struct record *r, const char *group, const ch
 	return NULL;
 }
 
-/* "busy", "engine", "engine.render", "engine.busy", "engine.render.busy"; counters of oa also by their bare names */
+/* "busy", "engine", "engine.render", "engine.busy", "engine.render.busy"; counters of oa and host by their bare names */
 bool field_match(const struct field *f, struct str p)
 {
 	const struct column *c = f->col;
@@ -1197,7 +1289,7 @@ bool field_match(const struct field *f, struct str p)
 
 	if (!c->group)
 		return str_eq(p, member);
-	if (c->id == L_OA_COUNTERS && str_eq(p, f->inst))
+	if ((c->id == L_OA_COUNTERS || c->id == L_COUNTERS) && str_eq(p, f->inst))
 		return true;
 	if (!eat(&p, str_z(c->group)))
 		return false;

@@ -1,0 +1,320 @@
+/* counters.c - gpustat counters: the catalogue, and values by name; gpustat host: the machine itself, a line a sample.
+ * SPDX-License-Identifier: MIT */
+#include "commands.h"
+#include "sys.h"
+
+#include <limits.h>
+
+/* What is shown, in this order. */
+static struct picked picked[MAX_NAMED];
+static size_t npicked;
+static bool spread; /* all of a sample in one record */
+
+static const struct str anywhere = STR(""), of_host = STR("host/");
+
+/* The line of host: a column each. */
+static const struct {
+	struct str title, name;
+} hostline[] = {
+	{ STR("CPU"), STR("host/cpu/all/util") },
+	{ STR("USER"), STR("host/cpu/all/user") },
+	{ STR("SYS"), STR("host/cpu/all/kernel") },
+	{ STR("IOWT"), STR("host/cpu/all/iowait") },
+	{ STR("MEM"), STR("host/memory/-/used") },
+	{ STR("SWAP"), STR("host/swap/-/used") },
+	{ STR("FAULTS"), STR("host/vm/-/faults") },
+	{ STR("READ"), STR("host/disk/all/read") },
+	{ STR("WRITE"), STR("host/disk/all/write") },
+	{ STR("PROCS"), STR("host/processes/-/count") },
+	{ STR("CTXSW"), STR("host/cpu/all/switches") },
+	{ STR("LOAD"), STR("host/load/-/1") },
+};
+
+/* What host leaves out unless -f names it: sums over all processes, each of which is opened for every sample. That costs some
+ * 25 us a process, where all other counters together take 0.7 ms. */
+static const struct str costly = STR("host/file/*");
+
+/* --- which counters -------------------------------------------------------------------------------------------- */
+
+/* Names that several vendors have are those of files; columns have one name each. */
+static bool has_column(struct str title)
+{
+	for (size_t i = 0; i < npicked; i++)
+		if (str_eq(picked[i].title, title))
+			return true;
+	return false;
+}
+
+static void take(u32 i, struct str title)
+{
+	static bool taken[MAX_NAMED];
+
+	if (spread && catalog_at(i)->supplier == SUP_FILE && has_column(title))
+		opt.out.lost += !taken[i];
+	else if (!taken[i])
+		picked[npicked++] = (struct picked){ .counter = catalog_at(i), .index = i, .title = title };
+	taken[i] = true;
+}
+
+/* Those below a prefix that have this name or match it; false: there is none. */
+static bool take_word(struct str word, struct str prefix)
+{
+	bool any = false;
+
+	for (u32 i = 0; i < nnamed; i++) {
+		struct str name = str_z(catalog_at(i)->name);
+
+		if (!str_skip(&name, prefix) || !glob_match(word, name, NULL))
+			continue;
+		any = true;
+		take(i, name);
+	}
+	return any;
+}
+
+static int no_counter(struct str word)
+{
+	char name[256];
+
+	device_set(name, sizeof(name), word);
+	return usage("no such counter: ", name, "; gpustat counters lists them");
+}
+
+/* What these suppliers have, be it of /proc or /sys alone: exit code, or -1 to go on. */
+static int open_catalog(u32 suppliers)
+{
+	if (!open_roots() && (opt.proc || opt.sys))
+		return EX_FAIL;
+	if (catalog_refresh(suppliers) == 0)
+		return -1;
+	say("/proc and /sys may not be read; as root, or with --proc and --sys", NULL, NULL);
+	return EX_DENIED;
+}
+
+/* --- records --------------------------------------------------------------------------------------------------- */
+
+/* Exit code. */
+static int print_picked(const struct recopts *ro)
+{
+	size_t step = spread ? npicked : 1;
+	/* Several records a write, which a pipe takes as a whole: few are half as long as that. */
+	size_t most = opt.out.one_line ? OUT_BYTES / 2 : PIPE_BUF / 2;
+
+	update_offset();
+	for (int show = !out_measures(&opt.out); show < 2; show++)
+		for (size_t i = 0; i < npicked; i += step) {
+			struct reading row = { .e.kind = spread ? K_COUNTERS : K_COUNTER, .picked = picked + i, .n = step };
+
+			record_make(&rec, &row.e, ro);
+			if (!show)
+				out_measure(&opt.out, &rec);
+			else
+				out_record(&opt.out, &out, &rec);
+			if (out.n > most && !flush())
+				return EX_FAIL;
+		}
+	out_end(&opt.out, &out);
+	return finish();
+}
+
+static int conclude(int code)
+{
+	reg_dropped += (u32)opt.out.lost;
+	if (reg_dropped)
+		say_number(reg_dropped, " counters or columns had no room and were left out");
+	return code == EX_OK && lost_record ? EX_FAIL : code;
+}
+
+static int list(void)
+{
+	struct recopts ro = { .list = true, .dt_us = -1, .time_us = sample_time() };
+
+	opt.out.list = true;
+	take_word((struct str)STR("*"), anywhere);
+	return conclude(print_picked(&ro));
+}
+
+/* --- samples --------------------------------------------------------------------------------------------------- */
+
+/* Those that are refused are unknown, as long as there are others. Exit code, or -1 to go on. */
+static int activate(void)
+{
+	static u32 indexes[MAX_NAMED];
+	const struct named *first = NULL;
+	size_t n = 0, refused = 0;
+
+	for (size_t i = 0; i < npicked; i++)
+		if (picked[i].counter)
+			indexes[n++] = picked[i].index;
+	if (catalog_activate(indexes, n) == 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		if (catalog_activate(&indexes[i], 1) == 0)
+			continue;
+		first = refused++ ? first : catalog_at(indexes[i]);
+	}
+	if (!first) /* they were allowed in between */
+		return -1;
+	say(first->name, ": refused; as root", first->supplier == SUP_HOST || first->supplier == SUP_HWMON ? NULL :
+	    ", or: setcap cap_perfmon+ep gpustat, or: sysctl kernel.perf_event_paranoid=-1");
+	if (refused > 1)
+		say_number(refused - 1, refused > 2 ? " more counters are refused" : " more counter is refused");
+	return refused == n ? EX_DENIED : -1;
+}
+
+static int sample(void)
+{
+	bool repeat = opt.interval || opt.count;
+	i64 step = !repeat ? opt.window : opt.interval ? opt.interval : 1000000000, start, due, was;
+	u64 left = repeat ? opt.count : 1;
+	struct recopts ro = { .dt_us = -1 };
+	int code = activate();
+
+	if (code >= 0)
+		return code;
+	catalog_start();
+	code = EX_OK;
+	start = due = was = sys_now(CLOCK_MONOTONIC);
+	while (!stopped) {
+		i64 now;
+
+		due = next_due(start, due, step);
+		if (sys_sleep_until(due) == -EINTR && stopped)
+			break;
+		catalog_sample();
+		now = sys_now(CLOCK_MONOTONIC);
+		ro.time_us = sample_time();
+		ro.dt_us = (now - was) / 1000;
+		was = now;
+		code = print_picked(&ro);
+		if (code != EX_OK || --left == 0)
+			break;
+	}
+	return conclude(code);
+}
+
+/* --- counters -------------------------------------------------------------------------------------------------- */
+
+/* Only a file of another program has a counter that is called like an interval: it can be the first word. */
+static u32 tellers(void)
+{
+	u32 all = opt.nwords ? 1 << SUP_FILE : ALL_SUPPLIERS;
+	i64 t;
+
+	for (size_t i = 0; i < opt.nwords; i++)
+		if (!parse_interval(str_z(opt.words[i]), &t))
+			all |= catalog_tellers(str_z(opt.words[i]));
+	return all;
+}
+
+/* Names first; what is none begins INTERVAL and COUNT. */
+int cmd_counters(void)
+{
+	bool timed = opt.interval || opt.count || opt.windowed;
+	size_t n = 0;
+	i64 t;
+	int code = open_catalog(tellers());
+
+	if (code >= 0)
+		return code;
+	if (opt.nwords == 0 && !timed)
+		return list();
+	while (n < opt.nwords && !(n && parse_interval(str_z(opt.words[n]), &t)) && take_word(str_z(opt.words[n]), anywhere))
+		n++;
+	if (n < opt.nwords && !parse_interval(str_z(opt.words[n]), &t))
+		return no_counter(str_z(opt.words[n]));
+	if (n == 0)
+		return usage("counters: sample which NAME? gpustat counters lists them", NULL, NULL);
+	code = take_times(opt.words + n, opt.nwords - n);
+	return code >= 0 ? code : sample();
+}
+
+/* --- host ------------------------------------------------------------------------------------------------------ */
+
+static void take_line(void)
+{
+	for (; npicked < LEN(hostline); npicked++) {
+		struct picked *t = &picked[npicked];
+
+		t->title = hostline[npicked].title;
+		t->counter = catalog_find(hostline[npicked].name, &t->index) ? catalog_at(t->index) : NULL;
+	}
+}
+
+static void take_host(void)
+{
+	for (u32 i = 0; i < nnamed; i++) {
+		struct str name = str_z(catalog_at(i)->name), short_name = name;
+
+		if (str_skip(&short_name, of_host) && !glob_match(costly, name, NULL))
+			take(i, short_name);
+	}
+}
+
+/* -f as the formats want it: a word is a field, or names counters, which are columns where all stand in one record. */
+static void keep(struct str pattern)
+{
+	if (opt.out.npatterns == MAX_PATTERNS)
+		opt.out.lost++;
+	else
+		opt.patterns[opt.out.npatterns++] = pattern;
+}
+
+/* The host's, before all others. */
+static bool take_any(struct str word)
+{
+	if (take_word(word, of_host))
+		return true;
+	catalog_refresh(catalog_tellers(word));
+	return take_word(word, anywhere);
+}
+
+static int take_fields(void)
+{
+	static struct str words[MAX_PATTERNS];
+	size_t n = opt.out.npatterns;
+	bool names = false;
+
+	memcpy(words, opt.patterns, n * sizeof(*words));
+	spread = format_spreads(opt.out.fmt);
+	for (size_t i = 0; i < n; i++) {
+		bool field = pattern_known(words[i], K_COUNTER);
+
+		names |= !field;
+		spread &= !field || pattern_known(words[i], K_COUNTERS);
+	}
+	spread &= names;
+	opt.out.npatterns = 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t k = npicked;
+
+		if (pattern_known(words[i], K_COUNTER))
+			keep(words[i]);
+		else if (!take_any(words[i]))
+			return no_counter(words[i]);
+		for (; spread && k < npicked; k++)
+			keep(picked[k].title);
+	}
+	if (!names)
+		take_host();
+	return -1;
+}
+
+int cmd_host(void)
+{
+	int code = open_catalog(1 << SUP_HOST);
+
+	if (code >= 0)
+		return code;
+	if (opt.out.npatterns) {
+		code = take_fields();
+		if (code >= 0)
+			return code;
+	} else if (opt.out.fmt == format_find((struct str)STR("line"))) {
+		spread = true;
+		take_line();
+	} else {
+		take_host();
+	}
+	return sample();
+}

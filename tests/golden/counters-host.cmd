@@ -1,0 +1,1 @@
+g counters --proc host/proc --sys host/sys -o line -t none

@@ -1,0 +1,1 @@
+g counters --proc mixed/proc --sys mixed/sys -o line -t none

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# t_map.py PROG - events --map: which table is in force on the machines of tests/pmus, a file of one's own, what is wrong
+# with one. Prints TAP; exit 0 iff all is well. SPDX-License-Identifier: MIT
+import os
+import subprocess
+import sys
+import tempfile
+
+PROG = os.path.realpath(sys.argv[1])
+PMUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pmus")
+count = failed = 0
+
+
+def report(ok, name, *notes):
+    global count, failed
+    count += 1
+    failed += not ok
+    print(("ok" if ok else "not ok"), count, "-", name)
+    for n in notes if not ok else ():
+        print("#  ", str(n)[:400].replace("\n", "\\n"))
+
+
+def run(*args, file=None):
+    env = {k: v for k, v in os.environ.items() if k != "GPUSTAT_PMU_MAP"}
+    if file is not None:
+        env["GPUSTAT_PMU_MAP"] = file
+    r = subprocess.run([PROG, "events", *args], env=env, capture_output=True, timeout=20, check=False)
+    return r.returncode, r.stdout.decode("utf-8", "replace"), r.stderr.decode("utf-8", "replace")
+
+
+def t_machines():
+    for tree, table, fits, line in [
+            ("intel", "intel", "cpu/event=1,cmask=1/", "pmd 7 pmc 7 event cpu/event={0-7},umask={8-15},edge={18},pc={19},"
+             "inv={23},cmask={24-31}/ enable=22 user=16 kernel=17"),
+            ("hybrid", "intel-hybrid", "cpu_core/event=1,cmask=1/", "pmd 16 pmc 16 event cpu_core/event=0xc0/ enable=0-1 user=1 kernel=0"),
+            ("odd", "armv8-cortex", "armv8_cortex*/event=1/", "pmd 0 pmc 0 event armv8_cortex*/event={0-15}/ enable=0-15 user=!30 kernel=!31"),
+            ("none", "software", None, "pmd 9 pmc 9 event 1:{0-7} user=!30 kernel=!31")]:
+        code, out, err = run("--map", "-v", "--sys", os.path.join(PMUS, tree))
+        lines = out.splitlines()
+        report(code == 0 and err == "" and lines[0] == f"table {table}" and line in lines, f"{tree}: {table}", code, out, err)
+        report(lines[1] == f"fits {fits}" if fits else "fits" not in out, f"{tree}: -v says when", out)
+        report("pmd 256 counter CPU 0 utilization" in lines, f"{tree}: virtual registers", out)
+        plain = run("--map", "--sys", os.path.join(PMUS, tree))[1].splitlines()
+        report(plain == [x for x in lines if not x.startswith("fits ")], f"{tree}: without -v not", plain)
+
+
+def with_file(text):
+    with tempfile.NamedTemporaryFile("wb") as f:
+        f.write(text.encode())
+        f.flush()
+        code, out, err = run("--map", file=f.name)
+        return code, out, err.replace(f.name, "FILE")
+
+
+def t_own():
+    _, builtin, _ = run("--map", "--sys", os.path.join(PMUS, "intel"))
+    report(builtin.count("\n") > 20 and with_file(builtin) == (0, builtin, ""), "what is printed is a file that makes the same table")
+    report(run("--map", file="") == run("--map"), "an empty name is none")
+    code, out, err = with_file("table mine # of this board\npmc 3 mask 0-3 default 0x2\npmd 1-2 pmc 3 event {0-3} user=3\n")
+    report((code, out, err) == (0, "table mine\npmc 3 mask 0-3 default 0x2\npmd 1 pmc 3 event {0-3} user=3\n"
+                                   "pmd 2 pmc 3 event {0-3} user=3\n", ""), "a line for each register", code, out, err)
+    code, out, err = with_file("table other\nfits no-such-event\ntable mine\nfits task-clock\npmd 0 event cycles\n")
+    report((code, out) == (0, "table mine\npmd 0 event cycles\n"), "the first that fits", code, out, err)
+
+
+def t_wrong():
+    for text, line, word in [("pmc 0\npmx 1\n", 2, "table"), ("pmd 0 pmc 0 event a\n", 1, "PMC"), ("\n\npmc 400\n", 3, "319"),
+                             ("table a\nfits no-such-event\ntable\n", 3, "name")]:
+        code, out, err = with_file(text)
+        report(code == 2 and out == "" and err.startswith(f"gpustat: FILE: line {line}: ") and word in err and err.count("\n") == 1,
+               f"wrong: {text!r}", code, out, err)
+    for text, word in [("", "fits"), ("# nothing\n", "fits"), ("table a\nfits no-such-event\n", "fits"),
+                       ("#" * 70000, "64 KiB")]:
+        code, out, err = with_file(text)
+        report(code == 2 and out == "" and err.startswith("gpustat: FILE: ") and word in err, f"wrong: {text[:30]!r}", code, out, err)
+    code, out, err = run("--map", file="/nowhere")
+    report(code == 2 and out == "" and "/nowhere: cannot be read" in err, "no such file", code, out, err)
+    code, out, err = run("--map", "-q", file="/nowhere")
+    report(code == 2 and err != "", "-q does not hide it", code, out, err)
+
+
+def t_words():
+    for args in (["--map", "cycles"], ["--map", "--resolve", "cycles"], ["--map=1"]):
+        code, out, err = run(*args)
+        report(code == 2 and out == "" and err.count("\n") == 1, f"refused: {args}", code, out, err)
+    r = subprocess.run([PROG, "list", "--map"], capture_output=True, timeout=20, check=False)
+    report(r.returncode == 2 and r.stdout == b"", "refused of another command", r)
+
+
+t_machines()
+t_own()
+t_wrong()
+t_words()
+print(f"1..{count}")
+sys.exit(1 if failed else 0)
