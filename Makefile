@@ -1,6 +1,7 @@
 # gpustat: one static binary from musl and the Linux headers.
 #
-#   make           build ./gpustat             make install   into $(DESTDIR)$(PREFIX)
+#   make           build ./gpustat             make install       into $(DESTDIR)$(PREFIX)
+#   make lib       libgpustat.a, libperfmon2.a make install-dev   those, their headers and manuals
 #   make run       build, and show this machine
 #   make bench     what counting costs, beside perf
 #   make test      as root: install what the tests need; then run them all
@@ -13,18 +14,24 @@ PROG    = gpustat
 PREFIX  = /usr/local
 BINDIR  = $(PREFIX)/bin
 MANDIR  = $(PREFIX)/share/man
+LIBDIR  = $(PREFIX)/lib
+INCLUDEDIR = $(PREFIX)/include
 CC      = musl-gcc
 CFLAGS  = -Os
 STRIP   = strip
+AR      = ar
+LD      = ld
+NM      = nm
+OBJCOPY = objcopy
 # The Linux headers, searched after musl's: musl-gcc does not find them by itself.
 UAPI    = /usr/include
 
-OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/sysfs.o sources/fdinfo.o sources/kfd.o \
-       sources/pmu.o sources/virtual.o sources/perfevent.o sources/task.o sources/measure.o sources/ring.o \
-       sources/symbols.o sources/oadevice.o sources/oabasic.o sources/oametrics.o sources/oapacks.o sources/oa.o \
-       sources/perf.o sources/proc.o sources/catalog.o sources/hostcounters.o sources/gpucounters.o \
-       sources/sensors.o sources/eventcounters.o sources/oacounters.o sources/supplied.o views/khr.o views/record.o \
-       views/out.o views/profile.o views/perfdata.o commands/perf.o commands/stat.o commands/sample.o commands/oa.o \
+OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/sysfs.o sources/fdinfo.o \
+       sources/kfd.o sources/pmu.o sources/virtual.o sources/perfevent.o sources/task.o sources/measure.o \
+       sources/ring.o sources/symbols.o sources/oadevice.o sources/oabasic.o sources/oametrics.o sources/oapacks.o \
+       sources/oa.o sources/perf.o sources/proc.o sources/catalog.o sources/hostcounters.o sources/gpucounters.o \
+       sources/sensors.o sources/eventcounters.o sources/oacounters.o sources/supplied.o views/khr.o views/record.o views/out.o \
+       views/profile.o views/perfdata.o commands/perf.o commands/stat.o commands/sample.o commands/oa.o \
        commands/oastream.o commands/replay.o commands/counters.o perfmon/pmumap.o
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
@@ -70,6 +77,37 @@ build/packer: $(OBJS:.o=.c) include/commands.h include/gpustat.h include/sys.h M
 	@mkdir -p build
 	$(HOSTCC) $(CPP_) $(SLIM) -O1 $(LD_) -o $@ $(OBJS:.o=.c)
 
+# For other programs, with any libc: position-independent. A library is one object that holds what its public names need
+# and no other global name, so that none can clash with a program's; nor does it want what only the rest of its sources
+# wanted. Unwind tables: threads in it may be cancelled.
+LIBS  = libgpustat.a libperfmon2.a
+HDRS  = include/KD/kd.h include/KD/KHR_perfcounter.h include/gpustat/perf.h $(wildcard include/perfmon/*.h)
+MAN3  = $(wildcard docs/*.3)
+MAN5  = $(wildcard docs/*.5)
+PIC   = -fPIC -fvisibility=hidden -fno-lto -U_FORTIFY_SOURCE $(filter-out -fno-pie -fno-asynchronous%,$(SLIM))
+# On arm64 atomics are instructions, not functions of a newer libgcc that has a constructor for them.
+PIC  += $(shell $(CC) -Werror -mno-outline-atomics -E -x c /dev/null >/dev/null 2>&1 && echo -mno-outline-atomics)
+PIC_DIR = build/pic
+GPUSTAT_OBJS  = $(addprefix $(PIC_DIR)/,$(filter-out gpustat.o commands/% views/% perfmon/%,$(OBJS)) views/khr.o)
+PERFMON2_OBJS = $(addprefix $(PIC_DIR)/,$(patsubst %.c,%.o,$(wildcard perfmon/*.c)) parse.o perfstream.o sources/files.o)
+
+lib: $(LIBS)
+
+$(PIC_DIR)/%.o: %.c include/gpustat.h include/sys.h $(HDRS) $(wildcard perfmon/*.h) Makefile
+	@mkdir -p $(@D)
+	$(CC) $(CPP_) $(CPPFLAGS) $(WARN) $(CFLAGS) $(PIC) -c -o $@ $<
+
+$(PIC_DIR)/libgpustat.o: $(GPUSTAT_OBJS)
+$(PIC_DIR)/libperfmon2.o: $(PERFMON2_OBJS)
+$(LIBS:%.a=$(PIC_DIR)/%.o):
+	$(LD) -r --gc-sections --gc-keep-exported -o $@.all $^
+	$(NM) -u $@.all | sed 's/.* //' >$@.wants
+	$(OBJCOPY) --localize-hidden --strip-unneeded-symbols=$@.wants $@.all $@
+
+lib%.a: $(PIC_DIR)/lib%.o
+	rm -f $@
+	$(AR) rcsD $@ $<
+
 # What this machine's GPUs do; where it has none, what those of a machine in tests/trees do.
 run:
 	@tests/toolchain --install "$(CC)"
@@ -113,13 +151,31 @@ install: $(PROG)
 install-strip: install
 	$(STRIP) $(DESTDIR)$(BINDIR)/$(PROG)
 
+# A pkg-config file: name, description, and what else it says.
+PC = printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$(INCLUDEDIR)' '' 'Name: $(1)' 'Description: $(2)' \
+	'Version: $(VERSION)' 'Cflags: -I$${includedir}' $(3) >$(DESTDIR)$(LIBDIR)/pkgconfig/$(1).pc
+
+install-dev: $(LIBS)
+	for h in $(HDRS:include/%=%); do \
+		mkdir -p $(DESTDIR)$(INCLUDEDIR)/$${h%/*} && cp include/$$h $(DESTDIR)$(INCLUDEDIR)/$$h && \
+		chmod 644 $(DESTDIR)$(INCLUDEDIR)/$$h || exit 1; \
+	done
+	mkdir -p $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man5
+	cp $(LIBS) $(DESTDIR)$(LIBDIR)
+	cd $(DESTDIR)$(LIBDIR) && chmod 644 $(LIBS)
+	$(call PC,gpustat,counters of CPUs and GPUs and the kernel,'Libs: -L$${libdir} -lgpustat')
+	$(call PC,perfmon2,perfmon2 over perf_event_open,'Requires: gpustat' 'Libs: -L$${libdir} -lperfmon2 -lpthread')
+	for m in $(MAN3) $(MAN5); do \
+		to=$(DESTDIR)$(MANDIR)/man$${m##*.}/$${m##*/}; cp $$m $$to && chmod 644 $$to || exit 1; \
+	done
+
 DIST = gpustat-$(VERSION)
 dist:
 	git archive --format=tar --prefix=$(DIST)/ HEAD | gzip -9n > $(DIST).tar.gz
 
 clean:
-	rm -rf $(PROG) $(OBJS) build gpustat-*.tar.gz
+	rm -rf $(PROG) $(OBJS) $(LIBS) build gpustat-*.tar.gz
 
 always:
 
-.PHONY: all always run check test fuzz boot pmu bench install install-strip dist clean
+.PHONY: all always run lib check test fuzz boot pmu bench install install-strip install-dev dist clean

@@ -3,14 +3,15 @@
 time of day aside; a comment after the command is not part of it."""
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 prog = os.path.abspath(sys.argv[1])
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# make run is what this test runs itself; make test would not end.
-own = {"make run", "make test"}
+# make run is what this test runs itself; make test would not end; make install-dev is run with a DESTDIR.
+own = {"make run", "make test", "make install-dev"}
 
 
 def blocks(text):
@@ -32,6 +33,20 @@ def clock(text):
     return re.sub(r"\b\d\d:\d\d:\d\d\b", "HH:MM:SS", text)
 
 
+def program(text, commands, tmp):
+    """Why the program that the README shows does not do what it says; None: it does."""
+    with open(os.path.join(tmp, "busy.c"), "w", encoding="utf-8") as f:
+        f.write(re.search(r"^```c\n(.*?)^```", text, re.S | re.M).group(1))
+    installed = os.path.join(tmp, "d")
+    env = dict(os.environ, PKG_CONFIG_SYSROOT_DIR=installed, PKG_CONFIG_LIBDIR=installed + "/opt/lib/pkgconfig")
+    for place, command in (root, f"make -s install-dev PREFIX=/opt DESTDIR={installed}"), *((tmp, c) for c in commands):
+        got = subprocess.run(command, shell=True, cwd=place, env=env, capture_output=True, text=True, timeout=300, check=False)
+        if got.returncode:
+            return command + "\n" + got.stderr
+    # Counters of a CPU, whole percents.
+    return None if re.fullmatch(r"(CPU 0 [a-z ]+: \d{1,3}\n){3}", got.stdout) else got.stdout
+
+
 def main():
     bad = n = 0
     with tempfile.TemporaryDirectory() as tmp:
@@ -42,9 +57,10 @@ def main():
         env = dict(os.environ, PATH=tmp + ":" + os.environ["PATH"])
         tree = "--proc tests/trees/mixed/proc --sys tests/trees/mixed/sys"
         with open(os.path.join(root, "README.md"), encoding="utf-8") as f:
-            commands = list(blocks(f.read()))
+            text = f.read()
+        commands = list(blocks(text))
         for command, output in commands:
-            if command in own or "QEMU" in command:
+            if command in own or "QEMU" in command or "./busy" in command or "busy.c" in command:
                 continue
             n += 1
             run = command.replace("DUMP", dump)
@@ -60,6 +76,14 @@ def main():
             print(f"{'ok' if ok else 'not ok'} {n} - {command}")
             if not ok:
                 print("# exit", got.returncode, got.stderr.strip(), "\n# " + got.stdout.replace("\n", "\n# "))
+        n += 1
+        name = f"{n} - the program of the README is compiled and runs"
+        if not shutil.which("pkg-config"):
+            print(f"ok {name} # SKIP needs package pkg-config")
+        else:
+            why = program(text, [c for c, _ in commands if "./busy" in c or "busy.c" in c], tmp)
+            bad += why is not None
+            print(f"ok {name}" if why is None else f"not ok {name}\n# " + why.replace("\n", "\n# "))
         n += 1
         ok = len(commands) > 10 and own <= {c for c, _ in commands}
         bad += not ok

@@ -1,0 +1,234 @@
+#!/bin/sh
+# shellcheck disable=SC2317,SC2086,SC2046,SC2015 # functions are called through check(); flags are lists of words
+# t_lib.sh PROG: what libgpustat.a and libperfmon2.a promise to the programs that link them.
+cd "$(dirname "$0")/.." || exit 1
+n=0 bad=0
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+
+check() { # NAME COMMAND...
+	name=$1
+	shift
+	n=$((n + 1))
+	if ("$@") >"$tmp/log" 2>&1; then
+		echo "ok $n - $name"
+	else
+		echo "not ok $n - $name"
+		sed 's/^/# /' "$tmp/log" | tail -n 20
+		bad=1
+	fi
+}
+skip() {
+	n=$((n + 1))
+	echo "ok $n - $1 # SKIP $2"
+}
+# The same for NAME COMMAND... where the package's TOOL is there.
+with() { # TOOL PACKAGE NAME COMMAND...
+	tool=$1 package=$2
+	shift 2
+	if command -v "$tool" >/dev/null; then check "$@"; else skip "$1" "needs package $package"; fi
+}
+
+# --- what is in them ---
+
+# The functions that headers declare, by the names that they link under.
+declared() { # HEADER...
+	for header; do
+		printf '#include <%s>\n' "$header" | gcc -std=c99 -Iinclude -E -P -x c - | tr '\n' ' ' | tr ';' '\n' |
+			sed -n 's/.*__visibility__("default").*[ *]\(\(kd\|gp_\|pfm_\)[A-Za-z0-9_]*\)(.*/\1/p'
+	done | sort -u
+}
+globals() { nm -g --defined-only "$1" | awk 'NF == 3 { print $3 }' | sort; }
+only_declared() { # LIB HEADER...
+	lib=$1
+	shift
+	declared "$@" >"$tmp/declared" && globals "$lib" >"$tmp/globals" && [ "$(wc -l <"$tmp/declared")" -ge 9 ] &&
+		diff "$tmp/declared" "$tmp/globals"
+}
+quiet_build() { ! grep -i warning "$tmp/make"; }
+no_heap() {
+	nm -u "$1" | awk '{ print $NF }' >"$tmp/undefined" && grep -qx close "$tmp/undefined" || return 1
+	! grep -xE '(__libc_)?(malloc|calloc|realloc|reallocarray|free|memalign|aligned_alloc|posix_memalign)|strn?dup|sbrk|brk|_Zn.*|v?(f|s|sn|d|as)?printf(_chk)?|__.*printf_chk|f?[dp]open|freopen|fclose|fwrite|fread|f?put[sc]|putchar|fflush|[sf]?scanf|std(in|out|err)|getline|perror|strto(f|d|ld)|opendir|qsort|setlocale' "$tmp/undefined"
+}
+no_constructors() {
+	readelf -SW "$1" >"$tmp/sections" && grep -q ' \.text' "$tmp/sections" &&
+		! grep -E '\.(init|preinit|fini)_array|\.[cd]tors|\.init |\.fini ' "$tmp/sections" &&
+		grep -q '\.note\.GNU-stack' "$tmp/sections" && ! grep 'GNU-stack.* X ' "$tmp/sections"
+}
+no_text_relocations() {
+	gcc -shared -o "$tmp/libx.so" -Wl,--whole-archive "$@" -Wl,--no-whole-archive -Wl,-z,text -Wl,-z,defs -lpthread &&
+		! readelf -dW "$tmp/libx.so" | grep TEXTREL
+}
+
+# --- who includes and links ---
+
+# A program that names every function of a header, in C and in C++, and calls the first one if it has many arguments.
+consumer() { # HEADER FUNCTION >SOURCE
+	printf '#include <%s>\n#include <%s>\n' "$1" "$1"
+	printf 'typedef void (*any)(void);\nextern any all_%s[];\nany all_%s[] = {\n' "$2" "$2"
+	declared "$1" | sed 's/.*/\t(any)&,/'
+	printf '\t0\n};\nint %s(void);\nint %s(void)\n{\n\tint i = 0;\n\twhile (all_%s[i])\n\t\ti++;\n' "$2" "$2" "$2"
+	case $1 in
+	KD/*) printf '#ifndef KD_KHR_perfcounter\n#error "KD_KHR_perfcounter is not defined"\n#endif\n'
+	      printf '\treturn kdGetNumberOfCountersKHR() >= -1 && i == 9 ? 0 : 1;\n}\n' ;;
+	*)    printf '\treturn i ? 0 : 1;\n}\n' ;;
+	esac
+}
+main_of() { printf 'int %s(void);\nint main(void)\n{\n\treturn %s();\n}\n' "$1" "$1"; }
+quiet='-pedantic -Wall -Wextra -Werror'
+links() { # COMPILER SUFFIX FLAGS
+	for header in $headers; do
+		name=$(echo "$header" | tr -c '[:alnum:]\n' _)
+		{ consumer "$header" "$name" && main_of "$name"; } >"$tmp/$name.$2" || return 1
+		$1 $3 $quiet -Iinclude -o "$tmp/$name" "$tmp/$name.$2" -L. -lperfmon2 -lgpustat -lpthread && "$tmp/$name" ||
+			{ echo "$header"; return 1; }
+	done
+}
+installed() {
+	make -s install-dev DESTDIR="$tmp/d" PREFIX=/opt/g >"$tmp/log2" && [ ! -e "$tmp/d/opt/g/bin" ] &&
+		[ -f "$tmp/d/opt/g/share/man/man3/khr-perfcounter.3" ] || return 1
+	export PKG_CONFIG_SYSROOT_DIR="$tmp/d" PKG_CONFIG_LIBDIR="$tmp/d/opt/g/lib/pkgconfig"
+	for header in $headers; do
+		name=$(echo "$header" | tr -c '[:alnum:]\n' _)
+		{ consumer "$header" "$name" && main_of "$name"; } >"$tmp/$name.c" || return 1
+		case $header in perfmon/*) package=perfmon2 ;; *) package=gpustat ;; esac
+		$1 $quiet -std=c99 -o "$tmp/$name" $(pkg-config --cflags $package) "$tmp/$name.c" \
+			$(pkg-config --libs $package) && "$tmp/$name" || return 1
+	done
+	[ "$(pkg-config --modversion perfmon2)" = "$("$prog" --version | grep -o '[0-9][0-9.]*' | head -n 1)" ]
+}
+install_dirs() {
+	make -s install-dev DESTDIR="$tmp/e" PREFIX=/usr LIBDIR=/usr/lib64 INCLUDEDIR=/inc MANDIR=/man >"$tmp/log2" &&
+		(cd "$tmp/e" && find . -type f) >"$tmp/files" && for f in usr/lib64/libgpustat.a usr/lib64/libperfmon2.a \
+		usr/lib64/pkgconfig/gpustat.pc usr/lib64/pkgconfig/perfmon2.pc inc/KD/kd.h inc/gpustat/perf.h \
+		inc/perfmon/perfmon.h man/man3/khr-perfcounter.3; do
+		grep -qx "./$f" "$tmp/files" || { echo "$f"; return 1; }
+	done
+	! grep -v '^\./\(usr/lib64\|inc\|man\)/' "$tmp/files" && ! find "$tmp/e" -type f ! -perm 644 | grep .
+}
+# In one program: every header in a C99 object and in a C++ object of its own, and in another one all that go together.
+together() {
+	for header in $headers; do
+		name=$(echo "$header" | tr -c '[:alnum:]\n' _)
+		consumer "$header" "c_$name" >"$tmp/c_$name.c" &&
+			gcc -std=c99 $quiet -Iinclude -c -o "$tmp/c_$name.o" "$tmp/c_$name.c" &&
+			consumer "$header" "cc_$name" >"$tmp/cc_$name.cc" &&
+			g++ -std=c++98 $quiet -Iinclude -c -o "$tmp/cc_$name.o" "$tmp/cc_$name.cc" || return 1
+		echo "extern \"C\" { int c_$name(void); } int cc_$name(void);" >>"$tmp/both.h"
+		echo "	bad += c_$name() + cc_$name();" >>"$tmp/both.in"
+	done
+	{
+		printf '#include <%s>\n' $khr $perf perfmon/perfmon_fmt.h perfmon/perfmon.h
+		echo '#include "both.h"'
+		printf 'int main()\n{\n\tint bad = 0;\n%s\n\treturn bad;\n}\n' "$(cat "$tmp/both.in")"
+	} >"$tmp/both.cc"
+	g++ -std=c++98 $quiet -Iinclude -o "$tmp/both" "$tmp/both.cc" "$tmp"/c_*.o "$tmp"/cc_*.o -L. \
+		-lperfmon2 -lgpustat -lpthread && "$tmp/both"
+}
+# And in a shared library of its own.
+in_shared() {
+	consumer KD/KHR_perfcounter.h one >"$tmp/one.c" && main_of one >"$tmp/main.c" &&
+		gcc -shared -fPIC -Iinclude -o "$tmp/libone.so" "$tmp/one.c" -L. -lgpustat -Wl,-z,text -Wl,-z,defs &&
+		gcc -o "$tmp/main" "$tmp/main.c" "$tmp/libone.so" -Wl,-rpath,"$tmp" && "$tmp/main"
+}
+every_way() { # COMPILER FLAGS...: every symbol that the libraries want is in this libc, however it is linked
+	compiler=$1
+	shift
+	consumer KD/KHR_perfcounter.h one >"$tmp/one.c" && main_of one >>"$tmp/one.c" || return 1
+	for way in "$@"; do
+		$compiler $way -Iinclude -o "$tmp/way" "$tmp/one.c" -Wl,--whole-archive libperfmon2.a libgpustat.a \
+			-Wl,--no-whole-archive -lpthread && "$tmp/way" || { echo "$way"; return 1; }
+	done
+}
+# A static program that uses what libgpustat.a has is as free of heap and stdio as gpustat, if it ends as that does.
+slim() {
+	for header in $khr $perf; do
+		{ consumer $header one && main_of one && printf 'void _exit(int);\nvoid exit(int c)\n{\n\t_exit(c);\n}\n'; } \
+			>"$tmp/one.c" &&
+			musl-gcc -w -static -Iinclude -o "$tmp/slim" "$tmp/one.c" -L. -lgpustat &&
+			tests/static "$tmp/slim" || return 1
+	done
+}
+# A program has the names for itself: all that are local to the libraries, as its own variables.
+own_names() {
+	nm --defined-only build/pic/libgpustat.o build/pic/libperfmon2.o |
+		awk 'NF == 3 && $2 ~ /[a-z]/ && $3 ~ /^[A-Za-z_][A-Za-z0-9_]*$/ { print $3 }' | sort -u >"$tmp/local"
+	grep -qx slurp "$tmp/local" && [ "$(wc -l <"$tmp/local")" -gt 100 ] || { echo 'no names'; return 1; }
+	printf 'say\nslurp\nevents\ndevices\nout\nrec\n' | sort -u - "$tmp/local" | sed 's/.*/char & = 1;/' >"$tmp/own.c"
+	{ consumer KD/KHR_perfcounter.h the_program && main_of the_program; } >"$tmp/program.c" &&
+		gcc -fno-builtin -c -w -o "$tmp/own.o" "$tmp/own.c" &&
+		gcc -Iinclude -o "$tmp/own" "$tmp/program.c" "$tmp/own.o" -L. -lperfmon2 -lgpustat -lpthread && "$tmp/own"
+}
+documented() { # every function has its name in a manual
+	declared $headers | grep -v '^pfm_v23_' | while read -r f; do
+		cat docs/*.3 | grep -q "^\.\(Fn\|Fo\) $f\b" || { echo "$f"; return 1; }
+	done
+}
+# Program N of a page, to the end of what it prints. One that is only a function gets work that faults.
+example() { # PAGE N
+	awk -v n="$2" '/^\.Bd -literal/ { on = 1; text = ""; next }
+		/^\.Ed/ { if (on && text ~ /^#/ && ++k == n) printf "%s", text; on = 0 }
+		on { text = text $0 "\n" }' "docs/$1.3" | sed 's/\\e/\\/g' >"$tmp/example.c"
+	call=$(sed -n 's/^[a-z]* \([a-z]*\)(void (\*work)(void))$/\1/p' "$tmp/example.c")
+	[ -z "$call" ] || cat >>"$tmp/example.c" <<-END
+		static volatile char pages[4 << 20];
+		static void touch(void) { for (long i = 0; i < 4 << 20; i += 4096) pages[i] = 1; }
+		int main(void) { setbuf(stdout, NULL); $call(touch); return 0; }
+	END
+	gcc -Wall -Wextra -Werror -Iinclude -o "$tmp/example" "$tmp/example.c" libperfmon2.a libgpustat.a -lpthread || return 1
+	timeout 5 stdbuf -oL "$tmp/example" >"$tmp/said"
+	[ -s "$tmp/said" ]
+}
+examples() {
+	example gpustat-perf 1 && grep -q '^at 0x' "$tmp/said" && tail -n 1 "$tmp/said" | grep -qx '[1-9][0-9]*' &&
+		example perfmon 1 && grep -q '^at 0x' "$tmp/said" &&
+		example perfmon 2 && grep -q '^0x.* after [1-9][0-9]* ns' "$tmp/said" &&
+		example khr-perfcounter 1 && grep -qx '[0-9]* %' "$tmp/said"
+}
+lint() {
+	for m in docs/*.[0-9]; do
+		mandoc -Tlint -Wwarning "$m" || return 1
+	done
+}
+cleans() {
+	mkdir "$tmp/c" && tar -cf - --exclude=build --exclude='*.o' --exclude=.git . | tar -xf - -C "$tmp/c" &&
+		cd "$tmp/c" && cp Makefile before && make -s lib >/dev/null && [ -f libgpustat.a ] && [ -f libperfmon2.a ] &&
+		cmp libgpustat.a "$root/libgpustat.a" && make -s clean && ! find . -name '*.[ao]' | grep . && [ ! -e build ]
+}
+
+prog=$(realpath "$1") || exit 1
+root=$(pwd)
+khr='KD/KHR_perfcounter.h'
+perf='gpustat/perf.h'
+pfm='perfmon/perfmon.h perfmon/perfmon_v2.h perfmon/perfmon_fmt.h'
+headers="$khr $perf $pfm"
+make -s lib >"$tmp/make" 2>&1 || { sed 's/^/# /' "$tmp/make"; echo 'Bail out! make lib'; exit 1; }
+check 'they build without a warning' quiet_build
+check 'libgpustat.a defines what its headers declare, and no other global name' only_declared libgpustat.a $khr $perf
+check 'libperfmon2.a does' only_declared libperfmon2.a $pfm
+for lib in gpustat perfmon2; do
+	check "lib$lib.a wants neither heap nor stdio" no_heap build/pic/lib$lib.o
+	check "lib$lib.a has no global constructor, nor an executable stack" no_constructors build/pic/lib$lib.o
+done
+check 'a shared library of both has no text relocation' no_text_relocations libperfmon2.a libgpustat.a
+check 'gcc -std=c99 programs include one header each and link' links gcc c -std=c99
+for std in c++98 c++17; do
+	with g++ g++ "g++ -std=$std programs do" links g++ cc -std=$std
+done
+with musl-gcc musl-tools 'musl-gcc -std=c99 programs do' links musl-gcc c -std=c99
+with clang clang 'clang -std=c99 programs do' links clang c -std=c99
+with clang++ clang 'clang++ -std=c++17 programs do' links clang++ cc -std=c++17
+check 'glibc has all they want: PIE, no PIE, static, static PIE' every_way gcc -pie -no-pie -static -static-pie
+with musl-gcc musl-tools 'musl has: PIE, no PIE, static' every_way musl-gcc -pie -no-pie -static
+with musl-gcc musl-tools 'a static program of libgpustat.a has neither heap nor stdio' slim
+with g++ g++ 'C99 objects and C++ objects of every header in one program' together
+check "a program's own shared library" in_shared
+check 'a program has all other names for itself' own_names
+with pkg-config pkg-config 'install-dev with DESTDIR, then pkg-config' installed gcc
+check 'install-dev with PREFIX LIBDIR INCLUDEDIR MANDIR; files for all to read' install_dirs
+check 'the same libraries from another folder; clean' cleans
+check 'each function has its manual' documented
+check 'the programs of the manuals say what they promise' examples
+with mandoc mandoc 'the manuals are clean under mandoc -Tlint -Wwarning' lint
+echo "1..$n"
+exit $bad
