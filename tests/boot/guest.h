@@ -503,13 +503,13 @@ static void capable(int cap)
 
 /* ---- the machine's start and end ---- */
 
-/* load: the modules that /modules lists, in that order; the last one is ours and takes params. */
-static void load(const char *params)
+/* load: the modules that a file lists, in that order; the last one takes params. */
+static void load(const char *file, const char *params)
 {
 	char list[4096], path[300], *line, *save, *after;
 	int fd;
 
-	snprintf(list, sizeof list, "%s", text("/modules"));
+	snprintf(list, sizeof list, "%s", text(file));
 	for (line = strtok_r(list, "\n", &save); line; line = after) {
 		after = strtok_r(NULL, "\n", &save);
 		snprintf(path, sizeof path, "/lib/%s", line);

@@ -6,6 +6,12 @@
 #include "guest.h"
 #include "gpufake.h"
 
+#define __user /* the kernel's own copy of what programs include */
+#include <drm/drm.h>
+#include <drm/drm_mode.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
+
 #define MHZ 1000000ull
 
 /* ---- the machine ---- */
@@ -193,6 +199,58 @@ static void t_known_busy(void)
 		want_near(num(device(r, plays[i].dev), path), sum, devs[plays[i].dev].dev, path);
 	}
 	want(num(device(r, D_NS), "clients") == 3, "card0 has %f clients, not 3", num(device(r, D_NS), "clients"));
+	close_run(r);
+	end();
+}
+
+/* counter: the record of the counter of that name. */
+static struct view counter(const struct run *r, const char *name)
+{
+	for each_record(v, r)
+		if (is(v, "kind", "counter") && is(v, "name", name))
+			return v;
+	return (struct view){ NULL, NULL };
+}
+
+/* The same by names: whole percents, so that they are off by half a one more. */
+static void t_counters(void)
+{
+	struct run *r = run("counters drm/*/busy GPU?*?utilization Processes?amount -w 1 -o json", NULL);
+	double most = 0;
+
+	begin("counters by name: engines of clients that do the known, their GPU, the busiest GPU");
+	ended(r, 0);
+	for (size_t i = 0; i < LEN(plays); i++) {
+		double sum = 0;
+		char name[96];
+
+		if (plays[i].dev != D_NS)
+			continue;
+		for (size_t k = 0; k < LEN(plays); k++)
+			if (plays[k].dev == D_NS && !strcmp(plays[k].engine, plays[i].engine))
+				sum += plays[k].duty;
+		snprintf(name, sizeof name, "drm/%s/%s/busy", devs[D_NS].dev, plays[i].engine);
+		want(counter(r, name).p, "no counter %s", name);
+		want(fabs(num(counter(r, name), "value") - sum) <= 2.5, "%s is %f, not %f", name,
+		     num(counter(r, name), "value"), sum);
+		most = fmax(most, sum);
+	}
+	want(fabs(num(counter(r, "GPU 0 utilization"), "value") - most) <= 2.5, "GPU 0 utilization is %f, not %f",
+	     num(counter(r, "GPU 0 utilization"), "value"), most);
+	want(num(counter(r, "Processes amount"), "value") > 5, "no number of processes");
+	close_run(r);
+	end();
+}
+
+static void t_host(void)
+{
+	struct run *r = run("host -w 0.3 -o json", NULL);
+
+	begin("host on a machine whose only programs are these");
+	ended(r, 0);
+	want(num(counter(r, "host/memory/-/total"), "value") > 1e8, "memory is %f", num(counter(r, "host/memory/-/total"), "value"));
+	want(num(counter(r, "host/cpu/all/util"), "value") <= 100, "util is %f", num(counter(r, "host/cpu/all/util"), "value"));
+	want(num(counter(r, "host/processes/-/count"), "value") > 5, "no processes");
 	close_run(r);
 	end();
 }
@@ -590,19 +648,25 @@ static void t_backwards(void)
 	end();
 }
 
+static void unplug(int dev)
+{
+	int fd = open(sysfile(dev, "unplug"), O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, "1", 1) != 1)
+		die("unplug");
+	close(fd);
+}
+
 static void t_unplug(void)
 {
 	struct play p = { D_UNPLUG, "fragment", FAKE_DIALECT_MSM | FAKE_CURFREQ, 25, 1, 400 * MHZ, 800 * MHZ };
-	int fd, sys;
+	int fd;
 	pid_t pid = child(setup_play, &p, &fd);
 	struct run *r = start("procs -w 1 -o json", NULL), *d = start("-w 1 -o json", NULL),
 		   *s = start("-o json 0.3 4", NULL);
 
 	nap(0.5);
-	sys = open(sysfile(D_UNPLUG, "unplug"), O_WRONLY | O_CLOEXEC);
-	if (sys < 0 || write(sys, "1", 1) != 1)
-		die("unplug");
-	close(sys);
+	unplug(D_UNPLUG);
 	finish(r);
 	finish(d);
 	finish(s);
@@ -851,6 +915,131 @@ static void t_unmounted(void)
 	}
 }
 
+/* ---- frames: a display of qemu's, whose driver shows them when it is told to ---- */
+
+enum { FLIPS_HZ = 50 };
+
+static struct {
+	int fd;
+	__u32 crtc, buffers[2];
+	unsigned flips;
+} display;
+
+static void display_ioctl(unsigned long request, void *arg, const char *what)
+{
+	if (ioctl(display.fd, (int)request, arg))
+		die(what);
+}
+
+static __u32 display_buffer(const struct drm_mode_modeinfo *mode)
+{
+	struct drm_mode_create_dumb dumb = { .width = mode->hdisplay, .height = mode->vdisplay, .bpp = 32 };
+	struct drm_mode_fb_cmd fb = { .width = dumb.width, .height = dumb.height, .bpp = 32, .depth = 24 };
+
+	display_ioctl(DRM_IOCTL_MODE_CREATE_DUMB, &dumb, "a dumb buffer");
+	fb.pitch = dumb.pitch;
+	fb.handle = dumb.handle;
+	display_ioctl(DRM_IOCTL_MODE_ADDFB, &fb, "a framebuffer");
+	return fb.fb_id;
+}
+
+/* The next frame, and the event that says it is shown. */
+static void display_flip(int sig)
+{
+	struct drm_mode_crtc_page_flip flip = { .crtc_id = display.crtc, .fb_id = display.buffers[display.flips++ & 1],
+						.flags = DRM_MODE_PAGE_FLIP_EVENT };
+	struct drm_event_vblank event;
+
+	(void)sig;
+	display_ioctl(DRM_IOCTL_MODE_PAGE_FLIP, &flip, "a page flip");
+	if (read(display.fd, &event, sizeof event) != sizeof event)
+		die("the event of a page flip");
+}
+
+static int display_start(void *node)
+{
+	static struct drm_mode_modeinfo modes[64];
+	struct itimerval tick = { .it_interval.tv_usec = 1000000 / FLIPS_HZ, .it_value.tv_usec = 1000 };
+	__u32 connector = 0;
+	struct drm_mode_card_res res = { .crtc_id_ptr = (uintptr_t)&display.crtc, .count_crtcs = 1,
+					 .connector_id_ptr = (uintptr_t)&connector, .count_connectors = 1 };
+	struct drm_mode_get_connector c = { .modes_ptr = (uintptr_t)modes };
+	struct drm_mode_crtc set = { .set_connectors_ptr = (uintptr_t)&connector, .count_connectors = 1, .mode_valid = 1 };
+
+	display.fd = open(node, O_RDWR | O_CLOEXEC);
+	if (display.fd < 0)
+		die(node);
+	display_ioctl(DRM_IOCTL_MODE_GETRESOURCES, &res, "the display's parts");
+	c.connector_id = connector;
+	display_ioctl(DRM_IOCTL_MODE_GETCONNECTOR, &c, "its connector"); /* finds the modes */
+	c = (struct drm_mode_get_connector){ .connector_id = connector, .modes_ptr = (uintptr_t)modes,
+					     .count_modes = c.count_modes < 64 ? c.count_modes : 64 };
+	display_ioctl(DRM_IOCTL_MODE_GETCONNECTOR, &c, "its modes");
+	for (int i = 0; i < 2; i++)
+		display.buffers[i] = display_buffer(&modes[0]);
+	set.crtc_id = display.crtc;
+	set.fb_id = display.buffers[1];
+	set.mode = modes[0];
+	display_ioctl(DRM_IOCTL_MODE_SETCRTC, &set, "a mode");
+	signal(SIGALRM, display_flip);
+	setitimer(ITIMER_REAL, &tick, NULL);
+	return 0;
+}
+
+/* The card that has a connector; none of the fake ones has. */
+static bool display_node(char *node, size_t n)
+{
+	DIR *d = opendir("/sys/class/drm");
+	struct dirent *e;
+	unsigned card;
+	bool found = false;
+
+	while (d && !found && (e = readdir(d)))
+		if (sscanf(e->d_name, "card%u-", &card) == 1 && strchr(e->d_name, '-')) {
+			snprintf(node, n, "/dev/dri/card%u", card);
+			found = true;
+		}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static void t_frames(void)
+{
+	char node[64] = "";
+	struct run *r;
+	int shown = 0;
+	pid_t pid;
+
+	if (access("/modules.display", R_OK)) {
+		begin("frames a second # SKIP this kernel has no bochs");
+		end();
+		return;
+	}
+	begin("frames a second: those of the display controller are the only GPU's");
+	for (size_t i = 0; i < LEN(plays); i++)
+		if (plays[i].dev != D_NS)
+			reap(plays[i].pid);
+	for (int dev = D_NS + 1; dev < D_UNPLUG; dev++)
+		unplug(dev);
+	load("/modules.display", "");
+	if (mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL) || !display_node(node, sizeof node))
+		die("no display");
+	pid = child(display_start, node, NULL);
+	r = run("counters GPU?*?frames?/?sec -w 1 -o json", NULL);
+	ended(r, 0);
+	for each_record(v, r)
+		if (!isnan(num(v, "value"))) {
+			shown++;
+			want(fabs(num(v, "value") - FLIPS_HZ) <= FLIPS_HZ * 0.1, "%f frames a second, not %d", num(v, "value"), FLIPS_HZ);
+		}
+	want(shown == 1, "%d GPUs show frames", shown);
+	close_run(r);
+	reap(pid);
+	umount("/sys/kernel/tracing");
+	end();
+}
+
 /* ---- the machine's start and end ---- */
 
 static int scenarios(void)
@@ -861,7 +1050,7 @@ static int scenarios(void)
 		strcat(params, i ? "," : "");
 		strcat(params, devs[i].spec);
 	}
-	load(params);
+	load("/modules", params);
 	family = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (family == MAP_FAILED)
 		die("mmap");
@@ -870,6 +1059,9 @@ static int scenarios(void)
 	t_known_busy();
 	show("-w 1");
 	show("procs");
+	t_counters();
+	t_host();
+	show("host 0.3 3");
 	t_hwmon();
 	t_memory();
 	t_shared();
@@ -885,6 +1077,7 @@ static int scenarios(void)
 	t_ptrace();
 	t_ptrace_suspended();
 	t_unplug();
+	t_frames();
 	t_unmounted();
 	printf("1..%d\n", tests);
 	fflush(stdout);

@@ -106,7 +106,7 @@ static int records(const struct run *r)
 	int n = 0;
 
 	for each_record(v, r)
-		n += is(v, "kind", "oa");
+		n += is(v, "kind", "oa") || is(v, "kind", "counter");
 	return n;
 }
 
@@ -162,6 +162,42 @@ static void t_raw(void)
 		want(num(v, "ticks") == 500 * num(v, "reports"), "ticks are %f", num(v, "ticks"));
 		want(num(v, "lost") == 0 && is(v, "dev", "card0"), "lost, or of another device");
 	}
+	close_run(r);
+	end();
+}
+
+/* ---- by name ---- */
+
+/* The catalogue's: what is counted from its start on. A1 counts 2000 from one report to the next, in 500 clocks. */
+static void t_counters(void)
+{
+	struct run *r;
+
+	tell(I915, "");
+	r = run("counters oa/card0/Basic/GpuCoreClocks oa/card0/Basic/VsThreads oa/card0/Basic/GpuTime oa/card0/Basic/GpuBusy "
+		"-o json 0.3 3", NULL);
+	begin("i915: counters of a set by name");
+	ended(r, 0);
+	want(records(r) == 12, "%d records", records(r));
+	for (int i = 0; i + 3 < records(r); i += 4) {
+		double clocks = num(record(r, i), "value"), threads = num(record(r, i + 1), "value");
+
+		want(is(record(r, i + 1), "name", "oa/card0/Basic/VsThreads"), "the names come in another order");
+		want(clocks > 0 && threads == 4 * clocks, "%f threads in %f clocks", threads, clocks);
+		want(i == 0 || clocks > num(record(r, i - 4), "value"), "the clocks do not go on");
+		want(fabs(num(record(r, i + 2), "value") - 0.3e9 * (i / 4 + 1)) < 0.15e9, "GpuTime is %f",
+		     num(record(r, i + 2), "value"));
+		want(num(record(r, i + 3), "value") == 100, "busy is %f %%", num(record(r, i + 3), "value"));
+	}
+	want_asked(I915, "opens 1 closes 1 adds 1 removes 1\n");
+	close_run(r);
+	end();
+
+	r = run("counters GPU?0?vertex* Primitive?count -o json 0.1 1", NULL);
+	begin("what no set tells is unknown");
+	ended(r, 0);
+	for (int i = 0; i < records(r); i++)
+		want(!strncmp(json_get(record(r, i), "value").p, "null", 4), "it has a value");
 	close_run(r);
 	end();
 }
@@ -813,7 +849,7 @@ static void t_none(void)
 
 static int scenarios(void)
 {
-	load("devs=i915:oa,xe:oa");
+	load("/modules", "devs=i915:oa,xe:oa");
 	has_xe = !access(files[XE], W_OK);
 	put_file("/skl.xml", skl_xml);
 	put_file("/lnl.xml", lnl_xml);
@@ -822,6 +858,7 @@ static int scenarios(void)
 	chmod("/dev/dri/renderD128", 0666);
 	chmod("/dev/dri/renderD129", 0666);
 	t_raw();
+	t_counters();
 	t_set();
 	t_reports();
 	t_period();

@@ -74,7 +74,7 @@ boot() {
 	: >"$build/tap"
 	: >"$build/files"
 	timeout -k 5 "$limit" qemu-system-x86_64 -accel "$1" -cpu "$2" -smp 1 -m 512 \
-		-nodefaults -no-user-config -display none -no-reboot \
+		-nodefaults -no-user-config -display none -no-reboot -device bochs-display \
 		-serial "file:$build/console" -serial "file:$build/tap" -serial "file:$build/files" \
 		-kernel "/boot/vmlinuz-$kver" -initrd "$build/initramfs" \
 		-append 'console=ttyS0 quiet panic=-1' </dev/null >"$build/qemu" 2>&1 &
@@ -127,24 +127,29 @@ make -C "/lib/modules/$kver/build" M="$build/module" modules >"$build/module.log
 	sed 's/^/# /' "$build/module.log"
 	fail "fake.ko does not build for $kver"
 }
-musl-gcc -static -Os -std=gnu11 -Wall -Wextra -Wno-missing-field-initializers \
-	-Wno-unused-function -o "$build/root/init" "$here/$init.c" >"$build/init.log" 2>&1 || {
+musl-gcc -static -Os -std=gnu11 -Wall -Wextra -Wno-missing-field-initializers -idirafter /usr/include \
+	-idirafter "/usr/include/$(uname -m)-linux-gnu" -idirafter "/lib/modules/$kver/source/include/uapi" -Wno-unused-function -o "$build/root/init" "$here/$init.c" >"$build/init.log" 2>&1 || {
 	sed 's/^/# /' "$build/init.log"
 	fail "$init.c does not build"
 }
 
-# modules.dep: "drm.ko.xz: what it needs", what must be loaded first last.
-drm=$(sed -n 's|^\(kernel/drivers/gpu/drm/drm\.ko[^:]*\): *\(.*\)|\1 \2|p' "/lib/modules/$kver/modules.dep")
-order=
-for m in $drm; do
-	order="$m $order"
-done
-for m in $order; do
-	name=${m##*/}
-	name=${name%%.ko*}.ko
-	unpack "/lib/modules/$kver/$m" >"$build/root/lib/$name" || fail "cannot unpack $m"
-	echo "$name" >>"$build/root/modules"
-done
+# modules.dep: "drm.ko.xz: what it needs", what must be loaded first last. modules NAME LIST: into the machine, and its list.
+modules() {
+	order=
+	# shellcheck disable=SC2013 # words are what is wanted: modules
+	for m in $(sed -n "s|^\(kernel/drivers/gpu/drm/$1\.ko[^:]*\): *\(.*\)|\1 \2|p" "/lib/modules/$kver/modules.dep"); do
+		order="$m $order"
+	done
+	for m in $order; do
+		name=${m##*/}
+		name=${name%%.ko*}.ko
+		grep -qsx "$name" "$build/root"/modules* && continue
+		unpack "/lib/modules/$kver/$m" >"$build/root/lib/$name" || fail "cannot unpack $m"
+		echo "$name" >>"$build/root/$2"
+	done
+}
+modules drm modules
+modules tiny/bochs modules.display
 cp "$build/module/fake.ko" "$build/root/lib/"
 echo fake.ko >>"$build/root/modules"
 cp "$prog" "$build/root/gpustat"

@@ -70,6 +70,33 @@ class Run:
         return [r["value"] for r in self.records(lines=lines)]
 
 
+# --- libraries ---------------------------------------------------------------------------------------
+
+# Programs that print TAP: tests/conform, where the counters are exact.
+CONFORM = ["khr", "perf", "perfmon", "perfmon_v2"]
+
+
+def tap(run):
+    """What a program's lines say, one by one: (whether it is so, what, lines that follow)."""
+    found, plan = [], None
+    for line in run.out:
+        m = re.match(r"(not )?ok \d+(?: - )?(.*)", line)
+        if m:
+            found.append((not m[1], f"{run.command}: {m[2]}", []))
+        elif re.match(r"1\.\.\d+", line):
+            plan = int(line[3:].split()[0])
+        elif found and not found[-1][0]:
+            found[-1][2].append(line.lstrip("# "))
+    bad = any(not ok for ok, _, _ in found)
+    whole = plan == len(found) and plan and run.status == int(bad)
+    return found + [(whole, f"{run.command}: it came to its end",
+                     [f"planned {plan}, ran {len(found)}, exit {run.status}"] + run.err[-3:])]
+
+
+for conform in CONFORM:
+    test(f"conform: {conform}", f"/conform/{conform}")(tap)
+
+
 # --- counting ----------------------------------------------------------------------------------------
 
 @test("events: the PMU is listed", "/gpustat events")
@@ -602,13 +629,14 @@ def judge(file):
             r.command = c
         try:
             check(all(r.status is not None for r in mine), "did not run")
-            verdict(*mine)
+            lines = verdict(*mine)
         except Exception as e:  # whatever a test trips over is its failure
             where = traceback.extract_tb(e.__traceback__)[1:2]
             say(False, name, [f"line {w.lineno}" for w in where] + (str(e) or repr(e)).split("\n") +
                 [f"exit {r.status}: {r.command[:200]}" for r in mine])
         else:
-            say(True, name)
+            for line in lines or [(True, name, [])]:
+                say(line[0], line[1], [] if line[0] else line[2])
     if not off:
         say(False, "machine: it came to its end")
     print(f"1..{n}")

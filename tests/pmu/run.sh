@@ -7,13 +7,13 @@
 # a failure).
 #
 # ONLY=TEXT          only the tests with TEXT in their names
-# BOOT_TIMEOUT=...   seconds until the guest counts as hung (default 120)
+# BOOT_TIMEOUT=...   seconds until the guest counts as hung (default 300)
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 build=${1:-$top/build/pmu}
-limit=${BOOT_TIMEOUT:-120}
+limit=${BOOT_TIMEOUT:-300}
 uapi=/usr/aarch64-linux-gnu/include
 export ARM64_MUSL="$build/arm64"
 
@@ -64,9 +64,20 @@ logged() {
 build_gpustat() {
 	mkdir -p "$build/gpustat/tests" && cp -p "$top/tests/toolchain" "$build/gpustat/tests" &&
 		(cd "$top" && tar -cf - --exclude=./build --exclude=./.git --exclude=./tests --exclude=./gpustat \
-			--exclude='*.o' .) | tar -xf - -C "$build/gpustat" &&
+			--exclude='*.[ao]' .) | tar -xf - -C "$build/gpustat" &&
 		make -C "$build/gpustat" CC="$here/musl-gcc" UAPI="$uapi" &&
 		cp "$build/gpustat/gpustat" "$build/root/gpustat" && "$top/tests/static" "$build/root/gpustat"
+}
+
+# The libraries as other programs link them, and what the specifications say of each: tests/conform.
+build_conform() {
+	make -C "$build/gpustat" lib CC="$here/musl-gcc" UAPI="$uapi" LD=aarch64-linux-gnu-ld AR=aarch64-linux-gnu-ar \
+		OBJCOPY=aarch64-linux-gnu-objcopy || return 1
+	for source in "$top"/tests/conform/*.c; do
+		"$here/musl-gcc" -static -std=c99 -pedantic -Wall -Wextra -I"$top/include" -idirafter "$uapi" \
+			-o "$build/root/conform/$(basename "$source" .c)" "$source" "$build/gpustat/libperfmon2.a" \
+			"$build/gpustat/libgpustat.a" || return 1
+	done
 }
 
 build_guest() {
@@ -112,8 +123,9 @@ mkdir -p "$build" || fail "cannot make $build"
 
 # Nothing of an earlier run may stand in for a step that fails in this one.
 rm -rf "$build/root" "$build/initramfs"
-mkdir -p "$build/root/dev" "$build/root/proc" "$build/root/sys"
+mkdir -p "$build/root/dev" "$build/root/proc" "$build/root/sys" "$build/root/tmp" "$build/root/conform"
 logged gpustat build_gpustat
+logged conform build_conform
 logged guest build_guest
 logged plan "$here/judge.py" plan "$build/root/plan"
 (cd "$build/root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$build/initramfs" || fail "no initramfs"
