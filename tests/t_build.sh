@@ -1,28 +1,9 @@
 #!/bin/sh
-# shellcheck disable=SC2317,SC2012,SC2086 # functions are called through check()
+# shellcheck disable=SC2317,SC2012,SC2086,SC2154,SC1091 # functions are called through check()
 # t_build.sh PROG: what the Makefile promises of the binary and of its targets.
 prog=$(realpath "$1") || exit 1
 root=$(pwd)
-n=0 bad=0
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-
-check() { # NAME COMMAND...
-	name=$1
-	shift
-	n=$((n + 1))
-	if ("$@") >"$tmp/log" 2>&1; then
-		echo "ok $n - $name"
-	else
-		echo "not ok $n - $name"
-		sed 's/^/# /' "$tmp/log" | tail -n 20
-		bad=1
-	fi
-}
-skip() {
-	n=$((n + 1))
-	echo "ok $n - $1 # SKIP $2"
-}
+. "$root/tests/tap.sh"
 copy() {
 	mkdir -p "$tmp/$1"
 	(cd "$root" && tar -cf - --exclude=build --exclude='*.o' --exclude=.git .) | tar -xf - -C "$tmp/$1"
@@ -144,9 +125,8 @@ if command -v shellcheck >/dev/null; then
 	check 'scripts are clean under shellcheck' shellcheck tests/run tests/unit tests/static tests/toolchain \
 		tests/packages tests/showcase tests/fuzz/run tests/boot/run.sh tests/boot/oa.sh tests/pmu/run.sh \
 		tests/pmu/fetch tests/pmu/musl-gcc tests/bench/build tests/bench/calls \
-		tests/bench/run .ci/run tests/t_*.sh
+		tests/bench/run .ci/run tests/tap.sh tests/t_*.sh
 else
 	skip 'scripts are clean under shellcheck' 'needs package shellcheck'
 fi
-echo "1..$n"
-exit $bad
+finish

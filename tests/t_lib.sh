@@ -1,27 +1,8 @@
 #!/bin/sh
-# shellcheck disable=SC2317,SC2086,SC2046,SC2015 # functions are called through check(); flags are lists of words
+# shellcheck disable=SC2317,SC2154,SC1091,SC2086,SC2046,SC2015 # functions are called through check(); flags are lists of words
 # t_lib.sh PROG: what libgpustat.a and libperfmon2.a promise to the programs that link them.
 cd "$(dirname "$0")/.." || exit 1
-n=0 bad=0
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-
-check() { # NAME COMMAND...
-	name=$1
-	shift
-	n=$((n + 1))
-	if ("$@") >"$tmp/log" 2>&1; then
-		echo "ok $n - $name"
-	else
-		echo "not ok $n - $name"
-		sed 's/^/# /' "$tmp/log" | tail -n 20
-		bad=1
-	fi
-}
-skip() {
-	n=$((n + 1))
-	echo "ok $n - $1 # SKIP $2"
-}
+. tests/tap.sh
 # The same for NAME COMMAND... where the package's TOOL is there.
 with() { # TOOL PACKAGE NAME COMMAND...
 	tool=$1 package=$2
@@ -230,5 +211,4 @@ check 'the same libraries from another folder; clean' cleans
 check 'each function has its manual' documented
 check 'the programs of the manuals say what they promise' examples
 with mandoc mandoc 'the manuals are clean under mandoc -Tlint -Wwarning' lint
-echo "1..$n"
-exit $bad
+finish

@@ -7,6 +7,7 @@
 #include "pfm.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <stddef.h>
 
 /* As much as a program may have: the library's own thread has its share. */
@@ -1399,6 +1400,55 @@ static int map_virtual(void)
 	return in_own_map("pmc 0 mask 0-7\npmd 0 pmc 0 event 1:{0-7}:u\npmd 300 counter Physical memory usage\n", reads_memory);
 }
 
+/* --- threads: perfmon's calls are the kernel's, which any of them may make ---------------------------------------- */
+
+enum { THREADS = 8, ROUNDS = 25 };
+
+static int shared; /* a context of the first thread */
+
+/* Contexts of this thread, one after the other, and a look at the shared one. What went wrong, or NULL. */
+static void *own_contexts(void *arg)
+{
+	const char *wrong = NULL;
+	int i;
+
+	(void)arg;
+	for (i = 0; i < ROUNDS && !wrong; i++) {
+		int fd = own_context();
+
+		if (fd < 0)
+			wrong = "no context";
+		else if (counted(fd, 0, 10) < 10 * unit)
+			wrong = "work was not counted";
+		else if (get_pmd(shared, 0, 0) != 77)
+			wrong = "the shared context has another value";
+		if (fd >= 0)
+			close(fd);
+	}
+	return (void *)wrong;
+}
+
+static void test_threads(void)
+{
+	pthread_t t[THREADS];
+	void *wrong = NULL;
+	int made = 0, right = 1, i;
+
+	shared = own_context();
+	put_pmd(shared, 0, 0, 77);
+	for (; made < THREADS && pthread_create(&t[made], NULL, own_contexts, NULL) == 0; made++)
+		;
+	for (i = 0; i < made; i++) {
+		pthread_join(t[i], &wrong);
+		right &= !wrong;
+		if (wrong)
+			printf("# thread %d: %s\n", i, (const char *)wrong);
+	}
+	ok(made == THREADS && right, "multiple per-thread contexts coexist: eight threads make, use and close theirs at once");
+	is(get_pmd(shared, 0, 0), 77, "and none of them changes another's");
+	close(shared);
+}
+
 int main(void)
 {
 	choose_machine();
@@ -1437,5 +1487,6 @@ int main(void)
 	test_scaling();
 	test_overflow_switch();
 	test_start_set();
+	test_threads();
 	return finish();
 }

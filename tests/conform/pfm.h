@@ -119,7 +119,7 @@ UNUSED static void spin(long n)
 
 UNUSED static void touch(long n)
 {
-	static char *pages;
+	static __thread char *pages;
 	long size = sysconf(_SC_PAGESIZE), i;
 
 	if (!pages) {
