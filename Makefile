@@ -5,6 +5,7 @@
 #   make run       build, and show this machine
 #   make bench     what counting costs, beside perf
 #   make test      as root: install what the tests need; then run them all
+#   make setcap    what is installed may see other users' work
 #   make OA_XML="oa-tglgt2.xml oa-bmg.xml"   with these OA metric files built in
 .SUFFIXES:
 .SUFFIXES: .c .o
@@ -14,25 +15,32 @@ PROG    = gpustat
 PREFIX  = /usr/local
 BINDIR  = $(PREFIX)/bin
 MANDIR  = $(PREFIX)/share/man
+DOCDIR  = $(PREFIX)/share/doc/$(PROG)
+BASHCOMPDIR = $(PREFIX)/share/bash-completion/completions
 LIBDIR  = $(PREFIX)/lib
 INCLUDEDIR = $(PREFIX)/include
+# The environment's count as the command line's do; make's own cc would be glibc's.
+ifeq ($(origin CC),default)
 CC      = musl-gcc
-CFLAGS  = -Os
-STRIP   = strip
-AR      = ar
-LD      = ld
-NM      = nm
-OBJCOPY = objcopy
+endif
+CFLAGS ?= -Os
+STRIP  ?= strip
+NM     ?= nm
+OBJCOPY ?= objcopy
 # The Linux headers, searched after musl's: musl-gcc does not find them by itself.
 UAPI    = /usr/include
 
-OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/sysfs.o sources/fdinfo.o \
+OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/replace.o sources/sysfs.o sources/fdinfo.o \
        sources/kfd.o sources/pmu.o sources/virtual.o sources/perfevent.o sources/task.o sources/measure.o \
        sources/ring.o sources/symbols.o sources/oadevice.o sources/oabasic.o sources/oametrics.o sources/oapacks.o \
        sources/oa.o sources/perf.o sources/proc.o sources/catalog.o sources/hostcounters.o sources/gpucounters.o \
-       sources/sensors.o sources/eventcounters.o sources/oacounters.o sources/supplied.o views/khr.o views/record.o views/out.o \
-       views/profile.o views/perfdata.o commands/perf.o commands/stat.o commands/sample.o commands/oa.o \
-       commands/oastream.o commands/replay.o commands/counters.o perfmon/pmumap.o
+       sources/sensors.o sources/eventcounters.o sources/oacounters.o sources/supplied.o sources/state.o sources/probe.o \
+       views/khr.o views/record.o views/out.o views/summary.o \
+       views/profile.o views/perfdata.o commands/sink.o commands/http.o commands/ticks.o commands/select.o \
+       commands/live.o commands/fdinfo.o commands/events.o \
+       commands/perf.o commands/stat.o commands/sample.o commands/oa.o commands/oastream.o commands/replay.o \
+       commands/counters.o \
+       perfmon/pmumap.o
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
        -Wmissing-prototypes -Wold-style-definition -Wpointer-arith -Wcast-align -Wcast-qual \
@@ -42,7 +50,9 @@ SLIM = -fno-pie -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tab
        -ffile-prefix-map=$(CURDIR)=. -fno-ident
 CPP_ = -std=c11 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Iinclude -idirafter $(UAPI) \
        -idirafter $(UAPI)/$(shell uname -m)-linux-gnu
-LD_  = -static -no-pie -Wl,--gc-sections -Wl,-z,noseparate-code -Wl,-z,norelro \
+# STATIC=-static-pie CFLAGS="-Os -fPIE" where the toolchain has rcrt1.o for it: Alpine's gcc.
+STATIC = -static -no-pie
+LD_  = $(STATIC) -Wl,--gc-sections -Wl,-z,noseparate-code -Wl,-z,norelro \
        -Wl,--build-id=none
 
 all: $(PROG)
@@ -141,15 +151,29 @@ pmu:
 bench: $(PROG)
 	@PLAIN="$(CC)" tests/bench/run ./$(PROG)
 
+# Under another name it is called by that in the manual and in the shell, too.
+RENAME = sed -E 's/(^| |")gpustat( |"|$$)/\1$(PROG)\2/g'
 install: $(PROG)
-	mkdir -p $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1
+	mkdir -p $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(DOCDIR)
 	cp $(PROG) $(DESTDIR)$(BINDIR)/$(PROG)
 	chmod 755 $(DESTDIR)$(BINDIR)/$(PROG)
-	cp gpustat.1 $(DESTDIR)$(MANDIR)/man1/$(PROG).1
+	$(RENAME) gpustat.1 >$(DESTDIR)$(MANDIR)/man1/$(PROG).1
 	chmod 644 $(DESTDIR)$(MANDIR)/man1/$(PROG).1
+	sed 's/gpustat/$(PROG)/g' contrib/gpustat.bash >$(DESTDIR)$(BASHCOMPDIR)/$(PROG)
+	chmod 644 $(DESTDIR)$(BASHCOMPDIR)/$(PROG)
+	cp README.md $(DESTDIR)$(DOCDIR)/README.md
+	chmod 644 $(DESTDIR)$(DOCDIR)/README.md
 
 install-strip: install
 	$(STRIP) $(DESTDIR)$(BINDIR)/$(PROG)
+
+# Never part of install, which need not be root's and may go into a package. Attributes of files are lost in a copy.
+setcap:
+	setcap cap_perfmon,cap_sys_ptrace+ep $(DESTDIR)$(BINDIR)/$(PROG)
+
+# What the shell completes, from what --help says; checked in.
+completion: $(PROG)
+	contrib/completion ./$(PROG) >contrib/gpustat.bash
 
 # A pkg-config file: name, description, and what else it says.
 PC = printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$(INCLUDEDIR)' '' 'Name: $(1)' 'Description: $(2)' \
@@ -169,13 +193,21 @@ install-dev: $(LIBS)
 		to=$(DESTDIR)$(MANDIR)/man$${m##*.}/$${m##*/}; cp $$m $$to && chmod 644 $$to || exit 1; \
 	done
 
+# The same bytes for the same commit, or for the same SOURCE_DATE_EPOCH; their sums are what recipes ask for.
 DIST = gpustat-$(VERSION)
 dist:
-	git archive --format=tar --prefix=$(DIST)/ HEAD | gzip -9n > $(DIST).tar.gz
+	mkdir -p build/dist && rm -rf build/dist/$(DIST)
+	git archive --format=tar --prefix=$(DIST)/ HEAD | tar -xf - -C build/dist
+	tar -c -C build/dist --sort=name --mtime=@$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} --owner=0 --group=0 \
+		--numeric-owner --mode=u+rw,go=rX --format=gnu -f build/dist/$(DIST).tar $(DIST)
+	gzip -9nc build/dist/$(DIST).tar >$(DIST).tar.gz
+	rm -rf build/dist
+	sha256sum $(DIST).tar.gz
+	sha512sum $(DIST).tar.gz
 
 clean:
 	rm -rf $(PROG) $(OBJS) $(LIBS) build gpustat-*.tar.gz
 
 always:
 
-.PHONY: all always run lib check test fuzz boot pmu bench install install-strip install-dev dist clean
+.PHONY: all always run lib check test fuzz boot pmu bench install install-strip install-dev setcap completion dist clean

@@ -10,7 +10,7 @@ struct cgroup cgroups[MAX_CGROUPS];
 struct group groups[MAX_GROUPS];
 u32 ndevices, nclients, nholders, ntasks, ncgroups, ngroups;
 u32 reg_dropped, reg_unreadable;
-bool reg_saw_others;
+bool reg_saw_others, reg_keeps;
 struct pmu pmus[MAX_PMUS];
 struct event events[MAX_EVENTS];
 struct count counts[MAX_COUNTS];
@@ -44,15 +44,6 @@ static char name_bytes[NAME_BYTES];
 static u32 nnames, name_used;
 static u16 name_bucket[256];
 
-static u32 hash(struct str s)
-{
-	u32 h = 2166136261u; /* FNV-1a */
-
-	for (; s.p < s.e; s.p++)
-		h = (h ^ (u8)*s.p) * 16777619u;
-	return h;
-}
-
 struct str inst_name(u16 inst)
 {
 	const char *p = name_bytes + names[inst].at;
@@ -63,7 +54,7 @@ struct str inst_name(u16 inst)
 /* The number of a name, which it keeps; 0 for the empty one; MAX_INSTANCES where there is no room. */
 static u16 inst_id(struct str s, bool add)
 {
-	u16 *bucket = &name_bucket[hash(s) % LEN(name_bucket)], i;
+	u16 *bucket = &name_bucket[hash_more(HASH_BEGIN, s) % LEN(name_bucket)], i;
 	size_t n = str_len(s);
 
 	if (n == 0)
@@ -178,7 +169,8 @@ static struct counter *counter_get(struct entity *e, u8 desc, struct str inst)
 /* What the next reading does not have to tell again: hardware does not change, sums go on. */
 static bool is_lasting(u8 desc)
 {
-	return desc == D_CAPACITY || (desc >= D_SUM_NS && desc <= D_SUM_TOTAL_CYCLES);
+	return desc == D_CAPACITY || (desc >= D_SUM_NS && desc <= D_SUM_TOTAL_CYCLES) ||
+	       (desc >= D_KEPT_NS && desc <= D_KEPT_TOTAL_CYCLES);
 }
 
 /* A new reading of e begins: what is known now becomes the baseline. */
@@ -191,8 +183,7 @@ void reg_begin(struct entity *e, i64 t)
 			if (!is_lasting(c->desc))
 				c->flags &= (u8)~CF_SEEN;
 		} else if (c->flags & CF_SEEN) {
-			k->was = course_base(descs[c->desc].course,
-					     c->flags & CF_BASE ? k->was : c->now, c->now);
+			k->was = reg_base(c);
 			k->t_was = k->t;
 			c->flags = CF_WIDE | CF_BASE | CF_OLD;
 		}
@@ -203,6 +194,19 @@ void reg_begin(struct entity *e, i64 t)
 	e->dropped = 0;
 	e->fell = false;
 	e->fresh = true;
+}
+
+/* What a lower value than the one before means. */
+static void check_fall(struct entity *e, struct counter *c)
+{
+	struct counter *cycles;
+
+	if ((c->flags & (CF_WIDE | CF_SEEN | CF_BASE)) != (CF_WIDE | CF_SEEN | CF_BASE) || c->now >= track_of(c)->was)
+		return;
+	e->fell |= descs[c->desc].course == CO_PEAK;
+	/* "drm-total-cycles" went back: the GPU's clock was reset, and its cycles count anew with it. */
+	if (c->desc == D_TOTAL_CYCLES && (cycles = reg_find(e, D_CYCLES, c->inst)))
+		cycles->flags &= (u8)~CF_BASE;
 }
 
 /* A value read at t. The first of several for one counter in a reading stays. False: no room. */
@@ -223,14 +227,7 @@ bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
 	c->flags |= CF_SEEN;
 	if (c->flags & CF_WIDE)
 		track_of(c)->t = t;
-	e->fell |= c->flags & CF_BASE && descs[desc].course == CO_PEAK && v < track_of(c)->was;
-	/* "drm-total-cycles" went back: the GPU's clock was reset, and its cycles count anew with it. */
-	if (desc == D_TOTAL_CYCLES && c->flags & CF_BASE && v < track_of(c)->was) {
-		struct counter *cycles = reg_find(e, D_CYCLES, c->inst);
-
-		if (cycles)
-			cycles->flags &= (u8)~CF_BASE;
-	}
+	check_fall(e, c);
 	return true;
 }
 
@@ -241,6 +238,56 @@ void reg_add(struct entity *e, u8 desc, struct str inst, u64 v)
 
 	if (c && c->flags & CF_SEEN)
 		c->now += v;
+}
+
+/* As if a reading before the last one had been taken, at t, and had given v; what lasts is as it was. Once all of that
+ * reading is in, reg_compare() follows. */
+void reg_was(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
+{
+	struct counter *c = counter_get(e, desc, inst);
+	bool seen = c && c->flags & CF_SEEN;
+
+	if (!c) {
+		e->dropped++;
+		return;
+	}
+	if (!seen)
+		c->now = v;
+	if (!(c->flags & CF_WIDE)) {
+		c->flags |= CF_SEEN;
+		return;
+	}
+	track_of(c)->was = v;
+	track_of(c)->t_was = t;
+	if (!seen)
+		track_of(c)->t = t;
+	c->flags |= CF_BASE | CF_OLD;
+}
+
+/* What the last reading says of the one that reg_was() put before it. */
+void reg_compare(struct entity *e)
+{
+	for (struct counter *c = reg_first(e); c; c = reg_next(c))
+		check_fall(e, c);
+}
+
+/* The readings before the last one were of another that had its name. */
+void reg_forget(struct entity *e)
+{
+	for (struct counter *c = reg_first(e); c; c = reg_next(c))
+		c->flags &= (u8)~(CF_BASE | CF_OLD);
+	e->fell = false;
+	e->t_was = 0;
+}
+
+/* From which value the next reading of a counter of rates counts. */
+u64 reg_base(const struct counter *c)
+{
+	const struct track *k = (const struct track *)(const void *)c;
+
+	if (!(c->flags & CF_SEEN))
+		return k->was;
+	return course_base(descs[c->desc].course, c->flags & CF_BASE ? k->was : c->now, c->now);
 }
 
 /* Gives all counters of e back. */
@@ -342,7 +389,8 @@ static bool engine_share(const struct entity *e, u16 inst, u64 *v)
 		*v *= PERCENT_PER_MIL;
 		return true;
 	}
-	return reg_get(e, D_SUM_BUSY, inst, v);
+	/* The kernel's own count of a device, be it unknown now, is not mixed with what its clients say. */
+	return !reg_find(e, D_BUSY_NS, inst) && reg_get(e, D_SUM_BUSY, inst, v);
 }
 
 /* A share in 1/1000 %, 100 % at the most. */
@@ -521,27 +569,28 @@ static void sum_max(struct entity *e, u8 desc, u16 inst, u64 v)
 		c->flags |= CF_SEEN;
 }
 
-/* What a counter gained in its last reading, the first one included: the sums of these never fall,
- * though clients go. */
-static u64 gained(struct counter *c)
+/* What a counter gained since it was added to a sum, if it was: such sums never fall, though clients go. */
+static u64 gained(struct counter *c, bool added)
 {
 	u64 d = c->now;
 
-	if (!(c->flags & CF_OLD))
+	if (!added && c->flags & CF_BASE)
+		return course_base(descs[c->desc].course, track_of(c)->was, d);
+	if (!added || !(c->flags & CF_OLD))
 		return d;
 	return c->flags & CF_BASE && course_delta(descs[c->desc].course, track_of(c)->was, c->now, &d) ? d : 0;
 }
 
-static void roll_engine(struct entity *into, const struct entity *e, struct counter *c, bool rates)
+static void roll_engine(struct entity *into, const struct entity *e, struct counter *c, bool rates, bool added)
 {
 	u64 v, ns, cycles, dt;
 
 	switch (c->desc) {
 	case D_BUSY_NS:
-		sum_add(into, D_SUM_NS, c->inst, gained(c));
+		sum_add(into, D_SUM_NS, c->inst, gained(c, added));
 		break;
 	case D_CYCLES:
-		sum_add(into, D_SUM_CYCLES, c->inst, gained(c));
+		sum_add(into, D_SUM_CYCLES, c->inst, gained(c, added));
 		if (rates && util_share(e, c->inst, &v))
 			sum_add(into, D_SUM_UTIL, c->inst, v);
 		if (rates && reg_rate(e, D_CYCLES, c->inst, &cycles, &dt) &&
@@ -586,9 +635,21 @@ static void roll_client(struct entity *into, const struct client *c, bool rates)
 		if (!(k->flags & CF_SEEN))
 			continue;
 		if (is_engine(k->desc))
-			roll_engine(into, &c->e, k, rates);
+			roll_engine(into, &c->e, k, rates, c->rolled);
 		else if (is_region(k->desc))
 			roll_region(into, &c->e, k);
+	}
+}
+
+static void roll_kept(struct entity *into, const struct client *c)
+{
+	for (struct counter *k = reg_first(&c->e); k; k = reg_next(k)) {
+		if (!(k->flags & CF_SEEN) || k->desc > D_TOTAL_CYCLES)
+			continue;
+		if (k->desc == D_TOTAL_CYCLES)
+			sum_max(into, D_KEPT_TOTAL_CYCLES, k->inst, k->now);
+		else
+			sum_add(into, (u8)(D_KEPT_NS + k->desc), k->inst, gained(k, c->kept));
 	}
 }
 
@@ -604,7 +665,8 @@ static void roll_start(struct entity *e)
 
 static u32 group_bucket[256];
 
-static struct group *group_of(u32 device, u32 cgroup)
+/* NULL: no room. */
+struct group *group_add(u32 device, u32 cgroup)
 {
 	u32 *bucket = &group_bucket[(device * 31 + cgroup) % LEN(group_bucket)], n;
 
@@ -657,32 +719,41 @@ void reg_roll(bool by_cgroup, bool rates)
 		roll_start(&devices[i].e);
 	}
 	for (u32 i = 1; i <= ngroups; i++) {
-		groups[i].clients = 0;
+		groups[i].clients = groups[i].members = 0;
 		roll_start(&groups[i].e);
 	}
 	for (u32 i = 1; i <= nclients; i++) {
 		struct client *c = &clients[i];
 		const struct task *owner;
+		struct group *g = NULL;
+		bool shown = c->e.used && !c->hidden;
 
 		/* What a compute process holds is its DRM client's too. */
-		if (!c->e.used || c->hidden || c->keykind == KEY_KFD)
+		if (!(shown || (c->e.used && reg_keeps)) || c->keykind == KEY_KFD)
 			continue;
-		devices[c->device].clients++;
-		owner = client_owner(c);
-		if (by_cgroup && owner && owner->cgroup) {
-			struct group *g = group_of(c->device, owner->cgroup);
-
-			if (g) {
-				g->clients++;
-				if (c->e.fresh)
-					roll_client(&g->e, c, rates);
-			}
-		} else if (!by_cgroup && c->e.fresh) {
-			roll_client(&devices[c->device].e, c, rates);
+		owner = by_cgroup || reg_keeps ? client_owner(c) : NULL;
+		if (owner && owner->cgroup)
+			g = group_add(c->device, owner->cgroup);
+		if (g)
+			g->members++;
+		if (g && shown)
+			g->clients++;
+		devices[c->device].clients += shown;
+		if (!c->e.fresh)
+			continue;
+		if (reg_keeps) {
+			roll_kept(&devices[c->device].e, c);
+			if (g)
+				roll_kept(&g->e, c);
+			c->kept = true;
+		}
+		if (shown && (g || !by_cgroup)) {
+			roll_client(by_cgroup ? &g->e : &devices[c->device].e, c, rates);
+			c->rolled = true;
 		}
 	}
 	for (u32 i = 1; i <= ngroups; i++)
-		if (groups[i].e.used && !groups[i].clients)
+		if (groups[i].e.used && !groups[i].members)
 			group_free(&groups[i]);
 	for (u32 i = 1; i <= ndevices && rates; i++)
 		roll_idle(&devices[i]);
@@ -960,7 +1031,7 @@ void task_prune(u32 n)
 /* The number of a cgroup, with one reference more; NONE where there is no room. */
 u32 cgroup_add(struct str path)
 {
-	u32 h = hash(path), *link = &cgroup_bucket[h % LEN(cgroup_bucket)], n;
+	u32 h = hash_more(HASH_BEGIN, path), *link = &cgroup_bucket[h % LEN(cgroup_bucket)], n;
 
 	while (*link && (cgroups[*link].hash != h || !text_eq(cgroups[*link].path, path)))
 		link = &cgroups[*link].next;

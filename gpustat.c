@@ -1,7 +1,6 @@
-/* gpustat.c - the front door: arguments, the sample loop, every message and exit code.
+/* gpustat.c - the front door: arguments, help, every message and exit code.
  * SPDX-License-Identifier: MIT */
 #include "commands.h"
-#include "perfmon/pmumap.h"
 #include "sys.h"
 
 #include <limits.h>
@@ -11,8 +10,6 @@
 #define VERSION "unknown"
 #endif
 
-enum { DUMP_BYTES = 1 << 20, SORT_BYTES = 4 << 20 /* a path of 250 bytes for each client */ };
-
 struct opts opt;
 struct record rec;
 static char out_bytes[OUT_BYTES];
@@ -21,32 +18,82 @@ int out_fd = 1;
 bool lost_record;
 volatile sig_atomic_t stopped;
 
+char said[512];
+
+/* What ends us otherwise: what was changed is put back, and the signal does what it does. */
+static void on_fatal(int sig)
+{
+	profiling_restore();
+	sys_default(sig);
+	sys_kill((int)sys_pid(), sig);
+}
+
+static struct timespec volatile wake; /* when the sleep in hand ends */
+
+/* Until t on CLOCK_MONOTONIC. False: a signal ends the run, which one that comes just before the kernel is entered
+ * does, too. */
+bool sleep_until(i64 t)
+{
+	wake.tv_sec = (time_t)(t / 1000000000);
+	wake.tv_nsec = (long)(t % 1000000000);
+	if (!stopped)
+		sys_sleep_at(&wake);
+	return !stopped;
+}
+
 static void on_signal(int sig)
 {
-	(void)sig;
 	stopped = 1;
+	wake.tv_sec = 0;
+	if (opt.profiling)
+		sys_signal(sig, on_fatal);
+}
+
+static void on_too_large(int sig)
+{
+	(void)sig; /* write(2) says it: EFBIG */
+}
+
+static bool is_check(void)
+{
+	return opt.cmd && opt.cmd->with & WITH_CHECK;
 }
 
 /* --- messages --------------------------------------------------------------------------------------- */
 
 /* "who: abc" on stderr; NULLs are left out. */
-static void message(const char *who, const char *a, const char *b, const char *c)
+void say_as(const char *who, const char *a, const char *b, const char *c)
 {
 	const char *const parts[] = { who, ": ", a, b, c };
 	char text[1024];
-	struct buf m = { .p = text, .cap = sizeof(text) - 1 };
+	bool kept = is_check();
+	struct buf m = { .p = kept ? said : text, .cap = kept ? sizeof(said) - 1 : sizeof(text) - 1 };
 
-	if (opt.quiet)
+	if (opt.quiet && !kept)
 		return;
-	for (size_t i = 0; i < LEN(parts); i++)
+	for (size_t i = kept ? 2 : 0; i < LEN(parts); i++)
 		put_text(&m, str_z(parts[i]));
+	if (kept) {
+		said[m.n] = '\0';
+		return;
+	}
 	text[m.n++] = '\n';
 	sys_write(2, text, m.n);
 }
 
 void say(const char *a, const char *b, const char *c)
 {
-	message("gpustat", a, b, c);
+	say_as("gpustat", a, b, c);
+}
+
+void say_number(u64 n, const char *what)
+{
+	char text[24];
+	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+
+	put_u64(&b, n);
+	text[b.n] = '\0';
+	say(text, what, NULL);
 }
 
 /* Of a file's byte. */
@@ -87,6 +134,8 @@ static const struct {
 	{ ENAMETOOLONG, "File name too long" },    { ENXIO, "No such device or address" },
 	{ ENODEV, "No such device" },         { EDQUOT, "Disk quota exceeded" },
 	{ ETXTBSY, "Text file busy" },        { ESPIPE, "Illegal seek" },
+	{ ENETUNREACH, "Network unreachable" }, { ECONNRESET, "Connection reset by peer" },
+	{ ETIMEDOUT, "Operation timed out" },
 };
 
 const char *error_text(long err)
@@ -102,22 +151,6 @@ const char *error_text(long err)
 	return other;
 }
 
-/* All of it, in one write where the kernel takes it whole: 0, or -errno. */
-long write_all(int fd, const char *p, size_t n)
-{
-	while (n > 0) {
-		long r = sys_write(fd, p, n);
-
-		if (r == -EINTR)
-			continue;
-		if (r <= 0)
-			return r < 0 ? r : -EIO;
-		p += r;
-		n -= (size_t)r;
-	}
-	return 0;
-}
-
 /* Everything put together so far, in one write where the kernel takes it whole. False: it did not. */
 bool flush(void)
 {
@@ -131,12 +164,18 @@ bool flush(void)
 		out.full = false;
 		return true;
 	}
-	r = write_all(out_fd, out.p, out.n);
+	r = sink_write(out.p, out.n);
 	if (r < 0)
-		say(opt.output ? opt.output : out_fd == 2 ? "standard error" : "standard output", ": ", error_text(r));
+		say(opt.output ? opt.output : opt.http ? "the socket" : out_fd == 2 ? "standard error" : "standard output", ": ", error_text(r));
 	else
 		out.n = 0;
 	return r >= 0;
+}
+
+/* Records are whole: each is written at once, unless the sample goes out in one piece. */
+bool flush_record(void)
+{
+	return ((opt.out.one_line || sink_gathers()) && out.n <= OUT_BYTES / 2) || flush();
 }
 
 /* The record of an entity, to be written with others or at once. False: it could not be. */
@@ -147,6 +186,53 @@ bool show_record(const struct entity *e, const struct recopts *ro)
 		out_measure(&opt.out, &rec);
 	out_record(&opt.out, &out, &rec);
 	return out.n <= OUT_BYTES / 2 || flush();
+}
+
+/* --- clock --------------------------------------------------------------------------------------------- */
+
+i64 sample_time(void)
+{
+	if (opt.out.time == T_NONE)
+		return -1;
+	return sys_now(opt.out.time == T_MONO ? CLOCK_MONOTONIC : CLOCK_REALTIME) / 1000;
+}
+
+/* Seconds east of Greenwich, for the clock of `line` and `table`: of $TZ's zone, else the machine's. */
+static i32 local_offset(i64 now)
+{
+	static char b[64 << 10];
+	const char *tz = getenv("TZ");
+	char path[PATH_MAX] = "/etc/localtime";
+	struct buf p = { .p = path, .cap = sizeof(path) - 1 };
+	i32 offset;
+	long n;
+
+	if (tz && tz[0] == ':')
+		tz++;
+	if (tz) {
+		if (tz[0] != '/')
+			put_z(&p, "/usr/share/zoneinfo/");
+		put_z(&p, tz);
+		path[p.n] = '\0';
+	}
+	n = tz && !tz[0] ? 0 : slurp(AT_FDCWD, path, b, sizeof(b));
+	if (parse_tzif((struct str){ b, b + (n > 0 ? n : 0) }, now, &offset))
+		return offset;
+	return tz ? parse_tz(str_z(tz), now) : 0;
+}
+
+/* Before each sample: what formats ask of the clock. Zones change their offset on a quarter of an hour. */
+void update_offset(void)
+{
+	static i64 quarter = -1;
+	i64 now;
+
+	opt.out.now = sys_now(CLOCK_REALTIME);
+	now = opt.out.now / 1000000000;
+	if (opt.out.time != T_DEFAULT || opt.out.once || now / 900 == quarter)
+		return;
+	quarter = now / 900;
+	opt.out.offset = local_offset(now);
 }
 
 /* --- options ------------------------------------------------------------------------------------------ */
@@ -168,6 +254,17 @@ static bool set_window(struct str s) { return opt.windowed = parse_interval(s, &
 static bool set_count(struct str s) { return scan_u64(s, &opt.count) == s.e && opt.count; }
 static bool set_top(struct str s) { return scan_u64(s, &opt.top) == s.e && opt.top; }
 static bool set_raw(struct str s) { return opt.raw = !s.p; }
+static bool set_state(struct str s) { opt.state = s.p; return s.p < s.e; }
+static bool set_inner(struct str s) { return parse_interval(s, &opt.inner); }
+static bool set_align(struct str s) { return opt.align = !s.p; }
+static bool set_on_stdin(struct str s) { return opt.on_stdin = !s.p; }
+static bool set_http(struct str s) { return opt.http = !s.p; }
+static bool set_profiling(struct str s) { return opt.profiling = !s.p; }
+static bool set_ascii(struct str s) { return opt.ascii = !s.p; }
+static bool set_warning(struct str s) { opt.check.warning = s; return s.p < s.e; }
+static bool set_critical(struct str s) { opt.check.critical = s; return s.p < s.e; }
+static bool set_metric(struct str s) { opt.check.metric = s; return s.p < s.e; }
+static bool set_check_timeout(struct str s) { return parse_interval(s, &opt.check.timeout); }
 static bool set_quiet(struct str s) { return opt.quiet = !s.p; }
 static bool set_verbose(struct str s) { return opt.verbose = !s.p; }
 static bool set_summary(struct str s) { return opt.summary = !s.p; }
@@ -480,11 +577,6 @@ static bool set_time(struct str s)
 	return false;
 }
 
-enum { WITH_LIVE = 1, WITH_LIST = 2, WITH_FDINFO = 4, WITH_EVENTS = 8, WITH_STAT = 16, WITH_SAMPLE = 32, WITH_OA = 64,
-       WITH_COUNTERS = 128, WITH_HOST = 256, WITH_NAMED = WITH_COUNTERS | WITH_HOST,
-       WITH_GPUS = WITH_LIVE | WITH_LIST | WITH_FDINFO, WITH_PERF = WITH_STAT | WITH_SAMPLE,
-       WITH_RECORDS = WITH_GPUS | WITH_PERF | WITH_OA | WITH_NAMED, WITH_ALL = WITH_RECORDS | WITH_EVENTS };
-
 /* A letter means what its row says in the commands of that row: stat and sample have perf's. */
 static const struct option {
 	char letter;
@@ -492,23 +584,32 @@ static const struct option {
 	bool (*set)(struct str value); /* without an argument: {0} */
 	u16 with; /* the commands that take it */
 } options[] = {
-	{ 'i', "interval", "T", "sample every T: 100ms, 1, 1.5s, 1m", set_interval, WITH_LIVE | WITH_STAT | WITH_OA | WITH_NAMED },
-	{ 'c', "count", "N", "stop after N samples (-n is the same)", set_count, WITH_LIVE | WITH_PERF | WITH_OA | WITH_NAMED },
-	{ 'n', "count", "N", NULL, set_count, WITH_LIVE | WITH_OA | WITH_NAMED },
+	{ 'i', "interval", "T", "sample every T: 100ms, 1, 1.5s, 1m", set_interval, WITH_LIVE | WITH_TOP | WITH_STAT | WITH_OA | WITH_NAMED },
+	{ 'c', "count", "N", "stop after N samples (-n is the same)", set_count, WITH_LIVE | WITH_TOP | WITH_PERF | WITH_OA | WITH_NAMED },
+	{ 'n', "count", "N", NULL, set_count, WITH_LIVE | WITH_TOP | WITH_OA | WITH_NAMED },
 	{ 'w', "window", "T", "time between the two reads without an interval (0.5s)", set_window, WITH_LIVE | WITH_PERF | WITH_NAMED },
+	{ '\0', "window", "T", NULL, set_window, WITH_CHECK | WITH_MUNIN },
 	{ 'r', "raw", NULL, "the kernel's own numbers, not rates: one read", set_raw, WITH_LIVE | WITH_FDINFO },
-	{ 'd', "device", "SEL", "card1, renderD128, 0000:03:00.0, driver:xe or 0", set_device, WITH_LIVE | WITH_LIST | WITH_OA },
-	{ 'p', "pid", "PID", "only clients of these processes", set_pid, WITH_LIVE | WITH_LIST },
-	{ 'C', "comm", "NAME", "only clients of processes so named; * and ? match", set_comm, WITH_LIVE | WITH_LIST },
-	{ 'g', "cgroup", "PATH", "only clients in or below this cgroup, or of a container id", set_cgroup, WITH_LIVE | WITH_LIST },
+	{ '\0', "state", "FILE", "rates since the run that left FILE, without waiting; then leave it anew", set_state, WITH_LIVE | WITH_CHECK | WITH_MUNIN },
+	{ '\0', "inner", "T", "read every T; min, avg and max of these are a record each", set_inner, WITH_LIVE },
+	{ '\0', "align", NULL, "samples on multiples of the interval, by the wall clock", set_align, WITH_LIVE | WITH_NAMED },
+	{ '\0', "on-stdin", NULL, "a sample for each line read from standard input", set_on_stdin, WITH_LIVE | WITH_NAMED },
+	{ '\0', "http", NULL, "answer one HTTP request on the socket that inetd or systemd handed over", set_http, WITH_LIVE | WITH_NAMED },
+	{ 'd', "device", "SEL", "card1, renderD128, 0000:03:00.0, driver:xe or 0", set_device, WITH_DEVICES | WITH_LIST | WITH_OA },
+	{ 'p', "pid", "PID", "only clients of these processes", set_pid, WITH_LIVE | WITH_LIST | WITH_TOP },
+	{ 'C', "comm", "NAME", "only clients of processes so named; * and ? match", set_comm, WITH_LIVE | WITH_LIST | WITH_TOP },
+	{ 'g', "cgroup", "PATH", "only clients in or below this cgroup, or of a container id", set_cgroup, WITH_LIVE | WITH_LIST | WITH_TOP },
 	{ 'k', "top", "N", "the first N records of each sample, or of each sum", set_top, WITH_LIVE | WITH_LIST | WITH_SAMPLE },
-	{ 's', "sort", "FIELD", "numbers from the highest, texts from A", set_sort, WITH_LIVE | WITH_LIST },
-	{ 'f', "fields", "A,B", "only these fields; -f help lists them", set_fields, WITH_RECORDS },
+	{ 's', "sort", "FIELD", "numbers from the highest, texts from A", set_sort, WITH_LIVE | WITH_LIST | WITH_TOP },
+	{ 'f', "fields", "A,B", "only these fields; -f help lists them", set_fields, WITH_RECORDS | WITH_PLOT },
 	{ 'o', "format", "F", NULL, set_format, WITH_RECORDS },
+	{ 'O', "output", "FILE", "append; prom, openmetrics, svg, perfdata and pack replace it; udp:HOST:PORT", set_output, WITH_RECORDS | WITH_PLOT },
 	{ '1', "one-line", NULL, "all records of a sample on one line (line, json)", set_one_line, WITH_RECORDS },
 	{ 'H', "no-header", NULL, "no header (line, table, csv)", set_no_header, WITH_RECORDS },
 	{ 't', "time", "HOW", "none, epoch, iso or mono", set_time, WITH_GPUS | WITH_OA | WITH_NAMED },
 	{ 'S', "summary", NULL, "min, avg and max at the end", set_summary, WITH_LIVE },
+	{ '\0', "enable-profiling", NULL, "panfrost, panthor: let the kernel count while this runs", set_profiling, WITH_DEVICES },
+	{ '\0', "ascii", NULL, "no characters beyond ASCII on the screen", set_ascii, WITH_TOP },
 	{ 'q', "quiet", NULL, "no messages", set_quiet, WITH_ALL },
 	{ 'v', "verbose", NULL, "say what could not be read, and what would mend it", set_verbose, WITH_ALL },
 	{ '\0', "pmu-file", "FILE", "more events: a line NAME EVENT each (events, stat, sample)", set_pmu_file, WITH_PERF | WITH_EVENTS },
@@ -519,13 +620,17 @@ static const struct option {
 	{ 'h', "help", NULL, "this text", NULL, WITH_ALL },
 	{ 'V', "version", NULL, "the version", NULL, WITH_ALL },
 
+	{ 'w', "warning", "RANGE", "WARNING outside of it: 80, 10:, @10:20", set_warning, WITH_CHECK },
+	{ 'c', "critical", "RANGE", "CRITICAL outside of it", set_critical, WITH_CHECK },
+	{ 'm', "metric", "FIELD", "what is checked (engine.busy), as -f names it", set_metric, WITH_CHECK },
+	{ 't', "timeout", "T", "UNKNOWN after that time (10s)", set_check_timeout, WITH_CHECK },
+
 	{ 'e', "event", "LIST", "what to count: names, {groups}, pmu/terms/; gpustat events has them", set_event, WITH_PERF },
 	{ 'a', "all-cpus", NULL, "every CPU, whoever runs there", set_all_cpus, WITH_PERF },
 	{ 'C', "cpu", "LIST", "only these CPUs: 0,2-3", set_cpus, WITH_PERF },
 	{ 'p', "pid", "PIDS", "these processes, with all their threads", set_target_pid, WITH_PERF },
 	{ 't', "tid", "TIDS", "these threads", set_tid, WITH_PERF },
 	{ 'G', "cgroup", "PATHS", "each of these cgroups", set_cgroups, WITH_PERF },
-	{ 'O', "output", "FILE", "append to FILE (perfdata: write it)", set_output, WITH_PERF },
 	{ '\0', "filter", "EXPR", "only such hits of the tracepoints of the -e before it", set_filter, WITH_PERF },
 	{ '\0', "log-fd", "N", "write to this descriptor", set_log_fd, WITH_PERF },
 	{ '\0', "no-inherit", NULL, "not what the tasks start", set_no_inherit, WITH_PERF },
@@ -584,7 +689,6 @@ static const struct option {
 	{ '\0', "oa-unit", "N", "xe: which OA unit", set_unit, WITH_OA },
 	{ '\0', "buffer-size", "BYTES", "xe: of the OA buffer", set_buffer, WITH_OA },
 	{ '\0', "wait-reports", "N", "xe: wake for so many reports", set_wait_reports, WITH_OA },
-	{ 'O', "output", "FILE", "append to FILE (pack: write it)", set_output, WITH_OA },
 	{ '\0', "record", "FILE", "write a recording, too", set_record, WITH_OA },
 	{ '\0', "replay", "FILE", "of a recording or a raw stream; - is standard input", set_replay, WITH_OA },
 	{ '\0', "platform", "NAME", "what a raw stream is of: sklgt2, tglgt2, lnl, ...", set_platform, WITH_OA },
@@ -592,43 +696,37 @@ static const struct option {
 
 static bool chosen_options[LEN(options)]; /* by the command line */
 
-static int cmd_live(void);
-static int cmd_list(void);
-static int cmd_fdinfo(void);
-static int cmd_events(void);
-
-static const struct cmd {
-	const char *name, *args, *help;
-	u8 kind;
-	u16 with;
-	int (*run)(void);
-} cmds[] = {
+static const struct cmd cmds[] = {
 	{ "", "[INTERVAL [COUNT]]", "a record per device and sample", K_DEVICE, WITH_LIVE, cmd_live },
 	{ "procs", "[INTERVAL [COUNT]]", "a record per DRM client", K_CLIENT, WITH_LIVE, cmd_live },
 	{ "cgroups", "[INTERVAL [COUNT]]", "clients summed per cgroup", K_CGROUP, WITH_LIVE, cmd_live },
 	{ "list", "", "devices, engines, memory, and what cannot be told", K_DEVICE, WITH_LIST, cmd_list },
 	{ "fdinfo", "FILE...|-", "decode dumps of /proc/PID/fdinfo/FD", K_FDINFO, WITH_FDINFO, cmd_fdinfo },
+	{ "counters", "[NAME... [INTERVAL [COUNT]]]", "all counters, or values by name", K_COUNTER, WITH_COUNTERS, cmd_counters },
+	{ "host", "[INTERVAL [COUNT]]", "a line of CPU, memory, disks and processes", K_COUNTER, WITH_HOST, cmd_host },
 	{ "events", "[GLOB|EVENT...]", "perf events and other counters on offer", K_COUNT, WITH_EVENTS, cmd_events },
 	{ "stat", "[INTERVAL [COUNT]] [-- COMMAND]", "count perf events", K_EVENT, WITH_STAT, cmd_stat },
 	{ "sample", "[-- COMMAND]", "a record per overflow of perf events, or sums", K_SAMPLE, WITH_SAMPLE, cmd_sample },
 	{ "oa", "[INTERVAL [COUNT]]|list|pack", "the GPU's own counters, live or from a recording", K_OA, WITH_OA, cmd_oa },
-	{ "counters", "[NAME... [INTERVAL [COUNT]]]", "all counters, or values by name", K_COUNTER, WITH_COUNTERS, cmd_counters },
-	{ "host", "[INTERVAL [COUNT]]", "a line of CPU, memory, disks and processes", K_COUNTER, WITH_HOST, cmd_host },
 };
 
-/* Blanks up to column `to` of what begins at `from`: one at least. */
-void put_columns(struct buf *b, size_t from, size_t to)
+/* What it does: an alias has the words of the option that it is another spelling of. NULL: nothing that help shows. */
+static const char *option_help(const struct option *o)
 {
-	do
-		put_c(b, ' ');
-	while (b->n - from < to);
+	for (size_t i = 0; !o->help && opt.cmd && i < LEN(options); i++)
+		if (options[i].help && options[i].set == o->set)
+			return options[i].help;
+	return o->help;
 }
+
+enum { HELP_COLUMN = 24 };
 
 static void put_option(struct buf *b, const struct option *o)
 {
+	const char *help = option_help(o);
 	size_t from = b->n;
 
-	if (!o->help && o->letter != 'o')
+	if (!help && o->letter != 'o')
 		return;
 	put_z(b, o->letter ? "-" : "   ");
 	if (o->letter) {
@@ -641,44 +739,96 @@ static void put_option(struct buf *b, const struct option *o)
 		put_c(b, ' ');
 		put_z(b, o->arg);
 	}
-	put_columns(b, from, 24);
-	if (o->help)
-		put_z(b, o->help);
+	put_columns(b, from, HELP_COLUMN);
+	if (help)
+		put_z(b, help);
 	else
-		format_names(b);
+		format_names(b, opt.cmd ? opt.cmd->kind : -1, HELP_COLUMN);
 	put_c(b, '\n');
 }
 
+static void put_cmd(struct buf *b, const struct cmd *c)
+{
+	size_t from = b->n;
+
+	put_z(b, "gpustat");
+	put_z(b, c->name[0] ? " " : "");
+	put_z(b, c->name);
+	put_z(b, c->args[0] ? " [OPTIONS] " : " [OPTIONS]");
+	put_z(b, c->args);
+	put_columns(b, from, 47);
+	put_z(b, c->help);
+	put_c(b, '\n');
+}
+
+/* Of the command in hand, or of all. */
 static void put_help(struct buf *b)
 {
 	put_z(b, "gpustat " VERSION " - what GPUs and performance counters are doing\n\n");
-	for (size_t i = 0; i < LEN(cmds); i++) {
-		size_t from = b->n;
-
-		put_z(b, "gpustat");
-		put_z(b, cmds[i].name[0] ? " " : "");
-		put_z(b, cmds[i].name);
-		put_z(b, cmds[i].args[0] ? " [OPTIONS] " : " [OPTIONS]");
-		put_z(b, cmds[i].args);
-		put_columns(b, from, 47);
-		put_z(b, cmds[i].help);
-		put_c(b, '\n');
-	}
+	for (size_t i = 0; i < LEN(cmds); i++)
+		if (!opt.cmd || opt.cmd == &cmds[i])
+			put_cmd(b, &cmds[i]);
 	put_c(b, '\n');
 	for (size_t i = 0; i < LEN(options); i++) {
-		if (i && options[i].with != options[i - 1].with)
+		if (opt.cmd && !(options[i].with & opt.cmd->with))
+			continue;
+		if (!opt.cmd && i && options[i].with != options[i - 1].with)
 			put_z(b, options[i].with == WITH_PERF ? "\nstat and sample, where letters are perf's:\n" :
 				 options[i].with == WITH_STAT ? "\nstat:\n" : options[i].with == WITH_SAMPLE ? "\nsample:\n" :
-				 options[i].with == WITH_OA ? "\noa:\n" : "");
+				 options[i].with == WITH_OA ? "\noa:\n" :
+				 options[i].with == WITH_CHECK ? "\ncheck:\n" : "");
 		put_option(b, &options[i]);
 	}
-	put_z(b, "\nWithout an interval: two reads, one window apart. Exit: 0 ok, 1 read or write failure,\n"
-		 "2 usage, 3 no device, 4 everything asked for was denied.\n");
+	if (!opt.cmd || opt.cmd->with & (WITH_LIVE | WITH_NAMED))
+		put_z(b, "\nWithout an interval: two reads, one window apart.");
+	put_z(b, is_check() ? "\nExit: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.\n" :
+		 "\nExit: 0 ok, 1 read or write failure, 2 usage, 3 no device, 4 everything asked for was denied.\n");
 }
 
 int finish(void)
 {
 	return flush() ? EX_OK : EX_FAIL;
+}
+
+/* What this program itself has come to; its memory where /proc is the one that it is in. */
+static void measure_self(void)
+{
+	char text[64];
+	struct str line, word;
+	u64 pages;
+
+	opt.out.self_ns = (u64)sys_now(CLOCK_PROCESS_CPUTIME_ID);
+	opt.out.self_bytes = 0;
+	if (slurp_line(root_proc, "self/statm", text, sizeof(text), &line) && str_word(&line, &word) && str_word(&line, &word) &&
+	    scan_u64(word, &pages) == word.e)
+		opt.out.self_bytes = pages * sys_page();
+}
+
+/* What the format puts behind its records, and all of it to where it goes. Exit code. */
+static int finish_all(void)
+{
+	if (format_is_whole(opt.out.fmt))
+		measure_self();
+	while (out_end(&opt.out, &out))
+		if (!flush())
+			return EX_FAIL;
+	return flush() && sink_end() ? EX_OK : EX_FAIL;
+}
+
+/* A sample is complete. Exit code. */
+int finish_sample(void)
+{
+	return format_is_of_run(opt.out.fmt) ? EX_OK : finish_all();
+}
+
+/* The run is over, with that exit code: formats of the whole run are written now, of as much as there is. */
+static int finish_run(int code)
+{
+	int r = EX_OK;
+
+	if (format_is_of_run(opt.out.fmt) && (opt.out.headed || code == EX_OK))
+		r = finish_all();
+	return code == EX_OK ? r : code;
 }
 
 static int bad_value(const struct option *o, const char *value)
@@ -688,12 +838,12 @@ static int bad_value(const struct option *o, const char *value)
 
 	if (o->letter == 'o') {
 		put_z(&b, "': no such format; there are ");
-		format_names(&b);
+		format_names(&b, opt.cmd ? opt.cmd->kind : -1, 0);
 	} else {
 		put_z(&b, "': wrong value for --");
 		put_z(&b, o->name);
-		put_z(&b, ": ");
-		put_z(&b, o->help);
+		put_z(&b, o->help ? ": " : "");
+		put_z(&b, o->help ? o->help : "");
 	}
 	names[b.n] = '\0';
 	return usage("'", value, names);
@@ -708,7 +858,7 @@ static int take_option(const struct option *o, char **argv, int *at, const char 
 			put_help(&out);
 		else
 			put_z(&out, "gpustat " VERSION "\n");
-		return finish();
+		return finish() == EX_OK ? is_check() ? EX_UNKNOWN : EX_OK : EX_FAIL;
 	}
 	chosen_options[o - options] = true;
 	if (!o->arg) {
@@ -800,16 +950,37 @@ static bool is_oa_word(const char *word)
 	return opt.cmd->with & WITH_OA && (strcmp(word, "list") == 0 || strcmp(word, "pack") == 0);
 }
 
+/* Between samples; 0: there is one. */
+static i64 interval_asked(void)
+{
+	return opt.interval ? opt.interval : opt.count ? 1000000000 : 0;
+}
+
+/* The kernel takes 10 records in 5 s; --inner makes three of an interval. */
+static bool too_fast(void)
+{
+	i64 each = interval_asked();
+
+	return sink_is_kmsg() && each && each < (opt.inner ? 1500000000 : 500000000);
+}
+
+static int say_too_fast(void)
+{
+	return usage("/dev/kmsg takes 10 records in 5 s: an interval of 0.5s or more, with --inner 1.5s", NULL, NULL);
+}
+
 /* INTERVAL and COUNT: exit code, or -1 to go on. */
 int take_times(char **words, size_t n)
 {
+	if (n > 0 && (opt.on_stdin || opt.http))
+		return usage(opt.http ? "--http" : "--on-stdin", " takes no INTERVAL: what asks is who waits for the answer", NULL);
 	if (n > 2)
 		return usage("'", words[n - 1], "': one word too many");
 	if (n > 0 && !set_interval(str_z(words[0])))
 		return usage("'", words[0], "': no interval; 100ms, 1, 1.5s, 1m");
 	if (n > 1 && !set_count(str_z(words[1])))
 		return usage("'", words[1], "': no count; 1 or more");
-	return -1;
+	return too_fast() ? say_too_fast() : -1;
 }
 
 /* For the commands that take them. */
@@ -817,9 +988,9 @@ static int take_words(void)
 {
 	const char *word = opt.words[0];
 
-	if (opt.cmd->kind == K_FDINFO || opt.cmd->with & (WITH_PERF | WITH_EVENTS | WITH_COUNTERS) || (opt.nwords && is_oa_word(word)))
+	if (opt.cmd->kind == K_FDINFO || opt.cmd->with & (WITH_PERF | WITH_EVENTS | WITH_COUNTERS | WITH_MUNIN | WITH_PLOT) || (opt.nwords && is_oa_word(word)))
 		return -1;
-	if (opt.nwords > 0 && opt.cmd->run == cmd_list)
+	if (opt.nwords > 0 && opt.cmd->with & (WITH_LIST | WITH_CHECK | WITH_DOCTOR))
 		return usage("'", opt.words[opt.nwords - 1], "': one word too many");
 	if ((opt.nwords == 1 || opt.nwords == 2) && opt.cmd == cmds && (u8)(word[0] - '0') > 9 && word[0] != '.')
 		return no_command(word);
@@ -837,15 +1008,60 @@ static int wrong_option(const struct option *o)
 	return usage("--", o->name, text);
 }
 
+/* What has no meaning together: why, or NULL. */
+static const char *conflict(void)
+{
+	const struct format *f = opt.out.fmt;
+	bool sums = opt.summary || opt.inner;
+
+	if (sums && opt.raw)
+		return opt.inner ? "--inner goes with rates, not with --raw" : "--summary goes with rates, not with --raw";
+	if (opt.summary && opt.inner)
+		return "--inner sums up each interval, --summary the run: one of them";
+	if (sums && format_is_of_run(f))
+		return "a picture shows every sample: neither --summary nor --inner";
+	if (opt.state && opt.output && strcmp(opt.state, opt.output) == 0)
+		return "--state and --output want a file each";
+	if (opt.inner && opt.inner >= (interval_asked() ? interval_asked() : opt.window))
+		return "--inner is less than the interval";
+	if ((opt.on_stdin || opt.http) && (opt.align || opt.inner || opt.interval))
+		return "--on-stdin and --http go with neither an interval, --inner nor --align";
+	if (opt.http && (opt.on_stdin || opt.count || opt.summary || opt.output))
+		return "--http is one sample for one request: neither --on-stdin, --count, --summary nor --output";
+	if (opt.http && !http_takes_format())
+		return "--http goes with -o prom or -o openmetrics";
+	return NULL;
+}
+
+/* What goes to a file of its kind only. */
+static const char *wrong_output(void)
+{
+	struct str to = str_z(opt.output);
+	bool kmsg = opt.out.fmt == format_find((struct str)STR("kmsg"));
+
+	if (str_skip(&to, (struct str)STR("udp:")) && !format_sends(opt.out.fmt))
+		return "-O udp:HOST:PORT goes with -o statsd or -o graphite";
+	if (sink_is_kmsg() && !kmsg)
+		return "-O /dev/kmsg goes with -o kmsg: a record there is a line of 976 bytes at most";
+	return NULL;
+}
+
 static int check_options(void)
 {
+	const char *why;
+
 	for (size_t i = 0; i < LEN(options); i++)
 		if (chosen_options[i] && !(options[i].with & opt.cmd->with))
 			return wrong_option(&options[i]);
-	if (opt.summary && opt.raw)
-		return usage("--summary goes with rates, not with --raw", NULL, NULL);
+	if ((why = conflict()) || (why = wrong_output()))
+		return usage(why, NULL, NULL);
+	if (too_fast())
+		return say_too_fast();
 	if (!format_shows(opt.out.fmt, opt.cmd->kind))
-		return usage("that format is for stat or sample alone", NULL, NULL);
+		return usage("that format does not show such records", NULL, NULL);
+	if (format_is_of_run(opt.out.fmt) &&
+	    (opt.cmd->run == cmd_list || opt.profile || (opt.nwords ? is_oa_word(opt.words[0]) : opt.cmd->with == WITH_COUNTERS)))
+		return usage("that format shows values over time: there are none", NULL, NULL);
 	if (opt.oa.props.format && !(opt.cmd->with & WITH_OA))
 		return usage("that is a format of OA reports", NULL, NULL);
 	if (opt.out.one_line && !format_joins(opt.out.fmt))
@@ -857,7 +1073,7 @@ static int check_options(void)
 static int check_patterns(void)
 {
 	static const struct str summary = STR("summary");
-	bool has = !opt.summary || opt.out.npatterns == 0 || opt.out.npatterns == MAX_PATTERNS;
+	bool has = !opt.out.summary || opt.out.npatterns == 0 || opt.out.npatterns == MAX_PATTERNS;
 
 	for (size_t i = 0; i < opt.out.npatterns; i++)
 		has |= str_eq(opt.patterns[i], summary);
@@ -869,7 +1085,7 @@ static int check_patterns(void)
 		struct str p = i < opt.out.npatterns ? opt.patterns[i] : opt.sort;
 		char name[128];
 
-		if (!p.p || pattern_known(p, opt.cmd->kind) || opt.cmd->with & (WITH_OA | WITH_HOST)) /* a counter, perhaps */
+		if (!p.p || pattern_known(p, opt.cmd->kind) || opt.cmd->with & (WITH_OA | WITH_HOST | WITH_PLOT)) /* a counter, perhaps */
 			continue;
 		device_set(name, sizeof(name), p);
 		return usage("'", name, "': these records have no such field; -f help lists them");
@@ -891,6 +1107,15 @@ static bool begins_command(const char *word)
 		return true;
 	opt.nwords++;
 	return false;
+}
+
+static bool is_chosen(char letter)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < LEN(options); i++)
+		is |= options[i].letter == letter && chosen_options[i];
+	return is;
 }
 
 /* Exit code, or -1 to run. */
@@ -933,449 +1158,21 @@ static int parse_args(char **argv)
 	}
 	if (!opt.cmd)
 		opt.cmd = cmds;
-	if (opt.fields_help && opt.cmd->with & WITH_RECORDS) {
+	if (opt.fields_help && opt.cmd->with & (WITH_RECORDS | WITH_PLOT)) {
 		out_fields(&out, opt.cmd->kind);
 		return finish();
 	}
+	if (sink_is_kmsg() && !is_chosen('o'))
+		opt.out.fmt = format_find((struct str)STR("kmsg"));
 	opt.out.kind = opt.cmd->kind;
-	opt.out.summary = opt.summary;
+	opt.out.summary = opt.summary || opt.inner;
+	opt.out.inner = opt.inner;
 	if (take_words() >= 0 || check_options() >= 0)
 		return EX_USAGE;
 	return check_patterns();
 }
 
-/* --- which records ------------------------------------------------------------------------------------ */
-
-static u32 order[MAX_CLIENTS]; /* of devices, clients or groups: this sample's records */
-static size_t norder;
-static bool chosen[MAX_DEVICES]; /* by -d */
-
-static struct entity *entity_at(u8 kind, u32 n)
-{
-	return kind == K_DEVICE ? &devices[n].e : kind == K_CLIENT ? &clients[n].e : &groups[n].e;
-}
-
-typedef int order_fn(u32 a, u32 b);
-
-static int by_device(u32 a, u32 b)
-{
-	return device_order(&devices[a], &devices[b]);
-}
-
-static int by_client(u32 a, u32 b)
-{
-	const struct client *x = &clients[a], *y = &clients[b];
-	int d = x->device == y->device ? 0 : by_device(x->device, y->device);
-
-	return d ? d : x->key < y->key ? -1 : x->key > y->key;
-}
-
-static int by_group(u32 a, u32 b)
-{
-	static char x[4096], y[4096];
-	size_t n, m;
-	int d = groups[a].device == groups[b].device ? 0 : by_device(groups[a].device, groups[b].device);
-
-	if (d)
-		return d;
-	n = text_copy(cgroups[groups[a].cgroup].path, x, sizeof(x));
-	m = text_copy(cgroups[groups[b].cgroup].path, y, sizeof(y));
-	d = memcmp(x, y, n < m ? n : m);
-	return d ? d : n < m ? -1 : n > m;
-}
-
-static struct val sort_keys[MAX_CLIENTS];
-
-/* Numbers from the highest, then texts from A, then what is unknown. */
-static int by_field(u32 a, u32 b)
-{
-	const struct val *x = &sort_keys[a], *y = &sort_keys[b];
-
-	if (x->type != y->type)
-		return x->type == V_NULL ? 1 : y->type == V_NULL ? -1 : x->type == V_TEXT ? 1 : -1;
-	if (x->type == V_TEXT) {
-		size_t n = str_len(x->s), m = str_len(y->s);
-		int d = memcmp(x->s.p, y->s.p, n < m ? n : m);
-
-		return d ? d : n < m ? -1 : n > m;
-	}
-	if (x->neg != y->neg)
-		return x->neg ? 1 : -1;
-	return x->n == y->n ? 0 : (x->n < y->n) == !x->neg ? 1 : -1;
-}
-
-/* Merge sort, so that equals keep their order. */
-static void sort(u32 *v, size_t n, order_fn *cmp)
-{
-	static u32 half[MAX_CLIENTS];
-	size_t k = n / 2, i = 0, j = k, at = 0;
-
-	if (n < 2)
-		return;
-	sort(v, k, cmp);
-	sort(v + k, n - k, cmp);
-	memcpy(half, v, k * sizeof(*v));
-	while (i < k)
-		v[at++] = j < n && cmp(half[i], v[j]) > 0 ? v[j++] : half[i++];
-}
-
-static bool node_is(const struct device *d, struct str sel)
-{
-	static const struct str names[] = { STR("card"), STR("renderD"), STR("accel") };
-	const i32 numbers[] = { d->card, d->render, d->accel };
-
-	for (size_t i = 0; i < LEN(names); i++) {
-		struct str s = sel;
-		u64 n;
-
-		if (numbers[i] >= 0 && str_skip(&s, names[i]) && scan_u64(s, &n) == s.e && n == (u64)numbers[i])
-			return true;
-	}
-	return str_eq(sel, str_z(d->dev));
-}
-
-static bool selected(const struct device *d, u64 index, struct str sel)
-{
-	u64 n;
-
-	if (scan_u64(sel, &n) == sel.e)
-		return n == index;
-	str_skip(&sel, (struct str)STR("/dev/dri/"));
-	str_skip(&sel, (struct str)STR("/dev/accel/"));
-	if (node_is(d, sel) || (d->pdev[0] && str_eq(sel, str_z(d->pdev))))
-		return true;
-	return str_skip(&sel, (struct str)STR("driver:")) && str_eq(sel, str_z(d->driver));
-}
-
-/* By -d; place is that in the order of devices. */
-bool device_wanted(u32 device, u32 place)
-{
-	bool is = opt.ndevices == 0;
-
-	for (size_t k = 0; k < opt.ndevices; k++)
-		is |= selected(&devices[device], place, opt.devices[k]);
-	return is;
-}
-
-/* All devices, in their order, and which of them -d wants. */
-static void choose_devices(void)
-{
-	size_t n = 0;
-
-	norder = 0;
-	memset(chosen, 0, sizeof(chosen));
-	for (u32 i = 1; i <= ndevices; i++)
-		if (devices[i].e.used && !devices[i].gone && devices[i].dev[0])
-			order[n++] = i;
-	sort(order, n, by_device);
-	for (size_t i = 0; i < n; i++) {
-		chosen[order[i]] = device_wanted(order[i], (u32)i);
-		if (chosen[order[i]])
-			order[norder++] = order[i];
-	}
-}
-
-/* The first one that -d wants and that is fit; NONE: there is none. */
-u32 device_chosen(bool (*fits)(const struct device *d))
-{
-	choose_devices();
-	for (size_t i = 0; i < norder; i++)
-		if (fits(&devices[order[i]]))
-			return order[i];
-	return NONE;
-}
-
-static bool in_cgroup(u32 text)
-{
-	static char b[4096];
-	struct str path = { b, b + text_copy(text, b, sizeof(b)) }, rest = path, id = parse_container(path);
-	struct str top = opt.cgroup;
-
-	while (top.p < top.e && top.e[-1] == '/')
-		top.e--;
-	if (glob_match(opt.cgroup, path, NULL))
-		return true;
-	if (str_skip(&rest, top) && (rest.p == rest.e || *rest.p == '/'))
-		return true;
-	return str_len(opt.cgroup) >= 12 && str_skip(&id, opt.cgroup);
-}
-
-/* -p, -C and -g, all of them of one process. */
-static bool task_wanted(const struct task *t)
-{
-	bool pid = opt.npids == 0;
-
-	for (size_t i = 0; i < opt.npids; i++)
-		pid |= opt.pids[i] == t->pid;
-	return pid && (!opt.comm.p || glob_match(opt.comm, (struct str){ t->comm, t->comm + t->comm_len }, NULL)) &&
-	       (!opt.cgroup.p || (t->cgroup && in_cgroup(cgroups[t->cgroup].path)));
-}
-
-static bool client_wanted(const struct client *c)
-{
-	if (!chosen[c->device])
-		return false;
-	if (!opt.npids && !opt.comm.p && !opt.cgroup.p)
-		return true;
-	for (u32 h = c->holders; h; h = holders[h].next_client)
-		if (task_wanted(&tasks[holders[h].task]))
-			return true;
-	return false;
-}
-
-static void collect(u8 kind)
-{
-	u32 n = kind == K_CLIENT ? nclients : ngroups;
-
-	norder = 0;
-	for (u32 i = 1; i <= n; i++)
-		if (entity_at(kind, i)->used && (kind != K_CLIENT || !clients[i].hidden))
-			order[norder++] = i;
-	sort(order, norder, kind == K_CLIENT ? by_client : by_group);
-}
-
-static void sort_by_field(u8 kind, const struct recopts *ro)
-{
-	static char text[SORT_BYTES];
-	size_t used = 0;
-
-	for (size_t i = 0; i < norder; i++) {
-		struct val *key = &sort_keys[order[i]];
-
-		*key = (struct val){ 0 };
-		record_make(&rec, entity_at(kind, order[i]), ro);
-		for (size_t k = 0; k < rec.n && key->type == V_NULL; k++)
-			if (field_match(&rec.f[k], opt.sort))
-				*key = rec.f[k].v;
-		if (key->type == V_TEXT) {
-			size_t n = str_len(key->s) < sizeof(text) - used ? str_len(key->s) : sizeof(text) - used;
-
-			memcpy(text + used, key->s.p, n);
-			key->s = (struct str){ text + used, text + used + n };
-			used += n;
-		}
-	}
-	sort(order, norder, by_field);
-}
-
-/* --- -S ------------------------------------------------------------------------------------------------- */
-
-enum { MAX_STATS = 1 << 16 };
-
-static struct stat_row {
-	u32 serial; /* of its entity; 0: a free row */
-	const struct column *col;
-	const char *inst;
-	i64 min, max, sum, n;
-} stats[MAX_STATS];
-
-static size_t nstats;
-
-/* What has a mean: figures of now, not totals, of which a million can be added up. */
-static bool has_mean(const struct column *c)
-{
-	return c->unit != U_JOULE && (c->unit != U_NONE || c->when & W_TABLE) && !(c->when & W_ID);
-}
-
-static bool is_measured(const struct field *f)
-{
-	return f->v.type == V_INT && f->v.n <= INT64_MAX / (1 << 20) && has_mean(f->col);
-}
-
-/* The row of a field's run; a free one where there is none. */
-static struct stat_row *stat_find(const struct entity *e, const struct field *f)
-{
-	size_t h = e->serial * 2654435761u + (size_t)(f->col - columns) * 131 + (size_t)(uintptr_t)f->inst.p;
-	struct stat_row *s;
-
-	for (;; h++) {
-		s = &stats[h % MAX_STATS];
-		if (!s->serial || (s->serial == e->serial && s->col == f->col && s->inst == f->inst.p))
-			return s;
-	}
-}
-
-static void stats_add(const struct entity *e)
-{
-	for (size_t i = 0; i < rec.n; i++) {
-		const struct field *f = &rec.f[i];
-		struct stat_row *s;
-		i64 v;
-
-		if (!is_measured(f))
-			continue;
-		s = stat_find(e, f);
-		v = f->v.neg ? -(i64)f->v.n : (i64)f->v.n;
-		if (!s->serial) {
-			if (nstats > MAX_STATS / 4 * 3) { /* a fuller table is slow, a full one has no end */
-				reg_dropped++;
-				continue;
-			}
-			nstats++;
-			*s = (struct stat_row){ .serial = e->serial, .col = f->col, .inst = f->inst.p, .min = v, .max = v };
-		}
-		s->min = v < s->min ? v : s->min;
-		s->max = v > s->max ? v : s->max;
-		s->sum += v;
-		s->n++;
-	}
-}
-
-static void stats_apply(const struct entity *e, const char *which)
-{
-	for (size_t i = 0; i < rec.n; i++) {
-		struct field *f = &rec.f[i];
-		const struct stat_row *s = stat_find(e, f);
-		i64 v;
-
-		if (!s->serial) {
-			/* A total has no mean, and the last value is none either. */
-			if (f->v.type == V_INT && (has_mean(f->col) || f->v.unit == U_JOULE))
-				f->v = (struct val){ 0 };
-			continue;
-		}
-		v = strcmp(which, "min") == 0 ? s->min : strcmp(which, "max") == 0 ? s->max : s->sum / s->n;
-		f->v = (struct val){ .type = V_INT, .unit = f->col->unit, .neg = v < 0, .n = (u64)(v < 0 ? -v : v) };
-	}
-}
-
-static void summary_make(const struct entity *e, const struct recopts *ro)
-{
-	record_make(&rec, e, ro);
-	stats_apply(e, ro->summary);
-}
-
-/* Of those that are still there. */
-static bool print_summary(struct recopts ro)
-{
-	static const char *const which[] = { "min", "avg", "max" };
-
-	for (size_t w = 0; w < LEN(which); w++) {
-		ro.summary = which[w];
-		for (size_t i = 0; i < norder && out_measures(&opt.out); i++) {
-			summary_make(entity_at(opt.cmd->kind, order[i]), &ro);
-			out_measure(&opt.out, &rec);
-		}
-		for (size_t i = 0; i < norder; i++) {
-			summary_make(entity_at(opt.cmd->kind, order[i]), &ro);
-			out_record(&opt.out, &out, &rec);
-			if (!flush())
-				return false;
-		}
-		out_end(&opt.out, &out);
-		if (!flush())
-			return false;
-	}
-	return true;
-}
-
-/* --- samples ---------------------------------------------------------------------------------------------- */
-
-static bool printed; /* any record */
-
-i64 sample_time(void)
-{
-	if (opt.out.time == T_NONE)
-		return -1;
-	return sys_now(opt.out.time == T_MONO ? CLOCK_MONOTONIC : CLOCK_REALTIME) / 1000;
-}
-
-/* Seconds east of Greenwich, for the clock of `line` and `table`: of $TZ's zone, else the machine's. */
-static i32 local_offset(i64 now)
-{
-	static char b[64 << 10];
-	const char *tz = getenv("TZ");
-	char path[PATH_MAX] = "/etc/localtime";
-	struct buf p = { .p = path, .cap = sizeof(path) - 1 };
-	i32 offset;
-	long n;
-
-	if (tz && tz[0] == ':')
-		tz++;
-	if (tz) {
-		if (tz[0] != '/')
-			put_z(&p, "/usr/share/zoneinfo/");
-		put_z(&p, tz);
-		path[p.n] = '\0';
-	}
-	n = tz && !tz[0] ? 0 : slurp(AT_FDCWD, path, b, sizeof(b));
-	if (parse_tzif((struct str){ b, b + (n > 0 ? n : 0) }, now, &offset))
-		return offset;
-	return tz ? parse_tz(str_z(tz), now) : 0;
-}
-
-/* Zones change their offset on a quarter of an hour. */
-void update_offset(void)
-{
-	static i64 quarter = -1;
-	i64 now = sys_now(CLOCK_REALTIME) / 1000000000;
-
-	if (opt.out.time != T_DEFAULT || opt.out.once || now / 900 == quarter)
-		return;
-	quarter = now / 900;
-	opt.out.offset = local_offset(now);
-}
-
-/* Exit code. */
-static int print_sample(const struct recopts *ro)
-{
-	u8 kind = opt.cmd->kind;
-
-	update_offset();
-	choose_devices();
-	if (norder == 0 && !printed)
-		return EX_NODEVICE;
-	for (u32 i = 1; i <= nclients; i++)
-		clients[i].hidden = clients[i].e.used && !client_wanted(&clients[i]);
-	reg_roll(kind == K_CGROUP, !ro->raw && !ro->list);
-	if (kind != K_DEVICE)
-		collect(kind);
-	for (size_t i = 0; i < norder && opt.summary; i++) {
-		record_make(&rec, entity_at(kind, order[i]), ro);
-		stats_add(entity_at(kind, order[i]));
-	}
-	if (opt.sort.p)
-		sort_by_field(kind, ro);
-	if (opt.top && norder > opt.top)
-		norder = (size_t)opt.top;
-	for (size_t i = 0; i < norder && out_measures(&opt.out); i++) {
-		record_make(&rec, entity_at(kind, order[i]), ro);
-		out_measure(&opt.out, &rec);
-	}
-	for (size_t i = 0; i < norder; i++) {
-		bool headed = opt.out.headed;
-
-		record_make(&rec, entity_at(kind, order[i]), ro);
-		out_record(&opt.out, &out, &rec);
-		if (out.full)
-			opt.out.headed = headed; /* the header went with it */
-		printed = true;
-		/* Records are whole; a line of all of them may be longer than the buffer. */
-		if ((!opt.out.one_line || out.n > OUT_BYTES / 2) && !flush())
-			return EX_FAIL;
-	}
-	out_end(&opt.out, &out);
-	return finish();
-}
-
-static const struct source *const sources[] = { &src_sysfs, &src_fdinfo };
-
-static void start_sources(void)
-{
-	for (size_t i = 0; i < LEN(sources); i++)
-		sources[i]->start();
-}
-
-/* One reading more; in a run of several with a look for what is new. */
-static void sample_sources(bool scan)
-{
-	reg_dropped = scan ? 0 : reg_dropped;
-	for (size_t i = 0; i < LEN(sources); i++) {
-		if (scan)
-			sources[i]->scan();
-		sources[i]->sample();
-	}
-}
+/* --- roots ------------------------------------------------------------------------------------------------- */
 
 static bool open_root(int *fd, const char *dir, const char *given, u32 magic, const char *mount)
 {
@@ -1401,298 +1198,6 @@ bool open_roots(void)
 	       open_root(&root_proc, "/proc", opt.proc, PROC_SUPER_MAGIC, "mount -t proc proc /proc");
 }
 
-void say_number(u64 n, const char *what)
-{
-	char text[24];
-	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
-
-	put_u64(&b, n);
-	text[b.n] = '\0';
-	say(text, what, NULL);
-}
-
-static void say_unreadable(void)
-{
-	if (reg_unreadable)
-		say_number(reg_unreadable, " processes may not be read; as root, or: setcap cap_sys_ptrace+ep gpustat");
-}
-
-/* PROC_PID_INIT_INO of linux/proc_ns.h: the namespace that holds all processes. Pid 1 of this /proc tells
- * which one it shows. */
-static void say_namespace(void)
-{
-	char b[32];
-	long n = sys_readlinkat(root_proc, "1/ns/pid", b, sizeof(b));
-
-	if (n < 0 && !opt.proc)
-		n = sys_readlinkat(root_proc, "self/ns/pid", b, sizeof(b));
-	if (n > 0 && !str_eq((struct str){ b, b + n }, (struct str)STR("pid:[4026531836]")))
-		say("in a pid namespace: processes outside of it are not seen; --proc reads another /proc", NULL, NULL);
-}
-
-int no_device(void)
-{
-	char names[512];
-	struct buf b = { .p = names, .cap = sizeof(names) - 1 };
-
-	if (opt.ndevices == 0) {
-		say("no DRM or accel device here", NULL, NULL);
-		return EX_NODEVICE;
-	}
-	for (u32 i = 1; i <= ndevices; i++)
-		if (devices[i].e.used && devices[i].dev[0]) {
-			put_c(&b, ' ');
-			put_z(&b, devices[i].dev);
-		}
-	names[b.n] = '\0';
-	say("no such device; there are:", b.n ? names : " none", NULL);
-	return EX_NODEVICE;
-}
-
-/* What the run came to, when all went well. */
-static int conclude(int code)
-{
-	if (code == EX_NODEVICE)
-		return no_device();
-	if (code != EX_OK)
-		return code;
-	reg_dropped += (u32)opt.out.lost;
-	if (reg_dropped)
-		say_number(reg_dropped, " clients, names or columns had no room and were left out");
-	if (!printed && reg_unreadable && !reg_saw_others && !stopped) {
-		say_unreadable();
-		return EX_DENIED;
-	}
-	if (opt.verbose) {
-		say_unreadable();
-		say_namespace();
-	}
-	return lost_record ? EX_FAIL : EX_OK;
-}
-
-static int run_samples(bool repeat)
-{
-	struct recopts ro = { .raw = opt.raw, .dt_us = -1 };
-	i64 step = repeat ? opt.interval : opt.window, start, due, was;
-	u64 left = repeat ? opt.count : 1;
-	int code = EX_OK;
-
-	start_sources();
-	choose_devices();
-	start = due = was = sys_now(CLOCK_MONOTONIC);
-	if (opt.raw) {
-		ro.time_us = sample_time();
-		code = print_sample(&ro);
-		if (code != EX_OK || --left == 0)
-			return conclude(code);
-	} else if (norder == 0) {
-		return conclude(EX_NODEVICE); /* nothing to wait for */
-	}
-	while (!stopped) {
-		i64 now;
-
-		due = next_due(start, due, step);
-		if (sys_sleep_until(due) == -EINTR && stopped)
-			break;
-		sample_sources(repeat);
-		now = sys_now(CLOCK_MONOTONIC);
-		ro.time_us = sample_time();
-		ro.dt_us = (now - was) / 1000;
-		was = now;
-		code = print_sample(&ro);
-		if (code != EX_OK || --left == 0)
-			break;
-	}
-	if (opt.summary && printed && code == EX_OK && !print_summary(ro))
-		return EX_FAIL;
-	return conclude(code);
-}
-
-static int cmd_live(void)
-{
-	bool repeat = opt.interval || opt.count;
-
-	if (!open_roots())
-		return EX_FAIL;
-	if (!opt.interval)
-		opt.interval = 1000000000;
-	fdinfo_others = opt.cmd->kind == K_CLIENT;
-	return run_samples(repeat);
-}
-
-static int cmd_list(void)
-{
-	struct recopts ro = { .list = true, .dt_us = -1, .time_us = sample_time() };
-
-	if (!open_roots())
-		return EX_FAIL;
-	opt.out.list = sysfs_listing = true;
-	start_sources();
-	return conclude(print_sample(&ro));
-}
-
-/* --- fdinfo --------------------------------------------------------------------------------------------------- */
-
-static char dump[DUMP_BYTES];
-
-static long read_dump(const char *name)
-{
-	bool is_stdin = strcmp(name, "-") == 0;
-	long fd = is_stdin ? 0 : sys_openat(AT_FDCWD, name, O_RDONLY), r;
-	size_t n = 0;
-
-	if (fd < 0)
-		return fd;
-	while ((r = sys_read((int)fd, dump + n, sizeof(dump) - n)) > 0 || (r == -EINTR && !stopped))
-		if (r > 0 && (n += (size_t)r) == sizeof(dump))
-			break;
-	if (!is_stdin)
-		sys_close((int)fd);
-	return r < 0 && r != -EINTR ? r : (long)n;
-}
-
-static void say_dump(const char *name, const char *what)
-{
-	message("fdinfo", name, ": ", what);
-}
-
-/* Decodes one dump; to be shown, or only so that the columns of all become wide enough. */
-static int decode(const char *name, bool show)
-{
-	static struct client client = { .e = { .used = true, .kind = K_FDINFO } };
-	struct recopts ro = { .raw = true, .dt_us = -1, .time_us = -1, .file = name };
-	struct device *d = &devices[NONE]; /* a dump's labels stand where no device is */
-	struct fdhead h;
-	struct str text;
-	long n = read_dump(name);
-
-	text = (struct str){ dump, dump + (n > 0 ? n : 0) };
-	if (stopped)
-		return EX_OK;
-	if (!fdinfo_head(text, &h)) {
-		if (show)
-			say_dump(name, n < 0 ? error_text(n) : "not a DRM file");
-		return EX_FAIL;
-	}
-	if (n == DUMP_BYTES && show)
-		say_dump(name, "longer than 1 MiB: the rest is not read");
-	reg_clear(&client.e);
-	text_free(client.name);
-	text_free(client.other);
-	client.name = client.other = NONE;
-	client.key = h.client;
-	client.keykind = h.has_client ? KEY_ID : KEY_PASID;
-	device_set(d->driver, sizeof(d->driver), h.driver);
-	device_set(d->pdev, sizeof(d->pdev), h.pdev);
-	fdinfo_take(&client, text, &h, 1);
-	record_make(&rec, &client.e, &ro);
-	if (out_measures(&opt.out))
-		out_measure(&opt.out, &rec);
-	if (!show)
-		return EX_OK;
-	out_record(&opt.out, &out, &rec);
-	return finish();
-}
-
-static bool is_regular(const char *name)
-{
-	struct stat st;
-
-	return sys_fstatat(AT_FDCWD, name, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-static int cmd_fdinfo(void)
-{
-	int code = EX_OK;
-
-	if (opt.nwords == 0)
-		return usage("fdinfo: which FILE? - is standard input", NULL, NULL);
-	fdinfo_others = true;
-	for (size_t i = 0; i < opt.nwords && out_measures(&opt.out); i++)
-		if (is_regular(opt.words[i])) /* what else there is may be read only once */
-			decode(opt.words[i], false);
-	for (size_t i = 0; i < opt.nwords; i++) {
-		int r = decode(opt.words[i], true);
-
-		code = r != EX_OK ? r : code;
-	}
-	out_end(&opt.out, &out);
-	return flush() ? code : EX_FAIL;
-}
-
-/* --- events --------------------------------------------------------------------------------------------------- */
-
-static void show_event(struct str name, struct str unit, struct str what)
-{
-	size_t from = out.n;
-
-	if (stopped || (OUT_BYTES - out.n < OUT_BYTES / 2 && !flush()))
-		return;
-	put_text(&out, name);
-	put_columns(&out, from, 44);
-	put_text(&out, unit);
-	put_columns(&out, from, 52);
-	put_text(&out, what);
-	while (out.n > from && out.p[out.n - 1] == ' ')
-		out.n--;
-	put_c(&out, '\n');
-}
-
-static int resolve_events(void)
-{
-	if (opt.nwords == 0)
-		return usage("events: which EVENT?", NULL, NULL);
-	for (size_t i = 0; i < opt.nwords; i++)
-		if (!add_events(str_z(opt.words[i]), 0))
-			return EX_USAGE;
-	for (u32 i = 1; i <= nevents; i++)
-		if (events[i].denied) {
-			say("tracefs may be read by root only", NULL, NULL);
-			return EX_DENIED;
-		}
-	events_resolve(&out);
-	return finish();
-}
-
-static int show_map(void)
-{
-	const struct pmumap *m = pmumap();
-
-	char text[32];
-	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
-
-	if (m->why) {
-		put_z(&b, m->line ? ": line " : "");
-		if (m->line)
-			put_u64(&b, m->line);
-		put_z(&b, ": ");
-		text[b.n] = '\0';
-		return usage(getenv("GPUSTAT_PMU_MAP"), text, m->why);
-	}
-	pmumap_put(m, opt.verbose, &out);
-	return finish();
-}
-
-static int cmd_events(void)
-{
-	size_t most = opt.map ? 0 : 1;
-
-	if (opt.map && opt.resolve)
-		return usage("events: --map or --resolve", NULL, NULL);
-	if (opt.nwords > most && !opt.resolve)
-		return usage("'", opt.words[most], "': one word too many");
-	if (!open_roots())
-		return EX_FAIL;
-	if (opt.resolve)
-		return resolve_events();
-	if (opt.map)
-		return show_map();
-	if (!read_events_file())
-		return EX_USAGE;
-	events_list(opt.nwords ? str_z(opt.words[0]) : (struct str)STR("*"), show_event);
-	return finish();
-}
-
 /* A stream that is closed must not become something that we open: what is written there fails. */
 static void fill_streams(void)
 {
@@ -1705,10 +1210,62 @@ static void fill_streams(void)
 		sys_close((int)fd);
 }
 
+/* Whether it goes on where it is told how often, and was not told how long. */
+static bool may_repeat(void)
+{
+	u16 with = opt.cmd->with;
+
+	return !opt.interval && !opt.count && !opt.windowed && !opt.raw &&
+	       (with & (WITH_LIVE | WITH_HOST) || (with & WITH_COUNTERS && opt.nwords));
+}
+
+/* What metrics say of this machine, and how often they come; collectd tells both to what it runs, which is to keep on. */
+static void know_host(void)
+{
+	static struct utsname name;
+	i64 step;
+	bool collectd = opt.out.fmt == format_find((struct str)STR("collectd"));
+	const char *host = collectd ? getenv("COLLECTD_HOSTNAME") : NULL, *interval = collectd ? getenv("COLLECTD_INTERVAL") : NULL;
+
+	opt.out.now = sys_now(CLOCK_REALTIME);
+	if (sys_uname(&name) == 0)
+		opt.out.host = name.nodename;
+	if (host && host[0])
+		opt.out.host = host;
+	opt.out.interval = interval_asked();
+	if (!interval || !parse_interval(str_z(interval), &step))
+		return;
+	opt.out.interval = step;
+	if (may_repeat())
+		opt.interval = step;
+}
+
+/* live.c and counters.c say it with what else found no room. */
+static int run_cmd(void)
+{
+	int code = opt.cmd->run();
+
+	if (opt.out.lost && opt.cmd->with & (WITH_PERF | WITH_OA | WITH_FDINFO))
+		say_number(opt.out.lost, " series or columns had no room and were left out");
+	return finish_run(code);
+}
+
 /* libc's own would run the handlers that nobody registered, and brings stdio's in. */
 _Noreturn void exit(int code)
 {
 	_exit(code);
+}
+
+/* signal(7): those that do not end a process, that cannot be caught, or that have a handler here. */
+#define BIT(sig) (UINT64_C(1) << (sig))
+static const u64 HARMLESS = BIT(SIGKILL) | BIT(SIGSTOP) | BIT(SIGCHLD) | BIT(SIGCONT) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU) |
+	BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGXFSZ);
+
+static void put_back_at_end(void)
+{
+	for (int sig = 1; sig < 64; sig++)
+		if (!(HARMLESS >> sig & 1))
+			sys_signal(sig, on_fatal);
 }
 
 int main(int argc, char **argv)
@@ -1718,6 +1275,7 @@ int main(int argc, char **argv)
 	long columns_of_tty;
 
 	fill_streams();
+	sys_signal_stays(SIGXFSZ, on_too_large);
 	r = argc > 0 ? parse_args(argv) : usage("no arguments at all", NULL, NULL);
 
 	if (r >= 0)
@@ -1725,10 +1283,19 @@ int main(int argc, char **argv)
 	columns_of_tty = sys_columns(1);
 	opt.out.width = (u16)(columns_of_tty > 80 && columns_of_tty < 4096 ? columns_of_tty : 80);
 	opt.out.colour = columns_of_tty >= 0 && !getenv("NO_COLOR");
+	know_host();
 	if (opt.cmd->with & WITH_PERF)
-		return opt.cmd->run(); /* has its own way with signals, and raises limits only for many events */
+		return run_cmd(); /* has its own way with signals, and raises limits only for many events */
+	if (opt.cmd->with & WITH_RECORDS && !(opt.cmd->with & WITH_OA) && (r = sink_open()) >= 0)
+		return r;
 	files_limit = sys_raise_nofile();
+	if (opt.profiling)
+		put_back_at_end();
 	for (size_t i = 0; i < LEN(ends); i++)
 		sys_signal(ends[i], on_signal);
-	return opt.cmd->run();
+	if (opt.http && (r = http_request()) >= 0)
+		return r;
+	r = run_cmd();
+	profiling_restore();
+	return opt.http ? http_end(r) : r;
 }

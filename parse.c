@@ -143,6 +143,14 @@ int str_order(struct str a, struct str b)
 	return (a.p < a.e) - (b.p < b.e);
 }
 
+/* FNV-1a, goes on from h: HASH_BEGIN, or what other texts came to. */
+u32 hash_more(u32 h, struct str s)
+{
+	for (; s.p < s.e; s.p++)
+		h = (h ^ (u8)*s.p) * 16777619u;
+	return h;
+}
+
 /* Where the digits end; NULL, and *v untouched, if there is none or no room. */
 const char *scan_u64(struct str s, u64 *v)
 {
@@ -282,6 +290,26 @@ void put_str(struct buf *b, struct str s)
 void put_z(struct buf *b, const char *z)
 {
 	put_str(b, str_z(z));
+}
+
+/* Blanks up to column `to` of what begins at `from`: one at least. */
+void put_columns(struct buf *b, size_t from, size_t to)
+{
+	do
+		put_c(b, ' ');
+	while (b->n - from < to);
+}
+
+/* A code point, below 0x110000. */
+void put_utf8(struct buf *b, u32 c)
+{
+	char text[4];
+	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+	for (size_t i = n; i-- > 1; c >>= 6)
+		text[i] = (char)(0x80 | (c & 0x3f));
+	text[0] = (char)(n == 1 ? c : c | (0xf00u >> n & 0xff));
+	put_n(b, text, n);
 }
 
 /* Two digits of a number below 100. */
@@ -785,7 +813,7 @@ bool parse_dpm(struct str text, u64 *cur, u64 *max)
 }
 
 /* v3d's gpu_stats, a row a queue: "queue timestamp jobs runtime". */
-bool parse_v3d(struct str *text, struct str *queue, u64 *stamp, u64 *runtime)
+bool parse_v3d(struct str *text, struct str *queue, u64 *runtime)
 {
 	struct str line, w[4];
 
@@ -794,7 +822,7 @@ bool parse_v3d(struct str *text, struct str *queue, u64 *stamp, u64 *runtime)
 
 		while (n < LEN(w) && str_word(&line, &w[n]))
 			n++;
-		if (n == LEN(w) && scan_u64(w[1], stamp) == w[1].e && scan_u64(w[3], runtime) == w[3].e) {
+		if (n == LEN(w) && scan_u64(w[1], runtime) == w[1].e && scan_u64(w[3], runtime) == w[3].e) {
 			*queue = w[0];
 			return true;
 		}
@@ -1763,19 +1791,7 @@ static const char *xml_entity(struct str s, struct buf *b)
 	p = str_skip(&s, (struct str)STR("x")) ? scan_hex(s, &v) : scan_u64(s, &v);
 	if (!p || p == s.e || *p != ';' || v == 0 || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
 		return NULL;
-	if (v < 0x80) {
-		put_c(b, (char)v);
-		return p + 1;
-	}
-	if (v < 0x800) {
-		put_c(b, (char)(0xc0 | v >> 6));
-	} else {
-		put_c(b, (char)(v < 0x10000 ? 0xe0 | v >> 12 : 0xf0 | v >> 18));
-		if (v >= 0x10000)
-			put_c(b, (char)(0x80 | (v >> 12 & 0x3f)));
-		put_c(b, (char)(0x80 | (v >> 6 & 0x3f)));
-	}
-	put_c(b, (char)(0x80 | (v & 0x3f)));
+	put_utf8(b, (u32)v);
 	return p + 1;
 }
 

@@ -113,8 +113,7 @@ static int print_picked(const struct recopts *ro)
 			if (out.n > most && !flush())
 				return EX_FAIL;
 		}
-	out_end(&opt.out, &out);
-	return finish();
+	return finish_sample();
 }
 
 static int conclude(int code)
@@ -164,32 +163,24 @@ static int activate(void)
 
 static int sample(void)
 {
-	bool repeat = opt.interval || opt.count;
-	i64 step = !repeat ? opt.window : opt.interval ? opt.interval : 1000000000, start, due, was;
-	u64 left = repeat ? opt.count : 1;
 	struct recopts ro = { .dt_us = -1 };
+	struct ticks t;
 	int code = activate();
 
 	if (code >= 0)
 		return code;
+	ticks_begin(&t);
 	catalog_start();
+	ticks_start(&t);
 	code = EX_OK;
-	start = due = was = sys_now(CLOCK_MONOTONIC);
-	while (!stopped) {
-		i64 now;
-
-		due = next_due(start, due, step);
-		if (sys_sleep_until(due) == -EINTR && stopped)
-			break;
+	while (ticks_next(&t)) {
 		catalog_sample();
-		now = sys_now(CLOCK_MONOTONIC);
-		ro.time_us = sample_time();
-		ro.dt_us = (now - was) / 1000;
-		was = now;
+		ticks_stamp(&t, &ro);
 		code = print_picked(&ro);
-		if (code != EX_OK || --left == 0)
+		if (code != EX_OK || --t.left == 0)
 			break;
 	}
+	code = code == EX_OK && t.failed ? EX_FAIL : code;
 	return conclude(code);
 }
 

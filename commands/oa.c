@@ -389,7 +389,7 @@ static void wait_for(const struct oalive *l, i64 due, i64 now)
 	if (opt.oa.reports || opt.oa.contexts)
 		sys_poll_until(&p, 1, wake, NULL);
 	else
-		sys_sleep_until(wake);
+		sleep_until(wake);
 }
 
 /* Exit code. */
@@ -410,7 +410,6 @@ static int run_stream(struct oalive *l)
 		now = sys_now(CLOCK_MONOTONIC);
 		if (now >= due) {
 			due = next_due(start, due, opt.interval);
-			update_offset();
 			if (sums)
 				stream_sum();
 			if (opt.count && --left == 0)
@@ -423,8 +422,7 @@ static int run_stream(struct oalive *l)
 		say(opt.oa.record, ": the driver gives no correlation of the clocks: the recording has no CPU times", NULL);
 	if (!sums && stream.deltas && !opt.oa.reports)
 		stream_sum();
-	out_end(&opt.out, &out);
-	if (!flush() || stream.failed)
+	if (stream_finish(r < 0) != EX_OK || stream.failed)
 		return EX_FAIL;
 	return r < 0 ? failed_call(l, r) : lost_record ? EX_FAIL : EX_OK;
 }
@@ -499,10 +497,10 @@ int cmd_oa(void)
 	if (opt.nwords && strcmp(opt.words[0], "pack") == 0)
 		return pack();
 	if (opt.nwords && strcmp(opt.words[0], "list") == 0) {
-		code = open_output(O_WRONLY | O_CREAT | O_APPEND);
+		code = sink_open();
 		return code >= 0 ? code : list();
 	}
-	if ((code = check_oa()) >= 0 || (code = open_output(O_WRONLY | O_CREAT | O_APPEND)) >= 0)
+	if ((code = check_oa()) >= 0 || (code = sink_open()) >= 0)
 		return code;
 	if (!opt.oa.replay)
 		return live();

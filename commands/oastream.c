@@ -13,6 +13,8 @@ static struct oareport first; /* of the report that the sum in hand begins with 
 static u64 sum[OA_SLOTS], sums;
 static u64 step, elapsed, due; /* in replay, of the timestamp: between records of sums */
 
+static bool shown; /* documents that were written whole */
+
 /* --- records ------------------------------------------------------------------------------------------------ */
 
 /* The sum in hand as a record, which is of one report or of several; then nothing is in hand. */
@@ -39,9 +41,21 @@ static void emit(const struct oareport *h, u64 index, bool of_report)
 		ro.dt_us = (i64)muldiv(sum[OA_TIME], 1000000, stream.ts_hz);
 	if (counted && !opt.raw)
 		oaprog_eval(&prog, sum, values);
+	if (stream.live)
+		update_offset();
 	stream.failed |= !show_record(&row.e, &ro);
+	if (format_is_whole(opt.out.fmt)) { /* one such record in a document: nothing else tells two of them apart */
+		stream.failed |= finish_sample() != EX_OK;
+		shown = true;
+	}
 	memset(sum, 0, sizeof(sum));
 	stream.deltas = stream.lost = 0;
+}
+
+/* Exit code. failed: the recording was no good; where nothing came of it, it takes no file's place. */
+int stream_finish(bool failed)
+{
+	return shown || (failed && sink_gathers()) ? finish() : finish_sample();
 }
 
 void stream_sum(void)

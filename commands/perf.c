@@ -122,28 +122,6 @@ int open_control(struct measure *m)
 	return -1;
 }
 
-static void on_too_large(int sig)
-{
-	(void)sig; /* write(2) says it: EFBIG */
-}
-
-int open_output(int flags)
-{
-	long fd = opt.output ? sys_openat_new(opt.output, flags, 0644) : out_fd;
-
-	if (fd < 0) {
-		say(opt.output, ": ", error_text(fd));
-		return EX_FAIL;
-	}
-	if (opt.output) {
-		sys_signal_stays(SIGXFSZ, on_too_large);
-		out_fd = (int)fd;
-	}
-	if (!opt.output && opt.command && !opt.out_chosen)
-		out_fd = 2;
-	return -1;
-}
-
 /* What the command ended with, as a shell says it. */
 static int exit_of(int status)
 {

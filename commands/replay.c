@@ -338,6 +338,5 @@ int replay(void)
 	} else if (!stopped && !stream.failed) {
 		judge(rest, done);
 	}
-	out_end(&opt.out, &out);
-	return !flush() || stream.failed || broken || lost_record ? EX_FAIL : EX_OK;
+	return stream_finish(broken) != EX_OK || stream.failed || broken || lost_record ? EX_FAIL : EX_OK;
 }

@@ -243,7 +243,6 @@ static bool print_profile(void)
 				return false;
 		}
 	}
-	out_end(&opt.out, &out);
 	return flush();
 }
 
@@ -429,7 +428,7 @@ static int check_events(void)
 static int open_sample_output(void)
 {
 	bool file = format_is_perfdata(opt.out.fmt);
-	int code = open_output(file ? O_RDWR | O_CREAT | O_TRUNC : O_WRONLY | O_CREAT | O_APPEND);
+	int code = sink_open();
 
 	if (code < 0 && file && !sys_is_regular(out_fd))
 		return usage("-o perfdata wants a regular file: its head is written last", NULL, NULL);
@@ -459,12 +458,13 @@ static int sample_finish(const struct measure *m, bool any)
 {
 	int code = command_result(m, any ? EX_OK : EX_DENIED);
 
+	if (m->failure) /* nothing ran, which is no sample to take a file's place */
+		return code;
 	if (sample_failed || (any && opt.profile && !print_profile()))
 		return EX_FAIL;
-	out_end(&opt.out, &out);
 	say_sample_end();
 	rings_close();
-	return flush() ? code : EX_FAIL;
+	return finish_sample() == EX_OK ? code : EX_FAIL;
 }
 
 /* Whether some event is counted in the kernel, whose symbols take some 50 ms to read: time in which a ring overflows. */

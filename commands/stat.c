@@ -223,8 +223,7 @@ static int print_rows(const struct measure *m)
 			if (!opt.out.one_line && out.n > OUT_BYTES / 2 && !flush())
 				return EX_FAIL;
 		}
-	out_end(&opt.out, &out);
-	return finish();
+	return finish_sample();
 }
 
 static void say_failed_sets(void)
@@ -286,7 +285,7 @@ int cmd_stat(void)
 		return code;
 	if (!add_all_events())
 		return EX_USAGE;
-	if ((code = find_target(&opt.target)) >= 0 || (code = open_output(O_WRONLY | O_CREAT | O_APPEND)) >= 0)
+	if ((code = find_target(&opt.target)) >= 0 || (code = sink_open()) >= 0)
 		return code;
 	/* What has no end of its own is measured over a window. */
 	if (!opt.command && !opt.interval && !opt.timeout && (opt.windowed || !opt.npids))

@@ -9,9 +9,24 @@
 
 /* --- gpustat.c: what the commands of commands/ share ------------------------------------------------------ */
 
-enum exit_code { EX_OK, EX_FAIL, EX_USAGE, EX_NODEVICE, EX_DENIED };
+enum exit_code { EX_OK, EX_FAIL, EX_USAGE, EX_NODEVICE, EX_DENIED, EX_UNKNOWN = EX_NODEVICE /* of monitoring plugins */ };
 
 enum { MAX_PIDS = 64, MAX_SELECTORS = 16, MAX_LISTS = 64, MAX_METRICS = 64, OUT_BYTES = 1 << 20 };
+
+/* Which commands take an option. */
+enum { WITH_LIVE = 1, WITH_LIST = 2, WITH_FDINFO = 4, WITH_EVENTS = 8, WITH_STAT = 16, WITH_SAMPLE = 32, WITH_OA = 64,
+       WITH_COUNTERS = 128, WITH_HOST = 256, WITH_TOP = 512, WITH_CHECK = 1024, WITH_MUNIN = 2048, WITH_DOCTOR = 4096,
+       WITH_PLOT = 8192, WITH_NAMED = WITH_COUNTERS | WITH_HOST, WITH_PERF = WITH_STAT | WITH_SAMPLE,
+       WITH_GPUS = WITH_LIVE | WITH_LIST | WITH_FDINFO, WITH_RECORDS = WITH_GPUS | WITH_PERF | WITH_OA | WITH_NAMED | WITH_DOCTOR,
+       WITH_DEVICES = WITH_LIVE | WITH_TOP | WITH_CHECK | WITH_MUNIN, /* that sample devices and their clients */
+       WITH_ALL = WITH_RECORDS | WITH_EVENTS | WITH_DEVICES | WITH_PLOT };
+
+struct cmd {
+	const char *name, *args, *help;
+	u8 kind;  /* of its records */
+	u16 with; /* WITH_*: which options are its own */
+	int (*run)(void);
+};
 
 /* What --summary sums by where nothing is named. */
 enum { ALL_SUMS = 1 << PROF_COMM | 1 << PROF_SYMBOL | 1 << PROF_IP };
@@ -27,6 +42,13 @@ struct oaopts {
 	bool reports, totals, contexts;
 };
 
+/* Of check alone. */
+struct checkopts {
+	struct str warning, critical; /* ranges of monitoring plugins; empty: none */
+	struct str metric;            /* a field, as -f has it */
+	i64 timeout;                  /* ns */
+};
+
 struct opts {
 	const struct cmd *cmd;
 	struct out out;
@@ -38,12 +60,16 @@ struct opts {
 	u64 count, top; /* 0: no limit */
 	const char *proc, *sys;
 	bool raw, quiet, verbose, summary, fields_help, resolve, map;
+	const char *output, *state;
+	i64 inner;              /* ns between the readings that a record sums up; 0: it is one */
+	bool align, on_stdin, http, profiling, ascii;
+	struct checkopts check; /* check */
 	/* stat and sample */
 	struct target target;
 	struct str events[MAX_LISTS], filters[MAX_LISTS], sets[MAX_SETS];
 	size_t nevents, nsets;
 	char **argv, **command;
-	const char *output, *control, *pmu_file;
+	const char *control, *pmu_file;
 	u64 repeat;       /* 0: for ever */
 	i64 delay;        /* ns; negative: until --control says so */
 	i64 timeout;      /* ns; 0: none */
@@ -61,25 +87,94 @@ extern struct buf out;    /* what is to be written */
 extern int out_fd;
 extern bool lost_record;                /* one did not fit out: exit 1 in the end */
 extern volatile sig_atomic_t stopped;   /* by a signal, which is no error */
+extern char said[512];                  /* check: the last message, which is its line on stdout */
 
 void say(const char *a, const char *b, const char *c);
+void say_as(const char *who, const char *a, const char *b, const char *c);
 void say_number(u64 n, const char *what);
 int usage(const char *a, const char *b, const char *c);
 const char *error_text(long err);
 bool flush(void);
 int finish(void);
+bool flush_record(void);
+int finish_sample(void);
 bool split(struct str list, struct str *to, size_t max, size_t *n);
 int take_times(char **words, size_t n);
 i64 sample_time(void);
+bool sleep_until(i64 t);
 void update_offset(void);
 bool open_roots(void);
+void say_at(const char *file, u64 at, const char *what);
+bool show_record(const struct entity *e, const struct recopts *ro);
+
+/* --- commands/sink.c: where what is printed goes ------------------------------------------------------------ */
+
+int sink_open(void);
+bool sink_is_kmsg(void);
+bool sink_gathers(void);
+long sink_write(const char *p, size_t n);
+bool sink_end(void);
+
+/* --- commands/http.c: one request on the descriptor that inetd or systemd handed over ------------------------- */
+
+bool http_takes_format(void);
+int http_request(void); /* exit code, or -1: the answer's head is in out, and a sample is to follow */
+long http_write(const char *p, size_t n);
+int http_end(int code);
+
+/* --- commands/ticks.c: when samples are taken ------------------------------------------------------------------- */
+
+struct ticks {
+	i64 interval, step; /* ns: between samples; between readings */
+	i64 start, end;     /* of all, and of the interval in hand: ns on CLOCK_REALTIME (--align) or _MONOTONIC */
+	i64 first, begun;   /* the first reading, and that of the sample before: ns on CLOCK_MONOTONIC */
+	u64 left;           /* samples; 0: no limit */
+	u64 lines;          /* --on-stdin: read, and not yet answered */
+	bool repeat;        /* several samples: look for what is new */
+	bool ends;          /* the reading in hand is a sample's */
+	bool failed;        /* standard input could not be read, which has been said */
+};
+
+void ticks_begin(struct ticks *t);
+void ticks_start(struct ticks *t);
+bool ticks_next(struct ticks *t);
+void ticks_stamp(struct ticks *t, struct recopts *ro);
+
+/* --- commands/select.c: which devices, clients or groups a sample shows, and in which order -------------------- */
+
+extern u32 order[MAX_CLIENTS]; /* this sample's records: indices of devices, clients or groups */
+extern size_t norder;
+
+struct entity *entity_at(u8 kind, u32 n);
+void choose_devices(void);
+void hide_clients(void);
+void choose_entities(u8 kind);
+void sort_by_field(u8 kind, const struct recopts *ro);
+void make_record(u8 kind, u32 n, const struct recopts *ro);
 bool device_wanted(u32 device, u32 place);
 u32 device_chosen(bool (*fits)(const struct device *d));
 int no_device(void);
-long write_all(int fd, const char *p, size_t n);
-void say_at(const char *file, u64 at, const char *what);
-void put_columns(struct buf *b, size_t from, size_t to);
-bool show_record(const struct entity *e, const struct recopts *ro);
+
+/* --- commands/live.c: devices and their clients, sample by sample ------------------------------------------------ */
+
+void sources_start(void);
+void sources_sample(bool scan);
+int live_measure(struct recopts *ro);
+bool live_keep(void);
+void say_unread(void);
+int cmd_live(void);
+int cmd_list(void);
+
+/* --- commands/: one each ------------------------------------------------------------------------------------------ */
+
+int cmd_fdinfo(void);
+int cmd_events(void);
+int cmd_check(void);
+int check_unknown(const char *why);
+int cmd_munin(void);
+int cmd_doctor(void);
+int cmd_top(void);
+int cmd_plot(void);
 
 /* --- commands/: what those of perf events do, from the options to the exit code --------------------------- */
 
@@ -89,7 +184,6 @@ void say_lowered(void);
 bool read_events_file(void);
 int find_target(struct target *t);
 int open_control(struct measure *m);
-int open_output(int flags);
 int command_result(const struct measure *m, int code);
 int cmd_stat(void);
 int cmd_sample(void);
@@ -117,6 +211,7 @@ int stream_ready(void);
 bool stream_report(struct str body); /* false: too small for its format */
 void stream_lost(bool buffer);
 void stream_sum(void);
+int stream_finish(bool failed); /* exit code */
 void stream_keep(void);
 
 /* --- commands/oa.c, commands/replay.c ----------------------------------------------------------------------- */

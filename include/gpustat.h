@@ -54,6 +54,8 @@ struct str str_base(struct str path);
 bool line_next(struct str *text, struct str *line);
 bool glob_match(struct str pat, struct str s, struct str *star);
 int str_order(struct str a, struct str b);
+u32 hash_more(u32 h, struct str s);
+#define HASH_BEGIN UINT32_C(2166136261)
 
 const char *scan_u64(struct str s, u64 *v);
 const char *scan_i64(struct str s, i64 *v);
@@ -95,7 +97,7 @@ struct str parse_container(struct str path);
 bool parse_uevent(struct str text, struct str key, struct str *value);
 bool parse_devno(struct str s, unsigned *maj, unsigned *min);
 bool parse_dpm(struct str text, u64 *cur_hz, u64 *max_hz);
-bool parse_v3d(struct str *text, struct str *queue, u64 *stamp_ns, u64 *runtime_ns);
+bool parse_v3d(struct str *text, struct str *queue, u64 *runtime_ns);
 bool parse_trans(struct str text, u64 *khz_ms, u64 *ms);
 bool parse_tzif(struct str file, i64 now, i32 *east);
 i32 parse_tz(struct str rule, i64 now);
@@ -114,6 +116,8 @@ void put_n(struct buf *b, const char *p, size_t n);
 void put_c(struct buf *b, char c);
 void put_str(struct buf *b, struct str s);
 void put_z(struct buf *b, const char *z);
+void put_columns(struct buf *b, size_t from, size_t to);
+void put_utf8(struct buf *b, u32 c);
 enum { DIGITS = 40 }; /* those of a u64, a point, and as many zeros before them as any unit has behind its point */
 
 char *digits_before(char *e, u64 v, size_t n);
@@ -463,6 +467,7 @@ enum desc {
 	D_SUM_DCYCLES, D_SUM_DNS,     /* of this interval */
 	D_SUM_NS, D_SUM_CYCLES, D_SUM_TOTAL_CYCLES, /* since the first reading; never less */
 	D_SUM_TOTAL, D_SUM_SHARED, D_SUM_RESIDENT, D_SUM_PURGEABLE, D_SUM_ACTIVE,
+	D_KEPT_NS, D_KEPT_CYCLES, D_KEPT_TOTAL_CYCLES, /* as D_SUM_NS and so on, with the clients that a filter hides */
 	/* devices */
 	D_GPU_BUSY,    /* 1/1000 % */
 	D_GPU_BUSY_US, /* us */
@@ -524,7 +529,7 @@ struct entity {
 	u32 serial;    /* of two entities never the same */
 };
 
-enum kind { K_DEVICE, K_CLIENT, K_CGROUP, K_FDINFO, K_EVENT, K_SAMPLE, K_PROFILE, K_OA, K_COUNTER, K_COUNTERS, K_COUNT };
+enum kind { K_DEVICE, K_CLIENT, K_CGROUP, K_FDINFO, K_EVENT, K_SAMPLE, K_PROFILE, K_OA, K_COUNTER, K_COUNTERS, K_SOURCE, K_COUNT };
 
 /* A GPU or NPU. */
 struct device {
@@ -573,6 +578,7 @@ struct client {
 	u32 tick;                  /* the sample in which it was read last */
 	u8 keykind;
 	bool hidden; /* a filter leaves it out */
+	bool rolled, kept; /* what it came to so far is in D_SUM_*; in D_KEPT_* */
 };
 
 struct cgroup {
@@ -582,7 +588,8 @@ struct cgroup {
 
 struct group { /* the clients of one cgroup on one device */
 	struct entity e;
-	u32 device, cgroup, clients, next;
+	u32 device, cgroup, next;
+	u32 clients, members; /* in this sample: that are shown; all */
 };
 
 enum {
@@ -607,10 +614,15 @@ extern u32 ndevices, nclients, nholders, ntasks, ncgroups, ngroups; /* highest i
 extern u32 reg_dropped;    /* things that found no room since the start */
 extern u32 reg_unreadable; /* processes that refused in the last scan */
 extern bool reg_saw_others; /* some process of another user did not */
+extern bool reg_keeps;     /* D_KEPT_* are wanted, of devices and of groups */
 
 void reg_begin(struct entity *e, i64 t);
 bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t);
 void reg_add(struct entity *e, u8 desc, struct str inst, u64 v);
+void reg_was(struct entity *e, u8 desc, struct str inst, u64 v, i64 t);
+void reg_compare(struct entity *e);
+void reg_forget(struct entity *e);
+u64 reg_base(const struct counter *c);
 void reg_clear(struct entity *e);
 struct counter *reg_first(const struct entity *e);
 struct counter *reg_next(const struct counter *c);
@@ -647,6 +659,7 @@ u32 task_add(u32 pid);
 void task_prune(u32 task);
 u32 cgroup_add(struct str path);
 void cgroup_unref(u32 cgroup);
+struct group *group_add(u32 device, u32 cgroup);
 void device_set(char *field, size_t cap, struct str s);
 u32 device_add(void);
 int device_order(const struct device *a, const struct device *b);
@@ -815,10 +828,23 @@ void dir_close(struct dir *d);
 long slurp(int dir, const char *path, char *b, size_t cap);
 long slurp_fd(int fd, char *b, size_t cap);
 bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line);
+long write_all(int fd, const char *p, size_t n);
 
 /* Of the libraries: one call that touches tables at a time; /proc and /sys where nobody has opened the roots. */
 extern int lib_lock;
 long roots_open(void);
+
+/* --- sources/replace.c: a file that another takes the place of, whole or not at all ------------------ */
+
+struct replacing {
+	int dir, fd; /* fd: of the file beside it; -1 while there is none */
+	const char *base;
+	char name[256];
+};
+
+long replace_begin(struct replacing *f, const char *path);
+long replace_open(struct replacing *f, u32 mode);
+long replace_settle(struct replacing *f, long r);
 
 /* --- sources/: each turns one kernel interface into counters -------------------------------------- */
 
@@ -833,16 +859,44 @@ struct source {
 extern const struct source src_sysfs, src_fdinfo;
 extern bool sysfs_listing;      /* read limits too, and find out what a device cannot tell */
 
+/* Where the driver counts for clients only if told to: it is told, until profiling_restore(), which a signal's handler may
+ * call. denied: of a device where that may not be. */
+void profiling_start(void (*denied)(const char *dev, long err));
+void profiling_restore(void);
+const char *profiling_value(const struct device *d); /* that switches all of it on; NULL: it has no such knob */
 u32 sysfs_device(unsigned maj, unsigned min);
 u32 sysfs_device_at_slot(struct str pdev);
 u32 sysfs_device_by(struct str pdev, struct str driver);
 bool sysfs_node(struct str name, unsigned *maj, unsigned *min);
 extern bool fdinfo_others; /* keep keys that the standard does not know */
 void fdinfo_take(struct client *c, struct str text, const struct fdhead *h, i64 t);
+void fdinfo_late(struct client *c, struct str driver);
+u64 task_start(u32 pid);
 void driver_notes(struct str name, const char **engines, const char **memory);
 void kfd_start(void);
 void kfd_scan(void (*found)(u32 pid, u32 device, u32 slot));
 bool kfd_read(struct client *c, u32 pid, i64 t);
+
+/* --- sources/probe.c: what may be read here, and what would mend the rest ----------------------------------- */
+
+/* One source of numbers: "" where a text has nothing to say. */
+struct probed {
+	struct entity e; /* K_SOURCE */
+	u8 status;       /* enum probe_status */
+	char source[64], detail[160], remedy[512];
+};
+
+enum probe_status { PROBE_OK, PROBE_DENIED, PROBE_ABSENT };
+
+void probe_all(const char *program, void (*show)(const struct probed *p));
+/* Why this /proc does not show the processes of the whole machine, or NULL: it does. */
+const char *probe_unseen(void);
+
+/* --- sources/state.c: what the last run read, in a file ------------------------------------------------------- */
+
+const char *state_load(const char *path, bool filtered, i64 *age);
+void state_sample(void);
+long state_save(const char *path);
 
 /* --- sources/pmu.c: which perf events there are --------------------------------------------------------- */
 
@@ -1483,7 +1537,7 @@ enum {
 	W_DEVICE = 1 << K_DEVICE, W_CLIENT = 1 << K_CLIENT, W_CGROUP = 1 << K_CGROUP,
 	W_FDINFO = 1 << K_FDINFO, W_EVENT = 1 << K_EVENT, W_SAMPLE = 1 << K_SAMPLE,
 	W_PROFILE = 1 << K_PROFILE, W_OA = 1 << K_OA, W_COUNTER = 1 << K_COUNTER,
-	W_COUNTERS = 1 << K_COUNTERS,
+	W_COUNTERS = 1 << K_COUNTERS, W_SOURCE = 1 << K_SOURCE,
 	W_LIVE = 1 << 16,    /* not under -r */
 	W_RAW = 1 << 17,    /* under -r, and in fdinfo records */
 	W_LIST = 1 << 18,   /* only for `list` */
@@ -1491,6 +1545,10 @@ enum {
 	W_TABLE = 1 << 20,  /* shown by `table` without -f */
 	W_ID = 1 << 21,     /* a column of its own in long CSV, or part of its instance */
 	W_META = 1 << 22,   /* says something of the record; no row of long CSV */
+	W_TOTAL = 1 << 23,  /* counted since the start: never less while the program runs */
+	W_LABEL = 1 << 24,  /* metrics: tells series apart */
+	W_ASKED = 1 << 25,  /* metrics: only where -f names it */
+	W_RUN = 1 << 26,    /* metrics: of the run, not of the record: expositions have it once */
 };
 
 struct column {
@@ -1530,18 +1588,28 @@ struct record {
 /* How records are made: of one sample, the same for all. */
 struct recopts {
 	bool raw, list;
+	bool both;    /* rates, and the totals of -r beside them */
 	i64 time_us;  /* on the clock of -t; negative: none */
 	i64 dt_us;    /* since the sample before; negative: none */
 	const char *file;    /* fdinfo */
 	const char *summary; /* "min", "avg", "max" of -S, or NULL */
 };
 
+extern const char *const kind_names[K_COUNT];
+
 void record_make(struct record *r, const struct entity *e, const struct recopts *o);
 void record_choose(u8 kind, const struct str *patterns, size_t n);
 void record_site(struct buf *b, const struct entity *e, bool cgroup);
 const struct val *record_get(const struct record *r, const char *group, const char *member);
 bool field_match(const struct field *f, struct str pattern);
+void field_name(struct buf *b, const char *dev, const struct field *f);
 bool pattern_known(struct str pattern, u8 kind);
+
+/* --- views/summary.c: min, avg and max ------------------------------------------------------------ */
+
+void summary_add(const struct record *r);
+void summary_reset(void);
+void summary_apply(struct record *r, const char *which);
 
 /* --- views/out.c: formats ---------------------------------------------------------- */
 
@@ -1568,12 +1636,18 @@ struct out {
 	size_t npatterns;
 	bool no_header, one_line, colour, list, summary;
 	bool once;     /* no series: the time says nothing */
+	bool inner;    /* each sample is a summary, at its own time */
 	bool sites, summed, repeats, sets; /* event records: what tells them apart */
 	bool reports, contexts; /* oa records: each of a report; of a context */
 	char separator; /* perf-csv */
 	u16 width; /* of a line, in characters */
 	u8 time;   /* enum timefmt */
 	i32 offset; /* of local time, in seconds east */
+	/* metrics */
+	const char *host; /* graphite, statsd, collectd: this machine; NULL: unknown */
+	i64 now;          /* ns on CLOCK_REALTIME: of this sample */
+	i64 interval;     /* ns, collectd; 0: unknown */
+	u64 self_ns, self_bytes; /* CPU time and resident memory of this program so far; 0: unknown */
 	/* kept between records */
 	bool headed, ran;
 	u8 joined; /* records on this line so far, at most 2 */
@@ -1584,17 +1658,130 @@ struct out {
 };
 
 const struct format *format_find(struct str name);
-void format_names(struct buf *b);
+void format_names(struct buf *b, int kind, size_t indent);
+void put_iso(struct buf *b, u64 us);
 bool format_shows(const struct format *f, u8 kind);
 bool format_raw(const struct format *f);
 bool format_folds(const struct format *f);
 bool format_is_perfdata(const struct format *f);
 bool format_joins(const struct format *f);
 bool format_spreads(const struct format *f);
+bool format_replaces(const struct format *f);
+bool format_measures_totals(const struct format *f);
+bool format_is_lone(const struct format *f);
+bool format_heads_file(const struct format *f);
+bool format_is_of_run(const struct format *f);
+bool format_sends(const struct format *f);
+bool format_is_whole(const struct format *f);
+void put_number(struct buf *b, const struct val *v);
+bool put_logfmt(struct buf *b, const struct out *o, const struct record *r, size_t i, bool first);
+bool out_selects(const struct out *o, const struct field *f);
 bool out_measures(const struct out *o);
 void out_measure(struct out *o, const struct record *r);
 void out_record(struct out *o, struct buf *b, const struct record *r);
-void out_end(struct out *o, struct buf *b);
+bool out_end(struct out *o, struct buf *b);
 void out_fields(struct buf *b, u8 kind);
+void put_human(struct buf *b, struct val v);
+
+/* --- views/metrics.c: fields as metric families, for programs that keep time series ---------------------- */
+
+/* Formats of which a sample is a whole of its own: families in their order, each series once. */
+void prom_record(struct out *o, struct buf *b, const struct record *r);
+bool prom_end(struct out *o, struct buf *b);
+bool openmetrics_end(struct out *o, struct buf *b);
+/* Formats of lines. */
+void influx_record(struct out *o, struct buf *b, const struct record *r);
+void graphite_record(struct out *o, struct buf *b, const struct record *r);
+void statsd_record(struct out *o, struct buf *b, const struct record *r);
+void collectd_record(struct out *o, struct buf *b, const struct record *r);
+/* All of a sample in one line of the kernel's log. */
+void kmsg_record(struct out *o, struct buf *b, const struct record *r);
+bool kmsg_end(struct out *o, struct buf *b);
+
+/* --- views/screen.c: a terminal: what it shows, what its keys send ------------------------------------------ */
+
+enum { SCREEN_ROWS = 200, SCREEN_COLS = 500 /* beyond what fonts leave readable on any wall */ };
+
+/* How a cell is drawn: one of 8 colours, and what is added. */
+enum style { RED = 1, GREEN, YELLOW, BLUE, MAGENTA, CYAN, GREY, BOLD = 8, REVERSE = 16 };
+enum { COLOUR = 7 /* mask of the first seven */ };
+
+struct screen {
+	u16 rows, cols;
+	bool ascii, plain; /* no character beyond ASCII; no colour */
+	bool known;        /* the terminal shows `was` */
+	u32 now[SCREEN_ROWS * SCREEN_COLS], was[SCREEN_ROWS * SCREEN_COLS];
+};
+
+void screen_size(struct screen *s, size_t rows, size_t cols);
+void screen_clear(struct screen *s);
+void screen_char(struct screen *s, int row, int col, u8 style, u32 c);
+int screen_put(struct screen *s, int row, int col, int width, u8 style, struct str text);
+void screen_frame(struct screen *s, struct buf *b);
+
+/* Keys that are no character; those that are stand for themselves. F1 to F10 follow each other. */
+enum key {
+	KEY_ESC = 033, KEY_FIRST = 0x100, KEY_UP = KEY_FIRST, KEY_DOWN, KEY_RIGHT, KEY_LEFT, KEY_HOME, KEY_END, KEY_PGUP,
+	KEY_PGDN, KEY_F1, KEY_F2, KEY_F3, KEY_F4, KEY_F5, KEY_F6, KEY_F7, KEY_F8, KEY_F9, KEY_F10,
+};
+
+struct keys {
+	u8 state, n; /* n: first number of the sequence in hand */
+	bool more;   /* others behind it */
+};
+
+u16 key_take(struct keys *k, u8 c);
+u16 key_pause(struct keys *k);
+
+/* --- views/top.c: what the live screen shows ------------------------------------------------------------------ */
+
+enum { HISTORY = 512 /* samples: more than the widest graph has */, FILTER_BYTES = 64 };
+enum topmode { TOP_LIST, TOP_FILTER, TOP_SORT, TOP_HELP };
+
+struct top {
+	/* what there is to show */
+	const u32 *devs, *rows; /* devices and clients, in their order; the view adds nothing and leaves out nothing */
+	size_t ndevs, nrows, nall; /* nall: clients before the filter */
+	i64 interval;
+	size_t wide, high;      /* what the terminal has, where the grid is smaller */
+	/* what the user chose */
+	u8 mode, sort, choice;  /* enum topmode; the column; that under the cursor of the menu */
+	bool inverted, frozen, on_devices;
+	size_t at, first, left, dev_first, help_first; /* the row under the cursor; the first ones shown; columns left out */
+	char filter[FILTER_BYTES];
+	u8 filter_n;
+	/* what the last frame had room for */
+	size_t page, dev_page, help_page;
+};
+
+extern const u8 top_ncolumns;
+
+void top_device(const struct record *r, bool first);
+bool top_match(const struct top *t, u32 client);
+struct str top_field(u8 column);
+u8 top_column(struct str field);
+u8 top_column_of_key(u16 key);
+void top_draw(struct screen *s, struct top *t, struct record *r, const struct recopts *o);
+
+/* --- views/svg.c: a run as a picture ---------------------------------------------------------------------- */
+
+/* What tells who a value is about: texts of its record, as they were written. From client on: whoever differs in one
+ * is another. */
+enum plotid {
+	ID_KIND, ID_DEV, ID_EVENT, ID_COMM, ID_NAME, ID_UNIT, ID_CLIENT, ID_PID, ID_CGROUP, ID_SET, ID_CPU, ID_CORE,
+	ID_SOCKET, ID_TID, ID_COUNT
+};
+
+struct plotids {
+	struct str of[ID_COUNT];
+};
+
+size_t plot_id(struct str name);
+u16 svg_kind(const struct plotids *id);
+void svg_begin(i64 time_us, i64 dt_us);
+void svg_put(const struct plotids *id, const struct column *c, struct str inst, const struct val *v, bool chosen);
+void svg_unit(struct str unit);
+void svg_record(struct out *o, struct buf *b, const struct record *r);
+bool svg_end(struct out *o, struct buf *b);
 
 #endif

@@ -20,10 +20,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/time.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -52,6 +55,10 @@
 #ifndef ENOTSUPP /* linux/errno.h: not for programs, but i915 returns it */
 #define ENOTSUPP 524
 #endif
+/* Linux 5.8 */
+#ifndef SYS_faccessat2
+#define SYS_faccessat2 439
+#endif
 
 #define SYS_RET(call)                                                                              \
 	do {                                                                                       \
@@ -67,6 +74,31 @@ static inline long sys_openat(int dir, const char *path, int flags)
 static inline long sys_openat_new(const char *path, int flags, mode_t mode)
 {
 	SYS_RET(open(path, flags | O_CLOEXEC, mode));
+}
+
+/* A file that is not there yet. */
+static inline long sys_create_at(int dir, const char *name, mode_t mode)
+{
+	SYS_RET(openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+}
+
+static inline long sys_rename_at(int dir, const char *from, const char *to)
+{
+#ifdef SYS_renameat /* libc declares it with stdio */
+	SYS_RET(syscall(SYS_renameat, dir, from, dir, to));
+#else
+	SYS_RET(syscall(SYS_renameat2, dir, from, dir, to, 0));
+#endif
+}
+
+static inline long sys_unlink_at(int dir, const char *name)
+{
+	SYS_RET(unlinkat(dir, name, 0));
+}
+
+static inline long sys_fchmod(int fd, mode_t mode)
+{
+	SYS_RET(fchmod(fd, mode));
 }
 
 static inline long sys_close(int fd)
@@ -97,6 +129,12 @@ static inline long sys_uname(struct utsname *name)
 static inline long sys_fstatat(int dir, const char *path, struct stat *st)
 {
 	SYS_RET(fstatat(dir, path, st, 0));
+}
+
+/* Of a link itself. */
+static inline long sys_lstat(const char *path, struct stat *st)
+{
+	SYS_RET(fstatat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW));
 }
 
 static inline int sys_has_file(int dir, const char *name)
@@ -142,6 +180,22 @@ static inline long sys_fstatfs(int fd, struct statfs *st)
 	SYS_RET(fstatfs(fd, st));
 }
 
+static inline long sys_statfs(const char *path, struct statfs *st)
+{
+	SYS_RET(statfs(path, st));
+}
+
+/* Whether the effective user may, with the capabilities of the program, which faccessat(2) of old cannot tell: 0, or -errno.
+ * Opens nothing. */
+static inline long sys_faccess(int dir, const char *path, int mode)
+{
+	long r = syscall(SYS_faccessat2, dir, path, mode, AT_EACCESS);
+
+	if (r < 0 && errno == ENOSYS)
+		r = syscall(SYS_faccessat, dir, path, mode);
+	SYS_RET(r);
+}
+
 static inline long sys_readlinkat(int dir, const char *path, char *b, size_t n)
 {
 	SYS_RET(readlinkat(dir, path, b, n));
@@ -173,12 +227,18 @@ static inline long sys_rusage_children(uint64_t *user, uint64_t *system)
 	return 0;
 }
 
-/* Until t on CLOCK_MONOTONIC: 0, or -EINTR when a signal came first. */
-static inline long sys_sleep_until(int64_t t)
+/* Until then on CLOCK_MONOTONIC, or a signal comes; a handler may change it. */
+static inline void sys_sleep_at(const struct timespec volatile *t)
 {
-	struct timespec ts = { .tv_sec = (time_t)(t / 1000000000), .tv_nsec = (long)(t % 1000000000) };
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, (const struct timespec *)(uintptr_t)t, NULL);
+}
 
-	return -clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+/* SIGALRM in so many ns. */
+static inline long sys_alarm(int64_t ns)
+{
+	struct itimerval t = { .it_value = { .tv_sec = (time_t)(ns / 1000000000), .tv_usec = ns / 1000 % 1000000 } };
+
+	SYS_RET(setitimer(ITIMER_REAL, &t, NULL));
 }
 
 /* Columns of the terminal behind fd: 0 where it has no size, -errno where fd is no terminal. */
@@ -188,6 +248,28 @@ static inline long sys_columns(int fd)
 	long r = ioctl(fd, TIOCGWINSZ, &w);
 
 	return r < 0 ? -errno : w.ws_col;
+}
+
+/* Rows and columns of the terminal behind fd, which may be 0. */
+static inline long sys_window(int fd, unsigned *rows, unsigned *cols)
+{
+	struct winsize w = { 0 };
+	long r = ioctl(fd, TIOCGWINSZ, &w);
+
+	*rows = w.ws_row;
+	*cols = w.ws_col;
+	return r < 0 ? -errno : 0;
+}
+
+/* How the terminal behind fd treats what is typed. */
+static inline long sys_termios(int fd, struct termios *t)
+{
+	SYS_RET(ioctl(fd, TCGETS, t));
+}
+
+static inline long sys_set_termios(int fd, const struct termios *t)
+{
+	SYS_RET(ioctl(fd, TCSETS, t));
 }
 
 /* Raises the soft limit on descriptors to the hard one; how many may be open then. By the system call:
@@ -315,6 +397,33 @@ static inline long sys_fork(void)
 static inline long sys_socketpair(int fds[2])
 {
 	SYS_RET(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds));
+}
+
+/* A socket that sends to an address. */
+static inline long sys_socket_to(const struct sockaddr *to, socklen_t n, int type)
+{
+	int fd = socket(to->sa_family, type | SOCK_CLOEXEC, 0);
+	long r = fd < 0 || connect(fd, to, n) < 0 ? -errno : fd;
+
+	if (r < 0 && fd >= 0)
+		close(fd);
+	return r;
+}
+
+/* 1: it waits for connections, 0: it is one, -errno: it is no socket. */
+static inline long sys_accepts(int fd)
+{
+	int is = 0;
+	socklen_t n = sizeof(is);
+	int r = getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is, &n);
+
+	return r < 0 ? -errno : is;
+}
+
+/* Says the other end that nothing more comes. */
+static inline long sys_shutdown(int fd)
+{
+	SYS_RET(shutdown(fd, SHUT_WR));
 }
 
 /* Only where it fails. PATH is searched. */

@@ -22,15 +22,6 @@ static bool sampling;
 static char arena[ARENA_BYTES];
 static size_t arena_used;
 
-static u32 hash(struct str s)
-{
-	u32 h = 2166136261u; /* FNV-1a */
-
-	for (; s.p < s.e; s.p++)
-		h = (h ^ (u8)*s.p) * 16777619u;
-	return h;
-}
-
 /* A copy for ever, with its NUL; NULL where there is no room. Vendors and units are few, names are many. */
 static const char *keep(struct str s, const char *last)
 {
@@ -68,7 +59,7 @@ static const char *keep_what(const struct naming *n)
 
 static u32 *bucket_of(struct str name)
 {
-	return &buckets[hash(name) % NAME_BUCKETS];
+	return &buckets[hash_more(HASH_BEGIN, name) % NAME_BUCKETS];
 }
 
 bool catalog_has(struct str vendor, struct str name)

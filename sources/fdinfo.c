@@ -124,8 +124,10 @@ static void zero_absent(struct client *c, u8 zero, i64 t)
 }
 
 /* Engines that amdgpu has not printed before have done nothing until the reading before this one. */
-static void start_late_engines(struct client *c)
+void fdinfo_late(struct client *c, struct str driver)
 {
+	if (!str_eq(driver, (struct str)STR("amdgpu")))
+		return;
 	for (struct counter *k = reg_first(&c->e); k; k = reg_next(k))
 		if (k->desc == D_BUSY_NS && (k->flags & (CF_SEEN | CF_BASE)) == CF_SEEN && c->e.t_was) {
 			struct track *track = (struct track *)(void *)k;
@@ -159,8 +161,8 @@ static void client_take(struct client *c, struct str text, const struct fdhead *
 	}
 	c->tick = tick;
 	zero_absent(c, d->zero, t);
-	if (known && str_eq(h->driver, (struct str)STR("amdgpu")))
-		start_late_engines(c);
+	if (known)
+		fdinfo_late(c, h->driver);
 	if (!devices[c->device].driver[0])
 		device_set(devices[c->device].driver, sizeof(devices[0].driver), h->driver);
 }
@@ -188,7 +190,8 @@ static struct str proc_text(u32 pid, const char *file, char *b, size_t cap)
 	return (struct str){ b, b + (n > 0 ? n : 0) };
 }
 
-static u64 task_start(u32 pid)
+/* Clock ticks since boot; UINT64_MAX: unknown. */
+u64 task_start(u32 pid)
 {
 	char b[1024]; /* 52 numbers and a comm */
 	u64 start;
@@ -661,10 +664,10 @@ static void holder_again(u32 n)
 	dir_close(&d);
 }
 
-/* Whether the file says that it is of another PCI slot than that of the device. */
+/* Whether the file says that it is of another PCI slot than that of the device, where the device's is known. */
 static bool is_elsewhere(const struct fdhead *h, u32 device)
 {
-	u32 at = h->pdev.p ? sysfs_device_at_slot(h->pdev) : NONE;
+	u32 at = h->pdev.p && devices[device].pdev[0] ? sysfs_device_at_slot(h->pdev) : NONE;
 
 	return at != NONE && at != device;
 }
@@ -674,8 +677,12 @@ static bool is_elsewhere(const struct fdhead *h, u32 device)
 static void holders_read(u32 n)
 {
 	struct client *c = &clients[n];
+	u32 left = 0;
 
-	for (u32 h = c->holders, next; h && holders[h].client == n; h = next) {
+	/* One that comes to the same client again stands behind the others: each is looked at once. */
+	for (u32 h = c->holders; h; h = holders[h].next_client)
+		left++;
+	for (u32 h = c->holders, next; left-- && h && holders[h].client == n; h = next) {
 		struct holder *at = &holders[h];
 		struct fdhead head;
 		struct str text;

@@ -95,3 +95,19 @@ bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line
 	*line = str_trim(*line);
 	return true;
 }
+
+/* All of it, in one write where the kernel takes it whole: 0, or -errno. */
+long write_all(int fd, const char *p, size_t n)
+{
+	while (n > 0) {
+		long r = sys_write(fd, p, n);
+
+		if (r == -EINTR)
+			continue;
+		if (r <= 0)
+			return r < 0 ? r : -EIO;
+		p += r;
+		n -= (size_t)r;
+	}
+	return 0;
+}

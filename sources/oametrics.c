@@ -920,11 +920,9 @@ static void put_entry(struct buf *b, struct str s)
 /* Names an entry of those bytes, which is made if there is none. */
 static void put_ref(struct packer *p, struct buf *b, struct str s)
 {
-	u32 hash = 2166136261u, *h; /* FNV-1a */
+	u32 hash = hash_more(HASH_BEGIN, s), *h;
 	struct str at, entry;
 
-	for (const char *q = s.p; q < s.e; q++)
-		hash = (hash ^ (u8)*q) * 16777619u;
 	for (; !p->heap.full; hash++) {
 		h = &p->hashes[hash % HASHES];
 		if (*h == 0) {

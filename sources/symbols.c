@@ -57,15 +57,6 @@ static u32 hash_of(u64 a, u64 b)
 	return (u32)(x >> 32 ^ x >> 48);
 }
 
-static u32 hash_str(struct str s)
-{
-	u32 h = 2166136261u; /* FNV-1a */
-
-	for (; s.p < s.e; s.p++)
-		h = (h ^ (u8)*s.p) * 16777619u;
-	return h;
-}
-
 /* --- windows of files ----------------------------------------------------------------------------------------- */
 
 static char window[WINDOW];
@@ -515,7 +506,7 @@ static void file_load(struct file *f, u32 pid)
 
 static u32 file_of(const struct prec *r)
 {
-	u32 *bucket = &file_buckets[(hash_str(r->name) ^ (u32)r->ino) % LEN(file_buckets)], i, at;
+	u32 *bucket = &file_buckets[(hash_more(HASH_BEGIN, r->name) ^ (u32)r->ino) % LEN(file_buckets)], i, at;
 
 	for (i = *bucket; i; i = files[i].next)
 		if (files[i].ino == r->ino && files[i].major == r->major && files[i].minor == r->minor &&

@@ -32,6 +32,7 @@ static struct place {
 	bool probed, probed_asleep;
 	bool changed; /* its nodes are not those of the scan before */
 	bool denied;  /* some file may not be read */
+	bool profiled; /* --enable-profiling has been here */
 	u32 lost;     /* sensors for which there was no room */
 } places[MAX_DEVICES];
 
@@ -340,16 +341,13 @@ static void take_link(const struct sensor *s, struct str text, i64 t)
 		put(s, s->attr->desc, (struct str){ 0 }, v, t);
 }
 
-/* The file's own clock dates what it counts. */
 static void take_v3d(const struct sensor *s, struct str text, i64 t)
 {
 	struct str queue;
-	u64 stamp, runtime;
+	u64 runtime;
 
-	(void)t;
-	while (parse_v3d(&text, &queue, &stamp, &runtime))
-		if (stamp <= INT64_MAX)
-			put(s, D_BUSY_NS, queue, runtime, (i64)stamp);
+	while (parse_v3d(&text, &queue, &runtime))
+		put(s, D_BUSY_NS, queue, runtime, t);
 }
 
 static void take_trans(const struct sensor *s, struct str text, i64 t)
@@ -1170,6 +1168,79 @@ const struct source src_sysfs = {
 	.rest = sysfs_rest,
 	.sample = sysfs_sample,
 };
+
+/* --- profiling -------------------------------------------------------------------------------------------------- */
+
+/* Their fdinfo has times and cycles only while the knob is set. panfrost: 1; panthor: 1 cycles, 2 time. */
+static const struct {
+	const char *driver, *all;
+} profilers[] = {
+	{ "panfrost", "1" },
+	{ "panthor", "3" },
+};
+
+const char *profiling_value(const struct device *d)
+{
+	for (size_t i = 0; i < LEN(profilers); i++)
+		if (strcmp(d->driver, profilers[i].driver) == 0)
+			return profilers[i].all;
+	return NULL;
+}
+
+static struct knob {
+	int fd;
+	u8 n;
+	char was[8]; /* as it was read */
+} knobs[MAX_DEVICES];
+static volatile u32 nknobs;
+
+static long knob_turn(const char *path, const char *to)
+{
+	struct knob *k = &knobs[nknobs];
+	struct str text, was;
+	long n, r;
+
+	k->fd = (int)sys_openat(root_sys, path, O_RDWR);
+	if (k->fd < 0)
+		return k->fd;
+	n = slurp_fd(k->fd, k->was, sizeof(k->was));
+	text = (struct str){ k->was, k->was + (n > 0 ? n : 0) };
+	if (n > 0 && (size_t)n < sizeof(k->was) && str_cut(&text, '\n', &was) && str_eq(was, (struct str)STR("0"))) {
+		k->n = (u8)n;
+		nknobs++; /* before it is turned: a signal may come in between */
+		r = sys_pwrite(k->fd, to, 1, 0);
+		if (r > 0)
+			return 0;
+		nknobs--;
+		n = r < 0 ? r : -EIO;
+	}
+	sys_close(k->fd);
+	return n < 0 ? n : 0; /* another value is somebody else's wish */
+}
+
+void profiling_start(void (*denied)(const char *dev, long err))
+{
+	char path[PATH_BYTES];
+
+	for (u32 i = 1; i <= ndevices; i++) {
+		const char *value = devices[i].e.used ? profiling_value(&devices[i]) : NULL;
+		long r;
+
+		if (!value || places[i].profiled || !places[i].path[0] ||
+		    !join(path, sizeof(path), places[i].path, "profiling"))
+			continue;
+		places[i].profiled = true;
+		r = nknobs < LEN(knobs) ? knob_turn(path, value) : -EMFILE;
+		if (r < 0)
+			denied(devices[i].dev, r);
+	}
+}
+
+void profiling_restore(void)
+{
+	for (; nknobs; nknobs--)
+		sys_pwrite(knobs[nknobs - 1].fd, knobs[nknobs - 1].was, knobs[nknobs - 1].n, 0);
+}
 
 /* --- what other sources ask ---------------------------------------------------------------------------------- */
 

@@ -2540,8 +2540,10 @@ def _(m):
     for args in (["-h"], ["--help"], ["procs", "-h"]):
         r = m.run(*args)
         eq((r.code, r.err), (0, b""), f"{args}")
-        for word in (b"procs", b"cgroups", b"list", b"fdinfo", b"--interval", b"--sys"):
-            check(word in r.out, f"{word} in the help")
+        for word in (b"gpustat procs", b"--interval", b"--sys"):
+            check(word in r.out, f"{args}: no {word} in the help")
+        for word in (b"gpustat cgroups", b"gpustat list", b"gpustat fdinfo", b"--replay"):
+            eq(word in r.out, args[0] != "procs", f"{args}: {word} in the help")
         check(all(len(x) <= 100 for x in r.out.splitlines()), "a long line in the help")
         check(b"list[" not in r.out, "no blank behind `list`")
     check(re.fullmatch(rb"gpustat \S+\n", m.run("-V").out), "-V")
@@ -2766,6 +2768,17 @@ def _(m):
         check(b"\x1b" not in m.run("-w", "0.02", "-o", fmt).out, f"an escape in {fmt}")
 
 
+@test("a node that /sys ties to no device, of which fdinfo says another: read, and no end of looking")
+def _(m):
+    with tempfile.TemporaryDirectory() as d:
+        shutil.copytree(os.path.join(TREES, "i915"), d, symlinks=True, dirs_exist_ok=True)
+        os.unlink(f"{d}/sys/devices/pci0000:00/0000:00:02.0/drm/card0/device")
+        r = run(["procs", "-w", "0.02", "-o", "json", "--proc", f"{d}/proc", "--sys", f"{d}/sys"], timeout=10)
+    eq((r.code, r.err), (0, b""), "exit code, messages")
+    shared, = [c for c in parse_json(r.out) if c["dev"] == "card0"]
+    eq((shared["pids"], shared["engine"]["render"]["busy"]), ([1, 812, 2301], 0.0), "the client of three holders")
+
+
 @test("output: exact above 2^53")
 def _(m):
     n = 2**63 + 12345
@@ -2838,6 +2851,7 @@ def main(prog, tests, workers=16, alone=None):
     """alone: which tests run one by one, before the others."""
     global PROG
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs have it ignored
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as has what nohup runs
     only = os.environ.get("ONLY")
     if only:
         tests = [t for t in tests if only in t[0]]

@@ -432,7 +432,7 @@ static const struct entity *entity_of(u8 kind)
 }
 
 /* All that a format writes of one sample. */
-static void write_all(struct out *o, struct buf *b, const struct record *r)
+static void put_whole(struct out *o, struct buf *b, const struct record *r)
 {
 	if (out_measures(o))
 		out_measure(o, r);
@@ -477,7 +477,7 @@ static void t_keys(void)
 				continue;
 			record_make(&rec, !bare ? entity_of(kind) : kind == K_DEVICE ? &nd.e : kind == K_CGROUP ? &ng.e : &nc.e,
 				    kind == K_FDINFO ? &raw : &live);
-			write_all(&o, &b, &rec);
+			put_whole(&o, &b, &rec);
 			check(json_ok(made(&b), &k), "json: a record of kind %u%s is well formed", kind, bare ? " that knows nothing" : "");
 			while (str_word(&words, &w)) {
 				char quoted[64];
@@ -525,7 +525,7 @@ static void t_records(void)
 		struct buf b = fresh();
 
 		record_make(&rec, entity_of(rows[i].kind), &live);
-		write_all(&o, &b, &rec);
+		put_whole(&o, &b, &rec);
 		if (!check(str_find(made(&b), str_z(rows[i].holds)), "%s of kind %u: %s", rows[i].format, rows[i].kind,
 			   show(str_z(rows[i].holds))))
 			note("%s", show(made(&b)));
@@ -537,7 +537,7 @@ static void t_records(void)
 				struct buf b = fresh();
 
 				record_make(&rec, entity_of(kind), how ? &raw : &live);
-				write_all(&o, &b, &rec);
+				put_whole(&o, &b, &rec);
 				check(!b.full && b.n && b.p[b.n - 1] == '\n' && is_clean(made(&b), true) &&
 				      (strcmp(format_list[f], "json") != 0 || json_ok(made(&b), NULL)),
 				      "%s of kind %u%s: whole lines, no byte that a terminal obeys", format_list[f], kind,
@@ -663,14 +663,14 @@ static void t_rows(void)
 		struct str text;
 
 		record_make(&rec, &c->row.e, &live);
-		write_all(&o, &b, &rec);
+		put_whole(&o, &b, &rec);
 		snprintf(want, sizeof(want), "%s%s}\n", lead, c->json);
 		check_str(made(&b), want, "event %zu: json", i);
 		check(json_ok(made(&b), NULL), "event %zu: json is well formed", i);
 
 		o = out_of("csv", K_EVENT);
 		b = fresh();
-		write_all(&o, &b, &rec);
+		put_whole(&o, &b, &rec);
 		snprintf(want, sizeof(want), "\n1763611200.123456,1.000000,event,,,,%s\n", c->csv);
 		if (!check(str_find(made(&b), str_z(want)), "event %zu: long csv has %s", i, show(str_z(c->csv))))
 			note("%s", show(made(&b)));
@@ -689,17 +689,17 @@ static void t_rows(void)
 		struct buf b = fresh();
 
 		record_make(&rec, &plain.e, &raw);
-		write_all(&o, &b, &rec);
+		put_whole(&o, &b, &rec);
 		check_str(made(&b), "{\"schema\":1,\"kind\":\"event\",\"time\":1763611200.123456,\"dt\":null,\"event\":\"cycles\","
 			  "\"set\":null,\"cpu\":0,\"pid\":null,\"value\":246,\"unit\":\"\",\"running\":50.0,\"reason\":null,"
 			  "\"cpus\":0,\"count\":123,\"enabled\":400,\"runtime\":200}\n", "event, raw: json");
 		b = fresh();
 		record_make(&rec, &none.e, &raw);
-		write_all(&o, &b, &rec);
+		put_whole(&o, &b, &rec);
 		check(str_find(made(&b), S(",\"count\":null,\"enabled\":400,\"runtime\":0}")), "event, raw: no count of what never ran");
 		b = fresh();
 		record_make(&rec, &level.e, &raw);
-		write_all(&o, &b, &rec);
+		put_whole(&o, &b, &rec);
 		check(!str_find(made(&b), S("\"count\":0,")), "event, raw: the count of a level of 45 is not 0");
 	}
 }
@@ -715,7 +715,7 @@ static void check_row(const char *format, const struct out *like, const struct e
 	o.kind = e->kind;
 	o.width = 100;
 	record_make(&rec, e, ro);
-	write_all(&o, &b, &rec);
+	put_whole(&o, &b, &rec);
 	check_str(made(&b), want, "%s: %s", format, what);
 	check(is_clean(made(&b), true), "%s: %s: no byte that a terminal obeys", format, what);
 }
@@ -939,7 +939,7 @@ static void t_samples(void)
 		  "  -       - -               -                  - -      -                  -\n", "a sample that knows nothing");
 
 	record_make(&rec, &full_sample.e, &live);
-	write_all(&o, &b, &rec);
+	put_whole(&o, &b, &rec);
 	if (!check(str_find(made(&b), S("cycles@CPU3,")) || str_find(made(&b), S(",event,,cycles\n")),
 		   "long csv: of which event a sample is"))
 		note("%s", show(made(&b)));
@@ -1047,7 +1047,7 @@ static void fit(const struct entity *e, const char *format, bool many)
 	o.one_line = many && format_joins(o.fmt);
 	o.sites = true;
 	record_make(&rec, e, &live);
-	write_all(&o, &b, &rec);
+	put_whole(&o, &b, &rec);
 	n = b.n;
 	memcpy(whole, b.p, n);
 	for (size_t cap = 0; cap < n + 64; cap++) {
@@ -1055,7 +1055,7 @@ static void fit(const struct entity *e, const char *format, bool many)
 		o.one_line = many && format_joins(o.fmt);
 		o.sites = true;
 		b = (struct buf){ .p = edge_page(cap), .cap = cap };
-		write_all(&o, &b, &rec);
+		put_whole(&o, &b, &rec);
 		/* Blanks at the end of a line take room until they are taken back. */
 		bad += b.n > cap || (cap < n && !b.full) || (cap == n + 63 && b.full) ||
 		       (!b.full && (b.n != n || memcmp(b.p, whole, n) != 0));
@@ -1164,7 +1164,7 @@ static void t_widths(void)
 		struct str s, l;
 
 		o.width = width;
-		write_all(&o, &b, &rec);
+		put_whole(&o, &b, &rec);
 		for (s = made(&b); line_next(&s, &l);)
 			bad += text_width(l) > width;
 	}
@@ -1198,7 +1198,7 @@ static void t_many(void)
 	o.no_header = true;
 	b = fresh();
 	record_make(&rec, &clients[c].e, &live);
-	write_all(&o, &b, &rec);
+	put_whole(&o, &b, &rec);
 	for (s = made(&b); str_cut(&s, ',', &w); found++)
 		;
 	check(b.full || found == 3000, "a cell of 3000 pids is whole, or said to be cut");
@@ -1216,7 +1216,7 @@ static void t_many(void)
 	      "a client of 5000 unknown keys still tells what it skipped and dropped");
 	b = fresh();
 	o = out_of("json", K_CLIENT);
-	write_all(&o, &b, &rec);
+	put_whole(&o, &b, &rec);
 	check(json_ok(made(&b), NULL), "and is well-formed JSON");
 	client_remove(c);
 }
@@ -1273,13 +1273,13 @@ static void t_counters(void)
 		o.time = T_NONE;
 		o.one_line = true;
 		record_make(&rec, &several.e, &sampling);
-		write_all(&o, &b, &rec);
+		put_whole(&o, &b, &rec);
 		snprintf(want, sizeof(want), "%s\n", n.known ? cells[i / 2].human : "-");
 		check_str(made(&b), want, "counters on a line, for people");
 		o = out_of("json", K_COUNTER);
 		b = fresh();
 		record_make(&rec, &one.e, &sampling);
-		write_all(&o, &b, &rec);
+		put_whole(&o, &b, &rec);
 		if (n.known)
 			snprintf(want, sizeof(want), "\"value\":%lld,\"unit\":\"%s\"}\n", (long long)n.value, n.unit);
 		else

@@ -86,7 +86,7 @@ static void put_clock(struct buf *b, u64 seconds)
 	put_padded(b, seconds % 60, 2);
 }
 
-static void put_iso(struct buf *b, u64 us)
+void put_iso(struct buf *b, u64 us)
 {
 	put_date(b, us / 86400000000);
 	put_c(b, 'T');
@@ -103,7 +103,7 @@ static bool is_iso(const struct out *o, const struct field *f)
 }
 
 /* A number for programs: no unit, exact. */
-static void put_number(struct buf *b, const struct val *v)
+void put_number(struct buf *b, const struct val *v)
 {
 	if (v->neg)
 		put_c(b, '-');
@@ -127,7 +127,7 @@ static void put_plain(struct buf *b, const struct out *o, const struct field *f)
 }
 
 /* Rounded for people: 12.5% 512M 1300MHz 45C 4.2W. */
-static void put_human(struct buf *b, struct val v)
+void put_human(struct buf *b, struct val v)
 {
 	static const u8 coarse[UNITS] = {
 		[U_RATE] = U_BYTES, [U_MILLIC] = U_CELSIUS, [U_MICROJ] = U_JOULE, [U_MICROW] = U_WATT,
@@ -218,7 +218,8 @@ static void put_name(struct buf *b, const struct field *f, bool inst)
 	}
 }
 
-static bool selected(const struct out *o, const struct field *f)
+/* By -f. */
+bool out_selects(const struct out *o, const struct field *f)
 {
 	for (size_t i = 0; i < o->npatterns; i++)
 		if (field_match(f, o->patterns[i]))
@@ -277,7 +278,7 @@ static void json_group(struct buf *b, const struct out *o, const struct field *f
 
 	put_c(b, '{');
 	for (; f < end; f++) {
-		if (f->empty || !selected(o, f))
+		if (f->empty || !out_selects(o, f))
 			continue;
 		if (f->col->shape == S_BOTH && (!was || !str_eq(was->inst, f->inst))) {
 			if (was)
@@ -302,10 +303,10 @@ static void json_record(struct out *o, struct buf *b, const struct record *r)
 		put_c(b, o->joined ? ',' : '[');
 	put_c(b, '{');
 	for (const struct field *f = r->f; f < end; f = next) {
-		bool any = selected(o, f);
+		bool any = out_selects(o, f);
 
 		for (next = f + 1; next < end && same_group(f, next); next++)
-			any |= selected(o, next);
+			any |= out_selects(o, next);
 		if (!any)
 			continue;
 		json_key(b, str_z(f->col->group ? f->col->group : f->col->member));
@@ -320,12 +321,12 @@ static void json_record(struct out *o, struct buf *b, const struct record *r)
 	o->joined = 1;
 }
 
-static void json_end(struct out *o, struct buf *b)
+static bool json_end(struct out *o, struct buf *b)
 {
-	if (!o->one_line)
-		return;
-	put_z(b, o->joined ? "]\n" : "[]\n");
+	if (o->one_line)
+		put_z(b, o->joined ? "]\n" : "[]\n");
 	o->joined = 0;
+	return false;
 }
 
 /* --- logfmt -------------------------------------------------------------------------------------------------- */
@@ -355,27 +356,33 @@ static void logfmt_key(struct buf *b, const struct field *f)
 	put_c(b, '=');
 }
 
+/* Field i of a record, behind those before it. False: nothing of it is shown. */
+bool put_logfmt(struct buf *b, const struct out *o, const struct record *r, size_t i, bool first)
+{
+	const struct field *f = &r->f[i];
+	bool more = f->col->shape == S_LIST && i && r->f[i - 1].col == f->col;
+
+	if (!out_selects(o, f) || (f->v.type == V_NULL && !(f->empty && f->col->shape == S_LIST)))
+		return false;
+	if (!first)
+		put_c(b, more ? ',' : ' ');
+	if (!more)
+		logfmt_key(b, f);
+	if (f->empty)
+		put_z(b, "none");
+	else if (f->v.type == V_TEXT && !is_word(f->v.s))
+		put_quoted(b, f->v.s);
+	else
+		put_plain(b, o, f);
+	return true;
+}
+
 static void logfmt_record(struct out *o, struct buf *b, const struct record *r)
 {
 	bool first = true;
 
-	for (size_t i = 0; i < r->n; i++) {
-		const struct field *f = &r->f[i];
-
-		if (!selected(o, f) || (f->v.type == V_NULL && !(f->empty && f->col->shape == S_LIST)))
-			continue;
-		if (!first)
-			put_c(b, f->col->shape == S_LIST && i && r->f[i - 1].col == f->col ? ',' : ' ');
-		if (f->col->shape != S_LIST || !i || r->f[i - 1].col != f->col)
-			logfmt_key(b, f);
-		first = false;
-		if (f->empty)
-			put_z(b, "none");
-		else if (f->v.type == V_TEXT && !is_word(f->v.s))
-			put_quoted(b, f->v.s);
-		else
-			put_plain(b, o, f);
-	}
+	for (size_t i = 0; i < r->n; i++)
+		first &= !put_logfmt(b, o, r, i, first);
 	put_c(b, '\n');
 }
 
@@ -533,11 +540,12 @@ static void find_places(struct out *o, const struct record *r)
 }
 
 /* The header stands there even where no record does. */
-static void csv_end(struct out *o, struct buf *b)
+static bool csv_end(struct out *o, struct buf *b)
 {
 	if (!o->headed && !o->no_header)
 		csv_head(o, b);
 	o->headed = true;
+	return false;
 }
 
 static void csv_record(struct out *o, struct buf *b, const struct record *r)
@@ -719,6 +727,30 @@ static void cell_name(struct buf *b, const struct record *r, u16 width)
 		put_c(b, ' ');
 	}
 	cell_of(b, r, NULL, "name");
+}
+
+static void cell_source(struct buf *b, const struct record *r, u16 width)
+{
+	(void)width;
+	put_text(b, text_in(r, "source"));
+}
+
+static void cell_status(struct buf *b, const struct record *r, u16 width)
+{
+	(void)width;
+	put_text(b, text_in(r, "status"));
+}
+
+static void cell_detail(struct buf *b, const struct record *r, u16 width)
+{
+	(void)width;
+	put_text(b, text_in(r, "detail"));
+}
+
+static void cell_remedy(struct buf *b, const struct record *r, u16 width)
+{
+	(void)width;
+	put_text(b, text_in(r, "remedy"));
 }
 
 static void cell_reason(struct buf *b, const struct record *r, u16 width)
@@ -980,6 +1012,11 @@ static const struct lay {
 	{ W_PROFILE, false, "BY", 6, false, cell_by },
 	{ W_PROFILE, false, "NAME", 24, false, cell_name },
 	{ W_PROFILE, false, "MODULE", 0, false, cell_module },
+
+	{ W_SOURCE, false, "STATUS", 6, false, cell_status },
+	{ W_SOURCE, false, "SOURCE", 20, false, cell_source },
+	{ W_SOURCE, false, "DETAIL", 28, false, cell_detail },
+	{ W_SOURCE, false, "REMEDY", 0, false, cell_remedy },
 };
 
 /* Columns that would stand empty in every line of such a run. */
@@ -1033,7 +1070,7 @@ static void line_cell(struct buf *b, const struct out *o, const struct record *r
 		c->put(b, r, c->width);
 	} else if (c->pattern.p) {
 		put_pattern(b, o, r, c->pattern);
-	} else if (is_time(c->col) && (v = record_get(r, NULL, "summary"))) {
+	} else if (!o->inner && is_time(c->col) && (v = record_get(r, NULL, "summary"))) {
 		put_str(b, v->s);
 	} else { /* a column of table */
 		size_t from = b->n;
@@ -1089,6 +1126,12 @@ static void line_counters(struct out *o, const struct record *r)
 	}
 }
 
+/* The summary's rows say which they are where there is no time that could give its place for that. */
+static bool says_summary(const struct out *o)
+{
+	return o->summary && (o->inner || o->time == T_NONE);
+}
+
 /* The columns of `line`: those named, or the kind's. */
 static void line_layout(struct out *o, const struct record *r)
 {
@@ -1103,7 +1146,7 @@ static void line_layout(struct out *o, const struct record *r)
 	    (c = cell_add(o, 0, (struct str)STR("TIME"))))
 		for (c->col = columns; !is_time(c->col); c->col++)
 			;
-	if (o->summary && o->time == T_NONE && (c = cell_add(o, 0, (struct str)STR("STAT"))))
+	if (says_summary(o) && (c = cell_add(o, 0, (struct str)STR("STAT"))))
 		c->pattern = (struct str)STR("summary");
 	for (size_t i = 0; i < LEN(lays); i++)
 		if (lays[i].kinds & 1 << o->kind && lays[i].list == o->list && !is_needless(o, &lays[i]) &&
@@ -1121,10 +1164,9 @@ static bool cell_holds(const struct cell *c, const struct field *f)
 	return c->col == f->col && (!f->col->group || str_eq(cell_inst(c), f->inst));
 }
 
-/* The summary's rows say which they are where there is no time to say it in its place. */
 static bool in_table(const struct out *o, const struct column *c)
 {
-	return c->when & W_TABLE || (o->summary && o->time == T_NONE && !c->group && strcmp(c->member, "summary") == 0);
+	return c->when & W_TABLE || (says_summary(o) && !c->group && strcmp(c->member, "summary") == 0);
 }
 
 /* Which pattern wants the field; npatterns: none does. */
@@ -1317,11 +1359,12 @@ static void line_record(struct out *o, struct buf *b, const struct record *r)
 		o->joined = 1;
 }
 
-static void line_end(struct out *o, struct buf *b)
+static bool line_end(struct out *o, struct buf *b)
 {
 	if (o->one_line && o->joined)
 		put_c(b, '\n');
 	o->joined = 0;
+	return false;
 }
 
 static void table_measure(struct out *o, const struct record *r)
@@ -1353,11 +1396,12 @@ static void table_record(struct out *o, struct buf *b, const struct record *r)
 	put_c(b, '\n');
 }
 
-static void table_end(struct out *o, struct buf *b)
+static bool table_end(struct out *o, struct buf *b)
 {
 	(void)b;
 	o->headed = false;
 	o->ncells = 0;
+	return false;
 }
 
 /* --- perf-csv -------------------------------------------------------------------------------------------------- */
@@ -1442,25 +1486,36 @@ static void perfcsv_record(struct out *o, struct buf *b, const struct record *r)
 /* What a format is made of. */
 enum { MADE_OF_RECORDS, MADE_OF_RAW /* with what only -r has */, MADE_OF_STACKS, MADE_OF_BYTES /* the kernel's */ };
 
+enum {
+	F_ONCE = 1,      /* measures the first sample only */
+	F_JOINS = 2,     /* -1 */
+	F_SPREADS = 4,   /* with -f each field has a column of its own */
+	F_REPLACES = 8,  /* -O: a sample takes the place of the file */
+	F_TOTALS = 16,   /* shows totals beside rates */
+	F_LONE = 32,     /* a write for each record */
+	F_WHOLE = 64,    /* a sample is a document of its own, which tells records apart by their labels */
+	F_RUN = 128,     /* the end is that of the run, not of a sample */
+	F_SENDS = 256,   /* -O udp: */
+	F_HEADS = 512,   /* a table: one header in a file, whoever wrote it */
+};
+
 static const struct format {
 	struct str name;
 	void (*measure)(struct out *o, const struct record *r); /* sees a sample's records before they are written */
 	void (*record)(struct out *o, struct buf *b, const struct record *r);
-	void (*end)(struct out *o, struct buf *b); /* of a sample */
-	bool once;  /* measures the first sample only */
-	bool joins; /* -1 */
-	bool spreads; /* with -f each field has a column of its own */
+	bool (*end)(struct out *o, struct buf *b); /* of a sample; true: b is to be written, and there is more */
+	u16 is;     /* F_* */
 	u16 kinds;  /* W_*: only these records; 0: all */
 	u8 made;
 } formats[] = {
-	{ STR("line"), line_measure, line_record, line_end, true, true, true, 0, MADE_OF_RECORDS },
-	{ STR("table"), table_measure, table_record, table_end, false, false, false, 0, MADE_OF_RECORDS },
-	{ STR("csv"), NULL, csv_record, csv_end, false, false, true, 0, MADE_OF_RECORDS },
-	{ STR("json"), NULL, json_record, json_end, false, true, false, 0, MADE_OF_RECORDS },
-	{ STR("logfmt"), NULL, logfmt_record, NULL, false, false, false, 0, MADE_OF_RECORDS },
-	{ STR("perf-csv"), NULL, perfcsv_record, NULL, false, false, false, W_EVENT, MADE_OF_RAW },
-	{ STR("folded"), NULL, NULL, NULL, false, false, false, W_SAMPLE, MADE_OF_STACKS },
-	{ STR("perfdata"), NULL, NULL, NULL, false, false, false, W_SAMPLE, MADE_OF_BYTES },
+	{ STR("line"), line_measure, line_record, line_end, F_ONCE | F_JOINS | F_SPREADS, 0, MADE_OF_RECORDS },
+	{ STR("table"), table_measure, table_record, table_end, 0, 0, MADE_OF_RECORDS },
+	{ STR("csv"), NULL, csv_record, csv_end, F_SPREADS | F_HEADS, 0, MADE_OF_RECORDS },
+	{ STR("json"), NULL, json_record, json_end, F_JOINS, 0, MADE_OF_RECORDS },
+	{ STR("logfmt"), NULL, logfmt_record, NULL, 0, 0, MADE_OF_RECORDS },
+	{ STR("perf-csv"), NULL, perfcsv_record, NULL, 0, W_EVENT, MADE_OF_RAW },
+	{ STR("folded"), NULL, NULL, NULL, 0, W_SAMPLE, MADE_OF_STACKS },
+	{ STR("perfdata"), NULL, NULL, NULL, 0, W_SAMPLE, MADE_OF_BYTES },
 };
 
 const struct format *format_find(struct str name)
@@ -1471,18 +1526,31 @@ const struct format *format_find(struct str name)
 	return NULL;
 }
 
-void format_names(struct buf *b)
-{
-	for (size_t i = 0; i < LEN(formats); i++) {
-		if (i)
-			put_c(b, ' ');
-		put_str(b, formats[i].name);
-	}
-}
-
 bool format_shows(const struct format *f, u8 kind)
 {
 	return !f->kinds || f->kinds >> kind & 1;
+}
+
+/* Those of a kind of records, or with -1 all. */
+void format_names(struct buf *b, int kind, size_t indent)
+{
+	size_t from = b->n;
+	bool first = true;
+
+	for (size_t i = 0; i < LEN(formats); i++) {
+		if (kind >= 0 && !format_shows(&formats[i], (u8)kind))
+			continue;
+		if (!first && indent && b->n - from + indent > 84) {
+			put_c(b, '\n');
+			from = b->n;
+			put_columns(b, from, indent);
+			from += indent;
+		} else if (!first) {
+			put_c(b, ' ');
+		}
+		first = false;
+		put_str(b, formats[i].name);
+	}
 }
 
 /* Formats of samples that are not made of records. */
@@ -1504,18 +1572,54 @@ bool format_raw(const struct format *f)
 
 bool format_joins(const struct format *f)
 {
-	return f->joins;
+	return f->is & F_JOINS;
 }
 
 bool format_spreads(const struct format *f)
 {
-	return f->spreads;
+	return f->is & F_SPREADS;
+}
+
+bool format_replaces(const struct format *f)
+{
+	return f->is & F_REPLACES;
+}
+
+bool format_measures_totals(const struct format *f)
+{
+	return f->is & F_TOTALS;
+}
+
+bool format_heads_file(const struct format *f)
+{
+	return f->is & F_HEADS;
+}
+
+bool format_is_lone(const struct format *f)
+{
+	return f->is & F_LONE;
+}
+
+bool format_is_whole(const struct format *f)
+{
+	return f->is & F_WHOLE;
+}
+
+/* Whether it is one text of the whole run: out_end is for the end of that. */
+bool format_is_of_run(const struct format *f)
+{
+	return f->is & F_RUN;
+}
+
+bool format_sends(const struct format *f)
+{
+	return f->is & F_SENDS;
 }
 
 /* Whether the records of the coming sample are to be shown to out_measure first. */
 bool out_measures(const struct out *o)
 {
-	return o->fmt->measure && !(o->fmt->once && o->headed);
+	return o->fmt->measure && !(o->fmt->is & F_ONCE && o->headed);
 }
 
 void out_measure(struct out *o, const struct record *r)
@@ -1529,10 +1633,10 @@ void out_record(struct out *o, struct buf *b, const struct record *r)
 	o->fmt->record(o, b, r);
 }
 
-void out_end(struct out *o, struct buf *b)
+/* Appends what stands behind a sample. True: there is more, once b has been written. */
+bool out_end(struct out *o, struct buf *b)
 {
-	if (o->fmt->end)
-		o->fmt->end(o, b);
+	return o->fmt->end && o->fmt->end(o, b);
 }
 
 /* -f help: the fields of records of that kind, with unit and meaning. */

@@ -39,14 +39,6 @@ static const struct table *sorting;
 u64 profile_samples[PROF_TABLES], profile_period[PROF_TABLES];
 u64 profile_dropped;
 
-/* FNV-1a, goes on from h. */
-static u32 hash_more(u32 h, struct str s)
-{
-	for (; s.p < s.e; s.p++)
-		h = (h ^ (u8)*s.p) * 16777619u;
-	return h;
-}
-
 static u32 *bucket_of(const struct table *t, u32 hash)
 {
 	return &buckets[t - tables][hash % PBUCKETS];
@@ -86,7 +78,7 @@ static struct row *row_add(struct table *t, const struct profrow *r, u32 hash)
 void profile_add(u8 table, const struct profrow *r)
 {
 	struct table *t = &tables[table];
-	u32 hash = hash_more(hash_more(2166136261u ^ (u32)(r->ip ^ r->ip >> 32), r->name), r->module);
+	u32 hash = hash_more(hash_more(HASH_BEGIN ^ (u32)(r->ip ^ r->ip >> 32), r->name), r->module);
 	struct row *x;
 
 	profile_samples[table] += r->samples;

@@ -24,37 +24,37 @@ enum label {
 	L_RUNS, L_ACTIVE, L_TIMEOUT, L_CPUS, L_COUNT, L_ENABLED, L_RUNTIME,
 	L_MODE, L_IP, L_ADDR, L_SYMBOL, L_MODULE, L_PERIOD, L_LOST, L_VALUES, L_CHAIN, L_BY, L_SAMPLES, L_PERCENT,
 	L_INDEX, L_CTX, L_TS, L_CPU_TIME, L_TICKS, L_OA_FREQ, L_REPORTS, L_ID, L_UNSLICE, L_SLICE, L_OA_COUNTERS,
-	L_VENDOR, L_MIN, L_MAX, L_SCALE, L_WHAT, L_COUNTERS,
+	L_VENDOR, L_MIN, L_MAX, L_SCALE, L_WHAT, L_COUNTERS, L_SOURCE, L_STATUS, L_OK, L_DETAIL, L_REMEDY,
 };
 
 #define ALL   (W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO)
-#define EVERY (ALL | W_EVENT | W_SAMPLE | W_PROFILE | W_OA | W_COUNTER | W_COUNTERS)
+#define EVERY (ALL | W_EVENT | W_SAMPLE | W_PROFILE | W_OA | W_COUNTER | W_COUNTERS | W_SOURCE)
 #define LIVES (W_DEVICE | W_CLIENT | W_CGROUP)
 #define BOTH  (W_LIVE | W_RAW)
 
 /* In the order of the record. The columns of one group stand together. */
 const struct column columns[] = {
 	{ NULL, "schema", S_SCALAR, U_NONE, EVERY | BOTH | W_META, L_SCHEMA, "1; raised if a key must change" },
-	{ NULL, "kind", S_SCALAR, U_NONE, EVERY | BOTH | W_ID, L_KIND, "device, client, cgroup, fdinfo, event, sample, profile, oa or counter" },
-	{ NULL, "summary", S_SCALAR, U_NONE, LIVES | W_LIVE | W_SPARSE | W_META, L_SUMMARY, "min, avg or max of the run (-S)" },
-	{ NULL, "file", S_SCALAR, U_NONE, W_FDINFO | BOTH | W_TABLE, L_FILE, "the dump" },
-	{ NULL, "time", S_SCALAR, U_SECONDS, LIVES | W_EVENT | W_SAMPLE | W_OA | W_COUNTER | W_COUNTERS | BOTH | W_ID | W_TABLE, L_TIME, "when, see -t" },
-	{ NULL, "dt", S_SCALAR, U_SECONDS, LIVES | W_EVENT | W_OA | W_COUNTER | W_COUNTERS | BOTH | W_ID, L_DT, "the interval that rates are made over" },
+	{ NULL, "kind", S_SCALAR, U_NONE, EVERY | BOTH | W_ID | W_ASKED, L_KIND, "device, client, cgroup, fdinfo, event, sample, profile, oa, counter or source" },
+	{ NULL, "summary", S_SCALAR, U_NONE, LIVES | W_LIVE | W_SPARSE | W_META | W_LABEL, L_SUMMARY, "min, avg or max of the run (-S)" },
+	{ NULL, "file", S_SCALAR, U_NONE, W_FDINFO | BOTH | W_TABLE | W_LABEL, L_FILE, "the dump" },
+	{ NULL, "time", S_SCALAR, U_SECONDS, LIVES | W_EVENT | W_SAMPLE | W_OA | W_COUNTER | W_COUNTERS | BOTH | W_ID | W_TABLE | W_ASKED, L_TIME, "when, see -t" },
+	{ NULL, "dt", S_SCALAR, U_SECONDS, LIVES | W_EVENT | W_OA | W_COUNTER | W_COUNTERS | BOTH | W_ID | W_ASKED, L_DT, "the interval that rates are made over" },
 	{ NULL, "index", S_SCALAR, U_NONE, W_COUNTER | W_LIST | W_TABLE, L_INDEX, "in the list, as in C" },
-	{ NULL, "vendor", S_SCALAR, U_NONE, W_COUNTER | BOTH | W_TABLE, L_VENDOR, "who tells it: linux, a driver, another program" },
-	{ NULL, "name", S_SCALAR, U_NONE, W_COUNTER | BOTH | W_TABLE | W_ID, L_NAME, "the counter, as in C" },
+	{ NULL, "vendor", S_SCALAR, U_NONE, W_COUNTER | BOTH | W_TABLE | W_LABEL, L_VENDOR, "who tells it: linux, a driver, another program" },
+	{ NULL, "name", S_SCALAR, U_NONE, W_COUNTER | BOTH | W_TABLE | W_ID | W_LABEL, L_NAME, "the counter, as in C" },
 	{ NULL, "value", S_SCALAR, U_NONE, W_COUNTER | BOTH | W_TABLE, L_VALUE, "a whole number, as in C" },
-	{ NULL, "unit", S_SCALAR, U_NONE, W_COUNTER | BOTH | W_TABLE, L_UNIT, "of the value; nothing for a number" },
+	{ NULL, "unit", S_SCALAR, U_NONE, W_COUNTER | BOTH | W_TABLE | W_LABEL, L_UNIT, "of the value; nothing for a number" },
 	{ NULL, "min", S_SCALAR, U_NONE, W_COUNTER | W_LIST | W_TABLE, L_MIN, "least value" },
 	{ NULL, "max", S_SCALAR, U_NONE, W_COUNTER | W_LIST | W_TABLE, L_MAX, "highest value; null where there is no limit" },
 	{ NULL, "scale", S_SCALAR, U_NONE, W_COUNTER | W_LIST | W_TABLE, L_SCALE, "times a value: 0 to 100; null where there is no limit" },
 	{ NULL, "description", S_SCALAR, U_NONE, W_COUNTER | W_LIST | W_TABLE, L_WHAT, "what it is, with the unit" },
 	{ "counter", NULL, S_INST, U_NONE, W_COUNTERS | BOTH, L_COUNTERS, "each counter" },
-	{ NULL, "dev", S_SCALAR, U_NONE, W_OA | BOTH | W_ID, L_DEV, "the GPU's primary node, else its render node" },
-	{ NULL, "set", S_SCALAR, U_NONE, W_OA | BOTH, L_SET, "metric set" },
+	{ NULL, "dev", S_SCALAR, U_NONE, W_OA | BOTH | W_ID | W_LABEL, L_DEV, "the GPU's primary node, else its render node" },
+	{ NULL, "set", S_SCALAR, U_NONE, W_OA | BOTH | W_LABEL, L_SET, "metric set" },
 	{ NULL, "index", S_SCALAR, U_NONE, W_OA | BOTH | W_TABLE, L_INDEX, "of the report, or of the sum" },
 	{ NULL, "reason", S_SCALAR, U_NONE, W_OA | BOTH | W_TABLE, L_REASON, "why the report was written; of no sum" },
-	{ NULL, "ctx", S_SCALAR, U_NONE, W_OA | BOTH | W_TABLE, L_CTX, "the hardware's number of the context" },
+	{ NULL, "ctx", S_SCALAR, U_NONE, W_OA | BOTH | W_TABLE | W_LABEL, L_CTX, "the hardware's number of the context" },
 	{ NULL, "ts", S_SCALAR, U_NONE, W_OA | BOTH, L_TS, "the report's timestamp; of a sum that of its first" },
 	{ NULL, "cpu_time", S_SCALAR, U_NS, W_OA | BOTH, L_CPU_TIME, "the same on the CPU's clock" },
 	{ NULL, "ticks", S_SCALAR, U_NONE, W_OA | BOTH | W_TABLE, L_TICKS, "GPU clocks until the next report" },
@@ -65,33 +65,43 @@ const struct column columns[] = {
 	{ "clock", "unslice", S_MEMBER, U_HZ, W_OA | W_RAW, L_UNSLICE, "clock of what stands outside the slices" },
 	{ "clock", "slice", S_MEMBER, U_HZ, W_OA | W_RAW, L_SLICE, "clock of the slices" },
 	{ "counter", NULL, S_INST, U_NONE, W_OA | BOTH | W_TABLE, L_OA_COUNTERS, "each counter; with --raw those of the report" },
-	{ NULL, "event", S_SCALAR, U_NONE, W_EVENT | W_SAMPLE | BOTH | W_TABLE | W_ID, L_EVENT, "the event, as it was named" },
-	{ NULL, "set", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID, L_SET, "its event set (--set)" },
-	{ NULL, "set_id", S_SCALAR, U_NONE, W_EVENT | BOTH | W_ID | W_SPARSE, L_SET_ID, "that set's number" },
-	{ NULL, "cpu", S_SCALAR, U_NONE, W_EVENT | W_SAMPLE | BOTH | W_TABLE | W_ID, L_CPU, "the CPU; of counts, where they are kept apart" },
-	{ NULL, "core", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE, L_CORE, "the core, with --per-core" },
-	{ NULL, "socket", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE, L_SOCKET, "the package, with --per-core and --per-socket" },
-	{ NULL, "pid", S_SCALAR, U_NONE, W_EVENT | W_SAMPLE | BOTH | W_ID, L_PID, "the process; of counts, where threads are kept apart" },
-	{ NULL, "tid", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE, L_TID, "the thread, with --per-thread" },
-	{ NULL, "tid", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE, L_TID, "the thread" },
-	{ NULL, "comm", S_SCALAR, U_NONE, W_EVENT | BOTH | W_ID | W_SPARSE, L_COMM, "its name" },
-	{ NULL, "comm", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_ID, L_COMM, "its name" },
-	{ NULL, "mode", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE, L_MODE, "user, kernel, hypervisor, guest-user or guest-kernel" },
-	{ NULL, "by", S_SCALAR, U_NONE, W_PROFILE | BOTH | W_TABLE, L_BY, "comm, symbol or ip" },
-	{ NULL, "name", S_SCALAR, U_NONE, W_PROFILE | BOTH | W_TABLE, L_NAME, "of the program or of the symbol" },
-	{ NULL, "ip", S_SCALAR, U_NONE, W_SAMPLE | W_PROFILE | BOTH | W_TABLE, L_IP, "address of the instruction" },
-	{ NULL, "addr", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE, L_ADDR, "address of the data, where the event has one" },
-	{ NULL, "symbol", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE, L_SYMBOL, "function, and how far into it" },
-	{ NULL, "module", S_SCALAR, U_NONE, W_SAMPLE | W_PROFILE | BOTH | W_TABLE, L_MODULE, "file that the code is from" },
-	{ NULL, "period", S_SCALAR, U_NONE, W_SAMPLE | W_PROFILE | BOTH | W_TABLE, L_PERIOD, "counts that it stands for" },
+	{ NULL, "event", S_SCALAR, U_NONE, W_EVENT | W_SAMPLE | BOTH | W_TABLE | W_ID | W_LABEL, L_EVENT, "the event, as it was named" },
+	{ NULL, "set", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_LABEL, L_SET, "its event set (--set)" },
+	{ NULL, "set_id", S_SCALAR, U_NONE, W_EVENT | BOTH | W_ID | W_SPARSE | W_LABEL, L_SET_ID, "that set's number" },
+	{ NULL, "cpu", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_LABEL, L_CPU, "the CPU, where they are kept apart" },
+	{ NULL, "cpu", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE | W_ID | W_ASKED, L_CPU, "the CPU" },
+	{ NULL, "core", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, L_CORE, "the core, with --per-core" },
+	{ NULL, "socket", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, L_SOCKET, "the package, with --per-core and --per-socket" },
+	{ NULL, "pid", S_SCALAR, U_NONE, W_EVENT | BOTH | W_ID | W_LABEL, L_PID, "the process, where threads are kept apart" },
+	{ NULL, "pid", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_ID | W_ASKED, L_PID, "the process" },
+	{ NULL, "tid", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, L_TID, "the thread, with --per-thread" },
+	{ NULL, "tid", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE | W_ASKED, L_TID, "the thread" },
+	{ NULL, "comm", S_SCALAR, U_NONE, W_EVENT | BOTH | W_ID | W_SPARSE | W_LABEL, L_COMM, "its name" },
+	{ NULL, "comm", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_ID | W_LABEL, L_COMM, "its name" },
+	{ NULL, "mode", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE | W_LABEL, L_MODE, "user, kernel, hypervisor, guest-user or guest-kernel" },
+	{ NULL, "by", S_SCALAR, U_NONE, W_PROFILE | BOTH | W_TABLE | W_LABEL, L_BY, "comm, symbol or ip" },
+	{ NULL, "name", S_SCALAR, U_NONE, W_PROFILE | BOTH | W_TABLE | W_LABEL, L_NAME, "of the program or of the symbol" },
+	{ NULL, "ip", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE | W_ASKED, L_IP, "address of the instruction" },
+	{ NULL, "ip", S_SCALAR, U_NONE, W_PROFILE | BOTH | W_TABLE | W_LABEL, L_IP, "address of the instruction" },
+	{ NULL, "addr", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE | W_ASKED, L_ADDR, "address of the data, where the event has one" },
+	{ NULL, "symbol", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE | W_LABEL, L_SYMBOL, "function, and how far into it" },
+	{ NULL, "module", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE | W_ASKED, L_MODULE, "file that the code is from" },
+	{ NULL, "module", S_SCALAR, U_NONE, W_PROFILE | BOTH | W_TABLE | W_LABEL, L_MODULE, "file that the code is from" },
+	{ NULL, "period", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE | W_TOTAL, L_PERIOD, "counts that it stands for" },
+	{ NULL, "period", S_SCALAR, U_NONE, W_PROFILE | BOTH | W_TABLE, L_PERIOD, "counts that it stands for" },
 	{ NULL, "samples", S_SCALAR, U_NONE, W_PROFILE | BOTH | W_TABLE, L_SAMPLES, "how many" },
 	{ NULL, "percent", S_SCALAR, U_PERCENT, W_PROFILE | BOTH | W_TABLE, L_PERCENT, "of all periods" },
-	{ NULL, "lost", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_SPARSE, L_LOST, "samples before it that found no room" },
-	{ "group", NULL, S_INST, U_NONE, W_SAMPLE | BOTH | W_SPARSE, L_VALUES, "counts of its group since the start, with :S; since the last sample with --reset-on-overflow" },
-	{ "callchain", NULL, S_LIST, U_NONE, W_SAMPLE | BOTH, L_CHAIN, "who called, innermost first, with -g" },
-	{ NULL, "cgroup", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE, L_CGROUP, "the cgroup, with -G" },
+	{ NULL, "lost", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_SPARSE | W_TOTAL, L_LOST, "samples before it that found no room" },
+	{ "group", NULL, S_INST, U_NONE, W_SAMPLE | BOTH | W_SPARSE | W_ASKED, L_VALUES, "counts of its group since the start, with :S; since the last sample with --reset-on-overflow" },
+	{ "callchain", NULL, S_LIST, U_NONE, W_SAMPLE | BOTH | W_ASKED, L_CHAIN, "who called, innermost first, with -g" },
+	{ NULL, "cgroup", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, L_CGROUP, "the cgroup, with -G" },
+	{ NULL, "source", S_SCALAR, U_NONE, W_SOURCE | BOTH | W_TABLE | W_ID | W_LABEL, L_SOURCE, "where numbers come from" },
+	{ NULL, "status", S_SCALAR, U_NONE, W_SOURCE | BOTH | W_TABLE, L_STATUS, "ok, denied or absent" },
+	{ NULL, "ok", S_SCALAR, U_NONE, W_SOURCE | BOTH, L_OK, "1 where it can be read, 0 where that is denied" },
+	{ NULL, "detail", S_SCALAR, U_NONE, W_SOURCE | BOTH | W_TABLE, L_DETAIL, "how much of it, or why" },
+	{ NULL, "remedy", S_SCALAR, U_NONE, W_SOURCE | BOTH | W_TABLE, L_REMEDY, "the command that would mend it" },
 	{ NULL, "value", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE, L_VALUE, "scaled to the whole time where counters were shared" },
-	{ NULL, "unit", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE, L_UNIT, "of the value; nothing for a count" },
+	{ NULL, "unit", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_LABEL, L_UNIT, "of the value; nothing for a count" },
 	{ NULL, "running", S_SCALAR, U_PERCENT, W_EVENT | BOTH | W_TABLE, L_RUNNING, "of the time that it was enabled" },
 	{ NULL, "reason", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE, L_REASON, "why there is no value" },
 	{ NULL, "deviation", S_SCALAR, U_PERCENT, W_EVENT | BOTH | W_SPARSE, L_DEVIATION, "standard error of the mean, with -r" },
@@ -103,21 +113,22 @@ const struct column columns[] = {
 	{ NULL, "count", S_SCALAR, U_NONE, W_EVENT | W_RAW, L_COUNT, "as counted: neither scaled nor in a unit" },
 	{ NULL, "enabled", S_SCALAR, U_NS, W_EVENT | W_RAW, L_ENABLED, "time enabled, of all its CPUs and tasks" },
 	{ NULL, "runtime", S_SCALAR, U_NS, W_EVENT | W_RAW, L_RUNTIME, "time counted, of all its CPUs and tasks" },
-	{ NULL, "dev", S_SCALAR, U_NONE, LIVES | BOTH | W_TABLE | W_ID, L_DEV, "its primary node, else its render node, else accelN" },
+	{ NULL, "dev", S_SCALAR, U_NONE, LIVES | BOTH | W_TABLE | W_ID | W_LABEL, L_DEV, "its primary node, else its render node, else accelN" },
 	{ NULL, "driver", S_SCALAR, U_NONE, W_DEVICE | W_CLIENT | W_FDINFO | BOTH | W_TABLE | W_ID, L_DRIVER, "kernel driver" },
 	{ NULL, "pdev", S_SCALAR, U_NONE, W_DEVICE | W_CLIENT | W_FDINFO | BOTH | W_ID, L_PDEV, "PCI slot" },
-	{ NULL, "client", S_SCALAR, U_NONE, W_CLIENT | W_FDINFO | BOTH | W_TABLE | W_ID, L_CLIENT, "drm-client-id" },
+	{ NULL, "client", S_SCALAR, U_NONE, W_CLIENT | W_FDINFO | BOTH | W_TABLE | W_ID | W_LABEL, L_CLIENT, "drm-client-id" },
 	{ NULL, "name", S_SCALAR, U_NONE, W_DEVICE | W_CLIENT | W_FDINFO | BOTH, L_NAME, "the device's model, the client's own name" },
-	{ NULL, "pid", S_SCALAR, U_NONE, W_CLIENT | BOTH | W_TABLE | W_ID, L_PID, "its oldest holder" },
-	{ NULL, "comm", S_SCALAR, U_NONE, W_CLIENT | BOTH | W_TABLE | W_ID, L_COMM, "that process' name" },
-	{ "pids", NULL, S_LIST, U_NONE, W_CLIENT | BOTH, L_PIDS, "all processes that hold it" },
-	{ NULL, "cgroup", S_SCALAR, U_NONE, W_CLIENT | W_CGROUP | BOTH | W_ID, L_CGROUP, "path in the cgroup tree" },
+	{ NULL, "pid", S_SCALAR, U_NONE, W_CLIENT | BOTH | W_TABLE | W_ID | W_LABEL, L_PID, "its oldest holder" },
+	{ NULL, "comm", S_SCALAR, U_NONE, W_CLIENT | BOTH | W_TABLE | W_ID | W_LABEL, L_COMM, "that process' name" },
+	{ "pids", NULL, S_LIST, U_NONE, W_CLIENT | BOTH | W_ASKED, L_PIDS, "all processes that hold it" },
+	{ NULL, "cgroup", S_SCALAR, U_NONE, W_CLIENT | BOTH | W_ID, L_CGROUP, "path in the cgroup tree" },
+	{ NULL, "cgroup", S_SCALAR, U_NONE, W_CGROUP | BOTH | W_ID | W_LABEL, L_CGROUP, "path in the cgroup tree" },
 	{ NULL, "container", S_SCALAR, U_NONE, W_CLIENT | W_CGROUP | BOTH, L_CONTAINER, "container id that the path shows" },
 	{ NULL, "state", S_SCALAR, U_NONE, W_DEVICE | BOTH | W_TABLE, L_STATE, "power/runtime_status" },
 	{ "nodes", NULL, S_LIST, U_NONE, W_DEVICE | W_LIST, L_NODES, "its device nodes" },
 	{ NULL, "clients", S_SCALAR, U_NONE, W_DEVICE | W_CGROUP | BOTH | W_TABLE, L_CLIENTS, "DRM clients" },
-	{ NULL, "unreadable", S_SCALAR, U_NONE, W_DEVICE | BOTH, L_UNREADABLE, "processes that may not be read" },
-	{ NULL, "dropped", S_SCALAR, U_NONE, W_DEVICE | BOTH, L_DROPPED, "clients, engines, regions beyond the tables" },
+	{ NULL, "unreadable", S_SCALAR, U_NONE, W_DEVICE | BOTH | W_RUN, L_UNREADABLE, "processes that may not be read" },
+	{ NULL, "dropped", S_SCALAR, U_NONE, W_DEVICE | BOTH | W_RUN, L_DROPPED, "clients, engines, regions beyond the tables" },
 	{ NULL, "busy", S_SCALAR, U_PERCENT, W_DEVICE | BOTH | W_TABLE, L_BUSY, "the kernel's figure for the whole device" },
 	{ NULL, "idle", S_SCALAR, U_PERCENT, W_DEVICE | BOTH, L_IDLE, "time in the deepest sleep (rc6, gtidle)" },
 
@@ -125,9 +136,9 @@ const struct column columns[] = {
 
 	{ "engine", "busy", S_BOTH, U_PERCENT, LIVES | W_LIVE | W_TABLE, L_ENGINE_BUSY, "busy time, of the engine's capacity" },
 	{ "engine", "busy", S_BOTH, U_PERCENT, ALL | W_RAW | W_SPARSE, D_BUSY_PCT, "amdgpu before 5.19" },
-	{ "engine", "busy_ns", S_BOTH, U_NS, ALL | W_RAW | W_SPARSE, D_BUSY_NS, "busy time since the start" },
-	{ "engine", "cycles", S_BOTH, U_NONE, ALL | W_RAW | W_SPARSE, D_CYCLES, "busy cycles since the start" },
-	{ "engine", "total_cycles", S_BOTH, U_NONE, ALL | W_RAW | W_SPARSE, D_TOTAL_CYCLES, "all cycles since the start" },
+	{ "engine", "busy_ns", S_BOTH, U_NS, ALL | W_RAW | W_SPARSE | W_TOTAL, D_BUSY_NS, "busy time since the start" },
+	{ "engine", "cycles", S_BOTH, U_NONE, ALL | W_RAW | W_SPARSE | W_TOTAL, D_CYCLES, "busy cycles since the start" },
+	{ "engine", "total_cycles", S_BOTH, U_NONE, ALL | W_RAW | W_SPARSE | W_TOTAL, D_TOTAL_CYCLES, "all cycles since the start" },
 	{ "engine", "capacity", S_BOTH, U_NONE, ALL | BOTH, D_CAPACITY, "engines of this kind" },
 	{ "engine", "util", S_BOTH, U_PERCENT, LIVES | W_LIVE, L_ENGINE_UTIL, "cycles, of those at the highest frequency" },
 	{ "engine", "freq", S_BOTH, U_HZ, LIVES | W_LIVE, L_ENGINE_FREQ, "mean clock while busy" },
@@ -164,7 +175,7 @@ const struct column columns[] = {
 	{ "load", NULL, S_INST, U_PERCENT, W_DEVICE | BOTH | W_SPARSE, D_LOAD, "other meters: memory, video, NPU cores" },
 	{ "temp", NULL, S_INST, U_CELSIUS, W_DEVICE | BOTH | W_TABLE, D_TEMP, "temperature" },
 	{ "power", NULL, S_INST, U_WATT, W_DEVICE | BOTH | W_TABLE, D_POWER, "power; from energy where that is all there is" },
-	{ "energy", NULL, S_INST, U_JOULE, W_DEVICE | BOTH, D_ENERGY, "energy since the start" },
+	{ "energy", NULL, S_INST, U_JOULE, W_DEVICE | BOTH | W_TOTAL, D_ENERGY, "energy since the start" },
 	{ "fan", NULL, S_INST, U_RPM, W_DEVICE | BOTH | W_TABLE, D_FAN, "fan speed" },
 	{ "pwm", NULL, S_INST, U_NONE, W_DEVICE | BOTH | W_SPARSE, D_PWM, "fan control, 0 to 255" },
 	{ "volt", NULL, S_INST, U_VOLT, W_DEVICE | BOTH, D_VOLT, "voltage" },
@@ -303,10 +314,10 @@ static u32 cgroup_of(const struct entity *e)
 	return owner ? cgroups[owner->cgroup].path : NONE;
 }
 
-static const char *const kind_names[K_COUNT] = {
+const char *const kind_names[K_COUNT] = {
 	[K_DEVICE] = "device", [K_CLIENT] = "client", [K_CGROUP] = "cgroup", [K_FDINFO] = "fdinfo",
 	[K_EVENT] = "event", [K_SAMPLE] = "sample", [K_PROFILE] = "profile", [K_OA] = "oa",
-	[K_COUNTER] = "counter", [K_COUNTERS] = "counter",
+	[K_COUNTER] = "counter", [K_COUNTERS] = "counter", [K_SOURCE] = "source",
 };
 
 /* dt of what this entity's rates are made over: its own two readings; sums take the sample's. */
@@ -844,6 +855,24 @@ static void add_picked(struct record *r, const struct column *c, const struct re
 	}
 }
 
+static const struct probed *probed_of(const struct entity *e)
+{
+	return (const struct probed *)(const void *)e;
+}
+
+static struct val source_field(const struct probed *p, u8 id)
+{
+	static const char *const statuses[] = { "ok", "denied", "absent" };
+
+	switch (id) {
+	case L_SOURCE: return v_label(p->source);
+	case L_STATUS: return v_label(statuses[p->status]);
+	case L_OK:     return p->status == PROBE_ABSENT ? (struct val){ 0 } : v_int(p->status == PROBE_OK, U_NONE);
+	case L_DETAIL: return v_label(p->detail);
+	default:       return v_label(p->remedy);
+	}
+}
+
 static struct val scalar(struct record *r, const struct entity *e, const struct recopts *o, u8 id)
 {
 	switch (id) {
@@ -865,6 +894,8 @@ static struct val scalar(struct record *r, const struct entity *e, const struct 
 		return id == L_DT ? v_time(o->dt_us) : oa_field(oarow_of(e), id);
 	if (e->kind == K_COUNTER || e->kind == K_COUNTERS)
 		return id == L_DT ? v_time(o->dt_us) : counter_field(reading_of(e)->picked, id);
+	if (e->kind == K_SOURCE)
+		return source_field(probed_of(e), id);
 	switch (id) {
 	case L_DT:     return v_time(own_dt(e, o));
 	case L_CLIENT: case L_PID: case L_COMM: case L_CGROUP: case L_CONTAINER: case L_SKIPPED:
@@ -874,7 +905,7 @@ static struct val scalar(struct record *r, const struct entity *e, const struct 
 	}
 }
 
-/* Of the entity itself, else summed over its clients. */
+/* Of the entity itself, else summed over its clients; never now this, now that: a total would fall. */
 static bool own_or_sum(const struct entity *e, u8 desc, u16 inst, u64 *v)
 {
 	static const u8 sums[D_ACTIVE + 1] = {
@@ -883,7 +914,7 @@ static bool own_or_sum(const struct entity *e, u8 desc, u16 inst, u64 *v)
 		[D_PURGEABLE] = D_SUM_PURGEABLE, [D_ACTIVE] = D_SUM_ACTIVE,
 	};
 
-	return reg_get(e, desc, inst, v) || (desc <= D_ACTIVE && sums[desc] && reg_get(e, sums[desc], inst, v));
+	return reg_get(e, desc <= D_ACTIVE && sums[desc] && !reg_find(e, desc, inst) ? sums[desc] : desc, inst, v);
 }
 
 static bool counter_value(const struct entity *e, u8 id, u16 inst, const struct recopts *o, u64 *v)
@@ -935,7 +966,7 @@ static bool wanted(const struct column *c, const struct record *r, const struct 
 {
 	u32 mode = o->list ? W_LIVE | W_LIST : o->raw ? W_RAW : W_LIVE;
 
-	return c->when & 1u << r->kind && c->when & mode;
+	return c->when & 1u << r->kind && (c->when & mode || (o->both && c->when & W_TOTAL));
 }
 
 static void add_group(struct record *r, const struct entity *e, const struct column *c,
@@ -1170,7 +1201,7 @@ void record_choose(u8 kind, const struct str *patterns, size_t n)
 /* A group is made whole: what it is asked for are its instances. */
 static bool is_chosen(const struct column *c, u8 kind)
 {
-	bool is = choice.n == 0 || choice.kind != kind || c->shape == S_INST || c->shape == S_BOTH;
+	bool is = choice.n == 0 || choice.kind != kind || c->shape == S_INST || c->shape == S_BOTH || c->when & (W_LABEL | W_ID);
 
 	for (size_t i = 0; i < choice.n && !is; i++) {
 		struct str p = choice.patterns[i];
@@ -1185,11 +1216,11 @@ static struct plan {
 	bool made;
 	u8 n;
 	u8 from[LEN(columns)], to[LEN(columns)];
-} plans[K_COUNT][3];
+} plans[K_COUNT][4];
 
 static const struct plan *plan_of(const struct record *r, const struct recopts *o)
 {
-	struct plan *p = &plans[r->kind][o->list ? 2 : o->raw];
+	struct plan *p = &plans[r->kind][o->list ? 2 : o->both ? 3 : o->raw];
 
 	if (p->made)
 		return p;
@@ -1236,6 +1267,8 @@ void record_make(struct record *r, const struct entity *e, const struct recopts 
 		about = event_label(r, row_of(e));
 	else if (e->kind == K_SAMPLE)
 		about = sample_label(r, sample_of(e));
+	else if (e->kind == K_SOURCE)
+		about = str_z(probed_of(e)->source);
 	else if (e->kind == K_COUNTER)
 		about = str_z(reading_of(e)->picked->counter->name);
 	plan = plan_of(r, o);
@@ -1311,4 +1344,20 @@ bool pattern_known(struct str p, u8 kind)
 			return true;
 	}
 	return false;
+}
+
+/* "card0 render" of what everybody asks for; otherwise with all that tells it from the device's other fields. */
+void field_name(struct buf *b, const char *dev, const struct field *f)
+{
+	const struct column *c = f->col;
+	bool spread = c->shape == S_BOTH && strcmp(c->group, "freq") != 0; /* of an engine, of a region */
+	const struct str parts[] = { spread ? (struct str){ 0 } : str_z(c->group), f->inst,
+				     c->id == L_ENGINE_BUSY ? (struct str){ 0 } : str_z(c->member) };
+
+	put_z(b, dev);
+	for (size_t i = 0; i < LEN(parts); i++)
+		if (str_len(parts[i])) {
+			put_c(b, ' ');
+			put_str(b, parts[i]);
+		}
 }

@@ -325,6 +325,14 @@ static void drain(struct run *r, int i)
 	}
 }
 
+/* Until it has printed something: its first sample. */
+static void await(struct run *r)
+{
+	struct pollfd p = { r->fd[0], POLLIN, 0 };
+
+	poll(&p, 1, RUN_SECONDS * 1000);
+}
+
 static void finish(struct run *r)
 {
 	double until = r->began + RUN_SECONDS;

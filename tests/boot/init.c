@@ -203,6 +203,42 @@ static void t_known_busy(void)
 	end();
 }
 
+/* the clients of before; one that came since and is gone again before the totals; none of them waits */
+static void t_state(void)
+{
+	struct play late = { D_NS, "copy", FAKE_DIALECT_NS, 75, 1 };
+	double was, dt, busy, begun = now();
+	struct run *r = run("--state /state -w 0.1 -o json", NULL);
+
+	begin("--state: means of the time since the last run, within 2 %, of clients old and new; totals go on");
+	ended(r, 0);
+	close_run(r);
+	late.pid = child(setup_play, &late, &late.fd);
+	nap(2);
+	r = run("procs --state /state -w 20 -o json", NULL);
+	ended(r, 0);
+	want_plays(r);
+	dt = num(client(r, late.pid), "dt");
+	busy = num(client(r, late.pid), "engine/copy/busy");
+	want(dt >= 2 && dt <= now() - begun, "dt is %f, of %f", dt, now() - begun);
+	/* It was there for two seconds at least, and not before the last run. */
+	want(busy >= 0.75 * 2 / dt * 98 && busy <= 75 * 1.02, "the client that came since: %f %% of %f s", busy, dt);
+	close_run(r);
+	r = run("--state /state -r -o json", NULL);
+	was = num(device(r, D_NS), "engine/copy/busy_ns");
+	want(was > 1e9, "copy: %f ns", was);
+	close_run(r);
+	reap(late.pid);
+	nap(0.2);
+	r = run("--state /state -r -o json", NULL);
+	ended(r, 0);
+	want(num(device(r, D_NS), "engine/copy/busy_ns") >= was, "copy fell to %f ns of %f",
+	     num(device(r, D_NS), "engine/copy/busy_ns"), was);
+	close_run(r);
+	unlink("/state");
+	end();
+}
+
 /* counter: the record of the counter of that name. */
 static struct view counter(const struct run *r, const char *name)
 {
@@ -612,7 +648,8 @@ static void t_backwards(void)
 		id[i] = client_id(getpid(), fd[i]);
 	}
 	r = start("procs -o json 0.5 4", NULL);
-	nap(0.75);
+	await(r); /* beside load its start takes its time */
+	nap(0.25);
 	for (size_t i = 0; i < LEN(p); i++)
 		shift(fd[i], 60ll * 1000000000 + back[i].ns, 60ll * 400000000 + back[i].cycles,
 		      60ll * 400000000 + back[i].total);
@@ -1042,6 +1079,58 @@ static void t_frames(void)
 
 /* ---- the machine's start and end ---- */
 
+/* What comes from now on. */
+static int kmsg_open(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		die("/dev/kmsg");
+	lseek(fd, 0, SEEK_END);
+	return fd;
+}
+
+/* The records that were logged since: each is "PREFIX,SEQ,TIME,FLAG;TEXT\n". */
+static void want_kmsg(int fd, const char *args, int samples, const char *text_end)
+{
+	struct run *r = run(args, NULL);
+	char b[8192];
+	int n = 0;
+	ssize_t got;
+
+	ended(r, 0);
+	want(r->n[0] == 0 && r->n[1] == 0, "it printed something");
+	while ((got = read(fd, b, sizeof b - 1)) > 0) {
+		const char *text;
+
+		b[got] = 0;
+		text = strchr(b, ';');
+		if (strstr(b, "suppressed"))
+			want(false, "%.200s", b);
+		if (!text || strncmp(text + 1, "gpustat: ", 9))
+			continue;
+		n++;
+		want(strtol(b, NULL, 10) == 14, "priority %.8s: facility user and level info are 14", b); /* 1 << 3 | 6 */
+		want(strlen(text + 1) <= 977, "%zu bytes", strlen(text + 1));
+		want(strstr(text, " | "), "not all records: %.300s", text);
+		want(strstr(text, text_end), "no end: ...%s", strlen(text) > 60 ? text + strlen(text) - 60 : text);
+		want(strchr(text, '\n') && !strstr(text, "\\x"), "escaped: %.300s", text);
+	}
+	want(n == samples, "%d records in the log, not %d", n, samples);
+	close_run(r);
+	close(fd);
+}
+
+static void t_kmsg(void)
+{
+	begin("-O /dev/kmsg: a record of the log for each sample, none suppressed, with its facility, level and prefix");
+	want_kmsg(kmsg_open(), "-O /dev/kmsg 0.5 8", 8, "clients=0\n");
+	end();
+	begin("-O /dev/kmsg: a sample that is too long for a record is cut, not refused");
+	want_kmsg(kmsg_open(), "host -O /dev/kmsg -w 0.1", 1, " ...\n");
+	end();
+}
+
 static int scenarios(void)
 {
 	char params[512] = "devs=";
@@ -1057,6 +1146,7 @@ static int scenarios(void)
 	for (size_t i = 0; i < LEN(plays); i++)
 		plays[i].pid = child(setup_play, &plays[i], &plays[i].fd);
 	t_known_busy();
+	t_state();
 	show("-w 1");
 	show("procs");
 	t_counters();
@@ -1078,6 +1168,7 @@ static int scenarios(void)
 	t_ptrace_suspended();
 	t_unplug();
 	t_frames();
+	t_kmsg();
 	t_unmounted();
 	printf("1..%d\n", tests);
 	fflush(stdout);

@@ -202,7 +202,7 @@ static void run_other(u8 which, struct str s)
 		must(!parse_dpm(s, &x, &y) || x <= y, "no clock is above the highest");
 		break;
 	case 5:
-		for (; parse_v3d(&t, &v, &x, &y); n++)
+		for (; parse_v3d(&t, &v, &x); n++)
 			must(within(v, s) && n <= str_len(s), "queues lie in the file");
 		break;
 	case 6:

@@ -1,0 +1,78 @@
+/* events.c - which perf events there are, what they resolve to, and how perfmon2 maps them.
+ * SPDX-License-Identifier: MIT */
+#include "commands.h"
+#include "sys.h"
+
+#include "../perfmon/pmumap.h"
+#include <stdlib.h>
+
+static void show_event(struct str name, struct str unit, struct str what)
+{
+	size_t from = out.n;
+
+	if (stopped || (OUT_BYTES - out.n < OUT_BYTES / 2 && !flush()))
+		return;
+	put_text(&out, name);
+	put_columns(&out, from, 44);
+	put_text(&out, unit);
+	put_columns(&out, from, 52);
+	put_text(&out, what);
+	while (out.n > from && out.p[out.n - 1] == ' ')
+		out.n--;
+	put_c(&out, '\n');
+}
+
+static int resolve_events(void)
+{
+	if (opt.nwords == 0)
+		return usage("events: which EVENT?", NULL, NULL);
+	for (size_t i = 0; i < opt.nwords; i++)
+		if (!add_events(str_z(opt.words[i]), 0))
+			return EX_USAGE;
+	for (u32 i = 1; i <= nevents; i++)
+		if (events[i].denied) {
+			say("tracefs may be read by root only", NULL, NULL);
+			return EX_DENIED;
+		}
+	events_resolve(&out);
+	return finish();
+}
+
+static int show_map(void)
+{
+	const struct pmumap *m = pmumap();
+
+	char text[32];
+	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+
+	if (m->why) {
+		put_z(&b, m->line ? ": line " : "");
+		if (m->line)
+			put_u64(&b, m->line);
+		put_z(&b, ": ");
+		text[b.n] = '\0';
+		return usage(getenv("GPUSTAT_PMU_MAP"), text, m->why);
+	}
+	pmumap_put(m, opt.verbose, &out);
+	return finish();
+}
+
+int cmd_events(void)
+{
+	size_t most = opt.map ? 0 : 1;
+
+	if (opt.map && opt.resolve)
+		return usage("events: --map or --resolve", NULL, NULL);
+	if (opt.nwords > most && !opt.resolve)
+		return usage("'", opt.words[most], "': one word too many");
+	if (!open_roots())
+		return EX_FAIL;
+	if (opt.resolve)
+		return resolve_events();
+	if (opt.map)
+		return show_map();
+	if (!read_events_file())
+		return EX_USAGE;
+	events_list(opt.nwords ? str_z(opt.words[0]) : (struct str)STR("*"), show_event);
+	return finish();
+}

@@ -1,0 +1,94 @@
+/* fdinfo.c - decodes dumps of /proc/PID/fdinfo/FD.
+ * SPDX-License-Identifier: MIT */
+#include "commands.h"
+#include "sys.h"
+
+enum { DUMP_BYTES = 1 << 20 };
+
+static char dump[DUMP_BYTES];
+
+static long read_dump(const char *name)
+{
+	bool is_stdin = strcmp(name, "-") == 0;
+	long fd = is_stdin ? 0 : sys_openat(AT_FDCWD, name, O_RDONLY), r;
+	size_t n = 0;
+
+	if (fd < 0)
+		return fd;
+	while ((r = sys_read((int)fd, dump + n, sizeof(dump) - n)) > 0 || (r == -EINTR && !stopped))
+		if (r > 0 && (n += (size_t)r) == sizeof(dump))
+			break;
+	if (!is_stdin)
+		sys_close((int)fd);
+	return r < 0 && r != -EINTR ? r : (long)n;
+}
+
+static void say_dump(const char *name, const char *what)
+{
+	say_as("fdinfo", name, ": ", what);
+}
+
+/* Decodes one dump; to be shown, or only so that the columns of all become wide enough. */
+static int decode(const char *name, bool show)
+{
+	static struct client client = { .e = { .used = true, .kind = K_FDINFO } };
+	struct recopts ro = { .raw = true, .dt_us = -1, .time_us = -1, .file = name };
+	struct device *d = &devices[NONE]; /* a dump's labels stand where no device is */
+	struct fdhead h;
+	struct str text;
+	long n = read_dump(name);
+
+	text = (struct str){ dump, dump + (n > 0 ? n : 0) };
+	if (stopped)
+		return EX_OK;
+	if (!fdinfo_head(text, &h)) {
+		if (show)
+			say_dump(name, n < 0 ? error_text(n) : "not a DRM file");
+		return EX_FAIL;
+	}
+	if (n == DUMP_BYTES && show)
+		say_dump(name, "longer than 1 MiB: the rest is not read");
+	reg_clear(&client.e);
+	text_free(client.name);
+	text_free(client.other);
+	client.name = client.other = NONE;
+	client.key = h.client;
+	client.keykind = h.has_client ? KEY_ID : KEY_PASID;
+	device_set(d->driver, sizeof(d->driver), h.driver);
+	device_set(d->pdev, sizeof(d->pdev), h.pdev);
+	fdinfo_take(&client, text, &h, 1);
+	record_make(&rec, &client.e, &ro);
+	if (out_measures(&opt.out))
+		out_measure(&opt.out, &rec);
+	if (!show)
+		return EX_OK;
+	out_record(&opt.out, &out, &rec);
+	return finish();
+}
+
+static bool is_regular(const char *name)
+{
+	struct stat st;
+
+	return sys_fstatat(AT_FDCWD, name, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+int cmd_fdinfo(void)
+{
+	int code = EX_OK;
+	bool shown = false;
+
+	if (opt.nwords == 0)
+		return usage("fdinfo: which FILE? - is standard input", NULL, NULL);
+	fdinfo_others = true;
+	for (size_t i = 0; i < opt.nwords && out_measures(&opt.out); i++)
+		if (is_regular(opt.words[i])) /* what else there is may be read only once */
+			decode(opt.words[i], false);
+	for (size_t i = 0; i < opt.nwords; i++) {
+		int r = decode(opt.words[i], true);
+
+		code = r != EX_OK ? r : code;
+		shown |= r == EX_OK;
+	}
+	return (!shown && sink_gathers()) || finish_sample() == EX_OK ? code : EX_FAIL; /* nothing at all takes no file's place */
+}

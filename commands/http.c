@@ -1,0 +1,212 @@
+/* http.c - one request on the descriptor that inetd or systemd handed over: RFC 9112, of which a scrape needs little.
+ * SPDX-License-Identifier: MIT */
+#include "commands.h"
+#include "sys.h"
+
+#include <stdlib.h>
+
+enum { REQUEST_BYTES = 8 << 10 };
+static const i64 PATIENCE = 5000000000, LINGER = 1000000000; /* ns: for the request, for the answer; for its reader to go */
+
+static bool begun; /* the answer is on its way */
+static i64 until;  /* ns on CLOCK_MONOTONIC: for what is waited for */
+
+static const char *content_type(void)
+{
+	return opt.out.fmt == format_find((struct str)STR("openmetrics")) ?
+	       "application/openmetrics-text; version=1.0.0; charset=utf-8" :
+	       opt.out.fmt == format_find((struct str)STR("prom")) ? "text/plain; version=0.0.4" : NULL;
+}
+
+bool http_takes_format(void)
+{
+	return content_type();
+}
+
+static void put_head(const char *status, const char *type, const char *more)
+{
+	put_z(&out, "HTTP/1.1 ");
+	put_z(&out, status);
+	put_z(&out, "\r\nContent-Type: ");
+	put_z(&out, type);
+	put_z(&out, "\r\nConnection: close\r\n");
+	put_z(&out, more);
+	put_z(&out, "\r\n");
+}
+
+/* All of it, within the time that an answer has. 0 or -errno. */
+long http_write(const char *p, size_t n)
+{
+	if (!begun)
+		until = sys_now(CLOCK_MONOTONIC) + PATIENCE;
+	begun = true;
+	while (n > 0) {
+		struct pollfd fd = { .fd = out_fd, .events = POLLOUT };
+		long r = sys_send(out_fd, p, n);
+
+		if (r == -EAGAIN)
+			r = sys_poll_until(&fd, 1, until, NULL) == 0 ? -ETIMEDOUT : 0;
+		if (r < 0 && r != -EINTR)
+			return r;
+		p += r > 0 ? r : 0;
+		n -= r > 0 ? (size_t)r : 0;
+	}
+	return 0;
+}
+
+/* What is closed with bytes unread resets the connection, and the answer with it: RFC 9112, 9.6. */
+static void linger(void)
+{
+	static char rest[REQUEST_BYTES];
+	struct pollfd fd = { .fd = out_fd, .events = POLLIN };
+	long r = sys_shutdown(out_fd);
+
+	until = sys_now(CLOCK_MONOTONIC) + LINGER;
+	while (r >= 0 && !stopped && sys_now(CLOCK_MONOTONIC) < until) {
+		r = sys_recv(out_fd, rest, sizeof(rest));
+		if (r == 0)
+			return;
+		if (r == -EAGAIN)
+			r = sys_poll_until(&fd, 1, until, NULL);
+	}
+}
+
+/* An error for its answer. Exit code. */
+static int refuse(const char *status, const char *more)
+{
+	out.n = 0;
+	put_head(status, "text/plain; charset=utf-8", more);
+	put_z(&out, status);
+	put_c(&out, '\n');
+	if (!flush())
+		return EX_FAIL;
+	linger();
+	return EX_OK;
+}
+
+/* What is left to do once the sample went out, or could not be had. Exit code. */
+int http_end(int code)
+{
+	if (!begun)
+		return refuse("500 Internal Server Error", "") == EX_OK ? code : EX_FAIL;
+	linger();
+	return code;
+}
+
+/* Name of a header field, in any case: is it Host? */
+static bool is_host(struct str line)
+{
+	static const char host[] = "host:";
+	size_t i = 0;
+
+	while (i < 5 && line.p + i < line.e && (line.p[i] | (host[i] == ':' ? 0 : 32)) == host[i])
+		i++;
+	return i == 5;
+}
+
+/* The path: of "/metrics?x=y", and of "http://host/metrics", which servers have to know, too. */
+static struct str path_of(struct str target)
+{
+	struct str path;
+
+	if (str_skip(&target, (struct str)STR("http://")))
+		while (target.p < target.e && *target.p != '/')
+			target.p++;
+	str_cut(&target, '?', &path);
+	return path;
+}
+
+/* Exit code; -1: its answer is a sample. */
+static int answer(struct str head)
+{
+	static const struct str get = STR("GET"), head_only = STR("HEAD"), paths[] = { STR("/"), STR("/metrics") };
+	struct str line = { 0 }, method = { 0 }, target = { 0 }, path;
+	u32 hosts = 0;
+	bool good, is_new;
+
+	good = !memchr(head.p, '\0', str_len(head)) && line_next(&head, &line) && str_len(line) > 0;
+	if (good && line.e[-1] == '\r')
+		line.e--;
+	good = good && str_cut(&line, ' ', &method) && str_cut(&line, ' ', &target) && target.p < target.e;
+	is_new = good && str_eq(line, (struct str)STR("HTTP/1.1"));
+	good &= is_new || str_eq(line, (struct str)STR("HTTP/1.0"));
+	for (const char *p = method.p; p < method.e; p++)
+		good &= (u8)((*p | 32) - 'a') < 26;
+	while (line_next(&head, &line))
+		hosts += is_host(line);
+	if (!good || method.p == method.e || hosts > 1 || (is_new && !hosts))
+		return refuse("400 Bad Request", "");
+	if (!str_eq(method, get) && !str_eq(method, head_only))
+		return refuse("405 Method Not Allowed", "Allow: GET, HEAD\r\n");
+	path = path_of(target);
+	if (!str_eq(path, paths[0]) && !str_eq(path, paths[1]))
+		return refuse("404 Not Found", "");
+	put_head("200 OK", content_type(), "");
+	if (str_eq(method, get))
+		return -1;
+	return http_end(finish());
+}
+
+/* Where the head ends: behind an empty line. NULL: not yet. */
+static const char *head_end(const char *p, const char *e)
+{
+	for (; p < e; p++)
+		if (*p == '\n' && ((e - p > 1 && p[1] == '\n') || (e - p > 2 && p[1] == '\r' && p[2] == '\n')))
+			return p + 1;
+	return NULL;
+}
+
+/* sd_listen_fds(3): descriptor 3, if it is for us; else standard input. */
+static int handed_over(void)
+{
+	const char *pid = getenv("LISTEN_PID"), *n = getenv("LISTEN_FDS");
+	u64 is;
+
+	return pid && n && scan_u64(str_z(pid), &is) && is == sys_pid() && strcmp(n, "1") == 0 ? 3 : 0;
+}
+
+/* Under inetd messages would go to the client. */
+static bool is_same(int a, int b)
+{
+	struct stat x, y;
+
+	return sys_fstat(a, &x) == 0 && sys_fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Exit code, or -1: the head of the answer is in out, and a sample is to follow. */
+int http_request(void)
+{
+	static char b[REQUEST_BYTES];
+	size_t n = 0;
+	const char *end = NULL;
+	long r;
+
+	out_fd = handed_over();
+	r = sys_accepts(out_fd);
+	if (r < 0)
+		return usage("--http: no socket was handed over: it is for inetd, or for systemd with Accept=yes", NULL, NULL);
+	if (r > 0)
+		return usage("--http: that socket waits for connections: Accept=yes in the .socket unit, or nowait for inetd", NULL, NULL);
+	opt.quiet |= is_same(out_fd, 2);
+	until = sys_now(CLOCK_MONOTONIC) + PATIENCE;
+	while (!end && n < sizeof(b) && !stopped) {
+		struct pollfd fd = { .fd = out_fd, .events = POLLIN };
+
+		r = sys_poll_until(&fd, 1, until, NULL);
+		if (r == 0)
+			return refuse("408 Request Timeout", "");
+		if (r > 0)
+			r = sys_recv(out_fd, b + n, sizeof(b) - n);
+		if (r == -EINTR || r == -EAGAIN)
+			continue;
+		if (r < 0 || (r == 0 && n == 0)) /* gone, or never wanted anything */
+			return EX_OK;
+		if (r == 0)
+			return refuse("400 Bad Request", "");
+		n += (size_t)r;
+		end = head_end(b, b + n);
+	}
+	if (stopped)
+		return EX_OK;
+	return end ? answer((struct str){ b, end }) : refuse("431 Request Header Fields Too Large", "");
+}

@@ -1,0 +1,629 @@
+#!/usr/bin/env python3
+# t_sink.py PROG - where output goes and when samples are taken: files replaced whole or not at all, datagrams, lines of
+# standard input, ticks of the wall clock, sums of readings; each with what can go wrong. Prints TAP.
+# SPDX-License-Identifier: MIT
+import contextlib
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+sys.dont_write_bytecode = True  # the source folder stays as it is
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import t_edges as edges  # noqa: E402
+import tap  # noqa: E402
+from t_edges import Machine, TREES, Skip, check, eq, parse_json, run  # noqa: E402
+
+PROG = os.path.realpath(sys.argv[1])
+edges.PROG = PROG
+TREE = os.path.join(TREES, "amdgpu")
+ROOTS = ["--proc", f"{TREE}/proc", "--sys", f"{TREE}/sys"]
+ONCE = [*ROOTS, "-r"]
+OLD = b"# the old file\n"
+TESTS = []
+
+
+def test(name):
+    def add(f):
+        TESTS.append((name, f))
+        return f
+    return add
+
+
+def whole(text):
+    """An exposition that is complete: its last family is in every one."""
+    return text.endswith(b"\n") and b"gpustat_self_cpu_seconds_total " in text
+
+
+def left(d):
+    return sorted(n for n in os.listdir(d) if n.startswith("."))
+
+
+def prom(path, *args, **kw):
+    return run([*ONCE, "-o", "prom", "-O", path, *args], **kw)
+
+
+def old(d):
+    path = os.path.join(d, "gpu.prom")
+    with open(path, "wb") as f:
+        f.write(OLD)
+    return path
+
+
+def machine(d):
+    """Beside what is to hold nothing else."""
+    return Machine(tempfile.mkdtemp(dir=os.path.dirname(d)))
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+# --- files that are replaced ---------------------------------------------------------------------------------
+
+@test("prom replaces the file, silently, and leaves nothing beside it")
+def _(d):
+    path = old(d)
+    r = prom(path)
+    eq((r.code, r.out, r.err), (0, b"", b""), "exit code, output, messages")
+    check(whole(read(path)), "not the whole exposition")
+    eq(os.listdir(d), ["gpu.prom"], "files")
+
+
+@test("0644 under umask 077, and for whoever had closed it")
+def _(d):
+    path = old(d)
+    os.chmod(path, 0o600)
+    eq(prom(path, preexec_fn=lambda: os.umask(0o077)).code, 0, "exit code")
+    eq(stat.S_IMODE(os.stat(path).st_mode), 0o644, "mode")
+
+
+@test("each sample of a run takes the place of the one before; openmetrics too")
+def _(d):
+    path = os.path.join(d, "x.prom")
+    p = subprocess.Popen([PROG, *ROOTS, "-o", "openmetrics", "-O", path, "0.1", "5"])
+    seen = set()
+    while p.poll() is None:
+        with contextlib.suppress(FileNotFoundError):
+            with open(path, "rb") as f:
+                text = f.read()
+                check(text.endswith(b"# EOF\n") and text.count(b"# EOF") == 1, f"torn: {text[-60:]!r}")
+                seen.add(text)
+    eq(p.returncode, 0, "exit code")
+    check(len(seen) >= 3, f"{len(seen)} files in 5 samples")
+    eq(left(d), [], "left over")
+
+
+@test("a relative name, and one of 255 bytes")
+def _(d):
+    eq(prom("plain.prom", cwd=d).code, 0, "exit code")
+    name = "n" * 250 + ".prom"
+    eq(prom(os.path.join(d, name)).code, 0, "exit code of a long name")
+    eq(sorted(os.listdir(d)), sorted(["plain.prom", name]), "files")
+    r = prom(os.path.join(d, "n" * 300))
+    check(r.code == 1 and b"File name too long" in r.err, f"too long: {r!r}")
+    eq(left(d), [], "left over")
+
+
+@test("a symbolic link is itself replaced; what it pointed to stays")
+def _(d):
+    target, link = os.path.join(d, "target"), os.path.join(d, "link.prom")
+    with open(target, "wb") as f:
+        f.write(OLD)
+    os.symlink("target", link)
+    eq(prom(link).code, 0, "exit code")
+    check(not os.path.islink(link) and whole(read(link)), "the link is still there")
+    eq(read(target), OLD, "what it pointed to")
+
+
+@test("/dev/stdout, a FIFO and a device are written to, and stay what they are")
+def _(d):
+    was = os.lstat("/dev/stdout").st_mode
+    check(whole(prom("/dev/stdout").out), "nothing in the pipe")
+    path = os.path.join(d, "out")
+    with open(path, "wb") as f:
+        eq(subprocess.run([PROG, *ONCE, "-o", "prom", "-O", "/dev/stdout"], stdout=f).returncode, 0, "exit code")
+    check(whole(read(path)), "nothing in the file behind /dev/stdout")
+    eq(os.lstat("/dev/stdout").st_mode, was, "/dev/stdout")
+    fifo = os.path.join(d, "fifo")
+    os.mkfifo(fifo)
+    p = subprocess.Popen([PROG, *ONCE, "-o", "prom", "-O", fifo])
+    check(whole(read(fifo)), "nothing in the FIFO")
+    eq((p.wait(), stat.S_ISFIFO(os.stat(fifo).st_mode)), (0, True), "exit code, FIFO")
+    r = prom("/dev/full")
+    check(r.code == 1 and b"No space left" in r.err and stat.S_ISCHR(os.stat("/dev/full").st_mode), repr(r))
+    eq(prom("/dev/null").code, 0, "/dev/null")
+
+
+@test("a full disk: a message, exit 1, the old file, nothing beside it")
+def _(d):
+    if os.getuid():
+        raise Skip("needs root")
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "t", d], stderr=subprocess.DEVNULL).returncode:
+        raise Skip("no mount(2) here")
+    try:
+        path = old(d)
+        r = prom(path)
+        check(r.code == 1 and r.err == f"gpustat: {path}: No space left on device\n".encode(), repr(r))
+        eq((read(path), left(d)), (OLD, []), "file, left over")
+    finally:
+        subprocess.run(["umount", d], check=True)
+
+
+@test("a limit on file sizes (EFBIG): the same")
+def _(d):
+    path = old(d)
+    r = prom(path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
+    check(r.code == 1 and b"File too large" in r.err, repr(r))
+    eq((read(path), left(d)), (OLD, []), "file, left over")
+
+
+@test("a limit on file sizes of standard output, too: a message, exit 1")
+def _(d):
+    with open(os.path.join(d, "out"), "wb") as f:
+        r = subprocess.run([PROG, *ONCE, "-o", "json"], stdout=f, stderr=subprocess.PIPE,
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+    eq((r.returncode, r.stderr), (1, b"gpustat: standard output: File too large\n"), "exit code, message")
+
+
+@test("a directory that may not be written, or is none: said at once")
+def _(d):
+    path = old(d)
+    os.chmod(d, 0o555)
+    began = time.monotonic()
+    r = run([*ROOTS, "-o", "prom", "-O", path, "20", "2"], nobody=True)
+    eq((r.code, r.out, r.err), (1, b"", f"gpustat: {path}: Permission denied\n".encode()), "exit code, output, message")
+    check(time.monotonic() - began < 5, "only after its first interval")
+    os.chmod(d, 0o777)
+    eq((read(path), left(d)), (OLD, []), "file, left over")
+    eq(run([*ONCE, "-o", "prom", "-O", f"{path}2"], nobody=True).code, 0, "exit code where it may be written")
+    os.chmod(d, 0o755)
+    eq((read(path), left(d)), (OLD, []), "file, left over")
+    for bad, why in ((f"{path}/x", b"Not a directory"), (f"{d}/none/x", b"No such file"), (d, b"Is a directory")):
+        r = prom(bad)
+        check(r.code == 1 and why in r.err, f"{bad}: {r!r}")
+
+
+@test("a directory that only a capability lets us write: as the systemd unit has it")
+def _(d):
+    if os.getuid():
+        raise Skip("needs root")
+    if not shutil.which("setpriv"):
+        raise Skip("no setpriv (package util-linux)")
+    path = old(d)
+    os.chmod(d, 0o755)
+    for caps, code in (("-all,+dac_override", 0), ("-all", 1)):
+        r = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps", caps,
+                            "--ambient-caps", caps, "--no-new-privs", PROG, *ONCE, "-o", "prom", "-O", path],
+                           capture_output=True, timeout=20, check=False)
+        eq((r.returncode, b"Permission denied" in r.stderr, left(d)), (code, bool(code), []), f"{caps}: {r!r}")
+    check(whole(read(path)), "nothing written")
+
+
+@test("no device: exit 3, and the old file stays")
+def _(d):
+    m = machine(d)
+    path = old(d)
+    r = run([*m.roots(), "-o", "prom", "-O", path])
+    eq((r.code, read(path), left(d)), (3, OLD, []), "exit code, file, left over")
+
+
+@test("stat and sample: a command that cannot be started leaves the file")
+def _(d):
+    path = old(d)
+    for cmd in ("stat", "sample"):
+        r = run([cmd, "-e", "task-clock", "-o", "prom", "-O", path, "--", "/nonexistent"])
+        eq((r.code, read(path), left(d)), (127, OLD, []), f"{cmd}: exit code, file, left over")
+
+
+@test("csv: one header in a file that grows from run to run")
+def _(d):
+    path = f"{d}/x.csv"
+    for args in ((), ("-f", "dev,clients")):
+        if os.path.exists(path):
+            os.unlink(path)
+        for _i in range(2):
+            r = run([*ONCE, "-o", "csv", *args, "-O", path])
+            eq((r.code, r.err), (0, b""), "exit code, messages")
+        rows = read(path).decode().splitlines()
+        eq(sum(r.startswith(("time,", "dev,")) for r in rows), 1, f"headers in {rows[:3]}")
+        eq(len(rows) % 2, 1, "rows of two runs")
+
+
+@test("fdinfo: no dump could be read: the old file stays; one could: it is replaced, exit 1")
+def _(d):
+    path = old(d)
+    good = next(p for p in (f"{TREE}/proc/1402/fdinfo/{n}" for n in os.listdir(f"{TREE}/proc/1402/fdinfo"))
+                if b"drm-driver" in read(p))
+    r = run(["fdinfo", "-o", "prom", "-O", path, f"{d}/none"])
+    eq((r.code, read(path), left(d)), (1, OLD, []), "exit code, file, left over")
+    eq(run(["fdinfo", "-o", "prom", "-O", path, f"{d}/none", good]).code, 1, "exit code")
+    check(b"gpustat_fdinfo_" in read(path), "not replaced")
+
+
+@test("a recording that cannot be read: exit 1, and the old file stays")
+def _(d):
+    path = old(d)
+    for rec in (os.path.join(edges.HERE, "tap.py"), os.path.join(d, "none")):
+        for fmt in ("prom", "openmetrics"):
+            r = run(["oa", "--replay", rec, "--totals", "-o", fmt, "-O", path])
+            eq((r.code, read(path), left(d)), (1, OLD, []), f"{rec} {fmt}: {r!r}")
+
+
+@test("SIGTERM finishes the sample: exit 0, a whole file, nothing beside it")
+def _(d):
+    path = os.path.join(d, "x.prom")
+    for i in range(30):
+        p = subprocess.Popen([PROG, *ROOTS, "-o", "prom", "-O", path, "0.01"])
+        time.sleep(0.03 + i / 1000)
+        p.terminate()
+        eq(p.wait(timeout=10), 0, "exit code")
+    check(whole(read(path)), "torn")
+    eq(left(d), [], "left over")
+
+
+@test("200 times SIGKILL: the file is the old one or a new one, always whole")
+def _(d):
+    path = old(d)
+    rest = 0
+    for _i in range(200):
+        p = subprocess.Popen([PROG, *ROOTS, "-o", "prom", "-O", path, "0.001"])
+        time.sleep(random.uniform(0.001, 0.02))
+        p.kill()
+        p.wait()
+        text = read(path)
+        check(text == OLD or whole(text), f"torn: {text[-80:]!r}")
+        rest += len(left(d))
+        for n in left(d):
+            os.unlink(os.path.join(d, n))
+    check(rest <= 100, f"{rest} files left in 200 runs")
+
+
+@test("two writers at once: every reading of the file is one of theirs, whole")
+def _(d):
+    path = os.path.join(d, "x.prom")
+    ps = [subprocess.Popen([PROG, *ROOTS, "-o", "prom", "-O", path, "0.002", "300"]) for _i in range(2)]
+    n = 0
+    while any(p.poll() is None for p in ps):
+        with contextlib.suppress(FileNotFoundError):
+            check(whole(read(path)), "torn")
+            n += 1
+    eq([p.returncode for p in ps], [0, 0], "exit codes")
+    check(n > 50, f"read {n} times")
+    eq(left(d), [], "left over")
+
+
+@test("others append: 0644 less umask, a write for each record")
+def _(d):
+    path = os.path.join(d, "log")
+    for _i in range(3):
+        eq(run([*ONCE, "-o", "json", "-O", path]).code, 0, "exit code")
+    eq(len(parse_json(read(path))), 3, "records")
+    eq(run([*ONCE, "-O", "/dev/full"]).code, 1, "exit code of /dev/full")
+
+
+def writes(args):
+    if not shutil.which("strace"):
+        raise Skip("needs package strace")
+    with tempfile.NamedTemporaryFile() as f:
+        subprocess.run(["strace", "-qq", "-o", f.name, "-e", "trace=write,sendto,openat,renameat,rename,fchmod,unlinkat",
+                        PROG, *args], stdout=subprocess.DEVNULL, check=True)
+        return f.read().decode().splitlines()
+
+
+@test("system calls of a sample: one write; to replace a file, one more of open, fchmod and rename each")
+def _(d):
+    calls = writes([*ONCE, "-o", "json"])
+    eq(sum(c.startswith("write(1,") for c in calls), 1, "writes")
+    calls = writes([*ONCE, "-o", "prom", "-O", f"{d}/x.prom"])
+    at = next(i for i, c in enumerate(calls) if "O_EXCL" in c)
+    check("O_NOFOLLOW" in calls[at] and "O_CLOEXEC" in calls[at], calls[at])
+    eq([c.split("(")[0].replace("renameat", "rename") for c in calls[at:]], ["openat", "fchmod", "write", "rename"], "calls")
+    check(not any("unlink" in c for c in calls), "something was unlinked")
+
+
+# --- datagrams -------------------------------------------------------------------------------------------------
+
+@contextlib.contextmanager
+def listener(family=socket.AF_INET, host="127.0.0.1"):
+    with socket.socket(family, socket.SOCK_DGRAM) as s:
+        try:
+            s.bind((host, 0))
+        except OSError as e:
+            raise Skip(str(e)) from None
+        s.settimeout(0.5)
+        yield s, s.getsockname()[1]
+
+
+def take(s):
+    got = []
+    with contextlib.suppress(socket.timeout):
+        while True:
+            got.append(s.recv(65536))
+    return got
+
+
+@test("udp: whole lines in datagrams of at most 1432 bytes, as many bytes as on standard output")
+def _(d):
+    for fmt in ("statsd", "graphite"):
+        with listener() as (s, port):
+            r = run([*ROOTS, "-w", "0.05", "-o", fmt, "-O", f"udp:localhost:{port}"])
+            eq((r.code, r.out, r.err), (0, b"", b""), "exit code, output, messages")
+            got = take(s)
+        check(len(got) > 1, f"{len(got)} datagrams")
+        check(all(len(g) <= 1432 and g.endswith(b"\n") for g in got), f"{[len(g) for g in got]}")
+        want = run([*ROOTS, "-w", "0.05", "-o", fmt]).out
+        eq([x.split()[0].split(b":")[0] for x in b"".join(got).splitlines()],
+           [x.split()[0].split(b":")[0] for x in want.splitlines()], f"{fmt}: lines")
+        check(all(len(a) + len(b.splitlines()[0]) + 1 > 1432 for a, b in zip(got, got[1:])), "half empty datagrams")
+
+
+@test("udp over IPv6")
+def _(d):
+    with listener(socket.AF_INET6, "::1") as (s, port):
+        for host in ("[::1]", "[0:0::0:1]", "[0:0:0:0:0:0:0:1]", "[::0.0.0.1]"):
+            r = run([*ROOTS, "-w", "0.01", "-o", "statsd", "-O", f"udp:{host}:{port}"])
+            check(r.code == 0 and take(s), f"{host}: {r!r}")
+
+
+@test("udp: nobody listens: no failure; -v says it once")
+def _(d):
+    with listener() as (s, port):
+        pass
+    args = [*ROOTS, "0.01", "5", "-o", "statsd", "-O", f"udp:127.0.0.1:{port}"]
+    r = run(args)
+    eq((r.code, r.err), (0, b""), "exit code, messages")
+    r = run([*args, "-v"])
+    eq((r.code, r.err.count(b"nobody listens")), (0, 1), "exit code, times said")
+
+
+@test("udp: the longest lines that there are fit a datagram, and all arrive")
+def _(d):
+    m = machine(d)
+    m.device("i915", edges.I915)
+    m.process(11, comm="\\" * 15, cgroup="0::/" + "/".join(["c." * 100] * 18) + "\n")
+    m.fd(11, 5, edges.dump("i915", 8, *(f"drm-engine-{'.' * 100}{i}:\t5 ns" for i in range(20)), pdev=edges.I915))
+    for fmt in ("statsd", "graphite"):
+        args = [*m.roots(), "cgroups", "-w", "0.05", "-o", fmt]
+        want = run(args).out.splitlines()
+        check(max(len(x) for x in want) > 400, f"no long line: {[len(x) for x in want]}")
+        with listener() as (s, port):
+            r = run([*args, "-O", f"udp:127.0.0.1:{port}"])
+            got = take(s)
+        eq((r.code, r.err), (0, b""), "exit code, messages")
+        check(all(len(g) <= 1432 and g.endswith(b"\n") for g in got), f"{[len(g) for g in got]}")
+        eq([x.split()[0].split(b":")[0] for x in b"".join(got).splitlines()],
+           [x.split()[0].split(b":")[0] for x in want], f"{fmt}: lines")
+
+
+# --- lines of standard input --------------------------------------------------------------------------------------
+
+def asked(*args):
+    return subprocess.Popen([PROG, *ROOTS, "--on-stdin", *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)
+
+
+@test("--on-stdin: a sample for each line, rates since the one before, exit 0 at the end")
+def _(d):
+    p = asked("-w", "0.05", "-o", "json")
+    times = []
+    for text in (b"\n", b"now\n", b"x" * 70000 + b"\n"):
+        time.sleep(0.1)
+        p.stdin.write(text[:1])
+        p.stdin.flush()
+        if len(text) > 1:
+            time.sleep(0.05)
+            p.stdin.write(text[1:])
+            p.stdin.flush()
+        times.append(json.loads(p.stdout.readline()))
+    for a, b in zip(times, times[1:]):
+        edges.near(b["dt"], b["time"] - a["time"], 0.01, "dt")
+    out, err = p.communicate(b"", timeout=10)
+    eq((p.returncode, out, err), (0, b"", b""), "exit code, rest, messages")
+
+
+@test("--on-stdin: lines that come together are as many samples; what has no end is none; COUNT ends it")
+def _(d):
+    for fmt, each in (("json", 1), ("csv", None), ("line", 1), ("influx", None), ("prom", None)):
+        out, _e = asked("-w", "0.02", "-o", fmt, "-f", "clients").communicate(b"\n\n\nrest", timeout=10)
+        n = out.count(b"gpustat_clients{") if fmt == "prom" else len(out.splitlines()) - (fmt in ("csv", "line"))
+        eq(n, 3, f"{fmt}: samples")
+    p = asked("-w", "0.02", "-c", "2", "-o", "json")
+    p.stdin.write(b"\n" * 5)
+    p.stdin.flush()
+    eq((p.wait(timeout=10), len(parse_json(p.stdout.read()))), (0, 2), "exit code, samples")
+
+
+@test("--on-stdin: -r answers with totals; SIGTERM ends it; an empty input is no failure; counters and host too")
+def _(d):
+    out, _e = asked("-r", "-o", "json").communicate(b"\n", timeout=10)
+    eq([r["dt"] for r in parse_json(out)][:1] and len(parse_json(out)), 1, "samples")
+    p = asked("-o", "json")
+    time.sleep(0.2)
+    p.terminate()
+    eq(p.wait(timeout=10), 0, "exit code after SIGTERM")
+    eq(run([*ROOTS, "--on-stdin"]).code, 0, "exit code of no line")
+    r = run(["host", "--on-stdin", "-w", "0.02", "-o", "json", "-f", "cpu/all/util"], stdin=b"\n\n")
+    eq((r.code, len(parse_json(r.out))), (0, 2), "host: exit code, samples")
+
+
+# --- ticks ---------------------------------------------------------------------------------------------------------
+
+@test("--align: samples on multiples of the interval, over whole intervals; one-shot and -r too")
+def _(d):
+    for args, step in ((["0.5", "3"], 0.5), (["-w", "0.5"], 0.5), (["-r", "0.5", "2"], 0.5)):
+        recs = parse_json(run([*ROOTS, "--align", *args, "-o", "json"]).out)
+        for r in recs:
+            off = r["time"] % step
+            check(off < 0.06, f"{args}: {off} s behind the multiple")
+            check(r["dt"] is None or abs(r["dt"] - step) < 0.06, f"{args}: dt {r['dt']}")
+        check(len(recs) == (1 if "-w" in args else int(args[-1])), f"{args}: {len(recs)} samples")
+
+
+@test("ticks do not drift, and a late sample is skipped")
+def _(d):
+    recs = parse_json(run([*ROOTS, "0.05", "20", "-o", "json", "-t", "mono"]).out)
+    t = [r["time"] for r in recs]
+    off = [(x - t[0] + 0.02) % 0.05 for x in t]  # a loaded machine skips some
+    check(max(off) < 0.045 and off[-1] < 0.04, f"off the ticks: {off}")
+    p = subprocess.Popen([PROG, *ROOTS, "0.2", "4", "-o", "json", "-t", "mono"], stdout=subprocess.PIPE)
+    first = json.loads(p.stdout.readline())
+    p.send_signal(signal.SIGSTOP)
+    time.sleep(0.7)
+    p.send_signal(signal.SIGCONT)
+    t = [first["time"]] + [json.loads(x)["time"] for x in p.communicate(timeout=10)[0].splitlines()]
+    eq(len(t), 4, "samples")
+    check(all(b - a > 0.09 for a, b in zip(t, t[1:])), f"bunched: {t}")
+    off = [(x - t[0] + 0.03) % 0.2 for x in t[2:]]
+    check(max(off) < 0.1, f"off the ticks: {off}")
+
+
+@test("SIGTERM in each place that waits ends it, with exit 0")
+def _(d):
+    for args, stdin in ((["60"], None), (["-w", "60"], None), (["--align", "3h"], None), (["--align", "-r", "3h"], None), (["--inner", "30", "60"], None),
+                        (["-r", "60"], None), (["--on-stdin"], b""), (["--on-stdin", "-w", "60"], b"\n"), (["-S", "60"], None),
+                        (["-o", "prom", "-O", f"{d}/x.prom", "60"], None), (["-o", "svg", "-O", f"{d}/x.svg", "60"], None)):
+        p = subprocess.Popen([PROG, *ROOTS, *args], stdin=subprocess.PIPE if stdin is not None else None,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if stdin:
+            p.stdin.write(stdin)
+            p.stdin.flush()
+        time.sleep(0.15)
+        eq(p.poll(), None, f"{args}: exit code before")
+        p.terminate()
+        began = time.monotonic()
+        out, err = p.communicate(timeout=10)
+        eq((p.returncode, err, out == b""), (0, b"", args != ["-r", "60"]), f"{args}: exit code, messages, no sample")
+        check(time.monotonic() - began < 2, f"{args}: it went on")
+    eq(left(d), [], "left over")
+
+
+@test("svg is written at the end: a kill leaves the old file, SIGTERM a whole picture")
+def _(d):
+    path = os.path.join(d, "x.svg")
+    for end, whole_one in ((signal.SIGKILL, False), (signal.SIGTERM, True)):
+        with open(path, "wb") as f:
+            f.write(OLD)
+        p = subprocess.Popen([PROG, *ROOTS, "-o", "svg", "-O", path, "0.05"])
+        time.sleep(0.4)
+        eq(read(path), OLD, "the file while it runs")
+        p.send_signal(end)
+        p.wait()
+        text = read(path)
+        check(b"<svg " in text and text.endswith(b"</svg>\n") if whole_one else text == OLD, f"{end}: {text[:60]!r}")
+        eq(left(d), [], "left over")
+
+
+# --- sums ------------------------------------------------------------------------------------------------------------
+
+@test("--inner: min, avg and max of each interval alone")
+def _(d):
+    m = machine(d)
+    dev = m.device("i915", edges.I915, files={"hwmon/hwmon0/name": "i915\n", "hwmon/hwmon0/temp1_input": "40000\n"})
+    temp = m.path(dev, "hwmon/hwmon0/temp1_input")
+    p = subprocess.Popen([PROG, *m.roots(), "1", "3", "--inner", "0.1", "-o", "json"], stdout=subprocess.PIPE)
+    began = time.monotonic()
+    for at, value in ((0.45, 60000), (1.45, 20000), (1.75, 30000)):
+        time.sleep(max(0, began + at - time.monotonic()))
+        edges.rewrite(temp, f"{value}\n")
+    recs = parse_json(p.communicate(timeout=10)[0])
+    eq([r["summary"] for r in recs], ["min", "avg", "max"] * 3, "records")
+    t = [next(iter(r["temp"].values())) for r in recs]
+    eq((t[0], t[2], t[3], t[5], t[6], t[8]), (40, 60, 20, 60, 30, 30), "min and max")
+    check(45 < t[1] < 56 and 20 < t[4] < 60 and t[7] == 30, f"means {t[1]}, {t[4]}, {t[7]}")
+    for r in recs:
+        edges.near(r["dt"], 1, 0.1, "dt")
+
+
+@test("--inner that does not divide the interval: a little oftener, and the interval stays what it is")
+def _(d):
+    if not shutil.which("strace"):
+        raise Skip("needs package strace")
+    with tempfile.NamedTemporaryFile() as f:
+        r = subprocess.run(["strace", "-qq", "-o", f.name, "-e", "trace=clock_nanosleep", PROG, *ROOTS, "1", "2", "--inner",
+                            "0.3", "-o", "json"], stdout=subprocess.PIPE, check=True)
+        sleeps = len(f.read().splitlines())
+    for rec in parse_json(r.stdout):
+        edges.near(rec["dt"], 1, 0.1, "dt")
+    check(6 <= sleeps <= 8, f"{sleeps} readings in 2 s: not 4 in each")
+
+
+@test("--inner and -S of every kind in every format say which record is which")
+def _(d):
+    for cmd in ([], ["procs"], ["cgroups"]):
+        for more, n in ((["0.04", "1", "--inner", "0.01"], 1), (["0.02", "2", "-S"], 1), (["-w", "0.04", "--inner", "0.02"], 1)):
+            for fmt in ("line", "table", "csv", "json", "logfmt", "prom", "openmetrics", "influx", "graphite", "statsd",
+                        "collectd", "kmsg"):
+                for extra in ([], ["-k", "1"], ["-s", "dev"], ["-t", "none"]):
+                    r = run([*cmd, *ROOTS, *more, "-o", fmt, *extra])
+                    eq((r.code, r.err), (0, b""), f"{cmd} {more} {fmt} {extra}: exit code, messages")
+                    for word in (b"min", b"avg", b"max"):
+                        check(word in r.out, f"{cmd} {more} {fmt} {extra}: no {word.decode()}")
+
+
+@test("-k and -s of a sum go by the means")
+def _(d):
+    r = run(["procs", *ROOTS, "0.04", "2", "--inner", "0.01", "-k", "2", "-s", "memory", "-o", "json"])
+    recs = parse_json(r.out)
+    eq([x["summary"] for x in recs], ["min"] * 2 + ["avg"] * 2 + ["max"] * 2 + ["min"] * 2 + ["avg"] * 2 + ["max"] * 2, "records")
+    eq([x["client"] for x in recs[0:2]], [x["client"] for x in recs[2:4]], "clients")
+
+
+# --- what has no meaning -----------------------------------------------------------------------------------------------
+
+@test("what has no meaning together is a usage error, with the reason")
+def _(d):
+    for args, word in (
+            (["--inner", "1", "1"], "less than"), (["--inner", "1"], "less than"), (["--inner", "0.1", "-r", "1"], "--raw"),
+            (["-S", "-r", "1"], "--raw"), (["-S", "--inner", "0.1", "1"], "one of them"), (["-o", "svg", "-S", "1"], "picture"),
+            (["-o", "svg", "--inner", "0.1", "1"], "picture"), (["--on-stdin", "1"], "INTERVAL"), (["--on-stdin", "-i", "1"], "interval"),
+            (["--on-stdin", "--align"], "--align"), (["--on-stdin", "--inner", "0.1"], "--inner"),
+            (["-1", "-o", "csv"], "-1 goes"), (["-1", "-o", "prom"], "-1 goes"), (["-1", "-o", "kmsg"], "-1 goes"),
+            (["-O", "/dev/kmsg", "0.2"], "0.5s"), (["-O", "/dev/kmsg", "-i", "100ms"], "0.5s"), (["-O", "/dev/kmsg", "--inner", "0.1", "1.4"], "1.5s"),
+            (["-O", "/dev/kmsg", "--inner", "0.1", "-c", "3"], "1.5s"), (["-O", "/dev/kmsg", "-o", "json"], "kmsg"),
+            (["-O", "udp:127.0.0.1:8125"], "statsd"), (["-O", "udp:127.0.0.1:8125", "-o", "prom"], "statsd"),
+            *((["-O", f"udp:{at}", "-o", "statsd"], "udp:127.0.0.1:8125") for at in (
+                "host:8125", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1.2:1", "1.2.3:1", "256.0.0.1:1",
+                "::1:8125", "[::1]", "[::1:8125", "[1::2::3]:1", "[12345::]:1", "[1:2:3:4:5:6:7]:1", "[1:2:3:4:5:6:7:8:9]:1", "[:1]:1",
+                "[1:]:1", "[::g]:1", "[]:1", "[:::]:1", "127.0.0.1.:1", ":1")),
+            (["--state", "x", "-O", "x"], "a file each"), (["--http"], "prom"), (["--http", "-o", "json"], "prom"), (["--http", "-o", "prom", "1"], "INTERVAL"),
+            (["--http", "-o", "prom", "-O", "x"], "--output"), (["--http", "-o", "prom", "--on-stdin"], "--on-stdin")):
+        r = run([*ROOTS, *args], timeout=5)
+        check(r.code == 2 and word.encode() in r.err and r.out == b"", f"{args}: {r!r}")
+    for args in (["--help"], ["-f", "help"], ["host", "-f", "help"], ["-V"]):
+        eq(run(args).code, 0, f"{args}: exit code")
+    for args in (["counters", "host/load/-/1", "1", "--on-stdin"], ["counters", "host/load/-/1", "0.1", "-O", "/dev/kmsg"],
+                 ["list", "--align"], ["host", "--inner", "0.1"], ["host", "-S"], ["host", "-k", "1"], ["stat", "--align"]):
+        r = run(args, timeout=5)
+        check(r.code == 2 and r.err, f"{args}: {r!r}")
+
+
+def main():
+    only = os.environ.get("ONLY", "")
+    for name, f in TESTS:
+        if only not in name:
+            continue
+        with tempfile.TemporaryDirectory() as d:
+            os.chmod(d, 0o755)
+            os.mkdir(os.path.join(d, "d"))
+            try:
+                f(os.path.join(d, "d"))
+                tap.report(True, name)
+            except Skip as e:
+                tap.skip(name, e)
+            except Exception as e:
+                tap.report(False, name, e, *traceback.format_exc().splitlines()[-4:])
+    tap.finish()
+
+
+main()
