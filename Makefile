@@ -39,7 +39,7 @@ OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/replace
        views/profile.o views/perfdata.o commands/sink.o commands/http.o commands/ticks.o commands/select.o \
        commands/live.o commands/fdinfo.o commands/events.o \
        commands/perf.o commands/stat.o commands/sample.o commands/oa.o commands/oastream.o commands/replay.o \
-       commands/counters.o \
+       commands/counters.o commands/check.o commands/munin.o commands/doctor.o \
        perfmon/pmumap.o
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \

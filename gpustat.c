@@ -704,10 +704,13 @@ static const struct cmd cmds[] = {
 	{ "fdinfo", "FILE...|-", "decode dumps of /proc/PID/fdinfo/FD", K_FDINFO, WITH_FDINFO, cmd_fdinfo },
 	{ "counters", "[NAME... [INTERVAL [COUNT]]]", "all counters, or values by name", K_COUNTER, WITH_COUNTERS, cmd_counters },
 	{ "host", "[INTERVAL [COUNT]]", "a line of CPU, memory, disks and processes", K_COUNTER, WITH_HOST, cmd_host },
+	{ "doctor", "", "what can be read here, and what would mend the rest", K_SOURCE, WITH_DOCTOR, cmd_doctor },
 	{ "events", "[GLOB|EVENT...]", "perf events and other counters on offer", K_COUNT, WITH_EVENTS, cmd_events },
 	{ "stat", "[INTERVAL [COUNT]] [-- COMMAND]", "count perf events", K_EVENT, WITH_STAT, cmd_stat },
 	{ "sample", "[-- COMMAND]", "a record per overflow of perf events, or sums", K_SAMPLE, WITH_SAMPLE, cmd_sample },
 	{ "oa", "[INTERVAL [COUNT]]|list|pack", "the GPU's own counters, live or from a recording", K_OA, WITH_OA, cmd_oa },
+	{ "check", "", "a monitoring plugin: -w RANGE -c RANGE [-m FIELD]", K_DEVICE, WITH_CHECK, cmd_check },
+	{ "munin", "[config|autoconf]", "a munin plugin", K_DEVICE, WITH_MUNIN, cmd_munin },
 };
 
 /* What it does: an alias has the words of the option that it is another spelling of. NULL: nothing that help shows. */
@@ -1279,7 +1282,7 @@ int main(int argc, char **argv)
 	r = argc > 0 ? parse_args(argv) : usage("no arguments at all", NULL, NULL);
 
 	if (r >= 0)
-		return r;
+		return r == EX_USAGE && is_check() ? check_unknown(said) : r;
 	columns_of_tty = sys_columns(1);
 	opt.out.width = (u16)(columns_of_tty > 80 && columns_of_tty < 4096 ? columns_of_tty : 80);
 	opt.out.colour = columns_of_tty >= 0 && !getenv("NO_COLOR");

@@ -1,0 +1,200 @@
+/* munin.c - a munin plugin of several graphs. Values are gauges: averages since munin asked last, by way of --state.
+ * SPDX-License-Identifier: MIT */
+#include "commands.h"
+
+#include <stdlib.h>
+
+enum { MAX_SERIES = 1024, SERIES_BYTES = 64 };
+
+static const struct graph {
+	const char *name, *title, *label, *args, *fields;
+} graphs[] = {
+	{ "busy", "GPU engines busy", "%", "--base 1000 -l 0 -u 100", "busy,engine.busy,load" },
+	{ "memory", "GPU memory in use", "bytes", "--base 1024 -l 0", "vram.used,gtt.used,memory.resident" },
+	{ "clock", "GPU clocks", "Hz", "--base 1000 -l 0", "freq.cur,freq.act" },
+	{ "power", "GPU power", "W", "--base 1000 -l 0", "power" },
+	{ "temp", "GPU temperature", "degrees Celsius", "--base 1000", "temp" },
+	{ "clients", "GPU clients", "clients", "--base 1000 -l 0", "clients" },
+};
+
+/* Names of this graph so far. */
+static char series[MAX_SERIES][SERIES_BYTES];
+static size_t nseries;
+
+static bool taken(const char *name)
+{
+	for (size_t i = 0; i < nseries; i++)
+		if (strcmp(series[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* A name as munin wants it: letters, digits and '_', in front no digit; of two that came out the same the later is
+ * numbered. NULL: no room. */
+static const char *series_name(struct str name)
+{
+	char *to = series[nseries];
+	struct buf b = { .p = to, .cap = SERIES_BYTES - 5 };
+	size_t n;
+
+	if (nseries == MAX_SERIES)
+		return NULL;
+	if (*name.p >= '0' && *name.p <= '9')
+		put_c(&b, '_');
+	for (const char *p = name.p; p < name.e; p++) {
+		char low = *p | 32;
+
+		put_c(&b, (low >= 'a' && low <= 'z') || (*p >= '0' && *p <= '9') ? *p : '_');
+	}
+	to[b.n] = '\0';
+	n = b.n;
+	b.cap = SERIES_BYTES - 1;
+	for (u64 i = 2; taken(to); i++) {
+		b.n = n;
+		put_c(&b, '_');
+		put_u64(&b, i);
+		to[b.n] = '\0';
+	}
+	nseries++;
+	return to;
+}
+
+static void put_line(const char *field, const char *key, struct str value)
+{
+	put_z(&out, field);
+	put_c(&out, '.');
+	put_z(&out, key);
+	put_c(&out, ' ');
+	put_text(&out, value);
+	put_c(&out, '\n');
+}
+
+static void put_series(const struct graph *g, struct str name, const struct val *v, bool config)
+{
+	const char *field = series_name(name);
+	char text[DIGITS + 2];
+	struct buf b = { .p = text, .cap = sizeof(text) };
+
+	if (!field) {
+		reg_dropped++;
+		return;
+	}
+	if (config) {
+		put_line(field, "label", name);
+		put_line(field, "type", (struct str)STR("GAUGE"));
+		if (strcmp(g->name, "temp") != 0)
+			put_line(field, "min", (struct str)STR("0"));
+		return;
+	}
+	if (v->type == V_INT) {
+		put_z(&b, v->neg ? "-" : "");
+		put_dec(&b, v->n, (u8)(units[v->unit].point + v->point), 1);
+	}
+	put_line(field, "value", v->type == V_INT ? (struct str){ text, text + b.n } : (struct str)STR("U"));
+}
+
+/* A figure of the whole device that it does not tell while it is awake it never tells. */
+static bool in_graph(const struct graph *g, const struct field *f, const struct device *d)
+{
+	struct str fields = str_z(g->fields), one;
+
+	if (f->v.type == V_NULL && !str_len(f->inst) && d->awake)
+		return false;
+	while (str_cut(&fields, ',', &one))
+		if (field_match(f, one))
+			return !f->empty;
+	return false;
+}
+
+static void put_head(const struct graph *g, bool config)
+{
+	put_z(&out, "multigraph gpustat_");
+	put_z(&out, g->name);
+	if (config) {
+		put_z(&out, "\ngraph_title ");
+		put_z(&out, g->title);
+		put_z(&out, "\ngraph_vlabel ");
+		put_z(&out, g->label);
+		put_z(&out, "\ngraph_args ");
+		put_z(&out, g->args);
+		put_z(&out, "\ngraph_category gpu");
+	}
+	put_c(&out, '\n');
+}
+
+/* One graph with what all devices have of it. */
+static void put_graph(const struct graph *g, const struct recopts *ro, bool config)
+{
+	nseries = 0;
+	for (size_t d = 0; d < norder; d++) {
+		record_make(&rec, entity_at(K_DEVICE, order[d]), ro);
+		for (size_t i = 0; i < rec.n; i++) {
+			char name[MAX_NAME + 96];
+			struct buf b = { .p = name, .cap = sizeof(name) };
+
+			if (!in_graph(g, &rec.f[i], &devices[order[d]]))
+				continue;
+			if (nseries == 0)
+				put_head(g, config);
+			field_name(&b, devices[order[d]].dev, &rec.f[i]);
+			put_series(g, (struct str){ name, name + b.n }, &rec.f[i].v, config);
+		}
+	}
+}
+
+/* munin asks; an answer of "no" is one, too. */
+static int autoconf(void)
+{
+	opt.quiet = true;
+	if (open_roots()) {
+		sources_start();
+		choose_devices();
+	}
+	put_z(&out, norder ? "yes\n" : "no (no DRM or accel device here)\n");
+	return finish();
+}
+
+/* $MUNIN_PLUGSTATE/gpustat.state */
+static void default_state(void)
+{
+	static char path[4096];
+	const char *dir = getenv("MUNIN_PLUGSTATE");
+	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+
+	if (opt.state || !dir)
+		return;
+	put_z(&b, dir);
+	put_z(&b, "/gpustat.state");
+	path[b.n] = '\0';
+	if (!b.full)
+		opt.state = path;
+}
+
+int cmd_munin(void)
+{
+	struct recopts ro = { .dt_us = -1 };
+	const char *word = opt.nwords ? opt.words[0] : "";
+	bool config = strcmp(word, "config") == 0;
+	int code;
+
+	if (opt.nwords > 1 || (word[0] && !config && strcmp(word, "autoconf") != 0))
+		return usage("munin: config, autoconf or nothing", NULL, NULL);
+	if (word[0] && !config)
+		return autoconf();
+	default_state();
+	if (config) {
+		opt.state = NULL; /* that time is the next reading's */
+		opt.window = 1;
+	}
+	code = live_measure(&ro);
+	if (code >= 0)
+		return code == EX_NODEVICE ? no_device() : code;
+	for (size_t i = 0; i < LEN(graphs); i++)
+		put_graph(&graphs[i], &ro, config);
+	code = finish();
+	for (size_t i = 0; i < norder; i++)
+		reg_dropped += devices[order[i]].e.dropped;
+	if (reg_dropped)
+		say_number(reg_dropped, " values had no room and were left out");
+	return live_keep() ? code : EX_FAIL;
+}
