@@ -1,0 +1,749 @@
+/* top.c - what the live screen shows: devices with bars and a history, and a table of clients. Pure.
+ * SPDX-License-Identifier: MIT */
+#include "gpustat.h"
+
+enum { MAX_GAUGES = 255, UNKNOWN_BUSY = 255, MAX_GAUGE_ROWS = 16, GRAPH_ROWS = 3, GAUGE_WIDTH = 44, GAUGE_NAME = 13,
+       GAUGE_VALUE = 9, TEXT = 256 };
+
+/* --- what is kept of each device ------------------------------------------------------------------------------ */
+
+struct gauge {
+	struct str name;
+	struct val now;
+	u64 max; /* bytes; 0: unknown. Of all else: 100 % */
+};
+
+/* As the last sample has it: what is drawn for a key makes no records of devices, which may have 200 engines each. */
+static struct {
+	u32 serial, n;     /* of the device; samples so far */
+	bool known;        /* how busy it is has been told */
+	u8 busy[HISTORY];  /* per cent, a ring */
+	u8 ngauges;
+	struct gauge gauges[MAX_GAUGES];
+	u16 nfacts;        /* bytes */
+	char facts[TEXT];  /* how busy, memory, the rest, what matters most first; a 0 behind each */
+} past[MAX_DEVICES];
+
+static u32 place_of(const struct entity *e)
+{
+	return (u32)((const struct device *)(const void *)e - devices);
+}
+
+/* In 1/1000 %: the kernel's figure, else that of the engine which is busiest. */
+static bool busy_of(const struct record *r, u64 *busy)
+{
+	const struct val *v = record_get(r, NULL, "busy");
+	bool known = v;
+
+	*busy = v ? v->n : 0;
+	for (size_t i = 0; i < r->n && !v; i++)
+		if (field_match(&r->f[i], (struct str)STR("engine.busy")) && r->f[i].v.type == V_INT) {
+			*busy = r->f[i].v.n > *busy ? r->f[i].v.n : *busy;
+			known = true;
+		}
+	return known;
+}
+
+static void add_gauge(u32 device, struct str name, const struct val *now, const struct val *max)
+{
+	static const struct val unknown;
+
+	if (past[device].ngauges < MAX_GAUGES)
+		past[device].gauges[past[device].ngauges++] = (struct gauge){ name, now ? *now : unknown, max ? max->n : 0 };
+}
+
+/* Memory, engines, other meters. */
+static void find_gauges(u32 device, const struct record *r)
+{
+	static const char *const memory[] = { "vram", "gtt" };
+
+	past[device].ngauges = 0;
+	if (!record_get(r, "vram", "used") && record_get(r, NULL, "used"))
+		add_gauge(device, (struct str)STR("memory"), record_get(r, NULL, "used"), NULL);
+	for (size_t i = 0; i < LEN(memory); i++)
+		if (record_get(r, memory[i], "used"))
+			add_gauge(device, str_z(memory[i]), record_get(r, memory[i], "used"), record_get(r, memory[i], "total"));
+	for (size_t i = 0; i < r->n; i++) {
+		const struct field *f = &r->f[i];
+
+		if (!f->empty && (field_match(f, (struct str)STR("engine.busy")) || field_match(f, (struct str)STR("load"))))
+			add_gauge(device, f->inst, &f->v, NULL);
+	}
+}
+
+/* Takes back what made the text longer than it may be. */
+static void keep(struct buf *b, size_t n, size_t room)
+{
+	if (b->n > room)
+		b->n = n;
+}
+
+static void put_val(struct buf *b, const struct val *v)
+{
+	if (!v || v->type == V_NULL)
+		put_c(b, '-');
+	else if (v->type == V_TEXT)
+		put_text(b, v->s);
+	else
+		put_human(b, *v);
+}
+
+/* The first one that is known; of one domain, or of any. */
+static const struct field *freq_of(const struct record *r, struct str name, const struct field *domain)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (field_match(&r->f[i], name) && r->f[i].v.type == V_INT && (!domain || str_eq(r->f[i].inst, domain->inst)))
+			return &r->f[i];
+	return NULL;
+}
+
+static void put_clock(struct buf *b, const struct record *r)
+{
+	const struct field *now = freq_of(r, (struct str)STR("freq.act"), NULL), *max;
+
+	if (!now)
+		now = freq_of(r, (struct str)STR("freq.cur"), NULL);
+	if (!now)
+		return;
+	put_human(b, now->v);
+	max = freq_of(r, (struct str)STR("freq.max"), now);
+	if (max) {
+		b->n -= 3; /* MHz */
+		put_c(b, '/');
+		put_human(b, max->v);
+	}
+	put_c(b, '\0');
+}
+
+enum which { FIRST, BEGIN /* the first, and what follows goes with it */, REST /* by name */, ALL };
+
+static const struct fact {
+	const char *word, *field;
+	u8 which;
+} facts[] = {
+	{ "", "temp", FIRST }, { "", "power", FIRST }, { "", "fan", FIRST }, { "idle ", "idle", FIRST }, { "throttled: ", "throttle", ALL },
+	{ "", "temp", REST }, { "", "link.speed", BEGIN }, { "x", "link.width", FIRST },
+};
+
+static void put_fact(struct buf *b, const struct record *r, const struct fact *fact)
+{
+	for (size_t i = 0, k = 0; i < r->n && (k == 0 || fact->which > BEGIN); i++) {
+		const struct field *f = &r->f[i];
+
+		if (f->empty || f->v.type == V_NULL || !field_match(f, str_z(fact->field)) || (k++ == 0 && fact->which == REST))
+			continue;
+		if (fact->which == REST) {
+			put_text(b, f->inst);
+			put_c(b, ' ');
+		} else if (k == 1) {
+			put_z(b, fact->word);
+		}
+		put_val(b, &f->v);
+		put_c(b, fact->which == BEGIN ? ' ' : '\0');
+	}
+}
+
+static void find_facts(u32 device, const struct record *r, const struct val *busy)
+{
+	struct buf b = { .p = past[device].facts, .cap = TEXT };
+
+	put_val(&b, busy);
+	put_c(&b, '\0');
+	put_val(&b, record_get(r, NULL, "used"));
+	put_c(&b, '\0');
+	put_clock(&b, r);
+	for (size_t i = 0; i < LEN(facts); i++)
+		put_fact(&b, r, &facts[i]);
+	while (b.n && b.p[b.n - 1])
+		b.n--; /* cut: there was no room */
+	past[device].nfacts = (u16)b.n;
+}
+
+/* A reading of a device. The first one has no rates, and no place in the graph. */
+void top_device(const struct record *r, bool first)
+{
+	u32 i = place_of(r->e);
+	struct val busy = { .type = V_INT, .unit = U_PERCENT };
+	bool known = busy_of(r, &busy.n);
+
+	if (past[i].serial != r->e->serial) {
+		past[i].n = 0;
+		past[i].known = false;
+	}
+	past[i].serial = r->e->serial;
+	past[i].known |= known;
+	find_gauges(i, r);
+	find_facts(i, r, known ? &busy : NULL);
+	if (!first)
+		past[i].busy[past[i].n++ % HISTORY] = known ? (u8)((busy.n + 999) / 1000) : UNKNOWN_BUSY;
+}
+
+/* --- pieces of a screen ----------------------------------------------------------------------------------------------- */
+
+/* A number for each # of the form. */
+static void put_form(struct buf *b, const char *form, const u64 *n)
+{
+	for (; *form; form++)
+		if (*form == '#')
+			put_u64(b, *n++);
+		else
+			put_c(b, *form);
+}
+
+static u8 level_style(u64 percent)
+{
+	return percent < 50 ? GREEN : percent < 80 ? YELLOW : RED;
+}
+
+static int put(struct screen *s, int row, int col, u8 style, const char *z)
+{
+	return screen_put(s, row, col, SCREEN_COLS, style, str_z(z));
+}
+
+/* ASCII that ends before column `end`. */
+static void put_right(struct screen *s, int row, int end, u8 style, const struct buf *b)
+{
+	screen_put(s, row, end - (int)b->n, (int)b->n, style, (struct str){ b->p, b->p + b->n });
+}
+
+static void fill(struct screen *s, int row, int col, int width, u8 style, u32 c)
+{
+	for (; width > 0; width--)
+		screen_char(s, row, col++, style, c);
+}
+
+/* A share of n/max, in half cells where there are characters for that. */
+static void put_bar(struct screen *s, int row, int col, int width, u64 n, u64 max, u8 style)
+{
+	int halves;
+
+	if (s->ascii) {
+		screen_char(s, row, col++, 0, '[');
+		screen_char(s, row, col + (width -= 2), 0, ']');
+	}
+	if (width <= 0)
+		return;
+	halves = max ? (int)muldiv(n < max ? n : max, 2 * (u64)width, max) : 0;
+	halves += max && !halves && n >= max / 2000; /* what 0.1 % says is seen */
+	for (int i = 0; i < width; i++)
+		if (2 * i + 1 < halves)
+			screen_char(s, row, col + i, style, s->ascii ? '|' : 0x2588);
+		else if (2 * i < halves)
+			screen_char(s, row, col + i, style, s->ascii ? '|' : 0x258c);
+		else
+			screen_char(s, row, col + i, GREY, s->ascii ? ' ' : 0x2591);
+}
+
+/* The last samples of a device, the newest at the right; an eighth of a cell is the least that is seen. */
+static void put_graph(struct screen *s, int row, int col, int width, int height, u32 device)
+{
+	static const char ascii[] = "_.:-=+*#@";
+	u32 n = past[device].n, have = n < HISTORY ? n : HISTORY;
+
+	for (int x = 0; x < width && (u32)x < have; x++) {
+		u8 busy = past[device].busy[(n - 1 - (u32)x) % HISTORY];
+		int eighths = (busy * height * 8 + 99) / 100;
+
+		for (int y = 0; y < height && busy != UNKNOWN_BUSY; y++) {
+			int e = eighths - 8 * y > 8 ? 8 : eighths - 8 * y;
+
+			if (e > 0 || y == 0)
+				screen_char(s, row + height - 1 - y, col + width - 1 - x, e > 0 ? level_style(busy) : GREY,
+					    s->ascii ? (u8)ascii[e] : e > 0 ? 0x2580 + (u32)e : 0x2581);
+		}
+	}
+}
+
+static void put_gauge(struct screen *s, int row, int col, int width, int name, const struct gauge *g)
+{
+	bool memory = g->now.unit == U_BYTES;
+	int bar = width - name - 1 - (memory || width > 30 ? GAUGE_VALUE : 6) - 1;
+	char text[TEXT];
+	struct buf b = { .p = text, .cap = sizeof(text) };
+	u64 max = memory ? g->max : 100000;
+
+	if (bar < 4) {
+		name = width > GAUGE_VALUE + 1 ? width - GAUGE_VALUE - 1 : 0;
+		bar = 0;
+	}
+	screen_put(s, row, col, name, 0, g->name);
+	put_val(&b, &g->now);
+	if (memory && max) {
+		put_c(&b, '/');
+		put_human(&b, (struct val){ .type = V_INT, .unit = U_BYTES, .n = max });
+	}
+	if (bar && (!memory || max))
+		put_bar(s, row, col + name + 1, bar, g->now.n, max, memory ? CYAN : level_style(g->now.n / 1000));
+	put_right(s, row, col + width, g->now.type == V_NULL ? GREY : 0, &b);
+}
+
+/* --- devices ------------------------------------------------------------------------------------------------------------ */
+
+/* What of the facts there is room for, the first two with digits below digits. */
+static void put_facts(struct buf *b, u32 device, size_t room, bool brief)
+{
+	struct str rest = { past[device].facts, past[device].facts + past[device].nfacts };
+
+	for (size_t i = 0, n, from; rest.p < rest.e; rest.p += n + 1, i++) {
+		n = strlen(rest.p);
+		if (i == 1 && !brief)
+			continue; /* there is a gauge for it */
+		from = b->n;
+		if (i)
+			put_z(b, "  ");
+		for (size_t k = n; i < 2 && k < 6; k++)
+			put_c(b, ' ');
+		put_z(b, rest.p);
+		keep(b, from, room);
+	}
+}
+
+/* One line: name, and from cell `from` on what else there is to say; in short with the graph between them. */
+static void put_head(struct screen *s, int row, u32 device, int from, bool brief)
+{
+	const struct device *d = &devices[device];
+	const struct { const char *text; u8 style; } words[] = {
+		{ strcmp(d->state, "active") == 0 || strcmp(d->state, "unsupported") == 0 ? "" : d->state, BOLD | MAGENTA },
+		{ d->driver, 0 }, { d->name, 0 }, { d->pdev, GREY },
+	};
+	char text[TEXT];
+	struct buf b = { .p = text, .cap = sizeof(text) };
+	int graph = s->cols / 4, least = brief ? 10 + graph : (int)(strlen(d->dev) + strlen(d->driver)) + 1, end, x;
+
+	put_facts(&b, device, s->cols > least + 8 ? (size_t)(s->cols - least - 1) : 6, brief);
+	from = brief ? least : from;
+	from = from + (int)b.n < s->cols ? from : s->cols - (int)b.n;
+	end = from - 1;
+	x = screen_put(s, row, 0, end, BOLD, str_z(d->dev)) + 1;
+	screen_put(s, row, from, s->cols, BOLD, (struct str){ b.p, b.p + b.n });
+	if (brief)
+		put_graph(s, row, 9, graph < end - 9 ? graph : end - 9, 1, device);
+	for (size_t i = 0; i < LEN(words) && !brief; i++) {
+		const char *z = words[i].text;
+
+		if (*z && x < end && (z != d->pdev || x + (int)strlen(z) <= end)) /* half an address is none */
+			x += screen_put(s, row, x, end - x, words[i].style, str_z(z)) + 1;
+	}
+}
+
+/* Where gauges stand: behind the graph, so many beside each other. */
+struct places {
+	int graph, from, across, width;
+};
+
+static struct places places_of(const struct screen *s)
+{
+	struct places p = { .graph = s->cols < 60 ? s->cols * 3 / 8 : s->cols / 2 - 1 };
+
+	p.from = p.graph + 1;
+	p.across = (s->cols - p.from) / GAUGE_WIDTH;
+	p.across = p.across ? p.across : 1;
+	p.width = (s->cols - p.from + 1) / p.across - 1;
+	return p;
+}
+
+static int rows_of(u32 device, int across, int most)
+{
+	int n = (past[device].ngauges + across - 1) / across, graph = !past[device].known ? 0 : most < MAX_GAUGE_ROWS ? 1 : GRAPH_ROWS;
+
+	n = n > graph ? n : graph;
+	return n < most ? n : most;
+}
+
+static void put_device(struct screen *s, int row, int height, u32 device, const struct places *p)
+{
+	const struct gauge *g = past[device].gauges;
+	size_t n = past[device].ngauges, room = (size_t)(height * p->across), shown = n <= room ? n : room > 1 ? room - 1 : 1;
+	size_t name = 6;
+
+	put_head(s, row++, device, p->from, false);
+	put_graph(s, row, 0, p->graph, height, device);
+	for (size_t i = 0; i < shown; i++)
+		name = str_len(g[i].name) > name ? str_len(g[i].name) : name;
+	name = name < GAUGE_NAME ? name : GAUGE_NAME;
+	for (size_t i = 0; i < shown && i < room; i++)
+		put_gauge(s, row + (int)i / p->across, p->from + (int)i % p->across * (p->width + 1), p->width, (int)name, &g[i]);
+	if (shown < n && room > 1) {
+		char text[TEXT];
+		struct buf b = { .p = text, .cap = sizeof(text) };
+
+		put_form(&b, "+# more", (u64[]){ n - shown });
+		put_right(s, row + height - 1, s->cols, 0, &b);
+	}
+}
+
+/* In no more rows than that; how many it took. */
+static int put_devices(struct screen *s, struct top *t, int row, int rows)
+{
+	struct places p = places_of(s);
+	int most = MAX_GAUGE_ROWS, need, from = row;
+
+	do {
+		need = 0;
+		for (size_t i = 0; i < t->ndevs; i++)
+			need += 1 + rows_of(t->devs[i], p.across, most);
+	} while (need > rows && --most > 0);
+	t->dev_page = t->ndevs;
+	if (most == 0)
+		t->dev_page = (size_t)rows < t->ndevs ? (size_t)rows : t->ndevs;
+	if (t->dev_first > t->ndevs - t->dev_page)
+		t->dev_first = t->ndevs - t->dev_page;
+	for (size_t i = t->dev_first; i < t->dev_first + t->dev_page; i++) {
+		int high = most ? rows_of(t->devs[i], p.across, most) : 0;
+
+		if (most)
+			put_device(s, row, high, t->devs[i], &p);
+		else
+			put_head(s, row, t->devs[i], 0, true);
+		row += 1 + high;
+	}
+	return row - from;
+}
+
+/* --- clients ---------------------------------------------------------------------------------------------------------- */
+
+static const struct topcol {
+	char title[10], field[12]; /* as -s has it; "": not sorted by */
+	u8 width;
+	char key;
+	bool right;
+} topcols[] = {
+	{ "PID", "pid", 7, 'N', true },
+	{ "DEV", "dev", 7, 'D', false },
+	{ "GPU%", "engine.busy", 6, 'P', true },
+	{ "MEM", "used", 6, 'M', true },
+	{ "COMMAND", "comm", 16, 'C', false },
+	{ "ENGINES", "", 24, 0, false },
+	{ "CGROUP", "cgroup", 40, 'G', false },
+	{ "CLIENT", "client", 8, 0, true },
+	{ "DRIVER", "driver", 8, 0, false },
+	{ "CONTAINER", "container", 12, 0, false },
+};
+
+const u8 top_ncolumns = LEN(topcols);
+
+/* Empty: it is none to sort by. */
+struct str top_field(u8 column)
+{
+	return str_z(column < LEN(topcols) ? topcols[column].field : "");
+}
+
+u8 top_column(struct str field)
+{
+	u8 i = 0;
+
+	while (i < LEN(topcols) && !str_eq(field, str_z(topcols[i].field)))
+		i++;
+	return i;
+}
+
+u8 top_column_of_key(u16 key)
+{
+	u8 i = 0;
+
+	while (i < LEN(topcols) && !(topcols[i].key && (u8)topcols[i].key == key))
+		i++;
+	return i;
+}
+
+static u8 lower(char c)
+{
+	return (u8)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+}
+
+static bool holds(struct str s, const char *what, size_t n)
+{
+	for (; str_len(s) >= n; s.p++) {
+		size_t i = 0;
+
+		while (i < n && lower(s.p[i]) == lower(what[i]))
+			i++;
+		if (i == n)
+			return true;
+	}
+	return false;
+}
+
+/* By the name, number or cgroup of its owner, whatever the letters' case. */
+bool top_match(const struct top *t, u32 client)
+{
+	const struct task *k = client_owner(&clients[client]);
+	static char b[4096 + 32];
+	struct buf pid = { .p = b, .cap = 32 };
+
+	if (!t->filter_n)
+		return true;
+	if (!k)
+		return false;
+	put_u64(&pid, k->pid);
+	return holds((struct str){ k->comm, k->comm + k->comm_len }, t->filter, t->filter_n) ||
+	       holds((struct str){ b, b + pid.n }, t->filter, t->filter_n) ||
+	       (k->cgroup && holds((struct str){ b, b + text_copy(cgroups[k->cgroup].path, b, sizeof(b)) }, t->filter, t->filter_n));
+}
+
+/* Those that are at work, in per cent. */
+static void put_engines(struct buf *b, const struct record *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct field *f = &r->f[i];
+
+		if (!field_match(f, (struct str)STR("engine.busy")) || f->v.type != V_INT || f->v.n < 50)
+			continue;
+		if (b->n)
+			put_c(b, ' ');
+		put_text(b, f->inst);
+		put_c(b, ' ');
+		put_human(b, f->v);
+	}
+}
+
+enum { LEAST_TEXT = 12 /* cells in which a text still says something */ };
+
+/* How wide column i is at x: the last one with room takes the rest; 0: there is no room. */
+static int width_at(const struct screen *s, size_t i, int x)
+{
+	const struct topcol *c = &topcols[i], *next = c + 1;
+	int left = s->cols - x;
+
+	if (left <= 0 || (c->right && left < c->width))
+		return 0;
+	if (i == LEN(topcols) - 1 || (!c->right && left - c->width - 1 < (next->right || next->width < LEAST_TEXT ? next->width : LEAST_TEXT)))
+		return left;
+	return c->width < left ? c->width : left;
+}
+
+static void put_client(struct screen *s, int row, const struct top *t, const struct record *r, bool chosen)
+{
+	u8 mark = chosen ? REVERSE : 0;
+	int x = 0, width;
+
+	if (chosen)
+		fill(s, row, 0, s->cols, REVERSE, ' ');
+	for (size_t i = t->left; i < LEN(topcols) && (width = width_at(s, i, x)) > 0; x += width + 1, i++) {
+		const struct topcol *c = &topcols[i];
+		const struct val *v = record_get(r, NULL, c->field);
+		char text[TEXT];
+		struct buf b = { .p = text, .cap = sizeof(text) };
+		u8 style = mark;
+		u64 busy;
+
+		if (!*c->field) {
+			put_engines(&b, r);
+		} else if (c->key == 'P') {
+			if (busy_of(r, &busy)) {
+				put_dec(&b, (busy + 50) / 100, 1, 1);
+				style |= busy >= 50 && !chosen ? BOLD | (busy >= 80000 ? RED : 0) : 0; /* green and yellow on white are not read */
+			} else {
+				put_c(&b, '-');
+			}
+		} else if (v && v->type == V_TEXT) {
+			screen_put(s, row, x, width, style, v->s);
+			continue;
+		} else {
+			put_val(&b, v);
+		}
+		if (c->right)
+			put_right(s, row, x + width, style, &b);
+		else
+			screen_put(s, row, x, width, style, (struct str){ b.p, b.p + b.n });
+	}
+}
+
+static void put_titles(struct screen *s, int row, const struct top *t)
+{
+	int x = 0, width;
+
+	fill(s, row, 0, s->cols, REVERSE | GREEN, ' ');
+	for (size_t i = t->left; i < LEN(topcols) && (width = width_at(s, i, x)) > 0; x += width + 1, i++) {
+		int n = (int)strlen(topcols[i].title), at = topcols[i].right && width > n ? x + width - n : x;
+		bool sorted = i == t->sort;
+
+		at -= sorted && at > x && topcols[i].right;
+		n = screen_put(s, row, at, width, REVERSE | (sorted ? CYAN : GREEN), str_z(topcols[i].title));
+		if (sorted)
+			screen_char(s, row, at + n, REVERSE | CYAN, s->ascii ? (t->inverted ? '^' : 'v') : t->inverted ? 0x25b2 : 0x25bc);
+	}
+}
+
+static void put_clients(struct screen *s, struct top *t, int row, int rows, struct record *r, const struct recopts *o)
+{
+	t->page = rows > 0 ? (size_t)rows : 0;
+	if (t->at >= t->nrows)
+		t->at = t->nrows ? t->nrows - 1 : 0;
+	if (t->first > t->at)
+		t->first = t->at;
+	if (t->page && t->first + t->page <= t->at)
+		t->first = t->at - t->page + 1;
+	if (t->first + t->page > t->nrows)
+		t->first = t->nrows > t->page ? t->nrows - t->page : 0;
+	for (size_t i = 0; i < t->page && t->first + i < t->nrows; i++) {
+		record_make(r, &clients[t->rows[t->first + i]].e, o);
+		put_client(s, row + (int)i, t, r, t->first + i == t->at && !t->on_devices);
+	}
+	if (t->nrows)
+		return;
+	put(s, row, 1, 0, t->nall ? "no client has that in its name, pid or cgroup" : "no client");
+	if (reg_unreadable && !t->nall)
+		put(s, row + 1, 1, BOLD, "processes of others may not be read; as root, or: setcap cap_sys_ptrace+ep gpustat");
+}
+
+/* --- what lies over them ------------------------------------------------------------------------------------------------- */
+
+static void put_menu(struct screen *s, const struct top *t, int row)
+{
+	int high = (int)LEN(topcols) + 1, end = s->rows - 1, width = 20, skip;
+
+	if (row + high > end)
+		row = end - high > 1 ? end - high : 1;
+	skip = t->choice + 2 > end - row ? t->choice + 2 - (end - row) : 0;
+	fill(s, row, 0, width, REVERSE | GREEN, ' ');
+	put(s, row++, 1, REVERSE | GREEN, "sort by");
+	for (int i = skip; i < (int)LEN(topcols) && row < end; i++) {
+		u8 style = i == t->choice ? REVERSE | CYAN : *topcols[i].field ? 0 : GREY;
+
+		fill(s, row, 0, width, style, ' ');
+		screen_char(s, row, 1, style, topcols[i].key ? (u8)topcols[i].key : ' ');
+		put(s, row++, 3, style, topcols[i].title);
+	}
+}
+
+static const char help[] =
+	"\n"
+	" q F10 ^C       quit              ^Z              suspend\n"
+	" arrows jk      move, columns     PgUp PgDn       a page\n"
+	" Home End gG    first, last       Tab             devices or clients\n"
+	" Space p        freeze            r               read now\n"
+	" s F6 < >       choose sorting    I               invert it\n"
+	" P M N C D      by GPU%, memory, pid, command, device\n"
+	" / F4           filter by name, pid, cgroup;      Esc clears\n"
+	" + -            longer, shorter   ^L              draw anew\n"
+	" h ? F1         this\n"
+	"\n"
+	" GPU%     of a client: its busiest engine. Of a device: the kernel's\n"
+	"          own figure, else its busiest engine.\n"
+	" MEM      resident: in video memory if the GPU has any.\n"
+	" -        is not known, which is not 0.\n"
+	" graph    of the device, one sample a column.\n";
+
+enum { HELP_LINES = 16 };
+
+static void put_help(struct screen *s, struct top *t)
+{
+	struct str rest = { help, help + sizeof(help) - 1 }, line;
+	size_t n = HELP_LINES;
+
+	t->help_page = s->rows > 2 ? (size_t)s->rows - 2 : 1;
+	if (t->help_first + t->help_page > n)
+		t->help_first = n > t->help_page ? n - t->help_page : 0;
+	for (size_t i = 0; str_cut(&rest, '\n', &line) && i < t->help_first + t->help_page; i++)
+		if (i >= t->help_first)
+			screen_put(s, 1 + (int)(i - t->help_first), 0, SCREEN_COLS, 0, line);
+}
+
+static void put_interval(struct buf *b, i64 ns)
+{
+	if (ns % 1000000000)
+		put_dec(b, (u64)ns / 1000000, 3, 1);
+	else
+		put_u64(b, (u64)ns / 1000000000);
+	put_c(b, 's');
+}
+
+/* "  # devices", if there is room. */
+static void put_counted(struct buf *b, size_t room, u64 n, const char *what)
+{
+	size_t from = b->n;
+
+	put_form(b, what, &n);
+	if (n == 1 && b->p[b->n - 1] == 's')
+		b->n--;
+	keep(b, from, room);
+}
+
+static void put_title(struct screen *s, const struct top *t)
+{
+	char text[TEXT];
+	struct buf b = { .p = text, .cap = sizeof(text) };
+	int x = put(s, 0, 0, BOLD, "gpustat");
+	size_t room = (size_t)(s->cols - x);
+
+	put_counted(&b, room, t->ndevs, "  # devices");
+	put_counted(&b, room, t->nall, "  # clients");
+	if (t->nrows != t->nall)
+		put_counted(&b, room, t->nrows, "  # shown");
+	if (reg_unreadable)
+		put_counted(&b, room, reg_unreadable, "  # unreadable");
+	if (reg_dropped)
+		put_counted(&b, room, reg_dropped, "  # dropped");
+	x += screen_put(s, 0, x, SCREEN_COLS, 0, (struct str){ b.p, b.p + b.n });
+	b.n = 0;
+	put_interval(&b, t->interval);
+	if (t->frozen)
+		put_right(s, 0, s->cols, REVERSE | YELLOW, &(struct buf){ .p = (char[]){ " FROZEN " }, .n = 8 });
+	else if (x + 1 + (int)b.n <= s->cols)
+		put_right(s, 0, s->cols, GREY, &b);
+}
+
+/* A key, what it does, and so on. */
+static const char *const hints[] = {
+	[TOP_LIST] = "F1 Help F4 Filter F6 Sort F10 Quit Space Freeze", [TOP_FILTER] = "Enter Done Esc Clear",
+	[TOP_SORT] = "Enter Sort Esc Back", [TOP_HELP] = "Esc Back PgDn More",
+};
+
+static void put_footer(struct screen *s, const struct top *t)
+{
+	int row = s->rows - 1, x = 0;
+	char text[TEXT];
+	struct buf b = { .p = text, .cap = sizeof(text) };
+	bool filter = t->mode == TOP_FILTER;
+
+	if (filter || t->filter_n) {
+		x += put(s, row, x, BOLD, "Filter: ");
+		x += screen_put(s, row, x, 24, 0, (struct str){ t->filter, t->filter + t->filter_n });
+		if (filter)
+			screen_char(s, row, x, REVERSE, ' ');
+		x += 2;
+	}
+	if (t->wide)
+		put_form(&b, "#x# of #x# used ", (u64[]){ s->cols, s->rows, t->wide, t->high });
+	if (t->dev_page < t->ndevs)
+		put_form(&b, " devices #-#", (u64[]){ t->dev_first + 1, t->dev_first + t->dev_page });
+	if (t->page < t->nrows && t->mode != TOP_HELP)
+		put_form(&b, " #-#/#", (u64[]){ t->first + 1, t->first + t->page, t->nrows });
+	put_right(s, row, s->cols, t->on_devices ? BOLD : 0, &b);
+	for (struct str rest = str_z(hints[t->mode]), key, what; str_word(&rest, &key) && str_word(&rest, &what);) {
+		if (x + (int)(str_len(key) + str_len(what) + b.n) > s->cols)
+			break;
+		x += screen_put(s, row, x, SCREEN_COLS, 0, key);
+		x += screen_put(s, row, x, SCREEN_COLS, REVERSE | CYAN, what) + 1;
+	}
+}
+
+/* All of a frame. r: a record to work with. */
+void top_draw(struct screen *s, struct top *t, struct record *r, const struct recopts *o)
+{
+	bool titles = s->rows >= 5, footer = s->rows >= 4;
+	int row = 1, rows = s->rows - 1 - titles - footer;
+
+	screen_clear(s);
+	if (t->mode == TOP_HELP)
+		put_help(s, t);
+	else if (t->ndevs == 0 && rows > 0)
+		put(s, row + rows / 3, 1, BOLD, "no DRM or accel device here; still looking");
+	if (t->mode != TOP_HELP && rows > 0) {
+		/* Half for clients, or room for one more where they are fewer; not anew with each that comes. */
+		int want = t->nall < (size_t)rows ? (int)(t->nall + 4) / 4 * 4 : rows;
+		int took = put_devices(s, t, row, rows - (want < rows / 2 ? want : rows / 2));
+
+		row += took;
+		if (titles && t->ndevs)
+			put_titles(s, row++, t);
+		if (t->ndevs)
+			put_clients(s, t, row, rows - took, r, o);
+		if (t->mode == TOP_SORT)
+			put_menu(s, t, row - titles);
+	}
+	put_title(s, t);
+	if (footer)
+		put_footer(s, t);
+}
