@@ -35,11 +35,11 @@ OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/replace
        sources/ring.o sources/symbols.o sources/oadevice.o sources/oabasic.o sources/oametrics.o sources/oapacks.o \
        sources/oa.o sources/perf.o sources/proc.o sources/catalog.o sources/hostcounters.o sources/gpucounters.o \
        sources/sensors.o sources/eventcounters.o sources/oacounters.o sources/supplied.o sources/state.o sources/probe.o \
-       views/khr.o views/record.o views/out.o views/metrics.o views/summary.o views/screen.o views/top.o \
+       views/khr.o views/record.o views/out.o views/metrics.o views/summary.o views/svg.o views/screen.o views/top.o \
        views/profile.o views/perfdata.o commands/sink.o commands/http.o commands/ticks.o commands/select.o \
        commands/live.o commands/fdinfo.o commands/events.o \
        commands/perf.o commands/stat.o commands/sample.o commands/oa.o commands/oastream.o commands/replay.o \
-       commands/counters.o commands/check.o commands/munin.o commands/doctor.o commands/top.o \
+       commands/counters.o commands/check.o commands/munin.o commands/doctor.o commands/top.o commands/plot.o \
        perfmon/pmumap.o
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \

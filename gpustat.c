@@ -712,6 +712,7 @@ static const struct cmd cmds[] = {
 	{ "oa", "[INTERVAL [COUNT]]|list|pack", "the GPU's own counters, live or from a recording", K_OA, WITH_OA, cmd_oa },
 	{ "check", "", "a monitoring plugin: -w RANGE -c RANGE [-m FIELD]", K_DEVICE, WITH_CHECK, cmd_check },
 	{ "munin", "[config|autoconf]", "a munin plugin", K_DEVICE, WITH_MUNIN, cmd_munin },
+	{ "plot", "FILE.csv|FILE.json", "a recorded run as an SVG timeline", K_DEVICE, WITH_PLOT, cmd_plot },
 };
 
 /* What it does: an alias has the words of the option that it is another spelling of. NULL: nothing that help shows. */

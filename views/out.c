@@ -1520,6 +1520,8 @@ static const struct format {
 	{ STR("statsd"), NULL, statsd_record, NULL, F_SENDS, 0, MADE_OF_RECORDS },
 	{ STR("collectd"), NULL, collectd_record, NULL, F_TOTALS, 0, MADE_OF_RECORDS },
 	{ STR("kmsg"), NULL, kmsg_record, kmsg_end, F_LONE, 0, MADE_OF_RECORDS },
+	{ STR("svg"), NULL, svg_record, svg_end, F_REPLACES | F_RUN,
+	  W_DEVICE | W_CLIENT | W_CGROUP | W_EVENT | W_SAMPLE | W_OA | W_COUNTER | W_COUNTERS, MADE_OF_RECORDS },
 	{ STR("perf-csv"), NULL, perfcsv_record, NULL, 0, W_EVENT, MADE_OF_RAW },
 	{ STR("folded"), NULL, NULL, NULL, 0, W_SAMPLE, MADE_OF_STACKS },
 	{ STR("perfdata"), NULL, NULL, NULL, 0, W_SAMPLE, MADE_OF_BYTES },

@@ -1,0 +1,689 @@
+/* plot.c - a recorded run as a picture: reads what -o csv and -o json wrote, a row or a record at a time.
+ * SPDX-License-Identifier: MIT */
+#include "commands.h"
+#include "sys.h"
+
+enum {
+	PLOT_BYTES = 2 * OUT_BYTES, /* twice the longest record that is ever written */
+	HEAD_BYTES = 64 << 10, MAX_COLUMNS = 1024,
+	MAX_SAID = 3, /* malformed lines that are named */
+};
+
+static char bytes[PLOT_BYTES];
+
+static struct {
+	const char *name;
+	u64 line, bad;
+	bool in_array;
+	bool plain; /* there was a record that sums up nothing */
+} in;
+
+static void malformed(const char *what)
+{
+	char text[64];
+	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+
+	if (++in.bad > MAX_SAID)
+		return;
+	put_z(&b, ": line ");
+	put_u64(&b, in.line);
+	put_z(&b, what);
+	text[b.n] = '\0';
+	say(in.name, text, NULL);
+}
+
+/* --- numbers and times ------------------------------------------------------------------------------------- */
+
+static bool is_digit(const char *p, const char *e)
+{
+	return p < e && (u8)(*p - '0') < 10;
+}
+
+/* A number as JSON has it, and nothing behind it. Digits beyond 19 count for their place only. */
+static bool scan_value(struct str s, struct val *v)
+{
+	const char *p = s.p, *digits;
+	bool frac = false, neg = false;
+	i64 point = 0, e10 = 0;
+	u64 n = 0;
+
+	*v = (struct val){ .type = V_INT, .neg = p < s.e && *p == '-' };
+	p += v->neg;
+	if (!is_digit(p, s.e) || (*p == '0' && is_digit(p + 1, s.e)))
+		return false;
+	for (; is_digit(p, s.e) || (!frac && p < s.e && *p == '.' && is_digit(p + 1, s.e)); p++) {
+		if (*p == '.') {
+			frac = true;
+		} else if (n < 1000000000000000000) {
+			n = 10 * n + (u8)(*p - '0');
+			point += frac;
+		} else {
+			point -= !frac;
+		}
+	}
+	if (p < s.e && (*p | 32) == 'e') {
+		p++;
+		neg = p < s.e && *p == '-';
+		p += neg || (p < s.e && *p == '+');
+		for (digits = p; is_digit(p, s.e); p++)
+			e10 = e10 < 100000000 ? 10 * e10 + (u8)(*p - '0') : e10;
+		if (p == digits)
+			return false;
+	}
+	for (point -= neg ? -e10 : e10; point < 0 && n > 0 && n < UINT64_MAX; point++)
+		n = n < UINT64_MAX / 10 ? 10 * n : UINT64_MAX;
+	for (; point > 19 && n > 0; point--)
+		n /= 10;
+	v->n = n;
+	v->point = n > 0 && point > 0 ? (u8)point : 0;
+	return p == s.e;
+}
+
+/* "2025-11-20T04:00:00.123456Z" in microseconds. Days as in put_date of out.c. */
+static bool scan_iso(struct str s, i64 *us)
+{
+	static const struct { u8 at, n; u16 least, most; } parts[] = {
+		{ 0, 4, 1970, 9999 }, { 5, 2, 1, 12 }, { 8, 2, 1, 31 }, { 11, 2, 0, 23 }, { 14, 2, 0, 59 }, { 17, 2, 0, 60 },
+	};
+	u64 v[LEN(parts)], micro, y, era, doy, days;
+
+	if (str_len(s) < 20 || s.p[10] != 'T' || s.e[-1] != 'Z')
+		return false;
+	for (size_t i = 0; i < LEN(parts); i++) {
+		struct str part = { s.p + parts[i].at, s.p + parts[i].at + parts[i].n };
+
+		if (scan_u64(part, &v[i]) != part.e || v[i] < parts[i].least || v[i] > parts[i].most)
+			return false;
+	}
+	if (scan_dec((struct str){ s.p + 17, s.e - 1 }, 6, &micro) != s.e - 1)
+		return false;
+	y = v[0] - (v[1] <= 2);
+	era = y / 400;
+	doy = (153 * (v[1] > 2 ? v[1] - 3 : v[1] + 9) + 2) / 5 + v[2] - 1;
+	days = era * 146097 + y % 400 * 365 + y % 400 / 4 - y % 400 / 100 + doy - 719468;
+	*us = (i64)(days * 86400000000 + v[3] * 3600000000 + v[4] * 60000000 + micro);
+	return true;
+}
+
+/* Seconds or a date; -1: neither. */
+static i64 time_of(struct str s)
+{
+	i64 us;
+	u64 n;
+
+	if (scan_iso(s, &us))
+		return us;
+	return scan_dec(s, 6, &n) == s.e && s.p < s.e && n < INT64_MAX ? (i64)n : -1;
+}
+
+/* --- fields --------------------------------------------------------------------------------------------------- */
+
+/* group and member as columns have them; an empty one is none. kinds 0: of any record. */
+static const struct column *find_column(struct str group, struct str member, u16 kinds)
+{
+	static size_t last;
+
+	for (size_t i = 0; i < ncolumns; i++) {
+		size_t at = (last + i) % ncolumns;
+		const struct column *c = &columns[at];
+
+		if ((!kinds || c->when & kinds) && str_eq(str_z(c->group), group) && str_eq(str_z(c->member), member)) {
+			last = at;
+			return c;
+		}
+	}
+	return NULL;
+}
+
+/* "busy", "temp", "engine.busy", and with inst also "engine.render.busy" and "temp.edge", as -f names them. */
+static const struct column *find_field(struct str name, u16 kinds, struct str *inst)
+{
+	const struct column *c;
+	struct str group, member = name;
+
+	str_cut(&member, '.', &group);
+	if (member.p >= name.e && (c = find_column((struct str){ 0 }, name, kinds)))
+		return c;
+	if ((c = find_column(group, member, kinds)))
+		return c;
+	if (!inst || member.p >= name.e)
+		return NULL;
+	*inst = member;
+	if ((c = find_column(group, (struct str){ 0 }, kinds)))
+		return c;
+	while (inst->e > inst->p && inst->e[-1] != '.')
+		inst->e--;
+	if (inst->e == inst->p)
+		return NULL;
+	inst->e--;
+	return find_column(group, (struct str){ inst->e + 1, name.e }, kinds);
+}
+
+static void put_value(const struct plotids *id, const struct column *c, struct str inst, const struct val *v, bool chosen)
+{
+	struct field f = { .col = c, .inst = inst };
+
+	if (!c || c->when & (W_ID | W_META))
+		return;
+	for (size_t i = 0; i < opt.out.npatterns && !chosen; i++)
+		chosen = field_match(&f, opt.patterns[i]);
+	if (chosen || opt.out.npatterns == 0)
+		svg_put(id, c, inst, v, chosen);
+}
+
+/* Of what --inner recorded the means are drawn; what -S put behind the samples is not. */
+static bool takes_sum(struct str which)
+{
+	return !in.plain && str_eq(which, (struct str)STR("avg"));
+}
+
+/* --- CSV -------------------------------------------------------------------------------------------------------- */
+
+enum { CELL_OTHER, CELL_ID, CELL_TIME, CELL_DT, CELL_FIELD, CELL_INSTANCE, CELL_VALUE, CELL_COLUMN };
+
+static struct {
+	char text[HEAD_BYTES];
+	size_t n, ncells;
+	bool is_long;
+	struct {
+		u8 role, id;
+		struct str name, inst;
+		const struct column *col;
+	} cells[MAX_COLUMNS];
+} head;
+
+/* The cells of a row, without their quotes. Their number; 0: malformed. */
+static size_t csv_cells(char *p, char *e, struct str *cells)
+{
+	for (size_t n = 0; n < MAX_COLUMNS;) {
+		bool quoted = p < e && *p == '"';
+		char *to = p + quoted;
+
+		cells[n].p = to;
+		for (p = to; p < e && (quoted || *p != ','); *to++ = *p++)
+			if (quoted && *p == '"' && (++p == e || *p != '"'))
+				break;
+			else if (quoted && p == e)
+				return 0;
+		if (quoted && (p == cells[n].p || p[-1] != '"'))
+			return 0;
+		cells[n++].e = to;
+		if (p == e)
+			return n;
+		if (*p++ != ',')
+			return 0;
+	}
+	return 0;
+}
+
+/* False: no header of ours. */
+static bool csv_head(char *p, char *e)
+{
+	static const struct { struct str name; u8 role; } roles[] = {
+		{ STR("time"), CELL_TIME }, { STR("dt"), CELL_DT }, { STR("field"), CELL_FIELD },
+		{ STR("instance"), CELL_INSTANCE }, { STR("value"), CELL_VALUE },
+	};
+	static struct str cells[MAX_COLUMNS];
+	size_t known = 0;
+
+	if (e - p > HEAD_BYTES)
+		return false;
+	memcpy(head.text, p, head.n = (size_t)(e - p));
+	head.ncells = csv_cells(p, e, cells);
+	for (size_t i = 0; i < head.ncells; i++)
+		head.is_long |= str_eq(cells[i], roles[2].name);
+	/* Names are kept where they were copied to: the row of the buffer goes. */
+	for (size_t i = 0; i < head.ncells; i++) {
+		struct str name = { head.text + (cells[i].p - p), head.text + (cells[i].e - p) };
+		size_t id = plot_id(name);
+
+		memcpy(head.text + (cells[i].p - p), cells[i].p, str_len(name));
+		head.cells[i].name = name;
+		if (id < ID_COUNT) {
+			head.cells[i].role = CELL_ID;
+			head.cells[i].id = (u8)id;
+		}
+		for (size_t k = 0; k < LEN(roles); k++)
+			if (str_eq(name, roles[k].name) && (head.is_long || k < 2))
+				head.cells[i].role = roles[k].role;
+		if (!head.cells[i].role && !head.is_long && (head.cells[i].col = find_field(name, 0, &head.cells[i].inst)))
+			head.cells[i].role = CELL_COLUMN;
+		known += head.cells[i].role != CELL_OTHER;
+		if (!head.cells[i].role && !head.is_long) { /* a counter of oa or host */
+			head.cells[i].role = CELL_COLUMN;
+			head.cells[i].col = find_column((struct str)STR("counter"), (struct str){ 0 }, 0);
+			head.cells[i].inst = name;
+		}
+	}
+	if (!known)
+		head.ncells = 0;
+	return known > 0;
+}
+
+/* As a second run in the same file writes it. */
+static bool is_head(const char *p, const char *e)
+{
+	return (size_t)(e - p) == head.n && memcmp(p, head.text, head.n) == 0;
+}
+
+/* A cell of -f: a number, or "render=12.5 copy=0.0" of several instances. */
+static bool csv_joined(const struct plotids *id, size_t i, struct str cell)
+{
+	struct str word, inst;
+	struct val v;
+
+	if (scan_value(cell, &v)) {
+		put_value(id, head.cells[i].col, head.cells[i].inst, &v, true);
+		return true;
+	}
+	while (str_word(&cell, &word)) {
+		const char *at = word.e;
+
+		while (at > word.p && at[-1] != '=')
+			at--;
+		inst = (struct str){ word.p, at > word.p ? at - 1 : at };
+		if (scan_value((struct str){ at, word.e }, &v))
+			put_value(id, head.cells[i].col, inst, &v, true);
+	}
+	return true;
+}
+
+static bool csv_row(char *p, char *e)
+{
+	static struct str cells[MAX_COLUMNS];
+	struct plotids id = { 0 };
+	struct str field = { 0 }, inst = { 0 }, value = { 0 };
+	const struct column *c = NULL;
+	i64 time = -1, dt = -1;
+	struct val v;
+
+	if (csv_cells(p, e, cells) != head.ncells)
+		return false;
+	for (size_t i = 0; i < head.ncells; i++)
+		switch (head.cells[i].role) {
+		case CELL_ID:       id.of[head.cells[i].id] = cells[i]; break;
+		case CELL_TIME:     time = time_of(cells[i]); break;
+		case CELL_DT:       dt = time_of(cells[i]); break;
+		case CELL_FIELD:    field = cells[i]; break;
+		case CELL_INSTANCE: inst = cells[i]; break;
+		case CELL_VALUE:    value = cells[i]; break;
+		default:            break;
+		}
+	if (str_len(field) && !(c = find_field(field, svg_kind(&id), NULL))) { /* FIELD.avg, perhaps */
+		const char *dot = field.e;
+
+		while (dot > field.p && dot[-1] != '.')
+			dot--;
+		if (dot > field.p && (c = find_field((struct str){ field.p, dot - 1 }, svg_kind(&id), NULL)) &&
+		    !takes_sum((struct str){ dot, field.e }))
+			return true;
+	} else {
+		in.plain = true;
+	}
+	svg_begin(time, dt);
+	for (size_t i = 0; i < head.ncells; i++)
+		if (head.cells[i].role == CELL_COLUMN)
+			csv_joined(&id, i, cells[i]);
+	if (str_eq(field, (struct str)STR("unit")))
+		svg_unit(value);
+	else if (str_len(field) && scan_value(value, &v))
+		put_value(&id, c, inst, &v, false);
+	return true;
+}
+
+/* --- JSON: a small strict reader of what we write --------------------------------------------------------------- */
+
+struct jrec {
+	struct plotids id;
+	i64 time, dt;
+	bool put; /* it was checked before, and is known by its ids, wherever they stand */
+	struct str summary;
+};
+
+static void blanks(struct str *s)
+{
+	while (s->p < s->e && (*s->p == ' ' || *s->p == '\t' || *s->p == '\r'))
+		s->p++;
+}
+
+/* Behind its first quote; text gets what stands up to the last. */
+static bool json_string(struct str *s, struct str *text)
+{
+	text->p = s->p;
+	for (; s->p < s->e && *s->p != '"'; s->p++) {
+		if ((u8)*s->p < ' ' || (*s->p == '\\' && ++s->p == s->e))
+			return false;
+	}
+	text->e = s->p;
+	return s->p++ < s->e;
+}
+
+static u32 hex4(const char *p)
+{
+	u64 v;
+	char b[6] = { '0', 'x', p[0], p[1], p[2], p[3] };
+
+	return scan_num((struct str){ b, b + 6 }, &v) == b + 6 ? (u32)v : 0xfffd;
+}
+
+/* Texts that had escapes live here, until the record's end. */
+static char plain[HEAD_BYTES];
+static struct buf plain_b = { .p = plain, .cap = sizeof(plain) };
+
+static struct str unescape(struct str s)
+{
+	static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
+	size_t start = plain_b.n;
+
+	if (s.p == s.e || !memchr(s.p, '\\', str_len(s)))
+		return s;
+	while (s.p < s.e) {
+		const char *c;
+		u32 u;
+
+		if (*s.p != '\\' || s.p + 1 >= s.e) {
+			put_c(&plain_b, *s.p++);
+			continue;
+		}
+		s.p += 2;
+		if (s.p[-1] == 'u' && s.e - s.p >= 4) {
+			u = hex4(s.p);
+			put_utf8(&plain_b, u >= 0xd800 && u < 0xe000 ? 0xfffd : u); /* pairs: what we write as it is */
+			s.p += 4;
+			continue;
+		}
+		c = memchr(from, s.p[-1], sizeof(from) - 1);
+		put_c(&plain_b, c ? to[c - from] : s.p[-1]);
+	}
+	return (struct str){ plain + start, plain + plain_b.n };
+}
+
+/* What stands in brackets that hold nothing for us: as many close as open. */
+static bool json_skip(struct str *s)
+{
+	u64 kinds = 0; /* a bit for each that is open */
+	struct str text;
+
+	for (unsigned depth = 0; s->p < s->e;) {
+		char c = *s->p++;
+
+		if (c == '"' && !json_string(s, &text))
+			return false;
+		if (c == '{' || c == '[') {
+			if (++depth > 63)
+				return false;
+			kinds = kinds << 1 | (c == '{');
+		} else if (c == '}' || c == ']') {
+			if ((kinds & 1) != (c == '}'))
+				return false;
+			kinds >>= 1;
+			if (--depth == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static const struct column *json_column(const struct jrec *j, const struct str *keys, size_t depth, struct str *inst)
+{
+	static const struct str none;
+	u16 kinds = svg_kind(&j->id);
+	const struct column *c;
+
+	if (depth == 1)
+		return find_column(none, keys[0], kinds);
+	*inst = keys[1];
+	if (depth == 3)
+		return find_column(keys[0], keys[2], kinds);
+	if ((c = find_column(keys[0], none, kinds)))
+		return c;
+	*inst = none;
+	c = find_column(keys[0], keys[1], kinds);
+	return c && c->shape == S_MEMBER ? c : NULL;
+}
+
+/* A text, a number or a word: of the record itself, or a value of a group. */
+static bool json_scalar(struct jrec *j, struct str *s, const struct str *keys, size_t depth)
+{
+	static const struct str words[] = { STR("null"), STR("true"), STR("false") }, time = STR("time"), dt = STR("dt"),
+				summary = STR("summary");
+	bool is_text = *s->p == '"', number;
+	struct str v = *s, inst = { 0 };
+	size_t id = depth == 1 ? plot_id(keys[0]) : ID_COUNT;
+	struct val x;
+
+	if (is_text) {
+		s->p++;
+		if (!json_string(s, &v))
+			return false;
+	} else {
+		while (s->p < s->e && *s->p != ',' && *s->p != '}' && *s->p != ' ')
+			s->p++;
+		v.e = s->p;
+	}
+	number = !is_text && scan_value(v, &x);
+	if (!is_text && !number)
+		return str_eq(v, words[0]) || str_eq(v, words[1]) || str_eq(v, words[2]);
+	if (!j->put && depth == 1) {
+		if (id < ID_COUNT)
+			j->id.of[id] = unescape(v);
+		j->time = str_eq(keys[0], time) ? time_of(v) : j->time;
+		j->dt = str_eq(keys[0], dt) ? time_of(v) : j->dt;
+		j->summary = str_eq(keys[0], summary) ? v : j->summary;
+	}
+	if (j->put && number)
+		put_value(&j->id, json_column(j, keys, depth, &inst), inst, &x, false);
+	return true;
+}
+
+/* Behind its brace. Groups are no deeper than three. */
+static bool json_object(struct jrec *j, struct str *s, struct str *keys, size_t depth)
+{
+	for (bool first = true;; first = false) {
+		blanks(s);
+		if (first && s->p < s->e && *s->p == '}')
+			break;
+		if (s->p == s->e || *s->p++ != '"' || !json_string(s, &keys[depth]))
+			return false;
+		if (j->put)
+			keys[depth] = unescape(keys[depth]);
+		blanks(s);
+		if (s->p == s->e || *s->p++ != ':')
+			return false;
+		blanks(s);
+		if (s->p == s->e)
+			return false;
+		if (*s->p == '{' && depth < 2) {
+			s->p++;
+			if (!json_object(j, s, keys, depth + 1))
+				return false;
+		} else if (*s->p == '{' || *s->p == '[') {
+			if (!json_skip(s))
+				return false;
+		} else if (!json_scalar(j, s, keys, depth + 1)) {
+			return false;
+		}
+		blanks(s);
+		if (s->p == s->e || (*s->p != ',' && *s->p != '}'))
+			return false;
+		if (*s->p == '}')
+			break;
+		s->p++;
+	}
+	s->p++;
+	return true;
+}
+
+/* Checked as a whole before any of it is taken. */
+static bool json_record(struct str s)
+{
+	struct jrec j = { .time = -1, .dt = -1 };
+	struct str keys[3], at = { s.p + 1, s.e };
+
+	plain_b.n = 0;
+	plain_b.full = false;
+	if (!json_object(&j, &at, keys, 0) || at.p != s.e)
+		return false;
+	if (j.summary.p && !takes_sum(j.summary))
+		return true;
+	in.plain |= !j.summary.p;
+	svg_begin(j.time, j.dt);
+	j.put = true;
+	at.p = s.p + 1;
+	return json_object(&j, &at, keys, 0);
+}
+
+/* --- pieces ------------------------------------------------------------------------------------------------------- */
+
+/* The end of a row: of CSV a line break outside of quotes, of JSON that of the line, or the brace that closes the
+ * record, as -1 has many on a line. NULL: not in sight. */
+static char *csv_end(char *p, const char *e)
+{
+	for (bool quoted = false; p < e; p++) {
+		quoted ^= *p == '"';
+		if (*p == '\n' && !quoted)
+			return p;
+	}
+	return NULL;
+}
+
+static char *json_end(char *p, const char *e)
+{
+	bool quoted = false;
+	size_t depth = 0;
+
+	for (; p < e && *p != '\n'; p++) {
+		if (quoted && *p == '\\' && p + 1 < e && p[1] != '\n')
+			p++;
+		else if (*p == '"')
+			quoted = !quoted;
+		else if (!quoted && *p == '{')
+			depth++;
+		else if (!quoted && *p == '}' && --depth == 0)
+			return p + 1;
+	}
+	return p < e ? p : NULL;
+}
+
+static bool is_json;
+
+/* One piece off the front: where it ended. NULL: the rest of it must be read first. */
+static char *take_csv(char *p, char *e, bool last)
+{
+	char *end = csv_end(p, e), *stop;
+
+	if (!end && !last)
+		return NULL;
+	end = end ? end : e;
+	stop = end > p && end[-1] == '\r' ? end - 1 : end;
+	in.line++;
+	if (!head.ncells) {
+		if (!csv_head(p, stop))
+			return e; /* said by the caller: nothing is known of it */
+	} else if (stop > p && !is_head(p, stop) && !csv_row(p, stop)) {
+		malformed(": no row like its header");
+	}
+	return end < e ? end + 1 : end;
+}
+
+static char *take_json(char *p, char *e, bool last)
+{
+	char *end;
+
+	if (*p == '\n' || *p == ' ' || *p == '\t' || *p == '\r' || (in.in_array && *p == ',')) {
+		in.line += *p == '\n';
+		return p + 1;
+	}
+	if (*p == (in.in_array ? ']' : '[')) {
+		in.in_array = !in.in_array;
+		return p + 1;
+	}
+	end = json_end(p, e);
+	if (!end && !last)
+		return NULL;
+	end = end ? end : e;
+	if (*p == '{' && json_record((struct str){ p, end }))
+		return end;
+	malformed(": no record");
+	in.in_array = false;
+	while (end < e && *end != '\n')
+		end++;
+	return end;
+}
+
+/* Too long a piece: up to the end of its line, or of what is there. */
+static size_t pass_line(size_t n)
+{
+	char *end = memchr(bytes, '\n', n);
+
+	in.line += !is_json;
+	malformed(": longer than any record");
+	return end ? (size_t)(end - bytes) + !is_json : n;
+}
+
+static long read_all(int fd)
+{
+	size_t n = 0;
+	bool begun = false;
+	long r = 1;
+
+	in.line = 0;
+	while (r > 0 || n > 0) {
+		size_t at = 0;
+		char *next;
+
+		if (n < PLOT_BYTES && r > 0) {
+			r = sys_read(fd, bytes + n, PLOT_BYTES - n);
+			if (r == -EINTR && !stopped)
+				r = sys_read(fd, bytes + n, PLOT_BYTES - n);
+			if (r < 0)
+				return r == -EINTR ? 0 : r;
+			n += (size_t)r;
+		}
+		if (!begun && (n > 3 || (n > 0 && r == 0))) {
+			struct str text = { bytes, bytes + n };
+
+			begun = true;
+			if (str_skip(&text, (struct str)STR("\xef\xbb\xbf")))
+				memmove(bytes, text.p, n = str_len(text));
+			is_json = bytes[0] == '{' || bytes[0] == '[';
+			in.line = is_json;
+		}
+		while (begun && at < n && (next = (is_json ? take_json : take_csv)(bytes + at, bytes + n, r == 0)))
+			at = (size_t)(next - bytes);
+		if (at == 0 && n == PLOT_BYTES)
+			at = pass_line(n);
+		memmove(bytes, bytes + at, n - at);
+		n -= at;
+		if (begun && !is_json && !head.ncells && at > 0)
+			return -ENOEXEC;
+	}
+	return 0;
+}
+
+int cmd_plot(void)
+{
+	long fd, r;
+	int code;
+
+	if (opt.nwords != 1)
+		return usage("plot: which FILE? one; - is standard input", NULL, NULL);
+	opt.out.fmt = format_find((struct str)STR("svg"));
+	in.name = opt.words[0];
+	fd = strcmp(in.name, "-") == 0 ? 0 : sys_openat(AT_FDCWD, in.name, O_RDONLY);
+	if (fd < 0) {
+		say(in.name, ": ", error_text(fd));
+		return EX_FAIL;
+	}
+	if ((code = sink_open()) >= 0)
+		return code;
+	r = read_all((int)fd);
+	if (r < 0) {
+		say(in.name, ": ", r == -ENOEXEC ? "neither csv nor json of ours" : error_text(r));
+		return EX_FAIL;
+	}
+	if (in.bad > MAX_SAID)
+		say_number(in.bad, " lines are malformed and were left out");
+	opt.out.headed = true; /* there may be no record, and the picture says so */
+	return in.bad ? EX_FAIL : EX_OK;
+}

@@ -1,0 +1,1155 @@
+/* svg.c - a run as a picture: values over time in SVG that needs nothing else. Values are kept as they come, in
+ * columns of time that grow wider as the run grows longer; each keeps its least and its highest. Pure.
+ * SPDX-License-Identifier: MIT */
+#include "gpustat.h"
+
+enum {
+	PLOT_W = 640,           /* pixels of the time axis */
+	SLOTS = 2 * PLOT_W,     /* columns of time: as many as there are pixels once they were made wider */
+	MAX_SERIES = 512,       /* 8 in each panel that a machine of 8 GPUs fills; 10 KiB each, touched as used */
+	MAX_PANELS = 96,        /* more would be a picture of 12 000 pixels */
+	SHOWN = 8,              /* lines in a panel: as many colours as can be told apart */
+	LABEL = 64,             /* bytes of a name; the legend has room for half of them */
+	FINE = 6,               /* decimals of what has no unit that tells how many it needs */
+	LEFT = 60,              /* where the time axis begins: room for numbers before it */
+	LEGEND = LEFT + PLOT_W + 14, NAMES = 198, NUMBER = 48,
+	WIDTH = LEGEND + 20 + NAMES + 3 * NUMBER + 14,
+	ROW = 16,
+	KEEP_MOST = SLOTS * 3 / 4, /* after they were made wider, or gaps are given up */
+};
+
+/* --- what is drawn --------------------------------------------------------------------------------------- */
+
+/* Fields that are drawn where none are chosen, in the order of their panels. Of the same title: one panel. */
+static const struct quantity {
+	const char *field, *title, *what; /* what: beside the instance */
+	u16 kinds;                        /* W_*; 0: all */
+	bool apart;                       /* each instance in a panel of its own */
+} quantities[] = {
+	{ "engine.busy", "engines busy", NULL, 0, false },
+	{ "busy", "engines busy", "whole device", 0, false },
+	{ "memory.resident", "memory", NULL, W_DEVICE, false },
+	{ "vram.used", "memory", "vram, driver's", 0, false },
+	{ "gtt.used", "memory", "gtt, driver's", 0, false },
+	{ "used", "memory", NULL, W_CLIENT | W_CGROUP, false },
+	{ "freq.cur", "clock", NULL, 0, false },
+	{ "freq.act", "clock", "actual", 0, false },
+	{ "power", "power", NULL, 0, false },
+	{ "temp", "temperature", NULL, 0, false },
+	{ "fan", "fan", NULL, 0, false },
+	{ "clients", "clients", NULL, W_DEVICE, false },
+	{ "value", NULL, NULL, W_EVENT | W_COUNTER, true },
+	{ "period", NULL, "period", W_SAMPLE, true },
+	{ "counter", NULL, NULL, W_OA | W_COUNTERS, true },
+};
+
+/* Its values are kept as whole numbers of 2^shift * 10^-point of the unit: point starts as the unit wants it, and both
+ * give way to large values. */
+static struct panel {
+	u64 key, dev;
+	size_t rank; /* first by device, then by quantity */
+	const struct column *col;
+	u8 point, shift;
+	bool fine; /* some value was no whole number of the unit */
+	char title[2 * LABEL], unit[LABEL];
+	u8 title_n, unit_n;
+	size_t shown[SHOWN], nshown, more; /* series, once drawn */
+} panels[MAX_PANELS];
+
+static struct series {
+	u64 key, sample; /* the last one */
+	u64 who;         /* the same in all panels */
+	size_t panel, from, to;
+	i64 sum, n;
+	i32 min, max;
+	char name[LABEL];
+	u8 name_n;
+	bool shown;
+	u8 colour; /* once drawn: from 1 */
+	i32 lo[SLOTS], hi[SLOTS]; /* lo above hi: unknown */
+} series[MAX_SERIES];
+
+/* The columns of time, in microseconds since the first. */
+static struct {
+	size_t n;
+	i64 from[SLOTS], to[SLOTS];
+	bool broken[SLOTS]; /* time jumped before it */
+	i64 first, last, step, end; /* first and last as they were told; negative: they were not */
+	i64 width; /* of a column that holds several samples; 0: none does */
+	u64 samples, back, left;    /* how often the clock went back; values without room */
+	bool any, counted; /* counted: neither times nor intervals were told: samples, a million apart */
+	i64 dt;
+} axis;
+
+static const u64 MOST = 1000000000000000000; /* in 10^-point of a unit: 64 bits have room for ten times that */
+
+static size_t nseries, npanels, last_series;
+static struct panel *last_panel;
+
+/* --- time ------------------------------------------------------------------------------------------------- */
+
+static bool is_known(const struct series *s, size_t i)
+{
+	return i >= s->from && i <= s->to && s->lo[i] <= s->hi[i];
+}
+
+static void forget(struct series *s, size_t i)
+{
+	s->lo[i] = INT32_MAX;
+	s->hi[i] = INT32_MIN;
+}
+
+static void widen(struct series *s, size_t i, i32 lo, i32 hi)
+{
+	s->lo[i] = lo < s->lo[i] ? lo : s->lo[i];
+	s->hi[i] = hi > s->hi[i] ? hi : s->hi[i];
+}
+
+static void merge_slots(struct series *s, const u16 *to)
+{
+	size_t was = SLOTS;
+
+	for (size_t i = s->from; i <= s->to; i++) {
+		i32 lo = s->lo[i], hi = s->hi[i];
+
+		if (to[i] != was)
+			forget(s, to[i]);
+		was = to[i];
+		widen(s, was, lo, hi);
+	}
+	s->from = to[s->from];
+	s->to = to[s->to];
+}
+
+/* Columns become as wide as a pixel, but none goes across a gap unless there are too many. */
+static void make_wider(bool gaps)
+{
+	static u16 to[SLOTS];
+	size_t n = 0;
+
+	axis.width = axis.end / PLOT_W + 1;
+	for (size_t i = 0; i < axis.n; i++) {
+		if (n == 0 || (gaps && axis.broken[i]) || axis.from[i] / axis.width != axis.from[n - 1] / axis.width) {
+			axis.from[n] = axis.from[i];
+			axis.broken[n++] = axis.broken[i];
+		}
+		axis.to[n - 1] = axis.to[i];
+		to[i] = (u16)(n - 1);
+	}
+	for (size_t i = 0; i < nseries; i++)
+		merge_slots(&series[i], to);
+	axis.n = n;
+	if (n > KEEP_MOST)
+		make_wider(false);
+}
+
+static void open_slot(i64 step, bool broken)
+{
+	axis.samples++;
+	axis.end += axis.end < INT64_MAX / 4 ? step : 0;
+	if (axis.n && !broken && axis.width && axis.end / axis.width == axis.from[axis.n - 1] / axis.width) {
+		axis.to[axis.n - 1] = axis.end;
+		return;
+	}
+	if (axis.n == SLOTS)
+		make_wider(true);
+	axis.from[axis.n] = axis.to[axis.n] = axis.end;
+	axis.broken[axis.n++] = broken;
+}
+
+/* The next sample. A clock that went back is a gap, and so is a leap that the interval does not explain. */
+static void advance(i64 time)
+{
+	i64 usual = axis.dt > 0 ? axis.dt : axis.step > 0 ? axis.step : 1000000, delta = usual;
+	bool broken = false;
+
+	if (!axis.any) {
+		axis.any = true;
+		axis.first = time;
+		delta = 0;
+	} else if (time < 0 && axis.dt <= 0) {
+		axis.counted = true;
+	} else if (time >= 0 && axis.last >= 0 && time < axis.last) {
+		axis.back++;
+		broken = true;
+	} else if (time >= 0 && axis.last >= 0) {
+		delta = time - axis.last;
+		broken = axis.dt > 0 && delta / 3 > (axis.step > axis.dt ? axis.step : axis.dt);
+		axis.step = delta;
+	}
+	axis.last = time;
+	open_slot(delta, broken);
+}
+
+/* A record begins. Those of one time are one sample. dt: of its rates; both in microseconds, negative: unknown. */
+void svg_begin(i64 time, i64 dt)
+{
+	time = time > INT64_MAX / 8 ? -1 : time;
+	axis.dt = dt;
+	if (!axis.any || (time >= 0 && time != axis.last))
+		advance(time);
+}
+
+/* --- names -------------------------------------------------------------------------------------------------- */
+
+static u64 hash(u64 h, struct str s) /* FNV-1a, and an end to each text */
+{
+	for (; s.p < s.e; s.p++)
+		h = (h ^ (u8)*s.p) * 0x100000001b3;
+	return (h ^ 0x1ff) * 0x100000001b3;
+}
+
+/* What no XML may hold becomes U+FFFD. */
+static void put_clean(struct buf *b, struct str s)
+{
+	static const struct str nonchars = STR("\xef\xbf");
+
+	while (s.p < s.e && !b->full) {
+		size_t n = utf8_len(s.p, s.e);
+		struct str rest = s;
+		bool bad = n == 0 || is_control(s.p, n) || (str_skip(&rest, nonchars) && (u8)*rest.p >= 0xbe);
+
+		put_str(b, bad ? (struct str)STR("\xef\xbf\xbd") : (struct str){ s.p, s.p + n });
+		s.p += n ? n : 1;
+	}
+}
+
+/* The end of a path tells more than its beginning. */
+static struct str tail(struct str s)
+{
+	const char *from = str_len(s) > 40 ? s.e - 40 : s.p;
+
+	while (from < s.e && ((u8)*from & 0xc0) == 0x80)
+		from++;
+	return (struct str){ from, s.e };
+}
+
+static void put_word(struct buf *b, const char *lead, struct str s)
+{
+	if (s.p == s.e)
+		return;
+	if (b->n)
+		put_c(b, ' ');
+	put_z(b, lead);
+	put_clean(b, s);
+}
+
+/* The event of a row of long CSV, "SET:EVENT@SITE", where there are no fields of these names. */
+static struct str event_of(struct str inst, struct str *site)
+{
+	const char *at = inst.e;
+
+	while (at > inst.p && at[-1] != '@')
+		at--;
+	*site = at > inst.p ? (struct str){ at, inst.e } : (struct str){ inst.e, inst.e };
+	return (struct str){ inst.p, at > inst.p ? at - 1 : inst.e };
+}
+
+/* Of "host/disk/sda/read" the panel is "host/disk/read", the line "sda". */
+static struct str quantity_in(struct str name, struct str *which)
+{
+	static char text[4 * LABEL];
+	struct buf b = { .p = text, .cap = sizeof(text) };
+	const char *last = name.e, *from;
+
+	while (last > name.p && (last == name.e || *last != '/'))
+		last--;
+	for (from = last; from > name.p && from[-1] != '/';)
+		from--;
+	if (from == name.p || last == name.p)
+		return name;
+	put_str(&b, (struct str){ name.p, from });
+	put_str(&b, (struct str){ last + 1, name.e });
+	*which = last - from == 1 && *from == '-' ? (struct str){ 0 } : (struct str){ from, last }; /* "-": of all */
+	return b.full ? name : (struct str){ b.p, b.p + b.n };
+}
+
+/* W_* of the records that their kind names; 0: it does not. */
+u16 svg_kind(const struct plotids *id)
+{
+	static const struct { struct str name; u16 kinds; } kinds[] = {
+		{ STR("device"), W_DEVICE }, { STR("client"), W_CLIENT }, { STR("cgroup"), W_CGROUP },
+		{ STR("event"), W_EVENT }, { STR("sample"), W_SAMPLE }, { STR("oa"), W_OA },
+		{ STR("counter"), W_COUNTER | W_COUNTERS },
+	};
+
+	for (size_t i = 0; i < LEN(kinds); i++)
+		if (str_eq(id->of[ID_KIND], kinds[i].name))
+			return kinds[i].kinds;
+	return 0;
+}
+
+static const struct quantity *quantity_of(const struct column *c, u16 kind)
+{
+	for (size_t i = 0; i < LEN(quantities); i++) {
+		const struct quantity *q = &quantities[i];
+		struct str f = str_z(q->field);
+
+		if (q->kinds && kind && !(q->kinds & kind))
+			continue;
+		if (c->group && (!str_skip(&f, str_z(c->group)) || (c->member && !str_skip(&f, (struct str)STR(".")))))
+			continue;
+		if (str_eq(f, str_z(c->member)))
+			return q;
+	}
+	return NULL;
+}
+
+/* --- values --------------------------------------------------------------------------------------------------- */
+
+static struct panel *panel_find(const struct plotids *id, const struct column *c, const struct quantity *q,
+				struct str apart, u16 kind)
+{
+	static const struct str dot = STR(" \xc2\xb7 ");
+	u64 dev = hash(1, id->of[ID_DEV]), key = hash(dev, apart);
+	struct panel *p;
+	struct buf b;
+
+	key = q && q->title ? hash(key, str_z(q->title)) : hash(hash(key, str_z(c->group)), str_z(c->member));
+	key = hash(key, id->of[ID_KIND]);
+	for (size_t i = 0; i < npanels; i++)
+		if (panels[i].key == key)
+			return &panels[i];
+	if (npanels == MAX_PANELS)
+		return NULL;
+	p = &panels[npanels++];
+	p->key = key;
+	p->dev = dev;
+	p->col = c;
+	p->point = c->unit ? units[c->unit].point : FINE;
+	while (panels[p->rank].dev != dev)
+		p->rank++;
+	p->rank = p->rank * 2 * LEN(quantities) + (q ? (size_t)(q - quantities) : LEN(quantities));
+	b = (struct buf){ .p = p->title, .cap = sizeof(p->title) };
+	put_clean(&b, id->of[ID_DEV]);
+	if (b.n)
+		put_str(&b, dot);
+	if (str_len(apart)) {
+		put_clean(&b, apart);
+	} else if (q && q->title) {
+		put_z(&b, q->title);
+	} else {
+		put_z(&b, c->group ? c->group : c->member);
+		if (c->group && c->member) {
+			put_c(&b, ' ');
+			put_z(&b, c->member);
+		}
+	}
+	put_z(&b, kind == W_CLIENT ? " by client" : kind == W_CGROUP ? " by cgroup" : "");
+	p->title_n = (u8)b.n;
+	return p;
+}
+
+static u64 ten_to(unsigned n)
+{
+	u64 ten = 1;
+
+	while (n-- > 0)
+		ten *= 10;
+	return ten;
+}
+
+/* In 10^-point of its unit. False: too large. */
+static bool fixed(const struct val *v, unsigned point, i64 *to)
+{
+	int places = (int)point - units[v->unit].point - v->point;
+	u64 n = v->n;
+
+	for (; places > 0 && n <= MOST; places--)
+		n *= 10;
+	for (; places < 0; places++)
+		n = n / 10 + (places == -1 && n % 10 >= 5);
+	*to = v->neg ? -(i64)n : (i64)n;
+	return n <= MOST;
+}
+
+static void divide(size_t panel, i32 by)
+{
+	for (struct series *s = series; s < series + nseries; s++) {
+		if (s->panel != panel)
+			continue;
+		s->sum /= by;
+		s->min /= by;
+		s->max /= by;
+		for (size_t i = s->from; i <= s->to; i++)
+			if (is_known(s, i)) {
+				s->lo[i] /= by;
+				s->hi[i] /= by;
+			}
+	}
+}
+
+/* As the panel keeps it. False: no panel can. */
+static bool panel_fit(struct panel *p, const struct val *v, i32 *to)
+{
+	i64 x;
+
+	for (; !fixed(v, p->point, &x); p->point--) {
+		if (p->point == 0)
+			return false;
+		divide((size_t)(p - panels), 10);
+	}
+	p->fine |= x % (i64)ten_to(p->point) != 0;
+	for (; x / ((i64)1 << p->shift) > INT32_MAX || x / ((i64)1 << p->shift) < -INT32_MAX; p->shift++)
+		divide((size_t)(p - panels), 2);
+	*to = (i32)(x / ((i64)1 << p->shift));
+	return true;
+}
+
+/* A row for what has none. Where the table is full, the least of the same panel gives way. */
+static struct series *series_new(size_t panel, i32 v)
+{
+	struct series *s = nseries < MAX_SERIES ? &series[nseries++] : NULL;
+
+	for (size_t i = 0; i < nseries && nseries == MAX_SERIES && !(s && s->n == 0); i++)
+		if (series[i].panel == panel && series[i].sum < v && (!s || series[i].sum < s->sum))
+			s = &series[i];
+	return s;
+}
+
+static struct series *series_find(u64 key)
+{
+	for (size_t i = 0; i < nseries; i++) { /* records come in the same order each time */
+		size_t at = last_series + 1 + i;
+
+		at -= at >= nseries ? nseries : 0;
+		if (series[at].key == key) {
+			last_series = at;
+			return &series[at];
+		}
+	}
+	return NULL;
+}
+
+static void series_name(struct series *s, const struct plotids *id, const struct quantity *q, struct str inst,
+			u16 kind)
+{
+	static const enum plotid where[] = { ID_SOCKET, ID_CORE, ID_CPU };
+	static const char *const letters[] = { "S", "C", "CPU" };
+	struct buf b = { .p = s->name, .cap = sizeof(s->name) };
+
+	if (kind == W_CGROUP)
+		put_word(&b, "", tail(id->of[ID_CGROUP]));
+	if (kind & (W_CLIENT | W_EVENT | W_SAMPLE)) {
+		for (size_t i = 0; i < LEN(where) && kind != W_CLIENT; i++)
+			put_word(&b, letters[i], id->of[where[i]]);
+		if (kind != W_SAMPLE) {
+			put_word(&b, "", id->of[ID_COMM]);
+			put_word(&b, "", id->of[str_len(id->of[ID_TID]) ? ID_TID : ID_PID]);
+		}
+		if (kind == W_CLIENT && b.n == 0)
+			put_word(&b, "client ", id->of[ID_CLIENT]);
+		if (kind == W_EVENT)
+			put_word(&b, "", tail(id->of[ID_CGROUP]));
+	}
+	put_word(&b, "", inst);
+	if (q && q->what)
+		put_word(&b, "", str_z(q->what));
+	if (b.n == 0)
+		put_z(&b, "all");
+	s->name_n = (u8)b.n;
+}
+
+static void series_put(struct series *s, i32 v)
+{
+	size_t at = axis.n - 1;
+
+	if (s->n == 0) {
+		s->from = at;
+		s->to = at - 1;
+		s->min = s->max = v;
+	}
+	while (s->to + 1 <= at)
+		forget(s, ++s->to);
+	widen(s, at, v, v);
+	s->min = v < s->min ? v : s->min;
+	s->max = v > s->max ? v : s->max;
+	s->sum += v;
+	s->n++;
+	s->sample = axis.samples;
+}
+
+/* What it is of where the record, not the field, tells that: of counters and events. name: what is left for its line. */
+static struct str apart_of(const struct plotids *id, const struct column *c, const struct quantity *q, u16 kind,
+			   struct str *name)
+{
+	struct str inst = *name;
+
+	if (!q || !q->apart)
+		return (struct str){ 0 };
+	*name = (struct str){ 0 };
+	if (kind & (W_EVENT | W_SAMPLE))
+		return str_len(id->of[ID_EVENT]) ? id->of[ID_EVENT] : event_of(inst, name);
+	return quantity_in(c->shape == S_SCALAR && str_len(id->of[ID_NAME]) ? id->of[ID_NAME] : inst, name);
+}
+
+/* The unit of the value before it, where the record tells it: long csv does so behind the value. */
+void svg_unit(struct str unit)
+{
+	struct buf b = { 0 };
+
+	if (!last_panel || last_panel->unit_n || !str_len(unit))
+		return;
+	b.p = last_panel->unit;
+	b.cap = sizeof(last_panel->unit);
+	put_clean(&b, unit);
+	last_panel->unit_n = (u8)b.n;
+}
+
+/* A value of the record that was begun. chosen: the user named it, so it is drawn whatever it is. */
+void svg_put(const struct plotids *id, const struct column *c, struct str inst, const struct val *v, bool chosen)
+{
+	u16 kind = svg_kind(id);
+	const struct quantity *q = quantity_of(c, kind);
+	struct str name = inst, apart;
+	struct series *s = NULL;
+	struct panel *p;
+	u64 key, who = 0;
+	i32 n;
+
+	last_panel = NULL;
+	if ((!q && !chosen) || axis.n == 0)
+		return;
+	apart = apart_of(id, c, q, kind, &name);
+	p = last_panel = panel_find(id, c, q, apart, kind);
+	if (!p || !panel_fit(p, v, &n)) {
+		axis.left++;
+		return;
+	}
+	for (size_t i = ID_CLIENT; i <= ID_TID; i++) /* names may change */
+		if (str_len(id->of[i]) && (i != ID_PID || !str_len(id->of[ID_CLIENT])))
+			who = hash(who + i, id->of[i]);
+	key = hash(hash(hash(p->key + who, str_z(c->group)), str_z(c->member)), name);
+	s = series_find(key);
+	if (!s) {
+		s = series_new((size_t)(p - panels), n);
+		if (!s || s->n)
+			axis.left++;
+		if (!s)
+			return;
+		s->key = key;
+		s->who = who ? who : hash(0, name);
+		s->panel = (size_t)(p - panels);
+		s->sum = s->n = 0;
+		s->sample = 0;
+		series_name(s, id, q, name, kind);
+		last_series = (size_t)(s - series);
+	}
+	if (axis.last < 0 && s->sample == axis.samples && s->n)
+		advance(-1); /* without times, a value that comes again begins the next sample */
+	series_put(s, n);
+	svg_unit(id->of[ID_UNIT]);
+}
+
+/* --- records ---------------------------------------------------------------------------------------------------- */
+
+static const char *const plot_ids[ID_COUNT] = {
+	[ID_KIND] = "kind", [ID_DEV] = "dev", [ID_EVENT] = "event", [ID_COMM] = "comm", [ID_NAME] = "name",
+	[ID_UNIT] = "unit", [ID_CLIENT] = "client", [ID_PID] = "pid", [ID_CGROUP] = "cgroup", [ID_SET] = "set",
+	[ID_CPU] = "cpu", [ID_CORE] = "core", [ID_SOCKET] = "socket", [ID_TID] = "tid",
+};
+
+/* Which of them a field without a group is; ID_COUNT: none. */
+size_t plot_id(struct str name)
+{
+	size_t i = 0;
+
+	while (i < ID_COUNT && !str_eq(name, str_z(plot_ids[i])))
+		i++;
+	return i;
+}
+
+void svg_record(struct out *o, struct buf *b, const struct record *r)
+{
+	static char text[ID_COUNT][DIGITS];
+	const struct val *time = record_get(r, NULL, "time"), *dt = record_get(r, NULL, "dt");
+	struct plotids id = { 0 };
+
+	(void)b;
+	o->headed = true;
+	svg_begin(time ? (i64)time->n : -1, dt ? (i64)dt->n : -1);
+	for (size_t i = 0; i < r->n; i++) {
+		const struct field *f = &r->f[i];
+		size_t n = f->col->group ? (size_t)ID_COUNT : plot_id(str_z(f->col->member));
+
+		if (n < ID_COUNT && f->v.type == V_INT) {
+			struct buf t = { .p = text[n], .cap = DIGITS };
+
+			put_u64(&t, f->v.n);
+			id.of[n] = (struct str){ t.p, t.p + t.n };
+		} else if (n < ID_COUNT && f->v.type == V_TEXT) {
+			id.of[n] = f->v.s;
+		}
+	}
+	for (size_t i = 0; i < r->n; i++) {
+		const struct field *f = &r->f[i];
+		bool chosen = o->npatterns && out_selects(o, f);
+
+		if (f->v.type == V_INT && !(f->col->when & (W_ID | W_META)) && (chosen || o->npatterns == 0))
+			svg_put(&id, f->col, f->col->group ? f->inst : (struct str){ 0 }, &f->v, chosen);
+	}
+}
+
+/* --- scales ---------------------------------------------------------------------------------------------------- */
+
+/* Of a panel's axis, in 10^-point of the unit. */
+struct scale {
+	i64 bottom, top, step;
+	u64 div;                 /* what is written: G, %, ... */
+	u8 digits;               /* of the steps */
+	const char *lead, *unit; /* "G", "Hz" */
+};
+
+/* The step that makes four of a range, or fewer: 1, 2, 2.5 or 5 times a power of ten; of bytes a power of two. */
+static i64 nice_step(i64 range, bool bytes, i64 least)
+{
+	static const u8 steps[] = { 10, 20, 25, 50 };
+	i64 step = least;
+
+	if (bytes) {
+		while (step < range / 4)
+			step *= 2;
+		return step;
+	}
+	for (;; least *= 10)
+		for (size_t i = 0; i < LEN(steps); i++)
+			if ((step = least * steps[i] / 10) * 4 >= range)
+				return step;
+}
+
+static i64 down_to(i64 v, i64 step)
+{
+	return v - (v % step + step) % step;
+}
+
+static void scale_unit(struct scale *s, u8 unit)
+{
+	static const char leads[][6][10] = {
+		{ "", "thousand ", "million ", "billion ", "10\xc2\xb9\xc2\xb2 ", "10\xc2\xb9\xe2\x81\xb5 " },
+		{ "", "Ki", "Mi", "Gi", "Ti", "Pi" },
+		{ "", "k", "M", "G", "T", "P" },
+		{ "n", "\xc2\xb5", "m", "", "thousand ", "million " },
+	};
+	bool bytes = unit == U_BYTES || unit == U_RATE;
+	size_t row = bytes ? 1 : unit == U_HZ ? 2 : unit == U_NS ? 3 : 0, i = 0;
+	u64 base = bytes ? 1024 : 1000, from = row ? 1 : 100, high = (u64)(s->top > -s->bottom ? s->top : -s->bottom);
+
+	s->unit = unit == U_BYTES ? "B" : unit == U_RATE ? "B/s" : unit == U_CELSIUS ? "\xc2\xb0" "C" : unit == U_NS ? "s" :
+		units[unit].name;
+	for (; i + 1 < LEN(leads[0]) && high / s->div >= base * from; i++) { /* 25 000 is no "25 thousand" */
+		s->div *= base;
+		from = 1;
+	}
+	s->lead = leads[row][i];
+}
+
+static struct scale scale_of(i64 min, i64 max, u8 unit, unsigned point, bool fine)
+{
+	i64 one = (i64)ten_to(point), far = unit == U_CELSIUS ? 5 * one : one;
+	struct scale s = { .bottom = min, .top = max, .div = (u64)one };
+
+	if (unit == U_PERCENT && min >= 0 && max <= 100 * one + one / 2)
+		s.top = 100 * one;
+	if (unit != U_CELSIUS || s.top - s.bottom >= 2 * far) { /* a degree up and down is no event, nor is 0 C */
+		s.bottom = min < 0 || unit == U_CELSIUS ? min : 0;
+		s.top = s.top > 0 || unit == U_CELSIUS ? s.top : 0;
+		s.top += s.top == s.bottom ? far : 0;
+	} else {
+		s.bottom -= far;
+		s.top += far + one;
+	}
+	s.step = nice_step(s.top - s.bottom, unit == U_BYTES || unit == U_RATE, fine ? 1 : one);
+	s.bottom = down_to(s.bottom, s.step);
+	s.top = -down_to(-s.top, s.step);
+	scale_unit(&s, unit);
+	for (u64 rest = (u64)s.step % s.div; rest && s.digits < 3; s.digits++)
+		rest = rest * 10 % s.div;
+	return s;
+}
+
+static void put_fixed(struct buf *b, i64 v, u64 div, u8 digits)
+{
+	u64 n = muldiv((u64)(v < 0 ? -v : v), 2 * ten_to(digits), div);
+
+	n = n / 2 + (n & 1);
+	if (v < 0 && n > 0)
+		put_c(b, '-');
+	put_dec(b, n, digits, digits);
+}
+
+/* Three digits, or a whole number as it is. */
+static void put_short(struct buf *b, i64 v, u64 div)
+{
+	u64 a = (u64)(v < 0 ? -v : v), n = muldiv(a, 10000, div);
+
+	put_fixed(b, v, div, n >= 999500 || n < 5 || a % div == 0 ? 0 : n >= 99950 ? 1 : n >= 995 ? 2 : 3);
+}
+
+/* --- the text of the picture ----------------------------------------------------------------------------------- */
+
+/* Each % is the next number. */
+static void put_shape(struct buf *b, const char *text, const i64 *n)
+{
+	for (; *text; text++) {
+		if (*text != '%') {
+			put_c(b, *text);
+			continue;
+		}
+		if (*n < 0)
+			put_c(b, '-');
+		put_u64(b, (u64)(*n < 0 ? -*n : *n));
+		n++;
+	}
+}
+
+/* Characters of XML, at most so many columns; wide ones have two. */
+static void put_xml(struct buf *b, struct str s, size_t room)
+{
+	static const struct { char c; const char *as; } escapes[] = { { '<', "&lt;" }, { '>', "&gt;" }, { '&', "&amp;" } };
+
+	while (s.p < s.e) {
+		size_t n = utf8_len(s.p, s.e), width = n > 2 ? 2 : 1, k = 0;
+
+		if (n == 0) /* cut within */
+			return;
+		if (room < width + (s.p + n < s.e)) {
+			put_z(b, "\xe2\x80\xa6");
+			return;
+		}
+		while (k < LEN(escapes) && escapes[k].c != *s.p)
+			k++;
+		if (k < LEN(escapes))
+			put_z(b, escapes[k].as);
+		else
+			put_n(b, s.p, n);
+		s.p += n;
+		room -= width;
+	}
+}
+
+static void text_at(struct buf *b, const char *class, i64 x, i64 y)
+{
+	put_shape(b, "<text x=\"%\" y=\"%\" class=\"", (const i64[]){ x, y });
+	put_z(b, class);
+	put_z(b, "\">");
+}
+
+/* Where a moment is, in tenths of a pixel. */
+static i64 place(i64 t)
+{
+	i64 span = axis.to[axis.n - 1] - axis.from[0];
+
+	return span ? (i64)muldiv((u64)(t - axis.from[0]), PLOT_W * 10, (u64)span) : PLOT_W * 5;
+}
+
+struct pen {
+	struct buf *b;
+	i64 x, y;
+	bool down, drawn;
+};
+
+static void pen_to(struct pen *p, i64 x, i64 y)
+{
+	i64 by = p->down ? y - p->y : y;
+
+	put_c(p->b, p->down ? 'l' : 'M');
+	put_shape(p->b, by < 0 ? "%%" : "%,%", (const i64[]){ p->down ? x - p->x : x, by });
+	p->drawn = p->down;
+	p->down = true;
+	p->x = x;
+	p->y = y;
+}
+
+/* A point alone is a short line. */
+static void pen_up(struct pen *p)
+{
+	if (p->down && !p->drawn)
+		put_z(p->b, "l-20,0h40");
+	p->down = p->drawn = false;
+}
+
+/* Between the least and the highest of a pixel's columns. */
+static void draw_column(struct pen *p, i64 x, i64 low, i64 high)
+{
+	i64 to_low = p->y > low ? p->y - low : low - p->y, to_high = p->y > high ? p->y - high : high - p->y;
+	bool low_first = p->down && to_low < to_high;
+
+	pen_to(p, x, low_first ? low : high);
+	if (low != high)
+		pen_to(p, x, low_first ? high : low);
+}
+
+/* Where the values of a panel are drawn. */
+struct chart {
+	struct scale scale;
+	i64 pixels;
+	u8 shift;
+};
+
+/* From the top, in tenths of a pixel. */
+static i64 height_of(const struct chart *f, i32 v)
+{
+	const struct scale *s = &f->scale;
+
+	return (i64)(muldiv((u64)(s->top - v * ((i64)1 << f->shift)), (u64)f->pixels * 20, (u64)(s->top - s->bottom)) + 1) / 2;
+}
+
+static void draw_line(struct buf *b, const struct series *s, const struct chart *f)
+{
+	struct pen pen = { .b = b };
+	i64 at = -1;
+	i32 lo = 0, hi = 0;
+
+	for (size_t i = s->from; i <= s->to + 1; i++) {
+		bool known = is_known(s, i);
+		i64 x = i < axis.n ? place(axis.from[i] + (axis.to[i] - axis.from[i]) / 2) : 0;
+
+		if (at >= 0 && !(known && !axis.broken[i] && x / 10 == at / 10)) {
+			draw_column(&pen, at, height_of(f, lo), height_of(f, hi));
+			at = -1;
+		}
+		if (!known || axis.broken[i])
+			pen_up(&pen);
+		if (!known)
+			continue;
+		lo = at < 0 || s->lo[i] < lo ? s->lo[i] : lo;
+		hi = at < 0 || s->hi[i] > hi ? s->hi[i] : hi;
+		at = at < 0 ? x : at;
+	}
+	pen_up(&pen);
+}
+
+/* --- panels ------------------------------------------------------------------------------------------------------ */
+
+static size_t placed[MAX_PANELS]; /* panels, as they stand below each other */
+static size_t next_panel;
+
+/* Which series a panel shows: all where there is room, else those that were most over the run; those that were 0 all the
+ * time only where there are few. */
+static void choose_shown(size_t panel)
+{
+	struct panel *p = &panels[panel];
+	size_t n = 0;
+
+	for (size_t i = 0; i < nseries; i++)
+		n += series[i].panel == panel;
+	for (size_t best = 0; best < nseries && p->nshown < SHOWN;) {
+		best = nseries;
+		for (size_t i = 0; i < nseries; i++) {
+			const struct series *s = &series[i];
+
+			if (s->panel != panel || s->shown || (n > SHOWN / 2 && s->min == 0 && s->max == 0))
+				continue;
+			if (best == nseries || (n > SHOWN && s->sum > series[best].sum))
+				best = i;
+		}
+		for (size_t i = 0; i < nseries && best == nseries && p->nshown == 0; i++)
+			best = series[i].panel == panel ? i : best;
+		if (best < nseries) {
+			series[best].shown = true;
+			p->shown[p->nshown++] = best;
+		}
+	}
+	p->more = n - p->nshown;
+}
+
+/* That of another panel; SHOWN: none. */
+static u8 colour_of(u64 who)
+{
+	for (size_t i = 0; i < nseries; i++)
+		if (series[i].who == who && series[i].colour)
+			return series[i].colour - 1;
+	return SHOWN;
+}
+
+/* Whoever has a colour keeps it, but no two lines of a panel have the same. */
+static void choose_colours(const struct panel *p)
+{
+	unsigned taken = 0;
+
+	for (int again = 0; again < 2; again++)
+		for (size_t i = 0; i < p->nshown; i++) {
+			struct series *s = &series[p->shown[i]];
+			u8 colour = again ? 0 : colour_of(s->who);
+
+			while (again && taken >> colour & 1)
+				colour++;
+			if (s->colour || colour == SHOWN || taken >> colour & 1)
+				continue;
+			taken |= 1u << colour;
+			s->colour = colour + 1;
+		}
+}
+
+static i64 plot_height(const struct panel *p)
+{
+	i64 rows = (i64)(p->nshown + (p->more > 0)) * ROW;
+
+	return rows > 84 ? rows : 84;
+}
+
+static i64 panel_height(const struct panel *p)
+{
+	return plot_height(p) + 50;
+}
+
+static void settle(void)
+{
+	for (size_t i = 0; i < npanels; i++) {
+		size_t k = i;
+
+		choose_shown(i);
+		for (; k > 0 && panels[i].rank < panels[placed[k - 1]].rank; k--)
+			placed[k] = placed[k - 1];
+		placed[k] = i;
+	}
+}
+
+static void draw_legend(struct buf *b, const struct panel *p, const struct scale *scale, i64 y)
+{
+	static const char heads[][4] = { "min", "avg", "max" };
+	i64 right = LEGEND + 20 + NAMES;
+
+	for (size_t i = 0; i < LEN(heads); i++) {
+		text_at(b, "m e", right + NUMBER * (i64)(i + 1), y - 10);
+		put_z(b, heads[i]);
+		put_z(b, "</text>");
+	}
+	put_c(b, '\n');
+	for (size_t i = 0; i < p->nshown; i++) {
+		const struct series *s = &series[p->shown[i]];
+		const i64 numbers[] = { s->min, s->sum / s->n, s->max };
+		struct str name = { s->name, s->name + s->name_n };
+		i64 at = y + ROW * (i64)i + 12;
+
+		put_z(b, "<g clip-path=\"url(#c)\">");
+		text_at(b, "n", LEGEND + 20, at);
+		if (str_len(name) > 24) { /* it may not be shown whole */
+			put_z(b, "<title>");
+			put_xml(b, name, 2 * LABEL);
+			put_z(b, "</title>");
+		}
+		put_xml(b, name, 32);
+		put_z(b, "</text></g>");
+		for (size_t k = 0; k < LEN(numbers); k++) {
+			text_at(b, "e", right + NUMBER * (i64)(k + 1), at);
+			put_short(b, numbers[k] * ((i64)1 << p->shift), scale->div);
+			put_z(b, "</text>");
+		}
+		put_c(b, '\n');
+	}
+	if (!p->more)
+		return;
+	text_at(b, "m", LEGEND + 20, y + ROW * (i64)p->nshown + 12);
+	put_shape(b, "and % more, less than these</text>\n", (const i64[]){ (i64)p->more });
+}
+
+/* Steps of time, in seconds; shorter ones, days and samples go by tens. */
+static const u32 time_steps[] = {
+	1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400,
+};
+
+static i64 time_step(i64 span)
+{
+	i64 most = span ? span / 10 + 1 : 1000000, ten = axis.counted ? 1000000 : 1;
+
+	for (size_t i = 0; i < LEN(time_steps) && most > 500000 && !axis.counted; i++)
+		if (time_steps[i] * (i64)1000000 >= most)
+			return time_steps[i] * (i64)1000000;
+	if (most > 1000000 && !axis.counted)
+		ten = 86400000000;
+	for (;; ten *= 10)
+		for (i64 k = 1; k <= 5; k += k == 1 ? 1 : 3)
+			if (k * ten >= most)
+				return k * ten;
+}
+
+/* In the largest unit that `by` has one of. */
+static void put_time(struct buf *b, i64 us, i64 by)
+{
+	static const struct { i64 us; char name[4]; } in[] = {
+		{ 86400000000, "d" }, { 3600000000, "h" }, { 60000000, "min" }, { 1000000, "s" }, { 1000, "ms" }, { 1, "\xc2\xb5s" },
+	};
+	size_t i = 0;
+
+	while (i + 1 < LEN(in) && by < in[i].us)
+		i++;
+	put_short(b, us, (u64)in[i].us);
+	put_c(b, ' ');
+	put_z(b, in[i].name);
+}
+
+static void draw_grid(struct buf *b, const struct scale *s, i64 y, i64 pixels)
+{
+	i64 step = time_step(axis.to[axis.n - 1] - axis.from[0]), lines = (s->top - s->bottom) / s->step;
+
+	put_z(b, "<path class=\"g\" d=\"");
+	for (i64 i = 0; i <= lines; i++)
+		put_shape(b, "M% %h%", (const i64[]){ LEFT, y + pixels * i / lines, PLOT_W });
+	for (i64 t = 0; t <= axis.to[axis.n - 1]; t += step)
+		put_shape(b, "M% %v%", (const i64[]){ LEFT + place(t) / 10, y, pixels + 4 });
+	put_z(b, "\"/>\n");
+	for (i64 i = 0; i <= lines; i++) {
+		text_at(b, "m e", LEFT - 8, y + pixels * i / lines + 4);
+		put_fixed(b, s->top - s->step * i, s->div, s->digits);
+		put_z(b, "</text>");
+	}
+	put_c(b, '\n');
+	for (i64 t = 0; t <= axis.to[axis.n - 1]; t += step) {
+		text_at(b, "m c", LEFT + place(t) / 10, y + pixels + 17);
+		if (axis.counted)
+			put_u64(b, (u64)t / 1000000 + 1);
+		else
+			put_time(b, t, step);
+		put_z(b, "</text>");
+	}
+	put_c(b, '\n');
+}
+
+/* Units that the record names are as good as those of columns, if they are among these. */
+static u8 unit_of(struct panel *p)
+{
+	for (u8 u = 0; u < UNITS && p->unit_n; u++)
+		if (str_eq((struct str){ p->unit, p->unit + p->unit_n }, str_z(units[u].name))) {
+			p->unit_n = 0;
+			return u;
+		}
+	return p->col->unit;
+}
+
+static void draw_panel(struct buf *b, struct panel *p, i64 y)
+{
+	u8 unit = unit_of(p);
+	struct chart c = { .pixels = plot_height(p), .shift = p->shift };
+	i32 min = INT32_MAX, max = INT32_MIN;
+
+	choose_colours(p);
+	for (size_t i = 0; i < p->nshown; i++) {
+		const struct series *s = &series[p->shown[i]];
+
+		min = s->min < min ? s->min : min;
+		max = s->max > max ? s->max : max;
+	}
+	c.scale = scale_of(min * ((i64)1 << p->shift), max * ((i64)1 << p->shift), unit, p->point, p->fine);
+	text_at(b, "h", LEFT, y + 14);
+	put_xml(b, (struct str){ p->title, p->title + p->title_n }, 2 * LABEL);
+	if (c.scale.lead[0] || c.scale.unit[0] || p->unit_n) {
+		put_z(b, "<tspan class=\"m\">, ");
+		put_z(b, c.scale.lead);
+		put_z(b, c.scale.unit);
+		put_xml(b, (struct str){ p->unit, p->unit + p->unit_n }, LABEL);
+		put_z(b, "</tspan>");
+	}
+	put_z(b, "</text>\n");
+	y += 24;
+	draw_grid(b, &c.scale, y, c.pixels);
+	put_shape(b, "<g transform=\"translate(% %)scale(.1)\">\n", (const i64[]){ LEFT, y });
+	for (size_t i = p->nshown; i-- > 0;) { /* the first on top; each begins with what stands in the legend */
+		const struct series *s = &series[p->shown[i]];
+
+		put_shape(b, "<path class=\"s%\" d=\"M%,%h140",
+			  (const i64[]){ s->colour - 1, 10 * (LEGEND - LEFT), 10 * ROW * (i64)i + 85 });
+		draw_line(b, s, &c);
+		put_z(b, "\"/>\n");
+	}
+	put_z(b, "</g>\n");
+	draw_legend(b, p, &c.scale, y);
+}
+
+/* Okabe and Ito's colours, which the colour-blind tell apart, a little darker on white and lighter on black; on paper
+ * lines are also broken each in its own way. */
+static const char style[] =
+	"<style>svg{font:11px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"
+	"font-variant-numeric:tabular-nums;max-width:100%;height:auto}"
+	".b{fill:#fff}text{fill:#24292f}.m{fill:#626a73}.h{font-weight:600;font-size:12px}.t{font-weight:600;font-size:15px}"
+	".e{text-anchor:end}.c{text-anchor:middle}path.g{stroke:#e4e7eb;stroke-width:1}"
+	"tspan.m{font-weight:400}.s{font-size:12px}"
+	"path{fill:none;stroke-width:17;stroke-linejoin:round;stroke-linecap:round}"
+	".s0{stroke:#0072b2}.s1{stroke:#d55e00;--d:70 40}.s2{stroke:#009e73;--d:10 40}.s3{stroke:#cc79a7;--d:90 30 10 30}"
+	".s4{stroke:#e69f00;--d:120 50}.s5{stroke:#56b4e9;--d:40}.s6{stroke:#7b3fa0;--d:90 30 10 30 10 30}"
+	".s7{stroke:#666;--d:20}\n"
+	"@media(prefers-color-scheme:dark){.b{fill:#14171c}text{fill:#e6e9ed}.m{fill:#9aa4af}path.g{stroke:#2a3038}"
+	".s0{stroke:#4aa8e8}.s1{stroke:#ff7f2a}.s2{stroke:#1fc795}.s3{stroke:#e9a3c9}.s4{stroke:#f5c242}"
+	".s5{stroke:#9edcff}.s6{stroke:#b48ae0}.s7{stroke:#b0b0b0}}\n@media print{path{stroke-dasharray:var(--d)}}</style>\n";
+
+static void put_count(struct buf *b, u64 n, const char *what)
+{
+	put_u64(b, n);
+	put_z(b, what);
+	if (n != 1)
+		put_c(b, 's');
+}
+
+/* When, how long, how many, and what the picture does not show. */
+static void put_summary(struct buf *b)
+{
+	if (!axis.any) {
+		put_z(b, "no samples");
+		return;
+	}
+	if (axis.first >= 1000000000000000) { /* no machine is up since 31 years: a date */
+		put_iso(b, (u64)axis.first);
+		b->n -= strlen(".000000Z");
+		b->p[b->n - strlen("T00:00:00")] = ' ';
+		put_z(b, " UTC, ");
+	}
+	put_count(b, axis.samples, " sample");
+	if (axis.samples > 1 && !axis.counted) {
+		put_z(b, " in ");
+		put_time(b, axis.to[axis.n - 1] - axis.from[0], (axis.to[axis.n - 1] - axis.from[0]) / 2);
+	}
+	if (axis.width)
+		put_z(b, ", drawn by least and highest");
+	if (npanels == 0)
+		put_z(b, "; nothing in them can be drawn");
+	if (axis.back) {
+		put_z(b, "; the clock went back ");
+		put_count(b, axis.back, " time");
+	}
+	if (axis.left) {
+		put_z(b, "; ");
+		put_count(b, axis.left, " value");
+		put_z(b, " had no room");
+	}
+}
+
+static void put_head(struct buf *b)
+{
+	i64 height = 56;
+
+	for (size_t i = 0; i < npanels; i++)
+		height += panel_height(&panels[i]);
+	put_shape(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
+		  "width=\"%\" height=\"%\" viewBox=\"0 0 % %\" role=\"img\" xml:space=\"preserve\">\n<title>gpustat: ",
+		  (const i64[]){ WIDTH, height, WIDTH, height });
+	put_summary(b);
+	put_z(b, "</title>\n");
+	put_z(b, style);
+	put_shape(b, "<clipPath id=\"c\"><path d=\"M% 0h%v%h%z\"/></clipPath>\n<rect class=\"b\" width=\"%\" height=\"%\"/>\n",
+		  (const i64[]){ LEGEND, NAMES + 20, height, -(NAMES + 20), WIDTH, height });
+	text_at(b, "t", LEFT, 27);
+	put_z(b, "gpustat<tspan class=\"m s\" dx=\"10\">");
+	put_summary(b);
+	put_z(b, "</tspan></text>\n");
+}
+
+/* The picture, a panel at a time. */
+bool svg_end(struct out *o, struct buf *b)
+{
+	static i64 y;
+
+	(void)o;
+	if (next_panel == 0) {
+		settle();
+		put_head(b);
+		y = 42;
+	}
+	if (next_panel < npanels) {
+		draw_panel(b, &panels[placed[next_panel]], y);
+		y += panel_height(&panels[placed[next_panel]]);
+	}
+	if (++next_panel < npanels)
+		return true;
+	put_z(b, "</svg>\n");
+	return false;
+}
