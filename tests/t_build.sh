@@ -14,9 +14,10 @@ same_builds() {
 		make -C "$tmp/a" >"$tmp/build.log" 2>&1 && make -C "$tmp/b/deeper/still" >/dev/null 2>&1 &&
 		cmp "$tmp/a/gpustat" "$tmp/b/deeper/still/gpustat"
 }
+kib=416
 small() {
 	strip -o "$tmp/stripped" "$prog" && size=$(stat -c %s "$tmp/stripped") && echo "$size bytes" &&
-		[ "$size" -le 335872 ]
+		[ "$size" -le $((kib * 1024)) ]
 }
 quiet_gcc() { ! grep -i warning "$tmp/build.log"; }
 quiet_clang() {
@@ -34,17 +35,52 @@ installs() {
 	make -C "$tmp/a" install DESTDIR="$tmp/d" PREFIX=/usr && [ -x "$tmp/d/usr/bin/gpustat" ] &&
 		[ -f "$tmp/d/usr/share/man/man1/gpustat.1" ] &&
 		make -C "$tmp/a" install-strip DESTDIR="$tmp/e" BINDIR=/sbin MANDIR=/man PROG=gs &&
-		[ -f "$tmp/e/man/man1/gs.1" ] && ! nm "$tmp/e/sbin/gs" 2>/dev/null | grep -q .
+		[ -f "$tmp/e/man/man1/gs.1" ] && ! nm "$tmp/e/sbin/gs" 2>/dev/null | grep -q . || return 1
+	# Under the other name everywhere, and by default under its own.
+	grep -q '^\.Nm gs$' "$tmp/e/man/man1/gs.1" && ! grep -q '^\.Nm gpustat$' "$tmp/e/man/man1/gs.1" &&
+		cmp gpustat.1 "$tmp/d/usr/share/man/man1/gpustat.1" && "$tmp/e/sbin/gs" -V | grep -q '^gpustat ' &&
+		grep -q '^complete -F _gs gs$' "$tmp/e/usr/local/share/bash-completion/completions/gs" &&
+		cmp contrib/gpustat.bash "$tmp/d/usr/share/bash-completion/completions/gpustat" &&
+		[ -f "$tmp/d/usr/share/doc/gpustat/README.md" ] || return 1
+	make -C "$tmp/a" install DESTDIR="$tmp/f" BASHCOMPDIR=/comp DOCDIR=/doc && [ -f "$tmp/f/comp/gpustat" ] &&
+		[ -f "$tmp/f/doc/README.md" ] && [ "$(stat -c %a "$tmp/f/comp/gpustat" "$tmp/f/usr/local/bin/gpustat" | tr '\n' ' ')" = '644 755 ' ] &&
+		! grep -n setcap "$tmp/log"
 }
+# What is installed and nothing else gets the capabilities, by a command of its own.
+caps() {
+	make -C "$tmp/a" -n setcap DESTDIR="$tmp/d" BINDIR=/b PROG=gs | grep -qx "setcap cap_perfmon,cap_sys_ptrace+ep $tmp/d/b/gs"
+}
+sets_caps() {
+	make -C "$tmp/a" setcap DESTDIR="$tmp/d" PREFIX=/usr && getcap "$tmp/d/usr/bin/gpustat" |
+		grep -q 'cap_sys_ptrace,cap_perfmon=ep'
+}
+no_interpreter() { ! readelf -lW "$prog" | grep -q INTERP; }
 user_flags() {
 	cd "$tmp/b/deeper/still" && make clean && [ ! -e gpustat ] &&
 		make CFLAGS='-O1 -DUSER_FLAG' CPPFLAGS=-DCPP_FLAG LDFLAGS=-Wl,-z,nognustack UAPI=/usr/include >"$tmp/o" &&
 		grep -q -e '-O1 -DUSER_FLAG' "$tmp/o" && grep -q -e -DCPP_FLAG "$tmp/o" &&
-		grep -q -e -Wl,-z,nognustack "$tmp/o" && "$root/tests/static" ./gpustat
+		grep -q -e -Wl,-z,nognustack "$tmp/o" && "$root/tests/static" ./gpustat || return 1
+	# The environment's as well; ours stay before them.
+	make clean && CFLAGS='-O1 -DUSER_FLAG' LDFLAGS=-Wl,-z,nognustack make >"$tmp/o" &&
+		grep -q -e '-fno-ident -O1 -DUSER_FLAG' "$tmp/o" && grep -q -e '-Wl,--build-id=none -Wl,-z,nognustack' "$tmp/o"
 }
 names_package() {
 	cd "$tmp/a" && make clean && ! make CC=gcc 2>"$tmp/e1" && grep -q 'apt-get install musl-tools' "$tmp/e1" &&
 		! make CC=/nonexistent/cc 2>"$tmp/e2" && grep -q 'apt-get install musl-tools' "$tmp/e2"
+}
+# musl-gcc's specs know no static PIE; its library does.
+static_pie() {
+	lib=/usr/lib/$(uname -m)-linux-musl own=$(gcc -print-libgcc-file-name)
+	cat >"$tmp/cc" <<END
+#!/bin/sh
+case " \$* " in
+*' -c '* | *' -E '*) exec gcc -nostdinc -isystem /usr/include/${lib##*/} -isystem ${own%/*}/include "\$@" ;;
+*' -static-pie '*) exec gcc -nostdlib -static-pie -Wl,-z,text "\$@" $lib/rcrt1.o $lib/crti.o $lib/libc.a $own $lib/crtn.o ;;
+esac
+exec musl-gcc "\$@"
+END
+	chmod +x "$tmp/cc" && cd "$tmp/a" && make clean && make -s CC="$tmp/cc" STATIC=-static-pie CFLAGS='-Os -fPIE' &&
+		readelf -hW gpustat | grep -q 'Type: *DYN' && ! readelf -lW gpustat | grep -q INTERP && ./gpustat -V
 }
 # With metric files built in, one and two; and without again, all from one folder.
 built_in() {
@@ -60,10 +96,14 @@ built_in() {
 	make -s && cmp gpustat plain && [ "$(make --no-print-directory | wc -l)" -le 1 ]
 }
 dists() {
-	make dist VERSION=0 && tar -tzf gpustat-0.tar.gz | grep -q '^gpustat-0/gpustat.c$'
-	status=$?
-	rm -f gpustat-0.tar.gz
-	return $status
+	git clone -q --no-hardlinks . "$tmp/clone/x" && git clone -q --no-hardlinks . "$tmp/clone/y" &&
+		(cd "$tmp/clone/x" && umask 077 && make dist VERSION=0) && (cd "$tmp/clone/y" && umask 022 && make dist VERSION=0) &&
+		tar -tzf "$tmp/clone/x/gpustat-0.tar.gz" | grep -q '^gpustat-0/gpustat.c$' &&
+		(cd "$tmp/clone/x" && make -s dist VERSION=0 | tee "$tmp/sums" | grep ' gpustat-0.tar.gz$' | sha256sum -c --ignore-missing) &&
+		(cd "$tmp/clone/x" && sha512sum -c --ignore-missing <"$tmp/sums") &&
+		cmp "$tmp/clone/x/gpustat-0.tar.gz" "$tmp/clone/y/gpustat-0.tar.gz" || return 1
+	(cd "$tmp/clone/x" && SOURCE_DATE_EPOCH=86400 make dist VERSION=0 &&
+		TZ=UTC tar -tvzf gpustat-0.tar.gz | grep -q ' 0/0 .* 1970-01-02 00:00 gpustat-0/Makefile$')
 }
 
 manual_clean() { cd "$root" && mandoc -Tlint -Wwarning gpustat.1; }
@@ -77,9 +117,16 @@ manual_whole() {
 	done <"$tmp/options"
 }
 
+# The commands in the same order in --help, in the synopsis and below it.
+manual_order() {
+	"$prog" --help | sed -n 's/^gpustat \([a-z]*\) .*/\1/p' >"$tmp/order" && [ "$(wc -l <"$tmp/order")" -gt 10 ] &&
+		sed -n '/^\.Sh SYN/,/^\.Sh DESC/s/^\.Cm \([a-z]*\).*/\1/p' "$root/gpustat.1" | uniq | sed 's/^procs$/&\ncgroups/' | diff "$tmp/order" - &&
+		sed -n '/^The commands are/,/^\.El/s/^\.It Cm //p' "$root/gpustat.1" | diff "$tmp/order" -
+}
+
 # Every field that -f help lists.
 manual_keys() {
-	for command in '' procs cgroups fdinfo stat sample oa counters; do
+	for command in '' procs cgroups fdinfo stat sample oa counters doctor; do
 		# shellcheck disable=SC2086 # none, or one word
 		"$prog" $command -f help || return 1
 	done | sed 's/ .*//; s/\.NAME//; s/\./\n/' | sort -u >"$tmp/keys"
@@ -90,7 +137,8 @@ manual_keys() {
 }
 
 check 'no interpreter, no library, no heap, no stdio' tests/static "$prog"
-check 'stripped size at most 328 KB' small
+check 'readelf sees no interpreter' no_interpreter
+check "stripped size at most $kib KiB" small
 check 'two builds in two folders are the same bytes' same_builds
 check 'gcc has no warning' quiet_gcc
 if command -v clang >/dev/null; then
@@ -98,9 +146,20 @@ if command -v clang >/dev/null; then
 else
 	skip 'clang -Weverything has no warning' 'needs package clang'
 fi
-check 'install and install-strip, with DESTDIR PREFIX BINDIR MANDIR PROG' installs
+check 'install and install-strip, with DESTDIR PREFIX BINDIR MANDIR BASHCOMPDIR PROG' installs
+check 'setcap is of what is installed' caps
+if [ "$(id -u)" = 0 ] && command -v setcap >/dev/null && cp /bin/true "$tmp/true" && setcap cap_sys_ptrace+ep "$tmp/true"; then
+	check 'make setcap' sets_caps
+else
+	skip 'make setcap' 'needs root, and a folder that keeps attributes'
+fi
 check "the caller's CFLAGS CPPFLAGS LDFLAGS UAPI are used; clean" user_flags
 check 'a compiler that does not target musl: the package is named' names_package
+if [ -e "/usr/lib/$(uname -m)-linux-musl/rcrt1.o" ]; then
+	check 'make STATIC=-static-pie' static_pie
+else
+	skip 'make STATIC=-static-pie' 'this musl has no rcrt1.o'
+fi
 oa=$root/../shared/oa
 if ! [ -e "$oa/metrics-xml.tar.xz" ]; then
 	skip 'make OA_XML="..." builds metric files in' 'no ../shared/oa'
@@ -110,12 +169,13 @@ else
 	check 'make OA_XML="..." builds metric files in' built_in
 fi
 if git rev-parse HEAD >/dev/null 2>&1; then
-	check 'dist' dists
+	check 'dist: the same bytes from the same commit' dists
 else
 	skip 'dist' 'not a git checkout'
 fi
 check 'the manual has every option' manual_whole
 check 'the manual has every field' manual_keys
+check 'the manual has the commands in the order of --help' manual_order
 if command -v mandoc >/dev/null; then
 	check 'the manual is clean under mandoc -Tlint -Wwarning' manual_clean
 else
@@ -123,9 +183,10 @@ else
 fi
 if command -v shellcheck >/dev/null; then
 	check 'scripts are clean under shellcheck' shellcheck tests/run tests/unit tests/static tests/toolchain \
-		tests/packages tests/showcase tests/fuzz/run tests/boot/run.sh tests/boot/oa.sh tests/pmu/run.sh \
+		tests/packages tests/showcase contrib/completion contrib/gpustat.bash \
+		contrib/initramfs-tools/hooks/gpustat contrib/dracut/99gpustat/module-setup.sh contrib/mkinitcpio/install/gpustat tests/fuzz/run tests/boot/run.sh tests/boot/oa.sh tests/pmu/run.sh \
 		tests/pmu/fetch tests/pmu/musl-gcc tests/bench/build tests/bench/calls \
-		tests/bench/run .ci/run tests/tap.sh tests/t_*.sh
+		tests/bench/run .ci/run contrib/munin/gpustat tests/tap.sh tests/t_*.sh
 else
 	skip 'scripts are clean under shellcheck' 'needs package shellcheck'
 fi

@@ -1,0 +1,28 @@
+################################################################################
+#
+# gpustat
+#
+################################################################################
+
+GPUSTAT_VERSION = 0.1.0
+GPUSTAT_SITE = $(GPUSTAT_PKGDIR)/dist
+GPUSTAT_SITE_METHOD = file
+GPUSTAT_SOURCE = gpustat-$(GPUSTAT_VERSION).tar.gz
+GPUSTAT_LICENSE = MIT
+GPUSTAT_LICENSE_FILES = LICENSE
+
+# Engine time needs DRM and /proc alone; stat and sample need perf events.
+define GPUSTAT_LINUX_CONFIG_FIXUPS
+	$(call KCONFIG_ENABLE_OPT,CONFIG_PERF_EVENTS)
+endef
+
+define GPUSTAT_BUILD_CMDS
+	$(TARGET_MAKE_ENV) $(MAKE) $(TARGET_CONFIGURE_OPTS) UAPI=$(STAGING_DIR)/usr/include -C $(@D)
+endef
+
+define GPUSTAT_INSTALL_TARGET_CMDS
+	$(TARGET_MAKE_ENV) $(MAKE) $(TARGET_CONFIGURE_OPTS) UAPI=$(STAGING_DIR)/usr/include -C $(@D) \
+		PREFIX=/usr DESTDIR=$(TARGET_DIR) install
+endef
+
+$(eval $(generic-package))

@@ -1,0 +1,284 @@
+#!/bin/sh
+# shellcheck disable=SC2317,SC2154,SC1091,SC2086,SC2016 # functions are called through check()
+# t_packaging.sh PROG: what contrib/ has for distributions, run as far as Debian can. The package is built, installed, used by
+# the hooks, units and cron lines as they stand, and removed.
+prog=$(realpath "$1") || exit 1
+# A make that calls this script hands its own variables down.
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS
+root=$(pwd)
+. "$root/tests/tap.sh"
+c=$root/contrib
+version=$(sed -n 's/^VERSION = //p' Makefile)
+tree="--proc $root/tests/trees/mixed/proc --sys $root/tests/trees/mixed/sys"
+installed=
+trap '[ -z "$installed" ] || dpkg -P gpustat-static >/dev/null 2>&1; rm -rf /usr/lib/dracut/modules.d/99gpustat; rm -rf "$tmp"' EXIT
+
+versions() {
+	[ -n "$version" ] && "$prog" -V | grep -qx "gpustat $version" &&
+		grep -qx "GPUSTAT_VERSION = $version" "$c/buildroot/gpustat.mk" && grep -qx "PKG_VERSION:=$version" "$c/openwrt/Makefile" &&
+		grep -qx "pkgver=$version" "$c/alpine/APKBUILD" && [ -f "$c/yocto/gpustat_$version.bb" ] &&
+		[ "$(find "$c/yocto" -name '*.bb' | wc -l)" = 1 ] && head -n 1 "$c/debian/changelog" | grep -q "^gpustat-static ($version) "
+}
+# Sourced as abuild does, and its functions run with a make that only says what it was asked for.
+alpine() {
+	sh -n "$c/alpine/APKBUILD" && sh -euc '. "$1"; CC=cc pkgdir=/pkg; make() { echo "$*"; }; build; check; package
+		for v in "$pkgname" "$pkgver" "$pkgdesc" "$arch" "$license" "$source"; do [ -n "$v" ]; done' sh "$c/alpine/APKBUILD" >"$tmp/apk" &&
+		printf '%s\n' 'CC=cc' 'CC=cc check' 'CC=cc DESTDIR=/pkg PREFIX=/usr install' | cmp - "$tmp/apk"
+}
+# generic-package that expands what it is given, and the commands really run: into a folder, with this machine's compiler.
+buildroot() {
+	cat >"$tmp/br.mk" <<-'END'
+		generic-package = all: ; $(GPUSTAT_BUILD_CMDS)
+		KCONFIG_ENABLE_OPT = enabled $(1)
+		TARGET_CONFIGURE_OPTS = CC=musl-gcc CFLAGS="-Os -DBUILDROOT"
+		STAGING_DIR =
+		include $(MK)
+		install: ; $(GPUSTAT_INSTALL_TARGET_CMDS)
+		config: ; @echo $(strip $(GPUSTAT_LINUX_CONFIG_FIXUPS))
+	END
+	grep -q '^config BR2_PACKAGE_GPUSTAT$' "$c/buildroot/Config.in" &&
+		[ "$(make -s -f "$tmp/br.mk" MK="$c/buildroot/gpustat.mk" config)" = 'enabled CONFIG_PERF_EVENTS' ] &&
+		make -n -f "$tmp/br.mk" MK="$c/buildroot/gpustat.mk" D=x all install TARGET_DIR=/t 2>&1 |
+		grep -q -e 'UAPI=/usr/include -C x PREFIX=/usr DESTDIR=/t install' -e 'DESTDIR=/t install' &&
+		! make -n -f "$tmp/br.mk" MK="$c/buildroot/gpustat.mk" all install 2>&1 | grep -i warning
+}
+openwrt() {
+	mkdir -p "$tmp/ow" && : >"$tmp/ow/rules.mk" && cat >"$tmp/ow/package.mk" <<-'END' || return 1
+		BuildPackage = $(eval $(call Package/$(1)))all: ; $(call Package/$(1)/install,/to)
+	END
+	make -n -f "$c/openwrt/Makefile" TOPDIR="$tmp/ow" INCLUDE_DIR="$tmp/ow" INSTALL_DIR='install -d' INSTALL_BIN=install \
+		PKG_BUILD_DIR=/b >"$tmp/ow/out" 2>&1 && printf '%s\n' 'install -d /to/usr/bin' 'install /b/gpustat /to/usr/bin/' | cmp - "$tmp/ow/out"
+}
+# Assignments, functions whose bodies are shell, and nothing else; the licence is this one.
+yocto() {
+	bb=$c/yocto/gpustat_$version.bb
+	grep -q "md5=$(md5sum <LICENSE | cut -d' ' -f1)\"" "$bb" &&
+		! sed '/^do_.*() {$/,/^}$/d' "$bb" | grep -vE '^(#.*|[A-Z][A-Z_:{}$a-z-]* (=|\+=|=\+) ".*"|)$' &&
+		sed -n '/^do_.*() {$/,/^}$/{s/\${/${x/g;p}' "$bb" | sh -n &&
+		for v in SUMMARY LICENSE LIC_FILES_CHKSUM SRC_URI EXTRA_OEMAKE; do grep -q "^$v = " "$bb" || return 1; done
+}
+scripts() {
+	sh -n "$c/initramfs-tools/hooks/gpustat" && bash -n "$c/dracut/99gpustat/module-setup.sh" && bash -n "$c/mkinitcpio/install/gpustat" &&
+		[ "$(sh "$c/initramfs-tools/hooks/gpustat" prereqs)" = '' ] &&
+		[ "$(bash -c 'add_binary() { echo "$@"; }; . "$1"; build' bash "$c/mkinitcpio/install/gpustat")" = gpustat ]
+}
+
+deb_build() {
+	mkdir -p "$tmp/deb/src" && tar -c --exclude=.git --exclude=./build --exclude=./tests --exclude='*.o' --exclude=./gpustat . | tar -x -C "$tmp/deb/src" &&
+		mkdir "$tmp/deb/src/tests" && cp tests/toolchain "$tmp/deb/src/tests" && cp -r contrib/debian "$tmp/deb/src/debian" &&
+		cd "$tmp/deb/src" && env -u CC -u CFLAGS -u LDFLAGS -u MAKEFLAGS -u MAKELEVEL dpkg-buildpackage -b -us -uc && ls ../*.deb
+}
+deb_lintian() {
+	lintian --allow-root --no-user-dirs --fail-on error,warning "$tmp"/deb/*.changes >"$tmp/lint" 2>&1
+	status=$?
+	cat "$tmp/lint"
+	return "$status"
+}
+deb_installs() {
+	dpkg -i "$tmp"/deb/gpustat-static_*.deb && [ "$(/usr/bin/gpustat -V)" = "gpustat $version" ] && ! readelf -lW /usr/bin/gpustat | grep -q INTERP &&
+		dpkg -L gpustat-static | grep -qx /usr/share/bash-completion/completions/gpustat &&
+		dpkg -L gpustat-static | grep -qx /usr/share/man/man1/gpustat.1.gz &&
+		dpkg -s gpustat-static | grep -qx 'Conflicts: gpustat' && ! getcap /usr/bin/gpustat | grep -q .
+}
+# What man and bash themselves find; dpkg may be told to leave manuals and documents out, as in containers.
+deb_found() {
+	dpkg-deb --fsys-tarfile "$tmp"/deb/gpustat-static_*.deb | tar -xO ./usr/share/man/man1/gpustat.1.gz | gzip -dc >"$tmp/man" &&
+		cmp gpustat.1 "$tmp/man" && bash -c '. /usr/share/bash-completion/bash_completion; _completion_loader gpustat
+		complete -p gpustat' | grep -qx 'complete -F _gpustat gpustat'
+}
+# Beside the other program of that name: built from what is built, so that it takes no second time.
+deb_other_name() {
+	mkdir "$tmp/deb/first" && cp "$tmp"/deb/*.deb "$tmp/deb/first" && cd "$tmp/deb/src" && rm -rf debian/gpustat-static &&
+		PROG=gpustat-static env -u MAKEFLAGS -u MAKELEVEL dpkg-buildpackage -b -nc -us -uc && dpkg-deb -c ../gpustat-static_*.deb >"$tmp/list" &&
+		grep -q ' \./usr/bin/gpustat-static$' "$tmp/list" && grep -q ' \./usr/share/man/man1/gpustat-static.1.gz$' "$tmp/list" &&
+		grep -q ' \./usr/share/bash-completion/completions/gpustat-static$' "$tmp/list" && ! grep -q '/gpustat$' "$tmp/list.none" 2>/dev/null &&
+		! grep -E '(bin|completions)/gpustat$' "$tmp/list" && ! dpkg-deb -f ../gpustat-static_*.deb Conflicts | grep -q .
+}
+deb_removed() {
+	dpkg -L gpustat-static >"$tmp/had" && dpkg -P gpustat-static && installed= && [ ! -e /usr/bin/gpustat ] && while read -r f; do
+		[ -d "$f" ] || [ ! -e "$f" ] || { echo "$f"; return 1; }
+	done <"$tmp/had" && [ ! -e /usr/share/doc/gpustat-static ]
+}
+
+# The engine time of a device in a text file.
+total() { sed -n 's/^gpustat_engine_busy_seconds_total{dev="card0",engine="render"} //p' "$1"; }
+# The lines of cron.d as cron runs them, on a machine that has GPUs: what they write, and that they say nothing. Between two
+# runs a client ends, whose work stays in the totals.
+cron_lines() {
+	mkdir -p "$tmp/cron" && cp -r tests/trees/mixed "$tmp/cron/mixed" && at="--proc $tmp/cron/mixed/proc --sys $tmp/cron/mixed/sys" && grep -E '^(# )?[*][*/0-9]* ' "$c/cron.d/gpustat" | sed 's/^# //' >"$tmp/cron/lines" && [ "$(wc -l <"$tmp/cron/lines")" = 3 ] &&
+		! grep -vE '^(#.*|[A-Z]+=.*|[0-9*/]+( [0-9*/,-]+){4} root .*)$' "$c/cron.d/gpustat" || return 1
+	for run in 1 2; do
+		echo "run $run"
+		sed 's/^\([^ ]* \)\{6\}//' "$tmp/cron/lines" | sed "s|/var/[a-z/-]*/|$tmp/cron/|g; s|^gpustat |gpustat $at |" >"$tmp/cron/cmds"
+		while read -r line; do
+			env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LOGNAME=root SHELL=/bin/sh sh -c "$line" >"$tmp/cron/mail" 2>&1 </dev/null ||
+				{ echo "$line: $?"; cat "$tmp/cron/mail"; return 1; }
+			[ ! -s "$tmp/cron/mail" ] || { echo "$line:"; cat "$tmp/cron/mail"; return 1; }
+		done <"$tmp/cron/cmds"
+		sum=$(total "$tmp/cron/gpustat.prom")
+		echo "total: ${first:=$sum}, then $sum"
+		[ "$first" = "$sum" ] && [ -n "$sum" ] || return 1
+		rm -rf "$tmp/cron/mixed/proc/2720"
+	done
+	[ "$(sed -n 's/^gpustat_clients{dev="card0"} //p' "$tmp/cron/gpustat.prom")" = 2 ] && [ "$(grep -c 'card0' "$tmp/cron/gpustat.log")" = 4 ] &&
+		[ "$(stat -c %a "$tmp/cron/gpustat.prom" "$tmp"/cron/*.state | tr '\n' ' ')" = '644 600 600 ' ]
+}
+
+units_verify() {
+	for u in gpustat-textfile.service gpustat-textfile.timer gpustat.socket gpustat@.service; do
+		systemd-analyze verify --man=no "$c/systemd/$u" 2>&1 | grep -e "$u" -e gpustat | grep -v 'is not executable' && return 1
+	done
+	! grep -hE '^(ProtectProc|ProcSubset|PrivateDevices)=' "$c"/systemd/*
+}
+# As DynamicUser= would: another user, and of root's powers the unit's alone, as ambient ones.
+units_run() {
+	caps=$(sed -n 's/^CapabilityBoundingSet=//p' "$c/systemd/gpustat-textfile.service")
+	[ "$caps" = "$(sed -n 's/^AmbientCapabilities=//p' "$c/systemd/gpustat-textfile.service")" ] || return 1
+	plus=$(for w in $caps; do printf ',+%s' "$(echo "${w#CAP_}" | tr '[:upper:]' '[:lower:]')"; done)
+	state=$tmp/$(sed -n 's/^StateDirectory=//p' "$c/systemd/gpustat-textfile.service")
+	run=$(sed -n 's/^ExecStart=//p' "$c/systemd/gpustat-textfile.service" | sed "s|/usr/bin/gpustat|& --proc $tmp/mixed/proc --sys $tmp/mixed/sys|
+		s|/var/lib/prometheus/node-exporter|$tmp/unit|; s|\${STATE_DIRECTORY}|$state|")
+	mkdir -m 755 "$tmp/unit" && install -d -m 755 -o 65534 -g 65534 "$state" && chmod 711 "$tmp" && cp -r tests/trees/mixed "$tmp/mixed" || return 1
+	# The first run says that there was no state, the second nothing.
+	for said in 'not used: not there yet' ''; do
+		setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set "-all$plus" --inh-caps "-all$plus" --ambient-caps "-all$plus" \
+			--no-new-privs $run >"$tmp/said" 2>&1 && [ "$(sed 's/.*: \(not used\)/\1/' "$tmp/said")" = "$said" ] &&
+			grep -q '^gpustat_clients{' "$tmp/unit/gpustat.prom" || return 1
+	done
+}
+# The socket's service: one request on what systemd hands over, by the very options of the unit.
+units_http() {
+	run=$(sed -n 's/^ExecStart=//p' "$c/systemd/gpustat@.service")
+	# inetd's has stderr on the socket, too.
+	grep -qxF "9846 stream tcp nowait root /usr/bin/gpustat gpustat -q $(echo "${run#* }" | sed 's|${STATE_DIRECTORY}/http|/var/lib/gpustat-http.state|')" \
+		"$c/inetd/inetd.conf" || return 1
+	run=$(echo "$run" | sed "s|/usr/bin/gpustat|& $tree|; s|\${STATE_DIRECTORY}|$tmp|") && python3 - $run <<-'END'
+		import socket, subprocess, sys
+		ours, theirs = socket.socketpair()
+		ours.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+		ours.settimeout(10)
+		subprocess.run(sys.argv[1:], stdin=theirs, stdout=theirs, check=True, timeout=10)
+		theirs.close()
+		got = b""
+		while piece := ours.recv(65536):
+		    got += piece
+		assert got.startswith(b"HTTP/1.") and b" 200 " in got.split(b"\r\n")[0], got[:200]
+		assert got.endswith(b"# EOF\n") and b"gpustat_clients{" in got, got[-200:]
+	END
+}
+
+# A machine of its own: the initramfs of Debian's kernel with the hook, a display adapter, and a script that looks.
+kernel() { for k in /lib/modules/*/kernel; do v=${k%/kernel} v=${v##*/} && [ -e "/boot/vmlinuz-$v" ] && echo "$v"; done | sort -V | tail -n 1; }
+initramfs() {
+	d=$tmp/conf
+	mkdir -p "$d/hooks" "$d/scripts/init-premount" "$d/conf.d" && cp /etc/initramfs-tools/update-initramfs.conf "$d" 2>/dev/null
+	cp "$c/initramfs-tools/hooks/gpustat" "$d/hooks/gpustat" && chmod 755 "$d/hooks/gpustat" && echo bochs >"$d/modules" &&
+		printf '%s\n' MODULES=list BUSYBOX=y KEYMAP=n COMPRESS=gzip DEVICE= NFSROOT=auto RUNSIZE=10% FSTYPE=auto >"$d/initramfs.conf" || return 1
+	cat >"$d/scripts/init-premount/look" <<-'END'
+		#!/bin/sh
+		[ "$1" = prereqs ] && exit 0
+		exec >/dev/ttyS0 2>&1
+		look() { echo "[$*]"; "$@"; echo "rc $?"; }
+		look gpustat
+		look gpustat list
+		look gpustat stat -e task-clock true
+		umount -l /sys
+		look gpustat
+		mount -t sysfs sys /sys
+		mkdir -p /keep && mount -t proc proc /keep
+		umount -l /proc
+		look gpustat
+		echo o >/keep/sysrq-trigger
+		sleep 60
+	END
+	chmod 755 "$d/scripts/init-premount/look" && mkinitramfs -d "$d" -o "$tmp/initrd" "$(kernel)" && lsinitramfs "$tmp/initrd" | grep -qx usr/bin/gpustat
+}
+boots() {
+	timeout -k 5 120 qemu-system-x86_64 -accel tcg -cpu max -smp 1 -m 512 -nodefaults -no-user-config -display none -no-reboot \
+		-device bochs-display -serial "file:$tmp/console" -kernel "/boot/vmlinuz-$(kernel)" -initrd "$tmp/initrd" \
+		-append 'console=ttyS0 quiet panic=-1' </dev/null || return 1
+	tr -d '\r' <"$tmp/console" >"$tmp/text"
+	cat "$tmp/text"
+	[ "$(grep -c '^rc ' "$tmp/text")" = 5 ] && grep -A4 '^\[gpustat\]' "$tmp/text" | grep -q '^[0-9:]* *card0 *bochs' &&
+		grep -A9 '^\[gpustat list\]' "$tmp/text" | grep -q bochs && grep -q 'task-clock' "$tmp/text" &&
+		[ "$(grep '^rc ' "$tmp/text" | tr '\n' ' ')" = 'rc 0 rc 0 rc 0 rc 1 rc 1 ' ] &&
+		grep -q 'gpustat: /sys is not mounted; as root: mount -t sysfs sys /sys' "$tmp/text" &&
+		grep -q -E 'gpustat: /proc(: No such|.*mount -t proc proc /proc)' "$tmp/text"
+}
+dracut_image() {
+	cp -r "$c/dracut/99gpustat" /usr/lib/dracut/modules.d/ && mkdir -p "$tmp/dr/root" "$tmp/dr/conf" &&
+		dracut --force --no-kernel --no-hostonly --no-early-microcode -m gpustat --conf /dev/null --confdir "$tmp/dr/conf" --tmpdir "$tmp/dr" --gzip "$tmp/dr/img" "$(kernel)"
+	rm -rf /usr/lib/dracut/modules.d/99gpustat
+	cd "$tmp/dr/root" && gzip -dc ../img | cpio -idm --quiet && [ -x usr/bin/gpustat ] && [ "$(chroot . /usr/bin/gpustat -V)" = "gpustat $version" ] &&
+		! chroot . /usr/bin/gpustat 2>"$tmp/said" && grep -q '^gpustat: /sys' "$tmp/said"
+}
+
+# tests/packages beside an apt-get and a dpkg that only say what they see: no service may start while packages come, and
+# what forbids it goes again, also where a signal ends it.
+packages() {
+	policy=$tmp/tests/policy-rc.d
+	mkdir -p "$tmp/bin" "$tmp/tests/boot" "$tmp/tests/pmu" && cp tests/boot/packages "$tmp/tests/boot" && cp tests/pmu/packages "$tmp/tests/pmu" &&
+		sed "s|^policy=/usr/sbin/policy-rc.d$|policy=$policy|" tests/packages >"$tmp/tests/packages" && cat >"$tmp/bin/apt-get" <<-END &&
+		#!/bin/sh
+		case "\$*" in *update*) exit 0 ;; esac
+		$policy
+		echo "\$? \$*" >>"$tmp/apt"
+		[ -z "\$STOP" ] || kill -TERM \$PPID
+		: >"$tmp/have"
+	END
+		cat >"$tmp/bin/dpkg-query" <<-END && chmod 755 "$tmp/bin"/* || return 1
+		#!/bin/sh
+		[ ! -e "$tmp/have" ] || echo 'install ok installed'
+	END
+	CI=true PATH="$tmp/bin:$PATH" sh "$tmp/tests/packages" && [ ! -e "$policy" ] && [ "$(wc -l <"$tmp/apt")" = 1 ] &&
+		grep -q '^101 .* munin-node .*prometheus' "$tmp/apt" && rm "$tmp/have" &&
+		! STOP=1 CI=true PATH="$tmp/bin:$PATH" sh "$tmp/tests/packages" && [ "$(wc -l <"$tmp/apt")" = 2 ] && [ ! -e "$policy" ]
+}
+
+check 'versions are the Makefile'"'"'s' versions
+check 'Alpine: APKBUILD' alpine
+check 'Buildroot: gpustat.mk' buildroot
+check 'OpenWrt: Makefile' openwrt
+check 'Yocto: recipe' yocto
+check 'hooks of initramfs-tools, dracut and mkinitcpio' scripts
+
+# try PROGRAM PACKAGE NAME COMMAND: a check that wants a program, and with it root and an installed package of ours.
+try() {
+	command -v "$1" >/dev/null || [ -e "$1" ] || { skip "$3" "needs package $2"; return; }
+	shift 2
+	check "$@"
+}
+if [ "$(id -u)" != 0 ] || ! command -v dpkg >/dev/null; then
+	skip 'the package is built, installed, used and removed' 'needs root on Debian'
+	finish
+fi
+check 'packages come without their services' packages
+if dpkg -s gpustat >/dev/null 2>&1 || [ -e /usr/bin/gpustat ]; then
+	skip 'the package is built, installed, used and removed' 'here is a /usr/bin/gpustat that is not ours to replace'
+	finish
+fi
+if ! command -v dh >/dev/null || ! command -v dpkg-buildpackage >/dev/null; then
+	skip 'the package is built' 'needs package debhelper'
+	finish
+fi
+check 'Debian: the package is built' deb_build
+# Without it there is nothing to look at; why stands above.
+[ -n "$(find "$tmp/deb" -maxdepth 1 -name '*.deb')" ] || finish
+try lintian lintian 'Debian: lintian has nothing to say' deb_lintian
+installed=1
+check 'Debian: it installs' deb_installs
+try /usr/share/bash-completion/bash_completion bash-completion 'Debian: manual and completion are found' deb_found
+check 'cron: its lines run and say nothing' cron_lines
+try systemd-analyze systemd 'systemd: the units are what systemd understands' units_verify
+try setpriv util-linux 'systemd: the command of the unit has all the capabilities it needs' units_run
+try python3 python3 'systemd, inetd: the command of the socket answers' units_http
+if [ "$(uname -m)" != x86_64 ] || [ -z "$(kernel)" ]; then
+	skip 'initramfs-tools' 'needs an x86-64 kernel'
+else
+	try mkinitramfs initramfs-tools-core 'initramfs-tools: the hook takes it into an initramfs' initramfs
+	try qemu-system-x86_64 qemu-system-x86 'initramfs-tools: it runs there, and says what is not mounted' boots
+	try /usr/lib/dracut/modules.d dracut-core 'dracut: the module takes it into an initramfs, where it runs' dracut_image
+fi
+check 'Debian: it is removed without a rest' deb_removed
+check 'Debian: under another name beside the other program' deb_other_name
+finish
