@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """t_readme.py PROG: runs the commands that README.md shows. Where output stands below a command it is compared, the
 time of day aside; a comment after the command is not part of it."""
+import glob
 import os
 import re
+import select
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -11,7 +14,8 @@ import tempfile
 prog = os.path.abspath(sys.argv[1])
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # make run is what this test runs itself; make test would not end; make install-dev is run with a DESTDIR.
-own = {"make run", "make test", "make install-dev"}
+own = {"make run", "make test", "make install-dev",
+       "make install PREFIX=/usr"}
 
 
 def blocks(text):
@@ -27,6 +31,52 @@ def blocks(text):
                 output.append(line)
         if command:
             yield command, output
+
+
+class Places:
+    """Where the README's commands write: files and ports of this test in place of those."""
+
+    def __init__(self, tmp):
+        self.tmp = tmp
+        self.files = []
+        self.sockets = []
+
+    def put(self, command):
+        """The command with its places replaced."""
+        def file(m):
+            path = os.path.join(self.tmp, m[2].replace("/", "_").lstrip("_"))
+            if m[1].strip() in ("-O", ">>"):
+                self.files.append(path)
+            return m[1] + path
+
+        def port(_):
+            sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            sock.bind(("127.0.0.1", 0))
+            self.sockets.append(sock)
+            return f"udp:127.0.0.1:{sock.getsockname()[1]}"
+
+        self.files, self.sockets = [], []
+        command = re.sub(r"udp:127\.0\.0\.1:\d+", port, command)
+        return re.sub(r"( -O |>>| --state |plot )((?:/dev/|/var/|run\.)\S+)", file, command)
+
+    def filled(self):
+        """Whether something came to each; no place at all: None."""
+        ready = select.select(self.sockets, [], [], 5)[0] if self.sockets else []
+        full = [os.path.exists(f) and os.path.getsize(f) > 0 for f in self.files]
+        for s in self.sockets:
+            s.close()
+        return all(full) and len(ready) == len(self.sockets) if self.files or self.sockets else None
+
+
+def shell(text):
+    """What of the blocks that are copied, not run, is not so: their syntax, and the files of contrib that they name."""
+    for block in re.findall(r"^```sh\n(.*?)^```", text, re.S | re.M):
+        got = subprocess.run(["sh", "-n"], input=block, capture_output=True, text=True, check=False)
+        if got.returncode:
+            yield got.stderr
+    for path in re.findall(r"contrib/[\w@./*-]*[\w*]", text):
+        if not glob.glob(os.path.join(root, path)):
+            yield path
 
 
 def clock(text):
@@ -59,19 +109,23 @@ def main():
         with open(os.path.join(root, "README.md"), encoding="utf-8") as f:
             text = f.read()
         commands = list(blocks(text))
+        places = Places(tmp)
         for command, output in commands:
             if command in own or "QEMU" in command or "./busy" in command or "busy.c" in command:
                 continue
             n += 1
             run = command.replace("DUMP", dump)
             perf = " stat " in run or " sample " in run  # those of this machine
-            if "--proc" not in run and " fdinfo" not in run and not perf:
+            run = places.put(run)
+            if "--proc" not in run and " fdinfo" not in run and " plot " not in run and not perf:
                 # The machine that runs this may have no GPU: the same on one that has.
-                run = run.replace("gpustat", f"gpustat {tree}", 1) if run.count(" ") == 0 else run + " " + tree
+                run = re.sub(r"^gpustat", f"gpustat {tree}", run)
             got = subprocess.run(run, shell=True, cwd=root, env=env, capture_output=True, text=True, timeout=60,
                                  check=False)
             same = not output or clock(got.stdout).splitlines() == clock("\n".join(output)).splitlines()
-            ok = got.returncode == 0 and (got.stdout or perf and "VALUE" in got.stderr) and same
+            written = places.filled()
+            ok = got.returncode == 0 and same and (
+                written if written is not None else got.stdout or perf and "VALUE" in got.stderr)
             bad += not ok
             print(f"{'ok' if ok else 'not ok'} {n} - {command}")
             if not ok:
@@ -84,6 +138,12 @@ def main():
             why = program(text, [c for c, _ in commands if "./busy" in c or "busy.c" in c], tmp)
             bad += why is not None
             print(f"ok {name}" if why is None else f"not ok {name}\n# " + why.replace("\n", "\n# "))
+        n += 1
+        why = list(shell(text))
+        bad += bool(why)
+        print(f"{'not ' if why else ''}ok {n} - what is to be copied is there")
+        for w in why:
+            print("#", w)
         n += 1
         ok = len(commands) > 10 and own <= {c for c, _ in commands}
         bad += not ok
