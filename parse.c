@@ -151,6 +151,14 @@ u32 hash_more(u32 h, struct str s)
 	return h;
 }
 
+/* The same in 64 bits, where two texts must not come to one. */
+u64 hash64_more(u64 h, struct str s)
+{
+	for (; s.p < s.e; s.p++)
+		h = (h ^ (u8)*s.p) * HASH64_TIMES;
+	return h;
+}
+
 /* Where the digits end; NULL, and *v untouched, if there is none or no room. */
 const char *scan_u64(struct str s, u64 *v)
 {

@@ -433,6 +433,8 @@ static int print_found(void)
 			p.full = false;
 		}
 	}
+	if (reg_dropped && worst == ST_OK) /* what was not read may be worse */
+		worst = ST_UNKNOWN;
 	put_items(&t);
 	put_missing(&t);
 	put_lost(&t, nlost + reg_dropped, " values had no room");

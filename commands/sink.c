@@ -12,7 +12,7 @@ enum {
 enum { KMSG_BURST = 10, KMSG_PERIOD = 5 /* s */ }; /* kernel/printk/printk.c: DEFAULT_RATELIMIT_BURST, _INTERVAL */
 
 static bool replaces;         /* a sample takes the place of the file */
-static bool is_kmsg, is_udp;
+static bool is_udp;
 static struct replacing file = { .fd = -1 };
 
 bool sink_is_kmsg(void)
@@ -176,7 +176,7 @@ static long write_lines(const char *p, size_t n)
 	while (p < e && r == 0) {
 		const char *nl = memchr(p, '\n', (size_t)(e - p)), *next = nl ? nl + 1 : e;
 
-		if (is_kmsg)
+		if (sink_is_kmsg())
 			count_kmsg();
 		r = write_all(out_fd, p, (size_t)(next - p));
 		p = next;
@@ -231,7 +231,6 @@ int sink_open(void)
 	is_udp = str_skip(&to, (struct str)STR("udp:"));
 	if (is_udp)
 		return open_udp(to);
-	is_kmsg = sink_is_kmsg();
 	replaces = format_replaces(opt.out.fmt) && is_replaceable(opt.output);
 	if (replaces)
 		return say_failed(replace_begin(&file, opt.output));

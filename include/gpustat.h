@@ -55,6 +55,9 @@ bool line_next(struct str *text, struct str *line);
 bool glob_match(struct str pat, struct str s, struct str *star);
 int str_order(struct str a, struct str b);
 u32 hash_more(u32 h, struct str s);
+#define HASH64_BEGIN UINT64_C(0xcbf29ce484222325)
+#define HASH64_TIMES UINT64_C(0x100000001b3)
+u64 hash64_more(u64 h, struct str s);
 #define HASH_BEGIN UINT32_C(2166136261)
 
 const char *scan_u64(struct str s, u64 *v);

@@ -65,15 +65,6 @@ static char *const rows_at = loaded_bytes + sizeof(struct statehead);
 static u8 device_here[256]; /* the registry's number for a row's */
 static bool sums;           /* what is shown is summed over all clients */
 
-static u64 checksum(struct str s)
-{
-	u64 h = 0xcbf29ce484222325; /* FNV-1a: each step keeps what differs different */
-
-	for (; s.p < s.e; s.p++)
-		h = (h ^ (u8)*s.p) * 0x100000001b3;
-	return h;
-}
-
 /* --- bytes to rows: pure ------------------------------------------------------------------------------------- */
 
 static bool take(struct str *s, void *to, size_t n)
@@ -129,7 +120,7 @@ static const char *state_parse(struct str file, const struct statehead *want, st
 	memcpy(h, file.p, sizeof(*h));
 	file.e -= sizeof(sum);
 	memcpy(&sum, file.e, sizeof(sum));
-	if (sum != checksum(file))
+	if (sum != hash64_more(HASH64_BEGIN, file))
 		return "cut or damaged";
 	if (!want->boot[0] || memcmp(h->boot, want->boot, sizeof(h->boot)) != 0)
 		return "of another boot or machine";
@@ -538,7 +529,7 @@ static struct str state_make(void)
 	put_groups(&b);
 	put_unseen(&b);
 	memcpy(b.p, &now, sizeof(now));
-	sum = checksum((struct str){ b.p, b.p + b.n });
+	sum = hash64_more(HASH64_BEGIN, (struct str){ b.p, b.p + b.n });
 	put_raw(&b, &sum, sizeof(sum));
 	return (struct str){ b.p, b.full ? b.p : b.p + b.n };
 }

@@ -7,6 +7,7 @@ import itertools
 import os
 import pty
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -287,6 +288,15 @@ def _(m):
     m.fd(200, 5, dump("i915", 8, *[f"drm-engine-e{k}:\t0 ns" for k in range(700)], pdev="0000:01:00.0"))
     code, text, perf = ask(m, "-d", "card0", "-m", "engine.e0.busy")
     check(len(metrics(perf)) == 1 and re.search("; [0-9]+ values had no room", text), f"beyond the registry's: {text}")
+
+
+@test("what could not be opened for want of descriptors may be worse: UNKNOWN, unless something is")
+def _(_m):
+    tree = f"{TREES}/mixed"
+    for limit in (6, 7, 8, 10):
+        r = run(["check", "--window", "1ms", "--proc", f"{tree}/proc", "--sys", f"{tree}/sys"],
+                preexec_fn=lambda n=limit: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
+        eq((r.code, b"values had no room" in r.out), (3, True), f"{limit} descriptors: {r.out!r}")
 
 
 @test("a field of -m that nothing has: named, and UNKNOWN unless something worse was found")

@@ -192,11 +192,10 @@ void svg_begin(i64 time, i64 dt)
 
 /* --- names -------------------------------------------------------------------------------------------------- */
 
-static u64 hash(u64 h, struct str s) /* FNV-1a, and an end to each text */
+/* With an end to each text. */
+static u64 hash(u64 h, struct str s)
 {
-	for (; s.p < s.e; s.p++)
-		h = (h ^ (u8)*s.p) * 0x100000001b3;
-	return (h ^ 0x1ff) * 0x100000001b3;
+	return (hash64_more(h, s) ^ 0x1ff) * HASH64_TIMES;
 }
 
 /* What no XML may hold becomes U+FFFD. */
