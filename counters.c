@@ -77,93 +77,208 @@ static u16 inst_id(struct str s, bool add)
 /* --- counters ------------------------------------------------------------------------------------ */
 
 enum {
-	/* A client has some ten gauges (memory, capacities) and five counters (engines). */
-	MAX_GAUGES = 20 * MAX_CLIENTS,
-	MAX_TRACKS = 8 * MAX_CLIENTS,
+	/* Counters of one entity stand in lines, which are of the size of a cache's: a head (v is the next line, inst how
+	 * many counters there are) and seven of them. */
+	LINE = 8,
+	MAX_LINES = 8 * MAX_CLIENTS, /* amdgpu, which tells most, fills six */
+	MAX_TRACKS = 8 * MAX_CLIENTS, /* engines: some five */
 };
 
-static struct counter gauges[MAX_GAUGES];
+static _Alignas(64) struct counter cells[LINE * MAX_LINES];
 static struct track tracks[MAX_TRACKS];
-static u32 ngauges, ntracks, free_gauge, free_track;
+static u32 nlines, ntracks, free_line, free_track;
 
-/* Numbers above MAX_GAUGES are those of tracks. */
-static struct counter *counter_at(u32 n)
+struct track *reg_track(const struct counter *c)
 {
-	return n == NONE ? NULL : n < MAX_GAUGES ? &gauges[n] : &tracks[n - MAX_GAUGES].c;
+	return &tracks[c->v];
 }
 
-static struct track *track_of(struct counter *c)
+static u32 number_of(const struct counter *c)
 {
-	return (struct track *)(void *)c; /* its first member, where CF_WIDE is set */
+	return (u32)(c - cells);
+}
+
+static struct counter *line_first(u32 line)
+{
+	return line == NONE ? NULL : &cells[line + 1];
 }
 
 struct counter *reg_first(const struct entity *e)
 {
-	return counter_at(e->first);
+	return line_first(e->first);
 }
 
-struct counter *reg_next(const struct counter *c)
+HOT struct counter *reg_next(const struct counter *c)
 {
-	return counter_at(c->next);
+	u32 n = number_of(c), line = n / LINE * LINE;
+
+	return n - line < cells[line].inst ? &cells[n + 1] : line_first(cells[line].v);
 }
 
-struct counter *reg_find(const struct entity *e, u8 desc, u16 inst)
+HOT struct counter *reg_find(const struct entity *e, u8 desc, u16 inst)
 {
-	for (struct counter *c = reg_first(e); c; c = reg_next(c))
-		if (c->desc == desc && c->inst == inst)
-			return c;
+	if (!(e->has >> desc % 32 & 1))
+		return NULL;
+	for (u32 line = e->first; line != NONE; line = cells[line].v)
+		for (struct counter *c = &cells[line + 1], *end = c + cells[line].inst; c < end; c++)
+			if (c->inst == inst && c->desc == desc)
+				return c;
 	return NULL;
 }
 
-static u32 counter_alloc(bool wide)
+static u32 line_alloc(void)
 {
-	u32 *head = wide ? &free_track : &free_gauge, n = *head;
+	u32 n = free_line;
 
-	if (n != NONE) {
-		*head = counter_at(n)->next;
-		return n;
-	}
-	if (wide)
-		return ntracks + 1 < MAX_TRACKS ? MAX_GAUGES + ++ntracks : NONE;
-	return ngauges + 1 < MAX_GAUGES ? ++ngauges : NONE;
+	if (n != NONE)
+		free_line = cells[n].v;
+	else if (nlines + 1 < MAX_LINES)
+		n = ++nlines * LINE;
+	if (n != NONE)
+		cells[n] = (struct counter){ 0 };
+	return n;
 }
 
-/* The counter (desc, inst) of e, searched from behind the last one, since a file's lines come in the
- * same order each time; made there if it is new, so that the order stays the file's. */
-static struct counter *counter_get(struct entity *e, u8 desc, struct str inst)
+static u32 track_alloc(void)
 {
-	u32 from = e->at, n, *link;
-	struct counter *c = counter_at(from);
-	u16 id = inst_id(inst, true);
+	u32 n = free_track;
 
-	if (id == MAX_INSTANCES)
-		return NULL;
-	n = c ? c->next : e->first;
-	for (u32 turn = 0; turn <= e->count; turn++) {
-		if (n == NONE)
-			n = e->first;
-		c = counter_at(n);
-		if (!c)
-			break;
-		if (c->desc == desc && c->inst == id) {
-			e->at = n;
-			return c;
-		}
-		n = c->next;
+	if (n != NONE)
+		free_track = (u32)tracks[n].now;
+	else if (ntracks + 1 < MAX_TRACKS)
+		n = ++ntracks;
+	if (n != NONE)
+		tracks[n] = (struct track){ 0 };
+	return n;
+}
+
+static void track_free(u32 n)
+{
+	tracks[n].now = free_track;
+	free_track = n;
+}
+
+u64 reg_now(const struct counter *c)
+{
+	if (c->flags & (CF_WIDE | CF_BIG))
+		return tracks[c->v].now;
+	return c->flags & CF_KIB ? (u64)c->v << 10 : c->v;
+}
+
+/* What has 32 bits, or as many of KiB, is kept where it stands: most memory is. False: no room. */
+static bool set_now(struct counter *c, u64 v)
+{
+	u32 n;
+
+	if (c->flags & (CF_WIDE | CF_BIG)) {
+		tracks[c->v].now = v;
+	} else if (v <= UINT32_MAX) {
+		c->v = (u32)v;
+		c->flags &= (u8)~CF_KIB;
+	} else if (v >> 42 == 0 && v % 1024 == 0) {
+		c->v = (u32)(v >> 10);
+		c->flags |= CF_KIB;
+	} else if ((n = track_alloc()) != NONE) {
+		c->v = n;
+		c->flags = (c->flags & (u8)~CF_KIB) | CF_BIG;
+		tracks[n].now = v;
+	} else {
+		return false;
 	}
-	n = e->count < MAX_COUNTERS ? counter_alloc(descs[desc].rate) : NONE;
-	if (n == NONE)
+	return true;
+}
+
+/* A counter's place behind that at `from`, or before all others; a line that is full is parted there. NONE: no room. */
+static u32 cell_insert(struct entity *e, u32 from)
+{
+	u32 line = from == NONE ? e->first : from / LINE * LINE, at = from == NONE ? line + 1 : from + 1, behind;
+
+	if (line == NONE || cells[line].inst == LINE - 1) {
+		u32 new = line_alloc();
+
+		if (new == NONE)
+			return NONE;
+		behind = line == NONE ? 0 : line + LINE - at;
+		memcpy(&cells[new + 1], &cells[at], behind * sizeof(*cells));
+		cells[new].inst = (u16)behind;
+		cells[new].v = line == NONE ? NONE : cells[line].v;
+		*(line == NONE ? &e->first : &cells[line].v) = new;
+		cells[line].inst -= (u16)behind;
+		if (behind == 0) {
+			line = new;
+			at = new + 1;
+		}
+	}
+	behind = line + 1 + cells[line].inst - at;
+	memmove(&cells[at + 1], &cells[at], behind * sizeof(*cells));
+	cells[line].inst++;
+	return at;
+}
+
+/* Sums are added to for each client: none of them ever has to move. */
+static bool is_sum(u8 desc)
+{
+	return desc >= D_SUM_BUSY && desc <= D_KEPT_TOTAL_CYCLES;
+}
+
+static struct counter *counter_make(struct entity *e, u8 desc, u16 inst)
+{
+	bool tracked = descs[desc].rate || is_sum(desc);
+	u32 track = NONE, n = NONE;
+
+	if (e->count < MAX_COUNTERS && (!tracked || (track = track_alloc()) != NONE))
+		n = cell_insert(e, e->at);
+	if (n == NONE) {
+		if (track != NONE)
+			track_free(track);
 		return NULL;
-	c = counter_at(n);
-	link = from == NONE ? &e->first : &counter_at(from)->next;
-	if (descs[desc].rate)
-		*track_of(c) = (struct track){ 0 };
-	*c = (struct counter){ .next = *link, .inst = id, .desc = desc,
-			       .flags = descs[desc].rate ? CF_WIDE : 0 };
-	*link = n;
+	}
+	cells[n] = (struct counter){ .v = track, .inst = inst, .desc = desc,
+				     .flags = descs[desc].rate ? CF_WIDE : tracked ? CF_BIG : 0 };
 	e->at = n;
 	e->count++;
+	e->has |= 1u << desc % 32;
+	return &cells[n];
+}
+
+/* The one behind the last put: that of the next, since a file's lines come in the same order each time. */
+static struct counter *counter_behind(const struct entity *e)
+{
+	struct counter *c = e->at == NONE ? NULL : reg_next(&cells[e->at]);
+
+	return c ? c : reg_first(e);
+}
+
+/* The counter (desc, inst) of e; made behind the last put if it is new, so that the order stays the file's. */
+HOT static struct counter *counter_of(struct entity *e, u8 desc, u16 inst)
+{
+	struct counter *c = counter_behind(e);
+
+	if (!c || c->inst != inst || c->desc != desc)
+		c = reg_find(e, desc, inst);
+	if (!c)
+		return counter_make(e, desc, inst);
+	e->at = number_of(c);
 	return c;
+}
+
+HOT static struct counter *counter_get(struct entity *e, u8 desc, struct str name)
+{
+	struct counter *c = counter_behind(e);
+	u16 inst;
+
+	if (c && c->desc == desc && str_eq(inst_name(c->inst), name)) {
+		e->at = number_of(c);
+		return c;
+	}
+	inst = inst_id(name, true);
+	return inst == MAX_INSTANCES ? NULL : counter_of(e, desc, inst);
+}
+
+static void drop(struct entity *e)
+{
+	if (e->dropped < UINT16_MAX)
+		e->dropped++;
 }
 
 /* What the next reading does not have to tell again: hardware does not change, sums go on. */
@@ -173,18 +288,24 @@ static bool is_lasting(u8 desc)
 	       (desc >= D_KEPT_NS && desc <= D_KEPT_TOTAL_CYCLES);
 }
 
+/* A counter of rates was in the reading before: from there on the next one counts. */
+static void make_base(struct counter *c)
+{
+	struct track *k = reg_track(c);
+
+	k->was = reg_base(c);
+	k->t_was = k->t;
+}
+
 /* A new reading of e begins: what is known now becomes the baseline. */
-void reg_begin(struct entity *e, i64 t)
+HOT void reg_begin(struct entity *e, i64 t)
 {
 	for (struct counter *c = reg_first(e); c; c = reg_next(c)) {
-		struct track *k = track_of(c);
-
 		if (!(c->flags & CF_WIDE)) {
 			if (!is_lasting(c->desc))
 				c->flags &= (u8)~CF_SEEN;
 		} else if (c->flags & CF_SEEN) {
-			k->was = reg_base(c);
-			k->t_was = k->t;
+			make_base(c);
 			c->flags = CF_WIDE | CF_BASE | CF_OLD;
 		}
 	}
@@ -196,12 +317,28 @@ void reg_begin(struct entity *e, i64 t)
 	e->fresh = true;
 }
 
+/* As reg_begin() and puts of all that the reading before had, where that neither fell nor dropped anything. */
+HOT void reg_again(struct entity *e, i64 t)
+{
+	for (u32 line = e->first; line != NONE; line = cells[line].v)
+		for (struct counter *c = &cells[line + 1], *end = c + cells[line].inst; c < end; c++)
+			if ((c->flags & (CF_WIDE | CF_SEEN)) == (CF_WIDE | CF_SEEN)) {
+				make_base(c);
+				c->flags |= CF_BASE | CF_OLD;
+				reg_track(c)->t = t;
+			}
+	e->t_was = e->t;
+	e->t = t;
+	e->fresh = true;
+}
+
 /* What a lower value than the one before means. */
 static void check_fall(struct entity *e, struct counter *c)
 {
 	struct counter *cycles;
 
-	if ((c->flags & (CF_WIDE | CF_SEEN | CF_BASE)) != (CF_WIDE | CF_SEEN | CF_BASE) || c->now >= track_of(c)->was)
+	if ((c->flags & (CF_WIDE | CF_SEEN | CF_BASE)) != (CF_WIDE | CF_SEEN | CF_BASE) ||
+	    reg_track(c)->now >= reg_track(c)->was)
 		return;
 	e->fell |= descs[c->desc].course == CO_PEAK;
 	/* "drm-total-cycles" went back: the GPU's clock was reset, and its cycles count anew with it. */
@@ -210,24 +347,24 @@ static void check_fall(struct entity *e, struct counter *c)
 }
 
 /* A value read at t. The first of several for one counter in a reading stays. False: no room. */
-bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
+HOT bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
 {
 	struct counter *c = counter_get(e, desc, inst);
 
-	if (!c) {
-		e->dropped++;
-		return false;
-	}
-	if (c->flags & CF_SEEN) {
+	if (c && c->flags & CF_SEEN) {
 		if (desc == D_THROTTLE)
-			c->now |= v; /* of several GTs each counts */
+			set_now(c, reg_now(c) | v); /* of several GTs each counts */
 		return true;
 	}
-	c->now = v;
+	if (!c || !set_now(c, v)) {
+		drop(e);
+		return false;
+	}
 	c->flags |= CF_SEEN;
-	if (c->flags & CF_WIDE)
-		track_of(c)->t = t;
-	check_fall(e, c);
+	if (c->flags & CF_WIDE) {
+		reg_track(c)->t = t;
+		check_fall(e, c);
+	}
 	return true;
 }
 
@@ -236,8 +373,8 @@ void reg_add(struct entity *e, u8 desc, struct str inst, u64 v)
 {
 	struct counter *c = counter_get(e, desc, inst);
 
-	if (c && c->flags & CF_SEEN)
-		c->now += v;
+	if (c && c->flags & CF_SEEN && !set_now(c, reg_now(c) + v))
+		drop(e);
 }
 
 /* As if a reading before the last one had been taken, at t, and had given v; what lasts is as it was. Once all of that
@@ -246,21 +383,21 @@ void reg_was(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
 {
 	struct counter *c = counter_get(e, desc, inst);
 	bool seen = c && c->flags & CF_SEEN;
+	struct track *k;
 
-	if (!c) {
-		e->dropped++;
+	if (!c || (!seen && !set_now(c, v))) {
+		drop(e);
 		return;
 	}
-	if (!seen)
-		c->now = v;
 	if (!(c->flags & CF_WIDE)) {
 		c->flags |= CF_SEEN;
 		return;
 	}
-	track_of(c)->was = v;
-	track_of(c)->t_was = t;
+	k = reg_track(c);
+	k->was = v;
+	k->t_was = t;
 	if (!seen)
-		track_of(c)->t = t;
+		k->t = t;
 	c->flags |= CF_BASE | CF_OLD;
 }
 
@@ -283,28 +420,31 @@ void reg_forget(struct entity *e)
 /* From which value the next reading of a counter of rates counts. */
 u64 reg_base(const struct counter *c)
 {
-	const struct track *k = (const struct track *)(const void *)c;
+	const struct track *k = reg_track(c);
 
 	if (!(c->flags & CF_SEEN))
 		return k->was;
-	return course_base(descs[c->desc].course, c->flags & CF_BASE ? k->was : c->now, c->now);
+	return course_base(descs[c->desc].course, c->flags & CF_BASE ? k->was : k->now, k->now);
 }
 
 /* Gives all counters of e back. */
 void reg_clear(struct entity *e)
 {
-	u32 n = e->first;
+	u32 line = e->first;
 
-	while (n != NONE) {
-		struct counter *c = counter_at(n);
-		u32 next = c->next, *head = c->flags & CF_WIDE ? &free_track : &free_gauge;
+	for (struct counter *c = reg_first(e); c; c = reg_next(c))
+		if (c->flags & (CF_WIDE | CF_BIG))
+			track_free(c->v);
+	while (line != NONE) {
+		u32 next = cells[line].v;
 
-		c->next = *head;
-		*head = n;
-		n = next;
+		cells[line].v = free_line;
+		free_line = line;
+		line = next;
 	}
 	e->first = e->at = NONE;
 	e->count = 0;
+	e->has = 0;
 	e->t = e->t_was = 0;
 }
 
@@ -315,25 +455,27 @@ bool reg_get(const struct entity *e, u8 desc, u16 inst, u64 *v)
 
 	if (!c || !(c->flags & CF_SEEN))
 		return false;
-	*v = c->now;
-	if (c->flags & CF_BASE)
-		*v = course_base(descs[desc].course, track_of(c)->was, c->now);
+	*v = c->flags & CF_BASE ? reg_base(c) : reg_now(c);
+	return true;
+}
+
+static bool rate_of(const struct counter *c, u64 *d, u64 *dt)
+{
+	const struct track *k;
+
+	if (!c || (c->flags & (CF_SEEN | CF_BASE)) != (CF_SEEN | CF_BASE))
+		return false;
+	k = reg_track(c);
+	if (k->t <= k->t_was || !course_delta(descs[c->desc].course, k->was, k->now, d))
+		return false;
+	*dt = (u64)(k->t - k->t_was);
 	return true;
 }
 
 /* What was added since the baseline, and in how many ns. */
 bool reg_rate(const struct entity *e, u8 desc, u16 inst, u64 *d, u64 *dt)
 {
-	struct counter *c = reg_find(e, desc, inst);
-	struct track *k;
-
-	if (!c || (c->flags & (CF_SEEN | CF_BASE)) != (CF_SEEN | CF_BASE))
-		return false;
-	k = track_of(c);
-	if (k->t <= k->t_was || !course_delta(descs[desc].course, k->was, c->now, d))
-		return false;
-	*dt = (u64)(k->t - k->t_was);
-	return true;
+	return rate_of(reg_find(e, desc, inst), d, dt);
 }
 
 bool is_engine(u8 desc)
@@ -535,9 +677,9 @@ bool entity_used(const struct entity *e, bool apu, u64 *v)
 		any = true;
 		if (is_vram_region(inst_name(c->inst))) {
 			any_vram = true;
-			vram += c->now;
+			vram += reg_now(c);
 		} else {
-			rest += c->now;
+			rest += reg_now(c);
 		}
 	}
 	*v = !any_vram ? rest : apu ? vram + rest : vram;
@@ -546,25 +688,27 @@ bool entity_used(const struct entity *e, bool apu, u64 *v)
 
 /* --- sums over clients ----------------------------------------------------------------------------- */
 
-static void sum_add(struct entity *e, u8 desc, u16 inst, u64 v)
+HOT static void sum_add(struct entity *e, u8 desc, u16 inst, u64 v)
 {
-	struct counter *c = counter_get(e, desc, inst_name(inst));
+	struct counter *c = counter_of(e, desc, inst);
+	u64 *now;
 
 	if (!c) {
-		e->dropped++;
+		drop(e);
 		return;
 	}
-	v += c->flags & CF_SEEN ? c->now : 0;
-	c->now = c->flags & CF_SEEN && v < c->now ? UINT64_MAX : v; /* no driver counts so far: one that underflowed */
+	now = &reg_track(c)->now;
+	v += c->flags & CF_SEEN ? *now : 0;
+	*now = c->flags & CF_SEEN && v < *now ? UINT64_MAX : v; /* no driver counts so far: one that underflowed */
 	c->flags |= CF_SEEN;
 }
 
 static void sum_max(struct entity *e, u8 desc, u16 inst, u64 v)
 {
-	struct counter *c = counter_get(e, desc, inst_name(inst));
+	struct counter *c = counter_of(e, desc, inst);
 
-	if (c && (!(c->flags & CF_SEEN) || c->now < v))
-		c->now = v;
+	if (c && (!(c->flags & CF_SEEN) || reg_now(c) < v) && !set_now(c, v))
+		return;
 	if (c)
 		c->flags |= CF_SEEN;
 }
@@ -572,13 +716,14 @@ static void sum_max(struct entity *e, u8 desc, u16 inst, u64 v)
 /* What a counter gained since it was added to a sum, if it was: such sums never fall, though clients go. */
 static u64 gained(struct counter *c, bool added)
 {
-	u64 d = c->now;
+	const struct track *k = reg_track(c);
+	u64 d = k->now;
 
 	if (!added && c->flags & CF_BASE)
-		return course_base(descs[c->desc].course, track_of(c)->was, d);
+		return course_base(descs[c->desc].course, k->was, d);
 	if (!added || !(c->flags & CF_OLD))
 		return d;
-	return c->flags & CF_BASE && course_delta(descs[c->desc].course, track_of(c)->was, c->now, &d) ? d : 0;
+	return c->flags & CF_BASE && course_delta(descs[c->desc].course, k->was, k->now, &d) ? d : 0;
 }
 
 static void roll_engine(struct entity *into, const struct entity *e, struct counter *c, bool rates, bool added)
@@ -600,14 +745,14 @@ static void roll_engine(struct entity *into, const struct entity *e, struct coun
 		}
 		break;
 	case D_TOTAL_CYCLES:
-		sum_max(into, D_SUM_TOTAL_CYCLES, c->inst, c->now);
+		sum_max(into, D_SUM_TOTAL_CYCLES, c->inst, reg_now(c));
 		return;
 	case D_BUSY_PCT:
 		break;
 	case D_CAPACITY:
 	case D_MAXFREQ:
 	case D_CURFREQ:
-		sum_max(into, c->desc, c->inst, c->now);
+		sum_max(into, c->desc, c->inst, reg_now(c));
 		return;
 	default:
 		return;
@@ -621,7 +766,7 @@ static void roll_engine(struct entity *into, const struct entity *e, struct coun
 
 static void roll_region(struct entity *into, const struct entity *e, struct counter *c)
 {
-	u64 v = c->now, shared;
+	u64 v = reg_now(c), shared;
 
 	/* A buffer that two clients share is resident once. */
 	if (c->desc == D_RESIDENT && reg_get(e, D_SHARED, c->inst, &shared))
@@ -647,7 +792,7 @@ static void roll_kept(struct entity *into, const struct client *c)
 		if (!(k->flags & CF_SEEN) || k->desc > D_TOTAL_CYCLES)
 			continue;
 		if (k->desc == D_TOTAL_CYCLES)
-			sum_max(into, D_KEPT_TOTAL_CYCLES, k->inst, k->now);
+			sum_max(into, D_KEPT_TOTAL_CYCLES, k->inst, reg_now(k));
 		else
 			sum_add(into, (u8)(D_KEPT_NS + k->desc), k->inst, gained(k, c->kept));
 	}
@@ -761,12 +906,12 @@ void reg_roll(bool by_cgroup, bool rates)
 
 /* --- texts: strings of any length that come and go ------------------------------------------------- */
 
-enum { MAX_TEXTS = 64 << 10 };
+enum { MAX_TEXTS = 128 << 10 };
 
 static struct text {
 	u32 next;
 	u8 n;
-	char b[59];
+	char b[27]; /* most are names: half a cache line */
 } texts[MAX_TEXTS];
 static u32 ntexts, free_texts;
 

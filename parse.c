@@ -159,6 +159,41 @@ u64 hash64_more(u64 h, struct str s)
 	return h;
 }
 
+/* Eight bytes as this machine has them in a register. */
+static inline u64 load8(const char *p)
+{
+	u64 w;
+
+	memcpy(&w, p, sizeof(w));
+	return w;
+}
+
+/* Tells texts apart that are compared often: 16 bytes at a time. Its value is this machine's, and is never kept in files. Each
+ * step is a permutation, so that texts that differ in one word never come to the same. */
+HOT u64 hash_quick(struct str s)
+{
+	u64 a = str_len(s) + 1, b = HASH64_BEGIN;
+	char last[16] = { 0 };
+
+	for (bool end = false; !end;) {
+		const char *p = s.p;
+
+		end = s.e - s.p < 16;
+		if (end) {
+			if (s.p < s.e)
+				memcpy(last, s.p, str_len(s));
+			p = last;
+		}
+		a = (a ^ load8(p)) * UINT64_C(0x9e3779b97f4a7c15);
+		b = (b ^ load8(p + 8)) * UINT64_C(0x9e3779b97f4a7c15);
+		a ^= a >> 32;
+		b ^= b >> 32;
+		s.p += end ? 0 : 16;
+	}
+	a = (a ^ (b << 32 | b >> 32)) * HASH64_TIMES;
+	return a ? a : 1;
+}
+
 /* Where the digits end; NULL, and *v untouched, if there is none or no room. */
 const char *scan_u64(struct str s, u64 *v)
 {

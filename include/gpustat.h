@@ -19,6 +19,13 @@ typedef int64_t i64;
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
+/* What each sample does for each line and counter of each client: made to be fast, though all else is made to be small. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define HOT __attribute__((optimize("O2")))
+#else
+#define HOT
+#endif
+
 /* A view of text: p up to, not including, e. Whoever owns the bytes outlives it. */
 struct str {
 	const char *p, *e;
@@ -58,6 +65,7 @@ u32 hash_more(u32 h, struct str s);
 #define HASH64_BEGIN UINT64_C(0xcbf29ce484222325)
 #define HASH64_TIMES UINT64_C(0x100000001b3)
 u64 hash64_more(u64 h, struct str s);
+u64 hash_quick(struct str s);
 #define HASH_BEGIN UINT32_C(2166136261)
 
 const char *scan_u64(struct str s, u64 *v);
@@ -498,10 +506,10 @@ enum desc {
 
 #define NONE 0u /* no counter, text, device, ...: every table starts at 1 */
 
-/* A value that stands for itself; a counter of which rates are made remembers a baseline too. */
+/* A value that stands for itself, or of which rates are made. A pointer to one is good until the next is added to its
+ * entity. */
 struct counter {
-	u64 now;
-	u32 next; /* of the same entity */
+	u32 v; /* see reg_now */
 	u16 inst;
 	u8 desc;
 	u8 flags;
@@ -509,26 +517,28 @@ struct counter {
 enum {
 	CF_SEEN = 1, /* in this reading */
 	CF_BASE = 2, /* has a baseline */
-	CF_WIDE = 4, /* is a struct track */
+	CF_WIDE = 4, /* rates are made of it: v is its track */
 	CF_OLD = 8,  /* was in an earlier reading, with or without a baseline now */
+	CF_BIG = 16, /* 32 bits do not hold it: v is a track, of which only `now` counts */
+	CF_KIB = 32, /* v is in KiB */
 };
 
 struct track {
-	struct counter c;
-	u64 was;
+	u64 now, was;
 	i64 t, t_was; /* ns, when now and was were read */
 };
 
 /* Whom counters are about. Owned by the tables below. */
 struct entity {
-	u32 first, at; /* counters: the first, and where the last put was */
+	u32 first, at; /* counters: the first line of them, and where the last put was */
 	u16 count;
+	u16 dropped;   /* values that found no room in the last reading */
 	u8 kind;       /* enum kind */
 	bool used;
 	bool fresh;    /* read in this sample */
 	bool fell;     /* some counter that should not have was lower in this reading */
 	i64 t, t_was;  /* ns, last reading and the one before; 0: none */
-	u32 dropped;   /* values that found no room in the last reading */
+	u32 has;       /* a bit for each desc modulo 32: where it is not set, there is no such counter */
 	u32 serial;    /* of two entities never the same */
 };
 
@@ -575,6 +585,7 @@ enum keykind { KEY_ID, KEY_PASID, KEY_PID, KEY_KFD };
 struct client {
 	struct entity e;
 	u64 key;
+	u64 told; /* hash of the text that was read last; 0: none */
 	u32 device, holders, next; /* next in its bucket */
 	u32 name, other;           /* texts */
 	u32 skipped;               /* malformed lines */
@@ -620,12 +631,15 @@ extern bool reg_saw_others; /* some process of another user did not */
 extern bool reg_keeps;     /* D_KEPT_* are wanted, of devices and of groups */
 
 void reg_begin(struct entity *e, i64 t);
+void reg_again(struct entity *e, i64 t);
 bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t);
 void reg_add(struct entity *e, u8 desc, struct str inst, u64 v);
 void reg_was(struct entity *e, u8 desc, struct str inst, u64 v, i64 t);
 void reg_compare(struct entity *e);
 void reg_forget(struct entity *e);
+u64 reg_now(const struct counter *c);
 u64 reg_base(const struct counter *c);
+struct track *reg_track(const struct counter *c);
 void reg_clear(struct entity *e);
 struct counter *reg_first(const struct entity *e);
 struct counter *reg_next(const struct counter *c);

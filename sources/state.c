@@ -318,7 +318,7 @@ static void start_new(struct client *c, i64 t)
 			continue;
 		if (k->desc == D_TOTAL_CYCLES && !(clock = reg_find(&clocks[c->device], k->desc, k->inst)))
 			continue;
-		reg_was(&c->e, k->desc, inst_name(k->inst), clock ? clock->now : 0, t);
+		reg_was(&c->e, k->desc, inst_name(k->inst), clock ? reg_now(clock) : 0, t);
 	}
 	c->e.t_was = t;
 	reg_compare(&c->e);
@@ -424,8 +424,7 @@ static void put_raw(struct buf *b, const void *p, size_t n)
 
 static void put_count(struct buf *b, struct counter *k, u16 *n)
 {
-	const struct track *track = (const struct track *)(const void *)k;
-	struct statecount c = { .v = k->now };
+	struct statecount c = { .v = reg_now(k) };
 	struct str inst = inst_name(k->inst);
 
 	while (c.what < LEN(kept) && kept[c.what] != k->desc)
@@ -435,7 +434,7 @@ static void put_count(struct buf *b, struct counter *k, u16 *n)
 	if (k->flags & CF_WIDE) {
 		bool seen = k->flags & CF_SEEN;
 
-		c.t = seen ? track->t : track->t_was;
+		c.t = seen ? reg_track(k)->t : reg_track(k)->t_was;
 		c.v = reg_base(k);
 	}
 	c.n = (u8)str_len(inst);

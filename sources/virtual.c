@@ -282,7 +282,7 @@ static bool engine_value(u32 device, struct str name, u64 *v)
 	for (struct counter *c = reg_first(&devices[device].e); c; c = reg_next(c)) {
 		if ((c->desc != D_SUM_NS && c->desc != D_BUSY_NS) || !str_eq(inst_name(c->inst), name))
 			continue;
-		*v = c->now;
+		*v = reg_now(c);
 		found = true;
 		if (c->desc == D_BUSY_NS)
 			break;

@@ -489,11 +489,11 @@ static void t_text(void)
 		u32 n = 0, left = 3;
 
 		for (; texts_free() > left; n++)
-			many[n] = text_put(NONE, (struct str){ in + n % 1000, in + n % 1000 + 59 });
+			many[n] = text_put(NONE, (struct str){ in + n % 1000, in + n % 1000 + sizeof(texts[0].b) });
 		check_u64(text_put(NONE, (struct str){ in, in + 1000 }), NONE, "texts full: no room for a long one");
 		check(reg_dropped == dropped + 1, "texts full: which is counted");
 		check_u64(texts_free(), left, "texts full: and takes none");
-		many[n++] = text_put(NONE, (struct str){ in, in + 3 * 59 });
+		many[n++] = text_put(NONE, (struct str){ in, in + 3 * sizeof(texts[0].b) });
 		check(many[n - 1] != NONE && texts_free() == 0, "texts full: to the last one");
 		check(text_put(NONE, S("")) == NONE && text_eq(t, S("kept")), "texts full: the others are whole");
 		while (n > 0)
@@ -964,9 +964,8 @@ static u32 free_of(u32 freed, u32 top, u32 max, bool wide)
 {
 	u32 n = max - 1 - top;
 
-	for (; freed != NONE; freed = counter_at(freed)->next, n++)
-		if (wide != (freed >= MAX_GAUGES))
-			return 0; /* in the wrong list */
+	for (; freed != NONE; n++)
+		freed = wide ? (u32)tracks[freed].now : cells[freed].v;
 	return n;
 }
 
@@ -1007,7 +1006,7 @@ static void churn_add(u32 d, u8 kind, u64 key)
 static void t_churn(void)
 {
 	u32 tracks_before = free_of(free_track, ntracks, MAX_TRACKS, true);
-	u32 gauges_before = free_of(free_gauge, ngauges, MAX_GAUGES, false), texts_before = texts_free();
+	u32 lines_before = free_of(free_line, nlines, MAX_LINES, false), texts_before = texts_free();
 	u32 n = 0, used = 0;
 	size_t bad = 0;
 
@@ -1045,7 +1044,7 @@ static void t_churn(void)
 	check_u64(used, 0, "then no task, no cgroup is left");
 	check_u64(texts_free(), texts_before, "and all texts are free");
 	check_u64(free_of(free_track, ntracks, MAX_TRACKS, true), tracks_before, "and all counters with a baseline");
-	check_u64(free_of(free_gauge, ngauges, MAX_GAUGES, false), gauges_before, "and all others");
+	check_u64(free_of(free_line, nlines, MAX_LINES, false), lines_before, "and all lines of counters");
 	for (n = 0; client_add(1, KEY_ID, n) != NONE; n++)
 		;
 	check_u64(n, MAX_CLIENTS - 1, "and the table of clients fills as before");
@@ -1675,8 +1674,11 @@ static void t_ids(void)
 /* These fill the table of names, which lasts: nothing may come after them. */
 static void t_full_counters(void)
 {
-	enum { EACH = 100 };
-	static struct entity many[MAX_GAUGES / EACH + 2], e, one;
+	enum {
+		EACH = 100, LINES_EACH = (EACH + LINE - 2) / (LINE - 1),
+		ROOM = (MAX_LINES - 1) / LINES_EACH * EACH + (MAX_LINES - 1) % LINES_EACH * (LINE - 1),
+	};
+	static struct entity many[MAX_LINES / LINES_EACH + 2], e, one;
 	char name[200], longest[MAX_NAME + 1];
 	u32 n, m, total[2];
 	u64 dt;
@@ -1722,20 +1724,24 @@ static void t_full_counters(void)
 				if (k < EACH)
 					break;
 			}
-			check(n == (wide ? MAX_TRACKS - 1 : MAX_GAUGES - 1) && many[m].dropped == 1,
+			check(n == (wide ? MAX_TRACKS - 1 : ROOM) && many[m].dropped == 1,
 			      "all counters %s: full%s, one was counted", wide ? "with a baseline" : "without",
 			      again ? " again" : "");
 			bad += get(&many[0], wide ? D_BUSY_NS : D_RESIDENT, "e5") != 5;
 			bad += get(&many[m - 1], wide ? D_BUSY_NS : D_RESIDENT, "e99") != 99 + m - 1;
 			begin(&one, 1);
-			check(put(&one, wide ? D_RESIDENT : D_BUSY_NS, "e5", 1), "the other kind has room");
+			check(put(&one, D_RESIDENT, "e5", 1) == wide && put(&one, D_RESIDENT, "e6", (1ull << 42) - 1024) == wide,
+			      "others have room where there are lines");
+			check(!put(&one, D_RESIDENT, "e7", (1ull << 32) + 1) && one.dropped == 3 - 2 * (u32)wide,
+			      "but for what 32 bits do not hold");
+			check_u64(get(&one, D_RESIDENT, "e7"), NO, "which is then unknown");
 			reg_clear(&one);
 			check_u64(bad, 0, "and those that are there are right");
 			total[wide] = n;
 			for (m = 0; m < LEN(many); m++)
 				reg_clear(&many[m]);
 		}
-	check(total[0] == MAX_GAUGES - 1 && total[1] == MAX_TRACKS - 1, "all rows came back");
+	check(total[0] == ROOM && total[1] == MAX_TRACKS - 1, "all rows came back");
 
 	/* Names: 4095, or 64 KiB of them, whichever is reached first. */
 	memset(many, 0, sizeof(many));
