@@ -20,7 +20,7 @@ bool str_skip(struct str *s, struct str lead)
 	return true;
 }
 
-static bool is_blank(char c)
+HOT static inline bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
@@ -509,19 +509,20 @@ static const struct fdkey {
 	struct str key;
 	u8 field, class;
 } fdkeys[] = {
-	/* Those that end in '-' name an engine or a region behind it; the longer of two stands first. */
-	{ STR("drm-engine-capacity-"), FD_CAPACITY, C_COUNT },
-	{ STR("drm-engine-"), FD_BUSY_NS, C_TIME },
+	/* COUNTED of them name an engine or a region behind the '-'; the longer of two stands first. None is longer than
+	 * 20 bytes, none shorter than 8. */
 	{ STR("drm-total-cycles-"), FD_TOTAL_CYCLES, C_COUNT },
-	{ STR("drm-cycles-"), FD_CYCLES, C_COUNT },
-	{ STR("drm-maxfreq-"), FD_MAXFREQ, C_FREQ },
-	{ STR("drm-curfreq-"), FD_CURFREQ, C_FREQ }, /* panfrost, panthor: their own pages only */
 	{ STR("drm-total-"), FD_TOTAL, C_SIZE },
 	{ STR("drm-shared-"), FD_SHARED, C_SIZE },
 	{ STR("drm-resident-"), FD_RESIDENT, C_SIZE },
-	{ STR("drm-memory-"), FD_MEMORY, C_SIZE },
 	{ STR("drm-purgeable-"), FD_PURGEABLE, C_SIZE },
 	{ STR("drm-active-"), FD_ACTIVE, C_SIZE },
+	{ STR("drm-engine-capacity-"), FD_CAPACITY, C_COUNT },
+	{ STR("drm-engine-"), FD_BUSY_NS, C_TIME },
+	{ STR("drm-cycles-"), FD_CYCLES, C_COUNT },
+	{ STR("drm-memory-"), FD_MEMORY, C_SIZE },
+	{ STR("drm-maxfreq-"), FD_MAXFREQ, C_FREQ },
+	{ STR("drm-curfreq-"), FD_CURFREQ, C_FREQ }, /* panfrost, panthor: their own pages only */
 	{ STR("drm-driver"), FD_DRIVER, C_TEXT },
 	{ STR("drm-pdev"), FD_PDEV, C_TEXT },
 	{ STR("drm-client-id"), FD_CLIENT, C_COUNT },
@@ -534,6 +535,7 @@ static const struct fdkey {
 	{ STR("ino"), FD_NONE, C_TEXT },
 	{ STR("lock"), FD_NONE, C_TEXT },
 };
+enum { COUNTED = 12, LONGEST_KEY = 20 };
 
 /* amdgpu 5.14 to 5.18 */
 static const struct fdkey oldkeys[] = {
@@ -609,20 +611,29 @@ static void fd_oldline(struct str key, struct fdline *l)
 		l->key = FD_BUSY_PCT;
 }
 
-/* Keys are printable ASCII without blanks. */
-static bool is_key(struct str s)
+/* A key of those that name nothing. NULL: none of them. */
+HOT static inline const struct fdkey *fd_whole(struct str key)
 {
-	for (; s.p < s.e; s.p++)
-		if ((u8)*s.p <= ' ' || (u8)*s.p >= 0x7f)
-			return false;
-	return true;
+	for (const struct fdkey *k = fdkeys + COUNTED; k < fdkeys + LEN(fdkeys); k++)
+		if (str_len(k->key) == str_len(key) && *k->key.p == *key.p && memcmp(k->key.p, key.p, str_len(key)) == 0)
+			return k;
+	return NULL;
 }
 
-static void fd_line(struct str line, bool old, struct fdline *l)
+/* One of those that name an engine or a region, which is left in key. */
+static const struct fdkey *fd_named(struct str *key)
+{
+	for (const struct fdkey *k = fdkeys; k < fdkeys + COUNTED; k++)
+		if (str_skip(key, k->key))
+			return k;
+	return NULL;
+}
+
+/* What no driver of today prints in this way. */
+static void fd_odd(struct str line, bool old, struct fdline *l)
 {
 	struct str key;
 
-	*l = (struct fdline){ .key = FD_NONE };
 	if (str_len(str_trim(line)) == 0)
 		return;
 	l->key = FD_BAD;
@@ -631,71 +642,193 @@ static void fd_line(struct str line, bool old, struct fdline *l)
 	str_cut(&line, ':', &key);
 	l->text = str_trim(line);
 	l->name = key;
-	if (str_len(key) == 0) {
+	if (str_len(key) == 0)
 		l->key = FD_NONE;
+	else if (old)
+		fd_oldline(key, l);
+}
+
+/* Keys are printable ASCII without blanks. */
+HOT static void fd_line(struct str line, bool old, struct fdline *l)
+{
+	const char *p = line.p;
+	const struct fdkey *k;
+
+	*l = (struct fdline){ .key = FD_NONE };
+	while (p < line.e && (u8)(*p - '!') <= '~' - '!' && *p != ':')
+		p++;
+	if (p == line.p || p == line.e || *p != ':') {
+		fd_odd(line, old, l);
 		return;
 	}
-	l->key = is_key(key) ? FD_OTHER : FD_BAD;
+	l->key = FD_OTHER;
+	l->name = (struct str){ line.p, p++ };
+	while (p < line.e && is_blank(*p))
+		p++;
+	while (p < line.e && is_blank(line.e[-1]))
+		line.e--;
+	l->text = (struct str){ p, line.e };
 	if (old)
-		fd_oldline(key, l);
-	for (size_t i = 0; i < LEN(fdkeys) && l->key == FD_OTHER; i++) {
-		struct str rest = key, k = fdkeys[i].key;
-
-		if (!str_skip(&rest, k))
-			continue;
-		if (k.e[-1] == '-') {
-			l->name = rest;
-			l->key = str_len(rest) ? fd_value(&fdkeys[i], l->text, &l->n) : FD_BAD;
-		} else if (str_len(rest) == 0) {
-			l->key = fd_value(&fdkeys[i], l->text, &l->n);
-		}
-	}
+		fd_oldline(l->name, l);
+	if (l->key != FD_OTHER)
+		return;
+	k = fd_whole(l->name);
+	if (k)
+		l->key = fd_value(k, l->text, &l->n);
+	else if (*line.p == 'd' && (k = fd_named(&l->name)))
+		l->key = str_len(l->name) == 0 ? FD_BAD : fd_value(k, l->text, &l->n);
 	if (l->key == FD_CAPACITY && l->n == 0)
 		l->n = 1; /* "Zero capacity is not allowed" */
 }
 
-/* The next line of an fdinfo file; what it cannot use comes as FD_NONE, what is malformed as FD_BAD. */
-bool fdinfo_next(struct str *text, bool old, struct fdline *l)
+/* How a value goes on behind its digits: where the line ends, and in *shift its unit, that of the class. NULL: otherwise. */
+HOT static inline const char *fd_unit(const char *p, const char *e, u8 class, unsigned *shift)
 {
-	struct str line;
+	*shift = 0;
+	if (p < e && *p == '\n')
+		return p;
+	if (class == C_SIZE && e - p > 4 && p[0] == ' ' && p[2] == 'i' && p[3] == 'B' && p[4] == '\n') {
+		*shift = p[1] == 'K' ? 10 : p[1] == 'M' ? 20 : p[1] == 'G' ? 30 : 0;
+		return *shift ? p + 4 : NULL;
+	}
+	return class == C_TIME && e - p > 3 && p[0] == ' ' && p[1] == 'n' && p[2] == 's' && p[3] == '\n' ? p + 3 : NULL;
+}
 
-	if (!line_next(text, &line))
+/* Whether what ends at e is the key, the first eight bytes of which are. */
+HOT static inline bool fd_ends(struct str key, const char *e)
+{
+	return load8(key.e - 8) == load8(e - 8) && (str_len(key) <= 16 || load8(key.e - 16) == load8(e - 16));
+}
+
+/* fd_line() for what most lines are, as the kernel's own helpers print them: "drm-total-vram:\t5 MiB". Only what it is sure of;
+ * otherwise false, and nothing has changed. */
+HOT static bool fd_counted(struct str *text, struct fdline *l)
+{
+	const char *p = text->p, *e = text->e, *q, *digits, *end;
+	const struct fdkey *k = fdkeys;
+	unsigned shift;
+	u64 lead, n = 0;
+
+	if (e - p <= LONGEST_KEY || *p != 'd')
 		return false;
-	fd_line(line, old, l);
+	lead = load8(p);
+	while (load8(k->key.p) != lead || !fd_ends(k->key, p + str_len(k->key)))
+		if (++k == fdkeys + COUNTED)
+			return false;
+	p += str_len(k->key);
+	for (q = p; q < e && (u8)(*q - '!') <= '~' - '!' && *q != ':'; q++)
+		;
+	if (q == p || q == e || *q != ':')
+		return false;
+	for (digits = q + 1; digits < e && (*digits == '\t' || *digits == ' '); digits++)
+		;
+	for (end = digits; end < e && (u8)(*end - '0') < 10; end++)
+		n = 10 * n + (u8)(*end - '0');
+	if (end == digits || end - digits > 19) /* more could overflow */
+		return false;
+	end = fd_unit(end, e, k->class, &shift);
+	if (!end || n > UINT64_MAX >> shift)
+		return false;
+	n = k->field == FD_CAPACITY && n == 0 ? 1 : n << shift;
+	*l = (struct fdline){ k->field, { p, q }, { digits, end }, n };
+	text->p = end + 1;
 	return true;
 }
 
+static inline bool is_little(void)
+{
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+}
+
+/* Where the line that p stands in ends; e: nowhere. */
+HOT static inline const char *line_end(const char *p, const char *e)
+{
+	static const u64 ones = UINT64_MAX / 255, newlines = UINT64_MAX / 255 * '\n';
+
+	for (; e - p >= 8; p += 8) {
+		u64 w = load8(p) ^ newlines;
+
+		w = (w - ones) & ~w & ones << 7;
+		if (w && is_little())
+			return p + __builtin_ctzll(w) / 8; /* the lowest one is exact */
+		if (w)
+			break;
+	}
+	while (p < e && *p != '\n')
+		p++;
+	return p;
+}
+
+/* The next line of an fdinfo file; what it cannot use comes as FD_NONE, what is malformed as FD_BAD. */
+HOT bool fdinfo_next(struct str *text, bool old, struct fdline *l)
+{
+	const char *end;
+
+	if (!old && fd_counted(text, l))
+		return true;
+	end = line_end(text->p, text->e);
+	if (end == text->e)
+		return false; /* none, or one that was cut */
+	fd_line((struct str){ text->p, end }, old, l);
+	text->p = end + 1;
+	return true;
+}
+
+/* Whether the first line of the text could say whose it is: "drm-driver", "drm-pdev", "drm-client-...", "pasid", "pdev",
+ * "vram mem". Most lines begin with other letters. */
+HOT static inline bool tells_whose(struct str s)
+{
+	const char *p = s.p;
+
+	if (s.e - p < 6)
+		return true;
+	p += *p == 'd' ? 4 : 0;
+	return (p[0] == 'p' && (p[1] == 'd' || p[1] == 'a')) || (p[0] == 'd' && p[1] == 'r') || (p[0] == 'c' && p[1] == 'l') ||
+	       p[0] == 'v';
+}
+
+static void head_line(const struct fdline *l, struct fdhead *h, struct str *old_pdev, bool *old_memory)
+{
+	u64 pasid;
+
+	switch (l->key) {
+	case FD_DRIVER: h->driver = l->text; break;
+	case FD_PDEV:   h->pdev = l->text; break;
+	case FD_NAME:   h->name = l->text; break;
+	case FD_CLIENT:
+		h->client = l->n;
+		h->has_client = true;
+		break;
+	case FD_PASID:
+		h->has_pasid = scan_u64(l->text, &pasid) == l->text.e;
+		h->pasid = h->has_pasid ? pasid : 0;
+		break;
+	case FD_OTHER:
+		if (str_eq(l->name, (struct str)STR("pdev")))
+			*old_pdev = l->text;
+		break;
+	case FD_BAD:
+		*old_memory |= str_eq(l->name, (struct str)STR("vram mem"));
+		break;
+	}
+}
+
 /* Whose it is. False: not a DRM file. The last of two equal keys counts (pvrsrvkm prints two ids). */
-bool fdinfo_head(struct str text, struct fdhead *h)
+HOT bool fdinfo_head(struct str text, struct fdhead *h)
 {
 	struct fdline l;
 	struct str old_pdev = { 0 };
 	bool old_memory = false;
 
 	*h = (struct fdhead){ 0 };
-	while (fdinfo_next(&text, false, &l)) {
-		u64 pasid;
+	while (text.p < text.e) {
+		const char *end = line_end(text.p, text.e);
 
-		switch (l.key) {
-		case FD_DRIVER: h->driver = l.text; break;
-		case FD_PDEV:   h->pdev = l.text; break;
-		case FD_NAME:   h->name = l.text; break;
-		case FD_CLIENT:
-			h->client = l.n;
-			h->has_client = true;
-			break;
-		case FD_PASID:
-			h->has_pasid = scan_u64(l.text, &pasid) == l.text.e;
-			h->pasid = h->has_pasid ? pasid : 0;
-			break;
-		case FD_OTHER:
-			if (str_eq(l.name, (struct str)STR("pdev")))
-				old_pdev = l.text;
-			break;
-		case FD_BAD:
-			old_memory |= str_eq(l.name, (struct str)STR("vram mem"));
-			break;
+		if (end < text.e && tells_whose(text)) {
+			fd_line((struct str){ text.p, end }, false, &l);
+			head_line(&l, h, &old_pdev, &old_memory);
 		}
+		text.p = end < text.e ? end + 1 : end;
 	}
 	if (h->driver.p)
 		return true;
