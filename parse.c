@@ -22,7 +22,7 @@ bool str_skip(struct str *s, struct str lead)
 
 HOT static inline bool is_blank(char c)
 {
-	return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+	return (u8)c <= ' ' && (c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f');
 }
 
 static bool is_digit(char c)
@@ -159,7 +159,9 @@ u64 hash64_more(u64 h, struct str s)
 	return h;
 }
 
-/* Eight bytes as this machine has them in a register. */
+/* Eight bytes as this machine has them in a register, and what may be in each of them. */
+static const u64 EACH = UINT64_MAX / 255, LOW7 = UINT64_MAX / 255 * 0x7f, HIGH = UINT64_MAX / 255 * 0x80;
+
 static inline u64 load8(const char *p)
 {
 	u64 w;
@@ -505,37 +507,45 @@ void put_text(struct buf *b, struct str s)
 
 enum fdclass { C_TEXT, C_COUNT, C_TIME, C_SIZE, C_FREQ };
 
+enum { COUNTED = 12, SHORTEST_KEY = 8, LONGEST_KEY = 20 };
+
 static const struct fdkey {
 	struct str key;
 	u8 field, class;
 } fdkeys[] = {
-	/* COUNTED of them name an engine or a region behind the '-'; the longer of two stands first. None is longer than
-	 * 20 bytes, none shorter than 8. */
+	/* COUNTED of them name an engine or a region behind the '-'. Those of one letter stand together, of two that begin
+	 * alike the longer one first. */
 	{ STR("drm-total-cycles-"), FD_TOTAL_CYCLES, C_COUNT },
 	{ STR("drm-total-"), FD_TOTAL, C_SIZE },
 	{ STR("drm-shared-"), FD_SHARED, C_SIZE },
 	{ STR("drm-resident-"), FD_RESIDENT, C_SIZE },
-	{ STR("drm-purgeable-"), FD_PURGEABLE, C_SIZE },
-	{ STR("drm-active-"), FD_ACTIVE, C_SIZE },
 	{ STR("drm-engine-capacity-"), FD_CAPACITY, C_COUNT },
 	{ STR("drm-engine-"), FD_BUSY_NS, C_TIME },
-	{ STR("drm-cycles-"), FD_CYCLES, C_COUNT },
+	{ STR("drm-active-"), FD_ACTIVE, C_SIZE },
 	{ STR("drm-memory-"), FD_MEMORY, C_SIZE },
 	{ STR("drm-maxfreq-"), FD_MAXFREQ, C_FREQ },
+	{ STR("drm-purgeable-"), FD_PURGEABLE, C_SIZE },
+	{ STR("drm-cycles-"), FD_CYCLES, C_COUNT },
 	{ STR("drm-curfreq-"), FD_CURFREQ, C_FREQ }, /* panfrost, panthor: their own pages only */
-	{ STR("drm-driver"), FD_DRIVER, C_TEXT },
-	{ STR("drm-pdev"), FD_PDEV, C_TEXT },
-	{ STR("drm-client-id"), FD_CLIENT, C_COUNT },
-	{ STR("drm-client-name"), FD_NAME, C_TEXT },
-	{ STR("pasid"), FD_PASID, C_TEXT },
-	/* seq_show() of fs/proc/fd.c prints these for every descriptor. */
+	/* By length. seq_show() of fs/proc/fd.c prints those for FD_NONE for every descriptor. */
 	{ STR("pos"), FD_NONE, C_TEXT },
-	{ STR("flags"), FD_NONE, C_TEXT },
-	{ STR("mnt_id"), FD_NONE, C_TEXT },
 	{ STR("ino"), FD_NONE, C_TEXT },
 	{ STR("lock"), FD_NONE, C_TEXT },
+	{ STR("flags"), FD_NONE, C_TEXT },
+	{ STR("pasid"), FD_PASID, C_TEXT },
+	{ STR("mnt_id"), FD_NONE, C_TEXT },
+	{ STR("drm-pdev"), FD_PDEV, C_TEXT },
+	{ STR("drm-driver"), FD_DRIVER, C_TEXT },
+	{ STR("drm-client-id"), FD_CLIENT, C_COUNT },
+	{ STR("drm-client-name"), FD_NAME, C_TEXT },
 };
-enum { COUNTED = 12, LONGEST_KEY = 20 };
+
+/* The row to look at first, plus 1: by the letter behind "drm-", and by the length of a key that names nothing. */
+static const u8 by_letter[32] = {
+	['t' & 31] = 1, ['s' & 31] = 3, ['r' & 31] = 4, ['e' & 31] = 5, ['a' & 31] = 7, ['m' & 31] = 8, ['p' & 31] = 10,
+	['c' & 31] = 11,
+};
+static const u8 by_length[16] = { [3] = 13, [4] = 15, [5] = 16, [6] = 18, [8] = 19, [10] = 20, [13] = 21, [15] = 22 };
 
 /* amdgpu 5.14 to 5.18 */
 static const struct fdkey oldkeys[] = {
@@ -611,12 +621,65 @@ static void fd_oldline(struct str key, struct fdline *l)
 		l->key = FD_BUSY_PCT;
 }
 
+/* A bit in each byte of w that is b; in each that is not from '!' to '~', or is ':'. */
+HOT static inline u64 bytes_are(u64 w, char b)
+{
+	w ^= EACH * (u8)b;
+	return ~(((w & LOW7) + LOW7) | w | LOW7);
+}
+
+HOT static inline u64 bytes_end_key(u64 w)
+{
+	u64 low = w & LOW7;
+
+	return (~(low + EACH * (0x80 - '!')) & HIGH) | ((low + EACH) & HIGH) | (w & HIGH) | bytes_are(w, ':');
+}
+
+/* In which of the bytes, in their order in memory, the first bit is. */
+HOT static inline unsigned byte_first(u64 bits)
+{
+	return (unsigned)(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_ctzll(bits) : __builtin_clzll(bits)) / 8;
+}
+
+/* Where the line that p stands in ends; e: nowhere. */
+HOT static inline const char *line_end(const char *p, const char *e)
+{
+	for (; e - p >= 8; p += 8) {
+		u64 found = bytes_are(load8(p), '\n');
+
+		if (found)
+			return p + byte_first(found);
+	}
+	while (p < e && *p != '\n')
+		p++;
+	return p;
+}
+
+/* Where a key ends, well with a ':': keys are printable ASCII without blanks. */
+HOT static inline const char *key_end(const char *p, const char *e)
+{
+	for (; e - p >= 8; p += 8) {
+		u64 found = bytes_end_key(load8(p));
+
+		if (found)
+			return p + byte_first(found);
+	}
+	while (p < e && (u8)(*p - '!') <= '~' - '!' && *p != ':')
+		p++;
+	return p;
+}
+
 /* A key of those that name nothing. NULL: none of them. */
 HOT static inline const struct fdkey *fd_whole(struct str key)
 {
-	for (const struct fdkey *k = fdkeys + COUNTED; k < fdkeys + LEN(fdkeys); k++)
-		if (str_len(k->key) == str_len(key) && *k->key.p == *key.p && memcmp(k->key.p, key.p, str_len(key)) == 0)
-			return k;
+	size_t n = str_len(key), row = n < LEN(by_length) ? by_length[n] : 0, i;
+
+	for (; row && row <= LEN(fdkeys) && str_len(fdkeys[row - 1].key) == n; row++) {
+		for (i = 0; i < n && fdkeys[row - 1].key.p[i] == key.p[i]; i++)
+			;
+		if (i == n)
+			return &fdkeys[row - 1];
+	}
 	return NULL;
 }
 
@@ -648,15 +711,12 @@ static void fd_odd(struct str line, bool old, struct fdline *l)
 		fd_oldline(key, l);
 }
 
-/* Keys are printable ASCII without blanks. */
 HOT static void fd_line(struct str line, bool old, struct fdline *l)
 {
-	const char *p = line.p;
+	const char *p = key_end(line.p, line.e);
 	const struct fdkey *k;
 
 	*l = (struct fdline){ .key = FD_NONE };
-	while (p < line.e && (u8)(*p - '!') <= '~' - '!' && *p != ':')
-		p++;
 	if (p == line.p || p == line.e || *p != ':') {
 		fd_odd(line, old, l);
 		return;
@@ -665,7 +725,7 @@ HOT static void fd_line(struct str line, bool old, struct fdline *l)
 	l->name = (struct str){ line.p, p++ };
 	while (p < line.e && is_blank(*p))
 		p++;
-	while (p < line.e && is_blank(line.e[-1]))
+	while (line.e > p && is_blank(line.e[-1]))
 		line.e--;
 	l->text = (struct str){ p, line.e };
 	if (old)
@@ -705,22 +765,21 @@ HOT static inline bool fd_ends(struct str key, const char *e)
 HOT static bool fd_counted(struct str *text, struct fdline *l)
 {
 	const char *p = text->p, *e = text->e, *q, *digits, *end;
-	const struct fdkey *k = fdkeys;
+	const struct fdkey *k;
 	unsigned shift;
 	u64 lead, n = 0;
 
-	if (e - p <= LONGEST_KEY || *p != 'd')
+	if (e - p <= LONGEST_KEY || !by_letter[p[4] & 31])
 		return false;
 	lead = load8(p);
-	while (load8(k->key.p) != lead || !fd_ends(k->key, p + str_len(k->key)))
-		if (++k == fdkeys + COUNTED)
+	for (k = &fdkeys[by_letter[p[4] & 31] - 1]; load8(k->key.p) != lead || !fd_ends(k->key, p + str_len(k->key)); k++)
+		if (k == fdkeys + COUNTED - 1)
 			return false;
 	p += str_len(k->key);
-	for (q = p; q < e && (u8)(*q - '!') <= '~' - '!' && *q != ':'; q++)
-		;
+	q = key_end(p, e);
 	if (q == p || q == e || *q != ':')
 		return false;
-	for (digits = q + 1; digits < e && (*digits == '\t' || *digits == ' '); digits++)
+	for (digits = q + 1; digits < e && is_blank(*digits); digits++)
 		;
 	for (end = digits; end < e && (u8)(*end - '0') < 10; end++)
 		n = 10 * n + (u8)(*end - '0');
@@ -733,30 +792,6 @@ HOT static bool fd_counted(struct str *text, struct fdline *l)
 	*l = (struct fdline){ k->field, { p, q }, { digits, end }, n };
 	text->p = end + 1;
 	return true;
-}
-
-static inline bool is_little(void)
-{
-	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-}
-
-/* Where the line that p stands in ends; e: nowhere. */
-HOT static inline const char *line_end(const char *p, const char *e)
-{
-	static const u64 ones = UINT64_MAX / 255, newlines = UINT64_MAX / 255 * '\n';
-
-	for (; e - p >= 8; p += 8) {
-		u64 w = load8(p) ^ newlines;
-
-		w = (w - ones) & ~w & ones << 7;
-		if (w && is_little())
-			return p + __builtin_ctzll(w) / 8; /* the lowest one is exact */
-		if (w)
-			break;
-	}
-	while (p < e && *p != '\n')
-		p++;
-	return p;
 }
 
 /* The next line of an fdinfo file; what it cannot use comes as FD_NONE, what is malformed as FD_BAD. */
@@ -774,17 +809,15 @@ HOT bool fdinfo_next(struct str *text, bool old, struct fdline *l)
 	return true;
 }
 
-/* Whether the first line of the text could say whose it is: "drm-driver", "drm-pdev", "drm-client-...", "pasid", "pdev",
- * "vram mem". Most lines begin with other letters. */
-HOT static inline bool tells_whose(struct str s)
+/* Whether a line could say whose the file is: "drm-driver", "drm-pdev", "drm-client-...", "pasid", "pdev", "vram mem". Most
+ * begin with other letters. */
+HOT static inline bool tells_whose(const char *p, const char *e)
 {
-	const char *p = s.p;
-
-	if (s.e - p < 6)
-		return true;
-	p += *p == 'd' ? 4 : 0;
-	return (p[0] == 'p' && (p[1] == 'd' || p[1] == 'a')) || (p[0] == 'd' && p[1] == 'r') || (p[0] == 'c' && p[1] == 'l') ||
-	       p[0] == 'v';
+	if (e - p < 6)
+		return false;
+	if (*p != 'd')
+		return *p == 'p' || *p == 'v';
+	return p[4] == 'd' || (p[4] == 'p' && p[5] == 'd') || (p[4] == 'c' && p[5] == 'l');
 }
 
 static void head_line(const struct fdline *l, struct fdhead *h, struct str *old_pdev, bool *old_memory)
@@ -816,19 +849,18 @@ static void head_line(const struct fdline *l, struct fdhead *h, struct str *old_
 /* Whose it is. False: not a DRM file. The last of two equal keys counts (pvrsrvkm prints two ids). */
 HOT bool fdinfo_head(struct str text, struct fdhead *h)
 {
-	struct fdline l;
 	struct str old_pdev = { 0 };
 	bool old_memory = false;
 
 	*h = (struct fdhead){ 0 };
-	while (text.p < text.e) {
-		const char *end = line_end(text.p, text.e);
+	for (const char *at = text.p, *end = at; end < text.e; at = end + 1) {
+		struct fdline l;
 
-		if (end < text.e && tells_whose(text)) {
-			fd_line((struct str){ text.p, end }, false, &l);
-			head_line(&l, h, &old_pdev, &old_memory);
-		}
-		text.p = end < text.e ? end + 1 : end;
+		end = line_end(at, text.e);
+		if (end == text.e || !tells_whose(at, end))
+			continue;
+		fd_line((struct str){ at, end }, false, &l);
+		head_line(&l, h, &old_pdev, &old_memory);
 	}
 	if (h->driver.p)
 		return true;

@@ -1,6 +1,7 @@
 /* t_parse.c - every function of parse.c: inputs and their right readings, then each input cut everywhere
  * and with each byte changed, against a page that faults. SPDX-License-Identifier: MIT */
 #include "unit.h"
+#include <errno.h>
 
 #define S(lit) ((struct str)STR(lit))
 
@@ -552,6 +553,67 @@ static bool feed_fdinfo(struct str s)
 		ok &= (h.old || within(h.driver, s)) && h.driver.p < h.driver.e && within(h.pdev, s) &&
 		      within(h.name, s) && (!h.old || h.has_pasid);
 	return ok;
+}
+
+/* Lines of which it is known from how they were made what they say, each of them behind others, and with the page's end
+ * behind it. */
+static void t_fdmade(void)
+{
+	enum { TIMES = 1, SIZES = 2, FREQS = 4, LATER = 8 /* a unit that is not taken, and no error */ };
+	static const struct {
+		const char *key;
+		u8 field, units;
+	} keys[] = {
+		{ "drm-engine-", FD_BUSY_NS, TIMES }, { "drm-engine-capacity-", FD_CAPACITY, 0 },
+		{ "drm-cycles-", FD_CYCLES, 0 }, { "drm-total-cycles-", FD_TOTAL_CYCLES, 0 },
+		{ "drm-maxfreq-", FD_MAXFREQ, FREQS }, { "drm-curfreq-", FD_CURFREQ, FREQS },
+		{ "drm-total-", FD_TOTAL, SIZES }, { "drm-shared-", FD_SHARED, SIZES }, { "drm-resident-", FD_RESIDENT, SIZES },
+		{ "drm-memory-", FD_MEMORY, SIZES }, { "drm-purgeable-", FD_PURGEABLE, SIZES }, { "drm-active-", FD_ACTIVE, SIZES },
+	};
+	static const struct {
+		const char *unit;
+		u8 of;
+		u64 times;
+	} units_[] = {
+		{ "", 255, 1 }, { " ns", TIMES, 1 }, { " us", TIMES | LATER, 1 }, { " s", TIMES | LATER, 1 }, { " KiB", SIZES, 1 << 10 },
+		{ " MiB", SIZES, 1 << 20 }, { " GiB", SIZES, 1 << 30 }, { " kB", SIZES, 1 << 10 }, { "B", SIZES, 1 }, { " Hz", FREQS, 1 },
+		{ " MHz", FREQS, 1000000 }, { " KHz", FREQS, 1000 }, { " TiB", 0, 1 }, { " iiB", 0, 1 }, { " nss", 0, 1 }, { " .", 0, 1 },
+	};
+	static const char *const blanks[] = { "\t", "\t", "", " ", " \t ", "\v" };
+	size_t bad = 0;
+
+	for (u32 turn = 0; turn < 200000; turn++) {
+		size_t k = rnd() % LEN(keys), u = rnd() % LEN(units_), n = 0, len = 1 + rnd() % 20, digits = 1 + rnd() % (turn % 4 ? 6 : 22);
+		char b[128], name[24];
+		u64 v;
+		u8 want = keys[k].field;
+		struct str text;
+		struct fdline l;
+
+		for (size_t i = 0; i < len; i++)
+			do
+				name[i] = (char)('!' + rnd() % 94);
+			while (name[i] == ':');
+		n = (size_t)snprintf(b, sizeof(b), "pos:\t0\n%s%.*s:%s", keys[k].key, (int)len, name, blanks[rnd() % LEN(blanks)]);
+		for (size_t i = 0; i <= digits; i++)
+			b[n + i] = (char)(i < digits ? '0' + rnd() % 10 : '\0');
+		errno = 0;
+		v = strtoull(b + n, NULL, 10);
+		n += digits;
+		n += (size_t)snprintf(b + n, sizeof(b) - n, "%s%s\n", units_[u].unit, rnd() % 8 ? "" : " ");
+		if (errno || v > UINT64_MAX / units_[u].times || (units_[u].of != 255 && !(units_[u].of & keys[k].units)))
+			want = FD_BAD;
+		else if (units_[u].of & LATER && units_[u].of != 255)
+			want = FD_NONE;
+		v = want == FD_CAPACITY && v == 0 ? 1 : v * units_[u].times;
+		text = edge_str(b, n);
+		fdinfo_next(&text, false, &l);
+		if (!fdinfo_next(&text, false, &l) || text.p != text.e || l.key != want ||
+		    (want != FD_BAD && want != FD_NONE && (l.n != v || !str_eq(l.name, (struct str){ name, name + len }))))
+			if (bad++ == 0)
+				note("%s: got %s %" PRIu64, show((struct str){ b, b + n }), fdnames[l.key], l.n);
+	}
+	check_u64(bad, 0, "fdinfo: 200 000 lines say what they were made of");
 }
 
 static void t_fdinfo(void)
@@ -1238,6 +1300,7 @@ int main(void)
 	t_scan();
 	t_interval();
 	t_fdinfo();
+	t_fdmade();
 	t_stat();
 	t_cgroup();
 	t_uevent();
