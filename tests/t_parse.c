@@ -406,7 +406,7 @@ static void check_line(struct str line, bool old, u8 key, const char *name, u64 
 	size_t len = str_len(line);
 	struct str text;
 	struct fdline l = { .n = 1 };
-	bool got, names, counts;
+	bool got, names, counted;
 
 	memcpy(b, line.p, len);
 	b[len] = '\n';
@@ -414,8 +414,8 @@ static void check_line(struct str line, bool old, u8 key, const char *name, u64 
 	got = fdinfo_next(&text, old, &l) && text.p == text.e;
 	/* What stands for a name where a line is of no use is not promised. */
 	names = l.key == FD_NONE || l.key == FD_BAD || str_eq(l.name, str_z(name));
-	counts = l.n == n || key < FD_CLIENT || (key > FD_CLIENT && key < FD_BUSY_NS) || key == FD_OTHER;
-	if (!check(got && l.key == key && names && counts, "fdinfo%s: %s", old ? " before 5.19" : "", show(line)))
+	counted = l.n == n || key < FD_CLIENT || (key > FD_CLIENT && key < FD_BUSY_NS) || key == FD_OTHER;
+	if (!check(got && l.key == key && names && counted, "fdinfo%s: %s", old ? " before 5.19" : "", show(line)))
 		note("got %s '%s' %" PRIu64 ", want %s '%s' %" PRIu64, fdnames[l.key], show(l.name), l.n,
 		     fdnames[key], name, n);
 }
