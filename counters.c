@@ -77,53 +77,120 @@ static u16 inst_id(struct str s, bool add)
 /* --- counters ------------------------------------------------------------------------------------ */
 
 enum {
-	/* Counters of one entity stand in lines, which are of the size of a cache's: a head (v is the next line, inst how
-	 * many counters there are) and seven of them. */
-	LINE = 8,
-	MAX_LINES = 8 * MAX_CLIENTS, /* amdgpu, which tells most, fills six */
+	SLOTS = 7,
+	MAX_LINES = 8 * MAX_CLIENTS,  /* amdgpu, which tells most, fills six */
 	MAX_TRACKS = 8 * MAX_CLIENTS, /* engines: some five */
+	MAX_KEYSETS = MAX_LINES + 2,  /* that of a line, and what it is about to be */
 };
 
-static _Alignas(64) struct counter cells[LINE * MAX_LINES];
+/* What stands in the slots of a line: lines of clients of one driver share it. */
+static struct keyset {
+	struct slots {
+		u16 inst[SLOTS];
+		u8 desc[SLOTS], n;
+	} k;
+	u32 next, refs;
+	/* Where its regions are summed up: in tracks of the entity with this serial, as long as no tracks were given back. */
+	u32 into, clears, sums[SLOTS];
+} keysets[MAX_KEYSETS];
+
+/* Counters of one entity stand in lines of some. v: the value, or the number of its track. */
+static struct line {
+	u32 next, keys;
+	u8 flags[SLOTS + 1];
+	u32 v[SLOTS];
+} lines[MAX_LINES];
+
 static struct track tracks[MAX_TRACKS];
-static u32 nlines, ntracks, free_line, free_track;
+static u32 keys_bucket[1024], nkeysets, free_keyset;
+static u32 nlines, ntracks, free_line, free_track, clears;
 
-struct track *reg_track(const struct counter *c)
+static u32 *keys_link(const struct slots *k)
 {
-	return &tracks[c->v];
+	u32 *link = &keys_bucket[hash_quick((struct str){ (const char *)k, (const char *)(k + 1) }) % LEN(keys_bucket)];
+
+	while (*link != NONE && memcmp(&keysets[*link].k, k, sizeof(*k)) != 0)
+		link = &keysets[*link].next;
+	return link;
 }
 
-static u32 number_of(const struct counter *c)
+static void line_set(struct line *l, const struct slots *k)
 {
-	return (u32)(c - cells);
+	u32 was = l->keys, *link, n;
+
+	l->keys = NONE;
+	if (k->n) {
+		link = keys_link(k);
+		n = *link != NONE ? *link : free_keyset != NONE ? free_keyset : ++nkeysets;
+		if (*link == NONE) {
+			free_keyset = n == free_keyset ? keysets[n].next : free_keyset;
+			keysets[n] = (struct keyset){ .k = *k };
+			*link = n;
+		}
+		keysets[n].refs++;
+		l->keys = n;
+	}
+	if (was == NONE || --keysets[was].refs)
+		return;
+	*keys_link(&keysets[was].k) = keysets[was].next;
+	keysets[was].next = free_keyset;
+	free_keyset = was;
 }
 
-static struct counter *line_first(u32 line)
+static const struct slots *keys_of(u32 line)
 {
-	return line == NONE ? NULL : &cells[line + 1];
+	return &keysets[lines[line].keys].k;
 }
 
-struct counter *reg_first(const struct entity *e)
+static struct counter *counter_at(struct counter *c, u32 line, u8 slot)
 {
-	return line_first(e->first);
+	const struct slots *k = keys_of(line);
+
+	if (line == NONE)
+		return NULL;
+	*c = (struct counter){ line, k->inst[slot], k->desc[slot], lines[line].flags[slot], slot };
+	return c;
 }
 
-HOT struct counter *reg_next(const struct counter *c)
+struct counter *counter_first(const struct entity *e, struct counter *c)
 {
-	u32 n = number_of(c), line = n / LINE * LINE;
-
-	return n - line < cells[line].inst ? &cells[n + 1] : line_first(cells[line].v);
+	return counter_at(c, e->first, 0);
 }
 
-HOT struct counter *reg_find(const struct entity *e, u8 desc, u16 inst)
+HOT struct counter *reg_next(struct counter *c)
+{
+	if (c->slot + 1 < keys_of(c->line)->n)
+		return counter_at(c, c->line, (u8)(c->slot + 1));
+	return counter_at(c, lines[c->line].next, 0);
+}
+
+HOT struct counter *counter_find(const struct entity *e, u8 desc, u16 inst, struct counter *c)
 {
 	if (!(e->has >> desc % 32 & 1))
 		return NULL;
-	for (u32 line = e->first; line != NONE; line = cells[line].v)
-		for (struct counter *c = &cells[line + 1], *end = c + cells[line].inst; c < end; c++)
-			if (c->inst == inst && c->desc == desc)
-				return c;
+	for (u32 line = e->first; line != NONE; line = lines[line].next) {
+		const struct slots *k = keys_of(line);
+
+		for (u8 i = 0; i < k->n; i++)
+			if (k->inst[i] == inst && k->desc[i] == desc)
+				return counter_at(c, line, i);
+	}
 	return NULL;
+}
+
+static void set_flags(struct counter *c, u8 flags)
+{
+	c->flags = lines[c->line].flags[c->slot] = flags;
+}
+
+static bool has_track(u8 flags)
+{
+	return flags & (CF_WIDE | CF_BIG);
+}
+
+struct track *reg_track(const struct counter *c)
+{
+	return &tracks[lines[c->line].v[c->slot]];
 }
 
 static u32 line_alloc(void)
@@ -131,11 +198,11 @@ static u32 line_alloc(void)
 	u32 n = free_line;
 
 	if (n != NONE)
-		free_line = cells[n].v;
+		free_line = lines[n].next;
 	else if (nlines + 1 < MAX_LINES)
-		n = ++nlines * LINE;
+		n = ++nlines;
 	if (n != NONE)
-		cells[n] = (struct counter){ 0 };
+		lines[n] = (struct line){ 0 };
 	return n;
 }
 
@@ -158,61 +225,101 @@ static void track_free(u32 n)
 	free_track = n;
 }
 
+HOT static inline u64 slot_now(const struct line *l, u8 slot)
+{
+	if (has_track(l->flags[slot]))
+		return tracks[l->v[slot]].now;
+	return l->flags[slot] & CF_KIB ? (u64)l->v[slot] << 10 : l->v[slot];
+}
+
 u64 reg_now(const struct counter *c)
 {
-	if (c->flags & (CF_WIDE | CF_BIG))
-		return tracks[c->v].now;
-	return c->flags & CF_KIB ? (u64)c->v << 10 : c->v;
+	return slot_now(&lines[c->line], c->slot);
 }
 
 /* What has 32 bits, or as many of KiB, is kept where it stands: most memory is. False: no room. */
 static bool set_now(struct counter *c, u64 v)
 {
-	u32 n;
+	u32 *at = &lines[c->line].v[c->slot], n;
+	u8 flags = c->flags & (u8)~CF_KIB;
 
-	if (c->flags & (CF_WIDE | CF_BIG)) {
-		tracks[c->v].now = v;
-	} else if (v <= UINT32_MAX) {
-		c->v = (u32)v;
-		c->flags &= (u8)~CF_KIB;
+	if (has_track(flags)) {
+		tracks[*at].now = v;
+		return true;
+	}
+	if (v <= UINT32_MAX) {
+		*at = (u32)v;
 	} else if (v >> 42 == 0 && v % 1024 == 0) {
-		c->v = (u32)(v >> 10);
-		c->flags |= CF_KIB;
+		*at = (u32)(v >> 10);
+		flags |= CF_KIB;
 	} else if ((n = track_alloc()) != NONE) {
-		c->v = n;
-		c->flags = (c->flags & (u8)~CF_KIB) | CF_BIG;
+		*at = n;
+		flags |= CF_BIG;
 		tracks[n].now = v;
 	} else {
 		return false;
 	}
+	set_flags(c, flags);
 	return true;
 }
 
-/* A counter's place behind that at `from`, or before all others; a line that is full is parted there. NONE: no room. */
-static u32 cell_insert(struct entity *e, u32 from)
+/* What stands in the slots from `slot` on goes to an empty line. */
+static void line_part(struct line *l, u8 slot, struct line *to)
 {
-	u32 line = from == NONE ? e->first : from / LINE * LINE, at = from == NONE ? line + 1 : from + 1, behind;
+	struct slots low = keysets[l->keys].k, high = { .n = (u8)(low.n - slot) };
 
-	if (line == NONE || cells[line].inst == LINE - 1) {
-		u32 new = line_alloc();
+	memcpy(high.inst, low.inst + slot, high.n * sizeof(*low.inst));
+	memcpy(high.desc, low.desc + slot, high.n);
+	memcpy(to->flags, l->flags + slot, high.n);
+	memcpy(to->v, l->v + slot, high.n * sizeof(*l->v));
+	memset(low.inst + slot, 0, high.n * sizeof(*low.inst));
+	memset(low.desc + slot, 0, high.n);
+	low.n = slot;
+	line_set(to, &high);
+	line_set(l, &low);
+}
 
-		if (new == NONE)
-			return NONE;
-		behind = line == NONE ? 0 : line + LINE - at;
-		memcpy(&cells[new + 1], &cells[at], behind * sizeof(*cells));
-		cells[new].inst = (u16)behind;
-		cells[new].v = line == NONE ? NONE : cells[line].v;
-		*(line == NONE ? &e->first : &cells[line].v) = new;
-		cells[line].inst -= (u16)behind;
-		if (behind == 0) {
+/* Room for one more at a slot of a line that is not full. */
+static void line_open(struct line *l, u8 slot, u8 desc, u16 inst)
+{
+	struct slots k = keysets[l->keys].k;
+	size_t behind = k.n++ - (size_t)slot;
+
+	memmove(k.inst + slot + 1, k.inst + slot, behind * sizeof(*k.inst));
+	memmove(k.desc + slot + 1, k.desc + slot, behind);
+	memmove(l->flags + slot + 1, l->flags + slot, behind);
+	memmove(l->v + slot + 1, l->v + slot, behind * sizeof(*l->v));
+	k.inst[slot] = inst;
+	k.desc[slot] = desc;
+	line_set(l, &k);
+}
+
+enum { AT = 8 }; /* entity.at: line * AT + slot */
+
+/* Behind the last put, or before all others; a line that is full is parted there. NULL: no room. */
+static struct counter *counter_insert(struct entity *e, u8 desc, u16 inst, struct counter *c)
+{
+	u32 line = e->at ? e->at / AT : e->first, new;
+	u8 slot = e->at ? (u8)(e->at % AT + 1) : 0;
+
+	if (line == NONE || keys_of(line)->n == SLOTS) {
+		if ((new = line_alloc()) == NONE)
+			return NULL;
+		if (line != NONE) {
+			line_part(&lines[line], slot, &lines[new]);
+			lines[new].next = lines[line].next;
+		}
+		*(line == NONE ? &e->first : &lines[line].next) = new;
+		if (line == NONE || slot == SLOTS) {
 			line = new;
-			at = new + 1;
+			slot = 0;
 		}
 	}
-	behind = line + 1 + cells[line].inst - at;
-	memmove(&cells[at + 1], &cells[at], behind * sizeof(*cells));
-	cells[line].inst++;
-	return at;
+	line_open(&lines[line], slot, desc, inst);
+	e->at = line * AT + slot;
+	e->count++;
+	e->has |= 1u << desc % 32;
+	return counter_at(c, line, slot);
 }
 
 /* Sums are added to for each client: none of them ever has to move. */
@@ -221,58 +328,52 @@ static bool is_sum(u8 desc)
 	return desc >= D_SUM_BUSY && desc <= D_KEPT_TOTAL_CYCLES;
 }
 
-static struct counter *counter_make(struct entity *e, u8 desc, u16 inst)
+static struct counter *counter_make(struct entity *e, u8 desc, u16 inst, struct counter *c)
 {
 	bool tracked = descs[desc].rate || is_sum(desc);
-	u32 track = NONE, n = NONE;
+	u32 track = NONE;
 
-	if (e->count < MAX_COUNTERS && (!tracked || (track = track_alloc()) != NONE))
-		n = cell_insert(e, e->at);
-	if (n == NONE) {
-		if (track != NONE)
+	if (e->count == MAX_COUNTERS || (tracked && (track = track_alloc()) == NONE))
+		return NULL;
+	if (!counter_insert(e, desc, inst, c)) {
+		if (tracked)
 			track_free(track);
 		return NULL;
 	}
-	cells[n] = (struct counter){ .v = track, .inst = inst, .desc = desc,
-				     .flags = descs[desc].rate ? CF_WIDE : tracked ? CF_BIG : 0 };
-	e->at = n;
-	e->count++;
-	e->has |= 1u << desc % 32;
-	return &cells[n];
-}
-
-/* The one behind the last put: that of the next, since a file's lines come in the same order each time. */
-static struct counter *counter_behind(const struct entity *e)
-{
-	struct counter *c = e->at == NONE ? NULL : reg_next(&cells[e->at]);
-
-	return c ? c : reg_first(e);
-}
-
-/* The counter (desc, inst) of e; made behind the last put if it is new, so that the order stays the file's. */
-HOT static struct counter *counter_of(struct entity *e, u8 desc, u16 inst)
-{
-	struct counter *c = counter_behind(e);
-
-	if (!c || c->inst != inst || c->desc != desc)
-		c = reg_find(e, desc, inst);
-	if (!c)
-		return counter_make(e, desc, inst);
-	e->at = number_of(c);
+	lines[c->line].v[c->slot] = track;
+	set_flags(c, descs[desc].rate ? CF_WIDE : tracked ? CF_BIG : 0);
 	return c;
 }
 
-HOT static struct counter *counter_get(struct entity *e, u8 desc, struct str name)
+/* The one behind the last put: that of the next, since a file's lines come in the same order each time. */
+HOT static inline struct counter *counter_behind(const struct entity *e, struct counter *c)
 {
-	struct counter *c = counter_behind(e);
+	if (e->at == NONE)
+		return counter_first(e, c);
+	c->line = e->at / AT;
+	c->slot = (u8)(e->at % AT);
+	return reg_next(c) ? c : counter_first(e, c);
+}
+
+/* The counter (desc, inst) of e; made behind the last put if it is new, so that the order stays the file's. */
+HOT static struct counter *counter_of(struct entity *e, u8 desc, u16 inst, struct counter *c)
+{
+	if ((!counter_behind(e, c) || c->inst != inst || c->desc != desc) && !counter_find(e, desc, inst, c))
+		return counter_make(e, desc, inst, c);
+	e->at = c->line * AT + c->slot;
+	return c;
+}
+
+HOT static struct counter *counter_get(struct entity *e, u8 desc, struct str name, struct counter *c)
+{
 	u16 inst;
 
-	if (c && c->desc == desc && str_eq(inst_name(c->inst), name)) {
-		e->at = number_of(c);
+	if (counter_behind(e, c) && c->desc == desc && str_eq(inst_name(c->inst), name)) {
+		e->at = c->line * AT + c->slot;
 		return c;
 	}
 	inst = inst_id(name, true);
-	return inst == MAX_INSTANCES ? NULL : counter_of(e, desc, inst);
+	return inst == MAX_INSTANCES ? NULL : counter_of(e, desc, inst, c);
 }
 
 static void drop(struct entity *e)
@@ -303,10 +404,10 @@ HOT void reg_begin(struct entity *e, i64 t)
 	for (struct counter *c = reg_first(e); c; c = reg_next(c)) {
 		if (!(c->flags & CF_WIDE)) {
 			if (!is_lasting(c->desc))
-				c->flags &= (u8)~CF_SEEN;
+				set_flags(c, c->flags & (u8)~CF_SEEN);
 		} else if (c->flags & CF_SEEN) {
 			make_base(c);
-			c->flags = CF_WIDE | CF_BASE | CF_OLD;
+			set_flags(c, CF_WIDE | CF_BASE | CF_OLD);
 		}
 	}
 	e->t_was = e->t;
@@ -320,13 +421,16 @@ HOT void reg_begin(struct entity *e, i64 t)
 /* As reg_begin() and puts of all that the reading before had, where that neither fell nor dropped anything. */
 HOT void reg_again(struct entity *e, i64 t)
 {
-	for (u32 line = e->first; line != NONE; line = cells[line].v)
-		for (struct counter *c = &cells[line + 1], *end = c + cells[line].inst; c < end; c++)
-			if ((c->flags & (CF_WIDE | CF_SEEN)) == (CF_WIDE | CF_SEEN)) {
-				make_base(c);
-				c->flags |= CF_BASE | CF_OLD;
-				reg_track(c)->t = t;
-			}
+	for (u32 line = e->first; line != NONE; line = lines[line].next)
+		for (u8 i = 0; i < keys_of(line)->n; i++) {
+			struct counter c;
+
+			if ((lines[line].flags[i] & (CF_WIDE | CF_SEEN)) != (CF_WIDE | CF_SEEN))
+				continue;
+			make_base(counter_at(&c, line, i));
+			set_flags(&c, c.flags | CF_BASE | CF_OLD);
+			reg_track(&c)->t = t;
+		}
 	e->t_was = e->t;
 	e->t = t;
 	e->fresh = true;
@@ -343,13 +447,13 @@ static void check_fall(struct entity *e, struct counter *c)
 	e->fell |= descs[c->desc].course == CO_PEAK;
 	/* "drm-total-cycles" went back: the GPU's clock was reset, and its cycles count anew with it. */
 	if (c->desc == D_TOTAL_CYCLES && (cycles = reg_find(e, D_CYCLES, c->inst)))
-		cycles->flags &= (u8)~CF_BASE;
+		set_flags(cycles, cycles->flags & (u8)~CF_BASE);
 }
 
 /* A value read at t. The first of several for one counter in a reading stays. False: no room. */
 HOT bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
 {
-	struct counter *c = counter_get(e, desc, inst);
+	struct counter at, *c = counter_get(e, desc, inst, &at);
 
 	if (c && c->flags & CF_SEEN) {
 		if (desc == D_THROTTLE)
@@ -360,7 +464,7 @@ HOT bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
 		drop(e);
 		return false;
 	}
-	c->flags |= CF_SEEN;
+	set_flags(c, c->flags | CF_SEEN);
 	if (c->flags & CF_WIDE) {
 		reg_track(c)->t = t;
 		check_fall(e, c);
@@ -371,7 +475,7 @@ HOT bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
 /* More of what this reading already has: a value that the kernel tells in parts. */
 void reg_add(struct entity *e, u8 desc, struct str inst, u64 v)
 {
-	struct counter *c = counter_get(e, desc, inst);
+	struct counter at, *c = counter_get(e, desc, inst, &at);
 
 	if (c && c->flags & CF_SEEN && !set_now(c, reg_now(c) + v))
 		drop(e);
@@ -381,24 +485,29 @@ void reg_add(struct entity *e, u8 desc, struct str inst, u64 v)
  * reading is in, reg_compare() follows. */
 void reg_was(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
 {
-	struct counter *c = counter_get(e, desc, inst);
+	struct counter at, *c = counter_get(e, desc, inst, &at);
 	bool seen = c && c->flags & CF_SEEN;
-	struct track *k;
 
 	if (!c || (!seen && !set_now(c, v))) {
 		drop(e);
 		return;
 	}
 	if (!(c->flags & CF_WIDE)) {
-		c->flags |= CF_SEEN;
+		set_flags(c, c->flags | CF_SEEN);
 		return;
 	}
-	k = reg_track(c);
-	k->was = v;
-	k->t_was = t;
 	if (!seen)
-		k->t = t;
-	c->flags |= CF_BASE | CF_OLD;
+		reg_track(c)->t = t;
+	reg_baseline(c, v, t);
+	set_flags(c, lines[c->line].flags[c->slot] | CF_OLD);
+}
+
+/* A counter of rates had the value v at t. */
+void reg_baseline(const struct counter *c, u64 v, i64 t)
+{
+	reg_track(c)->was = v;
+	reg_track(c)->t_was = t;
+	lines[c->line].flags[c->slot] |= CF_BASE;
 }
 
 /* What the last reading says of the one that reg_was() put before it. */
@@ -412,7 +521,7 @@ void reg_compare(struct entity *e)
 void reg_forget(struct entity *e)
 {
 	for (struct counter *c = reg_first(e); c; c = reg_next(c))
-		c->flags &= (u8)~(CF_BASE | CF_OLD);
+		set_flags(c, c->flags & (u8)~(CF_BASE | CF_OLD));
 	e->fell = false;
 	e->t_was = 0;
 }
@@ -430,18 +539,21 @@ u64 reg_base(const struct counter *c)
 /* Gives all counters of e back. */
 void reg_clear(struct entity *e)
 {
+	static const struct slots none;
 	u32 line = e->first;
 
 	for (struct counter *c = reg_first(e); c; c = reg_next(c))
-		if (c->flags & (CF_WIDE | CF_BIG))
-			track_free(c->v);
+		if (has_track(c->flags))
+			track_free(lines[c->line].v[c->slot]);
 	while (line != NONE) {
-		u32 next = cells[line].v;
+		u32 next = lines[line].next;
 
-		cells[line].v = free_line;
+		line_set(&lines[line], &none);
+		lines[line].next = free_line;
 		free_line = line;
 		line = next;
 	}
+	clears++;
 	e->first = e->at = NONE;
 	e->count = 0;
 	e->has = 0;
@@ -688,9 +800,14 @@ bool entity_used(const struct entity *e, bool apu, u64 *v)
 
 /* --- sums over clients ----------------------------------------------------------------------------- */
 
+static u64 add_sat(u64 a, u64 b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 HOT static void sum_add(struct entity *e, u8 desc, u16 inst, u64 v)
 {
-	struct counter *c = counter_of(e, desc, inst);
+	struct counter at, *c = counter_of(e, desc, inst, &at);
 	u64 *now;
 
 	if (!c) {
@@ -698,19 +815,18 @@ HOT static void sum_add(struct entity *e, u8 desc, u16 inst, u64 v)
 		return;
 	}
 	now = &reg_track(c)->now;
-	v += c->flags & CF_SEEN ? *now : 0;
-	*now = c->flags & CF_SEEN && v < *now ? UINT64_MAX : v; /* no driver counts so far: one that underflowed */
-	c->flags |= CF_SEEN;
+	*now = c->flags & CF_SEEN ? add_sat(*now, v) : v; /* no driver counts so far: one that underflowed */
+	set_flags(c, c->flags | CF_SEEN);
 }
 
 static void sum_max(struct entity *e, u8 desc, u16 inst, u64 v)
 {
-	struct counter *c = counter_of(e, desc, inst);
+	struct counter at, *c = counter_of(e, desc, inst, &at);
 
 	if (c && (!(c->flags & CF_SEEN) || reg_now(c) < v) && !set_now(c, v))
 		return;
 	if (c)
-		c->flags |= CF_SEEN;
+		set_flags(c, c->flags | CF_SEEN);
 }
 
 /* What a counter gained since it was added to a sum, if it was: such sums never fall, though clients go. */
@@ -764,26 +880,94 @@ static void roll_engine(struct entity *into, const struct entity *e, struct coun
 		sum_add(into, D_SUM_BUSY, c->inst, v);
 }
 
-static void roll_region(struct entity *into, const struct entity *e, struct counter *c)
+static u8 sum_of(u8 desc)
 {
-	u64 v = reg_now(c), shared;
-
-	/* A buffer that two clients share is resident once. */
-	if (c->desc == D_RESIDENT && reg_get(e, D_SHARED, c->inst, &shared))
-		v = v > shared ? v - shared : 0;
-	sum_add(into, (u8)(c->desc - D_TOTAL + D_SUM_TOTAL), c->inst, v);
+	return (u8)(desc - D_TOTAL + D_SUM_TOTAL);
 }
 
-static void roll_client(struct entity *into, const struct client *c, bool rates)
+/* What of a client's values is on its way into sums. */
+struct roll {
+	struct entity *into;
+	const struct entity *e;
+	u8 desc;           /* of the region that was added last: a sum that is new stands behind it; D_COUNT: that is so */
+	u16 inst, shared_inst;
+	u64 shared;        /* of the region shared_inst */
+};
+
+static void roll_order(struct roll *r)
 {
-	for (struct counter *k = reg_first(&c->e); k; k = reg_next(k)) {
-		if (!(k->flags & CF_SEEN))
-			continue;
-		if (is_engine(k->desc))
-			roll_engine(into, &c->e, k, rates, c->rolled);
-		else if (is_region(k->desc))
-			roll_region(into, &c->e, k);
+	struct counter c;
+
+	if (r->desc != D_COUNT)
+		counter_of(r->into, sum_of(r->desc), r->inst, &c);
+	r->desc = D_COUNT;
+}
+
+/* NULL: no room. Where it stands has been kept since the last client of this driver. */
+HOT static inline struct track *roll_sum(struct roll *r, struct keyset *k, u8 slot)
+{
+	struct counter at, *c;
+
+	if (k->into != r->into->serial || k->clears != clears) {
+		memset(k->sums, 0, sizeof(k->sums));
+		k->into = r->into->serial;
+		k->clears = clears;
 	}
+	if (k->sums[slot] == NONE) {
+		roll_order(r);
+		c = counter_of(r->into, sum_of(k->k.desc[slot]), k->k.inst[slot], &at);
+		if (!c) {
+			drop(r->into);
+			return NULL;
+		}
+		k->sums[slot] = lines[c->line].v[c->slot];
+	}
+	r->desc = k->k.desc[slot];
+	r->inst = k->k.inst[slot];
+	return &tracks[k->sums[slot]];
+}
+
+HOT static void roll_region(struct roll *r, struct keyset *k, u8 slot, u64 v)
+{
+	u16 inst = k->k.inst[slot];
+	struct track *sum = roll_sum(r, k, slot);
+
+	if (k->k.desc[slot] == D_SHARED) {
+		r->shared_inst = inst;
+		r->shared = v;
+	}
+	/* A buffer that two clients share is resident once. */
+	if (k->k.desc[slot] == D_RESIDENT && (r->shared_inst == inst || reg_get(r->e, D_SHARED, inst, &r->shared))) {
+		r->shared_inst = inst;
+		v = v > r->shared ? v - r->shared : 0;
+	}
+	if (!sum)
+		return;
+	sum->now = add_sat(sum->now, v);
+	sum->t = 1; /* see roll_end */
+}
+
+HOT static void roll_client(struct entity *into, const struct client *c, bool rates)
+{
+	struct roll r = { .into = into, .e = &c->e, .desc = D_COUNT, .shared_inst = MAX_INSTANCES };
+
+	for (u32 line = c->e.first; line != NONE; line = lines[line].next) {
+		struct keyset *k = &keysets[lines[line].keys];
+
+		for (u8 i = 0; i < k->k.n; i++) {
+			struct counter at;
+
+			if (!(lines[line].flags[i] & CF_SEEN))
+				continue;
+			if (k->k.desc[i] >= D_TOTAL && k->k.desc[i] <= D_ACTIVE) {
+				roll_region(&r, k, i, slot_now(&lines[line], i));
+			} else if (is_engine(k->k.desc[i])) {
+				roll_order(&r);
+				roll_engine(into, &c->e, counter_at(&at, line, i), rates, c->rolled);
+			}
+		}
+	}
+	roll_order(&r);
 }
 
 static void roll_kept(struct entity *into, const struct client *c)
@@ -802,10 +986,23 @@ static void roll_start(struct entity *e)
 {
 	if (e->kind == K_CGROUP)
 		e->dropped = 0; /* a device's reading does that */
-	for (struct counter *c = reg_first(e); c; c = reg_next(c))
+	for (struct counter *c = reg_first(e); c; c = reg_next(c)) {
 		if ((c->desc >= D_SUM_BUSY && c->desc <= D_SUM_DNS) || c->desc == D_MAXFREQ ||
 		    c->desc == D_CURFREQ || (c->desc >= D_SUM_TOTAL && c->desc <= D_SUM_ACTIVE))
-			c->flags &= (u8)~CF_SEEN;
+			set_flags(c, c->flags & (u8)~CF_SEEN);
+		if (is_region(c->desc) && is_sum(c->desc)) {
+			reg_track(c)->now = 0;
+			reg_track(c)->t = 0;
+		}
+	}
+}
+
+/* Regions to which something was added are known. */
+static void roll_end(struct entity *e)
+{
+	for (struct counter *c = reg_first(e); c; c = reg_next(c))
+		if (is_region(c->desc) && is_sum(c->desc) && reg_track(c)->t)
+			set_flags(c, c->flags | CF_SEEN);
 }
 
 static u32 group_bucket[256];
@@ -897,11 +1094,16 @@ void reg_roll(bool by_cgroup, bool rates)
 			c->rolled = true;
 		}
 	}
-	for (u32 i = 1; i <= ngroups; i++)
+	for (u32 i = 1; i <= ngroups; i++) {
+		roll_end(&groups[i].e);
 		if (groups[i].e.used && !groups[i].members)
 			group_free(&groups[i]);
-	for (u32 i = 1; i <= ndevices && rates; i++)
-		roll_idle(&devices[i]);
+	}
+	for (u32 i = 1; i <= ndevices; i++) {
+		roll_end(&devices[i].e);
+		if (rates)
+			roll_idle(&devices[i]);
+	}
 }
 
 /* --- texts: strings of any length that come and go ------------------------------------------------- */
@@ -1322,11 +1524,6 @@ void rows_begin(void)
 		evsets[i].turns_was = evsets[i].turns;
 		evsets[i].active_was = evsets[i].active;
 	}
-}
-
-static u64 add_sat(u64 a, u64 b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 /* Adds one count to its row. A count that ran for a part of its time is taken to have gone on alike: each for

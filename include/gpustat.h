@@ -506,21 +506,19 @@ enum desc {
 
 #define NONE 0u /* no counter, text, device, ...: every table starts at 1 */
 
-/* A value that stands for itself, or of which rates are made. A pointer to one is good until the next is added to its
- * entity. */
+/* A counter of an entity, as reg_first(), reg_next() or reg_find() met it; good until another is added to that entity. */
 struct counter {
-	u32 v; /* see reg_now */
+	u32 line; /* where it stands */
 	u16 inst;
-	u8 desc;
-	u8 flags;
+	u8 desc, flags, slot;
 };
 enum {
 	CF_SEEN = 1, /* in this reading */
 	CF_BASE = 2, /* has a baseline */
-	CF_WIDE = 4, /* rates are made of it: v is its track */
+	CF_WIDE = 4, /* rates are made of it: it has a track */
 	CF_OLD = 8,  /* was in an earlier reading, with or without a baseline now */
-	CF_BIG = 16, /* 32 bits do not hold it: v is a track, of which only `now` counts */
-	CF_KIB = 32, /* v is in KiB */
+	CF_BIG = 16, /* 32 bits do not hold it: it has a track, of which only `now` counts */
+	CF_KIB = 32, /* kept in KiB */
 };
 
 struct track {
@@ -641,9 +639,13 @@ u64 reg_now(const struct counter *c);
 u64 reg_base(const struct counter *c);
 struct track *reg_track(const struct counter *c);
 void reg_clear(struct entity *e);
-struct counter *reg_first(const struct entity *e);
-struct counter *reg_next(const struct counter *c);
-struct counter *reg_find(const struct entity *e, u8 desc, u16 inst);
+void reg_baseline(const struct counter *c, u64 v, i64 t);
+struct counter *counter_first(const struct entity *e, struct counter *c);
+struct counter *counter_find(const struct entity *e, u8 desc, u16 inst, struct counter *c);
+struct counter *reg_next(struct counter *c);
+/* NULL: there is none. What they met lasts as long as the block that they stand in. */
+#define reg_first(e) counter_first((e), &(struct counter){ 0 })
+#define reg_find(e, desc, inst) counter_find((e), (desc), (inst), &(struct counter){ 0 })
 bool reg_get(const struct entity *e, u8 desc, u16 inst, u64 *v);
 bool reg_rate(const struct entity *e, u8 desc, u16 inst, u64 *d, u64 *dt);
 struct str inst_name(u16 inst);

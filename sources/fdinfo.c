@@ -149,11 +149,8 @@ void fdinfo_late(struct client *c, struct str driver)
 	if (!str_eq(driver, (struct str)STR("amdgpu")))
 		return;
 	for (struct counter *k = reg_first(&c->e); k; k = reg_next(k))
-		if (k->desc == D_BUSY_NS && (k->flags & (CF_SEEN | CF_BASE)) == CF_SEEN && c->e.t_was) {
-			reg_track(k)->was = 0;
-			reg_track(k)->t_was = c->e.t_was;
-			k->flags |= CF_BASE;
-		}
+		if (k->desc == D_BUSY_NS && (k->flags & (CF_SEEN | CF_BASE)) == CF_SEEN && c->e.t_was)
+			reg_baseline(k, 0, c->e.t_was);
 }
 
 /* Whether none of its holders was there in the sample before. */

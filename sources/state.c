@@ -312,11 +312,9 @@ static bool is_new(const struct client *c, const struct statehead *h)
 static void start_new(struct client *c, i64 t)
 {
 	for (struct counter *k = reg_first(&c->e); k; k = reg_next(k)) {
-		struct counter *clock = NULL;
+		struct counter *clock = k->desc == D_TOTAL_CYCLES ? reg_find(&clocks[c->device], k->desc, k->inst) : NULL;
 
-		if (!(k->flags & CF_WIDE))
-			continue;
-		if (k->desc == D_TOTAL_CYCLES && !(clock = reg_find(&clocks[c->device], k->desc, k->inst)))
+		if (!(k->flags & CF_WIDE) || (k->desc == D_TOTAL_CYCLES && !clock))
 			continue;
 		reg_was(&c->e, k->desc, inst_name(k->inst), clock ? reg_now(clock) : 0, t);
 	}

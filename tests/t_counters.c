@@ -965,7 +965,7 @@ static u32 free_of(u32 freed, u32 top, u32 max, bool wide)
 	u32 n = max - 1 - top;
 
 	for (; freed != NONE; n++)
-		freed = wide ? (u32)tracks[freed].now : cells[freed].v;
+		freed = wide ? (u32)tracks[freed].now : lines[freed].next;
 	return n;
 }
 
@@ -1675,8 +1675,8 @@ static void t_ids(void)
 static void t_full_counters(void)
 {
 	enum {
-		EACH = 100, LINES_EACH = (EACH + LINE - 2) / (LINE - 1),
-		ROOM = (MAX_LINES - 1) / LINES_EACH * EACH + (MAX_LINES - 1) % LINES_EACH * (LINE - 1),
+		EACH = 100, LINES_EACH = (EACH + SLOTS - 1) / SLOTS,
+		ROOM = (MAX_LINES - 1) / LINES_EACH * EACH + (MAX_LINES - 1) % LINES_EACH * SLOTS,
 	};
 	static struct entity many[MAX_LINES / LINES_EACH + 2], e, one;
 	char name[200], longest[MAX_NAME + 1];
