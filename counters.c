@@ -157,7 +157,7 @@ struct counter *counter_first(const struct entity *e, struct counter *c)
 	return counter_at(c, e->first, 0);
 }
 
-HOT struct counter *reg_next(struct counter *c)
+struct counter *reg_next(struct counter *c)
 {
 	if (c->slot + 1 < keys_of(c->line)->n)
 		return counter_at(c, c->line, (u8)(c->slot + 1));
@@ -263,18 +263,25 @@ static bool set_now(struct counter *c, u64 v)
 	return true;
 }
 
+/* What stands in slot i of a line with the slots k goes to slot j of another. */
+static void slot_move(struct line *to, struct slots *tok, u8 j, const struct line *l, struct slots *k, u8 i)
+{
+	to->flags[j] = l->flags[i];
+	to->v[j] = l->v[i];
+	tok->inst[j] = k->inst[i];
+	tok->desc[j] = k->desc[i];
+	k->inst[i] = k->desc[i] = 0; /* keys are compared with all their slots */
+}
+
 /* What stands in the slots from `slot` on goes to an empty line. */
 static void line_part(struct line *l, u8 slot, struct line *to)
 {
-	struct slots low = keysets[l->keys].k, high = { .n = (u8)(low.n - slot) };
+	struct slots low = keysets[l->keys].k, high = { 0 };
 
-	memcpy(high.inst, low.inst + slot, high.n * sizeof(*low.inst));
-	memcpy(high.desc, low.desc + slot, high.n);
-	memcpy(to->flags, l->flags + slot, high.n);
-	memcpy(to->v, l->v + slot, high.n * sizeof(*l->v));
-	memset(low.inst + slot, 0, high.n * sizeof(*low.inst));
-	memset(low.desc + slot, 0, high.n);
-	low.n = slot;
+	for (; low.n > slot; high.n++) {
+		low.n--;
+		slot_move(to, &high, (u8)(low.n - slot), l, &low, low.n);
+	}
 	line_set(to, &high);
 	line_set(l, &low);
 }
@@ -283,12 +290,9 @@ static void line_part(struct line *l, u8 slot, struct line *to)
 static void line_open(struct line *l, u8 slot, u8 desc, u16 inst)
 {
 	struct slots k = keysets[l->keys].k;
-	size_t behind = k.n++ - (size_t)slot;
 
-	memmove(k.inst + slot + 1, k.inst + slot, behind * sizeof(*k.inst));
-	memmove(k.desc + slot + 1, k.desc + slot, behind);
-	memmove(l->flags + slot + 1, l->flags + slot, behind);
-	memmove(l->v + slot + 1, l->v + slot, behind * sizeof(*l->v));
+	for (u8 i = k.n++; i > slot; i--)
+		slot_move(l, &k, i, l, &k, (u8)(i - 1));
 	k.inst[slot] = inst;
 	k.desc[slot] = desc;
 	line_set(l, &k);
@@ -346,7 +350,7 @@ static struct counter *counter_make(struct entity *e, u8 desc, u16 inst, struct 
 }
 
 /* The one behind the last put: that of the next, since a file's lines come in the same order each time. */
-HOT static inline struct counter *counter_behind(const struct entity *e, struct counter *c)
+static struct counter *counter_behind(const struct entity *e, struct counter *c)
 {
 	if (e->at == NONE)
 		return counter_first(e, c);
@@ -356,7 +360,7 @@ HOT static inline struct counter *counter_behind(const struct entity *e, struct 
 }
 
 /* The counter (desc, inst) of e; made behind the last put if it is new, so that the order stays the file's. */
-HOT static struct counter *counter_of(struct entity *e, u8 desc, u16 inst, struct counter *c)
+static struct counter *counter_of(struct entity *e, u8 desc, u16 inst, struct counter *c)
 {
 	if ((!counter_behind(e, c) || c->inst != inst || c->desc != desc) && !counter_find(e, desc, inst, c))
 		return counter_make(e, desc, inst, c);
@@ -364,7 +368,7 @@ HOT static struct counter *counter_of(struct entity *e, u8 desc, u16 inst, struc
 	return c;
 }
 
-HOT static struct counter *counter_get(struct entity *e, u8 desc, struct str name, struct counter *c)
+static struct counter *counter_get(struct entity *e, u8 desc, struct str name, struct counter *c)
 {
 	u16 inst;
 
@@ -399,7 +403,7 @@ static void make_base(struct counter *c)
 }
 
 /* A new reading of e begins: what is known now becomes the baseline. */
-HOT void reg_begin(struct entity *e, i64 t)
+void reg_begin(struct entity *e, i64 t)
 {
 	for (struct counter *c = reg_first(e); c; c = reg_next(c)) {
 		if (!(c->flags & CF_WIDE)) {
@@ -419,7 +423,7 @@ HOT void reg_begin(struct entity *e, i64 t)
 }
 
 /* As reg_begin() and puts of all that the reading before had, where that neither fell nor dropped anything. */
-HOT void reg_again(struct entity *e, i64 t)
+void reg_again(struct entity *e, i64 t)
 {
 	for (u32 line = e->first; line != NONE; line = lines[line].next)
 		for (u8 i = 0; i < keys_of(line)->n; i++) {
@@ -451,7 +455,7 @@ static void check_fall(struct entity *e, struct counter *c)
 }
 
 /* A value read at t. The first of several for one counter in a reading stays. False: no room. */
-HOT bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
+bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
 {
 	struct counter at, *c = counter_get(e, desc, inst, &at);
 
@@ -805,7 +809,7 @@ static u64 add_sat(u64 a, u64 b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-HOT static void sum_add(struct entity *e, u8 desc, u16 inst, u64 v)
+static void sum_add(struct entity *e, u8 desc, u16 inst, u64 v)
 {
 	struct counter at, *c = counter_of(e, desc, inst, &at);
 	u64 *now;
@@ -903,34 +907,25 @@ static void roll_order(struct roll *r)
 	r->desc = D_COUNT;
 }
 
-/* NULL: no room. Where it stands has been kept since the last client of this driver. */
-HOT static inline struct track *roll_sum(struct roll *r, struct keyset *k, u8 slot)
+/* Where the region in a slot is summed up is found once for all clients of a driver that follow each other. False: no room. */
+static bool roll_place(struct roll *r, struct keyset *k, u8 slot)
 {
 	struct counter at, *c;
 
-	if (k->into != r->into->serial || k->clears != clears) {
-		memset(k->sums, 0, sizeof(k->sums));
-		k->into = r->into->serial;
-		k->clears = clears;
+	roll_order(r);
+	c = counter_of(r->into, sum_of(k->k.desc[slot]), k->k.inst[slot], &at);
+	if (!c) {
+		drop(r->into);
+		return false;
 	}
-	if (k->sums[slot] == NONE) {
-		roll_order(r);
-		c = counter_of(r->into, sum_of(k->k.desc[slot]), k->k.inst[slot], &at);
-		if (!c) {
-			drop(r->into);
-			return NULL;
-		}
-		k->sums[slot] = lines[c->line].v[c->slot];
-	}
-	r->desc = k->k.desc[slot];
-	r->inst = k->k.inst[slot];
-	return &tracks[k->sums[slot]];
+	k->sums[slot] = lines[c->line].v[c->slot];
+	return true;
 }
 
-HOT static void roll_region(struct roll *r, struct keyset *k, u8 slot, u64 v)
+static inline void roll_region(struct roll *r, struct keyset *k, u8 slot, u64 v)
 {
 	u16 inst = k->k.inst[slot];
-	struct track *sum = roll_sum(r, k, slot);
+	struct track *sum;
 
 	if (k->k.desc[slot] == D_SHARED) {
 		r->shared_inst = inst;
@@ -941,19 +936,27 @@ HOT static void roll_region(struct roll *r, struct keyset *k, u8 slot, u64 v)
 		r->shared_inst = inst;
 		v = v > r->shared ? v - r->shared : 0;
 	}
-	if (!sum)
+	if (k->sums[slot] == NONE && !roll_place(r, k, slot))
 		return;
+	r->desc = k->k.desc[slot];
+	r->inst = inst;
+	sum = &tracks[k->sums[slot]];
 	sum->now = add_sat(sum->now, v);
 	sum->t = 1; /* see roll_end */
 }
 
-HOT static void roll_client(struct entity *into, const struct client *c, bool rates)
+static void roll_client(struct entity *into, const struct client *c, bool rates)
 {
 	struct roll r = { .into = into, .e = &c->e, .desc = D_COUNT, .shared_inst = MAX_INSTANCES };
 
 	for (u32 line = c->e.first; line != NONE; line = lines[line].next) {
 		struct keyset *k = &keysets[lines[line].keys];
 
+		if (k->into != into->serial || k->clears != clears) {
+			memset(k->sums, 0, sizeof(k->sums));
+			k->into = into->serial;
+			k->clears = clears;
+		}
 		for (u8 i = 0; i < k->k.n; i++) {
 			struct counter at;
 

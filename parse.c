@@ -159,9 +159,7 @@ u64 hash64_more(u64 h, struct str s)
 	return h;
 }
 
-/* Eight bytes as this machine has them in a register, and what may be in each of them. */
-static const u64 EACH = UINT64_MAX / 255, LOW7 = UINT64_MAX / 255 * 0x7f, HIGH = UINT64_MAX / 255 * 0x80;
-
+/* Eight bytes as this machine has them in a register. */
 static inline u64 load8(const char *p)
 {
 	u64 w;
@@ -621,18 +619,13 @@ static void fd_oldline(struct str key, struct fdline *l)
 		l->key = FD_BUSY_PCT;
 }
 
-/* A bit in each byte of w that is b; in each that is not from '!' to '~', or is ':'. */
-HOT static inline u64 bytes_are(u64 w, char b)
+/* The high bit of each byte of w that is a newline. */
+HOT static inline u64 newlines(u64 w)
 {
-	w ^= EACH * (u8)b;
-	return ~(((w & LOW7) + LOW7) | w | LOW7);
-}
+	static const u64 low7 = UINT64_MAX / 255 * 0x7f;
 
-HOT static inline u64 bytes_end_key(u64 w)
-{
-	u64 low = w & LOW7;
-
-	return (~(low + EACH * (0x80 - '!')) & HIGH) | ((low + EACH) & HIGH) | (w & HIGH) | bytes_are(w, ':');
+	w ^= UINT64_MAX / 255 * '\n';
+	return ~(((w & low7) + low7) | w | low7);
 }
 
 /* In which of the bytes, in their order in memory, the first bit is. */
@@ -642,10 +635,10 @@ HOT static inline unsigned byte_first(u64 bits)
 }
 
 /* Where the line that p stands in ends; e: nowhere. */
-HOT static inline const char *line_end(const char *p, const char *e)
+HOT static const char *line_end(const char *p, const char *e)
 {
 	for (; e - p >= 8; p += 8) {
-		u64 found = bytes_are(load8(p), '\n');
+		u64 found = newlines(load8(p));
 
 		if (found)
 			return p + byte_first(found);
@@ -656,21 +649,15 @@ HOT static inline const char *line_end(const char *p, const char *e)
 }
 
 /* Where a key ends, well with a ':': keys are printable ASCII without blanks. */
-HOT static inline const char *key_end(const char *p, const char *e)
+HOT static const char *key_end(const char *p, const char *e)
 {
-	for (; e - p >= 8; p += 8) {
-		u64 found = bytes_end_key(load8(p));
-
-		if (found)
-			return p + byte_first(found);
-	}
 	while (p < e && (u8)(*p - '!') <= '~' - '!' && *p != ':')
 		p++;
 	return p;
 }
 
 /* A key of those that name nothing. NULL: none of them. */
-HOT static inline const struct fdkey *fd_whole(struct str key)
+static const struct fdkey *fd_whole(struct str key)
 {
 	size_t n = str_len(key), row = n < LEN(by_length) ? by_length[n] : 0, i;
 
@@ -711,7 +698,7 @@ static void fd_odd(struct str line, bool old, struct fdline *l)
 		fd_oldline(key, l);
 }
 
-HOT static void fd_line(struct str line, bool old, struct fdline *l)
+static void fd_line(struct str line, bool old, struct fdline *l)
 {
 	const char *p = key_end(line.p, line.e);
 	const struct fdkey *k;
@@ -811,7 +798,7 @@ HOT bool fdinfo_next(struct str *text, bool old, struct fdline *l)
 
 /* Whether a line could say whose the file is: "drm-driver", "drm-pdev", "drm-client-...", "pasid", "pdev", "vram mem". Most
  * begin with other letters. */
-HOT static inline bool tells_whose(const char *p, const char *e)
+static bool tells_whose(const char *p, const char *e)
 {
 	if (e - p < 6)
 		return false;
@@ -847,7 +834,7 @@ static void head_line(const struct fdline *l, struct fdhead *h, struct str *old_
 }
 
 /* Whose it is. False: not a DRM file. The last of two equal keys counts (pvrsrvkm prints two ids). */
-HOT bool fdinfo_head(struct str text, struct fdhead *h)
+bool fdinfo_head(struct str text, struct fdhead *h)
 {
 	struct str old_pdev = { 0 };
 	bool old_memory = false;

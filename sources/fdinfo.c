@@ -83,7 +83,7 @@ static const u8 fd_descs[] = { /* FD_NONE + 1: no counter */
 };
 
 /* Puts a file's values into its client, as one reading. */
-HOT void fdinfo_take(struct client *c, struct str text, const struct fdhead *h, i64 t)
+void fdinfo_take(struct client *c, struct str text, const struct fdhead *h, i64 t)
 {
 	struct buf other = { .p = others, .cap = sizeof(others) };
 	struct fdline l;

@@ -958,6 +958,201 @@ static void t_full_groups(void)
 	devices[d[0]].e.used = devices[d[1]].e.used = false;
 }
 
+/* --- random readings -------------------------------------------------------------------------------------------- */
+
+enum { PUTS = 24 };
+
+/* What a file of a client says: some counters, some of them twice, of values that 32 bits hold, or only in KiB, or not. */
+struct reading_of {
+	struct {
+		u8 desc;
+		char name[4];
+		u64 v;
+	} put[PUTS];
+	size_t n;
+};
+
+static u64 any_value(void)
+{
+	static const u64 odd[] = { 0, 1, UINT32_MAX, 1ull << 32, (1ull << 32) + 1, (1ull << 42) - 1024, 1ull << 42, UINT64_MAX };
+	u64 v = rnd();
+
+	return v % 4 ? (v >> 8) % 1000 << (v >> 32) % 3 * 10 : odd[(v >> 8) % LEN(odd)];
+}
+
+/* Another file than r, or the same but for some values. */
+static void reading_next(struct reading_of *r)
+{
+	static const u8 some[] = { D_BUSY_NS, D_CYCLES, D_TOTAL_CYCLES, D_CAPACITY, D_TOTAL, D_SHARED, D_RESIDENT, D_ACTIVE };
+
+	if (rnd() % 3 == 0)
+		r->n = 0;
+	while (r->n < PUTS && rnd() % 8) {
+		size_t at = rnd() % (r->n + 1);
+
+		memmove(&r->put[at + 1], &r->put[at], (r->n++ - at) * sizeof(r->put[0]));
+		r->put[at].desc = some[rnd() % LEN(some)];
+		r->put[at].v = any_value();
+		memcpy(r->put[at].name, "r0", 3);
+		r->put[at].name[1] = (char)('0' + rnd() % 6);
+	}
+	for (size_t i = 0; i < r->n; i++)
+		if (rnd() % 3 == 0)
+			r->put[i].v = rnd() % 4 ? r->put[i].v + rnd() % 2048 : any_value();
+}
+
+static void reading_put(struct entity *e, const struct reading_of *r, i64 t)
+{
+	begin(e, t);
+	for (size_t i = 0; i < r->n; i++)
+		put(e, r->put[i].desc, r->put[i].name, r->put[i].v);
+}
+
+static bool same_counters(const struct entity *a, const struct entity *b)
+{
+	struct counter *x = reg_first(a), *y = reg_first(b);
+
+	for (; x && y; x = reg_next(x), y = reg_next(y)) {
+		const struct track *k, *l;
+
+		if (x->desc != y->desc || x->inst != y->inst || x->flags != y->flags || reg_now(x) != reg_now(y))
+			return false;
+		if (!(x->flags & CF_WIDE))
+			continue;
+		k = reg_track(x);
+		l = reg_track(y);
+		if (k->was != l->was || k->t != l->t || k->t_was != l->t_was)
+			return false;
+	}
+	return !x && !y && a->t == b->t && a->t_was == b->t_was && a->fell == b->fell && a->fresh == b->fresh;
+}
+
+/* Where a list of what was put stands after one more put: behind the last one, if it is new. */
+static size_t list_put(u32 *list, size_t *n, size_t at, u32 key)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (list[i] == key)
+			return i + 1;
+	memmove(list + at + 1, list + at, (*n - at) * sizeof(*list));
+	list[at] = key;
+	++*n;
+	return at + 1;
+}
+
+/* A reading that says nothing new, by reg_again() and by the puts that it stands for; the order of counters, and each of
+ * their values, beside a plain list. */
+static void t_again(void)
+{
+	size_t bad = 0, order = 0, values = 0, again = 0;
+
+	for (u32 turn = 0; turn < 3000; turn++) {
+		struct entity a = { .kind = K_CLIENT }, b = { .kind = K_CLIENT };
+		struct reading_of r = { .n = 0 };
+		u32 list[PUTS * 20];
+		size_t n = 0;
+
+		for (i64 t = 1; t < 20; t++) {
+			bool same = t > 1 && rnd() % 2, quick = same && !a.fell && !a.dropped;
+			size_t at = 0, i = 0;
+
+			if (!same)
+				reading_next(&r);
+			if (quick)
+				reg_again(&a, t * SEC);
+			else
+				reading_put(&a, &r, t);
+			reading_put(&b, &r, t);
+			again += quick;
+			bad += !same_counters(&a, &b);
+			for (i = 0; i < r.n; i++)
+				at = list_put(list, &n, at, (u32)r.put[i].desc << 16 | id(r.put[i].name));
+			i = 0;
+			for (struct counter *c = reg_first(&a); c; c = reg_next(c), i++)
+				order += i >= n || list[i] != ((u32)c->desc << 16 | c->inst);
+			order += i != n || a.count != n;
+			for (i = r.n; i-- > 0;) {
+				struct counter *c = reg_find(&a, r.put[i].desc, id(r.put[i].name));
+				bool first = true;
+
+				for (size_t k = 0; k < i; k++)
+					first &= r.put[k].desc != r.put[i].desc || strcmp(r.put[k].name, r.put[i].name) != 0;
+				values += first && r.put[i].desc != D_CAPACITY && (!c || reg_now(c) != r.put[i].v);
+			}
+		}
+		reg_clear(&a);
+		reg_clear(&b);
+	}
+	check(bad == 0 && again > 10000, "%zu readings that said nothing new: as if they had been put (%zu differ)", again, bad);
+	check_u64(order, 0, "random files: their order");
+	check_u64(values, 0, "random files: their values");
+}
+
+/* What the clients of a device have of a region, added up one by one. */
+static u64 sum_plainly(u32 d, u8 desc, u16 inst, bool *any)
+{
+	u64 sum = 0, v, shared;
+
+	*any = false;
+	for (u32 i = 1; i <= nclients; i++) {
+		const struct client *c = &clients[i];
+
+		if (!c->e.used || c->hidden || !c->e.fresh || c->device != d || !reg_get(&c->e, desc, inst, &v))
+			continue;
+		*any = true;
+		if (desc == D_RESIDENT && reg_get(&c->e, D_SHARED, inst, &shared))
+			v = v > shared ? v - shared : 0;
+		sum = sum > UINT64_MAX - v ? UINT64_MAX : sum + v;
+	}
+	return sum;
+}
+
+static void t_roll_random(void)
+{
+	u32 d[2] = { device_add(), device_add() }, c[12] = { 0 };
+	struct reading_of r[LEN(c)] = { 0 };
+	size_t bad = 0;
+
+	for (i64 t = 1; t < 3000; t++) {
+		for (size_t i = 0; i < LEN(c); i++) {
+			if (c[i] && rnd() % 20 == 0) {
+				client_remove(c[i]);
+				c[i] = NONE;
+			} else if (!c[i] && rnd() % 4 == 0) {
+				c[i] = client_add(d[rnd() % 2], KEY_ID, i);
+			}
+			if (!c[i])
+				continue;
+			clients[c[i]].e.fresh = false;
+			clients[c[i]].hidden = rnd() % 8 == 0;
+			if (rnd() % 3 == 0)
+				r[i] = r[rnd() % LEN(c)];
+			reading_next(&r[i]);
+			if (rnd() % 8)
+				reading_put(&clients[c[i]].e, &r[i], t);
+		}
+		for (size_t k = 0; k < LEN(d); k++)
+			begin(&devices[d[k]].e, t);
+		reg_roll(false, true);
+		for (size_t k = 0; k < LEN(d); k++)
+			for (u8 desc = D_TOTAL; desc <= D_ACTIVE; desc++)
+				for (char n = '0'; n < '6'; n++) {
+					char name[] = { 'r', n, '\0' };
+					bool any;
+					u64 want = sum_plainly(d[k], desc, id(name), &any);
+
+					bad += get(&devices[d[k]].e, sum_of(desc), name) != (any ? want : NO);
+				}
+	}
+	check_u64(bad, 0, "regions of random clients on two devices: their sums");
+	for (size_t i = 0; i < LEN(c); i++)
+		if (c[i])
+			client_remove(c[i]);
+	for (size_t k = 0; k < LEN(d); k++) {
+		reg_clear(&devices[d[k]].e);
+		devices[d[k]].e.used = false;
+	}
+}
+
 /* --- coming and going ------------------------------------------------------------------------------------------- */
 
 static u32 free_of(u32 freed, u32 top, u32 max, bool wide)
@@ -1807,6 +2002,8 @@ int main(void)
 	t_devices();
 	t_full_tables();
 	t_full_groups();
+	t_again();
+	t_roll_random();
 	t_churn();
 	t_scaled();
 	t_intervals();
