@@ -118,34 +118,35 @@ int usage(const char *a, const char *b, const char *c)
 }
 
 /* libc's words; its table has 1.9 KB more for errors that none of our calls can give. */
-static const struct {
-	u8 err;
-	const char *text;
-} errors[] = {
-	{ ENOEXEC, "Exec format error" },     { ESRCH, "No such process" },
-	{ EPERM, "Operation not permitted" }, { ENOENT, "No such file or directory" },
-	{ EIO, "Input/output error" },        { EBADF, "Bad file descriptor" },
-	{ ENOMEM, "Cannot allocate memory" },         { EACCES, "Permission denied" },
-	{ ENOTDIR, "Not a directory" },       { EISDIR, "Is a directory" },
-	{ EINVAL, "Invalid argument" },       { ENFILE, "Too many open files in system" },
-	{ EMFILE, "Too many open files" },    { EFBIG, "File too large" },
-	{ ENOSPC, "No space left on device" },          { EROFS, "Read-only file system" },
-	{ EPIPE, "Broken pipe" },             { ELOOP, "Too many levels of symbolic links" },
-	{ ENAMETOOLONG, "File name too long" },    { ENXIO, "No such device or address" },
-	{ ENODEV, "No such device" },         { EDQUOT, "Disk quota exceeded" },
-	{ ETXTBSY, "Text file busy" },        { ESPIPE, "Illegal seek" },
-	{ ENETUNREACH, "Network unreachable" }, { ECONNRESET, "Connection reset by peer" },
-	{ ETIMEDOUT, "Operation timed out" },
-};
+#define ERRORS(E) \
+	E(ENOEXEC, "Exec format error") E(ESRCH, "No such process") \
+	E(EPERM, "Operation not permitted") E(ENOENT, "No such file or directory") \
+	E(EIO, "Input/output error") E(EBADF, "Bad file descriptor") \
+	E(ENOMEM, "Cannot allocate memory") E(EACCES, "Permission denied") \
+	E(ENOTDIR, "Not a directory") E(EISDIR, "Is a directory") \
+	E(EINVAL, "Invalid argument") E(ENFILE, "Too many open files in system") \
+	E(EMFILE, "Too many open files") E(EFBIG, "File too large") \
+	E(ENOSPC, "No space left on device") E(EROFS, "Read-only file system") \
+	E(EPIPE, "Broken pipe") E(ELOOP, "Too many levels of symbolic links") \
+	E(ENAMETOOLONG, "File name too long") E(ENXIO, "No such device or address") \
+	E(ENODEV, "No such device") E(EDQUOT, "Disk quota exceeded") \
+	E(ETXTBSY, "Text file busy") E(ESPIPE, "Illegal seek") \
+	E(ENETUNREACH, "Network unreachable") E(ECONNRESET, "Connection reset by peer") \
+	E(ETIMEDOUT, "Operation timed out")
 
 const char *error_text(long err)
 {
+#define NUMBER(number, text) number,
+#define TEXT(number, text) text "\0"
+	static const u16 numbers[] = { ERRORS(NUMBER) }; /* of MIPS one is 1133 */
+	static const char texts[] = ERRORS(TEXT);
 	static char other[32] = "error ";
 	struct buf b = { .p = other, .n = 6, .cap = sizeof(other) - 1 };
+	const char *text = texts;
 
-	for (size_t i = 0; i < LEN(errors); i++)
-		if (errors[i].err == -err)
-			return errors[i].text;
+	for (size_t i = 0; i < LEN(numbers); i++, text += strlen(text) + 1)
+		if (numbers[i] == -err)
+			return text;
 	put_u64(&b, (u64)-err);
 	other[b.n] = '\0';
 	return other;

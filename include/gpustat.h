@@ -32,11 +32,6 @@ static inline size_t str_len(struct str s)
 	return (size_t)(s.e - s.p);
 }
 
-static inline struct str str_z(const char *z)
-{
-	return z ? (struct str){ z, z + strlen(z) } : (struct str){ 0 };
-}
-
 /* --- parse.c: text to values -------------------------------------------------------------------- */
 
 struct unitword {
@@ -44,6 +39,7 @@ struct unitword {
 	u64 times; /* what one of it is in the base unit */
 };
 
+struct str str_z(const char *z);
 bool str_eq(struct str a, struct str b);
 bool str_skip(struct str *s, struct str lead);
 bool str_cut(struct str *s, char sep, struct str *piece);
