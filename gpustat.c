@@ -89,7 +89,7 @@ void say(const char *a, const char *b, const char *c)
 void say_number(u64 n, const char *what)
 {
 	char text[24];
-	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+	struct buf b = BUF_Z(text);
 
 	put_u64(&b, n);
 	text[b.n] = '\0';
@@ -100,7 +100,7 @@ void say_number(u64 n, const char *what)
 void say_at(const char *file, u64 at, const char *what)
 {
 	char text[64];
-	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+	struct buf b = BUF_Z(text);
 
 	put_z(&b, ": at byte ");
 	put_u64(&b, at);
@@ -204,7 +204,7 @@ static i32 local_offset(i64 now)
 	static char b[64 << 10];
 	const char *tz = getenv("TZ");
 	char path[PATH_MAX] = "/etc/localtime";
-	struct buf p = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf p = BUF_Z(path);
 	i32 offset;
 	long n;
 
@@ -817,7 +817,7 @@ static int finish_run(int code)
 static int usage_of(const struct option *o, const char *why, const char *which)
 {
 	char text[128];
-	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+	struct buf b = BUF_Z(text);
 
 	put_str(&b, option_name(o));
 	put_z(&b, why);
@@ -828,7 +828,7 @@ static int usage_of(const struct option *o, const char *why, const char *which)
 static int bad_value(const struct option *o, const char *value)
 {
 	char names[256];
-	struct buf b = { .p = names, .cap = sizeof(names) - 1 };
+	struct buf b = BUF_Z(names);
 	struct str help = own_help(o);
 
 	if (o->letter == 'o') {
@@ -948,7 +948,7 @@ static const struct cmd *find_cmd(const char *word)
 static int no_command(const char *word)
 {
 	char names[256];
-	struct buf b = { .p = names, .cap = sizeof(names) - 1 };
+	struct buf b = BUF_Z(names);
 
 	put_z(&b, "': neither a command nor an interval; there are");
 	for (size_t i = 1; i < LEN(cmds); i++) {

@@ -276,6 +276,11 @@ bool parse_interval(struct str s, i64 *ns)
 
 /* --- text being put together -------------------------------------------------------------------- */
 
+struct buf buf_of(char *p, size_t cap)
+{
+	return (struct buf){ .p = p, .cap = cap };
+}
+
 void put_n(struct buf *b, const char *p, size_t n)
 {
 	if (n > b->cap - b->n) {

@@ -49,7 +49,7 @@ static struct buf name_text = { .p = names, .cap = sizeof(names) };
 static int check_print(u8 state, struct str text, struct str perfdata)
 {
 	static char line[LINE_BYTES];
-	struct buf b = { .p = line, .cap = sizeof(line) - 1 };
+	struct buf b = BUF_Z(line);
 
 	sys_alarm(0); /* one line, not two */
 	put_z(&b, "GPU ");
@@ -282,7 +282,7 @@ static bool is_default(const struct field *f)
 static void find_idle(const struct device *d)
 {
 	char text[128];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	size_t at = nfound;
 
 	put_z(&b, d->dev);
@@ -303,7 +303,7 @@ static void find_values(const struct device *d)
 	for (size_t m = 0; m < nmetrics; m++)
 		for (size_t i = 0; i < rec.n; i++) {
 			const struct field *f = &rec.f[i];
-			struct buf b = { .p = text, .cap = sizeof(text) };
+			struct buf b = BUF(text);
 
 			if (!(metrics[m].pattern.p ? field_match(f, metrics[m].pattern) : is_default(f)))
 				continue;
@@ -420,7 +420,7 @@ static void put_items(struct buf *b)
 static int print_found(void)
 {
 	static char text[SHOWN_BYTES + 512], perf[LINE_BYTES - sizeof(text) - 32];
-	struct buf t = { .p = text, .cap = sizeof(text) }, p = { .p = perf, .cap = sizeof(perf) };
+	struct buf t = BUF(text), p = BUF(perf);
 
 	for (size_t i = 0; i < nfound; i++) {
 		size_t n = p.n;

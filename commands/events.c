@@ -43,7 +43,7 @@ static int show_map(void)
 	const struct pmumap *m = pmumap();
 
 	char text[32];
-	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+	struct buf b = BUF_Z(text);
 
 	if (m->why) {
 		put_z(&b, m->line ? ": line " : "");

@@ -206,9 +206,9 @@ static int list(void)
 static int pack(void)
 {
 	static char bytes[4 << 20]; /* all metric files that are public: 405 KB */
-	struct buf b = { .p = bytes, .cap = sizeof(bytes) };
+	struct buf b = BUF(bytes);
 	char text[256];
-	struct buf why = { .p = text, .cap = sizeof(text) - 1 };
+	struct buf why = BUF_Z(text);
 	long fd, r;
 
 	if (opt.nwords < 2 || !opt.output)
@@ -247,7 +247,7 @@ static bool record_bytes(const char *p, size_t n)
 static bool correlate(const struct oalive *l)
 {
 	char text[64];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	u64 now[2];
 
 	if (!oa_correlate(l, &now[0], &now[1]))
@@ -263,7 +263,7 @@ static bool correlate(const struct oalive *l)
 static bool record_begin(const struct oalive *l, const struct oaprops *p)
 {
 	static char text[TOPOLOGY_BYTES + 1024], about[512];
-	struct buf b = { .p = text, .cap = sizeof(text) }, body = { .p = about, .cap = sizeof(about) };
+	struct buf b = BUF(text), body = BUF(about);
 	const u32 version[2] = { 1, 0 };
 	struct oainfo i = {
 		.ts_hz = stream.ts_hz, .pci = l->dev.pci, .revision = (u32)l->dev.var[OV_REVISION], .min_hz = (u32)l->min_hz,
@@ -359,7 +359,7 @@ static long drain(struct oalive *l)
 static void say_stream(const struct oalive *l)
 {
 	char text[200];
-	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+	struct buf b = BUF_Z(text);
 
 	put_str(&b, stream.set.name);
 	put_z(&b, ", ");

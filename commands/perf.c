@@ -8,7 +8,7 @@
 bool add_events(struct str list, u16 set)
 {
 	char why[1024];
-	struct buf b = { .p = why, .cap = sizeof(why) - 1 };
+	struct buf b = BUF_Z(why);
 
 	if (opt.pmu_file && !events_file.p && !read_events_file())
 		return false;
@@ -66,7 +66,7 @@ int find_target(struct target *t)
 		return usage("--all-cpus and processes exclude each other", NULL, NULL);
 	for (size_t i = 0; i < opt.npids; i++) {
 		char pid[24];
-		struct buf b = { .p = pid, .cap = sizeof(pid) - 1 };
+		struct buf b = BUF_Z(pid);
 		size_t first = 0;
 
 		while (opt.pids[first] != opt.pids[i])

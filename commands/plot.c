@@ -21,7 +21,7 @@ static struct {
 static void malformed(const char *what)
 {
 	char text[64];
-	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+	struct buf b = BUF_Z(text);
 
 	if (++in.bad > MAX_SAID)
 		return;

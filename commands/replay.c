@@ -243,7 +243,7 @@ static void show_progress(u64 done, u64 size, bool end)
 	static i64 begun, shown;
 	static bool any;
 	char text[64];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	i64 now = sys_now(CLOCK_MONOTONIC);
 
 	begun = begun ? begun : now;

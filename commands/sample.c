@@ -34,7 +34,7 @@ static void name_chain(struct sample *s)
 static void profile_stack(const struct sample *s, u64 period)
 {
 	static char text[64 << 10];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 
 	folded_comm(&b, s->comm.p < s->comm.e ? s->comm : (struct str)STR("[unknown]"));
 	for (u32 i = s->nchain; i > 0; i--)
@@ -104,7 +104,7 @@ static void pdata_begin(void)
 {
 	u32 ids = 0;
 
-	pdata = (struct perfdata){ .b = { .p = pdata_bytes, .cap = sizeof(pdata_bytes) }, .write = pdata_write,
+	pdata = (struct perfdata){ .b = BUF(pdata_bytes), .write = pdata_write,
 				   .patch = pdata_patch, .events = pdata_events, .format = *perf_format(0) };
 	for (u32 ev = 1; ev <= nevents && pdata.nevents < LEN(pdata_events); ev++) {
 		struct pdevent *e = &pdata_events[pdata.nevents];

@@ -244,7 +244,7 @@ void sort_by_field(u8 kind, const struct recopts *ro)
 int no_device(void)
 {
 	char names[512];
-	struct buf b = { .p = names, .cap = sizeof(names) - 1 };
+	struct buf b = BUF_Z(names);
 
 	if (opt.ndevices == 0) {
 		say("no DRM or accel device here", NULL, NULL);

@@ -90,7 +90,7 @@ static void terminal_leave(void)
 {
 	struct pollfd room = { .fd = 1, .events = POLLOUT };
 	char text[64];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 
 	put_z(&b, "\033[m\033[");
 	put_u64(&b, screen.rows);

@@ -111,6 +111,9 @@ struct buf {
 	bool full;
 };
 
+struct buf buf_of(char *p, size_t cap);
+#define BUF(bytes) buf_of(bytes, sizeof(bytes))
+#define BUF_Z(bytes) buf_of(bytes, sizeof(bytes) - 1) /* with room for an end */
 void put_n(struct buf *b, const char *p, size_t n);
 void put_c(struct buf *b, char c);
 void put_str(struct buf *b, struct str s);

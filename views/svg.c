@@ -248,7 +248,7 @@ static struct str event_of(struct str inst, struct str *site)
 static struct str quantity_in(struct str name, struct str *which)
 {
 	static char text[4 * LABEL];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	const char *last = name.e, *from;
 
 	while (last > name.p && (last == name.e || *last != '/'))

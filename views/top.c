@@ -259,7 +259,7 @@ static void put_gauge(struct screen *s, int row, int col, int width, int name, c
 	bool memory = g->now.unit == U_BYTES;
 	int bar = width - name - 1 - (memory || width > 30 ? GAUGE_VALUE : 6) - 1;
 	char text[TEXT];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	u64 max = memory ? g->max : 100000;
 
 	if (bar < 4) {
@@ -307,7 +307,7 @@ static void put_head(struct screen *s, int row, u32 device, int from, bool brief
 		{ d->driver, 0 }, { d->name, 0 }, { d->pdev, GREY },
 	};
 	char text[TEXT];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	int graph = s->cols / 4, least = brief ? 10 + graph : (int)(strlen(d->dev) + strlen(d->driver)) + 1, end, x;
 
 	put_facts(&b, device, s->cols > least + 8 ? (size_t)(s->cols - least - 1) : 6, brief);
@@ -365,7 +365,7 @@ static void put_device(struct screen *s, int row, int height, u32 device, const 
 		put_gauge(s, row + (int)i / p->across, p->from + (int)i % p->across * (p->width + 1), p->width, (int)name, &g[i]);
 	if (shown < n && room > 1) {
 		char text[TEXT];
-		struct buf b = { .p = text, .cap = sizeof(text) };
+		struct buf b = BUF(text);
 
 		put_form(&b, "+# more", (u64[]){ n - shown });
 		put_right(s, row + height - 1, s->cols, 0, &b);
@@ -523,7 +523,7 @@ static void put_client(struct screen *s, int row, const struct top *t, const str
 		const struct topcol *c = &topcols[i];
 		const struct val *v = record_get(r, NULL, c->field);
 		char text[TEXT];
-		struct buf b = { .p = text, .cap = sizeof(text) };
+		struct buf b = BUF(text);
 		u8 style = mark;
 		u64 busy;
 
@@ -663,7 +663,7 @@ static void put_counted(struct buf *b, size_t room, u64 n, const char *what)
 static void put_title(struct screen *s, const struct top *t)
 {
 	char text[TEXT];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	int x = put(s, 0, 0, BOLD, "gpustat");
 	size_t room = (size_t)(s->cols - x);
 
@@ -694,7 +694,7 @@ static void put_footer(struct screen *s, const struct top *t)
 {
 	int row = s->rows - 1, x = 0;
 	char text[TEXT];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	bool filter = t->mode == TOP_FILTER;
 
 	if (filter || t->filter_n) {
