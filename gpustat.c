@@ -86,6 +86,11 @@ void say(const char *a, const char *b, const char *c)
 	say_as("gpustat", a, b, c);
 }
 
+void say_z(const char *z)
+{
+	say(z, NULL, NULL);
+}
+
 void say_number(u64 n, const char *what)
 {
 	char text[24];
@@ -115,6 +120,11 @@ int usage(const char *a, const char *b, const char *c)
 	opt.usage_said = true;
 	say(a, b, c);
 	return EX_USAGE;
+}
+
+int usage_z(const char *z)
+{
+	return usage(z, NULL, NULL);
 }
 
 /* libc's words; its table has 1.9 KB more for errors that none of our calls can give. */
@@ -152,13 +162,18 @@ const char *error_text(long err)
 	return other;
 }
 
+void say_error(const char *who, long err)
+{
+	say(who, ": ", error_text(err));
+}
+
 /* Everything put together so far, in one write where the kernel takes it whole. False: it did not. */
 bool flush(void)
 {
 	long r;
 
 	if (out.full) {
-		say("a record is too long for its buffer: left out", NULL, NULL);
+		say_z("a record is too long for its buffer: left out");
 		reg_dropped++;
 		lost_record = true;
 		out.n = 0;
@@ -167,7 +182,7 @@ bool flush(void)
 	}
 	r = sink_write(out.p, out.n);
 	if (r < 0)
-		say(opt.output ? opt.output : opt.http ? "the socket" : out_fd == 2 ? "standard error" : "standard output", ": ", error_text(r));
+		say_error(opt.output ? opt.output : opt.http ? "the socket" : out_fd == 2 ? "standard error" : "standard output", r);
 	else
 		out.n = 0;
 	return r >= 0;
@@ -268,7 +283,7 @@ static bool set_device(struct str s) { return split(s, opt.devices, MAX_SELECTOR
 
 static bool set_fields(struct str s)
 {
-	if (str_eq(s, (struct str)STR("help")))
+	if (str_is(s, "help"))
 		return opt.fields_help = true;
 	return split(s, opt.patterns, MAX_PATTERNS, &opt.out.npatterns) && opt.out.npatterns;
 }
@@ -387,19 +402,17 @@ static bool set_repeat(struct str s)
 
 static bool set_delay(struct str s)
 {
-	static const struct str never = STR("-1");
-
 	opt.delay = -1;
-	return str_eq(s, never) || parse_ms(s, &opt.delay);
+	return str_is(s, "-1") || parse_ms(s, &opt.delay);
 }
 
 static bool set_separator(struct str s)
 {
-	static const struct str tab = STR("\\t");
+	bool tab = str_is(s, "\\t");
 
 	opt.out.fmt = format_find((struct str)STR("perf-csv"));
-	opt.out.separator = str_eq(s, tab) ? '\t' : *s.p;
-	return str_len(s) == 1 || str_eq(s, tab);
+	opt.out.separator = tab ? '\t' : *s.p;
+	return str_len(s) == 1 || tab;
 }
 
 static bool set_json(struct str s)
@@ -428,17 +441,14 @@ static bool set_random(struct str s)
 /* --summary, --summary=comm,symbol,ip */
 static bool set_profile(struct str s)
 {
-	static const struct str names[] = { [PROF_COMM] = STR("comm"), [PROF_SYMBOL] = STR("symbol"), [PROF_IP] = STR("ip") };
 	struct str piece;
 
 	if (!s.p)
 		return (opt.profile = ALL_SUMS);
 	while (str_cut(&s, ',', &piece)) {
-		size_t i = 0;
+		size_t i = str_among(piece, "comm symbol ip"); /* enum proftable */
 
-		while (i < LEN(names) && !str_eq(names[i], piece))
-			i++;
-		if (i == LEN(names))
+		if (i > PROF_IP)
 			return false;
 		opt.profile |= (u8)(1 << i);
 	}
@@ -461,14 +471,13 @@ static bool set_metrics(struct str s)
 /* CLASS[:INSTANCE]: enum drm_i915_gem_engine_class */
 static bool set_engine(struct str s)
 {
-	static const struct str names[] = { STR("render"), STR("copy"), STR("video"), STR("video-enhance"), STR("compute") };
+	enum { CLASSES = 5 };
 	struct str name;
-	u64 n = 0, instance = 0;
+	u64 n, instance = 0;
 
 	str_cut(&s, ':', &name);
-	while (n < LEN(names) && !str_eq(name, names[n]))
-		n++;
-	if ((n == LEN(names) && scan_u64(name, &n) != name.e) || (s.p < s.e && scan_u64(s, &instance) != s.e))
+	n = str_among(name, "render copy video video-enhance compute");
+	if ((n == CLASSES && scan_u64(name, &n) != name.e) || (s.p < s.e && scan_u64(s, &instance) != s.e))
 		return false;
 	opt.oa.props.engine_class = (u16)n;
 	opt.oa.props.engine_instance = (u16)instance;
@@ -504,15 +513,8 @@ static bool set_log_fd(struct str s)
 
 static bool set_time(struct str s)
 {
-	static const struct str names[] = { [T_NONE] = STR("none"), [T_EPOCH] = STR("epoch"),
-					    [T_ISO] = STR("iso"), [T_MONO] = STR("mono") };
-
-	for (u8 i = T_NONE; i < LEN(names); i++)
-		if (str_eq(s, names[i])) {
-			opt.out.time = i;
-			return true;
-		}
-	return false;
+	opt.out.time = (u8)(T_NONE + str_among(s, "none epoch iso mono"));
+	return opt.out.time <= T_MONO;
 }
 
 /* What an option does with its value. */
@@ -962,7 +964,7 @@ static int no_command(const char *word)
 /* What oa does beside measuring. */
 static bool is_oa_word(const char *word)
 {
-	return opt.cmd->with & WITH_OA && (strcmp(word, "list") == 0 || strcmp(word, "pack") == 0);
+	return opt.cmd->with & WITH_OA && str_among(str_z(word), "list pack") < 2;
 }
 
 /* Between samples; 0: there is one. */
@@ -981,7 +983,7 @@ static bool too_fast(void)
 
 static int say_too_fast(void)
 {
-	return usage("/dev/kmsg takes 10 records in 5 s: an interval of 0.5s or more, with --inner 1.5s", NULL, NULL);
+	return usage_z("/dev/kmsg takes 10 records in 5 s: an interval of 0.5s or more, with --inner 1.5s");
 }
 
 /* INTERVAL and COUNT: exit code, or -1 to go on. */
@@ -1058,32 +1060,31 @@ static int check_options(void)
 		if (chosen_options[i] && !(options[i].with & opt.cmd->with))
 			return usage_of(&options[i], " does not go with ", opt.cmd->name[0] ? opt.cmd->name : "the devices");
 	if ((why = conflict()) || (why = wrong_output()))
-		return usage(why, NULL, NULL);
+		return usage_z(why);
 	if (too_fast())
 		return say_too_fast();
 	if (!format_shows(opt.out.fmt, opt.cmd->kind))
-		return usage("that format does not show such records", NULL, NULL);
+		return usage_z("that format does not show such records");
 	if (format_is_of_run(opt.out.fmt) &&
 	    (opt.cmd->run == cmd_list || opt.profile || (opt.nwords ? is_oa_word(opt.words[0]) : opt.cmd->with == WITH_COUNTERS)))
-		return usage("that format shows values over time: there are none", NULL, NULL);
+		return usage_z("that format shows values over time: there are none");
 	if (opt.oa.props.format && !(opt.cmd->with & WITH_OA))
-		return usage("that is a format of OA reports", NULL, NULL);
+		return usage_z("that is a format of OA reports");
 	if (opt.out.one_line && !format_joins(opt.out.fmt))
-		return usage("-1 goes with the formats line and json", NULL, NULL);
+		return usage_z("-1 goes with the formats line and json");
 	return -1;
 }
 
 /* -f and -s; what -S adds says itself which it is. */
 static int check_patterns(void)
 {
-	static const struct str summary = STR("summary");
 	bool has = !opt.out.summary || opt.out.npatterns == 0 || opt.out.npatterns == MAX_PATTERNS;
 
 	for (size_t i = 0; i < opt.out.npatterns; i++)
-		has |= str_eq(opt.patterns[i], summary);
+		has |= str_is(opt.patterns[i], "summary");
 	if (!has) {
 		memmove(opt.patterns + 1, opt.patterns, opt.out.npatterns++ * sizeof(opt.patterns[0]));
-		opt.patterns[0] = summary;
+		opt.patterns[0] = (struct str)STR("summary");
 	}
 	for (size_t i = 0; i <= opt.out.npatterns; i++) {
 		struct str p = i < opt.out.npatterns ? opt.patterns[i] : opt.sort;
@@ -1185,7 +1186,7 @@ static bool open_root(int *fd, const char *dir, const char *given, u32 magic, co
 
 	*fd = (int)r;
 	if (r < 0) {
-		say(given ? given : dir, ": ", error_text(r));
+		say_error(given ? given : dir, r);
 		return false;
 	}
 	if (!given && (sys_fstatfs(*fd, &fs) < 0 || (u32)fs.f_type != magic)) {
@@ -1280,7 +1281,7 @@ int main(int argc, char **argv)
 
 	fill_streams();
 	sys_signal_stays(SIGXFSZ, on_too_large);
-	r = argc > 0 ? parse_args(argv) : usage("no arguments at all", NULL, NULL);
+	r = argc > 0 ? parse_args(argv) : usage_z("no arguments at all");
 
 	if (r >= 0)
 		return r == EX_USAGE && is_check() ? check_unknown(said) : r;

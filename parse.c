@@ -15,6 +15,22 @@ bool str_eq(struct str a, struct str b)
 	return n == str_len(b) && (n == 0 || memcmp(a.p, b.p, n) == 0);
 }
 
+bool str_is(struct str s, const char *z)
+{
+	return str_eq(s, str_z(z));
+}
+
+/* Which of the words it is, as they stand in a text; how many there are: none. */
+size_t str_among(struct str s, const char *words)
+{
+	struct str rest = str_z(words), word;
+	size_t i = 0;
+
+	while (str_word(&rest, &word) && !str_eq(s, word))
+		i++;
+	return i;
+}
+
 /* Moves s past lead if it begins with it. */
 bool str_skip(struct str *s, struct str lead)
 {

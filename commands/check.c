@@ -89,7 +89,7 @@ static bool parse_edge(struct str s, struct edge *e)
 		e->neg = true;
 	else
 		str_skip(&s, (struct str)STR("+"));
-	if (s.p == s.e || str_eq(s, (struct str)STR(".")) || (*s.p != '.' && !(s.p = scan_u64(s, &e->whole))))
+	if (s.p == s.e || str_is(s, ".") || (*s.p != '.' && !(s.p = scan_u64(s, &e->whole))))
 		return false;
 	if (s.p < s.e) {
 		/* to scan_dec ".5" is a number, "." is none */
@@ -111,7 +111,7 @@ static bool parse_range(struct str s, struct range *r)
 	if (!memchr(rest.p, ':', str_len(rest)))
 		return parse_edge(rest, &r->high); /* 0 to high */
 	str_cut(&rest, ':', &low);
-	if (str_eq(low, (struct str)STR("~")))
+	if (str_is(low, "~"))
 		r->low.open = true;
 	else if (low.p < low.e && !parse_edge(low, &r->low))
 		return false;
@@ -177,13 +177,13 @@ static int take_metrics(void)
 
 		*m = (struct metric_check){ 0 };
 		if (list.p && (!str_cut(&list, ',', &piece) || !pattern_known(piece, K_DEVICE)))
-			return usage("-m: no such field; gpustat -f help lists them", NULL, NULL);
+			return usage_z("-m: no such field; gpustat -f help lists them");
 		m->pattern = piece;
 		if (take_range("-w", &warning, &m->warning) >= 0 || take_range("-c", &critical, &m->critical) >= 0)
 			return EX_USAGE;
 	} while (++nmetrics < LEN(metrics) && list.p < list.e);
 	if (list.p < list.e || warning.p < warning.e || critical.p < critical.e)
-		return usage(list.p < list.e ? "-m: too many fields" : "more ranges than fields of -m", NULL, NULL);
+		return usage_z(list.p < list.e ? "-m: too many fields" : "more ranges than fields of -m");
 	return -1;
 }
 
@@ -261,12 +261,7 @@ static bool is_blind(const struct device *d)
 /* Of clients: not the device's where it is_blind(), and gone with the last of them. */
 static bool is_sum(struct str name)
 {
-	static const struct str sums[] = { STR("engine"), STR("memory"), STR("clients"), STR("used") };
-	bool is = false;
-
-	for (size_t i = 0; i < LEN(sums); i++)
-		is |= str_eq(name, sums[i]);
-	return is;
+	return str_among(name, "engine memory clients used") < 4;
 }
 
 /* Without -m: the kernel's own figure, else that of each engine. */
@@ -453,7 +448,7 @@ static int check(void)
 	if (code == EX_NODEVICE)
 		no_device();
 	else if (code >= 0)
-		say("stopped by a signal", NULL, NULL);
+		say_z("stopped by a signal");
 	if (code >= 0)
 		return -1;
 	for (size_t i = 0; i < norder; i++) {
@@ -467,7 +462,7 @@ static int check(void)
 	if (refused)
 		say_unread();
 	else
-		say("nothing was measured; gpustat list says why", NULL, NULL);
+		say_z("nothing was measured; gpustat list says why");
 	return -1;
 }
 

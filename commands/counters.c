@@ -87,7 +87,7 @@ static int open_catalog(u32 suppliers)
 		return EX_FAIL;
 	if (catalog_refresh(suppliers) == 0)
 		return -1;
-	say("/proc and /sys may not be read; as root, or with --proc and --sys", NULL, NULL);
+	say_z("/proc and /sys may not be read; as root, or with --proc and --sys");
 	return EX_DENIED;
 }
 
@@ -215,7 +215,7 @@ int cmd_counters(void)
 	if (n < opt.nwords && !parse_interval(str_z(opt.words[n]), &t))
 		return no_counter(str_z(opt.words[n]));
 	if (n == 0)
-		return usage("counters: sample which NAME? gpustat counters lists them", NULL, NULL);
+		return usage_z("counters: sample which NAME? gpustat counters lists them");
 	code = take_times(opt.words + n, opt.nwords - n);
 	return code >= 0 ? code : sample();
 }

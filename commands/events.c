@@ -25,13 +25,13 @@ static void show_event(struct str name, struct str unit, struct str what)
 static int resolve_events(void)
 {
 	if (opt.nwords == 0)
-		return usage("events: which EVENT?", NULL, NULL);
+		return usage_z("events: which EVENT?");
 	for (size_t i = 0; i < opt.nwords; i++)
 		if (!add_events(str_z(opt.words[i]), 0))
 			return EX_USAGE;
 	for (u32 i = 1; i <= nevents; i++)
 		if (events[i].denied) {
-			say("tracefs may be read by root only", NULL, NULL);
+			say_z("tracefs may be read by root only");
 			return EX_DENIED;
 		}
 	events_resolve(&out);
@@ -62,7 +62,7 @@ int cmd_events(void)
 	size_t most = opt.map ? 0 : 1;
 
 	if (opt.map && opt.resolve)
-		return usage("events: --map or --resolve", NULL, NULL);
+		return usage_z("events: --map or --resolve");
 	if (opt.nwords > most && !opt.resolve)
 		return usage("'", opt.words[most], "': one word too many");
 	if (!open_roots())

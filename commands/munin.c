@@ -178,7 +178,7 @@ int cmd_munin(void)
 	int code;
 
 	if (opt.nwords > 1 || (word[0] && !config && strcmp(word, "autoconf") != 0))
-		return usage("munin: config, autoconf or nothing", NULL, NULL);
+		return usage_z("munin: config, autoconf or nothing");
 	if (word[0] && !config)
 		return autoconf();
 	default_state();

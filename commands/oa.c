@@ -25,7 +25,7 @@ static bool load_file(const char *name, struct oafile *f)
 	long r = sys_map(name, &text.p, &text.e);
 
 	if (r < 0)
-		say(name, ": ", error_text(r));
+		say_error(name, r);
 	else if (!oafile_is(f, text))
 		say(name, ": neither metric sets in XML nor a pack of them", NULL);
 	else
@@ -212,9 +212,9 @@ static int pack(void)
 	long fd, r;
 
 	if (opt.nwords < 2 || !opt.output)
-		return usage("oa pack XML... -O FILE", NULL, NULL);
+		return usage_z("oa pack XML... -O FILE");
 	if (opt.nwords - 1 > MAX_METRICS)
-		return usage("too many files", NULL, NULL);
+		return usage_z("too many files");
 	for (size_t i = 1; i < opt.nwords; i++, nfiles++)
 		if (!load_file(opt.words[i], &files[nfiles]))
 			return EX_FAIL;
@@ -226,7 +226,7 @@ static int pack(void)
 	fd = sys_openat_new(opt.output, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 	r = fd < 0 ? fd : write_all((int)fd, b.p, b.n);
 	if (r < 0)
-		say(opt.output, ": ", error_text(r));
+		say_error(opt.output, r);
 	return r < 0 ? EX_FAIL : EX_OK;
 }
 
@@ -239,7 +239,7 @@ static bool record_bytes(const char *p, size_t n)
 	long r = record_fd < 0 ? 0 : write_all(record_fd, p, n);
 
 	if (r < 0)
-		say(opt.oa.record, ": ", error_text(r));
+		say_error(opt.oa.record, r);
 	return r >= 0;
 }
 
@@ -276,7 +276,7 @@ static bool record_begin(const struct oalive *l, const struct oaprops *p)
 		return true;
 	fd = sys_openat_new(opt.oa.record, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 	if (fd < 0) {
-		say(opt.oa.record, ": ", error_text(fd));
+		say_error(opt.oa.record, fd);
 		return false;
 	}
 	record_fd = (int)fd;
@@ -328,7 +328,7 @@ static int choose_set(const struct oalive *l)
 	if (s->guid[0])
 		return -1;
 	if (!opt.oa.set.p)
-		return usage("no metric set is known for this GPU; -m NAME --metrics FILE", NULL, NULL);
+		return usage_z("no metric set is known for this GPU; -m NAME --metrics FILE");
 	return usage("no metric set of this GPU is called '", opt.oa.set.p, "'; gpustat oa list has those that are known");
 }
 
@@ -348,7 +348,7 @@ static long drain(struct oalive *l)
 			if (r.type == OT_REPORT_LOST || r.type == OT_BUFFER_LOST)
 				stream_lost(r.type == OT_BUFFER_LOST);
 			else if (r.type == OT_SAMPLE && !stream_report(r.body))
-				say("the kernel gave a sample too small for its format", NULL, NULL);
+				say_z("the kernel gave a sample too small for its format");
 		}
 		stream_keep();
 	}
@@ -373,9 +373,9 @@ static void say_stream(const struct oalive *l)
 	put_c(&b, ')');
 	text[b.n] = '\0';
 	if (opt.verbose || opt.oa.props.period)
-		say(text, NULL, NULL);
+		say_z(text);
 	if (opt.verbose)
-		say("while it runs, the GPU does not enter RC6, the OA buffer is pinned, and nobody else can use this OA unit", NULL, NULL);
+		say_z("while it runs, the GPU does not enter RC6, the OA buffer is pinned, and nobody else can use this OA unit");
 }
 
 /* Until the next record is due, or the buffer has a quarter more. */
@@ -442,7 +442,7 @@ static int live(void)
 	if (!device && opt.ndevices)
 		return no_device();
 	if (!device) {
-		say("no GPU here that i915 or xe drives", NULL, NULL);
+		say_z("no GPU here that i915 or xe drives");
 		return EX_NODEVICE;
 	}
 	opt.count = opt.count || opt.interval ? opt.count : 1;
@@ -477,15 +477,15 @@ static int check_oa(void)
 	const struct oaopts *o = &opt.oa;
 
 	if (o->reports + o->totals + o->contexts > 1)
-		return usage("--reports, --totals and --contexts exclude each other", NULL, NULL);
+		return usage_z("--reports, --totals and --contexts exclude each other");
 	if (o->replay && o->record)
-		return usage("--record is of what runs, --replay of what was recorded", NULL, NULL);
+		return usage_z("--record is of what runs, --replay of what was recorded");
 	if (o->replay && opt.count)
-		return usage("a replay has no COUNT", NULL, NULL);
+		return usage_z("a replay has no COUNT");
 	if (o->replay && opt.interval && (o->reports || o->totals || o->contexts))
-		return usage("an interval goes with neither --reports, --totals nor --contexts in a replay", NULL, NULL);
+		return usage_z("an interval goes with neither --reports, --totals nor --contexts in a replay");
 	if (o->platform && !o->replay)
-		return usage("--platform goes with --replay and list", NULL, NULL);
+		return usage_z("--platform goes with --replay and list");
 	return -1;
 }
 

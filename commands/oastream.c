@@ -239,7 +239,7 @@ int stream_ready(void)
 
 	if (!opt.raw && !oaprog_make(&prog, &stream.set, &stream.dev, &why)) {
 		text[why.n] = '\0';
-		say(text, NULL, NULL);
+		say_z(text);
 		return EX_FAIL;
 	}
 	if (prog.bad) {

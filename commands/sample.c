@@ -158,7 +158,7 @@ static bool pdata_end(void)
 		args[meta.nargs++] = str_z(*a);
 	r = perfdata_end(&pdata, &meta);
 	if (r < 0)
-		say(opt.output, ": ", error_text(r));
+		say_error(opt.output, r);
 	return r >= 0;
 }
 
@@ -310,22 +310,22 @@ static const char *sample_default(void)
 static int sample_options(struct target *t)
 {
 	if (opt.command && !opt.command[0])
-		return usage("sample: which command? There is none behind --", NULL, NULL);
+		return usage_z("sample: which command? There is none behind --");
 	if (t->period && t->freq)
-		return usage("--freq and --sample-period exclude each other", NULL, NULL);
+		return usage_z("--freq and --sample-period exclude each other");
 	if ((opt.random_mask || opt.long_period || opt.short_period) && !t->period)
-		return usage("periods change from a --sample-period", NULL, NULL);
+		return usage_z("periods change from a --sample-period");
 	if (opt.profile && format_folds(opt.out.fmt) && opt.profile == ALL_SUMS)
 		opt.profile = 0; /* --summary -o folded: the sums are those of stacks */
 	if (opt.profile && (format_folds(opt.out.fmt) || format_is_perfdata(opt.out.fmt)))
-		return usage("--summary is for formats of records: neither folded nor perfdata", NULL, NULL);
+		return usage_z("--summary is for formats of records: neither folded nor perfdata");
 	if (format_folds(opt.out.fmt))
 		opt.profile = 1 << PROF_STACK;
 	if (opt.profile)
 		opt.out.kind = K_PROFILE;
 	opt.out.once = opt.profile;
 	if (format_is_perfdata(opt.out.fmt) && !opt.output)
-		return usage("-o perfdata wants a file: -O FILE", NULL, NULL);
+		return usage_z("-o perfdata wants a file: -O FILE");
 	t->sampling = true;
 	t->no_inherit |= opt.reset_on_overflow; /* inherited, each thread counts for itself */
 	period_now = t->period;
@@ -352,7 +352,7 @@ static void say_sample_end(void)
 	if (rings_corrupt)
 		say_number(rings_corrupt, " records made no sense");
 	if (symbols_hidden && opt.verbose)
-		say("the kernel hides its symbols: kernel.kptr_restrict", NULL, NULL);
+		say_z("the kernel hides its symbols: kernel.kptr_restrict");
 	if (symbols_dropped || profile_dropped)
 		say_number(symbols_dropped + profile_dropped, " names or rows found no room");
 }
@@ -415,12 +415,12 @@ static bool say_events(void)
 static int check_events(void)
 {
 	if (format_is_perfdata(opt.out.fmt) && nevents > MAX_PDEVENTS)
-		return usage("-o perfdata is for 1024 events at most", NULL, NULL);
+		return usage_z("-o perfdata is for 1024 events at most");
 	for (u32 i = 1; i <= nevents; i++) {
 		if (events[i].virt)
-			return usage("only perf events overflow: counters of our own cannot be sampled", NULL, NULL);
+			return usage_z("only perf events overflow: counters of our own cannot be sampled");
 		if (format_is_perfdata(opt.out.fmt) && events[i].type == PT_TRACEPOINT)
-			return usage("-o perfdata is not for tracepoints: their fields would have to go with it", NULL, NULL);
+			return usage_z("-o perfdata is not for tracepoints: their fields would have to go with it");
 	}
 	return -1;
 }
@@ -431,7 +431,7 @@ static int open_sample_output(void)
 	int code = sink_open();
 
 	if (code < 0 && file && !sys_is_regular(out_fd))
-		return usage("-o perfdata wants a regular file: its head is written last", NULL, NULL);
+		return usage_z("-o perfdata wants a regular file: its head is written last");
 	return code;
 }
 

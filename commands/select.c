@@ -247,7 +247,7 @@ int no_device(void)
 	struct buf b = BUF_Z(names);
 
 	if (opt.ndevices == 0) {
-		say("no DRM or accel device here", NULL, NULL);
+		say_z("no DRM or accel device here");
 		return EX_NODEVICE;
 	}
 	for (u32 i = 1; i <= ndevices; i++)

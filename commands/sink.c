@@ -28,7 +28,7 @@ static bool parse_ipv4(struct str s, u8 *to)
 	struct str part;
 	u64 n;
 
-	if (str_eq(s, (struct str)STR("localhost")))
+	if (str_is(s, "localhost"))
 		s = (struct str)STR("127.0.0.1");
 	for (size_t i = 0; i < 4; i++) {
 		if (!str_cut(&s, '.', &part) || scan_u64(part, &n) != part.e || n > 255)
@@ -107,7 +107,7 @@ static int open_udp(struct str at)
 	to.v4.sin_port = (in_port_t)(n >> 8 | (n & 255) << 8); /* where that of IPv6 stands, too */
 	fd = sys_socket_to(&to.any, to.any.sa_family == AF_INET ? sizeof(to.v4) : sizeof(to.v6), SOCK_DGRAM);
 	if (fd < 0) {
-		say(opt.output, ": ", error_text(fd));
+		say_error(opt.output, fd);
 		return EX_FAIL;
 	}
 	out_fd = (int)fd;
@@ -163,7 +163,7 @@ static void count_kmsg(void)
 	}
 	if (++n > KMSG_BURST && !told) {
 		told = true;
-		say("/dev/kmsg takes 10 records in 5 s, and drops the rest unless the kernel runs with printk.devkmsg=on", NULL, NULL);
+		say_z("/dev/kmsg takes 10 records in 5 s, and drops the rest unless the kernel runs with printk.devkmsg=on");
 	}
 }
 
@@ -211,7 +211,7 @@ static int say_failed(long r)
 {
 	if (r >= 0)
 		return -1;
-	say(opt.output, ": ", error_text(r));
+	say_error(opt.output, r);
 	return EX_FAIL;
 }
 

@@ -276,9 +276,9 @@ int cmd_stat(void)
 	int code, result = EX_OK;
 
 	if (opt.command && !opt.command[0])
-		return usage("stat: which command? There is none behind --", NULL, NULL);
+		return usage_z("stat: which command? There is none behind --");
 	if (opt.repeat != 1 && (!opt.command || opt.interval))
-		return usage("--repeat goes with a command, and not with intervals", NULL, NULL);
+		return usage_z("--repeat goes with a command, and not with intervals");
 	if (!open_roots())
 		return EX_FAIL;
 	if ((code = open_control(&m)) >= 0)

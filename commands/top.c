@@ -464,7 +464,7 @@ static int run_lines(void)
 
 	if (r >= 0)
 		return r;
-	say("dumb terminal: lines instead of a screen", NULL, NULL);
+	say_z("dumb terminal: lines instead of a screen");
 	lines = *opt.cmd;
 	lines.kind = opt.out.kind = K_DEVICE;
 	opt.out.colour = false;
@@ -498,6 +498,6 @@ int cmd_top(void)
 	code = terminal_enter() ? run() : EX_FAIL;
 	terminal_leave();
 	if (code == EX_FAIL)
-		say("standard output", ": ", error_text(write_error));
+		say_error("standard output", write_error);
 	return code == EX_OK && !any_device ? no_device() : code;
 }

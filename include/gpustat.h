@@ -41,6 +41,8 @@ struct unitword {
 
 struct str str_z(const char *z);
 bool str_eq(struct str a, struct str b);
+bool str_is(struct str s, const char *z);
+size_t str_among(struct str s, const char *words);
 bool str_skip(struct str *s, struct str lead);
 bool str_cut(struct str *s, char sep, struct str *piece);
 bool str_word(struct str *s, struct str *word);

@@ -269,16 +269,9 @@ static struct str quantity_in(struct str name, struct str *which)
 /* W_* of the records that their kind names; 0: it does not. */
 u16 svg_kind(const struct plotids *id)
 {
-	static const struct { struct str name; u16 kinds; } kinds[] = {
-		{ STR("device"), W_DEVICE }, { STR("client"), W_CLIENT }, { STR("cgroup"), W_CGROUP },
-		{ STR("event"), W_EVENT }, { STR("sample"), W_SAMPLE }, { STR("oa"), W_OA },
-		{ STR("counter"), W_COUNTER | W_COUNTERS },
-	};
+	static const u16 kinds[] = { W_DEVICE, W_CLIENT, W_CGROUP, W_EVENT, W_SAMPLE, W_OA, W_COUNTER | W_COUNTERS, 0 };
 
-	for (size_t i = 0; i < LEN(kinds); i++)
-		if (str_eq(id->of[ID_KIND], kinds[i].name))
-			return kinds[i].kinds;
-	return 0;
+	return kinds[str_among(id->of[ID_KIND], "device client cgroup event sample oa counter")];
 }
 
 static const struct quantity *quantity_of(const struct column *c, u16 kind)
@@ -546,20 +539,10 @@ void svg_put(const struct plotids *id, const struct column *c, struct str inst, 
 
 /* --- records ---------------------------------------------------------------------------------------------------- */
 
-static const char *const plot_ids[ID_COUNT] = {
-	[ID_KIND] = "kind", [ID_DEV] = "dev", [ID_EVENT] = "event", [ID_COMM] = "comm", [ID_NAME] = "name",
-	[ID_UNIT] = "unit", [ID_CLIENT] = "client", [ID_PID] = "pid", [ID_CGROUP] = "cgroup", [ID_SET] = "set",
-	[ID_CPU] = "cpu", [ID_CORE] = "core", [ID_SOCKET] = "socket", [ID_TID] = "tid",
-};
-
-/* Which of them a field without a group is; ID_COUNT: none. */
+/* Which enum plotid a field without a group is; ID_COUNT: none. */
 size_t plot_id(struct str name)
 {
-	size_t i = 0;
-
-	while (i < ID_COUNT && !str_eq(name, str_z(plot_ids[i])))
-		i++;
-	return i;
+	return str_among(name, "kind dev event comm name unit client pid cgroup set cpu core socket tid");
 }
 
 void svg_record(struct out *o, struct buf *b, const struct record *r)
