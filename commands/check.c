@@ -468,7 +468,7 @@ static int check(void)
 
 int cmd_check(void)
 {
-	static const sigset_t none;
+	static sigset_t none; /* not const, which would be bytes of the program */
 	i64 timeout = opt.check.timeout ? opt.check.timeout : 10000000000;
 	int code;
 

@@ -231,14 +231,10 @@ static bool print_profile(void)
 		n = opt.top && n > opt.top ? (size_t)opt.top : n;
 		for (size_t i = 0; i < n; i++) {
 			p.row = profile_row(p.table, i);
-			if (p.table == PROF_STACK) {
+			if (p.table == PROF_STACK)
 				folded_row(&out, p.row);
-			} else {
-				record_make(&rec, &p.e, &ro);
-				if (out_measures(&opt.out))
-					out_measure(&opt.out, &rec);
-				out_record(&opt.out, &out, &rec);
-			}
+			else if (!show_record(&p.e, &ro))
+				return false;
 			if (out.n > OUT_BYTES / 2 && !flush())
 				return false;
 		}

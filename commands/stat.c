@@ -211,15 +211,15 @@ static int print_rows(const struct measure *m)
 
 	update_offset();
 	ro.time_us = format_raw(opt.out.fmt) ? (m->last - m->start) / 1000 : sample_time();
-	for (u32 i = 1; i <= n && out_measures(&opt.out); i++)
-		if ((e = row_entity(i))) {
+	for (int show = !out_measures(&opt.out); show < 2; show++)
+		for (u32 i = 1; i <= n; i++) {
+			if (!(e = row_entity(i)))
+				continue;
 			record_make(&rec, e, &ro);
-			out_measure(&opt.out, &rec);
-		}
-	for (u32 i = 1; i <= n; i++)
-		if ((e = row_entity(i))) {
-			record_make(&rec, e, &ro);
-			out_record(&opt.out, &out, &rec);
+			if (show)
+				out_record(&opt.out, &out, &rec);
+			else
+				out_measure(&opt.out, &rec);
 			if (!opt.out.one_line && out.n > OUT_BYTES / 2 && !flush())
 				return EX_FAIL;
 		}

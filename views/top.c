@@ -117,7 +117,7 @@ static void put_clock(struct buf *b, const struct record *r)
 enum which { FIRST, BEGIN /* the first, and what follows goes with it */, REST /* by name */, ALL };
 
 static const struct fact {
-	const char *word, *field;
+	char word[12], field[11];
 	u8 which;
 } facts[] = {
 	{ "", "temp", FIRST }, { "", "power", FIRST }, { "", "fan", FIRST }, { "idle ", "idle", FIRST }, { "throttled: ", "throttle", ALL },
