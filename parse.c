@@ -2,7 +2,6 @@
  * values out; no system call, no state. SPDX-License-Identifier: MIT */
 #include "gpustat.h"
 
-/* A NULL's is empty. */
 struct str str_z(const char *z)
 {
 	return z ? (struct str){ z, z + strlen(z) } : (struct str){ 0 };
@@ -18,17 +17,6 @@ bool str_eq(struct str a, struct str b)
 bool str_is(struct str s, const char *z)
 {
 	return str_eq(s, str_z(z));
-}
-
-/* Which of the words it is, as they stand in a text; how many there are: none. */
-size_t str_among(struct str s, const char *words)
-{
-	struct str rest = str_z(words), word;
-	size_t i = 0;
-
-	while (str_word(&rest, &word) && !str_eq(s, word))
-		i++;
-	return i;
 }
 
 /* Moves s past lead if it begins with it. */
@@ -84,6 +72,17 @@ bool str_word(struct str *s, struct str *word)
 		s->p++;
 	word->e = s->p;
 	return word->p < word->e;
+}
+
+/* Which of the words it is, as they stand in a text; how many there are: none. */
+size_t str_among(struct str s, const char *words)
+{
+	struct str rest = str_z(words), word;
+	size_t i = 0;
+
+	while (str_word(&rest, &word) && !str_eq(s, word))
+		i++;
+	return i;
 }
 
 /* What follows the last '/'. */
@@ -292,7 +291,7 @@ bool parse_interval(struct str s, i64 *ns)
 
 /* --- text being put together -------------------------------------------------------------------- */
 
-struct buf buf_of(char *p, size_t cap)
+struct buf buf_on(char *p, size_t cap)
 {
 	return (struct buf){ .p = p, .cap = cap };
 }

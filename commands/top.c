@@ -135,7 +135,7 @@ static bool is_utf8(void)
 		const char *z = getenv(names[i]);
 
 		if (z && *z)
-			return strstr(z, "UTF") || strstr(z, "utf");
+			return str_find(str_z(z), (struct str)STR("UTF")) || str_find(str_z(z), (struct str)STR("utf"));
 	}
 	return false;
 }

@@ -32,6 +32,8 @@ static inline size_t str_len(struct str s)
 	return (size_t)(s.e - s.p);
 }
 
+struct str str_z(const char *z);
+
 /* --- parse.c: text to values -------------------------------------------------------------------- */
 
 struct unitword {
@@ -39,13 +41,12 @@ struct unitword {
 	u64 times; /* what one of it is in the base unit */
 };
 
-struct str str_z(const char *z);
 bool str_eq(struct str a, struct str b);
 bool str_is(struct str s, const char *z);
-size_t str_among(struct str s, const char *words);
 bool str_skip(struct str *s, struct str lead);
 bool str_cut(struct str *s, char sep, struct str *piece);
 bool str_word(struct str *s, struct str *word);
+size_t str_among(struct str s, const char *words);
 bool str_find(struct str s, struct str what);
 struct str str_trim(struct str s);
 struct str str_base(struct str path);
@@ -113,9 +114,9 @@ struct buf {
 	bool full;
 };
 
-struct buf buf_of(char *p, size_t cap);
-#define BUF(bytes) buf_of(bytes, sizeof(bytes))
-#define BUF_Z(bytes) buf_of(bytes, sizeof(bytes) - 1) /* with room for an end */
+/* An empty one on so many bytes, or on an array. */
+struct buf buf_on(char *p, size_t cap);
+#define BUF(array) buf_on(array, sizeof(array))
 void put_n(struct buf *b, const char *p, size_t n);
 void put_c(struct buf *b, char c);
 void put_str(struct buf *b, struct str s);
@@ -130,6 +131,7 @@ void put_u64(struct buf *b, u64 v);
 void put_hex64(struct buf *b, u64 v);
 void put_hex(struct buf *b, u8 c);
 void put_text(struct buf *b, struct str s);
+#define BUF_Z(array) buf_on(array, sizeof(array) - 1) /* with room for an end */
 size_t utf8_len(const char *p, const char *e);
 bool is_control(const char *p, size_t n);
 

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -60,11 +61,13 @@
 #define SYS_faccessat2 439
 #endif
 
-#define SYS_RET(call)                                                                              \
-	do {                                                                                       \
-		long r_ = (long)(call);                                                            \
-		return r_ < 0 ? -errno : r_;                                                       \
-	} while (0)
+/* What libc's calls came to: their value, or -errno. Weak: of all the copies the linker keeps one. */
+__attribute__((weak)) long sys_ret(long r);
+__attribute__((weak)) long sys_ret(long r)
+{
+	return r < 0 ? -errno : r;
+}
+#define SYS_RET(call) return sys_ret((long)(call))
 
 static inline long sys_openat(int dir, const char *path, int flags)
 {
@@ -139,7 +142,7 @@ static inline long sys_lstat(const char *path, struct stat *st)
 
 static inline int sys_has_file(int dir, const char *name)
 {
-	return faccessat(dir, name, F_OK, 0) == 0;
+	return syscall(SYS_faccessat, dir, name, F_OK) == 0; /* libc's has a process for its flags */
 }
 
 static inline long sys_fstat(int fd, struct stat *st)
@@ -640,7 +643,7 @@ static inline long sys_pwrite(int fd, const void *b, size_t n, uint64_t at)
 
 static inline size_t sys_page(void)
 {
-	return (size_t)sysconf(_SC_PAGESIZE);
+	return getauxval(AT_PAGESZ);
 }
 
 #endif
