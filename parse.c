@@ -147,6 +147,15 @@ bool glob_match(struct str pat, struct str s, struct str *star)
 	return pat.p == pat.e;
 }
 
+/* memcmp's answer; a text stands before what it begins. */
+int str_cmp(struct str a, struct str b)
+{
+	size_t n = str_len(a), m = str_len(b), both = n < m ? n : m;
+	int d = both ? memcmp(a.p, b.p, both) : 0;
+
+	return d ? d : n < m ? -1 : n > m;
+}
+
 /* memcmp's answer, but numbers count as such: a_2 stands before a_10. */
 int str_order(struct str a, struct str b)
 {

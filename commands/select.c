@@ -13,15 +13,6 @@ struct entity *entity_at(u8 kind, u32 n)
 	return kind == K_DEVICE ? &devices[n].e : kind == K_CLIENT ? &clients[n].e : &groups[n].e;
 }
 
-/* memcmp's answer; a text stands before what it begins. */
-static int text_order(struct str a, struct str b)
-{
-	size_t n = str_len(a), m = str_len(b);
-	int d = memcmp(a.p, b.p, n < m ? n : m);
-
-	return d ? d : n < m ? -1 : n > m;
-}
-
 typedef int order_fn(u32 a, u32 b);
 
 static int by_device(u32 a, u32 b)
@@ -44,8 +35,8 @@ static int by_group(u32 a, u32 b)
 
 	if (d)
 		return d;
-	return text_order((struct str){ x, x + text_copy(cgroups[groups[a].cgroup].path, x, sizeof(x)) },
-			  (struct str){ y, y + text_copy(cgroups[groups[b].cgroup].path, y, sizeof(y)) });
+	return str_cmp((struct str){ x, x + text_copy(cgroups[groups[a].cgroup].path, x, sizeof(x)) },
+		       (struct str){ y, y + text_copy(cgroups[groups[b].cgroup].path, y, sizeof(y)) });
 }
 
 static struct val sort_keys[MAX_CLIENTS];
@@ -58,7 +49,7 @@ static int by_field(u32 a, u32 b)
 	if (x->type != y->type)
 		return x->type == V_NULL ? 1 : y->type == V_NULL ? -1 : x->type == V_TEXT ? 1 : -1;
 	if (x->type == V_TEXT)
-		return text_order(x->s, y->s);
+		return str_cmp(x->s, y->s);
 	if (x->neg != y->neg)
 		return x->neg ? 1 : -1;
 	return x->n == y->n ? 0 : (x->n < y->n) == !x->neg ? 1 : -1;

@@ -52,6 +52,7 @@ struct str str_trim(struct str s);
 struct str str_base(struct str path);
 bool line_next(struct str *text, struct str *line);
 bool glob_match(struct str pat, struct str s, struct str *star);
+int str_cmp(struct str a, struct str b);
 int str_order(struct str a, struct str b);
 u32 hash_more(u32 h, struct str s);
 #define HASH64_BEGIN UINT64_C(0xcbf29ce484222325)
