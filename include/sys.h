@@ -61,15 +61,19 @@
 #define SYS_faccessat2 439
 #endif
 
-/* What libc's calls came to: their value, or -errno. Weak: of all the copies the linker keeps one. */
-__attribute__((weak)) long sys_ret(long r);
-__attribute__((weak)) long sys_ret(long r)
+/* What many files call: weak, so that the linker keeps one of all copies. */
+#define SYS_SHARED(type, name, ...)                                                                \
+	__attribute__((weak)) type name(__VA_ARGS__);                                              \
+	__attribute__((weak)) type name(__VA_ARGS__)
+
+/* What libc's calls came to: their value, or -errno. */
+SYS_SHARED(long, sys_ret, long r)
 {
 	return r < 0 ? -errno : r;
 }
 #define SYS_RET(call) return sys_ret((long)(call))
 
-static inline long sys_openat(int dir, const char *path, int flags)
+SYS_SHARED(long, sys_openat, int dir, const char *path, int flags)
 {
 	SYS_RET(openat(dir, path, flags | O_CLOEXEC));
 }
@@ -109,7 +113,7 @@ static inline long sys_close(int fd)
 	SYS_RET(close(fd));
 }
 
-static inline long sys_read(int fd, void *b, size_t n)
+SYS_SHARED(long, sys_read, int fd, void *b, size_t n)
 {
 	SYS_RET(read(fd, b, n));
 }
@@ -129,7 +133,7 @@ static inline long sys_uname(struct utsname *name)
 	SYS_RET(uname(name));
 }
 
-static inline long sys_fstatat(int dir, const char *path, struct stat *st)
+SYS_SHARED(long, sys_fstatat, int dir, const char *path, struct stat *st)
 {
 	SYS_RET(fstatat(dir, path, st, 0));
 }
@@ -145,7 +149,7 @@ static inline int sys_has_file(int dir, const char *name)
 	return syscall(SYS_faccessat, dir, name, F_OK) == 0; /* libc's has a process for its flags */
 }
 
-static inline long sys_fstat(int fd, struct stat *st)
+SYS_SHARED(long, sys_fstat, int fd, struct stat *st)
 {
 	SYS_RET(fstat(fd, st));
 }
@@ -210,7 +214,7 @@ static inline long sys_getdents(int fd, void *b, size_t n)
 }
 
 /* Nanoseconds on that clock. */
-static inline int64_t sys_now(clockid_t clock)
+SYS_SHARED(int64_t, sys_now, clockid_t clock)
 {
 	struct timespec ts = { 0 };
 
@@ -341,7 +345,7 @@ static inline long sys_ioctl(int fd, unsigned long request, unsigned long arg)
 
 /* Until something happens to one of the descriptors, a signal outside *mask comes, or t on CLOCK_MONOTONIC (negative:
  * no end) has passed. */
-static inline long sys_poll_until(struct pollfd *fds, size_t n, int64_t t, const sigset_t *mask)
+SYS_SHARED(long, sys_poll_until, struct pollfd *fds, size_t n, int64_t t, const sigset_t *mask)
 {
 	struct timespec ts = { 0 };
 
