@@ -97,8 +97,7 @@ void say_number(u64 n, const char *what)
 	struct buf b = BUF_Z(text);
 
 	put_u64(&b, n);
-	text[b.n] = '\0';
-	say(text, what, NULL);
+	say(buf_z(&b), what, NULL);
 }
 
 /* Of a file's byte. */
@@ -110,8 +109,7 @@ void say_at(const char *file, u64 at, const char *what)
 	put_z(&b, ": at byte ");
 	put_u64(&b, at);
 	put_z(&b, ": ");
-	text[b.n] = '\0';
-	say(file, text, what);
+	say(file, buf_z(&b), what);
 }
 
 int usage(const char *a, const char *b, const char *c)
@@ -158,8 +156,7 @@ const char *error_text(long err)
 		if (numbers[i] == -err)
 			return text;
 	put_u64(&b, (u64)-err);
-	other[b.n] = '\0';
-	return other;
+	return buf_z(&b);
 }
 
 void say_error(const char *who, long err)
@@ -823,8 +820,7 @@ static int usage_of(const struct option *o, const char *why, const char *which)
 
 	put_str(&b, option_name(o));
 	put_z(&b, why);
-	text[b.n] = '\0';
-	return usage("--", text, which);
+	return usage("--", buf_z(&b), which);
 }
 
 static int bad_value(const struct option *o, const char *value)
@@ -842,8 +838,7 @@ static int bad_value(const struct option *o, const char *value)
 		put_z(&b, str_len(help) ? ": " : "");
 		put_str(&b, help);
 	}
-	names[b.n] = '\0';
-	return usage("'", value, names);
+	return usage("'", value, buf_z(&b));
 }
 
 /* False: it is none that the option takes. */
@@ -957,8 +952,7 @@ static int no_command(const char *word)
 		put_c(&b, ' ');
 		put_z(&b, cmds[i].name);
 	}
-	names[b.n] = '\0';
-	return usage("'", word, names);
+	return usage("'", word, buf_z(&b));
 }
 
 /* What oa does beside measuring. */

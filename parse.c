@@ -305,6 +305,13 @@ struct buf buf_on(char *p, size_t cap)
 	return (struct buf){ .p = p, .cap = cap };
 }
 
+/* What has been put together, with an end: the buffer was begun with room for it. */
+const char *buf_z(const struct buf *b)
+{
+	b->p[b->n] = '\0';
+	return b->p;
+}
+
 void put_n(struct buf *b, const char *p, size_t n)
 {
 	if (n > b->cap - b->n) {

@@ -50,8 +50,7 @@ static int show_map(void)
 		if (m->line)
 			put_u64(&b, m->line);
 		put_z(&b, ": ");
-		text[b.n] = '\0';
-		return usage(getenv("GPUSTAT_PMU_MAP"), text, m->why);
+		return usage(getenv("GPUSTAT_PMU_MAP"), buf_z(&b), m->why);
 	}
 	pmumap_put(m, opt.verbose, &out);
 	return finish();

@@ -65,21 +65,24 @@ static struct {
 	const struct device *device;       /* NULL: none here */
 } listing;
 
+/* Up to a column of the line that begins at from. */
+static void put_cell(size_t from, size_t column, struct str s)
+{
+	put_text(&out, s);
+	put_columns(&out, from, column);
+}
+
 static void put_set(struct str name, struct str chipset, u64 counters, struct str format, struct str guid, const char *where)
 {
 	size_t from = out.n;
 	u64 id;
 
-	put_text(&out, name);
-	put_columns(&out, from, 32);
-	put_text(&out, chipset);
-	put_columns(&out, from, 40);
+	put_cell(from, 32, name);
+	put_cell(from, 40, chipset);
 	put_u64(&out, counters);
 	put_columns(&out, from, 45);
-	put_text(&out, format);
-	put_columns(&out, from, 65);
-	put_text(&out, guid);
-	put_columns(&out, from, 102);
+	put_cell(from, 65, format);
+	put_cell(from, 102, guid);
 	if (listing.device && oa_has_set(listing.device, guid, &id)) {
 		put_z(&out, "kernel ");
 		put_u64(&out, id);
@@ -160,10 +163,8 @@ static int list_counters(struct str name)
 	for (u32 i = 0; i < listed.n; i++) {
 		size_t from = out.n;
 
-		put_text(&out, listed.counters[i].name);
-		put_columns(&out, from, 44);
-		put_z(&out, listed.counters[i].is_float ? "float" : "uint64");
-		put_columns(&out, from, 52);
+		put_cell(from, 44, listed.counters[i].name);
+		put_cell(from, 52, str_z(listed.counters[i].is_float ? "float" : "uint64"));
 		put_max(i);
 		put_columns(&out, from, 66);
 		put_text(&out, listed.counters[i].units);
@@ -219,8 +220,7 @@ static int pack(void)
 		if (!load_file(opt.words[i], &files[nfiles]))
 			return EX_FAIL;
 	if (!oapack_put(&b, files, nfiles, &why)) {
-		text[why.n] = '\0';
-		say("cannot pack: ", text, NULL);
+		say("cannot pack: ", buf_z(&why), NULL);
 		return EX_FAIL;
 	}
 	fd = sys_openat_new(opt.output, O_WRONLY | O_CREAT | O_TRUNC, 0644);
@@ -371,9 +371,8 @@ static void say_stream(const struct oalive *l)
 	put_z(&b, " us (exponent ");
 	put_u64(&b, (u64)l->exponent);
 	put_c(&b, ')');
-	text[b.n] = '\0';
 	if (opt.verbose || opt.oa.props.period)
-		say_z(text);
+		say_z(buf_z(&b));
 	if (opt.verbose)
 		say_z("while it runs, the GPU does not enter RC6, the OA buffer is pinned, and nobody else can use this OA unit");
 }

@@ -238,13 +238,11 @@ int stream_ready(void)
 	struct buf why = BUF_Z(text);
 
 	if (!opt.raw && !oaprog_make(&prog, &stream.set, &stream.dev, &why)) {
-		text[why.n] = '\0';
-		say_z(text);
+		say_z(buf_z(&why));
 		return EX_FAIL;
 	}
 	if (prog.bad) {
-		text[why.n] = '\0';
-		say("counter left out: ", text, prog.bad > 1 ? ", and others" : NULL);
+		say("counter left out: ", buf_z(&why), prog.bad > 1 ? ", and others" : NULL);
 	}
 	if (!check_counters())
 		return EX_USAGE;

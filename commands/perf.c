@@ -15,8 +15,7 @@ bool add_events(struct str list, u16 set)
 	virtual_wants = opt.ndevices ? device_wanted : NULL;
 	if (events_add(list, set, &b))
 		return true;
-	why[b.n] = '\0';
-	usage_z(why);
+	usage_z(buf_z(&b));
 	return false;
 }
 
@@ -76,8 +75,7 @@ int find_target(struct target *t)
 		if (t->whole ? target_process(t, opt.pids[i]) : target_thread(t, opt.pids[i]))
 			continue;
 		put_u64(&b, opt.pids[i]);
-		pid[b.n] = '\0';
-		say(t->whole ? "no process " : "no thread ", pid, NULL);
+		say(t->whole ? "no process " : "no thread ", buf_z(&b), NULL);
 		return EX_FAIL;
 	}
 	if (!perf_cgroups(t, &missing)) {

@@ -28,8 +28,7 @@ static void malformed(const char *what)
 	put_z(&b, ": line ");
 	put_u64(&b, in.line);
 	put_z(&b, what);
-	text[b.n] = '\0';
-	say(in.name, text, NULL);
+	say(in.name, buf_z(&b), NULL);
 }
 
 /* --- numbers and times ------------------------------------------------------------------------------------- */

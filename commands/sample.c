@@ -31,6 +31,11 @@ static void name_chain(struct sample *s)
 	}
 }
 
+static bool makes_perfdata(void)
+{
+	return format_is_perfdata(opt.out.fmt);
+}
+
 static void profile_stack(const struct sample *s, u64 period)
 {
 	static char text[64 << 10];
@@ -189,7 +194,7 @@ static void take_record(const struct prec *r)
 
 	s.e.kind = K_SAMPLE;
 	symbols_feed(r);
-	if (format_is_perfdata(opt.out.fmt)) {
+	if (makes_perfdata()) {
 		if (r->type == PR_SAMPLE)
 			symbols_task(r->pid, r->tid);
 		perfdata_record(&pdata, r->raw);
@@ -261,7 +266,7 @@ static void vary_period(const struct measure *m)
 static void drain(bool all)
 {
 	rings_drain(all ? UINT64_MAX : (u64)sys_now(CLOCK_MONOTONIC) - 1000000, perf_format, take_record);
-	if (format_is_perfdata(opt.out.fmt))
+	if (makes_perfdata())
 		perfdata_round(&pdata);
 	else if (!sample_failed && !flush())
 		sample_failed = true;
@@ -275,7 +280,7 @@ static void take_rest(u64 lost)
 
 	if (lost <= rings_lost)
 		return;
-	if (format_is_perfdata(opt.out.fmt))
+	if (makes_perfdata())
 		perfdata_made(&pdata, &r);
 	else
 		take_record(&r);
@@ -294,7 +299,7 @@ static void sample_loop(struct measure *m)
 	}
 	drain(true);
 	take_rest(perf_lost());
-	if (!sample_failed && !format_is_perfdata(opt.out.fmt) && !flush())
+	if (!sample_failed && !makes_perfdata() && !flush())
 		sample_failed = true;
 }
 
@@ -313,14 +318,14 @@ static int sample_options(struct target *t)
 		return usage_z("periods change from a --sample-period");
 	if (opt.profile && format_folds(opt.out.fmt) && opt.profile == ALL_SUMS)
 		opt.profile = 0; /* --summary -o folded: the sums are those of stacks */
-	if (opt.profile && (format_folds(opt.out.fmt) || format_is_perfdata(opt.out.fmt)))
+	if (opt.profile && (format_folds(opt.out.fmt) || makes_perfdata()))
 		return usage_z("--summary is for formats of records: neither folded nor perfdata");
 	if (format_folds(opt.out.fmt))
 		opt.profile = 1 << PROF_STACK;
 	if (opt.profile)
 		opt.out.kind = K_PROFILE;
 	opt.out.once = opt.profile;
-	if (format_is_perfdata(opt.out.fmt) && !opt.output)
+	if (makes_perfdata() && !opt.output)
 		return usage_z("-o perfdata wants a file: -O FILE");
 	t->sampling = true;
 	t->no_inherit |= opt.reset_on_overflow; /* inherited, each thread counts for itself */
@@ -410,12 +415,12 @@ static bool say_events(void)
 /* Exit code or -1. */
 static int check_events(void)
 {
-	if (format_is_perfdata(opt.out.fmt) && nevents > MAX_PDEVENTS)
+	if (makes_perfdata() && nevents > MAX_PDEVENTS)
 		return usage_z("-o perfdata is for 1024 events at most");
 	for (u32 i = 1; i <= nevents; i++) {
 		if (events[i].virt)
 			return usage_z("only perf events overflow: counters of our own cannot be sampled");
-		if (format_is_perfdata(opt.out.fmt) && events[i].type == PT_TRACEPOINT)
+		if (makes_perfdata() && events[i].type == PT_TRACEPOINT)
 			return usage_z("-o perfdata is not for tracepoints: their fields would have to go with it");
 	}
 	return -1;
@@ -423,7 +428,7 @@ static int check_events(void)
 
 static int open_sample_output(void)
 {
-	bool file = format_is_perfdata(opt.out.fmt);
+	bool file = makes_perfdata();
 	int code = sink_open();
 
 	if (code < 0 && file && !sys_is_regular(out_fd))
@@ -496,12 +501,12 @@ int cmd_sample(void)
 		return EX_FAIL;
 	}
 	any = say_events();
-	if (format_is_perfdata(opt.out.fmt)) {
+	if (makes_perfdata()) {
 		pdata_begin();
 		pdata_premise();
 	}
 	sample_loop(&m);
-	if (format_is_perfdata(opt.out.fmt) && !pdata_end())
+	if (makes_perfdata() && !pdata_end())
 		return EX_FAIL;
 	return sample_finish(&m, any);
 }

@@ -248,7 +248,6 @@ int no_device(void)
 			put_c(&b, ' ');
 			put_z(&b, devices[i].dev);
 		}
-	names[b.n] = '\0';
-	say("no such device; there are:", b.n ? names : " none", NULL);
+	say("no such device; there are:", b.n ? buf_z(&b) : " none", NULL);
 	return EX_NODEVICE;
 }

@@ -132,7 +132,8 @@ void put_u64(struct buf *b, u64 v);
 void put_hex64(struct buf *b, u64 v);
 void put_hex(struct buf *b, u8 c);
 void put_text(struct buf *b, struct str s);
-#define BUF_Z(array) buf_on(array, sizeof(array) - 1) /* with room for an end */
+#define BUF_Z(array) buf_on(array, sizeof(array) - 1) /* for buf_z() */
+const char *buf_z(const struct buf *b);
 size_t utf8_len(const char *p, const char *e);
 bool is_control(const char *p, size_t n);
 

@@ -6,13 +6,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/auxvec.h>
 #include <linux/magic.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -652,6 +652,8 @@ static inline long sys_pwrite(int fd, const void *b, size_t n, uint64_t at)
 {
 	SYS_RET(pwrite(fd, b, n, (off_t)at));
 }
+
+unsigned long getauxval(unsigned long type); /* sys/auxv.h, with which glibc's elf.h comes and its names */
 
 static inline size_t sys_page(void)
 {
