@@ -86,27 +86,30 @@ void say(const char *a, const char *b, const char *c)
 	say_as("gpustat", a, b, c);
 }
 
+void say_z(const char *z)
+{
+	say(z, NULL, NULL);
+}
+
 void say_number(u64 n, const char *what)
 {
 	char text[24];
-	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+	struct buf b = BUF_Z(text);
 
 	put_u64(&b, n);
-	text[b.n] = '\0';
-	say(text, what, NULL);
+	say(buf_z(&b), what, NULL);
 }
 
 /* Of a file's byte. */
 void say_at(const char *file, u64 at, const char *what)
 {
 	char text[64];
-	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+	struct buf b = BUF_Z(text);
 
 	put_z(&b, ": at byte ");
 	put_u64(&b, at);
 	put_z(&b, ": ");
-	text[b.n] = '\0';
-	say(file, text, what);
+	say(file, buf_z(&b), what);
 }
 
 int usage(const char *a, const char *b, const char *c)
@@ -117,38 +120,48 @@ int usage(const char *a, const char *b, const char *c)
 	return EX_USAGE;
 }
 
+int usage_z(const char *z)
+{
+	return usage(z, NULL, NULL);
+}
+
 /* libc's words; its table has 1.9 KB more for errors that none of our calls can give. */
-static const struct {
-	u8 err;
-	const char *text;
-} errors[] = {
-	{ ENOEXEC, "Exec format error" },     { ESRCH, "No such process" },
-	{ EPERM, "Operation not permitted" }, { ENOENT, "No such file or directory" },
-	{ EIO, "Input/output error" },        { EBADF, "Bad file descriptor" },
-	{ ENOMEM, "Cannot allocate memory" },         { EACCES, "Permission denied" },
-	{ ENOTDIR, "Not a directory" },       { EISDIR, "Is a directory" },
-	{ EINVAL, "Invalid argument" },       { ENFILE, "Too many open files in system" },
-	{ EMFILE, "Too many open files" },    { EFBIG, "File too large" },
-	{ ENOSPC, "No space left on device" },          { EROFS, "Read-only file system" },
-	{ EPIPE, "Broken pipe" },             { ELOOP, "Too many levels of symbolic links" },
-	{ ENAMETOOLONG, "File name too long" },    { ENXIO, "No such device or address" },
-	{ ENODEV, "No such device" },         { EDQUOT, "Disk quota exceeded" },
-	{ ETXTBSY, "Text file busy" },        { ESPIPE, "Illegal seek" },
-	{ ENETUNREACH, "Network unreachable" }, { ECONNRESET, "Connection reset by peer" },
-	{ ETIMEDOUT, "Operation timed out" },
-};
+#define ERRORS(E) \
+	E(ENOEXEC, "Exec format error") E(ESRCH, "No such process") \
+	E(EPERM, "Operation not permitted") E(ENOENT, "No such file or directory") \
+	E(EIO, "Input/output error") E(EBADF, "Bad file descriptor") \
+	E(ENOMEM, "Cannot allocate memory") E(EACCES, "Permission denied") \
+	E(ENOTDIR, "Not a directory") E(EISDIR, "Is a directory") \
+	E(EINVAL, "Invalid argument") E(ENFILE, "Too many open files in system") \
+	E(EMFILE, "Too many open files") E(EFBIG, "File too large") \
+	E(ENOSPC, "No space left on device") E(EROFS, "Read-only file system") \
+	E(EPIPE, "Broken pipe") E(ELOOP, "Too many levels of symbolic links") \
+	E(ENAMETOOLONG, "File name too long") E(ENXIO, "No such device or address") \
+	E(ENODEV, "No such device") E(EDQUOT, "Disk quota exceeded") \
+	E(ETXTBSY, "Text file busy") E(ESPIPE, "Illegal seek") \
+	E(ENETUNREACH, "Network unreachable") E(ECONNRESET, "Connection reset by peer") \
+	E(ETIMEDOUT, "Operation timed out")
 
 const char *error_text(long err)
 {
+#define NUMBER(number, text) number,
+#define TEXT(number, text) text "\0"
+	static const u16 numbers[] = { ERRORS(NUMBER) }; /* of MIPS one is 1133 */
+	static const char texts[] = ERRORS(TEXT);
 	static char other[32] = "error ";
 	struct buf b = { .p = other, .n = 6, .cap = sizeof(other) - 1 };
+	const char *text = texts;
 
-	for (size_t i = 0; i < LEN(errors); i++)
-		if (errors[i].err == -err)
-			return errors[i].text;
+	for (size_t i = 0; i < LEN(numbers); i++, text += strlen(text) + 1)
+		if (numbers[i] == -err)
+			return text;
 	put_u64(&b, (u64)-err);
-	other[b.n] = '\0';
-	return other;
+	return buf_z(&b);
+}
+
+void say_error(const char *who, long err)
+{
+	say(who, ": ", error_text(err));
 }
 
 /* Everything put together so far, in one write where the kernel takes it whole. False: it did not. */
@@ -157,7 +170,7 @@ bool flush(void)
 	long r;
 
 	if (out.full) {
-		say("a record is too long for its buffer: left out", NULL, NULL);
+		say_z("a record is too long for its buffer: left out");
 		reg_dropped++;
 		lost_record = true;
 		out.n = 0;
@@ -166,7 +179,7 @@ bool flush(void)
 	}
 	r = sink_write(out.p, out.n);
 	if (r < 0)
-		say(opt.output ? opt.output : opt.http ? "the socket" : out_fd == 2 ? "standard error" : "standard output", ": ", error_text(r));
+		say_error(opt.output ? opt.output : opt.http ? "the socket" : out_fd == 2 ? "standard error" : "standard output", r);
 	else
 		out.n = 0;
 	return r >= 0;
@@ -203,7 +216,7 @@ static i32 local_offset(i64 now)
 	static char b[64 << 10];
 	const char *tz = getenv("TZ");
 	char path[PATH_MAX] = "/etc/localtime";
-	struct buf p = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf p = BUF_Z(path);
 	i32 offset;
 	long n;
 
@@ -249,34 +262,7 @@ bool split(struct str list, struct str *to, size_t max, size_t *n)
 	return true;
 }
 
-static bool set_interval(struct str s) { return parse_interval(s, &opt.interval); }
 static bool set_window(struct str s) { return opt.windowed = parse_interval(s, &opt.window); }
-static bool set_count(struct str s) { return scan_u64(s, &opt.count) == s.e && opt.count; }
-static bool set_top(struct str s) { return scan_u64(s, &opt.top) == s.e && opt.top; }
-static bool set_raw(struct str s) { return opt.raw = !s.p; }
-static bool set_state(struct str s) { opt.state = s.p; return s.p < s.e; }
-static bool set_inner(struct str s) { return parse_interval(s, &opt.inner); }
-static bool set_align(struct str s) { return opt.align = !s.p; }
-static bool set_on_stdin(struct str s) { return opt.on_stdin = !s.p; }
-static bool set_http(struct str s) { return opt.http = !s.p; }
-static bool set_profiling(struct str s) { return opt.profiling = !s.p; }
-static bool set_ascii(struct str s) { return opt.ascii = !s.p; }
-static bool set_warning(struct str s) { opt.check.warning = s; return s.p < s.e; }
-static bool set_critical(struct str s) { opt.check.critical = s; return s.p < s.e; }
-static bool set_metric(struct str s) { opt.check.metric = s; return s.p < s.e; }
-static bool set_check_timeout(struct str s) { return parse_interval(s, &opt.check.timeout); }
-static bool set_quiet(struct str s) { return opt.quiet = !s.p; }
-static bool set_verbose(struct str s) { return opt.verbose = !s.p; }
-static bool set_summary(struct str s) { return opt.summary = !s.p; }
-static bool set_resolve(struct str s) { return opt.resolve = !s.p; }
-static bool set_map(struct str s) { return opt.map = !s.p; }
-static bool set_one_line(struct str s) { return opt.out.one_line = !s.p; }
-static bool set_no_header(struct str s) { return opt.out.no_header = !s.p; }
-static bool set_comm(struct str s) { opt.comm = s; return s.p < s.e; }
-static bool set_cgroup(struct str s) { opt.cgroup = s; return s.p < s.e; }
-static bool set_sort(struct str s) { opt.sort = s; return s.p < s.e; }
-static bool set_proc(struct str s) { opt.proc = s.p; return s.p < s.e; }
-static bool set_sys(struct str s) { opt.sys = s.p; return s.p < s.e; }
 
 /* Of the output; in oa also of reports, which have other names. */
 static bool set_format(struct str s)
@@ -294,7 +280,7 @@ static bool set_device(struct str s) { return split(s, opt.devices, MAX_SELECTOR
 
 static bool set_fields(struct str s)
 {
-	if (str_eq(s, (struct str)STR("help")))
+	if (str_is(s, "help"))
 		return opt.fields_help = true;
 	return split(s, opt.patterns, MAX_PATTERNS, &opt.out.npatterns) && opt.out.npatterns;
 }
@@ -324,24 +310,28 @@ static bool parse_ms(struct str s, i64 *ns)
 	return ms > 0 && ms < INT32_MAX * 1000ull;
 }
 
-static bool set_interval_ms(struct str s) { return parse_ms(s, &opt.interval); }
-static bool set_timeout(struct str s) { return parse_ms(s, &opt.timeout); }
-static bool set_all_cpus(struct str s) { return opt.target.all = !s.p; }
-static bool set_no_inherit(struct str s) { return opt.target.no_inherit = !s.p; }
-static bool set_no_scale(struct str s) { return opt.no_scale = !s.p; }
-static bool set_null(struct str s) { return opt.null_run = !s.p; }
+/* One or more. */
+static bool parse_count(struct str s, u64 *n)
+{
+	return scan_u64(s, n) == s.e && *n;
+}
+
+static bool parse_count32(struct str s, u32 *v)
+{
+	u64 n;
+
+	if (!parse_count(s, &n) || n > INT32_MAX)
+		return false;
+	*v = (u32)n;
+	return true;
+}
+
 static bool set_detail(struct str s) { return !s.p && ++opt.detail; }
-static bool set_output(struct str s) { opt.output = s.p; return s.p < s.e; }
-static bool set_pmu_file(struct str s) { opt.pmu_file = s.p; return s.p < s.e; }
 static bool set_append(struct str s) { return !s.p; }
-static bool set_reset(struct str s) { return opt.reset_on_overflow = !s.p; }
-static bool set_control(struct str s) { opt.control = s.p; return s.p < s.e; }
 static bool set_per_cpu(struct str s) { opt.target.split = SPLIT_CPU; return !s.p; }
 static bool set_per_core(struct str s) { opt.target.split = SPLIT_CORE; return !s.p; }
 static bool set_per_socket(struct str s) { opt.target.split = SPLIT_SOCKET; return !s.p; }
 static bool set_per_thread(struct str s) { opt.target.split = SPLIT_THREAD; return !s.p; }
-static bool set_all_user(struct str s) { return opt.target.user_only = !s.p; }
-static bool set_all_kernel(struct str s) { return opt.target.kernel_only = !s.p; }
 
 static bool set_event(struct str s)
 {
@@ -409,19 +399,17 @@ static bool set_repeat(struct str s)
 
 static bool set_delay(struct str s)
 {
-	static const struct str never = STR("-1");
-
 	opt.delay = -1;
-	return str_eq(s, never) || parse_ms(s, &opt.delay);
+	return str_is(s, "-1") || parse_ms(s, &opt.delay);
 }
 
 static bool set_separator(struct str s)
 {
-	static const struct str tab = STR("\\t");
+	bool tab = str_is(s, "\\t");
 
 	opt.out.fmt = format_find((struct str)STR("perf-csv"));
-	opt.out.separator = str_eq(s, tab) ? '\t' : *s.p;
-	return str_len(s) == 1 || str_eq(s, tab);
+	opt.out.separator = tab ? '\t' : *s.p;
+	return str_len(s) == 1 || tab;
 }
 
 static bool set_json(struct str s)
@@ -430,30 +418,12 @@ static bool set_json(struct str s)
 	return !s.p;
 }
 
-static bool set_frequency(struct str s) { return scan_u64(s, &opt.target.freq) == s.e && opt.target.freq; }
-static bool set_period(struct str s) { return scan_u64(s, &opt.target.period) == s.e && opt.target.period; }
-static bool set_long_period(struct str s) { return scan_u64(s, &opt.long_period) == s.e && opt.long_period; }
-static bool set_short_period(struct str s) { return scan_u64(s, &opt.short_period) == s.e && opt.short_period; }
-static bool set_callchain(struct str s) { return opt.target.callchain = !s.p; }
-
-static bool scan_u32(struct str s, u32 *v)
-{
-	u64 n;
-
-	if (scan_u64(s, &n) != s.e || n == 0 || n > INT32_MAX)
-		return false;
-	*v = (u32)n;
-	return true;
-}
-
-static bool set_limit(struct str s) { return scan_u32(s, &opt.target.limit); }
-static bool set_wakeup(struct str s) { return scan_u32(s, &opt.target.wakeup); }
-static bool set_pages(struct str s) { return scan_u32(s, &opt.pages) && (opt.pages & (opt.pages - 1)) == 0; }
+static bool set_pages(struct str s) { return parse_count32(s, &opt.pages) && (opt.pages & (opt.pages - 1)) == 0; }
 
 static bool set_watermark(struct str s)
 {
 	opt.target.watermark = true;
-	return scan_u32(s, &opt.target.wakeup);
+	return parse_count32(s, &opt.target.wakeup);
 }
 
 /* MASK,SEED: numbers as C has them. */
@@ -468,35 +438,24 @@ static bool set_random(struct str s)
 /* --summary, --summary=comm,symbol,ip */
 static bool set_profile(struct str s)
 {
-	static const struct str names[] = { [PROF_COMM] = STR("comm"), [PROF_SYMBOL] = STR("symbol"), [PROF_IP] = STR("ip") };
 	struct str piece;
 
 	if (!s.p)
 		return (opt.profile = ALL_SUMS);
 	while (str_cut(&s, ',', &piece)) {
-		size_t i = 0;
+		size_t i = str_among(piece, "comm symbol ip"); /* enum proftable */
 
-		while (i < LEN(names) && !str_eq(names[i], piece))
-			i++;
-		if (i == LEN(names))
+		if (i > PROF_IP)
 			return false;
 		opt.profile |= (u8)(1 << i);
 	}
 	return opt.profile;
 }
 
-static bool set_metric_set(struct str s) { opt.oa.set = s; return s.p < s.e; }
-static bool set_record(struct str s) { opt.oa.record = s.p; return s.p < s.e; }
-static bool set_replay(struct str s) { opt.oa.replay = s.p; return s.p < s.e; }
 static bool set_platform(struct str s) { return (opt.oa.platform = oaplatform_named(s)); }
-static bool set_reports(struct str s) { return opt.oa.reports = !s.p; }
-static bool set_totals(struct str s) { return opt.oa.totals = !s.p; }
-static bool set_contexts(struct str s) { return opt.oa.contexts = !s.p; }
-static bool set_hold(struct str s) { return opt.oa.props.hold = !s.p; }
 static bool set_ctx(struct str s) { return opt.oa.props.has_ctx = scan_num(s, &opt.oa.props.ctx) == s.e; }
 static bool set_unit(struct str s) { return opt.oa.props.has_unit = scan_num(s, &opt.oa.props.unit) == s.e; }
 static bool set_buffer(struct str s) { return scan_num(s, &opt.oa.props.buffer) == s.e && opt.oa.props.buffer; }
-static bool set_wait_reports(struct str s) { return scan_u32(s, &opt.oa.props.wait_reports); }
 
 static bool set_metrics(struct str s)
 {
@@ -506,31 +465,16 @@ static bool set_metrics(struct str s)
 	return true;
 }
 
-/* A time that becomes a property: at least 1 ns. */
-static bool set_ns(struct str s, u64 *ns)
-{
-	i64 t;
-
-	if (!parse_interval(s, &t))
-		return false;
-	*ns = (u64)t;
-	return true;
-}
-
-static bool set_oa_period(struct str s) { return set_ns(s, &opt.oa.props.period); }
-static bool set_poll_period(struct str s) { return set_ns(s, &opt.oa.props.poll_ns); }
-
 /* CLASS[:INSTANCE]: enum drm_i915_gem_engine_class */
 static bool set_engine(struct str s)
 {
-	static const struct str names[] = { STR("render"), STR("copy"), STR("video"), STR("video-enhance"), STR("compute") };
+	enum { CLASSES = 5 };
 	struct str name;
-	u64 n = 0, instance = 0;
+	u64 n, instance = 0;
 
 	str_cut(&s, ':', &name);
-	while (n < LEN(names) && !str_eq(name, names[n]))
-		n++;
-	if ((n == LEN(names) && scan_u64(name, &n) != name.e) || (s.p < s.e && scan_u64(s, &instance) != s.e))
+	n = str_among(name, "render copy video video-enhance compute");
+	if ((n == CLASSES && scan_u64(name, &n) != name.e) || (s.p < s.e && scan_u64(s, &instance) != s.e))
 		return false;
 	opt.oa.props.engine_class = (u16)n;
 	opt.oa.props.engine_instance = (u16)instance;
@@ -566,133 +510,138 @@ static bool set_log_fd(struct str s)
 
 static bool set_time(struct str s)
 {
-	static const struct str names[] = { [T_NONE] = STR("none"), [T_EPOCH] = STR("epoch"),
-					    [T_ISO] = STR("iso"), [T_MONO] = STR("mono") };
-
-	for (u8 i = T_NONE; i < LEN(names); i++)
-		if (str_eq(s, names[i])) {
-			opt.out.time = i;
-			return true;
-		}
-	return false;
+	opt.out.time = (u8)(T_NONE + str_among(s, "none epoch iso mono"));
+	return opt.out.time <= T_MONO;
 }
+
+/* What an option does with its value. */
+enum optkind { OPT_OWN, OPT_FLAG, OPT_Z, OPT_STR, OPT_TIME, OPT_MS, OPT_COUNT, OPT_COUNT32 };
 
 /* A letter means what its row says in the commands of that row: stat and sample have perf's. */
 static const struct option {
 	char letter;
-	const char *name, *arg, *help;
-	bool (*set)(struct str value); /* without an argument: {0} */
 	u16 with; /* the commands that take it */
+	u8 kind;
+	union {
+		void *to; /* a member of opt */
+		bool (*set)(struct str value); /* OPT_OWN; without an argument: {0} */
+	};
+	const char *text; /* its name, what stands for its value, behind a tab its help; see option_help */
 } options[] = {
-	{ 'i', "interval", "T", "sample every T: 100ms, 1, 1.5s, 1m", set_interval, WITH_LIVE | WITH_TOP | WITH_STAT | WITH_OA | WITH_NAMED },
-	{ 'c', "count", "N", "stop after N samples (-n is the same)", set_count, WITH_LIVE | WITH_TOP | WITH_PERF | WITH_OA | WITH_NAMED },
-	{ 'n', "count", "N", NULL, set_count, WITH_LIVE | WITH_TOP | WITH_OA | WITH_NAMED },
-	{ 'w', "window", "T", "time between the two reads without an interval (0.5s)", set_window, WITH_LIVE | WITH_PERF | WITH_NAMED },
-	{ '\0', "window", "T", NULL, set_window, WITH_CHECK | WITH_MUNIN },
-	{ 'r', "raw", NULL, "the kernel's own numbers, not rates: one read", set_raw, WITH_LIVE | WITH_FDINFO },
-	{ '\0', "state", "FILE", "rates since the run that left FILE, without waiting; then leave it anew", set_state, WITH_LIVE | WITH_CHECK | WITH_MUNIN },
-	{ '\0', "inner", "T", "read every T; min, avg and max of these are a record each", set_inner, WITH_LIVE },
-	{ '\0', "align", NULL, "samples on multiples of the interval, by the wall clock", set_align, WITH_LIVE | WITH_NAMED },
-	{ '\0', "on-stdin", NULL, "a sample for each line read from standard input", set_on_stdin, WITH_LIVE | WITH_NAMED },
-	{ '\0', "http", NULL, "answer one HTTP request on the socket that inetd or systemd handed over", set_http, WITH_LIVE | WITH_NAMED },
-	{ 'd', "device", "SEL", "card1, renderD128, 0000:03:00.0, driver:xe or 0", set_device, WITH_DEVICES | WITH_LIST | WITH_OA },
-	{ 'p', "pid", "PID", "only clients of these processes", set_pid, WITH_LIVE | WITH_LIST | WITH_TOP },
-	{ 'C', "comm", "NAME", "only clients of processes so named; * and ? match", set_comm, WITH_LIVE | WITH_LIST | WITH_TOP },
-	{ 'g', "cgroup", "PATH", "only clients in or below this cgroup, or of a container id", set_cgroup, WITH_LIVE | WITH_LIST | WITH_TOP },
-	{ 'k', "top", "N", "the first N records of each sample, or of each sum", set_top, WITH_LIVE | WITH_LIST | WITH_SAMPLE },
-	{ 's', "sort", "FIELD", "numbers from the highest, texts from A", set_sort, WITH_LIVE | WITH_LIST | WITH_TOP },
-	{ 'f', "fields", "A,B", "only these fields; -f help lists them", set_fields, WITH_RECORDS | WITH_PLOT },
-	{ 'o', "format", "F", NULL, set_format, WITH_RECORDS },
-	{ 'O', "output", "FILE", "append; prom, openmetrics, svg, perfdata and pack replace it; udp:HOST:PORT", set_output, WITH_RECORDS | WITH_PLOT },
-	{ '1', "one-line", NULL, "all records of a sample on one line (line, json)", set_one_line, WITH_RECORDS },
-	{ 'H', "no-header", NULL, "no header (line, table, csv)", set_no_header, WITH_RECORDS },
-	{ 't', "time", "HOW", "none, epoch, iso or mono", set_time, WITH_GPUS | WITH_OA | WITH_NAMED },
-	{ 'S', "summary", NULL, "min, avg and max at the end", set_summary, WITH_LIVE },
-	{ '\0', "enable-profiling", NULL, "panfrost, panthor: let the kernel count while this runs", set_profiling, WITH_DEVICES },
-	{ '\0', "ascii", NULL, "no characters beyond ASCII on the screen", set_ascii, WITH_TOP },
-	{ 'q', "quiet", NULL, "no messages", set_quiet, WITH_ALL },
-	{ 'v', "verbose", NULL, "say what could not be read, and what would mend it", set_verbose, WITH_ALL },
-	{ '\0', "pmu-file", "FILE", "more events: a line NAME EVENT each (events, stat, sample)", set_pmu_file, WITH_PERF | WITH_EVENTS },
-	{ '\0', "resolve", NULL, "what perf_event_open(2) would be asked for (events)", set_resolve, WITH_EVENTS },
-	{ '\0', "map", NULL, "which events perfmon2's registers are (events; -v: and when)", set_map, WITH_EVENTS },
-	{ '\0', "proc", "DIR", "read DIR instead of /proc", set_proc, WITH_ALL },
-	{ '\0', "sys", "DIR", "read DIR instead of /sys", set_sys, WITH_ALL },
-	{ 'h', "help", NULL, "this text", NULL, WITH_ALL },
-	{ 'V', "version", NULL, "the version", NULL, WITH_ALL },
+#define TO(what, member) OPT_##what, { .to = &opt.member }
+#define BY(setter) OPT_OWN, { .set = setter }
+	{ 'i', WITH_LIVE | WITH_TOP | WITH_STAT | WITH_OA | WITH_NAMED, TO(TIME, interval), "interval T\tsample every T: 100ms, 1, 1.5s, 1m" },
+	{ 'c', WITH_LIVE | WITH_TOP | WITH_PERF | WITH_OA | WITH_NAMED, TO(COUNT, count), "count N\tstop after N samples (-n is the same)" },
+	{ 'n', WITH_LIVE | WITH_TOP | WITH_OA | WITH_NAMED, TO(COUNT, count), "count N" },
+	{ 'w', WITH_LIVE | WITH_PERF | WITH_NAMED, BY(set_window), "window T\ttime between the two reads without an interval (0.5s)" },
+	{ '\0', WITH_CHECK | WITH_MUNIN, BY(set_window), "window T" },
+	{ 'r', WITH_LIVE | WITH_FDINFO, TO(FLAG, raw), "raw\tthe kernel's own numbers, not rates: one read" },
+	{ '\0', WITH_LIVE | WITH_CHECK | WITH_MUNIN, TO(Z, state), "state FILE\trates since the run that left FILE, without waiting; then leave it anew" },
+	{ '\0', WITH_LIVE, TO(TIME, inner), "inner T\tread every T; min, avg and max of these are a record each" },
+	{ '\0', WITH_LIVE | WITH_NAMED, TO(FLAG, align), "align\tsamples on multiples of the interval, by the wall clock" },
+	{ '\0', WITH_LIVE | WITH_NAMED, TO(FLAG, on_stdin), "on-stdin\ta sample for each line read from standard input" },
+	{ '\0', WITH_LIVE | WITH_NAMED, TO(FLAG, http), "http\tanswer one HTTP request on the socket that inetd or systemd handed over" },
+	{ 'd', WITH_DEVICES | WITH_LIST | WITH_OA, BY(set_device), "device SEL\tcard1, renderD128, 0000:03:00.0, driver:xe or 0" },
+	{ 'p', WITH_LIVE | WITH_LIST | WITH_TOP, BY(set_pid), "pid PID\tonly clients of these processes" },
+	{ 'C', WITH_LIVE | WITH_LIST | WITH_TOP, TO(STR, comm), "comm NAME\tonly clients of processes so named; * and ? match" },
+	{ 'g', WITH_LIVE | WITH_LIST | WITH_TOP, TO(STR, cgroup), "cgroup PATH\tonly clients in or below this cgroup, or of a container id" },
+	{ 'k', WITH_LIVE | WITH_LIST | WITH_SAMPLE, TO(COUNT, top), "top N\tthe first N records of each sample, or of each sum" },
+	{ 's', WITH_LIVE | WITH_LIST | WITH_TOP, TO(STR, sort), "sort FIELD\tnumbers from the highest, texts from A" },
+	{ 'f', WITH_RECORDS | WITH_PLOT, BY(set_fields), "fields A,B\tonly these fields; -f help lists them" },
+	{ 'o', WITH_RECORDS, BY(set_format), "format F" },
+	{ 'O', WITH_RECORDS | WITH_PLOT, TO(Z, output), "output FILE\tappend; prom, openmetrics, svg, perfdata and pack replace it; udp:HOST:PORT" },
+	{ '1', WITH_RECORDS, TO(FLAG, out.one_line), "one-line\tall records of a sample on one line (line, json)" },
+	{ 'H', WITH_RECORDS, TO(FLAG, out.no_header), "no-header\tno header (line, table, csv)" },
+	{ 't', WITH_GPUS | WITH_OA | WITH_NAMED, BY(set_time), "time HOW\tnone, epoch, iso or mono" },
+	{ 'S', WITH_LIVE, TO(FLAG, summary), "summary\tmin, avg and max at the end" },
+	{ '\0', WITH_DEVICES, TO(FLAG, profiling), "enable-profiling\tpanfrost, panthor: let the kernel count while this runs" },
+	{ '\0', WITH_TOP, TO(FLAG, ascii), "ascii\tno characters beyond ASCII on the screen" },
+	{ 'q', WITH_ALL, TO(FLAG, quiet), "quiet\tno messages" },
+	{ 'v', WITH_ALL, TO(FLAG, verbose), "verbose\tsay what could not be read, and what would mend it" },
+	{ '\0', WITH_PERF | WITH_EVENTS, TO(Z, pmu_file), "pmu-file FILE\tmore events: a line NAME EVENT each (events, stat, sample)" },
+	{ '\0', WITH_EVENTS, TO(FLAG, resolve), "resolve\twhat perf_event_open(2) would be asked for (events)" },
+	{ '\0', WITH_EVENTS, TO(FLAG, map), "map\twhich events perfmon2's registers are (events; -v: and when)" },
+	{ '\0', WITH_ALL, TO(Z, proc), "proc DIR\tread DIR instead of /proc" },
+	{ '\0', WITH_ALL, TO(Z, sys), "sys DIR\tread DIR instead of /sys" },
+	{ 'h', WITH_ALL, BY(NULL), "help\tthis text" },
+	{ 'V', WITH_ALL, BY(NULL), "version\tthe version" },
 
-	{ 'w', "warning", "RANGE", "WARNING outside of it: 80, 10:, @10:20", set_warning, WITH_CHECK },
-	{ 'c', "critical", "RANGE", "CRITICAL outside of it", set_critical, WITH_CHECK },
-	{ 'm', "metric", "FIELD", "what is checked (engine.busy), as -f names it", set_metric, WITH_CHECK },
-	{ 't', "timeout", "T", "UNKNOWN after that time (10s)", set_check_timeout, WITH_CHECK },
+	{ 'w', WITH_CHECK, TO(STR, check.warning), "warning RANGE\tWARNING outside of it: 80, 10:, @10:20" },
+	{ 'c', WITH_CHECK, TO(STR, check.critical), "critical RANGE\tCRITICAL outside of it" },
+	{ 'm', WITH_CHECK, TO(STR, check.metric), "metric FIELD\twhat is checked (engine.busy), as -f names it" },
+	{ 't', WITH_CHECK, TO(TIME, check.timeout), "timeout T\tUNKNOWN after that time (10s)" },
 
-	{ 'e', "event", "LIST", "what to count: names, {groups}, pmu/terms/; gpustat events has them", set_event, WITH_PERF },
-	{ 'a', "all-cpus", NULL, "every CPU, whoever runs there", set_all_cpus, WITH_PERF },
-	{ 'C', "cpu", "LIST", "only these CPUs: 0,2-3", set_cpus, WITH_PERF },
-	{ 'p', "pid", "PIDS", "these processes, with all their threads", set_target_pid, WITH_PERF },
-	{ 't', "tid", "TIDS", "these threads", set_tid, WITH_PERF },
-	{ 'G', "cgroup", "PATHS", "each of these cgroups", set_cgroups, WITH_PERF },
-	{ '\0', "filter", "EXPR", "only such hits of the tracepoints of the -e before it", set_filter, WITH_PERF },
-	{ '\0', "log-fd", "N", "write to this descriptor", set_log_fd, WITH_PERF },
-	{ '\0', "no-inherit", NULL, "not what the tasks start", set_no_inherit, WITH_PERF },
-	{ '\0', "timeout", "MS", "stop after this time", set_timeout, WITH_PERF },
-	{ 'D', "delay", "MS", "count from then on; -1: once --control enables", set_delay, WITH_PERF },
-	{ '\0', "control", "HOW", "fd:N[,M] or fifo:PATH: enable, disable, stop", set_control, WITH_PERF },
-	{ '\0', "all-user", NULL, "only in user space", set_all_user, WITH_PERF },
-	{ '\0', "all-kernel", NULL, "only in the kernel", set_all_kernel, WITH_PERF },
-	{ 'j', "json", NULL, "-o json", set_json, WITH_PERF },
-	{ '\0', "device", "SEL", "gpu0, gpu1, ... are these devices", set_device, WITH_PERF },
-	{ '\0', "time", "HOW", NULL, set_time, WITH_PERF },
+	{ 'e', WITH_PERF, BY(set_event), "event LIST\twhat to count: names, {groups}, pmu/terms/; gpustat events has them" },
+	{ 'a', WITH_PERF, TO(FLAG, target.all), "all-cpus\tevery CPU, whoever runs there" },
+	{ 'C', WITH_PERF, BY(set_cpus), "cpu LIST\tonly these CPUs: 0,2-3" },
+	{ 'p', WITH_PERF, BY(set_target_pid), "pid PIDS\tthese processes, with all their threads" },
+	{ 't', WITH_PERF, BY(set_tid), "tid TIDS\tthese threads" },
+	{ 'G', WITH_PERF, BY(set_cgroups), "cgroup PATHS\teach of these cgroups" },
+	{ '\0', WITH_PERF, BY(set_filter), "filter EXPR\tonly such hits of the tracepoints of the -e before it" },
+	{ '\0', WITH_PERF, BY(set_log_fd), "log-fd N\twrite to this descriptor" },
+	{ '\0', WITH_PERF, TO(FLAG, target.no_inherit), "no-inherit\tnot what the tasks start" },
+	{ '\0', WITH_PERF, TO(MS, timeout), "timeout MS\tstop after this time" },
+	{ 'D', WITH_PERF, BY(set_delay), "delay MS\tcount from then on; -1: once --control enables" },
+	{ '\0', WITH_PERF, TO(Z, control), "control HOW\tfd:N[,M] or fifo:PATH: enable, disable, stop" },
+	{ '\0', WITH_PERF, TO(FLAG, target.user_only), "all-user\tonly in user space" },
+	{ '\0', WITH_PERF, TO(FLAG, target.kernel_only), "all-kernel\tonly in the kernel" },
+	{ 'j', WITH_PERF, BY(set_json), "json\t-o json" },
+	{ '\0', WITH_PERF, BY(set_device), "device SEL\tgpu0, gpu1, ... are these devices" },
+	{ '\0', WITH_PERF, BY(set_time), "time HOW" },
 
-	{ 'I', "interval-print", "MS", "as --interval, in milliseconds", set_interval_ms, WITH_STAT },
-	{ 'r', "repeat", "N", "run the command N times: mean and deviation; 0: for ever", set_repeat, WITH_STAT },
-	{ 'n', "null", NULL, "count nothing but time", set_null, WITH_STAT },
-	{ 'd', "detailed", NULL, "more events by default; twice: still more", set_detail, WITH_STAT },
-	{ 'A', "per-cpu", NULL, "each CPU and PMU instance for itself", set_per_cpu, WITH_STAT },
-	{ '\0', "per-core", NULL, "each core for itself", set_per_core, WITH_STAT },
-	{ '\0', "per-socket", NULL, "each package for itself", set_per_socket, WITH_STAT },
-	{ '\0', "per-thread", NULL, "each thread for itself", set_per_thread, WITH_STAT },
-	{ '\0', "set", "SET", "[ID:]NAME=EVENTS@10ms or @overflow:EVENT:N: sets in turn", set_set, WITH_STAT },
-	{ '\0', "no-scale", NULL, "counts as they are, though counters were shared", set_no_scale, WITH_STAT },
-	{ '\0', "raw", NULL, "the unscaled counts and their times too", set_raw, WITH_STAT },
-	{ 'x', "field-separator", "C", "-o perf-csv with C between the fields", set_separator, WITH_STAT },
-	{ '\0', "no-aggr", NULL, NULL, set_per_cpu, WITH_STAT },
-	{ 'g', "cgroup", "PATHS", NULL, set_cgroups, WITH_STAT },
-	{ '\0', "append", NULL, NULL, set_append, WITH_STAT },
-	{ '\0', "no-merge", NULL, NULL, set_per_cpu, WITH_STAT },
-	{ '\0', "interval-count", "N", NULL, set_count, WITH_STAT },
+	{ 'I', WITH_STAT, TO(MS, interval), "interval-print MS\tas --interval, in milliseconds" },
+	{ 'r', WITH_STAT, BY(set_repeat), "repeat N\trun the command N times: mean and deviation; 0: for ever" },
+	{ 'n', WITH_STAT, TO(FLAG, null_run), "null\tcount nothing but time" },
+	{ 'd', WITH_STAT, BY(set_detail), "detailed\tmore events by default; twice: still more" },
+	{ 'A', WITH_STAT, BY(set_per_cpu), "per-cpu\teach CPU and PMU instance for itself" },
+	{ '\0', WITH_STAT, BY(set_per_core), "per-core\teach core for itself" },
+	{ '\0', WITH_STAT, BY(set_per_socket), "per-socket\teach package for itself" },
+	{ '\0', WITH_STAT, BY(set_per_thread), "per-thread\teach thread for itself" },
+	{ '\0', WITH_STAT, BY(set_set), "set SET\t[ID:]NAME=EVENTS@10ms or @overflow:EVENT:N: sets in turn" },
+	{ '\0', WITH_STAT, TO(FLAG, no_scale), "no-scale\tcounts as they are, though counters were shared" },
+	{ '\0', WITH_STAT, TO(FLAG, raw), "raw\tthe unscaled counts and their times too" },
+	{ 'x', WITH_STAT, BY(set_separator), "field-separator C\t-o perf-csv with C between the fields" },
+	{ '\0', WITH_STAT, BY(set_per_cpu), "no-aggr" },
+	{ 'g', WITH_STAT, BY(set_cgroups), "cgroup PATHS" },
+	{ '\0', WITH_STAT, BY(set_append), "append" },
+	{ '\0', WITH_STAT, BY(set_per_cpu), "no-merge" },
+	{ '\0', WITH_STAT, TO(COUNT, count), "interval-count N" },
 
-	{ '\0', "reset-on-overflow", NULL, "counts of a group since its last sample (:S)", set_reset, WITH_SAMPLE },
-	{ 'F', "freq", "HZ", "samples a second (4000)", set_frequency, WITH_SAMPLE },
-	{ '\0', "sample-period", "N", "a sample every N counts", set_period, WITH_SAMPLE },
-	{ 'g', "call-graph", NULL, "with who called", set_callchain, WITH_SAMPLE },
-	{ '\0', "summary", NULL, "sums at the end; =comm, =symbol, =ip or several", set_profile, WITH_SAMPLE },
-	{ '\0', "limit", "N", "so many samples of each event, CPU and task", set_limit, WITH_SAMPLE },
-	{ '\0', "period-random", "MASK,SEED", "adds random bits of MASK to the period", set_random, WITH_SAMPLE },
-	{ '\0', "long-period", "N", "the period after a ring was full and was drained", set_long_period, WITH_SAMPLE },
-	{ '\0', "short-period", "N", "the period otherwise", set_short_period, WITH_SAMPLE },
-	{ 'm', "mmap-pages", "N", "pages of each ring: 2^n (128)", set_pages, WITH_SAMPLE },
-	{ '\0', "wakeup", "N", "look after N samples", set_wakeup, WITH_SAMPLE },
-	{ '\0', "watermark", "BYTES", "look after so many bytes (half a ring)", set_watermark, WITH_SAMPLE },
+	{ '\0', WITH_SAMPLE, TO(FLAG, reset_on_overflow), "reset-on-overflow\tcounts of a group since its last sample (:S)" },
+	{ 'F', WITH_SAMPLE, TO(COUNT, target.freq), "freq HZ\tsamples a second (4000)" },
+	{ '\0', WITH_SAMPLE, TO(COUNT, target.period), "sample-period N\ta sample every N counts" },
+	{ 'g', WITH_SAMPLE, TO(FLAG, target.callchain), "call-graph\twith who called" },
+	{ '\0', WITH_SAMPLE, BY(set_profile), "summary\tsums at the end; =comm, =symbol, =ip or several" },
+	{ '\0', WITH_SAMPLE, TO(COUNT32, target.limit), "limit N\tso many samples of each event, CPU and task" },
+	{ '\0', WITH_SAMPLE, BY(set_random), "period-random MASK,SEED\tadds random bits of MASK to the period" },
+	{ '\0', WITH_SAMPLE, TO(COUNT, long_period), "long-period N\tthe period after a ring was full and was drained" },
+	{ '\0', WITH_SAMPLE, TO(COUNT, short_period), "short-period N\tthe period otherwise" },
+	{ 'm', WITH_SAMPLE, BY(set_pages), "mmap-pages N\tpages of each ring: 2^n (128)" },
+	{ '\0', WITH_SAMPLE, TO(COUNT32, target.wakeup), "wakeup N\tlook after N samples" },
+	{ '\0', WITH_SAMPLE, BY(set_watermark), "watermark BYTES\tlook after so many bytes (half a ring)" },
 
-	{ 'm', "metric-set", "NAME", "by name or guid (RenderBasic, else Basic; replay: the recording's)", set_metric_set, WITH_OA },
-	{ '\0', "metrics", "FILE", "sets: XML, or a pack of them; may be repeated", set_metrics, WITH_OA },
-	{ 'r', "raw", NULL, "the report's own counters A0.., B0.., C0..: needs no set", set_raw, WITH_OA },
-	{ '\0', "reports", NULL, "a record per report, as replay has them", set_reports, WITH_OA },
-	{ '\0', "totals", NULL, "one record: the sum of all", set_totals, WITH_OA },
-	{ '\0', "contexts", NULL, "a record per run of reports of one context", set_contexts, WITH_OA },
-	{ '\0', "period", "T", "time between reports: the longest that the timer has, not above T", set_oa_period, WITH_OA },
-	{ '\0', "ctx", "N", "only this context; of a recording, by the hardware's number", set_ctx, WITH_OA },
-	{ '\0', "engine", "CLASS[:N]", "whose OA unit: render, copy, video, video-enhance, compute", set_engine, WITH_OA },
-	{ '\0', "hold-preemption", NULL, "the context of --ctx is not preempted", set_hold, WITH_OA },
-	{ '\0', "sseu", "S:SS:MIN:MAX", "i915: these slices, subslices (masks) and EUs while it runs", set_sseu, WITH_OA },
-	{ '\0', "poll-period", "T", "i915: the kernel looks for reports so often (5ms)", set_poll_period, WITH_OA },
-	{ '\0', "oa-unit", "N", "xe: which OA unit", set_unit, WITH_OA },
-	{ '\0', "buffer-size", "BYTES", "xe: of the OA buffer", set_buffer, WITH_OA },
-	{ '\0', "wait-reports", "N", "xe: wake for so many reports", set_wait_reports, WITH_OA },
-	{ '\0', "record", "FILE", "write a recording, too", set_record, WITH_OA },
-	{ '\0', "replay", "FILE", "of a recording or a raw stream; - is standard input", set_replay, WITH_OA },
-	{ '\0', "platform", "NAME", "what a raw stream is of: sklgt2, tglgt2, lnl, ...", set_platform, WITH_OA },
+	{ 'm', WITH_OA, TO(STR, oa.set), "metric-set NAME\tby name or guid (RenderBasic, else Basic; replay: the recording's)" },
+	{ '\0', WITH_OA, BY(set_metrics), "metrics FILE\tsets: XML, or a pack of them; may be repeated" },
+	{ 'r', WITH_OA, TO(FLAG, raw), "raw\tthe report's own counters A0.., B0.., C0..: needs no set" },
+	{ '\0', WITH_OA, TO(FLAG, oa.reports), "reports\ta record per report, as replay has them" },
+	{ '\0', WITH_OA, TO(FLAG, oa.totals), "totals\tone record: the sum of all" },
+	{ '\0', WITH_OA, TO(FLAG, oa.contexts), "contexts\ta record per run of reports of one context" },
+	{ '\0', WITH_OA, TO(TIME, oa.props.period), "period T\ttime between reports: the longest that the timer has, not above T" },
+	{ '\0', WITH_OA, BY(set_ctx), "ctx N\tonly this context; of a recording, by the hardware's number" },
+	{ '\0', WITH_OA, BY(set_engine), "engine CLASS[:N]\twhose OA unit: render, copy, video, video-enhance, compute" },
+	{ '\0', WITH_OA, TO(FLAG, oa.props.hold), "hold-preemption\tthe context of --ctx is not preempted" },
+	{ '\0', WITH_OA, BY(set_sseu), "sseu S:SS:MIN:MAX\ti915: these slices, subslices (masks) and EUs while it runs" },
+	{ '\0', WITH_OA, TO(TIME, oa.props.poll_ns), "poll-period T\ti915: the kernel looks for reports so often (5ms)" },
+	{ '\0', WITH_OA, BY(set_unit), "oa-unit N\txe: which OA unit" },
+	{ '\0', WITH_OA, BY(set_buffer), "buffer-size BYTES\txe: of the OA buffer" },
+	{ '\0', WITH_OA, TO(COUNT32, oa.props.wait_reports), "wait-reports N\txe: wake for so many reports" },
+	{ '\0', WITH_OA, TO(Z, oa.record), "record FILE\twrite a recording, too" },
+	{ '\0', WITH_OA, TO(Z, oa.replay), "replay FILE\tof a recording or a raw stream; - is standard input" },
+	{ '\0', WITH_OA, BY(set_platform), "platform NAME\twhat a raw stream is of: sklgt2, tglgt2, lnl, ..." },
 };
+
+#undef TO
+#undef BY
 
 static bool chosen_options[LEN(options)]; /* by the command line */
 
@@ -715,23 +664,55 @@ static const struct cmd cmds[] = {
 	{ "plot", "FILE.csv|FILE.json", "a recorded run as an SVG timeline", K_DEVICE, WITH_PLOT, cmd_plot },
 };
 
-/* What it does: an alias has the words of the option that it is another spelling of. NULL: nothing that help shows. */
-static const char *option_help(const struct option *o)
+/* As it is written: its name, and after a blank what stands for its value. */
+static struct str option_spelling(const struct option *o)
 {
-	for (size_t i = 0; !o->help && opt.cmd && i < LEN(options); i++)
-		if (options[i].help && options[i].set == o->set)
-			return options[i].help;
-	return o->help;
+	struct str text = str_z(o->text), spelling = text;
+
+	str_cut(&text, '\t', &spelling);
+	return spelling;
+}
+
+static struct str option_name(const struct option *o)
+{
+	struct str spelling = option_spelling(o), name = spelling;
+
+	str_cut(&spelling, ' ', &name);
+	return name;
+}
+
+static bool takes_value(const struct option *o)
+{
+	return option_name(o).e < option_spelling(o).e;
+}
+
+static struct str own_help(const struct option *o)
+{
+	struct str text = str_z(o->text), spelling;
+
+	str_cut(&text, '\t', &spelling);
+	return text;
+}
+
+/* What it does: an alias has the words of the option that it is another spelling of. Empty: nothing that help shows. */
+static struct str option_help(const struct option *o)
+{
+	struct str help = own_help(o);
+
+	for (size_t i = 0; !str_len(help) && opt.cmd && i < LEN(options); i++)
+		if (options[i].to == o->to)
+			help = own_help(&options[i]);
+	return help;
 }
 
 enum { HELP_COLUMN = 24 };
 
 static void put_option(struct buf *b, const struct option *o)
 {
-	const char *help = option_help(o);
+	struct str help = option_help(o);
 	size_t from = b->n;
 
-	if (!help && o->letter != 'o')
+	if (!str_len(help) && o->letter != 'o')
 		return;
 	put_z(b, o->letter ? "-" : "   ");
 	if (o->letter) {
@@ -739,15 +720,10 @@ static void put_option(struct buf *b, const struct option *o)
 		put_c(b, ',');
 	}
 	put_z(b, " --");
-	put_z(b, o->name);
-	if (o->arg) {
-		put_c(b, ' ');
-		put_z(b, o->arg);
-	}
+	put_str(b, option_spelling(o));
 	put_columns(b, from, HELP_COLUMN);
-	if (help)
-		put_z(b, help);
-	else
+	put_str(b, help);
+	if (o->letter == 'o')
 		format_names(b, opt.cmd ? opt.cmd->kind : -1, HELP_COLUMN);
 	put_c(b, '\n');
 }
@@ -836,29 +812,65 @@ static int finish_run(int code)
 	return code == EX_OK ? r : code;
 }
 
+/* What is wrong with an option. */
+static int usage_of(const struct option *o, const char *why, const char *which)
+{
+	char text[128];
+	struct buf b = BUF_Z(text);
+
+	put_str(&b, option_name(o));
+	put_z(&b, why);
+	return usage("--", buf_z(&b), which);
+}
+
 static int bad_value(const struct option *o, const char *value)
 {
 	char names[256];
-	struct buf b = { .p = names, .cap = sizeof(names) - 1 };
+	struct buf b = BUF_Z(names);
+	struct str help = own_help(o);
 
 	if (o->letter == 'o') {
 		put_z(&b, "': no such format; there are ");
 		format_names(&b, opt.cmd ? opt.cmd->kind : -1, 0);
 	} else {
 		put_z(&b, "': wrong value for --");
-		put_z(&b, o->name);
-		put_z(&b, o->help ? ": " : "");
-		put_z(&b, o->help ? o->help : "");
+		put_str(&b, option_name(o));
+		put_z(&b, str_len(help) ? ": " : "");
+		put_str(&b, help);
 	}
-	names[b.n] = '\0';
-	return usage("'", value, names);
+	return usage("'", value, buf_z(&b));
+}
+
+/* False: it is none that the option takes. */
+static bool set_value(const struct option *o, struct str s)
+{
+	switch (o->kind) {
+	case OPT_FLAG:
+		return *(bool *)o->to = true;
+	case OPT_Z:
+		*(const char **)o->to = s.p;
+		return s.p < s.e;
+	case OPT_STR:
+		*(struct str *)o->to = s;
+		return s.p < s.e;
+	case OPT_TIME:
+		return parse_interval(s, o->to);
+	case OPT_MS:
+		return parse_ms(s, o->to);
+	case OPT_COUNT:
+		return parse_count(s, o->to);
+	case OPT_COUNT32:
+		return parse_count32(s, o->to);
+	default:
+		return o->set(s);
+	}
 }
 
 /* One option that has been found; *at is its word, rest what follows the letter or '=' in it. Exit code
  * or -1 to go on. */
 static int take_option(const struct option *o, char **argv, int *at, const char *rest)
 {
-	if (!o->set) {
+	if (!o->to) {
 		if (o->letter == 'h')
 			put_help(&out);
 		else
@@ -866,17 +878,12 @@ static int take_option(const struct option *o, char **argv, int *at, const char 
 		return finish() == EX_OK ? is_check() ? EX_UNKNOWN : EX_OK : EX_FAIL;
 	}
 	chosen_options[o - options] = true;
-	if (!o->arg) {
-		struct str value = str_z(rest); /* only --summary takes one, and need not have it */
-
-		return o->set(value) ? -1 : bad_value(o, rest);
-	}
-	if (!rest) {
+	if (takes_value(o) && !rest) { /* of the others only --summary has one, and need not have it */
 		if (!argv[*at + 1])
-			return usage("--", o->name, " wants a value");
+			return usage_of(o, " wants a value", NULL);
 		rest = argv[++*at];
 	}
-	return o->set(str_z(rest)) ? -1 : bad_value(o, rest);
+	return set_value(o, str_z(rest)) ? -1 : bad_value(o, rest);
 }
 
 /* The row of a letter or of a name: that of the command in hand, else any, to say that it does not go with it. */
@@ -885,7 +892,7 @@ static const struct option *find_option(char letter, struct str name)
 	const struct option *other = NULL;
 
 	for (size_t i = 0; i < LEN(options); i++) {
-		if (letter ? options[i].letter != letter : !str_eq(name, str_z(options[i].name)))
+		if (letter ? options[i].letter != letter : !str_eq(name, option_name(&options[i])))
 			continue;
 		if (!opt.cmd || options[i].with & opt.cmd->with)
 			return &options[i];
@@ -905,8 +912,8 @@ static int long_option(char **argv, int *at)
 	rest = key.e < whole.e ? key.e + 1 : NULL;
 	if (!o)
 		return usage("no option '", argv[*at], "'; see gpustat --help");
-	if (rest && !o->arg && o->set != set_profile)
-		return usage("--", o->name, " takes no value");
+	if (rest && !takes_value(o) && o->set != set_profile)
+		return usage_of(o, " takes no value", NULL);
 	return take_option(o, argv, at, rest);
 }
 
@@ -920,8 +927,8 @@ static int short_options(char **argv, int *at)
 
 		if (!o)
 			return usage("no option '", word, "'; see gpustat --help");
-		r = take_option(o, argv, at, o->arg && p[1] ? p + 1 : NULL);
-		if (r >= 0 || o->arg)
+		r = take_option(o, argv, at, takes_value(o) && p[1] ? p + 1 : NULL);
+		if (r >= 0 || takes_value(o))
 			return r;
 	}
 	return -1;
@@ -938,21 +945,20 @@ static const struct cmd *find_cmd(const char *word)
 static int no_command(const char *word)
 {
 	char names[256];
-	struct buf b = { .p = names, .cap = sizeof(names) - 1 };
+	struct buf b = BUF_Z(names);
 
 	put_z(&b, "': neither a command nor an interval; there are");
 	for (size_t i = 1; i < LEN(cmds); i++) {
 		put_c(&b, ' ');
 		put_z(&b, cmds[i].name);
 	}
-	names[b.n] = '\0';
-	return usage("'", word, names);
+	return usage("'", word, buf_z(&b));
 }
 
 /* What oa does beside measuring. */
 static bool is_oa_word(const char *word)
 {
-	return opt.cmd->with & WITH_OA && (strcmp(word, "list") == 0 || strcmp(word, "pack") == 0);
+	return opt.cmd->with & WITH_OA && str_among(str_z(word), "list pack") < 2;
 }
 
 /* Between samples; 0: there is one. */
@@ -971,7 +977,7 @@ static bool too_fast(void)
 
 static int say_too_fast(void)
 {
-	return usage("/dev/kmsg takes 10 records in 5 s: an interval of 0.5s or more, with --inner 1.5s", NULL, NULL);
+	return usage_z("/dev/kmsg takes 10 records in 5 s: an interval of 0.5s or more, with --inner 1.5s");
 }
 
 /* INTERVAL and COUNT: exit code, or -1 to go on. */
@@ -981,9 +987,9 @@ int take_times(char **words, size_t n)
 		return usage(opt.http ? "--http" : "--on-stdin", " takes no INTERVAL: what asks is who waits for the answer", NULL);
 	if (n > 2)
 		return usage("'", words[n - 1], "': one word too many");
-	if (n > 0 && !set_interval(str_z(words[0])))
+	if (n > 0 && !parse_interval(str_z(words[0]), &opt.interval))
 		return usage("'", words[0], "': no interval; 100ms, 1, 1.5s, 1m");
-	if (n > 1 && !set_count(str_z(words[1])))
+	if (n > 1 && !parse_count(str_z(words[1]), &opt.count))
 		return usage("'", words[1], "': no count; 1 or more");
 	return too_fast() ? say_too_fast() : -1;
 }
@@ -1000,17 +1006,6 @@ static int take_words(void)
 	if ((opt.nwords == 1 || opt.nwords == 2) && opt.cmd == cmds && (u8)(word[0] - '0') > 9 && word[0] != '.')
 		return no_command(word);
 	return take_times(opt.words, opt.nwords);
-}
-
-static int wrong_option(const struct option *o)
-{
-	char text[64];
-	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
-
-	put_z(&b, " does not go with ");
-	put_z(&b, opt.cmd->name[0] ? opt.cmd->name : "the devices");
-	text[b.n] = '\0';
-	return usage("--", o->name, text);
 }
 
 /* What has no meaning together: why, or NULL. */
@@ -1057,34 +1052,33 @@ static int check_options(void)
 
 	for (size_t i = 0; i < LEN(options); i++)
 		if (chosen_options[i] && !(options[i].with & opt.cmd->with))
-			return wrong_option(&options[i]);
+			return usage_of(&options[i], " does not go with ", opt.cmd->name[0] ? opt.cmd->name : "the devices");
 	if ((why = conflict()) || (why = wrong_output()))
-		return usage(why, NULL, NULL);
+		return usage_z(why);
 	if (too_fast())
 		return say_too_fast();
 	if (!format_shows(opt.out.fmt, opt.cmd->kind))
-		return usage("that format does not show such records", NULL, NULL);
+		return usage_z("that format does not show such records");
 	if (format_is_of_run(opt.out.fmt) &&
 	    (opt.cmd->run == cmd_list || opt.profile || (opt.nwords ? is_oa_word(opt.words[0]) : opt.cmd->with == WITH_COUNTERS)))
-		return usage("that format shows values over time: there are none", NULL, NULL);
+		return usage_z("that format shows values over time: there are none");
 	if (opt.oa.props.format && !(opt.cmd->with & WITH_OA))
-		return usage("that is a format of OA reports", NULL, NULL);
+		return usage_z("that is a format of OA reports");
 	if (opt.out.one_line && !format_joins(opt.out.fmt))
-		return usage("-1 goes with the formats line and json", NULL, NULL);
+		return usage_z("-1 goes with the formats line and json");
 	return -1;
 }
 
 /* -f and -s; what -S adds says itself which it is. */
 static int check_patterns(void)
 {
-	static const struct str summary = STR("summary");
 	bool has = !opt.out.summary || opt.out.npatterns == 0 || opt.out.npatterns == MAX_PATTERNS;
 
 	for (size_t i = 0; i < opt.out.npatterns; i++)
-		has |= str_eq(opt.patterns[i], summary);
+		has |= str_is(opt.patterns[i], "summary");
 	if (!has) {
 		memmove(opt.patterns + 1, opt.patterns, opt.out.npatterns++ * sizeof(opt.patterns[0]));
-		opt.patterns[0] = summary;
+		opt.patterns[0] = (struct str)STR("summary");
 	}
 	for (size_t i = 0; i <= opt.out.npatterns; i++) {
 		struct str p = i < opt.out.npatterns ? opt.patterns[i] : opt.sort;
@@ -1108,7 +1102,7 @@ static bool begins_command(const char *word)
 {
 	struct str s = str_z(word);
 
-	if (opt.cmd->with != WITH_STAT || !(opt.nwords == 0 ? set_interval(s) : opt.nwords == 1 && set_count(s)))
+	if (opt.cmd->with != WITH_STAT || !(opt.nwords == 0 ? parse_interval(s, &opt.interval) : opt.nwords == 1 && parse_count(s, &opt.count)))
 		return true;
 	opt.nwords++;
 	return false;
@@ -1186,7 +1180,7 @@ static bool open_root(int *fd, const char *dir, const char *given, u32 magic, co
 
 	*fd = (int)r;
 	if (r < 0) {
-		say(given ? given : dir, ": ", error_text(r));
+		say_error(given ? given : dir, r);
 		return false;
 	}
 	if (!given && (sys_fstatfs(*fd, &fs) < 0 || (u32)fs.f_type != magic)) {
@@ -1281,7 +1275,7 @@ int main(int argc, char **argv)
 
 	fill_streams();
 	sys_signal_stays(SIGXFSZ, on_too_large);
-	r = argc > 0 ? parse_args(argv) : usage("no arguments at all", NULL, NULL);
+	r = argc > 0 ? parse_args(argv) : usage_z("no arguments at all");
 
 	if (r >= 0)
 		return r == EX_USAGE && is_check() ? check_unknown(said) : r;

@@ -2,11 +2,21 @@
  * values out; no system call, no state. SPDX-License-Identifier: MIT */
 #include "gpustat.h"
 
+struct str str_z(const char *z)
+{
+	return z ? (struct str){ z, z + strlen(z) } : (struct str){ 0 };
+}
+
 bool str_eq(struct str a, struct str b)
 {
 	size_t n = str_len(a);
 
 	return n == str_len(b) && (n == 0 || memcmp(a.p, b.p, n) == 0);
+}
+
+bool str_is(struct str s, const char *z)
+{
+	return str_eq(s, str_z(z));
 }
 
 /* Moves s past lead if it begins with it. */
@@ -62,6 +72,17 @@ bool str_word(struct str *s, struct str *word)
 		s->p++;
 	word->e = s->p;
 	return word->p < word->e;
+}
+
+/* Which of the words it is, as they stand in a text; how many there are: none. */
+size_t str_among(struct str s, const char *words)
+{
+	struct str rest = str_z(words), word;
+	size_t i = 0;
+
+	while (str_word(&rest, &word) && !str_eq(s, word))
+		i++;
+	return i;
 }
 
 /* What follows the last '/'. */
@@ -124,6 +145,15 @@ bool glob_match(struct str pat, struct str s, struct str *star)
 	if (star)
 		*star = seen;
 	return pat.p == pat.e;
+}
+
+/* memcmp's answer; a text stands before what it begins. */
+int str_cmp(struct str a, struct str b)
+{
+	size_t n = str_len(a), m = str_len(b), both = n < m ? n : m;
+	int d = both ? memcmp(a.p, b.p, both) : 0;
+
+	return d ? d : n < m ? -1 : n > m;
 }
 
 /* memcmp's answer, but numbers count as such: a_2 stands before a_10. */
@@ -304,6 +334,18 @@ bool parse_interval(struct str s, i64 *ns)
 }
 
 /* --- text being put together -------------------------------------------------------------------- */
+
+struct buf buf_on(char *p, size_t cap)
+{
+	return (struct buf){ .p = p, .cap = cap };
+}
+
+/* What has been put together, with an end: the buffer was begun with room for it. */
+const char *buf_z(const struct buf *b)
+{
+	b->p[b->n] = '\0';
+	return b->p;
+}
 
 void put_n(struct buf *b, const char *p, size_t n)
 {

@@ -49,7 +49,7 @@ static struct buf name_text = { .p = names, .cap = sizeof(names) };
 static int check_print(u8 state, struct str text, struct str perfdata)
 {
 	static char line[LINE_BYTES];
-	struct buf b = { .p = line, .cap = sizeof(line) - 1 };
+	struct buf b = BUF_Z(line);
 
 	sys_alarm(0); /* one line, not two */
 	put_z(&b, "GPU ");
@@ -89,7 +89,7 @@ static bool parse_edge(struct str s, struct edge *e)
 		e->neg = true;
 	else
 		str_skip(&s, (struct str)STR("+"));
-	if (s.p == s.e || str_eq(s, (struct str)STR(".")) || (*s.p != '.' && !(s.p = scan_u64(s, &e->whole))))
+	if (s.p == s.e || str_is(s, ".") || (*s.p != '.' && !(s.p = scan_u64(s, &e->whole))))
 		return false;
 	if (s.p < s.e) {
 		/* to scan_dec ".5" is a number, "." is none */
@@ -111,7 +111,7 @@ static bool parse_range(struct str s, struct range *r)
 	if (!memchr(rest.p, ':', str_len(rest)))
 		return parse_edge(rest, &r->high); /* 0 to high */
 	str_cut(&rest, ':', &low);
-	if (str_eq(low, (struct str)STR("~")))
+	if (str_is(low, "~"))
 		r->low.open = true;
 	else if (low.p < low.e && !parse_edge(low, &r->low))
 		return false;
@@ -177,13 +177,13 @@ static int take_metrics(void)
 
 		*m = (struct metric_check){ 0 };
 		if (list.p && (!str_cut(&list, ',', &piece) || !pattern_known(piece, K_DEVICE)))
-			return usage("-m: no such field; gpustat -f help lists them", NULL, NULL);
+			return usage_z("-m: no such field; gpustat -f help lists them");
 		m->pattern = piece;
 		if (take_range("-w", &warning, &m->warning) >= 0 || take_range("-c", &critical, &m->critical) >= 0)
 			return EX_USAGE;
 	} while (++nmetrics < LEN(metrics) && list.p < list.e);
 	if (list.p < list.e || warning.p < warning.e || critical.p < critical.e)
-		return usage(list.p < list.e ? "-m: too many fields" : "more ranges than fields of -m", NULL, NULL);
+		return usage_z(list.p < list.e ? "-m: too many fields" : "more ranges than fields of -m");
 	return -1;
 }
 
@@ -261,12 +261,7 @@ static bool is_blind(const struct device *d)
 /* Of clients: not the device's where it is_blind(), and gone with the last of them. */
 static bool is_sum(struct str name)
 {
-	static const struct str sums[] = { STR("engine"), STR("memory"), STR("clients"), STR("used") };
-	bool is = false;
-
-	for (size_t i = 0; i < LEN(sums); i++)
-		is |= str_eq(name, sums[i]);
-	return is;
+	return str_among(name, "engine memory clients used") < 4;
 }
 
 /* Without -m: the kernel's own figure, else that of each engine. */
@@ -282,7 +277,7 @@ static bool is_default(const struct field *f)
 static void find_idle(const struct device *d)
 {
 	char text[128];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	size_t at = nfound;
 
 	put_z(&b, d->dev);
@@ -303,7 +298,7 @@ static void find_values(const struct device *d)
 	for (size_t m = 0; m < nmetrics; m++)
 		for (size_t i = 0; i < rec.n; i++) {
 			const struct field *f = &rec.f[i];
-			struct buf b = { .p = text, .cap = sizeof(text) };
+			struct buf b = BUF(text);
 
 			if (!(metrics[m].pattern.p ? field_match(f, metrics[m].pattern) : is_default(f)))
 				continue;
@@ -420,7 +415,7 @@ static void put_items(struct buf *b)
 static int print_found(void)
 {
 	static char text[SHOWN_BYTES + 512], perf[LINE_BYTES - sizeof(text) - 32];
-	struct buf t = { .p = text, .cap = sizeof(text) }, p = { .p = perf, .cap = sizeof(perf) };
+	struct buf t = BUF(text), p = BUF(perf);
 
 	for (size_t i = 0; i < nfound; i++) {
 		size_t n = p.n;
@@ -453,7 +448,7 @@ static int check(void)
 	if (code == EX_NODEVICE)
 		no_device();
 	else if (code >= 0)
-		say("stopped by a signal", NULL, NULL);
+		say_z("stopped by a signal");
 	if (code >= 0)
 		return -1;
 	for (size_t i = 0; i < norder; i++) {
@@ -467,13 +462,13 @@ static int check(void)
 	if (refused)
 		say_unread();
 	else
-		say("nothing was measured; gpustat list says why", NULL, NULL);
+		say_z("nothing was measured; gpustat list says why");
 	return -1;
 }
 
 int cmd_check(void)
 {
-	static const sigset_t none;
+	static sigset_t none; /* not const, which would be bytes of the program */
 	i64 timeout = opt.check.timeout ? opt.check.timeout : 10000000000;
 	int code;
 

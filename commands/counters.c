@@ -13,22 +13,19 @@ static bool spread; /* all of a sample in one record */
 static const struct str anywhere = STR(""), of_host = STR("host/");
 
 /* The line of host: a column each. */
-static const struct {
-	struct str title, name;
-} hostline[] = {
-	{ STR("CPU"), STR("host/cpu/all/util") },
-	{ STR("USER"), STR("host/cpu/all/user") },
-	{ STR("SYS"), STR("host/cpu/all/kernel") },
-	{ STR("IOWT"), STR("host/cpu/all/iowait") },
-	{ STR("MEM"), STR("host/memory/-/used") },
-	{ STR("SWAP"), STR("host/swap/-/used") },
-	{ STR("FAULTS"), STR("host/vm/-/faults") },
-	{ STR("READ"), STR("host/disk/all/read") },
-	{ STR("WRITE"), STR("host/disk/all/write") },
-	{ STR("PROCS"), STR("host/processes/-/count") },
-	{ STR("CTXSW"), STR("host/cpu/all/switches") },
-	{ STR("LOAD"), STR("host/load/-/1") },
-};
+static const char hostline[] =
+	"CPU    host/cpu/all/util "
+	"USER   host/cpu/all/user "
+	"SYS    host/cpu/all/kernel "
+	"IOWT   host/cpu/all/iowait "
+	"MEM    host/memory/-/used "
+	"SWAP   host/swap/-/used "
+	"FAULTS host/vm/-/faults "
+	"READ   host/disk/all/read "
+	"WRITE  host/disk/all/write "
+	"PROCS  host/processes/-/count "
+	"CTXSW  host/cpu/all/switches "
+	"LOAD   host/load/-/1";
 
 /* What host leaves out unless -f names it: sums over all processes, each of which is opened for every sample. That costs some
  * 25 us a process, where all other counters together take 0.7 ms. */
@@ -87,7 +84,7 @@ static int open_catalog(u32 suppliers)
 		return EX_FAIL;
 	if (catalog_refresh(suppliers) == 0)
 		return -1;
-	say("/proc and /sys may not be read; as root, or with --proc and --sys", NULL, NULL);
+	say_z("/proc and /sys may not be read; as root, or with --proc and --sys");
 	return EX_DENIED;
 }
 
@@ -215,7 +212,7 @@ int cmd_counters(void)
 	if (n < opt.nwords && !parse_interval(str_z(opt.words[n]), &t))
 		return no_counter(str_z(opt.words[n]));
 	if (n == 0)
-		return usage("counters: sample which NAME? gpustat counters lists them", NULL, NULL);
+		return usage_z("counters: sample which NAME? gpustat counters lists them");
 	code = take_times(opt.words + n, opt.nwords - n);
 	return code >= 0 ? code : sample();
 }
@@ -224,11 +221,13 @@ int cmd_counters(void)
 
 static void take_line(void)
 {
-	for (; npicked < LEN(hostline); npicked++) {
-		struct picked *t = &picked[npicked];
+	struct str rest = str_z(hostline), title, name;
 
-		t->title = hostline[npicked].title;
-		t->counter = catalog_find(hostline[npicked].name, &t->index) ? catalog_at(t->index) : NULL;
+	while (str_word(&rest, &title) && str_word(&rest, &name)) {
+		struct picked *t = &picked[npicked++];
+
+		t->title = title;
+		t->counter = catalog_find(name, &t->index) ? catalog_at(t->index) : NULL;
 	}
 }
 

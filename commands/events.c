@@ -25,13 +25,13 @@ static void show_event(struct str name, struct str unit, struct str what)
 static int resolve_events(void)
 {
 	if (opt.nwords == 0)
-		return usage("events: which EVENT?", NULL, NULL);
+		return usage_z("events: which EVENT?");
 	for (size_t i = 0; i < opt.nwords; i++)
 		if (!add_events(str_z(opt.words[i]), 0))
 			return EX_USAGE;
 	for (u32 i = 1; i <= nevents; i++)
 		if (events[i].denied) {
-			say("tracefs may be read by root only", NULL, NULL);
+			say_z("tracefs may be read by root only");
 			return EX_DENIED;
 		}
 	events_resolve(&out);
@@ -43,15 +43,14 @@ static int show_map(void)
 	const struct pmumap *m = pmumap();
 
 	char text[32];
-	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+	struct buf b = BUF_Z(text);
 
 	if (m->why) {
 		put_z(&b, m->line ? ": line " : "");
 		if (m->line)
 			put_u64(&b, m->line);
 		put_z(&b, ": ");
-		text[b.n] = '\0';
-		return usage(getenv("GPUSTAT_PMU_MAP"), text, m->why);
+		return usage(getenv("GPUSTAT_PMU_MAP"), buf_z(&b), m->why);
 	}
 	pmumap_put(m, opt.verbose, &out);
 	return finish();
@@ -62,7 +61,7 @@ int cmd_events(void)
 	size_t most = opt.map ? 0 : 1;
 
 	if (opt.map && opt.resolve)
-		return usage("events: --map or --resolve", NULL, NULL);
+		return usage_z("events: --map or --resolve");
 	if (opt.nwords > most && !opt.resolve)
 		return usage("'", opt.words[most], "': one word too many");
 	if (!open_roots())

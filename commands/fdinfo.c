@@ -79,7 +79,7 @@ int cmd_fdinfo(void)
 	bool shown = false;
 
 	if (opt.nwords == 0)
-		return usage("fdinfo: which FILE? - is standard input", NULL, NULL);
+		return usage_z("fdinfo: which FILE? - is standard input");
 	fdinfo_others = true;
 	for (size_t i = 0; i < opt.nwords && out_measures(&opt.out); i++)
 		if (is_regular(opt.words[i])) /* what else there is may be read only once */

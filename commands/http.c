@@ -119,32 +119,30 @@ static struct str path_of(struct str target)
 /* Exit code; -1: its answer is a sample. */
 static int answer(struct str head)
 {
-	static const struct str get = STR("GET"), head_only = STR("HEAD"), paths[] = { STR("/"), STR("/metrics") };
-	struct str line = { 0 }, method = { 0 }, target = { 0 }, path;
+	struct str line = { 0 }, method = { 0 }, target = { 0 };
 	u32 hosts = 0;
+	size_t which;
 	bool good, is_new;
 
 	good = !memchr(head.p, '\0', str_len(head)) && line_next(&head, &line) && str_len(line) > 0;
 	if (good && line.e[-1] == '\r')
 		line.e--;
 	good = good && str_cut(&line, ' ', &method) && str_cut(&line, ' ', &target) && target.p < target.e;
-	is_new = good && str_eq(line, (struct str)STR("HTTP/1.1"));
-	good &= is_new || str_eq(line, (struct str)STR("HTTP/1.0"));
+	is_new = good && str_is(line, "HTTP/1.1");
+	good &= is_new || str_is(line, "HTTP/1.0");
 	for (const char *p = method.p; p < method.e; p++)
 		good &= (u8)((*p | 32) - 'a') < 26;
 	while (line_next(&head, &line))
 		hosts += is_host(line);
 	if (!good || method.p == method.e || hosts > 1 || (is_new && !hosts))
 		return refuse("400 Bad Request", "");
-	if (!str_eq(method, get) && !str_eq(method, head_only))
+	which = str_among(method, "GET HEAD");
+	if (which > 1)
 		return refuse("405 Method Not Allowed", "Allow: GET, HEAD\r\n");
-	path = path_of(target);
-	if (!str_eq(path, paths[0]) && !str_eq(path, paths[1]))
+	if (str_among(path_of(target), "/ /metrics") > 1)
 		return refuse("404 Not Found", "");
 	put_head("200 OK", content_type(), "");
-	if (str_eq(method, get))
-		return -1;
-	return http_end(finish());
+	return which == 0 ? -1 : http_end(finish());
 }
 
 /* Where the head ends: behind an empty line. NULL: not yet. */
@@ -184,9 +182,9 @@ int http_request(void)
 	out_fd = handed_over();
 	r = sys_accepts(out_fd);
 	if (r < 0)
-		return usage("--http: no socket was handed over: it is for inetd, or for systemd with Accept=yes", NULL, NULL);
+		return usage_z("--http: no socket was handed over: it is for inetd, or for systemd with Accept=yes");
 	if (r > 0)
-		return usage("--http: that socket waits for connections: Accept=yes in the .socket unit, or nowait for inetd", NULL, NULL);
+		return usage_z("--http: that socket waits for connections: Accept=yes in the .socket unit, or nowait for inetd");
 	opt.quiet |= is_same(out_fd, 2);
 	until = sys_now(CLOCK_MONOTONIC) + PATIENCE;
 	while (!end && n < sizeof(b) && !stopped) {

@@ -73,7 +73,7 @@ static void put_series(const struct graph *g, struct str name, const struct val 
 {
 	const char *field = series_name(name);
 	char text[DIGITS + 2];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 
 	if (!field) {
 		reg_dropped++;
@@ -130,7 +130,7 @@ static void put_graph(const struct graph *g, const struct recopts *ro, bool conf
 		record_make(&rec, entity_at(K_DEVICE, order[d]), ro);
 		for (size_t i = 0; i < rec.n; i++) {
 			char name[MAX_NAME + 96];
-			struct buf b = { .p = name, .cap = sizeof(name) };
+			struct buf b = BUF(name);
 
 			if (!in_graph(g, &rec.f[i], &devices[order[d]]))
 				continue;
@@ -159,7 +159,7 @@ static void default_state(void)
 {
 	static char path[4096];
 	const char *dir = getenv("MUNIN_PLUGSTATE");
-	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf b = BUF_Z(path);
 
 	if (opt.state || !dir)
 		return;
@@ -178,7 +178,7 @@ int cmd_munin(void)
 	int code;
 
 	if (opt.nwords > 1 || (word[0] && !config && strcmp(word, "autoconf") != 0))
-		return usage("munin: config, autoconf or nothing", NULL, NULL);
+		return usage_z("munin: config, autoconf or nothing");
 	if (word[0] && !config)
 		return autoconf();
 	default_state();

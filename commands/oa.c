@@ -25,7 +25,7 @@ static bool load_file(const char *name, struct oafile *f)
 	long r = sys_map(name, &text.p, &text.e);
 
 	if (r < 0)
-		say(name, ": ", error_text(r));
+		say_error(name, r);
 	else if (!oafile_is(f, text))
 		say(name, ": neither metric sets in XML nor a pack of them", NULL);
 	else
@@ -65,21 +65,24 @@ static struct {
 	const struct device *device;       /* NULL: none here */
 } listing;
 
+/* Up to a column of the line that begins at from. */
+static void put_cell(size_t from, size_t column, struct str s)
+{
+	put_text(&out, s);
+	put_columns(&out, from, column);
+}
+
 static void put_set(struct str name, struct str chipset, u64 counters, struct str format, struct str guid, const char *where)
 {
 	size_t from = out.n;
 	u64 id;
 
-	put_text(&out, name);
-	put_columns(&out, from, 32);
-	put_text(&out, chipset);
-	put_columns(&out, from, 40);
+	put_cell(from, 32, name);
+	put_cell(from, 40, chipset);
 	put_u64(&out, counters);
 	put_columns(&out, from, 45);
-	put_text(&out, format);
-	put_columns(&out, from, 65);
-	put_text(&out, guid);
-	put_columns(&out, from, 102);
+	put_cell(from, 65, format);
+	put_cell(from, 102, guid);
 	if (listing.device && oa_has_set(listing.device, guid, &id)) {
 		put_z(&out, "kernel ");
 		put_u64(&out, id);
@@ -160,10 +163,8 @@ static int list_counters(struct str name)
 	for (u32 i = 0; i < listed.n; i++) {
 		size_t from = out.n;
 
-		put_text(&out, listed.counters[i].name);
-		put_columns(&out, from, 44);
-		put_z(&out, listed.counters[i].is_float ? "float" : "uint64");
-		put_columns(&out, from, 52);
+		put_cell(from, 44, listed.counters[i].name);
+		put_cell(from, 52, str_z(listed.counters[i].is_float ? "float" : "uint64"));
 		put_max(i);
 		put_columns(&out, from, 66);
 		put_text(&out, listed.counters[i].units);
@@ -206,27 +207,26 @@ static int list(void)
 static int pack(void)
 {
 	static char bytes[4 << 20]; /* all metric files that are public: 405 KB */
-	struct buf b = { .p = bytes, .cap = sizeof(bytes) };
+	struct buf b = BUF(bytes);
 	char text[256];
-	struct buf why = { .p = text, .cap = sizeof(text) - 1 };
+	struct buf why = BUF_Z(text);
 	long fd, r;
 
 	if (opt.nwords < 2 || !opt.output)
-		return usage("oa pack XML... -O FILE", NULL, NULL);
+		return usage_z("oa pack XML... -O FILE");
 	if (opt.nwords - 1 > MAX_METRICS)
-		return usage("too many files", NULL, NULL);
+		return usage_z("too many files");
 	for (size_t i = 1; i < opt.nwords; i++, nfiles++)
 		if (!load_file(opt.words[i], &files[nfiles]))
 			return EX_FAIL;
 	if (!oapack_put(&b, files, nfiles, &why)) {
-		text[why.n] = '\0';
-		say("cannot pack: ", text, NULL);
+		say("cannot pack: ", buf_z(&why), NULL);
 		return EX_FAIL;
 	}
 	fd = sys_openat_new(opt.output, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 	r = fd < 0 ? fd : write_all((int)fd, b.p, b.n);
 	if (r < 0)
-		say(opt.output, ": ", error_text(r));
+		say_error(opt.output, r);
 	return r < 0 ? EX_FAIL : EX_OK;
 }
 
@@ -239,7 +239,7 @@ static bool record_bytes(const char *p, size_t n)
 	long r = record_fd < 0 ? 0 : write_all(record_fd, p, n);
 
 	if (r < 0)
-		say(opt.oa.record, ": ", error_text(r));
+		say_error(opt.oa.record, r);
 	return r >= 0;
 }
 
@@ -247,7 +247,7 @@ static bool record_bytes(const char *p, size_t n)
 static bool correlate(const struct oalive *l)
 {
 	char text[64];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	u64 now[2];
 
 	if (!oa_correlate(l, &now[0], &now[1]))
@@ -263,7 +263,7 @@ static bool correlate(const struct oalive *l)
 static bool record_begin(const struct oalive *l, const struct oaprops *p)
 {
 	static char text[TOPOLOGY_BYTES + 1024], about[512];
-	struct buf b = { .p = text, .cap = sizeof(text) }, body = { .p = about, .cap = sizeof(about) };
+	struct buf b = BUF(text), body = BUF(about);
 	const u32 version[2] = { 1, 0 };
 	struct oainfo i = {
 		.ts_hz = stream.ts_hz, .pci = l->dev.pci, .revision = (u32)l->dev.var[OV_REVISION], .min_hz = (u32)l->min_hz,
@@ -276,7 +276,7 @@ static bool record_begin(const struct oalive *l, const struct oaprops *p)
 		return true;
 	fd = sys_openat_new(opt.oa.record, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 	if (fd < 0) {
-		say(opt.oa.record, ": ", error_text(fd));
+		say_error(opt.oa.record, fd);
 		return false;
 	}
 	record_fd = (int)fd;
@@ -328,7 +328,7 @@ static int choose_set(const struct oalive *l)
 	if (s->guid[0])
 		return -1;
 	if (!opt.oa.set.p)
-		return usage("no metric set is known for this GPU; -m NAME --metrics FILE", NULL, NULL);
+		return usage_z("no metric set is known for this GPU; -m NAME --metrics FILE");
 	return usage("no metric set of this GPU is called '", opt.oa.set.p, "'; gpustat oa list has those that are known");
 }
 
@@ -348,7 +348,7 @@ static long drain(struct oalive *l)
 			if (r.type == OT_REPORT_LOST || r.type == OT_BUFFER_LOST)
 				stream_lost(r.type == OT_BUFFER_LOST);
 			else if (r.type == OT_SAMPLE && !stream_report(r.body))
-				say("the kernel gave a sample too small for its format", NULL, NULL);
+				say_z("the kernel gave a sample too small for its format");
 		}
 		stream_keep();
 	}
@@ -359,7 +359,7 @@ static long drain(struct oalive *l)
 static void say_stream(const struct oalive *l)
 {
 	char text[200];
-	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+	struct buf b = BUF_Z(text);
 
 	put_str(&b, stream.set.name);
 	put_z(&b, ", ");
@@ -371,11 +371,10 @@ static void say_stream(const struct oalive *l)
 	put_z(&b, " us (exponent ");
 	put_u64(&b, (u64)l->exponent);
 	put_c(&b, ')');
-	text[b.n] = '\0';
 	if (opt.verbose || opt.oa.props.period)
-		say(text, NULL, NULL);
+		say_z(buf_z(&b));
 	if (opt.verbose)
-		say("while it runs, the GPU does not enter RC6, the OA buffer is pinned, and nobody else can use this OA unit", NULL, NULL);
+		say_z("while it runs, the GPU does not enter RC6, the OA buffer is pinned, and nobody else can use this OA unit");
 }
 
 /* Until the next record is due, or the buffer has a quarter more. */
@@ -442,7 +441,7 @@ static int live(void)
 	if (!device && opt.ndevices)
 		return no_device();
 	if (!device) {
-		say("no GPU here that i915 or xe drives", NULL, NULL);
+		say_z("no GPU here that i915 or xe drives");
 		return EX_NODEVICE;
 	}
 	opt.count = opt.count || opt.interval ? opt.count : 1;
@@ -477,15 +476,15 @@ static int check_oa(void)
 	const struct oaopts *o = &opt.oa;
 
 	if (o->reports + o->totals + o->contexts > 1)
-		return usage("--reports, --totals and --contexts exclude each other", NULL, NULL);
+		return usage_z("--reports, --totals and --contexts exclude each other");
 	if (o->replay && o->record)
-		return usage("--record is of what runs, --replay of what was recorded", NULL, NULL);
+		return usage_z("--record is of what runs, --replay of what was recorded");
 	if (o->replay && opt.count)
-		return usage("a replay has no COUNT", NULL, NULL);
+		return usage_z("a replay has no COUNT");
 	if (o->replay && opt.interval && (o->reports || o->totals || o->contexts))
-		return usage("an interval goes with neither --reports, --totals nor --contexts in a replay", NULL, NULL);
+		return usage_z("an interval goes with neither --reports, --totals nor --contexts in a replay");
 	if (o->platform && !o->replay)
-		return usage("--platform goes with --replay and list", NULL, NULL);
+		return usage_z("--platform goes with --replay and list");
 	return -1;
 }
 

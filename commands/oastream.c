@@ -150,7 +150,7 @@ void stream_keep(void)
 static bool slot_is(size_t slot, struct str name)
 {
 	char text[16];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 
 	return oaslot_name(stream.format, slot, &b) && str_eq(name, (struct str){ b.p, b.p + b.n });
 }
@@ -189,7 +189,7 @@ static void spread_counters(void)
 	static const struct str all = STR("counter");
 	static char names[8 * OA_SLOTS];
 	static struct str to[MAX_PATTERNS];
-	struct buf b = { .p = names, .cap = sizeof(names) };
+	struct buf b = BUF(names);
 	size_t n = 0;
 
 	for (size_t i = 0; i < opt.out.npatterns && n < MAX_PATTERNS; i++) {
@@ -235,16 +235,14 @@ static void choose_counters(void)
 int stream_ready(void)
 {
 	char text[256];
-	struct buf why = { .p = text, .cap = sizeof(text) - 1 };
+	struct buf why = BUF_Z(text);
 
 	if (!opt.raw && !oaprog_make(&prog, &stream.set, &stream.dev, &why)) {
-		text[why.n] = '\0';
-		say(text, NULL, NULL);
+		say_z(buf_z(&why));
 		return EX_FAIL;
 	}
 	if (prog.bad) {
-		text[why.n] = '\0';
-		say("counter left out: ", text, prog.bad > 1 ? ", and others" : NULL);
+		say("counter left out: ", buf_z(&why), prog.bad > 1 ? ", and others" : NULL);
 	}
 	if (!check_counters())
 		return EX_USAGE;

@@ -8,15 +8,14 @@
 bool add_events(struct str list, u16 set)
 {
 	char why[1024];
-	struct buf b = { .p = why, .cap = sizeof(why) - 1 };
+	struct buf b = BUF_Z(why);
 
 	if (opt.pmu_file && !events_file.p && !read_events_file())
 		return false;
 	virtual_wants = opt.ndevices ? device_wanted : NULL;
 	if (events_add(list, set, &b))
 		return true;
-	why[b.n] = '\0';
-	usage(why, NULL, NULL);
+	usage_z(buf_z(&b));
 	return false;
 }
 
@@ -43,7 +42,7 @@ bool add_lists(void)
 			return false;
 		for (u32 k = first; k <= nevents && opt.filters[i].p; k++) {
 			if (events[k].type != PT_TRACEPOINT) {
-				usage("--filter is for tracepoints, which those of the -e before it are not all", NULL, NULL);
+				usage_z("--filter is for tracepoints, which those of the -e before it are not all");
 				return false;
 			}
 			events[k].filter = text_put(NONE, opt.filters[i]);
@@ -54,7 +53,7 @@ bool add_lists(void)
 
 void say_lowered(void)
 {
-	say("only user space: kernel.perf_event_paranoid; as root, or: setcap cap_perfmon+ep gpustat", NULL, NULL);
+	say_z("only user space: kernel.perf_event_paranoid; as root, or: setcap cap_perfmon+ep gpustat");
 }
 
 /* Whom to count, now that /proc is open. Exit code or -1. */
@@ -63,10 +62,10 @@ int find_target(struct target *t)
 	const char *missing;
 
 	if (t->all && opt.npids)
-		return usage("--all-cpus and processes exclude each other", NULL, NULL);
+		return usage_z("--all-cpus and processes exclude each other");
 	for (size_t i = 0; i < opt.npids; i++) {
 		char pid[24];
-		struct buf b = { .p = pid, .cap = sizeof(pid) - 1 };
+		struct buf b = BUF_Z(pid);
 		size_t first = 0;
 
 		while (opt.pids[first] != opt.pids[i])
@@ -76,8 +75,7 @@ int find_target(struct target *t)
 		if (t->whole ? target_process(t, opt.pids[i]) : target_thread(t, opt.pids[i]))
 			continue;
 		put_u64(&b, opt.pids[i]);
-		pid[b.n] = '\0';
-		say(t->whole ? "no process " : "no thread ", pid, NULL);
+		say(t->whole ? "no process " : "no thread ", buf_z(&b), NULL);
 		return EX_FAIL;
 	}
 	if (!perf_cgroups(t, &missing)) {
@@ -100,7 +98,7 @@ int open_control(struct measure *m)
 		return -1;
 	fifo = str_skip(&how, (struct str)STR("fifo:"));
 	if ((!fifo && !str_skip(&how, (struct str)STR("fd:"))) || !split(how, ends, 2, &n) || n == 0)
-		return usage("--control is fd:N[,M] or fifo:PATH[,ACK]", NULL, NULL);
+		return usage_z("--control is fd:N[,M] or fifo:PATH[,ACK]");
 	for (size_t i = 0; i < n; i++) {
 		char path[PATH_MAX];
 		u64 number;
@@ -114,7 +112,7 @@ int open_control(struct measure *m)
 		if (!fifo && fd >= 0 && !sys_is_open((int)fd))
 			fd = -EBADF;
 		if (fd < 0) {
-			say(path, ": ", error_text(fd));
+			say_error(path, fd);
 			return EX_FAIL;
 		}
 		*(i == 0 ? &m->control : &m->ack) = (int)fd;
@@ -130,7 +128,7 @@ static int exit_of(int status)
 
 static int command_failed(long err)
 {
-	say(opt.command[0], ": ", error_text(err));
+	say_error(opt.command[0], err);
 	return err == -ENOENT ? 127 : 126;
 }
 

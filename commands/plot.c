@@ -21,15 +21,14 @@ static struct {
 static void malformed(const char *what)
 {
 	char text[64];
-	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+	struct buf b = BUF_Z(text);
 
 	if (++in.bad > MAX_SAID)
 		return;
 	put_z(&b, ": line ");
 	put_u64(&b, in.line);
 	put_z(&b, what);
-	text[b.n] = '\0';
-	say(in.name, text, NULL);
+	say(in.name, buf_z(&b), NULL);
 }
 
 /* --- numbers and times ------------------------------------------------------------------------------------- */
@@ -174,7 +173,7 @@ static void put_value(const struct plotids *id, const struct column *c, struct s
 /* Of what --inner recorded the means are drawn; what -S put behind the samples is not. */
 static bool takes_sum(struct str which)
 {
-	return !in.plain && str_eq(which, (struct str)STR("avg"));
+	return !in.plain && str_is(which, "avg");
 }
 
 /* --- CSV -------------------------------------------------------------------------------------------------------- */
@@ -324,7 +323,7 @@ static bool csv_row(char *p, char *e)
 	for (size_t i = 0; i < head.ncells; i++)
 		if (head.cells[i].role == CELL_COLUMN)
 			csv_joined(&id, i, cells[i]);
-	if (str_eq(field, (struct str)STR("unit")))
+	if (str_is(field, "unit"))
 		svg_unit(value);
 	else if (str_len(field) && scan_value(value, &v))
 		put_value(&id, c, inst, &v, false);
@@ -445,8 +444,6 @@ static const struct column *json_column(const struct jrec *j, const struct str *
 /* A text, a number or a word: of the record itself, or a value of a group. */
 static bool json_scalar(struct jrec *j, struct str *s, const struct str *keys, size_t depth)
 {
-	static const struct str words[] = { STR("null"), STR("true"), STR("false") }, time = STR("time"), dt = STR("dt"),
-				summary = STR("summary");
 	bool is_text = *s->p == '"', number;
 	struct str v = *s, inst = { 0 };
 	size_t id = depth == 1 ? plot_id(keys[0]) : ID_COUNT;
@@ -463,13 +460,16 @@ static bool json_scalar(struct jrec *j, struct str *s, const struct str *keys, s
 	}
 	number = !is_text && scan_value(v, &x);
 	if (!is_text && !number)
-		return str_eq(v, words[0]) || str_eq(v, words[1]) || str_eq(v, words[2]);
+		return str_among(v, "null true false") < 3;
 	if (!j->put && depth == 1) {
 		if (id < ID_COUNT)
 			j->id.of[id] = unescape(v);
-		j->time = str_eq(keys[0], time) ? time_of(v) : j->time;
-		j->dt = str_eq(keys[0], dt) ? time_of(v) : j->dt;
-		j->summary = str_eq(keys[0], summary) ? v : j->summary;
+		if (str_is(keys[0], "time"))
+			j->time = time_of(v);
+		else if (str_is(keys[0], "dt"))
+			j->dt = time_of(v);
+		else if (str_is(keys[0], "summary"))
+			j->summary = v;
 	}
 	if (j->put && number)
 		put_value(&j->id, json_column(j, keys, depth, &inst), inst, &x, false);
@@ -667,12 +667,12 @@ int cmd_plot(void)
 	int code;
 
 	if (opt.nwords != 1)
-		return usage("plot: which FILE? one; - is standard input", NULL, NULL);
+		return usage_z("plot: which FILE? one; - is standard input");
 	opt.out.fmt = format_find((struct str)STR("svg"));
 	in.name = opt.words[0];
 	fd = strcmp(in.name, "-") == 0 ? 0 : sys_openat(AT_FDCWD, in.name, O_RDONLY);
 	if (fd < 0) {
-		say(in.name, ": ", error_text(fd));
+		say_error(in.name, fd);
 		return EX_FAIL;
 	}
 	if ((code = sink_open()) >= 0)

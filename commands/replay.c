@@ -124,7 +124,7 @@ static void make_ready(u64 at)
 	stream.filtered = opt.oa.props.has_ctx;
 	stream.filter.ctx = opt.oa.props.ctx;
 	if (stream.filtered && stream.format->head == OH_GEN7)
-		verdict = usage("--ctx: the reports of this GPU do not say which context ran", NULL, NULL);
+		verdict = usage_z("--ctx: the reports of this GPU do not say which context ran");
 	else
 		verdict = stream_ready();
 }
@@ -243,7 +243,7 @@ static void show_progress(u64 done, u64 size, bool end)
 	static i64 begun, shown;
 	static bool any;
 	char text[64];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	i64 now = sys_now(CLOCK_MONOTONIC);
 
 	begun = begun ? begun : now;
@@ -297,7 +297,7 @@ int replay(void)
 
 	if (fd < 0) {
 		if (!stopped)
-			say(opt.oa.replay, ": ", error_text(fd));
+			say_error(opt.oa.replay, fd);
 		return stopped ? EX_OK : EX_FAIL;
 	}
 	stream.exponent = -1;
@@ -334,7 +334,7 @@ int replay(void)
 		stream_sum();
 	if (n < 0 && n != -EINTR) {
 		broken = true;
-		say(opt.oa.replay, ": ", error_text(n));
+		say_error(opt.oa.replay, n);
 	} else if (!stopped && !stream.failed) {
 		judge(rest, done);
 	}

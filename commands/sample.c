@@ -31,10 +31,15 @@ static void name_chain(struct sample *s)
 	}
 }
 
+static bool makes_perfdata(void)
+{
+	return format_is_perfdata(opt.out.fmt);
+}
+
 static void profile_stack(const struct sample *s, u64 period)
 {
 	static char text[64 << 10];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 
 	folded_comm(&b, s->comm.p < s->comm.e ? s->comm : (struct str)STR("[unknown]"));
 	for (u32 i = s->nchain; i > 0; i--)
@@ -104,7 +109,7 @@ static void pdata_begin(void)
 {
 	u32 ids = 0;
 
-	pdata = (struct perfdata){ .b = { .p = pdata_bytes, .cap = sizeof(pdata_bytes) }, .write = pdata_write,
+	pdata = (struct perfdata){ .b = BUF(pdata_bytes), .write = pdata_write,
 				   .patch = pdata_patch, .events = pdata_events, .format = *perf_format(0) };
 	for (u32 ev = 1; ev <= nevents && pdata.nevents < LEN(pdata_events); ev++) {
 		struct pdevent *e = &pdata_events[pdata.nevents];
@@ -158,7 +163,7 @@ static bool pdata_end(void)
 		args[meta.nargs++] = str_z(*a);
 	r = perfdata_end(&pdata, &meta);
 	if (r < 0)
-		say(opt.output, ": ", error_text(r));
+		say_error(opt.output, r);
 	return r >= 0;
 }
 
@@ -189,7 +194,7 @@ static void take_record(const struct prec *r)
 
 	s.e.kind = K_SAMPLE;
 	symbols_feed(r);
-	if (format_is_perfdata(opt.out.fmt)) {
+	if (makes_perfdata()) {
 		if (r->type == PR_SAMPLE)
 			symbols_task(r->pid, r->tid);
 		perfdata_record(&pdata, r->raw);
@@ -231,14 +236,10 @@ static bool print_profile(void)
 		n = opt.top && n > opt.top ? (size_t)opt.top : n;
 		for (size_t i = 0; i < n; i++) {
 			p.row = profile_row(p.table, i);
-			if (p.table == PROF_STACK) {
+			if (p.table == PROF_STACK)
 				folded_row(&out, p.row);
-			} else {
-				record_make(&rec, &p.e, &ro);
-				if (out_measures(&opt.out))
-					out_measure(&opt.out, &rec);
-				out_record(&opt.out, &out, &rec);
-			}
+			else if (!show_record(&p.e, &ro))
+				return false;
 			if (out.n > OUT_BYTES / 2 && !flush())
 				return false;
 		}
@@ -265,7 +266,7 @@ static void vary_period(const struct measure *m)
 static void drain(bool all)
 {
 	rings_drain(all ? UINT64_MAX : (u64)sys_now(CLOCK_MONOTONIC) - 1000000, perf_format, take_record);
-	if (format_is_perfdata(opt.out.fmt))
+	if (makes_perfdata())
 		perfdata_round(&pdata);
 	else if (!sample_failed && !flush())
 		sample_failed = true;
@@ -279,7 +280,7 @@ static void take_rest(u64 lost)
 
 	if (lost <= rings_lost)
 		return;
-	if (format_is_perfdata(opt.out.fmt))
+	if (makes_perfdata())
 		perfdata_made(&pdata, &r);
 	else
 		take_record(&r);
@@ -298,7 +299,7 @@ static void sample_loop(struct measure *m)
 	}
 	drain(true);
 	take_rest(perf_lost());
-	if (!sample_failed && !format_is_perfdata(opt.out.fmt) && !flush())
+	if (!sample_failed && !makes_perfdata() && !flush())
 		sample_failed = true;
 }
 
@@ -310,22 +311,22 @@ static const char *sample_default(void)
 static int sample_options(struct target *t)
 {
 	if (opt.command && !opt.command[0])
-		return usage("sample: which command? There is none behind --", NULL, NULL);
+		return usage_z("sample: which command? There is none behind --");
 	if (t->period && t->freq)
-		return usage("--freq and --sample-period exclude each other", NULL, NULL);
+		return usage_z("--freq and --sample-period exclude each other");
 	if ((opt.random_mask || opt.long_period || opt.short_period) && !t->period)
-		return usage("periods change from a --sample-period", NULL, NULL);
+		return usage_z("periods change from a --sample-period");
 	if (opt.profile && format_folds(opt.out.fmt) && opt.profile == ALL_SUMS)
 		opt.profile = 0; /* --summary -o folded: the sums are those of stacks */
-	if (opt.profile && (format_folds(opt.out.fmt) || format_is_perfdata(opt.out.fmt)))
-		return usage("--summary is for formats of records: neither folded nor perfdata", NULL, NULL);
+	if (opt.profile && (format_folds(opt.out.fmt) || makes_perfdata()))
+		return usage_z("--summary is for formats of records: neither folded nor perfdata");
 	if (format_folds(opt.out.fmt))
 		opt.profile = 1 << PROF_STACK;
 	if (opt.profile)
 		opt.out.kind = K_PROFILE;
 	opt.out.once = opt.profile;
-	if (format_is_perfdata(opt.out.fmt) && !opt.output)
-		return usage("-o perfdata wants a file: -O FILE", NULL, NULL);
+	if (makes_perfdata() && !opt.output)
+		return usage_z("-o perfdata wants a file: -O FILE");
 	t->sampling = true;
 	t->no_inherit |= opt.reset_on_overflow; /* inherited, each thread counts for itself */
 	period_now = t->period;
@@ -352,7 +353,7 @@ static void say_sample_end(void)
 	if (rings_corrupt)
 		say_number(rings_corrupt, " records made no sense");
 	if (symbols_hidden && opt.verbose)
-		say("the kernel hides its symbols: kernel.kptr_restrict", NULL, NULL);
+		say_z("the kernel hides its symbols: kernel.kptr_restrict");
 	if (symbols_dropped || profile_dropped)
 		say_number(symbols_dropped + profile_dropped, " names or rows found no room");
 }
@@ -414,24 +415,24 @@ static bool say_events(void)
 /* Exit code or -1. */
 static int check_events(void)
 {
-	if (format_is_perfdata(opt.out.fmt) && nevents > MAX_PDEVENTS)
-		return usage("-o perfdata is for 1024 events at most", NULL, NULL);
+	if (makes_perfdata() && nevents > MAX_PDEVENTS)
+		return usage_z("-o perfdata is for 1024 events at most");
 	for (u32 i = 1; i <= nevents; i++) {
 		if (events[i].virt)
-			return usage("only perf events overflow: counters of our own cannot be sampled", NULL, NULL);
-		if (format_is_perfdata(opt.out.fmt) && events[i].type == PT_TRACEPOINT)
-			return usage("-o perfdata is not for tracepoints: their fields would have to go with it", NULL, NULL);
+			return usage_z("only perf events overflow: counters of our own cannot be sampled");
+		if (makes_perfdata() && events[i].type == PT_TRACEPOINT)
+			return usage_z("-o perfdata is not for tracepoints: their fields would have to go with it");
 	}
 	return -1;
 }
 
 static int open_sample_output(void)
 {
-	bool file = format_is_perfdata(opt.out.fmt);
+	bool file = makes_perfdata();
 	int code = sink_open();
 
 	if (code < 0 && file && !sys_is_regular(out_fd))
-		return usage("-o perfdata wants a regular file: its head is written last", NULL, NULL);
+		return usage_z("-o perfdata wants a regular file: its head is written last");
 	return code;
 }
 
@@ -500,12 +501,12 @@ int cmd_sample(void)
 		return EX_FAIL;
 	}
 	any = say_events();
-	if (format_is_perfdata(opt.out.fmt)) {
+	if (makes_perfdata()) {
 		pdata_begin();
 		pdata_premise();
 	}
 	sample_loop(&m);
-	if (format_is_perfdata(opt.out.fmt) && !pdata_end())
+	if (makes_perfdata() && !pdata_end())
 		return EX_FAIL;
 	return sample_finish(&m, any);
 }

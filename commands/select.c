@@ -31,15 +31,12 @@ static int by_client(u32 a, u32 b)
 static int by_group(u32 a, u32 b)
 {
 	static char x[4096], y[4096];
-	size_t n, m;
 	int d = groups[a].device == groups[b].device ? 0 : by_device(groups[a].device, groups[b].device);
 
 	if (d)
 		return d;
-	n = text_copy(cgroups[groups[a].cgroup].path, x, sizeof(x));
-	m = text_copy(cgroups[groups[b].cgroup].path, y, sizeof(y));
-	d = memcmp(x, y, n < m ? n : m);
-	return d ? d : n < m ? -1 : n > m;
+	return str_cmp((struct str){ x, x + text_copy(cgroups[groups[a].cgroup].path, x, sizeof(x)) },
+		       (struct str){ y, y + text_copy(cgroups[groups[b].cgroup].path, y, sizeof(y)) });
 }
 
 static struct val sort_keys[MAX_CLIENTS];
@@ -51,12 +48,8 @@ static int by_field(u32 a, u32 b)
 
 	if (x->type != y->type)
 		return x->type == V_NULL ? 1 : y->type == V_NULL ? -1 : x->type == V_TEXT ? 1 : -1;
-	if (x->type == V_TEXT) {
-		size_t n = str_len(x->s), m = str_len(y->s);
-		int d = memcmp(x->s.p, y->s.p, n < m ? n : m);
-
-		return d ? d : n < m ? -1 : n > m;
-	}
+	if (x->type == V_TEXT)
+		return str_cmp(x->s, y->s);
 	if (x->neg != y->neg)
 		return x->neg ? 1 : -1;
 	return x->n == y->n ? 0 : (x->n < y->n) == !x->neg ? 1 : -1;
@@ -244,10 +237,10 @@ void sort_by_field(u8 kind, const struct recopts *ro)
 int no_device(void)
 {
 	char names[512];
-	struct buf b = { .p = names, .cap = sizeof(names) - 1 };
+	struct buf b = BUF_Z(names);
 
 	if (opt.ndevices == 0) {
-		say("no DRM or accel device here", NULL, NULL);
+		say_z("no DRM or accel device here");
 		return EX_NODEVICE;
 	}
 	for (u32 i = 1; i <= ndevices; i++)
@@ -255,7 +248,6 @@ int no_device(void)
 			put_c(&b, ' ');
 			put_z(&b, devices[i].dev);
 		}
-	names[b.n] = '\0';
-	say("no such device; there are:", b.n ? names : " none", NULL);
+	say("no such device; there are:", b.n ? buf_z(&b) : " none", NULL);
 	return EX_NODEVICE;
 }

@@ -28,7 +28,7 @@ static bool parse_ipv4(struct str s, u8 *to)
 	struct str part;
 	u64 n;
 
-	if (str_eq(s, (struct str)STR("localhost")))
+	if (str_is(s, "localhost"))
 		s = (struct str)STR("127.0.0.1");
 	for (size_t i = 0; i < 4; i++) {
 		if (!str_cut(&s, '.', &part) || scan_u64(part, &n) != part.e || n > 255)
@@ -78,6 +78,15 @@ static bool parse_ipv6(struct str s, u8 *to)
 	return s.p == s.e && (gap <= 16 ? n < 16 : n == 16);
 }
 
+/* Exit code, or -1. */
+static int say_failed(long r)
+{
+	if (r >= 0)
+		return -1;
+	say_error(opt.output, r);
+	return EX_FAIL;
+}
+
 static int open_udp(struct str at)
 {
 	union {
@@ -106,12 +115,9 @@ static int open_udp(struct str at)
 		return usage("-O ", opt.output, ": it is udp:127.0.0.1:8125 or udp:[::1]:8125; no name is looked up");
 	to.v4.sin_port = (in_port_t)(n >> 8 | (n & 255) << 8); /* where that of IPv6 stands, too */
 	fd = sys_socket_to(&to.any, to.any.sa_family == AF_INET ? sizeof(to.v4) : sizeof(to.v6), SOCK_DGRAM);
-	if (fd < 0) {
-		say(opt.output, ": ", error_text(fd));
-		return EX_FAIL;
-	}
-	out_fd = (int)fd;
-	return -1;
+	if (fd >= 0)
+		out_fd = (int)fd;
+	return say_failed(fd);
 }
 
 /* Nobody listened to a datagram before this one, which has not been sent yet. Who counts may well start later. */
@@ -163,7 +169,7 @@ static void count_kmsg(void)
 	}
 	if (++n > KMSG_BURST && !told) {
 		told = true;
-		say("/dev/kmsg takes 10 records in 5 s, and drops the rest unless the kernel runs with printk.devkmsg=on", NULL, NULL);
+		say_z("/dev/kmsg takes 10 records in 5 s, and drops the rest unless the kernel runs with printk.devkmsg=on");
 	}
 }
 
@@ -206,14 +212,6 @@ static bool is_replaceable(const char *name)
 }
 
 /* --- all of them ---------------------------------------------------------------------------------------------------- */
-
-static int say_failed(long r)
-{
-	if (r >= 0)
-		return -1;
-	say(opt.output, ": ", error_text(r));
-	return EX_FAIL;
-}
 
 /* -O, or the stream that the command prints to. Exit code or -1. */
 int sink_open(void)

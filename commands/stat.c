@@ -211,15 +211,15 @@ static int print_rows(const struct measure *m)
 
 	update_offset();
 	ro.time_us = format_raw(opt.out.fmt) ? (m->last - m->start) / 1000 : sample_time();
-	for (u32 i = 1; i <= n && out_measures(&opt.out); i++)
-		if ((e = row_entity(i))) {
+	for (int show = !out_measures(&opt.out); show < 2; show++)
+		for (u32 i = 1; i <= n; i++) {
+			if (!(e = row_entity(i)))
+				continue;
 			record_make(&rec, e, &ro);
-			out_measure(&opt.out, &rec);
-		}
-	for (u32 i = 1; i <= n; i++)
-		if ((e = row_entity(i))) {
-			record_make(&rec, e, &ro);
-			out_record(&opt.out, &out, &rec);
+			if (show)
+				out_record(&opt.out, &out, &rec);
+			else
+				out_measure(&opt.out, &rec);
 			if (!opt.out.one_line && out.n > OUT_BYTES / 2 && !flush())
 				return EX_FAIL;
 		}
@@ -276,9 +276,9 @@ int cmd_stat(void)
 	int code, result = EX_OK;
 
 	if (opt.command && !opt.command[0])
-		return usage("stat: which command? There is none behind --", NULL, NULL);
+		return usage_z("stat: which command? There is none behind --");
 	if (opt.repeat != 1 && (!opt.command || opt.interval))
-		return usage("--repeat goes with a command, and not with intervals", NULL, NULL);
+		return usage_z("--repeat goes with a command, and not with intervals");
 	if (!open_roots())
 		return EX_FAIL;
 	if ((code = open_control(&m)) >= 0)

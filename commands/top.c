@@ -90,7 +90,7 @@ static void terminal_leave(void)
 {
 	struct pollfd room = { .fd = 1, .events = POLLOUT };
 	char text[64];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 
 	put_z(&b, "\033[m\033[");
 	put_u64(&b, screen.rows);
@@ -135,7 +135,7 @@ static bool is_utf8(void)
 		const char *z = getenv(names[i]);
 
 		if (z && *z)
-			return strstr(z, "UTF") || strstr(z, "utf");
+			return str_find(str_z(z), (struct str)STR("UTF")) || str_find(str_z(z), (struct str)STR("utf"));
 	}
 	return false;
 }
@@ -464,7 +464,7 @@ static int run_lines(void)
 
 	if (r >= 0)
 		return r;
-	say("dumb terminal: lines instead of a screen", NULL, NULL);
+	say_z("dumb terminal: lines instead of a screen");
 	lines = *opt.cmd;
 	lines.kind = opt.out.kind = K_DEVICE;
 	opt.out.colour = false;
@@ -498,6 +498,6 @@ int cmd_top(void)
 	code = terminal_enter() ? run() : EX_FAIL;
 	terminal_leave();
 	if (code == EX_FAIL)
-		say("standard output", ": ", error_text(write_error));
+		say_error("standard output", write_error);
 	return code == EX_OK && !any_device ? no_device() : code;
 }

@@ -91,8 +91,11 @@ extern char said[512];                  /* check: the last message, which is its
 
 void say(const char *a, const char *b, const char *c);
 void say_as(const char *who, const char *a, const char *b, const char *c);
+void say_z(const char *z);
 void say_number(u64 n, const char *what);
+void say_error(const char *who, long err);
 int usage(const char *a, const char *b, const char *c);
+int usage_z(const char *z);
 const char *error_text(long err);
 bool flush(void);
 int finish(void);

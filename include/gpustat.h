@@ -39,10 +39,7 @@ static inline size_t str_len(struct str s)
 	return (size_t)(s.e - s.p);
 }
 
-static inline struct str str_z(const char *z)
-{
-	return z ? (struct str){ z, z + strlen(z) } : (struct str){ 0 };
-}
+struct str str_z(const char *z);
 
 /* --- parse.c: text to values -------------------------------------------------------------------- */
 
@@ -52,14 +49,17 @@ struct unitword {
 };
 
 bool str_eq(struct str a, struct str b);
+bool str_is(struct str s, const char *z);
 bool str_skip(struct str *s, struct str lead);
 bool str_cut(struct str *s, char sep, struct str *piece);
 bool str_word(struct str *s, struct str *word);
+size_t str_among(struct str s, const char *words);
 bool str_find(struct str s, struct str what);
 struct str str_trim(struct str s);
 struct str str_base(struct str path);
 bool line_next(struct str *text, struct str *line);
 bool glob_match(struct str pat, struct str s, struct str *star);
+int str_cmp(struct str a, struct str b);
 int str_order(struct str a, struct str b);
 u32 hash_more(u32 h, struct str s);
 #define HASH64_BEGIN UINT64_C(0xcbf29ce484222325)
@@ -123,6 +123,9 @@ struct buf {
 	bool full;
 };
 
+/* An empty one on so many bytes, or on an array. */
+struct buf buf_on(char *p, size_t cap);
+#define BUF(array) buf_on(array, sizeof(array))
 void put_n(struct buf *b, const char *p, size_t n);
 void put_c(struct buf *b, char c);
 void put_str(struct buf *b, struct str s);
@@ -137,6 +140,8 @@ void put_u64(struct buf *b, u64 v);
 void put_hex64(struct buf *b, u64 v);
 void put_hex(struct buf *b, u8 c);
 void put_text(struct buf *b, struct str s);
+#define BUF_Z(array) buf_on(array, sizeof(array) - 1) /* for buf_z() */
+const char *buf_z(const struct buf *b);
 size_t utf8_len(const char *p, const char *e);
 bool is_control(const char *p, size_t n);
 

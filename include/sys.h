@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/auxvec.h>
 #include <linux/magic.h>
 #include <linux/perf_event.h>
 #include <poll.h>
@@ -60,20 +61,26 @@
 #define SYS_faccessat2 439
 #endif
 
-#define SYS_RET(call)                                                                              \
-	do {                                                                                       \
-		long r_ = (long)(call);                                                            \
-		return r_ < 0 ? -errno : r_;                                                       \
-	} while (0)
+/* What many files call: weak, so that the linker keeps one of all copies. */
+#define SYS_SHARED(type, name, ...)                                                                \
+	__attribute__((weak)) type name(__VA_ARGS__);                                              \
+	__attribute__((weak)) type name(__VA_ARGS__)
 
-static inline long sys_openat(int dir, const char *path, int flags)
+/* What libc's calls came to: their value, or -errno. */
+SYS_SHARED(long, sys_ret, long r)
+{
+	return r < 0 ? -errno : r;
+}
+#define SYS_RET(call) return sys_ret((long)(call))
+
+SYS_SHARED(long, sys_openat, int dir, const char *path, int flags)
 {
 	SYS_RET(openat(dir, path, flags | O_CLOEXEC));
 }
 
 static inline long sys_openat_new(const char *path, int flags, mode_t mode)
 {
-	SYS_RET(open(path, flags | O_CLOEXEC, mode));
+	SYS_RET(openat(AT_FDCWD, path, flags | O_CLOEXEC, mode));
 }
 
 /* A file that is not there yet. */
@@ -98,7 +105,7 @@ static inline long sys_unlink_at(int dir, const char *name)
 
 static inline long sys_fchmod(int fd, mode_t mode)
 {
-	SYS_RET(fchmod(fd, mode));
+	SYS_RET(syscall(SYS_fchmod, fd, mode)); /* libc's looks for another way in /proc */
 }
 
 static inline long sys_close(int fd)
@@ -106,7 +113,7 @@ static inline long sys_close(int fd)
 	SYS_RET(close(fd));
 }
 
-static inline long sys_read(int fd, void *b, size_t n)
+SYS_SHARED(long, sys_read, int fd, void *b, size_t n)
 {
 	SYS_RET(read(fd, b, n));
 }
@@ -126,7 +133,7 @@ static inline long sys_uname(struct utsname *name)
 	SYS_RET(uname(name));
 }
 
-static inline long sys_fstatat(int dir, const char *path, struct stat *st)
+SYS_SHARED(long, sys_fstatat, int dir, const char *path, struct stat *st)
 {
 	SYS_RET(fstatat(dir, path, st, 0));
 }
@@ -139,10 +146,10 @@ static inline long sys_lstat(const char *path, struct stat *st)
 
 static inline int sys_has_file(int dir, const char *name)
 {
-	return faccessat(dir, name, F_OK, 0) == 0;
+	return syscall(SYS_faccessat, dir, name, F_OK) == 0; /* libc's has a process for its flags */
 }
 
-static inline long sys_fstat(int fd, struct stat *st)
+SYS_SHARED(long, sys_fstat, int fd, struct stat *st)
 {
 	SYS_RET(fstat(fd, st));
 }
@@ -207,7 +214,7 @@ static inline long sys_getdents(int fd, void *b, size_t n)
 }
 
 /* Nanoseconds on that clock. */
-static inline int64_t sys_now(clockid_t clock)
+SYS_SHARED(int64_t, sys_now, clockid_t clock)
 {
 	struct timespec ts = { 0 };
 
@@ -316,9 +323,19 @@ static inline long sys_drm(int fd, unsigned long request, void *arg)
 	SYS_RET(r);
 }
 
+/* Of commands without a struct flock, for which libc's is there. */
+static inline long sys_fcntl(int fd, int cmd, long arg)
+{
+#ifdef SYS_fcntl
+	SYS_RET(syscall(SYS_fcntl, fd, cmd, arg));
+#else
+	SYS_RET(syscall(SYS_fcntl64, fd, cmd, arg));
+#endif
+}
+
 static inline long sys_nonblock(int fd)
 {
-	SYS_RET(fcntl(fd, F_SETFL, O_NONBLOCK));
+	return sys_fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 
 static inline long sys_ioctl(int fd, unsigned long request, unsigned long arg)
@@ -328,7 +345,7 @@ static inline long sys_ioctl(int fd, unsigned long request, unsigned long arg)
 
 /* Until something happens to one of the descriptors, a signal outside *mask comes, or t on CLOCK_MONOTONIC (negative:
  * no end) has passed. */
-static inline long sys_poll_until(struct pollfd *fds, size_t n, int64_t t, const sigset_t *mask)
+SYS_SHARED(long, sys_poll_until, struct pollfd *fds, size_t n, int64_t t, const sigset_t *mask)
 {
 	struct timespec ts = { 0 };
 
@@ -359,19 +376,17 @@ static inline long sys_block(const int *sigs, size_t n, sigset_t *was)
 static inline long sys_owner(int fd, int sig, int tid)
 {
 	struct f_owner_ex owner = { .type = F_OWNER_TID, .pid = tid };
-	long r = fcntl(fd, F_SETSIG, sig);
+	long r = sys_fcntl(fd, F_SETSIG, sig);
 
-	if (r >= 0)
-		r = fcntl(fd, F_SETOWN_EX, &owner);
-	SYS_RET(r);
+	return r < 0 ? r : sys_fcntl(fd, F_SETOWN_EX, (long)&owner);
 }
 
 /* Sets some of the flags that fcntl(2) may change, and clears others. */
 static inline long sys_flags(int fd, int set, int clear)
 {
-	int flags = fcntl(fd, F_GETFL);
+	long flags = sys_fcntl(fd, F_GETFL, 0);
 
-	SYS_RET(flags < 0 ? flags : fcntl(fd, F_SETFL, (flags & ~clear) | set));
+	return flags < 0 ? flags : sys_fcntl(fd, F_SETFL, (flags & ~clear) | set);
 }
 
 static inline int sys_tid(void)
@@ -473,7 +488,7 @@ static inline long sys_signal_info(int sig, void (*handler)(int, siginfo_t *, vo
 
 static inline int sys_is_open(int fd)
 {
-	return fcntl(fd, F_GETFD) >= 0;
+	return sys_fcntl(fd, F_GETFD, 0) >= 0;
 }
 
 static inline long sys_eventfd(void)
@@ -638,9 +653,11 @@ static inline long sys_pwrite(int fd, const void *b, size_t n, uint64_t at)
 	SYS_RET(pwrite(fd, b, n, (off_t)at));
 }
 
+unsigned long getauxval(unsigned long type); /* sys/auxv.h, with which glibc's elf.h comes and its names */
+
 static inline size_t sys_page(void)
 {
-	return (size_t)sysconf(_SC_PAGESIZE);
+	return getauxval(AT_PAGESZ);
 }
 
 #endif

@@ -20,7 +20,8 @@ static void clear(void)
 	memset(panels, 0, sizeof(panels));
 	memset(&axis, 0, sizeof(axis));
 	memset(placed, 0, sizeof(placed));
-	nseries = npanels = last_series = next_panel = 0;
+	nseries = npanels = next_panel = 0;
+	last_series = series;
 	last_panel = NULL;
 }
 

@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "gpustat.h"
 
-#include <stdlib.h>
-
 enum {
 	MAX_COMMS = 4096,     /* names of tasks: threads of a pool are often numbered */
 	MAX_PSYMBOLS = 16384, /* functions that were hit: 20 s of a compiler hit 4500 */
@@ -34,7 +32,6 @@ static struct table {
 static char text[MAX_PTEXT];
 static size_t text_n;
 static u32 order[MAX_STACKS > MAX_IPS ? MAX_STACKS : MAX_IPS];
-static const struct table *sorting;
 
 u64 profile_samples[PROF_TABLES], profile_period[PROF_TABLES];
 u64 profile_dropped;
@@ -94,40 +91,40 @@ void profile_add(u8 table, const struct profrow *r)
 	x->r.period += r->period;
 }
 
-static int text_cmp(struct str a, struct str b)
-{
-	size_t n = str_len(a) < str_len(b) ? str_len(a) : str_len(b);
-	int c = n ? memcmp(a.p, b.p, n) : 0;
-
-	return c ? c : (str_len(a) > str_len(b)) - (str_len(a) < str_len(b));
-}
-
 /* Stacks by name, as stackcollapse-perf.pl sorts them; all else by weight. */
-static int row_cmp(const void *a, const void *b)
+static int row_cmp(const struct table *t, u32 a, u32 b)
 {
-	const struct profrow *x = &sorting->rows[*(const u32 *)a].r, *y = &sorting->rows[*(const u32 *)b].r;
+	const struct profrow *x = &t->rows[a].r, *y = &t->rows[b].r;
 	int c;
 
-	if (sorting->rows != stacks) {
+	if (t->rows != stacks) {
 		if (x->period != y->period)
 			return x->period > y->period ? -1 : 1;
 		if (x->samples != y->samples)
 			return x->samples > y->samples ? -1 : 1;
 	}
-	c = text_cmp(x->name, y->name);
+	c = str_cmp(x->name, y->name);
 	if (!c)
-		c = text_cmp(x->module, y->module);
+		c = str_cmp(x->module, y->module);
 	return c ? c : (x->ip > y->ip) - (x->ip < y->ip);
 }
 
 /* Puts a table in order; how many rows it has. Until the next call profile_row() gives them. */
 size_t profile_sort(u8 table)
 {
-	sorting = &tables[table];
-	for (u32 i = 0; i < sorting->n; i++)
+	const struct table *t = &tables[table];
+
+	for (u32 i = 0; i < t->n; i++)
 		order[i] = i;
-	qsort(order, sorting->n, sizeof(order[0]), row_cmp);
-	return sorting->n;
+	for (u32 gap = t->n / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11) /* Shell's */
+		for (u32 i = gap; i < t->n; i++) {
+			u32 x = order[i], at = i;
+
+			for (; at >= gap && row_cmp(t, order[at - gap], x) > 0; at -= gap)
+				order[at] = order[at - gap];
+			order[at] = x;
+		}
+	return t->n;
 }
 
 const struct profrow *profile_row(u8 table, size_t i)

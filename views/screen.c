@@ -104,7 +104,7 @@ static u32 decode(const char *p, size_t n)
 int screen_put(struct screen *s, int row, int col, int width, u8 style, struct str text)
 {
 	char clean[16 * SCREEN_COLS];
-	struct buf b = { .p = clean, .cap = sizeof(clean) };
+	struct buf b = BUF(clean);
 	int x = col, end = width < s->cols - col ? col + width : s->cols;
 
 	if (str_len(text) > 4 * SCREEN_COLS)

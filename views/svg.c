@@ -53,13 +53,15 @@ static struct panel {
 	bool fine; /* some value was no whole number of the unit */
 	char title[2 * LABEL], unit[LABEL];
 	u8 title_n, unit_n;
-	size_t shown[SHOWN], nshown, more; /* series, once drawn */
+	struct series *shown[SHOWN];
+	size_t nshown, more; /* once drawn */
 } panels[MAX_PANELS];
 
 static struct series {
 	u64 key, sample; /* the last one */
 	u64 who;         /* the same in all panels */
-	size_t panel, from, to;
+	struct panel *panel;
+	size_t from, to;
 	i64 sum, n;
 	i32 min, max;
 	char name[LABEL];
@@ -83,7 +85,8 @@ static struct {
 
 static const u64 MOST = 1000000000000000000; /* in 10^-point of a unit: 64 bits have room for ten times that */
 
-static size_t nseries, npanels, last_series;
+static size_t nseries, npanels;
+static struct series *last_series = series;
 static struct panel *last_panel;
 
 /* --- time ------------------------------------------------------------------------------------------------- */
@@ -136,8 +139,8 @@ static void make_wider(bool gaps)
 		axis.to[n - 1] = axis.to[i];
 		to[i] = (u16)(n - 1);
 	}
-	for (size_t i = 0; i < nseries; i++)
-		merge_slots(&series[i], to);
+	for (struct series *s = series; s < series + nseries; s++)
+		merge_slots(s, to);
 	axis.n = n;
 	if (n > KEEP_MOST)
 		make_wider(false);
@@ -248,7 +251,7 @@ static struct str event_of(struct str inst, struct str *site)
 static struct str quantity_in(struct str name, struct str *which)
 {
 	static char text[4 * LABEL];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	const char *last = name.e, *from;
 
 	while (last > name.p && (last == name.e || *last != '/'))
@@ -266,16 +269,9 @@ static struct str quantity_in(struct str name, struct str *which)
 /* W_* of the records that their kind names; 0: it does not. */
 u16 svg_kind(const struct plotids *id)
 {
-	static const struct { struct str name; u16 kinds; } kinds[] = {
-		{ STR("device"), W_DEVICE }, { STR("client"), W_CLIENT }, { STR("cgroup"), W_CGROUP },
-		{ STR("event"), W_EVENT }, { STR("sample"), W_SAMPLE }, { STR("oa"), W_OA },
-		{ STR("counter"), W_COUNTER | W_COUNTERS },
-	};
+	static const u16 kinds[] = { W_DEVICE, W_CLIENT, W_CGROUP, W_EVENT, W_SAMPLE, W_OA, W_COUNTER | W_COUNTERS, 0 };
 
-	for (size_t i = 0; i < LEN(kinds); i++)
-		if (str_eq(id->of[ID_KIND], kinds[i].name))
-			return kinds[i].kinds;
-	return 0;
+	return kinds[str_among(id->of[ID_KIND], "device client cgroup event sample oa counter")];
 }
 
 static const struct quantity *quantity_of(const struct column *c, u16 kind)
@@ -306,12 +302,12 @@ static struct panel *panel_find(const struct plotids *id, const struct column *c
 
 	key = q && q->title ? hash(key, str_z(q->title)) : hash(hash(key, str_z(c->group)), str_z(c->member));
 	key = hash(key, id->of[ID_KIND]);
-	for (size_t i = 0; i < npanels; i++)
-		if (panels[i].key == key)
-			return &panels[i];
+	for (p = panels; p < panels + npanels; p++)
+		if (p->key == key)
+			return p;
 	if (npanels == MAX_PANELS)
 		return NULL;
-	p = &panels[npanels++];
+	npanels++;
 	p->key = key;
 	p->dev = dev;
 	p->col = c;
@@ -362,10 +358,10 @@ static bool fixed(const struct val *v, unsigned point, i64 *to)
 	return n <= MOST;
 }
 
-static void divide(size_t panel, i32 by)
+static void divide(const struct panel *p, i32 by)
 {
 	for (struct series *s = series; s < series + nseries; s++) {
-		if (s->panel != panel)
+		if (s->panel != p)
 			continue;
 		s->sum /= by;
 		s->min /= by;
@@ -386,36 +382,37 @@ static bool panel_fit(struct panel *p, const struct val *v, i32 *to)
 	for (; !fixed(v, p->point, &x); p->point--) {
 		if (p->point == 0)
 			return false;
-		divide((size_t)(p - panels), 10);
+		divide(p, 10);
 	}
 	p->fine |= x % (i64)ten_to(p->point) != 0;
-	for (; x / ((i64)1 << p->shift) > INT32_MAX || x / ((i64)1 << p->shift) < -INT32_MAX; p->shift++)
-		divide((size_t)(p - panels), 2);
+	for (; (x < 0 ? -x : x) >> p->shift > INT32_MAX; p->shift++)
+		divide(p, 2);
 	*to = (i32)(x / ((i64)1 << p->shift));
 	return true;
 }
 
 /* A row for what has none. Where the table is full, the least of the same panel gives way. */
-static struct series *series_new(size_t panel, i32 v)
+static struct series *series_new(const struct panel *p, i32 v)
 {
-	struct series *s = nseries < MAX_SERIES ? &series[nseries++] : NULL;
+	struct series *least = NULL;
 
-	for (size_t i = 0; i < nseries && nseries == MAX_SERIES && !(s && s->n == 0); i++)
-		if (series[i].panel == panel && series[i].sum < v && (!s || series[i].sum < s->sum))
-			s = &series[i];
-	return s;
+	if (nseries < MAX_SERIES)
+		return &series[nseries++];
+	for (struct series *s = series; s < series + MAX_SERIES; s++)
+		if (s->panel == p && s->sum < v && (!least || s->sum < least->sum))
+			least = s;
+	return least;
 }
 
 static struct series *series_find(u64 key)
 {
-	for (size_t i = 0; i < nseries; i++) { /* records come in the same order each time */
-		size_t at = last_series + 1 + i;
+	struct series *s = last_series;
 
-		at -= at >= nseries ? nseries : 0;
-		if (series[at].key == key) {
-			last_series = at;
-			return &series[at];
-		}
+	for (size_t i = 0; i < nseries; i++) { /* records come in the same order each time */
+		if (++s >= series + nseries)
+			s = series;
+		if (s->key == key)
+			return last_series = s;
 	}
 	return NULL;
 }
@@ -521,18 +518,18 @@ void svg_put(const struct plotids *id, const struct column *c, struct str inst, 
 	key = hash(hash(hash(p->key + who, str_z(c->group)), str_z(c->member)), name);
 	s = series_find(key);
 	if (!s) {
-		s = series_new((size_t)(p - panels), n);
+		s = series_new(p, n);
 		if (!s || s->n)
 			axis.left++;
 		if (!s)
 			return;
 		s->key = key;
 		s->who = who ? who : hash(0, name);
-		s->panel = (size_t)(p - panels);
+		s->panel = p;
 		s->sum = s->n = 0;
 		s->sample = 0;
 		series_name(s, id, q, name, kind);
-		last_series = (size_t)(s - series);
+		last_series = s;
 	}
 	if (axis.last < 0 && s->sample == axis.samples && s->n)
 		advance(-1); /* without times, a value that comes again begins the next sample */
@@ -542,20 +539,10 @@ void svg_put(const struct plotids *id, const struct column *c, struct str inst, 
 
 /* --- records ---------------------------------------------------------------------------------------------------- */
 
-static const char *const plot_ids[ID_COUNT] = {
-	[ID_KIND] = "kind", [ID_DEV] = "dev", [ID_EVENT] = "event", [ID_COMM] = "comm", [ID_NAME] = "name",
-	[ID_UNIT] = "unit", [ID_CLIENT] = "client", [ID_PID] = "pid", [ID_CGROUP] = "cgroup", [ID_SET] = "set",
-	[ID_CPU] = "cpu", [ID_CORE] = "core", [ID_SOCKET] = "socket", [ID_TID] = "tid",
-};
-
-/* Which of them a field without a group is; ID_COUNT: none. */
+/* Which enum plotid a field without a group is; ID_COUNT: none. */
 size_t plot_id(struct str name)
 {
-	size_t i = 0;
-
-	while (i < ID_COUNT && !str_eq(name, str_z(plot_ids[i])))
-		i++;
-	return i;
+	return str_among(name, "kind dev event comm name unit client pid cgroup set cpu core socket tid");
 }
 
 void svg_record(struct out *o, struct buf *b, const struct record *r)
@@ -820,44 +807,42 @@ static void draw_line(struct buf *b, const struct series *s, const struct chart 
 
 /* --- panels ------------------------------------------------------------------------------------------------------ */
 
-static size_t placed[MAX_PANELS]; /* panels, as they stand below each other */
+static struct panel *placed[MAX_PANELS]; /* as they stand below each other */
 static size_t next_panel;
 
 /* Which series a panel shows: all where there is room, else those that were most over the run; those that were 0 all the
  * time only where there are few. */
-static void choose_shown(size_t panel)
+static void choose_shown(struct panel *p)
 {
-	struct panel *p = &panels[panel];
+	struct series *end = series + nseries, *best;
 	size_t n = 0;
 
-	for (size_t i = 0; i < nseries; i++)
-		n += series[i].panel == panel;
-	for (size_t best = 0; best < nseries && p->nshown < SHOWN;) {
-		best = nseries;
-		for (size_t i = 0; i < nseries; i++) {
-			const struct series *s = &series[i];
-
-			if (s->panel != panel || s->shown || (n > SHOWN / 2 && s->min == 0 && s->max == 0))
+	for (struct series *s = series; s < end; s++)
+		n += s->panel == p;
+	do {
+		best = NULL;
+		for (struct series *s = series; s < end; s++) {
+			if (s->panel != p || s->shown || (n > SHOWN / 2 && s->min == 0 && s->max == 0))
 				continue;
-			if (best == nseries || (n > SHOWN && s->sum > series[best].sum))
-				best = i;
+			if (!best || (n > SHOWN && s->sum > best->sum))
+				best = s;
 		}
-		for (size_t i = 0; i < nseries && best == nseries && p->nshown == 0; i++)
-			best = series[i].panel == panel ? i : best;
-		if (best < nseries) {
-			series[best].shown = true;
+		for (struct series *s = series; s < end && !best && p->nshown == 0; s++)
+			best = s->panel == p ? s : NULL;
+		if (best) {
+			best->shown = true;
 			p->shown[p->nshown++] = best;
 		}
-	}
+	} while (best && p->nshown < SHOWN);
 	p->more = n - p->nshown;
 }
 
 /* That of another panel; SHOWN: none. */
 static u8 colour_of(u64 who)
 {
-	for (size_t i = 0; i < nseries; i++)
-		if (series[i].who == who && series[i].colour)
-			return series[i].colour - 1;
+	for (struct series *s = series; s < series + nseries; s++)
+		if (s->who == who && s->colour)
+			return s->colour - 1;
 	return SHOWN;
 }
 
@@ -868,7 +853,7 @@ static void choose_colours(const struct panel *p)
 
 	for (int again = 0; again < 2; again++)
 		for (size_t i = 0; i < p->nshown; i++) {
-			struct series *s = &series[p->shown[i]];
+			struct series *s = p->shown[i];
 			u8 colour = again ? 0 : colour_of(s->who);
 
 			while (again && taken >> colour & 1)
@@ -895,12 +880,13 @@ static i64 panel_height(const struct panel *p)
 static void settle(void)
 {
 	for (size_t i = 0; i < npanels; i++) {
+		struct panel *p = &panels[i];
 		size_t k = i;
 
-		choose_shown(i);
-		for (; k > 0 && panels[i].rank < panels[placed[k - 1]].rank; k--)
+		choose_shown(p);
+		for (; k > 0 && p->rank < placed[k - 1]->rank; k--)
 			placed[k] = placed[k - 1];
-		placed[k] = i;
+		placed[k] = p;
 	}
 }
 
@@ -916,7 +902,7 @@ static void draw_legend(struct buf *b, const struct panel *p, const struct scale
 	}
 	put_c(b, '\n');
 	for (size_t i = 0; i < p->nshown; i++) {
-		const struct series *s = &series[p->shown[i]];
+		const struct series *s = p->shown[i];
 		const i64 numbers[] = { s->min, s->sum / s->n, s->max };
 		struct str name = { s->name, s->name + s->name_n };
 		i64 at = y + ROW * (i64)i + 12;
@@ -1024,7 +1010,7 @@ static void draw_panel(struct buf *b, struct panel *p, i64 y)
 
 	choose_colours(p);
 	for (size_t i = 0; i < p->nshown; i++) {
-		const struct series *s = &series[p->shown[i]];
+		const struct series *s = p->shown[i];
 
 		min = s->min < min ? s->min : min;
 		max = s->max > max ? s->max : max;
@@ -1044,7 +1030,7 @@ static void draw_panel(struct buf *b, struct panel *p, i64 y)
 	draw_grid(b, &c.scale, y, c.pixels);
 	put_shape(b, "<g transform=\"translate(% %)scale(.1)\">\n", (const i64[]){ LEFT, y });
 	for (size_t i = p->nshown; i-- > 0;) { /* the first on top; each begins with what stands in the legend */
-		const struct series *s = &series[p->shown[i]];
+		const struct series *s = p->shown[i];
 
 		put_shape(b, "<path class=\"s%\" d=\"M%,%h140",
 			  (const i64[]){ s->colour - 1, 10 * (LEGEND - LEFT), 10 * ROW * (i64)i + 85 });
@@ -1116,8 +1102,8 @@ static void put_head(struct buf *b)
 {
 	i64 height = 56;
 
-	for (size_t i = 0; i < npanels; i++)
-		height += panel_height(&panels[i]);
+	for (const struct panel *p = panels; p < panels + npanels; p++)
+		height += panel_height(p);
 	put_shape(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
 		  "width=\"%\" height=\"%\" viewBox=\"0 0 % %\" role=\"img\" xml:space=\"preserve\">\n<title>gpustat: ",
 		  (const i64[]){ WIDTH, height, WIDTH, height });
@@ -1144,8 +1130,8 @@ bool svg_end(struct out *o, struct buf *b)
 		y = 42;
 	}
 	if (next_panel < npanels) {
-		draw_panel(b, &panels[placed[next_panel]], y);
-		y += panel_height(&panels[placed[next_panel]]);
+		draw_panel(b, placed[next_panel], y);
+		y += panel_height(placed[next_panel]);
 	}
 	if (++next_panel < npanels)
 		return true;

@@ -14,7 +14,7 @@ struct gauge {
 };
 
 /* As the last sample has it: what is drawn for a key makes no records of devices, which may have 200 engines each. */
-static struct {
+static struct past {
 	u32 serial, n;     /* of the device; samples so far */
 	bool known;        /* how busy it is has been told */
 	u8 busy[HISTORY];  /* per cent, a ring */
@@ -24,9 +24,9 @@ static struct {
 	char facts[TEXT];  /* how busy, memory, the rest, what matters most first; a 0 behind each */
 } past[MAX_DEVICES];
 
-static u32 place_of(const struct entity *e)
+static struct past *past_of(const struct entity *e)
 {
-	return (u32)((const struct device *)(const void *)e - devices);
+	return &past[(const struct device *)(const void *)e - devices];
 }
 
 /* In 1/1000 %: the kernel's figure, else that of the engine which is busiest. */
@@ -44,30 +44,29 @@ static bool busy_of(const struct record *r, u64 *busy)
 	return known;
 }
 
-static void add_gauge(u32 device, struct str name, const struct val *now, const struct val *max)
+static void add_gauge(struct past *p, struct str name, const struct val *now, const struct val *max)
 {
-	static const struct val unknown;
-
-	if (past[device].ngauges < MAX_GAUGES)
-		past[device].gauges[past[device].ngauges++] = (struct gauge){ name, now ? *now : unknown, max ? max->n : 0 };
+	if (p->ngauges < MAX_GAUGES)
+		p->gauges[p->ngauges++] = (struct gauge){ name, *now, max ? max->n : 0 };
 }
 
 /* Memory, engines, other meters. */
-static void find_gauges(u32 device, const struct record *r)
+static void find_gauges(struct past *p, const struct record *r)
 {
-	static const char *const memory[] = { "vram", "gtt" };
+	static const char memory[][5] = { "vram", "gtt" };
+	const struct val *used = record_get(r, NULL, "used");
 
-	past[device].ngauges = 0;
-	if (!record_get(r, "vram", "used") && record_get(r, NULL, "used"))
-		add_gauge(device, (struct str)STR("memory"), record_get(r, NULL, "used"), NULL);
+	p->ngauges = 0;
+	if (used && !record_get(r, "vram", "used"))
+		add_gauge(p, (struct str)STR("memory"), used, NULL);
 	for (size_t i = 0; i < LEN(memory); i++)
-		if (record_get(r, memory[i], "used"))
-			add_gauge(device, str_z(memory[i]), record_get(r, memory[i], "used"), record_get(r, memory[i], "total"));
+		if ((used = record_get(r, memory[i], "used")))
+			add_gauge(p, str_z(memory[i]), used, record_get(r, memory[i], "total"));
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 
 		if (!f->empty && (field_match(f, (struct str)STR("engine.busy")) || field_match(f, (struct str)STR("load"))))
-			add_gauge(device, f->inst, &f->v, NULL);
+			add_gauge(p, f->inst, &f->v, NULL);
 	}
 }
 
@@ -118,7 +117,7 @@ static void put_clock(struct buf *b, const struct record *r)
 enum which { FIRST, BEGIN /* the first, and what follows goes with it */, REST /* by name */, ALL };
 
 static const struct fact {
-	const char *word, *field;
+	char word[12], field[11];
 	u8 which;
 } facts[] = {
 	{ "", "temp", FIRST }, { "", "power", FIRST }, { "", "fan", FIRST }, { "idle ", "idle", FIRST }, { "throttled: ", "throttle", ALL },
@@ -143,9 +142,9 @@ static void put_fact(struct buf *b, const struct record *r, const struct fact *f
 	}
 }
 
-static void find_facts(u32 device, const struct record *r, const struct val *busy)
+static void find_facts(struct past *p, const struct record *r, const struct val *busy)
 {
-	struct buf b = { .p = past[device].facts, .cap = TEXT };
+	struct buf b = BUF(p->facts);
 
 	put_val(&b, busy);
 	put_c(&b, '\0');
@@ -156,26 +155,26 @@ static void find_facts(u32 device, const struct record *r, const struct val *bus
 		put_fact(&b, r, &facts[i]);
 	while (b.n && b.p[b.n - 1])
 		b.n--; /* cut: there was no room */
-	past[device].nfacts = (u16)b.n;
+	p->nfacts = (u16)b.n;
 }
 
 /* A reading of a device. The first one has no rates, and no place in the graph. */
 void top_device(const struct record *r, bool first)
 {
-	u32 i = place_of(r->e);
+	struct past *p = past_of(r->e);
 	struct val busy = { .type = V_INT, .unit = U_PERCENT };
 	bool known = busy_of(r, &busy.n);
 
-	if (past[i].serial != r->e->serial) {
-		past[i].n = 0;
-		past[i].known = false;
+	if (p->serial != r->e->serial) {
+		p->n = 0;
+		p->known = false;
 	}
-	past[i].serial = r->e->serial;
-	past[i].known |= known;
-	find_gauges(i, r);
-	find_facts(i, r, known ? &busy : NULL);
+	p->serial = r->e->serial;
+	p->known |= known;
+	find_gauges(p, r);
+	find_facts(p, r, known ? &busy : NULL);
 	if (!first)
-		past[i].busy[past[i].n++ % HISTORY] = known ? (u8)((busy.n + 999) / 1000) : UNKNOWN_BUSY;
+		p->busy[p->n++ % HISTORY] = known ? (u8)((busy.n + 999) / 1000) : UNKNOWN_BUSY;
 }
 
 /* --- pieces of a screen ----------------------------------------------------------------------------------------------- */
@@ -235,13 +234,13 @@ static void put_bar(struct screen *s, int row, int col, int width, u64 n, u64 ma
 }
 
 /* The last samples of a device, the newest at the right; an eighth of a cell is the least that is seen. */
-static void put_graph(struct screen *s, int row, int col, int width, int height, u32 device)
+static void put_graph(struct screen *s, int row, int col, int width, int height, const struct past *p)
 {
 	static const char ascii[] = "_.:-=+*#@";
-	u32 n = past[device].n, have = n < HISTORY ? n : HISTORY;
+	u32 n = p->n, have = n < HISTORY ? n : HISTORY;
 
 	for (int x = 0; x < width && (u32)x < have; x++) {
-		u8 busy = past[device].busy[(n - 1 - (u32)x) % HISTORY];
+		u8 busy = p->busy[(n - 1 - (u32)x) % HISTORY];
 		int eighths = (busy * height * 8 + 99) / 100;
 
 		for (int y = 0; y < height && busy != UNKNOWN_BUSY; y++) {
@@ -259,7 +258,7 @@ static void put_gauge(struct screen *s, int row, int col, int width, int name, c
 	bool memory = g->now.unit == U_BYTES;
 	int bar = width - name - 1 - (memory || width > 30 ? GAUGE_VALUE : 6) - 1;
 	char text[TEXT];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	u64 max = memory ? g->max : 100000;
 
 	if (bar < 4) {
@@ -280,9 +279,9 @@ static void put_gauge(struct screen *s, int row, int col, int width, int name, c
 /* --- devices ------------------------------------------------------------------------------------------------------------ */
 
 /* What of the facts there is room for, the first two with digits below digits. */
-static void put_facts(struct buf *b, u32 device, size_t room, bool brief)
+static void put_facts(struct buf *b, const struct past *p, size_t room, bool brief)
 {
-	struct str rest = { past[device].facts, past[device].facts + past[device].nfacts };
+	struct str rest = { p->facts, p->facts + p->nfacts };
 
 	for (size_t i = 0, n, from; rest.p < rest.e; rest.p += n + 1, i++) {
 		n = strlen(rest.p);
@@ -307,17 +306,17 @@ static void put_head(struct screen *s, int row, u32 device, int from, bool brief
 		{ d->driver, 0 }, { d->name, 0 }, { d->pdev, GREY },
 	};
 	char text[TEXT];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	int graph = s->cols / 4, least = brief ? 10 + graph : (int)(strlen(d->dev) + strlen(d->driver)) + 1, end, x;
 
-	put_facts(&b, device, s->cols > least + 8 ? (size_t)(s->cols - least - 1) : 6, brief);
+	put_facts(&b, &past[device], s->cols > least + 8 ? (size_t)(s->cols - least - 1) : 6, brief);
 	from = brief ? least : from;
 	from = from + (int)b.n < s->cols ? from : s->cols - (int)b.n;
 	end = from - 1;
 	x = screen_put(s, row, 0, end, BOLD, str_z(d->dev)) + 1;
 	screen_put(s, row, from, s->cols, BOLD, (struct str){ b.p, b.p + b.n });
 	if (brief)
-		put_graph(s, row, 9, graph < end - 9 ? graph : end - 9, 1, device);
+		put_graph(s, row, 9, graph < end - 9 ? graph : end - 9, 1, &past[device]);
 	for (size_t i = 0; i < LEN(words) && !brief; i++) {
 		const char *z = words[i].text;
 
@@ -342,9 +341,9 @@ static struct places places_of(const struct screen *s)
 	return p;
 }
 
-static int rows_of(u32 device, int across, int most)
+static int rows_of(const struct past *p, int across, int most)
 {
-	int n = (past[device].ngauges + across - 1) / across, graph = !past[device].known ? 0 : most < MAX_GAUGE_ROWS ? 1 : GRAPH_ROWS;
+	int n = (p->ngauges + across - 1) / across, graph = !p->known ? 0 : most < MAX_GAUGE_ROWS ? 1 : GRAPH_ROWS;
 
 	n = n > graph ? n : graph;
 	return n < most ? n : most;
@@ -357,7 +356,7 @@ static void put_device(struct screen *s, int row, int height, u32 device, const 
 	size_t name = 6;
 
 	put_head(s, row++, device, p->from, false);
-	put_graph(s, row, 0, p->graph, height, device);
+	put_graph(s, row, 0, p->graph, height, &past[device]);
 	for (size_t i = 0; i < shown; i++)
 		name = str_len(g[i].name) > name ? str_len(g[i].name) : name;
 	name = name < GAUGE_NAME ? name : GAUGE_NAME;
@@ -365,7 +364,7 @@ static void put_device(struct screen *s, int row, int height, u32 device, const 
 		put_gauge(s, row + (int)i / p->across, p->from + (int)i % p->across * (p->width + 1), p->width, (int)name, &g[i]);
 	if (shown < n && room > 1) {
 		char text[TEXT];
-		struct buf b = { .p = text, .cap = sizeof(text) };
+		struct buf b = BUF(text);
 
 		put_form(&b, "+# more", (u64[]){ n - shown });
 		put_right(s, row + height - 1, s->cols, 0, &b);
@@ -381,7 +380,7 @@ static int put_devices(struct screen *s, struct top *t, int row, int rows)
 	do {
 		need = 0;
 		for (size_t i = 0; i < t->ndevs; i++)
-			need += 1 + rows_of(t->devs[i], p.across, most);
+			need += 1 + rows_of(&past[t->devs[i]], p.across, most);
 	} while (need > rows && --most > 0);
 	t->dev_page = t->ndevs;
 	if (most == 0)
@@ -389,7 +388,7 @@ static int put_devices(struct screen *s, struct top *t, int row, int rows)
 	if (t->dev_first > t->ndevs - t->dev_page)
 		t->dev_first = t->ndevs - t->dev_page;
 	for (size_t i = t->dev_first; i < t->dev_first + t->dev_page; i++) {
-		int high = most ? rows_of(t->devs[i], p.across, most) : 0;
+		int high = most ? rows_of(&past[t->devs[i]], p.across, most) : 0;
 
 		if (most)
 			put_device(s, row, high, t->devs[i], &p);
@@ -523,7 +522,7 @@ static void put_client(struct screen *s, int row, const struct top *t, const str
 		const struct topcol *c = &topcols[i];
 		const struct val *v = record_get(r, NULL, c->field);
 		char text[TEXT];
-		struct buf b = { .p = text, .cap = sizeof(text) };
+		struct buf b = BUF(text);
 		u8 style = mark;
 		u64 busy;
 
@@ -663,7 +662,7 @@ static void put_counted(struct buf *b, size_t room, u64 n, const char *what)
 static void put_title(struct screen *s, const struct top *t)
 {
 	char text[TEXT];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	int x = put(s, 0, 0, BOLD, "gpustat");
 	size_t room = (size_t)(s->cols - x);
 
@@ -694,7 +693,7 @@ static void put_footer(struct screen *s, const struct top *t)
 {
 	int row = s->rows - 1, x = 0;
 	char text[TEXT];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	bool filter = t->mode == TOP_FILTER;
 
 	if (filter || t->filter_n) {
