@@ -10,6 +10,7 @@ enum {
 	MAX_SENSORS = 4096,          /* some 40 files of each device */
 	FILE_BYTES = 8192,           /* trans_stat of 20 states has 3 KiB; sysfs ends at 4 */
 	PATH_BYTES = 512,
+	INST_BYTES = 40,
 };
 
 enum node_kind { N_CARD, N_RENDER, N_ACCEL, N_NVIDIA };
@@ -36,16 +37,18 @@ static struct place {
 	u32 lost;     /* sensors for which there was no room */
 } places[MAX_DEVICES];
 
-struct sensor;
-typedef void take_fn(const struct sensor *s, struct str text, i64 t);
-static take_fn take_number, take_more, take_dpm, take_load, take_link, take_v3d, take_trans, take_metrics,
-	take_reasons, take_rknpu, take_pstate;
+/* What makes values of a file's text. */
+enum take {
+	T_NUMBER, T_MORE, T_DPM, T_LOAD, T_LINK, T_V3D, T_TRANS, T_METRICS, T_REASONS, T_RKNPU, T_PSTATE
+};
 
 /* Where an instance's name comes from, unless the row gives it. */
-#define FROM_DIR  "\1" /* the folder that the last '*' matched */
-#define FROM_LEAF "\2" /* what '*' stands for in the file's name */
-#define FROM_CHAN "\3" /* hwmon: the channel's label, else the channel */
-#define FROM_ZONE "\4" /* the thermal zone's type, if that is a GPU's or an NPU's */
+enum {
+	FROM_DIR = 1, /* the folder that the last '*' matched */
+	FROM_LEAF,    /* what '*' stands for in the file's name */
+	FROM_CHAN,    /* hwmon: the channel's label, else the channel */
+	FROM_ZONE,    /* the thermal zone's type, if that is a GPU's or an NPU's */
+};
 
 enum base { B_DEVICE, B_NODE, B_SYS };
 enum {
@@ -54,137 +57,166 @@ enum {
 	A_SLOW = 4,   /* its ABI page wants a second between two reads */
 };
 
+enum {
+	F_POWER, F_ANY, F_AMDGPU, F_HWMON, F_I915_GT, F_I915, F_I915_POWER, F_XE_FREQ, F_XE_IDLE, F_XE_THROTTLE,
+	F_XE_MEMORY, F_DEVFREQ, F_MSM, F_V3D, F_NVGPU, F_RKNPU, F_RKNPU_OLD, F_NOUVEAU, F_VPU, F_VPU_FREQ, F_THERMAL
+};
+
+static const struct folder {
+	const char *driver; /* NULL: any; "x*": those that begin so */
+	u8 base;            /* enum base */
+	const char *dir;
+} folders[] = {
+	[F_POWER]       = { NULL, B_DEVICE, "power" },
+	[F_ANY]         = { NULL, B_DEVICE, "" },
+	[F_AMDGPU]      = { "amdgpu", B_DEVICE, "" },
+	[F_HWMON]       = { NULL, B_DEVICE, "hwmon/hwmon*" },
+	[F_I915_GT]     = { "i915", B_NODE, "gt/gt*" },
+	[F_I915]        = { "i915", B_NODE, "" },
+	[F_I915_POWER]  = { "i915", B_NODE, "power" },
+	[F_XE_FREQ]     = { "xe", B_DEVICE, "tile*/gt*/freq0" },
+	[F_XE_IDLE]     = { "xe", B_DEVICE, "tile*/gt*/gtidle" },
+	[F_XE_THROTTLE] = { "xe", B_DEVICE, "tile*/gt*/freq0/throttle" },
+	[F_XE_MEMORY]   = { "xe", B_DEVICE, "tile*/memory/freq0" },
+	[F_DEVFREQ]     = { NULL, B_DEVICE, "devfreq/*" },
+	[F_MSM]         = { "msm*", B_SYS, "class/devfreq/*.gpu" },
+	[F_V3D]         = { "v3d", B_DEVICE, "" },
+	[F_NVGPU]       = { "nvgpu", B_DEVICE, "" },
+	[F_RKNPU]       = { "rknpu*", B_SYS, "kernel/debug/rknpu" },
+	[F_RKNPU_OLD]   = { "RKNPU*", B_SYS, "kernel/debug/rknpu" },
+	[F_NOUVEAU]     = { "nouveau", B_SYS, "kernel/debug/dri/#" },
+	[F_VPU]         = { "intel_vpu", B_DEVICE, "" },
+	[F_VPU_FREQ]    = { "intel_vpu", B_DEVICE, "freq" },
+	[F_THERMAL]     = { NULL, B_SYS, "class/thermal/thermal_zone*" },
+};
+
 /* A file, or several, and what it counts. Of two for one counter the upper row wins. */
 static const struct attr {
-	const char *driver; /* NULL: any; "x*": those that begin so */
-	u8 base;
-	const char *dir, *leaf;
-	take_fn *take;
-	u8 desc;
-	const char *inst;
+	u8 folder, take, desc, flags; /* flags: A_* */
 	u32 times;
-	u8 flags;
+	const char *leaf;
+	char inst[8]; /* its name, or FROM_* */
 } attrs[] = {
 	/* PCI: include/uapi/linux/pci_regs.h by way of drivers/pci/pci-sysfs.c */
-	{ NULL, B_DEVICE, "power", "runtime_active_time", take_number, D_ACTIVE_MS, "", 1, A_ASLEEP | A_LIMIT },
-	{ NULL, B_DEVICE, "power", "runtime_suspended_time", take_number, D_SUSPENDED_MS, "", 1, A_ASLEEP | A_LIMIT },
-	{ NULL, B_DEVICE, "", "current_link_speed", take_link, D_LINK_SPEED, "", 1, 0 },
-	{ NULL, B_DEVICE, "", "current_link_width", take_number, D_LINK_WIDTH, "", 1, 0 },
-	{ NULL, B_DEVICE, "", "max_link_speed", take_link, D_LINK_MAX_SPEED, "", 1, A_LIMIT },
-	{ NULL, B_DEVICE, "", "max_link_width", take_number, D_LINK_MAX_WIDTH, "", 1, A_LIMIT },
+	{ F_POWER, T_NUMBER, D_ACTIVE_MS, A_ASLEEP | A_LIMIT, 1, "runtime_active_time", "" },
+	{ F_POWER, T_NUMBER, D_SUSPENDED_MS, A_ASLEEP | A_LIMIT, 1, "runtime_suspended_time", "" },
+	{ F_ANY, T_LINK, D_LINK_SPEED, 0, 1, "current_link_speed", "" },
+	{ F_ANY, T_NUMBER, D_LINK_WIDTH, 0, 1, "current_link_width", "" },
+	{ F_ANY, T_LINK, D_LINK_MAX_SPEED, A_LIMIT, 1, "max_link_speed", "" },
+	{ F_ANY, T_NUMBER, D_LINK_MAX_WIDTH, A_LIMIT, 1, "max_link_width", "" },
 
 	/* amdgpu_pm.c, amdgpu_vram_mgr.c, amdgpu_gtt_mgr.c; mem_info_* are software counts */
-	{ "amdgpu", B_DEVICE, "", "mem_info_vram_total", take_number, D_VRAM_TOTAL, "", 1, A_ASLEEP },
-	{ "amdgpu", B_DEVICE, "", "mem_info_vram_used", take_number, D_VRAM_USED, "", 1, A_ASLEEP },
-	{ "amdgpu", B_DEVICE, "", "mem_info_vis_vram_total", take_number, D_VISIBLE_TOTAL, "", 1, A_ASLEEP },
-	{ "amdgpu", B_DEVICE, "", "mem_info_vis_vram_used", take_number, D_VISIBLE_USED, "", 1, A_ASLEEP },
-	{ "amdgpu", B_DEVICE, "", "mem_info_gtt_total", take_number, D_GTT_TOTAL, "", 1, A_ASLEEP },
-	{ "amdgpu", B_DEVICE, "", "mem_info_gtt_used", take_number, D_GTT_USED, "", 1, A_ASLEEP },
-	{ "amdgpu", B_DEVICE, "", "mem_info_preempt_used", take_number, D_PREEMPT_USED, "", 1, A_ASLEEP },
-	{ "amdgpu", B_DEVICE, "", "gpu_busy_percent", take_number, D_GPU_BUSY, "", 1000, 0 },
-	{ "amdgpu", B_DEVICE, "", "mem_busy_percent", take_number, D_LOAD, "mem", 1000, 0 },
-	{ "amdgpu", B_DEVICE, "", "vcn_busy_percent", take_number, D_LOAD, "vcn", 1000, 0 },
+	{ F_AMDGPU, T_NUMBER, D_VRAM_TOTAL, A_ASLEEP, 1, "mem_info_vram_total", "" },
+	{ F_AMDGPU, T_NUMBER, D_VRAM_USED, A_ASLEEP, 1, "mem_info_vram_used", "" },
+	{ F_AMDGPU, T_NUMBER, D_VISIBLE_TOTAL, A_ASLEEP, 1, "mem_info_vis_vram_total", "" },
+	{ F_AMDGPU, T_NUMBER, D_VISIBLE_USED, A_ASLEEP, 1, "mem_info_vis_vram_used", "" },
+	{ F_AMDGPU, T_NUMBER, D_GTT_TOTAL, A_ASLEEP, 1, "mem_info_gtt_total", "" },
+	{ F_AMDGPU, T_NUMBER, D_GTT_USED, A_ASLEEP, 1, "mem_info_gtt_used", "" },
+	{ F_AMDGPU, T_NUMBER, D_PREEMPT_USED, A_ASLEEP, 1, "mem_info_preempt_used", "" },
+	{ F_AMDGPU, T_NUMBER, D_GPU_BUSY, 0, 1000, "gpu_busy_percent", "" },
+	{ F_AMDGPU, T_NUMBER, D_LOAD, 0, 1000, "mem_busy_percent", "mem" },
+	{ F_AMDGPU, T_NUMBER, D_LOAD, 0, 1000, "vcn_busy_percent", "vcn" },
 
 	/* drivers/hwmon ABI: Documentation/hwmon/sysfs-interface.rst */
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "temp*_input", take_number, D_TEMP, FROM_CHAN, 1, 0 },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "temp*_max", take_number, D_TEMP_MAX, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "temp*_crit", take_number, D_TEMP_CRIT, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "temp*_emergency", take_number, D_TEMP_EMERGENCY, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_average", take_number, D_POWER, FROM_CHAN, 1, 0 },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_input", take_number, D_POWER, FROM_CHAN, 1, 0 },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_cap", take_number, D_POWER_CAP, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_cap_max", take_number, D_POWER_MAX, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_max", take_number, D_POWER_MAX, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_cap_default", take_number, D_POWER_DEFAULT, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_rated_max", take_number, D_POWER_RATED, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_crit", take_number, D_POWER_CRIT, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "energy*_input", take_number, D_ENERGY, FROM_CHAN, 1, 0 },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "fan*_input", take_number, D_FAN, FROM_CHAN, 1, 0 },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "fan*_max", take_number, D_FAN_MAX, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "pwm?", take_number, D_PWM, FROM_CHAN, 1, 0 },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "in*_input", take_number, D_VOLT, FROM_CHAN, 1, 0 },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "curr*_input", take_number, D_CURRENT, FROM_CHAN, 1, 0 },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "freq*_input", take_number, D_FREQ_CUR, FROM_CHAN, 1, 0 },
+	{ F_HWMON, T_NUMBER, D_TEMP, 0, 1, "temp*_input", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_TEMP_MAX, A_LIMIT, 1, "temp*_max", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_TEMP_CRIT, A_LIMIT, 1, "temp*_crit", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_TEMP_EMERGENCY, A_LIMIT, 1, "temp*_emergency", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_POWER, 0, 1, "power*_average", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_POWER, 0, 1, "power*_input", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_POWER_CAP, A_LIMIT, 1, "power*_cap", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_POWER_MAX, A_LIMIT, 1, "power*_cap_max", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_POWER_MAX, A_LIMIT, 1, "power*_max", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_POWER_DEFAULT, A_LIMIT, 1, "power*_cap_default", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_POWER_RATED, A_LIMIT, 1, "power*_rated_max", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_POWER_CRIT, A_LIMIT, 1, "power*_crit", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_ENERGY, 0, 1, "energy*_input", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_FAN, 0, 1, "fan*_input", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_FAN_MAX, A_LIMIT, 1, "fan*_max", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_PWM, 0, 1, "pwm?", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_VOLT, 0, 1, "in*_input", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_CURRENT, 0, 1, "curr*_input", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_FREQ_CUR, 0, 1, "freq*_input", { FROM_CHAN } },
 
-	{ "amdgpu", B_DEVICE, "", "pp_dpm_sclk", take_dpm, D_FREQ_CUR, "sclk", 1, 0 },
-	{ "amdgpu", B_DEVICE, "", "pp_dpm_mclk", take_dpm, D_FREQ_CUR, "mclk", 1, 0 },
-	{ "amdgpu", B_DEVICE, "", "pp_dpm_socclk", take_dpm, D_FREQ_CUR, "socclk", 1, 0 },
-	{ "amdgpu", B_DEVICE, "", "pp_dpm_fclk", take_dpm, D_FREQ_CUR, "fclk", 1, 0 },
-	{ "amdgpu", B_DEVICE, "", "pp_dpm_vclk", take_dpm, D_FREQ_CUR, "vclk", 1, 0 },
-	{ "amdgpu", B_DEVICE, "", "pp_dpm_dclk", take_dpm, D_FREQ_CUR, "dclk", 1, 0 },
-	{ "amdgpu", B_DEVICE, "", "pp_dpm_dcefclk", take_dpm, D_FREQ_CUR, "dcefclk", 1, 0 },
-	{ "amdgpu", B_DEVICE, "", "gpu_metrics", take_metrics, 0, "", 1, 0 },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 1, "pp_dpm_sclk", "sclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 1, "pp_dpm_mclk", "mclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 1, "pp_dpm_socclk", "socclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 1, "pp_dpm_fclk", "fclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 1, "pp_dpm_vclk", "vclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 1, "pp_dpm_dclk", "dclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 1, "pp_dpm_dcefclk", "dcefclk" },
+	{ F_AMDGPU, T_METRICS, 0, 0, 1, "gpu_metrics", "" },
 
 	/* i915/gt/intel_gt_sysfs_pm.c, and before 5.18 i915_sysfs.c */
-	{ "i915", B_NODE, "gt/gt*", "rps_act_freq_mhz", take_number, D_FREQ_ACT, FROM_DIR, 1000000, 0 },
-	{ "i915", B_NODE, "gt/gt*", "rps_cur_freq_mhz", take_number, D_FREQ_CUR, FROM_DIR, 1000000, 0 },
-	{ "i915", B_NODE, "gt/gt*", "punit_req_freq_mhz", take_number, D_FREQ_TARGET, FROM_DIR, 1000000, 0 },
-	{ "i915", B_NODE, "gt/gt*", "rps_min_freq_mhz", take_number, D_FREQ_MIN, FROM_DIR, 1000000, 0 },
-	{ "i915", B_NODE, "gt/gt*", "rps_max_freq_mhz", take_number, D_FREQ_MAX, FROM_DIR, 1000000, 0 },
-	{ "i915", B_NODE, "gt/gt*", "rps_boost_freq_mhz", take_number, D_FREQ_BOOST, FROM_DIR, 1000000, A_LIMIT },
-	{ "i915", B_NODE, "gt/gt*", "rps_RP0_freq_mhz", take_number, D_FREQ_RP0, FROM_DIR, 1000000, A_LIMIT },
-	{ "i915", B_NODE, "gt/gt*", "rps_RP1_freq_mhz", take_number, D_FREQ_RP1, FROM_DIR, 1000000, A_LIMIT },
-	{ "i915", B_NODE, "gt/gt*", "rps_RPn_freq_mhz", take_number, D_FREQ_RPN, FROM_DIR, 1000000, A_LIMIT },
-	{ "i915", B_NODE, "gt/gt*", "rc6_residency_ms", take_number, D_IDLE_MS, FROM_DIR, 1, 0 },
+	{ F_I915_GT, T_NUMBER, D_FREQ_ACT, 0, 1000000, "rps_act_freq_mhz", { FROM_DIR } },
+	{ F_I915_GT, T_NUMBER, D_FREQ_CUR, 0, 1000000, "rps_cur_freq_mhz", { FROM_DIR } },
+	{ F_I915_GT, T_NUMBER, D_FREQ_TARGET, 0, 1000000, "punit_req_freq_mhz", { FROM_DIR } },
+	{ F_I915_GT, T_NUMBER, D_FREQ_MIN, 0, 1000000, "rps_min_freq_mhz", { FROM_DIR } },
+	{ F_I915_GT, T_NUMBER, D_FREQ_MAX, 0, 1000000, "rps_max_freq_mhz", { FROM_DIR } },
+	{ F_I915_GT, T_NUMBER, D_FREQ_BOOST, A_LIMIT, 1000000, "rps_boost_freq_mhz", { FROM_DIR } },
+	{ F_I915_GT, T_NUMBER, D_FREQ_RP0, A_LIMIT, 1000000, "rps_RP0_freq_mhz", { FROM_DIR } },
+	{ F_I915_GT, T_NUMBER, D_FREQ_RP1, A_LIMIT, 1000000, "rps_RP1_freq_mhz", { FROM_DIR } },
+	{ F_I915_GT, T_NUMBER, D_FREQ_RPN, A_LIMIT, 1000000, "rps_RPn_freq_mhz", { FROM_DIR } },
+	{ F_I915_GT, T_NUMBER, D_IDLE_MS, 0, 1, "rc6_residency_ms", { FROM_DIR } },
 	/* Gen6 and 7 sleep deeper in rc6p and rc6pp, which rc6 does not count; Valleyview's media sleeps by itself. */
-	{ "i915", B_NODE, "gt/gt*", "rc6p_residency_ms", take_more, D_IDLE_MS, FROM_DIR, 1, 0 },
-	{ "i915", B_NODE, "gt/gt*", "rc6pp_residency_ms", take_more, D_IDLE_MS, FROM_DIR, 1, 0 },
-	{ "i915", B_NODE, "gt/gt*", "media_rc6_residency_ms", take_number, D_IDLE_MS, "media", 1, 0 },
-	{ "i915", B_NODE, "gt/gt*", "throttle_reason_*", take_number, D_THROTTLE, FROM_LEAF, 1, 0 },
-	{ "i915", B_NODE, "", "gt_act_freq_mhz", take_number, D_FREQ_ACT, "gt0", 1000000, 0 },
-	{ "i915", B_NODE, "", "gt_cur_freq_mhz", take_number, D_FREQ_CUR, "gt0", 1000000, 0 },
-	{ "i915", B_NODE, "", "gt_min_freq_mhz", take_number, D_FREQ_MIN, "gt0", 1000000, 0 },
-	{ "i915", B_NODE, "", "gt_max_freq_mhz", take_number, D_FREQ_MAX, "gt0", 1000000, 0 },
-	{ "i915", B_NODE, "", "gt_boost_freq_mhz", take_number, D_FREQ_BOOST, "gt0", 1000000, A_LIMIT },
-	{ "i915", B_NODE, "", "gt_RP0_freq_mhz", take_number, D_FREQ_RP0, "gt0", 1000000, A_LIMIT },
-	{ "i915", B_NODE, "", "gt_RP1_freq_mhz", take_number, D_FREQ_RP1, "gt0", 1000000, A_LIMIT },
-	{ "i915", B_NODE, "", "gt_RPn_freq_mhz", take_number, D_FREQ_RPN, "gt0", 1000000, A_LIMIT },
-	{ "i915", B_NODE, "power", "rc6_residency_ms", take_number, D_IDLE_MS, "gt0", 1, 0 },
+	{ F_I915_GT, T_MORE, D_IDLE_MS, 0, 1, "rc6p_residency_ms", { FROM_DIR } },
+	{ F_I915_GT, T_MORE, D_IDLE_MS, 0, 1, "rc6pp_residency_ms", { FROM_DIR } },
+	{ F_I915_GT, T_NUMBER, D_IDLE_MS, 0, 1, "media_rc6_residency_ms", "media" },
+	{ F_I915_GT, T_NUMBER, D_THROTTLE, 0, 1, "throttle_reason_*", { FROM_LEAF } },
+	{ F_I915, T_NUMBER, D_FREQ_ACT, 0, 1000000, "gt_act_freq_mhz", "gt0" },
+	{ F_I915, T_NUMBER, D_FREQ_CUR, 0, 1000000, "gt_cur_freq_mhz", "gt0" },
+	{ F_I915, T_NUMBER, D_FREQ_MIN, 0, 1000000, "gt_min_freq_mhz", "gt0" },
+	{ F_I915, T_NUMBER, D_FREQ_MAX, 0, 1000000, "gt_max_freq_mhz", "gt0" },
+	{ F_I915, T_NUMBER, D_FREQ_BOOST, A_LIMIT, 1000000, "gt_boost_freq_mhz", "gt0" },
+	{ F_I915, T_NUMBER, D_FREQ_RP0, A_LIMIT, 1000000, "gt_RP0_freq_mhz", "gt0" },
+	{ F_I915, T_NUMBER, D_FREQ_RP1, A_LIMIT, 1000000, "gt_RP1_freq_mhz", "gt0" },
+	{ F_I915, T_NUMBER, D_FREQ_RPN, A_LIMIT, 1000000, "gt_RPn_freq_mhz", "gt0" },
+	{ F_I915_POWER, T_NUMBER, D_IDLE_MS, 0, 1, "rc6_residency_ms", "gt0" },
 
 	/* xe_gt_freq.c, xe_gt_idle.c, xe_gt_throttle.c */
-	{ "xe", B_DEVICE, "tile*/gt*/freq0", "act_freq", take_number, D_FREQ_ACT, FROM_DIR, 1000000, 0 },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0", "cur_freq", take_number, D_FREQ_CUR, FROM_DIR, 1000000, 0 },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0", "min_freq", take_number, D_FREQ_MIN, FROM_DIR, 1000000, 0 },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0", "max_freq", take_number, D_FREQ_MAX, FROM_DIR, 1000000, 0 },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0", "rp0_freq", take_number, D_FREQ_RP0, FROM_DIR, 1000000, A_LIMIT },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0", "rpa_freq", take_number, D_FREQ_RPA, FROM_DIR, 1000000, A_LIMIT },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0", "rpe_freq", take_number, D_FREQ_RPE, FROM_DIR, 1000000, A_LIMIT },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0", "rpn_freq", take_number, D_FREQ_RPN, FROM_DIR, 1000000, A_LIMIT },
-	{ "xe", B_DEVICE, "tile*/gt*/gtidle", "idle_residency_ms", take_number, D_IDLE_MS, FROM_DIR, 1, 0 },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0/throttle", "reasons", take_reasons, D_THROTTLE, "", 1, 0 },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0/throttle", "reason_*", take_number, D_THROTTLE, FROM_LEAF, 1, 0 },
-	{ "xe", B_DEVICE, "tile*/memory/freq0", "min_freq", take_number, D_FREQ_MIN, "memory", 1000000, 0 },
-	{ "xe", B_DEVICE, "tile*/memory/freq0", "max_freq", take_number, D_FREQ_MAX, "memory", 1000000, 0 },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_ACT, 0, 1000000, "act_freq", { FROM_DIR } },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_CUR, 0, 1000000, "cur_freq", { FROM_DIR } },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_MIN, 0, 1000000, "min_freq", { FROM_DIR } },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_MAX, 0, 1000000, "max_freq", { FROM_DIR } },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_RP0, A_LIMIT, 1000000, "rp0_freq", { FROM_DIR } },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_RPA, A_LIMIT, 1000000, "rpa_freq", { FROM_DIR } },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_RPE, A_LIMIT, 1000000, "rpe_freq", { FROM_DIR } },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_RPN, A_LIMIT, 1000000, "rpn_freq", { FROM_DIR } },
+	{ F_XE_IDLE, T_NUMBER, D_IDLE_MS, 0, 1, "idle_residency_ms", { FROM_DIR } },
+	{ F_XE_THROTTLE, T_REASONS, D_THROTTLE, 0, 1, "reasons", "" },
+	{ F_XE_THROTTLE, T_NUMBER, D_THROTTLE, 0, 1, "reason_*", { FROM_LEAF } },
+	{ F_XE_MEMORY, T_NUMBER, D_FREQ_MIN, 0, 1000000, "min_freq", "memory" },
+	{ F_XE_MEMORY, T_NUMBER, D_FREQ_MAX, 0, 1000000, "max_freq", "memory" },
 
 	/* drivers/devfreq; `load` is Rockchip's */
-	{ NULL, B_DEVICE, "devfreq/*", "load", take_load, D_GPU_BUSY, FROM_DIR, 1000, 0 },
-	{ NULL, B_DEVICE, "devfreq/*", "cur_freq", take_number, D_FREQ_CUR, FROM_DIR, 1, 0 },
-	{ NULL, B_DEVICE, "devfreq/*", "target_freq", take_number, D_FREQ_TARGET, FROM_DIR, 1, 0 },
-	{ NULL, B_DEVICE, "devfreq/*", "min_freq", take_number, D_FREQ_MIN, FROM_DIR, 1, 0 },
-	{ NULL, B_DEVICE, "devfreq/*", "max_freq", take_number, D_FREQ_MAX, FROM_DIR, 1, 0 },
-	{ NULL, B_DEVICE, "devfreq/*", "trans_stat", take_trans, D_FREQ_SPENT, FROM_DIR, 1, 0 },
+	{ F_DEVFREQ, T_LOAD, D_GPU_BUSY, 0, 1000, "load", { FROM_DIR } },
+	{ F_DEVFREQ, T_NUMBER, D_FREQ_CUR, 0, 1, "cur_freq", { FROM_DIR } },
+	{ F_DEVFREQ, T_NUMBER, D_FREQ_TARGET, 0, 1, "target_freq", { FROM_DIR } },
+	{ F_DEVFREQ, T_NUMBER, D_FREQ_MIN, 0, 1, "min_freq", { FROM_DIR } },
+	{ F_DEVFREQ, T_NUMBER, D_FREQ_MAX, 0, 1, "max_freq", { FROM_DIR } },
+	{ F_DEVFREQ, T_TRANS, D_FREQ_SPENT, 0, 1, "trans_stat", { FROM_DIR } },
 	/* msm's card is its display controller, but the GPU is a device of its own */
-	{ "msm*", B_SYS, "class/devfreq/*.gpu", "cur_freq", take_number, D_FREQ_CUR, FROM_DIR, 1, 0 },
-	{ "msm*", B_SYS, "class/devfreq/*.gpu", "target_freq", take_number, D_FREQ_TARGET, FROM_DIR, 1, 0 },
-	{ "msm*", B_SYS, "class/devfreq/*.gpu", "min_freq", take_number, D_FREQ_MIN, FROM_DIR, 1, 0 },
-	{ "msm*", B_SYS, "class/devfreq/*.gpu", "max_freq", take_number, D_FREQ_MAX, FROM_DIR, 1, 0 },
-	{ "msm*", B_SYS, "class/devfreq/*.gpu", "trans_stat", take_trans, D_FREQ_SPENT, FROM_DIR, 1, 0 },
+	{ F_MSM, T_NUMBER, D_FREQ_CUR, 0, 1, "cur_freq", { FROM_DIR } },
+	{ F_MSM, T_NUMBER, D_FREQ_TARGET, 0, 1, "target_freq", { FROM_DIR } },
+	{ F_MSM, T_NUMBER, D_FREQ_MIN, 0, 1, "min_freq", { FROM_DIR } },
+	{ F_MSM, T_NUMBER, D_FREQ_MAX, 0, 1, "max_freq", { FROM_DIR } },
+	{ F_MSM, T_TRANS, D_FREQ_SPENT, 0, 1, "trans_stat", { FROM_DIR } },
 
-	{ "v3d", B_DEVICE, "", "gpu_stats", take_v3d, D_BUSY_NS, "", 1, 0 }, /* v3d_sysfs.c */
-	{ "nvgpu", B_DEVICE, "", "load", take_number, D_GPU_BUSY, "", 100, 0 }, /* Jetson: per mille */
-	{ "rknpu*", B_SYS, "kernel/debug/rknpu", "load", take_rknpu, D_LOAD, "", 1, 0 },
-	{ "RKNPU*", B_SYS, "kernel/debug/rknpu", "load", take_rknpu, D_LOAD, "", 1, 0 },
-	{ "nouveau", B_SYS, "kernel/debug/dri/#", "pstate", take_pstate, D_FREQ_CUR, "", 1000000, 0 },
+	{ F_V3D, T_V3D, D_BUSY_NS, 0, 1, "gpu_stats", "" }, /* v3d_sysfs.c */
+	{ F_NVGPU, T_NUMBER, D_GPU_BUSY, 0, 100, "load", "" }, /* Jetson: per mille */
+	{ F_RKNPU, T_RKNPU, D_LOAD, 0, 1, "load", "" },
+	{ F_RKNPU_OLD, T_RKNPU, D_LOAD, 0, 1, "load", "" },
+	{ F_NOUVEAU, T_PSTATE, D_FREQ_CUR, 0, 1000000, "pstate", "" },
 
 	/* Documentation/ABI/testing/sysfs-driver-ivpu */
-	{ "intel_vpu", B_DEVICE, "", "npu_busy_time_us", take_number, D_GPU_BUSY_US, "", 1, A_SLOW },
-	{ "intel_vpu", B_DEVICE, "", "npu_memory_utilization", take_number, D_RESIDENT, "memory", 1, 0 },
-	{ "intel_vpu", B_DEVICE, "freq", "current_freq", take_number, D_FREQ_CUR, "npu", 1000000, 0 },
-	{ "intel_vpu", B_DEVICE, "freq", "hw_max_freq", take_number, D_FREQ_MAX, "npu", 1000000, 0 },
-	{ "intel_vpu", B_DEVICE, "", "npu_current_frequency_mhz", take_number, D_FREQ_CUR, "npu", 1000000, 0 },
-	{ "intel_vpu", B_DEVICE, "", "npu_max_frequency_mhz", take_number, D_FREQ_MAX, "npu", 1000000, 0 },
+	{ F_VPU, T_NUMBER, D_GPU_BUSY_US, A_SLOW, 1, "npu_busy_time_us", "" },
+	{ F_VPU, T_NUMBER, D_RESIDENT, 0, 1, "npu_memory_utilization", "memory" },
+	{ F_VPU_FREQ, T_NUMBER, D_FREQ_CUR, 0, 1000000, "current_freq", "npu" },
+	{ F_VPU_FREQ, T_NUMBER, D_FREQ_MAX, 0, 1000000, "hw_max_freq", "npu" },
+	{ F_VPU, T_NUMBER, D_FREQ_CUR, 0, 1000000, "npu_current_frequency_mhz", "npu" },
+	{ F_VPU, T_NUMBER, D_FREQ_MAX, 0, 1000000, "npu_max_frequency_mhz", "npu" },
 
-	{ NULL, B_SYS, "class/thermal/thermal_zone*", "temp", take_number, D_TEMP, FROM_ZONE, 1, 0 },
+	{ F_THERMAL, T_NUMBER, D_TEMP, 0, 1, "temp", { FROM_ZONE } },
 };
 
 /* Channels that their drivers leave unlabelled, though their ABI pages say what they are. */
@@ -203,7 +235,7 @@ static struct sensor {
 	u32 device, rank, reads;
 	int fd;
 	i64 last; /* A_SLOW: when it was read, ns */
-	char inst[40];
+	char inst[INST_BYTES];
 } sensors[MAX_SENSORS];
 static u32 nsensors;
 
@@ -259,9 +291,9 @@ static bool read_line(const char *dir, const char *leaf, struct str *line)
 }
 
 /* A name that can stand as one word in any format. */
-static void set_inst(char *out, size_t cap, struct str s)
+static void set_inst(char out[INST_BYTES], struct str s)
 {
-	device_set(out, cap, str_trim(s));
+	device_set(out, INST_BYTES, str_trim(s));
 	for (char *p = out; *p; p++)
 		if (*p <= ' ' || *p >= 0x7f || *p == ',')
 			*p = '_';
@@ -380,9 +412,9 @@ static void take_reasons(const struct sensor *s, struct str text, i64 t)
 
 	put(s, D_THROTTLE, (struct str)STR("none"), 0, t);
 	while (str_word(&text, &word)) {
-		char reason[sizeof(s->inst)];
+		char reason[INST_BYTES];
 
-		set_inst(reason, sizeof(reason), word);
+		set_inst(reason, word);
 		if (strcmp(reason, "none") != 0)
 			put(s, D_THROTTLE, str_z(reason), 1, t);
 	}
@@ -414,10 +446,16 @@ static void take_pstate(const struct sensor *s, struct str text, i64 t)
 	}
 }
 
+static void (*const takes[])(const struct sensor *s, struct str text, i64 t) = {
+	[T_NUMBER] = take_number, [T_MORE] = take_more, [T_DPM] = take_dpm, [T_LOAD] = take_load, [T_LINK] = take_link,
+	[T_V3D] = take_v3d, [T_TRANS] = take_trans, [T_METRICS] = take_metrics, [T_REASONS] = take_reasons,
+	[T_RKNPU] = take_rknpu, [T_PSTATE] = take_pstate,
+};
+
 /* --- finding sensors -------------------------------------------------------------------------------------- */
 
 /* temp1_input -> the text of temp1_label, or what the ABI says, or temp1. */
-static void channel_inst(char *out, size_t cap, const char *dir, struct str leaf)
+static void channel_inst(char *out, const char *dir, struct str leaf)
 {
 	char label[64], chip[32] = "";
 	struct buf b = { .p = label, .cap = sizeof(label) - 1 };
@@ -430,20 +468,20 @@ static void channel_inst(char *out, size_t cap, const char *dir, struct str leaf
 	put_z(&b, "_label");
 	label[b.n] = '\0';
 	if (!b.full && read_line(dir, label, &line) && line.p < line.e) {
-		set_inst(out, cap, line);
+		set_inst(out, line);
 		return;
 	}
 	if (read_line(dir, "name", &line))
 		device_set(chip, sizeof(chip), line);
-	set_inst(out, cap, channel);
+	set_inst(out, channel);
 	for (size_t i = 0; i < LEN(labels); i++)
 		if (strcmp(chip, labels[i].chip) == 0 && str_eq(channel, str_z(labels[i].channel)))
-			set_inst(out, cap, str_z(labels[i].label));
+			set_inst(out, str_z(labels[i].label));
 }
 
 /* A thermal zone belongs to no device; its type tells GPU from NPU, and the first platform device that
  * is one gets it. */
-static bool zone_inst(char *out, size_t cap, const char *dir, u32 device)
+static bool zone_inst(char *out, const char *dir, u32 device)
 {
 	struct str type;
 	bool npu;
@@ -461,7 +499,7 @@ static bool zone_inst(char *out, size_t cap, const char *dir, u32 device)
 		if (d->e.used && !d->pdev[0] && fits && (!owner || device_order(d, &devices[owner]) < 0))
 			owner = i;
 	}
-	set_inst(out, cap, type);
+	set_inst(out, type);
 	return owner == device;
 }
 
@@ -491,6 +529,7 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 {
 	struct sensor *s = &sensors[nsensors];
 	char path[PATH_BYTES], name[64];
+	bool found = true;
 	long fd;
 
 	device_set(name, sizeof(name), leaf);
@@ -509,24 +548,21 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 	}
 	*s = (struct sensor){ .attr = a, .device = p->device, .fd = (int)fd,
 			      .rank = number_in(dirstar) * 1000 + number_in(leaf) };
-	if (strcmp(a->inst, FROM_DIR) == 0)
-		set_inst(s->inst, sizeof(s->inst), dirstar);
-	else if (strcmp(a->inst, FROM_LEAF) == 0)
-		set_inst(s->inst, sizeof(s->inst), leafstar);
-	else if (strcmp(a->inst, FROM_CHAN) == 0)
-		channel_inst(s->inst, sizeof(s->inst), dir, leaf);
-	else if (strcmp(a->inst, FROM_ZONE) != 0)
-		set_inst(s->inst, sizeof(s->inst), str_z(a->inst));
-	else if (!zone_inst(s->inst, sizeof(s->inst), dir, p->device)) {
-		sys_close((int)fd);
-		return;
+	switch (a->inst[0]) {
+	case FROM_CHAN:
+		channel_inst(s->inst, dir, leaf);
+		break;
+	case FROM_ZONE:
+		found = zone_inst(s->inst, dir, p->device);
+		break;
+	default:
+		set_inst(s->inst, a->inst[0] == FROM_DIR ? dirstar : a->inst[0] == FROM_LEAF ? leafstar : str_z(a->inst));
 	}
 	/* throttle_reason_status says whether there is any reason; it is none itself. */
-	if (a->desc == D_THROTTLE && strcmp(s->inst, "status") == 0) {
+	if (found && (a->desc != D_THROTTLE || strcmp(s->inst, "status") != 0))
+		nsensors++;
+	else
 		sys_close((int)fd);
-		return;
-	}
-	nsensors++;
 }
 
 static void probe_dir(void *arg, const char *path, struct str star)
@@ -577,11 +613,6 @@ static void sensors_sort(u32 from)
 	}
 }
 
-static bool same_folders(const struct attr *a, const struct attr *b)
-{
-	return a->base == b->base && a->driver == b->driver && strcmp(a->dir, b->dir) == 0;
-}
-
 static void probe(u32 device, bool asleep)
 {
 	const struct attr *a, *end = attrs + LEN(attrs);
@@ -591,16 +622,17 @@ static void probe(u32 device, bool asleep)
 
 	for (a = attrs; a < end;) {
 		struct probe p = { .first = a, .device = device, .asleep = asleep };
-		const char *base = a->base == B_DEVICE ? at->path : a->base == B_NODE ? at->node : "";
-		struct str dir = str_z(a->dir);
+		const struct folder *f = &folders[a->folder];
+		const char *base = f->base == B_DEVICE ? at->path : f->base == B_NODE ? at->node : "";
+		struct str dir = str_z(f->dir);
 		char number[32];
 		bool any = false;
 
-		for (; a < end && same_folders(a, p.first); a++)
+		for (; a < end && a->folder == p.first->folder; a++)
 			any |= wanted(a, asleep);
 		p.end = a;
-		if (!any || (p.first->driver && !glob_match(str_z(p.first->driver), driver, NULL)) ||
-		    (p.first->base != B_SYS && !base[0]))
+		if (!any || (f->driver && !glob_match(str_z(f->driver), driver, NULL)) ||
+		    (f->base != B_SYS && !base[0]))
 			continue;
 		if (dir.e > dir.p && dir.e[-1] == '#') { /* debugfs names its folders by card number */
 			struct buf b = { .p = number, .cap = sizeof(number) };
@@ -1137,7 +1169,7 @@ static void sysfs_sample(void)
 		/* The driver was bound anew: its files are others now. */
 		places[s->device].changed |= n == -ENODEV;
 		if (n > 0)
-			s->attr->take(s, (struct str){ file, file + n }, t);
+			takes[s->attr->take](s, (struct str){ file, file + n }, t);
 	}
 }
 
