@@ -2,6 +2,11 @@
  * values out; no system call, no state. SPDX-License-Identifier: MIT */
 #include "gpustat.h"
 
+struct str str_z(const char *z)
+{
+	return z ? (struct str){ z, z + strlen(z) } : (struct str){ 0 };
+}
+
 bool str_eq(struct str a, struct str b)
 {
 	size_t n = str_len(a);

@@ -32,10 +32,7 @@ static inline size_t str_len(struct str s)
 	return (size_t)(s.e - s.p);
 }
 
-static inline struct str str_z(const char *z)
-{
-	return z ? (struct str){ z, z + strlen(z) } : (struct str){ 0 };
-}
+struct str str_z(const char *z);
 
 /* --- parse.c: text to values -------------------------------------------------------------------- */
 
@@ -351,21 +348,21 @@ enum oahead {
 	OH_WIDE, /* u64 of the same */
 };
 
-enum { OA_RUNS = 7, OA_REPORT_BYTES = 640 /* the longest */ };
+enum { OA_REPORT_BYTES = 640 /* the longest */ };
 
 /* How a report is laid out: enum drm_i915_oa_format, and xe's formats. */
 struct oaformat {
-	struct str name;   /* "A32u40_A4u32_B8_C8" */
-	struct str xml;    /* oa_format of metric files, or empty */
-	const char *letter; /* of the counters in the slots from OA_A on: "A", "M" or "PEC" */
+	const char *name;  /* "A32u40_A4u32_B8_C8" */
+	const char *xml;   /* oa_format of metric files, or NULL */
+	char letter[4];    /* of the counters in the slots from OA_A on: "A", "M" or "PEC" */
 	u16 size;          /* bytes, as the kernel has them: see oaplan's */
 	u8 head;           /* enum oahead */
 	u8 i915;           /* its number there; 0: none */
 	u8 recorded;       /* its number in xe recordings; 0: none */
 	bool has_xe;
-	u32 xe;            /* DRM_XE_OA_PROPERTY_OA_FORMAT: type | select << 8 | size << 16 | bc << 24 */
 	u8 nruns;
-	struct oarun runs[OA_RUNS];
+	u32 xe;            /* DRM_XE_OA_PROPERTY_OA_FORMAT: type | select << 8 | size << 16 | bc << 24 */
+	const struct oarun *runs;
 };
 
 extern const struct oaformat oaformats[];
