@@ -1195,15 +1195,17 @@ enum oavar {
 	OV_COUNT
 };
 
+/* Platforms that have one built-in set, and one format of reports by default. */
+enum oafam { OF_HSW, OF_GEN8, OF_GEN9, OF_GEN11, OF_GEN12, OF_XEHP, OF_XE2 };
+
 struct oaplatform {
-	struct str name;   /* "sklgt2": what metric files call the chipset, in small letters */
-	struct str family; /* "gen9": which built-in set is its */
-	u16 gen;           /* times 100 */
-	bool xe;           /* no i915 drives it */
-	u8 threads;        /* of an EU */
-	u8 ts_shift;       /* bits that the clock of correlations is behind that of reports */
-	u32 ts_hz;         /* of the OA unit, where nobody says */
-	struct str format; /* of reports, by default */
+	char name[7];  /* "sklgt2": what metric files call the chipset, in small letters */
+	u8 family;     /* enum oafam */
+	u16 gen;       /* times 100 */
+	bool xe;       /* no i915 drives it */
+	u8 threads;    /* of an EU */
+	u8 ts_shift;   /* bits that the clock of correlations is behind that of reports */
+	u32 ts_hz;     /* of the OA unit, where nobody says */
 };
 
 extern const struct oaplatform oaplatforms[];
@@ -1259,15 +1261,21 @@ extern const struct oafile oabasic;
 struct oabasic_row {
 	u8 families;
 	bool is_float;
-	const char *name, *units, *equation, *max; /* max: NULL where there is none */
+	u8 units, max; /* in the tables below */
+	const char *name, *equation;
 };
 
 struct oafamily {
-	const char *name, *guid, *format;
+	char name[6], guid[37];
+	const char *format;
 	const u32 (*regs[OREGS])[2];
-	u16 nregs[OREGS];
+	u8 nregs[OREGS];
 };
 
+extern const char oabasic_units[][9];
+extern const char *const oabasic_max[]; /* NULL: none */
+/* Whether a word stands for others, which take its place. */
+bool oabasic_end(struct str word, struct str *rest);
 extern const struct oabasic_row oabasic_rows[];
 extern const size_t noabasic_rows;
 extern const struct oafamily oafamilies[];

@@ -642,7 +642,7 @@ static long choose_format(struct oalive *l, const struct oaset *s, const struct 
 	if (!l->format && s->format.p < s->format.e)
 		l->format = oaformat_named(s->format);
 	if (!l->format && l->dev.platform)
-		l->format = oaformat_named(l->dev.platform->format);
+		l->format = oaformat_named(str_z(oafamilies[l->dev.platform->family].format));
 	if (!l->format)
 		return fails(l, C_FORMAT, 0, -ENOENT);
 	return (l->dev.xe ? l->format->has_xe : l->format->i915 != 0) ? 0 : fails(l, C_FORMAT, 0, -EINVAL);

@@ -241,7 +241,8 @@ static bool basic_def(const struct oaset *s, struct str *at, struct oadef *c)
 		at->p += sizeof(*r);
 		if (!(r->families >> family & 1))
 			continue;
-		*c = (struct oadef){ str_z(r->name), str_z(r->units), r->is_float, str_z(r->equation), str_z(r->max), { 0 } };
+		*c = (struct oadef){ str_z(r->name), str_z(oabasic_units[r->units]), r->is_float, str_z(r->equation),
+				     str_z(oabasic_max[r->max]), { 0 } };
 		return true;
 	}
 	return false;
@@ -370,7 +371,7 @@ static bool same_word(struct str a, struct str b)
 
 bool oaset_fits(const struct oaset *s, const struct oaplatform *p)
 {
-	return p && same_word(s->chipset, s->file->origin == OM_BASIC ? p->family : p->name);
+	return p && same_word(s->chipset, str_z(s->file->origin == OM_BASIC ? oafamilies[p->family].name : p->name));
 }
 
 /* --- equations: words ------------------------------------------------------------------------------------ */
@@ -441,6 +442,8 @@ static bool token_next(const struct oafile *f, struct str *eq, struct oatoken *t
 	if (f->origin != OM_PACK) {
 		if (!word_next(eq, t))
 			return false;
+		if (f->origin == OM_BASIC && t->word == W_OTHER && oabasic_end(t->text, eq))
+			return token_next(f, eq, t);
 	} else {
 		if (eq->p == eq->e)
 			return false;
