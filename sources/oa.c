@@ -91,7 +91,7 @@ static const char no_oa[] = "its driver has no OA for this GPU";
 static const struct failure {
 	u8 call;
 	u16 error; /* 0: any */
-	u32 asked, not_asked;
+	u16 asked, not_asked;
 	const char *what, *remedy;
 } failures[] = {
 	{ C_NODE, ENOENT, 0, 0, "it has no node in /dev/dri", "mount -t devtmpfs dev /dev" },

@@ -791,12 +791,19 @@ enum whose { G_ONE, G_IO, G_CPU, G_CLOCK, G_DISK, G_ZONE, G_RAPL };
 
 /* name: '*' is the instance. */
 struct row {
-	const char *name, *unit, *what;
-	u8 rule, group, file;
-	u8 arg;
+	const char *name, *what;
 	long (*read)(const struct row *r, struct str inst, u64 *v, u64 *of);
-	const char *key, *less; /* of the file: the one without the other */
-	const char *limit;      /* of meminfo */
+	const char *key; /* of the file: */
+	u8 less, limit;  /* less that one; at most that one: enum amount */
+	u8 rule, group, file, arg;
+	char unit[8];
+};
+
+/* Other fields of meminfo than keys, or the same. */
+enum amount { M_NONE, M_TOTAL, M_AVAILABLE, M_COMMIT, M_SWAP, M_SWAP_FREE };
+static const char *const amounts[] = {
+	[M_TOTAL] = "MemTotal", [M_AVAILABLE] = "MemAvailable", [M_COMMIT] = "CommitLimit", [M_SWAP] = "SwapTotal",
+	[M_SWAP_FREE] = "SwapFree",
 };
 
 static long cpu_read(const struct row *r, struct str inst, u64 *v, u64 *of)
@@ -859,7 +866,7 @@ static long memory_read(const struct row *r, struct str inst, u64 *v, u64 *of)
 
 	(void)inst, (void)of;
 	if (!error && r->less)
-		error = memory_get(str_z(r->less), &less);
+		error = memory_get(str_z(amounts[r->less]), &less);
 	if (error || less > *v)
 		return error ? error : -ENOENT;
 	*v -= less;
@@ -984,16 +991,16 @@ static long zone_read(const struct row *r, struct str inst, u64 *v, u64 *of)
 /* --- the table --------------------------------------------------------------------------------------------- */
 
 #define CPU_SHARE(name, what, mask) \
-	{ "cpu/*/" name, "%", what, R_SHARE, G_CPU, F_STAT, mask, cpu_read, NULL, NULL, NULL }
+	{ "cpu/*/" name, what, cpu_read, NULL, 0, 0, R_SHARE, G_CPU, F_STAT, mask, "%" }
 #define ONE(name, unit, what, rule, file, arg, read, key) \
-	{ name, unit, what, rule, G_ONE, file, arg, read, key, NULL, NULL }
+	{ name, what, read, key, 0, 0, rule, G_ONE, file, arg, unit }
 #define MEMORY(name, what, key, less, limit) \
-	{ name, "bytes", what, R_LEVEL, G_ONE, F_MEMINFO, 0, memory_read, key, less, limit }
+	{ name, what, memory_read, key, M_##less, M_##limit, R_LEVEL, G_ONE, F_MEMINFO, 0, "bytes" }
 #define PRESSURE(name, what, file, key) ONE("pressure/" name, "%", what, R_SHARE, file, 0, pressure_read, key)
 #define DISK(name, unit, what, rule, arg) \
-	{ "disk/*/" name, unit, what, rule, G_DISK, F_DISKSTATS, arg, disk_read, NULL, NULL, NULL }
+	{ "disk/*/" name, what, disk_read, NULL, 0, 0, rule, G_DISK, F_DISKSTATS, arg, unit }
 #define OF(group, name, unit, what, rule, arg, read) \
-	{ name, unit, what, rule, group, F_NONE, arg, read, NULL, NULL, NULL }
+	{ name, what, read, NULL, 0, 0, rule, group, F_NONE, arg, unit }
 
 /* Rows of one group stand together: each instance has them all. */
 static const struct row rows[] = {
@@ -1007,13 +1014,13 @@ static const struct row rows[] = {
 	OF(G_CLOCK, "cpu/*/freq", "Hz", "clock", R_LEVEL, 0, clock_read),
 	ONE("cpu/all/switches", "1/s", "context switches", R_RATE, F_STAT, 0, field_read, "ctxt"),
 	ONE("cpu/all/interrupts", "1/s", "interrupts", R_RATE, F_STAT, 0, field_read, "intr"),
-	MEMORY("memory/-/total", "memory that the kernel manages", "MemTotal", NULL, NULL),
-	MEMORY("memory/-/used", "memory that is not available", "MemTotal", "MemAvailable", "MemTotal"),
-	MEMORY("memory/-/available", "memory that could be had without swapping", "MemAvailable", NULL, "MemTotal"),
-	MEMORY("memory/-/cached", "page cache", "Cached", NULL, "MemTotal"),
-	MEMORY("memory/-/committed", "memory promised to programs", "Committed_AS", NULL, "CommitLimit"),
-	MEMORY("swap/-/total", "swap space", "SwapTotal", NULL, NULL),
-	MEMORY("swap/-/used", "swap space in use", "SwapTotal", "SwapFree", "SwapTotal"),
+	MEMORY("memory/-/total", "memory that the kernel manages", "MemTotal", NONE, NONE),
+	MEMORY("memory/-/used", "memory that is not available", "MemTotal", AVAILABLE, TOTAL),
+	MEMORY("memory/-/available", "memory that could be had without swapping", "MemAvailable", NONE, TOTAL),
+	MEMORY("memory/-/cached", "page cache", "Cached", NONE, TOTAL),
+	MEMORY("memory/-/committed", "memory promised to programs", "Committed_AS", NONE, COMMIT),
+	MEMORY("swap/-/total", "swap space", "SwapTotal", NONE, NONE),
+	MEMORY("swap/-/used", "swap space in use", "SwapTotal", SWAP_FREE, SWAP),
 	ONE("vm/-/faults", "1/s", "page faults", R_RATE, F_VMSTAT, 0, field_read, "pgfault"),
 	ONE("vm/-/major_faults", "1/s", "page faults that needed I/O", R_RATE, F_VMSTAT, 0, field_read, "pgmajfault"),
 	ONE("vm/-/swap_in", "bytes/s", "read from swap", R_RATE, F_VMSTAT, 1, field_read, "pswpin"),
@@ -1067,7 +1074,7 @@ static u64 row_max(const struct row *r)
 {
 	u64 max = r->rule == R_SHARE ? 100 : UINT64_MAX;
 
-	if (r->limit && field_get(F_MEMINFO, str_z(r->limit), &max) < 0)
+	if (r->limit && field_get(F_MEMINFO, str_z(amounts[r->limit]), &max) < 0)
 		max = UINT64_MAX;
 	return max;
 }
