@@ -14,6 +14,17 @@ bool str_eq(struct str a, struct str b)
 	return n == str_len(b) && (n == 0 || memcmp(a.p, b.p, n) == 0);
 }
 
+bool str_is(struct str s, const char *z)
+{
+	return str_eq(s, str_z(z));
+}
+
+/* What a read gave that returned n, which may be -errno. */
+struct str str_got(const char *b, long n)
+{
+	return (struct str){ b, b + (n > 0 ? n : 0) };
+}
+
 /* Moves s past lead if it begins with it. */
 bool str_skip(struct str *s, struct str lead)
 {
@@ -274,6 +285,11 @@ bool parse_interval(struct str s, i64 *ns)
 }
 
 /* --- text being put together -------------------------------------------------------------------- */
+
+struct buf buf_on(char *p, size_t cap)
+{
+	return (struct buf){ .p = p, .cap = cap };
+}
 
 void put_n(struct buf *b, const char *p, size_t n)
 {

@@ -55,106 +55,118 @@ u64 course_base(u8 course, u64 was, u64 now)
  * and mW in v2 and v3, but for v2's socket power, which newer firmware gives in W: hwmon has it right.
  * The registry keeps the first value that it gets for an instance: hwmon's and sysfs' come first. */
 
+/* What the registry calls instances: as hwmon and sysfs do. */
+enum {
+	I_NONE, I_EDGE, I_JUNCTION, I_MEM, I_VRGFX, I_VRSOC, I_VRMEM, I_MM, I_PPT, I_SCLK, I_SOCCLK, I_MCLK, I_VCLK,
+	I_DCLK, I_FAN1, I_VDDSOC, I_VDDGFX, I_VDDMEM, I_VCN, I_SOC, I_GFX, I_FCLK, I_VDDNB
+};
+static const char metric_insts[][9] = {
+	[I_NONE] = "", [I_EDGE] = "edge", [I_JUNCTION] = "junction", [I_MEM] = "mem", [I_VRGFX] = "vrgfx",
+	[I_VRSOC] = "vrsoc", [I_VRMEM] = "vrmem", [I_MM] = "mm", [I_PPT] = "PPT", [I_SCLK] = "sclk",
+	[I_SOCCLK] = "socclk", [I_MCLK] = "mclk", [I_VCLK] = "vclk", [I_DCLK] = "dclk", [I_FAN1] = "fan1",
+	[I_VDDSOC] = "vddsoc", [I_VDDGFX] = "vddgfx", [I_VDDMEM] = "vddmem", [I_VCN] = "vcn", [I_SOC] = "soc",
+	[I_GFX] = "gfx", [I_FCLK] = "fclk", [I_VDDNB] = "vddnb"
+};
+
 static const struct metricrow {
 	u8 format, first, last; /* revisions */
-	u8 width, desc;
-	char inst[9];
+	u8 width, desc, inst;
 	u16 offset;
 	u32 times;
 } metricrows[] = {
-	{ 1, 0, 0, 2, D_TEMP, "edge", 16, 1000 },
-	{ 1, 0, 0, 2, D_TEMP, "junction", 18, 1000 },
-	{ 1, 0, 0, 2, D_TEMP, "mem", 20, 1000 },
-	{ 1, 0, 0, 2, D_TEMP, "vrgfx", 22, 1000 },
-	{ 1, 0, 0, 2, D_TEMP, "vrsoc", 24, 1000 },
-	{ 1, 0, 0, 2, D_TEMP, "vrmem", 26, 1000 },
-	{ 1, 0, 0, 2, D_GPU_BUSY, "", 28, 1000 },
-	{ 1, 0, 0, 2, D_LOAD, "mem", 30, 1000 },
-	{ 1, 0, 0, 2, D_LOAD, "mm", 32, 1000 },
-	{ 1, 0, 0, 2, D_POWER, "PPT", 34, 1000000 },
-	{ 1, 0, 0, 2, D_FREQ_CUR, "sclk", 54, 1000000 },
-	{ 1, 0, 0, 2, D_FREQ_CUR, "socclk", 56, 1000000 },
-	{ 1, 0, 0, 2, D_FREQ_CUR, "mclk", 58, 1000000 },
-	{ 1, 0, 0, 2, D_FREQ_CUR, "vclk", 60, 1000000 },
-	{ 1, 0, 0, 2, D_FREQ_CUR, "dclk", 62, 1000000 },
-	{ 1, 0, 0, 2, D_FAN, "fan1", 72, 1 },
-	{ 1, 0, 0, 1, D_LINK_WIDTH, "", 74, 1 },
-	{ 1, 0, 0, 1, D_LINK_SPEED, "", 75, 1 },
+	{ 1, 0, 0, 2, D_TEMP, I_EDGE, 16, 1000 },
+	{ 1, 0, 0, 2, D_TEMP, I_JUNCTION, 18, 1000 },
+	{ 1, 0, 0, 2, D_TEMP, I_MEM, 20, 1000 },
+	{ 1, 0, 0, 2, D_TEMP, I_VRGFX, 22, 1000 },
+	{ 1, 0, 0, 2, D_TEMP, I_VRSOC, 24, 1000 },
+	{ 1, 0, 0, 2, D_TEMP, I_VRMEM, 26, 1000 },
+	{ 1, 0, 0, 2, D_GPU_BUSY, I_NONE, 28, 1000 },
+	{ 1, 0, 0, 2, D_LOAD, I_MEM, 30, 1000 },
+	{ 1, 0, 0, 2, D_LOAD, I_MM, 32, 1000 },
+	{ 1, 0, 0, 2, D_POWER, I_PPT, 34, 1000000 },
+	{ 1, 0, 0, 2, D_FREQ_CUR, I_SCLK, 54, 1000000 },
+	{ 1, 0, 0, 2, D_FREQ_CUR, I_SOCCLK, 56, 1000000 },
+	{ 1, 0, 0, 2, D_FREQ_CUR, I_MCLK, 58, 1000000 },
+	{ 1, 0, 0, 2, D_FREQ_CUR, I_VCLK, 60, 1000000 },
+	{ 1, 0, 0, 2, D_FREQ_CUR, I_DCLK, 62, 1000000 },
+	{ 1, 0, 0, 2, D_FAN, I_FAN1, 72, 1 },
+	{ 1, 0, 0, 1, D_LINK_WIDTH, I_NONE, 74, 1 },
+	{ 1, 0, 0, 1, D_LINK_SPEED, I_NONE, 75, 1 },
 
-	{ 1, 1, 3, 2, D_TEMP, "edge", 4, 1000 },
-	{ 1, 1, 3, 2, D_TEMP, "junction", 6, 1000 },
-	{ 1, 1, 3, 2, D_TEMP, "mem", 8, 1000 },
-	{ 1, 1, 3, 2, D_TEMP, "vrgfx", 10, 1000 },
-	{ 1, 1, 3, 2, D_TEMP, "vrsoc", 12, 1000 },
-	{ 1, 1, 3, 2, D_TEMP, "vrmem", 14, 1000 },
-	{ 1, 1, 3, 2, D_GPU_BUSY, "", 16, 1000 },
-	{ 1, 1, 3, 2, D_LOAD, "mem", 18, 1000 },
-	{ 1, 1, 3, 2, D_LOAD, "mm", 20, 1000 },
-	{ 1, 1, 3, 2, D_POWER, "PPT", 22, 1000000 },
-	{ 1, 1, 3, 2, D_FREQ_CUR, "sclk", 54, 1000000 },
-	{ 1, 1, 3, 2, D_FREQ_CUR, "socclk", 56, 1000000 },
-	{ 1, 1, 3, 2, D_FREQ_CUR, "mclk", 58, 1000000 },
-	{ 1, 1, 3, 2, D_FREQ_CUR, "vclk", 60, 1000000 },
-	{ 1, 1, 3, 2, D_FREQ_CUR, "dclk", 62, 1000000 },
-	{ 1, 1, 3, 2, D_FAN, "fan1", 72, 1 },
-	{ 1, 1, 3, 2, D_LINK_WIDTH, "", 74, 1 },
-	{ 1, 1, 3, 2, D_LINK_SPEED, "", 76, 1 },
-	{ 1, 3, 3, 2, D_VOLT, "vddsoc", 104, 1 },
-	{ 1, 3, 3, 2, D_VOLT, "vddgfx", 106, 1 },
-	{ 1, 3, 3, 2, D_VOLT, "vddmem", 108, 1 },
+	{ 1, 1, 3, 2, D_TEMP, I_EDGE, 4, 1000 },
+	{ 1, 1, 3, 2, D_TEMP, I_JUNCTION, 6, 1000 },
+	{ 1, 1, 3, 2, D_TEMP, I_MEM, 8, 1000 },
+	{ 1, 1, 3, 2, D_TEMP, I_VRGFX, 10, 1000 },
+	{ 1, 1, 3, 2, D_TEMP, I_VRSOC, 12, 1000 },
+	{ 1, 1, 3, 2, D_TEMP, I_VRMEM, 14, 1000 },
+	{ 1, 1, 3, 2, D_GPU_BUSY, I_NONE, 16, 1000 },
+	{ 1, 1, 3, 2, D_LOAD, I_MEM, 18, 1000 },
+	{ 1, 1, 3, 2, D_LOAD, I_MM, 20, 1000 },
+	{ 1, 1, 3, 2, D_POWER, I_PPT, 22, 1000000 },
+	{ 1, 1, 3, 2, D_FREQ_CUR, I_SCLK, 54, 1000000 },
+	{ 1, 1, 3, 2, D_FREQ_CUR, I_SOCCLK, 56, 1000000 },
+	{ 1, 1, 3, 2, D_FREQ_CUR, I_MCLK, 58, 1000000 },
+	{ 1, 1, 3, 2, D_FREQ_CUR, I_VCLK, 60, 1000000 },
+	{ 1, 1, 3, 2, D_FREQ_CUR, I_DCLK, 62, 1000000 },
+	{ 1, 1, 3, 2, D_FAN, I_FAN1, 72, 1 },
+	{ 1, 1, 3, 2, D_LINK_WIDTH, I_NONE, 74, 1 },
+	{ 1, 1, 3, 2, D_LINK_SPEED, I_NONE, 76, 1 },
+	{ 1, 3, 3, 2, D_VOLT, I_VDDSOC, 104, 1 },
+	{ 1, 3, 3, 2, D_VOLT, I_VDDGFX, 106, 1 },
+	{ 1, 3, 3, 2, D_VOLT, I_VDDMEM, 108, 1 },
 
-	{ 1, 4, 5, 2, D_TEMP, "junction", 4, 1000 },
-	{ 1, 4, 5, 2, D_TEMP, "mem", 6, 1000 },
-	{ 1, 4, 5, 2, D_TEMP, "vrsoc", 8, 1000 },
-	{ 1, 4, 5, 2, D_POWER, "PPT", 10, 1000000 },
-	{ 1, 4, 5, 2, D_GPU_BUSY, "", 12, 1000 },
-	{ 1, 4, 5, 2, D_LOAD, "mem", 14, 1000 },
-	{ 1, 4, 5, 2, D_LOAD, "vcn", 16, 1000 },
-	{ 1, 4, 4, 8, D_ENERGY, "PPT", 24, 1 },
-	{ 1, 5, 5, 8, D_ENERGY, "PPT", 88, 1 },
-	{ 1, 4, 4, 2, D_LINK_WIDTH, "", 48, 1 },
-	{ 1, 4, 4, 2, D_LINK_SPEED, "", 50, 1 },
-	{ 1, 4, 4, 2, D_FREQ_CUR, "sclk", 240, 1000000 },
-	{ 1, 4, 4, 2, D_FREQ_CUR, "mclk", 280, 1000000 },
-	{ 1, 5, 5, 2, D_LINK_WIDTH, "", 112, 1 },
-	{ 1, 5, 5, 2, D_LINK_SPEED, "", 114, 1 },
-	{ 1, 5, 5, 2, D_FREQ_CUR, "sclk", 312, 1000000 },
-	{ 1, 5, 5, 2, D_FREQ_CUR, "mclk", 352, 1000000 },
+	{ 1, 4, 5, 2, D_TEMP, I_JUNCTION, 4, 1000 },
+	{ 1, 4, 5, 2, D_TEMP, I_MEM, 6, 1000 },
+	{ 1, 4, 5, 2, D_TEMP, I_VRSOC, 8, 1000 },
+	{ 1, 4, 5, 2, D_POWER, I_PPT, 10, 1000000 },
+	{ 1, 4, 5, 2, D_GPU_BUSY, I_NONE, 12, 1000 },
+	{ 1, 4, 5, 2, D_LOAD, I_MEM, 14, 1000 },
+	{ 1, 4, 5, 2, D_LOAD, I_VCN, 16, 1000 },
+	{ 1, 4, 4, 8, D_ENERGY, I_PPT, 24, 1 },
+	{ 1, 5, 5, 8, D_ENERGY, I_PPT, 88, 1 },
+	{ 1, 4, 4, 2, D_LINK_WIDTH, I_NONE, 48, 1 },
+	{ 1, 4, 4, 2, D_LINK_SPEED, I_NONE, 50, 1 },
+	{ 1, 4, 4, 2, D_FREQ_CUR, I_SCLK, 240, 1000000 },
+	{ 1, 4, 4, 2, D_FREQ_CUR, I_MCLK, 280, 1000000 },
+	{ 1, 5, 5, 2, D_LINK_WIDTH, I_NONE, 112, 1 },
+	{ 1, 5, 5, 2, D_LINK_SPEED, I_NONE, 114, 1 },
+	{ 1, 5, 5, 2, D_FREQ_CUR, I_SCLK, 312, 1000000 },
+	{ 1, 5, 5, 2, D_FREQ_CUR, I_MCLK, 352, 1000000 },
 
-	{ 2, 0, 0, 2, D_TEMP, "edge", 16, 10 },
-	{ 2, 0, 0, 2, D_TEMP, "soc", 18, 10 },
-	{ 2, 0, 0, 2, D_GPU_BUSY, "", 40, 10 },
-	{ 2, 0, 0, 2, D_LOAD, "mm", 42, 10 },
-	{ 2, 0, 0, 2, D_POWER, "gfx", 50, 1000 },
-	{ 2, 0, 0, 2, D_FREQ_CUR, "sclk", 80, 1000000 },
-	{ 2, 0, 0, 2, D_FREQ_CUR, "socclk", 82, 1000000 },
-	{ 2, 0, 0, 2, D_FREQ_CUR, "mclk", 84, 1000000 },
-	{ 2, 0, 0, 2, D_FREQ_CUR, "fclk", 86, 1000000 },
-	{ 2, 0, 0, 2, D_FREQ_CUR, "vclk", 88, 1000000 },
-	{ 2, 0, 0, 2, D_FREQ_CUR, "dclk", 90, 1000000 },
+	{ 2, 0, 0, 2, D_TEMP, I_EDGE, 16, 10 },
+	{ 2, 0, 0, 2, D_TEMP, I_SOC, 18, 10 },
+	{ 2, 0, 0, 2, D_GPU_BUSY, I_NONE, 40, 10 },
+	{ 2, 0, 0, 2, D_LOAD, I_MM, 42, 10 },
+	{ 2, 0, 0, 2, D_POWER, I_GFX, 50, 1000 },
+	{ 2, 0, 0, 2, D_FREQ_CUR, I_SCLK, 80, 1000000 },
+	{ 2, 0, 0, 2, D_FREQ_CUR, I_SOCCLK, 82, 1000000 },
+	{ 2, 0, 0, 2, D_FREQ_CUR, I_MCLK, 84, 1000000 },
+	{ 2, 0, 0, 2, D_FREQ_CUR, I_FCLK, 86, 1000000 },
+	{ 2, 0, 0, 2, D_FREQ_CUR, I_VCLK, 88, 1000000 },
+	{ 2, 0, 0, 2, D_FREQ_CUR, I_DCLK, 90, 1000000 },
 
-	{ 2, 1, 4, 2, D_TEMP, "edge", 4, 10 },
-	{ 2, 1, 4, 2, D_TEMP, "soc", 6, 10 },
-	{ 2, 1, 4, 2, D_GPU_BUSY, "", 28, 10 },
-	{ 2, 1, 4, 2, D_LOAD, "mm", 30, 10 },
-	{ 2, 1, 4, 2, D_POWER, "gfx", 46, 1000 },
-	{ 2, 1, 4, 2, D_FREQ_CUR, "sclk", 76, 1000000 },
-	{ 2, 1, 4, 2, D_FREQ_CUR, "socclk", 78, 1000000 },
-	{ 2, 1, 4, 2, D_FREQ_CUR, "mclk", 80, 1000000 },
-	{ 2, 1, 4, 2, D_FREQ_CUR, "fclk", 82, 1000000 },
-	{ 2, 1, 4, 2, D_FREQ_CUR, "vclk", 84, 1000000 },
-	{ 2, 1, 4, 2, D_FREQ_CUR, "dclk", 86, 1000000 },
-	{ 2, 4, 4, 2, D_VOLT, "vddnb", 154, 1 },
-	{ 2, 4, 4, 2, D_VOLT, "vddgfx", 156, 1 },
+	{ 2, 1, 4, 2, D_TEMP, I_EDGE, 4, 10 },
+	{ 2, 1, 4, 2, D_TEMP, I_SOC, 6, 10 },
+	{ 2, 1, 4, 2, D_GPU_BUSY, I_NONE, 28, 10 },
+	{ 2, 1, 4, 2, D_LOAD, I_MM, 30, 10 },
+	{ 2, 1, 4, 2, D_POWER, I_GFX, 46, 1000 },
+	{ 2, 1, 4, 2, D_FREQ_CUR, I_SCLK, 76, 1000000 },
+	{ 2, 1, 4, 2, D_FREQ_CUR, I_SOCCLK, 78, 1000000 },
+	{ 2, 1, 4, 2, D_FREQ_CUR, I_MCLK, 80, 1000000 },
+	{ 2, 1, 4, 2, D_FREQ_CUR, I_FCLK, 82, 1000000 },
+	{ 2, 1, 4, 2, D_FREQ_CUR, I_VCLK, 84, 1000000 },
+	{ 2, 1, 4, 2, D_FREQ_CUR, I_DCLK, 86, 1000000 },
+	{ 2, 4, 4, 2, D_VOLT, I_VDDNB, 154, 1 },
+	{ 2, 4, 4, 2, D_VOLT, I_VDDGFX, 156, 1 },
 
-	{ 3, 0, 0, 2, D_TEMP, "edge", 4, 10 },
-	{ 3, 0, 0, 2, D_TEMP, "soc", 6, 10 },
-	{ 3, 0, 0, 4, D_POWER, "PPT", 112, 1000 },
-	{ 3, 0, 0, 4, D_POWER, "gfx", 124, 1000 },
-	{ 3, 0, 0, 2, D_FREQ_CUR, "sclk", 174, 1000000 },
-	{ 3, 0, 0, 2, D_FREQ_CUR, "socclk", 176, 1000000 },
-	{ 3, 0, 0, 2, D_FREQ_CUR, "mclk", 186, 1000000 },
-	{ 3, 0, 0, 2, D_FREQ_CUR, "fclk", 182, 1000000 },
+	{ 3, 0, 0, 2, D_TEMP, I_EDGE, 4, 10 },
+	{ 3, 0, 0, 2, D_TEMP, I_SOC, 6, 10 },
+	{ 3, 0, 0, 4, D_POWER, I_PPT, 112, 1000 },
+	{ 3, 0, 0, 4, D_POWER, I_GFX, 124, 1000 },
+	{ 3, 0, 0, 2, D_FREQ_CUR, I_SCLK, 174, 1000000 },
+	{ 3, 0, 0, 2, D_FREQ_CUR, I_SOCCLK, 176, 1000000 },
+	{ 3, 0, 0, 2, D_FREQ_CUR, I_MCLK, 186, 1000000 },
+	{ 3, 0, 0, 2, D_FREQ_CUR, I_FCLK, 182, 1000000 },
 };
 
 /* indep_throttle_status: SMU_THROTTLER_*_BIT of drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h */
@@ -211,7 +223,7 @@ bool metrics_next(struct str blob, size_t *row, struct metric *m)
 		if (r->desc == D_LINK_SPEED && v < 10)
 			continue;
 		/* Energy is in 2^-16 J, which is 15625/1024 uJ; revisions before 1.4 count in a unit of their own. */
-		*m = (struct metric){ r->desc, r->inst, r->desc == D_ENERGY ? muldiv(v, 15625, 1024) : v * r->times };
+		*m = (struct metric){ r->desc, metric_insts[r->inst], r->desc == D_ENERGY ? muldiv(v, 15625, 1024) : v * r->times };
 		return true;
 	}
 	return false;
@@ -821,7 +833,7 @@ const char *const oareason_names[OA_REASONS] = {
 const struct oaformat *oaformat_named(struct str name)
 {
 	for (size_t i = 0; i < noaformats && str_len(name); i++)
-		if (str_eq(name, str_z(oaformats[i].name)) || str_eq(name, str_z(oaformats[i].xml)))
+		if (str_is(name, oaformats[i].name) || str_is(name, oaformats[i].xml))
 			return &oaformats[i];
 	return NULL;
 }

@@ -42,6 +42,8 @@ struct unitword {
 };
 
 bool str_eq(struct str a, struct str b);
+bool str_is(struct str s, const char *z);
+struct str str_got(const char *b, long n);
 bool str_skip(struct str *s, struct str lead);
 bool str_cut(struct str *s, char sep, struct str *piece);
 bool str_word(struct str *s, struct str *word);
@@ -112,6 +114,9 @@ struct buf {
 	bool full;
 };
 
+/* An empty one on so many bytes, or on an array. */
+struct buf buf_on(char *p, size_t cap);
+#define BUF(array) buf_on(array, sizeof(array))
 void put_n(struct buf *b, const char *p, size_t n);
 void put_c(struct buf *b, char c);
 void put_str(struct buf *b, struct str s);

@@ -237,10 +237,10 @@ static bool take_pmc(struct pmumap *m, struct str *line)
 	while (str_word(line, &word)) {
 		if (!value_next(m, line, &value))
 			return false;
-		if (str_eq(word, (struct str)STR("mask"))) {
+		if (str_is(word, "mask")) {
 			if (!bits_cut(value, 0, &r.mask, &cut))
 				return wrong(m, "mask wants bits as 0-7,32-35");
-		} else if (str_eq(word, (struct str)STR("default"))) {
+		} else if (str_is(word, "default")) {
 			if (scan_num(value, &r.dflt) != value.e)
 				return wrong(m, "default wants a number");
 		} else {
@@ -315,14 +315,14 @@ static bool take_pmd(struct pmumap *m, struct str *line)
 		return wrong(m, "which PMD? N or N-M, up to 319");
 	if (!value_next(m, line, &word))
 		return false;
-	if (str_eq(word, (struct str)STR("counter")))
+	if (str_is(word, "counter"))
 		return take_virtual(m, lo, hi, line);
-	if (str_eq(word, (struct str)STR("pmc"))) {
+	if (str_is(word, "pmc")) {
 		if (!take_source(m, line, hi - lo + 1, &pmc, &step) || !value_next(m, line, &word))
 			return false;
 		r.npmcs = 1;
 	}
-	if (!str_eq(word, (struct str)STR("event")))
+	if (!str_is(word, "event"))
 		return wrong(m, "neither pmc, event nor counter");
 	if (!value_next(m, line, &word) || !event_check(m, word))
 		return false;
@@ -404,7 +404,7 @@ bool pmumap_next(struct str *text, u32 *line, struct pmumap *m)
 			code = whole;
 		code = str_trim(code);
 		whole = code;
-		if (str_word(&whole, &word) && str_eq(word, (struct str)STR("table"))) {
+		if (str_word(&whole, &word) && str_is(word, "table")) {
 			if (begun)
 				return true;
 			begun = true;
@@ -508,7 +508,7 @@ static int event_find(const char *text, struct gp_event *e)
 int pmumap_event(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, struct gp_event *e)
 {
 	char text[EVENT_SHOWN + 1];
-	struct buf b = { .p = text, .cap = EVENT_SHOWN };
+	struct buf b = buf_on(text, EVENT_SHOWN);
 	int r = pmumap_text(map, pmd, pmcs, &b);
 
 	text[b.n] = '\0';
@@ -562,7 +562,7 @@ static bool map_read(struct pmumap *m, const char *name)
 {
 	static char text[MAP_BYTES];
 	long n = slurp(AT_FDCWD, name, text, sizeof(text));
-	struct str s = { text, text + (n > 0 ? n : 0) };
+	struct str s = str_got(text, n);
 	u32 line = 0;
 
 	if (n < 0)

@@ -208,21 +208,21 @@ static bool read_busy(const struct gpucounter *c, const struct device *d, u64 *v
 
 /* Engines that do vertex or fragment work only, as drivers call them; elsewhere one engine does both. */
 static const struct {
-	struct str driver, engine;
+	char driver[9], engine[13];
 	bool fragment;
 } stages[] = {
-	{ STR("panfrost"), STR("vertex-tiler"), false }, { STR("panfrost"), STR("fragment"), true },
-	{ STR("mali*"), STR("vertex*"), false },         { STR("mali*"), STR("fragment*"), true },
-	{ STR("lima"), STR("gp"), false },               { STR("lima"), STR("pp*"), true },
-	{ STR("v3d"), STR("bin"), false }, /* binning runs the coordinate shaders */
-	{ STR("v3d"), STR("render"), true },
+	{ "panfrost", "vertex-tiler", false }, { "panfrost", "fragment", true },
+	{ "mali*", "vertex*", false },         { "mali*", "fragment*", true },
+	{ "lima", "gp", false },               { "lima", "pp*", true },
+	{ "v3d", "bin", false }, /* binning runs the coordinate shaders */
+	{ "v3d", "render", true },
 };
 
 static bool is_stage(struct str driver, struct str engine, bool fragment)
 {
 	for (size_t i = 0; i < LEN(stages); i++)
-		if (stages[i].fragment == fragment && glob_match(stages[i].driver, driver, NULL) &&
-		    glob_match(stages[i].engine, engine, NULL))
+		if (stages[i].fragment == fragment && glob_match(str_z(stages[i].driver), driver, NULL) &&
+		    glob_match(str_z(stages[i].engine), engine, NULL))
 			return true;
 	return false;
 }
@@ -304,7 +304,7 @@ static void add(const struct gpucounter *c, const struct naming *n)
 static void add_native(const struct gpucounter *c, struct str inst, const char *quantity, struct naming *n)
 {
 	char name[NAME_CAP];
-	struct buf b = { .p = name, .cap = sizeof(name) };
+	struct buf b = BUF(name);
 
 	put_z(&b, "drm/");
 	put_text(&b, str_z(gpus[c->gpu]));
@@ -507,7 +507,7 @@ static bool has_oa(u32 gpu)
 {
 	struct str driver = vendor_of(gpu);
 
-	return str_eq(driver, S("i915")) || str_eq(driver, S("xe"));
+	return str_is(driver, "i915") || str_is(driver, "xe");
 }
 
 /* Section 3.5 of the extension, and frames, which it counts in section 1. X: the GPU's number. */

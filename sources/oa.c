@@ -167,7 +167,7 @@ static long fails(struct oalive *l, u8 call, u32 asked, long error)
 static const char *path_of(const char *a, u64 number, const char *b, struct str c, const char *d)
 {
 	static char path[256];
-	struct buf p = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf p = buf_on(path, sizeof(path) - 1);
 
 	put_z(&p, a);
 	put_u64(&p, number);
@@ -188,7 +188,7 @@ static char said[512]; /* l->what, where it names things */
 
 static struct buf say(struct oalive *l, const char *begins)
 {
-	struct buf b = { .p = said, .cap = sizeof(said) - 1 };
+	struct buf b = buf_on(said, sizeof(said) - 1);
 
 	l->what = said;
 	l->remedy = NULL;
@@ -208,9 +208,9 @@ static bool holds_stream(u64 pid)
 		return false;
 	while (!found && (fd = dir_next(&d))) {
 		long n = sys_readlinkat(d.fd, fd, link, sizeof(link));
-		struct str to = { link, link + (n > 0 ? n : 0) };
+		struct str to = str_got(link, n);
 
-		found = str_eq(to, S("anon_inode:[i915_perf]")) || str_eq(to, S("anon_inode:[xe_oa]"));
+		found = str_is(to, "anon_inode:[i915_perf]") || str_is(to, "anon_inode:[xe_oa]");
 	}
 	dir_close(&d);
 	return found;
@@ -489,8 +489,8 @@ long oa_attach(struct oalive *l, u32 device)
 		return fails(l, C_NODE, 0, r);
 	r = sys_drm(l->drm, DRM_VERSION, &v);
 	driver = (struct str){ name, name + (r < 0 ? 0 : v.n < sizeof(name) ? v.n : sizeof(name)) };
-	l->dev.xe = str_eq(driver, S("xe"));
-	if (!l->dev.xe && !str_eq(driver, S("i915")))
+	l->dev.xe = str_is(driver, "xe");
+	if (!l->dev.xe && !str_is(driver, "i915"))
 		return fails(l, C_DRIVER, BIT(A_OTHER), -ENODEV);
 	r = l->dev.xe ? xe_attach(l) : i915_attach(l);
 	if (r < 0)

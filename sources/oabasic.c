@@ -110,7 +110,7 @@ static const struct {
 bool oabasic_end(struct str word, struct str *rest)
 {
 	for (size_t i = 0; i < LEN(ends); i++)
-		if (str_eq(word, str_z(ends[i].word))) {
+		if (str_is(word, ends[i].word)) {
 			*rest = str_z(ends[i].end);
 			return true;
 		}

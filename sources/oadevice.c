@@ -280,7 +280,7 @@ bool oavar_find(struct str name, u8 *var, u8 *index)
 	found = find_indexed(name, var, &i);
 	*index = found ? (u8)i : 0;
 	for (size_t k = 0; !found && k < LEN(variables); k++) {
-		found = str_eq(name, str_z(variables[k].name));
+		found = str_is(name, variables[k].name);
 		*var = variables[k].var;
 	}
 	return found;

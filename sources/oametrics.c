@@ -110,7 +110,7 @@ static void guid_read(struct str s, char guid[37])
 /* The same from 16 bytes. */
 static void guid_print(struct str s, char guid[37])
 {
-	struct buf b = { .p = guid, .cap = 36 };
+	struct buf b = buf_on(guid, 36);
 
 	guid[0] = '\0';
 	if (str_len(s) != 16)
@@ -138,12 +138,12 @@ bool oafile_is(struct oafile *f, struct str text)
 		return true;
 	}
 	f->origin = OM_XML;
-	if (!xml_next(&at, &t) || !t.opens || !str_eq(t.name, S("metrics")))
+	if (!xml_next(&at, &t) || !t.opens || !str_is(t.name, "metrics"))
 		return false;
 	while (xml_next(&at, &t))
 		if (t.name.p == t.name.e)
 			return false;
-	return t.closes && str_eq(t.name, S("metrics"));
+	return t.closes && str_is(t.name, "metrics");
 }
 
 static bool xml_set(struct str *at, struct oaset *s)
@@ -208,14 +208,14 @@ static bool xml_def(struct str *at, struct oadef *c)
 	do
 		if (!xml_next(at, &t))
 			return false;
-	while (!t.opens || !str_eq(t.name, S("counter")));
+	while (!t.opens || !str_is(t.name, "counter"));
 	c->name = attr_of(&t, S("symbol_name"));
 	c->units = attr_of(&t, S("units"));
 	c->equation = attr_of(&t, S("equation"));
 	c->max = attr_of(&t, S("max_equation"));
 	c->available = attr_of(&t, S("availability"));
 	type = attr_of(&t, S("data_type"));
-	c->is_float = str_eq(type, S("float")) || str_eq(type, S("double"));
+	c->is_float = str_is(type, "float") || str_is(type, "double");
 	return true;
 }
 
@@ -342,7 +342,7 @@ static long register_next(u8 origin, struct str *list, u32 reg[2])
 		do
 			if (!xml_next(list, &t))
 				return 0;
-		while (!t.opens || !str_eq(t.name, S("register")));
+		while (!t.opens || !str_is(t.name, "register"));
 		return hex_attr(&t, S("address"), &reg[0]) && hex_attr(&t, S("value"), &reg[1]) ? 1 : -EINVAL;
 	}
 	if (list->p == list->e)
@@ -389,16 +389,16 @@ enum {
 };
 
 static const struct {
-	struct str text;
+	char text[10];
 	u8 word;
 } words[] = {
-	{ STR("UADD"), W_UADD }, { STR("USUB"), W_USUB }, { STR("UMUL"), W_UMUL }, { STR("UDIV"), W_UDIV },
-	{ STR("FADD"), W_FADD }, { STR("FSUB"), W_FSUB }, { STR("FMUL"), W_FMUL }, { STR("FDIV"), W_FDIV },
-	{ STR("UMIN"), W_UMIN }, { STR("FMAX"), W_FMAX }, { STR("AND"), W_AND }, { STR("&&"), W_ANDL },
-	{ STR("<<"), W_SHL }, { STR(">>"), W_SHR }, { STR("UGT"), W_UGT }, { STR("UGTE"), W_UGTE },
-	{ STR("ULT"), W_ULT }, { STR("ULTE"), W_ULTE }, { STR("READ"), W_READ }, { STR("A"), W_A }, { STR("B"), W_B },
-	{ STR("C"), W_C }, { STR("GPU_TIME"), W_TIME }, { STR("GPU_CLOCK"), W_CLOCK }, { STR("PERFCNT"), W_PERFCNT },
-	{ STR("PEC"), W_PEC }, { STR("true"), W_SMALL | 1 },
+	{ "UADD", W_UADD }, { "USUB", W_USUB }, { "UMUL", W_UMUL }, { "UDIV", W_UDIV },
+	{ "FADD", W_FADD }, { "FSUB", W_FSUB }, { "FMUL", W_FMUL }, { "FDIV", W_FDIV },
+	{ "UMIN", W_UMIN }, { "FMAX", W_FMAX }, { "AND", W_AND }, { "&&", W_ANDL },
+	{ "<<", W_SHL }, { ">>", W_SHR }, { "UGT", W_UGT }, { "UGTE", W_UGTE },
+	{ "ULT", W_ULT }, { "ULTE", W_ULTE }, { "READ", W_READ }, { "A", W_A }, { "B", W_B },
+	{ "C", W_C }, { "GPU_TIME", W_TIME }, { "GPU_CLOCK", W_CLOCK }, { "PERFCNT", W_PERFCNT },
+	{ "PEC", W_PEC }, { "true", W_SMALL | 1 },
 };
 
 struct oatoken {
@@ -425,7 +425,7 @@ static bool word_next(struct str *eq, struct oatoken *t)
 	if (str_len(w) > cap)
 		return true;
 	for (size_t i = 0; i < LEN(words); i++)
-		if (str_eq(words[i].text, w)) {
+		if (str_is(w, words[i].text)) {
 			*t = (struct oatoken){ .word = words[i].word };
 			return true;
 		}
@@ -1026,7 +1026,7 @@ static size_t guid_bytes(const char *guid, char b[16])
 static bool pack_put(struct packer *p, const struct oaset *s)
 {
 	char guid[16];
-	struct buf set = { .p = p->set_b, .cap = sizeof(p->set_b) };
+	struct buf set = BUF(p->set_b);
 
 	put_ref(p, &set, s->name);
 	put_ref(p, &set, s->chipset);
@@ -1049,11 +1049,11 @@ bool oapack_put(struct buf *b, const struct oafile *files, size_t n, struct buf 
 
 	memset(p.hashes, 0, sizeof(p.hashes));
 	p.used = 0;
-	p.heap = (struct buf){ .p = p.heap_b, .cap = sizeof(p.heap_b) };
-	p.sets = (struct buf){ .p = p.sets_b, .cap = sizeof(p.sets_b) };
-	p.list = (struct buf){ .p = p.list_b, .cap = sizeof(p.list_b) };
-	p.part = (struct buf){ .p = p.part_b, .cap = sizeof(p.part_b) };
-	p.code = (struct buf){ .p = p.code_b, .cap = sizeof(p.code_b) };
+	p.heap = BUF(p.heap_b);
+	p.sets = BUF(p.sets_b);
+	p.list = BUF(p.list_b);
+	p.part = BUF(p.part_b);
+	p.code = BUF(p.code_b);
 	put_made(&p, &p.list, &p.part); /* the empty entry */
 	p.list.n = 0;
 	for (size_t i = 0; i < n; i++)

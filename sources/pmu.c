@@ -116,7 +116,7 @@ static bool is_leaf(struct str s)
 static const char *path_of(const char *a, struct str b, const char *c, struct str d, const char *tail)
 {
 	static char path[1024];
-	struct buf s = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf s = buf_on(path, sizeof(path) - 1);
 
 	if (is_leaf(b) && (!d.p || is_leaf(d))) {
 		put_z(&s, a);
@@ -141,7 +141,7 @@ static bool exists(const char *path)
 static long read_line(const char *path, char *b, size_t cap, struct str *line)
 {
 	long n = slurp(root_sys, path, b, cap);
-	struct str text = { b, b + (n > 0 ? n : 0) };
+	struct str text = str_got(b, n);
 
 	if (n < 0)
 		return n;
@@ -178,7 +178,7 @@ static struct names *pmus_all(void)
 	for (u32 i = 0; i < pmu_names.n && ncores < LEN(cores); i++) {
 		struct str name = name_at(&pmu_names, i);
 
-		if (str_eq(name, S("cpu")) || exists(path_of(DEVICES, name, "/cpus", (struct str){ 0 }, "")))
+		if (str_is(name, "cpu") || exists(path_of(DEVICES, name, "/cpus", (struct str){ 0 }, "")))
 			cores[ncores++] = name;
 	}
 	return &pmu_names;
@@ -203,7 +203,7 @@ static u32 pmu_open(struct str name)
 	u64 type;
 
 	for (u32 i = 1; i <= npmus; i++)
-		if (str_eq(name, str_z(pmus[i].name)))
+		if (str_is(name, pmus[i].name))
 			return i;
 	if (str_len(name) >= sizeof(p->name) || npmus + 1 == MAX_PMUS ||
 	    !read_number(path_of(DEVICES, name, "/type", (struct str){ 0 }, ""), &type) || type > UINT32_MAX)
@@ -212,7 +212,7 @@ static u32 pmu_open(struct str name)
 	*p = (struct pmu){ .type = (u32)type };
 	memcpy(p->name, name.p, str_len(name));
 	p->wide = read_cpus(p, name, "/cpumask");
-	p->core = (!p->wide && read_cpus(p, name, "/cpus")) || str_eq(name, S("cpu"));
+	p->core = (!p->wide && read_cpus(p, name, "/cpus")) || str_is(name, "cpu");
 	return npmus;
 }
 
@@ -261,7 +261,7 @@ enum word { W_CONFIG, W_NAME = MAX_CONFIGS, W_PERIOD, W_FREQ, W_INHERIT, W_NO_IN
 
 /* What every PMU takes, perf-list(1). */
 static const struct {
-	const char *name;
+	char name[16];
 	u8 word;
 } common[] = {
 	{ "config", W_CONFIG },     { "config1", W_CONFIG + 1 },  { "config2", W_CONFIG + 2 },
@@ -280,14 +280,14 @@ static const struct {
 static u8 find_word(struct str name, bool probe)
 {
 	for (size_t i = 0; i < LEN(common); i++)
-		if (str_eq(name, str_z(common[i].name)))
+		if (str_is(name, common[i].name))
 			return common[i].word < W_PATH || probe ? common[i].word : W_UNKNOWN;
 	return W_UNKNOWN;
 }
 
 static bool is_probe(struct str pmu)
 {
-	return str_eq(pmu, S("uprobe")) || str_eq(pmu, S("kprobe"));
+	return str_is(pmu, "uprobe") || str_is(pmu, "kprobe");
 }
 
 static bool word_put(struct event *ev, const struct evterm *t, u8 word)
@@ -322,7 +322,7 @@ static bool format_apply(struct event *ev, const struct evterm *t, struct str te
 {
 	struct evformat f;
 	char max[24];
-	struct buf b = { .p = max, .cap = sizeof(max) - 1 };
+	struct buf b = buf_on(max, sizeof(max) - 1);
 
 	if (!parse_format(text, &f))
 		return wrong("the kernel's format is not understood, of the term", t->name, "");
@@ -433,7 +433,7 @@ static bool alias_apply(struct event *ev, struct str name, struct str text, stru
 	bool missing = false;
 
 	while (evterm_next(&l, &t)) {
-		if (!str_eq(t.value, S("?"))) {
+		if (!str_is(t.value, "?")) {
 			if (!missing && !term_apply(ev, &t, text))
 				return false;
 		} else if (!has_term(terms, t.name)) {
@@ -754,7 +754,7 @@ static int trace_system(const char *root, struct str sys, struct str pattern)
 
 	names_read(&inside, path_of(root, sys, "", (struct str){ 0 }, ""));
 	for (u32 i = 0; i < inside.n; i++) {
-		struct buf b = { .p = shown, .cap = sizeof(shown) };
+		struct buf b = BUF(shown);
 		int r;
 
 		if (!glob_match(pattern, name_at(&inside, i), NULL))
@@ -806,7 +806,7 @@ static char gpu_bytes[512];
 
 static struct buf gpu_text(void)
 {
-	return (struct buf){ .p = gpu_bytes, .cap = sizeof(gpu_bytes) };
+	return BUF(gpu_bytes);
 }
 
 static bool gpu_add(const struct buf *b)
@@ -848,7 +848,7 @@ static bool xe_has(struct str pmu, u8 gt, const char *class)
 		slot[n++] = *pmu.p == '_' ? ':' : *pmu.p;
 	for (u8 tile = 0; tile < 2; tile++) {
 		char sub[32];
-		struct buf b = { .p = sub, .cap = sizeof(sub) - 1 };
+		struct buf b = buf_on(sub, sizeof(sub) - 1);
 
 		put_z(&b, "/tile");
 		put_u64(&b, tile);
@@ -982,7 +982,7 @@ static bool file_event(struct str name, struct str *event)
 /* 1: it was one of these aliases; 0: it was not; -1: message. */
 static int add_alias(struct str name, bool grouped)
 {
-	bool busy = str_eq(name, S("gpu-busy")), freq = str_eq(name, S("gpu-freq")), good;
+	bool busy = str_is(name, "gpu-busy"), freq = str_is(name, "gpu-freq"), good;
 	struct str event;
 
 	if (file_event(name, &event)) {
@@ -994,7 +994,7 @@ static int add_alias(struct str name, bool grouped)
 			events[nevents].name = text_put(events[nevents].name, name);
 		return 1;
 	}
-	if (!busy && !freq && !str_eq(name, S("gpu-energy")))
+	if (!busy && !freq && !str_is(name, "gpu-energy"))
 		return 0;
 	if (grouped) {
 		wrong("an alias for several groups cannot stand in one", (struct str){ 0 }, "");
@@ -1334,7 +1334,7 @@ long events_attr(struct str list, struct gp_event *to, size_t cap, struct buf *w
 
 int gp_parse(const char *list, struct gp_event *to, int cap, char *why, size_t nwhy)
 {
-	struct buf b = { .p = why, .cap = why && nwhy ? nwhy - 1 : 0 };
+	struct buf b = buf_on(why, why && nwhy ? nwhy - 1 : 0);
 	long n;
 
 	if (!list || (!to && cap > 0))
@@ -1390,7 +1390,7 @@ static void list_cache(void)
 {
 	for (size_t i = 0; i < CACHE_NAMES; i++) {
 		char name[64];
-		struct buf b = { .p = name, .cap = sizeof(name) };
+		struct buf b = BUF(name);
 		struct str w[3];
 
 		if (!cache_name(i, w))
@@ -1410,7 +1410,7 @@ static void put_params(struct buf *b, struct str text)
 	struct evterm t;
 
 	while (evterm_next(&l, &t))
-		if (str_eq(t.value, S("?"))) {
+		if (str_is(t.value, "?")) {
 			put_c(b, ',');
 			put_str(b, t.name);
 			put_z(b, "=?");
@@ -1420,7 +1420,7 @@ static void put_params(struct buf *b, struct str text)
 static void list_event(struct str pmu, struct str name)
 {
 	static char text[4096], shown[1024];
-	struct buf b = { .p = shown, .cap = sizeof(shown) };
+	struct buf b = BUF(shown);
 	struct str line = { 0 };
 	struct event ev = { 0 };
 	char unit[64];
@@ -1442,7 +1442,7 @@ static void list_event(struct str pmu, struct str name)
 static void list_pmu(struct str pmu)
 {
 	char name[128], what[2048], format[256];
-	struct buf n = { .p = name, .cap = sizeof(name) }, w = { .p = what, .cap = sizeof(what) };
+	struct buf n = BUF(name), w = BUF(what);
 	u32 p = pmu_open(pmu);
 	struct str bits;
 
@@ -1492,7 +1492,7 @@ static void list_tracepoints(void)
 		names_read(&inside, path_of(root, name_at(&systems, i), "", (struct str){ 0 }, ""));
 		for (u32 k = 0; k < inside.n; k++) {
 			char name[256];
-			struct buf b = { .p = name, .cap = sizeof(name) };
+			struct buf b = BUF(name);
 
 			if (!exists(path_of(root, name_at(&systems, i), "/", name_at(&inside, k), "/id")))
 				continue;

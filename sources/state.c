@@ -184,7 +184,7 @@ static bool same_holder(struct str heirs, const struct client *c)
 static bool is_shut(u32 pid)
 {
 	char path[32];
-	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf b = buf_on(path, sizeof(path) - 1);
 	long fd;
 
 	put_u64(&b, pid);
@@ -516,7 +516,7 @@ static void put_unseen(struct buf *b)
 
 static struct str state_make(void)
 {
-	struct buf b = { .p = saved_bytes, .cap = STATE_BYTES };
+	struct buf b = buf_on(saved_bytes, STATE_BYTES);
 	u64 sum;
 
 	now.rows = 0;

@@ -455,7 +455,7 @@ static void elf_load(struct file *f)
 static int open_regular(struct str root, const struct file *f, bool strict)
 {
 	char path[64 + 4096], self[40];
-	struct buf b = { .p = path, .cap = sizeof(path) - 1 }, c = { .p = self, .cap = sizeof(self) - 1 };
+	struct buf b = buf_on(path, sizeof(path) - 1), c = buf_on(self, sizeof(self) - 1);
 	struct stat st;
 	long probe, fd = -1;
 	bool other;
@@ -486,7 +486,7 @@ static void file_load(struct file *f, u32 pid)
 {
 	static const struct str own = STR("self/root");
 	char root[24];
-	struct buf b = { .p = root, .cap = sizeof(root) };
+	struct buf b = BUF(root);
 
 	f->loaded = true;
 	put_u64(&b, pid);
@@ -742,7 +742,7 @@ static void maps_line(struct str line)
 
 static void proc_path(char *b, size_t cap, u32 pid, const char *name)
 {
-	struct buf path = { .p = b, .cap = cap - 1 };
+	struct buf path = buf_on(b, cap - 1);
 
 	put_u64(&path, pid);
 	put_z(&path, name);

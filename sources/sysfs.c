@@ -42,12 +42,20 @@ enum take {
 	T_NUMBER, T_MORE, T_DPM, T_LOAD, T_LINK, T_V3D, T_TRANS, T_METRICS, T_REASONS, T_RKNPU, T_PSTATE
 };
 
-/* Where an instance's name comes from, unless the row gives it. */
+/* Where an instance's name comes from, or what it is. */
 enum {
-	FROM_DIR = 1, /* the folder that the last '*' matched */
-	FROM_LEAF,    /* what '*' stands for in the file's name */
-	FROM_CHAN,    /* hwmon: the channel's label, else the channel */
-	FROM_ZONE,    /* the thermal zone's type, if that is a GPU's or an NPU's */
+	NO_INST,
+	FROM_DIR,  /* the folder that the last '*' matched */
+	FROM_LEAF, /* what '*' stands for in the file's name */
+	FROM_CHAN, /* hwmon: the channel's label, else the channel */
+	FROM_ZONE, /* the thermal zone's type, if that is a GPU's or an NPU's */
+	IS_MEM, IS_VCN, IS_SCLK, IS_MCLK, IS_SOCCLK, IS_FCLK, IS_VCLK, IS_DCLK, IS_DCEFCLK, IS_MEDIA, IS_GT0,
+	IS_MEMORY, IS_NPU
+};
+static const char insts[][8] = {
+	[IS_MEM] = "mem", [IS_VCN] = "vcn", [IS_SCLK] = "sclk", [IS_MCLK] = "mclk", [IS_SOCCLK] = "socclk",
+	[IS_FCLK] = "fclk", [IS_VCLK] = "vclk", [IS_DCLK] = "dclk", [IS_DCEFCLK] = "dcefclk", [IS_MEDIA] = "media",
+	[IS_GT0] = "gt0", [IS_MEMORY] = "memory", [IS_NPU] = "npu"
 };
 
 enum base { B_DEVICE, B_NODE, B_SYS };
@@ -93,135 +101,135 @@ static const struct folder {
 /* A file, or several, and what it counts. Of two for one counter the upper row wins. */
 static const struct attr {
 	u8 folder, take, desc, flags; /* flags: A_* */
-	u32 times;
+	u8 zeros; /* that make the file's numbers those of the registry */
+	u8 inst;
 	const char *leaf;
-	char inst[8]; /* its name, or FROM_* */
 } attrs[] = {
 	/* PCI: include/uapi/linux/pci_regs.h by way of drivers/pci/pci-sysfs.c */
-	{ F_POWER, T_NUMBER, D_ACTIVE_MS, A_ASLEEP | A_LIMIT, 1, "runtime_active_time", "" },
-	{ F_POWER, T_NUMBER, D_SUSPENDED_MS, A_ASLEEP | A_LIMIT, 1, "runtime_suspended_time", "" },
-	{ F_ANY, T_LINK, D_LINK_SPEED, 0, 1, "current_link_speed", "" },
-	{ F_ANY, T_NUMBER, D_LINK_WIDTH, 0, 1, "current_link_width", "" },
-	{ F_ANY, T_LINK, D_LINK_MAX_SPEED, A_LIMIT, 1, "max_link_speed", "" },
-	{ F_ANY, T_NUMBER, D_LINK_MAX_WIDTH, A_LIMIT, 1, "max_link_width", "" },
+	{ F_POWER, T_NUMBER, D_ACTIVE_MS, A_ASLEEP | A_LIMIT, 0, NO_INST, "runtime_active_time" },
+	{ F_POWER, T_NUMBER, D_SUSPENDED_MS, A_ASLEEP | A_LIMIT, 0, NO_INST, "runtime_suspended_time" },
+	{ F_ANY, T_LINK, D_LINK_SPEED, 0, 0, NO_INST, "current_link_speed" },
+	{ F_ANY, T_NUMBER, D_LINK_WIDTH, 0, 0, NO_INST, "current_link_width" },
+	{ F_ANY, T_LINK, D_LINK_MAX_SPEED, A_LIMIT, 0, NO_INST, "max_link_speed" },
+	{ F_ANY, T_NUMBER, D_LINK_MAX_WIDTH, A_LIMIT, 0, NO_INST, "max_link_width" },
 
 	/* amdgpu_pm.c, amdgpu_vram_mgr.c, amdgpu_gtt_mgr.c; mem_info_* are software counts */
-	{ F_AMDGPU, T_NUMBER, D_VRAM_TOTAL, A_ASLEEP, 1, "mem_info_vram_total", "" },
-	{ F_AMDGPU, T_NUMBER, D_VRAM_USED, A_ASLEEP, 1, "mem_info_vram_used", "" },
-	{ F_AMDGPU, T_NUMBER, D_VISIBLE_TOTAL, A_ASLEEP, 1, "mem_info_vis_vram_total", "" },
-	{ F_AMDGPU, T_NUMBER, D_VISIBLE_USED, A_ASLEEP, 1, "mem_info_vis_vram_used", "" },
-	{ F_AMDGPU, T_NUMBER, D_GTT_TOTAL, A_ASLEEP, 1, "mem_info_gtt_total", "" },
-	{ F_AMDGPU, T_NUMBER, D_GTT_USED, A_ASLEEP, 1, "mem_info_gtt_used", "" },
-	{ F_AMDGPU, T_NUMBER, D_PREEMPT_USED, A_ASLEEP, 1, "mem_info_preempt_used", "" },
-	{ F_AMDGPU, T_NUMBER, D_GPU_BUSY, 0, 1000, "gpu_busy_percent", "" },
-	{ F_AMDGPU, T_NUMBER, D_LOAD, 0, 1000, "mem_busy_percent", "mem" },
-	{ F_AMDGPU, T_NUMBER, D_LOAD, 0, 1000, "vcn_busy_percent", "vcn" },
+	{ F_AMDGPU, T_NUMBER, D_VRAM_TOTAL, A_ASLEEP, 0, NO_INST, "mem_info_vram_total" },
+	{ F_AMDGPU, T_NUMBER, D_VRAM_USED, A_ASLEEP, 0, NO_INST, "mem_info_vram_used" },
+	{ F_AMDGPU, T_NUMBER, D_VISIBLE_TOTAL, A_ASLEEP, 0, NO_INST, "mem_info_vis_vram_total" },
+	{ F_AMDGPU, T_NUMBER, D_VISIBLE_USED, A_ASLEEP, 0, NO_INST, "mem_info_vis_vram_used" },
+	{ F_AMDGPU, T_NUMBER, D_GTT_TOTAL, A_ASLEEP, 0, NO_INST, "mem_info_gtt_total" },
+	{ F_AMDGPU, T_NUMBER, D_GTT_USED, A_ASLEEP, 0, NO_INST, "mem_info_gtt_used" },
+	{ F_AMDGPU, T_NUMBER, D_PREEMPT_USED, A_ASLEEP, 0, NO_INST, "mem_info_preempt_used" },
+	{ F_AMDGPU, T_NUMBER, D_GPU_BUSY, 0, 3, NO_INST, "gpu_busy_percent" },
+	{ F_AMDGPU, T_NUMBER, D_LOAD, 0, 3, IS_MEM, "mem_busy_percent" },
+	{ F_AMDGPU, T_NUMBER, D_LOAD, 0, 3, IS_VCN, "vcn_busy_percent" },
 
 	/* drivers/hwmon ABI: Documentation/hwmon/sysfs-interface.rst */
-	{ F_HWMON, T_NUMBER, D_TEMP, 0, 1, "temp*_input", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_TEMP_MAX, A_LIMIT, 1, "temp*_max", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_TEMP_CRIT, A_LIMIT, 1, "temp*_crit", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_TEMP_EMERGENCY, A_LIMIT, 1, "temp*_emergency", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_POWER, 0, 1, "power*_average", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_POWER, 0, 1, "power*_input", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_POWER_CAP, A_LIMIT, 1, "power*_cap", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_POWER_MAX, A_LIMIT, 1, "power*_cap_max", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_POWER_MAX, A_LIMIT, 1, "power*_max", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_POWER_DEFAULT, A_LIMIT, 1, "power*_cap_default", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_POWER_RATED, A_LIMIT, 1, "power*_rated_max", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_POWER_CRIT, A_LIMIT, 1, "power*_crit", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_ENERGY, 0, 1, "energy*_input", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_FAN, 0, 1, "fan*_input", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_FAN_MAX, A_LIMIT, 1, "fan*_max", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_PWM, 0, 1, "pwm?", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_VOLT, 0, 1, "in*_input", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_CURRENT, 0, 1, "curr*_input", { FROM_CHAN } },
-	{ F_HWMON, T_NUMBER, D_FREQ_CUR, 0, 1, "freq*_input", { FROM_CHAN } },
+	{ F_HWMON, T_NUMBER, D_TEMP, 0, 0, FROM_CHAN, "temp*_input" },
+	{ F_HWMON, T_NUMBER, D_TEMP_MAX, A_LIMIT, 0, FROM_CHAN, "temp*_max" },
+	{ F_HWMON, T_NUMBER, D_TEMP_CRIT, A_LIMIT, 0, FROM_CHAN, "temp*_crit" },
+	{ F_HWMON, T_NUMBER, D_TEMP_EMERGENCY, A_LIMIT, 0, FROM_CHAN, "temp*_emergency" },
+	{ F_HWMON, T_NUMBER, D_POWER, 0, 0, FROM_CHAN, "power*_average" },
+	{ F_HWMON, T_NUMBER, D_POWER, 0, 0, FROM_CHAN, "power*_input" },
+	{ F_HWMON, T_NUMBER, D_POWER_CAP, A_LIMIT, 0, FROM_CHAN, "power*_cap" },
+	{ F_HWMON, T_NUMBER, D_POWER_MAX, A_LIMIT, 0, FROM_CHAN, "power*_cap_max" },
+	{ F_HWMON, T_NUMBER, D_POWER_MAX, A_LIMIT, 0, FROM_CHAN, "power*_max" },
+	{ F_HWMON, T_NUMBER, D_POWER_DEFAULT, A_LIMIT, 0, FROM_CHAN, "power*_cap_default" },
+	{ F_HWMON, T_NUMBER, D_POWER_RATED, A_LIMIT, 0, FROM_CHAN, "power*_rated_max" },
+	{ F_HWMON, T_NUMBER, D_POWER_CRIT, A_LIMIT, 0, FROM_CHAN, "power*_crit" },
+	{ F_HWMON, T_NUMBER, D_ENERGY, 0, 0, FROM_CHAN, "energy*_input" },
+	{ F_HWMON, T_NUMBER, D_FAN, 0, 0, FROM_CHAN, "fan*_input" },
+	{ F_HWMON, T_NUMBER, D_FAN_MAX, A_LIMIT, 0, FROM_CHAN, "fan*_max" },
+	{ F_HWMON, T_NUMBER, D_PWM, 0, 0, FROM_CHAN, "pwm?" },
+	{ F_HWMON, T_NUMBER, D_VOLT, 0, 0, FROM_CHAN, "in*_input" },
+	{ F_HWMON, T_NUMBER, D_CURRENT, 0, 0, FROM_CHAN, "curr*_input" },
+	{ F_HWMON, T_NUMBER, D_FREQ_CUR, 0, 0, FROM_CHAN, "freq*_input" },
 
-	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 1, "pp_dpm_sclk", "sclk" },
-	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 1, "pp_dpm_mclk", "mclk" },
-	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 1, "pp_dpm_socclk", "socclk" },
-	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 1, "pp_dpm_fclk", "fclk" },
-	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 1, "pp_dpm_vclk", "vclk" },
-	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 1, "pp_dpm_dclk", "dclk" },
-	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 1, "pp_dpm_dcefclk", "dcefclk" },
-	{ F_AMDGPU, T_METRICS, 0, 0, 1, "gpu_metrics", "" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_SCLK, "pp_dpm_sclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_MCLK, "pp_dpm_mclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_SOCCLK, "pp_dpm_socclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_FCLK, "pp_dpm_fclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_VCLK, "pp_dpm_vclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_DCLK, "pp_dpm_dclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_DCEFCLK, "pp_dpm_dcefclk" },
+	{ F_AMDGPU, T_METRICS, 0, 0, 0, NO_INST, "gpu_metrics" },
 
 	/* i915/gt/intel_gt_sysfs_pm.c, and before 5.18 i915_sysfs.c */
-	{ F_I915_GT, T_NUMBER, D_FREQ_ACT, 0, 1000000, "rps_act_freq_mhz", { FROM_DIR } },
-	{ F_I915_GT, T_NUMBER, D_FREQ_CUR, 0, 1000000, "rps_cur_freq_mhz", { FROM_DIR } },
-	{ F_I915_GT, T_NUMBER, D_FREQ_TARGET, 0, 1000000, "punit_req_freq_mhz", { FROM_DIR } },
-	{ F_I915_GT, T_NUMBER, D_FREQ_MIN, 0, 1000000, "rps_min_freq_mhz", { FROM_DIR } },
-	{ F_I915_GT, T_NUMBER, D_FREQ_MAX, 0, 1000000, "rps_max_freq_mhz", { FROM_DIR } },
-	{ F_I915_GT, T_NUMBER, D_FREQ_BOOST, A_LIMIT, 1000000, "rps_boost_freq_mhz", { FROM_DIR } },
-	{ F_I915_GT, T_NUMBER, D_FREQ_RP0, A_LIMIT, 1000000, "rps_RP0_freq_mhz", { FROM_DIR } },
-	{ F_I915_GT, T_NUMBER, D_FREQ_RP1, A_LIMIT, 1000000, "rps_RP1_freq_mhz", { FROM_DIR } },
-	{ F_I915_GT, T_NUMBER, D_FREQ_RPN, A_LIMIT, 1000000, "rps_RPn_freq_mhz", { FROM_DIR } },
-	{ F_I915_GT, T_NUMBER, D_IDLE_MS, 0, 1, "rc6_residency_ms", { FROM_DIR } },
+	{ F_I915_GT, T_NUMBER, D_FREQ_ACT, 0, 6, FROM_DIR, "rps_act_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_CUR, 0, 6, FROM_DIR, "rps_cur_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_TARGET, 0, 6, FROM_DIR, "punit_req_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_MIN, 0, 6, FROM_DIR, "rps_min_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_MAX, 0, 6, FROM_DIR, "rps_max_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_BOOST, A_LIMIT, 6, FROM_DIR, "rps_boost_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_RP0, A_LIMIT, 6, FROM_DIR, "rps_RP0_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_RP1, A_LIMIT, 6, FROM_DIR, "rps_RP1_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_RPN, A_LIMIT, 6, FROM_DIR, "rps_RPn_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_IDLE_MS, 0, 0, FROM_DIR, "rc6_residency_ms" },
 	/* Gen6 and 7 sleep deeper in rc6p and rc6pp, which rc6 does not count; Valleyview's media sleeps by itself. */
-	{ F_I915_GT, T_MORE, D_IDLE_MS, 0, 1, "rc6p_residency_ms", { FROM_DIR } },
-	{ F_I915_GT, T_MORE, D_IDLE_MS, 0, 1, "rc6pp_residency_ms", { FROM_DIR } },
-	{ F_I915_GT, T_NUMBER, D_IDLE_MS, 0, 1, "media_rc6_residency_ms", "media" },
-	{ F_I915_GT, T_NUMBER, D_THROTTLE, 0, 1, "throttle_reason_*", { FROM_LEAF } },
-	{ F_I915, T_NUMBER, D_FREQ_ACT, 0, 1000000, "gt_act_freq_mhz", "gt0" },
-	{ F_I915, T_NUMBER, D_FREQ_CUR, 0, 1000000, "gt_cur_freq_mhz", "gt0" },
-	{ F_I915, T_NUMBER, D_FREQ_MIN, 0, 1000000, "gt_min_freq_mhz", "gt0" },
-	{ F_I915, T_NUMBER, D_FREQ_MAX, 0, 1000000, "gt_max_freq_mhz", "gt0" },
-	{ F_I915, T_NUMBER, D_FREQ_BOOST, A_LIMIT, 1000000, "gt_boost_freq_mhz", "gt0" },
-	{ F_I915, T_NUMBER, D_FREQ_RP0, A_LIMIT, 1000000, "gt_RP0_freq_mhz", "gt0" },
-	{ F_I915, T_NUMBER, D_FREQ_RP1, A_LIMIT, 1000000, "gt_RP1_freq_mhz", "gt0" },
-	{ F_I915, T_NUMBER, D_FREQ_RPN, A_LIMIT, 1000000, "gt_RPn_freq_mhz", "gt0" },
-	{ F_I915_POWER, T_NUMBER, D_IDLE_MS, 0, 1, "rc6_residency_ms", "gt0" },
+	{ F_I915_GT, T_MORE, D_IDLE_MS, 0, 0, FROM_DIR, "rc6p_residency_ms" },
+	{ F_I915_GT, T_MORE, D_IDLE_MS, 0, 0, FROM_DIR, "rc6pp_residency_ms" },
+	{ F_I915_GT, T_NUMBER, D_IDLE_MS, 0, 0, IS_MEDIA, "media_rc6_residency_ms" },
+	{ F_I915_GT, T_NUMBER, D_THROTTLE, 0, 0, FROM_LEAF, "throttle_reason_*" },
+	{ F_I915, T_NUMBER, D_FREQ_ACT, 0, 6, IS_GT0, "gt_act_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_CUR, 0, 6, IS_GT0, "gt_cur_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_MIN, 0, 6, IS_GT0, "gt_min_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_MAX, 0, 6, IS_GT0, "gt_max_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_BOOST, A_LIMIT, 6, IS_GT0, "gt_boost_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_RP0, A_LIMIT, 6, IS_GT0, "gt_RP0_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_RP1, A_LIMIT, 6, IS_GT0, "gt_RP1_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_RPN, A_LIMIT, 6, IS_GT0, "gt_RPn_freq_mhz" },
+	{ F_I915_POWER, T_NUMBER, D_IDLE_MS, 0, 0, IS_GT0, "rc6_residency_ms" },
 
 	/* xe_gt_freq.c, xe_gt_idle.c, xe_gt_throttle.c */
-	{ F_XE_FREQ, T_NUMBER, D_FREQ_ACT, 0, 1000000, "act_freq", { FROM_DIR } },
-	{ F_XE_FREQ, T_NUMBER, D_FREQ_CUR, 0, 1000000, "cur_freq", { FROM_DIR } },
-	{ F_XE_FREQ, T_NUMBER, D_FREQ_MIN, 0, 1000000, "min_freq", { FROM_DIR } },
-	{ F_XE_FREQ, T_NUMBER, D_FREQ_MAX, 0, 1000000, "max_freq", { FROM_DIR } },
-	{ F_XE_FREQ, T_NUMBER, D_FREQ_RP0, A_LIMIT, 1000000, "rp0_freq", { FROM_DIR } },
-	{ F_XE_FREQ, T_NUMBER, D_FREQ_RPA, A_LIMIT, 1000000, "rpa_freq", { FROM_DIR } },
-	{ F_XE_FREQ, T_NUMBER, D_FREQ_RPE, A_LIMIT, 1000000, "rpe_freq", { FROM_DIR } },
-	{ F_XE_FREQ, T_NUMBER, D_FREQ_RPN, A_LIMIT, 1000000, "rpn_freq", { FROM_DIR } },
-	{ F_XE_IDLE, T_NUMBER, D_IDLE_MS, 0, 1, "idle_residency_ms", { FROM_DIR } },
-	{ F_XE_THROTTLE, T_REASONS, D_THROTTLE, 0, 1, "reasons", "" },
-	{ F_XE_THROTTLE, T_NUMBER, D_THROTTLE, 0, 1, "reason_*", { FROM_LEAF } },
-	{ F_XE_MEMORY, T_NUMBER, D_FREQ_MIN, 0, 1000000, "min_freq", "memory" },
-	{ F_XE_MEMORY, T_NUMBER, D_FREQ_MAX, 0, 1000000, "max_freq", "memory" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_ACT, 0, 6, FROM_DIR, "act_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_CUR, 0, 6, FROM_DIR, "cur_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_MIN, 0, 6, FROM_DIR, "min_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_MAX, 0, 6, FROM_DIR, "max_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_RP0, A_LIMIT, 6, FROM_DIR, "rp0_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_RPA, A_LIMIT, 6, FROM_DIR, "rpa_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_RPE, A_LIMIT, 6, FROM_DIR, "rpe_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_RPN, A_LIMIT, 6, FROM_DIR, "rpn_freq" },
+	{ F_XE_IDLE, T_NUMBER, D_IDLE_MS, 0, 0, FROM_DIR, "idle_residency_ms" },
+	{ F_XE_THROTTLE, T_REASONS, D_THROTTLE, 0, 0, NO_INST, "reasons" },
+	{ F_XE_THROTTLE, T_NUMBER, D_THROTTLE, 0, 0, FROM_LEAF, "reason_*" },
+	{ F_XE_MEMORY, T_NUMBER, D_FREQ_MIN, 0, 6, IS_MEMORY, "min_freq" },
+	{ F_XE_MEMORY, T_NUMBER, D_FREQ_MAX, 0, 6, IS_MEMORY, "max_freq" },
 
 	/* drivers/devfreq; `load` is Rockchip's */
-	{ F_DEVFREQ, T_LOAD, D_GPU_BUSY, 0, 1000, "load", { FROM_DIR } },
-	{ F_DEVFREQ, T_NUMBER, D_FREQ_CUR, 0, 1, "cur_freq", { FROM_DIR } },
-	{ F_DEVFREQ, T_NUMBER, D_FREQ_TARGET, 0, 1, "target_freq", { FROM_DIR } },
-	{ F_DEVFREQ, T_NUMBER, D_FREQ_MIN, 0, 1, "min_freq", { FROM_DIR } },
-	{ F_DEVFREQ, T_NUMBER, D_FREQ_MAX, 0, 1, "max_freq", { FROM_DIR } },
-	{ F_DEVFREQ, T_TRANS, D_FREQ_SPENT, 0, 1, "trans_stat", { FROM_DIR } },
+	{ F_DEVFREQ, T_LOAD, D_GPU_BUSY, 0, 3, FROM_DIR, "load" },
+	{ F_DEVFREQ, T_NUMBER, D_FREQ_CUR, 0, 0, FROM_DIR, "cur_freq" },
+	{ F_DEVFREQ, T_NUMBER, D_FREQ_TARGET, 0, 0, FROM_DIR, "target_freq" },
+	{ F_DEVFREQ, T_NUMBER, D_FREQ_MIN, 0, 0, FROM_DIR, "min_freq" },
+	{ F_DEVFREQ, T_NUMBER, D_FREQ_MAX, 0, 0, FROM_DIR, "max_freq" },
+	{ F_DEVFREQ, T_TRANS, D_FREQ_SPENT, 0, 0, FROM_DIR, "trans_stat" },
 	/* msm's card is its display controller, but the GPU is a device of its own */
-	{ F_MSM, T_NUMBER, D_FREQ_CUR, 0, 1, "cur_freq", { FROM_DIR } },
-	{ F_MSM, T_NUMBER, D_FREQ_TARGET, 0, 1, "target_freq", { FROM_DIR } },
-	{ F_MSM, T_NUMBER, D_FREQ_MIN, 0, 1, "min_freq", { FROM_DIR } },
-	{ F_MSM, T_NUMBER, D_FREQ_MAX, 0, 1, "max_freq", { FROM_DIR } },
-	{ F_MSM, T_TRANS, D_FREQ_SPENT, 0, 1, "trans_stat", { FROM_DIR } },
+	{ F_MSM, T_NUMBER, D_FREQ_CUR, 0, 0, FROM_DIR, "cur_freq" },
+	{ F_MSM, T_NUMBER, D_FREQ_TARGET, 0, 0, FROM_DIR, "target_freq" },
+	{ F_MSM, T_NUMBER, D_FREQ_MIN, 0, 0, FROM_DIR, "min_freq" },
+	{ F_MSM, T_NUMBER, D_FREQ_MAX, 0, 0, FROM_DIR, "max_freq" },
+	{ F_MSM, T_TRANS, D_FREQ_SPENT, 0, 0, FROM_DIR, "trans_stat" },
 
-	{ F_V3D, T_V3D, D_BUSY_NS, 0, 1, "gpu_stats", "" }, /* v3d_sysfs.c */
-	{ F_NVGPU, T_NUMBER, D_GPU_BUSY, 0, 100, "load", "" }, /* Jetson: per mille */
-	{ F_RKNPU, T_RKNPU, D_LOAD, 0, 1, "load", "" },
-	{ F_RKNPU_OLD, T_RKNPU, D_LOAD, 0, 1, "load", "" },
-	{ F_NOUVEAU, T_PSTATE, D_FREQ_CUR, 0, 1000000, "pstate", "" },
+	{ F_V3D, T_V3D, D_BUSY_NS, 0, 0, NO_INST, "gpu_stats" }, /* v3d_sysfs.c */
+	{ F_NVGPU, T_NUMBER, D_GPU_BUSY, 0, 2, NO_INST, "load" }, /* Jetson: per mille */
+	{ F_RKNPU, T_RKNPU, D_LOAD, 0, 0, NO_INST, "load" },
+	{ F_RKNPU_OLD, T_RKNPU, D_LOAD, 0, 0, NO_INST, "load" },
+	{ F_NOUVEAU, T_PSTATE, D_FREQ_CUR, 0, 6, NO_INST, "pstate" },
 
 	/* Documentation/ABI/testing/sysfs-driver-ivpu */
-	{ F_VPU, T_NUMBER, D_GPU_BUSY_US, A_SLOW, 1, "npu_busy_time_us", "" },
-	{ F_VPU, T_NUMBER, D_RESIDENT, 0, 1, "npu_memory_utilization", "memory" },
-	{ F_VPU_FREQ, T_NUMBER, D_FREQ_CUR, 0, 1000000, "current_freq", "npu" },
-	{ F_VPU_FREQ, T_NUMBER, D_FREQ_MAX, 0, 1000000, "hw_max_freq", "npu" },
-	{ F_VPU, T_NUMBER, D_FREQ_CUR, 0, 1000000, "npu_current_frequency_mhz", "npu" },
-	{ F_VPU, T_NUMBER, D_FREQ_MAX, 0, 1000000, "npu_max_frequency_mhz", "npu" },
+	{ F_VPU, T_NUMBER, D_GPU_BUSY_US, A_SLOW, 0, NO_INST, "npu_busy_time_us" },
+	{ F_VPU, T_NUMBER, D_RESIDENT, 0, 0, IS_MEMORY, "npu_memory_utilization" },
+	{ F_VPU_FREQ, T_NUMBER, D_FREQ_CUR, 0, 6, IS_NPU, "current_freq" },
+	{ F_VPU_FREQ, T_NUMBER, D_FREQ_MAX, 0, 6, IS_NPU, "hw_max_freq" },
+	{ F_VPU, T_NUMBER, D_FREQ_CUR, 0, 6, IS_NPU, "npu_current_frequency_mhz" },
+	{ F_VPU, T_NUMBER, D_FREQ_MAX, 0, 6, IS_NPU, "npu_max_frequency_mhz" },
 
-	{ F_THERMAL, T_NUMBER, D_TEMP, 0, 1, "temp", { FROM_ZONE } },
+	{ F_THERMAL, T_NUMBER, D_TEMP, 0, 0, FROM_ZONE, "temp" },
 };
 
 /* Channels that their drivers leave unlabelled, though their ABI pages say what they are. */
 static const struct {
-	const char *chip, *channel, *label;
+	char chip[5], channel[8], label[5];
 } labels[] = {
 	{ "i915", "energy1", "card" }, { "i915", "power1", "card" },
 	{ "xe", "energy1", "card" },   { "xe", "power1", "card" },
@@ -245,7 +253,7 @@ static char file[FILE_BYTES];
 
 static bool join(char *out, size_t cap, const char *a, const char *b)
 {
-	struct buf s = { .p = out, .cap = cap - 1 };
+	struct buf s = buf_on(out, cap - 1);
 
 	put_z(&s, a);
 	if (a[0] && b[0])
@@ -311,6 +319,13 @@ static void put(const struct sensor *s, u8 desc, struct str inst, u64 v, i64 t)
 	reg_put(of(s), desc, inst, v, t);
 }
 
+static u32 times(const struct sensor *s)
+{
+	static const u32 tens[] = { 1, 10, 100, 1000, 10000, 100000, 1000000 };
+
+	return tens[s->attr->zeros];
+}
+
 static void take_number(const struct sensor *s, struct str text, i64 t)
 {
 	const struct attr *a = s->attr;
@@ -321,13 +336,13 @@ static void take_number(const struct sensor *s, struct str text, i64 t)
 	if (text.p < text.e && *text.p == '-') {
 		if (is_signed(a->desc) && scan_i64(text, &v))
 			put(s, a->desc, str_z(s->inst), (u64)v, t);
-	} else if (scan_u64(text, &u) && u <= UINT64_MAX / a->times && !(is_signed(a->desc) && u > INT64_MAX)) {
+	} else if (scan_u64(text, &u) && u <= UINT64_MAX / times(s) && !(is_signed(a->desc) && u > INT64_MAX)) {
 		/* An integrated GPU has no link: 0 or, where the registers read as ones, 63 and 255 lanes. */
 		if ((a->desc == D_LINK_WIDTH || a->desc == D_LINK_MAX_WIDTH) && (u == 0 || u > 32))
 			return;
 		if (a->desc >= D_POWER_CAP && a->desc <= D_POWER_CRIT && u == 0)
 			return; /* no limit */
-		put(s, a->desc, str_z(s->inst), u * a->times, t);
+		put(s, a->desc, str_z(s->inst), u * times(s), t);
 	}
 }
 
@@ -359,7 +374,7 @@ static void take_load(const struct sensor *s, struct str text, i64 t)
 
 	if (!p || percent > 100)
 		return;
-	put(s, D_GPU_BUSY, (struct str){ 0 }, percent * s->attr->times, t);
+	put(s, D_GPU_BUSY, (struct str){ 0 }, percent * times(s), t);
 	if (p < text.e && *p == '@' && scan_u64((struct str){ p + 1, text.e }, &hz))
 		put(s, D_FREQ_CUR, str_z(s->inst), hz, t);
 }
@@ -437,12 +452,12 @@ static void take_pstate(const struct sensor *s, struct str text, i64 t)
 
 	while (line_next(&text, &line)) {
 		if (!str_cut(&line, ':', &label) ||
-		    (!str_eq(label, (struct str)STR("AC")) && !str_eq(label, (struct str)STR("DC"))))
+		    (!str_is(label, "AC") && !str_is(label, "DC")))
 			continue;
 		while (str_word(&line, &what))
 			if (str_word(&line, &n) && scan_u64(n, &mhz) == n.e && mhz < 1u << 20 &&
 			    str_word(&line, &n))
-				put(s, D_FREQ_CUR, what, mhz * s->attr->times, t);
+				put(s, D_FREQ_CUR, what, mhz * times(s), t);
 	}
 }
 
@@ -458,7 +473,7 @@ static void (*const takes[])(const struct sensor *s, struct str text, i64 t) = {
 static void channel_inst(char *out, const char *dir, struct str leaf)
 {
 	char label[64], chip[32] = "";
-	struct buf b = { .p = label, .cap = sizeof(label) - 1 };
+	struct buf b = buf_on(label, sizeof(label) - 1);
 	struct str channel = leaf, line;
 	const char *cut = memchr(leaf.p, '_', str_len(leaf));
 
@@ -475,7 +490,7 @@ static void channel_inst(char *out, const char *dir, struct str leaf)
 		device_set(chip, sizeof(chip), line);
 	set_inst(out, channel);
 	for (size_t i = 0; i < LEN(labels); i++)
-		if (strcmp(chip, labels[i].chip) == 0 && str_eq(channel, str_z(labels[i].channel)))
+		if (strcmp(chip, labels[i].chip) == 0 && str_is(channel, labels[i].channel))
 			set_inst(out, str_z(labels[i].label));
 }
 
@@ -548,7 +563,7 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 	}
 	*s = (struct sensor){ .attr = a, .device = p->device, .fd = (int)fd,
 			      .rank = number_in(dirstar) * 1000 + number_in(leaf) };
-	switch (a->inst[0]) {
+	switch (a->inst) {
 	case FROM_CHAN:
 		channel_inst(s->inst, dir, leaf);
 		break;
@@ -556,7 +571,7 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 		found = zone_inst(s->inst, dir, p->device);
 		break;
 	default:
-		set_inst(s->inst, a->inst[0] == FROM_DIR ? dirstar : a->inst[0] == FROM_LEAF ? leafstar : str_z(a->inst));
+		set_inst(s->inst, a->inst == FROM_DIR ? dirstar : a->inst == FROM_LEAF ? leafstar : str_z(insts[a->inst]));
 	}
 	/* throttle_reason_status says whether there is any reason; it is none itself. */
 	if (found && (a->desc != D_THROTTLE || strcmp(s->inst, "status") != 0))
@@ -635,7 +650,7 @@ static void probe(u32 device, bool asleep)
 		    (f->base != B_SYS && !base[0]))
 			continue;
 		if (dir.e > dir.p && dir.e[-1] == '#') { /* debugfs names its folders by card number */
-			struct buf b = { .p = number, .cap = sizeof(number) };
+			struct buf b = BUF(number);
 
 			put_str(&b, (struct str){ dir.p, dir.e - 1 });
 			put_u64(&b, (u64)devices[device].card);
@@ -713,7 +728,7 @@ static u32 device_at(const char *path)
 	d->ino_dev = st.st_dev;
 	device_set(at->path, sizeof(at->path), str_z(path));
 	len = join(buf, sizeof(buf), path, "uevent") ? slurp(root_sys, buf, file, sizeof(file)) : 0;
-	text = (struct str){ file, file + (len > 0 ? len : 0) };
+	text = str_got(file, len);
 	if (parse_uevent(text, (struct str)STR("DRIVER"), &v))
 		device_set(d->driver, sizeof(d->driver), v);
 	if (parse_uevent(text, (struct str)STR("PCI_SLOT_NAME"), &v))
@@ -747,7 +762,7 @@ static bool parse_node(struct str name, u8 *kind, i32 *number)
 
 static void node_path(char *out, size_t cap, u8 kind, i32 number)
 {
-	struct buf b = { .p = out, .cap = cap - 1 };
+	struct buf b = buf_on(out, cap - 1);
 
 	put_z(&b, kind == N_ACCEL ? "class/accel/" : "class/drm/");
 	put_z(&b, node_names[kind]);
@@ -985,18 +1000,18 @@ static void nvidia_information(struct device *g, u32 n, const char *slot)
 	if (join(folder, sizeof(folder), "driver/nvidia/gpus", slot) &&
 	    join(path, sizeof(path), folder, "information"))
 		len = slurp(root_proc, path, file, sizeof(file));
-	text = (struct str){ file, file + (len > 0 ? len : 0) };
+	text = str_got(file, len);
 	while (line_next(&text, &line)) {
 		if (!str_cut(&line, ':', &key))
 			continue;
 		line = str_trim(line);
-		if (str_eq(str_trim(key), (struct str)STR("Model")))
+		if (str_is(str_trim(key), "Model"))
 			device_set(g->name, sizeof(g->name), line);
-		else if (str_eq(str_trim(key), (struct str)STR("Device Minor")))
+		else if (str_is(str_trim(key), "Device Minor"))
 			scan_u64(line, &min);
 	}
 	if (min < 255 && (node = node_new())) {
-		struct buf b = { .p = g->dev, .cap = sizeof(g->dev) - 1 };
+		struct buf b = buf_on(g->dev, sizeof(g->dev) - 1);
 
 		node_fill(node, n, N_NVIDIA, (i32)min, NULL);
 		node->there = true;
@@ -1100,17 +1115,17 @@ static void nvidia_facts(struct buf *b, const char *slot)
 	if (!join(folder, sizeof(folder), "driver/nvidia/gpus", slot) || !join(path, sizeof(path), folder, "power"))
 		return;
 	n = slurp(root_proc, path, file, sizeof(file));
-	text = (struct str){ file, file + (n > 0 ? n : 0) };
+	text = str_got(file, n);
 	while (line_next(&text, &line))
-		if (str_cut(&line, ':', &key) && (str_eq(key, (struct str)STR("Runtime D3 status")) ||
-						  str_eq(key, (struct str)STR("Video Memory"))))
+		if (str_cut(&line, ':', &key) && (str_is(key, "Runtime D3 status") ||
+						  str_is(key, "Video Memory")))
 			put_fact(b, key.p[0] == 'R' ? "runtime_d3" : "video_memory", str_trim(line));
 }
 
 static void gather_facts(struct device *d, const struct place *at)
 {
 	char text[1024];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	struct str line;
 
 	for (size_t i = 0; i < LEN(facts) && at->path[0]; i++)
@@ -1131,7 +1146,7 @@ static void explain(u32 n)
 	driver_notes(str_z(d->driver), &d->no_engines, &d->no_memory);
 	/* panfrost: 1; panthor: 1 cycles, 2 time. Both start with 0. */
 	if (!d->no_engines && at->path[0] && read_line(at->path, "profiling", &line) &&
-	    str_eq(line, (struct str)STR("0")))
+	    str_is(line, "0"))
 		d->no_engines = "profiling is off; as root: echo 3 > /sys/class/drm/CARD/device/profiling "
 				"(panfrost: 1)";
 	gather_facts(d, at);
@@ -1236,8 +1251,8 @@ static long knob_turn(const char *path, const char *to)
 	if (k->fd < 0)
 		return k->fd;
 	n = slurp_fd(k->fd, k->was, sizeof(k->was));
-	text = (struct str){ k->was, k->was + (n > 0 ? n : 0) };
-	if (n > 0 && (size_t)n < sizeof(k->was) && str_cut(&text, '\n', &was) && str_eq(was, (struct str)STR("0"))) {
+	text = str_got(k->was, n);
+	if (n > 0 && (size_t)n < sizeof(k->was) && str_cut(&text, '\n', &was) && str_is(was, "0")) {
 		k->n = (u8)n;
 		nknobs++; /* before it is turned: a signal may come in between */
 		r = sys_pwrite(k->fd, to, 1, 0);
@@ -1297,7 +1312,7 @@ static u32 device_loose(struct str name)
 	u32 n;
 
 	for (n = 1; n <= ndevices; n++)
-		if (devices[n].e.used && !devices[n].ino && str_eq(name, str_z(devices[n].dev)))
+		if (devices[n].e.used && !devices[n].ino && str_is(name, devices[n].dev))
 			return n;
 	n = device_add();
 	if (n == NONE)
@@ -1311,7 +1326,7 @@ static u32 device_loose(struct str name)
 u32 sysfs_device(unsigned maj, unsigned min)
 {
 	char path[64];
-	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf b = buf_on(path, sizeof(path) - 1);
 	struct str number = { path + sizeof("dev/char"), NULL };
 	struct stat st;
 	u32 n = node_device(maj, min);
@@ -1333,7 +1348,7 @@ u32 sysfs_device(unsigned maj, unsigned min)
 u32 sysfs_device_at_slot(struct str pdev)
 {
 	for (u32 i = 1; i <= ndevices; i++)
-		if (devices[i].e.used && devices[i].pdev[0] && str_eq(pdev, str_z(devices[i].pdev)))
+		if (devices[i].e.used && devices[i].pdev[0] && str_is(pdev, devices[i].pdev))
 			return i;
 	return NONE;
 }

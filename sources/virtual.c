@@ -127,7 +127,7 @@ const struct channel *channel_of(struct str name)
 const char *hwmon_path(const char *dir, struct str leaf, const char *tail)
 {
 	static char path[512];
-	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf b = buf_on(path, sizeof(path) - 1);
 
 	put_z(&b, HWMON "/");
 	put_z(&b, dir);
@@ -144,7 +144,7 @@ static bool hwmon_meant(struct str source, const char *dir)
 	char b[128];
 	struct str name;
 
-	if (str_eq(source, S("hwmon")) || str_eq(source, str_z(dir)))
+	if (str_is(source, "hwmon") || str_is(source, dir))
 		return true;
 	return str_skip(&source, S("hwmon_")) && slurp_line(root_sys, hwmon_path(dir, S("name"), ""), b, sizeof(b), &name) &&
 	       str_eq(source, name);
@@ -191,7 +191,7 @@ bool channel_read(int fd, int state, u64 *value)
 {
 	char b[64];
 	long n = state >= 0 ? slurp_fd(state, b, sizeof(b)) : 0;
-	struct str s = { b, b + (n > 0 ? n : 0) };
+	struct str s = str_got(b, n);
 	i64 i;
 
 	if (str_skip(&s, S("suspend")))
@@ -316,7 +316,7 @@ void virtual_engines(void (*found)(void *arg, struct str event), void *arg)
 	for (u32 i = 1; i <= ndevices; i++)
 		for (struct counter *c = gpu_wanted(i) ? reg_first(&devices[i].e) : NULL; c; c = reg_next(c)) {
 			char text[MAX_NAME + 32];
-			struct buf b = { .p = text, .cap = sizeof(text) };
+			struct buf b = BUF(text);
 			struct str name = inst_name(c->inst);
 
 			if (c->desc != D_BUSY_NS && (c->desc != D_SUM_NS || reg_find(&devices[i].e, D_BUSY_NS, c->inst)))
@@ -335,9 +335,9 @@ void virtual_engines(void (*found)(void *arg, struct str event), void *arg)
 /* The counter for ev; false: there is none of that name. */
 bool virtual_find(struct str source, struct str name, struct event *ev)
 {
-	if (str_eq(source, S("tool")))
+	if (str_is(source, "tool"))
 		return tool_find(name, ev);
-	if (str_eq(source, S("proc")))
+	if (str_is(source, "proc"))
 		return proc_find(name, ev);
 	return glob_match(S("hwmon*"), source, NULL) ? hwmon_find(source, name, ev) : gpu_find(source, name, ev);
 }
@@ -371,7 +371,7 @@ static void (*show_event)(struct str name, struct str unit, struct str what);
 static void list_in(const char *source, struct str name, const char *unit, const char *what)
 {
 	char text[MAX_NAME + 160];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 
 	put_text(&b, str_z(source));
 	put_c(&b, '/');
@@ -406,7 +406,7 @@ static void list_hwmon(const char *dir)
 
 		str_cut(&s, '_', &chan);
 		c = channel_of(chan);
-		if (c && (str_eq(s, S("input")) || str_eq(s, S("average"))))
+		if (c && (str_is(s, "input") || str_is(s, "average")))
 			list_in(source, chan, c->unit, c->what);
 	}
 	dir_close(&d);
