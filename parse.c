@@ -19,12 +19,6 @@ bool str_is(struct str s, const char *z)
 	return str_eq(s, str_z(z));
 }
 
-/* What a read gave that returned n, which may be -errno. */
-struct str str_got(const char *b, long n)
-{
-	return (struct str){ b, b + (n > 0 ? n : 0) };
-}
-
 /* Moves s past lead if it begins with it. */
 bool str_skip(struct str *s, struct str lead)
 {
@@ -53,6 +47,12 @@ struct str str_trim(struct str s)
 	while (s.p < s.e && is_blank(s.e[-1]))
 		s.e--;
 	return s;
+}
+
+/* What a read gave that returned n, which may be -errno. */
+struct str str_got(const char *b, long n)
+{
+	return (struct str){ b, b + (n > 0 ? n : 0) };
 }
 
 /* The next piece up to sep, which is eaten; s moves past it. False at the end. */

@@ -485,15 +485,9 @@ static void take_rest(struct cursor *c, const struct pformat *f, struct prec *r)
 		take(c, take64(c));
 }
 
-static void take_sample(struct cursor *c, const struct pformat *f, struct prec *r)
+/* What samples and struct sample_id have in the same order. */
+static void take_ids(struct cursor *c, u64 t, struct prec *r)
 {
-	u64 t = f->sample_type;
-
-	r->have = t;
-	if (t & PS_IDENTIFIER)
-		r->id = take64(c);
-	if (t & PS_IP)
-		r->ip = take64(c);
 	if (t & PS_TID) {
 		r->pid = take32(c);
 		r->tid = take32(c);
@@ -510,6 +504,18 @@ static void take_sample(struct cursor *c, const struct pformat *f, struct prec *
 		r->cpu = take32(c);
 		take32(c);
 	}
+}
+
+static void take_sample(struct cursor *c, const struct pformat *f, struct prec *r)
+{
+	u64 t = f->sample_type;
+
+	r->have = t;
+	if (t & PS_IDENTIFIER)
+		r->id = take64(c);
+	if (t & PS_IP)
+		r->ip = take64(c);
+	take_ids(c, t, r);
 	if (t & PS_PERIOD)
 		r->period = take64(c);
 	if (t & PS_READ)
@@ -535,20 +541,7 @@ static void take_sample_id(struct cursor *c, const struct pformat *f, struct pre
 	id.s.p = c->s.e - n;
 	c->s.e = id.s.p;
 	r->have = n ? f->sample_type & all : 0;
-	if (r->have & PS_TID) {
-		r->pid = take32(&id);
-		r->tid = take32(&id);
-	}
-	if (r->have & PS_TIME)
-		r->time = take64(&id);
-	if (r->have & PS_ID)
-		r->id = take64(&id);
-	if (r->have & PS_STREAM_ID)
-		r->stream = take64(&id);
-	if (r->have & PS_CPU) {
-		r->cpu = take32(&id);
-		take32(&id);
-	}
+	take_ids(&id, r->have, r);
 	if (r->have & PS_IDENTIFIER)
 		r->id = take64(&id);
 }

@@ -43,13 +43,13 @@ struct unitword {
 
 bool str_eq(struct str a, struct str b);
 bool str_is(struct str s, const char *z);
-struct str str_got(const char *b, long n);
 bool str_skip(struct str *s, struct str lead);
 bool str_cut(struct str *s, char sep, struct str *piece);
 bool str_word(struct str *s, struct str *word);
 bool str_find(struct str s, struct str what);
 struct str str_trim(struct str s);
 struct str str_base(struct str path);
+struct str str_got(const char *b, long n);
 bool line_next(struct str *text, struct str *line);
 bool glob_match(struct str pat, struct str s, struct str *star);
 int str_order(struct str a, struct str b);
@@ -667,6 +667,7 @@ void cgroup_unref(u32 cgroup);
 struct group *group_add(u32 device, u32 cgroup);
 void device_set(char *field, size_t cap, struct str s);
 u32 device_add(void);
+u32 device_next(u32 i, bool gone);
 int device_order(const struct device *a, const struct device *b);
 
 /* --- counters.c: perf events ---------------------------------------------------------------------- */
@@ -1005,9 +1006,9 @@ extern bool (*virtual_wants)(u32 device, u32 place); /* which GPUs there are; NU
 
 /* A kind of channel of hwmon chips, whose folders are class/hwmon/DIR. */
 struct channel {
-	struct str prefix;
-	const char *unit, *what;
+	char prefix[9], unit[4];
 	u8 point, rule; /* enum evrule */
+	const char *what;
 };
 
 const struct channel *channel_of(struct str name);

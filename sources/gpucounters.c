@@ -22,8 +22,8 @@ static u32 numbers[MAX_DEVICES], nnumbers;
 
 static u32 gpu_index(u32 gpu)
 {
-	for (u32 i = 1; i <= ndevices && gpu < ngpus; i++)
-		if (devices[i].e.used && !devices[i].gone && strcmp(devices[i].dev, gpus[gpu]) == 0)
+	for (u32 i = NONE; gpu < ngpus && (i = device_next(i, false)) != NONE;)
+		if (strcmp(devices[i].dev, gpus[gpu]) == 0)
 			return i;
 	return NONE;
 }
@@ -75,8 +75,8 @@ static u32 next_new(void)
 {
 	u32 next = NONE;
 
-	for (u32 i = 1; i <= ndevices; i++)
-		if (devices[i].e.used && !devices[i].gone && !has_place(&devices[i]) &&
+	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
+		if (!has_place(&devices[i]) &&
 		    (next == NONE || device_order(&devices[i], &devices[next]) < 0))
 			next = i;
 	return next;
@@ -473,8 +473,8 @@ static bool has_connectors(const struct device *d)
 
 static bool is_only(const struct device *d, bool of_driver)
 {
-	for (u32 i = 1; i <= ndevices; i++)
-		if (&devices[i] != d && devices[i].e.used && !devices[i].gone && has_connectors(&devices[i]) &&
+	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
+		if (&devices[i] != d && has_connectors(&devices[i]) &&
 		    (!of_driver || strcmp(devices[i].driver, d->driver) == 0))
 			return false;
 	return has_connectors(d);
@@ -483,8 +483,8 @@ static bool is_only(const struct device *d, bool of_driver)
 /* What shows its frames: where it has no connectors, a display controller, if there is no other GPU. */
 static const struct device *display_of(const struct device *gpu)
 {
-	for (u32 i = 1; nnumbers == 1 && i <= ndevices && !has_connectors(gpu); i++)
-		if (devices[i].e.used && !devices[i].gone && has_connectors(&devices[i]))
+	for (u32 i = NONE; nnumbers == 1 && !has_connectors(gpu) && (i = device_next(i, false)) != NONE;)
+		if (has_connectors(&devices[i]))
 			return &devices[i];
 	return gpu;
 }

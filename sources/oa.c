@@ -311,6 +311,12 @@ static void topology_is(struct oalive *l, size_t n)
 	oadevice_topology(&l->dev, (struct str){ l->topology, l->topology + n });
 }
 
+static void put_mask(u8 *to, u64 bits)
+{
+	for (; bits; bits >>= 8)
+		*to++ |= (u8)bits;
+}
+
 /* A topology as QUERY gives it, for those who do not: slices alike, EUs of each subslice the first bits. The callers'
  * masks have 8 slices of 8 subslices, or 1 of 64, so there is room. */
 static void topology_made(struct oalive *l, u64 slice_mask, u64 subslice_mask, u64 eus)
@@ -327,14 +333,12 @@ static void topology_made(struct oalive *l, u64 slice_mask, u64 subslice_mask, u
 	t.eu_stride = (u16)((t.eus + 7) / 8);
 	memcpy(l->topology, &t, sizeof(t));
 	data[0] = (u8)slice_mask;
-	for (u32 s = 0; s < t.slices; s++)
-		for (u32 i = 0; i < t.subslices; i++) {
-			if (!(subslice_mask >> i & 1))
-				continue;
-			data[t.subslice_at + s * t.subslice_stride + i / 8] |= (u8)(1 << i % 8);
-			for (u32 e = 0; e < t.eus; e++)
-				data[t.eu_at + (s * t.subslices + i) * t.eu_stride + e / 8] |= (u8)(1 << e % 8);
-		}
+	for (u32 s = 0; s < t.slices; s++) {
+		put_mask(data + t.subslice_at + s * t.subslice_stride, subslice_mask);
+		for (u32 i = 0; i < t.subslices; i++)
+			if (subslice_mask >> i & 1)
+				put_mask(data + t.eu_at + (s * t.subslices + i) * t.eu_stride, t.eus ? UINT64_MAX >> (64 - t.eus) : 0);
+	}
 	topology_is(l, sizeof(t) + t.eu_at + (size_t)t.slices * t.subslices * t.eu_stride);
 }
 

@@ -275,14 +275,14 @@ struct config {
 
 static bool xml_config(struct str *at, struct config *c)
 {
-	static const struct str types[OREGS] = { STR("NOA"), STR("OA"), STR("FLEX") };
+	static const char types[OREGS][5] = { "NOA", "OA", "FLEX" };
 	struct xmltag t;
 	struct str type;
 
 	if (!xml_element(at, S("register_config"), &t, &c->list))
 		return false;
 	type = attr_of(&t, S("type"));
-	for (c->type = 0; c->type < OREGS && !str_eq(types[c->type], type); c->type++)
+	for (c->type = 0; c->type < OREGS && !str_is(type, types[c->type]); c->type++)
 		;
 	c->available = attr_of(&t, S("availability"));
 	return true;
@@ -1049,11 +1049,11 @@ bool oapack_put(struct buf *b, const struct oafile *files, size_t n, struct buf 
 
 	memset(p.hashes, 0, sizeof(p.hashes));
 	p.used = 0;
-	p.heap = BUF(p.heap_b);
-	p.sets = BUF(p.sets_b);
-	p.list = BUF(p.list_b);
-	p.part = BUF(p.part_b);
-	p.code = BUF(p.code_b);
+	p.heap = (struct buf){ .p = p.heap_b, .cap = sizeof(p.heap_b) };
+	p.sets = (struct buf){ .p = p.sets_b, .cap = sizeof(p.sets_b) };
+	p.list = (struct buf){ .p = p.list_b, .cap = sizeof(p.list_b) };
+	p.part = (struct buf){ .p = p.part_b, .cap = sizeof(p.part_b) };
+	p.code = (struct buf){ .p = p.code_b, .cap = sizeof(p.code_b) };
 	put_made(&p, &p.list, &p.part); /* the empty entry */
 	p.list.n = 0;
 	for (size_t i = 0; i < n; i++)

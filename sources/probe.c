@@ -334,8 +334,8 @@ static void probe_perf(void)
 
 static bool driver_is_here(const char *driver)
 {
-	for (u32 i = 1; i <= ndevices; i++)
-		if (devices[i].e.used && !devices[i].gone && strcmp(devices[i].driver, driver) == 0)
+	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
+		if (strcmp(devices[i].driver, driver) == 0)
 			return true;
 	return false;
 }
@@ -562,8 +562,8 @@ void probe_all(const char *program, void (*show)(const struct probed *p))
 	probe_count("hwmon", "class/hwmon", " chips");
 	probe_rapl();
 	probe_count("kfd", "class/kfd/kfd/topology/nodes", " nodes");
-	for (u32 i = 1; i <= ndevices; i++)
-		if (devices[i].e.used && !devices[i].gone && devices[i].dev[0])
+	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
+		if (devices[i].dev[0])
 			probe_device(&devices[i]);
 	for (size_t i = 0; i < nrows; i++) {
 		all |= wants[i];

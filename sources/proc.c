@@ -48,77 +48,83 @@ static void cpus_take(struct str text);
 static void disks_take(struct str text);
 static void clocks_take(struct str text);
 
-static struct text {
+static const struct source_text {
 	const char *path;
 	char *b;
-	size_t cap;
 	void (*take)(struct str text);
+	u32 cap;
+} text_sources[FILES] = {
+	[F_STAT]       = { "stat", stat_bytes, cpus_take, sizeof(stat_bytes) },
+	[F_MEMINFO]    = { "meminfo", fields_bytes[0], NULL, sizeof(fields_bytes[0]) },
+	[F_VMSTAT]     = { "vmstat", fields_bytes[1], NULL, sizeof(fields_bytes[1]) },
+	[F_DISKSTATS]  = { "diskstats", disks_bytes, disks_take, sizeof(disks_bytes) },
+	[F_LOADAVG]    = { "loadavg", load_bytes, NULL, sizeof(load_bytes) },
+	[F_CPUINFO]    = { "cpuinfo", cpuinfo_bytes, clocks_take, sizeof(cpuinfo_bytes) },
+	[F_PSI_CPU]    = { "pressure/cpu", psi_bytes[0], NULL, sizeof(psi_bytes[0]) },
+	[F_PSI_MEMORY] = { "pressure/memory", psi_bytes[1], NULL, sizeof(psi_bytes[1]) },
+	[F_PSI_IO]     = { "pressure/io", psi_bytes[2], NULL, sizeof(psi_bytes[2]) },
+};
+
+static struct text {
 	int fd;
+	bool open;
 	bool asked;  /* since host_trim() */
 	bool listed; /* was there for host_list() */
 	u32 reading; /* in which it was read last */
 	long error;
 	size_t n;
 	i64 t;       /* ns, when */
-} texts[FILES] = {
-	[F_STAT]       = { "stat", stat_bytes, sizeof(stat_bytes), cpus_take, .fd = -1 },
-	[F_MEMINFO]    = { "meminfo", fields_bytes[0], sizeof(fields_bytes[0]), NULL, .fd = -1 },
-	[F_VMSTAT]     = { "vmstat", fields_bytes[1], sizeof(fields_bytes[1]), NULL, .fd = -1 },
-	[F_DISKSTATS]  = { "diskstats", disks_bytes, sizeof(disks_bytes), disks_take, .fd = -1 },
-	[F_LOADAVG]    = { "loadavg", load_bytes, sizeof(load_bytes), NULL, .fd = -1 },
-	[F_CPUINFO]    = { "cpuinfo", cpuinfo_bytes, sizeof(cpuinfo_bytes), clocks_take, .fd = -1 },
-	[F_PSI_CPU]    = { "pressure/cpu", psi_bytes[0], sizeof(psi_bytes[0]), NULL, .fd = -1 },
-	[F_PSI_MEMORY] = { "pressure/memory", psi_bytes[1], sizeof(psi_bytes[1]), NULL, .fd = -1 },
-	[F_PSI_IO]     = { "pressure/io", psi_bytes[2], sizeof(psi_bytes[2]), NULL, .fd = -1 },
-};
+} texts[FILES];
 
 static void text_close(struct text *f)
 {
-	if (f->fd >= 0)
+	if (f->open)
 		sys_close(f->fd);
-	f->fd = -1;
+	f->open = false;
 }
 
-static void text_fill(struct text *f)
+static void text_fill(struct text *f, const struct source_text *from)
 {
-	long n = f->fd;
+	long n = 0;
 
-	if (f->fd < 0) {
-		n = sys_openat(root_proc, f->path, O_RDONLY | O_NONBLOCK);
+	if (!f->open) {
+		n = sys_openat(root_proc, from->path, O_RDONLY | O_NONBLOCK);
 		f->fd = (int)n;
+		f->open = n >= 0;
 	}
 	if (n >= 0)
-		n = slurp_fd(f->fd, f->b, f->cap);
+		n = slurp_fd(f->fd, from->b, from->cap);
 	if (n < 0)
 		text_close(f);
 	f->error = n < 0 ? why_not(n) : 0;
 	f->n = n > 0 ? (size_t)n : 0;
-	reg_dropped += f->n == f->cap;
+	reg_dropped += f->n == from->cap;
 	f->reading = reading;
 	f->t = sys_now(CLOCK_MONOTONIC);
-	if (f->take)
-		f->take((struct str){ f->b, f->b + f->n });
+	if (from->take)
+		from->take((struct str){ from->b, from->b + f->n });
 }
 
 static long text_get(u8 file, struct str *text)
 {
 	struct text *f = &texts[file];
+	const struct source_text *from = &text_sources[file];
 
 	f->asked |= !listing;
 	if (f->reading != reading)
-		text_fill(f);
-	*text = (struct str){ f->b, f->b + f->n };
+		text_fill(f, from);
+	*text = (struct str){ from->b, from->b + f->n };
 	return f->error;
 }
 
 /* --- fields of stat, meminfo and vmstat -------------------------------------------------------------------- */
 
 static const struct {
-	struct str name;
+	char name[14];
 	bool level;
 } stats[] = {
-	{ STR("ctxt"), false }, { STR("processes"), false }, { STR("intr"), false }, { STR("softirq"), false },
-	{ STR("procs_running"), true }, { STR("procs_blocked"), true },
+	{ "ctxt", false }, { "processes", false }, { "intr", false }, { "softirq", false },
+	{ "procs_running", true }, { "procs_blocked", true },
 };
 
 /* A line's name, without the colon of meminfo, and number; kB are made bytes. */
@@ -165,7 +171,7 @@ static bool field_shown(u8 file, struct str name, bool *level)
 {
 	*level = file == F_MEMINFO || glob_match(S("nr_*"), name, NULL);
 	for (size_t i = 0; i < LEN(stats) && file == F_STAT; i++)
-		if (str_eq(name, stats[i].name)) {
+		if (str_is(name, stats[i].name)) {
 			*level = stats[i].level;
 			return true;
 		}
@@ -441,7 +447,7 @@ static u32 ndisks, last_disk;
 static u64 disks_sum[DK_FIELDS];
 
 /* By name: a device mapper's has no slaves yet while it is made. The first three are there before they are used. */
-static const struct str not_physical[] = { STR("loop*"), STR("ram*"), STR("zram*"), STR("dm-*"), STR("md*") };
+static const char not_physical[][6] = { "loop*", "ram*", "zram*", "dm-*", "md*" };
 
 static bool disk_is(u32 i, struct str name)
 {
@@ -479,7 +485,7 @@ static bool disk_physical(struct str name)
 	bool stacked;
 
 	for (size_t i = 0; i < LEN(not_physical); i++)
-		if (glob_match(not_physical[i], name, NULL))
+		if (glob_match(str_z(not_physical[i]), name, NULL))
 			return false;
 	if (number_at(root_sys, disk_path(name, "/hidden"), &hidden) && hidden) /* a path of another one */
 		return false;
@@ -635,7 +641,7 @@ static bool proc_stat(u32 pid, u64 *start, u32 *parent)
 
 static long proc_io(u32 pid, u64 io[2])
 {
-	static const struct str names[] = { STR("rchar"), STR("wchar") };
+	static const char names[][6] = { "rchar", "wchar" };
 	char b[512];
 	long n = proc_slurp(pid, "/io", b, sizeof(b));
 	struct str text, name;
@@ -647,7 +653,7 @@ static long proc_io(u32 pid, u64 io[2])
 	text = (struct str){ b, b + n };
 	while (field_next(&text, &name, &v))
 		for (unsigned i = 0; i < LEN(names); i++)
-			if (str_eq(name, names[i]) && v >> 60 == 0) {
+			if (str_is(name, names[i]) && v >> 60 == 0) {
 				io[i] = v;
 				found |= 1u << i;
 			}
@@ -842,7 +848,7 @@ static long field_read(const struct row *r, struct str inst, u64 *v, u64 *of)
 /* Kernels before 3.14 do not say what is available. */
 static long memory_get(struct str name, u64 *v)
 {
-	static const struct str parts[] = { STR("MemFree"), STR("Buffers"), STR("Cached") };
+	static const char parts[][8] = { "MemFree", "Buffers", "Cached" };
 	long error = field_get(F_MEMINFO, name, v);
 	u64 part;
 
@@ -850,7 +856,7 @@ static long memory_get(struct str name, u64 *v)
 		return error;
 	*v = 0;
 	for (size_t i = 0; i < LEN(parts); i++) {
-		error = field_get(F_MEMINFO, parts[i], &part);
+		error = field_get(F_MEMINFO, str_z(parts[i]), &part);
 		if (error || part > UINT64_MAX - *v)
 			return error ? error : -ENOENT;
 		*v += part;
@@ -1201,7 +1207,7 @@ static bool disk_unused(struct str name)
 	i64 size;
 
 	for (size_t i = 0; i < 3; i++)
-		if (glob_match(not_physical[i], name, NULL))
+		if (glob_match(str_z(not_physical[i]), name, NULL))
 			return number_at(root_sys, disk_path(name, "/size"), &size) && size == 0;
 	return false;
 }
@@ -1369,7 +1375,7 @@ void host_list(void (*found)(const struct hostcounter *h))
 	host_begin();
 	listing = true;
 	for (size_t i = 0; i < FILES; i++)
-		texts[i].listed = sys_has_file(root_proc, texts[i].path);
+		texts[i].listed = sys_has_file(root_proc, text_sources[i].path);
 	for (; l.first < LEN(rows); l.first += l.n) {
 		l.n = 1;
 		while (l.first + l.n < LEN(rows) && rows[l.first + l.n].group == rows[l.first].group)

@@ -157,20 +157,19 @@ static u32 nksyms;
 static bool kernel_read, kernel_unsorted;
 static u32 kernel_space = 1, spaces = 1; /* see the cache */
 
-static const u8 hexdigit[256] = {
-	['0'] = 1, ['1'] = 2, ['2'] = 3, ['3'] = 4, ['4'] = 5, ['5'] = 6, ['6'] = 7, ['7'] = 8, ['8'] = 9, ['9'] = 10,
-	['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
-	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+/* One more than a digit's value, counted from '0' on; 0: it is none. */
+static const u8 hexdigit[] = {
+	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, ['A' - '0'] = 11, 12, 13, 14, 15, 16, ['a' - '0'] = 11, 12, 13, 14, 15, 16,
 };
 
 /* Digits to base 16, as many as there are; false where there is none. */
 static bool scan_hex(struct str *s, u64 *v)
 {
 	const char *from = s->p;
-	u8 d;
+	u8 c;
 
-	for (*v = 0; s->p < s->e && (d = hexdigit[(u8)*s->p]) != 0; s->p++)
-		*v = *v << 4 | (u64)(d - 1);
+	for (*v = 0; s->p < s->e && (c = (u8)(*s->p - '0')) < LEN(hexdigit) && hexdigit[c]; s->p++)
+		*v = *v << 4 | (hexdigit[c] - 1u);
 	return s->p > from;
 }
 

@@ -329,6 +329,7 @@ static u32 times(const struct sensor *s)
 static void take_number(const struct sensor *s, struct str text, i64 t)
 {
 	const struct attr *a = s->attr;
+	u32 by = times(s);
 	i64 v;
 	u64 u;
 
@@ -336,13 +337,13 @@ static void take_number(const struct sensor *s, struct str text, i64 t)
 	if (text.p < text.e && *text.p == '-') {
 		if (is_signed(a->desc) && scan_i64(text, &v))
 			put(s, a->desc, str_z(s->inst), (u64)v, t);
-	} else if (scan_u64(text, &u) && u <= UINT64_MAX / times(s) && !(is_signed(a->desc) && u > INT64_MAX)) {
+	} else if (scan_u64(text, &u) && u <= UINT64_MAX / by && !(is_signed(a->desc) && u > INT64_MAX)) {
 		/* An integrated GPU has no link: 0 or, where the registers read as ones, 63 and 255 lanes. */
 		if ((a->desc == D_LINK_WIDTH || a->desc == D_LINK_MAX_WIDTH) && (u == 0 || u > 32))
 			return;
 		if (a->desc >= D_POWER_CAP && a->desc <= D_POWER_CRIT && u == 0)
 			return; /* no limit */
-		put(s, a->desc, str_z(s->inst), u * times(s), t);
+		put(s, a->desc, str_z(s->inst), u * by, t);
 	}
 }
 
@@ -507,11 +508,11 @@ static bool zone_inst(char *out, const char *dir, u32 device)
 	npu = str_find(type, (struct str)STR("npu"));
 	if (!npu && !str_find(type, (struct str)STR("gpu")))
 		return false;
-	for (u32 i = 1; i <= ndevices; i++) {
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;) {
 		const struct device *d = &devices[i];
 		bool fits = npu ? d->accel >= 0 : d->accel < 0 && (d->render >= 0 || d->card < 0);
 
-		if (d->e.used && !d->pdev[0] && fits && (!owner || device_order(d, &devices[owner]) < 0))
+		if (!d->pdev[0] && fits && (!owner || device_order(d, &devices[owner]) < 0))
 			owner = i;
 	}
 	set_inst(out, type);
@@ -580,6 +581,14 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 		sys_close((int)fd);
 }
 
+/* Whether a name stands for several. */
+static bool is_pattern(const char *leaf)
+{
+	while (*leaf && *leaf != '*' && *leaf != '?')
+		leaf++;
+	return *leaf;
+}
+
 static void probe_dir(void *arg, const char *path, struct str star)
 {
 	const struct probe *p = arg;
@@ -588,7 +597,7 @@ static void probe_dir(void *arg, const char *path, struct str star)
 	const char *name;
 
 	for (const struct attr *a = p->first; a < p->end; a++) {
-		if (strpbrk(a->leaf, "*?"))
+		if (is_pattern(a->leaf))
 			listing |= wanted(a, p->asleep);
 		else if (wanted(a, p->asleep))
 			sensor_add(p, a, path, str_z(a->leaf), star, (struct str){ 0 });
@@ -599,7 +608,7 @@ static void probe_dir(void *arg, const char *path, struct str star)
 		for (const struct attr *a = p->first; a < p->end; a++) {
 			struct str leafstar;
 
-			if (strpbrk(a->leaf, "*?") && wanted(a, p->asleep) &&
+			if (is_pattern(a->leaf) && wanted(a, p->asleep) &&
 			    glob_match(str_z(a->leaf), str_z(name), &leafstar))
 				sensor_add(p, a, path, str_z(name), star, leafstar);
 		}
@@ -664,8 +673,7 @@ static void probe(u32 device, bool asleep)
 /* i915's engines: how many of a class there are is its capacity. Names as its fdinfo has them. */
 static void probe_engines(u32 device)
 {
-	static const struct str classes[] = { STR("render"), STR("copy"), STR("video"),
-					      STR("video-enhance"), STR("compute") };
+	static const char classes[][14] = { "render", "copy", "video", "video-enhance", "compute" };
 	u64 count[LEN(classes)] = { 0 }, class;
 	char path[PATH_BYTES], at[PATH_BYTES];
 	struct dir d;
@@ -684,15 +692,15 @@ static void probe_engines(u32 device)
 	dir_close(&d);
 	for (size_t i = 0; i < LEN(classes); i++)
 		if (count[i])
-			reg_put(&devices[device].e, D_CAPACITY, classes[i], count[i], 0);
+			reg_put(&devices[device].e, D_CAPACITY, str_z(classes[i]), count[i], 0);
 }
 
 /* --- devices ------------------------------------------------------------------------------------------------- */
 
 static u32 device_by_ino(const struct stat *st)
 {
-	for (u32 i = 1; i <= ndevices; i++)
-		if (devices[i].e.used && devices[i].ino == st->st_ino && devices[i].ino_dev == st->st_dev)
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
+		if (devices[i].ino == st->st_ino && devices[i].ino_dev == st->st_dev)
 			return i;
 	return NONE;
 }
@@ -1156,11 +1164,9 @@ static void explain(u32 n)
 
 static void sysfs_sample(void)
 {
-	for (u32 i = 1; i <= ndevices; i++) {
+	for (u32 i = NONE; (i = device_next(i, false)) != NONE;) {
 		struct device *d = &devices[i];
 
-		if (!d->e.used || d->gone)
-			continue;
 		read_state(d, &places[i]);
 		reg_begin(&d->e, sys_now(CLOCK_MONOTONIC));
 		probe_device(i);
@@ -1269,8 +1275,8 @@ void profiling_start(void (*denied)(const char *dev, long err))
 {
 	char path[PATH_BYTES];
 
-	for (u32 i = 1; i <= ndevices; i++) {
-		const char *value = devices[i].e.used ? profiling_value(&devices[i]) : NULL;
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;) {
+		const char *value = profiling_value(&devices[i]);
 		long r;
 
 		if (!value || places[i].profiled || !places[i].path[0] ||
@@ -1309,10 +1315,10 @@ static u32 node_device(unsigned maj, unsigned min)
 /* A device that /sys does not have, known by a descriptor of it. */
 static u32 device_loose(struct str name)
 {
-	u32 n;
+	u32 n = NONE;
 
-	for (n = 1; n <= ndevices; n++)
-		if (devices[n].e.used && !devices[n].ino && str_is(name, devices[n].dev))
+	while ((n = device_next(n, true)) != NONE)
+		if (!devices[n].ino && str_is(name, devices[n].dev))
 			return n;
 	n = device_add();
 	if (n == NONE)
@@ -1347,8 +1353,8 @@ u32 sysfs_device(unsigned maj, unsigned min)
 
 u32 sysfs_device_at_slot(struct str pdev)
 {
-	for (u32 i = 1; i <= ndevices; i++)
-		if (devices[i].e.used && devices[i].pdev[0] && str_is(pdev, devices[i].pdev))
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
+		if (devices[i].pdev[0] && str_is(pdev, devices[i].pdev))
 			return i;
 	return NONE;
 }
@@ -1365,8 +1371,8 @@ u32 sysfs_device_by(struct str pdev, struct str driver)
 {
 	u32 found = pdev.p ? sysfs_device_at_slot(pdev) : NONE, n = 0;
 
-	for (u32 i = 1; i <= ndevices && !pdev.p; i++)
-		if (devices[i].e.used && same_driver(driver, str_z(devices[i].driver))) {
+	for (u32 i = NONE; !pdev.p && (i = device_next(i, true)) != NONE;)
+		if (same_driver(driver, str_z(devices[i].driver))) {
 			found = i;
 			n++;
 		}

@@ -48,12 +48,12 @@ static void set_unit(struct event *ev, const char *unit, u8 point)
 
 /* --- tool ------------------------------------------------------------------------------------------------ */
 
-static const struct str tools[] = { STR("duration_time"), STR("user_time"), STR("system_time") };
+static const char tools[][14] = { "duration_time", "user_time", "system_time" };
 
 static bool tool_find(struct str name, struct event *ev)
 {
 	for (u8 i = 0; i < LEN(tools); i++)
-		if (str_eq(name, tools[i])) {
+		if (str_is(name, tools[i])) {
 			struct virt *v = virt_new(VK_TOOL, name, ev);
 
 			if (!v)
@@ -106,10 +106,10 @@ static bool proc_find(struct str name, struct event *ev)
 #define HWMON "class/hwmon"
 
 static const struct channel channels[] = {
-	{ STR("temp"), "C", "temperature", 3, EV_LEVEL }, { STR("in"), "V", "voltage", 3, EV_LEVEL },
-	{ STR("power"), "W", "power", 6, EV_LEVEL },      { STR("energy"), "J", "energy", 6, EV_COUNT },
-	{ STR("fan"), "rpm", "fan", 0, EV_LEVEL },        { STR("curr"), "A", "current", 3, EV_LEVEL },
-	{ STR("freq"), "Hz", "clock", 0, EV_LEVEL },      { STR("humidity"), "%", "humidity", 3, EV_LEVEL },
+	{ "temp", "C", 3, EV_LEVEL, "temperature" }, { "in", "V", 3, EV_LEVEL, "voltage" },
+	{ "power", "W", 6, EV_LEVEL, "power" },      { "energy", "J", 6, EV_COUNT, "energy" },
+	{ "fan", "rpm", 0, EV_LEVEL, "fan" },        { "curr", "A", 3, EV_LEVEL, "current" },
+	{ "freq", "Hz", 0, EV_LEVEL, "clock" },      { "humidity", "%", 3, EV_LEVEL, "humidity" },
 };
 
 const struct channel *channel_of(struct str name)
@@ -118,7 +118,7 @@ const struct channel *channel_of(struct str name)
 		struct str s = name;
 		u64 n;
 
-		if (str_skip(&s, channels[i].prefix) && scan_u64(s, &n) == s.e)
+		if (str_skip(&s, str_z(channels[i].prefix)) && scan_u64(s, &n) == s.e)
 			return &channels[i];
 	}
 	return NULL;
@@ -254,8 +254,8 @@ static u32 gpu_place(u32 device)
 {
 	u32 n = 0;
 
-	for (u32 i = 1; i <= ndevices; i++)
-		n += devices[i].e.used && i != device && device_order(&devices[i], &devices[device]) < 0;
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
+		n += i != device && device_order(&devices[i], &devices[device]) < 0;
 	return n;
 }
 
@@ -424,7 +424,7 @@ void virtual_list(void (*show)(struct str name, struct str unit, struct str what
 
 	show_event = show;
 	for (size_t i = 0; i < LEN(tools); i++)
-		show(tools[i], S("ns"), S("tool event"));
+		show(str_z(tools[i]), S("ns"), S("tool event"));
 	virtual_engines(list_engine, NULL);
 	if (dir_open(&d, root_sys, HWMON) >= 0) {
 		while ((dir = dir_next(&d)))
