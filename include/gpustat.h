@@ -1006,7 +1006,7 @@ extern bool (*virtual_wants)(u32 device, u32 place); /* which GPUs there are; NU
 
 /* A kind of channel of hwmon chips, whose folders are class/hwmon/DIR. */
 struct channel {
-	char prefix[9], unit[4];
+	char prefix[9], unit[4], small[9]; /* small: the kernel's unit, a thousandth or a millionth */
 	u8 point, rule; /* enum evrule */
 	const char *what;
 };

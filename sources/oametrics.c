@@ -64,27 +64,27 @@ static bool take_ref(struct str *s, struct str heap, struct str *entry)
 
 /* --- sets, their counters and registers ------------------------------------------------------------------- */
 
-static struct str attr_of(const struct xmltag *t, struct str name)
+static struct str attr_of(const struct xmltag *t, const char *name)
 {
 	struct str v = { 0 };
 
-	xml_attr(t->attrs, name, &v);
+	xml_attr(t->attrs, str_z(name), &v);
 	return v;
 }
 
 /* The next element of a name, and what stands in it. */
-static bool xml_element(struct str *at, struct str name, struct xmltag *t, struct str *body)
+static bool xml_element(struct str *at, const char *name, struct xmltag *t, struct str *body)
 {
 	struct xmltag end;
 
 	while (xml_next(at, t)) {
-		if (!t->opens || !str_eq(t->name, name))
+		if (!t->opens || !str_is(t->name, name))
 			continue;
 		*body = (struct str){ at->p, at->p };
 		if (t->closes)
 			return true;
 		while (xml_next(at, &end))
-			if (!end.opens && str_eq(end.name, name)) {
+			if (!end.opens && str_is(end.name, name)) {
 				body->e = end.name.p - 2;
 				return true;
 			}
@@ -150,12 +150,12 @@ static bool xml_set(struct str *at, struct oaset *s)
 {
 	struct xmltag t;
 
-	if (!xml_element(at, S("set"), &t, &s->body))
+	if (!xml_element(at, "set", &t, &s->body))
 		return false;
-	s->name = attr_of(&t, S("symbol_name"));
-	s->chipset = attr_of(&t, S("chipset"));
-	s->format = attr_of(&t, S("oa_format"));
-	guid_read(attr_of(&t, S("hw_config_guid")), s->guid);
+	s->name = attr_of(&t, "symbol_name");
+	s->chipset = attr_of(&t, "chipset");
+	s->format = attr_of(&t, "oa_format");
+	guid_read(attr_of(&t, "hw_config_guid"), s->guid);
 	return true;
 }
 
@@ -209,12 +209,12 @@ static bool xml_def(struct str *at, struct oadef *c)
 		if (!xml_next(at, &t))
 			return false;
 	while (!t.opens || !str_is(t.name, "counter"));
-	c->name = attr_of(&t, S("symbol_name"));
-	c->units = attr_of(&t, S("units"));
-	c->equation = attr_of(&t, S("equation"));
-	c->max = attr_of(&t, S("max_equation"));
-	c->available = attr_of(&t, S("availability"));
-	type = attr_of(&t, S("data_type"));
+	c->name = attr_of(&t, "symbol_name");
+	c->units = attr_of(&t, "units");
+	c->equation = attr_of(&t, "equation");
+	c->max = attr_of(&t, "max_equation");
+	c->available = attr_of(&t, "availability");
+	type = attr_of(&t, "data_type");
 	c->is_float = str_is(type, "float") || str_is(type, "double");
 	return true;
 }
@@ -279,12 +279,12 @@ static bool xml_config(struct str *at, struct config *c)
 	struct xmltag t;
 	struct str type;
 
-	if (!xml_element(at, S("register_config"), &t, &c->list))
+	if (!xml_element(at, "register_config", &t, &c->list))
 		return false;
-	type = attr_of(&t, S("type"));
+	type = attr_of(&t, "type");
 	for (c->type = 0; c->type < OREGS && !str_is(type, types[c->type]); c->type++)
 		;
-	c->available = attr_of(&t, S("availability"));
+	c->available = attr_of(&t, "availability");
 	return true;
 }
 
@@ -321,7 +321,7 @@ static bool config_next(const struct oaset *s, struct str *at, struct config *c)
 }
 
 /* 0x..., 32 bits */
-static bool hex_attr(const struct xmltag *t, struct str name, u32 *v)
+static bool hex_attr(const struct xmltag *t, const char *name, u32 *v)
 {
 	struct str s = attr_of(t, name);
 	u64 x;
@@ -343,7 +343,7 @@ static long register_next(u8 origin, struct str *list, u32 reg[2])
 			if (!xml_next(list, &t))
 				return 0;
 		while (!t.opens || !str_is(t.name, "register"));
-		return hex_attr(&t, S("address"), &reg[0]) && hex_attr(&t, S("value"), &reg[1]) ? 1 : -EINVAL;
+		return hex_attr(&t, "address", &reg[0]) && hex_attr(&t, "value", &reg[1]) ? 1 : -EINVAL;
 	}
 	if (list->p == list->e)
 		return 0;

@@ -30,26 +30,13 @@ static bool is_sensed(const char *dir, struct str chip, struct str chan)
 	return false;
 }
 
-/* The kernel's unit: a thousandth, or a millionth. */
-static const char *small_unit(const struct channel *c)
-{
-	static const struct {
-		const char *unit, *name;
-	} names[] = { { "C", "mC" }, { "V", "mV" }, { "W", "uW" }, { "J", "uJ" }, { "A", "mA" }, { "%", "1/1000 %" } };
-
-	for (size_t i = 0; i < LEN(names); i++)
-		if (strcmp(names[i].unit, c->unit) == 0)
-			return names[i].name;
-	return c->unit;
-}
-
 /* hwmon/CHIP/CHANNEL/WHAT; the second chip of a name is told apart by its folder. */
 static void sense(const char *dir, struct str chip, struct str chan, const struct channel *c)
 {
 	char name[HOST_NAME + 160], what[128], label[64];
 	struct buf n = BUF(name), w = BUF(what);
 	struct sensed *to = &senses[nsenses];
-	struct naming naming = { .vendor = S("linux"), .unit = str_z(small_unit(c)), .max = UINT64_MAX,
+	struct naming naming = { .vendor = S("linux"), .unit = str_z(c->small), .max = UINT64_MAX,
 				 .rule = c->rule == EV_LEVEL ? R_LEVEL : R_COUNT, .is_signed = c->rule == EV_LEVEL && c->point == 3 };
 	struct str text;
 

@@ -996,19 +996,23 @@ static const struct {
 	{ "class/devfreq/*npu*", found_devfreq },
 };
 
+static struct str nvidia_file(const char *slot, const char *leaf)
+{
+	char path[PATH_BYTES], folder[64];
+	long n = -1;
+
+	if (join(folder, sizeof(folder), "driver/nvidia/gpus", slot) && join(path, sizeof(path), folder, leaf))
+		n = slurp(root_proc, path, file, sizeof(file));
+	return str_got(file, n);
+}
+
 /* "Model: NVIDIA ..." and "Device Minor: 0" of NVIDIA's own driver; its node is /dev/nvidiaMINOR. */
 static void nvidia_information(struct device *g, u32 n, const char *slot)
 {
-	char path[PATH_BYTES], folder[64];
 	struct node *node;
-	struct str line, key, text;
-	long len = -1;
+	struct str line, key, text = nvidia_file(slot, "information");
 	u64 min = 255; /* 255 is nvidiactl */
 
-	if (join(folder, sizeof(folder), "driver/nvidia/gpus", slot) &&
-	    join(path, sizeof(path), folder, "information"))
-		len = slurp(root_proc, path, file, sizeof(file));
-	text = str_got(file, len);
 	while (line_next(&text, &line)) {
 		if (!str_cut(&line, ':', &key))
 			continue;
@@ -1114,16 +1118,11 @@ static void put_fact(struct buf *b, const char *name, struct str value)
 
 static void nvidia_facts(struct buf *b, const char *slot)
 {
-	char path[PATH_BYTES], folder[64];
 	struct str line, key, text;
-	long n;
 
 	if (slurp_line(root_proc, "driver/nvidia/version", file, sizeof(file), &line))
 		put_fact(b, "version", line);
-	if (!join(folder, sizeof(folder), "driver/nvidia/gpus", slot) || !join(path, sizeof(path), folder, "power"))
-		return;
-	n = slurp(root_proc, path, file, sizeof(file));
-	text = str_got(file, n);
+	text = nvidia_file(slot, "power");
 	while (line_next(&text, &line))
 		if (str_cut(&line, ':', &key) && (str_is(key, "Runtime D3 status") ||
 						  str_is(key, "Video Memory")))

@@ -106,10 +106,14 @@ static bool proc_find(struct str name, struct event *ev)
 #define HWMON "class/hwmon"
 
 static const struct channel channels[] = {
-	{ "temp", "C", 3, EV_LEVEL, "temperature" }, { "in", "V", 3, EV_LEVEL, "voltage" },
-	{ "power", "W", 6, EV_LEVEL, "power" },      { "energy", "J", 6, EV_COUNT, "energy" },
-	{ "fan", "rpm", 0, EV_LEVEL, "fan" },        { "curr", "A", 3, EV_LEVEL, "current" },
-	{ "freq", "Hz", 0, EV_LEVEL, "clock" },      { "humidity", "%", 3, EV_LEVEL, "humidity" },
+	{ "temp", "C", "mC", 3, EV_LEVEL, "temperature" },
+	{ "in", "V", "mV", 3, EV_LEVEL, "voltage" },
+	{ "power", "W", "uW", 6, EV_LEVEL, "power" },
+	{ "energy", "J", "uJ", 6, EV_COUNT, "energy" },
+	{ "fan", "rpm", "rpm", 0, EV_LEVEL, "fan" },
+	{ "curr", "A", "mA", 3, EV_LEVEL, "current" },
+	{ "freq", "Hz", "Hz", 0, EV_LEVEL, "clock" },
+	{ "humidity", "%", "1/1000 %", 3, EV_LEVEL, "humidity" },
 };
 
 const struct channel *channel_of(struct str name)
