@@ -1426,6 +1426,15 @@ void device_set(char *field, size_t cap, struct str s)
 	field[n] = '\0';
 }
 
+/* The one behind another, in no order, or the first; NONE at the end. gone: also one that is unplugged. */
+u32 device_next(u32 i, bool gone)
+{
+	while (++i <= ndevices)
+		if (devices[i].e.used && (gone || !devices[i].gone))
+			return i;
+	return NONE;
+}
+
 u32 device_add(void)
 {
 	u32 n;

@@ -49,6 +49,12 @@ struct str str_trim(struct str s)
 	return s;
 }
 
+/* What a read gave that returned n, which may be -errno. */
+struct str str_got(const char *b, long n)
+{
+	return (struct str){ b, b + (n > 0 ? n : 0) };
+}
+
 /* The next piece up to sep, which is eaten; s moves past it. False at the end. */
 bool str_cut(struct str *s, char sep, struct str *piece)
 {

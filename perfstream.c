@@ -55,113 +55,124 @@ u64 course_base(u8 course, u64 was, u64 now)
  * and mW in v2 and v3, but for v2's socket power, which newer firmware gives in W: hwmon has it right.
  * The registry keeps the first value that it gets for an instance: hwmon's and sysfs' come first. */
 
+/* What the registry calls instances: as hwmon and sysfs do. */
+enum {
+	I_NONE, I_EDGE, I_JUNCTION, I_MEM, I_VRGFX, I_VRSOC, I_VRMEM, I_MM, I_PPT, I_SCLK, I_SOCCLK, I_MCLK, I_VCLK,
+	I_DCLK, I_FAN1, I_VDDSOC, I_VDDGFX, I_VDDMEM, I_VCN, I_SOC, I_GFX, I_FCLK, I_VDDNB
+};
+static const char metric_insts[][9] = {
+	[I_NONE] = "", [I_EDGE] = "edge", [I_JUNCTION] = "junction", [I_MEM] = "mem", [I_VRGFX] = "vrgfx",
+	[I_VRSOC] = "vrsoc", [I_VRMEM] = "vrmem", [I_MM] = "mm", [I_PPT] = "PPT", [I_SCLK] = "sclk",
+	[I_SOCCLK] = "socclk", [I_MCLK] = "mclk", [I_VCLK] = "vclk", [I_DCLK] = "dclk", [I_FAN1] = "fan1",
+	[I_VDDSOC] = "vddsoc", [I_VDDGFX] = "vddgfx", [I_VDDMEM] = "vddmem", [I_VCN] = "vcn", [I_SOC] = "soc",
+	[I_GFX] = "gfx", [I_FCLK] = "fclk", [I_VDDNB] = "vddnb"
+};
+
 static const struct metricrow {
 	u8 format, first, last; /* revisions */
+	u8 width, desc, inst;
 	u16 offset;
-	u8 width;
-	u8 desc;
-	const char *inst;
 	u32 times;
 } metricrows[] = {
-	{ 1, 0, 0, 16, 2, D_TEMP, "edge", 1000 },
-	{ 1, 0, 0, 18, 2, D_TEMP, "junction", 1000 },
-	{ 1, 0, 0, 20, 2, D_TEMP, "mem", 1000 },
-	{ 1, 0, 0, 22, 2, D_TEMP, "vrgfx", 1000 },
-	{ 1, 0, 0, 24, 2, D_TEMP, "vrsoc", 1000 },
-	{ 1, 0, 0, 26, 2, D_TEMP, "vrmem", 1000 },
-	{ 1, 0, 0, 28, 2, D_GPU_BUSY, "", 1000 },
-	{ 1, 0, 0, 30, 2, D_LOAD, "mem", 1000 },
-	{ 1, 0, 0, 32, 2, D_LOAD, "mm", 1000 },
-	{ 1, 0, 0, 34, 2, D_POWER, "PPT", 1000000 },
-	{ 1, 0, 0, 54, 2, D_FREQ_CUR, "sclk", 1000000 },
-	{ 1, 0, 0, 56, 2, D_FREQ_CUR, "socclk", 1000000 },
-	{ 1, 0, 0, 58, 2, D_FREQ_CUR, "mclk", 1000000 },
-	{ 1, 0, 0, 60, 2, D_FREQ_CUR, "vclk", 1000000 },
-	{ 1, 0, 0, 62, 2, D_FREQ_CUR, "dclk", 1000000 },
-	{ 1, 0, 0, 72, 2, D_FAN, "fan1", 1 },
-	{ 1, 0, 0, 74, 1, D_LINK_WIDTH, "", 1 },
-	{ 1, 0, 0, 75, 1, D_LINK_SPEED, "", 1 },
+	{ 1, 0, 0, 2, D_TEMP, I_EDGE, 16, 1000 },
+	{ 1, 0, 0, 2, D_TEMP, I_JUNCTION, 18, 1000 },
+	{ 1, 0, 0, 2, D_TEMP, I_MEM, 20, 1000 },
+	{ 1, 0, 0, 2, D_TEMP, I_VRGFX, 22, 1000 },
+	{ 1, 0, 0, 2, D_TEMP, I_VRSOC, 24, 1000 },
+	{ 1, 0, 0, 2, D_TEMP, I_VRMEM, 26, 1000 },
+	{ 1, 0, 0, 2, D_GPU_BUSY, I_NONE, 28, 1000 },
+	{ 1, 0, 0, 2, D_LOAD, I_MEM, 30, 1000 },
+	{ 1, 0, 0, 2, D_LOAD, I_MM, 32, 1000 },
+	{ 1, 0, 0, 2, D_POWER, I_PPT, 34, 1000000 },
+	{ 1, 0, 0, 2, D_FREQ_CUR, I_SCLK, 54, 1000000 },
+	{ 1, 0, 0, 2, D_FREQ_CUR, I_SOCCLK, 56, 1000000 },
+	{ 1, 0, 0, 2, D_FREQ_CUR, I_MCLK, 58, 1000000 },
+	{ 1, 0, 0, 2, D_FREQ_CUR, I_VCLK, 60, 1000000 },
+	{ 1, 0, 0, 2, D_FREQ_CUR, I_DCLK, 62, 1000000 },
+	{ 1, 0, 0, 2, D_FAN, I_FAN1, 72, 1 },
+	{ 1, 0, 0, 1, D_LINK_WIDTH, I_NONE, 74, 1 },
+	{ 1, 0, 0, 1, D_LINK_SPEED, I_NONE, 75, 1 },
 
-	{ 1, 1, 3, 4, 2, D_TEMP, "edge", 1000 },
-	{ 1, 1, 3, 6, 2, D_TEMP, "junction", 1000 },
-	{ 1, 1, 3, 8, 2, D_TEMP, "mem", 1000 },
-	{ 1, 1, 3, 10, 2, D_TEMP, "vrgfx", 1000 },
-	{ 1, 1, 3, 12, 2, D_TEMP, "vrsoc", 1000 },
-	{ 1, 1, 3, 14, 2, D_TEMP, "vrmem", 1000 },
-	{ 1, 1, 3, 16, 2, D_GPU_BUSY, "", 1000 },
-	{ 1, 1, 3, 18, 2, D_LOAD, "mem", 1000 },
-	{ 1, 1, 3, 20, 2, D_LOAD, "mm", 1000 },
-	{ 1, 1, 3, 22, 2, D_POWER, "PPT", 1000000 },
-	{ 1, 1, 3, 54, 2, D_FREQ_CUR, "sclk", 1000000 },
-	{ 1, 1, 3, 56, 2, D_FREQ_CUR, "socclk", 1000000 },
-	{ 1, 1, 3, 58, 2, D_FREQ_CUR, "mclk", 1000000 },
-	{ 1, 1, 3, 60, 2, D_FREQ_CUR, "vclk", 1000000 },
-	{ 1, 1, 3, 62, 2, D_FREQ_CUR, "dclk", 1000000 },
-	{ 1, 1, 3, 72, 2, D_FAN, "fan1", 1 },
-	{ 1, 1, 3, 74, 2, D_LINK_WIDTH, "", 1 },
-	{ 1, 1, 3, 76, 2, D_LINK_SPEED, "", 1 },
-	{ 1, 3, 3, 104, 2, D_VOLT, "vddsoc", 1 },
-	{ 1, 3, 3, 106, 2, D_VOLT, "vddgfx", 1 },
-	{ 1, 3, 3, 108, 2, D_VOLT, "vddmem", 1 },
+	{ 1, 1, 3, 2, D_TEMP, I_EDGE, 4, 1000 },
+	{ 1, 1, 3, 2, D_TEMP, I_JUNCTION, 6, 1000 },
+	{ 1, 1, 3, 2, D_TEMP, I_MEM, 8, 1000 },
+	{ 1, 1, 3, 2, D_TEMP, I_VRGFX, 10, 1000 },
+	{ 1, 1, 3, 2, D_TEMP, I_VRSOC, 12, 1000 },
+	{ 1, 1, 3, 2, D_TEMP, I_VRMEM, 14, 1000 },
+	{ 1, 1, 3, 2, D_GPU_BUSY, I_NONE, 16, 1000 },
+	{ 1, 1, 3, 2, D_LOAD, I_MEM, 18, 1000 },
+	{ 1, 1, 3, 2, D_LOAD, I_MM, 20, 1000 },
+	{ 1, 1, 3, 2, D_POWER, I_PPT, 22, 1000000 },
+	{ 1, 1, 3, 2, D_FREQ_CUR, I_SCLK, 54, 1000000 },
+	{ 1, 1, 3, 2, D_FREQ_CUR, I_SOCCLK, 56, 1000000 },
+	{ 1, 1, 3, 2, D_FREQ_CUR, I_MCLK, 58, 1000000 },
+	{ 1, 1, 3, 2, D_FREQ_CUR, I_VCLK, 60, 1000000 },
+	{ 1, 1, 3, 2, D_FREQ_CUR, I_DCLK, 62, 1000000 },
+	{ 1, 1, 3, 2, D_FAN, I_FAN1, 72, 1 },
+	{ 1, 1, 3, 2, D_LINK_WIDTH, I_NONE, 74, 1 },
+	{ 1, 1, 3, 2, D_LINK_SPEED, I_NONE, 76, 1 },
+	{ 1, 3, 3, 2, D_VOLT, I_VDDSOC, 104, 1 },
+	{ 1, 3, 3, 2, D_VOLT, I_VDDGFX, 106, 1 },
+	{ 1, 3, 3, 2, D_VOLT, I_VDDMEM, 108, 1 },
 
-	{ 1, 4, 5, 4, 2, D_TEMP, "junction", 1000 },
-	{ 1, 4, 5, 6, 2, D_TEMP, "mem", 1000 },
-	{ 1, 4, 5, 8, 2, D_TEMP, "vrsoc", 1000 },
-	{ 1, 4, 5, 10, 2, D_POWER, "PPT", 1000000 },
-	{ 1, 4, 5, 12, 2, D_GPU_BUSY, "", 1000 },
-	{ 1, 4, 5, 14, 2, D_LOAD, "mem", 1000 },
-	{ 1, 4, 5, 16, 2, D_LOAD, "vcn", 1000 },
-	{ 1, 4, 4, 24, 8, D_ENERGY, "PPT", 1 },
-	{ 1, 5, 5, 88, 8, D_ENERGY, "PPT", 1 },
-	{ 1, 4, 4, 48, 2, D_LINK_WIDTH, "", 1 },
-	{ 1, 4, 4, 50, 2, D_LINK_SPEED, "", 1 },
-	{ 1, 4, 4, 240, 2, D_FREQ_CUR, "sclk", 1000000 },
-	{ 1, 4, 4, 280, 2, D_FREQ_CUR, "mclk", 1000000 },
-	{ 1, 5, 5, 112, 2, D_LINK_WIDTH, "", 1 },
-	{ 1, 5, 5, 114, 2, D_LINK_SPEED, "", 1 },
-	{ 1, 5, 5, 312, 2, D_FREQ_CUR, "sclk", 1000000 },
-	{ 1, 5, 5, 352, 2, D_FREQ_CUR, "mclk", 1000000 },
+	{ 1, 4, 5, 2, D_TEMP, I_JUNCTION, 4, 1000 },
+	{ 1, 4, 5, 2, D_TEMP, I_MEM, 6, 1000 },
+	{ 1, 4, 5, 2, D_TEMP, I_VRSOC, 8, 1000 },
+	{ 1, 4, 5, 2, D_POWER, I_PPT, 10, 1000000 },
+	{ 1, 4, 5, 2, D_GPU_BUSY, I_NONE, 12, 1000 },
+	{ 1, 4, 5, 2, D_LOAD, I_MEM, 14, 1000 },
+	{ 1, 4, 5, 2, D_LOAD, I_VCN, 16, 1000 },
+	{ 1, 4, 4, 8, D_ENERGY, I_PPT, 24, 1 },
+	{ 1, 5, 5, 8, D_ENERGY, I_PPT, 88, 1 },
+	{ 1, 4, 4, 2, D_LINK_WIDTH, I_NONE, 48, 1 },
+	{ 1, 4, 4, 2, D_LINK_SPEED, I_NONE, 50, 1 },
+	{ 1, 4, 4, 2, D_FREQ_CUR, I_SCLK, 240, 1000000 },
+	{ 1, 4, 4, 2, D_FREQ_CUR, I_MCLK, 280, 1000000 },
+	{ 1, 5, 5, 2, D_LINK_WIDTH, I_NONE, 112, 1 },
+	{ 1, 5, 5, 2, D_LINK_SPEED, I_NONE, 114, 1 },
+	{ 1, 5, 5, 2, D_FREQ_CUR, I_SCLK, 312, 1000000 },
+	{ 1, 5, 5, 2, D_FREQ_CUR, I_MCLK, 352, 1000000 },
 
-	{ 2, 0, 0, 16, 2, D_TEMP, "edge", 10 },
-	{ 2, 0, 0, 18, 2, D_TEMP, "soc", 10 },
-	{ 2, 0, 0, 40, 2, D_GPU_BUSY, "", 10 },
-	{ 2, 0, 0, 42, 2, D_LOAD, "mm", 10 },
-	{ 2, 0, 0, 50, 2, D_POWER, "gfx", 1000 },
-	{ 2, 0, 0, 80, 2, D_FREQ_CUR, "sclk", 1000000 },
-	{ 2, 0, 0, 82, 2, D_FREQ_CUR, "socclk", 1000000 },
-	{ 2, 0, 0, 84, 2, D_FREQ_CUR, "mclk", 1000000 },
-	{ 2, 0, 0, 86, 2, D_FREQ_CUR, "fclk", 1000000 },
-	{ 2, 0, 0, 88, 2, D_FREQ_CUR, "vclk", 1000000 },
-	{ 2, 0, 0, 90, 2, D_FREQ_CUR, "dclk", 1000000 },
+	{ 2, 0, 0, 2, D_TEMP, I_EDGE, 16, 10 },
+	{ 2, 0, 0, 2, D_TEMP, I_SOC, 18, 10 },
+	{ 2, 0, 0, 2, D_GPU_BUSY, I_NONE, 40, 10 },
+	{ 2, 0, 0, 2, D_LOAD, I_MM, 42, 10 },
+	{ 2, 0, 0, 2, D_POWER, I_GFX, 50, 1000 },
+	{ 2, 0, 0, 2, D_FREQ_CUR, I_SCLK, 80, 1000000 },
+	{ 2, 0, 0, 2, D_FREQ_CUR, I_SOCCLK, 82, 1000000 },
+	{ 2, 0, 0, 2, D_FREQ_CUR, I_MCLK, 84, 1000000 },
+	{ 2, 0, 0, 2, D_FREQ_CUR, I_FCLK, 86, 1000000 },
+	{ 2, 0, 0, 2, D_FREQ_CUR, I_VCLK, 88, 1000000 },
+	{ 2, 0, 0, 2, D_FREQ_CUR, I_DCLK, 90, 1000000 },
 
-	{ 2, 1, 4, 4, 2, D_TEMP, "edge", 10 },
-	{ 2, 1, 4, 6, 2, D_TEMP, "soc", 10 },
-	{ 2, 1, 4, 28, 2, D_GPU_BUSY, "", 10 },
-	{ 2, 1, 4, 30, 2, D_LOAD, "mm", 10 },
-	{ 2, 1, 4, 46, 2, D_POWER, "gfx", 1000 },
-	{ 2, 1, 4, 76, 2, D_FREQ_CUR, "sclk", 1000000 },
-	{ 2, 1, 4, 78, 2, D_FREQ_CUR, "socclk", 1000000 },
-	{ 2, 1, 4, 80, 2, D_FREQ_CUR, "mclk", 1000000 },
-	{ 2, 1, 4, 82, 2, D_FREQ_CUR, "fclk", 1000000 },
-	{ 2, 1, 4, 84, 2, D_FREQ_CUR, "vclk", 1000000 },
-	{ 2, 1, 4, 86, 2, D_FREQ_CUR, "dclk", 1000000 },
-	{ 2, 4, 4, 154, 2, D_VOLT, "vddnb", 1 },
-	{ 2, 4, 4, 156, 2, D_VOLT, "vddgfx", 1 },
+	{ 2, 1, 4, 2, D_TEMP, I_EDGE, 4, 10 },
+	{ 2, 1, 4, 2, D_TEMP, I_SOC, 6, 10 },
+	{ 2, 1, 4, 2, D_GPU_BUSY, I_NONE, 28, 10 },
+	{ 2, 1, 4, 2, D_LOAD, I_MM, 30, 10 },
+	{ 2, 1, 4, 2, D_POWER, I_GFX, 46, 1000 },
+	{ 2, 1, 4, 2, D_FREQ_CUR, I_SCLK, 76, 1000000 },
+	{ 2, 1, 4, 2, D_FREQ_CUR, I_SOCCLK, 78, 1000000 },
+	{ 2, 1, 4, 2, D_FREQ_CUR, I_MCLK, 80, 1000000 },
+	{ 2, 1, 4, 2, D_FREQ_CUR, I_FCLK, 82, 1000000 },
+	{ 2, 1, 4, 2, D_FREQ_CUR, I_VCLK, 84, 1000000 },
+	{ 2, 1, 4, 2, D_FREQ_CUR, I_DCLK, 86, 1000000 },
+	{ 2, 4, 4, 2, D_VOLT, I_VDDNB, 154, 1 },
+	{ 2, 4, 4, 2, D_VOLT, I_VDDGFX, 156, 1 },
 
-	{ 3, 0, 0, 4, 2, D_TEMP, "edge", 10 },
-	{ 3, 0, 0, 6, 2, D_TEMP, "soc", 10 },
-	{ 3, 0, 0, 112, 4, D_POWER, "PPT", 1000 },
-	{ 3, 0, 0, 124, 4, D_POWER, "gfx", 1000 },
-	{ 3, 0, 0, 174, 2, D_FREQ_CUR, "sclk", 1000000 },
-	{ 3, 0, 0, 176, 2, D_FREQ_CUR, "socclk", 1000000 },
-	{ 3, 0, 0, 186, 2, D_FREQ_CUR, "mclk", 1000000 },
-	{ 3, 0, 0, 182, 2, D_FREQ_CUR, "fclk", 1000000 },
+	{ 3, 0, 0, 2, D_TEMP, I_EDGE, 4, 10 },
+	{ 3, 0, 0, 2, D_TEMP, I_SOC, 6, 10 },
+	{ 3, 0, 0, 4, D_POWER, I_PPT, 112, 1000 },
+	{ 3, 0, 0, 4, D_POWER, I_GFX, 124, 1000 },
+	{ 3, 0, 0, 2, D_FREQ_CUR, I_SCLK, 174, 1000000 },
+	{ 3, 0, 0, 2, D_FREQ_CUR, I_SOCCLK, 176, 1000000 },
+	{ 3, 0, 0, 2, D_FREQ_CUR, I_MCLK, 186, 1000000 },
+	{ 3, 0, 0, 2, D_FREQ_CUR, I_FCLK, 182, 1000000 },
 };
 
 /* indep_throttle_status: SMU_THROTTLER_*_BIT of drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h */
 static const struct {
 	u8 bit;
-	const char *reason;
+	char reason[13];
 } throttlers[] = {
 	{ 0, "ppt0" },       { 1, "ppt1" },       { 2, "ppt2" },         { 3, "ppt3" },
 	{ 4, "spl" },        { 5, "fppt" },       { 6, "sppt" },         { 7, "sppt_apu" },
@@ -212,7 +223,7 @@ bool metrics_next(struct str blob, size_t *row, struct metric *m)
 		if (r->desc == D_LINK_SPEED && v < 10)
 			continue;
 		/* Energy is in 2^-16 J, which is 15625/1024 uJ; revisions before 1.4 count in a unit of their own. */
-		*m = (struct metric){ r->desc, r->inst, r->desc == D_ENERGY ? muldiv(v, 15625, 1024) : v * r->times };
+		*m = (struct metric){ r->desc, metric_insts[r->inst], r->desc == D_ENERGY ? muldiv(v, 15625, 1024) : v * r->times };
 		return true;
 	}
 	return false;
@@ -474,15 +485,9 @@ static void take_rest(struct cursor *c, const struct pformat *f, struct prec *r)
 		take(c, take64(c));
 }
 
-static void take_sample(struct cursor *c, const struct pformat *f, struct prec *r)
+/* What samples and struct sample_id have in the same order. */
+static void take_ids(struct cursor *c, u64 t, struct prec *r)
 {
-	u64 t = f->sample_type;
-
-	r->have = t;
-	if (t & PS_IDENTIFIER)
-		r->id = take64(c);
-	if (t & PS_IP)
-		r->ip = take64(c);
 	if (t & PS_TID) {
 		r->pid = take32(c);
 		r->tid = take32(c);
@@ -499,6 +504,18 @@ static void take_sample(struct cursor *c, const struct pformat *f, struct prec *
 		r->cpu = take32(c);
 		take32(c);
 	}
+}
+
+static void take_sample(struct cursor *c, const struct pformat *f, struct prec *r)
+{
+	u64 t = f->sample_type;
+
+	r->have = t;
+	if (t & PS_IDENTIFIER)
+		r->id = take64(c);
+	if (t & PS_IP)
+		r->ip = take64(c);
+	take_ids(c, t, r);
 	if (t & PS_PERIOD)
 		r->period = take64(c);
 	if (t & PS_READ)
@@ -524,20 +541,7 @@ static void take_sample_id(struct cursor *c, const struct pformat *f, struct pre
 	id.s.p = c->s.e - n;
 	c->s.e = id.s.p;
 	r->have = n ? f->sample_type & all : 0;
-	if (r->have & PS_TID) {
-		r->pid = take32(&id);
-		r->tid = take32(&id);
-	}
-	if (r->have & PS_TIME)
-		r->time = take64(&id);
-	if (r->have & PS_ID)
-		r->id = take64(&id);
-	if (r->have & PS_STREAM_ID)
-		r->stream = take64(&id);
-	if (r->have & PS_CPU) {
-		r->cpu = take32(&id);
-		take32(&id);
-	}
+	take_ids(&id, r->have, r);
 	if (r->have & PS_IDENTIFIER)
 		r->id = take64(&id);
 }
@@ -703,7 +707,7 @@ bool prec_decode(struct str rec, const struct pformat *f, struct prec *r)
 
 /* PERF_CONTEXT_*: an entry that says whose the following ones are. */
 static const struct {
-	i64 entry;
+	i16 entry;
 	u8 mode;
 } contexts[] = {
 	{ -32, PM_HV }, { -128, PM_KERNEL }, { -512, PM_USER },
@@ -720,7 +724,7 @@ bool chain_next(struct str *chain, u8 *mode, u64 *ip)
 			return true;
 		*mode = PM_UNKNOWN;
 		for (size_t i = 0; i < LEN(contexts); i++)
-			if (*ip == (u64)contexts[i].entry)
+			if ((i64)*ip == contexts[i].entry)
 				*mode = contexts[i].mode;
 	}
 	return false;
@@ -760,54 +764,56 @@ bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v
 #define U40(slot, n, at, high) { slot, n, OW_U40, high, at }
 #define U64(slot, n, at)       { slot, n, OW_U64, 0, at }
 #define B8_C8(at)              U32(OA_B, 16, at)
+#define RUNS(...) \
+	.nruns = sizeof((struct oarun[]){ __VA_ARGS__ }) / sizeof(struct oarun), .runs = (const struct oarun[]){ __VA_ARGS__ }
 /* DRM_XE_OA_FMT_TYPE_*, counter select, counter size, BC report; and the number of IGT's enum
  * intel_xe_oa_format_name, lib/xe/xe_oa.h. */
-#define XE(number, type, select, wide, bc) number, true, (type) | (select) << 8 | (wide) << 16 | (bc) << 24
-#define NO_XE 0, false, 0
+#define XE(number, type, select, wide, bc) number, true, .xe = (type) | (select) << 8 | (wide) << 16 | (bc) << 24
+#define NO_XE 0, false
 enum { OAG = 0, OAR = 1, OAC = 3, OAM_MPEC = 4, PEC = 5 };
 
 /* IGT's tables differ in some formats that hardly anybody uses: A12 there begins with the clock, and the A of
  * B4_C8_A16 and the B of C4_B8 begin in the counter before. C4_B8 has gen7's header there. */
 const struct oaformat oaformats[] = {
-	{ STR("A13"), { 0 }, "A", 64, OH_GEN7, 1, NO_XE, 1, { U32(OA_A, 13, 12) } },
-	{ STR("A29"), { 0 }, "A", 128, OH_GEN7, 2, NO_XE, 1, { U32(OA_A, 29, 12) } },
-	{ STR("A13_B8_C8"), { 0 }, "A", 128, OH_GEN7, 3, NO_XE, 2, { U32(OA_A, 13, 12), B8_C8(64) } },
-	{ STR("B4_C8"), { 0 }, "A", 64, OH_GEN7, 4, NO_XE, 2, { U32(OA_B, 4, 16), U32(OA_C, 8, 32) } },
-	{ STR("A45_B8_C8"), { 0 }, "A", 256, OH_GEN7, 5, NO_XE, 2, { U32(OA_A, 45, 12), B8_C8(192) } },
-	{ STR("B4_C8_A16"), { 0 }, "A", 128, OH_GEN7, 6, NO_XE, 3,
-	  { U32(OA_B, 4, 16), U32(OA_C, 8, 32), U32(OA_A + 29, 16, 64) } },
-	{ STR("C4_B8"), { 0 }, "A", 64, OH_GEN8, 7, XE(1, OAG, 7, 0, 0), 2, { U32(OA_C, 4, 16), U32(OA_B, 8, 32) } },
-	{ STR("A12"), { 0 }, "A", 64, OH_GEN8, 8, XE(2, OAG, 0, 0, 0), 1, { U32(OA_A + 7, 12, 16) } },
-	{ STR("A12_B8_C8"), { 0 }, "A", 128, OH_GEN8, 9, XE(3, OAG, 2, 0, 0), 2, { U32(OA_A + 7, 12, 16), B8_C8(64) } },
-	{ STR("A32u40_A4u32_B8_C8"), { 0 }, "A", 256, OH_GEN8, 10, XE(4, OAG, 5, 0, 0), 3,
-	  { U40(OA_A, 32, 16, 160), U32(OA_A + 32, 4, 144), B8_C8(192) } },
-	{ STR("OAR_A32u40_A4u32_B8_C8"), { 0 }, "A", 256, OH_GEN8, 11, XE(5, OAR, 5, 0, 0), 3,
-	  { U40(OA_A, 32, 16, 160), U32(OA_A + 32, 4, 144), B8_C8(192) } },
+	{ "A13", NULL, "A", 64, OH_GEN7, 1, NO_XE, RUNS(U32(OA_A, 13, 12)) },
+	{ "A29", NULL, "A", 128, OH_GEN7, 2, NO_XE, RUNS(U32(OA_A, 29, 12)) },
+	{ "A13_B8_C8", NULL, "A", 128, OH_GEN7, 3, NO_XE, RUNS(U32(OA_A, 13, 12), B8_C8(64)) },
+	{ "B4_C8", NULL, "A", 64, OH_GEN7, 4, NO_XE, RUNS(U32(OA_B, 4, 16), U32(OA_C, 8, 32)) },
+	{ "A45_B8_C8", NULL, "A", 256, OH_GEN7, 5, NO_XE, RUNS(U32(OA_A, 45, 12), B8_C8(192)) },
+	{ "B4_C8_A16", NULL, "A", 128, OH_GEN7, 6, NO_XE,
+	  RUNS(U32(OA_B, 4, 16), U32(OA_C, 8, 32), U32(OA_A + 29, 16, 64)) },
+	{ "C4_B8", NULL, "A", 64, OH_GEN8, 7, XE(1, OAG, 7, 0, 0), RUNS(U32(OA_C, 4, 16), U32(OA_B, 8, 32)) },
+	{ "A12", NULL, "A", 64, OH_GEN8, 8, XE(2, OAG, 0, 0, 0), RUNS(U32(OA_A + 7, 12, 16)) },
+	{ "A12_B8_C8", NULL, "A", 128, OH_GEN8, 9, XE(3, OAG, 2, 0, 0), RUNS(U32(OA_A + 7, 12, 16), B8_C8(64)) },
+	{ "A32u40_A4u32_B8_C8", NULL, "A", 256, OH_GEN8, 10, XE(4, OAG, 5, 0, 0),
+	  RUNS(U40(OA_A, 32, 16, 160), U32(OA_A + 32, 4, 144), B8_C8(192)) },
+	{ "OAR_A32u40_A4u32_B8_C8", NULL, "A", 256, OH_GEN8, 11, XE(5, OAR, 5, 0, 0),
+	  RUNS(U40(OA_A, 32, 16, 160), U32(OA_A + 32, 4, 144), B8_C8(192)) },
 	/* A36 and A37 lie where the high bytes of A0 to A3 and A24 to A27 would. */
-	{ STR("A24u40_A14u32_B8_C8"), STR("256B_GENERIC_NOA16"), "A", 256, OH_GEN8, 12, XE(6, OAG, 5, 0, 0), 7,
-	  { U32(OA_A, 4, 16), U40(OA_A + 4, 20, 32, 164), U32(OA_A + 24, 4, 112), U40(OA_A + 28, 4, 128, 188),
-	    U32(OA_A + 32, 5, 144), U32(OA_A + 37, 1, 184), B8_C8(192) } },
+	{ "A24u40_A14u32_B8_C8", "256B_GENERIC_NOA16", "A", 256, OH_GEN8, 12, XE(6, OAG, 5, 0, 0),
+	  RUNS(U32(OA_A, 4, 16), U40(OA_A + 4, 20, 32, 164), U32(OA_A + 24, 4, 112), U40(OA_A + 28, 4, 128, 188),
+	    U32(OA_A + 32, 5, 144), U32(OA_A + 37, 1, 184), B8_C8(192)) },
 	/* Those of the compute engine's unit are called by their places: which of the A counters they are is not published
 	 * for all. The two R of the second stand behind its 22 A. */
-	{ STR("OAC_A24u64_B8_C8"), { 0 }, "A", 320, OH_WIDE, 0, XE(7, OAC, 1, 0, 0), 2, { U64(OA_A, 24, 32), B8_C8(224) } },
-	{ STR("OAC_A22u32_R2u32_B8_C8"), { 0 }, "A", 192, OH_WIDE, 0, XE(8, OAC, 2, 0, 0), 2,
-	  { U32(OA_A, 24, 32), B8_C8(128) } },
-	{ STR("OAM_MPEC8u64_B8_C8"), STR("192B_MPEC8LL_NOA16"), "M", 192, OH_WIDE, 13, XE(9, OAM_MPEC, 1, 0, 0), 2,
-	  { U64(OA_A, 8, 32), B8_C8(96) } },
-	{ STR("OAM_MPEC8u32_B8_C8"), STR("128B_MPEC8_NOA16"), "M", 128, OH_WIDE, 14, XE(10, OAM_MPEC, 2, 0, 0), 2,
-	  { U32(OA_A, 8, 32), B8_C8(64) } },
-	{ STR("PEC64u64"), STR("576B_PEC64LL"), "PEC", 576, OH_WIDE, 0, XE(11, PEC, 1, 1, 0), 1, { U64(OA_A, 64, 32) } },
-	{ STR("PEC64u64_B8_C8"), STR("640B_PEC64LL_NOA16"), "PEC", 640, OH_WIDE, 0, XE(12, PEC, 1, 1, 1), 2,
-	  { U64(OA_A, 64, 32), B8_C8(544) } },
-	{ STR("PEC64u32"), STR("320B_PEC64"), "PEC", 320, OH_WIDE, 0, XE(13, PEC, 1, 0, 0), 1, { U32(OA_A, 64, 32) } },
+	{ "OAC_A24u64_B8_C8", NULL, "A", 320, OH_WIDE, 0, XE(7, OAC, 1, 0, 0), RUNS(U64(OA_A, 24, 32), B8_C8(224)) },
+	{ "OAC_A22u32_R2u32_B8_C8", NULL, "A", 192, OH_WIDE, 0, XE(8, OAC, 2, 0, 0),
+	  RUNS(U32(OA_A, 24, 32), B8_C8(128)) },
+	{ "OAM_MPEC8u64_B8_C8", "192B_MPEC8LL_NOA16", "M", 192, OH_WIDE, 13, XE(9, OAM_MPEC, 1, 0, 0),
+	  RUNS(U64(OA_A, 8, 32), B8_C8(96)) },
+	{ "OAM_MPEC8u32_B8_C8", "128B_MPEC8_NOA16", "M", 128, OH_WIDE, 14, XE(10, OAM_MPEC, 2, 0, 0),
+	  RUNS(U32(OA_A, 8, 32), B8_C8(64)) },
+	{ "PEC64u64", "576B_PEC64LL", "PEC", 576, OH_WIDE, 0, XE(11, PEC, 1, 1, 0), RUNS(U64(OA_A, 64, 32)) },
+	{ "PEC64u64_B8_C8", "640B_PEC64LL_NOA16", "PEC", 640, OH_WIDE, 0, XE(12, PEC, 1, 1, 1),
+	  RUNS(U64(OA_A, 64, 32), B8_C8(544)) },
+	{ "PEC64u32", "320B_PEC64", "PEC", 320, OH_WIDE, 0, XE(13, PEC, 1, 0, 0), RUNS(U32(OA_A, 64, 32)) },
 	/* Groups: 1 is PEC0 to 31, 2 the others. */
-	{ STR("PEC32u64_G1"), { 0 }, "PEC", 320, OH_WIDE, 0, XE(14, PEC, 5, 1, 0), 1, { U64(OA_A, 32, 32) } },
-	{ STR("PEC32u32_G1"), { 0 }, "PEC", 192, OH_WIDE, 0, XE(15, PEC, 5, 0, 0), 1, { U32(OA_A, 32, 32) } },
-	{ STR("PEC32u64_G2"), { 0 }, "PEC", 320, OH_WIDE, 0, XE(16, PEC, 6, 1, 0), 1, { U64(OA_A + 32, 32, 32) } },
-	{ STR("PEC32u32_G2"), { 0 }, "PEC", 192, OH_WIDE, 0, XE(17, PEC, 6, 0, 0), 1, { U32(OA_A + 32, 32, 32) } },
-	{ STR("PEC36u64_G1_32_G2_4"), { 0 }, "PEC", 320, OH_WIDE, 0, XE(18, PEC, 3, 1, 0), 1, { U64(OA_A, 36, 32) } },
-	{ STR("PEC36u64_G1_4_G2_32"), { 0 }, "PEC", 320, OH_WIDE, 0, XE(19, PEC, 4, 1, 0), 2,
-	  { U64(OA_A, 4, 32), U64(OA_A + 32, 32, 64) } },
+	{ "PEC32u64_G1", NULL, "PEC", 320, OH_WIDE, 0, XE(14, PEC, 5, 1, 0), RUNS(U64(OA_A, 32, 32)) },
+	{ "PEC32u32_G1", NULL, "PEC", 192, OH_WIDE, 0, XE(15, PEC, 5, 0, 0), RUNS(U32(OA_A, 32, 32)) },
+	{ "PEC32u64_G2", NULL, "PEC", 320, OH_WIDE, 0, XE(16, PEC, 6, 1, 0), RUNS(U64(OA_A + 32, 32, 32)) },
+	{ "PEC32u32_G2", NULL, "PEC", 192, OH_WIDE, 0, XE(17, PEC, 6, 0, 0), RUNS(U32(OA_A + 32, 32, 32)) },
+	{ "PEC36u64_G1_32_G2_4", NULL, "PEC", 320, OH_WIDE, 0, XE(18, PEC, 3, 1, 0), RUNS(U64(OA_A, 36, 32)) },
+	{ "PEC36u64_G1_4_G2_32", NULL, "PEC", 320, OH_WIDE, 0, XE(19, PEC, 4, 1, 0),
+	  RUNS(U64(OA_A, 4, 32), U64(OA_A + 32, 32, 64)) },
 };
 
 const size_t noaformats = LEN(oaformats);
@@ -820,7 +826,7 @@ const char *const oareason_names[OA_REASONS] = {
 const struct oaformat *oaformat_named(struct str name)
 {
 	for (size_t i = 0; i < noaformats && str_len(name); i++)
-		if (str_eq(name, oaformats[i].name) || str_eq(name, oaformats[i].xml))
+		if (str_is(name, oaformats[i].name) || str_is(name, oaformats[i].xml))
 			return &oaformats[i];
 	return NULL;
 }

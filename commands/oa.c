@@ -363,7 +363,7 @@ static void say_stream(const struct oalive *l)
 
 	put_str(&b, stream.set.name);
 	put_z(&b, ", ");
-	put_str(&b, l->format->name);
+	put_z(&b, l->format->name);
 	put_z(&b, ", a report every ");
 	put_u64(&b, l->period / 1000);
 	put_c(&b, '.');

@@ -97,7 +97,7 @@ static void make_ready(u64 at)
 	if (has_info && !stream.platform)
 		complain(info_at, "the device's PCI id is not known: --platform says which GPU it is");
 	if (!f && stream.platform)
-		f = oaformat_named(stream.platform->format);
+		f = oaformat_named(str_z(oafamilies[stream.platform->family].format));
 	if (is_recording && !has_info)
 		complain(at, "a report, but no device info before it");
 	stream.format = f;

@@ -57,6 +57,7 @@ size_t str_among(struct str s, const char *words);
 bool str_find(struct str s, struct str what);
 struct str str_trim(struct str s);
 struct str str_base(struct str path);
+struct str str_got(const char *b, long n);
 bool line_next(struct str *text, struct str *line);
 bool glob_match(struct str pat, struct str s, struct str *star);
 int str_cmp(struct str a, struct str b);
@@ -364,21 +365,21 @@ enum oahead {
 	OH_WIDE, /* u64 of the same */
 };
 
-enum { OA_RUNS = 7, OA_REPORT_BYTES = 640 /* the longest */ };
+enum { OA_REPORT_BYTES = 640 /* the longest */ };
 
 /* How a report is laid out: enum drm_i915_oa_format, and xe's formats. */
 struct oaformat {
-	struct str name;   /* "A32u40_A4u32_B8_C8" */
-	struct str xml;    /* oa_format of metric files, or empty */
-	const char *letter; /* of the counters in the slots from OA_A on: "A", "M" or "PEC" */
+	const char *name;  /* "A32u40_A4u32_B8_C8" */
+	const char *xml;   /* oa_format of metric files, or NULL */
+	char letter[4];    /* of the counters in the slots from OA_A on: "A", "M" or "PEC" */
 	u16 size;          /* bytes, as the kernel has them: see oaplan's */
 	u8 head;           /* enum oahead */
 	u8 i915;           /* its number there; 0: none */
 	u8 recorded;       /* its number in xe recordings; 0: none */
 	bool has_xe;
-	u32 xe;            /* DRM_XE_OA_PROPERTY_OA_FORMAT: type | select << 8 | size << 16 | bc << 24 */
 	u8 nruns;
-	struct oarun runs[OA_RUNS];
+	u32 xe;            /* DRM_XE_OA_PROPERTY_OA_FORMAT: type | select << 8 | size << 16 | bc << 24 */
+	const struct oarun *runs;
 };
 
 extern const struct oaformat oaformats[];
@@ -686,6 +687,7 @@ void cgroup_unref(u32 cgroup);
 struct group *group_add(u32 device, u32 cgroup);
 void device_set(char *field, size_t cap, struct str s);
 u32 device_add(void);
+u32 device_next(u32 i, bool gone);
 int device_order(const struct device *a, const struct device *b);
 
 /* --- counters.c: perf events ---------------------------------------------------------------------- */
@@ -1024,9 +1026,9 @@ extern bool (*virtual_wants)(u32 device, u32 place); /* which GPUs there are; NU
 
 /* A kind of channel of hwmon chips, whose folders are class/hwmon/DIR. */
 struct channel {
-	struct str prefix;
-	const char *unit, *what;
+	char prefix[9], unit[4], small[9]; /* small: the kernel's unit, a thousandth or a millionth */
 	u8 point, rule; /* enum evrule */
+	const char *what;
 };
 
 const struct channel *channel_of(struct str name);
@@ -1219,15 +1221,17 @@ enum oavar {
 	OV_COUNT
 };
 
+/* Platforms that have one built-in set, and one format of reports by default. */
+enum oafam { OF_HSW, OF_GEN8, OF_GEN9, OF_GEN11, OF_GEN12, OF_XEHP, OF_XE2 };
+
 struct oaplatform {
-	struct str name;   /* "sklgt2": what metric files call the chipset, in small letters */
-	struct str family; /* "gen9": which built-in set is its */
-	u16 gen;           /* times 100 */
-	bool xe;           /* no i915 drives it */
-	u8 threads;        /* of an EU */
-	u8 ts_shift;       /* bits that the clock of correlations is behind that of reports */
-	u32 ts_hz;         /* of the OA unit, where nobody says */
-	struct str format; /* of reports, by default */
+	char name[7];  /* "sklgt2": what metric files call the chipset, in small letters */
+	u8 family;     /* enum oafam */
+	u16 gen;       /* times 100 */
+	bool xe;       /* no i915 drives it */
+	u8 threads;    /* of an EU */
+	u8 ts_shift;   /* bits that the clock of correlations is behind that of reports */
+	u32 ts_hz;     /* of the OA unit, where nobody says */
 };
 
 extern const struct oaplatform oaplatforms[];
@@ -1283,15 +1287,21 @@ extern const struct oafile oabasic;
 struct oabasic_row {
 	u8 families;
 	bool is_float;
-	const char *name, *units, *equation, *max; /* max: NULL where there is none */
+	u8 units, max; /* in the tables below */
+	const char *name, *equation;
 };
 
 struct oafamily {
-	const char *name, *guid, *format;
+	char name[6], guid[37];
+	const char *format;
 	const u32 (*regs[OREGS])[2];
-	u16 nregs[OREGS];
+	u8 nregs[OREGS];
 };
 
+extern const char oabasic_units[][9];
+extern const char *const oabasic_max[]; /* NULL: none */
+/* Whether a word stands for others, which take its place. */
+bool oabasic_end(struct str word, struct str *rest);
 extern const struct oabasic_row oabasic_rows[];
 extern const size_t noabasic_rows;
 extern const struct oafamily oafamilies[];

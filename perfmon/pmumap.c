@@ -29,38 +29,39 @@ enum {
 	BIT_ALWAYS = 0xff, BIT_CLEAR = 0x40,
 };
 
+/* What all tables that are built in have. */
+static const char virtual_lines[] =
+	"pmd 256 counter CPU 0 utilization\n"
+	"pmd 257 counter CPU 0 user mode utilization\n"
+	"pmd 258 counter CPU 0 kernel mode utilization\n"
+	"pmd 259 counter Physical memory usage\n"
+	"pmd 260 counter Context switched / sec\n"
+	"pmd 261 counter Graphic driver utilization\n"
+	"pmd 262 counter GPU 0 utilization\n"
+	"pmd 263 counter GPU memory usage\n";
+
 /* Linux numbers software events from 0 (PERF_COUNT_SW_*, linux/perf_event.h); sources of the others: Intel SDM 3B, "Performance
  * Monitoring"; AMD APM 2, "PerfEvtSeln"; Arm ARM, PMEVTYPER<n>_EL0 and PMCCFILTR_EL0; MIPS32 PRA, "Performance Counter
  * Control". perf counts odd MIPS counters by events from 128 on. POWER has no register that is like another's: a PMC is the
  * raw code, and its two upper bits, which no code has, keep user or kernel mode out. */
-#define VIRTUAL \
-	"pmd 256 counter CPU 0 utilization\n" \
-	"pmd 257 counter CPU 0 user mode utilization\n" \
-	"pmd 258 counter CPU 0 kernel mode utilization\n" \
-	"pmd 259 counter Physical memory usage\n" \
-	"pmd 260 counter Context switched / sec\n" \
-	"pmd 261 counter Graphic driver utilization\n" \
-	"pmd 262 counter GPU 0 utilization\n" \
-	"pmd 263 counter GPU memory usage\n"
 #define INTEL(pmu) \
 	"pmc 0-7 mask 0-20,22-31\n" \
 	"pmc 16 mask 0-1,3-5,7-9,11\n" \
 	"pmd 0-7 pmc 0-7 event " pmu "/event={0-7},umask={8-15},edge={18},pc={19},inv={23},cmask={24-31}/ enable=22 user=16 kernel=17\n" \
 	"pmd 16 pmc 16 event " pmu "/event=0xc0/ enable=0-1 user=1 kernel=0\n" \
 	"pmd 17 pmc 16 event " pmu "/event=0x3c/ enable=4-5 user=5 kernel=4\n" \
-	"pmd 18 pmc 16 event " pmu "/event=0x0,umask=0x3/ enable=8-9 user=9 kernel=8\n" VIRTUAL
+	"pmd 18 pmc 16 event " pmu "/event=0x0,umask=0x3/ enable=8-9 user=9 kernel=8\n"
 #define PMUV3(pmu) \
 	"pmc 0-5 mask 0-15,30-31\n" \
 	"pmc 31 mask 0,30-31\n" \
 	"pmd 0-5 pmc 0-5 event " pmu "/event={0-15}/ enable=0-15 user=!30 kernel=!31\n" \
-	"pmd 31 pmc 31 event " pmu "/event=0x11/ enable=0 user=!30 kernel=!31\n" VIRTUAL
+	"pmd 31 pmc 31 event " pmu "/event=0x11/ enable=0 user=!30 kernel=!31\n"
 
 const char *const pmumap_builtin[] = {
 	"table amd\n"
 	"fits cpu/event=0x100,cmask=1/\n"
 	"pmc 0-5 mask 0-18,20,22-35\n"
-	"pmd 0-5 pmc 0-5 event cpu/event={0-7,32-35},umask={8-15},edge={18},inv={23},cmask={24-31}/ enable=22 user=16 kernel=17\n"
-	VIRTUAL,
+	"pmd 0-5 pmc 0-5 event cpu/event={0-7,32-35},umask={8-15},edge={18},inv={23},cmask={24-31}/ enable=22 user=16 kernel=17\n",
 	"table intel\n"
 	"fits cpu/event=1,cmask=1/\n"
 	INTEL("cpu"),
@@ -77,8 +78,7 @@ const char *const pmumap_builtin[] = {
 	"fits machine:ppc*\n"
 	"fits cpu/pmcxsel=1/\n"
 	"pmc 0-5 mask 0-59,62-63\n"
-	"pmd 0-5 pmc 0-5 event cpu/event={0-59}/ enable=0-59 user=!62 kernel=!63\n"
-	VIRTUAL,
+	"pmd 0-5 pmc 0-5 event cpu/event={0-59}/ enable=0-59 user=!62 kernel=!63\n",
 	"table mips\n"
 	"fits machine:mips*\n" /* others have a PMU of that name without fields: RISC-V, Alpha, SPARC */
 	"fits cpu/config=1/\n"
@@ -86,12 +86,10 @@ const char *const pmumap_builtin[] = {
 	"pmd 0 pmc 0 event cpu/config={5-11}/ enable=1,3 user=3 kernel=1\n"
 	"pmd 1 pmc 1 event cpu/config={5-11|0x80}/ enable=1,3 user=3 kernel=1\n"
 	"pmd 2 pmc 2 event cpu/config={5-11}/ enable=1,3 user=3 kernel=1\n"
-	"pmd 3 pmc 3 event cpu/config={5-11|0x80}/ enable=1,3 user=3 kernel=1\n"
-	VIRTUAL,
+	"pmd 3 pmc 3 event cpu/config={5-11|0x80}/ enable=1,3 user=3 kernel=1\n",
 	"table software\n"
 	"pmc 0-15 mask 0-7,30-31\n"
-	"pmd 0-15 pmc 0-15 event 1:{0-7} user=!30 kernel=!31\n"
-	VIRTUAL,
+	"pmd 0-15 pmc 0-15 event 1:{0-7} user=!30 kernel=!31\n",
 };
 const size_t npmumap_builtin = LEN(pmumap_builtin);
 
@@ -239,10 +237,10 @@ static bool take_pmc(struct pmumap *m, struct str *line)
 	while (str_word(line, &word)) {
 		if (!value_next(m, line, &value))
 			return false;
-		if (str_eq(word, (struct str)STR("mask"))) {
+		if (str_is(word, "mask")) {
 			if (!bits_cut(value, 0, &r.mask, &cut))
 				return wrong(m, "mask wants bits as 0-7,32-35");
-		} else if (str_eq(word, (struct str)STR("default"))) {
+		} else if (str_is(word, "default")) {
 			if (scan_num(value, &r.dflt) != value.e)
 				return wrong(m, "default wants a number");
 		} else {
@@ -317,14 +315,14 @@ static bool take_pmd(struct pmumap *m, struct str *line)
 		return wrong(m, "which PMD? N or N-M, up to 319");
 	if (!value_next(m, line, &word))
 		return false;
-	if (str_eq(word, (struct str)STR("counter")))
+	if (str_is(word, "counter"))
 		return take_virtual(m, lo, hi, line);
-	if (str_eq(word, (struct str)STR("pmc"))) {
+	if (str_is(word, "pmc")) {
 		if (!take_source(m, line, hi - lo + 1, &pmc, &step) || !value_next(m, line, &word))
 			return false;
 		r.npmcs = 1;
 	}
-	if (!str_eq(word, (struct str)STR("event")))
+	if (!str_is(word, "event"))
 		return wrong(m, "neither pmc, event nor counter");
 	if (!value_next(m, line, &word) || !event_check(m, word))
 		return false;
@@ -378,6 +376,14 @@ static bool take_line(struct pmumap *m, struct str line)
 	return wrong(m, "none of table, fits, pmc and pmd");
 }
 
+static void take_virtuals(struct pmumap *m)
+{
+	struct str all = str_z(virtual_lines), line;
+
+	while (str_cut(&all, '\n', &line))
+		take_line(m, line);
+}
+
 static bool map_begin(struct pmumap *m, struct str name)
 {
 	memset(m, 0, sizeof(*m));
@@ -398,7 +404,7 @@ bool pmumap_next(struct str *text, u32 *line, struct pmumap *m)
 			code = whole;
 		code = str_trim(code);
 		whole = code;
-		if (str_word(&whole, &word) && str_eq(word, (struct str)STR("table"))) {
+		if (str_word(&whole, &word) && str_is(word, "table")) {
 			if (begun)
 				return true;
 			begun = true;
@@ -502,7 +508,7 @@ static int event_find(const char *text, struct gp_event *e)
 int pmumap_event(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, struct gp_event *e)
 {
 	char text[EVENT_SHOWN + 1];
-	struct buf b = { .p = text, .cap = EVENT_SHOWN };
+	struct buf b = buf_on(text, EVENT_SHOWN);
 	int r = pmumap_text(map, pmd, pmcs, &b);
 
 	text[b.n] = '\0';
@@ -556,7 +562,7 @@ static bool map_read(struct pmumap *m, const char *name)
 {
 	static char text[MAP_BYTES];
 	long n = slurp(AT_FDCWD, name, text, sizeof(text));
-	struct str s = { text, text + (n > 0 ? n : 0) };
+	struct str s = str_got(text, n);
 	u32 line = 0;
 
 	if (n < 0)
@@ -584,6 +590,7 @@ const struct pmumap *pmumap(void)
 	}
 	for (size_t i = 0; i < npmumap_builtin && !map_choose(&map, str_z(pmumap_builtin[i])); i++)
 		;
+	take_virtuals(&map);
 	return &map;
 }
 

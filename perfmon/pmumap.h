@@ -59,7 +59,7 @@ bool pmumap_next(struct str *text, uint32_t *line, struct pmumap *m);
 int pmumap_text(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, struct buf *b);
 /* The table as a text that makes the same one again, a line for each register; fits: and when it would. */
 void pmumap_put(const struct pmumap *map, bool fits, struct buf *b);
-/* The tables that are built in, a text each; the last one fits any machine. */
+/* The tables that are built in, a text each, without their virtual registers; the last one fits any machine. */
 extern const char *const pmumap_builtin[];
 extern const size_t npmumap_builtin;
 

@@ -28,7 +28,7 @@ static const char *keep(struct str s, const char *last)
 	size_t n = str_len(s);
 	char *p = arena + arena_used;
 
-	if (last && str_eq(s, str_z(last)))
+	if (last && str_is(s, last))
 		return last;
 	if (n >= ARENA_BYTES - arena_used)
 		return NULL;
@@ -42,7 +42,7 @@ static const char *keep(struct str s, const char *last)
 static const char *keep_what(const struct naming *n)
 {
 	char text[TEXT_BYTES];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 
 	put_text(&b, str_len(n->what) < TEXT_BYTES / 8 ? n->what : (struct str){ n->what.p, n->what.p + TEXT_BYTES / 8 });
 	if (n->is_signed)
@@ -65,14 +65,14 @@ static u32 *bucket_of(struct str name)
 bool catalog_has(struct str vendor, struct str name)
 {
 	for (u32 i = *bucket_of(name); i; i = named[i - 1].next)
-		if (str_eq(name, str_z(named[i - 1].name)) && str_eq(vendor, str_z(named[i - 1].vendor)))
+		if (str_is(name, named[i - 1].name) && str_is(vendor, named[i - 1].vendor))
 			return true;
 	return false;
 }
 
 struct str catalog_numbered(char *b, size_t cap, struct str s, u64 x)
 {
-	struct buf to = { .p = b, .cap = cap };
+	struct buf to = buf_on(b, cap);
 
 	for (; s.p < s.e; s.p++)
 		if (*s.p == 'X')
@@ -87,7 +87,7 @@ bool catalog_find(struct str name, u32 *i)
 	bool found = false;
 
 	for (u32 k = *bucket_of(name); k; k = named[k - 1].next)
-		if (str_eq(name, str_z(named[k - 1].name)) && (!found || k - 1 < *i)) {
+		if (str_is(name, named[k - 1].name) && (!found || k - 1 < *i)) {
 			*i = k - 1;
 			found = true;
 		}

@@ -79,16 +79,16 @@ static void put_name(struct buf *b, struct str event)
 static void found(struct str event, struct str unit, struct str what)
 {
 	char name[NAME_CAP];
-	struct buf b = { .p = name, .cap = sizeof(name) };
+	struct buf b = BUF(name);
 	struct naming n = { .vendor = S("linux"), .what = what.p < what.e ? what : S("tracepoint: how often it was passed"),
-			    .unit = str_eq(unit, S("Joules")) ? S("uJ") : unit, .rule = R_COUNT, .max = UINT64_MAX };
+			    .unit = str_is(unit, "Joules") ? S("uJ") : unit, .rule = R_COUNT, .max = UINT64_MAX };
 	u32 at, type;
 	u64 config;
 
 	put_name(&b, event);
 	if (parse_evname(event, &type, &config) && type == PT_SOFTWARE && config < 2)
 		n.unit = S("ns"); /* cpu-clock, task-clock */
-	if (str_eq(unit, S("MHz")))
+	if (str_is(unit, "MHz"))
 		n.rule = R_RATE; /* i915 integrates its clocks over time */
 	n.name = (struct str){ name, name + b.n };
 	if (b.full || str_find(event, S("=?")) || catalog_has(n.vendor, n.name))

@@ -22,8 +22,8 @@ static u32 numbers[MAX_DEVICES], nnumbers;
 
 static u32 gpu_index(u32 gpu)
 {
-	for (u32 i = 1; i <= ndevices && gpu < ngpus; i++)
-		if (devices[i].e.used && !devices[i].gone && strcmp(devices[i].dev, gpus[gpu]) == 0)
+	for (u32 i = NONE; gpu < ngpus && (i = device_next(i, false)) != NONE;)
+		if (strcmp(devices[i].dev, gpus[gpu]) == 0)
 			return i;
 	return NONE;
 }
@@ -75,8 +75,8 @@ static u32 next_new(void)
 {
 	u32 next = NONE;
 
-	for (u32 i = 1; i <= ndevices; i++)
-		if (devices[i].e.used && !devices[i].gone && !has_place(&devices[i]) &&
+	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
+		if (!has_place(&devices[i]) &&
 		    (next == NONE || device_order(&devices[i], &devices[next]) < 0))
 			next = i;
 	return next;
@@ -208,21 +208,21 @@ static bool read_busy(const struct gpucounter *c, const struct device *d, u64 *v
 
 /* Engines that do vertex or fragment work only, as drivers call them; elsewhere one engine does both. */
 static const struct {
-	struct str driver, engine;
+	char driver[9], engine[13];
 	bool fragment;
 } stages[] = {
-	{ STR("panfrost"), STR("vertex-tiler"), false }, { STR("panfrost"), STR("fragment"), true },
-	{ STR("mali*"), STR("vertex*"), false },         { STR("mali*"), STR("fragment*"), true },
-	{ STR("lima"), STR("gp"), false },               { STR("lima"), STR("pp*"), true },
-	{ STR("v3d"), STR("bin"), false }, /* binning runs the coordinate shaders */
-	{ STR("v3d"), STR("render"), true },
+	{ "panfrost", "vertex-tiler", false }, { "panfrost", "fragment", true },
+	{ "mali*", "vertex*", false },         { "mali*", "fragment*", true },
+	{ "lima", "gp", false },               { "lima", "pp*", true },
+	{ "v3d", "bin", false }, /* binning runs the coordinate shaders */
+	{ "v3d", "render", true },
 };
 
 static bool is_stage(struct str driver, struct str engine, bool fragment)
 {
 	for (size_t i = 0; i < LEN(stages); i++)
-		if (stages[i].fragment == fragment && glob_match(stages[i].driver, driver, NULL) &&
-		    glob_match(stages[i].engine, engine, NULL))
+		if (stages[i].fragment == fragment && glob_match(str_z(stages[i].driver), driver, NULL) &&
+		    glob_match(str_z(stages[i].engine), engine, NULL))
 			return true;
 	return false;
 }
@@ -304,7 +304,7 @@ static void add(const struct gpucounter *c, const struct naming *n)
 static void add_native(const struct gpucounter *c, struct str inst, const char *quantity, struct naming *n)
 {
 	char name[NAME_CAP];
-	struct buf b = { .p = name, .cap = sizeof(name) };
+	struct buf b = BUF(name);
 
 	put_z(&b, "drm/");
 	put_text(&b, str_z(gpus[c->gpu]));
@@ -317,59 +317,69 @@ static void add_native(const struct gpucounter *c, struct str inst, const char *
 	add(c, n);
 }
 
+enum {
+	IN_NOTHING, IN_BYTES, IN_HZ, IN_NS, IN_PERCENT, IN_MS, IN_MILLIC, IN_MICROW, IN_MICROJ, IN_RPM, IN_MILLIV, IN_MILLIA, IN_GTS
+};
+static const char units_of[][9] = {
+	[IN_NOTHING] = "", [IN_BYTES] = "bytes", [IN_HZ] = "Hz", [IN_NS] = "ns", [IN_PERCENT] = "%", [IN_MS] = "ms",
+	[IN_MILLIC] = "mC", [IN_MICROW] = "uW", [IN_MICROJ] = "uJ", [IN_RPM] = "rpm", [IN_MILLIV] = "mV", [IN_MILLIA] = "mA",
+	[IN_GTS] = "0.1 GT/s",
+};
+
 /* What is read as it is. wins: of the same name, where there is one. */
 static const struct quantity {
 	u8 desc, wins;
+	u8 max; /* desc that is its limit; 0: none */
 	u8 rule;
 	bool is_signed;
-	const char *inst; /* NULL: the counter's own */
-	const char *name, *unit, *what;
-	u8 max;           /* desc that is its limit; 0: none */
+	u8 unit;
+	const char *name, *what;
+	char inst[8]; /* "": the counter's own */
 } quantities[] = {
-	{ D_SUM_NS, D_BUSY_NS, R_COUNT, false, NULL, "busy_time", "ns", "busy time of the engine", 0 },
-	{ D_BUSY_NS, 0, R_COUNT, false, NULL, "busy_time", "ns", "busy time of the engine", 0 },
-	{ D_SUM_CYCLES, D_CYCLES, R_COUNT, false, NULL, "cycles", "", "busy cycles of the engine", 0 },
-	{ D_CYCLES, 0, R_COUNT, false, NULL, "cycles", "", "busy cycles of the engine", 0 },
-	{ D_CAPACITY, 0, R_LEVEL, false, NULL, "capacity", "", "engines of this kind", 0 },
-	{ D_MAXFREQ, 0, R_LEVEL, false, NULL, "maxfreq", "Hz", "highest clock of the engine", 0 },
-	{ D_CURFREQ, 0, R_LEVEL, false, NULL, "curfreq", "Hz", "present clock of the engine", 0 },
-	{ D_SUM_TOTAL, D_TOTAL, R_LEVEL, false, NULL, "total", "bytes", "all buffers in this memory", 0 },
-	{ D_SUM_SHARED, D_SHARED, R_LEVEL, false, NULL, "shared", "bytes", "buffers that several clients share", 0 },
-	{ D_SUM_RESIDENT, D_RESIDENT, R_LEVEL, false, NULL, "resident", "bytes", "buffers in this memory now", 0 },
-	{ D_SUM_PURGEABLE, D_PURGEABLE, R_LEVEL, false, NULL, "purgeable", "bytes", "buffers that may be dropped", 0 },
-	{ D_SUM_ACTIVE, D_ACTIVE, R_LEVEL, false, NULL, "active", "bytes", "buffers that an engine uses", 0 },
-	{ D_RESIDENT, 0, R_LEVEL, false, NULL, "resident", "bytes", "buffers in this memory now", 0 },
-	{ D_VRAM_TOTAL, 0, R_LEVEL, false, "vram", "size", "bytes", "video memory", 0 },
-	{ D_VRAM_USED, 0, R_LEVEL, false, "vram", "used", "bytes", "video memory in use", D_VRAM_TOTAL },
-	{ D_VISIBLE_TOTAL, 0, R_LEVEL, false, "visible", "size", "bytes", "video memory that the CPU can reach", 0 },
-	{ D_VISIBLE_USED, 0, R_LEVEL, false, "visible", "used", "bytes", "the same in use", D_VISIBLE_TOTAL },
-	{ D_GTT_TOTAL, 0, R_LEVEL, false, "gtt", "size", "bytes", "main memory for the GPU", 0 },
-	{ D_GTT_USED, 0, R_LEVEL, false, "gtt", "used", "bytes", "main memory that the GPU uses", D_GTT_TOTAL },
-	{ D_PREEMPT_USED, 0, R_LEVEL, false, "preempt", "used", "bytes", "buffers of preempted work", 0 },
-	{ D_FREQ_CUR, 0, R_LEVEL, false, NULL, "freq", "Hz", "present clock; i915, xe: requested", 0 },
-	{ D_FREQ_ACT, 0, R_LEVEL, false, NULL, "freq_act", "Hz", "actual clock, 0 while asleep", 0 },
-	{ D_FREQ_TARGET, 0, R_LEVEL, false, NULL, "freq_target", "Hz", "clock that the governor asked for", 0 },
-	{ D_FREQ_MIN, 0, R_LEVEL, false, NULL, "freq_min", "Hz", "lower limit of the clock", 0 },
-	{ D_FREQ_MAX, 0, R_LEVEL, false, NULL, "freq_max", "Hz", "upper limit of the clock", 0 },
-	{ D_LOAD, 0, R_PERCENT, false, NULL, "load", "%", "load of a part of the device", 0 },
-	{ D_IDLE_MS, 0, R_COUNT, false, NULL, "idle_time", "ms", "time in the deepest sleep", 0 },
-	{ D_TEMP, 0, R_LEVEL, true, NULL, "temp", "mC", "temperature", 0 },
-	{ D_POWER, 0, R_LEVEL, false, NULL, "power", "uW", "power", 0 },
-	{ D_ENERGY, 0, R_COUNT, false, NULL, "energy", "uJ", "energy", 0 },
-	{ D_ENERGY, 0, R_RATE, false, NULL, "power", "uW", "power, from energy", 0 },
-	{ D_FAN, 0, R_LEVEL, false, NULL, "fan", "rpm", "fan speed", 0 },
-	{ D_PWM, 0, R_LEVEL, false, NULL, "pwm", "", "fan control, 0 to 255", 0 },
-	{ D_VOLT, 0, R_LEVEL, true, NULL, "volt", "mV", "voltage", 0 },
-	{ D_CURRENT, 0, R_LEVEL, true, NULL, "current", "mA", "current", 0 },
-	{ D_THROTTLE, 0, R_LEVEL, false, NULL, "throttle", "", "1: this reason to throttle holds now", 0 },
-	{ D_LINK_SPEED, 0, R_LEVEL, false, "link", "speed", "0.1 GT/s", "PCIe link", 0 },
-	{ D_LINK_WIDTH, 0, R_LEVEL, false, "link", "width", "", "PCIe lanes", 0 },
+	{ D_SUM_NS, D_BUSY_NS, 0, R_COUNT, false, IN_NS, "busy_time", "busy time of the engine", "" },
+	{ D_BUSY_NS, 0, 0, R_COUNT, false, IN_NS, "busy_time", "busy time of the engine", "" },
+	{ D_SUM_CYCLES, D_CYCLES, 0, R_COUNT, false, IN_NOTHING, "cycles", "busy cycles of the engine", "" },
+	{ D_CYCLES, 0, 0, R_COUNT, false, IN_NOTHING, "cycles", "busy cycles of the engine", "" },
+	{ D_CAPACITY, 0, 0, R_LEVEL, false, IN_NOTHING, "capacity", "engines of this kind", "" },
+	{ D_MAXFREQ, 0, 0, R_LEVEL, false, IN_HZ, "maxfreq", "highest clock of the engine", "" },
+	{ D_CURFREQ, 0, 0, R_LEVEL, false, IN_HZ, "curfreq", "present clock of the engine", "" },
+	{ D_SUM_TOTAL, D_TOTAL, 0, R_LEVEL, false, IN_BYTES, "total", "all buffers in this memory", "" },
+	{ D_SUM_SHARED, D_SHARED, 0, R_LEVEL, false, IN_BYTES, "shared", "buffers that several clients share", "" },
+	{ D_SUM_RESIDENT, D_RESIDENT, 0, R_LEVEL, false, IN_BYTES, "resident", "buffers in this memory now", "" },
+	{ D_SUM_PURGEABLE, D_PURGEABLE, 0, R_LEVEL, false, IN_BYTES, "purgeable", "buffers that may be dropped", "" },
+	{ D_SUM_ACTIVE, D_ACTIVE, 0, R_LEVEL, false, IN_BYTES, "active", "buffers that an engine uses", "" },
+	{ D_RESIDENT, 0, 0, R_LEVEL, false, IN_BYTES, "resident", "buffers in this memory now", "" },
+	{ D_VRAM_TOTAL, 0, 0, R_LEVEL, false, IN_BYTES, "size", "video memory", "vram" },
+	{ D_VRAM_USED, 0, D_VRAM_TOTAL, R_LEVEL, false, IN_BYTES, "used", "video memory in use", "vram" },
+	{ D_VISIBLE_TOTAL, 0, 0, R_LEVEL, false, IN_BYTES, "size", "video memory that the CPU can reach", "visible" },
+	{ D_VISIBLE_USED, 0, D_VISIBLE_TOTAL, R_LEVEL, false, IN_BYTES, "used", "the same in use", "visible" },
+	{ D_GTT_TOTAL, 0, 0, R_LEVEL, false, IN_BYTES, "size", "main memory for the GPU", "gtt" },
+	{ D_GTT_USED, 0, D_GTT_TOTAL, R_LEVEL, false, IN_BYTES, "used", "main memory that the GPU uses", "gtt" },
+	{ D_PREEMPT_USED, 0, 0, R_LEVEL, false, IN_BYTES, "used", "buffers of preempted work", "preempt" },
+	{ D_FREQ_CUR, 0, 0, R_LEVEL, false, IN_HZ, "freq", "present clock; i915, xe: requested", "" },
+	{ D_FREQ_ACT, 0, 0, R_LEVEL, false, IN_HZ, "freq_act", "actual clock, 0 while asleep", "" },
+	{ D_FREQ_TARGET, 0, 0, R_LEVEL, false, IN_HZ, "freq_target", "clock that the governor asked for", "" },
+	{ D_FREQ_MIN, 0, 0, R_LEVEL, false, IN_HZ, "freq_min", "lower limit of the clock", "" },
+	{ D_FREQ_MAX, 0, 0, R_LEVEL, false, IN_HZ, "freq_max", "upper limit of the clock", "" },
+	{ D_LOAD, 0, 0, R_PERCENT, false, IN_PERCENT, "load", "load of a part of the device", "" },
+	{ D_IDLE_MS, 0, 0, R_COUNT, false, IN_MS, "idle_time", "time in the deepest sleep", "" },
+	{ D_TEMP, 0, 0, R_LEVEL, true, IN_MILLIC, "temp", "temperature", "" },
+	{ D_POWER, 0, 0, R_LEVEL, false, IN_MICROW, "power", "power", "" },
+	{ D_ENERGY, 0, 0, R_COUNT, false, IN_MICROJ, "energy", "energy", "" },
+	{ D_ENERGY, 0, 0, R_RATE, false, IN_MICROW, "power", "power, from energy", "" },
+	{ D_FAN, 0, 0, R_LEVEL, false, IN_RPM, "fan", "fan speed", "" },
+	{ D_PWM, 0, 0, R_LEVEL, false, IN_NOTHING, "pwm", "fan control, 0 to 255", "" },
+	{ D_VOLT, 0, 0, R_LEVEL, true, IN_MILLIV, "volt", "voltage", "" },
+	{ D_CURRENT, 0, 0, R_LEVEL, true, IN_MILLIA, "current", "current", "" },
+	{ D_THROTTLE, 0, 0, R_LEVEL, false, IN_NOTHING, "throttle", "1: this reason to throttle holds now", "" },
+	{ D_LINK_SPEED, 0, 0, R_LEVEL, false, IN_GTS, "speed", "PCIe link", "link" },
+	{ D_LINK_WIDTH, 0, 0, R_LEVEL, false, IN_NOTHING, "width", "PCIe lanes", "link" },
 };
 
 static void list_quantity(const struct device *d, const struct quantity *q, u8 gpu)
 {
 	for (struct counter *c = reg_first(&d->e); c; c = reg_next(c)) {
-		struct naming n = { .what = str_z(q->what), .unit = str_z(q->unit), .rule = q->rule, .is_signed = q->is_signed,
+		struct naming n = { .what = str_z(q->what), .unit = str_z(units_of[q->unit]), .rule = q->rule, .is_signed = q->is_signed,
 				    .max = UINT64_MAX };
 		struct gpucounter g = { .read = read_value, .gpu = gpu, .desc = q->desc, .wins = q->wins, .inst = c->inst };
 
@@ -379,7 +389,7 @@ static void list_quantity(const struct device *d, const struct quantity *q, u8 g
 			n.max = 100;
 		else if (q->max && (!reg_get(&d->e, q->max, c->inst, &n.max) || n.max == 0))
 			n.max = UINT64_MAX;
-		add_native(&g, q->inst ? str_z(q->inst) : inst_name(c->inst), q->name, &n);
+		add_native(&g, q->inst[0] ? str_z(q->inst) : inst_name(c->inst), q->name, &n);
 	}
 }
 
@@ -463,8 +473,8 @@ static bool has_connectors(const struct device *d)
 
 static bool is_only(const struct device *d, bool of_driver)
 {
-	for (u32 i = 1; i <= ndevices; i++)
-		if (&devices[i] != d && devices[i].e.used && !devices[i].gone && has_connectors(&devices[i]) &&
+	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
+		if (&devices[i] != d && has_connectors(&devices[i]) &&
 		    (!of_driver || strcmp(devices[i].driver, d->driver) == 0))
 			return false;
 	return has_connectors(d);
@@ -473,8 +483,8 @@ static bool is_only(const struct device *d, bool of_driver)
 /* What shows its frames: where it has no connectors, a display controller, if there is no other GPU. */
 static const struct device *display_of(const struct device *gpu)
 {
-	for (u32 i = 1; nnumbers == 1 && i <= ndevices && !has_connectors(gpu); i++)
-		if (devices[i].e.used && !devices[i].gone && has_connectors(&devices[i]))
+	for (u32 i = NONE; nnumbers == 1 && !has_connectors(gpu) && (i = device_next(i, false)) != NONE;)
+		if (has_connectors(&devices[i]))
 			return &devices[i];
 	return gpu;
 }
@@ -497,7 +507,7 @@ static bool has_oa(u32 gpu)
 {
 	struct str driver = vendor_of(gpu);
 
-	return str_eq(driver, S("i915")) || str_eq(driver, S("xe"));
+	return str_is(driver, "i915") || str_is(driver, "xe");
 }
 
 /* Section 3.5 of the extension, and frames, which it counts in section 1. X: the GPU's number. */

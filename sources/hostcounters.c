@@ -14,7 +14,7 @@ enum { NATIVE_BYTES = HOST_NAME + 8 };
 
 static struct str native_name(char *b, struct str name)
 {
-	struct buf to = { .p = b, .cap = NATIVE_BYTES };
+	struct buf to = buf_on(b, NATIVE_BYTES);
 
 	put_z(&to, "host/");
 	put_str(&to, name);
@@ -57,30 +57,31 @@ static void list_new(void)
 
 /* Section 3 of the extension, in its order. X: the CPU's number. */
 static const struct recommended {
-	struct str name, host; /* ours; that of the host counter that it is */
-	const char *what, *unit;
+	const char *name, *host; /* ours; that of the host counter that it is */
+	const char *what;
+	char unit[8];
 	u8 rule;
 } of_cpu[] = {
-	{ STR("CPU X utilization"), STR("cpu/cpuX/util"), "time that the CPU was busy", "%", R_SHARE },
-	{ STR("CPU X user mode utilization"), STR("cpu/cpuX/user"), "time that the CPU spent in user mode", "%", R_SHARE },
-	{ STR("CPU X kernel mode utilization"), STR("cpu/cpuX/kernel"), "time that the CPU spent in the kernel", "%", R_SHARE },
+	{ "CPU X utilization", "cpu/cpuX/util", "time that the CPU was busy", "%", R_SHARE },
+	{ "CPU X user mode utilization", "cpu/cpuX/user", "time that the CPU spent in user mode", "%", R_SHARE },
+	{ "CPU X kernel mode utilization", "cpu/cpuX/kernel", "time that the CPU spent in the kernel", "%", R_SHARE },
 }, of_host[] = {
-	{ STR("Physical memory usage"), STR("memory/-/used"), "main memory in use: all that is not available", "bytes", R_LEVEL },
-	{ STR("Virtual memory usage"), STR("memory/-/committed"), "memory that was promised to programs", "bytes", R_LEVEL },
-	{ STR("Cache pages fault / sec"), STR("vm/-/faults"), "page faults", "1/s", R_RATE },
-	{ STR("File read bytes / sec"), STR("file/all/read"), "what programs read from files", "bytes/s", R_RATE },
-	{ STR("File write bytes / sec"), STR("file/all/write"), "what programs wrote to files", "bytes/s", R_RATE },
-	{ STR("I/O read bytes / sec"), STR("disk/all/read"), "what was read from disks", "bytes/s", R_RATE },
-	{ STR("I/O write bytes / sec"), STR("disk/all/write"), "what was written to disks", "bytes/s", R_RATE },
-	{ STR("Processes amount"), STR("processes/-/count"), "processes", "", R_LEVEL },
-	{ STR("Threads amount"), STR("threads/-/count"), "threads", "", R_LEVEL },
-	{ STR("Context switched / sec"), STR("cpu/all/switches"), "context switches", "1/s", R_RATE },
+	{ "Physical memory usage", "memory/-/used", "main memory in use: all that is not available", "bytes", R_LEVEL },
+	{ "Virtual memory usage", "memory/-/committed", "memory that was promised to programs", "bytes", R_LEVEL },
+	{ "Cache pages fault / sec", "vm/-/faults", "page faults", "1/s", R_RATE },
+	{ "File read bytes / sec", "file/all/read", "what programs read from files", "bytes/s", R_RATE },
+	{ "File write bytes / sec", "file/all/write", "what programs wrote to files", "bytes/s", R_RATE },
+	{ "I/O read bytes / sec", "disk/all/read", "what was read from disks", "bytes/s", R_RATE },
+	{ "I/O write bytes / sec", "disk/all/write", "what was written to disks", "bytes/s", R_RATE },
+	{ "Processes amount", "processes/-/count", "processes", "", R_LEVEL },
+	{ "Threads amount", "threads/-/count", "threads", "", R_LEVEL },
+	{ "Context switched / sec", "cpu/all/switches", "context switches", "1/s", R_RATE },
 };
 
 static const struct hostcounter *host_named(struct str name)
 {
 	for (u32 i = 0; i < nhosts; i++)
-		if (str_eq(name, str_z(hosts[i].name)))
+		if (str_is(name, hosts[i].name))
 			return &hosts[i];
 	return NULL;
 }
@@ -89,8 +90,8 @@ static const struct hostcounter *host_named(struct str name)
 static void add_recommended(const struct recommended *r, u64 x)
 {
 	char name[64], host[HOST_NAME];
-	const struct hostcounter *h = host_named(catalog_numbered(host, sizeof(host), r->host, x));
-	struct naming n = { .vendor = S("linux"), .name = catalog_numbered(name, sizeof(name), r->name, x), .what = str_z(r->what),
+	const struct hostcounter *h = host_named(catalog_numbered(host, sizeof(host), str_z(r->host), x));
+	struct naming n = { .vendor = S("linux"), .name = catalog_numbered(name, sizeof(name), str_z(r->name), x), .what = str_z(r->what),
 			    .unit = str_z(r->unit), .rule = r->rule, .max = r->rule == R_SHARE ? 100 : h ? h->max : UINT64_MAX };
 
 	catalog_add(SUP_HOST, h ? (u32)(h - hosts) : MAX_HOSTS, &n);
@@ -104,7 +105,7 @@ static bool cpu_number(struct str name, u64 *x)
 		return false;
 	end = scan_u64(name, x);
 	name.p = end;
-	return end && str_eq(name, S("/util"));
+	return end && str_is(name, "/util");
 }
 
 static void recommend(void)

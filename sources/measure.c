@@ -92,7 +92,7 @@ static void switch_off(struct measure *m)
 
 static bool is_word(struct str line, const char *word)
 {
-	return str_eq(str_trim(line), str_z(word));
+	return str_is(str_trim(line), word);
 }
 
 /* Commands of --control, one a line: those of perf that mean something here. */

@@ -91,7 +91,7 @@ static const char no_oa[] = "its driver has no OA for this GPU";
 static const struct failure {
 	u8 call;
 	u16 error; /* 0: any */
-	u32 asked, not_asked;
+	u16 asked, not_asked;
 	const char *what, *remedy;
 } failures[] = {
 	{ C_NODE, ENOENT, 0, 0, "it has no node in /dev/dri", "mount -t devtmpfs dev /dev" },
@@ -167,7 +167,7 @@ static long fails(struct oalive *l, u8 call, u32 asked, long error)
 static const char *path_of(const char *a, u64 number, const char *b, struct str c, const char *d)
 {
 	static char path[256];
-	struct buf p = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf p = buf_on(path, sizeof(path) - 1);
 
 	put_z(&p, a);
 	put_u64(&p, number);
@@ -188,7 +188,7 @@ static char said[512]; /* l->what, where it names things */
 
 static struct buf say(struct oalive *l, const char *begins)
 {
-	struct buf b = { .p = said, .cap = sizeof(said) - 1 };
+	struct buf b = buf_on(said, sizeof(said) - 1);
 
 	l->what = said;
 	l->remedy = NULL;
@@ -208,9 +208,9 @@ static bool holds_stream(u64 pid)
 		return false;
 	while (!found && (fd = dir_next(&d))) {
 		long n = sys_readlinkat(d.fd, fd, link, sizeof(link));
-		struct str to = { link, link + (n > 0 ? n : 0) };
+		struct str to = str_got(link, n);
 
-		found = str_eq(to, S("anon_inode:[i915_perf]")) || str_eq(to, S("anon_inode:[xe_oa]"));
+		found = str_is(to, "anon_inode:[i915_perf]") || str_is(to, "anon_inode:[xe_oa]");
 	}
 	dir_close(&d);
 	return found;
@@ -311,6 +311,12 @@ static void topology_is(struct oalive *l, size_t n)
 	oadevice_topology(&l->dev, (struct str){ l->topology, l->topology + n });
 }
 
+static void put_mask(u8 *to, u64 bits)
+{
+	for (; bits; bits >>= 8)
+		*to++ |= (u8)bits;
+}
+
 /* A topology as QUERY gives it, for those who do not: slices alike, EUs of each subslice the first bits. The callers'
  * masks have 8 slices of 8 subslices, or 1 of 64, so there is room. */
 static void topology_made(struct oalive *l, u64 slice_mask, u64 subslice_mask, u64 eus)
@@ -327,14 +333,12 @@ static void topology_made(struct oalive *l, u64 slice_mask, u64 subslice_mask, u
 	t.eu_stride = (u16)((t.eus + 7) / 8);
 	memcpy(l->topology, &t, sizeof(t));
 	data[0] = (u8)slice_mask;
-	for (u32 s = 0; s < t.slices; s++)
-		for (u32 i = 0; i < t.subslices; i++) {
-			if (!(subslice_mask >> i & 1))
-				continue;
-			data[t.subslice_at + s * t.subslice_stride + i / 8] |= (u8)(1 << i % 8);
-			for (u32 e = 0; e < t.eus; e++)
-				data[t.eu_at + (s * t.subslices + i) * t.eu_stride + e / 8] |= (u8)(1 << e % 8);
-		}
+	for (u32 s = 0; s < t.slices; s++) {
+		put_mask(data + t.subslice_at + s * t.subslice_stride, subslice_mask);
+		for (u32 i = 0; i < t.subslices; i++)
+			if (subslice_mask >> i & 1)
+				put_mask(data + t.eu_at + (s * t.subslices + i) * t.eu_stride, t.eus ? UINT64_MAX >> (64 - t.eus) : 0);
+	}
 	topology_is(l, sizeof(t) + t.eu_at + (size_t)t.slices * t.subslices * t.eu_stride);
 }
 
@@ -489,8 +493,8 @@ long oa_attach(struct oalive *l, u32 device)
 		return fails(l, C_NODE, 0, r);
 	r = sys_drm(l->drm, DRM_VERSION, &v);
 	driver = (struct str){ name, name + (r < 0 ? 0 : v.n < sizeof(name) ? v.n : sizeof(name)) };
-	l->dev.xe = str_eq(driver, S("xe"));
-	if (!l->dev.xe && !str_eq(driver, S("i915")))
+	l->dev.xe = str_is(driver, "xe");
+	if (!l->dev.xe && !str_is(driver, "i915"))
 		return fails(l, C_DRIVER, BIT(A_OTHER), -ENODEV);
 	r = l->dev.xe ? xe_attach(l) : i915_attach(l);
 	if (r < 0)
@@ -642,7 +646,7 @@ static long choose_format(struct oalive *l, const struct oaset *s, const struct 
 	if (!l->format && s->format.p < s->format.e)
 		l->format = oaformat_named(s->format);
 	if (!l->format && l->dev.platform)
-		l->format = oaformat_named(l->dev.platform->format);
+		l->format = oaformat_named(str_z(oafamilies[l->dev.platform->family].format));
 	if (!l->format)
 		return fails(l, C_FORMAT, 0, -ENOENT);
 	return (l->dev.xe ? l->format->has_xe : l->format->i915 != 0) ? 0 : fails(l, C_FORMAT, 0, -EINVAL);

@@ -55,132 +55,163 @@ static const u32 xe2_oa[][2] = {
 	PES3(37, 0x600f), PES3(38, 0x6010), PES3(39, 0x5009), PES3(40, 0x5013), PES3(41, 0x5000),
 };
 
-#define N(regs) (u16)LEN(regs)
-
-enum { HSW = 1, GEN8 = 2, GEN9 = 4, GEN11 = 8, GEN12 = 16, XEHP = 32, XE2 = 64 };
+#define N(regs) (u8)LEN(regs)
 
 const struct oafamily oafamilies[] = {
-	{ "hsw", "530a1076-aa3f-4842-a26b-4d669b1a2e6d", "A45_B8_C8",
+	[OF_HSW] = { "hsw", "530a1076-aa3f-4842-a26b-4d669b1a2e6d", "A45_B8_C8",
 	  { hsw_noa, hsw_oa, NULL }, { N(hsw_noa), N(hsw_oa), 0 } },
-	{ "gen8", "36a4ed32-19a4-4d98-bdc8-573b48d6df69", "A32u40_A4u32_B8_C8",
+	[OF_GEN8] = { "gen8", "36a4ed32-19a4-4d98-bdc8-573b48d6df69", "A32u40_A4u32_B8_C8",
 	  { NULL, gen8_oa, gen8_flex }, { 0, N(gen8_oa), N(gen8_flex) } },
-	{ "gen9", "1ed5e4f2-355e-46d0-b7ee-0cf605f36849", "A32u40_A4u32_B8_C8",
+	[OF_GEN9] = { "gen9", "1ed5e4f2-355e-46d0-b7ee-0cf605f36849", "A32u40_A4u32_B8_C8",
 	  { NULL, gen8_oa, gen8_flex }, { 0, N(gen8_oa), N(gen8_flex) } },
-	{ "gen11", "730dfd4b-5598-4f6b-8ce9-f986121977b6", "A32u40_A4u32_B8_C8",
+	[OF_GEN11] = { "gen11", "730dfd4b-5598-4f6b-8ce9-f986121977b6", "A32u40_A4u32_B8_C8",
 	  { NULL, gen8_oa, gen8_flex }, { 0, N(gen8_oa), N(gen8_flex) } },
-	{ "gen12", "6a3e7b22-8512-47af-aa16-c3601de579de", "A32u40_A4u32_B8_C8",
+	[OF_GEN12] = { "gen12", "6a3e7b22-8512-47af-aa16-c3601de579de", "A32u40_A4u32_B8_C8",
 	  { NULL, gen12_oa, gen12_flex }, { 0, N(gen12_oa) - 1, N(gen12_flex) } },
-	{ "xehp", "c4d6ba87-5d1f-4dd2-8658-295f6063c119", "A24u40_A14u32_B8_C8",
+	[OF_XEHP] = { "xehp", "c4d6ba87-5d1f-4dd2-8658-295f6063c119", "A24u40_A14u32_B8_C8",
 	  { NULL, gen12_oa, xehp_flex }, { 0, N(gen12_oa), N(xehp_flex) } },
-	{ "xe2", "d1582610-6426-4683-b9b6-24d7eb5d6d7a", "PEC64u64",
+	[OF_XE2] = { "xe2", "d1582610-6426-4683-b9b6-24d7eb5d6d7a", "PEC64u64",
 	  { NULL, xe2_oa, xe2_flex }, { 0, N(xe2_oa), N(xe2_flex) } },
 };
 const size_t noafamilies = LEN(oafamilies);
 
 /* --- counters ---------------------------------------------------------------------------------------------- */
 
+enum {
+	HSW = 1 << OF_HSW, GEN8 = 1 << OF_GEN8, GEN9 = 1 << OF_GEN9, GEN11 = 1 << OF_GEN11, GEN12 = 1 << OF_GEN12,
+	XEHP = 1 << OF_XEHP, XE2 = 1 << OF_XE2,
+};
 #define GEN8_11 (GEN8 | GEN9 | GEN11)
 #define GEN8_XEHP (GEN8_11 | GEN12 | XEHP)
 #define ALL (HSW | GEN8_XEHP | XE2)
 
-#define OF_CLOCKS " READ 100 UMUL $GpuCoreClocks FDIV"
-#define OF_EUS " UDIV 100 UMUL $GpuCoreClocks FDIV"
-#define PER_EU " $EuCoresTotalCount" OF_EUS
+enum { NS, CYCLES, HZ, PERCENT, THREADS, PIXELS, TEXELS, BYTES, MESSAGES, EVENTS };
+const char oabasic_units[][9] = {
+	[NS] = "ns", [CYCLES] = "cycles", [HZ] = "hz", [PERCENT] = "percent", [THREADS] = "threads", [PIXELS] = "pixels",
+	[TEXELS] = "texels", [BYTES] = "bytes", [MESSAGES] = "messages", [EVENTS] = "events",
+};
+
+enum { NO_MAX, HUNDRED, FASTEST, CORES_64, CORES_128, CORES };
+const char *const oabasic_max[] = {
+	[NO_MAX] = NULL, [HUNDRED] = "100", [FASTEST] = "$GpuMaxFrequency",
+	[CORES_64] = "$GpuCoreClocks 64 UMUL $EuSubslicesTotalCount UMUL",
+	[CORES_128] = "$GpuCoreClocks 128 UMUL $EuSubslicesTotalCount UMUL",
+	[CORES] = "$GpuCoreClocks $XeCoreTotalCount UMUL",
+};
+
+/* Words, always the last one, that stand for how many equations end. */
+static const struct {
+	const char *word, *end;
+} ends[] = {
+	{ "%", "100 UMUL $GpuCoreClocks FDIV" },
+	{ "%EU", "$EuCoresTotalCount UDIV %" },
+};
+
+bool oabasic_end(struct str word, struct str *rest)
+{
+	for (size_t i = 0; i < LEN(ends); i++)
+		if (str_is(word, ends[i].word)) {
+			*rest = str_z(ends[i].end);
+			return true;
+		}
+	return false;
+}
+
+#define OF_CLOCKS " READ %"
+#define OF_EUS " UDIV %"
+#define PER_EU " %EU"
 #define SUM4(a, b, c, d) "A " a " READ A " b " READ FADD A " c " READ FADD A " d " READ FADD"
 
 /* In the order of files: a counter stands behind those that it refers to. */
 const struct oabasic_row oabasic_rows[] = {
-	{ ALL, false, "GpuTime", "ns", "GPU_TIME 0 READ 1000000000 UMUL $GpuTimestampFrequency UDIV", NULL },
-	{ HSW, false, "GpuCoreClocks", "cycles", "B 7 READ", NULL },
-	{ GEN8_XEHP | XE2, false, "GpuCoreClocks", "cycles", "GPU_CLOCK 0 READ", NULL },
-	{ ALL, false, "AvgGpuCoreFrequency", "hz", "$GpuCoreClocks 1000000000 UMUL $GpuTime UDIV", "$GpuMaxFrequency" },
+	{ ALL, false, NS, NO_MAX, "GpuTime", "GPU_TIME 0 READ 1000000000 UMUL $GpuTimestampFrequency UDIV" },
+	{ HSW, false, CYCLES, NO_MAX, "GpuCoreClocks", "B 7 READ" },
+	{ GEN8_XEHP | XE2, false, CYCLES, NO_MAX, "GpuCoreClocks", "GPU_CLOCK 0 READ" },
+	{ ALL, false, HZ, FASTEST, "AvgGpuCoreFrequency", "$GpuCoreClocks 1000000000 UMUL $GpuTime UDIV" },
 
-	{ HSW, true, "GpuBusy", "percent", "A 41" OF_CLOCKS, "100" },
-	{ HSW, false, "VsThreads", "threads", "A 5 READ", NULL },
-	{ HSW, false, "HsThreads", "threads", "A 10 READ", NULL },
-	{ HSW, false, "DsThreads", "threads", "A 15 READ", NULL },
-	{ HSW, false, "GsThreads", "threads", "A 25 READ", NULL },
-	{ HSW, false, "PsThreads", "threads", "A 30 READ", NULL },
-	{ HSW, false, "CsThreads", "threads", "A 20 READ", NULL },
-	{ HSW, true, "EuActive", "percent", "A 0 READ" PER_EU, "100" },
-	{ HSW, true, "EuStall", "percent", "A 1 READ" PER_EU, "100" },
-	{ HSW, false, "HiDepthTestFails", "pixels", "A 33 READ", NULL },
-	{ HSW, false, "EarlyDepthTestFails", "pixels", "A 35 READ", NULL },
-	{ HSW, false, "SamplesKilledInPs", "pixels", "A 36 READ", NULL },
-	{ HSW, false, "SamplesWritten", "pixels", "A 40 READ", NULL },
+	{ HSW, true, PERCENT, HUNDRED, "GpuBusy", "A 41" OF_CLOCKS },
+	{ HSW, false, THREADS, NO_MAX, "VsThreads", "A 5 READ" },
+	{ HSW, false, THREADS, NO_MAX, "HsThreads", "A 10 READ" },
+	{ HSW, false, THREADS, NO_MAX, "DsThreads", "A 15 READ" },
+	{ HSW, false, THREADS, NO_MAX, "GsThreads", "A 25 READ" },
+	{ HSW, false, THREADS, NO_MAX, "PsThreads", "A 30 READ" },
+	{ HSW, false, THREADS, NO_MAX, "CsThreads", "A 20 READ" },
+	{ HSW, true, PERCENT, HUNDRED, "EuActive", "A 0 READ" PER_EU },
+	{ HSW, true, PERCENT, HUNDRED, "EuStall", "A 1 READ" PER_EU },
+	{ HSW, false, PIXELS, NO_MAX, "HiDepthTestFails", "A 33 READ" },
+	{ HSW, false, PIXELS, NO_MAX, "EarlyDepthTestFails", "A 35 READ" },
+	{ HSW, false, PIXELS, NO_MAX, "SamplesKilledInPs", "A 36 READ" },
+	{ HSW, false, PIXELS, NO_MAX, "SamplesWritten", "A 40 READ" },
 
-	{ GEN8_XEHP, true, "GpuBusy", "percent", "A 0" OF_CLOCKS, "100" },
-	{ GEN8_XEHP, false, "VsThreads", "threads", "A 1 READ", NULL },
-	{ GEN8_XEHP, false, "HsThreads", "threads", "A 2 READ", NULL },
-	{ GEN8_XEHP, false, "DsThreads", "threads", "A 3 READ", NULL },
-	{ GEN8_XEHP, false, "GsThreads", "threads", "A 5 READ", NULL },
-	{ GEN8_XEHP, false, "PsThreads", "threads", "A 6 READ", NULL },
-	{ GEN8_XEHP, false, "CsThreads", "threads", "A 4 READ", NULL },
-	{ GEN8_11, true, "EuActive", "percent", "A 7 READ" PER_EU, "100" },
-	{ GEN8_11, true, "EuStall", "percent", "A 8 READ" PER_EU, "100" },
-	{ GEN8_11, true, "EuFpuBothActive", "percent", "A 9 READ" PER_EU, "100" },
-	{ GEN8_11, true, "Fpu0Active", "percent", "A 10 READ" PER_EU, "100" },
-	{ GEN8_11, true, "Fpu1Active", "percent", "A 11 READ" PER_EU, "100" },
-	{ GEN8_11, true, "EuSendActive", "percent", "A 12 READ" PER_EU, "100" },
-	{ GEN8 | GEN9, true, "EuThreadOccupancy", "percent",
-	  "A 13 READ 8 UMUL $EuCoresTotalCount UDIV $EuThreadsCount" OF_EUS, "100" },
-	{ GEN11, true, "EuThreadOccupancy", "percent", "8 A 13 READ FMUL $EuThreadsCount FDIV" PER_EU, "100" },
-	{ GEN12, true, "EuActive", "percent", SUM4("7", "8", "9", "10") PER_EU, "100" },
-	{ GEN12, true, "EuStall", "percent", SUM4("11", "12", "13", "14") PER_EU, "100" },
-	{ GEN12, true, "EuThreadOccupancy", "percent",
-	  "8 " SUM4("15", "16", "17", "18") " FMUL $EuThreadsCount FDIV" PER_EU, "100" },
-	{ XEHP, true, "XveActive", "percent", "A 7 READ" PER_EU, "100" },
-	{ XEHP, true, "XveStall", "percent", "A 8 READ" PER_EU, "100" },
-	{ XEHP, true, "XveThreadOccupancy", "percent", "8 A 9 READ FMUL $VectorEngineThreadsCount FDIV" PER_EU, "100" },
-	{ XEHP, true, "XveFpuEmActive", "percent", "A 10 READ" PER_EU, "100" },
-	{ GEN8_XEHP, false, "RasterizedPixels", "pixels", "A 21 READ 4 UMUL", NULL },
-	{ GEN8_XEHP, false, "HiDepthTestFails", "pixels", "A 22 READ 4 UMUL", NULL },
-	{ GEN8_XEHP, false, "EarlyDepthTestFails", "pixels", "A 23 READ 4 UMUL", NULL },
-	{ GEN8_XEHP, false, "SamplesKilledInPs", "pixels", "A 24 READ 4 UMUL", NULL },
-	{ GEN8_XEHP, false, "PixelsFailingPostPsTests", "pixels", "A 25 READ 4 UMUL", NULL },
-	{ GEN8_XEHP, false, "SamplesWritten", "pixels", "A 26 READ 4 UMUL", NULL },
-	{ GEN8_XEHP, false, "SamplesBlended", "pixels", "A 27 READ 4 UMUL", NULL },
-	{ GEN8_XEHP, false, "SamplerTexels", "texels", "A 28 READ 4 UMUL", NULL },
-	{ GEN8_XEHP, false, "SamplerTexelMisses", "texels", "A 29 READ 4 UMUL", NULL },
-	{ GEN8_11, false, "SlmBytesRead", "bytes", "A 30 READ 64 UMUL",
-	  "$GpuCoreClocks 64 UMUL $EuSubslicesTotalCount UMUL" },
-	{ GEN8_11, false, "SlmBytesWritten", "bytes", "A 31 READ 64 UMUL",
-	  "$GpuCoreClocks 64 UMUL $EuSubslicesTotalCount UMUL" },
-	{ GEN12, false, "SlmBytesRead", "bytes", "A 30 READ 64 UMUL",
-	  "$GpuCoreClocks 128 UMUL $EuSubslicesTotalCount UMUL" },
-	{ GEN12, false, "SlmBytesWritten", "bytes", "A 31 READ 64 UMUL",
-	  "$GpuCoreClocks 128 UMUL $EuSubslicesTotalCount UMUL" },
-	{ XEHP, false, "SlmReads", "messages", "A 30 READ", "$GpuCoreClocks $XeCoreTotalCount UMUL" },
-	{ XEHP, false, "SlmWrites", "messages", "A 31 READ", "$GpuCoreClocks $XeCoreTotalCount UMUL" },
-	{ GEN8_XEHP, false, "ShaderMemoryAccesses", "messages", "A 32 READ", NULL },
-	{ GEN8_XEHP, false, "ShaderAtomics", "messages", "A 34 READ", NULL },
-	{ GEN8_XEHP, false, "ShaderBarriers", "messages", "A 35 READ", NULL },
+	{ GEN8_XEHP, true, PERCENT, HUNDRED, "GpuBusy", "A 0" OF_CLOCKS },
+	{ GEN8_XEHP, false, THREADS, NO_MAX, "VsThreads", "A 1 READ" },
+	{ GEN8_XEHP, false, THREADS, NO_MAX, "HsThreads", "A 2 READ" },
+	{ GEN8_XEHP, false, THREADS, NO_MAX, "DsThreads", "A 3 READ" },
+	{ GEN8_XEHP, false, THREADS, NO_MAX, "GsThreads", "A 5 READ" },
+	{ GEN8_XEHP, false, THREADS, NO_MAX, "PsThreads", "A 6 READ" },
+	{ GEN8_XEHP, false, THREADS, NO_MAX, "CsThreads", "A 4 READ" },
+	{ GEN8_11, true, PERCENT, HUNDRED, "EuActive", "A 7 READ" PER_EU },
+	{ GEN8_11, true, PERCENT, HUNDRED, "EuStall", "A 8 READ" PER_EU },
+	{ GEN8_11, true, PERCENT, HUNDRED, "EuFpuBothActive", "A 9 READ" PER_EU },
+	{ GEN8_11, true, PERCENT, HUNDRED, "Fpu0Active", "A 10 READ" PER_EU },
+	{ GEN8_11, true, PERCENT, HUNDRED, "Fpu1Active", "A 11 READ" PER_EU },
+	{ GEN8_11, true, PERCENT, HUNDRED, "EuSendActive", "A 12 READ" PER_EU },
+	{ GEN8 | GEN9, true, PERCENT, HUNDRED, "EuThreadOccupancy",
+	  "A 13 READ 8 UMUL $EuCoresTotalCount UDIV $EuThreadsCount" OF_EUS },
+	{ GEN11, true, PERCENT, HUNDRED, "EuThreadOccupancy", "8 A 13 READ FMUL $EuThreadsCount FDIV" PER_EU },
+	{ GEN12, true, PERCENT, HUNDRED, "EuActive", SUM4("7", "8", "9", "10") PER_EU },
+	{ GEN12, true, PERCENT, HUNDRED, "EuStall", SUM4("11", "12", "13", "14") PER_EU },
+	{ GEN12, true, PERCENT, HUNDRED, "EuThreadOccupancy",
+	  "8 " SUM4("15", "16", "17", "18") " FMUL $EuThreadsCount FDIV" PER_EU },
+	{ XEHP, true, PERCENT, HUNDRED, "XveActive", "A 7 READ" PER_EU },
+	{ XEHP, true, PERCENT, HUNDRED, "XveStall", "A 8 READ" PER_EU },
+	{ XEHP, true, PERCENT, HUNDRED, "XveThreadOccupancy",
+	  "8 A 9 READ FMUL $VectorEngineThreadsCount FDIV" PER_EU },
+	{ XEHP, true, PERCENT, HUNDRED, "XveFpuEmActive", "A 10 READ" PER_EU },
+	{ GEN8_XEHP, false, PIXELS, NO_MAX, "RasterizedPixels", "A 21 READ 4 UMUL" },
+	{ GEN8_XEHP, false, PIXELS, NO_MAX, "HiDepthTestFails", "A 22 READ 4 UMUL" },
+	{ GEN8_XEHP, false, PIXELS, NO_MAX, "EarlyDepthTestFails", "A 23 READ 4 UMUL" },
+	{ GEN8_XEHP, false, PIXELS, NO_MAX, "SamplesKilledInPs", "A 24 READ 4 UMUL" },
+	{ GEN8_XEHP, false, PIXELS, NO_MAX, "PixelsFailingPostPsTests", "A 25 READ 4 UMUL" },
+	{ GEN8_XEHP, false, PIXELS, NO_MAX, "SamplesWritten", "A 26 READ 4 UMUL" },
+	{ GEN8_XEHP, false, PIXELS, NO_MAX, "SamplesBlended", "A 27 READ 4 UMUL" },
+	{ GEN8_XEHP, false, TEXELS, NO_MAX, "SamplerTexels", "A 28 READ 4 UMUL" },
+	{ GEN8_XEHP, false, TEXELS, NO_MAX, "SamplerTexelMisses", "A 29 READ 4 UMUL" },
+	{ GEN8_11, false, BYTES, CORES_64, "SlmBytesRead", "A 30 READ 64 UMUL" },
+	{ GEN8_11, false, BYTES, CORES_64, "SlmBytesWritten", "A 31 READ 64 UMUL" },
+	{ GEN12, false, BYTES, CORES_128, "SlmBytesRead", "A 30 READ 64 UMUL" },
+	{ GEN12, false, BYTES, CORES_128, "SlmBytesWritten", "A 31 READ 64 UMUL" },
+	{ XEHP, false, MESSAGES, CORES, "SlmReads", "A 30 READ" },
+	{ XEHP, false, MESSAGES, CORES, "SlmWrites", "A 31 READ" },
+	{ GEN8_XEHP, false, MESSAGES, NO_MAX, "ShaderMemoryAccesses", "A 32 READ" },
+	{ GEN8_XEHP, false, MESSAGES, NO_MAX, "ShaderAtomics", "A 34 READ" },
+	{ GEN8_XEHP, false, MESSAGES, NO_MAX, "ShaderBarriers", "A 35 READ" },
 
-	{ XE2, true, "GPU_BUSY", "percent", "PEC 32" OF_CLOCKS, NULL },
-	{ XE2, true, "COMMAND_PARSER_RENDER_ENGINE_BUSY", "percent", "PEC 40" OF_CLOCKS, NULL },
-	{ XE2, true, "COMMAND_PARSER_COMPUTE_ENGINE_BUSY", "percent",
-	  "PEC 39 READ $ComputeEngineTotalCount" OF_EUS, NULL },
-	{ XE2, true, "COMMAND_PARSER_COPY_ENGINE_BUSY", "percent", "PEC 41" OF_CLOCKS, NULL },
-	{ XE2, true, "XVE_ACTIVE", "percent", "PEC 24 READ" PER_EU, NULL },
-	{ XE2, true, "XVE_STALL", "percent", "PEC 20 READ" PER_EU, NULL },
-	{ XE2, false, "XVE_INST_EXECUTED_ALU0_ALL", "events", "PEC 25 READ", NULL },
-	{ XE2, false, "XVE_INST_EXECUTED_ALU1_ALL", "events", "PEC 26 READ", NULL },
-	{ XE2, false, "XVE_INST_EXECUTED_SEND_ALL", "events", "PEC 7 READ", NULL },
-	{ XE2, false, "GPGPU_THREADGROUP_COUNT", "events", "PEC 0 READ", NULL },
-	{ XE2, false, "RASTERIZER_SAMPLE_OUTPUT", "events", "PEC 34 READ", NULL },
-	{ XE2, false, "PIXEL_WRITE", "events", "PEC 36 READ", NULL },
-	{ XE2, false, "PIXEL_BLEND", "events", "PEC 35 READ", NULL },
-	{ XE2, false, "SAMPLER_TEXTURE_CACHE_ACCESS", "events", "PEC 6 READ", NULL },
-	{ XE2, false, "SAMPLER_TEXTURE_CACHE_MISS", "events", "PEC 21 READ", NULL },
-	{ XE2, false, "ICACHE_HIT", "events", "PEC 22 READ", NULL },
-	{ XE2, false, "ICACHE_MISS", "events", "PEC 23 READ", NULL },
-	{ XE2, false, "LOAD_STORE_CACHE_ACCESS", "events", "PEC 31 READ", NULL },
-	{ XE2, false, "LOAD_STORE_CACHE_HIT", "events", "PEC 30 READ", NULL },
-	{ XE2, false, "LOAD_STORE_CACHE_BYTE_READ", "bytes", "PEC 16 READ", NULL },
-	{ XE2, false, "LOAD_STORE_CACHE_BYTE_WRITE", "bytes", "PEC 17 READ", NULL },
-	{ XE2, false, "SLM_BYTE_READ", "bytes", "PEC 18 READ", NULL },
-	{ XE2, false, "SLM_BYTE_WRITE", "bytes", "PEC 19 READ", NULL },
-	{ XE2, false, "L3_READ", "events", "PEC 37 READ", NULL },
-	{ XE2, false, "L3_WRITE", "events", "PEC 38 READ", NULL },
+	{ XE2, true, PERCENT, NO_MAX, "GPU_BUSY", "PEC 32" OF_CLOCKS },
+	{ XE2, true, PERCENT, NO_MAX, "COMMAND_PARSER_RENDER_ENGINE_BUSY", "PEC 40" OF_CLOCKS },
+	{ XE2, true, PERCENT, NO_MAX, "COMMAND_PARSER_COMPUTE_ENGINE_BUSY",
+	  "PEC 39 READ $ComputeEngineTotalCount" OF_EUS },
+	{ XE2, true, PERCENT, NO_MAX, "COMMAND_PARSER_COPY_ENGINE_BUSY", "PEC 41" OF_CLOCKS },
+	{ XE2, true, PERCENT, NO_MAX, "XVE_ACTIVE", "PEC 24 READ" PER_EU },
+	{ XE2, true, PERCENT, NO_MAX, "XVE_STALL", "PEC 20 READ" PER_EU },
+	{ XE2, false, EVENTS, NO_MAX, "XVE_INST_EXECUTED_ALU0_ALL", "PEC 25 READ" },
+	{ XE2, false, EVENTS, NO_MAX, "XVE_INST_EXECUTED_ALU1_ALL", "PEC 26 READ" },
+	{ XE2, false, EVENTS, NO_MAX, "XVE_INST_EXECUTED_SEND_ALL", "PEC 7 READ" },
+	{ XE2, false, EVENTS, NO_MAX, "GPGPU_THREADGROUP_COUNT", "PEC 0 READ" },
+	{ XE2, false, EVENTS, NO_MAX, "RASTERIZER_SAMPLE_OUTPUT", "PEC 34 READ" },
+	{ XE2, false, EVENTS, NO_MAX, "PIXEL_WRITE", "PEC 36 READ" },
+	{ XE2, false, EVENTS, NO_MAX, "PIXEL_BLEND", "PEC 35 READ" },
+	{ XE2, false, EVENTS, NO_MAX, "SAMPLER_TEXTURE_CACHE_ACCESS", "PEC 6 READ" },
+	{ XE2, false, EVENTS, NO_MAX, "SAMPLER_TEXTURE_CACHE_MISS", "PEC 21 READ" },
+	{ XE2, false, EVENTS, NO_MAX, "ICACHE_HIT", "PEC 22 READ" },
+	{ XE2, false, EVENTS, NO_MAX, "ICACHE_MISS", "PEC 23 READ" },
+	{ XE2, false, EVENTS, NO_MAX, "LOAD_STORE_CACHE_ACCESS", "PEC 31 READ" },
+	{ XE2, false, EVENTS, NO_MAX, "LOAD_STORE_CACHE_HIT", "PEC 30 READ" },
+	{ XE2, false, BYTES, NO_MAX, "LOAD_STORE_CACHE_BYTE_READ", "PEC 16 READ" },
+	{ XE2, false, BYTES, NO_MAX, "LOAD_STORE_CACHE_BYTE_WRITE", "PEC 17 READ" },
+	{ XE2, false, BYTES, NO_MAX, "SLM_BYTE_READ", "PEC 18 READ" },
+	{ XE2, false, BYTES, NO_MAX, "SLM_BYTE_WRITE", "PEC 19 READ" },
+	{ XE2, false, EVENTS, NO_MAX, "L3_READ", "PEC 37 READ" },
+	{ XE2, false, EVENTS, NO_MAX, "L3_WRITE", "PEC 38 READ" },
 };
 const size_t noabasic_rows = LEN(oabasic_rows);

@@ -47,14 +47,14 @@ u32 oa_slot(u32 gpu, const char *counters)
 
 static u8 rule_of(struct str unit)
 {
-	return str_eq(unit, S("percent")) ? R_PERCENT : str_eq(unit, S("hz")) ? R_LEVEL : R_COUNT;
+	return str_is(unit, "percent") ? R_PERCENT : str_is(unit, "hz") ? R_LEVEL : R_COUNT;
 }
 
 /* oa/DEVICE/SET/COUNTER */
 static void list_counter(const struct device *d, u32 set, const struct oadef *c)
 {
 	char name[NAME_CAP];
-	struct buf b = { .p = name, .cap = sizeof(name) };
+	struct buf b = BUF(name);
 	struct naming n = { .vendor = str_z(d->driver), .what = S("counter of an OA metric set"), .unit = c->units,
 			    .rule = rule_of(c->units), .max = UINT64_MAX };
 
@@ -107,7 +107,7 @@ static void list_file(const struct oafile *f, u32 gpu, const struct device *d, c
 static bool pci_id(const struct device *d, u64 *id)
 {
 	char path[96], b[64];
-	struct buf to = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf to = buf_on(path, sizeof(path) - 1);
 	struct str line;
 
 	put_z(&to, "class/drm/card");

@@ -9,43 +9,38 @@ enum {
 	RKL, DG1, ADL, ACMGT1, ACMGT2, ACMGT3, PVC, MTLGT2, MTLGT3, LNL, BMG, PTL, PLATFORMS
 };
 
-#define A45 STR("A45_B8_C8")
-#define A32 STR("A32u40_A4u32_B8_C8")
-#define A24 STR("A24u40_A14u32_B8_C8")
-#define PEC STR("PEC64u64")
-
 /* Threads of an EU and shifts: lib/i915/perf.c and lib/xe/xe_oa.c of IGT, which has 7 for Xe2 and Xe3, too. The clock
  * is the usual one: kernels and recordings tell a device's own. */
 const struct oaplatform oaplatforms[] = {
-	[HSW]    = { STR("hsw"), STR("hsw"), 750, false, 7, 0, 12500000, A45 },
-	[BDW]    = { STR("bdw"), STR("gen8"), 800, false, 7, 0, 12500000, A32 },
-	[CHV]    = { STR("chv"), STR("gen8"), 800, false, 7, 0, 12500000, A32 },
-	[SKLGT2] = { STR("sklgt2"), STR("gen9"), 900, false, 7, 0, 12000000, A32 },
-	[SKLGT3] = { STR("sklgt3"), STR("gen9"), 900, false, 7, 0, 12000000, A32 },
-	[SKLGT4] = { STR("sklgt4"), STR("gen9"), 900, false, 7, 0, 12000000, A32 },
-	[BXT]    = { STR("bxt"), STR("gen9"), 900, false, 6, 0, 19200000, A32 },
-	[KBLGT2] = { STR("kblgt2"), STR("gen9"), 900, false, 7, 0, 12000000, A32 },
-	[KBLGT3] = { STR("kblgt3"), STR("gen9"), 900, false, 7, 0, 12000000, A32 },
-	[GLK]    = { STR("glk"), STR("gen9"), 900, false, 6, 0, 19200000, A32 },
-	[CFLGT2] = { STR("cflgt2"), STR("gen9"), 900, false, 7, 0, 12000000, A32 },
-	[CFLGT3] = { STR("cflgt3"), STR("gen9"), 900, false, 7, 0, 12000000, A32 },
-	[CNL]    = { STR("cnl"), STR("gen9"), 1000, false, 7, 0, 24000000, A32 },
-	[ICL]    = { STR("icl"), STR("gen11"), 1100, false, 7, 0, 12000000, A32 },
-	[EHL]    = { STR("ehl"), STR("gen11"), 1100, false, 7, 0, 19200000, A32 },
-	[TGLGT1] = { STR("tglgt1"), STR("gen12"), 1200, false, 7, 0, 19200000, A32 },
-	[TGLGT2] = { STR("tglgt2"), STR("gen12"), 1200, false, 7, 0, 19200000, A32 },
-	[RKL]    = { STR("rkl"), STR("gen12"), 1200, false, 7, 0, 19200000, A32 },
-	[DG1]    = { STR("dg1"), STR("gen12"), 1210, false, 7, 0, 19200000, A32 },
-	[ADL]    = { STR("adl"), STR("gen12"), 1200, false, 7, 0, 19200000, A32 },
-	[ACMGT1] = { STR("acmgt1"), STR("xehp"), 1255, false, 8, 1, 19200000, A24 },
-	[ACMGT2] = { STR("acmgt2"), STR("xehp"), 1255, false, 8, 1, 19200000, A24 },
-	[ACMGT3] = { STR("acmgt3"), STR("xehp"), 1255, false, 8, 1, 19200000, A24 },
-	[PVC]    = { STR("pvc"), STR("xehp"), 1260, true, 8, 0, 12500000, A24 },
-	[MTLGT2] = { STR("mtlgt2"), STR("xehp"), 1270, false, 8, 1, 38400000, A24 },
-	[MTLGT3] = { STR("mtlgt3"), STR("xehp"), 1270, false, 8, 1, 38400000, A24 },
-	[LNL]    = { STR("lnl"), STR("xe2"), 2004, true, 7, 0, 19200000, PEC },
-	[BMG]    = { STR("bmg"), STR("xe2"), 2001, true, 7, 0, 19200000, PEC },
-	[PTL]    = { STR("ptl"), STR("xe2"), 3000, true, 7, 0, 19200000, PEC },
+	[HSW]    = { "hsw", OF_HSW, 750, false, 7, 0, 12500000 },
+	[BDW]    = { "bdw", OF_GEN8, 800, false, 7, 0, 12500000 },
+	[CHV]    = { "chv", OF_GEN8, 800, false, 7, 0, 12500000 },
+	[SKLGT2] = { "sklgt2", OF_GEN9, 900, false, 7, 0, 12000000 },
+	[SKLGT3] = { "sklgt3", OF_GEN9, 900, false, 7, 0, 12000000 },
+	[SKLGT4] = { "sklgt4", OF_GEN9, 900, false, 7, 0, 12000000 },
+	[BXT]    = { "bxt", OF_GEN9, 900, false, 6, 0, 19200000 },
+	[KBLGT2] = { "kblgt2", OF_GEN9, 900, false, 7, 0, 12000000 },
+	[KBLGT3] = { "kblgt3", OF_GEN9, 900, false, 7, 0, 12000000 },
+	[GLK]    = { "glk", OF_GEN9, 900, false, 6, 0, 19200000 },
+	[CFLGT2] = { "cflgt2", OF_GEN9, 900, false, 7, 0, 12000000 },
+	[CFLGT3] = { "cflgt3", OF_GEN9, 900, false, 7, 0, 12000000 },
+	[CNL]    = { "cnl", OF_GEN9, 1000, false, 7, 0, 24000000 },
+	[ICL]    = { "icl", OF_GEN11, 1100, false, 7, 0, 12000000 },
+	[EHL]    = { "ehl", OF_GEN11, 1100, false, 7, 0, 19200000 },
+	[TGLGT1] = { "tglgt1", OF_GEN12, 1200, false, 7, 0, 19200000 },
+	[TGLGT2] = { "tglgt2", OF_GEN12, 1200, false, 7, 0, 19200000 },
+	[RKL]    = { "rkl", OF_GEN12, 1200, false, 7, 0, 19200000 },
+	[DG1]    = { "dg1", OF_GEN12, 1210, false, 7, 0, 19200000 },
+	[ADL]    = { "adl", OF_GEN12, 1200, false, 7, 0, 19200000 },
+	[ACMGT1] = { "acmgt1", OF_XEHP, 1255, false, 8, 1, 19200000 },
+	[ACMGT2] = { "acmgt2", OF_XEHP, 1255, false, 8, 1, 19200000 },
+	[ACMGT3] = { "acmgt3", OF_XEHP, 1255, false, 8, 1, 19200000 },
+	[PVC]    = { "pvc", OF_XEHP, 1260, true, 8, 0, 12500000 },
+	[MTLGT2] = { "mtlgt2", OF_XEHP, 1270, false, 8, 1, 38400000 },
+	[MTLGT3] = { "mtlgt3", OF_XEHP, 1270, false, 8, 1, 38400000 },
+	[LNL]    = { "lnl", OF_XE2, 2004, true, 7, 0, 19200000 },
+	[BMG]    = { "bmg", OF_XE2, 2001, true, 7, 0, 19200000 },
+	[PTL]    = { "ptl", OF_XE2, 3000, true, 7, 0, 19200000 },
 };
 const size_t noaplatforms = LEN(oaplatforms);
 _Static_assert(LEN(oaplatforms) == PLATFORMS, "a row for each");
@@ -106,7 +101,7 @@ const struct oaplatform *oaplatform_named(struct str name)
 	for (size_t i = 0; i < noaplatforms; i++) {
 		struct str rest = name;
 
-		if (skip_letters(&rest, oaplatforms[i].name) && rest.p == rest.e)
+		if (skip_letters(&rest, str_z(oaplatforms[i].name)) && rest.p == rest.e)
 			return &oaplatforms[i];
 	}
 	return NULL;
@@ -214,7 +209,7 @@ bool oadevice_topology(struct oadevice *d, struct str query)
 /* intel_perf_devinfo's, in the code that IGT and Mesa (gen_perf.py) make of metric files; $XeCoreMask is the mask of
  * subslices in Mesa. Those of xe from Sqidi on are of Intel's metrics-discovery. */
 static const struct {
-	const char *name;
+	char name[25];
 	u8 var;
 } variables[] = {
 	{ "EuCoresTotalCount", OV_EUS },
@@ -285,7 +280,7 @@ bool oavar_find(struct str name, u8 *var, u8 *index)
 	found = find_indexed(name, var, &i);
 	*index = found ? (u8)i : 0;
 	for (size_t k = 0; !found && k < LEN(variables); k++) {
-		found = str_eq(name, str_z(variables[k].name));
+		found = str_is(name, variables[k].name);
 		*var = variables[k].var;
 	}
 	return found;

@@ -64,27 +64,27 @@ static bool take_ref(struct str *s, struct str heap, struct str *entry)
 
 /* --- sets, their counters and registers ------------------------------------------------------------------- */
 
-static struct str attr_of(const struct xmltag *t, struct str name)
+static struct str attr_of(const struct xmltag *t, const char *name)
 {
 	struct str v = { 0 };
 
-	xml_attr(t->attrs, name, &v);
+	xml_attr(t->attrs, str_z(name), &v);
 	return v;
 }
 
 /* The next element of a name, and what stands in it. */
-static bool xml_element(struct str *at, struct str name, struct xmltag *t, struct str *body)
+static bool xml_element(struct str *at, const char *name, struct xmltag *t, struct str *body)
 {
 	struct xmltag end;
 
 	while (xml_next(at, t)) {
-		if (!t->opens || !str_eq(t->name, name))
+		if (!t->opens || !str_is(t->name, name))
 			continue;
 		*body = (struct str){ at->p, at->p };
 		if (t->closes)
 			return true;
 		while (xml_next(at, &end))
-			if (!end.opens && str_eq(end.name, name)) {
+			if (!end.opens && str_is(end.name, name)) {
 				body->e = end.name.p - 2;
 				return true;
 			}
@@ -110,7 +110,7 @@ static void guid_read(struct str s, char guid[37])
 /* The same from 16 bytes. */
 static void guid_print(struct str s, char guid[37])
 {
-	struct buf b = { .p = guid, .cap = 36 };
+	struct buf b = buf_on(guid, 36);
 
 	guid[0] = '\0';
 	if (str_len(s) != 16)
@@ -138,24 +138,24 @@ bool oafile_is(struct oafile *f, struct str text)
 		return true;
 	}
 	f->origin = OM_XML;
-	if (!xml_next(&at, &t) || !t.opens || !str_eq(t.name, S("metrics")))
+	if (!xml_next(&at, &t) || !t.opens || !str_is(t.name, "metrics"))
 		return false;
 	while (xml_next(&at, &t))
 		if (t.name.p == t.name.e)
 			return false;
-	return t.closes && str_eq(t.name, S("metrics"));
+	return t.closes && str_is(t.name, "metrics");
 }
 
 static bool xml_set(struct str *at, struct oaset *s)
 {
 	struct xmltag t;
 
-	if (!xml_element(at, S("set"), &t, &s->body))
+	if (!xml_element(at, "set", &t, &s->body))
 		return false;
-	s->name = attr_of(&t, S("symbol_name"));
-	s->chipset = attr_of(&t, S("chipset"));
-	s->format = attr_of(&t, S("oa_format"));
-	guid_read(attr_of(&t, S("hw_config_guid")), s->guid);
+	s->name = attr_of(&t, "symbol_name");
+	s->chipset = attr_of(&t, "chipset");
+	s->format = attr_of(&t, "oa_format");
+	guid_read(attr_of(&t, "hw_config_guid"), s->guid);
 	return true;
 }
 
@@ -208,14 +208,14 @@ static bool xml_def(struct str *at, struct oadef *c)
 	do
 		if (!xml_next(at, &t))
 			return false;
-	while (!t.opens || !str_eq(t.name, S("counter")));
-	c->name = attr_of(&t, S("symbol_name"));
-	c->units = attr_of(&t, S("units"));
-	c->equation = attr_of(&t, S("equation"));
-	c->max = attr_of(&t, S("max_equation"));
-	c->available = attr_of(&t, S("availability"));
-	type = attr_of(&t, S("data_type"));
-	c->is_float = str_eq(type, S("float")) || str_eq(type, S("double"));
+	while (!t.opens || !str_is(t.name, "counter"));
+	c->name = attr_of(&t, "symbol_name");
+	c->units = attr_of(&t, "units");
+	c->equation = attr_of(&t, "equation");
+	c->max = attr_of(&t, "max_equation");
+	c->available = attr_of(&t, "availability");
+	type = attr_of(&t, "data_type");
+	c->is_float = str_is(type, "float") || str_is(type, "double");
 	return true;
 }
 
@@ -241,7 +241,8 @@ static bool basic_def(const struct oaset *s, struct str *at, struct oadef *c)
 		at->p += sizeof(*r);
 		if (!(r->families >> family & 1))
 			continue;
-		*c = (struct oadef){ str_z(r->name), str_z(r->units), r->is_float, str_z(r->equation), str_z(r->max), { 0 } };
+		*c = (struct oadef){ str_z(r->name), str_z(oabasic_units[r->units]), r->is_float, str_z(r->equation),
+				     str_z(oabasic_max[r->max]), { 0 } };
 		return true;
 	}
 	return false;
@@ -274,16 +275,16 @@ struct config {
 
 static bool xml_config(struct str *at, struct config *c)
 {
-	static const struct str types[OREGS] = { STR("NOA"), STR("OA"), STR("FLEX") };
+	static const char types[OREGS][5] = { "NOA", "OA", "FLEX" };
 	struct xmltag t;
 	struct str type;
 
-	if (!xml_element(at, S("register_config"), &t, &c->list))
+	if (!xml_element(at, "register_config", &t, &c->list))
 		return false;
-	type = attr_of(&t, S("type"));
-	for (c->type = 0; c->type < OREGS && !str_eq(types[c->type], type); c->type++)
+	type = attr_of(&t, "type");
+	for (c->type = 0; c->type < OREGS && !str_is(type, types[c->type]); c->type++)
 		;
-	c->available = attr_of(&t, S("availability"));
+	c->available = attr_of(&t, "availability");
 	return true;
 }
 
@@ -320,7 +321,7 @@ static bool config_next(const struct oaset *s, struct str *at, struct config *c)
 }
 
 /* 0x..., 32 bits */
-static bool hex_attr(const struct xmltag *t, struct str name, u32 *v)
+static bool hex_attr(const struct xmltag *t, const char *name, u32 *v)
 {
 	struct str s = attr_of(t, name);
 	u64 x;
@@ -341,8 +342,8 @@ static long register_next(u8 origin, struct str *list, u32 reg[2])
 		do
 			if (!xml_next(list, &t))
 				return 0;
-		while (!t.opens || !str_eq(t.name, S("register")));
-		return hex_attr(&t, S("address"), &reg[0]) && hex_attr(&t, S("value"), &reg[1]) ? 1 : -EINVAL;
+		while (!t.opens || !str_is(t.name, "register"));
+		return hex_attr(&t, "address", &reg[0]) && hex_attr(&t, "value", &reg[1]) ? 1 : -EINVAL;
 	}
 	if (list->p == list->e)
 		return 0;
@@ -370,7 +371,7 @@ static bool same_word(struct str a, struct str b)
 
 bool oaset_fits(const struct oaset *s, const struct oaplatform *p)
 {
-	return p && same_word(s->chipset, s->file->origin == OM_BASIC ? p->family : p->name);
+	return p && same_word(s->chipset, str_z(s->file->origin == OM_BASIC ? oafamilies[p->family].name : p->name));
 }
 
 /* --- equations: words ------------------------------------------------------------------------------------ */
@@ -388,16 +389,16 @@ enum {
 };
 
 static const struct {
-	struct str text;
+	char text[10];
 	u8 word;
 } words[] = {
-	{ STR("UADD"), W_UADD }, { STR("USUB"), W_USUB }, { STR("UMUL"), W_UMUL }, { STR("UDIV"), W_UDIV },
-	{ STR("FADD"), W_FADD }, { STR("FSUB"), W_FSUB }, { STR("FMUL"), W_FMUL }, { STR("FDIV"), W_FDIV },
-	{ STR("UMIN"), W_UMIN }, { STR("FMAX"), W_FMAX }, { STR("AND"), W_AND }, { STR("&&"), W_ANDL },
-	{ STR("<<"), W_SHL }, { STR(">>"), W_SHR }, { STR("UGT"), W_UGT }, { STR("UGTE"), W_UGTE },
-	{ STR("ULT"), W_ULT }, { STR("ULTE"), W_ULTE }, { STR("READ"), W_READ }, { STR("A"), W_A }, { STR("B"), W_B },
-	{ STR("C"), W_C }, { STR("GPU_TIME"), W_TIME }, { STR("GPU_CLOCK"), W_CLOCK }, { STR("PERFCNT"), W_PERFCNT },
-	{ STR("PEC"), W_PEC }, { STR("true"), W_SMALL | 1 },
+	{ "UADD", W_UADD }, { "USUB", W_USUB }, { "UMUL", W_UMUL }, { "UDIV", W_UDIV },
+	{ "FADD", W_FADD }, { "FSUB", W_FSUB }, { "FMUL", W_FMUL }, { "FDIV", W_FDIV },
+	{ "UMIN", W_UMIN }, { "FMAX", W_FMAX }, { "AND", W_AND }, { "&&", W_ANDL },
+	{ "<<", W_SHL }, { ">>", W_SHR }, { "UGT", W_UGT }, { "UGTE", W_UGTE },
+	{ "ULT", W_ULT }, { "ULTE", W_ULTE }, { "READ", W_READ }, { "A", W_A }, { "B", W_B },
+	{ "C", W_C }, { "GPU_TIME", W_TIME }, { "GPU_CLOCK", W_CLOCK }, { "PERFCNT", W_PERFCNT },
+	{ "PEC", W_PEC }, { "true", W_SMALL | 1 },
 };
 
 struct oatoken {
@@ -424,7 +425,7 @@ static bool word_next(struct str *eq, struct oatoken *t)
 	if (str_len(w) > cap)
 		return true;
 	for (size_t i = 0; i < LEN(words); i++)
-		if (str_eq(words[i].text, w)) {
+		if (str_is(w, words[i].text)) {
 			*t = (struct oatoken){ .word = words[i].word };
 			return true;
 		}
@@ -441,6 +442,8 @@ static bool token_next(const struct oafile *f, struct str *eq, struct oatoken *t
 	if (f->origin != OM_PACK) {
 		if (!word_next(eq, t))
 			return false;
+		if (f->origin == OM_BASIC && t->word == W_OTHER && oabasic_end(t->text, eq))
+			return token_next(f, eq, t);
 	} else {
 		if (eq->p == eq->e)
 			return false;
@@ -1023,7 +1026,7 @@ static size_t guid_bytes(const char *guid, char b[16])
 static bool pack_put(struct packer *p, const struct oaset *s)
 {
 	char guid[16];
-	struct buf set = { .p = p->set_b, .cap = sizeof(p->set_b) };
+	struct buf set = BUF(p->set_b);
 
 	put_ref(p, &set, s->name);
 	put_ref(p, &set, s->chipset);

@@ -18,7 +18,7 @@ bool cpu_has(const struct cpuset *s, u32 cpu)
 static i32 topology(u32 cpu, const char *what)
 {
 	char path[96], text[24];
-	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf b = buf_on(path, sizeof(path) - 1);
 	struct str line;
 	i64 v;
 
@@ -406,7 +406,7 @@ static void open_run(u32 from, u32 to, const struct target *t, struct spot *at)
 static void name_instance(struct event *ev)
 {
 	char name[4096];
-	struct buf b = { .p = name, .cap = sizeof(name) };
+	struct buf b = BUF(name);
 	struct str old = { name, name + text_copy(ev->name, name, sizeof(name)) }, pmu;
 	static char terms[4096];
 
@@ -460,7 +460,7 @@ static i32 open_cgroup(u32 text)
 	char path[4096 + 32];
 
 	for (size_t i = 0; i < LEN(roots); i++) {
-		struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+		struct buf b = buf_on(path, sizeof(path) - 1);
 		const char *name = path_text(text);
 		long fd;
 

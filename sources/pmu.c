@@ -66,6 +66,17 @@ static bool absent(const char *what, struct str s, const char *more)
 	return false;
 }
 
+/* These, where no word of it is to be shown. */
+static bool refuse(const char *what)
+{
+	return wrong(what, (struct str){ 0 }, "");
+}
+
+static bool lack(const char *what)
+{
+	return absent(what, (struct str){ 0 }, "");
+}
+
 /* --- files ----------------------------------------------------------------------------------------------- */
 
 static struct str name_at(const struct names *l, u32 i)
@@ -116,7 +127,7 @@ static bool is_leaf(struct str s)
 static const char *path_of(const char *a, struct str b, const char *c, struct str d, const char *tail)
 {
 	static char path[1024];
-	struct buf s = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf s = buf_on(path, sizeof(path) - 1);
 
 	if (is_leaf(b) && (!d.p || is_leaf(d))) {
 		put_z(&s, a);
@@ -130,6 +141,11 @@ static const char *path_of(const char *a, struct str b, const char *c, struct st
 	return path;
 }
 
+static const char *pmu_path(struct str pmu, const char *file)
+{
+	return path_of(DEVICES, pmu, file, (struct str){ 0 }, "");
+}
+
 static bool exists(const char *path)
 {
 	struct stat st;
@@ -141,7 +157,7 @@ static bool exists(const char *path)
 static long read_line(const char *path, char *b, size_t cap, struct str *line)
 {
 	long n = slurp(root_sys, path, b, cap);
-	struct str text = { b, b + (n > 0 ? n : 0) };
+	struct str text = str_got(b, n);
 
 	if (n < 0)
 		return n;
@@ -178,7 +194,7 @@ static struct names *pmus_all(void)
 	for (u32 i = 0; i < pmu_names.n && ncores < LEN(cores); i++) {
 		struct str name = name_at(&pmu_names, i);
 
-		if (str_eq(name, S("cpu")) || exists(path_of(DEVICES, name, "/cpus", (struct str){ 0 }, "")))
+		if (str_is(name, "cpu") || exists(pmu_path(name, "/cpus")))
 			cores[ncores++] = name;
 	}
 	return &pmu_names;
@@ -190,7 +206,7 @@ static bool read_cpus(struct pmu *p, struct str name, const char *file)
 	struct str line = { 0 };
 
 	/* An empty list ends in its newline: no CPU. */
-	if (read_line(path_of(DEVICES, name, file, (struct str){ 0 }, ""), b, sizeof(b), &line) != 0)
+	if (read_line(pmu_path(name, file), b, sizeof(b), &line) != 0)
 		return false;
 	p->has_cpus = parse_cpulist(line, &p->cpus);
 	return p->has_cpus;
@@ -203,16 +219,16 @@ static u32 pmu_open(struct str name)
 	u64 type;
 
 	for (u32 i = 1; i <= npmus; i++)
-		if (str_eq(name, str_z(pmus[i].name)))
+		if (str_is(name, pmus[i].name))
 			return i;
 	if (str_len(name) >= sizeof(p->name) || npmus + 1 == MAX_PMUS ||
-	    !read_number(path_of(DEVICES, name, "/type", (struct str){ 0 }, ""), &type) || type > UINT32_MAX)
+	    !read_number(pmu_path(name, "/type"), &type) || type > UINT32_MAX)
 		return NONE;
 	p = &pmus[++npmus];
 	*p = (struct pmu){ .type = (u32)type };
 	memcpy(p->name, name.p, str_len(name));
 	p->wide = read_cpus(p, name, "/cpumask");
-	p->core = (!p->wide && read_cpus(p, name, "/cpus")) || str_eq(name, S("cpu"));
+	p->core = (!p->wide && read_cpus(p, name, "/cpus")) || str_is(name, "cpu");
 	return npmus;
 }
 
@@ -245,7 +261,7 @@ static void put_names(struct str pmu, const char *folder)
 	put_z(now.why, "; the ");
 	put_text(now.why, pmu);
 	put_z(now.why, " PMU has:");
-	names_read(&inside, path_of(DEVICES, pmu, folder, (struct str){ 0 }, ""));
+	names_read(&inside, pmu_path(pmu, folder));
 	for (u32 i = 0; i < inside.n && now.why->cap - now.why->n > 80; i++)
 		if (!is_detail(name_at(&inside, i))) {
 			put_c(now.why, ' ');
@@ -261,7 +277,7 @@ enum word { W_CONFIG, W_NAME = MAX_CONFIGS, W_PERIOD, W_FREQ, W_INHERIT, W_NO_IN
 
 /* What every PMU takes, perf-list(1). */
 static const struct {
-	const char *name;
+	char name[16];
 	u8 word;
 } common[] = {
 	{ "config", W_CONFIG },     { "config1", W_CONFIG + 1 },  { "config2", W_CONFIG + 2 },
@@ -280,14 +296,14 @@ static const struct {
 static u8 find_word(struct str name, bool probe)
 {
 	for (size_t i = 0; i < LEN(common); i++)
-		if (str_eq(name, str_z(common[i].name)))
+		if (str_is(name, common[i].name))
 			return common[i].word < W_PATH || probe ? common[i].word : W_UNKNOWN;
 	return W_UNKNOWN;
 }
 
 static bool is_probe(struct str pmu)
 {
-	return str_eq(pmu, S("uprobe")) || str_eq(pmu, S("kprobe"));
+	return str_is(pmu, "uprobe") || str_is(pmu, "kprobe");
 }
 
 static bool word_put(struct event *ev, const struct evterm *t, u8 word)
@@ -322,7 +338,7 @@ static bool format_apply(struct event *ev, const struct evterm *t, struct str te
 {
 	struct evformat f;
 	char max[24];
-	struct buf b = { .p = max, .cap = sizeof(max) - 1 };
+	struct buf b = buf_on(max, sizeof(max) - 1);
 
 	if (!parse_format(text, &f))
 		return wrong("the kernel's format is not understood, of the term", t->name, "");
@@ -433,12 +449,12 @@ static bool alias_apply(struct event *ev, struct str name, struct str text, stru
 	bool missing = false;
 
 	while (evterm_next(&l, &t)) {
-		if (!str_eq(t.value, S("?"))) {
+		if (!str_is(t.value, "?")) {
 			if (!missing && !term_apply(ev, &t, text))
 				return false;
 		} else if (!has_term(terms, t.name)) {
 			if (!missing)
-				wrong("these must be given:", (struct str){ 0 }, "");
+				refuse("these must be given:");
 			put_c(now.why, ' ');
 			put_text(now.why, t.name);
 			put_c(now.why, '=');
@@ -487,7 +503,7 @@ static struct event *event_new(struct str name)
 	struct event *ev = &events[nevents + 1];
 
 	if (nevents + 1 == MAX_EVENTS || rows == UINT16_MAX) {
-		wrong("that would be more events than the 4096 that have room", (struct str){ 0 }, "");
+		refuse("that would be more events than the 4096 that have room");
 		now.error = -ENOSPC;
 		return NULL;
 	}
@@ -520,7 +536,7 @@ static bool add_instance(struct str pmu, struct str terms, u16 instance)
 	ev->pmu = p;
 	ev->group = instance;
 	if (is_probe(pmu) && terms.p == terms.e)
-		return wrong("no path=FILE,offset=N or func=NAME", (struct str){ 0 }, "");
+		return refuse("no path=FILE,offset=N or func=NAME");
 	return terms_apply(ev, terms);
 }
 
@@ -579,7 +595,7 @@ static bool add_termed(struct str name, struct str terms)
  * is meant alone. */
 static bool add_pmu(struct str pmu, struct str terms)
 {
-	static const struct str ours[] = { STR("gpu?*"), STR("hwmon*"), STR("proc"), STR("tool") };
+	static const char ours[][7] = { "gpu?*", "hwmon*", "proc", "tool" };
 	const struct names *l = pmus_all();
 	size_t why = now.why->n;
 	u32 first = nevents, tried = 0;
@@ -611,8 +627,8 @@ static bool add_pmu(struct str pmu, struct str terms)
 	if (now.why->n > why)
 		return false;
 	for (size_t i = 0; i < LEN(ours); i++)
-		if (glob_match(ours[i], pmu, NULL))
-			return absent("no such counter; gpustat events lists what there is", (struct str){ 0 }, "");
+		if (glob_match(str_z(ours[i]), pmu, NULL))
+			return lack("no such counter; gpustat events lists what there is");
 	return no_pmu(pmu);
 }
 
@@ -650,7 +666,7 @@ static bool add_bare(struct str name)
 		if (exists(event_path(name_at(l, i), name, "")) &&
 		    !add_instance(name_at(l, i), name, (u16)(nevents - first)))
 			return false;
-	return nevents > first || absent("no such event; gpustat events lists what there is", (struct str){ 0 }, "");
+	return nevents > first || lack("no such event; gpustat events lists what there is");
 }
 
 static bool add_mem(const struct evitem *it)
@@ -706,7 +722,7 @@ static const char *trace_root(long *r)
 
 static bool no_access(void)
 {
-	wrong("tracefs may be read by root only", (struct str){ 0 }, "");
+	refuse("tracefs may be read by root only");
 	now.error = -EACCES;
 	return false;
 }
@@ -754,7 +770,7 @@ static int trace_system(const char *root, struct str sys, struct str pattern)
 
 	names_read(&inside, path_of(root, sys, "", (struct str){ 0 }, ""));
 	for (u32 i = 0; i < inside.n; i++) {
-		struct buf b = { .p = shown, .cap = sizeof(shown) };
+		struct buf b = BUF(shown);
 		int r;
 
 		if (!glob_match(pattern, name_at(&inside, i), NULL))
@@ -780,8 +796,7 @@ static bool add_trace(struct str sys, struct str name)
 		return trace_denied(now.item) > 0;
 	if (!root)
 		return r == -EACCES ? no_access() :
-				      absent("tracefs is not mounted; as root: mount -t tracefs tracefs /sys/kernel/tracing",
-					    (struct str){ 0 }, "");
+				      lack("tracefs is not mounted; as root: mount -t tracefs tracefs /sys/kernel/tracing");
 	if (!has_wild(sys) && !has_wild(name)) {
 		found = trace_add(root, sys, name, now.item);
 	} else {
@@ -794,7 +809,7 @@ static bool add_trace(struct str sys, struct str name)
 			}
 	}
 	if (found == 0)
-		absent("no such tracepoint; gpustat events lists what there is", (struct str){ 0 }, "");
+		lack("no such tracepoint; gpustat events lists what there is");
 	return found > 0;
 }
 
@@ -806,7 +821,7 @@ static char gpu_bytes[512];
 
 static struct buf gpu_text(void)
 {
-	return (struct buf){ .p = gpu_bytes, .cap = sizeof(gpu_bytes) };
+	return BUF(gpu_bytes);
 }
 
 static bool gpu_add(const struct buf *b)
@@ -817,7 +832,7 @@ static bool gpu_add(const struct buf *b)
 /* PMU/EVENT/ for each event of the i915's PMU that matches. */
 static bool add_i915(struct str pmu, struct str pattern)
 {
-	names_read(&systems, path_of(DEVICES, pmu, "/events", (struct str){ 0 }, ""));
+	names_read(&systems, pmu_path(pmu, "/events"));
 	for (u32 i = 0; i < systems.n; i++) {
 		struct buf b = gpu_text();
 
@@ -848,7 +863,7 @@ static bool xe_has(struct str pmu, u8 gt, const char *class)
 		slot[n++] = *pmu.p == '_' ? ':' : *pmu.p;
 	for (u8 tile = 0; tile < 2; tile++) {
 		char sub[32];
-		struct buf b = { .p = sub, .cap = sizeof(sub) - 1 };
+		struct buf b = buf_on(sub, sizeof(sub) - 1);
 
 		put_z(&b, "/tile");
 		put_u64(&b, tile);
@@ -948,9 +963,8 @@ static bool add_gpu(bool freq)
 		virtual_engines(found_engine, &good);
 	if (!good || nevents > first)
 		return good;
-	return absent(freq ? "neither an i915 nor an xe PMU is here" :
-			    "neither an i915 or xe PMU nor a DRM client that tells of its engines is here",
-		     (struct str){ 0 }, "");
+	return lack(freq ? "neither an i915 nor an xe PMU is here" :
+			    "neither an i915 or xe PMU nor a DRM client that tells of its engines is here");
 }
 
 static bool add_gpu_energy(void)
@@ -961,7 +975,7 @@ static bool add_gpu_energy(void)
 		return add_list(S("power/energy-gpu/"), false);
 	if (virtual_gpu_energy(&b))
 		return gpu_add(&b);
-	return absent("neither power/energy-gpu/ nor a GPU's hwmon energy is here", (struct str){ 0 }, "");
+	return lack("neither power/energy-gpu/ nor a GPU's hwmon energy is here");
 }
 
 /* A name of --pmu-file, whose lines are "NAME EVENT"; # begins a comment. */
@@ -982,7 +996,7 @@ static bool file_event(struct str name, struct str *event)
 /* 1: it was one of these aliases; 0: it was not; -1: message. */
 static int add_alias(struct str name, bool grouped)
 {
-	bool busy = str_eq(name, S("gpu-busy")), freq = str_eq(name, S("gpu-freq")), good;
+	bool busy = str_is(name, "gpu-busy"), freq = str_is(name, "gpu-freq"), good;
 	struct str event;
 
 	if (file_event(name, &event)) {
@@ -994,10 +1008,10 @@ static int add_alias(struct str name, bool grouped)
 			events[nevents].name = text_put(events[nevents].name, name);
 		return 1;
 	}
-	if (!busy && !freq && !str_eq(name, S("gpu-energy")))
+	if (!busy && !freq && !str_is(name, "gpu-energy"))
 		return 0;
 	if (grouped) {
-		wrong("an alias for several groups cannot stand in one", (struct str){ 0 }, "");
+		refuse("an alias for several groups cannot stand in one");
 		return -1;
 	}
 	good = busy || freq ? add_gpu(freq) : add_gpu_energy();
@@ -1084,7 +1098,7 @@ static bool group_close(u32 first, const struct evitem *it)
 	for (u32 i = first; i <= nevents; i++)
 		members = events[i].group == last_group ? members + 1 : members;
 	return members <= MAX_GROUP ||
-	       wrong("more than the 64 events that one group may have", (struct str){ 0 }, "");
+	       refuse("more than the 64 events that one group may have");
 }
 
 static bool add_list(struct str list, bool aliases)
@@ -1327,14 +1341,14 @@ long events_attr(struct str list, struct gp_event *to, size_t cap, struct buf *w
 	n = make_all(m, to, cap);
 	mark_back(m);
 	if (n < 0)
-		wrong(n == -ENOSPC ? "there is no room for it" : n == -EACCES ? "only root may know its number" :
-		      "not one of the kernel's", (struct str){ 0 }, "");
+		refuse(n == -ENOSPC ? "there is no room for it" : n == -EACCES ? "only root may know its number" :
+		      "not one of the kernel's");
 	return n;
 }
 
 int gp_parse(const char *list, struct gp_event *to, int cap, char *why, size_t nwhy)
 {
-	struct buf b = { .p = why, .cap = why && nwhy ? nwhy - 1 : 0 };
+	struct buf b = buf_on(why, why && nwhy ? nwhy - 1 : 0);
 	long n;
 
 	if (!list || (!to && cap > 0))
@@ -1390,7 +1404,7 @@ static void list_cache(void)
 {
 	for (size_t i = 0; i < CACHE_NAMES; i++) {
 		char name[64];
-		struct buf b = { .p = name, .cap = sizeof(name) };
+		struct buf b = BUF(name);
 		struct str w[3];
 
 		if (!cache_name(i, w))
@@ -1410,7 +1424,7 @@ static void put_params(struct buf *b, struct str text)
 	struct evterm t;
 
 	while (evterm_next(&l, &t))
-		if (str_eq(t.value, S("?"))) {
+		if (str_is(t.value, "?")) {
 			put_c(b, ',');
 			put_str(b, t.name);
 			put_z(b, "=?");
@@ -1420,7 +1434,7 @@ static void put_params(struct buf *b, struct str text)
 static void list_event(struct str pmu, struct str name)
 {
 	static char text[4096], shown[1024];
-	struct buf b = { .p = shown, .cap = sizeof(shown) };
+	struct buf b = BUF(shown);
 	struct str line = { 0 };
 	struct event ev = { 0 };
 	char unit[64];
@@ -1442,7 +1456,7 @@ static void list_event(struct str pmu, struct str name)
 static void list_pmu(struct str pmu)
 {
 	char name[128], what[2048], format[256];
-	struct buf n = { .p = name, .cap = sizeof(name) }, w = { .p = what, .cap = sizeof(what) };
+	struct buf n = BUF(name), w = BUF(what);
 	u32 p = pmu_open(pmu);
 	struct str bits;
 
@@ -1452,7 +1466,7 @@ static void list_pmu(struct str pmu)
 	put_z(&n, "/TERM=N,.../");
 	put_z(&w, "PMU, type ");
 	put_u64(&w, pmus[p].type);
-	names_read(&inside, path_of(DEVICES, pmu, "/format", (struct str){ 0 }, ""));
+	names_read(&inside, pmu_path(pmu, "/format"));
 	for (u32 i = 0; i < inside.n; i++)
 		if (read_line(path_of(DEVICES, pmu, "/format/", name_at(&inside, i), ""), format, sizeof(format), &bits) == 0) {
 			put_z(&w, i ? " " : ": ");
@@ -1465,7 +1479,7 @@ static void list_pmu(struct str pmu)
 
 static void list_events(struct str pmu)
 {
-	names_read(&inside, path_of(DEVICES, pmu, "/events", (struct str){ 0 }, ""));
+	names_read(&inside, pmu_path(pmu, "/events"));
 	for (u32 k = 0; k < inside.n; k++)
 		list_event(pmu, name_at(&inside, k));
 }
@@ -1492,7 +1506,7 @@ static void list_tracepoints(void)
 		names_read(&inside, path_of(root, name_at(&systems, i), "", (struct str){ 0 }, ""));
 		for (u32 k = 0; k < inside.n; k++) {
 			char name[256];
-			struct buf b = { .p = name, .cap = sizeof(name) };
+			struct buf b = BUF(name);
 
 			if (!exists(path_of(root, name_at(&systems, i), "/", name_at(&inside, k), "/id")))
 				continue;

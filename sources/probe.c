@@ -49,7 +49,7 @@ static char file[4096];
 
 static void put_parts(char *to, size_t cap, const char *const *parts)
 {
-	struct buf b = { .p = to, .cap = cap - 1 };
+	struct buf b = buf_on(to, cap - 1);
 
 	for (; *parts; parts++)
 		put_z(&b, *parts);
@@ -127,7 +127,7 @@ static u64 status_value(struct str text, const char *key, u64 unknown)
 	u64 v = 0;
 
 	while (line_next(&text, &line))
-		if (str_cut(&line, ':', &name) && str_eq(name, str_z(key))) {
+		if (str_cut(&line, ':', &name) && str_is(name, key)) {
 			for (line = str_trim(line); line.p < line.e; line.p++)
 				v = v << 4 | (u64)(*line.p <= '9' ? *line.p - '0' : (*line.p | 32) - 'a' + 10);
 			return v;
@@ -144,7 +144,7 @@ static struct str slurp_text(int dir, const char *path)
 {
 	long n = slurp(dir, path, file, sizeof(file));
 
-	return (struct str){ file, file + (n > 0 ? n : 0) };
+	return str_got(file, n);
 }
 
 /* Whether it is another one than the machine began with: PROC_*_INIT_INO of linux/proc_ns.h. Negative: not known. */
@@ -153,7 +153,7 @@ static int is_inner(int proc, const char *link, const char *first)
 	char b[32];
 	long n = sys_readlinkat(proc, link, b, sizeof(b));
 
-	return n <= 0 ? -1 : !str_eq((struct str){ b, b + n }, str_z(first));
+	return n <= 0 ? -1 : !str_is((struct str){ b, b + n }, first);
 }
 
 /* The engines' marks stay where an image was unpacked onto a disk; then no namespace is another one. */
@@ -334,8 +334,8 @@ static void probe_perf(void)
 
 static bool driver_is_here(const char *driver)
 {
-	for (u32 i = 1; i <= ndevices; i++)
-		if (devices[i].e.used && !devices[i].gone && strcmp(devices[i].driver, driver) == 0)
+	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
+		if (strcmp(devices[i].driver, driver) == 0)
 			return true;
 	return false;
 }
@@ -416,7 +416,7 @@ static bool name_of(const char *path, u32 id, char *to, size_t cap)
 {
 	static char text[64 << 10]; /* of larger files the start: groups of the system stand there */
 	long n = slurp(AT_FDCWD, path, text, sizeof(text));
-	struct str all = { text, text + (n > 0 ? n : 0) }, line, name, piece;
+	struct str all = str_got(text, n), line, name, piece;
 	u64 v;
 
 	while (line_next(&all, &line))
@@ -431,7 +431,7 @@ static bool name_of(const char *path, u32 id, char *to, size_t cap)
 static void probe_node(const struct device *d)
 {
 	char path[64], group[64], user[64];
-	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf b = buf_on(path, sizeof(path) - 1);
 	struct probed *p;
 	struct stat st;
 
@@ -465,7 +465,7 @@ static void probe_device(const struct device *d)
 	SET(path, "class/drm/", d->dev, "/device/profiling");
 	if (!read_line(root_sys, path, &line)) {
 		row(d->dev, " profiling", PROBE_ABSENT, "this kernel's driver has none");
-	} else if (str_eq(line, (struct str)STR("0"))) {
+	} else if (str_is(line, "0")) {
 		SET(row(d->dev, " profiling", PROBE_DENIED, "off: no busy times")->remedy, "echo ", value, " >/sys/", path);
 	} else {
 		row(d->dev, " profiling", PROBE_OK, "on");
@@ -519,7 +519,7 @@ static void put_setcap(struct buf *b, u64 all, const char *program)
 static void mend(size_t n, const char *program, u64 all, u8 given)
 {
 	struct probed *p = &rows[n];
-	struct buf b = { .p = p->remedy, .cap = sizeof(p->remedy) - 1 };
+	struct buf b = buf_on(p->remedy, sizeof(p->remedy) - 1);
 	u64 lacks = wants[n];
 	bool unbound = (self.bounding & lacks) != lacks; /* execve(2) refuses a file with such capabilities */
 	const char *why = NULL;
@@ -562,8 +562,8 @@ void probe_all(const char *program, void (*show)(const struct probed *p))
 	probe_count("hwmon", "class/hwmon", " chips");
 	probe_rapl();
 	probe_count("kfd", "class/kfd/kfd/topology/nodes", " nodes");
-	for (u32 i = 1; i <= ndevices; i++)
-		if (devices[i].e.used && !devices[i].gone && devices[i].dev[0])
+	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
+		if (devices[i].dev[0])
 			probe_device(&devices[i]);
 	for (size_t i = 0; i < nrows; i++) {
 		all |= wants[i];

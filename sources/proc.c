@@ -48,77 +48,83 @@ static void cpus_take(struct str text);
 static void disks_take(struct str text);
 static void clocks_take(struct str text);
 
-static struct text {
+static const struct source_text {
 	const char *path;
 	char *b;
-	size_t cap;
 	void (*take)(struct str text);
+	u32 cap;
+} text_sources[FILES] = {
+	[F_STAT]       = { "stat", stat_bytes, cpus_take, sizeof(stat_bytes) },
+	[F_MEMINFO]    = { "meminfo", fields_bytes[0], NULL, sizeof(fields_bytes[0]) },
+	[F_VMSTAT]     = { "vmstat", fields_bytes[1], NULL, sizeof(fields_bytes[1]) },
+	[F_DISKSTATS]  = { "diskstats", disks_bytes, disks_take, sizeof(disks_bytes) },
+	[F_LOADAVG]    = { "loadavg", load_bytes, NULL, sizeof(load_bytes) },
+	[F_CPUINFO]    = { "cpuinfo", cpuinfo_bytes, clocks_take, sizeof(cpuinfo_bytes) },
+	[F_PSI_CPU]    = { "pressure/cpu", psi_bytes[0], NULL, sizeof(psi_bytes[0]) },
+	[F_PSI_MEMORY] = { "pressure/memory", psi_bytes[1], NULL, sizeof(psi_bytes[1]) },
+	[F_PSI_IO]     = { "pressure/io", psi_bytes[2], NULL, sizeof(psi_bytes[2]) },
+};
+
+static struct text {
 	int fd;
+	bool open;
 	bool asked;  /* since host_trim() */
 	bool listed; /* was there for host_list() */
 	u32 reading; /* in which it was read last */
 	long error;
 	size_t n;
 	i64 t;       /* ns, when */
-} texts[FILES] = {
-	[F_STAT]       = { "stat", stat_bytes, sizeof(stat_bytes), cpus_take, .fd = -1 },
-	[F_MEMINFO]    = { "meminfo", fields_bytes[0], sizeof(fields_bytes[0]), NULL, .fd = -1 },
-	[F_VMSTAT]     = { "vmstat", fields_bytes[1], sizeof(fields_bytes[1]), NULL, .fd = -1 },
-	[F_DISKSTATS]  = { "diskstats", disks_bytes, sizeof(disks_bytes), disks_take, .fd = -1 },
-	[F_LOADAVG]    = { "loadavg", load_bytes, sizeof(load_bytes), NULL, .fd = -1 },
-	[F_CPUINFO]    = { "cpuinfo", cpuinfo_bytes, sizeof(cpuinfo_bytes), clocks_take, .fd = -1 },
-	[F_PSI_CPU]    = { "pressure/cpu", psi_bytes[0], sizeof(psi_bytes[0]), NULL, .fd = -1 },
-	[F_PSI_MEMORY] = { "pressure/memory", psi_bytes[1], sizeof(psi_bytes[1]), NULL, .fd = -1 },
-	[F_PSI_IO]     = { "pressure/io", psi_bytes[2], sizeof(psi_bytes[2]), NULL, .fd = -1 },
-};
+} texts[FILES];
 
 static void text_close(struct text *f)
 {
-	if (f->fd >= 0)
+	if (f->open)
 		sys_close(f->fd);
-	f->fd = -1;
+	f->open = false;
 }
 
-static void text_fill(struct text *f)
+static void text_fill(struct text *f, const struct source_text *from)
 {
-	long n = f->fd;
+	long n = 0;
 
-	if (f->fd < 0) {
-		n = sys_openat(root_proc, f->path, O_RDONLY | O_NONBLOCK);
+	if (!f->open) {
+		n = sys_openat(root_proc, from->path, O_RDONLY | O_NONBLOCK);
 		f->fd = (int)n;
+		f->open = n >= 0;
 	}
 	if (n >= 0)
-		n = slurp_fd(f->fd, f->b, f->cap);
+		n = slurp_fd(f->fd, from->b, from->cap);
 	if (n < 0)
 		text_close(f);
 	f->error = n < 0 ? why_not(n) : 0;
 	f->n = n > 0 ? (size_t)n : 0;
-	reg_dropped += f->n == f->cap;
+	reg_dropped += f->n == from->cap;
 	f->reading = reading;
 	f->t = sys_now(CLOCK_MONOTONIC);
-	if (f->take)
-		f->take((struct str){ f->b, f->b + f->n });
+	if (from->take)
+		from->take((struct str){ from->b, from->b + f->n });
 }
 
 static long text_get(u8 file, struct str *text)
 {
 	struct text *f = &texts[file];
+	const struct source_text *from = &text_sources[file];
 
 	f->asked |= !listing;
 	if (f->reading != reading)
-		text_fill(f);
-	*text = (struct str){ f->b, f->b + f->n };
+		text_fill(f, from);
+	*text = (struct str){ from->b, from->b + f->n };
 	return f->error;
 }
 
 /* --- fields of stat, meminfo and vmstat -------------------------------------------------------------------- */
 
 static const struct {
-	struct str name;
+	char name[14];
 	bool level;
 } stats[] = {
-	{ STR("ctxt"), false }, { STR("processes"), false }, { STR("intr"), false }, { STR("softirq"), false },
-	{ STR("procs_running"), true }, { STR("procs_blocked"), true },
+	{ "ctxt", false }, { "processes", false }, { "intr", false }, { "softirq", false },
+	{ "procs_running", true }, { "procs_blocked", true },
 };
 
 /* A line's name, without the colon of meminfo, and number; kB are made bytes. */
@@ -131,7 +137,7 @@ static bool field_next(struct str *text, struct str *name, u64 *v)
 			continue;
 		if (name->e[-1] == ':')
 			name->e--;
-		if (str_word(&line, &word) && str_eq(word, S("kB"))) {
+		if (str_word(&line, &word) && str_is(word, "kB")) {
 			if (*v > UINT64_MAX / 1024)
 				continue;
 			*v *= 1024;
@@ -165,7 +171,7 @@ static bool field_shown(u8 file, struct str name, bool *level)
 {
 	*level = file == F_MEMINFO || glob_match(S("nr_*"), name, NULL);
 	for (size_t i = 0; i < LEN(stats) && file == F_STAT; i++)
-		if (str_eq(name, stats[i].name)) {
+		if (str_is(name, stats[i].name)) {
 			*level = stats[i].level;
 			return true;
 		}
@@ -234,7 +240,7 @@ static long smalls_open;
 static const char *join(const char *a, struct str b, const char *c)
 {
 	static char path[256];
-	struct buf to = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf to = buf_on(path, sizeof(path) - 1);
 
 	put_z(&to, a);
 	put_str(&to, b);
@@ -375,7 +381,7 @@ static bool cpu_number(struct str inst, u32 *cpu)
 	u64 n;
 
 	*cpu = CPU_ALL;
-	if (str_eq(inst, S("cpu")))
+	if (str_is(inst, "cpu"))
 		return true;
 	if (!str_skip(&inst, S("cpu")) || scan_u64(inst, &n) != inst.e || n >= MAX_CPUS)
 		return false;
@@ -441,7 +447,7 @@ static u32 ndisks, last_disk;
 static u64 disks_sum[DK_FIELDS];
 
 /* By name: a device mapper's has no slaves yet while it is made. The first three are there before they are used. */
-static const struct str not_physical[] = { STR("loop*"), STR("ram*"), STR("zram*"), STR("dm-*"), STR("md*") };
+static const char not_physical[][6] = { "loop*", "ram*", "zram*", "dm-*", "md*" };
 
 static bool disk_is(u32 i, struct str name)
 {
@@ -479,7 +485,7 @@ static bool disk_physical(struct str name)
 	bool stacked;
 
 	for (size_t i = 0; i < LEN(not_physical); i++)
-		if (glob_match(not_physical[i], name, NULL))
+		if (glob_match(str_z(not_physical[i]), name, NULL))
 			return false;
 	if (number_at(root_sys, disk_path(name, "/hidden"), &hidden) && hidden) /* a path of another one */
 		return false;
@@ -608,7 +614,7 @@ static void proc_chain(u32 i)
 static long proc_slurp(u32 pid, const char *leaf, char *b, size_t cap)
 {
 	char number[16];
-	struct buf to = { .p = number, .cap = sizeof(number) };
+	struct buf to = BUF(number);
 
 	put_u64(&to, pid);
 	return slurp(root_proc, join("", (struct str){ number, number + to.n }, leaf), b, cap);
@@ -618,7 +624,7 @@ static bool proc_stat(u32 pid, u64 *start, u32 *parent)
 {
 	char b[1024];
 	long n = proc_slurp(pid, "/stat", b, sizeof(b));
-	struct str s = { b, b + (n > 0 ? n : 0) }, word;
+	struct str s = str_got(b, n), word;
 	const char *p;
 	u64 v;
 
@@ -635,7 +641,7 @@ static bool proc_stat(u32 pid, u64 *start, u32 *parent)
 
 static long proc_io(u32 pid, u64 io[2])
 {
-	static const struct str names[] = { STR("rchar"), STR("wchar") };
+	static const char names[][6] = { "rchar", "wchar" };
 	char b[512];
 	long n = proc_slurp(pid, "/io", b, sizeof(b));
 	struct str text, name;
@@ -647,7 +653,7 @@ static long proc_io(u32 pid, u64 io[2])
 	text = (struct str){ b, b + n };
 	while (field_next(&text, &name, &v))
 		for (unsigned i = 0; i < LEN(names); i++)
-			if (str_eq(name, names[i]) && v >> 60 == 0) {
+			if (str_is(name, names[i]) && v >> 60 == 0) {
 				io[i] = v;
 				found |= 1u << i;
 			}
@@ -776,9 +782,9 @@ static void clocks_take(struct str text)
 		str_cut(&line, ':', &key);
 		key = str_trim(key);
 		line = str_trim(line);
-		if (str_eq(key, S("processor")))
+		if (str_is(key, "processor"))
 			cpu = scan_u64(line, &cpu) == line.e ? cpu : MAX_CPUS;
-		if (cpu < MAX_CPUS && str_eq(key, S("cpu MHz")) && scan_dec(line, 6, &hz) == line.e) {
+		if (cpu < MAX_CPUS && str_is(key, "cpu MHz") && scan_dec(line, 6, &hz) == line.e) {
 			clocks[cpu].hz = hz;
 			clocks[cpu].seen = reading;
 		}
@@ -788,15 +794,21 @@ static void clocks_take(struct str text)
 /* --- how each value is read -------------------------------------------------------------------------------- */
 
 enum whose { G_ONE, G_IO, G_CPU, G_CLOCK, G_DISK, G_ZONE, G_RAPL };
+enum how { H_CPU, H_FIELD, H_MEMORY, H_LOAD, H_PRESSURE, H_DISK, H_DISKS, H_IO, H_PROCESSES, H_CLOCK, H_ZONE };
 
 /* name: '*' is the instance. */
 struct row {
-	const char *name, *unit, *what;
-	u8 rule, group, file;
-	u8 arg;
-	long (*read)(const struct row *r, struct str inst, u64 *v, u64 *of);
-	const char *key, *less; /* of the file: the one without the other */
-	const char *limit;      /* of meminfo */
+	const char *name, *what;
+	const char *key; /* of the file: */
+	u8 less, limit;  /* less that one; at most that one: enum amount */
+	u8 unit, rule, group, how, file, arg;
+};
+
+/* Other fields of meminfo than keys, or the same. */
+enum amount { M_NONE, M_TOTAL, M_AVAILABLE, M_COMMIT, M_SWAP, M_SWAP_FREE };
+static const char *const amounts[] = {
+	[M_TOTAL] = "MemTotal", [M_AVAILABLE] = "MemAvailable", [M_COMMIT] = "CommitLimit", [M_SWAP] = "SwapTotal",
+	[M_SWAP_FREE] = "SwapFree",
 };
 
 static long cpu_read(const struct row *r, struct str inst, u64 *v, u64 *of)
@@ -836,15 +848,15 @@ static long field_read(const struct row *r, struct str inst, u64 *v, u64 *of)
 /* Kernels before 3.14 do not say what is available. */
 static long memory_get(struct str name, u64 *v)
 {
-	static const struct str parts[] = { STR("MemFree"), STR("Buffers"), STR("Cached") };
+	static const char parts[][8] = { "MemFree", "Buffers", "Cached" };
 	long error = field_get(F_MEMINFO, name, v);
 	u64 part;
 
-	if (error != -ENOENT || !str_eq(name, S("MemAvailable")))
+	if (error != -ENOENT || !str_is(name, "MemAvailable"))
 		return error;
 	*v = 0;
 	for (size_t i = 0; i < LEN(parts); i++) {
-		error = field_get(F_MEMINFO, parts[i], &part);
+		error = field_get(F_MEMINFO, str_z(parts[i]), &part);
 		if (error || part > UINT64_MAX - *v)
 			return error ? error : -ENOENT;
 		*v += part;
@@ -859,7 +871,7 @@ static long memory_read(const struct row *r, struct str inst, u64 *v, u64 *of)
 
 	(void)inst, (void)of;
 	if (!error && r->less)
-		error = memory_get(str_z(r->less), &less);
+		error = memory_get(str_z(amounts[r->less]), &less);
 	if (error || less > *v)
 		return error ? error : -ENOENT;
 	*v -= less;
@@ -891,7 +903,7 @@ static long pressure_read(const struct row *r, struct str inst, u64 *v, u64 *of)
 
 	(void)inst;
 	while (line_next(&text, &line)) {
-		if (!str_word(&line, &word) || !str_eq(word, str_z(r->key)))
+		if (!str_word(&line, &word) || !str_is(word, r->key))
 			continue;
 		while (str_word(&line, &word))
 			if (str_skip(&word, S("total=")) && scan_u64(word, v) == word.e) {
@@ -983,17 +995,31 @@ static long zone_read(const struct row *r, struct str inst, u64 *v, u64 *of)
 
 /* --- the table --------------------------------------------------------------------------------------------- */
 
+enum {
+	NO_UNIT, PERCENT, HZ, PER_S, BYTES, BYTES_PER_S, CENTI, MILLIC, MICROJ, MICROW
+};
+static const char unit_names[][8] = {
+	[NO_UNIT] = "", [PERCENT] = "%", [HZ] = "Hz", [PER_S] = "1/s", [BYTES] = "bytes", [BYTES_PER_S] = "bytes/s",
+	[CENTI] = "1/100", [MILLIC] = "mC", [MICROJ] = "uJ", [MICROW] = "uW"
+};
+
+static long (*const reads[])(const struct row *r, struct str inst, u64 *v, u64 *of) = {
+	[H_CPU] = cpu_read, [H_FIELD] = field_read, [H_MEMORY] = memory_read, [H_LOAD] = load_read,
+	[H_PRESSURE] = pressure_read, [H_DISK] = disk_read, [H_DISKS] = disks_read, [H_IO] = io_read,
+	[H_PROCESSES] = processes_read, [H_CLOCK] = clock_read, [H_ZONE] = zone_read
+};
+
 #define CPU_SHARE(name, what, mask) \
-	{ "cpu/*/" name, "%", what, R_SHARE, G_CPU, F_STAT, mask, cpu_read, NULL, NULL, NULL }
-#define ONE(name, unit, what, rule, file, arg, read, key) \
-	{ name, unit, what, rule, G_ONE, file, arg, read, key, NULL, NULL }
+	{ "cpu/*/" name, what, NULL, 0, 0, PERCENT, R_SHARE, G_CPU, H_CPU, F_STAT, mask }
+#define ONE(name, unit, what, rule, file, arg, how, key) \
+	{ name, what, key, 0, 0, unit, rule, G_ONE, how, file, arg }
 #define MEMORY(name, what, key, less, limit) \
-	{ name, "bytes", what, R_LEVEL, G_ONE, F_MEMINFO, 0, memory_read, key, less, limit }
-#define PRESSURE(name, what, file, key) ONE("pressure/" name, "%", what, R_SHARE, file, 0, pressure_read, key)
+	{ name, what, key, M_##less, M_##limit, BYTES, R_LEVEL, G_ONE, H_MEMORY, F_MEMINFO, 0 }
+#define PRESSURE(name, what, file, key) ONE("pressure/" name, PERCENT, what, R_SHARE, file, 0, H_PRESSURE, key)
 #define DISK(name, unit, what, rule, arg) \
-	{ "disk/*/" name, unit, what, rule, G_DISK, F_DISKSTATS, arg, disk_read, NULL, NULL, NULL }
-#define OF(group, name, unit, what, rule, arg, read) \
-	{ name, unit, what, rule, group, F_NONE, arg, read, NULL, NULL, NULL }
+	{ "disk/*/" name, what, NULL, 0, 0, unit, rule, G_DISK, H_DISK, F_DISKSTATS, arg }
+#define OF(group, name, unit, what, rule, arg, how) \
+	{ name, what, NULL, 0, 0, unit, rule, group, how, F_NONE, arg }
 
 /* Rows of one group stand together: each instance has them all. */
 static const struct row rows[] = {
@@ -1004,44 +1030,44 @@ static const struct row rows[] = {
 	CPU_SHARE("iowait", "time idle while I/O was waited for", J(IOWAIT)),
 	CPU_SHARE("irq", "time in hard and soft interrupts", J(IRQ) | J(SOFTIRQ)),
 	CPU_SHARE("steal", "time that a hypervisor gave to others", J(STEAL)),
-	OF(G_CLOCK, "cpu/*/freq", "Hz", "clock", R_LEVEL, 0, clock_read),
-	ONE("cpu/all/switches", "1/s", "context switches", R_RATE, F_STAT, 0, field_read, "ctxt"),
-	ONE("cpu/all/interrupts", "1/s", "interrupts", R_RATE, F_STAT, 0, field_read, "intr"),
-	MEMORY("memory/-/total", "memory that the kernel manages", "MemTotal", NULL, NULL),
-	MEMORY("memory/-/used", "memory that is not available", "MemTotal", "MemAvailable", "MemTotal"),
-	MEMORY("memory/-/available", "memory that could be had without swapping", "MemAvailable", NULL, "MemTotal"),
-	MEMORY("memory/-/cached", "page cache", "Cached", NULL, "MemTotal"),
-	MEMORY("memory/-/committed", "memory promised to programs", "Committed_AS", NULL, "CommitLimit"),
-	MEMORY("swap/-/total", "swap space", "SwapTotal", NULL, NULL),
-	MEMORY("swap/-/used", "swap space in use", "SwapTotal", "SwapFree", "SwapTotal"),
-	ONE("vm/-/faults", "1/s", "page faults", R_RATE, F_VMSTAT, 0, field_read, "pgfault"),
-	ONE("vm/-/major_faults", "1/s", "page faults that needed I/O", R_RATE, F_VMSTAT, 0, field_read, "pgmajfault"),
-	ONE("vm/-/swap_in", "bytes/s", "read from swap", R_RATE, F_VMSTAT, 1, field_read, "pswpin"),
-	ONE("vm/-/swap_out", "bytes/s", "written to swap", R_RATE, F_VMSTAT, 1, field_read, "pswpout"),
-	DISK("read", "bytes/s", "read from the disk", R_RATE, DK_READ),
-	DISK("write", "bytes/s", "written to the disk", R_RATE, DK_WRITE),
-	DISK("util", "%", "time with I/O under way", R_SHARE, DK_BUSY),
-	ONE("disk/all/read", "bytes/s", "read from physical disks", R_RATE, F_DISKSTATS, DK_READ, disks_read, NULL),
-	ONE("disk/all/write", "bytes/s", "written to physical disks", R_RATE, F_DISKSTATS, DK_WRITE, disks_read, NULL),
-	OF(G_IO, "file/all/read", "bytes/s", "read by processes, from whatever", R_RATE, 0, io_read),
-	OF(G_IO, "file/all/write", "bytes/s", "written by processes, to whatever", R_RATE, 1, io_read),
-	ONE("processes/-/count", "", "processes", R_LEVEL, F_NONE, 0, processes_read, NULL),
-	ONE("processes/-/running", "", "threads that run or could", R_LEVEL, F_STAT, 0, field_read, "procs_running"),
-	ONE("processes/-/blocked", "", "threads that wait for I/O", R_LEVEL, F_STAT, 0, field_read, "procs_blocked"),
-	ONE("processes/-/forks", "1/s", "processes and threads started", R_RATE, F_STAT, 0, field_read, "processes"),
-	ONE("threads/-/count", "", "threads, the kernel's included", R_LEVEL, F_LOADAVG, 3, load_read, NULL),
-	ONE("load/-/1", "1/100", "load average of a minute", R_LEVEL, F_LOADAVG, 0, load_read, NULL),
-	ONE("load/-/5", "1/100", "load average of five minutes", R_LEVEL, F_LOADAVG, 1, load_read, NULL),
-	ONE("load/-/15", "1/100", "load average of a quarter of an hour", R_LEVEL, F_LOADAVG, 2, load_read, NULL),
+	OF(G_CLOCK, "cpu/*/freq", HZ, "clock", R_LEVEL, 0, H_CLOCK),
+	ONE("cpu/all/switches", PER_S, "context switches", R_RATE, F_STAT, 0, H_FIELD, "ctxt"),
+	ONE("cpu/all/interrupts", PER_S, "interrupts", R_RATE, F_STAT, 0, H_FIELD, "intr"),
+	MEMORY("memory/-/total", "memory that the kernel manages", "MemTotal", NONE, NONE),
+	MEMORY("memory/-/used", "memory that is not available", "MemTotal", AVAILABLE, TOTAL),
+	MEMORY("memory/-/available", "memory that could be had without swapping", "MemAvailable", NONE, TOTAL),
+	MEMORY("memory/-/cached", "page cache", "Cached", NONE, TOTAL),
+	MEMORY("memory/-/committed", "memory promised to programs", "Committed_AS", NONE, COMMIT),
+	MEMORY("swap/-/total", "swap space", "SwapTotal", NONE, NONE),
+	MEMORY("swap/-/used", "swap space in use", "SwapTotal", SWAP_FREE, SWAP),
+	ONE("vm/-/faults", PER_S, "page faults", R_RATE, F_VMSTAT, 0, H_FIELD, "pgfault"),
+	ONE("vm/-/major_faults", PER_S, "page faults that needed I/O", R_RATE, F_VMSTAT, 0, H_FIELD, "pgmajfault"),
+	ONE("vm/-/swap_in", BYTES_PER_S, "read from swap", R_RATE, F_VMSTAT, 1, H_FIELD, "pswpin"),
+	ONE("vm/-/swap_out", BYTES_PER_S, "written to swap", R_RATE, F_VMSTAT, 1, H_FIELD, "pswpout"),
+	DISK("read", BYTES_PER_S, "read from the disk", R_RATE, DK_READ),
+	DISK("write", BYTES_PER_S, "written to the disk", R_RATE, DK_WRITE),
+	DISK("util", PERCENT, "time with I/O under way", R_SHARE, DK_BUSY),
+	ONE("disk/all/read", BYTES_PER_S, "read from physical disks", R_RATE, F_DISKSTATS, DK_READ, H_DISKS, NULL),
+	ONE("disk/all/write", BYTES_PER_S, "written to physical disks", R_RATE, F_DISKSTATS, DK_WRITE, H_DISKS, NULL),
+	OF(G_IO, "file/all/read", BYTES_PER_S, "read by processes, from whatever", R_RATE, 0, H_IO),
+	OF(G_IO, "file/all/write", BYTES_PER_S, "written by processes, to whatever", R_RATE, 1, H_IO),
+	ONE("processes/-/count", NO_UNIT, "processes", R_LEVEL, F_NONE, 0, H_PROCESSES, NULL),
+	ONE("processes/-/running", NO_UNIT, "threads that run or could", R_LEVEL, F_STAT, 0, H_FIELD, "procs_running"),
+	ONE("processes/-/blocked", NO_UNIT, "threads that wait for I/O", R_LEVEL, F_STAT, 0, H_FIELD, "procs_blocked"),
+	ONE("processes/-/forks", PER_S, "processes and threads started", R_RATE, F_STAT, 0, H_FIELD, "processes"),
+	ONE("threads/-/count", NO_UNIT, "threads, the kernel's included", R_LEVEL, F_LOADAVG, 3, H_LOAD, NULL),
+	ONE("load/-/1", CENTI, "load average of a minute", R_LEVEL, F_LOADAVG, 0, H_LOAD, NULL),
+	ONE("load/-/5", CENTI, "load average of five minutes", R_LEVEL, F_LOADAVG, 1, H_LOAD, NULL),
+	ONE("load/-/15", CENTI, "load average of a quarter of an hour", R_LEVEL, F_LOADAVG, 2, H_LOAD, NULL),
 	PRESSURE("cpu/some", "time that some task waited for a CPU", F_PSI_CPU, "some"),
 	PRESSURE("cpu/full", "time that all tasks waited for a CPU", F_PSI_CPU, "full"),
 	PRESSURE("memory/some", "time that some task waited for memory", F_PSI_MEMORY, "some"),
 	PRESSURE("memory/full", "time that all tasks waited for memory", F_PSI_MEMORY, "full"),
 	PRESSURE("io/some", "time that some task waited for I/O", F_PSI_IO, "some"),
 	PRESSURE("io/full", "time that all tasks waited for I/O", F_PSI_IO, "full"),
-	OF(G_ZONE, "thermal/*/temp", "mC", "temperature of a thermal zone", R_LEVEL, SM_TEMP, zone_read),
-	OF(G_RAPL, "energy/*/energy", "uJ", "energy used", R_COUNT, SM_ENERGY, zone_read),
-	OF(G_RAPL, "energy/*/power", "uW", "power", R_RATE, SM_ENERGY, zone_read),
+	OF(G_ZONE, "thermal/*/temp", MILLIC, "temperature of a thermal zone", R_LEVEL, SM_TEMP, H_ZONE),
+	OF(G_RAPL, "energy/*/energy", MICROJ, "energy used", R_COUNT, SM_ENERGY, H_ZONE),
+	OF(G_RAPL, "energy/*/power", MICROW, "power", R_RATE, SM_ENERGY, H_ZONE),
 };
 
 /* --- what there is ----------------------------------------------------------------------------------------- */
@@ -1067,7 +1093,7 @@ static u64 row_max(const struct row *r)
 {
 	u64 max = r->rule == R_SHARE ? 100 : UINT64_MAX;
 
-	if (r->limit && field_get(F_MEMINFO, str_z(r->limit), &max) < 0)
+	if (r->limit && field_get(F_MEMINFO, str_z(amounts[r->limit]), &max) < 0)
 		max = UINT64_MAX;
 	return max;
 }
@@ -1077,8 +1103,8 @@ static void list_instance(const struct listing *l, struct str inst, struct str s
 {
 	for (size_t i = l->first; i < l->first + l->n; i++) {
 		const struct row *r = &rows[i];
-		struct hostcounter h = { .what = r->what, .unit = r->unit, .rule = r->rule, .row = (u8)i };
-		struct buf b = { .p = h.name, .cap = sizeof(h.name) - 1 };
+		struct hostcounter h = { .what = r->what, .unit = unit_names[r->unit], .rule = r->rule, .row = (u8)i };
+		struct buf b = buf_on(h.name, sizeof(h.name) - 1);
 		struct str tail = str_z(r->name), head;
 
 		if (r->file != F_NONE && !texts[r->file].listed)
@@ -1131,7 +1157,7 @@ static void cpus_each(const struct listing *l, void (*visit)(const struct listin
 	for (u32 i = 0; i < MAX_CPUS; i++)
 		if (set.w[i / 64] >> i % 64 & 1) {
 			char name[16];
-			struct buf b = { .p = name, .cap = sizeof(name) };
+			struct buf b = BUF(name);
 
 			put_z(&b, "cpu");
 			put_u64(&b, i);
@@ -1181,7 +1207,7 @@ static bool disk_unused(struct str name)
 	i64 size;
 
 	for (size_t i = 0; i < 3; i++)
-		if (glob_match(not_physical[i], name, NULL))
+		if (glob_match(str_z(not_physical[i]), name, NULL))
 			return number_at(root_sys, disk_path(name, "/size"), &size) && size == 0;
 	return false;
 }
@@ -1194,7 +1220,7 @@ static void list_disks(const struct listing *l)
 	for (u32 i = 0; i < ndisks; i++) {
 		struct str name = { disks[i].name, disks[i].name + disks[i].n };
 		char shown[32];
-		struct buf b = { .p = shown, .cap = sizeof(shown) };
+		struct buf b = BUF(shown);
 
 		put_clean(&b, name);
 		if (disks[i].seen == reading && disks[i].whole && !disk_unused(name))
@@ -1286,7 +1312,7 @@ static void list_zones(const struct listing *l, const char *dir, const char *lea
 {
 	for (u32 i = 0; i < nzones; i++) {
 		struct zone *z = &zones[i], outer = *z;
-		struct buf b = { .p = z->shown, .cap = sizeof(z->shown) };
+		struct buf b = BUF(z->shown);
 		struct str rest = zone_inst(z), part;
 		u32 same = 0;
 
@@ -1349,7 +1375,7 @@ void host_list(void (*found)(const struct hostcounter *h))
 	host_begin();
 	listing = true;
 	for (size_t i = 0; i < FILES; i++)
-		texts[i].listed = sys_has_file(root_proc, texts[i].path);
+		texts[i].listed = sys_has_file(root_proc, text_sources[i].path);
 	for (; l.first < LEN(rows); l.first += l.n) {
 		l.n = 1;
 		while (l.first + l.n < LEN(rows) && rows[l.first + l.n].group == rows[l.first].group)
@@ -1365,7 +1391,7 @@ long host_read(const struct hostcounter *h, u64 *v, u64 *of)
 	const struct row *r = &rows[h->row];
 
 	*v = *of = 0;
-	return r->read(r, inst_of(h), v, of);
+	return reads[r->how](r, inst_of(h), v, of);
 }
 
 void host_trim(void)

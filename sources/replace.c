@@ -33,7 +33,7 @@ long replace_begin(struct replacing *f, const char *path)
 /* The file beside it, with that mode whatever the umask: 0 or -errno. Until it is settled no signal is heard. */
 long replace_open(struct replacing *f, u32 mode)
 {
-	struct buf b = { .p = f->name, .cap = sizeof(f->name) - 1 };
+	struct buf b = buf_on(f->name, sizeof(f->name) - 1);
 	struct str name = str_z(f->base);
 	long fd;
 

@@ -24,32 +24,19 @@ static bool is_gpus(const char *dir)
 static bool is_sensed(const char *dir, struct str chip, struct str chan)
 {
 	for (u32 i = 0; i < nsenses; i++)
-		if (strcmp(senses[i].dir, dir) == 0 && str_eq(chip, str_z(senses[i].chip)) &&
-		    str_eq(chan, str_z(senses[i].chan)))
+		if (strcmp(senses[i].dir, dir) == 0 && str_is(chip, senses[i].chip) &&
+		    str_is(chan, senses[i].chan))
 			return true;
 	return false;
-}
-
-/* The kernel's unit: a thousandth, or a millionth. */
-static const char *small_unit(const struct channel *c)
-{
-	static const struct {
-		const char *unit, *name;
-	} names[] = { { "C", "mC" }, { "V", "mV" }, { "W", "uW" }, { "J", "uJ" }, { "A", "mA" }, { "%", "1/1000 %" } };
-
-	for (size_t i = 0; i < LEN(names); i++)
-		if (strcmp(names[i].unit, c->unit) == 0)
-			return names[i].name;
-	return c->unit;
 }
 
 /* hwmon/CHIP/CHANNEL/WHAT; the second chip of a name is told apart by its folder. */
 static void sense(const char *dir, struct str chip, struct str chan, const struct channel *c)
 {
 	char name[HOST_NAME + 160], what[128], label[64];
-	struct buf n = { .p = name, .cap = sizeof(name) }, w = { .p = what, .cap = sizeof(what) };
+	struct buf n = BUF(name), w = BUF(what);
 	struct sensed *to = &senses[nsenses];
-	struct naming naming = { .vendor = S("linux"), .unit = str_z(small_unit(c)), .max = UINT64_MAX,
+	struct naming naming = { .vendor = S("linux"), .unit = str_z(c->small), .max = UINT64_MAX,
 				 .rule = c->rule == EV_LEVEL ? R_LEVEL : R_COUNT, .is_signed = c->rule == EV_LEVEL && c->point == 3 };
 	struct str text;
 
@@ -98,7 +85,7 @@ static void sense_chip(const char *dir)
 
 		str_cut(&s, '_', &chan);
 		c = channel_of(chan);
-		if (!c || !(str_eq(s, S("input")) || str_eq(s, S("average"))) || is_sensed(dir, chip, chan))
+		if (!c || !(str_is(s, "input") || str_is(s, "average")) || is_sensed(dir, chip, chan))
 			continue;
 		if (nsenses == MAX_SENSED || str_len(chan) >= sizeof(senses[0].chan))
 			reg_dropped++;
@@ -127,7 +114,7 @@ static long sense_open(u32 at)
 	char b[128];
 	struct str chip;
 
-	if (!slurp_line(root_sys, hwmon_path(s->dir, S("name"), ""), b, sizeof(b), &chip) || !str_eq(chip, str_z(s->chip)))
+	if (!slurp_line(root_sys, hwmon_path(s->dir, S("name"), ""), b, sizeof(b), &chip) || !str_is(chip, s->chip))
 		return -ENOENT;
 	s->fd = channel_open(s->dir, str_z(s->chan));
 	if (s->fd < 0)

@@ -90,29 +90,36 @@ static bool take_count(struct str *s, struct statecount *c, struct str *inst)
 	return take(s, c, sizeof(*c)) && c->what < LEN(kept) && c->t >= 0 && c->n <= MAX_NAME && take_view(s, inst, c->n);
 }
 
-/* A row and views of what belongs to it: false where it is cut, or is none. */
-static bool take_row(struct str *s, struct staterow *r, struct str *text, struct str *values, struct str *heirs)
+/* A row and views of what belongs to it: a text, counters, holders. */
+struct rowview {
+	struct staterow r;
+	struct str text, values, heirs;
+};
+
+/* False where it is cut, or is none. */
+static bool take_row(struct str *s, struct rowview *v)
 {
+	struct staterow *r = &v->r;
 	struct statecount c;
 	struct str inst;
 
 	if (!take(s, r, sizeof(*r)) || r->kind > K_CGROUP || r->keykind > KEY_KFD || r->t < 0 || r->counters > MAX_COUNTERS ||
-	    (r->kind == K_DEVICE && r->text != sizeof(struct statedevice)) || !take_view(s, text, r->text))
+	    (r->kind == K_DEVICE && r->text != sizeof(struct statedevice)) || !take_view(s, &v->text, r->text))
 		return false;
-	values->p = s->p;
+	v->values.p = s->p;
 	for (u16 i = 0; i < r->counters; i++)
 		if (!take_count(s, &c, &inst) || (r->kind == K_CLIENT && c.what > KEPT_CAPACITY))
 			return false;
-	values->e = s->p;
+	v->values.e = s->p;
 	return str_len(*s) / sizeof(struct stateholder) >= r->holders &&
-	       take_view(s, heirs, r->holders * sizeof(struct stateholder));
+	       take_view(s, &v->heirs, r->holders * sizeof(struct stateholder));
 }
 
 /* Why a file is of no use, or NULL; its rows. want: what ours would begin with. */
 static const char *state_parse(struct str file, const struct statehead *want, struct statehead *h, struct str *rows)
 {
-	struct staterow r;
-	struct str text, values, heirs, rest;
+	struct rowview v;
+	struct str rest;
 	u64 sum, n = 0;
 
 	if (str_len(file) < sizeof(*h) + sizeof(sum) || memcmp(file.p, magic, sizeof(magic)) != 0)
@@ -129,22 +136,22 @@ static const char *state_parse(struct str file, const struct statehead *want, st
 	if (h->mono < 0 || h->boottime < 0 || h->mono > want->mono || h->boottime > want->boottime)
 		return "of the future";
 	*rows = rest = (struct str){ file.p + sizeof(*h), file.e };
-	while (rest.p < rest.e && take_row(&rest, &r, &text, &values, &heirs) && !(r.flags & RF_DONE))
+	while (rest.p < rest.e && take_row(&rest, &v) && !(v.r.flags & RF_DONE))
 		n++;
 	return rest.p < rest.e || n != h->rows ? "cut or damaged" : NULL;
 }
 
 /* --- rows to the registry ------------------------------------------------------------------------------------- */
 
-static u32 device_of(const struct staterow *r, struct str text)
+static u32 device_of(const struct rowview *v)
 {
 	struct statedevice id;
 
-	memcpy(&id, text.p, sizeof(id));
-	for (u32 i = 1; i <= ndevices; i++) {
+	memcpy(&id, v->text.p, sizeof(id));
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;) {
 		const struct device *d = &devices[i];
 
-		if (d->e.used && d->ino == r->key && d->ino_dev == id.ino_dev && !strncmp(d->dev, id.dev, sizeof(id.dev)) &&
+		if (d->ino == v->r.key && d->ino_dev == id.ino_dev && !strncmp(d->dev, id.dev, sizeof(id.dev)) &&
 		    !strncmp(d->pdev, id.pdev, sizeof(id.pdev)) &&
 		    (!d->driver[0] || !id.driver[0] || !strncmp(d->driver, id.driver, sizeof(id.driver))))
 			return i;
@@ -153,10 +160,10 @@ static u32 device_of(const struct staterow *r, struct str text)
 }
 
 /* The counters of a row as the reading before. shown: those of D_KEPT_* are also what is shown. */
-static void put_before(struct entity *e, const struct staterow *r, struct str values, bool shown)
+static void put_before(struct entity *e, const struct rowview *v, bool shown)
 {
 	struct statecount c;
-	struct str inst;
+	struct str values = v->values, inst;
 
 	while (take_count(&values, &c, &inst)) {
 		u8 desc = kept[c.what];
@@ -165,7 +172,7 @@ static void put_before(struct entity *e, const struct staterow *r, struct str va
 		if (shown && desc >= D_KEPT_NS && desc <= D_KEPT_TOTAL_CYCLES)
 			reg_was(e, (u8)(desc - D_KEPT_NS + D_SUM_NS), inst, c.v, c.t);
 	}
-	e->t_was = r->t;
+	e->t_was = v->r.t;
 	reg_compare(e);
 }
 
@@ -184,7 +191,7 @@ static bool same_holder(struct str heirs, const struct client *c)
 static bool is_shut(u32 pid)
 {
 	char path[32];
-	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf b = buf_on(path, sizeof(path) - 1);
 	long fd;
 
 	put_u64(&b, pid);
@@ -211,65 +218,68 @@ static bool is_hidden(u32 device, struct str heirs)
 
 /* A client that has been read is the row's, unless its name has come back: numbers before 6.5 did, those of processes
  * do. */
-static void client_before(struct client *c, const struct staterow *r, struct str values, struct str heirs)
+static void client_before(struct client *c, const struct rowview *v)
 {
-	bool same = same_holder(heirs, c);
+	bool same = same_holder(v->heirs, c);
 
 	if (c->keykind != KEY_ID && !same)
 		return;
-	put_before(&c->e, r, values, false);
+	put_before(&c->e, v, false);
 	if (c->e.fell && !same) {
 		reg_forget(&c->e);
 		return;
 	}
-	if (r->flags & RF_FRESH)
+	if (v->r.flags & RF_FRESH)
 		fdinfo_late(c, str_z(devices[c->device].driver));
 	c->kept = true;
 	c->rolled = sums;
 }
 
-static void group_before(u32 device, struct str path, const struct staterow *r, struct str values)
+static void group_before(u32 device, const struct rowview *v)
 {
-	u32 cgroup = cgroup_add(path);
+	u32 cgroup = cgroup_add(v->text);
 	struct group *g = cgroup != NONE ? group_add(device, cgroup) : NULL;
 
 	if (g)
-		put_before(&g->e, r, values, sums);
+		put_before(&g->e, v, sums);
 	if (cgroup != NONE)
 		cgroup_unref(cgroup);
 }
 
 /* Puts in a row that the registry has the entity of by now. False: it is of a client that may be read later. */
-static bool row_apply(const struct staterow *r, u32 device, struct str text, struct str values, struct str heirs)
+static bool row_apply(const struct rowview *v, u32 device)
 {
+	const struct staterow *r = &v->r;
 	struct client *c;
 
 	if (device == NONE)
 		return true;
 	if (r->kind == K_DEVICE)
-		put_before(&devices[device].e, r, values, sums);
+		put_before(&devices[device].e, v, sums);
 	else if (r->kind == K_CGROUP)
-		group_before(device, text, r, values);
+		group_before(device, v);
 	if (r->kind != K_CLIENT)
 		return true;
 	c = &clients[client_find(device, r->keykind, r->key)];
 	if (!c->e.used)
-		return !is_hidden(device, heirs);
+		return !is_hidden(device, v->heirs);
 	if (c->e.fresh && !c->kept)
-		client_before(c, r, values, heirs);
+		client_before(c, v);
 	return c->e.fresh;
 }
 
 static void rows_apply(void)
 {
-	struct str rest = loaded, text, values, heirs;
-	struct staterow r;
+	struct str rest = loaded;
+	struct rowview v;
 
-	for (char *at = rows_at; take_row(&rest, &r, &text, &values, &heirs); at += rest.p - at) {
-		if (r.kind == K_DEVICE && !(r.flags & RF_DONE))
-			device_here[r.device] = (u8)device_of(&r, text);
-		if (!(r.flags & RF_DONE) && row_apply(&r, device_here[r.device], text, values, heirs))
-			at[offsetof(struct staterow, flags)] = (char)(r.flags | RF_DONE);
+	for (char *at = rows_at; take_row(&rest, &v); at += rest.p - at) {
+		if (v.r.flags & RF_DONE)
+			continue;
+		if (v.r.kind == K_DEVICE)
+			device_here[v.r.device] = (u8)device_of(&v);
+		if (row_apply(&v, device_here[v.r.device]))
+			at[offsetof(struct staterow, flags)] = (char)(v.r.flags | RF_DONE);
 	}
 }
 
@@ -280,16 +290,16 @@ static bool seen_all[MAX_DEVICES];        /* then, all clients of the device wer
 
 static void rows_before(void)
 {
-	struct str rest = loaded, text, values, heirs, inst;
-	struct staterow r;
+	struct str rest = loaded, inst;
+	struct rowview v;
 	struct statecount c;
 
-	while (take_row(&rest, &r, &text, &values, &heirs)) {
-		u32 device = device_here[r.device];
+	while (take_row(&rest, &v)) {
+		u32 device = device_here[v.r.device];
 
-		if (r.kind == K_DEVICE && device != NONE)
-			seen_all[device] = r.flags & RF_WHOLE;
-		while (r.kind == K_CLIENT && r.flags & RF_FRESH && device != NONE && take_count(&values, &c, &inst))
+		if (v.r.kind == K_DEVICE && device != NONE)
+			seen_all[device] = v.r.flags & RF_WHOLE;
+		while (v.r.kind == K_CLIENT && v.r.flags & RF_FRESH && device != NONE && take_count(&v.values, &c, &inst))
 			if (kept[c.what] == D_TOTAL_CYCLES)
 				reg_was(&clocks[device], D_TOTAL_CYCLES, inst, c.v, c.t);
 	}
@@ -464,12 +474,10 @@ static void put_row(struct buf *b, const struct entity *e, struct staterow r, co
 
 static void put_devices(struct buf *b)
 {
-	for (u32 i = 1; i <= ndevices; i++) {
+	for (u32 i = NONE; (i = device_next(i, false)) != NONE;) {
 		const struct device *d = &devices[i];
 		struct statedevice id = { .ino_dev = d->ino_dev };
 
-		if (!d->e.used || d->gone)
-			continue;
 		device_set(id.dev, sizeof(id.dev), str_z(d->dev));
 		device_set(id.driver, sizeof(id.driver), str_z(d->driver));
 		device_set(id.pdev, sizeof(id.pdev), str_z(d->pdev));
@@ -491,29 +499,29 @@ static void put_groups(struct buf *b)
 /* Rows of clients that may still be there, as they were read. */
 static void put_unseen(struct buf *b)
 {
-	struct str rest = loaded, text, values, heirs;
-	struct staterow r;
+	struct str rest = loaded;
+	struct rowview v;
 
-	for (const char *from = rest.p; take_row(&rest, &r, &text, &values, &heirs); from = rest.p) {
-		u8 device = device_here[r.device];
+	for (const char *from = rest.p; take_row(&rest, &v); from = rest.p) {
+		u8 device = device_here[v.r.device];
 
-		if (r.flags & RF_DONE || !devices[device].e.used)
+		if (v.r.flags & RF_DONE || !devices[device].e.used)
 			continue;
 		if (b->cap - b->n < (size_t)(rest.p - from) + sizeof(u64)) {
 			reg_dropped++;
 			continue;
 		}
 		now.rows++;
-		r.device = device;
-		r.flags &= (u8)~RF_FRESH;
-		put_raw(b, &r, sizeof(r));
-		put_str(b, (struct str){ from + sizeof(r), rest.p });
+		v.r.device = device;
+		v.r.flags &= (u8)~RF_FRESH;
+		put_raw(b, &v.r, sizeof(v.r));
+		put_str(b, (struct str){ from + sizeof(v.r), rest.p });
 	}
 }
 
 static struct str state_make(void)
 {
-	struct buf b = { .p = saved_bytes, .cap = STATE_BYTES };
+	struct buf b = buf_on(saved_bytes, STATE_BYTES);
 	u64 sum;
 
 	now.rows = 0;

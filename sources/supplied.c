@@ -50,7 +50,7 @@ static bool file_text(int dir, const char *name, struct str *text)
 		return false;
 	n = sys_is_regular((int)fd) ? slurp_fd((int)fd, bytes, sizeof(bytes)) : -EINVAL;
 	sys_close((int)fd);
-	*text = (struct str){ bytes, bytes + (n > 0 ? n : 0) };
+	*text = str_got(bytes, n);
 	return n >= 0 && (size_t)n < sizeof(bytes);
 }
 
@@ -165,7 +165,7 @@ static void line_add(u32 file, const struct told *t)
 static u32 file_number(struct str name)
 {
 	for (u32 i = 0; i < nfiles; i++)
-		if (str_eq(name, str_z(files[i].name)))
+		if (str_is(name, files[i].name))
 			return i;
 	if (nfiles == MAX_FILES || str_len(name) >= VENDOR_BYTES || !is_printable(name)) {
 		reg_dropped++;

@@ -168,20 +168,19 @@ static u32 nksyms;
 static bool kernel_read, kernel_unsorted;
 static u32 kernel_space = 1, spaces = 1; /* see the cache */
 
-static const u8 hexdigit[256] = {
-	['0'] = 1, ['1'] = 2, ['2'] = 3, ['3'] = 4, ['4'] = 5, ['5'] = 6, ['6'] = 7, ['7'] = 8, ['8'] = 9, ['9'] = 10,
-	['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
-	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+/* One more than a digit's value, counted from '0' on; 0: it is none. */
+static const u8 hexdigit[] = {
+	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, ['A' - '0'] = 11, 12, 13, 14, 15, 16, ['a' - '0'] = 11, 12, 13, 14, 15, 16,
 };
 
 /* Digits to base 16, as many as there are; false where there is none. */
 static bool scan_hex(struct str *s, u64 *v)
 {
 	const char *from = s->p;
-	u8 d;
+	u8 c;
 
-	for (*v = 0; s->p < s->e && (d = hexdigit[(u8)*s->p]) != 0; s->p++)
-		*v = *v << 4 | (u64)(d - 1);
+	for (*v = 0; s->p < s->e && (c = (u8)(*s->p - '0')) < LEN(hexdigit) && hexdigit[c]; s->p++)
+		*v = *v << 4 | (hexdigit[c] - 1u);
 	return s->p > from;
 }
 
@@ -466,7 +465,7 @@ static void elf_load(struct file *f)
 static int open_regular(struct str root, const struct file *f, bool strict)
 {
 	char path[64 + 4096], self[40];
-	struct buf b = { .p = path, .cap = sizeof(path) - 1 }, c = { .p = self, .cap = sizeof(self) - 1 };
+	struct buf b = buf_on(path, sizeof(path) - 1), c = buf_on(self, sizeof(self) - 1);
 	struct stat st;
 	long probe, fd = -1;
 	bool other;
@@ -497,7 +496,7 @@ static void file_load(struct file *f, u32 pid)
 {
 	static const struct str own = STR("self/root");
 	char root[24];
-	struct buf b = { .p = root, .cap = sizeof(root) };
+	struct buf b = BUF(root);
 
 	f->loaded = true;
 	put_u64(&b, pid);
@@ -753,7 +752,7 @@ static void maps_line(struct str line)
 
 static void proc_path(char *b, size_t cap, u32 pid, const char *name)
 {
-	struct buf path = { .p = b, .cap = cap - 1 };
+	struct buf path = buf_on(b, cap - 1);
 
 	put_u64(&path, pid);
 	put_z(&path, name);

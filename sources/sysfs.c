@@ -10,6 +10,7 @@ enum {
 	MAX_SENSORS = 4096,          /* some 40 files of each device */
 	FILE_BYTES = 8192,           /* trans_stat of 20 states has 3 KiB; sysfs ends at 4 */
 	PATH_BYTES = 512,
+	INST_BYTES = 40,
 };
 
 enum node_kind { N_CARD, N_RENDER, N_ACCEL, N_NVIDIA };
@@ -36,16 +37,26 @@ static struct place {
 	u32 lost;     /* sensors for which there was no room */
 } places[MAX_DEVICES];
 
-struct sensor;
-typedef void take_fn(const struct sensor *s, struct str text, i64 t);
-static take_fn take_number, take_more, take_dpm, take_load, take_link, take_v3d, take_trans, take_metrics,
-	take_reasons, take_rknpu, take_pstate;
+/* What makes values of a file's text. */
+enum take {
+	T_NUMBER, T_MORE, T_DPM, T_LOAD, T_LINK, T_V3D, T_TRANS, T_METRICS, T_REASONS, T_RKNPU, T_PSTATE
+};
 
-/* Where an instance's name comes from, unless the row gives it. */
-#define FROM_DIR  "\1" /* the folder that the last '*' matched */
-#define FROM_LEAF "\2" /* what '*' stands for in the file's name */
-#define FROM_CHAN "\3" /* hwmon: the channel's label, else the channel */
-#define FROM_ZONE "\4" /* the thermal zone's type, if that is a GPU's or an NPU's */
+/* Where an instance's name comes from, or what it is. */
+enum {
+	NO_INST,
+	FROM_DIR,  /* the folder that the last '*' matched */
+	FROM_LEAF, /* what '*' stands for in the file's name */
+	FROM_CHAN, /* hwmon: the channel's label, else the channel */
+	FROM_ZONE, /* the thermal zone's type, if that is a GPU's or an NPU's */
+	IS_MEM, IS_VCN, IS_SCLK, IS_MCLK, IS_SOCCLK, IS_FCLK, IS_VCLK, IS_DCLK, IS_DCEFCLK, IS_MEDIA, IS_GT0,
+	IS_MEMORY, IS_NPU
+};
+static const char insts[][8] = {
+	[IS_MEM] = "mem", [IS_VCN] = "vcn", [IS_SCLK] = "sclk", [IS_MCLK] = "mclk", [IS_SOCCLK] = "socclk",
+	[IS_FCLK] = "fclk", [IS_VCLK] = "vclk", [IS_DCLK] = "dclk", [IS_DCEFCLK] = "dcefclk", [IS_MEDIA] = "media",
+	[IS_GT0] = "gt0", [IS_MEMORY] = "memory", [IS_NPU] = "npu"
+};
 
 enum base { B_DEVICE, B_NODE, B_SYS };
 enum {
@@ -54,142 +65,171 @@ enum {
 	A_SLOW = 4,   /* its ABI page wants a second between two reads */
 };
 
+enum {
+	F_POWER, F_ANY, F_AMDGPU, F_HWMON, F_I915_GT, F_I915, F_I915_POWER, F_XE_FREQ, F_XE_IDLE, F_XE_THROTTLE,
+	F_XE_MEMORY, F_DEVFREQ, F_MSM, F_V3D, F_NVGPU, F_RKNPU, F_RKNPU_OLD, F_NOUVEAU, F_VPU, F_VPU_FREQ, F_THERMAL
+};
+
+static const struct folder {
+	const char *driver; /* NULL: any; "x*": those that begin so */
+	u8 base;            /* enum base */
+	const char *dir;
+} folders[] = {
+	[F_POWER]       = { NULL, B_DEVICE, "power" },
+	[F_ANY]         = { NULL, B_DEVICE, "" },
+	[F_AMDGPU]      = { "amdgpu", B_DEVICE, "" },
+	[F_HWMON]       = { NULL, B_DEVICE, "hwmon/hwmon*" },
+	[F_I915_GT]     = { "i915", B_NODE, "gt/gt*" },
+	[F_I915]        = { "i915", B_NODE, "" },
+	[F_I915_POWER]  = { "i915", B_NODE, "power" },
+	[F_XE_FREQ]     = { "xe", B_DEVICE, "tile*/gt*/freq0" },
+	[F_XE_IDLE]     = { "xe", B_DEVICE, "tile*/gt*/gtidle" },
+	[F_XE_THROTTLE] = { "xe", B_DEVICE, "tile*/gt*/freq0/throttle" },
+	[F_XE_MEMORY]   = { "xe", B_DEVICE, "tile*/memory/freq0" },
+	[F_DEVFREQ]     = { NULL, B_DEVICE, "devfreq/*" },
+	[F_MSM]         = { "msm*", B_SYS, "class/devfreq/*.gpu" },
+	[F_V3D]         = { "v3d", B_DEVICE, "" },
+	[F_NVGPU]       = { "nvgpu", B_DEVICE, "" },
+	[F_RKNPU]       = { "rknpu*", B_SYS, "kernel/debug/rknpu" },
+	[F_RKNPU_OLD]   = { "RKNPU*", B_SYS, "kernel/debug/rknpu" },
+	[F_NOUVEAU]     = { "nouveau", B_SYS, "kernel/debug/dri/#" },
+	[F_VPU]         = { "intel_vpu", B_DEVICE, "" },
+	[F_VPU_FREQ]    = { "intel_vpu", B_DEVICE, "freq" },
+	[F_THERMAL]     = { NULL, B_SYS, "class/thermal/thermal_zone*" },
+};
+
 /* A file, or several, and what it counts. Of two for one counter the upper row wins. */
 static const struct attr {
-	const char *driver; /* NULL: any; "x*": those that begin so */
-	u8 base;
-	const char *dir, *leaf;
-	take_fn *take;
-	u8 desc;
-	const char *inst;
-	u32 times;
-	u8 flags;
+	u8 folder, take, desc, flags; /* flags: A_* */
+	u8 zeros; /* that make the file's numbers those of the registry */
+	u8 inst;
+	const char *leaf;
 } attrs[] = {
 	/* PCI: include/uapi/linux/pci_regs.h by way of drivers/pci/pci-sysfs.c */
-	{ NULL, B_DEVICE, "power", "runtime_active_time", take_number, D_ACTIVE_MS, "", 1, A_ASLEEP | A_LIMIT },
-	{ NULL, B_DEVICE, "power", "runtime_suspended_time", take_number, D_SUSPENDED_MS, "", 1, A_ASLEEP | A_LIMIT },
-	{ NULL, B_DEVICE, "", "current_link_speed", take_link, D_LINK_SPEED, "", 1, 0 },
-	{ NULL, B_DEVICE, "", "current_link_width", take_number, D_LINK_WIDTH, "", 1, 0 },
-	{ NULL, B_DEVICE, "", "max_link_speed", take_link, D_LINK_MAX_SPEED, "", 1, A_LIMIT },
-	{ NULL, B_DEVICE, "", "max_link_width", take_number, D_LINK_MAX_WIDTH, "", 1, A_LIMIT },
+	{ F_POWER, T_NUMBER, D_ACTIVE_MS, A_ASLEEP | A_LIMIT, 0, NO_INST, "runtime_active_time" },
+	{ F_POWER, T_NUMBER, D_SUSPENDED_MS, A_ASLEEP | A_LIMIT, 0, NO_INST, "runtime_suspended_time" },
+	{ F_ANY, T_LINK, D_LINK_SPEED, 0, 0, NO_INST, "current_link_speed" },
+	{ F_ANY, T_NUMBER, D_LINK_WIDTH, 0, 0, NO_INST, "current_link_width" },
+	{ F_ANY, T_LINK, D_LINK_MAX_SPEED, A_LIMIT, 0, NO_INST, "max_link_speed" },
+	{ F_ANY, T_NUMBER, D_LINK_MAX_WIDTH, A_LIMIT, 0, NO_INST, "max_link_width" },
 
 	/* amdgpu_pm.c, amdgpu_vram_mgr.c, amdgpu_gtt_mgr.c; mem_info_* are software counts */
-	{ "amdgpu", B_DEVICE, "", "mem_info_vram_total", take_number, D_VRAM_TOTAL, "", 1, A_ASLEEP },
-	{ "amdgpu", B_DEVICE, "", "mem_info_vram_used", take_number, D_VRAM_USED, "", 1, A_ASLEEP },
-	{ "amdgpu", B_DEVICE, "", "mem_info_vis_vram_total", take_number, D_VISIBLE_TOTAL, "", 1, A_ASLEEP },
-	{ "amdgpu", B_DEVICE, "", "mem_info_vis_vram_used", take_number, D_VISIBLE_USED, "", 1, A_ASLEEP },
-	{ "amdgpu", B_DEVICE, "", "mem_info_gtt_total", take_number, D_GTT_TOTAL, "", 1, A_ASLEEP },
-	{ "amdgpu", B_DEVICE, "", "mem_info_gtt_used", take_number, D_GTT_USED, "", 1, A_ASLEEP },
-	{ "amdgpu", B_DEVICE, "", "mem_info_preempt_used", take_number, D_PREEMPT_USED, "", 1, A_ASLEEP },
-	{ "amdgpu", B_DEVICE, "", "gpu_busy_percent", take_number, D_GPU_BUSY, "", 1000, 0 },
-	{ "amdgpu", B_DEVICE, "", "mem_busy_percent", take_number, D_LOAD, "mem", 1000, 0 },
-	{ "amdgpu", B_DEVICE, "", "vcn_busy_percent", take_number, D_LOAD, "vcn", 1000, 0 },
+	{ F_AMDGPU, T_NUMBER, D_VRAM_TOTAL, A_ASLEEP, 0, NO_INST, "mem_info_vram_total" },
+	{ F_AMDGPU, T_NUMBER, D_VRAM_USED, A_ASLEEP, 0, NO_INST, "mem_info_vram_used" },
+	{ F_AMDGPU, T_NUMBER, D_VISIBLE_TOTAL, A_ASLEEP, 0, NO_INST, "mem_info_vis_vram_total" },
+	{ F_AMDGPU, T_NUMBER, D_VISIBLE_USED, A_ASLEEP, 0, NO_INST, "mem_info_vis_vram_used" },
+	{ F_AMDGPU, T_NUMBER, D_GTT_TOTAL, A_ASLEEP, 0, NO_INST, "mem_info_gtt_total" },
+	{ F_AMDGPU, T_NUMBER, D_GTT_USED, A_ASLEEP, 0, NO_INST, "mem_info_gtt_used" },
+	{ F_AMDGPU, T_NUMBER, D_PREEMPT_USED, A_ASLEEP, 0, NO_INST, "mem_info_preempt_used" },
+	{ F_AMDGPU, T_NUMBER, D_GPU_BUSY, 0, 3, NO_INST, "gpu_busy_percent" },
+	{ F_AMDGPU, T_NUMBER, D_LOAD, 0, 3, IS_MEM, "mem_busy_percent" },
+	{ F_AMDGPU, T_NUMBER, D_LOAD, 0, 3, IS_VCN, "vcn_busy_percent" },
 
 	/* drivers/hwmon ABI: Documentation/hwmon/sysfs-interface.rst */
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "temp*_input", take_number, D_TEMP, FROM_CHAN, 1, 0 },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "temp*_max", take_number, D_TEMP_MAX, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "temp*_crit", take_number, D_TEMP_CRIT, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "temp*_emergency", take_number, D_TEMP_EMERGENCY, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_average", take_number, D_POWER, FROM_CHAN, 1, 0 },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_input", take_number, D_POWER, FROM_CHAN, 1, 0 },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_cap", take_number, D_POWER_CAP, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_cap_max", take_number, D_POWER_MAX, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_max", take_number, D_POWER_MAX, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_cap_default", take_number, D_POWER_DEFAULT, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_rated_max", take_number, D_POWER_RATED, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "power*_crit", take_number, D_POWER_CRIT, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "energy*_input", take_number, D_ENERGY, FROM_CHAN, 1, 0 },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "fan*_input", take_number, D_FAN, FROM_CHAN, 1, 0 },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "fan*_max", take_number, D_FAN_MAX, FROM_CHAN, 1, A_LIMIT },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "pwm?", take_number, D_PWM, FROM_CHAN, 1, 0 },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "in*_input", take_number, D_VOLT, FROM_CHAN, 1, 0 },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "curr*_input", take_number, D_CURRENT, FROM_CHAN, 1, 0 },
-	{ NULL, B_DEVICE, "hwmon/hwmon*", "freq*_input", take_number, D_FREQ_CUR, FROM_CHAN, 1, 0 },
+	{ F_HWMON, T_NUMBER, D_TEMP, 0, 0, FROM_CHAN, "temp*_input" },
+	{ F_HWMON, T_NUMBER, D_TEMP_MAX, A_LIMIT, 0, FROM_CHAN, "temp*_max" },
+	{ F_HWMON, T_NUMBER, D_TEMP_CRIT, A_LIMIT, 0, FROM_CHAN, "temp*_crit" },
+	{ F_HWMON, T_NUMBER, D_TEMP_EMERGENCY, A_LIMIT, 0, FROM_CHAN, "temp*_emergency" },
+	{ F_HWMON, T_NUMBER, D_POWER, 0, 0, FROM_CHAN, "power*_average" },
+	{ F_HWMON, T_NUMBER, D_POWER, 0, 0, FROM_CHAN, "power*_input" },
+	{ F_HWMON, T_NUMBER, D_POWER_CAP, A_LIMIT, 0, FROM_CHAN, "power*_cap" },
+	{ F_HWMON, T_NUMBER, D_POWER_MAX, A_LIMIT, 0, FROM_CHAN, "power*_cap_max" },
+	{ F_HWMON, T_NUMBER, D_POWER_MAX, A_LIMIT, 0, FROM_CHAN, "power*_max" },
+	{ F_HWMON, T_NUMBER, D_POWER_DEFAULT, A_LIMIT, 0, FROM_CHAN, "power*_cap_default" },
+	{ F_HWMON, T_NUMBER, D_POWER_RATED, A_LIMIT, 0, FROM_CHAN, "power*_rated_max" },
+	{ F_HWMON, T_NUMBER, D_POWER_CRIT, A_LIMIT, 0, FROM_CHAN, "power*_crit" },
+	{ F_HWMON, T_NUMBER, D_ENERGY, 0, 0, FROM_CHAN, "energy*_input" },
+	{ F_HWMON, T_NUMBER, D_FAN, 0, 0, FROM_CHAN, "fan*_input" },
+	{ F_HWMON, T_NUMBER, D_FAN_MAX, A_LIMIT, 0, FROM_CHAN, "fan*_max" },
+	{ F_HWMON, T_NUMBER, D_PWM, 0, 0, FROM_CHAN, "pwm?" },
+	{ F_HWMON, T_NUMBER, D_VOLT, 0, 0, FROM_CHAN, "in*_input" },
+	{ F_HWMON, T_NUMBER, D_CURRENT, 0, 0, FROM_CHAN, "curr*_input" },
+	{ F_HWMON, T_NUMBER, D_FREQ_CUR, 0, 0, FROM_CHAN, "freq*_input" },
 
-	{ "amdgpu", B_DEVICE, "", "pp_dpm_sclk", take_dpm, D_FREQ_CUR, "sclk", 1, 0 },
-	{ "amdgpu", B_DEVICE, "", "pp_dpm_mclk", take_dpm, D_FREQ_CUR, "mclk", 1, 0 },
-	{ "amdgpu", B_DEVICE, "", "pp_dpm_socclk", take_dpm, D_FREQ_CUR, "socclk", 1, 0 },
-	{ "amdgpu", B_DEVICE, "", "pp_dpm_fclk", take_dpm, D_FREQ_CUR, "fclk", 1, 0 },
-	{ "amdgpu", B_DEVICE, "", "pp_dpm_vclk", take_dpm, D_FREQ_CUR, "vclk", 1, 0 },
-	{ "amdgpu", B_DEVICE, "", "pp_dpm_dclk", take_dpm, D_FREQ_CUR, "dclk", 1, 0 },
-	{ "amdgpu", B_DEVICE, "", "pp_dpm_dcefclk", take_dpm, D_FREQ_CUR, "dcefclk", 1, 0 },
-	{ "amdgpu", B_DEVICE, "", "gpu_metrics", take_metrics, 0, "", 1, 0 },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_SCLK, "pp_dpm_sclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_MCLK, "pp_dpm_mclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_SOCCLK, "pp_dpm_socclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_FCLK, "pp_dpm_fclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_VCLK, "pp_dpm_vclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_DCLK, "pp_dpm_dclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_DCEFCLK, "pp_dpm_dcefclk" },
+	{ F_AMDGPU, T_METRICS, 0, 0, 0, NO_INST, "gpu_metrics" },
 
 	/* i915/gt/intel_gt_sysfs_pm.c, and before 5.18 i915_sysfs.c */
-	{ "i915", B_NODE, "gt/gt*", "rps_act_freq_mhz", take_number, D_FREQ_ACT, FROM_DIR, 1000000, 0 },
-	{ "i915", B_NODE, "gt/gt*", "rps_cur_freq_mhz", take_number, D_FREQ_CUR, FROM_DIR, 1000000, 0 },
-	{ "i915", B_NODE, "gt/gt*", "punit_req_freq_mhz", take_number, D_FREQ_TARGET, FROM_DIR, 1000000, 0 },
-	{ "i915", B_NODE, "gt/gt*", "rps_min_freq_mhz", take_number, D_FREQ_MIN, FROM_DIR, 1000000, 0 },
-	{ "i915", B_NODE, "gt/gt*", "rps_max_freq_mhz", take_number, D_FREQ_MAX, FROM_DIR, 1000000, 0 },
-	{ "i915", B_NODE, "gt/gt*", "rps_boost_freq_mhz", take_number, D_FREQ_BOOST, FROM_DIR, 1000000, A_LIMIT },
-	{ "i915", B_NODE, "gt/gt*", "rps_RP0_freq_mhz", take_number, D_FREQ_RP0, FROM_DIR, 1000000, A_LIMIT },
-	{ "i915", B_NODE, "gt/gt*", "rps_RP1_freq_mhz", take_number, D_FREQ_RP1, FROM_DIR, 1000000, A_LIMIT },
-	{ "i915", B_NODE, "gt/gt*", "rps_RPn_freq_mhz", take_number, D_FREQ_RPN, FROM_DIR, 1000000, A_LIMIT },
-	{ "i915", B_NODE, "gt/gt*", "rc6_residency_ms", take_number, D_IDLE_MS, FROM_DIR, 1, 0 },
+	{ F_I915_GT, T_NUMBER, D_FREQ_ACT, 0, 6, FROM_DIR, "rps_act_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_CUR, 0, 6, FROM_DIR, "rps_cur_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_TARGET, 0, 6, FROM_DIR, "punit_req_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_MIN, 0, 6, FROM_DIR, "rps_min_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_MAX, 0, 6, FROM_DIR, "rps_max_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_BOOST, A_LIMIT, 6, FROM_DIR, "rps_boost_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_RP0, A_LIMIT, 6, FROM_DIR, "rps_RP0_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_RP1, A_LIMIT, 6, FROM_DIR, "rps_RP1_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_RPN, A_LIMIT, 6, FROM_DIR, "rps_RPn_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_IDLE_MS, 0, 0, FROM_DIR, "rc6_residency_ms" },
 	/* Gen6 and 7 sleep deeper in rc6p and rc6pp, which rc6 does not count; Valleyview's media sleeps by itself. */
-	{ "i915", B_NODE, "gt/gt*", "rc6p_residency_ms", take_more, D_IDLE_MS, FROM_DIR, 1, 0 },
-	{ "i915", B_NODE, "gt/gt*", "rc6pp_residency_ms", take_more, D_IDLE_MS, FROM_DIR, 1, 0 },
-	{ "i915", B_NODE, "gt/gt*", "media_rc6_residency_ms", take_number, D_IDLE_MS, "media", 1, 0 },
-	{ "i915", B_NODE, "gt/gt*", "throttle_reason_*", take_number, D_THROTTLE, FROM_LEAF, 1, 0 },
-	{ "i915", B_NODE, "", "gt_act_freq_mhz", take_number, D_FREQ_ACT, "gt0", 1000000, 0 },
-	{ "i915", B_NODE, "", "gt_cur_freq_mhz", take_number, D_FREQ_CUR, "gt0", 1000000, 0 },
-	{ "i915", B_NODE, "", "gt_min_freq_mhz", take_number, D_FREQ_MIN, "gt0", 1000000, 0 },
-	{ "i915", B_NODE, "", "gt_max_freq_mhz", take_number, D_FREQ_MAX, "gt0", 1000000, 0 },
-	{ "i915", B_NODE, "", "gt_boost_freq_mhz", take_number, D_FREQ_BOOST, "gt0", 1000000, A_LIMIT },
-	{ "i915", B_NODE, "", "gt_RP0_freq_mhz", take_number, D_FREQ_RP0, "gt0", 1000000, A_LIMIT },
-	{ "i915", B_NODE, "", "gt_RP1_freq_mhz", take_number, D_FREQ_RP1, "gt0", 1000000, A_LIMIT },
-	{ "i915", B_NODE, "", "gt_RPn_freq_mhz", take_number, D_FREQ_RPN, "gt0", 1000000, A_LIMIT },
-	{ "i915", B_NODE, "power", "rc6_residency_ms", take_number, D_IDLE_MS, "gt0", 1, 0 },
+	{ F_I915_GT, T_MORE, D_IDLE_MS, 0, 0, FROM_DIR, "rc6p_residency_ms" },
+	{ F_I915_GT, T_MORE, D_IDLE_MS, 0, 0, FROM_DIR, "rc6pp_residency_ms" },
+	{ F_I915_GT, T_NUMBER, D_IDLE_MS, 0, 0, IS_MEDIA, "media_rc6_residency_ms" },
+	{ F_I915_GT, T_NUMBER, D_THROTTLE, 0, 0, FROM_LEAF, "throttle_reason_*" },
+	{ F_I915, T_NUMBER, D_FREQ_ACT, 0, 6, IS_GT0, "gt_act_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_CUR, 0, 6, IS_GT0, "gt_cur_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_MIN, 0, 6, IS_GT0, "gt_min_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_MAX, 0, 6, IS_GT0, "gt_max_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_BOOST, A_LIMIT, 6, IS_GT0, "gt_boost_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_RP0, A_LIMIT, 6, IS_GT0, "gt_RP0_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_RP1, A_LIMIT, 6, IS_GT0, "gt_RP1_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_RPN, A_LIMIT, 6, IS_GT0, "gt_RPn_freq_mhz" },
+	{ F_I915_POWER, T_NUMBER, D_IDLE_MS, 0, 0, IS_GT0, "rc6_residency_ms" },
 
 	/* xe_gt_freq.c, xe_gt_idle.c, xe_gt_throttle.c */
-	{ "xe", B_DEVICE, "tile*/gt*/freq0", "act_freq", take_number, D_FREQ_ACT, FROM_DIR, 1000000, 0 },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0", "cur_freq", take_number, D_FREQ_CUR, FROM_DIR, 1000000, 0 },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0", "min_freq", take_number, D_FREQ_MIN, FROM_DIR, 1000000, 0 },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0", "max_freq", take_number, D_FREQ_MAX, FROM_DIR, 1000000, 0 },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0", "rp0_freq", take_number, D_FREQ_RP0, FROM_DIR, 1000000, A_LIMIT },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0", "rpa_freq", take_number, D_FREQ_RPA, FROM_DIR, 1000000, A_LIMIT },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0", "rpe_freq", take_number, D_FREQ_RPE, FROM_DIR, 1000000, A_LIMIT },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0", "rpn_freq", take_number, D_FREQ_RPN, FROM_DIR, 1000000, A_LIMIT },
-	{ "xe", B_DEVICE, "tile*/gt*/gtidle", "idle_residency_ms", take_number, D_IDLE_MS, FROM_DIR, 1, 0 },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0/throttle", "reasons", take_reasons, D_THROTTLE, "", 1, 0 },
-	{ "xe", B_DEVICE, "tile*/gt*/freq0/throttle", "reason_*", take_number, D_THROTTLE, FROM_LEAF, 1, 0 },
-	{ "xe", B_DEVICE, "tile*/memory/freq0", "min_freq", take_number, D_FREQ_MIN, "memory", 1000000, 0 },
-	{ "xe", B_DEVICE, "tile*/memory/freq0", "max_freq", take_number, D_FREQ_MAX, "memory", 1000000, 0 },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_ACT, 0, 6, FROM_DIR, "act_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_CUR, 0, 6, FROM_DIR, "cur_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_MIN, 0, 6, FROM_DIR, "min_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_MAX, 0, 6, FROM_DIR, "max_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_RP0, A_LIMIT, 6, FROM_DIR, "rp0_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_RPA, A_LIMIT, 6, FROM_DIR, "rpa_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_RPE, A_LIMIT, 6, FROM_DIR, "rpe_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_RPN, A_LIMIT, 6, FROM_DIR, "rpn_freq" },
+	{ F_XE_IDLE, T_NUMBER, D_IDLE_MS, 0, 0, FROM_DIR, "idle_residency_ms" },
+	{ F_XE_THROTTLE, T_REASONS, D_THROTTLE, 0, 0, NO_INST, "reasons" },
+	{ F_XE_THROTTLE, T_NUMBER, D_THROTTLE, 0, 0, FROM_LEAF, "reason_*" },
+	{ F_XE_MEMORY, T_NUMBER, D_FREQ_MIN, 0, 6, IS_MEMORY, "min_freq" },
+	{ F_XE_MEMORY, T_NUMBER, D_FREQ_MAX, 0, 6, IS_MEMORY, "max_freq" },
 
 	/* drivers/devfreq; `load` is Rockchip's */
-	{ NULL, B_DEVICE, "devfreq/*", "load", take_load, D_GPU_BUSY, FROM_DIR, 1000, 0 },
-	{ NULL, B_DEVICE, "devfreq/*", "cur_freq", take_number, D_FREQ_CUR, FROM_DIR, 1, 0 },
-	{ NULL, B_DEVICE, "devfreq/*", "target_freq", take_number, D_FREQ_TARGET, FROM_DIR, 1, 0 },
-	{ NULL, B_DEVICE, "devfreq/*", "min_freq", take_number, D_FREQ_MIN, FROM_DIR, 1, 0 },
-	{ NULL, B_DEVICE, "devfreq/*", "max_freq", take_number, D_FREQ_MAX, FROM_DIR, 1, 0 },
-	{ NULL, B_DEVICE, "devfreq/*", "trans_stat", take_trans, D_FREQ_SPENT, FROM_DIR, 1, 0 },
+	{ F_DEVFREQ, T_LOAD, D_GPU_BUSY, 0, 3, FROM_DIR, "load" },
+	{ F_DEVFREQ, T_NUMBER, D_FREQ_CUR, 0, 0, FROM_DIR, "cur_freq" },
+	{ F_DEVFREQ, T_NUMBER, D_FREQ_TARGET, 0, 0, FROM_DIR, "target_freq" },
+	{ F_DEVFREQ, T_NUMBER, D_FREQ_MIN, 0, 0, FROM_DIR, "min_freq" },
+	{ F_DEVFREQ, T_NUMBER, D_FREQ_MAX, 0, 0, FROM_DIR, "max_freq" },
+	{ F_DEVFREQ, T_TRANS, D_FREQ_SPENT, 0, 0, FROM_DIR, "trans_stat" },
 	/* msm's card is its display controller, but the GPU is a device of its own */
-	{ "msm*", B_SYS, "class/devfreq/*.gpu", "cur_freq", take_number, D_FREQ_CUR, FROM_DIR, 1, 0 },
-	{ "msm*", B_SYS, "class/devfreq/*.gpu", "target_freq", take_number, D_FREQ_TARGET, FROM_DIR, 1, 0 },
-	{ "msm*", B_SYS, "class/devfreq/*.gpu", "min_freq", take_number, D_FREQ_MIN, FROM_DIR, 1, 0 },
-	{ "msm*", B_SYS, "class/devfreq/*.gpu", "max_freq", take_number, D_FREQ_MAX, FROM_DIR, 1, 0 },
-	{ "msm*", B_SYS, "class/devfreq/*.gpu", "trans_stat", take_trans, D_FREQ_SPENT, FROM_DIR, 1, 0 },
+	{ F_MSM, T_NUMBER, D_FREQ_CUR, 0, 0, FROM_DIR, "cur_freq" },
+	{ F_MSM, T_NUMBER, D_FREQ_TARGET, 0, 0, FROM_DIR, "target_freq" },
+	{ F_MSM, T_NUMBER, D_FREQ_MIN, 0, 0, FROM_DIR, "min_freq" },
+	{ F_MSM, T_NUMBER, D_FREQ_MAX, 0, 0, FROM_DIR, "max_freq" },
+	{ F_MSM, T_TRANS, D_FREQ_SPENT, 0, 0, FROM_DIR, "trans_stat" },
 
-	{ "v3d", B_DEVICE, "", "gpu_stats", take_v3d, D_BUSY_NS, "", 1, 0 }, /* v3d_sysfs.c */
-	{ "nvgpu", B_DEVICE, "", "load", take_number, D_GPU_BUSY, "", 100, 0 }, /* Jetson: per mille */
-	{ "rknpu*", B_SYS, "kernel/debug/rknpu", "load", take_rknpu, D_LOAD, "", 1, 0 },
-	{ "RKNPU*", B_SYS, "kernel/debug/rknpu", "load", take_rknpu, D_LOAD, "", 1, 0 },
-	{ "nouveau", B_SYS, "kernel/debug/dri/#", "pstate", take_pstate, D_FREQ_CUR, "", 1000000, 0 },
+	{ F_V3D, T_V3D, D_BUSY_NS, 0, 0, NO_INST, "gpu_stats" }, /* v3d_sysfs.c */
+	{ F_NVGPU, T_NUMBER, D_GPU_BUSY, 0, 2, NO_INST, "load" }, /* Jetson: per mille */
+	{ F_RKNPU, T_RKNPU, D_LOAD, 0, 0, NO_INST, "load" },
+	{ F_RKNPU_OLD, T_RKNPU, D_LOAD, 0, 0, NO_INST, "load" },
+	{ F_NOUVEAU, T_PSTATE, D_FREQ_CUR, 0, 6, NO_INST, "pstate" },
 
 	/* Documentation/ABI/testing/sysfs-driver-ivpu */
-	{ "intel_vpu", B_DEVICE, "", "npu_busy_time_us", take_number, D_GPU_BUSY_US, "", 1, A_SLOW },
-	{ "intel_vpu", B_DEVICE, "", "npu_memory_utilization", take_number, D_RESIDENT, "memory", 1, 0 },
-	{ "intel_vpu", B_DEVICE, "freq", "current_freq", take_number, D_FREQ_CUR, "npu", 1000000, 0 },
-	{ "intel_vpu", B_DEVICE, "freq", "hw_max_freq", take_number, D_FREQ_MAX, "npu", 1000000, 0 },
-	{ "intel_vpu", B_DEVICE, "", "npu_current_frequency_mhz", take_number, D_FREQ_CUR, "npu", 1000000, 0 },
-	{ "intel_vpu", B_DEVICE, "", "npu_max_frequency_mhz", take_number, D_FREQ_MAX, "npu", 1000000, 0 },
+	{ F_VPU, T_NUMBER, D_GPU_BUSY_US, A_SLOW, 0, NO_INST, "npu_busy_time_us" },
+	{ F_VPU, T_NUMBER, D_RESIDENT, 0, 0, IS_MEMORY, "npu_memory_utilization" },
+	{ F_VPU_FREQ, T_NUMBER, D_FREQ_CUR, 0, 6, IS_NPU, "current_freq" },
+	{ F_VPU_FREQ, T_NUMBER, D_FREQ_MAX, 0, 6, IS_NPU, "hw_max_freq" },
+	{ F_VPU, T_NUMBER, D_FREQ_CUR, 0, 6, IS_NPU, "npu_current_frequency_mhz" },
+	{ F_VPU, T_NUMBER, D_FREQ_MAX, 0, 6, IS_NPU, "npu_max_frequency_mhz" },
 
-	{ NULL, B_SYS, "class/thermal/thermal_zone*", "temp", take_number, D_TEMP, FROM_ZONE, 1, 0 },
+	{ F_THERMAL, T_NUMBER, D_TEMP, 0, 0, FROM_ZONE, "temp" },
 };
 
 /* Channels that their drivers leave unlabelled, though their ABI pages say what they are. */
 static const struct {
-	const char *chip, *channel, *label;
+	char chip[5], channel[8], label[5];
 } labels[] = {
 	{ "i915", "energy1", "card" }, { "i915", "power1", "card" },
 	{ "xe", "energy1", "card" },   { "xe", "power1", "card" },
@@ -203,7 +243,7 @@ static struct sensor {
 	u32 device, rank, reads;
 	int fd;
 	i64 last; /* A_SLOW: when it was read, ns */
-	char inst[40];
+	char inst[INST_BYTES];
 } sensors[MAX_SENSORS];
 static u32 nsensors;
 
@@ -213,7 +253,7 @@ static char file[FILE_BYTES];
 
 static bool join(char *out, size_t cap, const char *a, const char *b)
 {
-	struct buf s = { .p = out, .cap = cap - 1 };
+	struct buf s = buf_on(out, cap - 1);
 
 	put_z(&s, a);
 	if (a[0] && b[0])
@@ -259,9 +299,9 @@ static bool read_line(const char *dir, const char *leaf, struct str *line)
 }
 
 /* A name that can stand as one word in any format. */
-static void set_inst(char *out, size_t cap, struct str s)
+static void set_inst(char out[INST_BYTES], struct str s)
 {
-	device_set(out, cap, str_trim(s));
+	device_set(out, INST_BYTES, str_trim(s));
 	for (char *p = out; *p; p++)
 		if (*p <= ' ' || *p >= 0x7f || *p == ',')
 			*p = '_';
@@ -279,9 +319,17 @@ static void put(const struct sensor *s, u8 desc, struct str inst, u64 v, i64 t)
 	reg_put(of(s), desc, inst, v, t);
 }
 
+static u32 times(const struct sensor *s)
+{
+	static const u32 tens[] = { 1, 10, 100, 1000, 10000, 100000, 1000000 };
+
+	return tens[s->attr->zeros];
+}
+
 static void take_number(const struct sensor *s, struct str text, i64 t)
 {
 	const struct attr *a = s->attr;
+	u32 by = times(s);
 	i64 v;
 	u64 u;
 
@@ -289,13 +337,13 @@ static void take_number(const struct sensor *s, struct str text, i64 t)
 	if (text.p < text.e && *text.p == '-') {
 		if (is_signed(a->desc) && scan_i64(text, &v))
 			put(s, a->desc, str_z(s->inst), (u64)v, t);
-	} else if (scan_u64(text, &u) && u <= UINT64_MAX / a->times && !(is_signed(a->desc) && u > INT64_MAX)) {
+	} else if (scan_u64(text, &u) && u <= UINT64_MAX / by && !(is_signed(a->desc) && u > INT64_MAX)) {
 		/* An integrated GPU has no link: 0 or, where the registers read as ones, 63 and 255 lanes. */
 		if ((a->desc == D_LINK_WIDTH || a->desc == D_LINK_MAX_WIDTH) && (u == 0 || u > 32))
 			return;
 		if (a->desc >= D_POWER_CAP && a->desc <= D_POWER_CRIT && u == 0)
 			return; /* no limit */
-		put(s, a->desc, str_z(s->inst), u * a->times, t);
+		put(s, a->desc, str_z(s->inst), u * by, t);
 	}
 }
 
@@ -327,7 +375,7 @@ static void take_load(const struct sensor *s, struct str text, i64 t)
 
 	if (!p || percent > 100)
 		return;
-	put(s, D_GPU_BUSY, (struct str){ 0 }, percent * s->attr->times, t);
+	put(s, D_GPU_BUSY, (struct str){ 0 }, percent * times(s), t);
 	if (p < text.e && *p == '@' && scan_u64((struct str){ p + 1, text.e }, &hz))
 		put(s, D_FREQ_CUR, str_z(s->inst), hz, t);
 }
@@ -380,9 +428,9 @@ static void take_reasons(const struct sensor *s, struct str text, i64 t)
 
 	put(s, D_THROTTLE, (struct str)STR("none"), 0, t);
 	while (str_word(&text, &word)) {
-		char reason[sizeof(s->inst)];
+		char reason[INST_BYTES];
 
-		set_inst(reason, sizeof(reason), word);
+		set_inst(reason, word);
 		if (strcmp(reason, "none") != 0)
 			put(s, D_THROTTLE, str_z(reason), 1, t);
 	}
@@ -405,22 +453,28 @@ static void take_pstate(const struct sensor *s, struct str text, i64 t)
 
 	while (line_next(&text, &line)) {
 		if (!str_cut(&line, ':', &label) ||
-		    (!str_eq(label, (struct str)STR("AC")) && !str_eq(label, (struct str)STR("DC"))))
+		    (!str_is(label, "AC") && !str_is(label, "DC")))
 			continue;
 		while (str_word(&line, &what))
 			if (str_word(&line, &n) && scan_u64(n, &mhz) == n.e && mhz < 1u << 20 &&
 			    str_word(&line, &n))
-				put(s, D_FREQ_CUR, what, mhz * s->attr->times, t);
+				put(s, D_FREQ_CUR, what, mhz * times(s), t);
 	}
 }
+
+static void (*const takes[])(const struct sensor *s, struct str text, i64 t) = {
+	[T_NUMBER] = take_number, [T_MORE] = take_more, [T_DPM] = take_dpm, [T_LOAD] = take_load, [T_LINK] = take_link,
+	[T_V3D] = take_v3d, [T_TRANS] = take_trans, [T_METRICS] = take_metrics, [T_REASONS] = take_reasons,
+	[T_RKNPU] = take_rknpu, [T_PSTATE] = take_pstate,
+};
 
 /* --- finding sensors -------------------------------------------------------------------------------------- */
 
 /* temp1_input -> the text of temp1_label, or what the ABI says, or temp1. */
-static void channel_inst(char *out, size_t cap, const char *dir, struct str leaf)
+static void channel_inst(char *out, const char *dir, struct str leaf)
 {
 	char label[64], chip[32] = "";
-	struct buf b = { .p = label, .cap = sizeof(label) - 1 };
+	struct buf b = buf_on(label, sizeof(label) - 1);
 	struct str channel = leaf, line;
 	const char *cut = memchr(leaf.p, '_', str_len(leaf));
 
@@ -430,20 +484,20 @@ static void channel_inst(char *out, size_t cap, const char *dir, struct str leaf
 	put_z(&b, "_label");
 	label[b.n] = '\0';
 	if (!b.full && read_line(dir, label, &line) && line.p < line.e) {
-		set_inst(out, cap, line);
+		set_inst(out, line);
 		return;
 	}
 	if (read_line(dir, "name", &line))
 		device_set(chip, sizeof(chip), line);
-	set_inst(out, cap, channel);
+	set_inst(out, channel);
 	for (size_t i = 0; i < LEN(labels); i++)
-		if (strcmp(chip, labels[i].chip) == 0 && str_eq(channel, str_z(labels[i].channel)))
-			set_inst(out, cap, str_z(labels[i].label));
+		if (strcmp(chip, labels[i].chip) == 0 && str_is(channel, labels[i].channel))
+			set_inst(out, str_z(labels[i].label));
 }
 
 /* A thermal zone belongs to no device; its type tells GPU from NPU, and the first platform device that
  * is one gets it. */
-static bool zone_inst(char *out, size_t cap, const char *dir, u32 device)
+static bool zone_inst(char *out, const char *dir, u32 device)
 {
 	struct str type;
 	bool npu;
@@ -454,14 +508,14 @@ static bool zone_inst(char *out, size_t cap, const char *dir, u32 device)
 	npu = str_find(type, (struct str)STR("npu"));
 	if (!npu && !str_find(type, (struct str)STR("gpu")))
 		return false;
-	for (u32 i = 1; i <= ndevices; i++) {
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;) {
 		const struct device *d = &devices[i];
 		bool fits = npu ? d->accel >= 0 : d->accel < 0 && (d->render >= 0 || d->card < 0);
 
-		if (d->e.used && !d->pdev[0] && fits && (!owner || device_order(d, &devices[owner]) < 0))
+		if (!d->pdev[0] && fits && (!owner || device_order(d, &devices[owner]) < 0))
 			owner = i;
 	}
-	set_inst(out, cap, type);
+	set_inst(out, type);
 	return owner == device;
 }
 
@@ -491,6 +545,7 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 {
 	struct sensor *s = &sensors[nsensors];
 	char path[PATH_BYTES], name[64];
+	bool found = true;
 	long fd;
 
 	device_set(name, sizeof(name), leaf);
@@ -509,24 +564,29 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 	}
 	*s = (struct sensor){ .attr = a, .device = p->device, .fd = (int)fd,
 			      .rank = number_in(dirstar) * 1000 + number_in(leaf) };
-	if (strcmp(a->inst, FROM_DIR) == 0)
-		set_inst(s->inst, sizeof(s->inst), dirstar);
-	else if (strcmp(a->inst, FROM_LEAF) == 0)
-		set_inst(s->inst, sizeof(s->inst), leafstar);
-	else if (strcmp(a->inst, FROM_CHAN) == 0)
-		channel_inst(s->inst, sizeof(s->inst), dir, leaf);
-	else if (strcmp(a->inst, FROM_ZONE) != 0)
-		set_inst(s->inst, sizeof(s->inst), str_z(a->inst));
-	else if (!zone_inst(s->inst, sizeof(s->inst), dir, p->device)) {
-		sys_close((int)fd);
-		return;
+	switch (a->inst) {
+	case FROM_CHAN:
+		channel_inst(s->inst, dir, leaf);
+		break;
+	case FROM_ZONE:
+		found = zone_inst(s->inst, dir, p->device);
+		break;
+	default:
+		set_inst(s->inst, a->inst == FROM_DIR ? dirstar : a->inst == FROM_LEAF ? leafstar : str_z(insts[a->inst]));
 	}
 	/* throttle_reason_status says whether there is any reason; it is none itself. */
-	if (a->desc == D_THROTTLE && strcmp(s->inst, "status") == 0) {
+	if (found && (a->desc != D_THROTTLE || strcmp(s->inst, "status") != 0))
+		nsensors++;
+	else
 		sys_close((int)fd);
-		return;
-	}
-	nsensors++;
+}
+
+/* Whether a name stands for several. */
+static bool is_pattern(const char *leaf)
+{
+	while (*leaf && *leaf != '*' && *leaf != '?')
+		leaf++;
+	return *leaf;
 }
 
 static void probe_dir(void *arg, const char *path, struct str star)
@@ -537,7 +597,7 @@ static void probe_dir(void *arg, const char *path, struct str star)
 	const char *name;
 
 	for (const struct attr *a = p->first; a < p->end; a++) {
-		if (strpbrk(a->leaf, "*?"))
+		if (is_pattern(a->leaf))
 			listing |= wanted(a, p->asleep);
 		else if (wanted(a, p->asleep))
 			sensor_add(p, a, path, str_z(a->leaf), star, (struct str){ 0 });
@@ -548,7 +608,7 @@ static void probe_dir(void *arg, const char *path, struct str star)
 		for (const struct attr *a = p->first; a < p->end; a++) {
 			struct str leafstar;
 
-			if (strpbrk(a->leaf, "*?") && wanted(a, p->asleep) &&
+			if (is_pattern(a->leaf) && wanted(a, p->asleep) &&
 			    glob_match(str_z(a->leaf), str_z(name), &leafstar))
 				sensor_add(p, a, path, str_z(name), star, leafstar);
 		}
@@ -577,11 +637,6 @@ static void sensors_sort(u32 from)
 	}
 }
 
-static bool same_folders(const struct attr *a, const struct attr *b)
-{
-	return a->base == b->base && a->driver == b->driver && strcmp(a->dir, b->dir) == 0;
-}
-
 static void probe(u32 device, bool asleep)
 {
 	const struct attr *a, *end = attrs + LEN(attrs);
@@ -591,19 +646,20 @@ static void probe(u32 device, bool asleep)
 
 	for (a = attrs; a < end;) {
 		struct probe p = { .first = a, .device = device, .asleep = asleep };
-		const char *base = a->base == B_DEVICE ? at->path : a->base == B_NODE ? at->node : "";
-		struct str dir = str_z(a->dir);
+		const struct folder *f = &folders[a->folder];
+		const char *base = f->base == B_DEVICE ? at->path : f->base == B_NODE ? at->node : "";
+		struct str dir = str_z(f->dir);
 		char number[32];
 		bool any = false;
 
-		for (; a < end && same_folders(a, p.first); a++)
+		for (; a < end && a->folder == p.first->folder; a++)
 			any |= wanted(a, asleep);
 		p.end = a;
-		if (!any || (p.first->driver && !glob_match(str_z(p.first->driver), driver, NULL)) ||
-		    (p.first->base != B_SYS && !base[0]))
+		if (!any || (f->driver && !glob_match(str_z(f->driver), driver, NULL)) ||
+		    (f->base != B_SYS && !base[0]))
 			continue;
 		if (dir.e > dir.p && dir.e[-1] == '#') { /* debugfs names its folders by card number */
-			struct buf b = { .p = number, .cap = sizeof(number) };
+			struct buf b = BUF(number);
 
 			put_str(&b, (struct str){ dir.p, dir.e - 1 });
 			put_u64(&b, (u64)devices[device].card);
@@ -617,8 +673,7 @@ static void probe(u32 device, bool asleep)
 /* i915's engines: how many of a class there are is its capacity. Names as its fdinfo has them. */
 static void probe_engines(u32 device)
 {
-	static const struct str classes[] = { STR("render"), STR("copy"), STR("video"),
-					      STR("video-enhance"), STR("compute") };
+	static const char classes[][14] = { "render", "copy", "video", "video-enhance", "compute" };
 	u64 count[LEN(classes)] = { 0 }, class;
 	char path[PATH_BYTES], at[PATH_BYTES];
 	struct dir d;
@@ -637,15 +692,15 @@ static void probe_engines(u32 device)
 	dir_close(&d);
 	for (size_t i = 0; i < LEN(classes); i++)
 		if (count[i])
-			reg_put(&devices[device].e, D_CAPACITY, classes[i], count[i], 0);
+			reg_put(&devices[device].e, D_CAPACITY, str_z(classes[i]), count[i], 0);
 }
 
 /* --- devices ------------------------------------------------------------------------------------------------- */
 
 static u32 device_by_ino(const struct stat *st)
 {
-	for (u32 i = 1; i <= ndevices; i++)
-		if (devices[i].e.used && devices[i].ino == st->st_ino && devices[i].ino_dev == st->st_dev)
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
+		if (devices[i].ino == st->st_ino && devices[i].ino_dev == st->st_dev)
 			return i;
 	return NONE;
 }
@@ -681,7 +736,7 @@ static u32 device_at(const char *path)
 	d->ino_dev = st.st_dev;
 	device_set(at->path, sizeof(at->path), str_z(path));
 	len = join(buf, sizeof(buf), path, "uevent") ? slurp(root_sys, buf, file, sizeof(file)) : 0;
-	text = (struct str){ file, file + (len > 0 ? len : 0) };
+	text = str_got(file, len);
 	if (parse_uevent(text, (struct str)STR("DRIVER"), &v))
 		device_set(d->driver, sizeof(d->driver), v);
 	if (parse_uevent(text, (struct str)STR("PCI_SLOT_NAME"), &v))
@@ -715,7 +770,7 @@ static bool parse_node(struct str name, u8 *kind, i32 *number)
 
 static void node_path(char *out, size_t cap, u8 kind, i32 number)
 {
-	struct buf b = { .p = out, .cap = cap - 1 };
+	struct buf b = buf_on(out, cap - 1);
 
 	put_z(&b, kind == N_ACCEL ? "class/accel/" : "class/drm/");
 	put_z(&b, node_names[kind]);
@@ -941,30 +996,34 @@ static const struct {
 	{ "class/devfreq/*npu*", found_devfreq },
 };
 
+static struct str nvidia_file(const char *slot, const char *leaf)
+{
+	char path[PATH_BYTES], folder[64];
+	long n = -1;
+
+	if (join(folder, sizeof(folder), "driver/nvidia/gpus", slot) && join(path, sizeof(path), folder, leaf))
+		n = slurp(root_proc, path, file, sizeof(file));
+	return str_got(file, n);
+}
+
 /* "Model: NVIDIA ..." and "Device Minor: 0" of NVIDIA's own driver; its node is /dev/nvidiaMINOR. */
 static void nvidia_information(struct device *g, u32 n, const char *slot)
 {
-	char path[PATH_BYTES], folder[64];
 	struct node *node;
-	struct str line, key, text;
-	long len = -1;
+	struct str line, key, text = nvidia_file(slot, "information");
 	u64 min = 255; /* 255 is nvidiactl */
 
-	if (join(folder, sizeof(folder), "driver/nvidia/gpus", slot) &&
-	    join(path, sizeof(path), folder, "information"))
-		len = slurp(root_proc, path, file, sizeof(file));
-	text = (struct str){ file, file + (len > 0 ? len : 0) };
 	while (line_next(&text, &line)) {
 		if (!str_cut(&line, ':', &key))
 			continue;
 		line = str_trim(line);
-		if (str_eq(str_trim(key), (struct str)STR("Model")))
+		if (str_is(str_trim(key), "Model"))
 			device_set(g->name, sizeof(g->name), line);
-		else if (str_eq(str_trim(key), (struct str)STR("Device Minor")))
+		else if (str_is(str_trim(key), "Device Minor"))
 			scan_u64(line, &min);
 	}
 	if (min < 255 && (node = node_new())) {
-		struct buf b = { .p = g->dev, .cap = sizeof(g->dev) - 1 };
+		struct buf b = buf_on(g->dev, sizeof(g->dev) - 1);
 
 		node_fill(node, n, N_NVIDIA, (i32)min, NULL);
 		node->there = true;
@@ -1059,26 +1118,21 @@ static void put_fact(struct buf *b, const char *name, struct str value)
 
 static void nvidia_facts(struct buf *b, const char *slot)
 {
-	char path[PATH_BYTES], folder[64];
 	struct str line, key, text;
-	long n;
 
 	if (slurp_line(root_proc, "driver/nvidia/version", file, sizeof(file), &line))
 		put_fact(b, "version", line);
-	if (!join(folder, sizeof(folder), "driver/nvidia/gpus", slot) || !join(path, sizeof(path), folder, "power"))
-		return;
-	n = slurp(root_proc, path, file, sizeof(file));
-	text = (struct str){ file, file + (n > 0 ? n : 0) };
+	text = nvidia_file(slot, "power");
 	while (line_next(&text, &line))
-		if (str_cut(&line, ':', &key) && (str_eq(key, (struct str)STR("Runtime D3 status")) ||
-						  str_eq(key, (struct str)STR("Video Memory"))))
+		if (str_cut(&line, ':', &key) && (str_is(key, "Runtime D3 status") ||
+						  str_is(key, "Video Memory")))
 			put_fact(b, key.p[0] == 'R' ? "runtime_d3" : "video_memory", str_trim(line));
 }
 
 static void gather_facts(struct device *d, const struct place *at)
 {
 	char text[1024];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 	struct str line;
 
 	for (size_t i = 0; i < LEN(facts) && at->path[0]; i++)
@@ -1099,7 +1153,7 @@ static void explain(u32 n)
 	driver_notes(str_z(d->driver), &d->no_engines, &d->no_memory);
 	/* panfrost: 1; panthor: 1 cycles, 2 time. Both start with 0. */
 	if (!d->no_engines && at->path[0] && read_line(at->path, "profiling", &line) &&
-	    str_eq(line, (struct str)STR("0")))
+	    str_is(line, "0"))
 		d->no_engines = "profiling is off; as root: echo 3 > /sys/class/drm/CARD/device/profiling "
 				"(panfrost: 1)";
 	gather_facts(d, at);
@@ -1109,11 +1163,9 @@ static void explain(u32 n)
 
 static void sysfs_sample(void)
 {
-	for (u32 i = 1; i <= ndevices; i++) {
+	for (u32 i = NONE; (i = device_next(i, false)) != NONE;) {
 		struct device *d = &devices[i];
 
-		if (!d->e.used || d->gone)
-			continue;
 		read_state(d, &places[i]);
 		reg_begin(&d->e, sys_now(CLOCK_MONOTONIC));
 		probe_device(i);
@@ -1137,7 +1189,7 @@ static void sysfs_sample(void)
 		/* The driver was bound anew: its files are others now. */
 		places[s->device].changed |= n == -ENODEV;
 		if (n > 0)
-			s->attr->take(s, (struct str){ file, file + n }, t);
+			takes[s->attr->take](s, (struct str){ file, file + n }, t);
 	}
 }
 
@@ -1204,8 +1256,8 @@ static long knob_turn(const char *path, const char *to)
 	if (k->fd < 0)
 		return k->fd;
 	n = slurp_fd(k->fd, k->was, sizeof(k->was));
-	text = (struct str){ k->was, k->was + (n > 0 ? n : 0) };
-	if (n > 0 && (size_t)n < sizeof(k->was) && str_cut(&text, '\n', &was) && str_eq(was, (struct str)STR("0"))) {
+	text = str_got(k->was, n);
+	if (n > 0 && (size_t)n < sizeof(k->was) && str_cut(&text, '\n', &was) && str_is(was, "0")) {
 		k->n = (u8)n;
 		nknobs++; /* before it is turned: a signal may come in between */
 		r = sys_pwrite(k->fd, to, 1, 0);
@@ -1222,8 +1274,8 @@ void profiling_start(void (*denied)(const char *dev, long err))
 {
 	char path[PATH_BYTES];
 
-	for (u32 i = 1; i <= ndevices; i++) {
-		const char *value = devices[i].e.used ? profiling_value(&devices[i]) : NULL;
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;) {
+		const char *value = profiling_value(&devices[i]);
 		long r;
 
 		if (!value || places[i].profiled || !places[i].path[0] ||
@@ -1262,10 +1314,10 @@ static u32 node_device(unsigned maj, unsigned min)
 /* A device that /sys does not have, known by a descriptor of it. */
 static u32 device_loose(struct str name)
 {
-	u32 n;
+	u32 n = NONE;
 
-	for (n = 1; n <= ndevices; n++)
-		if (devices[n].e.used && !devices[n].ino && str_eq(name, str_z(devices[n].dev)))
+	while ((n = device_next(n, true)) != NONE)
+		if (!devices[n].ino && str_is(name, devices[n].dev))
 			return n;
 	n = device_add();
 	if (n == NONE)
@@ -1279,7 +1331,7 @@ static u32 device_loose(struct str name)
 u32 sysfs_device(unsigned maj, unsigned min)
 {
 	char path[64];
-	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf b = buf_on(path, sizeof(path) - 1);
 	struct str number = { path + sizeof("dev/char"), NULL };
 	struct stat st;
 	u32 n = node_device(maj, min);
@@ -1300,8 +1352,8 @@ u32 sysfs_device(unsigned maj, unsigned min)
 
 u32 sysfs_device_at_slot(struct str pdev)
 {
-	for (u32 i = 1; i <= ndevices; i++)
-		if (devices[i].e.used && devices[i].pdev[0] && str_eq(pdev, str_z(devices[i].pdev)))
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
+		if (devices[i].pdev[0] && str_is(pdev, devices[i].pdev))
 			return i;
 	return NONE;
 }
@@ -1318,8 +1370,8 @@ u32 sysfs_device_by(struct str pdev, struct str driver)
 {
 	u32 found = pdev.p ? sysfs_device_at_slot(pdev) : NONE, n = 0;
 
-	for (u32 i = 1; i <= ndevices && !pdev.p; i++)
-		if (devices[i].e.used && same_driver(driver, str_z(devices[i].driver))) {
+	for (u32 i = NONE; !pdev.p && (i = device_next(i, true)) != NONE;)
+		if (same_driver(driver, str_z(devices[i].driver))) {
 			found = i;
 			n++;
 		}

@@ -193,7 +193,7 @@ static u32 process_of(u32 tid)
 {
 	static const struct str key = STR("Tgid:");
 	char path[32], text[1024];
-	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf b = buf_on(path, sizeof(path) - 1);
 	struct str rest, line;
 	long n;
 	u64 v;
@@ -202,7 +202,7 @@ static u32 process_of(u32 tid)
 	put_z(&b, "/status");
 	path[b.n] = '\0';
 	n = slurp(root_proc, path, text, sizeof(text));
-	rest = (struct str){ text, text + (n > 0 ? n : 0) };
+	rest = str_got(text, n);
 	while (line_next(&rest, &line))
 		if (str_skip(&line, key) && scan_u64(str_trim(line), &v))
 			return (u32)v;
@@ -213,7 +213,7 @@ static u32 process_of(u32 tid)
 u32 task_comm(u32 tid)
 {
 	char path[32], name[32];
-	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf b = buf_on(path, sizeof(path) - 1);
 	struct str line;
 
 	put_u64(&b, tid);
@@ -231,7 +231,7 @@ bool target_thread(struct target *t, u32 tid)
 bool target_process(struct target *t, u32 pid)
 {
 	char path[32];
-	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf b = buf_on(path, sizeof(path) - 1);
 	const char *name;
 	struct dir d;
 	u64 tid;

@@ -48,12 +48,12 @@ static void set_unit(struct event *ev, const char *unit, u8 point)
 
 /* --- tool ------------------------------------------------------------------------------------------------ */
 
-static const struct str tools[] = { STR("duration_time"), STR("user_time"), STR("system_time") };
+static const char tools[][14] = { "duration_time", "user_time", "system_time" };
 
 static bool tool_find(struct str name, struct event *ev)
 {
 	for (u8 i = 0; i < LEN(tools); i++)
-		if (str_eq(name, tools[i])) {
+		if (str_is(name, tools[i])) {
 			struct virt *v = virt_new(VK_TOOL, name, ev);
 
 			if (!v)
@@ -106,10 +106,14 @@ static bool proc_find(struct str name, struct event *ev)
 #define HWMON "class/hwmon"
 
 static const struct channel channels[] = {
-	{ STR("temp"), "C", "temperature", 3, EV_LEVEL }, { STR("in"), "V", "voltage", 3, EV_LEVEL },
-	{ STR("power"), "W", "power", 6, EV_LEVEL },      { STR("energy"), "J", "energy", 6, EV_COUNT },
-	{ STR("fan"), "rpm", "fan", 0, EV_LEVEL },        { STR("curr"), "A", "current", 3, EV_LEVEL },
-	{ STR("freq"), "Hz", "clock", 0, EV_LEVEL },      { STR("humidity"), "%", "humidity", 3, EV_LEVEL },
+	{ "temp", "C", "mC", 3, EV_LEVEL, "temperature" },
+	{ "in", "V", "mV", 3, EV_LEVEL, "voltage" },
+	{ "power", "W", "uW", 6, EV_LEVEL, "power" },
+	{ "energy", "J", "uJ", 6, EV_COUNT, "energy" },
+	{ "fan", "rpm", "rpm", 0, EV_LEVEL, "fan" },
+	{ "curr", "A", "mA", 3, EV_LEVEL, "current" },
+	{ "freq", "Hz", "Hz", 0, EV_LEVEL, "clock" },
+	{ "humidity", "%", "1/1000 %", 3, EV_LEVEL, "humidity" },
 };
 
 const struct channel *channel_of(struct str name)
@@ -118,7 +122,7 @@ const struct channel *channel_of(struct str name)
 		struct str s = name;
 		u64 n;
 
-		if (str_skip(&s, channels[i].prefix) && scan_u64(s, &n) == s.e)
+		if (str_skip(&s, str_z(channels[i].prefix)) && scan_u64(s, &n) == s.e)
 			return &channels[i];
 	}
 	return NULL;
@@ -127,7 +131,7 @@ const struct channel *channel_of(struct str name)
 const char *hwmon_path(const char *dir, struct str leaf, const char *tail)
 {
 	static char path[512];
-	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf b = buf_on(path, sizeof(path) - 1);
 
 	put_z(&b, HWMON "/");
 	put_z(&b, dir);
@@ -144,7 +148,7 @@ static bool hwmon_meant(struct str source, const char *dir)
 	char b[128];
 	struct str name;
 
-	if (str_eq(source, S("hwmon")) || str_eq(source, str_z(dir)))
+	if (str_is(source, "hwmon") || str_is(source, dir))
 		return true;
 	return str_skip(&source, S("hwmon_")) && slurp_line(root_sys, hwmon_path(dir, S("name"), ""), b, sizeof(b), &name) &&
 	       str_eq(source, name);
@@ -191,7 +195,7 @@ bool channel_read(int fd, int state, u64 *value)
 {
 	char b[64];
 	long n = state >= 0 ? slurp_fd(state, b, sizeof(b)) : 0;
-	struct str s = { b, b + (n > 0 ? n : 0) };
+	struct str s = str_got(b, n);
 	i64 i;
 
 	if (str_skip(&s, S("suspend")))
@@ -254,8 +258,8 @@ static u32 gpu_place(u32 device)
 {
 	u32 n = 0;
 
-	for (u32 i = 1; i <= ndevices; i++)
-		n += devices[i].e.used && i != device && device_order(&devices[i], &devices[device]) < 0;
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
+		n += i != device && device_order(&devices[i], &devices[device]) < 0;
 	return n;
 }
 
@@ -316,7 +320,7 @@ void virtual_engines(void (*found)(void *arg, struct str event), void *arg)
 	for (u32 i = 1; i <= ndevices; i++)
 		for (struct counter *c = gpu_wanted(i) ? reg_first(&devices[i].e) : NULL; c; c = reg_next(c)) {
 			char text[MAX_NAME + 32];
-			struct buf b = { .p = text, .cap = sizeof(text) };
+			struct buf b = BUF(text);
 			struct str name = inst_name(c->inst);
 
 			if (c->desc != D_BUSY_NS && (c->desc != D_SUM_NS || reg_find(&devices[i].e, D_BUSY_NS, c->inst)))
@@ -335,9 +339,9 @@ void virtual_engines(void (*found)(void *arg, struct str event), void *arg)
 /* The counter for ev; false: there is none of that name. */
 bool virtual_find(struct str source, struct str name, struct event *ev)
 {
-	if (str_eq(source, S("tool")))
+	if (str_is(source, "tool"))
 		return tool_find(name, ev);
-	if (str_eq(source, S("proc")))
+	if (str_is(source, "proc"))
 		return proc_find(name, ev);
 	return glob_match(S("hwmon*"), source, NULL) ? hwmon_find(source, name, ev) : gpu_find(source, name, ev);
 }
@@ -371,7 +375,7 @@ static void (*show_event)(struct str name, struct str unit, struct str what);
 static void list_in(const char *source, struct str name, const char *unit, const char *what)
 {
 	char text[MAX_NAME + 160];
-	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF(text);
 
 	put_text(&b, str_z(source));
 	put_c(&b, '/');
@@ -406,7 +410,7 @@ static void list_hwmon(const char *dir)
 
 		str_cut(&s, '_', &chan);
 		c = channel_of(chan);
-		if (c && (str_eq(s, S("input")) || str_eq(s, S("average"))))
+		if (c && (str_is(s, "input") || str_is(s, "average")))
 			list_in(source, chan, c->unit, c->what);
 	}
 	dir_close(&d);
@@ -424,7 +428,7 @@ void virtual_list(void (*show)(struct str name, struct str unit, struct str what
 
 	show_event = show;
 	for (size_t i = 0; i < LEN(tools); i++)
-		show(tools[i], S("ns"), S("tool event"));
+		show(str_z(tools[i]), S("ns"), S("tool event"));
 	virtual_engines(list_engine, NULL);
 	if (dir_open(&d, root_sys, HWMON) >= 0) {
 		while ((dir = dir_next(&d)))

@@ -64,14 +64,25 @@ const struct oafamily oafamilies[] = {
 };
 const size_t noafamilies = LEN(oafamilies);
 const struct oabasic_row oabasic_rows[] = {
-	{ 3, false, "GpuTime", "ns", "GPU_TIME 0 READ 1000000000 UMUL $GpuTimestampFrequency UDIV", NULL },
-	{ 1, false, "OnlyOld", "events", "C 2 READ 1 << 2 UMUL", NULL },
-	{ 2, true, "GpuBusy", "percent", "A 0 READ 100 UMUL $GpuTime FDIV", "100" },
+	{ 3, false, 0, 0, "GpuTime", "GPU_TIME 0 READ 1000000000 UMUL $GpuTimestampFrequency UDIV" },
+	{ 1, false, 1, 0, "OnlyOld", "C 2 READ 1 << 2 UMUL" },
+	{ 2, true, 2, 1, "GpuBusy", "A 0 READ PERCENT" },
 };
+const char oabasic_units[][9] = { "ns", "events", "percent" };
+const char *const oabasic_max[] = { NULL, "100" };
+
+bool oabasic_end(struct str word, struct str *rest)
+{
+	if (!str_eq(word, S("PERCENT")))
+		return false;
+	*rest = S("100 UMUL $GpuTime FDIV");
+	return true;
+}
+
 const size_t noabasic_rows = LEN(oabasic_rows);
 const struct oafile oabasic = { .origin = OM_BASIC };
 
-static const struct oaplatform skl = { .name = STR("sklgt2"), .family = STR("gen9") };
+static const struct oaplatform skl = { .name = "sklgt2", .family = 1 };
 static const struct oadevice devices2[2] = {
 	{ .var = { [OV_EUS] = 24, [OV_SLICES] = 1, [OV_SUBSLICES] = 3, [OV_THREADS] = 7, [OV_SLICE_MASK] = 1,
 		   [OV_SUBSLICE_MASK] = 7, [OV_XECORE_MASK] = 1, [OV_TS_HZ] = 12000000, [OV_MAX_HZ] = 1150000000,
@@ -504,7 +515,7 @@ static void t_sets(void)
 	      "another one");
 	check(oadef_next(&s, &in, &c) && !oadef_next(&s, &in, &c) && !oadef_next(&s, &in, &c), "three counters");
 	check(oaset_fits(&s, &skl), "it fits the platform of that name");
-	check(!oaset_fits(&s, NULL) && !oaset_fits(&s, &(struct oaplatform){ .name = STR("sklgt3") }), "and no other");
+	check(!oaset_fits(&s, NULL) && !oaset_fits(&s, &(struct oaplatform){ .name = "sklgt3" }), "and no other");
 	check(oaset_regs(&s, &devices2[0], OREG_NOA, regs, 4) == 3 && regs[0][0] == 0x9888 && regs[0][1] == 0x166c01e0 &&
 	      regs[2][0] == 0xfffffffc && regs[2][1] == 0, "registers on one slice");
 	check(oaset_regs(&s, &devices2[1], OREG_NOA, regs, 4) == 2 && regs[1][0] == 0 && regs[1][1] == 0x80000000,

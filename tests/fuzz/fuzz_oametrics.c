@@ -31,8 +31,18 @@ u64 oavar_value(const struct oadevice *d, u8 var, u8 index)
 static const u32 mux[][2] = { { 0x9888, 5 } };
 const struct oafamily oafamilies[] = { { "gen9", "", "", { mux, NULL, NULL }, { 1, 0, 0 } } };
 const size_t noafamilies = 1;
-const struct oabasic_row oabasic_rows[] = { { 1, false, "One", "", "1", NULL } };
+const struct oabasic_row oabasic_rows[] = { { 1, false, 0, 0, "One", "1" } };
+const char oabasic_units[][9] = { "" };
+const char *const oabasic_max[] = { NULL };
 const size_t noabasic_rows = 1;
+
+bool oabasic_end(struct str word, struct str *rest)
+{
+	(void)word;
+	(void)rest;
+	return false;
+}
+
 
 static struct oaprog prog, prog2;
 static char why_b[4096];
