@@ -206,6 +206,9 @@ const struct column columns[] = {
 const size_t ncolumns = LEN(columns);
 _Static_assert(LEN(columns) < 256, "plans number them in a byte");
 
+/* Called for a hundred fields: copies of it in each place would be a third of this file. */
+#define SHARED __attribute__((noinline))
+
 /* --- building ------------------------------------------------------------------------------------- */
 
 /* Entities are the first member of what they are about. */
@@ -227,7 +230,7 @@ static const struct group *group_of(const struct entity *e)
 }
 
 /* A field with no value yet. Scalars always find room, since there are fewer of them than columns. */
-static struct field *add_null(struct record *r, const struct column *c, struct str inst)
+static struct field *add(struct record *r, const struct column *c, struct str inst)
 {
 	struct field *f = &r->f[r->n];
 
@@ -237,81 +240,133 @@ static struct field *add_null(struct record *r, const struct column *c, struct s
 	}
 	f->col = c;
 	f->inst = inst;
-	f->v.type = V_NULL; /* all of it at once would be a loop over 80 bytes */
+	f->v.type = V_NULL; /* all of it at once would be a loop over 64 bytes */
 	f->v.unit = f->v.point = 0;
 	f->v.neg = f->empty = false;
 	r->n++;
 	return f;
 }
 
-static struct field *add(struct record *r, const struct column *c, struct str inst, struct val v)
-{
-	struct field *f = add_null(r, c, inst);
-
-	if (f)
-		f->v = v;
-	return f;
-}
-
 static void add_empty(struct record *r, const struct column *c)
 {
-	struct field *f = add(r, c, (struct str){ 0 }, (struct val){ 0 });
+	struct field *f = add(r, c, (struct str){ 0 });
 
 	if (f)
 		f->empty = true;
 }
 
-static struct val v_int(u64 n, u8 unit)
+/* What follows gives a value that is null yet; where nothing is known it stays so. */
+SHARED static void set_int(struct val *v, u64 n, u8 unit)
 {
-	return (struct val){ .type = V_INT, .unit = unit, .n = n };
+	v->type = V_INT;
+	v->unit = unit;
+	v->n = n;
 }
 
-static struct val v_time(i64 us)
+static void set_known(struct val *v, bool known, u64 n)
 {
-	return us < 0 ? (struct val){ 0 } : (struct val){ .type = V_TIME, .unit = U_SECONDS, .n = (u64)us };
+	if (known)
+		set_int(v, n, U_NONE);
 }
 
-static struct val v_str(struct str s)
+SHARED static void set_time(struct val *v, i64 us)
 {
-	return s.p ? (struct val){ .type = V_TEXT, .s = s } : (struct val){ 0 };
+	if (us < 0)
+		return;
+	set_int(v, (u64)us, U_SECONDS);
+	v->type = V_TIME;
 }
 
-/* A label of a device: "" is unknown. */
-static struct val v_label(const char *z)
+SHARED static void set_text(struct val *v, struct str s)
 {
-	return z[0] ? v_str(str_z(z)) : (struct val){ 0 };
+	v->type = s.p ? V_TEXT : V_NULL;
+	v->s = s;
 }
 
-static struct val v_counter(u64 v, const struct column *c)
+/* NULL is unknown. */
+SHARED static void set_z(struct val *v, const char *z)
 {
-	struct val x = v_int(v, c->unit);
+	set_text(v, str_z(z));
+}
 
-	if (is_signed(c->id) && v > INT64_MAX) {
-		x.neg = true;
-		x.n = -v;
-	}
-	return x;
+/* "" is unknown, too. */
+SHARED static void set_label(struct val *v, const char *z)
+{
+	if (z[0])
+		set_z(v, z);
+}
+
+SHARED static void set_name(struct val *v, struct str s)
+{
+	if (s.p < s.e)
+		set_text(v, s);
+}
+
+static void set_signed(struct val *v, i64 n, u8 unit)
+{
+	set_int(v, n < 0 ? -(u64)n : (u64)n, unit);
+	v->neg = n < 0;
+}
+
+static void set_counter(struct val *v, u64 n, const struct column *c)
+{
+	if (is_signed(c->id))
+		set_signed(v, (i64)n, c->unit);
+	else
+		set_int(v, n, c->unit);
+}
+
+static void add_counter(struct record *r, const struct column *c, struct str inst, bool known, u64 n)
+{
+	struct field *f = add(r, c, inst);
+
+	if (f && known)
+		set_counter(&f->v, n, c);
+}
+
+SHARED static void add_text(struct record *r, const struct column *c, struct str inst, struct str s)
+{
+	struct field *f = add(r, c, inst);
+
+	if (f)
+		set_text(&f->v, s);
+}
+
+static void add_int(struct record *r, const struct column *c, struct str inst, u64 n)
+{
+	struct field *f = add(r, c, inst);
+
+	if (f)
+		set_int(&f->v, n, U_NONE);
+}
+
+/* Room for a text behind those of the record. */
+static struct buf text_room(struct record *r)
+{
+	return (struct buf){ .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+}
+
+/* What was put together there. */
+static struct str text_made(struct record *r, const struct buf *b)
+{
+	r->text_n += b->n;
+	return (struct str){ b->p, b->p + b->n };
 }
 
 /* A stored text, copied beside the record. */
-static struct str text_of(struct record *r, u32 text)
+SHARED static struct str text_of(struct record *r, u32 text)
 {
-	char *p = r->text + r->text_n;
+	struct buf b = text_room(r);
 
 	if (text == NONE)
 		return (struct str){ 0 };
-	r->text_n += text_copy(text, p, REC_TEXT - r->text_n);
-	return (struct str){ p, r->text + r->text_n };
+	b.n = text_copy(text, b.p, b.cap);
+	return text_made(r, &b);
 }
 
-static u32 cgroup_of(const struct entity *e)
+static void set_stored(struct val *v, struct record *r, u32 text)
 {
-	const struct task *owner;
-
-	if (e->kind == K_CGROUP)
-		return cgroups[group_of(e)->cgroup].path;
-	owner = client_owner(client_of(e));
-	return owner ? cgroups[owner->cgroup].path : NONE;
+	set_text(v, text_of(r, text));
 }
 
 const char *const kind_names[K_COUNT] = {
@@ -330,62 +385,71 @@ static i64 own_dt(const struct entity *e, const struct recopts *o)
 	return o->dt_us;
 }
 
-static struct val who(struct record *r, const struct entity *e, u8 id)
+/* Of a client, whom it belongs to; and of what has one, the cgroup. */
+static void find_owner(struct record *r)
 {
-	const struct client *c = client_of(e);
-	const struct task *owner = e->kind == K_CLIENT ? client_owner(c) : NULL;
-
-	switch (id) {
-	case L_CLIENT:
-		return c->keykind == KEY_ID ? v_int(c->key, U_NONE) : (struct val){ 0 };
-	case L_PID:
-		return owner ? v_int(owner->pid, U_NONE) : (struct val){ 0 };
-	case L_COMM:
-		return owner && owner->has_comm ?
-			v_str((struct str){ owner->comm, owner->comm + owner->comm_len }) : (struct val){ 0 };
-	case L_CGROUP:
-		return v_str(text_of(r, cgroup_of(e)));
-	case L_CONTAINER: {
-		struct str id64 = parse_container(text_of(r, cgroup_of(e)));
-
-		return v_str(id64);
-	}
-	case L_SKIPPED:
-		return v_int(c->skipped, U_NONE);
-	default:
-		return (struct val){ 0 };
-	}
+	r->owner = r->kind == K_CLIENT ? client_owner(client_of(r->e)) : NULL;
+	r->cgroup = (struct str){ 0 };
+	if (r->kind == K_CGROUP)
+		r->cgroup = text_of(r, cgroups[group_of(r->e)->cgroup].path);
+	else if (r->owner)
+		r->cgroup = text_of(r, cgroups[r->owner->cgroup].path);
 }
 
-static struct val of_device(struct record *r, const struct entity *e, u8 id)
+static void device_field(struct val *v, struct record *r, u8 id)
 {
+	const struct entity *e = r->e;
 	const struct device *d = device_of(e);
-	u64 v;
+	const struct client *c = client_of(e);
+	const struct task *owner = r->owner;
+	bool known;
+	u64 n;
 
 	switch (id) {
-	case L_DEV:    return v_label(d->dev);
-	case L_DRIVER: return v_label(d->driver);
-	case L_PDEV:   return v_label(d->pdev);
+	case L_DEV:       set_label(v, d->dev); return;
+	case L_DRIVER:    set_label(v, d->driver); return;
+	case L_PDEV:      set_label(v, d->pdev); return;
+	case L_STATE:     set_label(v, d->state); return;
+	case L_CLIENT:    set_known(v, c->keykind == KEY_ID, c->key); return;
+	case L_CGROUP:    set_text(v, r->cgroup); return;
+	case L_CONTAINER: set_text(v, parse_container(r->cgroup)); return;
+	case L_SKIPPED:   set_int(v, c->skipped, U_NONE); return;
+	case L_UNREADABLE: set_int(v, reg_unreadable, U_NONE); return;
 	case L_NAME:
-		return e->kind == K_DEVICE ? v_label(d->name) : v_str(text_of(r, client_of(e)->name));
-	case L_STATE:  return v_label(d->state);
+		if (e->kind == K_DEVICE)
+			set_label(v, d->name);
+		else
+			set_stored(v, r, c->name);
+		return;
+	case L_PID:
+		if (owner)
+			set_int(v, owner->pid, U_NONE);
+		return;
+	case L_COMM:
+		if (owner && owner->has_comm)
+			set_text(v, (struct str){ owner->comm, owner->comm + owner->comm_len });
+		return;
 	case L_CLIENTS:
-		if (e->kind == K_CGROUP)
-			return v_int(group_of(e)->clients, U_NONE);
-		return d->clients || !d->anonymous ? v_int(d->clients, U_NONE) : (struct val){ 0 };
-	case L_UNREADABLE:
-		return v_int(reg_unreadable, U_NONE);
+		known = e->kind == K_CGROUP || d->clients || !d->anonymous;
+		set_known(v, known, e->kind == K_CGROUP ? group_of(e)->clients : d->clients);
+		return;
 	case L_DROPPED:
-		return v_int(e->dropped + r->lost + (e->kind == K_DEVICE ? reg_dropped : 0), U_NONE);
+		set_int(v, e->dropped + r->lost + (e->kind == K_DEVICE ? reg_dropped : 0), U_NONE);
+		return;
 	case L_BUSY:
-		return device_busy(d, &v) ? v_int(v, U_PERCENT) : (struct val){ 0 };
+		known = device_busy(d, &n);
+		break;
 	case L_USED:
-		return entity_used(e, d->apu, &v) ? v_int(v, U_BYTES) : (struct val){ 0 };
+		known = entity_used(e, d->apu, &n);
+		break;
 	case L_IDLE:
-		return device_idle(d, &v) ? v_int(v, U_PERCENT) : (struct val){ 0 };
+		known = device_idle(d, &n);
+		break;
 	default:
-		return (struct val){ 0 };
+		return;
 	}
+	if (known)
+		set_int(v, n, id == L_USED ? U_BYTES : U_PERCENT);
 }
 
 static const struct evrow *row_of(const struct entity *e)
@@ -393,62 +457,83 @@ static const struct evrow *row_of(const struct entity *e)
 	return (const struct evrow *)(const void *)e;
 }
 
-/* Where it was counted: numbers below 0 and 0 itself are "everywhere". */
-static struct val v_number(i64 n, i64 least)
+/* Where it was counted: numbers below the least are "everywhere". */
+static void set_place(struct val *v, i64 n, i64 least)
 {
-	return n < least ? (struct val){ 0 } : v_int((u64)n, U_NONE);
+	set_known(v, n >= least, (u64)n);
 }
 
-static struct val site_field(struct record *r, const struct evrow *row, u8 id)
+static void site_field(struct val *v, struct record *r, u8 id)
 {
-	const struct site *s = &sites[row->site];
+	const struct site *s = &sites[row_of(r->e)->site];
 
 	switch (id) {
-	case L_CPU:    return v_number(s->cpu, 0);
-	case L_CORE:   return v_number(s->core, 0);
-	case L_SOCKET: return v_number(s->socket, 0);
-	case L_PID:    return v_number(s->pid, 1);
-	case L_TID:    return v_number(s->tid, 1);
-	case L_COMM:   return v_str(text_of(r, s->comm));
-	default:       return v_str(text_of(r, s->cgroup));
+	case L_CPU:    set_place(v, s->cpu, 0); return;
+	case L_CORE:   set_place(v, s->core, 0); return;
+	case L_SOCKET: set_place(v, s->socket, 0); return;
+	case L_PID:    set_place(v, s->pid, 1); return;
+	case L_TID:    set_place(v, s->tid, 1); return;
+	case L_COMM:   set_stored(v, r, s->comm); return;
+	default:       set_stored(v, r, s->cgroup); return;
 	}
 }
 
-static struct val event_value(const struct evrow *row)
+static void event_value(struct val *v, const struct evrow *row)
 {
-	struct val v = v_int(row->value, U_NONE);
-
-	v.point = row->point;
-	v.neg = row->neg;
-	return row->state == CS_COUNTED ? v : (struct val){ 0 };
+	set_known(v, row->state == CS_COUNTED, row->value);
+	if (v->type == V_NULL)
+		return;
+	v->point = row->point;
+	v->neg = row->neg;
 }
 
-static struct val event_field(struct record *r, const struct entity *e, u8 id)
+/* Of the event's set, if it has one. */
+static void set_field(struct val *v, struct record *r, const struct evset *set, u8 id)
 {
-	const struct evrow *row = row_of(e);
+	if (!set->name)
+		return;
+	switch (id) {
+	case L_SET:    set_stored(v, r, set->name); return;
+	case L_SET_ID: set_int(v, set->id, U_NONE); return;
+	case L_RUNS:   set_int(v, set->turns - set->turns_was, U_NONE); return;
+	case L_ACTIVE: set_int(v, (u64)(set->active - set->active_was), U_NANO); return;
+	default:
+		if (set->timeout)
+			set_int(v, (u64)set->timeout, U_NANO);
+	}
+}
+
+static void event_field(struct val *v, struct record *r, u8 id)
+{
+	const struct evrow *row = row_of(r->e);
 	const struct event *ev = &events[row->event];
-	const struct evset *set = &evsets[ev->set];
-	u64 active = (u64)(set->active - set->active_was);
 
 	switch (id) {
-	case L_EVENT:     return v_str(text_of(r, ev->name));
-	case L_SET:       return v_str(text_of(r, set->name));
-	case L_SET_ID:    return set->name ? v_int(set->id, U_NONE) : (struct val){ 0 };
-	case L_VALUE:     return event_value(row);
-	case L_UNIT:      return v_str(ev->unit ? text_of(r, ev->unit) : (struct str)STR(""));
-	case L_RUNNING:   return row->sum.enabled ? v_int(row->share, U_PERCENT) : (struct val){ 0 };
-	case L_REASON:    return row->state == CS_COUNTED ? (struct val){ 0 } : v_str(str_z(state_text(row->state)));
-	case L_DEVIATION: return row->repeats > 1 ? v_int((u64)(row_deviation(row) * 100000 + 0.5), U_PERCENT) : (struct val){ 0 };
-	case L_REPEATS:   return row->repeats > 1 ? v_int(row->repeats, U_NONE) : (struct val){ 0 };
-	case L_RUNS:      return set->name ? v_int(set->turns - set->turns_was, U_NONE) : (struct val){ 0 };
-	case L_ACTIVE:    return set->name ? v_int(active, U_NANO) : (struct val){ 0 };
-	case L_TIMEOUT:   return set->name && set->timeout ? v_int((u64)set->timeout, U_NANO) : (struct val){ 0 };
-	case L_CPUS:      return v_int(row->places, U_NONE);
-	case L_COUNT:
-		return row->state == CS_COUNTED && ev->rule != EV_LEVEL ? v_int(row->sum.value, U_NONE) : (struct val){ 0 };
-	case L_ENABLED:   return v_int(row->sum.enabled, U_NS);
-	case L_RUNTIME:   return v_int(row->sum.running, U_NS);
-	default:          return site_field(r, row, id);
+	case L_EVENT:   set_stored(v, r, ev->name); return;
+	case L_VALUE:   event_value(v, row); return;
+	case L_UNIT:    set_text(v, ev->unit ? text_of(r, ev->unit) : (struct str)STR("")); return;
+	case L_REPEATS: set_known(v, row->repeats > 1, row->repeats); return;
+	case L_CPUS:    set_int(v, row->places, U_NONE); return;
+	case L_COUNT:   set_known(v, row->state == CS_COUNTED && ev->rule != EV_LEVEL, row->sum.value); return;
+	case L_ENABLED: set_int(v, row->sum.enabled, U_NS); return;
+	case L_RUNTIME: set_int(v, row->sum.running, U_NS); return;
+	case L_RUNNING:
+		if (row->sum.enabled)
+			set_int(v, row->share, U_PERCENT);
+		return;
+	case L_REASON:
+		if (row->state != CS_COUNTED)
+			set_z(v, state_text(row->state));
+		return;
+	case L_DEVIATION:
+		if (row->repeats > 1)
+			set_int(v, (u64)(row_deviation(row) * 100000 + 0.5), U_PERCENT);
+		return;
+	case L_SET: case L_SET_ID: case L_RUNS: case L_ACTIVE: case L_TIMEOUT:
+		set_field(v, r, &evsets[ev->set], id);
+		return;
+	default:
+		site_field(v, r, id);
 	}
 }
 
@@ -463,84 +548,95 @@ static const struct profile *profile_of(const struct entity *e)
 }
 
 /* What was put together behind the record's texts; nothing where it found no room. */
-static struct val v_made(struct record *r, const struct buf *b)
+static void set_made(struct val *v, struct record *r, const struct buf *b)
 {
-	if (b->full) {
+	if (b->full)
 		r->lost++;
-		return (struct val){ 0 };
-	}
-	r->text_n += b->n;
-	return v_str((struct str){ b->p, b->p + b->n });
+	else
+		set_text(v, text_made(r, b));
 }
 
-static struct val v_hex(struct record *r, u64 v)
+static void set_hex(struct val *v, struct record *r, u64 n)
 {
-	struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+	struct buf b = text_room(r);
 
-	put_hex64(&b, v);
-	return v_made(r, &b);
-}
-
-static struct val v_name(struct str s)
-{
-	return v_str(s.p < s.e ? s : (struct str){ 0 });
+	put_hex64(&b, n);
+	set_made(v, r, &b);
 }
 
 /* symbol+0x1f, or nothing where it is not known. */
-static struct val v_symbol(struct record *r, const struct frame *f)
+static void set_symbol(struct val *v, struct record *r, const struct frame *f)
 {
-	struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+	struct buf b = text_room(r);
 
 	if (f->symbol.p >= f->symbol.e)
-		return (struct val){ 0 };
+		return;
 	put_str(&b, f->symbol);
 	if (f->offset) {
 		put_c(&b, '+');
 		put_hex64(&b, f->offset);
 	}
-	return v_made(r, &b);
+	set_made(v, r, &b);
 }
 
-static struct val sample_field(struct record *r, const struct sample *s, u8 id)
+static void sample_field(struct val *v, struct record *r, u8 id)
 {
 	static const char *const modes[PM_MODES] = {
 		[PM_KERNEL] = "kernel", [PM_USER] = "user", [PM_HV] = "hypervisor",
 		[PM_GUEST_KERNEL] = "guest-kernel", [PM_GUEST_USER] = "guest-user",
 	};
+	const struct sample *s = sample_of(r->e);
 	const struct prec *p = s->r;
 
 	switch (id) {
-	case L_EVENT:  return v_str(s->event ? text_of(r, events[s->event].name) : (struct str){ 0 });
-	case L_CPU:    return p->have & PS_CPU ? v_int(p->cpu, U_NONE) : (struct val){ 0 };
-	case L_PID:    return p->have & PS_TID ? v_int(p->pid, U_NONE) : (struct val){ 0 };
-	case L_TID:    return p->have & PS_TID ? v_int(p->tid, U_NONE) : (struct val){ 0 };
-	case L_COMM:   return v_name(s->comm);
-	case L_MODE:   return v_str(p->mode < PM_MODES && s->event ? str_z(modes[p->mode]) : (struct str){ 0 });
-	case L_IP:     return p->have & PS_IP ? v_hex(r, p->ip) : (struct val){ 0 };
-	case L_ADDR:   return p->have & PS_ADDR && p->addr ? v_hex(r, p->addr) : (struct val){ 0 };
-	case L_SYMBOL: return v_symbol(r, &s->at);
-	case L_MODULE: return v_name(s->at.module);
-	case L_PERIOD: return s->period ? v_int(s->period, U_NONE) : (struct val){ 0 };
-	case L_LOST:   return p->lost ? v_int(p->lost, U_NONE) : (struct val){ 0 };
-	default:       return (struct val){ 0 };
+	case L_CPU:    set_known(v, p->have & PS_CPU, p->cpu); return;
+	case L_PID:    set_known(v, p->have & PS_TID, p->pid); return;
+	case L_TID:    set_known(v, p->have & PS_TID, p->tid); return;
+	case L_COMM:   set_name(v, s->comm); return;
+	case L_SYMBOL: set_symbol(v, r, &s->at); return;
+	case L_MODULE: set_name(v, s->at.module); return;
+	case L_PERIOD: set_known(v, s->period, s->period); return;
+	case L_LOST:   set_known(v, p->lost, p->lost); return;
+	case L_EVENT:
+		if (s->event)
+			set_stored(v, r, events[s->event].name);
+		return;
+	case L_MODE:
+		if (p->mode < PM_MODES && s->event)
+			set_z(v, modes[p->mode]);
+		return;
+	case L_IP:
+		if (p->have & PS_IP)
+			set_hex(v, r, p->ip);
+		return;
+	case L_ADDR:
+		if (p->have & PS_ADDR && p->addr)
+			set_hex(v, r, p->addr);
+		return;
+	default:
+		return;
 	}
 }
 
-static struct val profile_field(struct record *r, const struct profile *p, u8 id)
+static void profile_field(struct val *v, struct record *r, u8 id)
 {
 	static const char *const by[PROF_TABLES] = { [PROF_COMM] = "comm", [PROF_SYMBOL] = "symbol", [PROF_IP] = "ip",
 						     [PROF_STACK] = "stack" };
+	const struct profile *p = profile_of(r->e);
 
 	switch (id) {
-	case L_BY:      return v_str(str_z(by[p->table]));
-	case L_NAME:    return v_name(p->row->name);
-	case L_IP:      return p->table == PROF_IP ? v_hex(r, p->row->ip) : (struct val){ 0 };
-	case L_MODULE:  return v_name(p->row->module);
-	case L_PERIOD:  return v_int(p->row->period, U_NONE);
-	case L_SAMPLES: return v_int(p->row->samples, U_NONE);
+	case L_BY:      set_z(v, by[p->table]); return;
+	case L_NAME:    set_name(v, p->row->name); return;
+	case L_MODULE:  set_name(v, p->row->module); return;
+	case L_PERIOD:  set_int(v, p->row->period, U_NONE); return;
+	case L_SAMPLES: set_int(v, p->row->samples, U_NONE); return;
+	case L_IP:
+		if (p->table == PROF_IP)
+			set_hex(v, r, p->row->ip);
+		return;
 	default:
 		/* rounded: the sum of all is 100 */
-		return v_int((muldiv(p->row->period, 200000, profile_period[p->table]) + 1) / 2, U_PERCENT);
+		set_int(v, (muldiv(p->row->period, 200000, profile_period[p->table]) + 1) / 2, U_PERCENT);
 	}
 }
 
@@ -548,20 +644,22 @@ static struct val profile_field(struct record *r, const struct profile *p, u8 id
 static void add_values(struct record *r, const struct column *c, const struct sample *s)
 {
 	for (u32 i = 0; i < s->ngroup; i++)
-		add(r, c, text_of(r, events[s->group[i].event].name), v_int(s->group[i].count, U_NONE));
+		add_int(r, c, text_of(r, events[s->group[i].event].name), s->group[i].count);
 }
 
 static void add_chain(struct record *r, const struct column *c, const struct sample *s)
 {
 	for (u32 i = 0; i < s->nchain; i++) {
+		struct val v = { 0 };
 		u32 lost = r->lost;
-		struct val v = v_symbol(r, &s->chain[i]);
+		struct field *f;
 
+		set_symbol(&v, r, &s->chain[i]);
 		if (v.type == V_NULL)
-			v = v_hex(r, s->chain[i].ip);
+			set_hex(&v, r, s->chain[i].ip);
 		r->lost = v.type == V_NULL ? lost + 1 : lost;
-		if (v.type != V_NULL)
-			add(r, c, (struct str){ 0 }, v);
+		if (v.type != V_NULL && (f = add(r, c, (struct str){ 0 })))
+			f->v = v;
 	}
 	if (s->nchain == 0)
 		add_empty(r, c);
@@ -607,7 +705,7 @@ void record_site(struct buf *b, const struct entity *e, bool cgroup)
 static struct str event_label(struct record *r, const struct evrow *row)
 {
 	const struct event *ev = &events[row->event];
-	struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+	struct buf b = text_room(r);
 	size_t n;
 
 	if (evsets[ev->set].name) {
@@ -619,8 +717,7 @@ static struct str event_label(struct record *r, const struct evrow *row)
 	put_c(&b, '@');
 	put_site(&b, &sites[row->site]);
 	b.n = b.n == n + 1 ? n : b.n;
-	r->text_n += b.n;
-	return (struct str){ b.p, b.p + b.n };
+	return text_made(r, &b);
 }
 
 static const struct oarow *oarow_of(const struct entity *e)
@@ -628,39 +725,56 @@ static const struct oarow *oarow_of(const struct entity *e)
 	return (const struct oarow *)(const void *)e;
 }
 
-static struct val oa_freq(const struct oarow *w)
+static void set_clock(struct val *v, u64 hz)
 {
-	bool known = w->slots && !w->stored && w->head->has_ticks && w->ts_hz && w->slots[OA_TIME];
-
-	return known ? v_int(muldiv(w->slots[OA_CLOCK], w->ts_hz, w->slots[OA_TIME]), U_HZ) : (struct val){ 0 };
+	if (hz)
+		set_int(v, hz, U_HZ);
 }
 
-static struct val v_clock(u64 hz)
+static void oa_freq(struct val *v, const struct oarow *w)
 {
-	return hz ? v_int(hz, U_HZ) : (struct val){ 0 };
+	if (w->slots && !w->stored && w->head->has_ticks && w->ts_hz && w->slots[OA_TIME])
+		set_int(v, muldiv(w->slots[OA_CLOCK], w->ts_hz, w->slots[OA_TIME]), U_HZ);
 }
 
-static struct val oa_field(const struct oarow *w, u8 id)
+/* What the report's head says. */
+static void oahead_field(struct val *v, const struct oarow *w, u8 id)
 {
 	const struct oareport *h = w->head;
 
-	if (w->sum && (id == L_REASON || id == L_ID || id == L_UNSLICE || id == L_SLICE))
-		return (struct val){ 0 };
+	if (!h || (w->sum && id != L_TS))
+		return;
 	switch (id) {
-	case L_DEV:      return v_name(w->dev);
-	case L_SET:      return v_name(w->set);
-	case L_INDEX:    return v_int(w->index, U_NONE);
-	case L_REASON:   return h ? v_str(str_z(oareason_names[h->reason])) : (struct val){ 0 };
-	case L_CTX:      return w->has_ctx ? v_int(w->ctx, U_NONE) : (struct val){ 0 };
-	case L_TS:       return h ? v_int(h->ts, U_NONE) : (struct val){ 0 };
-	case L_CPU_TIME: return w->has_cpu_time ? v_int(w->cpu_time, U_NS) : (struct val){ 0 };
-	case L_TICKS:    return w->slots && h->has_ticks ? v_int(w->slots[OA_CLOCK], U_NONE) : (struct val){ 0 };
-	case L_OA_FREQ:  return oa_freq(w);
-	case L_LOST:     return v_int(w->lost, U_NONE);
-	case L_REPORTS:  return v_int(w->reports, U_NONE);
-	case L_ID:       return h ? v_int(h->id, U_NONE) : (struct val){ 0 };
-	case L_UNSLICE:  return v_clock(h ? h->unslice_hz : 0);
-	default:         return v_clock(h ? h->slice_hz : 0);
+	case L_REASON:  set_z(v, oareason_names[h->reason]); return;
+	case L_TS:      set_int(v, h->ts, U_NONE); return;
+	case L_ID:      set_int(v, h->id, U_NONE); return;
+	case L_UNSLICE: set_clock(v, h->unslice_hz); return;
+	default:        set_clock(v, h->slice_hz); return;
+	}
+}
+
+static void oa_field(struct val *v, struct record *r, u8 id)
+{
+	const struct oarow *w = oarow_of(r->e);
+
+	switch (id) {
+	case L_DEV:      set_name(v, w->dev); return;
+	case L_SET:      set_name(v, w->set); return;
+	case L_INDEX:    set_int(v, w->index, U_NONE); return;
+	case L_CTX:      set_known(v, w->has_ctx, w->ctx); return;
+	case L_OA_FREQ:  oa_freq(v, w); return;
+	case L_LOST:     set_int(v, w->lost, U_NONE); return;
+	case L_REPORTS:  set_int(v, w->reports, U_NONE); return;
+	case L_CPU_TIME:
+		if (w->has_cpu_time)
+			set_int(v, w->cpu_time, U_NS);
+		return;
+	case L_TICKS:
+		if (w->slots && w->head->has_ticks)
+			set_int(v, w->slots[OA_CLOCK], U_NONE);
+		return;
+	default:
+		oahead_field(v, w, id);
 	}
 }
 
@@ -713,7 +827,7 @@ static void put_huge(struct buf *b, double f)
 /* What no 64 bits hold with six digits behind the point. */
 static void set_large(struct record *r, struct val *v, double f)
 {
-	struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+	struct buf b = text_room(r);
 	bool huge = f >= 18446744073709551616.0;
 	char d[DIGITS];
 	u64 whole;
@@ -729,7 +843,7 @@ static void set_large(struct record *r, struct val *v, double f)
 	put_n(&b, digits_before(d + DIGITS, huge ? 0 : micros(f - (double)whole), 6), 6);
 	while (b.n > 1 && b.p[b.n - 1] == '0' && b.p[b.n - 2] != '.')
 		b.n--;
-	*v = v_made(r, &b);
+	set_made(v, r, &b);
 	v->type = v->type == V_TEXT ? V_DIGITS : V_NULL;
 }
 
@@ -754,12 +868,14 @@ static void set_float(struct record *r, struct val *v, double f)
 static void add_oaslots(struct record *r, const struct column *c, const struct oarow *w)
 {
 	for (size_t i = OA_A; i < OA_SLOTS; i++) {
-		struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+		struct buf b = text_room(r);
+		struct field *f;
 
 		if (!oaslot_name(w->raw->format, i, &b))
 			continue;
-		r->text_n += b.n;
-		add(r, c, (struct str){ b.p, b.p + b.n }, w->slots ? v_int(w->slots[i], U_NONE) : (struct val){ 0 });
+		f = add(r, c, text_made(r, &b));
+		if (f && w->slots)
+			set_int(&f->v, w->slots[i], U_NONE);
 	}
 }
 
@@ -771,7 +887,7 @@ static void add_oacounters(struct record *r, const struct column *c, const struc
 	}
 	for (u32 i = 0; w->prog && i < w->prog->n; i++) {
 		const struct oacounter *k = &w->prog->counters[i];
-		struct field *f = k->wanted ? add_null(r, c, k->name) : NULL;
+		struct field *f = k->wanted ? add(r, c, k->name) : NULL;
 
 		if (!f || !w->values)
 			continue;
@@ -789,45 +905,45 @@ static const struct reading *reading_of(const struct entity *e)
 	return (const struct reading *)(const void *)e;
 }
 
-static struct val v_signed(i64 n, u8 unit)
+static void set_limit(struct val *v, i64 n)
 {
-	return (struct val){ .type = V_INT, .unit = unit, .neg = n < 0, .n = n < 0 ? -(u64)n : (u64)n };
-}
-
-static struct val v_limit(i64 n)
-{
-	return n == INT64_MAX || n == INT64_MIN ? (struct val){ 0 } : v_signed(n, U_NONE);
+	if (n != INT64_MAX && n != INT64_MIN)
+		set_signed(v, n, U_NONE);
 }
 
 /* C's float, in the nine digits that it takes to tell it from its neighbours. */
-static struct val v_scale(i64 max)
+static void set_scale(struct val *v, i64 max)
 {
 	double d = (double)(100.0f / (float)max);
-	struct val v = v_int(0, U_NONE);
 
 	if (max <= 0 || max == INT64_MAX)
-		return (struct val){ 0 };
-	for (; d < 1e8; v.point++)
+		return;
+	for (; d < 1e8; v->point++)
 		d *= 10;
-	for (v.n = (u64)(d + 0.5); v.point && v.n % 10 == 0; v.point--)
-		v.n /= 10;
-	return v;
+	set_int(v, (u64)(d + 0.5), U_NONE);
+	for (; v->point && v->n % 10 == 0; v->point--)
+		v->n /= 10;
 }
 
-static struct val counter_field(const struct picked *t, u8 id)
+static void counter_field(struct val *v, struct record *r, u8 id)
 {
+	const struct picked *t = reading_of(r->e)->picked;
 	const struct named *c = t->counter;
 
 	switch (id) {
-	case L_INDEX:  return v_int(t->index, U_NONE);
-	case L_VENDOR: return v_str(str_z(c->vendor));
-	case L_NAME:   return v_str(str_z(c->name));
-	case L_VALUE:  return c->known ? v_signed(c->value, U_NONE) : (struct val){ 0 };
-	case L_UNIT:   return v_str(str_z(c->unit));
-	case L_MIN:    return v_limit(c->min);
-	case L_MAX:    return v_limit(c->max);
-	case L_SCALE:  return v_scale(c->max);
-	default:       return v_str(str_z(c->what));
+	case L_INDEX:  set_int(v, t->index, U_NONE); return;
+	case L_VENDOR: set_z(v, c->vendor); return;
+	case L_NAME:   set_z(v, c->name); return;
+	case L_UNIT:   set_z(v, c->unit); return;
+	case L_MIN:    set_limit(v, c->min); return;
+	case L_MAX:    set_limit(v, c->max); return;
+	case L_SCALE:  set_scale(v, c->max); return;
+	case L_VALUE:
+		if (c->known)
+			set_signed(v, c->value, U_NONE);
+		return;
+	default:
+		set_z(v, c->what);
 	}
 }
 
@@ -846,11 +962,11 @@ static void add_picked(struct record *r, const struct column *c, const struct re
 {
 	for (size_t i = 0; i < of->n; i++) {
 		const struct named *k = of->picked[i].counter;
-		struct field *f = add_null(r, c, of->picked[i].title);
+		struct field *f = add(r, c, of->picked[i].title);
 
 		if (!f || !k)
 			continue;
-		f->v = v_signed(k->value, unit_named(k->unit));
+		set_signed(&f->v, k->value, unit_named(k->unit));
 		f->v.type = k->known ? V_INT : V_NULL; /* the unit says how wide its column is, all the same */
 	}
 }
@@ -860,48 +976,42 @@ static const struct probed *probed_of(const struct entity *e)
 	return (const struct probed *)(const void *)e;
 }
 
-static struct val source_field(const struct probed *p, u8 id)
+static void source_field(struct val *v, struct record *r, u8 id)
 {
 	static const char *const statuses[] = { "ok", "denied", "absent" };
+	const struct probed *p = probed_of(r->e);
 
 	switch (id) {
-	case L_SOURCE: return v_label(p->source);
-	case L_STATUS: return v_label(statuses[p->status]);
-	case L_OK:     return p->status == PROBE_ABSENT ? (struct val){ 0 } : v_int(p->status == PROBE_OK, U_NONE);
-	case L_DETAIL: return v_label(p->detail);
-	default:       return v_label(p->remedy);
+	case L_SOURCE: set_label(v, p->source); return;
+	case L_STATUS: set_label(v, statuses[p->status]); return;
+	case L_OK:     set_known(v, p->status != PROBE_ABSENT, p->status == PROBE_OK); return;
+	case L_DETAIL: set_label(v, p->detail); return;
+	default:       set_label(v, p->remedy);
 	}
 }
 
-static struct val scalar(struct record *r, const struct entity *e, const struct recopts *o, u8 id)
+/* What fills the scalars of a kind, beside those that all kinds have. */
+static void (*const fillers[K_COUNT])(struct val *v, struct record *r, u8 id) = {
+	[K_DEVICE] = device_field, [K_CLIENT] = device_field, [K_CGROUP] = device_field, [K_FDINFO] = device_field,
+	[K_EVENT] = event_field, [K_SAMPLE] = sample_field, [K_PROFILE] = profile_field, [K_OA] = oa_field,
+	[K_COUNTER] = counter_field, [K_COUNTERS] = counter_field, [K_SOURCE] = source_field,
+};
+
+static bool is_live(u8 kind)
+{
+	return 1u << kind & ALL;
+}
+
+static void scalar(struct val *v, struct record *r, const struct recopts *o, u8 id)
 {
 	switch (id) {
-	case L_SCHEMA: return v_int(1, U_NONE);
-	case L_KIND:   return v_str(str_z(kind_names[r->kind]));
-	case L_TIME:   return v_time(o->time_us);
-	case L_FILE:   return v_str(str_z(o->file));
-	case L_SUMMARY: return v_str(str_z(o->summary));
-	default:
-		break;
-	}
-	if (e->kind == K_EVENT)
-		return id == L_DT ? v_time(o->dt_us) : event_field(r, e, id);
-	if (e->kind == K_SAMPLE)
-		return sample_field(r, sample_of(e), id);
-	if (e->kind == K_PROFILE)
-		return profile_field(r, profile_of(e), id);
-	if (e->kind == K_OA)
-		return id == L_DT ? v_time(o->dt_us) : oa_field(oarow_of(e), id);
-	if (e->kind == K_COUNTER || e->kind == K_COUNTERS)
-		return id == L_DT ? v_time(o->dt_us) : counter_field(reading_of(e)->picked, id);
-	if (e->kind == K_SOURCE)
-		return source_field(probed_of(e), id);
-	switch (id) {
-	case L_DT:     return v_time(own_dt(e, o));
-	case L_CLIENT: case L_PID: case L_COMM: case L_CGROUP: case L_CONTAINER: case L_SKIPPED:
-		return who(r, e, id);
-	default:
-		return of_device(r, e, id);
+	case L_SCHEMA:  set_int(v, 1, U_NONE); return;
+	case L_KIND:    set_z(v, kind_names[r->kind]); return;
+	case L_TIME:    set_time(v, o->time_us); return;
+	case L_DT:      set_time(v, is_live(r->kind) ? own_dt(r->e, o) : o->dt_us); return;
+	case L_FILE:    set_z(v, o->file); return;
+	case L_SUMMARY: set_z(v, o->summary); return;
+	default:        fillers[r->kind](v, r, id);
 	}
 }
 
@@ -913,8 +1023,11 @@ static bool own_or_sum(const struct entity *e, u8 desc, u16 inst, u64 *v)
 		[D_TOTAL] = D_SUM_TOTAL, [D_SHARED] = D_SUM_SHARED, [D_RESIDENT] = D_SUM_RESIDENT,
 		[D_PURGEABLE] = D_SUM_PURGEABLE, [D_ACTIVE] = D_SUM_ACTIVE,
 	};
+	const struct counter *c = reg_find(e, desc, inst);
 
-	return reg_get(e, desc <= D_ACTIVE && sums[desc] && !reg_find(e, desc, inst) ? sums[desc] : desc, inst, v);
+	if (!c && desc <= D_ACTIVE && sums[desc])
+		c = reg_find(e, sums[desc], inst);
+	return c && reg_value(c, v);
 }
 
 static bool counter_value(const struct entity *e, u8 id, u16 inst, const struct recopts *o, u64 *v)
@@ -927,34 +1040,25 @@ static bool counter_value(const struct entity *e, u8 id, u16 inst, const struct 
 	case L_ENGINE_BUSY: return engine_busy(e, inst, v);
 	case L_ENGINE_UTIL: return engine_util(e, inst, v);
 	case L_ENGINE_FREQ: return engine_freq(e, inst, v);
-	case L_FREQ_AVG:
-		if (!reg_rate(e, D_FREQ_SPENT, inst, &d, &dt))
-			return false;
-		*v = muldiv(d, 1000000000, dt); /* kHz x ms per ns */
-		return true;
 	case D_CAPACITY:
-		if (!reg_get(e, id, inst, v))
+		if (!own_or_sum(e, id, inst, v))
 			*v = 1; /* "In the absence of this tag parser shall assume capacity of one" */
 		return true;
-	case D_POWER:
-		if (reg_get(e, id, inst, v))
+	case L_FREQ_AVG: case D_POWER:
+		if (id == D_POWER && own_or_sum(e, id, inst, v))
 			return true;
-		if (!reg_rate(e, D_ENERGY, inst, &d, &dt))
+		if (!reg_rate(e, id == D_POWER ? D_ENERGY : D_FREQ_SPENT, inst, &d, &dt))
 			return false;
-		*v = muldiv(d, 1000000000, dt);
+		*v = muldiv(d, 1000000000, dt); /* uJ per ns; kHz x ms per ns */
 		return true;
 	default:
 		return own_or_sum(e, id, inst, v);
 	}
 }
 
-/* Whether a counter of this desc makes its instance one of the group that column c begins. */
+/* Whether a counter of this desc makes its instance one of the group of columns c to end. */
 static bool in_group(u8 desc, const struct column *c, const struct column *end)
 {
-	if (strcmp(c->group, "engine") == 0)
-		return is_engine(desc);
-	if (strcmp(c->group, "memory") == 0)
-		return is_region(desc);
 	for (; c < end; c++)
 		if (c->id == desc || (c->id == D_POWER && desc == D_ENERGY) ||
 		    (c->id == L_FREQ_AVG && desc == D_FREQ_SPENT))
@@ -962,40 +1066,55 @@ static bool in_group(u8 desc, const struct column *c, const struct column *end)
 	return false;
 }
 
-static bool wanted(const struct column *c, const struct record *r, const struct recopts *o)
+static bool is_column(const struct column *c, const struct record *r, const struct recopts *o)
 {
 	u32 mode = o->list ? W_LIVE | W_LIST : o->raw ? W_RAW : W_LIVE;
 
 	return c->when & 1u << r->kind && (c->when & mode || (o->both && c->when & W_TOTAL));
 }
 
-static void add_group(struct record *r, const struct entity *e, const struct column *c,
-		      const struct column *end, const struct recopts *o)
+/* The groups of columns that records of a kind have, found once for each kind and way of reading. */
+struct plan {
+	bool made;
+	u8 n;
+	u8 from[LEN(columns)], to[LEN(columns)];
+	bool wanted[LEN(columns)]; /* of those in groups */
+};
+
+static void add_instance(struct record *r, u16 inst, const struct plan *p, size_t i, const struct recopts *o)
+{
+	const struct str name = inst_name(inst);
+
+	for (size_t m = p->from[i]; m < p->to[i]; m++) {
+		const struct column *c = &columns[m];
+		bool known;
+		u64 v;
+
+		if (!p->wanted[m])
+			continue;
+		known = counter_value(r->e, c->id, inst, o, &v);
+		/* A dump's absent keys stay absent. */
+		if (known || !(c->when & W_SPARSE || (r->kind == K_FDINFO && is_region(c->id))))
+			add_counter(r, c, name, known, v);
+	}
+}
+
+static void add_group(struct record *r, const struct plan *p, size_t i, const struct recopts *o)
 {
 	static u32 marks[MAX_INSTANCES], mark; /* which instances this group has already */
+	const struct column *c = columns + p->from[i], *end = columns + p->to[i];
+	bool engines = strcmp(c->group, "engine") == 0, regions = strcmp(c->group, "memory") == 0, sparse = true;
 	size_t before = r->n;
-	bool sparse = true;
 
 	mark++;
-	for (struct counter *k = reg_first(e); k; k = reg_next(k)) {
-		if (marks[k->inst] == mark || !in_group(k->desc, c, end))
+	for (struct counter *k = reg_first(r->e); k; k = reg_next(k)) {
+		if (marks[k->inst] == mark || !(engines ? is_engine(k->desc) : regions ? is_region(k->desc) : in_group(k->desc, c, end)))
 			continue;
 		marks[k->inst] = mark;
-		for (const struct column *m = c; m < end; m++) {
-			u64 v;
-			bool known;
-
-			if (!wanted(m, r, o))
-				continue;
-			known = counter_value(e, m->id, k->inst, o, &v);
-			/* A dump's absent keys stay absent. */
-			if (known || !(m->when & W_SPARSE || (r->kind == K_FDINFO && is_region(m->id))))
-				add(r, m, inst_name(k->inst), known ? v_counter(v, m) : (struct val){ 0 });
-		}
+		add_instance(r, k->inst, p, i, o);
 	}
-	for (const struct column *m = c; m < end; m++)
-		if (wanted(m, r, o))
-			sparse &= !!(m->when & W_SPARSE);
+	for (const struct column *m = c; m < end && r->n == before; m++)
+		sparse &= !p->wanted[m - columns] || m->when & W_SPARSE;
 	if (r->n == before && !sparse)
 		add_empty(r, c);
 }
@@ -1022,7 +1141,7 @@ static void add_pids(struct record *r, const struct column *c, const struct clie
 			continue;
 		}
 		memmove(&r->f[i + 1], &r->f[i], (r->n - i) * sizeof(r->f[0]));
-		r->f[i] = (struct field){ .col = c, .v = v_int(pid, U_NONE) };
+		r->f[i] = (struct field){ .col = c, .v = { .type = V_INT, .n = pid } };
 		r->n++;
 	}
 	if (r->n == from)
@@ -1036,16 +1155,16 @@ static void add_throttle(struct record *r, const struct column *c, const struct 
 	u64 on;
 
 	for (struct counter *k = reg_first(e); k; k = reg_next(k)) {
-		if (k->desc != D_THROTTLE || !reg_get(e, D_THROTTLE, k->inst, &on))
+		if (k->desc != D_THROTTLE || !reg_value(k, &on))
 			continue;
 		known = true;
 		if (on)
-			add(r, c, (struct str){ 0 }, v_str(inst_name(k->inst)));
+			add_text(r, c, (struct str){ 0 }, inst_name(k->inst));
 	}
 	if (r->n == from && known)
 		add_empty(r, c);
 	else if (r->n == from)
-		add(r, c, (struct str){ 0 }, (struct val){ 0 });
+		add(r, c, (struct str){ 0 });
 }
 
 static void add_nodes(struct record *r, const struct column *c, const struct device *d)
@@ -1055,14 +1174,13 @@ static void add_nodes(struct record *r, const struct column *c, const struct dev
 	size_t from = r->n;
 
 	for (size_t i = 0; i < LEN(numbers); i++) {
-		struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+		struct buf b = text_room(r);
 
 		if (numbers[i] < 0)
 			continue;
 		put_z(&b, names[i]);
 		put_u64(&b, (u64)numbers[i]);
-		r->text_n += b.n;
-		add(r, c, (struct str){ 0 }, v_str((struct str){ b.p, b.p + b.n }));
+		add_text(r, c, (struct str){ 0 }, text_made(r, &b));
 	}
 	if (r->n == from)
 		add_empty(r, c);
@@ -1080,14 +1198,14 @@ static void add_list(struct record *r, const struct entity *e, const struct colu
 		add_throttle(r, c, e);
 }
 
-static bool has_key(struct str text, struct str key)
+/* Takes the instance out of what stands from `from` on. */
+static void drop_inst(struct record *r, size_t from, struct str inst)
 {
-	struct str line, other;
-
-	while (line_next(&text, &line))
-		if (str_cut(&line, ':', &other) && str_eq(other, key))
-			return true;
-	return false;
+	for (size_t i = from; i < r->n; i++)
+		if (str_eq(r->f[i].inst, inst)) {
+			memmove(&r->f[i], &r->f[i + 1], (--r->n - i) * sizeof(r->f[0]));
+			return;
+		}
 }
 
 enum { MAX_OTHER = 512 }; /* the chattiest driver has 6 */
@@ -1100,10 +1218,11 @@ static void add_lines(struct record *r, const struct column *c, u32 lines)
 
 	while (line_next(&text, &line)) {
 		str_cut(&line, ':', &key);
+		drop_inst(r, from, key); /* the last of two counts */
 		if (r->n - from >= MAX_OTHER)
 			r->lost++;
-		else if (!has_key(text, key)) /* the last of two counts */
-			add(r, c, key, v_str(line));
+		else
+			add_text(r, c, key, line);
 	}
 	if (r->n == from)
 		add_empty(r, c);
@@ -1139,29 +1258,26 @@ static void add_missing(struct record *r, const struct entity *e, const struct c
 			why = d->clients || d->anonymous ? "its clients' fdinfo does not say" :
 			      reg_unreadable ? "no client seen, but some processes are unreadable" :
 					       "no client has it open";
-		add(r, c, str_z(wants[i]), v_str(str_z(why)));
+		add_text(r, c, str_z(wants[i]), str_z(why));
 	}
 	if (r->n == from)
 		add_empty(r, c);
 }
 
-static void add_inst(struct record *r, const struct entity *e, const struct column *c,
-		     const struct column *end, const struct recopts *o)
+static void add_inst(struct record *r, const struct plan *p, size_t i, const struct recopts *o)
 {
-	if (c->id == L_OA_COUNTERS)
-		add_oacounters(r, c, oarow_of(e));
-	else if (c->id == L_COUNTERS)
-		add_picked(r, c, reading_of(e));
-	else if (c->id == L_VALUES)
-		add_values(r, c, sample_of(e));
-	else if (c->id == L_OTHER)
-		add_lines(r, c, client_of(e)->other);
-	else if (c->id == L_FACTS)
-		add_lines(r, c, device_of(e)->facts);
-	else if (c->id == L_MISSING)
-		add_missing(r, e, c);
-	else
-		add_group(r, e, c, end, o);
+	const struct column *c = columns + p->from[i];
+	const struct entity *e = r->e;
+
+	switch (c->id) {
+	case L_OA_COUNTERS: add_oacounters(r, c, oarow_of(e)); return;
+	case L_COUNTERS:    add_picked(r, c, reading_of(e)); return;
+	case L_VALUES:      add_values(r, c, sample_of(e)); return;
+	case L_OTHER:       add_lines(r, c, client_of(e)->other); return;
+	case L_FACTS:       add_lines(r, c, device_of(e)->facts); return;
+	case L_MISSING:     add_missing(r, e, c); return;
+	default:            add_group(r, p, i, o);
+	}
 }
 
 static const struct column *group_end(const struct column *c)
@@ -1211,15 +1327,9 @@ static bool is_chosen(const struct column *c, u8 kind)
 	return is;
 }
 
-/* The groups of columns that records of a kind have, found once for each kind and way of reading. */
-static struct plan {
-	bool made;
-	u8 n;
-	u8 from[LEN(columns)], to[LEN(columns)];
-} plans[K_COUNT][4];
-
 static const struct plan *plan_of(const struct record *r, const struct recopts *o)
 {
+	static struct plan plans[K_COUNT][4];
 	struct plan *p = &plans[r->kind][o->list ? 2 : o->both ? 3 : o->raw];
 
 	if (p->made)
@@ -1229,8 +1339,10 @@ static const struct plan *plan_of(const struct record *r, const struct recopts *
 		bool any = false;
 
 		end = c->shape == S_INST || c->shape == S_BOTH ? group_end(c) : c + 1;
-		for (const struct column *m = c; m < end; m++)
-			any |= wanted(m, r, o) && is_chosen(m, r->kind);
+		for (const struct column *m = c; m < end; m++) {
+			p->wanted[m - columns] = is_column(m, r, o);
+			any |= p->wanted[m - columns] && is_chosen(m, r->kind);
+		}
 		if (!any)
 			continue;
 		p->from[p->n] = (u8)(c - columns);
@@ -1242,60 +1354,81 @@ static const struct plan *plan_of(const struct record *r, const struct recopts *
 /* Of samples: the event and the CPU. */
 static struct str sample_label(struct record *r, const struct sample *s)
 {
-	struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+	struct buf b = text_room(r);
 	struct site at = { .cpu = s->r->have & PS_CPU ? (i32)s->r->cpu : -1, .core = -1, .die = -1, .socket = -1 };
-	struct val v;
+	struct val v = { 0 };
 
 	b.n += text_copy(events[s->event].name, b.p, b.cap);
 	put_c(&b, '@');
 	put_site(&b, &at);
-	v = v_made(r, &b);
-	return v.s;
+	set_made(&v, r, &b);
+	return v.type == V_TEXT ? v.s : (struct str){ 0 };
+}
+
+/* What tells the rows of long CSV apart, where their columns do not. */
+static struct str label_of(struct record *r)
+{
+	switch (r->kind) {
+	case K_EVENT:   return event_label(r, row_of(r->e));
+	case K_SAMPLE:  return sample_label(r, sample_of(r->e));
+	case K_SOURCE:  return str_z(probed_of(r->e)->source);
+	case K_COUNTER: return str_z(reading_of(r->e)->picked->counter->name);
+	default:        return (struct str){ 0 };
+	}
+}
+
+static void add_scalar(struct record *r, const struct column *c, struct str about, const struct recopts *o)
+{
+	struct field *f = add(r, c, about);
+
+	if (!f)
+		return;
+	scalar(&f->v, r, o, c->id);
+	if (f->v.type == V_NULL && c->when & W_SPARSE)
+		r->n--;
+}
+
+static void add_member(struct record *r, const struct column *c)
+{
+	bool known;
+	u64 v;
+
+	if (r->kind == K_OA) {
+		struct field *f = add(r, c, (struct str){ 0 });
+
+		if (f)
+			oa_field(&f->v, r, c->id);
+		return;
+	}
+	known = reg_get(r->e, c->id, 0, &v);
+	if (known || !(c->when & W_SPARSE))
+		add_counter(r, c, (struct str){ 0 }, known, v);
 }
 
 void record_make(struct record *r, const struct entity *e, const struct recopts *o)
 {
 	const struct plan *plan;
-	struct str about = { 0 };
+	struct str about;
 
 	r->kind = e->kind;
 	r->n = r->text_n = 0;
 	r->lost = 0;
 	r->steady = e->kind == K_OA || e->kind == K_COUNTERS;
 	r->e = e;
-	if (e->kind == K_EVENT)
-		about = event_label(r, row_of(e));
-	else if (e->kind == K_SAMPLE)
-		about = sample_label(r, sample_of(e));
-	else if (e->kind == K_SOURCE)
-		about = str_z(probed_of(e)->source);
-	else if (e->kind == K_COUNTER)
-		about = str_z(reading_of(e)->picked->counter->name);
+	find_owner(r);
+	about = label_of(r);
 	plan = plan_of(r, o);
 	for (size_t i = 0; i < plan->n; i++) {
-		const struct column *c = columns + plan->from[i], *end = columns + plan->to[i];
+		const struct column *c = columns + plan->from[i];
 
-		if (c->shape == S_LIST) {
+		if (c->shape == S_LIST)
 			add_list(r, e, c);
-		} else if (c->shape == S_SCALAR) {
-			struct val v = scalar(r, e, o, c->id);
-
-			if (v.type != V_NULL || !(c->when & W_SPARSE))
-				add(r, c, about, v);
-		} else if (c->shape == S_MEMBER) {
-			u64 v;
-			bool known;
-
-			if (e->kind == K_OA) {
-				add(r, c, (struct str){ 0 }, oa_field(oarow_of(e), c->id));
-				continue;
-			}
-			known = reg_get(e, c->id, 0, &v);
-			if (known || !(c->when & W_SPARSE))
-				add(r, c, (struct str){ 0 }, known ? v_counter(v, c) : (struct val){ 0 });
-		} else {
-			add_inst(r, e, c, end, o);
-		}
+		else if (c->shape == S_SCALAR)
+			add_scalar(r, c, about, o);
+		else if (c->shape == S_MEMBER)
+			add_member(r, c);
+		else
+			add_inst(r, plan, i, o);
 	}
 }
 
