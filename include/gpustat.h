@@ -128,6 +128,10 @@ void put_dec(struct buf *b, u64 n, u8 point, u8 keep);
 void put_u64(struct buf *b, u64 v);
 void put_hex64(struct buf *b, u64 v);
 void put_hex(struct buf *b, u8 c);
+/* Where bytes have a meaning of their own: a run of those that have none is copied as it is. */
+enum { CLEAN_TEXT = 1, CLEAN_STRING = 2 /* " \ */, CLEAN_TAG = 4 /* , = blank */, CLEAN_WORD = 8 /* " \ = blank */,
+       CLEAN_CELL = 16 /* , " */ };
+size_t clean_len(struct str s, u8 where);
 void put_text(struct buf *b, struct str s);
 size_t utf8_len(const char *p, const char *e);
 bool is_control(const char *p, size_t n);

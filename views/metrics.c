@@ -91,17 +91,20 @@ static void put_family(struct buf *b, u8 kind, const struct column *c)
 /* Names may hold any byte: what is no text becomes '?', what means something there gets a backslash. */
 static void put_escaped(struct buf *b, struct str s, const char *specials)
 {
-	while (s.p < s.e) {
-		size_t n = utf8_len(s.p, s.e);
-		bool bad = n == 0 || is_control(s.p, n);
+	const u8 where = *specials == ',' ? CLEAN_TAG : CLEAN_STRING;
 
-		if (!bad && strchr(specials, *s.p))
-			put_c(b, '\\');
-		if (bad)
-			put_c(b, '?');
-		else
+	for (size_t n; s.p < s.e; s.p += n) {
+		n = clean_len(s, where);
+		if (!n) {
+			n = utf8_len(s.p, s.e);
+			if (n && !is_control(s.p, n) && strchr(specials, *s.p))
+				put_c(b, '\\');
+		}
+		if (n && !is_control(s.p, n))
 			put_n(b, s.p, n);
-		s.p += n ? n : 1;
+		else
+			put_c(b, '?');
+		n = n ? n : 1;
 	}
 }
 

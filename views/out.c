@@ -16,17 +16,9 @@ static void put_padded(struct buf *b, u64 v, size_t digits)
 /* The inside of a JSON string. */
 static void put_jsonstr(struct buf *b, struct str s)
 {
-	while (s.p < s.e) {
-		const char *plain = s.p;
-		size_t n;
-
-		while (plain < s.e && *plain >= ' ' && *plain < 127 && *plain != '"' && *plain != '\\')
-			plain++;
-		put_str(b, (struct str){ s.p, plain });
-		s.p = plain;
-		if (s.p == s.e)
-			return;
-		n = utf8_len(s.p, s.e);
+	for (size_t n; s.p < s.e; s.p += n) {
+		n = clean_len(s, CLEAN_STRING);
+		n = n ? n : utf8_len(s.p, s.e);
 		if (n == 0) {
 			put_z(b, "\\ufffd");
 			n = 1;
@@ -38,7 +30,6 @@ static void put_jsonstr(struct buf *b, struct str s)
 				put_c(b, '\\');
 			put_n(b, s.p, n);
 		}
-		s.p += n;
 	}
 }
 
@@ -202,6 +193,20 @@ static void put_cell(struct buf *b, const struct out *o, const struct field *f)
 		put_plain(b, o, f);
 }
 
+/* In keys: letters, digits, '_' and '.' only. */
+static void put_inst(struct buf *b, struct str inst)
+{
+	size_t from = b->n;
+
+	put_text(b, inst);
+	for (size_t i = from; i < b->n; i++) {
+		char c = b->p[i];
+
+		if ((u8)((c | 32) - 'a') >= 26 && (u8)(c - '0') >= 10 && c != '.')
+			b->p[i] = '_';
+	}
+}
+
 /* The name of a field in one word: group.instance.member */
 static void put_name(struct buf *b, const struct field *f, bool inst)
 {
@@ -210,7 +215,7 @@ static void put_name(struct buf *b, const struct field *f, bool inst)
 	put_z(b, c->group ? c->group : c->member);
 	if (inst && c->group && f->inst.p < f->inst.e) {
 		put_c(b, '.');
-		put_text(b, f->inst);
+		put_inst(b, f->inst);
 	}
 	if (c->group && c->member) {
 		put_c(b, '.');
@@ -244,17 +249,39 @@ static void json_value(struct buf *b, const struct out *o, const struct field *f
 	}
 }
 
-static void json_key(struct buf *b, struct str key)
+/* What stands before a key, where another member does. */
+static void json_more(struct buf *b)
 {
 	if (b->n && b->p[b->n - 1] != '{')
 		put_c(b, ',');
+}
+
+static void json_key(struct buf *b, struct str key)
+{
+	json_more(b);
 	put_quoted(b, key);
 	put_c(b, ':');
 }
 
+/* One of ours, in which nothing is to be escaped. */
+static void json_name(struct buf *b, const char *name)
+{
+	json_more(b);
+	put_c(b, '"');
+	put_z(b, name);
+	put_str(b, (struct str)STR("\":"));
+}
+
 static bool same_group(const struct field *a, const struct field *b)
 {
-	return a->col->group && b->col->group && strcmp(a->col->group, b->col->group) == 0;
+	const char *x = a->col->group, *y = b->col->group;
+
+	return x == y ? x != NULL : x && y && strcmp(x, y) == 0;
+}
+
+static bool same_inst(const struct field *a, const struct field *b)
+{
+	return a->inst.p == b->inst.p ? a->inst.e == b->inst.e : str_eq(a->inst, b->inst);
 }
 
 static void json_list(struct buf *b, const struct out *o, const struct field *f, const struct field *end)
@@ -280,13 +307,16 @@ static void json_group(struct buf *b, const struct out *o, const struct field *f
 	for (; f < end; f++) {
 		if (f->empty || !out_selects(o, f))
 			continue;
-		if (f->col->shape == S_BOTH && (!was || !str_eq(was->inst, f->inst))) {
+		if (f->col->shape == S_BOTH && (!was || !same_inst(was, f))) {
 			if (was)
 				put_c(b, '}');
 			json_key(b, f->inst);
 			put_c(b, '{');
 		}
-		json_key(b, f->col->shape == S_INST ? f->inst : str_z(f->col->member));
+		if (f->col->shape == S_INST)
+			json_key(b, f->inst);
+		else
+			json_name(b, f->col->member);
 		json_value(b, o, f);
 		was = f;
 	}
@@ -309,7 +339,7 @@ static void json_record(struct out *o, struct buf *b, const struct record *r)
 			any |= out_selects(o, next);
 		if (!any)
 			continue;
-		json_key(b, str_z(f->col->group ? f->col->group : f->col->member));
+		json_name(b, f->col->group ? f->col->group : f->col->member);
 		if (f->col->shape == S_SCALAR)
 			json_value(b, o, f);
 		else if (f->col->shape == S_LIST)
@@ -333,27 +363,7 @@ static bool json_end(struct out *o, struct buf *b)
 
 static bool is_word(struct str s)
 {
-	if (s.p == s.e)
-		return false;
-	for (; s.p < s.e; s.p++)
-		if ((u8)*s.p <= ' ' || (u8)*s.p >= 0x7f || *s.p == '=' || *s.p == '"' || *s.p == '\\')
-			return false;
-	return true;
-}
-
-/* Keys hold letters, digits, '_' and '.' only. */
-static void logfmt_key(struct buf *b, const struct field *f)
-{
-	size_t from = b->n;
-
-	put_name(b, f, true);
-	for (size_t i = from; i < b->n; i++) {
-		char c = b->p[i];
-
-		if ((u8)((c | 32) - 'a') >= 26 && (u8)(c - '0') >= 10 && c != '.')
-			b->p[i] = '_';
-	}
-	put_c(b, '=');
+	return s.p < s.e && clean_len(s, CLEAN_WORD) == str_len(s);
 }
 
 /* Field i of a record, behind those before it. False: nothing of it is shown. */
@@ -366,8 +376,10 @@ bool put_logfmt(struct buf *b, const struct out *o, const struct record *r, size
 		return false;
 	if (!first)
 		put_c(b, more ? ',' : ' ');
-	if (!more)
-		logfmt_key(b, f);
+	if (!more) {
+		put_name(b, f, true);
+		put_c(b, '=');
+	}
 	if (f->empty)
 		put_z(b, "none");
 	else if (f->v.type == V_TEXT && !is_word(f->v.s))
@@ -391,12 +403,13 @@ static void logfmt_record(struct out *o, struct buf *b, const struct record *r)
 /* Quotes what stands behind `from` where RFC 4180 wants it. */
 static void csv_quote(struct buf *b, size_t from)
 {
+	const char *p = b->p + from;
 	size_t n = b->n - from, quotes = 0;
-	bool need = n && (b->p[from] == ' ' || b->p[b->n - 1] == ' ');
+	bool need = n && (*p == ' ' || p[n - 1] == ' ');
 
-	for (size_t i = from; i < b->n; i++) {
-		need |= b->p[i] == ',' || b->p[i] == '"';
-		quotes += b->p[i] == '"';
+	for (size_t i = clean_len((struct str){ p, p + n }, CLEAN_CELL); i < n; i++) {
+		need |= p[i] == ',' || p[i] == '"';
+		quotes += p[i] == '"';
 	}
 	if (!need)
 		return;
@@ -471,19 +484,29 @@ static void csv_ids(const struct out *o, struct buf *b, const struct record *r)
 	}
 }
 
-/* Long form: a row a value. */
+/* Whether a row of the long form is about it. */
+static bool has_row(const struct field *f)
+{
+	return !(f->col->when & (W_ID | W_META)) && (!f->empty || f->col->shape == S_LIST);
+}
+
+/* Long form: a row a value. Whom they are about is written once, and copied. */
 static void csv_long(struct out *o, struct buf *b, const struct record *r)
 {
 	const struct val *summary = record_get(r, NULL, "summary");
+	size_t ids = b->n, ids_n = 0;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 		size_t from;
 
-		if (f->col->when & (W_ID | W_META) ||
-		    (f->empty && f->col->shape != S_LIST) || (i && f->col->shape == S_LIST && r->f[i - 1].col == f->col))
+		if (!has_row(f) || (i && f->col->shape == S_LIST && r->f[i - 1].col == f->col))
 			continue;
-		csv_ids(o, b, r);
+		if (ids_n)
+			put_n(b, b->p + ids, ids_n);
+		else
+			csv_ids(o, b, r);
+		ids_n = ids_n ? ids_n : b->n - ids;
 		put_name(b, f, false);
 		if (summary) {
 			put_c(b, '.');
