@@ -1563,8 +1563,8 @@ enum {
 struct column {
 	const char *group, *member;
 	u8 shape, unit;
-	u32 when; /* W_* */
 	u8 id;    /* what fills it: enum desc, or enum label */
+	u32 when; /* W_* */
 	const char *help;
 };
 
