@@ -1636,7 +1636,7 @@ struct cell {
 	u8 inst_n;
 	struct str pattern; /* -f */
 	u16 order;          /* table: which pattern */
-	void (*put)(struct buf *b, const struct record *r, u16 width); /* line */
+	const struct lay *lay; /* line */
 	u16 width, want; /* in characters */
 	bool right;
 };
