@@ -1687,6 +1687,8 @@ bool format_is_whole(const struct format *f);
 void put_number(struct buf *b, const struct val *v);
 bool put_logfmt(struct buf *b, const struct out *o, const struct record *r, size_t i, bool first);
 bool out_selects(const struct out *o, const struct field *f);
+enum { MAX_WORDS = 16 /* a line has ten columns */ };
+size_t out_words(const struct out *o, struct str words[MAX_WORDS]);
 bool out_measures(const struct out *o);
 void out_measure(struct out *o, const struct record *r);
 void out_record(struct out *o, struct buf *b, const struct record *r);

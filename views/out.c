@@ -920,9 +920,9 @@ static const struct lay lays[] = {
 	{ W_DEVICE | W_FDINFO, 6, 0, "DRIVER", "driver", cell_member },
 	{ W_FDINFO, 6, RIGHT, "CLIENT", "client", cell_member },
 	{ W_CLIENT, 7, RIGHT, "PID", "pid", cell_member },
-	{ W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO, 10, 0, "ENGINES", NULL, cell_engines },
+	{ W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO, 10, 0, "ENGINES", "engine", cell_engines },
 	{ W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO, 4, RIGHT, "MEM", "used", cell_member },
-	{ W_DEVICE, 5, RIGHT, "CLOCK", NULL, cell_clock },
+	{ W_DEVICE, 5, RIGHT, "CLOCK", "freq", cell_clock },
 	{ W_DEVICE, 4, RIGHT, "TEMP", "temp", cell_group },
 	{ W_DEVICE, 5, RIGHT, "POWER", "power", cell_group },
 	{ W_DEVICE | W_CGROUP, 7, RIGHT, "CLIENTS", "clients", cell_member },
@@ -1584,6 +1584,19 @@ bool format_is_of_run(const struct format *f)
 bool format_sends(const struct format *f)
 {
 	return f->is & F_SENDS;
+}
+
+/* What lines of such records are made of, as patterns; 0: everything. */
+size_t out_words(const struct out *o, struct str words[MAX_WORDS])
+{
+	size_t n = 0;
+
+	if (o->fmt->record != line_record || o->npatterns || !(1u << o->kind & (W_DEVICE | W_CLIENT | W_CGROUP)))
+		return 0;
+	for (const struct lay *l = lays; l < lays + LEN(lays) && n < MAX_WORDS; l++)
+		if (l->kinds & 1 << o->kind && !(l->is & LIST))
+			words[n++] = str_z(l->word);
+	return n;
 }
 
 /* Whether the records of the coming sample are to be shown to out_measure first. */

@@ -1314,10 +1314,10 @@ void record_choose(u8 kind, const struct str *patterns, size_t n)
 	choice.n = n;
 }
 
-/* A group is made whole: what it is asked for are its instances. */
+/* A group is made whole: what it is asked for are its instances, of counters by their bare names. */
 static bool is_chosen(const struct column *c, u8 kind)
 {
-	bool is = choice.n == 0 || choice.kind != kind || c->shape == S_INST || c->shape == S_BOTH || c->when & (W_LABEL | W_ID);
+	bool is = choice.n == 0 || choice.kind != kind || c->id == L_OA_COUNTERS || c->id == L_COUNTERS || c->when & (W_LABEL | W_ID);
 
 	for (size_t i = 0; i < choice.n && !is; i++) {
 		struct str p = choice.patterns[i];
