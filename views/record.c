@@ -243,6 +243,8 @@ static struct field *add(struct record *r, const struct column *c, struct str in
 	f->v.type = V_NULL; /* all of it at once would be a loop over 64 bytes */
 	f->v.unit = f->v.point = 0;
 	f->v.neg = f->empty = false;
+	f->v.n = 0; /* by which what is not known is sorted, too */
+	f->v.s = (struct str){ 0 };
 	r->n++;
 	return f;
 }
