@@ -109,8 +109,6 @@ struct counter *reg_next(const struct counter *c)
 
 struct counter *reg_find(const struct entity *e, u8 desc, u16 inst)
 {
-	if (!(e->has >> desc % 32 & 1))
-		return NULL;
 	for (struct counter *c = reg_first(e); c; c = reg_next(c))
 		if (c->desc == desc && c->inst == inst)
 			return c;
@@ -165,7 +163,6 @@ static struct counter *counter_get(struct entity *e, u8 desc, struct str inst)
 	*link = n;
 	e->at = n;
 	e->count++;
-	e->has |= 1u << desc % 32;
 	return c;
 }
 
@@ -308,26 +305,20 @@ void reg_clear(struct entity *e)
 	}
 	e->first = e->at = NONE;
 	e->count = 0;
-	e->has = 0;
 	e->t = e->t_was = 0;
 }
 
 /* The value of this reading; of a counter that may not go back the largest so far. */
-bool reg_value(const struct counter *c, u64 *v)
-{
-	if (!(c->flags & CF_SEEN))
-		return false;
-	*v = c->now;
-	if (c->flags & CF_BASE)
-		*v = course_base(descs[c->desc].course, ((const struct track *)(const void *)c)->was, c->now);
-	return true;
-}
-
 bool reg_get(const struct entity *e, u8 desc, u16 inst, u64 *v)
 {
 	struct counter *c = reg_find(e, desc, inst);
 
-	return c && reg_value(c, v);
+	if (!c || !(c->flags & CF_SEEN))
+		return false;
+	*v = c->now;
+	if (c->flags & CF_BASE)
+		*v = course_base(descs[desc].course, track_of(c)->was, c->now);
+	return true;
 }
 
 /* What was added since the baseline, and in how many ns. */

@@ -533,7 +533,6 @@ struct entity {
 	bool fell;     /* some counter that should not have was lower in this reading */
 	i64 t, t_was;  /* ns, last reading and the one before; 0: none */
 	u32 dropped;   /* values that found no room in the last reading */
-	u32 has;       /* a bit for each desc modulo 32: where it is not set, there is no such counter */
 	u32 serial;    /* of two entities never the same */
 };
 
@@ -635,7 +634,6 @@ void reg_clear(struct entity *e);
 struct counter *reg_first(const struct entity *e);
 struct counter *reg_next(const struct counter *c);
 struct counter *reg_find(const struct entity *e, u8 desc, u16 inst);
-bool reg_value(const struct counter *c, u64 *v);
 bool reg_get(const struct entity *e, u8 desc, u16 inst, u64 *v);
 bool reg_rate(const struct entity *e, u8 desc, u16 inst, u64 *d, u64 *dt);
 struct str inst_name(u16 inst);

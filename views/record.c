@@ -1025,11 +1025,9 @@ static bool own_or_sum(const struct entity *e, u8 desc, u16 inst, u64 *v)
 		[D_TOTAL] = D_SUM_TOTAL, [D_SHARED] = D_SUM_SHARED, [D_RESIDENT] = D_SUM_RESIDENT,
 		[D_PURGEABLE] = D_SUM_PURGEABLE, [D_ACTIVE] = D_SUM_ACTIVE,
 	};
-	const struct counter *c = reg_find(e, desc, inst);
+	bool sum = desc <= D_ACTIVE && sums[desc] && !reg_find(e, desc, inst);
 
-	if (!c && desc <= D_ACTIVE && sums[desc])
-		c = reg_find(e, sums[desc], inst);
-	return c && reg_value(c, v);
+	return reg_get(e, sum ? sums[desc] : desc, inst, v);
 }
 
 static bool counter_value(const struct entity *e, u8 id, u16 inst, const struct recopts *o, u64 *v)
@@ -1157,7 +1155,7 @@ static void add_throttle(struct record *r, const struct column *c, const struct 
 	u64 on;
 
 	for (struct counter *k = reg_first(e); k; k = reg_next(k)) {
-		if (k->desc != D_THROTTLE || !reg_value(k, &on))
+		if (k->desc != D_THROTTLE || !reg_get(e, D_THROTTLE, k->inst, &on))
 			continue;
 		known = true;
 		if (on)
