@@ -1025,9 +1025,9 @@ static bool own_or_sum(const struct entity *e, u8 desc, u16 inst, u64 *v)
 		[D_TOTAL] = D_SUM_TOTAL, [D_SHARED] = D_SUM_SHARED, [D_RESIDENT] = D_SUM_RESIDENT,
 		[D_PURGEABLE] = D_SUM_PURGEABLE, [D_ACTIVE] = D_SUM_ACTIVE,
 	};
-	bool sum = desc <= D_ACTIVE && sums[desc] && !reg_find(e, desc, inst);
 
-	return reg_get(e, sum ? sums[desc] : desc, inst, v);
+	return reg_get(e, desc, inst, v) ||
+	       (desc <= D_ACTIVE && sums[desc] && !reg_find(e, desc, inst) && reg_get(e, sums[desc], inst, v));
 }
 
 static bool counter_value(const struct entity *e, u8 id, u16 inst, const struct recopts *o, u64 *v)
