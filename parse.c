@@ -355,14 +355,23 @@ const char *buf_z(const struct buf *b)
 
 void put_n(struct buf *b, const char *p, size_t n)
 {
+	char *to = b->p + b->n;
+
 	if (n > b->cap - b->n) {
 		b->full = true;
 		return;
 	}
-	/* Most pieces are words: a loop is done before memcpy has begun. */
-	for (size_t i = 0; i < n; i++)
-		b->p[b->n + i] = p[i];
 	b->n += n;
+	/* Most pieces are words: these moves are done before memcpy has begun. */
+	for (; n >= 8; n -= 8, p += 8, to += 8)
+		memcpy(to, p, 8);
+	if (n & 4) {
+		memcpy(to, p, 4);
+		p += 4;
+		to += 4;
+	}
+	for (n &= 3; n > 0; n--)
+		*to++ = *p++;
 }
 
 void put_c(struct buf *b, char c)
@@ -531,20 +540,37 @@ bool is_control(const char *p, size_t n)
 	return (n == 1 && ((u8)*p < 0x20 || *p == 0x7f)) || (n == 2 && (u8)p[0] == 0xc2 && (u8)p[1] < 0xa0);
 }
 
+/* How many bytes s begins with that are printable ASCII and mean nothing there. */
+size_t clean_len(struct str s, u8 where)
+{
+	enum { A = 0xff, BLANK = A & ~(CLEAN_TAG | CLEAN_WORD), QUOTE = CLEAN_TEXT | CLEAN_TAG, COMMA = A & ~(CLEAN_TAG | CLEAN_CELL),
+	       EQUAL = A & ~(CLEAN_TAG | CLEAN_WORD), SLASH = A & ~(CLEAN_STRING | CLEAN_WORD) };
+	static const u8 clean[256] = {
+		[' '] = BLANK, A, QUOTE, A, A, A, A, A, A, A, A, A, COMMA, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, EQUAL, A, A,
+		['@'] = A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, SLASH, A, A, A,
+		['`'] = A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A,
+	};
+	const char *p = s.p;
+
+	while (p < s.e && clean[(u8)*p] & where)
+		p++;
+	return (size_t)(p - s.p);
+}
+
 /* \xNN for each byte that is no printable text. */
 void put_text(struct buf *b, struct str s)
 {
-	while (s.p < s.e) {
-		size_t n = utf8_len(s.p, s.e);
-
+	for (size_t n; s.p < s.e; s.p += n) {
+		n = clean_len(s, CLEAN_TEXT);
+		n = n ? n : utf8_len(s.p, s.e);
 		if (n && !is_control(s.p, n)) {
 			put_n(b, s.p, n);
-			s.p += n;
 			continue;
 		}
-		for (n = n ? n : 1; n > 0; n--) {
+		n = n ? n : 1;
+		for (size_t i = 0; i < n; i++) {
 			put_z(b, "\\x");
-			put_hex(b, (u8)*s.p++);
+			put_hex(b, (u8)s.p[i]);
 		}
 	}
 }

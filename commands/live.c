@@ -284,10 +284,22 @@ static int run_samples(void)
 	return conclude(code == EX_OK && t.failed ? EX_FAIL : code);
 }
 
+/* Records are made of what lines show, and of what these are sorted by. */
+static void choose_fields(void)
+{
+	static struct str words[MAX_WORDS + 1];
+	size_t n = out_words(&opt.out, words);
+
+	if (n && opt.sort.p)
+		words[n++] = opt.sort;
+	record_choose(opt.cmd->kind, words, n);
+}
+
 int cmd_live(void)
 {
 	if (!open_roots())
 		return EX_FAIL;
+	choose_fields();
 	fdinfo_others = opt.cmd->kind == K_CLIENT;
 	return run_samples();
 }

@@ -140,6 +140,10 @@ void put_dec(struct buf *b, u64 n, u8 point, u8 keep);
 void put_u64(struct buf *b, u64 v);
 void put_hex64(struct buf *b, u64 v);
 void put_hex(struct buf *b, u8 c);
+/* Where bytes have a meaning of their own: a run of those that have none is copied as it is. */
+enum { CLEAN_TEXT = 1, CLEAN_STRING = 2 /* " \ */, CLEAN_TAG = 4 /* , = blank */, CLEAN_WORD = 8 /* " \ = blank */,
+       CLEAN_CELL = 16 /* , " */ };
+size_t clean_len(struct str s, u8 where);
 void put_text(struct buf *b, struct str s);
 #define BUF_Z(array) buf_on(array, sizeof(array) - 1) /* for buf_z() */
 const char *buf_z(const struct buf *b);
@@ -1588,8 +1592,8 @@ enum {
 struct column {
 	const char *group, *member;
 	u8 shape, unit;
-	u32 when; /* W_* */
 	u8 id;    /* what fills it: enum desc, or enum label */
+	u32 when; /* W_* */
 	const char *help;
 };
 
@@ -1613,6 +1617,8 @@ struct record {
 	u8 kind;
 	bool steady; /* all such records of this run have the same fields, in the same places */
 	const struct entity *e;
+	const struct task *owner; /* of a client, or NULL */
+	struct str cgroup;        /* of what has one */
 	u32 lost; /* fields that found no room */
 	size_t n, text_n;
 	struct field f[MAX_FIELDS];
@@ -1659,7 +1665,7 @@ struct cell {
 	u8 inst_n;
 	struct str pattern; /* -f */
 	u16 order;          /* table: which pattern */
-	void (*put)(struct buf *b, const struct record *r, u16 width); /* line */
+	const struct lay *lay; /* line */
 	u16 width, want; /* in characters */
 	bool right;
 };
@@ -1710,6 +1716,8 @@ bool format_is_whole(const struct format *f);
 void put_number(struct buf *b, const struct val *v);
 bool put_logfmt(struct buf *b, const struct out *o, const struct record *r, size_t i, bool first);
 bool out_selects(const struct out *o, const struct field *f);
+enum { MAX_WORDS = 16 /* a line has ten columns */ };
+size_t out_words(const struct out *o, struct str words[MAX_WORDS]);
 bool out_measures(const struct out *o);
 void out_measure(struct out *o, const struct record *r);
 void out_record(struct out *o, struct buf *b, const struct record *r);

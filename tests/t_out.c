@@ -256,6 +256,30 @@ static bool escapes(const char *p, size_t n)
 	return is_clean(s, false) && str_len(s) == want_n && memcmp(s.p, want, want_n) == 0;
 }
 
+/* Which bytes mean nothing there, one by one and in runs. */
+static void t_clean(void)
+{
+	static const struct {
+		u8 where;
+		const char *but;
+	} rows[] = { { CLEAN_TEXT, "" }, { CLEAN_STRING, "\"\\" }, { CLEAN_TAG, ",= " }, { CLEAN_WORD, " =\"\\" }, { CLEAN_CELL, ",\"" } };
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		size_t bad = 0;
+
+		for (int c = 0; c < 256; c++)
+			for (size_t n = 0; n < 20; n++) {
+				char text[20];
+				bool clean = c >= ' ' && c < 127 && !strchr(rows[i].but, c);
+
+				memset(text, 'a', sizeof(text));
+				text[n] = (char)c;
+				bad += clean_len((struct str){ text, text + 20 }, rows[i].where) != (clean ? 20 : n);
+			}
+		check(bad == 0, "bytes that mean nothing, but for %s", show(str_z(rows[i].but)));
+	}
+}
+
 static void t_escapes(void)
 {
 	static const u8 edges[] = { 0x00, 0x0a, 0x22, 0x41, 0x5c, 0x7f, 0x80, 0x85, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc2,
@@ -543,6 +567,25 @@ static void t_records(void)
 				      "%s of kind %u%s: whole lines, no byte that a terminal obeys", format_list[f], kind,
 				      how ? ", raw" : "");
 			}
+}
+
+/* Records are made where others were: nothing of those is left in what is not known. */
+static void t_stale(void)
+{
+	for (u8 kind = K_DEVICE; kind <= K_CGROUP; kind++)
+		for (int how = 0; how < 2; how++) {
+			size_t nulls = 0, stale = 0;
+
+			memset(rec.f, 0xa5, sizeof(rec.f));
+			record_make(&rec, entity_of(kind), how ? &raw : &live);
+			for (size_t i = 0; i < rec.n; i++) {
+				const struct val *v = &rec.f[i].v;
+
+				nulls += v->type == V_NULL;
+				stale += v->type == V_NULL && (v->n || v->s.p || v->s.e || v->neg || v->point || v->unit);
+			}
+			check(nulls && !stale, "kind %u%s: %zu values are null, and all of them", kind, how ? ", raw" : "", nulls);
+		}
 }
 
 /* --- perf events, samples, profiles --------------------------------------------------------------------------------- */
@@ -1119,7 +1162,7 @@ static void t_engines(void)
 		for (size_t k = 0; k < n; k++)
 			if (rec.f[k].v.type == V_NULL)
 				rec.f[k].v.n = 0;
-		cell_engines(&b, &rec, width);
+		cell_engines(&b, &rec, &(struct cell){ .width = width });
 		s = made(&b);
 		if (text_width(s) > width)
 			worst = text_width(s);
@@ -1331,10 +1374,12 @@ int main(void)
 	t_numbers();
 	t_dates();
 	t_escapes();
+	t_clean();
 	t_csv();
 	make_machine();
 	t_keys();
 	t_records();
+	t_stale();
 	make_events();
 	make_samples();
 	t_rows();

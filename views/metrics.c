@@ -54,7 +54,7 @@ static void put_word(struct buf *b, size_t from, const char *z)
 }
 
 /* The member, less its own word for the unit; the base unit; "total". */
-static void put_rest(struct buf *b, size_t from, const struct column *c)
+static void make_rest(struct buf *b, const struct column *c)
 {
 	const struct base *base = &bases[c->unit];
 	size_t n = c->member ? strlen(c->member) : 0, own = base->own ? strlen(base->own) : 0;
@@ -62,11 +62,30 @@ static void put_rest(struct buf *b, size_t from, const struct column *c)
 	if (own && n >= own && memcmp(c->member + n - own, base->own, own) == 0)
 		n -= own;
 	n -= n && c->member[n - 1] == '_';
-	put_part(b, from, c->member, n);
+	put_part(b, 0, c->member, n);
 	if (c->member && strcmp(c->member, "count") == 0)
 		put_z(b, "ed"); /* OpenMetrics keeps _count for histograms */
-	put_word(b, from, base->name);
-	put_word(b, from, c->when & W_TOTAL ? "total" : NULL);
+	put_word(b, 0, base->name);
+	put_word(b, 0, c->when & W_TOTAL ? "total" : NULL);
+}
+
+/* The same behind what a name begins with; made once for each column. */
+static void put_rest(struct buf *b, size_t from, const struct column *c)
+{
+	static struct rest {
+		u8 n;
+		bool made;
+		char text[46]; /* the longest has 30 */
+	} rests[256];
+	struct rest *r = &rests[c - columns];
+	struct buf text = { .p = r->text, .cap = sizeof(r->text) };
+
+	if (!r->made) {
+		make_rest(&text, c);
+		r->n = (u8)text.n;
+		r->made = true;
+	}
+	put_part(b, from, r->text, r->n);
 }
 
 /* promtool takes "counter" in a name for a type. */
@@ -91,17 +110,20 @@ static void put_family(struct buf *b, u8 kind, const struct column *c)
 /* Names may hold any byte: what is no text becomes '?', what means something there gets a backslash. */
 static void put_escaped(struct buf *b, struct str s, const char *specials)
 {
-	while (s.p < s.e) {
-		size_t n = utf8_len(s.p, s.e);
-		bool bad = n == 0 || is_control(s.p, n);
+	const u8 where = *specials == ',' ? CLEAN_TAG : CLEAN_STRING;
 
-		if (!bad && strchr(specials, *s.p))
-			put_c(b, '\\');
-		if (bad)
-			put_c(b, '?');
-		else
+	for (size_t n; s.p < s.e; s.p += n) {
+		n = clean_len(s, where);
+		if (!n) {
+			n = utf8_len(s.p, s.e);
+			if (n && !is_control(s.p, n) && strchr(specials, *s.p))
+				put_c(b, '\\');
+		}
+		if (n && !is_control(s.p, n))
 			put_n(b, s.p, n);
-		s.p += n ? n : 1;
+		else
+			put_c(b, '?');
+		n = n ? n : 1;
 	}
 }
 
@@ -135,8 +157,8 @@ static char label_digits[MAX_LABELS][24];
 /* Whether a field that is no label is wanted, known or not. */
 static bool is_wanted(const struct out *o, const struct field *f)
 {
-	return !f->empty && !(f->col->when & (W_LABEL | W_META)) && (o->npatterns || !(f->col->when & W_ASKED)) &&
-	       out_selects(o, f);
+	return !f->empty && !(f->col->when & (W_LABEL | W_META)) &&
+	       (o->npatterns ? out_selects(o, f) : !(f->col->when & W_ASKED));
 }
 
 static bool is_shown(const struct out *o, const struct field *f)
@@ -153,26 +175,28 @@ static struct str without_offset(struct str s)
 	return s;
 }
 
+static void take_label(const struct record *r, const struct field *f)
+{
+	struct label *l = &labels[nlabels];
+	struct buf b = { .p = label_digits[nlabels], .cap = sizeof(label_digits[0]) };
+
+	l->name = str_z(f->col->when & W_META ? "stat" : f->col->member);
+	l->value = f->v.s;
+	if (r->kind == K_SAMPLE && strcmp(f->col->member, "symbol") == 0)
+		l->value = without_offset(f->v.s);
+	if (f->v.type == V_INT) {
+		put_u64(&b, f->v.n);
+		l->value = (struct str){ b.p, b.p + b.n };
+	}
+	nlabels += l->value.p < l->value.e;
+}
+
 static void take_labels(const struct record *r)
 {
 	nlabels = 0;
-	for (size_t i = 0; i < r->n && nlabels < MAX_LABELS; i++) {
-		const struct field *f = &r->f[i];
-		struct label *l = &labels[nlabels];
-		struct buf b = { .p = label_digits[nlabels], .cap = sizeof(label_digits[0]) };
-
-		if (!(f->col->when & W_LABEL) || f->v.type == V_NULL)
-			continue;
-		l->name = str_z(f->col->when & W_META ? "stat" : f->col->member);
-		l->value = f->v.s;
-		if (r->kind == K_SAMPLE && strcmp(f->col->member, "symbol") == 0)
-			l->value = without_offset(f->v.s);
-		if (f->v.type == V_INT) {
-			put_u64(&b, f->v.n);
-			l->value = (struct str){ b.p, b.p + b.n };
-		}
-		nlabels += l->value.p < l->value.e;
-	}
+	for (size_t i = 0; i < r->n && nlabels < MAX_LABELS; i++)
+		if (r->f[i].col->when & W_LABEL && r->f[i].v.type != V_NULL)
+			take_label(r, &r->f[i]);
 }
 
 static void put_label(struct buf *b, size_t from, struct str name, struct str value)
@@ -210,8 +234,9 @@ static struct {
 static u32 nseries, slots[2 * MAX_SERIES];
 static char series_text[SERIES_TEXT];
 static struct buf texts = { .p = series_text, .cap = SERIES_TEXT };
-static u32 base_at, base_hash; /* of the record in hand; its labels end where texts did when they were put */
-static u32 base_n;
+static struct span {
+	u32 at, n, hash; /* in texts */
+} of_record, of_inst; /* the labels in hand */
 static u8 series_kind;
 
 /* What texts holds from there on. */
@@ -234,36 +259,45 @@ static bool has_room(struct out *o)
 	return has;
 }
 
-/* The labels in hand are what texts ends with, from `at` on. */
-static void hold_base(u32 at)
+static const struct field *inst_of; /* whose instance it is that is in hand, where others may have it, too */
+
+/* What texts ends with, from there on. */
+static struct span span_from(u32 at)
 {
-	base_at = at;
-	base_n = (u32)texts.n - at;
-	base_hash = hash_more(HASH_BEGIN, texts_from(at));
+	return (struct span){ at, (u32)texts.n - at, hash_more(HASH_BEGIN, texts_from(at)) };
 }
 
-/* The series of the labels in hand and of those that texts ends with, from `inst` on. NULL: no room. */
-static struct series *series_at(struct out *o, u16 family, u32 inst)
+/* The labels in hand are not those of a series: there is no such, or another has the same. */
+static void drop_inst(void)
 {
-	u32 inst_n = (u32)texts.n - inst, slot, h = hash_more(base_hash + family * 2654435761u, texts_from(inst));
+	if (of_inst.at + of_inst.n == texts.n)
+		texts.n = of_inst.at;
+	of_inst.n = 0;
+	inst_of = NULL;
+}
+
+/* The series of the labels in hand. NULL: no room. */
+static struct series *series_at(struct out *o, u16 family)
+{
+	u32 slot, h = (of_record.hash + family * 2654435761u) ^ of_inst.hash;
 	struct series *s;
 
 	for (slot = h % LEN(slots); slots[slot]; slot = (slot + 1) % LEN(slots)) {
 		s = &series[slots[slot]];
-		if (s->hash == h && s->family == family && same_text(s->base, s->base_n, base_at, base_n) &&
-		    same_text(s->inst, s->inst_n, inst, inst_n)) {
-			texts.n = inst;
+		if (s->hash == h && s->family == family && same_text(s->base, s->base_n, of_record.at, of_record.n) &&
+		    same_text(s->inst, s->inst_n, of_inst.at, of_inst.n)) {
+			drop_inst();
 			return s;
 		}
 	}
 	if (nseries == MAX_SERIES - 1) {
-		texts.n = inst;
+		drop_inst();
 		o->lost++;
 		return NULL;
 	}
 	slots[slot] = ++nseries;
 	s = &series[nseries];
-	*s = (struct series){ .hash = h, .slot = slot, .base = base_at, .base_n = base_n, .inst = inst, .inst_n = inst_n,
+	*s = (struct series){ .hash = h, .slot = slot, .base = of_record.at, .base_n = of_record.n, .inst = of_inst.at, .inst_n = of_inst.n,
 			      .family = family };
 	if (families[family].first)
 		series[families[family].last].next = nseries;
@@ -273,64 +307,94 @@ static struct series *series_at(struct out *o, u16 family, u32 inst)
 	return s;
 }
 
-/* Of two values of one series the last counts. */
-static void series_set(struct series *s, const char *p, size_t n)
+/* Its value is what texts ends with. Of two values of one series the last counts. */
+static void series_set(struct series *s, u32 at)
 {
-	u32 at = (u32)texts.n;
+	u32 n = (u32)texts.n - at;
 
+	if (s && s->value_n < n) {
+		s->value = at;
+		s->value_n = n;
+		return;
+	}
+	texts.n = at;
 	if (!s)
 		return;
-	if (s->value_n >= n)
-		at = s->value;
-	else
-		texts.n += n;
-	memcpy(series_text + at, p, n);
-	s->value = at;
-	s->value_n = (u32)n;
+	memmove(series_text + s->value, series_text + at, n);
+	s->value_n = n;
+}
+
+/* The fields of one instance stand behind each other. */
+static void take_inst(const struct field *f)
+{
+	const struct column *c = f->col;
+	bool item = c->shape == S_LIST, text = f->v.type == V_TEXT;
+	char digits[400]; /* a double has up to 309 before its point */
+	struct buf v = { .p = digits, .cap = sizeof(digits) };
+	u32 at = (u32)texts.n;
+
+	if (inst_of && !item && !text && c->group == inst_of->col->group && f->inst.p == inst_of->inst.p && f->inst.e == inst_of->inst.e)
+		return;
+	if (item && !text) {
+		put_value(&v, &f->v);
+		put_label(&texts, at, instance_label(c), (struct str){ v.p, v.p + v.n });
+	} else if (item) {
+		put_label(&texts, at, instance_label(c), f->v.s);
+	} else if (f->inst.p < f->inst.e && c->group) {
+		put_label(&texts, at, instance_label(c), f->inst);
+		if (text)
+			put_label(&texts, at, (struct str)STR("value"), f->v.s);
+	}
+	of_inst = span_from(at);
+	inst_of = item || text ? NULL : f;
+}
+
+/* No instance, or labels that stand for one from `at` on. */
+static void take_other(u32 at)
+{
+	of_inst = span_from(at);
+	inst_of = NULL;
 }
 
 static void take_field(struct out *o, const struct record *r, const struct field *f)
 {
-	char text[400]; /* a double has up to 309 digits before its point */
-	struct buf v = { .p = text, .cap = sizeof(text) };
-	u32 inst = (u32)texts.n;
 	struct series *s;
+	u32 at;
 
-	if (f->col->shape == S_LIST && f->v.type != V_TEXT) {
-		put_value(&v, &f->v);
-		put_label(&texts, inst, instance_label(f->col), (struct str){ v.p, v.p + v.n });
-	} else if (f->col->shape == S_LIST) {
-		put_label(&texts, inst, instance_label(f->col), f->v.s);
-	} else if (f->inst.p < f->inst.e && f->col->group) {
-		put_label(&texts, inst, instance_label(f->col), f->inst);
-		if (f->v.type == V_TEXT)
-			put_label(&texts, inst, (struct str)STR("value"), f->v.s);
-	}
-	s = series_at(o, (u16)(f->col - columns), inst);
+	take_inst(f);
+	s = series_at(o, (u16)(f->col - columns));
+	at = (u32)texts.n;
 	if (f->col->shape == S_LIST || f->v.type == V_TEXT) {
-		series_set(s, "1", 1);
+		put_c(&texts, '1');
+		series_set(s, at);
 	} else if (r->kind == K_SAMPLE && f->col->when & W_TOTAL) {
 		if (s)
 			s->sum += f->v.n;
 	} else {
-		put_value(&v, &f->v);
-		series_set(s, v.p, v.n);
+		put_value(&texts, &f->v);
+		series_set(s, at);
 	}
 }
 
 /* Texts that are no label stand together: gpustat_device_info{...} 1 */
 static void take_info(struct out *o, const struct record *r)
 {
-	u32 inst = (u32)texts.n;
+	u32 from = (u32)texts.n;
+	struct series *s;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 
 		if (f->v.type == V_TEXT && f->col->shape == S_SCALAR && f->v.s.p < f->v.s.e && is_shown(o, f))
-			put_label(&texts, inst, str_z(f->col->member), f->v.s);
+			put_label(&texts, from, str_z(f->col->member), f->v.s);
 	}
-	if (texts.n > inst)
-		series_set(series_at(o, F_INFO, inst), "1", 1);
+	if (texts.n == from)
+		return;
+	take_other(from);
+	s = series_at(o, F_INFO);
+	from = (u32)texts.n;
+	put_c(&texts, '1');
+	series_set(s, from);
 }
 
 void prom_record(struct out *o, struct buf *b, const struct record *r)
@@ -345,7 +409,8 @@ void prom_record(struct out *o, struct buf *b, const struct record *r)
 	series_kind = r->kind;
 	for (size_t i = 0; i < nlabels; i++)
 		put_label(&texts, from, labels[i].name, labels[i].value);
-	hold_base(from);
+	of_record = span_from(from);
+	inst_of = NULL;
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 
@@ -354,8 +419,12 @@ void prom_record(struct out *o, struct buf *b, const struct record *r)
 	}
 	if (has_room(o))
 		take_info(o, r);
-	if (r->kind == K_SAMPLE && !o->npatterns && (s = series_at(o, F_SAMPLES, (u32)texts.n)))
-		s->sum++;
+	if (r->kind == K_SAMPLE && !o->npatterns) {
+		take_other((u32)texts.n);
+		s = series_at(o, F_SAMPLES);
+		if (s)
+			s->sum++;
+	}
 }
 
 /* HELP, TYPE and, where there is one, UNIT. OpenMetrics knows families without what their samples end with. */
@@ -387,7 +456,8 @@ static void put_series(struct buf *b, struct str name, const struct series *s)
 	if (s->base_n + s->inst_n) {
 		put_c(b, '{');
 		put_n(b, series_text + s->base, s->base_n);
-		put_z(b, s->base_n && s->inst_n ? "," : "");
+		if (s->base_n && s->inst_n)
+			put_c(b, ',');
 		put_n(b, series_text + s->inst, s->inst_n);
 		put_c(b, '}');
 	}
@@ -508,12 +578,17 @@ bool openmetrics_end(struct out *o, struct buf *b)
 	return more;
 }
 
+/* --- what stands before the fields of a record, made once: tags, or a path ----------------------------------------- */
+
+static char path_text[2 * REC_TEXT + 4096]; /* escapes make the record's texts twice as long */
+static struct buf path = { .p = path_text, .cap = sizeof(path_text) };
+
 /* --- influx --------------------------------------------------------------------------------------------------- */
+
+static size_t tag_ends[MAX_LABELS]; /* in path, of the tag of each label */
 
 static void put_tag(struct buf *b, struct str name, struct str value)
 {
-	if (value.p >= value.e)
-		return;
 	put_c(b, ',');
 	put_str(b, name);
 	put_c(b, '=');
@@ -525,27 +600,40 @@ static void put_tag(struct buf *b, struct str name, struct str value)
 /* Tags in their order, that of an instance or of a list's item among them. */
 static void put_tags(struct buf *b, struct str name, struct str value)
 {
-	bool done = name.p == name.e;
+	size_t i = 0, at;
 
-	for (size_t i = 0; i <= nlabels; i++) {
-		if (!done && (i == nlabels || str_order(name, labels[i].name) < 0)) {
-			put_tag(b, name, value);
-			done = true;
-		}
-		if (i < nlabels)
-			put_tag(b, labels[i].name, labels[i].value);
-	}
+	while (i < nlabels && name.p < name.e && str_order(labels[i].name, name) <= 0)
+		i++;
+	at = i ? tag_ends[i - 1] : 0;
+	put_n(b, path.p, at);
+	if (value.p < value.e)
+		put_tag(b, name, value);
+	put_n(b, path.p + at, path.n - at);
+	b->full |= path.full;
 }
 
+/* Names of labels have no digits. */
 static void sort_labels(void)
 {
 	for (size_t i = 1; i < nlabels; i++)
-		for (size_t k = i; k > 0 && str_order(labels[k].name, labels[k - 1].name) < 0; k--) {
+		for (size_t k = i; k > 0 && *labels[k].name.p <= *labels[k - 1].name.p && str_order(labels[k].name, labels[k - 1].name) < 0; k--) {
 			struct label l = labels[k];
 
 			labels[k] = labels[k - 1];
 			labels[k - 1] = l;
 		}
+}
+
+static void begin_tags(const struct record *r)
+{
+	take_labels(r);
+	sort_labels();
+	path.n = 0;
+	path.full = false;
+	for (size_t i = 0; i < nlabels; i++) {
+		put_tag(&path, labels[i].name, labels[i].value);
+		tag_ends[i] = path.n;
+	}
 }
 
 /* Whether two fields of groups are fields of one line. */
@@ -618,8 +706,7 @@ void influx_record(struct out *o, struct buf *b, const struct record *r)
 {
 	const struct val *time = record_get(r, NULL, "time");
 
-	take_labels(r);
-	sort_labels();
+	begin_tags(r);
 	for (int grouped = 0; grouped < 2; grouped++) {
 		const struct field *was = NULL;
 
@@ -653,7 +740,7 @@ static const struct str dev_label = STR("dev"), stat_label = STR("stat"), unit_l
  * A longer one is cut, and ends with a number made of all of it. */
 static void end_node(struct buf *b, size_t from, size_t most, bool dots)
 {
-	u32 h = hash_more(HASH_BEGIN, (struct str){ b->p + from, b->p + b->n });
+	u32 h = b->n - from > most ? hash_more(HASH_BEGIN, (struct str){ b->p + from, b->p + b->n }) : 0;
 
 	if (b->n == from)
 		put_c(b, '_');
@@ -700,9 +787,6 @@ static struct str label_named(struct str name)
 			return labels[i].value;
 	return (struct str){ 0 };
 }
-
-static char path_text[2 * REC_TEXT];
-static struct buf path = { .p = path_text, .cap = sizeof(path_text) };
 
 /* gpustat.HOST.DEV[.KIND.ID] */
 static void begin_path(const struct out *o, const struct record *r)
@@ -785,8 +869,9 @@ static u64 total_of(struct out *o, const struct record *r, const struct field *f
 	if (r->kind != K_SAMPLE || !has_room(o))
 		return f->v.n;
 	put_n(&texts, path.p, path.n);
-	hold_base(from);
-	s = series_at(o, (u16)(f->col - columns), (u32)texts.n);
+	of_record = span_from(from);
+	take_other((u32)texts.n);
+	s = series_at(o, (u16)(f->col - columns));
 	if (nseries == n)
 		texts.n = from;
 	return s ? s->sum += f->v.n : f->v.n;

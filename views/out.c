@@ -16,17 +16,9 @@ static void put_padded(struct buf *b, u64 v, size_t digits)
 /* The inside of a JSON string. */
 static void put_jsonstr(struct buf *b, struct str s)
 {
-	while (s.p < s.e) {
-		const char *plain = s.p;
-		size_t n;
-
-		while (plain < s.e && *plain >= ' ' && *plain < 127 && *plain != '"' && *plain != '\\')
-			plain++;
-		put_str(b, (struct str){ s.p, plain });
-		s.p = plain;
-		if (s.p == s.e)
-			return;
-		n = utf8_len(s.p, s.e);
+	for (size_t n; s.p < s.e; s.p += n) {
+		n = clean_len(s, CLEAN_STRING);
+		n = n ? n : utf8_len(s.p, s.e);
 		if (n == 0) {
 			put_z(b, "\\ufffd");
 			n = 1;
@@ -38,7 +30,6 @@ static void put_jsonstr(struct buf *b, struct str s)
 				put_c(b, '\\');
 			put_n(b, s.p, n);
 		}
-		s.p += n;
 	}
 }
 
@@ -126,6 +117,24 @@ static void put_plain(struct buf *b, const struct out *o, const struct field *f)
 		put_number(b, &f->v);
 }
 
+/* 512M: three digits at most, and the next unit from 1023.5 on. */
+static void put_bytes(struct buf *b, u64 n)
+{
+	unsigned bits = 10;
+
+	if (n < 1024) {
+		put_u64(b, n);
+		return;
+	}
+	while (bits < 60 && n >> (bits - 1) >= 2047)
+		bits += 10;
+	if (n >> bits >= 10)
+		put_u64(b, (n >> bits) + (n >> (bits - 1) & 1));
+	else
+		put_dec(b, (muldiv(n, 20, UINT64_C(1) << bits) + 1) / 2, 1, 1);
+	put_c(b, " KMGTPE"[bits / 10]);
+}
+
 /* Rounded for people: 12.5% 512M 1300MHz 45C 4.2W. */
 void put_human(struct buf *b, struct val v)
 {
@@ -133,45 +142,32 @@ void put_human(struct buf *b, struct val v)
 		[U_RATE] = U_BYTES, [U_MILLIC] = U_CELSIUS, [U_MICROJ] = U_JOULE, [U_MICROW] = U_WATT,
 		[U_MILLIV] = U_VOLT, [U_MILLIA] = U_AMPERE,
 	};
-	static const char scale[] = " KMGTPE";
-	size_t i = 0;
+	/* Units that are shown by another, or with a fixed number of decimals. */
+	static const struct {
+		u8 unit, point, keep;
+		bool near; /* rounded, not cut */
+		u32 by;
+		char end[4];
+	} scales[] = {
+		{ U_HZ, 0, 0, true, 1000000, "MHz" }, { U_NS, 3, 3, false, 1000000, "s" }, { U_NANO, 6, 3, false, 1000, "s" },
+		{ U_CENTI, 2, 2, false, 1, "" },      { U_MICRO, 2, 2, true, 10000, "" },
+	};
 	u64 n = v.n, ten = 1;
 
 	if (coarse[v.unit])
 		v.unit = coarse[v.unit];
 	if (v.neg && (v.unit != U_CELSIUS || n >= 500))
 		put_c(b, '-');
-	switch (v.unit) {
-	case U_BYTES:
-		while (i < 6 && muldiv(n, 2, 1ull << 10 * i) >= 2047) /* 1023.5 rounds to the next unit */
-			i++;
-		if (i == 0 || n >> 10 * i >= 10)
-			put_u64(b, muldiv(n, 2, 1ull << 10 * i) / 2 + (muldiv(n, 2, 1ull << 10 * i) & 1));
-		else
-			put_dec(b, (muldiv(n, 20, 1ull << 10 * i) + 1) / 2, 1, 1);
-		if (i)
-			put_c(b, scale[i]);
+	for (size_t i = 0; i < LEN(scales); i++)
+		if (scales[i].unit == v.unit) {
+			n = n / scales[i].by + (scales[i].near && n % scales[i].by >= scales[i].by / 2);
+			put_dec(b, n, scales[i].point, scales[i].keep);
+			put_z(b, scales[i].end);
+			return;
+		}
+	if (v.unit == U_BYTES) {
+		put_bytes(b, n);
 		return;
-	case U_HZ:
-		put_u64(b, n / 1000000 + (n % 1000000 >= 500000));
-		put_z(b, "MHz");
-		return;
-	case U_NS:
-		put_dec(b, n / 1000000, 3, 3);
-		put_c(b, 's');
-		return;
-	case U_NANO:
-		put_dec(b, n / 1000, 6, 3);
-		put_c(b, 's');
-		return;
-	case U_CENTI:
-		put_dec(b, n, 2, 2);
-		return;
-	case U_MICRO:
-		put_dec(b, n / 10000 + (n % 10000 >= 5000), 2, 2);
-		return;
-	default:
-		break;
 	}
 	if (v.point) {
 		put_dec(b, v.n, v.point, 2);
@@ -202,6 +198,20 @@ static void put_cell(struct buf *b, const struct out *o, const struct field *f)
 		put_plain(b, o, f);
 }
 
+/* In keys: letters, digits, '_' and '.' only. */
+static void put_inst(struct buf *b, struct str inst)
+{
+	size_t from = b->n;
+
+	put_text(b, inst);
+	for (size_t i = from; i < b->n; i++) {
+		char c = b->p[i];
+
+		if ((u8)((c | 32) - 'a') >= 26 && (u8)(c - '0') >= 10 && c != '.')
+			b->p[i] = '_';
+	}
+}
+
 /* The name of a field in one word: group.instance.member */
 static void put_name(struct buf *b, const struct field *f, bool inst)
 {
@@ -210,7 +220,7 @@ static void put_name(struct buf *b, const struct field *f, bool inst)
 	put_z(b, c->group ? c->group : c->member);
 	if (inst && c->group && f->inst.p < f->inst.e) {
 		put_c(b, '.');
-		put_text(b, f->inst);
+		put_inst(b, f->inst);
 	}
 	if (c->group && c->member) {
 		put_c(b, '.');
@@ -244,17 +254,39 @@ static void json_value(struct buf *b, const struct out *o, const struct field *f
 	}
 }
 
-static void json_key(struct buf *b, struct str key)
+/* What stands before a key, where another member does. */
+static void json_more(struct buf *b)
 {
 	if (b->n && b->p[b->n - 1] != '{')
 		put_c(b, ',');
+}
+
+static void json_key(struct buf *b, struct str key)
+{
+	json_more(b);
 	put_quoted(b, key);
 	put_c(b, ':');
 }
 
+/* One of ours, in which nothing is to be escaped. */
+static void json_name(struct buf *b, const char *name)
+{
+	json_more(b);
+	put_c(b, '"');
+	put_z(b, name);
+	put_str(b, (struct str)STR("\":"));
+}
+
 static bool same_group(const struct field *a, const struct field *b)
 {
-	return a->col->group && b->col->group && strcmp(a->col->group, b->col->group) == 0;
+	const char *x = a->col->group, *y = b->col->group;
+
+	return x == y ? x != NULL : x && y && strcmp(x, y) == 0;
+}
+
+static bool same_inst(const struct field *a, const struct field *b)
+{
+	return a->inst.p == b->inst.p ? a->inst.e == b->inst.e : str_eq(a->inst, b->inst);
 }
 
 static void json_list(struct buf *b, const struct out *o, const struct field *f, const struct field *end)
@@ -280,13 +312,16 @@ static void json_group(struct buf *b, const struct out *o, const struct field *f
 	for (; f < end; f++) {
 		if (f->empty || !out_selects(o, f))
 			continue;
-		if (f->col->shape == S_BOTH && (!was || !str_eq(was->inst, f->inst))) {
+		if (f->col->shape == S_BOTH && (!was || !same_inst(was, f))) {
 			if (was)
 				put_c(b, '}');
 			json_key(b, f->inst);
 			put_c(b, '{');
 		}
-		json_key(b, f->col->shape == S_INST ? f->inst : str_z(f->col->member));
+		if (f->col->shape == S_INST)
+			json_key(b, f->inst);
+		else
+			json_name(b, f->col->member);
 		json_value(b, o, f);
 		was = f;
 	}
@@ -309,7 +344,7 @@ static void json_record(struct out *o, struct buf *b, const struct record *r)
 			any |= out_selects(o, next);
 		if (!any)
 			continue;
-		json_key(b, str_z(f->col->group ? f->col->group : f->col->member));
+		json_name(b, f->col->group ? f->col->group : f->col->member);
 		if (f->col->shape == S_SCALAR)
 			json_value(b, o, f);
 		else if (f->col->shape == S_LIST)
@@ -333,27 +368,7 @@ static bool json_end(struct out *o, struct buf *b)
 
 static bool is_word(struct str s)
 {
-	if (s.p == s.e)
-		return false;
-	for (; s.p < s.e; s.p++)
-		if ((u8)*s.p <= ' ' || (u8)*s.p >= 0x7f || *s.p == '=' || *s.p == '"' || *s.p == '\\')
-			return false;
-	return true;
-}
-
-/* Keys hold letters, digits, '_' and '.' only. */
-static void logfmt_key(struct buf *b, const struct field *f)
-{
-	size_t from = b->n;
-
-	put_name(b, f, true);
-	for (size_t i = from; i < b->n; i++) {
-		char c = b->p[i];
-
-		if ((u8)((c | 32) - 'a') >= 26 && (u8)(c - '0') >= 10 && c != '.')
-			b->p[i] = '_';
-	}
-	put_c(b, '=');
+	return s.p < s.e && clean_len(s, CLEAN_WORD) == str_len(s);
 }
 
 /* Field i of a record, behind those before it. False: nothing of it is shown. */
@@ -366,8 +381,10 @@ bool put_logfmt(struct buf *b, const struct out *o, const struct record *r, size
 		return false;
 	if (!first)
 		put_c(b, more ? ',' : ' ');
-	if (!more)
-		logfmt_key(b, f);
+	if (!more) {
+		put_name(b, f, true);
+		put_c(b, '=');
+	}
 	if (f->empty)
 		put_z(b, "none");
 	else if (f->v.type == V_TEXT && !is_word(f->v.s))
@@ -391,12 +408,13 @@ static void logfmt_record(struct out *o, struct buf *b, const struct record *r)
 /* Quotes what stands behind `from` where RFC 4180 wants it. */
 static void csv_quote(struct buf *b, size_t from)
 {
+	const char *p = b->p + from;
 	size_t n = b->n - from, quotes = 0;
-	bool need = n && (b->p[from] == ' ' || b->p[b->n - 1] == ' ');
+	bool need = n && (*p == ' ' || p[n - 1] == ' ');
 
-	for (size_t i = from; i < b->n; i++) {
-		need |= b->p[i] == ',' || b->p[i] == '"';
-		quotes += b->p[i] == '"';
+	for (size_t i = clean_len((struct str){ p, p + n }, CLEAN_CELL); i < n; i++) {
+		need |= p[i] == ',' || p[i] == '"';
+		quotes += p[i] == '"';
 	}
 	if (!need)
 		return;
@@ -471,19 +489,29 @@ static void csv_ids(const struct out *o, struct buf *b, const struct record *r)
 	}
 }
 
-/* Long form: a row a value. */
+/* Whether a row of the long form is about it. */
+static bool has_row(const struct field *f)
+{
+	return !(f->col->when & (W_ID | W_META)) && (!f->empty || f->col->shape == S_LIST);
+}
+
+/* Long form: a row a value. Whom they are about is written once, and copied. */
 static void csv_long(struct out *o, struct buf *b, const struct record *r)
 {
 	const struct val *summary = record_get(r, NULL, "summary");
+	size_t ids = b->n, ids_n = 0;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 		size_t from;
 
-		if (f->col->when & (W_ID | W_META) ||
-		    (f->empty && f->col->shape != S_LIST) || (i && f->col->shape == S_LIST && r->f[i - 1].col == f->col))
+		if (!has_row(f) || (i && f->col->shape == S_LIST && r->f[i - 1].col == f->col))
 			continue;
-		csv_ids(o, b, r);
+		if (ids_n)
+			put_n(b, b->p + ids, ids_n);
+		else
+			csv_ids(o, b, r);
+		ids_n = ids_n ? ids_n : b->n - ids;
 		put_name(b, f, false);
 		if (summary) {
 			put_c(b, '.');
@@ -585,48 +613,31 @@ static void cell_of(struct buf *b, const struct record *r, const char *group, co
 		put_human(b, *v);
 }
 
-#define CELL(name, group, member)                                                                  \
-	static void name(struct buf *b, const struct record *r, u16 width)                         \
-	{                                                                                          \
-		(void)width;                                                                       \
-		cell_of(b, r, group, member);                                                      \
-	}
-CELL(cell_dev, NULL, "dev")
-CELL(cell_driver, NULL, "driver")
-CELL(cell_pdev, NULL, "pdev")
-CELL(cell_state, NULL, "state")
-CELL(cell_temp, "temp", NULL)
-CELL(cell_power, "power", NULL)
-CELL(cell_clients, NULL, "clients")
-CELL(cell_client, NULL, "client")
-CELL(cell_pid, NULL, "pid")
-CELL(cell_comm, NULL, "comm")
-CELL(cell_cgroup, NULL, "cgroup")
-CELL(cell_file, NULL, "file")
-CELL(cell_mem, NULL, "used")
-CELL(cell_event, NULL, "event")
-CELL(cell_running, NULL, "running")
-CELL(cell_deviation, NULL, "deviation")
-CELL(cell_runs, NULL, "runs")
-CELL(cell_cpu, NULL, "cpu")
-CELL(cell_tid, NULL, "tid")
-CELL(cell_period, NULL, "period")
-CELL(cell_mode, NULL, "mode")
-CELL(cell_ip, NULL, "ip")
-CELL(cell_percent, NULL, "percent")
-CELL(cell_samples, NULL, "samples")
-CELL(cell_by, NULL, "by")
-CELL(cell_module, NULL, "module")
-CELL(cell_index, NULL, "index")
-CELL(cell_ctx, NULL, "ctx")
-CELL(cell_ticks, NULL, "ticks")
-CELL(cell_freq, NULL, "freq")
-CELL(cell_lost, NULL, "lost")
-CELL(cell_vendor, NULL, "vendor")
-CELL(cell_min, NULL, "min")
-CELL(cell_max, NULL, "max")
-CELL(cell_scale, NULL, "scale")
-CELL(cell_what, NULL, "description")
+/* Widths are the least; the first sample may ask for more. ENGINES gets what the line has left. */
+struct lay {
+	u16 kinds;
+	u8 width, is;      /* enum layis */
+	const char *title;
+	const char *word;  /* whose value put shows, where it shows one */
+	void (*put)(struct buf *b, const struct record *r, const struct cell *c);
+};
+
+enum layis {
+	RIGHT = 1,
+	LIST = 2, /* only of `list` */
+	/* What a run must have, one of several, that the column says anything. */
+	SITES = 4, REPEATS = 8, SETS = 16, REPORTS = 32, CONTEXTS = 64, NEEDS = SITES | REPEATS | SETS | REPORTS | CONTEXTS,
+};
+
+static void cell_member(struct buf *b, const struct record *r, const struct cell *c)
+{
+	cell_of(b, r, NULL, c->lay->word);
+}
+
+static void cell_group(struct buf *b, const struct record *r, const struct cell *c)
+{
+	cell_of(b, r, c->lay->word, NULL);
+}
 
 /* The text of a field, or the empty one. */
 static struct str text_in(const struct record *r, const char *member)
@@ -646,11 +657,11 @@ static bool is_clock(const struct record *r)
 	return str_eq(text_in(r, "unit"), ns_unit) && glob_match(clock, text_in(r, "event"), NULL);
 }
 
-static void cell_value(struct buf *b, const struct record *r, u16 width)
+static void cell_value(struct buf *b, const struct record *r, const struct cell *c)
 {
 	const struct val *v = record_get(r, NULL, "value");
 
-	(void)width;
+	(void)c;
 	if (!v)
 		put_c(b, '-');
 	else if (is_clock(r) && !v->point)
@@ -661,26 +672,26 @@ static void cell_value(struct buf *b, const struct record *r, u16 width)
 	}
 }
 
-static void cell_unit(struct buf *b, const struct record *r, u16 width)
+static void cell_unit(struct buf *b, const struct record *r, const struct cell *c)
 {
-	(void)width;
+	(void)c;
 	put_text(b, is_clock(r) ? (struct str)STR("msec") : text_in(r, "unit"));
 }
 
 /* A cell with others behind it. */
-static void cell_unit_there(struct buf *b, const struct record *r, u16 width)
+static void cell_unit_there(struct buf *b, const struct record *r, const struct cell *c)
 {
 	struct str unit = text_in(r, "unit");
 
-	(void)width;
+	(void)c;
 	put_text(b, unit.p < unit.e ? unit : (struct str)STR("-"));
 }
 
-static void cell_site(struct buf *b, const struct record *r, u16 width)
+static void cell_site(struct buf *b, const struct record *r, const struct cell *c)
 {
 	struct str set = text_in(r, "set");
 
-	(void)width;
+	(void)c;
 	put_text(b, set);
 	if (set.p < set.e)
 		put_c(b, ' ');
@@ -688,12 +699,12 @@ static void cell_site(struct buf *b, const struct record *r, u16 width)
 }
 
 /* The function, who called it, and what stands beside: the data's address, the group's counts, a loss. */
-static void cell_symbol(struct buf *b, const struct record *r, u16 width)
+static void cell_symbol(struct buf *b, const struct record *r, const struct cell *c)
 {
 	static const char *const more[] = { "addr", "lost" };
 
 	cell_of(b, r, NULL, "symbol");
-	(void)width;
+	(void)c;
 	for (size_t i = 0; i < LEN(more); i++)
 		if (record_get(r, NULL, more[i])) {
 			put_c(b, ' ');
@@ -719,9 +730,9 @@ static void cell_symbol(struct buf *b, const struct record *r, u16 width)
 }
 
 /* Of a profile: the symbol or program, and before it the address. */
-static void cell_name(struct buf *b, const struct record *r, u16 width)
+static void cell_name(struct buf *b, const struct record *r, const struct cell *c)
 {
-	(void)width;
+	(void)c;
 	if (record_get(r, NULL, "ip")) {
 		cell_of(b, r, NULL, "ip");
 		put_c(b, ' ');
@@ -729,50 +740,26 @@ static void cell_name(struct buf *b, const struct record *r, u16 width)
 	cell_of(b, r, NULL, "name");
 }
 
-static void cell_source(struct buf *b, const struct record *r, u16 width)
+/* Nothing where it is not known. */
+static void cell_text(struct buf *b, const struct record *r, const struct cell *c)
 {
-	(void)width;
-	put_text(b, text_in(r, "source"));
-}
-
-static void cell_status(struct buf *b, const struct record *r, u16 width)
-{
-	(void)width;
-	put_text(b, text_in(r, "status"));
-}
-
-static void cell_detail(struct buf *b, const struct record *r, u16 width)
-{
-	(void)width;
-	put_text(b, text_in(r, "detail"));
-}
-
-static void cell_remedy(struct buf *b, const struct record *r, u16 width)
-{
-	(void)width;
-	put_text(b, text_in(r, "remedy"));
-}
-
-static void cell_reason(struct buf *b, const struct record *r, u16 width)
-{
-	(void)width;
-	put_text(b, text_in(r, "reason"));
+	put_text(b, text_in(r, c->lay->word));
 }
 
 /* Milliseconds: what lies between two reports may be much less than a second. */
-static void cell_dt(struct buf *b, const struct record *r, u16 width)
+static void cell_dt(struct buf *b, const struct record *r, const struct cell *c)
 {
 	const struct val *v = record_get(r, NULL, "dt");
 
-	(void)width;
+	(void)c;
 	if (v)
 		put_dec(b, v->n, 3, 3);
 	put_z(b, v ? "ms" : "-");
 }
 
-static void cell_clock(struct buf *b, const struct record *r, u16 width)
+static void cell_clock(struct buf *b, const struct record *r, const struct cell *c)
 {
-	(void)width;
+	(void)c;
 	cell_of(b, r, "freq", record_get(r, "freq", "act") ? "act" : "cur");
 }
 
@@ -826,7 +813,7 @@ static size_t least_busy(const struct record *r, const size_t *at, const u16 *co
 }
 
 /* All engines in the driver's order; where they do not fit the least busy ones give way to "+N". */
-static void cell_engines(struct buf *b, const struct record *r, u16 width)
+static void cell_engines(struct buf *b, const struct record *r, const struct cell *c)
 {
 	u16 cost[MAX_ENGINES]; /* in characters; 0: left out */
 	size_t at[MAX_ENGINES], n = 0, left, room = 0;
@@ -844,7 +831,7 @@ static void cell_engines(struct buf *b, const struct record *r, u16 width)
 		room += cost[n++];
 	}
 	/* room counts a blank behind each engine; " +N" takes its place behind the last. */
-	for (left = n; left > 1 && room + (left < n ? 2 + digits(n - left) : 0) > width + 1u; left--) {
+	for (left = n; left > 1 && room + (left < n ? 2 + digits(n - left) : 0) > c->width + 1u; left--) {
 		size_t i = least_busy(r, at, cost, n);
 
 		room -= cost[i];
@@ -867,14 +854,14 @@ static void cell_engines(struct buf *b, const struct record *r, u16 width)
 }
 
 /* Names, separated by commas: of the instances of a group, or of a list's items. */
-static void put_names(struct buf *b, const struct record *r, const char *group)
+static void cell_names(struct buf *b, const struct record *r, const struct cell *c)
 {
 	const struct field *was = NULL;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 
-		if (!f->col->group || strcmp(f->col->group, group) != 0 || f->empty ||
+		if (!f->col->group || strcmp(f->col->group, c->lay->word) != 0 || f->empty ||
 		    (was && f->col->shape == S_BOTH && str_eq(was->inst, f->inst)))
 			continue;
 		if (was)
@@ -886,30 +873,12 @@ static void put_names(struct buf *b, const struct record *r, const char *group)
 		put_c(b, '-');
 }
 
-static void cell_nodes(struct buf *b, const struct record *r, u16 width)
-{
-	(void)width;
-	put_names(b, r, "nodes");
-}
-
-static void cell_names(struct buf *b, const struct record *r, u16 width)
-{
-	(void)width;
-	put_names(b, r, "engine");
-}
-
-static void cell_regions(struct buf *b, const struct record *r, u16 width)
-{
-	(void)width;
-	put_names(b, r, "memory");
-}
-
 /* "temp,fan: no sensor; memory: ...": what has the same reason stands together. */
-static void cell_missing(struct buf *b, const struct record *r, u16 width)
+static void cell_missing(struct buf *b, const struct record *r, const struct cell *c)
 {
 	bool any = false;
 
-	(void)width;
+	(void)c;
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 		bool before = false;
@@ -936,96 +905,88 @@ static void cell_missing(struct buf *b, const struct record *r, u16 width)
 		put_c(b, '-');
 }
 
-/* Widths are the least; the first sample may ask for more. ENGINES gets what the line has left. */
-static const struct lay {
-	u16 kinds;
-	bool list;
-	const char *title;
-	u16 width;
-	bool right;
-	void (*put)(struct buf *b, const struct record *r, u16 width);
-} lays[] = {
-	{ W_DEVICE, true, "DEV", 5, false, cell_dev },
-	{ W_DEVICE, true, "DRIVER", 6, false, cell_driver },
-	{ W_DEVICE, true, "PDEV", 4, false, cell_pdev },
-	{ W_DEVICE, true, "STATE", 6, false, cell_state },
-	{ W_DEVICE, true, "NODES", 5, false, cell_nodes },
-	{ W_DEVICE, true, "ENGINES", 7, false, cell_names },
-	{ W_DEVICE, true, "REGIONS", 7, false, cell_regions },
-	{ W_DEVICE, true, "CANNOT TELL", 0, false, cell_missing },
+static const struct lay lays[] = {
+	{ W_DEVICE, 5, LIST, "DEV", "dev", cell_member },
+	{ W_DEVICE, 6, LIST, "DRIVER", "driver", cell_member },
+	{ W_DEVICE, 4, LIST, "PDEV", "pdev", cell_member },
+	{ W_DEVICE, 6, LIST, "STATE", "state", cell_member },
+	{ W_DEVICE, 5, LIST, "NODES", "nodes", cell_names },
+	{ W_DEVICE, 7, LIST, "ENGINES", "engine", cell_names },
+	{ W_DEVICE, 7, LIST, "REGIONS", "memory", cell_names },
+	{ W_DEVICE, 0, LIST, "CANNOT TELL", NULL, cell_missing },
 
-	{ W_FDINFO, false, "FILE", 4, false, cell_file },
-	{ W_DEVICE | W_CLIENT | W_CGROUP, false, "DEV", 5, false, cell_dev },
-	{ W_DEVICE | W_FDINFO, false, "DRIVER", 6, false, cell_driver },
-	{ W_FDINFO, false, "CLIENT", 6, true, cell_client },
-	{ W_CLIENT, false, "PID", 7, true, cell_pid },
-	{ W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO, false, "ENGINES", 10, false, cell_engines },
-	{ W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO, false, "MEM", 4, true, cell_mem },
-	{ W_DEVICE, false, "CLOCK", 5, true, cell_clock },
-	{ W_DEVICE, false, "TEMP", 4, true, cell_temp },
-	{ W_DEVICE, false, "POWER", 5, true, cell_power },
-	{ W_DEVICE | W_CGROUP, false, "CLIENTS", 7, true, cell_clients },
-	{ W_CLIENT, false, "COMM", 4, false, cell_comm },
-	{ W_CGROUP, false, "CGROUP", 6, false, cell_cgroup },
+	{ W_FDINFO, 4, 0, "FILE", "file", cell_member },
+	{ W_DEVICE | W_CLIENT | W_CGROUP, 5, 0, "DEV", "dev", cell_member },
+	{ W_DEVICE | W_FDINFO, 6, 0, "DRIVER", "driver", cell_member },
+	{ W_FDINFO, 6, RIGHT, "CLIENT", "client", cell_member },
+	{ W_CLIENT, 7, RIGHT, "PID", "pid", cell_member },
+	{ W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO, 10, 0, "ENGINES", "engine", cell_engines },
+	{ W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO, 4, RIGHT, "MEM", "used", cell_member },
+	{ W_DEVICE, 5, RIGHT, "CLOCK", "freq", cell_clock },
+	{ W_DEVICE, 4, RIGHT, "TEMP", "temp", cell_group },
+	{ W_DEVICE, 5, RIGHT, "POWER", "power", cell_group },
+	{ W_DEVICE | W_CGROUP, 7, RIGHT, "CLIENTS", "clients", cell_member },
+	{ W_CLIENT, 4, 0, "COMM", "comm", cell_member },
+	{ W_CGROUP, 6, 0, "CGROUP", "cgroup", cell_member },
 
-	{ W_EVENT, false, "WHERE", 5, false, cell_site },
-	{ W_EVENT, false, "EVENT", 20, false, cell_event },
-	{ W_EVENT, false, "VALUE", 12, true, cell_value },
-	{ W_EVENT, false, "UNIT", 4, false, cell_unit },
-	{ W_EVENT, false, "+-", 4, true, cell_deviation },
-	{ W_EVENT, false, "RUNS", 4, true, cell_runs },
-	{ W_EVENT, false, "RUN", 6, true, cell_running },
-	{ W_EVENT, false, "REASON", 0, false, cell_reason },
+	{ W_EVENT, 5, SITES, "WHERE", NULL, cell_site },
+	{ W_EVENT, 20, 0, "EVENT", "event", cell_member },
+	{ W_EVENT, 12, RIGHT, "VALUE", NULL, cell_value },
+	{ W_EVENT, 4, 0, "UNIT", NULL, cell_unit },
+	{ W_EVENT, 4, RIGHT | REPEATS, "+-", "deviation", cell_member },
+	{ W_EVENT, 4, RIGHT | SETS, "RUNS", "runs", cell_member },
+	{ W_EVENT, 6, RIGHT, "RUN", "running", cell_member },
+	{ W_EVENT, 0, 0, "REASON", "reason", cell_text },
 
-	{ W_SAMPLE, false, "CPU", 3, true, cell_cpu },
-	{ W_SAMPLE, false, "TID", 7, true, cell_tid },
-	{ W_SAMPLE, false, "COMM", 15, false, cell_comm },
-	{ W_SAMPLE, false, "EVENT", 10, false, cell_event },
-	{ W_SAMPLE, false, "PERIOD", 9, true, cell_period },
-	{ W_SAMPLE, false, "MODE", 6, false, cell_mode },
-	{ W_SAMPLE, false, "IP", 18, false, cell_ip },
-	{ W_SAMPLE, false, "SYMBOL", 0, false, cell_symbol },
+	{ W_SAMPLE, 3, RIGHT, "CPU", "cpu", cell_member },
+	{ W_SAMPLE, 7, RIGHT, "TID", "tid", cell_member },
+	{ W_SAMPLE, 15, 0, "COMM", "comm", cell_member },
+	{ W_SAMPLE, 10, 0, "EVENT", "event", cell_member },
+	{ W_SAMPLE, 9, RIGHT, "PERIOD", "period", cell_member },
+	{ W_SAMPLE, 6, 0, "MODE", "mode", cell_member },
+	{ W_SAMPLE, 18, 0, "IP", "ip", cell_member },
+	{ W_SAMPLE, 0, 0, "SYMBOL", NULL, cell_symbol },
 
-	{ W_OA, false, "INDEX", 5, true, cell_index },
-	{ W_OA, false, "REASON", 14, false, cell_reason },
-	{ W_OA, false, "CTX", 5, true, cell_ctx },
-	{ W_OA, false, "DT", 10, true, cell_dt },
-	{ W_OA, false, "TICKS", 10, true, cell_ticks },
-	{ W_OA, false, "FREQ", 7, true, cell_freq },
-	{ W_OA, false, "LOST", 4, true, cell_lost },
+	{ W_OA, 5, RIGHT | REPORTS | CONTEXTS, "INDEX", "index", cell_member },
+	{ W_OA, 14, REPORTS, "REASON", "reason", cell_text },
+	{ W_OA, 5, RIGHT | CONTEXTS, "CTX", "ctx", cell_member },
+	{ W_OA, 10, RIGHT, "DT", NULL, cell_dt },
+	{ W_OA, 10, RIGHT, "TICKS", "ticks", cell_member },
+	{ W_OA, 7, RIGHT, "FREQ", "freq", cell_member },
+	{ W_OA, 4, RIGHT, "LOST", "lost", cell_member },
 
-	{ W_COUNTER, true, "INDEX", 5, true, cell_index },
-	{ W_COUNTER, true, "VENDOR", 6, false, cell_vendor },
-	{ W_COUNTER, true, "UNIT", 4, false, cell_unit_there },
-	{ W_COUNTER, true, "MIN", 3, true, cell_min },
-	{ W_COUNTER, true, "MAX", 3, true, cell_max },
-	{ W_COUNTER, true, "SCALE", 5, true, cell_scale },
-	{ W_COUNTER, true, "NAME", 4, false, cell_name },
-	{ W_COUNTER, true, "DESCRIPTION", 0, false, cell_what },
+	{ W_COUNTER, 5, RIGHT | LIST, "INDEX", "index", cell_member },
+	{ W_COUNTER, 6, LIST, "VENDOR", "vendor", cell_member },
+	{ W_COUNTER, 4, LIST, "UNIT", NULL, cell_unit_there },
+	{ W_COUNTER, 3, RIGHT | LIST, "MIN", "min", cell_member },
+	{ W_COUNTER, 3, RIGHT | LIST, "MAX", "max", cell_member },
+	{ W_COUNTER, 5, RIGHT | LIST, "SCALE", "scale", cell_member },
+	{ W_COUNTER, 4, LIST, "NAME", NULL, cell_name },
+	{ W_COUNTER, 0, LIST, "DESCRIPTION", "description", cell_member },
 
-	{ W_COUNTER, false, "NAME", 20, false, cell_name },
-	{ W_COUNTER, false, "VALUE", 12, true, cell_value },
-	{ W_COUNTER, false, "UNIT", 4, false, cell_unit },
+	{ W_COUNTER, 20, 0, "NAME", NULL, cell_name },
+	{ W_COUNTER, 12, RIGHT, "VALUE", NULL, cell_value },
+	{ W_COUNTER, 4, 0, "UNIT", NULL, cell_unit },
 
-	{ W_PROFILE, false, "SHARE", 6, true, cell_percent },
-	{ W_PROFILE, false, "SAMPLES", 7, true, cell_samples },
-	{ W_PROFILE, false, "BY", 6, false, cell_by },
-	{ W_PROFILE, false, "NAME", 24, false, cell_name },
-	{ W_PROFILE, false, "MODULE", 0, false, cell_module },
+	{ W_PROFILE, 6, RIGHT, "SHARE", "percent", cell_member },
+	{ W_PROFILE, 7, RIGHT, "SAMPLES", "samples", cell_member },
+	{ W_PROFILE, 6, 0, "BY", "by", cell_member },
+	{ W_PROFILE, 24, 0, "NAME", NULL, cell_name },
+	{ W_PROFILE, 0, 0, "MODULE", "module", cell_member },
 
-	{ W_SOURCE, false, "STATUS", 6, false, cell_status },
-	{ W_SOURCE, false, "SOURCE", 20, false, cell_source },
-	{ W_SOURCE, false, "DETAIL", 28, false, cell_detail },
-	{ W_SOURCE, false, "REMEDY", 0, false, cell_remedy },
+	{ W_SOURCE, 6, 0, "STATUS", "status", cell_text },
+	{ W_SOURCE, 20, 0, "SOURCE", "source", cell_text },
+	{ W_SOURCE, 28, 0, "DETAIL", "detail", cell_text },
+	{ W_SOURCE, 0, 0, "REMEDY", "remedy", cell_text },
 };
 
 /* Columns that would stand empty in every line of such a run. */
 static bool is_needless(const struct out *o, const struct lay *l)
 {
-	return (l->put == cell_site && !o->sites) || (l->put == cell_deviation && !o->repeats) ||
-	       (l->put == cell_runs && !o->sets) || (l->kinds & W_OA && l->put == cell_reason && !o->reports) ||
-	       (l->put == cell_ctx && !o->contexts) ||
-	       (l->kinds & W_OA && l->put == cell_index && !o->contexts && !o->reports);
+	int has = (o->sites ? SITES : 0) | (o->repeats ? REPEATS : 0) | (o->sets ? SETS : 0) | (o->reports ? REPORTS : 0) |
+		  (o->contexts ? CONTEXTS : 0);
+
+	return l->is & NEEDS && !(l->is & NEEDS & has);
 }
 
 /* All values of a pattern, for people. */
@@ -1066,8 +1027,8 @@ static void line_cell(struct buf *b, const struct out *o, const struct record *r
 {
 	const struct val *v;
 
-	if (c->put) {
-		c->put(b, r, c->width);
+	if (c->lay) {
+		c->lay->put(b, r, c);
 	} else if (c->pattern.p) {
 		put_pattern(b, o, r, c->pattern);
 	} else if (!o->inner && is_time(c->col) && (v = record_get(r, NULL, "summary"))) {
@@ -1148,12 +1109,12 @@ static void line_layout(struct out *o, const struct record *r)
 			;
 	if (says_summary(o) && (c = cell_add(o, 0, (struct str)STR("STAT"))))
 		c->pattern = (struct str)STR("summary");
-	for (size_t i = 0; i < LEN(lays); i++)
-		if (lays[i].kinds & 1 << o->kind && lays[i].list == o->list && !is_needless(o, &lays[i]) &&
-		    (c = cell_add(o, o->ncells, str_z(lays[i].title)))) {
-			c->put = lays[i].put;
-			c->width = lays[i].width;
-			c->right = lays[i].right;
+	for (const struct lay *l = lays; l < lays + LEN(lays); l++)
+		if (l->kinds & 1 << o->kind && !!(l->is & LIST) == o->list && !is_needless(o, l) &&
+		    (c = cell_add(o, o->ncells, str_z(l->title)))) {
+			c->lay = l;
+			c->width = l->width;
+			c->right = l->is & RIGHT;
 		}
 	if (o->kind == K_OA || o->kind == K_COUNTERS)
 		line_counters(o, r);
@@ -1273,7 +1234,7 @@ static void settle(struct out *o)
 
 		if (c->width < title)
 			c->width = (u16)title;
-		if (c->put == cell_engines) {
+		if (c->lay && c->lay->put == cell_engines) {
 			engines = c;
 			continue;
 		}
@@ -1458,9 +1419,9 @@ static void perfcsv_record(struct out *o, struct buf *b, const struct record *r)
 	if (!value)
 		csv_absent(b, r);
 	else
-		cell_value(b, r, 0);
+		cell_value(b, r, NULL);
 	put_c(b, sep);
-	cell_unit(b, r, 0);
+	cell_unit(b, r, NULL);
 	put_c(b, sep);
 	put_text(b, text_in(r, "event"));
 	put_c(b, sep);
@@ -1623,6 +1584,19 @@ bool format_is_of_run(const struct format *f)
 bool format_sends(const struct format *f)
 {
 	return f->is & F_SENDS;
+}
+
+/* What lines of such records are made of, as patterns; 0: everything. */
+size_t out_words(const struct out *o, struct str words[MAX_WORDS])
+{
+	size_t n = 0;
+
+	if (o->fmt->record != line_record || o->npatterns || !(1u << o->kind & (W_DEVICE | W_CLIENT | W_CGROUP)))
+		return 0;
+	for (const struct lay *l = lays; l < lays + LEN(lays) && n < MAX_WORDS; l++)
+		if (l->kinds & 1 << o->kind && !(l->is & LIST))
+			words[n++] = str_z(l->word);
+	return n;
 }
 
 /* Whether the records of the coming sample are to be shown to out_measure first. */

@@ -34,177 +34,180 @@ enum label {
 
 /* In the order of the record. The columns of one group stand together. */
 const struct column columns[] = {
-	{ NULL, "schema", S_SCALAR, U_NONE, EVERY | BOTH | W_META, L_SCHEMA, "1; raised if a key must change" },
-	{ NULL, "kind", S_SCALAR, U_NONE, EVERY | BOTH | W_ID | W_ASKED, L_KIND, "device, client, cgroup, fdinfo, event, sample, profile, oa, counter or source" },
-	{ NULL, "summary", S_SCALAR, U_NONE, LIVES | W_LIVE | W_SPARSE | W_META | W_LABEL, L_SUMMARY, "min, avg or max of the run (-S)" },
-	{ NULL, "file", S_SCALAR, U_NONE, W_FDINFO | BOTH | W_TABLE | W_LABEL, L_FILE, "the dump" },
-	{ NULL, "time", S_SCALAR, U_SECONDS, LIVES | W_EVENT | W_SAMPLE | W_OA | W_COUNTER | W_COUNTERS | BOTH | W_ID | W_TABLE | W_ASKED, L_TIME, "when, see -t" },
-	{ NULL, "dt", S_SCALAR, U_SECONDS, LIVES | W_EVENT | W_OA | W_COUNTER | W_COUNTERS | BOTH | W_ID | W_ASKED, L_DT, "the interval that rates are made over" },
-	{ NULL, "index", S_SCALAR, U_NONE, W_COUNTER | W_LIST | W_TABLE, L_INDEX, "in the list, as in C" },
-	{ NULL, "vendor", S_SCALAR, U_NONE, W_COUNTER | BOTH | W_TABLE | W_LABEL, L_VENDOR, "who tells it: linux, a driver, another program" },
-	{ NULL, "name", S_SCALAR, U_NONE, W_COUNTER | BOTH | W_TABLE | W_ID | W_LABEL, L_NAME, "the counter, as in C" },
-	{ NULL, "value", S_SCALAR, U_NONE, W_COUNTER | BOTH | W_TABLE, L_VALUE, "a whole number, as in C" },
-	{ NULL, "unit", S_SCALAR, U_NONE, W_COUNTER | BOTH | W_TABLE | W_LABEL, L_UNIT, "of the value; nothing for a number" },
-	{ NULL, "min", S_SCALAR, U_NONE, W_COUNTER | W_LIST | W_TABLE, L_MIN, "least value" },
-	{ NULL, "max", S_SCALAR, U_NONE, W_COUNTER | W_LIST | W_TABLE, L_MAX, "highest value; null where there is no limit" },
-	{ NULL, "scale", S_SCALAR, U_NONE, W_COUNTER | W_LIST | W_TABLE, L_SCALE, "times a value: 0 to 100; null where there is no limit" },
-	{ NULL, "description", S_SCALAR, U_NONE, W_COUNTER | W_LIST | W_TABLE, L_WHAT, "what it is, with the unit" },
-	{ "counter", NULL, S_INST, U_NONE, W_COUNTERS | BOTH, L_COUNTERS, "each counter" },
-	{ NULL, "dev", S_SCALAR, U_NONE, W_OA | BOTH | W_ID | W_LABEL, L_DEV, "the GPU's primary node, else its render node" },
-	{ NULL, "set", S_SCALAR, U_NONE, W_OA | BOTH | W_LABEL, L_SET, "metric set" },
-	{ NULL, "index", S_SCALAR, U_NONE, W_OA | BOTH | W_TABLE, L_INDEX, "of the report, or of the sum" },
-	{ NULL, "reason", S_SCALAR, U_NONE, W_OA | BOTH | W_TABLE, L_REASON, "why the report was written; of no sum" },
-	{ NULL, "ctx", S_SCALAR, U_NONE, W_OA | BOTH | W_TABLE | W_LABEL, L_CTX, "the hardware's number of the context" },
-	{ NULL, "ts", S_SCALAR, U_NONE, W_OA | BOTH, L_TS, "the report's timestamp; of a sum that of its first" },
-	{ NULL, "cpu_time", S_SCALAR, U_NS, W_OA | BOTH, L_CPU_TIME, "the same on the CPU's clock" },
-	{ NULL, "ticks", S_SCALAR, U_NONE, W_OA | BOTH | W_TABLE, L_TICKS, "GPU clocks until the next report" },
-	{ NULL, "freq", S_SCALAR, U_HZ, W_OA | BOTH | W_TABLE, L_OA_FREQ, "their mean frequency" },
-	{ NULL, "lost", S_SCALAR, U_NONE, W_OA | BOTH | W_TABLE, L_LOST, "records of lost reports since the record before" },
-	{ NULL, "reports", S_SCALAR, U_NONE, W_OA | BOTH, L_REPORTS, "deltas from report to report that are in it" },
-	{ NULL, "id", S_SCALAR, U_NONE, W_OA | W_RAW, L_ID, "the report's first word" },
-	{ "clock", "unslice", S_MEMBER, U_HZ, W_OA | W_RAW, L_UNSLICE, "clock of what stands outside the slices" },
-	{ "clock", "slice", S_MEMBER, U_HZ, W_OA | W_RAW, L_SLICE, "clock of the slices" },
-	{ "counter", NULL, S_INST, U_NONE, W_OA | BOTH | W_TABLE, L_OA_COUNTERS, "each counter; with --raw those of the report" },
-	{ NULL, "event", S_SCALAR, U_NONE, W_EVENT | W_SAMPLE | BOTH | W_TABLE | W_ID | W_LABEL, L_EVENT, "the event, as it was named" },
-	{ NULL, "set", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_LABEL, L_SET, "its event set (--set)" },
-	{ NULL, "set_id", S_SCALAR, U_NONE, W_EVENT | BOTH | W_ID | W_SPARSE | W_LABEL, L_SET_ID, "that set's number" },
-	{ NULL, "cpu", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_LABEL, L_CPU, "the CPU, where they are kept apart" },
-	{ NULL, "cpu", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE | W_ID | W_ASKED, L_CPU, "the CPU" },
-	{ NULL, "core", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, L_CORE, "the core, with --per-core" },
-	{ NULL, "socket", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, L_SOCKET, "the package, with --per-core and --per-socket" },
-	{ NULL, "pid", S_SCALAR, U_NONE, W_EVENT | BOTH | W_ID | W_LABEL, L_PID, "the process, where threads are kept apart" },
-	{ NULL, "pid", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_ID | W_ASKED, L_PID, "the process" },
-	{ NULL, "tid", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, L_TID, "the thread, with --per-thread" },
-	{ NULL, "tid", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE | W_ASKED, L_TID, "the thread" },
-	{ NULL, "comm", S_SCALAR, U_NONE, W_EVENT | BOTH | W_ID | W_SPARSE | W_LABEL, L_COMM, "its name" },
-	{ NULL, "comm", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_ID | W_LABEL, L_COMM, "its name" },
-	{ NULL, "mode", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE | W_LABEL, L_MODE, "user, kernel, hypervisor, guest-user or guest-kernel" },
-	{ NULL, "by", S_SCALAR, U_NONE, W_PROFILE | BOTH | W_TABLE | W_LABEL, L_BY, "comm, symbol or ip" },
-	{ NULL, "name", S_SCALAR, U_NONE, W_PROFILE | BOTH | W_TABLE | W_LABEL, L_NAME, "of the program or of the symbol" },
-	{ NULL, "ip", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE | W_ASKED, L_IP, "address of the instruction" },
-	{ NULL, "ip", S_SCALAR, U_NONE, W_PROFILE | BOTH | W_TABLE | W_LABEL, L_IP, "address of the instruction" },
-	{ NULL, "addr", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE | W_ASKED, L_ADDR, "address of the data, where the event has one" },
-	{ NULL, "symbol", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE | W_LABEL, L_SYMBOL, "function, and how far into it" },
-	{ NULL, "module", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE | W_ASKED, L_MODULE, "file that the code is from" },
-	{ NULL, "module", S_SCALAR, U_NONE, W_PROFILE | BOTH | W_TABLE | W_LABEL, L_MODULE, "file that the code is from" },
-	{ NULL, "period", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_TABLE | W_TOTAL, L_PERIOD, "counts that it stands for" },
-	{ NULL, "period", S_SCALAR, U_NONE, W_PROFILE | BOTH | W_TABLE, L_PERIOD, "counts that it stands for" },
-	{ NULL, "samples", S_SCALAR, U_NONE, W_PROFILE | BOTH | W_TABLE, L_SAMPLES, "how many" },
-	{ NULL, "percent", S_SCALAR, U_PERCENT, W_PROFILE | BOTH | W_TABLE, L_PERCENT, "of all periods" },
-	{ NULL, "lost", S_SCALAR, U_NONE, W_SAMPLE | BOTH | W_SPARSE | W_TOTAL, L_LOST, "samples before it that found no room" },
-	{ "group", NULL, S_INST, U_NONE, W_SAMPLE | BOTH | W_SPARSE | W_ASKED, L_VALUES, "counts of its group since the start, with :S; since the last sample with --reset-on-overflow" },
-	{ "callchain", NULL, S_LIST, U_NONE, W_SAMPLE | BOTH | W_ASKED, L_CHAIN, "who called, innermost first, with -g" },
-	{ NULL, "cgroup", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, L_CGROUP, "the cgroup, with -G" },
-	{ NULL, "source", S_SCALAR, U_NONE, W_SOURCE | BOTH | W_TABLE | W_ID | W_LABEL, L_SOURCE, "where numbers come from" },
-	{ NULL, "status", S_SCALAR, U_NONE, W_SOURCE | BOTH | W_TABLE, L_STATUS, "ok, denied or absent" },
-	{ NULL, "ok", S_SCALAR, U_NONE, W_SOURCE | BOTH, L_OK, "1 where it can be read, 0 where that is denied" },
-	{ NULL, "detail", S_SCALAR, U_NONE, W_SOURCE | BOTH | W_TABLE, L_DETAIL, "how much of it, or why" },
-	{ NULL, "remedy", S_SCALAR, U_NONE, W_SOURCE | BOTH | W_TABLE, L_REMEDY, "the command that would mend it" },
-	{ NULL, "value", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE, L_VALUE, "scaled to the whole time where counters were shared" },
-	{ NULL, "unit", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE | W_LABEL, L_UNIT, "of the value; nothing for a count" },
-	{ NULL, "running", S_SCALAR, U_PERCENT, W_EVENT | BOTH | W_TABLE, L_RUNNING, "of the time that it was enabled" },
-	{ NULL, "reason", S_SCALAR, U_NONE, W_EVENT | BOTH | W_TABLE, L_REASON, "why there is no value" },
-	{ NULL, "deviation", S_SCALAR, U_PERCENT, W_EVENT | BOTH | W_SPARSE, L_DEVIATION, "standard error of the mean, with -r" },
-	{ NULL, "repeats", S_SCALAR, U_NONE, W_EVENT | BOTH | W_SPARSE, L_REPEATS, "runs of the command that value is the mean of" },
-	{ NULL, "cpus", S_SCALAR, U_NONE, W_EVENT | W_RAW, L_CPUS, "counts that it is the sum of: of CPUs, PMUs or tasks" },
-	{ NULL, "runs", S_SCALAR, U_NONE, W_EVENT | BOTH | W_SPARSE, L_RUNS, "turns of its set" },
-	{ NULL, "active", S_SCALAR, U_NANO, W_EVENT | BOTH | W_SPARSE, L_ACTIVE, "how long these were, in all" },
-	{ NULL, "timeout", S_SCALAR, U_NANO, W_EVENT | BOTH | W_SPARSE, L_TIMEOUT, "how long a turn is, as the timer can do it" },
-	{ NULL, "count", S_SCALAR, U_NONE, W_EVENT | W_RAW, L_COUNT, "as counted: neither scaled nor in a unit" },
-	{ NULL, "enabled", S_SCALAR, U_NS, W_EVENT | W_RAW, L_ENABLED, "time enabled, of all its CPUs and tasks" },
-	{ NULL, "runtime", S_SCALAR, U_NS, W_EVENT | W_RAW, L_RUNTIME, "time counted, of all its CPUs and tasks" },
-	{ NULL, "dev", S_SCALAR, U_NONE, LIVES | BOTH | W_TABLE | W_ID | W_LABEL, L_DEV, "its primary node, else its render node, else accelN" },
-	{ NULL, "driver", S_SCALAR, U_NONE, W_DEVICE | W_CLIENT | W_FDINFO | BOTH | W_TABLE | W_ID, L_DRIVER, "kernel driver" },
-	{ NULL, "pdev", S_SCALAR, U_NONE, W_DEVICE | W_CLIENT | W_FDINFO | BOTH | W_ID, L_PDEV, "PCI slot" },
-	{ NULL, "client", S_SCALAR, U_NONE, W_CLIENT | W_FDINFO | BOTH | W_TABLE | W_ID | W_LABEL, L_CLIENT, "drm-client-id" },
-	{ NULL, "name", S_SCALAR, U_NONE, W_DEVICE | W_CLIENT | W_FDINFO | BOTH, L_NAME, "the device's model, the client's own name" },
-	{ NULL, "pid", S_SCALAR, U_NONE, W_CLIENT | BOTH | W_TABLE | W_ID | W_LABEL, L_PID, "its oldest holder" },
-	{ NULL, "comm", S_SCALAR, U_NONE, W_CLIENT | BOTH | W_TABLE | W_ID | W_LABEL, L_COMM, "that process' name" },
-	{ "pids", NULL, S_LIST, U_NONE, W_CLIENT | BOTH | W_ASKED, L_PIDS, "all processes that hold it" },
-	{ NULL, "cgroup", S_SCALAR, U_NONE, W_CLIENT | BOTH | W_ID, L_CGROUP, "path in the cgroup tree" },
-	{ NULL, "cgroup", S_SCALAR, U_NONE, W_CGROUP | BOTH | W_ID | W_LABEL, L_CGROUP, "path in the cgroup tree" },
-	{ NULL, "container", S_SCALAR, U_NONE, W_CLIENT | W_CGROUP | BOTH, L_CONTAINER, "container id that the path shows" },
-	{ NULL, "state", S_SCALAR, U_NONE, W_DEVICE | BOTH | W_TABLE, L_STATE, "power/runtime_status" },
-	{ "nodes", NULL, S_LIST, U_NONE, W_DEVICE | W_LIST, L_NODES, "its device nodes" },
-	{ NULL, "clients", S_SCALAR, U_NONE, W_DEVICE | W_CGROUP | BOTH | W_TABLE, L_CLIENTS, "DRM clients" },
-	{ NULL, "unreadable", S_SCALAR, U_NONE, W_DEVICE | BOTH | W_RUN, L_UNREADABLE, "processes that may not be read" },
-	{ NULL, "dropped", S_SCALAR, U_NONE, W_DEVICE | BOTH | W_RUN, L_DROPPED, "clients, engines, regions beyond the tables" },
-	{ NULL, "busy", S_SCALAR, U_PERCENT, W_DEVICE | BOTH | W_TABLE, L_BUSY, "the kernel's figure for the whole device" },
-	{ NULL, "idle", S_SCALAR, U_PERCENT, W_DEVICE | BOTH, L_IDLE, "time in the deepest sleep (rc6, gtidle)" },
+	{ NULL, "schema", S_SCALAR, U_NONE, L_SCHEMA, EVERY | BOTH | W_META, "1; raised if a key must change" },
+	{ NULL, "kind", S_SCALAR, U_NONE, L_KIND, EVERY | BOTH | W_ID | W_ASKED, "device, client, cgroup, fdinfo, event, sample, profile, oa, counter or source" },
+	{ NULL, "summary", S_SCALAR, U_NONE, L_SUMMARY, LIVES | W_LIVE | W_SPARSE | W_META | W_LABEL, "min, avg or max of the run (-S)" },
+	{ NULL, "file", S_SCALAR, U_NONE, L_FILE, W_FDINFO | BOTH | W_TABLE | W_LABEL, "the dump" },
+	{ NULL, "time", S_SCALAR, U_SECONDS, L_TIME, LIVES | W_EVENT | W_SAMPLE | W_OA | W_COUNTER | W_COUNTERS | BOTH | W_ID | W_TABLE | W_ASKED, "when, see -t" },
+	{ NULL, "dt", S_SCALAR, U_SECONDS, L_DT, LIVES | W_EVENT | W_OA | W_COUNTER | W_COUNTERS | BOTH | W_ID | W_ASKED, "the interval that rates are made over" },
+	{ NULL, "index", S_SCALAR, U_NONE, L_INDEX, W_COUNTER | W_LIST | W_TABLE, "in the list, as in C" },
+	{ NULL, "vendor", S_SCALAR, U_NONE, L_VENDOR, W_COUNTER | BOTH | W_TABLE | W_LABEL, "who tells it: linux, a driver, another program" },
+	{ NULL, "name", S_SCALAR, U_NONE, L_NAME, W_COUNTER | BOTH | W_TABLE | W_ID | W_LABEL, "the counter, as in C" },
+	{ NULL, "value", S_SCALAR, U_NONE, L_VALUE, W_COUNTER | BOTH | W_TABLE, "a whole number, as in C" },
+	{ NULL, "unit", S_SCALAR, U_NONE, L_UNIT, W_COUNTER | BOTH | W_TABLE | W_LABEL, "of the value; nothing for a number" },
+	{ NULL, "min", S_SCALAR, U_NONE, L_MIN, W_COUNTER | W_LIST | W_TABLE, "least value" },
+	{ NULL, "max", S_SCALAR, U_NONE, L_MAX, W_COUNTER | W_LIST | W_TABLE, "highest value; null where there is no limit" },
+	{ NULL, "scale", S_SCALAR, U_NONE, L_SCALE, W_COUNTER | W_LIST | W_TABLE, "times a value: 0 to 100; null where there is no limit" },
+	{ NULL, "description", S_SCALAR, U_NONE, L_WHAT, W_COUNTER | W_LIST | W_TABLE, "what it is, with the unit" },
+	{ "counter", NULL, S_INST, U_NONE, L_COUNTERS, W_COUNTERS | BOTH, "each counter" },
+	{ NULL, "dev", S_SCALAR, U_NONE, L_DEV, W_OA | BOTH | W_ID | W_LABEL, "the GPU's primary node, else its render node" },
+	{ NULL, "set", S_SCALAR, U_NONE, L_SET, W_OA | BOTH | W_LABEL, "metric set" },
+	{ NULL, "index", S_SCALAR, U_NONE, L_INDEX, W_OA | BOTH | W_TABLE, "of the report, or of the sum" },
+	{ NULL, "reason", S_SCALAR, U_NONE, L_REASON, W_OA | BOTH | W_TABLE, "why the report was written; of no sum" },
+	{ NULL, "ctx", S_SCALAR, U_NONE, L_CTX, W_OA | BOTH | W_TABLE | W_LABEL, "the hardware's number of the context" },
+	{ NULL, "ts", S_SCALAR, U_NONE, L_TS, W_OA | BOTH, "the report's timestamp; of a sum that of its first" },
+	{ NULL, "cpu_time", S_SCALAR, U_NS, L_CPU_TIME, W_OA | BOTH, "the same on the CPU's clock" },
+	{ NULL, "ticks", S_SCALAR, U_NONE, L_TICKS, W_OA | BOTH | W_TABLE, "GPU clocks until the next report" },
+	{ NULL, "freq", S_SCALAR, U_HZ, L_OA_FREQ, W_OA | BOTH | W_TABLE, "their mean frequency" },
+	{ NULL, "lost", S_SCALAR, U_NONE, L_LOST, W_OA | BOTH | W_TABLE, "records of lost reports since the record before" },
+	{ NULL, "reports", S_SCALAR, U_NONE, L_REPORTS, W_OA | BOTH, "deltas from report to report that are in it" },
+	{ NULL, "id", S_SCALAR, U_NONE, L_ID, W_OA | W_RAW, "the report's first word" },
+	{ "clock", "unslice", S_MEMBER, U_HZ, L_UNSLICE, W_OA | W_RAW, "clock of what stands outside the slices" },
+	{ "clock", "slice", S_MEMBER, U_HZ, L_SLICE, W_OA | W_RAW, "clock of the slices" },
+	{ "counter", NULL, S_INST, U_NONE, L_OA_COUNTERS, W_OA | BOTH | W_TABLE, "each counter; with --raw those of the report" },
+	{ NULL, "event", S_SCALAR, U_NONE, L_EVENT, W_EVENT | W_SAMPLE | BOTH | W_TABLE | W_ID | W_LABEL, "the event, as it was named" },
+	{ NULL, "set", S_SCALAR, U_NONE, L_SET, W_EVENT | BOTH | W_TABLE | W_ID | W_LABEL, "its event set (--set)" },
+	{ NULL, "set_id", S_SCALAR, U_NONE, L_SET_ID, W_EVENT | BOTH | W_ID | W_SPARSE | W_LABEL, "that set's number" },
+	{ NULL, "cpu", S_SCALAR, U_NONE, L_CPU, W_EVENT | BOTH | W_TABLE | W_ID | W_LABEL, "the CPU, where they are kept apart" },
+	{ NULL, "cpu", S_SCALAR, U_NONE, L_CPU, W_SAMPLE | BOTH | W_TABLE | W_ID | W_ASKED, "the CPU" },
+	{ NULL, "core", S_SCALAR, U_NONE, L_CORE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, "the core, with --per-core" },
+	{ NULL, "socket", S_SCALAR, U_NONE, L_SOCKET, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, "the package, with --per-core and --per-socket" },
+	{ NULL, "pid", S_SCALAR, U_NONE, L_PID, W_EVENT | BOTH | W_ID | W_LABEL, "the process, where threads are kept apart" },
+	{ NULL, "pid", S_SCALAR, U_NONE, L_PID, W_SAMPLE | BOTH | W_ID | W_ASKED, "the process" },
+	{ NULL, "tid", S_SCALAR, U_NONE, L_TID, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, "the thread, with --per-thread" },
+	{ NULL, "tid", S_SCALAR, U_NONE, L_TID, W_SAMPLE | BOTH | W_TABLE | W_ASKED, "the thread" },
+	{ NULL, "comm", S_SCALAR, U_NONE, L_COMM, W_EVENT | BOTH | W_ID | W_SPARSE | W_LABEL, "its name" },
+	{ NULL, "comm", S_SCALAR, U_NONE, L_COMM, W_SAMPLE | BOTH | W_ID | W_LABEL, "its name" },
+	{ NULL, "mode", S_SCALAR, U_NONE, L_MODE, W_SAMPLE | BOTH | W_TABLE | W_LABEL, "user, kernel, hypervisor, guest-user or guest-kernel" },
+	{ NULL, "by", S_SCALAR, U_NONE, L_BY, W_PROFILE | BOTH | W_TABLE | W_LABEL, "comm, symbol or ip" },
+	{ NULL, "name", S_SCALAR, U_NONE, L_NAME, W_PROFILE | BOTH | W_TABLE | W_LABEL, "of the program or of the symbol" },
+	{ NULL, "ip", S_SCALAR, U_NONE, L_IP, W_SAMPLE | BOTH | W_TABLE | W_ASKED, "address of the instruction" },
+	{ NULL, "ip", S_SCALAR, U_NONE, L_IP, W_PROFILE | BOTH | W_TABLE | W_LABEL, "address of the instruction" },
+	{ NULL, "addr", S_SCALAR, U_NONE, L_ADDR, W_SAMPLE | BOTH | W_TABLE | W_ASKED, "address of the data, where the event has one" },
+	{ NULL, "symbol", S_SCALAR, U_NONE, L_SYMBOL, W_SAMPLE | BOTH | W_TABLE | W_LABEL, "function, and how far into it" },
+	{ NULL, "module", S_SCALAR, U_NONE, L_MODULE, W_SAMPLE | BOTH | W_TABLE | W_ASKED, "file that the code is from" },
+	{ NULL, "module", S_SCALAR, U_NONE, L_MODULE, W_PROFILE | BOTH | W_TABLE | W_LABEL, "file that the code is from" },
+	{ NULL, "period", S_SCALAR, U_NONE, L_PERIOD, W_SAMPLE | BOTH | W_TABLE | W_TOTAL, "counts that it stands for" },
+	{ NULL, "period", S_SCALAR, U_NONE, L_PERIOD, W_PROFILE | BOTH | W_TABLE, "counts that it stands for" },
+	{ NULL, "samples", S_SCALAR, U_NONE, L_SAMPLES, W_PROFILE | BOTH | W_TABLE, "how many" },
+	{ NULL, "percent", S_SCALAR, U_PERCENT, L_PERCENT, W_PROFILE | BOTH | W_TABLE, "of all periods" },
+	{ NULL, "lost", S_SCALAR, U_NONE, L_LOST, W_SAMPLE | BOTH | W_SPARSE | W_TOTAL, "samples before it that found no room" },
+	{ "group", NULL, S_INST, U_NONE, L_VALUES, W_SAMPLE | BOTH | W_SPARSE | W_ASKED, "counts of its group since the start, with :S; since the last sample with --reset-on-overflow" },
+	{ "callchain", NULL, S_LIST, U_NONE, L_CHAIN, W_SAMPLE | BOTH | W_ASKED, "who called, innermost first, with -g" },
+	{ NULL, "cgroup", S_SCALAR, U_NONE, L_CGROUP, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, "the cgroup, with -G" },
+	{ NULL, "source", S_SCALAR, U_NONE, L_SOURCE, W_SOURCE | BOTH | W_TABLE | W_ID | W_LABEL, "where numbers come from" },
+	{ NULL, "status", S_SCALAR, U_NONE, L_STATUS, W_SOURCE | BOTH | W_TABLE, "ok, denied or absent" },
+	{ NULL, "ok", S_SCALAR, U_NONE, L_OK, W_SOURCE | BOTH, "1 where it can be read, 0 where that is denied" },
+	{ NULL, "detail", S_SCALAR, U_NONE, L_DETAIL, W_SOURCE | BOTH | W_TABLE, "how much of it, or why" },
+	{ NULL, "remedy", S_SCALAR, U_NONE, L_REMEDY, W_SOURCE | BOTH | W_TABLE, "the command that would mend it" },
+	{ NULL, "value", S_SCALAR, U_NONE, L_VALUE, W_EVENT | BOTH | W_TABLE, "scaled to the whole time where counters were shared" },
+	{ NULL, "unit", S_SCALAR, U_NONE, L_UNIT, W_EVENT | BOTH | W_TABLE | W_LABEL, "of the value; nothing for a count" },
+	{ NULL, "running", S_SCALAR, U_PERCENT, L_RUNNING, W_EVENT | BOTH | W_TABLE, "of the time that it was enabled" },
+	{ NULL, "reason", S_SCALAR, U_NONE, L_REASON, W_EVENT | BOTH | W_TABLE, "why there is no value" },
+	{ NULL, "deviation", S_SCALAR, U_PERCENT, L_DEVIATION, W_EVENT | BOTH | W_SPARSE, "standard error of the mean, with -r" },
+	{ NULL, "repeats", S_SCALAR, U_NONE, L_REPEATS, W_EVENT | BOTH | W_SPARSE, "runs of the command that value is the mean of" },
+	{ NULL, "cpus", S_SCALAR, U_NONE, L_CPUS, W_EVENT | W_RAW, "counts that it is the sum of: of CPUs, PMUs or tasks" },
+	{ NULL, "runs", S_SCALAR, U_NONE, L_RUNS, W_EVENT | BOTH | W_SPARSE, "turns of its set" },
+	{ NULL, "active", S_SCALAR, U_NANO, L_ACTIVE, W_EVENT | BOTH | W_SPARSE, "how long these were, in all" },
+	{ NULL, "timeout", S_SCALAR, U_NANO, L_TIMEOUT, W_EVENT | BOTH | W_SPARSE, "how long a turn is, as the timer can do it" },
+	{ NULL, "count", S_SCALAR, U_NONE, L_COUNT, W_EVENT | W_RAW, "as counted: neither scaled nor in a unit" },
+	{ NULL, "enabled", S_SCALAR, U_NS, L_ENABLED, W_EVENT | W_RAW, "time enabled, of all its CPUs and tasks" },
+	{ NULL, "runtime", S_SCALAR, U_NS, L_RUNTIME, W_EVENT | W_RAW, "time counted, of all its CPUs and tasks" },
+	{ NULL, "dev", S_SCALAR, U_NONE, L_DEV, LIVES | BOTH | W_TABLE | W_ID | W_LABEL, "its primary node, else its render node, else accelN" },
+	{ NULL, "driver", S_SCALAR, U_NONE, L_DRIVER, W_DEVICE | W_CLIENT | W_FDINFO | BOTH | W_TABLE | W_ID, "kernel driver" },
+	{ NULL, "pdev", S_SCALAR, U_NONE, L_PDEV, W_DEVICE | W_CLIENT | W_FDINFO | BOTH | W_ID, "PCI slot" },
+	{ NULL, "client", S_SCALAR, U_NONE, L_CLIENT, W_CLIENT | W_FDINFO | BOTH | W_TABLE | W_ID | W_LABEL, "drm-client-id" },
+	{ NULL, "name", S_SCALAR, U_NONE, L_NAME, W_DEVICE | W_CLIENT | W_FDINFO | BOTH, "the device's model, the client's own name" },
+	{ NULL, "pid", S_SCALAR, U_NONE, L_PID, W_CLIENT | BOTH | W_TABLE | W_ID | W_LABEL, "its oldest holder" },
+	{ NULL, "comm", S_SCALAR, U_NONE, L_COMM, W_CLIENT | BOTH | W_TABLE | W_ID | W_LABEL, "that process' name" },
+	{ "pids", NULL, S_LIST, U_NONE, L_PIDS, W_CLIENT | BOTH | W_ASKED, "all processes that hold it" },
+	{ NULL, "cgroup", S_SCALAR, U_NONE, L_CGROUP, W_CLIENT | BOTH | W_ID, "path in the cgroup tree" },
+	{ NULL, "cgroup", S_SCALAR, U_NONE, L_CGROUP, W_CGROUP | BOTH | W_ID | W_LABEL, "path in the cgroup tree" },
+	{ NULL, "container", S_SCALAR, U_NONE, L_CONTAINER, W_CLIENT | W_CGROUP | BOTH, "container id that the path shows" },
+	{ NULL, "state", S_SCALAR, U_NONE, L_STATE, W_DEVICE | BOTH | W_TABLE, "power/runtime_status" },
+	{ "nodes", NULL, S_LIST, U_NONE, L_NODES, W_DEVICE | W_LIST, "its device nodes" },
+	{ NULL, "clients", S_SCALAR, U_NONE, L_CLIENTS, W_DEVICE | W_CGROUP | BOTH | W_TABLE, "DRM clients" },
+	{ NULL, "unreadable", S_SCALAR, U_NONE, L_UNREADABLE, W_DEVICE | BOTH | W_RUN, "processes that may not be read" },
+	{ NULL, "dropped", S_SCALAR, U_NONE, L_DROPPED, W_DEVICE | BOTH | W_RUN, "clients, engines, regions beyond the tables" },
+	{ NULL, "busy", S_SCALAR, U_PERCENT, L_BUSY, W_DEVICE | BOTH | W_TABLE, "the kernel's figure for the whole device" },
+	{ NULL, "idle", S_SCALAR, U_PERCENT, L_IDLE, W_DEVICE | BOTH, "time in the deepest sleep (rc6, gtidle)" },
 
-	{ NULL, "used", S_SCALAR, U_BYTES, ALL | BOTH | W_SPARSE, L_USED, "memory in use: video memory if it has any; all on APUs" },
+	{ NULL, "used", S_SCALAR, U_BYTES, L_USED, ALL | BOTH | W_SPARSE, "memory in use: video memory if it has any; all on APUs" },
 
-	{ "engine", "busy", S_BOTH, U_PERCENT, LIVES | W_LIVE | W_TABLE, L_ENGINE_BUSY, "busy time, of the engine's capacity" },
-	{ "engine", "busy", S_BOTH, U_PERCENT, ALL | W_RAW | W_SPARSE, D_BUSY_PCT, "amdgpu before 5.19" },
-	{ "engine", "busy_ns", S_BOTH, U_NS, ALL | W_RAW | W_SPARSE | W_TOTAL, D_BUSY_NS, "busy time since the start" },
-	{ "engine", "cycles", S_BOTH, U_NONE, ALL | W_RAW | W_SPARSE | W_TOTAL, D_CYCLES, "busy cycles since the start" },
-	{ "engine", "total_cycles", S_BOTH, U_NONE, ALL | W_RAW | W_SPARSE | W_TOTAL, D_TOTAL_CYCLES, "all cycles since the start" },
-	{ "engine", "capacity", S_BOTH, U_NONE, ALL | BOTH, D_CAPACITY, "engines of this kind" },
-	{ "engine", "util", S_BOTH, U_PERCENT, LIVES | W_LIVE, L_ENGINE_UTIL, "cycles, of those at the highest frequency" },
-	{ "engine", "freq", S_BOTH, U_HZ, LIVES | W_LIVE, L_ENGINE_FREQ, "mean clock while busy" },
-	{ "engine", "maxfreq", S_BOTH, U_HZ, ALL | BOTH | W_SPARSE, D_MAXFREQ, "highest clock" },
-	{ "engine", "curfreq", S_BOTH, U_HZ, ALL | BOTH | W_SPARSE, D_CURFREQ, "present clock" },
+	{ "engine", "busy", S_BOTH, U_PERCENT, L_ENGINE_BUSY, LIVES | W_LIVE | W_TABLE, "busy time, of the engine's capacity" },
+	{ "engine", "busy", S_BOTH, U_PERCENT, D_BUSY_PCT, ALL | W_RAW | W_SPARSE, "amdgpu before 5.19" },
+	{ "engine", "busy_ns", S_BOTH, U_NS, D_BUSY_NS, ALL | W_RAW | W_SPARSE | W_TOTAL, "busy time since the start" },
+	{ "engine", "cycles", S_BOTH, U_NONE, D_CYCLES, ALL | W_RAW | W_SPARSE | W_TOTAL, "busy cycles since the start" },
+	{ "engine", "total_cycles", S_BOTH, U_NONE, D_TOTAL_CYCLES, ALL | W_RAW | W_SPARSE | W_TOTAL, "all cycles since the start" },
+	{ "engine", "capacity", S_BOTH, U_NONE, D_CAPACITY, ALL | BOTH, "engines of this kind" },
+	{ "engine", "util", S_BOTH, U_PERCENT, L_ENGINE_UTIL, LIVES | W_LIVE, "cycles, of those at the highest frequency" },
+	{ "engine", "freq", S_BOTH, U_HZ, L_ENGINE_FREQ, LIVES | W_LIVE, "mean clock while busy" },
+	{ "engine", "maxfreq", S_BOTH, U_HZ, D_MAXFREQ, ALL | BOTH | W_SPARSE, "highest clock" },
+	{ "engine", "curfreq", S_BOTH, U_HZ, D_CURFREQ, ALL | BOTH | W_SPARSE, "present clock" },
 
-	{ "memory", "total", S_BOTH, U_BYTES, ALL | BOTH, D_TOTAL, "all buffers" },
-	{ "memory", "shared", S_BOTH, U_BYTES, ALL | BOTH, D_SHARED, "of these shared with another client" },
-	{ "memory", "resident", S_BOTH, U_BYTES, ALL | BOTH | W_TABLE, D_RESIDENT, "in memory now; in sums less shared" },
-	{ "memory", "purgeable", S_BOTH, U_BYTES, ALL | BOTH, D_PURGEABLE, "may be dropped" },
-	{ "memory", "active", S_BOTH, U_BYTES, ALL | BOTH, D_ACTIVE, "in use by an engine" },
+	{ "memory", "total", S_BOTH, U_BYTES, D_TOTAL, ALL | BOTH, "all buffers" },
+	{ "memory", "shared", S_BOTH, U_BYTES, D_SHARED, ALL | BOTH, "of these shared with another client" },
+	{ "memory", "resident", S_BOTH, U_BYTES, D_RESIDENT, ALL | BOTH | W_TABLE, "in memory now; in sums less shared" },
+	{ "memory", "purgeable", S_BOTH, U_BYTES, D_PURGEABLE, ALL | BOTH, "may be dropped" },
+	{ "memory", "active", S_BOTH, U_BYTES, D_ACTIVE, ALL | BOTH, "in use by an engine" },
 
-	{ "vram", "total", S_MEMBER, U_BYTES, W_DEVICE | BOTH, D_VRAM_TOTAL, "the driver's own figure" },
-	{ "vram", "used", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_TABLE, D_VRAM_USED, "the driver's own figure" },
-	{ "visible", "total", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_SPARSE, D_VISIBLE_TOTAL, "VRAM that the CPU can reach" },
-	{ "visible", "used", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_SPARSE, D_VISIBLE_USED, "VRAM that the CPU can reach" },
-	{ "preempt", "used", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_SPARSE, D_PREEMPT_USED, "buffers of preempted work" },
-	{ "gtt", "total", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_SPARSE, D_GTT_TOTAL, "main memory for the GPU" },
-	{ "gtt", "used", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_SPARSE, D_GTT_USED, "main memory for the GPU" },
+	{ "vram", "total", S_MEMBER, U_BYTES, D_VRAM_TOTAL, W_DEVICE | BOTH, "the driver's own figure" },
+	{ "vram", "used", S_MEMBER, U_BYTES, D_VRAM_USED, W_DEVICE | BOTH | W_TABLE, "the driver's own figure" },
+	{ "visible", "total", S_MEMBER, U_BYTES, D_VISIBLE_TOTAL, W_DEVICE | BOTH | W_SPARSE, "VRAM that the CPU can reach" },
+	{ "visible", "used", S_MEMBER, U_BYTES, D_VISIBLE_USED, W_DEVICE | BOTH | W_SPARSE, "VRAM that the CPU can reach" },
+	{ "preempt", "used", S_MEMBER, U_BYTES, D_PREEMPT_USED, W_DEVICE | BOTH | W_SPARSE, "buffers of preempted work" },
+	{ "gtt", "total", S_MEMBER, U_BYTES, D_GTT_TOTAL, W_DEVICE | BOTH | W_SPARSE, "main memory for the GPU" },
+	{ "gtt", "used", S_MEMBER, U_BYTES, D_GTT_USED, W_DEVICE | BOTH | W_SPARSE, "main memory for the GPU" },
 
-	{ "freq", "cur", S_BOTH, U_HZ, W_DEVICE | BOTH | W_TABLE, D_FREQ_CUR, "present clock; i915, xe: requested" },
-	{ "freq", "act", S_BOTH, U_HZ, W_DEVICE | BOTH | W_SPARSE, D_FREQ_ACT, "actual clock, 0 while asleep" },
-	{ "freq", "target", S_BOTH, U_HZ, W_DEVICE | BOTH | W_SPARSE, D_FREQ_TARGET, "what the governor asked for" },
-	{ "freq", "avg", S_BOTH, U_HZ, W_DEVICE | W_LIVE | W_SPARSE, L_FREQ_AVG, "mean over the interval (devfreq)" },
-	{ "freq", "min", S_BOTH, U_HZ, W_DEVICE | BOTH | W_SPARSE, D_FREQ_MIN, "lower limit in force" },
-	{ "freq", "max", S_BOTH, U_HZ, W_DEVICE | BOTH, D_FREQ_MAX, "upper limit in force" },
-	{ "freq", "boost", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, D_FREQ_BOOST, "clock for waiting clients" },
-	{ "freq", "rp0", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, D_FREQ_RP0, "hardware's highest" },
-	{ "freq", "rp1", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, D_FREQ_RP1, "hardware's most efficient" },
-	{ "freq", "rpa", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, D_FREQ_RPA, "hardware's achievable" },
-	{ "freq", "rpe", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, D_FREQ_RPE, "hardware's most efficient" },
-	{ "freq", "rpn", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, D_FREQ_RPN, "hardware's lowest" },
+	{ "freq", "cur", S_BOTH, U_HZ, D_FREQ_CUR, W_DEVICE | BOTH | W_TABLE, "present clock; i915, xe: requested" },
+	{ "freq", "act", S_BOTH, U_HZ, D_FREQ_ACT, W_DEVICE | BOTH | W_SPARSE, "actual clock, 0 while asleep" },
+	{ "freq", "target", S_BOTH, U_HZ, D_FREQ_TARGET, W_DEVICE | BOTH | W_SPARSE, "what the governor asked for" },
+	{ "freq", "avg", S_BOTH, U_HZ, L_FREQ_AVG, W_DEVICE | W_LIVE | W_SPARSE, "mean over the interval (devfreq)" },
+	{ "freq", "min", S_BOTH, U_HZ, D_FREQ_MIN, W_DEVICE | BOTH | W_SPARSE, "lower limit in force" },
+	{ "freq", "max", S_BOTH, U_HZ, D_FREQ_MAX, W_DEVICE | BOTH, "upper limit in force" },
+	{ "freq", "boost", S_BOTH, U_HZ, D_FREQ_BOOST, W_DEVICE | W_LIST | W_SPARSE, "clock for waiting clients" },
+	{ "freq", "rp0", S_BOTH, U_HZ, D_FREQ_RP0, W_DEVICE | W_LIST | W_SPARSE, "hardware's highest" },
+	{ "freq", "rp1", S_BOTH, U_HZ, D_FREQ_RP1, W_DEVICE | W_LIST | W_SPARSE, "hardware's most efficient" },
+	{ "freq", "rpa", S_BOTH, U_HZ, D_FREQ_RPA, W_DEVICE | W_LIST | W_SPARSE, "hardware's achievable" },
+	{ "freq", "rpe", S_BOTH, U_HZ, D_FREQ_RPE, W_DEVICE | W_LIST | W_SPARSE, "hardware's most efficient" },
+	{ "freq", "rpn", S_BOTH, U_HZ, D_FREQ_RPN, W_DEVICE | W_LIST | W_SPARSE, "hardware's lowest" },
 
-	{ "load", NULL, S_INST, U_PERCENT, W_DEVICE | BOTH | W_SPARSE, D_LOAD, "other meters: memory, video, NPU cores" },
-	{ "temp", NULL, S_INST, U_CELSIUS, W_DEVICE | BOTH | W_TABLE, D_TEMP, "temperature" },
-	{ "power", NULL, S_INST, U_WATT, W_DEVICE | BOTH | W_TABLE, D_POWER, "power; from energy where that is all there is" },
-	{ "energy", NULL, S_INST, U_JOULE, W_DEVICE | BOTH | W_TOTAL, D_ENERGY, "energy since the start" },
-	{ "fan", NULL, S_INST, U_RPM, W_DEVICE | BOTH | W_TABLE, D_FAN, "fan speed" },
-	{ "pwm", NULL, S_INST, U_NONE, W_DEVICE | BOTH | W_SPARSE, D_PWM, "fan control, 0 to 255" },
-	{ "volt", NULL, S_INST, U_VOLT, W_DEVICE | BOTH, D_VOLT, "voltage" },
-	{ "current", NULL, S_INST, U_AMPERE, W_DEVICE | BOTH | W_SPARSE, D_CURRENT, "current" },
-	{ "throttle", NULL, S_LIST, U_NONE, W_DEVICE | BOTH, D_THROTTLE, "reasons to throttle now" },
-	{ "link", "speed", S_MEMBER, U_GTS, W_DEVICE | BOTH, D_LINK_SPEED, "PCIe" },
-	{ "link", "width", S_MEMBER, U_NONE, W_DEVICE | BOTH, D_LINK_WIDTH, "PCIe lanes" },
-	{ "link", "max_speed", S_MEMBER, U_GTS, W_DEVICE | W_LIST, D_LINK_MAX_SPEED, "PCIe" },
-	{ "link", "max_width", S_MEMBER, U_NONE, W_DEVICE | W_LIST, D_LINK_MAX_WIDTH, "PCIe lanes" },
-	{ "runtime", "active", S_MEMBER, U_MS, W_DEVICE | W_LIST | W_SPARSE, D_ACTIVE_MS, "time awake" },
-	{ "runtime", "suspended", S_MEMBER, U_MS, W_DEVICE | W_LIST | W_SPARSE, D_SUSPENDED_MS, "time asleep" },
-	{ "power_limit", "cap", S_BOTH, U_WATT, W_DEVICE | W_LIST | W_SPARSE, D_POWER_CAP, "in force" },
-	{ "power_limit", "max", S_BOTH, U_WATT, W_DEVICE | W_LIST | W_SPARSE, D_POWER_MAX, "highest that may be set" },
-	{ "power_limit", "default", S_BOTH, U_WATT, W_DEVICE | W_LIST | W_SPARSE, D_POWER_DEFAULT, "as shipped" },
-	{ "power_limit", "rated", S_BOTH, U_WATT, W_DEVICE | W_LIST | W_SPARSE, D_POWER_RATED, "as designed" },
-	{ "power_limit", "crit", S_BOTH, U_WATT, W_DEVICE | W_LIST | W_SPARSE, D_POWER_CRIT, "the hardware steps in" },
-	{ "temp_limit", "max", S_BOTH, U_CELSIUS, W_DEVICE | W_LIST | W_SPARSE, D_TEMP_MAX, "highest wanted" },
-	{ "temp_limit", "crit", S_BOTH, U_CELSIUS, W_DEVICE | W_LIST | W_SPARSE, D_TEMP_CRIT, "the hardware throttles" },
-	{ "temp_limit", "emergency", S_BOTH, U_CELSIUS, W_DEVICE | W_LIST | W_SPARSE, D_TEMP_EMERGENCY, "the hardware stops" },
-	{ "fan_limit", NULL, S_INST, U_RPM, W_DEVICE | W_LIST | W_SPARSE, D_FAN_MAX, "highest speed" },
-	{ "facts", NULL, S_INST, U_NONE, W_DEVICE | W_LIST, L_FACTS, "PCI ids and other words that do not change" },
-	{ "missing", NULL, S_INST, U_NONE, W_DEVICE | W_LIST, L_MISSING, "what the device cannot tell, and why" },
+	{ "load", NULL, S_INST, U_PERCENT, D_LOAD, W_DEVICE | BOTH | W_SPARSE, "other meters: memory, video, NPU cores" },
+	{ "temp", NULL, S_INST, U_CELSIUS, D_TEMP, W_DEVICE | BOTH | W_TABLE, "temperature" },
+	{ "power", NULL, S_INST, U_WATT, D_POWER, W_DEVICE | BOTH | W_TABLE, "power; from energy where that is all there is" },
+	{ "energy", NULL, S_INST, U_JOULE, D_ENERGY, W_DEVICE | BOTH | W_TOTAL, "energy since the start" },
+	{ "fan", NULL, S_INST, U_RPM, D_FAN, W_DEVICE | BOTH | W_TABLE, "fan speed" },
+	{ "pwm", NULL, S_INST, U_NONE, D_PWM, W_DEVICE | BOTH | W_SPARSE, "fan control, 0 to 255" },
+	{ "volt", NULL, S_INST, U_VOLT, D_VOLT, W_DEVICE | BOTH, "voltage" },
+	{ "current", NULL, S_INST, U_AMPERE, D_CURRENT, W_DEVICE | BOTH | W_SPARSE, "current" },
+	{ "throttle", NULL, S_LIST, U_NONE, D_THROTTLE, W_DEVICE | BOTH, "reasons to throttle now" },
+	{ "link", "speed", S_MEMBER, U_GTS, D_LINK_SPEED, W_DEVICE | BOTH, "PCIe" },
+	{ "link", "width", S_MEMBER, U_NONE, D_LINK_WIDTH, W_DEVICE | BOTH, "PCIe lanes" },
+	{ "link", "max_speed", S_MEMBER, U_GTS, D_LINK_MAX_SPEED, W_DEVICE | W_LIST, "PCIe" },
+	{ "link", "max_width", S_MEMBER, U_NONE, D_LINK_MAX_WIDTH, W_DEVICE | W_LIST, "PCIe lanes" },
+	{ "runtime", "active", S_MEMBER, U_MS, D_ACTIVE_MS, W_DEVICE | W_LIST | W_SPARSE, "time awake" },
+	{ "runtime", "suspended", S_MEMBER, U_MS, D_SUSPENDED_MS, W_DEVICE | W_LIST | W_SPARSE, "time asleep" },
+	{ "power_limit", "cap", S_BOTH, U_WATT, D_POWER_CAP, W_DEVICE | W_LIST | W_SPARSE, "in force" },
+	{ "power_limit", "max", S_BOTH, U_WATT, D_POWER_MAX, W_DEVICE | W_LIST | W_SPARSE, "highest that may be set" },
+	{ "power_limit", "default", S_BOTH, U_WATT, D_POWER_DEFAULT, W_DEVICE | W_LIST | W_SPARSE, "as shipped" },
+	{ "power_limit", "rated", S_BOTH, U_WATT, D_POWER_RATED, W_DEVICE | W_LIST | W_SPARSE, "as designed" },
+	{ "power_limit", "crit", S_BOTH, U_WATT, D_POWER_CRIT, W_DEVICE | W_LIST | W_SPARSE, "the hardware steps in" },
+	{ "temp_limit", "max", S_BOTH, U_CELSIUS, D_TEMP_MAX, W_DEVICE | W_LIST | W_SPARSE, "highest wanted" },
+	{ "temp_limit", "crit", S_BOTH, U_CELSIUS, D_TEMP_CRIT, W_DEVICE | W_LIST | W_SPARSE, "the hardware throttles" },
+	{ "temp_limit", "emergency", S_BOTH, U_CELSIUS, D_TEMP_EMERGENCY, W_DEVICE | W_LIST | W_SPARSE, "the hardware stops" },
+	{ "fan_limit", NULL, S_INST, U_RPM, D_FAN_MAX, W_DEVICE | W_LIST | W_SPARSE, "highest speed" },
+	{ "facts", NULL, S_INST, U_NONE, L_FACTS, W_DEVICE | W_LIST, "PCI ids and other words that do not change" },
+	{ "missing", NULL, S_INST, U_NONE, L_MISSING, W_DEVICE | W_LIST, "what the device cannot tell, and why" },
 
-	{ "other", NULL, S_INST, U_NONE, W_CLIENT | W_FDINFO | BOTH, L_OTHER, "keys that the standard does not know" },
-	{ NULL, "skipped", S_SCALAR, U_NONE, W_CLIENT | W_FDINFO | BOTH, L_SKIPPED, "malformed lines" },
-	{ NULL, "dropped", S_SCALAR, U_NONE, W_CLIENT | W_CGROUP | W_FDINFO | BOTH, L_DROPPED, "values beyond the tables" },
+	{ "other", NULL, S_INST, U_NONE, L_OTHER, W_CLIENT | W_FDINFO | BOTH, "keys that the standard does not know" },
+	{ NULL, "skipped", S_SCALAR, U_NONE, L_SKIPPED, W_CLIENT | W_FDINFO | BOTH, "malformed lines" },
+	{ NULL, "dropped", S_SCALAR, U_NONE, L_DROPPED, W_CLIENT | W_CGROUP | W_FDINFO | BOTH, "values beyond the tables" },
 };
 const size_t ncolumns = LEN(columns);
 _Static_assert(LEN(columns) < 256, "plans number them in a byte");
+
+/* Called for a hundred fields: copies of it in each place would be a third of this file. */
+#define SHARED __attribute__((noinline))
 
 /* --- building ------------------------------------------------------------------------------------- */
 
@@ -227,7 +230,7 @@ static const struct group *group_of(const struct entity *e)
 }
 
 /* A field with no value yet. Scalars always find room, since there are fewer of them than columns. */
-static struct field *add_null(struct record *r, const struct column *c, struct str inst)
+static struct field *add(struct record *r, const struct column *c, struct str inst)
 {
 	struct field *f = &r->f[r->n];
 
@@ -237,81 +240,135 @@ static struct field *add_null(struct record *r, const struct column *c, struct s
 	}
 	f->col = c;
 	f->inst = inst;
-	f->v.type = V_NULL; /* all of it at once would be a loop over 80 bytes */
+	f->v.type = V_NULL; /* all of it at once would be a loop over 64 bytes */
 	f->v.unit = f->v.point = 0;
 	f->v.neg = f->empty = false;
+	f->v.n = 0; /* by which what is not known is sorted, too */
+	f->v.s = (struct str){ 0 };
 	r->n++;
-	return f;
-}
-
-static struct field *add(struct record *r, const struct column *c, struct str inst, struct val v)
-{
-	struct field *f = add_null(r, c, inst);
-
-	if (f)
-		f->v = v;
 	return f;
 }
 
 static void add_empty(struct record *r, const struct column *c)
 {
-	struct field *f = add(r, c, (struct str){ 0 }, (struct val){ 0 });
+	struct field *f = add(r, c, (struct str){ 0 });
 
 	if (f)
 		f->empty = true;
 }
 
-static struct val v_int(u64 n, u8 unit)
+/* What follows gives a value that is null yet; where nothing is known it stays so. */
+SHARED static void set_int(struct val *v, u64 n, u8 unit)
 {
-	return (struct val){ .type = V_INT, .unit = unit, .n = n };
+	v->type = V_INT;
+	v->unit = unit;
+	v->n = n;
 }
 
-static struct val v_time(i64 us)
+static void set_known(struct val *v, bool known, u64 n)
 {
-	return us < 0 ? (struct val){ 0 } : (struct val){ .type = V_TIME, .unit = U_SECONDS, .n = (u64)us };
+	if (known)
+		set_int(v, n, U_NONE);
 }
 
-static struct val v_str(struct str s)
+SHARED static void set_time(struct val *v, i64 us)
 {
-	return s.p ? (struct val){ .type = V_TEXT, .s = s } : (struct val){ 0 };
+	if (us < 0)
+		return;
+	set_int(v, (u64)us, U_SECONDS);
+	v->type = V_TIME;
 }
 
-/* A label of a device: "" is unknown. */
-static struct val v_label(const char *z)
+SHARED static void set_text(struct val *v, struct str s)
 {
-	return z[0] ? v_str(str_z(z)) : (struct val){ 0 };
+	v->type = s.p ? V_TEXT : V_NULL;
+	v->s = s;
 }
 
-static struct val v_counter(u64 v, const struct column *c)
+/* NULL is unknown. */
+SHARED static void set_z(struct val *v, const char *z)
 {
-	struct val x = v_int(v, c->unit);
+	set_text(v, str_z(z));
+}
 
-	if (is_signed(c->id) && v > INT64_MAX) {
-		x.neg = true;
-		x.n = -v;
-	}
-	return x;
+/* "" is unknown, too. */
+SHARED static void set_label(struct val *v, const char *z)
+{
+	if (z[0])
+		set_z(v, z);
+}
+
+SHARED static void set_name(struct val *v, struct str s)
+{
+	if (s.p < s.e)
+		set_text(v, s);
+}
+
+static void set_signed(struct val *v, i64 n, u8 unit)
+{
+	set_int(v, n < 0 ? -(u64)n : (u64)n, unit);
+	v->neg = n < 0;
+}
+
+static void set_counter(struct val *v, u64 n, const struct column *c)
+{
+	if (is_signed(c->id))
+		set_signed(v, (i64)n, c->unit);
+	else
+		set_int(v, n, c->unit);
+}
+
+static void add_counter(struct record *r, const struct column *c, struct str inst, bool known, u64 n)
+{
+	struct field *f = add(r, c, inst);
+
+	if (f && known)
+		set_counter(&f->v, n, c);
+}
+
+SHARED static void add_text(struct record *r, const struct column *c, struct str inst, struct str s)
+{
+	struct field *f = add(r, c, inst);
+
+	if (f)
+		set_text(&f->v, s);
+}
+
+static void add_int(struct record *r, const struct column *c, struct str inst, u64 n)
+{
+	struct field *f = add(r, c, inst);
+
+	if (f)
+		set_int(&f->v, n, U_NONE);
+}
+
+/* Room for a text behind those of the record. */
+static struct buf text_room(struct record *r)
+{
+	return (struct buf){ .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+}
+
+/* What was put together there. */
+static struct str text_made(struct record *r, const struct buf *b)
+{
+	r->text_n += b->n;
+	return (struct str){ b->p, b->p + b->n };
 }
 
 /* A stored text, copied beside the record. */
-static struct str text_of(struct record *r, u32 text)
+SHARED static struct str text_of(struct record *r, u32 text)
 {
-	char *p = r->text + r->text_n;
+	struct buf b = text_room(r);
 
 	if (text == NONE)
 		return (struct str){ 0 };
-	r->text_n += text_copy(text, p, REC_TEXT - r->text_n);
-	return (struct str){ p, r->text + r->text_n };
+	b.n = text_copy(text, b.p, b.cap);
+	return text_made(r, &b);
 }
 
-static u32 cgroup_of(const struct entity *e)
+static void set_stored(struct val *v, struct record *r, u32 text)
 {
-	const struct task *owner;
-
-	if (e->kind == K_CGROUP)
-		return cgroups[group_of(e)->cgroup].path;
-	owner = client_owner(client_of(e));
-	return owner ? cgroups[owner->cgroup].path : NONE;
+	set_text(v, text_of(r, text));
 }
 
 const char *const kind_names[K_COUNT] = {
@@ -330,62 +387,71 @@ static i64 own_dt(const struct entity *e, const struct recopts *o)
 	return o->dt_us;
 }
 
-static struct val who(struct record *r, const struct entity *e, u8 id)
+/* Of a client, whom it belongs to; and of what has one, the cgroup. */
+static void find_owner(struct record *r)
 {
-	const struct client *c = client_of(e);
-	const struct task *owner = e->kind == K_CLIENT ? client_owner(c) : NULL;
-
-	switch (id) {
-	case L_CLIENT:
-		return c->keykind == KEY_ID ? v_int(c->key, U_NONE) : (struct val){ 0 };
-	case L_PID:
-		return owner ? v_int(owner->pid, U_NONE) : (struct val){ 0 };
-	case L_COMM:
-		return owner && owner->has_comm ?
-			v_str((struct str){ owner->comm, owner->comm + owner->comm_len }) : (struct val){ 0 };
-	case L_CGROUP:
-		return v_str(text_of(r, cgroup_of(e)));
-	case L_CONTAINER: {
-		struct str id64 = parse_container(text_of(r, cgroup_of(e)));
-
-		return v_str(id64);
-	}
-	case L_SKIPPED:
-		return v_int(c->skipped, U_NONE);
-	default:
-		return (struct val){ 0 };
-	}
+	r->owner = r->kind == K_CLIENT ? client_owner(client_of(r->e)) : NULL;
+	r->cgroup = (struct str){ 0 };
+	if (r->kind == K_CGROUP)
+		r->cgroup = text_of(r, cgroups[group_of(r->e)->cgroup].path);
+	else if (r->owner)
+		r->cgroup = text_of(r, cgroups[r->owner->cgroup].path);
 }
 
-static struct val of_device(struct record *r, const struct entity *e, u8 id)
+static void device_field(struct val *v, struct record *r, u8 id)
 {
+	const struct entity *e = r->e;
 	const struct device *d = device_of(e);
-	u64 v;
+	const struct client *c = client_of(e);
+	const struct task *owner = r->owner;
+	bool known;
+	u64 n;
 
 	switch (id) {
-	case L_DEV:    return v_label(d->dev);
-	case L_DRIVER: return v_label(d->driver);
-	case L_PDEV:   return v_label(d->pdev);
+	case L_DEV:       set_label(v, d->dev); return;
+	case L_DRIVER:    set_label(v, d->driver); return;
+	case L_PDEV:      set_label(v, d->pdev); return;
+	case L_STATE:     set_label(v, d->state); return;
+	case L_CLIENT:    set_known(v, c->keykind == KEY_ID, c->key); return;
+	case L_CGROUP:    set_text(v, r->cgroup); return;
+	case L_CONTAINER: set_text(v, parse_container(r->cgroup)); return;
+	case L_SKIPPED:   set_int(v, c->skipped, U_NONE); return;
+	case L_UNREADABLE: set_int(v, reg_unreadable, U_NONE); return;
 	case L_NAME:
-		return e->kind == K_DEVICE ? v_label(d->name) : v_str(text_of(r, client_of(e)->name));
-	case L_STATE:  return v_label(d->state);
+		if (e->kind == K_DEVICE)
+			set_label(v, d->name);
+		else
+			set_stored(v, r, c->name);
+		return;
+	case L_PID:
+		if (owner)
+			set_int(v, owner->pid, U_NONE);
+		return;
+	case L_COMM:
+		if (owner && owner->has_comm)
+			set_text(v, (struct str){ owner->comm, owner->comm + owner->comm_len });
+		return;
 	case L_CLIENTS:
-		if (e->kind == K_CGROUP)
-			return v_int(group_of(e)->clients, U_NONE);
-		return d->clients || !d->anonymous ? v_int(d->clients, U_NONE) : (struct val){ 0 };
-	case L_UNREADABLE:
-		return v_int(reg_unreadable, U_NONE);
+		known = e->kind == K_CGROUP || d->clients || !d->anonymous;
+		set_known(v, known, e->kind == K_CGROUP ? group_of(e)->clients : d->clients);
+		return;
 	case L_DROPPED:
-		return v_int(e->dropped + r->lost + (e->kind == K_DEVICE ? reg_dropped : 0), U_NONE);
+		set_int(v, e->dropped + r->lost + (e->kind == K_DEVICE ? reg_dropped : 0), U_NONE);
+		return;
 	case L_BUSY:
-		return device_busy(d, &v) ? v_int(v, U_PERCENT) : (struct val){ 0 };
+		known = device_busy(d, &n);
+		break;
 	case L_USED:
-		return entity_used(e, d->apu, &v) ? v_int(v, U_BYTES) : (struct val){ 0 };
+		known = entity_used(e, d->apu, &n);
+		break;
 	case L_IDLE:
-		return device_idle(d, &v) ? v_int(v, U_PERCENT) : (struct val){ 0 };
+		known = device_idle(d, &n);
+		break;
 	default:
-		return (struct val){ 0 };
+		return;
 	}
+	if (known)
+		set_int(v, n, id == L_USED ? U_BYTES : U_PERCENT);
 }
 
 static const struct evrow *row_of(const struct entity *e)
@@ -393,62 +459,83 @@ static const struct evrow *row_of(const struct entity *e)
 	return (const struct evrow *)(const void *)e;
 }
 
-/* Where it was counted: numbers below 0 and 0 itself are "everywhere". */
-static struct val v_number(i64 n, i64 least)
+/* Where it was counted: numbers below the least are "everywhere". */
+static void set_place(struct val *v, i64 n, i64 least)
 {
-	return n < least ? (struct val){ 0 } : v_int((u64)n, U_NONE);
+	set_known(v, n >= least, (u64)n);
 }
 
-static struct val site_field(struct record *r, const struct evrow *row, u8 id)
+static void site_field(struct val *v, struct record *r, u8 id)
 {
-	const struct site *s = &sites[row->site];
+	const struct site *s = &sites[row_of(r->e)->site];
 
 	switch (id) {
-	case L_CPU:    return v_number(s->cpu, 0);
-	case L_CORE:   return v_number(s->core, 0);
-	case L_SOCKET: return v_number(s->socket, 0);
-	case L_PID:    return v_number(s->pid, 1);
-	case L_TID:    return v_number(s->tid, 1);
-	case L_COMM:   return v_str(text_of(r, s->comm));
-	default:       return v_str(text_of(r, s->cgroup));
+	case L_CPU:    set_place(v, s->cpu, 0); return;
+	case L_CORE:   set_place(v, s->core, 0); return;
+	case L_SOCKET: set_place(v, s->socket, 0); return;
+	case L_PID:    set_place(v, s->pid, 1); return;
+	case L_TID:    set_place(v, s->tid, 1); return;
+	case L_COMM:   set_stored(v, r, s->comm); return;
+	default:       set_stored(v, r, s->cgroup); return;
 	}
 }
 
-static struct val event_value(const struct evrow *row)
+static void event_value(struct val *v, const struct evrow *row)
 {
-	struct val v = v_int(row->value, U_NONE);
-
-	v.point = row->point;
-	v.neg = row->neg;
-	return row->state == CS_COUNTED ? v : (struct val){ 0 };
+	set_known(v, row->state == CS_COUNTED, row->value);
+	if (v->type == V_NULL)
+		return;
+	v->point = row->point;
+	v->neg = row->neg;
 }
 
-static struct val event_field(struct record *r, const struct entity *e, u8 id)
+/* Of the event's set, if it has one. */
+static void set_field(struct val *v, struct record *r, const struct evset *set, u8 id)
 {
-	const struct evrow *row = row_of(e);
+	if (!set->name)
+		return;
+	switch (id) {
+	case L_SET:    set_stored(v, r, set->name); return;
+	case L_SET_ID: set_int(v, set->id, U_NONE); return;
+	case L_RUNS:   set_int(v, set->turns - set->turns_was, U_NONE); return;
+	case L_ACTIVE: set_int(v, (u64)(set->active - set->active_was), U_NANO); return;
+	default:
+		if (set->timeout)
+			set_int(v, (u64)set->timeout, U_NANO);
+	}
+}
+
+static void event_field(struct val *v, struct record *r, u8 id)
+{
+	const struct evrow *row = row_of(r->e);
 	const struct event *ev = &events[row->event];
-	const struct evset *set = &evsets[ev->set];
-	u64 active = (u64)(set->active - set->active_was);
 
 	switch (id) {
-	case L_EVENT:     return v_str(text_of(r, ev->name));
-	case L_SET:       return v_str(text_of(r, set->name));
-	case L_SET_ID:    return set->name ? v_int(set->id, U_NONE) : (struct val){ 0 };
-	case L_VALUE:     return event_value(row);
-	case L_UNIT:      return v_str(ev->unit ? text_of(r, ev->unit) : (struct str)STR(""));
-	case L_RUNNING:   return row->sum.enabled ? v_int(row->share, U_PERCENT) : (struct val){ 0 };
-	case L_REASON:    return row->state == CS_COUNTED ? (struct val){ 0 } : v_str(str_z(state_text(row->state)));
-	case L_DEVIATION: return row->repeats > 1 ? v_int((u64)(row_deviation(row) * 100000 + 0.5), U_PERCENT) : (struct val){ 0 };
-	case L_REPEATS:   return row->repeats > 1 ? v_int(row->repeats, U_NONE) : (struct val){ 0 };
-	case L_RUNS:      return set->name ? v_int(set->turns - set->turns_was, U_NONE) : (struct val){ 0 };
-	case L_ACTIVE:    return set->name ? v_int(active, U_NANO) : (struct val){ 0 };
-	case L_TIMEOUT:   return set->name && set->timeout ? v_int((u64)set->timeout, U_NANO) : (struct val){ 0 };
-	case L_CPUS:      return v_int(row->places, U_NONE);
-	case L_COUNT:
-		return row->state == CS_COUNTED && ev->rule != EV_LEVEL ? v_int(row->sum.value, U_NONE) : (struct val){ 0 };
-	case L_ENABLED:   return v_int(row->sum.enabled, U_NS);
-	case L_RUNTIME:   return v_int(row->sum.running, U_NS);
-	default:          return site_field(r, row, id);
+	case L_EVENT:   set_stored(v, r, ev->name); return;
+	case L_VALUE:   event_value(v, row); return;
+	case L_UNIT:    set_text(v, ev->unit ? text_of(r, ev->unit) : (struct str)STR("")); return;
+	case L_REPEATS: set_known(v, row->repeats > 1, row->repeats); return;
+	case L_CPUS:    set_int(v, row->places, U_NONE); return;
+	case L_COUNT:   set_known(v, row->state == CS_COUNTED && ev->rule != EV_LEVEL, row->sum.value); return;
+	case L_ENABLED: set_int(v, row->sum.enabled, U_NS); return;
+	case L_RUNTIME: set_int(v, row->sum.running, U_NS); return;
+	case L_RUNNING:
+		if (row->sum.enabled)
+			set_int(v, row->share, U_PERCENT);
+		return;
+	case L_REASON:
+		if (row->state != CS_COUNTED)
+			set_z(v, state_text(row->state));
+		return;
+	case L_DEVIATION:
+		if (row->repeats > 1)
+			set_int(v, (u64)(row_deviation(row) * 100000 + 0.5), U_PERCENT);
+		return;
+	case L_SET: case L_SET_ID: case L_RUNS: case L_ACTIVE: case L_TIMEOUT:
+		set_field(v, r, &evsets[ev->set], id);
+		return;
+	default:
+		site_field(v, r, id);
 	}
 }
 
@@ -463,84 +550,95 @@ static const struct profile *profile_of(const struct entity *e)
 }
 
 /* What was put together behind the record's texts; nothing where it found no room. */
-static struct val v_made(struct record *r, const struct buf *b)
+static void set_made(struct val *v, struct record *r, const struct buf *b)
 {
-	if (b->full) {
+	if (b->full)
 		r->lost++;
-		return (struct val){ 0 };
-	}
-	r->text_n += b->n;
-	return v_str((struct str){ b->p, b->p + b->n });
+	else
+		set_text(v, text_made(r, b));
 }
 
-static struct val v_hex(struct record *r, u64 v)
+static void set_hex(struct val *v, struct record *r, u64 n)
 {
-	struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+	struct buf b = text_room(r);
 
-	put_hex64(&b, v);
-	return v_made(r, &b);
-}
-
-static struct val v_name(struct str s)
-{
-	return v_str(s.p < s.e ? s : (struct str){ 0 });
+	put_hex64(&b, n);
+	set_made(v, r, &b);
 }
 
 /* symbol+0x1f, or nothing where it is not known. */
-static struct val v_symbol(struct record *r, const struct frame *f)
+static void set_symbol(struct val *v, struct record *r, const struct frame *f)
 {
-	struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+	struct buf b = text_room(r);
 
 	if (f->symbol.p >= f->symbol.e)
-		return (struct val){ 0 };
+		return;
 	put_str(&b, f->symbol);
 	if (f->offset) {
 		put_c(&b, '+');
 		put_hex64(&b, f->offset);
 	}
-	return v_made(r, &b);
+	set_made(v, r, &b);
 }
 
-static struct val sample_field(struct record *r, const struct sample *s, u8 id)
+static void sample_field(struct val *v, struct record *r, u8 id)
 {
 	static const char *const modes[PM_MODES] = {
 		[PM_KERNEL] = "kernel", [PM_USER] = "user", [PM_HV] = "hypervisor",
 		[PM_GUEST_KERNEL] = "guest-kernel", [PM_GUEST_USER] = "guest-user",
 	};
+	const struct sample *s = sample_of(r->e);
 	const struct prec *p = s->r;
 
 	switch (id) {
-	case L_EVENT:  return v_str(s->event ? text_of(r, events[s->event].name) : (struct str){ 0 });
-	case L_CPU:    return p->have & PS_CPU ? v_int(p->cpu, U_NONE) : (struct val){ 0 };
-	case L_PID:    return p->have & PS_TID ? v_int(p->pid, U_NONE) : (struct val){ 0 };
-	case L_TID:    return p->have & PS_TID ? v_int(p->tid, U_NONE) : (struct val){ 0 };
-	case L_COMM:   return v_name(s->comm);
-	case L_MODE:   return v_str(p->mode < PM_MODES && s->event ? str_z(modes[p->mode]) : (struct str){ 0 });
-	case L_IP:     return p->have & PS_IP ? v_hex(r, p->ip) : (struct val){ 0 };
-	case L_ADDR:   return p->have & PS_ADDR && p->addr ? v_hex(r, p->addr) : (struct val){ 0 };
-	case L_SYMBOL: return v_symbol(r, &s->at);
-	case L_MODULE: return v_name(s->at.module);
-	case L_PERIOD: return s->period ? v_int(s->period, U_NONE) : (struct val){ 0 };
-	case L_LOST:   return p->lost ? v_int(p->lost, U_NONE) : (struct val){ 0 };
-	default:       return (struct val){ 0 };
+	case L_CPU:    set_known(v, p->have & PS_CPU, p->cpu); return;
+	case L_PID:    set_known(v, p->have & PS_TID, p->pid); return;
+	case L_TID:    set_known(v, p->have & PS_TID, p->tid); return;
+	case L_COMM:   set_name(v, s->comm); return;
+	case L_SYMBOL: set_symbol(v, r, &s->at); return;
+	case L_MODULE: set_name(v, s->at.module); return;
+	case L_PERIOD: set_known(v, s->period, s->period); return;
+	case L_LOST:   set_known(v, p->lost, p->lost); return;
+	case L_EVENT:
+		if (s->event)
+			set_stored(v, r, events[s->event].name);
+		return;
+	case L_MODE:
+		if (p->mode < PM_MODES && s->event)
+			set_z(v, modes[p->mode]);
+		return;
+	case L_IP:
+		if (p->have & PS_IP)
+			set_hex(v, r, p->ip);
+		return;
+	case L_ADDR:
+		if (p->have & PS_ADDR && p->addr)
+			set_hex(v, r, p->addr);
+		return;
+	default:
+		return;
 	}
 }
 
-static struct val profile_field(struct record *r, const struct profile *p, u8 id)
+static void profile_field(struct val *v, struct record *r, u8 id)
 {
 	static const char *const by[PROF_TABLES] = { [PROF_COMM] = "comm", [PROF_SYMBOL] = "symbol", [PROF_IP] = "ip",
 						     [PROF_STACK] = "stack" };
+	const struct profile *p = profile_of(r->e);
 
 	switch (id) {
-	case L_BY:      return v_str(str_z(by[p->table]));
-	case L_NAME:    return v_name(p->row->name);
-	case L_IP:      return p->table == PROF_IP ? v_hex(r, p->row->ip) : (struct val){ 0 };
-	case L_MODULE:  return v_name(p->row->module);
-	case L_PERIOD:  return v_int(p->row->period, U_NONE);
-	case L_SAMPLES: return v_int(p->row->samples, U_NONE);
+	case L_BY:      set_z(v, by[p->table]); return;
+	case L_NAME:    set_name(v, p->row->name); return;
+	case L_MODULE:  set_name(v, p->row->module); return;
+	case L_PERIOD:  set_int(v, p->row->period, U_NONE); return;
+	case L_SAMPLES: set_int(v, p->row->samples, U_NONE); return;
+	case L_IP:
+		if (p->table == PROF_IP)
+			set_hex(v, r, p->row->ip);
+		return;
 	default:
 		/* rounded: the sum of all is 100 */
-		return v_int((muldiv(p->row->period, 200000, profile_period[p->table]) + 1) / 2, U_PERCENT);
+		set_int(v, (muldiv(p->row->period, 200000, profile_period[p->table]) + 1) / 2, U_PERCENT);
 	}
 }
 
@@ -548,20 +646,22 @@ static struct val profile_field(struct record *r, const struct profile *p, u8 id
 static void add_values(struct record *r, const struct column *c, const struct sample *s)
 {
 	for (u32 i = 0; i < s->ngroup; i++)
-		add(r, c, text_of(r, events[s->group[i].event].name), v_int(s->group[i].count, U_NONE));
+		add_int(r, c, text_of(r, events[s->group[i].event].name), s->group[i].count);
 }
 
 static void add_chain(struct record *r, const struct column *c, const struct sample *s)
 {
 	for (u32 i = 0; i < s->nchain; i++) {
+		struct val v = { 0 };
 		u32 lost = r->lost;
-		struct val v = v_symbol(r, &s->chain[i]);
+		struct field *f;
 
+		set_symbol(&v, r, &s->chain[i]);
 		if (v.type == V_NULL)
-			v = v_hex(r, s->chain[i].ip);
+			set_hex(&v, r, s->chain[i].ip);
 		r->lost = v.type == V_NULL ? lost + 1 : lost;
-		if (v.type != V_NULL)
-			add(r, c, (struct str){ 0 }, v);
+		if (v.type != V_NULL && (f = add(r, c, (struct str){ 0 })))
+			f->v = v;
 	}
 	if (s->nchain == 0)
 		add_empty(r, c);
@@ -607,7 +707,7 @@ void record_site(struct buf *b, const struct entity *e, bool cgroup)
 static struct str event_label(struct record *r, const struct evrow *row)
 {
 	const struct event *ev = &events[row->event];
-	struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+	struct buf b = text_room(r);
 	size_t n;
 
 	if (evsets[ev->set].name) {
@@ -619,8 +719,7 @@ static struct str event_label(struct record *r, const struct evrow *row)
 	put_c(&b, '@');
 	put_site(&b, &sites[row->site]);
 	b.n = b.n == n + 1 ? n : b.n;
-	r->text_n += b.n;
-	return (struct str){ b.p, b.p + b.n };
+	return text_made(r, &b);
 }
 
 static const struct oarow *oarow_of(const struct entity *e)
@@ -628,39 +727,56 @@ static const struct oarow *oarow_of(const struct entity *e)
 	return (const struct oarow *)(const void *)e;
 }
 
-static struct val oa_freq(const struct oarow *w)
+static void set_clock(struct val *v, u64 hz)
 {
-	bool known = w->slots && !w->stored && w->head->has_ticks && w->ts_hz && w->slots[OA_TIME];
-
-	return known ? v_int(muldiv(w->slots[OA_CLOCK], w->ts_hz, w->slots[OA_TIME]), U_HZ) : (struct val){ 0 };
+	if (hz)
+		set_int(v, hz, U_HZ);
 }
 
-static struct val v_clock(u64 hz)
+static void oa_freq(struct val *v, const struct oarow *w)
 {
-	return hz ? v_int(hz, U_HZ) : (struct val){ 0 };
+	if (w->slots && !w->stored && w->head->has_ticks && w->ts_hz && w->slots[OA_TIME])
+		set_int(v, muldiv(w->slots[OA_CLOCK], w->ts_hz, w->slots[OA_TIME]), U_HZ);
 }
 
-static struct val oa_field(const struct oarow *w, u8 id)
+/* What the report's head says. */
+static void oahead_field(struct val *v, const struct oarow *w, u8 id)
 {
 	const struct oareport *h = w->head;
 
-	if (w->sum && (id == L_REASON || id == L_ID || id == L_UNSLICE || id == L_SLICE))
-		return (struct val){ 0 };
+	if (!h || (w->sum && id != L_TS))
+		return;
 	switch (id) {
-	case L_DEV:      return v_name(w->dev);
-	case L_SET:      return v_name(w->set);
-	case L_INDEX:    return v_int(w->index, U_NONE);
-	case L_REASON:   return h ? v_str(str_z(oareason_names[h->reason])) : (struct val){ 0 };
-	case L_CTX:      return w->has_ctx ? v_int(w->ctx, U_NONE) : (struct val){ 0 };
-	case L_TS:       return h ? v_int(h->ts, U_NONE) : (struct val){ 0 };
-	case L_CPU_TIME: return w->has_cpu_time ? v_int(w->cpu_time, U_NS) : (struct val){ 0 };
-	case L_TICKS:    return w->slots && h->has_ticks ? v_int(w->slots[OA_CLOCK], U_NONE) : (struct val){ 0 };
-	case L_OA_FREQ:  return oa_freq(w);
-	case L_LOST:     return v_int(w->lost, U_NONE);
-	case L_REPORTS:  return v_int(w->reports, U_NONE);
-	case L_ID:       return h ? v_int(h->id, U_NONE) : (struct val){ 0 };
-	case L_UNSLICE:  return v_clock(h ? h->unslice_hz : 0);
-	default:         return v_clock(h ? h->slice_hz : 0);
+	case L_REASON:  set_z(v, oareason_names[h->reason]); return;
+	case L_TS:      set_int(v, h->ts, U_NONE); return;
+	case L_ID:      set_int(v, h->id, U_NONE); return;
+	case L_UNSLICE: set_clock(v, h->unslice_hz); return;
+	default:        set_clock(v, h->slice_hz); return;
+	}
+}
+
+static void oa_field(struct val *v, struct record *r, u8 id)
+{
+	const struct oarow *w = oarow_of(r->e);
+
+	switch (id) {
+	case L_DEV:      set_name(v, w->dev); return;
+	case L_SET:      set_name(v, w->set); return;
+	case L_INDEX:    set_int(v, w->index, U_NONE); return;
+	case L_CTX:      set_known(v, w->has_ctx, w->ctx); return;
+	case L_OA_FREQ:  oa_freq(v, w); return;
+	case L_LOST:     set_int(v, w->lost, U_NONE); return;
+	case L_REPORTS:  set_int(v, w->reports, U_NONE); return;
+	case L_CPU_TIME:
+		if (w->has_cpu_time)
+			set_int(v, w->cpu_time, U_NS);
+		return;
+	case L_TICKS:
+		if (w->slots && w->head->has_ticks)
+			set_int(v, w->slots[OA_CLOCK], U_NONE);
+		return;
+	default:
+		oahead_field(v, w, id);
 	}
 }
 
@@ -713,7 +829,7 @@ static void put_huge(struct buf *b, double f)
 /* What no 64 bits hold with six digits behind the point. */
 static void set_large(struct record *r, struct val *v, double f)
 {
-	struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+	struct buf b = text_room(r);
 	bool huge = f >= 18446744073709551616.0;
 	char d[DIGITS];
 	u64 whole;
@@ -729,7 +845,7 @@ static void set_large(struct record *r, struct val *v, double f)
 	put_n(&b, digits_before(d + DIGITS, huge ? 0 : micros(f - (double)whole), 6), 6);
 	while (b.n > 1 && b.p[b.n - 1] == '0' && b.p[b.n - 2] != '.')
 		b.n--;
-	*v = v_made(r, &b);
+	set_made(v, r, &b);
 	v->type = v->type == V_TEXT ? V_DIGITS : V_NULL;
 }
 
@@ -754,12 +870,14 @@ static void set_float(struct record *r, struct val *v, double f)
 static void add_oaslots(struct record *r, const struct column *c, const struct oarow *w)
 {
 	for (size_t i = OA_A; i < OA_SLOTS; i++) {
-		struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+		struct buf b = text_room(r);
+		struct field *f;
 
 		if (!oaslot_name(w->raw->format, i, &b))
 			continue;
-		r->text_n += b.n;
-		add(r, c, (struct str){ b.p, b.p + b.n }, w->slots ? v_int(w->slots[i], U_NONE) : (struct val){ 0 });
+		f = add(r, c, text_made(r, &b));
+		if (f && w->slots)
+			set_int(&f->v, w->slots[i], U_NONE);
 	}
 }
 
@@ -771,7 +889,7 @@ static void add_oacounters(struct record *r, const struct column *c, const struc
 	}
 	for (u32 i = 0; w->prog && i < w->prog->n; i++) {
 		const struct oacounter *k = &w->prog->counters[i];
-		struct field *f = k->wanted ? add_null(r, c, k->name) : NULL;
+		struct field *f = k->wanted ? add(r, c, k->name) : NULL;
 
 		if (!f || !w->values)
 			continue;
@@ -789,45 +907,45 @@ static const struct reading *reading_of(const struct entity *e)
 	return (const struct reading *)(const void *)e;
 }
 
-static struct val v_signed(i64 n, u8 unit)
+static void set_limit(struct val *v, i64 n)
 {
-	return (struct val){ .type = V_INT, .unit = unit, .neg = n < 0, .n = n < 0 ? -(u64)n : (u64)n };
-}
-
-static struct val v_limit(i64 n)
-{
-	return n == INT64_MAX || n == INT64_MIN ? (struct val){ 0 } : v_signed(n, U_NONE);
+	if (n != INT64_MAX && n != INT64_MIN)
+		set_signed(v, n, U_NONE);
 }
 
 /* C's float, in the nine digits that it takes to tell it from its neighbours. */
-static struct val v_scale(i64 max)
+static void set_scale(struct val *v, i64 max)
 {
 	double d = (double)(100.0f / (float)max);
-	struct val v = v_int(0, U_NONE);
 
 	if (max <= 0 || max == INT64_MAX)
-		return (struct val){ 0 };
-	for (; d < 1e8; v.point++)
+		return;
+	for (; d < 1e8; v->point++)
 		d *= 10;
-	for (v.n = (u64)(d + 0.5); v.point && v.n % 10 == 0; v.point--)
-		v.n /= 10;
-	return v;
+	set_int(v, (u64)(d + 0.5), U_NONE);
+	for (; v->point && v->n % 10 == 0; v->point--)
+		v->n /= 10;
 }
 
-static struct val counter_field(const struct picked *t, u8 id)
+static void counter_field(struct val *v, struct record *r, u8 id)
 {
+	const struct picked *t = reading_of(r->e)->picked;
 	const struct named *c = t->counter;
 
 	switch (id) {
-	case L_INDEX:  return v_int(t->index, U_NONE);
-	case L_VENDOR: return v_str(str_z(c->vendor));
-	case L_NAME:   return v_str(str_z(c->name));
-	case L_VALUE:  return c->known ? v_signed(c->value, U_NONE) : (struct val){ 0 };
-	case L_UNIT:   return v_str(str_z(c->unit));
-	case L_MIN:    return v_limit(c->min);
-	case L_MAX:    return v_limit(c->max);
-	case L_SCALE:  return v_scale(c->max);
-	default:       return v_str(str_z(c->what));
+	case L_INDEX:  set_int(v, t->index, U_NONE); return;
+	case L_VENDOR: set_z(v, c->vendor); return;
+	case L_NAME:   set_z(v, c->name); return;
+	case L_UNIT:   set_z(v, c->unit); return;
+	case L_MIN:    set_limit(v, c->min); return;
+	case L_MAX:    set_limit(v, c->max); return;
+	case L_SCALE:  set_scale(v, c->max); return;
+	case L_VALUE:
+		if (c->known)
+			set_signed(v, c->value, U_NONE);
+		return;
+	default:
+		set_z(v, c->what);
 	}
 }
 
@@ -846,11 +964,11 @@ static void add_picked(struct record *r, const struct column *c, const struct re
 {
 	for (size_t i = 0; i < of->n; i++) {
 		const struct named *k = of->picked[i].counter;
-		struct field *f = add_null(r, c, of->picked[i].title);
+		struct field *f = add(r, c, of->picked[i].title);
 
 		if (!f || !k)
 			continue;
-		f->v = v_signed(k->value, unit_named(k->unit));
+		set_signed(&f->v, k->value, unit_named(k->unit));
 		f->v.type = k->known ? V_INT : V_NULL; /* the unit says how wide its column is, all the same */
 	}
 }
@@ -860,48 +978,42 @@ static const struct probed *probed_of(const struct entity *e)
 	return (const struct probed *)(const void *)e;
 }
 
-static struct val source_field(const struct probed *p, u8 id)
+static void source_field(struct val *v, struct record *r, u8 id)
 {
 	static const char *const statuses[] = { "ok", "denied", "absent" };
+	const struct probed *p = probed_of(r->e);
 
 	switch (id) {
-	case L_SOURCE: return v_label(p->source);
-	case L_STATUS: return v_label(statuses[p->status]);
-	case L_OK:     return p->status == PROBE_ABSENT ? (struct val){ 0 } : v_int(p->status == PROBE_OK, U_NONE);
-	case L_DETAIL: return v_label(p->detail);
-	default:       return v_label(p->remedy);
+	case L_SOURCE: set_label(v, p->source); return;
+	case L_STATUS: set_label(v, statuses[p->status]); return;
+	case L_OK:     set_known(v, p->status != PROBE_ABSENT, p->status == PROBE_OK); return;
+	case L_DETAIL: set_label(v, p->detail); return;
+	default:       set_label(v, p->remedy);
 	}
 }
 
-static struct val scalar(struct record *r, const struct entity *e, const struct recopts *o, u8 id)
+/* What fills the scalars of a kind, beside those that all kinds have. */
+static void (*const fillers[K_COUNT])(struct val *v, struct record *r, u8 id) = {
+	[K_DEVICE] = device_field, [K_CLIENT] = device_field, [K_CGROUP] = device_field, [K_FDINFO] = device_field,
+	[K_EVENT] = event_field, [K_SAMPLE] = sample_field, [K_PROFILE] = profile_field, [K_OA] = oa_field,
+	[K_COUNTER] = counter_field, [K_COUNTERS] = counter_field, [K_SOURCE] = source_field,
+};
+
+static bool is_live(u8 kind)
+{
+	return 1u << kind & ALL;
+}
+
+static void scalar(struct val *v, struct record *r, const struct recopts *o, u8 id)
 {
 	switch (id) {
-	case L_SCHEMA: return v_int(1, U_NONE);
-	case L_KIND:   return v_str(str_z(kind_names[r->kind]));
-	case L_TIME:   return v_time(o->time_us);
-	case L_FILE:   return v_str(str_z(o->file));
-	case L_SUMMARY: return v_str(str_z(o->summary));
-	default:
-		break;
-	}
-	if (e->kind == K_EVENT)
-		return id == L_DT ? v_time(o->dt_us) : event_field(r, e, id);
-	if (e->kind == K_SAMPLE)
-		return sample_field(r, sample_of(e), id);
-	if (e->kind == K_PROFILE)
-		return profile_field(r, profile_of(e), id);
-	if (e->kind == K_OA)
-		return id == L_DT ? v_time(o->dt_us) : oa_field(oarow_of(e), id);
-	if (e->kind == K_COUNTER || e->kind == K_COUNTERS)
-		return id == L_DT ? v_time(o->dt_us) : counter_field(reading_of(e)->picked, id);
-	if (e->kind == K_SOURCE)
-		return source_field(probed_of(e), id);
-	switch (id) {
-	case L_DT:     return v_time(own_dt(e, o));
-	case L_CLIENT: case L_PID: case L_COMM: case L_CGROUP: case L_CONTAINER: case L_SKIPPED:
-		return who(r, e, id);
-	default:
-		return of_device(r, e, id);
+	case L_SCHEMA:  set_int(v, 1, U_NONE); return;
+	case L_KIND:    set_z(v, kind_names[r->kind]); return;
+	case L_TIME:    set_time(v, o->time_us); return;
+	case L_DT:      set_time(v, is_live(r->kind) ? own_dt(r->e, o) : o->dt_us); return;
+	case L_FILE:    set_z(v, o->file); return;
+	case L_SUMMARY: set_z(v, o->summary); return;
+	default:        fillers[r->kind](v, r, id);
 	}
 }
 
@@ -914,7 +1026,8 @@ static bool own_or_sum(const struct entity *e, u8 desc, u16 inst, u64 *v)
 		[D_PURGEABLE] = D_SUM_PURGEABLE, [D_ACTIVE] = D_SUM_ACTIVE,
 	};
 
-	return reg_get(e, desc <= D_ACTIVE && sums[desc] && !reg_find(e, desc, inst) ? sums[desc] : desc, inst, v);
+	return reg_get(e, desc, inst, v) ||
+	       (desc <= D_ACTIVE && sums[desc] && !reg_find(e, desc, inst) && reg_get(e, sums[desc], inst, v));
 }
 
 static bool counter_value(const struct entity *e, u8 id, u16 inst, const struct recopts *o, u64 *v)
@@ -927,34 +1040,25 @@ static bool counter_value(const struct entity *e, u8 id, u16 inst, const struct 
 	case L_ENGINE_BUSY: return engine_busy(e, inst, v);
 	case L_ENGINE_UTIL: return engine_util(e, inst, v);
 	case L_ENGINE_FREQ: return engine_freq(e, inst, v);
-	case L_FREQ_AVG:
-		if (!reg_rate(e, D_FREQ_SPENT, inst, &d, &dt))
-			return false;
-		*v = muldiv(d, 1000000000, dt); /* kHz x ms per ns */
-		return true;
 	case D_CAPACITY:
-		if (!reg_get(e, id, inst, v))
+		if (!own_or_sum(e, id, inst, v))
 			*v = 1; /* "In the absence of this tag parser shall assume capacity of one" */
 		return true;
-	case D_POWER:
-		if (reg_get(e, id, inst, v))
+	case L_FREQ_AVG: case D_POWER:
+		if (id == D_POWER && own_or_sum(e, id, inst, v))
 			return true;
-		if (!reg_rate(e, D_ENERGY, inst, &d, &dt))
+		if (!reg_rate(e, id == D_POWER ? D_ENERGY : D_FREQ_SPENT, inst, &d, &dt))
 			return false;
-		*v = muldiv(d, 1000000000, dt);
+		*v = muldiv(d, 1000000000, dt); /* uJ per ns; kHz x ms per ns */
 		return true;
 	default:
 		return own_or_sum(e, id, inst, v);
 	}
 }
 
-/* Whether a counter of this desc makes its instance one of the group that column c begins. */
+/* Whether a counter of this desc makes its instance one of the group of columns c to end. */
 static bool in_group(u8 desc, const struct column *c, const struct column *end)
 {
-	if (strcmp(c->group, "engine") == 0)
-		return is_engine(desc);
-	if (strcmp(c->group, "memory") == 0)
-		return is_region(desc);
 	for (; c < end; c++)
 		if (c->id == desc || (c->id == D_POWER && desc == D_ENERGY) ||
 		    (c->id == L_FREQ_AVG && desc == D_FREQ_SPENT))
@@ -962,40 +1066,55 @@ static bool in_group(u8 desc, const struct column *c, const struct column *end)
 	return false;
 }
 
-static bool wanted(const struct column *c, const struct record *r, const struct recopts *o)
+static bool is_column(const struct column *c, const struct record *r, const struct recopts *o)
 {
 	u32 mode = o->list ? W_LIVE | W_LIST : o->raw ? W_RAW : W_LIVE;
 
 	return c->when & 1u << r->kind && (c->when & mode || (o->both && c->when & W_TOTAL));
 }
 
-static void add_group(struct record *r, const struct entity *e, const struct column *c,
-		      const struct column *end, const struct recopts *o)
+/* The groups of columns that records of a kind have, found once for each kind and way of reading. */
+struct plan {
+	bool made;
+	u8 n;
+	u8 from[LEN(columns)], to[LEN(columns)];
+	bool wanted[LEN(columns)]; /* of those in groups */
+};
+
+static void add_instance(struct record *r, u16 inst, const struct plan *p, size_t i, const struct recopts *o)
+{
+	const struct str name = inst_name(inst);
+
+	for (size_t m = p->from[i]; m < p->to[i]; m++) {
+		const struct column *c = &columns[m];
+		bool known;
+		u64 v;
+
+		if (!p->wanted[m])
+			continue;
+		known = counter_value(r->e, c->id, inst, o, &v);
+		/* A dump's absent keys stay absent. */
+		if (known || !(c->when & W_SPARSE || (r->kind == K_FDINFO && is_region(c->id))))
+			add_counter(r, c, name, known, v);
+	}
+}
+
+static void add_group(struct record *r, const struct plan *p, size_t i, const struct recopts *o)
 {
 	static u32 marks[MAX_INSTANCES], mark; /* which instances this group has already */
+	const struct column *c = columns + p->from[i], *end = columns + p->to[i];
+	bool engines = strcmp(c->group, "engine") == 0, regions = strcmp(c->group, "memory") == 0, sparse = true;
 	size_t before = r->n;
-	bool sparse = true;
 
 	mark++;
-	for (struct counter *k = reg_first(e); k; k = reg_next(k)) {
-		if (marks[k->inst] == mark || !in_group(k->desc, c, end))
+	for (struct counter *k = reg_first(r->e); k; k = reg_next(k)) {
+		if (marks[k->inst] == mark || !(engines ? is_engine(k->desc) : regions ? is_region(k->desc) : in_group(k->desc, c, end)))
 			continue;
 		marks[k->inst] = mark;
-		for (const struct column *m = c; m < end; m++) {
-			u64 v;
-			bool known;
-
-			if (!wanted(m, r, o))
-				continue;
-			known = counter_value(e, m->id, k->inst, o, &v);
-			/* A dump's absent keys stay absent. */
-			if (known || !(m->when & W_SPARSE || (r->kind == K_FDINFO && is_region(m->id))))
-				add(r, m, inst_name(k->inst), known ? v_counter(v, m) : (struct val){ 0 });
-		}
+		add_instance(r, k->inst, p, i, o);
 	}
-	for (const struct column *m = c; m < end; m++)
-		if (wanted(m, r, o))
-			sparse &= !!(m->when & W_SPARSE);
+	for (const struct column *m = c; m < end && r->n == before; m++)
+		sparse &= !p->wanted[m - columns] || m->when & W_SPARSE;
 	if (r->n == before && !sparse)
 		add_empty(r, c);
 }
@@ -1022,7 +1141,7 @@ static void add_pids(struct record *r, const struct column *c, const struct clie
 			continue;
 		}
 		memmove(&r->f[i + 1], &r->f[i], (r->n - i) * sizeof(r->f[0]));
-		r->f[i] = (struct field){ .col = c, .v = v_int(pid, U_NONE) };
+		r->f[i] = (struct field){ .col = c, .v = { .type = V_INT, .n = pid } };
 		r->n++;
 	}
 	if (r->n == from)
@@ -1040,12 +1159,12 @@ static void add_throttle(struct record *r, const struct column *c, const struct 
 			continue;
 		known = true;
 		if (on)
-			add(r, c, (struct str){ 0 }, v_str(inst_name(k->inst)));
+			add_text(r, c, (struct str){ 0 }, inst_name(k->inst));
 	}
 	if (r->n == from && known)
 		add_empty(r, c);
 	else if (r->n == from)
-		add(r, c, (struct str){ 0 }, (struct val){ 0 });
+		add(r, c, (struct str){ 0 });
 }
 
 static void add_nodes(struct record *r, const struct column *c, const struct device *d)
@@ -1055,14 +1174,13 @@ static void add_nodes(struct record *r, const struct column *c, const struct dev
 	size_t from = r->n;
 
 	for (size_t i = 0; i < LEN(numbers); i++) {
-		struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+		struct buf b = text_room(r);
 
 		if (numbers[i] < 0)
 			continue;
 		put_z(&b, names[i]);
 		put_u64(&b, (u64)numbers[i]);
-		r->text_n += b.n;
-		add(r, c, (struct str){ 0 }, v_str((struct str){ b.p, b.p + b.n }));
+		add_text(r, c, (struct str){ 0 }, text_made(r, &b));
 	}
 	if (r->n == from)
 		add_empty(r, c);
@@ -1080,14 +1198,14 @@ static void add_list(struct record *r, const struct entity *e, const struct colu
 		add_throttle(r, c, e);
 }
 
-static bool has_key(struct str text, struct str key)
+/* Takes the instance out of what stands from `from` on. */
+static void drop_inst(struct record *r, size_t from, struct str inst)
 {
-	struct str line, other;
-
-	while (line_next(&text, &line))
-		if (str_cut(&line, ':', &other) && str_eq(other, key))
-			return true;
-	return false;
+	for (size_t i = from; i < r->n; i++)
+		if (str_eq(r->f[i].inst, inst)) {
+			memmove(&r->f[i], &r->f[i + 1], (--r->n - i) * sizeof(r->f[0]));
+			return;
+		}
 }
 
 enum { MAX_OTHER = 512 }; /* the chattiest driver has 6 */
@@ -1100,10 +1218,11 @@ static void add_lines(struct record *r, const struct column *c, u32 lines)
 
 	while (line_next(&text, &line)) {
 		str_cut(&line, ':', &key);
+		drop_inst(r, from, key); /* the last of two counts */
 		if (r->n - from >= MAX_OTHER)
 			r->lost++;
-		else if (!has_key(text, key)) /* the last of two counts */
-			add(r, c, key, v_str(line));
+		else
+			add_text(r, c, key, line);
 	}
 	if (r->n == from)
 		add_empty(r, c);
@@ -1139,29 +1258,26 @@ static void add_missing(struct record *r, const struct entity *e, const struct c
 			why = d->clients || d->anonymous ? "its clients' fdinfo does not say" :
 			      reg_unreadable ? "no client seen, but some processes are unreadable" :
 					       "no client has it open";
-		add(r, c, str_z(wants[i]), v_str(str_z(why)));
+		add_text(r, c, str_z(wants[i]), str_z(why));
 	}
 	if (r->n == from)
 		add_empty(r, c);
 }
 
-static void add_inst(struct record *r, const struct entity *e, const struct column *c,
-		     const struct column *end, const struct recopts *o)
+static void add_inst(struct record *r, const struct plan *p, size_t i, const struct recopts *o)
 {
-	if (c->id == L_OA_COUNTERS)
-		add_oacounters(r, c, oarow_of(e));
-	else if (c->id == L_COUNTERS)
-		add_picked(r, c, reading_of(e));
-	else if (c->id == L_VALUES)
-		add_values(r, c, sample_of(e));
-	else if (c->id == L_OTHER)
-		add_lines(r, c, client_of(e)->other);
-	else if (c->id == L_FACTS)
-		add_lines(r, c, device_of(e)->facts);
-	else if (c->id == L_MISSING)
-		add_missing(r, e, c);
-	else
-		add_group(r, e, c, end, o);
+	const struct column *c = columns + p->from[i];
+	const struct entity *e = r->e;
+
+	switch (c->id) {
+	case L_OA_COUNTERS: add_oacounters(r, c, oarow_of(e)); return;
+	case L_COUNTERS:    add_picked(r, c, reading_of(e)); return;
+	case L_VALUES:      add_values(r, c, sample_of(e)); return;
+	case L_OTHER:       add_lines(r, c, client_of(e)->other); return;
+	case L_FACTS:       add_lines(r, c, device_of(e)->facts); return;
+	case L_MISSING:     add_missing(r, e, c); return;
+	default:            add_group(r, p, i, o);
+	}
 }
 
 static const struct column *group_end(const struct column *c)
@@ -1198,10 +1314,10 @@ void record_choose(u8 kind, const struct str *patterns, size_t n)
 	choice.n = n;
 }
 
-/* A group is made whole: what it is asked for are its instances. */
+/* A group is made whole: what it is asked for are its instances, of counters by their bare names. */
 static bool is_chosen(const struct column *c, u8 kind)
 {
-	bool is = choice.n == 0 || choice.kind != kind || c->shape == S_INST || c->shape == S_BOTH || c->when & (W_LABEL | W_ID);
+	bool is = choice.n == 0 || choice.kind != kind || c->id == L_OA_COUNTERS || c->id == L_COUNTERS || c->when & (W_LABEL | W_ID);
 
 	for (size_t i = 0; i < choice.n && !is; i++) {
 		struct str p = choice.patterns[i];
@@ -1211,15 +1327,9 @@ static bool is_chosen(const struct column *c, u8 kind)
 	return is;
 }
 
-/* The groups of columns that records of a kind have, found once for each kind and way of reading. */
-static struct plan {
-	bool made;
-	u8 n;
-	u8 from[LEN(columns)], to[LEN(columns)];
-} plans[K_COUNT][4];
-
 static const struct plan *plan_of(const struct record *r, const struct recopts *o)
 {
+	static struct plan plans[K_COUNT][4];
 	struct plan *p = &plans[r->kind][o->list ? 2 : o->both ? 3 : o->raw];
 
 	if (p->made)
@@ -1229,8 +1339,10 @@ static const struct plan *plan_of(const struct record *r, const struct recopts *
 		bool any = false;
 
 		end = c->shape == S_INST || c->shape == S_BOTH ? group_end(c) : c + 1;
-		for (const struct column *m = c; m < end; m++)
-			any |= wanted(m, r, o) && is_chosen(m, r->kind);
+		for (const struct column *m = c; m < end; m++) {
+			p->wanted[m - columns] = is_column(m, r, o);
+			any |= p->wanted[m - columns] && is_chosen(m, r->kind);
+		}
 		if (!any)
 			continue;
 		p->from[p->n] = (u8)(c - columns);
@@ -1242,60 +1354,81 @@ static const struct plan *plan_of(const struct record *r, const struct recopts *
 /* Of samples: the event and the CPU. */
 static struct str sample_label(struct record *r, const struct sample *s)
 {
-	struct buf b = { .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
+	struct buf b = text_room(r);
 	struct site at = { .cpu = s->r->have & PS_CPU ? (i32)s->r->cpu : -1, .core = -1, .die = -1, .socket = -1 };
-	struct val v;
+	struct val v = { 0 };
 
 	b.n += text_copy(events[s->event].name, b.p, b.cap);
 	put_c(&b, '@');
 	put_site(&b, &at);
-	v = v_made(r, &b);
-	return v.s;
+	set_made(&v, r, &b);
+	return v.type == V_TEXT ? v.s : (struct str){ 0 };
+}
+
+/* What tells the rows of long CSV apart, where their columns do not. */
+static struct str label_of(struct record *r)
+{
+	switch (r->kind) {
+	case K_EVENT:   return event_label(r, row_of(r->e));
+	case K_SAMPLE:  return sample_label(r, sample_of(r->e));
+	case K_SOURCE:  return str_z(probed_of(r->e)->source);
+	case K_COUNTER: return str_z(reading_of(r->e)->picked->counter->name);
+	default:        return (struct str){ 0 };
+	}
+}
+
+static void add_scalar(struct record *r, const struct column *c, struct str about, const struct recopts *o)
+{
+	struct field *f = add(r, c, about);
+
+	if (!f)
+		return;
+	scalar(&f->v, r, o, c->id);
+	if (f->v.type == V_NULL && c->when & W_SPARSE)
+		r->n--;
+}
+
+static void add_member(struct record *r, const struct column *c)
+{
+	bool known;
+	u64 v;
+
+	if (r->kind == K_OA) {
+		struct field *f = add(r, c, (struct str){ 0 });
+
+		if (f)
+			oa_field(&f->v, r, c->id);
+		return;
+	}
+	known = reg_get(r->e, c->id, 0, &v);
+	if (known || !(c->when & W_SPARSE))
+		add_counter(r, c, (struct str){ 0 }, known, v);
 }
 
 void record_make(struct record *r, const struct entity *e, const struct recopts *o)
 {
 	const struct plan *plan;
-	struct str about = { 0 };
+	struct str about;
 
 	r->kind = e->kind;
 	r->n = r->text_n = 0;
 	r->lost = 0;
 	r->steady = e->kind == K_OA || e->kind == K_COUNTERS;
 	r->e = e;
-	if (e->kind == K_EVENT)
-		about = event_label(r, row_of(e));
-	else if (e->kind == K_SAMPLE)
-		about = sample_label(r, sample_of(e));
-	else if (e->kind == K_SOURCE)
-		about = str_z(probed_of(e)->source);
-	else if (e->kind == K_COUNTER)
-		about = str_z(reading_of(e)->picked->counter->name);
+	find_owner(r);
+	about = label_of(r);
 	plan = plan_of(r, o);
 	for (size_t i = 0; i < plan->n; i++) {
-		const struct column *c = columns + plan->from[i], *end = columns + plan->to[i];
+		const struct column *c = columns + plan->from[i];
 
-		if (c->shape == S_LIST) {
+		if (c->shape == S_LIST)
 			add_list(r, e, c);
-		} else if (c->shape == S_SCALAR) {
-			struct val v = scalar(r, e, o, c->id);
-
-			if (v.type != V_NULL || !(c->when & W_SPARSE))
-				add(r, c, about, v);
-		} else if (c->shape == S_MEMBER) {
-			u64 v;
-			bool known;
-
-			if (e->kind == K_OA) {
-				add(r, c, (struct str){ 0 }, oa_field(oarow_of(e), c->id));
-				continue;
-			}
-			known = reg_get(e, c->id, 0, &v);
-			if (known || !(c->when & W_SPARSE))
-				add(r, c, (struct str){ 0 }, known ? v_counter(v, c) : (struct val){ 0 });
-		} else {
-			add_inst(r, e, c, end, o);
-		}
+		else if (c->shape == S_SCALAR)
+			add_scalar(r, c, about, o);
+		else if (c->shape == S_MEMBER)
+			add_member(r, c);
+		else
+			add_inst(r, plan, i, o);
 	}
 }
 
