@@ -260,6 +260,18 @@ static bool set_align(struct str s) { return opt.align = !s.p; }
 static bool set_on_stdin(struct str s) { return opt.on_stdin = !s.p; }
 static bool set_http(struct str s) { return opt.http = !s.p; }
 static bool set_profiling(struct str s) { return opt.profiling = !s.p; }
+
+static bool set_sweep(struct str s)
+{
+	u64 n = SWEEP_ALL;
+
+	watch_sweep_timed = false;
+	if (!str_eq(s, (struct str)STR("all")) && (scan_u64(s, &n) != s.e || n >= SWEEP_ALL))
+		return false;
+	watch_sweep = (u32)n;
+	return true;
+}
+
 static bool set_ascii(struct str s) { return opt.ascii = !s.p; }
 static bool set_warning(struct str s) { opt.check.warning = s; return s.p < s.e; }
 static bool set_critical(struct str s) { opt.check.critical = s; return s.p < s.e; }
@@ -608,6 +620,7 @@ static const struct option {
 	{ 'H', "no-header", NULL, "no header (line, table, csv)", set_no_header, WITH_RECORDS },
 	{ 't', "time", "HOW", "none, epoch, iso or mono", set_time, WITH_GPUS | WITH_OA | WITH_NAMED },
 	{ 'S', "summary", NULL, "min, avg and max at the end", set_summary, WITH_LIVE },
+	{ '\0', "sweep", "N", "calls per sample to look for clients that nothing announced (80); 0; all", set_sweep, WITH_LIVE | WITH_TOP },
 	{ '\0', "enable-profiling", NULL, "panfrost, panthor: let the kernel count while this runs", set_profiling, WITH_DEVICES },
 	{ '\0', "ascii", NULL, "no characters beyond ASCII on the screen", set_ascii, WITH_TOP },
 	{ 'q', "quiet", NULL, "no messages", set_quiet, WITH_ALL },

@@ -223,6 +223,17 @@ void say_unread(void)
 		say(probe_unseen(), NULL, NULL);
 }
 
+/* How clients that come are found: of a run of several samples. */
+static void say_watch(void)
+{
+	char text[512];
+	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+
+	watch_say(&b, opt.inner ? opt.inner : opt.interval ? opt.interval : 1000000000);
+	text[b.n] = '\0';
+	say(text, NULL, NULL);
+}
+
 /* What the run came to, when all went well. */
 static int conclude(int code)
 {
@@ -241,6 +252,8 @@ static int conclude(int code)
 	}
 	if (opt.verbose)
 		say_unread();
+	if (opt.verbose && fdinfo_repeats)
+		say_watch();
 	return lost_record ? EX_FAIL : EX_OK;
 }
 
@@ -254,6 +267,7 @@ static int run_samples(void)
 	ticks_begin(&t);
 	if (stopped) /* while it waited for a tick */
 		return EX_OK;
+	fdinfo_repeats = t.repeat || opt.inner;
 	sources_start();
 	choose_devices();
 	ticks_start(&t);

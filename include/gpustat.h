@@ -871,6 +871,7 @@ u32 sysfs_device(unsigned maj, unsigned min);
 u32 sysfs_device_at_slot(struct str pdev);
 u32 sysfs_device_by(struct str pdev, struct str driver);
 bool sysfs_node(struct str name, unsigned *maj, unsigned *min);
+extern bool fdinfo_repeats; /* several samples will follow: remember who was looked at */
 extern bool fdinfo_others; /* keep keys that the standard does not know */
 void fdinfo_take(struct client *c, struct str text, const struct fdhead *h, i64 t);
 void fdinfo_late(struct client *c, struct str driver);
@@ -879,6 +880,15 @@ void driver_notes(struct str name, const char **engines, const char **memory);
 void kfd_start(void);
 void kfd_scan(void (*found)(u32 pid, u32 device, u32 slot));
 bool kfd_read(struct client *c, u32 pid, i64 t);
+
+/* --- sources/watch.c: who may have opened a device, and whom to look at next -------------------------------- */
+
+#define SWEEP_ALL UINT32_MAX
+
+extern u32 watch_sweep;        /* system calls per sample for what no notice tells of; SWEEP_ALL: look everywhere */
+extern bool watch_sweep_timed; /* and no more than 0.2 ms */
+/* Which ways are in use, and how long the sweep takes to come round, with step ns between samples. */
+void watch_say(struct buf *b, i64 step);
 
 /* --- sources/probe.c: what may be read here, and what would mend the rest ----------------------------------- */
 

@@ -3,7 +3,7 @@
 #include "gpustat.h"
 #include "sys.h"
 
-bool fdinfo_others;
+bool fdinfo_others, fdinfo_repeats;
 
 enum {
 	PAGE = 4096,
