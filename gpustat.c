@@ -1212,6 +1212,8 @@ static bool open_root(int *fd, const char *dir, const char *given, u32 magic, co
 bool open_roots(void)
 {
 	root_proc_given = opt.proc;
+	root_proc_name = opt.proc;
+	root_sys_given = opt.sys;
 	return open_root(&root_sys, "/sys", opt.sys, SYSFS_MAGIC, "mount -t sysfs sys /sys") &&
 	       open_root(&root_proc, "/proc", opt.proc, PROC_SUPER_MAGIC, "mount -t proc proc /proc");
 }

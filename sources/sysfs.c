@@ -851,6 +851,13 @@ static void forget_unheld(u32 device)
 	d->e.used = false;
 }
 
+static bool lists = true;
+
+bool sysfs_lists(void)
+{
+	return lists;
+}
+
 static void scan_nodes(void)
 {
 	static const char *const classes[] = { "class/drm", "class/accel" };
@@ -861,6 +868,7 @@ static void scan_nodes(void)
 		long r = dir_open(&d, root_sys, classes[i]);
 
 		if (r < 0 && r != -ENOENT && r != -ENOTDIR) {
+			lists = false;
 			reg_dropped++;
 			return; /* what was not seen may still be there */
 		}
@@ -1150,9 +1158,18 @@ static void sysfs_start(void)
 	sysfs_sample();
 }
 
+/* Of devices for which there is no room each look tells. */
 static void sysfs_scan(void)
 {
-	scan_nodes();
+	static u32 lost;
+	u32 dropped = reg_dropped;
+
+	if (watch_nodes()) {
+		scan_nodes();
+		lost = reg_dropped - dropped;
+	} else {
+		reg_dropped += lost;
+	}
 }
 
 static void sysfs_rest(void)
