@@ -423,8 +423,12 @@ static void descriptor_nvidia(u32 pid, u32 fd, u32 device)
 
 static void count_anonymous(u32 device)
 {
-	devices[device].anonymous++;
-	unnamed[device] += in_round;
+	u32 *n = &devices[device].anonymous;
+
+	if (!in_round)
+		++*n;
+	else if (++unnamed[device] > *n)
+		*n = unnamed[device]; /* the others have been counted already */
 }
 
 /* A descriptor that no holder stands for yet. device NONE: only the text can tell which it is; then a
@@ -1129,6 +1133,7 @@ static bool sweep_descriptor(void)
 	in_round = false;
 	names += tour.n > was;
 	round_lost += reg_dropped - dropped;
+	reg_dropped = dropped;
 	return !round_over;
 }
 

@@ -887,12 +887,9 @@ static void scan_nodes(void)
 		}
 		n->seen = false;
 	}
-	for (u32 i = 1; i <= ndevices; i++) {
+	for (u32 i = 1; i <= ndevices; i++)
 		if (places[i].changed)
 			device_settle(i);
-		if (devices[i].e.used)
-			forget_unheld(i);
-	}
 }
 
 /* --- GPUs that have no DRM node ---------------------------------------------------------------------------- */
@@ -1170,6 +1167,9 @@ static void sysfs_scan(void)
 	} else {
 		reg_dropped += lost;
 	}
+	for (u32 i = 1; i <= ndevices; i++)
+		if (devices[i].e.used)
+			forget_unheld(i);
 }
 
 static void sysfs_rest(void)
