@@ -361,7 +361,7 @@ static struct {
 	struct dir d; /* /proc: kept open in the background, from sample to sample */
 	bool open;
 	u8 no;
-} pass = { .d = { .fd = -1 } };
+} pass;
 static char pass_names[32 << 10]; /* 1000 processes by one call */
 
 void pass_stop(void)
