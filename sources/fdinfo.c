@@ -842,6 +842,8 @@ static void holder_again(u32 n)
 	struct dir d;
 
 	holder_drop(n);
+	/* Its count may be what it was, though another number stands for the client by now. */
+	watch_later(pid, true);
 	if (dir_open(&d, root_proc, proc_path(path, pid, "fd", 0, false)) < 0)
 		return;
 	put_u64(&b, fd);
@@ -977,6 +979,7 @@ static void forget_clients(void)
 }
 
 static u32 around; /* the sample in which everybody was looked at */
+static void look_at_due(void);
 
 static void fdinfo_sample(void)
 {
@@ -985,8 +988,11 @@ static void fdinfo_sample(void)
 	clients_read();
 	for (u32 i = 1; i <= nclients && !orphans; i++)
 		orphans = is_orphan(&clients[i]);
-	if (orphans && fdinfo_repeats && around != tick) {
-		look_around();
+	if (orphans && fdinfo_repeats) {
+		if (around != tick)
+			look_around();
+		else
+			look_at_due();
 		clients_read();
 	}
 	forget_clients();
@@ -1226,7 +1232,7 @@ void fdinfo_round(u64 *descriptors, u64 *samples)
 static bool any_device(void)
 {
 	static const char *const nodes[] = { "/dev/dri", "/dev/accel", "/dev/nvidiactl" };
-	bool any = root_proc_given || root_sys_given || !sysfs_lists();
+	bool any = root_proc_given || !sysfs_lists();
 
 	for (u32 i = 1; i <= ndevices; i++)
 		any |= devices[i].e.used;
