@@ -31,7 +31,7 @@ OBJCOPY ?= objcopy
 UAPI    = /usr/include
 
 OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/replace.o sources/sysfs.o sources/fdinfo.o \
-       sources/kfd.o sources/pmu.o sources/virtual.o sources/perfevent.o sources/task.o sources/measure.o \
+       sources/watch.o sources/kfd.o sources/pmu.o sources/virtual.o sources/perfevent.o sources/task.o sources/measure.o \
        sources/ring.o sources/symbols.o sources/oadevice.o sources/oabasic.o sources/oametrics.o sources/oapacks.o \
        sources/oa.o sources/perf.o sources/proc.o sources/catalog.o sources/hostcounters.o sources/gpucounters.o \
        sources/sensors.o sources/eventcounters.o sources/oacounters.o sources/supplied.o sources/state.o sources/probe.o \

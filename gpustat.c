@@ -264,6 +264,17 @@ bool split(struct str list, struct str *to, size_t max, size_t *n)
 
 static bool set_window(struct str s) { return opt.windowed = parse_interval(s, &opt.window); }
 
+static bool set_sweep(struct str s)
+{
+	u64 n = SWEEP_ALL;
+
+	watch_sweep_timed = false;
+	if (!str_is(s, "all") && (scan_u64(s, &n) != s.e || n >= SWEEP_ALL))
+		return false;
+	watch_sweep = (u32)n;
+	return true;
+}
+
 /* Of the output; in oa also of reports, which have other names. */
 static bool set_format(struct str s)
 {
@@ -554,6 +565,7 @@ static const struct option {
 	{ 'H', WITH_RECORDS, TO(FLAG, out.no_header), "no-header\tno header (line, table, csv)" },
 	{ 't', WITH_GPUS | WITH_OA | WITH_NAMED, BY(set_time), "time HOW\tnone, epoch, iso or mono" },
 	{ 'S', WITH_LIVE, TO(FLAG, summary), "summary\tmin, avg and max at the end" },
+	{ '\0', WITH_LIVE | WITH_TOP, BY(set_sweep), "sweep N\tcalls per sample to look for clients that nothing announced (80); 0; all" },
 	{ '\0', WITH_DEVICES, TO(FLAG, profiling), "enable-profiling\tpanfrost, panthor: let the kernel count while this runs" },
 	{ '\0', WITH_TOP, TO(FLAG, ascii), "ascii\tno characters beyond ASCII on the screen" },
 	{ 'q', WITH_ALL, TO(FLAG, quiet), "quiet\tno messages" },
@@ -1193,6 +1205,8 @@ static bool open_root(int *fd, const char *dir, const char *given, u32 magic, co
 bool open_roots(void)
 {
 	root_proc_given = opt.proc;
+	root_proc_name = opt.proc;
+	root_sys_given = opt.sys;
 	return open_root(&root_sys, "/sys", opt.sys, SYSFS_MAGIC, "mount -t sysfs sys /sys") &&
 	       open_root(&root_proc, "/proc", opt.proc, PROC_SUPER_MAGIC, "mount -t proc proc /proc");
 }

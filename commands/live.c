@@ -144,6 +144,7 @@ static void profiling_denied(const char *dev, long err)
 
 void sources_start(void)
 {
+	fdinfo_tasks = opt.cmd->kind != K_DEVICE || opt.state || opt.npids || opt.comm.p || opt.cgroup.p;
 	for (size_t i = 0; i < LEN(sources); i++) {
 		sources[i]->start();
 		if (opt.profiling && sources[i] == &src_sysfs)
@@ -223,6 +224,68 @@ void say_unread(void)
 		say(probe_unseen(), NULL, NULL);
 }
 
+/* In the largest unit that it fills, and what is left in the next one: "2 min 55 s". */
+static void put_time(struct buf *b, u64 s)
+{
+	static const struct {
+		u32 s;
+		const char *name;
+	} spans[] = { { 86400, " d" }, { 3600, " h" }, { 60, " min" }, { 1, " s" } };
+	size_t i = 0;
+
+	while (i + 1 < LEN(spans) && s < spans[i].s)
+		i++;
+	put_u64(b, s / spans[i].s);
+	put_z(b, spans[i].name);
+	s %= spans[i].s;
+	if (s == 0 || s < spans[++i].s)
+		return;
+	put_c(b, ' ');
+	put_u64(b, s / spans[i].s);
+	put_z(b, spans[i].name);
+}
+
+static void put_sweep(struct buf *b, const struct watch_facts *f)
+{
+	u64 descriptors, samples;
+	i64 step = opt.inner ? opt.inner : opt.interval ? opt.interval : 1000000000;
+
+	fdinfo_round(&descriptors, &samples);
+	put_z(b, samples ? "; sweep: " : "; no sweep");
+	if (samples == 0)
+		return;
+	put_u64(b, f->processes);
+	put_z(b, " processes with ");
+	put_u64(b, descriptors);
+	put_z(b, " descriptors in at most ");
+	put_u64(b, samples);
+	put_z(b, samples == 1 ? " sample (" : " samples (");
+	put_time(b, (samples * (u64)step + 999999999) / 1000000000);
+	put_c(b, ')');
+}
+
+/* How clients that come are found: of a run of several samples. */
+static void say_watch(void)
+{
+	char text[512];
+	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+	struct watch_facts f;
+
+	watch_facts(&f);
+	put_z(&b, "new clients: opens of ");
+	put_z(&b, f.where);
+	put_z(&b, "/dri");
+	if (f.error) {
+		put_z(&b, " are not told (");
+		put_z(&b, error_text(f.error));
+		put_c(&b, ')');
+	}
+	put_z(&b, f.counts ? ", descriptor counts" : ", no descriptor counts (Linux 6.2)");
+	put_sweep(&b, &f);
+	text[b.n] = '\0';
+	say(text, NULL, NULL);
+}
+
 /* What the run came to, when all went well. */
 static int conclude(int code)
 {
@@ -241,6 +304,8 @@ static int conclude(int code)
 	}
 	if (opt.verbose)
 		say_unread();
+	if (opt.verbose && fdinfo_repeats)
+		say_watch();
 	return lost_record ? EX_FAIL : EX_OK;
 }
 
@@ -254,6 +319,7 @@ static int run_samples(void)
 	ticks_begin(&t);
 	if (stopped) /* while it waited for a tick */
 		return EX_OK;
+	fdinfo_repeats = t.repeat || opt.inner;
 	sources_start();
 	choose_devices();
 	ticks_start(&t);

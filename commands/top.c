@@ -492,6 +492,7 @@ int cmd_top(void)
 	else
 		sort_by(top_column_of_key('P'));
 	has_keys = sys_termios(0, &termios_was) == 0;
+	fdinfo_repeats = true;
 	sources_start();
 	catch_signals();
 	measure_screen();

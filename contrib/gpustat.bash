@@ -12,7 +12,7 @@ _gpustat()
 	done
 	case $cmd in
 	'' | procs | cgroups)
-		options='-i=T --interval=T -c=N --count=N -n=N --count=N -w=T --window=T -r --raw --state=FILE --inner=T --align --on-stdin --http -d=SEL --device=SEL -p=PID --pid=PID -C=NAME --comm=NAME -g=PATH --cgroup=PATH -k=N --top=N -s=FIELD --sort=FIELD -f=A,B --fields=A,B -o=F --format=F -O=FILE --output=FILE -1 --one-line -H --no-header -t=HOW --time=HOW -S --summary --enable-profiling -q --quiet -v --verbose --proc=DIR --sys=DIR -h --help -V --version'
+		options='-i=T --interval=T -c=N --count=N -n=N --count=N -w=T --window=T -r --raw --state=FILE --inner=T --align --on-stdin --http -d=SEL --device=SEL -p=PID --pid=PID -C=NAME --comm=NAME -g=PATH --cgroup=PATH -k=N --top=N -s=FIELD --sort=FIELD -f=A,B --fields=A,B -o=F --format=F -O=FILE --output=FILE -1 --one-line -H --no-header -t=HOW --time=HOW -S --summary --sweep=N --enable-profiling -q --quiet -v --verbose --proc=DIR --sys=DIR -h --help -V --version'
 		formats='line table csv json logfmt prom openmetrics influx graphite statsd collectd kmsg svg'
 		;;
 	list)
@@ -33,7 +33,7 @@ _gpustat()
 		formats='line table csv json logfmt prom openmetrics influx graphite statsd collectd kmsg'
 		;;
 	top)
-		options='-i=T --interval=T -c=N --count=N -n=N --count=N -d=SEL --device=SEL -p=PID --pid=PID -C=NAME --comm=NAME -g=PATH --cgroup=PATH -s=FIELD --sort=FIELD --enable-profiling --ascii -q --quiet -v --verbose --proc=DIR --sys=DIR -h --help -V --version'
+		options='-i=T --interval=T -c=N --count=N -n=N --count=N -d=SEL --device=SEL -p=PID --pid=PID -C=NAME --comm=NAME -g=PATH --cgroup=PATH -s=FIELD --sort=FIELD --sweep=N --enable-profiling --ascii -q --quiet -v --verbose --proc=DIR --sys=DIR -h --help -V --version'
 		;;
 	events)
 		options='-q --quiet -v --verbose --pmu-file=FILE --resolve --map --proc=DIR --sys=DIR -h --help -V --version'

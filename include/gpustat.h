@@ -559,7 +559,7 @@ struct device {
 	char dev[32], driver[64], pdev[32], state[16], name[64]; /* "": unknown */
 	i32 card, render, accel; /* numbers in its nodes' names, or -1 */
 	u32 clients;             /* in this sample */
-	u32 anonymous;           /* in this scan: descriptors whose client the driver does not name */
+	u32 anonymous;           /* descriptors whose client the driver does not name: about so many */
 	bool awake;              /* nothing that could wake it is touched while this is false */
 	bool apu;                /* its video memory is a piece of main memory */
 	bool gone;               /* unplugged, but still held open */
@@ -845,14 +845,22 @@ u32 count_find(u64 id);
 extern int root_proc, root_sys; /* descriptors of --proc and --sys */
 extern long files_limit;         /* descriptors that may be open */
 extern bool root_proc_given;    /* pids below it need not be those of this system */
+extern bool root_sys_given;
+extern const char *root_proc_name; /* NULL: /proc */
+extern u32 files_calls;         /* system calls made on folders and small files, modulo 2^32 */
+extern i32 files_own;           /* descriptors that come and go with what we look at */
 
 struct dir {
 	int fd;
-	int n, at;
+	int n, at; /* bytes in p: 0 at its end, -errno where it vanished; where the next name is */
+	char *p;
+	size_t cap;
 	_Alignas(8) char b[2048];
 };
 
 long dir_open(struct dir *d, int at, const char *path);
+/* With names of many calls at a time in p, which lasts as long as d. */
+long dir_open_in(struct dir *d, int at, const char *path, char *p, size_t cap);
 const char *dir_next(struct dir *d);
 void dir_close(struct dir *d);
 long slurp(int dir, const char *path, char *b, size_t cap);
@@ -898,14 +906,60 @@ u32 sysfs_device(unsigned maj, unsigned min);
 u32 sysfs_device_at_slot(struct str pdev);
 u32 sysfs_device_by(struct str pdev, struct str driver);
 bool sysfs_node(struct str name, unsigned *maj, unsigned *min);
+/* What of it takes a round of the sweep: descriptors, and samples at most. */
+void fdinfo_round(u64 *descriptors, u64 *samples);
+extern bool fdinfo_repeats; /* several samples will follow: remember who was looked at */
+extern bool fdinfo_tasks;  /* names and cgroups of processes are wanted */
 extern bool fdinfo_others; /* keep keys that the standard does not know */
 void fdinfo_take(struct client *c, struct str text, const struct fdhead *h, i64 t);
 void fdinfo_late(struct client *c, struct str driver);
 u64 task_start(u32 pid);
 void driver_notes(struct str name, const char **engines, const char **memory);
 void kfd_start(void);
-void kfd_scan(void (*found)(u32 pid, u32 device, u32 slot));
+bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot)); /* false: there is no such driver */
 bool kfd_read(struct client *c, u32 pid, i64 t);
+bool sysfs_lists(void); /* /sys can be read: a device that it does not list is none */
+
+/* --- sources/watch.c: who may have opened a device, and whom to look at next -------------------------------- */
+
+#define SWEEP_ALL UINT32_MAX
+
+extern u32 watch_sweep;        /* system calls per sample for what no notice tells of; SWEEP_ALL: look everywhere */
+extern bool watch_sweep_timed; /* and no more than 0.2 ms */
+
+/* Which ways tell of new clients, and what the sweep goes round. */
+struct watch_facts {
+	const char *where; /* the folder of nodes whose opens are told */
+	long error;        /* why they are not: -errno; 0: they are */
+	bool counts;       /* the kernel tells how many descriptors a process has */
+	u32 processes;
+};
+
+void watch_facts(struct watch_facts *f);
+void watch_start(void);
+void watch_stop(void);
+bool watch_nodes(void);  /* whether to look for devices that came or went */
+bool watch_opened(void); /* whether somebody opened one since the last call */
+
+enum watch_look { W_SAME, W_LOOK };
+
+void pass_begin(bool at_once);
+bool pass_is_open(void);
+u32 pass_next(void (*gone)(u32 pid));
+void pass_stop(void);
+u8 watch_check(u32 pid, bool notice, u32 *n);
+bool watch_later(u32 pid, bool notice);
+u32 watch_due(bool notice);
+u32 watch_after(u32 pid);
+bool watch_is_stale(u32 pid);
+void watch_woke(void);
+
+bool watch_counts(void); /* whether the kernel tells how many descriptors a process has */
+/* A look at a process' descriptors is over: there were n; st is of its fd/ when it began, own was files_own then. */
+struct stat;
+void watch_looked(u32 pid, const struct stat *st, i32 own, u32 n, bool refused, bool asleep);
+u32 watch_refused(void);  /* processes that did */
+u32 watch_unlisted(void); /* processes for which there was no room */
 
 /* --- sources/probe.c: what may be read here, and what would mend the rest ----------------------------------- */
 

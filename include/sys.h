@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -392,6 +393,23 @@ static inline long sys_flags(int fd, int set, int clear)
 static inline int sys_tid(void)
 {
 	return (int)syscall(SYS_gettid);
+}
+
+/* How late the timer may wake us, in ns: so many wake-ups can be one. */
+static inline long sys_timer_slack(int64_t ns)
+{
+	SYS_RET(prctl(PR_SET_TIMERSLACK, (unsigned long)ns, 0, 0, 0));
+}
+
+/* A queue of notices that is read without waiting. */
+static inline long sys_notices(void)
+{
+	SYS_RET(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+}
+
+static inline long sys_notice_of(int fd, const char *path, uint32_t mask)
+{
+	SYS_RET(inotify_add_watch(fd, path, mask));
 }
 
 static inline long sys_prctl(int what)

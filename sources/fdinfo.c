@@ -3,12 +3,14 @@
 #include "gpustat.h"
 #include "sys.h"
 
-bool fdinfo_others;
+bool fdinfo_others, fdinfo_repeats, fdinfo_tasks = true;
 
 enum {
 	PAGE = 4096,
 	FD_BYTES = 64 << 10,      /* the longest driver prints 1.5 KiB; file locks come before it */
-	SPARE_FDS = 16,           /* descriptors for folders that are read, and sensors that wake up */
+	SPARE_FDS = 20,           /* descriptors for folders that are read, notices, and sensors that wake up */
+	LOOK_NAMES = 32 << 10,    /* 1300 descriptors by one call */
+	LOOK_MAX = 4096,          /* descriptors that are looked at in one sample since a notice came: 10 ms */
 };
 
 enum { Z_RESIDENT = 1, Z_PURGEABLE = 2, Z_ACTIVE = 4, Z_ALL = 7 };
@@ -64,8 +66,14 @@ void driver_notes(struct str name, const char **engines, const char **memory)
 	*memory = d->memory;
 }
 
-static u32 scan_no, tick; /* walks of /proc; samples */
+static u32 scan_no, tick; /* looks at /proc, or at one process; samples */
 static bool scan_cut;     /* this walk could not look everywhere: what it did not meet may be there */
+static bool walked;       /* all of /proc was, once */
+static bool waiting[MAX_DEVICES]; /* some descriptor would wake the device if it were looked at */
+static bool any_asleep;   /* a descriptor was left alone for that */
+static bool in_round;     /* the look in hand is the round's */
+static u32 unnamed[MAX_DEVICES]; /* as struct device's anonymous, in this round */
+static u32 lost;          /* of reg_dropped: what looks found no room for */
 static const i64 rename_ns = 5000000000; /* a process may change its name or cgroup: read anew after this */
 static long fd_budget;    /* fdinfo files that may still be kept open */
 static char text_bytes[FD_BYTES], others[FD_BYTES];
@@ -217,9 +225,12 @@ u64 task_start(u32 pid)
 static void task_describe(struct task *t)
 {
 	static char b[FD_BYTES];
-	struct str s = proc_text(t->pid, "comm", b, 64), path;
+	struct str s, path;
 	u32 cgroup = NONE;
 
+	if (!fdinfo_tasks)
+		return;
+	s = proc_text(t->pid, "comm", b, 64);
 	t->read = sys_now(CLOCK_MONOTONIC);
 	if (s.e > s.p) {
 		if (s.e[-1] == '\n')
@@ -237,12 +248,19 @@ static void task_describe(struct task *t)
 	t->cgroup = cgroup;
 }
 
+static void io_close(int io)
+{
+	if (io < 0)
+		return;
+	sys_close(io);
+	files_calls++;
+	files_own--;
+	fd_budget++;
+}
+
 static void holder_drop(u32 h)
 {
-	if (holders[h].io >= 0) {
-		sys_close(holders[h].io);
-		fd_budget++;
-	}
+	io_close(holders[h].io);
 	holder_remove(h);
 }
 
@@ -255,7 +273,8 @@ static u32 task_get(u32 pid)
 
 	if (n != NONE && tasks[n].checked == scan_no)
 		return n;
-	start = task_start(pid);
+	/* Who is looked at only once, and through a file that is kept open, can be no other one the next time. */
+	start = fdinfo_repeats || fdinfo_tasks || fd_budget <= 0 ? task_start(pid) : UINT64_MAX;
 	if (n != NONE && tasks[n].start != start) {
 		tasks[n].refs++;
 		for (u32 h = 1; h <= nholders; h++)
@@ -281,7 +300,7 @@ static bool release_one(void)
 {
 	for (u32 h = nholders; h > 0; h--)
 		if (holders[h].client && holders[h].io >= 0) {
-			sys_close(holders[h].io);
+			io_close(holders[h].io);
 			holders[h].io = -1;
 			fd_budget = 0; /* there are fewer than was thought */
 			return true;
@@ -328,16 +347,17 @@ static long fdinfo_slurp(int fd)
 	return (long)n;
 }
 
-/* Reads an fdinfo file through a descriptor of it that may be kept; its length or -errno. Of a file that
- * may be none of DRM's a page is enough to tell: those of epoll and inotify have no end. */
+/* Reads an fdinfo file through a descriptor of it that may be kept (io NULL: not); its length or -errno. Of a
+ * file that may be none of DRM's a page is enough to tell: those of epoll and inotify have no end. */
 static long holder_read(u32 pid, u32 fd, int *io, bool surely)
 {
 	char path[64];
 	long n, r;
 
-	if (*io >= 0)
+	if (io && *io >= 0)
 		return fdinfo_slurp(*io);
 	proc_path(path, pid, "fdinfo/", fd, true);
+	files_calls++;
 	while ((r = sys_openat(root_proc, path, O_RDONLY | O_NONBLOCK)) < 0) {
 		if ((r != -EMFILE && r != -ENFILE) || !release_one()) {
 			reg_dropped += r == -EMFILE || r == -ENFILE;
@@ -347,11 +367,13 @@ static long holder_read(u32 pid, u32 fd, int *io, bool surely)
 	n = surely ? fdinfo_slurp((int)r) : slurp_fd((int)r, text_bytes, PAGE);
 	if (n == PAGE && !surely && str_find((struct str){ text_bytes, text_bytes + n }, (struct str)STR("\ndrm-")))
 		n = fdinfo_slurp((int)r);
-	if (n > 0 && fd_budget > 0) {
+	if (n > 0 && io && fd_budget > 0) {
 		*io = (int)r;
 		fd_budget--;
+		files_own++;
 	} else {
 		sys_close((int)r);
+		files_calls++;
 	}
 	return n;
 }
@@ -359,14 +381,6 @@ static long holder_read(u32 pid, u32 fd, int *io, bool surely)
 static bool denied(long r)
 {
 	return r == -EACCES || r == -EPERM;
-}
-
-static void io_close(int io)
-{
-	if (io >= 0) {
-		sys_close(io);
-		fd_budget++;
-	}
 }
 
 static bool head_key(const struct fdhead *h, u8 *kind, u64 *key)
@@ -381,20 +395,35 @@ static bool may_read(u32 device)
 	return devices[device].awake || driver_find(str_z(devices[device].driver))->quiet;
 }
 
-/* The process pid holds the client by its descriptor fd; io becomes the holder's. NONE: no room. */
+static u32 met;  /* holders of the process in hand, so far */
+static u32 held; /* holders that were found so far */
+
+static void holder_met(u32 h)
+{
+	holders[h].seen = scan_no;
+	met++;
+}
+
+/* The process pid holds the client by its descriptor fd; io becomes the holder's, if the client is read
+ * through it. NONE: no room. */
 static u32 hold(u32 pid, u32 fd, u32 client, int io)
 {
 	u32 task = client != NONE ? task_get(pid) : NONE;
+	bool first = client != NONE && !clients[client].holders;
 	u32 h = task != NONE ? holder_add(pid, fd, task, client) : NONE;
 
+	if (h == NONE || !first) {
+		io_close(io);
+		io = -1;
+	}
 	if (h == NONE) {
 		if (task != NONE)
 			task_prune(task);
-		io_close(io);
 		return NONE;
 	}
+	held++;
+	holder_met(h);
 	holders[h].io = io;
-	holders[h].seen = scan_no;
 	holders[h].born = tick;
 	return h;
 }
@@ -405,6 +434,16 @@ static void descriptor_nvidia(u32 pid, u32 fd, u32 device)
 	u32 client = client_find(device, KEY_PID, pid);
 
 	hold(pid, fd, client != NONE ? client : client_add(device, KEY_PID, pid), -1);
+}
+
+static void count_anonymous(u32 device)
+{
+	u32 *n = &devices[device].anonymous;
+
+	if (!in_round)
+		++*n;
+	else if (++unnamed[device] > *n)
+		*n = unnamed[device]; /* the others have been counted already */
 }
 
 /* A descriptor that no holder stands for yet. device NONE: only the text can tell which it is; then a
@@ -422,7 +461,8 @@ static bool descriptor_new(u32 pid, u32 fd, u32 device)
 	bool drm, named;
 
 	if (device != NONE && !may_read(device)) {
-		devices[device].anonymous++;
+		count_anonymous(device);
+		waiting[device] = any_asleep = true;
 		return true;
 	}
 	n = holder_read(pid, fd, &io, device != NONE);
@@ -434,7 +474,7 @@ static bool descriptor_new(u32 pid, u32 fd, u32 device)
 		device = sysfs_device_by(h.pdev, h.driver);
 	if (device == NONE || !named) {
 		if (device != NONE && n >= 0)
-			devices[device].anonymous++;
+			count_anonymous(device);
 		io_close(io);
 		return !denied(n);
 	}
@@ -465,8 +505,10 @@ static long is_gpu(int dir, const char *name, unsigned *maj, unsigned *min)
 	struct str text;
 	long r = sys_fstatat(dir, name, &st), n;
 
+	files_calls++;
 	if (r == 0)
 		return is_gpu_node(&st, maj, min);
+	files_calls++;
 	n = sys_readlinkat(dir, name, b, sizeof(b));
 	/* A link that may be read though its end may not leads to a file of FUSE. */
 	if (denied(r) && denied(n))
@@ -510,7 +552,7 @@ static bool descriptor_look(int dir, u32 pid, const char *name)
 		return !denied(gpu);
 	holder = holder_find(pid, fd);
 	if (holder != NONE && clients[holders[holder].client].device == sysfs_device(maj, min)) {
-		holders[holder].seen = scan_no;
+		holder_met(holder);
 		return true;
 	}
 	if (holder != NONE)
@@ -549,65 +591,163 @@ static bool descriptor_blind(int pidfd, u32 pid, u32 fd)
 /* Whether an open folder of a process is another user's; to root all but its own process is. */
 static bool is_others(int dir, u32 pid)
 {
+	static u32 me, self;
 	struct stat st;
-	uint32_t me = sys_euid();
 
-	return me == 0 ? pid != sys_pid() : sys_fstat(dir, &st) == 0 && st.st_uid != me;
-}
-
-/* Where fd/ is refused but fdinfo/ is not: CAP_SYS_PTRACE without CAP_DAC_READ_SEARCH. */
-static bool scan_by_fdinfo(u32 pid)
-{
-	char path[64];
-	struct dir d;
-	const char *name;
-	bool ok = true, careful = any_light_sleeper();
-	long pidfd = careful && !root_proc_given ? sys_pidfd_open(pid) : -1;
-
-	if (dir_open(&d, root_proc, proc_path(path, pid, "fdinfo", 0, false)) < 0)
-		ok = !denied(d.fd);
-	else if (careful && pidfd < 0)
-		ok = false;
-	else
-		reg_saw_others |= is_others(d.fd, pid);
-	while (ok && d.fd >= 0 && (name = dir_next(&d))) {
-		u32 fd = fd_number(name), holder = fd == UINT32_MAX ? NONE : holder_find(pid, fd);
-
-		if (holder != NONE)
-			holders[holder].seen = scan_no;
-		else if (fd != UINT32_MAX)
-			ok = descriptor_blind((int)pidfd, pid, fd);
+	if (!self) {
+		me = sys_euid();
+		self = sys_pid();
 	}
-	dir_close(&d);
-	if (pidfd >= 0)
-		sys_close((int)pidfd);
-	return ok;
+	return me == 0 ? pid != self : sys_fstat(dir, &st) == 0 && st.st_uid != me;
 }
 
-/* fd/ may be closed to us while fdinfo/ is open, and listed while what it holds may not be looked at. */
-static void scan_process(u32 pid)
+/* --- a look at all descriptors of a process, which may be interrupted ------------------------------------- */
+
+struct look {
+	struct dir d;
+	struct stat st; /* of fd/ when it began; and how many descriptors were our own then */
+	i32 own;
+	u32 pid, n;     /* n: names so far */
+	bool open, refused, cut;
+	bool blind;     /* by way of fdinfo/: fd/ is closed to us */
+	bool asleep;    /* some descriptor was left alone, lest its device wake up */
+	int pidfd;      /* blind, where some device sleeps that a look into fdinfo could wake; or -1 */
+};
+
+/* Where fd/ is refused but fdinfo/ is not: CAP_SYS_PTRACE without CAP_DAC_READ_SEARCH. False: nor is that open. */
+static bool look_blind(struct look *l)
 {
 	char path[64];
-	struct dir d;
-	const char *name;
-	bool ok = false;
+	bool careful = any_light_sleeper();
 
+	dir_close(&l->d);
+	l->blind = true;
+	l->n = 0;
+	if (dir_open_in(&l->d, root_proc, proc_path(path, l->pid, "fdinfo", 0, false), l->d.p, l->d.cap) < 0) {
+		l->refused = denied(l->d.fd);
+		return false;
+	}
+	l->pidfd = careful && !root_proc_given ? (int)sys_pidfd_open(l->pid) : -1;
+	l->refused = careful && l->pidfd < 0;
+	reg_saw_others |= !l->refused && is_others(l->d.fd, l->pid);
+	return !l->refused;
+}
+
+/* fd/ may be closed to us while fdinfo/ is open. False: there is nothing to look at. */
+static bool look_begin(struct look *l, u32 pid, char *names, size_t cap)
+{
+	char path[64];
+
+	l->pid = pid;
+	l->n = 0;
+	l->pidfd = -1;
+	l->blind = l->refused = l->cut = l->asleep = false;
+	l->st = (struct stat){ .st_size = 0 };
 	proc_path(path, pid, "fd", 0, false);
-	while (dir_open(&d, root_proc, path) < 0 && (d.fd == -EMFILE || d.fd == -ENFILE) && release_one())
+	while (dir_open_in(&l->d, root_proc, path, names, cap) < 0 && (l->d.fd == -EMFILE || l->d.fd == -ENFILE) &&
+	       release_one())
 		;
-	if (d.fd == -EMFILE || d.fd == -ENFILE || d.fd == -ENOMEM) {
-		scan_cut = true;
-		reg_unreadable++;
-		return;
+	l->own = files_own;
+	l->open = true;
+	if (l->d.fd == -EMFILE || l->d.fd == -ENFILE || l->d.fd == -ENOMEM) {
+		scan_cut = l->cut = l->refused = true;
+		return false;
 	}
-	ok = d.fd >= 0;
-	while (ok && (name = dir_next(&d)))
-		ok = descriptor_look(d.fd, pid, name);
-	reg_saw_others |= ok && !reg_saw_others && is_others(d.fd, pid);
-	dir_close(&d);
-	if (!ok && !scan_by_fdinfo(pid))
-		reg_unreadable++;
+	if (fdinfo_repeats) {
+		files_calls++;
+		if (l->d.fd >= 0)
+			sys_fstat(l->d.fd, &l->st);
+		else
+			sys_fstatat(root_proc, path, &l->st);
+	}
+	return l->d.fd >= 0 || look_blind(l);
 }
+
+static bool look_at(struct look *l, const char *name)
+{
+	u32 fd = fd_number(name), holder;
+
+	if (!l->blind)
+		return descriptor_look(l->d.fd, l->pid, name);
+	holder = fd == UINT32_MAX ? NONE : holder_find(l->pid, fd);
+	if (holder != NONE)
+		holder_met(holder);
+	return holder != NONE || fd == UINT32_MAX || descriptor_blind(l->pidfd, l->pid, fd);
+}
+
+/* One descriptor more. fd/ may be listed while what it holds may not be looked at. False: it was the last. */
+static bool look_step(struct look *l)
+{
+	const char *name = dir_next(&l->d);
+
+	if (!name)
+		return false;
+	l->n++;
+	any_asleep = false;
+	if (look_at(l, name)) {
+		l->asleep |= any_asleep;
+		return true;
+	}
+	l->refused = l->blind;
+	return !l->blind && look_blind(l);
+}
+
+/* fresh: what was found stands for the process from now on. */
+static void look_end(struct look *l, bool fresh)
+{
+	reg_saw_others |= !l->refused && l->d.fd >= 0 && !reg_saw_others && is_others(l->d.fd, l->pid);
+	dir_close(&l->d);
+	if (l->pidfd >= 0)
+		sys_close(l->pidfd);
+	l->open = false;
+	reg_unreadable += l->refused && !fdinfo_repeats;
+	if (fresh)
+		watch_looked(l->pid, &l->st, l->own, l->n, l->refused, l->asleep);
+	if (fresh && l->cut)
+		watch_later(l->pid, false);
+}
+
+static char look_names[LOOK_NAMES];
+
+/* A process' holders of which a look has not met the descriptors. */
+static void forget_unmet(u32 pid)
+{
+	for (u32 h = 1; h <= nholders; h++)
+		if (holders[h].client && holders[h].pid == pid && holders[h].seen != scan_no && holders[h].fd <= INT32_MAX)
+			holder_drop(h);
+}
+
+/* All of it at once: how many descriptors there were. alone: it is no part of a walk. */
+static u32 process_look(u32 pid, bool alone)
+{
+	static struct look l;
+	u32 task;
+
+	scan_no += alone;
+	met = 0;
+	if (look_begin(&l, pid, look_names, sizeof(look_names)))
+		while (look_step(&l))
+			;
+	task = task_find(pid);
+	if (alone && !l.cut && task != NONE && tasks[task].refs > met)
+		forget_unmet(pid);
+	look_end(&l, true);
+	return l.n;
+}
+
+/* A process that is no more. */
+static void process_gone(u32 pid)
+{
+	if (task_find(pid) == NONE)
+		return;
+	for (u32 h = 1; h <= nholders; h++)
+		if (holders[h].client && holders[h].pid == pid)
+			holder_drop(h);
+}
+
+/* --- AMD's compute driver -------------------------------------------------------------------------------- */
+
+static i64 compute_read; /* ns */
 
 /* A process of AMD's compute driver; a descriptor number that no process can have stands for its hold. */
 static void found_compute(u32 pid, u32 device, u32 slot)
@@ -615,7 +755,7 @@ static void found_compute(u32 pid, u32 device, u32 slot)
 	u32 fd = 1u << 31 | slot, holder = holder_find(pid, fd), client;
 
 	if (holder != NONE) {
-		holders[holder].seen = scan_no;
+		holder_met(holder);
 		return;
 	}
 	client = client_find(device, KEY_KFD, pid);
@@ -626,38 +766,84 @@ static void found_compute(u32 pid, u32 device, u32 slot)
 		clients[client].tick = tick;
 }
 
-/* Forgets what this scan did not meet. */
-static void scan_sweep(void)
+/* Who holds nothing there any more is forgotten. */
+static void compute_scan(void)
 {
-	for (u32 h = 1; h <= nholders && !scan_cut; h++)
-		if (holders[h].client && holders[h].seen != scan_no)
+	scan_no++;
+	compute_read = sys_now(CLOCK_MONOTONIC);
+	if (!kfd_scan(found_compute))
+		return;
+	for (u32 h = 1; h <= nholders; h++)
+		if (holders[h].client && holders[h].fd > INT32_MAX && holders[h].seen != scan_no)
 			holder_drop(h);
-	for (u32 i = 1; i <= nclients; i++)
-		if (clients[i].e.used && !clients[i].holders)
-			client_remove(i);
 }
 
-static void fdinfo_scan(void)
-{
-	struct dir d;
-	const char *name;
+/* --- all of /proc ------------------------------------------------------------------------------------------ */
 
+/* What of a walk takes a round of the sweep, too. */
+static u64 round_names;
+
+/* Every descriptor of every process. What was not met is forgotten. */
+static void walk(void)
+{
+	u32 pid;
+
+	walked = true;
 	scan_no++;
 	scan_cut = false;
 	reg_unreadable = 0;
 	for (u32 i = 1; i <= ndevices; i++)
 		devices[i].anonymous = 0;
-	if (dir_open(&d, root_proc, ".") < 0)
+	pass_begin(true);
+	if (!pass_is_open())
 		return;
-	while ((name = dir_next(&d))) {
-		u32 pid = fd_number(name);
-
-		if (pid != UINT32_MAX)
-			scan_process(pid);
-	}
-	dir_close(&d);
+	round_names = 0;
+	while ((pid = pass_next(process_gone)) != NONE)
+		round_names += process_look(pid, false);
 	kfd_scan(found_compute);
-	scan_sweep();
+	for (u32 h = 1; h <= nholders && !scan_cut; h++)
+		if (holders[h].client && holders[h].seen != scan_no)
+			holder_drop(h);
+}
+
+static u32 looks_left; /* descriptors in this sample */
+
+/* A process whose descriptors are not what they were. notice: somebody opened a device, or a client lost its holder. */
+static void process_changed(u32 pid, u32 n, bool notice)
+{
+	u32 task;
+
+	/* The pid may be another process' by now. */
+	if (task_find(pid) != NONE)
+		task_get(pid);
+	if ((!notice || n > looks_left) && watch_later(pid, notice))
+		return;
+	looks_left -= n < looks_left ? n : looks_left;
+	process_look(pid, true);
+	if ((task = task_find(pid)) != NONE)
+		task_prune(task);
+}
+
+/* One stat per process; who changed since it was looked at is looked at again. */
+static void pass(void)
+{
+	u32 pid, n;
+
+	scan_no++;
+	pass_begin(true);
+	while ((pid = pass_next(process_gone)) != NONE)
+		if (watch_check(pid, true, &n) == W_LOOK)
+			process_changed(pid, n, true);
+	compute_scan();
+}
+
+/* Somebody may hold what nobody is known to hold: where the kernel tells no counts, everybody is looked at. */
+static void look_around(void)
+{
+	if (watch_counts())
+		pass();
+	else
+		walk();
 }
 
 /* --- readings ------------------------------------------------------------------------------------------- */
@@ -671,6 +857,8 @@ static void holder_again(u32 n)
 	struct dir d;
 
 	holder_drop(n);
+	/* Its count may be what it was, though another number stands for the client by now. */
+	watch_later(pid, true);
 	if (dir_open(&d, root_proc, proc_path(path, pid, "fd", 0, false)) < 0)
 		return;
 	put_u64(&b, fd);
@@ -687,8 +875,53 @@ static bool is_elsewhere(const struct fdhead *h, u32 device)
 	return at != NONE && at != device;
 }
 
-/* Reads the client through each of its holders: the first gives the values, the others are checked to be
- * holders still. */
+/* What the holder's file says now, read by way of *io, if there is one. */
+static struct str holder_text(u32 n, int *io)
+{
+	long len = holder_read(holders[n].pid, holders[n].fd, io, true);
+
+	return (struct str){ text_bytes, text_bytes + (len > 0 ? len : 0) };
+}
+
+/* Whether that is of its client still. */
+static bool says_client(u32 n, struct str text, struct fdhead *head)
+{
+	const struct client *c = &clients[holders[n].client];
+	u64 key = 0;
+	u8 kind = KEY_PID;
+
+	return fdinfo_head(text, head) && head_key(head, &kind, &key) && kind == c->keykind && key == c->key &&
+	       !is_elsewhere(head, c->device);
+}
+
+/* Whether a descriptor whose fdinfo says nothing, or may not be read now, is still of its device's node. */
+static bool holder_stands(u32 n)
+{
+	char path[64];
+	const struct holder *h = &holders[n];
+	unsigned maj = 0, min = 0;
+	long gpu = is_gpu(root_proc, proc_path(path, h->pid, "fd/", h->fd, true), &maj, &min);
+
+	if (denied(gpu))
+		return sys_has_file(root_proc, proc_path(path, h->pid, "fdinfo/", h->fd, true));
+	return gpu > 0 && clients[h->client].device == sysfs_device(maj, min);
+}
+
+static bool is_silent(const struct client *c)
+{
+	return c->keykind == KEY_PID || !may_read(c->device);
+}
+
+/* Whether the descriptor still is what it was taken for; if not, it is looked at anew. */
+static void holder_verify(u32 n)
+{
+	struct fdhead head;
+
+	if (is_silent(&clients[holders[n].client]) ? !holder_stands(n) : !says_client(n, holder_text(n, NULL), &head))
+		holder_again(n);
+}
+
+/* Reads the client through the first of its holders that still is one: all of them would say the same. */
 static void holders_read(u32 n)
 {
 	struct client *c = &clients[n];
@@ -697,28 +930,20 @@ static void holders_read(u32 n)
 	/* One that comes to the same client again stands behind the others: each is looked at once. */
 	for (u32 h = c->holders; h; h = holders[h].next_client)
 		left++;
-	for (u32 h = c->holders, next; left-- && h && holders[h].client == n; h = next) {
+	for (u32 h = c->holders; left-- && h && c->tick != tick; h = c->holders) {
 		struct holder *at = &holders[h];
 		struct fdhead head;
-		struct str text;
-		u64 key = 0;
-		u8 kind = KEY_PID;
-		long len = holder_read(at->pid, at->fd, &at->io, true);
+		struct str text = holder_text(h, &at->io);
 		i64 t = sys_now(CLOCK_MONOTONIC);
 
-		next = at->next_client;
-		text = (struct str){ text_bytes, text_bytes + (len > 0 ? len : 0) };
-		if (c->tick != tick && fdinfo_again(c, text, t))
-			continue;
-		if (!fdinfo_head(text, &head) || !head_key(&head, &kind, &key) || kind != c->keykind ||
-		    key != c->key || is_elsewhere(&head, c->device)) {
+		if (fdinfo_again(c, text, t))
+			return;
+		if (!says_client(h, text, &head)) {
 			holder_again(h);
 			continue;
 		}
-		if (c->tick == tick)
-			continue;
 		client_take(c, text, &head, t);
-		if (c->e.fell && task_start(at->pid) != tasks[at->task].start) {
+		if (c->e.fell && tasks[at->task].start != UINT64_MAX && task_start(at->pid) != tasks[at->task].start) {
 			/* The pid's next process, whose client came to the same number: once more, as its own. */
 			c->tick = tick - 1;
 			holder_again(h);
@@ -729,15 +954,20 @@ static void holders_read(u32 n)
 static void client_read(u32 n)
 {
 	struct client *c = &clients[n];
+	u32 h = c->holders;
 
 	c->e.fresh &= c->tick == tick - 1;
 	if (c->keykind == KEY_KFD) {
-		c->e.fresh = kfd_read(c, (u32)c->key, sys_now(CLOCK_MONOTONIC));
+		c->e.fresh = h && kfd_read(c, (u32)c->key, sys_now(CLOCK_MONOTONIC));
 		c->tick = tick;
+		if (h && !c->e.fresh)
+			holder_drop(h);
 		return;
 	}
-	if (c->keykind == KEY_PID || !may_read(c->device)) {
+	if (is_silent(c)) {
 		c->e.fresh = false;
+		if (h && !holder_stands(h))
+			holder_again(h);
 		return;
 	}
 	holders_read(n);
@@ -747,27 +977,368 @@ static void client_read(u32 n)
 		c->e.fresh = false;
 }
 
-static void fdinfo_sample(void)
+/* A client that nobody is known to hold any more may have been handed on, or inherited. */
+static bool is_orphan(const struct client *c)
 {
-	i64 now = sys_now(CLOCK_MONOTONIC);
-	u32 n = nclients;
+	return c->e.used && !c->holders && c->keykind != KEY_PID && c->keykind != KEY_KFD;
+}
+
+static void clients_read(void)
+{
+	u32 n = nclients; /* those that come meanwhile have been read */
 
 	for (u32 i = 1; i <= n; i++)
-		if (clients[i].e.used && clients[i].tick != tick) {
+		if (clients[i].e.used && clients[i].tick != tick)
 			client_read(i);
-			if (!clients[i].holders)
-				client_remove(i);
-		}
-	for (u32 i = 1; i <= ntasks; i++)
-		if (tasks[i].refs && now - tasks[i].read > rename_ns)
-			task_describe(&tasks[i]);
+}
+
+static void forget_clients(void)
+{
+	for (u32 i = 1; i <= nclients; i++)
+		if (clients[i].e.used && !clients[i].holders)
+			client_remove(i);
+}
+
+static u32 around; /* the sample in which everybody was looked at */
+static void look_at_due(void);
+
+static void fdinfo_sample(void)
+{
+	bool orphans = false;
+
+	clients_read();
+	for (u32 i = 1; i <= nclients && !orphans; i++)
+		orphans = is_orphan(&clients[i]);
+	if (orphans && fdinfo_repeats) {
+		if (around != tick)
+			look_around();
+		else
+			look_at_due();
+		clients_read();
+	}
+	forget_clients();
 	tick++;
+}
+
+/* --- the sweep: what no notice tells of --------------------------------------------------------------------- */
+
+/* The next row of a table behind *at for which is() holds, going round once from where the sample began. */
+struct turn {
+	u32 at, left;
+};
+
+static u32 turn_next(struct turn *t, u32 n, bool (*is)(u32))
+{
+	while (t->left) {
+		t->left--;
+		t->at = t->at >= n ? 1 : t->at + 1;
+		if (is(t->at))
+			return t->at;
+	}
+	return NONE;
+}
+
+static struct turn task_turn, holder_turn;
+static i64 sweep_began; /* ns */
+
+static bool is_old(u32 n)
+{
+	return fdinfo_tasks && tasks[n].refs && sweep_began - tasks[n].read > rename_ns;
+}
+
+/* A process may have changed its name, or be in another cgroup. */
+static bool sweep_task(void)
+{
+	u32 n = turn_next(&task_turn, ntasks, is_old);
+
+	if (n != NONE)
+		task_describe(&tasks[n]);
+	return n != NONE;
+}
+
+static bool is_second(u32 n)
+{
+	return holders[n].client && holders[n].fd <= INT32_MAX && clients[holders[n].client].holders != n;
+}
+
+/* Through the first holder of a client it is read. */
+static bool sweep_holder(void)
+{
+	u32 n = turn_next(&holder_turn, nholders, is_second);
+
+	if (n != NONE)
+		holder_verify(n);
+	return n != NONE;
+}
+
+static bool swept_pass; /* in this sample */
+
+/* A process that is new, or has another number of descriptors. */
+static bool sweep_process(void)
+{
+	u32 pid, n;
+
+	if (!pass_is_open()) {
+		if (swept_pass)
+			return false;
+		pass_begin(false);
+		return pass_is_open();
+	}
+	pid = pass_next(process_gone);
+	if (pid == NONE) {
+		swept_pass = true;
+		return false;
+	}
+	if (watch_check(pid, false, &n) == W_LOOK)
+		process_changed(pid, n, false);
+	return true;
+}
+
+/* A piece of a look. False: there is nobody to look at. */
+static bool look_on(struct look *l, u32 (*next)(void), bool fresh)
+{
+	u32 pid;
+
+	if (!l->open) {
+		pid = next();
+		if (pid == NONE)
+			return false;
+		scan_no++;
+		if (!look_begin(l, pid, l->d.b, sizeof(l->d.b)))
+			look_end(l, fresh || watch_is_stale(pid));
+	} else if (!look_step(l)) {
+		look_end(l, fresh || watch_is_stale(l->pid));
+	}
+	return true;
+}
+
+static u32 next_changed(void)
+{
+	return watch_due(false);
+}
+
+static struct look changed, tour;
+
+static bool sweep_changed(void)
+{
+	return look_on(&changed, next_changed, true);
+}
+
+static u32 round_pid;
+static u64 names;       /* in this tour, so far */
+static u32 round_lost;  /* as lost, in this round */
+static bool round_over;
+
+static u32 next_in_round(void)
+{
+	return round_pid = watch_after(round_pid);
+}
+
+/* All descriptors of all processes have had their turn. */
+static void round_end(void)
+{
+	round_over = true;
+	for (u32 i = 1; i <= ndevices; i++) {
+		devices[i].anonymous = unnamed[i];
+		unnamed[i] = 0;
+	}
+	round_names = names;
+	lost = round_lost;
+	names = round_lost = 0;
+	compute_scan();
+}
+
+static bool sweep_descriptor(void)
+{
+	u32 dropped = reg_dropped, was = tour.open ? tour.n : 0;
+
+	if (round_over)
+		return false;
+	in_round = true;
+	if (!look_on(&tour, next_in_round, false))
+		round_end();
+	in_round = false;
+	names += tour.n > was;
+	round_lost += reg_dropped - dropped;
+	reg_dropped = dropped;
+	return !round_over;
+}
+
+/* What each part may spend of SHARES calls, and what a step of it costs; what one leaves is the next one's. */
+static struct part {
+	bool (*step)(void);
+	u32 share, cost;
+	u64 credit; /* in 1/SHARES of a call */
+	bool over;
+} parts[] = {
+	{ .step = sweep_task, .share = 8, .cost = 6 },
+	{ .step = sweep_holder, .share = 8, .cost = 3 },
+	{ .step = sweep_process, .share = 12, .cost = 2 },
+	{ .step = sweep_changed, .share = 12, .cost = 3 },
+	{ .step = sweep_descriptor, .share = 40, .cost = 3 },
+};
+enum { SHARES = 80, LAST_SHARE = 40 };
+static const i64 sweep_ns = 200000;
+static u64 cut_calls, cut_samples; /* what the last part could spend where it did not come to its end */
+
+/* Until its credit or the time is spent. What it leaves; what is less than a step costs is saved up where its share is, too. */
+static u64 part_run(struct part *p, i64 until)
+{
+	u64 cost = (u64)p->cost * SHARES, left;
+
+	while (!p->over && p->credit >= cost) {
+		u32 was = files_calls;
+		u64 spent;
+
+		p->over = !p->step();
+		spent = (u64)(files_calls - was) * SHARES;
+		p->credit -= spent < p->credit ? spent : p->credit;
+		if (sys_now(CLOCK_MONOTONIC) > until)
+			break;
+	}
+	left = p->over || (u64)p->share * watch_sweep >= cost ? p->credit : 0;
+	p->credit -= left;
+	if (p->credit > cost)
+		p->credit = cost;
+	return left;
+}
+
+/* Each part in its turn, then once more those that have more to do, with what the others left. */
+static void sweep(void)
+{
+	u64 left = 0, shares = 0;
+	u32 last = 0;
+	i64 end;
+
+	sweep_began = sys_now(CLOCK_MONOTONIC);
+	end = watch_sweep_timed ? sweep_began + sweep_ns : INT64_MAX;
+	task_turn.left = ntasks;
+	holder_turn.left = nholders;
+	swept_pass = round_over = false;
+	for (size_t i = 0; i < LEN(parts); i++) {
+		shares += parts[i].share;
+		parts[i].over = false;
+		parts[i].credit += (u64)parts[i].share * watch_sweep + left;
+		last = files_calls;
+		left = part_run(&parts[i], watch_sweep_timed ? sweep_began + sweep_ns * (i64)shares / SHARES : end);
+	}
+	if (!round_over) {
+		cut_calls += files_calls - last;
+		cut_samples++;
+	}
+	for (size_t i = 0; i < LEN(parts) && sys_now(CLOCK_MONOTONIC) < end; i++) {
+		parts[i].credit += left;
+		left = part_run(&parts[i], end);
+	}
+}
+
+void fdinfo_round(u64 *descriptors, u64 *samples)
+{
+	struct watch_facts f;
+	u64 share = (u64)LAST_SHARE * watch_sweep / SHARES, calls;
+
+	watch_facts(&f);
+	*descriptors = round_names;
+	/* A folder is opened, asked for its size, listed by two calls at least, and closed. */
+	calls = round_names + round_names / 64 + 5 * (u64)f.processes;
+	if (watch_sweep_timed && cut_samples && cut_calls / cut_samples < share)
+		share = cut_calls / cut_samples;
+	*samples = watch_sweep == SWEEP_ALL || (watch_sweep && !cut_samples) ? 1 : share ? calls / share + 1 : 0;
+}
+
+/* --- the source ------------------------------------------------------------------------------------------------ */
+
+/* Where /sys lists no device, no process can hold one: one that does not tell, or nodes that stand there all the same, are
+ * another thing. */
+static bool any_device(void)
+{
+	static const char *const nodes[] = { "/dev/dri", "/dev/accel", "/dev/nvidiactl" };
+	bool any = root_proc_given || !sysfs_lists();
+
+	for (u32 i = 1; i <= ndevices; i++)
+		any |= devices[i].e.used;
+	for (size_t i = 0; i < LEN(nodes) && !any; i++)
+		any = sys_has_file(AT_FDCWD, nodes[i]);
+	return any;
+}
+
+static struct look due;
+
+static u32 due_pid(void)
+{
+	return watch_due(true);
+}
+
+/* Processes that changed and had too many descriptors for one sample. */
+static void look_at_due(void)
+{
+	while (looks_left && look_on(&due, due_pid, true))
+		looks_left--;
+}
+
+/* Descriptors that had to wait for their device to wake up are looked at now. */
+static void look_at_woken(void)
+{
+	bool woke = false;
+
+	for (u32 i = 1; i <= ndevices; i++)
+		if (waiting[i] && devices[i].e.used && may_read(i)) {
+			waiting[i] = false;
+			woke = true;
+		}
+	if (woke)
+		watch_woke();
+}
+
+/* Who is new, as far as something tells of it, or the sweep comes by. */
+static void look_for_new(void)
+{
+	static bool again;
+	u32 had = held;
+	bool opened = watch_opened();
+
+	looks_left = LOOK_MAX;
+	look_at_woken();
+	if (opened || again) {
+		around = tick;
+		look_around();
+		/* The notice comes before the opener has its descriptor. */
+		again = opened && held == had;
+	}
+	look_at_due();
+	if (sweep_began - compute_read > rename_ns)
+		compute_scan();
+	if (watch_sweep)
+		sweep();
+}
+
+static void fdinfo_scan(void)
+{
+	u32 dropped = reg_dropped;
+
+	if (!walked && !any_device())
+		return;
+	if (!walked || !fdinfo_repeats || watch_sweep == SWEEP_ALL) {
+		around = tick;
+		lost = 0;
+		walk();
+		forget_clients();
+	} else {
+		look_for_new();
+	}
+	if (fdinfo_repeats)
+		reg_unreadable = watch_refused();
+	if (!round_over)
+		lost += reg_dropped - dropped;
+	reg_dropped = dropped + lost + watch_unlisted();
 }
 
 static void fdinfo_start(void)
 {
 	struct dir d;
 
+	if (fdinfo_repeats)
+		watch_start();
 	/* What is open by now: the lowest free number. */
 	fd_budget = files_limit - SPARE_FDS - (dir_open(&d, root_proc, ".") >= 0 ? d.fd : files_limit);
 	dir_close(&d);
@@ -777,6 +1348,12 @@ static void fdinfo_start(void)
 	tick++;
 }
 
+static void look_stop(struct look *l)
+{
+	if (l->open)
+		look_end(l, false);
+}
+
 static void fdinfo_rest(void)
 {
 	for (u32 i = 1; i <= nholders; i++)
@@ -784,6 +1361,10 @@ static void fdinfo_rest(void)
 			io_close(holders[i].io);
 			holders[i].io = -1;
 		}
+	look_stop(&changed);
+	look_stop(&tour);
+	look_stop(&due);
+	watch_stop();
 }
 
 const struct source src_fdinfo = {

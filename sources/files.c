@@ -4,8 +4,11 @@
 #include "sys.h"
 
 int root_proc = -1, root_sys = -1;
-bool root_proc_given;
+bool root_proc_given, root_sys_given;
+const char *root_proc_name;
 long files_limit = 1024;
+u32 files_calls;
+i32 files_own;
 int lib_lock;
 
 long roots_open(void)
@@ -17,13 +20,22 @@ long roots_open(void)
 	return root_sys < 0 ? root_sys : root_proc < 0 ? root_proc : 0;
 }
 
-long dir_open(struct dir *d, int at, const char *path)
+long dir_open_in(struct dir *d, int at, const char *path, char *p, size_t cap)
 {
 	long fd = sys_openat(at, path, O_RDONLY | O_DIRECTORY);
 
+	files_calls++;
+	files_own += fd >= 0;
 	d->fd = (int)fd;
 	d->n = d->at = 0;
+	d->p = p;
+	d->cap = cap;
 	return fd;
+}
+
+long dir_open(struct dir *d, int at, const char *path)
+{
+	return dir_open_in(d, at, path, d->b, sizeof(d->b));
 }
 
 /* The next name, without . and ..; NULL at the end or where the folder vanished. */
@@ -34,12 +46,13 @@ const char *dir_next(struct dir *d)
 		const char *name;
 
 		if (d->at >= d->n) {
-			d->n = (int)sys_getdents(d->fd, d->b, sizeof(d->b));
+			d->n = (int)sys_getdents(d->fd, d->p, d->cap);
 			d->at = 0;
+			files_calls++;
 			if (d->n <= 0)
 				return NULL;
 		}
-		e = (const struct dirent *)(const void *)(d->b + d->at);
+		e = (const struct dirent *)(const void *)(d->p + d->at);
 		d->at += e->d_reclen;
 		name = e->d_name;
 		if (name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2])))
@@ -50,8 +63,11 @@ const char *dir_next(struct dir *d)
 
 void dir_close(struct dir *d)
 {
-	if (d->fd >= 0)
+	if (d->fd >= 0) {
 		sys_close(d->fd);
+		files_calls++;
+		files_own--;
+	}
 	d->fd = -1;
 }
 
@@ -66,6 +82,7 @@ long slurp_fd(int fd, char *b, size_t cap)
 	do {
 		while ((r = sys_pread(fd, b + n, cap - n, n)) == -EINTR)
 			;
+		files_calls++;
 		if (r < 0)
 			return r;
 		n += (size_t)r;
@@ -77,10 +94,12 @@ long slurp(int dir, const char *path, char *b, size_t cap)
 {
 	long fd = sys_openat(dir, path, O_RDONLY | O_NONBLOCK), n;
 
+	files_calls++;
 	if (fd < 0)
 		return fd;
 	n = slurp_fd((int)fd, b, cap);
 	sys_close((int)fd);
+	files_calls++;
 	return n;
 }
 

@@ -97,14 +97,14 @@ void kfd_start(void)
 }
 
 /* Calls found for each process and each GPU on which it holds memory; slot tells them apart. */
-void kfd_scan(void (*found)(u32 pid, u32 device, u32 slot))
+bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot))
 {
 	char path[128];
 	struct dir d;
 	const char *name;
 
 	if (ngpus == 0 || dir_open(&d, root_sys, ROOT "proc") < 0)
-		return;
+		return false;
 	for (u32 i = 0; i < ngpus; i++)
 		gpus[i].device = device_at(gpus[i].domain, gpus[i].location);
 	while ((name = dir_next(&d)))
@@ -117,6 +117,7 @@ void kfd_scan(void (*found)(u32 pid, u32 device, u32 slot))
 				found((u32)pid, gpus[i].device, i);
 		}
 	dir_close(&d);
+	return true;
 }
 
 /* What the process pid holds on c's device: a reading of its own. False: nothing any more. */

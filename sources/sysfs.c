@@ -906,6 +906,13 @@ static void forget_unheld(u32 device)
 	d->e.used = false;
 }
 
+static bool lists = true;
+
+bool sysfs_lists(void)
+{
+	return lists;
+}
+
 static void scan_nodes(void)
 {
 	static const char *const classes[] = { "class/drm", "class/accel" };
@@ -916,6 +923,7 @@ static void scan_nodes(void)
 		long r = dir_open(&d, root_sys, classes[i]);
 
 		if (r < 0 && r != -ENOENT && r != -ENOTDIR) {
+			lists = false;
 			reg_dropped++;
 			return; /* what was not seen may still be there */
 		}
@@ -934,12 +942,9 @@ static void scan_nodes(void)
 		}
 		n->seen = false;
 	}
-	for (u32 i = 1; i <= ndevices; i++) {
+	for (u32 i = 1; i <= ndevices; i++)
 		if (places[i].changed)
 			device_settle(i);
-		if (devices[i].e.used)
-			forget_unheld(i);
-	}
 }
 
 /* --- GPUs that have no DRM node ---------------------------------------------------------------------------- */
@@ -1202,9 +1207,21 @@ static void sysfs_start(void)
 	sysfs_sample();
 }
 
+/* Of devices for which there is no room each look tells. */
 static void sysfs_scan(void)
 {
-	scan_nodes();
+	static u32 lost;
+	u32 dropped = reg_dropped;
+
+	if (watch_nodes()) {
+		scan_nodes();
+		lost = reg_dropped - dropped;
+	} else {
+		reg_dropped += lost;
+	}
+	for (u32 i = 1; i <= ndevices; i++)
+		if (devices[i].e.used)
+			forget_unheld(i);
 }
 
 static void sysfs_rest(void)

@@ -236,7 +236,7 @@ void gpus_start(void)
 {
 	if (gpus_started)
 		return;
-	gpus_started = true;
+	gpus_started = fdinfo_repeats = true;
 	src_sysfs.start();
 	src_fdinfo.start();
 	reg_roll(false, true);

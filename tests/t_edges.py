@@ -1515,6 +1515,139 @@ def _(m):
     eq((val(d, "memory", "vram", "resident"), val(d, "memory", "gtt", "resident")), (8192, 4096), "of the device")
 
 
+# --- who is looked at in a sample, and who is not ---------------------------------------------------------
+
+R = "no walk in each sample"
+
+
+def crowd(m, n=60):
+    """More processes than the sweep of one sample comes round."""
+    for pid in range(1000, 1000 + n):
+        m.process(pid)
+
+
+@test(f"{R}: a client that is passed on goes on, though nothing told of who took it")
+def _(m):
+    f = one_client(m, text=dump("i915", 7, *ns(render=10**9), pdev=I915), comm="sender")
+    crowd(m)
+
+    def passed():
+        m.process(20, "taker", 2000)
+        m.fd(20, 3, dump("i915", 7, *ns(render=1.1e9), pdev=I915))
+        m.close(10, 5)
+    s = m.procs("--sweep", "0", steps=[writer(f, dump("i915", 7, *ns(render=1.05e9), pdev=I915)), passed, None])
+    right(s[1][7], "render", 5e7, "when passed")
+    eq((s[1][7]["pid"], s[1][7]["pids"]), (20, [20]), "holder")
+    right(s[2][7], "render", 0, "after")
+
+
+@test(f"{R}: a child inherits a client and outlives its parent")
+def _(m):
+    one_client(m, text=dump("i915", 7, *ns(render=10**9), pdev=I915), comm="parent")
+    crowd(m)
+
+    def forked():
+        m.process(2000, "child", 2000)
+        m.fd(2000, 5, dump("i915", 7, *ns(render=1.1e9), pdev=I915))
+        m.gone(10)
+    s = m.procs("--sweep", "0", steps=[None, forked, None])
+    right(s[1][7], "render", 1e8, "when it was left alone")
+    eq((s[1][7]["pids"], s[2][7]["pids"]), ([2000], [2000]), "holders")
+
+
+@test(f"{R}: a further holder's number stands for another client, then for a file")
+def _(m):
+    one_client(m)
+    m.process(20, "second", 2000)
+    f = m.fd(20, 3, dump("i915", 7, *ns(render=1000), pdev=I915))
+
+    def closed():
+        os.unlink(m.path("proc/20/fd/3"))
+        os.symlink("/tmp/file", m.path("proc/20/fd/3"))
+        rewrite(f, "pos:\t0\nflags:\t02\n")
+    s = m.procs(steps=[None, writer(f, dump("i915", 8, *ns(render=5), pdev=I915)), closed])
+    eq([{c: r["pids"] for c, r in x.items()} for x in s],
+       [{7: [10, 20]}, {7: [10], 8: [20]}, {7: [10]}], "clients and their holders")
+
+
+@test(f"{R}: the number that a client is read through stands for a file, and another holder is left")
+def _(m):
+    f = one_client(m, text=dump("i915", 7, *ns(render=10**9), pdev=I915))
+    m.process(20, "second", 2000)
+    other = m.fd(20, 3, dump("i915", 7, *ns(render=10**9), pdev=I915))
+
+    def closed():
+        rewrite(other, dump("i915", 7, *ns(render=1.1e9), pdev=I915))
+        os.unlink(m.path("proc/10/fd/5"))
+        os.symlink("/tmp/file", m.path("proc/10/fd/5"))
+        rewrite(f, "pos:\t0\nflags:\t02\n")
+    s = m.procs("--sweep", "80", steps=[None, closed, None])
+    right(s[1][7], "render", 1e8, "through the other one")
+    eq((s[1][7]["pids"], s[2][7]["pids"]), ([20], [20]), "holders")
+
+
+@test(f"{R}: who has NVIDIA's node no more is gone with the next sample")
+def _(m):
+    m.device("nvidia", XE, render=None, card=None)
+    crowd(m)
+    m.fd(10, 3, None, "/dev/nvidia0")
+    m.fd(20, 3, None, "/dev/nvidia0")
+    s = m.live("--sweep", "0", steps=[None, lambda: os.unlink(m.path("proc/10/fd/3")), None])
+    eq([[r["clients"] for r in x] for x in s], [[2], [1], [1]], "clients")
+
+
+@test(f"{R}: a device wakes up: what may be read now is")
+def _(m):
+    m.device("xe", XE, state="suspended")
+    crowd(m)
+    m.fd(10, 5, dump("xe", 7, pdev=XE))
+    state = m.path(f"sys/devices/pci0000:00/{XE}/power/runtime_status")
+    s = m.live("--sweep", "0", steps=[None, lambda: rewrite(state, "active\n"), None])
+    eq([[r["clients"] for r in x] for x in s], [[None], [1], [1]], "clients")
+
+
+@test(f"{R}: nodes that come and go are a notice, for which /sys is looked at")
+def _(m):
+    m.device("i915", I915)
+    nodes = m.path("proc/1/root/dev/dri")
+    os.makedirs(nodes)
+    crowd(m)
+
+    def plugged():
+        m.device("xe", XE, card=1, render=129)
+        m.write("proc/1/root/dev/dri/card1", "")
+
+    def pulled():
+        os.unlink(m.path("sys/class/drm/card1"))
+        os.unlink(m.path("sys/class/drm/renderD129"))
+        os.unlink(f"{nodes}/card1")
+    s = m.live("--sweep", "0", steps=[None, plugged, pulled, None])
+    eq([[r["dev"] for r in x] for x in s], [["card0"], ["card0", "card1"], ["card0"], ["card0"]], "devices")
+
+
+@test(f"{R}: fewer descriptors than clients, sample after sample")
+def _(m):
+    m.device("i915", I915)
+    m.process(10)
+    for c in range(3, 203):
+        m.fd(10, c, dump("i915", c, *ns(render=0), pdev=I915))
+    crowd(m)
+    for limit in (16, 24, 60):
+        p = subprocess.run(["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh", PROG, "0.1", "4", "-o", "json", *m.roots()],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30, check=False)
+        eq((p.returncode, p.stderr), (0, b""), "exit code, messages")
+        eq([r["clients"] for r in parse_json(p.stdout)], [200] * 4, f"clients with {limit} descriptors")
+
+
+@test(f"{R}: --sweep N, 0 or all")
+def _(m):
+    one_client(m)
+    for good in ("0", "1", "80", "4000000000", "all"):
+        eq(m.run("--sweep", good, "0.05", "2").code, 0, f"--sweep {good}")
+    for bad in ("", "-1", "some", "1.5", "4294967295"):
+        eq(m.run("--sweep", bad, "0.05", "2").code, 2, f"--sweep {bad}")
+
+
 # --- mistakes that other monitors make ------------------------------------------------------------------
 
 @test("IGT: a read error is taken for a size")

@@ -1,0 +1,517 @@
+/* watch.c - who may have opened a device, and whom to look at next: what the kernel tells of nodes, and a table of all
+ * processes as they were when their descriptors were looked at last. It knows no client.
+ * SPDX-License-Identifier: MIT */
+#include "gpustat.h"
+#include "sys.h"
+
+u32 watch_sweep = 80;
+bool watch_sweep_timed = true;
+
+/* --- notices ------------------------------------------------------------------------------------------------ */
+
+enum {
+	EVENT_BYTES = 4096,
+	EVENT_MAX = sizeof(struct inotify_event) + 256, /* with a name of NAME_MAX */
+	NODES = IN_CREATE | IN_DELETE | IN_MOVE | IN_DELETE_SELF,
+};
+
+/* An open of a node is told to whoever watches its folder: also of a node that we may not open, of one that comes later,
+ * and of one that is bind-mounted elsewhere. */
+static const struct {
+	const char *name;
+	u32 mask;
+} folders[] = {
+	{ "", NODES | IN_ONLYDIR }, /* where the others come and go; any number of terminals is opened there */
+	{ "/dri", NODES | IN_OPEN | IN_ONLYDIR },
+	{ "/accel", NODES | IN_OPEN | IN_ONLYDIR },
+	{ "/kfd", IN_OPEN },
+};
+static const struct str ours[] = { STR("dri"), STR("accel"), STR("kfd"), STR("nvidia") };
+
+static int notes = -1; /* inotify(7) */
+static bool started;
+static long error = -ENOENT;       /* why opens are not told; 0: they are */
+static long folder_error[LEN(folders)];
+static i32 dev_wd = -1;            /* of the first folder */
+static char dev[256];              /* "/dev", or that of the machine whose /proc was given */
+static bool theirs;                /* its nodes are those of the /sys that we read */
+static bool opened;
+static u8 nodes_due;               /* looks for devices that are still to be made */
+static i64 nodes_looked;           /* ns */
+static const i64 nodes_ns = 5000000000; /* a container's /dev need not follow: looked at after this in any case */
+
+static long watch_path(const char *name, u64 number, u32 mask)
+{
+	char path[300];
+	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+
+	put_z(&b, dev);
+	put_z(&b, name);
+	if (number != UINT64_MAX)
+		put_u64(&b, number);
+	path[b.n] = '\0';
+	return sys_notice_of(notes, path, mask);
+}
+
+static bool has_nvidia(void)
+{
+	for (u32 i = 1; i <= ndevices; i++)
+		if (devices[i].e.used && strcmp(devices[i].driver, "nvidia") == 0)
+			return true;
+	return false;
+}
+
+/* Of nodes that stand among others each for itself: how many there are, or -errno. */
+static long watch_nvidia(void)
+{
+	long n = 0, r = 0;
+
+	while (r >= 0 && n < 255 && has_nvidia())
+		if ((r = watch_path("/nvidia", (u64)n, IN_OPEN)) >= 0)
+			n++;
+	return r < 0 && r != -ENOENT ? r : n;
+}
+
+static void watch_all(void)
+{
+	long some = watch_nvidia();
+
+	error = some < 0 ? some : 0;
+	for (size_t i = 0; i < LEN(folders); i++) {
+		long r = watch_path(folders[i].name, UINT64_MAX, folders[i].mask);
+
+		folder_error[i] = r < 0 && r != -ENOENT ? r : 0;
+		if (i == 0) {
+			dev_wd = (i32)r;
+			continue;
+		}
+		if (folder_error[i])
+			error = r;
+		some += r >= 0;
+	}
+	if (!error && some <= 0)
+		error = -ENOENT;
+}
+
+/* Where a container was given the machine's /proc, that leads to the machine's nodes. */
+static void find_dev(void)
+{
+	struct buf b = { .p = dev, .cap = sizeof(dev) - 1 };
+
+	theirs = root_proc_given;
+	if (root_proc_given && root_proc_name && sys_has_file(root_proc, "1/root/dev")) {
+		put_z(&b, root_proc_name);
+		put_z(&b, "/1/root");
+	} else {
+		theirs = !root_proc_given && !root_sys_given;
+	}
+	put_z(&b, "/dev");
+	dev[b.full ? 0 : b.n] = '\0';
+}
+
+static void notices_start(void)
+{
+	long fd = sys_notices();
+
+	notes = (int)fd;
+	error = fd < 0 ? fd : 0;
+	opened = false;
+	nodes_due = 1;
+	if (fd < 0)
+		return;
+	find_dev();
+	watch_all();
+}
+
+static bool is_ours(const char *name)
+{
+	for (size_t i = 0; i < LEN(ours); i++) {
+		struct str s = str_z(name);
+
+		if (str_skip(&s, ours[i]))
+			return true;
+	}
+	return false;
+}
+
+/* True: what is watched has changed. */
+static bool notice_take(const struct inotify_event *e)
+{
+	bool at_dev = e->wd == dev_wd, node = !(e->mask & IN_OPEN);
+
+	if (e->mask & IN_Q_OVERFLOW) {
+		opened = true;
+		nodes_due = 2;
+		return true;
+	}
+	if (at_dev ? !e->len || !is_ours(e->name) : e->mask & IN_ISDIR && !node)
+		return false;
+	opened |= !node || at_dev;
+	/* A device's links in /sys go shortly after its node went: two looks. */
+	if (node)
+		nodes_due = 2;
+	return at_dev || e->mask & IN_IGNORED;
+}
+
+static void notices_read(void)
+{
+	_Alignas(struct inotify_event) static char b[EVENT_BYTES];
+	bool anew = false;
+	long n;
+
+	do {
+		n = notes < 0 ? -ENOSYS : sys_read(notes, b, sizeof(b));
+		for (long at = 0; at < n;) {
+			const struct inotify_event *e = (const struct inotify_event *)(const void *)(b + at);
+
+			anew |= notice_take(e);
+			at += (long)(sizeof(*e) + e->len);
+		}
+	} while (n > EVENT_BYTES - (long)EVENT_MAX);
+	if (anew)
+		watch_all();
+}
+
+/* Reads what the kernel has told since the last call. True: look for devices that came or went. */
+bool watch_nodes(void)
+{
+	i64 now = sys_now(CLOCK_MONOTONIC);
+	bool told;
+
+	if (fdinfo_repeats && !started) { /* all was closed for a while */
+		watch_start();
+		opened = true;
+	}
+	notices_read();
+	told = notes >= 0 && theirs && dev_wd >= 0 && !folder_error[1] && !folder_error[2];
+	if (told && !nodes_due && now - nodes_looked < nodes_ns)
+		return false;
+	if (nodes_due)
+		nodes_due--;
+	nodes_looked = now;
+	if (notes >= 0)
+		watch_nvidia();
+	return true;
+}
+
+bool watch_opened(void)
+{
+	bool was = opened;
+
+	opened = false;
+	return was;
+}
+
+/* --- the table of processes --------------------------------------------------------------------------------- */
+
+enum { MAX_PROCESSES = 65536 /* 1 MiB, touched as used */ };
+
+/* A process as it was when its descriptors were looked at last. In the order of pids, that few pages be touched. */
+static struct row {
+	u32 pid;
+	u32 ino;   /* of its fd/, folded: another one where the pid is another process' by now */
+	u32 count; /* the size of its fd/: since Linux 6.2 the number of its descriptors */
+	u8 pass;   /* in which it was met last */
+	u8 flags;
+} rows[MAX_PROCESSES];
+enum {
+	P_TOLD = 1,    /* count is the number of its descriptors: there were as many */
+	P_DUE = 2,     /* to be looked at, since a notice came */
+	P_NEXT = 4,    /* to be looked at when there is time */
+	P_REFUSED = 8,
+	P_ASLEEP = 16, /* some descriptor of it would wake its device if it were looked at */
+};
+
+static u32 nrows, hint; /* hint: where the next pid should be */
+static u32 nrefused, ndue[2]; /* rows that have P_REFUSED; P_NEXT, P_DUE */
+static u32 nunlisted, nunlisted_now;
+static bool tells;      /* some folder had as many names as its size says */
+
+/* The first row whose pid is not less. */
+static u32 row_place(u32 pid)
+{
+	u32 lo = 0, hi = nrows;
+
+	if (hint < nrows && rows[hint].pid == pid)
+		return hint;
+	if (nrows == 0 || rows[nrows - 1].pid < pid)
+		return nrows;
+	while (lo < hi) {
+		u32 mid = (lo + hi) / 2;
+
+		if (rows[mid].pid < pid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static struct row *row_find(u32 pid)
+{
+	u32 i = row_place(pid);
+
+	if (i == nrows || rows[i].pid != pid)
+		return NULL;
+	hint = i + 1;
+	return &rows[i];
+}
+
+/* The row of a process; NULL: no room for one more. */
+static struct row *row_get(u32 pid)
+{
+	struct row *r = row_find(pid);
+	u32 i;
+
+	if (r)
+		return r;
+	if (nrows == MAX_PROCESSES) {
+		nunlisted_now++;
+		return NULL;
+	}
+	i = row_place(pid);
+	memmove(rows + i + 1, rows + i, (nrows - i) * sizeof(rows[0]));
+	nrows++;
+	hint = i + 1;
+	rows[i] = (struct row){ .pid = pid, .ino = UINT32_MAX, .count = UINT32_MAX };
+	return &rows[i];
+}
+
+static u32 folded(u64 ino)
+{
+	return (u32)(ino ^ ino >> 32);
+}
+
+static bool is_self(u32 pid)
+{
+	static u32 self;
+
+	if (!self)
+		self = sys_pid();
+	return pid == self && !root_proc_given;
+}
+
+/* How many descriptors a process has, where the kernel tells; of our own, without those that we look through. */
+static u32 count_of(u32 pid, const struct stat *st, i32 own)
+{
+	return (u32)st->st_size - (is_self(pid) ? (u32)own : 0);
+}
+
+bool watch_counts(void)
+{
+	return tells;
+}
+
+static void mark(struct row *r, u8 flag, bool on)
+{
+	u32 more = (u32)on - !!(r->flags & flag);
+
+	if (flag == P_REFUSED)
+		nrefused += more;
+	else if (flag == P_DUE || flag == P_NEXT)
+		ndue[flag == P_DUE] += more;
+	r->flags = on ? r->flags | flag : r->flags & (u8)~flag;
+}
+
+void watch_looked(u32 pid, const struct stat *st, i32 own, u32 n, bool refused, bool asleep)
+{
+	struct row *r = fdinfo_repeats ? row_get(pid) : NULL;
+
+	if (!r)
+		return;
+	r->ino = folded(st->st_ino);
+	r->count = count_of(pid, st, own);
+	tells |= n > 0 && n == r->count && !is_self(pid);
+	mark(r, P_TOLD, n == r->count || refused || is_self(pid));
+	mark(r, P_REFUSED, refused);
+	mark(r, P_ASLEEP, asleep);
+	mark(r, P_DUE, false);
+	mark(r, P_NEXT, false);
+}
+
+u32 watch_refused(void)
+{
+	return nrefused;
+}
+
+u32 watch_unlisted(void)
+{
+	return nunlisted;
+}
+
+/* Whether what is known of it is no proof that nothing has changed. */
+bool watch_is_stale(u32 pid)
+{
+	const struct row *r = row_find(pid);
+
+	return !r || !(r->flags & P_TOLD) || r->flags & P_REFUSED;
+}
+
+/* The process that stands behind that pid; NONE: there is none. */
+u32 watch_after(u32 pid)
+{
+	u32 i = row_place(pid + 1);
+
+	return i < nrows ? rows[i].pid : NONE;
+}
+
+/* --- a pass: one stat per process ----------------------------------------------------------------------------- */
+
+static struct {
+	struct dir d; /* /proc: kept open in the background, from sample to sample */
+	bool open;
+	u8 no;
+} pass;
+static char pass_names[32 << 10]; /* 1000 processes by one call */
+
+void pass_stop(void)
+{
+	if (pass.open)
+		dir_close(&pass.d);
+	pass.open = false;
+}
+
+bool pass_is_open(void)
+{
+	return pass.open;
+}
+
+/* at_once: all of it now, so that names come in few calls, each of which takes its time. */
+void pass_begin(bool at_once)
+{
+	pass_stop();
+	pass.no++;
+	hint = nunlisted_now = 0;
+	pass.open = (at_once ? dir_open_in(&pass.d, root_proc, ".", pass_names, sizeof(pass_names)) :
+			       dir_open(&pass.d, root_proc, ".")) >= 0;
+}
+
+static void forget_vanished(void (*gone)(u32 pid))
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < nrows; i++) {
+		if (rows[i].pass == pass.no) {
+			rows[n++] = rows[i];
+			continue;
+		}
+		mark(&rows[i], P_REFUSED, false);
+		mark(&rows[i], P_DUE, false);
+		mark(&rows[i], P_NEXT, false);
+		gone(rows[i].pid);
+	}
+	nrows = n;
+	nunlisted = nunlisted_now;
+}
+
+/* The next process; NONE: these were all, and who was not met has gone. */
+u32 pass_next(void (*gone)(u32 pid))
+{
+	const char *name;
+
+	while (pass.open && (name = dir_next(&pass.d))) {
+		struct str s = str_z(name);
+		u64 pid;
+		struct row *r;
+
+		if (scan_u64(s, &pid) != s.e || pid == 0 || pid > INT32_MAX)
+			continue;
+		r = fdinfo_repeats ? row_get((u32)pid) : NULL;
+		if (r)
+			r->pass = pass.no;
+		return (u32)pid;
+	}
+	if (pass.open && pass.d.n == 0 && fdinfo_repeats)
+		forget_vanished(gone);
+	pass_stop();
+	return NONE;
+}
+
+/* Whether a process has to be looked at; *n: how many descriptors it has, where the kernel tells. notice: what proves nothing
+ * does not count. */
+u8 watch_check(u32 pid, bool notice, u32 *n)
+{
+	char path[32];
+	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct row *r = row_find(pid);
+	struct stat st = { 0 };
+	u32 count;
+	long e;
+
+	put_u64(&b, pid);
+	put_z(&b, "/fd");
+	path[b.n] = '\0';
+	e = sys_fstatat(root_proc, path, &st);
+	files_calls++;
+	count = count_of(pid, &st, files_own);
+	*n = tells ? count : 0;
+	if (!r)
+		return W_LOOK;
+	if (r->ino == folded(st.st_ino) && r->count == count && !(r->flags & P_DUE) &&
+	    (!notice || r->flags & P_TOLD))
+		return W_SAME;
+	/* The kernel's own threads have none. */
+	if (tells && e == 0 && st.st_size == 0) {
+		watch_looked(pid, &st, 0, 0, false, false);
+		return W_SAME;
+	}
+	return W_LOOK;
+}
+
+/* It is looked at another time. False: that cannot be remembered. */
+bool watch_later(u32 pid, bool notice)
+{
+	struct row *r = row_find(pid);
+
+	if (r)
+		mark(r, notice ? P_DUE : P_NEXT, true);
+	return r;
+}
+
+/* One that is to be looked at; each in its turn. */
+u32 watch_due(bool notice)
+{
+	static u32 last[2];
+	u8 flag = notice ? P_DUE : P_NEXT;
+	u32 from = row_place(last[notice] + 1);
+
+	for (u32 i = 0; ndue[notice] && i < nrows; i++) {
+		struct row *r = &rows[(from + i) % nrows];
+
+		if (!(r->flags & flag))
+			continue;
+		mark(r, flag, false);
+		return last[notice] = r->pid;
+	}
+	return NONE;
+}
+
+/* A device woke up: what it was not to be woken for. */
+void watch_woke(void)
+{
+	for (u32 i = 0; i < nrows; i++)
+		if (rows[i].flags & P_ASLEEP)
+			mark(&rows[i], P_DUE, true);
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+
+void watch_start(void)
+{
+	started = true;
+	notices_start();
+}
+
+void watch_stop(void)
+{
+	pass_stop();
+	if (notes >= 0)
+		sys_close(notes);
+	notes = -1;
+	started = false;
+}
+
+void watch_facts(struct watch_facts *f)
+{
+	*f = (struct watch_facts){ .where = dev[0] ? dev : "/dev", .error = error, .counts = tells, .processes = nrows };
+}
