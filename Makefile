@@ -30,17 +30,19 @@ OBJCOPY ?= objcopy
 # The Linux headers, searched after musl's: musl-gcc does not find them by itself.
 UAPI    = /usr/include
 
-OBJS = gpustat.o parse.o perfstream.o counters.o sources/files.o sources/replace.o sources/sysfs.o sources/fdinfo.o \
-       sources/kfd.o sources/pmu.o sources/virtual.o sources/perfevent.o sources/task.o sources/measure.o \
+# In the order of the binary: the kernel maps 64 KiB around each page of it that is touched, so what starts and what a live
+# sample runs lie together, before what only other commands need.
+OBJS = gpustat.o sources/files.o sources/sysfs.o sources/fdinfo.o sources/kfd.o commands/live.o commands/ticks.o \
+       commands/select.o commands/sink.o parse.o counters.o views/record.o views/out.o \
+       views/metrics.o views/summary.o sources/state.o sources/replace.o perfstream.o \
+       sources/pmu.o sources/virtual.o sources/perfevent.o sources/task.o sources/measure.o \
        sources/ring.o sources/symbols.o sources/oadevice.o sources/oabasic.o sources/oametrics.o sources/oapacks.o \
        sources/oa.o sources/perf.o sources/proc.o sources/catalog.o sources/hostcounters.o sources/gpucounters.o \
-       sources/sensors.o sources/eventcounters.o sources/oacounters.o sources/supplied.o sources/state.o sources/probe.o \
-       views/khr.o views/record.o views/out.o views/metrics.o views/summary.o views/svg.o views/screen.o views/top.o \
-       views/profile.o views/perfdata.o commands/sink.o commands/http.o commands/ticks.o commands/select.o \
-       commands/live.o commands/fdinfo.o commands/events.o \
-       commands/perf.o commands/stat.o commands/sample.o commands/oa.o commands/oastream.o commands/replay.o \
-       commands/counters.o commands/check.o commands/munin.o commands/doctor.o commands/top.o commands/plot.o \
-       perfmon/pmumap.o
+       sources/sensors.o sources/eventcounters.o sources/oacounters.o sources/supplied.o sources/probe.o \
+       views/khr.o views/svg.o views/screen.o views/top.o views/profile.o views/perfdata.o \
+       commands/http.o commands/fdinfo.o commands/events.o commands/perf.o commands/stat.o commands/sample.o \
+       commands/oa.o commands/oastream.o commands/replay.o commands/counters.o commands/check.o commands/munin.o \
+       commands/doctor.o commands/top.o commands/plot.o perfmon/pmumap.o
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
        -Wmissing-prototypes -Wold-style-definition -Wpointer-arith -Wcast-align -Wcast-qual \
