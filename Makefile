@@ -23,7 +23,11 @@ INCLUDEDIR = $(PREFIX)/include
 ifeq ($(origin CC),default)
 CC      = musl-gcc
 endif
-CFLAGS ?= -Os
+# Smaller than -Os by 2.5 % of the code, for 1 % more instructions: where CC has all of it (gcc from 12 on).
+SMALL   = -Oz -fno-caller-saves -fno-tree-dominator-opts -fno-tree-loop-im -fno-move-loop-invariants
+ifeq ($(origin CFLAGS),undefined)
+CFLAGS := $(shell $(CC) -Werror $(SMALL) -S -o /dev/null -x c /dev/null >/dev/null 2>&1 && echo $(SMALL) || echo -Os)
+endif
 STRIP  ?= strip
 NM     ?= nm
 OBJCOPY ?= objcopy
@@ -54,7 +58,8 @@ CPP_ = -std=c11 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Iinclude -idirafter $(UA
        -idirafter $(UAPI)/$(shell uname -m)-linux-gnu
 # STATIC=-static-pie CFLAGS="-Os -fPIE" where the toolchain has rcrt1.o for it: Alpine's gcc.
 STATIC = -static -no-pie
-LD_  = $(STATIC) -Wl,--gc-sections -Wl,-z,noseparate-code -Wl,-z,norelro \
+# Data follow the code at once, not from a page of the file on.
+LD_  = $(STATIC) -Wl,--gc-sections -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,-z,common-page-size=64 \
        -Wl,--build-id=none
 
 all: $(PROG)
