@@ -1,7 +1,7 @@
 #!/bin/sh
 # shellcheck disable=SC2317 # g is called by the .cmd
 # t_golden.sh PROG [--bless]: golden/NAME.cmd against golden/NAME.want. A .cmd is shell whose `g` is the
-# program; it runs in trees/. Intervals are the only thing that differs from run to run.
+# program; it runs in trees/. Intervals are the only thing that differs from run to run. ONLY=PATTERN: of these names.
 prog=$(realpath "$1") || exit 1
 cd "${0%/*}/trees" || exit 1
 n=0 bad=0
@@ -10,7 +10,7 @@ trap 'rm -rf "$tmp"' EXIT
 unset GPUSTAT_COUNTERS
 g() { "$prog" "$@"; }
 
-for cmd in ../golden/*.cmd; do
+for cmd in ../golden/${ONLY:-*}.cmd; do
 	name=$(basename "$cmd" .cmd)
 	want=../golden/$name.want
 	n=$((n + 1))
