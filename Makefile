@@ -151,6 +151,7 @@ fuzz:
 boot: $(PROG)
 	tests/boot/run.sh ./$(PROG)
 	tests/boot/run.sh ./$(PROG) "" oa
+	tests/boot/run.sh ./$(PROG) "" steady
 
 # Hardware counters, in another emulated machine: part of test, too.
 pmu:

@@ -14,7 +14,8 @@
  *	hwmon	temp1 "edge" 45 C, power1 "card" 4.2 W
  *	oa	the real driver's OA ioctls (perffake.c) instead of gpufake.h's
  *
- * Files beside the platform device's own: `resumes` (how often it woke up), `unplug` (write: drm_dev_unplug).
+ * Files beside the platform device's own: `resumes` (how often it woke up), `unplug` (write: drm_dev_unplug). A word that
+ * is written to /sys/module/fake/parameters/add is one device more.
  * There is no module exit: descriptors, sysfs files and PM callbacks never outlive the code.
  */
 #include <linux/version.h>
@@ -490,6 +491,18 @@ static int fake_add(int id, char *spec)
 	pdev = platform_device_register_data(NULL, f->name, id, &f, sizeof(f));
 	return PTR_ERR_OR_ZERO(pdev);
 }
+
+static int add_set(const char *spec, const struct kernel_param *kp)
+{
+	char b[64];
+
+	if (ndevs == MAX_DEVS || strscpy(b, spec, sizeof(b)) < 0)
+		return -ENOSPC;
+	return fake_add(ndevs++, strim(b));
+}
+
+static const struct kernel_param_ops add_ops = { .set = add_set };
+module_param_cb(add, &add_ops, NULL, 0200);
 
 static int __init gpufake_init(void)
 {

@@ -1,12 +1,12 @@
 #!/bin/sh
 # usage: tests/boot/run.sh [GPUSTAT [BUILD_DIRECTORY [INIT]]]
 #
-# Boots an emulated machine whose only programs are INIT.c (init, or oa) and our binary, with DRM devices that gpufake.c
+# Boots an emulated machine whose only programs are INIT.c (init, oa or steady) and our binary, with DRM devices that gpufake.c
 # and perffake.c play, and prints the TAP that init writes, and that of INIT.sh, which looks at the files that it sent. Exit: 0 all passed, 1 not, 77 skipped (with CI=true a missing package is a failure).
 #
 # KVER=...   kernel to boot (default: the newest installed one with headers and DRM)
 # ACCEL=...  kvm or tcg (default: kvm where it works, else tcg)
-# BOOT_TIMEOUT=...  seconds until the guest counts as hung (default 120)
+# BOOT_TIMEOUT=...  seconds until the guest counts as hung (default 180)
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,7 +14,7 @@ top=$(cd "$here/../.." && pwd)
 prog=${1:-$top/gpustat}
 init=${3:-init}
 build=${2:-$top/build/boot-$init}
-limit=${BOOT_TIMEOUT:-120}
+limit=${BOOT_TIMEOUT:-180}
 
 # A make that calls this script hands its own variables down; a kernel module built with musl-gcc would be one result.
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS

@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+# t_steady.py PROG - what a sample costs, in system calls, and how soon the sweep finds what nothing announced: machines
+# made of files, as in t_edges.py, with device nodes among many descriptors. tests/boot/steady.c has the same on a kernel
+# that counts descriptors and announces opens. Prints TAP; exit 0 iff all is well. ONLY=TEXT and TIMES=1 as in t_edges.py.
+# SPDX-License-Identifier: MIT
+import collections
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True  # the source folder stays as it is
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import t_edges as edges  # noqa: E402
+from t_edges import I915, Machine, Skip, as_root, check, dump, eq, make_node, ns, strict, wait_asleep  # noqa: E402
+
+TESTS = []
+QUIET = 250     # calls of a sample among 150 clients: the promise
+
+
+def test(name, slow=False):
+    def add(f):
+        TESTS.append((name, f, slow))
+        return f
+    return add
+
+
+# --- machines with many descriptors ------------------------------------------------------------------------
+
+class Crowd:
+    """Processes from 1000 on, and among them clients, numbered from 1, each a descriptor of a real node."""
+
+    def __init__(self, m, processes, descriptors, clients):
+        as_root()
+        m.device("i915", I915)
+        self.m, self.processes, self.clients = m, processes, 0
+        self.descriptors = collections.Counter()
+        self.node = make_node(m, "node", 226, 128)
+        for i in range(processes):
+            self.process(1000 + i, descriptors // processes)
+        for i in range(clients):
+            self.client(1000 + i * 7 % processes)
+
+    def process(self, pid, descriptors=0):
+        self.m.process(pid)
+        self.others(pid, descriptors)
+
+    def others(self, pid, n):
+        """n descriptors more that are no client's."""
+        folder = os.open(self.m.path(f"proc/{pid}/fd"), os.O_RDONLY | os.O_DIRECTORY)
+        for _ in range(n):
+            os.symlink("/dev/null", str(self.descriptors[pid]), dir_fd=folder)
+            self.descriptors[pid] += 1
+        os.close(folder)
+
+    def client(self, pid):
+        self.clients += 1
+        fd = self.descriptors[pid]
+        self.descriptors[pid] += 1
+        # what it says comes first: a look that falls between finds no client, as in a kernel
+        self.m.write(f"proc/{pid}/fdinfo/{fd}", dump("i915", self.clients, *ns(render=10**9), pdev=I915))
+        os.link(self.node, self.m.path(f"proc/{pid}/fd/{fd}"))
+        return self.clients
+
+    def holders(self):
+        return len({p for p in range(1000, 1000 + self.processes)
+                    if os.listdir(self.m.path(f"proc/{p}/fdinfo"))})
+
+
+# --- calls -------------------------------------------------------------------------------------------------
+
+CALL = re.compile(r"^(?:\d+ +)?([a-z_0-9]+)\(", re.M)
+
+
+def needs_strace():
+    if not shutil.which("strace"):
+        raise Skip("the package strace is missing")
+
+
+def calls_of(args):
+    """A run from its start to its end: how often each call."""
+    needs_strace()
+    log = args[0]
+    p = subprocess.run(["strace", "-f", "-qq", "-o", log, edges.PROG, *args[1:]], stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, timeout=60, check=False)
+    with open(log, encoding="utf-8", errors="replace") as f:
+        return p.returncode, collections.Counter(CALL.findall(f.read())), p
+
+
+def per_sample(m, *args, samples=3, interval=0.2):
+    """The dearest of some quiet samples of a run: how often each call. Traced only when its first look is over."""
+    needs_strace()
+    log = m.path("strace.log")
+    p = subprocess.Popen([edges.PROG, *args, *m.roots(), str(interval)], stdout=subprocess.DEVNULL,
+                         stderr=subprocess.DEVNULL)
+    try:
+        wait_asleep(p.pid)
+        time.sleep(2 * interval)
+        tracer = subprocess.Popen(["strace", "-qq", "-p", str(p.pid), "-o", log], stderr=subprocess.PIPE)
+        until, found = time.monotonic() + 30, []
+        while len(found) < samples + 2:
+            if tracer.poll() is not None:
+                raise Skip(f"strace: {tracer.stderr.read()[-80:]!r}")
+            check(time.monotonic() < until, f"{len(found)} samples in 30 s")
+            time.sleep(interval)
+            with open(log, encoding="utf-8", errors="replace") as f:
+                found = re.split(r"^(?:clock_nanosleep\w*|restart_syscall)\(.*\n", f.read(), flags=re.M)
+        tracer.terminate()
+        tracer.wait()
+    finally:
+        p.terminate()
+        p.wait()
+    each = [collections.Counter(CALL.findall(s)) for s in found[1:-1]]
+    return max(each, key=lambda c: c.total())
+
+
+def say(c):
+    return f"{c.total()} calls: " + " ".join(f"{n} {k}" for k, n in c.most_common(8))
+
+
+def tell(text):
+    if os.environ.get("TIMES"):
+        print(f"# {text}", file=sys.stderr)
+
+
+def show(what, c):
+    tell(f"{what}: {say(c)}")
+
+
+# --- a run, sample by sample -------------------------------------------------------------------------------
+
+class Steps:
+    """A sample for each step(): the records of its clients."""
+
+    def __init__(self, m, *args):
+        # a line of its own on standard error at the end, where -v says its bound
+        self.p = subprocess.Popen([edges.PROG, "procs", "-v", "-o", "json", "-1", "--on-stdin", "-c", "100000", *args,
+                                   *m.roots()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_asleep(self.p.pid)
+
+    def step(self):
+        self.p.stdin.write(b"\n")
+        self.p.stdin.flush()
+        line = self.p.stdout.readline()
+        check(line, "it has ended")
+        recs = strict(line)
+        recs = recs if isinstance(recs, list) else [recs]
+        return {r["client"]: r for r in recs}
+
+    def until(self, client, holds=lambda r: True):
+        """How many samples until it is shown, and that holds of it."""
+        until = time.monotonic() + 20
+        n = 1
+        while not any(holds(r) for c, r in self.step().items() if c == client):
+            n += 1
+            check(time.monotonic() < until, f"not within {n} samples")
+        return n
+
+    def end(self):
+        """The bound that -v states, in samples; None where it states none."""
+        self.p.stdin.close()
+        err = self.p.stderr.read().decode()
+        self.p.stdout.close()
+        self.p.stderr.close()
+        eq(self.p.wait(timeout=20), 0, f"exit code ({err!r})")
+        m = re.search(r"in at most (\d+) samples?", err)
+        return int(m.group(1)) if m else None
+
+
+# --- what a sample costs -----------------------------------------------------------------------------------
+
+@test("150 clients: at most 250 calls in a quiet sample among 12 500 descriptors, the same within 20 % among 100 000",
+      slow=True)
+def _(m):
+    got = []
+    for name, processes, descriptors in (("small", 505, 12500), ("large", 5000, 100000)):
+        os.mkdir(m.path(name))
+        other = Machine(m.path(name))
+        Crowd(other, processes, descriptors, 150)
+        got.append(per_sample(other, "--sweep", "80"))  # no matter how slow strace makes it
+        show(f"{processes} processes, {descriptors} descriptors", got[-1])
+        check(got[-1].total() <= QUIET, f"{processes} processes: {say(got[-1])}")
+    check(got[1].total() <= 1.2 * got[0].total(), " and ".join(say(c) for c in got))
+
+
+@test("10 000 clients: a call for each, and what the sweep may", slow=True)
+def _(m):
+    got = []
+    for name, clients in (("few", 1000), ("many", 10000)):
+        os.mkdir(m.path(name))
+        other = Machine(m.path(name))
+        Crowd(other, 505, 2000, clients)
+        got.append(per_sample(other, "--sweep", "80"))
+        show(f"{clients} clients", got[-1])
+        check(got[-1].total() <= clients + QUIET - 150, say(got[-1]))
+
+
+@test("one-shot: a walk, then the clients and nothing else", slow=True)
+def _(m):
+    processes, descriptors, clients = 300, 9000, 60
+    crowd = Crowd(m, processes, descriptors, clients)
+    code, raw, p = calls_of([m.path("log"), "-r", *m.roots()])
+    eq(code, 0, f"exit code ({p.stderr!r})")
+    code, twice, p = calls_of([m.path("log"), "-w", "0.05", *m.roots()])
+    eq(code, 0, f"exit code ({p.stderr!r})")
+    show("-r", raw)
+    show("-w", twice)
+    # of a process: fd/ opened, listed (until nothing comes), closed; a stat of each descriptor
+    walk = 4 * processes + descriptors + clients
+    # of a client: its file opened and read (until nothing comes); of one that holds some: stat, comm, cgroup
+    first = 3 * clients + 9 * crowd.holders()
+    check(raw.total() <= walk + first + 150, f"{say(raw)}; a walk is {walk}, the clients {first}")
+    check(twice.total() <= raw.total() + clients + 30, f"a window: {say(twice)}; one look: {say(raw)}")
+
+
+@test("/sys lists no device: /proc is not walked, unless --proc says that it is to be")
+def _(m):
+    def processes_seen(*args):
+        needs_strace()
+        subprocess.run(["strace", "-f", "-qq", "-y", "-e", "trace=openat", "-o", log, edges.PROG, *args], timeout=20,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        with open(log, encoding="utf-8", errors="replace") as f:
+            return len(re.findall(r'"(?:/proc/)?\d+/fd"', f.read()))
+
+    log = m.path("log")
+    for args in (["-w", "0.05"], ["procs", "-w", "0.05"], ["0.05", "2"], ["procs", "0.05", "2"]):
+        eq(processes_seen(*args, "--sys", m.sys), 0, f"processes seen by {args}")
+    m.process(10)
+    check(processes_seen("-w", "0.05", *m.roots()) > 0, "--proc: no process seen")
+    m.device("i915", I915)
+    check(processes_seen("-w", "0.05", "--sys", m.sys) > 0, "a device: no process seen")
+
+
+# --- the sweep ---------------------------------------------------------------------------------------------
+
+@test("--sweep: 0 costs the clients alone, N so many calls more, all what there is", slow=True)
+def _(m):
+    Crowd(m, 300, 9000, 60)
+    none = per_sample(m, "--sweep", "0")
+    show("none", none)
+    check(none.total() <= 60 + 30, f"none: {say(none)}")
+    for n in (10, 200, 1000):
+        c = per_sample(m, "--sweep", str(n))
+        show(str(n), c)
+        check(n // 2 <= c.total() - none.total() <= n + 5, f"--sweep {n}: {say(c)}; 0: {say(none)}")
+    c = per_sample(m, "--sweep", "all")
+    check(c.total() > 9000, f"all: {say(c)}")
+
+
+@test("--sweep 0: what nothing announces is never found; all: at once")
+def _(m):
+    crowd = Crowd(m, 60, 600, 3)
+    s = Steps(m, "--sweep", "0")
+    s.step()
+    late = crowd.client(1030)
+    for _ in range(30):
+        check(late not in s.step(), "found")
+    check(s.end() is None, "-v states a bound")
+    s = Steps(m, "--sweep", "all")
+    s.step()
+    late = crowd.client(1040)
+    check(late in s.step(), "not found")
+    s.end()
+
+
+@test("the sweep finds a new client wherever it is within the samples that -v states", slow=True)
+def _(m):
+    crowd = Crowd(m, 200, 6000, 20)
+    crowd.process(900, 0)
+    crowd.process(5000, 3000)  # one with many descriptors: the sweep ends in its midst
+    for calls in (20, 80, 500):
+        s = Steps(m, "--sweep", str(calls))
+        found = []
+        for k, pid in enumerate((1000, 1100, 1199, 900, 5000, 6000 + calls, 700 + calls % 97)):
+            if pid not in crowd.descriptors:
+                crowd.process(pid, 5)
+            for _ in range(3 * k):  # wherever it stands
+                s.step()
+            found.append(s.until(crowd.client(pid)))
+        bound = s.end()
+        check(bound, "-v states no bound")
+        tell(f"--sweep {calls}: found after {found} samples, stated {bound}")
+        check(max(found) <= bound, f"--sweep {calls}: found after {found} samples, not within {bound}")
+
+
+@test("the sweep finds a client's further holders in time, and another name of a process", slow=True)
+def _(m):
+    crowd = Crowd(m, 100, 2000, 10)
+    s = Steps(m, "--sweep", "40")
+    s.step()
+    # passed, as nothing announces
+    m.write("proc/1090/fdinfo/700", dump("i915", 1, *ns(render=10**9), pdev=I915))
+    os.link(crowd.node, m.path("proc/1090/fd/700"))
+    n = s.until(1, lambda r: 1090 in r["pids"])
+    m.write("proc/1000/comm", "other\n")
+    began = time.monotonic()
+    s.until(1, lambda r: r["comm"] == "other")
+    check(time.monotonic() - began < 8, "a name is read anew each 5 s")
+    eq(len(s.step()), 10, "clients")
+    bound = s.end()
+    check(bound and n <= bound, f"found after {n} samples, not within {bound}")
+
+
+@test("a tree of less than 80 calls is swept whole in each sample")
+def _(m):
+    crowd = Crowd(m, 4, 20, 1)
+    s = Steps(m, "--sweep", "80")  # without the limit of time, which a busy machine reaches
+    s.step()
+    for pid in (1003, 1000, 2000):
+        if pid not in crowd.descriptors:
+            crowd.process(pid, 2)
+        eq(s.until(crowd.client(pid)), 1, f"samples until that of {pid} is found")
+    s.end()
+
+
+@test("--proc: an open in that tree's /dev/dri is a notice")
+def _(m):
+    crowd = Crowd(m, 30, 300, 2)
+    crowd.process(1, 3)
+    node = m.write("proc/1/root/dev/dri/renderD128", "")
+    s = Steps(m, "--sweep", "0")
+    s.step()
+    late = crowd.client(1020)
+    check(late not in s.step(), "found without a notice")
+    with open(node, "rb"):
+        pass
+    eq(s.until(late), 1, "samples until it is found")
+    s.end()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: t_steady.py PROG")
+    sys.exit(edges.main(sys.argv[1], TESTS))
