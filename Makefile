@@ -3,7 +3,7 @@
 #   make           build ./gpustat             make install       into $(DESTDIR)$(PREFIX)
 #   make lib       libgpustat.a, libperfmon2.a make install-dev   those, their headers and manuals
 #   make run       build, and show this machine
-#   make bench     what counting costs, beside perf
+#   make bench     what watching and counting cost, beside references and perf
 #   make test      as root: install what the tests need; then run them all
 #   make arch      its size on eight architectures, in emulated machines
 #   make setcap    what is installed may see other users' work
@@ -161,7 +161,7 @@ pmu:
 arch:
 	tests/arch/run.sh
 
-# What counting costs beside perf; tests/t_cost.sh bounds what no clock is needed for.
+# What watching and counting cost beside references and perf; tests/t_cost.sh bounds what no clock is needed for.
 bench: $(PROG)
 	@PLAIN="$(CC)" tests/bench/run ./$(PROG)
 

@@ -66,6 +66,12 @@ static void split(struct command *c, char *text)
 		die("an empty command");
 }
 
+/* gpustat exits with 3 where there is no device. */
+static bool is_good(int status)
+{
+	return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 3);
+}
+
 static void run(struct command *c, int i)
 {
 	posix_spawn_file_actions_t to_null;
@@ -90,7 +96,7 @@ static void run(struct command *c, int i)
 		own_ns = now_ns(own);
 	if (wait4(pid, &status, 0, &used) != pid)
 		die("wait4");
-	if (status)
+	if (!is_good(status))
 		die("a command failed");
 	c->us[CPU][i] = time_us(used.ru_utime) + time_us(used.ru_stime);
 	c->us[OWN][i] = own_ns < 0 ? -1 : (long)(own_ns / 1000);
@@ -162,7 +168,7 @@ static long rss_kib(char **words)
 		    waitpid(pid, &status, 0) != pid)
 			die("ptrace");
 	}
-	if (status)
+	if (!is_good(status))
 		die("a command failed");
 	return held > peak ? held : peak;
 }

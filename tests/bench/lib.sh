@@ -1,0 +1,36 @@
+# shellcheck shell=sh disable=SC2154 # variables are those of run
+# lib.sh - sourced by tests/bench/run: rows of figures, and how they are come by. Programs of ./build lie in the present
+# folder, the scripts in $here.
+
+head() { # TEXT [WHOM]
+	echo
+	echo "$1"
+	printf '%-58s %12s %12s %7s  %s\n' '' gpustat "${2:-perf}" ratio 'to keep'
+}
+row() { # NAME FORMAT GPUSTAT OTHER KEEP
+	awk -v name="$1" -v format="$2" -v g="$3" -v p="$4" -v keep="$5" '
+	function show(v) { return v == "" ? "-" : sprintf(format, v) }
+	BEGIN {
+		if (g != "" && p + 0 > 0 && format != "%s")
+			ratio = sprintf("%.3f", g / p)
+		printf "%-58s %12s %12s %7s  %s\n", name, show(g), show(p), ratio, keep
+	}'
+}
+# text_row NAME FORMAT FIGURE OTHER KEEP: without a ratio.
+text_row() {
+	row "$1" %s "$(awk -v format="$2" -v v="$3" 'BEGIN { if (v != "") printf format, v }')" "$4" "$5"
+}
+# calc EXPRESSION FIGURE...: of the figures v[1], v[2], ...; nothing where one is missing.
+calc() {
+	awk 'BEGIN { for (i = 2; i < ARGC; i++) if ((v[i - 1] = ARGV[i]) == "") exit; printf "%.3f", '"$1"' }' "$@"
+}
+bench() {
+	./bench "$@" 2>err >out || echo "bench: $(tail -n 1 err)" >&2
+}
+calls() {
+	[ -z "$1" ] || "$here/calls" "$@"
+}
+# instructions COMMAND...: those in user space, of the command itself; what it prints is thrown away.
+instructions() {
+	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$@" 2>&1 >/dev/null | sed -n 's/.*Collected : \([0-9]*\)$/\1/p'
+}
