@@ -874,7 +874,7 @@ HOT bool fdinfo_next(struct str *text, bool old, struct fdline *l)
  * begin with other letters. */
 static bool tells_whose(const char *p, const char *e)
 {
-	if (e - p < 6)
+	if (e - p < 5) /* of five there is p[5], too: the newline */
 		return false;
 	if (*p != 'd')
 		return *p == 'p' || *p == 'v';

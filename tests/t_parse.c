@@ -500,6 +500,8 @@ static const struct {
 	      "gtt mem:\t4 kB\ncpu mem:\t0 kB\ngfx0:\t23.5%\ndma0:\t0.0%\n"),
 	  "amdgpu pdev=0000:03:00.0 pasid=32771 old vram.resident=8192 gtt.resident=4096 cpu.resident=0 "
 	  "gfx0.percent=23050 dma0.percent=0" },
+	{ "that form, whose pdev says nothing", STR("pos:\t0\npdev:\npasid:\t1\nvram mem:\t8 kB\n"),
+	  "amdgpu pdev= pasid=1 old bad vram.resident=8192" },
 	{ "what looks like that form, but has no pasid", STR("pdev:\tx\nvram mem:\t8 kB\n"), "none" },
 	{ "that form, cut in the line that tells it", STR("pos:\t0\npdev:\tx\npasid:\t1\nvram mem:\t8 k"), "none" },
 	{ "what looks like that form, but has no memory", STR("pdev:\tx\npasid:\t1\n"), "none" },
