@@ -144,10 +144,11 @@ static const struct slots *keys_of(u32 line)
 
 static struct counter *counter_at(struct counter *c, u32 line, u8 slot)
 {
-	const struct slots *k = keys_of(line);
+	const struct slots *k;
 
 	if (line == NONE)
 		return NULL;
+	k = keys_of(line);
 	*c = (struct counter){ line, k->inst[slot], k->desc[slot], lines[line].flags[slot], slot };
 	return c;
 }
@@ -457,11 +458,14 @@ static void check_fall(struct entity *e, struct counter *c)
 /* A value read at t. The first of several for one counter in a reading stays. False: no room. */
 bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
 {
+	u32 behind = e->at;
 	struct counter at, *c = counter_get(e, desc, inst, &at);
 
 	if (c && c->flags & CF_SEEN) {
 		if (desc == D_THROTTLE)
 			set_now(c, reg_now(c) | v); /* of several GTs each counts */
+		if (is_region(desc)) /* amdgpu tells memory twice: what follows is not to part the line of the first */
+			e->at = behind;
 		return true;
 	}
 	if (!c || !set_now(c, v)) {
@@ -1193,7 +1197,10 @@ size_t text_copy(u32 t, char *b, size_t cap)
 
 /* --- clients and who holds them --------------------------------------------------------------------- */
 
-static u32 client_bucket[4096], holder_bucket[4096], task_bucket[4096], cgroup_bucket[1024];
+/* Chains of rows, of which no table has more than 16 bits count. */
+static u16 client_bucket[4096], holder_bucket[4096], task_bucket[4096];
+static u32 cgroup_bucket[1024];
+_Static_assert(MAX_CLIENTS <= 1 << 16 && MAX_HOLDERS <= 1 << 16 && MAX_TASKS <= 1 << 16, "16 bits count their rows");
 static u32 free_client, free_holder, free_task, free_cgroup;
 
 /* The number of an unused row: the first of the freed ones, else the next new one, else NONE. */
@@ -1207,10 +1214,10 @@ static u32 row_new(u32 freed, u32 *count, u32 max)
 	return NONE;
 }
 
-static u32 *client_link(u32 device, u8 keykind, u64 key)
+static u16 *client_link(u32 device, u8 keykind, u64 key)
 {
 	u64 h = (key + device + ((u64)keykind << 32)) * 0x9e3779b97f4a7c15; /* Knuth's multiplicative hash */
-	u32 *link = &client_bucket[h >> 40 & (LEN(client_bucket) - 1)];
+	u16 *link = &client_bucket[h >> 40 & (LEN(client_bucket) - 1)];
 
 	while (*link && (clients[*link].key != key || clients[*link].device != device ||
 			 clients[*link].keykind != keykind))
@@ -1225,7 +1232,7 @@ u32 client_find(u32 device, u8 keykind, u64 key)
 
 u32 client_add(u32 device, u8 keykind, u64 key)
 {
-	u32 *link = client_link(device, keykind, key);
+	u16 *link = client_link(device, keykind, key);
 	u32 n = row_new(free_client, &nclients, MAX_CLIENTS);
 
 	if (n == NONE)
@@ -1234,14 +1241,14 @@ u32 client_add(u32 device, u8 keykind, u64 key)
 		free_client = clients[n].next;
 	clients[n] = (struct client){ .e = { .used = true, .kind = K_CLIENT, .serial = ++serials }, .key = key,
 				      .device = device, .keykind = keykind };
-	*link = n;
+	*link = (u16)n;
 	return n;
 }
 
 void client_remove(u32 n)
 {
 	struct client *c = &clients[n];
-	u32 *link = client_link(c->device, c->keykind, c->key);
+	u16 *link = client_link(c->device, c->keykind, c->key);
 
 	*link = c->next;
 	while (c->holders)
@@ -1249,7 +1256,7 @@ void client_remove(u32 n)
 	reg_clear(&c->e);
 	text_free(c->name);
 	text_free(c->other);
-	*c = (struct client){ .next = free_client };
+	*c = (struct client){ .next = (u16)free_client };
 	free_client = n;
 }
 
@@ -1284,9 +1291,9 @@ const struct task *client_owner(const struct client *c)
 	return best;
 }
 
-static u32 *holder_link(u32 pid, u32 fd)
+static u16 *holder_link(u32 pid, u32 fd)
 {
-	u32 *link = &holder_bucket[(pid * 31u + fd) % LEN(holder_bucket)];
+	u16 *link = &holder_bucket[(pid * 31u + fd) % LEN(holder_bucket)];
 
 	while (*link && (holders[*link].pid != pid || holders[*link].fd != fd))
 		link = &holders[*link].next;
@@ -1300,7 +1307,7 @@ u32 holder_find(u32 pid, u32 fd)
 
 u32 holder_add(u32 pid, u32 fd, u32 task, u32 client)
 {
-	u32 *link = holder_link(pid, fd);
+	u16 *link = holder_link(pid, fd);
 	u32 n = row_new(free_holder, &nholders, MAX_HOLDERS), *tail;
 
 	if (n == NONE)
@@ -1308,7 +1315,7 @@ u32 holder_add(u32 pid, u32 fd, u32 task, u32 client)
 	if (n == free_holder)
 		free_holder = holders[n].next;
 	holders[n] = (struct holder){ .pid = pid, .fd = fd, .task = task, .client = client, .io = -1 };
-	*link = n;
+	*link = (u16)n;
 	/* Behind the first one, through which the client is read. */
 	tail = &clients[client].holders;
 	if (*tail)
@@ -1323,22 +1330,21 @@ u32 holder_add(u32 pid, u32 fd, u32 task, u32 client)
 void holder_remove(u32 n)
 {
 	struct holder *h = &holders[n];
-	u32 *link = holder_link(h->pid, h->fd);
+	u32 *link = &clients[h->client].holders;
 
-	*link = h->next;
-	link = &clients[h->client].holders;
+	*holder_link(h->pid, h->fd) = h->next;
 	while (*link != n)
 		link = &holders[*link].next_client;
 	*link = h->next_client;
 	tasks[h->task].refs--;
 	task_prune(h->task);
-	*h = (struct holder){ .next = free_holder };
+	*h = (struct holder){ .next = (u16)free_holder };
 	free_holder = n;
 }
 
-static u32 *task_link(u32 pid)
+static u16 *task_link(u32 pid)
 {
-	u32 *link = &task_bucket[pid % LEN(task_bucket)];
+	u16 *link = &task_bucket[pid % LEN(task_bucket)];
 
 	while (*link && tasks[*link].pid != pid)
 		link = &tasks[*link].next;
@@ -1352,7 +1358,7 @@ u32 task_find(u32 pid)
 
 u32 task_add(u32 pid)
 {
-	u32 *link = task_link(pid);
+	u16 *link = task_link(pid);
 	u32 n = row_new(free_task, &ntasks, MAX_TASKS);
 
 	if (n == NONE)
@@ -1360,7 +1366,7 @@ u32 task_add(u32 pid)
 	if (n == free_task)
 		free_task = tasks[n].next;
 	tasks[n] = (struct task){ .pid = pid, .start = UINT64_MAX };
-	*link = n;
+	*link = (u16)n;
 	return n;
 }
 
@@ -1374,7 +1380,7 @@ void task_prune(u32 n)
 	*task_link(t->pid) = t->next;
 	if (t->cgroup)
 		cgroup_unref(t->cgroup);
-	*t = (struct task){ .next = free_task };
+	*t = (struct task){ .next = (u16)free_task };
 	free_task = n;
 }
 

@@ -569,7 +569,8 @@ struct device {
 
 /* A process that holds a client. */
 struct task {
-	u32 pid, refs, next, cgroup;
+	u32 pid, refs, cgroup;
+	u16 next;      /* in its bucket */
 	u32 checked;   /* scan in which it was known to be the same process */
 	u64 start;     /* clock ticks since boot; UINT64_MAX: unknown */
 	i64 read;      /* ns, when what follows was read */
@@ -581,7 +582,8 @@ struct task {
 /* One descriptor through which a process holds a client. */
 struct holder {
 	u32 pid, fd, task, client;
-	u32 next, next_client; /* in its bucket; of the same client */
+	u32 next_client;       /* of the same client */
+	u16 next;              /* in its bucket */
 	u32 seen;              /* scan in which it was seen last */
 	u32 born;              /* sample in which it was seen first */
 	int io; /* its fdinfo file, kept open, or -1 */
@@ -594,10 +596,11 @@ struct client {
 	struct entity e;
 	u64 key;
 	u64 told; /* hash of the text that was read last; 0: none */
-	u32 device, holders, next; /* next in its bucket */
+	u32 device, holders;
 	u32 name, other;           /* texts */
 	u32 skipped;               /* malformed lines */
 	u32 tick;                  /* the sample in which it was read last */
+	u16 next;    /* in its bucket */
 	u8 keykind;
 	bool hidden; /* a filter leaves it out */
 	bool rolled, kept; /* what it came to so far is in D_SUM_*; in D_KEPT_* */
@@ -616,7 +619,8 @@ struct group { /* the clients of one cgroup on one device */
 
 enum {
 	MAX_DEVICES = 65,      /* DRM had 64 minors of a kind for decades */
-	MAX_CLIENTS = 16385,   /* 10 000 clients and room */
+	/* 10 000 clients and room; their rows and those of holders and tasks are counted in 16 bits */
+	MAX_CLIENTS = 16385,
 	MAX_HOLDERS = 32769,
 	MAX_TASKS = 16385,
 	MAX_CGROUPS = 4097,
