@@ -1639,6 +1639,53 @@ def _(m):
         eq([r["clients"] for r in parse_json(p.stdout)], [200] * 4, f"clients with {limit} descriptors")
 
 
+@test(f"{R}: a text that says nothing new, goes back, is cut, is another client's")
+def _(m):
+    def text(render, client=7, name="one"):
+        return dump("i915", client, "drm-total-system0:\t4 KiB", "drm-shared-system0:\t0", *ns(render=render), pdev=I915, name=name)
+    whole = text(1.1e9)
+    f = one_client(m, text=text(10**9))
+    p = subprocess.Popen([PROG, "procs", "--on-stdin", "--sweep", "0", "-o", "json", *m.roots()],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def sample(new=None):
+        if new:
+            rewrite(f, new)
+        time.sleep(0.1)
+        p.stdin.write(b"\n")
+        p.stdin.flush()
+        return strict(p.stdout.readline())
+
+    def goes_on(r, delta, what):
+        right(r, "render", delta, what)
+        eq((r["client"], val(r, "memory", "system0", "total")), (7, 4096), what)
+    try:
+        goes_on(sample(), 0, "nothing since the start")
+        goes_on(sample(), 0, "the same text")
+        goes_on(sample(text(1.05e9)), 5e7, "it works")
+        goes_on(sample(), 0, "the same again")
+        goes_on(sample(), 0, "and again")
+        goes_on(sample(text(1.02e9)), 0, "it went back")
+        goes_on(sample(), 0, "and stays there")
+        goes_on(sample(whole), 5e7, "from the largest on")
+        for what in ("cut", "still cut"):
+            r = sample(whole[:whole.index(" ns")])
+            eq((busy(r, "render"), val(r, "memory", "system0", "total")), (None, 4096), what)
+        sample(whole)
+        goes_on(sample(text(1.15e9)), 5e7, "whole again")
+        eq(sample(text(1.15e9, name="two"))["name"], "two", "another name, all else the same")
+        r = sample(text(1.15e9, client=8))
+        eq((r["client"], busy(r, "render"), r["name"]), (8, None, "one"), "another client at the same number")
+        right(sample(), "render", 0, "the same text, of that one")
+        r = sample(text(1.15e9))
+        eq((r["client"], busy(r, "render")), (7, None), "the first number again: a new client")
+    finally:
+        p.stdin.close()
+        p.stdout.close()
+        p.wait()
+    eq(p.returncode, 0, "exit code")
+
+
 @test(f"{R}: --sweep N, 0 or all")
 def _(m):
     one_client(m)
