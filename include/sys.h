@@ -109,7 +109,7 @@ static inline long sys_fchmod(int fd, mode_t mode)
 	SYS_RET(syscall(SYS_fchmod, fd, mode)); /* libc's looks for another way in /proc */
 }
 
-static inline long sys_close(int fd)
+SYS_SHARED(long, sys_close, int fd)
 {
 	SYS_RET(close(fd));
 }
@@ -124,7 +124,7 @@ static inline long sys_pread(int fd, void *b, size_t n, size_t at)
 	SYS_RET(pread(fd, b, n, (off_t)at));
 }
 
-static inline long sys_write(int fd, const void *b, size_t n)
+SYS_SHARED(long, sys_write, int fd, const void *b, size_t n)
 {
 	SYS_RET(write(fd, b, n));
 }
@@ -325,7 +325,7 @@ static inline long sys_drm(int fd, unsigned long request, void *arg)
 }
 
 /* Of commands without a struct flock, for which libc's is there. */
-static inline long sys_fcntl(int fd, int cmd, long arg)
+SYS_SHARED(long, sys_fcntl, int fd, int cmd, long arg)
 {
 #ifdef SYS_fcntl
 	SYS_RET(syscall(SYS_fcntl, fd, cmd, arg));
@@ -466,7 +466,7 @@ static inline long sys_exec(char **argv, const sigset_t *mask)
 	SYS_RET(execvp(argv[0], argv));
 }
 
-static inline long sys_kill(int pid, int sig)
+SYS_SHARED(long, sys_kill, int pid, int sig)
 {
 	SYS_RET(kill(pid, sig));
 }
@@ -486,7 +486,7 @@ static inline long sys_signal_stays(int sig, void (*handler)(int))
 }
 
 /* A handler for a signal that may end us, unless whoever started us has it ignored: nohup. */
-static inline long sys_signal_end(int sig, struct sigaction *sa)
+SYS_SHARED(long, sys_signal_end, int sig, struct sigaction *sa)
 {
 	struct sigaction was;
 	long r = sigaction(sig, sa, &was);

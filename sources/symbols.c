@@ -104,10 +104,15 @@ static int sym_cmp(const struct sym *x, const struct sym *y)
 	return x->name < y->name ? 1 : x->name > y->name ? -1 : 0;
 }
 
-/* Shell's sort: in place, no slower than libc's, which is 2 KB; quick on what is nearly sorted, as the kernel's are. */
+/* Shell's sort: in place, no slower than libc's, which is 2 KB; quick on what is nearly sorted, as the kernel's are. Steps of
+ * 3h + 1, as Knuth has them, have no common divisor: n^1.5 at worst, whoever wrote the file. */
 static void syms_order(struct sym *s, size_t n)
 {
-	for (size_t gap = n / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
+	size_t gap = 1;
+
+	while (gap < n / 3)
+		gap = 3 * gap + 1;
+	for (; gap > 0; gap /= 3)
 		for (size_t i = gap; i < n; i++) {
 			struct sym x = s[i];
 			size_t at = i;

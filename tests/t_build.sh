@@ -64,6 +64,13 @@ user_flags() {
 	make clean && CFLAGS='-O1 -DUSER_FLAG' LDFLAGS=-Wl,-z,nognustack make >"$tmp/o" &&
 		grep -q -e '-fno-ident -O1 -DUSER_FLAG' "$tmp/o" && grep -q -e '-Wl,--build-id=none -Wl,-z,nognustack' "$tmp/o"
 }
+# Which flags CC has: asked when something is compiled, once.
+asks_once() {
+	printf '#!/bin/sh\necho "$*" >>"%s"\nexec musl-gcc "$@"\n' "$tmp/asked" >"$tmp/asker" && chmod +x "$tmp/asker" &&
+		cd "$tmp/a" && rm -f parse.o perfstream.o && make CC="$tmp/asker" parse.o perfstream.o || return 1
+	n=$(grep -c -e '-x c /dev/null' "$tmp/asked") && echo "asked $n times" && [ "$n" -lt 10 ] || return 1
+	rm "$tmp/asked" && make CC="$tmp/asker" parse.o perfstream.o && make -n CC="$tmp/asker" clean && [ ! -e "$tmp/asked" ]
+}
 names_package() {
 	cd "$tmp/a" && make clean && ! make CC=gcc 2>"$tmp/e1" && grep -q 'apt-get install musl-tools' "$tmp/e1" &&
 		! make CC=/nonexistent/cc 2>"$tmp/e2" && grep -q 'apt-get install musl-tools' "$tmp/e2"
@@ -154,6 +161,7 @@ else
 	skip 'make setcap' 'needs root, and a folder that keeps attributes'
 fi
 check "the caller's CFLAGS CPPFLAGS LDFLAGS UAPI are used; clean" user_flags
+check 'a compiler is asked for its flags once, and only to compile' asks_once
 check 'a compiler that does not target musl: the package is named' names_package
 if [ -e "/usr/lib/$(uname -m)-linux-musl/rcrt1.o" ]; then
 	check 'make STATIC=-static-pie' static_pie
@@ -185,7 +193,7 @@ if command -v shellcheck >/dev/null; then
 	check 'scripts are clean under shellcheck' shellcheck tests/run tests/unit tests/static tests/toolchain \
 		tests/packages tests/showcase contrib/completion contrib/gpustat.bash \
 		contrib/initramfs-tools/hooks/gpustat contrib/dracut/99gpustat/module-setup.sh contrib/mkinitcpio/install/gpustat tests/fuzz/run tests/boot/run.sh tests/boot/oa.sh tests/pmu/run.sh \
-		tests/pmu/fetch tests/pmu/musl-gcc tests/arch/run.sh tests/arch/fetch tests/arch/musl-gcc tests/bench/build tests/bench/calls \
+		tests/arch/run.sh tests/arch/fetch tests/arch/musl-gcc tests/bench/build tests/bench/calls \
 		tests/bench/run tests/bench/lib.sh tests/bench/monitor.sh .ci/run contrib/munin/gpustat tests/tap.sh tests/t_*.sh
 else
 	skip 'scripts are clean under shellcheck' 'needs package shellcheck'

@@ -2,6 +2,8 @@
 #include "../views/profile.c" /* its tables */
 #include "unit.h"
 
+#include <time.h>
+
 #define S(lit) ((struct str)STR(lit))
 
 static void forget(void)
@@ -87,6 +89,23 @@ static void t_full(void)
 	forget();
 }
 
+/* Weights in the order that is the worst for a sort by halves. */
+static void t_order(void)
+{
+	const u64 n = 124013;
+	clock_t begun = clock();
+	u64 wrong = 0;
+
+	for (u64 i = 0; i < n; i++)
+		add(PROF_IP, "f", "m", i, i % 2 ? i + 1 : n + i);
+	profile_sort(PROF_IP);
+	for (size_t i = 1; i < n; i++)
+		wrong += profile_row(PROF_IP, i - 1)->period < profile_row(PROF_IP, i)->period;
+	check_u64(wrong, 0, "the heaviest first, of %u", (unsigned)n);
+	check(clock() - begun < 2 * CLOCKS_PER_SEC, "soon, whatever order they came in");
+	forget();
+}
+
 static void folded(const char *want, struct str comm, struct str symbol, struct str module, u8 mode)
 {
 	char b[256];
@@ -138,6 +157,7 @@ int main(void)
 	t_sums();
 	t_copies();
 	t_full();
+	t_order();
 	t_folded();
 	return unit_end();
 }

@@ -113,10 +113,13 @@ static int row_cmp(const struct table *t, u32 a, u32 b)
 size_t profile_sort(u8 table)
 {
 	const struct table *t = &tables[table];
+	u32 gap = 1;
 
 	for (u32 i = 0; i < t->n; i++)
 		order[i] = i;
-	for (u32 gap = t->n / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11) /* Shell's */
+	while (gap < t->n / 3)
+		gap = 3 * gap + 1;
+	for (; gap > 0; gap /= 3) /* Shell's sort, Knuth's steps: n^1.5 at worst, as in symbols.c */
 		for (u32 i = gap; i < t->n; i++) {
 			u32 x = order[i], at = i;
 

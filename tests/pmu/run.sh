@@ -15,7 +15,8 @@ top=$(cd "$here/../.." && pwd)
 build=${1:-$top/build/pmu}
 limit=${BOOT_TIMEOUT:-300}
 uapi=/usr/aarch64-linux-gnu/include
-export ARM64_MUSL="$build/arm64"
+cc=$here/../arch/musl-gcc
+export CROSS=aarch64-linux-gnu MUSL="$build/arm64"
 
 # A make that calls this script hands its own variables down.
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS
@@ -65,16 +66,16 @@ build_gpustat() {
 	mkdir -p "$build/gpustat/tests" && cp -p "$top/tests/toolchain" "$build/gpustat/tests" &&
 		(cd "$top" && tar -cf - --exclude=./build --exclude=./.git --exclude=./tests --exclude=./gpustat \
 			--exclude='*.[ao]' .) | tar -xf - -C "$build/gpustat" &&
-		make -C "$build/gpustat" CC="$here/musl-gcc" UAPI="$uapi" &&
+		make -C "$build/gpustat" CC="$cc" UAPI="$uapi" &&
 		cp "$build/gpustat/gpustat" "$build/root/gpustat" && "$top/tests/static" "$build/root/gpustat"
 }
 
 # The libraries as other programs link them, and what the specifications say of each: tests/conform.
 build_conform() {
-	make -C "$build/gpustat" lib CC="$here/musl-gcc" UAPI="$uapi" LD=aarch64-linux-gnu-ld AR=aarch64-linux-gnu-ar \
+	make -C "$build/gpustat" lib CC="$cc" UAPI="$uapi" LD=aarch64-linux-gnu-ld AR=aarch64-linux-gnu-ar \
 		OBJCOPY=aarch64-linux-gnu-objcopy || return 1
 	for source in "$top"/tests/conform/*.c; do
-		"$here/musl-gcc" -static -std=c99 -pedantic -Wall -Wextra -I"$top/include" -idirafter "$uapi" \
+		"$cc" -static -std=c99 -pedantic -Wall -Wextra -I"$top/include" -idirafter "$uapi" \
 			-o "$build/root/conform/$(basename "$source" .c)" "$source" "$build/gpustat/libperfmon2.a" \
 			"$build/gpustat/libgpustat.a" || return 1
 	done
@@ -82,7 +83,7 @@ build_conform() {
 
 build_guest() {
 	for program in init probe; do
-		"$here/musl-gcc" -static -Os -std=gnu11 -Wall -Wextra -idirafter "$uapi" \
+		"$cc" -static -Os -std=gnu11 -Wall -Wextra -idirafter "$uapi" \
 			-o "$build/root/$program" "$here/$program.c" || return 1
 	done
 	aarch64-linux-gnu-gcc -nostdlib -static -ffreestanding -O2 -Wall -Wextra -isystem "$uapi" \
@@ -98,7 +99,7 @@ boot() {
 	timeout -k 5 "$limit" qemu-system-aarch64 -M virt -cpu cortex-a57 -smp 2 -icount shift=0,sleep=off -m 256 \
 		-nodefaults -no-user-config -display none -no-reboot -rtc base=2020-01-01,clock=vm \
 		-serial "file:$build/console" -chardev "file,id=output,path=$build/output" -device pci-serial,chardev=output \
-		-kernel "$build/arm64/vmlinuz" -initrd "$build/initramfs" \
+		-kernel "$MUSL/vmlinuz" -initrd "$build/initramfs" \
 		-append 'console=ttyAMA0 quiet panic=-1 norandmaps' </dev/null >"$build/qemu" 2>&1 &
 	qemu=$!
 	wait "$qemu"
@@ -116,7 +117,7 @@ trap 'exit 130' INT HUP TERM
 need=$(missing | tr '\n' ' ' | sed 's/ $//')
 [ -z "$need" ] || lacks "$need"
 mkdir -p "$build" || fail "cannot make $build"
-"$here/fetch" "$build/arm64" >"$build/fetch.log" 2>&1 || {
+"$here/../arch/fetch" "$MUSL" arm64 - linux-image-cloud-arm64 >"$build/fetch.log" 2>&1 || {
 	tail -n 5 "$build/fetch.log" | sed 's/^/# /'
 	lacks "linux-image-cloud-arm64 and musl-dev of arm64: apt-get does not give them"
 }
@@ -135,7 +136,7 @@ boot
 status=$?
 "$here/judge.py" judge "$build/output"
 judged=$?
-echo "# $(cat "$build/arm64/complete") in qemu, $(($(date +%s) - began)) s"
+echo "# $(cat "$MUSL/complete") in qemu, $(($(date +%s) - began)) s"
 if [ "$status" -ne 0 ] || [ "$judged" -gt 1 ]; then
 	[ "$status" -eq 124 ] && echo "# no end within $limit s" || echo "# qemu: exit $status"
 	tail -n 25 "$build/console" "$build/qemu" 2>/dev/null | tr -cd '\12\40-\176' | sed 's/^/# /'
