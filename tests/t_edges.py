@@ -2921,6 +2921,19 @@ def _(m):
             check(m.run(*args, "-o", fmt).out.count(str(n).encode()) >= 2, f"{args} {fmt}")
 
 
+@test("host: a /proc file of many records, of which the kernel gives a page at a time")
+def _(m):
+    try:
+        with open("/proc/slabinfo", encoding="ascii") as f:
+            names = [line.split()[0] for line in f][2:]
+    except OSError as e:
+        raise Skip("/proc/slabinfo may not be read here") from e
+    os.makedirs(m.proc, exist_ok=True)
+    os.symlink("/proc/slabinfo", f"{m.proc}/vmstat")
+    out = m.run("events").out.decode()
+    check(f"proc/{names[0]}/" in out and f"proc/{names[-1]}/" in out, f"{len(names)} lines, but of the last none of {out[-200:]!r}")
+
+
 # --- running --------------------------------------------------------------------------------------------------------
 
 def execute(item, scratch):
