@@ -359,6 +359,7 @@ static void choose_fields(void)
 	if (n && opt.sort.p)
 		words[n++] = opt.sort;
 	record_choose(opt.cmd->kind, words, n);
+	sysfs_shows = record_shows;
 }
 
 int cmd_live(void)

@@ -900,6 +900,7 @@ struct source {
 
 extern const struct source src_sysfs, src_fdinfo;
 extern bool sysfs_listing;      /* read limits too, and find out what a device cannot tell */
+extern bool (*sysfs_shows)(u8 desc); /* what records show; nothing else is read. NULL: all */
 
 /* Where the driver counts for clients only if told to: it is told, until profiling_restore(), which a signal's handler may
  * call. denied: of a device where that may not be. */
@@ -1697,6 +1698,7 @@ extern const char *const kind_names[K_COUNT];
 
 void record_make(struct record *r, const struct entity *e, const struct recopts *o);
 void record_choose(u8 kind, const struct str *patterns, size_t n);
+bool record_shows(u8 desc);
 void record_site(struct buf *b, const struct entity *e, bool cgroup);
 const struct val *record_get(const struct record *r, const char *group, const char *member);
 bool field_match(const struct field *f, struct str pattern);

@@ -83,6 +83,20 @@ static void text_close(struct text *f)
 	f->open = false;
 }
 
+/* To the end: of a seq_file of many records (diskstats, cpuinfo, vmstat) a read gives those that a page holds, whole ones,
+ * though more follow. Length, or -errno. */
+static long read_all(int fd, char *b, size_t cap)
+{
+	size_t n = 0;
+	long r = 1;
+
+	while (n < cap && (r > 0 || r == -EINTR)) {
+		r = sys_pread(fd, b + n, cap - n, n);
+		n += r > 0 ? (size_t)r : 0;
+	}
+	return r < 0 ? r : (long)n;
+}
+
 static void text_fill(struct text *f, const struct source_text *from)
 {
 	long n = 0;
@@ -93,7 +107,7 @@ static void text_fill(struct text *f, const struct source_text *from)
 		f->open = n >= 0;
 	}
 	if (n >= 0)
-		n = slurp_fd(f->fd, from->b, from->cap);
+		n = read_all(f->fd, from->b, from->cap);
 	if (n < 0)
 		text_close(f);
 	f->error = n < 0 ? why_not(n) : 0;

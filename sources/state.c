@@ -6,7 +6,7 @@
 
 /* Numbers are in the machine's own order: no other machine has this boot id. A row that a newer version writes in
  * another way, or another order of kept[], wants another magic. */
-static const char magic[8] = "gpustat1";
+static const char magic[8] = { 'g', 'p', 'u', 's', 't', 'a', 't', '1' };
 
 struct statehead {
 	char magic[8], boot[40];

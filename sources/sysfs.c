@@ -4,6 +4,7 @@
 #include "sys.h"
 
 bool sysfs_listing;
+bool (*sysfs_shows)(u8 desc);
 
 enum {
 	MAX_NODES = 3 * MAX_DEVICES, /* card, renderD and accel node of each */
@@ -63,6 +64,7 @@ enum {
 	A_ASLEEP = 1, /* cannot wake the device */
 	A_LIMIT = 2,  /* for `list` only */
 	A_SLOW = 4,   /* its ABI page wants a second between two reads */
+	A_FIXED = 8,  /* stays as long as the driver does: read once */
 };
 
 enum {
@@ -114,11 +116,11 @@ static const struct attr {
 	{ F_ANY, T_NUMBER, D_LINK_MAX_WIDTH, A_LIMIT, 0, NO_INST, "max_link_width" },
 
 	/* amdgpu_pm.c, amdgpu_vram_mgr.c, amdgpu_gtt_mgr.c; mem_info_* are software counts */
-	{ F_AMDGPU, T_NUMBER, D_VRAM_TOTAL, A_ASLEEP, 0, NO_INST, "mem_info_vram_total" },
+	{ F_AMDGPU, T_NUMBER, D_VRAM_TOTAL, A_ASLEEP | A_FIXED, 0, NO_INST, "mem_info_vram_total" },
 	{ F_AMDGPU, T_NUMBER, D_VRAM_USED, A_ASLEEP, 0, NO_INST, "mem_info_vram_used" },
-	{ F_AMDGPU, T_NUMBER, D_VISIBLE_TOTAL, A_ASLEEP, 0, NO_INST, "mem_info_vis_vram_total" },
+	{ F_AMDGPU, T_NUMBER, D_VISIBLE_TOTAL, A_ASLEEP | A_FIXED, 0, NO_INST, "mem_info_vis_vram_total" },
 	{ F_AMDGPU, T_NUMBER, D_VISIBLE_USED, A_ASLEEP, 0, NO_INST, "mem_info_vis_vram_used" },
-	{ F_AMDGPU, T_NUMBER, D_GTT_TOTAL, A_ASLEEP, 0, NO_INST, "mem_info_gtt_total" },
+	{ F_AMDGPU, T_NUMBER, D_GTT_TOTAL, A_ASLEEP | A_FIXED, 0, NO_INST, "mem_info_gtt_total" },
 	{ F_AMDGPU, T_NUMBER, D_GTT_USED, A_ASLEEP, 0, NO_INST, "mem_info_gtt_used" },
 	{ F_AMDGPU, T_NUMBER, D_PREEMPT_USED, A_ASLEEP, 0, NO_INST, "mem_info_preempt_used" },
 	{ F_AMDGPU, T_NUMBER, D_GPU_BUSY, 0, 3, NO_INST, "gpu_busy_percent" },
@@ -237,12 +239,15 @@ static const struct {
 	{ "xe", "temp2", "pkg" },      { "xe", "temp3", "vram" },  { "xe", "in1", "pkg" },
 };
 
-/* A file that is read in every sample. */
+/* A file that is read in every sample, or as its row says. */
 static struct sensor {
 	const struct attr *attr;
 	u32 device, rank, reads;
 	int fd;
-	i64 last; /* A_SLOW: when it was read, ns */
+	union {
+		i64 last;  /* A_SLOW: when it was read, ns */
+		u64 value; /* A_FIXED: where it has been read */
+	};
 	char inst[INST_BYTES];
 } sensors[MAX_SENSORS];
 static u32 nsensors;
@@ -525,9 +530,18 @@ struct probe {
 	bool asleep;
 };
 
+/* What nothing but its own column is made of. */
+static bool only_shown(u8 desc)
+{
+	return desc == D_LOAD || desc == D_VRAM_TOTAL || desc == D_VISIBLE_TOTAL || desc == D_VISIBLE_USED ||
+	       desc == D_GTT_TOTAL || desc == D_PREEMPT_USED || (desc >= D_FREQ_CUR && desc <= D_FREQ_RPN) ||
+	       desc == D_TEMP || desc == D_POWER || (desc >= D_FAN && desc <= D_LINK_WIDTH);
+}
+
 static bool wanted(const struct attr *a, bool asleep)
 {
-	return (!(a->flags & A_LIMIT) || sysfs_listing) && !!(a->flags & A_ASLEEP) == asleep;
+	return (!(a->flags & A_LIMIT) || sysfs_listing) && !!(a->flags & A_ASLEEP) == asleep &&
+	       (!sysfs_shows || !only_shown(a->desc) || sysfs_shows(a->desc));
 }
 
 /* The number in a name, 0 where there is none. */
@@ -803,7 +817,6 @@ static void node_seen(const char *name)
 {
 	char path[PATH_BYTES], dir[64];
 	struct node *n = nodes;
-	struct stat st;
 	u32 device;
 	u8 kind;
 	i32 number;
@@ -812,8 +825,9 @@ static void node_seen(const char *name)
 		return;
 	node_path(dir, sizeof(dir), kind, number);
 	/* A virtual driver's node has no device below it. */
-	device = device_at(join(path, sizeof(path), dir, "device") && sys_fstatat(root_sys, path, &st) == 0 ?
-				   path : dir);
+	device = join(path, sizeof(path), dir, "device") ? device_at(path) : NONE;
+	if (device == NONE)
+		device = device_at(dir);
 	if (device == NONE) {
 		reg_dropped += kind != N_RENDER; /* the device once, not each of its nodes */
 		return;
@@ -1166,6 +1180,42 @@ static void explain(u32 n)
 			at->denied ? "permission denied" : "the driver has no file for it";
 }
 
+/* One call: sysfs gives a file whole, no page is longer, and those of debugfs are one record each. */
+static long sensor_read(const struct sensor *s)
+{
+	long n;
+
+	while ((n = sys_pread(s->fd, file, sizeof(file), 0)) == -EINTR)
+		;
+	return n;
+}
+
+static void sensor_sample(struct sensor *s)
+{
+	const struct attr *a = s->attr;
+	i64 t = sys_now(CLOCK_MONOTONIC);
+	struct str text;
+	long n;
+
+	if (a->flags & A_FIXED && s->reads) {
+		put(s, a->desc, str_z(s->inst), s->value, t);
+		return;
+	}
+	/* The two reads that make one figure are done in any case. */
+	if (a->flags & A_SLOW && s->reads++ > 1 && t - s->last < 1000000000)
+		return;
+	s->last = t;
+	n = sensor_read(s);
+	/* The driver was bound anew: its files are others now. */
+	places[s->device].changed |= n == -ENODEV;
+	if (n <= 0)
+		return;
+	text = str_got(file, n);
+	takes[a->take](s, text, sys_now(CLOCK_MONOTONIC));
+	if (a->flags & A_FIXED)
+		s->reads = scan_u64(str_trim(text), &s->value) != NULL;
+}
+
 static void sysfs_sample(void)
 {
 	for (u32 i = NONE; (i = device_next(i, false)) != NONE;) {
@@ -1178,24 +1228,9 @@ static void sysfs_sample(void)
 		if (sysfs_listing)
 			explain(i);
 	}
-	for (u32 i = 0; i < nsensors; i++) {
-		struct sensor *s = &sensors[i];
-		i64 t = sys_now(CLOCK_MONOTONIC);
-		long n;
-
-		if (!devices[s->device].awake && !(s->attr->flags & A_ASLEEP))
-			continue;
-		/* The two reads that make one figure are done in any case. */
-		if (s->attr->flags & A_SLOW && s->reads++ > 1 && t - s->last < 1000000000)
-			continue;
-		s->last = t;
-		n = slurp_fd(s->fd, file, sizeof(file));
-		t = sys_now(CLOCK_MONOTONIC);
-		/* The driver was bound anew: its files are others now. */
-		places[s->device].changed |= n == -ENODEV;
-		if (n > 0)
-			takes[s->attr->take](s, (struct str){ file, file + n }, t);
-	}
+	for (u32 i = 0; i < nsensors; i++)
+		if (devices[sensors[i].device].awake || sensors[i].attr->flags & A_ASLEEP)
+			sensor_sample(&sensors[i]);
 }
 
 static void sysfs_start(void)

@@ -19,6 +19,14 @@ small() {
 	strip -o "$tmp/stripped" "$prog" && size=$(stat -c %s "$tmp/stripped") && echo "$size bytes" &&
 		[ "$size" -le $((kib * 1024)) ]
 }
+# A name in a table of char[N] that fills it has no end: C takes it without a word.
+names_end() {
+	cd "$root" || return 1
+	for f in ./*.c sources/*.c views/*.c commands/*.c perfmon/*.c; do
+		gcc -std=c11 -D_GNU_SOURCE -DVERSION='""' -Iinclude -fsyntax-only -Wc++-compat "$f" 2>&1
+	done | grep 'error:\|too long for C++' && return 1
+	echo 'char a[2] = "ab";' | gcc -fsyntax-only -Wc++-compat -x c - 2>&1 | grep -q 'too long for C++'
+}
 quiet_gcc() { ! grep -i warning "$tmp/build.log"; }
 quiet_clang() {
 	inc=$(ls -d /usr/include/*-linux-musl | head -n 1) && cd "$root" || return 1
@@ -148,6 +156,7 @@ check 'readelf sees no interpreter' no_interpreter
 check "stripped size at most $kib KiB" small
 check 'two builds in two folders are the same bytes' same_builds
 check 'gcc has no warning' quiet_gcc
+check 'each name in a table of characters has its end' names_end
 if command -v clang >/dev/null; then
 	check 'clang -Weverything has no warning' quiet_clang
 else

@@ -2968,6 +2968,40 @@ def _(m):
             check(m.run(*args, "-o", fmt).out.count(str(n).encode()) >= 2, f"{args} {fmt}")
 
 
+@test("host: a /proc file of many records, of which the kernel gives a page at a time")
+def _(m):
+    try:
+        with open("/proc/slabinfo", encoding="ascii") as f:
+            names = [line.split()[0] for line in f][2:]
+    except OSError as e:
+        raise Skip("/proc/slabinfo may not be read here") from e
+    os.makedirs(m.proc, exist_ok=True)
+    os.symlink("/proc/slabinfo", f"{m.proc}/vmstat")
+    out = m.run("events").out.decode()
+    check(f"proc/{names[0]}/" in out and f"proc/{names[-1]}/" in out, f"{len(names)} lines, but of the last none of {out[-200:]!r}")
+
+
+@test("sensors: what no record shows is not even opened; what stays is read once")
+def _(m):
+    tree = os.path.join(TREES, "amdgpu")
+    for args, shown, left_out in ((["-o", "json"], ["fan1_input", "gpu_metrics", "temp1_input"], []),
+                                  ([], ["gpu_metrics", "temp1_input", "mem_info_vram_used"], ["fan1_input", "current_link_speed"]),
+                                  (["procs"], ["gpu_metrics"], ["fan1_input", "temp1_input", "pp_dpm_sclk"])):
+        with subprocess.Popen([PROG, *args, "--proc", f"{tree}/proc", "--sys", f"{tree}/sys", "0.05", "1000"],
+                              stdout=subprocess.PIPE) as p:
+            p.stdout.readline()
+            p.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, p.pid, os.WSTOPPED)
+            opened = {os.path.basename(os.readlink(f"/proc/{p.pid}/fd/{n}")) for n in os.listdir(f"/proc/{p.pid}/fd")}
+            p.kill()
+        check(opened >= set(shown) and not opened & set(left_out), f"{args}: {sorted(opened)}")
+    r = run(["-w", "0.02", "-o", "json", "-n", "2", "0.02", "--proc", f"{tree}/proc", "--sys", f"{tree}/sys"])
+    one, two = parse_json(r.out)
+    for what in ("vram", "visible", "gtt"):
+        eq(two[what]["total"], one[what]["total"], f"total of {what}")
+        check(one[what]["total"] > 0, f"no total of {what}")
+
+
 # --- running --------------------------------------------------------------------------------------------------------
 
 def execute(item, scratch):

@@ -1327,6 +1327,15 @@ static bool is_chosen(const struct column *c, u8 kind)
 	return is;
 }
 
+/* Whether a column of those records is made of this counter as it is. */
+bool record_shows(u8 desc)
+{
+	for (const struct column *c = columns; c < columns + ncolumns; c++)
+		if (c->id == desc && c->when >> choice.kind & 1 && is_chosen(c, choice.kind))
+			return true;
+	return false;
+}
+
 static const struct plan *plan_of(const struct record *r, const struct recopts *o)
 {
 	static struct plan plans[K_COUNT][4];
