@@ -132,7 +132,7 @@ def show(what, c):
 # --- a run, sample by sample -------------------------------------------------------------------------------
 
 class Steps:
-    """A sample for each step(): the records of its clients."""
+    """A sample for each step(): the records of its clients, by their numbers; step_all(): also of those that have none."""
 
     def __init__(self, m, *args):
         # a line of its own on standard error at the end, where -v says its bound
@@ -140,14 +140,16 @@ class Steps:
                                    *m.roots()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         wait_asleep(self.p.pid)
 
-    def step(self):
+    def step_all(self):
         self.p.stdin.write(b"\n")
         self.p.stdin.flush()
         line = self.p.stdout.readline()
         check(line, "it has ended")
         recs = strict(line)
-        recs = recs if isinstance(recs, list) else [recs]
-        return {r["client"]: r for r in recs}
+        return recs if isinstance(recs, list) else [recs]
+
+    def step(self):
+        return {r["client"]: r for r in self.step_all()}
 
     def until(self, client, holds=lambda r: True):
         """How many samples until it is shown, and that holds of it."""
@@ -247,6 +249,38 @@ def _(m):
         check(n // 2 <= c.total() - none.total() <= n + 5, f"--sweep {n}: {say(c)}; 0: {say(none)}")
     c = per_sample(m, "--sweep", "all")
     check(c.total() > 9000, f"all: {say(c)}")
+
+
+@test("--sweep all: a number of a client's second holder that stands for another client by now")
+def _(m):
+    crowd = Crowd(m, 4, 8, 1)
+    passed = "proc/1002/fdinfo/700"
+    m.write(passed, dump("i915", 1, *ns(render=10**9), pdev=I915))
+    os.link(crowd.node, m.path("proc/1002/fd/700"))
+    s = Steps(m, "--sweep", "all")
+    eq(sorted(s.step()[1]["pids"]), [1000, 1002], "its holders")
+    os.unlink(m.path(passed))
+    m.write(passed, dump("i915", 2, *ns(render=10**9), pdev=I915))
+    recs = s.step()
+    eq(sorted(recs), [1, 2], "clients")
+    eq(recs[1]["pids"], [1000], "the holder that is left")
+    s.end()
+
+
+@test("--sweep 0: a client that says nothing goes with its process, however many descriptors it had")
+def _(m):
+    as_root()
+    m.device("nvidia", "0000:01:00.0")
+    node = make_node(m, "node", 195, 0)
+    for pid, n in ((1000, 8), (1001, 1)):
+        m.process(pid)
+        for fd in range(n):
+            os.link(node, m.path(f"proc/{pid}/fd/{fd}"))
+    s = Steps(m, "--sweep", "0")
+    eq(len(s.step_all()), 2, "clients")
+    m.gone(1000)
+    eq([r["pid"] for r in s.step_all()], [1001], "processes that are left")
+    s.end()
 
 
 @test("--sweep 0: what nothing announces is never found; all: at once")
