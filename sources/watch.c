@@ -220,6 +220,7 @@ enum {
 	P_NEXT = 4,    /* to be looked at when there is time */
 	P_REFUSED = 8,
 	P_ASLEEP = 16, /* some descriptor of it would wake its device if it were looked at */
+	P_OPENING = 32, /* fewer were listed than counted: a number is taken before it stands for something */
 };
 
 static u32 nrows, hint; /* hint: where the next pid should be */
@@ -316,17 +317,21 @@ static void mark(struct row *r, u8 flag, bool on)
 void watch_looked(u32 pid, const struct stat *st, i32 own, u32 n, bool refused, bool asleep)
 {
 	struct row *r = fdinfo_repeats ? row_get(pid) : NULL;
+	bool told, opening;
 
 	if (!r)
 		return;
 	r->ino = folded(st->st_ino);
 	r->count = count_of(pid, st, own);
 	tells |= n > 0 && n == r->count && !is_self(pid);
-	mark(r, P_TOLD, n == r->count || refused || is_self(pid));
+	told = n == r->count || refused || is_self(pid);
+	opening = tells && !told && n < r->count;
+	if (opening && !(r->flags & P_OPENING))
+		mark(r, P_DUE, true); /* once more, and if that is not enough the sweep comes by */
+	mark(r, P_OPENING, opening);
+	mark(r, P_TOLD, told);
 	mark(r, P_REFUSED, refused);
 	mark(r, P_ASLEEP, asleep);
-	mark(r, P_DUE, false);
-	mark(r, P_NEXT, false);
 }
 
 u32 watch_refused(void)
@@ -427,15 +432,13 @@ u32 pass_next(void (*gone)(u32 pid))
 	return NONE;
 }
 
-/* Whether a process has to be looked at; *n: how many descriptors it has, where the kernel tells. notice: what proves nothing
- * does not count. */
-u8 watch_check(u32 pid, bool notice, u32 *n)
+/* Whether a process is not what it was when it was looked at last. notice: nor is one whose count proves nothing. */
+bool watch_changed(u32 pid, bool notice)
 {
 	char path[32];
 	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
 	struct row *r = row_find(pid);
 	struct stat st = { 0 };
-	u32 count;
 	long e;
 
 	put_u64(&b, pid);
@@ -443,32 +446,26 @@ u8 watch_check(u32 pid, bool notice, u32 *n)
 	path[b.n] = '\0';
 	e = sys_fstatat(root_proc, path, &st);
 	files_calls++;
-	count = count_of(pid, &st, files_own);
-	*n = tells ? count : 0;
-	if (!r)
-		return W_LOOK;
-	if (r->ino == folded(st.st_ino) && r->count == count && !(r->flags & P_DUE) &&
-	    (!notice || r->flags & P_TOLD))
-		return W_SAME;
+	if (!r || (r->ino == folded(st.st_ino) && r->count == count_of(pid, &st, files_own) && (!notice || r->flags & P_TOLD)))
+		return false;
 	/* The kernel's own threads have none. */
 	if (tells && e == 0 && st.st_size == 0) {
 		watch_looked(pid, &st, 0, 0, false, false);
-		return W_SAME;
+		return false;
 	}
-	return W_LOOK;
+	return true;
 }
 
-/* It is looked at another time. False: that cannot be remembered. */
-bool watch_later(u32 pid, bool notice)
+/* It is to be looked at: in this sample, if it is for a notice. */
+void watch_later(u32 pid, bool notice)
 {
 	struct row *r = row_find(pid);
 
 	if (r)
 		mark(r, notice ? P_DUE : P_NEXT, true);
-	return r;
 }
 
-/* One that is to be looked at; each in its turn. */
+/* One that is to be looked at, now; each in its turn. */
 u32 watch_due(bool notice)
 {
 	static u32 last[2];
@@ -480,7 +477,9 @@ u32 watch_due(bool notice)
 
 		if (!(r->flags & flag))
 			continue;
-		mark(r, flag, false);
+		/* Before the look: what comes in its course is another matter. */
+		mark(r, P_DUE, false);
+		mark(r, P_NEXT, false);
 		return last[notice] = r->pid;
 	}
 	return NONE;
