@@ -989,13 +989,16 @@ void watch_stop(void);
 bool watch_nodes(void);  /* whether to look for devices that came or went */
 bool watch_opened(void); /* whether somebody opened one since the last call */
 
+/* Where a process waits to be looked at: a notice says so; it is new; it has another number of descriptors, perhaps many. */
+enum watch_queue { WATCH_TOLD, WATCH_NEW, WATCH_CHANGED, WATCH_QUEUES };
+
 void pass_begin(bool at_once);
 bool pass_is_open(void);
 u32 pass_next(void (*gone)(u32 pid));
 void pass_stop(void);
 bool watch_changed(u32 pid, bool notice);
 void watch_later(u32 pid, bool notice);
-u32 watch_due(bool notice);
+u32 watch_due(u8 queue);
 u32 watch_after(u32 pid);
 bool watch_is_stale(u32 pid);
 void watch_woke(void);

@@ -40,29 +40,29 @@ static void walk(void)
 		walk_forget(no);
 }
 
-/* A piece of a look at one process after the other. stands: what it finds holds from then on. False: there is nobody to
- * look at. */
-static bool look_on(struct look *l, u32 (*next)(void), bool stands)
+static struct look looks[WATCH_QUEUES]; /* at who waits */
+
+/* A piece of a look at those who wait, one after the other. False: there is nobody. */
+static bool look_on(u8 queue)
 {
+	struct look *l = &looks[queue];
 	u32 pid;
 
-	if (l->open) {
-		if (look_step(l))
-			return true;
-		look_end(l, stands || watch_is_stale(l->pid));
-		if (stands)
-			look_forget(l);
-		return true;
+	if (!l->open) {
+		pid = watch_due(queue);
+		if (pid != NONE)
+			look_begin(l, pid, l->d.b, sizeof(l->d.b));
+		return pid != NONE;
 	}
-	pid = next();
-	if (pid != NONE)
-		look_begin(l, pid, l->d.b, sizeof(l->d.b));
-	return pid != NONE;
+	if (!look_step(l)) {
+		look_end(l, true);
+		look_forget(l);
+	}
+	return true;
 }
 
 /* --- what a notice tells ------------------------------------------------------------------------------------ */
 
-static struct look due;
 static u32 looks_left;    /* of LOOK_MAX */
 static bool looked_around; /* in this sample */
 
@@ -80,15 +80,10 @@ static void look_around(void)
 	compute_scan();
 }
 
-static u32 next_told(void)
-{
-	return watch_due(true);
-}
-
 /* Those come first in the next sample for whom there is no time in this one. */
 static void look_at_due(void)
 {
-	while (looks_left && look_on(&due, next_told, true))
+	while (looks_left && look_on(WATCH_TOLD))
 		looks_left--;
 }
 
@@ -179,28 +174,21 @@ static bool sweep_process(void)
 	return pid != NONE;
 }
 
-static struct look changed;
-
-static u32 next_changed(void)
+static bool sweep_new(void)
 {
-	return watch_due(false);
+	return look_on(WATCH_NEW);
 }
 
 static bool sweep_changed(void)
 {
-	return look_on(&changed, next_changed, true);
+	return look_on(WATCH_CHANGED);
 }
 
-static struct look tour = { .in_round = true };
+static struct look tour;
 static u32 tour_pid;
 static u64 tour_names;  /* so far */
 static u32 tour_lost;   /* as lost */
 static bool round_over; /* in this sample */
-
-static u32 next_in_tour(void)
-{
-	return tour_pid = watch_after(tour_pid);
-}
 
 /* All descriptors of all processes have had their turn. */
 static void round_end(void)
@@ -212,19 +200,36 @@ static void round_end(void)
 	tour_names = tour_lost = 0;
 }
 
-static bool sweep_descriptor(void)
+/* A descriptor more of all. False: that was the last one. What is known of its process holds, unless it proves nothing. */
+static bool tour_on(void)
 {
-	u32 dropped = reg_dropped, was = tour.open ? tour.n : 0;
-
-	if (!look_on(&tour, next_in_tour, false))
-		round_end();
-	tour_names += tour.n > was;
-	tour_lost += reg_dropped - dropped;
-	reg_dropped = dropped;
-	return !round_over;
+	if (!tour.open) {
+		tour_pid = watch_after(tour_pid);
+		tour.in_round = true;
+		if (tour_pid != NONE)
+			look_begin(&tour, tour_pid, tour.d.b, sizeof(tour.d.b));
+		return tour_pid != NONE;
+	}
+	if (!look_step(&tour)) {
+		tour_names += tour.n;
+		look_end(&tour, watch_is_stale(tour_pid));
+	}
+	return true;
 }
 
-enum { SHARES = 20, SCALE = 60 /* a multiple of each share */, NEW_SHARE = 3, TOUR_SHARE = 10 };
+static bool sweep_descriptor(void)
+{
+	u32 dropped = reg_dropped;
+	bool more = tour_on();
+
+	tour_lost += reg_dropped - dropped;
+	reg_dropped = dropped;
+	if (!more)
+		round_end();
+	return more;
+}
+
+enum { SHARES = 20, SCALE = 18 /* a multiple of each share */, NEW_SHARE = 3, TOUR_SHARE = 9 };
 
 /* Each has its share of the calls as long as it has something to do. */
 static struct part {
@@ -237,7 +242,8 @@ static struct part {
 	{ .step = sweep_task, .share = 2, .most = 6 },
 	{ .step = sweep_holder, .share = 2, .most = 3 },
 	{ .step = sweep_process, .share = NEW_SHARE, .most = 2 },
-	{ .step = sweep_changed, .share = 3, .most = 5 },
+	{ .step = sweep_new, .share = 2, .most = 5 },
+	{ .step = sweep_changed, .share = 2, .most = 5 },
 	{ .step = sweep_descriptor, .share = TOUR_SHARE, .most = 5 },
 };
 
@@ -334,7 +340,7 @@ struct round_facts round_facts(void)
  * another thing. */
 static bool any_device(void)
 {
-	static const char *const nodes[] = { "/dev/dri", "/dev/accel", "/dev/nvidiactl" };
+	static const char *const nodes[] = { "/dev/dri/card0", "/dev/dri/renderD128", "/dev/accel/accel0", "/dev/nvidiactl" };
 	bool any = root_proc_given || !sysfs_lists();
 
 	for (u32 i = 1; i <= ndevices; i++)
@@ -418,9 +424,9 @@ static void look_stop(struct look *l)
 static void fdinfo_rest(void)
 {
 	fdinfo_close();
-	look_stop(&changed);
+	for (size_t i = 0; i < LEN(looks); i++)
+		look_stop(&looks[i]);
 	look_stop(&tour);
-	look_stop(&due);
 	watch_stop();
 }
 

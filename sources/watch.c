@@ -215,16 +215,15 @@ static struct row {
 	u8 flags;
 } rows[MAX_PROCESSES];
 enum {
-	P_TOLD = 1,    /* count is the number of its descriptors: there were as many */
-	P_DUE = 2,     /* to be looked at, since a notice came */
-	P_NEXT = 4,    /* to be looked at when there is time */
-	P_REFUSED = 8,
-	P_ASLEEP = 16, /* some descriptor of it would wake its device if it were looked at */
-	P_OPENING = 32, /* fewer were listed than counted: a number is taken before it stands for something */
+	P_QUEUES = (1 << WATCH_QUEUES) - 1, /* 1 << enum watch_queue: in which it waits to be looked at */
+	P_TOLD = 8,    /* count is the number of its descriptors: there were as many */
+	P_REFUSED = 16,
+	P_ASLEEP = 32, /* some descriptor of it would wake its device if it were looked at */
+	P_OPENING = 64, /* fewer were listed than counted: a number is taken before it stands for something */
 };
 
 static u32 nrows, hint; /* hint: where the next pid should be */
-static u32 nrefused, ndue[2]; /* rows that have P_REFUSED; P_NEXT, P_DUE */
+static u32 nrefused, nwaiting[WATCH_QUEUES]; /* rows that have P_REFUSED; in each queue */
 static u32 nunlisted, nunlisted_now;
 static bool tells;      /* some folder had as many names as its size says */
 
@@ -305,13 +304,22 @@ bool watch_counts(void)
 
 static void mark(struct row *r, u8 flag, bool on)
 {
-	u32 more = (u32)on - !!(r->flags & flag);
-
-	if (flag == P_REFUSED)
-		nrefused += more;
-	else if (flag == P_DUE || flag == P_NEXT)
-		ndue[flag == P_DUE] += more;
+	nrefused += flag == P_REFUSED ? (u32)on - !!(r->flags & flag) : 0;
 	r->flags = on ? r->flags | flag : r->flags & (u8)~flag;
+}
+
+static void enqueue(struct row *r, u8 queue)
+{
+	nwaiting[queue] += !(r->flags >> queue & 1);
+	r->flags |= (u8)(1 << queue);
+}
+
+/* Out of all queues. */
+static void dequeue(struct row *r)
+{
+	for (u8 q = 0; q < WATCH_QUEUES; q++)
+		nwaiting[q] -= r->flags >> q & 1;
+	r->flags &= (u8)~P_QUEUES;
 }
 
 void watch_looked(u32 pid, const struct stat *st, i32 own, u32 n, bool refused, bool asleep)
@@ -327,7 +335,7 @@ void watch_looked(u32 pid, const struct stat *st, i32 own, u32 n, bool refused, 
 	told = n == r->count || refused || is_self(pid);
 	opening = tells && !told && n < r->count;
 	if (opening && !(r->flags & P_OPENING))
-		mark(r, P_DUE, true); /* once more, and if that is not enough the sweep comes by */
+		enqueue(r, WATCH_TOLD); /* once more, and if that is not enough the sweep comes by */
 	mark(r, P_OPENING, opening);
 	mark(r, P_TOLD, told);
 	mark(r, P_REFUSED, refused);
@@ -401,8 +409,7 @@ static void forget_vanished(void (*gone)(u32 pid))
 			continue;
 		}
 		mark(&rows[i], P_REFUSED, false);
-		mark(&rows[i], P_DUE, false);
-		mark(&rows[i], P_NEXT, false);
+		dequeue(&rows[i]);
 		gone(rows[i].pid);
 	}
 	nrows = n;
@@ -456,31 +463,28 @@ bool watch_changed(u32 pid, bool notice)
 	return true;
 }
 
-/* It is to be looked at: in this sample, if it is for a notice. */
+/* It is to be looked at. notice: in this sample. */
 void watch_later(u32 pid, bool notice)
 {
 	struct row *r = row_find(pid);
 
 	if (r)
-		mark(r, notice ? P_DUE : P_NEXT, true);
+		enqueue(r, notice ? WATCH_TOLD : r->ino == UINT32_MAX ? WATCH_NEW : WATCH_CHANGED);
 }
 
 /* One that is to be looked at, now; each in its turn. */
-u32 watch_due(bool notice)
+u32 watch_due(u8 queue)
 {
-	static u32 last[2];
-	u8 flag = notice ? P_DUE : P_NEXT;
-	u32 from = row_place(last[notice] + 1);
+	static u32 last[WATCH_QUEUES];
+	u32 from = row_place(last[queue] + 1);
 
-	for (u32 i = 0; ndue[notice] && i < nrows; i++) {
+	for (u32 i = 0; nwaiting[queue] && i < nrows; i++) {
 		struct row *r = &rows[(from + i) % nrows];
 
-		if (!(r->flags & flag))
+		if (!(r->flags >> queue & 1))
 			continue;
-		/* Before the look: what comes in its course is another matter. */
-		mark(r, P_DUE, false);
-		mark(r, P_NEXT, false);
-		return last[notice] = r->pid;
+		dequeue(r); /* before the look: what comes in its course is another matter */
+		return last[queue] = r->pid;
 	}
 	return NONE;
 }
@@ -490,7 +494,7 @@ void watch_woke(void)
 {
 	for (u32 i = 0; i < nrows; i++)
 		if (rows[i].flags & P_ASLEEP)
-			mark(&rows[i], P_DUE, true);
+			enqueue(&rows[i], WATCH_TOLD);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
