@@ -264,10 +264,10 @@ static u32 part_step(struct part *p)
 	u32 before = files_calls;
 
 	p->over = !p->step();
+	if (p->step == sweep_process) /* it may have found somebody for those behind it */
+		p[1].over = p[2].over = false;
 	/* Who had nothing to do for a while does not make up for that. */
-	if (p->had < latest)
-		p->had = latest;
-	latest = p->had;
+	latest = p->had = p->had > latest ? p->had : latest;
 	p->had += (u64)(files_calls - before) * (SCALE / p->share);
 	return files_calls - before;
 }
@@ -276,11 +276,11 @@ static const i64 sweep_ns = 200000;
 static u32 quiet_calls; /* files_calls at the end of the sample before */
 static u64 cut_calls, cut_samples; /* where the sweep did not come to the round's end */
 
-/* What devices' own files took is not spent once more, but for a quarter: a sample costs what it may, whatever a device has
+/* What devices' own files took is not spent once more, but for half of it: a sample costs what it may, whatever a device has
  * of sensors. */
 static u32 sweep_calls(void)
 {
-	u32 before = files_calls - quiet_calls, least = watch_sweep / 4;
+	u32 before = files_calls - quiet_calls, least = watch_sweep / 2;
 
 	if (!watch_sweep_timed)
 		return watch_sweep;
