@@ -5,7 +5,7 @@
 
 enum {
 	LOOK_NAMES = 32 << 10, /* 1300 descriptors by one call */
-	LOOK_MAX = 4096,       /* descriptors that are looked at in one sample since a notice came: 10 ms */
+	LOOK_MAX = 4096,       /* calls in one sample on those who are due since a notice came: 10 ms */
 };
 
 static bool walked;       /* all of /proc was, once */
@@ -63,7 +63,7 @@ static bool look_on(u8 queue)
 
 /* --- what a notice tells ------------------------------------------------------------------------------------ */
 
-static u32 looks_left;    /* of LOOK_MAX */
+static i32 looks_left;     /* of LOOK_MAX */
 static bool looked_around; /* in this sample */
 
 /* Somebody may hold what nobody is known to hold: who changed since he was looked at is due. That takes a stat per process;
@@ -83,8 +83,8 @@ static void look_around(void)
 /* Those come first in the next sample for whom there is no time in this one. */
 static void look_at_due(void)
 {
-	while (looks_left && look_on(WATCH_TOLD))
-		looks_left--;
+	for (u32 before = files_calls; looks_left > 0 && look_on(WATCH_TOLD); before = files_calls)
+		looks_left -= (i32)(files_calls - before);
 }
 
 /* Who is new, as far as something tells of it. */
