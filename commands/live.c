@@ -247,20 +247,20 @@ static void put_time(struct buf *b, u64 s)
 
 static void put_sweep(struct buf *b, const struct watch_facts *f)
 {
-	u64 descriptors, samples;
+	struct round_facts r = round_facts();
 	i64 step = opt.inner ? opt.inner : opt.interval ? opt.interval : 1000000000;
 
-	fdinfo_round(&descriptors, &samples);
-	put_z(b, samples ? "; sweep: " : "; no sweep");
-	if (samples == 0)
+	put_z(b, r.samples ? "; sweep: " : "; no sweep");
+	if (r.samples == 0)
 		return;
 	put_u64(b, f->processes);
 	put_z(b, " processes with ");
-	put_u64(b, descriptors);
+	put_u64(b, r.descriptors);
 	put_z(b, " descriptors in at most ");
-	put_u64(b, samples);
-	put_z(b, samples == 1 ? " sample (" : " samples (");
-	put_time(b, (samples * (u64)step + 999999999) / 1000000000);
+	put_u64(b, r.samples);
+	put_z(b, r.samples == 1 ? " sample" : " samples");
+	put_z(b, r.paced ? " at the pace so far (" : " (");
+	put_time(b, (r.samples * (u64)step + 999999999) / 1000000000);
 	put_c(b, ')');
 }
 
@@ -271,6 +271,10 @@ static void say_watch(void)
 	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
 	struct watch_facts f;
 
+	if (!round_facts().looked) {
+		say("new clients: none is looked for, since /sys lists no device", NULL, NULL);
+		return;
+	}
 	watch_facts(&f);
 	put_z(&b, "new clients: opens of ");
 	put_z(&b, f.where);
@@ -280,7 +284,7 @@ static void say_watch(void)
 		put_z(&b, error_text(f.error));
 		put_c(&b, ')');
 	}
-	put_z(&b, f.counts ? ", descriptor counts" : ", no descriptor counts (Linux 6.2)");
+	put_z(&b, f.counts ? ", descriptor counts" : ", no descriptor counts (they need Linux 6.2)");
 	put_sweep(&b, &f);
 	text[b.n] = '\0';
 	say(text, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef uint8_t u8;
 typedef uint16_t u16;
@@ -911,8 +912,13 @@ u32 sysfs_device(unsigned maj, unsigned min);
 u32 sysfs_device_at_slot(struct str pdev);
 u32 sysfs_device_by(struct str pdev, struct str driver);
 bool sysfs_node(struct str name, unsigned *maj, unsigned *min);
-/* What of it takes a round of the sweep: descriptors, and samples at most. */
-void fdinfo_round(u64 *descriptors, u64 *samples);
+void kfd_start(void);
+bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot)); /* false: there is no such driver */
+bool kfd_read(struct client *c, u32 pid, i64 t);
+bool sysfs_lists(void); /* /sys can be read: a device that it does not list is none */
+
+/* --- sources/fdinfo.c: which descriptors of a process hold a DRM client, and what their files say ------------ */
+
 extern bool fdinfo_repeats; /* several samples will follow: remember who was looked at */
 extern bool fdinfo_tasks;  /* names and cgroups of processes are wanted */
 extern bool fdinfo_others; /* keep keys that the standard does not know */
@@ -920,10 +926,52 @@ void fdinfo_take(struct client *c, struct str text, const struct fdhead *h, i64 
 void fdinfo_late(struct client *c, struct str driver);
 u64 task_start(u32 pid);
 void driver_notes(struct str name, const char **engines, const char **memory);
-void kfd_start(void);
-bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot)); /* false: there is no such driver */
-bool kfd_read(struct client *c, u32 pid, i64 t);
-bool sysfs_lists(void); /* /sys can be read: a device that it does not list is none */
+
+/* A look at all descriptors of a process, which may be interrupted. */
+struct look {
+	struct dir d;
+	struct stat st; /* of fd/ when it began; and how many descriptors were our own then */
+	i32 own;
+	u32 pid, no;
+	u32 n, met;     /* names so far; of holders that are known */
+	bool open, over, refused;
+	bool cut;       /* there were no descriptors left for it */
+	bool blind;     /* by way of fdinfo/: fd/ is closed to us */
+	bool asleep;    /* some descriptor was left alone, lest its device wake up */
+	bool in_round;  /* it is the sweep's, which counts descriptors that tell no client by itself */
+	int pidfd;      /* blind, where some device sleeps that a look into fdinfo could wake; or -1 */
+};
+
+void look_begin(struct look *l, u32 pid, char *names, size_t cap);
+bool look_step(struct look *l);
+void look_end(struct look *l, bool stands); /* stands: what it found holds for the process from now on */
+void look_forget(const struct look *l);
+u32 walk_begin(void);
+void walk_forget(u32 walk); /* holders that none of its looks met */
+void process_gone(u32 pid);
+void compute_scan(void);
+void task_describe(struct task *t);
+void holder_verify(u32 n);
+void clients_read(void);
+void clients_drop(void);
+void clients_tick(void);
+bool clients_orphaned(void);
+void anonymous_settle(void);
+bool fdinfo_woke(void);
+void fdinfo_begin(void);
+void fdinfo_close(void);
+extern u32 holders_found; /* since the start */
+
+/* --- sources/look.c: whom to look at, and when --------------------------------------------------------------- */
+
+/* What a round of the sweep takes: descriptors, and samples at most. */
+struct round_facts {
+	u64 descriptors, samples; /* 0 samples: there is no sweep */
+	bool paced;               /* samples are what they are at the pace so far */
+	bool looked;              /* /proc was looked at */
+};
+
+struct round_facts round_facts(void);
 
 /* --- sources/watch.c: who may have opened a device, and whom to look at next -------------------------------- */
 
@@ -946,22 +994,22 @@ void watch_stop(void);
 bool watch_nodes(void);  /* whether to look for devices that came or went */
 bool watch_opened(void); /* whether somebody opened one since the last call */
 
-enum watch_look { W_SAME, W_LOOK };
+/* Where a process waits to be looked at: a notice says so; it is new; it has another number of descriptors, perhaps many. */
+enum watch_queue { WATCH_TOLD, WATCH_NEW, WATCH_CHANGED, WATCH_QUEUES };
 
 void pass_begin(bool at_once);
 bool pass_is_open(void);
 u32 pass_next(void (*gone)(u32 pid));
 void pass_stop(void);
-u8 watch_check(u32 pid, bool notice, u32 *n);
-bool watch_later(u32 pid, bool notice);
-u32 watch_due(bool notice);
+bool watch_changed(u32 pid, bool notice);
+void watch_later(u32 pid, bool notice);
+u32 watch_due(u8 queue);
 u32 watch_after(u32 pid);
 bool watch_is_stale(u32 pid);
 void watch_woke(void);
 
 bool watch_counts(void); /* whether the kernel tells how many descriptors a process has */
 /* A look at a process' descriptors is over: there were n; st is of its fd/ when it began, own was files_own then. */
-struct stat;
 void watch_looked(u32 pid, const struct stat *st, i32 own, u32 n, bool refused, bool asleep);
 u32 watch_refused(void);  /* processes that did */
 u32 watch_unlisted(void); /* processes for which there was no room */

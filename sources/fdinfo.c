@@ -1,4 +1,5 @@
-/* fdinfo.c - DRM clients: which process holds which device, and what /proc/PID/fdinfo/FD says of it.
+/* fdinfo.c - DRM clients: which descriptors of a process hold one, and what /proc/PID/fdinfo/FD says of it. Whom to look at,
+ * and when, is look.c's.
  * SPDX-License-Identifier: MIT */
 #include "gpustat.h"
 #include "sys.h"
@@ -9,8 +10,6 @@ enum {
 	PAGE = 4096,
 	FD_BYTES = 64 << 10,      /* the longest driver prints 1.5 KiB; file locks come before it */
 	SPARE_FDS = 20,           /* descriptors for folders that are read, notices, and sensors that wake up */
-	LOOK_NAMES = 32 << 10,    /* 1300 descriptors by one call */
-	LOOK_MAX = 4096,          /* descriptors that are looked at in one sample since a notice came: 10 ms */
 };
 
 enum { Z_RESIDENT = 1, Z_PURGEABLE = 2, Z_ACTIVE = 4, Z_ALL = 7 };
@@ -66,15 +65,11 @@ void driver_notes(struct str name, const char **engines, const char **memory)
 	*memory = d->memory;
 }
 
-static u32 scan_no, tick; /* looks at /proc, or at one process; samples */
-static bool scan_cut;     /* this walk could not look everywhere: what it did not meet may be there */
-static bool walked;       /* all of /proc was, once */
+static u32 scan_no, tick; /* looks at all of /proc, or at one process; samples */
 static bool waiting[MAX_DEVICES]; /* some descriptor would wake the device if it were looked at */
 static bool any_asleep;   /* a descriptor was left alone for that */
 static bool in_round;     /* the look in hand is the round's */
 static u32 unnamed[MAX_DEVICES]; /* as struct device's anonymous, in this round */
-static u32 lost;          /* of reg_dropped: what looks found no room for */
-static const i64 rename_ns = 5000000000; /* a process may change its name or cgroup: read anew after this */
 static long fd_budget;    /* fdinfo files that may still be kept open */
 static char text_bytes[FD_BYTES], others[FD_BYTES];
 
@@ -222,7 +217,7 @@ u64 task_start(u32 pid)
 	return parse_stat_start(proc_text(pid, "stat", b, sizeof(b)), &start) ? start : UINT64_MAX;
 }
 
-static void task_describe(struct task *t)
+void task_describe(struct task *t)
 {
 	static char b[FD_BYTES];
 	struct str s, path;
@@ -395,8 +390,8 @@ static bool may_read(u32 device)
 	return devices[device].awake || driver_find(str_z(devices[device].driver))->quiet;
 }
 
-static u32 met;  /* holders of the process in hand, so far */
-static u32 held; /* holders that were found so far */
+static u32 met;    /* holders of which some look met the descriptor */
+u32 holders_found;
 
 static void holder_met(u32 h)
 {
@@ -421,7 +416,7 @@ static u32 hold(u32 pid, u32 fd, u32 client, int io)
 			task_prune(task);
 		return NONE;
 	}
-	held++;
+	holders_found++;
 	holder_met(h);
 	holders[h].io = io;
 	holders[h].born = tick;
@@ -444,6 +439,15 @@ static void count_anonymous(u32 device)
 		++*n;
 	else if (++unnamed[device] > *n)
 		*n = unnamed[device]; /* the others have been counted already */
+}
+
+/* A round begins: what was counted in the one before holds. */
+void anonymous_settle(void)
+{
+	for (u32 i = 1; i <= ndevices; i++) {
+		devices[i].anonymous = unnamed[i];
+		unnamed[i] = 0;
+	}
 }
 
 /* A descriptor that no holder stands for yet. device NONE: only the text can tell which it is; then a
@@ -560,6 +564,19 @@ static bool descriptor_look(int dir, u32 pid, const char *name)
 	return descriptor_at(pid, fd, maj, min);
 }
 
+/* True: a device woke up, and descriptors of it were left alone for that. */
+bool fdinfo_woke(void)
+{
+	bool woke = false;
+
+	for (u32 i = 1; i <= ndevices; i++)
+		if (waiting[i] && devices[i].e.used && may_read(i)) {
+			waiting[i] = false;
+			woke = true;
+		}
+	return woke;
+}
+
 /* Whether some device sleeps that a look into its clients' fdinfo would wake. */
 static bool any_light_sleeper(void)
 {
@@ -603,17 +620,6 @@ static bool is_others(int dir, u32 pid)
 
 /* --- a look at all descriptors of a process, which may be interrupted ------------------------------------- */
 
-struct look {
-	struct dir d;
-	struct stat st; /* of fd/ when it began; and how many descriptors were our own then */
-	i32 own;
-	u32 pid, n;     /* n: names so far */
-	bool open, refused, cut;
-	bool blind;     /* by way of fdinfo/: fd/ is closed to us */
-	bool asleep;    /* some descriptor was left alone, lest its device wake up */
-	int pidfd;      /* blind, where some device sleeps that a look into fdinfo could wake; or -1 */
-};
-
 /* Where fd/ is refused but fdinfo/ is not: CAP_SYS_PTRACE without CAP_DAC_READ_SEARCH. False: nor is that open. */
 static bool look_blind(struct look *l)
 {
@@ -633,26 +639,23 @@ static bool look_blind(struct look *l)
 	return !l->refused;
 }
 
-/* fd/ may be closed to us while fdinfo/ is open. False: there is nothing to look at. */
-static bool look_begin(struct look *l, u32 pid, char *names, size_t cap)
+static bool is_full(long r)
+{
+	return r == -EMFILE || r == -ENFILE || r == -ENOMEM;
+}
+
+/* Opens fd/, or fdinfo/ where that is closed to us. False: there is nothing to look at. */
+static bool look_open(struct look *l, char *names, size_t cap)
 {
 	char path[64];
 
-	l->pid = pid;
-	l->n = 0;
-	l->pidfd = -1;
-	l->blind = l->refused = l->cut = l->asleep = false;
-	l->st = (struct stat){ .st_size = 0 };
-	proc_path(path, pid, "fd", 0, false);
-	while (dir_open_in(&l->d, root_proc, path, names, cap) < 0 && (l->d.fd == -EMFILE || l->d.fd == -ENFILE) &&
-	       release_one())
+	proc_path(path, l->pid, "fd", 0, false);
+	while (dir_open_in(&l->d, root_proc, path, names, cap) < 0 && is_full(l->d.fd) && release_one())
 		;
 	l->own = files_own;
-	l->open = true;
-	if (l->d.fd == -EMFILE || l->d.fd == -ENFILE || l->d.fd == -ENOMEM) {
-		scan_cut = l->cut = l->refused = true;
+	l->cut = l->refused = is_full(l->d.fd);
+	if (l->cut)
 		return false;
-	}
 	if (fdinfo_repeats) {
 		files_calls++;
 		if (l->d.fd >= 0)
@@ -661,6 +664,21 @@ static bool look_begin(struct look *l, u32 pid, char *names, size_t cap)
 			sys_fstatat(root_proc, path, &l->st);
 	}
 	return l->d.fd >= 0 || look_blind(l);
+}
+
+void look_begin(struct look *l, u32 pid, char *names, size_t cap)
+{
+	l->pid = pid;
+	l->n = l->met = 0;
+	l->pidfd = -1;
+	l->blind = l->refused = l->asleep = false;
+	l->st = (struct stat){ .st_size = 0 };
+	l->no = ++scan_no;
+	l->open = true;
+	/* The pid may be another process' by now. */
+	if (fdinfo_repeats && task_find(pid) != NONE)
+		task_get(pid);
+	l->over = !look_open(l, names, cap);
 }
 
 static bool look_at(struct look *l, const char *name)
@@ -675,25 +693,29 @@ static bool look_at(struct look *l, const char *name)
 	return holder != NONE || fd == UINT32_MAX || descriptor_blind(l->pidfd, l->pid, fd);
 }
 
-/* One descriptor more. fd/ may be listed while what it holds may not be looked at. False: it was the last. */
-static bool look_step(struct look *l)
+/* One descriptor more. fd/ may be listed while what it holds may not be looked at. False: there are no more. */
+bool look_step(struct look *l)
 {
-	const char *name = dir_next(&l->d);
+	const char *name = l->over ? NULL : dir_next(&l->d);
+	u32 before = met;
+	bool seen;
 
 	if (!name)
 		return false;
 	l->n++;
 	any_asleep = false;
-	if (look_at(l, name)) {
-		l->asleep |= any_asleep;
+	in_round = l->in_round;
+	seen = look_at(l, name);
+	in_round = false;
+	l->met += met - before;
+	l->asleep |= any_asleep;
+	if (seen)
 		return true;
-	}
 	l->refused = l->blind;
 	return !l->blind && look_blind(l);
 }
 
-/* fresh: what was found stands for the process from now on. */
-static void look_end(struct look *l, bool fresh)
+void look_end(struct look *l, bool stands)
 {
 	reg_saw_others |= !l->refused && l->d.fd >= 0 && !reg_saw_others && is_others(l->d.fd, l->pid);
 	dir_close(&l->d);
@@ -701,42 +723,50 @@ static void look_end(struct look *l, bool fresh)
 		sys_close(l->pidfd);
 	l->open = false;
 	reg_unreadable += l->refused && !fdinfo_repeats;
-	if (fresh)
+	if (stands)
 		watch_looked(l->pid, &l->st, l->own, l->n, l->refused, l->asleep);
-	if (fresh && l->cut)
+	if (stands && l->cut)
 		watch_later(l->pid, false);
 }
 
-static char look_names[LOOK_NAMES];
+/* Whether it was seen in that look, or since. */
+static bool is_met(const struct holder *h, u32 look)
+{
+	return (i32)(h->seen - look) >= 0;
+}
 
-/* A process' holders of which a look has not met the descriptors. */
-static void forget_unmet(u32 pid)
+/* A process' holders of which a look at all of it has not met the descriptors. */
+void look_forget(const struct look *l)
+{
+	u32 task = task_find(l->pid);
+
+	if (l->cut || task == NONE || tasks[task].refs <= l->met)
+		return;
+	tasks[task].refs++;
+	for (u32 h = 1; h <= nholders; h++)
+		if (holders[h].client && holders[h].task == task && holders[h].fd <= INT32_MAX && !is_met(&holders[h], l->no))
+			holder_drop(h);
+	tasks[task].refs--;
+	task_prune(task);
+}
+
+/* A walk begins: what is_met() is asked of at its end. */
+u32 walk_begin(void)
+{
+	for (u32 i = 1; i <= ndevices; i++)
+		devices[i].anonymous = 0;
+	return ++scan_no;
+}
+
+void walk_forget(u32 walk)
 {
 	for (u32 h = 1; h <= nholders; h++)
-		if (holders[h].client && holders[h].pid == pid && holders[h].seen != scan_no && holders[h].fd <= INT32_MAX)
+		if (holders[h].client && !is_met(&holders[h], walk))
 			holder_drop(h);
 }
 
-/* All of it at once: how many descriptors there were. alone: it is no part of a walk. */
-static u32 process_look(u32 pid, bool alone)
-{
-	static struct look l;
-	u32 task;
-
-	scan_no += alone;
-	met = 0;
-	if (look_begin(&l, pid, look_names, sizeof(look_names)))
-		while (look_step(&l))
-			;
-	task = task_find(pid);
-	if (alone && !l.cut && task != NONE && tasks[task].refs > met)
-		forget_unmet(pid);
-	look_end(&l, true);
-	return l.n;
-}
-
 /* A process that is no more. */
-static void process_gone(u32 pid)
+void process_gone(u32 pid)
 {
 	if (task_find(pid) == NONE)
 		return;
@@ -746,8 +776,6 @@ static void process_gone(u32 pid)
 }
 
 /* --- AMD's compute driver -------------------------------------------------------------------------------- */
-
-static i64 compute_read; /* ns */
 
 /* A process of AMD's compute driver; a descriptor number that no process can have stands for its hold. */
 static void found_compute(u32 pid, u32 device, u32 slot)
@@ -767,83 +795,14 @@ static void found_compute(u32 pid, u32 device, u32 slot)
 }
 
 /* Who holds nothing there any more is forgotten. */
-static void compute_scan(void)
+void compute_scan(void)
 {
 	scan_no++;
-	compute_read = sys_now(CLOCK_MONOTONIC);
 	if (!kfd_scan(found_compute))
 		return;
 	for (u32 h = 1; h <= nholders; h++)
 		if (holders[h].client && holders[h].fd > INT32_MAX && holders[h].seen != scan_no)
 			holder_drop(h);
-}
-
-/* --- all of /proc ------------------------------------------------------------------------------------------ */
-
-/* What of a walk takes a round of the sweep, too. */
-static u64 round_names;
-
-/* Every descriptor of every process. What was not met is forgotten. */
-static void walk(void)
-{
-	u32 pid;
-
-	walked = true;
-	scan_no++;
-	scan_cut = false;
-	reg_unreadable = 0;
-	for (u32 i = 1; i <= ndevices; i++)
-		devices[i].anonymous = 0;
-	pass_begin(true);
-	if (!pass_is_open())
-		return;
-	round_names = 0;
-	while ((pid = pass_next(process_gone)) != NONE)
-		round_names += process_look(pid, false);
-	kfd_scan(found_compute);
-	for (u32 h = 1; h <= nholders && !scan_cut; h++)
-		if (holders[h].client && holders[h].seen != scan_no)
-			holder_drop(h);
-}
-
-static u32 looks_left; /* descriptors in this sample */
-
-/* A process whose descriptors are not what they were. notice: somebody opened a device, or a client lost its holder. */
-static void process_changed(u32 pid, u32 n, bool notice)
-{
-	u32 task;
-
-	/* The pid may be another process' by now. */
-	if (task_find(pid) != NONE)
-		task_get(pid);
-	if ((!notice || n > looks_left) && watch_later(pid, notice))
-		return;
-	looks_left -= n < looks_left ? n : looks_left;
-	process_look(pid, true);
-	if ((task = task_find(pid)) != NONE)
-		task_prune(task);
-}
-
-/* One stat per process; who changed since it was looked at is looked at again. */
-static void pass(void)
-{
-	u32 pid, n;
-
-	scan_no++;
-	pass_begin(true);
-	while ((pid = pass_next(process_gone)) != NONE)
-		if (watch_check(pid, true, &n) == W_LOOK)
-			process_changed(pid, n, true);
-	compute_scan();
-}
-
-/* Somebody may hold what nobody is known to hold: where the kernel tells no counts, everybody is looked at. */
-static void look_around(void)
-{
-	if (watch_counts())
-		pass();
-	else
-		walk();
 }
 
 /* --- readings ------------------------------------------------------------------------------------------- */
@@ -913,7 +872,7 @@ static bool is_silent(const struct client *c)
 }
 
 /* Whether the descriptor still is what it was taken for; if not, it is looked at anew. */
-static void holder_verify(u32 n)
+void holder_verify(u32 n)
 {
 	struct fdhead head;
 
@@ -983,7 +942,7 @@ static bool is_orphan(const struct client *c)
 	return c->e.used && !c->holders && c->keykind != KEY_PID && c->keykind != KEY_KFD;
 }
 
-static void clients_read(void)
+void clients_read(void)
 {
 	u32 n = nclients; /* those that come meanwhile have been read */
 
@@ -992,385 +951,45 @@ static void clients_read(void)
 			client_read(i);
 }
 
-static void forget_clients(void)
+bool clients_orphaned(void)
+{
+	for (u32 i = 1; i <= nclients; i++)
+		if (is_orphan(&clients[i]))
+			return true;
+	return false;
+}
+
+/* Clients that nobody holds are forgotten. */
+void clients_drop(void)
 {
 	for (u32 i = 1; i <= nclients; i++)
 		if (clients[i].e.used && !clients[i].holders)
 			client_remove(i);
 }
 
-static u32 around; /* the sample in which everybody was looked at */
-static void look_at_due(void);
-
-static void fdinfo_sample(void)
+/* The sample is over. */
+void clients_tick(void)
 {
-	bool orphans = false;
-
-	clients_read();
-	for (u32 i = 1; i <= nclients && !orphans; i++)
-		orphans = is_orphan(&clients[i]);
-	if (orphans && fdinfo_repeats) {
-		if (around != tick)
-			look_around();
-		else
-			look_at_due();
-		clients_read();
-	}
-	forget_clients();
 	tick++;
 }
 
-/* --- the sweep: what no notice tells of --------------------------------------------------------------------- */
+/* --- descriptors of our own ------------------------------------------------------------------------------ */
 
-/* The next row of a table behind *at for which is() holds, going round once from where the sample began. */
-struct turn {
-	u32 at, left;
-};
-
-static u32 turn_next(struct turn *t, u32 n, bool (*is)(u32))
-{
-	while (t->left) {
-		t->left--;
-		t->at = t->at >= n ? 1 : t->at + 1;
-		if (is(t->at))
-			return t->at;
-	}
-	return NONE;
-}
-
-static struct turn task_turn, holder_turn;
-static i64 sweep_began; /* ns */
-
-static bool is_old(u32 n)
-{
-	return fdinfo_tasks && tasks[n].refs && sweep_began - tasks[n].read > rename_ns;
-}
-
-/* A process may have changed its name, or be in another cgroup. */
-static bool sweep_task(void)
-{
-	u32 n = turn_next(&task_turn, ntasks, is_old);
-
-	if (n != NONE)
-		task_describe(&tasks[n]);
-	return n != NONE;
-}
-
-static bool is_second(u32 n)
-{
-	return holders[n].client && holders[n].fd <= INT32_MAX && clients[holders[n].client].holders != n;
-}
-
-/* Through the first holder of a client it is read. */
-static bool sweep_holder(void)
-{
-	u32 n = turn_next(&holder_turn, nholders, is_second);
-
-	if (n != NONE)
-		holder_verify(n);
-	return n != NONE;
-}
-
-static bool swept_pass; /* in this sample */
-
-/* A process that is new, or has another number of descriptors. */
-static bool sweep_process(void)
-{
-	u32 pid, n;
-
-	if (!pass_is_open()) {
-		if (swept_pass)
-			return false;
-		pass_begin(false);
-		return pass_is_open();
-	}
-	pid = pass_next(process_gone);
-	if (pid == NONE) {
-		swept_pass = true;
-		return false;
-	}
-	if (watch_check(pid, false, &n) == W_LOOK)
-		process_changed(pid, n, false);
-	return true;
-}
-
-/* A piece of a look. False: there is nobody to look at. */
-static bool look_on(struct look *l, u32 (*next)(void), bool fresh)
-{
-	u32 pid;
-
-	if (!l->open) {
-		pid = next();
-		if (pid == NONE)
-			return false;
-		scan_no++;
-		if (!look_begin(l, pid, l->d.b, sizeof(l->d.b)))
-			look_end(l, fresh || watch_is_stale(pid));
-	} else if (!look_step(l)) {
-		look_end(l, fresh || watch_is_stale(l->pid));
-	}
-	return true;
-}
-
-static u32 next_changed(void)
-{
-	return watch_due(false);
-}
-
-static struct look changed, tour;
-
-static bool sweep_changed(void)
-{
-	return look_on(&changed, next_changed, true);
-}
-
-static u32 round_pid;
-static u64 names;       /* in this tour, so far */
-static u32 round_lost;  /* as lost, in this round */
-static bool round_over;
-
-static u32 next_in_round(void)
-{
-	return round_pid = watch_after(round_pid);
-}
-
-/* All descriptors of all processes have had their turn. */
-static void round_end(void)
-{
-	round_over = true;
-	for (u32 i = 1; i <= ndevices; i++) {
-		devices[i].anonymous = unnamed[i];
-		unnamed[i] = 0;
-	}
-	round_names = names;
-	lost = round_lost;
-	names = round_lost = 0;
-	compute_scan();
-}
-
-static bool sweep_descriptor(void)
-{
-	u32 dropped = reg_dropped, was = tour.open ? tour.n : 0;
-
-	if (round_over)
-		return false;
-	in_round = true;
-	if (!look_on(&tour, next_in_round, false))
-		round_end();
-	in_round = false;
-	names += tour.n > was;
-	round_lost += reg_dropped - dropped;
-	reg_dropped = dropped;
-	return !round_over;
-}
-
-/* What each part may spend of SHARES calls, and what a step of it costs; what one leaves is the next one's. */
-static struct part {
-	bool (*step)(void);
-	u32 share, cost;
-	u64 credit; /* in 1/SHARES of a call */
-	bool over;
-} parts[] = {
-	{ .step = sweep_task, .share = 8, .cost = 6 },
-	{ .step = sweep_holder, .share = 8, .cost = 3 },
-	{ .step = sweep_process, .share = 12, .cost = 2 },
-	{ .step = sweep_changed, .share = 12, .cost = 3 },
-	{ .step = sweep_descriptor, .share = 40, .cost = 3 },
-};
-enum { SHARES = 80, LAST_SHARE = 40 };
-static const i64 sweep_ns = 200000;
-static u64 cut_calls, cut_samples; /* what the last part could spend where it did not come to its end */
-
-/* Until its credit or the time is spent. What it leaves; what is less than a step costs is saved up where its share is, too. */
-static u64 part_run(struct part *p, i64 until)
-{
-	u64 cost = (u64)p->cost * SHARES, left;
-
-	while (!p->over && p->credit >= cost) {
-		u32 was = files_calls;
-		u64 spent;
-
-		p->over = !p->step();
-		spent = (u64)(files_calls - was) * SHARES;
-		p->credit -= spent < p->credit ? spent : p->credit;
-		if (sys_now(CLOCK_MONOTONIC) > until)
-			break;
-	}
-	left = p->over || (u64)p->share * watch_sweep >= cost ? p->credit : 0;
-	p->credit -= left;
-	if (p->credit > cost)
-		p->credit = cost;
-	return left;
-}
-
-/* Each part in its turn, then once more those that have more to do, with what the others left. */
-static void sweep(void)
-{
-	u64 left = 0, shares = 0;
-	u32 last = 0;
-	i64 end;
-
-	sweep_began = sys_now(CLOCK_MONOTONIC);
-	end = watch_sweep_timed ? sweep_began + sweep_ns : INT64_MAX;
-	task_turn.left = ntasks;
-	holder_turn.left = nholders;
-	swept_pass = round_over = false;
-	for (size_t i = 0; i < LEN(parts); i++) {
-		shares += parts[i].share;
-		parts[i].over = false;
-		parts[i].credit += (u64)parts[i].share * watch_sweep + left;
-		last = files_calls;
-		left = part_run(&parts[i], watch_sweep_timed ? sweep_began + sweep_ns * (i64)shares / SHARES : end);
-	}
-	if (!round_over) {
-		cut_calls += files_calls - last;
-		cut_samples++;
-	}
-	for (size_t i = 0; i < LEN(parts) && sys_now(CLOCK_MONOTONIC) < end; i++) {
-		parts[i].credit += left;
-		left = part_run(&parts[i], end);
-	}
-}
-
-void fdinfo_round(u64 *descriptors, u64 *samples)
-{
-	struct watch_facts f;
-	u64 share = (u64)LAST_SHARE * watch_sweep / SHARES, calls;
-
-	watch_facts(&f);
-	*descriptors = round_names;
-	/* A folder is opened, asked for its size, listed by two calls at least, and closed. */
-	calls = round_names + round_names / 64 + 5 * (u64)f.processes;
-	if (watch_sweep_timed && cut_samples && cut_calls / cut_samples < share)
-		share = cut_calls / cut_samples;
-	*samples = watch_sweep == SWEEP_ALL || (watch_sweep && !cut_samples) ? 1 : share ? calls / share + 1 : 0;
-}
-
-/* --- the source ------------------------------------------------------------------------------------------------ */
-
-/* Where /sys lists no device, no process can hold one: one that does not tell, or nodes that stand there all the same, are
- * another thing. */
-static bool any_device(void)
-{
-	static const char *const nodes[] = { "/dev/dri", "/dev/accel", "/dev/nvidiactl" };
-	bool any = root_proc_given || !sysfs_lists();
-
-	for (u32 i = 1; i <= ndevices; i++)
-		any |= devices[i].e.used;
-	for (size_t i = 0; i < LEN(nodes) && !any; i++)
-		any = sys_has_file(AT_FDCWD, nodes[i]);
-	return any;
-}
-
-static struct look due;
-
-static u32 due_pid(void)
-{
-	return watch_due(true);
-}
-
-/* Processes that changed and had too many descriptors for one sample. */
-static void look_at_due(void)
-{
-	while (looks_left && look_on(&due, due_pid, true))
-		looks_left--;
-}
-
-/* Descriptors that had to wait for their device to wake up are looked at now. */
-static void look_at_woken(void)
-{
-	bool woke = false;
-
-	for (u32 i = 1; i <= ndevices; i++)
-		if (waiting[i] && devices[i].e.used && may_read(i)) {
-			waiting[i] = false;
-			woke = true;
-		}
-	if (woke)
-		watch_woke();
-}
-
-/* Who is new, as far as something tells of it, or the sweep comes by. */
-static void look_for_new(void)
-{
-	static bool again;
-	u32 had = held;
-	bool opened = watch_opened();
-
-	looks_left = LOOK_MAX;
-	look_at_woken();
-	if (opened || again) {
-		around = tick;
-		look_around();
-		/* The notice comes before the opener has its descriptor. */
-		again = opened && held == had;
-	}
-	look_at_due();
-	if (sweep_began - compute_read > rename_ns)
-		compute_scan();
-	if (watch_sweep)
-		sweep();
-}
-
-static void fdinfo_scan(void)
-{
-	u32 dropped = reg_dropped;
-
-	if (!walked && !any_device())
-		return;
-	if (!walked || !fdinfo_repeats || watch_sweep == SWEEP_ALL) {
-		around = tick;
-		lost = 0;
-		walk();
-		forget_clients();
-	} else {
-		look_for_new();
-	}
-	if (fdinfo_repeats)
-		reg_unreadable = watch_refused();
-	if (!round_over)
-		lost += reg_dropped - dropped;
-	reg_dropped = dropped + lost + watch_unlisted();
-}
-
-static void fdinfo_start(void)
+void fdinfo_begin(void)
 {
 	struct dir d;
 
-	if (fdinfo_repeats)
-		watch_start();
 	/* What is open by now: the lowest free number. */
 	fd_budget = files_limit - SPARE_FDS - (dir_open(&d, root_proc, ".") >= 0 ? d.fd : files_limit);
 	dir_close(&d);
 	tick = 1;
-	kfd_start();
-	fdinfo_scan();
-	tick++;
 }
 
-static void look_stop(struct look *l)
-{
-	if (l->open)
-		look_end(l, false);
-}
-
-static void fdinfo_rest(void)
+void fdinfo_close(void)
 {
 	for (u32 i = 1; i <= nholders; i++)
 		if (holders[i].client) {
 			io_close(holders[i].io);
 			holders[i].io = -1;
 		}
-	look_stop(&changed);
-	look_stop(&tour);
-	look_stop(&due);
-	watch_stop();
 }
-
-const struct source src_fdinfo = {
-	.name = "fdinfo",
-	.start = fdinfo_start,
-	.scan = fdinfo_scan,
-	.rest = fdinfo_rest,
-	.sample = fdinfo_sample,
-};

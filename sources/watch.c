@@ -215,15 +215,15 @@ static struct row {
 	u8 flags;
 } rows[MAX_PROCESSES];
 enum {
-	P_TOLD = 1,    /* count is the number of its descriptors: there were as many */
-	P_DUE = 2,     /* to be looked at, since a notice came */
-	P_NEXT = 4,    /* to be looked at when there is time */
-	P_REFUSED = 8,
-	P_ASLEEP = 16, /* some descriptor of it would wake its device if it were looked at */
+	P_QUEUES = (1 << WATCH_QUEUES) - 1, /* 1 << enum watch_queue: in which it waits to be looked at */
+	P_TOLD = 8,    /* count is the number of its descriptors: there were as many */
+	P_REFUSED = 16,
+	P_ASLEEP = 32, /* some descriptor of it would wake its device if it were looked at */
+	P_OPENING = 64, /* fewer were listed than counted: a number is taken before it stands for something */
 };
 
 static u32 nrows, hint; /* hint: where the next pid should be */
-static u32 nrefused, ndue[2]; /* rows that have P_REFUSED; P_NEXT, P_DUE */
+static u32 nrefused, nwaiting[WATCH_QUEUES]; /* rows that have P_REFUSED; in each queue */
 static u32 nunlisted, nunlisted_now;
 static bool tells;      /* some folder had as many names as its size says */
 
@@ -304,29 +304,42 @@ bool watch_counts(void)
 
 static void mark(struct row *r, u8 flag, bool on)
 {
-	u32 more = (u32)on - !!(r->flags & flag);
-
-	if (flag == P_REFUSED)
-		nrefused += more;
-	else if (flag == P_DUE || flag == P_NEXT)
-		ndue[flag == P_DUE] += more;
+	nrefused += flag == P_REFUSED ? (u32)on - !!(r->flags & flag) : 0;
 	r->flags = on ? r->flags | flag : r->flags & (u8)~flag;
+}
+
+static void enqueue(struct row *r, u8 queue)
+{
+	nwaiting[queue] += !(r->flags >> queue & 1);
+	r->flags |= (u8)(1 << queue);
+}
+
+/* Out of all queues. */
+static void dequeue(struct row *r)
+{
+	for (u8 q = 0; q < WATCH_QUEUES; q++)
+		nwaiting[q] -= r->flags >> q & 1;
+	r->flags &= (u8)~P_QUEUES;
 }
 
 void watch_looked(u32 pid, const struct stat *st, i32 own, u32 n, bool refused, bool asleep)
 {
 	struct row *r = fdinfo_repeats ? row_get(pid) : NULL;
+	bool told, opening;
 
 	if (!r)
 		return;
 	r->ino = folded(st->st_ino);
 	r->count = count_of(pid, st, own);
 	tells |= n > 0 && n == r->count && !is_self(pid);
-	mark(r, P_TOLD, n == r->count || refused || is_self(pid));
+	told = n == r->count || refused || is_self(pid);
+	opening = tells && !told && n < r->count;
+	if (opening && !(r->flags & P_OPENING))
+		enqueue(r, WATCH_TOLD); /* once more, and if that is not enough the sweep comes by */
+	mark(r, P_OPENING, opening);
+	mark(r, P_TOLD, told);
 	mark(r, P_REFUSED, refused);
 	mark(r, P_ASLEEP, asleep);
-	mark(r, P_DUE, false);
-	mark(r, P_NEXT, false);
 }
 
 u32 watch_refused(void)
@@ -396,8 +409,7 @@ static void forget_vanished(void (*gone)(u32 pid))
 			continue;
 		}
 		mark(&rows[i], P_REFUSED, false);
-		mark(&rows[i], P_DUE, false);
-		mark(&rows[i], P_NEXT, false);
+		dequeue(&rows[i]);
 		gone(rows[i].pid);
 	}
 	nrows = n;
@@ -427,15 +439,13 @@ u32 pass_next(void (*gone)(u32 pid))
 	return NONE;
 }
 
-/* Whether a process has to be looked at; *n: how many descriptors it has, where the kernel tells. notice: what proves nothing
- * does not count. */
-u8 watch_check(u32 pid, bool notice, u32 *n)
+/* Whether a process is not what it was when it was looked at last. notice: nor is one whose count proves nothing. */
+bool watch_changed(u32 pid, bool notice)
 {
 	char path[32];
 	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
 	struct row *r = row_find(pid);
 	struct stat st = { 0 };
-	u32 count;
 	long e;
 
 	put_u64(&b, pid);
@@ -443,45 +453,38 @@ u8 watch_check(u32 pid, bool notice, u32 *n)
 	path[b.n] = '\0';
 	e = sys_fstatat(root_proc, path, &st);
 	files_calls++;
-	count = count_of(pid, &st, files_own);
-	*n = tells ? count : 0;
-	if (!r)
-		return W_LOOK;
-	if (r->ino == folded(st.st_ino) && r->count == count && !(r->flags & P_DUE) &&
-	    (!notice || r->flags & P_TOLD))
-		return W_SAME;
+	if (!r || (r->ino == folded(st.st_ino) && r->count == count_of(pid, &st, files_own) && (!notice || r->flags & P_TOLD)))
+		return false;
 	/* The kernel's own threads have none. */
 	if (tells && e == 0 && st.st_size == 0) {
 		watch_looked(pid, &st, 0, 0, false, false);
-		return W_SAME;
+		return false;
 	}
-	return W_LOOK;
+	return true;
 }
 
-/* It is looked at another time. False: that cannot be remembered. */
-bool watch_later(u32 pid, bool notice)
+/* It is to be looked at. notice: in this sample. */
+void watch_later(u32 pid, bool notice)
 {
 	struct row *r = row_find(pid);
 
 	if (r)
-		mark(r, notice ? P_DUE : P_NEXT, true);
-	return r;
+		enqueue(r, notice ? WATCH_TOLD : r->ino == UINT32_MAX ? WATCH_NEW : WATCH_CHANGED);
 }
 
-/* One that is to be looked at; each in its turn. */
-u32 watch_due(bool notice)
+/* One that is to be looked at, now; each in its turn. */
+u32 watch_due(u8 queue)
 {
-	static u32 last[2];
-	u8 flag = notice ? P_DUE : P_NEXT;
-	u32 from = row_place(last[notice] + 1);
+	static u32 last[WATCH_QUEUES];
+	u32 from = row_place(last[queue] + 1);
 
-	for (u32 i = 0; ndue[notice] && i < nrows; i++) {
+	for (u32 i = 0; nwaiting[queue] && i < nrows; i++) {
 		struct row *r = &rows[(from + i) % nrows];
 
-		if (!(r->flags & flag))
+		if (!(r->flags >> queue & 1))
 			continue;
-		mark(r, flag, false);
-		return last[notice] = r->pid;
+		dequeue(r); /* before the look: what comes in its course is another matter */
+		return last[queue] = r->pid;
 	}
 	return NONE;
 }
@@ -491,7 +494,7 @@ void watch_woke(void)
 {
 	for (u32 i = 0; i < nrows; i++)
 		if (rows[i].flags & P_ASLEEP)
-			mark(&rows[i], P_DUE, true);
+			enqueue(&rows[i], WATCH_TOLD);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */

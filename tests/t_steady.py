@@ -364,6 +364,57 @@ def _(m):
     s.end()
 
 
+@test("a new process waits for none that has many descriptors and changed", slow=True)
+def _(m):
+    crowd = Crowd(m, 200, 6000, 20)
+    crowd.process(5000, 6000)
+    s = Steps(m, "--sweep", "80")
+    s.step()
+    # another folder, as after another process came to the same pid: all of it is looked at when there is time
+    os.rename(m.path("proc/5000/fd"), m.path("old"))
+    shutil.copytree(m.path("old"), m.path("proc/5000/fd"), symlinks=True)
+    for _ in range(60):
+        s.step()
+    crowd.process(900, 5)
+    n = s.until(crowd.client(900))
+    tell(f"found after {n} samples")
+    check(n < 60, f"found after {n} samples")
+    s.end()
+
+
+@test("a notice where the kernel counts no descriptors: 4096 calls in a sample, the rest in the next ones", slow=True)
+def _(m):
+    needs_strace()
+    crowd = Crowd(m, 100, 20000, 20)
+    crowd.process(1, 3)
+    node = m.write("proc/1/root/dev/dri/renderD128", "")
+    p = subprocess.Popen(["strace", "-qq", "-o", m.path("log"), edges.PROG, "procs", "-o", "json", "-1", "--sweep", "0",
+                          "--on-stdin", *m.roots()], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def step():
+        p.stdin.write(b"\n")
+        p.stdin.flush()
+        return {r["client"] for r in strict(p.stdout.readline())}
+
+    step()
+    late = {crowd.client(pid) for pid in (1000, 1050, 1099)}
+    with open(node, "rb"):
+        pass
+    n = 1
+    while not late <= step():
+        n += 1
+        check(n < 20, "not found")
+    p.stdin.close()
+    p.wait(timeout=20)
+    with open(m.path("log"), encoding="utf-8", errors="replace") as f:
+        each = [collections.Counter(CALL.findall(t)) for t in re.split(r"^read\(0,.*\n", f.read(), flags=re.M)[2:-1]]
+    for c in each:
+        show("a sample", c)
+    most = max(each, key=lambda c: c.total())
+    check(3 < n <= 6, f"found after {n} samples")
+    check(most.total() <= 4096 + 250, say(most))
+
+
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: t_steady.py PROG")
