@@ -925,6 +925,7 @@ extern bool fdinfo_others; /* keep keys that the standard does not know */
 void fdinfo_take(struct client *c, struct str text, const struct fdhead *h, i64 t);
 void fdinfo_late(struct client *c, struct str driver);
 u64 task_start(u32 pid);
+bool task_is_others(int dir, u32 pid);
 void driver_notes(struct str name, const char **engines, const char **memory);
 
 /* A look at all descriptors of a process, which may be interrupted. */

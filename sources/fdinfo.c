@@ -606,7 +606,7 @@ static bool descriptor_blind(int pidfd, u32 pid, u32 fd)
 }
 
 /* Whether an open folder of a process is another user's; to root all but its own process is. */
-static bool is_others(int dir, u32 pid)
+bool task_is_others(int dir, u32 pid)
 {
 	static u32 me, self;
 	struct stat st;
@@ -635,7 +635,7 @@ static bool look_blind(struct look *l)
 	}
 	l->pidfd = careful && !root_proc_given ? (int)sys_pidfd_open(l->pid) : -1;
 	l->refused = careful && l->pidfd < 0;
-	reg_saw_others |= !l->refused && is_others(l->d.fd, l->pid);
+	reg_saw_others |= !l->refused && task_is_others(l->d.fd, l->pid);
 	return !l->refused;
 }
 
@@ -717,7 +717,7 @@ bool look_step(struct look *l)
 
 void look_end(struct look *l, bool stands)
 {
-	reg_saw_others |= !l->refused && l->d.fd >= 0 && !reg_saw_others && is_others(l->d.fd, l->pid);
+	reg_saw_others |= !l->refused && l->d.fd >= 0 && !reg_saw_others && task_is_others(l->d.fd, l->pid);
 	dir_close(&l->d);
 	if (l->pidfd >= 0)
 		sys_close(l->pidfd);

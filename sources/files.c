@@ -71,9 +71,9 @@ void dir_close(struct dir *d)
 	d->fd = -1;
 }
 
-/* The whole of an open file from its start. A seq_file gives all of it at once where the buffer is large
- * enough: a read that stops inside a page and behind a newline is its end, and saves asking again.
- * Length, or -errno; cap where it did not fit. */
+/* The whole of an open file from its start. A seq_file of one record gives all of it at once where the buffer is large
+ * enough: a read that stops inside a page and behind a newline is its end, and saves asking again. Of one with many
+ * (diskstats, cpuinfo) that may be some of them only. Length, or -errno; cap where it did not fit. */
 long slurp_fd(int fd, char *b, size_t cap)
 {
 	size_t n = 0;
@@ -123,6 +123,13 @@ long write_all(int fd, const char *p, size_t n)
 
 		if (r == -EINTR)
 			continue;
+		if (r == -EAGAIN) { /* who shares it with us wants no write to wait */
+			struct pollfd full = { .fd = fd, .events = POLLOUT };
+
+			r = sys_poll_until(&full, 1, -1, NULL);
+			if (r >= 0 || r == -EINTR)
+				continue;
+		}
 		if (r <= 0)
 			return r < 0 ? r : -EIO;
 		p += r;

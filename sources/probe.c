@@ -220,10 +220,13 @@ static bool may_look(const char *pid, const char *what, bool links)
 	char path[64], b[64];
 	struct dir d;
 	const char *name = NULL;
+	u64 number = 0;
 	long r;
 
+	scan_u64(str_z(pid), &number);
 	SET(path, pid, "/", what);
 	r = dir_open(&d, root_proc, path);
+	reg_saw_others |= r >= 0 && task_is_others(d.fd, (u32)number);
 	if (r >= 0 && (name = dir_next(&d)) && links) {
 		r = sys_readlinkat(d.fd, name, b, sizeof(b));
 		r = r == -EINVAL ? 0 : r; /* a captured tree may have files there */
