@@ -69,23 +69,23 @@ steady() { # TREE CLIENTS KEEP-MS KEEP-CALLS
 	# shellcheck disable=SC2086
 	{
 		idle=$(per_sample "$1" "$looks" 0 1 $g --on-stdin -H)
-		busy=$(per_sample "$1" "$looks" "$2" 1 $g --on-stdin -H)
+		work=$(per_sample "$1" "$looks" "$2" 1 $g --on-stdin -H)
 		base=$(per_sample "$1" "$looks" "$2" 1 ./walk "$root" fdinfo)
 		n=$(calls_per_sample ./gpustat --sys bare --proc "$root" --sweep 80 -H 20ms)
 	}
 	row '  CPU time, ms, none of them works' %.3f "$(calc 'v[1]/1e6' "$idle")" "$(calc 'v[1]/1e6' "$base")" "$3"
-	row '  CPU time, ms, all of them work' %.3f "$(calc 'v[1]/1e6' "$busy")" "$(calc 'v[1]/1e6' "$base")" "$3"
+	row '  CPU time, ms, all of them work' %.3f "$(calc 'v[1]/1e6' "$work")" "$(calc 'v[1]/1e6' "$base")" "$3"
 	row '  system calls, the sweep'"'"'s 80 in it' %.1f "$n" "$(($2 + 2))" "$4"
 }
 mkdir -p bare/class bare/bus bare/dev/char bare/devices # a /sys without any device, or sensors
 if [ -n "$have_trees" ]; then
 	head "A quiet sample, median of $looks: what it takes in all, beside pread() of the clients' fdinfo files alone" 'pread()'
 	steady small 150 '0.6 ms' 250
-	small=$busy small_n=$n
+	small=$work small_n=$n
 	# shellcheck disable=SC2086
 	row '  system calls, with the sensors of a Radeon' %.1f "$(calls_per_sample $live --proc "$trees/small/proc" --sweep 80 -H 20ms)" 152
 	steady large 150 '0.6 ms' 250
-	row '  all work, beside 505 processes, ms' %.3f "$(calc 'v[1]/1e6' "$busy")" "$(calc 'v[1]/1e6' "$small")" 1.2
+	row '  all work, beside 505 processes, ms' %.3f "$(calc 'v[1]/1e6' "$work")" "$(calc 'v[1]/1e6' "$small")" 1.2
 	row '  system calls, beside 505 processes' %.1f "$n" "$small_n" 1.2
 	steady many 10000 '30 ms' ''
 	g="$live --proc $trees/small/proc --on-stdin -H"
