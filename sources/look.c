@@ -13,13 +13,27 @@ static u64 round_names;   /* descriptors of all processes, when they were looked
 static u32 lost;          /* of reg_dropped: what looks found no room for */
 static const i64 rename_ns = 5000000000; /* a process may change its name or cgroup: read anew after this */
 
+/* Through the first holder of a client it is read. */
+static bool is_second(u32 n)
+{
+	return holders[n].client && holders[n].fd <= INT32_MAX && clients[holders[n].client].holders != n;
+}
+
+/* A walk meets a known descriptor by its number and device: what else it stands for is asked of those that are not read. */
+static void verify_seconds(void)
+{
+	for (u32 n = 1; n <= nholders; n++)
+		if (is_second(n))
+			holder_verify(n);
+}
+
 /* Every descriptor of every process. What was not met is forgotten, unless it could not be looked everywhere. */
 static void walk(void)
 {
 	static char names[LOOK_NAMES];
 	static struct look l;
 	u32 pid, no = walk_begin();
-	bool cut = false;
+	bool cut = false, again = walked;
 
 	walked = true;
 	reg_unreadable = 0;
@@ -38,6 +52,8 @@ static void walk(void)
 	compute_scan();
 	if (!cut)
 		walk_forget(no);
+	if (again)
+		verify_seconds();
 }
 
 static struct look looks[WATCH_QUEUES]; /* at who waits */
@@ -140,12 +156,6 @@ static bool sweep_task(void)
 	return n != NONE;
 }
 
-static bool is_second(u32 n)
-{
-	return holders[n].client && holders[n].fd <= INT32_MAX && clients[holders[n].client].holders != n;
-}
-
-/* Through the first holder of a client it is read. */
 static bool sweep_holder(void)
 {
 	u32 n = turn_next(&holder_turn, nholders, is_second);
