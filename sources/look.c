@@ -9,9 +9,18 @@ enum {
 };
 
 static bool walked;       /* all of /proc was, once */
+static bool unopened;     /* /proc could not be opened, once at least: nothing is sure to be found in time */
 static u64 round_names;   /* descriptors of all processes, when they were looked at last */
 static u32 lost;          /* of reg_dropped: what looks found no room for */
 static const i64 rename_ns = 5000000000; /* a process may change its name or cgroup: read anew after this */
+
+/* False: /proc cannot be opened. */
+static bool pass_start(bool at_once)
+{
+	pass_begin(at_once);
+	unopened |= !pass_is_open();
+	return pass_is_open();
+}
 
 /* Through the first holder of a client it is read. */
 static bool is_second(u32 n)
@@ -37,8 +46,7 @@ static void walk(void)
 
 	walked = true;
 	reg_unreadable = 0;
-	pass_begin(true);
-	if (!pass_is_open())
+	if (!pass_start(true))
 		return;
 	round_names = 0;
 	while ((pid = pass_next(process_gone)) != NONE) {
@@ -89,7 +97,7 @@ static void look_around(void)
 	u32 pid;
 
 	looked_around = true;
-	pass_begin(true);
+	pass_start(true);
 	while ((pid = pass_next(process_gone)) != NONE)
 		if (!watch_counts() || watch_changed(pid, true))
 			watch_later(pid, true);
@@ -172,11 +180,8 @@ static bool sweep_process(void)
 {
 	u32 pid;
 
-	if (!pass_is_open()) {
-		if (!passed)
-			pass_begin(false);
-		return pass_is_open();
-	}
+	if (!pass_is_open())
+		return !passed && pass_start(false);
 	pid = pass_next(process_gone);
 	passed = pid == NONE;
 	if (pid != NONE && watch_changed(pid, false))
@@ -328,6 +333,8 @@ struct round_facts round_facts(void)
 	u64 calls = watch_sweep, round;
 
 	watch_facts(&w);
+	if (unopened)
+		return f;
 	if (watch_sweep == SWEEP_ALL || (watch_sweep && !cut_samples)) {
 		f.samples = 1;
 		return f;
