@@ -301,7 +301,7 @@ static int conclude(int code)
 		lost_record |= !live_keep();
 	reg_dropped += (u32)opt.out.lost;
 	if (reg_dropped)
-		say_number(reg_dropped, " clients, names or columns had no room and were left out");
+		say_number(reg_dropped, " clients, processes, names or columns had no room and were left out");
 	if (!printed && reg_unreadable && !reg_saw_others && !stopped && !opt.http) {
 		say_unreadable();
 		return EX_DENIED;

@@ -880,15 +880,22 @@ void holder_verify(u32 n)
 		holder_again(n);
 }
 
+/* One that comes to the same client again stands behind the others: so many looks at the first are one at each. */
+static u32 holders_of(const struct client *c)
+{
+	u32 n = 0;
+
+	for (u32 h = c->holders; h; h = holders[h].next_client)
+		n++;
+	return n;
+}
+
 /* Reads the client through the first of its holders that still is one: all of them would say the same. */
 static void holders_read(u32 n)
 {
 	struct client *c = &clients[n];
-	u32 left = 0;
+	u32 left = holders_of(c);
 
-	/* One that comes to the same client again stands behind the others: each is looked at once. */
-	for (u32 h = c->holders; h; h = holders[h].next_client)
-		left++;
 	for (u32 h = c->holders; left-- && h && c->tick != tick; h = c->holders) {
 		struct holder *at = &holders[h];
 		struct fdhead head;
@@ -925,8 +932,8 @@ static void client_read(u32 n)
 	}
 	if (is_silent(c)) {
 		c->e.fresh = false;
-		if (h && !holder_stands(h))
-			holder_again(h);
+		for (u32 left = holders_of(c); left-- && c->holders && !holder_stands(c->holders);)
+			holder_again(c->holders);
 		return;
 	}
 	holders_read(n);

@@ -9,9 +9,32 @@ enum {
 };
 
 static bool walked;       /* all of /proc was, once */
+static bool unopened;     /* /proc could not be opened, once at least: nothing is sure to be found in time */
 static u64 round_names;   /* descriptors of all processes, when they were looked at last */
 static u32 lost;          /* of reg_dropped: what looks found no room for */
 static const i64 rename_ns = 5000000000; /* a process may change its name or cgroup: read anew after this */
+
+/* False: /proc cannot be opened. */
+static bool pass_start(bool at_once)
+{
+	pass_begin(at_once);
+	unopened |= !pass_is_open();
+	return pass_is_open();
+}
+
+/* Through the first holder of a client it is read. */
+static bool is_second(u32 n)
+{
+	return holders[n].client && holders[n].fd <= INT32_MAX && clients[holders[n].client].holders != n;
+}
+
+/* A walk meets a known descriptor by its number and device: what else it stands for is asked of those that are not read. */
+static void verify_seconds(void)
+{
+	for (u32 n = 1; n <= nholders; n++)
+		if (is_second(n))
+			holder_verify(n);
+}
 
 /* Every descriptor of every process. What was not met is forgotten, unless it could not be looked everywhere. */
 static void walk(void)
@@ -19,12 +42,11 @@ static void walk(void)
 	static char names[LOOK_NAMES];
 	static struct look l;
 	u32 pid, no = walk_begin();
-	bool cut = false;
+	bool cut = false, again = walked;
 
 	walked = true;
 	reg_unreadable = 0;
-	pass_begin(true);
-	if (!pass_is_open())
+	if (!pass_start(true))
 		return;
 	round_names = 0;
 	while ((pid = pass_next(process_gone)) != NONE) {
@@ -38,6 +60,8 @@ static void walk(void)
 	compute_scan();
 	if (!cut)
 		walk_forget(no);
+	if (again)
+		verify_seconds();
 }
 
 static struct look looks[WATCH_QUEUES]; /* at who waits */
@@ -73,7 +97,7 @@ static void look_around(void)
 	u32 pid;
 
 	looked_around = true;
-	pass_begin(true);
+	pass_start(true);
 	while ((pid = pass_next(process_gone)) != NONE)
 		if (!watch_counts() || watch_changed(pid, true))
 			watch_later(pid, true);
@@ -140,12 +164,6 @@ static bool sweep_task(void)
 	return n != NONE;
 }
 
-static bool is_second(u32 n)
-{
-	return holders[n].client && holders[n].fd <= INT32_MAX && clients[holders[n].client].holders != n;
-}
-
-/* Through the first holder of a client it is read. */
 static bool sweep_holder(void)
 {
 	u32 n = turn_next(&holder_turn, nholders, is_second);
@@ -162,11 +180,8 @@ static bool sweep_process(void)
 {
 	u32 pid;
 
-	if (!pass_is_open()) {
-		if (!passed)
-			pass_begin(false);
-		return pass_is_open();
-	}
+	if (!pass_is_open())
+		return !passed && pass_start(false);
 	pid = pass_next(process_gone);
 	passed = pid == NONE;
 	if (pid != NONE && watch_changed(pid, false))
@@ -318,6 +333,8 @@ struct round_facts round_facts(void)
 	u64 calls = watch_sweep, round;
 
 	watch_facts(&w);
+	if (unopened)
+		return f;
 	if (watch_sweep == SWEEP_ALL || (watch_sweep && !cut_samples)) {
 		f.samples = 1;
 		return f;

@@ -223,6 +223,8 @@ enum {
 };
 
 static u32 nrows, hint; /* hint: where the next pid should be */
+static u32 nsorted;     /* rows before those that a pass at once has put behind all others, whatever their pids */
+static bool appends;    /* such a pass is on: of those only the last is asked for */
 static u32 nrefused, nwaiting[WATCH_QUEUES]; /* rows that have P_REFUSED; in each queue */
 static u32 nunlisted, nunlisted_now;
 static bool tells;      /* some folder had as many names as its size says */
@@ -230,12 +232,14 @@ static bool tells;      /* some folder had as many names as its size says */
 /* The first row whose pid is not less. */
 static u32 row_place(u32 pid)
 {
-	u32 lo = 0, hi = nrows;
+	u32 lo = 0, hi = nsorted;
 
 	if (hint < nrows && rows[hint].pid == pid)
 		return hint;
-	if (nrows == 0 || rows[nrows - 1].pid < pid)
-		return nrows;
+	if (nrows > 0 && rows[nrows - 1].pid == pid)
+		return nrows - 1;
+	if (nsorted == 0 || rows[nsorted - 1].pid < pid)
+		return nsorted;
 	while (lo < hi) {
 		u32 mid = (lo + hi) / 2;
 
@@ -265,16 +269,32 @@ static struct row *row_get(u32 pid)
 
 	if (r)
 		return r;
-	if (nrows == MAX_PROCESSES) {
-		nunlisted_now++;
+	if (nrows == MAX_PROCESSES)
 		return NULL;
-	}
 	i = row_place(pid);
+	nsorted += i == nrows || !appends;
+	i = appends ? nrows : i;
 	memmove(rows + i + 1, rows + i, (nrows - i) * sizeof(rows[0]));
 	nrows++;
 	hint = i + 1;
 	rows[i] = (struct row){ .pid = pid, .ino = UINT32_MAX, .count = UINT32_MAX };
 	return &rows[i];
+}
+
+/* /proc lists its processes in the order of their pids; a tree lists them in any. */
+static void rows_sort(void)
+{
+	for (u32 gap = nsorted < nrows ? nrows / 2 : 0; gap; gap = gap == 2 ? 1 : gap * 5 / 11)
+		for (u32 i = gap; i < nrows; i++) {
+			struct row r = rows[i];
+			u32 at = i;
+
+			for (; at >= gap && rows[at - gap].pid > r.pid; at -= gap)
+				rows[at] = rows[at - gap];
+			rows[at] = r;
+		}
+	nsorted = nrows;
+	appends = false;
 }
 
 static u32 folded(u64 ino)
@@ -382,6 +402,7 @@ void pass_stop(void)
 	if (pass.open)
 		dir_close(&pass.d);
 	pass.open = false;
+	rows_sort();
 }
 
 bool pass_is_open(void)
@@ -397,6 +418,7 @@ void pass_begin(bool at_once)
 	hint = nunlisted_now = 0;
 	pass.open = (at_once ? dir_open_in(&pass.d, root_proc, ".", pass_names, sizeof(pass_names)) :
 			       dir_open(&pass.d, root_proc, ".")) >= 0;
+	appends = at_once && pass.open;
 }
 
 static void forget_vanished(void (*gone)(u32 pid))
@@ -412,7 +434,7 @@ static void forget_vanished(void (*gone)(u32 pid))
 		dequeue(&rows[i]);
 		gone(rows[i].pid);
 	}
-	nrows = n;
+	nrows = nsorted = n;
 	nunlisted = nunlisted_now;
 }
 
@@ -431,8 +453,11 @@ u32 pass_next(void (*gone)(u32 pid))
 		r = fdinfo_repeats ? row_get((u32)pid) : NULL;
 		if (r)
 			r->pass = pass.no;
+		else
+			nunlisted_now += fdinfo_repeats;
 		return (u32)pid;
 	}
+	rows_sort();
 	if (pass.open && pass.d.n == 0 && fdinfo_repeats)
 		forget_vanished(gone);
 	pass_stop();

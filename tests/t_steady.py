@@ -253,17 +253,22 @@ def _(m):
 
 @test("--sweep all: a number of a client's second holder that stands for another client by now")
 def _(m):
+    def put(pid, client):
+        m.write(f"proc/{pid}/fdinfo/700", dump("i915", client, *ns(render=10**9), pdev=I915))
+
     crowd = Crowd(m, 4, 8, 1)
-    passed = "proc/1002/fdinfo/700"
-    m.write(passed, dump("i915", 1, *ns(render=10**9), pdev=I915))
-    os.link(crowd.node, m.path("proc/1002/fd/700"))
+    passed = (1001, 1002)  # two: whichever of the three is met first, one of them is not
+    for pid in passed:
+        put(pid, 1)
+        os.link(crowd.node, m.path(f"proc/{pid}/fd/700"))
     s = Steps(m, "--sweep", "all")
-    eq(sorted(s.step()[1]["pids"]), [1000, 1002], "its holders")
-    os.unlink(m.path(passed))
-    m.write(passed, dump("i915", 2, *ns(render=10**9), pdev=I915))
+    eq(sorted(s.step()[1]["pids"]), [1000, *passed], "its holders")
+    for client, pid in enumerate(passed, 2):
+        m.write(f"proc/{pid}/fdinfo/700", "")  # to whom has it open: what a kernel says of a closed number
+        os.unlink(m.path(f"proc/{pid}/fdinfo/700"))
+        put(pid, client)
     recs = s.step()
-    eq(sorted(recs), [1, 2], "clients")
-    eq(recs[1]["pids"], [1000], "the holder that is left")
+    eq({c: r["pids"] for c, r in recs.items()}, {1: [1000], 2: [1001], 3: [1002]}, "clients and who holds them")
     s.end()
 
 
