@@ -493,10 +493,11 @@ static bool descriptor_new(u32 pid, u32 fd, u32 device)
 
 static bool is_gpu_node(const struct stat *st, unsigned *maj, unsigned *min)
 {
+	if (!S_ISCHR(st->st_mode))
+		return false;
 	*maj = major(st->st_rdev);
 	*min = minor(st->st_rdev);
-	return S_ISCHR(st->st_mode) && (*maj == MAJOR_DRM || *maj == MAJOR_ACCEL ||
-					(*maj == MAJOR_NVIDIA && *min < 255));
+	return *maj == MAJOR_DRM || *maj == MAJOR_ACCEL || (*maj == MAJOR_NVIDIA && *min < 255);
 }
 
 /* Which DRM, accel or NVIDIA node a descriptor stands for, by its number, or where it leads nowhere (in a
@@ -549,11 +550,14 @@ static bool descriptor_at(u32 pid, u32 fd, unsigned maj, unsigned min)
 static bool descriptor_look(int dir, u32 pid, const char *name)
 {
 	unsigned maj = 0, min = 0;
-	u32 fd = fd_number(name), holder;
-	long gpu = fd == UINT32_MAX ? 0 : is_gpu(dir, name, &maj, &min);
+	u32 fd, holder;
+	long gpu = is_gpu(dir, name, &maj, &min);
 
 	if (gpu <= 0)
 		return !denied(gpu);
+	fd = fd_number(name); /* of the few that matter */
+	if (fd == UINT32_MAX)
+		return true;
 	holder = holder_find(pid, fd);
 	if (holder != NONE && clients[holders[holder].client].device == sysfs_device(maj, min)) {
 		holder_met(holder);
