@@ -862,10 +862,13 @@ struct dir {
 	int n, at; /* bytes in p: 0 at its end, -errno where it vanished; where the next name is */
 	char *p;
 	size_t cap;
+	long place; /* where it was, while it rests */
 	_Alignas(8) char b[2048];
 };
 
 long dir_open(struct dir *d, int at, const char *path);
+void dir_rest(struct dir *d);
+bool dir_resume(struct dir *d, int at, const char *path);
 /* With names of many calls at a time in p, which lasts as long as d. */
 long dir_open_in(struct dir *d, int at, const char *path, char *p, size_t cap);
 const char *dir_next(struct dir *d);
@@ -938,6 +941,7 @@ struct look {
 	u32 pid, no;
 	u32 n, met;     /* names so far; of holders that are known */
 	bool open, over, refused;
+	bool resting;   /* its folder is closed, for a more urgent use */
 	bool cut;       /* there were no descriptors left for it */
 	bool blind;     /* by way of fdinfo/: fd/ is closed to us */
 	bool asleep;    /* some descriptor was left alone, lest its device wake up */
@@ -975,6 +979,7 @@ struct round_facts {
 };
 
 struct round_facts round_facts(void);
+bool looks_rest(void); /* the folder of a look that waits is closed until it goes on. False: there is none */
 
 /* --- sources/watch.c: who may have opened a device, and whom to look at next -------------------------------- */
 
@@ -1004,6 +1009,7 @@ void pass_begin(bool at_once);
 bool pass_is_open(void);
 u32 pass_next(void (*gone)(u32 pid));
 void pass_stop(void);
+bool pass_rest(void);
 bool watch_changed(u32 pid, bool notice);
 void watch_later(u32 pid, bool notice);
 u32 watch_due(u8 queue);

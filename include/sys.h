@@ -119,6 +119,11 @@ SYS_SHARED(long, sys_read, int fd, void *b, size_t n)
 	SYS_RET(read(fd, b, n));
 }
 
+static inline long sys_lseek(int fd, long at, int whence)
+{
+	SYS_RET(lseek(fd, (off_t)at, whence));
+}
+
 static inline long sys_pread(int fd, void *b, size_t n, size_t at)
 {
 	SYS_RET(pread(fd, b, n, (off_t)at));

@@ -290,6 +290,12 @@ static u32 task_get(u32 pid)
 
 /* --- descriptors ---------------------------------------------------------------------------------------- */
 
+/* There is no descriptor left, or no memory: which says nothing of what was to be opened. */
+static bool is_full(long r)
+{
+	return r == -EMFILE || r == -ENFILE || r == -ENOMEM;
+}
+
 /* Gives one kept descriptor back for a more urgent use. */
 static bool release_one(void)
 {
@@ -300,7 +306,15 @@ static bool release_one(void)
 			fd_budget = 0; /* there are fewer than was thought */
 			return true;
 		}
-	return false;
+	return looks_rest() || pass_rest();
+}
+
+/* Opens a folder of a process, if need be in the place of something kept. */
+static long folder_open(struct dir *d, const char *path, char *names, size_t cap)
+{
+	while (dir_open_in(d, root_proc, path, names, cap) < 0 && is_full(d->fd) && release_one())
+		;
+	return d->fd;
 }
 
 /* Without the lines of file locks, of which a process may have any number: how much is left. */
@@ -354,8 +368,8 @@ static long holder_read(u32 pid, u32 fd, int *io, bool surely)
 	proc_path(path, pid, "fdinfo/", fd, true);
 	files_calls++;
 	while ((r = sys_openat(root_proc, path, O_RDONLY | O_NONBLOCK)) < 0) {
-		if ((r != -EMFILE && r != -ENFILE) || !release_one()) {
-			reg_dropped += r == -EMFILE || r == -ENFILE;
+		if (!is_full(r) || !release_one()) {
+			reg_dropped += is_full(r);
 			return r;
 		}
 	}
@@ -513,6 +527,8 @@ static long is_gpu(int dir, const char *name, unsigned *maj, unsigned *min)
 	files_calls++;
 	if (r == 0)
 		return is_gpu_node(&st, maj, min);
+	if (is_full(r))
+		return r;
 	files_calls++;
 	n = sys_readlinkat(dir, name, b, sizeof(b));
 	/* A link that may be read though its end may not leads to a file of FUSE. */
@@ -631,6 +647,7 @@ static bool look_blind(struct look *l)
 	bool careful = any_light_sleeper();
 
 	dir_close(&l->d);
+	l->resting = false;
 	l->blind = true;
 	l->n = 0;
 	if (dir_open_in(&l->d, root_proc, proc_path(path, l->pid, "fdinfo", 0, false), l->d.p, l->d.cap) < 0) {
@@ -643,19 +660,13 @@ static bool look_blind(struct look *l)
 	return !l->refused;
 }
 
-static bool is_full(long r)
-{
-	return r == -EMFILE || r == -ENFILE || r == -ENOMEM;
-}
-
 /* Opens fd/, or fdinfo/ where that is closed to us. False: there is nothing to look at. */
 static bool look_open(struct look *l, char *names, size_t cap)
 {
 	char path[64];
 
 	proc_path(path, l->pid, "fd", 0, false);
-	while (dir_open_in(&l->d, root_proc, path, names, cap) < 0 && is_full(l->d.fd) && release_one())
-		;
+	folder_open(&l->d, path, names, cap);
 	l->own = files_own;
 	l->cut = l->refused = is_full(l->d.fd);
 	if (l->cut)
@@ -675,7 +686,7 @@ void look_begin(struct look *l, u32 pid, char *names, size_t cap)
 	l->pid = pid;
 	l->n = l->met = 0;
 	l->pidfd = -1;
-	l->blind = l->refused = l->asleep = false;
+	l->blind = l->refused = l->asleep = l->resting = false;
 	l->st = (struct stat){ .st_size = 0 };
 	l->no = ++scan_no;
 	l->open = true;
@@ -697,13 +708,29 @@ static bool look_at(struct look *l, const char *name)
 	return holder != NONE || fd == UINT32_MAX || descriptor_blind(l->pidfd, l->pid, fd);
 }
 
+/* Its folder was closed for a while: the rest of it. */
+static void look_resume(struct look *l)
+{
+	char path[64];
+
+	l->resting = false;
+	proc_path(path, l->pid, l->blind ? "fdinfo" : "fd", 0, false);
+	while (!dir_resume(&l->d, root_proc, path) && is_full(l->d.fd) && release_one())
+		;
+	l->over |= l->d.fd < 0;
+	l->cut |= is_full(l->d.fd);
+}
+
 /* One descriptor more. fd/ may be listed while what it holds may not be looked at. False: there are no more. */
 bool look_step(struct look *l)
 {
-	const char *name = l->over ? NULL : dir_next(&l->d);
+	const char *name;
 	u32 before = met;
 	bool seen;
 
+	if (l->resting)
+		look_resume(l);
+	name = l->over ? NULL : dir_next(&l->d);
 	if (!name)
 		return false;
 	l->n++;
@@ -822,7 +849,7 @@ static void holder_again(u32 n)
 	holder_drop(n);
 	/* Its count may be what it was, though another number stands for the client by now. */
 	watch_later(pid, true);
-	if (dir_open(&d, root_proc, proc_path(path, pid, "fd", 0, false)) < 0)
+	if (folder_open(&d, proc_path(path, pid, "fd", 0, false), d.b, sizeof(d.b)) < 0)
 		return;
 	put_u64(&b, fd);
 	number[b.n] = '\0';
@@ -838,12 +865,13 @@ static bool is_elsewhere(const struct fdhead *h, u32 device)
 	return at != NONE && at != device;
 }
 
-/* What the holder's file says now, read by way of *io, if there is one. */
-static struct str holder_text(u32 n, int *io)
+/* What the holder's file says now, read by way of *io, if there is one. False: that is not to be known. */
+static bool holder_text(u32 n, int *io, struct str *text)
 {
 	long len = holder_read(holders[n].pid, holders[n].fd, io, true);
 
-	return (struct str){ text_bytes, text_bytes + (len > 0 ? len : 0) };
+	*text = (struct str){ text_bytes, text_bytes + (len > 0 ? len : 0) };
+	return !is_full(len);
 }
 
 /* Whether that is of its client still. */
@@ -865,6 +893,8 @@ static bool holder_stands(u32 n)
 	unsigned maj = 0, min = 0;
 	long gpu = is_gpu(root_proc, proc_path(path, h->pid, "fd/", h->fd, true), &maj, &min);
 
+	if (is_full(gpu))
+		return true;
 	if (denied(gpu))
 		return sys_has_file(root_proc, proc_path(path, h->pid, "fdinfo/", h->fd, true));
 	return gpu > 0 && clients[h->client].device == sysfs_device(maj, min);
@@ -879,8 +909,10 @@ static bool is_silent(const struct client *c)
 void holder_verify(u32 n)
 {
 	struct fdhead head;
+	struct str text;
 
-	if (is_silent(&clients[holders[n].client]) ? !holder_stands(n) : !says_client(n, holder_text(n, NULL), &head))
+	if (is_silent(&clients[holders[n].client]) ? !holder_stands(n) :
+						     holder_text(n, NULL, &text) && !says_client(n, text, &head))
 		holder_again(n);
 }
 
@@ -894,8 +926,9 @@ static u32 holders_of(const struct client *c)
 	return n;
 }
 
-/* Reads the client through the first of its holders that still is one: all of them would say the same. */
-static void holders_read(u32 n)
+/* Reads the client through the first of its holders that still is one: all of them would say the same. False: that is not
+ * to be known now. */
+static bool holders_read(u32 n)
 {
 	struct client *c = &clients[n];
 	u32 left = holders_of(c);
@@ -903,11 +936,14 @@ static void holders_read(u32 n)
 	for (u32 h = c->holders; left-- && h && c->tick != tick; h = c->holders) {
 		struct holder *at = &holders[h];
 		struct fdhead head;
-		struct str text = holder_text(h, &at->io);
+		struct str text;
+		bool known = holder_text(h, &at->io, &text);
 		i64 t = sys_now(CLOCK_MONOTONIC);
 
+		if (!known)
+			return false;
 		if (fdinfo_again(c, text, t))
-			return;
+			return true;
 		if (!says_client(h, text, &head)) {
 			holder_again(h);
 			continue;
@@ -919,6 +955,7 @@ static void holders_read(u32 n)
 			holder_again(h);
 		}
 	}
+	return true;
 }
 
 static void client_read(u32 n)
@@ -940,8 +977,7 @@ static void client_read(u32 n)
 			holder_again(c->holders);
 		return;
 	}
-	holders_read(n);
-	if (c->tick != tick && c->holders)
+	if (holders_read(n) && c->tick != tick && c->holders)
 		holders_read(n); /* through those that took the place of the former */
 	if (c->tick != tick)
 		c->e.fresh = false;

@@ -17,7 +17,9 @@ static const i64 rename_ns = 5000000000; /* a process may change its name or cgr
 /* False: /proc cannot be opened. */
 static bool pass_start(bool at_once)
 {
-	pass_begin(at_once);
+	do
+		pass_begin(at_once);
+	while (!pass_is_open() && looks_rest());
 	unopened |= !pass_is_open();
 	return pass_is_open();
 }
@@ -200,6 +202,23 @@ static bool sweep_changed(void)
 }
 
 static struct look tour;
+
+static bool look_rest(struct look *l)
+{
+	if (!l->open || l->d.fd < 0)
+		return false;
+	dir_rest(&l->d);
+	return l->resting = true;
+}
+
+bool looks_rest(void)
+{
+	for (size_t i = 0; i < LEN(looks); i++)
+		if (look_rest(&looks[i]))
+			return true;
+	return look_rest(&tour);
+}
+
 static u32 tour_pid;
 static u64 tour_names;  /* so far */
 static u32 tour_lost;   /* as lost */

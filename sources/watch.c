@@ -405,6 +405,15 @@ void pass_stop(void)
 	rows_sort();
 }
 
+/* Its folder is closed until it goes on. False: there is none, or it is a pass at once. */
+bool pass_rest(void)
+{
+	if (!pass.open || appends || pass.d.fd < 0)
+		return false;
+	dir_rest(&pass.d);
+	return true;
+}
+
 bool pass_is_open(void)
 {
 	return pass.open;
@@ -443,6 +452,9 @@ u32 pass_next(void (*gone)(u32 pid))
 {
 	const char *name;
 
+	while (pass.open && pass.d.fd < 0 && !dir_resume(&pass.d, root_proc, "."))
+		if (!looks_rest())
+			pass_stop();
 	while (pass.open && (name = dir_next(&pass.d))) {
 		struct str s = str_z(name);
 		u64 pid;
