@@ -214,7 +214,7 @@ size() {
 		skip 'size of the stripped binary' 'its bound is that of x86-64'
 		return
 	fi
-	at_most 412000 "$(wc -c <"$tmp/stripped")" 'bytes of the stripped binary'
+	at_most 405504 "$(wc -c <"$tmp/stripped")" 'bytes of the stripped binary'
 }
 watching() {
 	if ! command -v strace >/dev/null || ! strace -o /dev/null true 2>/dev/null; then
