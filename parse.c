@@ -579,7 +579,7 @@ void put_text(struct buf *b, struct str s)
 
 enum fdclass { C_TEXT, C_COUNT, C_TIME, C_SIZE, C_FREQ };
 
-enum { COUNTED = 12, SHORTEST_KEY = 8, LONGEST_KEY = 20 };
+enum { COUNTED = 12, LONGEST_KEY = 20 };
 
 static const struct fdkey {
 	struct str key;

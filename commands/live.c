@@ -259,7 +259,10 @@ static void put_sweep(struct buf *b, const struct watch_facts *f)
 	put_z(b, " descriptors in at most ");
 	put_u64(b, r.samples);
 	put_z(b, r.samples == 1 ? " sample" : " samples");
-	put_z(b, r.paced ? " at the pace so far (" : " (");
+	put_z(b, r.paced ? " at the pace so far" : "");
+	if (opt.on_stdin)
+		return;
+	put_z(b, " (");
 	put_time(b, (r.samples * (u64)step + 999999999) / 1000000000);
 	put_c(b, ')');
 }

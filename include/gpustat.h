@@ -1008,7 +1008,6 @@ enum watch_queue { WATCH_TOLD, WATCH_NEW, WATCH_CHANGED, WATCH_QUEUES };
 void pass_begin(bool at_once);
 bool pass_is_open(void);
 u32 pass_next(void (*gone)(u32 pid));
-void pass_stop(void);
 bool pass_rest(void);
 bool watch_changed(u32 pid, bool notice);
 void watch_later(u32 pid, bool notice);

@@ -114,7 +114,7 @@ void fdinfo_take(struct client *c, struct str text, const struct fdhead *h, i64 
 		c->other = text_put(c->other, (struct str){ other.p, other.p + other.n });
 }
 
-/* Whether the text is, to the letter, what the client's last reading was made of: then that is read once more. Of 10 000
+/* Whether the text is, by its hash of 64 bits, what the client's last reading was made of: then that is read once more. Of 10 000
  * clients few work at a time. Where a counter fell or found no room, what that means is looked at anew. */
 static bool fdinfo_again(struct client *c, struct str text, i64 t)
 {
@@ -569,12 +569,18 @@ static bool descriptor_look(int dir, u32 pid, const char *name)
 	u32 fd, holder;
 	long gpu = is_gpu(dir, name, &maj, &min);
 
-	if (gpu <= 0)
+	if (gpu <= 0 && !is_full(gpu))
 		return !denied(gpu);
 	fd = fd_number(name); /* of the few that matter */
 	if (fd == UINT32_MAX)
 		return true;
 	holder = holder_find(pid, fd);
+	if (is_full(gpu)) { /* it is what it was, as far as can be told, and is looked at again */
+		if (holder != NONE)
+			holder_met(holder);
+		watch_later(pid, false);
+		return true;
+	}
 	if (holder != NONE && clients[holders[holder].client].device == sysfs_device(maj, min)) {
 		holder_met(holder);
 		return true;
@@ -731,8 +737,10 @@ bool look_step(struct look *l)
 	if (l->resting)
 		look_resume(l);
 	name = l->over ? NULL : dir_next(&l->d);
-	if (!name)
+	if (!name) {
+		l->cut |= !l->over && l->d.n < 0 && l->d.n != -ENOENT; /* that one has gone */
 		return false;
+	}
 	l->n++;
 	any_asleep = false;
 	in_round = l->in_round;

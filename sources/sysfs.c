@@ -816,6 +816,7 @@ static void node_fill(struct node *n, u32 device, u8 kind, i32 number, const cha
 static void node_seen(const char *name)
 {
 	char path[PATH_BYTES], dir[64];
+	struct stat st;
 	struct node *n = nodes;
 	u32 device;
 	u8 kind;
@@ -826,7 +827,7 @@ static void node_seen(const char *name)
 	node_path(dir, sizeof(dir), kind, number);
 	/* A virtual driver's node has no device below it. */
 	device = join(path, sizeof(path), dir, "device") ? device_at(path) : NONE;
-	if (device == NONE)
+	if (device == NONE && sys_fstatat(root_sys, path, &st) == -ENOENT)
 		device = device_at(dir);
 	if (device == NONE) {
 		reg_dropped += kind != N_RENDER; /* the device once, not each of its nodes */
@@ -946,6 +947,10 @@ static void scan_nodes(void)
 		while ((name = dir_next(&d)))
 			node_seen(name);
 		dir_close(&d);
+		if (d.n < 0) {
+			reg_dropped++;
+			return;
+		}
 	}
 	for (u32 i = 0; i < nnodes; i++) {
 		struct node *n = &nodes[i];
@@ -1187,6 +1192,7 @@ static long sensor_read(const struct sensor *s)
 
 	while ((n = sys_pread(s->fd, file, sizeof(file), 0)) == -EINTR)
 		;
+	files_calls++;
 	return n;
 }
 

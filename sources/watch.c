@@ -397,7 +397,7 @@ static struct {
 } pass;
 static char pass_names[32 << 10]; /* 1000 processes by one call */
 
-void pass_stop(void)
+static void pass_stop(void)
 {
 	if (pass.open)
 		dir_close(&pass.d);

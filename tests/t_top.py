@@ -650,7 +650,10 @@ def follows():
             p.send(b"Nj")
             p.settle(0.2)
             eq(chosen(p), 1070, "before it goes")
-            subprocess.run(["rm", "-r", os.path.join(base, "proc", "1070")], check=True)
+            gone = os.path.join(base, "proc", "1070")
+            for name in os.listdir(os.path.join(gone, "fdinfo")):
+                os.truncate(os.path.join(gone, "fdinfo", name), 0)  # as the kernel's says nothing any more, though it is open
+            subprocess.run(["rm", "-r", gone], check=True)
             p.send(b"r")
             p.settle(0.3)
             eq(chosen(p), 1063, "another one in its place")
