@@ -419,7 +419,7 @@ static bool set_separator(struct str s)
 	bool tab = str_is(s, "\\t");
 
 	opt.out.fmt = format_find((struct str)STR("perf-csv"));
-	opt.out.separator = tab ? '\t' : *s.p;
+	opt.out.separator = (char)(tab ? '\t' : *s.p);
 	return str_len(s) == 1 || tab;
 }
 

@@ -166,7 +166,7 @@ int str_cmp(struct str a, struct str b)
 int str_order(struct str a, struct str b)
 {
 	while (a.p < a.e && b.p < b.e) {
-		u64 x, y;
+		u64 x = 0, y = 0;
 		const char *p = scan_u64(a, &x), *q = scan_u64(b, &y);
 
 		if (p && q && x != y)
@@ -883,7 +883,7 @@ static bool tells_whose(const char *p, const char *e)
 
 static void head_line(const struct fdline *l, struct fdhead *h, struct str *old_pdev, bool *old_memory)
 {
-	u64 pasid;
+	u64 pasid = 0;
 
 	switch (l->key) {
 	case FD_DRIVER: h->driver = l->text; break;
@@ -1108,7 +1108,7 @@ bool parse_trans(struct str text, u64 *khz_ms, u64 *ms)
 	*khz_ms = *ms = 0;
 	while (line_next(&text, &line)) {
 		struct str word, last = { 0 };
-		u64 hz, t;
+		u64 hz = 0, t = 0;
 		const char *p;
 
 		line = str_trim(line);

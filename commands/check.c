@@ -56,7 +56,7 @@ static int check_print(u8 state, struct str text, struct str perfdata)
 	put_z(&b, states[state]);
 	put_z(&b, " - ");
 	for (const char *p = text.p; p < text.e && b.n < LINE_BYTES / 2; p++)
-		put_c(&b, *p == '|' || (u8)*p < ' ' ? '_' : *p);
+		put_c(&b, (char)(*p == '|' || (u8)*p < ' ' ? '_' : *p));
 	if (perfdata.p < perfdata.e) {
 		put_z(&b, " |");
 		put_str(&b, perfdata);
@@ -208,7 +208,7 @@ static void label_make(char *to, struct str name, u32 again)
 		bool good = *p >= ' ' && *p <= '~' && !memchr("=\'|;", *p, 5);
 
 		plain &= good;
-		put_c(&b, good ? *p : '_');
+		put_c(&b, (char)(good ? *p : '_'));
 	}
 	if (!plain) {
 		b.n = b.n < LABEL_CHARS - 5 ? b.n : LABEL_CHARS - 5;

@@ -33,18 +33,20 @@ static bool taken(const char *name)
  * numbered. NULL: no room. */
 static const char *series_name(struct str name)
 {
-	char *to = series[nseries];
-	struct buf b = { .p = to, .cap = SERIES_BYTES - 5 };
+	char *to;
+	struct buf b;
 	size_t n;
 
 	if (nseries == MAX_SERIES)
 		return NULL;
+	to = series[nseries];
+	b = buf_on(to, SERIES_BYTES - 5);
 	if (*name.p >= '0' && *name.p <= '9')
 		put_c(&b, '_');
 	for (const char *p = name.p; p < name.e; p++) {
-		char low = *p | 32;
+		char low = (char)(*p | 32);
 
-		put_c(&b, (low >= 'a' && low <= 'z') || (*p >= '0' && *p <= '9') ? *p : '_');
+		put_c(&b, (char)((low >= 'a' && low <= 'z') || (*p >= '0' && *p <= '9') ? *p : '_'));
 	}
 	to[b.n] = '\0';
 	n = b.n;

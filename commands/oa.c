@@ -141,13 +141,16 @@ static void put_max(u32 i)
 	static u64 nothing[OA_SLOTS]; /* not const, which would be bytes of the program */
 	static union oaval zeros[MAX_OA_COUNTERS];
 	union oaval max;
+	u64 n = 0;
 
-	if (!oaprog_max(&listed, i, nothing, zeros, &max))
-		max.u = 0;
-	else if (listed.counters[i].is_float)
-		max.u = max.f > 0 && max.f < 18446744073709551616.0 ? (u64)max.f : 0;
-	if (max.u)
-		put_u64(&out, max.u);
+	if (oaprog_max(&listed, i, nothing, zeros, &max)) {
+		if (!listed.counters[i].is_float)
+			n = max.u;
+		else if (max.f > 0 && max.f < 18446744073709551616.0)
+			n = (u64)max.f;
+	}
+	if (n)
+		put_u64(&out, n);
 	else
 		put_c(&out, '-');
 }

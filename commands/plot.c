@@ -46,7 +46,10 @@ static bool scan_value(struct str s, struct val *v)
 	i64 point = 0, e10 = 0;
 	u64 n = 0;
 
-	*v = (struct val){ .type = V_INT, .neg = p < s.e && *p == '-' };
+	*v = (struct val){ .type = V_INT };
+	if (p == s.e)
+		return false;
+	v->neg = *p == '-';
 	p += v->neg;
 	if (!is_digit(p, s.e) || (*p == '0' && is_digit(p + 1, s.e)))
 		return false;
@@ -392,7 +395,7 @@ static struct str unescape(struct str s)
 			continue;
 		}
 		c = memchr(from, s.p[-1], sizeof(from) - 1);
-		put_c(&plain_b, c ? to[c - from] : s.p[-1]);
+		put_c(&plain_b, (char)(c ? to[c - from] : s.p[-1]));
 	}
 	return (struct str){ plain + start, plain + plain_b.n };
 }

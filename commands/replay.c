@@ -63,12 +63,12 @@ static bool find_anywhere(struct str name, struct str guid)
 
 static void choose_set(u64 at)
 {
-	static const struct str basic = STR("Basic");
+	static const struct str basic = STR("Basic"), none = { 0 };
 	struct str name = opt.oa.set.p ? opt.oa.set : str_z(set_name);
 
 	if (opt.raw)
 		return;
-	stream.has_set = name.p < name.e && find_anywhere(name, opt.oa.set.p ? (struct str){ 0 } : str_z(set_guid));
+	stream.has_set = name.p < name.e && find_anywhere(name, opt.oa.set.p ? none : str_z(set_guid));
 	if (stream.has_set) {
 		if (!stream.platform)
 			stream.platform = oaplatform_named(stream.set.chipset);

@@ -324,7 +324,7 @@ static inline long sys_drm(int fd, unsigned long request, void *arg)
 	long r;
 
 	do
-		r = ioctl(fd, (int)request, arg);
+		r = syscall(SYS_ioctl, fd, request, arg); /* libcs differ in the type of a request */
 	while (r < 0 && (errno == EINTR || errno == EAGAIN));
 	SYS_RET(r);
 }
@@ -346,7 +346,7 @@ static inline long sys_nonblock(int fd)
 
 static inline long sys_ioctl(int fd, unsigned long request, unsigned long arg)
 {
-	SYS_RET(ioctl(fd, (int)request, arg));
+	SYS_RET(syscall(SYS_ioctl, fd, request, arg));
 }
 
 /* Until something happens to one of the descriptors, a signal outside *mask comes, or t on CLOCK_MONOTONIC (negative:

@@ -326,9 +326,9 @@ static bool are_pmds(const u64 *bv)
 /* Registers that are recorded or reset are in use. */
 static bool use_pmds(struct set *s, const u64 *bv)
 {
-	for (u16 i = 0; i < PMU_REGS; i++)
+	for (unsigned i = 0; i < PMU_REGS; i++)
 		if (bv_has(bv, i)) {
-			struct pmd *p = set_add_pmd(s, i);
+			struct pmd *p = set_add_pmd(s, (u16)i);
 
 			if (!p)
 				return false;

@@ -468,7 +468,7 @@ static void put_event(struct buf *b, struct str s, u64 v)
 			put_c(b, lead);
 		if (put_piece(b, piece_next(&s), v) && lead == ',')
 			b->n = from;
-		lead = s.p < s.e ? *s.p++ : '\0';
+		lead = (char)(s.p < s.e ? *s.p++ : '\0');
 	}
 	if (lead)
 		put_c(b, lead);
@@ -476,11 +476,11 @@ static void put_event(struct buf *b, struct str s, u64 v)
 
 int pmumap_text(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, struct buf *b)
 {
-	const struct pmureg *r = pmd < PMU_REGS ? &map->pmd[pmd] : NULL;
-	u64 v = r && r->npmcs ? pmcs[r->pmcs[0]] : 0;
+	const struct pmureg *r = &map->pmd[pmd < PMU_REGS ? pmd : 0];
+	u64 v = r->npmcs ? pmcs[r->pmcs[0]] : 0;
 	bool user, kernel;
 
-	if (map->why || !r || r->kind != REG_COUNTER || (r->npmcs && v & ~map->pmc[r->pmcs[0]].mask))
+	if (map->why || pmd >= PMU_REGS || r->kind != REG_COUNTER || (r->npmcs && v & ~map->pmc[r->pmcs[0]].mask))
 		return -EINVAL;
 	user = bit_says(r->user, v);
 	kernel = bit_says(r->kernel, v);

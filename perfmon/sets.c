@@ -50,17 +50,17 @@ struct pmd *set_pmd(const struct set *s, unsigned num)
 
 struct pmd *set_add_pmd(struct set *s, u16 num)
 {
-	struct pmd **at = &s->pmds, *p = pmd_pool;
+	struct pmd **at = &s->pmds, *there, *p = pmd_pool;
 
-	while (*at && (*at)->num < num)
-		at = &(*at)->next;
-	if (*at && (*at)->num == num)
-		return *at;
+	while ((there = *at) && there->num < num)
+		at = &there->next;
+	if (there && there->num == num)
+		return there;
 	while (p < pmd_pool + MAX_PMDS_USED && p->used)
 		p++;
 	if (p == pmd_pool + MAX_PMDS_USED)
 		return NULL;
-	*p = (struct pmd){ .next = *at, .num = num, .kind = pmumap()->pmd[num].kind, .used = true, .fd = -1, .khr = -1,
+	*p = (struct pmd){ .next = there, .num = num, .kind = pmumap()->pmd[num].kind, .used = true, .fd = -1, .khr = -1,
 		.hold = true, .seed = 1 };
 	*at = p;
 	return p;
@@ -80,17 +80,17 @@ struct set *ctx_set(const struct ctx *c, unsigned id)
 struct set *ctx_add_set(struct ctx *c, u16 id)
 {
 	const struct pmumap *map = pmumap();
-	struct set **at = &c->sets, *s = set_pool;
+	struct set **at = &c->sets, *there, *s = set_pool;
 
-	while (*at && (*at)->id < id)
-		at = &(*at)->next;
-	if (*at && (*at)->id == id)
-		return *at;
+	while ((there = *at) && there->id < id)
+		at = &there->next;
+	if (there && there->id == id)
+		return there;
 	while (s < set_pool + MAX_EVTSETS && s->used)
 		s++;
 	if (s == set_pool + MAX_EVTSETS)
 		return NULL;
-	*s = (struct set){ .next = *at, .used = true, .id = id };
+	*s = (struct set){ .next = there, .used = true, .id = id };
 	for (unsigned i = 0; i < PMU_REGS; i++)
 		s->pmcs[i] = map->pmc[i].dflt;
 	*at = s;

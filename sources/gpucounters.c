@@ -315,6 +315,7 @@ static void add_native(const struct gpucounter *c, struct str inst, const char *
 	n->vendor = vendor_of(c->gpu);
 	n->name = (struct str){ name, name + b.n };
 	add(c, n);
+	n->name = (struct str){ 0 };
 }
 
 enum {

@@ -334,10 +334,10 @@ static void topology_made(struct oalive *l, u64 slice_mask, u64 subslice_mask, u
 	memcpy(l->topology, &t, sizeof(t));
 	data[0] = (u8)slice_mask;
 	for (u32 s = 0; s < t.slices; s++) {
-		put_mask(data + t.subslice_at + s * t.subslice_stride, subslice_mask);
+		put_mask(data + t.subslice_at + (size_t)s * t.subslice_stride, subslice_mask);
 		for (u32 i = 0; i < t.subslices; i++)
 			if (subslice_mask >> i & 1)
-				put_mask(data + t.eu_at + (s * t.subslices + i) * t.eu_stride, t.eus ? UINT64_MAX >> (64 - t.eus) : 0);
+				put_mask(data + t.eu_at + ((size_t)s * t.subslices + i) * t.eu_stride, t.eus ? UINT64_MAX >> (64 - t.eus) : 0);
 	}
 	topology_is(l, sizeof(t) + t.eu_at + (size_t)t.slices * t.subslices * t.eu_stride);
 }

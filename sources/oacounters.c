@@ -376,7 +376,7 @@ static void close_counter(u32 at)
 		return;
 	c->holds = false;
 	s = stream_of(c->gpu);
-	if (--s->opened)
+	if (!s || --s->opened)
 		return;
 	oa_stop(&s->live);
 	for (u32 i = 0; i < nslots; i++)

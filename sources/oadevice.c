@@ -181,7 +181,7 @@ bool oadevice_topology(struct oadevice *d, struct str query)
 	p = query.p + sizeof(t);
 	if (!topology_fits(&t, str_len(query) - sizeof(t)))
 		return false;
-	for (u8 i = OV_EUS; i <= OV_SUBSLICES; i++)
+	for (unsigned i = OV_EUS; i <= OV_SUBSLICES; i++)
 		got.var[i] = 0;
 	got.var[OV_SLICE_MASK] = got.var[OV_SUBSLICE_MASK] = got.slices = got.cores = got.cores_all = 0;
 	for (u64 s = 0; s < t.slices; s++) {

@@ -98,7 +98,7 @@ static void guid_read(struct str s, char guid[37])
 	size_t i;
 
 	for (i = 0; i < 36 && s.p < s.e; i++, s.p++) {
-		char c = *s.p >= 'A' && *s.p <= 'F' ? (char)(*s.p | 0x20) : *s.p;
+		char c = (char)(*s.p >= 'A' && *s.p <= 'F' ? *s.p | 0x20 : *s.p);
 
 		if (i == 8 || i == 13 || i == 18 || i == 23 ? c != '-' : !(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f'))
 			break;
@@ -484,13 +484,19 @@ static double quotient(double a, double b)
 	return b < 0 || b > 0 ? a / b : 0;
 }
 
+static union oaval of_double(double f)
+{
+	return (union oaval){ .f = f };
+}
+
+static union oaval of_u64(u64 u)
+{
+	return (union oaval){ .u = u };
+}
+
 static union oaval convert(union oaval v, bool to_double, bool to_u64)
 {
-	if (to_double)
-		v.f = (double)v.u;
-	else if (to_u64)
-		v.u = f_u64(v.f);
-	return v;
+	return to_double ? of_double((double)v.u) : to_u64 ? of_u64(f_u64(v.f)) : v;
 }
 
 /* The top of the stack is not on it. */
@@ -530,9 +536,9 @@ static union oaval run(const struct oains *i, size_t n, const u64 *sum, const un
 		case V_GE:   a.u = a.u >= b.u; break;
 		case V_LT:   a.u = a.u < b.u; break;
 		case V_LE:   a.u = a.u <= b.u; break;
-		case V_RATIO:  a.f = quotient((double)a.u, (double)b.u); break;
-		case V_DOUBLE: a.f = (double)a.u; break;
-		case V_U64:    a.u = f_u64(a.f); break;
+		case V_RATIO:  a = of_double(quotient((double)a.u, (double)b.u)); break;
+		case V_DOUBLE: a = of_double((double)a.u); break;
+		case V_U64:    a = of_u64(f_u64(a.f)); break;
 		case V_FADD: a.f += b.f; break;
 		case V_FSUB: a.f -= b.f; break;
 		case V_FMUL: a.f *= b.f; break;
@@ -563,7 +569,7 @@ static const struct {
 static const struct {
 	u8 slot, n;
 } letters[W_GROUPS_END - W_A] = {
-	[W_A - W_A] = { OA_A, 64 },       [W_B - W_A] = { OA_B, 8 },         [W_C - W_A] = { OA_C, 8 },
+	[0] = { OA_A, 64 },       [W_B - W_A] = { OA_B, 8 },         [W_C - W_A] = { OA_C, 8 },
 	[W_TIME - W_A] = { OA_TIME, 1 },  [W_CLOCK - W_A] = { OA_CLOCK, 1 }, [W_PERFCNT - W_A] = { 0, 0 },
 	[W_PEC - W_A] = { OA_A, 64 },
 };
@@ -975,7 +981,7 @@ static void pack_counters(struct packer *p, const struct oaset *s)
 	struct oadef c;
 
 	while (oadef_next(s, &at, &c)) {
-		put_c(&p->part, c.is_float);
+		put_c(&p->part, c.is_float ? 1 : 0);
 		put_ref(p, &p->part, c.name);
 		put_ref(p, &p->part, c.units);
 		pack_equation(p, &p->part, s->file, c.equation);

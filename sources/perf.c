@@ -341,12 +341,14 @@ static bool page_count(const volatile struct perf_event_mmap_page *p, struct gp_
 {
 	u32 index = p->index;
 	u16 width = p->pmc_width;
-	u64 offset = (u64)p->offset, delta;
+	u64 offset = (u64)p->offset, delta, sign, low;
 
 	if (!index || !p->cap_user_rdpmc || !p->cap_user_time || width < 1 || width > 64)
 		return false;
 	/* The counter's highest bit is its sign; what overflows here does so on the way back as well. */
-	c->value = offset + (u64)((i64)(read_pmc(index) << (64 - width)) >> (64 - width));
+	sign = UINT64_C(1) << (width - 1);
+	low = read_pmc(index) & (sign | (sign - 1));
+	c->value = offset + (low ^ sign) - sign;
 	delta = page_delta(p, read_clock());
 	c->enabled = p->time_enabled + delta;
 	c->running = p->time_running + delta;
@@ -374,8 +376,8 @@ static bool page_read(const volatile struct perf_event_mmap_page *p, struct gp_c
 
 int gp_read_self(const struct gp_ring *r, uint64_t read_format, struct gp_count *c)
 {
-	struct gp_count all[GP_MAX_GROUP];
-	uint64_t id;
+	struct gp_count all[GP_MAX_GROUP] = { 0 };
+	uint64_t id = 0;
 	int n;
 
 	if (!r || !c)

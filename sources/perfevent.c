@@ -137,9 +137,10 @@ static void attr_sampling(struct perf_event_attr *a, const struct event *ev, con
 static void attr_make(struct gp_event *e, const struct event *ev, const struct target *t, bool leader, bool grouped,
 		      bool tracks)
 {
-	struct perf_event_attr *a = attr_of(e);
+	struct perf_event_attr *a;
 
 	event_attr(ev, leader, e);
+	a = attr_of(e);
 	if (grouped && (!t->sampling || ev->mods & EM_READ))
 		a->read_format |= PERF_FORMAT_GROUP;
 	if (ev->path) {
@@ -240,12 +241,13 @@ static long open_one(const struct event *ev, const struct target *t, const struc
 	bool cgroup = at->cgroup_fd >= 0, all;
 	int pid = cgroup ? at->cgroup_fd : at->task ? (int)t->tasks[at->task - 1] : -1;
 	struct gp_event e;
-	struct perf_event_attr *a = attr_of(&e);
+	struct perf_event_attr *a;
 	long fd, denied = 0; /* what it came to first says more than what it does without that right */
 
 	if (ev->denied)
 		return -EACCES;
 	attr_make(&e, ev, t, leader < 0, grouped, t->sampling && !is_tracked(t, at));
+	a = attr_of(&e);
 	e.cgroup = cgroup;
 	all = !a->exclude_kernel;
 	while ((fd = gp_open(&e, pid, at->cpu, leader)) < 0) {

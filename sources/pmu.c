@@ -860,7 +860,7 @@ static bool xe_has(struct str pmu, u8 gt, const char *class)
 	if (!str_skip(&pmu, S("xe_")) || str_len(pmu) >= sizeof(slot))
 		return false;
 	for (; pmu.p < pmu.e; pmu.p++)
-		slot[n++] = *pmu.p == '_' ? ':' : *pmu.p;
+		slot[n++] = (char)(*pmu.p == '_' ? ':' : *pmu.p);
 	for (u8 tile = 0; tile < 2; tile++) {
 		char sub[32];
 		struct buf b = buf_on(sub, sizeof(sub) - 1);
@@ -1316,19 +1316,22 @@ static u32 group_size(u32 from)
 
 static long make_all(struct mark m, struct gp_event *to, size_t cap)
 {
-	long n = 0, r = nevents - m.events > cap ? -ENOSPC : 0;
+	size_t n = 0;
+	long r = 0;
 	u32 lead = m.events + 1;
 
 	for (u32 i = lead; i <= nevents && r == 0; i++) {
 		const struct event *ev = &events[i];
 
+		if (n == cap)
+			return -ENOSPC;
 		if (!ev->group || ev->group != events[lead].group)
 			lead = i;
 		r = event_make(ev, lead == i, group_size(lead) > 1, &to[n]);
 		to[n].group = (u16)(ev->group ? ev->group - m.group : 0);
 		to[n++].same = (u16)(ev->row - m.rows);
 	}
-	return r < 0 ? r : n;
+	return r < 0 ? r : (long)n;
 }
 
 long events_attr(struct str list, struct gp_event *to, size_t cap, struct buf *why)

@@ -216,7 +216,9 @@ void procfield_list(void (*found)(struct str name, const char *unit, bool level)
 	bool level;
 	u64 v;
 
-	for (u8 file = F_STAT; file <= F_VMSTAT; file++) {
+	for (unsigned i = F_STAT; i <= F_VMSTAT; i++) {
+		u8 file = (u8)i;
+
 		text_get(file, &text);
 		while (field_next(&text, &name, &v))
 			if (field_shown(file, name, &level))
@@ -488,7 +490,7 @@ static const char *disk_path(struct str name, const char *leaf)
 	size_t n = str_len(name) < sizeof(b) ? str_len(name) : sizeof(b);
 
 	for (size_t i = 0; i < n; i++)
-		b[i] = name.p[i] == '/' ? '!' : name.p[i];
+		b[i] = (char)(name.p[i] == '/' ? '!' : name.p[i]);
 	return join("block/", (struct str){ b, b + n }, leaf);
 }
 
@@ -1099,7 +1101,7 @@ static void put_clean(struct buf *b, struct str name)
 	for (size_t i = 0; i < n; i++) {
 		u8 c = (u8)name.p[i];
 
-		put_c(b, c <= ' ' || c == 0x7f || c == '/' ? '_' : (char)c);
+		put_c(b, (char)(c <= ' ' || c == 0x7f || c == '/' ? '_' : c));
 	}
 }
 

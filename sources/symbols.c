@@ -836,16 +836,18 @@ static void feed_fork(const struct prec *r)
 	bool thread = r->who == r->parent;
 	struct proc *from = thread ? NULL : proc_mapped(r->parent), *name = proc_named(r->parent, r->parent_tid);
 	struct proc *p = proc_get(r->who_tid);
+	u32 first;
 
 	if (!p)
 		return;
 	maps_free(p);
 	p->dead = false;
-	p->mapped = from && from != p && from->maps; /* else /proc is asked, if it comes to that */
+	first = from && from != p ? from->maps : 0;
+	p->mapped = first != 0; /* else /proc is asked, if it comes to that */
 	p->named = false;
 	if (name && name->comm_n)
 		proc_name(p, (struct str){ name->comm, name->comm + name->comm_n });
-	for (u32 m = p->mapped ? from->maps : 0, *end = &p->maps; m; m = maps[m].next) {
+	for (u32 m = first, *end = &p->maps; m; m = maps[m].next) {
 		u32 copy = map_new();
 
 		if (!copy)
@@ -911,7 +913,7 @@ static void find_kernel(struct cached *c)
 	y = sym_at(ksyms, nksyms, c->ip);
 	if (!y)
 		return;
-	c->symbol = sym_name(NULL, y);
+	c->symbol = str_z(text + (y->name & ~IN_TEXT));
 	c->offset = c->ip - y->addr;
 	tab = memchr(c->symbol.p, '\t', str_len(c->symbol));
 	if (tab) {

@@ -52,13 +52,13 @@ static const char tools[][14] = { "duration_time", "user_time", "system_time" };
 
 static bool tool_find(struct str name, struct event *ev)
 {
-	for (u8 i = 0; i < LEN(tools); i++)
+	for (size_t i = 0; i < LEN(tools); i++)
 		if (str_is(name, tools[i])) {
 			struct virt *v = virt_new(VK_TOOL, name, ev);
 
 			if (!v)
 				return false;
-			v->which = i;
+			v->which = (u8)i;
 			ev->type = PT_SOFTWARE; /* perf resolves them to its dummy event */
 			ev->config[0] = 9;
 			set_unit(ev, "ns", 0);
@@ -69,7 +69,7 @@ static bool tool_find(struct str name, struct event *ev)
 
 static bool tool_read(u8 which, u64 *v)
 {
-	u64 user, system;
+	u64 user = 0, system = 0;
 
 	if (which == 0) {
 		*v = (u64)sys_now(CLOCK_MONOTONIC);

@@ -337,7 +337,7 @@ static void enqueue(struct row *r, u8 queue)
 /* Out of all queues. */
 static void dequeue(struct row *r)
 {
-	for (u8 q = 0; q < WATCH_QUEUES; q++)
+	for (unsigned q = 0; q < WATCH_QUEUES; q++)
 		nwaiting[q] -= r->flags >> q & 1;
 	r->flags &= (u8)~P_QUEUES;
 }

@@ -253,7 +253,7 @@ static bool same_text(u32 a, u32 n, u32 b, u32 m)
 /* For whatever one field can take: its texts are the record's, and escapes make them twice as long. */
 static bool has_room(struct out *o)
 {
-	bool has = texts.cap - texts.n > 4 * REC_TEXT;
+	bool has = texts.cap - texts.n > (size_t)4 * REC_TEXT;
 
 	o->lost += !has;
 	return has;
@@ -552,8 +552,8 @@ static void put_run(const struct out *o, struct buf *b, bool open)
 /* Family by family, a piece of b's half at most; then the table is empty for the next sample. */
 static bool put_exposition(const struct out *o, struct buf *b, bool open)
 {
-	for (u16 i = 0; i < FAMILIES; i++)
-		if (!put_families(b, i, open))
+	for (unsigned i = 0; i < FAMILIES; i++)
+		if (!put_families(b, (u16)i, open))
 			return true;
 	put_run(o, b, open);
 	for (u32 i = 1; i <= nseries; i++)

@@ -1399,7 +1399,7 @@ static void put_metric(struct buf *b, const struct record *r, char sep)
 static void perfcsv_record(struct out *o, struct buf *b, const struct record *r)
 {
 	const struct val *time = record_get(r, NULL, "time"), *value = record_get(r, NULL, "value");
-	char sep = o->separator ? o->separator : ',';
+	char sep = (char)(o->separator ? o->separator : ',');
 
 	if (time && !o->once) {
 		for (u64 s = time->n / 1000000, ten = 100000; ten > s && ten > 1; ten /= 10)

@@ -75,9 +75,9 @@ static void put_head(struct perfdata *d, u64 data_end)
 	put64(d, d->nevents * (attr_size(d) + SECTION));
 	put64(d, d->data_at);
 	put64(d, data_end - d->data_at);
-	put_zeros(d, 2 * 8); /* event types, of old */
+	put_zeros(d, 2 * sizeof(u64)); /* event types, of old */
 	put64(d, flags);
-	put_zeros(d, 3 * 8);
+	put_zeros(d, 3 * sizeof(u64));
 }
 
 /* What stands before the records. The header comes again when their size is known. */

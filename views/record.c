@@ -1493,8 +1493,7 @@ void field_name(struct buf *b, const char *dev, const struct field *f)
 {
 	const struct column *c = f->col;
 	bool spread = c->shape == S_BOTH && strcmp(c->group, "freq") != 0; /* of an engine, of a region */
-	const struct str parts[] = { spread ? (struct str){ 0 } : str_z(c->group), f->inst,
-				     c->id == L_ENGINE_BUSY ? (struct str){ 0 } : str_z(c->member) };
+	const struct str parts[] = { str_z(spread ? "" : c->group), f->inst, str_z(c->id == L_ENGINE_BUSY ? "" : c->member) };
 
 	put_z(b, dev);
 	for (size_t i = 0; i < LEN(parts); i++)

@@ -107,8 +107,8 @@ int screen_put(struct screen *s, int row, int col, int width, u8 style, struct s
 	struct buf b = BUF(clean);
 	int x = col, end = width < s->cols - col ? col + width : s->cols;
 
-	if (str_len(text) > 4 * SCREEN_COLS)
-		text.e = text.p + 4 * SCREEN_COLS; /* no character has more bytes: it ends behind the last cell */
+	if (str_len(text) > (size_t)4 * SCREEN_COLS)
+		text.e = text.p + (size_t)4 * SCREEN_COLS; /* no character has more bytes: it ends behind the last cell */
 	put_text(&b, text);
 	for (size_t at = 0, n; at < b.n; at += n) {
 		u32 c;
@@ -216,7 +216,7 @@ static void put_glyph(const struct screen *s, struct buf *b, struct pen *at, con
 
 static void move(const struct screen *s, struct buf *b, struct pen *at, int row, int col)
 {
-	const u32 *cells = s->now + row * SCREEN_COLS;
+	const u32 *cells = s->now + (size_t)row * SCREEN_COLS;
 	int gap;
 
 	if (at->row != UNKNOWN && row == at->row + 1) {
@@ -239,8 +239,8 @@ static void move(const struct screen *s, struct buf *b, struct pen *at, int row,
 
 static void row_diff(struct screen *s, struct buf *b, struct pen *at, int row)
 {
-	const u32 *now = s->now + row * SCREEN_COLS, *was = s->was + row * SCREEN_COLS;
-	int end = s->cols, last = s->cols;
+	const u32 *now = s->now + (size_t)row * SCREEN_COLS, *was = s->was + (size_t)row * SCREEN_COLS;
+	int last = s->cols, end = last;
 
 	while (end > 0 && now[end - 1] == was[end - 1])
 		end--;
@@ -268,7 +268,7 @@ void screen_frame(struct screen *s, struct buf *b)
 	if (!s->known)
 		put_z(b, "\033[m\033[2J");
 	for (int y = 0; y < s->rows; y++) {
-		u32 *was = s->was + y * SCREEN_COLS;
+		u32 *was = s->was + (size_t)y * SCREEN_COLS;
 
 		for (int x = 0; x < s->cols && !s->known; x++)
 			was[x] = ' ';

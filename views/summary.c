@@ -35,7 +35,7 @@ static bool is_measured(const struct field *f)
 /* The row of a field's run; a free one where there is none. */
 static struct stat_row *stat_find(const struct entity *e, const struct field *f)
 {
-	size_t h = e->serial * 2654435761u + (size_t)(f->col - columns) * 131 + (size_t)(uintptr_t)f->inst.p;
+	size_t h = e->serial * (size_t)2654435761u + (size_t)(f->col - columns) * 131 + (size_t)(uintptr_t)f->inst.p;
 	struct stat_row *s;
 
 	for (;; h++) {

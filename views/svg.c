@@ -262,7 +262,9 @@ static struct str quantity_in(struct str name, struct str *which)
 		return name;
 	put_str(&b, (struct str){ name.p, from });
 	put_str(&b, (struct str){ last + 1, name.e });
-	*which = last - from == 1 && *from == '-' ? (struct str){ 0 } : (struct str){ from, last }; /* "-": of all */
+	*which = (struct str){ from, last };
+	if (str_is(*which, "-")) /* of all */
+		*which = (struct str){ 0 };
 	return b.full ? name : (struct str){ b.p, b.p + b.n };
 }
 
@@ -725,7 +727,7 @@ static i64 place(i64 t)
 {
 	i64 span = axis.to[axis.n - 1] - axis.from[0];
 
-	return span ? (i64)muldiv((u64)(t - axis.from[0]), PLOT_W * 10, (u64)span) : PLOT_W * 5;
+	return span ? (i64)muldiv((u64)(t - axis.from[0]), (u64)PLOT_W * 10, (u64)span) : (i64)PLOT_W * 5;
 }
 
 struct pen {
@@ -911,7 +913,7 @@ static void draw_legend(struct buf *b, const struct panel *p, const struct scale
 		text_at(b, "n", LEGEND + 20, at);
 		if (str_len(name) > 24) { /* it may not be shown whole */
 			put_z(b, "<title>");
-			put_xml(b, name, 2 * LABEL);
+			put_xml(b, name, (size_t)2 * LABEL);
 			put_z(b, "</title>");
 		}
 		put_xml(b, name, 32);
@@ -1017,7 +1019,7 @@ static void draw_panel(struct buf *b, struct panel *p, i64 y)
 	}
 	c.scale = scale_of(min * ((i64)1 << p->shift), max * ((i64)1 << p->shift), unit, p->point, p->fine);
 	text_at(b, "h", LEFT, y + 14);
-	put_xml(b, (struct str){ p->title, p->title + p->title_n }, 2 * LABEL);
+	put_xml(b, (struct str){ p->title, p->title + p->title_n }, (size_t)2 * LABEL);
 	if (c.scale.lead[0] || c.scale.unit[0] || p->unit_n) {
 		put_z(b, "<tspan class=\"m\">, ");
 		put_z(b, c.scale.lead);
@@ -1033,7 +1035,7 @@ static void draw_panel(struct buf *b, struct panel *p, i64 y)
 		const struct series *s = p->shown[i];
 
 		put_shape(b, "<path class=\"s%\" d=\"M%,%h140",
-			  (const i64[]){ s->colour - 1, 10 * (LEGEND - LEFT), 10 * ROW * (i64)i + 85 });
+			  (const i64[]){ s->colour - 1, (i64)10 * (LEGEND - LEFT), (i64)10 * ROW * (i64)i + 85 });
 		draw_line(b, s, &c);
 		put_z(b, "\"/>\n");
 	}

@@ -352,7 +352,7 @@ static int rows_of(const struct past *p, int across, int most)
 static void put_device(struct screen *s, int row, int height, u32 device, const struct places *p)
 {
 	const struct gauge *g = past[device].gauges;
-	size_t n = past[device].ngauges, room = (size_t)(height * p->across), shown = n <= room ? n : room > 1 ? room - 1 : 1;
+	size_t n = past[device].ngauges, room = (size_t)height * (size_t)p->across, shown = n <= room ? n : room > 1 ? room - 1 : 1;
 	size_t name = 6;
 
 	put_head(s, row++, device, p->from, false);
