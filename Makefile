@@ -39,7 +39,7 @@ UAPI    = /usr/include
 
 # In the order of the binary: the kernel maps 64 KiB around each page of it that is touched, so what starts and what a live
 # sample runs lie together, before what only other commands need.
-OBJS = gpustat.o sources/files.o sources/sysfs.o sources/fdinfo.o sources/look.o sources/watch.o sources/kfd.o commands/live.o \
+OBJS = gpustat.o sources/privilege.o sources/files.o sources/sysfs.o sources/fdinfo.o sources/look.o sources/watch.o sources/kfd.o commands/live.o \
        commands/ticks.o commands/select.o commands/sink.o parse.o counters.o views/record.o views/out.o \
        views/metrics.o views/summary.o sources/state.o sources/replace.o perfstream.o \
        sources/pmu.o sources/virtual.o sources/perfevent.o sources/task.o sources/measure.o \

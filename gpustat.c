@@ -657,23 +657,26 @@ static const struct option {
 
 static bool chosen_options[LEN(options)]; /* by the command line */
 
+/* What commands need of what their user may not do. */
+enum { WATCHES = MAY_READ | MAY_LOOK, COUNTS = WATCHES | MAY_PERF };
+
 static const struct cmd cmds[] = {
-	{ "", "[INTERVAL [COUNT]]", "a record per device and sample", K_DEVICE, WITH_LIVE, cmd_live },
-	{ "procs", "[INTERVAL [COUNT]]", "a record per DRM client", K_CLIENT, WITH_LIVE, cmd_live },
-	{ "cgroups", "[INTERVAL [COUNT]]", "clients summed per cgroup", K_CGROUP, WITH_LIVE, cmd_live },
-	{ "list", "", "devices, engines, memory, and what cannot be told", K_DEVICE, WITH_LIST, cmd_list },
-	{ "fdinfo", "FILE...|-", "decode dumps of /proc/PID/fdinfo/FD", K_FDINFO, WITH_FDINFO, cmd_fdinfo },
-	{ "counters", "[NAME... [INTERVAL [COUNT]]]", "all counters, or values by name", K_COUNTER, WITH_COUNTERS, cmd_counters },
-	{ "host", "[INTERVAL [COUNT]]", "a line of CPU, memory, disks and processes", K_COUNTER, WITH_HOST, cmd_host },
-	{ "doctor", "", "what can be read here, and what would mend the rest", K_SOURCE, WITH_DOCTOR, cmd_doctor },
-	{ "top", "[INTERVAL [COUNT]]", "the live screen", K_CLIENT, WITH_TOP, cmd_top },
-	{ "events", "[GLOB|EVENT...]", "perf events and other counters on offer", K_COUNT, WITH_EVENTS, cmd_events },
-	{ "stat", "[INTERVAL [COUNT]] [-- COMMAND]", "count perf events", K_EVENT, WITH_STAT, cmd_stat },
-	{ "sample", "[-- COMMAND]", "a record per overflow of perf events, or sums", K_SAMPLE, WITH_SAMPLE, cmd_sample },
-	{ "oa", "[INTERVAL [COUNT]]|list|pack", "the GPU's own counters, live or from a recording", K_OA, WITH_OA, cmd_oa },
-	{ "check", "", "a monitoring plugin: -w RANGE -c RANGE [-m FIELD]", K_DEVICE, WITH_CHECK, cmd_check },
-	{ "munin", "[config|autoconf]", "a munin plugin", K_DEVICE, WITH_MUNIN, cmd_munin },
-	{ "plot", "FILE.csv|FILE.json", "a recorded run as an SVG timeline", K_DEVICE, WITH_PLOT, cmd_plot },
+	{ "", "[INTERVAL [COUNT]]", "a record per device and sample", K_DEVICE, WITH_LIVE, WATCHES, cmd_live },
+	{ "procs", "[INTERVAL [COUNT]]", "a record per DRM client", K_CLIENT, WITH_LIVE, WATCHES, cmd_live },
+	{ "cgroups", "[INTERVAL [COUNT]]", "clients summed per cgroup", K_CGROUP, WITH_LIVE, WATCHES, cmd_live },
+	{ "list", "", "devices, engines, memory, and what cannot be told", K_DEVICE, WITH_LIST, WATCHES, cmd_list },
+	{ "fdinfo", "FILE...|-", "decode dumps of /proc/PID/fdinfo/FD", K_FDINFO, WITH_FDINFO, 0, cmd_fdinfo },
+	{ "counters", "[NAME... [INTERVAL [COUNT]]]", "all counters, or values by name", K_COUNTER, WITH_COUNTERS, COUNTS, cmd_counters },
+	{ "host", "[INTERVAL [COUNT]]", "a line of CPU, memory, disks and processes", K_COUNTER, WITH_HOST, COUNTS, cmd_host },
+	{ "doctor", "", "what can be read here, and what would mend the rest", K_SOURCE, WITH_DOCTOR, COUNTS, cmd_doctor },
+	{ "top", "[INTERVAL [COUNT]]", "the live screen", K_CLIENT, WITH_TOP, WATCHES, cmd_top },
+	{ "events", "[GLOB|EVENT...]", "perf events and other counters on offer", K_COUNT, WITH_EVENTS, MAY_READ, cmd_events },
+	{ "stat", "[INTERVAL [COUNT]] [-- COMMAND]", "count perf events", K_EVENT, WITH_STAT, COUNTS, cmd_stat },
+	{ "sample", "[-- COMMAND]", "a record per overflow of perf events, or sums", K_SAMPLE, WITH_SAMPLE, COUNTS | MAY_SYMBOLS, cmd_sample },
+	{ "oa", "[INTERVAL [COUNT]]|list|pack", "the GPU's own counters, live or from a recording", K_OA, WITH_OA, MAY_PERF, cmd_oa },
+	{ "check", "", "a monitoring plugin: -w RANGE -c RANGE [-m FIELD]", K_DEVICE, WITH_CHECK, WATCHES, cmd_check },
+	{ "munin", "[config|autoconf]", "a munin plugin", K_DEVICE, WITH_MUNIN, WATCHES, cmd_munin },
+	{ "plot", "FILE.csv|FILE.json", "a recorded run as an SVG timeline", K_DEVICE, WITH_PLOT, 0, cmd_plot },
 };
 
 /* As it is written: its name, and after a blank what stands for its value. */
@@ -1253,6 +1256,20 @@ static void know_host(void)
 		opt.interval = step;
 }
 
+/* What no file that was named, and nothing that the command does, has need of is given up. Below roots that the user chose
+ * nothing is the kernel's. */
+static bool drop_privileges(void)
+{
+	u8 files = opt.output || opt.state || opt.oa.record || opt.control || opt.cmd->with & WITH_MUNIN ? MAY_READ | MAY_WRITE : MAY_READ;
+	bool reads = opt.cmd->with & WITH_OA && (opt.oa.replay || (opt.nwords && is_oa_word(opt.words[0])));
+	u8 may = reads ? 0 : opt.cmd->may;
+	long r = privilege_begin(opt.proc || opt.sys ? 0 : may, files | may, opt.command);
+
+	if (r < 0)
+		say_error("capabilities", r);
+	return r >= 0;
+}
+
 /* live.c and counters.c say it with what else found no room. */
 static int run_cmd(void)
 {
@@ -1288,11 +1305,14 @@ int main(int argc, char **argv)
 	long columns_of_tty;
 
 	fill_streams();
-	sys_signal_stays(SIGXFSZ, on_too_large);
+	if (sys_signal_stays(SIGXFSZ, on_too_large))
+		sys_ignore(SIGXFSZ); /* for the command, too */
 	r = argc > 0 ? parse_args(argv) : usage_z("no arguments at all");
 
 	if (r >= 0)
 		return r == EX_USAGE && is_check() ? check_unknown(said) : r;
+	if (!drop_privileges())
+		return EX_FAIL;
 	columns_of_tty = sys_columns(1);
 	opt.out.width = (u16)(columns_of_tty > 80 && columns_of_tty < 4096 ? columns_of_tty : 80);
 	opt.out.colour = columns_of_tty >= 0 && !getenv("NO_COLOR");
@@ -1301,7 +1321,7 @@ int main(int argc, char **argv)
 		return run_cmd(); /* has its own way with signals, and raises limits only for many events */
 	if (opt.cmd->with & WITH_RECORDS && !(opt.cmd->with & WITH_OA) && (r = sink_open()) >= 0)
 		return r;
-	files_limit = sys_raise_nofile();
+	files_limit = sys_raise_nofile(&(struct sys_limit){ 0 });
 	if (opt.profiling)
 		put_back_at_end();
 	for (size_t i = 0; i < LEN(ends); i++)

@@ -10,7 +10,7 @@ static char dump[DUMP_BYTES];
 static long read_dump(const char *name)
 {
 	bool is_stdin = strcmp(name, "-") == 0;
-	long fd = is_stdin ? 0 : sys_openat(AT_FDCWD, name, O_RDONLY), r;
+	long fd = is_stdin ? 0 : file_open(name, O_RDONLY), r;
 	size_t n = 0;
 
 	if (fd < 0)

@@ -144,17 +144,22 @@ static void profiling_denied(const char *dev, long err)
 
 void sources_start(void)
 {
+	u8 was = privilege_raise(MAY_READ | MAY_LOOK);
+
 	fdinfo_tasks = opt.cmd->kind != K_DEVICE || opt.state || opt.npids || opt.comm.p || opt.cgroup.p;
 	for (size_t i = 0; i < LEN(sources); i++) {
 		sources[i]->start();
 		if (opt.profiling && sources[i] == &src_sysfs)
 			profiling_start(profiling_denied);
 	}
+	privilege_lower(was);
 }
 
 /* One reading more; in a run of several with a look for what is new. */
 void sources_sample(bool scan)
 {
+	u8 was = privilege_raise(MAY_READ | MAY_LOOK);
+
 	reg_dropped = scan ? 0 : reg_dropped;
 	for (size_t i = 0; i < LEN(sources); i++) {
 		if (scan)
@@ -163,6 +168,7 @@ void sources_sample(bool scan)
 			profiling_start(profiling_denied); /* of devices that came */
 		sources[i]->sample();
 	}
+	privilege_lower(was);
 }
 
 /* --state: ns since the last run's reading, which is now the one before the first; -1: there is none. */

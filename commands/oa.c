@@ -22,7 +22,10 @@ static const struct oafile *file_at(size_t i, const char **name)
 static bool load_file(const char *name, struct oafile *f)
 {
 	struct str text;
-	long r = sys_map(name, &text.p, &text.e);
+	long r = file_open(name, O_RDONLY);
+
+	if (r >= 0)
+		r = sys_map((int)r, &text.p, &text.e);
 
 	if (r < 0)
 		say_error(name, r);
@@ -226,7 +229,7 @@ static int pack(void)
 		say("cannot pack: ", buf_z(&why), NULL);
 		return EX_FAIL;
 	}
-	fd = sys_openat_new(opt.output, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	fd = file_open(opt.output, O_WRONLY | O_CREAT | O_TRUNC);
 	r = fd < 0 ? fd : write_all((int)fd, b.p, b.n);
 	if (r < 0)
 		say_error(opt.output, r);
@@ -277,7 +280,7 @@ static bool record_begin(const struct oalive *l, const struct oaprops *p)
 
 	if (!opt.oa.record)
 		return true;
-	fd = sys_openat_new(opt.oa.record, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	fd = file_open(opt.oa.record, O_WRONLY | O_CREAT | O_TRUNC);
 	if (fd < 0) {
 		say_error(opt.oa.record, fd);
 		return false;
@@ -456,6 +459,7 @@ static int live(void)
 	code = r < 0 ? failed_call(&l, r) : choose_set(&l);
 	if (code < 0 && (r = oa_start(&l, &stream.set, p)) < 0)
 		code = failed_call(&l, r);
+	keep_privileges(opt.oa.record ? MAY_WRITE : 0);
 	if (code < 0) {
 		stream.dev = l.dev;
 		stream.platform = l.dev.platform;

@@ -23,8 +23,14 @@ bool add_events(struct str list, u16 set)
 bool read_events_file(void)
 {
 	static char text[64 << 10];
-	long n = opt.pmu_file ? slurp(AT_FDCWD, opt.pmu_file, text, sizeof(text)) : 0;
+	long n = opt.pmu_file ? file_open(opt.pmu_file, O_RDONLY | O_NONBLOCK) : 0;
 
+	if (opt.pmu_file && n >= 0) {
+		int fd = (int)n;
+
+		n = slurp_fd(fd, text, sizeof(text));
+		sys_close(fd);
+	}
 	n = n == sizeof(text) ? -EFBIG : n;
 	if (n < 0)
 		usage(opt.pmu_file, ": ", error_text(n));
@@ -106,7 +112,7 @@ int open_control(struct measure *m)
 
 		device_set(path, sizeof(path), ends[i]);
 		if (fifo)
-			fd = sys_openat(AT_FDCWD, path, O_RDWR | O_NONBLOCK);
+			fd = file_open(path, O_RDWR | O_NONBLOCK);
 		else
 			fd = scan_u64(ends[i], &number) == ends[i].e && number < INT32_MAX ? (long)number : -EBADF;
 		if (!fifo && fd >= 0 && !sys_is_open((int)fd))
@@ -118,6 +124,12 @@ int open_control(struct measure *m)
 		*(i == 0 ? &m->control : &m->ack) = (int)fd;
 	}
 	return -1;
+}
+
+/* Once all is open: what goes on needs these, and a file that is replaced, or a command that is stopped, what they need. */
+void keep_privileges(u8 may)
+{
+	privilege_keep(may | (opt.output && sink_gathers() ? MAY_WRITE : 0) | (opt.command ? MAY_KILL : 0));
 }
 
 /* What the command ended with, as a shell says it. */

@@ -673,13 +673,14 @@ int cmd_plot(void)
 		return usage_z("plot: which FILE? one; - is standard input");
 	opt.out.fmt = format_find((struct str)STR("svg"));
 	in.name = opt.words[0];
-	fd = strcmp(in.name, "-") == 0 ? 0 : sys_openat(AT_FDCWD, in.name, O_RDONLY);
+	fd = strcmp(in.name, "-") == 0 ? 0 : file_open(in.name, O_RDONLY);
 	if (fd < 0) {
 		say_error(in.name, fd);
 		return EX_FAIL;
 	}
 	if ((code = sink_open()) >= 0)
 		return code;
+	keep_privileges(0);
 	r = read_all((int)fd);
 	if (r < 0) {
 		say(in.name, ": ", r == -ENOEXEC ? "neither csv nor json of ours" : error_text(r));

@@ -282,7 +282,7 @@ static void judge(struct str rest, u64 size)
 static long open_replay(u64 *size)
 {
 	struct stat st;
-	long fd = strcmp(opt.oa.replay, "-") == 0 ? 0 : sys_openat(AT_FDCWD, opt.oa.replay, O_RDONLY);
+	long fd = strcmp(opt.oa.replay, "-") == 0 ? 0 : file_open(opt.oa.replay, O_RDONLY);
 
 	*size = fd >= 0 && sys_fstat((int)fd, &st) == 0 && S_ISREG(st.st_mode) ? (u64)st.st_size : 0;
 	return fd;
@@ -300,6 +300,7 @@ int replay(void)
 			say_error(opt.oa.replay, fd);
 		return stopped ? EX_OK : EX_FAIL;
 	}
+	keep_privileges(0);
 	stream.exponent = -1;
 	opt.oa.reports |= !opt.oa.totals && !opt.oa.contexts && !opt.interval;
 	while (verdict < 0 && !stream.failed && !stopped) {

@@ -501,6 +501,7 @@ int cmd_sample(void)
 		    m.rings ? "; --mmap-pages makes them smaller, kernel.perf_event_mlock_kb says how large they may be" : NULL);
 		return EX_FAIL;
 	}
+	keep_privileges(MAY_READ | MAY_LOOK | MAY_SYMBOLS); /* of tasks that are met for the first time */
 	any = say_events();
 	if (makes_perfdata()) {
 		pdata_begin();

@@ -232,7 +232,7 @@ int sink_open(void)
 	replaces = format_replaces(opt.out.fmt) && is_replaceable(opt.output);
 	if (replaces)
 		return say_failed(replace_begin(&file, opt.output));
-	fd = sys_openat_new(opt.output, flags, 0644);
+	fd = file_open(opt.output, flags);
 	if (fd >= 0) {
 		out_fd = (int)fd;
 		opt.out.no_header |= format_heads_file(opt.out.fmt) && sys_fstat(out_fd, &st) == 0 && st.st_size > 0;

@@ -237,8 +237,17 @@ static void say_failed_sets(void)
 	}
 }
 
+/* Which look at clients and sensors as long as it is counted. */
+static bool has_virtual(void)
+{
+	for (u32 i = 1; i <= nevents; i++)
+		if (events[i].virt)
+			return true;
+	return false;
+}
+
 /* One measurement: exit code; *counted: something could be. */
-static int stat_once(struct measure *m, bool *counted)
+static int stat_once(struct measure *m, bool is_last, bool *counted)
 {
 	u64 left = opt.interval ? opt.count : 0;
 	int code = EX_OK;
@@ -248,6 +257,8 @@ static int stat_once(struct measure *m, bool *counted)
 		say("cannot start a process: ", error_text(r), NULL);
 		return EX_FAIL;
 	}
+	if (is_last)
+		keep_privileges(has_virtual() ? MAY_READ | MAY_LOOK : 0);
 	*counted = perf_countable();
 	say_failed_sets();
 	while (measure_next(m)) {
@@ -301,7 +312,7 @@ int cmd_stat(void)
 	for (u64 i = 0; (opt.repeat == 0 || i < opt.repeat) && !tasks_signal(); i++) {
 		if (i > 0)
 			perf_close();
-		code = stat_once(&m, &counted);
+		code = stat_once(&m, i + 1 == opt.repeat, &counted);
 		result = command_result(&m, EX_OK);
 		if (code != EX_OK || m.failure)
 			return code != EX_OK ? code : result;

@@ -25,6 +25,7 @@ struct cmd {
 	const char *name, *args, *help;
 	u8 kind;  /* of its records */
 	u16 with; /* WITH_*: which options are its own */
+	u8 may;   /* MAY_*: what it needs of what its user may not do */
 	int (*run)(void);
 };
 
@@ -187,6 +188,7 @@ void say_lowered(void);
 bool read_events_file(void);
 int find_target(struct target *t);
 int open_control(struct measure *m);
+void keep_privileges(u8 may);
 int command_result(const struct measure *m, int code);
 int cmd_stat(void);
 int cmd_sample(void);

@@ -847,6 +847,25 @@ const char *state_text(u8 state);
 void count_number(u32 count, u64 id);
 u32 count_find(u64 id);
 
+/* --- sources/privilege.c: what we may do and our user may not ------------------------------------- */
+
+enum {
+	MAY_READ = 1,    /* what the kernel's files let root alone read */
+	MAY_WRITE = 2,   /* files and folders of others */
+	MAY_LOOK = 4,    /* into processes of others */
+	MAY_PERF = 8,    /* count whatever and whoever it is */
+	MAY_SYMBOLS = 16, /* the kernel's addresses */
+	MAY_KILL = 32,   /* whoever it is */
+};
+
+long privilege_begin(u8 may, u8 here, bool starts);
+long privilege_keep(u8 may);
+u8 privilege_raise(u8 may);
+void privilege_lower(u8 was);
+void privilege_end(void);
+bool privilege_is_ours(void);
+const char *privilege_getenv(const char *name);
+
 /* --- sources/files.c: small files below the two roots --------------------------------------------- */
 
 extern int root_proc, root_sys; /* descriptors of --proc and --sys */
@@ -890,6 +909,7 @@ struct replacing {
 	char name[256];
 };
 
+long file_open(const char *path, int flags);
 long replace_begin(struct replacing *f, const char *path);
 long replace_open(struct replacing *f, u32 mode);
 long replace_settle(struct replacing *f, long r);
@@ -1118,6 +1138,7 @@ u64 perf_limit(u32 n, bool exec);
 
 extern i32 tasks_wake;
 
+void perf_limits_back(void);
 void tasks_hear(bool command);
 long tasks_wait(struct pollfd *fds, size_t n, i64 until);
 int tasks_signal(void);

@@ -79,7 +79,7 @@ SYS_SHARED(long, sys_openat, int dir, const char *path, int flags)
 	SYS_RET(openat(dir, path, flags | O_CLOEXEC));
 }
 
-static inline long sys_openat_new(const char *path, int flags, mode_t mode)
+SYS_SHARED(long, sys_openat_new, const char *path, int flags, mode_t mode)
 {
 	SYS_RET(openat(AT_FDCWD, path, flags | O_CLOEXEC, mode));
 }
@@ -175,6 +175,46 @@ static inline uint32_t sys_euid(void)
 static inline uint32_t sys_pid(void)
 {
 	return (uint32_t)getpid();
+}
+
+/* linux/capability.h: the sets of this thread, 32 capabilities in each of two. */
+struct sys_caps {
+	uint32_t effective, permitted, inheritable;
+};
+struct sys_caphead {
+	uint32_t version;
+	int pid;
+};
+#define SYS_CAPHEAD &(struct sys_caphead){ 0x20080522, 0 } /* _LINUX_CAPABILITY_VERSION_3 */
+
+static inline long sys_capget(struct sys_caps caps[2])
+{
+	SYS_RET(syscall(SYS_capget, SYS_CAPHEAD, caps));
+}
+
+static inline long sys_capset(const struct sys_caps caps[2])
+{
+	SYS_RET(syscall(SYS_capset, SYS_CAPHEAD, caps));
+}
+
+#ifndef SYS_setresuid32 /* of 32-bit machines that began with 16-bit ids */
+#define SYS_setresuid32 SYS_setresuid
+#define SYS_setresgid32 SYS_setresgid
+#endif
+
+/* That user and group in every way, and for good; what capabilities are permitted stay so. By the system calls: libc's
+ * bring along what makes all threads do it. */
+static inline long sys_become(uint32_t uid, uint32_t gid)
+{
+	long r = prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
+
+	if (r == 0)
+		r = syscall(SYS_setresgid32, gid, gid, gid);
+	if (r == 0)
+		r = syscall(SYS_setresuid32, uid, uid, uid);
+	r = sys_ret(r);
+	prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
+	return r;
 }
 
 static inline long sys_pidfd_open(uint32_t pid)
@@ -285,14 +325,24 @@ static inline long sys_set_termios(int fd, const struct termios *t)
 	SYS_RET(ioctl(fd, TCSETS, t));
 }
 
-/* Raises the soft limit on descriptors to the hard one; how many may be open then. By the system call:
- * libc's setrlimit() brings along what makes all threads do it. */
-static inline long sys_raise_nofile(void)
+struct sys_limit {
+	uint64_t soft, hard;
+};
+
+static inline void sys_set_nofile(const struct sys_limit *l)
 {
-	struct { uint64_t soft, hard; } l;
+	syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, l, NULL);
+}
+
+/* Raises the soft limit on descriptors to the hard one; how many may be open then. *was: both as they were. By the system
+ * call: libc's setrlimit() brings along what makes all threads do it. */
+static inline long sys_raise_nofile(struct sys_limit *was)
+{
+	struct sys_limit l;
 
 	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &l) < 0)
 		return -errno;
+	*was = l;
 	if (l.soft < l.hard) {
 		uint64_t soft = l.soft;
 
@@ -482,12 +532,12 @@ static inline long sys_wait(int pid, int *status)
 	SYS_RET(wait4(pid, status, WNOHANG, NULL));
 }
 
-/* A handler that stays. */
-static inline long sys_signal_stays(int sig, void (*handler)(int))
+/* A handler that stays. Whether the signal was ignored. */
+static inline int sys_signal_stays(int sig, void (*handler)(int))
 {
-	struct sigaction sa = { .sa_handler = handler };
+	struct sigaction sa = { .sa_handler = handler }, was;
 
-	SYS_RET(sigaction(sig, &sa, NULL));
+	return sigaction(sig, &sa, &was) == 0 && was.sa_handler == SIG_IGN;
 }
 
 /* A handler for a signal that may end us, unless whoever started us has it ignored: nohup. */
@@ -517,6 +567,13 @@ static inline int sys_is_open(int fd)
 static inline long sys_eventfd(void)
 {
 	SYS_RET(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+}
+
+static inline void sys_ignore(int sig)
+{
+	struct sigaction sa = { .sa_handler = SIG_IGN };
+
+	sigaction(sig, &sa, NULL);
 }
 
 static inline void sys_default(int sig)
@@ -585,20 +642,18 @@ static inline void *sys_mmap(int fd, size_t n, long *error)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* A whole file, for reading, as long as we live. */
-static inline long sys_map(const char *path, const char **p, const char **e)
+/* A whole file, for reading, as long as we live; closes it. */
+static inline long sys_map(int fd, const char **p, const char **e)
 {
-	long fd = sys_openat(AT_FDCWD, path, O_RDONLY), error = 0;
+	long error = 0;
 	struct stat st = { 0 };
 	char *map = MAP_FAILED;
 
-	if (fd < 0)
-		return fd;
-	if (fstat((int)fd, &st) == 0)
-		map = st.st_size ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, (int)fd, 0) : NULL;
+	if (fstat(fd, &st) == 0)
+		map = st.st_size ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
 	if (map == MAP_FAILED)
 		error = -errno;
-	sys_close((int)fd);
+	sys_close(fd);
 	*p = *e = error ? NULL : map;
 	if (!error && map)
 		*e = map + st.st_size;

@@ -163,6 +163,12 @@ u32 catalog_tellers(struct str word)
 	return tellers & GPUS ? tellers | GPUS : tellers;
 }
 
+/* Whose files are the kernel's, and not in a folder that the user named. */
+static u8 raise_for(size_t supplier)
+{
+	return privilege_raise(supplier == SUP_FILE ? 0 : MAY_READ | MAY_LOOK);
+}
+
 long catalog_refresh(u32 tellers)
 {
 	roots_open();
@@ -175,8 +181,12 @@ long catalog_refresh(u32 tellers)
 		if (tellers >> i & 1 && suppliers[i]->recommend)
 			suppliers[i]->recommend();
 	for (size_t i = 0; i < SUPPLIERS; i++)
-		if (tellers >> i & 1)
+		if (tellers >> i & 1) {
+			u8 was = raise_for(i);
+
 			suppliers[i]->list();
+			privilege_lower(was);
+		}
 	return 0;
 }
 
@@ -282,8 +292,12 @@ static void take_from(u32 place, bool anew)
 		asked[named[active[i]].supplier] = true;
 	asked[SUP_OA] |= asked[SUP_GPU]; /* some of whose it tells */
 	for (size_t i = 0; i < SUPPLIERS; i++)
-		if (asked[i] && suppliers[i]->sample)
+		if (asked[i] && suppliers[i]->sample) {
+			u8 was = raise_for(i);
+
 			suppliers[i]->sample(anew);
+			privilege_lower(was);
+		}
 	for (u32 i = place; i < nactive; i++)
 		take(&named[active[i]], t);
 }
@@ -333,6 +347,8 @@ long catalog_activate(const u32 *is, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		struct named *c = &named[is[i]];
+		bool refused;
+		u8 was;
 
 		if (c->active)
 			continue;
@@ -340,7 +356,10 @@ long catalog_activate(const u32 *is, size_t n)
 		c->known = false;
 		c->place = nactive;
 		active[nactive++] = is[i];
-		if (is_refusal(suppliers[c->supplier]->open(c->at))) {
+		was = raise_for(c->supplier);
+		refused = is_refusal(suppliers[c->supplier]->open(c->at));
+		privilege_lower(was);
+		if (refused) {
 			while (nactive > had)
 				catalog_deactivate(active[nactive - 1]);
 			return -EACCES;

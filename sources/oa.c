@@ -739,6 +739,7 @@ static long open_stream(struct oalive *l, const struct oaprops *p, u32 asked, u6
 long oa_start(struct oalive *l, const struct oaset *s, const struct oaprops *p)
 {
 	struct xe_unit unit = { 0 };
+	u8 was;
 	u32 asked = BIT(P_SAMPLE) | BIT(P_SET) | BIT(P_FORMAT) | BIT(P_EXPONENT);
 	long r = choose_format(l, s, p);
 
@@ -757,10 +758,12 @@ long oa_start(struct oalive *l, const struct oaset *s, const struct oaprops *p)
 	if (r < 0)
 		return r;
 	choose_period(l, p, &asked);
+	was = privilege_raise(MAY_PERF);
 	r = register_set(l, s);
 	if (r == 0)
 		r = open_stream(l, p, asked, unit.caps);
 	unregister(l); /* a stream keeps what it was opened with; and nothing stays behind, whatever ends us */
+	privilege_lower(was);
 	return r;
 }
 

@@ -28,13 +28,16 @@ int gp_open(struct gp_event *e, int pid, int cpu, int group)
 {
 	union evattr attr;
 	long fd;
+	u8 was;
 
 	if (!e)
 		return -EFAULT;
 	memcpy(&attr, e->attr, sizeof(attr));
+	was = privilege_raise(MAY_PERF | MAY_LOOK);
 	do
 		fd = sys_perf_open(&attr, pid, cpu, group, e->cgroup ? PERF_FLAG_PID_CGROUP : 0);
 	while ((fd == -EINVAL || fd == -EOPNOTSUPP) && leave_out(&attr.a, e->precise));
+	privilege_lower(was);
 	if (fd >= 0)
 		memcpy(e->attr, &attr, sizeof(attr));
 	return (int)fd;

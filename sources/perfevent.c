@@ -219,6 +219,15 @@ static bool is_kernels(const struct perf_event_attr *a)
 		 a->config == SW_CGROUP_SWITCHES));
 }
 
+static struct sys_limit files_were; /* before they were raised; {0}: nobody said */
+
+/* In the child that becomes a command: as if we had opened nothing. */
+void perf_limits_back(void)
+{
+	if (files_were.hard)
+		sys_set_nofile(&files_were);
+}
+
 /* The next thing to do without where the kernel refuses; false: there is none left. */
 static bool do_without(struct perf_event_attr *a, bool task, long err)
 {
@@ -226,7 +235,7 @@ static bool do_without(struct perf_event_attr *a, bool task, long err)
 
 	if (err == -EMFILE && !raised) {
 		raised = true;
-		sys_raise_nofile();
+		sys_raise_nofile(&files_were);
 		return true;
 	}
 	if ((err != -EACCES && err != -EPERM) || !task || a->exclude_kernel || a->exclude_user || is_kernels(a))
@@ -755,6 +764,7 @@ static long give_ring(struct count *c, u32 *pages)
 /* Rings of 2^n pages for everything that is sampled. 0, or -errno. */
 long perf_rings(u32 pages)
 {
+	u8 was = privilege_raise(MAY_PERF);
 	long r = 0;
 
 	for (u32 i = 1; i <= ncounts && r >= 0; i++) {
@@ -768,6 +778,7 @@ long perf_rings(u32 pages)
 		if (r >= 0 && is_source(c))
 			r = give_ring(c, &pages);
 	}
+	privilege_lower(was);
 	return r < 0 ? r : 0;
 }
 

@@ -786,7 +786,7 @@ static int trace_system(const char *root, struct str sys, struct str pattern)
 	return found;
 }
 
-static bool add_trace(struct str sys, struct str name)
+static bool add_found_trace(struct str sys, struct str name)
 {
 	int found = 0;
 	long r;
@@ -811,6 +811,15 @@ static bool add_trace(struct str sys, struct str name)
 	if (found == 0)
 		lack("no such tracepoint; gpustat events lists what there is");
 	return found > 0;
+}
+
+static bool add_trace(struct str sys, struct str name)
+{
+	u8 was = privilege_raise(MAY_READ); /* names here are leaves: nothing beside tracefs can be meant */
+	bool found = add_found_trace(sys, name);
+
+	privilege_lower(was);
+	return found;
 }
 
 /* --- gpu-busy, gpu-freq, gpu-energy: what this machine has --------------------------------------------- */
@@ -1500,11 +1509,10 @@ static void list_pmus(void)
 static void list_tracepoints(void)
 {
 	long r;
+	u8 was = privilege_raise(MAY_READ);
 	const char *root = trace_root(&r);
 
-	if (!root)
-		return;
-	names_read(&systems, root);
+	names_read(&systems, root ? root : "");
 	for (u32 i = 0; i < systems.n; i++) {
 		names_read(&inside, path_of(root, name_at(&systems, i), "", (struct str){ 0 }, ""));
 		for (u32 k = 0; k < inside.n; k++) {
@@ -1519,6 +1527,7 @@ static void list_tracepoints(void)
 			list_one((struct str){ name, name + b.n }, (struct str){ 0 }, (struct str){ 0 });
 		}
 	}
+	privilege_lower(was);
 }
 
 /* The names of --pmu-file. */

@@ -169,11 +169,10 @@ static bool in_container(void)
 			  is_inner(AT_FDCWD, "/proc/self/ns/ipc", "ipc:[4026531839]") > 0);
 }
 
-static void find_self(const char *program)
+static void find_self(void)
 {
 	struct str text = slurp_text(AT_FDCWD, "/proc/self/status"), line;
 	u64 last = CAP_PERFMON, all = sys_euid() == 0 ? UINT64_MAX : 0;
-	struct statfs fs;
 
 	self.effective = status_value(text, "CapEff", all);
 	self.bounding = status_value(text, "CapBnd", all);
@@ -185,7 +184,6 @@ static void find_self(const char *program)
 	if (read_line(AT_FDCWD, "/proc/sys/kernel/cap_last_cap", &line))
 		scan_u64(line, &last);
 	self.perfmon = last < CAP_PERFMON ? CAP_SYS_ADMIN : CAP_PERFMON;
-	self.no_suid = sys_statfs(program, &fs) == 0 && fs.f_flags & ST_NOSUID;
 	self.paranoid = 2;
 	SET(self.level, "2");
 	if (read_line(root_proc, "sys/kernel/perf_event_paranoid", &line) && scan_i64(line, &self.paranoid))
@@ -200,11 +198,14 @@ static const char inner_pids[] = "in a pid namespace: processes outside of it ar
 const char *probe_unseen(void)
 {
 	static const char first[] = "pid:[4026531836]";
-	int inner = is_inner(root_proc, "1/ns/pid", first);
+	u8 was = privilege_raise(MAY_LOOK);
 	struct statfs fs;
 	struct stat st;
+	int inner = is_inner(root_proc, "1/ns/pid", first);
+	bool none = !reg_saw_others && sys_fstatat(root_proc, "1", &st) == -ENOENT;
 
-	if (!reg_saw_others && sys_fstatat(root_proc, "1", &st) == -ENOENT &&
+	privilege_lower(was);
+	if (none &&
 	    sys_fstatfs(root_proc, &fs) == 0 && (u32)fs.f_type == PROC_SUPER_MAGIC)
 		return hidden;
 	if (inner < 0 && !root_proc_given)
@@ -531,6 +532,8 @@ static void mend(size_t n, const char *program, u64 all, u8 given)
 		put_docker(&b, all, given);
 	else if (lacks && has(lacks))
 		why = "even with its capability";
+	else if (lacks && (root_proc_given || root_sys_given) && privilege_is_ours())
+		why = "capabilities of the program do not count below roots that were named";
 	else if (lacks && self.user_ns)
 		why = "capabilities of a user namespace do not count";
 	else if (lacks && self.no_new_privs)
@@ -551,9 +554,12 @@ static void mend(size_t n, const char *program, u64 all, u8 given)
 void probe_all(const char *program, void (*show)(const struct probed *p))
 {
 	u64 all = 0;
-	u8 given = 0;
+	struct statfs fs;
+	u8 given = 0, was;
 
-	find_self(program);
+	self.no_suid = sys_statfs(program, &fs) == 0 && fs.f_flags & ST_NOSUID;
+	was = privilege_raise(UINT8_MAX);
+	find_self();
 	probe_processes("fdinfo of others", "fdinfo", false, CAP(CAP_SYS_PTRACE));
 	probe_processes("fd of others", "fd", true, CAP(CAP_SYS_PTRACE) | CAP(CAP_DAC_READ_SEARCH));
 	probe_namespace();
@@ -568,6 +574,7 @@ void probe_all(const char *program, void (*show)(const struct probed *p))
 	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
 		if (devices[i].dev[0])
 			probe_device(&devices[i]);
+	privilege_lower(was);
 	for (size_t i = 0; i < nrows; i++) {
 		all |= wants[i];
 		given |= gives[i];

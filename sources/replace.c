@@ -1,4 +1,4 @@
-/* replace.c - a file of ours that another takes the place of, whole or not at all.
+/* replace.c - files that were named: how they are opened; one that another takes the place of, whole or not at all.
  * SPDX-License-Identifier: MIT */
 #include "gpustat.h"
 #include "sys.h"
@@ -9,19 +9,47 @@ enum { NAME_BYTES = 200 /* of the name in that of the file beside it, which may 
 
 static sigset_t heard; /* while a file stands beside: the signals that would leave it lying */
 
+/* The folder of a path, which is shorter than PATH_MAX. */
+static void folder_of(const char *path, char dir[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	size_t n = slash ? slash > path ? (size_t)(slash - path) : 1 : 0;
+
+	memcpy(dir, slash ? path : ".", slash ? n : 1);
+	dir[n ? n : 1] = '\0';
+}
+
+/* A file that was named: a descriptor, or -errno. A link in a folder that all may write, and where nobody may remove what
+ * is another's, is followed only where it is ours or the folder's owner's, so that nobody can have exchanged it: as Linux has
+ * it itself where fs.protected_symlinks is 1. */
+long file_open(const char *path, int flags)
+{
+	static const u32 shared = S_ISVTX | S_IWOTH;
+	char dir[PATH_MAX];
+	struct stat link, in;
+	long r = sys_openat_new(path, flags | O_NOFOLLOW, 0644);
+
+	if (r != -ELOOP)
+		return r;
+	folder_of(path, dir);
+	if ((r = sys_lstat(path, &link)) < 0 || (r = sys_fstatat(AT_FDCWD, dir, &in)) < 0)
+		return r;
+	if (!S_ISLNK(link.st_mode) || ((in.st_mode & shared) == shared && link.st_uid != sys_euid() && link.st_uid != in.st_uid))
+		return -EACCES;
+	return sys_openat_new(path, flags, 0644);
+}
+
 /* 0 or -errno: that nothing may be created there is known now, and not after an hour. */
 long replace_begin(struct replacing *f, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char dir[PATH_MAX] = ".";
-	size_t n = slash ? (size_t)(slash - path) : 0;
+	char dir[PATH_MAX];
 	long r;
 
 	*f = (struct replacing){ .dir = -1, .fd = -1, .base = slash ? slash + 1 : path };
-	if (n >= sizeof(dir) || strlen(path) >= PATH_MAX)
+	if (strlen(path) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	if (slash)
-		memcpy(dir, n ? path : "/", n ? n : 1);
+	folder_of(path, dir);
 	r = sys_openat(AT_FDCWD, dir, O_PATH | O_DIRECTORY);
 	if (r < 0)
 		return r;

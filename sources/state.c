@@ -193,11 +193,14 @@ static bool is_shut(u32 pid)
 	char path[32];
 	struct buf b = buf_on(path, sizeof(path) - 1);
 	long fd;
+	u8 was;
 
 	put_u64(&b, pid);
 	put_z(&b, "/fd");
 	path[b.n] = '\0';
+	was = privilege_raise(MAY_READ | MAY_LOOK);
 	fd = sys_openat(root_proc, path, O_RDONLY | O_DIRECTORY);
+	privilege_lower(was);
 	if (fd >= 0)
 		sys_close((int)fd);
 	return fd < 0;

@@ -9,8 +9,6 @@
 #include "gpustat.h"
 #include "sys.h"
 
-#include <stdlib.h>
-
 enum {
 	MAX_FILES = 256,
 	MAX_LINES = 4096,
@@ -177,7 +175,7 @@ static u32 file_number(struct str name)
 
 static long folder_open(struct dir *d)
 {
-	const char *path = secure_getenv("GPUSTAT_COUNTERS");
+	const char *path = privilege_getenv("GPUSTAT_COUNTERS");
 
 	return path && path[0] ? dir_open(d, AT_FDCWD, path) : -ENOENT;
 }

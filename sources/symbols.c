@@ -226,12 +226,11 @@ static void kallsyms_line(struct str line)
 static void each_line(const char *path, void (*line)(struct str))
 {
 	static char b[WINDOW];
+	u8 was = privilege_raise(MAY_LOOK | MAY_SYMBOLS);
 	size_t n = 0;
 	long fd = sys_openat(root_proc, path, O_RDONLY | O_NONBLOCK), r;
 
-	if (fd < 0)
-		return;
-	while ((r = sys_read((int)fd, b + n, sizeof(b) - n)) > 0 || r == -EINTR) {
+	while (fd >= 0 && ((r = sys_read((int)fd, b + n, sizeof(b) - n)) > 0 || r == -EINTR)) {
 		struct str all = { b, b + n + (r > 0 ? r : 0) };
 		const char *nl;
 
@@ -244,7 +243,9 @@ static void each_line(const char *path, void (*line)(struct str))
 		if (n == sizeof(b))
 			break;
 	}
-	sys_close((int)fd);
+	if (fd >= 0)
+		sys_close((int)fd);
+	privilege_lower(was);
 }
 
 static void kernel_load(void)

@@ -9,6 +9,7 @@ enum { SIG_OVERFLOW = 40 }; /* a real-time signal: these queue, and each has its
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP };    /* interrupt whatever we do */
 static const int heard[] = { SIGCHLD, SIG_OVERFLOW }; /* come only while we wait */
 static sigset_t outside, waiting; /* the command's mask, as it was before us; that while we wait */
+static bool ignores_children;                 /* whoever started us, and the command */
 static volatile sig_atomic_t signalled, nsignals;
 static i32 child = -1;
 i32 tasks_wake = -1; /* an eventfd: that a signal came just before a wait ends that wait */
@@ -55,9 +56,8 @@ void tasks_hear(bool command)
 	waiting = outside;
 	for (size_t i = 0; i < LEN(heard); i++)
 		sigdelset(&waiting, heard[i]);
-	sys_signal_info(SIG_OVERFLOW, on_overflow);
 	if (command)
-		sys_signal_stays(SIGCHLD, on_child);
+		ignores_children = sys_signal_stays(SIGCHLD, on_child);
 	tasks_wake = (i32)sys_eventfd();
 	for (size_t i = 0; i < LEN(ends); i++)
 		sys_signal_info(ends[i], on_stop);
@@ -100,6 +100,10 @@ _Noreturn static void child_main(int end, char **argv)
 	char go;
 	long r;
 
+	privilege_end();
+	perf_limits_back();
+	if (ignores_children)
+		sys_ignore(SIGCHLD);
 	while ((r = sys_read(end, &go, 1)) == -EINTR)
 		;
 	if (r == 1) { /* and not the end of us */
@@ -136,6 +140,7 @@ long child_start(char **argv)
 /* Has the kernel tell us when an event overflows. */
 void tasks_notify(i32 fd)
 {
+	sys_signal_info(SIG_OVERFLOW, on_overflow);
 	gp_notify(fd, SIG_OVERFLOW, 0);
 }
 
@@ -235,11 +240,15 @@ bool target_process(struct target *t, u32 pid)
 	const char *name;
 	struct dir d;
 	u64 tid;
+	u8 was;
 
 	put_u64(&b, pid);
 	put_z(&b, "/task");
 	path[b.n] = '\0';
-	if (dir_open(&d, root_proc, path) < 0)
+	was = privilege_raise(MAY_LOOK); /* hidepid */
+	dir_open(&d, root_proc, path);
+	privilege_lower(was);
+	if (d.fd < 0)
 		return false;
 	while ((name = dir_next(&d)))
 		if (scan_u64(str_z(name), &tid) && !target_add(t, (u32)tid, pid))

@@ -234,20 +234,27 @@ static bool gpus_started;
 
 void gpus_start(void)
 {
+	u8 was;
+
 	if (gpus_started)
 		return;
 	gpus_started = fdinfo_repeats = true;
+	was = privilege_raise(MAY_READ | MAY_LOOK);
 	src_sysfs.start();
 	src_fdinfo.start();
+	privilege_lower(was);
 	reg_roll(false, true);
 }
 
 void gpus_sample(void)
 {
+	u8 was = privilege_raise(MAY_READ | MAY_LOOK);
+
 	src_sysfs.scan();
 	src_sysfs.sample();
 	src_fdinfo.scan();
 	src_fdinfo.sample();
+	privilege_lower(was);
 	reg_roll(false, true);
 }
 
