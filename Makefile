@@ -154,6 +154,7 @@ boot: $(PROG)
 	tests/boot/run.sh ./$(PROG)
 	tests/boot/run.sh ./$(PROG) "" oa
 	tests/boot/run.sh ./$(PROG) "" steady
+	tests/boot/run.sh ./$(PROG) "" rough
 
 # Hardware counters, in another emulated machine: part of test, too.
 pmu:

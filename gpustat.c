@@ -44,6 +44,7 @@ bool sleep_until(i64 t)
 static void on_signal(int sig)
 {
 	stopped = 1;
+	write_hurries = true;
 	wake.tv_sec = 0;
 	if (opt.profiling)
 		sys_signal(sig, on_fatal);

@@ -5,6 +5,7 @@
 
 static bool printed; /* any record */
 static bool unkept;  /* the last sample is not in the file of --state */
+static bool lasts;   /* a run of several samples, which had a device in its beginning */
 
 /* --state: leaves what was read last to the next run. False: it could not, which has been said once. */
 bool live_keep(void)
@@ -34,13 +35,13 @@ static void keep_sample(void)
 	lost_record |= !live_keep();
 }
 
-/* All that are there now, as the filters have it. False: no device is, and never was. */
+/* All that are there now, as the filters have it. False: no device is, and never was; one that goes may come back. */
 static bool take_reading(const struct recopts *ro)
 {
 	u8 kind = opt.cmd->kind;
 
 	choose_devices();
-	if (norder == 0 && !printed && !opt.http)
+	if (norder == 0 && !lasts && !opt.http)
 		return false;
 	hide_clients();
 	reg_roll(kind == K_CGROUP, !ro->raw && !ro->list);
@@ -335,6 +336,7 @@ static int run_samples(void)
 	fdinfo_repeats = t.repeat || opt.inner;
 	sources_start();
 	choose_devices();
+	lasts = norder && fdinfo_repeats;
 	ticks_start(&t);
 	age = norder || opt.http ? since_last_run() : -1;
 	if ((opt.raw || age >= 0) && !opt.on_stdin && !opt.inner) {

@@ -266,7 +266,10 @@ static void vary_period(const struct measure *m)
  * still precede. */
 static void drain(bool all)
 {
-	rings_drain(all ? UINT64_MAX : (u64)sys_now(CLOCK_MONOTONIC) - 1000000, perf_format, take_record);
+	i64 now = sys_now(CLOCK_MONOTONIC);
+
+	clock_offset = opt.out.time == T_MONO ? 0 : sys_now(CLOCK_REALTIME) - now; /* as it is: a clock may jump */
+	rings_drain(all ? UINT64_MAX : (u64)now - 1000000, perf_format, take_record);
 	if (makes_perfdata())
 		perfdata_round(&pdata);
 	else if (!sample_failed && !flush())
@@ -491,7 +494,6 @@ int cmd_sample(void)
 	if (opt.windowed && !opt.timeout)
 		m.timeout = opt.window;
 	update_offset();
-	clock_offset = opt.out.time == T_MONO ? 0 : sys_now(CLOCK_REALTIME) - sys_now(CLOCK_MONOTONIC);
 	if (has_kernel())
 		symbols_preload();
 	tasks_hear(opt.command);

@@ -895,6 +895,7 @@ void dir_close(struct dir *d);
 long slurp(int dir, const char *path, char *b, size_t cap);
 long slurp_fd(int fd, char *b, size_t cap);
 bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line);
+extern volatile bool write_hurries; /* the run has been stopped: who does not read has no more than two seconds */
 long write_all(int fd, const char *p, size_t n);
 
 /* Of the libraries: one call that touches tables at a time; /proc and /sys where nobody has opened the roots. */

@@ -16,7 +16,8 @@
  *
  * Files beside the platform device's own: `resumes` (how often it woke up), `unplug` (write: drm_dev_unplug). A word that
  * is written to /sys/module/fake/parameters/add is one device more.
- * There is no module exit: descriptors, sysfs files and PM callbacks never outlive the code.
+ * It can be unloaded while no descriptor of its devices is open: what looks on from outside must not hinder that. With a
+ * device that has the flag oa it stays, whose files and timers have no end.
  */
 #include <linux/version.h>
 #include <linux/atomic.h>
@@ -60,6 +61,7 @@ struct fake_dev {
 	struct platform_device *pdev;
 	struct drm_driver driver;
 	struct drm_device *drm;
+	struct device *hw;
 	atomic_t resumes;
 };
 
@@ -416,7 +418,6 @@ static const struct dev_pm_ops fake_pm = {
 static int fake_probe(struct platform_device *pdev)
 {
 	struct fake_dev *f = *(struct fake_dev **)dev_get_platdata(&pdev->dev);
-	struct device *hw;
 	int ret;
 
 	f->pdev = pdev;
@@ -440,9 +441,9 @@ static int fake_probe(struct platform_device *pdev)
 		pm_runtime_enable(&pdev->dev);
 	}
 	if (f->hwmon) {
-		hw = hwmon_device_register_with_info(&pdev->dev, "gpufake", f, &sensor_chip, NULL);
-		if (IS_ERR(hw))
-			return PTR_ERR(hw);
+		f->hw = hwmon_device_register_with_info(&pdev->dev, "gpufake", f, &sensor_chip, NULL);
+		if (IS_ERR(f->hw))
+			return PTR_ERR(f->hw);
 	}
 	ret = drm_dev_register(f->drm, 0);
 	return ret || !f->oa ? ret : perffake_start(f->drm);
@@ -480,7 +481,7 @@ static int fake_add(int id, char *spec)
 			f->pm = true;
 		else if (!strcmp(word, "hwmon"))
 			f->hwmon = true;
-		else if (!strcmp(word, "oa"))
+		else if (!strcmp(word, "oa") && (f->oa || try_module_get(THIS_MODULE)))
 			f->oa = true;
 		else
 			return -EINVAL;
@@ -517,6 +518,33 @@ static int __init gpufake_init(void)
 	return 0;
 }
 module_init(gpufake_init);
+
+static void fake_remove(struct fake_dev *f)
+{
+	if (!drm_dev_is_unplugged(f->drm))
+		drm_dev_unplug(f->drm);
+	if (f->hwmon)
+		hwmon_device_unregister(f->hw);
+	if (f->pm) {
+		pm_runtime_dont_use_autosuspend(&f->pdev->dev);
+		pm_runtime_disable(&f->pdev->dev);
+	}
+	drm_dev_put(f->drm);
+	platform_device_unregister(f->pdev);
+}
+
+static void __exit gpufake_exit(void)
+{
+	struct fake_bus_driver *b;
+	int i;
+
+	for (i = 0; i < ndevs; i++)
+		if (!IS_ERR_OR_NULL(fakes[i].drm))
+			fake_remove(&fakes[i]);
+	for (b = bus_drivers; b->name[0]; b++)
+		platform_driver_unregister(&b->pd);
+}
+module_exit(gpufake_exit);
 
 MODULE_DESCRIPTION("GPUs without hardware, for tests");
 MODULE_LICENSE("GPL");

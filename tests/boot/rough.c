@@ -1,0 +1,720 @@
+/*
+ * rough: what a run that goes on lives through. The clock jumps, the machine is suspended, a processor, a device, a driver
+ * and a PMU go and come, nobody reads what is printed, or too late, or it has no room, and the run itself is stopped for
+ * a minute. What is printed stays whole and true, and nobody is hindered.
+ *
+ * The machine's time is made of its instructions (qemu's icount): that minute is over at once, and what else its host does
+ * is not seen. A time that is expected may be off by what the machine itself needs.
+ */
+#include "play.h"
+
+#include <sys/mount.h>
+#include <sys/time.h>
+
+enum { YEAR = 366 * 86400 };
+
+enum { SYMBOLS = 8 };	/* seconds in which a run has read those of the kernel */
+
+enum { D_ONE, D_TWO };
+
+static const struct dev devs[DEVS] = {
+	[D_ONE] = { "i915:hwmon", "card0", "i915", "/dev/dri/renderD128" },
+	[D_TWO] = { "xe:pm:hwmon", "card1", "xe", "/dev/dri/renderD129" },
+};
+
+static struct play worker = { D_ONE, "render", FAKE_DIALECT_NS, 25, 1 };
+
+/* ---- small things ---- */
+
+/* n periods of dt seconds in which the value was that; but for the period `late`, which may have any dt. */
+static void want_periods(const struct run *r, const struct periods *s, int n, double dt, double value, int late)
+{
+	want(s->n == n, "gpustat %s: %d samples, not %d", r->args, s->n, n);
+	for (int i = 0; i < s->n; i++) {
+		want(i == late || fabs(s->p[i].dt - dt) <= 0.05 * dt, "gpustat %s: dt %d is %f, not %f", r->args, i, s->p[i].dt, dt);
+		want(near(s->p[i].value, value), "gpustat %s: sample %d: %f, not %f", r->args, i, s->p[i].value, value);
+	}
+}
+
+static pid_t work(void)
+{
+	return child(setup_play, &worker, NULL);
+}
+
+/* ---- clocks ---- */
+
+static void jump(double by)
+{
+	double t = clock_is(CLOCK_REALTIME) + by;
+	struct timeval v = { (time_t)t, (suseconds_t)((t - floor(t)) * 1e6) };
+
+	if (settimeofday(&v, NULL))
+		die("settimeofday");
+}
+
+/* Of each record: how many years its time is ahead of what the one before and dt make it. */
+static void want_jumps(const struct run *r, const struct periods *s)
+{
+	int up = 0, down = 0;
+
+	for (int i = 1; i < s->n; i++) {
+		double by = s->p[i].time - s->p[i - 1].time - s->p[i].dt;
+
+		up += fabs(by - YEAR) < 2;
+		down += fabs(by + 2 * YEAR) < 2;
+		want(fabs(by) < 0.1 || fabs(by - YEAR) < 2 || fabs(by + 2 * YEAR) < 2, "gpustat %s: time %d moved by %f", r->args, i, by);
+	}
+	want(up == 2 && down == 1, "gpustat %s: %d and %d jumps, not 2 and 1", r->args, up, down);
+}
+
+static void t_clock(void)
+{
+	static const char *const args[] = { "-o json 1 8", "procs -o json 1 8", "--align -o json 1 8", "-t mono -o json 1 8" };
+	struct run *r[LEN(args)], *iso, *sample, *stat;
+	struct periods s;
+	pid_t pid = work();
+	int years = 0;
+	char was[8] = "";
+
+	begin("the clock jumps ahead by a year, back by two, and ahead again: each sample and rate in its time");
+	sample = start("sample -a -e cpu-clock -F 4 -o json --timeout 16000", NULL);
+	nap(SYMBOLS);
+	for (size_t i = 0; i < LEN(args); i++)
+		r[i] = start(args[i], NULL);
+	iso = start("-t iso -o json 1 8", NULL);
+	stat = start("stat -a -e cpu-clock -o json 1 8", NULL);
+	nap(2.4);
+	jump(YEAR);
+	nap(2);
+	jump(-2.0 * YEAR);
+	nap(2);
+	jump(YEAR);
+	for (size_t i = 0; i < LEN(args); i++) {
+		finish(r[i]);
+		ended(r[i], 0);
+		s = periods(r[i], "dev", "card0", "engine/render/busy");
+		want(s.n == 8, "gpustat %s: %d samples, not 8", args[i], s.n);
+		for (int k = 0; k < s.n; k++) {
+			want(near(s.p[k].value, 25), "gpustat %s: sample %d: %f, not 25", args[i], k, s.p[k].value);
+			want(fabs(s.p[k].dt - 1) <= (k ? 0.05 : 0.3) || (i == 2 && s.p[k].dt > 0.4 && s.p[k].dt < 2.1), "gpustat %s: dt %d is %f",
+			     args[i], k, s.p[k].dt);
+		}
+		if (i < 3)
+			want_jumps(r[i], &s);
+		close_run(r[i]);
+	}
+	finish(iso);
+	ended(iso, 0);
+	for each_record(v, iso) {
+		const char *t = json_get(v, "time").p;
+
+		years += t && strncmp(t, was, 5);
+		snprintf(was, sizeof was, "%.5s", t ? t : "");
+	}
+	want(years >= 4, "-t iso: %d times another year, not 3", years - 1);
+	close_run(iso);
+	finish(stat);
+	ended(stat, 0);
+	s = periods(stat, "event", "cpu-clock", "value");
+	want_periods(stat, &s, 8, 1, 1e9 * sysconf(_SC_NPROCESSORS_ONLN), -1);
+	want_jumps(stat, &s);
+	close_run(stat);
+	finish(sample);
+	ended(sample, 0);
+	s = periods(sample, "event", "cpu-clock", "period");
+	years = 0;
+	for (int i = 1; i < s.n; i++)
+		years += fabs(s.p[i].time - s.p[i - 1].time) > YEAR / 2.0;
+	want(s.n > 10 && years == 3, "sample: %d records, %d jumps", s.n, years);
+	close_run(sample);
+	end();
+	reap(pid);
+}
+
+/* ---- sleep ---- */
+
+static void sleep_through(const char *name, const char *test, const char *state)
+{
+	static const char *const args[] = { "-o json 1 6", "procs -o json 1 6", "host -o json 1 6", "counters drm/card0/render/busy -o json 1 6" };
+	static const char *const keys[] = { "dev", "dev", "name", "name" };
+	static const char *const names[] = { "card0", "card0", "host/memory/-/total", "drm/card0/render/busy" };
+	static const char *const paths[] = { "engine/render/busy", "engine/render/busy", "dt", "value" };
+	struct run *r[LEN(args)];
+	pid_t pid = work();
+	double slept, mono;
+	int resumed;
+
+	begin(name);
+	nap(0.5);
+	for (size_t i = 0; i < LEN(args); i++)
+		r[i] = start(args[i], NULL);
+	nap(2.4);
+	resumed = atoi(text(sysfile(D_TWO, "resumes")));
+	mono = clock_is(CLOCK_MONOTONIC);
+	slept = suspend(test, state);
+	mono = clock_is(CLOCK_MONOTONIC) - mono;
+	want(slept >= 1.5, "control: it slept for %f s", slept);
+	for (size_t i = 0; i < LEN(args); i++) {
+		struct periods s;
+		double most = 0;
+
+		finish(r[i]);
+		ended(r[i], 0);
+		s = periods(r[i], keys[i], names[i], paths[i]);
+		want(s.n == 6, "gpustat %s: %d samples, not 6", args[i], s.n);
+		for (int k = 0; k < s.n; k++) {
+			most = fmax(most, s.p[k].dt);
+			want(s.p[k].dt > 0.45, "gpustat %s: dt %d is %f", args[i], k, s.p[k].dt);
+			want(i == 2 || fabs(s.p[k].value - 25) <= (i == 3 ? 1 : 0.5), "gpustat %s: sample %d: %f, not 25", args[i], k, s.p[k].value);
+		}
+		want(most > mono - 1 && most < mono + 1.2, "gpustat %s: the longest dt is %f, of %f s", args[i], most, mono);
+		want(fabs(s.p[5].time - s.p[0].time - (s.all - s.p[0].dt)) < 0.1, "gpustat %s: time and dt: %f s, %f s", args[i],
+		     s.p[5].time - s.p[0].time, s.all - s.p[0].dt);
+		close_run(r[i]);
+	}
+	want(atoi(text(sysfile(D_TWO, "resumes"))) == resumed, "the GPU that slept before was woken up");
+	end();
+	reap(pid);
+}
+
+/* ---- processors ---- */
+
+#define CPU1 "/sys/devices/system/cpu/cpu1/online"
+
+static void t_cpu(void)
+{
+	static const struct {
+		const char *args, *key, *name, *path;
+		double least, most;	/* of each value, where there is one */
+	} cases[] = {
+		{ "-o json 1 9", "dev", "card0", "engine/render/busy", 24.5, 25.5 },
+		{ "host -o json 1 9", "name", "host/cpu/all/util", "value", 0, 100 },
+		{ "counters CPU*utilization -o json 1 9", "name", "CPU 1 utilization", "value", 0, 100 },
+		{ "stat -a -e cpu-clock -o json 1 9", "event", "cpu-clock", "value", 0.9e9, 2.1e9 },
+		{ "stat -A -e cpu-clock -o json 1 9", "cpu", NULL, "value", 0, 1.1e9 },
+		{ "stat -a -e fakepmu/ticks/ -o json 1 9", "event", "fakepmu/ticks/", "value", 0.95e9, 1.05e9 },
+		{ "stat -C 0 -e cpu-clock -o json 1 9", "event", "cpu-clock", "value", 0.95e9, 1.05e9 },
+		{ "sample -a -e cpu-clock -F 4 -o json --timeout 18000", "event", "cpu-clock", "period", 1, 2e9 },
+	};
+	struct run *r[LEN(cases)];
+	pid_t pid;
+
+	if (access(CPU1, F_OK)) {
+		begin("a processor goes and comes # SKIP this machine has one");
+		end();
+		return;
+	}
+	pid = work();
+	for (size_t i = LEN(cases); i-- > 0; nap(i == LEN(cases) - 1 ? SYMBOLS : 0))
+		r[i] = start(cases[i].args, NULL);
+	nap(3.4);
+	must_put(CPU1, "0");
+	nap(3);
+	must_put(CPU1, "1");
+	for (size_t i = 0; i < LEN(cases); i++) {
+		char name[160];
+		struct periods s;
+
+		snprintf(name, sizeof name, "a processor goes and comes: gpustat %s", cases[i].args);
+		begin(name);
+		finish(r[i]);
+		ended(r[i], 0);
+		s = periods(r[i], cases[i].key, cases[i].name, cases[i].path);
+		want(s.n >= 9, "%d samples", s.n);
+		for (int k = 0; k < s.n; k++)
+			want(isnan(s.p[k].value) || (s.p[k].value >= cases[i].least && s.p[k].value <= cases[i].most), "sample %d: %f", k, s.p[k].value);
+		close_run(r[i]);
+		end();
+	}
+	reap(pid);
+}
+
+/* ---- drivers ---- */
+
+/* Without waiting: 0, or -errno. */
+static int unload(const char *module)
+{
+	return syscall(SYS_delete_module, module, O_NONBLOCK) ? -errno : 0;
+}
+
+static void insert(const char *path, const char *params)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || syscall(SYS_finit_module, fd, params, 0))
+		die(path);
+	close(fd);
+}
+
+static void stop(struct run *r)
+{
+	kill(r->pid, SIGINT);
+	r->began = now();
+	finish(r);
+}
+
+/* The GPU of worker and its other one change places. */
+static void want_moved(const struct run *r)
+{
+	struct periods one = periods(r, "dev", "card0", "engine/render/busy"), two = periods(r, "dev", "card1", "engine/render/busy");
+	int before = 0, after = 0;
+
+	for (int i = 0; i < one.n; i++)
+		before += near(one.p[i].value, worker.duty);
+	for (int i = 0; i < two.n; i++)
+		after += near(two.p[i].value, worker.duty);
+	want(before >= 2 && after >= 2, "gpustat %s: %d samples of its work as card0, %d as card1", r->args, before, after);
+	for (struct view v = record(r, 0), last = v;; v = next(v)) {
+		if (v.p) {
+			last = v;
+			continue;
+		}
+		want(is(last, "dev", "card1") && is(last, "driver", "i915"), "gpustat %s: the last record is of another device", r->args);
+		want(!is(last, "kind", "device") || num(last, "temp/edge") == 45, "gpustat %s: no temperature of what came", r->args);
+		break;
+	}
+}
+
+static void t_unload(void)
+{
+	static const char *const args[] = {
+		"-o json 0.5", "procs -o json 0.5", "cgroups -o json 0.5", "--state /state -o json 0.5",
+		"host -o json 0.5", "counters drm* GPU* -o json 0.5", "-o json --inner 0.1 0.5", "-S -o json 0.5",
+		"stat -a -e cpu-clock -o json 0.5", "sample -a -e cpu-clock:u -o json", "-o prom -O /metrics.prom 0.5",
+	};
+	struct play again = { D_ONE, "render", FAKE_DIALECT_NS, 25, 1 };
+	struct run *r[LEN(args)];
+	pid_t pid = work();
+	int e;
+
+	begin("a driver is unloaded while all look on, and its device comes back as another");
+	for (size_t i = 0; i < LEN(args); i++)
+		r[i] = start(args[i], NULL);
+	nap(2.7);
+	e = unload("fake");
+	want(e == -EAGAIN, "control: unloaded under a client: %s", strerror(-e));
+	reap(pid);
+	e = unload("fake");
+	want(!e, "it cannot be unloaded: %s", strerror(-e));
+	nap(1.2);
+	insert("/lib/fake.ko", "devs=xe:pm:hwmon,i915:hwmon");
+	again.fd = play_at(&again, devs[D_TWO].node);
+	nap(3.2);
+	for (size_t i = 0; i < LEN(args); i++) {
+		stop(r[i]);
+		ended(r[i], 0);
+		if (i < 2)
+			want_moved(r[i]);
+		want(r[i]->n[0] || i > 8, "gpustat %s: printed nothing", args[i]);
+		close_run(r[i]);
+	}
+	close(again.fd);
+	unlink("/state");
+	end();
+
+	begin("a driver comes and goes forty times while all look at it a hundred times a second");
+	r[0] = start("-o json 10ms", NULL);
+	r[1] = start("procs -o json 10ms", NULL);
+	r[2] = start("counters drm* GPU* -o json 10ms", NULL);
+	nap(0.5);
+	for (int i = 0; i < 40; i++) {
+		e = unload("fake");
+		if (!want(!e, "turn %d: it cannot be unloaded: %s", i, strerror(-e)))
+			break;
+		nap(0.033);
+		insert("/lib/fake.ko", i & 1 ? "devs=xe:pm:hwmon,i915:hwmon" : "devs=i915:hwmon,xe:pm:hwmon");
+		nap(0.029);
+	}
+	for (int i = 0; i < 3; i++) {
+		stop(r[i]);
+		ended(r[i], 0);
+		close_run(r[i]);
+	}
+	end();
+	unload("fake");
+	insert("/lib/fake.ko", "devs=i915:hwmon,xe:pm:hwmon");
+}
+
+/* ---- a PMU ---- */
+
+static void t_pmu(void)
+{
+	struct run *r = start("stat -a -e fakepmu/ticks/ -o json 0.5", NULL), *c;
+	struct periods s;
+	int e;
+
+	begin("a PMU's driver: the kernel keeps it while its events are counted, and nothing else of ours does");
+	nap(1.2);
+	e = unload("pmufake");
+	want(e == -EAGAIN, "control: unloaded under a count: %s", strerror(-e));
+	stop(r);
+	ended(r, 0);
+	close_run(r);
+	r = start("stat -a -e cpu-clock -o json 0.5", NULL);
+	c = start("counters CPU* -o json 0.5", NULL);
+	nap(1.2);
+	e = unload("pmufake");
+	want(!e, "it cannot be unloaded: %s", strerror(-e));
+	stop(r);
+	stop(c);
+	ended(r, 0);
+	ended(c, 0);
+	close_run(r);
+	close_run(c);
+	end();
+
+	begin("events of a PMU that is gone: said, and counted again when it is back");
+	r = run("stat -a -e fakepmu/ticks/ -o json -w 0.1", NULL);
+	want(r->status != 0 && strstr(r->text[1], "fakepmu"), "exit %d: %s", r->status, r->text[1]);
+	close_run(r);
+	r = run("events", NULL);
+	ended(r, 0);
+	want(!strstr(r->text[0], "fakepmu"), "events has it still");
+	close_run(r);
+	insert("/lib/pmufake.ko", "");
+	r = run("stat -a -e fakepmu/ticks/,fakepmu/tocks/ -o json 0.5 2", NULL);
+	ended(r, 0);
+	s = periods(r, "event", "fakepmu/tocks/", "value");
+	want(s.n == 2 && near(s.p[1].value / s.p[1].dt, 1e8), "%d samples, %f", s.n, s.p[1].value);
+	close_run(r);
+	end();
+}
+
+/* ---- stopped ---- */
+
+static void t_stopped(void)
+{
+	static const struct {
+		const char *args, *key, *name, *path;
+		double value;	/* of each sample; with rate: a second */
+		bool rate;
+	} cases[] = {
+		{ "-o json 1", "dev", "card0", "engine/render/busy", 25 },
+		{ "procs -o json 1", "dev", "card0", "engine/render/busy", 25 },
+		{ "cgroups -o json 1", "dev", "card0", "engine/render/busy", 25 },
+		{ "-o json --align 1", "dev", "card0", "engine/render/busy", 25 },
+		{ "-o json --inner 250ms -d card0 1", "summary", "avg", "dt" },
+		{ "counters drm/card0/render/busy -o json 1", "name", "drm/card0/render/busy", "value", 25 },
+		{ "host -o json 1", "name", "host/memory/-/total", "dt" },
+		{ "stat -a -e fakepmu/ticks/ -o json 1", "event", "fakepmu/ticks/", "value", 1e9, true },
+		{ "stat -a -e cpu-clock -o json 1", "event", "cpu-clock", "value", 1e9, true },
+	};
+	struct run *r[LEN(cases)];
+	pid_t pid = work();
+
+	for (size_t i = 0; i < LEN(cases); i++)
+		r[i] = start(cases[i].args, NULL);
+	nap(3.4);
+	for (size_t i = 0; i < LEN(cases); i++)
+		kill(r[i]->pid, SIGSTOP);
+	nap(60);
+	for (size_t i = 0; i < LEN(cases); i++)
+		kill(r[i]->pid, SIGCONT);
+	nap(3.4);
+	for (size_t i = 0; i < LEN(cases); i++) {
+		char name[160];
+		struct periods s;
+		int late = 0;
+
+		snprintf(name, sizeof name, "stopped for a minute: one late sample, dt tells it, no burst: gpustat %s", cases[i].args);
+		begin(name);
+		stop(r[i]);
+		ended(r[i], 0);
+		s = periods(r[i], cases[i].key, cases[i].name, cases[i].path);
+		s.n -= cases[i].rate; /* at its end it reads once more */
+		for (int k = 0; k < s.n; k++) {
+			double v = cases[i].rate ? s.p[k].value / s.p[k].dt : s.p[k].value;
+
+			if (i == LEN(cases) - 1)
+				v /= sysconf(_SC_NPROCESSORS_ONLN);
+
+			late += s.p[k].dt > 59 && s.p[k].dt < 62;
+			want(s.p[k].dt > 0.45 && (s.p[k].dt < 1.6 || s.p[k].dt > 59), "dt %d is %f", k, s.p[k].dt);
+			want(!cases[i].value || fabs(v - cases[i].value) <= (i == 5 ? 1 : 0.02 * cases[i].value), "sample %d: %f, not %f", k, v,
+			     cases[i].value);
+		}
+		want(late == 1, "%d samples of a minute", late);
+		want(s.n >= 6 && s.n <= 8, "%d samples, not 7", s.n);
+		close_run(r[i]);
+		end();
+	}
+	reap(pid);
+}
+
+/* ---- where the output goes ---- */
+
+static void close_out(void)
+{
+	close(1);
+}
+
+static void close_all(void)
+{
+	close(0);
+	close(1);
+	close(2);
+}
+
+static void full_out(void)
+{
+	dup2(open("/dev/full", O_WRONLY), 1);
+}
+
+static void gone_out(void)
+{
+	int p[2];
+
+	if (pipe(p))
+		_exit(126);
+	dup2(p[1], 1);
+	close(p[0]);
+	close(p[1]);
+}
+
+static void gone_quietly(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	gone_out();
+}
+
+/* Every command that prints. */
+static const char *const printers[] = {
+	"-o json -w 0.1", "0.1 3", "procs -w 0.1", "cgroups -w 0.1", "list", "events", "doctor", "host -w 0.1", "counters",
+	"counters CPU* -w 0.1", "stat -a -e cpu-clock -w 0.1", "munin", "munin config", "oa list", "-h", "-V", "-f help",
+	"-o prom -w 0.1", "-o openmetrics -w 0.1", "-o influx -w 0.1", "-o csv -w 0.1", "-o svg 0.1 2", "-S 0.1 2", "--inner 50ms 0.1 2",
+	"sample -a -e cpu-clock:u -F 100 --summary --timeout 100 -- /gpustat -V", "check -w 90 -c 95",
+};
+
+static void t_out(void)
+{
+	static const struct {
+		const char *name;
+		void (*before)(void);
+		int status;
+		const char *says;
+	} cases[] = {
+		{ "stdout is closed: exit 1 and a message, of each command", close_out, 1, "standard output: Bad file descriptor" },
+		{ "stdout is full: exit 1 and a message, of each command", full_out, 1, "standard output: No space left on device" },
+		{ "whom it prints to is gone: SIGPIPE ends it silently, each command", gone_out, 128 + SIGPIPE, "" },
+		{ "the same with SIGPIPE ignored: exit 1 and a message, of each command", gone_quietly, 1, "standard output: Broken pipe" },
+	};
+
+	pid_t pid = work();
+
+	for (size_t i = 0; i < LEN(cases); i++) {
+		begin(cases[i].name);
+		for (size_t k = 0; k < LEN(printers); k++) {
+			struct run *r = run(printers[k], cases[i].before);
+			bool check = !strncmp(printers[k], "check", 5);
+
+			/* A plugin says UNKNOWN, and has nobody to tell why. */
+			want(r->status == (check && cases[i].status == 1 ? 3 : cases[i].status), "gpustat %s: exit %d", printers[k], r->status);
+			want(check || (*cases[i].says ? strstr(r->text[1], cases[i].says) != NULL : !r->n[1]), "gpustat %s: says %.200s", printers[k],
+			     r->text[1]);
+			drop(r);
+		}
+		end();
+	}
+	reap(pid);
+}
+
+static void t_out_files(void)
+{
+	struct run *r;
+
+	begin("started with no descriptor at all: no file of ours takes what is printed");
+	r = run("--state /state -w 0.1", NULL);
+	ended(r, 0);
+	close_run(r);
+	for (int i = 0; i < 2; i++) {
+		r = run("--state /state -w 0.1", close_all);
+		want(r->status == 1, "exit %d, not 1", r->status);
+		close_run(r);
+	}
+	r = run("--state /state -o json -w 0.1", NULL);
+	ended(r, 0);
+	want(!r->n[1], "the state is spoilt: %s", r->text[1]);
+	close_run(r);
+	unlink("/state");
+	end();
+}
+
+#define SMALL "/small"
+
+static bool small_fill(void)
+{
+	static char b[65536];
+	int fd = open(SMALL "/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	bool full;
+
+	while (write(fd, b, sizeof b) > 0)
+		;
+	full = fd >= 0 && errno == ENOSPC;
+	close(fd);
+	return full;
+}
+
+/* What a file system without room has of them afterwards. */
+static void t_full(void)
+{
+	static const struct {
+		const char *args, *file;
+		bool replaced;		/* whole or not at all */
+	} cases[] = {
+		{ "-o json -O " SMALL "/a -w 0.1", SMALL "/a" },
+		{ "-o json -O " SMALL "/a 0.1 5", SMALL "/a" },
+		{ "procs -o csv -O " SMALL "/a -w 0.1", SMALL "/a" },
+		{ "host -o json -O " SMALL "/a -w 0.1", SMALL "/a" },
+		{ "stat -a -e cpu-clock -o json -O " SMALL "/a -w 0.1", SMALL "/a" },
+		{ "-o prom -O " SMALL "/b -w 0.1", SMALL "/b", true },
+		{ "-o svg -O " SMALL "/b 0.1 3", SMALL "/b", true },
+		{ "--state " SMALL "/b -w 0.1", SMALL "/b", true },
+	};
+	struct stat st;
+
+	begin("a full file system: exit 1 and a message, and what is replaced whole stays as it was");
+	mkdir(SMALL, 0755);
+	if (mount("tmpfs", SMALL, "tmpfs", 0, "size=64k"))
+		die("tmpfs");
+	for (size_t i = 0; i < LEN(cases); i++) {
+		struct run *r;
+		bool state = !strncmp(cases[i].args, "--state", 7);
+
+		close(open(cases[i].file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+		want(small_fill(), "control: there is room");
+		r = run(cases[i].args, NULL);
+		want(r->status == 1, "gpustat %s: exit %d, not 1", r->args, r->status);
+		want(strstr(r->text[1], "No space left"), "gpustat %s: says %.200s", r->args, r->text[1]);
+		want(!state || r->n[0], "gpustat %s: printed nothing", r->args);
+		want(!stat(cases[i].file, &st) && (!cases[i].replaced || !st.st_size), "gpustat %s: the file has changed", r->args);
+		close_run(r);
+		unlink(cases[i].file);
+		unlink(SMALL "/filler");
+	}
+	for (DIR *d = opendir(SMALL); d;) {
+		struct dirent *e = readdir(d);
+
+		if (!e) {
+			closedir(d);
+			break;
+		}
+		want(e->d_name[0] == '.', "%s was left behind", e->d_name);
+	}
+	umount(SMALL);
+	end();
+}
+
+/* A pipe of a page, of whose two ends the writer's, with it the program's, may not wait. */
+static void narrow(void)
+{
+	fcntl(1, F_SETPIPE_SZ, 4096);
+}
+
+static void narrow_nonblocking(void)
+{
+	narrow();
+	fcntl(1, F_SETFL, fcntl(1, F_GETFL) | O_NONBLOCK);
+}
+
+/* Who reads sleeps for ten seconds: samples that nobody could take are skipped, none is cut, and dt tells the truth. */
+static void t_slow(void)
+{
+	static const struct {
+		const char *name, *args;
+		void (*before)(void);
+	} cases[] = {
+		{ "who reads sleeps: records stay whole, none comes twice, dt tells what was skipped", "-o json 0.1", narrow },
+		{ "the same through a pipe that must not wait", "-o json 0.1", narrow_nonblocking },
+		{ "the same of host", "host -o json 0.1", narrow },
+		{ "the same of stat", "stat -A -e cpu-clock,fakepmu/ticks/,context-switches -o json 0.1", narrow_nonblocking },
+	};
+
+	for (size_t i = 0; i < LEN(cases); i++) {
+		struct run *r = start(cases[i].args, cases[i].before);
+		double last = 0, dt = 0, most = 0, sum = 0, first = 0, stopped;
+		bool stat;
+
+		begin(cases[i].name);
+		await(r);
+		nap(10);
+		for (double until = now() + 1; now() < until;) {
+			struct pollfd p = { r->fd[0], POLLIN, 0 };
+
+			if (poll(&p, 1, 100) > 0)
+				drain(r, 0);
+		}
+		stopped = clock_is(CLOCK_REALTIME);
+		stop(r);
+		ended(r, 0);
+		for each_record(v, r) {
+			double t = num(v, "time");
+
+			if (t == last)
+				continue;
+			dt = num(v, "dt");
+			stat = is(v, "kind", "event") && t > stopped - 0.2; /* at its end it reads once more */
+			if (last) {
+				sum += dt;
+				want(fabs(t - last - dt) < 0.02, "time went on by %f, dt is %f", t - last, dt);
+				want(dt > 0.045 || stat, "dt is %f", dt);
+			} else {
+				first = t;
+			}
+			most = fmax(most, dt);
+			last = t;
+		}
+		want(most > 5, "control: nothing waited: %f", most);
+		want(fabs(last - first - sum) < 0.1, "%f s in records of %f s", last - first, sum);
+		close_run(r);
+		end();
+	}
+}
+
+static void t_never_read(void)
+{
+	static const struct {
+		const char *args;
+		void (*before)(void);
+	} cases[] = { { "-o json 0.1", narrow }, { "-o json 0.1", narrow_nonblocking }, { "host -o json 0.1", narrow } };
+
+	begin("nobody reads any more: SIGTERM, and it ends within some seconds, exit 1 and a message");
+	for (size_t i = 0; i < LEN(cases); i++) {
+		struct run *r = start(cases[i].args, cases[i].before);
+		int status = 0;
+
+		nap(5);
+		kill(r->pid, SIGTERM);
+		nap(4);
+		want(waitpid(r->pid, &status, WNOHANG) == r->pid, "gpustat %s: it goes on", r->args);
+		want(WIFEXITED(status) && WEXITSTATUS(status) == 1, "gpustat %s: wait status %#x", r->args, status);
+		kill(r->pid, SIGKILL);
+		drain(r, 1);
+		want(r->n[1] && memmem(r->text[1], r->n[1], "standard output", 15), "gpustat %s: no message", r->args);
+		finish(r);
+		drop(r);
+	}
+	end();
+}
+
+static int scenarios(void)
+{
+	if (mount("cgroup", "/sys/fs/cgroup", "cgroup2", 0, NULL))
+		die("cgroup2");
+	load_devs();
+	insert("/lib/pmufake.ko", "");
+	t_clock();
+	sleep_through("tasks are frozen for two seconds: one late sample, and dt tells it", "freezer", "freeze");
+	sleep_through("devices are suspended for two seconds, too: the same", "devices", "freeze");
+	t_cpu();
+	t_unload();
+	t_pmu();
+	t_stopped();
+	t_out();
+	t_out_files();
+	t_full();
+	t_slow();
+	t_never_read();
+	printf("1..%d\n", tests);
+	fflush(stdout);
+	return failed != 0;
+}
