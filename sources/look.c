@@ -253,9 +253,13 @@ static bool tour_on(void)
 
 static bool sweep_descriptor(void)
 {
-	u32 dropped = reg_dropped;
-	bool more = tour_on();
+	u32 dropped;
+	bool more;
 
+	untold_drop();
+	dropped = reg_dropped;
+	more = tour_on();
+	untold_drop();
 	tour_lost += reg_dropped - dropped;
 	reg_dropped = dropped;
 	if (!more)
@@ -402,10 +406,12 @@ static void look_for_new(void)
 
 static void fdinfo_scan(void)
 {
-	u32 dropped = reg_dropped;
+	u32 dropped;
 
 	if (!walked && !any_device())
 		return;
+	untold_drop();
+	dropped = reg_dropped;
 	looks_left = LOOK_MAX;
 	looked_around = !walked || !fdinfo_repeats || watch_sweep == SWEEP_ALL;
 	if (looked_around) {
@@ -417,8 +423,8 @@ static void fdinfo_scan(void)
 	}
 	if (fdinfo_repeats)
 		reg_unreadable = watch_refused();
-	if (!round_over)
-		lost += reg_dropped - dropped;
+	untold_drop();
+	lost += reg_dropped - dropped;
 	reg_dropped = dropped + lost + watch_unlisted();
 }
 
@@ -438,6 +444,7 @@ static void fdinfo_sample(void)
 	}
 	clients_drop();
 	clients_tick();
+	untold_drop();
 	quiet_calls = files_calls;
 }
 

@@ -141,7 +141,8 @@ void tasks_notify(i32 fd)
 
 void child_go(void)
 {
-	sys_write(gate, "", 1);
+	if (write_all(gate, "", 1) < 0)
+		sys_shutdown(gate); /* it ends */
 }
 
 /* Its command is not to be run after all. */
@@ -153,7 +154,11 @@ void child_abort(void)
 
 bool child_ended(int *status)
 {
-	if (child <= 0 || sys_wait(child, status) != child)
+	long r = 0;
+
+	while (child > 0 && (r = sys_wait(child, status)) == -EINTR)
+		;
+	if (child <= 0 || r != child)
 		return false;
 	child = -1;
 	return true;
