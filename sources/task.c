@@ -239,6 +239,7 @@ bool target_process(struct target *t, u32 pid)
 	struct buf b = buf_on(path, sizeof(path) - 1);
 	const char *name;
 	struct dir d;
+	bool any = false;
 	u64 tid;
 
 	put_u64(&b, pid);
@@ -246,11 +247,15 @@ bool target_process(struct target *t, u32 pid)
 	path[b.n] = '\0';
 	if (dir_open(&d, root_proc, path) < 0)
 		return false;
-	while ((name = dir_next(&d)))
-		if (scan_u64(str_z(name), &tid) && !target_add(t, (u32)tid, pid))
+	while ((name = dir_next(&d))) {
+		if (!scan_u64(str_z(name), &tid))
+			continue;
+		any = true;
+		if (!target_add(t, (u32)tid, pid))
 			break;
+	}
 	dir_close(&d);
-	return true;
+	return any;
 }
 
 /* Whether none of them runs any more. What is dead and waits for its parent has no threads to count. */
