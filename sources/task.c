@@ -141,8 +141,12 @@ void tasks_notify(i32 fd)
 
 void child_go(void)
 {
-	if (write_all(gate, "", 1) < 0)
-		sys_shutdown(gate); /* it ends */
+	long r;
+
+	while ((r = sys_send(gate, "", 1)) == -EINTR)
+		;
+	if (r < 0) /* a child that died before must not take us along; any other ends */
+		sys_shutdown(gate);
 }
 
 /* Its command is not to be run after all. */
