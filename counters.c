@@ -781,11 +781,16 @@ static bool is_vram_region(struct str r)
  * video memory is a piece of main memory, both. */
 bool entity_used(const struct entity *e, bool apu, u64 *v)
 {
-	u64 vram = 0, rest = 0, gtt;
+	u64 vram = 0, rest = 0, gtt = 0;
 	bool any_vram = false, any = false;
 
-	if (reg_get(e, D_VRAM_USED, 0, v)) {
-		*v += apu && reg_get(e, D_GTT_USED, 0, &gtt) ? gtt : 0;
+	if (reg_find(e, D_VRAM_USED, 0)) {
+		bool shares = apu && reg_find(e, D_GTT_USED, 0);
+
+		/* The other figure is no answer where this one cannot be read for once. */
+		if (!reg_get(e, D_VRAM_USED, 0, v) || (shares && !reg_get(e, D_GTT_USED, 0, &gtt)))
+			return false;
+		*v += gtt;
 		return true;
 	}
 	for (struct counter *c = reg_first(e); c; c = reg_next(c)) {

@@ -1275,10 +1275,17 @@ static bool drop_privileges(void)
 static int run_cmd(void)
 {
 	int code = opt.cmd->run();
+	bool failed;
 
 	if (opt.out.lost && opt.cmd->with & (WITH_PERF | WITH_OA | WITH_FDINFO))
 		say_number(opt.out.lost, " series or columns had no room and were left out");
-	return finish_run(code);
+	code = finish_run(code);
+	if (is_check())
+		return code;
+	failed = files_error && (code == EX_USAGE || code == EX_NODEVICE); /* it may be there, for all we know */
+	if (failed || files_untold)
+		say("not all files could be read: ", error_text(files_error), NULL);
+	return failed ? EX_FAIL : code;
 }
 
 /* libc's own would run the handlers that nobody registered, and brings stdio's in. */
@@ -1303,7 +1310,7 @@ int main(int argc, char **argv)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 	int r;
-	long columns_of_tty;
+	long columns_of_tty, limit;
 
 	fill_streams();
 	if (sys_signal_stays(SIGXFSZ, on_too_large))
@@ -1322,7 +1329,8 @@ int main(int argc, char **argv)
 		return run_cmd(); /* has its own way with signals, and raises limits only for many events */
 	if (opt.cmd->with & WITH_RECORDS && !(opt.cmd->with & WITH_OA) && (r = sink_open()) >= 0)
 		return r;
-	files_limit = sys_raise_nofile(&(struct sys_limit){ 0 });
+	if ((limit = sys_raise_nofile(&(struct sys_limit){ 0 })) > 0)
+		files_limit = limit;
 	if (opt.profiling)
 		put_back_at_end();
 	for (size_t i = 0; i < LEN(ends); i++)

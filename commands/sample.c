@@ -94,9 +94,17 @@ static long pdata_write(const char *p, size_t n)
 
 static long pdata_patch(u64 at, const char *p, size_t n)
 {
-	long r = sys_pwrite(out_fd, p, n, at);
+	while (n > 0) {
+		long r = sys_pwrite(out_fd, p, n, at);
 
-	return r == (long)n ? 0 : r < 0 ? r : -EIO;
+		if (r <= 0 && r != -EINTR)
+			return r < 0 ? r : -EIO;
+		r = r < 0 ? 0 : r;
+		p += r;
+		at += (u64)r;
+		n -= (size_t)r;
+	}
+	return 0;
 }
 
 static void pdata_found(const struct prec *r)

@@ -49,8 +49,13 @@ static long write_error;
 static bool show(const char *p, size_t n)
 {
 	while (n > 0) {
+		struct pollfd room = { .fd = 1, .events = POLLOUT };
 		long r = sys_write(1, p, n);
 
+		if (r == -EAGAIN) { /* who shares the terminal wants no write to wait */
+			r = sys_poll_until(&room, 1, sys_now(CLOCK_MONOTONIC) + PATIENCE, NULL);
+			r = r < 0 ? r : 0;
+		}
 		if (r < 0 && r != -EINTR) {
 			write_error = r;
 			return false;

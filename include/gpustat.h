@@ -875,6 +875,11 @@ extern bool root_sys_given;
 extern const char *root_proc_name; /* NULL: /proc */
 extern u32 files_calls;         /* system calls made on folders and small files, modulo 2^32 */
 extern i32 files_own;           /* descriptors that come and go with what we look at */
+extern u32 files_untold;        /* times that something may be there and could not be looked at */
+extern long files_error;        /* of the last of those, or of a file that could not be read; 0: none */
+/* An error that says nothing of what was asked: no descriptor is left or no memory, a signal came, the medium failed. */
+bool is_untold(long r);
+long files_tell(long r); /* counts it where it is one; r */
 
 struct dir {
 	int fd;
@@ -885,6 +890,7 @@ struct dir {
 	_Alignas(8) char b[2048];
 };
 
+long open_again(int at, const char *path, int flags); /* whatever signals come */
 long dir_open(struct dir *d, int at, const char *path);
 void dir_rest(struct dir *d);
 bool dir_resume(struct dir *d, int at, const char *path);
@@ -941,7 +947,8 @@ bool sysfs_node(struct str name, unsigned *maj, unsigned *min);
 void kfd_start(void);
 bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot)); /* false: there is no such driver */
 bool kfd_read(struct client *c, u32 pid, i64 t);
-bool sysfs_lists(void); /* /sys can be read: a device that it does not list is none */
+bool sysfs_lists(void);
+void untold_drop(void); /* adds to reg_dropped what files_untold counted since the last call */ /* /sys can be read: a device that it does not list is none */
 
 /* --- sources/fdinfo.c: which descriptors of a process hold a DRM client, and what their files say ------------ */
 
@@ -963,7 +970,7 @@ struct look {
 	u32 n, met;     /* names so far; of holders that are known */
 	bool open, over, refused;
 	bool resting;   /* its folder is closed, for a more urgent use */
-	bool cut;       /* there were no descriptors left for it */
+	bool cut;       /* not all of it could be looked at: there were no descriptors left, or no memory */
 	bool blind;     /* by way of fdinfo/: fd/ is closed to us */
 	bool asleep;    /* some descriptor was left alone, lest its device wake up */
 	bool in_round;  /* it is the sweep's, which counts descriptors that tell no client by itself */

@@ -270,7 +270,9 @@ static u32 task_get(u32 pid)
 		return n;
 	/* Who is looked at only once, and through a file that is kept open, can be no other one the next time. */
 	start = fdinfo_repeats || fdinfo_tasks || fd_budget <= 0 ? task_start(pid) : UINT64_MAX;
-	if (n != NONE && tasks[n].start != start) {
+	if (n != NONE && tasks[n].start == UINT64_MAX)
+		tasks[n].start = start; /* it was not asked for before, or not told */
+	if (n != NONE && tasks[n].start != start && start != UINT64_MAX) {
 		tasks[n].refs++;
 		for (u32 h = 1; h <= nholders; h++)
 			if (holders[h].client && holders[h].task == n)
@@ -314,7 +316,7 @@ static long folder_open(struct dir *d, const char *path, char *names, size_t cap
 {
 	while (dir_open_in(d, root_proc, path, names, cap) < 0 && is_full(d->fd) && release_one())
 		;
-	return d->fd;
+	return files_tell(d->fd);
 }
 
 /* Without the lines of file locks, of which a process may have any number: how much is left. */
@@ -364,18 +366,16 @@ static long holder_read(u32 pid, u32 fd, int *io, bool surely)
 	long n, r;
 
 	if (io && *io >= 0)
-		return fdinfo_slurp(*io);
+		return files_tell(fdinfo_slurp(*io));
 	proc_path(path, pid, "fdinfo/", fd, true);
 	files_calls++;
-	while ((r = sys_openat(root_proc, path, O_RDONLY | O_NONBLOCK)) < 0) {
-		if (!is_full(r) || !release_one()) {
-			reg_dropped += is_full(r);
-			return r;
-		}
-	}
+	while ((r = open_again(root_proc, path, O_RDONLY | O_NONBLOCK)) < 0)
+		if (!is_full(r) || !release_one())
+			return files_tell(r);
 	n = surely ? fdinfo_slurp((int)r) : slurp_fd((int)r, text_bytes, PAGE);
 	if (n == PAGE && !surely && str_find((struct str){ text_bytes, text_bytes + n }, (struct str)STR("\ndrm-")))
 		n = fdinfo_slurp((int)r);
+	files_tell(n);
 	if (n > 0 && io && fd_budget > 0) {
 		*io = (int)r;
 		fd_budget--;
@@ -493,6 +493,8 @@ static bool descriptor_new(u32 pid, u32 fd, u32 device)
 	if (device == NONE || !named) {
 		if (device != NONE && n >= 0)
 			count_anonymous(device);
+		if (is_untold(n))
+			watch_later(pid, false);
 		io_close(io);
 		return !denied(n);
 	}
@@ -528,12 +530,12 @@ static long is_gpu(int dir, const char *name, unsigned *maj, unsigned *min)
 	if (r == 0)
 		return is_gpu_node(&st, maj, min);
 	if (is_full(r))
-		return r;
+		return files_tell(r);
 	files_calls++;
 	n = sys_readlinkat(dir, name, b, sizeof(b));
-	/* A link that may be read though its end may not leads to a file of FUSE. */
-	if (denied(r) && denied(n))
-		return r;
+	/* A link that may be read though its end may not, or fails, leads to a file of FUSE. */
+	if (denied(n) || is_untold(n))
+		return files_tell(n);
 	for (size_t i = 0; n > 0 && i < LEN(folders); i++) {
 		text = (struct str){ b, b + n };
 		if (str_skip(&text, folders[i]))
@@ -569,13 +571,13 @@ static bool descriptor_look(int dir, u32 pid, const char *name)
 	u32 fd, holder;
 	long gpu = is_gpu(dir, name, &maj, &min);
 
-	if (gpu <= 0 && !is_full(gpu))
+	if (gpu <= 0 && !is_untold(gpu))
 		return !denied(gpu);
 	fd = fd_number(name); /* of the few that matter */
 	if (fd == UINT32_MAX)
 		return true;
 	holder = holder_find(pid, fd);
-	if (is_full(gpu)) { /* it is what it was, as far as can be told, and is looked at again */
+	if (is_untold(gpu)) { /* it is what it was, as far as can be told, and is looked at again */
 		if (holder != NONE)
 			holder_met(holder);
 		watch_later(pid, false);
@@ -623,11 +625,17 @@ static bool descriptor_blind(int pidfd, u32 pid, u32 fd)
 
 	if (pidfd < 0)
 		return descriptor_new(pid, fd, NONE);
-	dup = sys_pidfd_getfd(pidfd, fd);
+	do {
+		dup = sys_pidfd_getfd(pidfd, fd);
+		files_calls++;
+	} while (is_full(dup) && release_one());
+	if (is_untold(files_tell(dup)))
+		watch_later(pid, false);
 	if (dup < 0)
-		return !denied(dup);
+		return is_untold(dup) || dup == -EBADF || dup == -ESRCH;
 	gpu = sys_fstat((int)dup, &st) == 0 && is_gpu_node(&st, &maj, &min);
 	sys_close((int)dup);
+	files_calls += 2;
 	return !gpu || descriptor_at(pid, fd, maj, min);
 }
 
@@ -646,24 +654,35 @@ bool task_is_others(int dir, u32 pid)
 
 /* --- a look at all descriptors of a process, which may be interrupted ------------------------------------- */
 
+static long pidfd_get(u32 pid)
+{
+	files_calls++;
+	return sys_pidfd_open(pid);
+}
+
 /* Where fd/ is refused but fdinfo/ is not: CAP_SYS_PTRACE without CAP_DAC_READ_SEARCH. False: nor is that open. */
 static bool look_blind(struct look *l)
 {
 	char path[64];
 	bool careful = any_light_sleeper();
+	long pidfd = careful ? -ENOSYS : 0;
 
 	dir_close(&l->d);
 	l->resting = false;
 	l->blind = true;
 	l->n = 0;
-	if (dir_open_in(&l->d, root_proc, proc_path(path, l->pid, "fdinfo", 0, false), l->d.p, l->d.cap) < 0) {
+	if (folder_open(&l->d, proc_path(path, l->pid, "fdinfo", 0, false), l->d.p, l->d.cap) < 0) {
 		l->refused = denied(l->d.fd);
+		l->cut |= is_untold(l->d.fd);
 		return false;
 	}
-	l->pidfd = careful && !root_proc_given ? (int)sys_pidfd_open(l->pid) : -1;
-	l->refused = careful && l->pidfd < 0;
-	reg_saw_others |= !l->refused && task_is_others(l->d.fd, l->pid);
-	return !l->refused;
+	while (careful && !root_proc_given && (pidfd = pidfd_get(l->pid)) < 0 && is_full(pidfd) && release_one())
+		;
+	l->pidfd = careful ? (int)pidfd : -1;
+	l->cut |= is_untold(files_tell(pidfd));
+	l->refused = pidfd < 0 && !is_untold(pidfd) && pidfd != -ESRCH;
+	reg_saw_others |= pidfd >= 0 && task_is_others(l->d.fd, l->pid);
+	return pidfd >= 0;
 }
 
 /* Opens fd/, or fdinfo/ where that is closed to us. False: there is nothing to look at. */
@@ -674,7 +693,7 @@ static bool look_open(struct look *l, char *names, size_t cap)
 	proc_path(path, l->pid, "fd", 0, false);
 	folder_open(&l->d, path, names, cap);
 	l->own = files_own;
-	l->cut = l->refused = is_full(l->d.fd);
+	l->cut = is_untold(l->d.fd);
 	if (l->cut)
 		return false;
 	if (fdinfo_repeats) {
@@ -724,7 +743,7 @@ static void look_resume(struct look *l)
 	while (!dir_resume(&l->d, root_proc, path) && is_full(l->d.fd) && release_one())
 		;
 	l->over |= l->d.fd < 0;
-	l->cut |= is_full(l->d.fd);
+	l->cut |= is_untold(files_tell(l->d.fd));
 }
 
 /* One descriptor more. fd/ may be listed while what it holds may not be looked at. False: there are no more. */
@@ -758,8 +777,10 @@ void look_end(struct look *l, bool stands)
 {
 	reg_saw_others |= !l->refused && l->d.fd >= 0 && !reg_saw_others && task_is_others(l->d.fd, l->pid);
 	dir_close(&l->d);
-	if (l->pidfd >= 0)
+	if (l->pidfd >= 0) {
 		sys_close(l->pidfd);
+		files_calls++;
+	}
 	l->open = false;
 	reg_unreadable += l->refused && !fdinfo_repeats;
 	if (stands)
@@ -879,7 +900,7 @@ static bool holder_text(u32 n, int *io, struct str *text)
 	long len = holder_read(holders[n].pid, holders[n].fd, io, true);
 
 	*text = (struct str){ text_bytes, text_bytes + (len > 0 ? len : 0) };
-	return !is_full(len);
+	return !is_untold(len);
 }
 
 /* Whether that is of its client still. */
@@ -901,7 +922,7 @@ static bool holder_stands(u32 n)
 	unsigned maj = 0, min = 0;
 	long gpu = is_gpu(root_proc, proc_path(path, h->pid, "fd/", h->fd, true), &maj, &min);
 
-	if (is_full(gpu))
+	if (is_untold(gpu))
 		return true;
 	if (denied(gpu))
 		return sys_has_file(root_proc, proc_path(path, h->pid, "fdinfo/", h->fd, true));

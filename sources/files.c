@@ -11,6 +11,8 @@ const char *root_proc_name;
 long files_limit = 1024;
 u32 files_calls;
 i32 files_own;
+u32 files_untold;
+long files_error;
 int lib_lock;
 
 long roots_open(void)
@@ -22,9 +24,32 @@ long roots_open(void)
 	return root_sys < 0 ? root_sys : root_proc < 0 ? root_proc : 0;
 }
 
+bool is_untold(long r)
+{
+	return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EIO || r == -EINTR || r == -EAGAIN;
+}
+
+long files_tell(long r)
+{
+	if (is_untold(r)) {
+		files_untold++;
+		files_error = r;
+	}
+	return r;
+}
+
+long open_again(int at, const char *path, int flags)
+{
+	long fd;
+
+	while ((fd = sys_openat(at, path, flags)) == -EINTR)
+		;
+	return fd;
+}
+
 long dir_open_in(struct dir *d, int at, const char *path, char *p, size_t cap)
 {
-	long fd = sys_openat(at, path, O_RDONLY | O_DIRECTORY);
+	long fd = open_again(at, path, O_RDONLY | O_DIRECTORY);
 
 	files_calls++;
 	files_own += fd >= 0;
@@ -37,7 +62,7 @@ long dir_open_in(struct dir *d, int at, const char *path, char *p, size_t cap)
 
 long dir_open(struct dir *d, int at, const char *path)
 {
-	return dir_open_in(d, at, path, d->b, sizeof(d->b));
+	return files_tell(dir_open_in(d, at, path, d->b, sizeof(d->b)));
 }
 
 /* The next name, without . and ..; NULL at the end or where the folder vanished. */
@@ -48,9 +73,12 @@ const char *dir_next(struct dir *d)
 		const char *name;
 
 		if (d->at >= d->n) {
-			d->n = (int)sys_getdents(d->fd, d->p, d->cap);
+			do
+				d->n = (int)sys_getdents(d->fd, d->p, d->cap);
+			while (d->n == -EINTR);
 			d->at = 0;
 			files_calls++;
+			files_tell(d->n);
 			if (d->n <= 0)
 				return NULL;
 		}
@@ -83,7 +111,7 @@ void dir_rest(struct dir *d)
 /* False: it cannot be opened any more. */
 bool dir_resume(struct dir *d, int at, const char *path)
 {
-	d->fd = (int)sys_openat(at, path, O_RDONLY | O_DIRECTORY);
+	d->fd = (int)open_again(at, path, O_RDONLY | O_DIRECTORY);
 	files_calls += 2;
 	files_own += d->fd >= 0;
 	return d->fd >= 0 && sys_lseek(d->fd, d->place, SEEK_SET) >= 0;
@@ -110,12 +138,16 @@ long slurp_fd(int fd, char *b, size_t cap)
 
 long slurp(int dir, const char *path, char *b, size_t cap)
 {
-	long fd = sys_openat(dir, path, O_RDONLY | O_NONBLOCK), n;
+	long fd = files_tell(open_again(dir, path, O_RDONLY | O_NONBLOCK)), n;
 
 	files_calls++;
 	if (fd < 0)
 		return fd;
 	n = slurp_fd((int)fd, b, cap);
+	if (n == -ENOMEM || dir == root_proc)
+		files_tell(n);
+	else if (is_untold(n)) /* a value that is not known: sensors may well say so */
+		files_error = n;
 	sys_close((int)fd);
 	files_calls++;
 	return n;

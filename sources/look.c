@@ -92,16 +92,29 @@ static bool look_on(u8 queue)
 static i32 looks_left;     /* of LOOK_MAX */
 static bool looked_around; /* in this sample */
 
+/* Descriptors that tell no client by themselves: without a sweep none of them would ever be found closed, or be counted once. */
+static bool recount(void)
+{
+	u32 n = 0;
+
+	for (u32 i = 1; i <= ndevices && !watch_sweep; i++)
+		n += devices[i].anonymous;
+	if (n)
+		anonymous_settle();
+	return n;
+}
+
 /* Somebody may hold what nobody is known to hold: who changed since he was looked at is due. That takes a stat per process;
  * where the kernel tells no counts, it is everybody. */
 static void look_around(void)
 {
+	bool all = recount() || !watch_counts();
 	u32 pid;
 
 	looked_around = true;
 	pass_start(true);
 	while ((pid = pass_next(process_gone)) != NONE)
-		if (!watch_counts() || watch_changed(pid, true))
+		if (all || watch_changed(pid, true))
 			watch_later(pid, true);
 	compute_scan();
 }
@@ -253,9 +266,13 @@ static bool tour_on(void)
 
 static bool sweep_descriptor(void)
 {
-	u32 dropped = reg_dropped;
-	bool more = tour_on();
+	u32 dropped;
+	bool more;
 
+	untold_drop();
+	dropped = reg_dropped;
+	more = tour_on();
+	untold_drop();
 	tour_lost += reg_dropped - dropped;
 	reg_dropped = dropped;
 	if (!more)
@@ -331,7 +348,7 @@ static void sweep(void)
 	left = left < 0 ? left + calls : calls;
 	task_turn.left = ntasks;
 	holder_turn.left = nholders;
-	passed = round_over = false;
+	passed = false;
 	for (size_t i = 0; i < LEN(parts); i++)
 		parts[i].over = false;
 	while ((p = next_part()) && left > 0 && left >= (p->most < calls ? p->most : calls)) {
@@ -402,10 +419,14 @@ static void look_for_new(void)
 
 static void fdinfo_scan(void)
 {
-	u32 dropped = reg_dropped;
+	bool anew = !tour.open && tour_pid == NONE; /* a round begins */
+	u32 dropped;
 
 	if (!walked && !any_device())
 		return;
+	untold_drop();
+	dropped = reg_dropped;
+	round_over = false;
 	looks_left = LOOK_MAX;
 	looked_around = !walked || !fdinfo_repeats || watch_sweep == SWEEP_ALL;
 	if (looked_around) {
@@ -417,7 +438,8 @@ static void fdinfo_scan(void)
 	}
 	if (fdinfo_repeats)
 		reg_unreadable = watch_refused();
-	if (!round_over)
+	untold_drop();
+	if (!round_over || !anew) /* what one that began here has counted itself */
 		lost += reg_dropped - dropped;
 	reg_dropped = dropped + lost + watch_unlisted();
 }
@@ -438,6 +460,7 @@ static void fdinfo_sample(void)
 	}
 	clients_drop();
 	clients_tick();
+	untold_drop();
 	quiet_calls = files_calls;
 }
 

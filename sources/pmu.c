@@ -150,7 +150,7 @@ static bool exists(const char *path)
 {
 	struct stat st;
 
-	return sys_fstatat(root_sys, path, &st) == 0;
+	return files_tell(sys_fstatat(root_sys, path, &st)) == 0;
 }
 
 /* The line that a small file holds, with or without a newline behind it. 0, or -errno. */

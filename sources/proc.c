@@ -522,7 +522,7 @@ static struct disk *disk_add(struct str name)
 	}
 	*d = (struct disk){ .n = (u8)str_len(name) };
 	memcpy(d->name, name.p, d->n);
-	d->whole = sys_has_file(root_sys, disk_path(name, ""));
+	d->whole = files_tell(sys_faccess(root_sys, disk_path(name, ""), F_OK)) == 0;
 	d->physical = d->whole && disk_physical(name);
 	last_disk = ndisks++;
 	return d;

@@ -565,10 +565,9 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 	device_set(name, sizeof(name), leaf);
 	if (!join(path, sizeof(path), dir, name))
 		return;
-	fd = sys_openat(root_sys, path, O_RDONLY | O_NONBLOCK);
+	fd = files_tell(open_again(root_sys, path, O_RDONLY | O_NONBLOCK));
 	if (fd < 0) {
 		places[p->device].denied |= fd == -EACCES || fd == -EPERM;
-		places[p->device].lost += fd == -EMFILE || fd == -ENFILE;
 		return;
 	}
 	if (nsensors + 1 >= MAX_SENSORS || fd > files_limit / 2) { /* clients need some too */
@@ -735,7 +734,7 @@ static u32 device_at(const char *path)
 	u32 n;
 	long len;
 
-	if (sys_fstatat(root_sys, path, &st) < 0 || !S_ISDIR(st.st_mode))
+	if (files_tell(sys_fstatat(root_sys, path, &st)) < 0 || !S_ISDIR(st.st_mode))
 		return NONE;
 	n = device_by_ino(&st);
 	if (n != NONE)
@@ -890,7 +889,7 @@ static void device_settle(u32 device)
 		device_set(d->dev, sizeof(d->dev), str_base(str_z(path)));
 		/* The way to its folder leads by a node, which may be another device's by now. */
 		if (!join(places[device].path, sizeof(places[0].path), path, "device") ||
-		    sys_fstatat(root_sys, places[device].path, &st) < 0)
+		    sys_fstatat(root_sys, places[device].path, &st) == -ENOENT)
 			device_set(places[device].path, sizeof(places[0].path), str_z(path));
 	}
 }
@@ -928,34 +927,43 @@ bool sysfs_lists(void)
 	return lists;
 }
 
+void untold_drop(void)
+{
+	static u32 was;
+
+	reg_dropped += files_untold - was;
+	was = files_untold;
+}
+
+/* The nodes of a class. False: some may be there that were not seen. */
+static bool scan_class(const char *path)
+{
+	struct dir d;
+	const char *name;
+	long r = dir_open(&d, root_sys, path);
+
+	if (r == -ENOENT || r == -ENOTDIR)
+		return true;
+	lists &= r >= 0;
+	while (r >= 0 && (name = dir_next(&d)))
+		node_seen(name);
+	dir_close(&d);
+	r = r < 0 ? r : d.n;
+	reg_dropped += r < 0 && !is_untold(r);
+	return r >= 0;
+}
+
 static void scan_nodes(void)
 {
 	static const char *const classes[] = { "class/drm", "class/accel" };
-	struct dir d;
-	const char *name;
+	bool whole = true;
 
-	for (size_t i = 0; i < LEN(classes); i++) {
-		long r = dir_open(&d, root_sys, classes[i]);
-
-		if (r < 0 && r != -ENOENT && r != -ENOTDIR) {
-			lists = false;
-			reg_dropped++;
-			return; /* what was not seen may still be there */
-		}
-		if (r < 0)
-			continue;
-		while ((name = dir_next(&d)))
-			node_seen(name);
-		dir_close(&d);
-		if (d.n < 0) {
-			reg_dropped++;
-			return;
-		}
-	}
+	for (size_t i = 0; i < LEN(classes); i++)
+		whole &= scan_class(classes[i]);
 	for (u32 i = 0; i < nnodes; i++) {
 		struct node *n = &nodes[i];
 
-		if (n->there && !n->seen && n->kind != N_NVIDIA) {
+		if (whole && n->there && !n->seen && n->kind != N_NVIDIA) {
 			n->there = false;
 			places[n->device].changed = true;
 		}
@@ -1095,25 +1103,27 @@ static void scan_nvidia(void)
 static void read_state(struct device *d, struct place *at)
 {
 	char path[PATH_BYTES], b[sizeof(d->state)];
-	long n;
+	long n = at->status;
+	bool untold; /* it may sleep */
 
-	if (at->status == -1 && at->path[0]) {
-		at->status = join(path, sizeof(path), at->path, "power/runtime_status") ?
-			(int)sys_openat(root_sys, path, O_RDONLY | O_NONBLOCK) : -1;
-		if (at->status < 0)
-			at->status = -2; /* not asked again */
+	if (n == -1 && at->path[0]) {
+		n = join(path, sizeof(path), at->path, "power/runtime_status") ?
+			files_tell(open_again(root_sys, path, O_RDONLY | O_NONBLOCK)) : -ENOENT;
+		at->status = n >= 0 ? (int)n : is_untold(n) ? -1 : -2; /* not asked again */
 	}
-	n = at->status < 0 ? 0 : slurp_fd(at->status, b, sizeof(b));
+	n = n < 0 ? n : files_tell(slurp_fd(at->status, b, sizeof(b)));
+	untold = is_untold(n);
 	if (n < 0)
 		n = 0;
 	device_set(d->state, sizeof(d->state), str_trim((struct str){ b, n > 0 && b[n - 1] == '\n' ? b + n - 1 : b + n }));
-	d->awake = !d->state[0] || strcmp(d->state, "active") == 0 ||
-		   strcmp(d->state, "unsupported") == 0 || strcmp(d->state, "error") == 0;
+	d->awake = !untold && (!d->state[0] || strcmp(d->state, "active") == 0 ||
+			       strcmp(d->state, "unsupported") == 0 || strcmp(d->state, "error") == 0);
 }
 
 static void probe_device(u32 n)
 {
 	struct place *at = &places[n];
+	u32 before = files_untold;
 
 	if (!at->probed_asleep) {
 		at->probed_asleep = true;
@@ -1124,6 +1134,8 @@ static void probe_device(u32 n)
 		at->probed = true;
 		probe(n, false);
 	}
+	at->lost += files_untold - before;
+	files_untold = before;
 }
 
 /* Words about a device that do not change, for `list`. None of these reads touches the hardware. */
@@ -1185,11 +1197,14 @@ static void explain(u32 n)
 			at->denied ? "permission denied" : "the driver has no file for it";
 }
 
-/* One call: sysfs gives a file whole, no page is longer, and those of debugfs are one record each. */
+/* One call: sysfs gives a file whole, no page is longer, and those of debugfs are one record each. Where a text ends
+ * without its newline there is more of it; the metrics are no text, and asking twice makes the firmware tell them twice. */
 static long sensor_read(const struct sensor *s)
 {
 	long n;
 
+	if (s->attr->take != T_METRICS)
+		return slurp_fd(s->fd, file, sizeof(file));
 	while ((n = sys_pread(s->fd, file, sizeof(file), 0)) == -EINTR)
 		;
 	files_calls++;
@@ -1246,6 +1261,7 @@ static void sysfs_start(void)
 		walk("", str_z(extras[i].pattern), (struct str){ 0 }, extras[i].found, NULL);
 	scan_nvidia();
 	sysfs_sample();
+	untold_drop();
 }
 
 /* Of devices for which there is no room each look tells. */
@@ -1256,6 +1272,7 @@ static void sysfs_scan(void)
 
 	if (watch_nodes()) {
 		scan_nodes();
+		untold_drop();
 		lost = reg_dropped - dropped;
 	} else {
 		reg_dropped += lost;

@@ -146,7 +146,12 @@ void tasks_notify(i32 fd)
 
 void child_go(void)
 {
-	sys_write(gate, "", 1);
+	long r;
+
+	while ((r = sys_send(gate, "", 1)) == -EINTR)
+		;
+	if (r < 0) /* a child that died before must not take us along; any other ends */
+		sys_shutdown(gate);
 }
 
 /* Its command is not to be run after all. */
@@ -158,7 +163,11 @@ void child_abort(void)
 
 bool child_ended(int *status)
 {
-	if (child <= 0 || sys_wait(child, status) != child)
+	long r = 0;
+
+	while (child > 0 && (r = sys_wait(child, status)) == -EINTR)
+		;
+	if (child <= 0 || r != child)
 		return false;
 	child = -1;
 	return true;
@@ -239,6 +248,7 @@ bool target_process(struct target *t, u32 pid)
 	struct buf b = buf_on(path, sizeof(path) - 1);
 	const char *name;
 	struct dir d;
+	bool any = false;
 	u64 tid;
 	u8 was;
 
@@ -250,11 +260,15 @@ bool target_process(struct target *t, u32 pid)
 	privilege_lower(was);
 	if (d.fd < 0)
 		return false;
-	while ((name = dir_next(&d)))
-		if (scan_u64(str_z(name), &tid) && !target_add(t, (u32)tid, pid))
+	while ((name = dir_next(&d))) {
+		if (!scan_u64(str_z(name), &tid))
+			continue;
+		any = true;
+		if (!target_add(t, (u32)tid, pid))
 			break;
+	}
 	dir_close(&d);
-	return true;
+	return any;
 }
 
 /* Whether none of them runs any more. What is dead and waits for its parent has no threads to count. */

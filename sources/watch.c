@@ -425,7 +425,7 @@ void pass_begin(bool at_once)
 	pass_stop();
 	pass.no++;
 	hint = nunlisted_now = 0;
-	pass.open = (at_once ? dir_open_in(&pass.d, root_proc, ".", pass_names, sizeof(pass_names)) :
+	pass.open = (at_once ? files_tell(dir_open_in(&pass.d, root_proc, ".", pass_names, sizeof(pass_names))) :
 			       dir_open(&pass.d, root_proc, ".")) >= 0;
 	appends = at_once && pass.open;
 }

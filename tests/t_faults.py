@@ -154,6 +154,32 @@ def _(m):
                       f"{n} descriptors, {args}: {temps} temperatures, {s[0]['dropped']} dropped")
 
 
+@test("too few descriptors: --sweep all said that a process may not be read")
+def _(m):
+    many_files(m)
+    for n in (9, 10, 11, 12):
+        r = limited(m, n, "--sweep", "all", "0.05", "3", "-v", "-o", "json")
+        check(b"may not be read" not in r.err, f"{n} descriptors: said {r.err!r}")
+        for d, *_rest in samples_of(parse_json(r.out)):
+            check(d["unreadable"] == 0 and (d["dropped"] or d["clients"] == CLIENTS), f"{n} descriptors: "
+                  f"{d['unreadable']} unreadable, {d['dropped']} dropped, {d['clients']} clients")
+
+
+@test("--sweep 0: descriptors of a sleeping device were never found closed, and counted at each look")
+def _(m):
+    m.device("xe", XE, state="suspended")
+    m.fd(10, 3, dump("xe", 7, pdev=XE))
+    node = m.path("proc/1/root/dev/dri/renderD128")
+    os.makedirs(os.path.dirname(node))
+
+    def closed():
+        os.unlink(m.path("proc/10/fd/3"))
+        with open(node, "w", encoding="ascii"):
+            pass
+    s = m.live("--sweep", "0", steps=[None, closed, None, None])
+    eq([d["clients"] for d, in s], [None, 0, 0, 0], "clients")
+
+
 # --- devices that come and go -----------------------------------------------------------------------------------
 
 def changing(m, held):

@@ -1,0 +1,847 @@
+/* inject.c - the program between fork and exec of itself: linked in front of libc's calls (ld's --wrap), it runs main()
+ * once for each case that it reads, in a child, and makes one system call of it fail. SPDX-License-Identifier: MIT
+ *
+ * How it runs is in the environment: INJECT_CASES, INJECT_ANSWERS two descriptors; INJECT_STDIN a file; INJECT_IO what
+ * standard output is: file, pipe, socket (the request of INJECT_STDIN on it) or pty; INJECT_DIR a folder that is emptied
+ * before each case, but for "out", which INJECT_SEED is copied to; INJECT_CLOCK: virtual, no time passes but what is slept. */
+#include <errno.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/perf_event.h>
+
+/* --- cases and answers ----------------------------------------------------------------------------------------- */
+
+enum { CALLS_MAX = 1 << 16, SAYS_MAX = 4 << 20, OPEN_MAX = 8 << 10 };
+enum { HOW_HALF = -1, HOW_ONE = -2, HOW_NONE = -3 };
+enum {
+	OF_CHILD = 1, /* of the command that is started, before its exec */
+	STAYS = 2,    /* every call of that name from then on */
+	OLD_ABI = 4,
+	CLOCK_JUMPS = 8,
+};
+
+struct fault {
+	uint32_t at;  /* which call, from 1; 0: none */
+	int32_t how;  /* an errno, or HOW_ */
+	uint32_t flags;
+	uint32_t deadline; /* ms */
+};
+
+struct answer {
+	int32_t status;
+	uint32_t hung, calls, child_calls;
+	int32_t fired; /* call, or -1 */
+	uint32_t what_n, out_n, err_n, open_n, file_n, left_n, names_n;
+	uint32_t has_file;
+};
+
+#define CALL(name) CALL_##name,
+#define CALLS \
+	CALL(clock_nanosleep) CALL(clone) CALL(close) CALL(connect) CALL(eventfd) CALL(execvp) CALL(faccessat) CALL(faccessat2) \
+	CALL(fchmod) CALL(fcntl) CALL(fork) CALL(fstat) CALL(fstatat) CALL(fstatfs) CALL(getdents64) CALL(getrusage) \
+	CALL(getsockopt) CALL(inotify_add_watch) CALL(inotify_init1) CALL(ioctl) CALL(lseek) CALL(mmap) CALL(openat) \
+	CALL(openat_new) CALL(perf_event_open) CALL(pidfd_getfd) CALL(pidfd_open) CALL(poll) CALL(ppoll) CALL(prctl) \
+	CALL(pread) CALL(prlimit64) CALL(pwrite) CALL(read) CALL(readlinkat) CALL(recv) CALL(renameat) CALL(renameat2) \
+	CALL(send) CALL(setitimer) CALL(socket) CALL(socketpair) CALL(shutdown) CALL(statfs) CALL(uname) CALL(unlinkat) CALL(wait4) \
+	CALL(write) CALL(other)
+enum call { CALLS NCALLS };
+#undef CALL
+#define CALL(name) #name,
+static const char *const call_names[] = { CALLS };
+
+/* Of one case, shared with its processes. */
+static struct shared {
+	uint32_t calls, child_calls;
+	int32_t fired;
+	char what[256];
+	uint8_t names[CALLS_MAX];
+	uint32_t open_n;
+	char open[OPEN_MAX];
+} *shared;
+
+static struct fault fault;
+static bool active, in_child, virtual_clock;
+static int64_t virtual_now; /* ns */
+static uint32_t clock_asked;
+
+long __real_syscall(long nr, ...);
+int __real_main(int argc, char **argv);
+int __wrap_main(int argc, char **argv);
+_Noreturn void __wrap__exit(int code);
+_Noreturn void __real__exit(int code);
+
+/* --- which call fails ------------------------------------------------------------------------------------------ */
+
+static void note(const char *path)
+{
+	size_t n = path ? strlen(path) : 0;
+
+	n = n < sizeof(shared->what) - 1 ? n : sizeof(shared->what) - 1;
+	if (n)
+		memcpy(shared->what, path, n);
+	shared->what[n] = '\0';
+}
+
+static void note_fd(int fd)
+{
+	char path[32] = "/proc/self/fd/", digits[12], to[200];
+	size_t n = strlen(path), k = 0;
+	ssize_t r;
+
+	do
+		digits[k++] = (char)('0' + fd % 10);
+	while (fd > 0 && (fd /= 10));
+	while (k)
+		path[n++] = digits[--k];
+	path[n] = '\0';
+	r = __real_syscall(SYS_readlinkat, AT_FDCWD, path, to, sizeof(to) - 1);
+	if (r > 0) {
+		to[r] = '\0';
+		note(to);
+	}
+}
+
+/* 0: it goes on; or an errno, or HOW_. Of path or fd: for whoever reads of it. */
+static int gate(enum call call, const char *path, int fd)
+{
+	static int last = -1;
+	uint32_t n = in_child ? ++shared->child_calls : ++shared->calls;
+
+	if (!in_child && n <= CALLS_MAX)
+		shared->names[n - 1] = (uint8_t)call;
+	if (fault.at == 0 || in_child != !!(fault.flags & OF_CHILD))
+		return 0;
+	if (n != fault.at && !(fault.flags & STAYS && last == (int)call))
+		return 0;
+	if (shared->fired < 0) {
+		shared->fired = last = (int)call;
+		if (path)
+			note(path);
+		else if (fd >= 0)
+			note_fd(fd);
+	}
+	return fault.how;
+}
+
+#define GATE(call, path, fd) do { \
+	int how_ = active ? gate(CALL_##call, path, fd) : 0; \
+	if (how_ > 0) { \
+		errno = how_; \
+		return -1; \
+	} \
+} while (0)
+
+static bool is_old(void)
+{
+	return active && fault.flags & OLD_ABI;
+}
+
+/* --- libc's calls ---------------------------------------------------------------------------------------------- */
+
+#define PLAIN(type, name, params, args, path, fd) \
+	type __real_##name params; \
+	type __wrap_##name params; \
+	type __wrap_##name params \
+	{ \
+		GATE(name, path, fd); \
+		return __real_##name args; \
+	}
+
+PLAIN(int, connect, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n), NULL, fd)
+PLAIN(int, eventfd, (unsigned n, int flags), (n, flags), NULL, -1)
+PLAIN(int, execvp, (const char *path, char *const *argv), (path, argv), path, -1)
+PLAIN(int, fstatfs, (int fd, struct statfs *st), (fd, st), NULL, fd)
+PLAIN(int, getsockopt, (int fd, int level, int name, void *p, socklen_t *n), (fd, level, name, p, n), NULL, fd)
+PLAIN(int, inotify_add_watch, (int fd, const char *path, uint32_t mask), (fd, path, mask), path, -1)
+PLAIN(off_t, lseek, (int fd, off_t at, int whence), (fd, at, whence), NULL, fd)
+PLAIN(int, poll, (struct pollfd *p, nfds_t n, int ms), (p, n, ms), NULL, -1)
+PLAIN(ssize_t, readlinkat, (int dir, const char *path, char *b, size_t n), (dir, path, b, n), path, -1)
+PLAIN(int, setitimer, (int which, const struct itimerval *t, struct itimerval *was), (which, t, was), NULL, -1)
+PLAIN(int, shutdown, (int fd, int how), (fd, how), NULL, fd)
+PLAIN(int, socket, (int family, int type, int protocol), (family, type, protocol), NULL, -1)
+PLAIN(int, socketpair, (int family, int type, int protocol, int *fds), (family, type, protocol, fds), NULL, -1)
+PLAIN(int, statfs, (const char *path, struct statfs *st), (path, st), path, -1)
+PLAIN(int, uname, (struct utsname *u), (u), NULL, -1)
+PLAIN(int, unlinkat, (int dir, const char *path, int flags), (dir, path, flags), path, -1)
+PLAIN(pid_t, wait4, (pid_t pid, int *status, int flags, struct rusage *r), (pid, status, flags, r), NULL, -1)
+
+/* It is closed whatever close(2) says, but for files that need none of ours. */
+int __real_close(int fd);
+int __wrap_close(int fd);
+int __wrap_close(int fd)
+{
+	int how = active ? gate(CALL_close, NULL, fd) : 0, r = __real_close(fd);
+
+	if (how <= 0)
+		return r;
+	errno = how;
+	return -1;
+}
+
+int __real_inotify_init1(int flags);
+int __wrap_inotify_init1(int flags);
+int __wrap_inotify_init1(int flags)
+{
+	GATE(inotify_init1, NULL, -1);
+	if (is_old()) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return __real_inotify_init1(flags);
+}
+
+/* Before Linux 6.2 a folder of descriptors told no count of them. */
+static int tell_no_count(int r, struct stat *st)
+{
+	if (r == 0 && is_old() && S_ISDIR(st->st_mode))
+		st->st_size = 0;
+	return r;
+}
+
+int __real_fstat(int fd, struct stat *st);
+int __wrap_fstat(int fd, struct stat *st);
+int __wrap_fstat(int fd, struct stat *st)
+{
+	GATE(fstat, NULL, fd);
+	return tell_no_count(__real_fstat(fd, st), st);
+}
+
+int __real_fstatat(int dir, const char *path, struct stat *st, int flags);
+int __wrap_fstatat(int dir, const char *path, struct stat *st, int flags);
+int __wrap_fstatat(int dir, const char *path, struct stat *st, int flags)
+{
+	GATE(fstatat, path, -1);
+	return tell_no_count(__real_fstatat(dir, path, st, flags), st);
+}
+
+void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset);
+void *__real_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset)
+{
+	int how = active ? gate(CALL_mmap, NULL, fd) : 0;
+
+	if (how <= 0)
+		return __real_mmap(at, n, prot, flags, fd, offset);
+	errno = how;
+	return MAP_FAILED;
+}
+
+int __real_openat(int dir, const char *path, int flags, ...);
+int __wrap_openat(int dir, const char *path, int flags, ...);
+int __wrap_openat(int dir, const char *path, int flags, ...)
+{
+	mode_t mode;
+	va_list ap;
+
+	va_start(ap, flags);
+	mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	if (flags & O_CREAT)
+		GATE(openat_new, path, -1);
+	else
+		GATE(openat, path, -1);
+	return __real_openat(dir, path, flags, mode);
+}
+
+int __real_ioctl(int fd, int request, ...);
+int __wrap_ioctl(int fd, int request, ...);
+int __wrap_ioctl(int fd, int request, ...)
+{
+	void *arg;
+	va_list ap;
+
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	GATE(ioctl, NULL, fd);
+	return __real_ioctl(fd, request, arg);
+}
+
+int __real_prctl(int what, ...);
+int __wrap_prctl(int what, ...);
+int __wrap_prctl(int what, ...)
+{
+	unsigned long arg;
+	va_list ap;
+
+	va_start(ap, what);
+	arg = va_arg(ap, unsigned long);
+	va_end(ap);
+	GATE(prctl, NULL, -1);
+	return __real_prctl(what, arg, 0, 0, 0);
+}
+
+/* --- what may be short ------------------------------------------------------------------------------------------ */
+
+static size_t shorter(size_t n, int how)
+{
+	return how == HOW_HALF ? (n + 1) / 2 : how == HOW_ONE ? n > 0 : 0;
+}
+
+/* As much as there is, then less of it: half of a buffer may be all of a file. */
+ssize_t __real_pread(int fd, void *b, size_t n, off_t at);
+ssize_t __wrap_pread(int fd, void *b, size_t n, off_t at);
+ssize_t __wrap_pread(int fd, void *b, size_t n, off_t at)
+{
+	int how = active ? gate(CALL_pread, NULL, fd) : 0;
+	ssize_t r;
+
+	if (how > 0) {
+		errno = how;
+		return -1;
+	}
+	r = __real_pread(fd, b, n, at);
+	if (how == 0 || r <= 0)
+		return r;
+	r = (ssize_t)shorter((size_t)r, how);
+	return r > 1 && ((char *)b)[r - 1] == '\n' ? r - 1 : r; /* no kernel stops between the lines of one record */
+}
+
+ssize_t __real_read(int fd, void *b, size_t n);
+ssize_t __wrap_read(int fd, void *b, size_t n);
+ssize_t __wrap_read(int fd, void *b, size_t n)
+{
+	int how = active ? gate(CALL_read, NULL, fd) : 0, there;
+	ssize_t r;
+
+	if (how > 0) {
+		errno = how;
+		return -1;
+	}
+	if (how == 0)
+		return __real_read(fd, b, n);
+	if (__real_ioctl(fd, FIONREAD, &there) == 0 && there > 0 && (size_t)there < n)
+		n = (size_t)there;
+	r = (ssize_t)shorter(n, how);
+	return r ? __real_read(fd, b, (size_t)r) : 0;
+}
+
+ssize_t __real_recv(int fd, void *b, size_t n, int flags);
+ssize_t __wrap_recv(int fd, void *b, size_t n, int flags);
+ssize_t __wrap_recv(int fd, void *b, size_t n, int flags)
+{
+	int how = active ? gate(CALL_recv, NULL, fd) : 0, there;
+
+	if (how > 0) {
+		errno = how;
+		return -1;
+	}
+	if (how < 0 && __real_ioctl(fd, FIONREAD, &there) == 0 && there > 0 && (size_t)there < n)
+		n = (size_t)there;
+	n = how < 0 ? shorter(n, how) : n;
+	return n ? __real_recv(fd, b, n, flags) : 0;
+}
+
+#define WRITES(name, params, args) \
+	ssize_t __real_##name params; \
+	ssize_t __wrap_##name params; \
+	ssize_t __wrap_##name params \
+	{ \
+		int how = active ? gate(CALL_##name, NULL, fd) : 0; \
+		if (how > 0) { \
+			errno = how; \
+			return -1; \
+		} \
+		n = how < 0 ? shorter(n, how) : n; \
+		return how < 0 && n == 0 ? 0 : __real_##name args; \
+	}
+WRITES(write, (int fd, const void *b, size_t n), (fd, b, n))
+WRITES(pwrite, (int fd, const void *b, size_t n, off_t at), (fd, b, n, at))
+WRITES(send, (int fd, const void *b, size_t n, int flags), (fd, b, n, flags))
+
+/* --- time -------------------------------------------------------------------------------------------------------- */
+
+static const int64_t second = 1000000000, hour = 3600 * second, epoch = 1763611200 * second;
+
+/* Every 7th reading of the wall clock is hours off, to and fro; the other one has slept for hours after each 20th. */
+static int64_t jump(clockid_t clock)
+{
+	static int64_t slept;
+
+	clock_asked++;
+	if (clock == CLOCK_REALTIME)
+		return slept + (clock_asked % 7 == 0 ? 5 * hour : clock_asked % 7 == 3 ? -7 * hour : 0);
+	slept += clock_asked % 20 == 0 ? 3 * hour : 0;
+	return slept;
+}
+
+int __real_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+	int64_t now;
+
+	if (!active || !virtual_clock)
+		return __real_clock_gettime(clock, t);
+	virtual_now += 1000;
+	now = virtual_now + (clock == CLOCK_REALTIME ? epoch : 0);
+	if (fault.flags & CLOCK_JUMPS)
+		now += jump(clock);
+	*t = (struct timespec){ .tv_sec = (time_t)(now / second), .tv_nsec = (long)(now % second) };
+	return 0;
+}
+
+int __real_clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *left);
+int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *left);
+int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *left)
+{
+	int64_t until = t->tv_sec * second + t->tv_nsec;
+	int how = active ? gate(CALL_clock_nanosleep, NULL, -1) : 0;
+
+	if (how > 0)
+		return how;
+	if (!active || !virtual_clock)
+		return __real_clock_nanosleep(clock, flags, t, left);
+	if (fault.flags & CLOCK_JUMPS)
+		virtual_now += second / 1000;
+	else
+		virtual_now = virtual_now > until ? virtual_now : until;
+	return 0;
+}
+
+int __real_ppoll(struct pollfd *p, nfds_t n, const struct timespec *t, const sigset_t *mask);
+int __wrap_ppoll(struct pollfd *p, nfds_t n, const struct timespec *t, const sigset_t *mask);
+int __wrap_ppoll(struct pollfd *p, nfds_t n, const struct timespec *t, const sigset_t *mask)
+{
+	static const struct timespec none;
+	int r;
+
+	GATE(ppoll, NULL, -1);
+	if (!active || !virtual_clock || !t)
+		return __real_ppoll(p, n, t, mask);
+	r = __real_ppoll(p, n, &none, mask);
+	if (r == 0)
+		virtual_now += t->tv_sec * second + t->tv_nsec;
+	return r;
+}
+
+/* --- syscall(2) ---------------------------------------------------------------------------------------------------- */
+
+static const struct { long nr; enum call call; bool is_new; /* an old kernel has none */ } numbers[] = {
+	{ SYS_clone, CALL_clone, false },
+	{ SYS_faccessat, CALL_faccessat, false },
+	{ 439, CALL_faccessat2, true },
+	{ SYS_fchmod, CALL_fchmod, false },
+#ifdef SYS_fcntl
+	{ SYS_fcntl, CALL_fcntl, false },
+#else
+	{ SYS_fcntl64, CALL_fcntl, false },
+#endif
+#ifdef SYS_fork
+	{ SYS_fork, CALL_fork, false },
+#endif
+	{ SYS_getdents64, CALL_getdents64, false },
+	{ SYS_getrusage, CALL_getrusage, false },
+	{ SYS_perf_event_open, CALL_perf_event_open, false },
+	{ 434, CALL_pidfd_open, true },
+	{ 438, CALL_pidfd_getfd, true },
+	{ SYS_prlimit64, CALL_prlimit64, false },
+#ifdef SYS_renameat
+	{ SYS_renameat, CALL_renameat, false },
+#endif
+	{ SYS_renameat2, CALL_renameat2, false },
+};
+
+/* perf_event_open(2) of the first kernels that had it: 64 bytes of attributes. What is behind them must be 0, or it
+ * says how many it knows. */
+static bool is_too_large(struct perf_event_attr *attr)
+{
+	const unsigned char *p = (const unsigned char *)attr;
+
+	for (uint32_t i = PERF_ATTR_SIZE_VER0; i < attr->size; i++)
+		if (p[i]) {
+			attr->size = PERF_ATTR_SIZE_VER0;
+			return true;
+		}
+	return false;
+}
+
+long __wrap_syscall(long nr, ...);
+long __wrap_syscall(long nr, ...)
+{
+	enum call call = CALL_other;
+	bool is_new = false;
+	long a[6], r;
+	va_list ap;
+
+	va_start(ap, nr);
+	for (size_t i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (numbers[i].nr == nr) {
+			call = numbers[i].call;
+			is_new = numbers[i].is_new;
+		}
+	if (active && call != CALL_other) {
+		int how = gate(call, call == CALL_faccessat || call == CALL_faccessat2 ? (const char *)a[1] : NULL,
+			       call == CALL_getdents64 || call == CALL_fcntl ? (int)a[0] : -1);
+
+		if (how > 0) {
+			errno = how;
+			return -1;
+		}
+	}
+	if (is_old() && (is_new || (call == CALL_perf_event_open && is_too_large((struct perf_event_attr *)a[0])))) {
+		errno = is_new ? ENOSYS : E2BIG;
+		return -1;
+	}
+	r = __real_syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (active && (call == CALL_fork || call == CALL_clone) && r == 0)
+		in_child = true;
+	return r;
+}
+
+/* --- the end of a case ----------------------------------------------------------------------------------------------- */
+
+/* What is open now. */
+static void tell_open(void)
+{
+	static char b[8192];
+	int dir = __real_openat(AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY);
+	long n;
+
+	while (dir >= 0 && (n = __real_syscall(SYS_getdents64, dir, b, sizeof(b))) > 0)
+		for (long at = 0; at < n;) {
+			const struct dirent *e = (const struct dirent *)(const void *)(b + at);
+			char to[256];
+			ssize_t r = __real_readlinkat(dir, e->d_name, to, sizeof(to));
+
+			at += e->d_reclen;
+			if (r <= 0 || (size_t)r + 16 > OPEN_MAX - shared->open_n || atoi(e->d_name) == dir)
+				continue;
+			if (r > 9 && memcmp(to, "/dev/pts/", 9) == 0)
+				r = 8;
+			for (ssize_t i = 0; i < r; i++) /* numbers of pipes and queues differ between cases */
+				if (to[i] == ':' && i + 1 < r && to[i + 1] == '[')
+					r = i;
+			memcpy(shared->open + shared->open_n, to, (size_t)r);
+			shared->open_n += (uint32_t)r;
+			shared->open[shared->open_n++] = '\n';
+		}
+}
+
+_Noreturn void __wrap__exit(int code)
+{
+	if (active && !in_child)
+		tell_open();
+	__real__exit(code);
+}
+
+/* --- the server ------------------------------------------------------------------------------------------------------ */
+
+static int cases_fd, answers_fd, memory[2]; /* what is printed on 1 and 2 */
+static const char *io, *input, *dir, *seed;
+static char left[4096];
+
+static _Noreturn void die(const char *why)
+{
+	__real_write(2, why, strlen(why));
+	__real_write(2, "\n", 1);
+	__real__exit(120);
+}
+
+static void send_all(const void *p, size_t n)
+{
+	const char *from = p;
+
+	while (n > 0) {
+		ssize_t r = __real_write(answers_fd, from, n);
+
+		if (r <= 0)
+			die("inject: nobody reads the answers");
+		from += r;
+		n -= (size_t)r;
+	}
+}
+
+static void copy(int from, int to)
+{
+	static char b[65536];
+	ssize_t n;
+
+	while ((n = __real_read(from, b, sizeof(b))) > 0)
+		if (__real_write(to, b, (size_t)n) != n)
+			die("inject: the seed cannot be copied");
+}
+
+/* An empty folder but for what the seed is copied to; or, at the end, the names of what else is there. */
+static uint32_t sweep_dir(bool at_end)
+{
+	static char b[8192];
+	uint32_t n = 0;
+	long got;
+	int d;
+
+	if (!dir)
+		return 0;
+	d = __real_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY);
+	while (d >= 0 && (got = __real_syscall(SYS_getdents64, d, b, sizeof(b))) > 0)
+		for (long at = 0; at < got;) {
+			const struct dirent *e = (const struct dirent *)(const void *)(b + at);
+
+			at += e->d_reclen;
+			if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+				continue;
+			if (!at_end)
+				__real_unlinkat(d, e->d_name, 0);
+			else if (strcmp(e->d_name, "out") != 0 && n + 300 < sizeof(left)) {
+				memcpy(left + n, e->d_name, strlen(e->d_name));
+				n += (uint32_t)strlen(e->d_name);
+				left[n++] = '\n';
+			}
+		}
+	if (!at_end && seed) {
+		int from = __real_openat(AT_FDCWD, seed, O_RDONLY), to = __real_openat(d, "out", O_WRONLY | O_CREAT, 0600);
+
+		copy(from, to);
+		__real_close(from);
+		__real_close(to);
+	}
+	__real_close(d);
+	return n;
+}
+
+static void move_fd(int from, int to)
+{
+	if (__real_syscall(SYS_dup3, from, to, 0) < 0)
+		die("inject: dup3");
+}
+
+/* The two ends of what the program prints to: [0] is ours, or -1. */
+static void make_io(int ends[2])
+{
+	int unlocked = 0, number = 0;
+	char name[32] = "/dev/pts/";
+
+	ends[0] = ends[1] = -1;
+	if (strcmp(io, "pipe") == 0) {
+		if (__real_syscall(SYS_pipe2, ends, O_CLOEXEC) < 0)
+			die("inject: pipe");
+	} else if (strcmp(io, "socket") == 0) {
+		int from = __real_openat(AT_FDCWD, input, O_RDONLY);
+
+		if (__real_socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+			die("inject: socketpair");
+		copy(from, ends[0]);
+		__real_shutdown(ends[0], SHUT_WR);
+		__real_close(from);
+	} else if (strcmp(io, "pty") == 0) {
+		struct winsize w = { .ws_row = 24, .ws_col = 80 };
+		size_t n = strlen(name);
+
+		ends[0] = __real_openat(AT_FDCWD, "/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+		if (ends[0] < 0 || __real_ioctl(ends[0], TIOCSPTLCK, &unlocked) < 0 || __real_ioctl(ends[0], TIOCGPTN, &number) < 0)
+			die("inject: /dev/ptmx");
+		__real_ioctl(ends[0], TIOCSWINSZ, &w);
+		if (number > 99)
+			name[n++] = (char)('0' + number / 100);
+		if (number > 9)
+			name[n++] = (char)('0' + number / 10 % 10);
+		name[n++] = (char)('0' + number % 10);
+		name[n] = '\0';
+		ends[1] = __real_openat(AT_FDCWD, name, O_RDWR | O_CLOEXEC | O_NOCTTY);
+		if (ends[1] < 0)
+			die("inject: /dev/pts");
+	}
+}
+
+static _Noreturn void run_case(int argc, char **argv, int ends[2])
+{
+	int in = __real_openat(AT_FDCWD, input ? input : "/dev/null", O_RDONLY);
+
+	__real_syscall(SYS_setsid);
+	move_fd(ends[1] >= 0 && (strcmp(io, "pty") == 0 || strcmp(io, "socket") == 0) ? ends[1] : in, 0);
+	move_fd(ends[1] >= 0 ? ends[1] : memory[0], 1);
+	move_fd(memory[1], 2);
+	__real_syscall(SYS_close_range, 3, ~0u, 0);
+	if (strcmp(io, "pty") == 0)
+		__real_ioctl(0, TIOCSCTTY, 0);
+	errno = 0;
+	virtual_now = 1000 * second;
+	active = true;
+	__wrap__exit(__real_main(argc, argv));
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	__real_clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* What comes from the program while it runs goes where its output to a file would. False: no more comes. */
+static bool drain(int fd)
+{
+	static char b[65536];
+	ssize_t n = __real_read(fd, b, sizeof(b));
+
+	if (n > 0 && __real_write(memory[0], b, (size_t)n) != n)
+		die("inject: out of memory");
+	return n > 0;
+}
+
+/* Until it has ended, or its time is up. True: that. */
+static bool watch(int pid, int ours)
+{
+	int pidfd = (int)__real_syscall(434, pid, 0);
+	int64_t end = now_ms() + fault.deadline;
+	bool ended = false, hung = false;
+
+	while (!ended && !hung) {
+		struct pollfd p[] = { { .fd = pidfd, .events = POLLIN }, { .fd = ours, .events = POLLIN } };
+		int r = poll(p, 2, (int)(end > now_ms() ? end - now_ms() : 0));
+
+		hung = r == 0;
+		if (r > 0 && p[1].revents && !drain(ours))
+			ours = -1;
+		ended = r > 0 && p[0].revents;
+	}
+	if (hung)
+		__real_syscall(SYS_kill, pid, SIGKILL);
+	while (ours >= 0 && !hung) {
+		struct pollfd p = { .fd = ours, .events = POLLIN };
+
+		if (poll(&p, 1, 0) <= 0 || !drain(ours))
+			break;
+	}
+	__real_close(pidfd);
+	return hung;
+}
+
+static void send_memory(int fd, uint32_t n)
+{
+	static char b[65536];
+
+	for (off_t at = 0; at < n;) {
+		ssize_t r = __real_pread(fd, b, sizeof(b), at);
+
+		if (r <= 0)
+			die("inject: what was printed cannot be read");
+		send_all(b, (size_t)r);
+		at += r;
+	}
+}
+
+static uint32_t size_of(int fd)
+{
+	struct stat st;
+
+	if (fd < 0 || __real_fstat(fd, &st) < 0 || st.st_size > SAYS_MAX)
+		return 0;
+	return (uint32_t)st.st_size;
+}
+
+static void serve(int argc, char **argv)
+{
+	struct answer a = { .fired = -1 };
+	int ends[2], pid, file = -1;
+
+	shared->calls = shared->child_calls = shared->open_n = 0;
+	shared->fired = -1;
+	shared->what[0] = '\0';
+	for (int i = 0; i < 2; i++) {
+		__real_syscall(SYS_ftruncate, memory[i], 0);
+		__real_lseek(memory[i], 0, SEEK_SET);
+	}
+	sweep_dir(false);
+	make_io(ends);
+	pid = (int)__real_syscall(SYS_fork);
+	if (pid == 0)
+		run_case(argc, argv, ends);
+	if (pid < 0)
+		die("inject: fork");
+	if (ends[1] >= 0)
+		__real_close(ends[1]);
+	a.hung = watch(pid, ends[0]);
+	if (ends[0] >= 0)
+		__real_close(ends[0]);
+	while (__real_wait4(pid, &a.status, 0, NULL) < 0)
+		;
+	if (dir) {
+		int d = __real_openat(AT_FDCWD, dir, O_PATH | O_DIRECTORY);
+
+		file = __real_openat(d, "out", O_RDONLY);
+		__real_close(d);
+	}
+	a.calls = shared->calls;
+	a.child_calls = shared->child_calls;
+	a.fired = shared->fired;
+	a.what_n = (uint32_t)strlen(shared->what);
+	a.out_n = size_of(memory[0]);
+	a.err_n = size_of(memory[1]);
+	a.open_n = shared->open_n;
+	a.file_n = size_of(file);
+	a.has_file = file >= 0;
+	a.left_n = sweep_dir(true);
+	a.names_n = fault.at ? 0 : a.calls < CALLS_MAX ? a.calls : CALLS_MAX;
+	send_all(&a, sizeof(a));
+	send_all(shared->what, a.what_n);
+	send_memory(memory[0], a.out_n);
+	send_memory(memory[1], a.err_n);
+	send_all(shared->open, a.open_n);
+	send_memory(file, a.file_n);
+	send_all(left, a.left_n);
+	send_all(shared->names, a.names_n);
+	if (file >= 0)
+		__real_close(file);
+}
+
+static int number_of(const char *name)
+{
+	const char *v = getenv(name);
+
+	return v ? atoi(v) : -1;
+}
+
+int __wrap_main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "--calls") == 0) {
+		for (size_t i = 0; i < NCALLS; i++) {
+			__real_write(1, call_names[i], strlen(call_names[i]));
+			__real_write(1, "\n", 1);
+		}
+		__real__exit(0);
+	}
+	cases_fd = number_of("INJECT_CASES");
+	answers_fd = number_of("INJECT_ANSWERS");
+	io = getenv("INJECT_IO");
+	input = getenv("INJECT_STDIN");
+	dir = getenv("INJECT_DIR");
+	seed = getenv("INJECT_SEED");
+	virtual_clock = getenv("INJECT_CLOCK") != NULL;
+	if (cases_fd < 0 || answers_fd < 0 || !io)
+		return __real_main(argc, argv);
+	shared = __real_mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 2; i++)
+		memory[i] = (int)__real_syscall(SYS_memfd_create, i ? "err" : "out", 1);
+	if (shared == MAP_FAILED || memory[0] < 0 || memory[1] < 0)
+		die("inject: no memory");
+	while (__real_read(cases_fd, &fault, sizeof(fault)) == sizeof(fault))
+		serve(argc, argv);
+	__real__exit(0);
+}

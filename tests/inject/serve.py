@@ -1,0 +1,97 @@
+"""The program under tests/inject/inject.c: a server for each command line, which runs it once per case."""
+import errno
+import os
+import shutil
+import struct
+import subprocess
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+PROG = os.path.join(ROOT, "build/inject/gpustat")
+OF_CHILD, STAYS, OLD_ABI, CLOCK_JUMPS = 1, 2, 4, 8
+HALF, ONE, NONE = -1, -2, -3
+ANSWER = struct.Struct("<iIIIi8I")
+
+
+def calls():
+    return subprocess.run([PROG, "--calls"], stdout=subprocess.PIPE, check=True).stdout.decode().split()
+
+
+def how_name(how):
+    return {HALF: "half", ONE: "1 byte", NONE: "0 bytes"}.get(how) or errno.errorcode.get(how, str(how))
+
+
+class Answer:
+    """What one run came to."""
+
+    def __init__(self, b, rest, names):
+        (status, self.hung, self.calls, self.child_calls, fired, what, out, err, opened, file, left, n,
+         has_file) = ANSWER.unpack(b)
+        self.signal, self.code = status & 127, status >> 8 & 255
+        self.fired = names[fired] if fired >= 0 else None
+        self.what = rest(what).decode(errors="replace")
+        self.out, self.err = rest(out), rest(err)
+        self.open = sorted(rest(opened).decode(errors="replace").split("\n")[:-1])
+        b = rest(file)
+        self.file = b if has_file else None
+        self.left = rest(left).decode(errors="replace").split("\n")[:-1]
+        self.names = [names[i] for i in rest(n)]
+
+    def __repr__(self):
+        return (f"exit {self.code}{f' signal {self.signal}' if self.signal else ''}{' HUNG' if self.hung else ''} "
+                f"out {self.out[-200:]!r} err {self.err[-200:]!r}")
+
+
+class Server:
+    def __init__(self, argv, names, io="file", stdin=None, folder=False, seed=None, clock=True, env=()):
+        """folder: OUT in argv is a file in a folder of its own, which begins with the bytes of seed, if there are any."""
+        self.names, self.base = names, tempfile.mkdtemp(prefix="inject-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+        os.mkdir(f"{self.base}/d")
+        cases, self.ask = os.pipe()
+        self.hear, answers = os.pipe()
+        e = {"PATH": "/usr/bin:/bin", "TERM": "xterm", "INJECT_CASES": str(cases), "INJECT_ANSWERS": str(answers), "INJECT_IO": io,
+             **dict(env)}
+        if clock:
+            e["INJECT_CLOCK"] = "virtual"
+        if stdin is not None:
+            e["INJECT_STDIN"] = self.write("stdin", stdin)
+        if folder:
+            e["INJECT_DIR"] = f"{self.base}/d"
+        if seed is not None:
+            e["INJECT_SEED"] = self.write("seed", seed)
+        argv = [a.replace("OUT", f"{self.base}/d/out") for a in argv]
+        # pylint: disable-next=consider-using-with
+        self.p = subprocess.Popen([PROG] + argv, env=e, pass_fds=(cases, answers), stdin=subprocess.DEVNULL, cwd=ROOT)
+        os.close(cases)
+        os.close(answers)
+
+    def write(self, name, b):
+        with open(f"{self.base}/{name}", "wb") as f:
+            f.write(b)
+        return f"{self.base}/{name}"
+
+    def rest(self, n):
+        b = b""
+        while len(b) < n:
+            more = os.read(self.hear, n - len(b))
+            if not more:
+                raise EOFError("the server has died")
+            b += more
+        return b
+
+    def run(self, at=0, how=0, flags=0, deadline=10000):
+        os.write(self.ask, struct.pack("<IiII", at, how, flags, deadline))
+        return Answer(self.rest(ANSWER.size), self.rest, self.names)
+
+    def close(self):
+        os.close(self.ask)
+        os.close(self.hear)
+        self.p.wait()
+        shutil.rmtree(self.base)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *a):
+        self.close()

@@ -1,0 +1,470 @@
+#!/usr/bin/env python3
+# t_inject.py PROG - every system call of every command fails once: with each errno of its manual page, or comes short. What is
+# printed then is valid, and says what it says undisturbed, or that it does not know; a file is whole, old or new; nothing hangs, dies
+# or stays open. The test build is tests/inject/inject.c's. A share of the cases, with CI=true all. Prints TAP; exit 0 iff all is
+# well. ONLY=TEXT: only the commands with TEXT in their names; CASES=1: each that fails, whole. SPDX-License-Identifier: MIT
+import collections
+import concurrent.futures
+import csv
+import errno
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True  # the source folder stays as it is
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, f"{HERE}/inject"]
+import serve  # noqa: E402
+import tap  # noqa: E402
+from serve import CLOCK_JUMPS, HALF, NONE, OF_CHILD, OLD_ABI, ONE, STAYS  # noqa: E402
+from t_edges import strict  # noqa: E402
+
+ALL = os.environ.get("CI") == "true"
+SHARE = 1 if ALL else 12  # every so many cases are run
+ONLY, LOUD = os.environ.get("ONLY", ""), os.environ.get("CASES")
+
+
+# --- how each call may fail ------------------------------------------------------------------------------------
+
+def errnos(text):
+    return [getattr(errno, e) for e in text.split()]
+
+
+FILES = "ENOMEM EMFILE ENFILE"
+# What of libc calls no system call, or one that fails for wrong arguments only.
+NEVER_FAIL = set("""_GLOBAL_OFFSET_TABLE_ __errno_location __popcountdi2 clock_getres getauxval getenv geteuid getpid kill memchr
+    memcmp memcpy memmove memset munmap secure_getenv sigaction sigaddset sigdelset sigemptyset sigfillset sigprocmask strchr
+    strcmp strlen strncmp strrchr""".split())
+HOWS = {k: errnos(v) for k, v in {
+    "clock_nanosleep": "EINTR", "clone": "EAGAIN ENOMEM", "close": "EINTR EIO ENOSPC",
+    "connect": "EINTR EAGAIN EACCES EPERM", "eventfd": FILES, "execvp": "EACCES ENOENT ENOMEM EIO EPERM",
+    "faccessat": "EACCES ENOENT ENOMEM EIO", "faccessat2": "EACCES ENOENT ENOMEM EIO EPERM",
+    "fchmod": "EPERM EIO", "fcntl": "EINTR EAGAIN EACCES EPERM", "fork": "EAGAIN ENOMEM",
+    "fstat": "ENOMEM EACCES EIO", "fstatat": "ENOMEM EACCES ENOENT EIO", "fstatfs": "EINTR EIO ENOMEM",
+    "getdents64": "EIO ENOENT ENOMEM EINTR", "getsockopt": "ENOMEM", "getrusage": "",
+    "inotify_add_watch": "EACCES ENOENT ENOMEM ENOSPC", "inotify_init1": FILES, "ioctl": "EIO EPERM ENOMEM EINTR",
+    "lseek": "ESPIPE", "mmap": "EAGAIN ENOMEM ENFILE EACCES EPERM",
+    "openat": FILES + " EINTR EIO EACCES EPERM ENOENT ESRCH", "openat_new": FILES + " EINTR EIO EACCES EPERM ENOSPC",
+    "perf_event_open": FILES + " EACCES EPERM EINTR ENOENT ESRCH ENOSPC", "pidfd_getfd": "EMFILE EPERM ESRCH",
+    "pidfd_open": FILES + " ESRCH", "poll": "EINTR ENOMEM", "ppoll": "EINTR ENOMEM", "prctl": "EPERM", "prlimit64": "EPERM ESRCH",
+    "pread": "EINTR EIO EAGAIN ENOMEM ESRCH EACCES", "pwrite": "EINTR EIO EAGAIN ENOSPC EPERM", "read": "EINTR EIO EAGAIN ENOMEM",
+    "readlinkat": "EACCES ENOENT EIO ENOMEM", "recv": "EINTR EAGAIN ENOMEM", "renameat": "EACCES EPERM ENOMEM ENOSPC EIO",
+    "renameat2": "EACCES EPERM ENOMEM ENOSPC EIO", "send": "EINTR EAGAIN ENOMEM", "setitimer": "", "shutdown": "ENOTCONN",
+    "socket": FILES + " EACCES", "socketpair": "EMFILE ENFILE", "statfs": "EACCES EINTR EIO ENOENT ENOMEM", "uname": "",
+    "unlinkat": "EACCES EIO ENOMEM EPERM", "wait4": "EINTR", "write": "EINTR EAGAIN EIO ENOSPC EPERM",
+}.items()}
+for short in "read pread write pwrite send recv".split():
+    HOWS[short] += [HALF, ONE] + ([NONE] if short in ("read", "pread", "recv") else [])
+AGAIN = {errno.EINTR, errno.EAGAIN, HALF, ONE}  # what is asked once more: nothing of it is seen
+GONE = {errno.ENOENT, errno.ESRCH, NONE}        # what is not there is not missed
+REFUSED = {errno.EACCES, errno.EPERM}
+
+
+# --- what is run ------------------------------------------------------------------------------------------------
+
+def tree(name, sys_=None):
+    return ["--proc", f"tests/trees/{name}/proc", "--sys", sys_ or f"tests/trees/{name}/sys"]
+
+
+Run = collections.namedtuple("Run", "name argv form few kw")
+RUNS = []
+
+
+def add(name, argv, form="text", few=False, **kw):
+    """few: it takes long, by reading all of /proc/kallsyms: of each call a handful."""
+    RUNS.append(Run(name, argv, form, few, kw))
+
+
+with open(f"{HERE}/trees/i915/proc/1201/fdinfo/7" if os.path.exists(f"{HERE}/trees/i915/proc/1201/fdinfo/7") else "/dev/null", "rb") as dump:
+    DUMP = dump.read() or b"drm-driver:\ti915\ndrm-client-id:\t7\ndrm-engine-render:\t100 ns\n"
+GET = b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"
+for name in "mixed amdgpu i915-dgpu xe nvidia panthor containers".split():
+    add(f"raw {name}", ["-r", "-o", "json"] + tree(name), "json")
+for name in "mixed xe-suspended".split():
+    add(f"window {name}", ["-w", "1ms", "-o", "json"] + tree(name), "json")
+add("samples", ["1ms", "3", "-o", "json"] + tree("mixed"), "json")
+add("samples, all swept", ["1ms", "3", "--sweep", "all", "-o", "json"] + tree("mixed"), "json")
+add("inner", ["2ms", "2", "--inner", "1ms", "-o", "json"] + tree("amdgpu"), "json")
+add("summary", ["1ms", "2", "-S", "-o", "json"] + tree("i915-dgpu"), "json")
+add("table", ["1ms", "2", "-o", "table"] + tree("mixed"))
+add("csv", ["-r", "-o", "csv", "-t", "none"] + tree("mixed"), "csv")
+add("prom to a pipe", ["-r", "-o", "prom"] + tree("mixed"), "prom", io="pipe")
+add("prom to a file", ["-r", "-o", "prom", "-O", "OUT"] + tree("mixed"), "prom", folder=True, seed=b"old 1\n")
+add("json to a file", ["-r", "-o", "json", "-O", "OUT"] + tree("mixed"), "json", folder=True, seed=b"")
+add("statsd", ["-r", "-o", "statsd", "-O", "udp:127.0.0.1:9"] + tree("amdgpu"))
+add("kmsg", ["-r", "-o", "kmsg"] + tree("amdgpu"))
+add("state, first", ["--state", "OUT", "-o", "json"] + tree("mixed"), "json", folder=True)
+add("state", ["--state", "OUT", "-o", "json"] + tree("mixed"), "json", folder=True, seed="state")
+add("http", ["--http", "-o", "prom"] + tree("mixed"), "http", io="socket", stdin=GET)
+add("on stdin", ["--on-stdin", "-w", "1ms", "-o", "json"] + tree("amdgpu"), "json", stdin=b"1\n2\n")
+add("procs", ["procs", "-r", "-o", "json"] + tree("mixed"), "json")
+add("procs, samples", ["procs", "1ms", "3", "-o", "json"] + tree("mixed"), "json")
+add("procs of containers", ["procs", "-r", "-o", "json"] + tree("containers"), "json")
+add("cgroups", ["cgroups", "-r", "-o", "json"] + tree("containers"), "json")
+add("list", ["list"] + tree("mixed"))
+add("doctor", ["doctor", "-o", "json"] + tree("mixed"), "perf")  # tells of the fault itself
+add("host", ["host", "1ms", "2", "-o", "json"] + tree("host"), "json")
+add("counters", ["counters"] + tree("mixed"))
+add("counters, samples", ["counters", "0.001", "-n", "2", "-o", "json"] + tree("amdgpu"), "json")
+add("fdinfo -", ["fdinfo", "-", "-o", "json"], "json", stdin=DUMP)
+add("fdinfo FILE", ["fdinfo", "-o", "json", "SEED"], "json", seed=DUMP)
+add("check", ["check", "-w", "30", "--window", "1ms"] + tree("mixed"), "check")
+add("munin", ["munin", "--window", "1ms"] + tree("mixed"), "munin")
+add("munin config", ["munin", "config"] + tree("mixed"), "munin")
+add("top", ["top", "1ms", "2"] + tree("mixed"), "screen", io="pty")
+add("plot", ["plot", "tests/plots/small.csv"], "svg")
+add("plot to a file", ["plot", "tests/plots/small.csv", "-O", "OUT"], "svg", folder=True, seed=b"<old/>\n")
+add("oa --replay", ["oa", "--replay", "tests/oa/skl.rec", "-o", "json"], "json")
+add("oa --replay, raw", ["oa", "--replay", "tests/oa/hsw.raw", "--platform", "hsw", "-o", "csv"], "text")
+add("oa list", ["oa", "list", "Basic", "--platform", "hsw"] + tree("panfrost"))
+add("oa", ["oa"] + tree("i915"))
+for pmus in "intel hybrid odd".split():
+    add(f"events {pmus}", ["events"] + tree("mixed", f"tests/pmus/{pmus}"))
+add("events --resolve", ["events", "--resolve"] + tree("mixed", "tests/pmus/intel") +
+    ["cycles:u,{imc/cas_count_read/,imc/cas_count_write/}:D", "cpu/mem-loads,ldlat=30/pp", "gpu-busy", "sched:*"])
+add("stat -- true", ["stat", "-e", "context-switches,page-faults", "-o", "json", "--", "true"], "perf", clock=False)
+add("stat -p", ["stat", "-p", "1", "-e", "task-clock", "1ms", "2", "-o", "json"], "perf", clock=False)
+add("stat -a", ["stat", "-a", "-e", "task-clock", "1ms", "2", "-o", "csv"], "perf", clock=False)
+add("sample -- true", ["sample", "-e", "page-faults", "--all-user", "-c", "10", "-o", "json", "--", "true"], "perf", clock=False)
+add("sample, kernel's symbols", ["sample", "-e", "page-faults", "-c", "10", "-o", "folded", "--", "true"], "perf", few=True, clock=False)
+add("sample to perf.data", ["sample", "-e", "page-faults", "-c", "10", "-o", "perfdata", "-O", "OUT", "--", "true"], "perfdata",
+    few=True, clock=False, folder=True)
+add("here", ["-w", "1ms", "-o", "json"], "perf")
+add("procs here", ["procs", "-r"], "perf")
+add("host here", ["host", "1ms", "2", "-o", "json"], "perf")
+add("doctor here", ["doctor"], "perf")
+add("events here", ["events"], "perf")
+add("help", ["--help"])
+add("fields", ["-f", "help"])
+
+
+# --- what was printed ---------------------------------------------------------------------------------------------
+
+MOVES = re.compile(r"^(time|dt|index)$|self_cpu|(^|\.)(dt|elapsed)$")  # what no two runs have in common
+COUNTS = re.compile(r"unreadable|dropped")
+# What has two sources: cpufreq, else /proc/cpuinfo; the driver's count of memory, else what its clients have; a zone's name.
+FALLS_BACK = re.compile(r"^counter host/(cpu/cpu\d+/freq .*_freq|thermal/.*/type)$|used\b.* \S*mem_info_(vram|gtt)_used$")
+NAMED = ("_label", "/type", "/name", "/information")            # what a sensor is called after; else it is temp1
+WHOLE = re.compile(r"(device|client|cgroup|fdinfo|oa|source) |gpustat_device_info")  # records; a value may be absent
+SUMS = re.compile(r"^counter host/disk/all|^device\b.*[. ](clients|memory|engine|used)\b|^cgroup\b|gpustat_(clients|memory|engine|used)")
+
+
+def leaves(v, path):
+    if isinstance(v, dict):
+        for k, x in v.items():
+            yield from leaves(x, f"{path}.{k}")
+    elif isinstance(v, list):
+        yield path, json.dumps(sorted(v, key=str))
+    elif v is not None:
+        yield path, v
+
+
+def key_of(r):
+    keys = ("kind", "dev", "client", "pid", "file", "event", "name", "source", "summary") + (("cgroup",) if r["kind"] == "cgroup" else ())
+    return " ".join(str(r[k]) for k in keys if r.get(k) is not None)
+
+
+def values_json(out):
+    got, seen = {}, collections.Counter()
+    if out and not out.endswith(b"\n"):
+        raise ValueError("output ends within a line")
+    for line in out.splitlines():
+        r = strict(line)
+        if r.get("schema") != 1 or "kind" not in r:
+            raise ValueError(f"no record: {line[:80]!r}")
+        key = key_of(r)
+        seen[key] += 1
+        for k, v in r.items():
+            if not MOVES.search(k):
+                got.update((f"{key} #{seen[key]}{p}", x) for p, x in leaves(v, f".{k}"))
+    return got
+
+
+def values_csv(out):
+    rows = list(csv.reader(io.StringIO(out.decode(), newline=""), strict=True))
+    if any(len(r) != len(rows[0]) for r in rows):
+        raise ValueError("rows of different lengths")
+    return {" ".join(r[2:-1]): float(r[-1]) if re.fullmatch(r"[0-9.]+", r[-1]) else r[-1] for r in rows[1:] if r[-1] != ""}
+
+
+def values_prom(out):
+    got = {}
+    for line in out.decode().splitlines():
+        m = re.fullmatch(r'([a-z_]+(?:\{(?:[a-z_]+="(?:[^"\\]|\\.)*",?)*\})?) (-?[0-9.e+-]+|NaN)', line)
+        if not m and not line.startswith("# "):
+            raise ValueError(f"no sample: {line[:80]}")
+        if m and not MOVES.search(m.group(1)):
+            if m.group(1) in got:
+                raise ValueError(f"twice: {m.group(1)}")
+            got[m.group(1)] = float(m.group(2))
+    return got
+
+
+def values_http(out):
+    if not out:
+        return {}
+    head, _, body = out.partition(b"\r\n\r\n")
+    if not re.match(rb"HTTP/1.1 (200|408|500) ", head):
+        raise ValueError(f"no answer: {head[:60]!r}")
+    return values_prom(body) if head.startswith(b"HTTP/1.1 200") else {}
+
+
+def values_svg(out):
+    import xml.dom.minidom
+    if out:
+        xml.dom.minidom.parseString(out)
+    return {}
+
+
+def values_text(out):
+    out.decode("utf-8")
+    if out and not out.endswith(b"\n"):
+        raise ValueError("output ends within a line")
+    return {}
+
+
+def values_perf(out):
+    values_text(out)
+    return {}
+
+
+def values_any(out):
+    return {}
+
+
+VALUES = {"json": values_json, "csv": values_csv, "prom": values_prom, "http": values_http, "svg": values_svg, "perf": values_perf,
+          "screen": values_any, "perfdata": values_any}
+
+
+# --- whether that is right -------------------------------------------------------------------------------------------
+
+def number(v):
+    return v if isinstance(v, (int, float)) else None
+
+
+def is_less(new, old):
+    a, b = number(new), number(old)
+    return a is not None and b is not None and a <= b
+
+
+def compare(new, old, how, said, what):
+    """What is wrong with the new values, where the undisturbed run has the old ones."""
+    counted = said or any(COUNTS.search(k) and v != old.get(k, 0) for k, v in new.items())
+    for k, v in new.items():
+        if COUNTS.search(k) or old.get(k) == v or FALLS_BACK.search(f"{k} {what}"):
+            continue
+        if k not in old and (counted or how in GONE | REFUSED or what.endswith(NAMED)):
+            continue # a device without its node has another name, and the clients it has are the known ones
+        if k not in old:
+            return f"new: {k} = {v}"
+        if not (SUMS.search(k) and is_less(v, old[k]) and (counted or how in GONE | REFUSED)):
+            return f"{k} = {v}, undisturbed {old[k]}"
+    lost = {k.split(".", 1)[0] for k in old if WHOLE.match(k)} - {k.split(".", 1)[0] for k in new}
+    if lost and not counted and how not in GONE | REFUSED:
+        return f"lost without a word: {sorted(lost)[:3]}"
+    return None
+
+
+def fault_of(run, a, how, base, flags=0):
+    """What is wrong with that run's end, or None."""
+    if a.hung:
+        return "hangs"
+    if a.signal:
+        return f"signal {a.signal}"
+    if a.code > 4:  # env(1)'s for a command that cannot be run; where it cannot even be told to, nor why
+        return None if a.code in (126, 127) and (a.err or a.what.startswith("socket")) else f"exit code {a.code}"
+    more = leaked(run, collections.Counter(a.open), collections.Counter(base.open))
+    if more:
+        return f"open at the end: {more[:3]}"
+    if a.left:
+        return f"left beside the file: {a.left}"
+    return fault_of_output(run, a, how, base, flags)
+
+
+def leaked(run, now, base):
+    """What is open more often than in the undisturbed run, but for what is kept of purpose: a file of a sensor or a client
+    once; and in samples a folder whose rest is read in the next one."""
+    more = [path for path, n in (now - base).items() if n > 1 or base[path] or not re.search(r"/fdinfo/\d+$|/sys/|\.so|inotify$", path)]
+    return [p for p in more if not (run.name in RESTING and re.search(r"/proc(/\d+/fd(info)?)?$", p) and now[p] <= 2)]
+
+
+def fault_of_output(run, a, how, base, flags):
+    said = a.err != base.err
+    out = a.file if run.kw.get("folder") and run.form != "text" and not run.name.startswith("state") else a.out
+    ours = base.file if out is a.file else base.out
+    own = run.form in ("check", "munin", "http")
+    if not (a.code == 0 or own or out == ours or a.err or flags & STAYS and a.fired == "write"):
+        return f"exit code {a.code} without a word"
+    if a.code != base.code and a.code == 3 and how not in GONE | REFUSED and not own:
+        return f"exit code 3: {a.err[-80:]!r}"
+    if a.code == 2 and base.code != 2 and not own and how not in GONE | REFUSED:
+        return f"exit code 2: {a.err[-80:]!r}"
+    if out is None:
+        return None if a.code else "no file"
+    if a.fired in ("write", "pwrite", "send") and is_output(a, run):
+        if how not in AGAIN:
+            # the last words to a screen, which put it back, are written to whoever is still there
+            return None if a.code == 1 or (own and a.code) or run.form == "screen" else f"exit code {a.code} after a failed write"
+    if (a.code or run.form == "http") and out == b"" or out == ours:
+        return None
+    seed = run.kw.get("seed")
+    if a.code and isinstance(seed, bytes) and out == seed:
+        return None
+    try:
+        got = VALUES.get(run.form, values_text)(out)
+    except (ValueError, UnicodeDecodeError, KeyError, csv.Error) as e:
+        return f"invalid: {e}"
+    except Exception as e:  # xml.parsers.expat's
+        return f"invalid: {e}"
+    if a.code and a.code != base.code and how in AGAIN and not own and (a.fired, how) != ("read", errno.EAGAIN):
+        return f"exit code {a.code}: {a.err[-80:]!r}"
+    return compare(got, values_of(run, ours), how, said, a.what) if got or not a.code else None
+
+
+def is_output(a, run):
+    return "out" in a.what or a.what.startswith(("pipe", "socket", "/dev/pts"))
+
+
+def values_of(run, out, known={}):  # pylint: disable=dangerous-default-value
+    key = (run.name, run.form, out)
+    if key not in known:
+        known[key] = VALUES.get(run.form, values_text)(out)
+    return known[key]
+
+
+# --- all of it ----------------------------------------------------------------------------------------------------------
+
+NAMES = None
+RESTING = ("samples", "table", "procs, samples", "top", "on stdin", "inner", "summary")
+
+
+def calls_of(run, base):
+    """Which calls fail, in turn."""
+    at = collections.defaultdict(list)
+    for n, name in enumerate(base.names):
+        at[name].append(n + 1)
+    for name, places in at.items():
+        for n in places[::len(places) // 4 + 1] if run.few else places:
+            yield n, name
+
+
+STAYING = {"openat": errnos("EMFILE EIO"), "read": errnos("EIO"), "pread": errnos("EIO"), "getdents64": errnos("EIO"),
+           "write": errnos("ENOSPC"), "perf_event_open": errnos("EMFILE"), "mmap": errnos("ENOMEM")}
+
+
+def cases_of(run, base):
+    """(which call, how it fails, flags): each once; and some of them from then on."""
+    for n, name in calls_of(run, base):
+        for how in HOWS.get(name, [])[::3 if run.few else 1]:
+            yield n, how, 0
+    for n, name in list(calls_of(run, base))[::8]:
+        for how in STAYING.get(name, []):
+            yield n, how, STAYS
+    for n in range(base.child_calls):
+        for how in errnos("EINTR EACCES ENOENT ENOMEM"):
+            yield n + 1, how, OF_CHILD
+
+
+def start(run):
+    kw = dict(run.kw)
+    argv = list(run.argv)
+    if kw.get("seed") == "state":
+        with serve.Server(argv, NAMES, folder=True) as s:
+            kw["seed"] = s.run().file
+    s = serve.Server([a for a in argv if a != "SEED"], NAMES, **kw) if "SEED" not in argv else None
+    if s is None:
+        path = f"{serve.ROOT}/build/inject/seed"
+        with open(path, "wb") as f:
+            f.write(kw.pop("seed"))
+        s = serve.Server([path if a == "SEED" else a for a in argv], NAMES, **kw)
+    return s, run._replace(kw=kw)
+
+
+def try_run(job):
+    """(name, injected, survived, leaked, problems) of one command and a part of its cases."""
+    run, part, parts = job
+    problems, injected, survived, leaked, began = [], 0, 0, 0, time.monotonic()
+    server, run = start(run)
+    with server as s:
+        base = s.run()
+        if base.hung or base.signal or base.code > 4:
+            return run.name, 0, 0, 0, [f"undisturbed: {base!r}"]
+        for i, (at, how, flags) in enumerate(cases_of(run, base)):
+            if i % (SHARE * parts) != part * SHARE + hash_of(run.name) % SHARE:
+                continue
+            a = s.run(at, how, flags)
+            if a.fired is None:
+                continue
+            injected += 1
+            why = fault_of(run, a, how, base, flags)
+            survived += not (a.hung or a.signal)
+            leaked += bool(why) and why.startswith("open at")
+            if why:
+                problems.append(f"call {at}{' of the child' if flags & OF_CHILD else ' and on' if flags else ''}: {a.fired} {a.what}: {serve.how_name(how)}: {why}" + (f" {a!r}" if LOUD else ""))
+    if os.environ.get("TIMES"):
+        print(f"# {run.name}: {time.monotonic() - began:.1f} s", flush=True)
+    return run.name, injected, survived, leaked, problems
+
+
+def try_world(run, flags):
+    """What is wrong with it on an old kernel, or where the clocks jump; the undisturbed run says what is right. What counts
+    does so with 64 bytes of attributes; what samples says that this kernel cannot."""
+    server, run = start(run)
+    with server as s:
+        base, a = s.run(), s.run(flags=flags)
+        if flags & CLOCK_JUMPS and "-r" not in run.argv:  # rates are others then
+            VALUES.get(run.form, values_text)(a.out)
+            run = run._replace(form="screen" if run.form == "screen" else "perf")
+        why = fault_of(run, a, 0, base, flags)
+        if flags & OLD_ABI and run.argv[0] == "sample":
+            why = why if a.code == 4 and b"not supported" in a.err else "sampling wants a clock of 4.1"
+        elif not why and a.code != base.code:
+            why = f"exit code {a.code}, undisturbed {base.code}: {a.err[-80:]!r}"
+        busy = [float(v) for v in re.findall(rb'"busy":([-0-9.e+]+)', a.out)] if flags & CLOCK_JUMPS else []
+        if any(not 0 <= v <= 100 for v in busy) or re.search(rb'"dt":-', a.out):
+            why = why or f"a time or a share that cannot be: {a!r}"
+        return why and f"{run.name}: {why}" + (f" {a!r}" if LOUD else "")
+
+
+def hash_of(text):
+    return sum(text.encode())
+
+
+def main():
+    global NAMES  # pylint: disable=global-statement
+    if not shutil.which(os.environ.get("PLAIN", "musl-gcc")):
+        tap.skip("the test build", "the package musl-tools is missing")
+        tap.finish()
+    subprocess.run([f"{HERE}/inject/build"], check=True)
+    NAMES = serve.calls()
+    with open(f"{serve.ROOT}/build/inject/calls", encoding="ascii") as f:
+        missed = set(f.read().split()) - NEVER_FAIL
+    tap.report(not missed, "every function of libc that can fail", f"tests/inject/inject.c does not stand before {sorted(missed)}")
+    runs = [r for r in RUNS if ONLY in r.name]
+    jobs = [(r, p, 2) for r in runs for p in range(2)]
+    totals = collections.defaultdict(lambda: [0, 0, 0, []])
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        for name, injected, survived, leaked, problems in pool.map(try_run, jobs):
+            t = totals[name]
+            for i, n in enumerate((injected, survived, leaked)):
+                t[i] += n
+            t[3] += problems
+        for name, (injected, survived, leaked, problems) in totals.items():
+            tap.report(not problems, name, *problems[:None if LOUD else 8])
+            print(f"# {name}: {injected} faults, {len(problems)} with a wrong end")
+        for what, flags in (("an old kernel", OLD_ABI), ("clocks that jump", CLOCK_JUMPS)):
+            those = [r for r in runs if r.name != "doctor here" and (r.kw.get("clock", True) or flags == OLD_ABI)]
+            problems = [why for why in pool.map(try_world, those, [flags] * len(those)) if why]
+            tap.report(not problems, f"{what}: {len(those)} commands", *problems[:None if LOUD else 8])
+    for what, i in (("faults injected", 0), ("faults survived", 1), ("descriptors leaked", 2)):
+        print(f"# proof: {what} = {sum(t[i] for t in totals.values())}")
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()
