@@ -300,6 +300,8 @@ int replay(void)
 			say_error(opt.oa.replay, fd);
 		return stopped ? EX_OK : EX_FAIL;
 	}
+	close_files();
+	confine(0);
 	stream.exponent = -1;
 	opt.oa.reports |= !opt.oa.totals && !opt.oa.contexts && !opt.interval;
 	while (verdict < 0 && !stream.failed && !stopped) {

@@ -169,7 +169,8 @@ static bool in_container(void)
 			  is_inner(AT_FDCWD, "/proc/self/ns/ipc", "ipc:[4026531839]") > 0);
 }
 
-static void find_self(const char *program)
+/* Before our own sandbox sets no_new_privs. */
+void probe_self(const char *program)
 {
 	struct str text = slurp_text(AT_FDCWD, "/proc/self/status"), line;
 	u64 last = CAP_PERFMON, all = sys_euid() == 0 ? UINT64_MAX : 0;
@@ -475,6 +476,15 @@ static void probe_device(const struct device *d)
 	}
 }
 
+/* What confines us, or why nothing does: -ECANCELED: --no-sandbox. Else it is the kernel's own word. */
+static void probe_sandbox(const char *source, long r, const char *is, const char *lacks)
+{
+	struct probed *p = row(source, "", status_of(r), r >= 0 ? is : is_denied(r) ? "refused by a filter of system calls" : r == -ECANCELED ? "--no-sandbox" : lacks);
+
+	if (r > 0)
+		put_count(p, (u64)r, (u64)r, "");
+}
+
 /* --- remedies ------------------------------------------------------------------------------------------------------------- */
 
 /* As a shell takes it for one word. */
@@ -552,8 +562,8 @@ void probe_all(const char *program, void (*show)(const struct probed *p))
 {
 	u64 all = 0;
 	u8 given = 0;
+	long r;
 
-	find_self(program);
 	probe_processes("fdinfo of others", "fdinfo", false, CAP(CAP_SYS_PTRACE));
 	probe_processes("fd of others", "fd", true, CAP(CAP_SYS_PTRACE) | CAP(CAP_DAC_READ_SEARCH));
 	probe_namespace();
@@ -565,6 +575,9 @@ void probe_all(const char *program, void (*show)(const struct probed *p))
 	probe_count("hwmon", "class/hwmon", " chips");
 	probe_rapl();
 	probe_count("kfd", "class/kfd/kfd/topology/nodes", " nodes");
+	probe_sandbox("seccomp", sandbox.filter, "filter of system calls", "no CONFIG_SECCOMP_FILTER");
+	r = sandbox.filter == -ECANCELED ? -ECANCELED : sys_landlock_abi();
+	probe_sandbox("landlock", r, "ABI ", r == -EOPNOTSUPP ? "not in the kernel's lsm=" : "no CONFIG_SECURITY_LANDLOCK");
 	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
 		if (devices[i].dev[0])
 			probe_device(&devices[i]);
