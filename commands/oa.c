@@ -223,7 +223,12 @@ static int pack(void)
 		if (!load_file(opt.words[i], &files[nfiles]))
 			return EX_FAIL;
 	close_files();
-	sandbox_file(opt.output, true);
+	if (!sandbox_file(opt.output, true)) { /* it is to be made */
+		struct replacing to;
+
+		replace_begin(&to, opt.output);
+		sandbox_folder(to.dir, true);
+	}
 	confine(0);
 	if (!oapack_put(&b, files, nfiles, &why)) {
 		say("cannot pack: ", buf_z(&why), NULL);

@@ -872,7 +872,7 @@ extern struct sandbox sandbox;
 
 void sandbox_close_files(void);
 void sandbox_folder(i32 fd, bool write);
-void sandbox_file(const char *path, bool write);
+bool sandbox_file(const char *path, bool write);
 void sandbox_enter(u16 who, i32 child);
 
 /* --- sources/files.c: small files below the two roots --------------------------------------------- */

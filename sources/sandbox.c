@@ -292,15 +292,15 @@ void sandbox_folder(i32 fd, bool write)
 }
 
 /* A file of the user's, or nothing: NULL. In /proc it may be another process', which is not for those whom Landlock
- * confines, whatever the rules: then there are none. */
-void sandbox_file(const char *path, bool write)
+ * confines, whatever the rules: then there are none. False: it is not there. */
+bool sandbox_file(const char *path, bool write)
 {
 	struct statfs fs;
 	struct stat st;
 	i32 fd = ruleset >= 0 && path ? (i32)sys_openat(AT_FDCWD, path, O_PATH) : -1;
 
 	if (fd < 0)
-		return;
+		return false;
 	if (sys_fstatfs(fd, &fs) == 0 && (u32)fs.f_type == PROC_SUPER_MAGIC) {
 		sys_close(ruleset);
 		ruleset = -1;
@@ -309,6 +309,7 @@ void sandbox_file(const char *path, bool write)
 	if (sys_fstat(fd, &st) == 0)
 		allow(fd, write ? LL_WRITE | LL_TRUNCATE : S_ISDIR(st.st_mode) ? LL_LIST : LL_READ);
 	sys_close(fd);
+	return true;
 }
 
 /* --- both ----------------------------------------------------------------------------------------------------------------- */
