@@ -41,7 +41,7 @@ UAPI    = /usr/include
 # sample runs lie together, before what only other commands need.
 OBJS = gpustat.o sources/privilege.o sources/files.o sources/sysfs.o sources/fdinfo.o sources/look.o sources/watch.o sources/kfd.o commands/live.o \
        commands/ticks.o commands/select.o commands/sink.o parse.o counters.o views/record.o views/out.o \
-       views/metrics.o views/summary.o sources/state.o sources/replace.o perfstream.o \
+       views/metrics.o views/summary.o sources/state.o sources/replace.o sources/sandbox.o perfstream.o \
        sources/pmu.o sources/virtual.o sources/perfevent.o sources/task.o sources/measure.o \
        sources/ring.o sources/symbols.o sources/oadevice.o sources/oabasic.o sources/oametrics.o sources/oapacks.o \
        sources/oa.o sources/perf.o sources/proc.o sources/catalog.o sources/hostcounters.o sources/gpucounters.o \

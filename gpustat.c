@@ -576,6 +576,7 @@ static const struct option {
 	{ '\0', WITH_EVENTS, TO(FLAG, map), "map\twhich events perfmon2's registers are (events; -v: and when)" },
 	{ '\0', WITH_ALL, TO(Z, proc), "proc DIR\tread DIR instead of /proc" },
 	{ '\0', WITH_ALL, TO(Z, sys), "sys DIR\tread DIR instead of /sys" },
+	{ '\0', WITH_ALL, TO(FLAG, no_sandbox), "no-sandbox\tdo without the filter of system calls and without Landlock" },
 	{ 'h', WITH_ALL, BY(NULL), "help\tthis text" },
 	{ 'V', WITH_ALL, BY(NULL), "version\tthe version" },
 
@@ -662,22 +663,22 @@ static bool chosen_options[LEN(options)]; /* by the command line */
 enum { WATCHES = MAY_READ | MAY_LOOK, COUNTS = WATCHES | MAY_PERF };
 
 static const struct cmd cmds[] = {
-	{ "", "[INTERVAL [COUNT]]", "a record per device and sample", K_DEVICE, WITH_LIVE, WATCHES, cmd_live },
-	{ "procs", "[INTERVAL [COUNT]]", "a record per DRM client", K_CLIENT, WITH_LIVE, WATCHES, cmd_live },
-	{ "cgroups", "[INTERVAL [COUNT]]", "clients summed per cgroup", K_CGROUP, WITH_LIVE, WATCHES, cmd_live },
-	{ "list", "", "devices, engines, memory, and what cannot be told", K_DEVICE, WITH_LIST, WATCHES, cmd_list },
-	{ "fdinfo", "FILE...|-", "decode dumps of /proc/PID/fdinfo/FD", K_FDINFO, WITH_FDINFO, 0, cmd_fdinfo },
-	{ "counters", "[NAME... [INTERVAL [COUNT]]]", "all counters, or values by name", K_COUNTER, WITH_COUNTERS, COUNTS, cmd_counters },
-	{ "host", "[INTERVAL [COUNT]]", "a line of CPU, memory, disks and processes", K_COUNTER, WITH_HOST, COUNTS, cmd_host },
-	{ "doctor", "", "what can be read here, and what would mend the rest", K_SOURCE, WITH_DOCTOR, COUNTS, cmd_doctor },
-	{ "top", "[INTERVAL [COUNT]]", "the live screen", K_CLIENT, WITH_TOP, WATCHES, cmd_top },
-	{ "events", "[GLOB|EVENT...]", "perf events and other counters on offer", K_COUNT, WITH_EVENTS, MAY_READ, cmd_events },
-	{ "stat", "[INTERVAL [COUNT]] [-- COMMAND]", "count perf events", K_EVENT, WITH_STAT, COUNTS, cmd_stat },
-	{ "sample", "[-- COMMAND]", "a record per overflow of perf events, or sums", K_SAMPLE, WITH_SAMPLE, COUNTS | MAY_SYMBOLS, cmd_sample },
-	{ "oa", "[INTERVAL [COUNT]]|list|pack", "the GPU's own counters, live or from a recording", K_OA, WITH_OA, MAY_PERF, cmd_oa },
-	{ "check", "", "a monitoring plugin: -w RANGE -c RANGE [-m FIELD]", K_DEVICE, WITH_CHECK, WATCHES, cmd_check },
-	{ "munin", "[config|autoconf]", "a munin plugin", K_DEVICE, WITH_MUNIN, WATCHES, cmd_munin },
-	{ "plot", "FILE.csv|FILE.json", "a recorded run as an SVG timeline", K_DEVICE, WITH_PLOT, 0, cmd_plot },
+	{ "", "[INTERVAL [COUNT]]", "a record per device and sample", K_DEVICE, WITH_LIVE, WATCHES, CALLS_FILES | CALLS_WATCH, cmd_live },
+	{ "procs", "[INTERVAL [COUNT]]", "a record per DRM client", K_CLIENT, WITH_LIVE, WATCHES, CALLS_FILES | CALLS_WATCH, cmd_live },
+	{ "cgroups", "[INTERVAL [COUNT]]", "clients summed per cgroup", K_CGROUP, WITH_LIVE, WATCHES, CALLS_FILES | CALLS_WATCH, cmd_live },
+	{ "list", "", "devices, engines, memory, and what cannot be told", K_DEVICE, WITH_LIST, WATCHES, CALLS_FILES | CALLS_WATCH, cmd_list },
+	{ "fdinfo", "FILE...|-", "decode dumps of /proc/PID/fdinfo/FD", K_FDINFO, WITH_FDINFO, 0, CALLS_FILES, cmd_fdinfo },
+	{ "counters", "[NAME... [INTERVAL [COUNT]]]", "all counters, or values by name", K_COUNTER, WITH_COUNTERS, COUNTS, CALLS_FILES | CALLS_WATCH | CALLS_PERF | CALLS_DRM, cmd_counters },
+	{ "host", "[INTERVAL [COUNT]]", "a line of CPU, memory, disks and processes", K_COUNTER, WITH_HOST, COUNTS, CALLS_FILES | CALLS_WATCH | CALLS_PERF | CALLS_DRM, cmd_host },
+	{ "doctor", "", "what can be read here, and what would mend the rest", K_SOURCE, WITH_DOCTOR, COUNTS, CALLS_FILES | CALLS_WATCH | CALLS_OPEN_PERF, cmd_doctor },
+	{ "top", "[INTERVAL [COUNT]]", "the live screen", K_CLIENT, WITH_TOP, WATCHES, CALLS_FILES | CALLS_WATCH | CALLS_SCREEN, cmd_top },
+	{ "events", "[GLOB|EVENT...]", "perf events and other counters on offer", K_COUNT, WITH_EVENTS, MAY_READ, CALLS_FILES, cmd_events },
+	{ "stat", "[INTERVAL [COUNT]] [-- COMMAND]", "count perf events", K_EVENT, WITH_STAT, COUNTS, CALLS_FILES | CALLS_WATCH | CALLS_PERF | CALLS_CHILD, cmd_stat },
+	{ "sample", "[-- COMMAND]", "a record per overflow of perf events, or sums", K_SAMPLE, WITH_SAMPLE, COUNTS | MAY_SYMBOLS, CALLS_FILES | CALLS_PERF | CALLS_CHILD, cmd_sample },
+	{ "oa", "[INTERVAL [COUNT]]|list|pack", "the GPU's own counters, live or from a recording", K_OA, WITH_OA, MAY_PERF, CALLS_FILES | CALLS_DRM, cmd_oa },
+	{ "check", "", "a monitoring plugin: -w RANGE -c RANGE [-m FIELD]", K_DEVICE, WITH_CHECK, WATCHES, CALLS_FILES | CALLS_WATCH | CALLS_WRITE | CALLS_TIMER, cmd_check },
+	{ "munin", "[config|autoconf]", "a munin plugin", K_DEVICE, WITH_MUNIN, WATCHES, CALLS_FILES | CALLS_WATCH | CALLS_WRITE, cmd_munin },
+	{ "plot", "FILE.csv|FILE.json", "a recorded run as an SVG timeline", K_DEVICE, WITH_PLOT, 0, CALLS_FILES, cmd_plot },
 };
 
 /* As it is written: its name, and after a blank what stands for its value. */
@@ -1227,6 +1228,41 @@ static void fill_streams(void)
 		sys_close((int)fd);
 }
 
+/* --- the sandbox ------------------------------------------------------------------------------------------------ */
+
+/* Of a command that reads no other process, nor what it has not named before confine(): what replaces -O is beside it. */
+void close_files(void)
+{
+	if (opt.no_sandbox)
+		return;
+	sandbox_close_files();
+	sandbox_folder(sink_folder(), true);
+}
+
+static void say_without(const char *what, long r)
+{
+	if (opt.verbose && r < 0 && r != -ECANCELED)
+		say(what, error_text(r), NULL);
+}
+
+/* What a command does from here on is known: the rest is refused. child: its command, which has been forked, or 0. */
+void confine(i32 child)
+{
+	static bool done;
+	u16 calls = opt.cmd->calls;
+
+	if (opt.no_sandbox || done)
+		return;
+	done = true;
+	if (opt.state || opt.profiling || sink_folder() >= 0 || (opt.nwords && opt.cmd->with & WITH_OA)) /* oa pack */
+		calls |= CALLS_WRITE;
+	if (opt.http) /* which is confined before it reads the request: counters are opened later */
+		calls |= opt.cmd->with & WITH_NAMED ? CALLS_NET | CALLS_OPEN_PERF | CALLS_WRITE : CALLS_NET;
+	sandbox_enter(calls, child);
+	say_without("no filter of system calls: ", sandbox.filter);
+	say_without("no Landlock: ", sandbox.landlock);
+}
+
 /* Whether it goes on where it is told how often, and was not told how long. */
 static bool may_repeat(void)
 {
@@ -1335,6 +1371,8 @@ int main(int argc, char **argv)
 		put_back_at_end();
 	for (size_t i = 0; i < LEN(ends); i++)
 		sys_signal(ends[i], on_signal);
+	if (opt.http || !(opt.cmd->with & (WITH_CLOSED | WITH_NAMED | WITH_DOCTOR))) /* these have more to open first */
+		confine(0);
 	if (opt.http && (r = http_request()) >= 0)
 		return r;
 	r = run_cmd();

@@ -168,6 +168,7 @@ static int sample(void)
 		return code;
 	ticks_begin(&t);
 	catalog_start();
+	confine(0);
 	ticks_start(&t);
 	code = EX_OK;
 	while (ticks_next(&t)) {

@@ -23,6 +23,8 @@ int cmd_doctor(void)
 	else
 		program[n] = '\0';
 	opt.out.once = true;
+	probe_self(program);
+	confine(0);
 	sources_start();
 	probe_all(program, show);
 	return failed ? EX_FAIL : finish_sample();

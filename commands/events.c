@@ -22,6 +22,19 @@ static void show_event(struct str name, struct str unit, struct str what)
 	put_c(&out, '\n');
 }
 
+/* No other files from here on than those of /proc and /sys, and the map. */
+static void shut(void)
+{
+	close_files();
+	sandbox_folder(root_proc, false);
+	sandbox_folder(root_sys, false);
+	if (opt.proc) /* whose files may be links to those of /proc */
+		sandbox_folder((i32)sys_openat(AT_FDCWD, "/proc", O_PATH), false);
+	if (opt.map)
+		sandbox_file(secure_getenv("GPUSTAT_PMU_MAP"), false);
+	confine(0);
+}
+
 static int resolve_events(void)
 {
 	if (opt.nwords == 0)
@@ -34,17 +47,19 @@ static int resolve_events(void)
 			say_z("tracefs may be read by root only");
 			return EX_DENIED;
 		}
+	shut();
 	events_resolve(&out);
 	return finish();
 }
 
 static int show_map(void)
 {
-	const struct pmumap *m = pmumap();
-
+	const struct pmumap *m;
 	char text[32];
 	struct buf b = BUF_Z(text);
 
+	shut();
+	m = pmumap();
 	if (m->why) {
 		put_z(&b, m->line ? ": line " : "");
 		if (m->line)
@@ -72,6 +87,8 @@ int cmd_events(void)
 		return show_map();
 	if (!read_events_file())
 		return EX_USAGE;
+	gpus_start(); /* reads what others have open, which Landlock would hide */
+	shut();
 	events_list(opt.nwords ? str_z(opt.words[0]) : (struct str)STR("*"), show_event);
 	return finish();
 }

@@ -80,6 +80,10 @@ int cmd_fdinfo(void)
 
 	if (opt.nwords == 0)
 		return usage_z("fdinfo: which FILE? - is standard input");
+	close_files();
+	for (size_t i = 0; i < opt.nwords; i++)
+		sandbox_file(opt.words[i], false);
+	confine(0);
 	fdinfo_others = true;
 	for (size_t i = 0; i < opt.nwords && out_measures(&opt.out); i++)
 		if (is_regular(opt.words[i])) /* what else there is may be read only once */

@@ -202,6 +202,9 @@ static int list(void)
 		listing.platform = l.dev.platform;
 		oa_stop(&l);
 	}
+	close_files();
+	sandbox_folder(root_sys, false);
+	confine(0);
 	if (opt.nwords == 2)
 		return list_counters(str_z(opt.words[1]));
 	list_sets();
@@ -225,6 +228,14 @@ static int pack(void)
 	for (size_t i = 1; i < opt.nwords; i++, nfiles++)
 		if (!load_file(opt.words[i], &files[nfiles]))
 			return EX_FAIL;
+	close_files();
+	if (!sandbox_file(opt.output, true)) { /* it is to be made */
+		struct replacing to;
+
+		replace_begin(&to, opt.output);
+		sandbox_folder(to.dir, true);
+	}
+	confine(0);
 	if (!oapack_put(&b, files, nfiles, &why)) {
 		say("cannot pack: ", buf_z(&why), NULL);
 		return EX_FAIL;
@@ -472,8 +483,10 @@ static int live(void)
 		say_stream(&l);
 		code = record_begin(&l, p) ? stream_ready() : EX_FAIL;
 	}
-	if (code < 0)
+	if (code < 0) {
+		confine(0);
 		code = run_stream(&l);
+	}
 	oa_stop(&l);
 	return code;
 }

@@ -301,6 +301,8 @@ int replay(void)
 		return stopped ? EX_OK : EX_FAIL;
 	}
 	keep_privileges(0);
+	close_files();
+	confine(0);
 	stream.exponent = -1;
 	opt.oa.reports |= !opt.oa.totals && !opt.oa.contexts && !opt.interval;
 	while (verdict < 0 && !stream.failed && !stopped) {

@@ -492,7 +492,7 @@ static bool has_kernel(void)
 int cmd_sample(void)
 {
 	struct measure m = { .target = &opt.target, .argv = opt.command, .interval = 100000000, .delay = opt.delay,
-			     .timeout = opt.timeout, .control = -1, .ack = -1, .sampling = true };
+			     .timeout = opt.timeout, .control = -1, .ack = -1, .sampling = true, .ready = confine };
 	int code = sample_prepare(&m);
 	bool any;
 	long r;

@@ -246,6 +246,11 @@ bool sink_gathers(void)
 	return replaces || is_udp || opt.http;
 }
 
+i32 sink_folder(void)
+{
+	return replaces ? file.dir : -1;
+}
+
 static long open_beside(void)
 {
 	return replaces && file.fd < 0 ? replace_open(&file, 0644) : 0;

@@ -312,6 +312,7 @@ int cmd_stat(void)
 	for (u64 i = 0; (opt.repeat == 0 || i < opt.repeat) && !tasks_signal(); i++) {
 		if (i > 0)
 			perf_close();
+		m.ready = i + 1 == opt.repeat ? confine : NULL; /* those of before have yet to fork */
 		code = stat_once(&m, i + 1 == opt.repeat, &counted);
 		result = command_result(&m, EX_OK);
 		if (code != EX_OK || m.failure)

@@ -19,6 +19,7 @@ enum { WITH_LIVE = 1, WITH_LIST = 2, WITH_FDINFO = 4, WITH_EVENTS = 8, WITH_STAT
        WITH_PLOT = 8192, WITH_NAMED = WITH_COUNTERS | WITH_HOST, WITH_PERF = WITH_STAT | WITH_SAMPLE,
        WITH_GPUS = WITH_LIVE | WITH_LIST | WITH_FDINFO, WITH_RECORDS = WITH_GPUS | WITH_PERF | WITH_OA | WITH_NAMED | WITH_DOCTOR,
        WITH_DEVICES = WITH_LIVE | WITH_TOP | WITH_CHECK | WITH_MUNIN, /* that sample devices and their clients */
+       WITH_CLOSED = WITH_FDINFO | WITH_EVENTS | WITH_OA | WITH_PLOT, /* that read no other process */
        WITH_ALL = WITH_RECORDS | WITH_EVENTS | WITH_DEVICES | WITH_PLOT };
 
 struct cmd {
@@ -26,6 +27,7 @@ struct cmd {
 	u8 kind;  /* of its records */
 	u16 with; /* WITH_*: which options are its own */
 	u8 may;   /* MAY_*: what it needs of what its user may not do */
+	u16 calls; /* CALLS_*: what it asks of the kernel once it has begun */
 	int (*run)(void);
 };
 
@@ -60,7 +62,7 @@ struct opts {
 	i64 interval, window;
 	u64 count, top; /* 0: no limit */
 	const char *proc, *sys;
-	bool raw, quiet, verbose, summary, fields_help, resolve, map;
+	bool raw, quiet, verbose, no_sandbox, summary, fields_help, resolve, map;
 	const char *output, *state;
 	i64 inner;              /* ns between the readings that a record sums up; 0: it is one */
 	bool align, on_stdin, http, profiling, ascii;
@@ -110,12 +112,15 @@ void update_offset(void);
 bool open_roots(void);
 void say_at(const char *file, u64 at, const char *what);
 bool show_record(const struct entity *e, const struct recopts *ro);
+void confine(i32 child);
+void close_files(void);
 
 /* --- commands/sink.c: where what is printed goes ------------------------------------------------------------ */
 
 int sink_open(void);
 bool sink_is_kmsg(void);
 bool sink_gathers(void);
+i32 sink_folder(void); /* of the file that is replaced; -1: of none */
 long sink_write(const char *p, size_t n);
 bool sink_end(void);
 

@@ -866,6 +866,34 @@ void privilege_end(void);
 bool privilege_is_ours(void);
 const char *privilege_getenv(const char *name);
 
+/* --- sources/sandbox.c: what may be asked of the kernel from then on ------------------------------------------- */
+
+/* The calls of a command. */
+enum {
+	CALLS_ALWAYS = 1, /* what is open, clocks, signals */
+	CALLS_FILES = 2,     /* to look for files and to read them */
+	CALLS_WRITE = 4,     /* to write any */
+	CALLS_WATCH = 8,     /* who has a device open */
+	CALLS_PERF = 16,     /* to read perf events, */
+	CALLS_OPEN_PERF = 32, /* and to open some */
+	CALLS_DRM = 64,      /* ioctls of devices and OA streams */
+	CALLS_NET = 128,     /* on a connection */
+	CALLS_CHILD = 256,   /* to wait for a command */
+	CALLS_TIMER = 512,
+	CALLS_SCREEN = 1024, /* a terminal's modes */
+};
+
+struct sandbox {
+	long filter;   /* 0, or -errno: why there is none; -ECANCELED: nobody wanted one */
+	long landlock; /* its ABI's version, or -errno */
+};
+extern struct sandbox sandbox;
+
+void sandbox_close_files(void);
+void sandbox_folder(i32 fd, bool write);
+bool sandbox_file(const char *path, bool write);
+void sandbox_enter(u16 who, i32 child);
+
 /* --- sources/files.c: small files below the two roots --------------------------------------------- */
 
 extern int root_proc, root_sys; /* descriptors of --proc and --sys */
@@ -1061,6 +1089,7 @@ struct probed {
 
 enum probe_status { PROBE_OK, PROBE_DENIED, PROBE_ABSENT };
 
+void probe_self(const char *program);
 void probe_all(const char *program, void (*show)(const struct probed *p));
 /* Why this /proc does not show the processes of the whole machine, or NULL: it does. */
 const char *probe_unseen(void);
@@ -1345,6 +1374,7 @@ struct measure {
 	long rings;            /* -errno where they could not be had */
 	u64 limit;             /* samples that all may give together; 0: no end */
 	bool woken;            /* some ring has filled up to where it wakes us */
+	void (*ready)(i32 child); /* all is open, and the command waits to be let go; or NULL */
 	/* its state: times are ns of CLOCK_MONOTONIC, 0 before there is one */
 	i64 begun, start, last, dt, due, set_since, set_due, stopped;
 	u32 set;

@@ -632,6 +632,65 @@ static inline void sys_yield(void)
 	syscall(SYS_sched_yield);
 }
 
+/* --- what may be asked of the kernel from then on ---------------------------------------------------------- */
+
+#ifdef __mips__
+#define SYS_LANDLOCK 4444
+#else
+#define SYS_LANDLOCK 444 /* Linux 5.13: the same numbers everywhere, but for where they begin */
+#endif
+#ifndef SECCOMP_SET_MODE_FILTER /* linux/seccomp.h */
+#define SECCOMP_SET_MODE_FILTER 1
+#endif
+
+/* struct landlock_ruleset_attr; a kernel that knows less of it wants the rest to be zero. */
+struct landlock_rights {
+	uint64_t files, tcp, scopes;
+};
+
+/* Its version, or -errno. */
+static inline long sys_landlock_abi(void)
+{
+	SYS_RET(syscall(SYS_LANDLOCK, NULL, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */));
+}
+
+/* A set of rules that takes these rights away: its descriptor. */
+static inline long sys_landlock(const struct landlock_rights *r)
+{
+	SYS_RET(syscall(SYS_LANDLOCK, r, sizeof(*r), 0));
+}
+
+/* But not on that file, or below that folder. */
+static inline long sys_landlock_allow(int rules, int fd, uint64_t rights)
+{
+	struct { uint64_t rights; int32_t fd; } __attribute__((packed)) beneath = { rights, fd };
+
+	SYS_RET(syscall(SYS_LANDLOCK + 1, rules, 1 /* LANDLOCK_RULE_PATH_BENEATH */, &beneath, 0));
+}
+
+static inline long sys_landlock_enter(int rules)
+{
+	SYS_RET(syscall(SYS_LANDLOCK + 2, rules, 0));
+}
+
+/* No program that we start gets more than we have: without it a filter and rules are root's only. */
+static inline void sys_no_new_privs(void)
+{
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+/* A filter of system calls. Before Linux 5.16 one slows speculation down unless it is told not to: for those who run the
+ * code of others. Linux 4.17 knows the flag. */
+static inline long sys_seccomp(const void *code, unsigned short n)
+{
+	struct { unsigned short n; const void *code; } prog = { n, code }; /* struct sock_fprog */
+	long r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 4 /* SECCOMP_FILTER_FLAG_SPEC_ALLOW */, &prog);
+
+	if (r < 0 && errno == EINVAL)
+		r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
+	SYS_RET(r);
+}
+
 /* --- rings of perf events, and the files that describe what they say ----------------------------- */
 
 /* n bytes that are shared with the kernel; NULL and -errno in *error where there are none. */

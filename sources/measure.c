@@ -197,6 +197,8 @@ long measure_start(struct measure *m)
 		if (t->limit)
 			m->limit = perf_limit(t->limit, t->on_exec || m->delay != 0);
 	}
+	if (m->ready)
+		m->ready((i32)pid);
 	if (m->delay == 0)
 		switch_on(m, t->on_exec);
 	m->begun = sys_now(CLOCK_MONOTONIC);

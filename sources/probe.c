@@ -169,11 +169,17 @@ static bool in_container(void)
 			  is_inner(AT_FDCWD, "/proc/self/ns/ipc", "ipc:[4026531839]") > 0);
 }
 
-static void find_self(void)
+/* Before our own sandbox sets no_new_privs. */
+void probe_self(const char *program)
 {
-	struct str text = slurp_text(AT_FDCWD, "/proc/self/status"), line;
+	struct str text, line;
 	u64 last = CAP_PERFMON, all = sys_euid() == 0 ? UINT64_MAX : 0;
+	struct statfs fs;
+	u8 was;
 
+	self.no_suid = sys_statfs(program, &fs) == 0 && fs.f_flags & ST_NOSUID;
+	was = privilege_raise(UINT8_MAX);
+	text = slurp_text(AT_FDCWD, "/proc/self/status");
 	self.effective = status_value(text, "CapEff", all);
 	self.bounding = status_value(text, "CapBnd", all);
 	self.no_new_privs = status_value(text, "NoNewPrivs", 0);
@@ -188,6 +194,7 @@ static void find_self(void)
 	SET(self.level, "2");
 	if (read_line(root_proc, "sys/kernel/perf_event_paranoid", &line) && scan_i64(line, &self.paranoid))
 		device_set(self.level, sizeof(self.level), line);
+	privilege_lower(was);
 }
 
 static const char hidden[] = "/proc is mounted with hidepid: processes of others are not seen; with CAP_SYS_PTRACE they are";
@@ -476,6 +483,15 @@ static void probe_device(const struct device *d)
 	}
 }
 
+/* What confines us, or why nothing does: -ECANCELED: --no-sandbox. Else it is the kernel's own word. */
+static void probe_sandbox(const char *source, long r, const char *is, const char *lacks)
+{
+	struct probed *p = row(source, "", status_of(r), r >= 0 ? is : is_denied(r) ? "refused by a filter of system calls" : r == -ECANCELED ? "--no-sandbox" : lacks);
+
+	if (r > 0)
+		put_count(p, (u64)r, (u64)r, "");
+}
+
 /* --- remedies ------------------------------------------------------------------------------------------------------------- */
 
 /* As a shell takes it for one word. */
@@ -554,12 +570,9 @@ static void mend(size_t n, const char *program, u64 all, u8 given)
 void probe_all(const char *program, void (*show)(const struct probed *p))
 {
 	u64 all = 0;
-	struct statfs fs;
-	u8 given = 0, was;
+	u8 given = 0, was = privilege_raise(UINT8_MAX);
+	long r;
 
-	self.no_suid = sys_statfs(program, &fs) == 0 && fs.f_flags & ST_NOSUID;
-	was = privilege_raise(UINT8_MAX);
-	find_self();
 	probe_processes("fdinfo of others", "fdinfo", false, CAP(CAP_SYS_PTRACE));
 	probe_processes("fd of others", "fd", true, CAP(CAP_SYS_PTRACE) | CAP(CAP_DAC_READ_SEARCH));
 	probe_namespace();
@@ -571,6 +584,9 @@ void probe_all(const char *program, void (*show)(const struct probed *p))
 	probe_count("hwmon", "class/hwmon", " chips");
 	probe_rapl();
 	probe_count("kfd", "class/kfd/kfd/topology/nodes", " nodes");
+	probe_sandbox("seccomp", sandbox.filter, "filter of system calls", "no CONFIG_SECCOMP_FILTER");
+	r = sandbox.filter == -ECANCELED ? -ECANCELED : sys_landlock_abi();
+	probe_sandbox("landlock", r, "ABI ", r == -EOPNOTSUPP ? "not in the kernel's lsm=" : "no CONFIG_SECURITY_LANDLOCK");
 	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
 		if (devices[i].dev[0])
 			probe_device(&devices[i]);

@@ -1,0 +1,80 @@
+/* probe.c - sources/sandbox.c in a test's program: where a command would go on behind its sandbox, what $PROBE says is tried
+ * instead, as who broke in would try it, and is told on standard error.
+ *   calls        each system call by its number, with arguments that mean nothing, in a confined child: "NR WHAT"
+ *   open PATH... opens it to read and to write, and makes a file beside it
+ *   (unset)      goes on
+ * SPDX-License-Identifier: MIT */
+#define sandbox_enter confine_truly
+#include "../../sources/sandbox.c"
+#undef sandbox_enter
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { NUMBERS = 480, NOTHING = -4096, PATIENCE = 5 /* s */ };
+
+static void tell(const char *what, long a, long b)
+{
+	char text[256];
+	int n = snprintf(text, sizeof(text), "%s %ld %ld\n", what, a, b);
+
+	if (write(2, text, (size_t)n) != n)
+		_exit(3);
+}
+
+static void probe_call(long nr, u16 who, i32 child)
+{
+	long *result = mmap(NULL, sizeof(*result), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status;
+	pid_t pid;
+
+	*result = NOTHING;
+	pid = fork();
+	if (pid == 0) {
+		alarm(PATIENCE);
+		confine_truly(who, child);
+		*result = syscall(nr, -1L, -1L, -1L, -1L, -1L, -1L) < 0 ? -errno : 0;
+		for (;;)
+			syscall(SYS_exit_group, 0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		_exit(3);
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+		tell("killed", nr, 0);
+	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+		tell("waits", nr, 0);
+	else
+		tell("returned", nr, *result);
+	munmap(result, sizeof(*result));
+}
+
+static void probe_open(char *path)
+{
+	for (char *p = strtok(path, " "); p; p = strtok(NULL, " ")) {
+		char beside[512];
+		long fd = sys_openat(AT_FDCWD, p, O_RDONLY);
+
+		tell("read", fd < 0 ? fd : 0, 0);
+		fd = sys_openat(AT_FDCWD, p, O_WRONLY);
+		tell("write", fd < 0 ? fd : 0, 0);
+		snprintf(beside, sizeof(beside), "%s.made", p);
+		fd = sys_openat_new(beside, O_WRONLY | O_CREAT, 0600);
+		tell("make", fd < 0 ? fd : 0, 0);
+	}
+}
+
+void sandbox_enter(u16 who, i32 child)
+{
+	char *probe = getenv("PROBE");
+
+	if (probe && strcmp(probe, "calls") == 0) {
+		for (long nr = 0; nr < NUMBERS; nr++)
+			probe_call(nr, who, child);
+		_exit(0);
+	}
+	confine_truly(who, child);
+	if (probe && strncmp(probe, "open ", 5) == 0) {
+		probe_open(probe + 5);
+		_exit(0);
+	}
+}

@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+# t_sandbox.py PROG - the sandbox from outside: /proc/PID/status of each command as it runs, the command that stat starts, what
+# somebody who broke in could call (tests/sandbox/probe.c in place of sources/sandbox.c) and open, each filter in an
+# interpreter (tests/sandbox/filter.c), and a build that dies of the first call that its filter lacks. Prints TAP.
+# SPDX-License-Identifier: MIT
+import errno
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from tap import finish, report, skip  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+TREE = os.path.join(HERE, "trees", "amdgpu")
+ROOTS = ["--proc", f"{TREE}/proc", "--sys", f"{TREE}/sys"]
+DUMP = f"{TREE}/proc/3456/fdinfo/21"
+ALL = bool(os.environ.get("CI"))
+LANDLOCK = 444  # Linux 5.13
+
+
+class Lack(Exception):
+    pass
+
+
+def landlock_abi():
+    import ctypes
+    return ctypes.CDLL(None).syscall(LANDLOCK + (4000 if platform.machine().startswith("mips") else 0), None, 0, 1)
+
+
+def sh(*args, **kw):
+    return subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False, **kw)
+
+
+def variant(d, name, source, *flags):
+    """The program with another sources/sandbox.o."""
+    p = sh("make", "-s", "-C", ROOT, "-f", "-", "gpustat", "show", input=b"include Makefile\nshow:\n\t@echo 'OBJS=' $(OBJS)\n"
+           b"\t@echo 'CC=' $(CC)\n\t@echo 'CPP=' $(CPP_) $(CFLAGS) $(SLIM)\n\t@echo 'LD=' $(CFLAGS) $(LD_)\n")
+    made = dict(line.split("=", 1) for line in p.stdout.decode().splitlines() if re.match(r"[A-Z]+=", line))
+    if p.returncode or len(made) != 4:
+        raise Lack(f"make: {p.stderr.decode()[-200:]}")
+    cc, cpp, ld = made["CC"].split(), made["CPP"].split(), made["LD"].split()
+    obj, prog = os.path.join(d, f"{name}.o"), os.path.join(d, name)
+    p = sh(*cc, *cpp, *flags, "-c", "-o", obj, os.path.join(ROOT, source), cwd=ROOT)
+    if p.returncode == 0:
+        p = sh(*cc, *ld, "-o", prog, *(o for o in made["OBJS"].split() if o != "sources/sandbox.o"), obj, cwd=ROOT)
+    if p.returncode:
+        raise Lack(f"{name}: {p.stderr.decode()[-300:]}")
+    return prog
+
+
+def status(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as f:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+
+
+# --- what the kernel says of a command that runs ------------------------------------------------------------------
+
+def running(tmp):
+    """Commands that go on until they are killed, or wait for input that does not come."""
+    fifo = os.path.join(tmp, "fifo")
+    if not os.path.exists(fifo):
+        os.mkfifo(fifo)
+    yield [*ROOTS, "0.05"]
+    yield ["procs", *ROOTS, "0.05"]
+    yield ["cgroups", "0.05"]
+    yield ["host", "0.05"]
+    yield ["counters", "CPU 0 *", "0.05"]
+    yield ["top", *ROOTS, "0.05"]
+    yield ["stat", "-e", "task-clock", "-I", "50", "-p", str(os.getpid())]
+    yield ["stat", "-e", "task-clock", "--", "sleep", "20"]
+    yield ["sample", "-e", "cpu-clock", "--", "sleep", "20"]
+    yield ["fdinfo", "-"]
+    yield ["fdinfo", fifo]
+    yield ["plot", "-"]
+    yield ["oa", "--replay", "-"]
+    yield ["-o", "prom", "-O", os.path.join(tmp, "out.prom"), *ROOTS, "0.05"]
+    yield ["--state", os.path.join(tmp, "state"), "--on-stdin", *ROOTS]
+
+
+def is_up(prog, args, want):
+    """Its Seccomp and NoNewPrivs once they are as wanted, or after a while."""
+    with subprocess.Popen([prog, *args], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as p:
+        try:
+            end = time.monotonic() + 5
+            while True:
+                s = status(p.pid)
+                got = s.get("Seccomp"), s.get("NoNewPrivs")
+                if got == want or time.monotonic() > end or p.poll() is not None:
+                    return got
+                time.sleep(0.01)
+        finally:
+            p.kill()
+
+
+def test_status(prog, tmp):
+    for args in running(tmp):
+        name = " ".join(a.replace(tmp, "").replace(TREE, "") for a in args)
+        got = is_up(prog, args, ("2", "1"))
+        report(got == ("2", "1"), f"confined as it runs: {name}", got)
+    p = subprocess.Popen([prog, "--no-sandbox", *ROOTS, "0.05"], stdout=subprocess.PIPE)
+    p.stdout.readline()
+    s = status(p.pid)
+    p.kill()
+    p.communicate()
+    report((s["Seccomp"], s["NoNewPrivs"]) == ("0", "0"), "--no-sandbox: neither", s["Seccomp"])
+
+
+def test_child(prog):
+    show = ["grep", "-E", "^(Seccomp|NoNewPrivs|Seccomp_filters):", "/proc/self/status"]
+    own = sh(*show).stdout
+    for args in (["stat", "-e", "task-clock"], ["stat", "-r", "3", "-e", "task-clock"], ["sample", "-e", "cpu-clock"]):
+        p = sh(prog, *args, "--", *show)
+        n = 3 if "-r" in args else 1
+        lines = [line for line in p.stdout.splitlines(True) if re.match(rb"Seccomp|NoNewPrivs", line)]
+        report(b"".join(lines) == own * n, f"{' '.join(args)}: its command has no filter and no no_new_privs", p.stdout, own)
+
+
+# --- what somebody who broke in could do ----------------------------------------------------------------------------
+
+DEADLY = """execve execveat clone clone3 fork vfork ptrace process_vm_readv process_vm_writev bpf mount umount2 pivot_root chroot
+unshare setns init_module finit_module delete_module kexec_load reboot setuid setgid setresuid setresgid setgroups keyctl add_key
+request_key open_by_handle_at userfaultfd memfd_create""".split()
+BASE = """read write close fstat poll lseek rt_sigaction rt_sigprocmask rt_sigreturn ioctl pread64 getpid uname fcntl geteuid gettid capset
+restart_syscall clock_gettime clock_getres clock_nanosleep exit_group ppoll prctl""".split()
+FILES = "openat getdents64 readlinkat newfstatat stat lstat faccessat faccessat2 statx statfs fstatfs".split()
+WRITE = "unlinkat renameat renameat2 fchmod pwrite64 kill".split()
+WATCH = "inotify_init1 inotify_add_watch pidfd_open pidfd_getfd".split()
+PERF = "pwrite64 mmap munmap".split()
+CHILD = "wait4 getrusage kill".split()
+
+
+def numbers():
+    for path in (f"/usr/include/{platform.machine()}-linux-gnu/asm/unistd_64.h", "/usr/include/asm-generic/unistd.h"):
+        if platform.machine() == "x86_64" and os.path.exists(path):
+            with open(path, encoding="ascii") as f:
+                return {m[1]: int(m[2]) for m in re.finditer(r"#define __NR_(\w+)\s+(\d+)", f.read())}
+    raise Lack("the list of numbers is of x86-64")
+
+
+def probed(tmp):
+    yield ROOTS, FILES + WATCH
+    yield ["--state", f"{tmp}/state", *ROOTS], FILES + WATCH + WRITE
+    yield ["stat", "-e", "task-clock", "--", "true"], FILES + WATCH + PERF + CHILD
+    yield ["fdinfo", DUMP], FILES
+    yield ["check", "-w", "80", *ROOTS], FILES + WATCH + WRITE + ["setitimer"]
+    if ALL:
+        yield ["list", *ROOTS], FILES + WATCH
+        yield ["munin", *ROOTS], FILES + WATCH + WRITE
+        yield ["sample", "-e", "cpu-clock", "--", "true"], FILES + PERF + CHILD
+        yield ["host", "-w", "0.01"], FILES + WATCH + PERF
+        yield ["events", *ROOTS], FILES
+        yield ["plot", "/dev/null"], FILES
+        yield ["doctor"], FILES + WATCH + ["perf_event_open", "prlimit64", "landlock_create_ruleset"]
+
+
+def wrong_calls(out, nr, allowed):
+    """Of "killed|returned|waits NR -ERRNO": what is not as the lists say."""
+    results = {int(n): (what, -int(e)) for what, n, e in re.findall(r"^(\w+) (\d+) (-?\d+)$", out, re.M)}
+    deadly, may = {nr[n] for n in DEADLY}, {nr[n] for n in BASE + allowed}
+    if set(results) != set(range(480)):
+        return [f"{len(results)} results"]
+    del results[335], results[336]  # uretprobe, uprobe: traps of the kernel's own, which no filter sees
+    # Without an answer: exit_group, rt_sigreturn.
+    return [f"{n}: {what} {err}" for n, (what, err) in results.items()
+            if (what == "killed") != (n in deadly) or (n not in deadly and (what == "waits" or (err == errno.ENOSYS) == (n in may)))]
+
+
+def test_calls(probe, tmp):
+    nr = numbers()
+    total = 0
+    for args, allowed in probed(tmp):
+        p = sh(probe, *args, env={**os.environ, "PROBE": "calls"}, stdin=subprocess.DEVNULL)
+        bad = wrong_calls(p.stderr.decode(), nr, allowed)
+        total += 480 * (not bad)
+        name = " ".join(args[:1] + args[1:2] * (args[0] == "--state")).replace(TREE, "").replace(tmp, "")
+        report(not bad, f"each system call kills, fails or is on the list: {name}", *bad[:8])
+    print(f"# proof: system calls tried from within the sandbox = {total}")
+
+
+def test_files(probe, tmp):
+    """A hostile file that took a parser over opens what it likes."""
+    secret = os.path.join(tmp, "secret")
+    os.mkdir(os.path.join(tmp, "to"))
+    out = os.path.join(tmp, "to", "out")
+    with open(secret, "w", encoding="ascii") as f:
+        f.write("secret\n")
+    closed = landlock_abi() > 0
+    csv = os.path.join(tmp, "run.csv")
+    with open(csv, "wb") as f:
+        f.write(sh(PROG, *ROOTS, "-o", "csv", "-w", "0.01").stdout)
+    cases = [(["fdinfo", DUMP], True), (["plot", csv, "-O", out], True), (["oa", "--replay", csv], True), (["events", *ROOTS], True),
+             (ROOTS, False)]
+    for args, landlocked in cases:
+        p = sh(probe, *args, env={**os.environ, "PROBE": f"open {secret} /etc/passwd"}, stdin=subprocess.DEVNULL)
+        got = re.findall(r"^(read|write|make) (-?\d+) 0$", p.stderr.decode(), re.M)
+        want = [-errno.EACCES if landlocked else 0]
+        name = " ".join(args[:2]).replace(TREE, "").replace(tmp, "")
+        if landlocked and not closed:
+            skip(f"no file but those named: {name}", "this kernel has no Landlock")
+            continue
+        report([int(e) for w, e in got if w == "read"] == want * 2, f"no file but those named: {name}" if landlocked else
+               "who reads other processes may read", got)
+        report(len(got) == 6 and all(int(e) < 0 for w, e in got if w != "read"), f"none is written: {name}", got)
+    named = shutil.copy(DUMP, tmp)
+    p = sh(probe, "fdinfo", named, "-o", "prom", "-O", os.path.join(tmp, "to", "dir.prom"), env={**os.environ, "PROBE": f"open {named} {secret}"})
+    report(re.findall(r"^read (-?\d+)", p.stderr.decode(), re.M) == ["0", "-13" if closed else "0"], "what was named can be read", p.stderr)
+
+
+# --- that nothing lacks ---------------------------------------------------------------------------------------------------
+
+def strict_runs(tmp):
+    xml = os.path.join(tmp, "set.xml")
+    with open(xml, "w", encoding="ascii") as f:
+        f.write("<?xml version='1.0'?>\n<metrics>\n</metrics>\n")
+    csv = os.path.join(tmp, "run.csv")
+    with open(csv, "wb") as f:
+        f.write(sh(PROG, *ROOTS, "-o", "csv", "-w", "0.01").stdout)
+    for fmt in ("line", "json", "csv", "prom", "influx", "collectd", "svg", "table"):
+        yield [*ROOTS, "-o", fmt, "0.01", "3"]
+    yield ["-o", "prom", "-O", f"{tmp}/a.prom", *ROOTS, "0.01", "3"]
+    yield ["-o", "statsd", "-O", "udp:127.0.0.1:9", *ROOTS, "0.01", "3"]
+    yield ["--state", f"{tmp}/state2", *ROOTS]
+    yield ["-w", "0.01", "-v"]
+    for c in ("procs", "cgroups", "host", "top"):
+        yield [c, "0.01", "2"]
+    for c in ("list", "doctor", "events", "counters", "munin", "check"):
+        yield [c]
+    yield ["events", "--resolve", "cpu-clock"]
+    yield ["events", "--map", "-v"]
+    yield ["counters", "*CPU 0*", "0.01", "2"]
+    yield ["stat", "-a", "-I", "10", "-c", "3"]
+    yield ["stat", "-r", "3", "--", "true"]
+    yield ["stat", "-e", "task-clock,user_time,proc/ctxt/", "--", "true"]
+    yield ["sample", "-g", "--summary", "--", "sh", "-c", "i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done"]
+    yield ["sample", "-o", "perfdata", "-O", f"{tmp}/perf.data", "--", "true"]
+    yield ["fdinfo", DUMP]
+    yield ["plot", csv, "-O", f"{tmp}/a.svg"]
+    yield ["oa", "list"]
+    yield ["oa", "pack", xml, "-O", f"{tmp}/pack"]
+    yield ["oa", "--replay", csv]
+
+
+def test_strict(strict, prog, tmp):
+    killed, n = [], 0
+    for args in strict_runs(tmp):
+        p = sh(strict, *args, stdin=subprocess.DEVNULL)
+        n += 1
+        if p.returncode < 0 or p.returncode != sh(prog, *args, stdin=subprocess.DEVNULL).returncode:
+            killed.append(f"{' '.join(args)}: {p.returncode}")
+    report(not killed, f"{n} runs make no call that their filter lacks", *killed)
+
+
+def test_no_kernel(prog):
+    """A container's own filter may refuse both."""
+    p = sh(prog, "-v", "doctor", "-o", "csv")
+    report(p.returncode == 0 and re.search(rb"seccomp,ok|seccomp,absent|seccomp,denied", p.stdout), "doctor tells of the filter", p.stdout[-300:])
+    p = sh(prog, "doctor", "--no-sandbox", "-o", "json")
+    rows = [r for r in p.stdout.splitlines() if b'"seccomp"' in r or b'"landlock"' in r]
+    report(len(rows) == 2 and all(b'"absent"' in r and b"--no-sandbox" in r for r in rows), "doctor --no-sandbox", *rows)
+    if not shutil.which("strace") or sh("strace", "-o", "/dev/null", "true").returncode:
+        skip("without either a command runs on", "strace may not trace here")
+        return
+    for e in ("ENOSYS", "EPERM", "EOPNOTSUPP", "EINVAL"):
+        p = sh("strace", "-o", "/dev/null", "-e", f"inject=seccomp,landlock_create_ruleset,landlock_restrict_self:error={e}",
+               prog, "fdinfo", DUMP)
+        report(p.returncode == 0 and p.stdout and not p.stderr, f"without either a command runs on: {e}", p.returncode, p.stderr)
+        p = sh("strace", "-o", "/dev/null", "-e", f"inject=seccomp:error={e}", prog, "-v", "fdinfo", DUMP)
+        report(b"no filter of system calls" in p.stderr, f"and says so with -v: {e}", p.stderr)
+
+
+def main():
+    global PROG
+    PROG = os.path.realpath(sys.argv[1])
+    with tempfile.TemporaryDirectory(prefix="gpustat-sandbox") as tmp:
+        test_status(PROG, tmp)
+        test_child(PROG)
+        test_no_kernel(PROG)
+        try:
+            probe = variant(tmp, "probe", "tests/sandbox/probe.c", "-Wno-pedantic")
+            test_files(probe, tmp)
+            test_calls(probe, tmp)
+            test_strict(variant(tmp, "strict", "sources/sandbox.c", "-DSANDBOX_STRICT"), PROG, tmp)
+        except Lack as e:
+            if ALL:
+                report(False, "the test's builds", e)
+            else:
+                skip("the test's builds", e)
+        filt = os.path.join(tmp, "filter")
+        p = sh("musl-gcc", "-static", "-O1", "-std=c11", "-D_GNU_SOURCE", f"-I{ROOT}/include", "-idirafter", "/usr/include", "-idirafter",
+               f"/usr/include/{platform.machine()}-linux-gnu", "-ffunction-sections", "-Wl,--gc-sections", "-o", filt,
+               f"{HERE}/sandbox/filter.c")
+        p = p if p.returncode else sh(filt)
+        for line in p.stdout.decode().splitlines():
+            if line.startswith(("ok", "not ok")):
+                report(line.startswith("ok"), line.split(" - ", 1)[1], p.stdout)
+        report(p.returncode == 0, "every filter in an interpreter", p.stderr)
+    finish()
+
+
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+main()
