@@ -47,7 +47,8 @@ static bool scan_value(struct str s, struct val *v)
 	u64 n = 0;
 
 	*v = (struct val){ .type = V_INT, .neg = p < s.e && *p == '-' };
-	p += v->neg;
+	if (v->neg)
+		p++;
 	if (!is_digit(p, s.e) || (*p == '0' && is_digit(p + 1, s.e)))
 		return false;
 	for (; is_digit(p, s.e) || (!frac && p < s.e && *p == '.' && is_digit(p + 1, s.e)); p++) {
@@ -604,10 +605,12 @@ static char *take_json(char *p, char *e, bool last)
 	end = end ? end : e;
 	if (*p == '{' && json_record((struct str){ p, end }))
 		return end;
-	malformed(": no record");
-	in.in_array = false;
 	while (end < e && *end != '\n')
 		end++;
+	if (end == e && !last)
+		return NULL; /* nothing of that line is taken */
+	malformed(": no record");
+	in.in_array = false;
 	return end;
 }
 
