@@ -593,7 +593,7 @@ static void put_tag(struct buf *b, struct str name, struct str value)
 	put_str(b, name);
 	put_c(b, '=');
 	put_escaped(b, value, ",= ");
-	if (b->p[b->n - 1] == '\\') /* would take the blank behind it, however it is written */
+	if (b->n && b->p[b->n - 1] == '\\') /* would take the blank behind it, however it is written */
 		b->p[b->n - 1] = '_';
 }
 
