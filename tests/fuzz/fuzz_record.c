@@ -65,13 +65,14 @@ static void add(struct record *r, const struct column *c, struct str inst, struc
 
 static void take_group(struct str *in, struct record *r, const struct column *c, const struct column *end, u32 when)
 {
+	static const struct str ours[] = { STR("temp"), STR("fan"), STR("memory") }; /* nobody else names what is missing */
 	struct str names[MAX_NAMES] = { { 0 } };
 	u8 many = take_u8(in);
 	size_t n = many < 240 ? many % 5 : MAX_NAMES;
 	bool list = c->shape == S_LIST, any = false;
 
 	for (size_t i = 0; i < n; i++) {
-		names[i] = strcmp(c->group, "missing") == 0 ? str_z("temp\0fan\0\0memory" + 5 * (i % 3)) : take_text(in); /* these are ours */
+		names[i] = strcmp(c->group, "missing") == 0 ? ours[i % LEN(ours)] : take_text(in);
 		for (size_t k = 0; k < i; k++)
 			if (str_eq(names[i], names[k]))
 				n = i; /* no name stands there twice */
