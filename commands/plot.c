@@ -607,10 +607,12 @@ static char *take_json(char *p, char *e, bool last)
 	end = end ? end : e;
 	if (*p == '{' && json_record((struct str){ p, end }))
 		return end;
-	malformed(": no record");
-	in.in_array = false;
 	while (end < e && *end != '\n')
 		end++;
+	if (end == e && !last)
+		return NULL; /* nothing of that line is taken */
+	malformed(": no record");
+	in.in_array = false;
 	return end;
 }
 

@@ -169,7 +169,7 @@ static bool is_shown(const struct out *o, const struct field *f)
 /* Functions rather than addresses tell samples apart: symbol+0x1f is symbol. */
 static struct str without_offset(struct str s)
 {
-	for (const char *p = s.e; p > s.p + 3; p--)
+	for (const char *p = s.e; p - s.p > 3; p--)
 		if (memcmp(p - 3, "+0x", 3) == 0)
 			return (struct str){ s.p, p - 3 };
 	return s;
@@ -593,7 +593,7 @@ static void put_tag(struct buf *b, struct str name, struct str value)
 	put_str(b, name);
 	put_c(b, '=');
 	put_escaped(b, value, ",= ");
-	if (b->p[b->n - 1] == '\\') /* would take the blank behind it, however it is written */
+	if (b->n && b->p[b->n - 1] == '\\') /* would take the blank behind it, however it is written */
 		b->p[b->n - 1] = '_';
 }
 

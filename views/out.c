@@ -1070,7 +1070,7 @@ static void line_counters(struct out *o, const struct record *r)
 		const struct field *f = &r->f[i];
 		struct cell *c;
 
-		if (!f->col->group || strcmp(f->col->group, "counter") != 0)
+		if (!f->col->group || strcmp(f->col->group, "counter") != 0 || f->empty)
 			continue;
 		if (str_len(f->inst) > MAX_NAME) {
 			o->lost++;

@@ -1,148 +1,38 @@
-/* fuzz.h - the last part of each fuzz target: with -DFUZZ_MAIN a plain program, so that any compiler runs it.
- * FILE... runs these, -n N makes N changed ones of them with fuzz_words[] (or, of what is
- * no text, FUZZ_RECORDS: with fuzz_numbers[]), -o FILE gets the input that crashed.
+/* fuzz.h - what every fuzz target begins with. The same entry serves libFuzzer, AFL++ and fuzz_main.c.
  * SPDX-License-Identifier: MIT */
 #ifndef FUZZ_H
 #define FUZZ_H
 
-#include <fcntl.h>
-#include <signal.h>
+#include "unit.h"
 
-#ifdef FUZZ_MAIN
-enum { MAX_SEEDS = 256, INPUT_CAP = 4096 };
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static struct seed {
-	uint8_t b[INPUT_CAP];
-	size_t n;
-} seeds[MAX_SEEDS], input;
-static size_t nseeds;
-static const char *crash_file = "crash";
+#define S(lit) ((struct str)STR(lit))
 
-static void on_crash(int sig)
+/* What must hold, or the fuzzer has found something. */
+__attribute__((unused)) static void must(bool holds, const char *what)
 {
-	int fd = open(crash_file, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-
-	if (fd >= 0 && write(fd, input.b, input.n) >= 0)
-		close(fd);
-	signal(sig, SIG_DFL);
-	raise(sig);
-}
-
-static void run_input(void)
-{
-	LLVMFuzzerTestOneInput(input.b, input.n);
-}
-
-static void load(const char *name)
-{
-	FILE *f = fopen(name, "rb");
-
-	if (!f || nseeds == MAX_SEEDS) {
-		fprintf(stderr, "%s: cannot be read\n", name);
-		exit(1);
-	}
-	seeds[nseeds].n = fread(seeds[nseeds].b, 1, INPUT_CAP, f);
-	fclose(f);
-	input = seeds[nseeds++];
-	run_input();
-}
-
-#ifdef FUZZ_RECORDS
-/* A seed with some bytes, or some sizes and counts, made others, or its end cut off; its first bytes more often. */
-static void mutate(void)
-{
-	input = seeds[rnd() % nseeds];
-	for (u64 k = 1 + rnd() % 6; k > 0 && input.n; k--) {
-		size_t at = input.n > 64 && rnd() % 4 == 0 ? rnd() % 64 : rnd() % input.n, width = 1u << rnd() % 4;
-
-		switch (rnd() % 4) {
-		case 0:
-			input.b[at] = (uint8_t)rnd();
-			break;
-		case 1:
-			input.b[at] ^= (uint8_t)(1 << rnd() % 8);
-			break;
-		case 2:
-			if (at + width <= input.n)
-				memcpy(input.b + at, &fuzz_numbers[rnd() % LEN(fuzz_numbers)], width);
-			break;
-		default:
-			if (rnd() % 8 == 0)
-				input.n = at;
-		}
-	}
-}
-#else
-static void replace(size_t at, size_t gone, const void *p, size_t n)
-{
-	if (at + gone > input.n || input.n - gone + n > INPUT_CAP)
+	if (holds)
 		return;
-	memmove(input.b + at + n, input.b + at + gone, input.n - at - gone);
-	memcpy(input.b + at, p, n);
-	input.n += n - gone;
+	fprintf(stderr, "does not hold: %s\n", what);
+	abort();
 }
 
-static void mutate(void)
+/* The head of an input, where it tells how the rest is used: its next byte, word, or what is left up to a byte. */
+__attribute__((unused)) static u8 take_u8(struct str *in)
 {
-	uint8_t part[256];
-
-	input = seeds[rnd() % nseeds];
-	for (u64 k = 1 + rnd() % 6; k > 0; k--) {
-		size_t at = input.n ? rnd() % input.n : 0, n = rnd() % 40;
-		const struct seed *s = &seeds[rnd() % nseeds];
-		const char *w = fuzz_words[rnd() % LEN(fuzz_words)];
-
-		if (n > input.n - at)
-			n = input.n - at;
-		switch (rnd() % 6) {
-		case 0:
-			if (input.n)
-				input.b[at] = (uint8_t)rnd();
-			break;
-		case 1:
-			replace(at, 0, w, strlen(w));
-			break;
-		case 2:
-			replace(at, n, "", 0);
-			break;
-		case 3:
-			memcpy(part, input.b + at, n);
-			replace(input.n ? rnd() % input.n : 0, 0, part, n);
-			break;
-		case 4:
-			if (s->n > n)
-				replace(at, 0, s->b + rnd() % (s->n - n), n);
-			break;
-		default:
-			if (input.n)
-				input.b[at] ^= (uint8_t)(1 << rnd() % 8);
-		}
-	}
+	return in->p < in->e ? (u8)*in->p++ : 0;
 }
-#endif
 
-int main(int argc, char **argv)
+__attribute__((unused)) static u64 take_u64(struct str *in)
 {
-	unsigned long changed = 0;
+	u64 v = 0;
 
-	for (int sig = 1; sig < 16; sig++)
-		if (sig == SIGSEGV || sig == SIGABRT || sig == SIGBUS || sig == SIGFPE || sig == SIGILL)
-			signal(sig, on_crash);
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "-n") == 0 && argv[i + 1])
-			changed = strtoul(argv[++i], NULL, 10);
-		else if (strcmp(argv[i], "-o") == 0 && argv[i + 1])
-			crash_file = argv[++i];
-		else
-			load(argv[i]);
+	if (str_len(*in) >= sizeof(v)) {
+		memcpy(&v, in->p, sizeof(v));
+		in->p += sizeof(v);
 	}
-	for (unsigned long i = 0; i < changed && nseeds; i++) {
-		mutate();
-		run_input();
-	}
-	printf("# %zu files, %lu changed ones\n", nseeds, changed);
-	return 0;
+	return v;
 }
-#endif
 
 #endif

@@ -1,19 +1,6 @@
 /* fuzz_events.c - any bytes where users write perf events and where the kernel says how they are made. The first
  * byte tells which; what follows it ends at a page that faults. SPDX-License-Identifier: MIT */
-#include "unit.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-#define S(lit) ((struct str)STR(lit))
-
-/* What must hold, or the fuzzer has found something. */
-static void must(bool holds, const char *what)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "does not hold: %s\n", what);
-	abort();
-}
+#include "fuzz.h"
 
 static void run_terms(struct str s)
 {
@@ -108,11 +95,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	}
 	return 0;
 }
-
-#ifdef FUZZ_MAIN
-static const char *const fuzz_words[] = {
-	"{", "}", ",", ":", "/", "'", "=", "?", "*", "-", "0x", "cpu/", "event=", "cycles", "LLC-load-misses", "r1a8", "mem:0x10",
-	"uprobe:/", "path=/", ":rwx", ":ukpp", "config1:", "0-63", "18446744073709551615", "sched:", "1:1", "e-10", ".", "8191",
-};
-#endif
-#include "fuzz.h"

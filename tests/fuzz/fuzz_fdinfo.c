@@ -2,20 +2,7 @@
  * every format. An input whose first byte is below 16 goes to the other parsers of parse.c.
  * SPDX-License-Identifier: MIT */
 #include "../../counters.c" /* its table of names lasts; here each input starts without any */
-#include "unit.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-#define S(lit) ((struct str)STR(lit))
-
-/* What must hold, or the fuzzer has found something. */
-static void must(bool holds, const char *what)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "does not hold: %s\n", what);
-	abort();
-}
+#include "fuzz.h"
 
 /* --- the way of an fdinfo file ---------------------------------------------------------------------------- */
 
@@ -255,13 +242,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	}
 	return 0;
 }
-
-#ifdef FUZZ_MAIN
-static const char *const fuzz_words[] = {
-	"\n", ":", "\t", " ", "\r\n", "0", "18446744073709551615", "18446744073709551616", "-1", " ns", " KiB", " MiB",
-	"drm-engine-", "drm-engine-capacity-", "drm-cycles-", "drm-total-cycles-", "drm-maxfreq-", "drm-total-",
-	"drm-resident-", "drm-memory-", "drm-shared-", "drm-driver:\tx\n", "drm-client-id:\t1\n", "drm-client-name:\t",
-	"drm-pdev:\t", "vram mem:", "pasid:", "\xff", "\xc2\x9b", "\xed\xa0\x80", "\x1b[", "\"", "\\", "%n", "=", ",",
-};
-#endif
-#include "fuzz.h"

@@ -1,10 +1,7 @@
 /* fuzz_oa.c - any bytes as a stream of OA records or as a recording, its samples read in any format. An input
  * begins with struct head; the records follow.
- * With -DFUZZ_MAIN a plain program: FILE... runs these, -n N makes N changed ones of them.
  * SPDX-License-Identifier: MIT */
-#include "unit.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+#include "fuzz.h"
 
 struct head {
 	u8 format; /* where no DEVICE_INFO says it */
@@ -13,15 +10,6 @@ struct head {
 	i32 exponent;
 	u64 slots; /* a bit each, over and over */
 };
-
-/* What must hold, or the fuzzer has found something. */
-static void must(bool holds, const char *what)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "does not hold: %s\n", what);
-	abort();
-}
 
 struct run {
 	const struct head *head;
@@ -154,11 +142,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	run_records(&t, edge_str((const char *)data + sizeof(h), n - sizeof(h)));
 	return 0;
 }
-
-/* --- a plain program --------------------------------------------------------------------------------------------- */
-
-#ifdef FUZZ_MAIN
-static const u64 fuzz_numbers[] = { 0, 1, 2, 3, 4, 7, 8, 9, 16, 264, 65535, 65536, 65537, 65539, UINT32_MAX, UINT64_MAX };
-#endif
-#define FUZZ_RECORDS
-#include "fuzz.h"

@@ -1,17 +1,14 @@
-/* fuzz_ring.c - any bytes where the kernel's perf ring is, under any layout of records; and any bytes as an
- * ELF file. An input begins with struct head; the ring, or the file, follows.
- * With -DFUZZ_MAIN a plain program: FILE... runs these, -n N makes N changed ones of them.
+/* fuzz_ring.c - any bytes where the kernel's perf ring is, under any layout of records. An input begins
+ * with struct head; the ring follows.
  * SPDX-License-Identifier: MIT */
 #include "../../counters.c" /* the runner leaves it to the fuzzers */
 
 #include "../../sources/symbols.c" /* its tables are reset for each input */
 
-#include "unit.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+#include "fuzz.h"
 
 struct head {
-	u8 kind;    /* 128 and more: ELF */
+	u8 unused;
 	u8 id_all;
 	u8 read_format, branches;
 	u32 sample_type;
@@ -20,15 +17,6 @@ struct head {
 	u8 size;    /* of the ring: 2^(3 + size % 13) bytes */
 	u8 beyond;  /* odd: the head says more than was written */
 };
-
-/* What must hold, or the fuzzer has found something. */
-static void must(bool holds, const char *what)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "does not hold: %s\n", what);
-	abort();
-}
 
 /* --- rings --------------------------------------------------------------------------------------------------- */
 
@@ -99,33 +87,6 @@ static void run_ring(const struct head *h, const uint8_t *data, size_t n)
 	forget();
 }
 
-/* --- ELF ------------------------------------------------------------------------------------------------------- */
-
-static void run_elf(const uint8_t *data, size_t n)
-{
-	static int fd = -1;
-	static struct file f;
-
-	if (fd < 0)
-		fd = memfd_create("elf", 0);
-	if (ftruncate(fd, 0) || pwrite(fd, data, n, 0) != (ssize_t)n)
-		abort();
-	window_fd = -1;
-	f = (struct file){ .fd = fd };
-	elf_load(&f);
-	must(f.first + f.count <= MAX_SYMS && f.nloads <= MAX_LOADS, "tables are not left");
-	for (u32 i = 0; i < f.count; i++) {
-		struct sym *y = &syms[f.first + i], *at = sym_at(syms + f.first, f.count, y->addr);
-
-		must(!i || y[-1].addr <= y->addr, "symbols are sorted");
-		must(!at || at->addr <= y->addr, "a symbol begins before what is in it");
-		must(!at || is_code(&f, at->addr), "symbols are code");
-		if (at && i < 64)
-			must(str_len(file_symbol(&f, at)) <= MAX_SYMBOL, "names end");
-	}
-	forget();
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct head h;
@@ -133,17 +94,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (n < sizeof(h) || n > EDGE_BYTES / 2)
 		return 0;
 	memcpy(&h, data, sizeof(h));
-	if (h.kind >= 128)
-		run_elf(data + sizeof(h), n - sizeof(h));
-	else
-		run_ring(&h, data + sizeof(h), n - sizeof(h));
+	run_ring(&h, data + sizeof(h), n - sizeof(h));
 	return 0;
 }
-
-/* --- a plain program --------------------------------------------------------------------------------------------- */
-
-#ifdef FUZZ_MAIN
-static const u64 fuzz_numbers[] = { 0, 1, 7, 8, 9, 16, 255, 4096, 65535, INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX };
-#endif
-#define FUZZ_RECORDS
-#include "fuzz.h"

@@ -1,22 +1,8 @@
 /* fuzz_state.c - any bytes as the rows of a --state file: parsed at the edge of memory, put into a registry with a few
- * clients, summed up, and made into a file again. With -DFUZZ_MAIN a plain program: FILE... runs these, -n N makes N
- * changed ones of them. SPDX-License-Identifier: MIT */
+ * clients, summed up, and made into a file again. SPDX-License-Identifier: MIT */
 #include "../../counters.c" /* its table of names lasts; here each input starts without any */
 #include "../../sources/state.c"
-#include "unit.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-#define S(lit) ((struct str)STR(lit))
-
-/* What must hold, or the fuzzer has found something. */
-static void must(bool holds, const char *what)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "does not hold: %s\n", what);
-	abort();
-}
+#include "fuzz.h"
 
 static void client(u32 device, u64 key, u32 pid)
 {
@@ -102,11 +88,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	forget();
 	return 0;
 }
-
-/* --- a plain program --------------------------------------------------------------------------------------------- */
-
-#ifdef FUZZ_MAIN
-static const u64 fuzz_numbers[] = { 0, 1, 7, 8, 9, 16, 255, 4096, 65535, INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX };
-#endif
-#define FUZZ_RECORDS
-#include "fuzz.h"

@@ -1,0 +1,25 @@
+/* files.h - for targets that are given a file system: what the program asks of the kernel is answered from the input, and
+ * all that it remembers is forgotten before the next. SPDX-License-Identifier: MIT */
+#ifndef FILES_H
+#define FILES_H
+
+#include "gpustat.h"
+
+/* The files of a text. A line begins each: '=PATH' a file, whose text follows; '@PATH' a link, whose target follows; '!PATH'
+ * one that may not be read; '?PATH' one whose read fails. PATH has no leading '/'; folders are those of the files. */
+void files_set(struct str text);
+void files_change(struct str text); /* what stands in them now; what is open stays so */
+void files_off(void);                /* calls are the kernel's again */
+extern size_t files_piece;   /* what a read gives at most; 0: all that is asked for */
+extern char files_said[];    /* what was written to standard output */
+extern size_t files_said_n;
+extern size_t files_warned;  /* bytes that were written to standard error */
+size_t files_open(void);     /* descriptors, but for those of the roots */
+
+/* The whole program with these words; its exit code. */
+int program_run(const char *const *argv);
+
+/* Every variable of the program as it was before main(). */
+void program_reset(void);
+
+#endif

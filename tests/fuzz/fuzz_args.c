@@ -1,0 +1,87 @@
+/* fuzz_args.c - any words as the command line, a line of the input each: parsed, not run. What is refused is said, what is
+ * taken lies in its words, and "--name=value" is "--name value". SPDX-License-Identifier: MIT */
+#include "../../gpustat.c"
+
+#include "files.h"
+#define replay replay_bytes /* of unit.h */
+#include "fuzz.h"
+#undef replay
+
+enum { ARGS = 48, ARGS_BYTES = 1 << 14 };
+
+static char words[ARGS_BYTES];
+
+static int parse(struct str in, bool split_values, struct opts *got)
+{
+	char *argv[2 * ARGS + 2] = { (char *)"gpustat" };
+	struct str line;
+	size_t n = 1, used = 0;
+	int code;
+
+	program_reset();
+	files_set((struct str){ 0 });
+	while (n < ARGS && in.p < in.e) {
+		bool options = true;
+
+		if (!str_cut(&in, '\n', &line))
+			line = in, in.p = in.e;
+		if (used + str_len(line) + 2 > sizeof(words))
+			break;
+		argv[n++] = words + used;
+		for (const char *p = line.p; p < line.e; p++) {
+			words[used++] = *p ? *p : ' ';
+			if (split_values && options && *p == '=' && p > line.p + 2 && line.p[0] == '-' && line.p[1] == '-') {
+				words[used - 1] = '\0';
+				argv[n++] = words + used;
+				options = false;
+			}
+		}
+		words[used++] = '\0';
+	}
+	argv[n] = NULL;
+	code = parse_args(argv);
+	must(code >= -1 && code <= 3, "an exit code, or none");
+	must(code != EX_USAGE || files_warned > 0 || said[0], "a refusal is said");
+	must(is_clean(str_z(said), false), "and is clean");
+	if (code < 0) {
+		must(opt.cmd && opt.out.fmt && opt.out.npatterns <= MAX_PATTERNS && opt.npids <= MAX_PIDS && opt.ndevices <= MAX_SELECTORS &&
+		     opt.nevents <= MAX_LISTS && opt.nsets < MAX_SETS && opt.nwords < n, "lists are not left");
+		must(opt.window > 0 && opt.interval >= 0 && opt.inner >= 0, "times go forward");
+	}
+	*got = opt;
+	return code;
+}
+
+/* What no pointer is in. */
+static bool same(const struct opts *a, const struct opts *b)
+{
+	return a->cmd == b->cmd && a->interval == b->interval && a->window == b->window && a->count == b->count && a->top == b->top &&
+	       a->npids == b->npids && a->ndevices == b->ndevices && a->nevents == b->nevents && a->nsets == b->nsets &&
+	       a->raw == b->raw && a->quiet == b->quiet && a->verbose == b->verbose && a->summary == b->summary && a->inner == b->inner &&
+	       a->repeat == b->repeat && a->delay == b->delay && a->timeout == b->timeout && a->detail == b->detail && a->pages == b->pages &&
+	       a->profile == b->profile && a->seed == b->seed && a->out.fmt == b->out.fmt && a->out.time == b->out.time &&
+	       a->out.npatterns == b->out.npatterns && a->out.separator == b->out.separator && a->nwords == b->nwords &&
+	       a->oa.nmetrics == b->oa.nmetrics && a->oa.platform == b->oa.platform && a->target.period == b->target.period &&
+	       a->target.freq == b->target.freq && memcmp(a->pids, b->pids, sizeof(a->pids)) == 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	struct opts *a, *b;
+	struct str in = { (const char *)data, (const char *)data + n };
+	int code;
+
+	if (n > ARGS_BYTES / 2)
+		return 0;
+	a = malloc(sizeof(*a));
+	b = malloc(sizeof(*b));
+	code = a && b ? parse(in, false, a) : 0;
+	if (code < 0) {
+		code = parse(in, true, b);
+		must(code < 0 || a->command || a->profile, "--name=value is --name value");
+		must(code >= 0 || a->command || a->profile || same(a, b), "and says the same");
+	}
+	free(a);
+	free(b);
+	return 0;
+}

@@ -1,0 +1,122 @@
+/* fuzz_symbols.c - whose code an address is: any bytes as an ELF file, as /proc/kallsyms, as the maps and the name of a
+ * process. The first byte tells which. SPDX-License-Identifier: MIT */
+#include "../../counters.c"
+
+#include "../../sources/symbols.c" /* its tables are reset for each input */
+
+#include "files.h"
+#include "fuzz.h"
+
+static void forget(void)
+{
+	nprocs = proc_hand = nmaps = free_map = nfiles = nsyms = 0;
+	memset(proc_buckets, 0, sizeof(proc_buckets));
+	memset(file_buckets, 0, sizeof(file_buckets));
+	text_n = 1;
+	nksyms = 0;
+	kernel_read = kernel_unsorted = symbols_hidden = false;
+}
+
+/* --- ELF ------------------------------------------------------------------------------------------------------- */
+
+static void run_elf(const uint8_t *data, size_t n)
+{
+	static int fd = -1;
+	static struct file f;
+
+	if (fd < 0)
+		fd = memfd_create("elf", 0);
+	if (ftruncate(fd, 0) || pwrite(fd, data, n, 0) != (ssize_t)n)
+		abort();
+	window_fd = -1;
+	f = (struct file){ .fd = fd };
+	elf_load(&f);
+	must(f.first + f.count <= MAX_SYMS && f.nloads <= MAX_LOADS, "tables are not left");
+	for (u32 i = 0; i < f.count; i++) {
+		struct sym *y = &syms[f.first + i], *at = sym_at(syms + f.first, f.count, y->addr);
+
+		must(!i || y[-1].addr <= y->addr, "symbols are sorted");
+		must(!at || at->addr <= y->addr, "a symbol begins before what is in it");
+		must(!at || is_code(&f, at->addr), "symbols are code");
+		if (at && i < 64)
+			must(str_len(file_symbol(&f, at)) <= MAX_SYMBOL, "names end");
+	}
+	forget();
+}
+
+/* --- what /proc says ---------------------------------------------------------------------------------------------- */
+
+static char tree[1 << 20];
+
+/* The input as this file; read a few bytes at a time, or at once. */
+static void set_file(const char *path, struct str text, size_t piece)
+{
+	struct buf b = BUF(tree);
+
+	put_c(&b, '=');
+	put_z(&b, path);
+	put_c(&b, '\n');
+	for (; text.p < text.e; text.p++) /* no line of it is another file */
+		put_c(&b, b.p[b.n - 1] == '\n' && memchr("=@!?", *text.p, 4) ? ' ' : *text.p);
+	files_set((struct str){ tree, tree + b.n });
+	files_piece = piece;
+}
+
+static u32 kernel_hash(struct str s, size_t piece)
+{
+	struct str name, module;
+	u32 h = HASH_BEGIN;
+	u64 offset;
+
+	set_file("proc/kallsyms", s, piece);
+	symbols_preload();
+	must(nksyms <= MAX_KSYMS, "a table is not left");
+	for (u32 i = 0; i < nksyms; i++) {
+		must(!i || ksyms[i - 1].addr <= ksyms[i].addr, "symbols are sorted");
+		if (symbol_find(1, ksyms[i].addr, PM_KERNEL, &name, &module, &offset)) {
+			must(offset == 0 && name.p <= name.e, "a symbol begins where it is");
+			h = hash_more(h, name);
+		}
+	}
+	symbol_find(1, UINT64_MAX, PM_KERNEL, &name, &module, &offset);
+	forget();
+	return h;
+}
+
+static void run_maps(struct str s)
+{
+	struct str name, module;
+	u64 offset;
+
+	set_file("proc/7/maps", s, 0);
+	symbols_task(7, 7);
+	for (u64 ip = 0; ip < 1 << 20; ip += 0x4321)
+		symbol_find(7, ip, PM_USER, &name, &module, &offset);
+	symbol_find(7, 0x7f0000001000, PM_USER, &name, &module, &offset);
+	must(files_open() == 0, "no file stays open");
+	forget();
+	set_file("proc/7/comm", s, 0);
+	name = symbols_comm(7, 7);
+	must(str_len(name) <= 16, "a name is as long as the kernel has it");
+	forget();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	struct str s = { (const char *)data, (const char *)data + n };
+	u8 which = take_u8(&s);
+	u32 whole;
+
+	if (n > 1 << 18)
+		return 0;
+	if (which >= 128) {
+		files_off();
+		run_elf((const uint8_t *)s.p, str_len(s));
+	} else if (which % 2) {
+		whole = kernel_hash(s, 0);
+		must(whole == kernel_hash(s, 1 + which / 2), "pieces are as the whole");
+	} else {
+		run_maps(s);
+	}
+	return 0;
+}

@@ -1,0 +1,102 @@
+/* fuzz_tree.c - any bytes as the files of /sys and /proc that tell of GPUs and of who uses them: DRM nodes and their drivers,
+ * sensors, gpu_metrics, clocks, links, AMD's and NVIDIA's own files, descriptors and their fdinfo. Two samples of devices and
+ * clients, `doctor` and all counters by name; behind a line "%%" the files of the second. SPDX-License-Identifier: MIT */
+#include "files.h"
+#include "fuzz.h"
+
+static const struct recopts ro = { .time_us = 1, .dt_us = 1000000 };
+static struct record *rec;
+static char *bytes;
+enum { BYTES = 1 << 19 };
+
+static void show_entity(const struct entity *e)
+{
+	static const char *const formats[] = { "json", "csv" };
+
+	record_make(rec, e, &ro);
+	for (size_t i = 0; i < LEN(formats); i++) {
+		struct out o = { .fmt = format_find(str_z(formats[i])), .kind = rec->kind, .width = 80 };
+		struct buf b = { .p = bytes, .cap = BYTES };
+
+		out_record(&o, &b, rec);
+		must(!b.full && b.n && is_clean((struct str){ b.p, b.p + b.n }, true), "a record is clean");
+		must(i > 0 || json_ok((struct str){ b.p, b.p + b.n }, NULL), "well-formed JSON");
+	}
+}
+
+static void show_all(void)
+{
+	u64 v;
+
+	reg_roll(false, true);
+	for (u32 i = 1; i <= ndevices; i++)
+		if (devices[i].e.used) {
+			show_entity(&devices[i].e);
+			must(!device_busy(&devices[i], &v) || v <= 100000, "busy is a share");
+		}
+	for (u32 i = 1; i <= nclients; i++)
+		if (clients[i].e.used)
+			show_entity(&clients[i].e);
+}
+
+static void probed(const struct probed *p)
+{
+	must(memchr(p->source, 0, sizeof(p->source)) && memchr(p->detail, 0, sizeof(p->detail)) &&
+	     memchr(p->remedy, 0, sizeof(p->remedy)), "what doctor says ends");
+	show_entity(&p->e);
+}
+
+static void name_all(void)
+{
+	u32 is[256], n = 0;
+
+	catalog_refresh(ALL_SUPPLIERS & ~(1u << SUP_EVENT));
+	for (u32 i = 0; i < nnamed && n < LEN(is); i++) {
+		const struct named *c = catalog_at(i);
+
+		must(is_clean(str_z(c->name), false) && is_clean(str_z(c->what), false) && c->min <= c->max, "a counter is described");
+		is[n++] = i;
+	}
+	if (catalog_activate(is, n))
+		return;
+	catalog_start();
+	catalog_sample();
+	catalog_stop();
+	for (u32 i = 0; i < n; i++)
+		catalog_deactivate(is[i]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	struct str s = { (const char *)data, (const char *)data + n }, rest = { 0 };
+
+	if (n > 1 << 16)
+		return 0;
+	if (!rec && (!(rec = calloc(1, sizeof(*rec))) || !(bytes = malloc(BYTES))))
+		abort();
+	program_reset();
+	for (const char *p = s.p; p + 4 <= s.e; p++)
+		if (memcmp(p, "\n%%\n", 4) == 0) {
+			rest = (struct str){ p + 4, s.e };
+			s.e = p + 1;
+			break;
+		}
+	files_set(s);
+	sysfs_listing = s.p < s.e && s.e[-1] == ' ';
+	fdinfo_repeats = fdinfo_tasks = fdinfo_others = true;
+	src_sysfs.start();
+	src_fdinfo.start();
+	src_sysfs.sample();
+	src_fdinfo.sample();
+	show_all();
+	if (rest.p)
+		files_change(rest);
+	src_sysfs.scan();
+	src_sysfs.sample();
+	src_fdinfo.scan();
+	src_fdinfo.sample();
+	show_all();
+	probe_all("gpustat", probed);
+	name_all();
+	return 0;
+}
