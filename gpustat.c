@@ -1287,6 +1287,7 @@ int main(int argc, char **argv)
 	int r;
 	long columns_of_tty;
 
+	sys_double();
 	fill_streams();
 	sys_signal_stays(SIGXFSZ, on_too_large);
 	r = argc > 0 ? parse_args(argv) : usage_z("no arguments at all");

@@ -119,12 +119,15 @@ SYS_SHARED(long, sys_read, int fd, void *b, size_t n)
 	SYS_RET(read(fd, b, n));
 }
 
-static inline long sys_lseek(int fd, long at, int whence)
+/* 64 bits everywhere: names of a folder may stand where no long of 32 bits reaches. */
+static inline int64_t sys_lseek(int fd, int64_t at, int whence)
 {
-	SYS_RET(lseek(fd, (off_t)at, whence));
+	int64_t r = lseek(fd, at, whence);
+
+	return r < 0 ? -errno : r;
 }
 
-static inline long sys_pread(int fd, void *b, size_t n, size_t at)
+static inline long sys_pread(int fd, void *b, size_t n, uint64_t at)
 {
 	SYS_RET(pread(fd, b, n, (off_t)at));
 }
@@ -551,6 +554,16 @@ static inline long sys_signal(int sig, void (*handler)(int))
 	return sys_signal_end(sig, &sa);
 }
 
+/* Doubles are rounded to doubles, as everywhere: i387 would keep 11 bits more, and round twice. */
+static inline void sys_double(void)
+{
+#if defined(__i386__) && !defined(__SSE2_MATH__)
+	uint16_t control = 0x27f; /* all exceptions masked, 53 bits, to the nearest */
+
+	__asm__ volatile("fldcw %0" : : "m"(control));
+#endif
+}
+
 /* --- one at a time: Drepper, "Futexes Are Tricky", mutex 2. 0: free at first -------------------------------- */
 
 static inline void sys_lock(int *l)
@@ -585,19 +598,22 @@ static inline void *sys_mmap(int fd, size_t n, long *error)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* A whole file, for reading, as long as we live. */
+/* A whole file, for reading, as long as we live. -EFBIG where addresses end before it does. */
 static inline long sys_map(const char *path, const char **p, const char **e)
 {
-	long fd = sys_openat(AT_FDCWD, path, O_RDONLY), error = 0;
-	struct stat st = { 0 };
-	char *map = MAP_FAILED;
+	long fd = sys_openat(AT_FDCWD, path, O_RDONLY), error;
+	struct stat st;
+	char *map = NULL;
 
 	if (fd < 0)
 		return fd;
-	if (fstat((int)fd, &st) == 0)
-		map = st.st_size ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, (int)fd, 0) : NULL;
-	if (map == MAP_FAILED)
-		error = -errno;
+	error = sys_fstat((int)fd, &st);
+	if (!error && (uint64_t)st.st_size > PTRDIFF_MAX)
+		error = -EFBIG;
+	if (!error && st.st_size) {
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, (int)fd, 0);
+		error = map == MAP_FAILED ? -errno : 0;
+	}
 	sys_close((int)fd);
 	*p = *e = error ? NULL : map;
 	if (!error && map)
