@@ -3,6 +3,7 @@
 # t_arch.sh PROG: eight architectures under qemu-user: each one's binary is static and built without a warning, each unit test
 # says what it says on this machine, and each golden file is what the binary prints. Minutes: CI=true runs it.
 # ARCHS="NAME...": these only, without CI.
+prog=$(realpath "$1") || exit 1
 cd "$(dirname "$0")/.." || exit 1
 . tests/tap.sh
 top=$PWD build=${BUILD:-$PWD/build/arch}
@@ -46,6 +47,11 @@ golden() {
 	tail -n 1 "$dir/golden.tap" | grep -qx 'exit 0'
 }
 
+wide() {
+	tests/arch/wide.sh "$prog" >"$tmp/want" && echo 'exit 0' >>"$tmp/want" && grep -q '^whole' "$tmp/want" &&
+		diff "$tmp/want" "$dir/wide.tap"
+}
+
 good=0 rows=0
 judge() {
 	was=$bad bad=0 rows=$((rows + 1))
@@ -53,6 +59,7 @@ judge() {
 	check "$a: static, of musl, without a warning" built
 	check "$a: $(cat "$dir"/unit/*.tap | grep -c '^ok') checks of $(find "$dir/unit" -name '*.tap' | wc -l) unit programs, as natively" units
 	check "$a: $(grep -c '^ok' "$dir/golden.tap") golden files" golden
+	check "$a: numbers, offsets and sizes of more than 32 bits" wide
 	[ "$bad" = 0 ] && good=$((good + 1))
 	bad=$((bad | was))
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # shellcheck disable=SC2317,SC2154 # functions are called through each() and quiet(), rows are read into words
 # suite.sh ARCHITECTURE: the binary as it is built for that architecture, and under qemu-user every unit test, linked with the
-# binary's own objects, and every golden file. Into build/arch/ARCHITECTURE: build.log, unit/NAME.tap, golden.tap. Where this
+# binary's own objects, and every golden file. Into build/arch/ARCHITECTURE: build.log, unit/NAME.tap, golden.tap, wide.tap. Where this
 # machine is of that architecture also unit/NAME.native, without an emulator. Exit 1: it could not be built.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -37,6 +37,7 @@ run_units() {
 
 suite() {
 	fetched '' && quiet build compile && quiet unit units && quiet emulated emulated || return 1
+	run "$dir/wide.tap" "$here/wide.sh" "$dir/emulated"
 	run_units
 	run "$dir/golden.tap" env LC_ALL=C "$top/tests/t_golden.sh" "$dir/emulated"
 }
