@@ -285,7 +285,7 @@ static inline long sys_termios(int fd, struct termios *t)
 
 static inline long sys_set_termios(int fd, const struct termios *t)
 {
-	SYS_RET(ioctl(fd, TCSETS, t));
+	SYS_RET(ioctl(fd, (int)TCSETS, t)); /* powerpc's has the highest bit */
 }
 
 /* Raises the soft limit on descriptors to the hard one; how many may be open then. By the system call:
