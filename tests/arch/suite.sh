@@ -13,7 +13,8 @@ units() {
 	mkdir -p "$dir/unit" && rm -f "$dir"/unit/* || return 1
 	for t in "$top"/tests/t_*.c; do
 		t=${t##*/} prog=$dir/unit/${t%.c}
-		"$top/tests/unit" "${t%.c}" "$prog" "$dir/src" "$here/musl-gcc" -static -no-pie -Os -Werror -idirafter "$(uapi)" ||
+		"$top/tests/unit" "${t%.c}" "$prog" "$dir/src" "$here/musl-gcc" -static -no-pie -fno-pie -Os -Werror \
+			-idirafter "$(uapi)" ||
 			return 1
 	done
 }
