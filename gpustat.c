@@ -1348,6 +1348,7 @@ int main(int argc, char **argv)
 	int r;
 	long columns_of_tty, limit;
 
+	sys_double();
 	fill_streams();
 	if (sys_signal_stays(SIGXFSZ, on_too_large))
 		sys_ignore(SIGXFSZ); /* for the command, too */

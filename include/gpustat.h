@@ -914,7 +914,7 @@ struct dir {
 	int n, at; /* bytes in p: 0 at its end, -errno where it vanished; where the next name is */
 	char *p;
 	size_t cap;
-	long place; /* where it was, while it rests */
+	i64 place; /* where it was, while it rests */
 	_Alignas(8) char b[2048];
 };
 

@@ -119,12 +119,15 @@ SYS_SHARED(long, sys_read, int fd, void *b, size_t n)
 	SYS_RET(read(fd, b, n));
 }
 
-static inline long sys_lseek(int fd, long at, int whence)
+/* 64 bits everywhere: names of a folder may stand where no long of 32 bits reaches. */
+static inline int64_t sys_lseek(int fd, int64_t at, int whence)
 {
-	SYS_RET(lseek(fd, (off_t)at, whence));
+	int64_t r = lseek(fd, at, whence);
+
+	return r < 0 ? -errno : r;
 }
 
-static inline long sys_pread(int fd, void *b, size_t n, size_t at)
+static inline long sys_pread(int fd, void *b, size_t n, uint64_t at)
 {
 	SYS_RET(pread(fd, b, n, (off_t)at));
 }
@@ -323,7 +326,7 @@ static inline long sys_termios(int fd, struct termios *t)
 
 static inline long sys_set_termios(int fd, const struct termios *t)
 {
-	SYS_RET(ioctl(fd, TCSETS, t));
+	SYS_RET(syscall(SYS_ioctl, fd, TCSETS, t)); /* powerpc's has the highest bit */
 }
 
 struct sys_limit {
@@ -609,6 +612,16 @@ static inline long sys_signal(int sig, void (*handler)(int))
 	return sys_signal_end(sig, &sa);
 }
 
+/* Doubles are rounded to doubles, as everywhere: i387 would keep 11 bits more, and round twice. */
+static inline void sys_double(void)
+{
+#if defined(__i386__) && !defined(__SSE2_MATH__)
+	uint16_t control = 0x27f; /* all exceptions masked, 53 bits, to the nearest */
+
+	__asm__ volatile("fldcw %0" : : "m"(control));
+#endif
+}
+
 /* --- one at a time: Drepper, "Futexes Are Tricky", mutex 2. 0: free at first -------------------------------- */
 
 static inline void sys_lock(int *l)
@@ -702,17 +715,19 @@ static inline void *sys_mmap(int fd, size_t n, long *error)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* A whole file, for reading, as long as we live; closes it. */
+/* A whole file, for reading, as long as we live; closes it. -EFBIG where addresses end before it does. */
 static inline long sys_map(int fd, const char **p, const char **e)
 {
-	long error = 0;
-	struct stat st = { 0 };
-	char *map = MAP_FAILED;
+	struct stat st;
+	char *map = NULL;
+	long error = sys_fstat(fd, &st);
 
-	if (fstat(fd, &st) == 0)
-		map = st.st_size ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
-	if (map == MAP_FAILED)
-		error = -errno;
+	if (!error && (uint64_t)st.st_size > PTRDIFF_MAX)
+		error = -EFBIG;
+	if (!error && st.st_size) {
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		error = map == MAP_FAILED ? -errno : 0;
+	}
 	sys_close(fd);
 	*p = *e = error ? NULL : map;
 	if (!error && map)

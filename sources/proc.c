@@ -461,6 +461,7 @@ static struct disk {
 } disks[MAX_DISKS];
 static u32 ndisks, last_disk;
 static u64 disks_sum[DK_FIELDS];
+static u32 disks_taken; /* the reading in which the file was read before */
 
 /* By name: a device mapper's has no slaves yet while it is made. The first three are there before they are used. */
 static const char not_physical[][6] = { "loop*", "ram*", "zram*", "dm-*", "md*" };
@@ -528,14 +529,15 @@ static struct disk *disk_add(struct str name)
 	return d;
 }
 
-/* io_ticks has 32 bits in every kernel, sectors where long has. */
+/* io_ticks has 32 bits in every kernel, sectors where long has. What was gone in between may be another disk: there a
+ * number that is less has not wrapped. */
 static void disk_grow(struct disk *d, const u64 *now)
 {
 	for (int i = 0; i < DK_FIELDS; i++) {
 		u8 course = i == DK_BUSY || sizeof(long) == 4 ? CO_WRAP32 : CO_RESET;
 		u64 more = now[i];
 
-		if (d->seen && !course_delta(course, d->was[i], now[i], &more))
+		if (d->seen && (d->seen != disks_taken || !course_delta(course, d->was[i], now[i], &more)))
 			more = 0;
 		d->was[i] = now[i];
 		d->sum[i] += more;
@@ -576,6 +578,7 @@ static void disks_take(struct str text)
 			if (d && d->seen != reading)
 				disk_grow(d, now);
 		}
+	disks_taken = reading;
 }
 
 /* --- what processes read and write: proc_pid_io(5) --------------------------------------------------------- */

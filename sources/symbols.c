@@ -72,7 +72,7 @@ static struct str bytes_at(int fd, u64 at, size_t n)
 		window_fd = -1;
 		if (at > INT64_MAX - WINDOW)
 			return (struct str){ 0 };
-		r = sys_pread(fd, window, WINDOW, (size_t)at);
+		r = sys_pread(fd, window, WINDOW, at);
 		if (r < 0)
 			return (struct str){ 0 };
 		window_fd = fd;

@@ -999,7 +999,7 @@ static void reading_next(struct reading_of *r)
 	if (rnd() % 3 == 0)
 		r->n = 0;
 	while (r->n < PUTS && rnd() % 8) {
-		size_t at = rnd() % (r->n + 1);
+		size_t at = rnd_of(r->n + 1);
 
 		memmove(&r->put[at + 1], &r->put[at], (r->n++ - at) * sizeof(r->put[0]));
 		r->put[at].desc = some[rnd() % LEN(some)];
@@ -1277,8 +1277,6 @@ static void t_churn(void)
 
 /* --- perf events -------------------------------------------------------------------------------------------------- */
 
-__extension__ typedef unsigned __int128 u128;
-
 /* No counts, events 1 to 8 that are plain ones, one place, sets without names. */
 static void no_rows(void)
 {
@@ -1349,15 +1347,13 @@ static void t_scaled(void)
 	}
 	for (int i = 0; i < 100000; i++) {
 		struct tally t = { rnd() >> rnd() % 64, rnd() >> rnd() % 64, 0 };
-		u128 want;
 
 		t.enabled += t.enabled == 0;
 		t.running = 1 + rnd() % t.enabled;
-		want = (u128)t.value * t.enabled / t.running;
 		no_rows();
 		count_in(1, 1, t);
 		rows_sum(1000000000, true);
-		bad += evrows[1].value != (want > UINT64_MAX ? UINT64_MAX : (u64)want);
+		bad += evrows[1].value != plain_muldiv(t.value, t.enabled, t.running);
 	}
 	check_u64(bad, 0, "100 000 counts of any size are scaled in 128 bits");
 
@@ -1401,7 +1397,7 @@ static void t_intervals(void)
 		t = (struct tally){ t.value + more, t.enabled + enabled, t.running + running };
 		counts[1].now = t;
 		rows_sum(1000000, true);
-		bad += evrows[1].value != (u64)((u128)more * enabled / running) || evrows[1].sum.value != more;
+		bad += evrows[1].value != plain_muldiv(more, enabled, running) || evrows[1].sum.value != more;
 		raw += evrows[1].sum.value;
 	}
 	check_u64(bad, 0, "100 000 intervals of differing shares: none goes back");
@@ -1649,12 +1645,14 @@ static void t_shares(void)
 /* v x m x 10^-p with `point` decimals, cut; false: no room. */
 static bool fixed(u64 v, u64 m, unsigned p, unsigned point, u64 *want)
 {
-	u128 x = (u128)v * m;
+	u64 tens = 1;
 
-	for (; p > point; p--)
-		x /= 10;
-	*want = (u64)x;
-	return x < UINT64_MAX;
+	for (; p > point && tens < UINT64_MAX / 10; p--)
+		tens *= 10;
+	*want = plain_muldiv(v, m, tens);
+	for (; p > point; p--) /* 10^19 have left it room: m has 63 bits */
+		*want /= 10;
+	return *want < UINT64_MAX;
 }
 
 static void t_units(void)
@@ -1700,7 +1698,7 @@ static void t_units(void)
 		struct evrow r = { .value = v = rnd() >> rnd() % 64 };
 
 		row_unit(&r, mantissa, point);
-		want = (u64)((u128)v * 1000000000 >> 32);
+		want = plain_muldiv(v, 1000000000, 1ull << 32);
 		far += r.point != 9 || want - r.value > 1;
 	}
 	check_u64(far, 0, "100 000 counts of 2^-32 J are right to a nanojoule");

@@ -1,6 +1,7 @@
 /* t_oametrics.c - metric XML, equations and packs; with the public files beside the checkout also these, and what a second
  * evaluator makes of them. SPDX-License-Identifier: MIT */
 #include "unit.h"
+#include "sys.h"
 
 #include "../sources/oametrics.c"
 
@@ -226,7 +227,7 @@ static void t_operators(void)
 		{ A(2) A(2) "ULTE", 1, 1 }, { A(2) A(3) "ULTE", 0, 0 },
 		/* one double makes a sum one, whose result is cut where the letter is U */
 		{ A(2) A(3) "FDIV " A(3) "UMUL", 10, 10 }, { A(2) A(3) "FDIV " A(1) "UADD", 4, 4 },
-		{ A(2) A(3) "FDIV " A(1) "FADD", 4, 10.0 / 3 + 1 }, { A(1) A(2) A(3) "FDIV USUB", 0, 0 }, { A(3) A(2) "FSUB", 0, 0 },
+		{ A(2) A(3) "FDIV " A(1) "FADD", 4, (double)(10.0 / 3) + 1 }, { A(1) A(2) A(3) "FDIV USUB", 0, 0 }, { A(3) A(2) "FSUB", 0, 0 },
 		{ A(1) A(2) A(3) "FDIV FSUB", 0, 1 - 10.0 / 3 }, { A(2) A(3) A(2) "FDIV UMUL", 3, 3 },
 		/* a double is cut before a division of integers, and before what has no double at all */
 		{ A(2) A(3) "FDIV 2 UDIV", 1, 1 }, { A(2) A(3) "FDIV 7 UMIN", 3, 3 }, { A(2) "2 FDIV " A(3) "FDIV", 1, 5.0 / 3 },
@@ -856,6 +857,7 @@ static void t_public(void)
 
 int main(void)
 {
+	sys_double();
 	t_xml();
 	t_text();
 	t_operators();

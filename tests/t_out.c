@@ -365,7 +365,7 @@ static void t_csv(void)
 
 		for (size_t k = 0; k < n; k++)
 			in[k] = "ab ,\"="[rnd() % 6];
-		cap = 2 + rnd() % 40;
+		cap = 2 + rnd_of(40);
 		b = (struct buf){ .p = edge_page(cap), .cap = cap };
 		put_z(&b, "x,");
 		put_str(&b, (struct str){ in, in + n });
@@ -1147,7 +1147,7 @@ static void t_engines(void)
 	size_t wide = 0, lost = 0, disorder = 0, hidden = 0, worst = 0;
 
 	for (int i = 0; i < 50000; i++) {
-		size_t n = 1 + rnd() % (i % 8 ? 20 : 200), at = 0, shown = 0;
+		size_t n = 1 + rnd_of(i % 8 ? 20 : 200), at = 0, shown = 0;
 		u16 width = (u16)(10 + rnd() % 150);
 		struct buf b = fresh();
 		struct str s, w, v;

@@ -585,7 +585,7 @@ static void t_fdmade(void)
 	size_t bad = 0;
 
 	for (u32 turn = 0; turn < 200000; turn++) {
-		size_t k = rnd() % LEN(keys), u = rnd() % LEN(units_), n = 0, len = 1 + rnd() % 20, digits = 1 + rnd() % (turn % 4 ? 6 : 22);
+		size_t k = rnd_of(LEN(keys)), u = rnd_of(LEN(units_)), n = 0, len = 1 + rnd_of(20), digits = 1 + rnd_of(turn % 4 ? 6 : 22);
 		char b[128], name[24];
 		u64 v;
 		u8 want = keys[k].field;
@@ -1278,7 +1278,7 @@ static void t_random(void)
 
 	for (unsigned i = 0; i < 100000; i++) {
 		char b[512];
-		size_t n = 0, want = rnd() % 40;
+		size_t n = 0, want = rnd_of(40);
 
 		for (size_t k = 0; k < want; k++) {
 			const char *w = words[rnd() % LEN(words)];

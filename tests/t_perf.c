@@ -54,10 +54,13 @@ static void test_next(void)
 static void test_map(void)
 {
 	struct gp_ring r;
+	int error;
 
 	check_u64((u64)-gp_map(&r, -1, 1), EBADF, "no descriptor");
 	check_u64((u64)-gp_map(&r, -1, 3), EINVAL, "three pages");
-	check_u64((u64)-gp_map(&r, -1, 1u << 31), sizeof(size_t) == 4 ? EINVAL : EBADF, "more than there is memory");
+	/* Whether it looks for room or at the descriptor first is the kernel's choice, or qemu's. */
+	error = -gp_map(&r, -1, 1u << 31);
+	check(sizeof(size_t) == 4 ? error == EINVAL : error == EBADF || error == ENOMEM, "more than there is memory");
 	check_u64((u64)-gp_unmap(&r), EINVAL, "what is not mapped");
 }
 

@@ -167,16 +167,16 @@ static void happen(int n)
 {
 	while (n-- > 0) {
 		int first = -1;
-		bool counts[EVENTS]; /* what an overflow stops, it stops behind this event */
+		bool counting[EVENTS]; /* what an overflow stops, it stops behind this event */
 
 		for (size_t i = 0; i < nkernel; i++) {
-			counts[i] = kernel[i].on && kevent_of(kernel[i].leader)->on;
-			kernel[i].count += counts[i];
+			counting[i] = kernel[i].on && kevent_of(kernel[i].leader)->on;
+			kernel[i].count += counting[i];
 		}
 		for (size_t i = 0; i < nkernel; i++) {
 			struct kevent *e = &kernel[i];
 
-			if (!counts[i] || !e->period || --e->left)
+			if (!counting[i] || !e->period || --e->left)
 				continue;
 			e->left = e->period;
 			first = first < 0 ? e->fd : first;

@@ -4,18 +4,6 @@
 
 /* --- muldiv ------------------------------------------------------------------------------------------- */
 
-__extension__ typedef unsigned __int128 u128;
-
-static u64 plain_muldiv(u64 a, u64 b, u64 c)
-{
-	u128 q;
-
-	if (c == 0)
-		return UINT64_MAX;
-	q = (u128)a * b / c;
-	return q > UINT64_MAX ? UINT64_MAX : (u64)q;
-}
-
 static void t_muldiv(void)
 {
 	static const u64 edges[] = {
@@ -38,13 +26,13 @@ static void t_muldiv(void)
 	for (int i = 0; i < 1000000; i++) {
 		/* Of any size, so that small and large ones meet. */
 		u64 a = rnd() >> rnd() % 64, b = rnd() >> rnd() % 64, c = rnd() >> rnd() % 64;
+		u64 high = plain_high(a, b);
 
 		bad += muldiv(a, b, c) != plain_muldiv(a, b, c);
 		/* Quotients that just fit, and just do not. */
 		if (b)
-			bad += muldiv(a, b, (u64)((u128)a * b >> 64)) != plain_muldiv(a, b, (u64)((u128)a * b >> 64));
-		bad += muldiv(a, b, (u64)((u128)a * b >> 64) + 1) !=
-		       plain_muldiv(a, b, (u64)((u128)a * b >> 64) + 1);
+			bad += muldiv(a, b, high) != plain_muldiv(a, b, high);
+		bad += muldiv(a, b, high + 1) != plain_muldiv(a, b, high + 1);
 	}
 	check_u64(bad, 0, "muldiv: 3 000 000 random triples");
 	check_u64(muldiv(500123456, 100000, 1000000000), 50012, "muldiv: rounded down");
@@ -887,19 +875,19 @@ static void t_samples(void)
 /* Counts that do not fit, whose bytes would be more than 64 bits hold. */
 static void t_absurd(void)
 {
-	static const u64 counts[] = { 1000, 1 << 16, 1ull << 32, 1ull << 60, 1ull << 61, (1ull << 61) + 1, UINT64_MAX / 8,
-				      UINT64_MAX / 24 + 1, UINT64_MAX - 7, UINT64_MAX };
+	static const u64 numbers[] = { 1000, 1 << 16, 1ull << 32, 1ull << 60, 1ull << 61, (1ull << 61) + 1, UINT64_MAX / 8,
+				       UINT64_MAX / 24 + 1, UINT64_MAX - 7, UINT64_MAX };
 	static const u64 types[] = { PS_CALLCHAIN, PS_BRANCH_STACK, PS_STACK_USER, PS_AUX, PS_READ };
 	size_t wrong = 0;
 	struct prec r;
 
-	for (size_t i = 0; i < LEN(counts); i++)
+	for (size_t i = 0; i < LEN(numbers); i++)
 		for (size_t k = 0; k < LEN(types); k++)
 			for (u64 rf = PF_GROUP; rf < 32; rf++) {
 				struct pformat f = { .sample_type = types[k], .read_format = rf | PF_GROUP };
 
 				w_head(PR_SAMPLE, 0);
-				w64(counts[i]);
+				w64(numbers[i]);
 				for (int n = 0; n < 9; n++)
 					w64(UINT64_MAX);
 				wrong += prec_decode(w_end(), &f, &r);

@@ -180,7 +180,7 @@ static void round_trip(size_t rows, size_t cols, size_t frames)
 
 		if (rnd() % 4 == 0)
 			screen_clear(&scr);
-		scribble(rnd() % (2 + rows * cols / 20));
+		scribble(rnd_of(2 + rows * cols / 20));
 		feed(&diffed);
 		good = !diffed.fault && diffed.style == 0 && same(&diffed);
 		if (!good)

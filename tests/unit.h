@@ -324,6 +324,49 @@ __attribute__((unused)) static bool json_ok(struct str s, struct buf *keys)
 	return true;
 }
 
+/* --- arithmetic in 128 bits: of the compiler, or of school where it has none, as for machines of 32 bits ---- */
+
+#ifdef __SIZEOF_INT128__
+__extension__ typedef unsigned __int128 u128;
+
+__attribute__((unused)) static u64 plain_high(u64 a, u64 b)
+{
+	return (u64)((u128)a * b >> 64);
+}
+
+/* a x b / c, cut; the largest number where it has no room. */
+__attribute__((unused)) static u64 plain_muldiv(u64 a, u64 b, u64 c)
+{
+	return plain_high(a, b) >= c ? UINT64_MAX : (u64)((u128)a * b / c);
+}
+#else
+__attribute__((unused)) static u64 plain_high(u64 a, u64 b)
+{
+	u64 low = (u32)a * (u64)(u32)b, mid = (a >> 32) * (u32)b + (low >> 32), mid2 = (u32)a * (b >> 32) + (u32)mid;
+
+	return (a >> 32) * (b >> 32) + (mid >> 32) + (mid2 >> 32);
+}
+
+__attribute__((unused)) static u64 plain_muldiv(u64 a, u64 b, u64 c)
+{
+	u64 high = plain_high(a, b), low = a * b;
+
+	if (high >= c)
+		return UINT64_MAX;
+	for (int i = 0; i < 64; i++) {
+		bool carry = high >> 63;
+
+		high = high << 1 | low >> 63;
+		low <<= 1;
+		if (carry || high >= c) {
+			high -= c;
+			low |= 1;
+		}
+	}
+	return low;
+}
+#endif
+
 /* --- chance -------------------------------------------------------------------------------------------- */
 
 /* Deterministic numbers: splitmix64. */
@@ -335,6 +378,12 @@ __attribute__((unused)) static u64 rnd(void)
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
 	z = (z ^ z >> 27) * 0x94d049bb133111eb;
 	return z ^ z >> 31;
+}
+
+/* Any of 0 to n - 1. */
+__attribute__((unused)) static size_t rnd_of(size_t n)
+{
+	return (size_t)(rnd() % n);
 }
 
 #endif

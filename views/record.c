@@ -916,7 +916,7 @@ static void set_limit(struct val *v, i64 n)
 /* C's float, in the nine digits that it takes to tell it from its neighbours. */
 static void set_scale(struct val *v, i64 max)
 {
-	double d = (double)(100.0f / (float)max);
+	double d = (double)(float)(100.0f / (float)max); /* i387 divides wider */
 
 	if (max <= 0 || max == INT64_MAX)
 		return;
