@@ -40,7 +40,7 @@ static bool again(void)
 	return any_to(1);
 }
 #else
-enum { ROUNDS = 20000 };
+enum { ROUNDS = 500 };
 
 static u64 any(void)
 {
@@ -83,11 +83,13 @@ static struct str any_in(char *b, size_t cap)
 {
 #ifdef __FRAMAC__
 	size_t n = any_to(cap);
-#else
-	size_t n = any_to(any_bool() ? cap < 64 ? cap : 64 : cap < 1024 ? cap : 1024);
-#endif
 
 	any_bytes(b, cap);
+#else
+	size_t n = any_to(any_bool() ? cap < 64 ? cap : 64 : cap < 256 ? cap : 256);
+
+	any_bytes(b + cap - n, n);
+#endif
 	return (struct str){ b + cap - n, b + cap };
 }
 #define ANY_IN(array) any_in(array, sizeof(array))

@@ -1,5 +1,5 @@
 /* parse_text.c - parse.c: texts, numbers, hashes.
- * eva: parse.c perfstream.c -eva-precision 2
+ * eva: parse.c perfstream.c -eva-precision 2 -eva-unroll-recursive-calls 2
  * SPDX-License-Identifier: MIT */
 #include "eva.h"
 
@@ -8,7 +8,7 @@ static char ba[TEXT_CAP], bb[TEXT_CAP], bz[4096];
 int main(void)
 {
 	for (int i = 0; i < ROUNDS; i++) {
-		struct str a = ANY_IN(ba), b = ANY_IN(bb), piece, line;
+		struct str a = ANY_IN(ba), b = ANY_IN(bb), piece = a, line = a;
 		u64 v;
 		i64 w;
 
