@@ -5,6 +5,7 @@
 #   make run       build, and show this machine
 #   make bench     what watching and counting cost, beside references and perf
 #   make test      as root: install what the tests need; then run them all
+#   make eva       proves with Frama-C that no input breaks the pure files
 #   make arch      its size on eight architectures, in emulated machines
 #   make setcap    what is installed may see other users' work
 #   make OA_XML="oa-tglgt2.xml oa-bmg.xml"   with these OA metric files built in
@@ -160,6 +161,10 @@ boot: $(PROG)
 pmu:
 	tests/pmu/run.sh
 
+# Part of test, too, where frama-c is installed.
+eva:
+	tests/eva/run
+
 # The README's table of architectures: not a test, it wants compilers and kernels of all of them.
 arch:
 	tests/arch/run.sh
@@ -227,4 +232,4 @@ clean:
 
 always:
 
-.PHONY: all always run lib check test fuzz boot pmu arch bench install install-strip install-dev setcap completion dist clean
+.PHONY: all always run lib check test fuzz boot pmu eva arch bench install install-strip install-dev setcap completion dist clean

@@ -9,9 +9,7 @@ struct str str_z(const char *z)
 
 bool str_eq(struct str a, struct str b)
 {
-	size_t n = str_len(a);
-
-	return n == str_len(b) && (n == 0 || memcmp(a.p, b.p, n) == 0);
+	return str_len(a) == str_len(b) && str_skip(&a, b);
 }
 
 bool str_is(struct str s, const char *z)
@@ -22,12 +20,51 @@ bool str_is(struct str s, const char *z)
 /* Moves s past lead if it begins with it. */
 bool str_skip(struct str *s, struct str lead)
 {
-	size_t n = str_len(lead);
+	const char *p = s->p;
 
-	if (str_len(*s) < n || (n && memcmp(s->p, lead.p, n) != 0))
-		return false;
-	s->p += n;
+	for (; lead.p < lead.e; p++, lead.p++)
+		if (p >= s->e || *p != *lead.p)
+			return false;
+	s->p = p;
 	return true;
+}
+
+/* Eight bytes as this machine has them in a register. */
+static inline u64 load8(const char *p)
+{
+	u64 w;
+
+	memcpy(&w, p, sizeof(w));
+	return w;
+}
+
+/* The high bit of each byte of w that is c. */
+HOT static inline u64 bytes_like(u64 w, char c)
+{
+	static const u64 low7 = UINT64_MAX / 255 * 0x7f;
+
+	w ^= UINT64_MAX / 255 * (u8)c;
+	return ~(((w & low7) + low7) | w | low7);
+}
+
+/* In which of the bytes, in their order in memory, the first bit is. */
+HOT static inline unsigned byte_first(u64 bits)
+{
+	return (unsigned)(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_ctzll(bits) : __builtin_clzll(bits)) / 8;
+}
+
+/* Where the first c is, from p on; e: nowhere. */
+HOT static const char *byte_find(const char *p, const char *e, char c)
+{
+	for (; e - p >= 8; p += 8) {
+		u64 found = bytes_like(load8(p), c);
+
+		if (found)
+			return p + byte_first(found);
+	}
+	while (p < e && *p != c)
+		p++;
+	return p;
 }
 
 HOT static inline bool is_blank(char c)
@@ -62,9 +99,9 @@ bool str_cut(struct str *s, char sep, struct str *piece)
 
 	if (s->p >= s->e)
 		return false;
-	q = memchr(s->p, sep, str_len(*s));
-	*piece = (struct str){ s->p, q ? q : s->e };
-	s->p = q ? q + 1 : s->e;
+	q = byte_find(s->p, s->e, sep);
+	*piece = (struct str){ s->p, q };
+	s->p = q < s->e ? q + 1 : q;
 	return true;
 }
 
@@ -103,18 +140,22 @@ struct str str_base(struct str s)
 
 bool str_find(struct str s, struct str what)
 {
-	for (; str_len(s) >= str_len(what); s.p++)
-		if (memcmp(s.p, what.p, str_len(what)) == 0)
+	for (;; s.p++) {
+		struct str rest = s;
+
+		if (str_skip(&rest, what))
 			return true;
-	return false;
+		if (s.p >= s.e)
+			return false;
+	}
 }
 
 /* The next whole line, without its newline. A last line that lacks one was cut: it is not given. */
 bool line_next(struct str *text, struct str *line)
 {
-	const char *q = text->p < text->e ? memchr(text->p, '\n', str_len(*text)) : NULL;
+	const char *q = byte_find(text->p, text->e, '\n');
 
-	if (!q)
+	if (q >= text->e)
 		return false;
 	*line = (struct str){ text->p, q };
 	text->p = q + 1;
@@ -156,10 +197,10 @@ bool glob_match(struct str pat, struct str s, struct str *star)
 /* memcmp's answer; a text stands before what it begins. */
 int str_cmp(struct str a, struct str b)
 {
-	size_t n = str_len(a), m = str_len(b), both = n < m ? n : m;
-	int d = both ? memcmp(a.p, b.p, both) : 0;
-
-	return d ? d : n < m ? -1 : n > m;
+	for (; a.p < a.e && b.p < b.e; a.p++, b.p++)
+		if (*a.p != *b.p)
+			return (u8)*a.p - (u8)*b.p;
+	return (a.p < a.e) - (b.p < b.e);
 }
 
 /* memcmp's answer, but numbers count as such: a_2 stands before a_10. */
@@ -195,15 +236,6 @@ u64 hash64_more(u64 h, struct str s)
 	return h;
 }
 
-/* Eight bytes as this machine has them in a register. */
-static inline u64 load8(const char *p)
-{
-	u64 w;
-
-	memcpy(&w, p, sizeof(w));
-	return w;
-}
-
 /* Tells texts apart that are compared often: 16 bytes at a time. Its value is this machine's, and is never kept in files. Each
  * step is a permutation, so that texts that differ in one word never come to the same. */
 HOT u64 hash_quick(struct str s)
@@ -215,16 +247,17 @@ HOT u64 hash_quick(struct str s)
 		const char *p = s.p;
 
 		end = s.e - s.p < 16;
-		if (end) {
-			if (s.p < s.e)
-				memcpy(last, s.p, str_len(s));
+		if (s.e - s.p >= 16) {
+			s.p += 16;
+		} else {
+			for (size_t i = 0; s.p < s.e && i < sizeof(last); i++)
+				last[i] = *s.p++;
 			p = last;
 		}
 		a = (a ^ load8(p)) * UINT64_C(0x9e3779b97f4a7c15);
 		b = (b ^ load8(p + 8)) * UINT64_C(0x9e3779b97f4a7c15);
 		a ^= a >> 32;
 		b ^= b >> 32;
-		s.p += end ? 0 : 16;
 	}
 	a = (a ^ (b << 32 | b >> 32)) * HASH64_TIMES;
 	return a ? a : 1;
@@ -253,7 +286,7 @@ const char *scan_u64(struct str s, u64 *v)
 const char *scan_i64(struct str s, i64 *v)
 {
 	bool neg = s.p < s.e && *s.p == '-';
-	u64 x;
+	u64 x = 0;
 	const char *p;
 
 	if (neg)
@@ -270,7 +303,7 @@ const char *scan_i64(struct str s, i64 *v)
 const char *scan_dec(struct str s, unsigned point, u64 *v)
 {
 	u64 x = 0;
-	bool frac = str_len(s) > 1 && *s.p == '.' && is_digit(s.p[1]);
+	bool frac = s.e - s.p > 1 && *s.p == '.' && is_digit(s.p[1]);
 	const char *p = frac ? s.p : scan_u64(s, &x);
 
 	if (!p)
@@ -294,7 +327,7 @@ const char *scan_dec(struct str s, unsigned point, u64 *v)
 /* A decimal number with one of units[] behind it and nothing else, times the unit. */
 static bool scan_unit(struct str s, const struct unitword *words, size_t n, u64 *v)
 {
-	u64 x;
+	u64 x = 0;
 	const char *p = scan_u64(s, &x);
 	struct str unit;
 
@@ -302,7 +335,7 @@ static bool scan_unit(struct str s, const struct unitword *words, size_t n, u64 
 		return false;
 	unit = str_trim((struct str){ p, s.e });
 	for (size_t i = 0; i < n; i++) {
-		if (!str_eq(unit, words[i].word))
+		if (!str_is(unit, words[i].word))
 			continue;
 		if (words[i].times && x > UINT64_MAX / words[i].times)
 			return false;
@@ -316,11 +349,11 @@ static bool scan_unit(struct str s, const struct unitword *words, size_t n, u64 
 bool parse_interval(struct str s, i64 *ns)
 {
 	static const struct unitword words[] = {
-		{ STR(""), 1000000000 },   { STR("s"), 1000000000 },     { STR("ms"), 1000000 },
-		{ STR("us"), 1000 },       { STR("ns"), 1 },             { STR("m"), 60000000000 },
-		{ STR("min"), 60000000000 }, { STR("h"), 3600000000000 },
+		{ "", 1000000000 },   { "s", 1000000000 },     { "ms", 1000000 },
+		{ "us", 1000 },       { "ns", 1 },             { "m", 60000000000 },
+		{ "min", 60000000000 }, { "h", 3600000000000 },
 	};
-	u64 x; /* billionths of the unit */
+	u64 x = 0; /* billionths of the unit */
 	struct str unit;
 	const char *p = scan_dec(s, 9, &x);
 
@@ -330,7 +363,7 @@ bool parse_interval(struct str s, i64 *ns)
 	for (size_t i = 0; i < LEN(words); i++) {
 		u64 v;
 
-		if (!str_eq(unit, words[i].word))
+		if (!str_is(unit, words[i].word))
 			continue;
 		v = muldiv(x, words[i].times, 1000000000);
 		*ns = (i64)v;
@@ -353,25 +386,31 @@ const char *buf_z(const struct buf *b)
 	return b->p;
 }
 
-void put_n(struct buf *b, const char *p, size_t n)
+/* All of it or nothing. Most pieces are words: these moves are done before memcpy has begun. That there is room is asked at
+ * each of them, too: so a prover sees it without knowing how long the piece is. */
+void put_str(struct buf *b, struct str s)
 {
-	char *to = b->p + b->n;
+	char *to = b->p + b->n, *end = b->p + b->cap;
 
-	if (n > b->cap - b->n) {
+	if (s.e - s.p > end - to) {
 		b->full = true;
 		return;
 	}
-	b->n += n;
-	/* Most pieces are words: these moves are done before memcpy has begun. */
-	for (; n >= 8; n -= 8, p += 8, to += 8)
-		memcpy(to, p, 8);
-	if (n & 4) {
-		memcpy(to, p, 4);
-		p += 4;
+	for (; s.e - s.p >= 8 && end - to >= 8; s.p += 8, to += 8)
+		memcpy(to, s.p, 8);
+	if (s.e - s.p >= 4 && end - to >= 4) {
+		memcpy(to, s.p, 4);
+		s.p += 4;
 		to += 4;
 	}
-	for (n &= 3; n > 0; n--)
-		*to++ = *p++;
+	while (s.p < s.e && to < end)
+		*to++ = *s.p++;
+	b->n = (size_t)(to - b->p);
+}
+
+void put_n(struct buf *b, const char *p, size_t n)
+{
+	put_str(b, (struct str){ p, p + n });
 }
 
 void put_c(struct buf *b, char c)
@@ -380,11 +419,6 @@ void put_c(struct buf *b, char c)
 		b->p[b->n++] = c;
 	else
 		b->full = true;
-}
-
-void put_str(struct buf *b, struct str s)
-{
-	put_n(b, s.p, str_len(s));
 }
 
 void put_z(struct buf *b, const char *z)
@@ -397,19 +431,19 @@ void put_columns(struct buf *b, size_t from, size_t to)
 {
 	do
 		put_c(b, ' ');
-	while (b->n - from < to);
+	while (!b->full && b->n - from < to);
 }
 
 /* A code point, below 0x110000. */
 void put_utf8(struct buf *b, u32 c)
 {
-	char text[4];
+	char text[4] = { 0 };
 	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
 
 	for (size_t i = n; i-- > 1; c >>= 6)
 		text[i] = (char)(0x80 | (c & 0x3f));
 	text[0] = (char)(n == 1 ? c : c | (0xf00u >> n & 0xff));
-	put_n(b, text, n);
+	put_str(b, (struct str){ text, text + n });
 }
 
 /* Two digits of a number below 100. */
@@ -422,31 +456,27 @@ static char *pair_before(char *e, u32 v)
 	return e - 2;
 }
 
-/* The decimal digits of v, n of them at least, up to e: where they begin. Four at a time, and by multiplication: what is
- * made to be small would divide by an instruction, and numbers are most of what is written. */
-char *digits_before(char *e, u64 v, size_t n)
+/* The last decimal digits of v, in all of p up to e. Four at a time, and by multiplication: what is made to be small would
+ * divide by an instruction, and numbers are most of what is written. */
+static void fill_digits(char *p, char *e, u64 v)
 {
-	char *p = e;
 	u32 x, high;
 
-	for (; v > UINT32_MAX; v /= 100000000)
-		p = digits_before(p, v % 100000000, 8);
-	for (u32 q; v > 9999; v = q) {
+	for (; v > UINT32_MAX && e - p >= 8; v /= 100000000, e -= 8)
+		fill_digits(e - 8, e, v % 100000000);
+	for (u32 q; e - p >= 4; v = q) {
 		q = (u32)(v * 3518437209 >> 45); /* v / 10000 */
 		x = (u32)v - 10000 * q;
 		high = x * 5243 >> 19; /* x / 100 */
-		p = pair_before(p, x - 100 * high);
-		p = pair_before(p, high);
+		e = pair_before(e, x - 100 * high);
+		e = pair_before(e, high);
 	}
-	for (x = (u32)v; x > 9; x = high) {
+	for (x = (u32)v; e - p >= 2; x = high) {
 		high = x * 5243 >> 19;
-		p = pair_before(p, x - 100 * high);
+		e = pair_before(e, x - 100 * high);
 	}
-	if (x > 0)
-		*--p = (char)('0' + x);
-	while (e - p < (ptrdiff_t)n)
-		*--p = '0';
-	return p;
+	if (p < e)
+		*p = (char)('0' + x);
 }
 
 /* How many digits it has: about 0.301 for each bit. */
@@ -462,30 +492,51 @@ static size_t count_digits(u64 v)
 	return n + (v >= tens[n]);
 }
 
+/* The decimal digits of v, n of them at least, up to e: where they begin. */
+char *digits_before(char *e, u64 v, size_t n)
+{
+	size_t all = count_digits(v);
+	char *p = e - (all > n ? all : n);
+
+	fill_digits(p, e, v);
+	return p;
+}
+
+/* put_dec() where there is room for DIGITS: where it ends. */
+static char *dec_at(char *p, u64 n, u8 point, u8 keep)
+{
+	int whole;
+	char *dot, *e;
+
+	for (; point > DIGITS - 2; point--) /* no unit has so many */
+		n /= 10;
+	whole = (int)count_digits(n) - point;
+	dot = p + (whole > 0 ? whole : 1);
+	e = dot + point + (point > 0);
+	fill_digits(p + (point > 0), e, n);
+	if (!point)
+		return e;
+	for (char *c = p; c < dot; c++)
+		c[0] = c[1];
+	*dot = '.';
+	while (e - dot > 1 + keep && e[-1] == '0')
+		e--;
+	return e;
+}
+
 /* n * 10^-point with all its decimals, but no zeros behind the first one that `keep` asks for. Where there is room it
  * is written in its place. */
 void put_dec(struct buf *b, u64 n, u8 point, u8 keep)
 {
-	char d[DIGITS];
-	bool room = b->cap - b->n >= DIGITS;
-	char *p = room ? b->p + b->n : d, *dot, *e;
-	size_t all = count_digits(n);
+	char *to = b->p + b->n, *end = b->p + b->cap;
 
-	all = all > point ? all : point + 1u;
-	e = p + all + (point > 0);
-	dot = p + all - point;
-	digits_before(e, n, all);
-	for (char *c = p; point && c < dot; c++)
-		c[0] = c[1];
-	if (point) {
-		*dot = '.';
-		while (e > dot + 1 + keep && e[-1] == '0')
-			e--;
+	if (end - to >= DIGITS) {
+		b->n = (size_t)(dec_at(to, n, point, keep) - b->p);
+	} else {
+		char d[DIGITS] = { 0 };
+
+		put_str(b, (struct str){ d, dec_at(d, n, point, keep) });
 	}
-	if (room)
-		b->n += (size_t)(e - p);
-	else
-		put_n(b, p, (size_t)(e - p));
 }
 
 void put_u64(struct buf *b, u64 v)
@@ -496,24 +547,24 @@ void put_u64(struct buf *b, u64 v)
 /* 0x and the digits that there are. */
 void put_hex64(struct buf *b, u64 v)
 {
-	char d[16];
-	size_t i = sizeof(d);
+	char d[16] = { 0 }, *p = d + sizeof(d);
 
 	do
-		d[--i] = "0123456789abcdef"[v & 15];
-	while ((v >>= 4) > 0);
+		*--p = "0123456789abcdef"[v & 15];
+	while ((v >>= 4) > 0 && p > d);
 	put_z(b, "0x");
-	put_n(b, d + i, sizeof(d) - i);
+	put_str(b, (struct str){ p, d + sizeof(d) });
 }
 
-/* The length of the UTF-8 sequence at p, shortest form, no surrogates; 0 where there is none. */
-size_t utf8_len(const char *p, const char *e)
+/* Where the UTF-8 sequence at p ends, shortest form, no surrogates; p where there is none. */
+const char *utf8_end(const char *p, const char *e)
 {
 	u8 c = (u8)*p, low = 0x80, high = 0xbf;
+	const char *q;
 	size_t n = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
 
-	if (n == 0 || n > (size_t)(e - p))
-		return 0;
+	if (n == 0)
+		return p;
 	if (c == 0xe0)
 		low = 0xa0;
 	else if (c == 0xed)
@@ -522,10 +573,10 @@ size_t utf8_len(const char *p, const char *e)
 		low = 0x90;
 	else if (c == 0xf4)
 		high = 0x8f;
-	for (size_t i = 1; i < n; i++, low = 0x80, high = 0xbf)
-		if ((u8)p[i] < low || (u8)p[i] > high)
-			return 0;
-	return n;
+	for (q = p + 1; n > 1; n--, q++, low = 0x80, high = 0xbf)
+		if (q >= e || (u8)*q < low || (u8)*q > high)
+			return p;
+	return q;
 }
 
 void put_hex(struct buf *b, u8 c)
@@ -534,14 +585,15 @@ void put_hex(struct buf *b, u8 c)
 	put_c(b, "0123456789abcdef"[c & 15]);
 }
 
-/* C0, DEL, and C1 as UTF-8 writes it: terminals obey all of them. */
-bool is_control(const char *p, size_t n)
+/* A character that is C0, DEL, or C1 as UTF-8 writes it: terminals obey all of them. */
+bool control_is(struct str c)
 {
-	return (n == 1 && ((u8)*p < 0x20 || *p == 0x7f)) || (n == 2 && (u8)p[0] == 0xc2 && (u8)p[1] < 0xa0);
+	return (c.e - c.p == 1 && ((u8)*c.p < 0x20 || *c.p == 0x7f)) ||
+	       (c.e - c.p == 2 && (u8)c.p[0] == 0xc2 && (u8)c.p[1] < 0xa0);
 }
 
-/* How many bytes s begins with that are printable ASCII and mean nothing there. */
-size_t clean_len(struct str s, u8 where)
+/* Where the bytes end that s begins with and that are printable ASCII and mean nothing there. */
+const char *clean_end(struct str s, u8 where)
 {
 	enum { A = 0xff, BLANK = A & ~(CLEAN_TAG | CLEAN_WORD), QUOTE = CLEAN_TEXT | CLEAN_TAG, COMMA = A & ~(CLEAN_TAG | CLEAN_CELL),
 	       EQUAL = A & ~(CLEAN_TAG | CLEAN_WORD), SLASH = A & ~(CLEAN_STRING | CLEAN_WORD) };
@@ -554,24 +606,26 @@ size_t clean_len(struct str s, u8 where)
 
 	while (p < s.e && clean[(u8)*p] & where)
 		p++;
-	return (size_t)(p - s.p);
+	return p;
 }
 
 /* \xNN for each byte that is no printable text. */
 void put_text(struct buf *b, struct str s)
 {
-	for (size_t n; s.p < s.e; s.p += n) {
-		n = clean_len(s, CLEAN_TEXT);
-		n = n ? n : utf8_len(s.p, s.e);
-		if (n && !is_control(s.p, n)) {
-			put_n(b, s.p, n);
+	while (s.p < s.e) {
+		const char *end = clean_end(s, CLEAN_TEXT);
+
+		if (end <= s.p)
+			end = utf8_end(s.p, s.e);
+		if (end > s.p && !control_is((struct str){ s.p, end })) {
+			put_str(b, (struct str){ s.p, end });
+			s.p = end;
 			continue;
 		}
-		n = n ? n : 1;
-		for (size_t i = 0; i < n; i++) {
+		do {
 			put_z(b, "\\x");
-			put_hex(b, (u8)s.p[i]);
-		}
+			put_hex(b, (u8)*s.p++);
+		} while (s.p < end);
 	}
 }
 
@@ -581,35 +635,38 @@ enum fdclass { C_TEXT, C_COUNT, C_TIME, C_SIZE, C_FREQ };
 
 enum { COUNTED = 12, LONGEST_KEY = 20 };
 
+#define KEY(lit) lit, sizeof(lit) - 1
+
+/* The text stands in the row, not behind a pointer: of all rows at once a prover knows where that ends. */
 static const struct fdkey {
-	struct str key;
-	u8 field, class;
+	char key[LONGEST_KEY];
+	u8 len, field, class;
 } fdkeys[] = {
 	/* COUNTED of them name an engine or a region behind the '-'. Those of one letter stand together, of two that begin
 	 * alike the longer one first. */
-	{ STR("drm-total-cycles-"), FD_TOTAL_CYCLES, C_COUNT },
-	{ STR("drm-total-"), FD_TOTAL, C_SIZE },
-	{ STR("drm-shared-"), FD_SHARED, C_SIZE },
-	{ STR("drm-resident-"), FD_RESIDENT, C_SIZE },
-	{ STR("drm-engine-capacity-"), FD_CAPACITY, C_COUNT },
-	{ STR("drm-engine-"), FD_BUSY_NS, C_TIME },
-	{ STR("drm-active-"), FD_ACTIVE, C_SIZE },
-	{ STR("drm-memory-"), FD_MEMORY, C_SIZE },
-	{ STR("drm-maxfreq-"), FD_MAXFREQ, C_FREQ },
-	{ STR("drm-purgeable-"), FD_PURGEABLE, C_SIZE },
-	{ STR("drm-cycles-"), FD_CYCLES, C_COUNT },
-	{ STR("drm-curfreq-"), FD_CURFREQ, C_FREQ }, /* panfrost, panthor: their own pages only */
+	{ KEY("drm-total-cycles-"), FD_TOTAL_CYCLES, C_COUNT },
+	{ KEY("drm-total-"), FD_TOTAL, C_SIZE },
+	{ KEY("drm-shared-"), FD_SHARED, C_SIZE },
+	{ KEY("drm-resident-"), FD_RESIDENT, C_SIZE },
+	{ KEY("drm-engine-capacity-"), FD_CAPACITY, C_COUNT },
+	{ KEY("drm-engine-"), FD_BUSY_NS, C_TIME },
+	{ KEY("drm-active-"), FD_ACTIVE, C_SIZE },
+	{ KEY("drm-memory-"), FD_MEMORY, C_SIZE },
+	{ KEY("drm-maxfreq-"), FD_MAXFREQ, C_FREQ },
+	{ KEY("drm-purgeable-"), FD_PURGEABLE, C_SIZE },
+	{ KEY("drm-cycles-"), FD_CYCLES, C_COUNT },
+	{ KEY("drm-curfreq-"), FD_CURFREQ, C_FREQ }, /* panfrost, panthor: their own pages only */
 	/* By length. seq_show() of fs/proc/fd.c prints those for FD_NONE for every descriptor. */
-	{ STR("pos"), FD_NONE, C_TEXT },
-	{ STR("ino"), FD_NONE, C_TEXT },
-	{ STR("lock"), FD_NONE, C_TEXT },
-	{ STR("flags"), FD_NONE, C_TEXT },
-	{ STR("pasid"), FD_PASID, C_TEXT },
-	{ STR("mnt_id"), FD_NONE, C_TEXT },
-	{ STR("drm-pdev"), FD_PDEV, C_TEXT },
-	{ STR("drm-driver"), FD_DRIVER, C_TEXT },
-	{ STR("drm-client-id"), FD_CLIENT, C_COUNT },
-	{ STR("drm-client-name"), FD_NAME, C_TEXT },
+	{ KEY("pos"), FD_NONE, C_TEXT },
+	{ KEY("ino"), FD_NONE, C_TEXT },
+	{ KEY("lock"), FD_NONE, C_TEXT },
+	{ KEY("flags"), FD_NONE, C_TEXT },
+	{ KEY("pasid"), FD_PASID, C_TEXT },
+	{ KEY("mnt_id"), FD_NONE, C_TEXT },
+	{ KEY("drm-pdev"), FD_PDEV, C_TEXT },
+	{ KEY("drm-driver"), FD_DRIVER, C_TEXT },
+	{ KEY("drm-client-id"), FD_CLIENT, C_COUNT },
+	{ KEY("drm-client-name"), FD_NAME, C_TEXT },
 };
 
 /* The row to look at first, plus 1: by the letter behind "drm-", and by the length of a key that names nothing. */
@@ -621,23 +678,28 @@ static const u8 by_length[16] = { [3] = 13, [4] = 15, [5] = 16, [6] = 18, [8] = 
 
 /* amdgpu 5.14 to 5.18 */
 static const struct fdkey oldkeys[] = {
-	{ STR("pdev"), FD_PDEV, C_TEXT },
-	{ STR("vram mem"), FD_RESIDENT, C_SIZE },
-	{ STR("gtt mem"), FD_RESIDENT, C_SIZE },
-	{ STR("cpu mem"), FD_RESIDENT, C_SIZE },
+	{ KEY("pdev"), FD_PDEV, C_TEXT },
+	{ KEY("vram mem"), FD_RESIDENT, C_SIZE },
+	{ KEY("gtt mem"), FD_RESIDENT, C_SIZE },
+	{ KEY("cpu mem"), FD_RESIDENT, C_SIZE },
 };
 
 /* Sizes: the standard's units, GiB, and the kB that always meant 1024. */
 static const struct unitword size_units[] = {
-	{ STR(""), 1 },          { STR("KiB"), 1 << 10 }, { STR("MiB"), 1 << 20 },
-	{ STR("GiB"), 1 << 30 }, { STR("kB"), 1 << 10 },  { STR("B"), 1 },
+	{ "", 1 },          { "KiB", 1 << 10 }, { "MiB", 1 << 20 },
+	{ "GiB", 1 << 30 }, { "kB", 1 << 10 },  { "B", 1 },
 };
 static const struct unitword freq_units[] = {
-	{ STR(""), 1 }, { STR("Hz"), 1 }, { STR("KHz"), 1000 }, { STR("MHz"), 1000000 },
+	{ "", 1 }, { "Hz", 1 }, { "KHz", 1000 }, { "MHz", 1000000 },
 };
-static const struct unitword time_units[] = { { STR("ns"), 1 }, { STR(""), 1 } };
-static const struct unitword other_times[] = { { STR("us"), 1 }, { STR("ms"), 1 }, { STR("s"), 1 } };
-static const struct unitword no_units[] = { { STR(""), 1 } };
+static const struct unitword time_units[] = { { "ns", 1 }, { "", 1 } };
+static const struct unitword other_times[] = { { "us", 1 }, { "ms", 1 }, { "s", 1 } };
+static const struct unitword no_units[] = { { "", 1 } };
+
+static struct str fd_key(const struct fdkey *k)
+{
+	return (struct str){ k->key, k->key + k->len };
+}
 
 static u8 fd_value(const struct fdkey *k, struct str text, u64 *n)
 {
@@ -669,7 +731,7 @@ static u8 fd_value(const struct fdkey *k, struct str text, u64 *n)
 /* "gfx0: 23.5%": amdgpu printed whole and hundredths with "%d.%d", so 23.5 is 23.05. In 1/1000 %. */
 static bool old_percent(struct str s, u64 *v)
 {
-	u64 whole, hundredths;
+	u64 whole = 0, hundredths = 0;
 	const char *p = scan_u64(s, &whole), *q;
 
 	if (!p || p >= s.e || *p != '.')
@@ -684,42 +746,13 @@ static bool old_percent(struct str s, u64 *v)
 static void fd_oldline(struct str key, struct fdline *l)
 {
 	for (size_t i = 0; i < LEN(oldkeys); i++)
-		if (str_eq(key, oldkeys[i].key)) {
+		if (str_eq(key, fd_key(&oldkeys[i]))) {
 			l->key = fd_value(&oldkeys[i], l->text, &l->n);
 			str_word(&key, &l->name);
 			return;
 		}
 	if (old_percent(l->text, &l->n))
 		l->key = FD_BUSY_PCT;
-}
-
-/* The high bit of each byte of w that is a newline. */
-HOT static inline u64 newlines(u64 w)
-{
-	static const u64 low7 = UINT64_MAX / 255 * 0x7f;
-
-	w ^= UINT64_MAX / 255 * '\n';
-	return ~(((w & low7) + low7) | w | low7);
-}
-
-/* In which of the bytes, in their order in memory, the first bit is. */
-HOT static inline unsigned byte_first(u64 bits)
-{
-	return (unsigned)(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_ctzll(bits) : __builtin_clzll(bits)) / 8;
-}
-
-/* Where the line that p stands in ends; e: nowhere. */
-HOT static const char *line_end(const char *p, const char *e)
-{
-	for (; e - p >= 8; p += 8) {
-		u64 found = newlines(load8(p));
-
-		if (found)
-			return p + byte_first(found);
-	}
-	while (p < e && *p != '\n')
-		p++;
-	return p;
 }
 
 /* Where a key ends, well with a ':': keys are printable ASCII without blanks. */
@@ -733,14 +766,11 @@ HOT static const char *key_end(const char *p, const char *e)
 /* A key of those that name nothing. NULL: none of them. */
 static const struct fdkey *fd_whole(struct str key)
 {
-	size_t n = str_len(key), row = n < LEN(by_length) ? by_length[n] : 0, i;
+	size_t n = str_len(key), row = n < LEN(by_length) ? by_length[n] : 0;
 
-	for (; row && row <= LEN(fdkeys) && str_len(fdkeys[row - 1].key) == n; row++) {
-		for (i = 0; i < n && fdkeys[row - 1].key.p[i] == key.p[i]; i++)
-			;
-		if (i == n)
+	for (; row && row <= LEN(fdkeys) && fdkeys[row - 1].len == n; row++)
+		if (str_skip(&(struct str){ key.p, key.e }, fd_key(&fdkeys[row - 1])))
 			return &fdkeys[row - 1];
-	}
 	return NULL;
 }
 
@@ -748,7 +778,7 @@ static const struct fdkey *fd_whole(struct str key)
 static const struct fdkey *fd_named(struct str *key)
 {
 	for (const struct fdkey *k = fdkeys; k < fdkeys + COUNTED; k++)
-		if (str_skip(key, k->key))
+		if (str_skip(key, fd_key(k)))
 			return k;
 	return NULL;
 }
@@ -756,14 +786,16 @@ static const struct fdkey *fd_named(struct str *key)
 /* What no driver of today prints in this way. */
 static void fd_odd(struct str line, bool old, struct fdline *l)
 {
-	struct str key;
+	struct str key = str_trim(line);
+	const char *colon = byte_find(line.p, line.e, ':');
 
-	if (str_len(str_trim(line)) == 0)
+	if (str_len(key) == 0)
 		return;
 	l->key = FD_BAD;
-	if (!memchr(line.p, ':', str_len(line)))
+	if (colon >= line.e)
 		return;
-	str_cut(&line, ':', &key);
+	key = (struct str){ line.p, colon };
+	line.p = colon + 1;
 	l->text = str_trim(line);
 	l->name = key;
 	if (str_len(key) == 0)
@@ -777,8 +809,8 @@ static void fd_line(struct str line, bool old, struct fdline *l)
 	const char *p = key_end(line.p, line.e);
 	const struct fdkey *k;
 
-	*l = (struct fdline){ .key = FD_NONE };
-	if (p == line.p || p == line.e || *p != ':') {
+	*l = (struct fdline){ FD_NONE, { line.p, line.p }, { line.p, line.p }, 0 };
+	if (p == line.p || p >= line.e || *p != ':') {
 		fd_odd(line, old, l);
 		return;
 	}
@@ -796,7 +828,7 @@ static void fd_line(struct str line, bool old, struct fdline *l)
 	k = fd_whole(l->name);
 	if (k)
 		l->key = fd_value(k, l->text, &l->n);
-	else if (*line.p == 'd' && (k = fd_named(&l->name)))
+	else if (line.p < line.e && *line.p == 'd' && (k = fd_named(&l->name)))
 		l->key = str_len(l->name) == 0 ? FD_BAD : fd_value(k, l->text, &l->n);
 	if (l->key == FD_CAPACITY && l->n == 0)
 		l->n = 1; /* "Zero capacity is not allowed" */
@@ -815,10 +847,10 @@ HOT static inline const char *fd_unit(const char *p, const char *e, u8 class, un
 	return class == C_TIME && e - p > 3 && p[0] == ' ' && p[1] == 'n' && p[2] == 's' && p[3] == '\n' ? p + 3 : NULL;
 }
 
-/* Whether what ends at e is the key, the first eight bytes of which are. */
-HOT static inline bool fd_ends(struct str key, const char *e)
+/* Whether the text is the key, the first eight bytes of which it is. */
+HOT static inline bool fd_ends(const char *key, size_t len, const char *p)
 {
-	return load8(key.e - 8) == load8(e - 8) && (str_len(key) <= 16 || load8(key.e - 16) == load8(e - 16));
+	return load8(key + len - 8) == load8(p + len - 8) && (len <= 16 || load8(key + len - 16) == load8(p + len - 16));
 }
 
 /* fd_line() for what most lines are, as the kernel's own helpers print them: "drm-total-vram:\t5 MiB". Only what it is sure of;
@@ -833,12 +865,12 @@ HOT static bool fd_counted(struct str *text, struct fdline *l)
 	if (e - p <= LONGEST_KEY || !by_letter[p[4] & 31])
 		return false;
 	lead = load8(p);
-	for (k = &fdkeys[by_letter[p[4] & 31] - 1]; load8(k->key.p) != lead || !fd_ends(k->key, p + str_len(k->key)); k++)
-		if (k == fdkeys + COUNTED - 1)
+	for (k = &fdkeys[by_letter[p[4] & 31] - 1]; load8(k->key) != lead || !fd_ends(k->key, k->len, p); k++)
+		if (k >= fdkeys + COUNTED - 1)
 			return false;
-	p += str_len(k->key);
+	p += k->len;
 	q = key_end(p, e);
-	if (q == p || q == e || *q != ':')
+	if (q == p || q >= e || *q != ':')
 		return false;
 	for (digits = q + 1; digits < e && is_blank(*digits); digits++)
 		;
@@ -862,8 +894,8 @@ HOT bool fdinfo_next(struct str *text, bool old, struct fdline *l)
 
 	if (!old && fd_counted(text, l))
 		return true;
-	end = line_end(text->p, text->e);
-	if (end == text->e)
+	end = byte_find(text->p, text->e, '\n');
+	if (end >= text->e)
 		return false; /* none, or one that was cut */
 	fd_line((struct str){ text->p, end }, old, l);
 	text->p = end + 1;
@@ -898,11 +930,11 @@ static void head_line(const struct fdline *l, struct fdhead *h, struct str *old_
 		h->pasid = h->has_pasid ? pasid : 0;
 		break;
 	case FD_OTHER:
-		if (str_eq(l->name, (struct str)STR("pdev")))
+		if (str_eq(l->name, LIT("pdev")))
 			*old_pdev = l->text;
 		break;
 	case FD_BAD:
-		*old_memory |= str_eq(l->name, (struct str)STR("vram mem"));
+		*old_memory |= str_eq(l->name, LIT("vram mem"));
 		break;
 	}
 }
@@ -917,8 +949,8 @@ bool fdinfo_head(struct str text, struct fdhead *h)
 	for (const char *at = text.p, *end = at; end < text.e; at = end + 1) {
 		struct fdline l;
 
-		end = line_end(at, text.e);
-		if (end == text.e || !tells_whose(at, end))
+		end = byte_find(at, text.e, '\n');
+		if (end >= text.e || !tells_whose(at, end))
 			continue;
 		fd_line((struct str){ at, end }, false, &l);
 		head_line(&l, h, &old_pdev, &old_memory);
@@ -929,7 +961,7 @@ bool fdinfo_head(struct str text, struct fdhead *h)
 		return false;
 	h->old = true;
 	h->pdev = old_pdev;
-	h->driver = (struct str)STR("amdgpu");
+	h->driver = LIT("amdgpu");
 	return true;
 }
 
@@ -976,20 +1008,20 @@ static struct str hex_id(struct str part)
  * and podman, the name behind lxc.payload. or below /lxc/. Empty where there is none. */
 struct str parse_container(struct str path)
 {
-	struct str part, id = { 0 }, prev = { 0 };
+	struct str part, id = { 0 }, prev = { path.p, path.p };
 
 	while (path.p < path.e) {
 		struct str rest, hex;
 
-		if (!str_cut(&path, '/', &part))
-			break;
+		part = path;
+		str_cut(&path, '/', &part);
 		rest = part;
 		hex = hex_id(part);
-		if (hex.p && !str_find(part, (struct str)STR("-conmon-"))) /* the monitor stands outside */
+		if (hex.p && !str_find(part, LIT("-conmon-"))) /* the monitor stands outside */
 			id = hex;
-		else if (str_skip(&rest, (struct str)STR("lxc.payload.")) && rest.p < rest.e)
+		else if (str_skip(&rest, LIT("lxc.payload.")) && rest.p < rest.e)
 			id = rest;
-		else if (str_eq(prev, (struct str)STR("lxc")) && part.p < part.e)
+		else if (str_eq(prev, LIT("lxc")) && part.p < part.e)
 			id = part;
 		prev = part;
 	}
@@ -1000,10 +1032,10 @@ struct str parse_container(struct str path)
  * root; v2's first, then v1's of systemd, of memory, and the others. */
 bool parse_cgroup(struct str text, struct str *path)
 {
-	static const struct str order[] = { STR(""), STR("name=systemd"), STR("memory") };
+	static const char order[][13] = { "", "name=systemd", "memory" };
 	enum { OTHER = LEN(order), PLAIN = OTHER + 1, ROOT = 2 * PLAIN, NOTHING };
 	size_t best = NOTHING;
-	struct str line, id, names;
+	struct str line = text, id = text, names = text;
 
 	while (line_next(&text, &line)) {
 		size_t rank = OTHER;
@@ -1011,7 +1043,7 @@ bool parse_cgroup(struct str text, struct str *path)
 		if (!str_cut(&line, ':', &id) || !str_cut(&line, ':', &names) || line.p == line.e)
 			continue;
 		for (size_t i = 0; i < LEN(order); i++)
-			if (str_eq(names, order[i]))
+			if (str_is(names, order[i]))
 				rank = i;
 		rank = str_len(line) == 1 ? ROOT : parse_container(line).p ? rank : PLAIN + rank;
 		if (rank < best) {
@@ -1027,7 +1059,7 @@ bool parse_cgroup(struct str text, struct str *path)
 /* KEY=value of a uevent file. */
 bool parse_uevent(struct str text, struct str key, struct str *value)
 {
-	struct str line;
+	struct str line = text;
 
 	while (line_next(&text, &line))
 		if (str_skip(&line, key) && line.p < line.e && *line.p == '=') {
@@ -1040,7 +1072,7 @@ bool parse_uevent(struct str text, struct str key, struct str *value)
 /* "MAJOR:MINOR" */
 bool parse_devno(struct str s, unsigned *maj, unsigned *min)
 {
-	u64 a, b;
+	u64 a = 0, b = 0;
 	const char *p = scan_u64(s, &a), *q;
 
 	if (!p || p >= s.e || *p != ':')
@@ -1056,12 +1088,12 @@ bool parse_devno(struct str s, unsigned *maj, unsigned *min)
 /* amdgpu's pp_dpm_*: "1: 2100Mhz *"; the starred line is the present clock, the highest the maximum. Hz. */
 bool parse_dpm(struct str text, u64 *cur, u64 *max)
 {
-	struct str line, label;
+	struct str line = text, label = text;
 	bool found = false;
 
 	*max = 0;
 	while (line_next(&text, &line)) {
-		u64 mhz;
+		u64 mhz = 0;
 		const char *p;
 
 		if (!str_cut(&line, ':', &label))
@@ -1084,7 +1116,7 @@ bool parse_dpm(struct str text, u64 *cur, u64 *max)
 /* v3d's gpu_stats, a row a queue: "queue timestamp jobs runtime". */
 bool parse_v3d(struct str *text, struct str *queue, u64 *runtime)
 {
-	struct str line, w[4];
+	struct str line = *text, w[4] = { *text, *text, *text, *text };
 
 	while (line_next(text, &line)) {
 		size_t n = 0;
@@ -1103,28 +1135,29 @@ bool parse_v3d(struct str *text, struct str *queue, u64 *runtime)
  * kHz x ms and of ms give the mean clock of any interval. */
 bool parse_trans(struct str text, u64 *khz_ms, u64 *ms)
 {
-	struct str line;
+	struct str line = text;
 
 	*khz_ms = *ms = 0;
 	while (line_next(&text, &line)) {
-		struct str word, last = { 0 };
-		u64 hz = 0, t = 0;
+		struct str word, last = { line.e, line.e };
+		u64 khz = 0, t = 0;
 		const char *p;
 
 		line = str_trim(line);
 		if (line.p < line.e && *line.p == '*')
 			line.p++;
 		line = str_trim(line);
-		p = scan_u64(line, &hz);
+		p = scan_u64(line, &khz);
 		if (!p || p >= line.e || *p != ':')
 			continue;
+		khz /= 1000;
 		while (str_word(&line, &word))
 			last = word;
-		if (scan_u64(last, &t) != last.e || (hz / 1000 && t > UINT64_MAX / (hz / 1000)))
+		if (scan_u64(last, &t) != last.e || (khz && t > UINT64_MAX / khz))
 			continue;
-		if (*khz_ms > UINT64_MAX - hz / 1000 * t || *ms > UINT64_MAX - t)
+		if (*khz_ms > UINT64_MAX - khz * t || *ms > UINT64_MAX - t)
 			return false;
-		*khz_ms += hz / 1000 * t;
+		*khz_ms += khz * t;
 		*ms += t;
 	}
 	return *ms > 0;
@@ -1133,7 +1166,7 @@ bool parse_trans(struct str text, u64 *khz_ms, u64 *ms)
 /* Rockchip's NPU: "NPU load:  Core0: 12%, Core1:  0%,": the next NAME: N%. In 1/1000 %. */
 bool parse_rknpu(struct str *text, struct str *core, u64 *load)
 {
-	struct str piece;
+	struct str piece = *text;
 
 	while (str_cut(text, ':', &piece)) {
 		struct str rest = str_trim(*text), word;
@@ -1172,7 +1205,7 @@ static bool tz_seconds(struct str *s, i64 *v)
 {
 	bool neg = s->p < s->e && *s->p == '-';
 	i64 unit = 3600;
-	u64 n;
+	u64 n = 0;
 
 	if (s->p < s->e && (neg || *s->p == '+'))
 		s->p++;
@@ -1208,7 +1241,7 @@ static bool is_leap(i64 year)
 /* "m.w.d": the w-th day d of month m, w = 5 the last. In days from 1970. */
 static bool tz_month_day(struct str *s, i64 year, i64 *day)
 {
-	u64 n[3];
+	u64 n[3] = { 0 };
 	i64 first;
 
 	for (size_t i = 0; i < LEN(n); i++) {
@@ -1231,17 +1264,17 @@ static bool tz_month_day(struct str *s, i64 year, i64 *day)
  * in seconds of a clock without offset. */
 static bool tz_rule(struct str *s, i64 year, i64 *at)
 {
-	i64 day, time = 7200;
+	i64 day = 0, time = 7200;
 
-	if (str_skip(s, (struct str)STR(",M"))) {
+	if (str_skip(s, LIT(",M"))) {
 		if (!tz_month_day(s, year, &day))
 			return false;
 	} else {
-		bool julian = str_skip(s, (struct str)STR(",J"));
+		bool julian = str_skip(s, LIT(",J"));
 		const char *p;
-		u64 n;
+		u64 n = 0;
 
-		if (!julian && !str_skip(s, (struct str)STR(",")))
+		if (!julian && !str_skip(s, LIT(",")))
 			return false;
 		p = scan_u64(*s, &n);
 		if (!p || n > 365 || (julian && n == 0))
@@ -1261,8 +1294,10 @@ static bool tz_rule(struct str *s, i64 year, i64 *at)
 /* POSIX's TZ, as the last line of a zone file has it: "CET-1CEST,M3.5.0,M10.5.0/3". Seconds east. */
 i32 parse_tz(struct str s, i64 now)
 {
-	i64 std, dst, start, end, year;
+	static const i64 far = (i64)1 << 50; /* 35 million years, where the sums below do not overflow yet */
+	i64 std = 0, dst, start = 0, end = 0, year;
 
+	now = now < -far ? -far : now > far ? far : now;
 	if (!tz_name(&s) || !tz_seconds(&s, &std))
 		return 0;
 	dst = std - 3600;
@@ -1282,12 +1317,13 @@ i32 parse_tz(struct str s, i64 now)
 	return (i32)-((start < end ? now >= start && now < end : now >= start || now < end) ? dst : std);
 }
 
-static u64 big_endian(const char *p, size_t n)
+/* n bytes of a file; what lies behind its end is not read. */
+static u64 big_endian(struct str f, u64 at, size_t n)
 {
 	u64 v = 0;
 
-	while (n-- > 0)
-		v = v << 8 | (u8)*p++;
+	for (f.p += at; n > 0 && f.e - f.p > 0; n--)
+		v = v << 8 | (u8)*f.p++;
 	return v;
 }
 
@@ -1295,42 +1331,42 @@ static u64 big_endian(const char *p, size_t n)
  * blocks the second has 64-bit times; behind the last transition its last line rules. */
 bool parse_tzif(struct str f, i64 now, i32 *east)
 {
-	u64 times, types, size, at = 0;
-	struct str rest, rule;
+	u64 times, types, size, at = 0, i = 0;
+	struct str rest = f, rule = f;
+	unsigned width;
 
-	for (unsigned width = 4;; width = 8) {
-		if (str_len(f) < 44 || memcmp(f.p, "TZif", 4) != 0)
+	for (width = 4;; width = 8) {
+		rest = f;
+		if (f.e - f.p < 44 || !str_skip(&rest, LIT("TZif")))
 			return false;
-		times = big_endian(f.p + 32, 4);
-		types = big_endian(f.p + 36, 4);
-		size = 44 + times * (width + 1) + types * 6 + big_endian(f.p + 40, 4) +
-		       big_endian(f.p + 28, 4) * (width + 4) + big_endian(f.p + 24, 4) + big_endian(f.p + 20, 4);
+		times = big_endian(f, 32, 4);
+		types = big_endian(f, 36, 4);
+		size = 44 + times * (width + 1) + types * 6 + big_endian(f, 40, 4) + big_endian(f, 28, 4) * (width + 4) +
+		       big_endian(f, 24, 4) + big_endian(f, 20, 4);
 		if (size > str_len(f) || types == 0)
 			return false;
-		if (width == 8 || f.p[4] < '2')
+		rest.p = f.p + size;
+		if (f.e - rest.p < 0) /* follows from the size; said of the pointer, a prover sees it */
+			return false;
+		if (width == 8 || f.p[4] < '2') /* 32-bit times are all there is */
 			break;
-		f.p += size;
+		f.p = rest.p;
 	}
-	rest = (struct str){ f.p + size, f.e };
-	str_skip(&rest, (struct str)STR("\n"));
-	if (f.p[4] < '2') { /* 32-bit times are all there is */
-		for (u64 i = 0; i < times && (i64)(i32)(u32)big_endian(f.p + 44 + i * 4, 4) <= now; i++)
-			at = (u8)f.p[44 + times * 4 + i];
-		size = 4;
-	} else {
-		u64 i = 0;
+	for (; i < times; i++) {
+		u64 t = big_endian(f, 44 + i * width, width);
 
-		for (; i < times && (i64)big_endian(f.p + 44 + i * 8, 8) <= now; i++)
-			at = (u8)f.p[44 + times * 8 + i];
-		if (i == times && line_next(&rest, &rule) && rule.p < rule.e) {
-			*east = parse_tz(rule, now);
-			return true;
-		}
-		size = 8;
+		if ((width == 4 ? (i64)(i32)(u32)t : (i64)t) > now)
+			break;
+		at = big_endian(f, 44 + times * width + i, 1);
+	}
+	str_skip(&rest, LIT("\n"));
+	if (width == 8 && i == times && line_next(&rest, &rule) && rule.p < rule.e) {
+		*east = parse_tz(rule, now);
+		return true;
 	}
 	if (at >= types)
 		return false;
-	*east = (i32)(u32)big_endian(f.p + 44 + times * (size + 1) + at * 6, 4);
+	*east = (i32)(u32)big_endian(f, 44 + times * (width + 1) + at * 6, 4);
 	return true;
 }
 
@@ -1363,16 +1399,16 @@ const char *scan_num(struct str s, u64 *v)
 {
 	struct str hex = s;
 
-	return str_skip(&hex, (struct str)STR("0x")) ? scan_hex(hex, v) : scan_u64(s, v);
+	return str_skip(&hex, LIT("0x")) ? scan_hex(hex, v) : scan_u64(s, v);
 }
 
 /* rHEX and nothing else; inside of slashes r0xHEX too. */
 bool parse_raw(struct str s, bool inside, u64 *v)
 {
-	if (!str_skip(&s, (struct str)STR("r")))
+	if (!str_skip(&s, LIT("r")))
 		return false;
 	if (inside)
-		str_skip(&s, (struct str)STR("0x"));
+		str_skip(&s, LIT("0x"));
 	return scan_hex(s, v) == s.e;
 }
 
@@ -1508,7 +1544,7 @@ bool cache_name(size_t i, struct str words[3])
 		w++;
 	words[0] = str_z(w->name);
 	words[1] = ops[op][result];
-	words[2] = result ? (struct str)STR("misses") : (struct str)STR("");
+	words[2] = result ? LIT("misses") : LIT("");
 	return true;
 }
 
@@ -1593,7 +1629,7 @@ static bool item_pmu(struct evlist *l, struct evitem *ev, const char *slash)
 	ev->b = (struct str){ slash + 1, close };
 	end = item_end(close + 1, l->rest.e);
 	mods = (struct str){ close + 1, end };
-	str_skip(&mods, (struct str)STR(":"));
+	str_skip(&mods, LIT(":"));
 	ev->text = (struct str){ l->rest.p, end };
 	return take_mods(l, mods, &ev->mods, &ev->precise);
 }
@@ -1601,7 +1637,7 @@ static bool item_pmu(struct evlist *l, struct evitem *ev, const char *slash)
 /* mem:ADDR[/LEN][:rwx][:mods], what follows "mem:". */
 static bool item_mem(struct evlist *l, struct evitem *ev, struct str s)
 {
-	struct str part = { 0 };
+	struct str part = { s.p, s.p };
 	const char *p;
 	bool length;
 
@@ -1642,7 +1678,7 @@ static bool item_uprobe(struct evlist *l, struct evitem *ev, struct str s)
 
 		while (colon > s.p && colon[-1] != ':')
 			colon--;
-		if (colon == s.p)
+		if (colon <= s.p)
 			break;
 		if (scan_num((struct str){ colon, end }, &ev->x) == end) {
 			ev->a = (struct str){ s.p, colon - 1 };
@@ -1657,7 +1693,7 @@ static bool item_uprobe(struct evlist *l, struct evitem *ev, struct str s)
 /* NAME, rHEX, TYPE:CONFIG, SYSTEM:NAME, each with or without :mods. */
 static bool item_plain(struct evlist *l, struct evitem *ev)
 {
-	struct str s = ev->text, a = s, b = { 0 };
+	struct str s = ev->text, a = s, b = { s.e, s.e };
 	u32 type;
 	u16 mods;
 	u8 precise;
@@ -1675,7 +1711,7 @@ static bool item_plain(struct evlist *l, struct evitem *ev)
 	str_cut(&s, ':', &b);
 	if (scan_num(a, &ev->x) == a.e) {
 		ev->form = EF_TYPED;
-		if (!b.p || b.p == b.e || scan_num(b, &ev->y) != b.e || ev->x > UINT32_MAX)
+		if (b.p == b.e || scan_num(b, &ev->y) != b.e || ev->x > UINT32_MAX)
 			return list_wrong(l, "no number; TYPE:CONFIG, as 1:1", ev->text.p, ev->text.e);
 		return take_mods(l, s, &ev->mods, &ev->precise);
 	}
@@ -1695,9 +1731,9 @@ static bool item_parse(struct evlist *l, struct evitem *ev)
 	ev->text = s;
 	if (q == p)
 		return list_wrong(l, p < e && *p == '{' ? "a group in a group" : "an event is missing here", p, e);
-	if (str_skip(&s, (struct str)STR("mem:")))
+	if (str_skip(&s, LIT("mem:")))
 		return item_mem(l, ev, s);
-	if (str_skip(&s, (struct str)STR("uprobe:")))
+	if (str_skip(&s, LIT("uprobe:")))
 		return item_uprobe(l, ev, s);
 	return q < e && *q == '/' ? item_pmu(l, ev, q) : item_plain(l, ev);
 }
@@ -1724,7 +1760,7 @@ bool evlist_next(struct evlist *l, struct evitem *ev)
 		l->in_group = false;
 		ev->closes = true;
 		l->rest.p = mods.e;
-		if (mods.p < mods.e && !str_skip(&mods, (struct str)STR(":")))
+		if (mods.p < mods.e && !str_skip(&mods, LIT(":")))
 			return list_wrong(l, "neither a comma nor :modifiers behind a group", mods.p, mods.e);
 		if (!take_mods(l, mods, &ev->gmods, &ev->gprecise))
 			return false;
@@ -1770,23 +1806,23 @@ bool evterm_next(struct evlist *l, struct evterm *t)
 /* config[N]:a[-b](,a[-b])*, ABI/testing/sysfs-bus-event_source-devices-format. */
 bool parse_format(struct str s, struct evformat *f)
 {
-	struct str part;
+	struct str part = s;
 	u64 v = 0;
 	unsigned width = 0;
 
-	f->n = 0;
-	if (!str_skip(&s, (struct str)STR("config")) || s.p == s.e)
+	*f = (struct evformat){ 0 };
+	if (!str_skip(&s, LIT("config")) || s.p >= s.e)
 		return false;
 	if (*s.p != ':') {
-		if ((u8)(*s.p - '1') > MAX_CONFIGS - 2)
+		v = (u8)(*s.p++ - '0');
+		if (v < 1 || v >= MAX_CONFIGS)
 			return false;
-		v = (u64)(*s.p++ - '0');
 	}
 	f->config = (u8)v;
-	if (!str_skip(&s, (struct str)STR(":")) || s.p == s.e || s.e[-1] == ',')
+	if (!str_skip(&s, LIT(":")) || s.p >= s.e || s.e[-1] == ',')
 		return false;
 	while (str_cut(&s, ',', &part)) {
-		u64 lo, hi;
+		u64 lo = 0, hi;
 		const char *p = scan_u64(part, &lo);
 
 		hi = lo;
@@ -1795,7 +1831,7 @@ bool parse_format(struct str s, struct evformat *f)
 		if (!p || p != part.e || hi > 63 || lo > hi)
 			return false;
 		width += (unsigned)(hi - lo + 1);
-		if (width > 64)
+		if (width > 64 || f->n >= LEN(f->r)) /* the second follows from the first */
 			return false;
 		f->r[f->n].lo = (u8)lo;
 		f->r[f->n++].hi = (u8)hi;
@@ -1808,7 +1844,7 @@ u64 format_max(const struct evformat *f)
 {
 	unsigned width = 0;
 
-	for (u8 i = 0; i < f->n; i++)
+	for (u8 i = 0; i < f->n && i < LEN(f->r); i++)
 		width += f->r[i].hi - f->r[i].lo + 1u;
 	return width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX;
 }
@@ -1820,7 +1856,7 @@ bool format_put(const struct evformat *f, u64 v, u64 *configs)
 
 	if (v > format_max(f))
 		return false;
-	for (u8 i = 0; i < f->n; i++) {
+	for (u8 i = 0; i < f->n && i < LEN(f->r); i++) {
 		unsigned width = f->r[i].hi - f->r[i].lo + 1u;
 		u64 mask = width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX;
 
@@ -1833,7 +1869,7 @@ bool format_put(const struct evformat *f, u64 v, u64 *configs)
 /* 0-3,8: as the kernel prints sets of CPUs; nothing is the empty one. */
 bool parse_cpulist(struct str s, struct cpuset *cpus)
 {
-	struct str part;
+	struct str part = s;
 
 	memset(cpus, 0, sizeof(*cpus));
 	if (s.p < s.e && s.e[-1] == ',')
@@ -1862,7 +1898,7 @@ bool parse_scale(struct str s, u64 *mantissa, u8 *point)
 	bool dot = false, digits = false, neg = false;
 	const char *p = s.p;
 
-	for (; p < s.e && (is_digit(*p) || (*p == '.' && !dot)); p++) {
+	for (; p < s.e && places < 512 && places > -512 && (is_digit(*p) || (*p == '.' && !dot)); p++) {
 		if (*p == '.') {
 			dot = true;
 			continue;
@@ -1900,7 +1936,7 @@ static bool is_instance(struct str s, struct str base)
 	u64 v;
 	const char *p;
 
-	if (!str_skip(&s, base) || !str_skip(&s, (struct str)STR("_")))
+	if (!str_skip(&s, base) || !str_skip(&s, LIT("_")))
 		return false;
 	if (scan_u64(s, &v) == s.e)
 		return true;
@@ -1915,7 +1951,7 @@ bool pmu_match(struct str pattern, struct str name)
 	struct str bare = name;
 
 	return glob_match(pattern, name, NULL) || is_instance(name, pattern) ||
-	       (str_skip(&bare, (struct str)STR("uncore_")) &&
+	       (str_skip(&bare, LIT("uncore_")) &&
 		(glob_match(pattern, bare, NULL) || is_instance(bare, pattern)));
 }
 
@@ -1957,18 +1993,18 @@ static bool attr_next(struct str *s, struct str *name, struct str *value)
 	if (!xml_name(s, name))
 		return false;
 	skip_space(s);
-	if (s->p == s->e || *s->p != '=')
+	if (s->p >= s->e || *s->p != '=')
 		return false;
 	s->p++;
 	skip_space(s);
-	if (s->p == s->e || (*s->p != '"' && *s->p != '\''))
+	if (s->p >= s->e || (*s->p != '"' && *s->p != '\''))
 		return false;
 	quote = *s->p++;
 	value->p = s->p;
 	while (s->p < s->e && *s->p != quote && *s->p != '<')
 		s->p++;
 	value->e = s->p;
-	if (s->p == s->e || *s->p == '<')
+	if (s->p >= s->e || *s->p == '<')
 		return false;
 	s->p++;
 	return true;
@@ -1978,16 +2014,22 @@ static bool attr_next(struct str *s, struct str *name, struct str *value)
 static bool xml_aside(struct str *s)
 {
 	static const struct {
-		struct str begins, ends;
+		char begins[10], ends[4];
 	} asides[] = {
-		{ STR("<!--"), STR("-->") }, { STR("<![CDATA["), STR("]]>") }, { STR("<?"), STR("?>") }, { STR("<!"), STR(">") },
+		{ "<!--", "-->" }, { "<![CDATA[", "]]>" }, { "<?", "?>" }, { "<!", ">" },
 	};
 
 	for (size_t i = 0; i < LEN(asides); i++) {
-		if (!str_skip(s, asides[i].begins))
+		if (!str_skip(s, str_z(asides[i].begins)))
 			continue;
-		while (s->p < s->e && !str_skip(s, asides[i].ends))
-			s->p++;
+		for (; s->p < s->e; s->p++) {
+			struct str rest = *s;
+
+			if (str_skip(&rest, str_z(asides[i].ends))) {
+				s->p = rest.p;
+				break;
+			}
+		}
 		return true;
 	}
 	return false;
@@ -1996,18 +2038,18 @@ static bool xml_aside(struct str *s)
 /* The next tag; false at the end. Where none is that begins as one, what follows is looked at anew from there. */
 bool xml_next(struct str *text, struct xmltag *t)
 {
-	struct str name, value;
+	struct str name = *text, value = *text;
 	const char *from;
 
 	do {
-		from = text->p < text->e ? memchr(text->p, '<', str_len(*text)) : NULL;
-		text->p = from ? from : text->e;
-		if (!from)
+		from = byte_find(text->p, text->e, '<');
+		text->p = from;
+		if (from >= text->e)
 			return false;
 	} while (xml_aside(text));
-	text->p++;
-	*t = (struct xmltag){ .opens = true };
-	if (str_skip(text, (struct str)STR("/"))) {
+	text->p = from + 1;
+	*t = (struct xmltag){ .name = { from, from }, .attrs = { from, from }, .opens = true };
+	if (str_skip(text, LIT("/"))) {
 		t->opens = false;
 		t->closes = true;
 	}
@@ -2016,19 +2058,19 @@ bool xml_next(struct str *text, struct xmltag *t)
 		while (attr_next(text, &name, &value))
 			;
 		t->attrs.e = text->p;
-		if (t->opens && str_skip(text, (struct str)STR("/")))
+		if (t->opens && str_skip(text, LIT("/")))
 			t->closes = true;
-		if (name.p == name.e && str_skip(text, (struct str)STR(">")))
+		if (name.p == name.e && str_skip(text, LIT(">")))
 			return true;
 	}
-	*t = (struct xmltag){ .name = { from, from } };
+	*t = (struct xmltag){ .name = { from, from }, .attrs = { from, from } };
 	return true;
 }
 
 /* The value of an attribute as it is written; false where the tag has none of that name. */
 bool xml_attr(struct str attrs, struct str name, struct str *value)
 {
-	struct str n, v;
+	struct str n = attrs, v = attrs;
 
 	while (attr_next(&attrs, &n, &v))
 		if (str_eq(n, name)) {
@@ -2042,23 +2084,22 @@ bool xml_attr(struct str attrs, struct str name, struct str *value)
 static const char *xml_entity(struct str s, struct buf *b)
 {
 	static const struct {
-		struct str name;
-		char c;
+		char name[7], c;
 	} entities[] = {
-		{ STR("&lt;"), '<' }, { STR("&gt;"), '>' }, { STR("&amp;"), '&' }, { STR("&quot;"), '"' }, { STR("&apos;"), '\'' },
+		{ "&lt;", '<' }, { "&gt;", '>' }, { "&amp;", '&' }, { "&quot;", '"' }, { "&apos;", '\'' },
 	};
 	const char *p;
-	u64 v;
+	u64 v = 0;
 
 	for (size_t i = 0; i < LEN(entities); i++)
-		if (str_skip(&s, entities[i].name)) {
+		if (str_skip(&s, str_z(entities[i].name))) {
 			put_c(b, entities[i].c);
 			return s.p;
 		}
-	if (!str_skip(&s, (struct str)STR("&#")))
+	if (!str_skip(&s, LIT("&#")))
 		return NULL;
-	p = str_skip(&s, (struct str)STR("x")) ? scan_hex(s, &v) : scan_u64(s, &v);
-	if (!p || p == s.e || *p != ';' || v == 0 || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
+	p = str_skip(&s, LIT("x")) ? scan_hex(s, &v) : scan_u64(s, &v);
+	if (!p || p >= s.e || *p != ';' || v == 0 || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
 		return NULL;
 	put_utf8(b, (u32)v);
 	return p + 1;

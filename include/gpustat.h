@@ -34,8 +34,14 @@ struct str {
 	const char *p, *e;
 };
 
-/* As an initialiser; (struct str)STR("x") as a value. */
+/* As an initialiser; LIT("x") as a value, with the text written once: nothing says that two of it are the same object. */
 #define STR(lit) { (lit), (lit) + sizeof(lit) - 1 }
+#define LIT(lit) str_of(lit, sizeof(lit) - 1)
+
+static inline struct str str_of(const char *p, size_t n)
+{
+	return (struct str){ p, p + n };
+}
 
 static inline size_t str_len(struct str s)
 {
@@ -47,7 +53,7 @@ struct str str_z(const char *z);
 /* --- parse.c: text to values -------------------------------------------------------------------- */
 
 struct unitword {
-	struct str word;
+	char word[4];
 	u64 times; /* what one of it is in the base unit */
 };
 
@@ -146,12 +152,24 @@ void put_hex(struct buf *b, u8 c);
 /* Where bytes have a meaning of their own: a run of those that have none is copied as it is. */
 enum { CLEAN_TEXT = 1, CLEAN_STRING = 2 /* " \ */, CLEAN_TAG = 4 /* , = blank */, CLEAN_WORD = 8 /* " \ = blank */,
        CLEAN_CELL = 16 /* , " */ };
-size_t clean_len(struct str s, u8 where);
+const char *clean_end(struct str s, u8 where);
+static inline size_t clean_len(struct str s, u8 where)
+{
+	return (size_t)(clean_end(s, where) - s.p);
+}
 void put_text(struct buf *b, struct str s);
 #define BUF_Z(array) buf_on(array, sizeof(array) - 1) /* for buf_z() */
 const char *buf_z(const struct buf *b);
-size_t utf8_len(const char *p, const char *e);
-bool is_control(const char *p, size_t n);
+const char *utf8_end(const char *p, const char *e);
+static inline size_t utf8_len(const char *p, const char *e)
+{
+	return (size_t)(utf8_end(p, e) - p);
+}
+bool control_is(struct str c);
+static inline bool is_control(const char *p, size_t n)
+{
+	return control_is((struct str){ p, p + n });
+}
 
 /* --- parse.c: perf events as users name them ------------------------------------------------------- */
 
@@ -211,7 +229,7 @@ struct evformat {
 
 /* A name that the kernel's headers fix: PERF_TYPE_*, and config. */
 struct evname {
-	const char *name;
+	char name[24];
 	u8 type, config;
 };
 

@@ -1,0 +1,68 @@
+/* parse_put.c - parse.c: text being put together.
+ * A buffer: n is at most cap, and p has cap bytes; buf_on() makes it so, and each function leaves it so. buf_z() writes
+ * behind cap: it is for buffers that were begun by BUF_Z(), on an array with one byte more.
+ * eva: parse.c perfstream.c -eva-precision 2 -eva-unroll-recursive-calls 2
+ * SPDX-License-Identifier: MIT */
+#include "eva.h"
+
+static char text[TEXT_CAP], to[TEXT_CAP + 1], z[4096];
+
+/* Any state of a buffer that is well formed. */
+static struct buf any_buf(void)
+{
+	struct buf b = BUF_Z(to);
+
+	b.cap = any_to(b.cap);
+	b.n = any_to(b.cap);
+	b.full = any_bool();
+	return b;
+}
+
+static void digits(void)
+{
+	char d[DIGITS];
+
+	digits_before(d + DIGITS, any(), any_to(DIGITS));
+}
+
+int main(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		struct buf b = BUF(to);
+		struct str s = ANY_IN(text);
+		const char *end;
+
+		any_bytes(z, sizeof(z) - 1);
+		digits();
+		b = any_buf();
+		buf_z(&b);
+		put_c(&b, (char)any());
+		b = any_buf();
+		put_str(&b, s);
+		b = any_buf();
+		put_n(&b, text, any_to(sizeof(text)));
+		b = any_buf();
+		put_z(&b, z);
+		b = any_buf();
+		put_columns(&b, any(), any_to(4096));
+		b = any_buf();
+		put_utf8(&b, (u32)any_to(0x10ffff));
+		b = any_buf();
+		put_dec(&b, any(), (u8)any(), (u8)any());
+		b = any_buf();
+		put_u64(&b, any());
+		b = any_buf();
+		put_hex64(&b, any());
+		b = any_buf();
+		put_hex(&b, (u8)any());
+		b = any_buf();
+		put_text(&b, s);
+		buf_z(&b);
+		clean_end(s, (u8)any());
+		if (s.p < s.e) {
+			end = utf8_end(s.p, s.e);
+			control_is((struct str){ s.p, end });
+		}
+	}
+	return 0;
+}
