@@ -1650,9 +1650,11 @@ static bool item_mem(struct evlist *l, struct evitem *ev, struct str s)
 	if (length && scan_num((struct str){ p + 1, part.e }, &ev->y) != part.e)
 		return list_wrong(l, "no length; mem:0x1000/8", p, part.e);
 	part = s;
-	for (; part.p < part.e && memchr("rwx", *part.p, 3); part.p++) {
-		u8 bit = *part.p == 'r' ? 1 : *part.p == 'w' ? 2 : 4;
+	for (; part.p < part.e; part.p++) {
+		u8 bit = *part.p == 'r' ? 1 : *part.p == 'w' ? 2 : *part.p == 'x' ? 4 : 0;
 
+		if (!bit)
+			break;
 		if (ev->bp & bit)
 			return list_wrong(l, "twice the same of r, w and x", s.p, s.e);
 		ev->bp |= bit;

@@ -287,7 +287,9 @@ static inline long sys_rusage_children(uint64_t *user, uint64_t *system)
 /* Until then on CLOCK_MONOTONIC, or a signal comes; a handler may change it. */
 static inline void sys_sleep_at(const struct timespec volatile *t)
 {
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, (const struct timespec *)(uintptr_t)t, NULL);
+	union { const struct timespec volatile *handlers; const struct timespec *kernels; } until = { t };
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, until.kernels, NULL);
 }
 
 /* SIGALRM in so many ns. */

@@ -174,7 +174,7 @@ static bool has_room(int fd)
 {
 	struct pollfd full = { .fd = fd, .events = POLLOUT };
 
-	return sys_poll_until(&full, 1, sys_now(CLOCK_MONOTONIC) + WRITE_PATIENCE * 1000000000ll, NULL) != 0;
+	return sys_poll_until(&full, 1, sys_now(CLOCK_MONOTONIC) + WRITE_PATIENCE * INT64_C(1000000000), NULL) != 0;
 }
 
 /* All of it, in one write where the kernel takes it whole: 0, or -errno. In a hurry -ETIMEDOUT where nobody reads. */

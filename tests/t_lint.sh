@@ -57,7 +57,10 @@ for c in musl-gcc:musl-tools gcc:gcc clang:clang; do
 	c=${c%:*} uapi=
 	[ "$c" = musl-gcc ] && uapi="-idirafter /usr/include -idirafter /usr/include/$(uname -m)-linux-gnu"
 	# shellcheck disable=SC2086
-	compile "$c" "$c" $uapi -O2
+	logical=
+	[ "$c" = gcc ] && logical="-Wlogical-op -Wduplicated-cond -Wnull-dereference"
+	# shellcheck disable=SC2086
+	compile "$c" "$c" $uapi $logical -O2
 	clean $? "$c" "no warning at -O2" "$dir/$c"
 done
 if ! missing musl-gcc musl-tools; then

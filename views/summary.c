@@ -1,7 +1,7 @@
 /* summary.c - min, avg and max of what records showed. Pure. SPDX-License-Identifier: MIT */
 #include "gpustat.h"
 
-enum { MAX_STATS = 1 << 16 };
+enum { MAX_STATS = 1 << 16, FULL_STATS = 3 << 14 /* a fuller table is slow, a full one has no end */ };
 
 static struct stat_row {
 	u32 round;  /* another than the one in hand: a free row */
@@ -58,7 +58,7 @@ void summary_add(const struct record *r)
 		s = stat_find(r->e, f);
 		v = f->v.neg ? -(i64)f->v.n : (i64)f->v.n;
 		if (s->round != round_now) {
-			if (nstats > MAX_STATS / 4 * 3) { /* a fuller table is slow, a full one has no end */
+			if (nstats > FULL_STATS) {
 				reg_dropped++;
 				continue;
 			}
