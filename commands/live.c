@@ -228,7 +228,7 @@ void say_unread(void)
 {
 	say_unreadable();
 	if (probe_unseen())
-		say(probe_unseen(), NULL, NULL);
+		say_z(probe_unseen());
 }
 
 /* In the largest unit that it fills, and what is left in the next one: "2 min 55 s". */
@@ -278,11 +278,11 @@ static void put_sweep(struct buf *b, const struct watch_facts *f)
 static void say_watch(void)
 {
 	char text[512];
-	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+	struct buf b = BUF_Z(text);
 	struct watch_facts f;
 
 	if (!round_facts().looked) {
-		say("new clients: none is looked for, since /sys lists no device", NULL, NULL);
+		say_z("new clients: none is looked for, since /sys lists no device");
 		return;
 	}
 	watch_facts(&f);
@@ -296,8 +296,7 @@ static void say_watch(void)
 	}
 	put_z(&b, f.counts ? ", descriptor counts" : ", no descriptor counts (they need Linux 6.2)");
 	put_sweep(&b, &f);
-	text[b.n] = '\0';
-	say(text, NULL, NULL);
+	say_z(buf_z(&b));
 }
 
 /* What the run came to, when all went well. */

@@ -872,7 +872,7 @@ static void holder_again(u32 n)
 {
 	u32 pid = holders[n].pid, fd = holders[n].fd;
 	char path[64], number[16];
-	struct buf b = { .p = number, .cap = sizeof(number) - 1 };
+	struct buf b = BUF_Z(number);
 	struct dir d;
 
 	holder_drop(n);
@@ -881,8 +881,7 @@ static void holder_again(u32 n)
 	if (folder_open(&d, proc_path(path, pid, "fd", 0, false), d.b, sizeof(d.b)) < 0)
 		return;
 	put_u64(&b, fd);
-	number[b.n] = '\0';
-	descriptor_look(d.fd, pid, number);
+	descriptor_look(d.fd, pid, buf_z(&b));
 	dir_close(&d);
 }
 

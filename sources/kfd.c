@@ -36,7 +36,7 @@ static void put_digits(struct buf *b, u64 v, int digits)
 static u32 device_at(u64 domain, u64 location)
 {
 	char slot[16];
-	struct buf b = { .p = slot, .cap = sizeof(slot) };
+	struct buf b = BUF(slot);
 
 	put_digits(&b, domain, 4);
 	put_c(&b, ':');
@@ -124,7 +124,7 @@ bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot))
 bool kfd_read(struct client *c, u32 pid, i64 t)
 {
 	char path[128], digits[16], text[40];
-	struct buf b = { .p = digits, .cap = sizeof(digits) - 1 }, other = { .p = text, .cap = sizeof(text) };
+	struct buf b = BUF_Z(digits), other = BUF(text);
 	u64 v, id = 0;
 
 	for (u32 i = 0; i < ngpus; i++)

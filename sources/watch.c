@@ -43,14 +43,13 @@ static const i64 nodes_ns = 5000000000; /* a container's /dev need not follow: l
 static long watch_path(const char *name, u64 number, u32 mask)
 {
 	char path[300];
-	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf b = BUF_Z(path);
 
 	put_z(&b, dev);
 	put_z(&b, name);
 	if (number != UINT64_MAX)
 		put_u64(&b, number);
-	path[b.n] = '\0';
-	return sys_notice_of(notes, path, mask);
+	return sys_notice_of(notes, buf_z(&b), mask);
 }
 
 static bool has_nvidia(void)
@@ -96,14 +95,14 @@ static void watch_all(void)
 /* Where a container was given the machine's /proc, that leads to the machine's nodes. */
 static void find_dev(void)
 {
-	struct buf b = { .p = dev, .cap = sizeof(dev) - 1 };
+	struct buf b = BUF_Z(dev);
 
-	theirs = root_proc_given;
+	theirs = root_proc_given || !root_sys_given;
 	if (root_proc_given && root_proc_name && sys_has_file(root_proc, "1/root/dev")) {
 		put_z(&b, root_proc_name);
 		put_z(&b, "/1/root");
-	} else {
-		theirs = !root_proc_given && !root_sys_given;
+	} else if (root_proc_given) {
+		theirs = false;
 	}
 	put_z(&b, "/dev");
 	dev[b.full ? 0 : b.n] = '\0';
@@ -480,15 +479,14 @@ u32 pass_next(void (*gone)(u32 pid))
 bool watch_changed(u32 pid, bool notice)
 {
 	char path[32];
-	struct buf b = { .p = path, .cap = sizeof(path) - 1 };
+	struct buf b = BUF_Z(path);
 	struct row *r = row_find(pid);
 	struct stat st = { 0 };
 	long e;
 
 	put_u64(&b, pid);
 	put_z(&b, "/fd");
-	path[b.n] = '\0';
-	e = sys_fstatat(root_proc, path, &st);
+	e = sys_fstatat(root_proc, buf_z(&b), &st);
 	files_calls++;
 	if (!r || (r->ino == folded(st.st_ino) && r->count == count_of(pid, &st, files_own) && (!notice || r->flags & P_TOLD)))
 		return false;
