@@ -12,6 +12,7 @@ rm -rf "$dir"
 mkdir -p "$dir" || exit 1
 sources=$(find . -name '*.c' ! -path './tests/*' ! -path './build/*' | sort)
 flags="-std=c11 -D_GNU_SOURCE -DVERSION=\"0\" -Iinclude"
+# shellcheck disable=SC2016 # make's variable
 warnings=$(make -s --eval 'show-warnings:; @echo $(WARN)' show-warnings)
 n=0 bad=0
 
@@ -69,7 +70,7 @@ if ! missing musl-gcc musl-tools; then
 	clean $? "gcc -fanalyzer" "nothing found" "$dir/fanalyzer"
 fi
 if ! missing scan-build clang-tools; then
-	# Through make: scan-build stands in for the compiler.
+	# shellcheck disable=SC2016,SC2086 # the inner shell's words; a list
 	env -u MAKEFLAGS -u MFLAGS scan-build --use-cc=clang --status-bugs -o "$dir/reports" \
 		-disable-checker security.insecureAPI.DeprecatedOrUnsafeBufferHandling \
 		sh -c 'for s; do $CC -std=c11 -D_GNU_SOURCE -DVERSION=\"0\" -Iinclude -c -o /dev/null "$s" || exit 1; done' scan \

@@ -8,6 +8,7 @@ mkdir -p "$dir" || exit 1
 command -v "${PLAIN:-musl-gcc}" >/dev/null || { echo "1..0 # SKIP needs package musl-tools"; exit 77; }
 
 # The objects are those that the injected faults are tried on.
+# shellcheck disable=SC2015 # both must do well
 tests/inject/build >"$dir/build.log" 2>&1 && "${PLAIN:-musl-gcc}" -std=gnu11 -Wall -Wextra -Os -fno-pie -static -no-pie \
 	-Wl,--wrap=clock_gettime,--wrap=clock_nanosleep,--wrap=write -o "$dir/gpustat" tests/soak/soak.c build/inject/*.o \
 	>>"$dir/build.log" 2>&1 || {
