@@ -3065,6 +3065,7 @@ def main(prog, tests, workers=16, alone=None):
     """alone: which tests run one by one, before the others."""
     global PROG
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs have it ignored
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as has what nohup runs
     only = os.environ.get("ONLY")
     if only:

@@ -1,11 +1,13 @@
 /* t_oalive.c - sources/oa.c before a driver that lies: answers cut short, too long, and full of nonsense; and the
  * arithmetic of periods. What a driver that tells the truth gets is judged in tests/boot/oa.c.
  * SPDX-License-Identifier: MIT */
-#include <sys/ioctl.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-static int driver(int fd, int request, ...);
+static long driver(long nr, ...);
 
-#define ioctl driver
+#define syscall driver
 #include "../sources/oa.c"
 #include "unit.h"
 
@@ -18,19 +20,27 @@ static struct {
 	bool has_status;
 } answer;
 
-static int driver(int fd, int request, ...)
+static long driver(long nr, ...)
 {
+	unsigned long request;
 	va_list ap;
 	void *arg;
+	int fd;
 
-	va_start(ap, request);
+	if (nr != SYS_ioctl) {
+		errno = ENOSYS;
+		return -1;
+	}
+	va_start(ap, nr);
+	fd = va_arg(ap, int);
+	request = va_arg(ap, unsigned long);
 	arg = va_arg(ap, void *);
 	va_end(ap);
-	if (fd == 9 && (unsigned)request == XE_STREAM_STATUS && answer.has_status) {
+	if (fd == 9 && request == XE_STREAM_STATUS && answer.has_status) {
 		memcpy((char *)arg + 8, &answer.status, sizeof(answer.status));
 		return 0;
 	}
-	if ((u32)request == (u32)XE_DEVICE_QUERY) {
+	if (request == XE_DEVICE_QUERY) {
 		struct xe_query *q = arg;
 
 		if (q->data)
@@ -38,7 +48,7 @@ static int driver(int fd, int request, ...)
 		q->size = (u32)answer.n;
 		return 0;
 	}
-	if ((u32)request == (u32)I915_QUERY) {
+	if (request == I915_QUERY) {
 		struct i915_item item;
 
 		memcpy(&item, (const void *)(uintptr_t)((struct i915_query *)arg)->items, sizeof(item));

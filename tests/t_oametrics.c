@@ -679,7 +679,9 @@ static bool feed_tags(struct str text)
 	char b[8];
 
 	for (size_t n = 0; xml_next(&at, &t); n++) {
-		if (n > str_len(text) || !within(t.name, text) || !within(t.attrs, text) || t.name.p == t.attrs.p)
+		/* A tag that is none has no name, and nothing behind it. */
+		if (n > str_len(text) || !within(t.name, text) || !within(t.attrs, text) || (t.name.p == t.attrs.p) != !str_len(t.name) ||
+		    (!str_len(t.name) && (str_len(t.attrs) || t.opens || t.closes)))
 			return false;
 		if (xml_attr(t.attrs, S("a"), &value) && (!within(value, t.attrs) || xml_text(value, b, sizeof(b)) > sizeof(b) + 1))
 			return false;
