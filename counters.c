@@ -1491,6 +1491,7 @@ const char *state_text(u8 state)
 		[CS_PINNED] = "not counted: pinned, and no counter was free",
 		[CS_GONE] = "not counted: the process is gone",
 		[CS_OFFLINE] = "not counted: the CPU is offline or absent",
+		[CS_RETURNED] = "not counted: the CPU has been offline, which ended it",
 		[CS_NO_LEADER] = "not supported: its group leader cannot be counted",
 		[CS_NO_SLOT] = "not counted: no slot is free for it",
 		[CS_NO_FILES] = "not counted: too many open files",
@@ -1551,7 +1552,7 @@ void rows_begin(void)
 
 /* Adds one count to its row. A count that ran for a part of its time is taken to have gone on alike: each for
  * itself, since CPUs differ. */
-static void row_add(struct evrow *r, const struct count *c, bool scale)
+static void row_add(struct evrow *r, const struct count *c, i64 dt, bool scale)
 {
 	const struct event *ev = &events[c->event];
 	struct tally d = tally_delta(c);
@@ -1565,7 +1566,7 @@ static void row_add(struct evrow *r, const struct count *c, bool scale)
 	if (state == CS_NO_FILES)
 		r->cut = true;
 	if (state != CS_COUNTED) {
-		r->sum.enabled += d.enabled;
+		r->sum.enabled += state == CS_RETURNED && dt > 0 ? (u64)dt : d.enabled; /* it is missing in the sum */
 		r->state = r->places == 0 && state > r->state ? state : r->state;
 		return;
 	}
@@ -1655,7 +1656,7 @@ void rows_sum(i64 dt, bool scale)
 		evrows[i].sum = (struct tally){ 0 };
 	}
 	for (u32 i = 1; i <= ncounts; i++)
-		row_add(&evrows[counts[i].row], &counts[i], scale);
+		row_add(&evrows[counts[i].row], &counts[i], dt, scale);
 	for (u32 i = 1; i <= nevrows; i++)
 		row_finish(&evrows[i], dt, scale);
 }

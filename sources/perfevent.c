@@ -669,6 +669,15 @@ static bool is_offline(i32 cpu)
 	return cpus_online(&now) && !cpu_has(&now, (u32)cpu);
 }
 
+/* Why it stands still though it is switched on. The kernel drops the events of a CPU that goes, and leaves them dropped when
+ * it is back; those of a cgroup stand still while none of its tasks is there. */
+static u8 still_state(const struct count *c)
+{
+	if (is_offline(c->cpu))
+		return CS_OFFLINE;
+	return c->now.enabled && !sites[c->site].cgroup ? CS_RETURNED : CS_COUNTED;
+}
+
 /* What is said of all that one read would have given. */
 static void group_fails(u32 leader, int error)
 {
@@ -703,8 +712,8 @@ static void read_group(u32 leader)
 		at++;
 		counts[i].now = (struct tally){ v->value, v->enabled, v->running };
 		counts[i].state = CS_COUNTED;
-		if (v->enabled == counts[i].was.enabled && !c->off && c->cpu >= 0 && !c->pid && is_offline(c->cpu))
-			counts[i].state = CS_OFFLINE;
+		if (v->enabled == counts[i].was.enabled && !c->off && c->cpu >= 0 && !c->pid)
+			counts[i].state = still_state(&counts[i]);
 	}
 }
 

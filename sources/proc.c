@@ -417,31 +417,55 @@ static u8 jiffies_scan(struct str line, u64 *j)
 	return n > J_IDLE ? n : 0;
 }
 
-static void cpu_grow(struct cpu *c, const u64 *j, u8 n)
+static u32 cpus_taken, ncpus; /* the reading before, and of how many CPUs it was */
+
+/* more: what it grew by is added there. */
+static void cpu_grow(struct cpu *c, const u64 *j, u8 n, u64 *more)
 {
 	for (u8 i = 0; i < n; i++) {
-		c->sum[i] += i >= c->n ? j[i] : j[i] > c->was[i] ? j[i] - c->was[i] : 0;
+		u64 by = i >= c->n ? j[i] : j[i] > c->was[i] ? j[i] - c->was[i] : 0;
+
+		c->sum[i] += by;
+		more[i] += by;
 		c->was[i] = j[i];
 	}
 	c->n = n > c->n ? n : c->n;
 	c->seen = reading;
 }
 
+/* In the line of all the idle time of a CPU goes, and comes back, with that CPU (get_idle_time() of fs/proc/stat.c): then
+ * it grows by what those did that were there before, too. */
 static void cpus_take(struct str text)
 {
+	u64 all[J_FIELDS], stayed[J_FIELDS] = { 0 }, none[J_FIELDS] = { 0 };
+	struct cpu *sum = &cpus[CPU_ALL];
+	u32 here = 0, staying = 0;
 	struct str line, name;
+	u8 nall = 0;
 
 	while (line_next(&text, &line)) {
 		u64 j[J_FIELDS];
 		u32 at;
 		u8 n;
 
-		if (!str_word(&line, &name) || !cpu_number(name, &at) || cpus[at].seen == reading)
+		if (!str_word(&line, &name) || !cpu_number(name, &at) || cpus[at].seen == reading || !(n = jiffies_scan(line, j)))
 			continue;
-		n = jiffies_scan(line, j);
-		if (n)
-			cpu_grow(&cpus[at], j, n);
+		if (at == CPU_ALL) {
+			memcpy(all, j, sizeof(all));
+			nall = n;
+			continue;
+		}
+		here++;
+		staying += cpus[at].seen == cpus_taken;
+		cpu_grow(&cpus[at], j, n, cpus[at].seen == cpus_taken ? stayed : none);
 	}
+	if (!nall)
+		return;
+	for (u8 i = 0; i < nall && (staying < here || here < ncpus); i++)
+		sum->was[i] = all[i] - stayed[i];
+	cpu_grow(sum, all, nall, none);
+	cpus_taken = reading;
+	ncpus = here;
 }
 
 /* --- disks: Documentation/admin-guide/iostats.rst ---------------------------------------------------------- */

@@ -23,6 +23,7 @@ static void on_stop(int sig, siginfo_t *info, void *context)
 
 	(void)context;
 	signalled = sig;
+	write_hurries = true;
 	sys_write(tasks_wake, &one, sizeof(one));
 	if (++nsignals == 2)
 		for (size_t i = 0; i < LEN(ends); i++)

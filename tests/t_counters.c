@@ -1501,6 +1501,17 @@ static void t_states(void)
 					strncmp(state_text(s), "not supported: ", 15) == 0 ||
 					strncmp(state_text(s), "denied: ", 8) == 0), "state %u has a reason", s);
 
+	no_rows(); /* of one CPU, and one that has been away: the sum says that it is of a half */
+	count_in(1, 1, tally(8, 1000, 1000));
+	count_in(1, 1, tally(5, 9, 9))->was = tally(5, 9, 9);
+	counts[2].state = CS_RETURNED;
+	rows_sum(1000, true);
+	check(evrows[1].state == CS_COUNTED && evrows[1].value == 8, "a CPU that has been away is no part of the sum");
+	check_u64(evrows[1].share, 50000, "which was counted for a half");
+	counts[2].state = CS_OFFLINE;
+	rows_sum(1000, true);
+	check_u64(evrows[1].share, 100000, "one that is away lacks nowhere");
+
 	no_rows(); /* one interval's reason is not the next one's */
 	count_in(1, 1, tally(0, 9, 0));
 	rows_sum(1000, true);

@@ -345,6 +345,34 @@ static void t_cpu_comes(void)
 	check(find("cpu/cpu2/util") && !find("cpu/cpu1/util"), "without `present`, those in stat are there");
 }
 
+/* What all do, in percent, since the reading before. */
+static u64 all_do(const char *stat)
+{
+	static struct value was;
+	struct value before = was;
+
+	put("proc/stat", stat);
+	host_begin();
+	was = get("cpu/all/util");
+	return percent(before, was);
+}
+
+static void t_cpu_goes(void)
+{
+	copy();
+	all_do("cpu 200 0 0 3000\ncpu0 100 0 0 1000\ncpu1 100 0 0 2000\n");
+	check_u64(all_do("cpu 230 0 0 3170\ncpu0 130 0 0 1070\ncpu1 100 0 0 2100\n"), 15, "two CPUs: 30 of 200 jiffies");
+	check_u64(all_do("cpu 250 0 0 1160\ncpu0 150 0 0 1150\n"), 20, "one goes, and its idle time: 20 of 100 of the other one");
+	check_u64(all_do("cpu 300 0 0 1210\ncpu0 200 0 0 1200\n"), 50, "that one alone: 50 of 100");
+	check_u64(all_do("cpu 390 0 0 3310\ncpu0 290 0 0 1210\ncpu1 100 0 0 2100\n"), 90, "it comes back: 90 of 100 of the other one");
+	check_u64(all_do("cpu 410 0 0 3490\ncpu0 300 0 0 1300\ncpu1 110 0 0 2190\n"), 10, "both: 20 of 200");
+	check_u64(all_do("cpu 510 0 0 3590\ncpu2 100 0 0 100\n"), NO, "another one in their stead: unknown");
+	put("proc/stat", "");
+	host_begin();
+	is_error("cpu/all/util", -ENOENT, "nothing is said");
+	check_u64(all_do("cpu 530 0 0 3670\ncpu2 120 0 0 180\n"), 20, "said again: 20 of 100");
+}
+
 static void t_big(void)
 {
 	static char b[1 << 20];
@@ -822,6 +850,7 @@ int main(void)
 	t_once();
 	t_cpu_deltas();
 	t_cpu_comes();
+	t_cpu_goes();
 	t_big();
 	t_memory();
 	t_pressure();

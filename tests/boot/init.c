@@ -1013,6 +1013,11 @@ static void t_sleep(void)
 
 	begin("the machine is suspended: rates are of the time that it was awake, and time goes on");
 	close_run(s);
+	if (!strstr(text("/sys/power/mem_sleep"), "deep")) {
+		test_name = "a suspended machine # SKIP this one only idles then, which the clock counts";
+		end();
+		return;
+	}
 	r = start("-o json 1 8", NULL);
 	nap(2.4);
 	awake = clock_is(CLOCK_MONOTONIC);

@@ -181,8 +181,30 @@ static void sleep_through(const char *name, const char *test, const char *state)
 
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
 
+/* A sum of two CPUs, of which one is off in the fifth and sixth interval: complete then, and of the other one alone since,
+ * because the kernel has dropped what was counted on it. */
+static void want_half(const struct run *r)
+{
+	struct periods s = periods(r, "event", "cpu-clock", "running");
+
+	for (int k = 0; k < s.n; k++)
+		want(k == 3 || k == 6 || fabs(s.p[k].value - (k < 7 ? 100 : 50)) < 1, "sample %d: counted for %f %%", k, s.p[k].value);
+}
+
+static void want_reason(const struct run *r)
+{
+	struct view last = { NULL, NULL };
+
+	for each_record(v, r)
+		if (num(v, "cpu") == 1)
+			last = v;
+	want(last.p && isnan(num(last, "value")), "a value of what was dropped");
+	want(last.p && memmem(last.p, last.e - last.p, "has been offline", 16), "no reason: %.*s", last.p ? (int)(last.e - last.p) : 0, last.p);
+}
+
 static void t_cpu(void)
 {
+	enum { C_HOST = 1, C_SUM = 3, C_EACH };
 	static const struct {
 		const char *args, *key, *name, *path;
 		double least, most;	/* of each value, where there is one */
@@ -223,6 +245,10 @@ static void t_cpu(void)
 		want(s.n >= 9, "%d samples", s.n);
 		for (int k = 0; k < s.n; k++)
 			want(isnan(s.p[k].value) || (s.p[k].value >= cases[i].least && s.p[k].value <= cases[i].most), "sample %d: %f", k, s.p[k].value);
+		if (i == C_SUM)
+			want_half(r[i]);
+		if (i == C_EACH)
+			want_reason(r[i]);
 		close_run(r[i]);
 		end();
 	}
@@ -675,16 +701,20 @@ static void t_never_read(void)
 	static const struct {
 		const char *args;
 		void (*before)(void);
-	} cases[] = { { "-o json 0.1", narrow }, { "-o json 0.1", narrow_nonblocking }, { "host -o json 0.1", narrow } };
+	} cases[] = {
+		{ "-o json 0.1", narrow }, { "-o json 0.1", narrow_nonblocking }, { "host -o json 0.1", narrow },
+		{ "stat -a -e cpu-clock -o json 0.1", narrow }, { "stat -A -e cpu-clock -o json 0.1", narrow_nonblocking },
+		{ "sample -a -e cpu-clock -F 100 -o json", narrow }, { "sample -a -e cpu-clock -F 100", narrow },
+	};
 
 	begin("nobody reads any more: SIGTERM, and it ends within some seconds, exit 1 and a message");
 	for (size_t i = 0; i < LEN(cases); i++) {
 		struct run *r = start(cases[i].args, cases[i].before);
 		int status = 0;
 
-		nap(5);
+		nap(SYMBOLS);
 		kill(r->pid, SIGTERM);
-		nap(4);
+		nap(2.5);
 		want(waitpid(r->pid, &status, WNOHANG) == r->pid, "gpustat %s: it goes on", r->args);
 		want(WIFEXITED(status) && WEXITSTATUS(status) == 1, "gpustat %s: wait status %#x", r->args, status);
 		kill(r->pid, SIGKILL);

@@ -4,6 +4,7 @@
 # Boots an emulated machine whose only programs are INIT.c (init, oa, steady or rough) and our binary, with DRM devices that gpufake.c
 # and perffake.c play, and prints the TAP that init writes, and that of INIT.sh, which looks at the files that it sent. Exit: 0 all passed, 1 not, 77 skipped (with CI=true a missing package is a failure).
 #
+# MACHINE=...  x86-64 (default) or arm64, for which the program is built anew, and a kernel of Debian is fetched
 # KVER=...   kernel to boot: the newest installed one with headers and DRM of that version, 6.1 or all of it (default: of any)
 # ACCEL=...  kvm or tcg (default: kvm where it works, else tcg)
 # BOOT_TIMEOUT=...  seconds until the guest counts as hung (default 180)
@@ -13,7 +14,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 prog=${1:-$top/gpustat}
 init=${3:-init}
-build=${2:-$top/build/boot-$init${KVER:+-$KVER}}
+machine=${MACHINE:-x86-64}
+build=${2:-$top/build/boot-$init${MACHINE:+-$machine}${KVER:+-$KVER}}
 limit=${BOOT_TIMEOUT:-180}
 
 # A make that calls this script hands its own variables down; a kernel module built with musl-gcc would be one result.
@@ -30,20 +32,24 @@ fail() {
 	exit 1
 }
 
+lacks() {
+	[ "${CI:-}" = true ] && fail "needs package $*"
+	skip "needs package $*"
+}
+
 # Which program of PATH stands for which package of ./packages; the kernel is looked for below.
 missing() {
 	while read -r tool package; do
 		command -v "$tool" >/dev/null 2>&1 || echo "$package"
 	done <<-END
-		qemu-system-x86_64 qemu-system-x86
-		musl-gcc musl-tools
+		$tools
 		gcc gcc
 		make make
 		cpio cpio
-		xz xz-utils
 	END
-	[ -n "$kver" ] || case ${KVER:-} in
-	6.1 | 6.1.*) echo linux-image-amd64 linux-headers-amd64 ;;
+	[ -n "$kver" ] || case $machine-${KVER:-} in
+	arm64-*) [ -e "$uapi/linux/perf_event.h" ] || echo linux-libc-dev-arm64-cross ;;
+	*-6.1 | *-6.1.*) echo linux-image-amd64 linux-headers-amd64 ;;
 	*) echo linux-headers-6.12-amd64 ;;
 	esac
 }
@@ -58,6 +64,25 @@ kernels() {
 			[ -n "$(find "/lib/modules/$v/kernel/drivers/gpu/drm" -maxdepth 1 -name 'drm.ko*' 2>/dev/null)" ] &&
 			echo "$v"
 	done | sort -V
+}
+
+# The kernel of another machine, and a copy of the program, whose objects do not meet those of this machine.
+arm64() {
+	"$here/../arch/fetch" "$MUSL" arm64 - linux-image-arm64 modules >"$build/fetch.log" 2>&1 || {
+		tail -n 5 "$build/fetch.log" | sed 's/^/# /'
+		lacks "linux-image-arm64, its headers and musl-dev: apt-get does not give them; or linux-headers-amd64, for its scripts"
+	}
+	kver=$(cat "$MUSL/complete")
+	kver=${kver#linux-image-}
+	headers=$MUSL/src/linux-headers-$kver modules=$MUSL/lib/modules/$kver vmlinuz=$MUSL/vmlinuz
+	mkdir -p "$MUSL/gpustat/tests" && cp -p "$top/tests/toolchain" "$MUSL/gpustat/tests" &&
+		(cd "$top" && tar -cf - --exclude=./build --exclude=./.git --exclude=./tests --exclude=./gpustat \
+			--exclude='*.[ao]' .) | tar -xf - -C "$MUSL/gpustat"
+	make -j2 -C "$MUSL/gpustat" CC="$cc" UAPI="$uapi" >"$build/gpustat.log" 2>&1 || {
+		tail -n 25 "$build/gpustat.log" | sed 's/^/# /'
+		fail "gpustat for arm64 cannot be made"
+	}
+	prog=$MUSL/gpustat/gpustat
 }
 
 # unpack FILE.ko[.xz|.zst|.gz]: the init of this test reads plain modules only.
@@ -86,16 +111,18 @@ boot() {
 	: >"$build/tap"
 	: >"$build/files"
 	cpus='-smp 1'
-	case $init-$kver in
-	rough-6.1.*) cpus='-smp 1 -icount shift=3,sleep=off' ;;
-	rough-*) cpus='-smp 2 -icount shift=3,sleep=off' ;;
+	case $machine-$init-$kver in
+	x86-64-rough-6.1.*) cpus='-smp 1 -icount shift=3,sleep=off' ;;
+	x86-64-rough-*) cpus='-smp 2 -icount shift=3,sleep=off' ;;
+	arm64-*) cpus='-smp 2 -icount shift=2,sleep=off' ;;
 	esac
 	# shellcheck disable=SC2086 # words
-	wake | timeout -k 5 "$limit" qemu-system-x86_64 -accel "$1" -cpu "$2" $cpus -m 512 -monitor stdio \
+	wake | timeout -k 5 "$limit" $qemu_system -accel "$1" -cpu "$2" $cpus -m 512 -monitor stdio \
 		-nodefaults -no-user-config -display none -no-reboot -device bochs-display \
-		-serial "file:$build/console" -serial "file:$build/tap" -serial "file:$build/files" \
-		-kernel "/boot/vmlinuz-$kver" -initrd "$build/initramfs" \
-		-append 'console=ttyS0 quiet panic=-1 suspend.pm_test_delay=2' >"$build/qemu" 2>&1 &
+		-chardev "file,id=tap,path=$build/tap" -chardev "file,id=files,path=$build/files" \
+		-serial "file:$build/console" $serial \
+		-kernel "$vmlinuz" -initrd "$build/initramfs" \
+		-append "console=$console quiet panic=-1 suspend.pm_test_delay=2" >"$build/qemu" 2>&1 &
 	qemu=$!
 	patience=20
 	while [ "$1" = kvm ] && [ ! -s "$build/tap" ] && kill -0 "$qemu" 2>/dev/null; do
@@ -120,18 +147,47 @@ take_files() {
 	done
 }
 
+proof() { # PASSED ALL
+	echo "# proof: boot $init, Linux $(echo "$kver" | cut -d. -f1,2) on $machine = $1 of $2"
+}
+
 # What the shell starts in the background does not see the terminal's interrupt.
 qemu=
 trap '[ -z "$qemu" ] || kill "$qemu" 2>/dev/null' EXIT
 trap 'exit 130' INT HUP TERM
 
 [ "$(uname -s)-$(uname -m)" = Linux-x86_64 ] || skip "boot needs an x86-64 Linux host"
-kver=$(kernels | tail -n 1)
+accel=${ACCEL:-}
+[ "$init" = rough ] && accel=tcg
+mkdir -p "$build" || fail "cannot make $build"
+case $machine in
+x86-64)
+	kver=$(kernels | tail -n 1) tools='qemu-system-x86_64 qemu-system-x86
+		musl-gcc musl-tools
+		xz xz-utils'
+	qemu_system=qemu-system-x86_64 cpu=max vmlinuz=/boot/vmlinuz-$kver console=ttyS0
+	serial='-serial chardev:tap -serial chardev:files'
+	cc=musl-gcc uapi=/usr/include modules=/lib/modules/$kver headers=/lib/modules/$kver/build kbuild=
+	;;
+arm64) # the processor's own serial line is no ttyS: the first of those has nobody who listens
+	kver='' accel=tcg tools='qemu-system-aarch64 qemu-system-arm
+		aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+		depmod kmod
+		apt-get apt'
+	qemu_system='qemu-system-aarch64 -M virt' cpu=cortex-a57 console=ttyAMA0
+	serial='-chardev null,id=null'
+	for line in null tap files; do
+		serial="$serial -device pci-serial,chardev=$line"
+	done
+	cc=$here/../arch/musl-gcc uapi=/usr/aarch64-linux-gnu/include
+	kbuild='ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- CC=aarch64-linux-gnu-gcc'
+	export CROSS=aarch64-linux-gnu MUSL="$top/build/boot-arm64"
+	;;
+*) fail "no machine $machine" ;;
+esac
 need=$(missing | tr '\n' ' ' | sed 's/ $//')
-if [ -n "$need" ]; then
-	[ "${CI:-}" = true ] && fail "needs package $need"
-	skip "needs package $need"
-fi
+[ -z "$need" ] || lacks "$need"
+[ "$machine" = x86-64 ] || arm64
 [ -x "$prog" ] || fail "no program $prog"
 
 # Nothing of an earlier run may stand in for a step that fails in this one.
@@ -141,12 +197,13 @@ mkdir -p "$build/root/lib" "$build/root/dev" "$build/root/proc" "$build/root/sys
 
 cp "$here"/*fake.[ch] "$build/module/"
 printf 'obj-m := fake.o pmufake.o\nfake-y := gpufake.o perffake.o\n' >"$build/module/Kbuild"
-make -C "/lib/modules/$kver/build" M="$build/module" modules >"$build/module.log" 2>&1 || {
+# shellcheck disable=SC2086 # words
+make -C "$headers" M="$build/module" $kbuild modules >"$build/module.log" 2>&1 || {
 	sed 's/^/# /' "$build/module.log"
 	fail "fake.ko does not build for $kver"
 }
-musl-gcc -static -Os -std=gnu11 -Wall -Wextra -Wno-missing-field-initializers -idirafter /usr/include \
-	-idirafter "/usr/include/$(uname -m)-linux-gnu" -idirafter "/lib/modules/$kver/source/include/uapi" -Wno-unused-function -o "$build/root/init" "$here/$init.c" >"$build/init.log" 2>&1 || {
+"$cc" -static -Os -std=gnu11 -Wall -Wextra -Wno-missing-field-initializers -idirafter "$uapi" \
+	-idirafter "/usr/include/$(uname -m)-linux-gnu" -idirafter "$modules/source/include/uapi" -Wno-unused-function -o "$build/root/init" "$here/$init.c" >"$build/init.log" 2>&1 || {
 	sed 's/^/# /' "$build/init.log"
 	fail "$init.c does not build"
 }
@@ -155,14 +212,14 @@ musl-gcc -static -Os -std=gnu11 -Wall -Wextra -Wno-missing-field-initializers -i
 modules() {
 	order=
 	# shellcheck disable=SC2013 # words are what is wanted: modules
-	for m in $(sed -n "s|^\(kernel/drivers/gpu/drm/$1\.ko[^:]*\): *\(.*\)|\1 \2|p" "/lib/modules/$kver/modules.dep"); do
+	for m in $(sed -n "s|^\(kernel/drivers/gpu/drm/$1\.ko[^:]*\): *\(.*\)|\1 \2|p" "$modules/modules.dep"); do
 		order="$m $order"
 	done
 	for m in $order; do
 		name=${m##*/}
 		name=${name%%.ko*}.ko
 		grep -qsx "$name" "$build/root"/modules* && continue
-		unpack "/lib/modules/$kver/$m" >"$build/root/lib/$name" || fail "cannot unpack $m"
+		unpack "$modules/$m" >"$build/root/lib/$name" || fail "cannot unpack $m"
 		echo "$name" >>"$build/root/$2"
 	done
 }
@@ -175,8 +232,6 @@ cp "$prog" "$build/root/gpustat"
 chmod 755 "$build/root/gpustat" "$build/root/init"
 (cd "$build/root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$build/initramfs" || fail "no initramfs"
 
-accel=${ACCEL:-}
-[ "$init" = rough ] && accel=tcg
 began=$(date +%s)
 status=1
 if [ "$accel" = kvm ] || { [ -z "$accel" ] && [ -r /dev/kvm ] && [ -w /dev/kvm ]; }; then
@@ -186,7 +241,7 @@ if [ "$accel" = kvm ] || { [ -z "$accel" ] && [ -r /dev/kvm ] && [ -w /dev/kvm ]
 fi
 if [ "$accel" = tcg ] || { [ -z "$accel" ] && [ ! -s "$build/tap" ]; }; then
 	used=tcg
-	boot tcg max
+	boot tcg $cpu
 	status=$?
 fi
 
@@ -198,7 +253,8 @@ ran=$(grep -c -E '^(not )?ok' "$build/tap")
 if [ "$status" -ne 0 ] || ! grep -q "^1\.\.$ran\$" "$build/tap"; then
 	[ "$status" -eq 124 ] && why="no end within $limit s" || why="no plan for $ran tests, qemu exit $status"
 	echo "not ok $((ran + 1)) - boot: the guest did not finish: $why"
-	grep -hv 'qemu)\|Unable to wake' "$build/console" "$build/qemu" | tail -n 25 | tr -cd '\12\40-\176' | sed 's/^/# /'
+	grep -hv 'qemu)\|Unable to wake\|wake-up' "$build/console" "$build/qemu" | tail -n 25 | tr -cd '\12\40-\176' | sed 's/^/# /'
+	proof "$((ran - bad))" "$((ran + 1))"
 	echo "1..$((ran + 1))"
 	exit 1
 fi
@@ -209,6 +265,6 @@ if [ -x "$here/$init.sh" ]; then
 	bad=$((bad + $(grep -c '^not ok' "$build/outside")))
 	ran=$((ran + $(grep -c -E '^(not )?ok' "$build/outside")))
 fi
-echo "# proof: boot $init, Linux $(echo "$kver" | cut -d. -f1,2) on x86-64 = $((ran - bad)) of $ran"
+proof "$((ran - bad))" "$ran"
 echo "1..$ran"
 [ "$bad" -eq 0 ]
