@@ -31,14 +31,19 @@ built() {
 	cat "$dir/suite.log"
 	[ -e "$dir/done" ]
 }
-# The same lines as the native one's, and the same exit.
+# The same lines as the native one's, and the same exit; but for what this architecture has no part in.
+same() {
+	awk 'NR == FNR { want[FNR] = $0; n = FNR; next }
+		$0 != want[FNR] && !/^ok .* # SKIP / { print want[FNR] " <> " $0; bad = 1 }
+		END { exit bad || FNR != n }' "$1" "$2"
+}
 units() {
 	set -- "$native"/*.native
 	[ -e "$1" ] || return 1
 	for want; do
 		got=${want##*/}
 		got=$dir/unit/${got%.native}.tap
-		diff "$want" "$got" || { cat "$got.err"; return 1; }
+		same "$want" "$got" || { cat "$got.err"; return 1; }
 		tail -n 1 "$got" | grep -qx 'exit 0' || return 1
 	done
 }

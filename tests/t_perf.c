@@ -122,6 +122,9 @@ static void test_self(void)
 	check_u64(page_delta(p, 0x10), 1000 + 3 * (0x100000010 / 2), "a clock of 32 bits that has wrapped goes on");
 	p->time_shift = 200;
 	check(page_delta(p, 1) != 0, "no shift is too far");
+#else
+	for (int i = 0; i < 4; i++)
+		check(true, "a clock of cycles # SKIP programs read no counters on this architecture");
 #endif
 }
 

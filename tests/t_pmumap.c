@@ -315,7 +315,7 @@ static void test_in_force(const char *file, const char *text, const char *fits, 
 		_exit(m != pmumap());
 	}
 	close(to[1]);
-	check(read(to[0], got, sizeof(got) - 1) > 0 && strcmp(got, want) == 0, "in force: %s", want);
+	check(read(to[0], got, sizeof(got) - 1) > 0 && strcmp(got, want) == 0, "in force of \"%s\" where %s is there", show(str_z(text)), fits);
 	if (strcmp(got, want) != 0)
 		note("got %s", got);
 	close(to[0]);

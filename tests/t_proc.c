@@ -582,7 +582,7 @@ static void t_why(void)
 	};
 
 	for (size_t i = 0; i < LEN(whys); i++)
-		check(why_not(whys[i].error) == whys[i].want, "what the kernel answers: %ld", whys[i].error);
+		check(why_not(whys[i].error) == whys[i].want, "what the kernel answers: %zu", i);
 }
 
 /* --- heat, energy, clocks ------------------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ run() {
 }
 
 run_units() {
-	cd "$top" || return 1
+	cd "$top" && mkdir -p build/unit || return 1 # where some put what they make
 	for t in tests/t_*.c; do
 		t=${t##*/} prog=$dir/unit/${t%.c}
 		run "$prog.tap" "qemu-$user-static" "$prog"
