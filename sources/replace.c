@@ -60,12 +60,10 @@ long file_way(const char *path)
 long file_open(const char *path, int flags)
 {
 	long r = file_way(path);
+	bool follow = link_check(path) > 0;
 
-	r = r < 0 ? r : sys_openat_new(path, flags | O_NOFOLLOW, 0644);
-	if (r != -ELOOP)
-		return r;
-	r = link_check(path);
-	return r < 0 ? r : r == 0 ? -EACCES : sys_openat_new(path, flags, 0644);
+	r = r < 0 ? r : sys_openat_new(path, follow ? flags : flags | O_NOFOLLOW, 0644);
+	return r == -ELOOP && !follow ? -EACCES : r;
 }
 
 /* 0 or -errno: that nothing may be created there is known now, and not after an hour. */

@@ -323,7 +323,7 @@ bool sandbox_file(const char *path, bool write)
 {
 	struct statfs fs;
 	struct stat st;
-	i32 fd = ruleset >= 0 && path ? (i32)sys_openat(AT_FDCWD, path, O_PATH) : -1;
+	i32 fd = ruleset >= 0 && path ? (i32)file_open(path, O_PATH) : -1;
 
 	if (fd < 0)
 		return false;
