@@ -1193,7 +1193,7 @@ static int parse_args(char **argv)
 static bool open_root(int *fd, const char *dir, const char *given, u32 magic, const char *mount)
 {
 	struct statfs fs;
-	long r = sys_openat(AT_FDCWD, given ? given : dir, O_RDONLY | O_DIRECTORY);
+	long r = given ? file_open(given, O_RDONLY | O_DIRECTORY) : sys_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY);
 
 	*fd = (int)r;
 	if (r < 0) {

@@ -302,14 +302,29 @@ void sandbox_close_files(void)
 	r.files = handled;
 	r.tcp = abi >= TCP_ABI ? LL_TCP : 0;
 	r.scopes = abi >= SCOPE_ABI ? LL_SCOPES : 0;
-	ruleset = abi > 0 ? (i32)sys_landlock(&r) : -1;
+	if (abi > 0)
+		sandbox.landlock = ruleset = (i32)sys_landlock(&r);
+	if (ruleset >= 0)
+		sandbox.landlock = abi;
 }
 
-/* What may be done to an open file; to a folder, to all below it. */
+/* No rules at all, rather than some that keep the command from what it was asked for. */
+static void give_up(long why)
+{
+	sys_close(ruleset);
+	ruleset = -1;
+	sandbox.landlock = why;
+}
+
+/* What may be done to an open file; to a folder, to all below it. Pipes and sockets need no rule: -EBADFD. */
 static void allow(i32 fd, u32 rights)
 {
+	long r = fd;
+
 	if (ruleset >= 0 && fd >= 0)
-		sys_landlock_allow(ruleset, fd, rights & handled);
+		r = sys_landlock_allow(ruleset, fd, rights & handled);
+	if (ruleset >= 0 && (is_untold(r) || (fd >= 0 && r < 0 && r != -EBADFD)))
+		give_up(r);
 }
 
 void sandbox_folder(i32 fd, bool write)
@@ -325,13 +340,12 @@ bool sandbox_file(const char *path, bool write)
 	struct stat st;
 	i32 fd = ruleset >= 0 && path ? (i32)file_open(path, O_PATH) : -1;
 
-	if (fd < 0)
+	if (fd < 0) {
+		allow(fd, 0);
 		return false;
-	if (sys_fstatfs(fd, &fs) == 0 && (u32)fs.f_type == PROC_SUPER_MAGIC) {
-		sys_close(ruleset);
-		ruleset = -1;
-		sandbox.landlock = -ECANCELED;
 	}
+	if (sys_fstatfs(fd, &fs) == 0 && (u32)fs.f_type == PROC_SUPER_MAGIC)
+		give_up(-ECANCELED);
 	if (sys_fstat(fd, &st) == 0)
 		allow(fd, write ? LL_WRITE | LL_TRUNCATE : S_ISDIR(st.st_mode) ? LL_LIST : LL_READ);
 	sys_close(fd);

@@ -590,7 +590,7 @@ def _(m):
     runs = (["fdinfo", "@/fdinfo"], ["plot", "@/csv"], ["oa", "list", "--metrics", "@/xml"], ["events", "--pmu-file", "@/events", "mine"],
             ["host", "-w", "1ms", "-O", "@/new"], ["host", "-w", "1ms", "-o", "prom", "-O", "@/old.prom"],
             ["host", "-w", "1ms", "-o", "prom", "-O", "@//./new.prom"], ["-w", "1ms", "--state", "@/state", *m.roots()],
-            ["sample", "-e", "cpu-clock", "-o", "perfdata", "-O", "@/perf.data", "true"])
+            ["sample", "-e", "cpu-clock", "-o", "perfdata", "-O", "@/perf.data", "true"], ["list", "--proc", m.proc, "--sys", "@/."])
     for args in runs:
         for name in ("theirs", "owners", "ours"):
             had = {x: os.stat(m.path(f"behind/{x}")).st_ino for x in os.listdir(m.path("behind"))}

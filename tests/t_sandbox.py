@@ -266,6 +266,12 @@ def test_no_kernel(prog):
     p = sh(prog, "doctor", "--no-sandbox", "-o", "json")
     rows = [r for r in p.stdout.splitlines() if b'"seccomp"' in r or b'"landlock"' in r]
     report(len(rows) == 2 and all(b'"absent"' in r and b"--no-sandbox" in r for r in rows), "doctor --no-sandbox", *rows)
+    for n in (4, 5, 6):
+        for args in (["fdinfo", DUMP], ["events", *ROOTS]):
+            few = ["sh", "-c", f'ulimit -n {n}; exec "$@"', "sh", prog, *args]
+            with_it, without = sh(*few), sh(*few, "--no-sandbox")
+            report((with_it.returncode, with_it.stdout, with_it.stderr) == (without.returncode, without.stdout, without.stderr),
+                   f"with {n} descriptors it keeps nothing from: {args[0]}", with_it, without)
     if not shutil.which("strace") or sh("strace", "-o", "/dev/null", "true").returncode:
         skip("without either a command runs on", "strace may not trace here")
         return
