@@ -882,15 +882,16 @@ u8 privilege_raise(u8 may);
 void privilege_lower(u8 was);
 void privilege_end(void);
 bool privilege_is_ours(void);
+bool privilege_has(u8 may);
 const char *privilege_getenv(const char *name);
 
 /* --- sources/sandbox.c: what may be asked of the kernel from then on ------------------------------------------- */
 
 /* The calls of a command. */
 enum {
-	CALLS_ALWAYS = 1, /* what is open, clocks, signals */
-	CALLS_FILES = 2,     /* to look for files and to read them */
-	CALLS_WRITE = 4,     /* to write any */
+	CALLS_FILES = 1,     /* to look for files and to read them */
+	CALLS_REPLACE = 2,   /* to make a file, and put it in another's place */
+	CALLS_WRITE = 4,     /* to write those that are there */
 	CALLS_WATCH = 8,     /* who has a device open */
 	CALLS_PERF = 16,     /* to read perf events, */
 	CALLS_OPEN_PERF = 32, /* and to open some */
@@ -899,6 +900,7 @@ enum {
 	CALLS_CHILD = 256,   /* to wait for a command */
 	CALLS_TIMER = 512,
 	CALLS_SCREEN = 1024, /* a terminal's modes */
+	CALLS_BLIND = 2048,  /* what a device is open by, where it cannot be looked up */
 };
 
 struct sandbox {
@@ -963,6 +965,7 @@ struct replacing {
 };
 
 long file_open(const char *path, int flags);
+long file_way(const char *path);
 long replace_begin(struct replacing *f, const char *path);
 long replace_open(struct replacing *f, u32 mode);
 long replace_settle(struct replacing *f, long r);
@@ -993,8 +996,8 @@ bool sysfs_node(struct str name, unsigned *maj, unsigned *min);
 void kfd_start(void);
 bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot)); /* false: there is no such driver */
 bool kfd_read(struct client *c, u32 pid, i64 t);
-bool sysfs_lists(void);
-void untold_drop(void); /* adds to reg_dropped what files_untold counted since the last call */ /* /sys can be read: a device that it does not list is none */
+bool sysfs_lists(void); /* /sys can be read: a device that it does not list is none */
+void untold_drop(void); /* adds to reg_dropped what files_untold counted since the last call */
 
 /* --- sources/fdinfo.c: which descriptors of a process hold a DRM client, and what their files say ------------ */
 

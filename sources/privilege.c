@@ -106,6 +106,13 @@ bool privilege_is_ours(void)
 	return secured;
 }
 
+bool privilege_has(u8 may)
+{
+	u64 set = caps_of(may);
+
+	return caps[0].permitted & (u32)set || caps[1].permitted & (u32)(set >> 32);
+}
+
 /* A path from the environment: nothing is known of who opens it where a program of another's has the library in it. */
 const char *privilege_getenv(const char *name)
 {
