@@ -61,7 +61,7 @@ static const struct call {
 	CALL(inotify_init1, CALLS_WATCH, ANY), CALL(inotify_add_watch, CALLS_WATCH, ANY), CALL(pidfd_open, CALLS_WATCH, ANY),
 	CALL(pidfd_getfd, CALLS_WATCH, ANY),
 	CALL(perf_event_open, CALLS_OPEN_PERF, ANY), CALL(prlimit64, CALLS_OPEN_PERF, ANY), { SYS_LANDLOCK, CALLS_OPEN_PERF /* doctor asks for its version */ }, CALL(munmap, CALLS_PERF, ANY),
-	CALL(sendto, CALLS_NET, ANY), CALL(recvfrom, CALLS_NET, ANY), CALL(shutdown, CALLS_NET, ANY), CALL(getsockopt, CALLS_NET, ANY),
+	CALL(sendto, CALLS_NET | CALLS_CHILD /* over the pair that holds it back */, ANY), CALL(recvfrom, CALLS_NET, ANY), CALL(shutdown, CALLS_NET | CALLS_CHILD, ANY), CALL(getsockopt, CALLS_NET, ANY),
 	CALL(wait4, CALLS_CHILD, ANY), CALL(getrusage, CALLS_CHILD, ANY), CALL(setitimer, CALLS_TIMER, ANY),
 	/* What some architectures have beside these, or instead. */
 #ifdef SYS_mmap2
@@ -97,7 +97,7 @@ static const struct call {
 	CALL(renameat, CALLS_WRITE, ANY),
 #endif
 #ifdef SYS_socketcall /* what it is of lies in memory, which no filter sees */
-	CALL(socketcall, CALLS_NET, ANY),
+	CALL(socketcall, CALLS_NET | CALLS_CHILD, ANY),
 #endif
 #undef FILES
 #undef ALL
@@ -277,13 +277,24 @@ void sandbox_close_files(void)
 	r.tcp = abi >= TCP_ABI ? LL_TCP : 0;
 	r.scopes = abi >= SCOPE_ABI ? LL_SCOPES : 0;
 	ruleset = abi > 0 ? (i32)sys_landlock(&r) : -1;
+	sandbox.landlock = abi > 0 && ruleset < 0 ? ruleset : abi;
+}
+
+/* No rules at all: rather than some of them, which would stand in the way of a run. */
+static void forgo_rules(long why)
+{
+	sys_close(ruleset);
+	ruleset = -1;
+	sandbox.landlock = why;
 }
 
 /* What may be done to an open file; to a folder, to all below it. */
 static void allow(i32 fd, u32 rights)
 {
-	if (ruleset >= 0 && fd >= 0)
-		sys_landlock_allow(ruleset, fd, rights & handled);
+	long r = ruleset >= 0 && fd >= 0 ? sys_landlock_allow(ruleset, fd, rights & handled) : 0;
+
+	if (r < 0)
+		forgo_rules(r);
 }
 
 void sandbox_folder(i32 fd, bool write)
@@ -301,11 +312,8 @@ bool sandbox_file(const char *path, bool write)
 
 	if (fd < 0)
 		return false;
-	if (sys_fstatfs(fd, &fs) == 0 && (u32)fs.f_type == PROC_SUPER_MAGIC) {
-		sys_close(ruleset);
-		ruleset = -1;
-		sandbox.landlock = -ECANCELED;
-	}
+	if (sys_fstatfs(fd, &fs) == 0 && (u32)fs.f_type == PROC_SUPER_MAGIC)
+		forgo_rules(-ECANCELED);
 	if (sys_fstat(fd, &st) == 0)
 		allow(fd, write ? LL_WRITE | LL_TRUNCATE : S_ISDIR(st.st_mode) ? LL_LIST : LL_READ);
 	sys_close(fd);
@@ -323,8 +331,7 @@ void sandbox_enter(u16 who, i32 child)
 	if (ruleset >= 0) {
 		long r = sys_landlock_enter(ruleset);
 
-		sandbox.landlock = r < 0 ? r : sandbox.landlock;
-		sys_close(ruleset);
+		forgo_rules(r < 0 ? r : sandbox.landlock);
 	}
 	make_filter(&p, who, child);
 	sandbox.filter = ARCH ? sys_seccomp(p.code, p.n) : -ENOSYS;

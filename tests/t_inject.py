@@ -37,24 +37,26 @@ def errnos(text):
 
 FILES = "ENOMEM EMFILE ENFILE"
 # What of libc calls no system call, or one that fails for wrong arguments only.
-NEVER_FAIL = set("""_GLOBAL_OFFSET_TABLE_ __errno_location __popcountdi2 clock_getres getauxval getenv geteuid getpid kill memchr
+NEVER_FAIL = set("""_GLOBAL_OFFSET_TABLE_ __errno_location __popcountdi2 clock_getres getenv geteuid getpid kill memchr
     memcmp memcpy memmove memset munmap secure_getenv sigaction sigaddset sigdelset sigemptyset sigfillset sigprocmask strchr
     strcmp strlen strncmp strrchr""".split())
 HOWS = {k: errnos(v) for k, v in {
-    "clock_nanosleep": "EINTR", "clone": "EAGAIN ENOMEM", "close": "EINTR EIO ENOSPC",
+    "capget": "EPERM", "capset": "EPERM", "clock_nanosleep": "EINTR", "clone": "EAGAIN ENOMEM", "close": "EINTR EIO ENOSPC",
     "connect": "EINTR EAGAIN EACCES EPERM", "eventfd": FILES, "execvp": "EACCES ENOENT ENOMEM EIO EPERM",
     "faccessat": "EACCES ENOENT ENOMEM EIO", "faccessat2": "EACCES ENOENT ENOMEM EIO EPERM",
     "fchmod": "EPERM EIO", "fcntl": "EINTR EAGAIN EACCES EPERM", "fork": "EAGAIN ENOMEM",
     "fstat": "ENOMEM EACCES EIO", "fstatat": "ENOMEM EACCES ENOENT EIO", "fstatfs": "EINTR EIO ENOMEM",
     "getdents64": "EIO ENOENT ENOMEM EINTR", "getsockopt": "ENOMEM", "getrusage": "",
     "inotify_add_watch": "EACCES ENOENT ENOMEM ENOSPC", "inotify_init1": FILES, "ioctl": "EIO EPERM ENOMEM EINTR",
-    "lseek": "ESPIPE", "mmap": "EAGAIN ENOMEM ENFILE EACCES EPERM",
+    "landlock_add_rule": "ENOMEM EPERM", "landlock_create_ruleset": "EMFILE ENOMEM ENOSYS EOPNOTSUPP",
+    "landlock_restrict_self": "E2BIG ENOMEM EPERM", "lseek": "ESPIPE", "mmap": "EAGAIN ENOMEM ENFILE EACCES EPERM",
     "openat": FILES + " EINTR EIO EACCES EPERM ENOENT ESRCH", "openat_new": FILES + " EINTR EIO EACCES EPERM ENOSPC",
     "perf_event_open": FILES + " EACCES EPERM EINTR ENOENT ESRCH ENOSPC", "pidfd_getfd": "EMFILE EPERM ESRCH",
     "pidfd_open": FILES + " ESRCH", "poll": "EINTR ENOMEM", "ppoll": "EINTR ENOMEM", "prctl": "EPERM", "prlimit64": "EPERM ESRCH",
     "pread": "EINTR EIO EAGAIN ENOMEM ESRCH EACCES", "pwrite": "EINTR EIO EAGAIN ENOSPC EPERM", "read": "EINTR EIO EAGAIN ENOMEM",
     "readlinkat": "EACCES ENOENT EIO ENOMEM", "recv": "EINTR EAGAIN ENOMEM", "renameat": "EACCES EPERM ENOMEM ENOSPC EIO",
-    "renameat2": "EACCES EPERM ENOMEM ENOSPC EIO", "send": "EINTR EAGAIN ENOMEM", "setitimer": "", "shutdown": "ENOTCONN",
+    "renameat2": "EACCES EPERM ENOMEM ENOSPC EIO", "send": "EINTR EAGAIN ENOMEM",
+    "seccomp": "EACCES EINVAL ENOMEM ENOSYS EPERM", "setitimer": "", "setresgid": "EPERM", "setresuid": "EAGAIN EPERM", "shutdown": "ENOTCONN",
     "socket": FILES + " EACCES", "socketpair": "EMFILE ENFILE", "statfs": "EACCES EINTR EIO ENOENT ENOMEM", "uname": "",
     "unlinkat": "EACCES EIO ENOMEM EPERM", "wait4": "EINTR", "write": "EINTR EAGAIN EIO ENOSPC EPERM",
 }.items()}
@@ -139,6 +141,12 @@ add("procs here", ["procs", "-r"], "perf")
 add("host here", ["host", "1ms", "2", "-o", "json"], "perf")
 add("doctor here", ["doctor"], "perf")
 add("events here", ["events"], "perf")
+add("secure", ["-w", "1ms", "-o", "json"], "perf", secure=True)
+add("secure list", ["list"], secure=True)
+add("secure doctor", ["doctor"], "perf", secure=True)
+add("secure stat -- true", ["stat", "-e", "task-clock", "--", "true"], "perf", clock=False, secure=True)
+add("secure sample -- true", ["sample", "-e", "page-faults", "-c", "10", "-o", "json", "--", "true"], "perf", few=True, clock=False,
+    secure=True)
 add("help", ["--help"])
 add("fields", ["-f", "help"])
 
@@ -278,12 +286,27 @@ def fault_of(run, a, how, base, flags=0):
         return f"signal {a.signal}"
     if a.code > 4:  # env(1)'s for a command that cannot be run; where it cannot even be told to, nor why
         return None if a.code in (126, 127) and (a.err or a.what.startswith("socket")) else f"exit code {a.code}"
+    more = more_of(run, a, base, flags)
+    if more:
+        return f"may more: {more}"
     more = leaked(run, collections.Counter(a.open), collections.Counter(base.open))
     if more:
         return f"open at the end: {more[:3]}"
     if a.left:
         return f"left beside the file: {a.left}"
     return fault_of_output(run, a, how, base, flags)
+
+
+def more_of(run, a, base, flags):
+    """What a process at its end may do that it may not do undisturbed. Who is root, or had it from whoever started us, goes on
+    where it cannot be given up; whom files gave it must not. No sandbox is none the worse for whoever began none."""
+    if a.code and a.err and a.code != base.code or not a.may:
+        return []
+    ours = run.kw.get("secure")
+    more = [f"{k} {a.may[k]}" for k in ("CapInh", "CapPrm", "CapEff") if int(a.may[k], 16) & ~int(base.may[k], 16)]
+    more += [f"{k} {a.may[k]}" for k in ("Uid", "Gid") if a.may[k] != base.may[k]]
+    more = more if ours or a.fired not in ("capget", "capset") else []
+    return more + (["Seccomp"] if a.fired not in ("seccomp", "prctl") and not flags & OLD_ABI and a.may["Seccomp"] < base.may["Seccomp"] else [])
 
 
 def leaked(run, now, base):
