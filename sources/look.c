@@ -445,7 +445,7 @@ static void fdinfo_scan(void)
 }
 
 /* A client that has lost its last holder may be held by another process, or through another number: first those who held one
- * are looked at, then everybody. */
+ * are looked at, then everybody; as long as some of them wait for their look, it may be theirs. */
 static void fdinfo_sample(void)
 {
 	clients_read();
@@ -458,7 +458,8 @@ static void fdinfo_sample(void)
 		look_at_due();
 		clients_read();
 	}
-	clients_drop();
+	if (!watch_waits())
+		clients_drop();
 	clients_tick();
 	untold_drop();
 	quiet_calls = files_calls;
