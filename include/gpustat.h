@@ -1089,6 +1089,7 @@ bool pass_rest(void);
 bool watch_changed(u32 pid, bool notice);
 void watch_later(u32 pid, bool notice);
 u32 watch_due(u8 queue);
+bool watch_waits(void); /* for a look that a notice asked for */
 u32 watch_after(u32 pid);
 bool watch_is_stale(u32 pid);
 void watch_woke(void);
