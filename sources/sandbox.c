@@ -363,7 +363,7 @@ void sandbox_enter(u16 who, i32 child)
 	if (ruleset >= 0) {
 		long r = sys_landlock_enter(ruleset);
 
-		forgo_rules(r < 0 ? r : sandbox.landlock);
+		give_up(r < 0 ? r : sandbox.landlock);
 	}
 	make_filter(&p, who, child);
 	sandbox.filter = ARCH ? sys_seccomp(p.code, p.n) : -ENOSYS;
