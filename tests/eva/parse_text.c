@@ -1,0 +1,45 @@
+/* parse_text.c - parse.c: texts, numbers, hashes.
+ * eva: parse.c perfstream.c -eva-precision 2
+ * SPDX-License-Identifier: MIT */
+#include "eva.h"
+
+static char ba[TEXT_CAP], bb[TEXT_CAP], bz[4096];
+
+int main(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		struct str a = ANY_IN(ba), b = ANY_IN(bb), piece, line;
+		u64 v;
+		i64 w;
+
+		any_bytes(bz, sizeof(bz) - 1);
+		str_eq(a, b);
+		str_is(a, bz);
+		str_cmp(a, b);
+		str_find(a, b);
+		str_among(a, bz);
+		piece = a;
+		str_skip(&piece, b);
+		str_trim(a);
+		str_base(a);
+		str_got(ba, (long)any_to(sizeof(ba)));
+		str_got(ba, -(long)any_to(4095));
+		for (struct str s = a; again() && str_cut(&s, (char)any(), &piece);)
+			str_eq(piece, b);
+		for (struct str s = a; again() && str_word(&s, &piece);)
+			str_eq(piece, b);
+		for (struct str s = a; again() && line_next(&s, &line);)
+			str_eq(line, b);
+		glob_match(a, b, NULL);
+		glob_match(a, b, &piece);
+		str_order(a, b);
+		hash_more((u32)any(), a);
+		hash64_more(any(), a);
+		hash_quick(a);
+		scan_u64(a, &v);
+		scan_i64(a, &w);
+		scan_dec(a, (unsigned)any(), &v);
+		parse_interval(a, &w);
+	}
+	return 0;
+}
