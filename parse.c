@@ -506,14 +506,15 @@ void put_hex64(struct buf *b, u64 v)
 	put_n(b, d + i, sizeof(d) - i);
 }
 
-/* The length of the UTF-8 sequence at p, shortest form, no surrogates; 0 where there is none. */
-size_t utf8_len(const char *p, const char *e)
+/* Where the UTF-8 sequence at p ends, shortest form, no surrogates; p where there is none. */
+const char *utf8_end(const char *p, const char *e)
 {
 	u8 c = (u8)*p, low = 0x80, high = 0xbf;
+	const char *q;
 	size_t n = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
 
-	if (n == 0 || n > (size_t)(e - p))
-		return 0;
+	if (n == 0)
+		return p;
 	if (c == 0xe0)
 		low = 0xa0;
 	else if (c == 0xed)
@@ -522,10 +523,10 @@ size_t utf8_len(const char *p, const char *e)
 		low = 0x90;
 	else if (c == 0xf4)
 		high = 0x8f;
-	for (size_t i = 1; i < n; i++, low = 0x80, high = 0xbf)
-		if ((u8)p[i] < low || (u8)p[i] > high)
-			return 0;
-	return n;
+	for (q = p + 1; n > 1; n--, q++, low = 0x80, high = 0xbf)
+		if (q >= e || (u8)*q < low || (u8)*q > high)
+			return p;
+	return q;
 }
 
 void put_hex(struct buf *b, u8 c)
@@ -540,8 +541,8 @@ bool is_control(const char *p, size_t n)
 	return (n == 1 && ((u8)*p < 0x20 || *p == 0x7f)) || (n == 2 && (u8)p[0] == 0xc2 && (u8)p[1] < 0xa0);
 }
 
-/* How many bytes s begins with that are printable ASCII and mean nothing there. */
-size_t clean_len(struct str s, u8 where)
+/* Where the bytes end that s begins with and that are printable ASCII and mean nothing there. */
+const char *clean_end(struct str s, u8 where)
 {
 	enum { A = 0xff, BLANK = A & ~(CLEAN_TAG | CLEAN_WORD), QUOTE = CLEAN_TEXT | CLEAN_TAG, COMMA = A & ~(CLEAN_TAG | CLEAN_CELL),
 	       EQUAL = A & ~(CLEAN_TAG | CLEAN_WORD), SLASH = A & ~(CLEAN_STRING | CLEAN_WORD) };
@@ -554,7 +555,7 @@ size_t clean_len(struct str s, u8 where)
 
 	while (p < s.e && clean[(u8)*p] & where)
 		p++;
-	return (size_t)(p - s.p);
+	return p;
 }
 
 /* \xNN for each byte that is no printable text. */

@@ -146,11 +146,19 @@ void put_hex(struct buf *b, u8 c);
 /* Where bytes have a meaning of their own: a run of those that have none is copied as it is. */
 enum { CLEAN_TEXT = 1, CLEAN_STRING = 2 /* " \ */, CLEAN_TAG = 4 /* , = blank */, CLEAN_WORD = 8 /* " \ = blank */,
        CLEAN_CELL = 16 /* , " */ };
-size_t clean_len(struct str s, u8 where);
+const char *clean_end(struct str s, u8 where);
+static inline size_t clean_len(struct str s, u8 where)
+{
+	return (size_t)(clean_end(s, where) - s.p);
+}
 void put_text(struct buf *b, struct str s);
 #define BUF_Z(array) buf_on(array, sizeof(array) - 1) /* for buf_z() */
 const char *buf_z(const struct buf *b);
-size_t utf8_len(const char *p, const char *e);
+const char *utf8_end(const char *p, const char *e);
+static inline size_t utf8_len(const char *p, const char *e)
+{
+	return (size_t)(utf8_end(p, e) - p);
+}
 bool is_control(const char *p, size_t n);
 
 /* --- parse.c: perf events as users name them ------------------------------------------------------- */
@@ -1453,7 +1461,9 @@ struct oacounter {
 	bool is_float, wanted;
 	bool has_max;
 	bool runs;                       /* private: is wanted, or one that is wanted refers to it */
-	u16 code, ncode, max, nmax; /* private */
+	struct oacode {
+		u16 from, to; /* in oaprog.code */
+	} code, max;                     /* private */
 	u64 needs[MAX_OA_COUNTERS / 64]; /* private: counters that it refers to */
 };
 

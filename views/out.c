@@ -16,20 +16,23 @@ static void put_padded(struct buf *b, u64 v, size_t digits)
 /* The inside of a JSON string. */
 static void put_jsonstr(struct buf *b, struct str s)
 {
-	for (size_t n; s.p < s.e; s.p += n) {
-		n = clean_len(s, CLEAN_STRING);
-		n = n ? n : utf8_len(s.p, s.e);
-		if (n == 0) {
+	while (s.p < s.e) {
+		const char *end = clean_end(s, CLEAN_STRING);
+
+		if (end <= s.p)
+			end = utf8_end(s.p, s.e);
+		if (end <= s.p) {
 			put_z(b, "\\ufffd");
-			n = 1;
-		} else if (is_control(s.p, n)) {
+			end = s.p + 1;
+		} else if (is_control(s.p, (size_t)(end - s.p))) {
 			put_z(b, "\\u00");
-			put_hex(b, (u8)s.p[n - 1]);
+			put_hex(b, (u8)end[-1]);
 		} else {
 			if (*s.p == '"' || *s.p == '\\')
 				put_c(b, '\\');
-			put_n(b, s.p, n);
+			put_str(b, (struct str){ s.p, end });
 		}
+		s.p = end;
 	}
 }
 
@@ -87,10 +90,21 @@ void put_iso(struct buf *b, u64 us)
 	put_c(b, 'Z');
 }
 
+/* Whether it is the column of that name, of those that are in no group. */
+static bool is_alone(const struct column *c, const char *name)
+{
+	return !c->group && c->member && strcmp(c->member, name) == 0;
+}
+
+static bool is_time(const struct column *c)
+{
+	return is_alone(c, "time");
+}
+
 /* Whether this field is the record's time, and is to be a date. */
 static bool is_iso(const struct out *o, const struct field *f)
 {
-	return o->time == T_ISO && f->v.type == V_TIME && !f->col->group && strcmp(f->col->member, "time") == 0;
+	return o->time == T_ISO && f->v.type == V_TIME && is_time(f->col);
 }
 
 /* A number for programs: no unit, exact. */
@@ -152,7 +166,8 @@ void put_human(struct buf *b, struct val v)
 		{ U_HZ, 0, 0, true, 1000000, "MHz" }, { U_NS, 3, 3, false, 1000000, "s" }, { U_NANO, 6, 3, false, 1000, "s" },
 		{ U_CENTI, 2, 2, false, 1, "" },      { U_MICRO, 2, 2, true, 10000, "" },
 	};
-	u64 n = v.n, ten = 1;
+	static const u32 tens[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000 };
+	u64 n = v.n, ten;
 
 	if (coarse[v.unit])
 		v.unit = coarse[v.unit];
@@ -173,8 +188,7 @@ void put_human(struct buf *b, struct val v)
 		put_dec(b, v.n, v.point, 2);
 		return;
 	}
-	for (u8 p = units[v.unit].point; p > 0; p--)
-		ten *= 10;
+	ten = tens[units[v.unit].point];
 	if (v.unit == U_CELSIUS || v.unit == U_JOULE || n >= 1000 * ten)
 		put_u64(b, n / ten + (n % ten >= ten / 2 && ten > 1));
 	else if (v.unit == U_VOLT || v.unit == U_AMPERE)
@@ -190,7 +204,7 @@ static void put_cell(struct buf *b, const struct out *o, const struct field *f)
 {
 	if (f->empty || f->v.type == V_NULL)
 		put_c(b, '-');
-	else if (f->v.type == V_TIME && o->time == T_DEFAULT && strcmp(f->col->member, "time") == 0)
+	else if (f->v.type == V_TIME && o->time == T_DEFAULT && is_time(f->col))
 		put_clock(b, f->v.n / 1000000 + (u64)(i64)o->offset);
 	else if (f->v.type == V_INT)
 		put_human(b, f->v);
@@ -281,7 +295,7 @@ static bool same_group(const struct field *a, const struct field *b)
 {
 	const char *x = a->col->group, *y = b->col->group;
 
-	return x == y ? x != NULL : x && y && strcmp(x, y) == 0;
+	return x && y && (a->col == b->col || strcmp(x, y) == 0);
 }
 
 static bool same_inst(const struct field *a, const struct field *b)
@@ -332,25 +346,24 @@ static void json_group(struct buf *b, const struct out *o, const struct field *f
 
 static void json_record(struct out *o, struct buf *b, const struct record *r)
 {
-	const struct field *end = r->f + r->n, *next;
-
 	if (o->one_line)
 		put_c(b, o->joined ? ',' : '[');
 	put_c(b, '{');
-	for (const struct field *f = r->f; f < end; f = next) {
+	for (size_t i = 0, next; i < r->n; i = next) {
+		const struct field *f = &r->f[i];
 		bool any = out_selects(o, f);
 
-		for (next = f + 1; next < end && same_group(f, next); next++)
-			any |= out_selects(o, next);
+		for (next = i + 1; next < r->n && same_group(f, &r->f[next]); next++)
+			any |= out_selects(o, &r->f[next]);
 		if (!any)
 			continue;
 		json_name(b, f->col->group ? f->col->group : f->col->member);
 		if (f->col->shape == S_SCALAR)
 			json_value(b, o, f);
 		else if (f->col->shape == S_LIST)
-			json_list(b, o, f, next);
+			json_list(b, o, f, &r->f[next]);
 		else
-			json_group(b, o, f, next);
+			json_group(b, o, f, &r->f[next]);
 	}
 	put_z(b, o->one_line ? "}" : "}\n");
 	o->joined = 1;
@@ -368,7 +381,7 @@ static bool json_end(struct out *o, struct buf *b)
 
 static bool is_word(struct str s)
 {
-	return s.p < s.e && clean_len(s, CLEAN_WORD) == str_len(s);
+	return s.p < s.e && clean_end(s, CLEAN_WORD) == s.e;
 }
 
 /* Field i of a record, behind those before it. False: nothing of it is shown. */
@@ -408,28 +421,28 @@ static void logfmt_record(struct out *o, struct buf *b, const struct record *r)
 /* Quotes what stands behind `from` where RFC 4180 wants it. */
 static void csv_quote(struct buf *b, size_t from)
 {
-	const char *p = b->p + from;
-	size_t n = b->n - from, quotes = 0;
-	bool need = n && (*p == ' ' || p[n - 1] == ' ');
+	char *p = b->p + from, *e = b->p + b->n, *to;
+	size_t n = b->n + 2; /* with quotes around it, and one before each */
+	bool need = p < e && (*p == ' ' || e[-1] == ' ');
 
-	for (size_t i = clean_len((struct str){ p, p + n }, CLEAN_CELL); i < n; i++) {
-		need |= p[i] == ',' || p[i] == '"';
-		quotes += p[i] == '"';
+	for (const char *q = clean_end((struct str){ p, e }, CLEAN_CELL); q < e; q++) {
+		need |= *q == ',' || *q == '"';
+		n += *q == '"';
 	}
 	if (!need)
 		return;
-	if (n + quotes + 2 > b->cap - from) {
+	if (n < 2 || n > b->cap) {
 		b->full = true;
 		return;
 	}
-	b->n = from + n + quotes + 2;
-	b->p[b->n - 1] = '"';
-	for (size_t i = n, to = b->n - 1; i > 0; i--) {
-		b->p[--to] = b->p[from + i - 1];
-		if (b->p[to] == '"')
-			b->p[--to] = '"';
+	b->n = n;
+	for (to = b->p + n, *--to = '"'; e > p && to - p > 1;) {
+		*--to = *--e;
+		if (*to == '"')
+			*--to = '"';
 	}
-	b->p[from] = '"';
+	if (p < to)
+		*p = '"';
 }
 
 static void csv_cell(struct buf *b, const struct out *o, const struct field *f)
@@ -483,7 +496,7 @@ static void csv_ids(const struct out *o, struct buf *b, const struct record *r)
 {
 	for (size_t i = 0; i < LEN(csv_idcols); i++) {
 		for (size_t k = 0; k < r->n; k++)
-			if (!r->f[k].col->group && strcmp(r->f[k].col->member, csv_idcols[i]) == 0)
+			if (is_alone(r->f[k].col, csv_idcols[i]))
 				csv_cell(b, o, &r->f[k]);
 		put_c(b, ',');
 	}
@@ -499,7 +512,7 @@ static bool has_row(const struct field *f)
 static void csv_long(struct out *o, struct buf *b, const struct record *r)
 {
 	const struct val *summary = record_get(r, NULL, "summary");
-	size_t ids = b->n, ids_n = 0;
+	size_t ids = b->n, ids_end = ids;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
@@ -507,11 +520,12 @@ static void csv_long(struct out *o, struct buf *b, const struct record *r)
 
 		if (!has_row(f) || (i && f->col->shape == S_LIST && r->f[i - 1].col == f->col))
 			continue;
-		if (ids_n)
-			put_n(b, b->p + ids, ids_n);
-		else
+		if (ids_end > ids) {
+			put_str(b, (struct str){ b->p + ids, b->p + ids_end });
+		} else {
 			csv_ids(o, b, r);
-		ids_n = ids_n ? ids_n : b->n - ids;
+			ids_end = b->n;
+		}
 		put_name(b, f, false);
 		if (summary) {
 			put_c(b, '.');
@@ -591,7 +605,7 @@ static void csv_record(struct out *o, struct buf *b, const struct record *r)
 	for (size_t i = 0; i < o->npatterns; i++) {
 		if (i)
 			put_c(b, ',');
-		if (o->places[i])
+		if (o->places[i] && o->places[i] <= r->n)
 			csv_cell(b, o, &r->f[o->places[i] - 1]);
 		else
 			csv_joined(b, o, r, o->patterns[i]);
@@ -644,7 +658,7 @@ static struct str text_in(const struct record *r, const char *member)
 {
 	const struct val *v = record_get(r, NULL, member);
 
-	return v && v->type == V_TEXT ? v->s : (struct str){ 0 };
+	return v && v->type == V_TEXT ? v->s : str_z("");
 }
 
 static const struct str ns_unit = STR("ns");
@@ -769,7 +783,7 @@ static bool is_engine_cell(const struct record *r, size_t i)
 	static const char *const members[] = { "busy", "busy_ns", "cycles" };
 	const struct field *f = &r->f[i];
 
-	if (!f->col->group || strcmp(f->col->group, "engine") != 0 || f->empty)
+	if (!f->col->group || !f->col->member || strcmp(f->col->group, "engine") != 0 || f->empty)
 		return false;
 	for (size_t k = 0; k < LEN(members); k++)
 		if (strcmp(f->col->member, members[k]) == 0)
@@ -815,8 +829,9 @@ static size_t least_busy(const struct record *r, const size_t *at, const u16 *co
 /* All engines in the driver's order; where they do not fit the least busy ones give way to "+N". */
 static void cell_engines(struct buf *b, const struct record *r, const struct cell *c)
 {
-	u16 cost[MAX_ENGINES]; /* in characters; 0: left out */
-	size_t at[MAX_ENGINES], n = 0, left, room = 0;
+	static u16 cost[MAX_ENGINES]; /* in characters; 0: left out */
+	static size_t at[MAX_ENGINES];
+	size_t n = 0, left, room = 0;
 	bool first = true;
 
 	for (size_t i = 0; i < r->n && n < MAX_ENGINES; i++) {
@@ -1013,11 +1028,6 @@ static void put_pattern(struct buf *b, const struct out *o, const struct record 
 		put_c(b, '-');
 }
 
-static bool is_time(const struct column *c)
-{
-	return !c->group && strcmp(c->member, "time") == 0;
-}
-
 static struct str cell_inst(const struct cell *c)
 {
 	return (struct str){ c->inst, c->inst + c->inst_n };
@@ -1049,16 +1059,20 @@ static void line_cell(struct buf *b, const struct out *o, const struct record *r
 
 static struct cell *cell_add(struct out *o, size_t at, struct str title)
 {
-	struct cell *c = &o->cells[at];
-
-	if (o->ncells == MAX_CELLS) {
+	if (o->ncells >= MAX_CELLS || at >= MAX_CELLS) {
 		o->lost++;
 		return NULL;
 	}
-	memmove(c + 1, c, (o->ncells - at) * sizeof(*c));
-	*c = (struct cell){ .title = title };
-	o->ncells++;
-	return c;
+	for (size_t i = o->ncells++; i > at; i--)
+		o->cells[i] = o->cells[i - 1];
+	o->cells[at] = (struct cell){ .title = title };
+	return &o->cells[at];
+}
+
+static void cell_set_inst(struct cell *c, struct str inst)
+{
+	for (c->inst_n = 0; inst.p < inst.e && c->inst_n < MAX_NAME; inst.p++)
+		c->inst[c->inst_n++] = *inst.p;
 }
 
 /* A column for each counter, under its name: of an OA set, or of the host, wide enough for what its unit becomes. */
@@ -1080,8 +1094,7 @@ static void line_counters(struct out *o, const struct record *r)
 		if (!c)
 			return;
 		c->col = f->col;
-		c->inst_n = (u8)str_len(f->inst);
-		memcpy(c->inst, f->inst.p, c->inst_n);
+		cell_set_inst(c, f->inst);
 		c->right = true;
 		c->width = r->kind == K_COUNTERS ? widths[f->v.unit] : 0;
 	}
@@ -1127,7 +1140,7 @@ static bool cell_holds(const struct cell *c, const struct field *f)
 
 static bool in_table(const struct out *o, const struct column *c)
 {
-	return c->when & W_TABLE || (says_summary(o) && !c->group && strcmp(c->member, "summary") == 0);
+	return c->when & W_TABLE || (says_summary(o) && is_alone(c, "summary"));
 }
 
 /* Which pattern wants the field; npatterns: none does. */
@@ -1162,8 +1175,8 @@ static void table_layout(struct out *o, const struct record *r)
 			return;
 		c->col = f->col;
 		c->order = (u16)order;
-		c->inst_n = f->col->group ? (u8)str_len(f->inst) : 0;
-		memcpy(c->inst, f->inst.p ? f->inst.p : "", c->inst_n);
+		if (f->col->group)
+			cell_set_inst(c, f->inst);
 		c->group = str_z(f->inst.p < f->inst.e || f->col->shape == S_MEMBER ? f->col->group : NULL);
 		c->right = f->v.type == V_INT;
 	}
@@ -1386,12 +1399,12 @@ static u64 number_in(const struct record *r, const char *member)
 static void put_metric(struct buf *b, const struct record *r, char sep)
 {
 	const struct val *value = record_get(r, NULL, "value"), *dt = record_get(r, NULL, "dt");
-	bool known = value && dt && dt->n && is_clock(r);
+	u64 us = value && dt && is_clock(r) ? dt->n : 0;
 
-	if (known)
-		put_dec(b, value->n / dt->n, 3, 3); /* ns over us: thousandths */
+	if (us)
+		put_dec(b, value->n / us, 3, 3); /* ns over us: thousandths */
 	put_c(b, sep);
-	put_z(b, known ? "CPUs utilized" : "");
+	put_z(b, us ? "CPUs utilized" : "");
 }
 
 /* The fields of `perf stat -x` 6.1: [time,][where,][CPUs,] value,unit,event[,deviation],runtime,running,metric,
