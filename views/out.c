@@ -496,7 +496,7 @@ static void csv_ids(const struct out *o, struct buf *b, const struct record *r)
 {
 	for (size_t i = 0; i < LEN(csv_idcols); i++) {
 		for (size_t k = 0; k < r->n; k++)
-			if (is_alone(r->f[k].col, csv_idcols[i]))
+			if (!r->f[k].col->group && is_alone(r->f[k].col, csv_idcols[i]))
 				csv_cell(b, o, &r->f[k]);
 		put_c(b, ',');
 	}
