@@ -344,6 +344,17 @@ static void json_group(struct buf *b, const struct out *o, const struct field *f
 	put_c(b, '}');
 }
 
+/* Behind the fields of field i's group; whether any of them is selected. */
+static size_t json_span(const struct out *o, const struct record *r, size_t i, bool *any)
+{
+	size_t end = i + 1;
+
+	*any = out_selects(o, &r->f[i]);
+	for (; end < r->n && same_group(&r->f[i], &r->f[end]); end++)
+		*any |= out_selects(o, &r->f[end]);
+	return end;
+}
+
 static void json_record(struct out *o, struct buf *b, const struct record *r)
 {
 	if (o->one_line)
@@ -351,10 +362,9 @@ static void json_record(struct out *o, struct buf *b, const struct record *r)
 	put_c(b, '{');
 	for (size_t i = 0, next; i < r->n; i = next) {
 		const struct field *f = &r->f[i];
-		bool any = out_selects(o, f);
+		bool any;
 
-		for (next = i + 1; next < r->n && same_group(f, &r->f[next]); next++)
-			any |= out_selects(o, &r->f[next]);
+		next = json_span(o, r, i, &any);
 		if (!any)
 			continue;
 		json_name(b, f->col->group ? f->col->group : f->col->member);
@@ -777,13 +787,18 @@ static void cell_clock(struct buf *b, const struct record *r, const struct cell 
 	cell_of(b, r, "freq", record_get(r, "freq", "act") ? "act" : "cur");
 }
 
+static bool is_of_group(const struct field *f, const char *group)
+{
+	return f->col->group && group && strcmp(f->col->group, group) == 0;
+}
+
 /* What an engine's cell says: busy in per cent, or under -r its time or cycles. */
 static bool is_engine_cell(const struct record *r, size_t i)
 {
 	static const char *const members[] = { "busy", "busy_ns", "cycles" };
 	const struct field *f = &r->f[i];
 
-	if (!f->col->group || !f->col->member || strcmp(f->col->group, "engine") != 0 || f->empty)
+	if (!is_of_group(f, "engine") || !f->col->member || f->empty)
 		return false;
 	for (size_t k = 0; k < LEN(members); k++)
 		if (strcmp(f->col->member, members[k]) == 0)
@@ -815,7 +830,7 @@ static size_t digits(size_t v)
 /* The engine that is least missed: the least busy one, of several the last. */
 static size_t least_busy(const struct record *r, const size_t *at, const u16 *cost, size_t n)
 {
-	size_t least = n;
+	size_t least = 0;
 	u64 busy = UINT64_MAX;
 
 	for (size_t i = 0; i < n; i++)
@@ -876,7 +891,7 @@ static void cell_names(struct buf *b, const struct record *r, const struct cell 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 
-		if (!f->col->group || strcmp(f->col->group, c->lay->word) != 0 || f->empty ||
+		if (!is_of_group(f, c->lay->word) || f->empty ||
 		    (was && f->col->shape == S_BOTH && str_eq(was->inst, f->inst)))
 			continue;
 		if (was)
@@ -898,7 +913,7 @@ static void cell_missing(struct buf *b, const struct record *r, const struct cel
 		const struct field *f = &r->f[i];
 		bool before = false;
 
-		if (!f->col->group || strcmp(f->col->group, "missing") != 0 || f->empty)
+		if (!is_of_group(f, "missing") || f->empty)
 			continue;
 		for (size_t k = 0; k < i; k++)
 			before |= r->f[k].col == f->col && str_eq(r->f[k].v.s, f->v.s);
@@ -1071,8 +1086,11 @@ static struct cell *cell_add(struct out *o, size_t at, struct str title)
 
 static void cell_set_inst(struct cell *c, struct str inst)
 {
-	for (c->inst_n = 0; inst.p < inst.e && c->inst_n < MAX_NAME; inst.p++)
-		c->inst[c->inst_n++] = *inst.p;
+	size_t n = 0;
+
+	for (; inst.p < inst.e && n < MAX_NAME; inst.p++)
+		c->inst[n++] = *inst.p;
+	c->inst_n = (u8)n;
 }
 
 /* A column for each counter, under its name: of an OA set, or of the host, wide enough for what its unit becomes. */
@@ -1084,7 +1102,7 @@ static void line_counters(struct out *o, const struct record *r)
 		const struct field *f = &r->f[i];
 		struct cell *c;
 
-		if (!f->col->group || strcmp(f->col->group, "counter") != 0)
+		if (!is_of_group(f, "counter"))
 			continue;
 		if (str_len(f->inst) > MAX_NAME) {
 			o->lost++;

@@ -1,0 +1,15 @@
+/* out_cells.c - views/out.c: what a line says of any record, in each of its columns. FIELDS are more than MAX_ENGINES.
+ * eva: -kernel-warn-key parser:decimal-float=inactive -eva-precision 1 -warn-special-float none -eva-plevel 600 -eva-slevel 10 -eva-split-return auto
+ * SPDX-License-Identifier: MIT */
+#define FIELDS 520
+#include "out.h"
+
+int main(void)
+{
+	struct buf b = any_start();
+	const struct lay *l = &lays[any_to(LEN(lays) - 1)];
+	struct cell c = { .lay = l, .width = (u16)any() };
+
+	l->put(&b, &rec, &c);
+	return 0;
+}
