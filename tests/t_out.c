@@ -1162,7 +1162,7 @@ static void t_engines(void)
 		for (size_t k = 0; k < n; k++)
 			if (rec.f[k].v.type == V_NULL)
 				rec.f[k].v.n = 0;
-		cell_engines(&b, &rec, &(struct cell){ .width = width });
+		cell_engines(&b, &rec, (struct ask){ .width = width });
 		s = made(&b);
 		if (text_width(s) > width)
 			worst = text_width(s);

@@ -90,10 +90,10 @@ void put_iso(struct buf *b, u64 us)
 	put_c(b, 'Z');
 }
 
-/* Whether it is the column of that name, of those that are in no group. */
+/* Whether it is a column, that of the name, of those that are in no group. */
 static bool is_alone(const struct column *c, const char *name)
 {
-	return !c->group && c->member && strcmp(c->member, name) == 0;
+	return c && !c->group && c->member && strcmp(c->member, name) == 0;
 }
 
 static bool is_time(const struct column *c)
@@ -637,13 +637,18 @@ static void cell_of(struct buf *b, const struct record *r, const char *group, co
 		put_human(b, *v);
 }
 
+struct ask {
+	const char *word;
+	u16 width; /* that the cell has */
+};
+
 /* Widths are the least; the first sample may ask for more. ENGINES gets what the line has left. */
 struct lay {
 	u16 kinds;
 	u8 width, is;      /* enum layis */
 	const char *title;
 	const char *word;  /* whose value put shows, where it shows one */
-	void (*put)(struct buf *b, const struct record *r, const struct cell *c);
+	void (*put)(struct buf *b, const struct record *r, struct ask a);
 };
 
 enum layis {
@@ -653,14 +658,14 @@ enum layis {
 	SITES = 4, REPEATS = 8, SETS = 16, REPORTS = 32, CONTEXTS = 64, NEEDS = SITES | REPEATS | SETS | REPORTS | CONTEXTS,
 };
 
-static void cell_member(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_member(struct buf *b, const struct record *r, struct ask a)
 {
-	cell_of(b, r, NULL, c->lay->word);
+	cell_of(b, r, NULL, a.word);
 }
 
-static void cell_group(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_group(struct buf *b, const struct record *r, struct ask a)
 {
-	cell_of(b, r, c->lay->word, NULL);
+	cell_of(b, r, a.word, NULL);
 }
 
 /* The text of a field, or the empty one. */
@@ -681,11 +686,11 @@ static bool is_clock(const struct record *r)
 	return str_eq(text_in(r, "unit"), ns_unit) && glob_match(clock, text_in(r, "event"), NULL);
 }
 
-static void cell_value(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_value(struct buf *b, const struct record *r, struct ask a)
 {
 	const struct val *v = record_get(r, NULL, "value");
 
-	(void)c;
+	(void)a;
 	if (!v)
 		put_c(b, '-');
 	else if (is_clock(r) && !v->point)
@@ -696,26 +701,26 @@ static void cell_value(struct buf *b, const struct record *r, const struct cell 
 	}
 }
 
-static void cell_unit(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_unit(struct buf *b, const struct record *r, struct ask a)
 {
-	(void)c;
+	(void)a;
 	put_text(b, is_clock(r) ? (struct str)STR("msec") : text_in(r, "unit"));
 }
 
 /* A cell with others behind it. */
-static void cell_unit_there(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_unit_there(struct buf *b, const struct record *r, struct ask a)
 {
 	struct str unit = text_in(r, "unit");
 
-	(void)c;
+	(void)a;
 	put_text(b, unit.p < unit.e ? unit : (struct str)STR("-"));
 }
 
-static void cell_site(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_site(struct buf *b, const struct record *r, struct ask a)
 {
 	struct str set = text_in(r, "set");
 
-	(void)c;
+	(void)a;
 	put_text(b, set);
 	if (set.p < set.e)
 		put_c(b, ' ');
@@ -723,12 +728,12 @@ static void cell_site(struct buf *b, const struct record *r, const struct cell *
 }
 
 /* The function, who called it, and what stands beside: the data's address, the group's counts, a loss. */
-static void cell_symbol(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_symbol(struct buf *b, const struct record *r, struct ask a)
 {
 	static const char *const more[] = { "addr", "lost" };
 
 	cell_of(b, r, NULL, "symbol");
-	(void)c;
+	(void)a;
 	for (size_t i = 0; i < LEN(more); i++)
 		if (record_get(r, NULL, more[i])) {
 			put_c(b, ' ');
@@ -754,9 +759,9 @@ static void cell_symbol(struct buf *b, const struct record *r, const struct cell
 }
 
 /* Of a profile: the symbol or program, and before it the address. */
-static void cell_name(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_name(struct buf *b, const struct record *r, struct ask a)
 {
-	(void)c;
+	(void)a;
 	if (record_get(r, NULL, "ip")) {
 		cell_of(b, r, NULL, "ip");
 		put_c(b, ' ');
@@ -765,25 +770,25 @@ static void cell_name(struct buf *b, const struct record *r, const struct cell *
 }
 
 /* Nothing where it is not known. */
-static void cell_text(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_text(struct buf *b, const struct record *r, struct ask a)
 {
-	put_text(b, text_in(r, c->lay->word));
+	put_text(b, text_in(r, a.word));
 }
 
 /* Milliseconds: what lies between two reports may be much less than a second. */
-static void cell_dt(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_dt(struct buf *b, const struct record *r, struct ask a)
 {
 	const struct val *v = record_get(r, NULL, "dt");
 
-	(void)c;
+	(void)a;
 	if (v)
 		put_dec(b, v->n, 3, 3);
 	put_z(b, v ? "ms" : "-");
 }
 
-static void cell_clock(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_clock(struct buf *b, const struct record *r, struct ask a)
 {
-	(void)c;
+	(void)a;
 	cell_of(b, r, "freq", record_get(r, "freq", "act") ? "act" : "cur");
 }
 
@@ -842,7 +847,7 @@ static size_t least_busy(const struct record *r, const size_t *at, const u16 *co
 }
 
 /* All engines in the driver's order; where they do not fit the least busy ones give way to "+N". */
-static void cell_engines(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_engines(struct buf *b, const struct record *r, struct ask a)
 {
 	static u16 cost[MAX_ENGINES]; /* in characters; 0: left out */
 	static size_t at[MAX_ENGINES];
@@ -861,7 +866,7 @@ static void cell_engines(struct buf *b, const struct record *r, const struct cel
 		room += cost[n++];
 	}
 	/* room counts a blank behind each engine; " +N" takes its place behind the last. */
-	for (left = n; left > 1 && room + (left < n ? 2 + digits(n - left) : 0) > c->width + 1u; left--) {
+	for (left = n; left > 1 && room + (left < n ? 2 + digits(n - left) : 0) > a.width + 1u; left--) {
 		size_t i = least_busy(r, at, cost, n);
 
 		room -= cost[i];
@@ -884,14 +889,14 @@ static void cell_engines(struct buf *b, const struct record *r, const struct cel
 }
 
 /* Names, separated by commas: of the instances of a group, or of a list's items. */
-static void cell_names(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_names(struct buf *b, const struct record *r, struct ask a)
 {
 	const struct field *was = NULL;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 
-		if (!is_of_group(f, c->lay->word) || f->empty ||
+		if (!is_of_group(f, a.word) || f->empty ||
 		    (was && f->col->shape == S_BOTH && str_eq(was->inst, f->inst)))
 			continue;
 		if (was)
@@ -904,11 +909,11 @@ static void cell_names(struct buf *b, const struct record *r, const struct cell 
 }
 
 /* "temp,fan: no sensor; memory: ...": what has the same reason stands together. */
-static void cell_missing(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_missing(struct buf *b, const struct record *r, struct ask a)
 {
 	bool any = false;
 
-	(void)c;
+	(void)a;
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 		bool before = false;
@@ -1048,21 +1053,30 @@ static struct str cell_inst(const struct cell *c)
 	return (struct str){ c->inst, c->inst + c->inst_n };
 }
 
+static bool cell_holds(const struct cell *c, const struct field *f)
+{
+	const struct column *own = c->col;
+
+	return own && own == f->col && (!own->group || str_eq(cell_inst(c), f->inst));
+}
+
 static void line_cell(struct buf *b, const struct out *o, const struct record *r, const struct cell *c)
 {
+	const struct lay *lay = c->lay;
+	const struct str *pattern = c->pattern;
 	const struct val *v;
 
-	if (c->lay) {
-		c->lay->put(b, r, c);
-	} else if (c->pattern.p) {
-		put_pattern(b, o, r, c->pattern);
+	if (lay) {
+		lay->put(b, r, (struct ask){ lay->word, c->width });
+	} else if (pattern) {
+		put_pattern(b, o, r, *pattern);
 	} else if (!o->inner && is_time(c->col) && (v = record_get(r, NULL, "summary"))) {
 		put_str(b, v->s);
 	} else { /* a column of table */
 		size_t from = b->n;
 
 		for (size_t i = 0; i < r->n; i++)
-			if (r->f[i].col == c->col && (!c->col->group || str_eq(r->f[i].inst, cell_inst(c)))) {
+			if (cell_holds(c, &r->f[i])) {
 				if (b->n > from)
 					put_c(b, ',');
 				put_cell(b, o, &r->f[i]);
@@ -1072,24 +1086,34 @@ static void line_cell(struct buf *b, const struct out *o, const struct record *r
 	}
 }
 
+static struct cell *cell_at(struct out *o, size_t i)
+{
+	return &o->cells[o->shown[i]];
+}
+
 static struct cell *cell_add(struct out *o, size_t at, struct str title)
 {
-	if (o->ncells >= MAX_CELLS || at >= MAX_CELLS) {
+	size_t n = o->ncells;
+
+	if (n >= MAX_CELLS || at > n) {
 		o->lost++;
 		return NULL;
 	}
-	for (size_t i = o->ncells++; i > at; i--)
-		o->cells[i] = o->cells[i - 1];
-	o->cells[at] = (struct cell){ .title = title };
-	return &o->cells[at];
+	for (size_t i = n; i > at; i--)
+		o->shown[i] = o->shown[i - 1];
+	o->shown[at] = (u16)n;
+	o->cells[n] = (struct cell){ .title = title, .group = str_z(""), .inst = o->insts[n] };
+	o->ncells = n + 1;
+	return &o->cells[n];
 }
 
 static void cell_set_inst(struct cell *c, struct str inst)
 {
+	char *to = c->inst;
 	size_t n = 0;
 
 	for (; inst.p < inst.e && n < MAX_NAME; inst.p++)
-		c->inst[n++] = *inst.p;
+		to[n++] = *inst.p;
 	c->inst_n = (u8)n;
 }
 
@@ -1108,7 +1132,7 @@ static void line_counters(struct out *o, const struct record *r)
 			o->lost++;
 			continue;
 		}
-		c = cell_add(o, o->ncells, (struct str){ 0 });
+		c = cell_add(o, o->ncells, str_z(""));
 		if (!c)
 			return;
 		c->col = f->col;
@@ -1124,6 +1148,17 @@ static bool says_summary(const struct out *o)
 	return o->summary && (o->inner || o->time == T_NONE);
 }
 
+static const struct column *time_column(void)
+{
+	size_t i = 0;
+
+	while (i < ncolumns && !is_time(&columns[i]))
+		i++;
+	return i < ncolumns ? &columns[i] : NULL;
+}
+
+static const struct str summary_pattern = STR("summary");
+
 /* The columns of `line`: those named, or the kind's. */
 static void line_layout(struct out *o, const struct record *r)
 {
@@ -1131,15 +1166,14 @@ static void line_layout(struct out *o, const struct record *r)
 
 	for (size_t i = 0; i < o->npatterns; i++)
 		if ((c = cell_add(o, o->ncells, o->patterns[i])))
-			c->pattern = o->patterns[i];
+			c->pattern = &o->patterns[i];
 	if (o->npatterns)
 		return;
 	if (o->kind != K_FDINFO && !o->list && !o->once && o->time != T_NONE &&
 	    (c = cell_add(o, 0, (struct str)STR("TIME"))))
-		for (c->col = columns; !is_time(c->col); c->col++)
-			;
+		c->col = time_column();
 	if (says_summary(o) && (c = cell_add(o, 0, (struct str)STR("STAT"))))
-		c->pattern = (struct str)STR("summary");
+		c->pattern = &summary_pattern;
 	for (const struct lay *l = lays; l < lays + LEN(lays); l++)
 		if (l->kinds & 1 << o->kind && !!(l->is & LIST) == o->list && !is_needless(o, l) &&
 		    (c = cell_add(o, o->ncells, str_z(l->title)))) {
@@ -1149,11 +1183,6 @@ static void line_layout(struct out *o, const struct record *r)
 		}
 	if (o->kind == K_OA || o->kind == K_COUNTERS)
 		line_counters(o, r);
-}
-
-static bool cell_holds(const struct cell *c, const struct field *f)
-{
-	return c->col == f->col && (!f->col->group || str_eq(cell_inst(c), f->inst));
 }
 
 static bool in_table(const struct out *o, const struct column *c)
@@ -1171,6 +1200,13 @@ static size_t wanted_by(const struct out *o, const struct field *f)
 	return i;
 }
 
+static bool cell_precedes(const struct cell *c, size_t order, const struct column *col)
+{
+	const struct column *own = c->col;
+
+	return c->order < order || (c->order == order && own && own <= col);
+}
+
 /* A column of `table` for each (column, instance) that has a value somewhere in the sample; with -f in its
  * order. */
 static void table_layout(struct out *o, const struct record *r)
@@ -1183,10 +1219,9 @@ static void table_layout(struct out *o, const struct record *r)
 		if (f->empty || str_len(f->inst) > MAX_NAME ||
 		    (o->npatterns ? order == o->npatterns : !in_table(o, f->col) || f->v.type == V_NULL))
 			continue;
-		while (at < o->ncells && !cell_holds(&o->cells[at], f) &&
-		       (o->cells[at].order < order || (o->cells[at].order == order && o->cells[at].col <= f->col)))
+		while (at < o->ncells && !cell_holds(cell_at(o, at), f) && cell_precedes(cell_at(o, at), order, f->col))
 			at++;
-		if (at < o->ncells && cell_holds(&o->cells[at], f))
+		if (at < o->ncells && cell_holds(cell_at(o, at), f))
 			continue;
 		c = cell_add(o, at, str_z(f->col->member ? f->col->member : f->col->group));
 		if (!c)
@@ -1207,14 +1242,14 @@ static void table_complete(struct out *o)
 		size_t at = 0;
 		struct cell *c;
 
-		while (at < o->ncells && o->cells[at].order < i)
+		while (at < o->ncells && cell_at(o, at)->order < i)
 			at++;
-		if (at < o->ncells && o->cells[at].order == i)
+		if (at < o->ncells && cell_at(o, at)->order == i)
 			continue;
 		c = cell_add(o, at, o->patterns[i]);
 		if (!c)
 			return;
-		c->pattern = o->patterns[i];
+		c->pattern = &o->patterns[i];
 		c->order = (u16)i;
 		c->want = 1;
 	}
@@ -1228,7 +1263,7 @@ static void measure(struct out *o, const struct record *r)
 
 	for (size_t i = 0; i < o->ncells; i++) {
 		struct buf b = { .p = text, .cap = sizeof(text) };
-		struct cell *c = &o->cells[i];
+		struct cell *c = cell_at(o, i);
 		size_t w;
 		u16 width = c->width;
 
@@ -1241,14 +1276,17 @@ static void measure(struct out *o, const struct record *r)
 	}
 }
 
-static struct str head_title(const struct cell *c)
+static void head_title(struct buf *b, const struct cell *c)
 {
-	return c->inst_n ? cell_inst(c) : c->title;
+	if (c->inst_n)
+		put_text(b, cell_inst(c));
+	else
+		put_text(b, c->title);
 }
 
-static struct str head_group(const struct cell *c)
+static void head_group(struct buf *b, const struct cell *c)
 {
-	return c->group;
+	put_text(b, c->group);
 }
 
 enum { LAST_WIDTH = 16 };
@@ -1260,12 +1298,13 @@ static void settle(struct out *o)
 	size_t others = 0, room;
 
 	for (size_t i = 0; i < o->ncells; i++) {
-		struct cell *c = &o->cells[i];
-		size_t title = text_width(head_title(c));
+		struct cell *c = cell_at(o, i);
+		const struct lay *lay = c->lay;
+		size_t title = c->inst_n ? text_width(cell_inst(c)) : text_width(c->title);
 
 		if (c->width < title)
 			c->width = (u16)title;
-		if (c->lay && c->lay->put == cell_engines) {
+		if (lay && lay->put == cell_engines) {
 			engines = c;
 			continue;
 		}
@@ -1281,7 +1320,7 @@ static void settle(struct out *o)
 	engines->width = (u16)(engines->want + 6u < room ? engines->want + 6u : room);
 }
 
-static void put_row(struct buf *b, struct out *o, const struct record *r, struct str (*head)(const struct cell *))
+static void put_row(struct buf *b, struct out *o, const struct record *r, void (*head)(struct buf *, const struct cell *))
 {
 	static char text[CELL_BYTES];
 	size_t from = b->n;
@@ -1289,15 +1328,15 @@ static void put_row(struct buf *b, struct out *o, const struct record *r, struct
 
 	for (size_t i = 0; i < o->ncells; i++) {
 		struct buf t = { .p = text, .cap = sizeof(text) };
-		const struct cell *c = &o->cells[i];
+		const struct cell *c = cell_at(o, i);
 		size_t w;
 
-		if (o->joined == 2 && c->col && is_time(c->col))
+		if (o->joined == 2 && is_time(c->col))
 			continue; /* once a line */
-		if (r)
-			line_cell(&t, o, r, c);
+		if (head)
+			head(&t, c);
 		else
-			put_text(&t, head(c));
+			line_cell(&t, o, r, c);
 		w = text_width((struct str){ t.p, t.p + t.n });
 		b->full |= t.full;
 		if (!first)
@@ -1313,7 +1352,7 @@ static void put_row(struct buf *b, struct out *o, const struct record *r, struct
 		b->n--;
 }
 
-static void put_head(struct out *o, struct buf *b, struct str (*head)(const struct cell *))
+static void put_head(struct out *o, struct buf *b, void (*head)(struct buf *, const struct cell *))
 {
 	if (o->colour)
 		put_z(b, "\033[1m");
@@ -1375,7 +1414,7 @@ static void table_record(struct out *o, struct buf *b, const struct record *r)
 		table_complete(o);
 		settle(o);
 		for (size_t i = 0; i < o->ncells; i++)
-			two_rows |= o->cells[i].group.p < o->cells[i].group.e;
+			two_rows |= cell_at(o, i)->group.p < cell_at(o, i)->group.e;
 		if (o->ran && !o->no_header)
 			put_c(b, '\n');
 		if (two_rows && !o->no_header)
@@ -1450,9 +1489,9 @@ static void perfcsv_record(struct out *o, struct buf *b, const struct record *r)
 	if (!value)
 		csv_absent(b, r);
 	else
-		cell_value(b, r, NULL);
+		cell_value(b, r, (struct ask){ 0 });
 	put_c(b, sep);
-	cell_unit(b, r, NULL);
+	cell_unit(b, r, (struct ask){ 0 });
 	put_c(b, sep);
 	put_text(b, text_in(r, "event"));
 	put_c(b, sep);

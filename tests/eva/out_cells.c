@@ -8,8 +8,7 @@ int main(void)
 {
 	struct buf b = any_start();
 	const struct lay *l = &lays[any_to(LEN(lays) - 1)];
-	struct cell c = { .lay = l, .width = (u16)any() };
 
-	l->put(&b, &rec, &c);
+	l->put(&b, &rec, (struct ask){ l->word, (u16)any() });
 	return 0;
 }
