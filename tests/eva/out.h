@@ -1,7 +1,8 @@
 /* out.h - for the harnesses of views/out.c: any record, any options, a buffer of any fill.
  * A record: its fields are below n, which is below MAX_FIELDS (add() of record.c); each is of a column of columns[], its texts
- * lie in one object, its unit is one of units[], and it has at most 19 digits more behind the point than that (row_unit() of
- * counters.c: 9; scan_value() of commands/plot.c: 19). FIELDS of them are enough: each is looked at by itself.
+ * lie in one object, its unit is one of units[], and it has at most 25 digits more behind the point than that (set_scale() of
+ * record.c: 25; scan_value() of commands/plot.c: 19; row_unit() of counters.c: 9). make_record() of t_out.c sees to it of every
+ * record that is made there. FIELDS of them are enough where a harness says nothing else: each is looked at by itself.
  * SPDX-License-Identifier: MIT */
 #include "gpustat.h"
 
@@ -39,7 +40,7 @@ static void any_field(struct field *f)
 {
 	f->col = &columns[any_to(ncolumns - 1)];
 	f->inst = any_text();
-	f->v = (struct val){ (u8)any_to(V_DIGITS), (u8)any_to(UNITS - 1), any_bool(), (u8)any_to(19), any(), any_text() };
+	f->v = (struct val){ (u8)any_to(V_DIGITS), (u8)any_to(UNITS - 1), any_bool(), (u8)any_to(25), any(), any_text() };
 	f->empty = any_bool();
 }
 

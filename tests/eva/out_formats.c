@@ -1,5 +1,5 @@
 /* out_formats.c - views/out.c: formats and fields by name.
- * eva: -kernel-warn-key parser:decimal-float=inactive -eva-precision 1 -warn-special-float none -eva-plevel 300 -eva-slevel 20 -eva-split-return auto
+ * eva: -kernel-warn-key parser:decimal-float=inactive -warn-special-float none -eva-precision 0 -eva-domains symbolic-locations -eva-plevel 700 -eva-slevel 0 -eva-split-return auto
  * SPDX-License-Identifier: MIT */
 #include "out.h"
 

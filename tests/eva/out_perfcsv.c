@@ -1,5 +1,5 @@
 /* out_perfcsv.c - views/out.c: any record as perf writes it.
- * eva: -kernel-warn-key parser:decimal-float=inactive -eva-precision 1 -warn-special-float none -eva-plevel 300 -eva-slevel 20 -eva-split-return auto
+ * eva: -kernel-warn-key parser:decimal-float=inactive -warn-special-float none -eva-precision 0 -eva-domains symbolic-locations -eva-split-return auto -eva-plevel 300 -eva-slevel 10
  * SPDX-License-Identifier: MIT */
 #include "out.h"
 

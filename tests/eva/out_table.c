@@ -1,7 +1,7 @@
 /* out_table.c - views/out.c: any record in a table or a line, after any others.
  * A table begins as any cells that it can have: no more than MAX_CELLS, each shown once at most, which was of a pattern, of a
  * row of lays[] or of a column.
- * eva: -kernel-warn-key parser:decimal-float=inactive -eva-precision 1 -warn-special-float none -eva-plevel 700 -eva-slevel 0 -eva-split-return auto
+ * eva: -kernel-warn-key parser:decimal-float=inactive -warn-special-float none -eva-precision 0 -eva-domains symbolic-locations -eva-plevel 700 -eva-slevel 0 -eva-split-return auto
  * SPDX-License-Identifier: MIT */
 #include "out.h"
 
