@@ -1,5 +1,5 @@
 /* out_json.c - views/out.c: any record as JSON.
- * eva: -kernel-warn-key parser:decimal-float=inactive -eva-precision 1 -warn-special-float none -eva-plevel 300 -eva-slevel 0 -eva-split-return auto
+ * eva: -kernel-warn-key parser:decimal-float=inactive -warn-special-float none -eva-precision 0 -eva-domains symbolic-locations -eva-split-return auto -eva-plevel 300 -eva-slevel 3
  * SPDX-License-Identifier: MIT */
 #include "out.h"
 

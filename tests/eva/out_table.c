@@ -33,17 +33,10 @@ int main(void)
 	any_bytes(o.insts, sizeof(o.insts));
 	o.ncells = any_to(MAX_CELLS);
 	o.kind = (u8)any_to(K_COUNT - 1);
-	if (any_bool())
-		table_measure(&o, &rec);
-	else
-		line_measure(&o, &rec);
-	if (any_bool())
-		table_record(&o, &b, &rec);
-	else
-		line_record(&o, &b, &rec);
-	if (any_bool())
-		table_end(&o, &b);
-	else
-		line_end(&o, &b);
+	o.fmt = &formats[any_to(1)]; /* line, table */
+	if (out_measures(&o))
+		out_measure(&o, &rec);
+	out_record(&o, &b, &rec);
+	out_end(&o, &b);
 	return 0;
 }
