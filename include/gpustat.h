@@ -1534,7 +1534,9 @@ struct oacounter {
 	bool is_float, wanted;
 	bool has_max;
 	bool runs;                       /* private: is wanted, or one that is wanted refers to it */
-	u16 code, ncode, max, nmax; /* private */
+	struct oacode {
+		u16 from, to; /* in oaprog.code */
+	} code, max;                     /* private */
 	u64 needs[MAX_OA_COUNTERS / 64]; /* private: counters that it refers to */
 };
 
@@ -1858,9 +1860,9 @@ enum { MAX_PATTERNS = MAX_OA_COUNTERS + 64 /* all counters of a metric set, and 
 struct cell {
 	struct str group, title;
 	const struct column *col; /* table: with inst, what stands in it */
-	char inst[MAX_NAME];
+	char *inst; /* one of insts */
 	u8 inst_n;
-	struct str pattern; /* -f */
+	const struct str *pattern; /* -f */
 	u16 order;          /* table: which pattern */
 	const struct lay *lay; /* line */
 	u16 width, want; /* in characters */
@@ -1891,7 +1893,9 @@ struct out {
 	u8 kind;
 	u16 places[MAX_PATTERNS]; /* of steady records: the only field of each pattern, plus 1 */
 	size_t ncells, lost; /* columns; those beyond the table */
+	u16 shown[MAX_CELLS];    /* which cell stands there, from left to right */
 	struct cell cells[MAX_CELLS];
+	char insts[MAX_CELLS][MAX_NAME];
 };
 
 const struct format *format_find(struct str name);
