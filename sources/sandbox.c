@@ -61,7 +61,8 @@ static const struct call {
 	CALL(inotify_init1, CALLS_WATCH, ANY), CALL(inotify_add_watch, CALLS_WATCH, ANY), CALL(pidfd_open, CALLS_WATCH, ANY),
 	CALL(pidfd_getfd, CALLS_WATCH, ANY),
 	CALL(perf_event_open, CALLS_OPEN_PERF, ANY), CALL(prlimit64, CALLS_OPEN_PERF, ANY), { SYS_LANDLOCK, CALLS_OPEN_PERF /* doctor asks for its version */ }, CALL(munmap, CALLS_PERF, ANY),
-	CALL(sendto, CALLS_NET, ANY), CALL(recvfrom, CALLS_NET, ANY), CALL(shutdown, CALLS_NET, ANY), CALL(getsockopt, CALLS_NET, ANY),
+	CALL(sendto, CALLS_NET | CALLS_CHILD, ANY), CALL(recvfrom, CALLS_NET, ANY), CALL(shutdown, CALLS_NET | CALLS_CHILD, ANY),
+	CALL(getsockopt, CALLS_NET, ANY),
 	CALL(wait4, CALLS_CHILD, ANY), CALL(getrusage, CALLS_CHILD, ANY), CALL(setitimer, CALLS_TIMER, ANY),
 	/* What some architectures have beside these, or instead. */
 #ifdef SYS_mmap2
@@ -97,7 +98,7 @@ static const struct call {
 	CALL(renameat, CALLS_WRITE, ANY),
 #endif
 #ifdef SYS_socketcall /* what it is of lies in memory, which no filter sees */
-	CALL(socketcall, CALLS_NET, ANY),
+	CALL(socketcall, CALLS_NET | CALLS_CHILD, ANY),
 #endif
 #undef FILES
 #undef ALL

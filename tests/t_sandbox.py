@@ -135,7 +135,7 @@ FILES = "openat getdents64 readlinkat newfstatat stat lstat faccessat faccessat2
 WRITE = "unlinkat renameat renameat2 fchmod pwrite64 kill".split()
 WATCH = "inotify_init1 inotify_add_watch pidfd_open pidfd_getfd".split()
 PERF = "pwrite64 mmap munmap".split()
-CHILD = "wait4 getrusage kill".split()
+CHILD = "wait4 getrusage kill sendto shutdown".split()
 
 
 def numbers():
