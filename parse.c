@@ -639,7 +639,7 @@ enum { COUNTED = 12, LONGEST_KEY = 20 };
 
 /* The text stands in the row, not behind a pointer: of all rows at once a prover knows where that ends. */
 static const struct fdkey {
-	char key[LONGEST_KEY];
+	char key[LONGEST_KEY + 1];
 	u8 len, field, class;
 } fdkeys[] = {
 	/* COUNTED of them name an engine or a region behind the '-'. Those of one letter stand together, of two that begin

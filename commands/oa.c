@@ -21,12 +21,11 @@ static const struct oafile *file_at(size_t i, const char **name)
 
 static bool load_file(const char *name, struct oafile *f)
 {
-	struct str text;
+	struct str text = { 0 };
 	long r = file_open(name, O_RDONLY);
 
 	if (r >= 0)
 		r = sys_map((int)r, &text.p, &text.e);
-
 	if (r < 0)
 		say_error(name, r);
 	else if (!oafile_is(f, text))

@@ -897,7 +897,7 @@ enum {
 	CALLS_OPEN_PERF = 32, /* and to open some */
 	CALLS_DRM = 64,      /* ioctls of devices and OA streams */
 	CALLS_NET = 128,     /* on a connection */
-	CALLS_CHILD = 256,   /* to wait for a command */
+	CALLS_CHILD = 256,   /* to have a command begin, and to wait for it */
 	CALLS_TIMER = 512,
 	CALLS_SCREEN = 1024, /* a terminal's modes */
 	CALLS_BLIND = 2048,  /* what a device is open by, where it cannot be looked up */
