@@ -1,6 +1,7 @@
 /* perfstream_oa.c - perfstream.c: OA reports and records, gpu_metrics, what lies between two readings.
- * A report has the bytes that its plan names, OA_REPORT_BYTES at most, and 32 at least: callers ask before.
- * eva: perfstream.c parse.c -eva-precision 2 -eva-unroll-recursive-calls 2
+ * A format is one of oaformats, and a plan is one that oaplan_make() made, of any slots. A report has as many bytes as its
+ * plan names: callers ask before.
+ * eva: perfstream.c parse.c -eva-precision 1 -eva-auto-loop-unroll 8 -eva-unroll-recursive-calls 2 -eva-split-return auto -eva-slevel-function oaformat_named:200
  * SPDX-License-Identifier: MIT */
 #include "eva.h"
 
@@ -31,28 +32,37 @@ static void metrics(struct str blob)
 		;
 }
 
-static void reports(struct str s)
+/* Every format; of its reports no more is there than what its plan names. */
+static void reports(void)
 {
-	const struct oaformat *f = &oaformats[any_to(24)];
-	struct buf out = BUF(to);
-	struct oaplan plan;
 	struct oareport r;
 	struct oafilter filter = { any(), any_bool(), any_bool() };
+	struct oaplan plan;
+	struct buf out;
 
-	oaformat_named(s);
-	oaformat_recorded(any_bool(), (u32)any());
-	any_bytes(a, sizeof(a));
-	any_bytes(b, sizeof(b));
-	oareport_head(f, (u16)any(), (i32)any(), a, &r);
-	oafilter_takes(&filter, &r);
-	oa_ts_delta(f, any(), any());
-	oa_cpu_time(f, any(), any(), (u8)any(), any(), any());
 	for (size_t i = 0; i < OA_SLOTS; i++)
 		slots[i] = any_bool();
-	oaplan_make(&plan, f, any_bool() ? slots : NULL);
-	oa_add(&plan, a, b, sum);
-	oa_stored(&plan, a, sum);
-	oaslot_name(f, any(), &out);
+	any_bytes(a, sizeof(a));
+	any_bytes(b, sizeof(b));
+	any_bytes(sum, sizeof(sum));
+	//@ loop unroll 25;
+	for (size_t i = 0; i < noaformats; i++) {
+		const struct oaformat *f = &oaformats[i];
+		const char *was, *is;
+
+		oaplan_make(&plan, f, any_bool() ? slots : NULL);
+		was = a + sizeof(a) - plan.bytes;
+		is = b + sizeof(b) - plan.bytes;
+		oareport_head(f, (u16)any(), (i32)any(), is, &r);
+		oafilter_takes(&filter, &r);
+		oa_ts_delta(f, any(), any());
+		oa_cpu_time(f, any(), any(), (u8)any(), any(), any());
+		oa_add(&plan, was, is, sum);
+		oa_stored(&plan, is, sum);
+		out = BUF(to);
+		out.n = any_to(out.cap);
+		oaslot_name(f, any(), &out);
+	}
 }
 
 static void records(struct str s)
@@ -67,13 +77,16 @@ static void records(struct str s)
 	oarec_begins(s, &xe);
 	xe = any_bool();
 	for (struct str rest = s; again() && oarec_next(&rest, xe, &r);)
-		;
+		see(r.body);
 	oarec_version(s, &version);
 	oarec_correlation(s, &cpu, &gpu);
 	out.n = any_to(out.cap);
 	put_oarec(&out, xe, (u8)any_to(OT_CORRELATION), s);
-	if (oarec_info(s, &info))
+	if (oarec_info(s, &info)) {
+		see(info.set);
+		see(info.guid);
 		put_oainfo(&out, &info);
+	}
 }
 
 int main(void)
@@ -84,7 +97,9 @@ int main(void)
 		readings();
 		metrics(s);
 		records(s);
-		reports(ANY_IN(name));
+		reports();
+		oaformat_named(ANY_IN(name));
+		oaformat_recorded(any_bool(), (u32)any());
 	}
 	return 0;
 }
