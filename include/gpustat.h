@@ -439,8 +439,10 @@ u64 oa_ts_delta(const struct oaformat *f, u64 from, u64 to);
 struct oaplan {
 	const struct oaformat *format;
 	u16 bytes; /* that a report must have: up to its last counter, since recordings may lack the padding */
-	u8 nruns;
-	struct oarun runs[OA_SLOTS];
+	u8 nparts;
+	struct oapart {
+		u8 run, from, to; /* of the format's; its counters, up to, not including, the second */
+	} parts[OA_SLOTS];
 };
 
 void oaplan_make(struct oaplan *p, const struct oaformat *f, const bool *slots);
