@@ -501,12 +501,15 @@ enum { SRC_CONST, SRC_SLOT, SRC_COUNTER, SRC_STACK, SRC_WHERE = 3, L_DOUBLE = 4,
 
 enum { MAX_DEPTH = 32 /* 9 in the public files; a power of two */ };
 
-/* C leaves open what becomes of what has no room. */
-static u64 f_u64(double f)
+/* C leaves open what becomes of what has no room. By bits: doubles from 0 up to infinity are in the order of theirs, behind
+ * them is what is no number, then what is below 0. */
+static u64 f_u64(union oaval v)
 {
-	if (f > 0 && f < 18446744073709551616.0)
-		return (u64)f;
-	return f > 0 ? UINT64_MAX : 0;
+	static const union oaval beyond = { .f = 18446744073709551616.0 }, infinite = { .u = UINT64_C(0x7ff) << 52 };
+
+	if (v.u < beyond.u)
+		return (u64)v.f;
+	return v.u <= infinite.u ? UINT64_MAX : 0;
 }
 
 static double quotient(double a, double b)
@@ -519,22 +522,23 @@ static union oaval convert(union oaval v, bool to_double, bool to_u64)
 	if (to_double)
 		v.f = (double)v.u;
 	else if (to_u64)
-		v.u = f_u64(v.f);
+		v.u = f_u64(v);
 	return v;
 }
 
 /* The top of the stack is not on it. What makes the code sees to its depth; sp stays on it whatever code it is. */
-static union oaval run(const struct oains *i, const struct oains *end, union oaval *stack, const u64 *sum, const union oaval *v)
+static union oaval run(const struct oains *all, struct oacode c, union oaval *stack, const u64 *sum, const union oaval *v)
 {
 	union oaval a = { 0 }, b;
 
-	for (unsigned sp = 0; i < end; i++) {
+	for (unsigned sp = 0, at = c.from; at < c.to; at++) {
+		const struct oains *i = &all[at];
 		unsigned src = i->src, where = src & SRC_WHERE;
 
 		b = i->k;
 		if (where == SRC_SLOT && i->arg < OA_SLOTS) {
 			b.u = sum[i->arg];
-		} else if (where == SRC_COUNTER) {
+		} else if (where == SRC_COUNTER && i->arg < MAX_OA_COUNTERS) {
 			b = v[i->arg];
 		} else if (where == SRC_STACK) {
 			b = a;
@@ -562,7 +566,7 @@ static union oaval run(const struct oains *i, const struct oains *end, union oav
 		case V_LE:   a.u = a.u <= b.u; break;
 		case V_RATIO:  a.f = quotient((double)a.u, (double)b.u); break;
 		case V_DOUBLE: a.f = (double)a.u; break;
-		case V_U64:    a.u = f_u64(a.f); break;
+		case V_U64:    a.u = f_u64(a); break;
 		case V_FADD: a.f += b.f; break;
 		case V_FSUB: a.f -= b.f; break;
 		case V_FMUL: a.f *= b.f; break;
@@ -685,7 +689,7 @@ static u8 oper_put(struct maker *m, u8 word)
 	struct oains i[3] = { { V_PUSH, SRC_CONST, 0, l->k } };
 	bool ratio = opers[word].f == V_FDIV && !l->is_float && !r->is_float, dbl;
 	union oaval stack[MAX_DEPTH] = { 0 };
-	size_t n = 2;
+	u16 n = 2;
 
 	if (m->n < 2 || l->group || r->group)
 		return bad(m, "an operator without its operands");
@@ -701,7 +705,7 @@ static u8 oper_put(struct maker *m, u8 word)
 		i[n++].op = dbl ? V_U64 : V_DOUBLE;
 	m->n--;
 	if (l->src == SRC_CONST && r->src == SRC_CONST) {
-		*l = (struct operand){ .src = SRC_CONST, .k = run(i, i + n, stack, NULL, NULL) };
+		*l = (struct operand){ .src = SRC_CONST, .k = run(i, (struct oacode){ 0, n }, stack, NULL, NULL) };
 	} else {
 		i[1].src |= r->src;
 		if (push_all(m, m->n) || emit(m, i[1]) || (n > 2 && emit(m, i[2])))
@@ -798,7 +802,7 @@ static u8 available(struct maker *m, struct str eq)
 	m->p = p;
 	if (verdict == OK && m->stack[0].src != SRC_CONST)
 		return bad(m, "not constant");
-	if (verdict == OK && (m->stack[0].is_float ? f_u64(m->stack[0].k.f) : m->stack[0].k.u) == 0)
+	if (verdict == OK && (m->stack[0].is_float ? f_u64(m->stack[0].k) : m->stack[0].k.u) == 0)
 		return ABSENT;
 	return verdict;
 }
@@ -848,9 +852,12 @@ bool oaprog_make(struct oaprog *p, const struct oaset *s, const struct oadevice 
 
 static void slots_of(struct oaprog *p, struct oacode code)
 {
-	for (const struct oains *i = p->code + code.from; i < p->code + code.to; i++)
+	for (unsigned at = code.from; at < code.to; at++) {
+		const struct oains *i = &p->code[at];
+
 		if ((i->src & SRC_WHERE) == SRC_SLOT && i->arg < OA_SLOTS)
 			p->slots[i->arg] = true;
+	}
 }
 
 void oaprog_want(struct oaprog *p, const bool *counters)
@@ -858,7 +865,8 @@ void oaprog_want(struct oaprog *p, const bool *counters)
 	u64 runs[MAX_OA_COUNTERS / 64] = { 0 };
 
 	memset(p->slots, 0, sizeof(p->slots));
-	for (u32 i = p->n; i-- > 0;) {
+	for (u32 rest = p->n; rest > 0; rest--) {
+		u32 i = rest - 1;
 		struct oacounter *c = &p->counters[i];
 
 		c->wanted = !counters || counters[i];
@@ -880,7 +888,7 @@ void oaprog_eval(const struct oaprog *p, const u64 *sum, union oaval *v)
 		const struct oacounter *c = &p->counters[i];
 
 		if (c->runs)
-			v[i] = run(p->code + c->code.from, p->code + c->code.to, stack, sum, v);
+			v[i] = run(p->code, c->code, stack, sum, v);
 	}
 }
 
@@ -890,7 +898,7 @@ bool oaprog_max(const struct oaprog *p, size_t i, const u64 *sum, const union oa
 	union oaval stack[MAX_DEPTH] = { 0 };
 
 	if (c->has_max)
-		*max = run(p->code + c->max.from, p->code + c->max.to, stack, sum, v);
+		*max = run(p->code, c->max, stack, sum, v);
 	return c->has_max;
 }
 
