@@ -444,7 +444,7 @@ static bool word_next(struct str *eq, struct oatoken *t)
 	struct str w;
 	u64 n;
 
-	if (!str_word(eq, &w))
+	if (!str_word(eq, &w) || w.p >= w.e)
 		return false;
 	*t = (struct oatoken){ .word = W_NAME, .text = { w.p + 1, w.e } };
 	if (*w.p == '$')
@@ -456,11 +456,15 @@ static bool word_next(struct str *eq, struct oatoken *t)
 	w = (struct str){ b, b + len };
 	for (size_t i = 0; i < LEN(words); i++)
 		if (str_is(w, words[i].text)) {
-			*t = (struct oatoken){ .word = words[i].word };
-			return true;
+			t->word = words[i].word;
+			break;
 		}
-	if (scan_num(w, &n) == w.e)
-		*t = (struct oatoken){ .word = W_NUMBER, .n = n };
+	if (t->word == W_OTHER && scan_num(w, &n) == w.e) {
+		t->word = W_NUMBER;
+		t->n = n;
+	}
+	if (t->word != W_OTHER)
+		t->text.e = t->text.p;
 	return true;
 }
 
@@ -470,14 +474,14 @@ static bool token_next(const struct oafile *f, struct str *eq, struct oatoken *t
 	struct str sets, heap = pack_heap(f, &sets);
 
 	if (f->origin != OM_PACK) {
-		if (!word_next(eq, t))
-			return false;
-		if (f->origin == OM_BASIC && t->word == W_OTHER && oabasic_end(t->text, eq))
-			return token_next(f, eq, t);
+		do
+			if (!word_next(eq, t))
+				return false;
+		while (f->origin == OM_BASIC && t->word == W_OTHER && oabasic_end(t->text, eq));
 	} else {
 		if (eq->p >= eq->e)
 			return false;
-		*t = (struct oatoken){ .word = (u8)*eq->p++ };
+		*t = (struct oatoken){ .word = (u8)*eq->p++, .text = { heap.e, heap.e } };
 		if ((t->word == W_NAME || t->word == W_OTHER) ? !take_ref(eq, heap, &t->text) :
 		    t->word == W_NUMBER && !take_uint(eq, &t->n))
 			t->word = W_OTHER;
@@ -620,7 +624,7 @@ struct maker {
 	const struct oaset *s;
 	const struct oadevice *d;
 	u32 ncode, seen;  /* instructions; counters of the set before this one, with those left out */
-	u64 *needs;       /* of the counter in hand */
+	struct oacounter c; /* in hand */
 	const char *fault;
 	struct operand stack[MAX_DEPTH];
 	u8 n, pushed;     /* operands; those of them that the code has put on its stack, which are the lowest */
@@ -717,19 +721,28 @@ static u8 oper_put(struct maker *m, u8 word)
 	return OK;
 }
 
+/* Where it stands among those before; MAX_OA_COUNTERS: it does not. */
+static u32 counter_named(const struct oaprog *p, struct str name)
+{
+	for (u32 i = 0; i < p->n && i < MAX_OA_COUNTERS; i++) {
+		struct str has = p->counters[i].name;
+
+		if (has.p && has.e && str_eq(has, name))
+			return i;
+	}
+	return MAX_OA_COUNTERS;
+}
+
 /* Of a counter before this one; one that was left out takes this one with it. */
 static u8 counter_put(struct maker *m, struct str name)
 {
 	struct str at = { 0 };
 	struct oadef c;
+	u32 k = m->p ? counter_named(m->p, name) : MAX_OA_COUNTERS;
 
-	for (u32 i = 0; m->p && i < m->p->n; i++) {
-		const struct oacounter *k = &m->p->counters[i];
-
-		if (!str_eq(k->name, name))
-			continue;
-		m->needs[i / 64] |= UINT64_C(1) << i % 64;
-		return operand_put(m, (struct operand){ .src = SRC_COUNTER, .is_float = k->is_float, .arg = (u16)i });
+	if (k < MAX_OA_COUNTERS) {
+		m->c.needs[k / 64] |= UINT64_C(1) << k % 64;
+		return operand_put(m, (struct operand){ .src = SRC_COUNTER, .is_float = m->p->counters[k].is_float, .arg = (u16)k });
 	}
 	for (u32 i = 0; i < m->seen && oadef_next(m->s, &at, &c); i++)
 		if (str_eq(c.name, name))
@@ -809,22 +822,19 @@ static u8 available(struct maker *m, struct str eq)
 
 static u8 counter_make(struct maker *m, const struct oadef *def)
 {
-	struct oacounter *c = &m->p->counters[m->p->n];
 	u8 verdict = available(m, def->available);
 
-	*c = (struct oacounter){ .name = def->name, .units = def->units, .is_float = def->is_float };
-	m->needs = c->needs;
-	if (verdict == OK && c->name.p == c->name.e)
+	m->c = (struct oacounter){ .name = def->name, .units = def->units, .is_float = def->is_float };
+	if (verdict == OK && def->name.p == def->name.e)
 		verdict = bad(m, "no name");
-	for (u32 i = 0; verdict == OK && i < m->p->n; i++)
-		if (str_eq(m->p->counters[i].name, c->name))
-			verdict = bad(m, "a name that another counter has");
+	if (verdict == OK && counter_named(m->p, def->name) < MAX_OA_COUNTERS)
+		verdict = bad(m, "a name that another counter has");
 	if (verdict == OK)
-		verdict = code_make(m, def->equation, def->is_float, &c->code);
+		verdict = code_make(m, def->equation, def->is_float, &m->c.code);
 	if (verdict != OK)
 		return verdict;
-	c->has_max = def->max.p < def->max.e && code_make(m, def->max, def->is_float, &c->max) == OK;
-	m->p->n++;
+	m->c.has_max = def->max.p < def->max.e && code_make(m, def->max, def->is_float, &m->c.max) == OK;
+	m->p->counters[m->p->n++] = m->c;
 	return OK;
 }
 
