@@ -978,21 +978,22 @@ static void put_entry(struct buf *b, struct str s)
 /* Names an entry of those bytes, which is made if there is none. */
 static void put_ref(struct packer *p, struct buf *b, struct str s)
 {
-	u32 hash = hash_more(HASH_BEGIN, s), *h;
 	struct str at, entry;
 
-	for (; !p->heap.full; hash++) {
-		h = &p->hashes[hash % HASHES];
-		if (*h == 0) {
+	/* What stands in hashes[] is compared with the heap although nobody else writes it: so a place lies in the heap. */
+	for (u32 hash = hash_more(HASH_BEGIN, s); !p->heap.full; hash++) {
+		u32 *h = &p->hashes[hash % HASHES], was = *h;
+
+		if (was == 0 || was > p->heap.n) {
 			*h = (u32)p->heap.n + 1;
 			put_uint(b, p->heap.n);
 			put_entry(&p->heap, s);
 			p->heap.full |= ++p->used > HASHES / 2;
 			return;
 		}
-		at = (struct str){ p->heap.p + (*h - 1), p->heap.p + p->heap.n };
+		at = (struct str){ p->heap.p + (was - 1), p->heap.p + p->heap.n };
 		if (take_entry(&at, &entry) && str_eq(entry, s)) {
-			put_uint(b, *h - 1);
+			put_uint(b, was - 1);
 			return;
 		}
 	}
@@ -1065,14 +1066,14 @@ static bool pack_configs(struct packer *p, const struct oaset *s)
 }
 
 /* A guid's 16 bytes; 0: there is none. */
-static size_t guid_bytes(const char *guid, char b[16])
+static size_t guid_bytes(const char guid[37], char b[16])
 {
 	size_t n = 0; /* digits */
 
 	memset(b, 0, 16);
-	for (; *guid && n < 32; guid++)
-		if (*guid != '-') {
-			b[n / 2] = (char)((u8)b[n / 2] << 4 | (*guid > '9' ? *guid - 'a' + 10 : *guid - '0'));
+	for (size_t i = 0; i < 36 && guid[i] && n < 32; i++)
+		if (guid[i] != '-') {
+			b[n / 2] = (char)((u8)b[n / 2] << 4 | (guid[i] > '9' ? guid[i] - 'a' + 10 : guid[i] - '0'));
 			n++;
 		}
 	return n / 2;
