@@ -444,7 +444,7 @@ static bool word_next(struct str *eq, struct oatoken *t)
 	struct str w;
 	u64 n;
 
-	if (!str_word(eq, &w))
+	if (!str_word(eq, &w) || w.p >= w.e)
 		return false;
 	*t = (struct oatoken){ .word = W_NAME, .text = { w.p + 1, w.e } };
 	if (*w.p == '$')
@@ -456,11 +456,15 @@ static bool word_next(struct str *eq, struct oatoken *t)
 	w = (struct str){ b, b + len };
 	for (size_t i = 0; i < LEN(words); i++)
 		if (str_is(w, words[i].text)) {
-			*t = (struct oatoken){ .word = words[i].word };
-			return true;
+			t->word = words[i].word;
+			break;
 		}
-	if (scan_num(w, &n) == w.e)
-		*t = (struct oatoken){ .word = W_NUMBER, .n = n };
+	if (t->word == W_OTHER && scan_num(w, &n) == w.e) {
+		t->word = W_NUMBER;
+		t->n = n;
+	}
+	if (t->word != W_OTHER)
+		t->text.e = t->text.p;
 	return true;
 }
 
@@ -470,14 +474,14 @@ static bool token_next(const struct oafile *f, struct str *eq, struct oatoken *t
 	struct str sets, heap = pack_heap(f, &sets);
 
 	if (f->origin != OM_PACK) {
-		if (!word_next(eq, t))
-			return false;
-		if (f->origin == OM_BASIC && t->word == W_OTHER && oabasic_end(t->text, eq))
-			return token_next(f, eq, t);
+		do
+			if (!word_next(eq, t))
+				return false;
+		while (f->origin == OM_BASIC && t->word == W_OTHER && oabasic_end(t->text, eq));
 	} else {
 		if (eq->p >= eq->e)
 			return false;
-		*t = (struct oatoken){ .word = (u8)*eq->p++ };
+		*t = (struct oatoken){ .word = (u8)*eq->p++, .text = { heap.e, heap.e } };
 		if ((t->word == W_NAME || t->word == W_OTHER) ? !take_ref(eq, heap, &t->text) :
 		    t->word == W_NUMBER && !take_uint(eq, &t->n))
 			t->word = W_OTHER;
@@ -501,12 +505,15 @@ enum { SRC_CONST, SRC_SLOT, SRC_COUNTER, SRC_STACK, SRC_WHERE = 3, L_DOUBLE = 4,
 
 enum { MAX_DEPTH = 32 /* 9 in the public files; a power of two */ };
 
-/* C leaves open what becomes of what has no room. */
-static u64 f_u64(double f)
+/* C leaves open what becomes of what has no room. By bits: doubles from 0 up to infinity are in the order of theirs, behind
+ * them is what is no number, then what is below 0. */
+static u64 f_u64(union oaval v)
 {
-	if (f > 0 && f < 18446744073709551616.0)
-		return (u64)f;
-	return f > 0 ? UINT64_MAX : 0;
+	static const union oaval beyond = { .f = 18446744073709551616.0 }, infinite = { .u = UINT64_C(0x7ff) << 52 };
+
+	if (v.u < beyond.u)
+		return (u64)v.f;
+	return v.u <= infinite.u ? UINT64_MAX : 0;
 }
 
 static double quotient(double a, double b)
@@ -526,21 +533,22 @@ static union oaval of_u64(u64 u)
 
 static union oaval convert(union oaval v, bool to_double, bool to_u64)
 {
-	return to_double ? of_double((double)v.u) : to_u64 ? of_u64(f_u64(v.f)) : v;
+	return to_double ? of_double((double)v.u) : to_u64 ? of_u64(f_u64(v)) : v;
 }
 
 /* The top of the stack is not on it. What makes the code sees to its depth; sp stays on it whatever code it is. */
-static union oaval run(const struct oains *i, const struct oains *end, union oaval *stack, const u64 *sum, const union oaval *v)
+static union oaval run(const struct oains *all, struct oacode c, union oaval *stack, const u64 *sum, const union oaval *v)
 {
 	union oaval a = { 0 }, b;
 
-	for (unsigned sp = 0; i < end; i++) {
+	for (unsigned sp = 0, at = c.from; at < c.to; at++) {
+		const struct oains *i = &all[at];
 		unsigned src = i->src, where = src & SRC_WHERE;
 
 		b = i->k;
 		if (where == SRC_SLOT && i->arg < OA_SLOTS) {
 			b.u = sum[i->arg];
-		} else if (where == SRC_COUNTER) {
+		} else if (where == SRC_COUNTER && i->arg < MAX_OA_COUNTERS) {
 			b = v[i->arg];
 		} else if (where == SRC_STACK) {
 			b = a;
@@ -568,7 +576,7 @@ static union oaval run(const struct oains *i, const struct oains *end, union oav
 		case V_LE:   a.u = a.u <= b.u; break;
 		case V_RATIO:  a = of_double(quotient((double)a.u, (double)b.u)); break;
 		case V_DOUBLE: a = of_double((double)a.u); break;
-		case V_U64:    a = of_u64(f_u64(a.f)); break;
+		case V_U64:    a = of_u64(f_u64(a)); break;
 		case V_FADD: a.f += b.f; break;
 		case V_FSUB: a.f -= b.f; break;
 		case V_FMUL: a.f *= b.f; break;
@@ -622,7 +630,7 @@ struct maker {
 	const struct oaset *s;
 	const struct oadevice *d;
 	u32 ncode, seen;  /* instructions; counters of the set before this one, with those left out */
-	u64 *needs;       /* of the counter in hand */
+	struct oacounter c; /* in hand */
 	const char *fault;
 	struct operand stack[MAX_DEPTH];
 	u8 n, pushed;     /* operands; those of them that the code has put on its stack, which are the lowest */
@@ -691,7 +699,7 @@ static u8 oper_put(struct maker *m, u8 word)
 	struct oains i[3] = { { V_PUSH, SRC_CONST, 0, l->k } };
 	bool ratio = opers[word].f == V_FDIV && !l->is_float && !r->is_float, dbl;
 	union oaval stack[MAX_DEPTH] = { 0 };
-	size_t n = 2;
+	u16 n = 2;
 
 	if (m->n < 2 || l->group || r->group)
 		return bad(m, "an operator without its operands");
@@ -707,7 +715,7 @@ static u8 oper_put(struct maker *m, u8 word)
 		i[n++].op = dbl ? V_U64 : V_DOUBLE;
 	m->n--;
 	if (l->src == SRC_CONST && r->src == SRC_CONST) {
-		*l = (struct operand){ .src = SRC_CONST, .k = run(i, i + n, stack, NULL, NULL) };
+		*l = (struct operand){ .src = SRC_CONST, .k = run(i, (struct oacode){ 0, n }, stack, NULL, NULL) };
 	} else {
 		i[1].src |= r->src;
 		if (push_all(m, m->n) || emit(m, i[1]) || (n > 2 && emit(m, i[2])))
@@ -719,19 +727,28 @@ static u8 oper_put(struct maker *m, u8 word)
 	return OK;
 }
 
+/* Where it stands among those before; MAX_OA_COUNTERS: it does not. */
+static u32 counter_named(const struct oaprog *p, struct str name)
+{
+	for (u32 i = 0; i < p->n && i < MAX_OA_COUNTERS; i++) {
+		struct str has = p->counters[i].name;
+
+		if (has.p && has.e && str_eq(has, name))
+			return i;
+	}
+	return MAX_OA_COUNTERS;
+}
+
 /* Of a counter before this one; one that was left out takes this one with it. */
 static u8 counter_put(struct maker *m, struct str name)
 {
 	struct str at = { 0 };
 	struct oadef c;
+	u32 k = m->p ? counter_named(m->p, name) : MAX_OA_COUNTERS;
 
-	for (u32 i = 0; m->p && i < m->p->n; i++) {
-		const struct oacounter *k = &m->p->counters[i];
-
-		if (!str_eq(k->name, name))
-			continue;
-		m->needs[i / 64] |= UINT64_C(1) << i % 64;
-		return operand_put(m, (struct operand){ .src = SRC_COUNTER, .is_float = k->is_float, .arg = (u16)i });
+	if (k < MAX_OA_COUNTERS) {
+		m->c.needs[k / 64] |= UINT64_C(1) << k % 64;
+		return operand_put(m, (struct operand){ .src = SRC_COUNTER, .is_float = m->p->counters[k].is_float, .arg = (u16)k });
 	}
 	for (u32 i = 0; i < m->seen && oadef_next(m->s, &at, &c); i++)
 		if (str_eq(c.name, name))
@@ -804,29 +821,26 @@ static u8 available(struct maker *m, struct str eq)
 	m->p = p;
 	if (verdict == OK && m->stack[0].src != SRC_CONST)
 		return bad(m, "not constant");
-	if (verdict == OK && (m->stack[0].is_float ? f_u64(m->stack[0].k.f) : m->stack[0].k.u) == 0)
+	if (verdict == OK && (m->stack[0].is_float ? f_u64(m->stack[0].k) : m->stack[0].k.u) == 0)
 		return ABSENT;
 	return verdict;
 }
 
 static u8 counter_make(struct maker *m, const struct oadef *def)
 {
-	struct oacounter *c = &m->p->counters[m->p->n];
 	u8 verdict = available(m, def->available);
 
-	*c = (struct oacounter){ .name = def->name, .units = def->units, .is_float = def->is_float };
-	m->needs = c->needs;
-	if (verdict == OK && c->name.p == c->name.e)
+	m->c = (struct oacounter){ .name = def->name, .units = def->units, .is_float = def->is_float };
+	if (verdict == OK && def->name.p == def->name.e)
 		verdict = bad(m, "no name");
-	for (u32 i = 0; verdict == OK && i < m->p->n; i++)
-		if (str_eq(m->p->counters[i].name, c->name))
-			verdict = bad(m, "a name that another counter has");
+	if (verdict == OK && counter_named(m->p, def->name) < MAX_OA_COUNTERS)
+		verdict = bad(m, "a name that another counter has");
 	if (verdict == OK)
-		verdict = code_make(m, def->equation, def->is_float, &c->code);
+		verdict = code_make(m, def->equation, def->is_float, &m->c.code);
 	if (verdict != OK)
 		return verdict;
-	c->has_max = def->max.p < def->max.e && code_make(m, def->max, def->is_float, &c->max) == OK;
-	m->p->n++;
+	m->c.has_max = def->max.p < def->max.e && code_make(m, def->max, def->is_float, &m->c.max) == OK;
+	m->p->counters[m->p->n++] = m->c;
 	return OK;
 }
 
@@ -854,9 +868,12 @@ bool oaprog_make(struct oaprog *p, const struct oaset *s, const struct oadevice 
 
 static void slots_of(struct oaprog *p, struct oacode code)
 {
-	for (const struct oains *i = p->code + code.from; i < p->code + code.to; i++)
+	for (unsigned at = code.from; at < code.to; at++) {
+		const struct oains *i = &p->code[at];
+
 		if ((i->src & SRC_WHERE) == SRC_SLOT && i->arg < OA_SLOTS)
 			p->slots[i->arg] = true;
+	}
 }
 
 void oaprog_want(struct oaprog *p, const bool *counters)
@@ -864,7 +881,8 @@ void oaprog_want(struct oaprog *p, const bool *counters)
 	u64 runs[MAX_OA_COUNTERS / 64] = { 0 };
 
 	memset(p->slots, 0, sizeof(p->slots));
-	for (u32 i = p->n; i-- > 0;) {
+	for (u32 rest = p->n; rest > 0; rest--) {
+		u32 i = rest - 1;
 		struct oacounter *c = &p->counters[i];
 
 		c->wanted = !counters || counters[i];
@@ -886,7 +904,7 @@ void oaprog_eval(const struct oaprog *p, const u64 *sum, union oaval *v)
 		const struct oacounter *c = &p->counters[i];
 
 		if (c->runs)
-			v[i] = run(p->code + c->code.from, p->code + c->code.to, stack, sum, v);
+			v[i] = run(p->code, c->code, stack, sum, v);
 	}
 }
 
@@ -896,7 +914,7 @@ bool oaprog_max(const struct oaprog *p, size_t i, const u64 *sum, const union oa
 	union oaval stack[MAX_DEPTH] = { 0 };
 
 	if (c->has_max)
-		*max = run(p->code + c->max.from, p->code + c->max.to, stack, sum, v);
+		*max = run(p->code, c->max, stack, sum, v);
 	return c->has_max;
 }
 
@@ -966,21 +984,22 @@ static void put_entry(struct buf *b, struct str s)
 /* Names an entry of those bytes, which is made if there is none. */
 static void put_ref(struct packer *p, struct buf *b, struct str s)
 {
-	u32 hash = hash_more(HASH_BEGIN, s), *h;
 	struct str at, entry;
 
-	for (; !p->heap.full; hash++) {
-		h = &p->hashes[hash % HASHES];
-		if (*h == 0) {
+	/* What stands in hashes[] is compared with the heap although nobody else writes it: so a place lies in the heap. */
+	for (u32 hash = hash_more(HASH_BEGIN, s); !p->heap.full; hash++) {
+		u32 *h = &p->hashes[hash % HASHES], was = *h;
+
+		if (was == 0 || was > p->heap.n) {
 			*h = (u32)p->heap.n + 1;
 			put_uint(b, p->heap.n);
 			put_entry(&p->heap, s);
 			p->heap.full |= ++p->used > HASHES / 2;
 			return;
 		}
-		at = (struct str){ p->heap.p + (*h - 1), p->heap.p + p->heap.n };
+		at = (struct str){ p->heap.p + (was - 1), p->heap.p + p->heap.n };
 		if (take_entry(&at, &entry) && str_eq(entry, s)) {
-			put_uint(b, *h - 1);
+			put_uint(b, was - 1);
 			return;
 		}
 	}
@@ -1053,14 +1072,14 @@ static bool pack_configs(struct packer *p, const struct oaset *s)
 }
 
 /* A guid's 16 bytes; 0: there is none. */
-static size_t guid_bytes(const char *guid, char b[16])
+static size_t guid_bytes(const char guid[37], char b[16])
 {
 	size_t n = 0; /* digits */
 
 	memset(b, 0, 16);
-	for (; *guid && n < 32; guid++)
-		if (*guid != '-') {
-			b[n / 2] = (char)((u8)b[n / 2] << 4 | (*guid > '9' ? *guid - 'a' + 10 : *guid - '0'));
+	for (size_t i = 0; i < 36 && guid[i] && n < 32; i++)
+		if (guid[i] != '-') {
+			b[n / 2] = (char)((u8)b[n / 2] << 4 | (guid[i] > '9' ? guid[i] - 'a' + 10 : guid[i] - '0'));
 			n++;
 		}
 	return n / 2;

@@ -257,4 +257,11 @@ u64 muldiv(u64 a, u64 b, u64 c)
 	return any();
 }
 
+#else
+
+static inline const char *any_place(const char *p, const char *e)
+{
+	return p + any_to((u64)(e - p));
+}
+
 #endif
