@@ -1053,11 +1053,11 @@ static struct str cell_inst(const struct cell *c)
 	return (struct str){ c->inst, c->inst + c->inst_n };
 }
 
-static bool cell_holds(const struct cell *c, const struct field *f)
+static inline bool cell_holds(const struct cell *c, const struct field *f)
 {
-	const struct column *own = c->col;
+	const struct column *own = f->col;
 
-	return own && own == f->col && (!own->group || str_eq(cell_inst(c), f->inst));
+	return c->col == own && (!own->group || str_eq(cell_inst(c), f->inst));
 }
 
 static void line_cell(struct buf *b, const struct out *o, const struct record *r, const struct cell *c)
@@ -1073,10 +1073,11 @@ static void line_cell(struct buf *b, const struct out *o, const struct record *r
 	} else if (!o->inner && is_time(c->col) && (v = record_get(r, NULL, "summary"))) {
 		put_str(b, v->s);
 	} else { /* a column of table */
+		const struct column *own = c->col;
 		size_t from = b->n;
 
-		for (size_t i = 0; i < r->n; i++)
-			if (cell_holds(c, &r->f[i])) {
+		for (size_t i = 0; own && i < r->n; i++)
+			if (r->f[i].col == own && cell_holds(c, &r->f[i])) {
 				if (b->n > from)
 					put_c(b, ',');
 				put_cell(b, o, &r->f[i]);
@@ -1086,7 +1087,7 @@ static void line_cell(struct buf *b, const struct out *o, const struct record *r
 	}
 }
 
-static struct cell *cell_at(struct out *o, size_t i)
+static inline struct cell *cell_at(struct out *o, size_t i)
 {
 	return &o->cells[o->shown[i]];
 }
@@ -1200,7 +1201,7 @@ static size_t wanted_by(const struct out *o, const struct field *f)
 	return i;
 }
 
-static bool cell_precedes(const struct cell *c, size_t order, const struct column *col)
+static inline bool cell_precedes(const struct cell *c, size_t order, const struct column *col)
 {
 	const struct column *own = c->col;
 
@@ -1215,13 +1216,18 @@ static void table_layout(struct out *o, const struct record *r)
 		const struct field *f = &r->f[i];
 		size_t at = 0, order = wanted_by(o, f);
 		struct cell *c;
+		bool held = false;
 
 		if (f->empty || str_len(f->inst) > MAX_NAME ||
 		    (o->npatterns ? order == o->npatterns : !in_table(o, f->col) || f->v.type == V_NULL))
 			continue;
-		while (at < o->ncells && !cell_holds(cell_at(o, at), f) && cell_precedes(cell_at(o, at), order, f->col))
-			at++;
-		if (at < o->ncells && cell_holds(cell_at(o, at), f))
+		for (; at < o->ncells; at++) {
+			c = cell_at(o, at);
+			held = cell_holds(c, f);
+			if (held || !cell_precedes(c, order, f->col))
+				break;
+		}
+		if (held)
 			continue;
 		c = cell_add(o, at, str_z(f->col->member ? f->col->member : f->col->group));
 		if (!c)
