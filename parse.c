@@ -410,7 +410,8 @@ void put_str(struct buf *b, struct str s)
 
 void put_n(struct buf *b, const char *p, size_t n)
 {
-	put_str(b, (struct str){ p, p + n });
+	if (n > 0) /* p may be NULL else */
+		put_str(b, (struct str){ p, p + n });
 }
 
 void put_c(struct buf *b, char c)

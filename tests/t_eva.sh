@@ -39,4 +39,13 @@ if echo 'int main(void) { return 0; }' | gcc -fsanitize=address,undefined -o "$t
 else
 	skip 'the harnesses with random values' 'gcc has no sanitizers here'
 fi
+memory() {
+	clang -std=c11 -D_GNU_SOURCE -Iinclude -O1 -g -fsanitize=memory -fno-sanitize-recover=all -o "$tmp/memory" \
+		tests/eva/parse_put.c parse.c perfstream.c && "$tmp/memory"
+}
+if echo 'int main(void) { return 0; }' | clang -fsanitize=memory -o "$tmp/a" -x c - 2>/dev/null && "$tmp/a"; then
+	check 'parse_put: what is read of a buffer was written' memory
+else
+	skip 'parse_put: what is read of a buffer was written' 'needs package clang'
+fi
 finish

@@ -1295,9 +1295,46 @@ static void t_random(void)
 	check_u64(bad, 0, "100 000 texts of words in any order: nothing impossible is read");
 }
 
+/* What Frama-C's Eva found in this file. */
+static void t_proven(void)
+{
+	char b[4 + DIGITS + 8], want[DIGITS];
+	struct buf full = buf_on(b, 4), twice = BUF(b);
+	size_t bad = 0;
+	i64 now;
+
+	put_columns(&full, 0, 9);
+	check(full.n == 4 && full.full, "columns that a buffer has no room for end with it");
+	put_columns(&full, 9, 9);
+	check(full.n == 4 && full.full, "so they do in one that is full, wherever they began");
+
+	/* No unit has so many decimals: what is behind DIGITS - 2 of them is left out, whether there is room for more or not. */
+	for (u8 point = DIGITS - 2; point < UINT8_MAX; point++) {
+		memset(b, '#', sizeof(b));
+		memset(want, '0', sizeof(want));
+		want[1] = '.';
+		twice = BUF(b);
+		put_dec(&twice, point == DIGITS - 2 ? 0 : 9, point, UINT8_MAX);
+		bad += twice.full || twice.n != DIGITS || memcmp(b, want, DIGITS) != 0 || b[DIGITS] != '#';
+		twice = buf_on(b, DIGITS);
+		twice.n = 1;
+		put_dec(&twice, 9, point, UINT8_MAX);
+		bad += !twice.full || twice.n != 1;
+	}
+	check_u64(bad, 0, "numbers of more decimals than there is room for");
+
+	bad = 0;
+	for (now = INT64_MAX; now > (i64)1 << 50; now /= 3)
+		bad += parse_tz(str_z("CET-1CEST,M3.5.0,M10.5.0/3"), now) / 3600 > 2 ||
+		       parse_tz(str_z("CET-1CEST,M3.5.0,M10.5.0/3"), -now) / 3600 < 1;
+	bad += parse_tz(str_z("X-1Y,J1,J2"), INT64_MIN) / 3600 > 2;
+	check_u64(bad, 0, "zones at times that no calendar has");
+}
+
 int main(void)
 {
 	t_str();
+	t_proven();
 	t_glob();
 	t_scan();
 	t_interval();
