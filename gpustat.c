@@ -676,8 +676,8 @@ static const struct cmd cmds[] = {
 	{ "stat", "[INTERVAL [COUNT]] [-- COMMAND]", "count perf events", K_EVENT, WITH_STAT, COUNTS, CALLS_FILES | CALLS_WATCH | CALLS_PERF | CALLS_CHILD, cmd_stat },
 	{ "sample", "[-- COMMAND]", "a record per overflow of perf events, or sums", K_SAMPLE, WITH_SAMPLE, COUNTS | MAY_SYMBOLS, CALLS_FILES | CALLS_PERF | CALLS_CHILD, cmd_sample },
 	{ "oa", "[INTERVAL [COUNT]]|list|pack", "the GPU's own counters, live or from a recording", K_OA, WITH_OA, MAY_PERF, CALLS_FILES | CALLS_DRM, cmd_oa },
-	{ "check", "", "a monitoring plugin: -w RANGE -c RANGE [-m FIELD]", K_DEVICE, WITH_CHECK, WATCHES, CALLS_FILES | CALLS_WATCH | CALLS_WRITE | CALLS_TIMER, cmd_check },
-	{ "munin", "[config|autoconf]", "a munin plugin", K_DEVICE, WITH_MUNIN, WATCHES, CALLS_FILES | CALLS_WATCH | CALLS_WRITE, cmd_munin },
+	{ "check", "", "a monitoring plugin: -w RANGE -c RANGE [-m FIELD]", K_DEVICE, WITH_CHECK, WATCHES, CALLS_FILES | CALLS_WATCH | CALLS_TIMER, cmd_check },
+	{ "munin", "[config|autoconf]", "a munin plugin", K_DEVICE, WITH_MUNIN, WATCHES, CALLS_FILES | CALLS_WATCH | CALLS_REPLACE, cmd_munin },
 	{ "plot", "FILE.csv|FILE.json", "a recorded run as an SVG timeline", K_DEVICE, WITH_PLOT, 0, CALLS_FILES, cmd_plot },
 };
 
@@ -1193,7 +1193,7 @@ static int parse_args(char **argv)
 static bool open_root(int *fd, const char *dir, const char *given, u32 magic, const char *mount)
 {
 	struct statfs fs;
-	long r = sys_openat(AT_FDCWD, given ? given : dir, O_RDONLY | O_DIRECTORY);
+	long r = given ? file_open(given, O_RDONLY | O_DIRECTORY) : sys_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY);
 
 	*fd = (int)r;
 	if (r < 0) {
@@ -1254,8 +1254,12 @@ void confine(i32 child)
 	if (opt.no_sandbox || done)
 		return;
 	done = true;
-	if (opt.state || opt.profiling || sink_folder() >= 0 || (opt.nwords && opt.cmd->with & WITH_OA)) /* oa pack */
+	if (opt.state || sink_folder() >= 0)
+		calls |= CALLS_REPLACE;
+	if (opt.profiling || (opt.nwords && opt.cmd->with & WITH_OA)) /* oa pack */
 		calls |= CALLS_WRITE;
+	if (calls & CALLS_WATCH && !privilege_has(MAY_READ))
+		calls |= CALLS_BLIND;
 	if (opt.http) /* which is confined before it reads the request: counters are opened later */
 		calls |= opt.cmd->with & WITH_NAMED ? CALLS_NET | CALLS_OPEN_PERF | CALLS_WRITE : CALLS_NET;
 	sandbox_enter(calls, child);

@@ -2,6 +2,45 @@
  * counter. Pure: bytes in, values out. SPDX-License-Identifier: MIT */
 #include "gpustat.h"
 
+static inline u16 load16(const char *p)
+{
+	u16 v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline u32 load32(const char *p)
+{
+	u32 v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline u64 load64(const char *p)
+{
+	u64 v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* The first n bytes, where it has so many; an n that no i64 holds is a negative one. Where they end is compared with where s
+ * does, too: of an n that depends on where s begins a prover knows no more than how long s may be. */
+static bool str_first(struct str s, i64 n, struct str *first)
+{
+	const char *e;
+
+	if (n < 0 || n > s.e - s.p)
+		return false;
+	e = s.p + n;
+	if (s.e - e < 0)
+		return false;
+	*first = (struct str){ s.p, e };
+	return true;
+}
+
 /* a*b/c, rounded down, in 128 bits; UINT64_MAX where it does not fit or c is 0. By hand, since 32-bit
  * targets have no 128-bit type. */
 u64 muldiv(u64 a, u64 b, u64 c)
@@ -185,33 +224,26 @@ static const struct {
 	{ 56, "ppm" },       { 57, "fit" },
 };
 
-/* An unsigned little-endian number; false if the blob, or the size that it states, ends before it, or if
+/* An unsigned little-endian number of 8 bytes at most; false if the blob, or the size that it states, ends before it, or if
  * all its bits are set. */
 static bool le(struct str blob, size_t offset, size_t width, u64 *v)
 {
-	u64 x = 0;
-	bool set = false;
-	size_t n = str_len(blob), stated;
+	struct str field;
 
-	if (n < 4)
+	*v = 0;
+	if (blob.e - blob.p < 4 || offset + width > ((u8)blob.p[0] | (size_t)(u8)blob.p[1] << 8) ||
+	    !str_first(blob, (i64)(offset + width), &field))
 		return false;
-	stated = (size_t)((u8)blob.p[0] | (u8)blob.p[1] << 8);
-	if (offset + width > n || offset + width > stated)
-		return false;
-	for (size_t i = width; i > 0; i--) {
-		u8 byte = (u8)blob.p[offset + i - 1];
-
-		x = x << 8 | byte;
-		set |= byte != 0xff;
-	}
-	*v = x;
-	return set;
+	field.p += offset;
+	for (size_t i = 0; i < width && field.e - field.p > 0; i++)
+		*v |= (u64)(u8)*field.p++ << 8 * i;
+	return *v != UINT64_MAX >> (64 - 8 * width);
 }
 
 /* Each value that this revision has, in the order of the rows; *row starts at 0. */
 bool metrics_next(struct str blob, size_t *row, struct metric *m)
 {
-	while (str_len(blob) >= 4 && *row < LEN(metricrows)) {
+	while (blob.e - blob.p >= 4 && *row < LEN(metricrows)) {
 		const struct metricrow *r = &metricrows[(*row)++];
 		u64 v;
 
@@ -232,7 +264,7 @@ bool metrics_next(struct str blob, size_t *row, struct metric *m)
 /* Formats 2 and 3 are those of processors with a GPU in them. */
 bool metrics_is_apu(struct str blob)
 {
-	return str_len(blob) >= 4 && ((u8)blob.p[2] == 2 || (u8)blob.p[2] == 3);
+	return blob.e - blob.p >= 4 && ((u8)blob.p[2] == 2 || (u8)blob.p[2] == 3);
 }
 
 /* Each reason to throttle that means the same on every chip; *bit starts at 0. */
@@ -241,7 +273,7 @@ bool metrics_throttle(struct str blob, size_t *bit, const char **reason, bool *o
 	size_t offset = 0;
 	u64 v;
 
-	if (str_len(blob) < 4 || *bit >= LEN(throttlers))
+	if (blob.e - blob.p < 4 || *bit >= LEN(throttlers))
 		return false;
 	if (blob.p[2] == 1 && blob.p[3] == 3)
 		offset = 112;
@@ -259,17 +291,18 @@ bool metrics_throttle(struct str blob, size_t *bit, const char **reason, bool *o
  * Layouts: linux/perf_event.h; order of the fields of a sample: perf_output_sample() in
  * kernel/events/core.c, since the header has the last ones in another order. */
 
-/* n bytes from where a ring was `at` bytes long; they may lie on both sides of its end. */
+/* Where in its bytes a ring was `at` bytes long. Records and all of their fields of 8 bytes lie on 8: as long as they are of
+ * so many, nothing that begins here goes over the ring's end. */
+static const char *ring_at(const struct ring *r, u64 at)
+{
+	return r->p + (size_t)(at & (r->size - 8));
+}
+
+/* n bytes from where a ring was `at` bytes long, whole records both: they may lie on both sides of its end. */
 void ring_load(const struct ring *r, u64 at, char *to, size_t n)
 {
-	size_t from = (size_t)(at & (r->size - 1)), left = (size_t)r->size - from;
-
-	if (n <= left) {
-		memcpy(to, r->p + from, n);
-		return;
-	}
-	memcpy(to, r->p + from, left);
-	memcpy(to + left, r->p, n - left);
+	for (const char *end = to + n; end - to >= 8; to += 8, at += 8)
+		memcpy(to, ring_at(r, at), 8);
 }
 
 /* The size of the next record; 0 where there is none, or none that could be one. */
@@ -280,7 +313,7 @@ size_t ring_size(const struct ring *r)
 
 	if (n < 8 || n > r->size || (r->size & (r->size - 1)) || r->tail % 8)
 		return 0;
-	ring_load(r, r->tail + 6, (char *)&size, sizeof(size));
+	size = load16(ring_at(r, r->tail) + 6);
 	return size < 8 || size % 8 || size > n ? 0 : size;
 }
 
@@ -288,19 +321,16 @@ size_t ring_size(const struct ring *r)
  * that cannot be one nothing says where the next would be: the rest is passed over, and counted. */
 bool ring_next(struct ring *r, char *scratch, struct str *rec)
 {
-	size_t n = ring_size(r), from;
+	size_t n = ring_size(r);
 
 	if (!n) {
 		r->corrupt += r->tail != r->head;
 		r->tail = r->head;
 		return false;
 	}
-	from = (size_t)(r->tail & (r->size - 1));
-	if (n > r->size - from) {
+	if (!str_first((struct str){ ring_at(r, r->tail), r->p + (size_t)r->size }, (i64)n, rec)) {
 		ring_load(r, r->tail, scratch, n);
 		*rec = (struct str){ scratch, scratch + n };
-	} else {
-		*rec = (struct str){ r->p + from, r->p + from + n };
 	}
 	r->tail += n;
 	return true;
@@ -335,15 +365,13 @@ static size_t time_at(u32 type, size_t size, const struct pformat *f)
 bool ring_time(const struct ring *r, const struct pformat *f, u64 *time)
 {
 	size_t n = ring_size(r), at;
-	u32 type;
 
 	*time = 0;
 	if (!n)
 		return false;
-	ring_load(r, r->tail, (char *)&type, sizeof(type));
-	at = time_at(type, n, f);
+	at = time_at(load32(ring_at(r, r->tail)), n, f);
 	if (at && at + 8 <= n)
-		ring_load(r, r->tail + at, (char *)time, sizeof(*time));
+		*time = load64(ring_at(r, r->tail + at));
 	return true;
 }
 
@@ -355,48 +383,57 @@ struct cursor {
 	bool cut;
 };
 
+static void cut(struct cursor *c)
+{
+	c->cut = true;
+	c->s.p = c->s.e;
+}
+
 static struct str take(struct cursor *c, u64 n)
 {
 	struct str piece = { c->s.p, c->s.p };
 
-	if (n > str_len(c->s)) {
-		c->cut = true;
-		c->s.p = c->s.e;
-		return piece;
-	}
-	piece.e = c->s.p + n;
-	c->s.p = piece.e;
+	if (str_first(c->s, (i64)n, &piece))
+		c->s.p = piece.e;
+	else
+		cut(c);
 	return piece;
 }
 
 static u64 take64(struct cursor *c)
 {
-	struct str s = take(c, 8);
-	u64 v = 0;
+	const char *p = c->s.p;
 
-	if (str_len(s) == sizeof(v))
-		memcpy(&v, s.p, sizeof(v));
-	return v;
+	if (c->s.e - p < 8) {
+		cut(c);
+		return 0;
+	}
+	c->s.p = p + 8;
+	return load64(p);
 }
 
 static u32 take32(struct cursor *c)
 {
-	struct str s = take(c, 4);
-	u32 v = 0;
+	const char *p = c->s.p;
 
-	if (str_len(s) == sizeof(v))
-		memcpy(&v, s.p, sizeof(v));
-	return v;
+	if (c->s.e - p < 4) {
+		cut(c);
+		return 0;
+	}
+	c->s.p = p + 4;
+	return load32(p);
 }
 
 static u32 take16(struct cursor *c)
 {
-	struct str s = take(c, 2);
-	u16 v = 0;
+	const char *p = c->s.p;
 
-	if (str_len(s) == sizeof(v))
-		memcpy(&v, s.p, sizeof(v));
-	return v;
+	if (c->s.e - p < 2) {
+		cut(c);
+		return 0;
+	}
+	c->s.p = p + 2;
+	return load16(p);
 }
 
 /* n entries of so many bytes. */
@@ -408,13 +445,11 @@ static struct str take_n(struct cursor *c, u64 n, size_t each)
 /* What ends at the first NUL of what is left; records pad such text with NULs. */
 static struct str take_name(struct cursor *c)
 {
-	struct str s = c->s;
-	const char *nul = s.p < s.e ? memchr(s.p, '\0', str_len(s)) : NULL;
+	struct str name = c->s;
 
+	str_cut(&c->s, '\0', &name);
 	c->s.p = c->s.e;
-	if (nul)
-		s.e = nul;
-	return s;
+	return name;
 }
 
 static struct str take_values(struct cursor *c, u64 format)
@@ -538,8 +573,7 @@ static void take_sample_id(struct cursor *c, const struct pformat *f, struct pre
 		c->cut = true;
 		return;
 	}
-	id.s.p = c->s.e - n;
-	c->s.e = id.s.p;
+	c->s = take(&id, str_len(c->s) - n);
 	r->have = n ? f->sample_type & all : 0;
 	take_ids(&id, r->have, r);
 	if (r->have & PS_IDENTIFIER)
@@ -555,9 +589,10 @@ static void take_mmap(struct cursor *c, struct prec *r)
 	r->pgoff = take64(c);
 	if (r->type == PR_MMAP2 && r->misc & PM_BUILD_ID) {
 		struct str id = take(c, 24);
+		u8 n = id.e - id.p >= 24 ? (u8)id.p[0] : UINT8_MAX;
 
-		if (str_len(id) == 24 && (u8)id.p[0] <= 20)
-			r->build_id = (struct str){ id.p + 4, id.p + 4 + (u8)id.p[0] };
+		if (n <= 20)
+			r->build_id = (struct str){ id.p + 4, id.p + 4 + n };
 	} else if (r->type == PR_MMAP2) {
 		r->major = take32(c);
 		r->minor = take32(c);
@@ -717,9 +752,9 @@ static const struct {
 /* The next address of a callchain, innermost first. *mode starts as the sample's. */
 bool chain_next(struct str *chain, u8 *mode, u64 *ip)
 {
-	while (str_len(*chain) >= sizeof(*ip)) {
-		memcpy(ip, chain->p, sizeof(*ip));
-		chain->p += sizeof(*ip);
+	while (chain->e - chain->p >= 8) {
+		*ip = load64(chain->p);
+		chain->p += 8;
 		if (*ip < (u64)-4095) /* PERF_CONTEXT_MAX */
 			return true;
 		*mode = PM_UNKNOWN;
@@ -840,29 +875,13 @@ const struct oaformat *oaformat_recorded(bool xe, u32 number)
 	return NULL;
 }
 
-static u32 load32(const char *p)
-{
-	u32 v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static u64 load64(const char *p)
-{
-	u64 v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
 /* Timestamps wrap at 2^32, those of wide headers at 2^56. */
 static u64 ts_mask(const struct oaformat *f)
 {
 	return f->head == OH_WIDE ? ((u64)1 << 56) - 1 : UINT32_MAX;
 }
 
-static u64 report_ts(const struct oaformat *f, const char *report)
+HOT static u64 report_ts(const struct oaformat *f, const char *report)
 {
 	return (f->head == OH_WIDE ? load64(report + 8) : load32(report + 4)) & ts_mask(f);
 }
@@ -918,86 +937,79 @@ void oareport_head(const struct oaformat *f, u16 gen, i32 exponent, const char *
 /* slots: OA_SLOTS of them, or NULL for all. */
 void oaplan_make(struct oaplan *p, const struct oaformat *f, const bool *slots)
 {
+	u8 n = 0, nruns = f->nruns;
+
+	memset(p, 0, sizeof(*p));
 	p->format = f;
-	p->nruns = 0;
-	p->bytes = 0;
-	for (size_t i = 0; i < f->nruns; i++) {
+	for (u8 i = 0; i < nruns; i++) {
 		const struct oarun *r = &f->runs[i];
-		size_t each = r->width == OW_U64 ? 8 : 4, end = r->at + r->n * each;
-		bool open = false;
+		size_t end = r->at + r->n * (r->width == OW_U64 ? 8u : 4u);
 
 		if (p->bytes < end)
 			p->bytes = (u16)end;
-		for (size_t k = 0; k < r->n; k++) {
-			if (slots && !slots[r->slot + k]) {
-				open = false;
-				continue;
-			}
-			if (!open)
-				p->runs[p->nruns++] = (struct oarun){
-					(u8)(r->slot + k), 0, r->width, (u8)(r->high + k),
-					(u16)(r->at + k * each),
-				};
-			open = true;
-			p->runs[p->nruns - 1].n++;
+		for (u8 k = 0, from = 0; k < r->n; from = ++k) {
+			while (k < r->n && (!slots || slots[r->slot + k]))
+				k++;
+			if (from < k && n < OA_SLOTS)
+				p->parts[n++] = (struct oapart){ i, from, k };
 		}
 	}
+	p->nparts = n;
 }
 
-/* By index, since each pointer that moved would be one more step for each counter. */
-static void add_u32(const char *a, const char *b, size_t n, u64 *sum)
+/* Counters `from` to `to` of those that begin at a and b. By index, since each pointer that moved would be one more step for
+ * each counter. */
+HOT static void add_u32(const char *a, const char *b, size_t from, size_t to, u64 *sum)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = from; i < to; i++)
 		sum[i] += load32(b + 4 * i) - load32(a + 4 * i);
 }
 
-static u64 delta_u40(const char *a, const char *ahigh, const char *b, const char *bhigh)
+HOT static u64 delta_u40(const char *a, const char *ahigh, const char *b, const char *bhigh, size_t i)
 {
-	u64 low = (u64)load32(b) - load32(a), high = (u64)(u8)*bhigh - (u8)*ahigh;
+	u64 low = (u64)load32(b + 4 * i) - load32(a + 4 * i), high = (u64)(u8)bhigh[i] - (u8)ahigh[i];
 
 	return (low + (high << 32)) & 0xffffffffff;
 }
 
-/* Most counters are such: four at once, all read before the first is written, take 15 % off a sum of all reports. */
-static void add_u40(const char *a, const char *ah, const char *b, const char *bh, size_t n, u64 *sum)
+HOT static void add_u40(const char *a, const char *ah, const char *b, const char *bh, size_t from, size_t to, u64 *sum)
 {
-	for (; n >= 4; n -= 4, a += 16, b += 16, ah += 4, bh += 4, sum += 4) {
-		u64 d0 = delta_u40(a, ah, b, bh), d1 = delta_u40(a + 4, ah + 1, b + 4, bh + 1);
-		u64 d2 = delta_u40(a + 8, ah + 2, b + 8, bh + 2), d3 = delta_u40(a + 12, ah + 3, b + 12, bh + 3);
-
-		sum[0] += d0;
-		sum[1] += d1;
-		sum[2] += d2;
-		sum[3] += d3;
-	}
-	for (; n > 0; n--, a += 4, b += 4)
-		*sum++ += delta_u40(a, ah++, b, bh++);
+	for (size_t i = from; i < to; i++)
+		sum[i] += delta_u40(a, ah, b, bh, i);
 }
 
-static void add_u64(const char *a, const char *b, size_t n, u64 *sum)
+HOT static void add_u64(const char *a, const char *b, size_t from, size_t to, u64 *sum)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = from; i < to; i++)
 		sum[i] += load64(b + 8 * i) - load64(a + 8 * i);
 }
 
-/* Called for each report, of which there are 100 000 in a second: a loop over neighbours for each width. */
-void oa_add(const struct oaplan *p, const char *a, const char *b, u64 *sum)
+/* Called for each report, of which there are 100 000 in a second: a loop over neighbours for each width. That a part ends
+ * with its run is asked here, where it can be seen that a run ends with the report and its slots with the sum. */
+HOT void oa_add(const struct oaplan *p, const char *a, const char *b, u64 *sum)
 {
 	const struct oaformat *f = p->format;
-	const struct oarun *r = p->runs, *end = r + p->nruns;
+	const struct oapart *part = p->parts, *end = part + p->nparts;
+	u8 nruns = f->nruns;
 
 	sum[OA_TIME] += oa_ts_delta(f, report_ts(f, a), report_ts(f, b));
 	if (f->head == OH_WIDE)
 		sum[OA_CLOCK] += load64(b + 24) - load64(a + 24);
 	else if (f->head == OH_GEN8)
 		sum[OA_CLOCK] += load32(b + 12) - load32(a + 12);
-	for (; r < end; r++) {
-		if (r->width == OW_U32)
-			add_u32(a + r->at, b + r->at, r->n, sum + r->slot);
-		else if (r->width == OW_U40)
-			add_u40(a + r->at, a + r->high, b + r->at, b + r->high, r->n, sum + r->slot);
-		else
-			add_u64(a + r->at, b + r->at, r->n, sum + r->slot);
+	for (u8 i = 0; i < nruns; i++) {
+		const struct oarun *r = &f->runs[i];
+
+		for (; part < end && part->run == i; part++) {
+			size_t to = part->to < r->n ? part->to : r->n;
+
+			if (r->width == OW_U32)
+				add_u32(a + r->at, b + r->at, part->from, to, sum + r->slot);
+			else if (r->width == OW_U40)
+				add_u40(a + r->at, a + r->high, b + r->at, b + r->high, part->from, to, sum + r->slot);
+			else
+				add_u64(a + r->at, b + r->at, part->from, to, sum + r->slot);
+		}
 	}
 }
 
@@ -1050,18 +1062,18 @@ bool oarec_next(struct str *bytes, bool xe, struct oarec *r)
 	const char *p = bytes->p;
 	u16 size;
 
-	if (str_len(*bytes) < OAREC_HEAD)
+	if (bytes->e - p < OAREC_HEAD)
 		return false;
-	memcpy(&size, p + 6, sizeof(size));
+	size = load16(p + 6);
 	*r = (struct oarec){ OT_CORRUPT, load32(p), { p, p } };
 	if (size < OAREC_HEAD) {
 		bytes->p = bytes->e;
 		return true;
 	}
-	if (size > str_len(*bytes))
+	if (!str_first(*bytes, size, &r->body))
 		return false;
-	r->body = (struct str){ p + OAREC_HEAD, p + size };
-	bytes->p += size;
+	bytes->p = r->body.e;
+	r->body.p += OAREC_HEAD;
 	for (r->type = OT_SAMPLE; r->type < OT_UNKNOWN && type_number(xe, r->type) != r->number; r->type++)
 		;
 	return true;
@@ -1083,7 +1095,7 @@ bool oarec_begins(struct str bytes, bool *xe)
 
 bool oarec_version(struct str body, u32 *version)
 {
-	if (str_len(body) < 8)
+	if (body.e - body.p < 8)
 		return false;
 	*version = load32(body.p);
 	return true;
@@ -1092,9 +1104,10 @@ bool oarec_version(struct str body, u32 *version)
 /* n bytes, up to a NUL in them. */
 static struct str name_of(const char *p, size_t n)
 {
-	const char *nul = memchr(p, '\0', n);
+	struct str s = { p, p + n }, name = s;
 
-	return (struct str){ p, nul ? nul : p + n };
+	str_cut(&s, '\0', &name);
+	return name;
 }
 
 bool oarec_info(struct str body, struct oainfo *i)
@@ -1102,7 +1115,7 @@ bool oarec_info(struct str body, struct oainfo *i)
 	const char *p = body.p;
 	u32 v[7];
 
-	if (str_len(body) < INFO_BYTES)
+	if (body.e - p < INFO_BYTES)
 		return false;
 	memcpy(v, p + 8, sizeof(v));
 	*i = (struct oainfo){
@@ -1114,7 +1127,7 @@ bool oarec_info(struct str body, struct oainfo *i)
 
 bool oarec_correlation(struct str body, u64 *cpu_ns, u64 *gpu_ts)
 {
-	if (str_len(body) < 16)
+	if (body.e - body.p < 16)
 		return false;
 	*cpu_ns = load64(body.p);
 	*gpu_ts = load64(body.p + 8);
@@ -1148,10 +1161,9 @@ void put_oarec(struct buf *b, bool xe, u8 type, struct str body)
 /* Text of n bytes, of which the last is NUL. */
 static void put_name(struct buf *b, struct str s, size_t n)
 {
-	size_t len = str_len(s) < n ? str_len(s) : n - 1;
-
-	put_n(b, s.p, len);
-	put_zeros(b, n - len);
+	str_first(s, (i64)n - 1, &s);
+	put_str(b, s);
+	put_zeros(b, n - str_len(s));
 }
 
 /* The body. */

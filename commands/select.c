@@ -188,7 +188,7 @@ void choose_entities(u8 kind)
 
 	norder = 0;
 	for (u32 i = 1; i <= n; i++)
-		if (entity_at(kind, i)->used && (kind == K_CLIENT ? !clients[i].hidden : groups[i].clients))
+		if (entity_at(kind, i)->used && (kind == K_CLIENT ? !clients[i].hidden && clients[i].holders /* who waits for one was not read */ : groups[i].clients))
 			order[norder++] = i;
 	sort(order, norder, kind == K_CLIENT ? by_client : by_group);
 }

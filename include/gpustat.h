@@ -439,8 +439,10 @@ u64 oa_ts_delta(const struct oaformat *f, u64 from, u64 to);
 struct oaplan {
 	const struct oaformat *format;
 	u16 bytes; /* that a report must have: up to its last counter, since recordings may lack the padding */
-	u8 nruns;
-	struct oarun runs[OA_SLOTS];
+	u8 nparts;
+	struct oapart {
+		u8 run, from, to; /* of the format's; its counters, up to, not including, the second */
+	} parts[OA_SLOTS];
 };
 
 void oaplan_make(struct oaplan *p, const struct oaformat *f, const bool *slots);
@@ -882,15 +884,16 @@ u8 privilege_raise(u8 may);
 void privilege_lower(u8 was);
 void privilege_end(void);
 bool privilege_is_ours(void);
+bool privilege_has(u8 may);
 const char *privilege_getenv(const char *name);
 
 /* --- sources/sandbox.c: what may be asked of the kernel from then on ------------------------------------------- */
 
 /* The calls of a command. */
 enum {
-	CALLS_ALWAYS = 1, /* what is open, clocks, signals */
-	CALLS_FILES = 2,     /* to look for files and to read them */
-	CALLS_WRITE = 4,     /* to write any */
+	CALLS_FILES = 1,     /* to look for files and to read them */
+	CALLS_REPLACE = 2,   /* to make a file, and put it in another's place */
+	CALLS_WRITE = 4,     /* to write those that are there */
 	CALLS_WATCH = 8,     /* who has a device open */
 	CALLS_PERF = 16,     /* to read perf events, */
 	CALLS_OPEN_PERF = 32, /* and to open some */
@@ -899,6 +902,7 @@ enum {
 	CALLS_CHILD = 256,   /* to have a command begin, and to wait for it */
 	CALLS_TIMER = 512,
 	CALLS_SCREEN = 1024, /* a terminal's modes */
+	CALLS_BLIND = 2048,  /* what a device is open by, where it cannot be looked up */
 };
 
 struct sandbox {
@@ -963,6 +967,7 @@ struct replacing {
 };
 
 long file_open(const char *path, int flags);
+long file_way(const char *path);
 long replace_begin(struct replacing *f, const char *path);
 long replace_open(struct replacing *f, u32 mode);
 long replace_settle(struct replacing *f, long r);
@@ -993,8 +998,8 @@ bool sysfs_node(struct str name, unsigned *maj, unsigned *min);
 void kfd_start(void);
 bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot)); /* false: there is no such driver */
 bool kfd_read(struct client *c, u32 pid, i64 t);
-bool sysfs_lists(void);
-void untold_drop(void); /* adds to reg_dropped what files_untold counted since the last call */ /* /sys can be read: a device that it does not list is none */
+bool sysfs_lists(void); /* /sys can be read: a device that it does not list is none */
+void untold_drop(void); /* adds to reg_dropped what files_untold counted since the last call */
 
 /* --- sources/fdinfo.c: which descriptors of a process hold a DRM client, and what their files say ------------ */
 
@@ -1086,6 +1091,7 @@ bool pass_rest(void);
 bool watch_changed(u32 pid, bool notice);
 void watch_later(u32 pid, bool notice);
 u32 watch_due(u8 queue);
+bool watch_waits(void); /* for a look that a notice asked for */
 u32 watch_after(u32 pid);
 bool watch_is_stale(u32 pid);
 void watch_woke(void);
@@ -1530,7 +1536,9 @@ struct oacounter {
 	bool is_float, wanted;
 	bool has_max;
 	bool runs;                       /* private: is wanted, or one that is wanted refers to it */
-	u16 code, ncode, max, nmax; /* private */
+	struct oacode {
+		u16 from, to; /* in oaprog.code */
+	} code, max;                     /* private */
 	u64 needs[MAX_OA_COUNTERS / 64]; /* private: counters that it refers to */
 };
 
@@ -1854,9 +1862,9 @@ enum { MAX_PATTERNS = MAX_OA_COUNTERS + 64 /* all counters of a metric set, and 
 struct cell {
 	struct str group, title;
 	const struct column *col; /* table: with inst, what stands in it */
-	char inst[MAX_NAME];
+	char *inst; /* one of insts */
 	u8 inst_n;
-	struct str pattern; /* -f */
+	const struct str *pattern; /* -f */
 	u16 order;          /* table: which pattern */
 	const struct lay *lay; /* line */
 	u16 width, want; /* in characters */
@@ -1887,7 +1895,9 @@ struct out {
 	u8 kind;
 	u16 places[MAX_PATTERNS]; /* of steady records: the only field of each pattern, plus 1 */
 	size_t ncells, lost; /* columns; those beyond the table */
+	u16 shown[MAX_CELLS];    /* which cell stands there, from left to right */
 	struct cell cells[MAX_CELLS];
+	char insts[MAX_CELLS][MAX_NAME];
 };
 
 const struct format *format_find(struct str name);

@@ -11,6 +11,7 @@ enum {
 static bool walked;       /* all of /proc was, once */
 static bool unopened;     /* /proc could not be opened, once at least: nothing is sure to be found in time */
 static u64 round_names;   /* descriptors of all processes, when they were looked at last */
+static u64 round_calls;   /* that took them */
 static u32 lost;          /* of reg_dropped: what looks found no room for */
 static const i64 rename_ns = 5000000000; /* a process may change its name or cgroup: read anew after this */
 
@@ -38,6 +39,12 @@ static void verify_seconds(void)
 			holder_verify(n);
 }
 
+/* Each of its descriptors is one call; through its pidfd, three. */
+static u64 calls_of(const struct look *l)
+{
+	return (u64)l->n * (l->blind ? 3 : 1);
+}
+
 /* Every descriptor of every process. What was not met is forgotten, unless it could not be looked everywhere. */
 static void walk(void)
 {
@@ -50,7 +57,7 @@ static void walk(void)
 	reg_unreadable = 0;
 	if (!pass_start(true))
 		return;
-	round_names = 0;
+	round_names = round_calls = 0;
 	while ((pid = pass_next(process_gone)) != NONE) {
 		look_begin(&l, pid, names, sizeof(names));
 		while (look_step(&l))
@@ -58,6 +65,7 @@ static void walk(void)
 		look_end(&l, true);
 		cut |= l.cut;
 		round_names += l.n;
+		round_calls += calls_of(&l);
 	}
 	compute_scan();
 	if (!cut)
@@ -233,7 +241,7 @@ bool looks_rest(void)
 }
 
 static u32 tour_pid;
-static u64 tour_names;  /* so far */
+static u64 tour_names, tour_calls; /* so far */
 static u32 tour_lost;   /* as lost */
 static bool round_over; /* in this sample */
 
@@ -243,8 +251,9 @@ static void round_end(void)
 	round_over = true;
 	anonymous_settle();
 	round_names = tour_names;
+	round_calls = tour_calls;
 	lost = tour_lost;
-	tour_names = tour_lost = 0;
+	tour_names = tour_calls = tour_lost = 0;
 }
 
 /* A descriptor more of all. False: that was the last one. What is known of its process holds, unless it proves nothing. */
@@ -259,6 +268,7 @@ static bool tour_on(void)
 	}
 	if (!look_step(&tour)) {
 		tour_names += tour.n;
+		tour_calls += calls_of(&tour);
 		look_end(&tour, watch_is_stale(tour_pid));
 	}
 	return true;
@@ -381,7 +391,7 @@ struct round_facts round_facts(void)
 	}
 	/* Of a process that was looked at before, folder and all: whether it is the same, 3; opened, asked for its size, listed by
 	 * two calls at least, closed. One that is new has to be met before. */
-	round = (round_names + round_names / 64 + 8 * (u64)w.processes) * SHARES / TOUR_SHARE +
+	round = (round_calls + round_names / 64 + 8 * (u64)w.processes) * SHARES / TOUR_SHARE +
 		(u64)w.processes * SHARES / NEW_SHARE;
 	f.samples = watch_sweep ? round / (calls ? calls : 1) + 1 : 0;
 	return f;
@@ -445,7 +455,7 @@ static void fdinfo_scan(void)
 }
 
 /* A client that has lost its last holder may be held by another process, or through another number: first those who held one
- * are looked at, then everybody. */
+ * are looked at, then everybody; as long as some of them wait for their look, it may be theirs. */
 static void fdinfo_sample(void)
 {
 	clients_read();
@@ -458,7 +468,8 @@ static void fdinfo_sample(void)
 		look_at_due();
 		clients_read();
 	}
-	clients_drop();
+	if (!watch_waits())
+		clients_drop();
 	clients_tick();
 	untold_drop();
 	quiet_calls = files_calls;

@@ -8,7 +8,8 @@
 
 /* --- packs: reading ------------------------------------------------------------------------------------ */
 
-static const struct str pack_magic = STR("gpuOA\r\n\1"); /* the last byte is the version */
+static const char magic[] = "gpuOA\r\n\1"; /* the last byte is the version */
+static const struct str pack_magic = { magic, magic + sizeof(magic) - 1 };
 
 /* A number in groups of 7 bits, the lowest first; all but the last have bit 7 set. */
 static bool take_uint(struct str *s, u64 *v)
@@ -29,23 +30,45 @@ static bool take_uint(struct str *s, u64 *v)
 	return false;
 }
 
+/* n bytes on; NULL: the text ends before, as packs do, which are shorter than 2^BITS. In steps each of which is asked for by
+ * itself: so a prover sees that the place lies in the text, of which it knows no length. */
+static const char *place_at(struct str s, u64 n)
+{
+	enum { BITS = 25 };
+
+	if (n >> BITS)
+		return NULL;
+	for (int bit = BITS - 1; bit >= 0; bit--) {
+		ptrdiff_t step = (ptrdiff_t)1 << bit;
+
+		if (!(n >> bit & 1))
+			continue;
+		if (s.e - s.p < step)
+			return NULL;
+		s.p += step;
+	}
+	return s.p;
+}
+
 /* Bytes behind their length. */
 static bool take_entry(struct str *s, struct str *entry)
 {
+	const char *e;
 	u64 n;
 
-	if (!take_uint(s, &n) || n > str_len(*s))
+	if (!take_uint(s, &n) || !(e = place_at(*s, n)))
 		return false;
-	*entry = (struct str){ s->p, s->p + n };
-	s->p = entry->e;
+	*entry = (struct str){ s->p, e };
+	s->p = e;
 	return true;
 }
 
-/* A pack's heap, and what follows it: the sets. */
+/* A pack's heap, and what follows it: the sets. Both are empty where a file is none. */
 static struct str pack_heap(const struct oafile *f, struct str *sets)
 {
-	struct str s = f->text, heap = { 0 };
+	struct str s = f->text, heap = { s.e, s.e };
 
+	*sets = heap;
 	if (f->origin == OM_PACK && str_skip(&s, pack_magic) && take_entry(&s, &heap))
 		*sets = s;
 	return heap;
@@ -56,17 +79,15 @@ static bool take_ref(struct str *s, struct str heap, struct str *entry)
 {
 	u64 at;
 
-	if (!take_uint(s, &at) || at >= str_len(heap))
-		return false;
-	heap.p += at;
-	return take_entry(&heap, entry);
+	return take_uint(s, &at) && (heap.p = place_at(heap, at)) && take_entry(&heap, entry);
 }
 
 /* --- sets, their counters and registers ------------------------------------------------------------------- */
 
+/* Empty where the tag has none of that name. */
 static struct str attr_of(const struct xmltag *t, const char *name)
 {
-	struct str v = { 0 };
+	struct str v = { t->attrs.p, t->attrs.p };
 
 	xml_attr(t->attrs, str_z(name), &v);
 	return v;
@@ -85,7 +106,7 @@ static bool xml_element(struct str *at, const char *name, struct xmltag *t, stru
 			return true;
 		while (xml_next(at, &end))
 			if (!end.opens && str_is(end.name, name)) {
-				body->e = end.name.p - 2;
+				body->e = end.name.p - body->p > 2 ? end.name.p - 2 : body->p;
 				return true;
 			}
 	}
@@ -115,10 +136,10 @@ static void guid_print(struct str s, char guid[37])
 	guid[0] = '\0';
 	if (str_len(s) != 16)
 		return;
-	for (size_t i = 0; i < 16; i++) {
+	for (size_t i = 0; s.p < s.e; i++) {
 		if (i == 4 || i == 6 || i == 8 || i == 10)
 			put_c(&b, '-');
-		put_hex(&b, (u8)s.p[i]);
+		put_hex(&b, (u8)*s.p++);
 	}
 	guid[36] = '\0';
 }
@@ -173,10 +194,11 @@ static bool pack_set(struct str *at, struct str heap, struct oaset *s)
 /* at is where the family stands in the table. */
 static bool basic_set(struct str *at, struct oaset *s)
 {
-	const struct oafamily *f = &oafamilies[(size_t)(at->p - (const char *)oafamilies) / sizeof(*f)];
+	const struct oafamily *f;
 
 	if (at->p >= at->e)
 		return false;
+	f = &oafamilies[(size_t)(at->p - (const char *)oafamilies) / sizeof(*f)];
 	at->p += sizeof(*f);
 	s->name = S("Basic");
 	s->chipset = str_z(f->name);
@@ -188,16 +210,20 @@ static bool basic_set(struct str *at, struct oaset *s)
 
 bool oaset_next(const struct oafile *f, struct str *at, struct oaset *s)
 {
-	struct str sets = f->text, heap = pack_heap(f, &sets);
+	struct str sets, heap = pack_heap(f, &sets);
+	struct oaset next;
 
 	if (f->origin == OM_BASIC)
 		sets = (struct str){ (const char *)oafamilies, (const char *)(oafamilies + noafamilies) };
-	else if (f->origin == OM_PACK && !heap.p)
-		return false;
+	else if (f->origin == OM_XML)
+		sets = f->text;
 	if (!at->p)
 		*at = sets;
-	s->file = f;
-	return f->origin == OM_XML ? xml_set(at, s) : f->origin == OM_PACK ? pack_set(at, heap, s) : basic_set(at, s);
+	next = (struct oaset){ f, heap, heap, heap, "", heap };
+	if (!(f->origin == OM_XML ? xml_set(at, &next) : f->origin == OM_PACK ? pack_set(at, heap, &next) : basic_set(at, &next)))
+		return false;
+	*s = next;
+	return true;
 }
 
 static bool xml_def(struct str *at, struct oadef *c)
@@ -223,7 +249,7 @@ static bool pack_def(struct str *at, struct str heap, struct oadef *c)
 {
 	struct str s;
 
-	if (!take_ref(at, heap, &s) || s.p == s.e)
+	if (!take_ref(at, heap, &s) || s.p >= s.e)
 		return false;
 	c->is_float = *s.p++ != 0;
 	return take_ref(&s, heap, &c->name) && take_ref(&s, heap, &c->units) && take_ref(&s, heap, &c->equation) &&
@@ -252,6 +278,7 @@ bool oadef_next(const struct oaset *s, struct str *at, struct oadef *c)
 {
 	struct str body = s->body, sets, heap = pack_heap(s->file, &sets);
 
+	*c = (struct oadef){ heap, heap, false, heap, heap, heap };
 	if (s->file->origin == OM_XML) {
 		if (!at->p)
 			*at = body;
@@ -290,9 +317,11 @@ static bool xml_config(struct str *at, struct config *c)
 
 static bool config_next(const struct oaset *s, struct str *at, struct config *c)
 {
+	static const char types[OREGS] = { OREG_NOA, OREG_OA, OREG_FLEX };
 	struct str body = s->body, sets, heap = pack_heap(s->file, &sets);
 	const struct oafamily *f;
 
+	*c = (struct config){ OREGS, heap, heap };
 	if (s->file->origin == OM_XML) {
 		if (!at->p)
 			*at = body;
@@ -301,18 +330,18 @@ static bool config_next(const struct oaset *s, struct str *at, struct config *c)
 	if (s->file->origin == OM_PACK) {
 		if (!at->p && (!take_ref(&body, heap, at) || !take_ref(&body, heap, at)))
 			return false;
-		if (at->p == at->e)
+		if (at->p >= at->e)
 			return false;
 		c->type = (u8)*at->p++;
 		return take_ref(at, heap, &c->available) && take_ref(at, heap, &c->list);
 	}
-	/* at counts types from the family's address on. */
+	/* at is where the type stands among all. */
 	if (!at->p)
-		*at = (struct str){ body.p, body.p + OREGS };
-	if (at->p == at->e)
+		*at = (struct str){ types, types + OREGS };
+	if (at->p >= at->e)
 		return false;
 	f = &oafamilies[(size_t)(body.p - (const char *)oafamilies) / sizeof(*f)];
-	c->type = (u8)(at->p++ - body.p);
+	c->type = (u8)*at->p++;
 	c->available = (struct str){ 0 };
 	c->list = (struct str){ 0 };
 	if (f->nregs[c->type])
@@ -326,7 +355,7 @@ static bool hex_attr(const struct xmltag *t, const char *name, u32 *v)
 	struct str s = attr_of(t, name);
 	u64 x;
 
-	if (str_len(s) < 3 || s.p[0] != '0' || s.p[1] != 'x' || scan_num(s, &x) != s.e || x > UINT32_MAX)
+	if (s.e - s.p < 3 || s.p[0] != '0' || s.p[1] != 'x' || scan_num(s, &x) != s.e || x > UINT32_MAX)
 		return false;
 	*v = (u32)x;
 	return true;
@@ -345,7 +374,7 @@ static long register_next(u8 origin, struct str *list, u32 reg[2])
 		while (!t.opens || !str_is(t.name, "register"));
 		return hex_attr(&t, "address", &reg[0]) && hex_attr(&t, "value", &reg[1]) ? 1 : -EINVAL;
 	}
-	if (list->p == list->e)
+	if (list->p >= list->e)
 		return 0;
 	if (origin == OM_BASIC) {
 		memcpy(reg, list->p, 8);
@@ -411,26 +440,31 @@ struct oatoken {
 static bool word_next(struct str *eq, struct oatoken *t)
 {
 	char b[25]; /* 20 digits, and one that is not used: where a longer word would end */
-	size_t cap = sizeof(b) - 1;
+	size_t len;
 	struct str w;
 	u64 n;
 
-	if (!str_word(eq, &w))
+	if (!str_word(eq, &w) || w.p >= w.e)
 		return false;
 	*t = (struct oatoken){ .word = W_NAME, .text = { w.p + 1, w.e } };
 	if (*w.p == '$')
 		return true;
 	*t = (struct oatoken){ .word = W_OTHER, .text = w };
-	w = (struct str){ b, b + xml_text(w, b, cap) };
-	if (str_len(w) > cap)
+	len = xml_text(w, b, sizeof(b) - 1);
+	if (len >= sizeof(b))
 		return true;
+	w = (struct str){ b, b + len };
 	for (size_t i = 0; i < LEN(words); i++)
 		if (str_is(w, words[i].text)) {
-			*t = (struct oatoken){ .word = words[i].word };
-			return true;
+			t->word = words[i].word;
+			break;
 		}
-	if (scan_num(w, &n) == w.e)
-		*t = (struct oatoken){ .word = W_NUMBER, .n = n };
+	if (t->word == W_OTHER && scan_num(w, &n) == w.e) {
+		t->word = W_NUMBER;
+		t->n = n;
+	}
+	if (t->word != W_OTHER)
+		t->text.e = t->text.p;
 	return true;
 }
 
@@ -440,14 +474,14 @@ static bool token_next(const struct oafile *f, struct str *eq, struct oatoken *t
 	struct str sets, heap = pack_heap(f, &sets);
 
 	if (f->origin != OM_PACK) {
-		if (!word_next(eq, t))
-			return false;
-		if (f->origin == OM_BASIC && t->word == W_OTHER && oabasic_end(t->text, eq))
-			return token_next(f, eq, t);
+		do
+			if (!word_next(eq, t))
+				return false;
+		while (f->origin == OM_BASIC && t->word == W_OTHER && oabasic_end(t->text, eq));
 	} else {
-		if (eq->p == eq->e)
+		if (eq->p >= eq->e)
 			return false;
-		*t = (struct oatoken){ .word = (u8)*eq->p++ };
+		*t = (struct oatoken){ .word = (u8)*eq->p++, .text = { heap.e, heap.e } };
 		if ((t->word == W_NAME || t->word == W_OTHER) ? !take_ref(eq, heap, &t->text) :
 		    t->word == W_NUMBER && !take_uint(eq, &t->n))
 			t->word = W_OTHER;
@@ -469,14 +503,17 @@ enum { V_PUSH, V_ADD, V_SUB, V_LESS /* not below 0 */, V_MUL, V_DIV, V_MIN, V_AN
 /* oains.src: where the right operand is; whether the left one, or it, is made a double or a u64 first. */
 enum { SRC_CONST, SRC_SLOT, SRC_COUNTER, SRC_STACK, SRC_WHERE = 3, L_DOUBLE = 4, L_U64 = 8, R_DOUBLE = 16, R_U64 = 32 };
 
-enum { MAX_DEPTH = 32 /* 9 in the public files */ };
+enum { MAX_DEPTH = 32 /* 9 in the public files; a power of two */ };
 
-/* C leaves open what becomes of what has no room. */
-static u64 f_u64(double f)
+/* C leaves open what becomes of what has no room. By bits: doubles from 0 up to infinity are in the order of theirs, behind
+ * them is what is no number, then what is below 0. */
+static u64 f_u64(union oaval v)
 {
-	if (f >= 18446744073709551616.0)
-		return UINT64_MAX;
-	return f > 0 ? (u64)f : 0;
+	static const union oaval beyond = { .f = 18446744073709551616.0 }, infinite = { .u = UINT64_C(0x7ff) << 52 };
+
+	if (v.u < beyond.u)
+		return (u64)v.f;
+	return v.u <= infinite.u ? UINT64_MAX : 0;
 }
 
 static double quotient(double a, double b)
@@ -496,32 +533,33 @@ static union oaval of_u64(u64 u)
 
 static union oaval convert(union oaval v, bool to_double, bool to_u64)
 {
-	return to_double ? of_double((double)v.u) : to_u64 ? of_u64(f_u64(v.f)) : v;
+	return to_double ? of_double((double)v.u) : to_u64 ? of_u64(f_u64(v)) : v;
 }
 
-/* The top of the stack is not on it. */
-static union oaval run(const struct oains *i, size_t n, const u64 *sum, const union oaval *v)
+/* The top of the stack is not on it. What makes the code sees to its depth; sp stays on it whatever code it is. */
+static union oaval run(const struct oains *all, struct oacode c, union oaval *stack, const u64 *sum, const union oaval *v)
 {
-	union oaval stack[MAX_DEPTH + 1], *sp = stack, a = { 0 }, b;
+	union oaval a = { 0 }, b;
 
-	for (const struct oains *end = i + n; i < end; i++) {
+	for (unsigned sp = 0, at = c.from; at < c.to; at++) {
+		const struct oains *i = &all[at];
 		unsigned src = i->src, where = src & SRC_WHERE;
 
 		b = i->k;
-		if (where == SRC_SLOT) {
+		if (where == SRC_SLOT && i->arg < OA_SLOTS) {
 			b.u = sum[i->arg];
-		} else if (where == SRC_COUNTER) {
+		} else if (where == SRC_COUNTER && i->arg < MAX_OA_COUNTERS) {
 			b = v[i->arg];
 		} else if (where == SRC_STACK) {
 			b = a;
-			a = *--sp;
+			a = stack[--sp % MAX_DEPTH];
 		}
 		if (src > SRC_WHERE) {
 			a = convert(a, src & L_DOUBLE, src & L_U64);
 			b = convert(b, src & R_DOUBLE, src & R_U64);
 		}
 		switch (i->op) {
-		case V_PUSH: *sp++ = a; a = b; break;
+		case V_PUSH: stack[sp++ % MAX_DEPTH] = a; a = b; break;
 		case V_ADD:  a.u += b.u; break;
 		case V_SUB:  a.u -= b.u; break;
 		case V_LESS: a.u = a.u > b.u ? a.u - b.u : 0; break; /* counters are not read at once: a part may exceed the whole */
@@ -538,7 +576,7 @@ static union oaval run(const struct oains *i, size_t n, const u64 *sum, const un
 		case V_LE:   a.u = a.u <= b.u; break;
 		case V_RATIO:  a = of_double(quotient((double)a.u, (double)b.u)); break;
 		case V_DOUBLE: a = of_double((double)a.u); break;
-		case V_U64:    a = of_u64(f_u64(a.f)); break;
+		case V_U64:    a = of_u64(f_u64(a)); break;
 		case V_FADD: a.f += b.f; break;
 		case V_FSUB: a.f -= b.f; break;
 		case V_FMUL: a.f *= b.f; break;
@@ -565,13 +603,15 @@ static const struct {
 	[W_UGTE] = { V_GE, 0, false }, [W_ULT] = { V_LT, 0, false }, [W_ULTE] = { V_LE, 0, false },
 };
 
+#define GROUP(word) (1 + (word) - W_A)
+
 /* Counters in hardware: where a letter's begin, and how many. */
 static const struct {
 	u8 slot, n;
-} letters[W_GROUPS_END - W_A] = {
-	[0] = { OA_A, 64 },       [W_B - W_A] = { OA_B, 8 },         [W_C - W_A] = { OA_C, 8 },
-	[W_TIME - W_A] = { OA_TIME, 1 },  [W_CLOCK - W_A] = { OA_CLOCK, 1 }, [W_PERFCNT - W_A] = { 0, 0 },
-	[W_PEC - W_A] = { OA_A, 64 },
+} letters[1 + W_GROUPS_END - W_A] = {
+	[GROUP(W_A)] = { OA_A, 64 },       [GROUP(W_B)] = { OA_B, 8 },         [GROUP(W_C)] = { OA_C, 8 },
+	[GROUP(W_TIME)] = { OA_TIME, 1 },  [GROUP(W_CLOCK)] = { OA_CLOCK, 1 }, [GROUP(W_PERFCNT)] = { 0, 0 },
+	[GROUP(W_PEC)] = { OA_A, 64 },
 };
 
 enum verdict { OK, ABSENT /* what this device does not have */, BAD };
@@ -579,7 +619,8 @@ enum verdict { OK, ABSENT /* what this device does not have */, BAD };
 /* A value that is known, or where it will be; a group stands before its index only. */
 struct operand {
 	u8 src; /* SRC_ */
-	bool is_float, is_group;
+	bool is_float;
+	u8 group; /* in letters[]; 0: none */
 	u16 arg;
 	union oaval k;
 };
@@ -589,7 +630,7 @@ struct maker {
 	const struct oaset *s;
 	const struct oadevice *d;
 	u32 ncode, seen;  /* instructions; counters of the set before this one, with those left out */
-	u64 *needs;       /* of the counter in hand */
+	struct oacounter c; /* in hand */
 	const char *fault;
 	struct operand stack[MAX_DEPTH];
 	u8 n, pushed;     /* operands; those of them that the code has put on its stack, which are the lowest */
@@ -605,7 +646,7 @@ static u8 emit(struct maker *m, struct oains i)
 {
 	if (!m->p)
 		return bad(m, "not constant");
-	if (m->ncode == MAX_OA_CODE)
+	if (m->ncode >= MAX_OA_CODE)
 		return bad(m, "no room for it");
 	m->p->code[m->ncode++] = i;
 	return OK;
@@ -617,7 +658,7 @@ static u8 push_all(struct maker *m, u8 n)
 	for (; m->pushed < n; m->pushed++) {
 		struct operand *o = &m->stack[m->pushed];
 
-		if (o->is_group)
+		if (o->group)
 			return bad(m, "a counter that is not read");
 		if (emit(m, (struct oains){ V_PUSH, o->src, o->arg, o->k }))
 			return BAD;
@@ -628,7 +669,7 @@ static u8 push_all(struct maker *m, u8 n)
 
 static u8 operand_put(struct maker *m, struct operand o)
 {
-	if (m->n == MAX_DEPTH)
+	if (m->n >= MAX_DEPTH)
 		return bad(m, "too deep");
 	m->stack[m->n++] = o;
 	return OK;
@@ -636,17 +677,17 @@ static u8 operand_put(struct maker *m, struct operand o)
 
 static u8 read_put(struct maker *m)
 {
-	struct operand *o = m->n < 2 ? NULL : &m->stack[m->n - 2];
+	struct operand *o = m->n < 2 ? m->stack : &m->stack[m->n - 2];
 	u64 i;
 
-	if (!o || !o[0].is_group || o[1].src != SRC_CONST || o[1].is_float || o[1].is_group)
+	if (m->n < 2 || !o[0].group || o[1].src != SRC_CONST || o[1].is_float || o[1].group)
 		return bad(m, "READ of no counter");
 	i = o[1].k.u;
-	if (letters[o->arg].n == 0)
+	if (letters[o->group].n == 0)
 		return ABSENT;
-	if (i >= letters[o->arg].n)
+	if (i >= letters[o->group].n)
 		return bad(m, "a counter that no report has");
-	*o = (struct operand){ .src = SRC_SLOT, .arg = (u16)(letters[o->arg].slot + i) };
+	*o = (struct operand){ .src = SRC_SLOT, .arg = (u16)(letters[o->group].slot + i) };
 	m->n--;
 	return OK;
 }
@@ -657,12 +698,13 @@ static u8 oper_put(struct maker *m, u8 word)
 	struct operand *l = m->n < 2 ? m->stack : &m->stack[m->n - 2], *r = &l[1];
 	struct oains i[3] = { { V_PUSH, SRC_CONST, 0, l->k } };
 	bool ratio = opers[word].f == V_FDIV && !l->is_float && !r->is_float, dbl;
-	size_t n = 2;
+	union oaval stack[MAX_DEPTH] = { 0 };
+	u16 n = 2;
 
-	if (m->n < 2 || l->is_group || r->is_group)
+	if (m->n < 2 || l->group || r->group)
 		return bad(m, "an operator without its operands");
 	dbl = !ratio && opers[word].f && (!opers[word].u || l->is_float || r->is_float);
-	i[1] = (struct oains){ ratio ? V_RATIO : dbl ? opers[word].f : opers[word].u, r->src, r->arg, r->k };
+	i[1] = (struct oains){ ratio ? V_RATIO : dbl ? opers[word].f : opers[word].u, 0, r->arg, r->k };
 	if (l->is_float != dbl)
 		i[1].src |= dbl ? L_DOUBLE : L_U64;
 	if (r->is_float != dbl && r->src == SRC_CONST)
@@ -673,8 +715,9 @@ static u8 oper_put(struct maker *m, u8 word)
 		i[n++].op = dbl ? V_U64 : V_DOUBLE;
 	m->n--;
 	if (l->src == SRC_CONST && r->src == SRC_CONST) {
-		*l = (struct operand){ .src = SRC_CONST, .k = run(i, n, NULL, NULL) };
+		*l = (struct operand){ .src = SRC_CONST, .k = run(i, (struct oacode){ 0, n }, stack, NULL, NULL) };
 	} else {
+		i[1].src |= r->src;
 		if (push_all(m, m->n) || emit(m, i[1]) || (n > 2 && emit(m, i[2])))
 			return BAD;
 		m->pushed = m->n;
@@ -684,19 +727,28 @@ static u8 oper_put(struct maker *m, u8 word)
 	return OK;
 }
 
+/* Where it stands among those before; MAX_OA_COUNTERS: it does not. */
+static u32 counter_named(const struct oaprog *p, struct str name)
+{
+	for (u32 i = 0; i < p->n && i < MAX_OA_COUNTERS; i++) {
+		struct str has = p->counters[i].name;
+
+		if (has.p && has.e && str_eq(has, name))
+			return i;
+	}
+	return MAX_OA_COUNTERS;
+}
+
 /* Of a counter before this one; one that was left out takes this one with it. */
 static u8 counter_put(struct maker *m, struct str name)
 {
 	struct str at = { 0 };
 	struct oadef c;
+	u32 k = m->p ? counter_named(m->p, name) : MAX_OA_COUNTERS;
 
-	for (u32 i = 0; m->p && i < m->p->n; i++) {
-		const struct oacounter *k = &m->p->counters[i];
-
-		if (!str_eq(k->name, name))
-			continue;
-		m->needs[i / 64] |= UINT64_C(1) << i % 64;
-		return operand_put(m, (struct operand){ .src = SRC_COUNTER, .is_float = k->is_float, .arg = (u16)i });
+	if (k < MAX_OA_COUNTERS) {
+		m->c.needs[k / 64] |= UINT64_C(1) << k % 64;
+		return operand_put(m, (struct operand){ .src = SRC_COUNTER, .is_float = m->p->counters[k].is_float, .arg = (u16)k });
 	}
 	for (u32 i = 0; i < m->seen && oadef_next(m->s, &at, &c); i++)
 		if (str_eq(c.name, name))
@@ -711,7 +763,7 @@ static u8 token_put(struct maker *m, const struct oatoken *t)
 	if (t->word < W_OPS)
 		return oper_put(m, t->word);
 	if (t->word >= W_A && t->word < W_GROUPS_END)
-		return operand_put(m, (struct operand){ .is_group = true, .arg = t->word - W_A });
+		return operand_put(m, (struct operand){ .group = GROUP(t->word) });
 	switch (t->word) {
 	case W_READ:
 		return read_put(m);
@@ -735,13 +787,13 @@ static u8 equation_make(struct maker *m, struct str eq)
 	m->n = m->pushed = 0;
 	while (verdict == OK && token_next(m->s->file, &eq, &t))
 		verdict = token_put(m, &t);
-	if (verdict == OK && (m->n != 1 || m->stack[0].is_group))
+	if (verdict == OK && (m->n != 1 || m->stack[0].group))
 		return bad(m, "more than one value, or none");
 	return verdict;
 }
 
 /* The code that gives it as a counter's type; nothing is left of one that fails. */
-static u8 code_make(struct maker *m, struct str eq, bool is_float, u16 *code, u16 *ncode)
+static u8 code_make(struct maker *m, struct str eq, bool is_float, struct oacode *code)
 {
 	u32 from = m->ncode;
 	u8 verdict = equation_make(m, eq);
@@ -752,8 +804,7 @@ static u8 code_make(struct maker *m, struct str eq, bool is_float, u16 *code, u1
 		verdict = emit(m, (struct oains){ .op = is_float ? V_DOUBLE : V_U64 });
 	if (verdict != OK)
 		m->ncode = from;
-	*code = (u16)from;
-	*ncode = (u16)(m->ncode - from);
+	*code = (struct oacode){ (u16)from, (u16)m->ncode };
 	return verdict;
 }
 
@@ -770,29 +821,26 @@ static u8 available(struct maker *m, struct str eq)
 	m->p = p;
 	if (verdict == OK && m->stack[0].src != SRC_CONST)
 		return bad(m, "not constant");
-	if (verdict == OK && (m->stack[0].is_float ? f_u64(m->stack[0].k.f) : m->stack[0].k.u) == 0)
+	if (verdict == OK && (m->stack[0].is_float ? f_u64(m->stack[0].k) : m->stack[0].k.u) == 0)
 		return ABSENT;
 	return verdict;
 }
 
 static u8 counter_make(struct maker *m, const struct oadef *def)
 {
-	struct oacounter *c = &m->p->counters[m->p->n];
 	u8 verdict = available(m, def->available);
 
-	*c = (struct oacounter){ .name = def->name, .units = def->units, .is_float = def->is_float };
-	m->needs = c->needs;
-	if (verdict == OK && c->name.p == c->name.e)
+	m->c = (struct oacounter){ .name = def->name, .units = def->units, .is_float = def->is_float };
+	if (verdict == OK && def->name.p == def->name.e)
 		verdict = bad(m, "no name");
-	for (u32 i = 0; verdict == OK && i < m->p->n; i++)
-		if (str_eq(m->p->counters[i].name, c->name))
-			verdict = bad(m, "a name that another counter has");
+	if (verdict == OK && counter_named(m->p, def->name) < MAX_OA_COUNTERS)
+		verdict = bad(m, "a name that another counter has");
 	if (verdict == OK)
-		verdict = code_make(m, def->equation, def->is_float, &c->code, &c->ncode);
+		verdict = code_make(m, def->equation, def->is_float, &m->c.code);
 	if (verdict != OK)
 		return verdict;
-	c->has_max = def->max.p < def->max.e && code_make(m, def->max, def->is_float, &c->max, &c->nmax) == OK;
-	m->p->n++;
+	m->c.has_max = def->max.p < def->max.e && code_make(m, def->max, def->is_float, &m->c.max) == OK;
+	m->p->counters[m->p->n++] = m->c;
 	return OK;
 }
 
@@ -804,7 +852,7 @@ bool oaprog_make(struct oaprog *p, const struct oaset *s, const struct oadevice 
 
 	p->n = p->bad = 0;
 	for (; oadef_next(s, &at, &def); m.seen++) {
-		if (m.seen == MAX_OA_COUNTERS) {
+		if (m.seen >= MAX_OA_COUNTERS || p->n >= MAX_OA_COUNTERS) {
 			put_z(why, "more than 256 counters");
 			return false;
 		}
@@ -818,11 +866,14 @@ bool oaprog_make(struct oaprog *p, const struct oaset *s, const struct oadevice 
 	return true;
 }
 
-static void slots_of(struct oaprog *p, u16 code, u16 n)
+static void slots_of(struct oaprog *p, struct oacode code)
 {
-	for (const struct oains *i = p->code + code; n > 0; n--, i++)
-		if ((i->src & SRC_WHERE) == SRC_SLOT)
+	for (unsigned at = code.from; at < code.to; at++) {
+		const struct oains *i = &p->code[at];
+
+		if ((i->src & SRC_WHERE) == SRC_SLOT && i->arg < OA_SLOTS)
 			p->slots[i->arg] = true;
+	}
 }
 
 void oaprog_want(struct oaprog *p, const bool *counters)
@@ -830,7 +881,8 @@ void oaprog_want(struct oaprog *p, const bool *counters)
 	u64 runs[MAX_OA_COUNTERS / 64] = { 0 };
 
 	memset(p->slots, 0, sizeof(p->slots));
-	for (u32 i = p->n; i-- > 0;) {
+	for (u32 rest = p->n; rest > 0; rest--) {
+		u32 i = rest - 1;
 		struct oacounter *c = &p->counters[i];
 
 		c->wanted = !counters || counters[i];
@@ -839,27 +891,30 @@ void oaprog_want(struct oaprog *p, const bool *counters)
 			continue;
 		for (size_t w = 0; w < LEN(runs); w++)
 			runs[w] |= c->needs[w];
-		slots_of(p, c->code, c->ncode);
-		slots_of(p, c->max, c->nmax);
+		slots_of(p, c->code);
+		slots_of(p, c->max);
 	}
 }
 
 void oaprog_eval(const struct oaprog *p, const u64 *sum, union oaval *v)
 {
+	union oaval stack[MAX_DEPTH] = { 0 };
+
 	for (u32 i = 0; i < p->n; i++) {
 		const struct oacounter *c = &p->counters[i];
 
 		if (c->runs)
-			v[i] = run(p->code + c->code, c->ncode, sum, v);
+			v[i] = run(p->code, c->code, stack, sum, v);
 	}
 }
 
 bool oaprog_max(const struct oaprog *p, size_t i, const u64 *sum, const union oaval *v, union oaval *max)
 {
 	const struct oacounter *c = &p->counters[i];
+	union oaval stack[MAX_DEPTH] = { 0 };
 
 	if (c->has_max)
-		*max = run(p->code + c->max, c->nmax, sum, v);
+		*max = run(p->code, c->max, stack, sum, v);
 	return c->has_max;
 }
 
@@ -929,21 +984,22 @@ static void put_entry(struct buf *b, struct str s)
 /* Names an entry of those bytes, which is made if there is none. */
 static void put_ref(struct packer *p, struct buf *b, struct str s)
 {
-	u32 hash = hash_more(HASH_BEGIN, s), *h;
 	struct str at, entry;
 
-	for (; !p->heap.full; hash++) {
-		h = &p->hashes[hash % HASHES];
-		if (*h == 0) {
+	/* What stands in hashes[] is compared with the heap although nobody else writes it: so a place lies in the heap. */
+	for (u32 hash = hash_more(HASH_BEGIN, s); !p->heap.full; hash++) {
+		u32 *h = &p->hashes[hash % HASHES], was = *h;
+
+		if (was == 0 || was > p->heap.n) {
 			*h = (u32)p->heap.n + 1;
 			put_uint(b, p->heap.n);
 			put_entry(&p->heap, s);
 			p->heap.full |= ++p->used > HASHES / 2;
 			return;
 		}
-		at = (struct str){ p->heap.p + (*h - 1), p->heap.p + p->heap.n };
+		at = (struct str){ p->heap.p + (was - 1), p->heap.p + p->heap.n };
 		if (take_entry(&at, &entry) && str_eq(entry, s)) {
-			put_uint(b, *h - 1);
+			put_uint(b, was - 1);
 			return;
 		}
 	}
@@ -1016,14 +1072,14 @@ static bool pack_configs(struct packer *p, const struct oaset *s)
 }
 
 /* A guid's 16 bytes; 0: there is none. */
-static size_t guid_bytes(const char *guid, char b[16])
+static size_t guid_bytes(const char guid[37], char b[16])
 {
 	size_t n = 0; /* digits */
 
 	memset(b, 0, 16);
-	for (; *guid; guid++)
-		if (*guid != '-') {
-			b[n / 2] = (char)(b[n / 2] << 4 | (*guid > '9' ? *guid - 'a' + 10 : *guid - '0'));
+	for (size_t i = 0; i < 36 && guid[i] && n < 32; i++)
+		if (guid[i] != '-') {
+			b[n / 2] = (char)((u8)b[n / 2] << 4 | (guid[i] > '9' ? guid[i] - 'a' + 10 : guid[i] - '0'));
 			n++;
 		}
 	return n / 2;

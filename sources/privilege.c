@@ -39,14 +39,26 @@ static u64 caps_of(u8 may)
 	return set;
 }
 
+/* What was not given up would be there for whatever path comes next. */
+_Noreturn static void die(void)
+{
+	static const char why[] = "gpustat: capabilities cannot be given up\n";
+
+	sys_write(STDERR_FILENO, why, sizeof(why) - 1);
+	_exit(1);
+}
+
 void privilege_lower(u8 was)
 {
+	bool less = (raised & ~was) != 0;
+
 	if (!secured || was == raised || !(caps[0].permitted | caps[1].permitted))
 		return;
 	for (size_t i = 0; i < LEN(caps); i++)
 		caps[i].effective = caps[i].permitted & (u32)(caps_of(was) >> 32 * i);
 	raised = was;
-	sys_capset(caps);
+	if (sys_capset(caps) < 0 && less)
+		die();
 }
 
 /* From here on what is opened is opened with these, too, where we have them. Gives what privilege_lower() is to go back to. */
@@ -63,6 +75,7 @@ u8 privilege_raise(u8 may)
 long privilege_keep(u8 may)
 {
 	bool less = false;
+	long r;
 
 	for (size_t i = 0; i < LEN(caps); i++) {
 		struct sys_caps was = caps[i];
@@ -73,7 +86,10 @@ long privilege_keep(u8 may)
 		caps[i].inheritable = secured ? was.inheritable : 0;
 		less |= memcmp(&was, &caps[i], sizeof(was)) != 0;
 	}
-	return less ? sys_capset(caps) : 0;
+	r = less ? sys_capset(caps) : 0;
+	if (r < 0 && secured)
+		die();
+	return r;
 }
 
 /* may: what the command needs. here: what it needs where no user is to be kept apart. starts: a command of the user's, which
@@ -104,6 +120,13 @@ void privilege_end(void)
 bool privilege_is_ours(void)
 {
 	return secured;
+}
+
+bool privilege_has(u8 may)
+{
+	u64 set = caps_of(may);
+
+	return caps[0].permitted & (u32)set || caps[1].permitted & (u32)(set >> 32);
 }
 
 /* A path from the environment: nothing is known of who opens it where a program of another's has the library in it. */

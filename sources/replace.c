@@ -19,24 +19,51 @@ static void folder_of(const char *path, char dir[PATH_MAX])
 	dir[n ? n : 1] = '\0';
 }
 
-/* A file that was named: a descriptor, or -errno. A link in a folder that all may write, and where nobody may remove what
- * is another's, is followed only where it is ours or the folder's owner's, so that nobody can have exchanged it: as Linux has
- * it itself where fs.protected_symlinks is 1. */
-long file_open(const char *path, int flags)
+/* 1: it is a link that may be followed; 0: it is none; or -errno. A link in a folder that all may write, and where nobody may
+ * remove what is another's, is followed only where it is ours or the folder's owner's, so that nobody can have exchanged it:
+ * as Linux has it itself, for a path's last name, where fs.protected_symlinks is 1. */
+static long link_check(const char *path)
 {
 	static const u32 shared = S_ISVTX | S_IWOTH;
 	char dir[PATH_MAX];
 	struct stat link, in;
-	long r = sys_openat_new(path, flags | O_NOFOLLOW, 0644);
+	long r = sys_lstat(path, &link);
 
-	if (r != -ELOOP)
+	if (r < 0 || !S_ISLNK(link.st_mode))
 		return r;
 	folder_of(path, dir);
-	if ((r = sys_lstat(path, &link)) < 0 || (r = sys_fstatat(AT_FDCWD, dir, &in)) < 0)
+	if ((r = sys_fstatat(AT_FDCWD, dir, &in)) < 0)
 		return r;
-	if (!S_ISLNK(link.st_mode) || ((in.st_mode & shared) == shared && link.st_uid != sys_euid() && link.st_uid != in.st_uid))
-		return -EACCES;
-	return sys_openat_new(path, flags, 0644);
+	return (in.st_mode & shared) != shared || link.st_uid == sys_euid() || link.st_uid == in.st_uid ? 1 : -EACCES;
+}
+
+/* Whether all links on the way to the last name of a path may be followed: 0, or -errno. */
+long file_way(const char *path)
+{
+	char way[PATH_MAX];
+	size_t n = strlen(path);
+	long r = 0;
+
+	if (n >= sizeof(way))
+		return -ENAMETOOLONG;
+	memcpy(way, path, n + 1);
+	for (char *p = way; *p && r >= 0; p++)
+		if (*p == '/' && p > way) {
+			*p = '\0';
+			r = link_check(way);
+			*p = '/';
+		}
+	return r < 0 ? r : 0;
+}
+
+/* A file that was named: a descriptor, or -errno. */
+long file_open(const char *path, int flags)
+{
+	long r = file_way(path);
+	bool follow = link_check(path) > 0;
+
+	r = r < 0 ? r : sys_openat_new(path, follow ? flags : flags | O_NOFOLLOW, 0644);
+	return r == -ELOOP && !follow ? -EACCES : r;
 }
 
 /* 0 or -errno: that nothing may be created there is known now, and not after an hour. */
@@ -47,8 +74,8 @@ long replace_begin(struct replacing *f, const char *path)
 	long r;
 
 	*f = (struct replacing){ .dir = -1, .fd = -1, .base = slash ? slash + 1 : path };
-	if (strlen(path) >= PATH_MAX)
-		return -ENAMETOOLONG;
+	if ((r = file_way(path)) < 0)
+		return r;
 	folder_of(path, dir);
 	r = sys_openat(AT_FDCWD, dir, O_PATH | O_DIRECTORY);
 	if (r < 0)

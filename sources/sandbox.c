@@ -40,7 +40,7 @@
 #endif
 
 /* What a call's arguments must be; NEVER: what only who broke in would call. */
-enum check { ANY, OPEN, IOCTL, MMAP, PRCTL, KILL, NEVER };
+enum check { ANY, OPEN, IOCTL, FCNTL, MMAP, PRCTL, LIMIT, KILL, NEVER };
 enum { CHECK_SHIFT = 12, WHO = (1 << CHECK_SHIFT) - 1 };
 
 static const struct call {
@@ -50,19 +50,21 @@ static const struct call {
 #define ALL(name) { SYS_##name, WHO } /* pasted here: libc's headers may call some names otherwise */
 #define FILES(name) { SYS_##name, CALLS_FILES }
 	/* The most frequent first: kernels before 5.11 run the filter for each of them. */
-	CALL(openat, CALLS_FILES | CALLS_WRITE, OPEN), ALL(read), ALL(close), ALL(pread64), FILES(getdents64), FILES(readlinkat),
+	CALL(openat, CALLS_FILES | CALLS_REPLACE | CALLS_WRITE, OPEN), ALL(read), ALL(close), ALL(pread64), FILES(getdents64), FILES(readlinkat),
 	ALL(write), ALL(fstat), FILES(newfstatat), FILES(faccessat), ALL(ppoll), ALL(clock_gettime), ALL(clock_nanosleep),
 	ALL(lseek), CALL(ioctl, WHO, IOCTL),
 	FILES(faccessat2), FILES(statfs), FILES(fstatfs), FILES(statx),
 	ALL(rt_sigprocmask), ALL(rt_sigaction), ALL(rt_sigreturn), ALL(restart_syscall), ALL(exit_group),
-	ALL(getpid), ALL(gettid), ALL(geteuid), ALL(capset /* to have less, or what was put aside */), ALL(uname), ALL(fcntl), ALL(clock_getres), CALL(kill, CALLS_CHILD | CALLS_SCREEN | CALLS_WRITE, KILL), CALL(prctl, WHO, PRCTL),
-	CALL(unlinkat, CALLS_WRITE, ANY), CALL(renameat2, CALLS_WRITE, ANY), CALL(fchmod, CALLS_WRITE, ANY),
+	ALL(getpid), ALL(gettid), ALL(geteuid), ALL(uname), ALL(clock_getres), CALL(fcntl, WHO, FCNTL), CALL(prctl, WHO, PRCTL),
+	ALL(capset), /* to have less, or what was put aside */
+	CALL(kill, CALLS_CHILD | CALLS_SCREEN | CALLS_WRITE, KILL),
+	CALL(unlinkat, CALLS_REPLACE, ANY), CALL(renameat2, CALLS_REPLACE, ANY), CALL(fchmod, CALLS_REPLACE, ANY),
 	CALL(pwrite64, CALLS_WRITE | CALLS_PERF, ANY),
 	CALL(inotify_init1, CALLS_WATCH, ANY), CALL(inotify_add_watch, CALLS_WATCH, ANY), CALL(pidfd_open, CALLS_WATCH, ANY),
-	CALL(pidfd_getfd, CALLS_WATCH, ANY),
-	CALL(perf_event_open, CALLS_OPEN_PERF, ANY), CALL(prlimit64, CALLS_OPEN_PERF, ANY), { SYS_LANDLOCK, CALLS_OPEN_PERF /* doctor asks for its version */ }, CALL(munmap, CALLS_PERF, ANY),
-	CALL(sendto, CALLS_NET | CALLS_CHILD, ANY), CALL(recvfrom, CALLS_NET, ANY), CALL(shutdown, CALLS_NET | CALLS_CHILD, ANY),
-	CALL(getsockopt, CALLS_NET, ANY),
+	CALL(pidfd_getfd, CALLS_BLIND, ANY),
+	CALL(perf_event_open, CALLS_OPEN_PERF, ANY), CALL(prlimit64, CALLS_OPEN_PERF, LIMIT), CALL(munmap, CALLS_PERF, ANY),
+	{ SYS_LANDLOCK, CALLS_OPEN_PERF }, /* doctor asks for its version */
+	CALL(sendto, CALLS_NET | CALLS_CHILD, ANY), CALL(shutdown, CALLS_NET | CALLS_CHILD, ANY), CALL(recvfrom, CALLS_NET, ANY), CALL(getsockopt, CALLS_NET, ANY),
 	CALL(wait4, CALLS_CHILD, ANY), CALL(getrusage, CALLS_CHILD, ANY), CALL(setitimer, CALLS_TIMER, ANY),
 	/* What some architectures have beside these, or instead. */
 #ifdef SYS_mmap2
@@ -71,7 +73,8 @@ static const struct call {
 	CALL(mmap, CALLS_PERF, MMAP),
 #endif
 #ifdef SYS_clock_gettime64
-	ALL(clock_gettime64), ALL(clock_nanosleep_time64), ALL(clock_getres_time64), ALL(ppoll_time64), ALL(fcntl64), ALL(fstat64),
+	ALL(clock_gettime64), ALL(clock_nanosleep_time64), ALL(clock_getres_time64), ALL(ppoll_time64), ALL(fstat64),
+	CALL(fcntl64, WHO, FCNTL),
 #endif
 #ifdef SYS__llseek
 	ALL(_llseek),
@@ -95,7 +98,7 @@ static const struct call {
 	ALL(geteuid32),
 #endif
 #ifdef SYS_renameat
-	CALL(renameat, CALLS_WRITE, ANY),
+	CALL(renameat, CALLS_REPLACE, ANY),
 #endif
 #ifdef SYS_socketcall /* what it is of lies in memory, which no filter sees */
 	CALL(socketcall, CALLS_NET | CALLS_CHILD, ANY),
@@ -122,7 +125,7 @@ static const struct call {
 
 /* --- the filter: linux/filter.h; offsets are of struct seccomp_data -------------------------------------------------- */
 
-enum { MAX_FILTER = 160, TO_ALLOW = 255, TO_KILL = 254, TO_DENY = 253 /* places that are known at the end */ };
+enum { MAX_FILTER = 176, TO_ALLOW = 255, TO_KILL = 254, TO_DENY = 253 /* places that are known at the end */ };
 
 struct program {
 	struct sock_filter code[MAX_FILTER];
@@ -145,6 +148,9 @@ static void emit_arg(struct program *p, size_t n)
 	emit(p, BPF_LD | BPF_W | BPF_ABS, (u32)(offsetof(struct seccomp_data, args) + n * sizeof(u64)), 0, 0);
 }
 
+/* Of DRM: the version, and what oa.c asks of i915 and xe. None gives the GPU work. */
+static const u8 drm_requests[] = { 0x00, 0x40, 0x46, 0x4b, 0x71, 0x76, 0x77, 0x78, 0x79 };
+
 /* Of a terminal: its size, and in top how it reads; no TIOCSTI, which would type. Of what was opened: requests of perf,
  * of DRM, of an OA stream. */
 static void emit_ioctl(struct program *p, u16 who)
@@ -155,14 +161,14 @@ static void emit_ioctl(struct program *p, u16 who)
 		emit_if(p, TCGETS, TO_ALLOW, 0);
 		emit_if(p, TCSETS, TO_ALLOW, 0);
 	}
+	emit(p, BPF_ALU | BPF_AND | BPF_K, 0xffff, 0, 0); /* whose it is, and its number; without its size and direction */
+	for (size_t i = 0; who & CALLS_DRM && i < LEN(drm_requests); i++)
+		emit_if(p, 'd' << 8 | drm_requests[i], TO_ALLOW, 0);
 	emit(p, BPF_ALU | BPF_RSH | BPF_K, 8, 0, 0);
-	emit(p, BPF_ALU | BPF_AND | BPF_K, 0xff, 0, 0);
 	if (who & CALLS_PERF)
 		emit_if(p, '$', TO_ALLOW, 0);
-	if (who & CALLS_DRM) {
-		emit_if(p, 'd', TO_ALLOW, 0);
+	if (who & CALLS_DRM)
 		emit_if(p, 'i', TO_ALLOW, 0);
-	}
 	emit_if(p, UINT32_MAX, 0, TO_DENY);
 }
 
@@ -175,13 +181,32 @@ static void emit_kill(struct program *p, i32 child)
 	emit_if(p, 0, TO_ALLOW, TO_DENY);
 }
 
+/* To read. To make one that is not there: O_EXCL alone would open any. 3: O_ACCMODE of the kernel; musl's has O_PATH in it. */
+static void emit_open(struct program *p, u16 who)
+{
+	emit_arg(p, 2);
+	if (who & CALLS_REPLACE) {
+		emit(p, BPF_ALU | BPF_AND | BPF_K, O_CREAT | O_EXCL, 0, 0);
+		emit_if(p, O_CREAT | O_EXCL, TO_ALLOW, 0);
+		emit_arg(p, 2);
+	}
+	emit(p, BPF_JMP | BPF_JSET | BPF_K, 3 | O_CREAT | O_TRUNC, TO_DENY, TO_ALLOW);
+}
+
 /* What stands behind a number that was found. Every such piece ends in a jump. */
 static void emit_check(struct program *p, enum check check, u16 who, i32 child)
 {
 	switch (check) {
-	case OPEN: /* 3: O_ACCMODE of the kernel; musl's has O_PATH in it */
-		emit_arg(p, 2);
-		emit(p, BPF_JMP | BPF_JSET | BPF_K, 3 | O_CREAT | O_TRUNC, TO_DENY, TO_ALLOW);
+	case OPEN:
+		emit_open(p, who);
+		break;
+	case FCNTL: /* flags; behind them is whom a descriptor sends which signal */
+		emit_arg(p, 1);
+		emit(p, BPF_JMP | BPF_JGT | BPF_K, F_SETFL, TO_DENY, TO_ALLOW);
+		break;
+	case LIMIT: /* our own */
+		emit_arg(p, 0);
+		emit_if(p, 0, TO_ALLOW, TO_DENY);
 		break;
 	case MMAP:
 		emit_arg(p, 2);
@@ -277,14 +302,29 @@ void sandbox_close_files(void)
 	r.files = handled;
 	r.tcp = abi >= TCP_ABI ? LL_TCP : 0;
 	r.scopes = abi >= SCOPE_ABI ? LL_SCOPES : 0;
-	ruleset = abi > 0 ? (i32)sys_landlock(&r) : -1;
+	if (abi > 0)
+		sandbox.landlock = ruleset = (i32)sys_landlock(&r);
+	if (ruleset >= 0)
+		sandbox.landlock = abi;
 }
 
-/* What may be done to an open file; to a folder, to all below it. */
+/* No rules at all, rather than some that keep the command from what it was asked for. */
+static void give_up(long why)
+{
+	sys_close(ruleset);
+	ruleset = -1;
+	sandbox.landlock = why;
+}
+
+/* What may be done to an open file; to a folder, to all below it. Pipes and sockets need no rule: -EBADFD. */
 static void allow(i32 fd, u32 rights)
 {
+	long r = fd;
+
 	if (ruleset >= 0 && fd >= 0)
-		sys_landlock_allow(ruleset, fd, rights & handled);
+		r = sys_landlock_allow(ruleset, fd, rights & handled);
+	if (ruleset >= 0 && (is_untold(r) || (fd >= 0 && r < 0 && r != -EBADFD)))
+		give_up(r);
 }
 
 void sandbox_folder(i32 fd, bool write)
@@ -298,15 +338,14 @@ bool sandbox_file(const char *path, bool write)
 {
 	struct statfs fs;
 	struct stat st;
-	i32 fd = ruleset >= 0 && path ? (i32)sys_openat(AT_FDCWD, path, O_PATH) : -1;
+	i32 fd = ruleset >= 0 && path ? (i32)file_open(path, O_PATH) : -1;
 
-	if (fd < 0)
+	if (fd < 0) {
+		allow(fd, 0);
 		return false;
-	if (sys_fstatfs(fd, &fs) == 0 && (u32)fs.f_type == PROC_SUPER_MAGIC) {
-		sys_close(ruleset);
-		ruleset = -1;
-		sandbox.landlock = -ECANCELED;
 	}
+	if (sys_fstatfs(fd, &fs) == 0 && (u32)fs.f_type == PROC_SUPER_MAGIC)
+		give_up(-ECANCELED);
 	if (sys_fstat(fd, &st) == 0)
 		allow(fd, write ? LL_WRITE | LL_TRUNCATE : S_ISDIR(st.st_mode) ? LL_LIST : LL_READ);
 	sys_close(fd);
@@ -324,8 +363,7 @@ void sandbox_enter(u16 who, i32 child)
 	if (ruleset >= 0) {
 		long r = sys_landlock_enter(ruleset);
 
-		sandbox.landlock = r < 0 ? r : sandbox.landlock;
-		sys_close(ruleset);
+		give_up(r < 0 ? r : sandbox.landlock);
 	}
 	make_filter(&p, who, child);
 	sandbox.filter = ARCH ? sys_seccomp(p.code, p.n) : -ENOSYS;

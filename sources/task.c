@@ -168,8 +168,10 @@ bool child_ended(int *status)
 
 	while (child > 0 && (r = sys_wait(child, status)) == -EINTR)
 		;
-	if (child <= 0 || r != child)
+	if (child <= 0 || r == 0)
 		return false;
+	if (r < 0) /* it is nobody's to wait for: what it ended with cannot be told */
+		*status = 1 << 8;
 	child = -1;
 	return true;
 }

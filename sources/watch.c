@@ -524,6 +524,12 @@ u32 watch_due(u8 queue)
 	return NONE;
 }
 
+/* Whether somebody is to be looked at because of a notice, for whom there was no time yet. */
+bool watch_waits(void)
+{
+	return nwaiting[WATCH_TOLD];
+}
+
 /* A device woke up: what it was not to be woken for. */
 void watch_woke(void)
 {

@@ -254,6 +254,28 @@ def _(m):
             eq((list(x[0]["temp"].values()), x[0]["clients"]), ([40.0], int(held)), "temperature, clients")
 
 
+@test("a client that was handed on where no counts tell was another one for who found its holder a sample later", slow=True)
+def _(m):
+    m.device("i915", I915)
+    for pid in (10, 11, 5000):
+        m.process(pid)
+    m.fd(10, 3, dump("i915", 7, *ns(render=5), pdev=I915))
+    m.fd(11, 3, dump("i915", 8, *ns(render=5), pdev=I915))  # without any, a sample has no record
+    for pid in range(100, 150):  # more to look at than there is time for in a sample
+        m.process(pid)
+        for fd in range(200):
+            os.symlink("/dev/null", m.path(f"proc/{pid}/fd/{fd}"))
+
+    def hand_on():
+        m.fd(5000, 3, dump("i915", 7, *ns(render=10**9 + 5), pdev=I915))
+        m.close(10, 3)
+    s = m.procs("--sweep", "0", steps=[None, hand_on, None, None, None, None], interval=0.5)
+    known = [x[7] for x in s if 7 in x]
+    eq([r["pid"] for r in known], [10] + [5000] * (len(known) - 1), "holders of samples that have it")
+    check(len(known) > 2, f"{len(known)} samples have it")
+    near(known[1]["engine"]["render"]["busy"] / 100 * known[1]["dt"], 1, 0.01, "seconds that it was busy meanwhile")
+
+
 @test("an unplugged device that is still held was shown as 226:0")
 def _(m):
     m.device("i915", I915, card=5, render=133)

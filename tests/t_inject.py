@@ -37,24 +37,26 @@ def errnos(text):
 
 FILES = "ENOMEM EMFILE ENFILE"
 # What of libc calls no system call, or one that fails for wrong arguments only.
-NEVER_FAIL = set("""_GLOBAL_OFFSET_TABLE_ __errno_location __popcountdi2 clock_getres getauxval getenv geteuid getpid kill memchr
+NEVER_FAIL = set("""_GLOBAL_OFFSET_TABLE_ __errno_location __popcountdi2 clock_getres getenv geteuid getpid kill memchr
     memcmp memcpy memmove memset munmap secure_getenv sigaction sigaddset sigdelset sigemptyset sigfillset sigprocmask strchr
     strcmp strlen strncmp strrchr""".split())
 HOWS = {k: errnos(v) for k, v in {
-    "clock_nanosleep": "EINTR", "clone": "EAGAIN ENOMEM", "close": "EINTR EIO ENOSPC",
+    "capget": "EPERM", "capset": "EPERM", "clock_nanosleep": "EINTR", "clone": "EAGAIN ENOMEM", "close": "EINTR EIO ENOSPC",
     "connect": "EINTR EAGAIN EACCES EPERM", "eventfd": FILES, "execvp": "EACCES ENOENT ENOMEM EIO EPERM",
     "faccessat": "EACCES ENOENT ENOMEM EIO", "faccessat2": "EACCES ENOENT ENOMEM EIO EPERM",
     "fchmod": "EPERM EIO", "fcntl": "EINTR EAGAIN EACCES EPERM", "fork": "EAGAIN ENOMEM",
     "fstat": "ENOMEM EACCES EIO", "fstatat": "ENOMEM EACCES ENOENT EIO", "fstatfs": "EINTR EIO ENOMEM",
     "getdents64": "EIO ENOENT ENOMEM EINTR", "getsockopt": "ENOMEM", "getrusage": "",
     "inotify_add_watch": "EACCES ENOENT ENOMEM ENOSPC", "inotify_init1": FILES, "ioctl": "EIO EPERM ENOMEM EINTR",
-    "lseek": "ESPIPE", "mmap": "EAGAIN ENOMEM ENFILE EACCES EPERM",
+    "landlock_add_rule": "ENOMEM EPERM", "landlock_create_ruleset": "EMFILE ENOMEM ENOSYS EOPNOTSUPP",
+    "landlock_restrict_self": "E2BIG ENOMEM EPERM", "lseek": "ESPIPE", "mmap": "EAGAIN ENOMEM ENFILE EACCES EPERM",
     "openat": FILES + " EINTR EIO EACCES EPERM ENOENT ESRCH", "openat_new": FILES + " EINTR EIO EACCES EPERM ENOSPC",
     "perf_event_open": FILES + " EACCES EPERM EINTR ENOENT ESRCH ENOSPC", "pidfd_getfd": "EMFILE EPERM ESRCH",
     "pidfd_open": FILES + " ESRCH", "poll": "EINTR ENOMEM", "ppoll": "EINTR ENOMEM", "prctl": "EPERM", "prlimit64": "EPERM ESRCH",
     "pread": "EINTR EIO EAGAIN ENOMEM ESRCH EACCES", "pwrite": "EINTR EIO EAGAIN ENOSPC EPERM", "read": "EINTR EIO EAGAIN ENOMEM",
     "readlinkat": "EACCES ENOENT EIO ENOMEM", "recv": "EINTR EAGAIN ENOMEM", "renameat": "EACCES EPERM ENOMEM ENOSPC EIO",
-    "renameat2": "EACCES EPERM ENOMEM ENOSPC EIO", "send": "EINTR EAGAIN ENOMEM", "setitimer": "", "shutdown": "ENOTCONN",
+    "renameat2": "EACCES EPERM ENOMEM ENOSPC EIO", "send": "EINTR EAGAIN ENOMEM",
+    "seccomp": "EACCES EINVAL ENOMEM ENOSYS EPERM", "setitimer": "", "setresgid": "EPERM", "setresuid": "EAGAIN EPERM", "shutdown": "ENOTCONN",
     "socket": FILES + " EACCES", "socketpair": "EMFILE ENFILE", "statfs": "EACCES EINTR EIO ENOENT ENOMEM", "uname": "",
     "unlinkat": "EACCES EIO ENOMEM EPERM", "wait4": "EINTR", "write": "EINTR EAGAIN EIO ENOSPC EPERM",
 }.items()}
@@ -139,6 +141,12 @@ add("procs here", ["procs", "-r"], "perf")
 add("host here", ["host", "1ms", "2", "-o", "json"], "perf")
 add("doctor here", ["doctor"], "perf")
 add("events here", ["events"], "perf")
+add("secure", ["-w", "1ms", "-o", "json"], "perf", secure=True)
+add("secure list", ["list"], secure=True)
+add("secure doctor", ["doctor"], "perf", secure=True)
+add("secure stat -- true", ["stat", "-e", "task-clock", "--", "true"], "perf", clock=False, secure=True)
+add("secure sample -- true", ["sample", "-e", "page-faults", "-c", "10", "-o", "json", "--", "true"], "perf", few=True, clock=False,
+    secure=True)
 add("help", ["--help"])
 add("fields", ["-f", "help"])
 
@@ -149,6 +157,7 @@ MOVES = re.compile(r"^(time|dt|index)$|self_cpu|(^|\.)(dt|elapsed)$")  # what no
 COUNTS = re.compile(r"unreadable|dropped")
 # What has two sources: cpufreq, else /proc/cpuinfo; the driver's count of memory, else what its clients have; a zone's name.
 FALLS_BACK = re.compile(r"^counter host/(cpu/cpu\d+/freq .*_freq|thermal/.*/type)$|used\b.* \S*mem_info_(vram|gtt)_used$")
+NUMBERED = re.compile(r"/(zone|temp|fan|in|power|curr|energy)\d+")  # ... where no such file can be read any more
 NAMED = ("_label", "/type", "/name", "/information")            # what a sensor is called after; else it is temp1
 WHOLE = re.compile(r"(device|client|cgroup|fdinfo|oa|source) |gpustat_device_info")  # records; a value may be absent
 SUMS = re.compile(r"^counter host/disk/all|^device\b.*[. ](clients|memory|engine|used)\b|^cgroup\b|gpustat_(clients|memory|engine|used)")
@@ -252,14 +261,14 @@ def is_less(new, old):
     return a is not None and b is not None and a <= b
 
 
-def compare(new, old, how, said, what):
+def compare(new, old, how, said, what, stays):
     """What is wrong with the new values, where the undisturbed run has the old ones."""
     counted = said or any(COUNTS.search(k) and v != old.get(k, 0) for k, v in new.items())
     for k, v in new.items():
         if COUNTS.search(k) or old.get(k) == v or FALLS_BACK.search(f"{k} {what}"):
             continue
-        if k not in old and (counted or how in GONE | REFUSED or what.endswith(NAMED)):
-            continue # a device without its node has another name, and the clients it has are the known ones
+        if k not in old and (counted or how in GONE | REFUSED or what.endswith(NAMED) or stays and NUMBERED.search(k)):
+            continue  # a device without its node has another name, and the clients it has are the known ones
         if k not in old:
             return f"new: {k} = {v}"
         if not (SUMS.search(k) and is_less(v, old[k]) and (counted or how in GONE | REFUSED)):
@@ -278,12 +287,27 @@ def fault_of(run, a, how, base, flags=0):
         return f"signal {a.signal}"
     if a.code > 4:  # env(1)'s for a command that cannot be run; where it cannot even be told to, nor why
         return None if a.code in (126, 127) and (a.err or a.what.startswith("socket")) else f"exit code {a.code}"
-    more = leaked(run, collections.Counter(a.open), collections.Counter(base.open))
+    more = more_of(run, a, base, flags)
+    if more:
+        return f"may more: {more}"
+    more = not a.err.endswith(b"cannot be given up\n") and leaked(run, collections.Counter(a.open), collections.Counter(base.open))
     if more:
         return f"open at the end: {more[:3]}"
     if a.left:
         return f"left beside the file: {a.left}"
     return fault_of_output(run, a, how, base, flags)
+
+
+def more_of(run, a, base, flags):
+    """What a process at its end may do that it may not do undisturbed. Who is root, or had it from whoever started us, goes on
+    where it cannot be given up; whom files gave it must not. No sandbox is none the worse for whoever began none."""
+    if a.code and a.err or not a.may:
+        return []
+    ours = run.kw.get("secure")
+    more = [f"{k} {a.may[k]}" for k in ("CapInh", "CapPrm", "CapEff") if int(a.may[k], 16) & ~int(base.may[k], 16)]
+    more += [f"{k} {a.may[k]}" for k in ("Uid", "Gid") if a.may[k] != base.may[k]]
+    more = more if ours or a.fired not in ("capget", "capset") else []
+    return more + (["Seccomp"] if a.fired not in ("seccomp", "prctl") and not flags & OLD_ABI and a.may["Seccomp"] < base.may["Seccomp"] else [])
 
 
 def leaked(run, now, base):
@@ -323,7 +347,7 @@ def fault_of_output(run, a, how, base, flags):
         return f"invalid: {e}"
     if a.code and a.code != base.code and how in AGAIN and not own and (a.fired, how) != ("read", errno.EAGAIN):
         return f"exit code {a.code}: {a.err[-80:]!r}"
-    return compare(got, values_of(run, ours), how, said, a.what) if got or not a.code else None
+    return compare(got, values_of(run, ours), how, said, a.what, flags & STAYS) if got or not a.code else None
 
 
 def is_output(a, run):
@@ -343,26 +367,41 @@ NAMES = None
 RESTING = ("samples", "table", "procs, samples", "top", "on stdin", "inner", "summary")
 
 
-def calls_of(run, base):
-    """Which calls fail, in turn."""
+OFTEN, EVERYWHERE = 4, 12  # how often a place in the program fails in one command, and in all
+
+
+def calls_of(run, base, met):
+    """Which calls fail, in turn: (number, name). A place in the program, with those that called it, is the same code each time:
+    the first, the last and some between, in one command; and in one after the other until all is known of it. met: how often it
+    was taken so far."""
     at = collections.defaultdict(list)
-    for n, name in enumerate(base.names):
-        at[name].append(n + 1)
-    for name, places in at.items():
-        for n in places[::len(places) // 4 + 1] if run.few else places:
-            yield n, name
+    for n, place in enumerate(zip(base.names, base.sites)):
+        at[place].append(n + 1)
+    for place, numbers in at.items():
+        left = min(2 if run.few else OFTEN, max(EVERYWHERE - met[place], 1))
+        step = max(len(numbers) - 1, 1) / max(left - 1, 1)
+        taken = sorted({round(i * step) for i in range(left) if round(i * step) < len(numbers)})
+        met[place] += len(taken)
+        yield from ((numbers[i], place[0]) for i in taken)
+
+
+def look_at(run):
+    """An undisturbed run."""
+    server, run = start(run)
+    with server as s:
+        return s.run()
 
 
 STAYING = {"openat": errnos("EMFILE EIO"), "read": errnos("EIO"), "pread": errnos("EIO"), "getdents64": errnos("EIO"),
-           "write": errnos("ENOSPC"), "perf_event_open": errnos("EMFILE"), "mmap": errnos("ENOMEM")}
+           "write": errnos("ENOSPC"), "perf_event_open": errnos("EMFILE"), "mmap": errnos("ENOMEM"), "wait4": errnos("ECHILD EIO")}
 
 
-def cases_of(run, base):
+def cases_of(run, base, calls):
     """(which call, how it fails, flags): each once; and some of them from then on."""
-    for n, name in calls_of(run, base):
+    for n, name in calls:
         for how in HOWS.get(name, [])[::3 if run.few else 1]:
             yield n, how, 0
-    for n, name in list(calls_of(run, base))[::8]:
+    for n, name in calls[::8]:
         for how in STAYING.get(name, []):
             yield n, how, STAYS
     for n in range(base.child_calls):
@@ -387,14 +426,14 @@ def start(run):
 
 def try_run(job):
     """(name, injected, survived, leaked, problems) of one command and a part of its cases."""
-    run, part, parts = job
+    run, part, parts, calls = job
     problems, injected, survived, leaked, began = [], 0, 0, 0, time.monotonic()
     server, run = start(run)
     with server as s:
         base = s.run()
         if base.hung or base.signal or base.code > 4:
             return run.name, 0, 0, 0, [f"undisturbed: {base!r}"]
-        for i, (at, how, flags) in enumerate(cases_of(run, base)):
+        for i, (at, how, flags) in enumerate(cases_of(run, base, calls)):
             if i % (SHARE * parts) != part * SHARE + hash_of(run.name) % SHARE:
                 continue
             a = s.run(at, how, flags)
@@ -446,9 +485,12 @@ def main():
         missed = set(f.read().split()) - NEVER_FAIL
     tap.report(not missed, "every function of libc that can fail", f"tests/inject/inject.c does not stand before {sorted(missed)}")
     runs = [r for r in RUNS if ONLY in r.name]
-    jobs = [(r, p, 2) for r in runs for p in range(2)]
-    totals = collections.defaultdict(lambda: [0, 0, 0, []])
+    totals, met = collections.defaultdict(lambda: [0, 0, 0, []]), collections.Counter()
     with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        jobs = []
+        for r, base in zip(runs, pool.map(look_at, runs)):
+            calls = list(calls_of(r, base, met))
+            jobs += [(r, p, 2, calls) for p in range(2)]
         for name, injected, survived, leaked, problems in pool.map(try_run, jobs):
             t = totals[name]
             for i, n in enumerate((injected, survived, leaked)):

@@ -119,7 +119,7 @@ static void t_layout(const struct layout *l)
 		end = to > end ? to : end;
 	}
 	check(plan.bytes == end && end <= l->size && l->size - end < 64, "%s: padded to 64 bytes", l->name);
-	check_u64(plan.nruns, f->nruns, "%s: a plan for all has no more runs than the format", l->name);
+	check_u64(plan.nparts, f->nruns, "%s: a plan for all has no more runs than the format", l->name);
 	report = edge_page(end);
 	memset(report, 0xff, end);
 	for (size_t i = 0; i < n; i++) {
@@ -142,7 +142,7 @@ static void t_layout(const struct layout *l)
 		oa_stored(&plan, report, v);
 		for (size_t s = OA_A; s < OA_SLOTS; s++)
 			bad += v[s] != (s == c[i].slot ? want[s] : 0);
-		bad += plan.nruns != 1;
+		bad += plan.nparts != 1;
 	}
 	check_u64(bad, 0, "%s: each can be read alone", l->name);
 	for (size_t s = 0; s < OA_SLOTS; s++) {
@@ -381,7 +381,7 @@ static void t_head_deltas(void)
 		oaplan_make(&plan, f, none);
 		oa_add(&plan, a, b, sum);
 		oa_stored(&plan, b, v);
-		check(sum[OA_TIME] == 100 + rows[i].time && sum[OA_CLOCK] == 200 + rows[i].clock && plan.nruns == 0 && !sum[OA_A] &&
+		check(sum[OA_TIME] == 100 + rows[i].time && sum[OA_CLOCK] == 200 + rows[i].clock && plan.nparts == 0 && !sum[OA_A] &&
 		      v[OA_TIME] == (rows[i].ts1 & (f->head == OH_WIDE ? 0xffffffffffffff : UINT32_MAX)) &&
 		      v[OA_CLOCK] == (f->head == OH_GEN7 ? 0 : rows[i].ticks1), "%s: time and ticks from %" PRIx64 " to %" PRIx64,
 		      rows[i].format, rows[i].ts0, rows[i].ts1);

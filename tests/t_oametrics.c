@@ -272,9 +272,9 @@ static void t_operators(void)
 	}
 	check(memcmp(was, sum, sizeof(sum)) == 0, "what was counted stays");
 	check(make("<counter symbol_name='N' equation='A 7 READ 100 UMUL $EuCoresTotalCount UDIV'/>", &devices2[0]) &&
-	      prog.counters[0].ncode == 3, "three instructions for a counter times one number by another");
+	      prog.counters[0].code.to - prog.counters[0].code.from == 3, "three instructions for a counter times one number by another");
 	check(make("<counter symbol_name='N' equation='2 $EuCoresTotalCount UMUL 3 FDIV 7 UADD'/>", &devices2[0]) &&
-	      prog.counters[0].ncode == 1, "one where all is known");
+	      prog.counters[0].code.to - prog.counters[0].code.from == 1, "one where all is known");
 }
 
 static void t_malformed(void)

@@ -20,6 +20,51 @@ static struct buf fresh(void)
 	return (struct buf){ .p = big, .cap = sizeof(big) };
 }
 
+/* --- what the writers count on: tests/eva/out.h ---------------------------------------------------------- */
+
+static size_t records, not_promised;
+
+static bool text_holds(const struct record *r, struct str s)
+{
+	const char *own = r->text;
+
+	if (!s.p || !s.e)
+		return !s.p && !s.e;
+	return s.p <= s.e && (s.p < own || s.p >= own + REC_TEXT || s.e <= own + r->text_n);
+}
+
+static bool field_holds(const struct record *r, const struct field *f)
+{
+	const struct column *c = f->col;
+	bool scalar, member;
+
+	if (c < columns || c >= columns + ncolumns)
+		return false;
+	scalar = c->shape == S_SCALAR;
+	member = scalar || c->shape == S_BOTH || c->shape == S_MEMBER;
+	return !c->group == scalar && !c->member == !member && f->v.type <= V_DIGITS && f->v.unit < UNITS && f->v.point <= 25 &&
+	       text_holds(r, f->inst) && text_holds(r, f->v.s);
+}
+
+static void make_record(struct record *r, const struct entity *e, const struct recopts *o)
+{
+	bool holds;
+
+	record_make(r, e, o);
+	holds = r->n <= MAX_FIELDS && r->text_n <= REC_TEXT && r->kind < K_COUNT;
+	for (size_t i = 0; holds && i < r->n; i++)
+		holds = field_holds(r, &r->f[i]);
+	records++;
+	not_promised += !holds;
+}
+#define record_make make_record
+
+static void t_promises(void)
+{
+	check(records > 0, "records were made");
+	check_u64(not_promised, 0, "every record that was made keeps to what the writers count on");
+}
+
 /* --- numbers ------------------------------------------------------------------------------------------- */
 
 static void t_numbers(void)
@@ -1162,7 +1207,7 @@ static void t_engines(void)
 		for (size_t k = 0; k < n; k++)
 			if (rec.f[k].v.type == V_NULL)
 				rec.f[k].v.n = 0;
-		cell_engines(&b, &rec, &(struct cell){ .width = width });
+		cell_engines(&b, &rec, (struct ask){ .width = width });
 		s = made(&b);
 		if (text_width(s) > width)
 			worst = text_width(s);
@@ -1395,5 +1440,6 @@ int main(void)
 	t_many();
 	t_counters();
 	t_patterns();
+	t_promises();
 	return unit_end();
 }

@@ -575,6 +575,32 @@ while True:
 """
 
 
+@test("nor is one on the way to the file: nothing is read or written behind it; one's own and the folder's owner's lead on")
+def _(m):
+    as_root()
+    plain = COPIES.get("plain", edges.PROG)
+    shared = folder(m, "shared", USER, 0o1777)
+    os.mkdir(m.path("behind"))
+    for name, text in (("fdinfo", FDINFO), ("csv", CSV), ("xml", XML), ("events", EVENTS), ("old.prom", ""), ("state", "")):
+        m.write(f"behind/{name}", text)
+    for name, uid in (("theirs", OTHER), ("owners", USER), ("ours", 0)):
+        os.symlink(m.path("behind"), f"{shared}/{name}")
+        os.chown(f"{shared}/{name}", uid, uid, follow_symlinks=False)
+    edges.one_client(m)
+    runs = (["fdinfo", "@/fdinfo"], ["plot", "@/csv"], ["oa", "list", "--metrics", "@/xml"], ["events", "--pmu-file", "@/events", "mine"],
+            ["host", "-w", "1ms", "-O", "@/new"], ["host", "-w", "1ms", "-o", "prom", "-O", "@/old.prom"],
+            ["host", "-w", "1ms", "-o", "prom", "-O", "@//./new.prom"], ["-w", "1ms", "--state", "@/state", *m.roots()],
+            ["sample", "-e", "cpu-clock", "-o", "perfdata", "-O", "@/perf.data", "true"], ["list", "--proc", m.proc, "--sys", "@/."])
+    for args in runs:
+        for name in ("theirs", "owners", "ours"):
+            had = {x: os.stat(m.path(f"behind/{x}")).st_ino for x in os.listdir(m.path("behind"))}
+            r = subprocess.run([plain, *[a.replace("@", f"{shared}/{name}") for a in args]], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               timeout=20)
+            eq(b"Permission denied" in r.stderr, name == "theirs", f"{name} {args}: {r}")
+            if name == "theirs":
+                eq({x: os.stat(m.path(f"behind/{x}")).st_ino for x in os.listdir(m.path("behind"))}, had, f"{args}: behind it")
+
+
 @test("a file that is replaced, in a folder whose owner puts links in its way all the time: nothing is written elsewhere")
 def _(m):
     as_root()

@@ -132,10 +132,10 @@ request_key open_by_handle_at userfaultfd memfd_create""".split()
 BASE = """read write close fstat poll lseek rt_sigaction rt_sigprocmask rt_sigreturn ioctl pread64 getpid uname fcntl geteuid gettid capset
 restart_syscall clock_gettime clock_getres clock_nanosleep exit_group ppoll prctl""".split()
 FILES = "openat getdents64 readlinkat newfstatat stat lstat faccessat faccessat2 statx statfs fstatfs".split()
-WRITE = "unlinkat renameat renameat2 fchmod pwrite64 kill".split()
-WATCH = "inotify_init1 inotify_add_watch pidfd_open pidfd_getfd".split()
+REPLACE = "unlinkat renameat renameat2 fchmod".split()
+WATCH = "inotify_init1 inotify_add_watch pidfd_open".split()  # as root, who need not take descriptors of others
 PERF = "pwrite64 mmap munmap".split()
-CHILD = "wait4 getrusage kill sendto shutdown".split()
+CHILD = "wait4 getrusage kill sendto shutdown".split()  # the gate is a socket
 
 
 def numbers():
@@ -148,13 +148,13 @@ def numbers():
 
 def probed(tmp):
     yield ROOTS, FILES + WATCH
-    yield ["--state", f"{tmp}/state", *ROOTS], FILES + WATCH + WRITE
+    yield ["--state", f"{tmp}/state", *ROOTS], FILES + WATCH + REPLACE
     yield ["stat", "-e", "task-clock", "--", "true"], FILES + WATCH + PERF + CHILD
     yield ["fdinfo", DUMP], FILES
-    yield ["check", "-w", "80", *ROOTS], FILES + WATCH + WRITE + ["setitimer"]
+    yield ["check", "-w", "80", *ROOTS], FILES + WATCH + ["setitimer"]
     if ALL:
         yield ["list", *ROOTS], FILES + WATCH
-        yield ["munin", *ROOTS], FILES + WATCH + WRITE
+        yield ["munin", *ROOTS], FILES + WATCH + REPLACE
         yield ["sample", "-e", "cpu-clock", "--", "true"], FILES + PERF + CHILD
         yield ["host", "-w", "0.01"], FILES + WATCH + PERF
         yield ["events", *ROOTS], FILES
@@ -266,6 +266,12 @@ def test_no_kernel(prog):
     p = sh(prog, "doctor", "--no-sandbox", "-o", "json")
     rows = [r for r in p.stdout.splitlines() if b'"seccomp"' in r or b'"landlock"' in r]
     report(len(rows) == 2 and all(b'"absent"' in r and b"--no-sandbox" in r for r in rows), "doctor --no-sandbox", *rows)
+    for n in (4, 5, 6):
+        for args in (["fdinfo", DUMP], ["events", *ROOTS]):
+            few = ["sh", "-c", f'ulimit -n {n}; exec "$@"', "sh", prog, *args]
+            with_it, without = sh(*few), sh(*few, "--no-sandbox")
+            report((with_it.returncode, with_it.stdout, with_it.stderr) == (without.returncode, without.stdout, without.stderr),
+                   f"with {n} descriptors it keeps nothing from: {args[0]}", with_it, without)
     if not shutil.which("strace") or sh("strace", "-o", "/dev/null", "true").returncode:
         skip("without either a command runs on", "strace may not trace here")
         return

@@ -27,7 +27,7 @@ soak() {
 	shift 2
 	n=$((n + 1))
 	rm -rf "$tmp/m" && mkdir "$tmp/m" || exit 1
-	SOAK_SAMPLES=$count SOAK_STATE=$state SOAK_DIR=$tmp/m "$dir/gpustat" -o openmetrics -i 1 -n "$count" "$@" \
+	SOAK_SAMPLES=$count SOAK_STATE=$state SOAK_DIR=$tmp/m "$dir/gpustat" --no-sandbox -o openmetrics -i 1 -n "$count" "$@" \
 		--proc "$tmp/m/proc" --sys tests/trees/i915/sys 3>"$tmp/report" >"$tmp/out" 2>"$tmp/err"
 	status=$?
 	if [ $status = 0 ] && grep -q '^ok ' "$tmp/report"; then

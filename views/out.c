@@ -16,20 +16,23 @@ static void put_padded(struct buf *b, u64 v, size_t digits)
 /* The inside of a JSON string. */
 static void put_jsonstr(struct buf *b, struct str s)
 {
-	for (size_t n; s.p < s.e; s.p += n) {
-		n = clean_len(s, CLEAN_STRING);
-		n = n ? n : utf8_len(s.p, s.e);
-		if (n == 0) {
+	while (s.p < s.e) {
+		const char *end = clean_end(s, CLEAN_STRING);
+
+		if (end <= s.p)
+			end = utf8_end(s.p, s.e);
+		if (end <= s.p) {
 			put_z(b, "\\ufffd");
-			n = 1;
-		} else if (is_control(s.p, n)) {
+			end = s.p + 1;
+		} else if (is_control(s.p, (size_t)(end - s.p))) {
 			put_z(b, "\\u00");
-			put_hex(b, (u8)s.p[n - 1]);
+			put_hex(b, (u8)end[-1]);
 		} else {
 			if (*s.p == '"' || *s.p == '\\')
 				put_c(b, '\\');
-			put_n(b, s.p, n);
+			put_str(b, (struct str){ s.p, end });
 		}
+		s.p = end;
 	}
 }
 
@@ -87,10 +90,21 @@ void put_iso(struct buf *b, u64 us)
 	put_c(b, 'Z');
 }
 
+/* Whether it is a column, that of the name, of those that are in no group. */
+static bool is_alone(const struct column *c, const char *name)
+{
+	return c && !c->group && c->member && strcmp(c->member, name) == 0;
+}
+
+static bool is_time(const struct column *c)
+{
+	return is_alone(c, "time");
+}
+
 /* Whether this field is the record's time, and is to be a date. */
 static bool is_iso(const struct out *o, const struct field *f)
 {
-	return o->time == T_ISO && f->v.type == V_TIME && !f->col->group && strcmp(f->col->member, "time") == 0;
+	return o->time == T_ISO && f->v.type == V_TIME && is_time(f->col);
 }
 
 /* A number for programs: no unit, exact. */
@@ -152,7 +166,8 @@ void put_human(struct buf *b, struct val v)
 		{ U_HZ, 0, 0, true, 1000000, "MHz" }, { U_NS, 3, 3, false, 1000000, "s" }, { U_NANO, 6, 3, false, 1000, "s" },
 		{ U_CENTI, 2, 2, false, 1, "" },      { U_MICRO, 2, 2, true, 10000, "" },
 	};
-	u64 n = v.n, ten = 1;
+	static const u32 tens[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000 };
+	u64 n = v.n, ten;
 
 	if (coarse[v.unit])
 		v.unit = coarse[v.unit];
@@ -173,8 +188,7 @@ void put_human(struct buf *b, struct val v)
 		put_dec(b, v.n, v.point, 2);
 		return;
 	}
-	for (u8 p = units[v.unit].point; p > 0; p--)
-		ten *= 10;
+	ten = tens[units[v.unit].point];
 	if (v.unit == U_CELSIUS || v.unit == U_JOULE || n >= 1000 * ten)
 		put_u64(b, n / ten + (n % ten >= ten / 2 && ten > 1));
 	else if (v.unit == U_VOLT || v.unit == U_AMPERE)
@@ -190,7 +204,7 @@ static void put_cell(struct buf *b, const struct out *o, const struct field *f)
 {
 	if (f->empty || f->v.type == V_NULL)
 		put_c(b, '-');
-	else if (f->v.type == V_TIME && o->time == T_DEFAULT && strcmp(f->col->member, "time") == 0)
+	else if (f->v.type == V_TIME && o->time == T_DEFAULT && is_time(f->col))
 		put_clock(b, f->v.n / 1000000 + (u64)(i64)o->offset);
 	else if (f->v.type == V_INT)
 		put_human(b, f->v);
@@ -281,7 +295,7 @@ static bool same_group(const struct field *a, const struct field *b)
 {
 	const char *x = a->col->group, *y = b->col->group;
 
-	return x == y ? x != NULL : x && y && strcmp(x, y) == 0;
+	return x && y && (a->col == b->col || strcmp(x, y) == 0);
 }
 
 static bool same_inst(const struct field *a, const struct field *b)
@@ -330,27 +344,36 @@ static void json_group(struct buf *b, const struct out *o, const struct field *f
 	put_c(b, '}');
 }
 
+/* Behind the fields of field i's group; whether any of them is selected. */
+static size_t json_span(const struct out *o, const struct record *r, size_t i, bool *any)
+{
+	size_t end = i + 1;
+
+	*any = out_selects(o, &r->f[i]);
+	for (; end < r->n && same_group(&r->f[i], &r->f[end]); end++)
+		*any |= out_selects(o, &r->f[end]);
+	return end;
+}
+
 static void json_record(struct out *o, struct buf *b, const struct record *r)
 {
-	const struct field *end = r->f + r->n, *next;
-
 	if (o->one_line)
 		put_c(b, o->joined ? ',' : '[');
 	put_c(b, '{');
-	for (const struct field *f = r->f; f < end; f = next) {
-		bool any = out_selects(o, f);
+	for (size_t i = 0, next; i < r->n; i = next) {
+		const struct field *f = &r->f[i];
+		bool any;
 
-		for (next = f + 1; next < end && same_group(f, next); next++)
-			any |= out_selects(o, next);
+		next = json_span(o, r, i, &any);
 		if (!any)
 			continue;
 		json_name(b, f->col->group ? f->col->group : f->col->member);
 		if (f->col->shape == S_SCALAR)
 			json_value(b, o, f);
 		else if (f->col->shape == S_LIST)
-			json_list(b, o, f, next);
+			json_list(b, o, f, &r->f[next]);
 		else
-			json_group(b, o, f, next);
+			json_group(b, o, f, &r->f[next]);
 	}
 	put_z(b, o->one_line ? "}" : "}\n");
 	o->joined = 1;
@@ -368,7 +391,7 @@ static bool json_end(struct out *o, struct buf *b)
 
 static bool is_word(struct str s)
 {
-	return s.p < s.e && clean_len(s, CLEAN_WORD) == str_len(s);
+	return s.p < s.e && clean_end(s, CLEAN_WORD) == s.e;
 }
 
 /* Field i of a record, behind those before it. False: nothing of it is shown. */
@@ -408,28 +431,28 @@ static void logfmt_record(struct out *o, struct buf *b, const struct record *r)
 /* Quotes what stands behind `from` where RFC 4180 wants it. */
 static void csv_quote(struct buf *b, size_t from)
 {
-	const char *p = b->p + from;
-	size_t n = b->n - from, quotes = 0;
-	bool need = n && (*p == ' ' || p[n - 1] == ' ');
+	char *p = b->p + from, *e = b->p + b->n, *to;
+	size_t n = b->n + 2; /* with quotes around it, and one before each */
+	bool need = p < e && (*p == ' ' || e[-1] == ' ');
 
-	for (size_t i = clean_len((struct str){ p, p + n }, CLEAN_CELL); i < n; i++) {
-		need |= p[i] == ',' || p[i] == '"';
-		quotes += p[i] == '"';
+	for (const char *q = clean_end((struct str){ p, e }, CLEAN_CELL); q < e; q++) {
+		need |= *q == ',' || *q == '"';
+		n += *q == '"';
 	}
 	if (!need)
 		return;
-	if (n + quotes + 2 > b->cap - from) {
+	if (n < 2 || n > b->cap) {
 		b->full = true;
 		return;
 	}
-	b->n = from + n + quotes + 2;
-	b->p[b->n - 1] = '"';
-	for (size_t i = n, to = b->n - 1; i > 0; i--) {
-		b->p[--to] = b->p[from + i - 1];
-		if (b->p[to] == '"')
-			b->p[--to] = '"';
+	b->n = n;
+	for (to = b->p + n, *--to = '"'; e > p && to - p > 1;) {
+		*--to = *--e;
+		if (*to == '"')
+			*--to = '"';
 	}
-	b->p[from] = '"';
+	if (p < to)
+		*p = '"';
 }
 
 static void csv_cell(struct buf *b, const struct out *o, const struct field *f)
@@ -483,7 +506,7 @@ static void csv_ids(const struct out *o, struct buf *b, const struct record *r)
 {
 	for (size_t i = 0; i < LEN(csv_idcols); i++) {
 		for (size_t k = 0; k < r->n; k++)
-			if (!r->f[k].col->group && strcmp(r->f[k].col->member, csv_idcols[i]) == 0)
+			if (!r->f[k].col->group && is_alone(r->f[k].col, csv_idcols[i]))
 				csv_cell(b, o, &r->f[k]);
 		put_c(b, ',');
 	}
@@ -499,7 +522,7 @@ static bool has_row(const struct field *f)
 static void csv_long(struct out *o, struct buf *b, const struct record *r)
 {
 	const struct val *summary = record_get(r, NULL, "summary");
-	size_t ids = b->n, ids_n = 0;
+	size_t ids = b->n, ids_end = ids;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
@@ -507,11 +530,12 @@ static void csv_long(struct out *o, struct buf *b, const struct record *r)
 
 		if (!has_row(f) || (i && f->col->shape == S_LIST && r->f[i - 1].col == f->col))
 			continue;
-		if (ids_n)
-			put_n(b, b->p + ids, ids_n);
-		else
+		if (ids_end > ids) {
+			put_str(b, (struct str){ b->p + ids, b->p + ids_end });
+		} else {
 			csv_ids(o, b, r);
-		ids_n = ids_n ? ids_n : b->n - ids;
+			ids_end = b->n;
+		}
 		put_name(b, f, false);
 		if (summary) {
 			put_c(b, '.');
@@ -591,7 +615,7 @@ static void csv_record(struct out *o, struct buf *b, const struct record *r)
 	for (size_t i = 0; i < o->npatterns; i++) {
 		if (i)
 			put_c(b, ',');
-		if (o->places[i])
+		if (o->places[i] && o->places[i] <= r->n)
 			csv_cell(b, o, &r->f[o->places[i] - 1]);
 		else
 			csv_joined(b, o, r, o->patterns[i]);
@@ -613,13 +637,18 @@ static void cell_of(struct buf *b, const struct record *r, const char *group, co
 		put_human(b, *v);
 }
 
+struct ask {
+	const char *word;
+	u16 width; /* that the cell has */
+};
+
 /* Widths are the least; the first sample may ask for more. ENGINES gets what the line has left. */
 struct lay {
 	u16 kinds;
 	u8 width, is;      /* enum layis */
 	const char *title;
 	const char *word;  /* whose value put shows, where it shows one */
-	void (*put)(struct buf *b, const struct record *r, const struct cell *c);
+	void (*put)(struct buf *b, const struct record *r, struct ask a);
 };
 
 enum layis {
@@ -629,14 +658,14 @@ enum layis {
 	SITES = 4, REPEATS = 8, SETS = 16, REPORTS = 32, CONTEXTS = 64, NEEDS = SITES | REPEATS | SETS | REPORTS | CONTEXTS,
 };
 
-static void cell_member(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_member(struct buf *b, const struct record *r, struct ask a)
 {
-	cell_of(b, r, NULL, c->lay->word);
+	cell_of(b, r, NULL, a.word);
 }
 
-static void cell_group(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_group(struct buf *b, const struct record *r, struct ask a)
 {
-	cell_of(b, r, c->lay->word, NULL);
+	cell_of(b, r, a.word, NULL);
 }
 
 /* The text of a field, or the empty one. */
@@ -644,7 +673,7 @@ static struct str text_in(const struct record *r, const char *member)
 {
 	const struct val *v = record_get(r, NULL, member);
 
-	return v && v->type == V_TEXT ? v->s : (struct str){ 0 };
+	return v && v->type == V_TEXT ? v->s : str_z("");
 }
 
 static const struct str ns_unit = STR("ns");
@@ -657,11 +686,11 @@ static bool is_clock(const struct record *r)
 	return str_eq(text_in(r, "unit"), ns_unit) && glob_match(clock, text_in(r, "event"), NULL);
 }
 
-static void cell_value(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_value(struct buf *b, const struct record *r, struct ask a)
 {
 	const struct val *v = record_get(r, NULL, "value");
 
-	(void)c;
+	(void)a;
 	if (!v)
 		put_c(b, '-');
 	else if (is_clock(r) && !v->point)
@@ -672,26 +701,26 @@ static void cell_value(struct buf *b, const struct record *r, const struct cell 
 	}
 }
 
-static void cell_unit(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_unit(struct buf *b, const struct record *r, struct ask a)
 {
-	(void)c;
+	(void)a;
 	put_text(b, is_clock(r) ? (struct str)STR("msec") : text_in(r, "unit"));
 }
 
 /* A cell with others behind it. */
-static void cell_unit_there(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_unit_there(struct buf *b, const struct record *r, struct ask a)
 {
 	struct str unit = text_in(r, "unit");
 
-	(void)c;
+	(void)a;
 	put_text(b, unit.p < unit.e ? unit : (struct str)STR("-"));
 }
 
-static void cell_site(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_site(struct buf *b, const struct record *r, struct ask a)
 {
 	struct str set = text_in(r, "set");
 
-	(void)c;
+	(void)a;
 	put_text(b, set);
 	if (set.p < set.e)
 		put_c(b, ' ');
@@ -699,12 +728,12 @@ static void cell_site(struct buf *b, const struct record *r, const struct cell *
 }
 
 /* The function, who called it, and what stands beside: the data's address, the group's counts, a loss. */
-static void cell_symbol(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_symbol(struct buf *b, const struct record *r, struct ask a)
 {
 	static const char *const more[] = { "addr", "lost" };
 
 	cell_of(b, r, NULL, "symbol");
-	(void)c;
+	(void)a;
 	for (size_t i = 0; i < LEN(more); i++)
 		if (record_get(r, NULL, more[i])) {
 			put_c(b, ' ');
@@ -730,9 +759,9 @@ static void cell_symbol(struct buf *b, const struct record *r, const struct cell
 }
 
 /* Of a profile: the symbol or program, and before it the address. */
-static void cell_name(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_name(struct buf *b, const struct record *r, struct ask a)
 {
-	(void)c;
+	(void)a;
 	if (record_get(r, NULL, "ip")) {
 		cell_of(b, r, NULL, "ip");
 		put_c(b, ' ');
@@ -741,26 +770,31 @@ static void cell_name(struct buf *b, const struct record *r, const struct cell *
 }
 
 /* Nothing where it is not known. */
-static void cell_text(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_text(struct buf *b, const struct record *r, struct ask a)
 {
-	put_text(b, text_in(r, c->lay->word));
+	put_text(b, text_in(r, a.word));
 }
 
 /* Milliseconds: what lies between two reports may be much less than a second. */
-static void cell_dt(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_dt(struct buf *b, const struct record *r, struct ask a)
 {
 	const struct val *v = record_get(r, NULL, "dt");
 
-	(void)c;
+	(void)a;
 	if (v)
 		put_dec(b, v->n, 3, 3);
 	put_z(b, v ? "ms" : "-");
 }
 
-static void cell_clock(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_clock(struct buf *b, const struct record *r, struct ask a)
 {
-	(void)c;
+	(void)a;
 	cell_of(b, r, "freq", record_get(r, "freq", "act") ? "act" : "cur");
+}
+
+static bool is_of_group(const struct field *f, const char *group)
+{
+	return f->col->group && group && strcmp(f->col->group, group) == 0;
 }
 
 /* What an engine's cell says: busy in per cent, or under -r its time or cycles. */
@@ -769,7 +803,7 @@ static bool is_engine_cell(const struct record *r, size_t i)
 	static const char *const members[] = { "busy", "busy_ns", "cycles" };
 	const struct field *f = &r->f[i];
 
-	if (!f->col->group || strcmp(f->col->group, "engine") != 0 || f->empty)
+	if (!is_of_group(f, "engine") || !f->col->member || f->empty)
 		return false;
 	for (size_t k = 0; k < LEN(members); k++)
 		if (strcmp(f->col->member, members[k]) == 0)
@@ -801,7 +835,7 @@ static size_t digits(size_t v)
 /* The engine that is least missed: the least busy one, of several the last. */
 static size_t least_busy(const struct record *r, const size_t *at, const u16 *cost, size_t n)
 {
-	size_t least = n;
+	size_t least = 0;
 	u64 busy = UINT64_MAX;
 
 	for (size_t i = 0; i < n; i++)
@@ -813,10 +847,11 @@ static size_t least_busy(const struct record *r, const size_t *at, const u16 *co
 }
 
 /* All engines in the driver's order; where they do not fit the least busy ones give way to "+N". */
-static void cell_engines(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_engines(struct buf *b, const struct record *r, struct ask a)
 {
-	u16 cost[MAX_ENGINES]; /* in characters; 0: left out */
-	size_t at[MAX_ENGINES], n = 0, left, room = 0;
+	static u16 cost[MAX_ENGINES]; /* in characters; 0: left out */
+	static size_t at[MAX_ENGINES];
+	size_t n = 0, left, room = 0;
 	bool first = true;
 
 	for (size_t i = 0; i < r->n && n < MAX_ENGINES; i++) {
@@ -831,7 +866,7 @@ static void cell_engines(struct buf *b, const struct record *r, const struct cel
 		room += cost[n++];
 	}
 	/* room counts a blank behind each engine; " +N" takes its place behind the last. */
-	for (left = n; left > 1 && room + (left < n ? 2 + digits(n - left) : 0) > c->width + 1u; left--) {
+	for (left = n; left > 1 && room + (left < n ? 2 + digits(n - left) : 0) > a.width + 1u; left--) {
 		size_t i = least_busy(r, at, cost, n);
 
 		room -= cost[i];
@@ -854,14 +889,14 @@ static void cell_engines(struct buf *b, const struct record *r, const struct cel
 }
 
 /* Names, separated by commas: of the instances of a group, or of a list's items. */
-static void cell_names(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_names(struct buf *b, const struct record *r, struct ask a)
 {
 	const struct field *was = NULL;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 
-		if (!f->col->group || strcmp(f->col->group, c->lay->word) != 0 || f->empty ||
+		if (!is_of_group(f, a.word) || f->empty ||
 		    (was && f->col->shape == S_BOTH && str_eq(was->inst, f->inst)))
 			continue;
 		if (was)
@@ -874,16 +909,16 @@ static void cell_names(struct buf *b, const struct record *r, const struct cell 
 }
 
 /* "temp,fan: no sensor; memory: ...": what has the same reason stands together. */
-static void cell_missing(struct buf *b, const struct record *r, const struct cell *c)
+static void cell_missing(struct buf *b, const struct record *r, struct ask a)
 {
 	bool any = false;
 
-	(void)c;
+	(void)a;
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 		bool before = false;
 
-		if (!f->col->group || strcmp(f->col->group, "missing") != 0 || f->empty)
+		if (!is_of_group(f, "missing") || f->empty)
 			continue;
 		for (size_t k = 0; k < i; k++)
 			before |= r->f[k].col == f->col && str_eq(r->f[k].v.s, f->v.s);
@@ -1013,31 +1048,35 @@ static void put_pattern(struct buf *b, const struct out *o, const struct record 
 		put_c(b, '-');
 }
 
-static bool is_time(const struct column *c)
-{
-	return !c->group && strcmp(c->member, "time") == 0;
-}
-
 static struct str cell_inst(const struct cell *c)
 {
 	return (struct str){ c->inst, c->inst + c->inst_n };
 }
 
+static bool cell_holds(const struct cell *c, const struct field *f)
+{
+	const struct column *own = c->col;
+
+	return own && own == f->col && (!own->group || str_eq(cell_inst(c), f->inst));
+}
+
 static void line_cell(struct buf *b, const struct out *o, const struct record *r, const struct cell *c)
 {
+	const struct lay *lay = c->lay;
+	const struct str *pattern = c->pattern;
 	const struct val *v;
 
-	if (c->lay) {
-		c->lay->put(b, r, c);
-	} else if (c->pattern.p) {
-		put_pattern(b, o, r, c->pattern);
+	if (lay) {
+		lay->put(b, r, (struct ask){ lay->word, c->width });
+	} else if (pattern) {
+		put_pattern(b, o, r, *pattern);
 	} else if (!o->inner && is_time(c->col) && (v = record_get(r, NULL, "summary"))) {
 		put_str(b, v->s);
 	} else { /* a column of table */
 		size_t from = b->n;
 
 		for (size_t i = 0; i < r->n; i++)
-			if (r->f[i].col == c->col && (!c->col->group || str_eq(r->f[i].inst, cell_inst(c)))) {
+			if (cell_holds(c, &r->f[i])) {
 				if (b->n > from)
 					put_c(b, ',');
 				put_cell(b, o, &r->f[i]);
@@ -1047,18 +1086,35 @@ static void line_cell(struct buf *b, const struct out *o, const struct record *r
 	}
 }
 
+static struct cell *cell_at(struct out *o, size_t i)
+{
+	return &o->cells[o->shown[i]];
+}
+
 static struct cell *cell_add(struct out *o, size_t at, struct str title)
 {
-	struct cell *c = &o->cells[at];
+	size_t n = o->ncells;
 
-	if (o->ncells == MAX_CELLS) {
+	if (n >= MAX_CELLS || at > n) {
 		o->lost++;
 		return NULL;
 	}
-	memmove(c + 1, c, (o->ncells - at) * sizeof(*c));
-	*c = (struct cell){ .title = title };
-	o->ncells++;
-	return c;
+	for (size_t i = n; i > at; i--)
+		o->shown[i] = o->shown[i - 1];
+	o->shown[at] = (u16)n;
+	o->cells[n] = (struct cell){ .title = title, .group = str_z(""), .inst = o->insts[n] };
+	o->ncells = n + 1;
+	return &o->cells[n];
+}
+
+static void cell_set_inst(struct cell *c, struct str inst)
+{
+	char *to = c->inst;
+	size_t n = 0;
+
+	for (; inst.p < inst.e && n < MAX_NAME; inst.p++)
+		to[n++] = *inst.p;
+	c->inst_n = (u8)n;
 }
 
 /* A column for each counter, under its name: of an OA set, or of the host, wide enough for what its unit becomes. */
@@ -1070,18 +1126,17 @@ static void line_counters(struct out *o, const struct record *r)
 		const struct field *f = &r->f[i];
 		struct cell *c;
 
-		if (!f->col->group || strcmp(f->col->group, "counter") != 0 || f->empty)
+		if (!is_of_group(f, "counter") || f->empty)
 			continue;
 		if (str_len(f->inst) > MAX_NAME) {
 			o->lost++;
 			continue;
 		}
-		c = cell_add(o, o->ncells, (struct str){ 0 });
+		c = cell_add(o, o->ncells, str_z(""));
 		if (!c)
 			return;
 		c->col = f->col;
-		c->inst_n = (u8)str_len(f->inst);
-		memcpy(c->inst, f->inst.p, c->inst_n);
+		cell_set_inst(c, f->inst);
 		c->right = true;
 		c->width = r->kind == K_COUNTERS ? widths[f->v.unit] : 0;
 	}
@@ -1093,6 +1148,17 @@ static bool says_summary(const struct out *o)
 	return o->summary && (o->inner || o->time == T_NONE);
 }
 
+static const struct column *time_column(void)
+{
+	size_t i = 0;
+
+	while (i < ncolumns && !is_time(&columns[i]))
+		i++;
+	return i < ncolumns ? &columns[i] : NULL;
+}
+
+static const struct str summary_pattern = STR("summary");
+
 /* The columns of `line`: those named, or the kind's. */
 static void line_layout(struct out *o, const struct record *r)
 {
@@ -1100,15 +1166,14 @@ static void line_layout(struct out *o, const struct record *r)
 
 	for (size_t i = 0; i < o->npatterns; i++)
 		if ((c = cell_add(o, o->ncells, o->patterns[i])))
-			c->pattern = o->patterns[i];
+			c->pattern = &o->patterns[i];
 	if (o->npatterns)
 		return;
 	if (o->kind != K_FDINFO && !o->list && !o->once && o->time != T_NONE &&
 	    (c = cell_add(o, 0, (struct str)STR("TIME"))))
-		for (c->col = columns; !is_time(c->col); c->col++)
-			;
+		c->col = time_column();
 	if (says_summary(o) && (c = cell_add(o, 0, (struct str)STR("STAT"))))
-		c->pattern = (struct str)STR("summary");
+		c->pattern = &summary_pattern;
 	for (const struct lay *l = lays; l < lays + LEN(lays); l++)
 		if (l->kinds & 1 << o->kind && !!(l->is & LIST) == o->list && !is_needless(o, l) &&
 		    (c = cell_add(o, o->ncells, str_z(l->title)))) {
@@ -1120,14 +1185,9 @@ static void line_layout(struct out *o, const struct record *r)
 		line_counters(o, r);
 }
 
-static bool cell_holds(const struct cell *c, const struct field *f)
-{
-	return c->col == f->col && (!f->col->group || str_eq(cell_inst(c), f->inst));
-}
-
 static bool in_table(const struct out *o, const struct column *c)
 {
-	return c->when & W_TABLE || (says_summary(o) && !c->group && strcmp(c->member, "summary") == 0);
+	return c->when & W_TABLE || (says_summary(o) && is_alone(c, "summary"));
 }
 
 /* Which pattern wants the field; npatterns: none does. */
@@ -1138,6 +1198,13 @@ static size_t wanted_by(const struct out *o, const struct field *f)
 	while (i < o->npatterns && !field_match(f, o->patterns[i]))
 		i++;
 	return i;
+}
+
+static bool cell_precedes(const struct cell *c, size_t order, const struct column *col)
+{
+	const struct column *own = c->col;
+
+	return c->order < order || (c->order == order && own && own <= col);
 }
 
 /* A column of `table` for each (column, instance) that has a value somewhere in the sample; with -f in its
@@ -1152,18 +1219,17 @@ static void table_layout(struct out *o, const struct record *r)
 		if (f->empty || str_len(f->inst) > MAX_NAME ||
 		    (o->npatterns ? order == o->npatterns : !in_table(o, f->col) || f->v.type == V_NULL))
 			continue;
-		while (at < o->ncells && !cell_holds(&o->cells[at], f) &&
-		       (o->cells[at].order < order || (o->cells[at].order == order && o->cells[at].col <= f->col)))
+		while (at < o->ncells && !cell_holds(cell_at(o, at), f) && cell_precedes(cell_at(o, at), order, f->col))
 			at++;
-		if (at < o->ncells && cell_holds(&o->cells[at], f))
+		if (at < o->ncells && cell_holds(cell_at(o, at), f))
 			continue;
 		c = cell_add(o, at, str_z(f->col->member ? f->col->member : f->col->group));
 		if (!c)
 			return;
 		c->col = f->col;
 		c->order = (u16)order;
-		c->inst_n = f->col->group ? (u8)str_len(f->inst) : 0;
-		memcpy(c->inst, f->inst.p ? f->inst.p : "", c->inst_n);
+		if (f->col->group)
+			cell_set_inst(c, f->inst);
 		c->group = str_z(f->inst.p < f->inst.e || f->col->shape == S_MEMBER ? f->col->group : NULL);
 		c->right = f->v.type == V_INT;
 	}
@@ -1176,14 +1242,14 @@ static void table_complete(struct out *o)
 		size_t at = 0;
 		struct cell *c;
 
-		while (at < o->ncells && o->cells[at].order < i)
+		while (at < o->ncells && cell_at(o, at)->order < i)
 			at++;
-		if (at < o->ncells && o->cells[at].order == i)
+		if (at < o->ncells && cell_at(o, at)->order == i)
 			continue;
 		c = cell_add(o, at, o->patterns[i]);
 		if (!c)
 			return;
-		c->pattern = o->patterns[i];
+		c->pattern = &o->patterns[i];
 		c->order = (u16)i;
 		c->want = 1;
 	}
@@ -1197,7 +1263,7 @@ static void measure(struct out *o, const struct record *r)
 
 	for (size_t i = 0; i < o->ncells; i++) {
 		struct buf b = { .p = text, .cap = sizeof(text) };
-		struct cell *c = &o->cells[i];
+		struct cell *c = cell_at(o, i);
 		size_t w;
 		u16 width = c->width;
 
@@ -1210,14 +1276,17 @@ static void measure(struct out *o, const struct record *r)
 	}
 }
 
-static struct str head_title(const struct cell *c)
+static void head_title(struct buf *b, const struct cell *c)
 {
-	return c->inst_n ? cell_inst(c) : c->title;
+	if (c->inst_n)
+		put_text(b, cell_inst(c));
+	else
+		put_text(b, c->title);
 }
 
-static struct str head_group(const struct cell *c)
+static void head_group(struct buf *b, const struct cell *c)
 {
-	return c->group;
+	put_text(b, c->group);
 }
 
 enum { LAST_WIDTH = 16 };
@@ -1229,12 +1298,13 @@ static void settle(struct out *o)
 	size_t others = 0, room;
 
 	for (size_t i = 0; i < o->ncells; i++) {
-		struct cell *c = &o->cells[i];
-		size_t title = text_width(head_title(c));
+		struct cell *c = cell_at(o, i);
+		const struct lay *lay = c->lay;
+		size_t title = c->inst_n ? text_width(cell_inst(c)) : text_width(c->title);
 
 		if (c->width < title)
 			c->width = (u16)title;
-		if (c->lay && c->lay->put == cell_engines) {
+		if (lay && lay->put == cell_engines) {
 			engines = c;
 			continue;
 		}
@@ -1250,7 +1320,7 @@ static void settle(struct out *o)
 	engines->width = (u16)(engines->want + 6u < room ? engines->want + 6u : room);
 }
 
-static void put_row(struct buf *b, struct out *o, const struct record *r, struct str (*head)(const struct cell *))
+static void put_row(struct buf *b, struct out *o, const struct record *r, void (*head)(struct buf *, const struct cell *))
 {
 	static char text[CELL_BYTES];
 	size_t from = b->n;
@@ -1258,15 +1328,15 @@ static void put_row(struct buf *b, struct out *o, const struct record *r, struct
 
 	for (size_t i = 0; i < o->ncells; i++) {
 		struct buf t = { .p = text, .cap = sizeof(text) };
-		const struct cell *c = &o->cells[i];
+		const struct cell *c = cell_at(o, i);
 		size_t w;
 
-		if (o->joined == 2 && c->col && is_time(c->col))
+		if (o->joined == 2 && is_time(c->col))
 			continue; /* once a line */
-		if (r)
-			line_cell(&t, o, r, c);
+		if (head)
+			head(&t, c);
 		else
-			put_text(&t, head(c));
+			line_cell(&t, o, r, c);
 		w = text_width((struct str){ t.p, t.p + t.n });
 		b->full |= t.full;
 		if (!first)
@@ -1282,7 +1352,7 @@ static void put_row(struct buf *b, struct out *o, const struct record *r, struct
 		b->n--;
 }
 
-static void put_head(struct out *o, struct buf *b, struct str (*head)(const struct cell *))
+static void put_head(struct out *o, struct buf *b, void (*head)(struct buf *, const struct cell *))
 {
 	if (o->colour)
 		put_z(b, "\033[1m");
@@ -1344,7 +1414,7 @@ static void table_record(struct out *o, struct buf *b, const struct record *r)
 		table_complete(o);
 		settle(o);
 		for (size_t i = 0; i < o->ncells; i++)
-			two_rows |= o->cells[i].group.p < o->cells[i].group.e;
+			two_rows |= cell_at(o, i)->group.p < cell_at(o, i)->group.e;
 		if (o->ran && !o->no_header)
 			put_c(b, '\n');
 		if (two_rows && !o->no_header)
@@ -1386,12 +1456,12 @@ static u64 number_in(const struct record *r, const char *member)
 static void put_metric(struct buf *b, const struct record *r, char sep)
 {
 	const struct val *value = record_get(r, NULL, "value"), *dt = record_get(r, NULL, "dt");
-	bool known = value && dt && dt->n && is_clock(r);
+	u64 us = value && dt && is_clock(r) ? dt->n : 0;
 
-	if (known)
-		put_dec(b, value->n / dt->n, 3, 3); /* ns over us: thousandths */
+	if (us)
+		put_dec(b, value->n / us, 3, 3); /* ns over us: thousandths */
 	put_c(b, sep);
-	put_z(b, known ? "CPUs utilized" : "");
+	put_z(b, us ? "CPUs utilized" : "");
 }
 
 /* The fields of `perf stat -x` 6.1: [time,][where,][CPUs,] value,unit,event[,deviation],runtime,running,metric,
@@ -1419,9 +1489,9 @@ static void perfcsv_record(struct out *o, struct buf *b, const struct record *r)
 	if (!value)
 		csv_absent(b, r);
 	else
-		cell_value(b, r, NULL);
+		cell_value(b, r, (struct ask){ 0 });
 	put_c(b, sep);
-	cell_unit(b, r, NULL);
+	cell_unit(b, r, (struct ask){ 0 });
 	put_c(b, sep);
 	put_text(b, text_in(r, "event"));
 	put_c(b, sep);

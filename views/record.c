@@ -1443,14 +1443,18 @@ void record_make(struct record *r, const struct entity *e, const struct recopts 
 
 /* --- asking a record ---------------------------------------------------------------------------------- */
 
+static inline bool same_word(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : !a && !b;
+}
+
 /* The first such value that is known; of any instance. NULL: none. */
 const struct val *record_get(const struct record *r, const char *group, const char *member)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		const struct column *c = r->f[i].col;
 
-		if (r->f[i].v.type != V_NULL && !c->group == !group && !c->member == !member &&
-		    (!group || strcmp(c->group, group) == 0) && (!member || strcmp(c->member, member) == 0))
+		if (r->f[i].v.type != V_NULL && same_word(c->group, group) && same_word(c->member, member))
 			return &r->f[i].v;
 	}
 	return NULL;

@@ -210,7 +210,7 @@ static void t_cpu(void)
 		double least, most;	/* of each value, where there is one */
 	} cases[] = {
 		{ "-o json 1 9", "dev", "card0", "engine/render/busy", 24.5, 25.5 },
-		{ "host -o json 1 9", "name", "host/cpu/all/util", "value", 0, 100 },
+		{ "host -o json 1 9", "name", "host/cpu/all/util", "value", 0, 90 }, /* and not all of it where one has gone */
 		{ "counters CPU*utilization -o json 1 9", "name", "CPU 1 utilization", "value", 0, 100 },
 		{ "stat -a -e cpu-clock -o json 1 9", "event", "cpu-clock", "value", 0.9e9, 2.1e9 },
 		{ "stat -A -e cpu-clock -o json 1 9", "cpu", NULL, "value", 0, 1.1e9 },
@@ -460,7 +460,8 @@ static void t_stopped(void)
 			     cases[i].value);
 		}
 		want(late == 1, "%d samples of a minute", late);
-		want(s.n >= 6 && s.n <= 8, "%d samples, not 7", s.n);
+		/* Aligned, what is left of a second at the start and behind the stop may be a part of the next. */
+		want(s.n >= (i == 3 ? 5 : 6) && s.n <= 8, "%d samples, not 7", s.n);
 		close_run(r[i]);
 		end();
 	}

@@ -7,7 +7,7 @@
 # MACHINE=...  x86-64 (default) or arm64, for which the program is built anew, and a kernel of Debian is fetched
 # KVER=...   kernel to boot: the newest installed one with headers and DRM of that version, 6.1 or all of it (default: of any)
 # ACCEL=...  kvm or tcg (default: kvm where it works, else tcg)
-# BOOT_TIMEOUT=...  seconds until the guest counts as hung (default 180)
+# BOOT_TIMEOUT=...  seconds until the guest counts as hung (default 300)
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,7 +16,7 @@ prog=${1:-$top/gpustat}
 init=${3:-init}
 machine=${MACHINE:-x86-64}
 build=${2:-$top/build/boot-$init${MACHINE:+-$machine}${KVER:+-$KVER}}
-limit=${BOOT_TIMEOUT:-180}
+limit=${BOOT_TIMEOUT:-300}
 
 # A make that calls this script hands its own variables down; a kernel module built with musl-gcc would be one result.
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS

@@ -37,9 +37,9 @@ static void run_format(struct run *t, const struct oaformat *f)
 	}
 	oaplan_make(&t->all, f, NULL);
 	oaplan_make(&t->some, f, t->slots);
-	for (size_t i = 0; i < t->some.nruns; i++)
-		got += t->some.runs[i].n;
-	must(got == wanted && t->some.nruns <= OA_SLOTS, "a plan has what is wanted");
+	for (size_t i = 0; i < t->some.nparts; i++)
+		got += (size_t)(t->some.parts[i].to - t->some.parts[i].from);
+	must(got == wanted && t->some.nparts <= OA_SLOTS, "a plan has what is wanted");
 	must(t->some.bytes == t->all.bytes && t->all.bytes <= f->size && f->size <= OA_REPORT_BYTES, "reports have room");
 }
 

@@ -3,7 +3,8 @@
  *
  * How it runs is in the environment: INJECT_CASES, INJECT_ANSWERS two descriptors; INJECT_STDIN a file; INJECT_IO what
  * standard output is: file, pipe, socket (the request of INJECT_STDIN on it) or pty; INJECT_DIR a folder that is emptied
- * before each case, but for "out", which INJECT_SEED is copied to; INJECT_CLOCK: virtual, no time passes but what is slept. */
+ * before each case, but for "out", which INJECT_SEED is copied to; INJECT_CLOCK: virtual, no time passes but what is slept;
+ * INJECT_SECURE: a user and a group, who are told to have started a file that has capabilities: those of whoever runs this. */
 #include <errno.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,8 +13,10 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
@@ -34,7 +37,7 @@
 
 /* --- cases and answers ----------------------------------------------------------------------------------------- */
 
-enum { CALLS_MAX = 1 << 16, SAYS_MAX = 4 << 20, OPEN_MAX = 8 << 10 };
+enum { CALLS_MAX = 1 << 16, SAYS_MAX = 4 << 20, OPEN_MAX = 8 << 10, SITE_FRAMES = 5, TALK_FD = 900 };
 enum { HOW_HALF = -1, HOW_ONE = -2, HOW_NONE = -3 };
 enum {
 	OF_CHILD = 1, /* of the command that is started, before its exec */
@@ -54,18 +57,19 @@ struct answer {
 	int32_t status;
 	uint32_t hung, calls, child_calls;
 	int32_t fired; /* call, or -1 */
-	uint32_t what_n, out_n, err_n, open_n, file_n, left_n, names_n;
+	uint32_t what_n, out_n, err_n, open_n, may_n, file_n, left_n, names_n;
 	uint32_t has_file;
 };
 
 #define CALL(name) CALL_##name,
 #define CALLS \
-	CALL(clock_nanosleep) CALL(clone) CALL(close) CALL(connect) CALL(eventfd) CALL(execvp) CALL(faccessat) CALL(faccessat2) \
+	CALL(capget) CALL(capset) CALL(clock_nanosleep) CALL(clone) CALL(close) CALL(connect) CALL(eventfd) CALL(execvp) CALL(faccessat) CALL(faccessat2) \
 	CALL(fchmod) CALL(fcntl) CALL(fork) CALL(fstat) CALL(fstatat) CALL(fstatfs) CALL(getdents64) CALL(getrusage) \
-	CALL(getsockopt) CALL(inotify_add_watch) CALL(inotify_init1) CALL(ioctl) CALL(lseek) CALL(mmap) CALL(openat) \
+	CALL(getsockopt) CALL(inotify_add_watch) CALL(inotify_init1) CALL(ioctl) CALL(landlock_add_rule) \
+	CALL(landlock_create_ruleset) CALL(landlock_restrict_self) CALL(lseek) CALL(mmap) CALL(openat) \
 	CALL(openat_new) CALL(perf_event_open) CALL(pidfd_getfd) CALL(pidfd_open) CALL(poll) CALL(ppoll) CALL(prctl) \
-	CALL(pread) CALL(prlimit64) CALL(pwrite) CALL(read) CALL(readlinkat) CALL(recv) CALL(renameat) CALL(renameat2) \
-	CALL(send) CALL(setitimer) CALL(socket) CALL(socketpair) CALL(shutdown) CALL(statfs) CALL(uname) CALL(unlinkat) CALL(wait4) \
+	CALL(pread) CALL(prlimit64) CALL(pwrite) CALL(read) CALL(readlinkat) CALL(recv) CALL(renameat) CALL(renameat2) CALL(seccomp) \
+	CALL(send) CALL(setitimer) CALL(setresgid) CALL(setresuid) CALL(socket) CALL(socketpair) CALL(shutdown) CALL(statfs) CALL(uname) CALL(unlinkat) CALL(wait4) \
 	CALL(write) CALL(other)
 enum call { CALLS NCALLS };
 #undef CALL
@@ -78,12 +82,16 @@ static struct shared {
 	int32_t fired;
 	char what[256];
 	uint8_t names[CALLS_MAX];
-	uint32_t open_n;
-	char open[OPEN_MAX];
+	uint32_t sites[CALLS_MAX]; /* of the addresses that it came by */
 } *shared;
 
+/* Of a process at its end: what it has open, a line each; what it may do, as /proc says it. */
+static char opened[OPEN_MAX], may[1024];
+static uint32_t open_n, may_n;
+
 static struct fault fault;
-static bool active, in_child, virtual_clock;
+static bool active, in_child, virtual_clock, secure;
+static unsigned long secure_id;
 static int64_t virtual_now; /* ns */
 static uint32_t clock_asked;
 
@@ -105,23 +113,38 @@ static void note(const char *path)
 	shared->what[n] = '\0';
 }
 
-static void note_fd(int fd)
-{
-	char path[32] = "/proc/self/fd/", digits[12], to[200];
-	size_t n = strlen(path), k = 0;
-	ssize_t r;
+/* What descriptors were opened as: who is confined may not ask. */
+enum { NAMED_MAX = 512 };
+static char names_of[NAMED_MAX][200];
 
-	do
-		digits[k++] = (char)('0' + fd % 10);
-	while (fd > 0 && (fd /= 10));
-	while (k)
-		path[n++] = digits[--k];
-	path[n] = '\0';
-	r = __real_syscall(SYS_readlinkat, AT_FDCWD, path, to, sizeof(to) - 1);
-	if (r > 0) {
-		to[r] = '\0';
-		note(to);
+static void name_fd(int fd, int dir, const char *name)
+{
+	size_t n = 0;
+
+	if (fd < 0 || fd >= NAMED_MAX)
+		return;
+	if (name[0] != '/' && dir >= 0 && dir < NAMED_MAX) {
+		n = strlen(names_of[dir]);
+		n = n < sizeof(names_of[0]) - 2 ? n : sizeof(names_of[0]) - 2;
+		memmove(names_of[fd], names_of[dir], n);
+		names_of[fd][n++] = '/';
 	}
+	for (; *name && n < sizeof(names_of[0]) - 1; name++)
+		names_of[fd][n++] = *name;
+	names_of[fd][n] = '\0';
+}
+
+/* Which place in the program calls: its own, and those that called it, by their frames. */
+static uint32_t site_of(void)
+{
+	void *const *frame = __builtin_frame_address(0);
+	uint32_t h = 0;
+
+	for (int i = 0; i < SITE_FRAMES + 1 && frame[0] > (void *)frame; i++) {
+		h = (h ^ (uint32_t)(uintptr_t)frame[1]) * 16777619u;
+		frame = frame[0];
+	}
+	return h;
 }
 
 /* 0: it goes on; or an errno, or HOW_. Of path or fd: for whoever reads of it. */
@@ -130,8 +153,10 @@ static int gate(enum call call, const char *path, int fd)
 	static int last = -1;
 	uint32_t n = in_child ? ++shared->child_calls : ++shared->calls;
 
-	if (!in_child && n <= CALLS_MAX)
+	if (!in_child && n <= CALLS_MAX && fault.at == 0) {
 		shared->names[n - 1] = (uint8_t)call;
+		shared->sites[n - 1] = site_of();
+	}
 	if (fault.at == 0 || in_child != !!(fault.flags & OF_CHILD))
 		return 0;
 	if (n != fault.at && !(fault.flags & STAYS && last == (int)call))
@@ -140,8 +165,8 @@ static int gate(enum call call, const char *path, int fd)
 		shared->fired = last = (int)call;
 		if (path)
 			note(path);
-		else if (fd >= 0)
-			note_fd(fd);
+		else if (fd >= 0 && fd < NAMED_MAX)
+			note(names_of[fd]);
 	}
 	return fault.how;
 }
@@ -182,11 +207,33 @@ PLAIN(ssize_t, readlinkat, (int dir, const char *path, char *b, size_t n), (dir,
 PLAIN(int, setitimer, (int which, const struct itimerval *t, struct itimerval *was), (which, t, was), NULL, -1)
 PLAIN(int, shutdown, (int fd, int how), (fd, how), NULL, fd)
 PLAIN(int, socket, (int family, int type, int protocol), (family, type, protocol), NULL, -1)
-PLAIN(int, socketpair, (int family, int type, int protocol, int *fds), (family, type, protocol, fds), NULL, -1)
 PLAIN(int, statfs, (const char *path, struct statfs *st), (path, st), path, -1)
 PLAIN(int, uname, (struct utsname *u), (u), NULL, -1)
 PLAIN(int, unlinkat, (int dir, const char *path, int flags), (dir, path, flags), path, -1)
 PLAIN(pid_t, wait4, (pid_t pid, int *status, int flags, struct rusage *r), (pid, status, flags, r), NULL, -1)
+
+int __real_socketpair(int family, int type, int protocol, int *fds);
+int __wrap_socketpair(int family, int type, int protocol, int *fds);
+int __wrap_socketpair(int family, int type, int protocol, int *fds)
+{
+	int r;
+
+	GATE(socketpair, NULL, -1);
+	r = __real_socketpair(family, type, protocol, fds);
+	for (int i = 0; i < 2 && r == 0; i++)
+		name_fd(fds[i], -1, "socket:");
+	return r;
+}
+
+/* A program whose file has capabilities, or another owner. */
+unsigned long __real_getauxval(unsigned long what);
+unsigned long __wrap_getauxval(unsigned long what);
+unsigned long __wrap_getauxval(unsigned long what)
+{
+	if (!active || !secure)
+		return __real_getauxval(what);
+	return what == AT_SECURE ? 1 : what == AT_UID || what == AT_GID ? secure_id : __real_getauxval(what);
+}
 
 /* It is closed whatever close(2) says, but for files that need none of ours. */
 int __real_close(int fd);
@@ -195,6 +242,7 @@ int __wrap_close(int fd)
 {
 	int how = active ? gate(CALL_close, NULL, fd) : 0, r = __real_close(fd);
 
+	name_fd(fd, -1, "");
 	if (how <= 0)
 		return r;
 	errno = how;
@@ -255,6 +303,7 @@ int __wrap_openat(int dir, const char *path, int flags, ...)
 {
 	mode_t mode;
 	va_list ap;
+	int fd;
 
 	va_start(ap, flags);
 	mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
@@ -263,7 +312,9 @@ int __wrap_openat(int dir, const char *path, int flags, ...)
 		GATE(openat_new, path, -1);
 	else
 		GATE(openat, path, -1);
-	return __real_openat(dir, path, flags, mode);
+	fd = __real_openat(dir, path, flags, mode);
+	name_fd(fd, dir, path);
+	return fd;
 }
 
 int __real_ioctl(int fd, int request, ...);
@@ -301,7 +352,18 @@ static size_t shorter(size_t n, int how)
 	return how == HOW_HALF ? (n + 1) / 2 : how == HOW_ONE ? n > 0 : 0;
 }
 
-/* As much as there is, then less of it: half of a buffer may be all of a file. */
+/* How much there is, as far as who is confined may ask: half of a buffer may be all of a file. */
+static size_t there_of(int fd, size_t n)
+{
+	struct stat st;
+	off_t at = __real_lseek(fd, 0, SEEK_CUR);
+
+	if (at < 0 || __real_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= at)
+		return n;
+	return (size_t)(st.st_size - at) < n ? (size_t)(st.st_size - at) : n;
+}
+
+/* As much as there is, then less of it. */
 ssize_t __real_pread(int fd, void *b, size_t n, off_t at);
 ssize_t __wrap_pread(int fd, void *b, size_t n, off_t at);
 ssize_t __wrap_pread(int fd, void *b, size_t n, off_t at)
@@ -324,34 +386,28 @@ ssize_t __real_read(int fd, void *b, size_t n);
 ssize_t __wrap_read(int fd, void *b, size_t n);
 ssize_t __wrap_read(int fd, void *b, size_t n)
 {
-	int how = active ? gate(CALL_read, NULL, fd) : 0, there;
-	ssize_t r;
+	int how = active ? gate(CALL_read, NULL, fd) : 0;
 
 	if (how > 0) {
 		errno = how;
 		return -1;
 	}
-	if (how == 0)
-		return __real_read(fd, b, n);
-	if (__real_ioctl(fd, FIONREAD, &there) == 0 && there > 0 && (size_t)there < n)
-		n = (size_t)there;
-	r = (ssize_t)shorter(n, how);
-	return r ? __real_read(fd, b, (size_t)r) : 0;
+	n = how < 0 ? shorter(there_of(fd, n), how) : n;
+	return how < 0 && n == 0 ? 0 : __real_read(fd, b, n);
 }
 
 ssize_t __real_recv(int fd, void *b, size_t n, int flags);
 ssize_t __wrap_recv(int fd, void *b, size_t n, int flags);
 ssize_t __wrap_recv(int fd, void *b, size_t n, int flags)
 {
-	int how = active ? gate(CALL_recv, NULL, fd) : 0, there;
+	int how = active ? gate(CALL_recv, NULL, fd) : 0;
+	ssize_t there = how < 0 ? __real_recv(fd, b, n, flags | MSG_PEEK) : 0;
 
 	if (how > 0) {
 		errno = how;
 		return -1;
 	}
-	if (how < 0 && __real_ioctl(fd, FIONREAD, &there) == 0 && there > 0 && (size_t)there < n)
-		n = (size_t)there;
-	n = how < 0 ? shorter(n, how) : n;
+	n = how < 0 ? shorter(there > 0 ? (size_t)there : n, how) : n;
 	return n ? __real_recv(fd, b, n, flags) : 0;
 }
 
@@ -441,6 +497,8 @@ int __wrap_ppoll(struct pollfd *p, nfds_t n, const struct timespec *t, const sig
 /* --- syscall(2) ---------------------------------------------------------------------------------------------------- */
 
 static const struct { long nr; enum call call; bool is_new; /* an old kernel has none */ } numbers[] = {
+	{ SYS_capget, CALL_capget, false },
+	{ SYS_capset, CALL_capset, false },
 	{ SYS_clone, CALL_clone, false },
 	{ SYS_faccessat, CALL_faccessat, false },
 	{ 439, CALL_faccessat2, true },
@@ -455,6 +513,9 @@ static const struct { long nr; enum call call; bool is_new; /* an old kernel has
 #endif
 	{ SYS_getdents64, CALL_getdents64, false },
 	{ SYS_getrusage, CALL_getrusage, false },
+	{ 444, CALL_landlock_create_ruleset, true },
+	{ 445, CALL_landlock_add_rule, true },
+	{ 446, CALL_landlock_restrict_self, true },
 	{ SYS_perf_event_open, CALL_perf_event_open, false },
 	{ 434, CALL_pidfd_open, true },
 	{ 438, CALL_pidfd_getfd, true },
@@ -463,6 +524,14 @@ static const struct { long nr; enum call call; bool is_new; /* an old kernel has
 	{ SYS_renameat, CALL_renameat, false },
 #endif
 	{ SYS_renameat2, CALL_renameat2, false },
+	{ SYS_seccomp, CALL_seccomp, true },
+#ifdef SYS_setresuid32
+	{ SYS_setresgid32, CALL_setresgid, false },
+	{ SYS_setresuid32, CALL_setresuid, false },
+#else
+	{ SYS_setresgid, CALL_setresgid, false },
+	{ SYS_setresuid, CALL_setresuid, false },
+#endif
 };
 
 /* perf_event_open(2) of the first kernels that had it: 64 bytes of attributes. What is behind them must be 0, or it
@@ -517,13 +586,16 @@ long __wrap_syscall(long nr, ...)
 
 /* --- the end of a case ----------------------------------------------------------------------------------------------- */
 
-/* What is open now. */
-static void tell_open(void)
+/* What that process has open; it waits for it. */
+static void tell_open(int pid)
 {
 	static char b[8192];
-	int dir = __real_openat(AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY);
+	char path[32];
 	long n;
+	int dir;
 
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	dir = __real_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
 	while (dir >= 0 && (n = __real_syscall(SYS_getdents64, dir, b, sizeof(b))) > 0)
 		for (long at = 0; at < n;) {
 			const struct dirent *e = (const struct dirent *)(const void *)(b + at);
@@ -531,23 +603,50 @@ static void tell_open(void)
 			ssize_t r = __real_readlinkat(dir, e->d_name, to, sizeof(to));
 
 			at += e->d_reclen;
-			if (r <= 0 || (size_t)r + 16 > OPEN_MAX - shared->open_n || atoi(e->d_name) == dir)
+			if (r <= 0 || (size_t)r + 16 > OPEN_MAX - open_n || atoi(e->d_name) == TALK_FD)
 				continue;
 			if (r > 9 && memcmp(to, "/dev/pts/", 9) == 0)
 				r = 8;
 			for (ssize_t i = 0; i < r; i++) /* numbers of pipes and queues differ between cases */
 				if (to[i] == ':' && i + 1 < r && to[i + 1] == '[')
 					r = i;
-			memcpy(shared->open + shared->open_n, to, (size_t)r);
-			shared->open_n += (uint32_t)r;
-			shared->open[shared->open_n++] = '\n';
+			memcpy(opened + open_n, to, (size_t)r);
+			open_n += (uint32_t)r;
+			opened[open_n++] = '\n';
 		}
+	__real_close(dir);
 }
 
+/* Who it is, and what it may do. */
+static void tell_may(int pid)
+{
+	static const char *const keys[] = { "Uid:", "Gid:", "CapInh:", "CapPrm:", "CapEff:", "NoNewPrivs:", "Seccomp:" };
+	char path[32], b[4096] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	fd = __real_openat(AT_FDCWD, path, O_RDONLY);
+	if (fd < 0 || __real_read(fd, b, sizeof(b) - 1) <= 0)
+		return;
+	__real_close(fd);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const char *line = strstr(b, keys[i]);
+		size_t n = line ? strcspn(line, "\n") + 1 : 0;
+
+		if (n > 0 && n <= sizeof(may) - may_n)
+			memcpy(may + may_n, line, n);
+		may_n += n > 0 && n <= sizeof(may) - may_n ? (uint32_t)n : 0;
+	}
+}
+
+/* It is looked at before it is gone, by who is not confined. */
 _Noreturn void __wrap__exit(int code)
 {
-	if (active && !in_child)
-		tell_open();
+	char c = 0;
+
+	if (active && !in_child && __real_write(TALK_FD, &c, 1) == 1)
+		while (__real_read(TALK_FD, &c, 1) < 0 && errno == EINTR)
+			;
 	__real__exit(code);
 }
 
@@ -669,7 +768,16 @@ static void make_io(int ends[2])
 	}
 }
 
-static _Noreturn void run_case(int argc, char **argv, int ends[2])
+static void name_std(int fd)
+{
+	char path[32], to[200] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (__real_readlinkat(AT_FDCWD, path, to, sizeof(to) - 1) > 0)
+		name_fd(fd, -1, to);
+}
+
+static _Noreturn void run_case(int argc, char **argv, int ends[2], int talk)
 {
 	int in = __real_openat(AT_FDCWD, input ? input : "/dev/null", O_RDONLY);
 
@@ -677,7 +785,12 @@ static _Noreturn void run_case(int argc, char **argv, int ends[2])
 	move_fd(ends[1] >= 0 && (strcmp(io, "pty") == 0 || strcmp(io, "socket") == 0) ? ends[1] : in, 0);
 	move_fd(ends[1] >= 0 ? ends[1] : memory[0], 1);
 	move_fd(memory[1], 2);
-	__real_syscall(SYS_close_range, 3, ~0u, 0);
+	if (__real_syscall(SYS_dup3, talk, TALK_FD, O_CLOEXEC) < 0)
+		die("inject: dup3");
+	__real_syscall(SYS_close_range, 3, TALK_FD - 1, 0);
+	__real_syscall(SYS_close_range, TALK_FD + 1, ~0u, 0);
+	for (int fd = 0; fd < 3; fd++)
+		name_std(fd);
 	if (strcmp(io, "pty") == 0)
 		__real_ioctl(0, TIOCSCTTY, 0);
 	errno = 0;
@@ -705,20 +818,38 @@ static bool drain(int fd)
 	return n > 0;
 }
 
+/* It is about to end, and waits; or nobody is there any more. */
+static void hear(int pid, int talk)
+{
+	char c;
+
+	if (__real_read(talk, &c, 1) != 1)
+		return;
+	tell_open(pid);
+	tell_may(pid);
+	if (__real_write(talk, &c, 1) != 1)
+		die("inject: it did not wait");
+}
+
 /* Until it has ended, or its time is up. True: that. */
-static bool watch(int pid, int ours)
+static bool watch(int pid, int ours, int talk)
 {
 	int pidfd = (int)__real_syscall(434, pid, 0);
 	int64_t end = now_ms() + fault.deadline;
 	bool ended = false, hung = false;
 
 	while (!ended && !hung) {
-		struct pollfd p[] = { { .fd = pidfd, .events = POLLIN }, { .fd = ours, .events = POLLIN } };
-		int r = poll(p, 2, (int)(end > now_ms() ? end - now_ms() : 0));
+		struct pollfd p[] = { { .fd = pidfd, .events = POLLIN }, { .fd = ours, .events = POLLIN },
+				      { .fd = talk, .events = POLLIN } };
+		int r = poll(p, 3, (int)(end > now_ms() ? end - now_ms() : 0));
 
 		hung = r == 0;
 		if (r > 0 && p[1].revents && !drain(ours))
 			ours = -1;
+		if (r > 0 && p[2].revents) {
+			hear(pid, talk);
+			talk = -1;
+		}
 		ended = r > 0 && p[0].revents;
 	}
 	if (hung)
@@ -759,9 +890,9 @@ static uint32_t size_of(int fd)
 static void serve(int argc, char **argv)
 {
 	struct answer a = { .fired = -1 };
-	int ends[2], pid, file = -1;
+	int ends[2], talk[2], pid, file = -1;
 
-	shared->calls = shared->child_calls = shared->open_n = 0;
+	shared->calls = shared->child_calls = open_n = may_n = 0;
 	shared->fired = -1;
 	shared->what[0] = '\0';
 	for (int i = 0; i < 2; i++) {
@@ -770,14 +901,18 @@ static void serve(int argc, char **argv)
 	}
 	sweep_dir(false);
 	make_io(ends);
+	if (__real_socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk) < 0)
+		die("inject: socketpair");
 	pid = (int)__real_syscall(SYS_fork);
 	if (pid == 0)
-		run_case(argc, argv, ends);
+		run_case(argc, argv, ends, talk[1]);
+	__real_close(talk[1]);
 	if (pid < 0)
 		die("inject: fork");
 	if (ends[1] >= 0)
 		__real_close(ends[1]);
-	a.hung = watch(pid, ends[0]);
+	a.hung = watch(pid, ends[0], talk[0]);
+	__real_close(talk[0]);
 	if (ends[0] >= 0)
 		__real_close(ends[0]);
 	while (__real_wait4(pid, &a.status, 0, NULL) < 0)
@@ -794,7 +929,8 @@ static void serve(int argc, char **argv)
 	a.what_n = (uint32_t)strlen(shared->what);
 	a.out_n = size_of(memory[0]);
 	a.err_n = size_of(memory[1]);
-	a.open_n = shared->open_n;
+	a.open_n = open_n;
+	a.may_n = may_n;
 	a.file_n = size_of(file);
 	a.has_file = file >= 0;
 	a.left_n = sweep_dir(true);
@@ -803,10 +939,12 @@ static void serve(int argc, char **argv)
 	send_all(shared->what, a.what_n);
 	send_memory(memory[0], a.out_n);
 	send_memory(memory[1], a.err_n);
-	send_all(shared->open, a.open_n);
+	send_all(opened, a.open_n);
+	send_all(may, a.may_n);
 	send_memory(file, a.file_n);
 	send_all(left, a.left_n);
 	send_all(shared->names, a.names_n);
+	send_all(shared->sites, a.names_n * sizeof(shared->sites[0]));
 	if (file >= 0)
 		__real_close(file);
 }
@@ -834,6 +972,8 @@ int __wrap_main(int argc, char **argv)
 	dir = getenv("INJECT_DIR");
 	seed = getenv("INJECT_SEED");
 	virtual_clock = getenv("INJECT_CLOCK") != NULL;
+	secure = getenv("INJECT_SECURE") != NULL;
+	secure_id = (unsigned long)number_of("INJECT_SECURE");
 	if (cases_fd < 0 || answers_fd < 0 || !io)
 		return __real_main(argc, argv);
 	shared = __real_mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -11,7 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 PROG = os.path.join(ROOT, "build/inject/gpustat")
 OF_CHILD, STAYS, OLD_ABI, CLOCK_JUMPS = 1, 2, 4, 8
 HALF, ONE, NONE = -1, -2, -3
-ANSWER = struct.Struct("<iIIIi8I")
+ANSWER = struct.Struct("<iIIIi9I")
 
 
 def calls():
@@ -26,17 +26,19 @@ class Answer:
     """What one run came to."""
 
     def __init__(self, b, rest, names):
-        (status, self.hung, self.calls, self.child_calls, fired, what, out, err, opened, file, left, n,
+        (status, self.hung, self.calls, self.child_calls, fired, what, out, err, opened, may, file, left, n,
          has_file) = ANSWER.unpack(b)
         self.signal, self.code = status & 127, status >> 8 & 255
         self.fired = names[fired] if fired >= 0 else None
         self.what = rest(what).decode(errors="replace")
         self.out, self.err = rest(out), rest(err)
         self.open = sorted(rest(opened).decode(errors="replace").split("\n")[:-1])
+        self.may = dict(line.split(":\t", 1) for line in rest(may).decode().splitlines())
         b = rest(file)
         self.file = b if has_file else None
         self.left = rest(left).decode(errors="replace").split("\n")[:-1]
         self.names = [names[i] for i in rest(n)]
+        self.sites = struct.unpack(f"<{n}I", rest(4 * n))
 
     def __repr__(self):
         return (f"exit {self.code}{f' signal {self.signal}' if self.signal else ''}{' HUNG' if self.hung else ''} "
@@ -44,14 +46,16 @@ class Answer:
 
 
 class Server:
-    def __init__(self, argv, names, io="file", stdin=None, folder=False, seed=None, clock=True, env=()):
-        """folder: OUT in argv is a file in a folder of its own, which begins with the bytes of seed, if there are any."""
+    def __init__(self, argv, names, io="file", stdin=None, folder=False, seed=None, clock=True, secure=False):
+        """folder: OUT in argv is a file in a folder of its own, which begins with the bytes of seed, if there are any. secure: it
+        is nobody's, and its file has the capabilities of whoever runs this."""
         self.names, self.base = names, tempfile.mkdtemp(prefix="inject-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
         os.mkdir(f"{self.base}/d")
         cases, self.ask = os.pipe()
         self.hear, answers = os.pipe()
-        e = {"PATH": "/usr/bin:/bin", "TERM": "xterm", "INJECT_CASES": str(cases), "INJECT_ANSWERS": str(answers), "INJECT_IO": io,
-             **dict(env)}
+        e = {"PATH": "/usr/bin:/bin", "TERM": "xterm", "INJECT_CASES": str(cases), "INJECT_ANSWERS": str(answers), "INJECT_IO": io}
+        if secure:
+            e["INJECT_SECURE"] = "65534"
         if clock:
             e["INJECT_CLOCK"] = "virtual"
         if stdin is not None:

@@ -1,0 +1,31 @@
+/* oametrics_pack.c - sources/oametrics.c: packs made of any files.
+ * One file is enough: the sets of one follow each other in the pack as those of several do.
+ * eva: -eva-widening-delay 1 -eva-widening-period 1 -eva-precision 1 -warn-special-float none -eva-plevel 40 -eva-slevel-function place_at:0 -eva-auto-loop-unroll 36 -eva-split-return auto
+ * SPDX-License-Identifier: MIT */
+#include "text.h"
+#include "../../sources/oametrics.c"
+#include "../../sources/oabasic.c"
+
+enum { FILE_CAP = 1 << 25, PACK_CAP = 1 << 22 };
+static char text[FILE_CAP], to[PACK_CAP];
+
+static void packed(u8 origin)
+{
+	struct oafile f = { ANY_IN(text), origin };
+	struct buf b = { to, 0, any_to(PACK_CAP), any_bool() };
+	char c[64];
+	struct buf why = BUF(c);
+
+	b.n = any_to(b.cap);
+	oapack_put(&b, &f, 1, &why);
+}
+
+int main(void)
+{
+	//@ widen_hints global:"all", 31, 32, 36, 37, 255, 256, 65535, 65536, 131072, 2097152, 2097153;
+	if (any_bool())
+		packed(OM_XML);
+	else
+		packed(OM_PACK);
+	return 0;
+}

@@ -1,0 +1,105 @@
+/* perfstream_oa.c - perfstream.c: OA reports and records, gpu_metrics, what lies between two readings.
+ * A format is one of oaformats, and a plan is one that oaplan_make() made, of any slots. A report has as many bytes as its
+ * plan names: callers ask before.
+ * eva: perfstream.c parse.c -eva-precision 1 -eva-auto-loop-unroll 8 -eva-unroll-recursive-calls 2 -eva-split-return auto -eva-slevel-function oaformat_named:200
+ * SPDX-License-Identifier: MIT */
+#include "eva.h"
+
+static char text[TEXT_CAP], name[4096], to[TEXT_CAP], a[OA_REPORT_BYTES], b[OA_REPORT_BYTES];
+static u64 sum[OA_SLOTS];
+static bool slots[OA_SLOTS];
+
+static void readings(void)
+{
+	u64 d;
+
+	muldiv(any(), any(), any());
+	course_delta((u8)any(), any(), any(), &d);
+	course_base((u8)any(), any(), any());
+}
+
+static void metrics(struct str blob)
+{
+	size_t row = 0, bit = 0;
+	struct metric m;
+	const char *reason;
+	bool on;
+
+	metrics_is_apu(blob);
+	while (again() && metrics_next(blob, &row, &m))
+		;
+	while (again() && metrics_throttle(blob, &bit, &reason, &on))
+		;
+}
+
+/* Every format; of its reports no more is there than what its plan names. */
+static void reports(void)
+{
+	struct oareport r;
+	struct oafilter filter = { any(), any_bool(), any_bool() };
+	struct oaplan plan;
+	struct buf out;
+
+	for (size_t i = 0; i < OA_SLOTS; i++)
+		slots[i] = any_bool();
+	any_bytes(a, sizeof(a));
+	any_bytes(b, sizeof(b));
+	any_bytes(sum, sizeof(sum));
+	//@ loop unroll 25;
+	for (size_t i = 0; i < noaformats; i++) {
+		const struct oaformat *f = &oaformats[i];
+		const char *was, *is;
+
+		oaplan_make(&plan, f, any_bool() ? slots : NULL);
+		was = a + sizeof(a) - plan.bytes;
+		is = b + sizeof(b) - plan.bytes;
+		oareport_head(f, (u16)any(), (i32)any(), is, &r);
+		oafilter_takes(&filter, &r);
+		oa_ts_delta(f, any(), any());
+		oa_cpu_time(f, any(), any(), (u8)any(), any(), any());
+		oa_add(&plan, was, is, sum);
+		oa_stored(&plan, is, sum);
+		out = BUF(to);
+		out.n = any_to(out.cap);
+		oaslot_name(f, any(), &out);
+	}
+}
+
+static void records(struct str s)
+{
+	struct buf out = BUF(to);
+	struct oarec r;
+	struct oainfo info;
+	u32 version;
+	u64 cpu, gpu;
+	bool xe;
+
+	oarec_begins(s, &xe);
+	xe = any_bool();
+	for (struct str rest = s; again() && oarec_next(&rest, xe, &r);)
+		see(r.body);
+	oarec_version(s, &version);
+	oarec_correlation(s, &cpu, &gpu);
+	out.n = any_to(out.cap);
+	put_oarec(&out, xe, (u8)any_to(OT_CORRELATION), s);
+	if (oarec_info(s, &info)) {
+		see(info.set);
+		see(info.guid);
+		put_oainfo(&out, &info);
+	}
+}
+
+int main(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		struct str s = ANY_IN(text);
+
+		readings();
+		metrics(s);
+		records(s);
+		reports();
+		oaformat_named(ANY_IN(name));
+		oaformat_recorded(any_bool(), (u32)any());
+	}
+	return 0;
+}
