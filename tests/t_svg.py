@@ -113,6 +113,7 @@ for args in ["list"], ["fdinfo", "/dev/null"], ["sample", "--summary", "-e", "cp
 r = run("stat", "-e", "cpu-clock", "-o", "svg", "-O", os.path.join(DIR, "code"), "--", "sh", "-c", "exit 3")
 report(r.returncode == 3 and not faults(open(os.path.join(DIR, "code"), "rb").read()), "a command's exit code, and its picture", r)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it starts with & ignore it
 p = subprocess.Popen([PROG, "-i", "0.05", "-o", "svg", *roots("i915")], stdout=subprocess.PIPE)
 time.sleep(0.6)
 p.send_signal(signal.SIGINT)
