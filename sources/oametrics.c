@@ -392,7 +392,7 @@ static bool same_word(struct str a, struct str b)
 {
 	if (str_len(a) != str_len(b))
 		return false;
-	for (; a.p < a.e; a.p++, b.p++)
+	for (; a.p < a.e && b.p < b.e; a.p++, b.p++)
 		if (*a.p != *b.p && ((*a.p ^ *b.p) != 0x20 || (*a.p | 0x20) < 'a' || (*a.p | 0x20) > 'z'))
 			return false;
 	return true;

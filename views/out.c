@@ -24,7 +24,7 @@ static void put_jsonstr(struct buf *b, struct str s)
 		if (end <= s.p) {
 			put_z(b, "\\ufffd");
 			end = s.p + 1;
-		} else if (is_control(s.p, (size_t)(end - s.p))) {
+		} else if (control_is((struct str){ s.p, end })) {
 			put_z(b, "\\u00");
 			put_hex(b, (u8)end[-1]);
 		} else {

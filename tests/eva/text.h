@@ -235,10 +235,9 @@ const char *utf8_end(const char *p, const char *e)
 	return any_place(p, e);
 }
 
-bool is_control(const char *p, size_t n)
+bool control_is(struct str c)
 {
-	(void)n;
-	any_byte = *p;
+	read_all(c);
 	return any_bool();
 }
 
