@@ -21,17 +21,21 @@ else
 	skip 'what Eva proves' 'needs package frama-c-base'
 fi
 
-random() { # NAME
-	said=$(sed -n 's/^ \* eva: //p' "tests/eva/$1.c")
-	files=
-	for f in $said; do
-		case $f in *.c) files="$files $f" ;; esac
+# With the program's own functions where Eva had models of them.
+sanitize='-std=c11 -D_GNU_SOURCE -Iinclude -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all'
+library() {
+	for s in parse.c perfstream.c counters.c sources/oadevice.c sources/oabasic.c sources/oametrics.c views/*.c; do
+		# shellcheck disable=SC2086 # a list
+		gcc $sanitize -c -o "$tmp/$(echo "${s%.c}" | tr / -).o" "$s" || return 1
 	done
+	ar rc "$tmp/library.a" "$tmp"/*.o
+}
+random() { # NAME
 	# shellcheck disable=SC2086 # a list
-	gcc -std=c11 -D_GNU_SOURCE -Iinclude -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -o "$tmp/$1" \
-		"tests/eva/$1.c" $files && "$tmp/$1"
+	gcc $sanitize -o "$tmp/$1" "tests/eva/$1.c" "$tmp/library.a" && "$tmp/$1"
 }
 if echo 'int main(void) { return 0; }' | gcc -fsanitize=address,undefined -o "$tmp/a" -x c - 2>/dev/null && "$tmp/a"; then
+	library
 	for f in tests/eva/*.c; do
 		f=${f##*/}
 		check "${f%.c} with random values" random "${f%.c}"
