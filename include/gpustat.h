@@ -1039,7 +1039,7 @@ void compute_scan(void);
 void task_describe(struct task *t);
 void holder_verify(u32 n);
 void clients_read(void);
-void clients_drop(void);
+void clients_drop(bool waits);
 void clients_tick(void);
 bool clients_orphaned(void);
 void anonymous_settle(void);

@@ -1034,11 +1034,11 @@ bool clients_orphaned(void)
 	return false;
 }
 
-/* Clients that nobody holds are forgotten. */
-void clients_drop(void)
+/* Clients that nobody holds are forgotten, unless their new holder may yet be looked at. */
+void clients_drop(bool waits)
 {
 	for (u32 i = 1; i <= nclients; i++)
-		if (clients[i].e.used && !clients[i].holders)
+		if (clients[i].e.used && !clients[i].holders && !(waits && is_orphan(&clients[i])))
 			client_remove(i);
 }
 

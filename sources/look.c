@@ -442,7 +442,7 @@ static void fdinfo_scan(void)
 	if (looked_around) {
 		lost = 0;
 		walk();
-		clients_drop();
+		clients_drop(false);
 	} else {
 		look_for_new();
 	}
@@ -468,8 +468,7 @@ static void fdinfo_sample(void)
 		look_at_due();
 		clients_read();
 	}
-	if (!watch_waits())
-		clients_drop();
+	clients_drop(watch_waits());
 	clients_tick();
 	untold_drop();
 	quiet_calls = files_calls;

@@ -250,10 +250,11 @@ looking() {
 		return
 	fi
 	set -- --proc "${0%/*}/trees/host/proc" --sys "${0%/*}/trees/host/sys" -w 10ms
-	# A third more than was measured when this was written: 139, 113 and 34; all counters took 177 on this small machine.
+	# A third more than was measured when this was written: 139, 113 and 49, of which 11 are the folders of named roots, whose
+	# links are looked at, and 4 what it may and may not ask; all counters took 177 on this small machine.
 	at_most 185 "$("$bench/calls" "$prog" host "$@")" 'system calls of host'
 	at_most 150 "$("$bench/calls" "$prog" counters "$@" host/cpu/all/util)" 'system calls of one counter of the host'
-	at_most 45 "$("$bench/calls" "$prog" counters "$@" perf/software/all/cs)" 'system calls of one perf event'
+	at_most 65 "$("$bench/calls" "$prog" counters "$@" perf/software/all/cs)" 'system calls of one perf event'
 	few=$("$bench/calls" "$prog" counters "$@" 'GPU 0 utilization' 10ms 5)
 	many=$("$bench/calls" "$prog" counters "$@" 'GPU 0 utilization' 10ms 55)
 	at_most 5 $(((many - few + 49) / 50)) 'system calls per sample of a GPU that there is not'

@@ -16,6 +16,7 @@ static int parse(struct str in, bool split_values, struct opts *got)
 	char *argv[2 * ARGS + 2] = { (char *)"gpustat" };
 	struct str line;
 	size_t n = 1, used = 0;
+	bool may_be_value = false; /* of the option before */
 	int code;
 
 	program_reset();
@@ -30,13 +31,14 @@ static int parse(struct str in, bool split_values, struct opts *got)
 		argv[n++] = words + used;
 		for (const char *p = line.p; p < line.e; p++) {
 			words[used++] = *p ? *p : ' ';
-			if (split_values && options && *p == '=' && p > line.p + 2 && line.p[0] == '-' && line.p[1] == '-') {
+			if (split_values && !may_be_value && options && *p == '=' && p > line.p + 2 && line.p[0] == '-' && line.p[1] == '-') {
 				words[used - 1] = '\0';
 				argv[n++] = words + used;
 				options = false;
 			}
 		}
 		words[used++] = '\0';
+		may_be_value = line.p < line.e && *line.p == '-' && !memchr(line.p, '=', str_len(line));
 	}
 	argv[n] = NULL;
 	code = parse_args(argv);
