@@ -149,5 +149,9 @@ int command_result(const struct measure *m, int code)
 {
 	if (m->failure < 0)
 		return command_failed(m->failure);
+	if (m->argv && m->status < 0) {
+		say(opt.command[0], ": what it ended with cannot be told: ", error_text(m->status));
+		return EX_FAIL;
+	}
 	return m->argv && exit_of(m->status) ? exit_of(m->status) : code;
 }

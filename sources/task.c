@@ -162,6 +162,7 @@ void child_abort(void)
 		sys_close(gate);
 }
 
+/* Its wait status; negative, an errno: what it ended with cannot be told. */
 bool child_ended(int *status)
 {
 	long r = 0;
@@ -170,8 +171,8 @@ bool child_ended(int *status)
 		;
 	if (child <= 0 || r == 0)
 		return false;
-	if (r < 0) /* it is nobody's to wait for: what it ended with cannot be told */
-		*status = 1 << 8;
+	if (r < 0) /* it is nobody's to wait for */
+		*status = (int)r;
 	child = -1;
 	return true;
 }
