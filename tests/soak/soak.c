@@ -19,7 +19,8 @@
 
 #include <stdio.h>
 
-enum { PROCESSES = 4, PER_PROCESS = 4, CLIENTS = PROCESSES * PER_PROCESS, SECOND = 1000000000, ROUND = 1000, WARM = 20 };
+enum { PROCESSES = 4, PER_PROCESS = 4, CLIENTS = PROCESSES * PER_PROCESS, SECOND = 1000000000, ROUND = 1000, WARM = 20,
+       RARE = 2 /* pages that a path may touch which nothing led to before */ };
 
 static struct client {
 	bool there;
@@ -232,7 +233,7 @@ static void compare(void)
 	}
 	if (files != soak.files)
 		fail("%ld descriptors, %ld before", files, soak.files);
-	if (pages > soak.pages)
+	if (pages > soak.pages + RARE)
 		fail("%ld pages, %ld before", pages, soak.pages);
 }
 
@@ -293,7 +294,7 @@ int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *un
 	} else if (in_round > ROUND - WARM) {
 		live(true);
 	} else if (in_round == 0 && soak.samples) {
-		if (soak.samples > 5 * ROUND)
+		if (soak.samples > soak.wanted / 5)
 			compare();
 		for (int i = 1; i < PROCESSES; i++)
 			process_start(i);
