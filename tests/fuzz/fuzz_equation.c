@@ -52,8 +52,14 @@ static struct value read_slot(void)
 		{ "A", OA_A, 64 }, { "B", OA_B, 8 }, { "C", OA_C, 8 }, { "PEC", OA_A, 64 }, { "GPU_TIME", OA_TIME, 1 },
 		{ "GPU_CLOCK", OA_CLOCK, 1 },
 	};
-	struct value index = evaluate(1); /* a number, or what is known of the device */
+	static bool in_index;
+	struct value index = { 0 };
 
+	if (in_index)
+		return index; /* a place is a number, or what is known of the device: no counter says which */
+	in_index = true;
+	index = evaluate(1);
+	in_index = false;
 	if (!index.ok || index.is_float || left == 0)
 		return (struct value){ 0 };
 	left--;
