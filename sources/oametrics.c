@@ -675,56 +675,66 @@ static u8 operand_put(struct maker *m, struct operand o)
 	return OK;
 }
 
+/* The two on top. */
+static bool operands_take(struct maker *m, struct operand *l, struct operand *r)
+{
+	if (m->n < 2)
+		return false;
+	m->n -= 2;
+	*l = m->stack[m->n];
+	*r = m->stack[m->n + 1];
+	return true;
+}
+
 static u8 read_put(struct maker *m)
 {
-	struct operand *o = m->n < 2 ? m->stack : &m->stack[m->n - 2];
+	struct operand group, index;
 	u64 i;
 
-	if (m->n < 2 || !o[0].group || o[1].src != SRC_CONST || o[1].is_float || o[1].group)
+	if (!operands_take(m, &group, &index) || !group.group || index.src != SRC_CONST || index.is_float || index.group)
 		return bad(m, "READ of no counter");
-	i = o[1].k.u;
-	if (letters[o->group].n == 0)
+	i = index.k.u;
+	if (letters[group.group].n == 0)
 		return ABSENT;
-	if (i >= letters[o->group].n)
+	if (i >= letters[group.group].n)
 		return bad(m, "a counter that no report has");
-	*o = (struct operand){ .src = SRC_SLOT, .arg = (u16)(letters[o->group].slot + i) };
-	m->n--;
-	return OK;
+	return operand_put(m, (struct operand){ .src = SRC_SLOT, .arg = (u16)(letters[group.group].slot + i) });
 }
 
 /* What is known already is not left to be done for each report. */
 static u8 oper_put(struct maker *m, u8 word)
 {
-	struct operand *l = m->n < 2 ? m->stack : &m->stack[m->n - 2], *r = &l[1];
-	struct oains i[3] = { { V_PUSH, SRC_CONST, 0, l->k } };
-	bool ratio = opers[word].f == V_FDIV && !l->is_float && !r->is_float, dbl;
+	struct operand l, r;
+	struct oains i[3] = { { .op = V_PUSH, .src = SRC_CONST } };
+	bool ratio, dbl;
 	union oaval stack[MAX_DEPTH] = { 0 };
 	u16 n = 2;
 
-	if (m->n < 2 || l->group || r->group)
+	if (!operands_take(m, &l, &r) || l.group || r.group)
 		return bad(m, "an operator without its operands");
-	dbl = !ratio && opers[word].f && (!opers[word].u || l->is_float || r->is_float);
-	i[1] = (struct oains){ ratio ? V_RATIO : dbl ? opers[word].f : opers[word].u, 0, r->arg, r->k };
-	if (l->is_float != dbl)
+	ratio = opers[word].f == V_FDIV && !l.is_float && !r.is_float;
+	dbl = !ratio && opers[word].f && (!opers[word].u || l.is_float || r.is_float);
+	i[1] = (struct oains){ ratio ? V_RATIO : dbl ? opers[word].f : opers[word].u, 0, r.arg, r.k };
+	if (l.is_float != dbl)
 		i[1].src |= dbl ? L_DOUBLE : L_U64;
-	if (r->is_float != dbl && r->src == SRC_CONST)
-		i[1].k = convert(r->k, dbl, true);
-	else if (r->is_float != dbl)
+	if (r.is_float != dbl && r.src == SRC_CONST)
+		i[1].k = convert(r.k, dbl, true);
+	else if (r.is_float != dbl)
 		i[1].src |= dbl ? R_DOUBLE : R_U64;
 	if (!ratio && opers[word].is_float != dbl)
 		i[n++].op = dbl ? V_U64 : V_DOUBLE;
-	m->n--;
-	if (l->src == SRC_CONST && r->src == SRC_CONST) {
-		*l = (struct operand){ .src = SRC_CONST, .k = run(i, (struct oacode){ 0, n }, stack, NULL, NULL) };
+	if (l.src == SRC_CONST && r.src == SRC_CONST) {
+		i[0].k = l.k;
+		l.k = run(i, (struct oacode){ 0, n }, stack, NULL, NULL);
 	} else {
-		i[1].src |= r->src;
-		if (push_all(m, m->n) || emit(m, i[1]) || (n > 2 && emit(m, i[2])))
+		i[1].src |= r.src;
+		if (push_all(m, m->n + 1) || emit(m, i[1]) || (n > 2 && emit(m, i[2])))
 			return BAD;
-		m->pushed = m->n;
-		l->src = SRC_STACK;
+		m->pushed = m->n + 1;
+		l = (struct operand){ .src = SRC_STACK };
 	}
-	l->is_float = opers[word].is_float;
-	return OK;
+	l.is_float = opers[word].is_float;
+	return operand_put(m, l);
 }
 
 /* Where it stands among those before; MAX_OA_COUNTERS: it does not. */
@@ -970,9 +980,13 @@ struct packer {
 
 static void put_uint(struct buf *b, u64 v)
 {
+	char c[10];
+	size_t n = 0;
+
 	for (; v >= 0x80; v >>= 7)
-		put_c(b, (char)(v | 0x80));
-	put_c(b, (char)v);
+		c[n++] = (char)(v | 0x80);
+	c[n++] = (char)v;
+	put_n(b, c, n);
 }
 
 static void put_entry(struct buf *b, struct str s)

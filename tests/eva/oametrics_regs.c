@@ -6,34 +6,9 @@
 #include "text.h"
 #include "../../sources/oametrics.c"
 #include "../../sources/oabasic.c"
+#include "sets.h"
 
-#ifdef __FRAMAC__
-bool oavar_find(struct str name, u8 *var, u8 *index)
-{
-	read_all(name);
-	*var = (u8)any_to(OV_COUNT - 1);
-	*index = (u8)any_to(63);
-	return any_bool();
-}
-
-u64 oavar_value(const struct oadevice *d, u8 var, u8 index)
-{
-	(void)d, (void)var, (void)index;
-	return any();
-}
-#endif
-
-enum { FILE_CAP = 1 << 25 };
-static char text[FILE_CAP];
-static struct oadevice dev;
 static u32 regs[1024][2];
-
-static struct str any_view(struct str s)
-{
-	s.p = any_place(s.p, s.e);
-	s.e = any_place(s.p, s.e);
-	return s;
-}
 
 static void set_of(u8 origin)
 {
