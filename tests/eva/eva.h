@@ -75,6 +75,13 @@ static bool again(void)
 }
 #endif
 
+/* What models of text.h promise of the functions that they stand for is seen of these, with values drawn at random. */
+#ifdef __FRAMAC__
+#define promised(holds) ((void)sizeof(holds))
+#else
+#define promised(holds) ((holds) ? (void)0 : __builtin_trap())
+#endif
+
 #define any_bool() ((bool)any_to(1))
 #define any_of(array) ((array)[any_to(LEN(array) - 1)])
 
@@ -93,6 +100,12 @@ static struct str any_in(char *b, size_t cap)
 	return (struct str){ b + cap - n, b + cap };
 }
 #define ANY_IN(array) any_in(array, sizeof(array))
+
+/* One view in another. */
+static inline bool lies_in(struct str part, struct str whole)
+{
+	return part.p >= whole.p && part.p <= part.e && part.e <= whole.e;
+}
 
 /* A view into a text, anywhere. */
 static struct str any_part(struct str s)

@@ -20,6 +20,12 @@ static struct buf any_buf(void)
 	return b;
 }
 
+/* Some bytes more, or not all of them and full. */
+static inline bool grown(const struct buf *b, const struct buf *was)
+{
+	return b->p == was->p && b->cap == was->cap && b->n >= was->n && b->n <= b->cap && (b->full || !was->full);
+}
+
 /* A buffer that nobody has written to. */
 static void fresh(void)
 {
@@ -38,15 +44,15 @@ static void fresh(void)
 
 static void digits(void)
 {
-	char d[DIGITS];
+	char d[DIGITS], *p = digits_before(d + DIGITS, any(), any_to(DIGITS));
 
-	digits_before(d + DIGITS, any(), any_to(DIGITS));
+	promised(p >= d && p <= d + DIGITS);
 }
 
 int main(void)
 {
 	for (int i = 0; i < ROUNDS; i++) {
-		struct buf b = BUF(to);
+		struct buf b = BUF(to), was;
 		struct str s = ANY_IN(text);
 		const char *end;
 
@@ -56,30 +62,42 @@ int main(void)
 		b = any_buf();
 		buf_z(&b);
 		put_c(&b, (char)any());
-		b = any_buf();
+		was = b = any_buf();
 		put_str(&b, s);
-		b = any_buf();
+		promised(grown(&b, &was));
+		was = b = any_buf();
 		put_n(&b, text, any_to(sizeof(text)));
-		b = any_buf();
+		promised(grown(&b, &was));
+		was = b = any_buf();
 		put_z(&b, z);
-		b = any_buf();
+		promised(grown(&b, &was));
+		was = b = any_buf();
 		put_columns(&b, any(), any_to(4096));
-		b = any_buf();
+		promised(grown(&b, &was));
+		was = b = any_buf();
 		put_utf8(&b, (u32)any_to(0x10ffff));
-		b = any_buf();
+		promised(grown(&b, &was));
+		was = b = any_buf();
 		put_dec(&b, any(), (u8)any(), (u8)any());
-		b = any_buf();
+		promised(grown(&b, &was));
+		was = b = any_buf();
 		put_u64(&b, any());
-		b = any_buf();
+		promised(grown(&b, &was));
+		was = b = any_buf();
 		put_hex64(&b, any());
-		b = any_buf();
+		promised(grown(&b, &was));
+		was = b = any_buf();
 		put_hex(&b, (u8)any());
-		b = any_buf();
+		promised(grown(&b, &was));
+		was = b = any_buf();
 		put_text(&b, s);
+		promised(grown(&b, &was));
 		buf_z(&b);
-		clean_end(s, (u8)any());
+		end = clean_end(s, (u8)any());
+		promised(end >= s.p && end <= s.e);
 		if (s.p < s.e) {
 			end = utf8_end(s.p, s.e);
+			promised(end >= s.p && end <= s.e);
 			control_is((struct str){ s.p, end });
 		}
 	}

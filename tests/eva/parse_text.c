@@ -9,33 +9,42 @@ int main(void)
 {
 	for (int i = 0; i < ROUNDS; i++) {
 		struct str a = ANY_IN(ba), b = ANY_IN(bb), piece = a, line = a;
+		const char *end;
 		u64 v;
 		i64 w;
 
 		any_bytes(bz, sizeof(bz) - 1);
 		str_eq(a, b);
 		str_is(a, bz);
+		piece = str_z(bz);
+		promised(piece.p == bz && str_len(piece) <= strlen(bz));
 		str_cmp(a, b);
 		str_find(a, b);
 		str_among(a, bz);
 		piece = a;
-		str_skip(&piece, b);
+		str_skip(&piece, any_bool() && b.p < b.e ? (struct str){ b.p, b.p + 1 } : b);
+		promised(piece.p >= a.p && piece.p <= piece.e && piece.e == a.e);
 		str_trim(a);
 		str_base(a);
 		str_got(ba, (long)any_to(sizeof(ba)));
 		str_got(ba, -(long)any_to(4095));
 		for (struct str s = a; again() && str_cut(&s, (char)any(), &piece);)
 			str_eq(piece, b);
-		for (struct str s = a; again() && str_word(&s, &piece);)
+		for (struct str s = a, was = a; again() && str_word(&s, &piece); was = s) {
 			str_eq(piece, b);
+			promised(lies_in(piece, was) && piece.p < piece.e && s.p == piece.e && s.e == a.e);
+		}
 		for (struct str s = a; again() && line_next(&s, &line);)
 			str_eq(line, b);
 		glob_match(a, b, NULL);
-		glob_match(a, b, &piece);
+		if (glob_match(a, b, &piece))
+			promised(lies_in(piece, b));
 		str_order(a, b);
 		hash_more((u32)any(), a);
 		hash64_more(any(), a);
 		hash_quick(a);
+		end = scan_num(a, &v);
+		promised(!end || (end >= a.p && end <= a.e));
 		scan_u64(a, &v);
 		scan_i64(a, &w);
 		scan_dec(a, (unsigned)any(), &v);

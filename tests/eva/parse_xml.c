@@ -11,12 +11,19 @@ int main(void)
 	for (int i = 0; i < ROUNDS; i++) {
 		struct str s = ANY_IN(text), name = ANY_IN(words), value = s;
 		struct xmltag tag = { .attrs = s };
+		size_t cap;
 
-		while (again() && xml_next(&s, &tag))
-			if (xml_attr(tag.attrs, name, &value))
+		for (struct str was = s; again() && xml_next(&s, &tag); was = s) {
+			promised(lies_in(s, was) && lies_in(tag.name, was) && lies_in(tag.attrs, was));
+			promised(tag.name.e <= tag.attrs.p && tag.attrs.e <= s.p);
+			if (xml_attr(tag.attrs, name, &value)) {
+				promised(lies_in(value, tag.attrs));
 				xml_text(value, to, any_to(sizeof(to)));
+			}
+		}
 		xml_attr(s, name, &value);
-		xml_text(s, to, any_to(sizeof(to)));
+		cap = any_to(sizeof(to));
+		promised(xml_text(s, to, cap) <= cap + 1);
 	}
 	return 0;
 }

@@ -219,8 +219,9 @@ void put_columns(struct buf *b, size_t from, size_t to)
 char *digits_before(char *e, u64 v, size_t n)
 {
 	(void)v;
+	(void)n;
 	any_bytes(e - DIGITS, DIGITS);
-	return e - (n < DIGITS ? n : DIGITS);
+	return e - any_to(DIGITS);
 }
 
 const char *clean_end(struct str s, u8 where)
