@@ -1,6 +1,7 @@
 /* t_out.c - records and formats: numbers, names that hold any byte, buffers that are too small, lines that
  * are too narrow. SPDX-License-Identifier: MIT */
 #include "../views/out.c" /* its writers of single values are static */
+#include "holds.h"
 #include "unit.h"
 
 #include <time.h>
@@ -24,38 +25,11 @@ static struct buf fresh(void)
 
 static size_t records, not_promised;
 
-static bool text_holds(const struct record *r, struct str s)
-{
-	const char *own = r->text;
-
-	if (!s.p || !s.e)
-		return !s.p && !s.e;
-	return s.p <= s.e && (s.p < own || s.p >= own + REC_TEXT || s.e <= own + r->text_n);
-}
-
-static bool field_holds(const struct record *r, const struct field *f)
-{
-	const struct column *c = f->col;
-	bool scalar, member;
-
-	if (c < columns || c >= columns + ncolumns)
-		return false;
-	scalar = c->shape == S_SCALAR;
-	member = scalar || c->shape == S_BOTH || c->shape == S_MEMBER;
-	return !c->group == scalar && !c->member == !member && f->v.type <= V_DIGITS && f->v.unit < UNITS && f->v.point <= 25 &&
-	       text_holds(r, f->inst) && text_holds(r, f->v.s);
-}
-
 static void make_record(struct record *r, const struct entity *e, const struct recopts *o)
 {
-	bool holds;
-
 	record_make(r, e, o);
-	holds = r->n <= MAX_FIELDS && r->text_n <= REC_TEXT && r->kind < K_COUNT;
-	for (size_t i = 0; holds && i < r->n; i++)
-		holds = field_holds(r, &r->f[i]);
 	records++;
-	not_promised += !holds;
+	not_promised += !record_holds(r);
 }
 #define record_make make_record
 
