@@ -229,7 +229,7 @@ static i32 local_offset(i64 now)
 		put_z(&p, tz);
 		path[p.n] = '\0';
 	}
-	n = tz && !tz[0] ? 0 : slurp(AT_FDCWD, path, b, sizeof(b));
+	n = tz && !tz[0] ? 0 : file_slurp(path, b, sizeof(b));
 	if (parse_tzif((struct str){ b, b + (n > 0 ? n : 0) }, now, &offset))
 		return offset;
 	return tz ? parse_tz(str_z(tz), now) : 0;

@@ -23,14 +23,8 @@ bool add_events(struct str list, u16 set)
 bool read_events_file(void)
 {
 	static char text[64 << 10];
-	long n = opt.pmu_file ? file_open(opt.pmu_file, O_RDONLY | O_NONBLOCK) : 0;
+	long n = opt.pmu_file ? file_slurp(opt.pmu_file, text, sizeof(text)) : 0;
 
-	if (opt.pmu_file && n >= 0) {
-		int fd = (int)n;
-
-		n = slurp_fd(fd, text, sizeof(text));
-		sys_close(fd);
-	}
 	n = n == sizeof(text) ? -EFBIG : n;
 	if (n < 0)
 		usage(opt.pmu_file, ": ", error_text(n));

@@ -38,7 +38,7 @@ def errnos(text):
 FILES = "ENOMEM EMFILE ENFILE"
 # What of libc calls no system call, or one that fails for wrong arguments only.
 NEVER_FAIL = set("""_GLOBAL_OFFSET_TABLE_ __errno_location __popcountdi2 clock_getres getenv geteuid getpid kill memchr
-    memcmp memcpy memmove memset munmap secure_getenv sigaction sigaddset sigdelset sigemptyset sigfillset sigprocmask strchr
+    memcmp memcpy memmove memset munmap secure_getenv sigaction sigaddset sigdelset sigemptyset sigfillset sigprocmask strchr strchrnul
     strcmp strlen strncmp strrchr""".split())
 HOWS = {k: errnos(v) for k, v in {
     "capget": "EPERM", "capset": "EPERM", "clock_nanosleep": "EINTR", "clone": "EAGAIN ENOMEM", "close": "EINTR EIO ENOSPC",
