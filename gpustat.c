@@ -62,18 +62,37 @@ static bool is_check(void)
 
 /* --- messages --------------------------------------------------------------------------------------- */
 
+enum { PART_BYTES = 128, BEGIN_BYTES = 60 }; /* of a message: what each part leaves to those behind it; of a long part */
+
+/* A part of a message: how it begins, where there is no room. */
+static void put_part(struct buf *b, struct str s)
+{
+	size_t n = b->n;
+
+	put_text(b, s);
+	if (!b->full || str_len(s) < BEGIN_BYTES)
+		return;
+	b->n = n;
+	b->full = false;
+	put_text(b, (struct str){ s.p, s.p + BEGIN_BYTES });
+	put_z(b, "...");
+}
+
 /* "who: abc" on stderr; NULLs are left out. */
 void say_as(const char *who, const char *a, const char *b, const char *c)
 {
 	const char *const parts[] = { who, ": ", a, b, c };
 	char text[1024];
 	bool kept = is_check();
-	struct buf m = { .p = kept ? said : text, .cap = kept ? sizeof(said) - 1 : sizeof(text) - 1 };
+	size_t cap = kept ? sizeof(said) - 1 : sizeof(text) - 1;
+	struct buf m = { .p = kept ? said : text };
 
 	if (opt.quiet && !kept)
 		return;
-	for (size_t i = kept ? 2 : 0; i < LEN(parts); i++)
-		put_text(&m, str_z(parts[i]));
+	for (size_t i = kept ? 2 : 0; i < LEN(parts); i++) {
+		m.cap = cap - (LEN(parts) - 1 - i) * PART_BYTES;
+		put_part(&m, str_z(parts[i]));
+	}
 	if (kept) {
 		said[m.n] = '\0';
 		return;

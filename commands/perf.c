@@ -100,7 +100,7 @@ int open_control(struct measure *m)
 	if ((!fifo && !str_skip(&how, (struct str)STR("fd:"))) || !split(how, ends, 2, &n) || n == 0)
 		return usage_z("--control is fd:N[,M] or fifo:PATH[,ACK]");
 	for (size_t i = 0; i < n; i++) {
-		char path[PATH_MAX];
+		char path[PATH_MAX + 1]; /* so that a name that is too long stays so */
 		u64 number;
 		long fd;
 
