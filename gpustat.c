@@ -1286,6 +1286,14 @@ void confine(i32 child)
 	say_without("no Landlock: ", sandbox.landlock);
 }
 
+/* Of a command that has opened all that it reads. */
+void confine_to_opened(void)
+{
+	keep_privileges(0);
+	close_files();
+	confine(0);
+}
+
 /* Whether it goes on where it is told how often, and was not told how long. */
 static bool may_repeat(void)
 {
