@@ -1207,7 +1207,7 @@ int tasks_signal(void);
 i32 tasks_overflow(void);
 i64 next_due(i64 start, i64 due, i64 step);
 long child_start(char **argv);
-void child_go(void);
+long child_go(void);
 void child_abort(void);
 bool child_ended(int *status);
 void child_stop(bool at_once);
