@@ -111,7 +111,7 @@ PIC  += $(ATOMICS)
 ATOMICS = $(call once,ATOMICS,$(call has,-mno-outline-atomics))
 PIC_DIR = build/pic
 GPUSTAT_OBJS  = $(addprefix $(PIC_DIR)/,$(filter-out gpustat.o commands/% views/% perfmon/%,$(OBJS)) views/khr.o)
-PERFMON2_OBJS = $(addprefix $(PIC_DIR)/,$(patsubst %.c,%.o,$(wildcard perfmon/*.c)) parse.o perfstream.o sources/files.o)
+PERFMON2_OBJS = $(addprefix $(PIC_DIR)/,$(patsubst %.c,%.o,$(wildcard perfmon/*.c)) parse.o perfstream.o sources/files.o sources/replace.o)
 
 lib: $(LIBS)
 

@@ -62,18 +62,37 @@ static bool is_check(void)
 
 /* --- messages --------------------------------------------------------------------------------------- */
 
+enum { PART_BYTES = 128, BEGIN_BYTES = 60 }; /* of a message: what each part leaves to those behind it; of a long part */
+
+/* A part of a message: how it begins, where there is no room. */
+static void put_part(struct buf *b, struct str s)
+{
+	size_t n = b->n;
+
+	put_text(b, s);
+	if (!b->full || str_len(s) < BEGIN_BYTES)
+		return;
+	b->n = n;
+	b->full = false;
+	put_text(b, (struct str){ s.p, s.p + BEGIN_BYTES });
+	put_z(b, "...");
+}
+
 /* "who: abc" on stderr; NULLs are left out. */
 void say_as(const char *who, const char *a, const char *b, const char *c)
 {
 	const char *const parts[] = { who, ": ", a, b, c };
 	char text[1024];
 	bool kept = is_check();
-	struct buf m = { .p = kept ? said : text, .cap = kept ? sizeof(said) - 1 : sizeof(text) - 1 };
+	size_t cap = kept ? sizeof(said) - 1 : sizeof(text) - 1;
+	struct buf m = { .p = kept ? said : text };
 
 	if (opt.quiet && !kept)
 		return;
-	for (size_t i = kept ? 2 : 0; i < LEN(parts); i++)
-		put_text(&m, str_z(parts[i]));
+	for (size_t i = kept ? 2 : 0; i < LEN(parts); i++) {
+		m.cap = cap - (LEN(parts) - 1 - i) * PART_BYTES;
+		put_part(&m, str_z(parts[i]));
+	}
 	if (kept) {
 		said[m.n] = '\0';
 		return;
@@ -229,7 +248,7 @@ static i32 local_offset(i64 now)
 		put_z(&p, tz);
 		path[p.n] = '\0';
 	}
-	n = tz && !tz[0] ? 0 : slurp(AT_FDCWD, path, b, sizeof(b));
+	n = tz && !tz[0] ? 0 : file_slurp(path, b, sizeof(b));
 	if (parse_tzif((struct str){ b, b + (n > 0 ? n : 0) }, now, &offset))
 		return offset;
 	return tz ? parse_tz(str_z(tz), now) : 0;
@@ -1265,6 +1284,14 @@ void confine(i32 child)
 	sandbox_enter(calls, child);
 	say_without("no filter of system calls: ", sandbox.filter);
 	say_without("no Landlock: ", sandbox.landlock);
+}
+
+/* Of a command that has opened all that it reads. */
+void confine_to_opened(void)
+{
+	keep_privileges(0);
+	close_files();
+	confine(0);
 }
 
 /* Whether it goes on where it is told how often, and was not told how long. */

@@ -23,14 +23,8 @@ bool add_events(struct str list, u16 set)
 bool read_events_file(void)
 {
 	static char text[64 << 10];
-	long n = opt.pmu_file ? file_open(opt.pmu_file, O_RDONLY | O_NONBLOCK) : 0;
+	long n = opt.pmu_file ? file_slurp(opt.pmu_file, text, sizeof(text)) : 0;
 
-	if (opt.pmu_file && n >= 0) {
-		int fd = (int)n;
-
-		n = slurp_fd(fd, text, sizeof(text));
-		sys_close(fd);
-	}
 	n = n == sizeof(text) ? -EFBIG : n;
 	if (n < 0)
 		usage(opt.pmu_file, ": ", error_text(n));
@@ -106,7 +100,7 @@ int open_control(struct measure *m)
 	if ((!fifo && !str_skip(&how, (struct str)STR("fd:"))) || !split(how, ends, 2, &n) || n == 0)
 		return usage_z("--control is fd:N[,M] or fifo:PATH[,ACK]");
 	for (size_t i = 0; i < n; i++) {
-		char path[PATH_MAX];
+		char path[PATH_MAX + 1]; /* so that a name that is too long stays so */
 		u64 number;
 		long fd;
 

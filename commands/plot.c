@@ -682,9 +682,7 @@ int cmd_plot(void)
 	}
 	if ((code = sink_open()) >= 0)
 		return code;
-	keep_privileges(0);
-	close_files();
-	confine(0);
+	confine_to_opened();
 	r = read_all((int)fd);
 	if (r < 0) {
 		say(in.name, ": ", r == -ENOEXEC ? "neither csv nor json of ours" : error_text(r));

@@ -300,9 +300,7 @@ int replay(void)
 			say_error(opt.oa.replay, fd);
 		return stopped ? EX_OK : EX_FAIL;
 	}
-	keep_privileges(0);
-	close_files();
-	confine(0);
+	confine_to_opened();
 	stream.exponent = -1;
 	opt.oa.reports |= !opt.oa.totals && !opt.oa.contexts && !opt.interval;
 	while (verdict < 0 && !stream.failed && !stopped) {

@@ -507,8 +507,8 @@ int cmd_sample(void)
 	tasks_hear(opt.command);
 	r = measure_start(&m);
 	if (r < 0) {
-		say(m.rings ? "no ring: " : "cannot start a process: ", error_text(r),
-		    m.rings ? "; --mmap-pages makes them smaller, kernel.perf_event_mlock_kb says how large they may be" : NULL);
+		say(m.rings < 0 ? "no ring: " : "cannot start a process: ", error_text(r),
+		    m.rings < 0 ? "; --mmap-pages makes them smaller, kernel.perf_event_mlock_kb says how large they may be" : NULL);
 		return EX_FAIL;
 	}
 	keep_privileges(MAY_READ | MAY_LOOK | MAY_SYMBOLS); /* of tasks that are met for the first time */

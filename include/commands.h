@@ -113,6 +113,7 @@ bool open_roots(void);
 void say_at(const char *file, u64 at, const char *what);
 bool show_record(const struct entity *e, const struct recopts *ro);
 void confine(i32 child);
+void confine_to_opened(void);
 void close_files(void);
 
 /* --- commands/sink.c: where what is printed goes ------------------------------------------------------------ */

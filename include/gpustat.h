@@ -942,6 +942,7 @@ struct dir {
 
 long open_again(int at, const char *path, int flags); /* whatever signals come */
 long dir_open(struct dir *d, int at, const char *path);
+long dir_take(struct dir *d, long fd); /* of a folder that was opened, or -errno */
 void dir_rest(struct dir *d);
 bool dir_resume(struct dir *d, int at, const char *path);
 /* With names of many calls at a time in p, which lasts as long as d. */
@@ -967,7 +968,7 @@ struct replacing {
 };
 
 long file_open(const char *path, int flags);
-long file_way(const char *path);
+long file_slurp(const char *path, char *b, size_t cap);
 long replace_begin(struct replacing *f, const char *path);
 long replace_open(struct replacing *f, u32 mode);
 long replace_settle(struct replacing *f, long r);
@@ -1206,7 +1207,7 @@ int tasks_signal(void);
 i32 tasks_overflow(void);
 i64 next_due(i64 start, i64 due, i64 step);
 long child_start(char **argv);
-void child_go(void);
+long child_go(void);
 void child_abort(void);
 bool child_ended(int *status);
 void child_stop(bool at_once);

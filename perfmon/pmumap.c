@@ -561,7 +561,7 @@ static bool map_choose(struct pmumap *m, struct str text)
 static bool map_read(struct pmumap *m, const char *name)
 {
 	static char text[MAP_BYTES];
-	long n = slurp(AT_FDCWD, name, text, sizeof(text));
+	long n = file_slurp(name, text, sizeof(text));
 	struct str s = str_got(text, n);
 	u32 line = 0;
 

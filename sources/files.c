@@ -47,10 +47,9 @@ long open_again(int at, const char *path, int flags)
 	return fd;
 }
 
-long dir_open_in(struct dir *d, int at, const char *path, char *p, size_t cap)
+/* fd: of a folder, which is then d's to close, or -errno; as it is. */
+static long dir_begin(struct dir *d, long fd, char *p, size_t cap)
 {
-	long fd = open_again(at, path, O_RDONLY | O_DIRECTORY);
-
 	files_calls++;
 	files_own += fd >= 0;
 	d->fd = (int)fd;
@@ -58,6 +57,16 @@ long dir_open_in(struct dir *d, int at, const char *path, char *p, size_t cap)
 	d->p = p;
 	d->cap = cap;
 	return fd;
+}
+
+long dir_open_in(struct dir *d, int at, const char *path, char *p, size_t cap)
+{
+	return dir_begin(d, open_again(at, path, O_RDONLY | O_DIRECTORY), p, cap);
+}
+
+long dir_take(struct dir *d, long fd)
+{
+	return files_tell(dir_begin(d, fd, d->b, sizeof(d->b)));
 }
 
 long dir_open(struct dir *d, int at, const char *path)

@@ -202,9 +202,7 @@ long measure_start(struct measure *m)
 	if (m->delay == 0)
 		switch_on(m, t->on_exec);
 	m->begun = sys_now(CLOCK_MONOTONIC);
-	if (m->argv)
-		child_go();
-	return 0;
+	return m->argv ? child_go() : 0;
 }
 
 /* --- on and on --------------------------------------------------------------------------------------------- */

@@ -5,7 +5,10 @@
 
 #include <limits.h>
 
-enum { NAME_BYTES = 200 /* of the name in that of the file beside it, which may have NAME_MAX in all */ };
+enum {
+	NAME_BYTES = 200, /* of the name in that of the file beside it, which may have NAME_MAX in all */
+	MOST_LINKS = 40,  /* of a path: as many as Linux follows */
+};
 
 static sigset_t heard; /* while a file stands beside: the signals that would leave it lying */
 
@@ -19,51 +22,110 @@ static void folder_of(const char *path, char dir[PATH_MAX])
 	dir[n ? n : 1] = '\0';
 }
 
-/* 1: it is a link that may be followed; 0: it is none; or -errno. A link in a folder that all may write, and where nobody may
- * remove what is another's, is followed only where it is ours or the folder's owner's, so that nobody can have exchanged it:
- * as Linux has it itself, for a path's last name, where fs.protected_symlinks is 1. */
-static long link_check(const char *path)
+/* 1: all may write to the folder of a path, and nobody remove there what is another's; 0, or -errno. In such a one nothing is
+ * followed or written to but what is ours or the folder's owner's, so that nobody can have put it there for us: as Linux has
+ * it itself where fs.protected_symlinks, protected_regular and protected_fifos are 1. */
+static long is_shared(const char *path, char dir[PATH_MAX], struct stat *in)
 {
 	static const u32 shared = S_ISVTX | S_IWOTH;
-	char dir[PATH_MAX];
-	struct stat link, in;
-	long r = sys_lstat(path, &link);
+	long r;
 
-	if (r < 0 || !S_ISLNK(link.st_mode))
-		return r;
 	folder_of(path, dir);
-	if ((r = sys_fstatat(AT_FDCWD, dir, &in)) < 0)
-		return r;
-	return (in.st_mode & shared) != shared || link.st_uid == sys_euid() || link.st_uid == in.st_uid ? 1 : -EACCES;
+	r = sys_fstatat(AT_FDCWD, dir, in);
+	return r < 0 ? r : (in->st_mode & shared) == shared;
 }
 
-/* Whether all links on the way to the last name of a path may be followed: 0, or -errno. */
-long file_way(const char *path)
+static bool is_foreign(const struct stat *st, const struct stat *in)
 {
-	char way[PATH_MAX];
-	size_t n = strlen(path);
+	return st->st_uid != in->st_uid && st->st_uid != sys_euid();
+}
+
+/* 0: the link at this path may be followed; 1: only Linux can, as it leads where no name may; or -errno. */
+static long link_check(const char *path, const struct stat *link)
+{
+	char dir[PATH_MAX];
+	struct stat in;
+	struct statfs fs;
+	long r = is_shared(path, dir, &in);
+
+	if (r > 0 && is_foreign(link, &in))
+		return -EACCES;
+	if (r >= 0)
+		r = sys_statfs(dir, &fs);
+	return r < 0 ? r : (u32)fs.f_type == PROC_SUPER_MAGIC;
+}
+
+/* at: where a path leads once its links are read, each of which must be one that may be followed; *st: what is there, of mode
+ * 0 where nothing is. 1: a link that only Linux can follow; 0, or -errno. With O_NOFOLLOW one that is the last name stays. */
+static long path_resolve(const char *path, int flags, char at[PATH_MAX], struct stat *st)
+{
+	char rest[PATH_MAX], *p = rest; /* what is left of it, at the end of rest; what a link says is put in front of that */
+	size_t n = strlen(path) + 1;
+	u32 links = 0;
 	long r = 0;
 
-	if (n >= sizeof(way))
+	if (n > sizeof(rest))
 		return -ENAMETOOLONG;
-	memcpy(way, path, n + 1);
-	for (char *p = way; *p && r >= 0; p++)
-		if (*p == '/' && p > way) {
-			*p = '\0';
-			r = link_check(way);
-			*p = '/';
-		}
-	return r < 0 ? r : 0;
+	p = memcpy(p + sizeof(rest) - n, path, n);
+	at[n = 0] = '\0';
+	while (r >= 0 && *p) {
+		size_t name = n + (*p == '/'), some = (size_t)(strchrnul(p + 1, '/') - p);
+
+		if (n + some >= PATH_MAX)
+			return -ENAMETOOLONG;
+		memcpy(at + n, p, some);
+		at[n += some] = '\0';
+		p += some;
+		r = sys_lstat(at, st);
+		if (r == -ENOENT && !*p)
+			r = st->st_mode = 0;
+		if (r < 0 || !S_ISLNK(st->st_mode) || (!*p && flags & O_NOFOLLOW))
+			continue;
+		r = links++ < MOST_LINKS ? link_check(at, st) : -ELOOP;
+		if (r != 0)
+			continue;
+		r = sys_readlinkat(AT_FDCWD, at, rest, (size_t)(p - rest));
+		if (r == p - rest)
+			return -ENAMETOOLONG;
+		if (r > 0)
+			p = memmove(p - r, rest, (size_t)r);
+		n = *p == '/' ? 0 : name;
+	}
+	return r;
 }
 
-/* A file that was named: a descriptor, or -errno. */
+/* A file that an option or the environment named: a descriptor, or -errno. In a shared folder with O_CREAT: one that is made
+ * now, or none of somebody else's; nobody but whose it is, or the folder is, can exchange it meanwhile. */
 long file_open(const char *path, int flags)
 {
-	long r = file_way(path);
-	bool follow = link_check(path) > 0;
+	char at[PATH_MAX], dir[PATH_MAX];
+	struct stat st, in;
+	long r = path_resolve(path, flags, at, &st);
 
-	r = r < 0 ? r : sys_openat_new(path, follow ? flags : flags | O_NOFOLLOW, 0644);
-	return r == -ELOOP && !follow ? -EACCES : r;
+	if (r == 0)
+		flags |= O_NOFOLLOW;
+	if (r == 0 && flags & O_CREAT && (r = is_shared(at, dir, &in)) > 0) {
+		if (!st.st_mode)
+			flags |= O_EXCL;
+		else if (is_foreign(&st, &in))
+			return -EACCES;
+		else
+			flags &= ~O_CREAT;
+	}
+	r = r < 0 ? r : sys_openat_new(at, flags, 0644);
+	return r == -EEXIST ? -EACCES : r; /* it was not there before */
+}
+
+/* The whole of a file that was named: its length, or -errno; cap where it did not fit. */
+long file_slurp(const char *path, char *b, size_t cap)
+{
+	long fd = file_open(path, O_RDONLY | O_NONBLOCK), n;
+
+	if (fd < 0)
+		return files_tell(fd);
+	n = slurp_fd((int)fd, b, cap);
+	sys_close((int)fd);
+	return n;
 }
 
 /* 0 or -errno: that nothing may be created there is known now, and not after an hour. */
@@ -74,10 +136,10 @@ long replace_begin(struct replacing *f, const char *path)
 	long r;
 
 	*f = (struct replacing){ .dir = -1, .fd = -1, .base = slash ? slash + 1 : path };
-	if ((r = file_way(path)) < 0)
-		return r;
+	if (strlen(path) >= sizeof(dir))
+		return -ENAMETOOLONG;
 	folder_of(path, dir);
-	r = sys_openat(AT_FDCWD, dir, O_PATH | O_DIRECTORY);
+	r = file_open(dir, O_PATH | O_DIRECTORY);
 	if (r < 0)
 		return r;
 	f->dir = (int)r;

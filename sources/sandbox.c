@@ -64,7 +64,7 @@ static const struct call {
 	CALL(pidfd_getfd, CALLS_BLIND, ANY),
 	CALL(perf_event_open, CALLS_OPEN_PERF, ANY), CALL(prlimit64, CALLS_OPEN_PERF, LIMIT), CALL(munmap, CALLS_PERF, ANY),
 	{ SYS_LANDLOCK, CALLS_OPEN_PERF }, /* doctor asks for its version */
-	CALL(sendto, CALLS_NET | CALLS_CHILD, ANY), CALL(shutdown, CALLS_NET | CALLS_CHILD, ANY), CALL(recvfrom, CALLS_NET, ANY), CALL(getsockopt, CALLS_NET, ANY),
+	CALL(sendto, CALLS_NET | CALLS_CHILD, ANY), CALL(shutdown, CALLS_NET, ANY), CALL(recvfrom, CALLS_NET, ANY), CALL(getsockopt, CALLS_NET, ANY),
 	CALL(wait4, CALLS_CHILD, ANY), CALL(getrusage, CALLS_CHILD, ANY), CALL(setitimer, CALLS_TIMER, ANY),
 	/* What some architectures have beside these, or instead. */
 #ifdef SYS_mmap2

@@ -366,10 +366,9 @@ static void head_time(void)
 static const char *state_read(const char *path, struct str *file)
 {
 	struct stat st;
-	long fd = file_way(path), n;
+	long fd = file_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY), n;
 	const char *why = NULL;
 
-	fd = fd < 0 ? fd : sys_openat(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return fd == -ENOENT ? "not there yet" : fd == -ELOOP ? "a symbolic link" : "cannot be read";
 	if (sys_fstat((int)fd, &st) < 0 || !S_ISREG(st.st_mode))

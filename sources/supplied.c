@@ -4,7 +4,7 @@
  * that ends in a number, unless the word before it is a number too. Files whose names begin with a dot are passed over: they
  * may be on the way to be renamed.
  *
- * Whoever can write there is not trusted: no link is followed, nothing is waited for, and what makes no sense is passed over.
+ * Whoever can write there is not trusted: no link of it is followed, nothing is waited for, and what makes no sense is passed over.
  * SPDX-License-Identifier: MIT */
 #include "gpustat.h"
 #include "sys.h"
@@ -177,7 +177,7 @@ static long folder_open(struct dir *d)
 {
 	const char *path = privilege_getenv("GPUSTAT_COUNTERS");
 
-	return path && path[0] ? dir_open(d, AT_FDCWD, path) : -ENOENT;
+	return path && path[0] ? dir_take(d, file_open(path, O_RDONLY | O_DIRECTORY)) : -ENOENT;
 }
 
 static void list_files(void)

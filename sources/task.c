@@ -145,14 +145,18 @@ void tasks_notify(i32 fd)
 	gp_notify(fd, SIG_OVERFLOW, 0);
 }
 
-void child_go(void)
+/* 0, or -errno: its command was not run. A child that died before tells that by its end. */
+long child_go(void)
 {
 	long r;
 
 	while ((r = sys_send(gate, "", 1)) == -EINTR)
 		;
-	if (r < 0) /* a child that died before must not take us along; any other ends */
-		sys_shutdown(gate);
+	if (r >= 0 || r == -EPIPE)
+		return 0;
+	child_stop(true);
+	child_abort();
+	return r;
 }
 
 /* Its command is not to be run after all. */

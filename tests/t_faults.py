@@ -969,6 +969,27 @@ def _(m):
     compare_clocks(m, ["NZST-12NZDT-13:00,J1/0,J365/25", "XXX-1YYY-3,0/0,J365/25", "XXX3YYY,J60,300/1:30"])
 
 
+@test("a name that is too long was said to be no name at all, that of --control was cut to another one")
+def _(m):
+    one_client(m)
+    longest = "/".join(["a" * 99] * 40) + "/" + "a" * 95  # 4095 bytes
+    for name, begin in ((longest + "b", "a" * 60 + "..."), ("b/" + longest * 3, "b/" + "a" * 58 + "..."), ("a" * 256, "a" * 256),
+                        ("\033" * 5000, "\\x1b" * 60 + "..."), ("\u00e9" * 3000, "\u00e9" * 30 + "...")):
+        for args in (["fdinfo", name], ["plot", name], ["oa", "--replay", name], ["oa", "list", "--metrics", name, *m.roots()],
+                     ["events", "--pmu-file", name], ["stat", "--control", f"fifo:{name}", "-e", "task-clock", "true"],
+                     ["-w", "1ms", "-O", name, *m.roots()], ["-w", "1ms", "-o", "prom", "-O", name, *m.roots()],
+                     ["-w", "1ms", "--state", name, *m.roots()], ["list", "--proc", name, *m.roots()[2:]], ["stat", "-e", "task-clock", name]):
+            r = run(args)
+            check(r.code not in (0, 3), f"{args[:2]}: {r!r}")
+            said = r.err.decode().splitlines()
+            check(any(f": {begin}: " in x and x.endswith("File name too long") for x in said), f"{args[0]} {len(name)} bytes: {said}")
+        for args in (["check", name], ["-d", name], ["-o", name], ["events", "--resolve", name]):
+            r = run(args)
+            check(r.code != 0 and all(len(x) > 20 and not x.endswith((b": ", b":")) for x in (r.err or r.out).splitlines()), f"{args[0]}: {r!r}")
+    r = run(["fdinfo", longest])
+    check(r.err.endswith(b": No such file or directory\n"), f"4095 bytes: {r!r}")
+
+
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: t_faults.py PROG")

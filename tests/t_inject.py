@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, f"{HERE}/inject"]
 import serve  # noqa: E402
 import tap  # noqa: E402
-from serve import CLOCK_JUMPS, HALF, NONE, OF_CHILD, OLD_ABI, ONE, STAYS  # noqa: E402
+from serve import CLOCK_JUMPS, HALF, NEXT_TOO, NONE, OF_CHILD, OLD_ABI, ONE, STAYS  # noqa: E402
 from t_edges import strict  # noqa: E402
 
 ALL = os.environ.get("CI") == "true"
@@ -38,7 +38,7 @@ def errnos(text):
 FILES = "ENOMEM EMFILE ENFILE"
 # What of libc calls no system call, or one that fails for wrong arguments only.
 NEVER_FAIL = set("""_GLOBAL_OFFSET_TABLE_ __errno_location __popcountdi2 clock_getres getenv geteuid getpid kill memchr
-    memcmp memcpy memmove memset munmap secure_getenv sigaction sigaddset sigdelset sigemptyset sigfillset sigprocmask strchr
+    memcmp memcpy memmove memset munmap secure_getenv sigaction sigaddset sigdelset sigemptyset sigfillset sigprocmask strchr strchrnul
     strcmp strlen strncmp strrchr""".split())
 HOWS = {k: errnos(v) for k, v in {
     "capget": "EPERM", "capset": "EPERM", "clock_nanosleep": "EINTR", "clone": "EAGAIN ENOMEM", "close": "EINTR EIO ENOSPC",
@@ -470,6 +470,19 @@ def try_world(run, flags):
         return why and f"{run.name}: {why}" + (f" {a!r}" if LOUD else "")
 
 
+def try_gate(run):
+    """What is wrong where the command that waits for its start cannot be told to, nor what is tried then."""
+    server, run = start(run)
+    with server as s:
+        base = s.run()
+        for how in errnos("ENOMEM EPERM EAGAIN"):
+            a = s.run(base.names.index("send") + 1, how, NEXT_TOO)
+            why = fault_of(run, a, how, base) or (a.code == 0 or not a.err) and f"{a!r}"
+            if why:
+                return f"{run.name}: {serve.how_name(how)}: {why}"
+    return None
+
+
 def hash_of(text):
     return sum(text.encode())
 
@@ -503,6 +516,9 @@ def main():
             those = [r for r in runs if r.name != "doctor here" and (r.kw.get("clock", True) or flags == OLD_ABI)]
             problems = [why for why in pool.map(try_world, those, [flags] * len(those)) if why]
             tap.report(not problems, f"{what}: {len(those)} commands", *problems[:None if LOUD else 8])
+    those = [r for r in runs if r.argv[0] in ("stat", "sample") and r.argv[-2:] == ["--", "true"]]
+    problems = [why for why in map(try_gate, those) if why]
+    tap.report(not problems, f"a command that can neither be started nor told that it is not: {len(those)} commands", *problems)
     for what, i in (("faults injected", 0), ("faults survived", 1), ("descriptors leaked", 2)):
         print(f"# proof: {what} = {sum(t[i] for t in totals.values())}")
     tap.finish()

@@ -135,7 +135,7 @@ FILES = "openat getdents64 readlinkat newfstatat stat lstat faccessat faccessat2
 REPLACE = "unlinkat renameat renameat2 fchmod".split()
 WATCH = "inotify_init1 inotify_add_watch pidfd_open".split()  # as root, who need not take descriptors of others
 PERF = "pwrite64 mmap munmap".split()
-CHILD = "wait4 getrusage kill sendto shutdown".split()  # the gate is a socket
+CHILD = "wait4 getrusage kill sendto".split()  # the gate is a socket
 
 
 def numbers():

@@ -44,6 +44,7 @@ enum {
 	STAYS = 2,    /* every call of that name from then on */
 	OLD_ABI = 4,
 	CLOCK_JUMPS = 8,
+	NEXT_TOO = 16, /* the call after it */
 };
 
 struct fault {
@@ -159,7 +160,7 @@ static int gate(enum call call, const char *path, int fd)
 	}
 	if (fault.at == 0 || in_child != !!(fault.flags & OF_CHILD))
 		return 0;
-	if (n != fault.at && !(fault.flags & STAYS && last == (int)call))
+	if (n != fault.at && !(fault.flags & STAYS && last == (int)call) && !(fault.flags & NEXT_TOO && n == fault.at + 1))
 		return 0;
 	if (shared->fired < 0) {
 		shared->fired = last = (int)call;

@@ -9,7 +9,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROG = os.path.join(ROOT, "build/inject/gpustat")
-OF_CHILD, STAYS, OLD_ABI, CLOCK_JUMPS = 1, 2, 4, 8
+OF_CHILD, STAYS, OLD_ABI, CLOCK_JUMPS, NEXT_TOO = 1, 2, 4, 8, 16
 HALF, ONE, NONE = -1, -2, -3
 ANSWER = struct.Struct("<iIIIi9I")
 

@@ -24,7 +24,7 @@ static const struct name {
 	N(unlinkat, CALLS_REPLACE), N(renameat2, CALLS_REPLACE), N(fchmod, CALLS_REPLACE), N(pwrite64, CALLS_WRITE | CALLS_PERF),
 	N(inotify_init1, CALLS_WATCH), N(inotify_add_watch, CALLS_WATCH), N(pidfd_open, CALLS_WATCH), N(pidfd_getfd, CALLS_BLIND),
 	N(perf_event_open, CALLS_OPEN_PERF), N(prlimit64, CALLS_OPEN_PERF), N(munmap, CALLS_PERF),
-	N(sendto, CALLS_NET | CALLS_CHILD), N(shutdown, CALLS_NET | CALLS_CHILD), N(recvfrom, CALLS_NET), N(getsockopt, CALLS_NET),
+	N(sendto, CALLS_NET | CALLS_CHILD), N(shutdown, CALLS_NET), N(recvfrom, CALLS_NET), N(getsockopt, CALLS_NET),
 	N(wait4, CALLS_CHILD), N(getrusage, CALLS_CHILD), N(kill, CALLS_CHILD | CALLS_SCREEN | CALLS_WRITE), N(setitimer, CALLS_TIMER),
 	{ "landlock_create_ruleset", SYS_LANDLOCK, CALLS_OPEN_PERF },
 #ifdef SYS_mmap2
