@@ -1205,7 +1205,8 @@ long tasks_wait(struct pollfd *fds, size_t n, i64 until);
 int tasks_signal(void);
 i32 tasks_overflow(void);
 i64 next_due(i64 start, i64 due, i64 step);
-long child_start(char **argv);
+extern bool child_again;
+long child_start(char **argv, bool repeats);
 void child_go(void);
 void child_abort(void);
 bool child_ended(int *status);
@@ -1389,6 +1390,7 @@ bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *modul
 struct measure {
 	struct target *target;
 	char **argv;           /* the command, or NULL */
+	bool repeats;          /* which is to be started again */
 	i64 interval, timeout; /* ns; 0: none */
 	i64 delay;             /* ns; negative: until control says so */
 	int control, ack;      /* descriptors, or -1 */

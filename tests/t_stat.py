@@ -1070,6 +1070,19 @@ def _(m):
     says(stat("-r", 3, "-e", "task-clock", "-a", timeout=5), 2, "command")
 
 
+@test("-r N: each run is ended in time, and killed where it does not mind; what is sent to us goes to it", alone=True)
+def _(m):
+    t = time.monotonic()
+    r = stat("-j", "-r", 2, "--timeout", 100, "-e", "task-clock", "--", "sh", "-c", "trap '' TERM; exec sleep 9")
+    check(2.2 <= time.monotonic() - t < 12, f"{time.monotonic() - t} s for two runs of 100 ms and a second of grace")
+    eq((r.code, [x["repeats"] for x in rows_of(r.err)]), (137, [2]), f"exit code, repeats ({r!r})")
+    with started("-j", "-r", 0, "-e", "task-clock", "--", "sh", "-c", "trap 'echo got; exit 3' HUP; echo ready; while :; do sleep 0.05; done") as p:
+        p.until(b"ready\n")
+        os.kill(p.pid, signal.SIGHUP)
+        r = p.end(9)
+    eq((r.code, r.out), (3, b"got\n"), f"exit code, what the command says ({r!r})")
+
+
 @test("-r N: with --per-thread the repetitions are one record, of as many repeats")
 def _(m):
     rows = measure("-r", 4, "--per-thread", "-e", "page-faults", *work("exit", 0))
