@@ -581,7 +581,7 @@ struct device {
 	u64 ino, ino_dev; /* identity of its sysfs folder; 0: /sys has none */
 	char dev[32], driver[64], pdev[32], state[16], name[64]; /* "": unknown */
 	i32 card, render, accel; /* numbers in its nodes' names, or -1 */
-	u32 clients;             /* in this sample */
+	u32 clients, waiting;    /* in this sample: all that may be; of them, whom nobody is known to hold, and nobody has read */
 	u32 anonymous;           /* descriptors whose client the driver does not name: about so many */
 	bool awake;              /* nothing that could wake it is touched while this is false */
 	bool apu;                /* its video memory is a piece of main memory */
@@ -695,6 +695,7 @@ bool engine_util(const struct entity *e, u16 inst, u64 *v);
 bool engine_freq(const struct entity *e, u16 inst, u64 *v);
 bool device_busy(const struct device *d, u64 *v);
 bool device_idle(const struct device *d, u64 *v);
+bool device_clients(const struct device *d, u64 *v);
 bool entity_used(const struct entity *e, bool apu, u64 *v);
 void reg_roll(bool by_cgroup, bool rates);
 
