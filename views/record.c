@@ -405,7 +405,7 @@ static void device_field(struct val *v, struct record *r, u8 id)
 	const struct client *c = client_of(e);
 	const struct task *owner = r->owner;
 	bool known;
-	u64 n;
+	u64 n = 0;
 
 	switch (id) {
 	case L_DEV:       set_label(v, d->dev); return;
