@@ -1069,7 +1069,7 @@ static void roll_idle(struct device *d)
 void reg_roll(bool by_cgroup, bool rates)
 {
 	for (u32 i = 1; i <= ndevices; i++) {
-		devices[i].clients = 0;
+		devices[i].clients = devices[i].waiting = 0;
 		roll_start(&devices[i].e);
 	}
 	for (u32 i = 1; i <= ngroups; i++) {
@@ -1078,6 +1078,7 @@ void reg_roll(bool by_cgroup, bool rates)
 	}
 	for (u32 i = 1; i <= nclients; i++) {
 		struct client *c = &clients[i];
+		struct device *d = &devices[c->device];
 		const struct task *owner;
 		struct group *g = NULL;
 		bool shown = c->e.used && !c->hidden;
@@ -1092,17 +1093,18 @@ void reg_roll(bool by_cgroup, bool rates)
 			g->members++;
 		if (g && shown)
 			g->clients++;
-		devices[c->device].clients += shown;
+		d->clients += shown;
+		d->waiting += shown && !c->holders;
 		if (!c->e.fresh)
 			continue;
 		if (reg_keeps) {
-			roll_kept(&devices[c->device].e, c);
+			roll_kept(&d->e, c);
 			if (g)
 				roll_kept(&g->e, c);
 			c->kept = true;
 		}
 		if (shown && (g || !by_cgroup)) {
-			roll_client(by_cgroup ? &g->e : &devices[c->device].e, c, rates);
+			roll_client(by_cgroup ? &g->e : &d->e, c, rates);
 			c->rolled = true;
 		}
 	}
@@ -1198,6 +1200,13 @@ size_t text_copy(u32 t, char *b, size_t cap)
 		n += k;
 	}
 	return n;
+}
+
+/* How many clients of it the sample has, each of which has a record. False: some may be there, but none is sure. */
+bool device_clients(const struct device *d, u64 *v)
+{
+	*v = d->clients - d->waiting;
+	return *v || !(d->anonymous || d->waiting);
 }
 
 /* --- clients and who holds them --------------------------------------------------------------------- */

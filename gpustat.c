@@ -1277,6 +1277,8 @@ void confine(i32 child)
 		calls |= CALLS_REPLACE;
 	if (opt.profiling || (opt.nwords && opt.cmd->with & WITH_OA)) /* oa pack */
 		calls |= CALLS_WRITE;
+	if (opt.repeat != 1)
+		calls |= CALLS_OPEN_PERF;
 	if (calls & CALLS_WATCH && !privilege_has(MAY_READ))
 		calls |= CALLS_BLIND;
 	if (opt.http) /* which is confined before it reads the request: counters are opened later */

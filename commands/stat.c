@@ -246,8 +246,19 @@ static bool has_virtual(void)
 	return false;
 }
 
+static bool is_last; /* of the measurements */
+
+/* All is open. Where we fork the command's next process ourselves, it is to have what we have. */
+static void ready(i32 child)
+{
+	if (!is_last && !child_again)
+		return;
+	confine(child_again ? 0 : child);
+	keep_privileges((has_virtual() ? MAY_READ | MAY_LOOK : 0) | (is_last ? 0 : MAY_PERF | MAY_LOOK));
+}
+
 /* One measurement: exit code; *counted: something could be. */
-static int stat_once(struct measure *m, bool is_last, bool *counted)
+static int stat_once(struct measure *m, bool *counted)
 {
 	u64 left = opt.interval ? opt.count : 0;
 	int code = EX_OK;
@@ -257,8 +268,6 @@ static int stat_once(struct measure *m, bool is_last, bool *counted)
 		say("cannot start a process: ", error_text(r), NULL);
 		return EX_FAIL;
 	}
-	if (is_last)
-		keep_privileges(has_virtual() ? MAY_READ | MAY_LOOK : 0);
 	*counted = perf_countable();
 	say_failed_sets();
 	while (measure_next(m)) {
@@ -282,7 +291,8 @@ static int stat_once(struct measure *m, bool is_last, bool *counted)
 int cmd_stat(void)
 {
 	struct measure m = { .target = &opt.target, .argv = opt.command, .interval = opt.interval, .delay = opt.delay,
-			     .timeout = opt.timeout, .control = -1, .ack = -1, .scale = !opt.no_scale };
+			     .timeout = opt.timeout, .control = -1, .ack = -1, .scale = !opt.no_scale,
+			     .repeats = opt.repeat != 1, .ready = ready };
 	bool counted = false;
 	int code, result = EX_OK;
 
@@ -312,8 +322,8 @@ int cmd_stat(void)
 	for (u64 i = 0; (opt.repeat == 0 || i < opt.repeat) && !tasks_signal(); i++) {
 		if (i > 0)
 			perf_close();
-		m.ready = i + 1 == opt.repeat ? confine : NULL; /* those of before have yet to fork */
-		code = stat_once(&m, i + 1 == opt.repeat, &counted);
+		is_last = i + 1 == opt.repeat;
+		code = stat_once(&m, &counted);
 		result = command_result(&m, EX_OK);
 		if (code != EX_OK || m.failure)
 			return code != EX_OK ? code : result;

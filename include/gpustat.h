@@ -581,7 +581,7 @@ struct device {
 	u64 ino, ino_dev; /* identity of its sysfs folder; 0: /sys has none */
 	char dev[32], driver[64], pdev[32], state[16], name[64]; /* "": unknown */
 	i32 card, render, accel; /* numbers in its nodes' names, or -1 */
-	u32 clients;             /* in this sample */
+	u32 clients, waiting;    /* in this sample: all that may be; of them, whom nobody is known to hold, and nobody has read */
 	u32 anonymous;           /* descriptors whose client the driver does not name: about so many */
 	bool awake;              /* nothing that could wake it is touched while this is false */
 	bool apu;                /* its video memory is a piece of main memory */
@@ -695,6 +695,7 @@ bool engine_util(const struct entity *e, u16 inst, u64 *v);
 bool engine_freq(const struct entity *e, u16 inst, u64 *v);
 bool device_busy(const struct device *d, u64 *v);
 bool device_idle(const struct device *d, u64 *v);
+bool device_clients(const struct device *d, u64 *v);
 bool entity_used(const struct entity *e, bool apu, u64 *v);
 void reg_roll(bool by_cgroup, bool rates);
 
@@ -1206,7 +1207,8 @@ long tasks_wait(struct pollfd *fds, size_t n, i64 until);
 int tasks_signal(void);
 i32 tasks_overflow(void);
 i64 next_due(i64 start, i64 due, i64 step);
-long child_start(char **argv);
+extern bool child_again;
+long child_start(char **argv, bool repeats);
 long child_go(void);
 void child_abort(void);
 bool child_ended(int *status);
@@ -1390,6 +1392,7 @@ bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *modul
 struct measure {
 	struct target *target;
 	char **argv;           /* the command, or NULL */
+	bool repeats;          /* which is to be started again */
 	i64 interval, timeout; /* ns; 0: none */
 	i64 delay;             /* ns; negative: until control says so */
 	int control, ack;      /* descriptors, or -1 */

@@ -10,6 +10,7 @@
 #include <linux/magic.h>
 #include <linux/perf_event.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -434,13 +435,13 @@ static inline long sys_block(const int *sigs, size_t n, sigset_t *was)
 	SYS_RET(sigprocmask(SIG_BLOCK, &set, was));
 }
 
-/* Sends thread tid sig, with the descriptor in it, whenever there is news on fd. */
-static inline long sys_owner(int fd, int sig, int tid)
+/* Sends sig, with the descriptor in it, whenever there is news on fd: to a process (F_SETOWN), or to whom a struct
+ * f_owner_ex names (F_SETOWN_EX). */
+SYS_SHARED(long, sys_owner, int fd, int sig, int how, long whom)
 {
-	struct f_owner_ex owner = { .type = F_OWNER_TID, .pid = tid };
 	long r = sys_fcntl(fd, F_SETSIG, sig);
 
-	return r < 0 ? r : sys_fcntl(fd, F_SETOWN_EX, (long)&owner);
+	return r < 0 ? r : sys_fcntl(fd, how, whom);
 }
 
 /* Sets some of the flags that fcntl(2) may change, and clears others. */
@@ -479,13 +480,10 @@ static inline long sys_prctl(int what)
 }
 
 /* As fork(2), without what libc does around it: the child may only make system calls. */
-static inline long sys_fork(void)
+/* flags: CLONE_*. */
+static inline long sys_fork(int flags)
 {
-#ifdef SYS_fork
-	SYS_RET(syscall(SYS_fork));
-#else
-	SYS_RET(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
-#endif
+	SYS_RET(syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0));
 }
 
 static inline long sys_socketpair(int fds[2])

@@ -159,9 +159,7 @@ static bool read_used(const struct gpucounter *c, const struct device *d, u64 *v
 static bool read_clients(const struct gpucounter *c, const struct device *d, u64 *v)
 {
 	(void)c;
-	if (d)
-		*v = d->clients;
-	return d != NULL;
+	return d && (device_clients(d, v) || d->anonymous);
 }
 
 static bool read_nothing(const struct gpucounter *c, const struct device *d, u64 *v)

@@ -166,7 +166,7 @@ long measure_start(struct measure *m)
 	fds[FD_WAKE] = (struct pollfd){ .fd = tasks_wake, .events = POLLIN };
 	nfds = FD_FIRST;
 	if (m->argv) {
-		pid = child_start(m->argv);
+		pid = child_start(m->argv, m->repeats);
 		if (pid < 0)
 			return pid;
 	} else {

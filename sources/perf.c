@@ -181,11 +181,12 @@ int gp_nonblock(int fd, int on)
 
 int gp_notify(int fd, int sig, int tid)
 {
+	struct f_owner_ex owner = { .type = F_OWNER_TID, .pid = tid ? tid : sys_tid() };
 	long r;
 
 	if (!sig)
 		return (int)sys_flags(fd, 0, O_ASYNC);
-	r = sys_owner(fd, sig, tid ? tid : sys_tid());
+	r = sys_owner(fd, sig, F_SETOWN_EX, (long)&owner);
 	return (int)(r < 0 ? r : sys_flags(fd, O_ASYNC, 0));
 }
 

@@ -200,8 +200,14 @@ static void emit_check(struct program *p, enum check check, u16 who, i32 child)
 	case OPEN:
 		emit_open(p, who);
 		break;
-	case FCNTL: /* flags; behind them is whom a descriptor sends which signal */
+	case FCNTL: /* flags; behind them is whom a descriptor sends which signal: us */
 		emit_arg(p, 1);
+		if (who & CALLS_OPEN_PERF) {
+			emit_if(p, F_SETSIG, TO_ALLOW, 0);
+			emit_if(p, F_SETOWN, 0, 2);
+			emit_arg(p, 2);
+			emit_if(p, sys_pid(), TO_ALLOW, TO_DENY);
+		}
 		emit(p, BPF_JMP | BPF_JGT | BPF_K, F_SETFL, TO_DENY, TO_ALLOW);
 		break;
 	case LIMIT: /* our own */

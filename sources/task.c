@@ -11,10 +11,32 @@ static const int heard[] = { SIGCHLD, SIG_OVERFLOW }; /* come only while we wait
 static sigset_t outside, waiting; /* the command's mask, as it was before us; that while we wait */
 static bool ignores_children;                 /* whoever started us, and the command */
 static volatile sig_atomic_t signalled, nsignals;
-static i32 child = -1;
+static i32 child; /* -1: it has ended */
+static int gate = -1; /* ours of a pair: the child waits at its end for its exec, and says there why that failed */
+bool child_again;     /* behind it is who forks further ones: see again_main() */
+enum { GO = 0, NEXT = 255 }; /* what goes through it, beside signals */
 i32 tasks_wake = -1; /* an eventfd: that a signal came just before a wait ends that wait */
 
 /* --- waiting --------------------------------------------------------------------------------------------- */
+
+static long gate_send(u8 what)
+{
+	long r;
+
+	while ((r = sys_send(gate, &what, 1)) == -EINTR)
+		;
+	return r;
+}
+
+static void child_signal(int sig)
+{
+	if (child <= 0)
+		return;
+	if (child_again)
+		gate_send((u8)sig);
+	else
+		sys_kill(child, sig);
+}
 
 /* A signal to us alone is for the command too; a terminal's has reached it already. The third one finds us stuck. */
 static void on_stop(int sig, siginfo_t *info, void *context)
@@ -28,8 +50,8 @@ static void on_stop(int sig, siginfo_t *info, void *context)
 	if (++nsignals == 2)
 		for (size_t i = 0; i < LEN(ends); i++)
 			sys_default(ends[i]);
-	if (child > 0 && info->si_code <= 0)
-		sys_kill(child, sig);
+	if (info->si_code <= 0)
+		child_signal(sig);
 }
 
 static void on_child(int sig)
@@ -94,64 +116,122 @@ i64 next_due(i64 start, i64 due, i64 step)
 
 /* --- the command ----------------------------------------------------------------------------------------- */
 
-static int gate = -1; /* ours of a pair: the child waits at its end for its exec, and says there why that failed */
+static bool gate_say(int end, i32 what)
+{
+	return write_all(end, (const char *)&what, sizeof(what)) >= 0;
+}
+
+/* The next byte. False: nobody is there any more. */
+static bool gate_wait(int end, void *byte)
+{
+	long r;
+
+	while ((r = sys_read(end, byte, 1)) == -EINTR)
+		;
+	return r == 1;
+}
+
+/* What was said next; 0: nothing. */
+static i32 gate_hear(void)
+{
+	i32 what = 0;
+
+	for (size_t i = 0; i < sizeof(what); i++)
+		if (!gate_wait(gate, (u8 *)&what + i))
+			return 0;
+	return what;
+}
 
 _Noreturn static void child_main(int end, char **argv)
 {
-	char go;
-	long r;
+	u8 what;
 
 	privilege_end();
 	perf_limits_back();
 	if (ignores_children)
 		sys_ignore(SIGCHLD);
-	while ((r = sys_read(end, &go, 1)) == -EINTR)
-		;
-	if (r == 1) { /* and not the end of us */
-		i32 err = (i32)sys_exec(argv, &outside);
+	if (!gate_wait(end, &what))
+		_exit(127);
+	if (what == GO)
+		gate_say(end, (i32)sys_exec(argv, &outside));
+	_exit(what == GO ? 127 : 128 + what); /* as if the signal had ended it */
+}
 
-		sys_write(end, &err, sizeof(err));
+/* Of a command that is repeated: forks its processes in our stead, once we may not any more. They are our children all the
+ * same (CLONE_PARENT). It goes on when one has run its command or has ended (CLONE_VFORK): what goes through the gate before
+ * is that one's. */
+_Noreturn static void again_main(int end, char **argv)
+{
+	i32 pid = 0;
+	u8 what;
+
+	privilege_end();
+	while (gate_wait(end, &what)) {
+		if (what != NEXT) {
+			if (pid > 0)
+				sys_kill(pid, what);
+			continue;
+		}
+		pid = (i32)sys_fork(CLONE_PARENT | CLONE_VFORK);
+		if (pid == 0 && gate_say(end, (i32)sys_pid()))
+			child_main(end, argv);
+		if (pid == 0 || !gate_say(end, pid < 0 ? pid : 0))
+			break;
 	}
 	_exit(127);
 }
 
-/* Forks argv's process, which waits before its exec. Its pid, or -errno. */
-long child_start(char **argv)
+/* Forks who runs that, behind a gate of its own. Its pid, or -errno. */
+static long gate_open(void (*run)(int, char **), char **argv)
 {
 	int pair[2];
 	long pid, r = sys_socketpair(pair);
 
 	if (r < 0)
 		return r;
-	pid = sys_fork();
+	pid = sys_fork(0);
 	if (pid == 0) {
 		sys_close(pair[0]);
-		child_main(pair[1], argv);
+		run(pair[1], argv);
 	}
 	sys_close(pair[1]);
-	if (pid < 0) {
-		sys_close(pair[0]);
-		return pid;
-	}
+	if (gate >= 0)
+		sys_close(gate);
 	gate = pair[0];
-	child = (i32)pid;
 	return pid;
+}
+
+/* Forks argv's process, which waits before its exec. Its pid, or -errno. repeats: there are to be more of it. Where no other
+ * process may give us children, such as below some emulators, we fork them. */
+long child_start(char **argv, bool repeats)
+{
+	bool first = !child;
+	long pid = 0;
+
+	if (repeats && first)
+		child_again = gate_open(again_main, argv) > 0;
+	if (child_again && gate_send(NEXT) > 0)
+		pid = gate_hear();
+	child_again &= !first || pid > 0;
+	if (!child_again)
+		pid = gate_open(child_main, argv);
+	child = pid > 0 ? (i32)pid : -1;
+	return pid ? pid : -EPIPE;
 }
 
 /* Has the kernel tell us when an event overflows. */
 void tasks_notify(i32 fd)
 {
 	sys_signal_info(SIG_OVERFLOW, on_overflow);
-	gp_notify(fd, SIG_OVERFLOW, 0);
+	sys_owner(fd, SIG_OVERFLOW, F_SETOWN, (long)sys_pid());
+	sys_flags(fd, O_ASYNC, 0);
 }
 
 /* 0, or -errno: its command was not run. A child that died before tells that by its end. */
 long child_go(void)
 {
-	long r;
+	long r = gate_send(GO);
 
-	while ((r = sys_send(gate, "", 1)) == -EINTR)
-		;
 	if (r >= 0 || r == -EPIPE)
 		return 0;
 	child_stop(true);
@@ -162,8 +242,10 @@ long child_go(void)
 /* Its command is not to be run after all. */
 void child_abort(void)
 {
-	if (child > 0)
+	if (child > 0) {
 		sys_close(gate);
+		gate = -1;
+	}
 }
 
 /* Its wait status; negative, an errno: what it ended with cannot be told. */
@@ -183,18 +265,17 @@ bool child_ended(int *status)
 
 void child_stop(bool at_once)
 {
-	if (child > 0)
-		sys_kill(child, at_once ? SIGKILL : SIGTERM);
+	child_signal(at_once ? SIGKILL : SIGTERM);
 }
 
 /* Of a child that has ended: 0 where it ran its command, else -errno of the exec. */
 long child_failure(void)
 {
-	i32 err = 0;
-	long n = sys_read(gate, &err, sizeof(err));
+	i32 err = 0, next;
 
-	sys_close(gate);
-	return n == sizeof(err) ? err : 0;
+	while ((next = gate_hear()))
+		err = next;
+	return err;
 }
 
 /* --- tasks --------------------------------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@ copy() {
 same_builds() {
 	copy a && copy b/deeper/still &&
 		make -C "$tmp/a" >"$tmp/build.log" 2>&1 && make -C "$tmp/b/deeper/still" >/dev/null 2>&1 &&
-		cmp "$tmp/a/gpustat" "$tmp/b/deeper/still/gpustat"
+		cmp "$tmp/a/gpustat" "$tmp/b/deeper/still/gpustat" && cp -a "$tmp/a" "$tmp/built"
 }
 kib=396
 small() {
@@ -65,11 +65,11 @@ sets_caps() {
 no_interpreter() { ! readelf -lW "$prog" | grep -q INTERP; }
 user_flags() {
 	cd "$tmp/b/deeper/still" && make clean && [ ! -e gpustat ] &&
-		make CFLAGS='-O1 -DUSER_FLAG' CPPFLAGS=-DCPP_FLAG LDFLAGS=-Wl,-z,nognustack UAPI=/usr/include >"$tmp/o" &&
-		grep -q -e '-O1 -DUSER_FLAG' "$tmp/o" && grep -q -e -DCPP_FLAG "$tmp/o" &&
+		make CFLAGS='-O0 -DUSER_FLAG' CPPFLAGS=-DCPP_FLAG LDFLAGS=-Wl,-z,nognustack UAPI=/usr/include >"$tmp/o" &&
+		grep -q -e '-O0 -DUSER_FLAG' "$tmp/o" && grep -q -e -DCPP_FLAG "$tmp/o" &&
 		grep -q -e -Wl,-z,nognustack "$tmp/o" && "$root/tests/static" ./gpustat || return 1
 	# The environment's as well; ours stay before them.
-	make clean && CFLAGS='-O1 -DUSER_FLAG' LDFLAGS=-Wl,-z,nognustack make >"$tmp/o" &&
+	make clean && CFLAGS='-O1 -DUSER_FLAG' LDFLAGS=-Wl,-z,nognustack make -n >"$tmp/o" &&
 		grep -q -e '-fno-ident -O1 -DUSER_FLAG' "$tmp/o" && grep -q -e '-Wl,--build-id=none -Wl,-z,nognustack' "$tmp/o"
 }
 # Which flags CC has: asked when something is compiled, once.
@@ -100,7 +100,7 @@ END
 # With metric files built in, one and two; and without again, all from one folder.
 built_in() {
 	mkdir "$tmp/xml" && tar -xJf "$oa/metrics-xml.tar.xz" -C "$tmp/xml" i915/oa-tglgt2.xml i915/oa-hsw.xml &&
-		cd "$tmp/a" && make clean && make -s && cp gpustat plain || return 1
+		cd "$tmp/built" && make -s && cp gpustat plain || return 1
 	tgl=$tmp/xml/i915/oa-tglgt2.xml hsw=$tmp/xml/i915/oa-hsw.xml rec=$oa/rec/tgl_ctx.rec
 	lists() { ./gpustat oa list --platform "$1" | grep -q '^RenderBasic .* built-in$'; }
 	make -s OA_XML="$tgl" && "$root/tests/static" ./gpustat && lists tglgt2 && ! lists hsw || return 1

@@ -358,6 +358,52 @@ def wait_asleep(pid):
         time.sleep(0.004)
 
 
+def until(what, holds):
+    """What holds() gives once that is true: however slow the machine is."""
+    end = time.monotonic() + 30
+    while not (got := holds()):
+        check(time.monotonic() < end, f"waited in vain: {what}")
+        time.sleep(0.005)
+    return got
+
+
+def cpu_of(pid):
+    """CPU time of all its threads, in seconds."""
+    total = 0
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/schedstat", encoding="ascii") as f:
+            total += int(f.read().split()[0])
+    return total / 1e9
+
+
+def until_it_ran(pid, seconds):
+    """It has had that much CPU time more; how long that took is the machine's business."""
+    had = cpu_of(pid)
+    until(f"{pid} runs for {seconds} s", lambda: cpu_of(pid) >= had + seconds)
+
+
+def command_of(pid, name="work"):
+    """The process of that name that the program has started, once it has."""
+    def find():
+        for p in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{p}/stat", encoding="ascii", errors="replace") as f:
+                    comm, _, rest = f.read().partition("(")[2].rpartition(")")
+            except OSError:
+                continue
+            if comm == name and int(rest.split()[1]) == pid:
+                return int(p)
+        return None
+    return until(f"{name}, of {pid}", find)
+
+
+def until_zombie(pid):
+    def is_one():
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
+            return f.read().rpartition(")")[2].split()[0] == "Z"
+    until(f"{pid} ends", is_one)
+
+
 def rewrite(path, text):
     """In place: the program keeps fdinfo files open, as the kernel lets it."""
     with open(path, "r+b") as f:

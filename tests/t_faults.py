@@ -254,14 +254,13 @@ def _(m):
             eq((list(x[0]["temp"].values()), x[0]["clients"]), ([40.0], int(held)), "temperature, clients")
 
 
-@test("a client that was handed on where no counts tell was another one for who found its holder a sample later", slow=True)
-def _(m):
+def handed_on(m):
+    """Client 7, and how it is handed on to process 5000, before whom there is more to look at than a sample has time for."""
     m.device("i915", I915)
-    for pid in (10, 11, 5000):
+    for pid in (10, 5000):
         m.process(pid)
     m.fd(10, 3, dump("i915", 7, *ns(render=5), pdev=I915))
-    m.fd(11, 3, dump("i915", 8, *ns(render=5), pdev=I915))  # without any, a sample has no record
-    for pid in range(100, 150):  # more to look at than there is time for in a sample
+    for pid in range(100, 150):
         m.process(pid)
         for fd in range(200):
             os.symlink("/dev/null", m.path(f"proc/{pid}/fd/{fd}"))
@@ -269,11 +268,36 @@ def _(m):
     def hand_on():
         m.fd(5000, 3, dump("i915", 7, *ns(render=10**9 + 5), pdev=I915))
         m.close(10, 3)
+    return hand_on
+
+
+@test("a client that was handed on where no counts tell was another one for who found its holder a sample later", slow=True)
+def _(m):
+    hand_on = handed_on(m)
+    m.process(11)
+    m.fd(11, 3, dump("i915", 8, *ns(render=5), pdev=I915))  # without any, a sample has no record
     s = m.procs("--sweep", "0", steps=[None, hand_on, None, None, None, None], interval=0.5)
     known = [x[7] for x in s if 7 in x]
     eq([r["pid"] for r in known], [10] + [5000] * (len(known) - 1), "holders of samples that have it")
     check(len(known) > 2, f"{len(known)} samples have it")
     near(known[1]["engine"]["render"]["busy"] / 100 * known[1]["dt"], 1, 0.01, "seconds that it was busy meanwhile")
+
+
+@test("a client that waits for its new holder was one of the device's clients, but had no record", slow=True)
+def _(m):
+    def shown():
+        return [(x[0]["clients"], x[0]["engine"].get("render", {}).get("busy")) for x in
+                m.live("--sweep", "0", steps=[None, hand_on, None, None, None, None], interval=0.3)]
+    hand_on = handed_on(m)
+    alone = shown()
+    check((None, None) in alone and (0, 0.0) not in alone, f"while it waits it may be there or not: {alone}")
+    eq((alone[0][0], alone[-1][0]), (1, 1), f"clients before and after: {alone}")
+    m.close(5000, 3)
+    m.fd(10, 3, dump("i915", 7, *ns(render=5), pdev=I915))
+    m.process(11)
+    m.fd(11, 3, dump("i915", 8, *ns(render=5), pdev=I915))
+    two = [x[0] for x in shown()]
+    eq((two[0], min(two), two[-1]), (2, 1, 2), f"clients of which one waits: {two}")
 
 
 @test("an unplugged device that is still held was shown as 226:0")

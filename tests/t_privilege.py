@@ -359,6 +359,7 @@ def _(m):
     for args, most in ((["host", "50ms"], COUNT + ["sys_admin", "ipc_lock"]),
                        (["host", "50ms", "-O", m.path("log")], COUNT + ["sys_admin", "ipc_lock", "dac_override", "fowner"]),
                        (["stat", "-a", "-e", "cpu-clock", "-I", "50"], []), (["stat", "-e", "task-clock", "sleep", "9"], ["kill"]),
+                       (["stat", "-r", "0", "-e", "task-clock", "sleep", "9"], ["kill", "perfmon", "sys_admin", "ipc_lock", "sys_ptrace"]),
                        (["stat", "-a", "-e", "cpu-clock", "-I", "50", "-o", "prom", "-O", m.path("prom")], ["dac_override", "fowner"])):
         with running([plain, *args]) as p:
             got = until(f"{args}: capabilities", lambda p=p, most=most: (

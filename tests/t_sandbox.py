@@ -77,6 +77,8 @@ def running(tmp):
     yield ["top", *ROOTS, "0.05"]
     yield ["stat", "-e", "task-clock", "-I", "50", "-p", str(os.getpid())]
     yield ["stat", "-e", "task-clock", "--", "sleep", "20"]
+    yield ["stat", "-r", "0", "-e", "task-clock", "--", "sleep", "20"]
+    yield ["stat", "-r", "3", "-e", "task-clock", "--", "sleep", "20"]
     yield ["sample", "-e", "cpu-clock", "--", "sleep", "20"]
     yield ["fdinfo", "-"]
     yield ["fdinfo", fifo]
@@ -115,13 +117,13 @@ def test_status(prog, tmp):
 
 
 def test_child(prog):
-    show = ["grep", "-E", "^(Seccomp|NoNewPrivs|Seccomp_filters):", "/proc/self/status"]
+    show = ["grep", "-E", "^(Seccomp|NoNewPrivs|Seccomp_filters|Cap.*):", "/proc/self/status"]
     own = sh(*show).stdout
     for args in (["stat", "-e", "task-clock"], ["stat", "-r", "3", "-e", "task-clock"], ["sample", "-e", "cpu-clock"]):
         p = sh(prog, *args, "--", *show)
         n = 3 if "-r" in args else 1
-        lines = [line for line in p.stdout.splitlines(True) if re.match(rb"Seccomp|NoNewPrivs", line)]
-        report(b"".join(lines) == own * n, f"{' '.join(args)}: its command has no filter and no no_new_privs", p.stdout, own)
+        lines = [line for line in p.stdout.splitlines(True) if re.match(rb"Seccomp|NoNewPrivs|Cap", line)]
+        report(b"".join(lines) == own * n, f"{' '.join(args)}: its command has no filter, no no_new_privs, its capabilities", p.stdout, own)
 
 
 # --- what somebody who broke in could do ----------------------------------------------------------------------------
@@ -136,6 +138,7 @@ REPLACE = "unlinkat renameat renameat2 fchmod".split()
 WATCH = "inotify_init1 inotify_add_watch pidfd_open".split()  # as root, who need not take descriptors of others
 PERF = "pwrite64 mmap munmap".split()
 CHILD = "wait4 getrusage kill sendto".split()  # the gate is a socket
+OPEN_PERF = "perf_event_open prlimit64 landlock_create_ruleset".split()
 
 
 def numbers():
@@ -150,6 +153,7 @@ def probed(tmp):
     yield ROOTS, FILES + WATCH
     yield ["--state", f"{tmp}/state", *ROOTS], FILES + WATCH + REPLACE
     yield ["stat", "-e", "task-clock", "--", "true"], FILES + WATCH + PERF + CHILD
+    yield ["stat", "-r", "0", "-e", "task-clock", "--", "true"], FILES + WATCH + PERF + CHILD + OPEN_PERF
     yield ["fdinfo", DUMP], FILES
     yield ["check", "-w", "80", *ROOTS], FILES + WATCH + ["setitimer"]
     if ALL:
@@ -159,7 +163,7 @@ def probed(tmp):
         yield ["host", "-w", "0.01"], FILES + WATCH + PERF
         yield ["events", *ROOTS], FILES
         yield ["plot", "/dev/null"], FILES
-        yield ["doctor"], FILES + WATCH + ["perf_event_open", "prlimit64", "landlock_create_ruleset"]
+        yield ["doctor"], FILES + WATCH + OPEN_PERF
 
 
 def wrong_calls(out, nr, allowed):
@@ -181,7 +185,7 @@ def test_calls(probe, tmp):
         p = sh(probe, *args, env={**os.environ, "PROBE": "calls"}, stdin=subprocess.DEVNULL)
         bad = wrong_calls(p.stderr.decode(), nr, allowed)
         total += 480 * (not bad)
-        name = " ".join(args[:1] + args[1:2] * (args[0] == "--state")).replace(TREE, "").replace(tmp, "")
+        name = " ".join(args[:1] + args[1:3] * (args[0] in ("--state", "stat"))).replace(TREE, "").replace(tmp, "")
         report(not bad, f"each system call kills, fails or is on the list: {name}", *bad[:8])
     print(f"# proof: system calls tried from within the sandbox = {total}")
 
@@ -239,6 +243,9 @@ def strict_runs(tmp):
     yield ["counters", "*CPU 0*", "0.01", "2"]
     yield ["stat", "-a", "-I", "10", "-c", "3"]
     yield ["stat", "-r", "3", "--", "true"]
+    yield ["stat", "-r", "3", "-e", "task-clock,user_time,proc/ctxt/", "--", "true"]
+    yield ["stat", "-r", "3", "--set", "a=task-clock@overflow:page-faults:9", "--set", "b=cpu-clock", "-v", "--", "ls", "/usr/bin"]
+    yield ["stat", "-r", "3", "-a", "-G", "/", "--timeout", "20", "--", "sleep", "20"]
     yield ["stat", "-e", "task-clock,user_time,proc/ctxt/", "--", "true"]
     yield ["sample", "-g", "--summary", "--", "sh", "-c", "i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done"]
     yield ["sample", "-o", "perfdata", "-O", f"{tmp}/perf.data", "--", "true"]

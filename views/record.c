@@ -405,7 +405,7 @@ static void device_field(struct val *v, struct record *r, u8 id)
 	const struct client *c = client_of(e);
 	const struct task *owner = r->owner;
 	bool known;
-	u64 n;
+	u64 n = 0;
 
 	switch (id) {
 	case L_DEV:       set_label(v, d->dev); return;
@@ -432,8 +432,8 @@ static void device_field(struct val *v, struct record *r, u8 id)
 			set_text(v, (struct str){ owner->comm, owner->comm + owner->comm_len });
 		return;
 	case L_CLIENTS:
-		known = e->kind == K_CGROUP || d->clients || !d->anonymous;
-		set_known(v, known, e->kind == K_CGROUP ? group_of(e)->clients : d->clients);
+		known = e->kind == K_CGROUP || device_clients(d, &n);
+		set_known(v, known, e->kind == K_CGROUP ? group_of(e)->clients : n);
 		return;
 	case L_DROPPED:
 		set_int(v, e->dropped + r->lost + (e->kind == K_DEVICE ? reg_dropped : 0), U_NONE);

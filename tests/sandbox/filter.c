@@ -164,6 +164,12 @@ static bool numbers_right(const struct program *p, u16 who)
 	return good;
 }
 
+#ifdef SYS_fcntl64
+#define FCNTL_NR SYS_fcntl64
+#else
+#define FCNTL_NR SYS_fcntl
+#endif
+
 static bool arg(const struct program *p, long nr, size_t at, u64 value, bool want)
 {
 	u64 args[6] = { 0 };
@@ -172,6 +178,8 @@ static bool arg(const struct program *p, long nr, size_t at, u64 value, bool wan
 	args[at] = value;
 	if (nr == SYS_kill && at == 0)
 		args[1] = SIGKILL;
+	if (nr == FCNTL_NR && at == 2)
+		args[1] = F_SETOWN;
 	got = run(p, ARCH, (u32)nr, args) == SECCOMP_RET_ALLOW;
 	if (got != want)
 		printf("# call %ld, argument %zu %llx\n", nr, at, (unsigned long long)value);
@@ -183,12 +191,6 @@ static bool arg(const struct program *p, long nr, size_t at, u64 value, bool wan
 #else
 #define MAPS SYS_mmap
 #endif
-#ifdef SYS_fcntl64
-#define FCNTL_NR SYS_fcntl64
-#else
-#define FCNTL_NR SYS_fcntl
-#endif
-
 static bool args_right(const struct program *p, u16 who)
 {
 	bool writes = who & CALLS_WRITE, perf = who & CALLS_PERF, drm = who & CALLS_DRM, good = true;
@@ -206,7 +208,9 @@ static bool args_right(const struct program *p, u16 who)
 	for (size_t i = 0; i < LEN(asks); i++)
 		good &= arg(p, SYS_ioctl, 1, asks[i], drm);
 	good &= arg(p, FCNTL_NR, 1, F_GETFD, true) & arg(p, FCNTL_NR, 1, F_SETFL, true);
-	good &= arg(p, FCNTL_NR, 1, F_SETOWN, false) & arg(p, FCNTL_NR, 1, F_SETSIG, false) & arg(p, FCNTL_NR, 1, F_SETOWN_EX, false);
+	good &= arg(p, FCNTL_NR, 1, F_SETSIG, who & CALLS_OPEN_PERF) & arg(p, FCNTL_NR, 1, F_SETOWN_EX, false);
+	good &= arg(p, FCNTL_NR, 2, (u64)getpid(), who & CALLS_OPEN_PERF) & arg(p, FCNTL_NR, 2, 1, false);
+	good &= arg(p, FCNTL_NR, 2, (u64)-getpid(), false); /* a process group */
 	good &= arg(p, SYS_prlimit64, 0, 0, who & CALLS_OPEN_PERF) & arg(p, SYS_prlimit64, 0, 1, false);
 	good &= arg(p, SYS_openat, 2, O_RDONLY | O_CLOEXEC | O_DIRECTORY, opens) & arg(p, SYS_openat, 2, O_PATH, opens);
 	good &= arg(p, MAPS, 2, PROT_READ | PROT_WRITE, perf) & arg(p, MAPS, 2, PROT_READ | PROT_EXEC, false);
