@@ -233,6 +233,12 @@ for data, name in both:
     report(not bad, f"{name} cut at each of its {len(data)} bytes", *bad)
 r = plot(b'{"a":"' + b"x" * (5 << 20) + b'"}\n' + good)
 report(r.returncode == 1 and b"longer than any record" in r.stderr and r.stdout == plot(good).stdout, "a line longer than memory", r.stderr)
+for data, tail, name in ((small, small.split(b"\n")[1], "csv"), (good, line % 7, "json")):
+    r = plot(data + b"x" * (5 << 20) + tail.strip() + b"\nno row\n" + data)
+    n = 2 * data.count(b"\n") + 2
+    report(r.stderr.count(b"\n") == 2 and b": line %d: longer than any record" % (n // 2) in r.stderr and
+           b": line %d: no r" % (n // 2 + 1) in r.stderr and r.stdout == plot(data + data).stdout,
+           f"{name}: a line longer than memory is one line, and its end no record", r.stderr)
 r = plot(small + b'"' + b"x\n" * (2 << 20))
 report(r.returncode == 1 and not faults(r.stdout), "a quote that never ends", r.stderr)
 
