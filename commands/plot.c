@@ -16,6 +16,7 @@ static struct {
 	u64 line, bad;
 	bool in_array;
 	bool plain; /* there was a record that sums up nothing */
+	bool passing; /* within a piece that was too long */
 } in;
 
 static void malformed(const char *what)
@@ -621,8 +622,11 @@ static size_t pass_line(size_t n)
 {
 	char *end = memchr(bytes, '\n', n);
 
-	in.line += !is_json;
-	malformed(": longer than any record");
+	if (!in.passing) {
+		in.line += !is_json;
+		malformed(": longer than any record");
+	}
+	in.passing = !end;
 	return end ? (size_t)(end - bytes) + !is_json : n;
 }
 
@@ -654,7 +658,9 @@ static long read_all(int fd)
 			is_json = bytes[0] == '{' || bytes[0] == '[';
 			in.line = is_json;
 		}
-		while (begun && at < n && (next = (is_json ? take_json : take_csv)(bytes + at, bytes + n, r == 0)))
+		if (in.passing)
+			at = pass_line(n);
+		while (begun && !in.passing && at < n && (next = (is_json ? take_json : take_csv)(bytes + at, bytes + n, r == 0)))
 			at = (size_t)(next - bytes);
 		if (at == 0 && n == PLOT_BYTES)
 			at = pass_line(n);

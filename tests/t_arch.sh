@@ -56,6 +56,15 @@ wide() {
 	tests/arch/wide.sh "$prog" >"$tmp/want" && echo 'exit 0' >>"$tmp/want" && grep -q '^whole' "$tmp/want" &&
 		diff "$tmp/want" "$dir/wide.tap"
 }
+outside() {
+	for t in "$dir"/outside/*.tap; do
+		grep -A 9 '^not ok' "$t"
+		tail -n 1 "$t" | grep -qx 'exit 0' || return 1
+	done
+}
+large() {
+	tests/arch/large.sh "$prog" >"$tmp/want" && echo 'exit 0' >>"$tmp/want" && diff "$tmp/want" "$dir/large.tap"
+}
 
 good=0 rows=0
 judge() {
@@ -65,6 +74,10 @@ judge() {
 	check "$a: $(cat "$dir"/unit/*.tap | grep -c '^ok') checks of $(find "$dir/unit" -name '*.tap' | wc -l) unit programs, as natively" units
 	check "$a: $(grep -c '^ok' "$dir/golden.tap") golden files" golden
 	check "$a: numbers, offsets and sizes of more than 32 bits" wide
+	if [ -d "$dir/outside" ]; then
+		check "$a: $(cat "$dir"/outside/*.tap | grep -c '^ok') checks from outside, on a kernel of more bits" outside
+		check "$a: files of more than 4 GiB, as natively" large
+	fi
 	[ "$bad" = 0 ] && good=$((good + 1))
 	bad=$((bad | was))
 }

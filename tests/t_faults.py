@@ -770,11 +770,11 @@ def _(m):
     try:
         os.close(w)
         until = time.monotonic() + 10
-        with open(f"/proc/{p.pid}/syscall", "rb") as f:  # 1 is write on x86, 64 on arm64 and riscv64
+        with open(f"/proc/{p.pid}/syscall", "rb") as f:  # 1 is write on x86-64, 4 on i386, 64 on arm64 and riscv64
             while True:
                 f.seek(0)
                 got = f.read().split()[:2]
-                if got[:2] in ([b"1", b"0x1"], [b"64", b"0x1"]):
+                if got[:2] in ([b"1", b"0x1"], [b"4", b"0x1"], [b"64", b"0x1"]):
                     break
                 check(time.monotonic() < until, f"does not write: {got}")
                 time.sleep(0.01)

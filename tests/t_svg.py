@@ -195,6 +195,10 @@ line = b'{"schema":1,"kind":"device","time":%d.5,"dt":1.0,"dev":"card0","engine"
 good = b"".join(line % i for i in range(5))
 odd = plot(b"".join(b'{"kind":"device","time":1,"dev":"card0","busy":%s}\n' % n for n in (b"1e999", b"1e-999", b"-0", b"0e9999999999999999999", b"1" * 400)))
 report(odd.returncode == 0 and b"2 values had no room" in odd.stdout and not odd.stderr, "numbers of any size are numbers", odd.stderr, odd.stdout[:300])
+dates = {2**31: "2038-01-19 03:14:08", 2**32: "2106-02-07 06:28:16", 253402300799: "9999-12-31 23:59:59", 253402300800: None}
+bad = [(t, d) for t, d in dates.items()
+       if (f"{d} UTC" if d else "gpustat: 1 sample") not in plot(b'{"time":%d,"dev":"card0","busy":5}\n' % t).stdout.decode().split("<title>")[1][:60]]
+report(not bad, "seconds that 31 and 32 bits do not hold, and a year of five digits, which is no date", *bad)
 bad = [t for t in ("2025-13-01T00:00:00Z", "2025-01-32T00:00:00Z", "2025-01-01T24:00:00Z", "2025-01-01T00:60:00Z", "2025-01-01T00:00:61Z")
        if b"UTC" in plot(b'{"time":"%s","dev":"card0","busy":5}\n' % t.encode()).stdout]
 report(not bad, "a date that cannot be is none", *bad)
@@ -233,6 +237,12 @@ for data, name in both:
     report(not bad, f"{name} cut at each of its {len(data)} bytes", *bad)
 r = plot(b'{"a":"' + b"x" * (5 << 20) + b'"}\n' + good)
 report(r.returncode == 1 and b"longer than any record" in r.stderr and r.stdout == plot(good).stdout, "a line longer than memory", r.stderr)
+for data, tail, name in ((small, small.split(b"\n")[1], "csv"), (good, line % 7, "json")):
+    r = plot(data + b"x" * (5 << 20) + tail.strip() + b"\nno row\n" + data)
+    n = 2 * data.count(b"\n") + 2
+    report(r.stderr.count(b"\n") == 2 and b": line %d: longer than any record" % (n // 2) in r.stderr and
+           b": line %d: no r" % (n // 2 + 1) in r.stderr and r.stdout == plot(data + data).stdout,
+           f"{name}: a line longer than memory is one line, and its end no record", r.stderr)
 r = plot(small + b'"' + b"x\n" * (2 << 20))
 report(r.returncode == 1 and not faults(r.stdout), "a quote that never ends", r.stderr)
 

@@ -1074,7 +1074,8 @@ static void put_summary(struct buf *b)
 		put_z(b, "no samples");
 		return;
 	}
-	if (axis.first >= 1000000000000000) { /* no machine is up since 31 years: a date */
+	/* No machine is up since 31 years: a date, whose year has four digits. */
+	if (axis.first >= 1000000000000000 && axis.first < 253402300800000000) {
 		put_iso(b, (u64)axis.first);
 		b->n -= strlen(".000000Z");
 		b->p[b->n - strlen("T00:00:00")] = ' ';

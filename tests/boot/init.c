@@ -473,7 +473,7 @@ static void t_accel(void)
 	pid_t pid;
 
 	if (access(devs[D_ACCEL].node, F_OK)) {
-		begin("an accel node # SKIP this kernel is older than 6.2");
+		begin("an accel node # SKIP this kernel has none: older than 6.2, or built without");
 		end();
 		return;
 	}

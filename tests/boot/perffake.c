@@ -20,6 +20,7 @@
 #include <linux/version.h>
 #include <linux/anon_inodes.h>
 #include <linux/capability.h>
+#include <linux/compat.h>
 #include <linux/ctype.h>
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -723,6 +724,8 @@ static int i915_getparam(struct drm_device *drm, void *data, struct drm_file *fi
 {
 	struct oa_dev *oa = oa_of(drm);
 	struct drm_i915_getparam *p = data;
+	/* A program for 32 bits has its pointer right behind the number: i915_ioc32.c. */
+	int __user *to = in_compat_syscall() ? compat_ptr(((u32 *)data)[1]) : p->value;
 	u64 v;
 
 	switch (p->param) {
@@ -756,7 +759,7 @@ static int i915_getparam(struct drm_device *drm, void *data, struct drm_file *fi
 	default:
 		v = 0;
 	}
-	return v ? put_user((int)v, p->value) : -EINVAL;
+	return v ? put_user((int)v, to) : -EINVAL;
 }
 
 /* One slice, three subslices of eight EUs, one of which is fused off. */

@@ -5,7 +5,8 @@
 # and perffake.c play, and prints the TAP that init writes, and that of INIT.sh, which looks at the files that it sent. Exit: 0 all passed, 1 not, 77 skipped (with CI=true a missing package is a failure).
 #
 # MACHINE=...  x86-64 (default) or arm64, for which the program is built anew, and a kernel of Debian is fetched
-# KVER=...   kernel to boot: the newest installed one with headers and DRM of that version, 6.1 or all of it (default: of any)
+# KVER=...   kernel to boot: the newest installed one with headers and DRM of that version, 6.1 or all of it (default: of any); of
+# arm64 the version of the package that is fetched, 6.12 (default: that of the release)
 # ACCEL=...  kvm or tcg (default: kvm where it works, else tcg)
 # BOOT_TIMEOUT=...  seconds until the guest counts as hung (default 300)
 set -u
@@ -66,23 +67,25 @@ kernels() {
 	done | sort -V
 }
 
-# The kernel of another machine, and a copy of the program, whose objects do not meet those of this machine.
+# The kernel of another machine, and a copy of the program, one for all kernels, whose objects do not meet those of this machine.
 arm64() {
-	"$here/../arch/fetch" "$MUSL" arm64 - linux-image-arm64 modules >"$build/fetch.log" 2>&1 || {
+	meta=linux-image-${KVER:+$KVER-}arm64
+	"$here/../arch/fetch" "$MUSL" arm64 - "$meta" modules >"$build/fetch.log" 2>&1 || {
 		tail -n 5 "$build/fetch.log" | sed 's/^/# /'
-		lacks "linux-image-arm64, its headers and musl-dev: apt-get does not give them; or linux-headers-amd64, for its scripts"
+		lacks "$meta, its headers and musl-dev: apt-get does not give them; or such headers of amd64, for their scripts"
 	}
 	kver=$(cat "$MUSL/complete")
 	kver=${kver#linux-image-}
 	headers=$MUSL/src/linux-headers-$kver modules=$MUSL/lib/modules/$kver vmlinuz=$MUSL/vmlinuz
-	mkdir -p "$MUSL/gpustat/tests" && cp -p "$top/tests/toolchain" "$MUSL/gpustat/tests" &&
+	copy=$top/build/boot-arm64/gpustat
+	mkdir -p "$copy/tests" && cp -p "$top/tests/toolchain" "$copy/tests" &&
 		(cd "$top" && tar -cf - --exclude=./build --exclude=./.git --exclude=./tests --exclude=./gpustat \
-			--exclude='*.[ao]' .) | tar -xf - -C "$MUSL/gpustat"
-	make -j2 -C "$MUSL/gpustat" CC="$cc" UAPI="$uapi" >"$build/gpustat.log" 2>&1 || {
+			--exclude='*.[ao]' .) | tar -xf - -C "$copy"
+	make -j2 -C "$copy" CC="$cc" UAPI="$uapi" >"$build/gpustat.log" 2>&1 || {
 		tail -n 25 "$build/gpustat.log" | sed 's/^/# /'
 		fail "gpustat for arm64 cannot be made"
 	}
-	prog=$MUSL/gpustat/gpustat
+	prog=$copy/gpustat
 }
 
 # unpack FILE.ko[.xz|.zst|.gz]: the init of this test reads plain modules only.
@@ -181,7 +184,7 @@ arm64) # the processor's own serial line is no ttyS: the first of those has nobo
 	done
 	cc=$here/../arch/musl-gcc uapi=/usr/aarch64-linux-gnu/include
 	kbuild='ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- CC=aarch64-linux-gnu-gcc'
-	export CROSS=aarch64-linux-gnu MUSL="$top/build/boot-arm64"
+	export CROSS=aarch64-linux-gnu MUSL="$top/build/boot-arm64${KVER:+-$KVER}"
 	;;
 *) fail "no machine $machine" ;;
 esac
