@@ -31,6 +31,8 @@ static void run_http(struct str s)
 	for (size_t i = 0; i < LEN(known); i++)
 		any |= str_find((struct str){ said.p, said.p + (str_len(said) < 24 ? str_len(said) : 24) }, str_z(known[i]));
 	must(any && str_find(said, S("\r\n\r\n")), "that is known, and a head that ends");
+	for (const char *p = said.p; memcmp(p, "\r\n\r\n", 4) != 0; p++)
+		must(p[1] != '\n' || *p == '\r', "whose lines end as they do in HTTP");
 	must(r != -1 || (str_len(s) > 14 && memcmp(s.p, "GET ", 4) == 0), "only GET has a sample");
 }
 
@@ -61,6 +63,8 @@ static void run_keys(struct str s)
 		must(key <= KEY_F10, "a key is one");
 	}
 	must(key_pause(&k) <= KEY_F10 && key_pause(&k) == 0, "what a pause ends has ended");
+	for (const char *p = "\33[A\33[257~q"; *p; p++) /* behind which all is as at first; no key has a number above 24 */
+		must(key_take(&k, (u8)*p) == (*p == 'A' ? KEY_UP : *p == 'q' ? 'q' : 0), "a key is read as it is");
 }
 
 /* A table is read, written and read again: it says the same. */
@@ -149,9 +153,18 @@ static void run_supplied(struct str s)
 	static char text[1 << 16], text2[1 << 16];
 	struct buf b = BUF(text), c = BUF(text2);
 
+	size_t n;
+
 	supplied(edge_str(s.p, str_len(s)), &b);
+	n = b.n;
+	for (u32 i = 0; i < nnamed; i++) { /* the first line of a name is the one */
+		put_z(&b, catalog_at(i)->name);
+		put_z(&b, " 7 ");
+		put_z(&b, catalog_at(i)->unit);
+		put_c(&b, '\n');
+	}
 	supplied((struct str){ text, text + b.n }, &c);
-	must(!b.full && c.n == b.n && memcmp(text, text2, b.n) == 0, "what was told is told again");
+	must(!b.full && c.n == n && memcmp(text, text2, n) == 0, "what was told is told again");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
