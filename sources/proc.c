@@ -1123,12 +1123,17 @@ struct listing {
 /* A name as part of ours. */
 static void put_clean(struct buf *b, struct str name)
 {
-	size_t n = str_len(name) < 31 ? str_len(name) : 31;
+	const char *end = str_len(name) < 31 ? name.e : name.p + 31;
+	size_t n;
 
-	for (size_t i = 0; i < n; i++) {
-		u8 c = (u8)name.p[i];
-
-		put_c(b, (char)(c <= ' ' || c == 0x7f || c == '/' ? '_' : c));
+	for (; name.p < end; name.p += n) {
+		n = utf8_len(name.p, end);
+		if (n == 0 || *name.p == ' ' || *name.p == '/' || is_control(name.p, n)) {
+			n += n == 0;
+			put_c(b, '_');
+		} else {
+			put_n(b, name.p, n);
+		}
 	}
 }
 

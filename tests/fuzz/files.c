@@ -1,6 +1,7 @@
 /* files.c - the system calls of the program under a fuzzer: the linker sends them here (--wrap). No call that is not named
  * here can be made by way of a file of the input. SPDX-License-Identifier: MIT */
 #include "files.h"
+#include "fuzz.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -84,6 +85,16 @@ void files_set(struct str text)
 	root_sys = fd_new("sys", true, 0);
 	root_proc = fd_new("proc", true, 0);
 	root_sys_given = root_proc_given = true;
+}
+
+void files_one(const char *path, struct str text, size_t piece)
+{
+	files_set((struct str){ 0 });
+	files[0].kind = '=';
+	files[0].path = str_z(path);
+	files[0].text = text;
+	nfiles = 1;
+	files_piece = piece;
 }
 
 void files_change(struct str text)
@@ -202,9 +213,11 @@ int __wrap_openat(int dir, const char *path, int flags, ...)
 	char full[PATH_MAX];
 	long f;
 
-	if (!path_resolve(full, dir, path, true))
+	if (!path_resolve(full, dir, path, !(flags & O_NOFOLLOW)))
 		return fails(ELOOP);
 	f = file_at(str_z(full));
+	if (f >= 0 && files[f].kind == '@') /* the last one, which is not to be followed */
+		return fails(ELOOP);
 	if (f < 0 && !is_folder(str_z(full)))
 		return fails(ENOENT);
 	if (f >= 0 && (files[f].kind == '!' || (flags & O_ACCMODE) != O_RDONLY))
@@ -478,6 +491,25 @@ int program_run(const char *const *argv)
 	for (; argv[n] && n < 63; n++)
 		to[n] = strcpy(words[n], argv[n]);
 	return gpustat_main(n, to);
+}
+
+struct str program_reads(const char *const *argv, struct str f, size_t piece)
+{
+	static char whole[SAID_BYTES];
+	size_t n;
+	int code;
+
+	program_reset();
+	files_one("f", f, 0);
+	code = program_run(argv);
+	must(code == 0 || code == 1, "what was read is shown, or is a fault");
+	must(code == 0 || files_warned, "a fault is said");
+	n = files_said_n;
+	memcpy(whole, files_said, n);
+	program_reset();
+	files_one("f", f, piece);
+	must(program_run(argv) == code && files_said_n == n && memcmp(whole, files_said, n) == 0, "pieces are as the whole");
+	return (struct str){ whole, whole + n };
 }
 
 /* --- what the program remembers ---------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 /* The files of a text. A line begins each: '=PATH' a file, whose text follows; '@PATH' a link, whose target follows; '!PATH'
  * one that may not be read; '?PATH' one whose read fails. PATH has no leading '/'; folders are those of the files. */
 void files_set(struct str text);
+void files_one(const char *path, struct str text, size_t piece); /* one, of any bytes */
 void files_change(struct str text); /* what stands in them now; what is open stays so */
 void files_off(void);                /* calls are the kernel's again */
 extern size_t files_piece;   /* what a read gives at most; 0: all that is asked for */
@@ -18,6 +19,9 @@ size_t files_open(void);     /* descriptors, but for those of the roots */
 
 /* The whole program with these words; its exit code. */
 int program_run(const char *const *argv);
+
+/* The same with a file "f", anew: once it reads that as a whole, once in pieces, and must say the same. Gives what it said. */
+struct str program_reads(const char *const *argv, struct str f, size_t piece);
 
 /* Every variable of the program as it was before main(). */
 void program_reset(void);

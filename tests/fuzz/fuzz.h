@@ -3,7 +3,9 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
+#define replay replay_bytes /* there is a command of that name */
 #include "unit.h"
+#undef replay
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -33,6 +35,21 @@ __attribute__((unused)) static u64 take_u64(struct str *in)
 		in->p += sizeof(v);
 	}
 	return v;
+}
+
+/* Up to a line "%%", and what stands behind that: another time's, or none. */
+__attribute__((unused)) static struct str take_first(struct str *in)
+{
+	struct str first = *in;
+
+	for (const char *p = in->p; p + 4 <= in->e; p++)
+		if (memcmp(p, "\n%%\n", 4) == 0) {
+			first.e = p + 1;
+			in->p = p + 4;
+			return first;
+		}
+	*in = (struct str){ 0 };
+	return first;
 }
 
 #endif

@@ -3,9 +3,7 @@
 #include "../../gpustat.c"
 
 #include "files.h"
-#define replay replay_bytes /* of unit.h */
 #include "fuzz.h"
-#undef replay
 
 enum { ARGS = 48, ARGS_BYTES = 1 << 14 };
 
@@ -15,14 +13,15 @@ static int parse(struct str in, bool split_values, struct opts *got)
 {
 	char *argv[2 * ARGS + 2] = { (char *)"gpustat" };
 	struct str line;
-	size_t n = 1, used = 0;
+	size_t n = 1, nlines = 0, used = 0;
 	bool may_be_value = false; /* of the option before */
+	bool ended = false; /* behind "--", where "--name=value" is a word */
 	int code;
 
 	program_reset();
 	files_set((struct str){ 0 });
-	while (n < ARGS && in.p < in.e) {
-		bool options = true;
+	while (nlines++ < ARGS && in.p < in.e) {
+		bool options = !ended;
 
 		if (!str_cut(&in, '\n', &line))
 			line = in, in.p = in.e;
@@ -38,6 +37,7 @@ static int parse(struct str in, bool split_values, struct opts *got)
 			}
 		}
 		words[used++] = '\0';
+		ended |= str_is(line, "--");
 		may_be_value = line.p < line.e && *line.p == '-' && !memchr(line.p, '=', str_len(line));
 	}
 	argv[n] = NULL;

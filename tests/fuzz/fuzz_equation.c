@@ -130,7 +130,7 @@ static struct value evaluate(int depth)
 		return of_u64(1);
 	if (*t.p == '$')
 		return oavar_find((struct str){ t.p + 1, t.e }, &var, &index) ? of_u64(oavar_value(&d, var, index)) : (struct value){ 0 };
-	if (str_len(t) <= 20 && scan_num(t, &n) == t.e)
+	if (scan_num(t, &n) == t.e)
 		return of_u64(n);
 	if (str_among(t, opers) >= 18)
 		return (struct value){ 0 };

@@ -154,11 +154,13 @@ static void mutate(void)
 
 int main(int argc, char **argv)
 {
+	static char beside[1 << 16]; /* a stack for who has used up the other */
 	static const int crashes[] = { SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL };
 	unsigned long changed = 0;
 
+	sigaltstack(&(stack_t){ .ss_sp = beside, .ss_size = sizeof(beside) }, NULL);
 	for (size_t i = 0; i < LEN(crashes); i++)
-		signal(crashes[i], on_crash);
+		sigaction(crashes[i], &(struct sigaction){ .sa_handler = on_crash, .sa_flags = SA_ONSTACK }, NULL);
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "-n") == 0 && argv[i + 1])
 			changed = strtoul(argv[++i], NULL, 10);

@@ -1,8 +1,9 @@
 /* fuzz_pmu.c - any bytes as the files of PMUs in /sys (type, format, events with their scales and units, cpumask), and as
  * what is asked of them: the first line is a list of events, the files follow. An event made of it is written as one of its
- * PMU's numbers, and that makes the same again. SPDX-License-Identifier: MIT */
+ * PMU's numbers, and that makes the same again. The file "names" is --pmu-file's. SPDX-License-Identifier: MIT */
 #include "files.h"
 #include "fuzz.h"
+#include "commands.h"
 #include "gpustat/perf.h"
 
 static char why_b[4096], text_b[1 << 16];
@@ -83,6 +84,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		return 0;
 	program_reset();
 	files_set(s);
+	opt.pmu_file = "names"; /* where the input has none, there are none */
+	if (!read_events_file())
+		must(files_warned > 0 && events_file.p == events_file.e, "what cannot be read is said, and is not used");
 	if (!events_add(list, 0, &why))
 		must(why.n > 0 && is_clean((struct str){ why_b, why_b + why.n }, false) && nevents == 0, "a refusal has a clean reason");
 	made = nevents;
@@ -92,6 +96,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		event_again(&events[i]);
 	events_list(list, listed);
 	events_named(listed);
+	host_trim(); /* twice: what was listed last counts as asked for */
+	host_trim();
 	must(files_open() == 0, "no file stays open");
 	return 0;
 }

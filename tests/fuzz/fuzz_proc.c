@@ -51,19 +51,13 @@ static void read_all(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	struct str s = { (const char *)data, (const char *)data + n }, rest = { 0 };
+	struct str rest = { (const char *)data, (const char *)data + n }, s = take_first(&rest);
 
 	if (n > 1 << 16)
 		return 0;
 	if (!all && !(all = calloc(1, sizeof(*all))))
 		abort();
 	program_reset();
-	for (const char *p = s.p; p + 4 <= s.e; p++)
-		if (memcmp(p, "\n%%\n", 4) == 0) {
-			rest = (struct str){ p + 4, s.e };
-			s.e = p + 1;
-			break;
-		}
 	all->n = all->fields = 0;
 	files_set(s);
 	host_list(found);

@@ -46,41 +46,44 @@ static void probed(const struct probed *p)
 	show_entity(&p->e);
 }
 
-static void name_all(void)
+/* Some of the machine's and all others: listed, and read of the one files and of the others. */
+static void name_all(struct str then)
 {
-	u32 is[256], n = 0;
+	u32 is[1024], n = 0;
 
 	catalog_refresh(ALL_SUPPLIERS & ~(1u << SUP_EVENT));
 	for (u32 i = 0; i < nnamed && n < LEN(is); i++) {
 		const struct named *c = catalog_at(i);
 
 		must(is_clean(str_z(c->name), false) && is_clean(str_z(c->what), false) && c->min <= c->max, "a counter is described");
-		is[n++] = i;
+		if (c->supplier != SUP_HOST || i < 256)
+			is[n++] = i;
 	}
 	if (catalog_activate(is, n))
 		return;
 	catalog_start();
+	files_change(then);
 	catalog_sample();
+	for (u32 i = 0; i < n; i++) {
+		const struct named *c = catalog_at(is[i]);
+
+		must(!c->known || (c->min <= c->value && c->value <= c->max), "a value is one that it may have");
+	}
 	catalog_stop();
-	for (u32 i = 0; i < n; i++)
+	for (u32 i = 0; i < n; i += 1 + n / 32) /* each looks through all that is open */
 		catalog_deactivate(is[i]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	struct str s = { (const char *)data, (const char *)data + n }, rest = { 0 };
+	struct str rest = { (const char *)data, (const char *)data + n }, s = take_first(&rest);
 
 	if (n > 1 << 16)
 		return 0;
 	if (!rec && (!(rec = calloc(1, sizeof(*rec))) || !(bytes = malloc(BYTES))))
 		abort();
+	setenv("GPUSTAT_COUNTERS", "counters", 1);
 	program_reset();
-	for (const char *p = s.p; p + 4 <= s.e; p++)
-		if (memcmp(p, "\n%%\n", 4) == 0) {
-			rest = (struct str){ p + 4, s.e };
-			s.e = p + 1;
-			break;
-		}
 	files_set(s);
 	sysfs_listing = s.p < s.e && s.e[-1] == ' ';
 	fdinfo_repeats = fdinfo_tasks = fdinfo_others = true;
@@ -97,6 +100,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	src_fdinfo.sample();
 	show_all();
 	probe_all("gpustat", probed);
-	name_all();
+	name_all(s);
 	return 0;
 }
