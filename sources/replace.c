@@ -94,9 +94,8 @@ static long path_resolve(const char *path, int flags, char at[PATH_MAX], struct 
 	return r;
 }
 
-/* A file that an option or the environment named: a descriptor, or -errno. In a shared folder with O_CREAT: one that is made
- * now, or none of somebody else's; nobody but whose it is, or the folder is, can exchange it meanwhile. */
-long file_open(const char *path, int flags)
+/* -EEXIST: it was not there before. */
+static long open_once(const char *path, int flags)
 {
 	char at[PATH_MAX], dir[PATH_MAX];
 	struct stat st, in;
@@ -112,8 +111,18 @@ long file_open(const char *path, int flags)
 		else
 			flags &= ~O_CREAT;
 	}
-	r = r < 0 ? r : sys_openat_new(at, flags, 0644);
-	return r == -EEXIST ? -EACCES : r; /* it was not there before */
+	return r < 0 ? r : sys_openat_new(at, flags, 0644);
+}
+
+/* A file that an option or the environment named: a descriptor, or -errno. In a shared folder with O_CREAT: one that is made
+ * now, or none of somebody else's; nobody but whose it is, or the folder is, can exchange it meanwhile. */
+long file_open(const char *path, int flags)
+{
+	long r = open_once(path, flags);
+
+	if (r == -EEXIST) /* another one of ours may have made it */
+		r = open_once(path, flags);
+	return r == -EEXIST ? -EACCES : r;
 }
 
 /* The whole of a file that was named: its length, or -errno; cap where it did not fit. */

@@ -661,6 +661,15 @@ def _(m):
             p.stderr.close()
 
 
+@test("-O: in a folder that all share a file of our own that comes while it is looked for is written to")
+def _(m):
+    new = f"{folder(m, 'shared', 0, 0o1777)}/new"
+    lines, p = traced(m, [COPIES.get("plain", edges.PROG), "host", "-w", "1ms", "-O", new], "openat", None,
+                      "-e", "inject=openat:error=EEXIST:when=1", "-P", new)
+    check(len(lines) > 1 and "INJECTED" in lines[0], f"{lines}")
+    check(p.returncode == 0 and b"CPU" in open(new, "rb").read(), f"{p}")
+
+
 @test("what Linux alone can follow is followed: descriptors of /proc; of all other paths the same comes as of open(2)")
 def _(m):
     dump_of = {}
