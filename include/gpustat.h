@@ -1293,6 +1293,7 @@ struct named {
 	const char *vendor, *name, *what, *unit; /* what: with the unit in parentheses at its end, where there is one */
 	i64 min, max;      /* INT64_MAX: no limit */
 	bool active, known; /* known: value means something */
+	bool begun;         /* what it means is that it was started: nothing has been measured yet */
 	i64 value;         /* of the last reading, or frozen */
 	u8 supplier, rule; /* private, as all that follows; enum supplier, enum rule */
 	u32 at;            /* of the supplier */

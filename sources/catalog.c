@@ -211,6 +211,13 @@ static bool is_first(struct named *n, u64 v, u64 of, i64 t)
 	return first;
 }
 
+/* Of what is over time: too early. */
+static bool is_early(struct named *n, u64 v, u64 of, i64 t)
+{
+	n->begun = is_first(n, v, of, t) || (n->begun && t - n->t_was < SOON);
+	return n->begun || t - n->t_was < SOON;
+}
+
 static void set_level(struct named *n, u64 v, u64 of, i64 t)
 {
 	(void)of;
@@ -230,7 +237,7 @@ static void set_count(struct named *n, u64 v, u64 of, i64 t)
 
 static void set_rate(struct named *n, u64 v, u64 of, i64 t)
 {
-	if (is_first(n, v, of, t) || t - n->t_was < SOON)
+	if (is_early(n, v, of, t))
 		return;
 	n->known = v >= n->was;
 	if (n->known)
@@ -242,7 +249,7 @@ static void set_rate(struct named *n, u64 v, u64 of, i64 t)
 static void set_share(struct named *n, u64 v, u64 of, i64 t)
 {
 	/* That the other one stands still says nothing: what was is kept until it goes on. */
-	if (is_first(n, v, of, t) || t - n->t_was < SOON || (of == n->of_was && v >= n->was))
+	if (is_early(n, v, of, t) || (of == n->of_was && v >= n->was))
 		return;
 	n->known = v >= n->was && of > n->of_was;
 	if (n->known) {
@@ -257,7 +264,7 @@ static void set_share(struct named *n, u64 v, u64 of, i64 t)
 
 static void set_percent(struct named *n, u64 v, u64 of, i64 t)
 {
-	if (is_first(n, v, of, t) || t - n->t_was < SOON)
+	if (is_early(n, v, of, t))
 		return;
 	n->value = v >= FULL_PERCENT ? 100 : (i64)((v + 500) / 1000);
 	n->known = true;
@@ -310,7 +317,7 @@ static void begin_from(u32 place)
 
 		n->value = 0;
 		n->known = true;
-		n->based = false;
+		n->based = n->begun = false;
 	}
 	if (place < nactive)
 		take_from(place, true);

@@ -293,6 +293,18 @@ def _(_m):
         check(want in out and "value=" not in out, f"{fmt}: {out!r}")
 
 
+@test("values: what is over time has none before there was any; then the one that was measured, however short the interval")
+def _(_m):
+    """How long a window of 1 ms really was, on a slow machine, is not known: at least 10 ms make a value."""
+    busy = "Graphic driver utilization"
+    first = values("counters", busy, "-w", "1ms", *tree("amdgpu-apu"))
+    check(first in ({busy: [None]}, {busy: [22]}), f"{first}")
+    many = values("counters", busy, "1ms", "40", *tree("amdgpu-apu"))[busy]
+    check(many[-1] == 22 and set(many) <= {None, 22}, f"{many}")
+    check(many.index(22) == many.count(None), f"known, and then not: {many}")
+    eq(values("counters", busy, "-w", "20ms", *tree("amdgpu-apu")), {busy: [22]}, "20 ms")
+
+
 @test("values: 'CPU 0 utilization' of a CPU that is kept busy", alone=True)
 def _(_m):
     cpu = min(os.sched_getaffinity(0))

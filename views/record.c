@@ -927,6 +927,11 @@ static void set_scale(struct val *v, i64 max)
 		v->n /= 10;
 }
 
+static bool is_measured(const struct named *c)
+{
+	return c->known && !c->begun;
+}
+
 static void counter_field(struct val *v, struct record *r, u8 id)
 {
 	const struct picked *t = reading_of(r->e)->picked;
@@ -941,7 +946,7 @@ static void counter_field(struct val *v, struct record *r, u8 id)
 	case L_MAX:    set_limit(v, c->max); return;
 	case L_SCALE:  set_scale(v, c->max); return;
 	case L_VALUE:
-		if (c->known)
+		if (is_measured(c))
 			set_signed(v, c->value, U_NONE);
 		return;
 	default:
@@ -969,7 +974,7 @@ static void add_picked(struct record *r, const struct column *c, const struct re
 		if (!f || !k)
 			continue;
 		set_signed(&f->v, k->value, unit_named(k->unit));
-		f->v.type = k->known ? V_INT : V_NULL; /* the unit says how wide its column is, all the same */
+		f->v.type = is_measured(k) ? V_INT : V_NULL; /* the unit says how wide its column is, all the same */
 	}
 }
 
