@@ -1,10 +1,11 @@
-/* fuzz_main.c - a fuzz target as a plain program, so that any compiler runs it. FILE... runs these, -n N makes N changed
- * ones of them with the words of -w FILE (a dictionary as fuzzers have it) and numbers that records trip over, -o FILE
+/* fuzz_main.c - a fuzz target as a plain program, so that any compiler runs it. FILE... runs these, -t S for S seconds changed
+ * ones of them, with the words of -w FILE (a dictionary as fuzzers have it) and numbers that records trip over, -o FILE
  * gets the input that crashed. SPDX-License-Identifier: MIT */
 #include "fuzz.h"
 
 #include <fcntl.h>
 #include <signal.h>
+#include <time.h>
 
 enum { MAX_SEEDS = 2048, MAX_WORDLIST = 512, INPUT_CAP = 1 << 16 };
 
@@ -156,14 +157,15 @@ int main(int argc, char **argv)
 {
 	static char beside[1 << 16]; /* a stack for who has used up the other */
 	static const int crashes[] = { SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL };
-	unsigned long changed = 0;
+	unsigned long changed = 0, seconds = 0;
+	time_t begun;
 
 	sigaltstack(&(stack_t){ .ss_sp = beside, .ss_size = sizeof(beside) }, NULL);
 	for (size_t i = 0; i < LEN(crashes); i++)
 		sigaction(crashes[i], &(struct sigaction){ .sa_handler = on_crash, .sa_flags = SA_ONSTACK }, NULL);
 	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "-n") == 0 && argv[i + 1])
-			changed = strtoul(argv[++i], NULL, 10);
+		if (strcmp(argv[i], "-t") == 0 && argv[i + 1])
+			seconds = strtoul(argv[++i], NULL, 10);
 		else if (strcmp(argv[i], "-o") == 0 && argv[i + 1])
 			crash_file = argv[++i];
 		else if (strcmp(argv[i], "-w") == 0 && argv[i + 1])
@@ -171,7 +173,7 @@ int main(int argc, char **argv)
 		else
 			load(argv[i]);
 	}
-	for (unsigned long i = 0; i < changed && nseeds; i++) {
+	for (begun = time(NULL); nseeds && (unsigned long)(time(NULL) - begun) < seconds; changed++) {
 		mutate();
 		run_input();
 	}
