@@ -1202,7 +1202,7 @@ size_t text_copy(u32 t, char *b, size_t cap)
 	return n;
 }
 
-/* How many clients of it the sample has, each of which has a record. False: some may be there, but none is sure. */
+/* How many clients of it have a record in this sample. False: not known, as there are but such as have no name or wait. */
 bool device_clients(const struct device *d, u64 *v)
 {
 	*v = d->clients - d->waiting;

@@ -62,7 +62,10 @@ static bool is_check(void)
 
 /* --- messages --------------------------------------------------------------------------------------- */
 
-enum { PART_BYTES = 128, BEGIN_BYTES = 60 }; /* of a message: what each part leaves to those behind it; of a long part */
+enum {
+	BEGIN_BYTES = 48,                   /* of a part that is shown by how it begins */
+	PART_BYTES = 4 * BEGIN_BYTES + 3,   /* what each part leaves to those behind it: as many, as \xNN, and the dots */
+};
 
 /* A part of a message: how it begins, where there is no room. */
 static void put_part(struct buf *b, struct str s)
@@ -70,11 +73,13 @@ static void put_part(struct buf *b, struct str s)
 	size_t n = b->n;
 
 	put_text(b, s);
-	if (!b->full || str_len(s) < BEGIN_BYTES)
+	if (!b->full || str_len(s) <= BEGIN_BYTES)
 		return;
 	b->n = n;
 	b->full = false;
-	put_text(b, (struct str){ s.p, s.p + BEGIN_BYTES });
+	for (s.e = s.p + BEGIN_BYTES; ((u8)*s.e & 0xc0) == 0x80 && s.e > s.p; s.e--)
+		; /* to where a character begins */
+	put_text(b, s);
 	put_z(b, "...");
 }
 

@@ -581,7 +581,7 @@ struct device {
 	u64 ino, ino_dev; /* identity of its sysfs folder; 0: /sys has none */
 	char dev[32], driver[64], pdev[32], state[16], name[64]; /* "": unknown */
 	i32 card, render, accel; /* numbers in its nodes' names, or -1 */
-	u32 clients, waiting;    /* in this sample: all that may be; of them, whom nobody is known to hold, and nobody has read */
+	u32 clients, waiting;    /* seen in this sample; of these, whose new holder is not found yet */
 	u32 anonymous;           /* descriptors whose client the driver does not name: about so many */
 	bool awake;              /* nothing that could wake it is touched while this is false */
 	bool apu;                /* its video memory is a piece of main memory */
@@ -1293,7 +1293,7 @@ struct named {
 	const char *vendor, *name, *what, *unit; /* what: with the unit in parentheses at its end, where there is one */
 	i64 min, max;      /* INT64_MAX: no limit */
 	bool active, known; /* known: value means something */
-	bool begun;         /* what it means is that it was started: nothing has been measured yet */
+	bool unmeasured;    /* what it means is that it was started: 0, as KHR_perfcounter has it */
 	i64 value;         /* of the last reading, or frozen */
 	u8 supplier, rule; /* private, as all that follows; enum supplier, enum rule */
 	u32 at;            /* of the supplier */

@@ -211,11 +211,13 @@ static bool is_first(struct named *n, u64 v, u64 of, i64 t)
 	return first;
 }
 
-/* Of what is over time: too early. */
-static bool is_early(struct named *n, u64 v, u64 of, i64 t)
+/* The first reading, or too soon behind the one before: nothing is measured. */
+static bool too_early(struct named *n, u64 v, u64 of, i64 t)
 {
-	n->begun = is_first(n, v, of, t) || (n->begun && t - n->t_was < SOON);
-	return n->begun || t - n->t_was < SOON;
+	bool first = is_first(n, v, of, t);
+
+	n->unmeasured |= first;
+	return first || t - n->t_was < SOON;
 }
 
 static void set_level(struct named *n, u64 v, u64 of, i64 t)
@@ -237,19 +239,20 @@ static void set_count(struct named *n, u64 v, u64 of, i64 t)
 
 static void set_rate(struct named *n, u64 v, u64 of, i64 t)
 {
-	if (is_early(n, v, of, t))
+	if (too_early(n, v, of, t))
 		return;
 	n->known = v >= n->was;
 	if (n->known)
 		n->value = clamp(muldiv(v - n->was, 1000000000, (u64)(t - n->t_was)));
 	n->was = v;
 	n->t_was = t;
+	n->unmeasured = false;
 }
 
 static void set_share(struct named *n, u64 v, u64 of, i64 t)
 {
 	/* That the other one stands still says nothing: what was is kept until it goes on. */
-	if (is_early(n, v, of, t) || (of == n->of_was && v >= n->was))
+	if (too_early(n, v, of, t) || (of == n->of_was && v >= n->was))
 		return;
 	n->known = v >= n->was && of > n->of_was;
 	if (n->known) {
@@ -260,15 +263,17 @@ static void set_share(struct named *n, u64 v, u64 of, i64 t)
 	n->was = v;
 	n->of_was = of;
 	n->t_was = t;
+	n->unmeasured = false;
 }
 
 static void set_percent(struct named *n, u64 v, u64 of, i64 t)
 {
-	if (is_early(n, v, of, t))
+	if (too_early(n, v, of, t))
 		return;
 	n->value = v >= FULL_PERCENT ? 100 : (i64)((v + 500) / 1000);
 	n->known = true;
 	n->t_was = t;
+	n->unmeasured = false;
 }
 
 static void take(struct named *n, i64 t)
@@ -317,7 +322,7 @@ static void begin_from(u32 place)
 
 		n->value = 0;
 		n->known = true;
-		n->based = n->begun = false;
+		n->based = n->unmeasured = false;
 	}
 	if (place < nactive)
 		take_from(place, true);

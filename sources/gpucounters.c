@@ -159,7 +159,7 @@ static bool read_used(const struct gpucounter *c, const struct device *d, u64 *v
 static bool read_clients(const struct gpucounter *c, const struct device *d, u64 *v)
 {
 	(void)c;
-	return d && (device_clients(d, v) || d->anonymous);
+	return d && device_clients(d, v);
 }
 
 static bool read_nothing(const struct gpucounter *c, const struct device *d, u64 *v)

@@ -13,12 +13,12 @@ _Static_assert(sizeof(union evattr) == sizeof(((struct gp_event *)0)->attr), "at
 /* Leaves out the next thing that an older or a wider kernel does not know; false: there is none left. */
 static bool leave_out(struct perf_event_attr *a, bool precise)
 {
-	if (sizeof(long) == 4 && a->type == PERF_TYPE_BREAKPOINT && a->bp_type == HW_BREAKPOINT_X && a->bp_len == 4)
-		a->bp_len = 8; /* to execute has the size of the kernel's word, which may have 64 bits where ours has 32 */
-	else if (a->read_format & PERF_FORMAT_LOST)
+	if (a->read_format & PERF_FORMAT_LOST)
 		a->read_format &= ~(u64)PERF_FORMAT_LOST; /* before Linux 6.0 */
 	else if (a->ksymbol)
 		a->ksymbol = 0; /* before Linux 5.1 */
+	else if (sizeof(long) == 4 && a->type == PERF_TYPE_BREAKPOINT && a->bp_type == HW_BREAKPOINT_X && a->bp_len == 4)
+		a->bp_len = 8; /* to execute has the size of the kernel's word, which may have 64 bits where ours has 32 */
 	else if (precise && a->precise_ip)
 		a->precise_ip--;
 	else if (a->sample_type & PERF_SAMPLE_READ && a->inherit)

@@ -8,6 +8,7 @@
 enum {
 	NAME_BYTES = 200, /* of the name in that of the file beside it, which may have NAME_MAX in all */
 	MOST_LINKS = 40,  /* of a path: as many as Linux follows */
+	NOBODY = 65534,   /* kernel.overflowuid, as it is where nobody has changed it */
 };
 
 static sigset_t heard; /* while a file stands beside: the signals that would leave it lying */
@@ -25,7 +26,7 @@ static void folder_of(const char *path, char dir[PATH_MAX])
 /* 1: all may write to the folder of a path, and nobody remove there what is another's; 0, or -errno. In such a one nothing is
  * followed or written to but what is ours or the folder's owner's, so that nobody can have put it there for us: as Linux has
  * it itself where fs.protected_symlinks, protected_regular and protected_fifos are 1. */
-static long is_shared(const char *path, char dir[PATH_MAX], struct stat *in)
+static long folder_look(const char *path, char dir[PATH_MAX], struct stat *in)
 {
 	static const u32 shared = S_ISVTX | S_IWOTH;
 	long r;
@@ -35,18 +36,19 @@ static long is_shared(const char *path, char dir[PATH_MAX], struct stat *in)
 	return r < 0 ? r : (in->st_mode & shared) == shared;
 }
 
+/* All for whom a user namespace has no number are NOBODY there: two of these need not be the same. */
 static bool is_foreign(const struct stat *st, const struct stat *in)
 {
-	return st->st_uid != in->st_uid && st->st_uid != sys_euid();
+	return st->st_uid != sys_euid() && (st->st_uid != in->st_uid || st->st_uid == NOBODY);
 }
 
-/* 0: the link at this path may be followed; 1: only Linux can, as it leads where no name may; or -errno. */
+/* 0: the link at this path may be followed; 1: only Linux can, as one of /proc may lead to what has no name; or -errno. */
 static long link_check(const char *path, const struct stat *link)
 {
 	char dir[PATH_MAX];
 	struct stat in;
 	struct statfs fs;
-	long r = is_shared(path, dir, &in);
+	long r = folder_look(path, dir, &in);
 
 	if (r > 0 && is_foreign(link, &in))
 		return -EACCES;
@@ -55,41 +57,48 @@ static long link_check(const char *path, const struct stat *link)
 	return r < 0 ? r : (u32)fs.f_type == PROC_SUPER_MAGIC;
 }
 
+/* Puts what the link at this path says in front of *rest, which stands at the end of b: 0 or -errno. */
+static long link_read(const char *path, char *b, char **rest)
+{
+	long n = sys_readlinkat(AT_FDCWD, path, b, (size_t)(*rest - b));
+
+	if (n == 0 || n == *rest - b)
+		return n ? -ENAMETOOLONG : -ENOENT;
+	if (n > 0)
+		*rest = memmove(*rest - n, b, (size_t)n);
+	return n < 0 ? n : 0;
+}
+
 /* at: where a path leads once its links are read, each of which must be one that may be followed; *st: what is there, of mode
  * 0 where nothing is. 1: a link that only Linux can follow; 0, or -errno. With O_NOFOLLOW one that is the last name stays. */
 static long path_resolve(const char *path, int flags, char at[PATH_MAX], struct stat *st)
 {
-	char rest[PATH_MAX], *p = rest; /* what is left of it, at the end of rest; what a link says is put in front of that */
+	char b[PATH_MAX], *rest; /* what is left of it */
 	size_t n = strlen(path) + 1;
 	u32 links = 0;
-	long r = 0;
+	long r = -ENOENT;
 
-	if (n > sizeof(rest))
+	if (n > sizeof(b))
 		return -ENAMETOOLONG;
-	p = memcpy(p + sizeof(rest) - n, path, n);
-	at[n = 0] = '\0';
-	while (r >= 0 && *p) {
-		size_t name = n + (*p == '/'), some = (size_t)(strchrnul(p + 1, '/') - p);
+	rest = memcpy(b + sizeof(b) - n, path, n);
+	for (n = 0; *rest;) {
+		size_t name = n + (*rest == '/'), some = (size_t)(strchrnul(rest + 1, '/') - rest);
 
 		if (n + some >= PATH_MAX)
 			return -ENAMETOOLONG;
-		memcpy(at + n, p, some);
+		memcpy(at + n, rest, some);
 		at[n += some] = '\0';
-		p += some;
+		rest += some;
 		r = sys_lstat(at, st);
-		if (r == -ENOENT && !*p)
+		if (r == -ENOENT && !*rest)
 			r = st->st_mode = 0;
-		if (r < 0 || !S_ISLNK(st->st_mode) || (!*p && flags & O_NOFOLLOW))
-			continue;
-		r = links++ < MOST_LINKS ? link_check(at, st) : -ELOOP;
-		if (r != 0)
-			continue;
-		r = sys_readlinkat(AT_FDCWD, at, rest, (size_t)(p - rest));
-		if (r == p - rest)
-			return -ENAMETOOLONG;
-		if (r > 0)
-			p = memmove(p - r, rest, (size_t)r);
-		n = *p == '/' ? 0 : name;
+		if (r == 0 && S_ISLNK(st->st_mode) && (*rest || !(flags & O_NOFOLLOW))) {
+			r = links++ < MOST_LINKS ? link_check(at, st) : -ELOOP;
+			if (r == 0 && (r = link_read(at, b, &rest)) == 0)
+				n = *rest == '/' ? 0 : name;
+		}
+		if (r < 0)
+			break;
 	}
 	return r;
 }
@@ -103,19 +112,19 @@ static long open_once(const char *path, int flags)
 
 	if (r == 0)
 		flags |= O_NOFOLLOW;
-	if (r == 0 && flags & O_CREAT && (r = is_shared(at, dir, &in)) > 0) {
+	if (r == 0 && flags & O_CREAT && (r = folder_look(at, dir, &in)) > 0) {
 		if (!st.st_mode)
 			flags |= O_EXCL;
 		else if (is_foreign(&st, &in))
-			return -EACCES;
+			r = -EACCES;
 		else
 			flags &= ~O_CREAT;
 	}
 	return r < 0 ? r : sys_openat_new(at, flags, 0644);
 }
 
-/* A file that an option or the environment named: a descriptor, or -errno. In a shared folder with O_CREAT: one that is made
- * now, or none of somebody else's; nobody but whose it is, or the folder is, can exchange it meanwhile. */
+/* A file that an option or the environment named: a descriptor, or -errno. In a shared folder with O_CREAT it is new, ours or
+ * the folder's owner's: nobody else can exchange it meanwhile. */
 long file_open(const char *path, int flags)
 {
 	long r = open_once(path, flags);

@@ -997,8 +997,8 @@ def _(m):
 def _(m):
     one_client(m)
     longest = "/".join(["a" * 99] * 40) + "/" + "a" * 95  # 4095 bytes
-    for name, begin in ((longest + "b", "a" * 60 + "..."), ("b/" + longest * 3, "b/" + "a" * 58 + "..."), ("a" * 256, "a" * 256),
-                        ("\033" * 5000, "\\x1b" * 60 + "..."), ("\u00e9" * 3000, "\u00e9" * 30 + "...")):
+    for name, begin in ((longest + "b", "a" * 48 + "..."), ("b/" + longest * 3, "b/" + "a" * 46 + "..."), ("a" * 256, "a" * 256),
+                        ("\033" * 5000, "\\x1b" * 48 + "..."), ("x" + "\u00e9" * 3000, "x" + "\u00e9" * 23 + "...")):
         for args in (["fdinfo", name], ["plot", name], ["oa", "--replay", name], ["oa", "list", "--metrics", name, *m.roots()],
                      ["events", "--pmu-file", name], ["stat", "--control", f"fifo:{name}", "-e", "task-clock", "true"],
                      ["-w", "1ms", "-O", name, *m.roots()], ["-w", "1ms", "-o", "prom", "-O", name, *m.roots()],

@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import t_edges as edges  # noqa: E402
 from t_edges import I915, Machine, Skip, as_root, check, dump, eq, ns, parse_json  # noqa: E402
 
-USER, OTHER = 65534, 12345
+USER, OTHER = 1, 12345
 CAPS = {"dac_override": 1, "dac_read_search": 2, "fowner": 3, "kill": 5, "ipc_lock": 14, "sys_ptrace": 19, "sys_admin": 21,
         "syslog": 34, "perfmon": 38}
 GIVEN = ["dac_read_search", "sys_ptrace", "perfmon", "syslog"]
@@ -582,6 +582,22 @@ def _(m):
         before = os.path.getsize(victim)
         p = subprocess.run([plain, "host", "-w", "1ms", "-O", f"{shared}/{name}"], stderr=subprocess.PIPE)
         check(p.returncode == 0 and os.path.getsize(victim) > before, f"{name}: {p}")
+
+
+@test("nor is one where a user namespace has no number for anybody: a stranger is nobody there, and so is the folder's owner")
+def _(m):
+    as_root()
+    shared = folder(m, "shared", USER, 0o1777)
+    dump_at = own(m.write("dump", FDINFO), 0, 0o644)
+    for name, uid in (("theirs", OTHER), ("owners", USER), ("ours", 0)):
+        os.symlink(dump_at, f"{shared}/{name}")
+        os.lchown(f"{shared}/{name}", uid, uid)
+    within = ["unshare", "--user", "--map-root-user", COPIES.get("plain", edges.PROG), "fdinfo"]
+    if subprocess.run([*within[:3], "true"], stderr=subprocess.DEVNULL).returncode:
+        raise Skip("no user namespace here")
+    for name, code in (("theirs", 1), ("owners", 1), ("ours", 0)):
+        p = subprocess.run([*within, f"{shared}/{name}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+        check(p.returncode == code and (b"Permission denied" in p.stderr) == bool(code), f"{name}: {p}")
 
 
 @test("nor is one that a link of one's own leads to, or that is on the way of that; nor any of what the environment names")

@@ -929,7 +929,7 @@ static void set_scale(struct val *v, i64 max)
 
 static bool is_measured(const struct named *c)
 {
-	return c->known && !c->begun;
+	return c->known && !c->unmeasured;
 }
 
 static void counter_field(struct val *v, struct record *r, u8 id)
