@@ -90,8 +90,10 @@ static long path_resolve(const char *path, int flags, char at[PATH_MAX], struct 
 		at[n += some] = '\0';
 		rest += some;
 		r = sys_lstat(at, st);
-		if (r == -ENOENT && !*rest)
-			r = st->st_mode = 0;
+		if (r == -ENOENT && !*rest) {
+			st->st_mode = 0;
+			r = 0;
+		}
 		if (r == 0 && S_ISLNK(st->st_mode) && (*rest || !(flags & O_NOFOLLOW))) {
 			r = links++ < MOST_LINKS ? link_check(at, st) : -ELOOP;
 			if (r == 0 && (r = link_read(at, b, &rest)) == 0)
