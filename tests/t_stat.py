@@ -1072,6 +1072,23 @@ def _(m):
     says(stat("-r", 3, "-e", "task-clock", "-a", timeout=5), 2, "command")
 
 
+@test("-r N: where no further run can be started, those before are told")
+def _(m):
+    with started("-j", "-r", "0", "-e", "task-clock", *work("go", 1)) as p:
+        for i in range(3):
+            p.until(b"ready\n")
+            if i == 2:
+                others = [int(x) for x in open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii").read().split()]
+                again = [x for x in others if os.path.samefile(f"/proc/{x}/exe", f"/proc/{p.pid}/exe")]
+                eq(len(again), 1, "processes that start others")
+                os.kill(again[0], signal.SIGKILL)
+            p.go()
+        r = p.end()
+    said, rows = r.err.split(b"\n", 1)
+    eq((r.code, said), (1, b"gpustat: cannot start a process: Broken pipe"), f"exit code, message ({r!r})")
+    eq([x["repeats"] for x in rows_of(rows)], [3], "repeats")
+
+
 @test("-r N: each run is ended in time, and killed where it does not mind; what is sent to us goes to it", alone=True)
 def _(m):
     t = time.monotonic()
