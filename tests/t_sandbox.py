@@ -196,7 +196,8 @@ def test_last_run(probe, nr):
     p = sh(probe, "stat", "-r", "3", "-e", "task-clock", "--", "echo", "run", env={**os.environ, "PROBE": "calls"}, stdin=subprocess.DEVNULL,
            preexec_fn=no_sisters)
     bad = wrong_calls(p.stderr.decode(), nr, FILES + WATCH + PERF + CHILD)
-    report(not bad and p.stdout == b"run\n" * 2, "stat -r without who starts the others: the last run is confined, and opens no events", *bad[:8], p.stdout)
+    report(not bad and p.stdout == b"run\n" * 2, "stat -r without who starts the others: the last run is confined, and opens no events",
+           *bad[:8], p.stdout)
 
 
 def test_calls(probe, tmp):
