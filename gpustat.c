@@ -1282,7 +1282,7 @@ void confine(i32 child)
 		calls |= CALLS_REPLACE;
 	if (opt.profiling || (opt.nwords && opt.cmd->with & WITH_OA)) /* oa pack */
 		calls |= CALLS_WRITE;
-	if (opt.repeat != 1)
+	if (child_again)
 		calls |= CALLS_OPEN_PERF;
 	if (calls & CALLS_WATCH && !privilege_has(MAY_READ))
 		calls |= CALLS_BLIND;
@@ -1296,9 +1296,9 @@ void confine(i32 child)
 /* Of a command that has opened all that it reads. */
 void confine_to_opened(void)
 {
-	keep_privileges(0);
 	close_files();
 	confine(0);
+	keep_privileges(0);
 }
 
 /* Whether it goes on where it is told how often, and was not told how long. */

@@ -489,10 +489,16 @@ static bool has_kernel(void)
 	return false;
 }
 
+static void ready(i32 child, bool again)
+{
+	(void)again;
+	confine(child);
+}
+
 int cmd_sample(void)
 {
 	struct measure m = { .target = &opt.target, .argv = opt.command, .interval = 100000000, .delay = opt.delay,
-			     .timeout = opt.timeout, .control = -1, .ack = -1, .sampling = true, .ready = confine };
+			     .timeout = opt.timeout, .control = -1, .ack = -1, .sampling = true, .ready = ready };
 	int code = sample_prepare(&m);
 	bool any;
 	long r;

@@ -246,15 +246,13 @@ static bool has_virtual(void)
 	return false;
 }
 
-static bool is_last; /* of the measurements */
-
 /* All is open. Where we fork the command's next process ourselves, it is to have what we have. */
-static void ready(i32 child)
+static void ready(i32 child, bool again)
 {
-	if (!is_last && !child_again)
+	if (again && !child_again)
 		return;
-	confine(child_again ? 0 : child);
-	keep_privileges((has_virtual() ? MAY_READ | MAY_LOOK : 0) | (is_last ? 0 : MAY_PERF | MAY_LOOK));
+	confine(again ? 0 : child);
+	keep_privileges((has_virtual() ? MAY_READ | MAY_LOOK : 0) | (again ? MAY_PERF | MAY_LOOK : 0));
 }
 
 /* One measurement: exit code; *counted: something could be. */
@@ -292,7 +290,7 @@ int cmd_stat(void)
 {
 	struct measure m = { .target = &opt.target, .argv = opt.command, .interval = opt.interval, .delay = opt.delay,
 			     .timeout = opt.timeout, .control = -1, .ack = -1, .scale = !opt.no_scale,
-			     .repeats = opt.repeat != 1, .ready = ready };
+			     .ready = ready };
 	bool counted = false;
 	int code, result = EX_OK;
 
@@ -322,11 +320,16 @@ int cmd_stat(void)
 	for (u64 i = 0; (opt.repeat == 0 || i < opt.repeat) && !tasks_signal(); i++) {
 		if (i > 0)
 			perf_close();
-		is_last = i + 1 == opt.repeat;
+		m.repeats = i + 1 != opt.repeat;
 		code = stat_once(&m, &counted);
 		result = command_result(&m, EX_OK);
-		if (code != EX_OK || m.failure)
-			return code != EX_OK ? code : result;
+		if (code != EX_OK)
+			result = code;
+		if (code != EX_OK || m.failure) {
+			if (i == 0)
+				return result;
+			break; /* there is what the runs before came to */
+		}
 	}
 	if (opt.repeat != 1 && print_rows(&m) != EX_OK)
 		return EX_FAIL;

@@ -1207,7 +1207,7 @@ long tasks_wait(struct pollfd *fds, size_t n, i64 until);
 int tasks_signal(void);
 i32 tasks_overflow(void);
 i64 next_due(i64 start, i64 due, i64 step);
-extern bool child_again;
+extern bool child_again; /* a process of its own starts and stops the command's, run after run: we need not be able to */
 long child_start(char **argv, bool repeats);
 long child_go(void);
 void child_abort(void);
@@ -1403,7 +1403,7 @@ struct measure {
 	long rings;            /* -errno where they could not be had */
 	u64 limit;             /* samples that all may give together; 0: no end */
 	bool woken;            /* some ring has filled up to where it wakes us */
-	void (*ready)(i32 child); /* all is open, and the command waits to be let go; or NULL */
+	void (*ready)(i32 child, bool repeats); /* all is open, and the command waits to be let go; or NULL */
 	/* its state: times are ns of CLOCK_MONOTONIC, 0 before there is one */
 	i64 begun, start, last, dt, due, set_since, set_due, stopped;
 	u32 set;

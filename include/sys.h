@@ -45,6 +45,12 @@
 #define SYSFS_MAGIC 0x62656572
 #endif
 
+#ifndef SYS_pidfd_send_signal /* Linux 5.1 */
+#define SYS_pidfd_send_signal 424
+#endif
+#ifndef CLONE_PIDFD /* linux/sched.h, Linux 5.2; ignored before */
+#define CLONE_PIDFD 0x1000
+#endif
 #ifndef SYS_pidfd_open /* asm-generic/unistd.h: the same number everywhere but on alpha */
 #define SYS_pidfd_open 434
 #endif
@@ -225,6 +231,11 @@ static inline long sys_become(uint32_t uid, uint32_t gid)
 static inline long sys_pidfd_open(uint32_t pid)
 {
 	SYS_RET(syscall(SYS_pidfd_open, (pid_t)pid, 0));
+}
+
+static inline long sys_pidfd_signal(int pidfd, int sig)
+{
+	SYS_RET(syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0));
 }
 
 /* A duplicate of another process' descriptor. */
@@ -479,11 +490,11 @@ static inline long sys_prctl(int what)
 	SYS_RET(prctl(what, 0, 0, 0, 0));
 }
 
-/* As fork(2), without what libc does around it: the child may only make system calls. */
-/* flags: CLONE_*. */
-static inline long sys_fork(int flags)
+/* As clone(2) with these CLONE_* flags and nothing shared; the child may only make system calls. pidfd: where CLONE_PIDFD puts
+ * it, or NULL. */
+static inline long sys_fork(int flags, int *pidfd)
 {
-	SYS_RET(syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0));
+	SYS_RET(syscall(SYS_clone, flags | SIGCHLD, 0, pidfd, 0, 0));
 }
 
 static inline long sys_socketpair(int fds[2])

@@ -198,7 +198,7 @@ long measure_start(struct measure *m)
 			m->limit = perf_limit(t->limit, t->on_exec || m->delay != 0);
 	}
 	if (m->ready)
-		m->ready((i32)pid);
+		m->ready((i32)pid, m->repeats);
 	if (m->delay == 0)
 		switch_on(m, t->on_exec);
 	m->begun = sys_now(CLOCK_MONOTONIC);

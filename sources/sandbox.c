@@ -200,9 +200,9 @@ static void emit_check(struct program *p, enum check check, u16 who, i32 child)
 	case OPEN:
 		emit_open(p, who);
 		break;
-	case FCNTL: /* flags; behind them is whom a descriptor sends which signal: us */
+	case FCNTL: /* flags; behind them is whom a descriptor sends which signal: us, where turns of sets end by overflows */
 		emit_arg(p, 1);
-		if (who & CALLS_OPEN_PERF) {
+		if (who & CALLS_OPEN_PERF && who & CALLS_CHILD) {
 			emit_if(p, F_SETSIG, TO_ALLOW, 0);
 			emit_if(p, F_SETOWN, 0, 2);
 			emit_arg(p, 2);

@@ -11,10 +11,11 @@ static const int heard[] = { SIGCHLD, SIG_OVERFLOW }; /* come only while we wait
 static sigset_t outside, waiting; /* the command's mask, as it was before us; that while we wait */
 static bool ignores_children;                 /* whoever started us, and the command */
 static volatile sig_atomic_t signalled, nsignals;
-static i32 child; /* -1: it has ended */
+enum { NO_CHILD_YET = 0, ENDED = -1, OURSELVES = INT32_MIN /* in the child, up to its exec */ };
+static i32 child;     /* its pid, one of these, or -errno: it could not be started */
 static int gate = -1; /* ours of a pair: the child waits at its end for its exec, and says there why that failed */
-bool child_again;     /* behind it is who forks further ones: see again_main() */
-enum { GO = 0, NEXT = 255 }; /* what goes through it, beside signals */
+bool child_again;     /* behind the gate stands again_main(), not the child */
+enum { GO = 0 /* no signal */, NEXT = 255 }; /* what goes through it, beside signals */
 i32 tasks_wake = -1; /* an eventfd: that a signal came just before a wait ends that wait */
 
 /* --- waiting --------------------------------------------------------------------------------------------- */
@@ -45,6 +46,8 @@ static void on_stop(int sig, siginfo_t *info, void *context)
 
 	(void)context;
 	signalled = sig;
+	if (child == OURSELVES)
+		_exit(128 + sig);
 	write_hurries = true;
 	sys_write(tasks_wake, &one, sizeof(one));
 	if (++nsignals == 2)
@@ -142,41 +145,53 @@ static i32 gate_hear(void)
 	return what;
 }
 
+/* A signal before the exec ends us as if it had ended the command: on_stop() is ours up to there. */
 _Noreturn static void child_main(int end, char **argv)
 {
 	u8 what;
 
+	child = OURSELVES;
 	privilege_end();
 	perf_limits_back();
 	if (ignores_children)
-		sys_ignore(SIGCHLD);
+		sys_signal_stays(SIGCHLD, SIG_IGN);
 	if (!gate_wait(end, &what))
 		_exit(127);
 	if (what == GO)
 		gate_say(end, (i32)sys_exec(argv, &outside));
-	_exit(what == GO ? 127 : 128 + what); /* as if the signal had ended it */
+	_exit(what == GO ? 127 : 128 + what);
+}
+
+/* Where the kernel has no pidfds (before 5.2), or a container refuses them, to the pid. */
+static void signal_to(i32 pid, i32 pidfd, u8 sig)
+{
+	long r = sys_pidfd_signal(pidfd, sig);
+
+	if (r < 0 && r != -ESRCH)
+		sys_kill(pid, sig);
 }
 
 /* Of a command that is repeated: forks its processes in our stead, once we may not any more. They are our children all the
- * same (CLONE_PARENT). It goes on when one has run its command or has ended (CLONE_VFORK): what goes through the gate before
- * is that one's. */
+ * same (CLONE_PARENT). It goes on when one has run its command or has ended (CLONE_VFORK): until then the child, not this
+ * process, reads the gate. By then it may have been waited for, and its pid be another's: signals go to its pidfd. */
 _Noreturn static void again_main(int end, char **argv)
 {
-	i32 pid = 0;
+	i32 pid = 0, pidfd = -1;
 	u8 what;
 
 	privilege_end();
 	while (gate_wait(end, &what)) {
 		if (what != NEXT) {
 			if (pid > 0)
-				sys_kill(pid, what);
+				signal_to(pid, pidfd, what);
 			continue;
 		}
-		pid = (i32)sys_fork(CLONE_PARENT | CLONE_VFORK);
-		if (pid == 0 && gate_say(end, (i32)sys_pid()))
-			child_main(end, argv);
-		if (pid == 0 || !gate_say(end, pid < 0 ? pid : 0))
+		sys_close(pidfd); /* of the run before */
+		pid = (i32)sys_fork(CLONE_PARENT | CLONE_VFORK | CLONE_PIDFD, &pidfd);
+		if (!gate_say(end, pid > 0 ? 0 : pid < 0 ? pid : (i32)sys_pid()))
 			break;
+		if (pid == 0)
+			child_main(end, argv);
 	}
 	_exit(127);
 }
@@ -189,7 +204,7 @@ static long gate_open(void (*run)(int, char **), char **argv)
 
 	if (r < 0)
 		return r;
-	pid = sys_fork(0);
+	pid = sys_fork(0, NULL);
 	if (pid == 0) {
 		sys_close(pair[0]);
 		run(pair[1], argv);
@@ -205,18 +220,17 @@ static long gate_open(void (*run)(int, char **), char **argv)
  * process may give us children, such as below some emulators, we fork them. */
 long child_start(char **argv, bool repeats)
 {
-	bool first = !child;
-	long pid = 0;
+	long pid = -EPIPE;
+	i32 next;
 
-	if (repeats && first)
+	if (repeats && child == NO_CHILD_YET)
 		child_again = gate_open(again_main, argv) > 0;
-	if (child_again && gate_send(NEXT) > 0)
-		pid = gate_hear();
-	child_again &= !first || pid > 0;
+	if (child_again && gate_send(NEXT) > 0 && (next = gate_hear()))
+		pid = next;
+	child_again &= pid > 0 || child != NO_CHILD_YET; /* later we may fork no more */
 	if (!child_again)
 		pid = gate_open(child_main, argv);
-	child = pid > 0 ? (i32)pid : -1;
-	return pid ? pid : -EPIPE;
+	return child = (i32)pid;
 }
 
 /* Has the kernel tell us when an event overflows. */
@@ -227,10 +241,11 @@ void tasks_notify(i32 fd)
 	sys_flags(fd, O_ASYNC, 0);
 }
 
-/* 0, or -errno: its command was not run. A child that died before tells that by its end. */
+/* Lets it run its command, unless a signal came, which may have been before there was somebody to pass it on to. 0, or -errno:
+ * its command was not run. A child that died before tells that by its end. */
 long child_go(void)
 {
-	long r = gate_send(GO);
+	long r = gate_send((u8)signalled);
 
 	if (r >= 0 || r == -EPIPE)
 		return 0;
@@ -259,7 +274,7 @@ bool child_ended(int *status)
 		return false;
 	if (r < 0) /* it is nobody's to wait for */
 		*status = (int)r;
-	child = -1;
+	child = ENDED;
 	return true;
 }
 
@@ -291,19 +306,27 @@ static bool target_add(struct target *t, u32 tid, u32 pid)
 	return true;
 }
 
+enum { TASK_PATH = 32 };
+
+static void task_path(char *path, u32 id, const char *leaf)
+{
+	struct buf b = buf_on(path, TASK_PATH - 1);
+
+	put_u64(&b, id);
+	put_z(&b, leaf);
+	path[b.n] = '\0';
+}
+
 /* The process of a thread; itself, where that cannot be told. */
 static u32 process_of(u32 tid)
 {
 	static const struct str key = STR("Tgid:");
-	char path[32], text[1024];
-	struct buf b = buf_on(path, sizeof(path) - 1);
+	char path[TASK_PATH], text[1024];
 	struct str rest, line;
 	long n;
 	u64 v;
 
-	put_u64(&b, tid);
-	put_z(&b, "/status");
-	path[b.n] = '\0';
+	task_path(path, tid, "/status");
 	n = slurp(root_proc, path, text, sizeof(text));
 	rest = str_got(text, n);
 	while (line_next(&rest, &line))
@@ -315,13 +338,10 @@ static u32 process_of(u32 tid)
 /* A thread's name, as text; NONE where it is gone. */
 u32 task_comm(u32 tid)
 {
-	char path[32], name[32];
-	struct buf b = buf_on(path, sizeof(path) - 1);
+	char path[TASK_PATH], name[32];
 	struct str line;
 
-	put_u64(&b, tid);
-	put_z(&b, "/comm");
-	path[b.n] = '\0';
+	task_path(path, tid, "/comm");
 	return slurp_line(root_proc, path, name, sizeof(name), &line) ? text_put(NONE, line) : NONE;
 }
 
@@ -333,17 +353,14 @@ bool target_thread(struct target *t, u32 tid)
 /* All threads of a process. False: there is none. */
 bool target_process(struct target *t, u32 pid)
 {
-	char path[32];
-	struct buf b = buf_on(path, sizeof(path) - 1);
+	char path[TASK_PATH];
 	const char *name;
 	struct dir d;
 	bool any = false;
 	u64 tid;
 	u8 was;
 
-	put_u64(&b, pid);
-	put_z(&b, "/task");
-	path[b.n] = '\0';
+	task_path(path, pid, "/task");
 	was = privilege_raise(MAY_LOOK); /* hidepid */
 	dir_open(&d, root_proc, path);
 	privilege_lower(was);

@@ -9,6 +9,7 @@ import platform
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -178,9 +179,31 @@ def wrong_calls(out, nr, allowed):
             if (what == "killed") != (n in deadly) or (n not in deadly and (what == "waits" or (err == errno.ENOSYS) == (n in may)))]
 
 
+def no_sisters():
+    """No process gives its parent a child (CLONE_PARENT), as under qemu-user: a filter of x86-64's clone."""
+    import ctypes
+    code = b"".join(struct.pack("=HBBI", *x) for x in (
+        (0x20, 0, 0, 0), (0x15, 0, 3, 56), (0x20, 0, 0, 16), (0x45, 0, 1, 0x8000), (0x06, 0, 0, 0x50000 | errno.EINVAL), (0x06, 0, 0, 0x7fff0000)))
+    text = ctypes.create_string_buffer(code)
+    program = ctypes.create_string_buffer(struct.pack("@HP", len(code) // 8, ctypes.addressof(text)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.c_void_p(ctypes.addressof(program)), 0, 0):
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+def test_last_run(probe, nr):
+    """Where we fork each run ourselves, the last one alone is confined, and opens nothing any more."""
+    p = sh(probe, "stat", "-r", "3", "-e", "task-clock", "--", "echo", "run", env={**os.environ, "PROBE": "calls"}, stdin=subprocess.DEVNULL,
+           preexec_fn=no_sisters)
+    bad = wrong_calls(p.stderr.decode(), nr, FILES + WATCH + PERF + CHILD)
+    report(not bad and p.stdout == b"run\n" * 2, "stat -r without who starts the others: the last run is confined, and opens no events",
+           *bad[:8], p.stdout)
+
+
 def test_calls(probe, tmp):
     nr = numbers()
     total = 0
+    test_last_run(probe, nr)
     for args, allowed in probed(tmp):
         p = sh(probe, *args, env={**os.environ, "PROBE": "calls"}, stdin=subprocess.DEVNULL)
         bad = wrong_calls(p.stderr.decode(), nr, allowed)

@@ -1072,6 +1072,63 @@ def _(m):
     says(stat("-r", 3, "-e", "task-clock", "-a", timeout=5), 2, "command")
 
 
+def delayed(inject, *args):
+    """Stat with that delay of a system call, and SIGTERM once it hears signals, which is in that delay: how it ended."""
+    argv = [package("strace", "strace"), "-f", "-o", "/dev/null", "-e", f"inject={inject}", edges.PROG, "stat", "-j", "-e", "task-clock", *args]
+    with Running(argv) as p:
+        end = time.monotonic() + 10
+        while True:
+            check(p.p.poll() is None and time.monotonic() < end, "it does not hear signals")
+            with contextlib.suppress(OSError, StopIteration, IndexError):
+                pid = int(open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii").read().split()[0])
+                with open(f"/proc/{pid}/status", encoding="ascii") as f:
+                    caught = int(next(x for x in f if x.startswith("SigCgt")).split()[1], 16)
+                if caught >> (signal.SIGHUP - 1) & caught >> (signal.SIGCHLD - 1) & 1:  # SIGCHLD is the command's alone
+                    break
+            time.sleep(0.005)
+        time.sleep(0.1)
+        os.kill(pid, signal.SIGTERM)
+        return p.end(9)
+
+
+@test("command: a signal that comes while it is started ends it", alone=True)
+def _(m):
+    for inject, args in (("clone:delay_exit=700000", []), ("clone:delay_enter=700000", ["-r", 0]), ("clone:delay_exit=700000:when=1", ["-r", 0]),
+                         ("perf_event_open:delay_exit=700000:when=1", []), ("perf_event_open:delay_exit=700000:when=1", ["-r", 0])):
+        r = delayed(inject, *(str(a) for a in args), *work("sleep", 20000))
+        check(r.code == 143 and r.took < 8, f"{inject} {args}: {r!r}")
+
+
+@test("-r N: a signal goes to the process that was started, not to its number", alone=True)
+def _(m):
+    for error in ("", "ENOSYS", "EPERM"):  # of an old kernel, or a container
+        log = m.path("signals" + error)
+        inject = ["-e", f"inject=pidfd_send_signal:error={error}"] if error else []
+        argv = [package("strace", "strace"), "-f", "-o", log, "-e", "trace=kill,pidfd_send_signal", *inject]
+        with Running([*argv, edges.PROG, "stat", "-r", "2", "--timeout", "300", "-e", "task-clock", *work("sleep", 20000)]) as p:
+            eq(p.end().code, 143, f"exit code, {error}")
+        with open(log, encoding="utf-8") as f:
+            sent = [re.sub(r"\d+,", "N,", x) for x in re.findall(r"^\d+ +(\w+\(.*SIGTERM.*?\)) += ", f.read(), re.M)]
+        eq(sent, (["pidfd_send_signal(N, SIGTERM, NULL, 0)"] + ["kill(N, SIGTERM)"] * bool(error)) * 2, f"what was sent, {error}")
+
+
+@test("-r N: where no further run can be started, those before are told")
+def _(m):
+    with started("-j", "-r", "0", "-e", "task-clock", *work("go", 1)) as p:
+        for i in range(3):
+            p.until(b"ready\n")
+            if i == 2:
+                others = [int(x) for x in open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii").read().split()]
+                again = [x for x in others if os.path.samefile(f"/proc/{x}/exe", f"/proc/{p.pid}/exe")]
+                eq(len(again), 1, "processes that start others")
+                os.kill(again[0], signal.SIGKILL)
+            p.go()
+        r = p.end()
+    said, rows = r.err.split(b"\n", 1)
+    eq((r.code, said), (1, b"gpustat: cannot start a process: Broken pipe"), f"exit code, message ({r!r})")
+    eq([x["repeats"] for x in rows_of(rows)], [3], "repeats")
+
+
 @test("-r N: each run is ended in time, and killed where it does not mind; what is sent to us goes to it", alone=True)
 def _(m):
     t = time.monotonic()

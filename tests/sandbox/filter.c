@@ -191,10 +191,12 @@ static bool arg(const struct program *p, long nr, size_t at, u64 value, bool wan
 #else
 #define MAPS SYS_mmap
 #endif
+
 static bool args_right(const struct program *p, u16 who)
 {
 	bool writes = who & CALLS_WRITE, perf = who & CALLS_PERF, drm = who & CALLS_DRM, good = true;
 	bool kills = who & (CALLS_CHILD | CALLS_SCREEN | CALLS_WRITE), makes = who & CALLS_REPLACE, opens = writes || makes || who & CALLS_FILES;
+	bool notified = who & CALLS_OPEN_PERF && who & CALLS_CHILD;
 
 	static const int refused[] = { O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_RDONLY | O_TRUNC | O_CLOEXEC, O_RDWR | O_EXCL, O_WRONLY | O_CREAT };
 	static const u64 submits[] = { 0x40406469 /* I915_GEM_EXECBUFFER2 */, 0x40386449 /* XE_EXEC */, 0xc010640a /* GEM_FLINK */ };
@@ -208,8 +210,8 @@ static bool args_right(const struct program *p, u16 who)
 	for (size_t i = 0; i < LEN(asks); i++)
 		good &= arg(p, SYS_ioctl, 1, asks[i], drm);
 	good &= arg(p, FCNTL_NR, 1, F_GETFD, true) & arg(p, FCNTL_NR, 1, F_SETFL, true);
-	good &= arg(p, FCNTL_NR, 1, F_SETSIG, who & CALLS_OPEN_PERF) & arg(p, FCNTL_NR, 1, F_SETOWN_EX, false);
-	good &= arg(p, FCNTL_NR, 2, (u64)getpid(), who & CALLS_OPEN_PERF) & arg(p, FCNTL_NR, 2, 1, false);
+	good &= arg(p, FCNTL_NR, 1, F_SETSIG, notified) & arg(p, FCNTL_NR, 1, F_SETOWN_EX, false);
+	good &= arg(p, FCNTL_NR, 2, (u64)getpid(), notified) & arg(p, FCNTL_NR, 2, 1, false);
 	good &= arg(p, FCNTL_NR, 2, (u64)-getpid(), false); /* a process group */
 	good &= arg(p, SYS_prlimit64, 0, 0, who & CALLS_OPEN_PERF) & arg(p, SYS_prlimit64, 0, 1, false);
 	good &= arg(p, SYS_openat, 2, O_RDONLY | O_CLOEXEC | O_DIRECTORY, opens) & arg(p, SYS_openat, 2, O_PATH, opens);
