@@ -2,7 +2,7 @@
  * nothing of stacks, constants or code. Words are set apart by bytes up to a blank. SPDX-License-Identifier: MIT */
 #include "oasets.h"
 
-enum { MAX_TOKENS = 256 };
+enum { MAX_TOKENS = 256, MAX_NUMBER = 24 /* bytes: longer words are no numbers to sources/oametrics.c */ };
 
 struct value {
 	bool ok, is_float;
@@ -130,7 +130,7 @@ static struct value evaluate(int depth)
 		return of_u64(1);
 	if (*t.p == '$')
 		return oavar_find((struct str){ t.p + 1, t.e }, &var, &index) ? of_u64(oavar_value(&d, var, index)) : (struct value){ 0 };
-	if (scan_num(t, &n) == t.e)
+	if (str_len(t) <= MAX_NUMBER && scan_num(t, &n) == t.e)
 		return of_u64(n);
 	if (str_among(t, opers) >= 18)
 		return (struct value){ 0 };
