@@ -63,8 +63,8 @@ static bool is_check(void)
 /* --- messages --------------------------------------------------------------------------------------- */
 
 enum {
-	BEGIN_BYTES = 48,                   /* of a part that is shown by how it begins */
-	PART_BYTES = 4 * BEGIN_BYTES + 3,   /* what each part leaves to those behind it: as many, as \xNN, and the dots */
+	BEGIN_BYTES = 48,                 /* of a part that is shown by how it begins */
+	PART_BYTES = 4 * BEGIN_BYTES + 3, /* as many, as \xNN, and the dots */
 };
 
 /* A part of a message: how it begins, where there is no room. */
@@ -95,7 +95,12 @@ void say_as(const char *who, const char *a, const char *b, const char *c)
 	if (opt.quiet && !kept)
 		return;
 	for (size_t i = kept ? 2 : 0; i < LEN(parts); i++) {
-		m.cap = cap - (LEN(parts) - 1 - i) * PART_BYTES;
+		m.cap = cap;
+		for (size_t behind = i + 1; behind < LEN(parts); behind++) {
+			size_t most = 4 * str_len(str_z(parts[behind]));
+
+			m.cap -= most < PART_BYTES ? most : PART_BYTES;
+		}
 		put_part(&m, str_z(parts[i]));
 	}
 	if (kept) {

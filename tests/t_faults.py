@@ -993,6 +993,13 @@ def _(m):
     compare_clocks(m, ["NZST-12NZDT-13:00,J1/0,J365/25", "XXX-1YYY-3,0/0,J365/25", "XXX3YYY,J60,300/1:30"])
 
 
+@test("check: a name that is long is told whole, as long as its line has room")
+def _(m):
+    for n in (100, 200, 240):
+        r = run(["check", "-w", "80", "--proc", "/" + "d" * n])
+        eq((r.code, r.out), (3, b"GPU UNKNOWN - /" + b"d" * n + b": No such file or directory\n"), f"{n} bytes")
+
+
 @test("a name that is too long was said to be no name at all, that of --control was cut to another one")
 def _(m):
     one_client(m)
