@@ -33,6 +33,7 @@ struct trace {
 	int status;			/* then: with which it has exited; -1: killed */
 	unsigned calls, by[CALLS];	/* of the last sample; by number */
 	size_t from;			/* where in the output it starts */
+	int where;			/* its /proc/PID/syscall, open for as long: the run counts our descriptors too */
 };
 
 static bool is_sleep(unsigned long call)
@@ -101,6 +102,13 @@ static void steps(struct trace *t, int n)
 		step(t);
 }
 
+static bool sleeps(const struct trace *t)
+{
+	char b[32] = "";
+
+	return pread(t->where, b, sizeof b - 1, 0) > 0 && is_sleep((unsigned long)atol(b));
+}
+
 /* watch: a run that has done its first look, untraced, and sleeps until its first sample. */
 static struct trace watch(const char *args, void (*before)(void))
 {
@@ -108,7 +116,8 @@ static struct trace watch(const char *args, void (*before)(void))
 	char path[64];
 
 	snprintf(path, sizeof path, "/proc/%d/syscall", t.r->pid);
-	for (double until = now() + RUN_SECONDS; atoi(text(path)) != SYS_clock_nanosleep; nap(0.005))
+	t.where = open(path, O_RDONLY | O_CLOEXEC);
+	for (double until = now() + RUN_SECONDS; !sleeps(&t); nap(0.005))
 		if (now() > until || waitpid(t.r->pid, NULL, WNOHANG) != 0) {
 			finish(t.r);
 			note("gpustat %s: does not come to its first sample: %.300s", args, t.r->text[1]);
@@ -160,6 +169,7 @@ static void leave(struct trace *t)
 	}
 	if (!test_ok)
 		note("  stderr: %.400s", t->r->text[1] ? t->r->text[1] : "");
+	close(t->where);
 	drop(t->r);
 }
 
