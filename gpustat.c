@@ -354,7 +354,12 @@ static bool parse_ms(struct str s, i64 *ns)
 /* One or more. */
 static bool parse_count(struct str s, u64 *n)
 {
-	return scan_u64(s, n) == s.e && *n;
+	u64 v;
+
+	if (scan_u64(s, &v) != s.e || !v)
+		return false;
+	*n = v;
+	return true;
 }
 
 static bool parse_count32(struct str s, u32 *v)

@@ -366,8 +366,10 @@ bool parse_interval(struct str s, i64 *ns)
 		if (!str_is(unit, words[i].word))
 			continue;
 		v = muldiv(x, words[i].times, 1000000000);
+		if (v == 0 || v >= (u64)INT64_MAX / 4)
+			return false;
 		*ns = (i64)v;
-		return v > 0 && v < (u64)INT64_MAX / 4;
+		return true;
 	}
 	return false;
 }

@@ -390,6 +390,17 @@ def _(m):
     check(r.err.startswith(b"err\n") and b"task-clock" in r.err, f"messages {r.err!r}")
 
 
+@test("command: one whose name begins as a count or an interval does is a command")
+def _(m):
+    os.chmod(m.write("2x", "#!/bin/sh\nsleep 0.5\n"), 0o755)
+    os.chmod(m.write("9999999999", "#!/bin/sh\nexit 7\n"), 0o755)
+    path = {**os.environ, "PATH": m.base + ":" + os.environ["PATH"]}
+    r = stat("-j", "-e", "task-clock", 0.1, "2x", env=path)
+    check(len(rows_of(r.err)) > 3, f"all of its intervals, not two: {r.err!r}")
+    r = stat("-j", "-e", "task-clock", 9999999999, env=path)
+    eq((r.code, len(rows_of(r.err))), (7, 1), "exit code, records")
+
+
 @test("command: it has the signals and the descriptors that we were given")
 def _(m):
     show = 'grep -E "^Sig(Blk|Ign|Cgt)" /proc/self/status; ls -l /proc/self/fd | grep -c -E "socket|perf_event"'
