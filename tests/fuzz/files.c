@@ -139,6 +139,22 @@ static bool is_folder(struct str path)
 	return false;
 }
 
+bool files_text(const char *path, struct str *text)
+{
+	long f = file_at(str_z(path));
+
+	for (size_t i = 0; i < nfiles; i++) {
+		size_t n = str_len(files[i].path);
+
+		if (files[i].kind == '@' && strlen(path) > n && path[n] == '/' && memcmp(path, files[i].path.p, n) == 0)
+			return false;
+	}
+	if (f < 0 || files[f].kind != '=')
+		return false;
+	*text = files[f].text;
+	return true;
+}
+
 /* Behind a folder's path: name by name, with its links followed; last: the final one, too. False: too long, too many. */
 static bool path_resolve(char *to, int dir, const char *path, bool last)
 {

@@ -10,6 +10,7 @@
 void files_set(struct str text);
 void files_one(const char *path, struct str text, size_t piece); /* one, of any bytes */
 void files_change(struct str text); /* what stands in them now; what is open stays so */
+bool files_text(const char *path, struct str *text); /* of a file that can be read, and is reached without a link */
 void files_off(void);                /* calls are the kernel's again */
 extern size_t files_piece;   /* what a read gives at most; 0: all that is asked for */
 extern char files_said[];    /* what was written to standard output */

@@ -9,6 +9,21 @@ enum { ARGS = 48, ARGS_BYTES = 1 << 14 };
 
 static char words[ARGS_BYTES];
 
+/* --top=N, where no other word tells of it: what it has to be; UINT64_MAX: it is not sure. */
+static u64 told_top(struct str in)
+{
+	struct str line, words = in;
+	u64 n = UINT64_MAX, times = 0;
+
+	while (str_cut(&words, '\n', &line)) {
+		if (line.p < line.e && *line.p == '-' && !(line.e - line.p > 1 && line.p[1] == '-' && memchr(line.p, '=', str_len(line))))
+			return UINT64_MAX; /* short ones, or with a value that follows */
+		if (str_skip(&line, S("--top=")) && times++ == 0 && scan_u64(line, &n) != line.e)
+			return UINT64_MAX;
+	}
+	return times == 1 ? n : UINT64_MAX;
+}
+
 static int parse(struct str in, bool split_values, struct opts *got)
 {
 	char *argv[2 * ARGS + 2] = { (char *)"gpustat" };
@@ -79,6 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	b = malloc(sizeof(*b));
 	code = a && b ? parse(in, false, a) : 0;
 	if (code < 0) {
+		must(told_top(in) == UINT64_MAX || a->command || a->top == told_top(in), "an option has the value that it was given");
 		code = parse(in, true, b);
 		must(code < 0 || a->command || a->profile, "--name=value is --name value");
 		must(code >= 0 || a->command || a->profile || same(a, b), "and says the same");

@@ -7,11 +7,14 @@
 #include "files.h"
 #include "fuzz.h"
 
+#include <regex.h>
+
 static void forget(void)
 {
 	nprocs = proc_hand = nmaps = free_map = nfiles = nsyms = 0;
 	memset(proc_buckets, 0, sizeof(proc_buckets));
 	memset(file_buckets, 0, sizeof(file_buckets));
+	memset(cache, 0, sizeof(cache));
 	text_n = 1;
 	nksyms = 0;
 	kernel_read = kernel_unsorted = symbols_hidden = false;
@@ -65,6 +68,91 @@ static void run_elf(const uint8_t *data, size_t n)
 
 /* --- what /proc says ---------------------------------------------------------------------------------------------- */
 
+enum { MAX_PLAIN = 1 << 13 /* bytes whose every line is looked up line by line */, LOOKUPS = 64 };
+
+/* A line of kallsyms that is of code, and its address. */
+static bool plain_ksym(struct str line, u64 *addr, struct str *name)
+{
+	static const char hex[] = "0123456789abcdef";
+	const char *p = line.p;
+
+	for (*addr = 0; p < line.e && *p && strchr(hex, *p | (*p >= 'A' && *p <= 'F' ? 0x20 : 0)); p++)
+		*addr = 16 * *addr + (u64)(strchr(hex, *p | (*p >= 'A' && *p <= 'F' ? 0x20 : 0)) - hex);
+	if (p == line.p || line.e - p < 4 || !p[1] || !strchr("tTwW", p[1]))
+		return false;
+	*name = (struct str){ p + 3, p + 3 + strnlen(p + 3, (size_t)(line.e - p - 3)) };
+	return *addr != 0;
+}
+
+/* The last address up to ip that has a symbol; 0: none. */
+static u64 plain_before(struct str text, u64 ip)
+{
+	struct str line, name;
+	u64 addr, best = 0;
+
+	while (line_next(&text, &line))
+		if (plain_ksym(line, &addr, &name) && addr <= ip && addr > best)
+			best = addr;
+	return best;
+}
+
+/* Some line calls that address so. */
+static bool plain_named(struct str text, u64 at, struct str symbol, struct str module)
+{
+	struct str line, name;
+	u64 addr;
+
+	while (line_next(&text, &line)) {
+		const char *tab;
+
+		if (!plain_ksym(line, &addr, &name) || addr != at)
+			continue;
+		tab = memchr(name.p, '\t', str_len(name));
+		if (str_eq((struct str){ name.p, tab ? tab : name.e }, symbol) &&
+		    str_eq(tab ? (struct str){ tab + 1, name.e } : S("[kernel.kallsyms]"), module))
+			return true;
+	}
+	return false;
+}
+
+/* Nothing stands before the tab: a symbol without a name is as none. */
+static bool has_no_name(struct str text, u64 at)
+{
+	struct str line, name;
+	u64 addr;
+
+	while (line_next(&text, &line))
+		if (plain_ksym(line, &addr, &name) && addr == at && (name.p == name.e || *name.p == '\t'))
+			return true;
+	return false;
+}
+
+static void look_up_kernel(struct str text, u64 ip, bool is_in_one)
+{
+	struct str name, module;
+	u64 offset, best = plain_before(text, ip);
+
+	if (symbol_find(1, ip, PM_KERNEL, &name, &module, &offset)) {
+		must(best && offset == ip - best, "of all symbols that begin before it is the last");
+		must(plain_named(text, best, name, module), "and is called as one of those lines says");
+	} else {
+		must(!is_in_one || has_no_name(text, best), "an address that has a symbol is found");
+	}
+}
+
+static void check_kernel(struct str text)
+{
+	struct str line, name, rest = text;
+	u64 addr;
+
+	for (int i = 0; i < LOOKUPS && str_len(text) <= MAX_PLAIN && line_next(&rest, &line); i++)
+		if (plain_ksym(line, &addr, &name)) {
+			look_up_kernel(text, addr, true);
+			look_up_kernel(text, addr + 1, addr != UINT64_MAX);
+			look_up_kernel(text, addr - 1, false);
+		}
+}
+
 static u32 kernel_hash(struct str s, size_t piece)
 {
 	struct str name, module;
@@ -82,8 +170,94 @@ static u32 kernel_hash(struct str s, size_t piece)
 		}
 	}
 	symbol_find(1, UINT64_MAX, PM_KERNEL, &name, &module, &offset);
+	check_kernel(s);
 	forget();
 	return h;
+}
+
+struct mapping {
+	u64 from, to, offset;
+	struct str path;
+	bool code;
+};
+
+/* A line of maps as the kernel writes it. */
+static bool plain_map(struct str line, struct mapping *m)
+{
+	static regex_t form;
+	static bool made;
+	regmatch_t part[6];
+	char text[256];
+
+	if (!made && regcomp(&form, "^([0-9a-f]{1,16})-([0-9a-f]{1,16}) [r-][w-]([x-])[ps] ([0-9a-f]{1,16}) [0-9a-f]{1,8}:[0-9a-f]{1,8} "
+				    "[0-9]{1,18}( .*)?$", REG_EXTENDED))
+		abort();
+	made = true;
+	if (str_len(line) >= sizeof(text) || memchr(line.p, '\0', str_len(line)))
+		return false;
+	memcpy(text, line.p, str_len(line));
+	text[str_len(line)] = '\0';
+	if (regexec(&form, text, LEN(part), part, 0))
+		return false;
+	m->from = strtoull(text, NULL, 16);
+	m->to = strtoull(text + part[2].rm_so, NULL, 16);
+	m->code = text[part[3].rm_so] == 'x';
+	m->offset = strtoull(text + part[4].rm_so, NULL, 16);
+	m->path = part[5].rm_so < 0 ? (struct str){ line.e, line.e } : str_trim((struct str){ line.p + part[5].rm_so, line.e });
+	if (m->path.p == m->path.e)
+		m->path = S("//anon");
+	return true;
+}
+
+/* None of them lies in another. */
+static bool maps_are_plain(struct str text)
+{
+	struct str line;
+	struct mapping m;
+	u64 end = 0;
+
+	while (line_next(&text, &line)) {
+		if (!plain_map(line, &m) || m.from < end || m.to <= m.from)
+			return false;
+		end = m.to;
+	}
+	return true;
+}
+
+/* What is mapped at an address; false: no code. */
+static bool plain_at(struct str text, u64 ip, struct mapping *m)
+{
+	struct str line;
+
+	while (line_next(&text, &line))
+		if (plain_map(line, m) && m->code && m->from <= ip && ip < m->to)
+			return true;
+	return false;
+}
+
+static void check_maps(struct str text)
+{
+	struct str line, name, module, rest = text;
+	struct mapping m;
+	u64 offset;
+
+	if (str_len(text) > MAX_PLAIN || !maps_are_plain(text))
+		return;
+	while (line_next(&rest, &line)) {
+		u64 ips[3];
+
+		plain_map(line, &m);
+		ips[0] = m.from;
+		ips[1] = m.to - 1;
+		ips[2] = m.to;
+		for (size_t i = 0; i < LEN(ips); i++) {
+			must(!symbol_find(7, ips[i], PM_USER, &name, &module, &offset), "no file has symbols");
+			if (!plain_at(text, ips[i], &m))
+				must(module.p == module.e && offset == ips[i], "what is no code is of no file");
+			else
+				must(str_eq(module, m.path) && offset == ips[i] - m.from + m.offset, "code is of the file that is mapped there");
+		}
+	}
 }
 
 static void run_maps(struct str s)
@@ -96,6 +270,7 @@ static void run_maps(struct str s)
 	for (u64 ip = 0; ip < 1 << 20; ip += 0x4321)
 		symbol_find(7, ip, PM_USER, &name, &module, &offset);
 	symbol_find(7, 0x7f0000001000, PM_USER, &name, &module, &offset);
+	check_maps(s);
 	must(files_open() == 0, "no file stays open");
 	forget();
 	files_one("proc/7/comm", s, 0);

@@ -9,6 +9,24 @@ static struct record *rec;
 static char *bytes;
 enum { BYTES = 1 << 19 };
 
+/* Every "busy" that it tells is a share. */
+static bool shares_ok(struct str json)
+{
+	static const char key[] = "\"busy\":";
+
+	for (const char *p = json.p; (p = memmem(p, (size_t)(json.e - p), key, strlen(key))); ) {
+		char b[32] = "", *end;
+		double v;
+
+		p += strlen(key);
+		memcpy(b, p, (size_t)(json.e - p) < sizeof(b) ? (size_t)(json.e - p) : sizeof(b) - 1);
+		v = strtod(b, &end);
+		if (end > b && !(v >= 0 && v <= 100))
+			return false;
+	}
+	return true;
+}
+
 static void show_entity(const struct entity *e)
 {
 	static const char *const formats[] = { "json", "csv" };
@@ -21,6 +39,7 @@ static void show_entity(const struct entity *e)
 		out_record(&o, &b, rec);
 		must(!b.full && b.n && is_clean((struct str){ b.p, b.p + b.n }, true), "a record is clean");
 		must(i > 0 || json_ok((struct str){ b.p, b.p + b.n }, NULL), "well-formed JSON");
+		must(i > 0 || shares_ok((struct str){ b.p, b.p + b.n }), "a share is no more than the whole");
 	}
 }
 
