@@ -953,6 +953,8 @@ void dir_close(struct dir *d);
 long slurp(int dir, const char *path, char *b, size_t cap);
 long slurp_fd(int fd, char *b, size_t cap);
 bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line);
+enum { TASK_PATH = 32 };
+void task_path(char path[TASK_PATH], u32 id, const char *leaf);
 extern volatile bool write_hurries; /* the run has been stopped: who does not read has no more than two seconds */
 long write_all(int fd, const char *p, size_t n);
 

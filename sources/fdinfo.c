@@ -108,8 +108,9 @@ void fdinfo_take(struct client *c, struct str text, const struct fdhead *h, i64 
 			reg_put(&c->e, (u8)(fd_descs[l.key] - 1), l.name, l.n, t);
 		}
 	}
-	if (h->name.p)
-		c->name = text_put(c->name, h->name);
+	if (!h->name.p)
+		text_free(c->name);
+	c->name = h->name.p ? text_put(c->name, h->name) : NONE;
 	if (fdinfo_others)
 		c->other = text_put(c->other, (struct str){ other.p, other.p + other.n });
 }

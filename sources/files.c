@@ -174,6 +174,16 @@ bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line
 	return true;
 }
 
+/* Where the folder of a process or thread has that. */
+void task_path(char path[TASK_PATH], u32 id, const char *leaf)
+{
+	struct buf b = buf_on(path, TASK_PATH - 1);
+
+	put_u64(&b, id);
+	put_z(&b, leaf);
+	path[b.n] = '\0';
+}
+
 volatile bool write_hurries;
 
 enum { WRITE_PATIENCE = 2 };

@@ -123,10 +123,12 @@ static void rest(void)
 	src_fdinfo.rest();
 }
 
-/* What the kernel says of the whole device comes before the sum over clients. */
+/* What the kernel says of the whole device comes before the sum over clients, which is no answer where that is unknown. */
 static bool read_value(const struct gpucounter *c, const struct device *d, u64 *v)
 {
-	return d && ((c->wins && reg_get(&d->e, c->wins, c->inst, v)) || reg_get(&d->e, c->desc, c->inst, v));
+	u8 wins = (u8)(c->wins - 1);
+
+	return d && reg_get(&d->e, c->wins && reg_find(&d->e, wins, c->inst) ? wins : c->desc, c->inst, v);
 }
 
 static bool read_engine(const struct gpucounter *c, const struct device *d, u64 *v)
@@ -325,7 +327,7 @@ static const char units_of[][9] = {
 	[IN_GTS] = "0.1 GT/s",
 };
 
-/* What is read as it is. wins: of the same name, where there is one. */
+/* What is read as it is. wins: of the same name, where there is one, the desc + 1. */
 static const struct quantity {
 	u8 desc, wins;
 	u8 max; /* desc that is its limit; 0: none */
@@ -335,18 +337,18 @@ static const struct quantity {
 	const char *name, *what;
 	char inst[8]; /* "": the counter's own */
 } quantities[] = {
-	{ D_SUM_NS, D_BUSY_NS, 0, R_COUNT, false, IN_NS, "busy_time", "busy time of the engine", "" },
+	{ D_SUM_NS, D_BUSY_NS + 1, 0, R_COUNT, false, IN_NS, "busy_time", "busy time of the engine", "" },
 	{ D_BUSY_NS, 0, 0, R_COUNT, false, IN_NS, "busy_time", "busy time of the engine", "" },
-	{ D_SUM_CYCLES, D_CYCLES, 0, R_COUNT, false, IN_NOTHING, "cycles", "busy cycles of the engine", "" },
+	{ D_SUM_CYCLES, D_CYCLES + 1, 0, R_COUNT, false, IN_NOTHING, "cycles", "busy cycles of the engine", "" },
 	{ D_CYCLES, 0, 0, R_COUNT, false, IN_NOTHING, "cycles", "busy cycles of the engine", "" },
 	{ D_CAPACITY, 0, 0, R_LEVEL, false, IN_NOTHING, "capacity", "engines of this kind", "" },
 	{ D_MAXFREQ, 0, 0, R_LEVEL, false, IN_HZ, "maxfreq", "highest clock of the engine", "" },
 	{ D_CURFREQ, 0, 0, R_LEVEL, false, IN_HZ, "curfreq", "present clock of the engine", "" },
-	{ D_SUM_TOTAL, D_TOTAL, 0, R_LEVEL, false, IN_BYTES, "total", "all buffers in this memory", "" },
-	{ D_SUM_SHARED, D_SHARED, 0, R_LEVEL, false, IN_BYTES, "shared", "buffers that several clients share", "" },
-	{ D_SUM_RESIDENT, D_RESIDENT, 0, R_LEVEL, false, IN_BYTES, "resident", "buffers in this memory now", "" },
-	{ D_SUM_PURGEABLE, D_PURGEABLE, 0, R_LEVEL, false, IN_BYTES, "purgeable", "buffers that may be dropped", "" },
-	{ D_SUM_ACTIVE, D_ACTIVE, 0, R_LEVEL, false, IN_BYTES, "active", "buffers that an engine uses", "" },
+	{ D_SUM_TOTAL, D_TOTAL + 1, 0, R_LEVEL, false, IN_BYTES, "total", "all buffers in this memory", "" },
+	{ D_SUM_SHARED, D_SHARED + 1, 0, R_LEVEL, false, IN_BYTES, "shared", "buffers that several clients share", "" },
+	{ D_SUM_RESIDENT, D_RESIDENT + 1, 0, R_LEVEL, false, IN_BYTES, "resident", "buffers in this memory now", "" },
+	{ D_SUM_PURGEABLE, D_PURGEABLE + 1, 0, R_LEVEL, false, IN_BYTES, "purgeable", "buffers that may be dropped", "" },
+	{ D_SUM_ACTIVE, D_ACTIVE + 1, 0, R_LEVEL, false, IN_BYTES, "active", "buffers that an engine uses", "" },
 	{ D_RESIDENT, 0, 0, R_LEVEL, false, IN_BYTES, "resident", "buffers in this memory now", "" },
 	{ D_VRAM_TOTAL, 0, 0, R_LEVEL, false, IN_BYTES, "size", "video memory", "vram" },
 	{ D_VRAM_USED, 0, D_VRAM_TOTAL, R_LEVEL, false, IN_BYTES, "used", "video memory in use", "vram" },

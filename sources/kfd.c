@@ -143,8 +143,8 @@ bool kfd_read(struct client *c, u32 pid, i64 t)
 		put_z(&other, "cu_occupancy:");
 		put_u64(&other, v);
 		put_c(&other, '\n');
-		if (fdinfo_others)
-			c->other = text_put(c->other, (struct str){ text, text + other.n });
 	}
+	if (fdinfo_others)
+		c->other = text_put(c->other, (struct str){ text, text + other.n });
 	return true;
 }

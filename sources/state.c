@@ -190,14 +190,11 @@ static bool same_holder(struct str heirs, const struct client *c)
 
 static bool is_shut(u32 pid)
 {
-	char path[32];
-	struct buf b = buf_on(path, sizeof(path) - 1);
+	char path[TASK_PATH];
 	long fd;
 	u8 was;
 
-	put_u64(&b, pid);
-	put_z(&b, "/fd");
-	path[b.n] = '\0';
+	task_path(path, pid, "/fd");
 	was = privilege_raise(MAY_READ | MAY_LOOK);
 	fd = sys_openat(root_proc, path, O_RDONLY | O_DIRECTORY);
 	privilege_lower(was);

@@ -303,7 +303,8 @@ static struct file {
 	u32 major, minor;
 	u32 next;         /* in its bucket */
 	int fd;
-	bool loaded, wide, big, thumb;
+	u32 asked;        /* the process through which it was looked for last */
+	bool wide, big, thumb;
 	u8 nloads;
 	struct load {
 		u64 offset, vaddr, size;
@@ -497,14 +498,15 @@ static int open_regular(struct str root, const struct file *f, bool strict)
 	return fd < 0 ? -1 : (int)fd;
 }
 
-/* The symbols of a file, once; where its process is gone already, from the same name in our own root. */
+/* The symbols of a file, once; where its process is gone already, from the same name in our own root, or when the next one
+ * comes that has it. */
 static void file_load(struct file *f, u32 pid)
 {
 	static const struct str own = STR("self/root");
 	char root[24];
 	struct buf b = BUF(root);
 
-	f->loaded = true;
+	f->asked = pid;
 	put_u64(&b, pid);
 	put_z(&b, "/root");
 	if (f->path.p == f->path.e || *f->path.p != '/' || str_find(f->path, (struct str)STR("//")))
@@ -512,9 +514,11 @@ static void file_load(struct file *f, u32 pid)
 	f->fd = open_regular((struct str){ root, root + b.n }, f, false);
 	if (f->fd < 0)
 		f->fd = open_regular(own, f, true);
-	if (f->fd >= 0)
-		elf_load(f);
-	if (f->fd >= 0 && !f->count) {
+	if (f->fd < 0)
+		return;
+	f->asked = UINT32_MAX;
+	elf_load(f);
+	if (!f->count) {
 		sys_close(f->fd);
 		window_fd = f->fd = -1; /* its number may be another file's soon */
 	}
@@ -756,27 +760,18 @@ static void maps_line(struct str line)
 	tell(&r);
 }
 
-static void proc_path(char *b, size_t cap, u32 pid, const char *name)
-{
-	struct buf path = buf_on(b, cap - 1);
-
-	put_u64(&path, pid);
-	put_z(&path, name);
-	b[path.n] = '\0';
-}
-
 /* A task by its name. */
 static struct proc *proc_named(u32 pid, u32 tid)
 {
 	struct proc *p = proc_get(tid);
-	char path[24], b[TASK_COMM + 1];
+	char path[TASK_PATH], b[TASK_COMM + 1];
 	struct prec r = { .type = PR_COMM, .who = pid, .who_tid = tid };
 	long n;
 
 	if (!p || p->named)
 		return p;
 	p->named = true;
-	proc_path(path, sizeof(path), tid, "/comm");
+	task_path(path, tid, "/comm");
 	n = slurp(root_proc, path, b, sizeof(b));
 	if (n <= 0)
 		return p;
@@ -790,13 +785,13 @@ static struct proc *proc_named(u32 pid, u32 tid)
 static struct proc *proc_mapped(u32 pid)
 {
 	struct proc *p = proc_named(pid, pid);
-	char path[24];
+	char path[TASK_PATH];
 
 	if (!p || p->mapped)
 		return p;
 	p->mapped = true;
 	reading = p;
-	proc_path(path, sizeof(path), pid, "/maps");
+	task_path(path, pid, "/maps");
 	each_line(path, maps_line);
 	return p;
 }
@@ -927,7 +922,7 @@ static void find_kernel(struct cached *c)
 static void find_file(struct cached *c, struct file *f, u32 pid)
 {
 	c->module = f->path;
-	if (!f->loaded)
+	if (f->asked != UINT32_MAX && f->asked != pid)
 		file_load(f, pid);
 	for (u8 i = 0; i < f->nloads; i++) {
 		const struct load *l = &f->loads[i];

@@ -723,35 +723,20 @@ static bool is_pci_slot(struct str s)
 	return str_len(s) >= 12 && s.e[-2] == '.' && s.e[-5] == ':' && s.e[-8] == ':';
 }
 
-/* The device whose sysfs folder path names; new ones get their driver and bus address. */
-static u32 device_at(const char *path)
+/* Its driver, which may be bound in the place of another one, and its bus address. */
+static void device_tell(u32 n)
 {
 	char buf[PATH_BYTES];
-	struct device *d;
-	struct place *at;
-	struct stat st;
-	struct str v, text;
-	u32 n;
-	long len;
+	struct device *d = &devices[n];
+	const char *path = places[n].path;
+	long len = join(buf, sizeof(buf), path, "uevent") ? slurp(root_sys, buf, file, sizeof(file)) : 0;
+	struct str v, text = str_got(file, len);
 
-	if (files_tell(sys_fstatat(root_sys, path, &st)) < 0 || !S_ISDIR(st.st_mode))
-		return NONE;
-	n = device_by_ino(&st);
-	if (n != NONE)
-		return n;
-	n = device_add();
-	if (n == NONE)
-		return NONE;
-	d = &devices[n];
-	at = &places[n];
-	*at = (struct place){ .status = -1 };
-	d->ino = st.st_ino;
-	d->ino_dev = st.st_dev;
-	device_set(at->path, sizeof(at->path), str_z(path));
-	len = join(buf, sizeof(buf), path, "uevent") ? slurp(root_sys, buf, file, sizeof(file)) : 0;
-	text = str_got(file, len);
-	if (parse_uevent(text, (struct str)STR("DRIVER"), &v))
+	if (parse_uevent(text, (struct str)STR("DRIVER"), &v)) {
+		if (!str_is(v, d->driver))
+			reg_clear(&d->e); /* what the other one told */
 		device_set(d->driver, sizeof(d->driver), v);
+	}
 	if (parse_uevent(text, (struct str)STR("PCI_SLOT_NAME"), &v))
 		device_set(d->pdev, sizeof(d->pdev), v);
 	if (!d->driver[0] && join(buf, sizeof(buf), path, "driver") &&
@@ -762,6 +747,26 @@ static u32 device_at(const char *path)
 		device_set(d->pdev, sizeof(d->pdev), v);
 	if (read_line(path, "product_name", &v))
 		device_set(d->name, sizeof(d->name), v);
+}
+
+/* The device whose sysfs folder path names. */
+static u32 device_at(const char *path)
+{
+	struct stat st;
+	u32 n;
+
+	if (files_tell(sys_fstatat(root_sys, path, &st)) < 0 || !S_ISDIR(st.st_mode))
+		return NONE;
+	n = device_by_ino(&st);
+	if (n != NONE)
+		return n;
+	n = device_add();
+	if (n == NONE)
+		return NONE;
+	places[n] = (struct place){ .status = -1 };
+	devices[n].ino = st.st_ino;
+	devices[n].ino_dev = st.st_dev;
+	device_set(places[n].path, sizeof(places[0].path), str_z(path));
 	return n;
 }
 
@@ -891,6 +896,7 @@ static void device_settle(u32 device)
 		if (!join(places[device].path, sizeof(places[0].path), path, "device") ||
 		    sys_fstatat(root_sys, places[device].path, &st) == -ENOENT)
 			device_set(places[device].path, sizeof(places[0].path), str_z(path));
+		device_tell(device);
 	}
 }
 
@@ -983,6 +989,7 @@ static void extra_device(const char *path, struct str dev, const char *driver)
 	reg_dropped += n == NONE;
 	if (n == NONE || devices[n].dev[0])
 		return; /* known by its DRM node */
+	device_tell(n);
 	device_set(devices[n].dev, sizeof(devices[n].dev), dev);
 	if (driver)
 		device_set(devices[n].driver, sizeof(devices[n].driver), str_z(driver));

@@ -306,17 +306,6 @@ static bool target_add(struct target *t, u32 tid, u32 pid)
 	return true;
 }
 
-enum { TASK_PATH = 32 };
-
-static void task_path(char *path, u32 id, const char *leaf)
-{
-	struct buf b = buf_on(path, TASK_PATH - 1);
-
-	put_u64(&b, id);
-	put_z(&b, leaf);
-	path[b.n] = '\0';
-}
-
 /* The process of a thread; itself, where that cannot be told. */
 static u32 process_of(u32 tid)
 {

@@ -294,7 +294,7 @@ static bool engine_value(u32 device, struct str name, u64 *v)
 		if ((c->desc != D_SUM_NS && c->desc != D_BUSY_NS) || !str_eq(inst_name(c->inst), name))
 			continue;
 		*v = reg_now(c);
-		found = true;
+		found = c->flags & CF_SEEN;
 		if (c->desc == D_BUSY_NS)
 			break;
 	}

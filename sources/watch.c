@@ -478,15 +478,13 @@ u32 pass_next(void (*gone)(u32 pid))
 /* Whether a process is not what it was when it was looked at last. notice: nor is one whose count proves nothing. */
 bool watch_changed(u32 pid, bool notice)
 {
-	char path[32];
-	struct buf b = BUF_Z(path);
+	char path[TASK_PATH];
 	struct row *r = row_find(pid);
 	struct stat st = { 0 };
 	long e;
 
-	put_u64(&b, pid);
-	put_z(&b, "/fd");
-	e = sys_fstatat(root_proc, buf_z(&b), &st);
+	task_path(path, pid, "/fd");
+	e = sys_fstatat(root_proc, path, &st);
 	files_calls++;
 	if (!r || (r->ino == folded(st.st_ino) && r->count == count_of(pid, &st, files_own) && (!notice || r->flags & P_TOLD)))
 		return false;

@@ -1370,6 +1370,20 @@ def _(m):
     check(any(5001 in r["pids"] and "1073741824" in json.dumps(r) for r in recs), f"no such record: {recs}")
 
 
+@test(f"{R}: what a sleeping device does not tell is not what it told while awake")
+def _(m):
+    dev = m.device("amdgpu", XE)
+    kfd = "sys/devices/virtual/kfd/kfd"
+    m.write(f"{kfd}/proc/5001/vram_9876", "1073741824\n")
+    m.write(f"{kfd}/proc/5001/stats_9876/cu_occupancy", "12\n")
+    m.write(f"{kfd}/topology/nodes/1/gpu_id", "9876\n")
+    m.write(f"{kfd}/topology/nodes/1/properties", "cpu_cores_count 0\nlocation_id 768\ndomain 0\nvendor_id 4098\n")
+    m.link(kfd, "sys/class/kfd/kfd")
+    m.process(5001, "python3")
+    s = m.live("procs", steps=[None, writer(m.path(dev, "power/runtime_status"), "suspended\n"), None])
+    eq([r[0]["other"] for r in s], [{"cu_occupancy": "12"}, {}, {}], "other")
+
+
 R = "suspended device"
 
 # what may be looked at while a device sleeps: files that the kernel answers from its own memory
@@ -2625,6 +2639,60 @@ def _(m):
         lines = f.read().splitlines()
     eq(sum("10/fd\"" in x for x in lines), 1, "times that fd/ is opened")
     eq(sum("10/fdinfo/5\"" in x for x in lines), 1, "times that the fdinfo file is opened")
+
+
+@test("a device whose driver another one takes the place of has that one's name and files")
+def _(m):
+    dev = m.device("i915", I915, files={"tile0/gt0/freq0/act_freq": "300\n"})
+    m.device("xe", XE, card=1, render=129)
+    for i in range(2):
+        m.write(f"{dev}/drm/card0/engine/rcs{i}/class", "0\n")
+    m.fd(10, 5, dump("i915", 9, *ns(render=5), pdev=I915))
+    nodes = ("card0", "renderD128")
+
+    def unbind():
+        for n in nodes:
+            os.rename(m.path("sys/class/drm", n), m.path(n))
+
+    def bind():
+        rewrite(m.path(dev, "uevent"), f"DRIVER=xe\nPCI_SLOT_NAME={I915}\n")
+        for n in nodes:
+            os.rename(m.path(n), m.path("sys/class/drm", n))
+    s = m.live(steps=[None, unbind, bind, None])
+    eq([[r["driver"] for r in x if r["dev"] == "card0"] for x in s], [["i915"], [], ["xe"], ["xe"]], "driver")
+    eq(s[3][0]["freq"]["gt0"]["act"], 300000000, "clock, of a file of the new one's")
+    eq([x[0]["engine"]["render"]["capacity"] for x in (s[0], s[3])], [2, 1], "engines that the old one counted")
+
+
+R = "v3d's own count of the whole device"
+
+
+def v3d_live(m, *args):
+    """Its queue has 1000 ns more in each of four samples; it cannot be read in the third."""
+    dev = m.device("v3d", files={"gpu_stats": "queue\ttimestamp\tjobs\truntime\nbin\t1\t1\t5000\n"})
+    m.fd(10, 5, dump("v3d", 7, *ns(bin=70)))
+
+    def at(ns_):
+        return writer(m.path(dev, "gpu_stats"), f"queue\ttimestamp\tjobs\truntime\nbin\t1\t1\t{ns_}\n" if ns_ else "")
+    return [x[0]["value"] for x in m.live(*args, steps=[at(6000), at(7000), at(0), at(9000)])]
+
+
+@test(f"{R}: counters: it comes before the sum over clients, which does not stand in where it is unknown")
+def _(m):
+    eq(v3d_live(m, "counters", "drm/card0/bin/busy_time"), [1000, 2000, None, 4000], "busy_time")
+
+
+@test(f"{R}: stat: one that cannot be read is not counted, and not 0")
+def _(m):
+    eq(v3d_live(m, "stat", "-e", "gpu0/bin/"), [1000, 1000, None, 2000], "value")
+
+
+@test("a client that takes its name back has none")
+def _(m):
+    m.device("amdgpu", XE)
+    f = m.fd(10, 5, dump("amdgpu", 7, *ns(gfx=5), pdev=XE, name="old"))
+    s = m.procs(steps=[None, writer(f, dump("amdgpu", 7, *ns(gfx=6), pdev=XE)), None])
+    eq([x[7]["name"] for x in s], ["old", None, None], "name")
 
 
 @test("a device that is unplugged stops nothing")

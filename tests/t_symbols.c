@@ -269,6 +269,7 @@ static void make_root(void)
 	elf_make(true, false, 2);
 	put_file("7/root/bin/prog", elf.b, elf.n);
 	put_file("8/root/bin/prog", elf.b, elf.n);
+	put_file("21/root/bin/inside", elf.b, elf.n);
 	put_file("self/root/bin/gone", elf.b, elf.n);
 	put_text_file("7/comm", "a ;b\n");
 	put_text_file("70/comm", "thread\n");
@@ -390,6 +391,20 @@ static void t_life(void)
 	check_str(symbols_comm(8, 8), "a ;b", "a pid that is used again is another process");
 }
 
+/* A file whose first process has gone, with the only root that it is in: the next process that has it may have it still. */
+static void t_late(void)
+{
+	struct prec map = { .type = PR_MMAP2, .mode = PM_USER, .prot = 5, .who = 20, .at = 0x401000, .len = 0x1000,
+			    .pgoff = 0x1000, .name = STR("/bin/inside") };
+
+	symbols_feed(&map);
+	look(20, 0x401100, PM_USER, "", "/bin/inside", 0x1100);
+	map.who = 21;
+	symbols_feed(&map);
+	look(21, 0x401100, PM_USER, "main", "/bin/inside", 0);
+	look(20, 0x401120, PM_USER, "inner", "/bin/inside", 0);
+}
+
 static void t_kernel(void)
 {
 	struct prec r, bpf = { .type = PR_KSYMBOL, .at = 0xffffffffc0000000, .len = 0x40, .name = STR("bpf_prog\t[bpf]") };
@@ -478,6 +493,7 @@ int main(void)
 	make_root();
 	t_maps();
 	t_life();
+	t_late();
 	t_kernel();
 	t_full();
 	remove_root();
