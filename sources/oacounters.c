@@ -210,12 +210,12 @@ static void take_report(struct stream *s, struct str body)
 	s->has_last = true;
 }
 
-/* What is there now, but no more than the OA buffer has room for. */
-static void drain(struct stream *s)
+/* What is there now, but no more than the OA buffer has room for. False: the stream has failed. */
+static bool drain(struct stream *s)
 {
 	static char chunk[256 << 10];
 	u64 taken = 0;
-	long n;
+	long n = 0;
 
 	memset(s->sum, 0, sizeof(s->sum));
 	s->deltas = 0;
@@ -230,6 +230,7 @@ static void drain(struct stream *s)
 				take_report(s, r.body);
 		}
 	}
+	return n >= 0;
 }
 
 /* --- readings -------------------------------------------------------------------------------------------------- */
@@ -276,6 +277,13 @@ static void share_out(struct stream *s)
 	}
 }
 
+static void forget(u32 gpu)
+{
+	for (u32 i = 0; i < nslots; i++)
+		if (slots[i].gpu == gpu)
+			slots[i].known = false;
+}
+
 /* Without a report since the reading before, what was stays: counts go on with the next one. */
 static void sample_streams(bool anew)
 {
@@ -284,7 +292,8 @@ static void sample_streams(bool anew)
 
 		if (!s->opened)
 			continue;
-		drain(s);
+		if (!drain(s))
+			forget(s->gpu);
 		if (s->deltas)
 			share_out(s);
 	}
@@ -379,9 +388,7 @@ static void close_counter(u32 at)
 	if (!s || --s->opened)
 		return;
 	oa_stop(&s->live);
-	for (u32 i = 0; i < nslots; i++)
-		if (slots[i].gpu == s->gpu)
-			slots[i].known = false;
+	forget(s->gpu);
 }
 
 const struct supplier sup_oa = {
