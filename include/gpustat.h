@@ -999,7 +999,6 @@ u32 sysfs_device(unsigned maj, unsigned min);
 u32 sysfs_device_at_slot(struct str pdev);
 u32 sysfs_device_by(struct str pdev, struct str driver);
 bool sysfs_node(struct str name, unsigned *maj, unsigned *min);
-void kfd_start(void);
 bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot)); /* false: there is no such driver */
 bool kfd_read(struct client *c, u32 pid, i64 t);
 bool sysfs_lists(void); /* /sys can be read: a device that it does not list is none */

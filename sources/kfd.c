@@ -69,7 +69,8 @@ static bool number(const char *path, u64 *v)
 	return slurp_line(root_sys, path, file, sizeof(file), &line) && scan_u64(line, v) == line.e;
 }
 
-void kfd_start(void)
+/* The GPUs that it has now: one may come later, with or without its driver. */
+static void find_gpus(void)
 {
 	char path[128];
 	struct dir d;
@@ -77,6 +78,7 @@ void kfd_start(void)
 
 	if (dir_open(&d, root_sys, ROOT "topology/nodes") < 0)
 		return;
+	ngpus = 0;
 	while ((name = dir_next(&d)) && ngpus < MAX_GPUS) {
 		u64 id, domain = 0, location;
 		struct str text;
@@ -103,6 +105,7 @@ bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot))
 	struct dir d;
 	const char *name;
 
+	find_gpus();
 	if (ngpus == 0 || dir_open(&d, root_sys, ROOT "proc") < 0)
 		return false;
 	for (u32 i = 0; i < ngpus; i++)

@@ -479,7 +479,6 @@ static void fdinfo_start(void)
 	if (fdinfo_repeats)
 		watch_start();
 	fdinfo_begin();
-	kfd_start();
 	fdinfo_scan();
 	clients_tick();
 }

@@ -1384,6 +1384,23 @@ def _(m):
     eq([r[0]["other"] for r in s], [{"cu_occupancy": "12"}, {}, {}], "other")
 
 
+@test(f"{R}: a GPU that comes later has its processes, too")
+def _(m):
+    m.device("i915", I915)
+
+    def come():
+        m.device("amdgpu", XE, card=1, render=129)
+        kfd = "sys/devices/virtual/kfd/kfd"
+        m.write(f"{kfd}/proc/5001/vram_9876", "1073741824\n")
+        m.write(f"{kfd}/topology/nodes/1/gpu_id", "9876\n")
+        m.write(f"{kfd}/topology/nodes/1/properties", "cpu_cores_count 0\nlocation_id 768\ndomain 0\nvendor_id 4098\n")
+        m.process(5001, "python3")
+        m.link(kfd, "sys/class/kfd/kfd")
+    m.fd(10, 5, dump("i915", 7, *ns(render=5), pdev=I915))
+    s = m.live("procs", "--sweep", "all", steps=[None, come, None, None])
+    eq([[r["pid"] for r in x] for x in (s[0], s[3])], [[10], [10, 5001]], "processes")
+
+
 R = "suspended device"
 
 # what may be looked at while a device sleeps: files that the kernel answers from its own memory
