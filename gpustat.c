@@ -343,12 +343,12 @@ static bool set_pid(struct str s)
 /* perf's times: milliseconds where no unit stands behind them. */
 static bool parse_ms(struct str s, i64 *ns)
 {
-	u64 ms;
+	u64 n;
 
-	if (scan_u64(s, &ms) != s.e)
+	if (scan_dec(s, 6, &n) != s.e)
 		return parse_interval(s, ns);
-	*ns = (i64)(ms * 1000000);
-	return ms > 0 && ms < INT32_MAX * 1000ull;
+	*ns = (i64)n;
+	return n > 0 && n < INT32_MAX * 1000000000ull;
 }
 
 /* One or more. */
@@ -372,12 +372,12 @@ static bool parse_count32(struct str s, u32 *v)
 	return true;
 }
 
-static bool set_detail(struct str s) { return !s.p && ++opt.detail; }
-static bool set_append(struct str s) { return !s.p; }
-static bool set_per_cpu(struct str s) { opt.target.split = SPLIT_CPU; return !s.p; }
-static bool set_per_core(struct str s) { opt.target.split = SPLIT_CORE; return !s.p; }
-static bool set_per_socket(struct str s) { opt.target.split = SPLIT_SOCKET; return !s.p; }
-static bool set_per_thread(struct str s) { opt.target.split = SPLIT_THREAD; return !s.p; }
+static bool set_detail(struct str s) { (void)s; return ++opt.detail; }
+static bool set_append(struct str s) { (void)s; return true; }
+static bool set_per_cpu(struct str s) { (void)s; return (opt.target.split = SPLIT_CPU); }
+static bool set_per_core(struct str s) { (void)s; return (opt.target.split = SPLIT_CORE); }
+static bool set_per_socket(struct str s) { (void)s; return (opt.target.split = SPLIT_SOCKET); }
+static bool set_per_thread(struct str s) { (void)s; return (opt.target.split = SPLIT_THREAD); }
 
 static bool set_event(struct str s)
 {
@@ -408,23 +408,18 @@ static bool set_cpus(struct str s)
 }
 
 /* Threads are found once /proc is open: so far only their numbers. */
-static bool set_tid(struct str s)
+static bool set_tasks(struct str s, bool *kind)
 {
 	size_t had = opt.npids;
 	bool good = set_pid(s);
 
-	for (opt.target.whole = false; had < opt.npids; had++)
+	for (*kind = true; had < opt.npids; had++)
 		good &= opt.pids[had] != 0;
 	return good;
 }
 
-static bool set_target_pid(struct str s)
-{
-	bool good = set_tid(s);
-
-	opt.target.whole = true;
-	return good;
-}
+static bool set_tid(struct str s) { return set_tasks(s, &opt.target.threads); }
+static bool set_target_pid(struct str s) { return set_tasks(s, &opt.target.whole); }
 
 static bool set_cgroups(struct str s)
 {
@@ -460,16 +455,24 @@ static bool set_separator(struct str s)
 
 static bool set_json(struct str s)
 {
-	opt.out.fmt = format_find((struct str)STR("json"));
-	return !s.p;
+	(void)s;
+	return (opt.out.fmt = format_find((struct str)STR("json")));
 }
 
 static bool set_pages(struct str s) { return parse_count32(s, &opt.pages) && (opt.pages & (opt.pages - 1)) == 0; }
 
+static bool set_wakeup(struct str s)
+{
+	opt.target.watermark = false;
+	return parse_count32(s, &opt.target.wakeup);
+}
+
 static bool set_watermark(struct str s)
 {
+	bool good = set_wakeup(s);
+
 	opt.target.watermark = true;
-	return parse_count32(s, &opt.target.wakeup);
+	return good;
 }
 
 /* MASK,SEED: numbers as C has them. */
@@ -665,7 +668,7 @@ static const struct option {
 	{ '\0', WITH_SAMPLE, TO(COUNT, long_period), "long-period N\tthe period after a ring was full and was drained" },
 	{ '\0', WITH_SAMPLE, TO(COUNT, short_period), "short-period N\tthe period otherwise" },
 	{ 'm', WITH_SAMPLE, BY(set_pages), "mmap-pages N\tpages of each ring: 2^n (128)" },
-	{ '\0', WITH_SAMPLE, TO(COUNT32, target.wakeup), "wakeup N\tlook after N samples" },
+	{ '\0', WITH_SAMPLE, BY(set_wakeup), "wakeup N\tlook after N samples" },
 	{ '\0', WITH_SAMPLE, BY(set_watermark), "watermark BYTES\tlook after so many bytes (half a ring)" },
 
 	{ 'm', WITH_OA, TO(STR, oa.set), "metric-set NAME\tby name or guid (RenderBasic, else Basic; replay: the recording's)" },
@@ -1007,23 +1010,15 @@ static int no_command(const char *word)
 }
 
 /* What oa does beside measuring. */
-static bool is_oa_word(const char *word)
+static bool is_oa_word(void)
 {
-	return opt.cmd->with & WITH_OA && str_among(str_z(word), "list pack") < 2;
-}
-
-/* Between samples; 0: there is one. */
-static i64 interval_asked(void)
-{
-	return opt.interval ? opt.interval : opt.count ? 1000000000 : 0;
+	return opt.cmd->with & WITH_OA && opt.nwords && str_among(str_z(opt.words[0]), "list pack") < 2;
 }
 
 /* The kernel takes 10 records in 5 s; --inner makes three of an interval. */
 static bool too_fast(void)
 {
-	i64 each = interval_asked();
-
-	return sink_is_kmsg() && each && each < (opt.inner ? 1500000000 : 500000000);
+	return sink_is_kmsg() && opt.interval && opt.interval < (opt.inner ? 1500000000 : 500000000);
 }
 
 static int say_too_fast(void)
@@ -1050,7 +1045,7 @@ static int take_words(void)
 {
 	const char *word = opt.words[0];
 
-	if (opt.cmd->kind == K_FDINFO || opt.cmd->with & (WITH_PERF | WITH_EVENTS | WITH_COUNTERS | WITH_MUNIN | WITH_PLOT) || (opt.nwords && is_oa_word(word)))
+	if (opt.cmd->kind == K_FDINFO || opt.cmd->with & (WITH_PERF | WITH_EVENTS | WITH_COUNTERS | WITH_MUNIN | WITH_PLOT) || is_oa_word())
 		return -1;
 	if (opt.nwords > 0 && opt.cmd->with & (WITH_LIST | WITH_CHECK | WITH_DOCTOR))
 		return usage("'", opt.words[opt.nwords - 1], "': one word too many");
@@ -1073,7 +1068,7 @@ static const char *conflict(void)
 		return "a picture shows every sample: neither --summary nor --inner";
 	if (opt.state && opt.output && strcmp(opt.state, opt.output) == 0)
 		return "--state and --output want a file each";
-	if (opt.inner && opt.inner >= (interval_asked() ? interval_asked() : opt.window))
+	if (opt.inner && opt.inner >= (opt.interval ? opt.interval : opt.window))
 		return "--inner is less than the interval";
 	if ((opt.on_stdin || opt.http) && (opt.align || opt.inner || opt.interval))
 		return "--on-stdin and --http go with neither an interval, --inner nor --align";
@@ -1108,11 +1103,10 @@ static int check_options(void)
 		return usage_z(why);
 	if (too_fast())
 		return say_too_fast();
-	if (!format_shows(opt.out.fmt, opt.cmd->kind))
+	if (!format_shows(opt.out.fmt, opt.cmd->kind) || (is_oa_word() && opt.out.fmt != format_find((struct str)STR("line"))) ||
+	    (format_is_of_run(opt.out.fmt) && /* nothing is over time there */
+	     (opt.cmd->run == cmd_list || opt.profile || (!opt.nwords && opt.cmd->with == WITH_COUNTERS))))
 		return usage_z("that format does not show such records");
-	if (format_is_of_run(opt.out.fmt) &&
-	    (opt.cmd->run == cmd_list || opt.profile || (opt.nwords ? is_oa_word(opt.words[0]) : opt.cmd->with == WITH_COUNTERS)))
-		return usage_z("that format shows values over time: there are none");
 	if (opt.oa.props.format && !(opt.cmd->with & WITH_OA))
 		return usage_z("that is a format of OA reports");
 	if (opt.out.one_line && !format_joins(opt.out.fmt))
@@ -1208,11 +1202,13 @@ static int parse_args(char **argv)
 	}
 	if (!opt.cmd)
 		opt.cmd = cmds;
+	if (opt.count && !opt.interval && !opt.on_stdin && !opt.http)
+		opt.interval = 1000000000;
 	if (opt.fields_help && opt.cmd->with & (WITH_RECORDS | WITH_PLOT)) {
 		out_fields(&out, opt.cmd->kind);
 		return finish();
 	}
-	if (sink_is_kmsg() && !is_chosen('o'))
+	if (sink_is_kmsg() && !is_chosen('o') && opt.out.fmt == format_find((struct str)STR("line")))
 		opt.out.fmt = format_find((struct str)STR("kmsg"));
 	opt.out.kind = opt.cmd->kind;
 	opt.out.summary = opt.summary || opt.inner;
@@ -1333,7 +1329,7 @@ static void know_host(void)
 		opt.out.host = name.nodename;
 	if (host && host[0])
 		opt.out.host = host;
-	opt.out.interval = interval_asked();
+	opt.out.interval = opt.interval;
 	if (!interval || !parse_interval(str_z(interval), &step))
 		return;
 	opt.out.interval = step;
@@ -1346,7 +1342,7 @@ static void know_host(void)
 static bool drop_privileges(void)
 {
 	u8 files = opt.output || opt.state || opt.oa.record || opt.control || opt.cmd->with & WITH_MUNIN ? MAY_READ | MAY_WRITE : MAY_READ;
-	bool reads = opt.cmd->with & WITH_OA && (opt.oa.replay || (opt.nwords && is_oa_word(opt.words[0])));
+	bool reads = opt.cmd->with & WITH_OA && (opt.oa.replay || is_oa_word());
 	u8 may = reads ? 0 : opt.cmd->may;
 	long r = privilege_begin(opt.proc || opt.sys ? 0 : may, files | may, opt.command);
 

@@ -255,7 +255,7 @@ static void put_time(struct buf *b, u64 s)
 static void put_sweep(struct buf *b, const struct watch_facts *f)
 {
 	struct round_facts r = round_facts();
-	i64 step = opt.inner ? opt.inner : opt.interval ? opt.interval : 1000000000;
+	i64 step = opt.inner ? opt.inner : opt.interval;
 
 	put_z(b, r.samples ? "; sweep: " : "; no sweep");
 	if (r.samples == 0)

@@ -460,8 +460,10 @@ static int live(void)
 		say_z("no GPU here that i915 or xe drives");
 		return EX_NODEVICE;
 	}
-	opt.count = opt.count || opt.interval ? opt.count : 1;
-	opt.interval = opt.interval ? opt.interval : 1000000000;
+	if (!opt.interval) {
+		opt.count = 1;
+		opt.interval = 1000000000;
+	}
 	p->interval = opt.interval;
 	stream.live = true;
 	stream.dev_name = devices[device].dev;

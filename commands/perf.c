@@ -61,8 +61,10 @@ int find_target(struct target *t)
 {
 	const char *missing;
 
-	if (t->all && opt.npids)
-		return usage_z("--all-cpus and processes exclude each other");
+	if (opt.command && !opt.command[0])
+		return usage_z("which command? There is none behind --");
+	if ((t->all && opt.npids) || (t->whole && t->threads))
+		return usage_z("-a, -p and -t exclude each other");
 	for (size_t i = 0; i < opt.npids; i++) {
 		char pid[24];
 		struct buf b = BUF_Z(pid);

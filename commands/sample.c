@@ -322,8 +322,6 @@ static const char *sample_default(void)
 
 static int sample_options(struct target *t)
 {
-	if (opt.command && !opt.command[0])
-		return usage_z("sample: which command? There is none behind --");
 	if (t->period && t->freq)
 		return usage_z("--freq and --sample-period exclude each other");
 	if ((opt.random_mask || opt.long_period || opt.short_period) && !t->period)
@@ -336,6 +334,8 @@ static int sample_options(struct target *t)
 		opt.profile = 1 << PROF_STACK;
 	if (opt.profile)
 		opt.out.kind = K_PROFILE;
+	else if (opt.top)
+		return usage_z("--top is of --summary");
 	opt.out.once = opt.profile;
 	if (makes_perfdata() && !opt.output)
 		return usage_z("-o perfdata wants a file: -O FILE");

@@ -83,7 +83,7 @@ static int say_failed(long r)
 {
 	if (r >= 0)
 		return -1;
-	say_error(opt.output, r);
+	say_error(opt.output ? opt.output : "--log-fd", r);
 	return EX_FAIL;
 }
 
@@ -224,8 +224,10 @@ int sink_open(void)
 	if (!opt.output) {
 		if (opt.command && !opt.out_chosen)
 			out_fd = 2;
-		return -1;
+		return say_failed(sys_fcntl(out_fd, F_GETFD, 0));
 	}
+	if (opt.out_chosen)
+		return usage_z("--log-fd or -O");
 	is_udp = str_skip(&to, (struct str)STR("udp:"));
 	if (is_udp)
 		return open_udp(to);

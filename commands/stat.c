@@ -294,8 +294,6 @@ int cmd_stat(void)
 	bool counted = false;
 	int code, result = EX_OK;
 
-	if (opt.command && !opt.command[0])
-		return usage_z("stat: which command? There is none behind --");
 	if (opt.repeat != 1 && (!opt.command || opt.interval))
 		return usage_z("--repeat goes with a command, and not with intervals");
 	if (!open_roots())

@@ -19,10 +19,10 @@ static i64 now_on_clock(void)
 /* Before the first reading, which --align has on a tick, too. Without an interval there is one sample, over a window. */
 void ticks_begin(struct ticks *t)
 {
-	bool repeat = opt.interval || opt.count;
+	bool repeat = opt.interval || opt.on_stdin;
 
-	*t = (struct ticks){ .repeat = repeat || opt.on_stdin, .left = repeat || opt.on_stdin ? opt.count : 1 };
-	t->interval = !repeat ? opt.window : opt.interval ? opt.interval : 1000000000;
+	*t = (struct ticks){ .repeat = repeat, .left = repeat ? opt.count : 1 };
+	t->interval = opt.interval ? opt.interval : opt.window;
 	t->step = opt.inner ? t->interval / ((t->interval + opt.inner - 1) / opt.inner) : t->interval;
 	if (opt.align) {
 		i64 now = sys_now(CLOCK_REALTIME);

@@ -1166,7 +1166,7 @@ struct target {
 	u32 tasks[16384];             /* threads of large servers */
 	u32 leaders[16384];           /* the process of each */
 	u32 ntasks;
-	bool whole;                   /* the tasks are all threads of processes */
+	bool whole, threads;          /* the tasks are all threads of processes; some of them: not both */
 	struct cpuset cpus;
 	u32 cgroups[16];              /* texts */
 	u32 ncgroups;

@@ -977,12 +977,13 @@ def _(m):
     first, long, short = 1000000, 3000000, 500000
     args = ["-e", "cpu-clock:u", "--sample-period", str(first), "--long-period", str(long), "--short-period",
             str(short)]
-    for more, after in (([], short), (["--wakeup", "1"], long)):
+    for more, after in (([], short), (["--wakeup", "1"], long), (["--watermark", "1", "--wakeup", "2000"], short)):
         s = sample([*args, *more], [work(), "burn", "500"])
         late = sorted(gaps(s.recs)[-40:])
         near(late[2], after, after // 5, f"ns between the last samples {more}, where nothing came between")
         periods = collections.Counter(r["period"] for r in s.recs)
         check(set(periods) <= {first, short, long} and periods[after] > 20, f"{more}: periods in the samples {periods}")
+        check(after != short or not periods[long], f"{more}: woken, by no ring that was full: {periods}")
 
 
 def arrivals(args, seconds, until=None):
@@ -1366,7 +1367,7 @@ def _(m):
             (["--sample-period", "0"], 2, ["--sample-period"]), (["--sample-period", "x"], 2, ["--sample-period"]),
             (["-m", "3"], 2, ["2^n"]), (["-m", "0"], 2, ["2^n"]), (["-m", "99999999999"], 2, ["--mmap-pages"]),
             (["--limit", "0"], 2, ["--limit"]), (["--wakeup", "0"], 2, ["--wakeup"]),
-            (["--watermark", "0"], 2, ["--watermark"]),
+            (["--watermark", "0"], 2, ["--watermark"]), (["-k", "3"], 2, ["--summary"]),
             (["--timeout", "0"], 2, ["--timeout"]), (["-c", "0"], 2, []),
             (["--period-random", "7"], 2, ["--period-random"]),
             (["--period-random", "7,1"], 2, ["--sample-period"]),

@@ -606,7 +606,8 @@ def _(d):
     for args in (["--help"], ["-f", "help"], ["host", "-f", "help"], ["-V"]):
         eq(run(args).code, 0, f"{args}: exit code")
     for args in (["counters", "host/load/-/1", "1", "--on-stdin"], ["counters", "host/load/-/1", "0.1", "-O", "/dev/kmsg"],
-                 ["list", "--align"], ["host", "--inner", "0.1"], ["host", "-S"], ["host", "-k", "1"], ["stat", "--align"]):
+                 ["list", "--align"], ["host", "--inner", "0.1"], ["host", "-S"], ["host", "-k", "1"], ["stat", "--align"],
+                 ["stat", "-j", "-O", "/dev/kmsg", "true"]):
         r = run(args, timeout=5)
         check(r.code == 2 and r.err, f"{args}: {r!r}")
 

@@ -479,7 +479,10 @@ def _(m):
     finally:
         os.close(a)
         os.close(b)
-    says(stat("--log-fd", 199, "-e", "task-clock", *work("exit", 0)), 1, "Bad file descriptor")
+    mark = m.path("ran")
+    says(stat("--log-fd", 199, "-e", "task-clock", "--", "touch", mark), 1, "Bad file descriptor")
+    refused([["--log-fd", 2, "-O", mark]])
+    check(not os.path.exists(mark), "the command ran, though what it comes to could not be written")
 
 
 @test("SIGINT: to us alone reaches the command once, its status is ours, and results are printed")
@@ -816,6 +819,13 @@ def _(m):
         tids = sorted(int(t) for t in os.listdir(f"/proc/{w.pid}/task"))
         eq(sorted(r["tid"] for r in rows), tids, "a record per thread")
         eq({(r["pid"], r.get("comm")) for r in rows}, {(w.pid, "work")}, "process and name")
+
+
+@test("tasks: -p and -t together are refused, in either order", counts=False)
+def _(m):
+    pid = os.getpid()
+    for args in (["-p", pid, "-t", pid], ["-t", pid, "-p", pid], ["-p", pid, "-a"]):
+        says(stat("--timeout", 10, *args), 2, "-a, -p and -t")
 
 
 @test("tasks: -t counts that thread alone")
@@ -1242,6 +1252,24 @@ def _(m):
 def _(m):
     r = stat("-j", "-I", 50, "--interval-count", 3, "-e", "task-clock", *work("spin", 1500))
     eq(len(rows_of(r.err)), 3, f"records ({r!r})")
+
+
+@test("intervals: a count without an interval is of seconds, as of the devices", alone=True)
+def _(m):
+    machine_wide()
+    for args in (["-c", 2], ["--interval-count", 2]):
+        rows = measure("-a", "-e", "cpu-clock", *args)
+        eq(len(rows), 2, f"records of {args}")
+        for r in rows:
+            near(r["dt"], 1, 0.2, f"dt of {args}")
+    refused([["-c", 2, "-r", 2, "-e", "task-clock"]], command=work("exit", 0))
+
+
+@test("intervals: perf's times are milliseconds with a fraction, too")
+def _(m):
+    machine_wide()
+    for args in (["-I", "20.5", "-c", 1], ["--timeout", "20.5"], ["--timeout", ".0205s"]):
+        near(measure("-a", "-e", "cpu-clock", *args)[0]["dt"], 0.0205, 0.015, f"dt of {args}")
 
 
 @test("intervals: no drift: 200 of 10 ms take 2.00 s, and each stands on the grid", alone=True)
