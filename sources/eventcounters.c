@@ -188,7 +188,7 @@ static long places_open(struct slot *s, struct gp_event *e)
 static long event_open(struct slot *s, struct str event)
 {
 	static struct gp_event kinds[MAX_KINDS];
-	struct buf why = { .cap = 0 };
+	struct buf why = { .p = (char *)s }; /* has no room: nobody asks */
 	long n = events_attr(event, kinds, MAX_KINDS, &why), r = n < 0 ? n : -ENOENT;
 
 	for (long i = 0; i < n && (r == 0 || is_local(r)); i++)

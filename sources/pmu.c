@@ -38,8 +38,7 @@ static void put_short(struct buf *b, struct str s)
 	bool cut = str_len(s) > 100;
 
 	put_text(b, cut ? (struct str){ s.p, s.p + 100 } : s);
-	put_z(b, s.p < s.e ? "" : "''");
-	put_z(b, cut ? "..." : "");
+	put_z(b, cut ? "..." : s.p < s.e ? "" : "''");
 }
 
 /* Says `ITEM: what "s"more`, without s where it is empty; false. */

@@ -15,11 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIRST_FD = 1 << 20, MAX_FDS = 256, MAX_FILES = 512, SAID_BYTES = 1 << 21 };
+enum { FIRST_FD = 1 << 20, MAX_FDS = 256, MAX_FILES = 512, SAID_BYTES = 1 << 21, MAX_LINKS = 8 };
 
 static struct {
 	char kind; /* as the line has it */
 	struct str path, text;
+	size_t reads; /* since it has this text */
 } files[MAX_FILES];
 static size_t nfiles;
 
@@ -29,6 +30,7 @@ static struct {
 	size_t file, at;
 } fds[MAX_FDS];
 
+static int links; /* followed by the last path_resolve() */
 size_t files_piece;
 char files_said[SAID_BYTES];
 size_t files_said_n, files_warned;
@@ -68,6 +70,7 @@ static void files_take(struct str text)
 		if (line.p < line.e && memchr("=@!?", *line.p, 4) && nfiles < MAX_FILES) {
 			files[nfiles].kind = *line.p;
 			files[nfiles].path = (struct str){ line.p + 1, line.e };
+			files[nfiles].reads = 0;
 			files[nfiles++].text = (struct str){ text.p, text.p };
 		} else if (nfiles) {
 			files[nfiles - 1].text.e = text.p < text.e ? text.p : text.e;
@@ -85,6 +88,7 @@ void files_set(struct str text)
 	root_sys = fd_new("sys", true, 0);
 	root_proc = fd_new("proc", true, 0);
 	root_sys_given = root_proc_given = true;
+	files_limit = 4 * FIRST_FD; /* or each of these descriptors looks like one too many */
 }
 
 void files_one(const char *path, struct str text, size_t piece)
@@ -155,13 +159,38 @@ bool files_text(const char *path, struct str *text)
 	return true;
 }
 
+bool files_nth(size_t i, char *kind, struct str *path, struct str *text)
+{
+	if (i >= nfiles)
+		return false;
+	*kind = files[i].kind;
+	*path = files[i].path;
+	*text = files[i].text;
+	return true;
+}
+
+size_t files_reads(size_t i)
+{
+	return files[i].reads;
+}
+
+/* Where a link leads: its first line, up to a NUL. */
+static struct str link_target(struct str text)
+{
+	struct str target;
+
+	if (!line_next(&text, &target))
+		target = text;
+	return (struct str){ target.p, target.p + (target.p < target.e ? strnlen(target.p, str_len(target)) : 0) };
+}
+
 /* Behind a folder's path: name by name, with its links followed; last: the final one, too. False: too long, too many. */
 static bool path_resolve(char *to, int dir, const char *path, bool last)
 {
 	char rest[PATH_MAX], next[PATH_MAX], link[PATH_MAX];
 	size_t n = 0;
-	int links = 0;
 
+	links = 0;
 	to[0] = '\0';
 	if (path[0] != '/' && dir >= FIRST_FD && dir < FIRST_FD + MAX_FDS && fds[dir - FIRST_FD].open)
 		n = strlen(strcpy(to, fds[dir - FIRST_FD].path));
@@ -189,9 +218,9 @@ static bool path_resolve(char *to, int dir, const char *path, bool last)
 		strcpy(next, slash ? slash + 1 : "");
 		f = n > was ? file_at((struct str){ to, to + n }) : -1;
 		if (f >= 0 && files[f].kind == '@' && (last || next[0])) {
-			struct str t = str_trim(files[f].text);
+			struct str t = link_target(files[f].text);
 
-			if (++links > 8 || str_len(t) + strlen(next) + 2 > PATH_MAX)
+			if (++links > MAX_LINKS || str_len(t) + strlen(next) + 2 > PATH_MAX)
 				return false;
 			memcpy(link, t.p, str_len(t));
 			link[str_len(t)] = '/';
@@ -203,6 +232,18 @@ static bool path_resolve(char *to, int dir, const char *path, bool last)
 		strcpy(rest, next);
 	}
 	return true;
+}
+
+char files_behind(const char *path, char *full, struct str *text)
+{
+	long f;
+
+	if (!path_resolve(full, -1, path, true) || links > MAX_LINKS / 2)
+		return '?';
+	f = file_at(str_z(full));
+	if (f >= 0)
+		*text = files[f].text;
+	return f >= 0 ? files[f].kind : is_folder(str_z(full)) ? '/' : '\0';
 }
 
 /* --- what they are wrapped in ---------------------------------------------------------------------------------- */
@@ -257,6 +298,7 @@ static ssize_t give(int fd, void *b, size_t n, size_t at)
 
 	if (fds[fd - FIRST_FD].is_dir)
 		return fails(EISDIR);
+	files[fds[fd - FIRST_FD].file].reads++;
 	if (files[fds[fd - FIRST_FD].file].kind == '?')
 		return fails(EIO);
 	if (at >= str_len(text))
@@ -358,7 +400,7 @@ REAL(ssize_t, readlinkat, int dir, const char *path, char *b, size_t n)
 		return fails(ENOENT);
 	if (files[f].kind != '@')
 		return fails(EINVAL);
-	target = str_trim(files[f].text);
+	target = link_target(files[f].text);
 	if (n > str_len(target))
 		n = str_len(target);
 	memcpy(b, target.p, n);

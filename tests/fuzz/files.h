@@ -11,6 +11,11 @@ void files_set(struct str text);
 void files_one(const char *path, struct str text, size_t piece); /* one, of any bytes */
 void files_change(struct str text); /* what stands in them now; what is open stays so */
 bool files_text(const char *path, struct str *text); /* of a file that can be read, and is reached without a link */
+bool files_nth(size_t i, char *kind, struct str *path, struct str *text); /* one after another, as they stand there */
+size_t files_reads(size_t i); /* how often that one was read since it has its text */
+/* What a path leads to: its kind, '/' for a folder, '\0' for nothing, '?' where links are too many for a plain reader. Where that
+ * is goes to full, which has PATH_MAX bytes. */
+char files_behind(const char *path, char *full, struct str *text);
 void files_off(void);                /* calls are the kernel's again */
 extern size_t files_piece;   /* what a read gives at most; 0: all that is asked for */
 extern char files_said[];    /* what was written to standard output */
