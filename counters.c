@@ -1661,7 +1661,7 @@ void rows_sum(i64 dt, bool scale)
 		evrows[i].places = 0;
 		evrows[i].neg = evrows[i].cut = false;
 		evrows[i].value = 0;
-		evrows[i].state = CS_COUNTED; /* until a count says otherwise */
+		evrows[i].state = CS_NEVER_RAN; /* until a count says otherwise: a repetition may have none */
 		evrows[i].sum = (struct tally){ 0 };
 	}
 	for (u32 i = 1; i <= ncounts; i++)

@@ -255,7 +255,7 @@ static void ready(i32 child, bool again)
 	keep_privileges((has_virtual() ? MAY_READ | MAY_LOOK : 0) | (again ? MAY_PERF | MAY_LOOK : 0));
 }
 
-/* One measurement: exit code; *counted: something could be. */
+/* One measurement: exit code; *counted: something could be, now or before. */
 static int stat_once(struct measure *m, bool *counted)
 {
 	u64 left = opt.interval ? opt.count : 0;
@@ -266,7 +266,7 @@ static int stat_once(struct measure *m, bool *counted)
 		say("cannot start a process: ", error_text(r), NULL);
 		return EX_FAIL;
 	}
-	*counted = perf_countable();
+	*counted |= perf_countable();
 	say_failed_sets();
 	while (measure_next(m)) {
 		if (code == EX_OK)

@@ -514,6 +514,8 @@ void perf_open(const struct target *t)
 		if (t->ncgroups) {
 			at.cgroup = t->cgroups[g];
 			at.cgroup_fd = open_cgroup(at.cgroup);
+			if (at.cgroup_fd < 0)
+				continue; /* it went since the repetition before: what it did is not what all do */
 		}
 		for (u32 from = 1, to; from <= nevents; from = to) {
 			to = run_end(from, t);

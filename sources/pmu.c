@@ -336,8 +336,6 @@ static bool word_put(struct event *ev, const struct evterm *t, u8 word)
 static bool format_apply(struct event *ev, const struct evterm *t, struct str text)
 {
 	struct evformat f;
-	char max[24];
-	struct buf b = buf_on(max, sizeof(max) - 1);
 
 	if (!parse_format(text, &f))
 		return wrong("the kernel's format is not understood, of the term", t->name, "");
@@ -345,13 +343,12 @@ static bool format_apply(struct event *ev, const struct evterm *t, struct str te
 		return wrong("not a number:", t->value, "");
 	if (format_put(&f, t->n, ev->config))
 		return true;
-	put_u64(&b, format_max(&f));
-	max[b.n] = '\0';
 	put_short(now.why, now.item);
 	put_z(now.why, ": ");
 	put_text(now.why, t->name);
 	put_z(now.why, " is at most ");
-	put_z(now.why, max);
+	put_u64(now.why, format_max(&f));
+	now.error = -EINVAL;
 	return false;
 }
 

@@ -1003,6 +1003,22 @@ def _(m):
             check(row["value"] and row["value"] > 0.003e9, f"without -a, with a slash: {row}")
 
 
+@test("cgroups: one that goes after the first repetition counts in that only: neither as 0, nor as what all do")
+def _(m):
+    name = f"gpustat-test-{os.getpid()}-c"
+    with cgroups(name) as (path,):
+        spin = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
+        once = (f"if echo $$ >{path}/cgroup.procs; then {spin}; echo $$ >{os.path.dirname(path)}/cgroup.procs; rmdir {path};"
+                f" else {spin}; fi 2>&-")
+        for how in ([], ["-a"]):
+            os.makedirs(path, exist_ok=True)
+            r = stat("-j", *how, "-G", name, "-r", "3", "-e", "task-clock", "--", "sh", "-c", once)
+            eq(r.code, 0, f"exit code ({r!r})")
+            check(not os.path.exists(path), "it has not gone")
+            row, = parse_json(r.err)  # running is of the last repetition: null
+            check(row["value"] and row.get("repeats", 1) == 1, f"{how}: {row}")
+
+
 @test("cgroups: -G / is the root of the hierarchy, with all that is below it")
 def _(m):
     machine_wide()
