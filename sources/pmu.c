@@ -231,6 +231,16 @@ static u32 pmu_open(struct str name)
 	return npmus;
 }
 
+/* The same, which says so. */
+static u32 pmu_need(struct str name)
+{
+	u32 p = pmu_open(name);
+
+	if (p == NONE)
+		absent("the kernel gives no type for the PMU", name, "");
+	return p;
+}
+
 /* Kinds of CPU, where there are several: their events are told apart by the PMU's type. */
 static u32 hybrid(void)
 {
@@ -521,11 +531,9 @@ static void events_cut(u32 n)
 static bool add_instance(struct str pmu, struct str terms, u16 instance)
 {
 	struct event *ev;
-	u32 p = pmu_open(pmu);
+	u32 p = pmu_need(pmu);
 
-	if (p == NONE)
-		return absent("the kernel gives no type for the PMU", pmu, "");
-	ev = event_new(now.item);
+	ev = p == NONE ? NULL : event_new(now.item);
 	if (!ev)
 		return false;
 	ev->type = pmus[p].type;
@@ -643,7 +651,9 @@ static bool add_generic(u32 type, u64 config)
 		if (!n)
 			break;
 		ev->group = (u16)i;
-		ev->pmu = pmu_open(cores[i]);
+		ev->pmu = pmu_need(cores[i]);
+		if (ev->pmu == NONE)
+			return false;
 		if (type == PT_RAW)
 			ev->type = pmus[ev->pmu].type;
 		else
@@ -1344,6 +1354,8 @@ long events_attr(struct str list, struct gp_event *to, size_t cap, struct buf *w
 	struct mark m = mark_here();
 	long n;
 
+	if (!m.events)
+		npmus = 0; /* a driver that came anew may have another number */
 	if (!events_add(list, 0, why))
 		return now.error;
 	n = make_all(m, to, cap);

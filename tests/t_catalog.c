@@ -755,11 +755,33 @@ static void t_limits(void)
 	check(nnamed == MAX_NAMED - 1 && reg_dropped == dropped + 11, "nor is one listed whose texts find no room");
 }
 
+/* PMUs as a long-lived program finds them: their numbers are of a driver, which may come anew. */
+static void t_numbers(void)
+{
+	struct gp_event e[2];
+	struct perf_event_attr *a = (struct perf_event_attr *)(void *)e[0].attr;
+	struct buf why = { .cap = 0 };
+	char sys[64];
+
+	shell("mkdir -p @/pmus/bus/event_source/devices; cd @/pmus/bus/event_source/devices; mkdir -p xe_a/format un_0 un_1/format cpu_p cpu_e;"
+	      " echo 41 >xe_a/type; echo 50 >un_0/type; echo 51 >un_1/type; echo 4 >cpu_p/type; echo 0 >cpu_p/cpus; echo 1 >cpu_e/cpus;"
+	      " echo config:0-3 >xe_a/format/event; echo config:0-3 >un_1/format/event");
+	snprintf(sys, sizeof(sys), "%s/pmus", tmp);
+	root("tests/trees/host/proc", sys);
+	check(events_attr(S("xe_a/event=3/"), e, 2, &why) == 1 && a->type == 41, "a PMU's number");
+	shell("echo 42 >@/pmus/bus/event_source/devices/xe_a/type");
+	check(events_attr(S("xe_a/event=3/"), e, 2, &why) == 1 && a->type == 42, "another one, where its driver came anew");
+	check(events_attr(S("un/event=16/"), e, 2, &why) == -EINVAL, "what has no room in one's field is wrong, whatever another one lacks");
+	check(events_attr(S("r1"), e, 2, &why) == -ENOENT, "a raw event is none of a kind of CPU that has no number");
+	shell("echo 5 >@/pmus/bus/event_source/devices/cpu_e/type");
+	check(events_attr(S("r1"), e, 2, &why) == 2 && a->type == 5, "and is one of each that has");
+}
+
 int main(void)
 {
 	static void (*const machines[])(void) = {
 		t_no_gpu, t_texts, t_two_gpus, t_display, t_lima, t_apu, t_amdgpu, t_asleep, t_events, t_oa,
-		t_device_comes, t_devices_come_and_go, t_oa_comes, t_frames, t_supplied, t_refusal, t_limits,
+		t_device_comes, t_devices_come_and_go, t_oa_comes, t_frames, t_supplied, t_refusal, t_limits, t_numbers,
 	};
 
 	if (!mkdtemp(tmp))
