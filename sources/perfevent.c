@@ -41,7 +41,7 @@ static i32 package_of(u32 cpu)
 	return known[cpu] - 2;
 }
 
-/* The site of what is counted on this CPU or of this task. */
+/* The site of what is counted on this CPU or of this task; MAX_SITES: it has no room. */
 static u32 site_of(const struct target *t, i32 cpu, u32 task, u32 cgroup)
 {
 	struct site p = { .cpu = -1, .core = -1, .die = -1, .socket = -1, .cgroup = cgroup };
@@ -65,12 +65,9 @@ static u32 site_of(const struct target *t, i32 cpu, u32 task, u32 cgroup)
 		if (sites[i].cpu == p.cpu && sites[i].core == p.core && sites[i].die == p.die && sites[i].socket == p.socket &&
 		    sites[i].tid == p.tid && sites[i].cgroup == p.cgroup)
 			return i;
-	if (nsites == MAX_SITES) {
-		reg_dropped++;
-		return 0;
-	}
-	sites[nsites] = p;
-	return nsites++;
+	if (i < MAX_SITES)
+		sites[nsites++] = p;
+	return i;
 }
 
 /* --- attributes -------------------------------------------------------------------------------------- */
@@ -275,15 +272,15 @@ static long open_one(const struct event *ev, const struct target *t, const struc
 static struct count *count_new(u32 ev, const struct target *t, const struct spot *at)
 {
 	struct count *c = &counts[ncounts + 1];
+	u32 site = site_of(t, at->cpu, at->task, at->cgroup);
 
-	if (ncounts + 1 == MAX_COUNTS) {
+	if (ncounts + 1 == MAX_COUNTS || site == MAX_SITES) {
 		reg_dropped++;
 		return NULL;
 	}
 	ncounts++;
-	*c = (struct count){ .event = ev, .fd = -1, .cpu = at->cpu, .leader = ncounts,
+	*c = (struct count){ .event = ev, .site = site, .fd = -1, .cpu = at->cpu, .leader = ncounts,
 			     .pid = at->task ? t->tasks[at->task - 1] : 0 };
-	c->site = site_of(t, at->cpu, at->task, at->cgroup);
 	return c;
 }
 

@@ -9,6 +9,7 @@ import math
 import os
 import pty
 import re
+import resource
 import select
 import shutil
 import signal
@@ -870,6 +871,27 @@ def _(m):
         r = stat("-j", "--per-thread", "-e", "task-clock", "-p", p.pid, "--timeout", 100)
         n = len(rows_of(r.out))
         check(n == 601 or b"gpustat: " in r.err, f"{n} of 601 threads, and no word of it")
+
+
+@test("tasks: of more threads than there are places for, those without one are left out, not another one's", alone=True)
+def _(m):
+    places = 8193
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < places + 200:
+        raise Skip("too few descriptors for so many threads")
+    text = m.write("crowd.py", "import threading, time\nthreading.stack_size(32768)\n"
+                   f"for _ in range({places}):\n    threading.Thread(target=time.sleep, args=(30,), daemon=True).start()\n"
+                   "def spin():\n    while True: pass\n"
+                   "threading.Thread(target=spin, daemon=True).start()\nprint('ready', flush=True)\ntime.sleep(30)\n")
+    with Running([sys.executable, text]) as p:
+        try:
+            p.until(b"ready\n")
+        except Exception as e:
+            raise Skip(f"no room for so many threads: {e}") from None
+        r = stat("-j", "--per-thread", "-e", "task-clock", "-p", p.pid, "--timeout", 200)
+        rows = {row["tid"]: row for row in rows_of(r.out)}
+        eq(len(rows), places, "records")
+        check(b" had no room" in r.err, f"no word of it: {r.err!r}")
+        check(not rows[p.pid]["value"] or rows[p.pid]["value"] < 2e7, f"the first one sleeps: {rows[p.pid]}")
 
 
 @test("tasks: -w ends the measurement of a process that runs on")
