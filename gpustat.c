@@ -705,7 +705,7 @@ static const struct cmd cmds[] = {
 	{ "cgroups", "[INTERVAL [COUNT]]", "clients summed per cgroup", K_CGROUP, WITH_LIVE, WATCHES, CALLS_FILES | CALLS_WATCH, cmd_live },
 	{ "list", "", "devices, engines, memory, and what cannot be told", K_DEVICE, WITH_LIST, WATCHES, CALLS_FILES | CALLS_WATCH, cmd_list },
 	{ "fdinfo", "FILE...|-", "decode dumps of /proc/PID/fdinfo/FD", K_FDINFO, WITH_FDINFO, 0, CALLS_FILES, cmd_fdinfo },
-	{ "counters", "[NAME... [INTERVAL [COUNT]]]", "all counters, or values by name", K_COUNTER, WITH_COUNTERS, COUNTS, CALLS_FILES | CALLS_WATCH | CALLS_PERF | CALLS_DRM, cmd_counters },
+	{ "counters", "[NAME... [INTERVAL [COUNT]]]", "all counters, or values by name", K_COUNTER, WITH_COUNTERS, COUNTS, CALLS_FILES | CALLS_WATCH | CALLS_PERF | CALLS_OPEN_PERF | CALLS_DRM, cmd_counters },
 	{ "host", "[INTERVAL [COUNT]]", "a line of CPU, memory, disks and processes", K_COUNTER, WITH_HOST, COUNTS, CALLS_FILES | CALLS_WATCH | CALLS_PERF | CALLS_DRM, cmd_host },
 	{ "doctor", "", "what can be read here, and what would mend the rest", K_SOURCE, WITH_DOCTOR, COUNTS, CALLS_FILES | CALLS_WATCH | CALLS_OPEN_PERF, cmd_doctor },
 	{ "top", "[INTERVAL [COUNT]]", "the live screen", K_CLIENT, WITH_TOP, WATCHES, CALLS_FILES | CALLS_WATCH | CALLS_SCREEN, cmd_top },

@@ -19,6 +19,7 @@ static struct place {
 	int fd;
 	u32 next; /* of the same slot; 0: the last */
 	u64 read_format, scale;
+	u64 enabled; /* ns, at the last reading */
 	u8 point;
 	bool micro;
 } places[MAX_PLACES];
@@ -28,6 +29,7 @@ static struct slot {
 	u32 events;  /* text: one or, separated by blanks, several of which the first that there is counts */
 	u32 opened;  /* by how many counters */
 	u32 first;   /* place; 0: none */
+	u64 base;    /* what was counted before it was opened anew */
 	u64 highest; /* a count that is scaled for want of hardware counters may fall a little: it is kept from it */
 } slots[MAX_SLOTS];
 static u32 nslots;
@@ -198,22 +200,27 @@ static long event_open(struct slot *s, struct str event)
 	return r;
 }
 
+static long slot_open(struct slot *s)
+{
+	char text[NAME_CAP];
+	struct str rest = { text, text + text_copy(s->events, text, sizeof(text)) }, event;
+	long r = -ENOENT;
+
+	while (!s->first && is_local(r) && str_word(&rest, &event))
+		r = event_open(s, event);
+	return r;
+}
+
 static long open_slot(u32 at)
 {
 	struct slot *s = &slots[at];
-	char text[NAME_CAP];
-	struct str rest, event;
-	long r = -ENOENT;
 
 	if (at >= nslots)
 		return -ENOENT;
 	if (s->opened++)
 		return s->first ? 0 : -ENOENT;
-	s->highest = 0;
-	rest = (struct str){ text, text + text_copy(s->events, text, sizeof(text)) };
-	while (!s->first && is_local(r) && str_word(&rest, &event))
-		r = event_open(s, event);
-	return r;
+	s->base = s->highest = 0;
+	return slot_open(s);
 }
 
 static void close_slot(u32 at)
@@ -253,32 +260,48 @@ static u64 scaled(const struct place *p, u64 count)
 	return count / pow10_of(point) + (count % pow10_of(point) >= pow10_of(point) / 2);
 }
 
+static bool later; /* than the reading before */
+
+static void sample_events(bool anew)
+{
+	later = anew;
+}
+
+/* The kernel drops the events of a CPU that goes, as all but one do while the machine sleeps, and leaves them dropped when it is
+ * back: then they are opened anew. */
 static long read_slot(u32 at, u64 *v, u64 *of)
 {
-	u64 sum = 0;
-	bool waits = false;
+	struct slot *s = &slots[at];
+	u64 sum;
+	bool waits = false, dropped = false;
 
 	(void)of;
-	if (at >= nslots || !slots[at].first)
+	if (at >= nslots || !s->first)
 		return -ENOENT;
-	for (u32 i = slots[at].first; i; i = places[i].next) {
+	sum = s->base;
+	for (u32 i = s->first; i; i = places[i].next) {
 		struct gp_count c;
 		u64 one;
 
 		if (gp_read(places[i].fd, places[i].read_format, &c, 1) != 1)
 			return -EIO;
+		dropped |= later && c.enabled == places[i].enabled;
+		places[i].enabled = c.enabled;
 		waits |= !c.running && c.enabled > NEVER_RAN;
 		one = scaled(&places[i], gp_scaled(&c));
 		sum = sum + one < sum ? UINT64_MAX : sum + one;
 	}
-	if (waits)
-		return -EBUSY;
-	slots[at].highest = sum > slots[at].highest ? sum : slots[at].highest;
-	*v = slots[at].highest;
-	return 0;
+	s->highest = waits || sum < s->highest ? s->highest : sum;
+	if (dropped) {
+		s->base = s->highest;
+		places_close(s);
+		slot_open(s);
+	}
+	*v = s->highest;
+	return waits || dropped ? -EBUSY : 0;
 }
 
 const struct supplier sup_event = {
 	.prefix = STR("perf/"), .list = list_events,
-	.open = open_slot, .close = close_slot, .read = read_slot,
+	.open = open_slot, .close = close_slot, .sample = sample_events, .read = read_slot,
 };

@@ -251,10 +251,10 @@ static u32 hybrid(void)
 /* Whether a name in events/ tells something of another one there. */
 static bool is_detail(struct str s)
 {
-	static const struct str tails[] = { STR(".unit"), STR(".scale"), STR(".per-pkg"), STR(".snapshot") };
+	static const char tails[][12] = { "?*.unit", "?*.scale", "?*.per-pkg", "?*.snapshot" };
 
 	for (size_t i = 0; i < LEN(tails); i++)
-		if (str_len(s) > str_len(tails[i]) && str_eq((struct str){ s.e - str_len(tails[i]), s.e }, tails[i]))
+		if (glob_match(str_z(tails[i]), s, NULL))
 			return true;
 	return false;
 }

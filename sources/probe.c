@@ -12,7 +12,7 @@ enum { CAP_DAC_READ_SEARCH = 2, CAP_SYS_PTRACE = 19, CAP_SYS_ADMIN = 21, CAP_PER
 
 static const struct {
 	u8 cap;
-	const char *name, *docker;
+	char name[20], docker[22];
 } caps[] = {
 	{ CAP_DAC_READ_SEARCH, "cap_dac_read_search", " --user=0" }, /* who has CAP_DAC_OVERRIDE there */
 	{ CAP_SYS_PTRACE, "cap_sys_ptrace", " --cap-add=SYS_PTRACE" },
@@ -280,7 +280,7 @@ static void probe_namespace(void)
 /* --- perf events ------------------------------------------------------------------------------------------------- */
 
 static const struct perf_kind {
-	const char *source, *mend; /* the sysctl's value that gives it to all */
+	char source[17], mend[3]; /* mend: the sysctl's value that gives it to all */
 	u8 type, mods;
 	u8 least; /* the lowest that refuses it to those without CAP_PERFMON */
 	bool wide;

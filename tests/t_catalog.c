@@ -777,11 +777,46 @@ static void t_numbers(void)
 	check(events_attr(S("r1"), e, 2, &why) == 2 && a->type == 5, "and is one of each that has");
 }
 
+/* The kernel drops the events of a CPU that goes offline, and with it all but one do when the machine sleeps: their time stands
+ * still then, as that of those which are switched off. */
+static void t_dropped(void)
+{
+	static const char name[] = "perf/software/all/cpu-clock";
+	i64 was;
+
+	root("/proc", "/sys");
+	catalog_refresh(ALL_SUPPLIERS);
+	activate(name);
+	catalog_start();
+	pass(20);
+	catalog_sample();
+	if (!counter(name)->known) {
+		note("no events may be counted here");
+		return;
+	}
+	was = counter(name)->value;
+	check(was > 15 * MS, "events count");
+	for (u32 i = 1; i <= nplaces; i++)
+		gp_disable(places[i].fd);
+	pass(20);
+	catalog_sample(); /* up to here they counted a little */
+	pass(20);
+	catalog_sample();
+	is(counter(name), false, 0, "events that the kernel has dropped tell nothing");
+	pass(20);
+	catalog_sample();
+	check(counter(name)->known && counter(name)->value > was + 15 * MS, "and are opened anew: what they had counted stays");
+	was = counter(name)->value;
+	catalog_sample();
+	check(counter(name)->known && counter(name)->value >= was, "a reading right behind another one is no sign of that");
+	check_u64(slots[counter(name)->at].opened, 1, "nothing else has changed");
+}
+
 int main(void)
 {
 	static void (*const machines[])(void) = {
 		t_no_gpu, t_texts, t_two_gpus, t_display, t_lima, t_apu, t_amdgpu, t_asleep, t_events, t_oa,
-		t_device_comes, t_devices_come_and_go, t_oa_comes, t_frames, t_supplied, t_refusal, t_limits, t_numbers,
+		t_device_comes, t_devices_come_and_go, t_oa_comes, t_frames, t_supplied, t_refusal, t_limits, t_numbers, t_dropped,
 	};
 
 	if (!mkdtemp(tmp))

@@ -4,6 +4,8 @@
 # programs supply. Prints TAP; exit 0 iff all is well. ONLY=TEXT and TIMES=1 as in t_edges.py.
 # SPDX-License-Identifier: MIT
 import csv
+import ctypes
+import fcntl
 import io
 import os
 import re
@@ -411,6 +413,33 @@ def _(_m):
           lambda a, b: abs(a - b) <= 0.011)
     agree("processes", lambda: now("processes/-/count"), lambda: len(procps("ps", "-e", "-o", "pid=").split()),
           lambda a, b: abs(a - b) <= 8)
+
+
+@test("values: events that the kernel drops, as where CPUs go and come back, are unknown once, and counted anew")
+def _(_m):
+    name, libc, got = "perf/software/all/cpu-clock", ctypes.CDLL(None, use_errno=True), []
+    if os.getuid() != 0 or name not in [r["name"] for r in listed()]:
+        raise Skip("only root may reach into the program, and switch off what it counts")
+    with subprocess.Popen([edges.PROG, "counters", "-o", "json", name, "0.1", "6"], stdout=subprocess.PIPE) as p:
+        for line in p.stdout:
+            got += [r["value"] for r in parse_json(line)]
+            if len(got) != 2:
+                continue
+            pid, folder, dropped = os.pidfd_open(p.pid), f"/proc/{p.pid}/fd", 0
+            for fd in os.listdir(folder):
+                if os.readlink(f"{folder}/{fd}") == "anon_inode:[perf_event]":
+                    own = libc.syscall(438, pid, int(fd), 0)  # pidfd_getfd
+                    if own < 0:
+                        raise Skip(f"pidfd_getfd: {os.strerror(ctypes.get_errno())}")
+                    fcntl.ioctl(own, 0x2401, 0)  # PERF_EVENT_IOC_DISABLE
+                    os.close(own)
+                    dropped += 1
+            os.close(pid)
+            if not dropped:
+                raise Skip("nothing may be counted")
+    eq((len(got), got.count(None)), (6, 1), f"samples, and those without a value: {got}")
+    known = [v for v in got if v is not None]
+    check(known == sorted(known) and known[-1] > known[1] + 100000000, f"counts go on: {got}")
 
 
 @test("values: what the kernel refuses is said with what would help, and is not 0")

@@ -162,6 +162,7 @@ def probed(tmp):
         yield ["munin", *ROOTS], FILES + WATCH + REPLACE
         yield ["sample", "-e", "cpu-clock", "--", "true"], FILES + PERF + CHILD
         yield ["host", "-w", "0.01"], FILES + WATCH + PERF
+        yield ["counters", "perf/software/all/cs", "-w", "0.01"], FILES + WATCH + PERF + OPEN_PERF
         yield ["events", *ROOTS], FILES
         yield ["plot", "/dev/null"], FILES
         yield ["doctor"], FILES + WATCH + OPEN_PERF
