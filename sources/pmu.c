@@ -189,6 +189,7 @@ static struct names *pmus_all(void)
 	if (pmus_read)
 		return &pmu_names;
 	pmus_read = true;
+	ncores = 0;
 	names_read(&pmu_names, DEVICES);
 	for (u32 i = 0; i < pmu_names.n && ncores < LEN(cores); i++) {
 		struct str name = name_at(&pmu_names, i);
@@ -1375,6 +1376,7 @@ int gp_parse(const char *list, struct gp_event *to, int cap, char *why, size_t n
 		return -EFAULT;
 	sys_lock(&lib_lock);
 	roots_open(); /* generic events need none */
+	pmus_read = false; /* a driver may have come since */
 	n = events_attr(str_z(list), to, cap > 0 ? (size_t)cap : 0, &b);
 	sys_unlock(&lib_lock);
 	if (why && nwhy)

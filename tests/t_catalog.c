@@ -775,6 +775,10 @@ static void t_numbers(void)
 	check(events_attr(S("r1"), e, 2, &why) == -ENOENT, "a raw event is none of a kind of CPU that has no number");
 	shell("echo 5 >@/pmus/bus/event_source/devices/cpu_e/type");
 	check(events_attr(S("r1"), e, 2, &why) == 2 && a->type == 5, "and is one of each that has");
+	check(gp_parse("xe_b/config=7/", e, 2, NULL, 0) == -ENOENT, "a PMU that is not there");
+	shell("cd @/pmus/bus/event_source/devices; mkdir xe_b; echo 43 >xe_b/type");
+	check(gp_parse("xe_b/config=7/", e, 2, NULL, 0) == 1 && a->type == 43, "and is, once its driver has come");
+	check(gp_parse("r1", e, 2, NULL, 0) == 2, "of kinds of CPU there are no more than before");
 }
 
 /* The kernel drops the events of a CPU that goes offline, and with it all but one do when the machine sleeps: their time stands
