@@ -1629,12 +1629,12 @@ static void row_finish(struct evrow *r, i64 dt, bool scale)
 {
 	const struct event *ev = &events[r->event];
 
-	r->point = 0;
 	if (r->cut) /* a part of the sum is none */
 		r->state = CS_NO_FILES;
 	r->share = r->sum.enabled ? muldiv(r->sum.running, 100000, r->sum.enabled) : 0;
-	if (r->state != CS_COUNTED)
+	if (r->state != CS_COUNTED) /* the mean of runs before keeps its point */
 		return;
+	r->point = 0;
 	if (ev->rule == EV_PER_SECOND) {
 		dt = evsets[ev->set].name ? evsets[ev->set].active - evsets[ev->set].active_was : dt;
 		r->value = dt > 0 ? muldiv(r->value, 10000000000, (u64)dt) : 0;

@@ -308,8 +308,9 @@ bool measure_next(struct measure *m)
 		if (!m->due && m->delay > 0 && now >= m->begun + m->delay)
 			switch_on(m, false);
 		if (has_ended(m, now)) {
-			reading(m);
-			m->failure = m->argv ? child_failure() : 0;
+			m->failure = child_failure(); /* of no command: none */
+			if (!m->failure) /* else there is but what the runs before came to */
+				reading(m);
 			return false;
 		}
 		if (m->on && has_turns() && ((m->set_due >= 0 && now >= m->set_due) || turn_overflowed(m)))

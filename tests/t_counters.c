@@ -1858,6 +1858,16 @@ static void t_repeats(void)
 	}
 	check(evrows[1].repeats == 2 && evrows[1].value == 100, "of three runs one came to nothing");
 
+	no_rows(); /* nor is what was 1300.0 MHz 13000 behind it */
+	events[1].rule = EV_PER_SECOND;
+	count_in(1, 1, tally(0, 0, 0));
+	for (int k = 0; k < 2; k++) {
+		counts[1].now = k ? tally(0, 10, 0) : tally(1300, 10, 10);
+		rows_sum(SEC, true);
+		rows_repeat();
+	}
+	check(evrows[1].state == CS_COUNTED && evrows[1].value == 13000 && evrows[1].point == 1, "the mean keeps its point");
+
 	no_rows(); /* degrees */
 	events[1].rule = EV_LEVEL;
 	count_in(1, 1, tally(0, 0, 0))->virt = true;

@@ -1188,6 +1188,19 @@ def _(m):
     eq([x["repeats"] for x in rows_of(rows)], [3], "repeats")
 
 
+@test("-r N: a run whose command is not there any more leaves what the runs before came to")
+def _(m):
+    prog, mark = m.path("goes"), m.path("once")
+    with open(prog, "w", encoding="utf-8") as f:
+        f.write(f"#!/bin/sh\n[ -e {mark} ] && rm {prog}\n: > {mark}\nsleep 0.1\n")
+    os.chmod(prog, 0o755)
+    r = stat("-j", "-r", 4, "-e", "task-clock,duration_time", "--", prog)
+    said, rows = r.err.split(b"\n", 1)
+    rows = rows_of(rows)
+    eq((r.code, [x["repeats"] for x in rows]), (127, [2, 2]), f"exit code, repeats ({said!r})")
+    check(0 < value(rows, "task-clock") < 1e10 and value(rows, "duration_time") >= 1e8, f"means of two runs of 100 ms: {rows}")
+
+
 @test("-r N: each run is ended in time, and killed where it does not mind; what is sent to us goes to it", alone=True)
 def _(m):
     t = time.monotonic()
