@@ -1568,7 +1568,7 @@ static void row_add(struct evrow *r, const struct count *c, i64 dt, bool scale)
 	bool slept = c->pid && c->now.enabled; /* has run before, and not since: that is 0 */
 	u8 state = c->state;
 
-	if (state == CS_COUNTED && d.enabled == 0 && ev->rule != EV_LEVEL && !slept)
+	if (state == CS_COUNTED && d.enabled == 0 && !slept)
 		state = ev->mods & EM_PINNED ? CS_PINNED : CS_NOT_ENABLED;
 	else if (state == CS_COUNTED && d.running == 0 && d.enabled && ev->rule != EV_LEVEL)
 		state = ev->group ? CS_NO_ROOM : CS_NEVER_RAN;

@@ -803,7 +803,7 @@ struct count {
 	bool armed;      /* a trigger that has not fired yet */
 	bool tracks;     /* its ring is told of maps and names, too */
 	bool live;       /* virtual: switched on, and read since */
-	bool off;        /* virtual: switched off */
+	bool off;        /* not switched on */
 	u64 last;        /* virtual: the latest reading */
 	i64 on_since;    /* virtual: ns */
 	bool ring;       /* its ring is mapped; others of this CPU write there too */

@@ -397,7 +397,7 @@ static void open_run(u32 from, u32 to, const struct target *t, struct spot *at)
 	if (ev->virt) {
 		c = count_new(from, t, at);
 		if (c)
-			c->virt = true;
+			c->virt = c->off = true;
 	} else if (is_wide(ev) || t->all || at->cgroup_fd >= 0) {
 		open_cpus(from, to, t, at);
 	} else {

@@ -1543,7 +1543,7 @@ static void t_levels(void)
 	for (size_t i = 0; i < LEN(rows); i++) {
 		rows_begin();
 		counts[1].virt = rows[i].virt;
-		counts[1].now = tally(rows[i].v, 1000 * i, 1000 * i);
+		counts[1].now = tally(rows[i].v, 1000 * (i + 1), 1000 * (i + 1));
 		rows_sum(1000000000, true);
 		check(evrows[1].state == CS_COUNTED && evrows[1].neg == rows[i].neg, "level %" PRIi64 "%s: sign", (i64)rows[i].v,
 		      rows[i].virt ? "" : " of the kernel");
@@ -1568,6 +1568,9 @@ static void t_levels(void)
 	count_in(1, 1, tally(40, 250, 250));
 	rows_sum(1000, true);
 	check_u64(evrows[1].value, 40, "level: in a set that had a quarter of the time");
+	rows_begin();
+	rows_sum(1000, true);
+	check(evrows[1].state == CS_NOT_ENABLED, "level: in a set that had no turn it is not known");
 }
 
 static void t_frequencies(void)
@@ -1872,7 +1875,7 @@ static void t_repeats(void)
 	events[1].rule = EV_LEVEL;
 	count_in(1, 1, tally(0, 0, 0))->virt = true;
 	for (int k = 0; k < 2; k++) {
-		counts[1].now.value = k ? 10 : (u64)-4;
+		counts[1].now = tally(k ? 10 : (u64)-4, 10, 10);
 		rows_sum(SEC, true);
 		rows_repeat();
 	}

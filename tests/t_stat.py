@@ -1220,6 +1220,25 @@ def _(m):
     eq([r.get("repeats") for r in rows], [4], "repeats of each record")
 
 
+@test("a temperature is that of a time in which its set had its turn, and of none before counting began", alone=True, counts=False)
+def _(m):
+    hwmon = m.path("sys/class/hwmon/hwmon0")
+    os.makedirs(hwmon)
+    for name, text in (("name", "chip"), ("temp1_input", "40000"), ("temp2_input", "50000")):
+        with open(os.path.join(hwmon, name), "w", encoding="utf-8") as f:
+            f.write(text + "\n")
+    args = ("-j", "--raw", "--sys", m.path("sys"))
+    r = stat(*args, "-I", 200, "--timeout", 1500, "--set", "A=hwmon_chip/temp1/@600ms", "--set", "B=hwmon_chip/temp2/@600ms")
+    rows = rows_of(r.out)
+    check(r.code == 0 and len(rows) >= 6, f"{r!r}")
+    for x in rows:
+        eq(x["value"], None if x["active"] == 0 else 40.0 if x["set"] == "A" else 50.0, f"value of {x}")
+        check(x["enabled"] <= 1.6e9, f"no more than has passed: {x}")
+    check(any(x["active"] == 0 for x in rows), f"turns of three intervals: {rows}")
+    rows = rows_of(stat(*args, "-D", 9000, "--timeout", 200, "-e", "hwmon_chip/temp1/").out)
+    eq([(x["value"], x["enabled"]) for x in rows], [(None, 0)], "before counting began")
+
+
 @test("-D: counting begins that much later, and dt is from then on", alone=True)
 def _(m):
     t = time.monotonic()
