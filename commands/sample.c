@@ -217,7 +217,8 @@ static void take_record(const struct prec *r)
 	s.event = r->type == PR_SAMPLE ? counts[count_find(r->id)].event : NONE;
 	s.comm = s.event ? symbols_comm(r->pid, r->tid) : (struct str){ 0 };
 	s.at = (struct frame){ .ip = r->ip, .mode = r->mode };
-	s.nchain = 0;
+	s.nchain = s.ngroup = 0; /* a loss has none of what the sample before had */
+	s.period = 0;
 	if (s.event) {
 		nsamples++;
 		s.period = r->have & PS_PERIOD ? r->period : events[s.event].period && !events[s.event].freq ?

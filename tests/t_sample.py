@@ -1048,7 +1048,7 @@ def _(m):
 def flood(m, pages, stop, n, wait):
     """Page faults into a small ring that nobody empties for a while: what was written, what was said."""
     out = m.path("lost.json")
-    with started(["sample", "-e", "page-faults:u", "--sample-period", "1", "-m", str(pages), "-o", "json", "-O", out,
+    with started(["sample", "-e", "{page-faults:u,task-clock}:S", "--sample-period", "1", "-m", str(pages), "-o", "json", "-O", out,
                   "--",
                   work(), "touch", str(n), str(wait)], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
         if stop:
@@ -1073,6 +1073,7 @@ def check_losses(recs, said, n, faults):
     times = [r["time"] for r in recs]
     eq(times, sorted(times), "order")
     eq(shown, said, "lost in the records and in the message")
+    check(not any(r["period"] or r.get("group") for r in recs if r.get("lost")), "what was lost has a period, or a group's values")
     check(n <= got + shown <= faults + 200, f"{got} samples and {shown} lost of {n} to {faults} page faults")
 
 
