@@ -180,6 +180,9 @@ report(titles(r.stdout) == ["card0 · temperature, °C"], "plot -f", titles(r.st
 report(plot(small.replace(b"\n", b"\r\n")).stdout == want, "CR LF, too")
 report(plot(small + small.split(b"\n")[0] + b"\n").stdout == want, "the header again, as a second run writes it")
 report(plot(b"\xef\xbb\xbf" + small).stdout == want, "behind a byte order mark")
+rows = b"".join(b"1.0,1.0,counter,,,,,,,,%s\n" % x for x in (b"value,plain,5", b"unit,plain,", b"value,other,", b"unit,other,W"))
+got = titles(plot(b"time,dt,kind,dev,driver,pdev,client,pid,comm,cgroup,field,instance,value\n" + rows).stdout)
+report(got == ["plain"], "the unit of a value that is not known is not that of the one before", got)
 args = ["host", "-i", "0.02", "-c", "2", "-o", "json", "-t", "none"]
 js = run(*args).stdout + b'{"kind":"counter","dt":0.02,"vendor":"v","name":"a \\"b\\"/\\u00e9/c","value":5,"unit":"W","dev":"c\\\\d"}\n'
 other = b"".join(json.dumps(json.loads(line), sort_keys=True).encode() + b"\n" for line in js.splitlines())

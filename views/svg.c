@@ -484,14 +484,15 @@ static struct str apart_of(const struct plotids *id, const struct column *c, con
 /* The unit of the value before it, where the record tells it: long csv does so behind the value. */
 void svg_unit(struct str unit)
 {
-	struct buf b = { 0 };
+	struct panel *p = last_panel;
+	struct buf b = { .cap = LABEL };
 
-	if (!last_panel || last_panel->unit_n || !str_len(unit))
+	if (!p || p->unit_n || !unit.p)
 		return;
-	b.p = last_panel->unit;
-	b.cap = sizeof(last_panel->unit);
+	last_panel = NULL; /* the next one may be of a value that is not known */
+	b.p = p->unit;
 	put_clean(&b, unit);
-	last_panel->unit_n = (u8)b.n;
+	p->unit_n = (u8)b.n;
 }
 
 /* A value of the record that was begun. chosen: the user named it, so it is drawn whatever it is. */
