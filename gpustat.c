@@ -580,7 +580,7 @@ static const struct option {
 #define TO(what, member) OPT_##what, { .to = &opt.member }
 #define BY(setter) OPT_OWN, { .set = setter }
 	{ 'i', WITH_LIVE | WITH_TOP | WITH_STAT | WITH_OA | WITH_NAMED, TO(TIME, interval), "interval T\tsample every T: 100ms, 1, 1.5s, 1m" },
-	{ 'c', WITH_LIVE | WITH_TOP | WITH_PERF | WITH_OA | WITH_NAMED, TO(COUNT, count), "count N\tstop after N samples (-n is the same)" },
+	{ 'c', WITH_LIVE | WITH_TOP | WITH_PERF | WITH_OA | WITH_NAMED, TO(COUNT, count), "count N\tstop after N samples (-n too; not of stat, sample)" },
 	{ 'n', WITH_LIVE | WITH_TOP | WITH_OA | WITH_NAMED, TO(COUNT, count), "count N" },
 	{ 'w', WITH_LIVE | WITH_PERF | WITH_NAMED, BY(set_window), "window T\ttime between the two reads without an interval (0.5s)" },
 	{ '\0', WITH_CHECK | WITH_MUNIN, BY(set_window), "window T" },
