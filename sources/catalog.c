@@ -302,8 +302,7 @@ static void take_from(u32 place, bool anew)
 		last = t;
 	for (u32 i = place; i < nactive; i++)
 		asked[named[active[i]].supplier] = true;
-	asked[SUP_OA] |= asked[SUP_GPU]; /* some of whose it tells, */
-	asked[SUP_EVENT] |= asked[SUP_GPU]; /* and frames */
+	asked[SUP_OA] |= asked[SUP_GPU]; /* some of whose it tells */
 	for (size_t i = 0; i < SUPPLIERS; i++)
 		if (asked[i] && suppliers[i]->sample) {
 			u8 was = raise_for(i);

@@ -19,7 +19,7 @@ static struct place {
 	int fd;
 	u32 next; /* of the same slot; 0: the last */
 	u64 read_format, scale;
-	u64 enabled; /* ns, at the last reading */
+	u64 enabled; /* ns, when they were looked at */
 	u8 point;
 	bool micro;
 } places[MAX_PLACES];
@@ -29,6 +29,7 @@ static struct slot {
 	u32 events;  /* text: one or, separated by blanks, several of which the first that there is counts */
 	u32 opened;  /* by how many counters */
 	u32 first;   /* place; 0: none */
+	i64 t;       /* ns, when it was last looked whether its events go on */
 	u64 base;    /* what was counted before it was opened anew */
 	u64 highest; /* a count that is scaled for want of hardware counters may fall a little: it is kept from it */
 } slots[MAX_SLOTS];
@@ -206,6 +207,7 @@ static long slot_open(struct slot *s)
 	struct str rest = { text, text + text_copy(s->events, text, sizeof(text)) }, event;
 	long r = -ENOENT;
 
+	s->t = sys_now(CLOCK_MONOTONIC);
 	while (!s->first && is_local(r) && str_word(&rest, &event))
 		r = event_open(s, event);
 	return r;
@@ -260,12 +262,7 @@ static u64 scaled(const struct place *p, u64 count)
 	return count / pow10_of(point) + (count % pow10_of(point) >= pow10_of(point) / 2);
 }
 
-static bool later; /* than the reading before */
-
-static void sample_events(bool anew)
-{
-	later = anew;
-}
+enum { GOES_ON = 15000000 /* ns: a kernel whose clock is not finer has 100 ticks a second */ };
 
 /* The kernel drops the events of a CPU that goes, as all but one do while the machine sleeps, and leaves them dropped when it is
  * back: then they are opened anew. */
@@ -273,20 +270,25 @@ static long read_slot(u32 at, u64 *v, u64 *of)
 {
 	struct slot *s = &slots[at];
 	u64 sum;
-	bool waits = false, dropped = false;
+	i64 now = sys_now(CLOCK_MONOTONIC);
+	bool later, waits = false, dropped = false;
 
 	(void)of;
 	if (at >= nslots || !s->first)
 		return -ENOENT;
 	sum = s->base;
+	later = now - s->t >= GOES_ON;
+	s->t = later ? now : s->t;
 	for (u32 i = s->first; i; i = places[i].next) {
 		struct gp_count c;
 		u64 one;
 
 		if (gp_read(places[i].fd, places[i].read_format, &c, 1) != 1)
 			return -EIO;
-		dropped |= later && c.enabled == places[i].enabled;
-		places[i].enabled = c.enabled;
+		if (later) {
+			dropped |= c.enabled == places[i].enabled;
+			places[i].enabled = c.enabled;
+		}
 		waits |= !c.running && c.enabled > NEVER_RAN;
 		one = scaled(&places[i], gp_scaled(&c));
 		sum = sum + one < sum ? UINT64_MAX : sum + one;
@@ -303,5 +305,5 @@ static long read_slot(u32 at, u64 *v, u64 *of)
 
 const struct supplier sup_event = {
 	.prefix = STR("perf/"), .list = list_events,
-	.open = open_slot, .close = close_slot, .sample = sample_events, .read = read_slot,
+	.open = open_slot, .close = close_slot, .read = read_slot,
 };
