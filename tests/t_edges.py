@@ -1353,18 +1353,23 @@ def _(m):
 R = "kfd compute (ROCm)"
 
 
+KFD = "sys/devices/virtual/kfd/kfd"
+
+
+def kfd_process(m, pid, **files):
+    """A process that computes on XE, of which kfd tells these files."""
+    m.write(f"{KFD}/topology/nodes/1/gpu_id", "9876\n")
+    m.write(f"{KFD}/topology/nodes/1/properties", "cpu_cores_count 0\nlocation_id 768\ndomain 0\nvendor_id 4098\n")
+    for name, text in files.items():
+        m.write(f"{KFD}/proc/{pid}/{name}".replace("stats_9876_", "stats_9876/"), text + "\n")
+    m.process(pid, "python3")
+    m.link(KFD, "sys/class/kfd/kfd")
+
+
 @test(f"{R}: the process and its video memory come from /sys/class/kfd")
 def _(m):
     m.device("amdgpu", XE)
-    kfd = "sys/devices/virtual/kfd/kfd"
-    m.write(f"{kfd}/proc/5001/pasid", "32770\n")
-    m.write(f"{kfd}/proc/5001/vram_9876", "1073741824\n")
-    m.write(f"{kfd}/proc/5001/sdma_9876", "77\n")
-    m.write(f"{kfd}/proc/5001/stats_9876/cu_occupancy", "12\n")
-    m.write(f"{kfd}/topology/nodes/1/gpu_id", "9876\n")
-    m.write(f"{kfd}/topology/nodes/1/properties", "cpu_cores_count 0\nlocation_id 768\ndomain 0\nvendor_id 4098\n")
-    m.link(kfd, "sys/class/kfd/kfd")
-    m.process(5001, "python3")
+    kfd_process(m, 5001, pasid="32770", vram_9876="1073741824", sdma_9876="77", stats_9876_cu_occupancy="12")
     os.symlink("/dev/kfd", m.path("proc/5001/fd/4"))
     recs = m.json("procs")
     check(any(5001 in r["pids"] and "1073741824" in json.dumps(r) for r in recs), f"no such record: {recs}")
@@ -1373,13 +1378,7 @@ def _(m):
 @test(f"{R}: what a sleeping device does not tell is not what it told while awake")
 def _(m):
     dev = m.device("amdgpu", XE)
-    kfd = "sys/devices/virtual/kfd/kfd"
-    m.write(f"{kfd}/proc/5001/vram_9876", "1073741824\n")
-    m.write(f"{kfd}/proc/5001/stats_9876/cu_occupancy", "12\n")
-    m.write(f"{kfd}/topology/nodes/1/gpu_id", "9876\n")
-    m.write(f"{kfd}/topology/nodes/1/properties", "cpu_cores_count 0\nlocation_id 768\ndomain 0\nvendor_id 4098\n")
-    m.link(kfd, "sys/class/kfd/kfd")
-    m.process(5001, "python3")
+    kfd_process(m, 5001, vram_9876="1073741824", stats_9876_cu_occupancy="12")
     s = m.live("procs", steps=[None, writer(m.path(dev, "power/runtime_status"), "suspended\n"), None])
     eq([r[0]["other"] for r in s], [{"cu_occupancy": "12"}, {}, {}], "other")
 
@@ -1390,12 +1389,7 @@ def _(m):
 
     def come():
         m.device("amdgpu", XE, card=1, render=129)
-        kfd = "sys/devices/virtual/kfd/kfd"
-        m.write(f"{kfd}/proc/5001/vram_9876", "1073741824\n")
-        m.write(f"{kfd}/topology/nodes/1/gpu_id", "9876\n")
-        m.write(f"{kfd}/topology/nodes/1/properties", "cpu_cores_count 0\nlocation_id 768\ndomain 0\nvendor_id 4098\n")
-        m.process(5001, "python3")
-        m.link(kfd, "sys/class/kfd/kfd")
+        kfd_process(m, 5001, vram_9876="1073741824")
     m.fd(10, 5, dump("i915", 7, *ns(render=5), pdev=I915))
     s = m.live("procs", "--sweep", "all", steps=[None, come, None, None])
     eq([[r["pid"] for r in x] for x in (s[0], s[3])], [[10], [10, 5001]], "processes")
