@@ -738,35 +738,6 @@ static void t_ptrace_suspended(void)
 	reap(pid);
 }
 
-static void t_count(void)
-{
-	struct run *r = run("0.2 5 -o json", NULL);
-	double first = NAN, last = NAN;
-	int n = 0;
-
-	/* An emulated machine stands still while its host has other work. */
-	for (int i = 0; i < 6 && fabs(r->took - 1.0) > 0.05; i++) {
-		close_run(r);
-		r = run("0.2 5 -o json", NULL);
-	}
-	begin("gpustat 0.2 5 prints 5 samples in 1.0 s, within 5 %");
-	ended(r, 0);
-	for each_record(v, r) {
-		if (!is(v, "dev", devs[D_NS].dev))
-			continue;
-		if (!n++)
-			first = num(v, "time");
-		last = num(v, "time");
-		want(fabs(num(v, "dt") - 0.2) <= 0.01, "dt is %f", num(v, "dt"));
-	}
-	want(n == 5, "%d samples, not 5", n);
-	want(fabs(r->took - 1.0) <= 0.05, "it took %.3f s", r->took);
-	want(fabs(last - first - 0.8) <= 0.04, "first and last are %.3f s apart, not 0.8", last - first);
-	note("it took %.3f s", r->took);
-	close_run(r);
-	end();
-}
-
 static void t_stop(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
@@ -1070,7 +1041,6 @@ static int scenarios(void)
 	t_awake();
 	t_accel();
 	t_backwards();
-	t_count();
 	t_stop();
 	t_unprivileged();
 	t_ptrace();

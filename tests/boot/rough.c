@@ -131,6 +131,27 @@ static void t_clock(void)
 	reap(pid);
 }
 
+/* What the machine needs to start the program and to end it, which is much in so slow a one, is in the time of one sample, too. */
+static void t_count(void)
+{
+	pid_t pid = work();
+	struct run *one = run("0.2 1 -o json", NULL), *five = run("0.2 5 -o json", NULL);
+	struct periods s = periods(five, "dev", "card0", "engine/render/busy");
+
+	begin("gpustat 0.2 5 prints 5 samples in 1.0 s, within 5 %");
+	ended(one, 0);
+	ended(five, 0);
+	want_periods(five, &s, 5, 0.2, 25, -1);
+	want(fabs(s.p[4].time - s.p[0].time - 0.8) <= 0.04, "first and last are %.3f s apart, not 0.8", s.p[4].time - s.p[0].time);
+	want(fabs(five->took - one->took - 0.8) <= 0.04, "it took %.3f s, and %.3f s for one sample", five->took, one->took);
+	want(one->took >= 0.2 && one->took < 0.35, "one sample took %.3f s", one->took);
+	note("it took %.3f s, and %.3f s for one sample", five->took, one->took);
+	close_run(one);
+	close_run(five);
+	end();
+	reap(pid);
+}
+
 /* ---- sleep ---- */
 
 static void sleep_through(const char *name, const char *test, const char *state)
@@ -734,6 +755,7 @@ static int scenarios(void)
 	load_devs();
 	insert("/lib/pmufake.ko", "");
 	t_clock();
+	t_count();
 	sleep_through("tasks are frozen for two seconds: one late sample, and dt tells it", "freezer", "freeze");
 	sleep_through("devices are suspended for two seconds, too: the same", "devices", "freeze");
 	t_cpu();
