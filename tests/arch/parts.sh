@@ -4,7 +4,7 @@
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS
 here=$top/tests/arch
 
-# Architecture, Debian's name of it, the release (-: this machine's), compiler, qemu-user, the machine with its console,
+# Architecture, Debian's name of it, the releases that may serve (-: this machine's), compiler, qemu-user, the machine with its console,
 # and a kernel: a meta package, or the architecture whose kernel also runs this one's programs.
 rows() {
 	cat <<-'END'
@@ -13,7 +13,7 @@ rows() {
 		arm64   arm64   -      aarch64-linux-gnu       aarch64 aarch64:virt:cortex-a57:ttyAMA0 linux-image-cloud-arm64
 		armhf   armhf   -      arm-linux-gnueabihf     arm     arm:virt:cortex-a15:ttyAMA0     linux-image-armmp
 		armel   armel   -      arm-linux-gnueabi       arm     arm:virt:cortex-a15:ttyAMA0     =armhf
-		riscv64 riscv64 trixie riscv64-linux-gnu       riscv64 riscv64:virt:rv64:ttyS0         linux-image-riscv64
+		riscv64 riscv64 trixie,forky riscv64-linux-gnu riscv64 riscv64:virt:rv64:ttyS0         linux-image-riscv64
 		mipsel  mipsel  -      mipsel-linux-gnu        mipsel  mipsel:malta:24Kf:ttyS0         linux-image-4kc-malta
 		ppc64le ppc64el -      powerpc64le-linux-gnu   ppc64le ppc64:pseries:power9:hvc0       linux-image-powerpc64le
 	END
