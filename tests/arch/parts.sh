@@ -4,8 +4,8 @@
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS
 here=$top/tests/arch
 
-# Architecture, Debian's name of it, the releases that may serve (-: this machine's), compiler, qemu-user, the machine with its console,
-# and a kernel: a meta package, or the architecture whose kernel also runs this one's programs.
+# Architecture, Debian's name of it, the releases that may serve (-: this machine's), compiler, qemu-user, the machine with
+# its console, and a kernel: a meta package, or the architecture whose kernel also runs this one's programs.
 rows() {
 	cat <<-'END'
 		x86-64  amd64   -      x86_64-linux-gnu        x86_64  x86_64:pc:max:ttyS0             linux-image-cloud-amd64
