@@ -1322,14 +1322,18 @@ static void know_host(void)
 	static struct utsname name;
 	i64 step;
 	bool collectd = opt.out.fmt == format_find((struct str)STR("collectd"));
-	const char *host = collectd ? getenv("COLLECTD_HOSTNAME") : NULL, *interval = collectd ? getenv("COLLECTD_INTERVAL") : NULL;
+	const char *host, *interval;
 
 	opt.out.now = sys_now(CLOCK_REALTIME);
-	if (sys_uname(&name) == 0)
+	opt.out.interval = opt.interval;
+	if ((collectd || format_sends(opt.out.fmt)) && sys_uname(&name) == 0)
 		opt.out.host = name.nodename;
+	if (!collectd)
+		return;
+	host = getenv("COLLECTD_HOSTNAME");
+	interval = getenv("COLLECTD_INTERVAL");
 	if (host && host[0])
 		opt.out.host = host;
-	opt.out.interval = opt.interval;
 	if (!interval || !parse_interval(str_z(interval), &step))
 		return;
 	opt.out.interval = step;

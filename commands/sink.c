@@ -222,9 +222,11 @@ int sink_open(void)
 	long fd;
 
 	if (!opt.output) {
-		if (opt.command && !opt.out_chosen)
+		if (opt.out_chosen)
+			return say_failed(sys_fcntl(out_fd, F_GETFD, 0));
+		if (opt.command)
 			out_fd = 2;
-		return say_failed(sys_fcntl(out_fd, F_GETFD, 0));
+		return -1;
 	}
 	if (opt.out_chosen)
 		return usage_z("--log-fd or -O");

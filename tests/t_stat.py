@@ -2039,11 +2039,11 @@ def system_calls(m, *argv):
         return [line for line in f if re.match(r"\d+ +[a-z_0-9]+\(", line)]
 
 
-@test("cost: at most 42 system calls beyond the command's own")
+@test("cost: at most 40 system calls beyond the command's own")
 def _(m):
     own = len(system_calls(m, *work("exit", 0)[1:]))
     lines = system_calls(m, edges.PROG, "stat", "-e", "task-clock", *work("exit", 0))
-    check(len(lines) - own <= 42, f"{len(lines)} - {own}:\n" + "".join(x[:100].rstrip() + "\n" for x in lines))
+    check(len(lines) - own <= 40, f"{len(lines)} - {own}:\n" + "".join(x[:100].rstrip() + "\n" for x in lines))
 
 
 @test("cost: at most 6 system calls a sample, of 4 software events on 2 CPUs", alone=True)
