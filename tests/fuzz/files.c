@@ -127,9 +127,12 @@ size_t files_open(void)
 {
 	size_t n = 0;
 
-	for (int i = 0; i < MAX_FDS; i++)
-		n += fds[i].open;
-	return n - 2;
+	for (int i = 2; i < MAX_FDS; i++)
+		if (fds[i].open) {
+			fprintf(stderr, "open: %s\n", fds[i].path);
+			n++;
+		}
+	return n;
 }
 
 static bool is_folder(struct str path)

@@ -21,7 +21,7 @@ extern size_t files_piece;   /* what a read gives at most; 0: all that is asked 
 extern char files_said[];    /* what was written to standard output */
 extern size_t files_said_n;
 extern size_t files_warned;  /* bytes that were written to standard error */
-size_t files_open(void);     /* descriptors, but for those of the roots */
+size_t files_open(void);     /* descriptors, but for those of the roots; they are printed */
 
 /* The whole program with these words; its exit code. */
 int program_run(const char *const *argv);

@@ -6,6 +6,7 @@
 #include "fuzz.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <unistd.h>
 
 enum { MAX_LISTED = 2048, MAX_LOOKED_UP = 256 /* each looks through the file */ };
@@ -15,8 +16,9 @@ static struct {
 	struct energy {
 		bool known, ranged;
 		u64 uj, range;
-	} first[MAX_LISTED]; /* at the first reading */
-	bool again;          /* this is the second */
+	} first[MAX_LISTED];     /* at the first reading */
+	bool linked[MAX_LISTED]; /* then its small file stood behind a link: kept open, that one is read on */
+	bool again;              /* this is the second */
 	size_t n, fields;
 } *all;
 static bool has_cpufreq;
@@ -211,11 +213,14 @@ static void check_pressure(const struct hostcounter *h, long r, u64 v)
 /* The one number of a small file. */
 static bool plain_number(const char *before, const struct hostcounter *h, const char *after, u64 *n)
 {
-	char path[128];
+	char path[128], full[PATH_MAX];
 	struct str text, line;
+	bool *linked = &all->linked[h - all->h];
 
 	snprintf(path, sizeof(path), "sys/%s/%.*s/%s", before, (int)h->n, h->inst, after);
-	return !memchr(h->inst, '/', h->n) && files_text(path, &text) && str_len(text) < 64 && line_next(&text, &line) &&
+	if (!all->again)
+		*linked |= files_behind(path, full, &text) && strcmp(path, full) != 0;
+	return !*linked && !memchr(h->inst, '/', h->n) && files_text(path, &text) && str_len(text) < 64 && line_next(&text, &line) &&
 	       digits(line, n) && *n <= INT64_MAX;
 }
 
@@ -460,6 +465,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		abort();
 	program_reset();
 	memset(all->first, 0, sizeof(all->first));
+	memset(all->linked, 0, sizeof(all->linked));
 	all->again = false;
 	all->n = all->fields = 0;
 	has_cpufreq = n > 0 && memmem(data, n, "cpufreq", 7);
