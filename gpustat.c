@@ -721,7 +721,7 @@ static const struct cmd cmds[] = {
 /* As it is written: its name, and after a blank what stands for its value. */
 static struct str option_spelling(const struct option *o)
 {
-	struct str text = str_z(o->text), spelling = text;
+	struct str text = str_z(o->text), spelling;
 
 	str_cut(&text, '\t', &spelling);
 	return spelling;
@@ -729,7 +729,7 @@ static struct str option_spelling(const struct option *o)
 
 static struct str option_name(const struct option *o)
 {
-	struct str spelling = option_spelling(o), name = spelling;
+	struct str spelling = option_spelling(o), name;
 
 	str_cut(&spelling, ' ', &name);
 	return name;
@@ -957,7 +957,7 @@ static const struct option *find_option(char letter, struct str name)
 
 static int long_option(char **argv, int *at)
 {
-	struct str name = str_z(argv[*at] + 2), whole = name, key = name;
+	struct str name = str_z(argv[*at] + 2), whole = name, key;
 	const struct option *o;
 	const char *rest;
 

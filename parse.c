@@ -92,17 +92,15 @@ struct str str_got(const char *b, long n)
 	return (struct str){ b, b + (n > 0 ? n : 0) };
 }
 
-/* The next piece up to sep, which is eaten; s moves past it. False at the end. */
+/* The next piece up to sep, which is eaten; s moves past it. False at the end, where the piece is empty. */
 bool str_cut(struct str *s, char sep, struct str *piece)
 {
-	const char *q;
+	bool any = s->p < s->e;
+	const char *q = any ? byte_find(s->p, s->e, sep) : s->p;
 
-	if (s->p >= s->e)
-		return false;
-	q = byte_find(s->p, s->e, sep);
 	*piece = (struct str){ s->p, q };
 	s->p = q < s->e ? q + 1 : q;
-	return true;
+	return any;
 }
 
 /* The next blank-separated word. */
@@ -1016,7 +1014,6 @@ struct str parse_container(struct str path)
 	while (path.p < path.e) {
 		struct str rest, hex;
 
-		part = path;
 		str_cut(&path, '/', &part);
 		rest = part;
 		hex = hex_id(part);
@@ -1640,7 +1637,7 @@ static bool item_pmu(struct evlist *l, struct evitem *ev, const char *slash)
 /* mem:ADDR[/LEN][:rwx][:mods], what follows "mem:". */
 static bool item_mem(struct evlist *l, struct evitem *ev, struct str s)
 {
-	struct str part = { s.p, s.p };
+	struct str part;
 	const char *p;
 	bool length;
 
@@ -1698,7 +1695,7 @@ static bool item_uprobe(struct evlist *l, struct evitem *ev, struct str s)
 /* NAME, rHEX, TYPE:CONFIG, SYSTEM:NAME, each with or without :mods. */
 static bool item_plain(struct evlist *l, struct evitem *ev)
 {
-	struct str s = ev->text, a = s, b = { s.e, s.e };
+	struct str s = ev->text, a, b;
 	u32 type;
 	u16 mods;
 	u8 precise;

@@ -445,7 +445,7 @@ static struct str take_n(struct cursor *c, u64 n, size_t each)
 /* What ends at the first NUL of what is left; records pad such text with NULs. */
 static struct str take_name(struct cursor *c)
 {
-	struct str name = c->s;
+	struct str name;
 
 	str_cut(&c->s, '\0', &name);
 	c->s.p = c->s.e;
@@ -1104,7 +1104,7 @@ bool oarec_version(struct str body, u32 *version)
 /* n bytes, up to a NUL in them. */
 static struct str name_of(const char *p, size_t n)
 {
-	struct str s = { p, p + n }, name = s;
+	struct str s = { p, p + n }, name;
 
 	str_cut(&s, '\0', &name);
 	return name;

@@ -159,7 +159,7 @@ static bool range_is_whole(const struct range *r)
 /* The next of a list of ranges; what is empty is none. Exit code, or -1. */
 static int take_range(const char *option, struct str *list, struct range *r)
 {
-	struct str piece = { 0 };
+	struct str piece;
 
 	str_cut(list, ',', &piece);
 	if (parse_range(piece, r) && range_is_whole(r))
@@ -379,7 +379,7 @@ static void put_lost(struct buf *b, u64 n, const char *what)
 static void put_missing(struct buf *b)
 {
 	for (size_t i = 0; i < nmetrics; i++) {
-		struct str rest = metrics[i].pattern, group = rest;
+		struct str rest = metrics[i].pattern, group;
 
 		str_cut(&rest, '.', &group);
 		if (metrics[i].known || asleep || !rest.p || is_sum(group))

@@ -37,7 +37,7 @@ struct setspec {
 
 static bool parse_set(struct str s, struct setspec *x)
 {
-	struct str head, number = { 0 };
+	struct str head, number;
 
 	*x = (struct setspec){ 0 };
 	if (!str_cut(&s, '=', &head) || head.p == head.e || s.p == s.e)

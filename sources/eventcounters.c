@@ -56,7 +56,7 @@ u32 event_slot(const char *list)
 /* perf/CLASS/INSTANCE/EVENT */
 static void put_name(struct buf *b, struct str event)
 {
-	struct str rest = event, part = { 0 };
+	struct str rest = event, part;
 	u32 type = PT_HARDWARE;
 	u64 config;
 

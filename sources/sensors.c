@@ -80,7 +80,7 @@ static void sense_chip(const char *dir)
 	    str_len(chip) >= sizeof(senses[0].chip) || dir_open(&d, root_sys, hwmon_path(dir, S("."), "")) < 0)
 		return;
 	while ((leaf = dir_next(&d))) {
-		struct str s = str_z(leaf), chan = { 0 };
+		struct str s = str_z(leaf), chan;
 		const struct channel *c;
 
 		str_cut(&s, '_', &chan);

@@ -412,7 +412,7 @@ static void list_hwmon(const char *dir)
 	put_str(&to, name);
 	source[to.n] = '\0';
 	while ((leaf = dir_next(&d))) {
-		struct str s = str_z(leaf), chan = { 0 };
+		struct str s = str_z(leaf), chan;
 		const struct channel *c;
 
 		str_cut(&s, '_', &chan);
