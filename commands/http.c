@@ -104,16 +104,16 @@ static bool is_host(struct str line)
 	return i == 5;
 }
 
-/* The path: of "/metrics?x=y", and of "http://host/metrics", which servers have to know, too. */
+/* The path: of "/metrics?x=y", and of "http://host/metrics", which servers have to know, too; that of "http://host" is "/". */
 static struct str path_of(struct str target)
 {
+	bool absolute = str_skip(&target, (struct str)STR("http://"));
 	struct str path;
 
-	if (str_skip(&target, (struct str)STR("http://")))
-		while (target.p < target.e && *target.p != '/')
-			target.p++;
+	while (absolute && target.p < target.e && *target.p != '/' && *target.p != '?')
+		target.p++;
 	str_cut(&target, '?', &path);
-	return path;
+	return absolute && path.p == path.e ? (struct str)STR("/") : path;
 }
 
 /* Exit code; -1: its answer is a sample. */

@@ -78,12 +78,14 @@ for fmt in TYPES:
         r = ask(GET, fmt=fmt, fd3=fd3)
         case(f"GET /metrics, {fmt}, on descriptor {3 if fd3 else 0}", good(r, fmt), r)
 for text in (b"GET / HTTP/1.0\r\n\r\n", b"GET / HTTP/1.1\nHost: x\n\n", b"GET /metrics?a=b HTTP/1.1\r\nhOST: x\r\n\r\n",
-             b"GET http://x:9100/metrics HTTP/1.1\r\nHost: x\r\n\r\n"):
+             b"GET http://x:9100/metrics HTTP/1.1\r\nHost: x\r\n\r\n", b"GET http://x:9100 HTTP/1.1\r\nHost: x\r\n\r\n",
+             b"GET http://x?a=b HTTP/1.0\r\n\r\n"):
     r = ask(text)
     case(f"{text[:40]!r} is 200", good(r), r)
 r = ask(b"HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
 case("HEAD: the same head, and no body", r[:2] == (0, 200) and r[3] == b"" and TYPES["prom"] in r[2], r)
 for text, want in ((b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n", 404), (b"GET /metrics/ HTTP/1.0\r\n\r\n", 404),
+                   (b"GET ?a HTTP/1.0\r\n\r\n", 404),
                    (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", 405), (b"get / HTTP/1.1\r\nHost: x\r\n\r\n", 405),
                    (b"GET /\r\n\r\n", 400), (b"GET / HTTP/2.0\r\n\r\n", 400), (b"GET  / HTTP/1.0\r\n\r\n", 400), (b"\r\n\r\n", 400),
                    (b"GET / HTTP/1.1\r\n\r\n", 400), (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400), (b"G\0T / HTTP/1.0\r\n\r\n", 400),
