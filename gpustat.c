@@ -1246,13 +1246,14 @@ bool open_roots(void)
 	       open_root(&root_proc, "/proc", opt.proc, PROC_SUPER_MAGIC, "mount -t proc proc /proc");
 }
 
-/* A stream that is closed must not become something that we open: what is written there fails. */
+/* A stream that is closed must not become something that we open: it is used as one that is closed, all the same. The first
+ * process of an image may have no stream, and no /dev. */
 static void fill_streams(void)
 {
 	long fd;
 
 	do
-		fd = sys_openat(AT_FDCWD, "/dev/null", O_RDONLY);
+		fd = sys_openat(AT_FDCWD, "/", O_PATH);
 	while (fd >= 0 && fd < 3);
 	if (fd >= 0)
 		sys_close((int)fd);
@@ -1392,7 +1393,6 @@ static void put_back_at_end(void)
 
 int main(int argc, char **argv)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 	int r;
 	long columns_of_tty, limit;
 
@@ -1418,8 +1418,8 @@ int main(int argc, char **argv)
 		files_limit = limit;
 	if (opt.profiling)
 		put_back_at_end();
-	for (size_t i = 0; i < LEN(ends); i++)
-		sys_signal(ends[i], on_signal);
+	for (size_t i = 0; i < LEN(stop_signals); i++)
+		sys_signal(stop_signals[i], on_signal);
 	if (opt.http || !(opt.cmd->with & (WITH_CLOSED | WITH_NAMED | WITH_DOCTOR))) /* these have more to open first */
 		confine(0);
 	if (opt.http && (r = http_request()) >= 0)

@@ -54,14 +54,13 @@ void ticks_start(struct ticks *t)
 /* The next line of standard input: each is a sample, whatever it says. False: there is none. */
 static bool line_wait(struct ticks *t)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 	static char b[4096];
 	struct pollfd fd = { .fd = 0, .events = POLLIN };
 	sigset_t heard;
 	long r;
 
 	while (t->lines == 0) {
-		sys_block(ends, LEN(ends), &heard); /* one that comes now ends the wait */
+		sys_block(stop_signals, LEN(stop_signals), &heard); /* one that comes now ends the wait */
 		r = stopped ? -EINTR : sys_poll_until(&fd, 1, -1, &heard);
 		sys_unblock(&heard);
 		if (stopped)

@@ -1201,6 +1201,7 @@ u64 perf_limit(u32 n, bool exec);
 /* --- sources/task.c: a command that is started, and tasks that run ---------------------------------------- */
 
 extern i32 tasks_wake;
+extern const int stop_signals[3]; /* what ends a run, with what it has so far */
 
 void perf_limits_back(void);
 void tasks_hear(bool command);

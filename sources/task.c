@@ -6,8 +6,8 @@
 
 enum { SIG_OVERFLOW = 40 }; /* a real-time signal: these queue, and each has its descriptor */
 
-static const int ends[] = { SIGINT, SIGTERM, SIGHUP };    /* interrupt whatever we do */
-static const int heard[] = { SIGCHLD, SIG_OVERFLOW }; /* come only while we wait */
+const int stop_signals[3] = { SIGINT, SIGTERM, SIGHUP }; /* interrupt whatever we do */
+static const int heard[] = { SIGCHLD, SIG_OVERFLOW };    /* come only while we wait */
 static sigset_t outside, waiting; /* the command's mask, as it was before us; that while we wait */
 static bool ignores_children;                 /* whoever started us, and the command */
 static volatile sig_atomic_t signalled, nsignals;
@@ -51,8 +51,8 @@ static void on_stop(int sig, siginfo_t *info, void *context)
 	write_hurries = true;
 	sys_write(tasks_wake, &one, sizeof(one));
 	if (++nsignals == 2)
-		for (size_t i = 0; i < LEN(ends); i++)
-			sys_default(ends[i]);
+		for (size_t i = 0; i < LEN(stop_signals); i++)
+			sys_default(stop_signals[i]);
 	if (info->si_code <= 0)
 		child_signal(sig);
 }
@@ -85,8 +85,8 @@ void tasks_hear(bool command)
 	if (command)
 		ignores_children = sys_signal_stays(SIGCHLD, on_child);
 	tasks_wake = (i32)sys_eventfd();
-	for (size_t i = 0; i < LEN(ends); i++)
-		sys_signal_info(ends[i], on_stop);
+	for (size_t i = 0; i < LEN(stop_signals); i++)
+		sys_signal_info(stop_signals[i], on_stop);
 }
 
 long tasks_wait(struct pollfd *fds, size_t n, i64 until)

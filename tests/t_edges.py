@@ -3133,6 +3133,30 @@ def _(m):
         check(one[what]["total"] > 0, f"no total of {what}")
 
 
+@test("running: no stream and no /dev, as the first process of an image may have it: no file takes a stream's number")
+def _(m):
+    as_root()
+    root = m.path("image")
+    for name in ("proc", "sys"):
+        os.makedirs(f"{root}/{name}")
+    with open(f"{root}/proc/stat", "w", encoding="ascii") as f:
+        f.write("cpu  1 2 3 4 5 6 7 8 9 10\n")
+    shutil.copy(PROG, f"{root}/gpustat")
+
+    def first_process():
+        os.chroot(root)
+        os.chdir("/")
+        for fd in range(3):
+            os.close(fd)
+    with subprocess.Popen(["/gpustat", "host", "--proc", "/proc", "--sys", "/sys", "-O", "/out", "0.05", "1000"], executable="/gpustat",
+                          preexec_fn=first_process) as p:
+        until("a record", lambda: os.path.exists(f"{root}/out") and os.path.getsize(f"{root}/out"))
+        links = {fd: os.readlink(f"/proc/{p.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{p.pid}/fd")}
+        p.kill()
+    check(all(links[fd] == root for fd in "012"), f"streams: {links}")
+    check(sorted(links.values()).count(f"{root}/out") == 1, f"the file: {links}")
+
+
 # --- running --------------------------------------------------------------------------------------------------------
 
 def execute(item, scratch):
