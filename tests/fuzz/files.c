@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/statfs.h>
@@ -515,10 +516,13 @@ REAL(int, shutdown, int fd, int how)
 	return in_use ? 0 : __real_shutdown(fd, how);
 }
 
-struct sigaction;
 REAL(int, sigaction, int sig, const struct sigaction *sa, struct sigaction *was)
 {
-	return in_use ? 0 : __real_sigaction(sig, sa, was);
+	if (!in_use)
+		return __real_sigaction(sig, sa, was);
+	if (was)
+		*was = (struct sigaction){ .sa_handler = SIG_DFL };
+	return 0;
 }
 
 int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *rest);
