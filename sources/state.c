@@ -413,8 +413,8 @@ const char *state_load(const char *path, bool filtered, i64 *age)
 
 	reg_keeps = true;
 	head_make();
-	head_time();
 	why = state_read(path, &file);
+	head_time(); /* not before: another run may just have left its file */
 	return why ? why : state_take(file, filtered, age);
 }
 

@@ -722,6 +722,24 @@ def _(m):
     eq(lying(m), ["state"], "files")
 
 
+@test("a run that another overtakes stands on what that one left")
+def _(m):
+    if not shutil.which("strace"):
+        raise Skip("needs package strace")
+    one_client(m)
+    c = Cron(m)
+    c.first()
+    slow = ["strace", "-qq", "-o", m.path("trace"), "-P", c.path, "-e", "inject=openat:delay_enter=1500000:when=1"]
+    run = [edges.PROG, "--state", c.path, *m.roots()]
+    with subprocess.Popen([*slow, *run], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as p:
+        time.sleep(0.5)
+        subprocess.run(run, stdout=subprocess.DEVNULL, check=True, timeout=20)
+        err = p.communicate(timeout=30)[1]
+    if b"ptrace" in err:
+        raise Skip("strace may not trace here")
+    eq((p.returncode, err), (0, b""), "exit code, messages")
+
+
 @test("a file beside it that a killed run of our pid left is no hindrance")
 def _(m):
     one_client(m)
