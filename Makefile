@@ -9,8 +9,10 @@
 #   make arch      its size on eight architectures, in emulated machines
 #   make setcap    what is installed may see other users' work
 #   make OA_XML="oa-tglgt2.xml oa-bmg.xml"   with these OA metric files built in
+#   make WITHOUT="oa top http"               without these features; see FEATURES
+#   make SMALL=1                             what an initramfs has a use for
+#   make sizes     what each feature takes
 .SUFFIXES:
-.SUFFIXES: .c .o
 
 VERSION = 0.1.0
 PROG    = gpustat
@@ -25,12 +27,14 @@ INCLUDEDIR = $(PREFIX)/include
 ifeq ($(origin CC),default)
 CC      = musl-gcc
 endif
-# What CC has of it: 3 % less code than -Os alone, for 1 % more instructions. CC is asked once, when something is compiled.
+# What CC has of it. -Oz and the first line of flags: 3 % less code than -Os alone, for 1 % more instructions; leaving out
+# -ftree-forwprop takes 3 KB off, whole prologues 0.4 KB. CC is asked once, when something is compiled.
 has     = $(shell $(CC) -Werror $(1) -S -o /dev/null -x c /dev/null >/dev/null 2>&1 && echo '$(1)')
 once    = $(eval $(1) := $(2))$($(1))
 ifeq ($(origin CFLAGS),undefined)
 CFLAGS  = $(call once,CFLAGS,$(or $(call has,-Oz),-Os) $(foreach f,-malign-data=abi -fno-caller-saves \
-	  -fno-inline-functions-called-once -fno-tree-dominator-opts -fno-tree-loop-im -fno-move-loop-invariants,$(call has,$(f))))
+	  -fno-inline-functions-called-once -fno-tree-dominator-opts -fno-tree-loop-im -fno-move-loop-invariants \
+	  -fno-shrink-wrap -fno-tree-forwprop,$(call has,$(f))))
 endif
 STRIP  ?= strip
 NM     ?= nm
@@ -40,17 +44,61 @@ UAPI    = /usr/include
 
 # In the order of the binary: the kernel maps 64 KiB around each page of it that is touched, so what starts and what a live
 # sample runs lie together, before what only other commands need.
-OBJS = gpustat.o sources/privilege.o sources/files.o sources/sysfs.o sources/fdinfo.o sources/look.o sources/watch.o sources/kfd.o commands/live.o \
-       commands/ticks.o commands/select.o commands/sink.o parse.o counters.o views/record.o views/out.o \
-       views/metrics.o views/summary.o sources/state.o sources/replace.o sources/sandbox.o perfstream.o \
-       sources/pmu.o sources/virtual.o sources/perfevent.o sources/task.o sources/measure.o \
-       sources/ring.o sources/symbols.o sources/oadevice.o sources/oabasic.o sources/oametrics.o sources/oapacks.o \
-       sources/oa.o sources/perf.o sources/proc.o sources/catalog.o sources/hostcounters.o sources/gpucounters.o \
-       sources/sensors.o sources/eventcounters.o sources/oacounters.o sources/supplied.o sources/probe.o \
-       views/khr.o views/svg.o views/screen.o views/top.o views/profile.o views/perfdata.o \
-       commands/http.o commands/fdinfo.o commands/events.o commands/perf.o commands/stat.o commands/sample.o \
-       commands/oa.o commands/oastream.o commands/replay.o commands/counters.o commands/check.o commands/munin.o \
-       commands/doctor.o commands/top.o commands/plot.o perfmon/pmumap.o
+SOURCES = gpustat sources/privilege sources/tables sources/files sources/sysfs sources/gpumetrics sources/fdinfo sources/look sources/watch \
+       sources/kfd commands/live commands/ticks commands/select commands/sink parse counters views/record views/out \
+       views/metrics views/summary sources/state sources/replace sources/sandbox perfstream \
+       sources/pmu sources/virtual sources/perfevent sources/task sources/measure \
+       sources/ring sources/symbols sources/oadevice sources/oabasic sources/oametrics sources/oapacks \
+       sources/oa sources/perf sources/proc sources/catalog sources/hostcounters sources/gpucounters \
+       sources/sensors sources/eventcounters sources/oacounters sources/supplied sources/probe \
+       views/khr views/svg views/screen views/top views/profile views/perfdata \
+       commands/http commands/fdinfo commands/events commands/perf commands/stat commands/sample \
+       commands/oa commands/oastream commands/replay commands/counters commands/check commands/munin \
+       commands/doctor commands/top commands/plot perfmon/pmumap
+
+# What WITHOUT="..." leaves out: commands, options and formats by these names, with the files that they alone need. Their
+# rows in the tables of ROWS stand behind HAS(name), see include/built.h.
+FEATURES = host doctor check munin counters events stat sample oa top plot http state summary \
+	   table logfmt prom openmetrics influx graphite statsd collectd kmsg
+doctor.files   = commands/doctor sources/probe
+check.files    = commands/check
+munin.files    = commands/munin
+counters.files = sources/gpucounters sources/sensors sources/eventcounters sources/supplied
+events.files   = commands/events perfmon/pmumap
+stat.files     = commands/stat
+sample.files   = commands/sample sources/symbols views/profile views/perfdata
+oa.files       = commands/oa commands/oastream commands/replay sources/oa sources/oadevice sources/oabasic \
+		 sources/oametrics sources/oapacks sources/oacounters
+top.files      = commands/top views/top views/screen
+plot.files     = commands/plot views/svg
+http.files     = commands/http
+state.files    = sources/state
+summary.files  = views/summary
+# What several of them need: it goes with the last of these, and takes them all with it.
+SHARED = perf named metrics
+perf.of        = events stat sample
+perf.files     = commands/perf sources/measure sources/ring
+named.of       = host counters
+named.files    = commands/counters sources/catalog sources/hostcounters
+metrics.of     = prom openmetrics influx graphite statsd collectd kmsg
+metrics.files  = views/metrics
+# Of an initramfs: SMALL=1.
+SMALL_HAS = host doctor check logfmt prom
+ROWS = gpustat views/record views/out sources/catalog commands/counters
+
+WITHOUT =
+unknown := $(filter-out all $(FEATURES) $(SHARED),$(WITHOUT))
+$(if $(unknown),$(error WITHOUT: there is no $(unknown); there are: $(FEATURES), and all of these))
+asked   := $(if $(filter all,$(WITHOUT)),$(FEATURES),$(WITHOUT) $(if $(SMALL),$(filter-out $(SMALL_HAS),$(FEATURES))))
+asked   += $(foreach s,$(filter $(SHARED),$(asked)),$($s.of))
+left_out := $(filter $(asked),$(FEATURES)) $(foreach s,$(SHARED),$(if $(filter-out $(asked),$($s.of)),,$s))
+had     := $(or $(filter-out $(left_out),$(FEATURES)),none)
+FEATURE_CPP = $(if $(strip $(left_out)),-DLEFT_OUT='"$(filter $(FEATURES),$(left_out))"' -DBUILT_IN='"$(had)"' \
+	      $(left_out:%=-DWITHOUT_%=1))
+# Where objects go: O=build/small/ keeps those of one set of features apart.
+O    =
+OBJS = $(patsubst %,$(O)%.o,$(filter-out $(foreach f,$(left_out),$($f.files)),$(SOURCES)))
+ALL  = $(SOURCES:=.c)
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
        -Wmissing-prototypes -Wold-style-definition -Wpointer-arith -Wcast-align -Wcast-qual \
@@ -68,22 +116,28 @@ LD_  = $(STATIC) -Wl,--gc-sections -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,-z,
 
 all: $(PROG)
 
-$(PROG): $(OBJS)
+$(PROG): $(OBJS) $(or $(O),build/)features
 	$(CC) $(CFLAGS) $(LD_) $(LDFLAGS) -o $@ $(OBJS)
 
-.c.o:
-	@tests/toolchain "$(CC)"
+$(O)%.o: %.c
+	@mkdir -p $(@D) && tests/toolchain "$(CC)"
 	$(CC) $(CPP_) $(CPPFLAGS) $(WARN) $(SLIM) $(CFLAGS) -c -o $@ $<
 
 $(OBJS): include/commands.h include/gpustat.h include/sys.h include/KD/kd.h include/KD/KHR_perfcounter.h \
 	include/gpustat/perf.h perfmon/pmumap.h Makefile
+$(ROWS:%=$(O)%.o): include/built.h $(or $(O),build/)features
+$(ROWS:%=$(O)%.o): CPP_ += $(FEATURE_CPP)
+# Which features were left out last: others, and the files with their rows are compiled anew.
+$(or $(O),build/)features: always
+	@mkdir -p $(@D)
+	@echo '$(left_out)' | cmp -s - $@ || echo '$(left_out)' >$@
 
 # Metric files are packed by a gpustat that has none: of HOSTCC, where CC makes programs for another machine.
 OA_XML =
 HOSTCC = $(CC)
 OA_CPP = $(if $(strip $(OA_XML)),-DOA_PACK='"oa.pack.h"' -Ibuild)
 
-sources/oapacks.o: sources/oapacks.c build/oa.xml $(if $(strip $(OA_XML)),build/oa.pack.h)
+$(O)sources/oapacks.o: sources/oapacks.c build/oa.xml $(if $(strip $(OA_XML)),build/oa.pack.h)
 	$(CC) $(CPP_) $(OA_CPP) $(CPPFLAGS) $(WARN) $(SLIM) $(CFLAGS) -c -o $@ sources/oapacks.c
 
 # Which files were built in last: others, or none, build anew.
@@ -94,9 +148,9 @@ build/oa.xml: always
 build/oa.pack.h: build/oa.xml $(OA_XML) build/packer
 	build/packer oa pack $(OA_XML) -O build/oa.pack
 	od -An -v -tx1 build/oa.pack | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g' >$@
-build/packer: $(OBJS:.o=.c) include/commands.h include/gpustat.h include/sys.h Makefile
+build/packer: $(ALL) include/commands.h include/gpustat.h include/sys.h Makefile
 	@mkdir -p build
-	$(HOSTCC) $(CPP_) $(SLIM) -O1 $(LD_) -o $@ $(OBJS:.o=.c)
+	$(HOSTCC) $(CPP_) $(SLIM) -O1 $(LD_) -o $@ $(ALL)
 
 # For other programs, with any libc: position-independent. A library is one object that holds what its public names need
 # and no other global name, so that none can clash with a program's; nor does it want what only the rest of its sources
@@ -110,8 +164,11 @@ PIC   = -fPIC -fvisibility=hidden -fno-lto -U_FORTIFY_SOURCE $(filter-out -fno-p
 PIC  += $(ATOMICS)
 ATOMICS = $(call once,ATOMICS,$(call has,-mno-outline-atomics))
 PIC_DIR = build/pic
-GPUSTAT_OBJS  = $(addprefix $(PIC_DIR)/,$(filter-out gpustat.o commands/% views/% perfmon/%,$(OBJS)) views/khr.o)
+GPUSTAT_OBJS  = $(addprefix $(PIC_DIR)/,$(patsubst %,%.o,$(filter-out gpustat commands/% views/% perfmon/%,$(SOURCES)) views/khr))
 PERFMON2_OBJS = $(addprefix $(PIC_DIR)/,$(patsubst %.c,%.o,$(wildcard perfmon/*.c)) parse.o perfstream.o sources/files.o sources/replace.o)
+# The address space of libgpustat.a: all of its tables, full, hold 50 MB. That of libperfmon2.a: perfmon/tables.c.
+$(PIC_DIR)/sources/tables.o: CPPFLAGS += -DARENA_BYTES='((size_t)64 << 20)'
+$(PIC_DIR)/perfmon/tables.o: sources/tables.c
 
 lib: $(LIBS)
 
@@ -146,7 +203,7 @@ test:
 	@$(MAKE) $(PROG)
 	tests/run ./$(PROG)
 
-# The parsers under libFuzzer for FUZZ_SECONDS; the emulated machine; both are part of test.
+# The parsers under libFuzzer for FUZZ_SECONDS, which CI=true makes part of test; the emulated machine, which is part of it.
 FUZZ_SECONDS = 60
 fuzz:
 	tests/fuzz/run $(FUZZ_SECONDS)
@@ -156,18 +213,28 @@ boot: $(PROG)
 	tests/boot/run.sh ./$(PROG) "" oa
 	tests/boot/run.sh ./$(PROG) "" steady
 	tests/boot/run.sh ./$(PROG) "" rough
+	tests/boot/run.sh ./$(PROG) "" small
+	tests/boot/run.sh ./$(PROG) "" thp
 
 # Hardware counters, in another emulated machine: part of test, too.
 pmu:
 	tests/pmu/run.sh
 
-# Part of test, too, where frama-c is installed.
+# Part of test where CI=true.
 eva:
 	tests/eva/run
 
 # The README's table of architectures: not a test, it wants compilers and kernels of all of them.
 arch:
 	tests/arch/run.sh
+
+# Their names, for tests and recipes.
+features:
+	@echo '$(FEATURES)'
+
+# What each feature takes: the README's table. Those that are alike share objects.
+sizes:
+	@tests/sizes "$(FEATURES)"
 
 # What watching and counting cost beside references and perf; tests/t_cost.sh bounds what no clock is needed for.
 bench: $(PROG)
@@ -228,8 +295,8 @@ dist:
 	sha512sum $(DIST).tar.gz
 
 clean:
-	rm -rf $(PROG) $(OBJS) $(LIBS) build gpustat-*.tar.gz
+	rm -rf $(PROG) $(SOURCES:%=$(O)%.o) $(LIBS) build gpustat-*.tar.gz
 
 always:
 
-.PHONY: all always run lib check test fuzz boot pmu eva arch bench install install-strip install-dev setcap completion dist clean
+.PHONY: all always run lib check test fuzz boot pmu eva arch bench features sizes install install-strip install-dev setcap completion dist clean

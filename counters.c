@@ -3,19 +3,33 @@
 #include "gpustat.h"
 
 struct device devices[MAX_DEVICES];
-struct client clients[MAX_CLIENTS];
-struct holder holders[MAX_HOLDERS];
-struct task tasks[MAX_TASKS];
-struct cgroup cgroups[MAX_CGROUPS];
-struct group groups[MAX_GROUPS];
+struct client *clients;
+struct holder *holders;
+struct task *tasks;
+/* Row NONE of these is read where there is no other: before the first row is used it is all that there is. */
+static struct cgroup no_cgroup;
+static struct pmu no_pmu;
+static struct evrow no_evrow;
+struct cgroup *cgroups = &no_cgroup;
+struct group *groups;
+static TABLE(clients, MAX_CLIENTS, 64, "clients");
+static TABLE(holders, MAX_HOLDERS, 128, "descriptors of clients");
+static TABLE(tasks, MAX_TASKS, 64, "processes with clients");
+static TABLE(cgroups, MAX_CGROUPS, 128, "cgroups");
+static TABLE(groups, MAX_GROUPS, 64, "cgroups on devices");
 u32 ndevices, nclients, nholders, ntasks, ncgroups, ngroups;
-u32 reg_dropped, reg_unreadable;
+u32 reg_dropped, reg_untold, reg_unreadable;
 bool reg_saw_others, reg_keeps;
-struct pmu pmus[MAX_PMUS];
-struct event events[MAX_EVENTS];
-struct count counts[MAX_COUNTS];
-struct evrow evrows[MAX_ROWS];
-struct site sites[MAX_SITES];
+struct pmu *pmus = &no_pmu;
+struct event *events;
+struct count *counts;
+struct evrow *evrows = &no_evrow;
+struct site *sites;
+TABLE(pmus, MAX_PMUS, 16, "PMUs");
+TABLE(events, MAX_EVENTS, 32, "events");
+TABLE(counts, MAX_COUNTS, 32, "events on CPUs or tasks");
+TABLE(evrows, MAX_ROWS, 32, "rows of events");
+TABLE(sites, MAX_SITES, 128, "CPUs or tasks");
 struct evset evsets[MAX_SETS];
 u32 npmus, nevents, ncounts, nevrows, nsites, nevsets;
 static u32 serials; /* given to entities so far */
@@ -31,24 +45,35 @@ static const struct {
 	[D_ENERGY] = { true, CO_RESET },       [D_FREQ_SPENT] = { true, CO_RESET },
 };
 
+/* The number of an unused row: the first of the freed ones, else the next new one, else NONE. */
+static u32 row_new(u32 freed, u32 *count, struct table *t)
+{
+	if (freed != NONE)
+		return freed;
+	if (table_has(t, *count + 1))
+		return ++*count;
+	reg_dropped++;
+	return NONE;
+}
+
 /* --- names of instances ------------------------------------------------------------------------- */
 
 enum { NAME_BYTES = 64 << 10 };
 
-static struct {
+static struct instance {
 	u32 at;
 	u16 next;
 	u8 n;
-} names[MAX_INSTANCES];
-static char name_bytes[NAME_BYTES];
+} *names;
+static char *name_bytes;
+static TABLE(names, MAX_INSTANCES, 512, "names of engines, regions and sensors");
+static TABLE(name_bytes, NAME_BYTES, 4096, "bytes of names");
 static u32 nnames, name_used;
 static u16 name_bucket[256];
 
 struct str inst_name(u16 inst)
 {
-	const char *p = name_bytes + names[inst].at;
-
-	return (struct str){ p, p + names[inst].n };
+	return inst ? str_of(name_bytes + names[inst].at, names[inst].n) : LIT("");
 }
 
 /* The number of a name, which it keeps; 0 for the empty one; MAX_INSTANCES where there is no room. */
@@ -62,7 +87,7 @@ static u16 inst_id(struct str s, bool add)
 	for (i = *bucket; i; i = names[i].next)
 		if (str_eq(inst_name(i), s))
 			return i;
-	if (!add || n > MAX_NAME || nnames + 1 >= MAX_INSTANCES || name_used + n > NAME_BYTES)
+	if (!add || n > MAX_NAME || !table_has(&names_table, nnames + 1) || !table_has(&name_bytes_table, name_used + n))
 		return MAX_INSTANCES;
 	i = (u16)++nnames;
 	memcpy(name_bytes + name_used, s.p, n);
@@ -80,7 +105,8 @@ enum {
 	SLOTS = 7,
 	MAX_LINES = 8 * MAX_CLIENTS,  /* amdgpu, which tells most, fills six */
 	MAX_TRACKS = 8 * MAX_CLIENTS, /* engines: some five */
-	MAX_KEYSETS = MAX_LINES + 2,  /* that of a line, and what it is about to be */
+	NEW_KEYSETS = 4,              /* that one more counter makes at most: those of a line parted in two, and what is put in */
+	MAX_KEYSETS = MAX_LINES + NEW_KEYSETS,
 };
 
 /* What stands in the slots of a line: lines of clients of one driver share it. */
@@ -92,16 +118,19 @@ static struct keyset {
 	u32 next, refs;
 	/* Where its regions are summed up: in tracks of the entity with this serial, as long as no tracks were given back. */
 	u32 into, clears, sums[SLOTS];
-} keysets[MAX_KEYSETS];
+} *keysets;
 
 /* Counters of one entity stand in lines of some. v: the value, or the number of its track. */
 static struct line {
 	u32 next, keys;
 	u8 flags[SLOTS + 1];
 	u32 v[SLOTS];
-} lines[MAX_LINES];
+} *lines;
 
-static struct track tracks[MAX_TRACKS];
+static struct track *tracks;
+static TABLE(keysets, MAX_KEYSETS, 64, "layouts of values");
+static TABLE(lines, MAX_LINES, 256, "lines of values");
+static TABLE(tracks, MAX_TRACKS, 256, "values with rates");
 static u32 keys_bucket[1024], nkeysets, free_keyset;
 static u32 nlines, ntracks, free_line, free_track, clears;
 
@@ -200,7 +229,7 @@ static u32 line_alloc(void)
 
 	if (n != NONE)
 		free_line = lines[n].next;
-	else if (nlines + 1 < MAX_LINES)
+	else if (table_has(&lines_table, nlines + 1))
 		n = ++nlines;
 	if (n != NONE)
 		lines[n] = (struct line){ 0 };
@@ -213,7 +242,7 @@ static u32 track_alloc(void)
 
 	if (n != NONE)
 		free_track = (u32)tracks[n].now;
-	else if (ntracks + 1 < MAX_TRACKS)
+	else if (table_has(&tracks_table, ntracks + 1))
 		n = ++ntracks;
 	if (n != NONE)
 		tracks[n] = (struct track){ 0 };
@@ -338,7 +367,8 @@ static struct counter *counter_make(struct entity *e, u8 desc, u16 inst, struct 
 	bool tracked = descs[desc].rate || is_sum(desc);
 	u32 track = NONE;
 
-	if (e->count == MAX_COUNTERS || (tracked && (track = track_alloc()) == NONE))
+	if (e->count == MAX_COUNTERS || !table_has(&keysets_table, nkeysets + NEW_KEYSETS) ||
+	    (tracked && (track = track_alloc()) == NONE))
 		return NULL;
 	if (!counter_insert(e, desc, inst, c)) {
 		if (tracked)
@@ -1027,14 +1057,10 @@ struct group *group_add(u32 device, u32 cgroup)
 	for (n = *bucket; n; n = groups[n].next)
 		if (groups[n].device == device && groups[n].cgroup == cgroup)
 			return &groups[n];
-	for (n = 1; n < MAX_GROUPS && groups[n].e.used; n++)
+	for (n = 1; n <= ngroups && groups[n].e.used; n++)
 		;
-	if (n == MAX_GROUPS) {
-		reg_dropped++;
+	if (n > ngroups && (n = row_new(NONE, &ngroups, &groups_table)) == NONE)
 		return NULL;
-	}
-	if (n > ngroups)
-		ngroups = n;
 	groups[n] = (struct group){ .e = { .used = true, .kind = K_CGROUP, .serial = ++serials }, .device = device,
 				    .cgroup = cgroup, .next = *bucket };
 	cgroups[cgroup].refs++;
@@ -1128,7 +1154,8 @@ static struct text {
 	u32 next;
 	u8 n;
 	char b[27]; /* most are names: half a cache line */
-} texts[MAX_TEXTS];
+} *texts;
+static TABLE(texts, MAX_TEXTS, 128, "texts of 27 bytes");
 static u32 ntexts, free_texts;
 
 void text_free(u32 t)
@@ -1167,7 +1194,7 @@ u32 text_put(u32 old, struct str s)
 
 		if (t != NONE)
 			free_texts = texts[t].next;
-		else if (ntexts + 1 < MAX_TEXTS)
+		else if (table_has(&texts_table, ntexts + 1))
 			t = ++ntexts;
 		if (t == NONE) {
 			text_free(first);
@@ -1202,11 +1229,12 @@ size_t text_copy(u32 t, char *b, size_t cap)
 	return n;
 }
 
-/* How many clients of it have a record in this sample. False: not known, as there are but such as have no name or wait. */
+/* How many clients of it have a record in this sample. False: not known, as there are but such as have no name or wait, or not
+ * all that may have some was read. */
 bool device_clients(const struct device *d, u64 *v)
 {
 	*v = d->clients - d->waiting;
-	return *v || !(d->anonymous || d->waiting);
+	return *v || !(d->anonymous || d->waiting || reg_untold);
 }
 
 /* --- clients and who holds them --------------------------------------------------------------------- */
@@ -1216,17 +1244,6 @@ static u16 client_bucket[4096], holder_bucket[4096], task_bucket[4096];
 static u32 cgroup_bucket[1024];
 _Static_assert(MAX_CLIENTS <= 1 << 16 && MAX_HOLDERS <= 1 << 16 && MAX_TASKS <= 1 << 16, "16 bits count their rows");
 static u32 free_client, free_holder, free_task, free_cgroup;
-
-/* The number of an unused row: the first of the freed ones, else the next new one, else NONE. */
-static u32 row_new(u32 freed, u32 *count, u32 max)
-{
-	if (freed != NONE)
-		return freed;
-	if (*count + 1 < max)
-		return ++*count;
-	reg_dropped++;
-	return NONE;
-}
 
 static u16 *client_link(u32 device, u8 keykind, u64 key)
 {
@@ -1247,7 +1264,7 @@ u32 client_find(u32 device, u8 keykind, u64 key)
 u32 client_add(u32 device, u8 keykind, u64 key)
 {
 	u16 *link = client_link(device, keykind, key);
-	u32 n = row_new(free_client, &nclients, MAX_CLIENTS);
+	u32 n = row_new(free_client, &nclients, &clients_table);
 
 	if (n == NONE)
 		return NONE;
@@ -1322,7 +1339,7 @@ u32 holder_find(u32 pid, u32 fd)
 u32 holder_add(u32 pid, u32 fd, u32 task, u32 client)
 {
 	u16 *link = holder_link(pid, fd);
-	u32 n = row_new(free_holder, &nholders, MAX_HOLDERS), *tail;
+	u32 n = row_new(free_holder, &nholders, &holders_table), *tail;
 
 	if (n == NONE)
 		return NONE;
@@ -1373,7 +1390,7 @@ u32 task_find(u32 pid)
 u32 task_add(u32 pid)
 {
 	u16 *link = task_link(pid);
-	u32 n = row_new(free_task, &ntasks, MAX_TASKS);
+	u32 n = row_new(free_task, &ntasks, &tasks_table);
 
 	if (n == NONE)
 		return NONE;
@@ -1407,7 +1424,7 @@ u32 cgroup_add(struct str path)
 		link = &cgroups[*link].next;
 	n = *link;
 	if (n == NONE) {
-		n = row_new(free_cgroup, &ncgroups, MAX_CGROUPS);
+		n = row_new(free_cgroup, &ncgroups, &cgroups_table);
 		if (n == NONE)
 			return NONE;
 		if (n == free_cgroup)
@@ -1513,7 +1530,9 @@ const char *state_text(u8 state)
 		[CS_NO_FILE] = "not supported: no such file",
 		[CS_NO_SOFTWARE] = "not supported: the kernel has no such software event",
 		[CS_DENIED] = "denied: kernel.perf_event_paranoid; as root, or: setcap cap_perfmon+ep gpustat",
+		[CS_NO_MEMORY] = "not counted: the kernel has no memory for it",
 		[CS_REFUSED] = "not supported: the kernel refuses these settings",
+		[CS_NO_PERF] = "not supported: this kernel has no perf events",
 		[CS_UNSUPPORTED] = "not supported: no PMU here has it",
 	};
 

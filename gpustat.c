@@ -1,6 +1,7 @@
 /* gpustat.c - the front door: arguments, help, every message and exit code.
  * SPDX-License-Identifier: MIT */
 #include "commands.h"
+#include "built.h"
 #include "sys.h"
 
 #include <limits.h>
@@ -10,10 +11,18 @@
 #define VERSION "unknown"
 #endif
 
+/* Parts of features: NULL where the feature is left out, and then nothing calls them. */
+#pragma weak check_unknown
+#pragma weak http_takes_format
+#pragma weak http_request
+#pragma weak http_end
+#pragma weak oaformat_named
+
 struct opts opt;
 struct record rec;
-static char out_bytes[OUT_BYTES];
-struct buf out = { .p = out_bytes, .cap = OUT_BYTES };
+struct buf out;
+static char *out_bytes;
+static TABLE(out_bytes, OUT_BYTES, 64 << 10, "bytes of output");
 int out_fd = 1;
 bool lost_record;
 volatile sig_atomic_t stopped;
@@ -130,6 +139,44 @@ void say_number(u64 n, const char *what)
 	say(buf_z(&b), what, NULL);
 }
 
+/* How many things found no room: without those that could not be read, which have a message with the reason. */
+u64 no_room(void)
+{
+	return reg_dropped > files_unread ? reg_dropped - files_unread : 0;
+}
+
+/* Says which tables were full. False: none. */
+bool say_full(void)
+{
+	bool said_it = false;
+	u32 dropped;
+
+	for (const struct table *t; (t = table_full(&dropped)); said_it = true) {
+		char text[96];
+		struct buf b = BUF_Z(text);
+
+		put_z(&b, ": room for ");
+		put_u64(&b, t->ready);
+		put_z(&b, " only, ");
+		put_u64(&b, dropped);
+		put_z(&b, " left out");
+		say(t->name, buf_z(&b), NULL);
+	}
+	return said_it;
+}
+
+/* The same; where no table was full, how many values found no room elsewhere. */
+void say_dropped(void)
+{
+	if (!say_full() && no_room())
+		say_number(no_room(), " values had no room and were left out");
+}
+
+void say_unread_files(void)
+{
+	say("not all files could be read", files_what, error_text(files_error));
+}
+
 /* Of a file's byte. */
 void say_at(const char *file, u64 at, const char *what)
 {
@@ -155,7 +202,8 @@ int usage_z(const char *z)
 	return usage(z, NULL, NULL);
 }
 
-/* libc's words; its table has 1.9 KB more for errors that none of our calls can give. */
+/* libc's words for what is common, and the names of the others that a call, a driver or a file system of Linux may return. The
+ * numbers are the architecture's own. */
 #define ERRORS(E) \
 	E(ENOEXEC, "Exec format error") E(ESRCH, "No such process") \
 	E(EPERM, "Operation not permitted") E(ENOENT, "No such file or directory") \
@@ -163,29 +211,43 @@ int usage_z(const char *z)
 	E(ENOMEM, "Cannot allocate memory") E(EACCES, "Permission denied") \
 	E(ENOTDIR, "Not a directory") E(EISDIR, "Is a directory") \
 	E(EINVAL, "Invalid argument") E(ENFILE, "Too many open files in system") \
-	E(EMFILE, "Too many open files") E(EFBIG, "File too large") \
+	E(EMFILE, "Too many open files (RLIMIT_NOFILE)") E(EFBIG, "File too large") \
 	E(ENOSPC, "No space left on device") E(EROFS, "Read-only file system") \
 	E(EPIPE, "Broken pipe") E(ELOOP, "Too many levels of symbolic links") \
 	E(ENAMETOOLONG, "File name too long") E(ENXIO, "No such device or address") \
 	E(ENODEV, "No such device") E(EDQUOT, "Disk quota exceeded") \
 	E(ETXTBSY, "Text file busy") E(ESPIPE, "Illegal seek") \
 	E(ENETUNREACH, "Network unreachable") E(ECONNRESET, "Connection reset by peer") \
-	E(ETIMEDOUT, "Operation timed out")
+	E(ETIMEDOUT, "Operation timed out") E(ENOSYS, "Function not implemented (ENOSYS)") \
+	E(EOPNOTSUPP, "Operation not supported") E(EAGAIN, "Resource temporarily unavailable") E(EBUSY, "Device or resource busy")
+#define ERROR_NAMES(E) \
+	E(EINTR) E(E2BIG) E(ECHILD) E(EFAULT) E(EEXIST) E(EXDEV) E(ENOTTY) E(EDOM) E(ERANGE) E(EDEADLK) E(ENOLCK) \
+	E(ENOTEMPTY) E(ENOMSG) E(EIDRM) E(ENODATA) E(ETIME) E(ENOLINK) E(ECOMM) E(EPROTO) E(EBADMSG) \
+	E(EOVERFLOW) E(EBADFD) E(EILSEQ) E(EUSERS) E(ENOTSOCK) E(EDESTADDRREQ) E(EMSGSIZE) \
+	E(EPROTOTYPE) E(ENOPROTOOPT) E(EPROTONOSUPPORT) E(ESOCKTNOSUPPORT) E(EPFNOSUPPORT) E(EAFNOSUPPORT) E(EADDRINUSE) \
+	E(EADDRNOTAVAIL) E(ENETDOWN) E(ENETRESET) E(ECONNABORTED) E(ENOBUFS) E(ENOTCONN) E(ESHUTDOWN) \
+	E(ECONNREFUSED) E(EHOSTDOWN) E(EHOSTUNREACH) E(EALREADY) E(EINPROGRESS) E(ESTALE) E(EUCLEAN) E(EREMOTEIO) E(ENOMEDIUM) \
+	E(EMEDIUMTYPE) E(ECANCELED) E(ENOKEY) E(EKEYEXPIRED) E(EKEYREVOKED) E(EKEYREJECTED) E(EOWNERDEAD) E(ENOTRECOVERABLE) \
+	E(ERFKILL) E(EHWPOISON) E(ENOTSUPP)
 
 const char *error_text(long err)
 {
 #define NUMBER(number, text) number,
 #define TEXT(number, text) text "\0"
-	static const u16 numbers[] = { ERRORS(NUMBER) }; /* of MIPS one is 1133 */
-	static const char texts[] = ERRORS(TEXT);
-	static char other[32] = "error ";
-	struct buf b = { .p = other, .n = 6, .cap = sizeof(other) - 1 };
+#define OTHER_NUMBER(number) number,
+#define OTHER_TEXT(number) #number "\0"
+	static const u16 numbers[] = { ERRORS(NUMBER) ERROR_NAMES(OTHER_NUMBER) };
+	static const char texts[] = ERRORS(TEXT) ERROR_NAMES(OTHER_TEXT);
+	static char other[32];
+	struct buf b = BUF_Z(other);
 	const char *text = texts;
 
 	for (size_t i = 0; i < LEN(numbers); i++, text += strlen(text) + 1)
 		if (numbers[i] == -err)
 			return text;
+	put_z(&b, "error ");
 	put_u64(&b, (u64)-err);
+	put_z(&b, " (unknown)");
 	return buf_z(&b);
 }
 
@@ -200,12 +262,12 @@ bool flush(void)
 	long r;
 
 	if (out.full) {
-		say_z("a record is too long for its buffer: left out");
+		say_z(out.cap ? "a record is too long for its buffer: left out" : "no memory for what is to be printed");
 		reg_dropped++;
 		lost_record = true;
 		out.n = 0;
 		out.full = false;
-		return true;
+		return out.cap > 0;
 	}
 	r = sink_write(out.p, out.n);
 	if (r < 0)
@@ -312,7 +374,7 @@ static bool set_format(struct str s)
 
 	if (f)
 		opt.out.fmt = f;
-	else
+	else if (oaformat_named)
 		opt.oa.props.format = oaformat_named(s);
 	return f || opt.oa.props.format;
 }
@@ -372,14 +434,14 @@ static bool parse_count32(struct str s, u32 *v)
 	return true;
 }
 
-static bool set_detail(struct str s) { (void)s; return ++opt.detail; }
-static bool set_append(struct str s) { (void)s; return true; }
-static bool set_per_cpu(struct str s) { (void)s; return (opt.target.split = SPLIT_CPU); }
-static bool set_per_core(struct str s) { (void)s; return (opt.target.split = SPLIT_CORE); }
-static bool set_per_socket(struct str s) { (void)s; return (opt.target.split = SPLIT_SOCKET); }
-static bool set_per_thread(struct str s) { (void)s; return (opt.target.split = SPLIT_THREAD); }
+FEATURED static bool set_detail(struct str s) { (void)s; return ++opt.detail; }
+FEATURED static bool set_append(struct str s) { (void)s; return true; }
+FEATURED static bool set_per_cpu(struct str s) { (void)s; return (opt.target.split = SPLIT_CPU); }
+FEATURED static bool set_per_core(struct str s) { (void)s; return (opt.target.split = SPLIT_CORE); }
+FEATURED static bool set_per_socket(struct str s) { (void)s; return (opt.target.split = SPLIT_SOCKET); }
+FEATURED static bool set_per_thread(struct str s) { (void)s; return (opt.target.split = SPLIT_THREAD); }
 
-static bool set_event(struct str s)
+FEATURED static bool set_event(struct str s)
 {
 	if (opt.nevents == MAX_LISTS)
 		return false;
@@ -387,14 +449,14 @@ static bool set_event(struct str s)
 	return true;
 }
 
-static bool set_filter(struct str s)
+FEATURED static bool set_filter(struct str s)
 {
 	if (opt.nevents)
 		opt.filters[opt.nevents - 1] = s;
 	return opt.nevents && s.p < s.e;
 }
 
-static bool set_set(struct str s)
+FEATURED static bool set_set(struct str s)
 {
 	if (opt.nsets == MAX_SETS - 1)
 		return false;
@@ -402,13 +464,13 @@ static bool set_set(struct str s)
 	return true;
 }
 
-static bool set_cpus(struct str s)
+FEATURED static bool set_cpus(struct str s)
 {
 	return opt.target.has_cpus = s.p < s.e && parse_cpulist(s, &opt.target.cpus);
 }
 
 /* Threads are found once /proc is open: so far only their numbers. */
-static bool set_tasks(struct str s, bool *kind)
+FEATURED static bool set_tasks(struct str s, bool *kind)
 {
 	size_t had = opt.npids;
 	bool good = set_pid(s);
@@ -418,10 +480,10 @@ static bool set_tasks(struct str s, bool *kind)
 	return good;
 }
 
-static bool set_tid(struct str s) { return set_tasks(s, &opt.target.threads); }
-static bool set_target_pid(struct str s) { return set_tasks(s, &opt.target.whole); }
+FEATURED static bool set_tid(struct str s) { return set_tasks(s, &opt.target.threads); }
+FEATURED static bool set_target_pid(struct str s) { return set_tasks(s, &opt.target.whole); }
 
-static bool set_cgroups(struct str s)
+FEATURED static bool set_cgroups(struct str s)
 {
 	struct str piece;
 
@@ -433,18 +495,18 @@ static bool set_cgroups(struct str s)
 	return opt.target.ncgroups;
 }
 
-static bool set_repeat(struct str s)
+FEATURED static bool set_repeat(struct str s)
 {
 	return scan_u64(s, &opt.repeat) == s.e;
 }
 
-static bool set_delay(struct str s)
+FEATURED static bool set_delay(struct str s)
 {
 	opt.delay = -1;
 	return str_is(s, "-1") || parse_ms(s, &opt.delay);
 }
 
-static bool set_separator(struct str s)
+FEATURED static bool set_separator(struct str s)
 {
 	bool tab = str_is(s, "\\t");
 
@@ -453,21 +515,21 @@ static bool set_separator(struct str s)
 	return str_len(s) == 1 || tab;
 }
 
-static bool set_json(struct str s)
+FEATURED static bool set_json(struct str s)
 {
 	(void)s;
 	return (opt.out.fmt = format_find((struct str)STR("json")));
 }
 
-static bool set_pages(struct str s) { return parse_count32(s, &opt.pages) && (opt.pages & (opt.pages - 1)) == 0; }
+FEATURED static bool set_pages(struct str s) { return parse_count32(s, &opt.pages) && (opt.pages & (opt.pages - 1)) == 0; }
 
-static bool set_wakeup(struct str s)
+FEATURED static bool set_wakeup(struct str s)
 {
 	opt.target.watermark = false;
 	return parse_count32(s, &opt.target.wakeup);
 }
 
-static bool set_watermark(struct str s)
+FEATURED static bool set_watermark(struct str s)
 {
 	bool good = set_wakeup(s);
 
@@ -476,7 +538,7 @@ static bool set_watermark(struct str s)
 }
 
 /* MASK,SEED: numbers as C has them. */
-static bool set_random(struct str s)
+FEATURED static bool set_random(struct str s)
 {
 	struct str mask;
 
@@ -485,7 +547,7 @@ static bool set_random(struct str s)
 }
 
 /* --summary, --summary=comm,symbol,ip */
-static bool set_profile(struct str s)
+FEATURED static bool set_profile(struct str s)
 {
 	struct str piece;
 
@@ -501,12 +563,12 @@ static bool set_profile(struct str s)
 	return opt.profile;
 }
 
-static bool set_platform(struct str s) { return (opt.oa.platform = oaplatform_named(s)); }
-static bool set_ctx(struct str s) { return opt.oa.props.has_ctx = scan_num(s, &opt.oa.props.ctx) == s.e; }
-static bool set_unit(struct str s) { return opt.oa.props.has_unit = scan_num(s, &opt.oa.props.unit) == s.e; }
-static bool set_buffer(struct str s) { return scan_num(s, &opt.oa.props.buffer) == s.e && opt.oa.props.buffer; }
+FEATURED static bool set_platform(struct str s) { return (opt.oa.platform = oaplatform_named(s)); }
+FEATURED static bool set_ctx(struct str s) { return opt.oa.props.has_ctx = scan_num(s, &opt.oa.props.ctx) == s.e; }
+FEATURED static bool set_unit(struct str s) { return opt.oa.props.has_unit = scan_num(s, &opt.oa.props.unit) == s.e; }
+FEATURED static bool set_buffer(struct str s) { return scan_num(s, &opt.oa.props.buffer) == s.e && opt.oa.props.buffer; }
 
-static bool set_metrics(struct str s)
+FEATURED static bool set_metrics(struct str s)
 {
 	if (opt.oa.nmetrics == MAX_METRICS || s.p == s.e)
 		return false;
@@ -515,7 +577,7 @@ static bool set_metrics(struct str s)
 }
 
 /* CLASS[:INSTANCE]: enum drm_i915_gem_engine_class */
-static bool set_engine(struct str s)
+FEATURED static bool set_engine(struct str s)
 {
 	enum { CLASSES = 5 };
 	struct str name;
@@ -531,7 +593,7 @@ static bool set_engine(struct str s)
 }
 
 /* SLICES:SUBSLICES:MIN:MAX: masks, and EUs of a subslice. */
-static bool set_sseu(struct str s)
+FEATURED static bool set_sseu(struct str s)
 {
 	u64 v[4] = { 0 };
 	struct str piece;
@@ -547,7 +609,7 @@ static bool set_sseu(struct str s)
 	return opt.oa.props.has_sseu = n == LEN(v) && s.p == s.e && v[2] <= UINT16_MAX && v[3] <= UINT16_MAX;
 }
 
-static bool set_log_fd(struct str s)
+FEATURED static bool set_log_fd(struct str s)
 {
 	u64 fd;
 
@@ -564,7 +626,8 @@ static bool set_time(struct str s)
 }
 
 /* What an option does with its value. */
-enum optkind { OPT_OWN, OPT_FLAG, OPT_Z, OPT_STR, OPT_TIME, OPT_MS, OPT_COUNT, OPT_COUNT32 };
+enum optkind { OPT_OWN, OPT_MAYBE /* the same, with a value or without */, OPT_FLAG, OPT_Z, OPT_STR, OPT_TIME, OPT_MS, OPT_COUNT,
+	       OPT_COUNT32, OPT_LEFT_OUT };
 
 /* A letter means what its row says in the commands of that row: stat and sample have perf's. */
 static const struct option {
@@ -574,22 +637,27 @@ static const struct option {
 	union {
 		void *to; /* a member of opt */
 		bool (*set)(struct str value); /* OPT_OWN; without an argument: {0} */
+		const char *feature; /* OPT_LEFT_OUT: of which it is */
 	};
 	const char *text; /* its name, what stands for its value, behind a tab its help; see option_help */
 } options[] = {
 #define TO(what, member) OPT_##what, { .to = &opt.member }
 #define BY(setter) OPT_OWN, { .set = setter }
+#define OPTION(feature, ...) ROW(OPTION, feature)(feature, __VA_ARGS__)
+#define OPTION1(of, letter, with, kind, to, name, help) { letter, with, kind, to, name help }
+#define OPTION0(of, letter, with, kind, to, name, help) { letter, with, OPT_LEFT_OUT, { .feature = #of }, name }
 	{ 'i', WITH_LIVE | WITH_TOP | WITH_STAT | WITH_OA | WITH_NAMED, TO(TIME, interval), "interval T\tsample every T: 100ms, 1, 1.5s, 1m" },
 	{ 'c', WITH_LIVE | WITH_TOP | WITH_PERF | WITH_OA | WITH_NAMED, TO(COUNT, count), "count N\tstop after N samples (-n too; not of stat, sample)" },
 	{ 'n', WITH_LIVE | WITH_TOP | WITH_OA | WITH_NAMED, TO(COUNT, count), "count N" },
 	{ 'w', WITH_LIVE | WITH_PERF | WITH_NAMED, BY(set_window), "window T\ttime between the two reads without an interval (0.5s)" },
 	{ '\0', WITH_CHECK | WITH_MUNIN, BY(set_window), "window T" },
 	{ 'r', WITH_LIVE | WITH_FDINFO, TO(FLAG, raw), "raw\tthe kernel's own numbers, not rates: one read" },
-	{ '\0', WITH_LIVE | WITH_CHECK | WITH_MUNIN, TO(Z, state), "state FILE\trates since the run that left FILE, without waiting; then leave it anew" },
-	{ '\0', WITH_LIVE, TO(TIME, inner), "inner T\tread every T; min, avg and max of these are a record each" },
+	OPTION(state, '\0', WITH_LIVE | WITH_CHECK | WITH_MUNIN, TO(Z, state), "state FILE", "\trates since the run that left FILE, without waiting; then leave it anew"),
+	OPTION(summary, '\0', WITH_LIVE, TO(TIME, inner), "inner T", "\tread every T; min, avg and max of these are a record each"),
 	{ '\0', WITH_LIVE | WITH_NAMED, TO(FLAG, align), "align\tsamples on multiples of the interval, by the wall clock" },
 	{ '\0', WITH_LIVE | WITH_NAMED, TO(FLAG, on_stdin), "on-stdin\ta sample for each line read from standard input" },
-	{ '\0', WITH_LIVE | WITH_NAMED, TO(FLAG, http), "http\tanswer one HTTP request on the socket that inetd or systemd handed over" },
+	OPTION(http, '\0', WITH_LIVE | WITH_NAMED, TO(FLAG, http), "http", "\tanswer one HTTP request on the socket that inetd or systemd handed over"),
+	OPTION(counters, '\0', WITH_NAMED, TO(FLAG, every), "all", "\tkernel tracepoints without limit, in patterns too"),
 	{ 'd', WITH_DEVICES | WITH_LIST | WITH_OA, BY(set_device), "device SEL\tcard1, renderD128, 0000:03:00.0, driver:xe or 0" },
 	{ 'p', WITH_LIVE | WITH_LIST | WITH_TOP, BY(set_pid), "pid PID\tonly clients of these processes" },
 	{ 'C', WITH_LIVE | WITH_LIST | WITH_TOP, TO(STR, comm), "comm NAME\tonly clients of processes so named; * and ? match" },
@@ -602,93 +670,93 @@ static const struct option {
 	{ '1', WITH_RECORDS, TO(FLAG, out.one_line), "one-line\tall records of a sample on one line (line, json)" },
 	{ 'H', WITH_RECORDS, TO(FLAG, out.no_header), "no-header\tno header (line, table, csv)" },
 	{ 't', WITH_GPUS | WITH_OA | WITH_NAMED, BY(set_time), "time HOW\tnone, epoch, iso or mono" },
-	{ 'S', WITH_LIVE, TO(FLAG, summary), "summary\tmin, avg and max at the end" },
+	OPTION(summary, 'S', WITH_LIVE, TO(FLAG, summary), "summary", "\tmin, avg and max at the end"),
 	{ '\0', WITH_LIVE | WITH_TOP, BY(set_sweep), "sweep N\tcalls per sample to look for clients that nothing announced (80); 0; all" },
 	{ '\0', WITH_DEVICES, TO(FLAG, profiling), "enable-profiling\tpanfrost, panthor: let the kernel count while this runs" },
-	{ '\0', WITH_TOP, TO(FLAG, ascii), "ascii\tno characters beyond ASCII on the screen" },
+	OPTION(top, '\0', WITH_TOP, TO(FLAG, ascii), "ascii", "\tno characters beyond ASCII on the screen"),
 	{ 'q', WITH_ALL, TO(FLAG, quiet), "quiet\tno messages" },
 	{ 'v', WITH_ALL, TO(FLAG, verbose), "verbose\tsay what could not be read, and what would mend it" },
-	{ '\0', WITH_PERF | WITH_EVENTS, TO(Z, pmu_file), "pmu-file FILE\tmore events: a line NAME EVENT each (events, stat, sample)" },
-	{ '\0', WITH_EVENTS, TO(FLAG, resolve), "resolve\twhat perf_event_open(2) would be asked for (events)" },
-	{ '\0', WITH_EVENTS, TO(FLAG, map), "map\twhich events perfmon2's registers are (events; -v: and when)" },
+	OPTION(perf, '\0', WITH_PERF | WITH_EVENTS, TO(Z, pmu_file), "pmu-file FILE", "\tmore events: a line NAME EVENT each (events, stat, sample)"),
+	OPTION(events, '\0', WITH_EVENTS, TO(FLAG, resolve), "resolve", "\twhat perf_event_open(2) would be asked for (events)"),
+	OPTION(events, '\0', WITH_EVENTS, TO(FLAG, map), "map", "\twhich events perfmon2's registers are (events; -v: and when)"),
 	{ '\0', WITH_ALL, TO(Z, proc), "proc DIR\tread DIR instead of /proc" },
 	{ '\0', WITH_ALL, TO(Z, sys), "sys DIR\tread DIR instead of /sys" },
 	{ '\0', WITH_ALL, TO(FLAG, no_sandbox), "no-sandbox\tdo without the filter of system calls and without Landlock" },
 	{ 'h', WITH_ALL, BY(NULL), "help\tthis text" },
 	{ 'V', WITH_ALL, BY(NULL), "version\tthe version" },
 
-	{ 'w', WITH_CHECK, TO(STR, check.warning), "warning RANGE\tWARNING outside of it: 80, 10:, @10:20" },
-	{ 'c', WITH_CHECK, TO(STR, check.critical), "critical RANGE\tCRITICAL outside of it" },
-	{ 'm', WITH_CHECK, TO(STR, check.metric), "metric FIELD\twhat is checked (engine.busy), as -f names it" },
-	{ 't', WITH_CHECK, TO(TIME, check.timeout), "timeout T\tUNKNOWN after that time (10s)" },
+	OPTION(check, 'w', WITH_CHECK, TO(STR, check.warning), "warning RANGE", "\tWARNING outside of it: 80, 10:, @10:20"),
+	OPTION(check, 'c', WITH_CHECK, TO(STR, check.critical), "critical RANGE", "\tCRITICAL outside of it"),
+	OPTION(check, 'm', WITH_CHECK, TO(STR, check.metric), "metric FIELD", "\twhat is checked (engine.busy), as -f names it"),
+	OPTION(check, 't', WITH_CHECK, TO(TIME, check.timeout), "timeout T", "\tUNKNOWN after that time (10s)"),
 
-	{ 'e', WITH_PERF, BY(set_event), "event LIST\twhat to count: names, {groups}, pmu/terms/; gpustat events has them" },
-	{ 'a', WITH_PERF, TO(FLAG, target.all), "all-cpus\tevery CPU, whoever runs there" },
-	{ 'C', WITH_PERF, BY(set_cpus), "cpu LIST\tonly these CPUs: 0,2-3" },
-	{ 'p', WITH_PERF, BY(set_target_pid), "pid PIDS\tthese processes, with all their threads" },
-	{ 't', WITH_PERF, BY(set_tid), "tid TIDS\tthese threads" },
-	{ 'G', WITH_PERF, BY(set_cgroups), "cgroup PATHS\teach of these cgroups" },
-	{ '\0', WITH_PERF, BY(set_filter), "filter EXPR\tonly such hits of the tracepoints of the -e before it" },
-	{ '\0', WITH_PERF, BY(set_log_fd), "log-fd N\twrite to this descriptor" },
-	{ '\0', WITH_PERF, TO(FLAG, target.no_inherit), "no-inherit\tnot what the tasks start" },
-	{ '\0', WITH_PERF, TO(MS, timeout), "timeout MS\tstop after this time" },
-	{ 'D', WITH_PERF, BY(set_delay), "delay MS\tcount from then on; -1: once --control enables" },
-	{ '\0', WITH_PERF, TO(Z, control), "control HOW\tfd:N[,M] or fifo:PATH: enable, disable, stop" },
-	{ '\0', WITH_PERF, TO(FLAG, target.user_only), "all-user\tonly in user space" },
-	{ '\0', WITH_PERF, TO(FLAG, target.kernel_only), "all-kernel\tonly in the kernel" },
-	{ 'j', WITH_PERF, BY(set_json), "json\t-o json" },
-	{ '\0', WITH_PERF, BY(set_device), "device SEL\tgpu0, gpu1, ... are these devices" },
-	{ '\0', WITH_PERF, BY(set_time), "time HOW" },
+	OPTION(perf, 'e', WITH_PERF, BY(set_event), "event LIST", "\twhat to count: names, {groups}, pmu/terms/; gpustat events has them"),
+	OPTION(perf, 'a', WITH_PERF, TO(FLAG, target.all), "all-cpus", "\tevery CPU, whoever runs there"),
+	OPTION(perf, 'C', WITH_PERF, BY(set_cpus), "cpu LIST", "\tonly these CPUs: 0,2-3"),
+	OPTION(perf, 'p', WITH_PERF, BY(set_target_pid), "pid PIDS", "\tthese processes, with all their threads"),
+	OPTION(perf, 't', WITH_PERF, BY(set_tid), "tid TIDS", "\tthese threads"),
+	OPTION(perf, 'G', WITH_PERF, BY(set_cgroups), "cgroup PATHS", "\teach of these cgroups"),
+	OPTION(perf, '\0', WITH_PERF, BY(set_filter), "filter EXPR", "\tonly such hits of the tracepoints of the -e before it"),
+	OPTION(perf, '\0', WITH_PERF, BY(set_log_fd), "log-fd N", "\twrite to this descriptor"),
+	OPTION(perf, '\0', WITH_PERF, TO(FLAG, target.no_inherit), "no-inherit", "\tnot what the tasks start"),
+	OPTION(perf, '\0', WITH_PERF, TO(MS, timeout), "timeout MS", "\tstop after this time"),
+	OPTION(perf, 'D', WITH_PERF, BY(set_delay), "delay MS", "\tcount from then on; -1: once --control enables"),
+	OPTION(perf, '\0', WITH_PERF, TO(Z, control), "control HOW", "\tfd:N[,M] or fifo:PATH: enable, disable, stop"),
+	OPTION(perf, '\0', WITH_PERF, TO(FLAG, target.user_only), "all-user", "\tonly in user space"),
+	OPTION(perf, '\0', WITH_PERF, TO(FLAG, target.kernel_only), "all-kernel", "\tonly in the kernel"),
+	OPTION(perf, 'j', WITH_PERF, BY(set_json), "json", "\t-o json"),
+	OPTION(perf, '\0', WITH_PERF, BY(set_device), "device SEL", "\tgpu0, gpu1, ... are these devices"),
+	OPTION(perf, '\0', WITH_PERF, BY(set_time), "time HOW", ""),
 
-	{ 'I', WITH_STAT, TO(MS, interval), "interval-print MS\tas --interval, in milliseconds" },
-	{ 'r', WITH_STAT, BY(set_repeat), "repeat N\trun the command N times: mean and deviation; 0: for ever" },
-	{ 'n', WITH_STAT, TO(FLAG, null_run), "null\tcount nothing but time" },
-	{ 'd', WITH_STAT, BY(set_detail), "detailed\tmore events by default; twice: still more" },
-	{ 'A', WITH_STAT, BY(set_per_cpu), "per-cpu\teach CPU and PMU instance for itself" },
-	{ '\0', WITH_STAT, BY(set_per_core), "per-core\teach core for itself" },
-	{ '\0', WITH_STAT, BY(set_per_socket), "per-socket\teach package for itself" },
-	{ '\0', WITH_STAT, BY(set_per_thread), "per-thread\teach thread for itself" },
-	{ '\0', WITH_STAT, BY(set_set), "set SET\t[ID:]NAME=EVENTS@10ms or @overflow:EVENT:N: sets in turn" },
-	{ '\0', WITH_STAT, TO(FLAG, no_scale), "no-scale\tcounts as they are, though counters were shared" },
-	{ '\0', WITH_STAT, TO(FLAG, raw), "raw\tthe unscaled counts and their times too" },
-	{ 'x', WITH_STAT, BY(set_separator), "field-separator C\t-o perf-csv with C between the fields" },
-	{ '\0', WITH_STAT, BY(set_per_cpu), "no-aggr" },
-	{ 'g', WITH_STAT, BY(set_cgroups), "cgroup PATHS" },
-	{ '\0', WITH_STAT, BY(set_append), "append" },
-	{ '\0', WITH_STAT, BY(set_per_cpu), "no-merge" },
-	{ '\0', WITH_STAT, TO(COUNT, count), "interval-count N" },
+	OPTION(stat, 'I', WITH_STAT, TO(MS, interval), "interval-print MS", "\tas --interval, in milliseconds"),
+	OPTION(stat, 'r', WITH_STAT, BY(set_repeat), "repeat N", "\trun the command N times: mean and deviation; 0: for ever"),
+	OPTION(stat, 'n', WITH_STAT, TO(FLAG, null_run), "null", "\tcount nothing but time"),
+	OPTION(stat, 'd', WITH_STAT, BY(set_detail), "detailed", "\tmore events by default; twice: still more"),
+	OPTION(stat, 'A', WITH_STAT, BY(set_per_cpu), "per-cpu", "\teach CPU and PMU instance for itself"),
+	OPTION(stat, '\0', WITH_STAT, BY(set_per_core), "per-core", "\teach core for itself"),
+	OPTION(stat, '\0', WITH_STAT, BY(set_per_socket), "per-socket", "\teach package for itself"),
+	OPTION(stat, '\0', WITH_STAT, BY(set_per_thread), "per-thread", "\teach thread for itself"),
+	OPTION(stat, '\0', WITH_STAT, BY(set_set), "set SET", "\t[ID:]NAME=EVENTS@10ms or @overflow:EVENT:N: sets in turn"),
+	OPTION(stat, '\0', WITH_STAT, TO(FLAG, no_scale), "no-scale", "\tcounts as they are, though counters were shared"),
+	OPTION(stat, '\0', WITH_STAT, TO(FLAG, raw), "raw", "\tthe unscaled counts and their times too"),
+	OPTION(stat, 'x', WITH_STAT, BY(set_separator), "field-separator C", "\t-o perf-csv with C between the fields"),
+	OPTION(stat, '\0', WITH_STAT, BY(set_per_cpu), "no-aggr", ""),
+	OPTION(stat, 'g', WITH_STAT, BY(set_cgroups), "cgroup PATHS", ""),
+	OPTION(stat, '\0', WITH_STAT, BY(set_append), "append", ""),
+	OPTION(stat, '\0', WITH_STAT, BY(set_per_cpu), "no-merge", ""),
+	OPTION(stat, '\0', WITH_STAT, TO(COUNT, count), "interval-count N", ""),
 
-	{ '\0', WITH_SAMPLE, TO(FLAG, reset_on_overflow), "reset-on-overflow\tcounts of a group since its last sample (:S)" },
-	{ 'F', WITH_SAMPLE, TO(COUNT, target.freq), "freq HZ\tsamples a second (4000)" },
-	{ '\0', WITH_SAMPLE, TO(COUNT, target.period), "sample-period N\ta sample every N counts" },
-	{ 'g', WITH_SAMPLE, TO(FLAG, target.callchain), "call-graph\twith who called" },
-	{ '\0', WITH_SAMPLE, BY(set_profile), "summary\tsums at the end; =comm, =symbol, =ip or several" },
-	{ '\0', WITH_SAMPLE, TO(COUNT32, target.limit), "limit N\tso many samples of each event, CPU and task" },
-	{ '\0', WITH_SAMPLE, BY(set_random), "period-random MASK,SEED\tadds random bits of MASK to the period" },
-	{ '\0', WITH_SAMPLE, TO(COUNT, long_period), "long-period N\tthe period after a ring was full and was drained" },
-	{ '\0', WITH_SAMPLE, TO(COUNT, short_period), "short-period N\tthe period otherwise" },
-	{ 'm', WITH_SAMPLE, BY(set_pages), "mmap-pages N\tpages of each ring: 2^n (128)" },
-	{ '\0', WITH_SAMPLE, BY(set_wakeup), "wakeup N\tlook after N samples" },
-	{ '\0', WITH_SAMPLE, BY(set_watermark), "watermark BYTES\tlook after so many bytes (half a ring)" },
+	OPTION(sample, '\0', WITH_SAMPLE, TO(FLAG, reset_on_overflow), "reset-on-overflow", "\tcounts of a group since its last sample (:S)"),
+	OPTION(sample, 'F', WITH_SAMPLE, TO(COUNT, target.freq), "freq HZ", "\tsamples a second (4000)"),
+	OPTION(sample, '\0', WITH_SAMPLE, TO(COUNT, target.period), "sample-period N", "\ta sample every N counts"),
+	OPTION(sample, 'g', WITH_SAMPLE, TO(FLAG, target.callchain), "call-graph", "\twith who called"),
+	OPTION(sample, '\0', WITH_SAMPLE, OPT_MAYBE, { .set = set_profile }, "summary", "\tsums at the end; =comm, =symbol, =ip or several"),
+	OPTION(sample, '\0', WITH_SAMPLE, TO(COUNT32, target.limit), "limit N", "\tso many samples of each event, CPU and task"),
+	OPTION(sample, '\0', WITH_SAMPLE, BY(set_random), "period-random MASK,SEED", "\tadds random bits of MASK to the period"),
+	OPTION(sample, '\0', WITH_SAMPLE, TO(COUNT, long_period), "long-period N", "\tthe period after a ring was full and was drained"),
+	OPTION(sample, '\0', WITH_SAMPLE, TO(COUNT, short_period), "short-period N", "\tthe period otherwise"),
+	OPTION(sample, 'm', WITH_SAMPLE, BY(set_pages), "mmap-pages N", "\tpages of each ring: 2^n (128)"),
+	OPTION(sample, '\0', WITH_SAMPLE, BY(set_wakeup), "wakeup N", "\tlook after N samples"),
+	OPTION(sample, '\0', WITH_SAMPLE, BY(set_watermark), "watermark BYTES", "\tlook after so many bytes (half a ring)"),
 
-	{ 'm', WITH_OA, TO(STR, oa.set), "metric-set NAME\tby name or guid (RenderBasic, else Basic; replay: the recording's)" },
-	{ '\0', WITH_OA, BY(set_metrics), "metrics FILE\tsets: XML, or a pack of them; may be repeated" },
-	{ 'r', WITH_OA, TO(FLAG, raw), "raw\tthe report's own counters A0.., B0.., C0..: needs no set" },
-	{ '\0', WITH_OA, TO(FLAG, oa.reports), "reports\ta record per report, as replay has them" },
-	{ '\0', WITH_OA, TO(FLAG, oa.totals), "totals\tone record: the sum of all" },
-	{ '\0', WITH_OA, TO(FLAG, oa.contexts), "contexts\ta record per run of reports of one context" },
-	{ '\0', WITH_OA, TO(TIME, oa.props.period), "period T\ttime between reports: the longest that the timer has, not above T" },
-	{ '\0', WITH_OA, BY(set_ctx), "ctx N\tonly this context; of a recording, by the hardware's number" },
-	{ '\0', WITH_OA, BY(set_engine), "engine CLASS[:N]\twhose OA unit: render, copy, video, video-enhance, compute" },
-	{ '\0', WITH_OA, TO(FLAG, oa.props.hold), "hold-preemption\tthe context of --ctx is not preempted" },
-	{ '\0', WITH_OA, BY(set_sseu), "sseu S:SS:MIN:MAX\ti915: these slices, subslices (masks) and EUs while it runs" },
-	{ '\0', WITH_OA, TO(TIME, oa.props.poll_ns), "poll-period T\ti915: the kernel looks for reports so often (5ms)" },
-	{ '\0', WITH_OA, BY(set_unit), "oa-unit N\txe: which OA unit" },
-	{ '\0', WITH_OA, BY(set_buffer), "buffer-size BYTES\txe: of the OA buffer" },
-	{ '\0', WITH_OA, TO(COUNT32, oa.props.wait_reports), "wait-reports N\txe: wake for so many reports" },
-	{ '\0', WITH_OA, TO(Z, oa.record), "record FILE\twrite a recording, too" },
-	{ '\0', WITH_OA, TO(Z, oa.replay), "replay FILE\tof a recording or a raw stream; - is standard input" },
-	{ '\0', WITH_OA, BY(set_platform), "platform NAME\twhat a raw stream is of: sklgt2, tglgt2, lnl, ..." },
+	OPTION(oa, 'm', WITH_OA, TO(STR, oa.set), "metric-set NAME", "\tby name or guid (RenderBasic, else Basic; replay: the recording's)"),
+	OPTION(oa, '\0', WITH_OA, BY(set_metrics), "metrics FILE", "\tsets: XML, or a pack of them; may be repeated"),
+	OPTION(oa, 'r', WITH_OA, TO(FLAG, raw), "raw", "\tthe report's own counters A0.., B0.., C0..: needs no set"),
+	OPTION(oa, '\0', WITH_OA, TO(FLAG, oa.reports), "reports", "\ta record per report, as replay has them"),
+	OPTION(oa, '\0', WITH_OA, TO(FLAG, oa.totals), "totals", "\tone record: the sum of all"),
+	OPTION(oa, '\0', WITH_OA, TO(FLAG, oa.contexts), "contexts", "\ta record per run of reports of one context"),
+	OPTION(oa, '\0', WITH_OA, TO(TIME, oa.props.period), "period T", "\ttime between reports: the longest that the timer has, not above T"),
+	OPTION(oa, '\0', WITH_OA, BY(set_ctx), "ctx N", "\tonly this context; of a recording, by the hardware's number"),
+	OPTION(oa, '\0', WITH_OA, BY(set_engine), "engine CLASS[:N]", "\twhose OA unit: render, copy, video, video-enhance, compute"),
+	OPTION(oa, '\0', WITH_OA, TO(FLAG, oa.props.hold), "hold-preemption", "\tthe context of --ctx is not preempted"),
+	OPTION(oa, '\0', WITH_OA, BY(set_sseu), "sseu S:SS:MIN:MAX", "\ti915: these slices, subslices (masks) and EUs while it runs"),
+	OPTION(oa, '\0', WITH_OA, TO(TIME, oa.props.poll_ns), "poll-period T", "\ti915: the kernel looks for reports so often (5ms)"),
+	OPTION(oa, '\0', WITH_OA, BY(set_unit), "oa-unit N", "\txe: which OA unit"),
+	OPTION(oa, '\0', WITH_OA, BY(set_buffer), "buffer-size BYTES", "\txe: of the OA buffer"),
+	OPTION(oa, '\0', WITH_OA, TO(COUNT32, oa.props.wait_reports), "wait-reports N", "\txe: wake for so many reports"),
+	OPTION(oa, '\0', WITH_OA, TO(Z, oa.record), "record FILE", "\twrite a recording, too"),
+	OPTION(oa, '\0', WITH_OA, TO(Z, oa.replay), "replay FILE", "\tof a recording or a raw stream; - is standard input"),
+	OPTION(oa, '\0', WITH_OA, BY(set_platform), "platform NAME", "\twhat a raw stream is of: sklgt2, tglgt2, lnl, ..."),
 };
 
 #undef TO
@@ -700,22 +768,25 @@ static bool chosen_options[LEN(options)]; /* by the command line */
 enum { WATCHES = MAY_READ | MAY_LOOK, COUNTS = WATCHES | MAY_PERF };
 
 static const struct cmd cmds[] = {
+#define COMMAND(feature, ...) ROW(COMMAND, feature)(feature, __VA_ARGS__)
+#define COMMAND1(of, ...) { #of, __VA_ARGS__ }
+#define COMMAND0(of, ...) { .name = #of }
 	{ "", "[INTERVAL [COUNT]]", "a record per device and sample", K_DEVICE, WITH_LIVE, WATCHES, CALLS_FILES | CALLS_WATCH, cmd_live },
 	{ "procs", "[INTERVAL [COUNT]]", "a record per DRM client", K_CLIENT, WITH_LIVE, WATCHES, CALLS_FILES | CALLS_WATCH, cmd_live },
 	{ "cgroups", "[INTERVAL [COUNT]]", "clients summed per cgroup", K_CGROUP, WITH_LIVE, WATCHES, CALLS_FILES | CALLS_WATCH, cmd_live },
 	{ "list", "", "devices, engines, memory, and what cannot be told", K_DEVICE, WITH_LIST, WATCHES, CALLS_FILES | CALLS_WATCH, cmd_list },
 	{ "fdinfo", "FILE...|-", "decode dumps of /proc/PID/fdinfo/FD", K_FDINFO, WITH_FDINFO, 0, CALLS_FILES, cmd_fdinfo },
-	{ "counters", "[NAME... [INTERVAL [COUNT]]]", "all counters, or values by name", K_COUNTER, WITH_COUNTERS, COUNTS, CALLS_FILES | CALLS_WATCH | CALLS_PERF | CALLS_OPEN_PERF | CALLS_DRM, cmd_counters },
-	{ "host", "[INTERVAL [COUNT]]", "a line of CPU, memory, disks and processes", K_COUNTER, WITH_HOST, COUNTS, CALLS_FILES | CALLS_WATCH | CALLS_PERF | CALLS_DRM, cmd_host },
-	{ "doctor", "", "what can be read here, and what would mend the rest", K_SOURCE, WITH_DOCTOR, COUNTS, CALLS_FILES | CALLS_WATCH | CALLS_OPEN_PERF, cmd_doctor },
-	{ "top", "[INTERVAL [COUNT]]", "the live screen", K_CLIENT, WITH_TOP, WATCHES, CALLS_FILES | CALLS_WATCH | CALLS_SCREEN, cmd_top },
-	{ "events", "[GLOB|EVENT...]", "perf events and other counters on offer", K_COUNT, WITH_EVENTS, MAY_READ, CALLS_FILES, cmd_events },
-	{ "stat", "[INTERVAL [COUNT]] [-- COMMAND]", "count perf events", K_EVENT, WITH_STAT, COUNTS, CALLS_FILES | CALLS_WATCH | CALLS_PERF | CALLS_CHILD, cmd_stat },
-	{ "sample", "[-- COMMAND]", "a record per overflow of perf events, or sums", K_SAMPLE, WITH_SAMPLE, COUNTS | MAY_SYMBOLS, CALLS_FILES | CALLS_PERF | CALLS_CHILD, cmd_sample },
-	{ "oa", "[INTERVAL [COUNT]]|list|pack", "the GPU's own counters, live or from a recording", K_OA, WITH_OA, MAY_PERF, CALLS_FILES | CALLS_DRM, cmd_oa },
-	{ "check", "", "a monitoring plugin: -w RANGE -c RANGE [-m FIELD]", K_DEVICE, WITH_CHECK, WATCHES, CALLS_FILES | CALLS_WATCH | CALLS_TIMER, cmd_check },
-	{ "munin", "[config|autoconf]", "a munin plugin", K_DEVICE, WITH_MUNIN, WATCHES, CALLS_FILES | CALLS_WATCH | CALLS_REPLACE, cmd_munin },
-	{ "plot", "FILE.csv|FILE.json", "a recorded run as an SVG timeline", K_DEVICE, WITH_PLOT, 0, CALLS_FILES, cmd_plot },
+	COMMAND(counters, "[NAME... [INTERVAL [COUNT]]]", "all counters, or values by name", K_COUNTER, WITH_COUNTERS, COUNTS, CALLS_FILES | CALLS_WATCH | CALLS_PERF | CALLS_OPEN_PERF | CALLS_DRM, cmd_counters),
+	COMMAND(host, "[INTERVAL [COUNT]]", "a line of CPU, memory, disks and processes", K_COUNTER, WITH_HOST, COUNTS, CALLS_FILES | CALLS_WATCH | CALLS_PERF | CALLS_DRM, cmd_host),
+	COMMAND(doctor, "", "what can be read here, and what would mend the rest", K_SOURCE, WITH_DOCTOR, COUNTS, CALLS_FILES | CALLS_WATCH | CALLS_OPEN_PERF, cmd_doctor),
+	COMMAND(top, "[INTERVAL [COUNT]]", "the live screen", K_CLIENT, WITH_TOP, WATCHES, CALLS_FILES | CALLS_WATCH | CALLS_SCREEN, cmd_top),
+	COMMAND(events, "[GLOB|EVENT...]", "perf events and other counters on offer", K_COUNT, WITH_EVENTS, MAY_READ, CALLS_FILES, cmd_events),
+	COMMAND(stat, "[INTERVAL [COUNT]] [-- COMMAND]", "count perf events", K_EVENT, WITH_STAT, COUNTS, CALLS_FILES | CALLS_WATCH | CALLS_PERF | CALLS_CHILD, cmd_stat),
+	COMMAND(sample, "[-- COMMAND]", "a record per overflow of perf events, or sums", K_SAMPLE, WITH_SAMPLE, COUNTS | MAY_SYMBOLS, CALLS_FILES | CALLS_PERF | CALLS_CHILD, cmd_sample),
+	COMMAND(oa, "[INTERVAL [COUNT]]|list|pack", "the GPU's own counters, live or from a recording", K_OA, WITH_OA, MAY_PERF, CALLS_FILES | CALLS_DRM, cmd_oa),
+	COMMAND(check, "", "a monitoring plugin: -w RANGE -c RANGE [-m FIELD]", K_DEVICE, WITH_CHECK, WATCHES, CALLS_FILES | CALLS_WATCH, cmd_check),
+	COMMAND(munin, "[config|autoconf]", "a munin plugin", K_DEVICE, WITH_MUNIN, WATCHES, CALLS_FILES | CALLS_WATCH | CALLS_REPLACE, cmd_munin),
+	COMMAND(plot, "FILE.csv|FILE.json", "a recorded run as an SVG timeline", K_DEVICE, WITH_PLOT, 0, CALLS_FILES, cmd_plot),
 };
 
 /* As it is written: its name, and after a blank what stands for its value. */
@@ -725,6 +796,21 @@ static struct str option_spelling(const struct option *o)
 
 	str_cut(&text, '\t', &spelling);
 	return spelling;
+}
+
+static bool is_built_in(const struct cmd *c)
+{
+	return WHOLE || c->run;
+}
+
+static bool is_option(const struct option *o)
+{
+	return WHOLE || o->kind != OPT_LEFT_OUT;
+}
+
+static int not_built_in(const char *feature)
+{
+	return usage("not built in: ", feature, NULL);
 }
 
 static struct str option_name(const struct option *o)
@@ -796,16 +882,24 @@ static void put_cmd(struct buf *b, const struct cmd *c)
 	put_c(b, '\n');
 }
 
+static void put_features(struct buf *b, const char *more)
+{
+	put_z(b, "gpustat " VERSION);
+	put_z(b, more);
+	put_z(b, FEATURES_TEXT);
+}
+
 /* Of the command in hand, or of all. */
 static void put_help(struct buf *b)
 {
-	put_z(b, "gpustat " VERSION " - what GPUs and performance counters are doing\n\n");
+	put_features(b, " - what GPUs and performance counters are doing\n");
+	put_c(b, '\n');
 	for (size_t i = 0; i < LEN(cmds); i++)
-		if (!opt.cmd || opt.cmd == &cmds[i])
+		if (is_built_in(&cmds[i]) && (!opt.cmd || opt.cmd == &cmds[i]))
 			put_cmd(b, &cmds[i]);
 	put_c(b, '\n');
 	for (size_t i = 0; i < LEN(options); i++) {
-		if (opt.cmd && !(options[i].with & opt.cmd->with))
+		if (!is_option(&options[i]) || (opt.cmd && !(options[i].with & opt.cmd->with)))
 			continue;
 		if (!opt.cmd && i && options[i].with != options[i - 1].with)
 			put_z(b, options[i].with == WITH_PERF ? "\nstat and sample, where letters are perf's:\n" :
@@ -883,6 +977,8 @@ static int bad_value(const struct option *o, const char *value)
 	struct buf b = BUF_Z(names);
 	struct str help = own_help(o);
 
+	if (!WHOLE && o->letter == 'o' && format_left_out(str_z(value)))
+		return not_built_in(format_left_out(str_z(value)));
 	if (o->letter == 'o') {
 		put_z(&b, "': no such format; there are ");
 		format_names(&b, opt.cmd ? opt.cmd->kind : -1, 0);
@@ -928,9 +1024,11 @@ static int take_option(const struct option *o, char **argv, int *at, const char 
 		if (o->letter == 'h')
 			put_help(&out);
 		else
-			put_z(&out, "gpustat " VERSION "\n");
+			put_features(&out, "\n");
 		return finish() == EX_OK ? is_check() ? EX_UNKNOWN : EX_OK : EX_FAIL;
 	}
+	if (!is_option(o))
+		return not_built_in(o->feature);
 	chosen_options[o - options] = true;
 	if (takes_value(o) && !rest) { /* of the others only --summary has one, and need not have it */
 		if (!argv[*at + 1])
@@ -966,7 +1064,7 @@ static int long_option(char **argv, int *at)
 	rest = key.e < whole.e ? key.e + 1 : NULL;
 	if (!o)
 		return usage("no option '", argv[*at], "'; see gpustat --help");
-	if (rest && !takes_value(o) && o->set != set_profile)
+	if (rest && !takes_value(o) && o->kind != OPT_MAYBE)
 		return usage_of(o, " takes no value", NULL);
 	return take_option(o, argv, at, rest);
 }
@@ -1003,8 +1101,8 @@ static int no_command(const char *word)
 
 	put_z(&b, "': neither a command nor an interval; there are");
 	for (size_t i = 1; i < LEN(cmds); i++) {
-		put_c(&b, ' ');
-		put_z(&b, cmds[i].name);
+		put_z(&b, is_built_in(&cmds[i]) ? " " : "");
+		put_z(&b, is_built_in(&cmds[i]) ? cmds[i].name : "");
 	}
 	return usage("'", word, buf_z(&b));
 }
@@ -1085,7 +1183,7 @@ static const char *wrong_output(void)
 	struct str to = str_z(opt.output);
 	bool kmsg = opt.out.fmt == format_find((struct str)STR("kmsg"));
 
-	if (str_skip(&to, (struct str)STR("udp:")) && !format_sends(opt.out.fmt))
+	if (str_skip_z(&to, "udp:") && !format_sends(opt.out.fmt))
 		return "-O udp:HOST:PORT goes with -o statsd or -o graphite";
 	if (sink_is_kmsg() && !kmsg)
 		return "-O /dev/kmsg goes with -o kmsg: a record there is a line of 976 bytes at most";
@@ -1165,6 +1263,7 @@ static bool is_chosen(char letter)
 /* Exit code, or -1 to run. */
 static int parse_args(char **argv)
 {
+	const struct format *kmsg;
 	bool options_end = false;
 
 	opt.words = argv + 1; /* words move to the front of the arguments that were read before them */
@@ -1188,9 +1287,10 @@ static int parse_args(char **argv)
 			r = long_option(argv, &i);
 		else if (!options_end && a[0] == '-' && a[1])
 			r = short_options(argv, &i);
-		else if (!opt.cmd && opt.nwords == 0 && find_cmd(a))
+		else if (!opt.cmd && opt.nwords == 0 && find_cmd(a)) {
 			opt.cmd = find_cmd(a);
-		else if (takes_command()) {
+			r = is_built_in(opt.cmd) ? -1 : not_built_in(a);
+		} else if (takes_command()) {
 			if (!begins_command(a))
 				continue;
 			opt.command = argv + i;
@@ -1208,8 +1308,9 @@ static int parse_args(char **argv)
 		out_fields(&out, opt.cmd->kind);
 		return finish();
 	}
-	if (sink_is_kmsg() && !is_chosen('o') && opt.out.fmt == format_find((struct str)STR("line")))
-		opt.out.fmt = format_find((struct str)STR("kmsg"));
+	kmsg = format_find((struct str)STR("kmsg"));
+	if (kmsg && sink_is_kmsg() && !is_chosen('o') && opt.out.fmt == format_find((struct str)STR("line")))
+		opt.out.fmt = kmsg;
 	opt.out.kind = opt.cmd->kind;
 	opt.out.summary = opt.summary || opt.inner;
 	opt.out.inner = opt.inner;
@@ -1220,30 +1321,56 @@ static int parse_args(char **argv)
 
 /* --- roots ------------------------------------------------------------------------------------------------- */
 
-static bool open_root(int *fd, const char *dir, const char *given, u32 magic, const char *mount)
+enum { NO_PROC = 1, NO_SYS = 2, NO_NAMED = 4, REFUSED = 8 };
+
+/* What of these is missing, or 0. A root that the user named, or that is refused, is told at once. */
+static int open_root(int *fd, const char *dir, const char *given, u32 magic, int missing)
 {
 	struct statfs fs;
 	long r = given ? file_open(given, O_RDONLY | O_DIRECTORY) : sys_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY);
 
 	*fd = (int)r;
-	if (r < 0) {
-		say_error(given ? given : dir, r);
-		return false;
+	if (r < 0 && (given || r != -ENOENT)) {
+		say_error(given ? given : dir, files_tell(r));
+		return given ? NO_NAMED : REFUSED;
 	}
-	if (!given && (sys_fstatfs(*fd, &fs) < 0 || (u32)fs.f_type != magic)) {
-		say(dir, " is not mounted; as root: ", mount);
-		return false;
-	}
-	return true;
+	if (given || (r >= 0 && sys_fstatfs(*fd, &fs) == 0 && (u32)fs.f_type == magic))
+		return 0;
+	if (r >= 0)
+		sys_close(*fd);
+	*fd = -1;
+	files_error = -ENOENT; /* what is not found may be there */
+	return missing;
 }
 
-bool open_roots(void)
+/* Tells whether the kernel was built with sysfs (CONFIG_SYSFS): /proc/filesystems lists it, mounted or not. */
+static bool has_sysfs(void)
 {
+	char text[4096];
+	long n = slurp(root_proc, "filesystems", text, sizeof(text));
+
+	return n <= 0 || str_find(str_got(text, n), (struct str)STR("\tsysfs\n"));
+}
+
+/* /proc and /sys. False: one is missing that the command cannot do without; what is missing is told in any case. */
+bool open_roots(bool needed)
+{
+	int lacks = open_root(&root_sys, "/sys", opt.sys, SYSFS_MAGIC, NO_SYS) |
+		    open_root(&root_proc, "/proc", opt.proc, PROC_SUPER_MAGIC, NO_PROC);
+	bool both = (lacks & (NO_PROC | NO_SYS)) == (NO_PROC | NO_SYS);
+
 	root_proc_given = opt.proc;
 	root_proc_name = opt.proc;
 	root_sys_given = opt.sys;
-	return open_root(&root_sys, "/sys", opt.sys, SYSFS_MAGIC, "mount -t sysfs sys /sys") &&
-	       open_root(&root_proc, "/proc", opt.proc, PROC_SUPER_MAGIC, "mount -t proc proc /proc");
+	if (lacks & NO_SYS && !both && !has_sysfs())
+		say_z("/sys: this kernel has no sysfs (CONFIG_SYSFS)");
+	else if (lacks & (NO_PROC | NO_SYS))
+		say(both ? "/proc and /sys are" : lacks & NO_SYS ? "/sys is" : "/proc is", " not mounted; as root: ",
+		    both ? "mount -t proc proc /proc; mount -t sysfs sys /sys" :
+		    lacks & NO_SYS ? "mount -t sysfs sys /sys" : "mount -t proc proc /proc");
+	if (lacks && needed && !(lacks & NO_NAMED) && !is_check()) /* which has one line */
+		say_z("these work without it: stat, sample, events, host, counters, doctor");
+	return !(lacks & NO_NAMED) && (!lacks || !needed);
 }
 
 /* A stream that is closed must not become something that we open: it is used as one that is closed, all the same. The first
@@ -1280,7 +1407,7 @@ static void say_without(const char *what, long r)
 void confine(i32 child)
 {
 	static bool done;
-	u16 calls = opt.cmd->calls;
+	u16 calls = opt.cmd->calls | opt.calls;
 
 	if (opt.no_sandbox || done)
 		return;
@@ -1289,8 +1416,6 @@ void confine(i32 child)
 		calls |= CALLS_REPLACE;
 	if (opt.profiling || (opt.nwords && opt.cmd->with & WITH_OA)) /* oa pack */
 		calls |= CALLS_WRITE;
-	if (child_again)
-		calls |= CALLS_OPEN_PERF;
 	if (calls & CALLS_WATCH && !privilege_has(MAY_READ))
 		calls |= CALLS_BLIND;
 	if (opt.http) /* which is confined before it reads the request: counters are opened later */
@@ -1298,6 +1423,12 @@ void confine(i32 child)
 	sandbox_enter(calls, child);
 	say_without("no filter of system calls: ", sandbox.filter);
 	say_without("no Landlock: ", sandbox.landlock);
+}
+
+/* Once all is open: what goes on needs these, and a file that is replaced, or a command that is stopped, what they need. */
+void keep_privileges(u8 may)
+{
+	privilege_keep(may | (opt.output && sink_gathers() ? MAY_WRITE : 0) | (opt.command ? MAY_KILL : 0));
 }
 
 /* Of a command that has opened all that it reads. */
@@ -1367,9 +1498,10 @@ static int run_cmd(void)
 	code = finish_run(code);
 	if (is_check())
 		return code;
-	failed = files_error && (code == EX_USAGE || code == EX_NODEVICE); /* it may be there, for all we know */
-	if (failed || files_untold)
-		say("not all files could be read: ", error_text(files_error), NULL);
+	/* What was not found may be in a file that could not be read. RLIMIT_NOFILE is our own limit: a result made under it is no success. */
+	failed = files_error && !opt.command && !(opt.cmd->with & WITH_DOCTOR) && (code == EX_USAGE || code == EX_NODEVICE || (files_untold && files_error == -EMFILE));
+	if (failed || files_unread)
+		say_unread_files();
 	return failed ? EX_FAIL : code;
 }
 
@@ -1398,6 +1530,7 @@ int main(int argc, char **argv)
 
 	sys_double();
 	fill_streams();
+	out = table_buf(&out_bytes_table);
 	if (sys_signal_stays(SIGXFSZ, on_too_large))
 		sys_ignore(SIGXFSZ); /* for the command, too */
 	r = argc > 0 ? parse_args(argv) : usage_z("no arguments at all");
@@ -1420,7 +1553,7 @@ int main(int argc, char **argv)
 		put_back_at_end();
 	for (size_t i = 0; i < LEN(stop_signals); i++)
 		sys_signal(stop_signals[i], on_signal);
-	if (opt.http || !(opt.cmd->with & (WITH_CLOSED | WITH_NAMED | WITH_DOCTOR))) /* these have more to open first */
+	if (opt.http || !(opt.cmd->with & (WITH_CLOSED | WITH_NAMED | WITH_DOCTOR | WITH_CHECK))) /* these have more to do first */
 		confine(0);
 	if (opt.http && (r = http_request()) >= 0)
 		return r;

@@ -29,6 +29,11 @@ bool str_skip(struct str *s, struct str lead)
 	return true;
 }
 
+bool str_skip_z(struct str *s, const char *lead)
+{
+	return str_skip(s, str_z(lead));
+}
+
 /* Eight bytes as this machine has them in a register. */
 static inline u64 load8(const char *p)
 {
@@ -89,7 +94,7 @@ struct str str_trim(struct str s)
 /* What a read gave that returned n, which may be -errno. */
 struct str str_got(const char *b, long n)
 {
-	return (struct str){ b, b + (n > 0 ? n : 0) };
+	return (struct str){ b, n > 0 ? b + n : b };
 }
 
 /* The next piece up to sep, which is eaten; s moves past it. False at the end, where the piece is empty. */
@@ -370,6 +375,54 @@ bool parse_interval(struct str s, i64 *ns)
 		return true;
 	}
 	return false;
+}
+
+/* --- what is read, and from one reading to the next ------------------------------------------------ */
+
+/* a*b/c, rounded down, in 128 bits; UINT64_MAX where it does not fit or c is 0. By hand, since 32-bit
+ * targets have no 128-bit type. */
+u64 muldiv(u64 a, u64 b, u64 c)
+{
+	u64 al = (u32)a, ah = a >> 32, bl = (u32)b, bh = b >> 32;
+	u64 mid = ah * bl + (al * bl >> 32), mid2 = al * bh + (u32)mid;
+	u64 hi = ah * bh + (mid >> 32) + (mid2 >> 32), lo = a * b, q = 0;
+
+	if (hi >= c)
+		return UINT64_MAX;
+	if (hi == 0)
+		return lo / c;
+	for (int i = 0; i < 64; i++) {
+		bool over = hi >> 63;
+
+		hi = hi << 1 | lo >> 63;
+		lo <<= 1;
+		q <<= 1;
+		if (over || hi >= c) {
+			hi -= c;
+			q |= 1;
+		}
+	}
+	return q;
+}
+
+/* What was added between two readings; false where that cannot be known. */
+bool course_delta(u8 course, u64 was, u64 now, u64 *d)
+{
+	*d = now - was;
+	if (now >= was)
+		return true;
+	if (course == CO_WRAP32)
+		*d = now + (1ull << 32) - was;
+	else
+		*d = 0;
+	/* A value that 32 bits did not hold has not wrapped. */
+	return course == CO_PEAK || (course == CO_WRAP32 && was <= UINT32_MAX);
+}
+
+/* From which value the next delta counts. */
+u64 course_base(u8 course, u64 was, u64 now)
+{
+	return course == CO_PEAK && now < was ? was : now;
 }
 
 /* --- text being put together -------------------------------------------------------------------- */
@@ -1019,7 +1072,7 @@ struct str parse_container(struct str path)
 		hex = hex_id(part);
 		if (hex.p && !str_find(part, LIT("-conmon-"))) /* the monitor stands outside */
 			id = hex;
-		else if (str_skip(&rest, LIT("lxc.payload.")) && rest.p < rest.e)
+		else if (str_skip_z(&rest, "lxc.payload.") && rest.p < rest.e)
 			id = rest;
 		else if (str_eq(prev, LIT("lxc")) && part.p < part.e)
 			id = part;
@@ -1266,15 +1319,15 @@ static bool tz_rule(struct str *s, i64 year, i64 *at)
 {
 	i64 day = 0, time = 7200;
 
-	if (str_skip(s, LIT(",M"))) {
+	if (str_skip_z(s, ",M")) {
 		if (!tz_month_day(s, year, &day))
 			return false;
 	} else {
-		bool julian = str_skip(s, LIT(",J"));
+		bool julian = str_skip_z(s, ",J");
 		const char *p;
 		u64 n = 0;
 
-		if (!julian && !str_skip(s, LIT(",")))
+		if (!julian && !str_skip_z(s, ","))
 			return false;
 		p = scan_u64(*s, &n);
 		if (!p || n > 365 || (julian && n == 0))
@@ -1337,7 +1390,7 @@ bool parse_tzif(struct str f, i64 now, i32 *east)
 
 	for (width = 4;; width = 8) {
 		rest = f;
-		if (f.e - f.p < 44 || !str_skip(&rest, LIT("TZif")))
+		if (f.e - f.p < 44 || !str_skip_z(&rest, "TZif"))
 			return false;
 		times = big_endian(f, 32, 4);
 		types = big_endian(f, 36, 4);
@@ -1359,7 +1412,7 @@ bool parse_tzif(struct str f, i64 now, i32 *east)
 			break;
 		at = big_endian(f, 44 + times * width + i, 1);
 	}
-	str_skip(&rest, LIT("\n"));
+	str_skip_z(&rest, "\n");
 	if (width == 8 && i == times && line_next(&rest, &rule) && rule.p < rule.e) {
 		*east = parse_tz(rule, now);
 		return true;
@@ -1399,16 +1452,16 @@ const char *scan_num(struct str s, u64 *v)
 {
 	struct str hex = s;
 
-	return str_skip(&hex, LIT("0x")) ? scan_hex(hex, v) : scan_u64(s, v);
+	return str_skip_z(&hex, "0x") ? scan_hex(hex, v) : scan_u64(s, v);
 }
 
 /* rHEX and nothing else; inside of slashes r0xHEX too. */
 bool parse_raw(struct str s, bool inside, u64 *v)
 {
-	if (!str_skip(&s, LIT("r")))
+	if (!str_skip_z(&s, "r"))
 		return false;
 	if (inside)
-		str_skip(&s, LIT("0x"));
+		str_skip_z(&s, "0x");
 	return scan_hex(s, v) == s.e;
 }
 
@@ -1503,7 +1556,7 @@ static const struct evname *cache_word(struct str *s, const struct evname *words
 	for (size_t i = 0; i < n; i++) {
 		struct str t = *s;
 
-		if (!str_skip(&t, str_z(words[i].name)) || (t.p < t.e && (*t.p != '-' || t.e - t.p < 2)))
+		if (!str_skip_z(&t, words[i].name) || (t.p < t.e && (*t.p != '-' || t.e - t.p < 2)))
 			continue;
 		s->p = t.p < t.e ? t.p + 1 : t.e;
 		return &words[i];
@@ -1629,7 +1682,7 @@ static bool item_pmu(struct evlist *l, struct evitem *ev, const char *slash)
 	ev->b = (struct str){ slash + 1, close };
 	end = item_end(close + 1, l->rest.e);
 	mods = (struct str){ close + 1, end };
-	str_skip(&mods, LIT(":"));
+	str_skip_z(&mods, ":");
 	ev->text = (struct str){ l->rest.p, end };
 	return take_mods(l, mods, &ev->mods, &ev->precise);
 }
@@ -1733,9 +1786,9 @@ static bool item_parse(struct evlist *l, struct evitem *ev)
 	ev->text = s;
 	if (q == p)
 		return list_wrong(l, p < e && *p == '{' ? "a group in a group" : "an event is missing here", p, e);
-	if (str_skip(&s, LIT("mem:")))
+	if (str_skip_z(&s, "mem:"))
 		return item_mem(l, ev, s);
-	if (str_skip(&s, LIT("uprobe:")))
+	if (str_skip_z(&s, "uprobe:"))
 		return item_uprobe(l, ev, s);
 	return q < e && *q == '/' ? item_pmu(l, ev, q) : item_plain(l, ev);
 }
@@ -1762,7 +1815,7 @@ bool evlist_next(struct evlist *l, struct evitem *ev)
 		l->in_group = false;
 		ev->closes = true;
 		l->rest.p = mods.e;
-		if (mods.p < mods.e && !str_skip(&mods, LIT(":")))
+		if (mods.p < mods.e && !str_skip_z(&mods, ":"))
 			return list_wrong(l, "neither a comma nor :modifiers behind a group", mods.p, mods.e);
 		if (!take_mods(l, mods, &ev->gmods, &ev->gprecise))
 			return false;
@@ -1813,7 +1866,7 @@ bool parse_format(struct str s, struct evformat *f)
 	unsigned width = 0;
 
 	*f = (struct evformat){ 0 };
-	if (!str_skip(&s, LIT("config")) || s.p >= s.e)
+	if (!str_skip_z(&s, "config") || s.p >= s.e)
 		return false;
 	if (*s.p != ':') {
 		v = (u8)(*s.p++ - '0');
@@ -1821,7 +1874,7 @@ bool parse_format(struct str s, struct evformat *f)
 			return false;
 	}
 	f->config = (u8)v;
-	if (!str_skip(&s, LIT(":")) || s.p >= s.e || s.e[-1] == ',')
+	if (!str_skip_z(&s, ":") || s.p >= s.e || s.e[-1] == ',')
 		return false;
 	while (str_cut(&s, ',', &part)) {
 		u64 lo = 0, hi;
@@ -1938,7 +1991,7 @@ static bool is_instance(struct str s, struct str base)
 	u64 v;
 	const char *p;
 
-	if (!str_skip(&s, base) || !str_skip(&s, LIT("_")))
+	if (!str_skip(&s, base) || !str_skip_z(&s, "_"))
 		return false;
 	if (scan_u64(s, &v) == s.e)
 		return true;
@@ -1953,7 +2006,7 @@ bool pmu_match(struct str pattern, struct str name)
 	struct str bare = name;
 
 	return glob_match(pattern, name, NULL) || is_instance(name, pattern) ||
-	       (str_skip(&bare, LIT("uncore_")) &&
+	       (str_skip_z(&bare, "uncore_") &&
 		(glob_match(pattern, bare, NULL) || is_instance(bare, pattern)));
 }
 
@@ -2022,12 +2075,12 @@ static bool xml_aside(struct str *s)
 	};
 
 	for (size_t i = 0; i < LEN(asides); i++) {
-		if (!str_skip(s, str_z(asides[i].begins)))
+		if (!str_skip_z(s, asides[i].begins))
 			continue;
 		for (; s->p < s->e; s->p++) {
 			struct str rest = *s;
 
-			if (str_skip(&rest, str_z(asides[i].ends))) {
+			if (str_skip_z(&rest, asides[i].ends)) {
 				s->p = rest.p;
 				break;
 			}
@@ -2051,7 +2104,7 @@ bool xml_next(struct str *text, struct xmltag *t)
 	} while (xml_aside(text));
 	text->p = from + 1;
 	*t = (struct xmltag){ .name = { from, from }, .attrs = { from, from }, .opens = true };
-	if (str_skip(text, LIT("/"))) {
+	if (str_skip_z(text, "/")) {
 		t->opens = false;
 		t->closes = true;
 	}
@@ -2060,9 +2113,9 @@ bool xml_next(struct str *text, struct xmltag *t)
 		while (attr_next(text, &name, &value))
 			;
 		t->attrs.e = text->p;
-		if (t->opens && str_skip(text, LIT("/")))
+		if (t->opens && str_skip_z(text, "/"))
 			t->closes = true;
-		if (name.p == name.e && str_skip(text, LIT(">")))
+		if (name.p == name.e && str_skip_z(text, ">"))
 			return true;
 	}
 	*t = (struct xmltag){ .name = { from, from }, .attrs = { from, from } };
@@ -2094,13 +2147,13 @@ static const char *xml_entity(struct str s, struct buf *b)
 	u64 v = 0;
 
 	for (size_t i = 0; i < LEN(entities); i++)
-		if (str_skip(&s, str_z(entities[i].name))) {
+		if (str_skip_z(&s, entities[i].name)) {
 			put_c(b, entities[i].c);
 			return s.p;
 		}
-	if (!str_skip(&s, LIT("&#")))
+	if (!str_skip_z(&s, "&#"))
 		return NULL;
-	p = str_skip(&s, LIT("x")) ? scan_hex(s, &v) : scan_u64(s, &v);
+	p = str_skip_z(&s, "x") ? scan_hex(s, &v) : scan_u64(s, &v);
 	if (!p || p >= s.e || *p != ';' || v == 0 || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
 		return NULL;
 	put_utf8(b, (u32)v);

@@ -4,7 +4,7 @@
 #include "sys.h"
 
 enum { LINE_BYTES = 4096 /* NRPE */, SHOWN_BYTES = 1024 /* of them for people */, MAX_METRICS_CHECKED = 32,
-       MAX_CHECKED = 1024, LABEL_CHARS = 19 };
+       MAX_CHECKED = 1024, LABEL_CHARS = 19, NAME_BYTES = MAX_NAME + 96 };
 
 enum state { ST_OK, ST_WARNING, ST_CRITICAL, ST_UNKNOWN };
 static const char *const states[] = { "OK", "WARNING", "CRITICAL", "UNKNOWN" };
@@ -33,15 +33,15 @@ static size_t nmetrics;
 /* A value that was found, in the order of devices and fields. */
 static struct checked {
 	char label[LABEL_CHARS + 1]; /* "": it has no perfdata */
-	struct str name; /* in names */
+	struct str name; /* in text */
+	char text[NAME_BYTES];
 	struct val v;
 	const struct metric_check *m;
 	u8 state;
-} found[MAX_CHECKED];
+} *found;
 static size_t nfound, nlost;
 static u8 worst; /* of them all */
-static char names[MAX_CHECKED * 64];
-static struct buf name_text = { .p = names, .cap = sizeof(names) };
+static TABLE(found, MAX_CHECKED, 16, "values that are checked");
 
 /* --- what went wrong ---------------------------------------------------------------------------------------- */
 
@@ -51,7 +51,7 @@ static int check_print(u8 state, struct str text, struct str perfdata)
 	static char line[LINE_BYTES];
 	struct buf b = BUF_Z(line);
 
-	sys_alarm(0); /* one line, not two */
+	sys_ignore(SIGALRM); /* one line, not two */
 	put_z(&b, "GPU ");
 	put_z(&b, states[state]);
 	put_z(&b, " - ");
@@ -79,16 +79,30 @@ static _Noreturn void on_alarm(int sig)
 	_exit(ST_UNKNOWN);
 }
 
+/* SIGALRM at that time. A kernel without CONFIG_POSIX_TIMERS has neither setitimer(2) nor alarm(2), but clock_nanosleep(2)
+ * (kernel/time/posix-stubs.c): there a child process sleeps and sends it; the kernel kills the child when we end first. */
+static void alarm_at(i64 t)
+{
+	i32 us = (i32)sys_pid();
+
+	if (sys_alarm(t - sys_now(CLOCK_MONOTONIC)) >= 0 || sys_fork(0, NULL) != 0)
+		return;
+	privilege_keep(0);
+	if (sys_die_with_parent() == us && sleep_until(t))
+		sys_kill(us, SIGALRM);
+	_exit(0);
+}
+
 /* --- ranges --------------------------------------------------------------------------------------------------- */
 
 static bool parse_edge(struct str s, struct edge *e)
 {
 	u64 frac = 0;
 
-	if (str_skip(&s, (struct str)STR("-")))
+	if (str_skip_z(&s, "-"))
 		e->neg = true;
 	else
-		str_skip(&s, (struct str)STR("+"));
+		str_skip_z(&s, "+");
 	if (s.p == s.e || str_is(s, ".") || (*s.p != '.' && !(s.p = scan_u64(s, &e->whole))))
 		return false;
 	if (s.p < s.e) {
@@ -107,7 +121,7 @@ static bool parse_range(struct str s, struct range *r)
 	r->text = s;
 	if (s.p == s.e)
 		return true;
-	r->inside = str_skip(&rest, (struct str)STR("@"));
+	r->inside = str_skip_z(&rest, "@");
 	if (!memchr(rest.p, ':', str_len(rest)))
 		return parse_edge(rest, &r->high); /* 0 to high */
 	str_cut(&rest, ':', &low);
@@ -189,14 +203,6 @@ static int take_metrics(void)
 
 /* --- values ------------------------------------------------------------------------------------------------------ */
 
-static struct str keep_name(struct str s)
-{
-	const char *from = names + name_text.n;
-
-	put_str(&name_text, s);
-	return (struct str){ from, names + name_text.n };
-}
-
 /* What a label may hold; a name that may not stand there whole ends in its hash, in every run the same. */
 static void label_make(char *to, struct str name, u32 again)
 {
@@ -229,18 +235,19 @@ static bool label_taken(const char *label)
 
 static void find_one(struct metric_check *m, struct str name, const struct val *v)
 {
-	struct checked *c = &found[nfound];
+	struct checked *c;
 	struct edge e = edge_of(v);
 	u8 state = alerts(&m->critical, &e) ? ST_CRITICAL : alerts(&m->warning, &e) ? ST_WARNING : ST_OK;
 	u32 again = 0;
 
 	m->known = true;
 	worst = state > worst ? state : worst;
-	if (nfound == MAX_CHECKED || name_text.cap - name_text.n < str_len(name)) {
+	if (!table_has(&found_table, nfound)) {
 		nlost++;
 		return;
 	}
-	c->name = keep_name(name);
+	c = &found[nfound];
+	c->name = str_of(memcpy(c->text, name.p, str_len(name)), str_len(name));
 	c->v = *v;
 	c->m = m;
 	c->state = state;
@@ -255,7 +262,7 @@ static bool is_blind(const struct device *d)
 {
 	bool seen = reg_saw_others && (d->clients || d->anonymous);
 
-	return (reg_unreadable && !reg_saw_others) || (!seen && probe_unseen());
+	return (reg_unreadable && !reg_saw_others) || (!seen && look_unseen());
 }
 
 /* Of clients: not the device's where it is_blind(), and gone with the last of them. */
@@ -291,7 +298,7 @@ static bool refused, asleep;
 
 static void find_values(const struct device *d)
 {
-	char text[MAX_NAME + 96];
+	char text[NAME_BYTES];
 	size_t before = nfound;
 	bool blind = is_blind(d);
 
@@ -309,7 +316,7 @@ static void find_values(const struct device *d)
 				find_one(&metrics[m], (struct str){ text, text + b.n }, &f->v);
 			}
 		}
-	if (nfound == before && !metrics[0].pattern.p && (!d->awake || (!d->clients && !d->anonymous && !blind)))
+	if (nfound == before && !metrics[0].pattern.p && (!d->awake || (!d->clients && !d->anonymous && !blind && !reg_untold)))
 		find_idle(d);
 	asleep |= !d->awake;
 	nlost += d->e.dropped + rec.lost;
@@ -432,7 +439,10 @@ static int print_found(void)
 		worst = ST_UNKNOWN;
 	put_items(&t);
 	put_missing(&t);
-	put_lost(&t, nlost + reg_dropped, " values had no room");
+	put_lost(&t, nlost + no_room(), " values had no room");
+	put_lost(&t, reg_dropped - no_room(), " could not be read: ");
+	if (reg_dropped > no_room())
+		put_z(&t, error_text(files_error));
 	if (opt.verbose)
 		put_lost(&t, reg_unreadable, " processes unreadable");
 	return check_print(worst, (struct str){ text, text + t.n }, (struct str){ perf, perf + p.n });
@@ -445,7 +455,9 @@ static int check(void)
 
 	if (take_metrics() >= 0 || (code = live_measure(&ro)) == EX_FAIL)
 		return -1;
-	if (code == EX_NODEVICE)
+	if (code == EX_NODEVICE && files_unread)
+		say_unread_files();
+	else if (code == EX_NODEVICE)
 		no_device();
 	else if (code >= 0)
 		say_z("stopped by a signal");
@@ -461,6 +473,8 @@ static int check(void)
 		return print_found();
 	if (refused)
 		say_unread();
+	else if (files_unread)
+		say_unread_files();
 	else
 		say_z("nothing was measured; gpustat list says why");
 	return -1;
@@ -474,7 +488,8 @@ int cmd_check(void)
 
 	sys_signal_stays(SIGALRM, on_alarm);
 	sys_unblock(&none);
-	sys_alarm(timeout < 1000 ? 1000 : timeout); /* timers know no less than 1 us */
+	alarm_at(sys_now(CLOCK_MONOTONIC) + timeout);
+	confine(0);
 	code = check();
 	return code < 0 ? check_unknown(said) : code;
 }

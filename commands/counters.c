@@ -1,14 +1,18 @@
 /* counters.c - gpustat counters: the catalogue, and values by name; gpustat host: the machine itself, a line a sample.
  * SPDX-License-Identifier: MIT */
+#include "built.h"
 #include "commands.h"
 #include "sys.h"
 
 #include <limits.h>
 
 /* What is shown, in this order. */
-static struct picked picked[MAX_NAMED];
+static struct picked *picked;
+static TABLE(picked, MAX_NAMED, 32, "counters that are shown");
 static size_t npicked;
 static bool spread; /* all of a sample in one record */
+enum { MAX_POINTS = 64 };
+static u32 left_out; /* kernel tracepoints */
 
 static const struct str anywhere = STR(""), of_host = STR("host/");
 
@@ -44,13 +48,30 @@ static bool has_column(struct str title)
 
 static void take(u32 i, struct str title)
 {
-	static bool taken[MAX_NAMED];
+	static u64 taken[MAX_NAMED / 64]; /* a bit each */
+	u64 bit = UINT64_C(1) << i % 64;
 
-	if (spread && catalog_at(i)->supplier == SUP_FILE && has_column(title))
-		opt.out.lost += !taken[i];
-	else if (!taken[i])
+	if (taken[i / 64] & bit)
+		return;
+	taken[i / 64] |= bit;
+	if ((spread && catalog_at(i)->supplier == SUP_FILE && has_column(title)) || !table_has(&picked_table, npicked))
+		opt.out.lost++;
+	else
 		picked[npicked++] = (struct picked){ .counter = catalog_at(i), .index = i, .title = title };
-	taken[i] = true;
+}
+
+/* Whether a pattern takes this counter. There are some 2500 kernel tracepoints, each is opened on every CPU, and the kernel takes
+ * some 0.03 s to close one: a pattern that does not begin with their prefix takes none, and all patterns together take 64. */
+static bool may_take(struct str word, struct str name)
+{
+	static const struct str points = STR("perf/tracepoint/");
+	static u32 some;
+	struct str rest = name;
+
+	if (opt.every || opt.out.list || !str_skip(&rest, points) || str_eq(word, name) || (str_skip(&word, points) && some++ < MAX_POINTS))
+		return true;
+	left_out++;
+	return false;
 }
 
 /* Those below a prefix that have this name or match it; false: there is none. */
@@ -64,23 +85,32 @@ static bool take_word(struct str word, struct str prefix)
 		if (!str_skip(&name, prefix) || !glob_match(word, name, NULL))
 			continue;
 		any = true;
-		take(i, name);
+		if (may_take(word, name))
+			take(i, name);
 	}
 	return any;
 }
+
+#if HAS(counters)
+#define WHERE_ELSE "; gpustat counters lists them"
+#else
+#define WHERE_ELSE "; not built in: counters"
+#endif
 
 static int no_counter(struct str word)
 {
 	char name[256];
 
+	if (say_full()) /* it may be one of those that had no room */
+		return EX_FAIL;
 	device_set(name, sizeof(name), word);
-	return usage("no such counter: ", name, "; gpustat counters lists them");
+	return usage("no such counter: ", name, WHERE_ELSE);
 }
 
 /* What these suppliers have, be it of /proc or /sys alone: exit code, or -1 to go on. */
 static int open_catalog(u32 suppliers)
 {
-	if (!open_roots() && (opt.proc || opt.sys))
+	if (!open_roots(false) || (root_proc < 0 && root_sys < 0))
 		return EX_FAIL;
 	if (catalog_refresh(suppliers) == 0)
 		return -1;
@@ -116,8 +146,7 @@ static int print_picked(const struct recopts *ro)
 static int conclude(int code)
 {
 	reg_dropped += (u32)opt.out.lost;
-	if (reg_dropped)
-		say_number(reg_dropped, " counters or columns had no room and were left out");
+	say_dropped();
 	return code == EX_OK && lost_record ? EX_FAIL : code;
 }
 
@@ -135,21 +164,17 @@ static int list(void)
 /* Those that are refused are unknown, as long as there are others. Exit code, or -1 to go on. */
 static int activate(void)
 {
-	static u32 indexes[MAX_NAMED];
 	const struct named *first = NULL;
 	size_t n = 0, refused = 0;
 
-	for (size_t i = 0; i < npicked; i++)
-		if (picked[i].counter)
-			indexes[n++] = picked[i].index;
-	if (catalog_activate(indexes, n) == 0)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		if (catalog_activate(&indexes[i], 1) == 0)
+	for (size_t i = 0; i < npicked && !stopped; i++) {
+		if (!picked[i].counter)
 			continue;
-		first = refused++ ? first : catalog_at(indexes[i]);
+		n++;
+		if (catalog_activate(&picked[i].index, 1) < 0)
+			first = refused++ ? first : picked[i].counter;
 	}
-	if (!first) /* they were allowed in between */
+	if (!first)
 		return -1;
 	say(first->name, ": refused; as root", first->supplier == SUP_HOST || first->supplier == SUP_HWMON ? NULL :
 	    ", or: setcap cap_perfmon+ep gpustat, or: sysctl kernel.perf_event_paranoid=-1");
@@ -162,9 +187,13 @@ static int sample(void)
 {
 	struct recopts ro = { .dt_us = -1 };
 	struct ticks t;
-	int code = activate();
+	int code;
 
-	if (code >= 0)
+	if (left_out)
+		say_number(left_out, " kernel tracepoints were left out: perf/tracepoint/* takes 64, --all all");
+	if (!npicked)
+		return say_full() ? EX_FAIL : EX_USAGE;
+	if ((code = activate()) >= 0)
 		return code;
 	ticks_begin(&t);
 	catalog_start();
@@ -224,7 +253,7 @@ static void take_line(void)
 {
 	struct str rest = str_z(hostline), title, name;
 
-	while (str_word(&rest, &title) && str_word(&rest, &name)) {
+	while (str_word(&rest, &title) && str_word(&rest, &name) && table_has(&picked_table, npicked)) {
 		struct picked *t = &picked[npicked++];
 
 		t->title = title;

@@ -16,7 +16,7 @@ int cmd_doctor(void)
 	char program[512];
 	long n = sys_readlinkat(AT_FDCWD, "/proc/self/exe", program, sizeof(program) - 1);
 
-	if (!open_roots())
+	if (!open_roots(false))
 		return EX_FAIL;
 	if (n <= 0)
 		device_set(program, sizeof(program), str_z("gpustat"));
@@ -27,5 +27,6 @@ int cmd_doctor(void)
 	confine(0);
 	sources_start();
 	probe_all(program, show);
-	return failed ? EX_FAIL : finish_sample();
+	failed |= finish_sample() != EX_OK;
+	return say_full() || failed ? EX_FAIL : EX_OK;
 }

@@ -60,6 +60,10 @@ static int show_map(void)
 
 	shut();
 	m = pmumap();
+	if (!m) {
+		say_z("no memory for the table of registers");
+		return EX_FAIL;
+	}
 	if (m->why) {
 		put_z(&b, m->line ? ": line " : "");
 		if (m->line)
@@ -79,7 +83,7 @@ int cmd_events(void)
 		return usage_z("events: --map or --resolve");
 	if (opt.nwords > most && !opt.resolve)
 		return usage("'", opt.words[most], "': one word too many");
-	if (!open_roots())
+	if (!open_roots(false))
 		return EX_FAIL;
 	if (opt.resolve)
 		return resolve_events();

@@ -5,7 +5,8 @@
 
 enum { DUMP_BYTES = 1 << 20 };
 
-static char dump[DUMP_BYTES];
+static char *dump;
+static TABLE(dump, DUMP_BYTES, 4096, "bytes of a dump");
 
 static long read_dump(const char *name)
 {
@@ -15,9 +16,13 @@ static long read_dump(const char *name)
 
 	if (fd < 0)
 		return fd;
-	while ((r = sys_read((int)fd, dump + n, sizeof(dump) - n)) > 0 || (r == -EINTR && !stopped))
-		if (r > 0 && (n += (size_t)r) == sizeof(dump))
-			break;
+	do {
+		r = -ENOMEM;
+		if (table_has(&dump_table, n))
+			r = sys_read((int)fd, dump + n, dump_table.ready - n);
+		if (r > 0)
+			n += (size_t)r;
+	} while (n < DUMP_BYTES && (r > 0 || (r == -EINTR && !stopped)));
 	if (!is_stdin)
 		sys_close((int)fd);
 	return r < 0 && r != -EINTR ? r : (long)n;
@@ -38,7 +43,7 @@ static int decode(const char *name, bool show)
 	struct str text;
 	long n = read_dump(name);
 
-	text = (struct str){ dump, dump + (n > 0 ? n : 0) };
+	text = n > 0 ? str_of(dump, (size_t)n) : LIT("");
 	if (stopped)
 		return EX_OK;
 	if (!fdinfo_head(text, &h)) {
@@ -88,7 +93,7 @@ int cmd_fdinfo(void)
 	for (size_t i = 0; i < opt.nwords && out_measures(&opt.out); i++)
 		if (is_regular(opt.words[i])) /* what else there is may be read only once */
 			decode(opt.words[i], false);
-	for (size_t i = 0; i < opt.nwords; i++) {
+	for (size_t i = 0; i < opt.nwords && !stopped; i++) {
 		int r = decode(opt.words[i], true);
 
 		code = r != EX_OK ? r : code;

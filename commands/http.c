@@ -107,7 +107,7 @@ static bool is_host(struct str line)
 /* The path: of "/metrics?x=y", and of "http://host/metrics", which servers have to know, too; that of "http://host" is "/". */
 static struct str path_of(struct str target)
 {
-	bool absolute = str_skip(&target, (struct str)STR("http://"));
+	bool absolute = str_skip_z(&target, "http://");
 	struct str path;
 
 	while (absolute && target.p < target.e && *target.p != '/' && *target.p != '?')

@@ -3,6 +3,13 @@
 #include "commands.h"
 #include "sys.h"
 
+/* Parts of features: NULL where the feature is left out, and then nothing calls them. */
+#pragma weak state_load
+#pragma weak state_sample
+#pragma weak state_save
+#pragma weak summary_add
+#pragma weak summary_reset
+
 static bool printed; /* any record */
 static bool unkept;  /* the last sample is not in the file of --state */
 static bool lasts;   /* a run of several samples, which had a device in its beginning */
@@ -147,6 +154,7 @@ void sources_start(void)
 {
 	u8 was = privilege_raise(MAY_READ | MAY_LOOK);
 
+	records_room();
 	fdinfo_tasks = opt.cmd->kind != K_DEVICE || opt.state || opt.npids || opt.comm.p || opt.cgroup.p;
 	for (size_t i = 0; i < LEN(sources); i++) {
 		sources[i]->start();
@@ -161,7 +169,8 @@ void sources_sample(bool scan)
 {
 	u8 was = privilege_raise(MAY_READ | MAY_LOOK);
 
-	reg_dropped = scan ? 0 : reg_dropped;
+	if (scan)
+		reg_dropped = reg_untold = 0;
 	for (size_t i = 0; i < LEN(sources); i++) {
 		if (scan)
 			sources[i]->scan();
@@ -192,7 +201,7 @@ int live_measure(struct recopts *ro)
 {
 	i64 was, now;
 
-	if (!open_roots())
+	if (!open_roots(true))
 		return EX_FAIL;
 	sources_start();
 	was = sys_now(CLOCK_MONOTONIC);
@@ -227,8 +236,8 @@ static void say_unreadable(void)
 void say_unread(void)
 {
 	say_unreadable();
-	if (probe_unseen())
-		say_z(probe_unseen());
+	if (look_unseen())
+		say_z(look_unseen());
 }
 
 /* In the largest unit that it fills, and what is left in the next one: "2 min 55 s". */
@@ -309,8 +318,7 @@ static int conclude(int code)
 	if (unkept)
 		lost_record |= !live_keep();
 	reg_dropped += (u32)opt.out.lost;
-	if (reg_dropped)
-		say_number(reg_dropped, " clients, processes, names or columns had no room and were left out");
+	say_dropped();
 	if (!printed && reg_unreadable && !reg_saw_others && !stopped && !opt.http) {
 		say_unreadable();
 		return EX_DENIED;
@@ -378,7 +386,7 @@ static void choose_fields(void)
 
 int cmd_live(void)
 {
-	if (!open_roots())
+	if (!open_roots(true))
 		return EX_FAIL;
 	choose_fields();
 	fdinfo_others = opt.cmd->kind == K_CLIENT;
@@ -389,7 +397,7 @@ int cmd_list(void)
 {
 	struct recopts ro = { .list = true, .dt_us = -1, .time_us = sample_time() };
 
-	if (!open_roots())
+	if (!open_roots(true))
 		return EX_FAIL;
 	opt.out.list = sysfs_listing = true;
 	sources_start();

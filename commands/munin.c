@@ -18,7 +18,8 @@ static const struct graph {
 };
 
 /* Names of this graph so far. */
-static char series[MAX_SERIES][SERIES_BYTES];
+static char (*series)[SERIES_BYTES];
+static TABLE(series, MAX_SERIES, 64, "values of a graph");
 static size_t nseries;
 
 static bool taken(const char *name)
@@ -37,7 +38,7 @@ static const char *series_name(struct str name)
 	struct buf b;
 	size_t n;
 
-	if (nseries == MAX_SERIES)
+	if (!table_has(&series_table, nseries))
 		return NULL;
 	to = series[nseries];
 	b = buf_on(to, SERIES_BYTES - 5);
@@ -148,7 +149,7 @@ static void put_graph(const struct graph *g, const struct recopts *ro, bool conf
 static int autoconf(void)
 {
 	opt.quiet = true;
-	if (open_roots()) {
+	if (open_roots(true)) {
 		sources_start();
 		choose_devices();
 	}
@@ -196,7 +197,6 @@ int cmd_munin(void)
 	code = finish();
 	for (size_t i = 0; i < norder; i++)
 		reg_dropped += devices[order[i]].e.dropped;
-	if (reg_dropped)
-		say_number(reg_dropped, " values had no room and were left out");
+	say_dropped();
 	return live_keep() ? code : EX_FAIL;
 }

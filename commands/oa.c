@@ -6,6 +6,7 @@
 
 static struct oafile files[MAX_METRICS]; /* of --metrics */
 static size_t nfiles;
+static struct oalive gpu; /* whose sets are listed, or whose stream runs */
 
 /* What sets are looked for in, in this order; *name: where that is. NULL: that was all. */
 static const struct oafile *file_at(size_t i, const char **name)
@@ -96,8 +97,6 @@ static void put_set(struct str name, struct str chipset, u64 counters, struct st
 		flush();
 }
 
-static struct oaprog listed;
-
 /* The set's counters, for a device that has everything: none of them is left out for want of hardware. */
 static bool make_listed(const struct oaset *s)
 {
@@ -107,7 +106,7 @@ static bool make_listed(const struct oaset *s)
 	oadevice_init(&d, 0, listing.platform);
 	d.slices = d.cores = d.cores_all = UINT64_MAX;
 	d.var[OV_SLICE_MASK] = d.var[OV_SUBSLICE_MASK] = d.var[OV_XECORE_MASK] = UINT64_MAX;
-	return oaprog_make(&listed, s, &d, &why);
+	return table_has(&equations_table, 0) && oaprog_make(equations, s, &d, &why);
 }
 
 /* Sets that the kernel has and nobody else knows. */
@@ -131,7 +130,7 @@ static void list_sets(void)
 
 		while (oaset_next(f, &at, &s))
 			if (!listing.platform || oaset_fits(&s, listing.platform))
-				put_set(s.name, s.chipset, make_listed(&s) ? listed.n : 0,
+				put_set(s.name, s.chipset, make_listed(&s) ? equations->n : 0,
 					s.format.p < s.format.e ? s.format : (struct str)STR("-"), str_z(s.guid), where);
 	}
 	if (listing.device)
@@ -145,8 +144,8 @@ static void put_max(u32 i)
 	union oaval max;
 	u64 n = 0;
 
-	if (oaprog_max(&listed, i, nothing, zeros, &max)) {
-		if (!listed.counters[i].is_float)
+	if (oaprog_max(equations, i, nothing, zeros, &max)) {
+		if (!equations->counters[i].is_float)
 			n = max.u;
 		else if (max.f > 0 && max.f < 18446744073709551616.0)
 			n = (u64)max.f;
@@ -165,14 +164,14 @@ static int list_counters(struct str name)
 		return usage("no set '", opt.words[1], "' is known here; gpustat oa list has them");
 	if (!make_listed(&s))
 		return usage("'", opt.words[1], "': its counters make no sense");
-	for (u32 i = 0; i < listed.n; i++) {
+	for (u32 i = 0; i < equations->n; i++) {
 		size_t from = out.n;
 
-		put_cell(from, 44, listed.counters[i].name);
-		put_cell(from, 52, str_z(listed.counters[i].is_float ? "float" : "uint64"));
+		put_cell(from, 44, equations->counters[i].name);
+		put_cell(from, 52, str_z(equations->counters[i].is_float ? "float" : "uint64"));
 		put_max(i);
 		put_columns(&out, from, 66);
-		put_text(&out, listed.counters[i].units);
+		put_text(&out, equations->counters[i].units);
 		put_c(&out, '\n');
 	}
 	return finish();
@@ -185,21 +184,20 @@ static bool is_intel(const struct device *d)
 
 static int list(void)
 {
-	static struct oalive l;
 	u32 device;
 
 	if (opt.nwords > 2)
 		return usage("'", opt.words[2], "': one word too many");
-	if (!load_metrics() || !open_roots())
+	if (!load_metrics() || !open_roots(true))
 		return EX_FAIL;
 	src_sysfs.start();
 	device = device_chosen(is_intel);
 	listing.platform = opt.oa.platform;
 	listing.device = device ? &devices[device] : NULL;
 	if (device && !listing.platform) {
-		oa_attach(&l, device); /* what it is may be known even where it has no OA */
-		listing.platform = l.dev.platform;
-		oa_stop(&l);
+		oa_attach(&gpu, device); /* what it is may be known even where it has no OA */
+		listing.platform = gpu.dev.platform;
+		oa_stop(&gpu);
 	}
 	close_files();
 	sandbox_folder(root_sys, false);
@@ -212,13 +210,26 @@ static int list(void)
 
 /* --- pack --------------------------------------------------------------------------------------------------- */
 
+static struct oapacker *packer;
+static char *heap;
+static TABLE(packer, 1, 1, "packs of metric sets");
+static TABLE(heap, 2 << 20, 1, "bytes of a pack"); /* all metric files that are public: 390 KB */
+
+static long write_pack(void)
+{
+	const struct buf *parts[] = { &packer->list, &packer->heap, &packer->sets };
+	long fd = file_open(opt.output, O_WRONLY | O_CREAT | O_TRUNC), r = fd;
+
+	for (size_t i = 0; i < LEN(parts) && r >= 0; i++)
+		r = write_all((int)fd, parts[i]->p, parts[i]->n);
+	return r;
+}
+
 static int pack(void)
 {
-	static char bytes[4 << 20]; /* all metric files that are public: 405 KB */
-	struct buf b = BUF(bytes);
 	char text[256];
 	struct buf why = BUF_Z(text);
-	long fd, r;
+	long r;
 
 	if (opt.nwords < 2 || !opt.output)
 		return usage_z("oa pack XML... -O FILE");
@@ -235,12 +246,11 @@ static int pack(void)
 		sandbox_folder(to.dir, true);
 	}
 	confine(0);
-	if (!oapack_put(&b, files, nfiles, &why)) {
+	if (!table_has(&packer_table, 0) || !oapack_make(packer, table_buf(&heap_table), files, nfiles, &why)) {
 		say("cannot pack: ", buf_z(&why), NULL);
 		return EX_FAIL;
 	}
-	fd = file_open(opt.output, O_WRONLY | O_CREAT | O_TRUNC);
-	r = fd < 0 ? fd : write_all((int)fd, b.p, b.n);
+	r = write_pack();
 	if (r < 0)
 		say_error(opt.output, r);
 	return r < 0 ? EX_FAIL : EX_OK;
@@ -351,15 +361,14 @@ static int choose_set(const struct oalive *l)
 /* What is there now, but no more than the OA buffer has room for: reports may come faster than they can be read. */
 static long drain(struct oalive *l)
 {
-	static char chunk[256 << 10];
 	u64 taken = 0;
 	long n = 0;
 
-	for (; !stopped && !stream.failed && taken < l->buffer && (n = oa_read(l, chunk, sizeof(chunk))) > 0; taken += (u64)n) {
-		struct str rest = { chunk, chunk + n };
+	for (; !stopped && !stream.failed && taken < l->buffer && (n = oa_read(l, oa_bytes, oa_bytes_table.ready)) > 0; taken += (u64)n) {
+		struct str rest = str_of(oa_bytes, (size_t)n);
 		struct oarec r;
 
-		stream.failed |= !record_bytes(chunk, (size_t)n);
+		stream.failed |= !record_bytes(oa_bytes, (size_t)n);
 		while (oarec_next(&rest, false, &r) && r.type != OT_CORRUPT) {
 			if (r.type == OT_REPORT_LOST || r.type == OT_BUFFER_LOST)
 				stream_lost(r.type == OT_BUFFER_LOST);
@@ -444,13 +453,12 @@ static int run_stream(struct oalive *l)
 
 static int live(void)
 {
-	static struct oalive l;
 	struct oaprops *p = &opt.oa.props;
 	u32 device;
 	long r;
 	int code;
 
-	if (!load_metrics() || !open_roots())
+	if (!load_metrics() || !open_roots(true))
 		return EX_FAIL;
 	src_sysfs.start();
 	device = device_chosen(is_intel);
@@ -467,28 +475,28 @@ static int live(void)
 	p->interval = opt.interval;
 	stream.live = true;
 	stream.dev_name = devices[device].dev;
-	r = oa_attach(&l, device);
-	code = r < 0 ? failed_call(&l, r) : choose_set(&l);
-	if (code < 0 && (r = oa_start(&l, &stream.set, p)) < 0)
-		code = failed_call(&l, r);
+	r = oa_attach(&gpu, device);
+	code = r < 0 ? failed_call(&gpu, r) : choose_set(&gpu);
+	if (code < 0 && (r = oa_start(&gpu, &stream.set, p)) < 0)
+		code = failed_call(&gpu, r);
 	keep_privileges(opt.oa.record ? MAY_WRITE : 0);
 	if (code < 0) {
-		stream.dev = l.dev;
-		stream.platform = l.dev.platform;
-		stream.format = l.format;
-		stream.exponent = l.exponent;
-		stream.ts_hz = l.dev.var[OV_TS_HZ];
+		stream.dev = gpu.dev;
+		stream.platform = gpu.dev.platform;
+		stream.format = gpu.format;
+		stream.exponent = gpu.exponent;
+		stream.ts_hz = gpu.dev.var[OV_TS_HZ];
 		/* From gen12 on the unit itself counts the context only. */
 		stream.filtered = p->has_ctx && stream.platform && stream.platform->gen >= 800 && stream.platform->gen < 1200;
 		stream.filter.any = true;
-		say_stream(&l);
-		code = record_begin(&l, p) ? stream_ready() : EX_FAIL;
+		say_stream(&gpu);
+		code = record_begin(&gpu, p) ? stream_ready() : EX_FAIL;
 	}
 	if (code < 0) {
 		confine(0);
-		code = run_stream(&l);
+		code = run_stream(&gpu);
 	}
-	oa_stop(&l);
+	oa_stop(&gpu);
 	return code;
 }
 

@@ -4,7 +4,8 @@
 
 struct oastream stream;
 
-static struct oaprog prog;
+struct oaprog *equations;
+TABLE(equations, 1, 1, "OA equations");
 static struct oaplan plan;
 
 static const char *last;     /* the report before, or NULL */
@@ -26,7 +27,7 @@ static void emit(const struct oareport *h, u64 index, bool of_report)
 	struct oarow row = {
 		.e = { .kind = K_OA }, .dev = str_z(stream.dev_name), .index = index, .reports = stream.deltas, .lost = stream.lost,
 		.head = h, .sum = !of_report, .ts_hz = stream.ts_hz, .slots = counted || stored ? sum : NULL, .stored = stored,
-		.prog = &prog, .values = counted ? values : NULL, .raw = opt.raw ? &plan : NULL,
+		.prog = equations, .values = counted ? values : NULL, .raw = opt.raw ? &plan : NULL,
 	};
 
 	if (stream.has_set && !opt.raw)
@@ -40,7 +41,7 @@ static void emit(const struct oareport *h, u64 index, bool of_report)
 	if (counted && stream.ts_hz)
 		ro.dt_us = (i64)muldiv(sum[OA_TIME], 1000000, stream.ts_hz);
 	if (counted && !opt.raw)
-		oaprog_eval(&prog, sum, values);
+		oaprog_eval(equations, sum, values);
 	if (stream.live)
 		update_offset();
 	stream.failed |= !show_record(&row.e, &ro);
@@ -160,8 +161,8 @@ static bool counter_is(struct str name)
 	for (size_t i = OA_A; i < OA_SLOTS && opt.raw; i++)
 		if (slot_is(i, name))
 			return true;
-	for (u32 i = 0; i < prog.n && !opt.raw; i++)
-		if (str_eq(name, prog.counters[i].name))
+	for (u32 i = 0; i < equations->n && !opt.raw; i++)
+		if (str_eq(name, equations->counters[i].name))
 			return true;
 	return false;
 }
@@ -173,7 +174,7 @@ static bool check_counters(void)
 		struct str p = opt.patterns[i];
 		char name[128];
 
-		if (str_skip(&p, (struct str)STR("counter.")) ? counter_is(p) : pattern_known(p, K_OA) || counter_is(p))
+		if (str_skip_z(&p, "counter.") ? counter_is(p) : pattern_known(p, K_OA) || counter_is(p))
 			continue;
 		p = opt.patterns[i];
 		device_set(name, sizeof(name), p);
@@ -197,11 +198,11 @@ static void spread_counters(void)
 			to[n++] = opt.patterns[i];
 			continue;
 		}
-		for (size_t k = 0; k < (opt.raw ? OA_SLOTS : prog.n) && n < MAX_PATTERNS; k++) {
+		for (size_t k = 0; k < (opt.raw ? OA_SLOTS : equations->n) && n < MAX_PATTERNS; k++) {
 			const char *from = b.p + b.n;
 
 			if (!opt.raw)
-				to[n++] = prog.counters[k].name;
+				to[n++] = equations->counters[k].name;
 			else if (k >= OA_A && oaslot_name(stream.format, k, &b))
 				to[n++] = (struct str){ from, b.p + b.n };
 		}
@@ -222,13 +223,13 @@ static void choose_counters(void)
 		return;
 	while (!(f.col->when & W_OA && f.col->shape == S_INST))
 		f.col++;
-	for (u32 i = 0; i < prog.n; i++) {
-		f.inst = prog.counters[i].name;
+	for (u32 i = 0; i < equations->n; i++) {
+		f.inst = equations->counters[i].name;
 		wanted[i] = false;
 		for (size_t k = 0; k < opt.out.npatterns; k++)
 			wanted[i] |= field_match(&f, opt.patterns[k]);
 	}
-	oaprog_want(&prog, wanted);
+	oaprog_want(equations, wanted);
 }
 
 /* The format, the device and the set are known: what is to be read of a report, and how. Exit code or -1. */
@@ -237,12 +238,16 @@ int stream_ready(void)
 	char text[256];
 	struct buf why = BUF_Z(text);
 
-	if (!opt.raw && !oaprog_make(&prog, &stream.set, &stream.dev, &why)) {
+	if (!table_has(&equations_table, 0)) {
+		say_error("OA equations", -ENOMEM);
+		return EX_FAIL;
+	}
+	if (!opt.raw && !oaprog_make(equations, &stream.set, &stream.dev, &why)) {
 		say_z(buf_z(&why));
 		return EX_FAIL;
 	}
-	if (prog.bad) {
-		say("counter left out: ", buf_z(&why), prog.bad > 1 ? ", and others" : NULL);
+	if (equations->bad) {
+		say("counter left out: ", buf_z(&why), equations->bad > 1 ? ", and others" : NULL);
 	}
 	if (!check_counters())
 		return EX_USAGE;
@@ -250,7 +255,7 @@ int stream_ready(void)
 		spread_counters();
 	choose_counters();
 	record_choose(K_OA, opt.patterns, opt.out.npatterns);
-	oaplan_make(&plan, stream.format, opt.raw ? NULL : prog.slots);
+	oaplan_make(&plan, stream.format, opt.raw ? NULL : equations->slots);
 	step = stream.live || !opt.interval ? 0 : muldiv((u64)opt.interval, stream.ts_hz, 1000000000);
 	step += !step && !stream.live && opt.interval && stream.ts_hz; /* less than a tick of the clock is one */
 	due = step;

@@ -22,13 +22,13 @@ bool add_events(struct str list, u16 set)
 /* --pmu-file, where there is one. */
 bool read_events_file(void)
 {
-	static char text[64 << 10];
-	long n = opt.pmu_file ? file_slurp(opt.pmu_file, text, sizeof(text)) : 0;
+	static char *text;
+	static TABLE(text, 64 << 10, 4096, "bytes of --pmu-file");
+	long n = opt.pmu_file ? file_slurp_table(opt.pmu_file, &text_table) : 0;
 
-	n = n == sizeof(text) ? -EFBIG : n;
 	if (n < 0)
 		usage(opt.pmu_file, ": ", error_text(n));
-	events_file = (struct str){ text, text + (n > 0 ? n : 0) };
+	events_file = n > 0 ? str_of(text, (size_t)n) : LIT("");
 	return n >= 0;
 }
 
@@ -77,7 +77,7 @@ int find_target(struct target *t)
 		if (t->whole ? target_process(t, opt.pids[i]) : target_thread(t, opt.pids[i]))
 			continue;
 		put_u64(&b, opt.pids[i]);
-		say(t->whole ? "no process " : "no thread ", buf_z(&b), NULL);
+		say(!t->whole ? "no thread " : root_proc < 0 ? "no /proc to find threads of process " : "no process ", buf_z(&b), NULL);
 		return EX_FAIL;
 	}
 	if (!perf_cgroups(t, &missing)) {
@@ -98,8 +98,8 @@ int open_control(struct measure *m)
 
 	if (!how.p)
 		return -1;
-	fifo = str_skip(&how, (struct str)STR("fifo:"));
-	if ((!fifo && !str_skip(&how, (struct str)STR("fd:"))) || !split(how, ends, 2, &n) || n == 0)
+	fifo = str_skip_z(&how, "fifo:");
+	if ((!fifo && !str_skip_z(&how, "fd:")) || !split(how, ends, 2, &n) || n == 0)
 		return usage_z("--control is fd:N[,M] or fifo:PATH[,ACK]");
 	for (size_t i = 0; i < n; i++) {
 		char path[PATH_MAX + 1]; /* so that a name that is too long stays so */
@@ -120,12 +120,6 @@ int open_control(struct measure *m)
 		*(i == 0 ? &m->control : &m->ack) = (int)fd;
 	}
 	return -1;
-}
-
-/* Once all is open: what goes on needs these, and a file that is replaced, or a command that is stopped, what they need. */
-void keep_privileges(u8 may)
-{
-	privilege_keep(may | (opt.output && sink_gathers() ? MAY_WRITE : 0) | (opt.command ? MAY_KILL : 0));
 }
 
 /* What the command ended with, as a shell says it. */

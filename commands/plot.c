@@ -9,7 +9,8 @@ enum {
 	MAX_SAID = 3, /* malformed lines that are named */
 };
 
-static char bytes[PLOT_BYTES];
+static char *bytes;
+static TABLE(bytes, PLOT_BYTES, 256 << 10, "bytes of a record to draw");
 
 static struct {
 	const char *name;
@@ -185,32 +186,38 @@ static bool takes_sum(struct str which)
 enum { CELL_OTHER, CELL_ID, CELL_TIME, CELL_DT, CELL_FIELD, CELL_INSTANCE, CELL_VALUE, CELL_COLUMN };
 
 static struct {
-	char text[HEAD_BYTES];
 	size_t n, ncells;
 	bool is_long;
-	struct {
-		u8 role, id;
-		struct str name, inst;
-		const struct column *col;
-	} cells[MAX_COLUMNS];
 } head;
 
-/* The cells of a row, without their quotes. Their number; 0: malformed. */
-static size_t csv_cells(char *p, char *e, struct str *cells)
+/* The header of a CSV file; of a JSON record, texts that had escapes. */
+static char *kept;
+static struct cell_column {
+	u8 role, id;
+	struct str name, inst;
+	const struct column *col;
+	struct str cell; /* of the row in hand */
+} *cells;
+
+static TABLE(kept, HEAD_BYTES, 1, "bytes of a header");
+static TABLE(cells, MAX_COLUMNS, 64, "columns of a CSV file");
+
+/* Finds the cells of a row, without their quotes. Their number; 0: malformed. */
+static size_t csv_cells(char *p, char *e)
 {
-	for (size_t n = 0; n < MAX_COLUMNS;) {
+	for (size_t n = 0; table_has(&cells_table, n);) {
 		bool quoted = p < e && *p == '"';
 		char *to = p + quoted;
 
-		cells[n].p = to;
+		cells[n].cell.p = to;
 		for (p = to; p < e && (quoted || *p != ','); *to++ = *p++)
 			if (quoted && *p == '"' && (++p == e || *p != '"'))
 				break;
 			else if (quoted && p == e)
 				return 0;
-		if (quoted && (p == cells[n].p || p[-1] != '"'))
+		if (quoted && (p == cells[n].cell.p || p[-1] != '"'))
 			return 0;
-		cells[n++].e = to;
+		cells[n++].cell.e = to;
 		if (p == e)
 			return n;
 		if (*p++ != ',')
@@ -226,36 +233,37 @@ static bool csv_head(char *p, char *e)
 		{ STR("time"), CELL_TIME }, { STR("dt"), CELL_DT }, { STR("field"), CELL_FIELD },
 		{ STR("instance"), CELL_INSTANCE }, { STR("value"), CELL_VALUE },
 	};
-	static struct str cells[MAX_COLUMNS];
 	size_t known = 0;
 
-	if (e - p > HEAD_BYTES)
+	head.n = (size_t)(e - p);
+	if (!table_has(&kept_table, head.n))
 		return false;
-	memcpy(head.text, p, head.n = (size_t)(e - p));
-	head.ncells = csv_cells(p, e, cells);
+	memcpy(kept, p, head.n);
+	head.ncells = csv_cells(p, e);
 	for (size_t i = 0; i < head.ncells; i++)
-		head.is_long |= str_eq(cells[i], roles[2].name);
+		head.is_long |= str_eq(cells[i].cell, roles[2].name);
 	/* Names are kept where they were copied to: the row of the buffer goes. */
 	for (size_t i = 0; i < head.ncells; i++) {
-		struct str name = { head.text + (cells[i].p - p), head.text + (cells[i].e - p) };
+		struct cell_column *c = &cells[i];
+		struct str name = str_of(kept + (c->cell.p - p), str_len(c->cell));
 		size_t id = plot_id(name);
 
-		memcpy(head.text + (cells[i].p - p), cells[i].p, str_len(name));
-		head.cells[i].name = name;
+		memcpy(kept + (c->cell.p - p), c->cell.p, str_len(name));
+		c->name = name;
 		if (id < ID_COUNT) {
-			head.cells[i].role = CELL_ID;
-			head.cells[i].id = (u8)id;
+			c->role = CELL_ID;
+			c->id = (u8)id;
 		}
 		for (size_t k = 0; k < LEN(roles); k++)
 			if (str_eq(name, roles[k].name) && (head.is_long || k < 2))
-				head.cells[i].role = roles[k].role;
-		if (!head.cells[i].role && !head.is_long && (head.cells[i].col = find_field(name, 0, &head.cells[i].inst)))
-			head.cells[i].role = CELL_COLUMN;
-		known += head.cells[i].role != CELL_OTHER;
-		if (!head.cells[i].role && !head.is_long) { /* a counter of oa or host */
-			head.cells[i].role = CELL_COLUMN;
-			head.cells[i].col = find_column((struct str)STR("counter"), (struct str){ 0 }, 0);
-			head.cells[i].inst = name;
+				c->role = roles[k].role;
+		if (!c->role && !head.is_long && (c->col = find_field(name, 0, &c->inst)))
+			c->role = CELL_COLUMN;
+		known += c->role != CELL_OTHER;
+		if (!c->role && !head.is_long) { /* a counter of oa or host */
+			c->role = CELL_COLUMN;
+			c->col = find_column((struct str)STR("counter"), (struct str){ 0 }, 0);
+			c->inst = name;
 		}
 	}
 	if (!known)
@@ -266,17 +274,18 @@ static bool csv_head(char *p, char *e)
 /* As a second run in the same file writes it. */
 static bool is_head(const char *p, const char *e)
 {
-	return (size_t)(e - p) == head.n && memcmp(p, head.text, head.n) == 0;
+	return (size_t)(e - p) == head.n && memcmp(p, kept, head.n) == 0;
 }
 
 /* A cell of -f: a number, or "render=12.5 copy=0.0" of several instances. */
-static bool csv_joined(const struct plotids *id, size_t i, struct str cell)
+static bool csv_joined(const struct plotids *id, const struct cell_column *c)
 {
+	struct str cell = c->cell;
 	struct str word, inst;
 	struct val v;
 
 	if (scan_value(cell, &v)) {
-		put_value(id, head.cells[i].col, head.cells[i].inst, &v, true);
+		put_value(id, c->col, c->inst, &v, true);
 		return true;
 	}
 	while (str_word(&cell, &word)) {
@@ -286,30 +295,29 @@ static bool csv_joined(const struct plotids *id, size_t i, struct str cell)
 			at--;
 		inst = (struct str){ word.p, at > word.p ? at - 1 : at };
 		if (scan_value((struct str){ at, word.e }, &v))
-			put_value(id, head.cells[i].col, inst, &v, true);
+			put_value(id, c->col, inst, &v, true);
 	}
 	return true;
 }
 
 static bool csv_row(char *p, char *e)
 {
-	static struct str cells[MAX_COLUMNS];
 	struct plotids id = { 0 };
 	struct str field = { 0 }, inst = { 0 }, value = { 0 };
 	const struct column *c = NULL;
 	i64 time = -1, dt = -1;
 	struct val v;
 
-	if (csv_cells(p, e, cells) != head.ncells)
+	if (csv_cells(p, e) != head.ncells)
 		return false;
 	for (size_t i = 0; i < head.ncells; i++)
-		switch (head.cells[i].role) {
-		case CELL_ID:       id.of[head.cells[i].id] = cells[i]; break;
-		case CELL_TIME:     time = time_of(cells[i]); break;
-		case CELL_DT:       dt = time_of(cells[i]); break;
-		case CELL_FIELD:    field = cells[i]; break;
-		case CELL_INSTANCE: inst = cells[i]; break;
-		case CELL_VALUE:    value = cells[i]; break;
+		switch (cells[i].role) {
+		case CELL_ID:       id.of[cells[i].id] = cells[i].cell; break;
+		case CELL_TIME:     time = time_of(cells[i].cell); break;
+		case CELL_DT:       dt = time_of(cells[i].cell); break;
+		case CELL_FIELD:    field = cells[i].cell; break;
+		case CELL_INSTANCE: inst = cells[i].cell; break;
+		case CELL_VALUE:    value = cells[i].cell; break;
 		default:            break;
 		}
 	if (str_len(field) && !(c = find_field(field, svg_kind(&id), NULL))) { /* FIELD.avg, perhaps */
@@ -325,8 +333,8 @@ static bool csv_row(char *p, char *e)
 	}
 	svg_begin(time, dt);
 	for (size_t i = 0; i < head.ncells; i++)
-		if (head.cells[i].role == CELL_COLUMN)
-			csv_joined(&id, i, cells[i]);
+		if (cells[i].role == CELL_COLUMN)
+			csv_joined(&id, &cells[i]);
 	if (str_is(field, "unit"))
 		svg_unit(value);
 	else if (str_len(field) && scan_value(value, &v))
@@ -369,9 +377,7 @@ static u32 hex4(const char *p)
 	return scan_num((struct str){ b, b + 6 }, &v) == b + 6 ? (u32)v : 0xfffd;
 }
 
-/* Texts that had escapes live here, until the record's end. */
-static char plain[HEAD_BYTES];
-static struct buf plain_b = { .p = plain, .cap = sizeof(plain) };
+static struct buf plain_b; /* on kept, until the record's end */
 
 static struct str unescape(struct str s)
 {
@@ -398,7 +404,7 @@ static struct str unescape(struct str s)
 		c = memchr(from, s.p[-1], sizeof(from) - 1);
 		put_c(&plain_b, (char)(c ? to[c - from] : s.p[-1]));
 	}
-	return (struct str){ plain + start, plain + plain_b.n };
+	return (struct str){ kept + start, kept + plain_b.n };
 }
 
 /* What stands in brackets that hold nothing for us: as many close as open. */
@@ -524,8 +530,7 @@ static bool json_record(struct str s)
 	struct jrec j = { .time = -1, .dt = -1 };
 	struct str keys[3], at = { s.p + 1, s.e };
 
-	plain_b.n = 0;
-	plain_b.full = false;
+	plain_b = table_buf(&kept_table);
 	if (!json_object(&j, &at, keys, 0) || at.p != s.e)
 		return false;
 	if (j.summary.p && !takes_sum(j.summary))
@@ -637,23 +642,27 @@ static long read_all(int fd)
 	long r = 1;
 
 	in.line = 0;
-	while (r > 0 || n > 0) {
+	if (!table_has(&bytes_table, 0))
+		return -ENOMEM;
+	while ((r > 0 || n > 0) && !stopped) { /* a picture of what there is by then */
 		size_t at = 0;
 		char *next;
 
-		if (n < PLOT_BYTES && r > 0) {
-			r = sys_read(fd, bytes + n, PLOT_BYTES - n);
-			if (r == -EINTR && !stopped)
-				r = sys_read(fd, bytes + n, PLOT_BYTES - n);
+		if (n < bytes_table.ready && r > 0) {
+			r = sys_read(fd, bytes + n, bytes_table.ready - n);
+			if (r == -EINTR) {
+				r = 1;
+				continue;
+			}
 			if (r < 0)
-				return r == -EINTR ? 0 : r;
+				return r;
 			n += (size_t)r;
 		}
 		if (!begun && (n > 3 || (n > 0 && r == 0))) {
 			struct str text = { bytes, bytes + n };
 
 			begun = true;
-			if (str_skip(&text, (struct str)STR("\xef\xbb\xbf")))
+			if (str_skip_z(&text, "\xef\xbb\xbf"))
 				memmove(bytes, text.p, n = str_len(text));
 			is_json = bytes[0] == '{' || bytes[0] == '[';
 			in.line = is_json;
@@ -662,7 +671,7 @@ static long read_all(int fd)
 			at = pass_line(n);
 		while (begun && !in.passing && at < n && (next = (is_json ? take_json : take_csv)(bytes + at, bytes + n, r == 0)))
 			at = (size_t)(next - bytes);
-		if (at == 0 && n == PLOT_BYTES)
+		if (at == 0 && n == bytes_table.ready && (n == PLOT_BYTES || !table_has(&bytes_table, n)))
 			at = pass_line(n);
 		memmove(bytes, bytes + at, n - at);
 		n -= at;

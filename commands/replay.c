@@ -2,12 +2,11 @@
 #include "commands.h"
 #include "sys.h"
 
-enum { CHUNK_BYTES = 256 << 10 /* what stays in a core's cache */, CARRY_BYTES = 1 << 16 /* the longest record */ };
+enum { CARRY_BYTES = 1 << 16 /* the longest record */ };
 enum { MAX_COMPLAINTS = 8, LOOK_BYTES = 16, PATIENCE = 500000000 /* ns */ };
 
-/* What was read: behind what the read before left of a record, and where a page begins, since copies are faster so. */
-static _Alignas(4096) char space[CARRY_BYTES + CHUNK_BYTES];
-static char *const chunk = space + CARRY_BYTES;
+/* The bytes of the last read, in oa_bytes: they stand behind the rest of a record, and at a page, where copies are faster. */
+static char *chunk;
 static u64 chunk_at;             /* where it lies in the file */
 static bool is_recording, is_xe; /* else a raw stream */
 static bool bare;                /* reports without headers: what xe gives */
@@ -290,16 +289,20 @@ static long open_replay(u64 *size)
 
 int replay(void)
 {
-	struct str rest = { chunk, chunk };
+	struct str rest;
 	u64 size, done = 0;
 	long fd = open_replay(&size), n = 0;
 	bool looked = false;
 
+	if (fd >= 0 && table_all(&oa_bytes_table) <= CARRY_BYTES)
+		fd = -ENOMEM;
 	if (fd < 0) {
 		if (!stopped)
 			say_error(opt.oa.replay, fd);
 		return stopped ? EX_OK : EX_FAIL;
 	}
+	chunk = oa_bytes + CARRY_BYTES;
+	rest = str_of(chunk, 0);
 	confine_to_opened();
 	stream.exponent = -1;
 	opt.oa.reports |= !opt.oa.totals && !opt.oa.contexts && !opt.interval;
@@ -309,7 +312,7 @@ int replay(void)
 		stream_keep();
 		memmove(chunk - had, rest.p, had);
 		chunk_at = done;
-		n = sys_read((int)fd, chunk, CHUNK_BYTES);
+		n = sys_read((int)fd, chunk, oa_bytes_table.ready - CARRY_BYTES);
 		rest = (struct str){ chunk - had, chunk + (n > 0 ? n : 0) };
 		if (n == -EINTR)
 			continue;

@@ -82,10 +82,13 @@ static void show_sample(const struct sample *s)
 enum { MAX_PDEVENTS = 1024 };
 
 static struct perfdata pdata;
-static char pdata_bytes[256 << 10];
-static u64 pdata_ids[MAX_COUNTS];
-static struct pdevent pdata_events[MAX_PDEVENTS];
-static char pdata_names[MAX_PDEVENTS][128];
+static struct room {
+	char bytes[256 << 10];
+	struct pdevent events[MAX_PDEVENTS];
+	char names[MAX_PDEVENTS][128];
+	u64 ids[MAX_COUNTS];
+} *room;
+static TABLE(room, 1, 1, "perf.data");
 
 static long pdata_write(const char *p, size_t n)
 {
@@ -115,21 +118,22 @@ static void pdata_found(const struct prec *r)
 /* Which events there are, and by which numbers the kernel knows them. */
 static void pdata_begin(void)
 {
+	struct room *to = room;
 	u32 ids = 0;
 
-	pdata = (struct perfdata){ .b = BUF(pdata_bytes), .write = pdata_write,
-				   .patch = pdata_patch, .events = pdata_events, .format = *perf_format(0) };
-	for (u32 ev = 1; ev <= nevents && pdata.nevents < LEN(pdata_events); ev++) {
-		struct pdevent *e = &pdata_events[pdata.nevents];
-		char *name = pdata_names[pdata.nevents];
+	pdata = (struct perfdata){ .b = BUF(to->bytes), .write = pdata_write,
+				   .patch = pdata_patch, .events = to->events, .format = *perf_format(0) };
+	for (u32 ev = 1; ev <= nevents && pdata.nevents < MAX_PDEVENTS; ev++) {
+		struct pdevent *e = &to->events[pdata.nevents];
+		char *name = to->names[pdata.nevents];
 
-		*e = (struct pdevent){ .attr = perf_attr(ev), .ids = pdata_ids + ids };
+		*e = (struct pdevent){ .attr = perf_attr(ev), .ids = to->ids + ids };
 		for (u32 i = 1; i <= ncounts; i++)
 			if (counts[i].event == ev && counts[i].fd >= 0) {
-				pdata_ids[ids++] = counts[i].id;
+				to->ids[ids++] = counts[i].id;
 				e->nids++;
 			}
-		e->name = (struct str){ name, name + text_copy(events[ev].name, name, sizeof(pdata_names[0])) };
+		e->name = str_of(name, text_copy(events[ev].name, name, sizeof(to->names[0])));
 		pdata.nevents += e->nids > 0;
 	}
 	perfdata_begin(&pdata);
@@ -145,7 +149,7 @@ static void pdata_premise(void)
 	perfdata_round(&pdata);
 	symbols_found = pdata_found;
 	for (u32 i = 0; i < opt.target.ntasks; i++)
-		symbols_task(opt.target.leaders[i], opt.target.tasks[i]);
+		symbols_task(opt.target.tasks[i].leader, opt.target.tasks[i].tid);
 }
 
 static bool pdata_end(void)
@@ -198,9 +202,9 @@ static void take_group(struct sample *s)
 
 static void take_record(const struct prec *r)
 {
-	static struct sample s; /* large: not to be copied from the file */
+	static struct sample s; /* 30 KB: a stack may be small */
 
-	s.e.kind = K_SAMPLE;
+	s.e = (struct entity){ .kind = K_SAMPLE };
 	symbols_feed(r);
 	if (makes_perfdata()) {
 		if (r->type == PR_SAMPLE)
@@ -232,7 +236,6 @@ static void take_record(const struct prec *r)
 		show_sample(&s);
 	else if (s.event)
 		profile_sample(&s);
-	s.r = NULL; /* it is the caller's */
 }
 
 static bool print_profile(void)
@@ -357,8 +360,7 @@ static int sample_options(struct target *t)
 
 static void say_sample_end(void)
 {
-	if (reg_dropped)
-		say_number(reg_dropped, " tasks, CPUs or names had no room and were left out");
+	say_dropped();
 	if (perf_lowered)
 		say_lowered();
 	if (rings_lost)
@@ -367,6 +369,8 @@ static void say_sample_end(void)
 		say_number(rings_corrupt, " records made no sense");
 	if (symbols_hidden && opt.verbose)
 		say_z("the kernel hides its symbols: kernel.kptr_restrict");
+	if (symbols_far)
+		say_number(symbols_far, " files of FUSE or network mounts were not read for symbols; gpustat run there reads them");
 	if (symbols_dropped || profile_dropped)
 		say_number(symbols_dropped + profile_dropped, " names or rows found no room");
 }
@@ -446,6 +450,10 @@ static int open_sample_output(void)
 
 	if (code < 0 && file && !sys_is_regular(out_fd))
 		return usage_z("-o perfdata wants a regular file: its head is written last");
+	if (code < 0 && file && !table_all(&room_table)) {
+		say_error(opt.output, -ENOMEM);
+		return EX_FAIL;
+	}
 	return code;
 }
 
@@ -457,7 +465,7 @@ static int sample_prepare(struct measure *m)
 	if (code >= 0)
 		return code;
 	m->pages = opt.pages;
-	if (!open_roots())
+	if (!open_roots(false))
 		return EX_FAIL;
 	if ((code = open_control(m)) >= 0)
 		return code;
@@ -493,6 +501,11 @@ static bool has_kernel(void)
 static void ready(i32 child, bool again)
 {
 	(void)again;
+	record_room();
+	if (opt.profile)
+		profile_begin(opt.profile);
+	if (has_kernel()) /* after the fork, which would count their memory twice in overcommit mode 2 */
+		symbols_preload();
 	confine(child);
 }
 
@@ -509,8 +522,6 @@ int cmd_sample(void)
 	if (opt.windowed && !opt.timeout)
 		m.timeout = opt.window;
 	update_offset();
-	if (has_kernel())
-		symbols_preload();
 	tasks_hear(opt.command);
 	r = measure_start(&m);
 	if (r < 0) {

@@ -2,10 +2,12 @@
  * SPDX-License-Identifier: MIT */
 #include "commands.h"
 
-enum { SORT_BYTES = 4 << 20 /* a path of 250 bytes for each client */ };
+/* Parts of features: NULL where the feature is left out, and then nothing calls them. */
+#pragma weak summary_apply
 
-u32 order[MAX_CLIENTS];
+u32 *order;
 size_t norder;
+static TABLE(order, MAX_CLIENTS + MAX_CLIENTS / 2 /* behind the list: what a merge has still to take */, 64, "records");
 static bool chosen[MAX_DEVICES]; /* by -d */
 
 struct entity *entity_at(u8 kind, u32 n)
@@ -39,7 +41,10 @@ static int by_group(u32 a, u32 b)
 		       (struct str){ y, y + text_copy(cgroups[groups[b].cgroup].path, y, sizeof(y)) });
 }
 
-static struct val sort_keys[MAX_CLIENTS];
+static struct val *sort_keys;
+static char *sort_text;
+static TABLE(sort_keys, MAX_CLIENTS, 64, "values to sort by");
+static TABLE(sort_text, 4 << 20 /* a path of 250 bytes for each client */, 4096, "bytes of texts to sort by");
 
 /* Numbers from the highest, then texts from A, then what is unknown. */
 static int by_field(u32 a, u32 b)
@@ -56,18 +61,30 @@ static int by_field(u32 a, u32 b)
 }
 
 /* Merge sort, so that equals keep their order. */
-static void sort(u32 *v, size_t n, order_fn *cmp)
+static void sort_part(u32 *v, size_t n, u32 *half, order_fn *cmp)
 {
-	static u32 half[MAX_CLIENTS];
 	size_t k = n / 2, i = 0, j = k, at = 0;
 
 	if (n < 2)
 		return;
-	sort(v, k, cmp);
-	sort(v + k, n - k, cmp);
+	sort_part(v, k, half, cmp);
+	sort_part(v + k, n - k, half, cmp);
 	memcpy(half, v, k * sizeof(*v));
 	while (i < k)
 		v[at++] = j < n && cmp(half[i], v[j]) > 0 ? v[j++] : half[i++];
+}
+
+/* Sorts the first n of the list. */
+static void sort(size_t n, order_fn *cmp)
+{
+	if (n > 1 && table_has(&order_table, n + n / 2 - 1))
+		sort_part(order, n, order + n, cmp);
+}
+
+static void order_add(size_t *n, u32 i)
+{
+	if (table_has(&order_table, *n))
+		order[(*n)++] = i;
 }
 
 static bool node_is(const struct device *d, struct str sel)
@@ -91,11 +108,11 @@ static bool selected(const struct device *d, u64 index, struct str sel)
 
 	if (scan_u64(sel, &n) == sel.e)
 		return n == index;
-	str_skip(&sel, (struct str)STR("/dev/dri/"));
-	str_skip(&sel, (struct str)STR("/dev/accel/"));
+	str_skip_z(&sel, "/dev/dri/");
+	str_skip_z(&sel, "/dev/accel/");
 	if (node_is(d, sel) || (d->pdev[0] && str_eq(sel, str_z(d->pdev))))
 		return true;
-	return str_skip(&sel, (struct str)STR("driver:")) && str_eq(sel, str_z(d->driver));
+	return str_skip_z(&sel, "driver:") && str_eq(sel, str_z(d->driver));
 }
 
 /* By -d; place is that in the order of devices. */
@@ -108,6 +125,13 @@ bool device_wanted(u32 device, u32 place)
 	return is;
 }
 
+/* Memory for the first records, before clients take what there is. */
+void records_room(void)
+{
+	table_has(&order_table, 0);
+	record_room();
+}
+
 /* All devices, in their order, and which of them -d wants. */
 void choose_devices(void)
 {
@@ -117,8 +141,8 @@ void choose_devices(void)
 	memset(chosen, 0, sizeof(chosen));
 	for (u32 i = 1; i <= ndevices; i++)
 		if (devices[i].e.used && !devices[i].gone && devices[i].dev[0])
-			order[n++] = i;
-	sort(order, n, by_device);
+			order_add(&n, i);
+	sort(n, by_device);
 	for (size_t i = 0; i < n; i++) {
 		chosen[order[i]] = device_wanted(order[i], (u32)i);
 		if (chosen[order[i]])
@@ -189,8 +213,8 @@ void choose_entities(u8 kind)
 	norder = 0;
 	for (u32 i = 1; i <= n; i++)
 		if (entity_at(kind, i)->used && (kind == K_CLIENT ? !clients[i].hidden && clients[i].holders /* who waits for one was not read */ : groups[i].clients))
-			order[norder++] = i;
-	sort(order, norder, kind == K_CLIENT ? by_client : by_group);
+			order_add(&norder, i);
+	sort(norder, kind == K_CLIENT ? by_client : by_group);
 }
 
 /* Of one of order, or what its readings came to. */
@@ -209,13 +233,15 @@ static bool is_more(const struct val *v, const struct val *key)
 
 void sort_by_field(u8 kind, const struct recopts *ro)
 {
-	static char text[SORT_BYTES];
 	size_t used = 0;
 
 	for (size_t i = 0; i < norder; i++) {
-		struct val *key = &sort_keys[order[i]];
 		const struct column *col = NULL;
+		struct val *key;
 
+		if (!table_has(&sort_keys_table, order[i]))
+			return;
+		key = &sort_keys[order[i]];
 		*key = (struct val){ 0 };
 		make_record(kind, order[i], ro);
 		for (size_t k = 0; k < rec.n; k++)
@@ -224,14 +250,15 @@ void sort_by_field(u8 kind, const struct recopts *ro)
 				col = rec.f[k].col;
 			}
 		if (key->type == V_TEXT) {
-			size_t n = str_len(key->s) < sizeof(text) - used ? str_len(key->s) : sizeof(text) - used;
+			size_t n = table_has(&sort_text_table, used + str_len(key->s)) ? str_len(key->s) : 0;
 
-			memcpy(text + used, key->s.p, n);
-			key->s = (struct str){ text + used, text + used + n };
+			if (n)
+				memcpy(sort_text + used, key->s.p, n);
+			key->s = str_of(sort_text + used, n);
 			used += n;
 		}
 	}
-	sort(order, norder, by_field);
+	sort(norder, by_field);
 }
 
 int no_device(void)
@@ -239,6 +266,8 @@ int no_device(void)
 	char names[512];
 	struct buf b = BUF_Z(names);
 
+	if (say_full()) /* the device may be there, for all that is known */
+		return EX_FAIL;
 	if (opt.ndevices == 0) {
 		say_z("no DRM or accel device here");
 		return EX_NODEVICE;

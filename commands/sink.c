@@ -6,6 +6,9 @@
 #include <limits.h>
 #include <netinet/in.h>
 
+/* Parts of features: NULL where the feature is left out, and then nothing calls them. */
+#pragma weak http_write
+
 enum {
 	DATAGRAM_BYTES = 1432, /* Ethernet's 1500 less the headers of IPv6 and UDP, and a rest for tunnels: statsd's own figure */
 };
@@ -45,7 +48,7 @@ static bool parse_ipv6(struct str s, u8 *to)
 	struct str group;
 
 	memset(to, 0, 16);
-	if (str_skip(&s, (struct str)STR("::")))
+	if (str_skip_z(&s, "::"))
 		gap = 0;
 	while (s.p < s.e && n < 16) {
 		u64 v = 0;
@@ -66,7 +69,7 @@ static bool parse_ipv6(struct str s, u8 *to)
 			return false;
 		to[n++] = (u8)(v >> 8);
 		to[n++] = (u8)v;
-		if (gap > 16 && str_skip(&s, (struct str)STR("::")))
+		if (gap > 16 && str_skip_z(&s, "::"))
 			gap = n;
 		else if (s.p < s.e && (*s.p++ != ':' || s.p == s.e))
 			return false;
@@ -230,7 +233,7 @@ int sink_open(void)
 	}
 	if (opt.out_chosen)
 		return usage_z("--log-fd or -O");
-	is_udp = str_skip(&to, (struct str)STR("udp:"));
+	is_udp = str_skip_z(&to, "udp:");
 	if (is_udp)
 		return open_udp(to);
 	replaces = format_replaces(opt.out.fmt) && is_replaceable(opt.output);

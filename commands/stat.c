@@ -131,7 +131,7 @@ static bool wrong_set(struct str s)
 /* Sets in the order of their ids. Those without one get the next; set 0 is of -e, where that is given. */
 static bool add_sets(void)
 {
-	static struct setspec specs[MAX_SETS];
+	struct setspec specs[MAX_SETS];
 	u16 order_of[MAX_SETS];
 	size_t n = 0;
 	u64 next = opt.nevents ? 1 : 0;
@@ -194,7 +194,7 @@ static struct entity *row_entity(u32 i)
 {
 	u32 nnames = rows_shown() / nsites, at = i - 1;
 	u32 row = opt.out.summed ? 1 + at % nnames * nsites + at / nnames : i;
-	struct evrow *r = &evrows[row < MAX_ROWS ? row : NONE];
+	struct evrow *r = &evrows[row <= nevrows ? row : NONE];
 
 	/* An engine of which /sys does not say whether it is there is shown where it is. */
 	if (events[r->event].guess && r->state == CS_UNSUPPORTED && perf_countable())
@@ -251,6 +251,7 @@ static void ready(i32 child, bool again)
 {
 	if (again && !child_again)
 		return;
+	opt.calls = again ? CALLS_OPEN_PERF : 0;
 	confine(again ? 0 : child);
 	keep_privileges((has_virtual() ? MAY_READ | MAY_LOOK : 0) | (again ? MAY_PERF | MAY_LOOK : 0));
 }
@@ -296,7 +297,7 @@ int cmd_stat(void)
 
 	if (opt.repeat != 1 && (!opt.command || opt.interval))
 		return usage_z("--repeat goes with a command, and not with intervals");
-	if (!open_roots())
+	if (!open_roots(false))
 		return EX_FAIL;
 	if ((code = open_control(&m)) >= 0)
 		return code;
@@ -331,8 +332,7 @@ int cmd_stat(void)
 	}
 	if (opt.repeat != 1 && print_rows(&m) != EX_OK)
 		return EX_FAIL;
-	if (reg_dropped)
-		say_number(reg_dropped, " tasks, CPUs or rows had no room and were left out");
+	say_dropped();
 	if (perf_lowered)
 		say_lowered();
 	return result != EX_OK ? result : counted ? EX_OK : EX_DENIED;

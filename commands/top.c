@@ -7,6 +7,8 @@
 enum { PATIENCE = 100000000 /* ns in which what follows an Esc is there, on slow lines too */, FIRST_SAMPLE = 500000000 };
 
 static struct screen screen;
+static struct screen_row *grid;
+static TABLE(grid, SCREEN_ROWS, 25, "rows of the screen");
 static struct top top;
 static struct keys keys;
 static struct recopts ropts = { .dt_us = -1, .time_us = -1 };
@@ -115,6 +117,9 @@ static void measure_screen(void)
 		rows = 24;
 		cols = 80;
 	}
+	if (!table_has(&grid_table, (rows < SCREEN_ROWS ? rows : SCREEN_ROWS) - 1))
+		rows = grid_table.ready;
+	screen.grid = grid;
 	screen_size(&screen, rows, cols);
 	top.wide = rows > SCREEN_ROWS || cols > SCREEN_COLS ? cols : 0;
 	top.high = rows;
@@ -196,6 +201,7 @@ static void arrange(void)
 static void take_sample(bool first)
 {
 	static i64 was;
+	size_t n;
 	i64 now;
 
 	if (!first)
@@ -205,14 +211,16 @@ static void take_sample(bool first)
 	was = now;
 	choose_devices();
 	memcpy(shown_devices, order, norder * sizeof(order[0]));
+	n = norder;
 	top.devs = shown_devices;
-	top.ndevs = norder;
+	top.ndevs = 0;
 	any_device |= norder > 0;
 	hide_clients();
 	reg_roll(false, true);
-	for (size_t i = 0; i < top.ndevs; i++) {
-		record_make(&rec, &devices[top.devs[i]].e, &ropts);
-		top_device(&rec, first);
+	for (size_t i = 0; i < n; i++) {
+		record_make(&rec, &devices[shown_devices[i]].e, &ropts);
+		if (top_device(&rec, first))
+			shown_devices[top.ndevs++] = shown_devices[i];
 	}
 	arrange();
 }
@@ -487,7 +495,7 @@ int cmd_top(void)
 		opt.interval = 1000000000;
 	if (is_dumb())
 		return run_lines();
-	if (!open_roots())
+	if (!open_roots(true))
 		return EX_FAIL;
 	screen.ascii = opt.ascii || !is_utf8();
 	screen.plain = !opt.out.colour;
@@ -503,6 +511,7 @@ int cmd_top(void)
 	measure_screen();
 	code = terminal_enter() ? run() : EX_FAIL;
 	terminal_leave();
+	say_full();
 	if (code == EX_FAIL)
 		say_error("standard output", write_error);
 	return code == EX_OK && !any_device ? no_device() : code;

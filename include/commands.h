@@ -62,7 +62,7 @@ struct opts {
 	i64 interval, window;
 	u64 count, top; /* 0: no limit */
 	const char *proc, *sys;
-	bool raw, quiet, verbose, no_sandbox, summary, fields_help, resolve, map;
+	bool raw, quiet, verbose, no_sandbox, summary, fields_help, resolve, map, every;
 	const char *output, *state;
 	i64 inner;              /* ns between the readings that a record sums up; 0: it is one */
 	bool align, on_stdin, http, profiling, ascii;
@@ -78,6 +78,7 @@ struct opts {
 	i64 timeout;      /* ns; 0: none */
 	u8 detail;
 	bool windowed, out_chosen, null_run, no_scale, reset_on_overflow, usage_said;
+	u16 calls;        /* CALLS_*: beside the command's */
 	u8 profile;       /* enum proftable: 1 << each that --summary wants */
 	u32 pages;        /* of each ring */
 	u64 random_mask, seed, long_period, short_period;
@@ -96,7 +97,11 @@ void say(const char *a, const char *b, const char *c);
 void say_as(const char *who, const char *a, const char *b, const char *c);
 void say_z(const char *z);
 void say_number(u64 n, const char *what);
+u64 no_room(void);
+void say_unread_files(void);
 void say_error(const char *who, long err);
+bool say_full(void);
+void say_dropped(void);
 int usage(const char *a, const char *b, const char *c);
 int usage_z(const char *z);
 const char *error_text(long err);
@@ -109,10 +114,11 @@ int take_times(char **words, size_t n);
 i64 sample_time(void);
 bool sleep_until(i64 t);
 void update_offset(void);
-bool open_roots(void);
+bool open_roots(bool needed);
 void say_at(const char *file, u64 at, const char *what);
 bool show_record(const struct entity *e, const struct recopts *ro);
 void confine(i32 child);
+void keep_privileges(u8 may);
 void confine_to_opened(void);
 void close_files(void);
 
@@ -152,10 +158,11 @@ void ticks_stamp(struct ticks *t, struct recopts *ro);
 
 /* --- commands/select.c: which devices, clients or groups a sample shows, and in which order -------------------- */
 
-extern u32 order[MAX_CLIENTS]; /* this sample's records: indices of devices, clients or groups */
+extern u32 *order; /* this sample's records: indices of devices, clients or groups */
 extern size_t norder;
 
 struct entity *entity_at(u8 kind, u32 n);
+void records_room(void);
 void choose_devices(void);
 void hide_clients(void);
 void choose_entities(u8 kind);
@@ -194,7 +201,6 @@ void say_lowered(void);
 bool read_events_file(void);
 int find_target(struct target *t);
 int open_control(struct measure *m);
-void keep_privileges(u8 may);
 int command_result(const struct measure *m, int code);
 int cmd_stat(void);
 int cmd_sample(void);
@@ -217,6 +223,8 @@ struct oastream {
 };
 
 extern struct oastream stream;
+extern struct oaprog *equations; /* of the set in hand */
+extern struct table equations_table;
 
 int stream_ready(void);
 bool stream_report(struct str body); /* false: too small for its format */

@@ -50,6 +50,38 @@ static inline size_t str_len(struct str s)
 
 struct str str_z(const char *z);
 
+/* --- sources/tables.c: memory by need -------------------------------------------------------------- */
+
+/* Rows of one type behind a pointer of their owner, which is NULL before the first row is used. Rows begin as zeros. */
+struct table {
+	void *rows;          /* where the owner's pointer lies */
+	const char *name;    /* what the rows are, for messages: "clients" */
+	u32 size : 20;       /* bytes of a row */
+	u32 first : 11;      /* pages of 4 KiB of the first step; each further step adds half of what there is */
+	u32 begun : 1;       /* it has address space */
+	u32 most;            /* rows at most; less once it has begun where address space is short */
+	u32 ready;           /* rows that may be used now */
+	u32 dropped;         /* rows that had no room since table_full() returned it last */
+};
+
+#define TABLE_OF(owner, row_bytes, most_rows, first_bytes, what) \
+	{ .rows = &(owner), .name = (what), .size = (row_bytes), .first = ((first_bytes) + 4095) >> 12, .most = (most_rows) }
+#define TABLE(pointer, most_rows, first_rows, what) \
+	struct table pointer##_table = TABLE_OF(pointer, sizeof(*(pointer)), most_rows, (first_rows) * sizeof(*(pointer)), what)
+
+/* The same, of the bytes of one object: it is used up to some byte. */
+#define TABLE_BYTES(pointer, first_bytes, what) \
+	struct table pointer##_table = TABLE_OF(pointer, 1, sizeof(*(pointer)), first_bytes, what)
+
+/* Reserves the address space of all tables, which the first use of one does otherwise: before system calls are filtered. */
+void tables_reserve(void);
+/* Makes the row usable. False: there is no room, which is counted. */
+bool table_has(struct table *t, size_t row);
+/* Makes all rows usable, or as many as there is room for: how many. For buffers that are handed out as a whole. */
+size_t table_all(struct table *t);
+/* The next table that dropped rows since it was returned last, and how many; NULL: none. */
+const struct table *table_full(u32 *dropped);
+
 /* --- parse.c: text to values -------------------------------------------------------------------- */
 
 struct unitword {
@@ -60,6 +92,7 @@ struct unitword {
 bool str_eq(struct str a, struct str b);
 bool str_is(struct str s, const char *z);
 bool str_skip(struct str *s, struct str lead);
+bool str_skip_z(struct str *s, const char *lead);
 bool str_cut(struct str *s, char sep, struct str *piece);
 bool str_word(struct str *s, struct str *word);
 size_t str_among(struct str s, const char *words);
@@ -124,6 +157,20 @@ bool parse_tzif(struct str file, i64 now, i32 *east);
 i32 parse_tz(struct str rule, i64 now);
 bool parse_rknpu(struct str *text, struct str *core, u64 *millipercent);
 
+/* --- parse.c: what is read, and from one reading to the next ------------------------------------- */
+
+u64 muldiv(u64 a, u64 b, u64 c);
+
+/* How a counter may go on from one reading to the next. */
+enum course {
+	CO_PEAK,   /* a lower value is kept out until the larger one is passed (drm-usage-stats) */
+	CO_RESET,  /* a lower value starts anew */
+	CO_WRAP32, /* 32 bits wide: a lower value has wrapped */
+};
+
+bool course_delta(u8 course, u64 was, u64 now, u64 *d);
+u64 course_base(u8 course, u64 was, u64 now);
+
 /* --- parse.c: text being put together -------------------------------------------------------------- */
 
 /* Bytes being put together; full sticks, so that no formatter needs an error path. */
@@ -135,7 +182,11 @@ struct buf {
 
 /* An empty one on so many bytes, or on an array. */
 struct buf buf_on(char *p, size_t cap);
-#define BUF(array) buf_on(array, sizeof(array))
+#define ARRAY_BYTES(array) \
+	(sizeof(array) + 0 * sizeof(char[1 - 2 * __builtin_types_compatible_p(__typeof__(array), __typeof__(&(array)[0]))]))
+#define BUF(array) buf_on(array, ARRAY_BYTES(array))
+/* An empty one on all bytes of a table: on as many as there is room for. */
+struct buf table_buf(struct table *t);
 void put_n(struct buf *b, const char *p, size_t n);
 void put_c(struct buf *b, char c);
 void put_str(struct buf *b, struct str s);
@@ -158,7 +209,7 @@ static inline size_t clean_len(struct str s, u8 where)
 	return (size_t)(clean_end(s, where) - s.p);
 }
 void put_text(struct buf *b, struct str s);
-#define BUF_Z(array) buf_on(array, sizeof(array) - 1) /* for buf_z() */
+#define BUF_Z(array) buf_on(array, ARRAY_BYTES(array) - 1) /* for buf_z() */
 const char *buf_z(const struct buf *b);
 const char *utf8_end(const char *p, const char *e);
 static inline size_t utf8_len(const char *p, const char *e)
@@ -267,31 +318,6 @@ struct xmltag {
 bool xml_next(struct str *text, struct xmltag *t);
 bool xml_attr(struct str attrs, struct str name, struct str *value);
 size_t xml_text(struct str value, char *to, size_t cap);
-
-/* --- perfstream.c: binary records and readings to values ---------------------------------------- */
-
-u64 muldiv(u64 a, u64 b, u64 c);
-
-/* How a counter may go on from one reading to the next. */
-enum course {
-	CO_PEAK,   /* a lower value is kept out until the larger one is passed (drm-usage-stats) */
-	CO_RESET,  /* a lower value starts anew */
-	CO_WRAP32, /* 32 bits wide: a lower value has wrapped */
-};
-
-bool course_delta(u8 course, u64 was, u64 now, u64 *d);
-u64 course_base(u8 course, u64 was, u64 now);
-
-/* One value of amdgpu's gpu_metrics blob: what the registry calls it. */
-struct metric {
-	u8 desc;
-	const char *inst;
-	u64 v;
-};
-
-bool metrics_next(struct str blob, size_t *row, struct metric *m);
-bool metrics_is_apu(struct str blob);
-bool metrics_throttle(struct str blob, size_t *bit, const char **reason, bool *on);
 
 /* --- perfstream.c: the records of perf rings ------------------------------------------------------ */
 
@@ -654,13 +680,15 @@ enum {
 };
 
 extern struct device devices[MAX_DEVICES];
-extern struct client clients[MAX_CLIENTS];
-extern struct holder holders[MAX_HOLDERS];
-extern struct task tasks[MAX_TASKS];
-extern struct cgroup cgroups[MAX_CGROUPS];
-extern struct group groups[MAX_GROUPS];
+/* Tables, of which only rows in use may be touched. */
+extern struct client *clients;
+extern struct holder *holders;
+extern struct task *tasks;
+extern struct cgroup *cgroups;
+extern struct group *groups;
 extern u32 ndevices, nclients, nholders, ntasks, ncgroups, ngroups; /* highest index in use */
-extern u32 reg_dropped;    /* things that found no room since the start */
+extern u32 reg_dropped;    /* things that found no room, or could not be read, since the start */
+extern u32 reg_untold;     /* files of processes and devices of these, which a later look may read */
 extern u32 reg_unreadable; /* processes that refused in the last scan */
 extern bool reg_saw_others; /* some process of another user did not */
 extern bool reg_keeps;     /* D_KEPT_* are wanted, of devices and of groups */
@@ -763,6 +791,7 @@ struct event {
 	u16 group;     /* events of one group stand together, leader first; 0: of no group */
 	u16 set;       /* event set: index, not id */
 	u16 row;       /* events with the same row are one event on several PMUs: summed */
+	u16 sum;       /* sources/perfevent.c: which of the rows that they are summed in */
 	u64 trigger;   /* counts after which the turn of its set ends; 0: it does not */
 	u16 virt;      /* sources/virtual.c: which counter; 0: a perf event */
 	u32 path;      /* text for config1 to point at (uprobe's file), or NONE */
@@ -774,8 +803,9 @@ enum {
 	MAX_EVENTS = 4097, /* all tracepoints of a kernel are some 2500 */
 };
 
-extern struct pmu pmus[MAX_PMUS];
-extern struct event events[MAX_EVENTS];
+extern struct table pmus_table, events_table, counts_table, evrows_table, sites_table;
+extern struct pmu *pmus;
+extern struct event *events;
 extern u32 npmus, nevents; /* highest index in use */
 
 /* What the kernel says of a counter: the count, and for how long (ns) it was enabled and did run. */
@@ -787,7 +817,8 @@ struct tally {
 enum cstate {
 	CS_COUNTED, CS_NEVER_RAN, CS_NO_ROOM, CS_NOT_ENABLED, CS_PINNED, CS_GONE, CS_OFFLINE, CS_RETURNED,
 	CS_NO_LEADER, CS_NO_SLOT, CS_NO_FILES, CS_NO_GROUP, CS_UNREADABLE, CS_BACKWARDS, CS_ELSEWHERE, CS_FILTER,
-	CS_BREAKPOINT, CS_NO_FILE, CS_NO_SOFTWARE, CS_DENIED, CS_REFUSED, CS_UNSUPPORTED, CS_STATES
+	CS_BREAKPOINT, CS_NO_FILE, CS_NO_SOFTWARE, CS_DENIED, CS_NO_MEMORY, CS_REFUSED, CS_NO_PERF, CS_UNSUPPORTED,
+	CS_STATES
 };
 
 /* One event on one CPU or of one task: an open descriptor, or why there is none. */
@@ -854,9 +885,9 @@ enum {
 	MAX_SETS = 65,
 };
 
-extern struct count counts[MAX_COUNTS];
-extern struct evrow evrows[MAX_ROWS];
-extern struct site sites[MAX_SITES];
+extern struct count *counts;
+extern struct evrow *evrows;
+extern struct site *sites;
 extern struct evset evsets[MAX_SETS];
 extern u32 ncounts, nevrows, nsites, nevsets; /* highest index in use; sets and places begin at 0 */
 
@@ -901,7 +932,6 @@ enum {
 	CALLS_DRM = 64,      /* ioctls of devices and OA streams */
 	CALLS_NET = 128,     /* on a connection */
 	CALLS_CHILD = 256,   /* to have a command begin, and to wait for it */
-	CALLS_TIMER = 512,
 	CALLS_SCREEN = 1024, /* a terminal's modes */
 	CALLS_BLIND = 2048,  /* what a device is open by, where it cannot be looked up */
 };
@@ -927,9 +957,12 @@ extern const char *root_proc_name; /* NULL: /proc */
 extern u32 files_calls;         /* system calls made on folders and small files, modulo 2^32 */
 extern i32 files_own;           /* descriptors that come and go with what we look at */
 extern u32 files_untold;        /* times that something may be there and could not be looked at */
+extern u32 files_unread;        /* what could not be read, of all the run; a part of it is in reg_dropped */
+extern char files_what[80];     /* ": NAME: " of the last of these, or ": " */
 extern long files_error;        /* of the last of those, or of a file that could not be read; 0: none */
 /* An error that says nothing of what was asked: no descriptor is left or no memory, a signal came, the medium failed. */
 bool is_untold(long r);
+void files_lack(const char *name, long error); /* counts what is left out for that */
 long files_tell(long r); /* counts it where it is one; r */
 
 struct dir {
@@ -952,9 +985,12 @@ const char *dir_next(struct dir *d);
 void dir_close(struct dir *d);
 long slurp(int dir, const char *path, char *b, size_t cap);
 long slurp_fd(int fd, char *b, size_t cap);
+long slurp_table(int dir, const char *path, struct table *t); /* as slurp(), of bytes that become writable as they are read */
+long slurp_table_fd(int fd, struct table *t);
 bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line);
 enum { TASK_PATH = 32 };
 void task_path(char path[TASK_PATH], u32 id, const char *leaf);
+extern const int stop_signals[3]; /* what ends a run, with what it has so far */
 extern volatile bool write_hurries; /* the run has been stopped: who does not read has no more than two seconds */
 long write_all(int fd, const char *p, size_t n);
 
@@ -972,6 +1008,7 @@ struct replacing {
 
 long file_open(const char *path, int flags);
 long file_slurp(const char *path, char *b, size_t cap);
+long file_slurp_table(const char *path, struct table *t);
 long replace_begin(struct replacing *f, const char *path);
 long replace_open(struct replacing *f, u32 mode);
 long replace_settle(struct replacing *f, long r);
@@ -1003,6 +1040,19 @@ bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot)); /* false: there is 
 bool kfd_read(struct client *c, u32 pid, i64 t);
 bool sysfs_lists(void); /* /sys can be read: a device that it does not list is none */
 void untold_drop(void); /* adds to reg_dropped what files_untold counted since the last call */
+
+/* --- sources/gpumetrics.c: amdgpu's gpu_metrics to values ------------------------------------------ */
+
+/* One value of amdgpu's gpu_metrics blob: what the registry calls it. */
+struct metric {
+	u8 desc;
+	const char *inst;
+	u64 v;
+};
+
+bool metrics_next(struct str blob, size_t *row, struct metric *m);
+bool metrics_is_apu(struct str blob);
+bool metrics_throttle(struct str blob, size_t *bit, const char **reason, bool *on);
 
 /* --- sources/fdinfo.c: which descriptors of a process hold a DRM client, and what their files say ------------ */
 
@@ -1062,6 +1112,11 @@ struct round_facts {
 
 struct round_facts round_facts(void);
 bool looks_rest(void); /* the folder of a look that waits is closed until it goes on. False: there is none */
+/* Whether a namespace is another one than the machine began with; negative: not known. */
+int look_is_inner(int proc, const char *link, const char *first);
+/* Why this /proc does not show the processes of the whole machine, or NULL: it does. */
+const char *look_unseen(void);
+extern const char look_hidden[]; /* one of these */
 
 /* --- sources/watch.c: who may have opened a device, and whom to look at next -------------------------------- */
 
@@ -1078,6 +1133,7 @@ struct watch_facts {
 	u32 processes;
 };
 
+void put_drivers(struct buf *b); /* sources/fdinfo.c: those that are known to it */
 void watch_facts(struct watch_facts *f);
 void watch_start(void);
 void watch_stop(void);
@@ -1086,6 +1142,12 @@ bool watch_opened(void); /* whether somebody opened one since the last call */
 
 /* Where a process waits to be looked at: a notice says so; it is new; it has another number of descriptors, perhaps many. */
 enum watch_queue { WATCH_TOLD, WATCH_NEW, WATCH_CHANGED, WATCH_QUEUES };
+
+/* Buffers for the names in folders of /proc, many by one call. They exist once pass_begin(true) has opened /proc. */
+extern struct scan_names {
+	char proc[32 << 10]; /* 1000 processes */
+	char fds[32 << 10];  /* 1300 descriptors of one */
+} *scan_names;
 
 void pass_begin(bool at_once);
 bool pass_is_open(void);
@@ -1118,8 +1180,6 @@ enum probe_status { PROBE_OK, PROBE_DENIED, PROBE_ABSENT };
 
 void probe_self(const char *program);
 void probe_all(const char *program, void (*show)(const struct probed *p));
-/* Why this /proc does not show the processes of the whole machine, or NULL: it does. */
-const char *probe_unseen(void);
 
 /* --- sources/state.c: what the last run read, in a file ------------------------------------------------------- */
 
@@ -1155,6 +1215,10 @@ struct pollfd;
 /* By what rows are kept apart. */
 enum split { SPLIT_NONE, SPLIT_CPU, SPLIT_CORE, SPLIT_SOCKET, SPLIT_THREAD };
 
+struct member {
+	u32 tid, leader; /* a thread, its process */
+};
+
 /* Whose events are counted, and how. */
 struct target {
 	bool all;                     /* every CPU, whoever runs there */
@@ -1163,8 +1227,7 @@ struct target {
 	bool no_inherit;              /* not what the tasks start */
 	bool user_only, kernel_only;
 	bool sampling;
-	u32 tasks[16384];             /* threads of large servers */
-	u32 leaders[16384];           /* the process of each */
+	const struct member *tasks;   /* of one target at a time */
 	u32 ntasks;
 	bool whole, threads;          /* the tasks are all threads of processes; some of them: not both */
 	struct cpuset cpus;
@@ -1201,7 +1264,6 @@ u64 perf_limit(u32 n, bool exec);
 /* --- sources/task.c: a command that is started, and tasks that run ---------------------------------------- */
 
 extern i32 tasks_wake;
-extern const int stop_signals[3]; /* what ends a run, with what it has so far */
 
 void perf_limits_back(void);
 void tasks_hear(bool command);
@@ -1304,6 +1366,7 @@ struct named {
 	i64 t_was;         /* ns */
 	u32 next;          /* in its bucket */
 	u32 place;         /* of those that are active */
+	u32 active_there;  /* the index of the one at the place of this one's index */
 };
 
 enum { SUP_HOST, SUP_GPU, SUP_HWMON, SUP_EVENT, SUP_OA, SUP_FILE, SUPPLIERS };
@@ -1378,6 +1441,7 @@ void rings_close(void);
 /* --- sources/symbols.c: whose code an address is ---------------------------------------------------------- */
 
 extern u32 symbols_dropped; /* tasks, maps, files and symbols that found no room */
+extern u32 symbols_far;     /* files that were not read, since a server that may not answer has them */
 extern bool symbols_hidden; /* the kernel gives no addresses of its symbols: kptr_restrict */
 /* Told what /proc says of tasks that were there before, as the kernel's records would have; with the time of
  * the last record that was fed. */
@@ -1527,8 +1591,19 @@ bool oadef_next(const struct oaset *s, struct str *at, struct oadef *c);
 bool oaset_fits(const struct oaset *s, const struct oaplatform *p);
 /* How many registers of a type (enum oaregs) the device needs; -E2BIG beyond cap; -EINVAL where they are malformed. */
 long oaset_regs(const struct oaset *s, const struct oadevice *d, u8 type, u32 (*regs)[2], size_t cap);
-/* Packs of all sets of these files; why: what cannot be packed. */
-bool oapack_put(struct buf *b, const struct oafile *files, size_t n, struct buf *why);
+
+/* A pack being made. The public files have 874 sets in 15 KB and 9 495 entries in 390 KB; their longest entry has 1 026 bytes. */
+struct oapacker {
+	/* The pack is list, heap and sets, one behind the other. Before that, list, part and code are a list, an entry of it,
+	 * and an equation of that. */
+	struct buf list, heap, sets, part, code;
+	u32 hashes[1 << 16]; /* for half as many entries, by their hash: 1 + where they begin */
+	u32 used;
+	char set_b[64], list_b[1 << 14], code_b[1 << 14], part_b[1 << 16] /* 8 000 registers */, sets_b[1 << 17];
+};
+
+/* Packs all sets of these files. heap: where most of it goes. why: what cannot be packed. */
+bool oapack_make(struct oapacker *p, struct buf heap, const struct oafile *files, size_t n, struct buf *why);
 
 enum { MAX_OA_COUNTERS = 256, MAX_OA_CODE = 16384 };
 
@@ -1617,7 +1692,11 @@ bool oa_has_set(const struct device *d, struct str guid, u64 *id);
 void oa_registered(const struct device *d, void (*found)(struct str guid, u64 id));
 /* Registers the set where the kernel lacks it, and opens the stream. */
 long oa_start(struct oalive *l, const struct oaset *s, const struct oaprops *p);
-/* Whole records as i915 has them, also from xe: bytes; 0: nothing now. cap: 64 KiB or more. */
+/* The buffer of all streams, writable after oa_attach() returned 0. Its content is lost at the next call of a function here. */
+enum { OA_BYTES_LEAST = 64 << 10 };
+extern char *oa_bytes;
+extern struct table oa_bytes_table;
+/* Whole records as i915 has them, also from xe: bytes; 0: nothing now. cap: OA_BYTES_LEAST or more. */
 long oa_read(struct oalive *l, char *b, size_t cap);
 bool oa_correlate(const struct oalive *l, u64 *cpu_ns, u64 *gpu_ts);
 void oa_stop(struct oalive *l);
@@ -1635,6 +1714,7 @@ struct profrow {
 
 extern u64 profile_samples[PROF_TABLES], profile_period[PROF_TABLES]; /* all, with what found no room */
 extern u64 profile_dropped;                                             /* samples that did not */
+void profile_begin(u8 sums); /* makes room for first rows of these, 1 << enum proftable each */
 
 void profile_add(u8 table, const struct profrow *r);
 size_t profile_sort(u8 table);
@@ -1828,8 +1908,8 @@ struct record {
 	struct str cgroup;        /* of what has one */
 	u32 lost; /* fields that found no room */
 	size_t n, text_n;
-	struct field f[MAX_FIELDS];
-	char text[REC_TEXT]; /* texts that nothing lasting holds */
+	struct field *f; /* in record.c's table, which all records share: there is one at a time */
+	char *text;      /* REC_TEXT bytes there, for texts that nothing lasting holds */
 };
 
 /* How records are made: of one sample, the same for all. */
@@ -1844,6 +1924,7 @@ struct recopts {
 
 extern const char *const kind_names[K_COUNT];
 
+bool record_room(void); /* makes room for a first record, as record_make() does. False: there is none */
 void record_make(struct record *r, const struct entity *e, const struct recopts *o);
 void record_choose(u8 kind, const struct str *patterns, size_t n);
 bool record_shows(u8 desc);
@@ -1908,6 +1989,7 @@ struct out {
 };
 
 const struct format *format_find(struct str name);
+const char *format_left_out(struct str name);
 void format_names(struct buf *b, int kind, size_t indent);
 void put_iso(struct buf *b, u64 us);
 bool format_shows(const struct format *f, u8 kind);
@@ -1962,7 +2044,9 @@ struct screen {
 	u16 rows, cols;
 	bool ascii, plain; /* no character beyond ASCII; no colour */
 	bool known;        /* the terminal shows `was` */
-	u32 now[SCREEN_ROWS * SCREEN_COLS], was[SCREEN_ROWS * SCREEN_COLS];
+	struct screen_row {
+		u32 now[SCREEN_COLS], was[SCREEN_COLS];
+	} *grid; /* the caller's: as many as `rows` */
 };
 
 void screen_size(struct screen *s, size_t rows, size_t cols);
@@ -2008,7 +2092,7 @@ struct top {
 
 extern const u8 top_ncolumns;
 
-void top_device(const struct record *r, bool first);
+bool top_device(const struct record *r, bool first);
 bool top_match(const struct top *t, u32 client);
 struct str top_field(u8 column);
 u8 top_column(struct str field);

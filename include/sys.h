@@ -154,6 +154,32 @@ SYS_SHARED(long, sys_fstatat, int dir, const char *path, struct stat *st)
 	SYS_RET(fstatat(dir, path, st, 0));
 }
 
+/* linux/stat.h: struct statx, which is the same everywhere. */
+struct sys_known {
+	uint32_t head[7];
+	uint16_t mode, pad;
+	uint64_t rest[12];
+	uint32_t rdev[2], dev[2]; /* major and minor; dev 0:0: not known */
+	uint64_t more[14];
+};
+
+/* What a file is, as far as the kernel knows without its file system: fstatat(2) asks that, and the server of FUSE or NFS may
+ * not answer. "" means dir itself. Linux before 4.11 lacks the call, and does ask. */
+SYS_SHARED(long, sys_stat_known, int dir, const char *path, struct sys_known *k)
+{
+	/* AT_STATX_DONT_SYNC, AT_NO_AUTOMOUNT, AT_EMPTY_PATH; STATX_TYPE */
+	long r = syscall(SYS_statx, dir, path, 0x5800, 1, k);
+	struct stat st;
+
+	if (r < 0 && errno == ENOSYS && (r = fstatat(dir, path, &st, 0x1000)) == 0) {
+		k->mode = (uint16_t)st.st_mode;
+		k->rdev[0] = major(st.st_rdev);
+		k->rdev[1] = minor(st.st_rdev);
+		k->dev[0] = k->dev[1] = 0;
+	}
+	SYS_RET(r);
+}
+
 /* Of a link itself. */
 static inline long sys_lstat(const char *path, struct stat *st)
 {
@@ -304,11 +330,12 @@ static inline void sys_sleep_at(const struct timespec volatile *t)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, until.kernels, NULL);
 }
 
-/* SIGALRM in so many ns. */
+/* SIGALRM in so many ns; timers know no less than 1 us. */
 static inline long sys_alarm(int64_t ns)
 {
 	struct itimerval t = { .it_value = { .tv_sec = (time_t)(ns / 1000000000), .tv_usec = ns / 1000 % 1000000 } };
 
+	t.it_value.tv_usec += ns < 1000;
 	SYS_RET(setitimer(ITIMER_REAL, &t, NULL));
 }
 
@@ -474,6 +501,13 @@ static inline long sys_timer_slack(int64_t ns)
 	SYS_RET(prctl(PR_SET_TIMERSLACK, (unsigned long)ns, 0, 0, 0));
 }
 
+/* SIGKILL for this process when its parent ends. The parent's pid: another one's where it has ended already. */
+static inline int sys_die_with_parent(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	return getppid();
+}
+
 /* A queue of notices that is read without waiting. */
 static inline long sys_notices(void)
 {
@@ -497,9 +531,10 @@ static inline long sys_fork(int flags, int *pidfd)
 	SYS_RET(syscall(SYS_clone, flags | SIGCHLD, 0, pidfd, 0, 0));
 }
 
-static inline long sys_socketpair(int fds[2])
+/* By the system call: libc's brings along another way for kernels before 2.6.27. */
+static inline long sys_pipe(int fds[2])
 {
-	SYS_RET(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds));
+	SYS_RET(syscall(SYS_pipe2, fds, O_CLOEXEC));
 }
 
 /* A socket that sends to an address. */
@@ -651,6 +686,12 @@ static inline void sys_unlock(int *l)
 		syscall(SYS_futex, l, 129 /* FUTEX_WAKE_PRIVATE */, 1, NULL, NULL, 0);
 }
 
+/* The CPUs that we may run on, a bit each: how many bytes of them, or -errno. All our architectures are little-endian. */
+static inline long sys_affinity(void *cpus, size_t n)
+{
+	SYS_RET(syscall(SYS_sched_getaffinity, 0, n, cpus));
+}
+
 static inline void sys_yield(void)
 {
 	syscall(SYS_sched_yield);
@@ -753,6 +794,23 @@ static inline void *sys_mmap_at(void *at, size_t n, int prot, int flags, int fd,
 
 	*error = p == MAP_FAILED ? -errno : 0;
 	return p;
+}
+
+/* Address space without memory, which never becomes huge pages; NULL: there is none. */
+static inline void *sys_reserve(size_t n)
+{
+	void *p = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	madvise(p, n, MADV_NOHUGEPAGE); /* EINVAL where the kernel has no huge pages */
+	return p;
+}
+
+/* Makes reserved address space writable. */
+static inline long sys_commit(void *p, size_t n)
+{
+	SYS_RET(mprotect(p, n, PROT_READ | PROT_WRITE));
 }
 
 /* --- what libperfmon2 is made of -------------------------------------------------------------------------- */

@@ -173,6 +173,8 @@ int ctx_create(u32 flags, bool v23, const struct pfm_smpl_fmt *fmt, const void *
 	struct stat st = { 0 };
 	int fds[2], r;
 
+	if (!pmumap())
+		return -ENOMEM;
 	if (pmumap()->why || flags & ~(u32)(PFM_FL_SYSTEM_WIDE | PFM_FL_OVFL_NO_MSG) || narg != (fmt ? fmt->fmt_arg_size : 0))
 		return -EINVAL;
 	if (narg && !arg)

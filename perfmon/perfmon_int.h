@@ -5,19 +5,14 @@
 
 #define PFM_NO_MMAP
 #include <perfmon/perfmon_fmt.h>
+#include "gpustat.h"
 #include "pmumap.h"
 #include "sys.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-typedef uint8_t u8;
-typedef uint16_t u16;
-typedef uint32_t u32;
-typedef uint64_t u64;
-typedef int64_t i64;
-
-/* Static memory: nothing is allocated. A context for each CPU of a board, four sets each, eight PMDs in each of these. */
+/* Memory of tables: nothing is allocated. A context for each CPU of a board, four sets each, eight PMDs in each of these. */
 enum {
 	MAX_CTXS = 64,
 	MAX_EVTSETS = 256,

@@ -149,7 +149,7 @@ static bool field_value(struct str field, u64 v, u64 *value)
 /* A mode's bit as user= and kernel= have it; the byte is BIT_ALWAYS or the bit's number, with BIT_CLEAR where 0 means yes. */
 static bool bit_parse(struct str s, u8 *bit)
 {
-	bool clear = str_skip(&s, (struct str)STR("!"));
+	bool clear = str_skip_z(&s, "!");
 	u64 n, same;
 
 	if (!range_parse(s, 63, &n, &same) || n != same)
@@ -277,11 +277,11 @@ static bool take_bits(struct pmumap *m, struct pmureg *r, struct str word)
 {
 	u64 cut;
 
-	if (str_skip(&word, (struct str)STR("enable=")))
+	if (str_skip_z(&word, "enable="))
 		return bits_cut(word, 0, &r->enable, &cut) || wrong(m, "enable wants bits as 0-7,32-35");
-	if (str_skip(&word, (struct str)STR("user=")))
+	if (str_skip_z(&word, "user="))
 		return bit_parse(word, &r->user) || wrong(m, "user wants a bit, or !BIT");
-	if (str_skip(&word, (struct str)STR("kernel=")))
+	if (str_skip_z(&word, "kernel="))
 		return bit_parse(word, &r->kernel) || wrong(m, "kernel wants a bit, or !BIT");
 	return wrong(m, "none of enable=, user= and kernel=");
 }
@@ -533,7 +533,7 @@ static bool map_fits(const struct pmumap *m)
 	char z[EVENT_TEXT + 1];
 
 	while (str_cut(&all, '\n', &event)) {
-		if (str_skip(&event, (struct str)STR("machine:"))) {
+		if (str_skip_z(&event, "machine:")) {
 			if (!machine_fits(event))
 				return false;
 			continue;
@@ -557,41 +557,47 @@ static bool map_choose(struct pmumap *m, struct str text)
 	return wrong(m, "no table that fits this machine");
 }
 
+static struct inforce {
+	struct pmumap map;
+	char text[MAP_BYTES]; /* of a file */
+} *inforce;
+static TABLE(inforce, 1, 1, "tables of registers");
+
 /* Of a file; all of its tables are read first, so that a wrong line is found whichever fits. */
 static bool map_read(struct pmumap *m, const char *name)
 {
-	static char text[MAP_BYTES];
-	long n = file_slurp(name, text, sizeof(text));
-	struct str s = str_got(text, n);
+	long n = file_slurp(name, inforce->text, MAP_BYTES);
+	struct str s = str_got(inforce->text, n), all = s;
 	u32 line = 0;
 
 	if (n < 0)
 		return wrong(m, "cannot be read");
-	if (n == sizeof(text))
+	if (n == MAP_BYTES)
 		return wrong(m, "longer than 64 KiB");
 	while (pmumap_next(&s, &line, m))
 		if (m->why)
 			return false;
-	return map_choose(m, (struct str){ text, text + n });
+	return map_choose(m, all);
 }
 
 const struct pmumap *pmumap(void)
 {
-	static struct pmumap map;
-	static bool known;
 	const char *name = secure_getenv("GPUSTAT_PMU_MAP");
+	struct pmumap *map;
 
-	if (known)
-		return &map;
-	known = true;
+	if (inforce)
+		return &inforce->map;
+	if (!table_has(&inforce_table, 0))
+		return NULL;
+	map = &inforce->map;
 	if (name && *name) {
-		map_read(&map, name);
-		return &map;
+		map_read(map, name);
+		return map;
 	}
-	for (size_t i = 0; i < npmumap_builtin && !map_choose(&map, str_z(pmumap_builtin[i])); i++)
+	for (size_t i = 0; i < npmumap_builtin && !map_choose(map, str_z(pmumap_builtin[i])); i++)
 		;
-	take_virtuals(&map);
-	return &map;
+	take_virtuals(map);
+	return map;
 }
 
 /* --- as text ---------------------------------------------------------------------------------------- */

@@ -43,7 +43,7 @@ struct pmumap {
 	char text[PMU_TEXT];
 };
 
-/* The table in force: that of $GPUSTAT_PMU_MAP, else what fits this machine's PMU, else software events. Never NULL; the same
+/* The table in force: that of $GPUSTAT_PMU_MAP, else what fits this machine's PMU, else software events. NULL: no memory; else the same
  * for the life of the process. why is not NULL where $GPUSTAT_PMU_MAP is wrong. As gp_parse(): by one thread at a time. */
 const struct pmumap *pmumap(void);
 

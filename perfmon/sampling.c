@@ -56,7 +56,14 @@ struct ovfl_record {
 	u64 nr, enabled, running;
 };
 
-static u64 record[65536 / sizeof(u64)]; /* the length of a record has 16 bits */
+enum { SERVICE_STACK = 128 << 10 /* formats of programs run on it */ };
+
+/* The memory of the service thread, which starts before there is a context. */
+static struct service {
+	char stack[SERVICE_STACK]; /* tables begin at a page */
+	u64 record[65536 / sizeof(u64)]; /* the length of a record has 16 bits */
+} *service;
+static TABLE(service, 1, 1, "memory of the thread");
 
 /* The counts of the moment at which it overflowed; of those outside the group, of now. */
 static void sample_look(struct set *s, const struct ovfl_record *r)
@@ -245,8 +252,8 @@ void set_drain(struct ctx *c, struct set *s)
 	size_t done = 0;
 	long n;
 
-	while (s->ring.page && done < s->ring.size && (n = gp_next(&s->ring, record, sizeof(record))) != 0) {
-		const struct ovfl_record *r = (const void *)record;
+	while (s->ring.page && done < s->ring.size && (n = gp_next(&s->ring, service->record, sizeof(service->record))) != 0) {
+		const struct ovfl_record *r = (const void *)service->record;
 
 		if (n >= (long)sizeof(*r) && r->head.type == PERF_RECORD_SAMPLE && r->head.size <= n && c->state == ST_LOADED)
 			overflow(c, s, r);
@@ -321,12 +328,8 @@ int ctx_restart(struct ctx *c)
 
 /* --- the thread -------------------------------------------------------------------------------------------------------------- */
 
-enum {
-	SERVICE_STACK = 128 << 10, /* formats of programs run on it */
-	LOOK_AGAIN = 200000000     /* ns: whether a thread has ended whose events are in the error state and cannot be waited for */
-};
+enum { LOOK_AGAIN = 200000000 /* ns: whether a thread has ended whose events are in the error state and cannot be waited for */ };
 
-static char stack[SERVICE_STACK] __attribute__((__aligned__(65536))); /* no page is larger */
 static bool serving;
 static int wake_fd = -1;
 
@@ -452,11 +455,13 @@ int service_start(void)
 
 	if (serving)
 		return 0;
+	if (!table_has(&service_table, 0))
+		return -ENOMEM;
 	wake_fd = (int)sys_eventfd();
 	if (wake_fd < 0)
 		return wake_fd;
 	pthread_attr_init(&attr);
-	pthread_attr_setstack(&attr, stack, sizeof(stack));
+	pthread_attr_setstack(&attr, service->stack, sizeof(service->stack));
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	/* All signals are blocked here, and so in it: see lib_enter(). */
 	r = pthread_create(&thread, &attr, serve, NULL);

@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: MIT */
 #include "perfmon_int.h"
 
-static struct set set_pool[MAX_EVTSETS];
-static struct pmd pmd_pool[MAX_PMDS_USED];
+static struct set *set_pool;
+static struct pmd *pmd_pool;
+static TABLE(set_pool, MAX_EVTSETS, 4, "event sets");
+static TABLE(pmd_pool, MAX_PMDS_USED, 16, "PMDs in use");
 
 /* --- registers ---------------------------------------------------------------------------------------------------- */
 
@@ -50,16 +52,18 @@ struct pmd *set_pmd(const struct set *s, unsigned num)
 
 struct pmd *set_add_pmd(struct set *s, u16 num)
 {
-	struct pmd **at = &s->pmds, *there, *p = pmd_pool;
+	struct pmd **at = &s->pmds, *there, *p;
+	u32 n = 0;
 
 	while ((there = *at) && there->num < num)
 		at = &there->next;
 	if (there && there->num == num)
 		return there;
-	while (p < pmd_pool + MAX_PMDS_USED && p->used)
-		p++;
-	if (p == pmd_pool + MAX_PMDS_USED)
+	while (n < pmd_pool_table.ready && pmd_pool[n].used)
+		n++;
+	if (!table_has(&pmd_pool_table, n))
 		return NULL;
+	p = &pmd_pool[n];
 	*p = (struct pmd){ .next = there, .num = num, .kind = pmumap()->pmd[num].kind, .used = true, .fd = -1, .khr = -1,
 		.hold = true, .seed = 1 };
 	*at = p;
@@ -80,16 +84,18 @@ struct set *ctx_set(const struct ctx *c, unsigned id)
 struct set *ctx_add_set(struct ctx *c, u16 id)
 {
 	const struct pmumap *map = pmumap();
-	struct set **at = &c->sets, *there, *s = set_pool;
+	struct set **at = &c->sets, *there, *s;
+	u32 n = 0;
 
 	while ((there = *at) && there->id < id)
 		at = &there->next;
 	if (there && there->id == id)
 		return there;
-	while (s < set_pool + MAX_EVTSETS && s->used)
-		s++;
-	if (s == set_pool + MAX_EVTSETS)
+	while (n < set_pool_table.ready && set_pool[n].used)
+		n++;
+	if (!table_has(&set_pool_table, n))
 		return NULL;
+	s = &set_pool[n];
 	*s = (struct set){ .next = there, .used = true, .id = id };
 	for (unsigned i = 0; i < PMU_REGS; i++)
 		s->pmcs[i] = map->pmc[i].dflt;

@@ -1,41 +1,44 @@
 /* catalog.c - every counter by its name: which there are, which are active, and how readings become values.
  * SPDX-License-Identifier: MIT */
+#include "built.h"
 #include "gpustat.h"
 #include "sys.h"
 
 enum {
 	NAME_BUCKETS = 4096,
-	ARENA_BYTES = 256 * MAX_NAMED, /* names and descriptions of some 100 bytes each, with room */
+	ALL_TEXT = 256 * MAX_NAMED,    /* names and descriptions of some 100 bytes each, with room */
 	TEXT_BYTES = 1024,             /* of one text: longer ones are cut */
 	SOON = 10000000, /* ns: /proc/stat ticks at 100 Hz, so that shares of less time mean nothing */
 	FULL_PERCENT = 100000, /* in 1/1000 % */
 };
 
 u32 nnamed;
-static struct named named[MAX_NAMED];
-static u32 buckets[NAME_BUCKETS]; /* index + 1 */
-static u32 active[MAX_NAMED], nactive;
+static struct named *named;
+static TABLE(named, MAX_NAMED, 256, "counters");
+static u16 buckets[NAME_BUCKETS]; /* index + 1 */
+static u32 nactive;
 static bool sampling;
 
 /* --- texts ------------------------------------------------------------------------------------------ */
 
-static char arena[ARENA_BYTES];
-static size_t arena_used;
+static char *texts;
+static TABLE(texts, ALL_TEXT, 16384, "bytes of counters' names");
+static size_t texts_used;
 
 /* A copy for ever, with its NUL; NULL where there is no room. Vendors and units are few, names are many. */
 static const char *keep(struct str s, const char *last)
 {
 	size_t n = str_len(s);
-	char *p = arena + arena_used;
+	char *p;
 
 	if (last && str_is(s, last))
 		return last;
-	if (n >= ARENA_BYTES - arena_used)
+	if (!table_has(&texts_table, texts_used + n))
 		return NULL;
+	p = texts + texts_used;
 	if (n)
 		memcpy(p, s.p, n);
-	p[n] = '\0';
-	arena_used += n + 1;
+	texts_used += n + 1; /* the next byte is 0 */
 	return p;
 }
 
@@ -57,7 +60,7 @@ static const char *keep_what(const struct naming *n)
 
 /* --- the list --------------------------------------------------------------------------------------- */
 
-static u32 *bucket_of(struct str name)
+static u16 *bucket_of(struct str name)
 {
 	return &buckets[hash_more(HASH_BEGIN, name) % NAME_BUCKETS];
 }
@@ -101,15 +104,16 @@ const struct named *catalog_at(u32 i)
 
 void catalog_add(u8 supplier, u32 at, const struct naming *n)
 {
-	struct named *to = &named[nnamed], *last = nnamed ? to - 1 : NULL;
-	u32 *bucket = bucket_of(n->name);
+	struct named *to, *last = nnamed ? &named[nnamed - 1] : NULL;
+	u16 *bucket = bucket_of(n->name);
 
 	if (catalog_has(n->vendor, n->name))
 		return;
-	if (nnamed == MAX_NAMED) {
+	if (!table_has(&named_table, nnamed)) {
 		reg_dropped++;
 		return;
 	}
+	to = &named[nnamed];
 	*to = (struct named){ .supplier = supplier, .at = at, .rule = n->rule, .min = n->is_signed ? INT64_MIN : 0,
 			      .max = n->max > INT64_MAX || n->max == 0 ? INT64_MAX : (i64)n->max };
 	to->vendor = keep(n->vendor, last ? last->vendor : NULL);
@@ -121,14 +125,30 @@ void catalog_add(u8 supplier, u32 at, const struct naming *n)
 		return;
 	}
 	to->next = *bucket;
-	*bucket = ++nnamed;
+	*bucket = (u16)++nnamed;
 }
 
 /* --- who tells them --------------------------------------------------------------------------------------- */
 
-static const struct supplier *suppliers[SUPPLIERS] = {
-	[SUP_HOST] = &sup_host, [SUP_GPU] = &sup_gpu, [SUP_HWMON] = &sup_hwmon, [SUP_EVENT] = &sup_event, [SUP_OA] = &sup_oa,
+#if HAS(counters) && !HAS(oa)
+static void list_none(void)
+{
+}
+
+static const struct supplier sup_none = { .list = list_none };
+#endif
+
+static const struct supplier *suppliers[] = {
+	[SUP_HOST] = &sup_host,
+#if HAS(counters)
+	[SUP_GPU] = &sup_gpu, [SUP_HWMON] = &sup_hwmon, [SUP_EVENT] = &sup_event,
 	[SUP_FILE] = &sup_file,
+#if HAS(oa)
+	[SUP_OA] = &sup_oa,
+#else
+	[SUP_OA] = &sup_none,
+#endif
+#endif
 };
 
 /* The text in front of the first character that may stand for others. */
@@ -150,7 +170,7 @@ u32 catalog_tellers(struct str word)
 	u32 tellers = 1 << SUP_FILE;
 	bool native = false;
 
-	for (size_t i = 0; i < SUPPLIERS; i++) {
+	for (size_t i = 0; i < LEN(suppliers); i++) {
 		struct str prefix = suppliers[i]->prefix, rest = head;
 		bool below = prefix.p && str_skip(&rest, prefix);
 
@@ -174,13 +194,13 @@ long catalog_refresh(u32 tellers)
 	roots_open();
 	if (root_proc < 0 && root_sys < 0)
 		return -EACCES;
-	for (size_t i = 0; i < SUPPLIERS; i++)
+	for (size_t i = 0; i < LEN(suppliers); i++)
 		if (tellers >> i & 1 && suppliers[i]->scan)
 			suppliers[i]->scan();
-	for (size_t i = 0; i < SUPPLIERS; i++)
+	for (size_t i = 0; i < LEN(suppliers); i++)
 		if (tellers >> i & 1 && suppliers[i]->recommend)
 			suppliers[i]->recommend();
-	for (size_t i = 0; i < SUPPLIERS; i++)
+	for (size_t i = 0; i < LEN(suppliers); i++)
 		if (tellers >> i & 1) {
 			u8 was = raise_for(i);
 
@@ -276,6 +296,12 @@ static void set_percent(struct named *n, u64 v, u64 of, i64 t)
 	n->unmeasured = false;
 }
 
+/* The counter at this place of those that are active. */
+static struct named *active(u32 place)
+{
+	return &named[named[place].active_there];
+}
+
 static void take(struct named *n, i64 t)
 {
 	static void (*const set[])(struct named *n, u64 v, u64 of, i64 t) = {
@@ -301,9 +327,9 @@ static void take_from(u32 place, bool anew)
 	if (anew)
 		last = t;
 	for (u32 i = place; i < nactive; i++)
-		asked[named[active[i]].supplier] = true;
+		asked[active(i)->supplier] = true;
 	asked[SUP_OA] |= asked[SUP_GPU]; /* some of whose it tells */
-	for (size_t i = 0; i < SUPPLIERS; i++)
+	for (size_t i = 0; i < LEN(suppliers); i++)
 		if (asked[i] && suppliers[i]->sample) {
 			u8 was = raise_for(i);
 
@@ -311,14 +337,14 @@ static void take_from(u32 place, bool anew)
 			privilege_lower(was);
 		}
 	for (u32 i = place; i < nactive; i++)
-		take(&named[active[i]], t);
+		take(active(i), t);
 }
 
 /* All that is active from that place on becomes 0 and runs from now on. */
 static void begin_from(u32 place)
 {
 	for (u32 i = place; i < nactive; i++) {
-		struct named *n = &named[active[i]];
+		struct named *n = active(i);
 
 		n->value = 0;
 		n->known = true;
@@ -367,13 +393,13 @@ long catalog_activate(const u32 *is, size_t n)
 		c->active = true;
 		c->known = false;
 		c->place = nactive;
-		active[nactive++] = is[i];
+		named[nactive++].active_there = is[i];
 		was = raise_for(c->supplier);
 		refused = is_refusal(suppliers[c->supplier]->open(c->at));
 		privilege_lower(was);
 		if (refused) {
 			while (nactive > had)
-				catalog_deactivate(active[nactive - 1]);
+				catalog_deactivate(named[nactive - 1].active_there);
 			return -EACCES;
 		}
 	}
@@ -390,6 +416,6 @@ void catalog_deactivate(u32 i)
 		return;
 	suppliers[c->supplier]->close(c->at);
 	c->active = c->known = false;
-	active[c->place] = active[--nactive];
-	named[active[c->place]].place = c->place;
+	named[c->place].active_there = named[--nactive].active_there;
+	active(c->place)->place = c->place;
 }

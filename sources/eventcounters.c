@@ -22,7 +22,8 @@ static struct place {
 	u64 enabled; /* ns, when they were looked at */
 	u8 point;
 	bool micro;
-} places[MAX_PLACES];
+} *places;
+static TABLE(places, MAX_PLACES, 16, "counters' events on CPUs");
 static u32 nplaces, free_place;
 
 static struct slot {
@@ -32,14 +33,15 @@ static struct slot {
 	i64 t;       /* ns, when it was last looked whether its events go on */
 	u64 base;    /* what was counted before it was opened anew */
 	u64 highest; /* a count that is scaled for want of hardware counters may fall a little: it is kept from it */
-} slots[MAX_SLOTS];
+} *slots;
+static TABLE(slots, MAX_SLOTS, 16, "counters of events");
 static u32 nslots;
 
 /* --- the list --------------------------------------------------------------------------------------------- */
 
 static u32 slot_new(struct str list)
 {
-	if (nslots == MAX_SLOTS)
+	if (!table_has(&slots_table, nslots))
 		return MAX_SLOTS;
 	slots[nslots] = (struct slot){ .events = text_put(NONE, list) };
 	return nslots++;
@@ -121,7 +123,7 @@ static u32 place_new(void)
 
 	if (i)
 		free_place = places[i].next;
-	else if (nplaces + 1 < MAX_PLACES)
+	else if (table_has(&places_table, nplaces + 1))
 		i = ++nplaces;
 	else
 		reg_dropped++;
@@ -188,11 +190,14 @@ static long places_open(struct slot *s, struct gp_event *e)
 	return r;
 }
 
+static struct gp_event *kinds;
+static TABLE(kinds, MAX_KINDS, 1, "PMUs of an event");
+
 static long event_open(struct slot *s, struct str event)
 {
-	static struct gp_event kinds[MAX_KINDS];
 	struct buf why = { .p = (char *)s }; /* has no room: nobody asks */
-	long n = events_attr(event, kinds, MAX_KINDS, &why), r = n < 0 ? n : -ENOENT;
+	size_t cap = table_all(&kinds_table); /* before kinds is read */
+	long n = events_attr(event, kinds, cap, &why), r = n < 0 ? n : -ENOENT;
 
 	for (long i = 0; i < n && (r == 0 || is_local(r)); i++)
 		r = together(r, places_open(s, &kinds[i]));
@@ -215,10 +220,11 @@ static long slot_open(struct slot *s)
 
 static long open_slot(u32 at)
 {
-	struct slot *s = &slots[at];
+	struct slot *s;
 
 	if (at >= nslots)
 		return -ENOENT;
+	s = &slots[at];
 	if (s->opened++)
 		return s->first ? 0 : -ENOENT;
 	s->base = s->highest = 0;
@@ -268,13 +274,13 @@ enum { GOES_ON = 15000000 /* ns: a kernel whose clock is not finer has 100 ticks
  * back: then they are opened anew. */
 static long read_slot(u32 at, u64 *v, u64 *of)
 {
-	struct slot *s = &slots[at];
+	struct slot *s = at < nslots ? &slots[at] : NULL;
 	u64 sum;
 	i64 now = sys_now(CLOCK_MONOTONIC);
 	bool later, waits = false, dropped = false;
 
 	(void)of;
-	if (at >= nslots || !s->first)
+	if (!s || !s->first)
 		return -ENOENT;
 	sum = s->base;
 	later = now - s->t >= GOES_ON;

@@ -38,21 +38,45 @@ static const struct driver {
 	{ STR("nvidia"), false, 0, NVIDIA, NVIDIA },
 	{ STR("nvgpu"), false, 0, NO_CLIENTS, NO_CLIENTS },
 	{ STR("mali"), false, 0, NO_CLIENTS, NO_CLIENTS },
-#define SILENT(name) { STR(name), false, 0, NO_STATS, NO_STATS }
-	SILENT("nouveau"), SILENT("radeon"), SILENT("virtio*"), SILENT("vmwgfx"), SILENT("lima"),
-	SILENT("rocket"), SILENT("ethosu"), SILENT("imagination"), SILENT("powervr"), SILENT("qaic"),
-	SILENT("habanalabs"), SILENT("nova*"), SILENT("tyr"), SILENT("vc4*"), SILENT("rknpu"),
-	SILENT("RKNPU"), SILENT("simpledrm"), SILENT("simple-framebuffer"), SILENT("ast"),
-	SILENT("mgag200"), SILENT("bochs*"), SILENT("rockchip-drm"), SILENT("imx-drm"), SILENT("sun4i-drm"),
 };
+
+/* These drivers print no client statistics. */
+static const struct str silent = STR("nouveau radeon virtio* vmwgfx lima rocket ethosu imagination powervr qaic habanalabs nova* tyr "
+	"vc4* rknpu RKNPU simpledrm simple-framebuffer ast mgag200 bochs* rockchip-drm imx-drm sun4i-drm");
+
+/* False: no room. */
+static bool put_driver(struct buf *b, struct str name)
+{
+	if (b->cap - b->n <= str_len(name))
+		return false;
+	put_c(b, ' ');
+	put_str(b, name);
+	return true;
+}
+
+/* As many names as there is room for. */
+void put_drivers(struct buf *b)
+{
+	struct str names = silent, name;
+
+	for (size_t i = 0; i < LEN(drivers); i++)
+		if (!put_driver(b, drivers[i].name))
+			return;
+	while (str_word(&names, &name) && put_driver(b, name))
+		;
+}
 
 static const struct driver *driver_find(struct str name)
 {
-	static const struct driver unknown = { .zero = 0 };
+	static const struct driver unknown = { .zero = 0 }, tells_nothing = { .engines = NO_STATS, .memory = NO_STATS };
+	struct str names = silent, pattern;
 
 	for (size_t i = 0; i < LEN(drivers); i++)
 		if (glob_match(drivers[i].name, name, NULL))
 			return &drivers[i];
+	while (str_word(&names, &pattern))
+		if (glob_match(pattern, name, NULL))
+			return &tells_nothing;
 	return &unknown;
 }
 
@@ -71,7 +95,11 @@ static bool any_asleep;   /* a descriptor was left alone for that */
 static bool in_round;     /* the look in hand is the round's */
 static u32 unnamed[MAX_DEVICES]; /* as struct device's anonymous, in this round */
 static long fd_budget;    /* fdinfo files that may still be kept open */
-static char text_bytes[FD_BYTES], others[FD_BYTES];
+/* Files as they are read: an fdinfo; what the standard does not know of it; those that describe a process. */
+static struct {
+	char text[FD_BYTES], others[FD_BYTES], task[FD_BYTES];
+} *buffers;
+static TABLE(buffers, 1, 1, "buffers for fdinfo files");
 
 /* --- a file's values ------------------------------------------------------------------------------- */
 
@@ -88,9 +116,12 @@ static const u8 fd_descs[] = { /* FD_NONE + 1: no counter */
 /* Puts a file's values into its client, as one reading. */
 void fdinfo_take(struct client *c, struct str text, const struct fdhead *h, i64 t)
 {
-	struct buf other = { .p = others, .cap = sizeof(others) };
+	bool others = fdinfo_others && table_has(&buffers_table, 0);
+	struct buf other = { 0 };
 	struct fdline l;
 
+	if (others)
+		other = BUF(buffers->others);
 	c->told = hash_quick(text);
 	reg_begin(&c->e, t);
 	c->skipped = 0;
@@ -98,7 +129,7 @@ void fdinfo_take(struct client *c, struct str text, const struct fdhead *h, i64 
 		if (l.key == FD_BAD) {
 			c->skipped++;
 		} else if (l.key == FD_OTHER || l.key == FD_PASID) {
-			if (!fdinfo_others)
+			if (!others)
 				continue;
 			put_str(&other, l.name);
 			put_c(&other, ':');
@@ -111,7 +142,7 @@ void fdinfo_take(struct client *c, struct str text, const struct fdhead *h, i64 
 	if (!h->name.p)
 		text_free(c->name);
 	c->name = h->name.p ? text_put(c->name, h->name) : NONE;
-	if (fdinfo_others)
+	if (others)
 		c->other = text_put(c->other, (struct str){ other.p, other.p + other.n });
 }
 
@@ -220,12 +251,13 @@ u64 task_start(u32 pid)
 
 void task_describe(struct task *t)
 {
-	static char b[FD_BYTES];
 	struct str s, path;
 	u32 cgroup = NONE;
+	char *b;
 
-	if (!fdinfo_tasks)
+	if (!fdinfo_tasks || !table_has(&buffers_table, 0))
 		return;
+	b = buffers->task;
 	s = proc_text(t->pid, "comm", b, 64);
 	t->read = sys_now(CLOCK_MONOTONIC);
 	if (s.e > s.p) {
@@ -235,7 +267,7 @@ void task_describe(struct task *t)
 		memcpy(t->comm, s.p, t->comm_len);
 		t->has_comm = true;
 	}
-	if (parse_cgroup(proc_text(t->pid, "cgroup", b, sizeof(b)), &path))
+	if (parse_cgroup(proc_text(t->pid, "cgroup", b, FD_BYTES), &path))
 		cgroup = cgroup_add(path);
 	if (cgroup == NONE)
 		return;
@@ -329,7 +361,7 @@ static size_t drop_locks(char *b, size_t n)
 	while (line_next(&text, &line)) {
 		struct str rest = line;
 
-		if (str_skip(&rest, (struct str)STR("lock:")))
+		if (str_skip_z(&rest, "lock:"))
 			continue;
 		memmove(b + to, line.p, str_len(line) + 1);
 		to += str_len(line) + 1;
@@ -342,17 +374,17 @@ static size_t drop_locks(char *b, size_t n)
 static long fdinfo_slurp(int fd)
 {
 	size_t n = 0, at = 0;
-	long r = slurp_fd(fd, text_bytes, FD_BYTES);
+	long r = slurp_fd(fd, buffers->text, FD_BYTES);
 
 	if (r < FD_BYTES)
 		return r;
 	for (n = at = FD_BYTES; r > 0; n += (size_t)r, at += (size_t)r) {
-		n = drop_locks(text_bytes, n);
+		n = drop_locks(buffers->text, n);
 		if (n == FD_BYTES) {
 			reg_dropped++;
 			break;
 		}
-		r = sys_pread(fd, text_bytes + n, FD_BYTES - n, at);
+		r = sys_pread(fd, buffers->text + n, FD_BYTES - n, at);
 		if (r < 0)
 			return r;
 	}
@@ -366,6 +398,8 @@ static long holder_read(u32 pid, u32 fd, int *io, bool surely)
 	char path[64];
 	long n, r;
 
+	if (!table_has(&buffers_table, 0))
+		return files_tell(-ENOMEM);
 	if (io && *io >= 0)
 		return files_tell(fdinfo_slurp(*io));
 	proc_path(path, pid, "fdinfo/", fd, true);
@@ -373,8 +407,8 @@ static long holder_read(u32 pid, u32 fd, int *io, bool surely)
 	while ((r = open_again(root_proc, path, O_RDONLY | O_NONBLOCK)) < 0)
 		if (!is_full(r) || !release_one())
 			return files_tell(r);
-	n = surely ? fdinfo_slurp((int)r) : slurp_fd((int)r, text_bytes, PAGE);
-	if (n == PAGE && !surely && str_find((struct str){ text_bytes, text_bytes + n }, (struct str)STR("\ndrm-")))
+	n = surely ? fdinfo_slurp((int)r) : slurp_fd((int)r, buffers->text, PAGE);
+	if (n == PAGE && !surely && str_find((struct str){ buffers->text, buffers->text + n }, (struct str)STR("\ndrm-")))
 		n = fdinfo_slurp((int)r);
 	files_tell(n);
 	if (n > 0 && io && fd_budget > 0) {
@@ -486,7 +520,7 @@ static bool descriptor_new(u32 pid, u32 fd, u32 device)
 	}
 	n = holder_read(pid, fd, &io, device != NONE);
 	t = sys_now(CLOCK_MONOTONIC);
-	text = (struct str){ text_bytes, text_bytes + (n > 0 ? n : 0) };
+	text = (struct str){ buffers->text, buffers->text + (n > 0 ? n : 0) };
 	drm = fdinfo_head(text, &h);
 	named = drm && head_key(&h, &kind, &key);
 	if (drm && device == NONE)
@@ -508,12 +542,12 @@ static bool descriptor_new(u32 pid, u32 fd, u32 device)
 	return true;
 }
 
-static bool is_gpu_node(const struct stat *st, unsigned *maj, unsigned *min)
+static bool is_gpu_node(const struct sys_known *k, unsigned *maj, unsigned *min)
 {
-	if (!S_ISCHR(st->st_mode))
+	if (!S_ISCHR(k->mode))
 		return false;
-	*maj = major(st->st_rdev);
-	*min = minor(st->st_rdev);
+	*maj = k->rdev[0];
+	*min = k->rdev[1];
 	return *maj == MAJOR_DRM || *maj == MAJOR_ACCEL || (*maj == MAJOR_NVIDIA && *min < 255);
 }
 
@@ -522,14 +556,14 @@ static bool is_gpu_node(const struct stat *st, unsigned *maj, unsigned *min)
 static long is_gpu(int dir, const char *name, unsigned *maj, unsigned *min)
 {
 	static const struct str folders[] = { STR("/dev/dri/"), STR("/dev/accel/"), STR("/dev/") };
-	struct stat st;
+	struct sys_known k;
 	char b[128];
 	struct str text;
-	long r = sys_fstatat(dir, name, &st), n;
+	long r = sys_stat_known(dir, name, &k), n;
 
 	files_calls++;
 	if (r == 0)
-		return is_gpu_node(&st, maj, min);
+		return is_gpu_node(&k, maj, min);
 	if (is_full(r))
 		return files_tell(r);
 	files_calls++;
@@ -616,11 +650,11 @@ static bool any_light_sleeper(void)
 }
 
 /* One descriptor of a process whose fd/ is closed. A duplicate tells its node without a look into fdinfo,
- * but its close() flushes what it may stand for (NFS): only where that look could wake a device. */
+ * but its close() flushes what it may stand for, and waits for a server of FUSE: only where that look could wake a device. */
 static bool descriptor_blind(int pidfd, u32 pid, u32 fd)
 {
 	unsigned maj = 0, min = 0;
-	struct stat st;
+	struct sys_known k;
 	long dup;
 	bool gpu;
 
@@ -634,7 +668,7 @@ static bool descriptor_blind(int pidfd, u32 pid, u32 fd)
 		watch_later(pid, false);
 	if (dup < 0)
 		return is_untold(dup) || dup == -EBADF || dup == -ESRCH;
-	gpu = sys_fstat((int)dup, &st) == 0 && is_gpu_node(&st, &maj, &min);
+	gpu = sys_stat_known((int)dup, "", &k) == 0 && is_gpu_node(&k, &maj, &min);
 	sys_close((int)dup);
 	files_calls += 2;
 	return !gpu || descriptor_at(pid, fd, maj, min);
@@ -899,7 +933,7 @@ static bool holder_text(u32 n, int *io, struct str *text)
 {
 	long len = holder_read(holders[n].pid, holders[n].fd, io, true);
 
-	*text = (struct str){ text_bytes, text_bytes + (len > 0 ? len : 0) };
+	*text = (struct str){ buffers->text, buffers->text + (len > 0 ? len : 0) };
 	return !is_untold(len);
 }
 

@@ -11,7 +11,8 @@ const char *root_proc_name;
 long files_limit = 1024;
 u32 files_calls;
 i32 files_own;
-u32 files_untold;
+u32 files_untold, files_unread;
+char files_what[80] = ": ";
 long files_error;
 int lib_lock;
 
@@ -33,9 +34,23 @@ long files_tell(long r)
 {
 	if (is_untold(r)) {
 		files_untold++;
+		files_unread++;
 		files_error = r;
+		files_what[2] = '\0'; /* the name is another error's */
 	}
 	return r;
+}
+
+void files_lack(const char *name, long error)
+{
+	struct buf b = BUF_Z(files_what);
+
+	files_unread++;
+	files_error = error;
+	put_z(&b, ": ");
+	put_z(&b, name);
+	put_z(&b, ": ");
+	buf_z(&b);
 }
 
 long open_again(int at, const char *path, int flags)
@@ -126,33 +141,58 @@ bool dir_resume(struct dir *d, int at, const char *path)
 	return d->fd >= 0 && sys_lseek(d->fd, d->place, SEEK_SET) >= 0;
 }
 
-/* The whole of an open file from its start. A seq_file of one record gives all of it at once where the buffer is large
+/* Reads on from *n, up to cap. A seq_file of one record gives all of it at once where the buffer is large
  * enough: a read that stops inside a page and behind a newline is its end, and saves asking again. Of one with many
- * (diskstats, cpuinfo) that may be some of them only. Length, or -errno; cap where it did not fit. */
-long slurp_fd(int fd, char *b, size_t cap)
+ * (diskstats, cpuinfo) that may be some of them only. -errno; 0 at the end. */
+static long slurp_more(int fd, char *b, size_t *n, size_t cap)
 {
-	size_t n = 0;
 	long r;
 
 	do {
-		while ((r = sys_pread(fd, b + n, cap - n, n)) == -EINTR)
+		while ((r = sys_pread(fd, b + *n, cap - *n, *n)) == -EINTR)
 			;
 		files_calls++;
 		if (r < 0)
 			return r;
-		n += (size_t)r;
-	} while (r > 0 && n < cap && (n % 4096 == 0 || b[n - 1] != '\n'));
-	return (long)n;
+		*n += (size_t)r;
+	} while (r > 0 && *n < cap && (*n % 4096 == 0 || b[*n - 1] != '\n'));
+	return r > 0 && *n % 4096 && b[*n - 1] == '\n' ? 0 : r;
 }
 
-long slurp(int dir, const char *path, char *b, size_t cap)
+/* The whole of an open file from its start. Length, or -errno; cap where it did not fit. */
+long slurp_fd(int fd, char *b, size_t cap)
+{
+	size_t n = 0;
+	long r = slurp_more(fd, b, &n, cap);
+
+	return r < 0 ? r : (long)n;
+}
+
+/* The same, of a table of bytes; its most where it did not fit. */
+long slurp_table_fd(int fd, struct table *t)
+{
+	size_t n = 0;
+	char *b;
+	long r;
+
+	do {
+		if (!table_has(t, n))
+			return n ? (long)n : -ENOMEM;
+		memcpy(&b, t->rows, sizeof(b));
+		r = slurp_more(fd, b, &n, t->ready);
+	} while (r > 0 && n == t->ready);
+	return r < 0 ? r : (long)n;
+}
+
+/* b is NULL: into t. */
+static long slurp_either(int dir, const char *path, char *b, size_t cap, struct table *t)
 {
 	long fd = files_tell(open_again(dir, path, O_RDONLY | O_NONBLOCK)), n;
 
 	files_calls++;
 	if (fd < 0)
 		return fd;
-	n = slurp_fd((int)fd, b, cap);
+	n = b ? slurp_fd((int)fd, b, cap) : slurp_table_fd((int)fd, t);
 	if (n == -ENOMEM || dir == root_proc)
 		files_tell(n);
 	else if (is_untold(n)) /* a value that is not known: sensors may well say so */
@@ -160,6 +200,16 @@ long slurp(int dir, const char *path, char *b, size_t cap)
 	sys_close((int)fd);
 	files_calls++;
 	return n;
+}
+
+long slurp(int dir, const char *path, char *b, size_t cap)
+{
+	return slurp_either(dir, path, b, cap, NULL);
+}
+
+long slurp_table(int dir, const char *path, struct table *t)
+{
+	return slurp_either(dir, path, NULL, 0, t);
 }
 
 /* The first line of a file, trimmed; false where there is none. */
@@ -184,6 +234,7 @@ void task_path(char path[TASK_PATH], u32 id, const char *leaf)
 	path[b.n] = '\0';
 }
 
+const int stop_signals[3] = { SIGINT, SIGTERM, SIGHUP };
 volatile bool write_hurries;
 
 enum { WRITE_PATIENCE = 2 };

@@ -113,7 +113,8 @@ static struct gpucounter {
 	const struct graphic *graphic; /* of those that are recommended */
 	const struct supplier *by;     /* who tells it, and as what: NULL: the registry */
 	u32 at;
-} counters[MAX_GPU_COUNTERS];
+} *counters;
+static TABLE(counters, MAX_GPU_COUNTERS, 64, "counters of GPUs");
 static u32 ncounters, nopen; /* of nopen the registry tells */
 static i64 sampled; /* ns */
 
@@ -292,7 +293,7 @@ static void add(const struct gpucounter *c, const struct naming *n)
 {
 	if (catalog_has(n->vendor, n->name))
 		return;
-	if (ncounters == MAX_GPU_COUNTERS) {
+	if (!table_has(&counters_table, ncounters)) {
 		reg_dropped++;
 		return;
 	}
@@ -466,7 +467,7 @@ static bool has_connectors(const struct device *d)
 	while (!found && (name = dir_next(&dir))) {
 		struct str s = str_z(name);
 
-		found = str_skip(&s, str_z(d->dev)) && s.p < s.e && *s.p == '-';
+		found = str_skip_z(&s, d->dev) && s.p < s.e && *s.p == '-';
 	}
 	dir_close(&dir);
 	return found;
@@ -503,12 +504,16 @@ static const char *frame_events(const struct device *gpu)
 	return is_only(d, false) ? "drm:drm_vblank_event_delivered" : "";
 }
 
+/* Of the feature oa: NULL where it is left out. */
+#pragma weak sup_oa
+#pragma weak oa_slot
+
 /* Intel's OA units tell what the others do not. */
 static bool has_oa(u32 gpu)
 {
 	struct str driver = vendor_of(gpu);
 
-	return str_is(driver, "i915") || str_is(driver, "xe");
+	return oa_slot && (str_is(driver, "i915") || str_is(driver, "xe"));
 }
 
 /* Section 3.5 of the extension, and frames, which it counts in section 1. X: the GPU's number. */

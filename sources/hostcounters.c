@@ -7,7 +7,8 @@
 
 enum { MAX_HOSTS = MAX_NAMED / 2 };
 
-static struct hostcounter hosts[MAX_HOSTS];
+static struct hostcounter *hosts;
+static TABLE(hosts, MAX_HOSTS, 128, "counters of the host");
 static u32 nhosts, new_hosts; /* those from new_hosts on are not listed yet */
 
 enum { NATIVE_BYTES = HOST_NAME + 8 };
@@ -27,10 +28,10 @@ static void found(const struct hostcounter *h)
 
 	if (catalog_has(S("linux"), native_name(b, str_z(h->name))))
 		return;
-	if (nhosts == MAX_HOSTS)
-		reg_dropped++;
-	else
+	if (table_has(&hosts_table, nhosts))
 		hosts[nhosts++] = *h;
+	else
+		reg_dropped++;
 }
 
 static void scan_host(void)
@@ -101,7 +102,7 @@ static bool cpu_number(struct str name, u64 *x)
 {
 	const char *end;
 
-	if (!str_skip(&name, S("cpu/cpu")))
+	if (!str_skip_z(&name, "cpu/cpu"))
 		return false;
 	end = scan_u64(name, x);
 	name.p = end;

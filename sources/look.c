@@ -4,7 +4,6 @@
 #include "sys.h"
 
 enum {
-	LOOK_NAMES = 32 << 10, /* 1300 descriptors by one call */
 	LOOK_MAX = 4096,       /* calls in one sample on those who are due since a notice came: 10 ms */
 };
 
@@ -48,7 +47,6 @@ static u64 calls_of(const struct look *l)
 /* Every descriptor of every process. What was not met is forgotten, unless it could not be looked everywhere. */
 static void walk(void)
 {
-	static char names[LOOK_NAMES];
 	static struct look l;
 	u32 pid, no = walk_begin();
 	bool cut = false, again = walked;
@@ -59,7 +57,7 @@ static void walk(void)
 		return;
 	round_names = round_calls = 0;
 	while ((pid = pass_next(process_gone)) != NONE) {
-		look_begin(&l, pid, names, sizeof(names));
+		look_begin(&l, pid, scan_names->fds, sizeof(scan_names->fds));
 		while (look_step(&l))
 			;
 		look_end(&l, true);
@@ -505,3 +503,37 @@ const struct source src_fdinfo = {
 	.rest = fdinfo_rest,
 	.sample = fdinfo_sample,
 };
+
+/* --- whom /proc does not show ------------------------------------------------------------------------------ */
+
+/* Whether it is another one than the machine began with: PROC_*_INIT_INO of linux/proc_ns.h. Negative: not known. */
+int look_is_inner(int proc, const char *link, const char *first)
+{
+	char b[32];
+	long n = sys_readlinkat(proc, link, b, sizeof(b));
+
+	return n <= 0 ? -1 : !str_is((struct str){ b, b + n }, first);
+}
+
+const char look_hidden[] = "/proc is mounted with hidepid: processes of others are not seen; with CAP_SYS_PTRACE they are";
+static const char inner_pids[] = "in a pid namespace: processes outside of it are not seen; --proc reads another /proc";
+
+/* Pid 1 is in every /proc that hides none, and tells which namespace it shows; nobody but root may ask it that. It may
+ * hide from those who see most others. */
+const char *look_unseen(void)
+{
+	static const char first[] = "pid:[4026531836]";
+	u8 was = privilege_raise(MAY_LOOK);
+	struct statfs fs;
+	struct stat st;
+	int inner = look_is_inner(root_proc, "1/ns/pid", first);
+	bool none = !reg_saw_others && sys_fstatat(root_proc, "1", &st) == -ENOENT;
+
+	privilege_lower(was);
+	if (none &&
+	    sys_fstatfs(root_proc, &fs) == 0 && (u32)fs.f_type == PROC_SUPER_MAGIC)
+		return look_hidden;
+	if (inner < 0 && !root_proc_given)
+		inner = look_is_inner(root_proc, "self/ns/pid", first);
+	return inner > 0 ? inner_pids : NULL;
+}

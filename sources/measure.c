@@ -7,7 +7,9 @@ enum { MAX_WATCHED = 64, GRACE = 1000000000 /* ns */ };
 
 enum { FD_CONTROL, FD_WAKE, FD_FIRST };
 
-static struct pollfd fds[FD_FIRST + MAX_WATCHED + MAX_CPUS]; /* these, then processes, then rings */
+static struct pollfd few[FD_FIRST + MAX_WATCHED], *fds = few; /* these, then processes, then rings */
+static struct pollfd *many;
+static TABLE(many, LEN(few) + MAX_CPUS, LEN(few), "descriptors to wait for");
 static size_t nfds, nwatched;
 static bool all_watched; /* each process whose end is the end has its descriptor */
 
@@ -128,12 +130,13 @@ static void watch(const struct target *t)
 {
 	all_watched = true;
 	for (u32 i = 0; i < t->ntasks; i++) {
-		bool leads = t->whole || t->tasks[i] == t->leaders[i];
+		const struct member *at = &t->tasks[i];
+		bool leads = t->whole || at->tid == at->leader;
 		long fd;
 
-		if (i > 0 && t->whole && t->leaders[i] == t->leaders[i - 1])
+		if (i > 0 && t->whole && at->leader == at[-1].leader)
 			continue;
-		fd = nfds < FD_FIRST + MAX_WATCHED && leads ? sys_pidfd_open(t->leaders[i]) : -EMFILE;
+		fd = nfds < LEN(few) && leads ? sys_pidfd_open(at->leader) : -EMFILE;
 		if (fd >= 0)
 			fds[nfds++] = (struct pollfd){ .fd = (int)fd, .events = POLLIN };
 		else
@@ -154,6 +157,7 @@ static void check_sets(void)
 /* Opens everything and starts the command or the counting. 0, or -errno where there is no command to run. */
 long measure_start(struct measure *m)
 {
+	static struct member command;
 	struct target *t = m->target;
 	bool own = m->argv && !t->all && !t->has_cpus && !t->ncgroups && !t->ntasks;
 	long pid = 0;
@@ -174,7 +178,8 @@ long measure_start(struct measure *m)
 	}
 	t->on_exec = own && m->delay == 0 && nevsets <= 1;
 	if (own) {
-		t->tasks[0] = t->leaders[0] = (u32)pid;
+		command = (struct member){ (u32)pid, (u32)pid };
+		t->tasks = &command;
 		t->ntasks = 1;
 	}
 	perf_open(t);
@@ -193,7 +198,10 @@ long measure_start(struct measure *m)
 			child_abort();
 			return m->rings;
 		}
-		nfds += perf_pollfds(fds + nfds, LEN(fds) - nfds);
+		if (table_all(&many_table) > nfds) { /* without room for them they are read once an interval */
+			fds = memcpy(many, few, sizeof(few));
+			nfds += perf_pollfds(fds + nfds, many_table.ready - nfds);
+		}
 		if (t->limit)
 			m->limit = perf_limit(t->limit, t->on_exec || m->delay != 0);
 	}
@@ -303,8 +311,6 @@ bool measure_next(struct measure *m)
 
 		if (r > 0 && fds[FD_CONTROL].revents)
 			obey(m);
-		if (r > 0 && fds[FD_WAKE].revents)
-			fds[FD_WAKE].fd = m->argv ? -1 : tasks_wake; /* the command decides when it ends */
 		if (!m->due && m->delay > 0 && now >= m->begun + m->delay)
 			switch_on(m, false);
 		if (has_ended(m, now)) {

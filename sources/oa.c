@@ -248,7 +248,10 @@ static long fails_busy(struct oalive *l)
 
 /* --- what the driver says of the GPU ----------------------------------------------------------------------- */
 
-static _Alignas(8) char blob[16384]; /* answers of xe: a few hundred bytes so far */
+/* Answers of xe, a few hundred bytes so far; a set's registers, of which the largest public one has 676; then the reports; or
+ * a recording. */
+char *oa_bytes;
+TABLE(oa_bytes, 320 << 10 /* what is left of a record, and reads of 256 KiB */, 1, "bytes of OA reports");
 
 static bool param(const struct oalive *l, i32 number, u64 *v)
 {
@@ -267,9 +270,9 @@ static long xe_query(const struct oalive *l, u32 id)
 	struct xe_query q = { .id = id };
 	long r = sys_drm(l->drm, XE_DEVICE_QUERY, &q), n = (long)q.size;
 
-	if (r < 0 || q.size > sizeof(blob))
+	if (r < 0 || q.size > oa_bytes_table.ready)
 		return r < 0 ? r : -EFBIG;
-	q.data = ADDR(blob);
+	q.data = ADDR(oa_bytes);
 	r = sys_drm(l->drm, XE_DEVICE_QUERY, &q);
 	return r < 0 ? r : n;
 }
@@ -397,7 +400,7 @@ static long xe_unit(struct oalive *l, const struct oaprops *p, bool media, struc
 	while (n >= (long)(at + sizeof(*unit))) {
 		bool fits;
 
-		memcpy(unit, blob + at, sizeof(*unit));
+		memcpy(unit, oa_bytes + at, sizeof(*unit));
 		at += sizeof(*unit);
 		if (unit->engines > ((size_t)n - at) / sizeof(struct xe_engine))
 			break;
@@ -406,7 +409,7 @@ static long xe_unit(struct oalive *l, const struct oaprops *p, bool media, struc
 		for (u64 i = 0; i < unit->engines; i++, at += sizeof(struct xe_engine)) {
 			struct xe_engine e;
 
-			memcpy(&e, blob + at, sizeof(e));
+			memcpy(&e, oa_bytes + at, sizeof(e));
 			fits |= !p->has_unit && p->has_engine && e.class == p->engine_class && e.instance == p->engine_instance;
 			l->dev.var[OV_COMPUTE_ENGINE] += e.class == XE_COMPUTE;
 			l->dev.var[OV_COPY_ENGINE] += e.class == XE_COPY;
@@ -432,11 +435,11 @@ static void xe_topology(struct oalive *l)
 		struct xe_mask m;
 		u64 mask = 0;
 
-		memcpy(&m, blob + at, sizeof(m));
+		memcpy(&m, oa_bytes + at, sizeof(m));
 		at += sizeof(m);
 		if (m.n > (size_t)n - at)
 			break;
-		memcpy(&mask, blob + at, m.n < sizeof(mask) ? m.n : sizeof(mask));
+		memcpy(&mask, oa_bytes + at, m.n < sizeof(mask) ? m.n : sizeof(mask));
 		at += m.n;
 		if (m.gt == 0 && (m.type == MASK_GEOMETRY || m.type == MASK_COMPUTE))
 			subslices |= mask;
@@ -455,7 +458,7 @@ static long xe_attach(struct oalive *l)
 
 	if (xe_query(l, XE_CONFIG) < (long)sizeof(id))
 		return fails(l, C_DRIVER, 0, -ENODEV);
-	memcpy(id, blob, sizeof(id));
+	memcpy(id, oa_bytes, sizeof(id));
 	oadevice_init(&l->dev, id[1] & 0xffff, oaplatform_of(id[1] & 0xffff));
 	l->dev.xe = true;
 	l->dev.var[OV_REVISION] = id[1] >> 16 & 0xff;
@@ -485,8 +488,10 @@ long oa_attach(struct oalive *l, u32 device)
 
 	memset(l, 0, sizeof(*l));
 	l->device = device;
-	l->fd = -1;
+	l->drm = l->fd = -1;
 	l->exponent = -1;
+	if (table_all(&oa_bytes_table) < OA_BYTES_LEAST)
+		return -ENOMEM;
 	r = open_node(&devices[device]);
 	l->drm = r < 0 ? -1 : (int)r;
 	if (r < 0)
@@ -555,8 +560,7 @@ static long add_config(const struct oalive *l, const struct oaset *s, u32 (*regs
 /* The kernel's number for the set is in l->set then. 0, or -errno with what and remedy. */
 static long register_set(struct oalive *l, const struct oaset *s)
 {
-	static u32 regs[4096][2]; /* sets of today have up to 676 */
-	u32 n[OREGS], all = 0;
+	u32 (*regs)[2] = (void *)oa_bytes, n[OREGS], all = 0;
 	long r;
 
 	if (registered(l, s))
@@ -564,7 +568,7 @@ static long register_set(struct oalive *l, const struct oaset *s)
 	if (!s->file)
 		return fails(l, C_OPEN, 0, -ENOENT);
 	for (u8 type = 0; type < OREGS; type++, all += (u32)r) {
-		r = oaset_regs(s, &l->dev, type, regs + all, LEN(regs) - all);
+		r = oaset_regs(s, &l->dev, type, regs + all, oa_bytes_table.ready / sizeof(*regs) - all);
 		if (r < 0)
 			return fails(l, C_SET, 0, r);
 		n[type] = (u32)r;

@@ -9,7 +9,7 @@
 enum {
 	MAX_SETS_LISTED = 1024, /* metric files have some 60 */
 	MAX_OA_SLOTS = 8192,
-	MAX_STREAMS = 4,        /* GPUs of Intel's in one machine: one of them takes 400 KiB */
+	MAX_STREAMS = 4,        /* GPUs of Intel's in one machine: one of them takes 290 KiB, most of it never touched */
 	NAME_CAP = 256,
 	USUAL = 100000000,      /* ns between two readings, by which reports are spaced */
 };
@@ -19,7 +19,8 @@ enum {
 static struct listed {
 	u32 gpu;
 	struct oaset set;
-} sets[MAX_SETS_LISTED];
+} *sets;
+static TABLE(sets, MAX_SETS_LISTED, 34, "OA metric sets");
 static u32 nsets;
 
 /* A counter of a set; or, with wish, the first of several that some set of the GPU has. */
@@ -31,7 +32,8 @@ static struct oaslot {
 	bool holds;       /* a stream, which runs until nobody does */
 	bool known;
 	u64 value;        /* of R_COUNT, since it was opened */
-} slots[MAX_OA_SLOTS];
+} *slots;
+static TABLE(slots, MAX_OA_SLOTS, 85, "OA counters");
 static u32 nslots;
 
 u32 oa_slot(u32 gpu, const char *counters)
@@ -39,7 +41,7 @@ u32 oa_slot(u32 gpu, const char *counters)
 	for (u32 i = 0; i < nslots; i++)
 		if (slots[i].wish == counters && slots[i].gpu == gpu)
 			return i;
-	if (nslots == MAX_OA_SLOTS)
+	if (!table_has(&slots_table, nslots))
 		return MAX_OA_SLOTS;
 	slots[nslots] = (struct oaslot){ .gpu = gpu, .wish = counters };
 	return nslots++;
@@ -73,7 +75,7 @@ static void list_counter(const struct device *d, u32 set, const struct oadef *c)
 	}
 	if (catalog_has(n.vendor, n.name))
 		return;
-	if (nslots == MAX_OA_SLOTS) {
+	if (!table_has(&slots_table, nslots)) {
 		reg_dropped++;
 		return;
 	}
@@ -92,7 +94,7 @@ static void list_file(const struct oafile *f, u32 gpu, const struct device *d, c
 
 		if (!oaset_fits(&s, p))
 			continue;
-		if (nsets == MAX_SETS_LISTED) {
+		if (!table_has(&sets_table, nsets)) {
 			reg_dropped++;
 			return;
 		}
@@ -162,11 +164,12 @@ static struct stream {
 	bool has_last;
 	char last[OA_REPORT_BYTES];
 	u64 deltas;
-} streams[MAX_STREAMS];
+} *streams;
+static TABLE(streams, MAX_STREAMS, 1, "OA streams");
 
 static struct stream *stream_of(u32 gpu)
 {
-	for (u32 i = 0; i < MAX_STREAMS; i++)
+	for (u32 i = 0; i < streams_table.ready; i++)
 		if (streams[i].opened && streams[i].gpu == gpu)
 			return &streams[i];
 	return NULL;
@@ -213,14 +216,13 @@ static void take_report(struct stream *s, struct str body)
 /* What is there now, but no more than the OA buffer has room for. False: the stream has failed. */
 static bool drain(struct stream *s)
 {
-	static char chunk[256 << 10];
 	u64 taken = 0;
 	long n = 0;
 
 	memset(s->sum, 0, sizeof(s->sum));
 	s->deltas = 0;
-	for (; taken < s->live.buffer && (n = oa_read(&s->live, chunk, sizeof(chunk))) > 0; taken += (u64)n) {
-		struct str rest = { chunk, chunk + n };
+	for (; taken < s->live.buffer && (n = oa_read(&s->live, oa_bytes, oa_bytes_table.ready)) > 0; taken += (u64)n) {
+		struct str rest = str_of(oa_bytes, (size_t)n);
 		struct oarec r;
 
 		while (oarec_next(&rest, false, &r) && r.type != OT_CORRUPT) {
@@ -287,7 +289,7 @@ static void forget(u32 gpu)
 /* Without a report since the reading before, what was stays: counts go on with the next one. */
 static void sample_streams(bool anew)
 {
-	for (u32 i = 0; i < MAX_STREAMS && anew; i++) {
+	for (u32 i = 0; i < streams_table.ready && anew; i++) {
 		struct stream *s = &streams[i];
 
 		if (!s->opened)
@@ -341,12 +343,13 @@ static bool find_wish(struct oaslot *at)
 
 static long open_counter(u32 at)
 {
-	struct oaslot *c = &slots[at];
+	struct oaslot *c;
 	struct stream *s;
 	long r;
 
 	if (at >= nslots)
 		return -ENOENT;
+	c = &slots[at];
 	if (c->opened++)
 		return 0;
 	c->known = false;
@@ -359,10 +362,13 @@ static long open_counter(u32 at)
 	if (s && s->set != c->set)
 		return -EBUSY;
 	if (!s) {
-		for (s = streams; s < streams + MAX_STREAMS && s->opened; s++)
-			;
-		if (s == streams + MAX_STREAMS)
+		u32 i = 0;
+
+		while (i < streams_table.ready && streams[i].opened)
+			i++;
+		if (!table_has(&streams_table, i))
 			return -ENOSPC;
+		s = &streams[i];
 		r = stream_begin(s, c->gpu, c->set);
 		if (r < 0)
 			return r;
@@ -375,11 +381,12 @@ static long open_counter(u32 at)
 
 static void close_counter(u32 at)
 {
-	struct oaslot *c = &slots[at];
+	struct oaslot *c;
 	struct stream *s;
 
-	if (at >= nslots || --c->opened)
+	if (at >= nslots || --slots[at].opened)
 		return;
+	c = &slots[at];
 	c->known = false;
 	if (!c->holds)
 		return;

@@ -254,14 +254,14 @@ static bool find_indexed(struct str name, u8 *var, u64 *index)
 {
 	u64 core;
 
-	if (str_skip(&name, (struct str)STR("GtXeCore"))) {
+	if (str_skip_z(&name, "GtXeCore")) {
 		*var = OV_XECORE;
 		return take_index(&name, 64, index) && name.p == name.e;
 	}
 	*var = OV_GT_SLICE;
-	if (!str_skip(&name, (struct str)STR("GtSlice")) || !take_index(&name, 64, index))
+	if (!str_skip_z(&name, "GtSlice") || !take_index(&name, 64, index))
 		return false;
-	if (!str_skip(&name, (struct str)STR("XeCore")))
+	if (!str_skip_z(&name, "XeCore"))
 		return name.p == name.e;
 	*var = OV_GT_XECORE;
 	if (*index >= 64 / 4 || !take_index(&name, 4, &core))
@@ -276,7 +276,7 @@ bool oavar_find(struct str name, u8 *var, u8 *index)
 	u64 i = 0;
 	bool found;
 
-	str_skip(&name, (struct str)STR("$"));
+	str_skip_z(&name, "$");
 	found = find_indexed(name, var, &i);
 	*index = found ? (u8)i : 0;
 	for (size_t k = 0; !found && k < LEN(variables); k++) {

@@ -964,19 +964,6 @@ long oaset_regs(const struct oaset *s, const struct oadevice *d, u8 type, u32 (*
  *   lists of counters; lists of registers: address less that of the one before, the sign in the lowest bit, and value;
  *   lists of configs: type, availability, registers.
  * A set: name, chipset, oa_format, guid, counters, configs. */
-enum {
-	HEAP_BYTES = 2 << 20, /* all 36 public files together take 390 KB */
-	SETS_BYTES = 1 << 17, /* their 874 sets take 15 KB */
-	PART_BYTES = 1 << 16, /* an entry on the way: their longest has 1 026 bytes; 8 000 registers have room */
-	HASHES = 1 << 16,     /* for half as many entries: they have 9 495 */
-};
-
-struct packer {
-	struct buf heap, sets, list, part, code; /* the last three: a list, an entry of it, an equation of that */
-	u32 hashes[HASHES];                      /* entries by their hash: 1 + where they begin */
-	u32 used;
-	char heap_b[HEAP_BYTES], sets_b[SETS_BYTES], list_b[PART_BYTES], part_b[PART_BYTES], code_b[PART_BYTES], set_b[64];
-};
 
 static void put_uint(struct buf *b, u64 v)
 {
@@ -996,19 +983,19 @@ static void put_entry(struct buf *b, struct str s)
 }
 
 /* Names an entry of those bytes, which is made if there is none. */
-static void put_ref(struct packer *p, struct buf *b, struct str s)
+static void put_ref(struct oapacker *p, struct buf *b, struct str s)
 {
 	struct str at, entry;
 
 	/* What stands in hashes[] is compared with the heap although nobody else writes it: so a place lies in the heap. */
 	for (u32 hash = hash_more(HASH_BEGIN, s); !p->heap.full; hash++) {
-		u32 *h = &p->hashes[hash % HASHES], was = *h;
+		u32 *h = &p->hashes[hash % LEN(p->hashes)], was = *h;
 
 		if (was == 0 || was > p->heap.n) {
 			*h = (u32)p->heap.n + 1;
 			put_uint(b, p->heap.n);
 			put_entry(&p->heap, s);
-			p->heap.full |= ++p->used > HASHES / 2;
+			p->heap.full |= ++p->used > LEN(p->hashes) / 2;
 			return;
 		}
 		at = (struct str){ p->heap.p + (was - 1), p->heap.p + p->heap.n };
@@ -1020,14 +1007,14 @@ static void put_ref(struct packer *p, struct buf *b, struct str s)
 }
 
 /* What was put together in one of the smaller buffers, which starts anew. */
-static void put_made(struct packer *p, struct buf *b, struct buf *made)
+static void put_made(struct oapacker *p, struct buf *b, struct buf *made)
 {
 	put_ref(p, b, (struct str){ made->p, made->p + made->n });
 	b->full |= made->full;
 	made->n = 0;
 }
 
-static void pack_equation(struct packer *p, struct buf *b, const struct oafile *f, struct str eq)
+static void pack_equation(struct oapacker *p, struct buf *b, const struct oafile *f, struct str eq)
 {
 	struct oatoken t;
 
@@ -1045,7 +1032,7 @@ static void pack_equation(struct packer *p, struct buf *b, const struct oafile *
 	put_made(p, b, &p->code);
 }
 
-static void pack_counters(struct packer *p, const struct oaset *s)
+static void pack_counters(struct oapacker *p, const struct oaset *s)
 {
 	struct str at = { 0 };
 	struct oadef c;
@@ -1062,7 +1049,7 @@ static void pack_counters(struct packer *p, const struct oaset *s)
 }
 
 /* False where a register is malformed. */
-static bool pack_configs(struct packer *p, const struct oaset *s)
+static bool pack_configs(struct oapacker *p, const struct oaset *s)
 {
 	struct str at = { 0 };
 	struct config c;
@@ -1099,7 +1086,7 @@ static size_t guid_bytes(const char guid[37], char b[16])
 	return n / 2;
 }
 
-static bool pack_put(struct packer *p, const struct oaset *s)
+static bool pack_put(struct oapacker *p, const struct oaset *s)
 {
 	char guid[16];
 	struct buf set = BUF(p->set_b);
@@ -1118,32 +1105,31 @@ static bool pack_put(struct packer *p, const struct oaset *s)
 	return true;
 }
 
-bool oapack_put(struct buf *b, const struct oafile *files, size_t n, struct buf *why)
+bool oapack_make(struct oapacker *p, struct buf heap, const struct oafile *files, size_t n, struct buf *why)
 {
-	static struct packer p;
 	struct oaset s;
 
-	memset(p.hashes, 0, sizeof(p.hashes));
-	p.used = 0;
-	p.heap = (struct buf){ .p = p.heap_b, .cap = sizeof(p.heap_b) };
-	p.sets = (struct buf){ .p = p.sets_b, .cap = sizeof(p.sets_b) };
-	p.list = (struct buf){ .p = p.list_b, .cap = sizeof(p.list_b) };
-	p.part = (struct buf){ .p = p.part_b, .cap = sizeof(p.part_b) };
-	p.code = (struct buf){ .p = p.code_b, .cap = sizeof(p.code_b) };
-	put_made(&p, &p.list, &p.part); /* the empty entry */
-	p.list.n = 0;
+	memset(p->hashes, 0, sizeof(p->hashes));
+	p->used = 0;
+	p->heap = heap;
+	p->sets = BUF(p->sets_b);
+	p->list = BUF(p->list_b);
+	p->part = BUF(p->part_b);
+	p->code = BUF(p->code_b);
+	put_made(p, &p->list, &p->part); /* the empty entry */
+	p->list.n = 0;
 	for (size_t i = 0; i < n; i++)
 		for (struct str at = { 0 }; oaset_next(&files[i], &at, &s);)
-			if (!pack_put(&p, &s)) {
+			if (!pack_put(p, &s)) {
 				put_str(why, s.name);
 				put_z(why, ": a register is malformed");
 				return false;
 			}
-	put_str(b, pack_magic);
-	put_entry(b, (struct str){ p.heap.p, p.heap.p + p.heap.n });
-	put_str(b, (struct str){ p.sets.p, p.sets.p + p.sets.n });
-	if (!b->full && !p.heap.full && !p.sets.full && !p.list.full && !p.part.full)
-		return true;
-	put_z(why, "more than a pack can hold");
-	return false;
+	if (p->heap.full || p->sets.full || p->list.full || p->part.full) {
+		put_z(why, "more than a pack can hold");
+		return false;
+	}
+	put_str(&p->list, pack_magic);
+	put_uint(&p->list, p->heap.n);
+	return true;
 }

@@ -32,9 +32,10 @@ static i32 topology(u32 cpu, const char *what)
 
 static i32 package_of(u32 cpu)
 {
-	static i16 known[MAX_CPUS]; /* package + 2; 0: not read yet */
+	static i16 *known; /* package + 2; 0: not read yet */
+	static TABLE(known, MAX_CPUS, 2048, "packages of CPUs");
 
-	if (cpu >= MAX_CPUS)
+	if (!table_has(&known_table, cpu))
 		return -1;
 	if (!known[cpu])
 		known[cpu] = (i16)(topology(cpu, "physical_package_id") + 2);
@@ -48,8 +49,8 @@ static u32 site_of(const struct target *t, i32 cpu, u32 task, u32 cgroup)
 	u32 i;
 
 	if (t->split == SPLIT_THREAD && task) {
-		p.tid = t->tasks[task - 1];
-		p.pid = t->leaders[task - 1];
+		p.tid = t->tasks[task - 1].tid;
+		p.pid = t->tasks[task - 1].leader;
 		p.comm = task_comm(p.tid);
 	} else if (t->split == SPLIT_CPU && cpu >= 0) {
 		p.cpu = cpu;
@@ -65,8 +66,9 @@ static u32 site_of(const struct target *t, i32 cpu, u32 task, u32 cgroup)
 		if (sites[i].cpu == p.cpu && sites[i].core == p.core && sites[i].die == p.die && sites[i].socket == p.socket &&
 		    sites[i].tid == p.tid && sites[i].cgroup == p.cgroup)
 			return i;
-	if (i < MAX_SITES)
-		sites[nsites++] = p;
+	if (!table_has(&sites_table, i))
+		return MAX_SITES;
+	sites[nsites++] = p;
 	return i;
 }
 
@@ -178,11 +180,18 @@ static u8 state_of(long err, const struct event *ev)
 	case ENOSPC: return CS_NO_SLOT;
 	case EMFILE: case ENFILE: return CS_NO_FILES;
 	case EINVAL: case E2BIG: return CS_REFUSED;
+	case ENOMEM: return CS_NO_MEMORY;
+	case ENOSYS: return CS_NO_PERF;
 	default: return CS_UNSUPPORTED;
 	}
 }
 
-static union evattr attrs[MAX_EVENTS]; /* of events that are sampled, as the kernel took them */
+/* Of events that are sampled, which go with events[]. Row NONE: the format that all have in common. */
+static struct sampled {
+	union evattr attr; /* as the kernel took it */
+	struct pformat format;
+} *sampled;
+static TABLE(sampled, MAX_EVENTS, 16, "sampled events");
 
 static struct cpuset online;
 
@@ -199,7 +208,7 @@ struct spot {
 /* Whether some event there is told of maps and names already: one is enough. */
 static bool is_tracked(const struct target *t, const struct spot *at)
 {
-	u32 pid = at->task ? t->tasks[at->task - 1] : 0;
+	u32 pid = at->task ? t->tasks[at->task - 1].tid : 0;
 
 	for (u32 i = ncounts; i > 0; i--)
 		if (counts[i].tracks && counts[i].fd >= 0 && counts[i].cpu == at->cpu && counts[i].pid == pid)
@@ -245,7 +254,7 @@ static bool do_without(struct perf_event_attr *a, bool task, long err)
 static long open_one(const struct event *ev, const struct target *t, const struct spot *at, i32 leader, bool grouped)
 {
 	bool cgroup = at->cgroup_fd >= 0, all;
-	int pid = cgroup ? at->cgroup_fd : at->task ? (int)t->tasks[at->task - 1] : -1;
+	int pid = cgroup ? at->cgroup_fd : at->task ? (int)t->tasks[at->task - 1].tid : -1;
 	struct gp_event e;
 	struct perf_event_attr *a;
 	long fd, denied = 0; /* what it came to first says more than what it does without that right */
@@ -263,24 +272,27 @@ static long open_one(const struct event *ev, const struct target *t, const struc
 	}
 	perf_lowered |= all && a->exclude_kernel;
 	if (t->sampling) {
-		memcpy(&attrs[ev - events], e.attr, sizeof(attrs[0]));
-		attrs[ev - events].a.size = PERF_ATTR_SIZE_VER7; /* what every reader of perf.data knows */
+		union evattr *kept = &sampled[ev - events].attr;
+
+		memcpy(kept, e.attr, sizeof(*kept));
+		kept->a.size = PERF_ATTR_SIZE_VER7; /* what every reader of perf.data knows */
 	}
 	return fd;
 }
 
 static struct count *count_new(u32 ev, const struct target *t, const struct spot *at)
 {
-	struct count *c = &counts[ncounts + 1];
+	struct count *c;
 	u32 site = site_of(t, at->cpu, at->task, at->cgroup);
 
-	if (ncounts + 1 == MAX_COUNTS || site == MAX_SITES) {
+	if (site == MAX_SITES || !table_has(&counts_table, ncounts + 1) ||
+	    (t->sampling && !table_has(&sampled_table, ev))) {
 		reg_dropped++;
 		return NULL;
 	}
-	ncounts++;
+	c = &counts[++ncounts];
 	*c = (struct count){ .event = ev, .site = site, .fd = -1, .cpu = at->cpu, .leader = ncounts,
-			     .pid = at->task ? t->tasks[at->task - 1] : 0 };
+			     .pid = at->task ? t->tasks[at->task - 1].tid : 0 };
 	return c;
 }
 
@@ -431,7 +443,6 @@ static void name_instance(struct event *ev)
 /* Rows stand event by event; those of one event place by place. */
 static void make_rows(bool apart)
 {
-	static u16 index[MAX_EVENTS]; /* of the rows that events are summed in */
 	u16 n = 0;
 
 	for (u32 i = 1; i <= nevents; i++) {
@@ -444,13 +455,13 @@ static void make_rows(bool apart)
 			name_instance(&events[i]);
 			first = i;
 		}
-		index[i] = first < i ? index[first] : n++;
+		events[i].sum = first < i ? events[first].sum : n++;
 	}
 	for (u32 i = 1; i <= ncounts; i++) {
 		struct count *c = &counts[i];
-		size_t row = 1 + (size_t)index[c->event] * nsites + c->site;
+		size_t row = 1 + (size_t)events[c->event].sum * nsites + c->site;
 
-		if (row >= MAX_ROWS) {
+		if (!table_has(&evrows_table, row)) {
 			reg_dropped++;
 			continue;
 		}
@@ -738,8 +749,6 @@ void perf_read(i64 t)
 
 /* --- sampling ---------------------------------------------------------------------------------------------- */
 
-static struct pformat formats[MAX_EVENTS]; /* 0: what all have in common */
-
 static bool is_source(const struct count *c)
 {
 	return c->fd >= 0 && is_sampled(&events[c->event], counts[c->leader].fd == c->fd);
@@ -773,15 +782,16 @@ static long give_ring(struct count *c, u32 *pages)
 long perf_rings(u32 pages)
 {
 	u8 was = privilege_raise(MAY_PERF);
-	long r = 0;
+	long r = table_has(&sampled_table, NONE) ? 0 : -ENOMEM;
 
 	for (u32 i = 1; i <= ncounts && r >= 0; i++) {
 		struct count *c = &counts[i];
+		struct sampled *s = &sampled[c->event];
 
 		if (c->fd < 0)
 			continue;
-		formats[c->event] = formats[0] = (struct pformat){ .sample_type = attrs[c->event].a.sample_type,
-								   .read_format = attrs[c->event].a.read_format, .id_all = true };
+		s->format = sampled[NONE].format = (struct pformat){ .sample_type = s->attr.a.sample_type,
+								     .read_format = s->attr.a.read_format, .id_all = true };
 		r = make_id(i);
 		if (r >= 0 && is_source(c))
 			r = give_ring(c, &pages);
@@ -792,12 +802,12 @@ long perf_rings(u32 pages)
 
 const struct pformat *perf_format(u64 id)
 {
-	return &formats[id ? counts[count_find(id)].event : 0];
+	return &sampled[id ? counts[count_find(id)].event : NONE].format;
 }
 
 struct str perf_attr(u32 event)
 {
-	const char *p = (const char *)&attrs[event];
+	const char *p = (const char *)&sampled[event].attr;
 
 	return (struct str){ p, p + PERF_ATTR_SIZE_VER7 };
 }
@@ -841,7 +851,7 @@ u64 perf_lost(void)
 
 	for (u32 i = 1; i <= ncounts; i++) {
 		struct gp_count now[MAX_GROUP];
-		u64 format = formats[counts[i].event].read_format;
+		u64 format = sampled[counts[i].event].format.read_format;
 
 		if (is_leader(i) && format & PF_LOST && gp_read(counts[i].fd, format, now, MAX_GROUP) > 0)
 			lost += now[0].lost;

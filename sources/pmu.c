@@ -8,15 +8,25 @@
 #define DEVICES "bus/event_source/devices"
 #define S(lit) ((struct str)STR(lit))
 
-/* The names in a folder, in order. */
+/* The names in a folder, in order: where they stand, in bytes from here. They lie behind all that there can be of at[]. */
 struct names {
 	u32 n, used;
-	u32 at[4096];         /* a folder of 2500 was seen: hv_24x7 */
-	char text[160 << 10];
+	u32 at[];
+};
+enum {
+	MAX_NAMES = 4096, /* a folder of 2500 was seen: hv_24x7 */
+	NAMES_HEAD = sizeof(struct names) + MAX_NAMES * sizeof(u32),
+	NAMES_BYTES = NAMES_HEAD + (160 << 10),
 };
 
+/* Those of one folder of PMUs or tracepoints, and of folders in it, are in use at the same time. */
+enum { PMU_NAMES, SYSTEMS, INSIDE, FOLDERS };
+static struct names *folders[FOLDERS];
+#define FOLDER(i) [i] = TABLE_OF(folders[i], 1, NAMES_BYTES, 24 << 10, "bytes of names of events")
+static struct table folder_tables[FOLDERS] = { FOLDER(PMU_NAMES), FOLDER(SYSTEMS), FOLDER(INSIDE) };
+
 struct str events_file;
-static struct names pmu_names, systems, inside;
+static const struct names *pmu_names;
 static bool pmus_read;
 static struct str cores[8]; /* PMUs that are a CPU's own: so many kinds of CPU no machine has */
 static u32 ncores;
@@ -80,19 +90,19 @@ static bool lack(const char *what)
 
 static struct str name_at(const struct names *l, u32 i)
 {
-	return str_z(l->text + l->at[i]);
+	return str_z((const char *)l + l->at[i]);
 }
 
-static void names_add(struct names *l, const char *name)
+static void names_add(struct table *t, struct names *l, const char *name)
 {
 	size_t n = strlen(name) + 1;
 	u32 i = l->n;
 
-	if (l->n == LEN(l->at) || n > sizeof(l->text) - l->used) {
+	if (l->n == MAX_NAMES || !table_has(t, l->used + n - 1)) {
 		reg_dropped++;
 		return;
 	}
-	memcpy(l->text + l->used, name, n);
+	memcpy((char *)l + l->used, name, n);
 	for (; i > 0 && str_order(name_at(l, i - 1), str_z(name)) > 0; i--)
 		l->at[i] = l->at[i - 1];
 	l->at[i] = l->used;
@@ -100,20 +110,23 @@ static void names_add(struct names *l, const char *name)
 	l->n++;
 }
 
-/* 0, or -errno. */
-static long names_read(struct names *l, const char *path)
+/* What a folder holds, until the next one is read into the same list; nothing where it cannot be read. */
+static const struct names *names_read(u8 which, const char *path)
 {
+	static struct names none;
+	struct table *t = &folder_tables[which];
+	struct names *l = table_has(t, NAMES_HEAD) ? folders[which] : &none;
 	struct dir d;
 	const char *name;
-	long r = dir_open(&d, root_sys, path);
 
-	l->n = l->used = 0;
-	if (r < 0)
-		return r;
+	l->n = 0;
+	l->used = NAMES_HEAD;
+	if (l == &none || dir_open(&d, root_sys, path) < 0)
+		return l;
 	while ((name = dir_next(&d)))
-		names_add(l, name);
+		names_add(t, l, name);
 	dir_close(&d);
-	return 0;
+	return l;
 }
 
 /* A name that stands for a file of its folder and for nothing else. */
@@ -174,30 +187,34 @@ static bool read_number(const char *path, u64 *v)
 	return read_line(path, b, sizeof(b), &line) == 0 && scan_u64(line, v) == line.e;
 }
 
+/* Without /sys: those that we may run on. */
 bool cpus_online(struct cpuset *cpus)
 {
 	static char b[4096];
 	struct str line;
 
-	return read_line("devices/system/cpu/online", b, sizeof(b), &line) == 0 && parse_cpulist(line, cpus);
+	if (read_line("devices/system/cpu/online", b, sizeof(b), &line) == 0)
+		return parse_cpulist(line, cpus);
+	memset(cpus, 0, sizeof(*cpus));
+	return root_sys < 0 && sys_affinity(cpus, sizeof(*cpus)) > 0;
 }
 
 /* --- PMUs --------------------------------------------------------------------------------------------- */
 
-static struct names *pmus_all(void)
+static const struct names *pmus_all(void)
 {
 	if (pmus_read)
-		return &pmu_names;
+		return pmu_names;
 	pmus_read = true;
 	ncores = 0;
-	names_read(&pmu_names, DEVICES);
-	for (u32 i = 0; i < pmu_names.n && ncores < LEN(cores); i++) {
-		struct str name = name_at(&pmu_names, i);
+	pmu_names = names_read(PMU_NAMES, DEVICES);
+	for (u32 i = 0; i < pmu_names->n && ncores < LEN(cores); i++) {
+		struct str name = name_at(pmu_names, i);
 
 		if (str_is(name, "cpu") || exists(pmu_path(name, "/cpus")))
 			cores[ncores++] = name;
 	}
-	return &pmu_names;
+	return pmu_names;
 }
 
 static bool read_cpus(struct pmu *p, struct str name, const char *file)
@@ -221,8 +238,8 @@ static u32 pmu_open(struct str name)
 	for (u32 i = 1; i <= npmus; i++)
 		if (str_is(name, pmus[i].name))
 			return i;
-	if (str_len(name) >= sizeof(p->name) || npmus + 1 == MAX_PMUS ||
-	    !read_number(pmu_path(name, "/type"), &type) || type > UINT32_MAX)
+	if (str_len(name) >= sizeof(p->name) || !read_number(pmu_path(name, "/type"), &type) || type > UINT32_MAX ||
+	    !table_has(&pmus_table, npmus + 1))
 		return NONE;
 	p = &pmus[++npmus];
 	*p = (struct pmu){ .type = (u32)type };
@@ -268,16 +285,18 @@ static const char *event_path(struct str pmu, struct str event, const char *tail
 /* Appends what a folder of the PMU holds. */
 static void put_names(struct str pmu, const char *folder)
 {
+	const struct names *inside;
+
 	put_z(now.why, "; the ");
 	put_text(now.why, pmu);
 	put_z(now.why, " PMU has:");
-	names_read(&inside, pmu_path(pmu, folder));
-	for (u32 i = 0; i < inside.n && now.why->cap - now.why->n > 80; i++)
-		if (!is_detail(name_at(&inside, i))) {
+	inside = names_read(INSIDE, pmu_path(pmu, folder));
+	for (u32 i = 0; i < inside->n && now.why->cap - now.why->n > 80; i++)
+		if (!is_detail(name_at(inside, i))) {
 			put_c(now.why, ' ');
-			put_text(now.why, name_at(&inside, i));
+			put_text(now.why, name_at(inside, i));
 		}
-	put_z(now.why, inside.n ? "" : " none");
+	put_z(now.why, inside->n ? "" : " none");
 }
 
 /* --- terms ---------------------------------------------------------------------------------------------- */
@@ -507,14 +526,15 @@ static bool terms_apply(struct event *ev, struct str terms)
 
 static struct event *event_new(struct str name)
 {
-	struct event *ev = &events[nevents + 1];
+	struct event *ev;
 
-	if (nevents + 1 == MAX_EVENTS || rows == UINT16_MAX) {
-		refuse("that would be more events than the 4096 that have room");
+	if (rows == UINT16_MAX || !table_has(&events_table, nevents + 1)) {
+		refuse(nevents + 1 < MAX_EVENTS ? "there is no memory for one more event" :
+		       "that would be more events than the 4096 that have room");
 		now.error = -ENOSPC;
 		return NULL;
 	}
-	nevents++;
+	ev = &events[++nevents];
 	*ev = (struct event){ .set = now.set, .row = rows };
 	ev->name = text_put(NONE, name);
 	return ev;
@@ -772,20 +792,20 @@ static int trace_add(const char *root, struct str sys, struct str name, struct s
 
 static int trace_system(const char *root, struct str sys, struct str pattern)
 {
+	const struct names *inside = names_read(INSIDE, path_of(root, sys, "", (struct str){ 0 }, ""));
 	char shown[256];
 	int found = 0;
 
-	names_read(&inside, path_of(root, sys, "", (struct str){ 0 }, ""));
-	for (u32 i = 0; i < inside.n; i++) {
+	for (u32 i = 0; i < inside->n; i++) {
 		struct buf b = BUF(shown);
 		int r;
 
-		if (!glob_match(pattern, name_at(&inside, i), NULL))
+		if (!glob_match(pattern, name_at(inside, i), NULL))
 			continue;
 		put_str(&b, sys);
 		put_c(&b, ':');
-		put_str(&b, name_at(&inside, i));
-		r = trace_add(root, sys, name_at(&inside, i), (struct str){ shown, shown + b.n });
+		put_str(&b, name_at(inside, i));
+		r = trace_add(root, sys, name_at(inside, i), (struct str){ shown, shown + b.n });
 		if (r < 0)
 			return r;
 		found |= r;
@@ -807,10 +827,11 @@ static bool add_found_trace(struct str sys, struct str name)
 	if (!has_wild(sys) && !has_wild(name)) {
 		found = trace_add(root, sys, name, now.item);
 	} else {
-		names_read(&systems, root);
-		for (u32 i = 0; i < systems.n && found >= 0; i++)
-			if (glob_match(sys, name_at(&systems, i), NULL)) {
-				int n = trace_system(root, name_at(&systems, i), name);
+		const struct names *systems = names_read(SYSTEMS, root);
+
+		for (u32 i = 0; i < systems->n && found >= 0; i++)
+			if (glob_match(sys, name_at(systems, i), NULL)) {
+				int n = trace_system(root, name_at(systems, i), name);
 
 				found = n < 0 ? n : found | n;
 			}
@@ -848,15 +869,16 @@ static bool gpu_add(const struct buf *b)
 /* PMU/EVENT/ for each event of the i915's PMU that matches. */
 static bool add_i915(struct str pmu, struct str pattern)
 {
-	names_read(&systems, pmu_path(pmu, "/events"));
-	for (u32 i = 0; i < systems.n; i++) {
+	const struct names *systems = names_read(SYSTEMS, pmu_path(pmu, "/events"));
+
+	for (u32 i = 0; i < systems->n; i++) {
 		struct buf b = gpu_text();
 
-		if (!glob_match(pattern, name_at(&systems, i), NULL) || is_detail(name_at(&systems, i)))
+		if (!glob_match(pattern, name_at(systems, i), NULL) || is_detail(name_at(systems, i)))
 			continue;
 		put_str(&b, pmu);
 		put_c(&b, '/');
-		put_str(&b, name_at(&systems, i));
+		put_str(&b, name_at(systems, i));
 		put_c(&b, '/');
 		if (!gpu_add(&b))
 			return false;
@@ -873,7 +895,7 @@ static bool xe_has(struct str pmu, u8 gt, const char *class)
 	char slot[32];
 	size_t n = 0;
 
-	if (!str_skip(&pmu, S("xe_")) || str_len(pmu) >= sizeof(slot))
+	if (!str_skip_z(&pmu, "xe_") || str_len(pmu) >= sizeof(slot))
 		return false;
 	for (; pmu.p < pmu.e; pmu.p++)
 		slot[n++] = (char)(*pmu.p == '_' ? ':' : *pmu.p);
@@ -1273,7 +1295,8 @@ void event_attr(const struct event *ev, bool leader, struct gp_event *e)
  * that were ever asked for. NULL: no room. */
 static const char *path_keep(u32 text)
 {
-	static char kept[1 << 14];
+	static char *kept;
+	static TABLE(kept, 1 << 14, 4096, "bytes of probes' paths");
 	static size_t used;
 	char path[4096];
 	size_t n = text_copy(text, path, sizeof(path) - 1) + 1;
@@ -1282,7 +1305,7 @@ static const char *path_keep(u32 text)
 	for (const char *p = kept; p < kept + used; p += strlen(p) + 1)
 		if (strcmp(p, path) == 0)
 			return p;
-	if (n > sizeof(kept) - used)
+	if (!table_has(&kept_table, used + n - 1))
 		return NULL;
 	memcpy(kept + used, path, n);
 	used += n;
@@ -1480,6 +1503,7 @@ static void list_pmu(struct str pmu)
 	char name[128], what[2048], format[256];
 	struct buf n = BUF(name), w = BUF(what);
 	u32 p = pmu_open(pmu);
+	const struct names *inside;
 	struct str bits;
 
 	if (p == NONE)
@@ -1488,11 +1512,11 @@ static void list_pmu(struct str pmu)
 	put_z(&n, "/TERM=N,.../");
 	put_z(&w, "PMU, type ");
 	put_u64(&w, pmus[p].type);
-	names_read(&inside, pmu_path(pmu, "/format"));
-	for (u32 i = 0; i < inside.n; i++)
-		if (read_line(path_of(DEVICES, pmu, "/format/", name_at(&inside, i), ""), format, sizeof(format), &bits) == 0) {
+	inside = names_read(INSIDE, pmu_path(pmu, "/format"));
+	for (u32 i = 0; i < inside->n; i++)
+		if (read_line(path_of(DEVICES, pmu, "/format/", name_at(inside, i), ""), format, sizeof(format), &bits) == 0) {
 			put_z(&w, i ? " " : ": ");
-			put_str(&w, name_at(&inside, i));
+			put_str(&w, name_at(inside, i));
 			put_c(&w, '=');
 			put_str(&w, bits);
 		}
@@ -1501,9 +1525,10 @@ static void list_pmu(struct str pmu)
 
 static void list_events(struct str pmu)
 {
-	names_read(&inside, pmu_path(pmu, "/events"));
-	for (u32 k = 0; k < inside.n; k++)
-		list_event(pmu, name_at(&inside, k));
+	const struct names *inside = names_read(INSIDE, pmu_path(pmu, "/events"));
+
+	for (u32 k = 0; k < inside->n; k++)
+		list_event(pmu, name_at(inside, k));
 }
 
 static void list_pmus(void)
@@ -1521,19 +1546,20 @@ static void list_tracepoints(void)
 	long r;
 	u8 was = privilege_raise(MAY_READ);
 	const char *root = trace_root(&r);
+	const struct names *systems = names_read(SYSTEMS, root ? root : "");
 
-	names_read(&systems, root ? root : "");
-	for (u32 i = 0; i < systems.n; i++) {
-		names_read(&inside, path_of(root, name_at(&systems, i), "", (struct str){ 0 }, ""));
-		for (u32 k = 0; k < inside.n; k++) {
+	for (u32 i = 0; i < systems->n; i++) {
+		const struct names *inside = names_read(INSIDE, path_of(root, name_at(systems, i), "", (struct str){ 0 }, ""));
+
+		for (u32 k = 0; k < inside->n; k++) {
 			char name[256];
 			struct buf b = BUF(name);
 
-			if (!exists(path_of(root, name_at(&systems, i), "/", name_at(&inside, k), "/id")))
+			if (!exists(path_of(root, name_at(systems, i), "/", name_at(inside, k), "/id")))
 				continue;
-			put_text(&b, name_at(&systems, i));
+			put_text(&b, name_at(systems, i));
 			put_c(&b, ':');
-			put_text(&b, name_at(&inside, k));
+			put_text(&b, name_at(inside, k));
 			list_one((struct str){ name, name + b.n }, (struct str){ 0 }, (struct str){ 0 });
 		}
 	}

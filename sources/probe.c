@@ -4,7 +4,7 @@
 #include "gpustat/perf.h"
 #include "sys.h"
 
-enum { MAX_PROBED = 16 + 3 * MAX_DEVICES }; /* rows of probe_all(), and of probe_device() */
+enum { MAX_PROBED = 24 + 3 * MAX_DEVICES }; /* rows of probe_all(), and of probe_device() */
 
 /* linux/capability.h */
 enum { CAP_DAC_READ_SEARCH = 2, CAP_SYS_PTRACE = 19, CAP_SYS_ADMIN = 21, CAP_PERFMON = 38 };
@@ -26,9 +26,12 @@ static const char *const docker_flags[] = {
 	" --pid=host", " --device=/dev/dri", " -v /sys/kernel/tracing:/sys/kernel/tracing", " -v /sys/kernel/debug:/sys/kernel/debug",
 };
 
-static struct probed rows[MAX_PROBED];
-static u64 wants[MAX_PROBED]; /* capabilities that would mend the row */
-static u8 gives[MAX_PROBED];  /* DOCKER_ of it */
+static struct shown {
+	struct probed p;
+	u64 wants; /* capabilities that would mend it */
+	u8 gives;  /* DOCKER_ of it */
+} *rows, no_room, *latest;
+static TABLE(rows, MAX_PROBED, 24, "rows of doctor");
 static size_t nrows;
 
 /* Of this process, from the true /proc: captured trees are not where it runs. */
@@ -40,7 +43,8 @@ static struct {
 	bool lockdown;              /* root may not either */
 	u8 perfmon;                 /* before Linux 5.8 it was a part of CAP_SYS_ADMIN */
 	i64 paranoid;               /* kernel.perf_event_paranoid, */
-	char level[24];             /* as it is written */
+	char level[24];             /* as it is written; "unknown" */
+	bool has_level;
 } self;
 
 static char file[4096];
@@ -59,22 +63,32 @@ static void put_parts(char *to, size_t cap, const char *const *parts)
 /* Texts, one behind the other, into an array. */
 #define SET(to, ...) put_parts(to, sizeof(to), (const char *const[]){ __VA_ARGS__, NULL })
 
+static const char *hidden_by; /* why the rows to come are not known, or NULL */
+
+/* The rows to come are read from /proc or /sys: sets hidden_by where that is missing. */
+static void rows_of(bool of_proc)
+{
+	hidden_by = (of_proc ? root_proc : root_sys) >= 0 ? NULL : of_proc ? "not known without /proc" : "not known without /sys";
+}
+
 static struct probed *row(const char *a, const char *b, u8 status, const char *detail)
 {
-	struct probed *p = &rows[nrows++];
+	struct probed *p;
 
+	latest = table_has(&rows_table, nrows) ? &rows[nrows++] : &no_room;
+	p = &latest->p;
 	p->e.kind = K_SOURCE;
-	p->status = status;
+	p->status = hidden_by ? PROBE_ABSENT : status;
 	SET(p->source, a, b);
-	SET(p->detail, detail);
+	SET(p->detail, hidden_by ? hidden_by : detail);
 	return p;
 }
 
 /* Of the row that was made last. */
 static void want(u64 capabilities, u8 given)
 {
-	wants[nrows - 1] = capabilities;
-	gives[nrows - 1] = given;
+	latest->wants = capabilities;
+	latest->gives = given;
 }
 
 static bool is_denied(long r)
@@ -109,6 +123,8 @@ static void put_count(struct probed *p, u64 n, u64 of, const char *what)
 {
 	struct buf b = { .p = p->detail, .n = strlen(p->detail), .cap = sizeof(p->detail) - 1 };
 
+	if (hidden_by)
+		return;
 	if (n != of) {
 		put_u64(&b, n);
 		put_z(&b, " of ");
@@ -147,15 +163,6 @@ static struct str slurp_text(int dir, const char *path)
 	return str_got(file, n);
 }
 
-/* Whether it is another one than the machine began with: PROC_*_INIT_INO of linux/proc_ns.h. Negative: not known. */
-static int is_inner(int proc, const char *link, const char *first)
-{
-	char b[32];
-	long n = sys_readlinkat(proc, link, b, sizeof(b));
-
-	return n <= 0 ? -1 : !str_is((struct str){ b, b + n }, first);
-}
-
 /* The engines' marks stay where an image was unpacked onto a disk; then no namespace is another one. */
 static bool in_container(void)
 {
@@ -164,9 +171,9 @@ static bool in_container(void)
 	bool marked = sys_fstatat(AT_FDCWD, "/.dockerenv", &st) == 0 || sys_fstatat(AT_FDCWD, "/run/.containerenv", &st) == 0 ||
 		      (parse_cgroup(slurp_text(AT_FDCWD, "/proc/self/cgroup"), &path) && str_len(parse_container(path)));
 
-	return marked && (is_inner(AT_FDCWD, "/proc/self/ns/pid", "pid:[4026531836]") > 0 ||
-			  is_inner(AT_FDCWD, "/proc/self/ns/uts", "uts:[4026531838]") > 0 ||
-			  is_inner(AT_FDCWD, "/proc/self/ns/ipc", "ipc:[4026531839]") > 0);
+	return marked && (look_is_inner(AT_FDCWD, "/proc/self/ns/pid", "pid:[4026531836]") > 0 ||
+			  look_is_inner(AT_FDCWD, "/proc/self/ns/uts", "uts:[4026531838]") > 0 ||
+			  look_is_inner(AT_FDCWD, "/proc/self/ns/ipc", "ipc:[4026531839]") > 0);
 }
 
 /* Before our own sandbox sets no_new_privs. */
@@ -183,41 +190,18 @@ void probe_self(const char *program)
 	self.effective = status_value(text, "CapEff", all);
 	self.bounding = status_value(text, "CapBnd", all);
 	self.no_new_privs = status_value(text, "NoNewPrivs", 0);
-	self.user_ns = is_inner(AT_FDCWD, "/proc/self/ns/user", "user:[4026531837]") > 0;
+	self.user_ns = look_is_inner(AT_FDCWD, "/proc/self/ns/user", "user:[4026531837]") > 0;
 	self.container = in_container();
 	text = slurp_text(root_sys, "kernel/security/lockdown");
 	self.lockdown = str_len(text) && !str_find(text, (struct str)STR("[none]"));
 	if (read_line(AT_FDCWD, "/proc/sys/kernel/cap_last_cap", &line))
 		scan_u64(line, &last);
 	self.perfmon = last < CAP_PERFMON ? CAP_SYS_ADMIN : CAP_PERFMON;
-	self.paranoid = 2;
-	SET(self.level, "2");
-	if (read_line(root_proc, "sys/kernel/perf_event_paranoid", &line) && scan_i64(line, &self.paranoid))
+	SET(self.level, "unknown");
+	self.has_level = read_line(root_proc, "sys/kernel/perf_event_paranoid", &line) && scan_i64(line, &self.paranoid);
+	if (self.has_level)
 		device_set(self.level, sizeof(self.level), line);
 	privilege_lower(was);
-}
-
-static const char hidden[] = "/proc is mounted with hidepid: processes of others are not seen; with CAP_SYS_PTRACE they are";
-static const char inner_pids[] = "in a pid namespace: processes outside of it are not seen; --proc reads another /proc";
-
-/* Pid 1 is in every /proc that hides none, and tells which namespace it shows; nobody but root may ask it that. It may
- * hide from those who see most others. */
-const char *probe_unseen(void)
-{
-	static const char first[] = "pid:[4026531836]";
-	u8 was = privilege_raise(MAY_LOOK);
-	struct statfs fs;
-	struct stat st;
-	int inner = is_inner(root_proc, "1/ns/pid", first);
-	bool none = !reg_saw_others && sys_fstatat(root_proc, "1", &st) == -ENOENT;
-
-	privilege_lower(was);
-	if (none &&
-	    sys_fstatfs(root_proc, &fs) == 0 && (u32)fs.f_type == PROC_SUPER_MAGIC)
-		return hidden;
-	if (inner < 0 && !root_proc_given)
-		inner = is_inner(root_proc, "self/ns/pid", first);
-	return inner > 0 ? inner_pids : NULL;
 }
 
 /* --- processes ----------------------------------------------------------------------------------------------------- */
@@ -270,11 +254,11 @@ static void probe_processes(const char *source, const char *what, bool links, u6
 
 static void probe_namespace(void)
 {
-	const char *why = probe_unseen();
+	const char *why = look_unseen();
 
 	row("pid namespace", "", why ? PROBE_DENIED : PROBE_OK, why ? why : "all processes of the machine");
 	if (why)
-		want(why == hidden ? CAP(CAP_SYS_PTRACE) : 0, why == hidden ? 0 : DOCKER_PID);
+		want(why == look_hidden ? CAP(CAP_SYS_PTRACE) : 0, why == look_hidden ? 0 : DOCKER_PID);
 }
 
 /* --- perf events ------------------------------------------------------------------------------------------------- */
@@ -300,7 +284,7 @@ static long try_event(const struct perf_kind *k)
 	int fd;
 
 	if (k->type == PT_TRACEPOINT)
-		return self.paranoid < 0 || may_perfmon() ? 0 : -EACCES;
+		return may_perfmon() || self.paranoid < 0 ? 0 : self.has_level ? -EACCES : -ENODATA;
 	event_attr(&ev, true, &e);
 	fd = gp_open(&e, k->wide ? -1 : 0, k->wide ? 0 : -1, -1);
 	if (fd >= 0)
@@ -313,9 +297,9 @@ static void perf_row(const struct perf_kind *k, long r)
 	struct probed *p = row(k->source, "", status_of(r), "");
 
 	SET(p->detail, "perf_event_paranoid ", self.level);
-	if (p->status == PROBE_ABSENT)
+	if (p->status == PROBE_ABSENT && r != -ENODATA)
 		SET(p->detail, r == -ENOSYS ? "this kernel has no perf events" : "this machine has none");
-	if (p->status != PROBE_DENIED)
+	if (p->status != PROBE_DENIED || !self.has_level)
 		return;
 	if (self.container && !may_perfmon())
 		want(CAP(self.paranoid > 2 ? CAP_SYS_ADMIN : self.perfmon), 0);
@@ -329,11 +313,16 @@ static void perf_row(const struct perf_kind *k, long r)
 
 static void probe_perf(void)
 {
-	struct str line;
 	long r = 0;
 
 	for (size_t i = 0; i < LEN(perf_kinds) && r != -ENOSYS; i++)
 		perf_row(&perf_kinds[i], r = try_event(&perf_kinds[i]));
+}
+
+static void probe_watchdog(void)
+{
+	struct str line;
+
 	if (!read_line(root_proc, "sys/kernel/nmi_watchdog", &line))
 		row("NMI watchdog", "", PROBE_ABSENT, "");
 	else if (*line.p == '0')
@@ -425,7 +414,7 @@ static void probe_rapl(void)
 /* Of lines NAME:x:ID:... */
 static bool name_of(const char *path, u32 id, char *to, size_t cap)
 {
-	static char text[64 << 10]; /* of larger files the start: groups of the system stand there */
+	char text[64 << 10]; /* of larger files the start: groups of the system stand there */
 	long n = slurp(AT_FDCWD, path, text, sizeof(text));
 	struct str all = str_got(text, n), line, name, piece;
 	u64 v;
@@ -469,7 +458,7 @@ static void probe_device(const struct device *d)
 
 	row(d->dev, " runtime state", d->state[0] ? PROBE_OK : PROBE_ABSENT, d->state);
 	if (!d->awake)
-		SET(rows[nrows - 1].detail, d->state, ": nothing is read that would wake it");
+		SET(latest->p.detail, d->state, ": nothing is read that would wake it");
 	probe_node(d);
 	if (!value)
 		return;
@@ -481,6 +470,42 @@ static void probe_device(const struct device *d)
 	} else {
 		row(d->dev, " profiling", PROBE_OK, "on");
 	}
+}
+
+/* Where none was found: which folders were read, and which drivers make devices of the kind. */
+static void probe_devices(void)
+{
+	u64 n = 0;
+	struct probed *p;
+	struct buf b;
+
+	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
+		n += devices[i].dev[0] != '\0';
+	p = row("devices", "", n ? PROBE_OK : PROBE_ABSENT, n ? "" : "none in /sys/class/drm, accel, devfreq, /proc/driver/nvidia; of the drivers");
+	b = (struct buf){ .p = p->detail, .n = strlen(p->detail), .cap = sizeof(p->detail) - 1 };
+	if (n)
+		put_u64(&b, n);
+	else if (!hidden_by)
+		put_drivers(&b);
+	p->detail[b.n] = '\0';
+}
+
+/* Whether new clients are noticed when they open a node; else the sweep finds them. */
+static void probe_notices(void)
+{
+	struct watch_facts f;
+	struct probed *p;
+
+	watch_start();
+	watch_facts(&f);
+	watch_stop();
+	p = row("inotify", "", f.error ? status_of(f.error) : PROBE_OK, "");
+	SET(p->detail, f.error == -ENOSYS ? "no CONFIG_INOTIFY_USER" : f.error == -ENOENT ? "no device node in " : f.error ? "" : "opens are noticed in ",
+	    f.error == -ENOSYS ? "" : f.where);
+	if (f.error == -EMFILE)
+		SET(p->remedy, "sysctl fs.inotify.max_user_instances=1024");
+	else if (f.error == -ENOSPC)
+		SET(p->remedy, "sysctl fs.inotify.max_user_watches=65536");
 }
 
 /* What confines us, or why nothing does: -ECANCELED: --no-sandbox. Else it is the kernel's own word. */
@@ -536,11 +561,11 @@ static void put_setcap(struct buf *b, u64 all, const char *program)
 }
 
 /* A container is started anew with all that it lacks; setcap replaces what was there before, which is named again. */
-static void mend(size_t n, const char *program, u64 all, u8 given)
+static void mend(struct shown *s, const char *program, u64 all, u8 given)
 {
-	struct probed *p = &rows[n];
+	struct probed *p = &s->p;
 	struct buf b = buf_on(p->remedy, sizeof(p->remedy) - 1);
-	u64 lacks = wants[n];
+	u64 lacks = s->wants;
 	bool unbound = (self.bounding & lacks) != lacks; /* execve(2) refuses a file with such capabilities */
 	const char *why = NULL;
 
@@ -573,17 +598,25 @@ void probe_all(const char *program, void (*show)(const struct probed *p))
 	u8 given = 0, was = privilege_raise(UINT8_MAX);
 	long r;
 
+	rows_of(true);
 	probe_processes("fdinfo of others", "fdinfo", false, CAP(CAP_SYS_PTRACE));
 	probe_processes("fd of others", "fd", true, CAP(CAP_SYS_PTRACE) | CAP(CAP_DAC_READ_SEARCH));
 	probe_namespace();
+	hidden_by = NULL;
+	probe_notices();
 	probe_perf();
+	rows_of(true);
+	probe_watchdog();
 	probe_oa("i915", "perf_stream_paranoid");
 	probe_oa("xe", "observation_paranoid");
+	rows_of(false);
 	probe_mount("tracefs", "kernel/tracing", "events/sched/sched_switch/id", DOCKER_TRACING);
 	probe_mount("debugfs", "kernel/debug", NULL, DOCKER_DEBUG);
 	probe_count("hwmon", "class/hwmon", " chips");
 	probe_rapl();
 	probe_count("kfd", "class/kfd/kfd/topology/nodes", " nodes");
+	probe_devices();
+	hidden_by = NULL;
 	probe_sandbox("seccomp", sandbox.filter, "filter of system calls", "no CONFIG_SECCOMP_FILTER");
 	r = sandbox.filter == -ECANCELED ? -ECANCELED : sys_landlock_abi();
 	probe_sandbox("landlock", r, "ABI ", r == -EOPNOTSUPP ? "not in the kernel's lsm=" : "no CONFIG_SECURITY_LANDLOCK");
@@ -592,12 +625,12 @@ void probe_all(const char *program, void (*show)(const struct probed *p))
 			probe_device(&devices[i]);
 	privilege_lower(was);
 	for (size_t i = 0; i < nrows; i++) {
-		all |= wants[i];
-		given |= gives[i];
+		all |= rows[i].wants;
+		given |= rows[i].gives;
 	}
 	for (size_t i = 0; i < nrows; i++) {
-		if (wants[i] || gives[i])
-			mend(i, program, all, given);
-		show(&rows[i]);
+		if (rows[i].wants || rows[i].gives)
+			mend(&rows[i], program, all, given);
+		show(&rows[i].p);
 	}
 }

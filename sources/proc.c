@@ -38,11 +38,7 @@ enum file {
 	FILES, F_NONE = FILES,
 };
 
-/* As the kernel sizes it: 128 bytes for each CPU, of MAX_CPUS, 2 for each interrupt. */
-static char stat_bytes[1 << 20], fields_bytes[2][128 << 10];
-static char disks_bytes[512 << 10];   /* 4000 disks and partitions */
-static char cpuinfo_bytes[2 << 20];   /* 1000 CPUs; most of it are flags */
-static char load_bytes[4096], psi_bytes[3][4096];
+enum { TEXT_PART = 4096 /* there is so much room before more is read */ };
 
 static void cpus_take(struct str text);
 static void disks_take(struct str text);
@@ -50,20 +46,25 @@ static void clocks_take(struct str text);
 
 static const struct source_text {
 	const char *path;
-	char *b;
 	void (*take)(struct str text);
 	u32 cap;
+	bool many; /* records */
 } text_sources[FILES] = {
-	[F_STAT]       = { "stat", stat_bytes, cpus_take, sizeof(stat_bytes) },
-	[F_MEMINFO]    = { "meminfo", fields_bytes[0], NULL, sizeof(fields_bytes[0]) },
-	[F_VMSTAT]     = { "vmstat", fields_bytes[1], NULL, sizeof(fields_bytes[1]) },
-	[F_DISKSTATS]  = { "diskstats", disks_bytes, disks_take, sizeof(disks_bytes) },
-	[F_LOADAVG]    = { "loadavg", load_bytes, NULL, sizeof(load_bytes) },
-	[F_CPUINFO]    = { "cpuinfo", cpuinfo_bytes, clocks_take, sizeof(cpuinfo_bytes) },
-	[F_PSI_CPU]    = { "pressure/cpu", psi_bytes[0], NULL, sizeof(psi_bytes[0]) },
-	[F_PSI_MEMORY] = { "pressure/memory", psi_bytes[1], NULL, sizeof(psi_bytes[1]) },
-	[F_PSI_IO]     = { "pressure/io", psi_bytes[2], NULL, sizeof(psi_bytes[2]) },
+	[F_STAT]       = { "stat", cpus_take, 1 << 20 }, /* 128 bytes for each CPU, of MAX_CPUS, 2 for each interrupt */
+	[F_MEMINFO]    = { "meminfo", NULL, 128 << 10 },
+	[F_VMSTAT]     = { "vmstat", NULL, 128 << 10, true },
+	[F_DISKSTATS]  = { "diskstats", disks_take, 512 << 10, true }, /* 4000 disks and partitions */
+	[F_LOADAVG]    = { "loadavg", NULL, TEXT_PART },
+	[F_CPUINFO]    = { "cpuinfo", clocks_take, 2 << 20, true }, /* 1000 CPUs; most of it are flags */
+	[F_PSI_CPU]    = { "pressure/cpu", NULL, TEXT_PART },
+	[F_PSI_MEMORY] = { "pressure/memory", NULL, TEXT_PART },
+	[F_PSI_IO]     = { "pressure/io", NULL, TEXT_PART },
 };
+
+/* The texts of a reading stand one behind the other. */
+static char *text_bytes;
+static TABLE(text_bytes, 4 << 20 /* all caps and a part */, 4 * TEXT_PART, "bytes of /proc");
+static size_t text_used;
 
 static struct text {
 	int fd;
@@ -72,7 +73,7 @@ static struct text {
 	bool listed; /* was there for host_list() */
 	u32 reading; /* in which it was read last */
 	long error;
-	size_t n;
+	size_t at, n; /* in text_bytes */
 	i64 t;       /* ns, when */
 } texts[FILES];
 
@@ -83,18 +84,29 @@ static void text_close(struct text *f)
 	f->open = false;
 }
 
-/* To the end: of a seq_file of many records (diskstats, cpuinfo, vmstat) a read gives those that a page holds, whole ones,
- * though more follow. Length, or -errno. */
-static long read_all(int fd, char *b, size_t cap)
+/* To the end, behind text_used: of a seq_file of many records a read gives those that a page holds, whole ones, though more
+ * follow; of one record it gives all that there is room for. Length, or -errno. */
+static long read_all(int fd, const struct source_text *from)
 {
-	size_t n = 0;
-	long r = 1;
+	size_t n = 0, room;
+	long r;
+	char *b;
 
-	while (n < cap && (r > 0 || r == -EINTR)) {
-		r = sys_pread(fd, b + n, cap - n, n);
+	do {
+		if (!table_has(&text_bytes_table, text_used + n + TEXT_PART - 1))
+			return -ENOMEM;
+		b = text_bytes + text_used + n;
+		room = text_bytes_table.ready - text_used - n;
+		room = room < from->cap - n ? room : from->cap - n;
+		r = sys_pread(fd, b, room, n);
 		n += r > 0 ? (size_t)r : 0;
-	}
+	} while (n < from->cap && (r == -EINTR || (r > 0 && (from->many || (size_t)r == room || b[r - 1] != '\n'))));
 	return r < 0 ? r : (long)n;
+}
+
+static struct str text_of(const struct text *f)
+{
+	return f->n ? str_of(text_bytes + f->at, f->n) : LIT("");
 }
 
 static void text_fill(struct text *f, const struct source_text *from)
@@ -107,27 +119,28 @@ static void text_fill(struct text *f, const struct source_text *from)
 		f->open = n >= 0;
 	}
 	if (n >= 0)
-		n = read_all(f->fd, from->b, from->cap);
+		n = read_all(f->fd, from);
 	if (n < 0)
 		text_close(f);
 	f->error = n < 0 ? why_not(n) : 0;
 	f->n = n > 0 ? (size_t)n : 0;
+	f->at = text_used;
+	text_used += f->n;
 	reg_dropped += f->n == from->cap;
 	f->reading = reading;
 	f->t = sys_now(CLOCK_MONOTONIC);
 	if (from->take)
-		from->take((struct str){ from->b, from->b + f->n });
+		from->take(text_of(f));
 }
 
 static long text_get(u8 file, struct str *text)
 {
 	struct text *f = &texts[file];
-	const struct source_text *from = &text_sources[file];
 
 	f->asked |= !listing;
 	if (f->reading != reading)
-		text_fill(f, from);
-	*text = (struct str){ from->b, from->b + f->n };
+		text_fill(f, &text_sources[file]);
+	*text = text_of(f);
 	return f->error;
 }
 
@@ -241,16 +254,19 @@ static const struct {
 enum { MAX_SMALL = 4096 /* the clocks of 3500 CPUs, and their zones */ };
 
 static struct small_file {
-	bool used, asked;
+	bool asked;
 	bool based; /* SM_ENERGY: was is of an earlier reading */
 	u8 kind, n; /* enum small */
+	u16 next;   /* in its bucket; 0: the last */
 	char inst[32];
 	int fd;
 	u32 reading;
 	long error;
 	i64 value;
 	u64 was, sum, range; /* SM_ENERGY, uJ */
-} smalls[MAX_SMALL];
+} *smalls;
+static TABLE(smalls, MAX_SMALL, 16, "files of one number");
+static u16 nsmalls, small_bucket[256]; /* row + 1 */
 static long smalls_open;
 
 static const char *join(const char *a, struct str b, const char *c)
@@ -270,20 +286,24 @@ static const char *small_path(u8 kind, struct str inst)
 	return join(small_paths[kind].before, inst, small_paths[kind].after);
 }
 
-/* Where it is, or has room: NULL where there is none. */
-static struct small_file *small_find(u8 kind, struct str inst)
+/* NULL: there is no room. */
+static struct small_file *small_of(u8 kind, struct str inst)
 {
-	u32 h = kind;
+	u16 *bucket = &small_bucket[hash_more(kind, inst) % LEN(small_bucket)];
+	struct small_file *f;
 
-	for (const char *p = inst.p; p < inst.e; p++)
-		h = h * 31 + (u8)*p;
-	for (u32 i = 0; i < MAX_SMALL; i++) {
-		struct small_file *f = &smalls[(h + i) % MAX_SMALL];
-
-		if (!f->used || (f->kind == kind && str_eq(inst, (struct str){ f->inst, f->inst + f->n })))
+	for (u16 i = *bucket; i; i = f->next) {
+		f = &smalls[i - 1];
+		if (f->kind == kind && str_eq(inst, str_of(f->inst, f->n)))
 			return f;
 	}
-	return NULL;
+	if (!table_has(&smalls_table, nsmalls))
+		return NULL;
+	f = &smalls[nsmalls++];
+	*f = (struct small_file){ .kind = kind, .fd = -1, .n = (u8)str_len(inst), .next = *bucket };
+	memcpy(f->inst, inst.p, f->n);
+	*bucket = nsmalls;
+	return f;
 }
 
 static void small_close(struct small_file *f)
@@ -356,15 +376,11 @@ static long small_fill(struct small_file *f, struct str inst)
 
 static long small_get(u8 kind, struct str inst, const struct small_file **at)
 {
-	struct small_file *f = small_find(kind, inst);
+	struct small_file *f = small_of(kind, inst);
 
 	if (!f) {
 		reg_dropped++;
 		return -ENOENT;
-	}
-	if (!f->used) {
-		*f = (struct small_file){ .used = true, .kind = kind, .fd = -1, .n = (u8)str_len(inst) };
-		memcpy(f->inst, inst.p, f->n);
 	}
 	f->asked |= !listing;
 	if (f->reading != reading) {
@@ -382,27 +398,30 @@ enum { J_USER, J_NICE, J_SYSTEM, J_IDLE, J_IOWAIT, J_IRQ, J_SOFTIRQ, J_STEAL, J_
 #define J(field) (1u << J_##field)
 enum { J_ALL = (1 << J_FIELDS) - 1 };
 
-enum { CPU_ALL = MAX_CPUS };
-
 /* sum goes on where a field goes back: idle and iowait do. */
 static struct cpu {
 	u64 was[J_FIELDS], sum[J_FIELDS];
-	u32 seen;
+	u64 hz;
+	u32 seen, clocked; /* the readings of its times and of hz */
 	u8 n; /* fields; old kernels have 4 */
-} cpus[MAX_CPUS + 1];
+} *cpus;
+enum { CPU_ALL, CPU_FIRST }; /* rows */
+static TABLE(cpus, CPU_FIRST + MAX_CPUS, 26, "CPUs");
 
-/* What stands behind "cpu", CPU_ALL for nothing. */
-static bool cpu_number(struct str inst, u32 *cpu)
+/* The row of "cpu" and a number, CPU_ALL without one; false where it has none. */
+static bool cpu_row(struct str inst, u32 *row)
 {
 	u64 n;
 
-	*cpu = CPU_ALL;
-	if (str_is(inst, "cpu"))
-		return true;
-	if (!str_skip(&inst, S("cpu")) || scan_u64(inst, &n) != inst.e || n >= MAX_CPUS)
+	*row = CPU_ALL;
+	if (!str_skip_z(&inst, "cpu"))
 		return false;
-	*cpu = (u32)n;
-	return true;
+	if (inst.p < inst.e) {
+		if (scan_u64(inst, &n) != inst.e || n >= MAX_CPUS)
+			return false;
+		*row = CPU_FIRST + (u32)n;
+	}
+	return table_has(&cpus_table, *row);
 }
 
 /* How many fields: 0 where one makes no sense. */
@@ -438,7 +457,6 @@ static void cpu_grow(struct cpu *c, const u64 *j, u8 n, u64 *more)
 static void cpus_take(struct str text)
 {
 	u64 all[J_FIELDS], stayed[J_FIELDS] = { 0 }, none[J_FIELDS] = { 0 };
-	struct cpu *sum = &cpus[CPU_ALL];
 	u32 here = 0, staying = 0;
 	struct str line, name;
 	u8 nall = 0;
@@ -448,7 +466,7 @@ static void cpus_take(struct str text)
 		u32 at;
 		u8 n;
 
-		if (!str_word(&line, &name) || !cpu_number(name, &at) || cpus[at].seen == reading || !(n = jiffies_scan(line, j)))
+		if (!str_word(&line, &name) || !cpu_row(name, &at) || cpus[at].seen == reading || !(n = jiffies_scan(line, j)))
 			continue;
 		if (at == CPU_ALL) {
 			memcpy(all, j, sizeof(all));
@@ -462,8 +480,8 @@ static void cpus_take(struct str text)
 	if (!nall)
 		return;
 	for (u8 i = 0; i < nall && (staying < here || here < ncpus); i++)
-		sum->was[i] = all[i] - stayed[i];
-	cpu_grow(sum, all, nall, none);
+		cpus[CPU_ALL].was[i] = all[i] - stayed[i];
+	cpu_grow(&cpus[CPU_ALL], all, nall, none);
 	cpus_taken = reading;
 	ncpus = here;
 }
@@ -482,7 +500,8 @@ static struct disk {
 	bool physical;  /* below no other */
 	u32 seen;
 	u64 was[DK_FIELDS], sum[DK_FIELDS]; /* sectors, sectors, ms */
-} disks[MAX_DISKS];
+} *disks;
+static TABLE(disks, MAX_DISKS, 16, "disks");
 static u32 ndisks, last_disk;
 static u64 disks_sum[DK_FIELDS];
 static u32 disks_taken; /* the reading in which the file was read before */
@@ -539,12 +558,13 @@ static bool disk_physical(struct str name)
 
 static struct disk *disk_add(struct str name)
 {
-	struct disk *d = &disks[ndisks];
+	struct disk *d;
 
-	if (ndisks == MAX_DISKS) {
+	if (!table_has(&disks_table, ndisks)) {
 		reg_dropped++;
 		return NULL;
 	}
+	d = &disks[ndisks];
 	*d = (struct disk){ .n = (u8)str_len(name) };
 	memcpy(d->name, name.p, d->n);
 	d->whole = files_tell(sys_faccess(root_sys, disk_path(name, ""), F_OK)) == 0;
@@ -621,8 +641,10 @@ static struct proc {
 	bool has;      /* io is known */
 	u64 io[2];     /* rchar, wchar, bytes */
 	u64 grown[2];  /* since the reading before */
-} procs[MAX_PROCS + 1];
-static u32 nprocs, io_bucket[IO_BUCKETS], io_seen;
+} *procs;
+static TABLE(procs, MAX_PROCS + 1, 128, "processes with I/O");
+static u16 io_bucket[IO_BUCKETS];
+static u32 nprocs, io_seen;
 static u64 io_sum[2];
 static long io_error;
 
@@ -648,10 +670,10 @@ static u32 proc_find_any(u32 pid)
 
 static void proc_chain(u32 i)
 {
-	u32 *first = &io_bucket[procs[i].pid % IO_BUCKETS];
+	u16 *first = &io_bucket[procs[i].pid % IO_BUCKETS];
 
 	procs[i].next = *first;
-	*first = i;
+	*first = (u16)i;
 }
 
 static long proc_slurp(u32 pid, const char *leaf, char *b, size_t cap)
@@ -705,7 +727,7 @@ static long proc_io(u32 pid, u64 io[2])
 
 static struct proc *proc_add(u32 pid, u64 start)
 {
-	if (nprocs == MAX_PROCS) {
+	if (!table_has(&procs_table, nprocs + 1)) {
 		reg_dropped++;
 		return NULL;
 	}
@@ -811,11 +833,6 @@ static u64 procs_walk(void (*visit)(u32 pid))
 
 /* --- clocks where there is no cpufreq: /proc/cpuinfo ------------------------------------------------------- */
 
-static struct {
-	u64 hz;
-	u32 seen;
-} clocks[MAX_CPUS];
-
 static void clocks_take(struct str text)
 {
 	struct str line, key;
@@ -827,9 +844,10 @@ static void clocks_take(struct str text)
 		line = str_trim(line);
 		if (str_is(key, "processor"))
 			cpu = scan_u64(line, &cpu) == line.e ? cpu : MAX_CPUS;
-		if (cpu < MAX_CPUS && str_is(key, "cpu MHz") && scan_dec(line, 6, &hz) == line.e) {
-			clocks[cpu].hz = hz;
-			clocks[cpu].seen = reading;
+		if (cpu < MAX_CPUS && str_is(key, "cpu MHz") && scan_dec(line, 6, &hz) == line.e &&
+		    table_has(&cpus_table, CPU_FIRST + (size_t)cpu)) {
+			cpus[CPU_FIRST + cpu].hz = hz;
+			cpus[CPU_FIRST + cpu].clocked = reading;
 		}
 	}
 }
@@ -861,7 +879,7 @@ static long cpu_read(const struct row *r, struct str inst, u64 *v, u64 *of)
 	const struct cpu *c;
 	u32 at;
 
-	if (error || !cpu_number(inst, &at))
+	if (error || !cpu_row(inst, &at))
 		return error ? error : -ENOENT;
 	c = &cpus[at];
 	if (c->seen != reading || !(r->arg & ((1u << c->n) - 1)))
@@ -949,7 +967,7 @@ static long pressure_read(const struct row *r, struct str inst, u64 *v, u64 *of)
 		if (!str_word(&line, &word) || !str_is(word, r->key))
 			continue;
 		while (str_word(&line, &word))
-			if (str_skip(&word, S("total=")) && scan_u64(word, v) == word.e) {
+			if (str_skip_z(&word, "total=") && scan_u64(word, v) == word.e) {
 				*of = (u64)texts[r->file].t / 1000;
 				return 0;
 			}
@@ -1011,16 +1029,16 @@ static long clock_read(const struct row *r, struct str inst, u64 *v, u64 *of)
 	const struct small_file *f = NULL;
 	struct str text;
 	long error = small_get(SM_CLOCK, inst, &f);
-	u32 cpu;
+	u32 at;
 
 	(void)r, (void)of;
 	if (!error && f->value <= INT64_MAX / 1000) {
 		*v = (u64)f->value * 1000;
 		return 0;
 	}
-	if (text_get(F_CPUINFO, &text) < 0 || !cpu_number(inst, &cpu) || cpu == CPU_ALL || clocks[cpu].seen != reading)
+	if (text_get(F_CPUINFO, &text) < 0 || !cpu_row(inst, &at) || cpus[at].clocked != reading)
 		return error ? error : -ENOENT;
-	*v = clocks[cpu].hz;
+	*v = cpus[at].hz;
 	return 0;
 }
 
@@ -1192,8 +1210,8 @@ static void cpus_present(struct cpuset *set)
 		return;
 	memset(set, 0, sizeof(*set));
 	text_get(F_STAT, &text);
-	for (u32 i = 0; i < MAX_CPUS; i++)
-		if (cpus[i].seen == reading)
+	for (u32 i = 0; CPU_FIRST + i < cpus_table.ready; i++)
+		if (cpus[CPU_FIRST + i].seen == reading)
 			set->w[i / 64] |= UINT64_C(1) << i % 64;
 }
 
@@ -1281,7 +1299,8 @@ enum { MAX_ZONES = 256 /* large servers have some dozens */ };
 static struct zone {
 	char inst[32], shown[64 + 24];
 	u8 n, len;
-} zones[MAX_ZONES];
+} *zones;
+static TABLE(zones, MAX_ZONES, 16, "thermal and energy zones");
 static u32 nzones;
 
 static struct str zone_inst(const struct zone *z)
@@ -1298,7 +1317,7 @@ static void zone_put(struct str name)
 {
 	u32 i = nzones;
 
-	if (nzones == MAX_ZONES) {
+	if (!table_has(&zones_table, nzones)) {
 		reg_dropped++;
 		return;
 	}
@@ -1406,14 +1425,15 @@ static void close_unasked(void)
 	for (size_t i = 0; i < FILES; i++)
 		if (!texts[i].asked)
 			text_close(&texts[i]);
-	for (size_t i = 0; i < MAX_SMALL; i++)
-		if (smalls[i].used && !smalls[i].asked)
+	for (size_t i = 0; i < nsmalls; i++)
+		if (!smalls[i].asked)
 			small_close(&smalls[i]);
 }
 
 void host_begin(void)
 {
 	reading++;
+	text_used = 0;
 }
 
 void host_list(void (*found)(const struct hostcounter *h))
@@ -1447,6 +1467,6 @@ void host_trim(void)
 	close_unasked();
 	for (size_t i = 0; i < FILES; i++)
 		texts[i].asked = false;
-	for (size_t i = 0; i < MAX_SMALL; i++)
+	for (size_t i = 0; i < nsmalls; i++)
 		smalls[i].asked = false;
 }

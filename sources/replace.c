@@ -148,6 +148,18 @@ long file_slurp(const char *path, char *b, size_t cap)
 	return n;
 }
 
+/* The same of a table of bytes; -EFBIG where it fills it. */
+long file_slurp_table(const char *path, struct table *t)
+{
+	long fd = file_open(path, O_RDONLY | O_NONBLOCK), n;
+
+	if (fd < 0)
+		return files_tell(fd);
+	n = slurp_table_fd((int)fd, t);
+	sys_close((int)fd);
+	return n < (long)t->most ? n : -EFBIG;
+}
+
 /* 0 or -errno: that nothing may be created there is known now, and not after an hour. */
 long replace_begin(struct replacing *f, const char *path)
 {

@@ -9,24 +9,22 @@ static struct mapped {
 	struct gp_ring map;
 	u64 published; /* the tail that the kernel knows */
 	u64 time;      /* of the next record */
-} rings[MAX_RINGS];
-static u32 nrings;
+	u16 heap;      /* not of this ring, but the i-th place of the heap: rings that have records, the earliest on top */
+} *rings;
+static TABLE(rings, MAX_RINGS, 16, "rings of perf events");
+static u32 nrings, nheap;
 
 u64 rings_lost, rings_corrupt;
-
-static u16 heap[MAX_RINGS]; /* rings that have records, the earliest on top */
-static u32 nheap;
-
-static char scratch[PERF_RECORD_BYTES];
 
 /* Maps the ring of a perf event, of `pages` pages, which is a power of two. Its number, or -errno. */
 long rings_add(int fd, u32 pages)
 {
-	struct mapped *m = &rings[nrings];
+	struct mapped *m;
 	int error;
 
-	if (nrings == MAX_RINGS)
-		return -ENOSPC;
+	if (!table_has(&rings_table, nrings))
+		return -ENOMEM;
+	m = &rings[nrings];
 	*m = (struct mapped){ 0 };
 	error = pages ? gp_map(&m->map, fd, pages) : -EINVAL;
 	if (error)
@@ -52,16 +50,16 @@ static void heap_down(u32 i)
 {
 	for (;;) {
 		u32 low = 2 * i + 1;
-		u16 t = heap[i];
+		u16 t = rings[i].heap;
 
 		if (low >= nheap)
 			return;
-		if (low + 1 < nheap && rings[heap[low + 1]].time < rings[heap[low]].time)
+		if (low + 1 < nheap && rings[rings[low + 1].heap].time < rings[rings[low].heap].time)
 			low++;
-		if (rings[t].time <= rings[heap[low]].time)
+		if (rings[t].time <= rings[rings[low].heap].time)
 			return;
-		heap[i] = heap[low];
-		heap[low] = t;
+		rings[i].heap = rings[low].heap;
+		rings[low].heap = t;
 		i = low;
 	}
 }
@@ -77,7 +75,7 @@ static void heap_fill(const struct pformat *f)
 		if (m->r.head == m->r.tail)
 			continue;
 		ring_time(&m->r, f, &m->time);
-		heap[nheap++] = (u16)i;
+		rings[nheap++].heap = (u16)i;
 	}
 	for (u32 i = nheap / 2; i > 0; i--)
 		heap_down(i - 1);
@@ -88,6 +86,7 @@ static bool take_one(struct mapped *m, const struct pformat *common, const struc
 		     void (*take)(const struct prec *r))
 {
 	const struct pformat *f = common;
+	char scratch[PERF_RECORD_BYTES]; /* touched by what goes over the ring's end */
 	struct str rec;
 	struct prec r;
 
@@ -116,8 +115,8 @@ u64 rings_drain(u64 until, const struct pformat *(*format)(u64 id), void (*take)
 	u64 n = 0;
 
 	heap_fill(common);
-	while (nheap > 0 && rings[heap[0]].time <= until) {
-		struct mapped *m = &rings[heap[0]];
+	while (nheap > 0 && rings[rings[0].heap].time <= until) {
+		struct mapped *m = &rings[rings[0].heap];
 
 		n += take_one(m, common, format, take);
 		/* Not after each record: the kernel's side of that cache line is busy too. */
@@ -126,7 +125,7 @@ u64 rings_drain(u64 until, const struct pformat *(*format)(u64 id), void (*take)
 		if (m->r.tail != m->r.head)
 			ring_time(&m->r, common, &m->time);
 		else
-			heap[0] = heap[--nheap];
+			rings[0].heap = rings[--nheap].heap;
 		heap_down(0);
 	}
 	for (u32 i = 0; i < nrings; i++) {

@@ -62,10 +62,12 @@ static const struct call {
 	CALL(pwrite64, CALLS_WRITE | CALLS_PERF, ANY),
 	CALL(inotify_init1, CALLS_WATCH, ANY), CALL(inotify_add_watch, CALLS_WATCH, ANY), CALL(pidfd_open, CALLS_WATCH, ANY),
 	CALL(pidfd_getfd, CALLS_BLIND, ANY),
+	CALL(mprotect, WHO, MMAP), /* tables grow; their address space was reserved before */
+	CALL(sched_getaffinity, CALLS_OPEN_PERF, ANY), /* the CPUs of a machine without /sys */
 	CALL(perf_event_open, CALLS_OPEN_PERF, ANY), CALL(prlimit64, CALLS_OPEN_PERF, LIMIT), CALL(munmap, CALLS_PERF, ANY),
 	{ SYS_LANDLOCK, CALLS_OPEN_PERF }, /* doctor asks for its version */
-	CALL(sendto, CALLS_NET | CALLS_CHILD, ANY), CALL(shutdown, CALLS_NET, ANY), CALL(recvfrom, CALLS_NET, ANY), CALL(getsockopt, CALLS_NET, ANY),
-	CALL(wait4, CALLS_CHILD, ANY), CALL(getrusage, CALLS_CHILD, ANY), CALL(setitimer, CALLS_TIMER, ANY),
+	CALL(sendto, CALLS_NET, ANY), CALL(shutdown, CALLS_NET, ANY), CALL(recvfrom, CALLS_NET, ANY), CALL(getsockopt, CALLS_NET, ANY),
+	CALL(wait4, CALLS_CHILD, ANY), CALL(getrusage, CALLS_CHILD, ANY),
 	/* What some architectures have beside these, or instead. */
 #ifdef SYS_mmap2
 	CALL(mmap2, CALLS_PERF, MMAP),
@@ -101,7 +103,7 @@ static const struct call {
 	CALL(renameat, CALLS_REPLACE, ANY),
 #endif
 #ifdef SYS_socketcall /* what it is of lies in memory, which no filter sees */
-	CALL(socketcall, CALLS_NET | CALLS_CHILD, ANY),
+	CALL(socketcall, CALLS_NET, ANY),
 #endif
 #undef FILES
 #undef ALL
@@ -365,6 +367,7 @@ void sandbox_enter(u16 who, i32 child)
 {
 	struct program p;
 
+	tables_reserve();
 	sys_no_new_privs();
 	if (ruleset >= 0) {
 		long r = sys_landlock_enter(ruleset);

@@ -10,7 +10,8 @@ static struct sensed {
 	char dir[32], chip[32]; /* hwmon3 may be another one's some day */
 	char chan[16];
 	int fd, state; /* the channel; its device's runtime_status; or -1 */
-} senses[MAX_SENSED];
+} *senses;
+static TABLE(senses, MAX_SENSED, 32, "hwmon sensors");
 static u32 nsenses;
 
 static bool is_gpus(const char *dir)
@@ -87,7 +88,7 @@ static void sense_chip(const char *dir)
 		c = channel_of(chan);
 		if (!c || !(str_is(s, "input") || str_is(s, "average")) || is_sensed(dir, chip, chan))
 			continue;
-		if (nsenses == MAX_SENSED || str_len(chan) >= sizeof(senses[0].chan))
+		if (str_len(chan) >= sizeof(senses[0].chan) || !table_has(&senses_table, nsenses))
 			reg_dropped++;
 		else
 			sense(dir, chip, chan, c);

@@ -58,10 +58,11 @@ static const u8 kept[] = { D_BUSY_NS, D_CYCLES, D_TOTAL_CYCLES, D_GPU_BUSY_US, D
 			   D_CAPACITY, D_KEPT_NS, D_KEPT_CYCLES, D_KEPT_TOTAL_CYCLES };
 enum { KEPT_CAPACITY = 7 };
 
-static char loaded_bytes[STATE_BYTES], saved_bytes[STATE_BYTES];
+static char *loaded_bytes, *saved_bytes;
+static TABLE(loaded_bytes, STATE_BYTES, 16 << 10, "bytes of the state file");
+static TABLE(saved_bytes, STATE_BYTES, 16 << 10, "bytes of the state file");
 static struct str loaded; /* its rows; empty: there is no state */
 static struct statehead now;
-static char *const rows_at = loaded_bytes + sizeof(struct statehead);
 static u8 device_here[256]; /* the registry's number for a row's */
 static bool sums;           /* what is shown is summed over all clients */
 
@@ -251,6 +252,7 @@ static bool row_apply(const struct rowview *v, u32 device)
 {
 	const struct staterow *r = &v->r;
 	struct client *c;
+	u32 n;
 
 	if (device == NONE)
 		return true;
@@ -260,9 +262,10 @@ static bool row_apply(const struct rowview *v, u32 device)
 		group_before(device, v);
 	if (r->kind != K_CLIENT)
 		return true;
-	c = &clients[client_find(device, r->keykind, r->key)];
-	if (!c->e.used)
+	n = client_find(device, r->keykind, r->key);
+	if (n == NONE)
 		return !is_hidden(device, v->heirs);
+	c = &clients[n];
 	if (c->e.fresh && !c->kept)
 		client_before(c, v);
 	return c->e.fresh;
@@ -273,7 +276,7 @@ static void rows_apply(void)
 	struct str rest = loaded;
 	struct rowview v;
 
-	for (char *at = rows_at; take_row(&rest, &v); at += rest.p - at) {
+	for (char *at = loaded_bytes + sizeof(struct statehead); take_row(&rest, &v); at += rest.p - at) {
 		if (v.r.flags & RF_DONE)
 			continue;
 		if (v.r.kind == K_DEVICE)
@@ -374,7 +377,9 @@ static const char *state_read(const char *path, struct str *file)
 		why = "of another user";
 	else if (st.st_mode & (S_IWGRP | S_IWOTH))
 		why = "others may write to it";
-	else if ((n = st.st_size > STATE_BYTES ? -EFBIG : slurp_fd((int)fd, loaded_bytes, STATE_BYTES)) < 0)
+	else if (!table_has(&loaded_bytes_table, st.st_size < STATE_BYTES ? (size_t)st.st_size : STATE_BYTES))
+		why = "too large";
+	else if ((n = slurp_fd((int)fd, loaded_bytes, loaded_bytes_table.ready)) < 0)
 		why = "cannot be read";
 	else
 		*file = (struct str){ loaded_bytes, loaded_bytes + n };
@@ -425,8 +430,11 @@ void state_sample(void)
 	rows_apply();
 }
 
+/* Into saved_bytes. */
 static void put_raw(struct buf *b, const void *p, size_t n)
 {
+	if (table_has(&saved_bytes_table, b->n + n))
+		*b = (struct buf){ saved_bytes, b->n, saved_bytes_table.ready, b->full };
 	put_n(b, p, n);
 }
 
@@ -507,7 +515,7 @@ static void put_unseen(struct buf *b)
 
 		if (v.r.flags & RF_DONE || !devices[device].e.used)
 			continue;
-		if (b->cap - b->n < (size_t)(rest.p - from) + sizeof(u64)) {
+		if (!table_has(&saved_bytes_table, b->n + (size_t)(rest.p - from) + sizeof(u64))) {
 			reg_dropped++;
 			continue;
 		}
@@ -521,7 +529,7 @@ static void put_unseen(struct buf *b)
 
 static struct str state_make(void)
 {
-	struct buf b = buf_on(saved_bytes, STATE_BYTES);
+	struct buf b = { 0 };
 	u64 sum;
 
 	now.rows = 0;
@@ -533,7 +541,8 @@ static struct str state_make(void)
 				.keykind = clients[i].keykind }, NULL, clients[i].holders);
 	put_groups(&b);
 	put_unseen(&b);
-	memcpy(b.p, &now, sizeof(now));
+	if (!b.full)
+		memcpy(b.p, &now, sizeof(now));
 	sum = hash64_more(HASH64_BEGIN, (struct str){ b.p, b.p + b.n });
 	put_raw(&b, &sum, sizeof(sum));
 	return (struct str){ b.p, b.full ? b.p : b.p + b.n };

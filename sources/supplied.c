@@ -22,7 +22,8 @@ enum {
 static struct file {
 	char name[VENDOR_BYTES];
 	u32 opened; /* counters of it that are active */
-} files[MAX_FILES];
+} *files;
+static TABLE(files, MAX_FILES, 16, "files of counters");
 static u32 nfiles;
 
 static struct line {
@@ -32,10 +33,12 @@ static struct line {
 	bool open, known;
 	i64 value;
 	u32 next; /* in its bucket, + 1 */
-} lines[MAX_LINES];
+} *lines;
+static TABLE(lines, MAX_LINES, 32, "counters of files");
 static u32 nlines, line_bucket[256];
 
-static char bytes[FILE_BYTES];
+static char *bytes;
+static TABLE(bytes, FILE_BYTES, 4096, "bytes of a file of counters");
 
 /* --- files ------------------------------------------------------------------------------------------------- */
 
@@ -46,10 +49,10 @@ static bool file_text(int dir, const char *name, struct str *text)
 
 	if (fd < 0)
 		return false;
-	n = sys_is_regular((int)fd) ? slurp_fd((int)fd, bytes, sizeof(bytes)) : -EINVAL;
+	n = sys_is_regular((int)fd) ? slurp_table_fd((int)fd, &bytes_table) : -EINVAL;
 	sys_close((int)fd);
 	*text = str_got(bytes, n);
-	return n >= 0 && (size_t)n < sizeof(bytes);
+	return n >= 0 && n < FILE_BYTES;
 }
 
 static bool is_printable(struct str s)
@@ -148,12 +151,13 @@ static void line_add(u32 file, const struct told *t)
 	struct naming n = { .vendor = str_z(files[file].name), .name = t->name, .what = (struct str)STR("as its program tells it"),
 			    .unit = t->unit, .rule = R_LEVEL, .is_signed = true, .max = UINT64_MAX };
 	u32 *bucket = bucket_of(file, t->name);
-	struct line *l = &lines[nlines];
+	struct line *l;
 
-	if (nlines == MAX_LINES) {
+	if (!table_has(&lines_table, nlines)) {
 		reg_dropped++;
 		return;
 	}
+	l = &lines[nlines];
 	*l = (struct line){ .file = file, .n = (u8)str_len(t->name), .next = *bucket };
 	memcpy(l->name, t->name.p, l->n);
 	*bucket = nlines + 1;
@@ -165,7 +169,7 @@ static u32 file_number(struct str name)
 	for (u32 i = 0; i < nfiles; i++)
 		if (str_is(name, files[i].name))
 			return i;
-	if (nfiles == MAX_FILES || str_len(name) >= VENDOR_BYTES || !is_printable(name)) {
+	if (str_len(name) >= VENDOR_BYTES || !is_printable(name) || !table_has(&files_table, nfiles)) {
 		reg_dropped++;
 		return MAX_FILES;
 	}

@@ -4,9 +4,6 @@
 #include "gpustat.h"
 #include "sys.h"
 
-
-/* All of it is touched only as it is used; but a kernel that has less memory than a program has tables does not
- * start it, so the largest machines are not what these are made for. */
 enum {
 	MAX_PROCS = 32769,     /* tasks: pid_max where nobody raised it */
 	MAX_MAPS = 65537,      /* a thousand processes with 65 executable maps each */
@@ -23,13 +20,14 @@ enum {
 	TASK_COMM = 16,
 };
 
-u32 symbols_dropped;
+u32 symbols_dropped, symbols_far;
 bool symbols_hidden;
 void (*symbols_found)(const struct prec *r);
 
 /* --- texts -------------------------------------------------------------------------------------------------- */
 
-static char text[MAX_TEXT];
+static char *text;
+static TABLE(text, MAX_TEXT, 1 << 16, "bytes of names");
 static u32 text_n = 1;
 
 /* A copy that lasts, and ends in a NUL; 0 where there is no room. */
@@ -38,7 +36,7 @@ static u32 text_add(struct str s)
 	u32 at = text_n;
 	size_t n = str_len(s);
 
-	if (n >= MAX_TEXT - text_n) {
+	if (!table_has(&text_table, text_n + n)) {
 		symbols_dropped++;
 		return 0;
 	}
@@ -58,8 +56,9 @@ static u32 hash_of(u64 a, u64 b)
 
 /* --- windows of files ----------------------------------------------------------------------------------------- */
 
-static char window[WINDOW];
-static int window_fd = -1;
+static char *window;
+static TABLE(window, WINDOW, WINDOW, "bytes of a program");
+static int window_fd = -1; /* -1: it holds nothing of a file */
 static u64 window_at;
 static size_t window_n;
 
@@ -70,7 +69,7 @@ static struct str bytes_at(int fd, u64 at, size_t n)
 
 	if (fd != window_fd || at < window_at || at - window_at > window_n || window_n - (at - window_at) < n) {
 		window_fd = -1;
-		if (at > INT64_MAX - WINDOW)
+		if (at > INT64_MAX - WINDOW || !table_has(&window_table, WINDOW - 1))
 			return (struct str){ 0 };
 		r = sys_pread(fd, window, WINDOW, at);
 		if (r < 0)
@@ -168,9 +167,11 @@ static struct sym *sym_at(struct sym *s, size_t n, u64 addr)
 
 /* --- the kernel's ------------------------------------------------------------------------------------------------- */
 
-static struct sym ksyms[MAX_KSYMS];
+static struct sym *ksyms;
+static TABLE(ksyms, MAX_KSYMS, 4096, "kernel symbols");
 static u32 nksyms;
 static bool kernel_read, kernel_unsorted;
+static bool kernel_partial; /* some found no room: no more are kept */
 static u32 kernel_space = 1, spaces = 1; /* see the cache */
 
 /* One more than a digit's value, counted from '0' on; 0: it is none. */
@@ -193,7 +194,8 @@ static void ksym_add(u64 addr, u64 size, u8 rank, struct str name)
 {
 	u32 at;
 
-	if (nksyms == MAX_KSYMS || (at = text_add(name)) == 0) {
+	if (kernel_partial || !table_has(&ksyms_table, nksyms) || (at = text_add(name)) == 0) {
+		kernel_partial = true;
 		symbols_dropped++;
 		return;
 	}
@@ -222,16 +224,17 @@ static void kallsyms_line(struct str line)
 	ksym_add(addr, 0, (u8)((*line.p != '_') << 1 | (type == 'T')), line);
 }
 
-/* Calls line() for each line of a file below --proc; one without end is passed over. */
+/* Calls line() for each line of a file below --proc; one without end is passed over. Reads into the window. */
 static void each_line(const char *path, void (*line)(struct str))
 {
-	static char b[WINDOW];
 	u8 was = privilege_raise(MAY_LOOK | MAY_SYMBOLS);
 	size_t n = 0;
 	long fd = sys_openat(root_proc, path, O_RDONLY | O_NONBLOCK), r;
 
-	while (fd >= 0 && ((r = sys_read((int)fd, b + n, sizeof(b) - n)) > 0 || r == -EINTR)) {
-		struct str all = { b, b + n + (r > 0 ? r : 0) };
+	window_fd = -1;
+	while (fd >= 0 && table_has(&window_table, WINDOW - 1) &&
+	       ((r = sys_read((int)fd, window + n, WINDOW - n)) > 0 || r == -EINTR)) {
+		struct str all = { window, window + n + (r > 0 ? r : 0) };
 		const char *nl;
 
 		while (all.p < all.e && (nl = memchr(all.p, '\n', str_len(all))) != NULL) {
@@ -239,8 +242,8 @@ static void each_line(const char *path, void (*line)(struct str))
 			all.p = nl + 1;
 		}
 		n = str_len(all);
-		memmove(b, all.p, n);
-		if (n == sizeof(b))
+		memmove(window, all.p, n);
+		if (n == WINDOW)
 			break;
 	}
 	if (fd >= 0)
@@ -250,20 +253,20 @@ static void each_line(const char *path, void (*line)(struct str))
 
 static void kernel_load(void)
 {
+	u32 n = text_n;
+
 	if (!kernel_read) {
 		kernel_read = kernel_unsorted = true;
 		each_line("kallsyms", kallsyms_line);
-		symbols_hidden = symbols_hidden || !nksyms;
+		symbols_hidden = symbols_hidden || (!nksyms && !kernel_partial);
+		if (kernel_partial) { /* with a part of the symbols, addresses would get the names of others */
+			nksyms = 0;
+			text_n = n;
+		}
 	}
 	if (kernel_unsorted)
 		syms_sort(ksyms, nksyms);
 	kernel_unsorted = false;
-}
-
-/* Reads the kernel's symbols now, some 50 ms, rather than for the first sample that wants them. */
-void symbols_preload(void)
-{
-	kernel_load();
 }
 
 /* Code that came while we watched: BPF programs, trampolines. */
@@ -305,16 +308,20 @@ static struct file {
 	int fd;
 	u32 asked;        /* the process through which it was looked for last */
 	bool wide, big, thumb;
+	bool fresh;       /* it was mapped while we watched */
+	bool far;         /* counted in symbols_far */
 	u8 nloads;
 	struct load {
 		u64 offset, vaddr, size;
 	} loads[MAX_LOADS];
 	u32 first, count; /* in syms */
 	u64 names, names_n; /* string table: place and length */
-} files[MAX_FILES];
+} *files;
+static TABLE(files, MAX_FILES, 32, "programs and libraries");
 static u32 nfiles, file_buckets[1024];
 
-static struct sym syms[MAX_SYMS];
+static struct sym *syms;
+static TABLE(syms, MAX_SYMS, 4096, "symbols");
 static u32 nsyms;
 
 /* Where the fields that we read stand: in 32-bit files, in 64-bit files. elf(5). */
@@ -397,7 +404,7 @@ static void elf_symbol(struct file *f, const char *p)
 		value &= ~1ull;
 	if (!is_code(f, value) || name >= f->names_n || name >= IN_TEXT)
 		return;
-	if (nsyms == MAX_SYMS) {
+	if (!table_has(&syms_table, nsyms)) {
 		symbols_dropped++;
 		return;
 	}
@@ -466,10 +473,85 @@ static void elf_load(struct file *f)
 		elf_section(f, from, each, n, 11);
 }
 
+/* --- files that a server has ---------------------------------------------------------------------------------------- */
+
+static struct {
+	struct str path;
+	u64 near[3];  /* devices of file systems that answer: of our root and working directory, and of a fresh file */
+	bool listed;  /* there are mounts */
+	bool rooted;  /* the root is one's */
+	bool far;
+} way;
+
+static u64 device_of(u32 major_, u32 minor_)
+{
+	return (u64)major_ << 32 | minor_;
+}
+
+static bool is_near(u64 device)
+{
+	return device == way.near[0] || device == way.near[1] || device == way.near[2];
+}
+
+/* Whether a path leads through a mount point. mountinfo has a blank or '\\' as an octal number: any character will do for it. */
+static bool leads_through(struct str path, struct str point)
+{
+	for (; point.p < point.e; path.p++, point.p++)
+		if (*point.p == '\\')
+			point.p += 3;
+		else if (path.p >= path.e || *path.p != *point.p)
+			return false;
+	return path.p < path.e && (*path.p == '/' || path.p[-1] == '/');
+}
+
+/* proc_pid_mountinfo(5): id parent major:minor root point options... - type source options */
+static void mount_line(struct str line)
+{
+	struct str kinds = STR("fuse* nfs* cifs smb3 9p ceph afs lustre"), kind = STR(""), words[5], word;
+	u64 major_ = 0, minor_ = 0;
+
+	for (size_t i = 0; i < LEN(words); i++)
+		str_word(&line, &words[i]);
+	while (str_word(&line, &word) && !str_is(word, "-"))
+		;
+	str_word(&line, &word);
+	str_cut(&words[2], ':', &kind);
+	scan_u64(kind, &major_);
+	scan_u64(words[2], &minor_);
+	way.listed = true;
+	way.rooted |= str_is(words[4], "/");
+	if (leads_through(way.path, words[4]) && !is_near(device_of((u32)major_, (u32)minor_)))
+		while (str_word(&kinds, &kind))
+			way.far |= glob_match(kind, word, NULL);
+}
+
+static u64 known_device(int dir, const char *path)
+{
+	struct sys_known k;
+
+	return sys_stat_known(dir, path, &k) < 0 ? 0 : device_of(k.dev[0], k.dev[1]);
+}
+
+/* Whether a look for the file below that root may ask a server of FUSE or a network, for which we would wait for ever if it does
+ * not answer. One that let a process map the file just now answers, as does that of our own root or working directory. */
+static bool is_far(const char *root, const char *mounts, const struct file *f)
+{
+	u64 device = known_device(root_proc, root);
+
+	way.path = f->path;
+	way.near[0] = known_device(AT_FDCWD, "/");
+	way.near[1] = known_device(AT_FDCWD, ".");
+	way.near[2] = f->fresh ? device_of(f->major, f->minor) : 0;
+	way.listed = way.rooted = way.far = false;
+	each_line(mounts, mount_line);
+	/* A root that is a folder below some mount point is in no list: it has that mount's device, and a disk's has a number. */
+	return way.far || (way.listed && !way.rooted && device && device <= UINT32_MAX && !is_near(device));
+}
+
 /* Opens a regular file, and nothing else: opening a device may have effects. The kernel's names are without
- * links, so one that is a link now was exchanged. `root`: "PID/root" or "self/root"; strict: it must be the
+ * links, so one that is a link now was exchanged. `root`: "PID/root" or "self/root", `mounts`: its mountinfo; strict: it must be the
  * file that was mapped, while below another root overlays may number files in their own way. */
-static int open_regular(struct str root, const struct file *f, bool strict)
+static int open_regular(const char *root, const char *mounts, struct file *f, bool strict)
 {
 	char path[64 + 4096], self[40];
 	struct buf b = buf_on(path, sizeof(path) - 1), c = buf_on(self, sizeof(self) - 1);
@@ -477,10 +559,15 @@ static int open_regular(struct str root, const struct file *f, bool strict)
 	long probe, fd = -1;
 	bool other;
 
-	put_str(&b, root);
+	put_z(&b, root);
 	put_str(&b, f->path);
 	if (b.full)
 		return -1;
+	if (is_far(root, mounts, f)) {
+		symbols_far += !f->far;
+		f->far = true;
+		return -1;
+	}
 	path[b.n] = '\0';
 	probe = sys_openat(root_proc, path, O_PATH | O_NOFOLLOW);
 	if (probe < 0)
@@ -502,18 +589,16 @@ static int open_regular(struct str root, const struct file *f, bool strict)
  * comes that has it. */
 static void file_load(struct file *f, u32 pid)
 {
-	static const struct str own = STR("self/root");
-	char root[24];
-	struct buf b = BUF(root);
+	char root[TASK_PATH], mounts[TASK_PATH];
 
 	f->asked = pid;
-	put_u64(&b, pid);
-	put_z(&b, "/root");
+	task_path(root, pid, "/root");
+	task_path(mounts, pid, "/mountinfo");
 	if (f->path.p == f->path.e || *f->path.p != '/' || str_find(f->path, (struct str)STR("//")))
 		return;
-	f->fd = open_regular((struct str){ root, root + b.n }, f, false);
+	f->fd = open_regular(root, mounts, f, false);
 	if (f->fd < 0)
-		f->fd = open_regular(own, f, true);
+		f->fd = open_regular("self/root", "self/mountinfo", f, true);
 	if (f->fd < 0)
 		return;
 	f->asked = UINT32_MAX;
@@ -530,15 +615,17 @@ static u32 file_of(const struct prec *r)
 
 	for (i = *bucket; i; i = files[i].next)
 		if (files[i].ino == r->ino && files[i].major == r->major && files[i].minor == r->minor &&
-		    str_eq(files[i].path, r->name))
+		    str_eq(files[i].path, r->name)) {
+			files[i].fresh |= r->raw.p != NULL;
 			return i;
-	if (nfiles + 1 == MAX_FILES || (at = text_add(r->name)) == 0) {
+		}
+	if (!table_has(&files_table, nfiles + 1) || (at = text_add(r->name)) == 0) {
 		symbols_dropped++;
 		return NONE;
 	}
 	i = ++nfiles;
 	files[i] = (struct file){ .path = { text + at, text + at + str_len(r->name) }, .ino = r->ino,
-				  .major = r->major, .minor = r->minor, .next = *bucket, .fd = -1 };
+				  .major = r->major, .minor = r->minor, .next = *bucket, .fd = -1, .fresh = r->raw.p };
 	*bucket = i;
 	return i;
 }
@@ -590,7 +677,8 @@ static struct str file_symbol(const struct file *f, struct sym *y)
 static struct map {
 	u64 start, end, pgoff;
 	u32 next, file;
-} maps[MAX_MAPS];
+} *maps;
+static TABLE(maps, MAX_MAPS, 512, "mappings");
 static u32 nmaps, free_map;
 
 /* A task: threads have a name, processes maps too. */
@@ -602,8 +690,9 @@ static struct proc {
 	bool mapped;   /* its maps are known, as far as they can be */
 	bool dead, named;
 	char comm[TASK_COMM];
-} procs[MAX_PROCS];
-static u32 nprocs, proc_hand, proc_buckets[8192];
+} *procs;
+static TABLE(procs, MAX_PROCS, 256, "tasks");
+static u32 nprocs, proc_hand, proc_buckets[2048];
 
 static void maps_free(struct proc *p)
 {
@@ -621,11 +710,13 @@ static u32 map_new(void)
 {
 	u32 m;
 
-	if (!free_map && nmaps + 1 < MAX_MAPS)
+	if (!free_map && table_has(&maps_table, nmaps + 1))
 		return ++nmaps;
 	for (u32 i = 1; !free_map && i <= nprocs; i++)
-		if (procs[i].dead)
+		if (procs[i].dead) {
 			maps_free(&procs[i]);
+			maps_table.dropped -= free_map != 0; /* there is room after all */
+		}
 	m = free_map;
 	if (m)
 		free_map = maps[m].next;
@@ -662,6 +753,7 @@ static u32 proc_reuse(void)
 		for (link = proc_bucket(procs[i].id); *link != i; link = &procs[*link].next)
 			;
 		*link = procs[i].next;
+		procs_table.dropped--; /* there is room after all */
 		return i;
 	}
 	return NONE;
@@ -674,7 +766,7 @@ static struct proc *proc_get(u32 id)
 
 	if (p || id == UINT32_MAX)
 		return p;
-	i = nprocs + 1 < MAX_PROCS ? ++nprocs : proc_reuse();
+	i = table_has(&procs_table, nprocs + 1) ? ++nprocs : proc_reuse();
 	if (!i) {
 		symbols_dropped++;
 		return NULL;
@@ -744,10 +836,10 @@ static void maps_line(struct str line)
 	u64 end, major_, minor_;
 	struct str perms, word;
 
-	if (!scan_hex(&line, &r.at) || !str_skip(&line, (struct str)STR("-")) || !scan_hex(&line, &end) ||
+	if (!scan_hex(&line, &r.at) || !str_skip_z(&line, "-") || !scan_hex(&line, &end) ||
 	    !str_word(&line, &perms) || str_len(perms) < 4 || perms.p[2] != 'x' || end <= r.at ||
 	    !str_word(&line, &word) || !scan_hex(&word, &r.pgoff) || !str_word(&line, &word) ||
-	    !scan_hex(&word, &major_) || !str_skip(&word, (struct str)STR(":")) || !scan_hex(&word, &minor_) ||
+	    !scan_hex(&word, &major_) || !str_skip_z(&word, ":") || !scan_hex(&word, &minor_) ||
 	    !str_word(&line, &word) || !scan_u64(word, &r.ino))
 		return;
 	r.len = end - r.at;
@@ -896,7 +988,9 @@ static struct cached {
 	u64 ip, offset;
 	u32 space; /* 0: empty */
 	struct str symbol, module;
-} cache[CACHE];
+} *cache;
+static TABLE(cache, CACHE, 1 << 10, "addresses");
+static u32 misses; /* since it grew last: it is larger where more addresses come */
 
 static void find_kernel(struct cached *c)
 {
@@ -961,13 +1055,21 @@ bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *modul
 {
 	const struct proc *p = mode == PM_USER ? proc_mapped(pid) : NULL;
 	u32 space = mode == PM_KERNEL ? kernel_space : p ? p->space : 0;
-	struct cached *c = &cache[hash_of(ip, space) % CACHE];
+	u32 hash = hash_of(ip, space);
+	struct cached *c;
 
 	*symbol = *module = (struct str){ 0 };
 	*offset = ip;
-	if (!space)
+	if (!space || !table_has(&cache_table, 0))
 		return false;
+	c = &cache[hash % cache_table.ready];
 	if (c->ip != ip || c->space != space) {
+		if (++misses > cache_table.ready && cache_table.ready < CACHE) {
+			misses = 0;
+			table_has(&cache_table, cache_table.ready);
+			cache_table.dropped = 0; /* where it cannot grow it takes more time, and nothing is lost */
+			c = &cache[hash % cache_table.ready];
+		}
 		*c = (struct cached){ .ip = ip, .offset = ip, .space = space };
 		if (p)
 			find_user(c, p);
@@ -978,4 +1080,15 @@ bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *modul
 	*module = c->module;
 	*offset = c->offset;
 	return symbol->p < symbol->e;
+}
+
+/* Reads the kernel's symbols now, some 50 ms, rather than for the first sample that wants them. They take most of the memory:
+ * the other tables have their first step before. */
+void symbols_preload(void)
+{
+	struct table *const others[] = { &procs_table, &maps_table, &files_table, &syms_table, &cache_table };
+
+	for (size_t i = 0; i < LEN(others); i++)
+		table_has(others[i], 0);
+	kernel_load();
 }

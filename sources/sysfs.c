@@ -35,7 +35,7 @@ static struct place {
 	bool changed; /* its nodes are not those of the scan before */
 	bool denied;  /* some file may not be read */
 	bool profiled; /* --enable-profiling has been here */
-	u32 lost;     /* sensors for which there was no room */
+	u32 lost, unread; /* sensors for which there was no room, or no descriptor */
 } places[MAX_DEVICES];
 
 /* What makes values of a file's text. */
@@ -249,7 +249,8 @@ static struct sensor {
 		u64 value; /* A_FIXED: where it has been read */
 	};
 	char inst[INST_BYTES];
-} sensors[MAX_SENSORS];
+} *sensors;
+static TABLE(sensors, MAX_SENSORS, 64, "sensors");
 static u32 nsensors;
 
 static char file[FILE_BYTES];
@@ -557,7 +558,7 @@ static u32 number_in(struct str s)
 static void sensor_add(const struct probe *p, const struct attr *a, const char *dir, struct str leaf,
 		       struct str dirstar, struct str leafstar)
 {
-	struct sensor *s = &sensors[nsensors];
+	struct sensor *s;
 	char path[PATH_BYTES], name[64];
 	bool found = true;
 	long fd;
@@ -570,11 +571,15 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 		places[p->device].denied |= fd == -EACCES || fd == -EPERM;
 		return;
 	}
-	if (nsensors + 1 >= MAX_SENSORS || fd > files_limit / 2) { /* clients need some too */
+	if (!table_has(&sensors_table, nsensors) || fd > files_limit / 2) { /* clients need some too */
 		sys_close((int)fd);
-		places[p->device].lost++;
+		if (fd > files_limit / 2)
+			files_tell(-EMFILE); /* probe_device() counts it */
+		else
+			places[p->device].lost++;
 		return;
 	}
+	s = &sensors[nsensors];
 	*s = (struct sensor){ .attr = a, .device = p->device, .fd = (int)fd,
 			      .rank = number_in(dirstar) * 1000 + number_in(leaf) };
 	switch (a->inst) {
@@ -749,13 +754,18 @@ static void device_tell(u32 n)
 		device_set(d->name, sizeof(d->name), v);
 }
 
+static long folder_error; /* of device_at(): why the folder cannot be told; 0: no room for one more device */
+
 /* The device whose sysfs folder path names. */
 static u32 device_at(const char *path)
 {
 	struct stat st;
 	u32 n;
 
-	if (files_tell(sys_fstatat(root_sys, path, &st)) < 0 || !S_ISDIR(st.st_mode))
+	folder_error = files_tell(sys_fstatat(root_sys, path, &st));
+	if (folder_error == 0 && !S_ISDIR(st.st_mode))
+		folder_error = -ENOTDIR;
+	if (folder_error)
 		return NONE;
 	n = device_by_ino(&st);
 	if (n != NONE)
@@ -777,7 +787,7 @@ static bool parse_node(struct str name, u8 *kind, i32 *number)
 		struct str digits = name;
 		u64 v;
 
-		if (str_skip(&digits, str_z(node_names[*kind])) && scan_u64(digits, &v) == digits.e &&
+		if (str_skip_z(&digits, node_names[*kind]) && scan_u64(digits, &v) == digits.e &&
 		    v <= INT32_MAX) {
 			*number = (i32)v;
 			return true;
@@ -816,6 +826,16 @@ static void node_fill(struct node *n, u32 device, u8 kind, i32 number, const cha
 	*n = (struct node){ .maj = maj, .min = min, .device = device, .number = number, .kind = kind };
 }
 
+/* A device that device_at() did not find is left out. */
+static void device_lack(const char *path)
+{
+	if (is_untold(folder_error)) /* counted already */
+		return;
+	reg_dropped++;
+	if (folder_error)
+		files_lack(path, folder_error);
+}
+
 /* An entry of class/drm or class/accel, which may be a connector, or class/drm/version. */
 static void node_seen(const char *name)
 {
@@ -834,7 +854,8 @@ static void node_seen(const char *name)
 	if (device == NONE && sys_fstatat(root_sys, path, &st) == -ENOENT)
 		device = device_at(dir);
 	if (device == NONE) {
-		reg_dropped += kind != N_RENDER; /* the device once, not each of its nodes */
+		if (kind != N_RENDER) /* the device once, not each of its nodes */
+			device_lack(path);
 		return;
 	}
 	while (n < nodes + nnodes && (n->device != device || n->kind != kind || n->number != number))
@@ -938,6 +959,7 @@ void untold_drop(void)
 	static u32 was;
 
 	reg_dropped += files_untold - was;
+	reg_untold += files_untold - was;
 	was = files_untold;
 }
 
@@ -948,14 +970,17 @@ static bool scan_class(const char *path)
 	const char *name;
 	long r = dir_open(&d, root_sys, path);
 
-	if (r == -ENOENT || r == -ENOTDIR)
+	if (r == -ENOENT || r == -ENOTDIR || root_sys < 0)
 		return true;
 	lists &= r >= 0;
 	while (r >= 0 && (name = dir_next(&d)))
 		node_seen(name);
 	dir_close(&d);
 	r = r < 0 ? r : d.n;
-	reg_dropped += r < 0 && !is_untold(r);
+	if (r < 0 && !is_untold(r)) {
+		reg_dropped++;
+		files_lack(path, r);
+	}
 	return r >= 0;
 }
 
@@ -986,7 +1011,8 @@ static void extra_device(const char *path, struct str dev, const char *driver)
 {
 	u32 n = device_at(path);
 
-	reg_dropped += n == NONE;
+	if (n == NONE)
+		device_lack(path);
 	if (n == NONE || devices[n].dev[0])
 		return; /* known by its DRM node */
 	device_tell(n);
@@ -1141,7 +1167,8 @@ static void probe_device(u32 n)
 		at->probed = true;
 		probe(n, false);
 	}
-	at->lost += files_untold - before;
+	at->unread += files_untold - before;
+	files_unread -= files_untold - before;
 	files_untold = before;
 }
 
@@ -1252,7 +1279,8 @@ static void sysfs_sample(void)
 		read_state(d, &places[i]);
 		reg_begin(&d->e, sys_now(CLOCK_MONOTONIC));
 		probe_device(i);
-		reg_dropped += places[i].lost;
+		reg_dropped += places[i].lost + places[i].unread;
+		files_unread += places[i].unread;
 		if (sysfs_listing)
 			explain(i);
 	}

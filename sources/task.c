@@ -6,17 +6,20 @@
 
 enum { SIG_OVERFLOW = 40 }; /* a real-time signal: these queue, and each has its descriptor */
 
-const int stop_signals[3] = { SIGINT, SIGTERM, SIGHUP }; /* interrupt whatever we do */
 static const int heard[] = { SIGCHLD, SIG_OVERFLOW };    /* come only while we wait */
 static sigset_t outside, waiting; /* the command's mask, as it was before us; that while we wait */
 static bool ignores_children;                 /* whoever started us, and the command */
 static volatile sig_atomic_t signalled, nsignals;
 enum { NO_CHILD_YET = 0, ENDED = -1, OURSELVES = INT32_MIN /* in the child, up to its exec */ };
 static i32 child;     /* its pid, one of these, or -errno: it could not be started */
-static int gate = -1; /* ours of a pair: the child waits at its end for its exec, and says there why that failed */
+enum { CHILD_HEARS, WE_SAY, WE_HEAR, CHILD_SAYS };
+/* Two pipes: by one the child is told to go on to its exec, by the other it tells why that failed. Every kernel has pipes;
+ * sockets need CONFIG_NET, an eventfd CONFIG_EVENTFD. CHILD_HEARS stays open here: a write to a child that died is no SIGPIPE. */
+static int gate[4] = { -1, -1, -1, -1 };
 bool child_again;     /* behind the gate stands again_main(), not the child */
 enum { GO = 0 /* no signal */, NEXT = 255 }; /* what goes through it, beside signals */
-i32 tasks_wake = -1; /* an eventfd: that a signal came just before a wait ends that wait */
+static int wake[2] = { -1, -1 };
+i32 tasks_wake = -1; /* its end to read: a signal that comes just before a wait ends that wait. With a command none does */
 
 /* --- waiting --------------------------------------------------------------------------------------------- */
 
@@ -24,7 +27,7 @@ static long gate_send(u8 what)
 {
 	long r;
 
-	while ((r = sys_send(gate, &what, 1)) == -EINTR)
+	while ((r = sys_write(gate[WE_SAY], &what, 1)) == -EINTR)
 		;
 	return r;
 }
@@ -42,14 +45,12 @@ static void child_signal(int sig)
 /* A signal to us alone is for the command too; a terminal's has reached it already. The third one finds us stuck. */
 static void on_stop(int sig, siginfo_t *info, void *context)
 {
-	static const u64 one = 1;
-
 	(void)context;
 	signalled = sig;
 	if (child == OURSELVES)
 		_exit(128 + sig);
 	write_hurries = true;
-	sys_write(tasks_wake, &one, sizeof(one));
+	sys_write(wake[1], "", 1);
 	if (++nsignals == 2)
 		for (size_t i = 0; i < LEN(stop_signals); i++)
 			sys_default(stop_signals[i]);
@@ -84,7 +85,9 @@ void tasks_hear(bool command)
 		sigdelset(&waiting, heard[i]);
 	if (command)
 		ignores_children = sys_signal_stays(SIGCHLD, on_child);
-	tasks_wake = (i32)sys_eventfd();
+	else
+		sys_pipe(wake);
+	tasks_wake = wake[0];
 	for (size_t i = 0; i < LEN(stop_signals); i++)
 		sys_signal_info(stop_signals[i], on_stop);
 }
@@ -119,9 +122,9 @@ i64 next_due(i64 start, i64 due, i64 step)
 
 /* --- the command ----------------------------------------------------------------------------------------- */
 
-static bool gate_say(int end, i32 what)
+static bool gate_say(i32 what)
 {
-	return write_all(end, (const char *)&what, sizeof(what)) >= 0;
+	return write_all(gate[CHILD_SAYS], (const char *)&what, sizeof(what)) >= 0;
 }
 
 /* The next byte. False: nobody is there any more. */
@@ -140,13 +143,13 @@ static i32 gate_hear(void)
 	i32 what = 0;
 
 	for (size_t i = 0; i < sizeof(what); i++)
-		if (!gate_wait(gate, (u8 *)&what + i))
+		if (!gate_wait(gate[WE_HEAR], (u8 *)&what + i))
 			return 0;
 	return what;
 }
 
 /* A signal before the exec ends us as if it had ended the command: on_stop() is ours up to there. */
-_Noreturn static void child_main(int end, char **argv)
+_Noreturn static void child_main(char **argv)
 {
 	u8 what;
 
@@ -155,10 +158,10 @@ _Noreturn static void child_main(int end, char **argv)
 	perf_limits_back();
 	if (ignores_children)
 		sys_signal_stays(SIGCHLD, SIG_IGN);
-	if (!gate_wait(end, &what))
+	if (!gate_wait(gate[CHILD_HEARS], &what))
 		_exit(127);
 	if (what == GO)
-		gate_say(end, (i32)sys_exec(argv, &outside));
+		gate_say((i32)sys_exec(argv, &outside));
 	_exit(what == GO ? 127 : 128 + what);
 }
 
@@ -174,13 +177,13 @@ static void signal_to(i32 pid, i32 pidfd, u8 sig)
 /* Of a command that is repeated: forks its processes in our stead, once we may not any more. They are our children all the
  * same (CLONE_PARENT). It goes on when one has run its command or has ended (CLONE_VFORK): until then the child, not this
  * process, reads the gate. By then it may have been waited for, and its pid be another's: signals go to its pidfd. */
-_Noreturn static void again_main(int end, char **argv)
+_Noreturn static void again_main(char **argv)
 {
 	i32 pid = 0, pidfd = -1;
 	u8 what;
 
 	privilege_end();
-	while (gate_wait(end, &what)) {
+	while (gate_wait(gate[CHILD_HEARS], &what)) {
 		if (what != NEXT) {
 			if (pid > 0)
 				signal_to(pid, pidfd, what);
@@ -188,31 +191,38 @@ _Noreturn static void again_main(int end, char **argv)
 		}
 		sys_close(pidfd); /* of the run before */
 		pid = (i32)sys_fork(CLONE_PARENT | CLONE_VFORK | CLONE_PIDFD, &pidfd);
-		if (!gate_say(end, pid > 0 ? 0 : pid < 0 ? pid : (i32)sys_pid()))
+		if (!gate_say(pid > 0 ? 0 : pid < 0 ? pid : (i32)sys_pid()))
 			break;
 		if (pid == 0)
-			child_main(end, argv);
+			child_main(argv);
 	}
 	_exit(127);
 }
 
-/* Forks who runs that, behind a gate of its own. Its pid, or -errno. */
-static long gate_open(void (*run)(int, char **), char **argv)
+static void gate_close(size_t end)
 {
-	int pair[2];
-	long pid, r = sys_socketpair(pair);
+	if (gate[end] >= 0)
+		sys_close(gate[end]);
+	gate[end] = -1;
+}
 
-	if (r < 0)
-		return r;
-	pid = sys_fork(0, NULL);
+/* Forks who runs that, behind a gate of its own. Its pid, or -errno. */
+static long gate_open(void (*run)(char **), char **argv)
+{
+	long pid;
+
+	for (size_t i = 0; i < LEN(gate); i++)
+		gate_close(i);
+	pid = sys_pipe(gate);
+	if (pid >= 0)
+		pid = sys_pipe(gate + WE_HEAR);
+	if (pid >= 0)
+		pid = sys_fork(0, NULL);
 	if (pid == 0) {
-		sys_close(pair[0]);
-		run(pair[1], argv);
+		gate_close(WE_SAY); /* that we are gone is then heard, too */
+		run(argv);
 	}
-	sys_close(pair[1]);
-	if (gate >= 0)
-		sys_close(gate);
-	gate = pair[0];
+	gate_close(CHILD_SAYS);
 	return pid;
 }
 
@@ -257,10 +267,8 @@ long child_go(void)
 /* Its command is not to be run after all. */
 void child_abort(void)
 {
-	if (child > 0) {
-		sys_close(gate);
-		gate = -1;
-	}
+	if (child > 0)
+		gate_close(WE_SAY);
 }
 
 /* Its wait status; negative, an errno: what it ended with cannot be told. */
@@ -295,14 +303,17 @@ long child_failure(void)
 
 /* --- tasks --------------------------------------------------------------------------------------------------- */
 
+static struct member *members;
+static TABLE(members, 16384, 512, "tasks to measure"); /* threads of large servers */
+
 static bool target_add(struct target *t, u32 tid, u32 pid)
 {
-	if (t->ntasks == LEN(t->tasks)) {
+	if (!table_has(&members_table, t->ntasks)) {
 		reg_dropped++;
 		return false;
 	}
-	t->leaders[t->ntasks] = pid;
-	t->tasks[t->ntasks++] = tid;
+	t->tasks = members;
+	members[t->ntasks++] = (struct member){ tid, pid };
 	return true;
 }
 
@@ -370,7 +381,7 @@ bool target_process(struct target *t, u32 pid)
 bool target_ended(const struct target *t)
 {
 	for (u32 i = 0; i < t->ntasks; i++)
-		if (sys_kill((int)t->tasks[i], 0) != -ESRCH)
+		if (sys_kill((int)t->tasks[i].tid, 0) != -ESRCH)
 			return false;
 	return t->ntasks != 0;
 }

@@ -16,17 +16,19 @@ static struct virt {
 	u32 device;       /* VK_ENGINE */
 	u8 n;
 	char name[MAX_NAME]; /* VK_ENGINE, VK_PROC */
-} virts[MAX_VIRTUAL];
+} *virts;
+static TABLE(virts, MAX_VIRTUAL, 26, "counters of our own");
 static u32 nvirts;
 
 static struct virt *virt_new(u8 kind, struct str name, struct event *ev)
 {
-	struct virt *v = &virts[nvirts + 1];
+	struct virt *v;
 
-	if (nvirts + 1 == MAX_VIRTUAL || str_len(name) > sizeof(v->name)) {
+	if (str_len(name) > sizeof(v->name) || !table_has(&virts_table, nvirts + 1)) {
 		reg_dropped++;
 		return NULL;
 	}
+	v = &virts[nvirts + 1];
 	*v = (struct virt){ .kind = kind, .fd = -1, .state = -1, .n = (u8)str_len(name) };
 	memcpy(v->name, name.p, str_len(name));
 	ev->virt = (u16)++nvirts;
@@ -122,7 +124,7 @@ const struct channel *channel_of(struct str name)
 		struct str s = name;
 		u64 n;
 
-		if (str_skip(&s, str_z(channels[i].prefix)) && scan_u64(s, &n) == s.e)
+		if (str_skip_z(&s, channels[i].prefix) && scan_u64(s, &n) == s.e)
 			return &channels[i];
 	}
 	return NULL;
@@ -150,7 +152,7 @@ static bool hwmon_meant(struct str source, const char *dir)
 
 	if (str_is(source, "hwmon") || str_is(source, dir))
 		return true;
-	return str_skip(&source, S("hwmon_")) && slurp_line(root_sys, hwmon_path(dir, S("name"), ""), b, sizeof(b), &name) &&
+	return str_skip_z(&source, "hwmon_") && slurp_line(root_sys, hwmon_path(dir, S("name"), ""), b, sizeof(b), &name) &&
 	       str_eq(source, name);
 }
 
@@ -198,7 +200,7 @@ bool channel_read(int fd, int state, u64 *value)
 	struct str s = str_got(b, n);
 	i64 i;
 
-	if (str_skip(&s, S("suspend")))
+	if (str_skip_z(&s, "suspend"))
 		return false;
 	n = slurp_fd(fd, b, sizeof(b));
 	if (n <= 0 || !scan_i64((struct str){ b, b + n }, &i))
@@ -305,7 +307,7 @@ static bool gpu_find(struct str source, struct str name, struct event *ev)
 {
 	u64 n;
 
-	if (!str_skip(&source, S("gpu")) || scan_u64(source, &n) != source.e || name.p == name.e)
+	if (!str_skip_z(&source, "gpu") || scan_u64(source, &n) != source.e || name.p == name.e)
 		return false;
 	gpus_start();
 	for (u32 i = 1; i <= ndevices; i++)

@@ -203,7 +203,7 @@ bool watch_opened(void)
 
 /* --- the table of processes --------------------------------------------------------------------------------- */
 
-enum { MAX_PROCESSES = 65536 /* 1 MiB, touched as used */ };
+enum { MAX_PROCESSES = 65536 };
 
 /* A process as it was when its descriptors were looked at last. In the order of pids, that few pages be touched. */
 static struct row {
@@ -212,7 +212,8 @@ static struct row {
 	u32 count; /* the size of its fd/: since Linux 6.2 the number of its descriptors */
 	u8 pass;   /* in which it was met last */
 	u8 flags;
-} rows[MAX_PROCESSES];
+} *rows;
+static TABLE(rows, MAX_PROCESSES, 128, "processes");
 enum {
 	P_QUEUES = (1 << WATCH_QUEUES) - 1, /* 1 << enum watch_queue: in which it waits to be looked at */
 	P_TOLD = 8,    /* count is the number of its descriptors: there were as many */
@@ -268,7 +269,7 @@ static struct row *row_get(u32 pid)
 
 	if (r)
 		return r;
-	if (nrows == MAX_PROCESSES)
+	if (!table_has(&rows_table, nrows))
 		return NULL;
 	i = row_place(pid);
 	nsorted += i == nrows || !appends;
@@ -394,7 +395,8 @@ static struct {
 	bool open;
 	u8 no;
 } pass;
-static char pass_names[32 << 10]; /* 1000 processes by one call */
+struct scan_names *scan_names;
+static TABLE(scan_names, 1, 1, "buffers for names in /proc");
 
 static void pass_stop(void)
 {
@@ -418,14 +420,19 @@ bool pass_is_open(void)
 	return pass.open;
 }
 
+static long open_names(void)
+{
+	return files_tell(!table_has(&scan_names_table, 0) ? -ENOMEM :
+			  dir_open_in(&pass.d, root_proc, ".", scan_names->proc, sizeof(scan_names->proc)));
+}
+
 /* at_once: all of it now, so that names come in few calls, each of which takes its time. */
 void pass_begin(bool at_once)
 {
 	pass_stop();
 	pass.no++;
 	hint = nunlisted_now = 0;
-	pass.open = (at_once ? files_tell(dir_open_in(&pass.d, root_proc, ".", pass_names, sizeof(pass_names))) :
-			       dir_open(&pass.d, root_proc, ".")) >= 0;
+	pass.open = (at_once ? open_names() : dir_open(&pass.d, root_proc, ".")) >= 0;
 	appends = at_once && pass.open;
 }
 

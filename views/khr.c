@@ -45,15 +45,21 @@ KDint KD_APIENTRY kdGetNumberOfCountersKHR(void)
 	sys_lock(&lib_lock);
 	n = catalog_refresh(ALL_SUPPLIERS) < 0 ? -1 : (KDint)nnamed;
 	sys_unlock(&lib_lock);
-	return n < 0 ? fail(KD_EACCES) : n;
+	return n > 0 ? n : fail(n < 0 ? KD_EACCES : KD_ENOMEM); /* those that are recommended are everywhere */
 }
 
+static KDCounterInfoKHR *infos;
+static TABLE(infos, MAX_NAMED, 64, "descriptions of counters");
+
+/* NULL: there is no room. */
 static const KDCounterInfoKHR *info_of(u32 i)
 {
-	static KDCounterInfoKHR infos[MAX_NAMED];
 	const struct named *n = catalog_at(i);
-	KDCounterInfoKHR *info = &infos[i];
+	KDCounterInfoKHR *info;
 
+	if (!table_has(&infos_table, i))
+		return NULL;
+	info = &infos[i];
 	if (!info->name)
 		*info = (KDCounterInfoKHR){
 			.vendorName = n->vendor, .name = n->name, .description = n->what, .minValue = n->min, .maxValue = n->max,
@@ -69,8 +75,8 @@ const KDCounterInfoKHR *KD_APIENTRY kdGetCounterInformationKHR(KDint index)
 
 	sys_lock(&lib_lock);
 	e = check(&index, 1);
-	if (e == 0)
-		info = info_of((u32)index);
+	if (e == 0 && !(info = info_of((u32)index)))
+		e = KD_ENOMEM;
 	sys_unlock(&lib_lock);
 	if (e)
 		fail(e);

@@ -214,26 +214,32 @@ static void put_label(struct buf *b, size_t from, struct str name, struct str va
 enum {
 	MAX_SERIES = 1 << 19,       /* 50 of each of 10 000 clients: amdgpu has 40 */
 	SERIES_TEXT = 48 << 20,     /* 96 bytes each; the labels of a record are there once */
+	BUCKETS_LEAST = 1 << 10,
+	ROOM = 16 << 10, /* names, paths and numbers of a field */
+	VALUE = 512,     /* a double has up to 309 digits before its point */
 	FAMILIES = 256 + 2,         /* one a column; info; how many samples there were */
 	F_INFO = 256, F_SAMPLES,
 };
 
 static struct series {
-	u32 next, hash, slot;
+	u32 next, hash, chain; /* chain: another one of its bucket */
 	u32 base, base_n, inst, inst_n; /* labels: of the record, of the instance */
 	u32 value, value_n;
 	u16 family;
 	u64 sum; /* where there is no value */
-} series[MAX_SERIES];
+} *series;
 
 static struct {
 	u32 first, last;
 	bool headed;
 } families[FAMILIES];
 
-static u32 nseries, slots[2 * MAX_SERIES];
-static char series_text[SERIES_TEXT];
-static struct buf texts = { .p = series_text, .cap = SERIES_TEXT };
+static u32 nseries, nbuckets, *buckets; /* nbuckets: a power of two */
+static char *series_text;
+static TABLE(series, MAX_SERIES, 170, "series of a sample");
+static TABLE(buckets, MAX_SERIES, BUCKETS_LEAST, "buckets of series");
+static TABLE(series_text, SERIES_TEXT, 1, "bytes of series");
+static struct buf texts;
 static struct span {
 	u32 at, n, hash; /* in texts */
 } of_record, of_inst; /* the labels in hand */
@@ -250,11 +256,14 @@ static bool same_text(u32 a, u32 n, u32 b, u32 m)
 	return n == m && (a == b || memcmp(series_text + a, series_text + b, n) == 0);
 }
 
-/* For whatever one field can take: its texts are the record's, and escapes make them twice as long. */
-static bool has_room(struct out *o)
+/* For what one field takes: so many bytes of texts, which escapes make twice as long, twice, and names. What takes more all the
+ * same is cut, and then dropped. */
+static bool has_room(struct out *o, size_t n)
 {
-	bool has = texts.cap - texts.n > (size_t)4 * REC_TEXT;
+	bool has = table_has(&series_text_table, texts.n + 4 * n + ROOM);
 
+	texts.p = series_text;
+	texts.cap = series_text_table.ready;
 	o->lost += !has;
 	return has;
 }
@@ -272,38 +281,67 @@ static void drop_inst(void)
 {
 	if (of_inst.at + of_inst.n == texts.n)
 		texts.n = of_inst.at;
+	texts.full = false;
 	of_inst.n = 0;
 	inst_of = NULL;
+}
+
+static u32 *bucket_of(u32 hash)
+{
+	return &buckets[hash & (nbuckets - 1)];
+}
+
+static void chain(u32 i)
+{
+	u32 *bucket = bucket_of(series[i].hash);
+
+	series[i].chain = *bucket;
+	*bucket = i;
+}
+
+/* Twice as many buckets where each has a series; without memory for them, chains are longer. False: there is none. */
+static bool has_bucket(void)
+{
+	size_t n = nbuckets ? (size_t)2 * nbuckets : BUCKETS_LEAST;
+
+	if (nseries >= nbuckets && table_has(&buckets_table, n - 1)) {
+		nbuckets = (u32)n;
+		memset(buckets, 0, n * sizeof(*buckets));
+		for (u32 i = 1; i <= nseries; i++)
+			chain(i);
+	}
+	buckets_table.dropped = 0; /* nothing is lost */
+	return nbuckets > 0;
 }
 
 /* The series of the labels in hand. NULL: no room. */
 static struct series *series_at(struct out *o, u16 family)
 {
-	u32 slot, h = (of_record.hash + family * 2654435761u) ^ of_inst.hash;
+	u32 h = (of_record.hash + family * 2654435761u) ^ of_inst.hash;
 	struct series *s;
 
-	for (slot = h % LEN(slots); slots[slot]; slot = (slot + 1) % LEN(slots)) {
-		s = &series[slots[slot]];
+	for (u32 i = nseries ? *bucket_of(h) : 0; i; i = s->chain) {
+		s = &series[i];
 		if (s->hash == h && s->family == family && same_text(s->base, s->base_n, of_record.at, of_record.n) &&
 		    same_text(s->inst, s->inst_n, of_inst.at, of_inst.n)) {
 			drop_inst();
 			return s;
 		}
 	}
-	if (nseries == MAX_SERIES - 1) {
+	if (texts.full || texts.cap - texts.n < VALUE || !has_bucket() || !table_has(&series_table, nseries + 1)) {
 		drop_inst();
 		o->lost++;
 		return NULL;
 	}
-	slots[slot] = ++nseries;
-	s = &series[nseries];
-	*s = (struct series){ .hash = h, .slot = slot, .base = of_record.at, .base_n = of_record.n, .inst = of_inst.at, .inst_n = of_inst.n,
+	s = &series[++nseries];
+	*s = (struct series){ .hash = h, .base = of_record.at, .base_n = of_record.n, .inst = of_inst.at, .inst_n = of_inst.n,
 			      .family = family };
 	if (families[family].first)
 		series[families[family].last].next = nseries;
 	else
 		families[family].first = nseries;
 	families[family].last = nseries;
+	chain(nseries);
 	return s;
 }
 
@@ -403,7 +441,7 @@ void prom_record(struct out *o, struct buf *b, const struct record *r)
 	struct series *s;
 
 	(void)b; /* what belongs together comes one record after the other: see prom_end */
-	if (!has_room(o))
+	if (!has_room(o, r->text_n))
 		return;
 	take_labels(r);
 	series_kind = r->kind;
@@ -411,13 +449,19 @@ void prom_record(struct out *o, struct buf *b, const struct record *r)
 		put_label(&texts, from, labels[i].name, labels[i].value);
 	of_record = span_from(from);
 	inst_of = NULL;
+	if (texts.full) {
+		take_other(from);
+		drop_inst();
+		o->lost++;
+		return;
+	}
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 
-		if (is_shown(o, f) && !(f->col->when & W_RUN) && (f->col->shape != S_SCALAR || f->v.type != V_TEXT) && has_room(o))
+		if (is_shown(o, f) && !(f->col->when & W_RUN) && (f->col->shape != S_SCALAR || f->v.type != V_TEXT) && has_room(o, r->text_n))
 			take_field(o, r, f);
 	}
-	if (has_room(o))
+	if (has_room(o, r->text_n))
 		take_info(o, r);
 	if (r->kind == K_SAMPLE && !o->npatterns) {
 		take_other((u32)texts.n);
@@ -557,7 +601,7 @@ static bool put_exposition(const struct out *o, struct buf *b, bool open)
 			return true;
 	put_run(o, b, open);
 	for (u32 i = 1; i <= nseries; i++)
-		slots[series[i].slot] = 0;
+		*bucket_of(series[i].hash) = 0;
 	memset(families, 0, sizeof(families));
 	nseries = 0;
 	texts.n = 0;
@@ -580,8 +624,15 @@ bool openmetrics_end(struct out *o, struct buf *b)
 
 /* --- what stands before the fields of a record, made once: tags, or a path ----------------------------------------- */
 
-static char path_text[2 * REC_TEXT + 4096]; /* escapes make the record's texts twice as long */
-static struct buf path = { .p = path_text, .cap = sizeof(path_text) };
+static char *path_text;
+static TABLE(path_text, 2 * REC_TEXT + 4096, 1, "bytes of a path"); /* escapes make the record's texts twice as long */
+static struct buf path;
+
+static void begin_line(const struct record *r)
+{
+	take_labels(r);
+	path = table_buf(&path_text_table);
+}
 
 /* --- influx --------------------------------------------------------------------------------------------------- */
 
@@ -626,10 +677,8 @@ static void sort_labels(void)
 
 static void begin_tags(const struct record *r)
 {
-	take_labels(r);
+	begin_line(r);
 	sort_labels();
-	path.n = 0;
-	path.full = false;
 	for (size_t i = 0; i < nlabels; i++) {
 		put_tag(&path, labels[i].name, labels[i].value);
 		tag_ends[i] = path.n;
@@ -794,9 +843,8 @@ static void begin_path(const struct out *o, const struct record *r)
 	struct str dev;
 	size_t from;
 
-	take_labels(r);
+	begin_line(r);
 	dev = label_named(dev_label);
-	path.n = 0;
 	put_z(&path, "gpustat");
 	put_node(&path, o->host ? str_z(o->host) : (struct str)STR("localhost"));
 	if (dev.p < dev.e)
@@ -808,7 +856,7 @@ static void begin_path(const struct out *o, const struct record *r)
 	from = path.n;
 	put_identity(&path, from);
 	if (path.n == from)
-		path.n--;
+		path.n -= !path.full;
 	else
 		end_node(&path, from, NODE_BYTES, false);
 }
@@ -866,7 +914,7 @@ static u64 total_of(struct out *o, const struct record *r, const struct field *f
 	u32 from = (u32)texts.n, n = nseries;
 	struct series *s;
 
-	if (r->kind != K_SAMPLE || !has_room(o))
+	if (r->kind != K_SAMPLE || !has_room(o, path.n))
 		return f->v.n;
 	put_n(&texts, path.p, path.n);
 	of_record = span_from(from);
@@ -960,7 +1008,6 @@ static void begin_plugin(const struct out *o, const struct record *r)
 	const struct str pieces[] = { label_named(dev_label), label_named(stat_label) };
 	size_t from;
 
-	path.n = 0;
 	put_str(&path, host);
 	end_node(&path, 0, PART_BYTES, true);
 	put_c(&path, '/');
@@ -981,7 +1028,7 @@ static void begin_plugin(const struct out *o, const struct record *r)
 
 void collectd_record(struct out *o, struct buf *b, const struct record *r)
 {
-	take_labels(r);
+	begin_line(r);
 	begin_plugin(o, r);
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];

@@ -1,4 +1,5 @@
 /* out.c - formats: the fields of a record as text. Pure: nothing here writes. SPDX-License-Identifier: MIT */
+#include "built.h"
 #include "gpustat.h"
 
 /* --- numbers --------------------------------------------------------------------------------------- */
@@ -417,7 +418,7 @@ bool put_logfmt(struct buf *b, const struct out *o, const struct record *r, size
 	return true;
 }
 
-static void logfmt_record(struct out *o, struct buf *b, const struct record *r)
+FEATURED static void logfmt_record(struct out *o, struct buf *b, const struct record *r)
 {
 	bool first = true;
 
@@ -669,7 +670,7 @@ static void cell_group(struct buf *b, const struct record *r, struct ask a)
 }
 
 /* The text of a field, or the empty one. */
-static struct str text_in(const struct record *r, const char *member)
+FEATURED static struct str text_in(const struct record *r, const char *member)
 {
 	const struct val *v = record_get(r, NULL, member);
 
@@ -686,7 +687,7 @@ static bool is_clock(const struct record *r)
 	return str_eq(text_in(r, "unit"), ns_unit) && glob_match(clock, text_in(r, "event"), NULL);
 }
 
-static void cell_value(struct buf *b, const struct record *r, struct ask a)
+FEATURED static void cell_value(struct buf *b, const struct record *r, struct ask a)
 {
 	const struct val *v = record_get(r, NULL, "value");
 
@@ -701,14 +702,14 @@ static void cell_value(struct buf *b, const struct record *r, struct ask a)
 	}
 }
 
-static void cell_unit(struct buf *b, const struct record *r, struct ask a)
+FEATURED static void cell_unit(struct buf *b, const struct record *r, struct ask a)
 {
 	(void)a;
 	put_text(b, is_clock(r) ? (struct str)STR("msec") : text_in(r, "unit"));
 }
 
 /* A cell with others behind it. */
-static void cell_unit_there(struct buf *b, const struct record *r, struct ask a)
+FEATURED static void cell_unit_there(struct buf *b, const struct record *r, struct ask a)
 {
 	struct str unit = text_in(r, "unit");
 
@@ -716,7 +717,7 @@ static void cell_unit_there(struct buf *b, const struct record *r, struct ask a)
 	put_text(b, unit.p < unit.e ? unit : (struct str)STR("-"));
 }
 
-static void cell_site(struct buf *b, const struct record *r, struct ask a)
+FEATURED static void cell_site(struct buf *b, const struct record *r, struct ask a)
 {
 	struct str set = text_in(r, "set");
 
@@ -728,7 +729,7 @@ static void cell_site(struct buf *b, const struct record *r, struct ask a)
 }
 
 /* The function, who called it, and what stands beside: the data's address, the group's counts, a loss. */
-static void cell_symbol(struct buf *b, const struct record *r, struct ask a)
+FEATURED static void cell_symbol(struct buf *b, const struct record *r, struct ask a)
 {
 	static const char *const more[] = { "addr", "lost" };
 
@@ -759,7 +760,7 @@ static void cell_symbol(struct buf *b, const struct record *r, struct ask a)
 }
 
 /* Of a profile: the symbol or program, and before it the address. */
-static void cell_name(struct buf *b, const struct record *r, struct ask a)
+FEATURED static void cell_name(struct buf *b, const struct record *r, struct ask a)
 {
 	(void)a;
 	if (record_get(r, NULL, "ip")) {
@@ -770,13 +771,13 @@ static void cell_name(struct buf *b, const struct record *r, struct ask a)
 }
 
 /* Nothing where it is not known. */
-static void cell_text(struct buf *b, const struct record *r, struct ask a)
+FEATURED static void cell_text(struct buf *b, const struct record *r, struct ask a)
 {
 	put_text(b, text_in(r, a.word));
 }
 
 /* Milliseconds: what lies between two reports may be much less than a second. */
-static void cell_dt(struct buf *b, const struct record *r, struct ask a)
+FEATURED static void cell_dt(struct buf *b, const struct record *r, struct ask a)
 {
 	const struct val *v = record_get(r, NULL, "dt");
 
@@ -964,6 +965,7 @@ static const struct lay lays[] = {
 	{ W_CLIENT, 4, 0, "COMM", "comm", cell_member },
 	{ W_CGROUP, 6, 0, "CGROUP", "cgroup", cell_member },
 
+#if HAS(stat)
 	{ W_EVENT, 5, SITES, "WHERE", NULL, cell_site },
 	{ W_EVENT, 20, 0, "EVENT", "event", cell_member },
 	{ W_EVENT, 12, RIGHT, "VALUE", NULL, cell_value },
@@ -972,7 +974,9 @@ static const struct lay lays[] = {
 	{ W_EVENT, 4, RIGHT | SETS, "RUNS", "runs", cell_member },
 	{ W_EVENT, 6, RIGHT, "RUN", "running", cell_member },
 	{ W_EVENT, 0, 0, "REASON", "reason", cell_text },
+#endif
 
+#if HAS(sample)
 	{ W_SAMPLE, 3, RIGHT, "CPU", "cpu", cell_member },
 	{ W_SAMPLE, 7, RIGHT, "TID", "tid", cell_member },
 	{ W_SAMPLE, 15, 0, "COMM", "comm", cell_member },
@@ -981,7 +985,9 @@ static const struct lay lays[] = {
 	{ W_SAMPLE, 6, 0, "MODE", "mode", cell_member },
 	{ W_SAMPLE, 18, 0, "IP", "ip", cell_member },
 	{ W_SAMPLE, 0, 0, "SYMBOL", NULL, cell_symbol },
+#endif
 
+#if HAS(oa)
 	{ W_OA, 5, RIGHT | REPORTS | CONTEXTS, "INDEX", "index", cell_member },
 	{ W_OA, 14, REPORTS, "REASON", "reason", cell_text },
 	{ W_OA, 5, RIGHT | CONTEXTS, "CTX", "ctx", cell_member },
@@ -989,7 +995,9 @@ static const struct lay lays[] = {
 	{ W_OA, 10, RIGHT, "TICKS", "ticks", cell_member },
 	{ W_OA, 7, RIGHT, "FREQ", "freq", cell_member },
 	{ W_OA, 4, RIGHT, "LOST", "lost", cell_member },
+#endif
 
+#if HAS(named)
 	{ W_COUNTER, 5, RIGHT | LIST, "INDEX", "index", cell_member },
 	{ W_COUNTER, 6, LIST, "VENDOR", "vendor", cell_member },
 	{ W_COUNTER, 4, LIST, "UNIT", NULL, cell_unit_there },
@@ -1002,17 +1010,22 @@ static const struct lay lays[] = {
 	{ W_COUNTER, 20, 0, "NAME", NULL, cell_name },
 	{ W_COUNTER, 12, RIGHT, "VALUE", NULL, cell_value },
 	{ W_COUNTER, 4, 0, "UNIT", NULL, cell_unit },
+#endif
 
+#if HAS(sample)
 	{ W_PROFILE, 6, RIGHT, "SHARE", "percent", cell_member },
 	{ W_PROFILE, 7, RIGHT, "SAMPLES", "samples", cell_member },
 	{ W_PROFILE, 6, 0, "BY", "by", cell_member },
 	{ W_PROFILE, 24, 0, "NAME", NULL, cell_name },
 	{ W_PROFILE, 0, 0, "MODULE", "module", cell_member },
+#endif
 
+#if HAS(doctor)
 	{ W_SOURCE, 6, 0, "STATUS", "status", cell_text },
 	{ W_SOURCE, 20, 0, "SOURCE", "source", cell_text },
 	{ W_SOURCE, 28, 0, "DETAIL", "detail", cell_text },
 	{ W_SOURCE, 0, 0, "REMEDY", "remedy", cell_text },
+#endif
 };
 
 /* Columns that would stand empty in every line of such a run. */
@@ -1263,12 +1276,12 @@ static void table_complete(struct out *o)
 
 enum { CELL_BYTES = 64 << 10 }; /* MAX_PIDS_SHOWN pids, a path four times as long when escaped */
 
+static char cell_bytes[CELL_BYTES]; /* the cell in hand */
+
 static void measure(struct out *o, const struct record *r)
 {
-	static char text[CELL_BYTES];
-
 	for (size_t i = 0; i < o->ncells; i++) {
-		struct buf b = { .p = text, .cap = sizeof(text) };
+		struct buf b = BUF(cell_bytes);
 		struct cell *c = cell_at(o, i);
 		size_t w;
 		u16 width = c->width;
@@ -1328,12 +1341,11 @@ static void settle(struct out *o)
 
 static void put_row(struct buf *b, struct out *o, const struct record *r, void (*head)(struct buf *, const struct cell *))
 {
-	static char text[CELL_BYTES];
 	size_t from = b->n;
 	bool first = true;
 
 	for (size_t i = 0; i < o->ncells; i++) {
-		struct buf t = { .p = text, .cap = sizeof(text) };
+		struct buf t = BUF(cell_bytes);
 		const struct cell *c = cell_at(o, i);
 		size_t w;
 
@@ -1404,13 +1416,13 @@ static bool line_end(struct out *o, struct buf *b)
 	return false;
 }
 
-static void table_measure(struct out *o, const struct record *r)
+FEATURED static void table_measure(struct out *o, const struct record *r)
 {
 	table_layout(o, r);
 	measure(o, r);
 }
 
-static void table_record(struct out *o, struct buf *b, const struct record *r)
+FEATURED static void table_record(struct out *o, struct buf *b, const struct record *r)
 {
 	if (!o->headed) {
 		bool two_rows = false;
@@ -1433,7 +1445,7 @@ static void table_record(struct out *o, struct buf *b, const struct record *r)
 	put_c(b, '\n');
 }
 
-static bool table_end(struct out *o, struct buf *b)
+FEATURED static bool table_end(struct out *o, struct buf *b)
 {
 	(void)b;
 	o->headed = false;
@@ -1448,7 +1460,7 @@ static void csv_absent(struct buf *b, const struct record *r)
 {
 	struct str reason = text_in(r, "reason");
 
-	put_z(b, str_skip(&reason, (struct str)STR("not counted")) ? "<not counted>" : "<not supported>");
+	put_z(b, str_skip_z(&reason, "not counted") ? "<not counted>" : "<not supported>");
 }
 
 static u64 number_in(const struct record *r, const char *member)
@@ -1472,7 +1484,7 @@ static void put_metric(struct buf *b, const struct record *r, char sep)
 
 /* The fields of `perf stat -x` 6.1: [time,][where,][CPUs,] value,unit,event[,deviation],runtime,running,metric,
  * metric unit. */
-static void perfcsv_record(struct out *o, struct buf *b, const struct record *r)
+FEATURED static void perfcsv_record(struct out *o, struct buf *b, const struct record *r)
 {
 	const struct val *time = record_get(r, NULL, "time"), *value = record_get(r, NULL, "value");
 	char sep = (char)(o->separator ? o->separator : ',');
@@ -1521,7 +1533,7 @@ static void perfcsv_record(struct out *o, struct buf *b, const struct record *r)
 /* --- the table of formats ---------------------------------------------------------------------------------- */
 
 /* What a format is made of. */
-enum { MADE_OF_RECORDS, MADE_OF_RAW /* with what only -r has */, MADE_OF_STACKS, MADE_OF_BYTES /* the kernel's */ };
+enum { MADE_OF_RECORDS, MADE_OF_RAW /* with what only -r has */, MADE_OF_STACKS, MADE_OF_BYTES /* the kernel's */, MADE_OF_NOTHING };
 
 enum {
 	F_ONCE = 1,      /* measures the first sample only */
@@ -1538,37 +1550,57 @@ enum {
 
 static const struct format {
 	struct str name;
-	void (*measure)(struct out *o, const struct record *r); /* sees a sample's records before they are written */
+	union {
+		void (*measure)(struct out *o, const struct record *r); /* sees a sample's records before they are written */
+		const char *feature; /* MADE_OF_NOTHING: what was left out */
+	};
 	void (*record)(struct out *o, struct buf *b, const struct record *r);
 	bool (*end)(struct out *o, struct buf *b); /* of a sample; true: b is to be written, and there is more */
 	u16 is;     /* F_* */
 	u16 kinds;  /* W_*: only these records; 0: all */
 	u8 made;
 } formats[] = {
-	{ STR("line"), line_measure, line_record, line_end, F_ONCE | F_JOINS | F_SPREADS, 0, MADE_OF_RECORDS },
-	{ STR("table"), table_measure, table_record, table_end, 0, 0, MADE_OF_RECORDS },
-	{ STR("csv"), NULL, csv_record, csv_end, F_SPREADS | F_HEADS, 0, MADE_OF_RECORDS },
-	{ STR("json"), NULL, json_record, json_end, F_JOINS, 0, MADE_OF_RECORDS },
-	{ STR("logfmt"), NULL, logfmt_record, NULL, 0, 0, MADE_OF_RECORDS },
-	{ STR("prom"), NULL, prom_record, prom_end, F_REPLACES | F_TOTALS | F_WHOLE, 0, MADE_OF_RECORDS },
-	{ STR("openmetrics"), NULL, prom_record, openmetrics_end, F_REPLACES | F_TOTALS | F_WHOLE, 0, MADE_OF_RECORDS },
-	{ STR("influx"), NULL, influx_record, NULL, F_TOTALS, 0, MADE_OF_RECORDS },
-	{ STR("graphite"), NULL, graphite_record, NULL, F_TOTALS | F_SENDS, 0, MADE_OF_RECORDS },
-	{ STR("statsd"), NULL, statsd_record, NULL, F_SENDS, 0, MADE_OF_RECORDS },
-	{ STR("collectd"), NULL, collectd_record, NULL, F_TOTALS, 0, MADE_OF_RECORDS },
-	{ STR("kmsg"), NULL, kmsg_record, kmsg_end, F_LONE, 0, MADE_OF_RECORDS },
-	{ STR("svg"), NULL, svg_record, svg_end, F_REPLACES | F_RUN,
-	  W_DEVICE | W_CLIENT | W_CGROUP | W_EVENT | W_SAMPLE | W_OA | W_COUNTER | W_COUNTERS, MADE_OF_RECORDS },
-	{ STR("perf-csv"), NULL, perfcsv_record, NULL, 0, W_EVENT, MADE_OF_RAW },
-	{ STR("folded"), NULL, NULL, NULL, 0, W_SAMPLE, MADE_OF_STACKS },
-	{ STR("perfdata"), NULL, NULL, NULL, 0, W_SAMPLE, MADE_OF_BYTES },
+#define FORMAT(feature, ...) ROW(FORMAT, feature)(feature, __VA_ARGS__)
+#define FORMAT1(of, title, measure, ...) { STR(title), { measure }, __VA_ARGS__ }
+#define FORMAT0(of, title, ...) { .name = STR(title), .feature = #of, .made = MADE_OF_NOTHING }
+	{ STR("line"), { line_measure }, line_record, line_end, F_ONCE | F_JOINS | F_SPREADS, 0, MADE_OF_RECORDS },
+	FORMAT(table, "table", table_measure, table_record, table_end, 0, 0, MADE_OF_RECORDS),
+	{ STR("csv"), { NULL }, csv_record, csv_end, F_SPREADS | F_HEADS, 0, MADE_OF_RECORDS },
+	{ STR("json"), { NULL }, json_record, json_end, F_JOINS, 0, MADE_OF_RECORDS },
+	FORMAT(logfmt, "logfmt", NULL, logfmt_record, NULL, 0, 0, MADE_OF_RECORDS),
+	FORMAT(prom, "prom", NULL, prom_record, prom_end, F_REPLACES | F_TOTALS | F_WHOLE, 0, MADE_OF_RECORDS),
+	FORMAT(openmetrics, "openmetrics", NULL, prom_record, openmetrics_end, F_REPLACES | F_TOTALS | F_WHOLE, 0, MADE_OF_RECORDS),
+	FORMAT(influx, "influx", NULL, influx_record, NULL, F_TOTALS, 0, MADE_OF_RECORDS),
+	FORMAT(graphite, "graphite", NULL, graphite_record, NULL, F_TOTALS | F_SENDS, 0, MADE_OF_RECORDS),
+	FORMAT(statsd, "statsd", NULL, statsd_record, NULL, F_SENDS, 0, MADE_OF_RECORDS),
+	FORMAT(collectd, "collectd", NULL, collectd_record, NULL, F_TOTALS, 0, MADE_OF_RECORDS),
+	FORMAT(kmsg, "kmsg", NULL, kmsg_record, kmsg_end, F_LONE, 0, MADE_OF_RECORDS),
+	FORMAT(plot, "svg", NULL, svg_record, svg_end, F_REPLACES | F_RUN,
+	       W_DEVICE | W_CLIENT | W_CGROUP | W_EVENT | W_SAMPLE | W_OA | W_COUNTER | W_COUNTERS, MADE_OF_RECORDS),
+	FORMAT(stat, "perf-csv", NULL, perfcsv_record, NULL, 0, W_EVENT, MADE_OF_RAW),
+	FORMAT(sample, "folded", NULL, NULL, NULL, 0, W_SAMPLE, MADE_OF_STACKS),
+	FORMAT(sample, "perfdata", NULL, NULL, NULL, 0, W_SAMPLE, MADE_OF_BYTES),
 };
+
+static bool is_left_out(const struct format *f)
+{
+	return !WHOLE && f->made == MADE_OF_NOTHING;
+}
 
 const struct format *format_find(struct str name)
 {
 	for (size_t i = 0; i < LEN(formats); i++)
-		if (str_eq(name, formats[i].name))
+		if (str_eq(name, formats[i].name) && !is_left_out(&formats[i]))
 			return &formats[i];
+	return NULL;
+}
+
+/* The feature that has a format of that name, where it was left out; or NULL. */
+const char *format_left_out(struct str name)
+{
+	for (size_t i = 0; i < LEN(formats); i++)
+		if (str_eq(name, formats[i].name) && is_left_out(&formats[i]))
+			return formats[i].feature;
 	return NULL;
 }
 
@@ -1584,7 +1616,7 @@ void format_names(struct buf *b, int kind, size_t indent)
 	bool first = true;
 
 	for (size_t i = 0; i < LEN(formats); i++) {
-		if (kind >= 0 && !format_shows(&formats[i], (u8)kind))
+		if (is_left_out(&formats[i]) || (kind >= 0 && !format_shows(&formats[i], (u8)kind)))
 			continue;
 		if (!first && indent && b->n - from + indent > 84) {
 			put_c(b, '\n');

@@ -8,43 +8,45 @@ enum {
 	MAX_IPS = 131072,     /* the same: at 10 kHz, 74 000 */
 	MAX_STACKS = 16384,
 	MAX_PTEXT = 4 << 20,  /* comms, and 16 384 stacks of 250 bytes */
-	PBUCKETS = 65536,
 };
 
 static struct row {
 	struct profrow r;
-	u32 next, hash;
-} comms[MAX_COMMS], symbols[MAX_PSYMBOLS], ips[MAX_IPS], stacks[MAX_STACKS];
+	u32 hash, next;    /* next: of its bucket; row + 1 */
+	u32 bucket, order; /* not of this row, but the i-th bucket and the i-th row in order */
+} *rows[PROF_TABLES];
+static u32 nrows[PROF_TABLES], nbuckets[PROF_TABLES];
 
-static u32 buckets[PROF_TABLES][PBUCKETS]; /* row + 1 */
-
-static struct table {
-	struct row *rows;
-	u32 cap, n;
-	bool copy; /* the name does not last by itself */
-} tables[PROF_TABLES] = {
-	[PROF_COMM] = { .rows = comms, .cap = MAX_COMMS, .copy = true },
-	[PROF_SYMBOL] = { .rows = symbols, .cap = MAX_PSYMBOLS },
-	[PROF_IP] = { .rows = ips, .cap = MAX_IPS },
-	[PROF_STACK] = { .rows = stacks, .cap = MAX_STACKS, .copy = true },
+#define SUM(which, most_rows, what) \
+	[which] = TABLE_OF(rows[which], sizeof(struct row), most_rows, 128 * sizeof(struct row), what)
+static struct table tables[PROF_TABLES] = {
+	SUM(PROF_COMM, MAX_COMMS, "comms"),
+	SUM(PROF_SYMBOL, MAX_PSYMBOLS, "functions"),
+	SUM(PROF_IP, MAX_IPS, "addresses"),
+	SUM(PROF_STACK, MAX_STACKS, "stacks"),
 };
 
-static char text[MAX_PTEXT];
+static char *text;
+static TABLE(text, MAX_PTEXT, 4096, "bytes of comms and stacks");
 static size_t text_n;
-static u32 order[MAX_STACKS > MAX_IPS ? MAX_STACKS : MAX_IPS];
 
 u64 profile_samples[PROF_TABLES], profile_period[PROF_TABLES];
 u64 profile_dropped;
 
-static u32 *bucket_of(const struct table *t, u32 hash)
+void profile_begin(u8 sums)
 {
-	return &buckets[t - tables][hash % PBUCKETS];
+	for (u8 i = 0; i < PROF_TABLES; i++)
+		if (sums >> i & 1)
+			table_has(&tables[i], 0);
+	table_has(&text_table, 0);
 }
 
-static struct row *row_find(const struct table *t, const struct profrow *r, u32 hash)
+static struct row *row_find(u8 table, const struct profrow *r, u32 hash)
 {
-	for (u32 i = *bucket_of(t, hash); i; i = t->rows[i - 1].next) {
-		struct row *x = &t->rows[i - 1];
+	struct row *all = rows[table];
+
+	for (u32 i = nbuckets[table] ? all[hash % nbuckets[table]].bucket : 0; i; i = all[i - 1].next) {
+		struct row *x = &all[i - 1];
 
 		if (x->hash == hash && x->r.ip == r->ip && str_eq(x->r.name, r->name) && str_eq(x->r.module, r->module))
 			return x;
@@ -52,21 +54,44 @@ static struct row *row_find(const struct table *t, const struct profrow *r, u32 
 	return NULL;
 }
 
-static struct row *row_add(struct table *t, const struct profrow *r, u32 hash)
+static void row_link(u8 table, u32 i)
 {
-	struct row *x = &t->rows[t->n];
-	size_t n = t->copy ? str_len(r->name) : 0;
+	struct row *all = rows[table];
+	u32 *bucket = &all[all[i].hash % nbuckets[table]].bucket;
 
-	if (t->n == t->cap || n > MAX_PTEXT - text_n)
+	all[i].next = *bucket;
+	*bucket = i + 1;
+}
+
+/* As many buckets as there is room for rows. */
+static void buckets_grow(u8 table)
+{
+	for (u32 i = 0; i < nbuckets[table]; i++)
+		rows[table][i].bucket = 0;
+	nbuckets[table] = tables[table].ready;
+	for (u32 i = 0; i < nrows[table]; i++)
+		row_link(table, i);
+}
+
+static struct row *row_add(u8 table, const struct profrow *r, u32 hash)
+{
+	/* The names of others last by themselves. */
+	size_t n = table == PROF_COMM || table == PROF_STACK ? str_len(r->name) : 0;
+	struct row *x;
+
+	if (!table_has(&tables[table], nrows[table]) || (n && !table_has(&text_table, text_n + n - 1)))
 		return NULL;
-	*x = (struct row){ .r = { .name = r->name, .module = r->module, .ip = r->ip },
-			   .next = *bucket_of(t, hash), .hash = hash };
+	if (nbuckets[table] != tables[table].ready)
+		buckets_grow(table);
+	x = &rows[table][nrows[table]];
+	x->r = (struct profrow){ .name = r->name, .module = r->module, .ip = r->ip };
+	x->hash = hash;
 	if (n) {
-		x->r.name = (struct str){ text + text_n, text + text_n + n };
+		x->r.name = str_of(text + text_n, n);
 		memcpy(text + text_n, r->name.p, n);
 		text_n += n;
 	}
-	*bucket_of(t, hash) = ++t->n;
+	row_link(table, nrows[table]++);
 	return x;
 }
 
@@ -74,15 +99,14 @@ static struct row *row_add(struct table *t, const struct profrow *r, u32 hash)
  * symbols and modules have to last. */
 void profile_add(u8 table, const struct profrow *r)
 {
-	struct table *t = &tables[table];
 	u32 hash = hash_more(hash_more(HASH_BEGIN ^ (u32)(r->ip ^ r->ip >> 32), r->name), r->module);
 	struct row *x;
 
 	profile_samples[table] += r->samples;
 	profile_period[table] += r->period;
-	x = row_find(t, r, hash);
+	x = row_find(table, r, hash);
 	if (!x)
-		x = row_add(t, r, hash);
+		x = row_add(table, r, hash);
 	if (!x) {
 		profile_dropped += r->samples;
 		return;
@@ -92,12 +116,12 @@ void profile_add(u8 table, const struct profrow *r)
 }
 
 /* Stacks by name, as stackcollapse-perf.pl sorts them; all else by weight. */
-static int row_cmp(const struct table *t, u32 a, u32 b)
+static int row_cmp(u8 table, u32 a, u32 b)
 {
-	const struct profrow *x = &t->rows[a].r, *y = &t->rows[b].r;
+	const struct profrow *x = &rows[table][a].r, *y = &rows[table][b].r;
 	int c;
 
-	if (t->rows != stacks) {
+	if (table != PROF_STACK) {
 		if (x->period != y->period)
 			return x->period > y->period ? -1 : 1;
 		if (x->samples != y->samples)
@@ -109,30 +133,30 @@ static int row_cmp(const struct table *t, u32 a, u32 b)
 	return c ? c : (x->ip > y->ip) - (x->ip < y->ip);
 }
 
-/* Puts a table in order; how many rows it has. Until the next call profile_row() gives them. */
+/* Puts a table in order; how many rows it has. Until the next profile_add() profile_row() gives them. */
 size_t profile_sort(u8 table)
 {
-	const struct table *t = &tables[table];
-	u32 gap = 1;
+	struct row *all = rows[table];
+	u32 gap = 1, n = nrows[table];
 
-	for (u32 i = 0; i < t->n; i++)
-		order[i] = i;
-	while (gap < t->n / 3)
+	for (u32 i = 0; i < n; i++)
+		all[i].order = i;
+	while (gap < n / 3)
 		gap = 3 * gap + 1;
 	for (; gap > 0; gap /= 3) /* Shell's sort, Knuth's steps: n^1.5 at worst, as in symbols.c */
-		for (u32 i = gap; i < t->n; i++) {
-			u32 x = order[i], at = i;
+		for (u32 i = gap; i < n; i++) {
+			u32 x = all[i].order, at = i;
 
-			for (; at >= gap && row_cmp(t, order[at - gap], x) > 0; at -= gap)
-				order[at] = order[at - gap];
-			order[at] = x;
+			for (; at >= gap && row_cmp(table, all[at - gap].order, x) > 0; at -= gap)
+				all[at].order = all[at - gap].order;
+			all[at].order = x;
 		}
-	return t->n;
+	return n;
 }
 
 const struct profrow *profile_row(u8 table, size_t i)
 {
-	return &tables[table].rows[order[i]].r;
+	return &rows[table][rows[table][i].order].r;
 }
 
 /* --- folded stacks: frames from the outermost, divided by semicolons, a blank and a count -------------- */

@@ -1,5 +1,6 @@
 /* record.c - the schema: which fields the record of a device, a client, a cgroup or a dump has, in which
  * order, and how the registry fills them. Pure. SPDX-License-Identifier: MIT */
+#include "built.h"
 #include "gpustat.h"
 
 const struct unitinfo units[UNITS] = {
@@ -40,6 +41,7 @@ const struct column columns[] = {
 	{ NULL, "file", S_SCALAR, U_NONE, L_FILE, W_FDINFO | BOTH | W_TABLE | W_LABEL, "the dump" },
 	{ NULL, "time", S_SCALAR, U_SECONDS, L_TIME, LIVES | W_EVENT | W_SAMPLE | W_OA | W_COUNTER | W_COUNTERS | BOTH | W_ID | W_TABLE | W_ASKED, "when, see -t" },
 	{ NULL, "dt", S_SCALAR, U_SECONDS, L_DT, LIVES | W_EVENT | W_OA | W_COUNTER | W_COUNTERS | BOTH | W_ID | W_ASKED, "the interval that rates are made over" },
+#if HAS(named)
 	{ NULL, "index", S_SCALAR, U_NONE, L_INDEX, W_COUNTER | W_LIST | W_TABLE, "in the list, as in C" },
 	{ NULL, "vendor", S_SCALAR, U_NONE, L_VENDOR, W_COUNTER | BOTH | W_TABLE | W_LABEL, "who tells it: linux, a driver, another program" },
 	{ NULL, "name", S_SCALAR, U_NONE, L_NAME, W_COUNTER | BOTH | W_TABLE | W_ID | W_LABEL, "the counter, as in C" },
@@ -50,6 +52,8 @@ const struct column columns[] = {
 	{ NULL, "scale", S_SCALAR, U_NONE, L_SCALE, W_COUNTER | W_LIST | W_TABLE, "times a value: 0 to 100; null where there is no limit" },
 	{ NULL, "description", S_SCALAR, U_NONE, L_WHAT, W_COUNTER | W_LIST | W_TABLE, "what it is, with the unit" },
 	{ "counter", NULL, S_INST, U_NONE, L_COUNTERS, W_COUNTERS | BOTH, "each counter" },
+#endif
+#if HAS(oa)
 	{ NULL, "dev", S_SCALAR, U_NONE, L_DEV, W_OA | BOTH | W_ID | W_LABEL, "the GPU's primary node, else its render node" },
 	{ NULL, "set", S_SCALAR, U_NONE, L_SET, W_OA | BOTH | W_LABEL, "metric set" },
 	{ NULL, "index", S_SCALAR, U_NONE, L_INDEX, W_OA | BOTH | W_TABLE, "of the report, or of the sum" },
@@ -65,6 +69,8 @@ const struct column columns[] = {
 	{ "clock", "unslice", S_MEMBER, U_HZ, L_UNSLICE, W_OA | W_RAW, "clock of what stands outside the slices" },
 	{ "clock", "slice", S_MEMBER, U_HZ, L_SLICE, W_OA | W_RAW, "clock of the slices" },
 	{ "counter", NULL, S_INST, U_NONE, L_OA_COUNTERS, W_OA | BOTH | W_TABLE, "each counter; with --raw those of the report" },
+#endif
+#if HAS(perf)
 	{ NULL, "event", S_SCALAR, U_NONE, L_EVENT, W_EVENT | W_SAMPLE | BOTH | W_TABLE | W_ID | W_LABEL, "the event, as it was named" },
 	{ NULL, "set", S_SCALAR, U_NONE, L_SET, W_EVENT | BOTH | W_TABLE | W_ID | W_LABEL, "its event set (--set)" },
 	{ NULL, "set_id", S_SCALAR, U_NONE, L_SET_ID, W_EVENT | BOTH | W_ID | W_SPARSE | W_LABEL, "that set's number" },
@@ -95,11 +101,15 @@ const struct column columns[] = {
 	{ "group", NULL, S_INST, U_NONE, L_VALUES, W_SAMPLE | BOTH | W_SPARSE | W_ASKED, "counts of its group since the start, with :S; since the last sample with --reset-on-overflow" },
 	{ "callchain", NULL, S_LIST, U_NONE, L_CHAIN, W_SAMPLE | BOTH | W_ASKED, "who called, innermost first, with -g" },
 	{ NULL, "cgroup", S_SCALAR, U_NONE, L_CGROUP, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, "the cgroup, with -G" },
+#endif
+#if HAS(doctor)
 	{ NULL, "source", S_SCALAR, U_NONE, L_SOURCE, W_SOURCE | BOTH | W_TABLE | W_ID | W_LABEL, "where numbers come from" },
 	{ NULL, "status", S_SCALAR, U_NONE, L_STATUS, W_SOURCE | BOTH | W_TABLE, "ok, denied or absent" },
 	{ NULL, "ok", S_SCALAR, U_NONE, L_OK, W_SOURCE | BOTH, "1 where it can be read, 0 where that is denied" },
 	{ NULL, "detail", S_SCALAR, U_NONE, L_DETAIL, W_SOURCE | BOTH | W_TABLE, "how much of it, or why" },
 	{ NULL, "remedy", S_SCALAR, U_NONE, L_REMEDY, W_SOURCE | BOTH | W_TABLE, "the command that would mend it" },
+#endif
+#if HAS(stat)
 	{ NULL, "value", S_SCALAR, U_NONE, L_VALUE, W_EVENT | BOTH | W_TABLE, "scaled to the whole time where counters were shared" },
 	{ NULL, "unit", S_SCALAR, U_NONE, L_UNIT, W_EVENT | BOTH | W_TABLE | W_LABEL, "of the value; nothing for a count" },
 	{ NULL, "running", S_SCALAR, U_PERCENT, L_RUNNING, W_EVENT | BOTH | W_TABLE, "of the time that it was enabled" },
@@ -113,6 +123,7 @@ const struct column columns[] = {
 	{ NULL, "count", S_SCALAR, U_NONE, L_COUNT, W_EVENT | W_RAW, "as counted: neither scaled nor in a unit" },
 	{ NULL, "enabled", S_SCALAR, U_NS, L_ENABLED, W_EVENT | W_RAW, "time enabled, of all its CPUs and tasks" },
 	{ NULL, "runtime", S_SCALAR, U_NS, L_RUNTIME, W_EVENT | W_RAW, "time counted, of all its CPUs and tasks" },
+#endif
 	{ NULL, "dev", S_SCALAR, U_NONE, L_DEV, LIVES | BOTH | W_TABLE | W_ID | W_LABEL, "its primary node, else its render node, else accelN" },
 	{ NULL, "driver", S_SCALAR, U_NONE, L_DRIVER, W_DEVICE | W_CLIENT | W_FDINFO | BOTH | W_TABLE | W_ID, "kernel driver" },
 	{ NULL, "pdev", S_SCALAR, U_NONE, L_PDEV, W_DEVICE | W_CLIENT | W_FDINFO | BOTH | W_ID, "PCI slot" },
@@ -229,15 +240,43 @@ static const struct group *group_of(const struct entity *e)
 	return (const struct group *)(const void *)e;
 }
 
-/* A field with no value yet. Scalars always find room, since there are fewer of them than columns. */
+/* What records hold. The texts come first: the fields become usable as they are added. */
+static struct space {
+	char text[REC_TEXT];
+	struct field f[MAX_FIELDS];
+} *space;
+static TABLE_BYTES(space, REC_TEXT + 64 * sizeof(struct field), "bytes of a record");
+
+static size_t fields_ready; /* so many can be used, whatever they are */
+
+/* Makes room for one field more. False: there is none, which is counted. Scalars find it while there is memory: there are fewer
+ * of them than columns. */
+static bool make_room(struct record *r, const struct column *c)
+{
+	size_t at = offsetof(struct space, f), most = MAX_FIELDS - ncolumns;
+	bool has = r->n < (c->shape == S_SCALAR ? MAX_FIELDS : most) && table_has(&space_table, at + (r->n + 1) * sizeof(r->f[0]) - 1);
+
+	if (has) {
+		fields_ready = (space_table.ready - at) / sizeof(r->f[0]);
+		fields_ready = fields_ready < most ? fields_ready : most;
+	}
+	r->lost += !has;
+	return has;
+}
+
+static inline bool has_room(struct record *r, const struct column *c)
+{
+	return r->n < fields_ready || make_room(r, c);
+}
+
+/* A field with no value yet. */
 static struct field *add(struct record *r, const struct column *c, struct str inst)
 {
-	struct field *f = &r->f[r->n];
+	struct field *f;
 
-	if (r->n >= (c->shape == S_SCALAR ? MAX_FIELDS : MAX_FIELDS - ncolumns)) {
-		r->lost++;
+	if (!has_room(r, c))
 		return NULL;
-	}
+	f = &r->f[r->n];
 	f->col = c;
 	f->inst = inst;
 	f->v.type = V_NULL; /* all of it at once would be a loop over 64 bytes */
@@ -298,7 +337,7 @@ SHARED static void set_label(struct val *v, const char *z)
 		set_z(v, z);
 }
 
-SHARED static void set_name(struct val *v, struct str s)
+FEATURED SHARED static void set_name(struct val *v, struct str s)
 {
 	if (s.p < s.e)
 		set_text(v, s);
@@ -334,7 +373,7 @@ SHARED static void add_text(struct record *r, const struct column *c, struct str
 		set_text(&f->v, s);
 }
 
-static void add_int(struct record *r, const struct column *c, struct str inst, u64 n)
+FEATURED static void add_int(struct record *r, const struct column *c, struct str inst, u64 n)
 {
 	struct field *f = add(r, c, inst);
 
@@ -454,6 +493,43 @@ static void device_field(struct val *v, struct record *r, u8 id)
 		set_int(v, n, id == L_USED ? U_BYTES : U_PERCENT);
 }
 
+/* What was put together behind the record's texts; nothing where it found no room. */
+FEATURED static void set_made(struct val *v, struct record *r, const struct buf *b)
+{
+	if (b->full)
+		r->lost++;
+	else
+		set_text(v, text_made(r, b));
+}
+
+#if HAS(stat) || HAS(sample)
+/* Where a row was counted, in a word: CPU3, S0-D0-C2, S0, sh-1234, /system.slice; nothing for everywhere. */
+static void put_site(struct buf *b, const struct site *s)
+{
+	static const char *const letters[] = { "CPU", "S", "D", "C" };
+	const i32 numbers[] = { s->cpu, s->socket, s->die, s->core };
+	size_t from = b->n;
+
+	for (size_t i = 0; i < LEN(numbers); i++)
+		if (numbers[i] >= 0) {
+			put_z(b, b->n > from ? "-" : "");
+			put_z(b, letters[i]);
+			put_u64(b, (u64)numbers[i]);
+		}
+	if (s->tid) {
+		b->n += text_copy(s->comm, b->p + b->n, b->cap - b->n);
+		put_c(b, '-');
+		put_u64(b, s->tid);
+	}
+	if (s->cgroup) {
+		put_z(b, b->n > from ? " " : "");
+		b->n += text_copy(s->cgroup, b->p + b->n, b->cap - b->n);
+	}
+}
+
+#endif
+
+#if HAS(stat)
 static const struct evrow *row_of(const struct entity *e)
 {
 	return (const struct evrow *)(const void *)e;
@@ -539,6 +615,41 @@ static void event_field(struct val *v, struct record *r, u8 id)
 	}
 }
 
+/* For people and for perf's format: escaped; without the cgroup where that has its own field. */
+void record_site(struct buf *b, const struct entity *e, bool cgroup)
+{
+	char text[4200];
+	struct buf t = { .p = text, .cap = sizeof(text) };
+	struct site s = sites[row_of(e)->site];
+
+	s.cgroup = cgroup ? s.cgroup : NONE;
+	put_site(&t, &s);
+	put_text(b, (struct str){ t.p, t.p + t.n });
+}
+
+/* What tells the rows of long CSV apart: the event, its set and where it was counted. */
+static struct str event_label(struct record *r)
+{
+	const struct evrow *row = row_of(r->e);
+	const struct event *ev = &events[row->event];
+	struct buf b = text_room(r);
+	size_t n;
+
+	if (evsets[ev->set].name) {
+		b.n += text_copy(evsets[ev->set].name, b.p, b.cap);
+		put_c(&b, ':');
+	}
+	b.n += text_copy(ev->name, b.p + b.n, b.cap - b.n);
+	n = b.n;
+	put_c(&b, '@');
+	put_site(&b, &sites[row->site]);
+	b.n = b.n == n + 1 ? n : b.n;
+	return text_made(r, &b);
+}
+
+#endif
+
+#if HAS(sample)
 static const struct sample *sample_of(const struct entity *e)
 {
 	return (const struct sample *)(const void *)e;
@@ -547,15 +658,6 @@ static const struct sample *sample_of(const struct entity *e)
 static const struct profile *profile_of(const struct entity *e)
 {
 	return (const struct profile *)(const void *)e;
-}
-
-/* What was put together behind the record's texts; nothing where it found no room. */
-static void set_made(struct val *v, struct record *r, const struct buf *b)
-{
-	if (b->full)
-		r->lost++;
-	else
-		set_text(v, text_made(r, b));
 }
 
 static void set_hex(struct val *v, struct record *r, u64 n)
@@ -667,61 +769,29 @@ static void add_chain(struct record *r, const struct column *c, const struct sam
 		add_empty(r, c);
 }
 
-/* Where a row was counted, in a word: CPU3, S0-D0-C2, S0, sh-1234, /system.slice; nothing for everywhere. */
-static void put_site(struct buf *b, const struct site *s)
+static void add_sampled(struct record *r, const struct column *c)
 {
-	static const char *const letters[] = { "CPU", "S", "D", "C" };
-	const i32 numbers[] = { s->cpu, s->socket, s->die, s->core };
-	size_t from = b->n;
-
-	for (size_t i = 0; i < LEN(numbers); i++)
-		if (numbers[i] >= 0) {
-			put_z(b, b->n > from ? "-" : "");
-			put_z(b, letters[i]);
-			put_u64(b, (u64)numbers[i]);
-		}
-	if (s->tid) {
-		b->n += text_copy(s->comm, b->p + b->n, b->cap - b->n);
-		put_c(b, '-');
-		put_u64(b, s->tid);
-	}
-	if (s->cgroup) {
-		put_z(b, b->n > from ? " " : "");
-		b->n += text_copy(s->cgroup, b->p + b->n, b->cap - b->n);
-	}
+	(c->id == L_CHAIN ? add_chain : add_values)(r, c, sample_of(r->e));
 }
 
-/* For people and for perf's format: escaped; without the cgroup where that has its own field. */
-void record_site(struct buf *b, const struct entity *e, bool cgroup)
+/* Of samples: the event and the CPU. */
+static struct str sample_label(struct record *r)
 {
-	char text[4200];
-	struct buf t = { .p = text, .cap = sizeof(text) };
-	struct site s = sites[row_of(e)->site];
-
-	s.cgroup = cgroup ? s.cgroup : NONE;
-	put_site(&t, &s);
-	put_text(b, (struct str){ t.p, t.p + t.n });
-}
-
-/* What tells the rows of long CSV apart: the event, its set and where it was counted. */
-static struct str event_label(struct record *r, const struct evrow *row)
-{
-	const struct event *ev = &events[row->event];
+	const struct sample *s = sample_of(r->e);
 	struct buf b = text_room(r);
-	size_t n;
+	struct site at = { .cpu = s->r->have & PS_CPU ? (i32)s->r->cpu : -1, .core = -1, .die = -1, .socket = -1 };
+	struct val v = { 0 };
 
-	if (evsets[ev->set].name) {
-		b.n += text_copy(evsets[ev->set].name, b.p, b.cap);
-		put_c(&b, ':');
-	}
-	b.n += text_copy(ev->name, b.p + b.n, b.cap - b.n);
-	n = b.n;
+	b.n += text_copy(events[s->event].name, b.p, b.cap);
 	put_c(&b, '@');
-	put_site(&b, &sites[row->site]);
-	b.n = b.n == n + 1 ? n : b.n;
-	return text_made(r, &b);
+	put_site(&b, &at);
+	set_made(&v, r, &b);
+	return v.type == V_TEXT ? v.s : (struct str){ 0 };
 }
 
+#endif
+
+#if HAS(oa)
 static const struct oarow *oarow_of(const struct entity *e)
 {
 	return (const struct oarow *)(const void *)e;
@@ -881,8 +951,10 @@ static void add_oaslots(struct record *r, const struct column *c, const struct o
 	}
 }
 
-static void add_oacounters(struct record *r, const struct column *c, const struct oarow *w)
+static void add_oacounters(struct record *r, const struct column *c)
 {
+	const struct oarow *w = oarow_of(r->e);
+
 	if (w->raw) {
 		add_oaslots(r, c, w);
 		return;
@@ -902,6 +974,9 @@ static void add_oacounters(struct record *r, const struct column *c, const struc
 	}
 }
 
+#endif
+
+#if HAS(named)
 static const struct reading *reading_of(const struct entity *e)
 {
 	return (const struct reading *)(const void *)e;
@@ -965,8 +1040,10 @@ static u8 unit_named(const char *name)
 }
 
 /* All of a sample, each under its title. */
-static void add_picked(struct record *r, const struct column *c, const struct reading *of)
+static void add_picked(struct record *r, const struct column *c)
 {
+	const struct reading *of = reading_of(r->e);
+
 	for (size_t i = 0; i < of->n; i++) {
 		const struct named *k = of->picked[i].counter;
 		struct field *f = add(r, c, of->picked[i].title);
@@ -978,6 +1055,13 @@ static void add_picked(struct record *r, const struct column *c, const struct re
 	}
 }
 
+static struct str counter_label(struct record *r)
+{
+	return str_z(reading_of(r->e)->picked->counter->name);
+}
+#endif
+
+#if HAS(doctor)
 static const struct probed *probed_of(const struct entity *e)
 {
 	return (const struct probed *)(const void *)e;
@@ -997,11 +1081,35 @@ static void source_field(struct val *v, struct record *r, u8 id)
 	}
 }
 
-/* What fills the scalars of a kind, beside those that all kinds have. */
-static void (*const fillers[K_COUNT])(struct val *v, struct record *r, u8 id) = {
-	[K_DEVICE] = device_field, [K_CLIENT] = device_field, [K_CGROUP] = device_field, [K_FDINFO] = device_field,
-	[K_EVENT] = event_field, [K_SAMPLE] = sample_field, [K_PROFILE] = profile_field, [K_OA] = oa_field,
-	[K_COUNTER] = counter_field, [K_COUNTERS] = counter_field, [K_SOURCE] = source_field,
+static struct str source_label(struct record *r)
+{
+	return str_z(probed_of(r->e)->source);
+}
+#endif
+
+/* What makes the fields of a kind's records, beside those that all kinds have. */
+static const struct maker {
+	void (*scalar)(struct val *v, struct record *r, u8 id);
+	void (*many)(struct record *r, const struct column *c); /* several values; NULL: they are of the registry */
+	struct str (*label)(struct record *r); /* what tells the rows of long CSV apart, where their columns do not; or NULL */
+} makers[K_COUNT] = {
+	[K_DEVICE] = { .scalar = device_field }, [K_CLIENT] = { .scalar = device_field },
+	[K_CGROUP] = { .scalar = device_field }, [K_FDINFO] = { .scalar = device_field },
+#if HAS(stat)
+	[K_EVENT] = { event_field, NULL, event_label },
+#endif
+#if HAS(sample)
+	[K_SAMPLE] = { sample_field, add_sampled, sample_label }, [K_PROFILE] = { .scalar = profile_field },
+#endif
+#if HAS(oa)
+	[K_OA] = { oa_field, add_oacounters, NULL },
+#endif
+#if HAS(named)
+	[K_COUNTER] = { counter_field, NULL, counter_label }, [K_COUNTERS] = { counter_field, add_picked, NULL },
+#endif
+#if HAS(doctor)
+	[K_SOURCE] = { source_field, NULL, source_label },
+#endif
 };
 
 static bool is_live(u8 kind)
@@ -1018,7 +1126,7 @@ static void scalar(struct val *v, struct record *r, const struct recopts *o, u8 
 	case L_DT:      set_time(v, is_live(r->kind) ? own_dt(r->e, o) : o->dt_us); return;
 	case L_FILE:    set_z(v, o->file); return;
 	case L_SUMMARY: set_z(v, o->summary); return;
-	default:        fillers[r->kind](v, r, id);
+	default:        makers[r->kind].scalar(v, r, id);
 	}
 }
 
@@ -1145,6 +1253,8 @@ static void add_pids(struct record *r, const struct column *c, const struct clie
 			r->lost++;
 			continue;
 		}
+		if (!has_room(r, c))
+			continue;
 		memmove(&r->f[i + 1], &r->f[i], (r->n - i) * sizeof(r->f[0]));
 		r->f[i] = (struct field){ .col = c, .v = { .type = V_INT, .n = pid } };
 		r->n++;
@@ -1193,9 +1303,7 @@ static void add_nodes(struct record *r, const struct column *c, const struct dev
 
 static void add_list(struct record *r, const struct entity *e, const struct column *c)
 {
-	if (c->id == L_CHAIN)
-		add_chain(r, c, sample_of(e));
-	else if (c->id == L_PIDS)
+	if (c->id == L_PIDS)
 		add_pids(r, c, client_of(e));
 	else if (c->id == L_NODES)
 		add_nodes(r, c, device_of(e));
@@ -1275,9 +1383,6 @@ static void add_inst(struct record *r, const struct plan *p, size_t i, const str
 	const struct entity *e = r->e;
 
 	switch (c->id) {
-	case L_OA_COUNTERS: add_oacounters(r, c, oarow_of(e)); return;
-	case L_COUNTERS:    add_picked(r, c, reading_of(e)); return;
-	case L_VALUES:      add_values(r, c, sample_of(e)); return;
 	case L_OTHER:       add_lines(r, c, client_of(e)->other); return;
 	case L_FACTS:       add_lines(r, c, device_of(e)->facts); return;
 	case L_MISSING:     add_missing(r, e, c); return;
@@ -1365,32 +1470,6 @@ static const struct plan *plan_of(const struct record *r, const struct recopts *
 	return p;
 }
 
-/* Of samples: the event and the CPU. */
-static struct str sample_label(struct record *r, const struct sample *s)
-{
-	struct buf b = text_room(r);
-	struct site at = { .cpu = s->r->have & PS_CPU ? (i32)s->r->cpu : -1, .core = -1, .die = -1, .socket = -1 };
-	struct val v = { 0 };
-
-	b.n += text_copy(events[s->event].name, b.p, b.cap);
-	put_c(&b, '@');
-	put_site(&b, &at);
-	set_made(&v, r, &b);
-	return v.type == V_TEXT ? v.s : (struct str){ 0 };
-}
-
-/* What tells the rows of long CSV apart, where their columns do not. */
-static struct str label_of(struct record *r)
-{
-	switch (r->kind) {
-	case K_EVENT:   return event_label(r, row_of(r->e));
-	case K_SAMPLE:  return sample_label(r, sample_of(r->e));
-	case K_SOURCE:  return str_z(probed_of(r->e)->source);
-	case K_COUNTER: return str_z(reading_of(r->e)->picked->counter->name);
-	default:        return (struct str){ 0 };
-	}
-}
-
 static void add_scalar(struct record *r, const struct column *c, struct str about, const struct recopts *o)
 {
 	struct field *f = add(r, c, about);
@@ -1407,11 +1486,11 @@ static void add_member(struct record *r, const struct column *c)
 	bool known;
 	u64 v;
 
-	if (r->kind == K_OA) {
+	if (!is_live(r->kind)) {
 		struct field *f = add(r, c, (struct str){ 0 });
 
 		if (f)
-			oa_field(&f->v, r, c->id);
+			makers[r->kind].scalar(&f->v, r, c->id);
 		return;
 	}
 	known = reg_get(r->e, c->id, 0, &v);
@@ -1419,28 +1498,42 @@ static void add_member(struct record *r, const struct column *c)
 		add_counter(r, c, (struct str){ 0 }, known, v);
 }
 
+bool record_room(void)
+{
+	return table_has(&space_table, REC_TEXT - 1);
+}
+
 void record_make(struct record *r, const struct entity *e, const struct recopts *o)
 {
+	const struct maker *m = &makers[e->kind];
 	const struct plan *plan;
 	struct str about;
 
 	r->kind = e->kind;
 	r->n = r->text_n = 0;
 	r->lost = 0;
+	if (record_room()) {
+		r->f = space->f;
+		r->text = space->text;
+	} else {
+		r->text_n = REC_TEXT;
+	}
 	r->steady = e->kind == K_OA || e->kind == K_COUNTERS;
 	r->e = e;
 	find_owner(r);
-	about = label_of(r);
+	about = m->label ? m->label(r) : (struct str){ 0 };
 	plan = plan_of(r, o);
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct column *c = columns + plan->from[i];
 
-		if (c->shape == S_LIST)
-			add_list(r, e, c);
-		else if (c->shape == S_SCALAR)
+		if (c->shape == S_SCALAR)
 			add_scalar(r, c, about, o);
 		else if (c->shape == S_MEMBER)
 			add_member(r, c);
+		else if (m->many)
+			m->many(r, c);
+		else if (c->shape == S_LIST)
+			add_list(r, e, c);
 		else
 			add_inst(r, plan, i, o);
 	}

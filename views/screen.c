@@ -62,7 +62,7 @@ void screen_size(struct screen *s, size_t rows, size_t cols)
 
 static u32 *cell_at(struct screen *s, int row, int col)
 {
-	return &s->now[row * SCREEN_COLS + col];
+	return &s->grid[row].now[col];
 }
 
 void screen_clear(struct screen *s)
@@ -216,7 +216,7 @@ static void put_glyph(const struct screen *s, struct buf *b, struct pen *at, con
 
 static void move(const struct screen *s, struct buf *b, struct pen *at, int row, int col)
 {
-	const u32 *cells = s->now + (size_t)row * SCREEN_COLS;
+	const u32 *cells = s->grid[row].now;
 	int gap;
 
 	if (at->row != UNKNOWN && row == at->row + 1) {
@@ -239,7 +239,7 @@ static void move(const struct screen *s, struct buf *b, struct pen *at, int row,
 
 static void row_diff(struct screen *s, struct buf *b, struct pen *at, int row)
 {
-	const u32 *now = s->now + (size_t)row * SCREEN_COLS, *was = s->was + (size_t)row * SCREEN_COLS;
+	const u32 *now = s->grid[row].now, *was = s->grid[row].was;
 	int last = s->cols, end = last;
 
 	while (end > 0 && now[end - 1] == was[end - 1])
@@ -268,7 +268,7 @@ void screen_frame(struct screen *s, struct buf *b)
 	if (!s->known)
 		put_z(b, "\033[m\033[2J");
 	for (int y = 0; y < s->rows; y++) {
-		u32 *was = s->was + (size_t)y * SCREEN_COLS;
+		u32 *was = s->grid[y].was;
 
 		for (int x = 0; x < s->cols && !s->known; x++)
 			was[x] = ' ';

@@ -6,7 +6,7 @@
 enum {
 	PLOT_W = 640,           /* pixels of the time axis */
 	SLOTS = 2 * PLOT_W,     /* columns of time: as many as there are pixels once they were made wider */
-	MAX_SERIES = 512,       /* 8 in each panel that a machine of 8 GPUs fills; 10 KiB each, touched as used */
+	MAX_SERIES = 512,       /* 8 in each panel that a machine of 8 GPUs fills; 10 KiB each */
 	MAX_PANELS = 96,        /* more would be a picture of 12 000 pixels */
 	SHOWN = 8,              /* lines in a panel: as many colours as can be told apart */
 	LABEL = 64,             /* bytes of a name; the legend has room for half of them */
@@ -55,7 +55,7 @@ static struct panel {
 	u8 title_n, unit_n;
 	struct series *shown[SHOWN];
 	size_t nshown, more; /* once drawn */
-} panels[MAX_PANELS];
+} *panels;
 
 static struct series {
 	u64 key, sample; /* the last one */
@@ -69,13 +69,20 @@ static struct series {
 	bool shown;
 	u8 colour; /* once drawn: from 1 */
 	i32 lo[SLOTS], hi[SLOTS]; /* lo above hi: unknown */
-} series[MAX_SERIES];
+} *series;
 
 /* The columns of time, in microseconds since the first. */
+static struct slot {
+	i64 from, to;
+	bool broken; /* time jumped before it */
+} *slots;
+
+static TABLE(panels, MAX_PANELS, 13, "panels");
+static TABLE(series, MAX_SERIES, 8, "lines in panels");
+static TABLE(slots, SLOTS, SLOTS, "columns of time");
+
 static struct {
-	size_t n;
-	i64 from[SLOTS], to[SLOTS];
-	bool broken[SLOTS]; /* time jumped before it */
+	size_t n; /* slots */
 	i64 first, last, step, end; /* first and last as they were told; negative: they were not */
 	i64 width; /* of a column that holds several samples; 0: none does */
 	u64 samples, back, left;    /* how often the clock went back; values without room */
@@ -86,7 +93,7 @@ static struct {
 static const u64 MOST = 1000000000000000000; /* in 10^-point of a unit: 64 bits have room for ten times that */
 
 static size_t nseries, npanels;
-static struct series *last_series = series;
+static struct series *last_series;
 static struct panel *last_panel;
 
 /* --- time ------------------------------------------------------------------------------------------------- */
@@ -132,11 +139,11 @@ static void make_wider(bool gaps)
 
 	axis.width = axis.end / PLOT_W + 1;
 	for (size_t i = 0; i < axis.n; i++) {
-		if (n == 0 || (gaps && axis.broken[i]) || axis.from[i] / axis.width != axis.from[n - 1] / axis.width) {
-			axis.from[n] = axis.from[i];
-			axis.broken[n++] = axis.broken[i];
+		if (n == 0 || (gaps && slots[i].broken) || slots[i].from / axis.width != slots[n - 1].from / axis.width) {
+			slots[n].from = slots[i].from;
+			slots[n++].broken = slots[i].broken;
 		}
-		axis.to[n - 1] = axis.to[i];
+		slots[n - 1].to = slots[i].to;
 		to[i] = (u16)(n - 1);
 	}
 	for (struct series *s = series; s < series + nseries; s++)
@@ -150,14 +157,14 @@ static void open_slot(i64 step, bool broken)
 {
 	axis.samples++;
 	axis.end += axis.end < INT64_MAX / 4 ? step : 0;
-	if (axis.n && !broken && axis.width && axis.end / axis.width == axis.from[axis.n - 1] / axis.width) {
-		axis.to[axis.n - 1] = axis.end;
+	if (axis.n && !broken && axis.width && axis.end / axis.width == slots[axis.n - 1].from / axis.width) {
+		slots[axis.n - 1].to = axis.end;
 		return;
 	}
 	if (axis.n == SLOTS)
 		make_wider(true);
-	axis.from[axis.n] = axis.to[axis.n] = axis.end;
-	axis.broken[axis.n++] = broken;
+	slots[axis.n].from = slots[axis.n].to = axis.end;
+	slots[axis.n++].broken = broken;
 }
 
 /* The next sample. A clock that went back is a gap, and so is a leap that the interval does not explain. */
@@ -188,6 +195,8 @@ static void advance(i64 time)
 void svg_begin(i64 time, i64 dt)
 {
 	time = time > INT64_MAX / 8 ? -1 : time;
+	if (!table_has(&slots_table, SLOTS - 1) || !table_has(&panels_table, 0) || !table_has(&series_table, 0))
+		return;
 	axis.dt = dt;
 	if (!axis.any || (time >= 0 && time != axis.last))
 		advance(time);
@@ -284,7 +293,7 @@ static const struct quantity *quantity_of(const struct column *c, u16 kind)
 
 		if (q->kinds && kind && !(q->kinds & kind))
 			continue;
-		if (c->group && (!str_skip(&f, str_z(c->group)) || (c->member && !str_skip(&f, (struct str)STR(".")))))
+		if (c->group && (!str_skip_z(&f, c->group) || (c->member && !str_skip_z(&f, "."))))
 			continue;
 		if (str_eq(f, str_z(c->member)))
 			return q;
@@ -307,9 +316,9 @@ static struct panel *panel_find(const struct plotids *id, const struct column *c
 	for (p = panels; p < panels + npanels; p++)
 		if (p->key == key)
 			return p;
-	if (npanels == MAX_PANELS)
+	if (!table_has(&panels_table, npanels))
 		return NULL;
-	npanels++;
+	p = &panels[npanels++];
 	p->key = key;
 	p->dev = dev;
 	p->col = c;
@@ -398,9 +407,9 @@ static struct series *series_new(const struct panel *p, i32 v)
 {
 	struct series *least = NULL;
 
-	if (nseries < MAX_SERIES)
+	if (table_has(&series_table, nseries))
 		return &series[nseries++];
-	for (struct series *s = series; s < series + MAX_SERIES; s++)
+	for (struct series *s = series; s < series + nseries; s++)
 		if (s->panel == p && s->sum < v && (!least || s->sum < least->sum))
 			least = s;
 	return least;
@@ -726,9 +735,9 @@ static void text_at(struct buf *b, const char *class, i64 x, i64 y)
 /* Where a moment is, in tenths of a pixel. */
 static i64 place(i64 t)
 {
-	i64 span = axis.to[axis.n - 1] - axis.from[0];
+	i64 span = axis.end;
 
-	return span ? (i64)muldiv((u64)(t - axis.from[0]), (u64)PLOT_W * 10, (u64)span) : (i64)PLOT_W * 5;
+	return span ? (i64)muldiv((u64)t, (u64)PLOT_W * 10, (u64)span) : (i64)PLOT_W * 5;
 }
 
 struct pen {
@@ -791,13 +800,13 @@ static void draw_line(struct buf *b, const struct series *s, const struct chart 
 
 	for (size_t i = s->from; i <= s->to + 1; i++) {
 		bool known = is_known(s, i);
-		i64 x = i < axis.n ? place(axis.from[i] + (axis.to[i] - axis.from[i]) / 2) : 0;
+		i64 x = i < axis.n ? place(slots[i].from + (slots[i].to - slots[i].from) / 2) : 0;
 
-		if (at >= 0 && !(known && !axis.broken[i] && x / 10 == at / 10)) {
+		if (at >= 0 && !(known && !slots[i].broken && x / 10 == at / 10)) {
 			draw_column(&pen, at, height_of(f, lo), height_of(f, hi));
 			at = -1;
 		}
-		if (!known || axis.broken[i])
+		if (!known || slots[i].broken)
 			pen_up(&pen);
 		if (!known)
 			continue;
@@ -969,12 +978,12 @@ static void put_time(struct buf *b, i64 us, i64 by)
 
 static void draw_grid(struct buf *b, const struct scale *s, i64 y, i64 pixels)
 {
-	i64 step = time_step(axis.to[axis.n - 1] - axis.from[0]), lines = (s->top - s->bottom) / s->step;
+	i64 step = time_step(axis.end), lines = (s->top - s->bottom) / s->step;
 
 	put_z(b, "<path class=\"g\" d=\"");
 	for (i64 i = 0; i <= lines; i++)
 		put_shape(b, "M% %h%", (const i64[]){ LEFT, y + pixels * i / lines, PLOT_W });
-	for (i64 t = 0; t <= axis.to[axis.n - 1]; t += step)
+	for (i64 t = 0; t <= axis.end; t += step)
 		put_shape(b, "M% %v%", (const i64[]){ LEFT + place(t) / 10, y, pixels + 4 });
 	put_z(b, "\"/>\n");
 	for (i64 i = 0; i <= lines; i++) {
@@ -983,7 +992,7 @@ static void draw_grid(struct buf *b, const struct scale *s, i64 y, i64 pixels)
 		put_z(b, "</text>");
 	}
 	put_c(b, '\n');
-	for (i64 t = 0; t <= axis.to[axis.n - 1]; t += step) {
+	for (i64 t = 0; t <= axis.end; t += step) {
 		text_at(b, "m c", LEFT + place(t) / 10, y + pixels + 17);
 		if (axis.counted)
 			put_u64(b, (u64)t / 1000000 + 1);
@@ -1085,7 +1094,7 @@ static void put_summary(struct buf *b)
 	put_count(b, axis.samples, " sample");
 	if (axis.samples > 1 && !axis.counted) {
 		put_z(b, " in ");
-		put_time(b, axis.to[axis.n - 1] - axis.from[0], (axis.to[axis.n - 1] - axis.from[0]) / 2);
+		put_time(b, axis.end, axis.end / 2);
 	}
 	if (axis.width)
 		put_z(b, ", drawn by least and highest");
@@ -1106,8 +1115,8 @@ static void put_head(struct buf *b)
 {
 	i64 height = 56;
 
-	for (const struct panel *p = panels; p < panels + npanels; p++)
-		height += panel_height(p);
+	for (size_t i = 0; i < npanels; i++)
+		height += panel_height(&panels[i]);
 	put_shape(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
 		  "width=\"%\" height=\"%\" viewBox=\"0 0 % %\" role=\"img\" xml:space=\"preserve\">\n<title>gpustat: ",
 		  (const i64[]){ WIDTH, height, WIDTH, height });

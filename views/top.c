@@ -22,12 +22,8 @@ static struct past {
 	struct gauge gauges[MAX_GAUGES];
 	u16 nfacts;        /* bytes */
 	char facts[TEXT];  /* how busy, memory, the rest, what matters most first; a 0 behind each */
-} past[MAX_DEVICES];
-
-static struct past *past_of(const struct entity *e)
-{
-	return &past[(const struct device *)(const void *)e - devices];
-}
+} *past;
+static TABLE(past, MAX_DEVICES, 1, "devices on the screen");
 
 /* In 1/1000 %: the kernel's figure, else that of the engine which is busiest. */
 static bool busy_of(const struct record *r, u64 *busy)
@@ -158,13 +154,17 @@ static void find_facts(struct past *p, const struct record *r, const struct val 
 	p->nfacts = (u16)b.n;
 }
 
-/* A reading of a device. The first one has no rates, and no place in the graph. */
-void top_device(const struct record *r, bool first)
+/* A reading of a device. The first one has no rates, and no place in the graph. False: there is no room for it. */
+bool top_device(const struct record *r, bool first)
 {
-	struct past *p = past_of(r->e);
+	size_t device = (size_t)((const struct device *)(const void *)r->e - devices);
+	struct past *p;
 	struct val busy = { .type = V_INT, .unit = U_PERCENT };
 	bool known = busy_of(r, &busy.n);
 
+	if (!table_has(&past_table, device))
+		return false;
+	p = &past[device];
 	if (p->serial != r->e->serial) {
 		p->n = 0;
 		p->known = false;
@@ -175,6 +175,7 @@ void top_device(const struct record *r, bool first)
 	find_facts(p, r, known ? &busy : NULL);
 	if (!first)
 		p->busy[p->n++ % HISTORY] = known ? (u8)((busy.n + 999) / 1000) : UNKNOWN_BUSY;
+	return true;
 }
 
 /* --- pieces of a screen ----------------------------------------------------------------------------------------------- */
