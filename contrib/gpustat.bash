@@ -25,7 +25,7 @@ _gpustat()
 		files=1
 		;;
 	counters | host)
-		options='-i=T --interval=T -c=N --count=N -n=N --count=N -w=T --window=T --align --on-stdin --http -f=A,B --fields=A,B -o=F --format=F -O=FILE --output=FILE -1 --one-line -H --no-header -t=HOW --time=HOW -q --quiet -v --verbose --proc=DIR --sys=DIR --no-sandbox -h --help -V --version'
+		options='-i=T --interval=T -c=N --count=N -n=N --count=N -w=T --window=T --align --on-stdin --http --all -f=A,B --fields=A,B -o=F --format=F -O=FILE --output=FILE -1 --one-line -H --no-header -t=HOW --time=HOW -q --quiet -v --verbose --proc=DIR --sys=DIR --no-sandbox -h --help -V --version'
 		formats='line table csv json logfmt prom openmetrics influx graphite statsd collectd kmsg svg'
 		;;
 	doctor)

@@ -9,6 +9,34 @@ SRC_URI = "file://gpustat-${PV}.tar.gz"
 # UAPI: musl and glibc sysroots have the kernel's headers there.
 EXTRA_OEMAKE = "'CC=${CC}' 'CFLAGS=${CFLAGS}' 'LDFLAGS=${LDFLAGS}' 'UAPI=${STAGING_INCDIR}'"
 
+# What is built in; of a distribution: PACKAGECONFIG:remove:pn-gpustat = "oa top". An initramfs has a use for
+# PACKAGECONFIG:pn-gpustat = "host doctor check logfmt prom".
+PACKAGECONFIG ??= "host doctor check munin counters events stat sample oa top plot http state summary table logfmt prom openmetrics influx graphite statsd collectd kmsg"
+PACKAGECONFIG[host] = ",host"
+PACKAGECONFIG[doctor] = ",doctor"
+PACKAGECONFIG[check] = ",check"
+PACKAGECONFIG[munin] = ",munin"
+PACKAGECONFIG[counters] = ",counters"
+PACKAGECONFIG[events] = ",events"
+PACKAGECONFIG[stat] = ",stat"
+PACKAGECONFIG[sample] = ",sample"
+PACKAGECONFIG[oa] = ",oa"
+PACKAGECONFIG[top] = ",top"
+PACKAGECONFIG[plot] = ",plot"
+PACKAGECONFIG[http] = ",http"
+PACKAGECONFIG[state] = ",state"
+PACKAGECONFIG[summary] = ",summary"
+PACKAGECONFIG[table] = ",table"
+PACKAGECONFIG[logfmt] = ",logfmt"
+PACKAGECONFIG[prom] = ",prom"
+PACKAGECONFIG[openmetrics] = ",openmetrics"
+PACKAGECONFIG[influx] = ",influx"
+PACKAGECONFIG[graphite] = ",graphite"
+PACKAGECONFIG[statsd] = ",statsd"
+PACKAGECONFIG[collectd] = ",collectd"
+PACKAGECONFIG[kmsg] = ",kmsg"
+EXTRA_OEMAKE += "'WITHOUT=${PACKAGECONFIG_CONFARGS}'"
+
 do_install() {
     oe_runmake install DESTDIR=${D} PREFIX=${prefix} BINDIR=${bindir} MANDIR=${mandir}
 }
