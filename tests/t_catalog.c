@@ -385,7 +385,7 @@ static void t_amdgpu(void)
 	n = counter("GPU memory usage");
 	check(n->value == 3221225472 && n->max == counter("drm/card0/vram/size")->value, "memory: the driver's figure, of all it has");
 	while (nactive)
-		catalog_deactivate(active[0]);
+		catalog_deactivate(named[0].active_there);
 	check(open_files() == was, "what is not active holds no file open");
 	catalog_sample();
 	check(open_files() == was, "and none is opened for it");
@@ -749,7 +749,7 @@ static void t_limits(void)
 	catalog_add(SUP_FILE, 0, &(struct naming){ .vendor = S("v"), .name = S("counter 5") });
 	check(reg_dropped == dropped + 10, "one that is there already is none that was dropped");
 	check(counter("counter 12345")->at == 12345, "each is found");
-	arena_used = ARENA_BYTES - 3;
+	texts_used = ALL_TEXT - 3;
 	nnamed--;
 	catalog_add(SUP_FILE, 0, &(struct naming){ .vendor = S("v"), .name = S("new"), .what = S("what"), .unit = S("u") });
 	check(nnamed == MAX_NAMED - 1 && reg_dropped == dropped + 11, "nor is one listed whose texts find no room");

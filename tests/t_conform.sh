@@ -50,7 +50,7 @@ run() { # SOURCE LIBC COMPILER...
 	pass_on "$name ($libc)" "$out.log" $?
 }
 
-make -s lib >"$dir/make.log" 2>&1 || { sed 's/^/# /' "$dir/make.log"; echo 'Bail out! make lib'; exit 1; }
+flock build/lib.lock make -s lib >"$dir/make.log" 2>&1 || { sed 's/^/# /' "$dir/make.log"; echo 'Bail out! make lib'; exit 1; }
 for source in tests/conform/*.c; do
 	[ -z "$ONLY" ] || [ "$(basename "$source" .c)" = "$ONLY" ] || continue
 	run "$source" glibc gcc

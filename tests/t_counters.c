@@ -1280,6 +1280,10 @@ static void t_churn(void)
 /* No counts, events 1 to 8 that are plain ones, one place, sets without names. */
 static void no_rows(void)
 {
+	table_all(&events_table);
+	table_all(&counts_table);
+	table_all(&evrows_table);
+	table_all(&sites_table);
 	for (u32 i = 0; i <= 8; i++)
 		events[i] = (struct event){ 0 };
 	for (u32 i = 0; i < 4; i++)

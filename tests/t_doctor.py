@@ -15,11 +15,12 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import t_edges as edges  # noqa: E402
+import t_kernel  # noqa: E402
 from t_edges import FORMATS, I915, TREES, Skip, as_root, check, dump, eq, one_client, parse_csv, parse_json, parse_logfmt, run  # noqa: E402
 
 TESTS = []
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-ALWAYS = ["fdinfo of others", "fd of others", "pid namespace", "perf own", "tracefs", "debugfs", "hwmon", "RAPL", "kfd"]
+ALWAYS = ["fdinfo of others", "fd of others", "pid namespace", "inotify", "devices", "perf own", "tracefs", "debugfs", "hwmon", "RAPL", "kfd"]
 PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 
 
@@ -32,7 +33,7 @@ def test(name):
 
 def rows(*args, before=(), prog=None):
     """source -> record, of a run that must go well; before: what starts it."""
-    p = subprocess.run([*before, prog or edges.PROG, "doctor", "-o", "json", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30)
+    p = subprocess.run([*before, prog or edges.PROG, "doctor", "-o", "json", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     eq((p.returncode, p.stderr), (0, b""), f"doctor {args} after {before}: {p!r}")
     recs = parse_json(p.stdout)
     for r in recs:
@@ -53,7 +54,7 @@ def state(r):
 
 
 def sh(command, **kw):
-    p = subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=30, **kw)
+    p = subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, **kw)
     eq(p.returncode, 0, f"{command}: {p.stdout!r}")
 
 
@@ -114,6 +115,44 @@ def _(m):
     eq(run(["doctor", "--proc", m.path("nowhere"), "--sys", m.sys]).code, 1, "no /proc")
 
 
+@test("devices: how many; where none is, where was looked and for which drivers")
+def _(m):
+    r = rows(*m.roots())["devices"]
+    check(state(r) == ("absent", None) and "/sys/class/drm" in r["detail"] and "amdgpu i915" in r["detail"] and "nvidia" in r["detail"], f"{r}")
+    m.device("i915", I915)
+    m.device("xe", "0000:03:00.0", card=1, render=129)
+    r = rows(*m.roots())["devices"]
+    eq((state(r), r["detail"]), (("ok", None), "2"), "two")
+
+
+@test("inotify: opens are noticed; no node, no inotify in the kernel, no instance or watch left")
+def _(m):
+    edges.one_client(m)
+    eq(rows(*m.roots())["inotify"]["detail"], "no device node in /dev", "a /proc without the machine's /dev")
+    os.makedirs(m.path("proc/1/root/dev/dri"))
+    r = rows(*m.roots())["inotify"]
+    eq((state(r), r["detail"]), (("ok", None), f"opens are noticed in {m.path('proc/1/root/dev')}"), "with it")
+    for call, error, want in (("inotify_init1", "ENOSYS", ("absent", None)), ("inotify_init1", "EMFILE", ("absent", "sysctl fs.inotify.max_user_instances=1024")),
+                              ("inotify_add_watch", "ENOSPC", ("absent", "sysctl fs.inotify.max_user_watches=65536"))):
+        p = t_kernel.lacking(call, "doctor", "-o", "json", *m.roots(), error=error)
+        r = {x["source"]: x for x in parse_json(p.out)}["inotify"]
+        check(state(r) == want and (error != "ENOSYS" or r["detail"] == "no CONFIG_INOTIFY_USER"), f"{call} {error}: {r}")
+
+
+@test("nothing that is assumed is told: perf_event_paranoid, processes and sensors without /proc and /sys")
+def _(m):
+    got = rows(*m.roots())
+    check("unknown" in got["perf own"]["detail"] and not re.search(r"\d", got["perf own"]["detail"]), f"{got['perf own']}")
+    if os.getuid() == 0:
+        r = rows(*m.roots(), before=NOBODY)["perf tracepoints"]
+        eq((state(r), r["detail"]), (("absent", None), "perf_event_paranoid unknown"), "nobody")
+    for path, sources in (("/proc", ("fdinfo of others", "fd of others", "pid namespace", "NMI watchdog")), ("/sys", ("tracefs", "debugfs", "hwmon", "RAPL", "kfd", "devices"))):
+        p = t_kernel.without([path], ["doctor", "-o", "json"])
+        got = {x["source"]: x for x in parse_json(p.out)}
+        for source in sources:
+            eq((state(got[source]), got[source]["detail"]), (("absent", None), f"not known without {path}"), source)
+
+
 @test("no file is written, no device node opened, no sleeping device touched")
 def _(m):
     if not shutil.which("strace"):
@@ -122,7 +161,7 @@ def _(m):
     m.device("panthor", card=1, render=129, files={"profiling": "0\n"})
     out = m.path("strace")
     p = subprocess.run(["strace", "-f", "-o", out, "-e", "trace=openat,open,write,pwrite64,ioctl", edges.PROG, "doctor", *m.roots()],
-                       stdout=subprocess.PIPE, timeout=30)
+                       stdout=subprocess.PIPE, timeout=60)
     eq(p.returncode, 0, "exit")
     check(b"suspended: nothing is read" in p.stdout, f"{p.stdout!r}")
     for line in open(out, encoding="utf-8", errors="replace"):

@@ -6,28 +6,34 @@
 # SPDX-License-Identifier: MIT
 import contextlib
 import csv
+import fcntl
 import io
 import json
 import os
-import queue
 import re
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
-import threading
+import termios
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 
+import tap
+
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True  # the source folder stays as it is
+sys.path.insert(0, HERE)
+import clock  # noqa: E402
 ROOT = os.path.dirname(HERE)
 DUMPS = os.path.join(ROOT, "..", "shared", "fdinfo")
 TREES = os.path.join(HERE, "trees")
 NOBODY = 65534
-WINDOW = 0.5  # of runs whose files change between two reads: long against the jitter of a loaded machine
+WINDOW = 0.5  # of runs whose files change between two reads
 STEP = 0.3    # the same, where there are several samples
 CSV_HEADER = "time,dt,kind,dev,driver,pdev,client,pid,comm,cgroup,field,instance,value"
 FORMATS = ["line", "table", "csv", "json", "logfmt"]
@@ -38,10 +44,6 @@ PROG = None   # set by main
 
 class Skip(Exception):
     pass
-
-
-class Late(Exception):
-    """The test itself was too slow for the window: says nothing of the program."""
 
 
 def check(ok, what):
@@ -152,7 +154,7 @@ class Ran:
         return f"exit {self.code}, out {self.out[-300:]!r}, err {self.err[-300:]!r}"
 
 
-def run(args, stdin=b"", nobody=False, timeout=30, **kw):
+def run(args, stdin=b"", nobody=False, timeout=120, **kw):
     who = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if nobody and os.getuid() == 0 else {}
     t = time.monotonic()
     try:
@@ -291,54 +293,35 @@ class Machine:
         eq(r.code, 0, f"exit code ({r!r})")
         return parse_json(r.out)
 
-    def live(self, *args, steps, interval=None, fmt="json", signals=None):
-        """Runs the program while its files change: steps[0] after its first read, steps[k] after sample k.
-        The samples, each a list of records."""
+    def driven(self, *args, limit=None, **kw):
+        """The program under a clock of the test's; limit: how many descriptors it may have."""
+        words = ["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh"] if limit else []
+        try:
+            return clock.Driven([*words, PROG, *args, *self.roots()], execs=2 if limit else 1, **kw)
+        except clock.Unable as e:
+            raise Skip(str(e)) from None
+
+    def live(self, *args, steps, interval=None, late=None):
+        """Runs the program while its files change: steps[k] before sample k, after the reading before it; late[k]: how many
+        seconds after its time that sample is taken. The samples, each a list of records. The first of -r comes at once."""
         several = len(steps) > 1
         interval = interval or (STEP if several else WINDOW)
         timing = [str(interval), str(len(steps))] if several else ["-w", str(interval)]
-        begun = time.monotonic()
-        p = subprocess.Popen([PROG, *args, *timing, "-o", fmt, *self.roots()], stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE)
-        lines = queue.Queue()
-
-        def reader():
-            for line in p.stdout:
-                lines.put(line)
-            lines.put(None)
-        threading.Thread(target=reader, daemon=True).start()
+        at_once = several and "-r" in args
+        check(not (at_once and steps[0]), "nothing can be done before the first sample of -r")
         samples = {}
-
-        def take(line):
-            r = strict(line)
-            samples.setdefault(r["time"], []).append(r)
-        try:
+        with self.driven(*args, *timing, "-o", "json") as p:
             for k, step in enumerate(steps):
-                if k == 0:
-                    wait_asleep(p.pid)
-                while k > 0 and len(samples) < k:
-                    line = lines.get(timeout=20)
-                    if line is None:
-                        raise AssertionError(f"ended after {len(samples)} samples: {p.stderr.read()!r}")
-                    take(line)
-                if k > 0:
-                    time.sleep(0.03)  # the rest of this sample's records
+                if at_once and k == 0:
+                    continue
+                check(p.sleep(), f"ended before sample {k}")
                 if step:
                     step()
-                if signals and k in signals:
-                    signals[k](p)
-                elif time.monotonic() > begun + (k + 1) * interval - 0.03:
-                    raise Late()
-            while (line := lines.get(timeout=20)) is not None:
-                take(line)
-            p.wait(timeout=20)
-            err = p.stderr.read()
-            eq(p.returncode, 0, f"exit code ({err!r})")
-        finally:
-            if p.poll() is None:
-                p.kill()
-                p.wait()
-            p.stderr.close()
+                p.wake(round(clock.NS * (late or {}).get(k, 0)))
+            check(not p.sleep(), "sleeps after its last sample")
+            eq(p.code, 0, f"exit code ({p.err!r})")
+            for r in parse_json(p.out):
+                samples.setdefault(r["time"], []).append(r)
         return [samples[t] for t in sorted(samples)]
 
     def procs(self, *args, steps, **kw):
@@ -348,7 +331,7 @@ class Machine:
 
 def wait_asleep(pid):
     """Until the process sleeps, which it does between its reads only."""
-    seen, until = 0, time.monotonic() + 10
+    seen, until = 0, time.monotonic() + 60
     while seen < 3:
         with open(f"/proc/{pid}/stat", "rb") as f:
             state = f.read().rpartition(b")")[2].split()[0]
@@ -360,11 +343,22 @@ def wait_asleep(pid):
 
 def until(what, holds):
     """What holds() gives once that is true: however slow the machine is."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while not (got := holds()):
         check(time.monotonic() < end, f"waited in vain: {what}")
         time.sleep(0.005)
     return got
+
+
+def waiting_in(pipe):
+    """Bytes that nobody has read yet."""
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
+
+
+def until_taken(p):
+    """It has read all that it was given on standard input, and waits for more."""
+    until("its input is read", lambda: not waiting_in(p.stdin))
+    wait_asleep(p.pid)
 
 
 def cpu_of(pid):
@@ -748,8 +742,7 @@ def _(m):
     near(busy(s[1][7], "rcs"), 5, 0.01, "passed")
     rewrite(f, text(1000, 10000))
     s = m.live("procs", "-r", steps=[None, steps[0], None])
-    check([val(r[0], "engine", "rcs", "cycles") for r in s][:3] in ([1000] * 3, [1000, 1000, 1000]),
-          f"raw cycles {[val(r[0], 'engine', 'rcs', 'cycles') for r in s]}")
+    eq([val(r[0], "engine", "rcs", "cycles") for r in s], [1000] * 3, "raw cycles")
 
 
 R = "total-cycles lower"
@@ -847,13 +840,8 @@ R = "dt"
 def _(m):
     f = one_client(m, text=dump("i915", 7, *ns(render=0), pdev=I915))
 
-    def hold(p):
-        os.kill(p.pid, signal.SIGSTOP)
-        rewrite(f, dump("i915", 7, *ns(render=3e8), pdev=I915))
-        time.sleep(0.7)
-        os.kill(p.pid, signal.SIGCONT)
-    s, = m.procs(steps=[None], interval=0.3, signals={0: hold})
-    check(0.65 < s[7]["dt"] < 3, f"dt {s[7]['dt']}")
+    s, = m.procs(steps=[writer(f, dump("i915", 7, *ns(render=3e8), pdev=I915))], interval=0.3, late={0: 0.7})
+    near(s[7]["dt"], 1, 0.001, "dt")
     right(s[7], "render", 3e8)
 
 
@@ -985,7 +973,7 @@ def _(m):
         p.stdin.write(text[i:i + 97])
         p.stdin.flush()
         time.sleep(0.002)
-    out, _ = p.communicate(timeout=20)
+    out, _ = p.communicate(timeout=60)
     eq(p.returncode, 0, "exit code")
     r, = parse_json(out)
     eq([val(r, "engine", f"e{i}", "busy_ns") for i in range(60)], list(range(60)), "engines")
@@ -1028,7 +1016,7 @@ def _(m):
     # opening this one would wait for ever
     os.symlink("anon_inode:[eventfd]", m.path("proc/10/fd/30"))
     os.mkfifo(m.path("proc/10/fdinfo/30"))
-    eq([r["client"] for r in m.json("procs", timeout=10)], [7], "clients")
+    eq([r["client"] for r in m.json("procs", timeout=60)], [7], "clients")
 
 
 R = "is it DRM?"
@@ -1128,7 +1116,7 @@ def in_namespace(m, script, *, hidepid=None):
     full = f"mount -t proc {opts} proc {p} || exit 77; {script}"
     env = dict(os.environ, P=p, PROG=PROG, SYS=m.sys)
     r = subprocess.run(["unshare", "-m", "-p", "-f", "sh", "-c", full], stdout=subprocess.PIPE,
-                       stderr=subprocess.PIPE, env=env, timeout=30)
+                       stderr=subprocess.PIPE, env=env, timeout=60)
     if r.returncode == 77 or b"unshare" in r.stderr:
         raise Skip(f"no namespace: {r.stderr[-80:]!r}")
     return r
@@ -1444,7 +1432,7 @@ def _(m):
         os.mkfifo(m.path(b))
     for args in ([], ["list"], ["procs"], ["-r"], ["list", "-v"]):
         # that process can be read, there is only nothing that may be read of it
-        r = m.run(*args, "-o", "json", *([] if "list" in args else ["-w", "0.05"]), timeout=8)
+        r = m.run(*args, "-o", "json", *([] if "list" in args else ["-w", "0.05"]), timeout=60)
         eq(r.code, 0, f"exit code of {args} ({r!r})")
         for d in parse_json(r.out):
             if d["kind"] == "device":
@@ -1464,7 +1452,7 @@ def _(m):
         for args in (["0.1", "2"], ["list"], ["procs", "-w", "0.05"]):
             r = subprocess.run(["strace", "-f", "-y", "-e", "trace=openat,open,pread64,read", "-o", log, PROG, *args,
                                 "-o", "json", "--proc", f"{t}/proc", "--sys", f"{t}/sys"], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, timeout=30)
+                               stderr=subprocess.PIPE, timeout=60)
             if r.returncode not in (0, 3) and b"ptrace" in r.stderr.lower() + b"":
                 raise Skip(f"strace: {r.stderr[-80:]!r}")
             with open(log, encoding="utf-8", errors="replace") as f:
@@ -1711,7 +1699,7 @@ def _(m):
     crowd(m)
     for limit in (16, 24, 60):
         p = subprocess.run(["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh", PROG, "0.1", "4", "-o", "json", *m.roots()],
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30, check=False)
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
         eq((p.returncode, p.stderr), (0, b""), "exit code, messages")
         eq([r["clients"] for r in parse_json(p.stdout)], [200] * 4, f"clients with {limit} descriptors")
 
@@ -1862,14 +1850,9 @@ def _(m):
 def _(m):
     f = one_client(m, text=dump("i915", 7, *ns(render=0), pdev=I915))
 
-    def hold(p):
-        os.kill(p.pid, signal.SIGSTOP)
-        rewrite(f, dump("i915", 7, *ns(render=2e8), pdev=I915))
-        time.sleep(0.5)
-        os.kill(p.pid, signal.SIGCONT)
-    (d,), = m.live(steps=[None], interval=0.2, signals={0: hold})
-    check(d["dt"] > 0.45, f"dt {d['dt']}")
-    right(d, "render", 2e8, tol=3)
+    (d,), = m.live(steps=[writer(f, dump("i915", 7, *ns(render=2e8), pdev=I915))], interval=0.2, late={0: 0.5})
+    near(d["dt"], 0.7, 0.001, "dt")
+    right(d, "render", 2e8)
 
 
 @test("nvtop: memory only in KiB")
@@ -2054,7 +2037,7 @@ def _(m):
     one_client(m)
     wrong = []
     for args in USAGE:
-        r = m.run(*args, timeout=10)
+        r = m.run(*args, timeout=60)
         if r.code != 2 or r.out or not re.fullmatch(rb"(gpustat: [ -~]+\n)+", r.err):
             wrong.append((args, r))
     check(not wrong, f"{len(wrong)}: {wrong}")
@@ -2073,7 +2056,7 @@ def _(m):
 @test("bad input: no device: exit 3, a message, nothing on stdout")
 def _(m):
     for args in ([], ["procs"], ["cgroups"], ["list"], ["-r"], ["0.1", "3"]):
-        r = m.run(*args, timeout=10)
+        r = m.run(*args, timeout=60)
         eq((r.code, r.out), (3, b""), f"{args}")
         check(r.err.startswith(b"gpustat: "), f"message {r.err!r}")
     one_client(m)
@@ -2088,7 +2071,7 @@ def _(m):
     one_client(m)
     for args in (["--proc", m.path("nowhere"), "--sys", m.sys], ["--proc", m.proc, "--sys", m.path("nowhere")],
                  ["--proc", m.path("proc/10/comm"), "--sys", m.sys]):
-        r = run(args, timeout=10)
+        r = run(args, timeout=60)
         eq((r.code, r.out), (1, b""), f"{args} ({r!r})")
         check(r.err.startswith(b"gpustat: "), "message")
 
@@ -2266,17 +2249,16 @@ def _(m):
     m.device("i915", I915)
     m.process(10)
     files = {c: m.fd(10, c, dump("i915", c, *ns(render=0), pdev=I915)) for c in range(3, 203)}
-    begun = time.monotonic()
-    p = subprocess.Popen(["sh", "-c", 'ulimit -n 24; exec "$@"', "sh", PROG, "procs", "-w", str(2 * WINDOW), "-o", "json",
-                          *m.roots()], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_asleep(p.pid)
-    for c, f in files.items():
-        rewrite(f, dump("i915", c, *ns(render=c * 10**6), pdev=I915))
-    late = time.monotonic() > begun + 2 * WINDOW - 0.03
-    out, err = p.communicate(timeout=20)
-    if late:
-        raise Late()
-    eq((p.returncode, err), (0, b""), "exit code, messages")
+    def step():
+        for c, f in files.items():
+            rewrite(f, dump("i915", c, *ns(render=c * 10**6), pdev=I915))
+    with m.driven("procs", "-w", str(WINDOW), "-o", "json", limit=24) as p:
+        check(p.sleep(), "it does not sleep")
+        step()
+        p.wake()
+        p.to_end()
+    eq((p.code, p.err), (0, b""), "exit code, messages")
+    out = p.out
     recs = {r["client"]: r for r in parse_json(out)}
     eq(sorted(recs), sorted(files), "clients")
     for c, r in recs.items():
@@ -2525,58 +2507,67 @@ def three(m):
 @test("options: one-shot: one record per device, in order, after one window")
 def _(m):
     three(m)
-    r = m.run("-w", "0.3", "-o", "json")
-    eq([d["dev"] for d in parse_json(r.out)], ["card0", "card1", "accel0"], "devices")
-    check(0.29 < r.took < 1.5, f"took {r.took}")
-    for d in parse_json(r.out):
-        near(d["dt"], 0.3, 0.15, "dt")
-    out = m.run("-H").out
-    eq(len(out.splitlines()), 3, "lines")
+    with m.driven("-w", "0.3", "-o", "json") as p:
+        sleeps = p.to_end()
+    eq(p.code, 0, f"exit code ({p.err!r})")
+    eq([d["dev"] for d in parse_json(p.out)], ["card0", "card1", "accel0"], "devices")
+    eq(len(sleeps), 1, "sleeps")
+    near((p.now - p.began) / clock.NS, 0.3, 0.001, "seconds that it takes")
+    for d in parse_json(p.out):
+        near(d["dt"], 0.3, 0.001, "dt")
+    eq(len(m.run("-H").out.splitlines()), 3, "lines")
 
 
 @test("options: 0.1 5 prints five records and takes half a second")
 def _(m):
     one_client(m)
-    r = m.run("0.1", "5", "-o", "json")
-    recs = parse_json(r.out)
-    eq(len(recs), 5, "records")
-    check(0.49 <= r.took < 1.2, f"took {r.took}")
-    for a, b in zip(recs, recs[1:]):
-        near(b["dt"], b["time"] - a["time"], 0.05, "dt against the clock")
+    with m.driven("0.1", "5", "-o", "json") as p:
+        p.to_end()
+    near((p.now - p.began) / clock.NS, 0.5, 0.001, "seconds that it takes")
+    eq(len(parse_json(p.out)), 5, "records")
     for args in (["-i", "0.1", "-c", "5"], ["--interval=100ms", "-n5"], ["-i100ms", "--count", "5"]):
         eq(len(parse_json(m.run(*args, "-o", "json").out)), 5, f"records of {args}")
+
+
+def on_grid(sleeps, step, tol=0.001):
+    """The times of samples, in steps after the first reading: whole ones, and none twice."""
+    ks = [round((due - sleeps[0]) / clock.NS / step) for due in sleeps]
+    for k, due in zip(ks, sleeps):
+        near((due - sleeps[0]) / clock.NS, k * step, tol, f"sample {k} on the grid")
+    eq(sorted(set(ks)), ks, "samples in order, each at a time of its own")
+    return ks
 
 
 @test("options: intervals do not drift")
 def _(m):
     one_client(m)
-    recs = parse_json(m.run("0.05", "20", "-o", "json").out)
-    near(recs[-1]["time"] - recs[0]["time"], 19 * 0.05, 0.06, "19 intervals")
+    with m.driven("0.05", "200", "-o", "json") as p:
+        sleeps = p.to_end(late=lambda k: k % 7 * 0.003)  # what a sample was late for the next one is not
+    eq(on_grid(sleeps, 0.05), list(range(200)), "samples")
+    for a, b in zip(*[iter(parse_json(p.out))] * 2):
+        near(b["dt"], b["time"] - a["time"], 0.001, "dt against the clock")
 
 
 @test("options: a late sample is skipped, not bunched, and dt tells the truth")
 def _(m):
     one_client(m)
-
-    def hold(p):
-        os.kill(p.pid, signal.SIGSTOP)
-        time.sleep(0.73)
-        os.kill(p.pid, signal.SIGCONT)
-    s = m.live(steps=[None] * 6, interval=0.2, signals={k: (hold if k == 2 else (lambda p: None)) for k in range(6)})
-    recs = [x[0] for x in s]
-    eq(len(recs), 6, "records")
-    for a, b in zip(recs, recs[1:]):
-        near(b["dt"], b["time"] - a["time"], 0.05, "dt against the clock")
-    check(any(r["dt"] > 0.6 for r in recs), "no sample was late")
-    quick = [r["dt"] for r in recs if r["dt"] < 0.15]
-    check(len(quick) <= 1, f"bunched: {[r['dt'] for r in recs]}")
+    for late, skipped in ((0.05, 0), (0.09, 0), (0.11, 1), (0.73, 4), (0.6, 3), (2, 10)):
+        with m.driven("0.2", "6", "-o", "json") as p:
+            sleeps = p.to_end(late=lambda k: late if k == 2 else 0)  # noqa: B023
+        eq(on_grid(sleeps, 0.2), [0, 1, 2, *range(3 + skipped, 6 + skipped)], f"samples, one {late} s late")
+        recs = parse_json(p.out)
+        eq(len(recs), 6, "records")
+        for a, b in zip(recs, recs[1:]):
+            near(b["dt"], b["time"] - a["time"], 0.001, "dt against the clock")
+        near(recs[2]["dt"], 0.2 + late, 0.001, "dt of the late one")
+        check(all(r["dt"] > 0.099 for r in recs), f"bunched: {[r['dt'] for r in recs]}")
 
 
 @test("options: -r: the kernel's numbers, one read, no dt")
 def _(m):
     three(m)
-    r = m.run("-r", "-w", "9", "-o", "json")
-    check(r.took < 2, f"took {r.took}")
+    with m.driven("-r", "-w", "9", "-o", "json") as r:
+        check(not r.sleep(), "it sleeps")
     d = {x["dev"]: x for x in parse_json(r.out)}
     eq(d["card0"]["dt"], None, "dt")
     eq((val(d["card0"], "engine", "render", "busy_ns"), val(d["card0"], "engine", "render", "capacity")), (14, 1), "ns")
@@ -2592,9 +2583,7 @@ def _(m):
         rewrite(f, dump("i915", 7, *ns(render=1e9), "drm-cycles-render:\t500", pdev=I915))
         s = m.live("-r", *args, steps=[None, writer(f, more), None], interval=0.2)
         got = [(val(r[0], "engine", "render", "busy_ns"), val(r[0], "engine", "render", "cycles")) for r in s]
-        # the first record is there at once, so the files may change before the second or the third
-        check(got[0] == (10**9, 500) and got[2] == (15 * 10**8, 700) and got[1] in (got[0], got[2]),
-              f"{args}: {got}")
+        eq(got, [(10**9, 500), (15 * 10**8, 700), (15 * 10**8, 700)], f"{args}: ns, cycles")
 
 
 @test("options: -d by node, PCI slot, driver, number")
@@ -2633,10 +2622,10 @@ def _(m):
     more = dump("amdgpu", 7, *ns(dec=5, gfx=6e8), "drm-total-vram:\t4 KiB", pdev=AMD)
     for args, columns in ((["-o", "csv"], 13), (["-o", "csv", "-f", "dev,engine.busy,memory.total"], 3)):
         rewrite(f, dump("amdgpu", 7, *ns(gfx=5e8), pdev=AMD))
-        p = subprocess.Popen([PROG, *args, "0.2", "2", *m.roots()], stdout=subprocess.PIPE)
+        p = subprocess.Popen([PROG, *args, "0.2", "2", *m.roots()], stdout=subprocess.PIPE, bufsize=0)
         first = p.stdout.readline() + p.stdout.readline()
         rewrite(f, more)
-        out = first + p.communicate(timeout=10)[0]
+        out = first + p.communicate(timeout=60)[0]
         rows = list(csv.reader(io.StringIO(out.decode()), strict=True))
         eq({len(r) for r in rows}, {columns}, "columns")
         eq(out.count(rows[0][0].encode() + b","), 1, "headers")
@@ -2649,7 +2638,7 @@ def _(m):
     one_client(m)
     log = m.path("strace.log")
     r = subprocess.run(["strace", "-y", "-e", "trace=openat", "-o", log, PROG, "procs", "-w", "0.05", *m.roots()],
-                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     if r.returncode != 0:
         raise Skip(f"strace: {r.stderr[-80:]!r}")
     with open(log, encoding="utf-8", errors="replace") as f:
@@ -2751,8 +2740,7 @@ def _(m):
     eq([r["comm"] for r in m.json("procs", "-s", "comm")], ["alpha", "alpha", "beta", "zeta"], "-s comm")
     most, = m.json("procs", "-s", "memory.resident", "-k", "1", "-d", "card0")
     eq(most["client"], 6, "-s memory.resident")
-    eq(len(m.live("procs", "-k1", steps=[None, None], interval=0.1, signals={0: lambda p: None, 1: lambda p: None})), 2,
-       "-k is for each sample")
+    eq([len(x) for x in m.live("procs", "-k1", steps=[None, None], interval=0.1)], [1, 1], "-k is for each sample")
 
 
 @test("options: -1: all devices on one line")
@@ -2783,10 +2771,9 @@ def _(m):
 @test("options: -t")
 def _(m):
     one_client(m)
-    now = time.time()
-    near(m.json()[0]["time"], now, 5, "default")
-    near(m.json("-t", "epoch")[0]["time"], now, 5, "epoch")
-    near(m.json("-t", "mono")[0]["time"], time.monotonic(), 5, "mono")
+    for args, now in (([], time.time), (["-t", "epoch"], time.time), (["-t", "mono"], time.monotonic)):
+        before, shown, after = now(), m.json(*args)[0]["time"], now()
+        check(before - 1e-6 <= shown <= after, f"{args}: {before} .. {shown} .. {after}")
     eq(m.json("-t", "none")[0]["time"], None, "none")
     iso = m.json("-t", "iso")[0]["time"]
     check(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)", iso), f"iso {iso}")
@@ -2853,11 +2840,12 @@ def _(m):
         eq((r.code, r.err), (0, b""), f"{args}")
         for word in (b"gpustat procs", b"--interval", b"--sys"):
             check(word in r.out, f"{args}: no {word} in the help")
-        for word in (b"gpustat cgroups", b"gpustat list", b"gpustat fdinfo", b"--replay"):
+        for word in (b"gpustat cgroups", b"gpustat list", b"gpustat fdinfo", *([] if tap.left_out(PROG) else [b"--replay"])):
             eq(word in r.out, args[0] != "procs", f"{args}: {word} in the help")
-        check(all(len(x) <= 100 for x in r.out.splitlines()), "a long line in the help")
+        lines = [x for x in r.out.splitlines() if not x.startswith((b"features: ", b"not built in: "))]
+        check(all(len(x) <= 100 for x in lines), "a long line in the help")
         check(b"list[" not in r.out, "no blank behind `list`")
-    check(re.fullmatch(rb"gpustat \S+\n", m.run("-V").out), "-V")
+    check(re.fullmatch(rb"gpustat \S+\nfeatures: .+\n(not built in: .+\n)?", m.run("-V").out), "-V")
     eq(m.run("--version").out, m.run("-V").out, "--version")
     eq(len(parse_json(m.run("-rojson").out)), 3, "-rojson")
     eq(len(parse_json(m.run("-r", "--format=json", "--top=2").out)), 2, "--format= --top=")
@@ -2981,17 +2969,16 @@ def _(m):
 
 
 def stopped(m, sig, args):
-    p = subprocess.Popen([PROG, *args, "-o", "json", *m.roots()], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    p = subprocess.Popen([PROG, *args, "-o", "json", *m.roots()], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         bufsize=0)  # communicate() does not have what readline() had taken besides
     if "-w" in args:
         wait_asleep(p.pid)
     else:
         for _i in range(3):
             check(p.stdout.readline(), "no output")
-    t = time.monotonic()
     p.send_signal(sig)
-    out, err = p.communicate(timeout=10)
+    out, err = p.communicate(timeout=60)
     eq((p.returncode, err), (0, b""), f"exit code, messages after {sig.name}")
-    check(time.monotonic() - t < 2, "slow to end")
     return parse_json(out)
 
 
@@ -3001,7 +2988,7 @@ def _(m):
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         stopped(m, sig, ["0.05"])
         stopped(m, sig, ["procs", "0.01"])
-        stopped(m, sig, ["-w", "30"])
+        stopped(m, sig, ["-w", "3600"])
 
 
 @test("signals: -S still sums up after one")
@@ -3019,7 +3006,7 @@ def _(m):
             os.close(r)
             p = subprocess.Popen([PROG, *args, *m.roots()], stdout=w, stderr=subprocess.PIPE, restore_signals=restore)
             os.close(w)
-            err = p.communicate(timeout=10)[1]
+            err = p.communicate(timeout=60)[1]
             if restore:
                 eq((p.returncode, err), (-signal.SIGPIPE, b""), f"{args} with SIGPIPE")
             else:
@@ -3038,7 +3025,7 @@ def _(m):
         for fmt in FORMATS:
             with open("/dev/full", "wb") as full:
                 p = subprocess.run([PROG, *args, "-o", fmt, *m.roots()], stdout=full, stderr=subprocess.PIPE,
-                                   timeout=10)
+                                   timeout=60)
             eq(p.returncode, 1, f"{args} {fmt}")
             check(p.stderr.startswith(b"gpustat: "), f"message {p.stderr!r}")
 
@@ -3047,9 +3034,9 @@ def _(m):
 def _(m):
     one_client(m)
     r = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", PROG, "-w", "0.02", *m.roots()], stderr=subprocess.PIPE,
-                       timeout=10)
+                       timeout=60)
     eq(r.returncode, 1, f"exit code ({r.stderr!r})")
-    r = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", PROG, "-w", "0.02", *m.roots()], timeout=10)
+    r = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", PROG, "-w", "0.02", *m.roots()], timeout=60)
     eq(r.returncode, 1, "exit code without any of the three")
 
 
@@ -3061,7 +3048,7 @@ def _(m):
     for args in (["0.05", "2"], ["procs", "-w", "0.05"], ["list"]):
         log = m.path("strace.log")
         r = subprocess.run(["strace", "-s", "1000000", "-e", "trace=write,writev", "-o", log, PROG, *args, "-o", "json",
-                            *m.roots()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+                            *m.roots()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
         if r.returncode != 0:
             raise Skip(f"strace: {r.stderr[-80:]!r}")
         with open(log, encoding="utf-8", errors="replace") as f:
@@ -3084,7 +3071,7 @@ def _(m):
     with tempfile.TemporaryDirectory() as d:
         shutil.copytree(os.path.join(TREES, "i915"), d, symlinks=True, dirs_exist_ok=True)
         os.unlink(f"{d}/sys/devices/pci0000:00/0000:00:02.0/drm/card0/device")
-        r = run(["procs", "-w", "0.02", "-o", "json", "--proc", f"{d}/proc", "--sys", f"{d}/sys"], timeout=10)
+        r = run(["procs", "-w", "0.02", "-o", "json", "--proc", f"{d}/proc", "--sys", f"{d}/sys"], timeout=60)
     eq((r.code, r.err), (0, b""), "exit code, messages")
     shared, = [c for c in parse_json(r.out) if c["dev"] == "card0"]
     eq((shared["pids"], shared["engine"]["render"]["busy"]), ([1, 812, 2301], 0.0), "the client of three holders")
@@ -3141,7 +3128,7 @@ def _(m):
         os.makedirs(f"{root}/{name}")
     with open(f"{root}/proc/stat", "w", encoding="ascii") as f:
         f.write("cpu  1 2 3 4 5 6 7 8 9 10\n")
-    shutil.copy(PROG, f"{root}/gpustat")
+    os.link(PROG, f"{root}/gpustat")
 
     def first_process():
         os.chroot(root)
@@ -3162,33 +3149,17 @@ def _(m):
 def execute(item, scratch):
     name, f, _slow = item
     t = time.monotonic()
-    for attempt in range(4):
-        base = tempfile.mkdtemp(dir=scratch)
-        try:
-            f(Machine(base))
-            return name, "ok", "", time.monotonic() - t
-        except Skip as e:
-            return name, "skip", str(e), time.monotonic() - t
-        except Late:
-            if attempt == 3:
-                return name, "skip", "this machine is too slow for the window", time.monotonic() - t
-        except (AssertionError, ValueError, KeyError, IndexError, TypeError, OSError, subprocess.SubprocessError,
-                queue.Empty, UnicodeError) as e:
-            # what a check says is enough; of anything else the place too
-            where = traceback.format_exception(type(e), e, e.__traceback__)[-3:]
-            text = str(e) if isinstance(e, AssertionError) else "".join(where)
-            return name, "not ok", text, time.monotonic() - t
-    return None
-
-
-def alone_again(item, result, scratch):
-    """What failed while others ran, or while the machine was busy, is judged by a run of its own; the first failure is
-    shown all the same."""
-    if result[1] != "not ok":
-        return result
-    name, how, text, took = execute(item, scratch)
-    print(f"# {name}: failed among the others: {result[2].splitlines()[-1][:300] if result[2] else ''}")
-    return name, how, text or result[2], took
+    try:
+        f(Machine(tempfile.mkdtemp(dir=scratch)))
+        return name, "ok", "", time.monotonic() - t
+    except Skip as e:
+        return name, "skip", str(e), time.monotonic() - t
+    except (AssertionError, ValueError, KeyError, IndexError, TypeError, OSError, subprocess.SubprocessError,
+            UnicodeError, clock.Unable) as e:
+        # what a check says is enough; of anything else the place too
+        where = traceback.format_exception(type(e), e, e.__traceback__)[-3:]
+        text = str(e) if isinstance(e, AssertionError) else "".join(where)
+        return name, "not ok", text, time.monotonic() - t
 
 
 def report(results):
@@ -3232,6 +3203,7 @@ def main(prog, tests, workers=16, alone=None):
         PROG = os.path.join(scratch, "gpustat")
         shutil.copyfile(prog, PROG)
         os.chmod(PROG, 0o755)
+        tap.skip_lacking(PROG, Skip)
         print(f"1..{len(tests)}", flush=True)
         done = {i: execute(t, scratch) for i, t in enumerate(tests) if alone and alone(t)}
         with ThreadPoolExecutor(max_workers=workers) as pool:
@@ -3239,7 +3211,7 @@ def main(prog, tests, workers=16, alone=None):
             todo = sorted((i for i in range(len(tests)) if i not in done), key=lambda i: not tests[i][2])
             futures = {i: pool.submit(execute, tests[i], scratch) for i in todo}
             results = [done[i] if i in done else futures[i].result() for i in range(len(tests))]
-        failed = report([alone_again(t, r, scratch) for t, r in zip(tests, results)])
+        failed = report(results)
     finally:
         for folder, names, _files in os.walk(scratch):
             for n in names:

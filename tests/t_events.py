@@ -18,7 +18,7 @@ SHARED = os.environ.get("EVENT_SOURCE", os.path.join(HERE, "..", "..", "shared",
 
 
 def run(sys_root, *args):
-    r = subprocess.run([PROG, "events", "--sys", sys_root, *args], capture_output=True, timeout=20, check=False)
+    r = subprocess.run([PROG, "events", "--sys", sys_root, *args], capture_output=True, timeout=60, check=False)
     return r.returncode, r.stdout.decode("utf-8", "replace"), r.stderr.decode("utf-8", "replace")
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# shellcheck disable=SC2317,SC2154,SC1091,SC2086,SC2046,SC2015 # functions are called through check(); flags are lists of words
+# shellcheck disable=SC2317,SC2154,SC1091,SC2086,SC2046,SC2015,SC3045 # functions are called through check(); flags are lists of words
 # t_lib.sh PROG: what libgpustat.a and libperfmon2.a promise to the programs that link them.
 cd "$(dirname "$0")/.." || exit 1
 . tests/tap.sh
@@ -130,6 +130,83 @@ slim() {
 			tests/static "$tmp/slim" || return 1
 	done
 }
+# --- what memory they take ---
+
+# .data and .bss of a program that names all of a header, less those of one that does not.
+static_data() { # HEADER LIBRARIES...
+	consumer "$1" one >"$tmp/one.c" && main_of one >>"$tmp/one.c" && echo 'int main(void) { return 0; }' >"$tmp/none.c" || return 1
+	shift
+	gcc -w -Iinclude -o "$tmp/one" "$tmp/one.c" -L. "$@" -lpthread && gcc -o "$tmp/none" "$tmp/none.c" &&
+		size "$tmp/one" "$tmp/none" >"$tmp/sizes" || return 1
+	awk 'NR == 2 { n = $2 + $3 } NR == 3 { n -= $2 + $3 } END { print n " bytes"; exit !(n > 0 && n <= 262144) }' "$tmp/sizes"
+}
+# A program that finds one counter by its name, reads it and prints its own VmRSS, in kB. n: as nobody, whom RLIMIT_MEMLOCK
+# limits. l: all of its memory is locked, now and later. f: a child reads it, and another counter, and then its parent does.
+one_counter() {
+	cat >"$tmp/mem.c" <<-'END'
+		#include <KD/KHR_perfcounter.h>
+		#include <fcntl.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static KDint find(const char *name)
+		{
+			KDint n = kdGetNumberOfCountersKHR();
+			for (KDint i = 0; i < n; i++)
+				if (strcmp(kdGetCounterInformationKHR(i)->name, name) == 0)
+					return i;
+			fprintf(stderr, "%s: none of %d counters; error %d\n", name, n, kdGetError());
+			return -1;
+		}
+		static int reads(const char *name, KDint64 least)
+		{
+			KDint i = find(name);
+			KDint64 v = -1;
+			if (i < 0 || kdActivateCountersKHR(&i, 1) || kdStartSamplingKHR() || kdGetCounterValuesKHR(&i, 1, &v) || v < least)
+				return 0 * fprintf(stderr, "%s: %d\n", name, (int)v);
+			return 1;
+		}
+		int main(int argc, char **argv)
+		{
+			char b[4096] = "";
+			int status = 0, ok;
+			if (strchr(argv[1], 'n') && getuid() == 0 && setuid(65534))
+				return 2;
+			if (strchr(argv[1], 'l') && mlockall(MCL_CURRENT | MCL_FUTURE))
+				return 3;
+			ok = reads("CPU 0 utilization", 0);
+			if (ok && strchr(argv[1], 'f') && fork() == 0)
+				_exit(!(reads("CPU 0 utilization", 0) && reads("Processes amount", 1)));
+			if (ok && strchr(argv[1], 'f'))
+				ok = wait(&status) > 0 && status == 0 && reads("CPU 0 utilization", 0) && reads("Threads amount", 1);
+			read(open("/proc/self/status", O_RDONLY), b, sizeof(b) - 1);
+			printf("%d\n", strstr(b, "VmRSS:") ? atoi(strstr(b, "VmRSS:") + 6) : 0);
+			return !ok;
+		}
+	END
+	musl-gcc -w -static -Iinclude -o "$tmp/mem" "$tmp/mem.c" -L. -lgpustat
+}
+resident() { # MODE KB LIMIT...: of ulimit, each "-v 16384"
+	mode=$1 most=$2
+	shift 2
+	rss=$(for limit; do ulimit $limit || exit 1; done; "$tmp/mem" "$mode" 2>"$tmp/said") && echo "$rss kB resident" &&
+		[ "$rss" -gt 0 ] && [ "$rss" -le "$most" ] || { cat "$tmp/said"; return 1; }
+}
+small() { resident '' 1024; }
+small_locked() { resident l 2048; }
+short_of_room() { # of address space, of memory that may be locked, and of both
+	for limit in '-v 8192' '-v 65536' '-d 1024'; do
+		resident f 1024 "$limit" || { echo "$limit"; return 1; }
+	done
+	(ulimit -l 8192) 2>"$tmp/said" || return 0 # no more than the hard limit
+	for limit in 3072 4096 8192; do
+		resident nlf 2048 "-l $limit" || { echo "-l $limit"; return 1; }
+	done
+	resident nlf 2048 '-l 8192' '-v 16384'
+}
 # A program has the names for itself: all that are local to the libraries, as its own variables.
 own_names() {
 	nm --defined-only build/pic/libgpustat.o build/pic/libperfmon2.o |
@@ -183,7 +260,8 @@ khr='KD/KHR_perfcounter.h'
 perf='gpustat/perf.h'
 pfm='perfmon/perfmon.h perfmon/perfmon_v2.h perfmon/perfmon_fmt.h'
 headers="$khr $perf $pfm"
-make -s lib >"$tmp/make" 2>&1 || { sed 's/^/# /' "$tmp/make"; echo 'Bail out! make lib'; exit 1; }
+mkdir -p build
+flock build/lib.lock make -s lib >"$tmp/make" 2>&1 || { sed 's/^/# /' "$tmp/make"; echo 'Bail out! make lib'; exit 1; }
 check 'they build without a warning' quiet_build
 check 'libgpustat.a defines what its headers declare, and no other global name' only_declared libgpustat.a $khr $perf
 check 'libperfmon2.a does' only_declared libperfmon2.a $pfm
@@ -202,6 +280,12 @@ with clang++ clang 'clang++ -std=c++17 programs do' links clang++ cc -std=c++17
 check 'glibc has all they want: PIE, no PIE, static, static PIE' every_way gcc -pie -no-pie -static -static-pie
 with musl-gcc musl-tools 'musl has: PIE, no PIE, static' every_way musl-gcc -pie -no-pie -static
 with musl-gcc musl-tools 'a static program of libgpustat.a has neither heap nor stdio' slim
+check 'libgpustat.a brings at most 256 KiB of .data and .bss' static_data $khr -lgpustat
+check 'libperfmon2.a does, with what it needs of libgpustat.a' static_data perfmon/perfmon.h -lperfmon2 -lgpustat
+with musl-gcc musl-tools 'a static program that reads one counter' one_counter
+with musl-gcc musl-tools 'has at most 1 MiB resident' small
+with musl-gcc musl-tools 'and 2 MiB where all memory is locked' small_locked
+with musl-gcc musl-tools 'with little room, and in a child of it, it reads the same' short_of_room
 with g++ g++ 'C99 objects and C++ objects of every header in one program' together
 check "a program's own shared library" in_shared
 check 'a program has all other names for itself' own_names

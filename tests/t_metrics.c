@@ -6,7 +6,9 @@
 #define S(lit) ((struct str)STR(lit))
 
 static char big[4 << 20];
-static struct record rec;
+static struct field fields[MAX_FIELDS];
+static char rec_text[REC_TEXT];
+static struct record rec = { .f = fields, .text = rec_text };
 static struct out o;
 
 static struct str made(const struct buf *b)
@@ -264,6 +266,28 @@ static void t_twice(void)
 		  "gpustat_sample_samples_total{event=\"cycles\",symbol=\"g\"} 1\n# EOF\n", "samples add up, by function");
 }
 
+/* Labels without room are dropped and counted; what comes after them is whole. */
+static void t_too_long(void)
+{
+	static char name[1 << 20];
+	struct buf b = fresh();
+
+	memset(name, 'n', sizeof(name) - 1);
+	o = (struct out){ .kind = K_OA };
+	for (u64 i = 0; i < 3; i++) {
+		begin(K_OA);
+		put(NULL, "dev", NULL, text(i == 1 ? name : "card0"));
+		put("counter", NULL, "A", number(i));
+		put("counter", NULL, name, number(7));
+		put("counter", NULL, "B", number(8));
+		prom_record(&o, &b, &rec);
+	}
+	check_u64(o.lost, 3, "two labels of 1 MB, and a record that begins with one, are counted");
+	check_str(exposition(false), "# HELP gpustat_oa_value each counter; with --raw those of the report\n# TYPE gpustat_oa_value gauge\n"
+		  "gpustat_oa_value{dev=\"card0\",counter=\"A\"} 2\ngpustat_oa_value{dev=\"card0\",counter=\"B\"} 8\n",
+		  "series beside labels that are too long are whole");
+}
+
 /* Where a second has one value, samples are a total that grows, by function. */
 static void t_sample_totals(void)
 {
@@ -444,6 +468,7 @@ int main(void)
 	t_values();
 	t_nodes();
 	t_twice();
+	t_too_long();
 	t_sample_totals();
 	t_every_kind();
 	t_pieces();

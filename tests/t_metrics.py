@@ -436,7 +436,7 @@ def collectd_runs_on():
         need(b" interval=0.05 N:" in first and again and p.returncode == 0, args, first, p.returncode)
     for args in (["-r"], ["-w", "10ms"], ["-c", "1"], ["counters"], ["list"], ["0.01", "1"]):
         r = subprocess.run([PROG, *args, "-o", "collectd", "--proc", f"{TREES}/mixed/proc", "--sys", f"{TREES}/mixed/sys"],
-                           env=env, capture_output=True, timeout=20)
+                           env=env, capture_output=True, timeout=60)
         need(r.returncode == 0, args, r)
 
 

@@ -11,6 +11,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import t_edges as edges  # noqa: E402
+import tap  # noqa: E402
 from t_edges import I915, ROOT, TREES, Skip, check, dump, eq, ns, one_client, rewrite, run  # noqa: E402
 
 TESTS = []
@@ -120,13 +121,13 @@ def _(m):
 
 def averages(m, first, second, f):
     """What the second of two readings says of render, and what it must lie between, in percent."""
-    first()
     begun = time.monotonic()
+    first()
     time.sleep(0.6)
     rewrite(f, dump("i915", 7, *ns(render=int(0.3e9)), pdev=I915))
     out = second()
     took = time.monotonic() - begun
-    return float(graphs(out)["gpustat_busy"]["card0_render"]["value"]), 30 / (took + 1), 51
+    return float(graphs(out)["gpustat_busy"]["card0_render"]["value"]), 29.9 / took, 51
 
 
 @test("a value is the average since munin asked last; config does not end that time")
@@ -138,7 +139,7 @@ def _(m):
         ask("--window", "1ms", *m.roots(), env=env)
         check(os.stat(m.path("gpustat.state")).st_mode & 0o777 == 0o600, "no state in MUNIN_PLUGSTATE")
         ask("config", *m.roots(), env=env)
-    value, low, high = averages(m, first, lambda: ask("--window", "30", *m.roots(), env=env, timeout=20), f)
+    value, low, high = averages(m, first, lambda: ask("--window", "30", *m.roots(), env=env, timeout=60), f)
     check(low < value < high, f"{value}, not in {low} to {high}")
 
 
@@ -165,6 +166,9 @@ def munin_run(m, *args):
 
 @test("munin-run: autoconf, config and values; averages between two runs, from the state that it gives a place")
 def _(m):  # one test: all of root's plugins share that place
+    why = tap.lacks(edges.PROG, ["munin"])
+    if why:
+        raise Skip(why)
     f = one_client(m, text=dump("i915", 7, *ns(render=0), pdev=I915))
     value, low, high = averages(m, lambda: munin_run(m), lambda: munin_run(m), f)
     check(low < value < high, f"{value}, not in {low} to {high}")

@@ -342,7 +342,7 @@ def add_given(name, platform):
             stdin = f.read()
         eq(replay("-", metrics=xml_of(platform), stdin=stdin), recs, "from stdin")
         slow = subprocess.run(["sh", "-c", 'dd bs=37 if="$1" 2>/dev/null | "$2" oa --replay - --metrics "$3" -o json',
-                               "x", g.path, edges.PROG, xml_of(platform)], capture_output=True, timeout=30, check=False)
+                               "x", g.path, edges.PROG, xml_of(platform)], capture_output=True, timeout=60, check=False)
         eq(decode(slow.stdout), recs, "from a pipe in small pieces")
         pack = m.path("one.pack")
         r = edges.run(["oa", "pack", xml_of(platform), "-O", pack])
@@ -510,7 +510,7 @@ def _(m):
         eq(cut, want[:-1], f"{name}: a report that is cut")
         at(cut.err, bare, size - SIZES["PEC64"], f"{name}: a report that is cut")
         slow = subprocess.run(["sh", "-c", 'dd bs=1 if="$1" 2>/dev/null | "$2" oa --replay - --raw --platform "$3" -o json',
-                               "x", g.path, edges.PROG, name], capture_output=True, timeout=30, check=False)
+                               "x", g.path, edges.PROG, name], capture_output=True, timeout=60, check=False)
         eq(decode(slow.stdout), want, f"{name} with headers, a byte at a time")
 
 
@@ -524,23 +524,23 @@ def _(m):
                               stderr=subprocess.PIPE) as p:
             p.stdin.write(data)
             p.stdin.flush()
-            check(select.select([p.stdout], [], [], 5)[0], "a record before the pipe's end")
+            check(select.select([p.stdout], [], [], 60)[0], "a record before the pipe's end")
             p.send_signal(sig)
             out, err = p.stdout.read(), p.stderr.read()
-            eq((p.wait(5), err), (0, b""), "exit code, messages")
+            eq((p.wait(60), err), (0, b""), "exit code, messages")
             eq(len(out.splitlines()), len(want) + 1, "reports")
         with subprocess.Popen([*args, "--replay", "-", "--totals"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as p:
             p.stdin.write(data)
             p.stdin.flush()
-            time.sleep(0.2)
+            edges.until_taken(p)
             p.send_signal(sig)
             out, err = p.stdout.read(), p.stderr.read()
-            eq((p.wait(5), err, out), (0, b"", b'{"index":0,"reports":%d}\n' % len(want)), "the sum until then")
+            eq((p.wait(60), err, out), (0, b"", b'{"index":0,"reports":%d}\n' % len(want)), "the sum until then")
         with subprocess.Popen([*args, "--replay", m.path("fifo")], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
-            time.sleep(0.2)
+            edges.wait_asleep(p.pid)
             p.send_signal(sig)
-            eq((*p.communicate(timeout=5), p.returncode), (b"", b"", 0), "a FIFO that nobody writes")
+            eq((*p.communicate(timeout=60), p.returncode), (b"", b"", 0), "a FIFO that nobody writes")
 
 
 @test("a raw stream without a platform")
@@ -844,11 +844,11 @@ def good():
 def broken(m, data, what, code=1, args=(), metrics=True):
     """The records that come of a file with these bytes, its path, messages."""
     path = m.write(f"broken-{next(SERIAL)}.rec", data)
-    recs = replay(path, *args, metrics=xml_of("tglgt2") if metrics else None, code=code, err=None, timeout=10)
+    recs = replay(path, *args, metrics=xml_of("tglgt2") if metrics else None, code=code, err=None, timeout=60)
     if code and data:
         names(recs.err, path, what)
     piped = oa(["--replay", "-", *(["--metrics", xml_of("tglgt2")] if metrics else []), *args], code=code, err=None,
-               stdin=data, timeout=10)
+               stdin=data, timeout=60)
     eq(piped, recs, f"{what}: from stdin")
     check(not code or piped.err, f"{what}: no message of stdin")
     return recs, path
@@ -949,16 +949,16 @@ def _(_m):
     for args, before in ((["-o", "csv", "-f", "index"], 30), (["--totals", "-o", "csv", "-f", "index"], 0)):
         with subprocess.Popen([edges.PROG, "oa", "--replay", "-", "--metrics", xml_of("tglgt2"), *args],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
-            late = threading.Timer(10, p.kill)
+            late = threading.Timer(60, p.kill)
             late.start()
             p.stdin.write(good()[0])
             p.stdin.flush()
             shown = [p.stdout.readline() for _ in range(before)]
-            time.sleep(0.2)
+            edges.until_taken(p)
             p.send_signal(signal.SIGTERM)
             out, err = p.stdout.read(), p.stderr.read()
             late.cancel()
-            eq((p.wait(10), err), (0, b""), f"{args}: exit code, messages")
+            eq((p.wait(60), err), (0, b""), f"{args}: exit code, messages")
             eq(len(shown) + out.count(b"\n"), 30 if before else 2, f"{args}: lines")
 
 
@@ -1068,7 +1068,7 @@ def _(m):
         alike(got, range(29), f"a correlation of {n} bytes", but=("cpu_time",))
     for n in (0, 8, 15, 16, 17, 24):
         cut = data[:recs[2].off] + record(TOPOLOGY, recs[2].body[:n]) + data[recs[2].end:]
-        r = edges.run(["oa", "--replay", m.write("t.rec", cut), "--raw", "-o", "json"], timeout=10)
+        r = edges.run(["oa", "--replay", m.write("t.rec", cut), "--raw", "-o", "json"], timeout=60)
         check(r.code in (0, 1) and len(decode(r.out)) >= 29, f"a topology of {n} bytes: {r!r}")
 
 
@@ -1080,7 +1080,7 @@ def _(m):
     def one(n):
         with open(f"{path}-{n}", "wb") as f:
             f.write(data[:n])
-        r = edges.run(["oa", "--replay", f"{path}-{n}", "--metrics", xml_of("tglgt2"), "-o", "json"], timeout=10)
+        r = edges.run(["oa", "--replay", f"{path}-{n}", "--metrics", xml_of("tglgt2"), "-o", "json"], timeout=60)
         eq(r.code, 1, f"cut to {n} bytes ({r!r})")
         check(r.err.startswith(f"gpustat: {path}-{n}: at byte ".encode()), f"cut to {n} bytes: {r.err!r}")
         recs = decode(r.out)
@@ -1105,7 +1105,7 @@ def _(m):
         path = m.write("turned.rec", bytes(b))
         args = [["--metrics", xml_of("tglgt2")], ["--raw"], ["--raw", "--reports"], ["--totals"], ["--contexts"],
                 ["0.001"]][i % 6]
-        r = edges.run(["oa", "--replay", path, *args, "-o", "json"], timeout=10)
+        r = edges.run(["oa", "--replay", path, *args, "-o", "json"], timeout=60)
         check(r.code in (0, 1), f"turned over {i}: {r!r}")
         for line in r.out.splitlines():
             edges.strict(line)
@@ -1115,12 +1115,12 @@ def _(m):
 def _(m):
     text = m.write("text", "nothing of the kind\n" * 100)
     zeros = m.write("zeros", bytes(5000))
-    r = edges.run(["oa", "--replay", text, "-o", "json"], timeout=10)
+    r = edges.run(["oa", "--replay", text, "-o", "json"], timeout=60)
     check(r.code == 1 and text.encode() in r.err, f"text: {r!r}")
-    r = edges.run(["oa", "--replay", zeros, "-o", "json"], timeout=10)
+    r = edges.run(["oa", "--replay", zeros, "-o", "json"], timeout=60)
     check(r.code == 1 and zeros.encode() in r.err, f"zeros: {r!r}")
     for path in (m.path("missing"), m.base):
-        r = edges.run(["oa", "--replay", path, "-o", "json"], timeout=10)
+        r = edges.run(["oa", "--replay", path, "-o", "json"], timeout=60)
         check(r.code == 1 and path.encode() in r.err and r.err.count(b"\n") == 1, f"{path}: {r!r}")
     shared()
     r = edges.run(["oa", "--replay", given("tgl_ctx").path, "--metrics", m.path("missing.xml")])
@@ -1266,7 +1266,7 @@ def _(m):
     check(r.code == 1 and text.encode() in r.err, f"no XML: {r!r}")
     with open(xml, "rb") as f:
         half = m.write("half.xml", f.read()[:30000])
-    r = edges.run(["oa", "pack", half, "-O", m.path("half.pack")], timeout=10)
+    r = edges.run(["oa", "pack", half, "-O", m.path("half.pack")], timeout=60)
     check(r.code in (0, 1), f"half a file: {r!r}")
     r = edges.run(["oa", "pack", xml, "-O", m.path("no", "such", "x")])
     check(r.code == 1 and b"no/such/x" in r.err, f"nowhere to write: {r!r}")
@@ -1277,11 +1277,11 @@ def _(m):
     g = given("hsw_basic")
     rng = random.Random(3)
     for n in [0, 1, 4, 8, 16, 64] + [rng.randrange(len(pack)) for _i in range(20)]:
-        r = edges.run(["oa", "--replay", g.path, "--metrics", m.write("cut.pack", pack[:n]), "-o", "json"], timeout=10)
+        r = edges.run(["oa", "--replay", g.path, "--metrics", m.write("cut.pack", pack[:n]), "-o", "json"], timeout=60)
         check(r.code in (0, 1, 2), f"a pack of {n} bytes: {r!r}")
         b = bytearray(pack)
         b[n] ^= 1 + rng.randrange(255)
-        r = edges.run(["oa", "--replay", g.path, "--metrics", m.write("bent.pack", bytes(b)), "-o", "json"], timeout=10)
+        r = edges.run(["oa", "--replay", g.path, "--metrics", m.write("bent.pack", bytes(b)), "-o", "json"], timeout=60)
         check(r.code in (0, 1, 2), f"a pack with byte {n} changed: {r!r}")
 
 
@@ -1328,7 +1328,7 @@ def _(m):
 def _(m):
     r = m.run("oa")
     check(r.code == 3 and r.out == b"" and r.err.count(b"\n") == 1, f"no device: {r!r}")
-    r = m.run("oa", "--raw", "1", "2", timeout=10)
+    r = m.run("oa", "--raw", "1", "2", timeout=60)
     eq(r.code, 3, f"no device ({r!r})")
     m.device("amdgpu", edges.AMD)
     r = m.run("oa")
@@ -1347,7 +1347,7 @@ def _(m):
                  ["--engine", "toaster"], ["--sseu", "1:2"], ["--oa-unit", "x"], ["--buffer-size", "x"],
                  ["--wait-reports", "-1"], ["--poll-period", "x"], ["-t", "never"], ["list", "a", "b"],
                  ["--replay", f, "--record", m.path("copy")], ["1", "2", "3"], ["nosuchverb"]):
-        r = m.run("oa", *args, timeout=10)
+        r = m.run("oa", *args, timeout=60)
         check(r.code == 2 and r.err and r.out == b"", f"oa {args}: {r!r}")
     r = m.run("oa", "-h")
     check(r.code == 0 and b"--replay" in r.out and r.err == b"", f"-h: {r!r}")
@@ -1367,14 +1367,14 @@ def _(m):
         eq((r.code, r.out, r.err), (0, b"", b""), "-O")
         with open(m.path("out"), "rb") as f:
             eq(f.read() == want * n, True, f"written {n} times")
-    r = subprocess.run(["sh", "-c", '"$@" >/dev/full', "x", edges.PROG, *base], capture_output=True, timeout=10,
+    r = subprocess.run(["sh", "-c", '"$@" >/dev/full', "x", edges.PROG, *base], capture_output=True, timeout=60,
                        check=False)
     check(r.returncode == 1 and r.stderr.count(b"\n") == 1, f"/dev/full: exit {r.returncode}, {r.stderr!r}")
     long = make(m, "tglgt2", "--quick", "--reports", 3000, truth=False)
     with subprocess.Popen([edges.PROG, "oa", "--replay", long.path, "--raw", "-o", "json"], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE) as p:
         p.stdout.close()
-        eq((p.wait(10), p.stderr.read()), (-signal.SIGPIPE, b""), "a reader that is gone: exit code, messages")
+        eq((p.wait(60), p.stderr.read()), (-signal.SIGPIPE, b""), "a reader that is gone: exit code, messages")
     path = m.write("cut.rec", good()[0][:5000])
     loud = edges.run(["oa", "--replay", path, "--raw", "--totals", "-o", "json"])
     quiet = edges.run(["oa", "--replay", path, "--raw", "--totals", "-o", "json", "-q"])
@@ -1461,15 +1461,15 @@ def said_on_a_terminal(args, seconds):
 @test("progress on a terminal, of a long replay only", True)
 def _(_m):
     args = ["--metrics", xml_of("tglgt2"), "-o", "json"]
-    got = said_on_a_terminal(["--replay", big(), *args], 5)
+    got = said_on_a_terminal(["--replay", big(), *args], 60)
     check(re.search(rb"\d+ ?%", got), f"progress: {got!r}")
-    eq(said_on_a_terminal(["--replay", given("tgl_ctx").path, *args], 3), b"", "of a short one")
+    eq(said_on_a_terminal(["--replay", given("tgl_ctx").path, *args], 60), b"", "of a short one")
     eq(said_on_a_terminal(["--replay", big(), *args, "-q"], 1.5), b"", "with -q")
     with subprocess.Popen([edges.PROG, "oa", "--replay", big(), *args], stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE) as p:
         time.sleep(1.2)
         p.terminate()
-        err = p.communicate(timeout=10)[1]
+        err = p.communicate(timeout=60)[1]
     eq(err, b"", "progress where there is no terminal")
 
 
@@ -1480,7 +1480,7 @@ def _(m):
                                                  stderr=subprocess.PIPE) as p:
         time.sleep(0.15)
         p.send_signal(signal.SIGINT)
-        err = p.communicate(timeout=5)[1]
+        err = p.communicate(timeout=60)[1]
     check(p.returncode == 0, f"exit {p.returncode}, {err!r}")
     with open(path, "rb") as f:
         f.seek(max(0, os.path.getsize(path) - 1))

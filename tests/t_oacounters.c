@@ -4,6 +4,8 @@
 #include "unit.h"
 
 static long answer; /* of the driver, to each read */
+char *oa_bytes;
+TABLE(oa_bytes, OA_BYTES_LEAST, 1, "bytes");
 
 long oa_read(struct oalive *l, char *b, size_t cap)
 {
@@ -56,6 +58,8 @@ static bool tells(u32 at)
 int main(void)
 {
 	nslots = 2;
+	table_all(&slots_table);
+	table_has(&streams_table, 0);
 	for (u32 i = 0; i < nslots; i++)
 		slots[i] = (struct oaslot){ .gpu = i, .opened = 1, .known = true, .value = 5 };
 	streams[0] = (struct stream){ .opened = 1, .live = { .buffer = 1 << 20 } };

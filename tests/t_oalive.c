@@ -122,7 +122,7 @@ static void test_units(void)
 	answer.p = text;
 	for (answer.n = 0; answer.n <= n; answer.n++)
 		for (int left = 0; left < 2; left++) { /* by an earlier answer */
-			memset(blob, left ? 0xff : 0, sizeof(blob));
+			memset(oa_bytes, left ? 0xff : 0, OA_BYTES_LEAST);
 			found += xe_unit(&l, &any, false, &unit) == 0;
 			found += xe_unit(&l, &of_video, false, &unit) == 0 && answer.n < n ? 1000 : 0;
 		}
@@ -132,7 +132,7 @@ static void test_units(void)
 	check(xe_unit(&l, &any, true, &unit) == 0 && l.unit == 7 && l.dev.var[OV_TS_HZ] == 38400000, "the unit of the media");
 	put_unit(text + sizeof(struct xe_units), 3, 0, 19200000, UINT64_MAX / 8 + 2);
 	check(xe_unit(&l, &any, false, &unit) == -ENODEV && l.what, "a unit of more engines than there are bytes");
-	answer.n = sizeof(blob) + 1;
+	answer.n = oa_bytes_table.ready + 1;
 	check(xe_unit(&l, &any, false, &unit) == -EFBIG, "an answer that is too long");
 }
 

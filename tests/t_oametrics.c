@@ -491,12 +491,20 @@ static void tell(const struct oafile *f, struct buf *o)
 
 static char pack_b[4 << 20];
 
+static struct oapacker packer;
+
 static struct str packed(const struct oafile *files, size_t n)
 {
+	static char heap[2 << 20];
 	struct buf b = { .p = pack_b, .cap = sizeof(pack_b) };
 
 	why = (struct buf){ .p = why_b, .cap = sizeof(why_b) };
-	return oapack_put(&b, files, n, &why) ? (struct str){ pack_b, pack_b + b.n } : (struct str){ 0 };
+	if (!oapack_make(&packer, BUF(heap), files, n, &why))
+		return (struct str){ 0 };
+	put_n(&b, packer.list.p, packer.list.n);
+	put_n(&b, packer.heap.p, packer.heap.n);
+	put_n(&b, packer.sets.p, packer.sets.n);
+	return (struct str){ pack_b, pack_b + b.n };
 }
 
 static void t_sets(void)
@@ -606,9 +614,8 @@ static void t_pack(void)
 	for (size_t i = 0; i < 5; i++)
 		check(oaset_next(&again, &at, &s), "with the sets of both");
 	check(!oaset_next(&again, &at, &s) && str_eq(s.name, S("Basic")) && str_eq(s.chipset, S("gen9")), "and no more");
-	small.n = 0;
 	why.n = 0;
-	check(!oapack_put(&small, &xml, 1, &why) && why.n > 0, "no room: said");
+	check(!oapack_make(&packer, small, &xml, 1, &why) && packer.heap.full && why.n > 0, "no room: said");
 }
 
 static void t_basic(void)

@@ -595,7 +595,8 @@ static void t_stale(void)
 		for (int how = 0; how < 2; how++) {
 			size_t nulls = 0, stale = 0;
 
-			memset(rec.f, 0xa5, sizeof(rec.f));
+			record_make(&rec, entity_of(kind), how ? &raw : &live);
+			memset(rec.f, 0xa5, rec.n * sizeof(rec.f[0]));
 			record_make(&rec, entity_of(kind), how ? &raw : &live);
 			for (size_t i = 0; i < rec.n; i++) {
 				const struct val *v = &rec.f[i].v;
@@ -624,6 +625,8 @@ static void make_events(void)
 		      [E_ENERGY] = { "power/energy-pkg/", "Joules", 0 }, [E_SET] = { "instructions", NULL, 1 },
 		      [E_TEMP] = { "gpu-temp", "C", 0 }, [E_DURATION] = { "duration_time", "ns", 0 } };
 
+	table_all(&events_table);
+	table_all(&sites_table);
 	for (u32 i = 1; i < LEN(names); i++)
 		events[i] = (struct event){ .name = text_put(NONE, str_z(names[i].name)), .set = names[i].set,
 					    .unit = names[i].unit ? text_put(NONE, str_z(names[i].unit)) : NONE };
@@ -646,7 +649,7 @@ static void make_events(void)
 	nsites = PLACES;
 }
 
-#define ROW(ev, at, ...) { .e = { .kind = K_EVENT, .used = true }, .event = ev, .site = at, __VA_ARGS__ }
+#define EVROW(ev, at, ...) { .e = { .kind = K_EVENT, .used = true }, .event = ev, .site = at, __VA_ARGS__ }
 #define RAN(part, whole) .share = 100000 * part / whole, .sum = { 123, whole, part }
 
 enum { R_PLAIN, R_CPU = 3, R_RENAMED = 10, R_SET = 12 };
@@ -656,58 +659,58 @@ static const struct rowcase {
 	struct evrow row;
 	const char *json, *csv;
 } rowcases[] = {
-	{ ROW(E_CYCLES, P_ALL, .value = 123, RAN(400, 400)),
+	{ EVROW(E_CYCLES, P_ALL, .value = 123, RAN(400, 400)),
 	  "\"event\":\"cycles\",\"set\":null,\"cpu\":null,\"pid\":null,\"value\":123,\"unit\":\"\",\"running\":100.0,\"reason\":null",
 	  ",,,,value,cycles,123" },
-	{ ROW(E_CYCLES, P_ALL, .state = CS_UNSUPPORTED),
+	{ EVROW(E_CYCLES, P_ALL, .state = CS_UNSUPPORTED),
 	  "\"event\":\"cycles\",\"set\":null,\"cpu\":null,\"pid\":null,\"value\":null,\"unit\":\"\",\"running\":null,"
 	  "\"reason\":\"not supported: no PMU here has it\"",
 	  ",,,,reason,cycles,not supported: no PMU here has it" },
-	{ ROW(E_CLOCK, P_ALL, .value = 77, .state = CS_NEVER_RAN, .sum = { 0, 400, 0 }),
+	{ EVROW(E_CLOCK, P_ALL, .value = 77, .state = CS_NEVER_RAN, .sum = { 0, 400, 0 }),
 	  "\"event\":\"task-clock\",\"set\":null,\"cpu\":null,\"pid\":null,\"value\":null,\"unit\":\"ns\",\"running\":0.0,"
 	  "\"reason\":\"not counted: it never ran\"",
 	  ",,,,value,task-clock," },
-	{ ROW(E_CLOCK, P_CPU0, .value = UINT64_MAX, RAN(100, 300)),
+	{ EVROW(E_CLOCK, P_CPU0, .value = UINT64_MAX, RAN(100, 300)),
 	  "\"event\":\"task-clock\",\"set\":null,\"cpu\":0,\"pid\":null,\"value\":18446744073709551615,\"unit\":\"ns\","
 	  "\"running\":33.333,\"reason\":null",
 	  ",,,,value,task-clock@CPU0,18446744073709551615" },
-	{ ROW(E_CYCLES, P_CORE, .value = 1, RAN(1, 1)),
+	{ EVROW(E_CYCLES, P_CORE, .value = 1, RAN(1, 1)),
 	  "\"event\":\"cycles\",\"set\":null,\"cpu\":null,\"core\":2,\"socket\":0,\"pid\":null,\"value\":1,\"unit\":\"\","
 	  "\"running\":100.0,\"reason\":null",
 	  ",,,,value,cycles@S0-C2,1" },
-	{ ROW(E_CYCLES, P_SOCKET, .value = 1, RAN(1, 1)),
+	{ EVROW(E_CYCLES, P_SOCKET, .value = 1, RAN(1, 1)),
 	  "\"event\":\"cycles\",\"set\":null,\"cpu\":null,\"socket\":0,\"pid\":null,\"value\":1,\"unit\":\"\",\"running\":100.0,"
 	  "\"reason\":null",
 	  ",,,,value,cycles@S0,1" },
-	{ ROW(E_CYCLES, P_ODD, .value = 1, RAN(1, 1)),
+	{ EVROW(E_CYCLES, P_ODD, .value = 1, RAN(1, 1)),
 	  "\"event\":\"cycles\",\"set\":null,\"cpu\":null,\"pid\":4242,\"tid\":4243,"
 	  "\"comm\":\"a\\u001b[2J\\\",\\u000a\\ufffd\xc3\xa9\",\"value\":1,\"unit\":\"\",\"running\":100.0,\"reason\":null",
 	  ",4242,\"a\\x1b[2J\"\",\\x0a\\xff\xc3\xa9\",,value,\"cycles@a\\x1b[2J\"\",\\x0a\\xff\xc3\xa9-4243\",1" },
-	{ ROW(E_CYCLES, P_CGROUP, .value = 1, RAN(1, 1)),
+	{ EVROW(E_CYCLES, P_CGROUP, .value = 1, RAN(1, 1)),
 	  "\"event\":\"cycles\",\"set\":null,\"cpu\":0,\"pid\":null,\"cgroup\":\"/user.slice\",\"value\":1,\"unit\":\"\","
 	  "\"running\":100.0,\"reason\":null",
 	  ",,,/user.slice,value,cycles@CPU0 /user.slice,1" },
-	{ ROW(E_CYCLES, P_THREAD, .value = 1, RAN(1, 1)),
+	{ EVROW(E_CYCLES, P_THREAD, .value = 1, RAN(1, 1)),
 	  "\"event\":\"cycles\",\"set\":null,\"cpu\":null,\"pid\":12,\"tid\":12,\"comm\":\"sh\",\"value\":1,\"unit\":\"\","
 	  "\"running\":100.0,\"reason\":null",
 	  ",12,sh,,value,cycles@sh-12,1" },
-	{ ROW(E_ODD, P_CPU0, .value = 1, RAN(1, 1)),
+	{ EVROW(E_ODD, P_CPU0, .value = 1, RAN(1, 1)),
 	  "\"event\":\"cpu/event=0x3c,\\\"q\\\"\\u001b\\u000a\\ufffd\xc3\xa9/\",\"set\":null,\"cpu\":0,\"pid\":null,\"value\":1,"
 	  "\"unit\":\"\",\"running\":100.0,\"reason\":null",
 	  ",,,,value,\"cpu/event=0x3c,\"\"q\"\"\\x1b\\x0a\\xff\xc3\xa9/@CPU0\",1" },
-	{ ROW(E_ENERGY, P_ALL, .value = 999999999, .point = 9, RAN(1, 1)),
+	{ EVROW(E_ENERGY, P_ALL, .value = 999999999, .point = 9, RAN(1, 1)),
 	  "\"event\":\"power/energy-pkg/\",\"set\":null,\"cpu\":null,\"pid\":null,\"value\":0.999999999,\"unit\":\"Joules\","
 	  "\"running\":100.0,\"reason\":null",
 	  ",,,,value,power/energy-pkg/,0.999999999" },
-	{ ROW(E_TEMP, P_ALL, .value = 5500, .point = 3, .neg = true),
+	{ EVROW(E_TEMP, P_ALL, .value = 5500, .point = 3, .neg = true),
 	  "\"event\":\"gpu-temp\",\"set\":null,\"cpu\":null,\"pid\":null,\"value\":-5.5,\"unit\":\"C\",\"running\":null,"
 	  "\"reason\":null",
 	  ",,,,value,gpu-temp,-5.5" },
-	{ ROW(E_SET, P_CPU0, .value = 400, .share = 25000, .sum = { 100, 250, 250 }),
+	{ EVROW(E_SET, P_CPU0, .value = 400, .share = 25000, .sum = { 100, 250, 250 }),
 	  "\"event\":\"instructions\",\"set\":\"alu\",\"set_id\":0,\"cpu\":0,\"pid\":null,\"value\":400,\"unit\":\"\",\"running\":25.0,"
 	  "\"reason\":null,\"runs\":3,\"active\":0.25,\"timeout\":0.01",
 	  ",,,,value,alu:instructions@CPU0,400" },
-	{ ROW(E_CYCLES, P_ALL, .value = 12, .repeats = 3, .mean = 12, .m2 = 8, RAN(1, 1)),
+	{ EVROW(E_CYCLES, P_ALL, .value = 12, .repeats = 3, .mean = 12, .m2 = 8, RAN(1, 1)),
 	  "\"event\":\"cycles\",\"set\":null,\"cpu\":null,\"pid\":null,\"value\":12,\"unit\":\"\",\"running\":100.0,"
 	  "\"reason\":null,\"deviation\":9.623,\"repeats\":3",
 	  ",,,,deviation,cycles,9.623" },
@@ -744,9 +747,9 @@ static void t_rows(void)
 
 	/* What was read is told as well, and what follows from two readings is not: dt. */
 	{
-		static const struct evrow plain = ROW(E_CYCLES, P_CPU0, .value = 246, .share = 50000, .sum = { 123, 400, 200 });
-		static const struct evrow level = ROW(E_TEMP, P_ALL, .value = 45);
-		static const struct evrow none = ROW(E_CYCLES, P_ALL, .state = CS_NEVER_RAN, .sum = { 0, 400, 0 });
+		static const struct evrow plain = EVROW(E_CYCLES, P_CPU0, .value = 246, .share = 50000, .sum = { 123, 400, 200 });
+		static const struct evrow level = EVROW(E_TEMP, P_ALL, .value = 45);
+		static const struct evrow none = EVROW(E_CYCLES, P_ALL, .state = CS_NEVER_RAN, .sum = { 0, 400, 0 });
 		struct out o = out_of("json", K_EVENT);
 		struct buf b = fresh();
 
@@ -788,8 +791,8 @@ static const struct out no_head = { .once = true, .no_header = true };
 static void t_row_formats(void)
 {
 	static const struct str few[] = { STR("event"), STR("cpu"), STR("value"), STR("unit"), STR("running"), STR("reason") };
-	static const struct evrow clock = ROW(E_CLOCK, P_ALL, .value = 385846, RAN(1, 1));
-	static const struct evrow round = ROW(E_CLOCK, P_ALL, .value = 9999999, RAN(1, 1));
+	static const struct evrow clock = EVROW(E_CLOCK, P_ALL, .value = 385846, RAN(1, 1));
+	static const struct evrow round = EVROW(E_CLOCK, P_ALL, .value = 9999999, RAN(1, 1));
 	static const struct out chosen = { .patterns = few, .npatterns = LEN(few), .once = true };
 	static const struct out repeated = { .repeats = true, .no_header = true, .once = true };
 	static const struct out in_sets = { .sites = true, .sets = true, .no_header = true, .once = true };
@@ -833,10 +836,10 @@ static void t_row_formats(void)
 
 static void t_row_table(void)
 {
-	static const struct evrow rows[] = { ROW(E_CYCLES, P_ALL, .value = 123, RAN(1, 1)),
-					     ROW(E_CLOCK, P_ALL, .value = 385846, RAN(100, 300)) };
-	static const struct evrow cpus[] = { ROW(E_CYCLES, P_CPU0, .value = 1, RAN(1, 1)),
-					     ROW(E_CYCLES, P_CORE, .value = 1, RAN(1, 1)) };
+	static const struct evrow rows[] = { EVROW(E_CYCLES, P_ALL, .value = 123, RAN(1, 1)),
+					     EVROW(E_CLOCK, P_ALL, .value = 385846, RAN(100, 300)) };
+	static const struct evrow cpus[] = { EVROW(E_CYCLES, P_CPU0, .value = 1, RAN(1, 1)),
+					     EVROW(E_CYCLES, P_CORE, .value = 1, RAN(1, 1)) };
 	static const struct str few[] = { STR("value"), STR("event") };
 	struct out o = out_of("table", K_EVENT);
 	struct buf b = fresh();
@@ -884,17 +887,17 @@ static void t_row_table(void)
  * value, unit, event, cgroup, noise, running. */
 static void t_perf_csv(void)
 {
-	static const struct evrow clock = ROW(E_CLOCK, P_ALL, .value = 385846, .share = 100000, .sum = { 385846, 385846, 385846 });
-	static const struct evrow cpu = ROW(E_CLOCK, P_CPU0, .value = 101727321, .share = 100000, .sum = { 0, 101727321, 101727321 });
-	static const struct evrow none = ROW(E_CYCLES, P_ALL, .state = CS_UNSUPPORTED);
-	static const struct evrow denied = ROW(E_CYCLES, P_ALL, .state = CS_DENIED);
-	static const struct evrow never = ROW(E_CYCLES, P_ALL, .state = CS_NEVER_RAN, .sum = { 0, 1000, 0 });
-	static const struct evrow asleep = ROW(E_CYCLES, P_ALL, .state = CS_NOT_ENABLED);
-	static const struct evrow shared = ROW(E_CYCLES, P_ALL, .value = 2000, .share = 25000, .sum = { 500, 4000, 1000 });
-	static const struct evrow mean = ROW(E_CYCLES, P_ALL, .value = 12, .repeats = 3, .mean = 12, .m2 = 8, .share = 100000,
+	static const struct evrow clock = EVROW(E_CLOCK, P_ALL, .value = 385846, .share = 100000, .sum = { 385846, 385846, 385846 });
+	static const struct evrow cpu = EVROW(E_CLOCK, P_CPU0, .value = 101727321, .share = 100000, .sum = { 0, 101727321, 101727321 });
+	static const struct evrow none = EVROW(E_CYCLES, P_ALL, .state = CS_UNSUPPORTED);
+	static const struct evrow denied = EVROW(E_CYCLES, P_ALL, .state = CS_DENIED);
+	static const struct evrow never = EVROW(E_CYCLES, P_ALL, .state = CS_NEVER_RAN, .sum = { 0, 1000, 0 });
+	static const struct evrow asleep = EVROW(E_CYCLES, P_ALL, .state = CS_NOT_ENABLED);
+	static const struct evrow shared = EVROW(E_CYCLES, P_ALL, .value = 2000, .share = 25000, .sum = { 500, 4000, 1000 });
+	static const struct evrow mean = EVROW(E_CYCLES, P_ALL, .value = 12, .repeats = 3, .mean = 12, .m2 = 8, .share = 100000,
 					     .sum = { 12, 500, 500 });
-	static const struct evrow wall = ROW(E_DURATION, P_ALL, .value = 1009478, .share = 100000, .sum = { 1009478, 1009478, 1009478 });
-	static const struct evrow joules = ROW(E_ENERGY, P_ALL, .value = 342, .point = 2, .share = 100000, .sum = { 5, 700, 700 });
+	static const struct evrow wall = EVROW(E_DURATION, P_ALL, .value = 1009478, .share = 100000, .sum = { 1009478, 1009478, 1009478 });
+	static const struct evrow joules = EVROW(E_ENERGY, P_ALL, .value = 342, .point = 2, .share = 100000, .sum = { 5, 700, 700 });
 	static const struct recopts early = { .raw = true, .time_us = 100154, .dt_us = 100154 };
 	static const struct recopts late = { .raw = true, .time_us = 123456789001, .dt_us = 100000 };
 	static const struct out semicolon = { .once = true, .separator = ';' };

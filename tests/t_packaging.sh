@@ -53,9 +53,24 @@ openwrt() {
 yocto() {
 	bb=$c/yocto/gpustat_$version.bb
 	grep -q "md5=$(md5sum <LICENSE | cut -d' ' -f1)\"" "$bb" &&
-		! sed '/^do_.*() {$/,/^}$/d' "$bb" | grep -vE '^(#.*|[A-Z][A-Z_:{}$a-z-]* (=|\+=|=\+) ".*"|)$' &&
+		! sed '/^do_.*() {$/,/^}$/d' "$bb" | grep -vE '^(#.*|[A-Z][]A-Z_:{}$a-z[-]* (=|\?\?=|\+=|=\+) ".*"|)$' &&
 		sed -n '/^do_.*() {$/,/^}$/{s/\${/${x/g;p}' "$bb" | sh -n &&
 		for v in SUMMARY LICENSE LIC_FILES_CHKSUM SRC_URI EXTRA_OEMAKE; do grep -q "^$v = " "$bb" || return 1; done
+}
+# All of them name the features that there are, in that order; one has a choice of its own for each.
+features() {
+	all=$(make -s features) && for f in openwrt buildroot; do
+		sed -n '/Any of:/,/kmsg/p' "$c/$f/Config.in" | tr -s ' \t\n' ' ' | grep -qF "Any of: $all" || { echo "$f"; return 1; }
+	done && grep -qxF "PACKAGECONFIG ??= \"$all\"" "$c/yocto/gpustat_$version.bb" && [ "$all" = "$(sed -n 's/^PACKAGECONFIG\[\(.*\)\] = ",\(.*\)"$/\1 \2/p' \
+		"$c/yocto/gpustat_$version.bb" | awk '$1 == $2 { printf "%s%s", sep, $1; sep = " " }')" ] &&
+		sed -n '/BR2_PACKAGE_GPUSTAT_SMALL/,/size/p' "$c/buildroot/Config.in" | grep -q "procs, cgroups, list, fdinfo, host, doctor and" &&
+		make -n -f "$tmp/br.mk" MK="$c/buildroot/gpustat.mk" D=x all BR2_PACKAGE_GPUSTAT_SMALL=y BR2_PACKAGE_GPUSTAT_WITHOUT='"oa top"' |
+		grep -q 'SMALL=1 WITHOUT="oa top" UAPI' &&
+		make -n -f - TOPDIR="$tmp/ow" INCLUDE_DIR="$tmp/ow" CONFIG_GPUSTAT_SMALL=y CONFIG_GPUSTAT_WITHOUT='"oa top"' flags <<-END |
+			include $c/openwrt/Makefile
+			flags: ; echo \$(MAKE_FLAGS)
+		END
+		grep -q 'SMALL=1 WITHOUT="oa top"'
 }
 scripts() {
 	sh -n "$c/initramfs-tools/hooks/gpustat" && bash -n "$c/dracut/99gpustat/module-setup.sh" && bash -n "$c/mkinitcpio/install/gpustat" &&
@@ -75,7 +90,7 @@ deb_lintian() {
 	return "$status"
 }
 deb_installs() {
-	dpkg -i "$tmp"/deb/gpustat-static_*.deb && [ "$(/usr/bin/gpustat -V)" = "gpustat $version" ] && ! readelf -lW /usr/bin/gpustat | grep -q INTERP &&
+	dpkg -i "$tmp"/deb/gpustat-static_*.deb && [ "$(/usr/bin/gpustat -V | head -n 1)" = "gpustat $version" ] && ! readelf -lW /usr/bin/gpustat | grep -q INTERP &&
 		dpkg -L gpustat-static | grep -qx /usr/share/bash-completion/completions/gpustat &&
 		dpkg -L gpustat-static | grep -qx /usr/share/man/man1/gpustat.1.gz &&
 		dpkg -s gpustat-static | grep -qx 'Conflicts: gpustat' && ! getcap /usr/bin/gpustat | grep -q .
@@ -209,7 +224,7 @@ dracut_image() {
 	cp -r "$c/dracut/99gpustat" /usr/lib/dracut/modules.d/ && mkdir -p "$tmp/dr/root" "$tmp/dr/conf" &&
 		dracut --force --no-kernel --no-hostonly --no-early-microcode -m gpustat --conf /dev/null --confdir "$tmp/dr/conf" --tmpdir "$tmp/dr" --gzip "$tmp/dr/img" "$(kernel)"
 	rm -rf /usr/lib/dracut/modules.d/99gpustat
-	cd "$tmp/dr/root" && gzip -dc ../img | cpio -idm --quiet && [ -x usr/bin/gpustat ] && [ "$(chroot . /usr/bin/gpustat -V)" = "gpustat $version" ] &&
+	cd "$tmp/dr/root" && gzip -dc ../img | cpio -idm --quiet && [ -x usr/bin/gpustat ] && [ "$(chroot . /usr/bin/gpustat -V | head -n 1)" = "gpustat $version" ] &&
 		! chroot . /usr/bin/gpustat 2>"$tmp/said" && grep -q '^gpustat: /sys' "$tmp/said"
 }
 
@@ -240,6 +255,7 @@ check 'Alpine: APKBUILD' alpine
 check 'Buildroot: gpustat.mk' buildroot
 check 'OpenWrt: Makefile' openwrt
 check 'Yocto: recipe' yocto
+check 'Buildroot, OpenWrt and Yocto: which features' features
 check 'hooks of initramfs-tools, dracut and mkinitcpio' scripts
 
 # try PROGRAM PACKAGE NAME COMMAND: a check that wants a program, and with it root and an installed package of ours.

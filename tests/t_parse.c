@@ -1331,6 +1331,107 @@ static void t_proven(void)
 	check_u64(bad, 0, "zones at times that no calendar has");
 }
 
+/* --- muldiv ------------------------------------------------------------------------------------------- */
+
+static void t_muldiv(void)
+{
+	static const u64 edges[] = {
+		0, 1, 2, 3, 5, 7, 10, 1000, 100000, 65535, 65536, 1000000000, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff,
+		0x100000000, 0x100000001, 0x1ffffffff, 1000000000000, 0x7fffffffffffffff, 0x8000000000000000,
+		0x8000000000000001, 0xffffffff00000000, 0xfffffffeffffffff, 0xaaaaaaaaaaaaaaaa, 0x5555555555555555,
+		UINT64_MAX - 1, UINT64_MAX,
+	};
+	u64 bad = 0;
+
+	for (size_t i = 0; i < LEN(edges); i++)
+		for (size_t k = 0; k < LEN(edges); k++)
+			for (size_t m = 0; m < LEN(edges); m++)
+				if (muldiv(edges[i], edges[k], edges[m]) != plain_muldiv(edges[i], edges[k], edges[m]) &&
+				    !bad++)
+					note("muldiv(%" PRIu64 ", %" PRIu64 ", %" PRIu64 ") is %" PRIu64, edges[i],
+					     edges[k], edges[m], muldiv(edges[i], edges[k], edges[m]));
+	check_u64(bad, 0, "muldiv: 24 389 triples of edges");
+	bad = 0;
+	for (int i = 0; i < 1000000; i++) {
+		/* Of any size, so that small and large ones meet. */
+		u64 a = rnd() >> rnd() % 64, b = rnd() >> rnd() % 64, c = rnd() >> rnd() % 64;
+		u64 high = plain_high(a, b);
+
+		bad += muldiv(a, b, c) != plain_muldiv(a, b, c);
+		/* Quotients that just fit, and just do not. */
+		if (b)
+			bad += muldiv(a, b, high) != plain_muldiv(a, b, high);
+		bad += muldiv(a, b, high + 1) != plain_muldiv(a, b, high + 1);
+	}
+	check_u64(bad, 0, "muldiv: 3 000 000 random triples");
+	check_u64(muldiv(500123456, 100000, 1000000000), 50012, "muldiv: rounded down");
+	check_u64(muldiv(1, 1, 0), UINT64_MAX, "muldiv: by nothing");
+	check_u64(muldiv(0, 0, 0), UINT64_MAX, "muldiv: nothing by nothing");
+}
+
+/* --- courses ------------------------------------------------------------------------------------------ */
+
+static void t_course(void)
+{
+	static const struct {
+		const char *name;
+		u8 course;
+		u64 was, now;
+		bool known;
+		u64 d, base;
+	} rows[] = {
+		{ "peak: goes on", CO_PEAK, 5, 9, true, 4, 9 },
+		{ "peak: stands", CO_PEAK, 5, 5, true, 0, 5 },
+		{ "peak: back, the larger stays", CO_PEAK, 9, 5, true, 0, 9 },
+		{ "peak: to nothing", CO_PEAK, UINT64_MAX, 0, true, 0, UINT64_MAX },
+		{ "peak: all the way", CO_PEAK, 0, UINT64_MAX, true, UINT64_MAX, UINT64_MAX },
+		{ "reset: goes on", CO_RESET, 5, 9, true, 4, 9 },
+		{ "reset: stands", CO_RESET, 5, 5, true, 0, 5 },
+		{ "reset: back, anew", CO_RESET, 9, 5, false, 0, 5 },
+		{ "reset: to nothing", CO_RESET, 9, 0, false, 0, 0 },
+		{ "wrap: goes on", CO_WRAP32, 5, 9, true, 4, 9 },
+		{ "wrap: stands", CO_WRAP32, 9, 9, true, 0, 9 },
+		{ "wrap: over", CO_WRAP32, 0xffffffff, 0, true, 1, 0 },
+		{ "wrap: over and on", CO_WRAP32, 0xfffffff0, 0x10, true, 0x20, 0x10 },
+		{ "wrap: by all but one", CO_WRAP32, 1, 0, true, 0xffffffff, 0 },
+		{ "wrap: wider than 32 bits, which does not wrap", CO_WRAP32, 0xffffffff, 0x100000000, true, 1, 0x100000000 },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		u64 d = 77;
+		bool known = course_delta(rows[i].course, rows[i].was, rows[i].now, &d);
+
+		check(known == rows[i].known && (!known || d == rows[i].d), "course %s", rows[i].name);
+		check_u64(course_base(rows[i].course, rows[i].was, rows[i].now), rows[i].base,
+			  "course %s: what the next one counts from", rows[i].name);
+	}
+	{
+		/* What a reader adds up over any walk is how far the counter got. */
+		u64 was = 0, sum = 0, peak = 0, bad = 0;
+
+		for (int i = 0; i < 100000; i++) {
+			u64 now = rnd() % 1000 + (u64)i, d;
+
+			bad += !course_delta(CO_PEAK, was, now, &d);
+			was = course_base(CO_PEAK, was, now);
+			sum += d;
+			peak = now > peak ? now : peak;
+		}
+		check(!bad && sum == peak, "course peak: deltas add up to the largest value");
+		was = sum = 0;
+		for (u64 real = 0; real < 1ull << 36;) {
+			u64 step = rnd() % 0xffffffff, d;
+
+			real += step;
+			course_delta(CO_WRAP32, was, (u32)real, &d);
+			was = course_base(CO_WRAP32, was, (u32)real);
+			sum += d;
+			bad += sum != real;
+		}
+		check_u64(bad, 0, "course wrap: deltas add up over 16 wraps");
+	}
+}
+
 int main(void)
 {
 	t_str();
@@ -1357,5 +1458,7 @@ int main(void)
 	t_scale();
 	t_pmus();
 	t_random();
+	t_muldiv();
+	t_course();
 	return unit_end();
 }

@@ -12,7 +12,6 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 
 sys.dont_write_bytecode = True  # the source folder stays as it is
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -65,7 +64,7 @@ def closed_pipe(m):
         p.stdout.close()
         err = p.stderr.read()
         p.stderr.close()
-        eq((p.wait(timeout=10), err), (-signal.SIGPIPE, b""), f"{args[0]}: silent")
+        eq((p.wait(timeout=60), err), (-signal.SIGPIPE, b""), f"{args[0]}: silent")
 
 
 def interrupted(m, sig=signal.SIGINT):
@@ -74,29 +73,30 @@ def interrupted(m, sig=signal.SIGINT):
     for args in (["0.05", *m.roots()], ["procs", "0.05", *m.roots()], ["host", "0.05"],
                  ["stat", "-a", "-e", "task-clock", "0.05"]):
         p = subprocess.Popen([edges.PROG, *args, "-o", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(0.4)  # and nobody reads meanwhile: what a buffer held would be lost now
+        edges.until("records", lambda: edges.waiting_in(p.stdout) > 3000)  # nobody reads: what a buffer held would be lost now
         p.send_signal(sig)
-        out, err = p.communicate(timeout=10)
+        out, err = p.communicate(timeout=60)
         eq((p.returncode, err), (0, b""), f"{args[0]}: code and messages")
-        n = len(parse_json(out))
-        check(n >= 3, f"{args[0]}: {n} records of 0.4 s")
+        check(len(out) > 3000 and parse_json(out), f"{args[0]}: {out!r}")
 
 
 def killed(m):
     """Even SIGKILL loses no sample that is over: each was written when it was complete."""
     one_client(m)
-    p = subprocess.Popen([edges.PROG, "0.05", "-o", "json", *m.roots()], stdout=subprocess.PIPE)
-    time.sleep(0.5)
-    p.kill()
-    out = p.communicate(timeout=10)[0]
-    check(len(parse_json(out)) >= 4, f"records: {out!r}")
+    with m.driven("0.05", "-o", "json") as p:
+        for _ in range(5):
+            check(p.sleep(), "it ended")
+            p.wake()
+        check(p.sleep(), "it ended")
+        p.kill()
+        eq((p.code, len(parse_json(p.out))), (-signal.SIGKILL, 5), f"exit code, records: {p.out!r}")
 
 
 def full_disk(m):
     one_client(m)
     for args in ([*m.roots(), "-w", "0.02"], ["list", *m.roots()], ["host", "0.02", "3"], ["--help"]):
         with open("/dev/full", "wb") as full:
-            p = subprocess.run([edges.PROG, *args], stdout=full, stderr=subprocess.PIPE, timeout=10, check=False)
+            p = subprocess.run([edges.PROG, *args], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
         eq(p.returncode, 1, f"{args}: exit code")
         check(p.stderr.startswith(b"gpustat: ") and b"space" in p.stderr, f"{args}: {p.stderr!r}")
 
@@ -117,9 +117,9 @@ def no_escapes(m):
         p = subprocess.Popen([edges.PROG, *args, *m.roots()], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, env={**os.environ, "TERM": "xterm-256color"})
         if args[0] == "top":
-            time.sleep(0.5)
+            edges.wait_asleep(p.pid)
             p.send_signal(signal.SIGINT)
-        out, err = p.communicate(timeout=10)
+        out, err = p.communicate(timeout=60)
         check(b"\x1b" not in out + err, f"{args}: {out[:80]!r}")
 
 
@@ -128,7 +128,7 @@ def same_through_pty(m):
     one_client(m)
     master, slave = pty.openpty()
     try:
-        subprocess.run([edges.PROG, "-w", "0.02", *m.roots()], stdout=slave, timeout=10, check=True)
+        subprocess.run([edges.PROG, "-w", "0.02", *m.roots()], stdout=slave, timeout=60, check=True)
         out = os.read(master, 65536)
     finally:
         os.close(master)
@@ -148,7 +148,7 @@ def sigint_by_shell(m):
     """A run without a count is ended that way on purpose: its status is 0."""
     one_client(m)
     r = subprocess.run(["timeout", "--preserve-status", "-s", "INT", "0.5", edges.PROG, "0.05", *m.roots()],
-                       capture_output=True, timeout=10, check=False)
+                       capture_output=True, timeout=60, check=False)
     eq((r.returncode, r.stderr), (0, b""), "code, messages")
     check(len(r.stdout.splitlines()) > 4, f"lines {r.stdout!r}")
 
@@ -239,7 +239,7 @@ def json_stream(m):
     """One object a line, complete at each moment, with no array to be closed at the end."""
     one_client(m)
     p = subprocess.Popen([edges.PROG, "0.1", "-o", "json", *m.roots()], stdout=subprocess.PIPE)
-    late = threading.Timer(8, p.kill)  # what holds its records back is not waited for
+    late = threading.Timer(60, p.kill)  # what holds its records back is not waited for
     late.start()
     try:
         for _ in range(3):
@@ -265,7 +265,7 @@ def traced(m, args, calls):
         raise Skip("the package strace is missing")
     log = m.path("strace.log")
     r = subprocess.run(["strace", "-f", "-y", "-e", f"trace={calls}", "-o", log, edges.PROG, *args, *m.roots()],
-                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30, check=False)
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
     if r.returncode != 0:
         raise Skip(f"strace: {r.stderr[-80:]!r}")
     with open(log, encoding="utf-8", errors="replace") as f:
@@ -293,25 +293,32 @@ def writes_per_sample(m):
 
 def small(m):
     one_client(m)
-    p = subprocess.Popen([edges.PROG, "0.05", *m.roots()], stdout=subprocess.DEVNULL)
+    p = subprocess.Popen([edges.PROG, "0.05", *m.roots()], stdout=subprocess.PIPE)
     try:
-        time.sleep(0.4)
+        for _ in range(8):
+            p.stdout.readline()
         with open(f"/proc/{p.pid}/status", encoding="ascii") as f:
             rss = int(re.search(r"VmHWM:\s+(\d+) kB", f.read())[1])
         with open(f"/proc/{p.pid}/maps", encoding="utf-8") as f:
             libs = {x.split()[-1] for x in f if ".so" in x}
     finally:
         p.kill()
-        p.wait()
+        p.communicate()
     check(rss < 4096, f"{rss} KiB resident")
     eq(libs, set(), "shared libraries")
 
 
-def quick_sample(_m):
-    t = time.monotonic()
-    r = run(["sample", "-F", "100", "--", "true"])
-    took = time.monotonic() - t
-    check(r.code in (0, 4) and took < 0.6, f"{took} s: {r!r}")
+def quick_sample(m):
+    """It waits for nothing but the command: with no signal of its end there is no interval that has to pass first."""
+    log = m.path("strace.log")
+    if not shutil.which("strace"):
+        raise Skip("the package strace is missing")
+    r = subprocess.run(["strace", "-o", log, "-e", "trace=ppoll,clock_nanosleep", edges.PROG, "sample", "-F", "100", "--", "true"],
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
+    check(r.returncode in (0, 4), f"{r!r}")
+    with open(log, encoding="utf-8", errors="replace") as f:
+        waits = [x for x in f if re.match(r"ppoll|clock_nanosleep", x)]
+    check(not any("(Timeout)" in x or "clock_nanosleep" in x for x in waits), f"{waits}")
 
 
 # --- perf --------------------------------------------------------------------------------------------------------------
@@ -344,15 +351,15 @@ def killed_command(_m):
     eq(stat("-e", "task-clock", "--", "sh", "-c", "kill -9 $$")[0].code, 137, "exit code")
 
 
-def drift(_m):
-    t = time.monotonic()
-    r = run(["stat", "-a", "-e", "context-switches", "-o", "json", "0.01", "100"])
-    took = time.monotonic() - t
-    if r.code == 4:
+def drift(m):
+    with m.driven("stat", "-a", "-e", "context-switches", "-o", "json", "0.01", "100") as p:
+        dues = p.to_end(late=lambda k: 0.004 if k % 3 == 0 else 0)
+    if p.code == 4:
         raise Skip("not permitted to count every CPU")
-    recs = parse_json(r.out)
-    check(took < 1.25, f"100 of 10 ms took {took}")
-    near(recs[-1]["time"] - recs[0]["time"], 0.99, 0.02, "99 intervals")
+    eq(p.code, 0, f"{p.err!r}")
+    recs = parse_json(p.out)
+    eq((len(recs), edges.on_grid(dues, 0.01)), (100, list(range(100))), "records, samples")
+    near(recs[-1]["time"] - recs[0]["time"], 0.99, 0.001, "99 intervals")
 
 
 def csv_quotes(_m):
@@ -408,7 +415,7 @@ def pack(recs):
 def replayed(m, data, *more, code=0, name="x.rec"):
     """The records of a file, and that it ended by itself with that code and, if it is not 0, a message."""
     path = m.write(name, data)
-    r = run(["oa", "--replay", path, "-o", "json", *more], timeout=10)
+    r = run(["oa", "--replay", path, "-o", "json", *more], timeout=60)
     check(r.code == code if isinstance(code, int) else r.code in code, f"exit code: {r!r}")
     check((r.code == 0) == (r.err == b"") or b"gpustat: " in r.err, f"messages: {r!r}")
     return parse_json(r.out)
@@ -464,7 +471,7 @@ def oa_unknown_set(m):
         if r.number == INFO:
             r.body = r.body[:36] + b"NoSuchSet".ljust(256, b"\0") + b"0" * 36 + r.body[328:]
     path = m.write("x.rec", pack(recs))
-    r = run(["oa", "--replay", path, "-o", "json"], timeout=10)
+    r = run(["oa", "--replay", path, "-o", "json"], timeout=60)
     check(r.code in (0, 1, 2) and b"NoSuchSet" in r.err, f"{r!r}")
 
 
@@ -554,7 +561,7 @@ def oa_gpu_time(m):
 
 def oa_exponent(_m):
     """From C, where a period is asked for: the longest of the timer that is not above it."""
-    r = subprocess.run(["tests/unit", "t_oalive"], cwd=edges.ROOT, capture_output=True, timeout=300, check=False)
+    r = subprocess.run(["tests/unit", "t_oalive"], cwd=edges.ROOT, capture_output=True, timeout=1200, check=False)
     if b"ok " not in r.stdout:
         raise Skip(f"no compiler for unit tests: {r.stderr[-80:]!r}")
     check(re.search(rb"^ok \d+ - .*the one asked for is not exceeded", r.stdout, re.M), r.stdout[-300:])
@@ -630,8 +637,8 @@ def sleeping(m):
     for f in ("gpu_busy_percent", "pp_dpm_sclk", "gpu_metrics"):
         os.mkfifo(m.path(dev, f))
     for args in (["-w", "0.02"], ["list"], ["0.05", "3"]):
-        r = m.run(*args, timeout=8)
-        check(r.code == 0 and b"suspended" in m.run("list", timeout=8).out, f"{r!r}")
+        r = m.run(*args, timeout=60)
+        check(r.code == 0 and b"suspended" in m.run("list", timeout=60).out, f"{r!r}")
 
 
 def client_id_32(m):

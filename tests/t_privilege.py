@@ -24,7 +24,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import t_edges as edges  # noqa: E402
-from t_edges import I915, Machine, Skip, as_root, check, dump, eq, ns, parse_json  # noqa: E402
+from t_edges import I915, Machine, Skip, as_root, check, dump, eq, ns, parse_json, wait_asleep  # noqa: E402
 
 USER, OTHER = 1, 12345
 CAPS = {"dac_override": 1, "dac_read_search": 2, "fowner": 3, "kill": 5, "ipc_lock": 14, "sys_ptrace": 19, "sys_admin": 21,
@@ -112,7 +112,7 @@ def status_of(pid):
     return dict(line.split(":\t", 1) for line in open(f"/proc/{pid}/status").read().splitlines() if ":\t" in line)
 
 
-def until(what, f, timeout=10):
+def until(what, f, timeout=60):
     end = time.monotonic() + timeout
     while not (r := f()):
         check(time.monotonic() < end, f"never came: {what}")
@@ -276,7 +276,7 @@ def _(m):
 FIXED = re.compile(r'"/(proc|sys|dev|run/\.containerenv|\.dockerenv|etc/(group|passwd)|)(/|")')
 
 
-def traced(m, argv, calls, user=None, *more, timeout=20):
+def traced(m, argv, calls, user=None, *more, timeout=60):
     """The calls of a run that is watched: text of each."""
     if not shutil.which("strace"):
         raise Skip("needs package strace")
@@ -415,7 +415,7 @@ def _(m):
         for args in (["host", "50ms"], ["stat", "-a", "-e", "cpu-clock", "-I", "50"]):
             with running([COPIES[who], *args], USER) as p:
                 until("started", lambda p=p: os.readlink(f"/proc/{p.pid}/exe") == COPIES[who])
-                time.sleep(0.1)
+                wait_asleep(p.pid)
                 eq(attach(p.pid), (1, 0), f"{who} {args}: ptrace, memory")
         with running([COPIES[who], "stat", "-e", "task-clock", "sleep", "9"], USER) as p:
             c = until("the command", lambda p=p: sleeper(p))
@@ -454,7 +454,7 @@ def shown(argv, uid, stdin_closed=False):
         if stdin_closed:
             os.close(0)
     who = {} if uid is None else {"user": uid, "group": uid, "extra_groups": []}
-    p = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20, cwd="/",
+    p = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, cwd="/",
                        pass_fds=(), close_fds=False, preexec_fn=first, **who)
     text = SAME.sub("", p.stdout.decode())
     return re.sub(r"socket:\[\d+\]|/dev/pts/\d+|pipe:\[\d+\]", "X", text), p
@@ -596,7 +596,7 @@ def _(m):
     if subprocess.run([*within[:3], "true"], stderr=subprocess.DEVNULL).returncode:
         raise Skip("no user namespace here")
     for name, code in (("theirs", 1), ("owners", 1), ("ours", 0)):
-        p = subprocess.run([*within, f"{shared}/{name}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+        p = subprocess.run([*within, f"{shared}/{name}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
         check(p.returncode == code and (b"Permission denied" in p.stderr) == bool(code), f"{name}: {p}")
 
 
@@ -665,7 +665,7 @@ def _(m):
             eq(open(f"{shared}/theirs").read(), "whole", f"{args}")
             for path in (f"{shared}/owners", f"{shared}/ours", f"{shared}/new{len(args)}", f"{open_to_all}/theirs"):
                 argv = [path if a == "@" else a for a in args] + ([] if "@" in args else [path])
-                p = subprocess.run([plain, *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+                p = subprocess.run([plain, *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
                 check(p.returncode == 0 and open(path, "rb").read() not in (b"whole", b""), f"{argv}: {p}")
                 own(m.write(path, "whole"), os.stat(path).st_uid, 0o666)
         for path in (f"{shared}/fifo-owners", f"{shared}/fifo-ours", f"{open_to_all}/fifo-theirs"):
@@ -777,7 +777,7 @@ def _(m):
         for name in ("theirs", "owners", "ours"):
             had = {x: os.stat(m.path(f"behind/{x}")).st_ino for x in os.listdir(m.path("behind"))}
             r = subprocess.run([plain, *[a.replace("@", f"{shared}/{name}") for a in args]], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                               timeout=20)
+                               timeout=60)
             eq(b"Permission denied" in r.stderr, name == "theirs", f"{name} {args}: {r}")
             if name == "theirs":
                 eq({x: os.stat(m.path(f"behind/{x}")).st_ino for x in os.listdir(m.path("behind"))}, had, f"{args}: behind it")
@@ -797,7 +797,7 @@ def _(m):
             until("links", lambda: os.path.lexists(f"{hostile}/x"))
             begun, runs = time.monotonic(), 0
             while time.monotonic() < begun + 1:
-                subprocess.run([plain, *args], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=20)
+                subprocess.run([plain, *args], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
                 runs += 1
             check(h.poll() is None, "the attacker ended")
         now = os.stat(victim)

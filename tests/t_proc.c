@@ -56,9 +56,10 @@ static void start(const char *dir)
 		close(root_proc);
 		close(root_sys);
 	}
-	memset(cpus, 0, sizeof(cpus));
-	memset(smalls, 0, sizeof(smalls));
-	memset(clocks, 0, sizeof(clocks));
+	table_all(&cpus_table); /* before cpus is read */
+	memset(cpus, 0, cpus_table.ready * sizeof(*cpus));
+	memset(small_bucket, 0, sizeof(small_bucket));
+	nsmalls = 0;
 	memset(io_bucket, 0, sizeof(io_bucket));
 	memset(disks_sum, 0, sizeof(disks_sum));
 	io_sum[0] = io_sum[1] = 0;
@@ -721,9 +722,8 @@ static size_t wrong_values(const struct value *whole, size_t n)
 
 static void forget(void)
 {
-	memset(cpus, 0, sizeof(cpus[0]) * 8);
-	memset(&cpus[CPU_ALL], 0, sizeof(cpus[0]));
-	for (size_t i = 0; i < MAX_SMALL; i++)
+	memset(cpus, 0, sizeof(cpus[0]) * (CPU_FIRST + 8));
+	for (size_t i = 0; i < nsmalls; i++)
 		smalls[i].based = false;
 	memset(disks_sum, 0, sizeof(disks_sum));
 	memset(io_bucket, 0, sizeof(io_bucket));

@@ -90,7 +90,7 @@ def program(text, commands, tmp):
     installed = os.path.join(tmp, "d")
     env = dict(os.environ, PKG_CONFIG_SYSROOT_DIR=installed, PKG_CONFIG_LIBDIR=installed + "/opt/lib/pkgconfig")
     for place, command in (root, f"make -s install-dev PREFIX=/opt DESTDIR={installed}"), *((tmp, c) for c in commands):
-        got = subprocess.run(command, shell=True, cwd=place, env=env, capture_output=True, text=True, timeout=300, check=False)
+        got = subprocess.run(command, shell=True, cwd=place, env=env, capture_output=True, text=True, timeout=1200, check=False)
         if got.returncode:
             return command + "\n" + got.stderr
     # Counters of a CPU, whole percents.

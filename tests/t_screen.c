@@ -120,7 +120,8 @@ static void term_feed(struct term *t, struct str s)
 
 /* --- frames --------------------------------------------------------------------------------------------------------- */
 
-static struct screen scr;
+static struct screen_row grid[SCREEN_ROWS], grid_copy[SCREEN_ROWS];
+static struct screen scr = { .grid = grid };
 static struct term diffed, drawn;
 static char bytes[4 << 20];
 
@@ -149,7 +150,7 @@ static void scribble(size_t times)
 static bool same(const struct term *t)
 {
 	for (int y = 0; y < scr.rows; y++)
-		if (memcmp(&t->cells[y * SCREEN_COLS], &scr.now[y * SCREEN_COLS], scr.cols * sizeof(u32)) != 0)
+		if (memcmp(&t->cells[y * SCREEN_COLS], scr.grid[y].now, scr.cols * sizeof(u32)) != 0)
 			return false;
 	return true;
 }
@@ -186,12 +187,14 @@ static void round_trip(size_t rows, size_t cols, size_t frames)
 		if (!good)
 			note("frame %zu: %s", i, diffed.fault ? diffed.fault : "another picture");
 		copy = scr;
+		memcpy(grid_copy, grid, sizeof(grid));
 		scr.known = false;
 		memset(&drawn, 0xff, sizeof(drawn));
 		drawn = (struct term){ .rows = scr.rows, .cols = scr.cols };
 		feed(&drawn);
 		good &= !drawn.fault && same(&drawn);
 		scr = copy;
+		memcpy(grid, grid_copy, sizeof(grid));
 	}
 	check(good, "%zux%zu: differences show what a whole frame does", cols, rows);
 }
@@ -265,19 +268,19 @@ static void texts(void)
 		used = screen_put(&scr, 0, 0, rows[i].width, 0, str_z(rows[i].text));
 		check(used == rows[i].used, "%s takes %d cells (%d)", show(str_z(rows[i].text)), rows[i].used, used);
 		for (int x = 0; x < used && rows[i].shows; x++)
-			got[n++] = (char)scr.now[x];
+			got[n++] = (char)scr.grid[0].now[x];
 		if (rows[i].shows)
 			check_str((struct str){ got, got + n }, rows[i].shows, "%s is shown", show(str_z(rows[i].text)));
 	}
 	scr.ascii = true;
 	screen_clear(&scr);
-	check(screen_put(&scr, 0, 0, 10, 0, (struct str)STR("caf\xc3\xa9 \xe6\x97\xa5")) == 6 && scr.now[3] == '?' && scr.now[5] == '?',
+	check(screen_put(&scr, 0, 0, 10, 0, (struct str)STR("caf\xc3\xa9 \xe6\x97\xa5")) == 6 && scr.grid[0].now[3] == '?' && scr.grid[0].now[5] == '?',
 	      "ASCII: one mark for each other character");
 	scr.ascii = false;
 	screen_clear(&scr);
 	screen_put(&scr, 0, 4, 4, 0, (struct str)STR("\xe6\x97\xa5\xe6\x9c\xac"));
 	screen_char(&scr, 0, 5, 0, 'x');
-	check(!diffed.fault && scr.now[4] == ' ' && scr.now[5] == 'x' && (scr.now[7] & CELL_CHAR) == TAIL, "no half of a wide character stays");
+	check(!diffed.fault && scr.grid[0].now[4] == ' ' && scr.grid[0].now[5] == 'x' && (scr.grid[0].now[7] & CELL_CHAR) == TAIL, "no half of a wide character stays");
 }
 
 /* --- keys ---------------------------------------------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@ import time
 
 sys.dont_write_bytecode = True  # the source folder stays as it is
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import clock  # noqa: E402
 import t_edges as edges  # noqa: E402
 from t_edges import Ran, Skip, as_root, check, command_of, cpu_of, eq, most_by_perf, near, parse_csv, parse_json, parse_logfmt, printable, until_it_ran, wait_asleep  # noqa: E402
 
@@ -56,6 +57,7 @@ SOURCE = r"""
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -90,9 +92,9 @@ static void fault(long n, double pause)
 	char *p = mmap(NULL, n * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	madvise(p, n * 4096, MADV_NOHUGEPAGE);
 	for (long i = 0; i < n; i++) {
-		double end = pause ? now(CLOCK_MONOTONIC) + pause : 0;
+		double end = pause ? now(CLOCK_THREAD_CPUTIME_ID) + pause : 0;
 		p[i * 4096] = 1;
-		while (pause && now(CLOCK_MONOTONIC) < end)
+		while (pause && now(CLOCK_THREAD_CPUTIME_ID) < end)
 			;
 	}
 	munmap(p, n * 4096);
@@ -124,6 +126,10 @@ static int run(char **a)
 		else if (!strcmp(*a, "spin")) {
 			for (end = now(CLOCK_THREAD_CPUTIME_ID) + n / 1e3; now(CLOCK_THREAD_CPUTIME_ID) < end;)
 				;
+		} else if (!strcmp(*a, "switches")) {
+			struct rusage r;
+			getrusage(RUSAGE_SELF, &r);
+			printf("%ld\n", r.ru_nvcsw + r.ru_nivcsw);
 		} else if (!strcmp(*a, "sleep"))
 			rest(n / 1e3);
 		else if (!strcmp(*a, "exit"))
@@ -150,7 +156,7 @@ static int run(char **a)
 			signal((int)n, on);
 			puts("ready");
 			fflush(stdout);
-			for (end = now(CLOCK_MONOTONIC) + 5; !got && now(CLOCK_MONOTONIC) < end;)
+			for (end = now(CLOCK_MONOTONIC) + 60; !got && now(CLOCK_MONOTONIC) < end;)
 				rest(0.005);
 			rest(0.3);
 			printf("got %d\n", (int)got);
@@ -272,6 +278,33 @@ def value(rows, event):
     return got[0]["value"]
 
 
+def driven(*args):
+    """The same without a command, under a clock of the test's: the records, the times that were waited for, in seconds from
+    the first look at the clock, and what had passed at the end. What events count is the machine's time all the same."""
+    late = {}
+    if isinstance(args[-1], dict):
+        *args, late = args
+    try:
+        p = clock.Driven([edges.PROG, "stat", "-j", *(str(a) for a in args)])
+    except clock.Unable as e:
+        raise Skip(str(e)) from None
+    with p:
+        waits = p.to_end(late=lambda k: late.get(k, 0))
+        eq(p.code, 0, f"exit code ({p.err!r})")
+        return rows_of(p.out), [(t - p.began) / clock.NS for t in waits], (p.now - p.began) / clock.NS
+
+
+def within(got, low, high, what):
+    """A time that the kernel counted, or the program, is between two others that were taken before and after."""
+    check(got is not None and 0.999 * low - 1e-5 <= got <= 1.001 * high + 1e-5, f"{what}: {low} .. {got} .. {high}")
+
+
+def ran(row, low, what="seconds on the CPU", n=1):
+    """CPU time: no less than the command has had by its own clock, but for what each switch of tasks takes perf; no more than
+    has passed on n CPUs."""
+    within(row["value"] / 1e9, 0.8 * low, n * row["dt"], what)
+
+
 class Running:
     """A command or the program itself, ended whatever happens."""
 
@@ -286,22 +319,23 @@ class Running:
         if self.p.poll() is None:
             self.p.kill()
         with contextlib.suppress(OSError):
-            self.p.communicate(timeout=5)
+            self.p.communicate(timeout=60)
 
     def until(self, text):
-        b, end = b"", time.monotonic() + 10
+        b, end = b"", time.monotonic() + 60
         while text not in b:
             check(time.monotonic() < end, f"no {text!r} came, but {b!r}")
             if select.select([self.p.stdout], [], [], 0.2)[0]:
                 c = os.read(self.p.stdout.fileno(), 1)
                 check(c, f"ended after {b!r}")
                 b += c
+        self.first = b
 
     def go(self):
         self.p.stdin.write(b"x")
         self.p.stdin.flush()
 
-    def end(self, timeout=10):
+    def end(self, timeout=60):
         t = time.monotonic()
         try:
             out, err = self.p.communicate(timeout=timeout)
@@ -333,7 +367,7 @@ def refused(argvs, code=2, command=None, clean=None):
     wrong = []
     for args in argvs:
         try:
-            r = stat(*args, *(command or ["--", "true"]), timeout=5)
+            r = stat(*args, *(command or ["--", "true"]), timeout=60)
             says(r, code)
             if clean:
                 clean()
@@ -405,7 +439,7 @@ def _(m):
 @test("command: it has the signals and the descriptors that we were given")
 def _(m):
     show = 'grep -E "^Sig(Blk|Ign|Cgt)" /proc/self/status; ls -l /proc/self/fd | grep -c -E "socket|perf_event"'
-    plain = subprocess.run(["sh", "-c", show], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=10)
+    plain = subprocess.run(["sh", "-c", show], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
     r = stat("-e", "task-clock,page-faults", "--", "sh", "-c", show)
     eq(r.out, plain.stdout, "signals and open descriptors")
 
@@ -416,7 +450,7 @@ def blocking(*signals):
 
 @test("command: its end is noticed, though our parent blocks SIGCHLD")
 def _(m):
-    r = stat("-j", "-e", "task-clock", *work("exit", 3), timeout=3, preexec_fn=blocking(signal.SIGCHLD))
+    r = stat("-j", "-e", "task-clock", *work("exit", 3), timeout=60, preexec_fn=blocking(signal.SIGCHLD))
     eq((r.code, len(rows_of(r.err))), (3, 1), "exit code, records")
 
 
@@ -427,8 +461,8 @@ def _(m):
             signal.signal(s, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1, signal.SIGINT])
     show = ["grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"]
-    plain = subprocess.run(show, stdout=subprocess.PIPE, preexec_fn=ignoring, timeout=5)
-    r = stat("-e", "task-clock", "--", *show, preexec_fn=ignoring, timeout=5)
+    plain = subprocess.run(show, stdout=subprocess.PIPE, preexec_fn=ignoring, timeout=60)
+    r = stat("-e", "task-clock", "--", *show, preexec_fn=ignoring, timeout=60)
     eq(r.out, plain.stdout, "signals of the command, as nohup wants them")
 
 
@@ -502,7 +536,7 @@ def _(m):
     pid, fd = pty.fork()
     if pid == 0:
         os.execv(edges.PROG, ["gpustat", "stat", "-j", "-e", "task-clock", *work("count", 2, "exit", 6)])
-    text, end, sent = b"", time.monotonic() + 10, False
+    text, end, sent = b"", time.monotonic() + 60, False
     while time.monotonic() < end:
         if select.select([fd], [], [], 0.2)[0]:
             try:
@@ -562,8 +596,10 @@ def _(m):
     base = value(measure("-e", "page-faults", *work("exit", 0)), "page-faults")
     near(value(rows, "page-faults"), 1000 + base, 25, "page faults")
     near(value(rows, "page-faults"), value(rows, "minor-faults") + value(rows, "major-faults"), 0, "minor + major")
-    check(0.1e9 <= value(rows, "task-clock") < 0.3e9, f"task-clock {value(rows, 'task-clock')}")
-    check(50 <= value(rows, "context-switches") < 300, f"switches {value(rows, 'context-switches')}")
+    ran(of(rows, "task-clock")[0], 0.1, "task-clock")
+    r = stat("-j", "-e", "context-switches", *work("nap", 50, "switches", 0))
+    got, most = value(rows_of(r.err), "context-switches"), int(r.out)
+    check(50 <= got <= most + 5, f"switches: {got}, of {most} that the kernel had counted shortly before the end")
     eq(value(rows, "dummy"), 0, "dummy")
     eq([r["event"] for r in rows], "page-faults minor-faults major-faults task-clock context-switches cpu-migrations "
        "dummy".split(), "the order of -e")
@@ -574,7 +610,7 @@ def _(m):
     rows = measure("-e", "task-clock,cpu-clock,page-faults", *work("spin", 50))
     eq([r["unit"] for r in rows], ["ns", "ns", ""], "units")
     for e in ("task-clock", "cpu-clock"):
-        near(value(rows, e) / 1e9, 0.05, 0.03, e)
+        ran(of(rows, e)[0], 0.05, e)
 
 
 def mounted():
@@ -589,7 +625,7 @@ def with_tracefs(*args):
     package("unshare", "util-linux")
     p = subprocess.run(["unshare", "--mount", "sh", "-c", 'mount -t tracefs nodev /sys/kernel/tracing && exec "$@"',
                         "sh", edges.PROG, "stat", *(str(a) for a in args)], stdout=subprocess.PIPE,
-                       stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=20)
+                       stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
     if b"mount:" in p.stderr or b"unshare:" in p.stderr:
         raise Skip(f"tracefs cannot be mounted here: {p.stderr[:80]!r}")
     return Ran(p.returncode, p.stdout, p.stderr, 0)
@@ -668,16 +704,19 @@ def _(m):
     n = len(online())
     row = one(*tree, "-a", "-w", "0.2", "-e", "uncore_fake/ms/")
     eq(row["unit"], "ms", "unit")
-    near(row["value"], 2 * n * 200, 2 * n * 40, "both instances on all CPUs, in ms")
+    within(row["value"] / 1000, 2 * n * 0.2, 2 * n * row["dt"], "seconds of both instances on all CPUs")
     rows = measure(*tree, "-a", "-A", "-w", "0.1", "-e", "uncore_fake/ms/")
     eq({r["event"] for r in rows}, {"uncore_fake_0/ms/", "uncore_fake_1/ms/"}, "instances with -A")
     eq(len(rows), 2 * n, "each on each CPU")
     row = one(*tree, "-a", "-w", "0.2", "-e", "fake_0/pkg/")
     packages = {topology(c, "physical_package_id") for c in online()}
-    near(row["value"], len(packages) * 2e8, len(packages) * 4e7, "once a package")
+    within(row["value"] / 1e9, len(packages) * 0.2, len(packages) * row["dt"], "seconds, once a package")
     rows = measure(*tree, "-a", "-C", str(online()[0]), "-I", "50", "--interval-count", "4", "-e", "fake_0/now/")
     values = [r["value"] for r in rows]
-    check(values == sorted(values) and values[-1] > 3 * values[0] * 0.8, f"a snapshot is no increase: {values}")
+    passed = 0
+    for k, r in enumerate(rows):
+        passed += r["dt"]
+        within(r["value"] / 1e9, (k + 1) * 0.05, passed, f"a snapshot, which is no increase: {values}")
     eq({r["running"] for r in rows}, {100.0}, "running")
 
 
@@ -700,7 +739,7 @@ def _(m):
 
 
 def where():
-    text = subprocess.run([*work()[1:], "where"], stdout=subprocess.PIPE, timeout=10).stdout.split()
+    text = subprocess.run([*work()[1:], "where"], stdout=subprocess.PIPE, timeout=60).stdout.split()
     return int(text[0], 16), int(text[1], 16)
 
 
@@ -728,11 +767,11 @@ def offset_of(path, addr):
     raise AssertionError(f"{addr:#x} is in no segment")
 
 
-def uprobe():
+def uprobe(prog=None):
     machine_wide()
     if not os.path.isdir("/sys/bus/event_source/devices/uprobe"):
         raise Skip("no uprobe PMU in this kernel")
-    return f"uprobe:{work()[1]}:{offset_of(WORK, where()[1]):#x}"
+    return f"uprobe:{prog or work()[1]}:{offset_of(WORK, where()[1]):#x}"
 
 
 @test("uprobes count exactly")
@@ -740,7 +779,9 @@ def _(m):
     e = uprobe()
     eq(one("-e", e, *work("call", 1234))["value"], 1234, "calls")
     eq(one("--no-inherit", "-e", e, *work("call", 100, "fork", 1, "call", 11))["value"], 100, "without the child's")
-    eq(one("-a", "-e", e, *work("call", 100, "fork", 1, "call", 11))["value"], 111, "of all CPUs")
+    own = m.path("own")  # that no other test runs
+    subprocess.run(["cp", WORK, own], check=True)
+    eq(one("-a", "-e", uprobe(own), "--", own, *work("call", 100, "fork", 1, "call", 11)[2:])["value"], 111, "of all CPUs")
 
 
 @test("uprobes leave the command as it is: what it forks is forked")
@@ -753,12 +794,15 @@ def _(m):
 
 @test("groups: read at once, so that what is equal stays equal")
 def _(m):
-    with working("slowfault", 5000) as w:
+    with working("slowfault", 50000) as w:
         w.until(b"ready\n")
         w.go()
-        rows = measure("-p", w.pid, "-e", "{page-faults,minor-faults}", "--raw", "-I", "50", "--interval-count", "10")
+        with started("-j", "-p", w.pid, "-e", "{page-faults,minor-faults}", "--raw", "-I", "50") as p:
+            p.until(b"\n")
+            until_it_ran(w.pid, 0.2)
+            os.kill(p.pid, signal.SIGINT)
+            rows = rows_of(p.first + p.end().out)
     a, b = of(rows, "page-faults"), of(rows, "minor-faults")
-    eq(len(a), 10, "intervals")
     check(sum(r["value"] or 0 for r in a) > 100, "no faults were seen")
     for x, y in zip(a, b):
         eq((x["enabled"], x["runtime"]), (y["enabled"], y["runtime"]), "both of one interval")
@@ -799,20 +843,20 @@ def _(m):
 
 @test("tasks: -p counts all threads of a running process, also those that come later")
 def _(m):
-    with working("threads", 3, "spin", 400, "exit", 0) as w:
+    with working("threads", 3, "fault", 1000) as w:
         w.until(b"ready\n")
-        with started("-j", "-e", "task-clock", "-p", str(w.pid)) as p:
+        with started("-j", "-e", "page-faults", "-p", str(w.pid)) as p:
             wait_asleep(p.pid)
             w.go()
             r = p.end()
         eq(r.code, 0, f"exit code ({r!r})")
-        got = value(rows_of(r.out), "task-clock") / 1e9
-        check(0.38 <= got <= 1.5, f"{got} s of threads that began while it was measured")
+        got = value(rows_of(r.out), "page-faults")
+        check(3000 <= got < 3200, f"{got} page faults, 3000 of them of threads that began while it was measured")
 
 
 @test("tasks: --per-thread has a record for each thread, with its process and name")
 def _(m):
-    with working("threads", 2, "spin", 600) as w:
+    with working("threads", 2, "spin", 600000) as w:
         w.until(b"ready\n")
         w.go()
         edges.until("two threads", lambda: len(os.listdir(f"/proc/{w.pid}/task")) == 3)
@@ -831,16 +875,22 @@ def _(m):
 
 @test("tasks: -t counts that thread alone")
 def _(m):
-    with working("threads", 1, "spin", 1000) as w:
+    with working("threads", 1, "spin", 600000) as w:
         w.until(b"ready\n")
         w.go()
         edges.until("a thread", lambda: len(os.listdir(f"/proc/{w.pid}/task")) == 2)
         tids = sorted(int(t) for t in os.listdir(f"/proc/{w.pid}/task"))
         eq(len(tids), 2, "threads")
-        idle = measure("-t", tids[0], "-e", "task-clock", "--timeout", "200")[0]
-        spun = measure("-t", tids[1], "-e", "task-clock", "--timeout", "200")[0]
-        check(not idle["value"] or idle["value"] < 1e6, f"the thread that waits: {idle}")
-        check(spun["value"] and spun["value"] > 0.005e9, f"the thread that spins: {spun}")
+        wait_asleep(tids[0])
+        got = []
+        for tid in tids:
+            with started("-j", "-t", tid, "-e", "task-clock", "-I", 20) as p:
+                p.until(b"\n")  # it counts
+                until_it_ran(w.pid, 0.05)
+                os.kill(p.pid, signal.SIGINT)
+                got.append(sum(r["value"] or 0 for r in rows_of(p.end().out)))
+        eq(got[0], 0, "ns of the thread that waits")
+        check(got[1] > 0.04e9, f"the thread that spins for 0.05 s: {got[1]} ns")
         both = measure("-t", f"{tids[0]},{tids[1]}", "--per-thread", "-e", "task-clock", "--timeout", "100")
         eq([r["tid"] for r in both], tids, "both")
 
@@ -853,7 +903,7 @@ def _(m):
         for args in (["-p", f"{w.pid},{w.pid}"], ["-p", w.pid, "-p", w.pid], ["-t", f"{w.pid},{w.pid}"]):
             rows = measure(*args, "-e", "task-clock", "--timeout", "100")
             eq(len(rows), 1, "records")
-            check(rows[0]["value"] <= rows[0]["dt"] * 1e9, f"{args}: more CPU time than one thread can have: {rows}")
+            check((rows[0]["value"] or 0) <= rows[0]["dt"] * 1e9, f"{args}: more CPU time than one thread can have: {rows}")
     with working("slowfault", 5000) as w:
         w.until(b"ready\n")
         w.go()
@@ -864,8 +914,8 @@ def _(m):
 @test("tasks: a process of 600 threads is counted whole, or it is said what is not")
 def _(m):
     text = m.write("threads.py", "import threading, time\nfor _ in range(600):\n"
-                   "    threading.Thread(target=time.sleep, args=(5,), daemon=True).start()\n"
-                   "print('ready', flush=True)\ntime.sleep(5)\n")
+                   "    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"
+                   "print('ready', flush=True)\ntime.sleep(600)\n")
     with Running([sys.executable, text]) as p:
         p.until(b"ready\n")
         r = stat("-j", "--per-thread", "-e", "task-clock", "-p", p.pid, "--timeout", 100)
@@ -879,9 +929,9 @@ def _(m):
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < places + 200:
         raise Skip("too few descriptors for so many threads")
     text = m.write("crowd.py", "import threading, time\nthreading.stack_size(32768)\n"
-                   f"for _ in range({places}):\n    threading.Thread(target=time.sleep, args=(30,), daemon=True).start()\n"
+                   f"for _ in range({places}):\n    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"
                    "def spin():\n    while True: pass\n"
-                   "threading.Thread(target=spin, daemon=True).start()\nprint('ready', flush=True)\ntime.sleep(30)\n")
+                   "threading.Thread(target=spin, daemon=True).start()\nprint('ready', flush=True)\ntime.sleep(600)\n")
     with Running([sys.executable, text]) as p:
         try:
             p.until(b"ready\n")
@@ -890,13 +940,13 @@ def _(m):
         r = stat("-j", "--per-thread", "-e", "task-clock", "-p", p.pid, "--timeout", 200)
         rows = {row["tid"]: row for row in rows_of(r.out)}
         eq(len(rows), places, "records")
-        check(b" had no room" in r.err, f"no word of it: {r.err!r}")
+        check(re.search(rb"CPUs or tasks: room for \d+ only, \d+ left out", r.err), f"the full table is named: {r.err!r}")
         check(not rows[p.pid]["value"] or rows[p.pid]["value"] < 2e7, f"the first one sleeps: {rows[p.pid]}")
 
 
 @test("tasks: -w ends the measurement of a process that runs on")
 def _(m):
-    r = stat("-j", "-p", os.getpid(), "-w", "0.1", "-e", "task-clock", timeout=3)
+    r = stat("-j", "-p", os.getpid(), "-w", "0.1", "-e", "task-clock")
     eq((r.code, len(rows_of(r.out))), (0, 1), "exit code, records")
 
 
@@ -908,9 +958,9 @@ def _(m):
             wait_asleep(p.pid)
             w.go()
             w.end()
-            r = p.end(5)
+            r = p.end()
         eq(r.code, 0, f"exit code ({r!r})")
-        near(value(rows_of(r.out), "task-clock") / 1e9, 0.1, 0.05, "seconds")
+        ran(of(rows_of(r.out), "task-clock")[0], 0.1)
 
 
 def online():
@@ -927,14 +977,14 @@ def _(m):
     machine_wide()
     cpus = online()
     rows = measure("-a", "-e", "cpu-clock", "-w", "0.2")
-    near(value(rows, "cpu-clock") / 1e9 / rows[0]["dt"], len(cpus), 0.1 * len(cpus), "CPU seconds per second")
+    within(value(rows, "cpu-clock") / 1e9, 0.2 * len(cpus), rows[0]["dt"] * len(cpus), "seconds of all")
     for args in (["-A", "-a"], ["--per-cpu"]):
         rows = measure(*args, "-e", "cpu-clock", "-w", "0.1")
         eq([r["cpu"] for r in rows], cpus, "a record for each")
         for r in rows:
-            near(r["value"] / 1e9 / r["dt"], 1, 0.1, f"CPU {r['cpu']}")
+            within(r["value"] / 1e9, 0.1, r["dt"], f"seconds of CPU {r['cpu']}")
     rows = measure("-C", cpus[-1], "-e", "cpu-clock", "-w", "0.1")
-    near(rows[0]["value"] / 1e9 / rows[0]["dt"], 1, 0.1, "one CPU")
+    within(rows[0]["value"] / 1e9, 0.1, rows[0]["dt"], "seconds of one CPU")
     rows = measure("-C", f"{cpus[0]}-{cpus[-1]}", "-A", "-e", "cpu-clock,page-faults", "-w", "0.05")
     eq([(r["event"], r["cpu"]) for r in rows], [(e, c) for e in ("cpu-clock", "page-faults") for c in cpus],
        "event by event, CPU by CPU")
@@ -946,10 +996,10 @@ def _(m):
     if CPUS < 2:
         raise Skip("needs two CPUs")
     cpu = max(os.sched_getaffinity(0))
-    rows = measure("-A", "-a", "-e", "page-faults", "--", "taskset", "-c", str(cpu), *work("fault", 20000)[1:])
-    here = [r["value"] for r in rows if r["cpu"] == cpu][0]
-    check(here >= 20000, f"{here} faults on CPU {cpu}")
-    check(value([r for r in rows if r["cpu"] != cpu][:1], "page-faults") < 20000, f"elsewhere: {rows}")
+    own = m.path("own")  # that nobody else runs
+    subprocess.run(["cp", work()[1], own], check=True)
+    rows = measure("-A", "-a", "-e", uprobe(own), "--", "taskset", "-c", str(cpu), own, "call", 20000)
+    eq({r["cpu"]: r["value"] for r in rows if r["value"]}, {cpu: 20000}, "calls on each CPU")
 
 
 def topology(cpu, name):
@@ -970,7 +1020,7 @@ def _(m):
             eq(sorted(got), sorted(set(places.values())), how)
             for place, r in got.items():
                 n = list(places.values()).count(place)
-                near(r["value"] / 1e9 / r["dt"], n, 0.1 * n, f"{how} {place}")
+                within(r["value"] / 1e9, 0.1 * n, n * r["dt"], f"{how} {place}: seconds")
         return
     raise Skip("no topology in /sys")
 
@@ -998,7 +1048,7 @@ def cgroups(*names):
         yield made
     finally:
         for d in made:
-            for _ in range(100):
+            for _ in range(1500):
                 try:
                     os.rmdir(d)
                     break
@@ -1010,19 +1060,25 @@ def cgroups(*names):
 def _(m):
     a, b = (f"gpustat-test-{os.getpid()}-{x}" for x in "ab")
     with cgroups(a, b) as (path, _empty):
-        with working("spin", 2000) as w:
+        with working("spin", 600000) as w:
             w.until(b"ready\n")
             with open(f"{path}/cgroup.procs", "w", encoding="ascii") as f:
                 f.write(str(w.pid))
             w.go()
-            rows = measure("-a", "-G", f"{a},{b}", "-e", "task-clock,page-faults", "-w", "0.3")
-            eq([(r["event"], r["cgroup"]) for r in rows], [(e, g) for e in ("task-clock", "page-faults")
-                                                           for g in (a, b)], "records")
-            busy, idle = of(rows, "task-clock")
-            check(busy["value"] and 0.01e9 < busy["value"] < 0.5e9, f"who spins: {busy}")
-            check(not idle["value"], f"an empty one: {idle}")
-            row = measure("-G", f"/{a}", "-e", "task-clock", "-w", "0.1")[0]
-            check(row["value"] and row["value"] > 0.003e9, f"without -a, with a slash: {row}")
+            def counted(*args):
+                """Until who spins had 0.05 s of CPU time while it counted: sums over intervals."""
+                with started("-j", *args, "-I", 50) as p:
+                    p.until(b"\n")
+                    until_it_ran(w.pid, 0.05)
+                    os.kill(p.pid, signal.SIGINT)
+                    return rows_of(p.first + p.end().out)
+            rows = counted("-a", "-G", f"{a},{b}", "-e", "task-clock,page-faults")
+            eq([(r["event"], r["cgroup"]) for r in rows][:4], [(e, g) for e in ("task-clock", "page-faults") for g in (a, b)], "records")
+            busy, idle = ([r for r in of(rows, "task-clock") if r["cgroup"] == g] for g in (a, b))
+            check(0.04e9 < sum(r["value"] or 0 for r in busy) <= 1.001e9 * sum(r["dt"] for r in busy), f"who spins: {busy}")
+            check(not any(r["value"] for r in idle), f"an empty one: {idle}")
+            rows = counted("-G", f"/{a}", "-e", "task-clock")
+            check(sum(r["value"] or 0 for r in rows) > 0.04e9, f"without -a, with a slash: {rows}")
 
 
 @test("cgroups: one that goes after the first repetition counts in that only: neither as 0, nor as what all do")
@@ -1066,15 +1122,17 @@ def _(m):
     after = ctxt()
     eq([r["event"] for r in rows], ["task-clock", "proc/ctxt/", "page-faults", "duration_time"], "order")
     check(100 <= value(rows, "proc/ctxt/") <= after - before, f"{value(rows, 'proc/ctxt/')} of {after - before}")
-    near(value(rows, "duration_time") / 1e9, rows[0]["dt"], 0.001, "duration_time")
-    check(value(rows, "task-clock") >= 0.02e9, f"{rows[0]}")
+    within(value(rows, "duration_time") / 1e9, value(rows, "task-clock") / 1e9, rows[0]["dt"], "duration_time")
+    ran(rows[0], 0.02)
+    rows, _waits, _took = driven("-e", "duration_time", "-a", "-w", "0.1")
+    near(value(rows, "duration_time") / 1e9, 0.1, 0.0001, "duration_time")
 
 
 @test("virtual events: user_time and system_time are the command's")
 def _(m):
     rows = measure("-e", "user_time,system_time,task-clock", *work("spin", 200))
     both = value(rows, "user_time") + value(rows, "system_time")
-    near(both / 1e9, value(rows, "task-clock") / 1e9, 0.02, "seconds in both")
+    within(both / 1e9, 0.8 * 0.2, rows[0]["dt"], "seconds in both")
 
 
 # --- time -----------------------------------------------------------------------------------------------------
@@ -1090,7 +1148,7 @@ def _(m):
 def _(m):
     argv, wrong = [edges.PROG, "stat", "-j", "-e", "task-clock", *work("exit", 0)], []
     for _ in range(300):
-        p = subprocess.run(argv, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=10)
+        p = subprocess.run(argv, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
         r = rows_of(p.stderr)[0]
         if r["value"] / 1e9 > r["dt"] + 1e-6:  # dt is cut to microseconds
             wrong.append((r["dt"], r["value"]))
@@ -1128,14 +1186,14 @@ def _(m):
             r = p.end()
             eq(r.code, 130, f"-r {n}: exit code ({r!r})")
             eq(len(rows_of(r.err)), 1, "records")
-    says(stat("-r", 3, "-e", "task-clock", "-a", timeout=5), 2, "command")
+    says(stat("-r", 3, "-e", "task-clock", "-a"), 2, "command")
 
 
 def delayed(inject, *args):
     """Stat with that delay of a system call, and SIGTERM once it hears signals, which is in that delay: how it ended."""
     argv = [package("strace", "strace"), "-f", "-o", "/dev/null", "-e", f"inject={inject}", edges.PROG, "stat", "-j", "-e", "task-clock", *args]
     with Running(argv) as p:
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while True:
             check(p.p.poll() is None and time.monotonic() < end, "it does not hear signals")
             with contextlib.suppress(OSError, StopIteration, IndexError):
@@ -1147,15 +1205,15 @@ def delayed(inject, *args):
             time.sleep(0.005)
         time.sleep(0.1)
         os.kill(pid, signal.SIGTERM)
-        return p.end(9)
+        return p.end()
 
 
 @test("command: a signal that comes while it is started ends it", alone=True)
 def _(m):
     for inject, args in (("clone:delay_exit=700000", []), ("clone:delay_enter=700000", ["-r", 0]), ("clone:delay_exit=700000:when=1", ["-r", 0]),
                          ("perf_event_open:delay_exit=700000:when=1", []), ("perf_event_open:delay_exit=700000:when=1", ["-r", 0])):
-        r = delayed(inject, *(str(a) for a in args), *work("sleep", 20000))
-        check(r.code == 143 and r.took < 8, f"{inject} {args}: {r!r}")
+        r = delayed(inject, *(str(a) for a in args), *work("sleep", 600000))
+        eq(r.code, 143, f"{inject} {args}: {r!r}")
 
 
 @test("-r N: a signal goes to the process that was started, not to its number", alone=True)
@@ -1164,7 +1222,7 @@ def _(m):
         log = m.path("signals" + error)
         inject = ["-e", f"inject=pidfd_send_signal:error={error}"] if error else []
         argv = [package("strace", "strace"), "-f", "-o", log, "-e", "trace=kill,pidfd_send_signal", *inject]
-        with Running([*argv, edges.PROG, "stat", "-r", "2", "--timeout", "300", "-e", "task-clock", *work("sleep", 20000)]) as p:
+        with Running([*argv, edges.PROG, "stat", "-r", "2", "--timeout", "300", "-e", "task-clock", *work("sleep", 600000)]) as p:
             eq(p.end().code, 143, f"exit code, {error}")
         with open(log, encoding="utf-8") as f:
             sent = [re.sub(r"\d+,", "N,", x) for x in re.findall(r"^\d+ +(\w+\(.*SIGTERM.*?\)) += ", f.read(), re.M)]
@@ -1203,14 +1261,13 @@ def _(m):
 
 @test("-r N: each run is ended in time, and killed where it does not mind; what is sent to us goes to it", alone=True)
 def _(m):
-    t = time.monotonic()
-    r = stat("-j", "-r", 2, "--timeout", 100, "-e", "task-clock", "--", "sh", "-c", "trap '' TERM; exec sleep 9")
-    check(2.2 <= time.monotonic() - t < 12, f"{time.monotonic() - t} s for two runs of 100 ms and a second of grace")
+    r = stat("-j", "-r", 2, "--timeout", 100, "-e", "task-clock", "--", "sh", "-c", "trap '' TERM; exec sleep 600", timeout=60)
+    check(r.took >= 2.2, f"{r.took} s for two runs of 100 ms and a second of grace")
     eq((r.code, [x["repeats"] for x in rows_of(r.err)]), (137, [2]), f"exit code, repeats ({r!r})")
     with started("-j", "-r", 0, "-e", "task-clock", "--", "sh", "-c", "trap 'echo got; exit 3' HUP; echo ready; while :; do sleep 0.05; done") as p:
         p.until(b"ready\n")
         os.kill(p.pid, signal.SIGHUP)
-        r = p.end(9)
+        r = p.end()
     eq((r.code, r.out), (3, b"got\n"), f"exit code, what the command says ({r!r})")
 
 
@@ -1220,46 +1277,58 @@ def _(m):
     eq([r.get("repeats") for r in rows], [4], "repeats of each record")
 
 
-@test("a temperature is that of a time in which its set had its turn, and of none before counting began", alone=True, counts=False)
+@test("a temperature is that of a time in which its set had its turn, and of none before counting began", counts=False)
 def _(m):
     hwmon = m.path("sys/class/hwmon/hwmon0")
     os.makedirs(hwmon)
     for name, text in (("name", "chip"), ("temp1_input", "40000"), ("temp2_input", "50000")):
         with open(os.path.join(hwmon, name), "w", encoding="utf-8") as f:
             f.write(text + "\n")
-    args = ("-j", "--raw", "--sys", m.path("sys"))
-    r = stat(*args, "-I", 200, "--timeout", 1500, "--set", "A=hwmon_chip/temp1/@600ms", "--set", "B=hwmon_chip/temp2/@600ms")
-    rows = rows_of(r.out)
-    check(r.code == 0 and len(rows) >= 6, f"{r!r}")
+    args = ("--raw", "--sys", m.path("sys"))
+    rows, _waits, _took = driven(*args, "-I", 200, "--timeout", 1500, "--set", "A=hwmon_chip/temp1/@600ms", "--set", "B=hwmon_chip/temp2/@600ms")
+    eq(len(rows), 16, f"records of 7 intervals and the rest: {rows}")
     for x in rows:
         eq(x["value"], None if x["active"] == 0 else 40.0 if x["set"] == "A" else 50.0, f"value of {x}")
-        check(x["enabled"] <= 1.6e9, f"no more than has passed: {x}")
+        check(x["enabled"] <= 1.501e9, f"no more than has passed: {x}")
     check(any(x["active"] == 0 for x in rows), f"turns of three intervals: {rows}")
-    rows = rows_of(stat(*args, "-D", 9000, "--timeout", 200, "-e", "hwmon_chip/temp1/").out)
+    rows, _waits, _took = driven(*args, "-D", 9000, "--timeout", 200, "-e", "hwmon_chip/temp1/")
     eq([(x["value"], x["enabled"]) for x in rows], [(None, 0)], "before counting began")
 
 
-@test("-D: counting begins that much later, and dt is from then on", alone=True)
+@test("-D: counting begins that much later, and dt is from then on")
 def _(m):
-    t = time.monotonic()
-    row = one("-D", 200, "-e", "task-clock", *work("spin", 500))
-    took = time.monotonic() - t
-    check(row["dt"] <= took - 0.2, f"dt {row['dt']} of {took} s in all")
-    check(0.25 < row["value"] / 1e9 <= row["dt"] + 1e-6, f"dt {row['dt']} of {row['value']}")
-    row = one("-D", 2000, "-e", "task-clock", *work("exit", 0))
+    with working("spin", 600000) as w:
+        w.until(b"ready\n")
+        w.go()
+        with started("-j", "-D", 200, "-I", 50, "-e", "task-clock", "-p", w.pid) as p:
+            begun = time.monotonic()
+            p.until(b"\n")
+            took = time.monotonic() - begun
+            until_it_ran(w.pid, 0.05)
+            os.kill(p.pid, signal.SIGINT)
+            rows = rows_of(p.first + p.end().out)
+        check(took >= 0.2, f"the first record after {took} s")
+        check(0.04e9 < sum(r["value"] or 0 for r in rows) <= 1.001e9 * sum(r["dt"] for r in rows), f"{rows}")
+    row = one("-D", 600000, "-e", "task-clock", *work("exit", 0))
     eq((row["value"], row["dt"]), (None, None), "of a command that ended before")
-
-
-@test("--timeout: ends the measurement in time", alone=True)
-def _(m):
-    t = time.monotonic()
-    r = stat("-j", "--timeout", 200, "-e", "task-clock", *work("sleep", 20000))
-    near(time.monotonic() - t, 0.2, 0.1, "seconds")
-    eq(r.code, 143, f"exit code of a command that was ended ({r!r})")
-    near(rows_of(r.err)[0]["dt"], 0.2, 0.05, "dt")
     if wide():
-        row = one("--timeout", 150, "-a", "-e", "cpu-clock")
-        near(row["dt"], 0.15, 0.03, "dt without a command")
+        rows, waits, _took = driven("-D", 200, "-I", 100, "-c", 3, "-a", "-e", "cpu-clock")
+        for got, want in zip(waits, (0.2, 0.3, 0.4, 0.5)):
+            near(got, want, 0.001, "what is waited for")
+        for r in rows:
+            near(r["dt"], 0.1, 0.001, "dt")
+        eq((len(rows), len(waits)), (3, 4), "records, waits")
+
+
+@test("--timeout: ends the measurement in time")
+def _(m):
+    r = stat("-j", "--timeout", 200, "-e", "task-clock", *work("sleep", 600000))
+    eq(r.code, 143, f"exit code of a command that was ended ({r!r})")
+    within(rows_of(r.err)[0]["dt"], 0.2, r.took, "dt")
+    if wide():
+        rows, waits, _took = driven("--timeout", 150, "-a", "-e", "cpu-clock")
+        near(rows[0]["dt"], 0.15, 0.001, "dt without a command")
+        eq(len(waits), 1, "waits")
 
 
 @test("--timeout: one SIGTERM to the command, and no turning in circles until it has ended", alone=True)
@@ -1281,7 +1350,7 @@ def _(m):
     eq(r.code, 0, f"exit code ({r!r})")
     rows = rows_of(r.err)
     eq([x["event"] for x in rows], ["duration_time"], "events")
-    near(rows[0]["value"] / 1e9, 0.1, 0.05, "seconds")
+    within(rows[0]["value"] / 1e9, 0.1, r.took, "seconds")
 
 
 @test("defaults: software events that this machine counts; -d and -dd have more")
@@ -1300,38 +1369,42 @@ def _(m):
     machine_wide()
     for args in (["-I", "50", "--interval-count", "3"], ["-i", "0.05", "-c", "3"], ["0.05", "3"], ["50ms", "3"],
                  ["-I", "50ms", "-c", "3"]):
-        rows = measure("-a", "-e", "cpu-clock", *args)
+        rows, _waits, _took = driven("-a", "-e", "cpu-clock", *args)
         eq(len(rows), 3, f"records of {args}")
         for r in rows:
-            near(r["dt"], 0.05, 0.03, f"dt of {args}")
+            near(r["dt"], 0.05, 0.001, f"dt of {args}")
     rows = measure("-e", "task-clock", "0.05", *work("spin", 180))
-    check(len(rows) >= 3, f"{len(rows)} records of a command of 0.18 s")
-    near(sum(r["value"] or 0 for r in rows) / 1e9, 0.18, 0.02, "the sum over all intervals")
+    within(sum(r["value"] or 0 for r in rows) / 1e9, 0.8 * 0.18, sum(r["dt"] for r in rows), "seconds over all intervals")
+    for a, b in zip(rows, rows[1:]):
+        check(b["time"] > a["time"], f"records of a command, in order: {rows}")
 
 
-@test("intervals: COUNT of them take as long as COUNT of them, and no more", alone=True)
+@test("intervals: COUNT of them take as long as COUNT of them, and no more")
 def _(m):
     machine_wide()
-    t = time.monotonic()
-    rows = measure("-a", "-e", "cpu-clock", "-I", 300, "--interval-count", 2)
-    near(time.monotonic() - t, 0.6, 0.1, "seconds")
-    eq(len(rows), 2, "records")
+    rows, waits, took = driven("-a", "-e", "cpu-clock", "-I", 300, "--interval-count", 2)
+    near(took, 0.6, 0.001, "seconds")
+    eq((len(rows), len(waits)), (2, 2), "records, waits")
 
 
-@test("intervals: --interval-count prints that many of a command too, and ends", alone=True)
+@test("intervals: --interval-count prints that many of a command too, and ends")
 def _(m):
-    r = stat("-j", "-I", 50, "--interval-count", 3, "-e", "task-clock", *work("spin", 1500))
-    eq(len(rows_of(r.err)), 3, f"records ({r!r})")
+    with started("-j", "--log-fd", 1, "-I", 50, "--interval-count", 3, "-e", "dummy", *work("go", 1, "nap", 200)) as p:
+        for _ in range(3):
+            p.until(b"}\n")
+        p.go()
+        r = p.end()
+    eq((r.code, r.out, r.err), (0, b"", b""), "exit code, more records")
 
 
-@test("intervals: a count without an interval is of seconds, as of the devices", alone=True)
+@test("intervals: a count without an interval is of seconds, as of the devices")
 def _(m):
     machine_wide()
     for args in (["-c", 2], ["--interval-count", 2]):
-        rows = measure("-a", "-e", "cpu-clock", *args)
+        rows, _waits, _took = driven("-a", "-e", "cpu-clock", *args)
         eq(len(rows), 2, f"records of {args}")
         for r in rows:
-            near(r["dt"], 1, 0.2, f"dt of {args}")
+            near(r["dt"], 1, 0.001, f"dt of {args}")
     refused([["-c", 2, "-r", 2, "-e", "task-clock"]], command=work("exit", 0))
 
 
@@ -1339,25 +1412,21 @@ def _(m):
 def _(m):
     machine_wide()
     for args in (["-I", "20.5", "-c", 1], ["--timeout", "20.5"], ["--timeout", ".0205s"]):
-        near(measure("-a", "-e", "cpu-clock", *args)[0]["dt"], 0.0205, 0.015, f"dt of {args}")
+        near(driven("-a", "-e", "cpu-clock", *args)[0][0]["dt"], 0.0205, 0.0001, f"dt of {args}")
 
 
-@test("intervals: no drift: 200 of 10 ms take 2.00 s, and each stands on the grid", alone=True)
+@test("intervals: no drift: 200 of 10 ms take 2.00 s, and each stands on the grid; late ones are skipped, none comes soon after")
 def _(m):
     machine_wide()
-    t = time.monotonic()
-    rows = measure("-a", "-e", "cpu-clock", "-I", 10, "--interval-count", 200)
-    took = time.monotonic() - t
-    eq(len(rows), 200, "records")
-    span = rows[-1]["time"] - rows[0]["time"] + rows[0]["dt"]
-    late = 200 - round(rows[-1]["time"] * 100 - rows[0]["time"] * 100) - 1  # samples that this machine was late for
-    near(span, 2.0 - late * 0.01, 0.01, "seconds from the first to the last")
-    check(late >= -100, f"{-late} samples late")
-    near(took, span, 0.1, "seconds in all")
-    near(sum(r["dt"] for r in rows), span, 0.002, "the sum of dt")
-    start = min((r["time"] - rows[0]["time"]) % 0.01 for r in rows)
-    off = sorted(min(x, 0.01 - x) for x in ((r["time"] - rows[0]["time"] - start) % 0.01 for r in rows))
-    check(off[100] < 0.002, f"half of them stand within 2 ms of the grid: {off[100]}")
+    args = ("-a", "-e", "cpu-clock", "-I", 10, "--interval-count", 200)
+    rows, waits, took = driven(*args, {k: k % 5 * 0.001 for k in range(199)})  # by less than half an interval: none is skipped
+    eq((len(rows), edges.on_grid([w * clock.NS for w in waits], 0.01)), (200, list(range(200))), "records, samples")
+    near(took, 2, 0.001, "seconds in all")
+    near(sum(r["dt"] for r in rows), 2, 0.001, "the sum of dt")
+    rows, waits, _took = driven(*args, {10: 0.0045, 20: 0.0055, 30: 0.0105, 40: 1})
+    ks = edges.on_grid([w * clock.NS for w in waits], 0.01)
+    eq([b - a for a, b in zip(ks, ks[1:])], [{20: 2, 30: 2, 40: 101}.get(k, 1) for k in range(199)], "from sample to sample")
+    check(min(r["dt"] for r in rows) >= 0.00499, "one that comes soon after another")
 
 
 # --- control --------------------------------------------------------------------------------------------------
@@ -1369,10 +1438,10 @@ def _(m):
 
     def say(word):
         os.write(cmd_w, word + b"\n")
-        check(select.select([ack_r], [], [], 5)[0], f"no answer to {word!r}")
+        check(select.select([ack_r], [], [], 60)[0], f"no answer to {word!r}")
         eq(os.read(ack_r, 100), b"ack\n", f"answer to {word!r}")
     try:
-        with working("spin", 5000) as w:
+        with working("spin", 600000) as w:
             w.until(b"ready\n")
             w.go()
             with started("-j", "-D", "-1", "--control", f"fd:{cmd_r},{ack_w}", "-e", "task-clock,page-faults", "-p",
@@ -1391,7 +1460,7 @@ def _(m):
                 check(not select.select([ack_r], [], [], 0.1)[0], "nonsense was acknowledged")
                 check(p.p.poll() is None, "ended by nonsense")
                 say(b"stop")
-                r = p.end(5)
+                r = p.end()
         eq(r.code, 0, f"exit code ({r!r})")
         got = value(rows_of(r.out), "task-clock") / 1e9
         check(inner - 0.01 <= got <= outer, f"{got} s counted of {inner} to {outer} that it was enabled")
@@ -1459,37 +1528,47 @@ def _(m):
 
 # --- event sets -----------------------------------------------------------------------------------------------
 
-@test("sets by time: in turn, each with its runs and active time, scaled to the whole", alone=True)
+def scaled(r):
+    """What was counted, as if it had been counted all the time."""
+    near(r["value"], r["count"] * r["dt"] / r["active"], 0.01 * r["value"] + 1, f"value, of count, dt and active of {r['set']}")
+    near(r["running"], 100 * r["active"] / r["dt"], 0.2, "percent running")
+
+
+@test("sets by time: in turn, each with its runs and active time, scaled to the whole")
 def _(m):
     machine_wide()
     cpu = online()[0]
-    rows = measure("-C", cpu, "--raw", "--set", "a=cpu-clock@20ms", "--set", "b=cpu-clock,page-faults@30ms", "-w", "1")
+    args = ("-C", cpu, "--raw", "--set", "a=cpu-clock@20ms", "--set", "b=cpu-clock,page-faults@30ms", "-w", "1")
+    rows, _waits, _took = driven(*args)
     eq([(r["set"], r["event"]) for r in rows], [("a", "cpu-clock"), ("b", "cpu-clock"), ("b", "page-faults")],
        "records")
     a, b = rows[0], rows[1]
-    near(a["runs"], 20, 2, "runs of a")
-    near(b["runs"], 20, 2, "runs of b")
-    near(a["active"], 0.4, 0.06, "seconds of a")
-    near(b["active"], 0.6, 0.06, "seconds of b")
+    eq((a["runs"], b["runs"]), (20, 20), "runs")
+    near(a["active"], 0.4, 0.002, "seconds of a")
+    near(b["active"], 0.6, 0.002, "seconds of b")
     eq((a["timeout"], b["timeout"]), (0.02, 0.03), "turns as the timer can do them")
-    for r in (a, b):
-        near(r["value"] / 1e9, r["dt"], 0.1 * r["dt"], "scaled cpu-clock of one CPU, in seconds")
-        near(r["count"] / 1e9, r["active"], 0.05 * r["dt"], "unscaled")
-        near(r["running"], 100 * r["active"] / r["dt"], 2, "percent running")
-    rows = measure("-C", cpu, "--no-scale", "--set", "a=cpu-clock@20ms", "--set", "b=page-faults@20ms", "-w", "0.4")
-    near(rows[0]["value"] / 1e9, 0.2, 0.05, "--no-scale")
+    rows = measure(*args)
+    for r in rows[:2]:
+        scaled(r)
+        check(1 <= r["runs"] <= r["active"] / r["timeout"] + 1, f"no turn is shorter than it should be: {r}")
+        check(0 < r["count"] <= 1.001e9 * r["active"] + 1e6 * r["runs"], f"ns of {r['active']} s")
+    check(rows[0]["active"] + rows[1]["active"] <= rows[0]["dt"] + 1e-5, f"seconds of both: {rows}")
+    row = measure("-C", cpu, "--no-scale", "--raw", "--set", "a=cpu-clock@20ms", "--set", "b=page-faults@20ms", "-w", "0.4")[0]
+    eq(row["value"], row["count"], "--no-scale")
 
 
-@test("sets by time: of a command, over intervals too", alone=True)
+@test("sets by time: of a command, over intervals too")
 def _(m):
-    rows = measure("--set", "a=task-clock@5ms", "--set", "b=task-clock@5ms", *work("spin", 500))
+    rows = measure("--raw", "--set", "a=task-clock@5ms", "--set", "b=task-clock@5ms", *work("spin", 500))
     for r in rows:
-        near(r["value"] / 1e9, 0.5, 0.06, f"scaled task-clock of {r['set']}")
-    rows = measure("-I", 100, "--set", "a=task-clock@5ms", "--set", "b=page-faults@5ms", *work("spin", 450))
+        scaled(r)
+    check(sum(r["count"] for r in rows) <= 1.001e9 * rows[0]["dt"], f"in one set or the other: {rows}")
+    rows = measure("--raw", "-I", 100, "--set", "a=task-clock@5ms", "--set", "b=page-faults@5ms", *work("spin", 450))
     a = [r for r in rows if r["set"] == "a"]
-    near(sum(r["value"] or 0 for r in a) / 1e9, 0.45, 0.07, "the sum over intervals")
-    for r in a[:4]:
-        check(3 <= r["runs"] <= 12, f"{r['runs']} runs in an interval of 100 ms")
+    check(0 < sum(r["count"] or 0 for r in a) <= 1.001e9 * sum(r["active"] for r in a) + 1e6 * sum(r["runs"] for r in a), f"{a}")
+    if wide():
+        rows, _waits, _took = driven("-a", "-I", 100, "-c", 4, "--set", "a=cpu-clock@5ms", "--set", "b=page-faults@5ms")
+        check(all(9 <= r["runs"] <= 11 for r in rows), f"runs in intervals of 100 ms: {[r['runs'] for r in rows]}")
 
 
 @test("sets: ids give the order, 0 to 65535, each once")
@@ -1528,9 +1607,13 @@ def _(m):
     by = {r["set"]: r for r in rows}
     check(by["bad"]["value"] is None and by["bad"]["reason"].startswith("not supported"), f"{by['bad']}")
     eq(by["bad"]["runs"], 0, "runs of the set that cannot be opened")
-    near(by["a"]["active"] + by["c"]["active"], by["a"]["dt"], 0.02, "the others take all turns")
+    check(by["a"]["active"] + by["c"]["active"] <= by["a"]["dt"] + 1e-5, f"the others take all turns: {rows}")
+    if wide():
+        rows, _waits, _took = driven("-a", "--raw", "--set", "a=cpu-clock@10ms", "--set", f"bad={NOTHING}@10ms", "--set", "c=page-faults@10ms", "-w", "0.3")
+        eq([r["runs"] for r in rows], [15, 0, 15], "the others take all turns")
+        near(rows[0]["active"] + rows[2]["active"], 0.3, 0.002, "and all of the time")
     rows = named("--set", f"bad={NOTHING}@10ms", "--set", "c=task-clock@10ms", *work("spin", 100))
-    near(rows[1]["value"] / 1e9, 0.1, 0.03, "where the first set is the bad one")
+    ran(rows[1], 0.099, "where the first set is the bad one")
     rows = named("--set", f"bad={NOTHING}@10ms", "--set", f"y={NOTHING}@10ms", *work("exit", 0), code=4)
     eq([x["value"] for x in rows], [None, None], "where all are bad")
 
@@ -1540,18 +1623,18 @@ def _(m):
     rows = measure("--raw", "--set", "a=page-faults@overflow:page-faults:100",
                    "--set", "b=page-faults@overflow:page-faults:150", *work("slowfault", 2500))
     a, b = rows
-    runs = a["runs"] + b["runs"]
     counted = a["count"] + b["count"]
-    near(runs, counted / 125, 3, f"turns ({a['runs']} and {b['runs']})")
-    check(abs(a["runs"] - b["runs"]) <= 1, f"in turn: {a['runs']} and {b['runs']}")
-    check(1250 < counted <= 2650, f"{counted} of 2500 faults are counted in one or the other: those of a switch in none")
-    near(a["count"] / a["runs"], 100, 15, "faults in a turn of a")
+    check(abs(a["runs"] - b["runs"]) <= 1 and a["runs"] >= 3, f"in turn: {a['runs']} and {b['runs']}")
+    # a turn goes on until we are told of its end, and what is counted meanwhile is its own
+    for r, n in ((a, 100), (b, 150)):
+        check(r["runs"] <= r["count"] / n + 1, f"no turn ends before {n}: {r['runs']} turns, {r['count']} faults")
+    check(counted <= 2650, f"{counted} of 2500 faults are counted in one or the other: those of a switch in none")
 
 
 @test("sets: @overflow switches though our parent blocks SIGIO")
 def _(m):
     rows = measure("--set", "a=page-faults@overflow:page-faults:100", "--set", "b=page-faults@overflow:page-faults:100",
-                   *work("slowfault", 1000), timeout=5, preexec_fn=blocking(signal.SIGIO))
+                   *work("slowfault", 2000), preexec_fn=blocking(signal.SIGIO))
     check(rows[0]["runs"] >= 3 and rows[1]["runs"] >= 3, f"turns {[r['runs'] for r in rows]}")
 
 
@@ -1560,22 +1643,22 @@ def _(m):
     rows = measure("--raw", "--set", "a=task-clock@overflow:page-faults:100,context-switches:100000",
                    "--set", "b=task-clock@overflow:page-faults:100", *work("slowfault", 2000))
     by = {(r["set"], r["event"]): r for r in rows}
-    near(by["a", "task-clock"]["runs"] + by["b", "task-clock"]["runs"], 20, 3, "turns")
+    check(4 <= by["a", "task-clock"]["runs"] + by["b", "task-clock"]["runs"] <= 21, f"turns: {rows}")
 
 
 @test("sets: a time and an overflow together: whichever comes first", alone=True)
 def _(m):
     rows = measure("--raw", "--set", "t=page-faults@10ms@overflow:page-faults:1000000",
-                   "--set", "o=page-faults@1s@overflow:page-faults:100", *work("slowfault", 2500))
+                   "--set", "o=page-faults@100s@overflow:page-faults:100", *work("slowfault", 2500))
     t, o = rows
-    check(0.009 < t["active"] / t["runs"] < 0.1, f"seconds of a turn that ends by time: {t['active'] / t['runs']}")
-    near(o["count"] / o["runs"], 100, 15, "faults of a turn that ends by overflow")
-    check(abs(t["runs"] - o["runs"]) <= 1 and t["runs"] >= 4, f"turns {t['runs']} and {o['runs']}")
+    check(t["runs"] <= t["active"] / 0.01 + 1, f"seconds of a turn that ends by time: {t['active'] / t['runs']}")
+    check(o["runs"] <= o["count"] / 100 + 1, f"faults of a turn that ends by overflow: {o['count'] / o['runs']}")
+    check(abs(t["runs"] - o["runs"]) <= 1 and t["runs"] >= 3, f"turns {t['runs']} and {o['runs']}")
     rows = measure("--raw", "--set", "t=task-clock@20ms", "--set", "o=page-faults@overflow:page-faults:100",
                    *work("slowfault", 2000))
-    turn = rows[0]["active"] / rows[0]["runs"]
-    check(0.018 < turn < 0.2, f"one by time: seconds of a turn: {turn}")
-    near(rows[1]["count"] / rows[1]["runs"], 100, 15, "one by overflow: faults of a turn")
+    t, o = rows
+    check(2 <= t["runs"] <= t["active"] / 0.02 + 1, f"one by time: {t['runs']} turns of {t['active']} s")
+    check(2 <= o["runs"] <= o["count"] / 100 + 1, f"one by overflow: {o['runs']} turns of {o['count']} faults")
 
 
 @test("sets: garbage of each kind is refused with what it should be", counts=False)
@@ -1670,7 +1753,7 @@ def fields_of(text, sep=","):
 def perf(*args):
     tool = package("perf", "linux-perf")
     p = subprocess.run([tool, "stat", *(str(a) for a in args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                       timeout=20, env={**os.environ, "LC_ALL": "C"})
+                       timeout=60, env={**os.environ, "LC_ALL": "C"})
     if p.returncode not in (0, 4) or not p.stderr.strip():
         raise Skip(f"perf does not run here: {p.stderr[-80:]!r}; needs package linux-perf of this kernel")
     return p.stderr
@@ -1691,6 +1774,8 @@ def same_fields(args, command):
     if args[0] != "-I":  # how many intervals a command takes differs from run to run
         eq(len(ours), len(theirs), f"lines of {args}")
     for a, b in zip(ours, theirs):
+        if args[0] == "-I" and "<not counted>" in a + b:  # the command had no CPU in one of those intervals
+            continue
         n = len(b) - 2
         eq(len(a), len(b), f"cells of {args}: {a}, perf has {b}")
         shapes = [[shape(c) for c in x[:n]] for x in (a, b)]
@@ -1749,19 +1834,34 @@ def _(m):
     says(stat("-x", "", "-e", "page-faults", *work("exit", 0)), 2)
 
 
-@test("perf as the judge: page-faults within a few, task-clock within noise", alone=True)
+def has_event(pid):
+    with contextlib.suppress(OSError):
+        return any("perf_event" in os.readlink(f"/proc/{pid}/fd/{n}") for n in os.listdir(f"/proc/{pid}/fd"))
+    return False
+
+
+@test("perf as the judge: page-faults within a few, task-clock of the same work the same")
 def _(m):
     def ours(*words):
-        rows = measure("-e", "page-faults,task-clock", *work(*words))
-        return [value(rows, "page-faults"), value(rows, "task-clock") / 1e6]
+        return value(measure("-e", "page-faults", *work(*words)), "page-faults")
 
     def theirs(*words):
-        return [float(x[0]) for x in fields_of(perf("-x,", "-e", "page-faults,task-clock", *work(*words)))]
+        return float(fields_of(perf("-x,", "-e", "page-faults", *work(*words)))[0][0])
     for words in (("exit", 0), ("fault", 2000, "spin", 30)):
-        a = [statistics.median(x) for x in zip(*(ours(*words) for _ in range(7)))]
-        b = [statistics.median(x) for x in zip(*(theirs(*words) for _ in range(7)))]
-        near(a[0], b[0], 4, f"page faults of {words}")
-        near(a[1], b[1], 0.3 + 0.15 * b[1], f"milliseconds of {words}")
+        a, b = (statistics.median(count(*words) for _ in range(7)) for count in (ours, theirs))
+        near(a, b, 4, f"page faults of {words}")
+    with working("fault", 2000, "spin", 200) as w:  # both count it
+        w.until(b"ready\n")
+        with Running([package("perf", "linux-perf"), "stat", "-x,", "-e", "task-clock", "-p", w.pid]) as judge, \
+             started("-j", "-e", "task-clock", "-p", w.pid) as p:
+            for pid in (judge.pid, p.pid):
+                edges.until("it has its event", lambda: has_event(pid))  # noqa: B023
+                wait_asleep(pid)
+            w.go()
+            edges.until_zombie(w.pid)
+            judge.p.send_signal(signal.SIGINT)
+            a, b = value(rows_of(p.end().out), "task-clock") / 1e6, float(fields_of(judge.end().err)[0][0])
+    near(a, b, 0.3 + 0.02 * b, "milliseconds")
 
 
 # --- without rights -------------------------------------------------------------------------------------------
@@ -1859,7 +1959,7 @@ def _(m):
 @test("events: thousands in one list are counted or refused, without a crash")
 def _(m):
     for n in (100, 500, 5000):
-        r = stat("-j", "-e", ",".join(["page-faults"] * n), *work("exit", 0), timeout=20)
+        r = stat("-j", "-e", ",".join(["page-faults"] * n), *work("exit", 0), timeout=60)
         check(r.code in (0, 1, 2), f"{n}: exit {r.code} ({r.err[-100:]!r})")
         if r.err.startswith(b"{"):
             rows = rows_of(b"".join(x for x in r.err.splitlines(True) if x.startswith(b"{")))
@@ -1896,7 +1996,7 @@ def _(m):
         gone = int(f.read()) - 1
     for o in ("-p", "-t"):
         for pid in (gone, 2**31 - 1, 2**31, 2**32 - 1):
-            r = stat(o, pid, "-e", "task-clock", timeout=2)
+            r = stat(o, pid, "-e", "task-clock", timeout=60)
             check(r.code in (1, 2), f"{o} {pid}: {r!r}")
             says(r, r.code, str(pid))
 
@@ -1904,7 +2004,7 @@ def _(m):
 @test("processes: 0 is none", counts=False)
 def _(m):
     for o in ("-p", "-t"):
-        r = stat(o, 0, "-e", "task-clock", timeout=2)
+        r = stat(o, 0, "-e", "task-clock", timeout=60)
         check(r.code in (1, 2), f"{o} 0: {r!r}")
         says(r, r.code)
 
@@ -1915,7 +2015,7 @@ def _(m):
     try:
         edges.until_zombie(p.pid)
         for o in ("-p", "-t"):
-            r = stat("-j", o, p.pid, "-e", "task-clock,page-faults", timeout=10)
+            r = stat("-j", o, p.pid, "-e", "task-clock,page-faults", timeout=60)
             check(r.code in (1, 4), f"{o}: exit code ({r!r})")
             if r.code == 1:
                 says(r, 1, str(p.pid))
@@ -1966,16 +2066,16 @@ def _(m):
     says(stat("-O", m.base, "-e", "task-clock", *work("exit", 0)), 1, "directory")
     says(stat("-O", "/dev/full", "-e", "task-clock", *work("exit", 0)), 1, "No space")
     with open("/dev/full", "wb") as full:
-        p = subprocess.run([edges.PROG, "stat", "-e", "task-clock", *work("exit", 0)], stderr=full, timeout=10)
+        p = subprocess.run([edges.PROG, "stat", "-e", "task-clock", *work("exit", 0)], stderr=full, timeout=60)
         eq(p.returncode, 1, "full stderr")
         if wide():
             for args in (["-w", "0.02"], ["-I", "20"]):
                 p = subprocess.run([edges.PROG, "stat", "-a", "-e", "task-clock", *args], stdout=full,
-                                   stderr=subprocess.PIPE, timeout=10)
+                                   stderr=subprocess.PIPE, timeout=60)
                 eq(p.returncode, 1, f"full stdout, {args}")
                 check(b"No space" in p.stderr, f"message {p.stderr!r}")
     r = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", edges.PROG, "stat", "-a", "-e", "task-clock", "-w", "0.02"],
-                       stderr=subprocess.PIPE, timeout=10)
+                       stderr=subprocess.PIPE, timeout=60)
     check(r.returncode in (1, 4), f"closed stdout: exit {r.returncode}")
 
 
@@ -1984,7 +2084,7 @@ def _(m):
     flag = m.path("ran")
     for closed in ("2>&-", "<&- 2>&-", "<&- >&- 2>&-"):
         r = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", edges.PROG, "stat", "-e", "task-clock", "--",
-                            "touch", flag], timeout=10)
+                            "touch", flag], timeout=60)
         eq((r.returncode, os.path.exists(flag)), (1, True), f"{closed}: exit code, whether the command ran")
         os.unlink(flag)
 
@@ -2009,7 +2109,7 @@ def _(m):
 @test("roots: an empty --proc and --sys are no crash")
 def _(m):
     for root in ("--proc", "--sys"):
-        r = stat("-j", root, m.proc, "-e", "task-clock", *work("exit", 0), timeout=10)
+        r = stat("-j", root, m.proc, "-e", "task-clock", *work("exit", 0), timeout=60)
         check(r.code in (0, 1, 4), f"exit code ({r!r})")
     says(stat("--proc", "/absent", "-e", "task-clock", *work("exit", 0)), 1, "/absent")
 
@@ -2019,7 +2119,7 @@ def _(m):
     machine_wide()
     e = ",".join(["page-faults:u"] * 40 + ["{task-clock}"] * 40)
     p = subprocess.run(["sh", "-c", 'ulimit -n 20; exec "$@"', "sh", edges.PROG, "stat", "-j", "-a", "-A", "-e", e,
-                        "-w", "0.02"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+                        "-w", "0.02"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     check(p.returncode in (0, 4), f"exit {p.returncode} ({p.stderr[-200:]!r})")
     rows = rows_of(p.stdout)
     check(any(r["value"] is not None for r in rows), "nothing was counted")
@@ -2032,18 +2132,19 @@ def system_calls(m, *argv):
     tool = package("strace", "strace")
     log = m.path(f"strace-{time.monotonic_ns()}")
     p = subprocess.run([tool, "-f", "-o", log, *(str(a) for a in argv)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                       stdin=subprocess.DEVNULL, timeout=30)
+                       stdin=subprocess.DEVNULL, timeout=60)
     if p.returncode != 0:
         raise Skip(f"strace: {p.stderr[-80:]!r}")
     with open(log, encoding="utf-8", errors="replace") as f:
         return [line for line in f if re.match(r"\d+ +[a-z_0-9]+\(", line)]
 
 
-@test("cost: at most 40 system calls beyond the command's own")
+@test("cost: at most 40 system calls beyond the command's own, and nine for memory")
 def _(m):
     own = len(system_calls(m, *work("exit", 0)[1:]))
     lines = system_calls(m, edges.PROG, "stat", "-e", "task-clock", *work("exit", 0))
-    check(len(lines) - own <= 40, f"{len(lines)} - {own}:\n" + "".join(x[:100].rstrip() + "\n" for x in lines))
+    memory = [x for x in lines if re.match(r"\d+ +(mprotect|madvise|mmap)\(", x)]
+    check(len(lines) - own <= 40 + min(len(memory), 9), f"{len(lines)} - {own}:\n" + "".join(x[:100].rstrip() + "\n" for x in lines))
 
 
 @test("cost: at most 6 system calls a sample, of 4 software events on 2 CPUs", alone=True)

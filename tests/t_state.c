@@ -84,6 +84,7 @@ static u64 busy(const struct entity *e, const char *inst)
 
 static const char *load(struct str s, bool filtered, i64 *age)
 {
+	table_all(&loaded_bytes_table);
 	memcpy(loaded_bytes, s.p, str_len(s));
 	return state_take((struct str){ loaded_bytes, loaded_bytes + str_len(s) }, filtered, age);
 }

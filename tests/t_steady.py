@@ -99,11 +99,11 @@ def per_sample(m, *args, samples=3, interval=0.2):
         wait_asleep(p.pid)
         time.sleep(2 * interval)
         tracer = subprocess.Popen(["strace", "-qq", "-p", str(p.pid), "-o", log], stderr=subprocess.PIPE)
-        until, found = time.monotonic() + 30, []
+        until, found = time.monotonic() + 120, []
         while len(found) < samples + 2:
             if tracer.poll() is not None:
                 raise Skip(f"strace: {tracer.stderr.read()[-80:]!r}")
-            check(time.monotonic() < until, f"{len(found)} samples in 30 s")
+            check(time.monotonic() < until, f"{len(found)} samples in 120 s")
             time.sleep(interval)
             with open(log, encoding="utf-8", errors="replace") as f:
                 found = re.split(r"^(?:clock_nanosleep\w*|restart_syscall)\(.*\n", f.read(), flags=re.M)
@@ -153,7 +153,7 @@ class Steps:
 
     def until(self, client, holds=lambda r: True):
         """How many samples until it is shown, and that holds of it."""
-        until = time.monotonic() + 20
+        until = time.monotonic() + 120
         n = 1
         while not any(holds(r) for c, r in self.step().items() if c == client):
             n += 1
@@ -166,7 +166,7 @@ class Steps:
         err = self.p.stderr.read().decode()
         self.p.stdout.close()
         self.p.stderr.close()
-        eq(self.p.wait(timeout=20), 0, f"exit code ({err!r})")
+        eq(self.p.wait(timeout=60), 0, f"exit code ({err!r})")
         m = re.search(r"in at most (\d+) samples?", err)
         return int(m.group(1)) if m else None
 
@@ -221,7 +221,7 @@ def _(m):
 def _(m):
     def processes_seen(*args):
         needs_strace()
-        subprocess.run(["strace", "-f", "-qq", "-y", "-e", "trace=openat", "-o", log, edges.PROG, *args], timeout=20,
+        subprocess.run(["strace", "-f", "-qq", "-y", "-e", "trace=openat", "-o", log, edges.PROG, *args], timeout=60,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         with open(log, encoding="utf-8", errors="replace") as f:
             return len(re.findall(r'"(?:/proc/)?\d+/fd"', f.read()))
@@ -333,13 +333,13 @@ def _(m):
     m.write("proc/1090/fdinfo/700", dump("i915", 1, *ns(render=10**9), pdev=I915))
     os.link(crowd.node, m.path("proc/1090/fd/700"))
     n = s.until(1, lambda r: 1090 in r["pids"])
-    m.write("proc/1000/comm", "other\n")
-    began = time.monotonic()
-    s.until(1, lambda r: r["comm"] == "other")
-    check(time.monotonic() - began < 8, "a name is read anew each 5 s")
     eq(len(s.step()), 10, "clients")
     bound = s.end()
     check(bound and n <= bound, f"found after {n} samples, not within {bound}")
+    steps = [None, lambda: m.write("proc/1000/comm", "other\n"), *[None] * (60 + bound)]
+    got = m.procs("--sweep", "40", steps=steps, interval=0.1)
+    found = [k for k, recs in enumerate(got) if recs[1]["comm"] == "other"]
+    check(found and found[0] <= 1 + 50 + bound, f"a name is read anew each 5 s, and in the bound of {bound} samples: {found[:1]}")
 
 
 @test("a tree of less than 80 calls is swept whole in each sample")
@@ -410,7 +410,7 @@ def _(m):
         n += 1
         check(n < 20, "not found")
     p.stdin.close()
-    p.wait(timeout=20)
+    p.wait(timeout=60)
     with open(m.path("log"), encoding="utf-8", errors="replace") as f:
         each = [collections.Counter(CALL.findall(t)) for t in re.split(r"^read\(0,.*\n", f.read(), flags=re.M)[2:-1]]
     for c in each:

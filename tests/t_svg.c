@@ -16,8 +16,10 @@ static const struct column *column_of(const char *group, const char *member)
 
 static void clear(void)
 {
-	memset(series, 0, sizeof(series));
-	memset(panels, 0, sizeof(panels));
+	table_all(&series_table);
+	memset(series, 0, MAX_SERIES * sizeof(*series));
+	table_all(&panels_table);
+	memset(panels, 0, MAX_PANELS * sizeof(*panels));
 	memset(&axis, 0, sizeof(axis));
 	memset(placed, 0, sizeof(placed));
 	nseries = npanels = next_panel = 0;
@@ -115,9 +117,9 @@ static void t_extremes(void)
 	check(peak == 99000 && low == 1000, "a spike and a dip of one sample in 100000 stay");
 	check(series[0].min == 1000 && series[0].max == 99000, "in the legend too");
 	check_u64((u64)series[0].n, 100000, "every sample is in the mean");
-	check(axis.to[axis.n - 1] == 99999000000, "the last moment is kept");
+	check(slots[axis.n - 1].to == 99999000000, "the last moment is kept");
 	for (size_t i = 0; i < axis.n; i++)
-		widest = axis.to[i] - axis.from[i] > widest ? axis.to[i] - axis.from[i] : widest;
+		widest = slots[i].to - slots[i].from > widest ? slots[i].to - slots[i].from : widest;
 	check(widest <= 99999000000 / PLOT_W, "no column is wider than a pixel: %lld", (long long)widest);
 	check(strlen(picture()) < 40000, "the picture stays small");
 }
@@ -140,17 +142,17 @@ static void t_gaps(void)
 	clear();
 	for (i64 i = 0; i < 10; i++)
 		put_busy((i < 5 ? i : i + 1000) * 1000000, 1000000, S("render"), 50);
-	check(axis.broken[5] && !axis.broken[6], "a leap of the clock is a gap");
+	check(slots[5].broken && !slots[6].broken, "a leap of the clock is a gap");
 	clear();
 	for (i64 i = 0; i < 10; i++)
 		put_busy((i < 5 ? i + 1000 : i) * 1000000, 1000000, S("render"), 50);
-	check(axis.back == 1 && axis.broken[5] && axis.n == 10, "a clock that goes back is a gap");
+	check(axis.back == 1 && slots[5].broken && axis.n == 10, "a clock that goes back is a gap");
 	check(axis.end == 9000000, "and time goes on all the same");
 	check(strstr(picture(), "the clock went back 1 time<") != NULL, "which is said");
 	clear();
 	for (i64 i = 0; i < 5000; i++)
 		put_busy(i * 300000000, 1000000, S("render"), 50);
-	check(!axis.broken[axis.n - 1], "one second in every five minutes is a line all the same");
+	check(!slots[axis.n - 1].broken, "one second in every five minutes is a line all the same");
 	clear();
 	for (i64 i = 0; i < 50000; i++)
 		put_busy((i / 2 * 1000 + i % 2) * 1000000, 1000000, S("render"), i & 1);

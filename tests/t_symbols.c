@@ -408,6 +408,8 @@ static void t_late(void)
 static void t_kernel(void)
 {
 	struct prec r, bpf = { .type = PR_KSYMBOL, .at = 0xffffffffc0000000, .len = 0x40, .name = STR("bpf_prog\t[bpf]") };
+	struct str s, m;
+	u64 offset, wrong = 0;
 
 	look(7, 0xffffffff81000000, PM_KERNEL, "first", "[kernel.kallsyms]", 0);
 	look(7, 0xffffffff8100003f, PM_KERNEL, "first", "[kernel.kallsyms]", 0x3f);
@@ -421,10 +423,14 @@ static void t_kernel(void)
 	look(7, 0xffffffffc0000010, PM_KERNEL, "bpf_prog", "[bpf]", 0x10);
 	check(!symbols_hidden && symbols_kernel(&r) && r.at == 0xffffffff81000000 && r.len == 0x1000 && r.who == UINT32_MAX,
 	      "the kernel's own text");
+	for (u64 i = 0; i < 4 * CACHE; i++) /* more addresses than the cache holds: it grows */
+		wrong += symbol_find(7, 0xffffffff90000000 + i, PM_KERNEL, &s, &m, &offset) || offset != 0xffffffff90000000 + i;
+	check(!wrong && cache_table.ready == CACHE && !cache_table.dropped, "the cache grows, and no address is mistaken for another");
+	look(7, 0xffffffff81000041, PM_KERNEL, "second", "[kernel.kallsyms]", 1);
 	kernel_read = false;
 	nksyms = 0;
 	put_text_file("kallsyms", "0000000000000000 T _text\n0000000000000000 t first\n");
-	memset(cache, 0, sizeof(cache));
+	memset(cache, 0, cache_table.ready * sizeof(*cache));
 	look(7, 0xffffffff81000000, PM_KERNEL, "", "[kernel.kallsyms]", 0xffffffff81000000);
 	check(symbols_hidden && !symbols_kernel(&r), "kptr_restrict is noticed");
 }
@@ -471,6 +477,7 @@ static void t_order(void)
 	clock_t begun = clock();
 	size_t wrong = 0;
 
+	table_all(&syms_table);
 	for (size_t i = 0; i < n; i++)
 		syms[i] = (struct sym){ .addr = i % 2 ? n + i : i, .size = 1 };
 	syms_order(syms, n);
@@ -478,7 +485,7 @@ static void t_order(void)
 		wrong += syms[i - 1].addr >= syms[i].addr;
 	check_u64(wrong, 0, "a file's symbols in order");
 	check(clock() - begun < 2 * CLOCKS_PER_SEC, "soon, whatever order they were in");
-	memset(syms, 0, sizeof(syms));
+	memset(syms, 0, n * sizeof(*syms));
 }
 
 int main(void)

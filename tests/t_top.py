@@ -21,12 +21,13 @@ import unicodedata
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import clock  # noqa: E402
 import tap  # noqa: E402
 from t_edges import Machine, check, eq, rewrite  # noqa: E402
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
 PROG, BLESS = os.path.realpath(sys.argv[1]), "--bless" in sys.argv
-PATIENCE = 20  # seconds: a loaded machine is slow
+PATIENCE = 60  # seconds: a loaded machine is slow
 
 
 # --- the machine -----------------------------------------------------------------------------------------------------
@@ -61,6 +62,24 @@ def graphics(base):
     return m
 
 
+def waits_long(pid):
+    """The program waits for an event, and not for a time that is near: it has nothing to do. None: that cannot be told here."""
+    try:
+        with open(f"/proc/{pid}/syscall", encoding="ascii") as f:
+            call, *args = f.read().split()
+        if call != str(clock.NUMBERS[os.uname().machine][2]):  # ppoll
+            return False
+        if (at := int(args[2], 16)) == 0:
+            return True
+        with open(f"/proc/{pid}/mem", "rb") as f:
+            f.seek(at)
+            return struct.unpack("<q", f.read(8))[0] >= 2
+    except (KeyError, PermissionError):
+        return None
+    except (OSError, struct.error):  # it has ended
+        return True
+
+
 class Folder:
     def __enter__(self):
         self.path = tempfile.mkdtemp(prefix="top.")
@@ -91,6 +110,9 @@ class Tmux:
             self.t("send-keys", k)
             if k == "Escape":
                 time.sleep(0.3)  # what follows an Esc at once is part of a sequence
+                end = time.monotonic() + PATIENCE
+                while self.works() and time.monotonic() < end:
+                    time.sleep(0.05)
 
     def line(self, text):
         self.t("send-keys", "-l", text)
@@ -109,12 +131,22 @@ class Tmux:
             time.sleep(0.05)
         return s
 
+    def works(self):
+        """What the shell has started does not wait for keys yet."""
+        shell = self.state("pane_pid")
+        try:
+            with open(f"/proc/{shell}/task/{shell}/children", encoding="ascii") as f:
+                return any(waits_long(pid) is False for pid in f.read().split())
+        except OSError:
+            return False
+
     def still(self):
         """The screen once it no longer changes."""
         was, since = None, time.monotonic()
-        while time.monotonic() - since < 0.35:
+        end = since + PATIENCE
+        while time.monotonic() - since < 0.35 and time.monotonic() < end:
             now = self.screen()
-            if now != was:
+            if now != was or self.works():
                 was, since = now, time.monotonic()
             time.sleep(0.05)
         return was
@@ -327,6 +359,7 @@ class Pty:
         self.cols, self.rows, self.fault, self.rest = cols, rows, None, b""
         self.clear()
         self.master, slave = os.openpty()
+        self.name = os.ttyname(slave)
         self.size(cols, rows)
 
         def own():
@@ -358,17 +391,26 @@ class Pty:
         self.feed(data)
         return data
 
-    def works(self):
+    def rests(self):
+        """It has read all the keys, and waits for others."""
         try:
-            with open(f"/proc/{self.child.pid}/stat", "rb") as f:
-                return f.read().rpartition(b")")[2].split()[0] in b"RD"
-        except OSError:
-            return False
+            slave = os.open(self.name, os.O_RDWR | os.O_NOCTTY)
+            try:
+                unread = select.select([slave], [], [], 0)[0]
+            finally:
+                os.close(slave)
+        except OSError:  # the terminal is gone
+            unread = False
+        return not unread and waits_long(self.child.pid)
 
     def settle(self, quiet=0.25):
-        """Until nothing comes for a while, and not because it has yet to get a CPU."""
+        """Until it has nothing more to do, and all that it wrote was read. Where that cannot be told: until nothing comes for
+        a while."""
         end = time.monotonic() + PATIENCE
-        while self.read(quiet) or (self.works() and time.monotonic() < end):
+        while (data := self.read(0.01)) or (data is None and not (rests := self.rests()) and time.monotonic() < end):
+            if data is None and rests is None and not self.read(quiet):
+                break
+        while self.read(0):
             pass
         check(not self.fault, self.fault)
 
@@ -481,7 +523,7 @@ def differences():
         for cols, rows in ((80, 24), (40, 10), (200, 60), (23, 7)):
             with top(m, cols, rows) as p:
                 p.until("gpustat ")
-                time.sleep(0.6)
+                p.settle()
                 for _ in range(15):
                     rewrite(m.busy, f"{rng.randrange(101)}\n")
                     i = rng.randrange(len(m.clients))
@@ -562,6 +604,7 @@ def sizes():
                 check(not p.fault, f"{cols}x{rows}: {p.fault}")
         with top(m, 600, 300) as p:
             p.until("500x200 of 600x300 used")
+            p.settle()
             p.size(30, 8)
             p.cols, p.rows = 30, 8
             p.clear()

@@ -22,8 +22,10 @@ static bool is(u32 text, const char *z)
 
 static void t_fields(void)
 {
-	const struct event *e = events + nevents + 1;
+	const struct event *e;
 
+	table_all(&events_table);
+	e = events + nevents + 1;
 	check(!*add("power/energy-pkg/,i915/rcs0-busy/,gpu-freq,imc/cas_count_read/u,cpu/slots,no-inherit/"), "events are added: %s",
 	      why_bytes);
 	check(is(e[0].unit, "Joules") && e[0].scale == UINT64_C(2328306436538696289) && e[0].scale_point == 28 && e[0].set == 7,

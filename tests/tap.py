@@ -1,4 +1,8 @@
-"""Numbers what is reported and prints it as TAP."""
+"""Numbers what is reported and prints it as TAP; tells what the program under test was built without."""
+import functools
+import os
+import re
+import subprocess
 import sys
 
 count = failed = 0
@@ -15,6 +19,37 @@ def report(ok, name, *notes):
 
 def skip(name, why):
     report(True, f"{name} # SKIP {why}")
+
+
+@functools.cache
+def left_out(prog):
+    """Whether prog lacks features, as it says itself."""
+    return b"not built in: " in subprocess.run([prog, "--version"], stdout=subprocess.PIPE, check=False).stdout
+
+
+def lacks(prog, args):
+    """Why prog would do nothing, where it says that it was built without what these ask of it; else None."""
+    end = args.index("--") if "--" in args else len(args)
+    ran = subprocess.run([prog, *args[:end], "--help"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                         check=False)
+    said = re.search(rb"[:-] (not built in: \S+)$", ran.stdout, re.M)  # check has it on stdout
+    return said[1].decode() if said else None
+
+
+def skip_lacking(prog, exception):
+    """From now on whoever starts prog with what it lacks has the exception instead."""
+    plain = subprocess.Popen
+
+    class Popen(plain):
+        def __init__(self, args, *more, **kw):
+            own = isinstance(args, list) and prog in args and args[-1] != "--help"
+            why = own and lacks(prog, list(map(os.fsdecode, args[args.index(prog) + 1:])))
+            if why:
+                raise exception(why)
+            super().__init__(args, *more, **kw)
+
+    if left_out(prog):
+        subprocess.Popen = Popen
 
 
 def finish():

@@ -1,24 +1,18 @@
 /* resident.c - init of an emulated machine: the highest resident size, in KiB, of each command in /commands.
  * SPDX-License-Identifier: MIT
  *
- * A line "@PAGE KIB KIB ..." on the console: a page's bytes, then a figure for each line of that file, "-" for a command
- * that did not exit by itself. */
+ * A line "@PAGE HUGE KIB KIB ..." on the console: a page's bytes; "always" where the kernel now uses huge pages wherever it can,
+ * "none" where it has none; then a figure for each line of that file, "-" for a command that did not exit by itself. */
+#include "../resident.h"
+
 #include <fcntl.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
-#include <sys/ptrace.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { MAX_WORDS = 32 };
 
-static void start(char *line)
+static void start(void *line)
 {
 	char *words[MAX_WORDS + 1] = { NULL };
 	int null = open("/dev/null", O_RDWR);
@@ -29,52 +23,26 @@ static void start(char *line)
 	for (int fd = 0; fd < 3; fd++)
 		dup2(null, fd);
 	close(null);
-	if (!ptrace(PTRACE_TRACEME, 0, NULL, NULL))
-		execv(words[0], words);
-	_exit(127);
+	execv(words[0], words);
 }
 
-static long file_kib(pid_t pid, const char *file, const char *key)
-{
-	char name[64], line[256];
-	long kib = 0;
-	FILE *f;
-
-	snprintf(name, sizeof(name), "/proc/%d/%s", (int)pid, file);
-	f = fopen(name, "r");
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, key, strlen(key)))
-			kib = strtol(line + strlen(key), NULL, 10);
-	if (f)
-		fclose(f);
-	return kib;
-}
-
-/* At its end a process is stopped and still has its memory: what it has then is counted exactly, the highest to some
- * pages. -1: a signal ended it, or it could not be started. */
+/* The highest that it had, or what it has at its end: the second is exact. -1: a signal ended it, or it could not be started. */
 static long peak_kib(char *line)
 {
-	long held = 0, peak = 0;
-	int status;
-	pid_t pid = fork();
+	struct resident r = resident(start, line);
 
-	if (!pid)
-		start(line);
-	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
-	    ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)(uintptr_t)PTRACE_O_TRACEEXIT))
-		return -1;
-	while (WIFSTOPPED(status)) {
-		int sig = WSTOPSIG(status);
+	return r.status < 0 || r.status > 126 ? -1 : r.held > r.peak ? r.held : r.peak;
+}
 
-		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8)) {
-			held = file_kib(pid, "smaps_rollup", "Rss:");
-			peak = file_kib(pid, "status", "VmHWM:");
-		}
-		ptrace(PTRACE_CONT, pid, NULL, (void *)(uintptr_t)(sig == SIGTRAP ? 0 : sig));
-		if (waitpid(pid, &status, 0) != pid)
-			return -1;
-	}
-	return !WIFEXITED(status) || WEXITSTATUS(status) == 127 ? -1 : held > peak ? held : peak;
+/* Huge pages wherever the kernel can use them, which makes the most of memory that is reserved and not needed. */
+static const char *use_huge_pages(void)
+{
+	FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "w");
+
+	if (!f)
+		return "none";
+	fputs("always", f);
+	return fclose(f) ? "none" : "always";
 }
 
 static void measure(FILE *console)
@@ -82,7 +50,7 @@ static void measure(FILE *console)
 	FILE *commands = fopen("/commands", "r");
 	char line[512];
 
-	fprintf(console, "\n@%ld", sysconf(_SC_PAGESIZE));
+	fprintf(console, "\n@%ld %s", sysconf(_SC_PAGESIZE), use_huge_pages());
 	while (commands && fgets(line, sizeof(line), commands)) {
 		long kib = peak_kib(line);
 

@@ -4,7 +4,8 @@
 #
 # Builds gpustat with musl for each architecture (see rows), compares what it prints with tests/golden under qemu-user,
 # and prints the README's table: the stripped binary's bytes, and the highest resident size in an emulated machine with a
-# kernel of Debian, where there is no GPU, and for one sample of tests/trees/amdgpu. Not part of the tests: it downloads
+# kernel of Debian and 1 GiB of memory, where there is no GPU, and for one sample of tests/trees/amdgpu, with transparent huge
+# pages "always" where that kernel has any. Not part of the tests: it downloads
 # 600 MB, and wants cross compilers, which `run.sh packages` names. A figure that cannot be had is "not measured".
 # BUILD=DIRECTORY keeps what it downloads from make clean. Exit: 0, or 1 if something built or ran wrong.
 set -u
@@ -31,7 +32,7 @@ guest() {
 boot() {
 	console=${machine##*:} cpu=${machine%:*}
 	cpu=${cpu##*:} model=${machine#*:}
-	timeout -k 5 "$limit" "qemu-system-${machine%%:*}" -M "${model%%:*}" -cpu "$cpu" -m 512 -nodefaults -no-user-config \
+	timeout -k 5 "$limit" "qemu-system-${machine%%:*}" -M "${model%%:*}" -cpu "$cpu" -m 1024 -nodefaults -no-user-config \
 		-display none -no-reboot -serial "file:$dir/console" -kernel "$vmlinuz" -initrd "$dir/initramfs" \
 		-append "console=$console quiet no_timer_check panic=-1" </dev/null
 	grep -aq '^@' "$dir/console"
@@ -45,14 +46,15 @@ one() {
 	esac
 	rm -f "$dir/console"
 	fetched "$meta" && quiet build compile || return 1
-	wrong=0 none='not measured' tree='not measured' page=
+	wrong=0 none='not measured' tree='not measured' page='' huge=
 	quiet golden golden || wrong=1
 	if quiet guest guest && quiet boot boot; then
 		# shellcheck disable=SC2046 # words
 		set -- $(sed -n 's/\r//; s/^@//p' "$dir/console")
-		page=$1 none="$2 KiB" tree="$3 KiB"
+		page=$1 huge=$2 none="$3 KiB" tree="$4 KiB"
 	fi
-	printf '| %s | %d | %s | %s | %s |\n' "$name" "$(stat -c %s "$dir/root/gpustat")" "$none" "$tree" "${page:+$((page / 1024)) KiB}"
+	printf '| %s | %d | %s | %s | %s | %s |\n' "$name" "$(stat -c %s "$dir/root/gpustat")" "$none" "$tree" \
+		"${page:+$((page / 1024)) KiB}" "$huge"
 	return $wrong
 }
 
@@ -62,6 +64,6 @@ if [ "${1:-}" = packages ]; then
 	exit
 fi
 mkdir -p "$build" || exit 1
-echo '| | bytes, stripped | resident at most, no GPU | one sample of a GPU with three clients | a page |'
-echo '|---|---|---|---|---|'
+echo '| | bytes, stripped | resident at most, no GPU | one sample of a GPU with three clients | a page | huge pages |'
+echo '|---|---|---|---|---|---|'
 each one "$@"

@@ -122,6 +122,26 @@ static const char *text(const char *path)
 	return b;
 }
 
+static int put(const char *path, const char *what)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int n = fd < 0 ? -1 : (int)write(fd, what, strlen(what));
+
+	if (fd >= 0)
+		close(fd);
+	return n < 0 ? -errno : 0;
+}
+
+static void must_put(const char *path, const char *what)
+{
+	int r = put(path, what);
+
+	if (r) {
+		errno = -r;
+		die(path);
+	}
+}
+
 /* ---- JSON: enough to refuse what is none, and to look a path up ---- */
 
 struct view {
@@ -530,11 +550,12 @@ static void load(const char *file, const char *params)
 
 static int scenarios(void);
 
-/* A serial line of its own, raw: TAP leaves as it was written. */
+/* A serial line of its own, or the one that the kernel's command line names, raw: TAP leaves as it was written. */
 static void tap_open(void)
 {
 	struct termios t;
-	int fd = open("/dev/ttyS1", O_WRONLY | O_NOCTTY);
+	const char *line = getenv("TAP");
+	int fd = open(line ? line : "/dev/ttyS1", O_WRONLY | O_NOCTTY);
 
 	if (fd < 0)
 		return;
@@ -566,7 +587,7 @@ int main(void)
 	while (gone != pid && (gone > 0 || errno == EINTR));
 	tcdrain(1);
 	sync();
-	reboot(RB_POWER_OFF);
+	reboot(RB_AUTOBOOT); /* qemu ends then, as it does not where a kernel cannot switch off */
 	for (;;)
 		pause();
 }

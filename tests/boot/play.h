@@ -149,26 +149,6 @@ static struct view counter(const struct run *r, const char *name)
 	return (struct view){ NULL, NULL };
 }
 
-static int put(const char *path, const char *what)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int n = fd < 0 ? -1 : (int)write(fd, what, strlen(what));
-
-	if (fd >= 0)
-		close(fd);
-	return n < 0 ? -errno : 0;
-}
-
-static void must_put(const char *path, const char *what)
-{
-	int r = put(path, what);
-
-	if (r) {
-		errno = -r;
-		die(path);
-	}
-}
-
 static double clock_is(clockid_t clock)
 {
 	struct timespec t;

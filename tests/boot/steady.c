@@ -84,7 +84,7 @@ static bool step(struct trace *t)
 static void note_calls(const struct trace *t, const char *what)
 {
 	static const struct { int nr; const char *name; } names[] = {
-		{ SYS_pread64, "pread" }, { SYS_newfstatat, "stat" }, { SYS_fstat, "fstat" }, { SYS_openat, "open" },
+		{ SYS_pread64, "pread" }, { SYS_newfstatat, "stat" }, { SYS_statx, "statx" }, { SYS_fstat, "fstat" }, { SYS_openat, "open" },
 		{ SYS_getdents64, "getdents" }, { SYS_read, "read" }, { SYS_close, "close" }, { SYS_write, "write" },
 	};
 	char b[200];

@@ -179,7 +179,7 @@ class Daemon:
         if self.p.poll() is None:
             self.p.terminate()
             try:
-                self.p.wait(timeout=8)
+                self.p.wait(timeout=60)
             except subprocess.TimeoutExpired:
                 self.p.kill()
         self.p.wait()
@@ -188,7 +188,7 @@ class Daemon:
         with open(self.log, encoding="utf-8", errors="replace") as f:
             return f.read()
 
-    def until(self, ready, what, seconds=30):
+    def until(self, ready, what, seconds=120):
         """What ready() returns, once it is true."""
         end = time.monotonic() + seconds
         last = None
@@ -210,7 +210,7 @@ class Daemon:
         self.until(ready, f"port {port}")
 
 
-def fetch(url, data=None, timeout=10):
+def fetch(url, data=None, timeout=60):
     """(status, body)"""
     try:
         with urllib.request.urlopen(url, data=data, timeout=timeout) as r:
@@ -385,7 +385,7 @@ def interrupt(p, sig=signal.SIGTERM):
     if p.poll() is None:
         p.send_signal(sig)
     try:
-        return p.wait(timeout=10)
+        return p.wait(timeout=60)
     except subprocess.TimeoutExpired:
         p.kill()
         return p.wait()

@@ -6,23 +6,22 @@
 #include "../../sources/oametrics.c"
 #include "../../sources/oabasic.c"
 
-enum { FILE_CAP = 1 << 25, PACK_CAP = 1 << 22 };
+enum { FILE_CAP = 1 << 25, PACK_CAP = 1 << 21 };
 static char text[FILE_CAP], to[PACK_CAP];
+static struct oapacker packer;
 
 static void packed(u8 origin)
 {
 	struct oafile f = { ANY_IN(text), origin };
-	struct buf b = { to, 0, any_to(PACK_CAP), any_bool() };
 	char c[64];
 	struct buf why = BUF(c);
 
-	b.n = any_to(b.cap);
-	oapack_put(&b, &f, 1, &why);
+	oapack_make(&packer, buf_on(to, any_to(PACK_CAP)), &f, 1, &why);
 }
 
 int main(void)
 {
-	//@ widen_hints global:"all", 31, 32, 36, 37, 255, 256, 65535, 65536, 131072, 2097152, 2097153;
+	//@ widen_hints global:"all", 31, 32, 36, 37, 255, 256, 16384, 65535, 65536, 131072, 2097152, 2097153;
 	if (any_bool())
 		packed(OM_XML);
 	else

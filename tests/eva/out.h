@@ -6,8 +6,13 @@
  * SPDX-License-Identifier: MIT */
 #include "gpustat.h"
 
-static struct record rec;
-#define OWN_TEXTS rec.text
+#ifndef FIELDS
+#define FIELDS 4
+#endif
+static struct field rec_fields[MAX_FIELDS];
+static char rec_text[REC_TEXT];
+static struct record rec = { .f = rec_fields, .text = rec_text };
+#define OWN_TEXTS rec_text
 #include "text.h"
 
 #define record_site real_record_site
@@ -20,9 +25,6 @@ void record_site(struct buf *b, const struct entity *e, bool cgroup)
 }
 #include "../../views/out.c"
 
-#ifndef FIELDS
-#define FIELDS 4
-#endif
 enum { PATTERNS = 4, BUF_CAP = 1 << 16 };
 static struct out o;
 static struct str patterns[PATTERNS];
@@ -30,7 +32,7 @@ static char to[BUF_CAP];
 
 static struct str any_text(void)
 {
-	struct str s = ANY_IN(rec.text);
+	struct str s = ANY_IN(rec_text);
 
 	s.e = any_place(s.p, s.e);
 	return s;

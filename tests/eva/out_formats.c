@@ -12,6 +12,7 @@ int main(void)
 	out_fields(&b, rec.kind);
 	format_names(&b, (int)any_to(K_COUNT) - 1, any_to(80));
 	format_find(any_text());
+	format_left_out(any_text());
 	format_shows(f, rec.kind);
 	format_folds(f);
 	format_is_perfdata(f);

@@ -1,6 +1,6 @@
 /* parse_events.c - parse.c: perf events as users name them, and the sysfs files that describe them.
  * A field of format_put() is one that parse_format() made: its config is one of MAX_CONFIGS, its bits are below 64.
- * eva: parse.c perfstream.c -eva-precision 2 -eva-unroll-recursive-calls 2 -eva-domains cvalue,equality
+ * eva: parse.c -eva-precision 2 -eva-unroll-recursive-calls 2 -eva-domains cvalue,equality
  * SPDX-License-Identifier: MIT */
 #include "eva.h"
 

@@ -1,5 +1,5 @@
 /* parse_fdinfo.c - parse.c: fdinfo files, which processes and drivers write as they like.
- * eva: parse.c perfstream.c -eva-precision 2 -eva-unroll-recursive-calls 2
+ * eva: parse.c -eva-precision 2 -eva-unroll-recursive-calls 2
  * SPDX-License-Identifier: MIT */
 #include "eva.h"
 

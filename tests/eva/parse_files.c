@@ -1,5 +1,5 @@
 /* parse_files.c - parse.c: files of /proc and /sys, zone files.
- * eva: parse.c perfstream.c -eva-precision 2 -eva-unroll-recursive-calls 2
+ * eva: parse.c -eva-precision 2 -eva-unroll-recursive-calls 2
  * SPDX-License-Identifier: MIT */
 #include "eva.h"
 

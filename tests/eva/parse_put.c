@@ -3,7 +3,7 @@
  * behind cap: it is for buffers that were begun by BUF_Z(), on an array with one byte more.
  * Its bytes are initialised for Eva: put_dec() reads digits back that it has just written, which Eva loses sight of. That they
  * are is seen by fresh() where it is built with -fsanitize=memory.
- * eva: parse.c perfstream.c -eva-precision 2 -eva-unroll-recursive-calls 2
+ * eva: parse.c -eva-precision 2 -eva-unroll-recursive-calls 2
  * SPDX-License-Identifier: MIT */
 #include "eva.h"
 

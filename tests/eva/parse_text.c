@@ -1,5 +1,5 @@
-/* parse_text.c - parse.c: texts, numbers, hashes.
- * eva: parse.c perfstream.c -eva-precision 2 -eva-unroll-recursive-calls 2
+/* parse_text.c - parse.c: texts, numbers, hashes, what lies between two readings.
+ * eva: parse.c -eva-precision 2 -eva-unroll-recursive-calls 2
  * SPDX-License-Identifier: MIT */
 #include "eva.h"
 
@@ -49,6 +49,9 @@ int main(void)
 		scan_i64(a, &w);
 		scan_dec(a, (unsigned)any(), &v);
 		parse_interval(a, &w);
+		muldiv(any(), any(), any());
+		course_delta((u8)any(), any(), any(), &v);
+		course_base((u8)any(), any(), any());
 	}
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* perfstream_oa.c - perfstream.c: OA reports and records, gpu_metrics, what lies between two readings.
+/* perfstream_oa.c - perfstream.c: OA reports and records.
  * A format is one of oaformats, and a plan is one that oaplan_make() made, of any slots. A report has as many bytes as its
  * plan names: callers ask before.
  * eva: perfstream.c parse.c -eva-precision 1 -eva-auto-loop-unroll 8 -eva-unroll-recursive-calls 2 -eva-split-return auto -eva-slevel-function oaformat_named:200
@@ -8,29 +8,6 @@
 static char text[TEXT_CAP], name[4096], to[TEXT_CAP], a[OA_REPORT_BYTES], b[OA_REPORT_BYTES];
 static u64 sum[OA_SLOTS];
 static bool slots[OA_SLOTS];
-
-static void readings(void)
-{
-	u64 d;
-
-	muldiv(any(), any(), any());
-	course_delta((u8)any(), any(), any(), &d);
-	course_base((u8)any(), any(), any());
-}
-
-static void metrics(struct str blob)
-{
-	size_t row = 0, bit = 0;
-	struct metric m;
-	const char *reason;
-	bool on;
-
-	metrics_is_apu(blob);
-	while (again() && metrics_next(blob, &row, &m))
-		;
-	while (again() && metrics_throttle(blob, &bit, &reason, &on))
-		;
-}
 
 /* Every format; of its reports no more is there than what its plan names. */
 static void reports(void)
@@ -94,8 +71,6 @@ int main(void)
 	for (int i = 0; i < ROUNDS; i++) {
 		struct str s = ANY_IN(text);
 
-		readings();
-		metrics(s);
 		records(s);
 		reports();
 		oaformat_named(ANY_IN(name));

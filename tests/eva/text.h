@@ -67,6 +67,11 @@ bool str_skip(struct str *s, struct str lead)
 	return true;
 }
 
+bool str_skip_z(struct str *s, const char *lead)
+{
+	return str_skip(s, str_z(lead));
+}
+
 /* A word has a byte at least. */
 bool str_word(struct str *s, struct str *word)
 {

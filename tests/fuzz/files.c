@@ -616,6 +616,19 @@ __attribute__((no_sanitize("address"))) static void ends_keep(struct ends *k, co
 	k->kept = true;
 }
 
+/* The program forgets its address space with its variables: it gets the same again, without what was in it. */
+REAL(void *, mmap, void *at, size_t n, int prot, int flags, int fd, off_t from)
+{
+	static void *space;
+	void *p;
+
+	if (prot != PROT_NONE)
+		return __real_mmap(at, n, prot, flags, fd, from);
+	p = __real_mmap(space, n, prot, space ? flags | MAP_FIXED : flags, fd, from);
+	space = p == MAP_FAILED ? space : p;
+	return p;
+}
+
 void program_reset(void)
 {
 	static struct ends data, bss;

@@ -35,6 +35,7 @@ static int parse(struct str in, bool split_values, struct opts *got)
 
 	program_reset();
 	files_set((struct str){ 0 });
+	out = table_buf(&out_bytes_table); /* as main() does */
 	while (nlines++ < ARGS && in.p < in.e) {
 		bool options = !ended;
 

@@ -5,7 +5,9 @@
 
 enum { CAP = EDGE_BYTES / 2, MAX_NAMES = 24 };
 
-static struct record recs[2];
+static struct field fields[2][MAX_FIELDS];
+static char rec_text[2][REC_TEXT];
+static struct record recs[2] = { { .f = fields[0], .text = rec_text[0] }, { .f = fields[1], .text = rec_text[1] } };
 static struct out o;
 static struct str patterns[4];
 
@@ -104,6 +106,8 @@ static void take_record(struct str *in, struct record *r, u8 kind)
 	r->kind = kind;
 	r->n = 0;
 	r->steady = flags & 4;
+	table_all(&evrows_table);
+	table_all(&sites_table);
 	evrows[1] = (struct evrow){ .e = { .used = true, .kind = K_EVENT }, .site = 1 };
 	sites[1] = (struct site){ .cpu = (i32)(flags >> 4) - 1, .core = -1, .die = -1, .socket = flags & 8 ? 3 : -1 };
 	r->e = &evrows[1].e;

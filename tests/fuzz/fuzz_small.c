@@ -17,7 +17,10 @@ static void run_http(struct str s)
 	bool any = false;
 	int r;
 
+	static char bytes[OUT_BYTES];
+
 	files_set((struct str){ 0 });
+	out = BUF(bytes);
 	opt.out.fmt = format_find(S("prom"));
 	if (!end)
 		return;

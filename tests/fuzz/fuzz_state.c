@@ -78,8 +78,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		file.e += sizeof(sum);
 		if (state_parse(file, &now, &h, &rows))
 			continue;
+		table_all(&loaded_bytes_table);
 		memcpy(loaded_bytes, p, str_len(file));
-		loaded = (struct str){ rows_at, rows_at + str_len(rows) };
+		loaded = str_of(loaded_bytes + sizeof(h), str_len(rows));
 		use(data[0] & 1);
 		file = state_make();
 		must(!state_parse(file, &now, &h, &rows), "what is made is good");

@@ -14,7 +14,7 @@ static void forget(void)
 	nprocs = proc_hand = nmaps = free_map = nfiles = nsyms = 0;
 	memset(proc_buckets, 0, sizeof(proc_buckets));
 	memset(file_buckets, 0, sizeof(file_buckets));
-	memset(cache, 0, sizeof(cache));
+	memset(cache, 0, table_all(&cache_table) * sizeof(*cache));
 	text_n = 1;
 	nksyms = 0;
 	kernel_read = kernel_unsorted = symbols_hidden = false;

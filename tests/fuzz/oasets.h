@@ -78,13 +78,20 @@ static void registers(const struct oaset *s)
 
 static void run_file(struct oafile *f)
 {
-	static char pack_b[1 << 20];
+	static struct oapacker packer;
+	static char pack_b[1 << 20], heap[1 << 20];
 	struct buf b = { .p = pack_b, .cap = sizeof(pack_b) }, why = { .p = why_b, .cap = sizeof(why_b) };
 	struct str at = { 0 }, at2 = { 0 };
 	struct oaset s = { 0 }, s2 = { 0 };
 	struct oafile pack;
-	bool packs = oapack_put(&b, f, 1, &why);
+	bool packs = oapack_make(&packer, BUF(heap), f, 1, &why);
 
+	if (packs) {
+		put_n(&b, packer.list.p, packer.list.n);
+		put_n(&b, packer.heap.p, packer.heap.n);
+		put_n(&b, packer.sets.p, packer.sets.n);
+		packs = !b.full;
+	}
 	must(!packs || oafile_is(&pack, (struct str){ pack_b, pack_b + b.n }), "a pack is one");
 	for (size_t n = 0; oaset_next(f, &at, &s); n++) {
 		struct str in = { 0 };

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -44,7 +43,7 @@ enum {
 	STAYS = 2,    /* every call of that name from then on */
 	OLD_ABI = 4,
 	CLOCK_JUMPS = 8,
-	NEXT_TOO = 16, /* the call after it */
+	NEXT_TOO = 16, /* the call after it that is neither a close nor a message */
 };
 
 struct fault {
@@ -64,13 +63,13 @@ struct answer {
 
 #define CALL(name) CALL_##name,
 #define CALLS \
-	CALL(capget) CALL(capset) CALL(clock_nanosleep) CALL(clone) CALL(close) CALL(connect) CALL(eventfd) CALL(execvp) CALL(faccessat) CALL(faccessat2) \
+	CALL(capget) CALL(capset) CALL(clock_nanosleep) CALL(clone) CALL(close) CALL(connect) CALL(execvp) CALL(faccessat) CALL(faccessat2) \
 	CALL(fchmod) CALL(fcntl) CALL(fork) CALL(fstat) CALL(fstatat) CALL(fstatfs) CALL(getdents64) CALL(getrusage) \
 	CALL(getsockopt) CALL(inotify_add_watch) CALL(inotify_init1) CALL(ioctl) CALL(landlock_add_rule) \
-	CALL(landlock_create_ruleset) CALL(landlock_restrict_self) CALL(lseek) CALL(mmap) CALL(openat) \
-	CALL(openat_new) CALL(perf_event_open) CALL(pidfd_getfd) CALL(pidfd_open) CALL(poll) CALL(ppoll) CALL(prctl) \
+	CALL(landlock_create_ruleset) CALL(landlock_restrict_self) CALL(lseek) CALL(madvise) CALL(mmap) CALL(mprotect) CALL(openat) \
+	CALL(openat_new) CALL(perf_event_open) CALL(pidfd_getfd) CALL(pidfd_open) CALL(pipe2) CALL(poll) CALL(ppoll) CALL(prctl) \
 	CALL(pread) CALL(prlimit64) CALL(pwrite) CALL(read) CALL(readlinkat) CALL(recv) CALL(renameat) CALL(renameat2) CALL(seccomp) \
-	CALL(send) CALL(setitimer) CALL(setresgid) CALL(setresuid) CALL(socket) CALL(socketpair) CALL(shutdown) CALL(statfs) CALL(uname) CALL(unlinkat) CALL(wait4) \
+	CALL(send) CALL(setitimer) CALL(setresgid) CALL(setresuid) CALL(socket) CALL(shutdown) CALL(statfs) CALL(statx) CALL(uname) CALL(unlinkat) CALL(wait4) \
 	CALL(write) CALL(other)
 enum call { CALLS NCALLS };
 #undef CALL
@@ -152,6 +151,7 @@ static uint32_t site_of(void)
 static int gate(enum call call, const char *path, int fd)
 {
 	static int last = -1;
+	static uint32_t next;
 	uint32_t n = in_child ? ++shared->child_calls : ++shared->calls;
 
 	if (!in_child && n <= CALLS_MAX && fault.at == 0) {
@@ -160,7 +160,9 @@ static int gate(enum call call, const char *path, int fd)
 	}
 	if (fault.at == 0 || in_child != !!(fault.flags & OF_CHILD))
 		return 0;
-	if (n != fault.at && !(fault.flags & STAYS && last == (int)call) && !(fault.flags & NEXT_TOO && n == fault.at + 1))
+	if (n == fault.at || (n == next && (call == CALL_close || fd == 2)))
+		next = n + 1;
+	if (n != fault.at && !(fault.flags & STAYS && last == (int)call) && !(fault.flags & NEXT_TOO && n == next))
 		return 0;
 	if (shared->fired < 0) {
 		shared->fired = last = (int)call;
@@ -197,12 +199,13 @@ static bool is_old(void)
 	}
 
 PLAIN(int, connect, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n), NULL, fd)
-PLAIN(int, eventfd, (unsigned n, int flags), (n, flags), NULL, -1)
 PLAIN(int, execvp, (const char *path, char *const *argv), (path, argv), path, -1)
 PLAIN(int, fstatfs, (int fd, struct statfs *st), (fd, st), NULL, fd)
 PLAIN(int, getsockopt, (int fd, int level, int name, void *p, socklen_t *n), (fd, level, name, p, n), NULL, fd)
 PLAIN(int, inotify_add_watch, (int fd, const char *path, uint32_t mask), (fd, path, mask), path, -1)
 PLAIN(off_t, lseek, (int fd, off_t at, int whence), (fd, at, whence), NULL, fd)
+PLAIN(int, madvise, (void *p, size_t n, int what), (p, n, what), NULL, -1)
+PLAIN(int, mprotect, (void *p, size_t n, int prot), (p, n, prot), NULL, -1)
 PLAIN(int, poll, (struct pollfd *p, nfds_t n, int ms), (p, n, ms), NULL, -1)
 PLAIN(ssize_t, readlinkat, (int dir, const char *path, char *b, size_t n), (dir, path, b, n), path, -1)
 PLAIN(int, setitimer, (int which, const struct itimerval *t, struct itimerval *was), (which, t, was), NULL, -1)
@@ -212,19 +215,6 @@ PLAIN(int, statfs, (const char *path, struct statfs *st), (path, st), path, -1)
 PLAIN(int, uname, (struct utsname *u), (u), NULL, -1)
 PLAIN(int, unlinkat, (int dir, const char *path, int flags), (dir, path, flags), path, -1)
 PLAIN(pid_t, wait4, (pid_t pid, int *status, int flags, struct rusage *r), (pid, status, flags, r), NULL, -1)
-
-int __real_socketpair(int family, int type, int protocol, int *fds);
-int __wrap_socketpair(int family, int type, int protocol, int *fds);
-int __wrap_socketpair(int family, int type, int protocol, int *fds)
-{
-	int r;
-
-	GATE(socketpair, NULL, -1);
-	r = __real_socketpair(family, type, protocol, fds);
-	for (int i = 0; i < 2 && r == 0; i++)
-		name_fd(fds[i], -1, "socket:");
-	return r;
-}
 
 /* A program whose file has capabilities, or another owner. */
 unsigned long __real_getauxval(unsigned long what);
@@ -520,12 +510,14 @@ static const struct { long nr; enum call call; bool is_new; /* an old kernel has
 	{ SYS_perf_event_open, CALL_perf_event_open, false },
 	{ 434, CALL_pidfd_open, true },
 	{ 438, CALL_pidfd_getfd, true },
+	{ SYS_pipe2, CALL_pipe2, false },
 	{ SYS_prlimit64, CALL_prlimit64, false },
 #ifdef SYS_renameat
 	{ SYS_renameat, CALL_renameat, false },
 #endif
 	{ SYS_renameat2, CALL_renameat2, false },
 	{ SYS_seccomp, CALL_seccomp, true },
+	{ SYS_statx, CALL_statx, true },
 #ifdef SYS_setresuid32
 	{ SYS_setresgid32, CALL_setresgid, false },
 	{ SYS_setresuid32, CALL_setresuid, false },
@@ -567,7 +559,7 @@ long __wrap_syscall(long nr, ...)
 			is_new = numbers[i].is_new;
 		}
 	if (active && call != CALL_other) {
-		int how = gate(call, call == CALL_faccessat || call == CALL_faccessat2 ? (const char *)a[1] : NULL,
+		int how = gate(call, call == CALL_faccessat || call == CALL_faccessat2 || call == CALL_statx ? (const char *)a[1] : NULL,
 			       call == CALL_getdents64 || call == CALL_fcntl ? (int)a[0] : -1);
 
 		if (how > 0) {
@@ -580,6 +572,8 @@ long __wrap_syscall(long nr, ...)
 		return -1;
 	}
 	r = __real_syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	for (int i = 0; i < 2 && call == CALL_pipe2 && r == 0; i++)
+		name_fd(((const int *)a[0])[i], -1, "gate:");
 	if (active && (call == CALL_fork || call == CALL_clone) && r == 0)
 		in_child = true;
 	return r;
@@ -744,7 +738,7 @@ static void make_io(int ends[2])
 	} else if (strcmp(io, "socket") == 0) {
 		int from = __real_openat(AT_FDCWD, input, O_RDONLY);
 
-		if (__real_socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 			die("inject: socketpair");
 		copy(from, ends[0]);
 		__real_shutdown(ends[0], SHUT_WR);
@@ -902,7 +896,7 @@ static void serve(int argc, char **argv)
 	}
 	sweep_dir(false);
 	make_io(ends);
-	if (__real_socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk) < 0)
 		die("inject: socketpair");
 	pid = (int)__real_syscall(SYS_fork);
 	if (pid == 0)

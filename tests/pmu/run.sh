@@ -7,13 +7,13 @@
 # a failure).
 #
 # ONLY=TEXT          only the tests with TEXT in their names
-# BOOT_TIMEOUT=...   seconds until the guest counts as hung (default 300)
+# BOOT_TIMEOUT=...   seconds until the guest counts as hung (default 1200)
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 build=${1:-$top/build/pmu}
-limit=${BOOT_TIMEOUT:-300}
+limit=${BOOT_TIMEOUT:-1200}
 uapi=/usr/aarch64-linux-gnu/include
 cc=$here/../arch/musl-gcc
 export CROSS=aarch64-linux-gnu MUSL="$build/arm64"

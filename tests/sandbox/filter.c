@@ -18,14 +18,14 @@ static const struct name {
 	N(read, EVER), N(write, EVER), N(close, EVER), N(pread64, EVER), N(fstat, EVER), N(ppoll, EVER), N(lseek, EVER), N(ioctl, EVER),
 	N(rt_sigprocmask, EVER), N(rt_sigaction, EVER), N(rt_sigreturn, EVER), N(restart_syscall, EVER), N(exit_group, EVER),
 	N(getpid, EVER), N(gettid, EVER), N(geteuid, EVER), N(capset, EVER), N(uname, EVER), N(fcntl, EVER), N(clock_gettime, EVER),
-	N(clock_nanosleep, EVER), N(clock_getres, EVER), N(prctl, EVER),
+	N(clock_nanosleep, EVER), N(clock_getres, EVER), N(prctl, EVER), N(mprotect, EVER),
 	N(openat, CALLS_FILES | CALLS_REPLACE | CALLS_WRITE), N(getdents64, CALLS_FILES), N(readlinkat, CALLS_FILES), N(newfstatat, CALLS_FILES),
 	N(faccessat, CALLS_FILES), N(faccessat2, CALLS_FILES), N(statx, CALLS_FILES), N(statfs, CALLS_FILES), N(fstatfs, CALLS_FILES),
 	N(unlinkat, CALLS_REPLACE), N(renameat2, CALLS_REPLACE), N(fchmod, CALLS_REPLACE), N(pwrite64, CALLS_WRITE | CALLS_PERF),
 	N(inotify_init1, CALLS_WATCH), N(inotify_add_watch, CALLS_WATCH), N(pidfd_open, CALLS_WATCH), N(pidfd_getfd, CALLS_BLIND),
-	N(perf_event_open, CALLS_OPEN_PERF), N(prlimit64, CALLS_OPEN_PERF), N(munmap, CALLS_PERF),
-	N(sendto, CALLS_NET | CALLS_CHILD), N(shutdown, CALLS_NET), N(recvfrom, CALLS_NET), N(getsockopt, CALLS_NET),
-	N(wait4, CALLS_CHILD), N(getrusage, CALLS_CHILD), N(kill, CALLS_CHILD | CALLS_SCREEN | CALLS_WRITE), N(setitimer, CALLS_TIMER),
+	N(sched_getaffinity, CALLS_OPEN_PERF), N(perf_event_open, CALLS_OPEN_PERF), N(prlimit64, CALLS_OPEN_PERF), N(munmap, CALLS_PERF),
+	N(sendto, CALLS_NET), N(shutdown, CALLS_NET), N(recvfrom, CALLS_NET), N(getsockopt, CALLS_NET),
+	N(wait4, CALLS_CHILD), N(getrusage, CALLS_CHILD), N(kill, CALLS_CHILD | CALLS_SCREEN | CALLS_WRITE),
 	{ "landlock_create_ruleset", SYS_LANDLOCK, CALLS_OPEN_PERF },
 #ifdef SYS_mmap2
 	N(mmap2, CALLS_PERF),
@@ -58,7 +58,7 @@ static const struct name {
 	N(renameat, CALLS_REPLACE),
 #endif
 #ifdef SYS_socketcall
-	N(socketcall, CALLS_NET | CALLS_CHILD),
+	N(socketcall, CALLS_NET),
 #endif
 };
 
@@ -216,6 +216,8 @@ static bool args_right(const struct program *p, u16 who)
 	good &= arg(p, SYS_prlimit64, 0, 0, who & CALLS_OPEN_PERF) & arg(p, SYS_prlimit64, 0, 1, false);
 	good &= arg(p, SYS_openat, 2, O_RDONLY | O_CLOEXEC | O_DIRECTORY, opens) & arg(p, SYS_openat, 2, O_PATH, opens);
 	good &= arg(p, MAPS, 2, PROT_READ | PROT_WRITE, perf) & arg(p, MAPS, 2, PROT_READ | PROT_EXEC, false);
+	good &= arg(p, SYS_mprotect, 2, PROT_READ | PROT_WRITE, true) & arg(p, SYS_mprotect, 2, PROT_READ | PROT_EXEC, false);
+	good &= arg(p, SYS_mprotect, 2, PROT_READ | PROT_WRITE | PROT_EXEC, false);
 	good &= arg(p, SYS_ioctl, 1, TIOCGWINSZ, true) & arg(p, SYS_ioctl, 1, TIOCSTI, false) & arg(p, SYS_ioctl, 1, TCSETS, who & CALLS_SCREEN);
 	good &= arg(p, SYS_ioctl, 1, 0x2400, perf) & arg(p, SYS_ioctl, 1, 0x6400, drm) & arg(p, SYS_ioctl, 1, 0x6903, drm);
 	good &= arg(p, SYS_prctl, 0, PR_SET_TIMERSLACK, true) & arg(p, SYS_prctl, 0, PR_TASK_PERF_EVENTS_DISABLE, true);

@@ -2,6 +2,7 @@
  * instead, as who broke in would try it, and is told on standard error.
  *   calls        each system call by its number, with arguments that mean nothing, in a confined child: "NR WHAT"
  *   open PATH... opens it to read and to write, and makes a file beside it
+ *   memory PATH  maps memory and that file, which it opened before, in each way, and changes what is mapped
  *   (unset)      goes on
  * SPDX-License-Identifier: MIT */
 #define sandbox_enter confine_truly
@@ -11,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { NUMBERS = 480, NOTHING = -4096, PATIENCE = 5 /* s */ };
+enum { NUMBERS = 480, NOTHING = -4096, PATIENCE = 5 /* s */, PROBED = 4096 };
 
 static void tell(const char *what, long a, long b)
 {
@@ -63,6 +64,32 @@ static void probe_open(char *path)
 	}
 }
 
+static void tell_map(const char *what, i32 fd, int prot, int flags)
+{
+	tell(what, mmap(NULL, PROBED, prot, flags, fd, 0) == MAP_FAILED ? -errno : 0, 0);
+}
+
+static void tell_protect(const char *what, void *p, int prot)
+{
+	tell(what, mprotect(p, PROBED, prot) < 0 ? -errno : 0, 0);
+}
+
+/* fd: of a file, to read and to write. reserved: address space without memory, as tables have it. */
+static void probe_memory(i32 fd, char *reserved)
+{
+	tell_map("file-read", fd, PROT_READ, MAP_PRIVATE);
+	tell_map("file-write", fd, PROT_READ | PROT_WRITE, MAP_SHARED);
+	tell_map("file-copy", fd, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	tell_map("file-exec", fd, PROT_READ | PROT_EXEC, MAP_PRIVATE);
+	tell_map("anonymous-exec", -1, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS);
+	tell_map("anonymous-all", -1, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS);
+	tell_protect("table-write", reserved, PROT_READ | PROT_WRITE);
+	reserved[PROBED - 1] = 1;
+	tell_protect("table-exec", reserved, PROT_READ | PROT_EXEC);
+	tell_protect("table-all", reserved, PROT_READ | PROT_WRITE | PROT_EXEC);
+	tell_protect("code-all", (void *)((uintptr_t)probe_memory & -(uintptr_t)PROBED), PROT_READ | PROT_WRITE | PROT_EXEC);
+}
+
 void sandbox_enter(u16 who, i32 child)
 {
 	char *probe = getenv("PROBE");
@@ -70,6 +97,14 @@ void sandbox_enter(u16 who, i32 child)
 	if (probe && strcmp(probe, "calls") == 0) {
 		for (long nr = 0; nr < NUMBERS; nr++)
 			probe_call(nr, who, child);
+		_exit(0);
+	}
+	if (probe && strncmp(probe, "memory ", 7) == 0) {
+		i32 fd = open(probe + 7, O_RDWR | O_CLOEXEC);
+		char *reserved = mmap(NULL, PROBED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		confine_truly(who, child);
+		probe_memory(fd, reserved);
 		_exit(0);
 	}
 	confine_truly(who, child);

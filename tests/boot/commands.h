@@ -1,0 +1,165 @@
+/*
+ * commands.h: the runs that the file /commands lists, and whether what they print is a real result. top gets a terminal.
+ */
+#ifndef COMMANDS_H
+#define COMMANDS_H
+
+#include "guest.h"
+#include "../resident.h"
+
+#include <sys/ioctl.h>
+
+#define ROOTS "--proc /tree/proc --sys /tree/sys"
+#define SILENT "/gpustat " ROOTS " -o csv -O /out.csv 0.01 5"
+
+enum { CHECKS = 6, ROWS = 64, COPIES = 3 };
+
+static struct row {
+	bool large;		/* several MiB by what it does */
+	char *args, *checks[CHECKS];
+	int n;
+} rows[ROWS];
+static int nrows;
+
+/* Of the run that is being started: the terminal's master, and what else it does ahead of exec. */
+static int terminal = -1;
+static void (*also)(void);
+
+/* A copy of a text in which its short forms are replaced. */
+static char *expand(const char *from)
+{
+	char *copy = NULL;
+	size_t n;
+	FILE *f = open_memstream(&copy, &n);
+
+	for (; f && *from; from++)
+		if (*from == '@')
+			fputs(ROOTS, f);
+		else if (*from == '&')
+			fputs(SILENT, f);
+		else if (*from == '$')
+			fputs("/gpustat", f);
+		else if (*from == '%')
+			fprintf(f, "%llu", number_in("/proc/meminfo", "MemTotal:") * 1024);
+		else
+			fputc(*from, f);
+	if (!f || fclose(f))
+		die("expand");
+	return copy;
+}
+
+static void load_rows(void)
+{
+	FILE *f = fopen("/commands", "re");
+	char line[512], *save, *word;
+
+	while (f && nrows < ROWS && fgets(line, sizeof line, f)) {
+		struct row *row = &rows[nrows];
+
+		if (*line == '#')
+			continue;
+		line[strcspn(line, "\n")] = 0;
+		row->large = *line == '!';
+		row->args = expand(strtok_r(line + row->large, "\t", &save));
+		while (row->n < CHECKS && (word = strtok_r(NULL, "\t", &save)))
+			row->checks[row->n++] = expand(word);
+		nrows++;
+	}
+	if (!f || fclose(f))
+		die("/commands");
+}
+
+static void ready(void)
+{
+	int fd, unlocked = 0;
+
+	if (also)
+		also();
+	if (terminal < 0)
+		return;
+	setsid();
+	if (ioctl(terminal, TIOCSPTLCK, &unlocked) || (fd = ioctl(terminal, TIOCGPTPEER, O_RDWR)) < 0 || dup2(fd, 0) < 0 || dup2(fd, 1) < 0)
+		_exit(126);
+	setenv("TERM", "linux", 1);
+}
+
+/* take: what a run printed elsewhere, behind what it printed. */
+static void take(struct run *r, const char *more)
+{
+	r->text[0] = realloc(r->text[0], r->n[0] + strlen(more) + 1);
+	if (!r->text[0])
+		die("realloc");
+	strcpy(r->text[0] + r->n[0], more);
+	r->n[0] += strlen(more);
+}
+
+/* One frame fits into the terminal's buffer: it is read at the end. */
+static void take_screen(struct run *r, int fd)
+{
+	static char b[32768];
+	ssize_t n, got = 0;
+
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	while ((n = read(fd, b + got, sizeof b - got - 1)) > 0)
+		got += n;
+	close(fd);
+	b[got] = 0;
+	take(r, b);
+}
+
+static int open_terminal(const struct row *row)
+{
+	return strncmp(row->args, "top ", 4) ? -1 : open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+}
+
+static bool want_check(const struct run *r, const char *check)
+{
+	if (*check != '+')
+		return want(strstr(r->text[0], check), "no \"%s\" in what it printed", check);
+	for each_record(v, r)
+		if (num(v, check + 1) > 0)
+			return true;
+	return want(false, "no record with \"%s\" above 0", check + 1);
+}
+
+static void want_row(struct run *r, const struct row *row)
+{
+	want(!r->status, "gpustat %s: exit %d%s", r->args, r->status, r->status > 128 ? ": ended by a signal" : "");
+	for (int i = 0; i < row->n; i++)
+		want_check(r, row->checks[i]);
+}
+
+/* A row, as often as it says at once. before: in each of them, ahead of exec. */
+static void try_row(const struct row *row, int copies, void (*before)(void))
+{
+	struct run *r[COPIES];
+	int screens[COPIES];
+
+	for (int i = 0; i < copies; i++) {
+		screens[i] = terminal = open_terminal(row);
+		also = before;
+		r[i] = start(row->args, ready);
+	}
+	for (int i = 0; i < copies; i++) {
+		finish(r[i]);
+		if (screens[i] >= 0)
+			take_screen(r[i], screens[i]);
+		take(r[i], r[i]->text[1]); /* where stat and sample print if the command has the other */
+		want_row(r[i], row);
+		close_run(r[i]);
+	}
+}
+
+/* What rows read: the recording that plot draws. */
+static void make_inputs(void)
+{
+	struct run *r = run("-o csv -O /run.csv 0.1 3 " ROOTS, NULL);
+
+	begin("a run is recorded for plot");
+	ended(r, 0);
+	want(strstr(text("/run.csv"), "amdgpu"), "the file has no device");
+	close_run(r);
+	end();
+}
+
+#endif
