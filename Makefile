@@ -165,14 +165,18 @@ PIC  += $(ATOMICS)
 ATOMICS = $(call once,ATOMICS,$(call has,-mno-outline-atomics))
 PIC_DIR = build/pic
 GPUSTAT_OBJS  = $(addprefix $(PIC_DIR)/,$(patsubst %,%.o,$(filter-out gpustat commands/% views/% perfmon/%,$(SOURCES)) views/khr))
-PERFMON2_OBJS = $(addprefix $(PIC_DIR)/,$(patsubst %.c,%.o,$(wildcard perfmon/*.c)) parse.o perfstream.o sources/files.o sources/replace.o)
-# The address space of libgpustat.a: all of its tables, full, hold 50 MB. That of libperfmon2.a: perfmon/tables.c.
+PERFMON2_OBJS = $(addprefix $(PIC_DIR)/,$(patsubst %.c,%.o,$(wildcard perfmon/*.c)) perfmon/tables.o parse.o perfstream.o sources/files.o sources/replace.o)
+# The address space that a library reserves for its tables. All tables of libgpustat.a, full, hold 50 MB; those of libperfmon2.a
+# 1.6 MB, and each table gets at most 1/8 of what is left.
 $(PIC_DIR)/sources/tables.o: CPPFLAGS += -DARENA_BYTES='((size_t)64 << 20)'
-$(PIC_DIR)/perfmon/tables.o: sources/tables.c
 
 lib: $(LIBS)
 
 $(PIC_DIR)/%.o: %.c include/gpustat.h include/sys.h $(HDRS) $(wildcard perfmon/*.h) Makefile
+	@mkdir -p $(@D)
+	$(CC) $(CPP_) $(CPPFLAGS) $(WARN) $(CFLAGS) $(PIC) -c -o $@ $<
+$(PIC_DIR)/perfmon/tables.o: CPPFLAGS += -DARENA_BYTES='((size_t)8 << 20)'
+$(PIC_DIR)/perfmon/tables.o: sources/tables.c include/gpustat.h include/sys.h Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CPP_) $(CPPFLAGS) $(WARN) $(CFLAGS) $(PIC) -c -o $@ $<
 

@@ -1323,7 +1323,7 @@ static int parse_args(char **argv)
 
 enum { NO_PROC = 1, NO_SYS = 2, NO_NAMED = 4, REFUSED = 8 };
 
-/* What of these is missing, or 0. A root that the user named, or that is refused, is told at once. */
+/* Opens a root. Returns 0, `missing` if it is not mounted there, or NO_NAMED or REFUSED with the error printed. */
 static int open_root(int *fd, const char *dir, const char *given, u32 magic, int missing)
 {
 	struct statfs fs;
@@ -1352,6 +1352,20 @@ static bool has_sysfs(void)
 	return n <= 0 || str_find(str_got(text, n), (struct str)STR("\tsysfs\n"));
 }
 
+static void say_rootless(void)
+{
+	char names[96];
+	struct buf b = BUF_Z(names);
+
+	for (size_t i = 0; i < LEN(cmds); i++)
+		if (cmds[i].with & WITH_ROOTLESS) {
+			put_z(&b, b.n ? ", " : "these work without it: ");
+			put_z(&b, cmds[i].name);
+		}
+	if (b.n)
+		say_z(buf_z(&b));
+}
+
 /* /proc and /sys. False: one is missing that the command cannot do without; what is missing is told in any case. */
 bool open_roots(bool needed)
 {
@@ -1369,7 +1383,7 @@ bool open_roots(bool needed)
 		    both ? "mount -t proc proc /proc; mount -t sysfs sys /sys" :
 		    lacks & NO_SYS ? "mount -t sysfs sys /sys" : "mount -t proc proc /proc");
 	if (lacks && needed && !(lacks & NO_NAMED) && !is_check()) /* which has one line */
-		say_z("these work without it: stat, sample, events, host, counters, doctor");
+		say_rootless();
 	return !(lacks & NO_NAMED) && (!lacks || !needed);
 }
 
@@ -1487,19 +1501,20 @@ static bool drop_privileges(void)
 	return r >= 0;
 }
 
-/* live.c and counters.c say it with what else found no room. */
 static int run_cmd(void)
 {
 	int code = opt.cmd->run();
 	bool failed;
 
+	say_full();
 	if (opt.out.lost && opt.cmd->with & (WITH_PERF | WITH_OA | WITH_FDINFO))
 		say_number(opt.out.lost, " series or columns had no room and were left out");
 	code = finish_run(code);
 	if (is_check())
 		return code;
-	/* What was not found may be in a file that could not be read. RLIMIT_NOFILE is our own limit: a result made under it is no success. */
-	failed = files_error && !opt.command && !(opt.cmd->with & WITH_DOCTOR) && (code == EX_USAGE || code == EX_NODEVICE || (files_untold && files_error == -EMFILE));
+	/* A device or counter that was not found may be in a file that could not be read. A run that RLIMIT_NOFILE cut short has failed. */
+	failed = files_error && !opt.command && !(opt.cmd->with & WITH_DOCTOR) &&
+		 (code == EX_USAGE || code == EX_NODEVICE || (files_untold && files_error == -EMFILE));
 	if (failed || files_unread)
 		say_unread_files();
 	return failed ? EX_FAIL : code;

@@ -405,7 +405,7 @@ u64 muldiv(u64 a, u64 b, u64 c)
 	return q;
 }
 
-/* What was added between two readings; false where that cannot be known. */
+/* Computes the increase between two readings of a counter. Returns false if it cannot be known. */
 bool course_delta(u8 course, u64 was, u64 now, u64 *d)
 {
 	*d = now - was;

@@ -440,7 +440,7 @@ static int print_found(void)
 	put_items(&t);
 	put_missing(&t);
 	put_lost(&t, nlost + no_room(), " values had no room");
-	put_lost(&t, reg_dropped - no_room(), " could not be read: ");
+	put_lost(&t, reg_dropped - no_room(), " files could not be read: ");
 	if (reg_dropped > no_room())
 		put_z(&t, error_text(files_error));
 	if (opt.verbose)

@@ -60,8 +60,8 @@ static void take(u32 i, struct str title)
 		picked[npicked++] = (struct picked){ .counter = catalog_at(i), .index = i, .title = title };
 }
 
-/* Whether a pattern takes this counter. There are some 2500 kernel tracepoints, each is opened on every CPU, and the kernel takes
- * some 0.03 s to close one: a pattern that does not begin with their prefix takes none, and all patterns together take 64. */
+/* Returns true if a pattern may select this counter. A kernel has some 2500 tracepoints, each is opened on every CPU, and closing one
+ * takes the kernel some 0.03 s: a pattern without their prefix selects none, and all patterns together select at most 64. */
 static bool may_take(struct str word, struct str name)
 {
 	static const struct str points = STR("perf/tracepoint/");

@@ -236,6 +236,7 @@ static void take_record(const struct prec *r)
 		show_sample(&s);
 	else if (s.event)
 		profile_sample(&s);
+	s.r = NULL; /* it is the caller's */
 }
 
 static bool print_profile(void)

@@ -511,7 +511,6 @@ int cmd_top(void)
 	measure_screen();
 	code = terminal_enter() ? run() : EX_FAIL;
 	terminal_leave();
-	say_full();
 	if (code == EX_FAIL)
 		say_error("standard output", write_error);
 	return code == EX_OK && !any_device ? no_device() : code;

@@ -985,8 +985,7 @@ const char *dir_next(struct dir *d);
 void dir_close(struct dir *d);
 long slurp(int dir, const char *path, char *b, size_t cap);
 long slurp_fd(int fd, char *b, size_t cap);
-long slurp_table(int dir, const char *path, struct table *t); /* as slurp(), of bytes that become writable as they are read */
-long slurp_table_fd(int fd, struct table *t);
+long slurp_table_fd(int fd, struct table *t); /* bytes become writable as they are read */
 bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line);
 enum { TASK_PATH = 32 };
 void task_path(char path[TASK_PATH], u32 id, const char *leaf);

@@ -163,8 +163,8 @@ struct sys_known {
 	uint64_t more[14];
 };
 
-/* What a file is, as far as the kernel knows without its file system: fstatat(2) asks that, and the server of FUSE or NFS may
- * not answer. "" means dir itself. Linux before 4.11 lacks the call, and does ask. */
+/* Reads the type, inode and device numbers of a file from the kernel's cache. fstatat(2) would ask the file system, and a FUSE or
+ * NFS server may never answer. "" means dir itself. Linux before 4.11 has no statx(2); fstatat(2) is used there. */
 SYS_SHARED(long, sys_stat_known, int dir, const char *path, struct sys_known *k)
 {
 	/* AT_STATX_DONT_SYNC, AT_NO_AUTOMOUNT, AT_EMPTY_PATH; STATX_TYPE */

@@ -168,7 +168,7 @@ long slurp_fd(int fd, char *b, size_t cap)
 	return r < 0 ? r : (long)n;
 }
 
-/* The same, of a table of bytes; its most where it did not fit. */
+/* The same, of a table of bytes; its most where the file is larger, -ENOMEM where memory ends before that. */
 long slurp_table_fd(int fd, struct table *t)
 {
 	size_t n = 0;
@@ -177,22 +177,21 @@ long slurp_table_fd(int fd, struct table *t)
 
 	do {
 		if (!table_has(t, n))
-			return n ? (long)n : -ENOMEM;
+			return n && n == t->most ? (long)n : -ENOMEM;
 		memcpy(&b, t->rows, sizeof(b));
 		r = slurp_more(fd, b, &n, t->ready);
 	} while (r > 0 && n == t->ready);
 	return r < 0 ? r : (long)n;
 }
 
-/* b is NULL: into t. */
-static long slurp_either(int dir, const char *path, char *b, size_t cap, struct table *t)
+long slurp(int dir, const char *path, char *b, size_t cap)
 {
 	long fd = files_tell(open_again(dir, path, O_RDONLY | O_NONBLOCK)), n;
 
 	files_calls++;
 	if (fd < 0)
 		return fd;
-	n = b ? slurp_fd((int)fd, b, cap) : slurp_table_fd((int)fd, t);
+	n = slurp_fd((int)fd, b, cap);
 	if (n == -ENOMEM || dir == root_proc)
 		files_tell(n);
 	else if (is_untold(n)) /* a value that is not known: sensors may well say so */
@@ -200,16 +199,6 @@ static long slurp_either(int dir, const char *path, char *b, size_t cap, struct 
 	sys_close((int)fd);
 	files_calls++;
 	return n;
-}
-
-long slurp(int dir, const char *path, char *b, size_t cap)
-{
-	return slurp_either(dir, path, b, cap, NULL);
-}
-
-long slurp_table(int dir, const char *path, struct table *t)
-{
-	return slurp_either(dir, path, NULL, 0, t);
 }
 
 /* The first line of a file, trimmed; false where there is none. */

@@ -50,20 +50,20 @@ static const struct source_text {
 	u32 cap;
 	bool many; /* records */
 } text_sources[FILES] = {
-	[F_STAT]       = { "stat", cpus_take, 1 << 20 }, /* 128 bytes for each CPU, of MAX_CPUS, 2 for each interrupt */
-	[F_MEMINFO]    = { "meminfo", NULL, 128 << 10 },
+	[F_STAT]       = { "stat", cpus_take, 1 << 20, false }, /* 128 bytes for each CPU, of MAX_CPUS, 2 for each interrupt */
+	[F_MEMINFO]    = { "meminfo", NULL, 128 << 10, false },
 	[F_VMSTAT]     = { "vmstat", NULL, 128 << 10, true },
 	[F_DISKSTATS]  = { "diskstats", disks_take, 512 << 10, true }, /* 4000 disks and partitions */
-	[F_LOADAVG]    = { "loadavg", NULL, TEXT_PART },
+	[F_LOADAVG]    = { "loadavg", NULL, TEXT_PART, false },
 	[F_CPUINFO]    = { "cpuinfo", clocks_take, 2 << 20, true }, /* 1000 CPUs; most of it are flags */
-	[F_PSI_CPU]    = { "pressure/cpu", NULL, TEXT_PART },
-	[F_PSI_MEMORY] = { "pressure/memory", NULL, TEXT_PART },
-	[F_PSI_IO]     = { "pressure/io", NULL, TEXT_PART },
+	[F_PSI_CPU]    = { "pressure/cpu", NULL, TEXT_PART, false },
+	[F_PSI_MEMORY] = { "pressure/memory", NULL, TEXT_PART, false },
+	[F_PSI_IO]     = { "pressure/io", NULL, TEXT_PART, false },
 };
 
 /* The texts of a reading stand one behind the other. */
 static char *text_bytes;
-static TABLE(text_bytes, 4 << 20 /* all caps and a part */, 4 * TEXT_PART, "bytes of /proc");
+static TABLE(text_bytes, 4 << 20 /* all caps and a part */, 16 << 10, "bytes of /proc");
 static size_t text_used;
 
 static struct text {

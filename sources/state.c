@@ -377,8 +377,10 @@ static const char *state_read(const char *path, struct str *file)
 		why = "of another user";
 	else if (st.st_mode & (S_IWGRP | S_IWOTH))
 		why = "others may write to it";
-	else if (!table_has(&loaded_bytes_table, st.st_size < STATE_BYTES ? (size_t)st.st_size : STATE_BYTES))
+	else if (st.st_size >= STATE_BYTES)
 		why = "too large";
+	else if (!table_has(&loaded_bytes_table, (size_t)st.st_size))
+		why = "no memory for it";
 	else if ((n = slurp_fd((int)fd, loaded_bytes, loaded_bytes_table.ready)) < 0)
 		why = "cannot be read";
 	else

@@ -52,7 +52,7 @@ static bool file_text(int dir, const char *name, struct str *text)
 	n = sys_is_regular((int)fd) ? slurp_table_fd((int)fd, &bytes_table) : -EINVAL;
 	sys_close((int)fd);
 	*text = str_got(bytes, n);
-	return n >= 0 && n < FILE_BYTES;
+	return n >= 0 && n < (long)bytes_table.most;
 }
 
 static bool is_printable(struct str s)

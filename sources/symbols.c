@@ -507,7 +507,7 @@ static bool leads_through(struct str path, struct str point)
 /* proc_pid_mountinfo(5): id parent major:minor root point options... - type source options */
 static void mount_line(struct str line)
 {
-	struct str kinds = STR("fuse* nfs* cifs smb3 9p ceph afs lustre"), kind = STR(""), words[5], word;
+	struct str kinds = STR("fuse* nfs* cifs smb3 9p virtiofs ceph afs lustre orangefs ocfs2 gfs2 autofs"), kind = STR(""), words[5], word;
 	u64 major_ = 0, minor_ = 0;
 
 	for (size_t i = 0; i < LEN(words); i++)

@@ -14,9 +14,11 @@ CALL_NS = 1000  # what each look at the clock takes
 TRACEME, CONT, SYSCALL, SETOPTIONS, GET_SYSCALL_INFO = 0, 7, 24, 0x4200, 0x420e
 SYSGOOD, EXITKILL = 1, 0x100000
 SYSCALL_STOP = signal.SIGTRAP | 0x80
-AT_NULL, AT_IGNORE, AT_SYSINFO_EHDR = 0, 1, 33
-# clock_gettime, clock_nanosleep, ppoll, read, pread64
-NUMBERS = {"x86_64": (228, 230, 271, 0, 17), "aarch64": (113, 115, 73, 63, 67), "riscv64": (113, 115, 73, 63, 67)}
+AT_IGNORE, AT_SYSINFO_EHDR = 1, 33
+# By machine and bits of the program: clock_gettime of 64 bits; clock_nanosleep and ppoll, whose times musl passes as two longs;
+# read, pread64.
+NUMBERS = {("x86_64", 64): (228, 230, 271, 0, 17), ("x86_64", 32): (403, 267, 309, 3, 180),
+           ("aarch64", 64): (113, 115, 73, 63, 67), ("riscv64", 64): (113, 115, 73, 63, 67)}
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
@@ -39,10 +41,6 @@ class Driven:
     now: its clock, in ns; due: when the sleep in hand ends; watched: when it read the file `watch`."""
 
     def __init__(self, argv, execs=1, watch=None, **kw):
-        try:
-            self.calls = NUMBERS[os.uname().machine]
-        except KeyError:
-            raise Unable("no numbers of system calls for this machine") from None
         self.now = time.monotonic_ns()
         self.epoch = time.time_ns() - self.now
         self.due, self.began, self.waits, self.code, self.info = None, self.now, None, None, ctypes.create_string_buffer(128)
@@ -63,6 +61,13 @@ class Driven:
             for _ in range(execs - 1):  # of a shell, first
                 self.next_exec()
             self.mem = os.open(f"/proc/{self.pid}/mem", os.O_RDWR)
+            with open(f"/proc/{self.pid}/exe", "rb") as f:
+                self.bits = 32 * f.read(5)[4]  # EI_CLASS
+            self.longs = "<ii" if self.bits == 32 else "<qq"
+            try:
+                self.calls = NUMBERS[os.uname().machine, self.bits]
+            except KeyError:
+                raise Unable("no numbers of system calls for this machine") from None
             self.hide_vdso()
         except BaseException:
             self.kill()
@@ -74,19 +79,21 @@ class Driven:
 
     def hide_vdso(self):
         """So that it asks the kernel what the time is: its page of clocks is taken from what the kernel told it at exec."""
-        with open(f"/proc/{self.pid}/auxv", "rb") as f:
-            auxv = f.read()
         with open(f"/proc/{self.pid}/stat", "rb") as f:
             sp = int(f.read().rpartition(b")")[2].split()[25])  # startstack
+        at = {}
         with open(f"/proc/{self.pid}/maps", encoding="ascii") as f:
-            end = next(int(line.split()[0].partition("-")[2], 16) for line in f if line.rstrip().endswith("[stack]"))
-        stack = os.pread(self.mem, end - sp, sp)
-        at = stack.find(auxv)
-        if at < 0:
-            raise Unable("the clock of a program of 32 bits cannot be driven here")
-        for i in range(0, len(auxv), 16):
-            if struct.unpack_from("<Q", auxv, i)[0] == AT_SYSINFO_EHDR:
-                os.pwrite(self.mem, struct.pack("<Q", AT_IGNORE), sp + at + i)
+            for line in f:
+                first, end = line.split()[0].split("-")
+                at[line.split()[-1]] = int(first, 16), int(end, 16)
+        if "[vdso]" not in at:
+            return
+        stack = os.pread(self.mem, at["[stack]"][1] - sp, sp)
+        words = self.longs.upper()
+        entry = stack.find(struct.pack(words, AT_SYSINFO_EHDR, at["[vdso]"][0]))
+        if entry < 0:
+            raise Unable("where the program finds its page of clocks is not known")
+        os.pwrite(self.mem, struct.pack(words, AT_IGNORE, 0), sp + entry)
 
     def next_exec(self):
         sig = 0
@@ -99,7 +106,7 @@ class Driven:
             sig = os.WSTOPSIG(status)
 
     def timespec(self, addr):
-        s, ns = struct.unpack("<qq", os.pread(self.mem, 16, addr))
+        s, ns = struct.unpack(self.longs, os.pread(self.mem, struct.calcsize(self.longs), addr))
         return s * NS + ns
 
     def ended(self, status):
@@ -155,7 +162,7 @@ class Driven:
     def wake(self, late=0):
         """The time it sleeps for has passed, and late ns more."""
         self.now = max(self.now, self.due) + late
-        os.pwrite(self.mem, bytes(16), self.waits)
+        os.pwrite(self.mem, struct.pack(self.longs, 0, 0), self.waits)
 
     def to_end(self, late=lambda k: 0):
         """Runs it until it ends, each sleep k as long as late(k) seconds more than it asked for. When the sleeps were to end."""

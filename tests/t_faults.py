@@ -675,7 +675,7 @@ def _(m):
         missing += got is None
         check(got in (None, want), f"{r['summary']} of client {r['client']}: {got}, want {want}")
         check(all(e["busy"] in (None, 0) for e in r["engine"].values()), f"engines {r['engine']}")
-    check(not missing or b"no room" in err, f"{missing} values missing without a word: {err!r}")
+    check(not missing or b"values summed up: room for" in err, f"{missing} values missing without a word: {err!r}")
     check(usage.ru_utime + usage.ru_stime < 3, f"{usage.ru_utime:.1f} s + {usage.ru_stime:.1f} s of CPU")
 
 

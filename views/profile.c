@@ -35,7 +35,7 @@ u64 profile_dropped;
 
 void profile_begin(u8 sums)
 {
-	for (u8 i = 0; i < PROF_TABLES; i++)
+	for (u32 i = 0; i < PROF_TABLES; i++)
 		if (sums >> i & 1)
 			table_has(&tables[i], 0);
 	table_has(&text_table, 0);

@@ -1237,15 +1237,6 @@ static bool device_shown(const struct trace *t, const char *dev)
 	return v.p;
 }
 
-static void put(const char *path, const char *what)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, what, strlen(what)) < 0)
-		die(path);
-	close(fd);
-}
-
 static void t_hotplug(void)
 {
 	struct trace t;
@@ -1256,10 +1247,10 @@ static void t_hotplug(void)
 	steps(&t, 3);
 	quiet = t.calls;
 	want(records(&t) == 1 + !access("/dev/accel", F_OK), "control: %d devices are shown", records(&t));
-	put("/sys/module/fake/parameters/add", "xe");
+	must_put("/sys/module/fake/parameters/add", "xe");
 	steps(&t, 2);
 	want(device_shown(&t, "card1"), "card1 is not shown");
-	put("/sys/devices/platform/xe.2/unplug", "1");
+	must_put("/sys/devices/platform/xe.2/unplug", "1");
 	steps(&t, 2);
 	want(!device_shown(&t, "card1"), "card1 is still shown");
 	steps(&t, 2);
@@ -1284,9 +1275,9 @@ static void t_folders(void)
 	steps(&t, 2);
 	for (size_t i = 0; i < LEN(gpus); i++)
 		if (!access(gpus[i].unplug, F_OK)) {
-			put(gpus[i].unplug, "1");
+			must_put(gpus[i].unplug, "1");
 			want(i || access("/dev/dri", F_OK), "control: /dev/dri is still there");
-			put("/sys/module/fake/parameters/add", gpus[i].add);
+			must_put("/sys/module/fake/parameters/add", gpus[i].add);
 		}
 	steps(&t, 2);
 	for (size_t i = 0; i < LEN(gpus); i++) {
