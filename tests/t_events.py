@@ -9,9 +9,10 @@ import sys
 import tempfile
 import time
 
-from tap import finish, report, skip
+from tap import finish, needs, report, skip
 
 PROG = os.path.realpath(sys.argv[1])
+needs(PROG, "events")
 HERE = os.path.dirname(os.path.abspath(__file__))
 PMUS = os.path.join(HERE, "pmus")
 SHARED = os.environ.get("EVENT_SOURCE", os.path.join(HERE, "..", "..", "shared", "event_source"))

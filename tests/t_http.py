@@ -18,6 +18,7 @@ import t_edges as edges  # noqa: E402
 import tap  # noqa: E402
 
 PROG = os.path.realpath(sys.argv[1])
+tap.needs(PROG, "http")
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOTS = ["--proc", f"{HERE}/trees/amdgpu/proc", "--sys", f"{HERE}/trees/amdgpu/sys"]
 GET = b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n"

@@ -6,9 +6,10 @@ import subprocess
 import sys
 import tempfile
 
-from tap import finish, report
+from tap import finish, needs, report
 
 PROG = os.path.realpath(sys.argv[1])
+needs(PROG, "events")
 PMUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pmus")
 
 

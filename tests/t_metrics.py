@@ -519,6 +519,7 @@ def samples_are_whole():
 
 
 def main():
+    tap.skip_lacking(PROG, Bad)
     for what, there in (("promtool", PROMTOOL), ("the parsers of prometheus_client", om_parser)):
         if not there:
             tap.skip(what, "package prometheus or python3-prometheus-client is not installed")

@@ -22,6 +22,8 @@ sys.path.insert(0, HERE)
 from tap import finish, report  # noqa: E402
 
 PROG = os.path.realpath(sys.argv[1])
+for sig in (signal.SIGINT, signal.SIGHUP):
+    signal.signal(sig, signal.SIG_DFL)  # a shell that starts the tests in the background lets them ignore SIGINT, nohup SIGHUP
 TREE = ["--proc", f"{HERE}/trees/mixed/proc", "--sys", f"{HERE}/trees/mixed/sys"]
 PATIENCE = 30  # seconds for what takes a moment: a loaded machine is slow
 SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]

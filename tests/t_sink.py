@@ -26,6 +26,7 @@ from t_edges import Machine, TREES, Skip, check, eq, parse_json, run  # noqa: E4
 
 PROG = os.path.realpath(sys.argv[1])
 edges.PROG = PROG
+tap.skip_lacking(PROG, Skip)
 TREE = os.path.join(TREES, "amdgpu")
 ROOTS = ["--proc", f"{TREE}/proc", "--sys", f"{TREE}/sys"]
 ONCE = [*ROOTS, "-r"]

@@ -21,9 +21,10 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import clock  # noqa: E402
-from tap import finish, report, skip  # noqa: E402
+from tap import finish, needs, report, skip  # noqa: E402
 
 PROG = os.path.abspath(sys.argv[1])
+needs(PROG, "plot")
 TREES = os.path.join(HERE, "trees")
 SVG = "{http://www.w3.org/2000/svg}"
 DIR = tempfile.mkdtemp()

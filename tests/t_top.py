@@ -27,6 +27,7 @@ from t_edges import Machine, check, eq, rewrite  # noqa: E402
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
 PROG, BLESS = os.path.realpath(sys.argv[1]), "--bless" in sys.argv
+tap.needs(PROG, "top")
 PATIENCE = 60  # seconds: a loaded machine is slow
 
 
