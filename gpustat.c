@@ -1504,20 +1504,22 @@ static bool drop_privileges(void)
 static int run_cmd(void)
 {
 	int code = opt.cmd->run();
-	bool failed;
+	bool unread;
 
 	say_full();
 	if (opt.out.lost && opt.cmd->with & (WITH_PERF | WITH_OA | WITH_FDINFO))
 		say_number(opt.out.lost, " series or columns had no room and were left out");
+	if (tables_short && (code == EX_USAGE || code == EX_NODEVICE || code == EX_DENIED))
+		code = EX_FAIL; /* the device, event or counter may be one of those that had no room */
 	code = finish_run(code);
 	if (is_check())
 		return code;
 	/* A device or counter that was not found may be in a file that could not be read. A run that RLIMIT_NOFILE cut short has failed. */
-	failed = files_error && !opt.command && !(opt.cmd->with & WITH_DOCTOR) &&
+	unread = files_error && !opt.command && !(opt.cmd->with & WITH_DOCTOR) &&
 		 (code == EX_USAGE || code == EX_NODEVICE || (files_untold && files_error == -EMFILE));
-	if (failed || files_unread)
+	if (unread || files_unread)
 		say_unread_files();
-	return failed ? EX_FAIL : code;
+	return unread ? EX_FAIL : code;
 }
 
 /* libc's own would run the handlers that nobody registered, and brings stdio's in. */

@@ -79,6 +79,8 @@ void tables_reserve(void);
 bool table_has(struct table *t, size_t row);
 /* Makes all rows usable, or as many as there is room for: how many. For buffers that are handed out as a whole. */
 size_t table_all(struct table *t);
+/* Memory or address space ended before a table had all its rows: what was not found may be what had no room. */
+extern bool tables_short;
 /* The next table that dropped rows since it was returned last, and how many; NULL: none. */
 const struct table *table_full(u32 *dropped);
 

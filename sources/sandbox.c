@@ -63,7 +63,7 @@ static const struct call {
 	CALL(inotify_init1, CALLS_WATCH, ANY), CALL(inotify_add_watch, CALLS_WATCH, ANY), CALL(pidfd_open, CALLS_WATCH, ANY),
 	CALL(pidfd_getfd, CALLS_BLIND, ANY),
 	CALL(mprotect, WHO, MMAP), /* tables grow; their address space was reserved before */
-	CALL(sched_getaffinity, CALLS_OPEN_PERF, ANY), /* the CPUs of a machine without /sys */
+	CALL(sched_getaffinity, CALLS_PERF | CALLS_OPEN_PERF, ANY), /* the CPUs of a machine without /sys */
 	CALL(perf_event_open, CALLS_OPEN_PERF, ANY), CALL(prlimit64, CALLS_OPEN_PERF, LIMIT), CALL(munmap, CALLS_PERF, ANY),
 	{ SYS_LANDLOCK, CALLS_OPEN_PERF }, /* doctor asks for its version */
 	CALL(sendto, CALLS_NET, ANY), CALL(shutdown, CALLS_NET, ANY), CALL(recvfrom, CALLS_NET, ANY), CALL(getsockopt, CALLS_NET, ANY),

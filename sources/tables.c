@@ -19,6 +19,7 @@ static size_t arena_left;
 static bool reserved; /* or tried to */
 static struct table *used[96]; /* the tables that have begun; no command uses as many */
 static u32 nused;
+bool tables_short;
 
 /* Where address space is limited (RLIMIT_AS), half of the free space is left to others: rings, mapped files. */
 void tables_reserve(void)
@@ -43,8 +44,10 @@ static bool table_commit(struct table *t, char *rows, size_t bytes)
 	size_t all = (size_t)t->most * t->size;
 
 	bytes = ((bytes < all ? bytes : all) + PAGE_LEAST - 1) & ~(size_t)(PAGE_LEAST - 1);
-	if (!bytes || sys_commit(rows, bytes) < 0)
+	if (!bytes || sys_commit(rows, bytes) < 0) {
+		tables_short = true;
 		return false;
+	}
 	t->ready = (u32)(bytes < all ? bytes / t->size : t->most);
 	return true;
 }
@@ -69,7 +72,10 @@ static void table_begin(struct table *t, size_t bytes)
 	want = want <= arena_left ? want : 0;
 	arena_left -= want;
 	rows = arena + arena_left;
-	t->most = want / t->size < t->most ? (u32)(want / t->size) : t->most;
+	if (want / t->size < t->most) {
+		t->most = (u32)(want / t->size);
+		tables_short = true;
+	}
 	if ((bytes > first && table_commit(t, rows, bytes)) || table_commit(t, rows, first))
 		memcpy(t->rows, &rows, sizeof(rows));
 	else

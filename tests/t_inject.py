@@ -49,7 +49,7 @@ HOWS = {k: errnos(v) for k, v in {
     "getdents64": "EIO ENOENT ENOMEM EINTR", "getsockopt": "ENOMEM", "getrusage": "",
     "inotify_add_watch": "EACCES ENOENT ENOMEM ENOSPC", "inotify_init1": FILES, "ioctl": "EIO EPERM ENOMEM EINTR",
     "landlock_add_rule": "ENOMEM EPERM", "landlock_create_ruleset": "EMFILE ENOMEM ENOSYS EOPNOTSUPP",
-    "landlock_restrict_self": "E2BIG ENOMEM EPERM", "lseek": "ESPIPE", "madvise": "EINVAL ENOMEM EAGAIN", "mprotect": "ENOMEM EAGAIN", "mmap": "EAGAIN ENOMEM ENFILE EACCES EPERM",
+    "landlock_restrict_self": "E2BIG ENOMEM EPERM", "lseek": "ESPIPE", "madvise": "EINVAL ENOMEM EAGAIN", "mprotect": "ENOMEM EACCES", "mmap": "EAGAIN ENOMEM ENFILE EACCES EPERM",
     "openat": FILES + " EINTR EIO EACCES EPERM ENOENT ESRCH", "openat_new": FILES + " EINTR EIO EACCES EPERM ENOSPC",
     "perf_event_open": FILES + " EACCES EPERM EINTR ENOENT ESRCH ENOSPC", "pidfd_getfd": "EMFILE EPERM ESRCH",
     "pidfd_open": FILES + " ESRCH", "pipe2": "EMFILE ENFILE ENOMEM", "poll": "EINTR ENOMEM", "ppoll": "EINTR ENOMEM", "prctl": "EPERM", "prlimit64": "EPERM ESRCH",
@@ -159,7 +159,7 @@ add("fields", ["-f", "help"])
 MOVES = re.compile(r"^(time|dt|index)$|self_cpu|(^|\.)(dt|elapsed)$")  # what no two runs have in common
 COUNTS = re.compile(r"unreadable|dropped")
 # What has two sources: cpufreq, else /proc/cpuinfo; the driver's count of memory, else what its clients have; a zone's name.
-FALLS_BACK = re.compile(r"^counter host/(cpu/cpu\d+/freq .*_freq|thermal/.*/type)$|used\b.* \S*mem_info_(vram|gtt)_used$")
+FALLS_BACK = re.compile(r"^counter host/(cpu/cpu\d+/freq .*(_freq|mprotect)|thermal/.*/type)$|used\b.* \S*mem_info_(vram|gtt)_used$")
 NUMBERED = re.compile(r"/(zone|temp|fan|in|power|curr|energy)\d+")  # ... where no such file can be read any more
 NAMED = ("_label", "/type", "/name", "/information")            # what a sensor is called after; else it is temp1
 WHOLE = re.compile(r"(device|client|cgroup|fdinfo|oa|source) |gpustat_device_info")  # records; a value may be absent
@@ -293,7 +293,8 @@ def fault_of(run, a, how, base, flags=0):
     more = more_of(run, a, base, flags)
     if more:
         return f"may more: {more}"
-    more = not a.err.endswith(b"cannot be given up\n") and leaked(run, collections.Counter(a.open), collections.Counter(base.open))
+    cut = run.form == "check" and b"timeout" in a.out  # its alarm ends it in the middle of anything
+    more = not cut and not a.err.endswith(b"cannot be given up\n") and leaked(run, collections.Counter(a.open), collections.Counter(base.open))
     if more:
         return f"open at the end: {more[:3]}"
     if a.left:
@@ -304,7 +305,8 @@ def fault_of(run, a, how, base, flags=0):
 def more_of(run, a, base, flags):
     """What a process at its end may do that it may not do undisturbed. Who is root, or had it from whoever started us, goes on
     where it cannot be given up; whom files gave it must not. No sandbox is none the worse for whoever began none."""
-    if a.code and a.err or not a.may:
+    told = a.err or flags & STAYS and a.fired == "write"  # which the message is, too
+    if a.code and told or not a.may:
         return []
     ours = run.kw.get("secure")
     more = [f"{k} {a.may[k]}" for k in ("CapInh", "CapPrm", "CapEff") if int(a.may[k], 16) & ~int(base.may[k], 16)]
@@ -350,7 +352,7 @@ def fault_of_output(run, a, how, base, flags):
         return f"invalid: {e}"
     if a.code and a.code != base.code and how in AGAIN and not own and (a.fired, how) != ("read", errno.EAGAIN):
         return f"exit code {a.code}: {a.err[-80:]!r}"
-    return compare(got, values_of(run, ours), how, said, a.what, flags & STAYS) if got or not a.code else None
+    return compare(got, values_of(run, ours), how, said, a.what or a.fired, flags & STAYS) if got or not a.code else None
 
 
 def is_output(a, run):

@@ -137,7 +137,7 @@ restart_syscall clock_gettime clock_getres clock_nanosleep exit_group ppoll prct
 FILES = "openat getdents64 readlinkat newfstatat stat lstat faccessat faccessat2 statx statfs fstatfs".split()
 REPLACE = "unlinkat renameat renameat2 fchmod".split()
 WATCH = "inotify_init1 inotify_add_watch pidfd_open".split()  # as root, who need not take descriptors of others
-PERF = "pwrite64 mmap munmap".split()
+PERF = "pwrite64 mmap munmap sched_getaffinity".split()
 CHILD = "wait4 getrusage kill".split()
 OPEN_PERF = "sched_getaffinity perf_event_open prlimit64 landlock_create_ruleset".split()
 

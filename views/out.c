@@ -1721,7 +1721,10 @@ void out_measure(struct out *o, const struct record *r)
 /* Appends one record, and before it whatever the format puts there. */
 void out_record(struct out *o, struct buf *b, const struct record *r)
 {
-	o->fmt->record(o, b, r);
+	if (r->f)
+		o->fmt->record(o, b, r);
+	else
+		b->full = true; /* there was no memory for its fields */
 }
 
 /* Appends what stands behind a sample. True: there is more, once b has been written. */

@@ -23,7 +23,7 @@ static const struct name {
 	N(faccessat, CALLS_FILES), N(faccessat2, CALLS_FILES), N(statx, CALLS_FILES), N(statfs, CALLS_FILES), N(fstatfs, CALLS_FILES),
 	N(unlinkat, CALLS_REPLACE), N(renameat2, CALLS_REPLACE), N(fchmod, CALLS_REPLACE), N(pwrite64, CALLS_WRITE | CALLS_PERF),
 	N(inotify_init1, CALLS_WATCH), N(inotify_add_watch, CALLS_WATCH), N(pidfd_open, CALLS_WATCH), N(pidfd_getfd, CALLS_BLIND),
-	N(sched_getaffinity, CALLS_OPEN_PERF), N(perf_event_open, CALLS_OPEN_PERF), N(prlimit64, CALLS_OPEN_PERF), N(munmap, CALLS_PERF),
+	N(sched_getaffinity, CALLS_PERF | CALLS_OPEN_PERF), N(perf_event_open, CALLS_OPEN_PERF), N(prlimit64, CALLS_OPEN_PERF), N(munmap, CALLS_PERF),
 	N(sendto, CALLS_NET), N(shutdown, CALLS_NET), N(recvfrom, CALLS_NET), N(getsockopt, CALLS_NET),
 	N(wait4, CALLS_CHILD), N(getrusage, CALLS_CHILD), N(kill, CALLS_CHILD | CALLS_SCREEN | CALLS_WRITE),
 	{ "landlock_create_ruleset", SYS_LANDLOCK, CALLS_OPEN_PERF },
