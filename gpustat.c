@@ -645,7 +645,9 @@ static const struct option {
 #define BY(setter) OPT_OWN, { .set = setter }
 #define OPTION(feature, ...) ROW(OPTION, feature)(feature, __VA_ARGS__)
 #define OPTION1(of, letter, with, kind, to, name, help) { letter, with, kind, to, name help }
+#if !WHOLE
 #define OPTION0(of, letter, with, kind, to, name, help) { letter, with, OPT_LEFT_OUT, { .feature = #of }, name }
+#endif
 	{ 'i', WITH_LIVE | WITH_TOP | WITH_STAT | WITH_OA | WITH_NAMED, TO(TIME, interval), "interval T\tsample every T: 100ms, 1, 1.5s, 1m" },
 	{ 'c', WITH_LIVE | WITH_TOP | WITH_PERF | WITH_OA | WITH_NAMED, TO(COUNT, count), "count N\tstop after N samples (-n too; not of stat, sample)" },
 	{ 'n', WITH_LIVE | WITH_TOP | WITH_OA | WITH_NAMED, TO(COUNT, count), "count N" },
@@ -770,7 +772,9 @@ enum { WATCHES = MAY_READ | MAY_LOOK, COUNTS = WATCHES | MAY_PERF };
 static const struct cmd cmds[] = {
 #define COMMAND(feature, ...) ROW(COMMAND, feature)(feature, __VA_ARGS__)
 #define COMMAND1(of, ...) { #of, __VA_ARGS__ }
+#if !WHOLE
 #define COMMAND0(of, ...) { .name = #of }
+#endif
 	{ "", "[INTERVAL [COUNT]]", "a record per device and sample", K_DEVICE, WITH_LIVE, WATCHES, CALLS_FILES | CALLS_WATCH, cmd_live },
 	{ "procs", "[INTERVAL [COUNT]]", "a record per DRM client", K_CLIENT, WITH_LIVE, WATCHES, CALLS_FILES | CALLS_WATCH, cmd_live },
 	{ "cgroups", "[INTERVAL [COUNT]]", "clients summed per cgroup", K_CGROUP, WITH_LIVE, WATCHES, CALLS_FILES | CALLS_WATCH, cmd_live },
@@ -1509,7 +1513,7 @@ static int run_cmd(void)
 	say_full();
 	if (opt.out.lost && opt.cmd->with & (WITH_PERF | WITH_OA | WITH_FDINFO))
 		say_number(opt.out.lost, " series or columns had no room and were left out");
-	if (tables_short && (code == EX_USAGE || code == EX_NODEVICE || code == EX_DENIED))
+	if (tables_short && !opt.command_exit && (code == EX_USAGE || code == EX_NODEVICE || code == EX_DENIED))
 		code = EX_FAIL; /* the device, event or counter may be one of those that had no room */
 	code = finish_run(code);
 	if (is_check())

@@ -143,5 +143,6 @@ int command_result(const struct measure *m, int code)
 		say(opt.command[0], ": what it ended with cannot be told: ", error_text(m->status));
 		return EX_FAIL;
 	}
-	return m->argv && exit_of(m->status) ? exit_of(m->status) : code;
+	opt.command_exit = m->argv ? exit_of(m->status) : 0;
+	return opt.command_exit ? opt.command_exit : code;
 }

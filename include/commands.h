@@ -73,6 +73,7 @@ struct opts {
 	struct str events[MAX_LISTS], filters[MAX_LISTS], sets[MAX_SETS];
 	size_t nevents, nsets;
 	char **argv, **command;
+	int command_exit; /* of the command, once it ended, as a shell says it */
 	const char *control, *pmu_file;
 	u64 repeat;       /* 0: for ever */
 	i64 delay;        /* ns; negative: until --control says so */

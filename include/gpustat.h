@@ -57,9 +57,10 @@ struct table {
 	void *rows;          /* where the owner's pointer lies */
 	const char *name;    /* what the rows are, for messages: "clients" */
 	u32 size : 20;       /* bytes of a row */
-	u32 first : 11;      /* pages of 4 KiB of the first step; each further step adds half of what there is */
+	u32 first : 10;      /* pages of 4 KiB of the first step; each further step adds half of what there is */
 	u32 begun : 1;       /* it has address space */
-	u32 most;            /* rows at most; less once it has begun where address space is short */
+	u32 cut : 1;         /* less of it than `most` rows want: address space is short */
+	u32 most;            /* rows at most; less once it has begun, where it is cut */
 	u32 ready;           /* rows that may be used now */
 	u32 dropped;         /* rows that had no room since table_full() returned it last */
 };
@@ -79,7 +80,7 @@ void tables_reserve(void);
 bool table_has(struct table *t, size_t row);
 /* Makes all rows usable, or as many as there is room for: how many. For buffers that are handed out as a whole. */
 size_t table_all(struct table *t);
-/* Memory or address space ended before a table had all its rows: what was not found may be what had no room. */
+/* Memory or address space ended before a table had a row that was wanted: what was not found may be what had no room. */
 extern bool tables_short;
 /* The next table that dropped rows since it was returned last, and how many; NULL: none. */
 const struct table *table_full(u32 *dropped);

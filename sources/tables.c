@@ -44,10 +44,8 @@ static bool table_commit(struct table *t, char *rows, size_t bytes)
 	size_t all = (size_t)t->most * t->size;
 
 	bytes = ((bytes < all ? bytes : all) + PAGE_LEAST - 1) & ~(size_t)(PAGE_LEAST - 1);
-	if (!bytes || sys_commit(rows, bytes) < 0) {
-		tables_short = true;
+	if (!bytes || sys_commit(rows, bytes) < 0)
 		return false;
-	}
 	t->ready = (u32)(bytes < all ? bytes / t->size : t->most);
 	return true;
 }
@@ -74,12 +72,14 @@ static void table_begin(struct table *t, size_t bytes)
 	rows = arena + arena_left;
 	if (want / t->size < t->most) {
 		t->most = (u32)(want / t->size);
+		t->cut = 1;
+	}
+	if ((bytes > first && table_commit(t, rows, bytes)) || table_commit(t, rows, first)) {
+		memcpy(t->rows, &rows, sizeof(rows));
+	} else {
+		t->most = 0;
 		tables_short = true;
 	}
-	if ((bytes > first && table_commit(t, rows, bytes)) || table_commit(t, rows, first))
-		memcpy(t->rows, &rows, sizeof(rows));
-	else
-		t->most = 0;
 }
 
 static char *rows_of(const struct table *t)
@@ -100,6 +100,7 @@ static bool table_grow(struct table *t, size_t rows)
 	if (rows <= t->ready || (rows <= t->most && ((step > rows * t->size && table_commit(t, rows_of(t), step)) ||
 						     table_commit(t, rows_of(t), rows * t->size))))
 		return true;
+	tables_short |= t->cut || rows <= t->most;
 	t->dropped++;
 	return false;
 }
@@ -112,9 +113,11 @@ bool table_has(struct table *t, size_t row)
 size_t table_all(struct table *t)
 {
 	table_begin(t, (size_t)t->most * t->size);
-	for (size_t bytes = (size_t)t->most * t->size; t->ready < t->most && bytes > (size_t)t->ready * t->size; bytes /= 2)
+	for (size_t bytes = (size_t)t->most * t->size; t->ready < t->most && bytes > (size_t)t->ready * t->size; bytes /= 2) {
 		if (table_commit(t, rows_of(t), bytes))
 			break;
+		tables_short = true;
+	}
 	return t->ready;
 }
 

@@ -167,6 +167,14 @@ def test_limits(prog, tmp):
                     report(not wrong or (0 <= code < 126 and NO_ROOM.search(text)), f"{name}: a result, or what had no room", *wrong, text)
 
 
+def test_exit_codes(prog):
+    """A limit that leaves enough changes no exit code: only a row that had no room turns "not found" into a failure."""
+    for args, code in ((["stat", "-e", "task-clock", "--", "sh", "-c", "exit 3"], 3), (["stat", "-e", "task-clock", "--", "sh", "-c", "exit 2"], 2),
+                       (["counters", "nosuch"], 2), (["-d", "nosuch"], 3), (["stat", "-e", "nosuch", "--", "true"], 2)):
+        p = sh("bash", "-c", f'ulimit -v {ENOUGH}; exec "$0" "$@"', prog, *args)
+        report(p.returncode == code, f"ulimit -v {ENOUGH}: {' '.join(args)} exits {code}", p.returncode, p.stderr)
+
+
 # What mprotect() refuses from the N-th call on: a table that has no row, while those before it have.
 REFUSING = range(1, 17)
 
@@ -239,6 +247,7 @@ def main():
         test_static(prog, tmp)
         test_all_commands(prog, tmp)
         test_limits(prog, tmp)
+        test_exit_codes(prog)
         test_refused(prog)
         test_clients_leave_room(prog, tmp)
         test_huge_pages(prog)

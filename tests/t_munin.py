@@ -96,7 +96,7 @@ def _(m):
     outs = []
     for args in (["config"], ["--window", "1ms"]):
         r = run(["munin", *args, *m.roots()])
-        check(r.code == 0 and re.search(rb"[0-9]+ values had no room", r.err), f"{r.err!r}")
+        check(r.code == 0 and re.search(rb"values of a graph: room for [0-9]+ only, [0-9]+ left out", r.err), f"{r.err!r}")
         outs.append(graphs(r.out))
     config_fits(*outs)
     eq(len(outs[1]["gpustat_busy"]), 1025, "fields, and what the graph itself has")

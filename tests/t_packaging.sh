@@ -225,7 +225,7 @@ dracut_image() {
 		dracut --force --no-kernel --no-hostonly --no-early-microcode -m gpustat --conf /dev/null --confdir "$tmp/dr/conf" --tmpdir "$tmp/dr" --gzip "$tmp/dr/img" "$(kernel)"
 	rm -rf /usr/lib/dracut/modules.d/99gpustat
 	cd "$tmp/dr/root" && gzip -dc ../img | cpio -idm --quiet && [ -x usr/bin/gpustat ] && [ "$(chroot . /usr/bin/gpustat -V | head -n 1)" = "gpustat $version" ] &&
-		! chroot . /usr/bin/gpustat 2>"$tmp/said" && grep -q '^gpustat: /sys' "$tmp/said"
+		! chroot . /usr/bin/gpustat 2>"$tmp/said" && grep -q '^gpustat: /proc and /sys are not mounted' "$tmp/said"
 }
 
 # tests/packages beside an apt-get and a dpkg that only say what they see: no service may start while packages come, and

@@ -46,8 +46,9 @@ def skip_lacking(prog, exception):
 
     class Popen(plain):
         def __init__(self, args, *more, **kw):
-            own = isinstance(args, list) and prog in args and args[-1] != "--help"
-            why = own and lacks(prog, list(map(os.fsdecode, args[args.index(prog) + 1:])))
+            words = list(map(os.fsdecode, args)) if isinstance(args, list) else []
+            own = prog in words and words[-1] != "--help"
+            why = own and lacks(prog, words[words.index(prog) + 1:])
             if why:
                 raise exception(why)
             super().__init__(args, *more, **kw)

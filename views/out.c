@@ -1562,7 +1562,9 @@ static const struct format {
 } formats[] = {
 #define FORMAT(feature, ...) ROW(FORMAT, feature)(feature, __VA_ARGS__)
 #define FORMAT1(of, title, measure, ...) { STR(title), { measure }, __VA_ARGS__ }
+#if !WHOLE
 #define FORMAT0(of, title, ...) { .name = STR(title), .feature = #of, .made = MADE_OF_NOTHING }
+#endif
 	{ STR("line"), { line_measure }, line_record, line_end, F_ONCE | F_JOINS | F_SPREADS, 0, MADE_OF_RECORDS },
 	FORMAT(table, "table", table_measure, table_record, table_end, 0, 0, MADE_OF_RECORDS),
 	{ STR("csv"), { NULL }, csv_record, csv_end, F_SPREADS | F_HEADS, 0, MADE_OF_RECORDS },

@@ -73,7 +73,9 @@ kernels() {
 # The kernel of another machine, and a copy of the program, one for all kernels, whose objects do not meet those of this machine.
 # One test at a time makes them.
 cross() {
-	mkdir -p "$top/build" && exec 9>"$top/build/boot-$machine.lock" && flock 9 || fail "build/boot-$machine.lock"
+	if ! { mkdir -p "$top/build" && exec 9>"$top/build/boot-$machine.lock" && flock 9; }; then
+		fail "build/boot-$machine.lock"
+	fi
 	# shellcheck disable=SC2086 # a word, or none
 	"$here/../arch/fetch" "$MUSL" "$machine" - "$meta" ${devices:+modules} >"$build/fetch.log" 2>&1 || {
 		tail -n 5 "$build/fetch.log" | sed 's/^/# /'
