@@ -264,19 +264,11 @@ static bool make_room(struct record *r, const struct column *c)
 	return has;
 }
 
-static inline bool has_room(struct record *r, const struct column *c)
+/* The next field, for which there is room. */
+static struct field *take_field(struct record *r, const struct column *c, struct str inst)
 {
-	return r->n < fields_ready || make_room(r, c);
-}
+	struct field *f = &r->f[r->n++];
 
-/* A field with no value yet. */
-static struct field *add(struct record *r, const struct column *c, struct str inst)
-{
-	struct field *f;
-
-	if (!has_room(r, c))
-		return NULL;
-	f = &r->f[r->n];
 	f->col = c;
 	f->inst = inst;
 	f->v.type = V_NULL; /* all of it at once would be a loop over 64 bytes */
@@ -284,8 +276,18 @@ static struct field *add(struct record *r, const struct column *c, struct str in
 	f->v.neg = f->empty = false;
 	f->v.n = 0; /* by which what is not known is sorted, too */
 	f->v.s = (struct str){ 0 };
-	r->n++;
 	return f;
+}
+
+SHARED static struct field *take_beyond(struct record *r, const struct column *c, struct str inst)
+{
+	return make_room(r, c) ? take_field(r, c, inst) : NULL;
+}
+
+/* A field with no value yet. NULL: there is no room. It calls nothing but as its last step, so it has nothing to save. */
+static struct field *add(struct record *r, const struct column *c, struct str inst)
+{
+	return r->n < fields_ready ? take_field(r, c, inst) : take_beyond(r, c, inst);
 }
 
 static void add_empty(struct record *r, const struct column *c)
@@ -1253,7 +1255,7 @@ static void add_pids(struct record *r, const struct column *c, const struct clie
 			r->lost++;
 			continue;
 		}
-		if (!has_room(r, c))
+		if (r->n >= fields_ready && !make_room(r, c))
 			continue;
 		memmove(&r->f[i + 1], &r->f[i], (r->n - i) * sizeof(r->f[0]));
 		r->f[i] = (struct field){ .col = c, .v = { .type = V_INT, .n = pid } };
