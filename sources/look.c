@@ -11,7 +11,9 @@ static bool walked;       /* all of /proc was, once */
 static bool unopened;     /* /proc could not be opened, once at least: nothing is sure to be found in time */
 static u64 round_names;   /* descriptors of all processes, when they were looked at last */
 static u64 round_calls;   /* that took them */
-static u32 lost;          /* of reg_dropped: what looks found no room for */
+static struct loss {
+	u32 dropped, untold; /* of reg_dropped and reg_untold */
+} lost; /* what looks found no room for: it stays so in the samples until somebody looks there again */
 static const i64 rename_ns = 5000000000; /* a process may change its name or cgroup: read anew after this */
 
 /* False: /proc cannot be opened. */
@@ -240,7 +242,7 @@ bool looks_rest(void)
 
 static u32 tour_pid;
 static u64 tour_names, tour_calls; /* so far */
-static u32 tour_lost;   /* as lost */
+static struct loss tour_lost;
 static bool round_over; /* in this sample */
 
 /* All descriptors of all processes have had their turn. */
@@ -251,7 +253,8 @@ static void round_end(void)
 	round_names = tour_names;
 	round_calls = tour_calls;
 	lost = tour_lost;
-	tour_names = tour_calls = tour_lost = 0;
+	tour_names = tour_calls = 0;
+	tour_lost = (struct loss){ 0 };
 }
 
 /* A descriptor more of all. False: that was the last one. What is known of its process holds, unless it proves nothing. */
@@ -272,17 +275,28 @@ static bool tour_on(void)
 	return true;
 }
 
+static struct loss loss_so_far(void)
+{
+	untold_drop();
+	return (struct loss){ reg_dropped, reg_untold };
+}
+
+static void loss_add(struct loss *l, struct loss before)
+{
+	struct loss now = loss_so_far();
+
+	l->dropped += now.dropped - before.dropped;
+	l->untold += now.untold - before.untold;
+}
+
 static bool sweep_descriptor(void)
 {
-	u32 dropped;
-	bool more;
+	struct loss before = loss_so_far();
+	bool more = tour_on();
 
-	untold_drop();
-	dropped = reg_dropped;
-	more = tour_on();
-	untold_drop();
-	tour_lost += reg_dropped - dropped;
-	reg_dropped = dropped;
+	loss_add(&tour_lost, before);
+	reg_dropped = before.dropped;
+	reg_untold = before.untold;
 	if (!more)
 		round_end();
 	return more;
@@ -428,17 +442,16 @@ static void look_for_new(void)
 static void fdinfo_scan(void)
 {
 	bool anew = !tour.open && tour_pid == NONE; /* a round begins */
-	u32 dropped;
+	struct loss before;
 
 	if (!walked && !any_device())
 		return;
-	untold_drop();
-	dropped = reg_dropped;
+	before = loss_so_far();
 	round_over = false;
 	looks_left = LOOK_MAX;
 	looked_around = !walked || !fdinfo_repeats || watch_sweep == SWEEP_ALL;
 	if (looked_around) {
-		lost = 0;
+		lost = (struct loss){ 0 };
 		walk();
 		clients_drop(false);
 	} else {
@@ -446,10 +459,10 @@ static void fdinfo_scan(void)
 	}
 	if (fdinfo_repeats)
 		reg_unreadable = watch_refused();
-	untold_drop();
 	if (!round_over || !anew) /* what one that began here has counted itself */
-		lost += reg_dropped - dropped;
-	reg_dropped = dropped + lost + watch_unlisted();
+		loss_add(&lost, before);
+	reg_dropped = before.dropped + lost.dropped + watch_unlisted();
+	reg_untold = before.untold + lost.untold;
 }
 
 /* A client that has lost its last holder may be held by another process, or through another number: first those who held one

@@ -131,7 +131,7 @@ def many_files(m):
 def _(m):
     many_files(m)
     for n in (8, 12, 24, 64, 110, 250):
-        for args in (["-r"], ["-w", "0.05"], ["0.1", "4"]):
+        for args in (["-r"], ["-w", "0.05"], ["0.1", "4"], ["--sweep", "0", "0.05", "3"]):
             for d, *_rest in samples_of(parse_json(limited(m, n, *args, "-o", "json").out)):
                 what = f"{n} descriptors, {args}: {d['clients']} clients, {d['dropped']} dropped, " \
                        f"{d['unreadable']} unreadable"
