@@ -190,7 +190,7 @@ static int sample(void)
 	int code;
 
 	if (left_out)
-		say_number(left_out, " kernel tracepoints were left out: perf/tracepoint/* takes 64, --all all");
+		say_number(left_out, " kernel tracepoints were left out: a pattern that names them opens 64 of them, --all opens all");
 	if (!npicked)
 		return say_full() ? EX_FAIL : EX_USAGE;
 	if ((code = activate()) >= 0)

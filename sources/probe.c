@@ -30,7 +30,7 @@ static struct shown {
 	struct probed p;
 	u64 wants; /* capabilities that would mend it */
 	u8 gives;  /* DOCKER_ of it */
-} *rows, no_room, *latest;
+} *rows, spare, *latest;
 static TABLE(rows, MAX_PROBED, 24, "rows of doctor");
 static size_t nrows;
 
@@ -75,7 +75,7 @@ static struct probed *row(const char *a, const char *b, u8 status, const char *d
 {
 	struct probed *p;
 
-	latest = table_has(&rows_table, nrows) ? &rows[nrows++] : &no_room;
+	latest = table_has(&rows_table, nrows) ? &rows[nrows++] : &spare;
 	p = &latest->p;
 	p->e.kind = K_SOURCE;
 	p->status = hidden_by ? PROBE_ABSENT : status;
