@@ -528,7 +528,7 @@ static struct event *event_new(struct str name)
 {
 	struct event *ev;
 
-	if (rows == UINT16_MAX || !table_has(&events_table, nevents + 1)) {
+	if (rows == UINT16_MAX || nevents + 1 == MAX_EVENTS || !table_has(&events_table, nevents + 1)) {
 		refuse(nevents + 1 < MAX_EVENTS ? "there is no memory for one more event" :
 		       "that would be more events than the 4096 that have room");
 		now.error = -ENOSPC;
