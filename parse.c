@@ -1,6 +1,7 @@
-/* parse.c - text that the kernel prints, and that users type, to values; and text being put together. Pure: bytes in,
- * values out; no system call, no state. SPDX-License-Identifier: MIT */
-#include "gpustat.h"
+/* parse.c - converts text that the kernel prints or a user types to values, and appends text to
+ * buffers. Pure: bytes in, values out; no system call, no state. SPDX-License-Identifier: MIT */
+#include "parse.h"
+#include "built.h"
 
 struct str str_z(const char *z)
 {
@@ -17,7 +18,8 @@ bool str_is(struct str s, const char *z)
 	return str_eq(s, str_z(z));
 }
 
-/* Moves s past lead if it begins with it. */
+/* Moves s past lead if it begins with lead. Returns false, and leaves s unchanged, if it does
+ * not. */
 bool str_skip(struct str *s, struct str lead)
 {
 	const char *p = s->p;
@@ -34,7 +36,7 @@ bool str_skip_z(struct str *s, const char *lead)
 	return str_skip(s, str_z(lead));
 }
 
-/* Eight bytes as this machine has them in a register. */
+/* Loads eight bytes in the byte order of the machine. */
 static inline u64 load8(const char *p)
 {
 	u64 w;
@@ -43,8 +45,8 @@ static inline u64 load8(const char *p)
 	return w;
 }
 
-/* The high bit of each byte of w that is c. */
-HOT static inline u64 bytes_like(u64 w, char c)
+/* Returns a word in which the high bit of each byte is set where that byte of w equals c. */
+static inline u64 bytes_equal(u64 w, char c)
 {
 	static const u64 low7 = UINT64_MAX / 255 * 0x7f;
 
@@ -52,17 +54,18 @@ HOT static inline u64 bytes_like(u64 w, char c)
 	return ~(((w & low7) + low7) | w | low7);
 }
 
-/* In which of the bytes, in their order in memory, the first bit is. */
-HOT static inline unsigned byte_first(u64 bits)
+/* Returns the index, in memory order, of the byte that holds the first bit that is set. */
+static inline unsigned byte_first(u64 bits)
 {
-	return (unsigned)(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_ctzll(bits) : __builtin_clzll(bits)) / 8;
+	return (unsigned)(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ?
+			  __builtin_ctzll(bits) : __builtin_clzll(bits)) / 8;
 }
 
-/* Where the first c is, from p on; e: nowhere. */
-HOT static const char *byte_find(const char *p, const char *e, char c)
+/* Returns a pointer to the first c from p on, or e if there is none. */
+static const char *byte_find(const char *p, const char *e, char c)
 {
 	for (; e - p >= 8; p += 8) {
-		u64 found = bytes_like(load8(p), c);
+		u64 found = bytes_equal(load8(p), c);
 
 		if (found)
 			return p + byte_first(found);
@@ -72,7 +75,7 @@ HOT static const char *byte_find(const char *p, const char *e, char c)
 	return p;
 }
 
-HOT static inline bool is_blank(char c)
+static inline bool is_blank(char c)
 {
 	return (u8)c <= ' ' && (c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f');
 }
@@ -91,13 +94,15 @@ struct str str_trim(struct str s)
 	return s;
 }
 
-/* What a read gave that returned n, which may be -errno. */
-struct str str_got(const char *b, long n)
+/* Returns a view of the bytes that a read into b returned. n is the result of the read: a length,
+ * or -errno for an empty view. */
+struct str str_read(const char *b, long n)
 {
 	return (struct str){ b, n > 0 ? b + n : b };
 }
 
-/* The next piece up to sep, which is eaten; s moves past it. False at the end, where the piece is empty. */
+/* Cuts the next piece off s, up to sep; s moves past sep. Returns false at the end of s, where the
+ * piece is empty. */
 bool str_cut(struct str *s, char sep, struct str *piece)
 {
 	bool any = s->p < s->e;
@@ -108,7 +113,8 @@ bool str_cut(struct str *s, char sep, struct str *piece)
 	return any;
 }
 
-/* The next blank-separated word. */
+/* Cuts the next word off s: words are separated by blanks and newlines. Returns false if there is
+ * none. */
 bool str_word(struct str *s, struct str *word)
 {
 	while (s->p < s->e && (is_blank(*s->p) || *s->p == '\n'))
@@ -120,7 +126,7 @@ bool str_word(struct str *s, struct str *word)
 	return word->p < word->e;
 }
 
-/* Which of the words it is, as they stand in a text; how many there are: none. */
+/* Returns the index of s among the blank-separated words, or their number if s is none of them. */
 size_t str_among(struct str s, const char *words)
 {
 	struct str rest = str_z(words), word;
@@ -131,7 +137,7 @@ size_t str_among(struct str s, const char *words)
 	return i;
 }
 
-/* What follows the last '/'. */
+/* Returns the text after the last '/'. */
 struct str str_base(struct str s)
 {
 	const char *p = s.e;
@@ -153,7 +159,8 @@ bool str_find(struct str s, struct str what)
 	}
 }
 
-/* The next whole line, without its newline. A last line that lacks one was cut: it is not given. */
+/* Reads the next whole line, without its newline. Returns false at the end: a last line without a
+ * newline was cut off and is not returned. */
 bool line_next(struct str *text, struct str *line)
 {
 	const char *q = byte_find(text->p, text->e, '\n');
@@ -165,12 +172,12 @@ bool line_next(struct str *text, struct str *line)
 	return true;
 }
 
-/* '*' any run, '?' any byte; what stands before and after the last '*' tells where it matched:
- * *star (may be NULL) gets that text. */
+/* Matches s against a pattern: '*' stands for any bytes, '?' for one byte. *star, where star is not
+ * NULL, is set to the text that the last '*' matched. */
 bool glob_match(struct str pat, struct str s, struct str *star)
 {
 	struct str seen = { s.p, s.p };
-	const char *backp = NULL, *backs = NULL;
+	const char *backp = NULL, *backs = s.p;
 
 	while (s.p < s.e) {
 		if (pat.p < pat.e && *pat.p == '*') {
@@ -180,7 +187,7 @@ bool glob_match(struct str pat, struct str s, struct str *star)
 		} else if (pat.p < pat.e && (*pat.p == '?' || *pat.p == *s.p)) {
 			pat.p++;
 			s.p++;
-		} else if (backp) {
+		} else if (backp && backs < s.e) { /* the second one is for the prover */
 			pat.p = backp;
 			s.p = ++backs;
 			seen.e = backs;
@@ -197,7 +204,7 @@ bool glob_match(struct str pat, struct str s, struct str *star)
 	return pat.p == pat.e;
 }
 
-/* memcmp's answer; a text stands before what it begins. */
+/* Compares bytes as memcmp does; a text sorts before every longer text that begins with it. */
 int str_cmp(struct str a, struct str b)
 {
 	for (; a.p < a.e && b.p < b.e; a.p++, b.p++)
@@ -206,7 +213,7 @@ int str_cmp(struct str a, struct str b)
 	return (a.p < a.e) - (b.p < b.e);
 }
 
-/* memcmp's answer, but numbers count as such: a_2 stands before a_10. */
+/* Compares bytes as memcmp does, but compares numbers by value: a_2 sorts before a_10. */
 int str_order(struct str a, struct str b)
 {
 	while (a.p < a.e && b.p < b.e) {
@@ -223,7 +230,62 @@ int str_order(struct str a, struct str b)
 	return (a.p < a.e) - (b.p < b.e);
 }
 
-/* FNV-1a, goes on from h: HASH_BEGIN, or what other texts came to. */
+/* Copies a text in small letters. Returns its length, or MAX_NEAR + 1 if it is longer. */
+static size_t lower_copy(char to[MAX_NEAR], struct str s)
+{
+	size_t n = 0;
+
+	for (; s.p < s.e && n < MAX_NEAR; s.p++)
+		to[n++] = (char)((u8)(*s.p - 'A') < 26 ? *s.p | 0x20 : *s.p);
+	return s.p < s.e ? MAX_NEAR + 1 : n;
+}
+
+/* Returns the edit distance of two texts (optimal string alignment): how many bytes must be
+ * inserted, removed, replaced, or exchanged with the next one. Capitals equal small letters.
+ * UINT32_MAX: a text has more than MAX_NEAR bytes. */
+u32 text_distance(struct str a, struct str b)
+{
+	enum { WIDTH = MAX_NEAR + 1 };
+	u32 rows[3 * WIDTH] = { 0 };
+	char x[MAX_NEAR] = { 0 }, y[MAX_NEAR] = { 0 };
+	size_t nx = lower_copy(x, a), ny = lower_copy(y, b);
+
+	if (nx > MAX_NEAR || ny > MAX_NEAR)
+		return UINT32_MAX;
+	for (size_t i = 0; i <= nx; i++) {
+		u32 *row = rows + i % 3 * WIDTH, *last = rows + (i + 2) % 3 * WIDTH;
+		const u32 *older = rows + (i + 1) % 3 * WIDTH;
+
+		for (size_t j = 0; j <= ny; j++) {
+			u32 best = (u32)(i + j);
+
+			if (i && j) {
+				best = last[j - 1] + (x[i - 1] != y[j - 1]);
+				best = best > last[j] ? last[j] + 1 : best;
+				best = best > row[j - 1] ? row[j - 1] + 1 : best;
+			}
+			if (i > 1 && j > 1 && x[i - 1] == y[j - 2] && x[i - 2] == y[j - 1] &&
+			    best > older[j - 2])
+				best = older[j - 2] + 1;
+			row[j] = best;
+		}
+	}
+	return rows[nx % 3 * WIDTH + ny];
+}
+
+/* Remembers a name if it is nearer to n->text than those before, and at most a third of its bytes
+ * differ; of a short name, one. */
+void nearest_try(struct nearest *n, struct str name)
+{
+	u32 d = text_distance(n->text, name), max = (u32)str_len(name) / 3;
+
+	if (d < (n->name.p ? n->distance : (max ? max : 1) + 1) && d < str_len(name)) {
+		n->name = name;
+		n->distance = d;
+	}
+}
+
+/* FNV-1a. h is HASH_BEGIN, or the hash of the texts before s. */
 u32 hash_more(u32 h, struct str s)
 {
 	for (; s.p < s.e; s.p++)
@@ -231,17 +293,18 @@ u32 hash_more(u32 h, struct str s)
 	return h;
 }
 
-/* The same in 64 bits, where two texts must not come to one. */
+/* FNV-1a in 64 bits, for texts whose hashes must not collide. */
 u64 hash64_more(u64 h, struct str s)
 {
 	for (; s.p < s.e; s.p++)
-		h = (h ^ (u8)*s.p) * HASH64_TIMES;
+		h = (h ^ (u8)*s.p) * HASH64_PRIME;
 	return h;
 }
 
-/* Tells texts apart that are compared often: 16 bytes at a time. Its value is this machine's, and is never kept in files. Each
- * step is a permutation, so that texts that differ in one word never come to the same. */
-HOT u64 hash_quick(struct str s)
+/* Hashes texts that are compared often, 16 bytes at a time. The value depends on the byte order of
+ * the machine and is never stored in files. Each step is a permutation, so that texts that differ
+ * in one word never have the same hash. */
+u64 hash_quick(struct str s)
 {
 	u64 a = str_len(s) + 1, b = HASH64_BEGIN;
 	char last[16] = { 0 };
@@ -262,11 +325,12 @@ HOT u64 hash_quick(struct str s)
 		a ^= a >> 32;
 		b ^= b >> 32;
 	}
-	a = (a ^ (b << 32 | b >> 32)) * HASH64_TIMES;
+	a = (a ^ (b << 32 | b >> 32)) * HASH64_PRIME;
 	return a ? a : 1;
 }
 
-/* Where the digits end; NULL, and *v untouched, if there is none or no room. */
+/* Parses decimal digits. Returns the end of the digits; NULL, with *v unchanged, if there are none
+ * or the number does not fit in 64 bits. */
 const char *scan_u64(struct str s, u64 *v)
 {
 	const char *p = s.p;
@@ -285,7 +349,7 @@ const char *scan_u64(struct str s, u64 *v)
 	return p;
 }
 
-/* The same with a sign; the magnitude up to INT64_MAX. */
+/* As scan_u64(), with an optional minus sign; the magnitude is at most INT64_MAX. */
 const char *scan_i64(struct str s, i64 *v)
 {
 	bool neg = s.p < s.e && *s.p == '-';
@@ -301,8 +365,17 @@ const char *scan_i64(struct str s, i64 *v)
 	return p;
 }
 
-/* A decimal as an integer of 10^-point: "8.0" with point 1 is 80, as is "8"; ".5" is 5. Further digits are
- * dropped. */
+/* Parses a file with one number, which may be negative: a hwmon channel, a thermal zone. Without
+ * the newline that the kernel prints, the number may be incomplete. */
+bool parse_sensor(struct str text, i64 *v)
+{
+	const char *end = byte_find(text.p, text.e, '\n');
+
+	return end < text.e && scan_i64((struct str){ text.p, end }, v) == end;
+}
+
+/* Parses a decimal number in units of 10^-point: with point 1, "8.0" and "8" are 80, and ".5" is 5.
+ * Digits after those are dropped. Returns the end of the number, or NULL. */
 const char *scan_dec(struct str s, unsigned point, u64 *v)
 {
 	u64 x = 0;
@@ -327,7 +400,8 @@ const char *scan_dec(struct str s, unsigned point, u64 *v)
 	return p;
 }
 
-/* A decimal number with one of units[] behind it and nothing else, times the unit. */
+/* Parses a whole number followed by one of the unit words and nothing else. *v is the number times
+ * the factor of its unit. */
 static bool scan_unit(struct str s, const struct unitword *words, size_t n, u64 *v)
 {
 	u64 x = 0;
@@ -340,15 +414,16 @@ static bool scan_unit(struct str s, const struct unitword *words, size_t n, u64 
 	for (size_t i = 0; i < n; i++) {
 		if (!str_is(unit, words[i].word))
 			continue;
-		if (words[i].times && x > UINT64_MAX / words[i].times)
+		if (words[i].factor && x > UINT64_MAX / words[i].factor)
 			return false;
-		*v = x * words[i].times;
-		return words[i].times != 0;
+		*v = x * words[i].factor;
+		return words[i].factor != 0;
 	}
 	return false;
 }
 
-/* Intervals as users type them: 100ms 1 1.5s 2m 1h; seconds without a unit. In ns, more than 0. */
+/* Parses an interval as users type it: 100ms 1 1.5s 2m 1h; seconds if there is no unit. *ns is
+ * greater than 0. */
 bool parse_interval(struct str s, i64 *ns)
 {
 	static const struct unitword words[] = {
@@ -368,7 +443,7 @@ bool parse_interval(struct str s, i64 *ns)
 
 		if (!str_is(unit, words[i].word))
 			continue;
-		v = muldiv(x, words[i].times, 1000000000);
+		v = muldiv(x, words[i].factor, 1000000000);
 		if (v == 0 || v >= (u64)INT64_MAX / 4)
 			return false;
 		*ns = (i64)v;
@@ -377,10 +452,10 @@ bool parse_interval(struct str s, i64 *ns)
 	return false;
 }
 
-/* --- what is read, and from one reading to the next ------------------------------------------------ */
+/* --- arithmetic of readings: increase from one to the next ------------------------------------ */
 
-/* a*b/c, rounded down, in 128 bits; UINT64_MAX where it does not fit or c is 0. By hand, since 32-bit
- * targets have no 128-bit type. */
+/* Returns a*b/c, rounded down, with a product of 128 bits; UINT64_MAX if the result does not fit or
+ * c is 0. The division is written out because 32-bit targets have no 128-bit type. */
 u64 muldiv(u64 a, u64 b, u64 c)
 {
 	u64 al = (u32)a, ah = a >> 32, bl = (u32)b, bh = b >> 32;
@@ -415,32 +490,34 @@ bool course_delta(u8 course, u64 was, u64 now, u64 *d)
 		*d = now + (1ull << 32) - was;
 	else
 		*d = 0;
-	/* A value that 32 bits did not hold has not wrapped. */
+	/* A value larger than 32 bits cannot have wrapped at 32 bits. */
 	return course == CO_PEAK || (course == CO_WRAP32 && was <= UINT32_MAX);
 }
 
-/* From which value the next delta counts. */
+/* Returns the value from which the next increase is computed. */
 u64 course_base(u8 course, u64 was, u64 now)
 {
 	return course == CO_PEAK && now < was ? was : now;
 }
 
-/* --- text being put together -------------------------------------------------------------------- */
+/* --- output: text appended to buffers --------------------------------------------------------- */
 
 struct buf buf_on(char *p, size_t cap)
 {
 	return (struct buf){ .p = p, .cap = cap };
 }
 
-/* What has been put together, with an end: the buffer was begun with room for it. */
+/* Returns the text of b as a string. The buffer must have room for the final zero byte: see
+ * BUF_Z(). */
 const char *buf_z(const struct buf *b)
 {
 	b->p[b->n] = '\0';
 	return b->p;
 }
 
-/* All of it or nothing. Most pieces are words: these moves are done before memcpy has begun. That there is room is asked at
- * each of them, too: so a prover sees it without knowing how long the piece is. */
+/* Appends all of s or nothing. Most texts are short words, which these copies finish before a call
+ * of memcpy would have begun. Each copy checks the room again, so that a prover sees the bound
+ * without knowing the length of s. */
 void put_str(struct buf *b, struct str s)
 {
 	char *to = b->p + b->n, *end = b->p + b->cap;
@@ -463,7 +540,7 @@ void put_str(struct buf *b, struct str s)
 
 void put_n(struct buf *b, const char *p, size_t n)
 {
-	if (n > 0) /* p may be NULL else */
+	if (n > 0) /* p may be NULL if n is 0 */
 		put_str(b, (struct str){ p, p + n });
 }
 
@@ -480,7 +557,7 @@ void put_z(struct buf *b, const char *z)
 	put_str(b, str_z(z));
 }
 
-/* Blanks up to column `to` of what begins at `from`: one at least. */
+/* Appends blanks, at least one, up to column `to` of the line that begins at `from`. */
 void put_columns(struct buf *b, size_t from, size_t to)
 {
 	do
@@ -488,7 +565,7 @@ void put_columns(struct buf *b, size_t from, size_t to)
 	while (!b->full && b->n - from < to);
 }
 
-/* A code point, below 0x110000. */
+/* Appends a code point, which must be below 0x110000. */
 void put_utf8(struct buf *b, u32 c)
 {
 	char text[4] = { 0 };
@@ -500,45 +577,63 @@ void put_utf8(struct buf *b, u32 c)
 	put_str(b, (struct str){ text, text + n });
 }
 
-/* Two digits of a number below 100. */
-static char *pair_before(char *e, u32 v)
+/* Returns the last eight decimal digits of v, one in each byte, the highest one in the lowest byte.
+ * They are computed at the same time: the number is divided into halves of four digits, these into
+ * pairs, these into digits. Divisions by a constant are multiplications here, because code compiled
+ * for size would use a division instruction, and numbers are most of the output. */
+static u64 split_digits(u64 v)
 {
-	u32 ten = v * 205 >> 11; /* v / 10 */
+	u64 q = (v & UINT32_MAX) * 3518437209 >> 45; /* v / 10000 */
+	u64 x = q | (v - 10000 * q) << 32;
 
-	e[-1] = (char)('0' + v - 10 * ten);
-	e[-2] = (char)('0' + ten);
-	return e - 2;
+	q = x * 5243 >> 19 & UINT64_C(0x7f0000007f); /* each half / 100 */
+	x = q | (x - 100 * q) << 16;
+	q = x * 103 >> 10 & UINT64_C(0xf000f000f000f); /* each pair / 10 */
+	return q | (x - 10 * q) << 8;
 }
 
-/* The last decimal digits of v, in all of p up to e. Four at a time, and by multiplication: what is made to be small would
- * divide by an instruction, and numbers are most of what is written. */
+/* Writes the last n decimal digits of v, at most eight, at p, and then up to seven other bytes. */
+static void store_digits(char *p, long n, u64 v)
+{
+	u64 digits = (split_digits(v) >> (8 * (8 - n) & 63)) + UINT64_C(0x3030303030303030);
+
+	if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+		memcpy(p, &digits, sizeof(digits));
+	for (size_t i = 0; __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ && i < sizeof(digits); i++)
+		p[i] = (char)(digits >> 8 * i);
+}
+
+/* Fills p up to e with the decimal digits of v, which must fit, after zeros. Up to seven bytes
+ * after e are overwritten. */
 static void fill_digits(char *p, char *e, u64 v)
 {
-	u32 x, high;
+	const u64 ten8 = 100000000, ten16 = ten8 * ten8;
+	u64 q;
 
-	for (; v > UINT32_MAX && e - p >= 8; v /= 100000000, e -= 8)
-		fill_digits(e - 8, e, v % 100000000);
-	for (u32 q; e - p >= 4; v = q) {
-		q = (u32)(v * 3518437209 >> 45); /* v / 10000 */
-		x = (u32)v - 10000 * q;
-		high = x * 5243 >> 19; /* x / 100 */
-		e = pair_before(e, x - 100 * high);
-		e = pair_before(e, high);
+	for (; e - p > 24; p++)
+		*p = '0';
+	if (e - p > 16) {
+		q = v / ten16;
+		store_digits(p, e - p - 16, q);
+		p = e - 16;
+		v -= ten16 * q;
 	}
-	for (x = (u32)v; e - p >= 2; x = high) {
-		high = x * 5243 >> 19;
-		e = pair_before(e, x - 100 * high);
+	if (e - p > 8) {
+		q = v <= UINT32_MAX ? v * 1441151881 >> 57 : v / ten8;
+		store_digits(p, e - p - 8, q);
+		p = e - 8;
+		v -= ten8 * q;
 	}
-	if (p < e)
-		*p = (char)('0' + x);
+	store_digits(p, e - p, v);
 }
 
-/* How many digits it has: about 0.301 for each bit. */
+/* Returns the number of decimal digits of v: about 0.301 for each bit. */
 static size_t count_digits(u64 v)
 {
 	static const u64 tens[] = {
-		0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000, 100000000000,
-		1000000000000, 10000000000000, 100000000000000, 1000000000000000, 10000000000000000, 100000000000000000,
+		0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
+		10000000000, 100000000000, 1000000000000, 10000000000000, 100000000000000,
+		1000000000000000, 10000000000000000, 100000000000000000,
 		1000000000000000000, UINT64_C(10000000000000000000),
 	};
 	size_t n = (size_t)(64 - __builtin_clzll(v | 1)) * 1233 >> 12;
@@ -546,50 +641,64 @@ static size_t count_digits(u64 v)
 	return n + (v >= tens[n]);
 }
 
-/* The decimal digits of v, n of them at least, up to e: where they begin. */
+/* Writes the decimal digits of v, at least n of them, before e. Returns their start. */
 char *digits_before(char *e, u64 v, size_t n)
 {
+	char d[2 * DIGITS] = { 0 }, *from = d, *p;
 	size_t all = count_digits(v);
-	char *p = e - (all > n ? all : n);
 
-	fill_digits(p, e, v);
+	n = all > n ? all : n;
+	p = e - n;
+	fill_digits(d, d + n, v);
+	for (char *to = p; to < e && from < d + sizeof(d);)
+		*to++ = *from++;
 	return p;
 }
 
-/* put_dec() where there is room for DIGITS: where it ends. */
-static char *dec_at(char *p, u64 n, u8 point, u8 keep)
+/* Writes the number of put_dec() at p, which must have room for DIGITS bytes. Returns its end. */
+static char *write_dec(char *p, u64 n, u8 point, u8 keep)
 {
 	int whole;
 	char *dot, *e;
 
-	for (; point > DIGITS - 2; point--) /* no unit has so many */
+	for (; point > DIGITS - 2; point--) /* no unit has so many decimals */
 		n /= 10;
 	whole = (int)count_digits(n) - point;
 	dot = p + (whole > 0 ? whole : 1);
-	e = dot + point + (point > 0);
-	fill_digits(p + (point > 0), e, n);
+	e = dot + point;
+	fill_digits(p, e, n);
 	if (!point)
 		return e;
-	for (char *c = p; c < dot; c++)
-		c[0] = c[1];
+	if (point <= 8) { /* all units: no call */
+		u64 decimals;
+
+		memcpy(&decimals, dot, sizeof(decimals));
+		memcpy(dot + 1, &decimals, sizeof(decimals));
+	} else {
+		memmove(dot + 1, dot, point);
+	}
+	e++;
 	*dot = '.';
 	while (e - dot > 1 + keep && e[-1] == '0')
 		e--;
 	return e;
 }
 
-/* n * 10^-point with all its decimals, but no zeros behind the first one that `keep` asks for. Where there is room it
- * is written in its place. */
+/* Appends n * 10^-point with all its decimals; zeros at the end are left out, but the first `keep`
+ * decimals stay (keep 0: the text may end in a point). The number is written into the buffer
+ * directly if there is room for DIGITS bytes. */
 void put_dec(struct buf *b, u64 n, u8 point, u8 keep)
 {
 	char *to = b->p + b->n, *end = b->p + b->cap;
 
-	if (end - to >= DIGITS) {
-		b->n = (size_t)(dec_at(to, n, point, keep) - b->p);
+	if (n < 10 && !point) { /* most counts of memory are 0 */
+		put_c(b, (char)('0' + n));
+	} else if (end - to >= DIGITS) {
+		b->n = (size_t)(write_dec(to, n, point, keep) - b->p);
 	} else {
 		char d[DIGITS] = { 0 };
 
-		put_str(b, (struct str){ d, dec_at(d, n, point, keep) });
+		put_str(b, (struct str){ d, write_dec(d, n, point, keep) });
 	}
 }
 
@@ -598,7 +707,7 @@ void put_u64(struct buf *b, u64 v)
 	put_dec(b, v, 0, 0);
 }
 
-/* 0x and the digits that there are. */
+/* Appends v in hexadecimal: 0x and its digits without leading zeros. */
 void put_hex64(struct buf *b, u64 v)
 {
 	char d[16] = { 0 }, *p = d + sizeof(d);
@@ -610,7 +719,8 @@ void put_hex64(struct buf *b, u64 v)
 	put_str(b, (struct str){ p, d + sizeof(d) });
 }
 
-/* Where the UTF-8 sequence at p ends, shortest form, no surrogates; p where there is none. */
+/* Returns the end of the UTF-8 sequence at p, or p if there is none: the sequence must have the
+ * shortest form and encode no surrogate. */
 const char *utf8_end(const char *p, const char *e)
 {
 	u8 c = (u8)*p, low = 0x80, high = 0xbf;
@@ -633,28 +743,50 @@ const char *utf8_end(const char *p, const char *e)
 	return q;
 }
 
+/* Returns the number of the character whose UTF-8 sequence is s. */
+u32 utf8_value(struct str s)
+{
+	size_t n = str_len(s);
+	u32 c = (u8)*s.p;
+
+	while (++s.p < s.e)
+		c = c << 6 | ((u8)*s.p & 0x3f);
+	/* without the bits of the first byte that tell the length */
+	return c & (n == 2 ? 0x7ff : n < 4 ? 0xffff : 0x1fffff);
+}
+
 void put_hex(struct buf *b, u8 c)
 {
 	put_c(b, "0123456789abcdef"[c >> 4]);
 	put_c(b, "0123456789abcdef"[c & 15]);
 }
 
-/* A character that is C0, DEL, or C1 as UTF-8 writes it: terminals obey all of them. */
+/* Returns whether the character c is a control character (C0, DEL, C1: terminals act on all of
+ * them), begins a new line (U+2028, U+2029), or changes the direction of the text after it (Unicode
+ * Standard Annex 9): what follows it is shown in another order. c must be an UTF-8 sequence; of a
+ * longer piece of ASCII text the first character counts. */
 bool control_is(struct str c)
 {
-	return (c.e - c.p == 1 && ((u8)*c.p < 0x20 || *c.p == 0x7f)) ||
-	       (c.e - c.p == 2 && (u8)c.p[0] == 0xc2 && (u8)c.p[1] < 0xa0);
+	u32 v = (u8)*c.p < 0x80 ? (u8)*c.p : utf8_value(c);
+
+	return v < 0x20 || (v >= 0x7f && v < 0xa0) || v == 0x61c || v == 0x200e || v == 0x200f ||
+	       (v >= 0x2028 && v <= 0x202e) || (v >= 0x2066 && v <= 0x2069);
 }
 
-/* Where the bytes end that s begins with and that are printable ASCII and mean nothing there. */
+/* Returns the end of the longest start of s in which all bytes are printable ASCII and none has a
+ * special meaning in the context `where`: CLEAN_*. */
 const char *clean_end(struct str s, u8 where)
 {
-	enum { A = 0xff, BLANK = A & ~(CLEAN_TAG | CLEAN_WORD), QUOTE = CLEAN_TEXT | CLEAN_TAG, COMMA = A & ~(CLEAN_TAG | CLEAN_CELL),
-	       EQUAL = A & ~(CLEAN_TAG | CLEAN_WORD), SLASH = A & ~(CLEAN_STRING | CLEAN_WORD) };
+	enum { A = 0xff, BLANK = A & ~(CLEAN_TAG | CLEAN_WORD), QUOTE = CLEAN_TEXT | CLEAN_TAG,
+	       COMMA = A & ~(CLEAN_TAG | CLEAN_CELL), EQUAL = A & ~(CLEAN_TAG | CLEAN_WORD),
+	       SLASH = A & ~(CLEAN_STRING | CLEAN_WORD) };
 	static const u8 clean[256] = {
-		[' '] = BLANK, A, QUOTE, A, A, A, A, A, A, A, A, A, COMMA, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, EQUAL, A, A,
-		['@'] = A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, SLASH, A, A, A,
-		['`'] = A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A,
+		[' '] = BLANK, A, QUOTE, A, A, A, A, A, A, A, A, A, COMMA, A, A, A,
+		['0'] = A, A, A, A, A, A, A, A, A, A, A, A, A, EQUAL, A, A,
+		['@'] = A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A,
+		['P'] = A, A, A, A, A, A, A, A, A, A, A, A, SLASH, A, A, A,
+		['`'] = A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A,
+		['p'] = A, A, A, A, A, A, A, A, A, A, A, A, A, A, A,
 	};
 	const char *p = s.p;
 
@@ -663,7 +795,7 @@ const char *clean_end(struct str s, u8 where)
 	return p;
 }
 
-/* \xNN for each byte that is no printable text. */
+/* Appends s as text for a terminal: bytes that are not printable text are written as \xNN. */
 void put_text(struct buf *b, struct str s)
 {
 	while (s.p < s.e) {
@@ -683,54 +815,84 @@ void put_text(struct buf *b, struct str s)
 	}
 }
 
-/* --- fdinfo ------------------------------------------------------------------------------------ */
+/* Appends the question whether the nearest name was meant, if there is one. lead: what is in front
+ * of each name. */
+void put_nearest(struct buf *b, const char *lead, const struct nearest *n)
+{
+	if (!n->name.p)
+		return;
+	put_z(b, "; did you mean '");
+	put_z(b, lead);
+	put_text(b, n->name);
+	put_z(b, "'?");
+}
+
+/* --- fdinfo ----------------------------------------------------------------------------------- */
 
 enum fdclass { C_TEXT, C_COUNT, C_TIME, C_SIZE, C_FREQ };
 
-enum { COUNTED = 12, LONGEST_KEY = 20 };
+enum { LONGEST_KEY = 20 };
+
+/* The row holds the text itself and not a pointer to it, so that a prover knows its bounds for all
+ * rows at once. */
+struct fdkey {
+	char key[LONGEST_KEY + 1];
+	u8 len, field, class;
+};
 
 #define KEY(lit) lit, sizeof(lit) - 1
 
-/* The text stands in the row, not behind a pointer: of all rows at once a prover knows where that ends. */
-static const struct fdkey {
-	char key[LONGEST_KEY + 1];
-	u8 len, field, class;
-} fdkeys[] = {
-	/* COUNTED of them name an engine or a region behind the '-'. Those of one letter stand together, of two that begin
-	 * alike the longer one first. */
-	{ KEY("drm-total-cycles-"), FD_TOTAL_CYCLES, C_COUNT },
-	{ KEY("drm-total-"), FD_TOTAL, C_SIZE },
-	{ KEY("drm-shared-"), FD_SHARED, C_SIZE },
-	{ KEY("drm-resident-"), FD_RESIDENT, C_SIZE },
-	{ KEY("drm-engine-capacity-"), FD_CAPACITY, C_COUNT },
-	{ KEY("drm-engine-"), FD_BUSY_NS, C_TIME },
-	{ KEY("drm-active-"), FD_ACTIVE, C_SIZE },
-	{ KEY("drm-memory-"), FD_MEMORY, C_SIZE },
-	{ KEY("drm-maxfreq-"), FD_MAXFREQ, C_FREQ },
-	{ KEY("drm-purgeable-"), FD_PURGEABLE, C_SIZE },
-	{ KEY("drm-cycles-"), FD_CYCLES, C_COUNT },
-	{ KEY("drm-curfreq-"), FD_CURFREQ, C_FREQ }, /* panfrost, panthor: their own pages only */
-	/* By length. seq_show() of fs/proc/fd.c prints those for FD_NONE for every descriptor. */
-	{ KEY("pos"), FD_NONE, C_TEXT },
-	{ KEY("ino"), FD_NONE, C_TEXT },
-	{ KEY("lock"), FD_NONE, C_TEXT },
-	{ KEY("flags"), FD_NONE, C_TEXT },
-	{ KEY("pasid"), FD_PASID, C_TEXT },
-	{ KEY("mnt_id"), FD_NONE, C_TEXT },
-	{ KEY("drm-pdev"), FD_PDEV, C_TEXT },
-	{ KEY("drm-driver"), FD_DRIVER, C_TEXT },
-	{ KEY("drm-client-id"), FD_CLIENT, C_COUNT },
-	{ KEY("drm-client-name"), FD_NAME, C_TEXT },
-};
+/* Prefixes: the name of an engine or a region follows the last '-'. The letter is the one after
+ * "drm-"; rows of one letter are next to each other, and the last of them is a LAST. Where one key
+ * is the beginning of another, the longer one is last. A key has eight bytes or more:
+ * fd_key_matches() compares eight at a time. */
+#define NAMING_KEYS(ROW, LAST) \
+	ROW(TOTAL, 't', FD_TOTAL, "drm-total-", C_SIZE) \
+	LAST(TOTAL_CYCLES, 't', FD_TOTAL_CYCLES, "drm-total-cycles-", C_COUNT) \
+	LAST(SHARED, 's', FD_SHARED, "drm-shared-", C_SIZE) \
+	LAST(RESIDENT, 'r', FD_RESIDENT, "drm-resident-", C_SIZE) \
+	ROW(BUSY_NS, 'e', FD_BUSY_NS, "drm-engine-", C_TIME) \
+	LAST(CAPACITY, 'e', FD_CAPACITY, "drm-engine-capacity-", C_COUNT) \
+	LAST(ACTIVE, 'a', FD_ACTIVE, "drm-active-", C_SIZE) \
+	ROW(MEMORY, 'm', FD_MEMORY, "drm-memory-", C_SIZE) \
+	LAST(MAXFREQ, 'm', FD_MAXFREQ, "drm-maxfreq-", C_FREQ) \
+	LAST(PURGEABLE, 'p', FD_PURGEABLE, "drm-purgeable-", C_SIZE) \
+	ROW(CYCLES, 'c', FD_CYCLES, "drm-cycles-", C_COUNT) \
+	LAST(CURFREQ, 'c', FD_CURFREQ, "drm-curfreq-", C_FREQ) /* panfrost, panthor only */
 
-/* The row to look at first, plus 1: by the letter behind "drm-", and by the length of a key that names nothing. */
-static const u8 by_letter[32] = {
-	['t' & 31] = 1, ['s' & 31] = 3, ['r' & 31] = 4, ['e' & 31] = 5, ['a' & 31] = 7, ['m' & 31] = 8, ['p' & 31] = 10,
-	['c' & 31] = 11,
-};
-static const u8 by_length[16] = { [3] = 13, [4] = 15, [5] = 16, [6] = 18, [8] = 19, [10] = 20, [13] = 21, [15] = 22 };
+/* Keys without a name; those of one length are next to each other, and the last of them is a LAST.
+ * seq_show() of fs/proc/fd.c prints those of FD_NONE for every descriptor. */
+#define WHOLE_KEYS(ROW, LAST) \
+	ROW(POS, 3, FD_NONE, "pos", C_TEXT) \
+	LAST(INO, 3, FD_NONE, "ino", C_TEXT) \
+	LAST(LOCK, 4, FD_NONE, "lock", C_TEXT) \
+	ROW(FLAGS, 5, FD_NONE, "flags", C_TEXT) \
+	LAST(PASID, 5, FD_PASID, "pasid", C_TEXT) \
+	LAST(MNT_ID, 6, FD_NONE, "mnt_id", C_TEXT) \
+	LAST(PDEV, 8, FD_PDEV, "drm-pdev", C_TEXT) \
+	LAST(DRIVER, 10, FD_DRIVER, "drm-driver", C_TEXT) \
+	LAST(CLIENT, 13, FD_CLIENT, "drm-client-id", C_COUNT) \
+	LAST(NAME, 15, FD_NAME, "drm-client-name", C_TEXT)
 
-/* amdgpu 5.14 to 5.18 */
+#define KEY_ROW(name, at, field, key, class) { KEY(key), field, class },
+#define KEY_SKIP(...)
+static const struct fdkey naming_keys[] = { NAMING_KEYS(KEY_ROW, KEY_ROW) };
+static const struct fdkey whole_keys[] = { WHOLE_KEYS(KEY_ROW, KEY_ROW) };
+
+/* The place of the last row of each letter, and of each length, plus 1; 0: there is none. */
+#define NAMING_PLACE(name, ...) NAMING_##name,
+#define NAMING_LAST(name, letter, ...) [(letter) & 31] = NAMING_##name + 1,
+#define WHOLE_PLACE(name, ...) WHOLE_##name,
+#define WHOLE_LAST(name, length, ...) [length] = WHOLE_##name + 1,
+enum { NAMING_KEYS(NAMING_PLACE, NAMING_PLACE) };
+enum { WHOLE_KEYS(WHOLE_PLACE, WHOLE_PLACE) };
+static const u8 last_by_letter[32] = { NAMING_KEYS(KEY_SKIP, NAMING_LAST) };
+static const u8 last_by_length[LONGEST_KEY + 1] = { WHOLE_KEYS(KEY_SKIP, WHOLE_LAST) };
+#define WHOLE_LENGTH(name, length, field, key, class) \
+	_Static_assert(sizeof(key) - 1 == (length), "the length of " key);
+WHOLE_KEYS(WHOLE_LENGTH, WHOLE_LENGTH)
+
+/* Keys of amdgpu in Linux 5.14 to 5.18. */
 static const struct fdkey oldkeys[] = {
 	{ KEY("pdev"), FD_PDEV, C_TEXT },
 	{ KEY("vram mem"), FD_RESIDENT, C_SIZE },
@@ -738,7 +900,7 @@ static const struct fdkey oldkeys[] = {
 	{ KEY("cpu mem"), FD_RESIDENT, C_SIZE },
 };
 
-/* Sizes: the standard's units, GiB, and the kB that always meant 1024. */
+/* Sizes: the units of drm-usage-stats, GiB, and kB, which has always meant 1024. */
 static const struct unitword size_units[] = {
 	{ "", 1 },          { "KiB", 1 << 10 }, { "MiB", 1 << 20 },
 	{ "GiB", 1 << 30 }, { "kB", 1 << 10 },  { "B", 1 },
@@ -762,7 +924,8 @@ static u8 fd_value(const struct fdkey *k, struct str text, u64 *n)
 	switch (k->class) {
 	case C_TIME:
 		ok = scan_unit(text, time_units, LEN(time_units), n);
-		/* Well formed, but a dialect that nobody speaks yet: passed over, not malformed. */
+		/* The line is well formed, but no driver prints this unit today: ignored, not
+		 * malformed. */
 		if (!ok && scan_unit(text, other_times, LEN(other_times), n))
 			return FD_NONE;
 		break;
@@ -782,7 +945,8 @@ static u8 fd_value(const struct fdkey *k, struct str text, u64 *n)
 	return ok ? k->field : FD_BAD;
 }
 
-/* "gfx0: 23.5%": amdgpu printed whole and hundredths with "%d.%d", so 23.5 is 23.05. In 1/1000 %. */
+/* Parses "gfx0: 23.5%" in 1/1000 %. amdgpu printed whole and hundredths with "%d.%d", so 23.5 means
+ * 23.05. */
 static bool old_percent(struct str s, u64 *v)
 {
 	u64 whole = 0, hundredths = 0;
@@ -797,7 +961,7 @@ static bool old_percent(struct str s, u64 *v)
 	return true;
 }
 
-static void fd_oldline(struct str key, struct fdline *l)
+static void fd_old_line(struct str key, struct fdline *l)
 {
 	for (size_t i = 0; i < LEN(oldkeys); i++)
 		if (str_eq(key, fd_key(&oldkeys[i]))) {
@@ -809,36 +973,40 @@ static void fd_oldline(struct str key, struct fdline *l)
 		l->key = FD_BUSY_PCT;
 }
 
-/* Where a key ends, well with a ':': keys are printable ASCII without blanks. */
-HOT static const char *key_end(const char *p, const char *e)
+/* Returns the end of the key at p, which a ':' should follow: keys are printable ASCII without
+ * blanks. */
+static const char *key_end(const char *p, const char *e)
 {
 	while (p < e && (u8)(*p - '!') <= '~' - '!' && *p != ':')
 		p++;
 	return p;
 }
 
-/* A key of those that name nothing. NULL: none of them. */
-static const struct fdkey *fd_whole(struct str key)
+/* Returns the row of a key that contains no name, or NULL. */
+static const struct fdkey *fd_key_whole(struct str key)
 {
-	size_t n = str_len(key), row = n < LEN(by_length) ? by_length[n] : 0;
+	size_t n = str_len(key), i = n < LEN(last_by_length) ? last_by_length[n] : 0;
 
-	for (; row && row <= LEN(fdkeys) && fdkeys[row - 1].len == n; row++)
-		if (str_skip(&(struct str){ key.p, key.e }, fd_key(&fdkeys[row - 1])))
-			return &fdkeys[row - 1];
+	/* The second comparison is for the prover. */
+	while (i-- && i < LEN(whole_keys) && whole_keys[i].len == n)
+		if (str_skip(&(struct str){ key.p, key.e }, fd_key(&whole_keys[i])))
+			return &whole_keys[i];
 	return NULL;
 }
 
-/* One of those that name an engine or a region, which is left in key. */
-static const struct fdkey *fd_named(struct str *key)
+/* Returns the row of a key that contains the name of an engine or a region, or NULL. *key is set to
+ * that name. */
+static const struct fdkey *fd_key_naming(struct str *key)
 {
-	for (const struct fdkey *k = fdkeys; k < fdkeys + COUNTED; k++)
+	for (const struct fdkey *k = naming_keys + LEN(naming_keys); k-- > naming_keys;)
 		if (str_skip(key, fd_key(k)))
 			return k;
 	return NULL;
 }
 
-/* What no driver of today prints in this way. */
-static void fd_odd(struct str line, bool old, struct fdline *l)
+/* Parses a line that no current driver prints: its key is empty, or contains blanks or bytes that
+ * are not printable ASCII. */
+static void fd_unusual_line(struct str line, bool old, struct fdline *l)
 {
 	struct str key = str_trim(line);
 	const char *colon = byte_find(line.p, line.e, ':');
@@ -855,7 +1023,7 @@ static void fd_odd(struct str line, bool old, struct fdline *l)
 	if (str_len(key) == 0)
 		l->key = FD_NONE;
 	else if (old)
-		fd_oldline(key, l);
+		fd_old_line(key, l);
 }
 
 static void fd_line(struct str line, bool old, struct fdline *l)
@@ -865,7 +1033,7 @@ static void fd_line(struct str line, bool old, struct fdline *l)
 
 	*l = (struct fdline){ FD_NONE, { line.p, line.p }, { line.p, line.p }, 0 };
 	if (p == line.p || p >= line.e || *p != ':') {
-		fd_odd(line, old, l);
+		fd_unusual_line(line, old, l);
 		return;
 	}
 	l->key = FD_OTHER;
@@ -876,51 +1044,58 @@ static void fd_line(struct str line, bool old, struct fdline *l)
 		line.e--;
 	l->text = (struct str){ p, line.e };
 	if (old)
-		fd_oldline(l->name, l);
+		fd_old_line(l->name, l);
 	if (l->key != FD_OTHER)
 		return;
-	k = fd_whole(l->name);
+	k = fd_key_whole(l->name);
 	if (k)
 		l->key = fd_value(k, l->text, &l->n);
-	else if (line.p < line.e && *line.p == 'd' && (k = fd_named(&l->name)))
+	else if ((k = fd_key_naming(&l->name)))
 		l->key = str_len(l->name) == 0 ? FD_BAD : fd_value(k, l->text, &l->n);
 	if (l->key == FD_CAPACITY && l->n == 0)
 		l->n = 1; /* "Zero capacity is not allowed" */
 }
 
-/* How a value goes on behind its digits: where the line ends, and in *shift its unit, that of the class. NULL: otherwise. */
-HOT static inline const char *fd_unit(const char *p, const char *e, u8 class, unsigned *shift)
+/* Parses the unit after the digits of a value, which must fit the class. Returns the end of the
+ * line, and in *shift the unit as a power of two; NULL if anything else follows. */
+static inline const char *fd_unit(const char *p, const char *e, u8 class, unsigned *shift)
 {
 	*shift = 0;
 	if (p < e && *p == '\n')
 		return p;
-	if (class == C_SIZE && e - p > 4 && p[0] == ' ' && p[2] == 'i' && p[3] == 'B' && p[4] == '\n') {
+	if (class == C_SIZE && e - p > 4 &&
+	    p[0] == ' ' && p[2] == 'i' && p[3] == 'B' && p[4] == '\n') {
 		*shift = p[1] == 'K' ? 10 : p[1] == 'M' ? 20 : p[1] == 'G' ? 30 : 0;
 		return *shift ? p + 4 : NULL;
 	}
-	return class == C_TIME && e - p > 3 && p[0] == ' ' && p[1] == 'n' && p[2] == 's' && p[3] == '\n' ? p + 3 : NULL;
+	return class == C_TIME && e - p > 3 &&
+	       p[0] == ' ' && p[1] == 'n' && p[2] == 's' && p[3] == '\n' ? p + 3 : NULL;
 }
 
-/* Whether the text is the key, the first eight bytes of which it is. */
-HOT static inline bool fd_ends(const char *key, size_t len, const char *p)
+/* Returns whether the text at p begins with the key. The caller has compared the first eight
+ * bytes. */
+static inline bool fd_key_matches(const char *key, size_t len, const char *p)
 {
-	return load8(key + len - 8) == load8(p + len - 8) && (len <= 16 || load8(key + len - 16) == load8(p + len - 16));
+	return load8(key + len - 8) == load8(p + len - 8) &&
+	       (len <= 16 || load8(key + len - 16) == load8(p + len - 16));
 }
 
-/* fd_line() for what most lines are, as the kernel's own helpers print them: "drm-total-vram:\t5 MiB". Only what it is sure of;
- * otherwise false, and nothing has changed. */
-HOT static bool fd_counted(struct str *text, struct fdline *l)
+/* A faster fd_line() for most lines, in the form of the kernel's own helpers:
+ * "drm-total-vram:\t5 MiB". Returns false, with *text and *l unchanged, for every line that has not
+ * exactly this form. */
+static bool fd_common_line(struct str *text, struct fdline *l)
 {
 	const char *p = text->p, *e = text->e, *q, *digits, *end;
 	const struct fdkey *k;
 	unsigned shift;
 	u64 lead, n = 0;
 
-	if (e - p <= LONGEST_KEY || !by_letter[p[4] & 31])
+	if (e - p <= LONGEST_KEY || !last_by_letter[p[4] & 31])
 		return false;
 	lead = load8(p);
-	for (k = &fdkeys[by_letter[p[4] & 31] - 1]; load8(k->key) != lead || !fd_ends(k->key, k->len, p); k++)
-		if (k >= fdkeys + COUNTED - 1)
+	for (k = &naming_keys[last_by_letter[p[4] & 31] - 1];
+	     load8(k->key) != lead || !fd_key_matches(k->key, k->len, p); k--)
+		if (k == naming_keys)
 			return false;
 	p += k->len;
 	q = key_end(p, e);
@@ -941,33 +1116,35 @@ HOT static bool fd_counted(struct str *text, struct fdline *l)
 	return true;
 }
 
-/* The next line of an fdinfo file; what it cannot use comes as FD_NONE, what is malformed as FD_BAD. */
-HOT bool fdinfo_next(struct str *text, bool old, struct fdline *l)
+/* Parses the next line of an fdinfo file. Lines that are not used are FD_NONE, malformed ones
+ * FD_BAD. Returns false at the end. */
+bool fdinfo_next(struct str *text, bool old, struct fdline *l)
 {
 	const char *end;
 
-	if (!old && fd_counted(text, l))
+	if (!old && fd_common_line(text, l))
 		return true;
 	end = byte_find(text->p, text->e, '\n');
 	if (end >= text->e)
-		return false; /* none, or one that was cut */
+		return false; /* no line, or a last line that was cut off */
 	fd_line((struct str){ text->p, end }, old, l);
 	text->p = end + 1;
 	return true;
 }
 
-/* Whether a line could say whose the file is: "drm-driver", "drm-pdev", "drm-client-...", "pasid", "pdev", "vram mem". Most
- * begin with other letters. */
-static bool tells_whose(const char *p, const char *e)
+/* Returns whether a line may identify the client: "drm-driver", "drm-pdev", "drm-client-...",
+ * "pasid", "pdev", "vram mem". Most lines begin with other letters. */
+static bool is_head_line(const char *p, const char *e)
 {
-	if (e - p < 5) /* of five there is p[5], too: the newline */
+	if (e - p < 5) /* a line of five bytes has p[5], too: the newline */
 		return false;
 	if (*p != 'd')
 		return *p == 'p' || *p == 'v';
 	return p[4] == 'd' || (p[4] == 'p' && p[5] == 'd') || (p[4] == 'c' && p[5] == 'l');
 }
 
-static void head_line(const struct fdline *l, struct fdhead *h, struct str *old_pdev, bool *old_memory)
+static void head_line(const struct fdline *l, struct fdhead *h, struct str *old_pdev,
+		      bool *old_memory)
 {
 	u64 pasid = 0;
 
@@ -993,7 +1170,8 @@ static void head_line(const struct fdline *l, struct fdhead *h, struct str *old_
 	}
 }
 
-/* Whose it is. False: not a DRM file. The last of two equal keys counts (pvrsrvkm prints two ids). */
+/* Reads the keys that identify the client. Returns false if it is not a DRM file. If a key is
+ * printed twice, the last one counts (pvrsrvkm prints two ids). */
 bool fdinfo_head(struct str text, struct fdhead *h)
 {
 	struct str old_pdev = { 0 };
@@ -1004,7 +1182,7 @@ bool fdinfo_head(struct str text, struct fdhead *h)
 		struct fdline l;
 
 		end = byte_find(at, text.e, '\n');
-		if (end >= text.e || !tells_whose(at, end))
+		if (end >= text.e || !is_head_line(at, end))
 			continue;
 		fd_line((struct str){ at, end }, false, &l);
 		head_line(&l, h, &old_pdev, &old_memory);
@@ -1019,11 +1197,11 @@ bool fdinfo_head(struct str text, struct fdhead *h)
 	return true;
 }
 
-/* --- /proc/PID --------------------------------------------------------------------------------- */
+/* --- /proc/PID -------------------------------------------------------------------------------- */
 
-/* Start time in clock ticks since boot: field 22 of stat, counted behind the comm's last ')', since a
- * comm may hold any byte. */
-bool parse_stat_start(struct str s, u64 *start)
+/* Reads a number of stat by its field, from 4 on. Fields are counted after the last ')' of the
+ * comm, since a comm may hold any byte. */
+bool parse_stat_field(struct str s, int field, u64 *v)
 {
 	const char *p = s.e;
 	struct str word;
@@ -1033,10 +1211,16 @@ bool parse_stat_start(struct str s, u64 *start)
 	if (p == s.p)
 		return false;
 	s.p = p;
-	for (int field = 3; str_word(&s, &word); field++)
-		if (field == 22)
-			return scan_u64(word, start) == word.e;
+	for (int i = 3; i <= field && str_word(&s, &word); i++)
+		if (i == field)
+			return scan_u64(word, v) == word.e;
 	return false;
+}
+
+/* Reads the start time in clock ticks since boot. */
+bool parse_stat_start(struct str s, u64 *start)
+{
+	return parse_stat_field(s, 22, start);
 }
 
 static bool is_hex(char c)
@@ -1044,45 +1228,142 @@ static bool is_hex(char c)
 	return is_digit(c) || (u8)(c - 'a') < 6;
 }
 
-static struct str hex_id(struct str part)
+/* Returns the first run of exactly n hex digits; empty if there is none. */
+static struct str hex_run(struct str part, i64 n)
 {
 	for (const char *p = part.p; p < part.e; p++) {
 		const char *q = p;
 
 		while (q < part.e && is_hex(*q))
 			q++;
-		if (q - p == 64)
+		if (q - p == n)
 			return (struct str){ p, q };
 		p = q < part.e ? q : q - 1;
 	}
 	return (struct str){ 0 };
 }
 
-/* The container that a cgroup path names, the innermost: the 64 hex digits of docker, containerd, cri-o
- * and podman, the name behind lxc.payload. or below /lxc/. Empty where there is none. */
-struct str parse_container(struct str path)
+/* A form of the text that the last '*' of a component's pattern matched. */
+enum idform {
+	ID_TEXT,  /* a name */
+	ID_HEX,   /* 64 hex digits, and other bytes around them */
+	ID_TASK,  /* 32 hex digits, and what follows */
+	ID_FIRST, /* a name up to the first '.' */
+	ID_LAST,  /* a name up to the last '-' */
+	ID_POD,   /* the uid of a pod, not a container */
+	ID_NONE,  /* a kind that is no container: its processes have no id */
+};
+
+/* The kinds of containers. Of one component the first row that fits counts. Where the kind is "",
+ * the path does not tell which program started the container. Without the feature `containers` the
+ * table has only ids. */
+static const struct kindrow {
+	/* before: the end of the path before the component, or a pattern of it; "": any */
+	char kind[11], before[15];
+	char name[31];             /* a pattern of the component */
+	u8 form;
+} kindrows[] = {
+#if HAS(containers)
+	{ "docker", "", "docker-*.scope", ID_HEX },
+	{ "podman", "", "libpod-*", ID_HEX },
+	{ "crio", "", "crio-*", ID_HEX },
+	{ "containerd", "", "cri-containerd-*.scope", ID_HEX },
+	{ "containerd", "", "nerdctl-*", ID_HEX },
+	{ "ecs", "*/ecs/*/", "*", ID_TASK },
+	{ "ecs", "*/ecs/*/", "*", ID_HEX },
+	{ "docker", "/docker/", "*", ID_HEX },
+	{ "", "", "kube*pods*-pod*.slice", ID_POD },
+	{ "", "*/kubepods/*", "pod*", ID_POD },
+	{ "lxc", "", "machine-lxc\\x2d*\\x2d*.scope", ID_TEXT }, /* libvirt */
+	{ "vm", "", "machine-qemu\\x2d*\\x2d*.scope", ID_TEXT },
+	{ "nspawn", "", "machine-*.scope", ID_TEXT },
+	{ "nspawn", "", "systemd-nspawn@*.service", ID_TEXT },
+	{ "flatpak", "", "app-flatpak-*.scope", ID_LAST },
+	{ "snap", "", "snap.*", ID_FIRST },
+	{ "service", "/system.slice/", "*.service", ID_NONE },
+	{ "garden", "/garden/", "*", ID_TEXT },
+#endif
+	{ "", "", "*", ID_HEX },
+	{ "lxc", "", "lxc.payload.*", ID_TEXT },
+	{ "lxc", "/lxc/", "*", ID_TEXT },
+};
+
+static const bool kinds = HAS(containers);
+
+/* Reduces the text of a component to the id. p is NULL if it has not the form. */
+static struct str id_cut(struct str s, u8 form)
 {
-	struct str part, id = { 0 }, prev = { path.p, path.p };
+	struct str id = { s.p, s.p };
 
-	while (path.p < path.e) {
-		struct str rest, hex;
-
-		str_cut(&path, '/', &part);
-		rest = part;
-		hex = hex_id(part);
-		if (hex.p && !str_find(part, LIT("-conmon-"))) /* the monitor stands outside */
-			id = hex;
-		else if (str_skip_z(&rest, "lxc.payload.") && rest.p < rest.e)
-			id = rest;
-		else if (str_eq(prev, LIT("lxc")) && part.p < part.e)
-			id = part;
-		prev = part;
-	}
-	return id;
+	if (form == ID_HEX)
+		return hex_run(s, 64);
+	if (kinds && form == ID_TASK && hex_run(s, 32).p != s.p)
+		return (struct str){ 0 };
+	if (kinds && form == ID_FIRST)
+		str_cut(&s, '.', &id);
+	else if (kinds && form == ID_LAST)
+		for (const char *p = s.p; p < s.e; p++)
+			id.e = *p == '-' ? p : id.e;
+	else
+		id = s;
+	return id.p < id.e ? id : (struct str){ 0 };
 }
 
-/* The cgroup of a process: of all hierarchies the path that names a container, else one that is not the
- * root; v2's first, then v1's of systemd, of memory, and the others. */
+/* Returns whether the path before a component fits the row. */
+static bool is_before(struct str before, const struct kindrow *k)
+{
+	struct str end = str_z(k->before);
+
+	if (end.p == end.e || *end.p == '*')
+		return end.p == end.e || glob_match(end, before, NULL);
+	while (before.p < before.e && str_len(before) > str_len(end))
+		before.p++;
+	return str_eq(before, end);
+}
+
+/* Most rows are passed over without a search for their patterns: a record may need this for each of
+ * 10 000 clients. */
+static void component_read(struct container *c, struct str before, struct str part)
+{
+	bool hex = hex_run(part, 64).p;
+
+	for (size_t i = 0; i < LEN(kindrows) && part.p < part.e; i++) {
+		const struct kindrow *k = &kindrows[i];
+		struct str id = part;
+
+		if ((k->name[0] != '*' && k->name[0] != *part.p) || (k->form == ID_HEX && !hex) ||
+		    !is_before(before, k) || !glob_match(str_z(k->name), part, &id))
+			continue;
+		id = id_cut(id, k->form);
+		if (!id.p)
+			continue;
+		if (!kinds || k->form < ID_POD)
+			c->id = id;
+		else if (k->form == ID_POD)
+			c->pod = id;
+		else if (c->id.p)
+			return; /* a service inside a container */
+		if (kinds && k->form != ID_POD)
+			c->kind = str_z(k->kind[0] ? k->kind : NULL);
+		return;
+	}
+}
+
+/* Finds the innermost container that a cgroup path names, its kind and its pod. A member that the
+ * path does not tell is empty, with p NULL. */
+struct container parse_container(struct str path)
+{
+	struct container c = { 0 };
+	struct str part, before = { path.p, path.p };
+
+	for (; str_cut(&path, '/', &part); before.e = path.p)
+		if (!str_find(part, LIT("-conmon-"))) /* the monitor runs outside */
+			component_read(&c, before, part);
+	return c;
+}
+
+/* Finds the cgroup of a process among all hierarchies: a path that names a container, else one that
+ * is not the root. Among equals the order is v2, then of v1 systemd, memory, and the others. */
 bool parse_cgroup(struct str text, struct str *path)
 {
 	static const char order[][13] = { "", "name=systemd", "memory" };
@@ -1098,7 +1379,7 @@ bool parse_cgroup(struct str text, struct str *path)
 		for (size_t i = 0; i < LEN(order); i++)
 			if (str_is(names, order[i]))
 				rank = i;
-		rank = str_len(line) == 1 ? ROOT : parse_container(line).p ? rank : PLAIN + rank;
+		rank = str_len(line) == 1 ? ROOT : parse_container(line).id.p ? rank : PLAIN + rank;
 		if (rank < best) {
 			best = rank;
 			*path = line;
@@ -1107,9 +1388,9 @@ bool parse_cgroup(struct str text, struct str *path)
 	return best < NOTHING;
 }
 
-/* --- sysfs ------------------------------------------------------------------------------------- */
+/* --- sysfs ------------------------------------------------------------------------------------ */
 
-/* KEY=value of a uevent file. */
+/* Finds the value of KEY=value in a uevent file. */
 bool parse_uevent(struct str text, struct str key, struct str *value)
 {
 	struct str line = text;
@@ -1122,7 +1403,7 @@ bool parse_uevent(struct str text, struct str key, struct str *value)
 	return false;
 }
 
-/* "MAJOR:MINOR" */
+/* Parses "MAJOR:MINOR". */
 bool parse_devno(struct str s, unsigned *maj, unsigned *min)
 {
 	u64 a = 0, b = 0;
@@ -1138,7 +1419,8 @@ bool parse_devno(struct str s, unsigned *maj, unsigned *min)
 	return true;
 }
 
-/* amdgpu's pp_dpm_*: "1: 2100Mhz *"; the starred line is the present clock, the highest the maximum. Hz. */
+/* Parses amdgpu's pp_dpm_*: "1: 2100Mhz *". The line with the star is the current clock, the
+ * highest clock is the maximum. Hz. */
 bool parse_dpm(struct str text, u64 *cur, u64 *max)
 {
 	struct str line = text, label = text;
@@ -1166,7 +1448,8 @@ bool parse_dpm(struct str text, u64 *cur, u64 *max)
 	return found;
 }
 
-/* v3d's gpu_stats, a row a queue: "queue timestamp jobs runtime". */
+/* Parses the next row of v3d's gpu_stats, which has one row per queue:
+ * "queue timestamp jobs runtime". */
 bool parse_v3d(struct str *text, struct str *queue, u64 *runtime)
 {
 	struct str line = *text, w[4] = { *text, *text, *text, *text };
@@ -1176,7 +1459,8 @@ bool parse_v3d(struct str *text, struct str *queue, u64 *runtime)
 
 		while (n < LEN(w) && str_word(&line, &w[n]))
 			n++;
-		if (n == LEN(w) && scan_u64(w[1], runtime) == w[1].e && scan_u64(w[3], runtime) == w[3].e) {
+		if (n == LEN(w) && scan_u64(w[1], runtime) == w[1].e &&
+		    scan_u64(w[3], runtime) == w[3].e) {
 			*queue = w[0];
 			return true;
 		}
@@ -1184,8 +1468,8 @@ bool parse_v3d(struct str *text, struct str *queue, u64 *runtime)
 	return false;
 }
 
-/* devfreq's trans_stat: a row a state, its frequency first and the ms spent there last. The sums of
- * kHz x ms and of ms give the mean clock of any interval. */
+/* Parses devfreq's trans_stat, which has one row per state: its frequency first, and the ms spent
+ * in it last. The sums of kHz x ms and of ms determine the mean clock of any interval. */
 bool parse_trans(struct str text, u64 *khz_ms, u64 *ms)
 {
 	struct str line = text;
@@ -1216,7 +1500,7 @@ bool parse_trans(struct str text, u64 *khz_ms, u64 *ms)
 	return *ms > 0;
 }
 
-/* Rockchip's NPU: "NPU load:  Core0: 12%, Core1:  0%,": the next NAME: N%. In 1/1000 %. */
+/* Parses the next NAME: N% of Rockchip's NPU: "NPU load:  Core0: 12%, Core1:  0%,". In 1/1000 %. */
 bool parse_rknpu(struct str *text, struct str *core, u64 *load)
 {
 	struct str piece = *text;
@@ -1236,9 +1520,10 @@ bool parse_rknpu(struct str *text, struct str *core, u64 *load)
 	return false;
 }
 
-/* --- time zones ---------------------------------------------------------------------------------- */
+/* --- time zones ------------------------------------------------------------------------------- */
 
-/* A zone's name: letters, or anything in <>. */
+/* Moves s past the name of a time zone: letters, or any text in <>. Returns false if there is
+ * none. */
 static bool tz_name(struct str *s)
 {
 	const char *p = s->p;
@@ -1253,7 +1538,7 @@ static bool tz_name(struct str *s)
 	return quoted;
 }
 
-/* [+-]HH[:MM[:SS]] in seconds. */
+/* Parses [+-]HH[:MM[:SS]] to seconds. */
 static bool tz_seconds(struct str *s, i64 *v)
 {
 	bool neg = s->p < s->e && *s->p == '-';
@@ -1277,7 +1562,8 @@ static bool tz_seconds(struct str *s, i64 *v)
 	return true;
 }
 
-/* Days from 1970 to the first of a month; Howard Hinnant, chrono-compatible low-level date algorithms. */
+/* Returns the days from 1970 to the first day of a month; Howard Hinnant, chrono-compatible
+ * low-level date algorithms. */
 static i64 month_days(i64 year, i64 month)
 {
 	i64 y = month <= 2 ? year - 1 : year, era = y / 400, yoe = y - era * 400;
@@ -1291,7 +1577,8 @@ static bool is_leap(i64 year)
 	return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 }
 
-/* "m.w.d": the w-th day d of month m, w = 5 the last. In days from 1970. */
+/* Parses "m.w.d": the w-th weekday d of month m, where w = 5 is the last one. *day is in days from
+ * 1970. */
 static bool tz_month_day(struct str *s, i64 year, i64 *day)
 {
 	u64 n[3] = { 0 };
@@ -1307,14 +1594,15 @@ static bool tz_month_day(struct str *s, i64 year, i64 *day)
 	if (n[0] < 1 || n[0] > 12 || n[1] < 1 || n[1] > 5 || n[2] > 6)
 		return false;
 	first = month_days(year, (i64)n[0]);
-	*day = first + ((i64)n[2] - (first + 4) % 7 + 7) % 7 + 7 * ((i64)n[1] - 1); /* 1970 began on a Thursday */
+	/* 1970-01-01 was a Thursday */
+	*day = first + ((i64)n[2] - (first + 4) % 7 + 7) % 7 + 7 * ((i64)n[1] - 1);
 	if (*day >= month_days(n[0] == 12 ? year + 1 : year, n[0] == 12 ? 1 : (i64)n[0] + 1))
 		*day -= 7;
 	return true;
 }
 
-/* ",Mm.w.d[/time]", ",Jn[/time]" (1 to 365, no leap day) or ",n[/time]" (0 to 365): when that is in a year,
- * in seconds of a clock without offset. */
+/* Parses ",Mm.w.d[/time]", ",Jn[/time]" (1 to 365, no leap day) or ",n[/time]" (0 to 365): *at is
+ * that time in the given year, in seconds of a clock without an offset. */
 static bool tz_rule(struct str *s, i64 year, i64 *at)
 {
 	i64 day = 0, time = 7200;
@@ -1344,10 +1632,11 @@ static bool tz_rule(struct str *s, i64 year, i64 *at)
 	return true;
 }
 
-/* POSIX's TZ, as the last line of a zone file has it: "CET-1CEST,M3.5.0,M10.5.0/3". Seconds east. */
+/* Returns the offset in seconds east of a TZ string of POSIX, which is also the last line of a zone
+ * file: "CET-1CEST,M3.5.0,M10.5.0/3". 0 if the string is malformed. */
 i32 parse_tz(struct str s, i64 now)
 {
-	static const i64 far = (i64)1 << 50; /* 35 million years, where the sums below do not overflow yet */
+	static const i64 far = (i64)1 << 50; /* 35 million years: the sums below do not overflow */
 	i64 std = 0, dst, start = 0, end = 0, year;
 
 	now = now < -far ? -far : now > far ? far : now;
@@ -1358,7 +1647,8 @@ i32 parse_tz(struct str s, i64 now)
 		return (i32)-std;
 	if (s.p < s.e && *s.p != ',' && !tz_seconds(&s, &dst))
 		return (i32)-std;
-	year = 1970 + (now - std) / 31556952; /* a Gregorian year's mean length; off by a day at most */
+	/* mean length of a Gregorian year; off by a day at most */
+	year = 1970 + (now - std) / 31556952;
 	if (now - std < month_days(year, 1) * 86400)
 		year--;
 	else if (now - std >= month_days(year + 1, 1) * 86400)
@@ -1367,10 +1657,11 @@ i32 parse_tz(struct str s, i64 now)
 		return (i32)-std;
 	start += std;
 	end += dst;
-	return (i32)-((start < end ? now >= start && now < end : now >= start || now < end) ? dst : std);
+	return (i32)-((start < end ? now >= start && now < end :
+				     now >= start || now < end) ? dst : std);
 }
 
-/* n bytes of a file; what lies behind its end is not read. */
+/* Reads a big-endian number of n bytes. Bytes after the end of the file are not read. */
 static u64 big_endian(struct str f, u64 at, size_t n)
 {
 	u64 v = 0;
@@ -1380,8 +1671,9 @@ static u64 big_endian(struct str f, u64 at, size_t n)
 	return v;
 }
 
-/* A TZif file (RFC 9636): seconds east of Greenwich at now; false where the file is none. Of its two
- * blocks the second has 64-bit times; behind the last transition its last line rules. */
+/* Reads a TZif file (RFC 9636): *east is seconds east of Greenwich at now. Returns false if the
+ * file is not a TZif file. The second of its two blocks has 64-bit times; its last line holds the
+ * rule after the last transition. */
 bool parse_tzif(struct str f, i64 now, i32 *east)
 {
 	u64 times, types, size, at = 0, i = 0;
@@ -1394,14 +1686,15 @@ bool parse_tzif(struct str f, i64 now, i32 *east)
 			return false;
 		times = big_endian(f, 32, 4);
 		types = big_endian(f, 36, 4);
-		size = 44 + times * (width + 1) + types * 6 + big_endian(f, 40, 4) + big_endian(f, 28, 4) * (width + 4) +
-		       big_endian(f, 24, 4) + big_endian(f, 20, 4);
+		size = 44 + times * (width + 1) + types * 6 + big_endian(f, 40, 4) +
+		       big_endian(f, 28, 4) * (width + 4) + big_endian(f, 24, 4) +
+		       big_endian(f, 20, 4);
 		if (size > str_len(f) || types == 0)
 			return false;
 		rest.p = f.p + size;
-		if (f.e - rest.p < 0) /* follows from the size; said of the pointer, a prover sees it */
+		if (f.e - rest.p < 0) /* follows from the size; a prover needs it for the pointer */
 			return false;
-		if (width == 8 || f.p[4] < '2') /* 32-bit times are all there is */
+		if (width == 8 || f.p[4] < '2') /* the file has 32-bit times only */
 			break;
 		f.p = rest.p;
 	}
@@ -1423,14 +1716,15 @@ bool parse_tzif(struct str f, i64 now, i32 *east)
 	return true;
 }
 
-/* --- perf events as users name them ------------------------------------------------------------ */
+/* --- perf events as users name them ----------------------------------------------------------- */
 
 static int hex_digit(char c)
 {
-	return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 :
+	       c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* At most 16 hex digits: where they end, or NULL. */
+/* Parses at most 16 hex digits. Returns their end, or NULL. */
 static const char *scan_hex(struct str s, u64 *v)
 {
 	const char *p = s.p;
@@ -1447,7 +1741,7 @@ static const char *scan_hex(struct str s, u64 *v)
 	return p;
 }
 
-/* Decimal, or hex behind 0x. */
+/* Parses a decimal number, or a hexadecimal one after 0x. Returns its end, or NULL. */
 const char *scan_num(struct str s, u64 *v)
 {
 	struct str hex = s;
@@ -1455,7 +1749,7 @@ const char *scan_num(struct str s, u64 *v)
 	return str_skip_z(&hex, "0x") ? scan_hex(hex, v) : scan_u64(s, v);
 }
 
-/* rHEX and nothing else; inside of slashes r0xHEX too. */
+/* Parses rHEX with nothing after it; between slashes r0xHEX is accepted too. */
 bool parse_raw(struct str s, bool inside, u64 *v)
 {
 	if (!str_skip_z(&s, "r"))
@@ -1465,16 +1759,18 @@ bool parse_raw(struct str s, bool inside, u64 *v)
 	return scan_hex(s, v) == s.e;
 }
 
-/* The letters behind an event: s.e, or the one that is wrong; each once but p, of which there may be 3. */
+/* Parses the modifiers after an event. Returns s.e, or the letter that is wrong. Each letter may
+ * occur once; p may occur up to 3 times. */
 const char *scan_mods(struct str s, u16 *mods, u8 *precise)
 {
 	static const struct {
 		char letter;
 		u16 mod;
 	} letters[] = {
-		{ 'u', EM_USER }, { 'k', EM_KERNEL }, { 'h', EM_HV }, { 'I', EM_IDLE }, { 'G', EM_GUEST },
-		{ 'H', EM_HOST }, { 'P', EM_MAX_PRECISE }, { 'S', EM_READ }, { 'D', EM_PINNED }, { 'W', EM_WEAK },
-		{ 'e', EM_EXCLUSIVE }, { 'b', EM_BPF }, { 'R', EM_RETIRED }, { 'X', EM_NOMERGE },
+		{ 'u', EM_USER }, { 'k', EM_KERNEL }, { 'h', EM_HV }, { 'I', EM_IDLE },
+		{ 'G', EM_GUEST }, { 'H', EM_HOST }, { 'P', EM_MAX_PRECISE }, { 'S', EM_READ },
+		{ 'D', EM_PINNED }, { 'W', EM_WEAK }, { 'e', EM_EXCLUSIVE }, { 'b', EM_BPF },
+		{ 'R', EM_RETIRED }, { 'X', EM_NOMERGE },
 	};
 
 	*mods = *precise = 0;
@@ -1527,7 +1823,8 @@ const struct evname evnames[] = {
 };
 const size_t nevnames = LEN(evnames);
 
-/* cache[-op][-result]; the first word of each number is the usual one. Here type is unused. */
+/* Words of cache[-op][-result]; the first word of each number is the usual one. The member type is
+ * not used here. */
 static const struct evname cache_words[] = {
 	{ "L1-dcache", 0, 0 }, { "l1-d", 0, 0 }, { "l1d", 0, 0 }, { "L1-data", 0, 0 },
 	{ "L1-icache", 0, 1 }, { "l1-i", 0, 1 }, { "l1i", 0, 1 }, { "L1-instruction", 0, 1 },
@@ -1547,10 +1844,11 @@ static const struct evname cache_results[] = {
 	{ "refs", 0, 0 }, { "Reference", 0, 0 }, { "ops", 0, 0 }, { "access", 0, 0 },
 	{ "misses", 0, 1 }, { "miss", 0, 1 },
 };
-/* Of each cache: the ops that it has, a bit each. evsel__hw_cache_stat of perf. */
-static const u8 cache_has[] = { 7, 5, 7, 7, 1, 1, 7 };
+/* The operations that each cache has, a bit each; from evsel__hw_cache_stat of perf. */
+static const u8 cache_op_bits[] = { 7, 5, 7, 7, 1, 1, 7 };
 
-/* One of these words with a '-' or nothing behind it; s moves past both. NULL: none. */
+/* Moves s past one of the words and past a '-' after it. Returns NULL if s does not begin with one
+ * of them. */
 static const struct evname *cache_word(struct str *s, const struct evname *words, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -1566,7 +1864,8 @@ static const struct evname *cache_word(struct str *s, const struct evname *words
 
 static bool parse_cache(struct str s, u64 *config)
 {
-	const struct evname *cache = cache_word(&s, cache_words, LEN(cache_words)), *op = NULL, *result = NULL, *w;
+	const struct evname *cache = cache_word(&s, cache_words, LEN(cache_words));
+	const struct evname *op = NULL, *result = NULL, *w;
 
 	if (!cache)
 		return false;
@@ -1578,11 +1877,13 @@ static bool parse_cache(struct str s, u64 *config)
 		else
 			return false;
 	}
-	*config = cache->config | (op ? op->config : 0u) << 8 | (result ? result->config : 0u) << 16;
-	return cache_has[cache->config] >> (op ? op->config : 0) & 1;
+	*config = cache->config | (op ? op->config : 0u) << 8 |
+		  (result ? result->config : 0u) << 16;
+	return cache_op_bits[cache->config] >> (op ? op->config : 0) & 1;
 }
 
-/* The i-th of CACHE_NAMES: its words, the last one empty where it counts all accesses. False: impossible. */
+/* Returns the words of cache event i, below CACHE_NAMES; the last word is empty if it counts all
+ * accesses. Returns false if the cache does not have this operation. */
 bool cache_name(size_t i, struct str words[3])
 {
 	static const struct str ops[][2] = { { STR("loads"), STR("load") },
@@ -1591,7 +1892,7 @@ bool cache_name(size_t i, struct str words[3])
 	const struct evname *w = cache_words;
 	size_t cache = i / 6, op = i / 2 % 3, result = i % 2;
 
-	if (cache >= LEN(cache_has) || !(cache_has[cache] >> op & 1))
+	if (cache >= LEN(cache_op_bits) || !(cache_op_bits[cache] >> op & 1))
 		return false;
 	while (w->config != cache)
 		w++;
@@ -1601,7 +1902,7 @@ bool cache_name(size_t i, struct str words[3])
 	return true;
 }
 
-/* Generic hardware, software and cache events. */
+/* Parses the name of a generic hardware, software or cache event. */
 bool parse_evname(struct str s, u32 *type, u64 *config)
 {
 	for (size_t i = 0; i < LEN(evnames); i++)
@@ -1614,7 +1915,7 @@ bool parse_evname(struct str s, u32 *type, u64 *config)
 	return parse_cache(s, config);
 }
 
-static bool list_wrong(struct evlist *l, const char *why, const char *p, const char *e)
+static bool list_error(struct evlist *l, const char *why, const char *p, const char *e)
 {
 	l->why = why;
 	l->at = (struct str){ p, e };
@@ -1622,7 +1923,7 @@ static bool list_wrong(struct evlist *l, const char *why, const char *p, const c
 	return false;
 }
 
-/* The first of these bytes, or the end. */
+/* Returns the first byte from p on that is one of `bytes`, or e. */
 static const char *find_any(const char *p, const char *e, const char *bytes, size_t n)
 {
 	while (p < e && !memchr(bytes, *p, n))
@@ -1635,8 +1936,9 @@ static const char *item_end(const char *p, const char *e)
 	return find_any(p, e, ",}", 2);
 }
 
-/* The slash that ends the terms at p; NULL: there is none. Quoted values hold any byte, and a value that
- * begins with a slash is a path: it reaches up to the next comma, or to the last slash of the event. */
+/* Returns the slash that ends the terms at p, or NULL if there is none. Quoted values hold any
+ * byte. A value that begins with a slash is a path: it ends at the next comma, or at the last slash
+ * of the event. */
 static const char *terms_end(const char *p, const char *e)
 {
 	bool value = false;
@@ -1663,11 +1965,12 @@ static const char *terms_end(const char *p, const char *e)
 	return NULL;
 }
 
-static bool take_mods(struct evlist *l, struct str s, u16 *mods, u8 *precise)
+static bool item_mods(struct evlist *l, struct str s, u16 *mods, u8 *precise)
 {
 	if (scan_mods(s, mods, precise) == s.e)
 		return true;
-	return list_wrong(l, "modifiers are u k h I G H p pp ppp P S D e W b R X, each once, not", s.p, s.e);
+	return list_error(l, "modifiers are u k h I G H p pp ppp P S D e W b R X, each once, not",
+			  s.p, s.e);
 }
 
 static bool item_pmu(struct evlist *l, struct evitem *ev, const char *slash)
@@ -1678,16 +1981,30 @@ static bool item_pmu(struct evlist *l, struct evitem *ev, const char *slash)
 	ev->form = EF_PMU;
 	ev->a = (struct str){ l->rest.p, slash };
 	if (!close)
-		return list_wrong(l, "no slash behind the terms", slash, l->rest.e);
+		return list_error(l, "no slash after the terms", slash, l->rest.e);
 	ev->b = (struct str){ slash + 1, close };
 	end = item_end(close + 1, l->rest.e);
 	mods = (struct str){ close + 1, end };
 	str_skip_z(&mods, ":");
 	ev->text = (struct str){ l->rest.p, end };
-	return take_mods(l, mods, &ev->mods, &ev->precise);
+	return item_mods(l, mods, &ev->mods, &ev->precise);
 }
 
-/* mem:ADDR[/LEN][:rwx][:mods], what follows "mem:". */
+/* Parses SYMBOL[+OFFSET] up to a ':' or '/': perf's uprobes have the same form. Returns where it
+ * ends; NULL: it is none. */
+static const char *scan_symbol(struct str s, struct str *name, u64 *offset)
+{
+	const char *p = find_any(s.p, s.e, "+/:", 3);
+
+	*name = (struct str){ s.p, p };
+	*offset = 0;
+	if (s.p >= s.e || p == s.p || (u8)(*s.p - '0') <= 9)
+		return NULL;
+	return p < s.e && *p == '+' ? scan_num((struct str){ p + 1, s.e }, offset) : p;
+}
+
+/* Parses mem:ADDR[/LEN][:rwx][:mods], or a symbol in place of the address; s is the text after
+ * "mem:". */
 static bool item_mem(struct evlist *l, struct evitem *ev, struct str s)
 {
 	struct str part;
@@ -1697,11 +2014,14 @@ static bool item_mem(struct evlist *l, struct evitem *ev, struct str s)
 	ev->form = EF_MEM;
 	str_cut(&s, ':', &part);
 	p = scan_num(part, &ev->x);
+	if (!p)
+		p = scan_symbol(part, &ev->b, &ev->x);
 	length = p && p < part.e;
 	if (!p || (length && *p != '/'))
-		return list_wrong(l, "no address; mem:0x1000, mem:0x1000/8:rw", part.p, part.e);
+		return list_error(l, "not an address; use mem:0x1000/8:rw or mem:SYMBOL:w",
+				  part.p, part.e);
 	if (length && scan_num((struct str){ p + 1, part.e }, &ev->y) != part.e)
-		return list_wrong(l, "no length; mem:0x1000/8", p, part.e);
+		return list_error(l, "not a length; use mem:0x1000/8", p, part.e);
 	part = s;
 	for (; part.p < part.e; part.p++) {
 		u8 bit = *part.p == 'r' ? 1 : *part.p == 'w' ? 2 : *part.p == 'x' ? 4 : 0;
@@ -1709,43 +2029,73 @@ static bool item_mem(struct evlist *l, struct evitem *ev, struct str s)
 		if (!bit)
 			break;
 		if (ev->bp & bit)
-			return list_wrong(l, "twice the same of r, w and x", s.p, s.e);
+			return list_error(l, "r, w or x is repeated", s.p, s.e);
 		ev->bp |= bit;
 	}
 	if (ev->bp && part.p < part.e && *part.p++ != ':')
-		return list_wrong(l, "neither r, w, x nor a modifier", s.p, s.e);
-	/* perf-list(1): reads and writes; hw_breakpoint wants the size of a word for execution. */
+		return list_error(l, "expected r, w, x or a modifier", s.p, s.e);
+	/* perf-list(1): the default is reads and writes. hw_breakpoint requires the size of a word
+	 * for execution. */
 	ev->bp = ev->bp ? ev->bp : 3;
 	if (!length)
 		ev->y = ev->bp == 4 ? sizeof(long) : 4;
-	return take_mods(l, part, &ev->mods, &ev->precise);
+	return item_mods(l, part, &ev->mods, &ev->precise);
 }
 
-/* uprobe:FILE:OFFSET[:mods], what follows the first colon. */
+/* Parses a place in a file: OFFSET or SYMBOL[+OFFSET], and nothing after it. */
+static bool is_place(struct str s, struct str *symbol, u64 *offset)
+{
+	*symbol = (struct str){ s.p, s.p };
+	return scan_num(s, offset) == s.e || scan_symbol(s, symbol, offset) == s.e;
+}
+
+/* Parses uprobe:FILE:PLACE[:mods]; s is the text after the first colon. A file may contain colons.
+ * The last part is the modifiers if it can be, and the part before it can be a place. */
 static bool item_uprobe(struct evlist *l, struct evitem *ev, struct str s)
 {
-	const char *colon = s.e;
-	struct str mods = { s.e, s.e };
+	const char *colons[2] = { s.e, s.e }; /* before the last part; before the one in front */
+	struct str last, place;
+	u16 mods;
+	u8 precise;
 
 	ev->form = EF_UPROBE;
 	for (int i = 0; i < 2; i++) {
-		const char *end = colon;
+		const char *p = i ? colons[0] : s.e;
 
-		while (colon > s.p && colon[-1] != ':')
-			colon--;
-		if (colon <= s.p)
+		while (p > s.p && p[-1] != ':')
+			p--;
+		if (p <= s.p)
 			break;
-		if (scan_num((struct str){ colon, end }, &ev->x) == end) {
-			ev->a = (struct str){ s.p, colon - 1 };
-			return take_mods(l, mods, &ev->mods, &ev->precise);
-		}
-		mods = (struct str){ colon, end };
-		colon--;
+		colons[i] = p - 1;
 	}
-	return list_wrong(l, "no offset; uprobe:/bin/x:0x1234", s.p, s.e);
+	last = (struct str){ colons[0] < s.e ? colons[0] + 1 : s.e, s.e };
+	place = (struct str){ colons[1] < s.e ? colons[1] + 1 : s.e, colons[0] };
+	if (scan_num(last, &ev->x) != last.e && colons[1] > s.p && colons[1] < s.e &&
+	    is_place(place, &ev->b, &ev->x) &&
+	    (!str_len(ev->b) || scan_mods(last, &mods, &precise) == last.e)) {
+		ev->a = (struct str){ s.p, colons[1] };
+		return item_mods(l, last, &ev->mods, &ev->precise);
+	}
+	ev->a = (struct str){ s.p, colons[0] };
+	if (colons[0] > s.p && colons[0] < s.e && is_place(last, &ev->b, &ev->x))
+		return true;
+	return list_error(l, "no place; use uprobe:/bin/x:0x1234 or uprobe:/bin/x:main+8",
+			  s.p, s.e);
 }
 
-/* NAME, rHEX, TYPE:CONFIG, SYSTEM:NAME, each with or without :mods. */
+/* Parses kprobe:FUNCTION[+OFFSET][:mods]; s is the text after the first colon. */
+static bool item_kprobe(struct evlist *l, struct evitem *ev, struct str s)
+{
+	const char *p = scan_symbol(s, &ev->a, &ev->x);
+
+	ev->form = EF_KPROBE;
+	if (!p || (p < s.e && *p != ':'))
+		return list_error(l, "not a function; use kprobe:do_exit or kprobe:do_exit+8",
+				  s.p, s.e);
+	return item_mods(l, (struct str){ p < s.e ? p + 1 : p, s.e }, &ev->mods, &ev->precise);
+}
+
+/* Parses NAME, rHEX, TYPE:CONFIG or SYSTEM:NAME, each with or without :mods. */
 static bool item_plain(struct evlist *l, struct evitem *ev)
 {
 	struct str s = ev->text, a, b;
@@ -1759,23 +2109,24 @@ static bool item_plain(struct evlist *l, struct evitem *ev)
 	two = a.e < ev->text.e;
 	ev->a = a;
 	if (a.p == a.e)
-		return list_wrong(l, "an event is missing here", ev->text.p, ev->text.e);
+		return list_error(l, "an event is missing here", ev->text.p, ev->text.e);
 	ev->form = parse_raw(a, false, &ev->x) ? EF_RAW : EF_NAME;
 	if (ev->form == EF_RAW || parse_evname(a, &type, &config) || !two)
-		return take_mods(l, s, &ev->mods, &ev->precise);
+		return item_mods(l, s, &ev->mods, &ev->precise);
 	str_cut(&s, ':', &b);
 	if (scan_num(a, &ev->x) == a.e) {
 		ev->form = EF_TYPED;
 		if (b.p == b.e || scan_num(b, &ev->y) != b.e || ev->x > UINT32_MAX)
-			return list_wrong(l, "no number; TYPE:CONFIG, as 1:1", ev->text.p, ev->text.e);
-		return take_mods(l, s, &ev->mods, &ev->precise);
+			return list_error(l, "not a number; use TYPE:CONFIG, as 1:1",
+					  ev->text.p, ev->text.e);
+		return item_mods(l, s, &ev->mods, &ev->precise);
 	}
-	/* What could be modifiers is: no tracepoint has such a name. */
+	/* A text that can be modifiers is parsed as modifiers: no tracepoint has such a name. */
 	if (b.e == ev->text.e && scan_mods(b, &mods, &precise) == b.e)
-		return take_mods(l, b, &ev->mods, &ev->precise);
+		return item_mods(l, b, &ev->mods, &ev->precise);
 	ev->form = EF_TRACE;
 	ev->b = b;
-	return take_mods(l, s, &ev->mods, &ev->precise);
+	return item_mods(l, s, &ev->mods, &ev->precise);
 }
 
 static bool item_parse(struct evlist *l, struct evitem *ev)
@@ -1785,15 +2136,21 @@ static bool item_parse(struct evlist *l, struct evitem *ev)
 
 	ev->text = s;
 	if (q == p)
-		return list_wrong(l, p < e && *p == '{' ? "a group in a group" : "an event is missing here", p, e);
+		return list_error(l, p < e && *p == '{' ? "a group in a group" :
+				  "an event is missing here", p, e);
 	if (str_skip_z(&s, "mem:"))
 		return item_mem(l, ev, s);
-	if (str_skip_z(&s, "uprobe:"))
+	ev->returns = !str_skip_z(&s, "uprobe:") && str_skip_z(&s, "uretprobe:");
+	if (s.p > p)
 		return item_uprobe(l, ev, s);
+	ev->returns = !str_skip_z(&s, "kprobe:") && str_skip_z(&s, "kretprobe:");
+	if (s.p > p)
+		return item_kprobe(l, ev, s);
 	return q < e && *q == '/' ? item_pmu(l, ev, q) : item_plain(l, ev);
 }
 
-/* The next event; false at the end, or where why says what is wrong. */
+/* Parses the next event. Returns false at the end of the list, or with the reason in l->why if an
+ * event is malformed. */
 bool evlist_next(struct evlist *l, struct evitem *ev)
 {
 	const char *q = find_any(l->rest.p, l->rest.e, "/:,{}", 5);
@@ -1816,22 +2173,24 @@ bool evlist_next(struct evlist *l, struct evitem *ev)
 		ev->closes = true;
 		l->rest.p = mods.e;
 		if (mods.p < mods.e && !str_skip_z(&mods, ":"))
-			return list_wrong(l, "neither a comma nor :modifiers behind a group", mods.p, mods.e);
-		if (!take_mods(l, mods, &ev->gmods, &ev->gprecise))
+			return list_error(l, "expected a comma or :modifiers after a group",
+					  mods.p, mods.e);
+		if (!item_mods(l, mods, &ev->gmods, &ev->gprecise))
 			return false;
 	}
 	if (l->rest.p < l->rest.e && *l->rest.p == ',')
 		l->rest.p++;
 	else if (l->rest.p < l->rest.e)
-		return list_wrong(l, "no group is open here", l->rest.p, l->rest.e);
+		return list_error(l, "no group is open here", l->rest.p, l->rest.e);
 	else if (l->in_group)
-		return list_wrong(l, "the group has no }", ev->text.p, ev->text.e);
+		return list_error(l, "the group has no }", ev->text.p, ev->text.e);
 	else
 		l->end = true;
 	return true;
 }
 
-/* The next term; false at the end, or where why says what is wrong. */
+/* Parses the next term. Returns false at the end, or with the reason in l->why if a term is
+ * malformed. */
 bool evterm_next(struct evlist *l, struct evterm *t)
 {
 	const char *p = l->rest.p, *e = l->rest.e, *q = find_any(p, e, "=,", 2);
@@ -1840,15 +2199,15 @@ bool evterm_next(struct evlist *l, struct evterm *t)
 	if (l->end)
 		return false;
 	if (q == p)
-		return list_wrong(l, "a term is missing here", p, e);
+		return list_error(l, "a term is missing here", p, e);
 	if (q < e && *q == '=') {
 		bool quoted = e - q > 1 && q[1] == '\'';
 		const char *from = q + 1 + quoted, *end = find_any(from, e, quoted ? "'" : ",", 1);
 
 		if (quoted && (end == e || (e - end > 1 && end[1] != ',')))
-			return list_wrong(l, "no quote where the value ends", q, e);
+			return list_error(l, "no quote after the value", q, e);
 		if (from == end)
-			return list_wrong(l, "a value is missing here", p, e);
+			return list_error(l, "a value is missing here", p, e);
 		t->value = (struct str){ from, end };
 		t->number = scan_num(t->value, &t->n) == end;
 		q = end + quoted;
@@ -1858,7 +2217,7 @@ bool evterm_next(struct evlist *l, struct evterm *t)
 	return true;
 }
 
-/* config[N]:a[-b](,a[-b])*, ABI/testing/sysfs-bus-event_source-devices-format. */
+/* Parses config[N]:a[-b](,a[-b])*, ABI/testing/sysfs-bus-event_source-devices-format. */
 bool parse_format(struct str s, struct evformat *f)
 {
 	struct str part = s;
@@ -1894,7 +2253,7 @@ bool parse_format(struct str s, struct evformat *f)
 	return true;
 }
 
-/* The largest value that has room. */
+/* Returns the largest value that the field can hold. */
 u64 format_max(const struct evformat *f)
 {
 	unsigned width = 0;
@@ -1904,7 +2263,7 @@ u64 format_max(const struct evformat *f)
 	return width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX;
 }
 
-/* Puts v in the place of what the field holds; false where it is too large. */
+/* Replaces the value of the field by v. Returns false if v is too large. */
 bool format_put(const struct evformat *f, u64 v, u64 *configs)
 {
 	u64 *c = &configs[f->config];
@@ -1921,7 +2280,7 @@ bool format_put(const struct evformat *f, u64 v, u64 *configs)
 	return true;
 }
 
-/* 0-3,8: as the kernel prints sets of CPUs; nothing is the empty one. */
+/* Parses a set of CPUs as the kernel prints it: 0-3,8. An empty text is the empty set. */
 bool parse_cpulist(struct str s, struct cpuset *cpus)
 {
 	struct str part = s;
@@ -1944,8 +2303,8 @@ bool parse_cpulist(struct str s, struct cpuset *cpus)
 	return true;
 }
 
-/* "2.3283064365386962890625e-10" as mantissa x 10^-point, 19 digits of it; false for what is no positive number
- * or has no room. */
+/* Parses "2.3283064365386962890625e-10" as mantissa x 10^-point with 19 digits of the mantissa.
+ * Returns false if it is not a positive number or does not fit. */
 bool parse_scale(struct str s, u64 *mantissa, u8 *point)
 {
 	u64 m = 0, e = 0;
@@ -1953,7 +2312,8 @@ bool parse_scale(struct str s, u64 *mantissa, u8 *point)
 	bool dot = false, digits = false, neg = false;
 	const char *p = s.p;
 
-	for (; p < s.e && places < 512 && places > -512 && (is_digit(*p) || (*p == '.' && !dot)); p++) {
+	for (; p < s.e && places < 512 && places > -512 &&
+	       (is_digit(*p) || (*p == '.' && !dot)); p++) {
 		if (*p == '.') {
 			dot = true;
 			continue;
@@ -1985,7 +2345,8 @@ bool parse_scale(struct str s, u64 *mantissa, u8 *point)
 	return places >= 0 && places <= UINT8_MAX;
 }
 
-/* Whether a PMU's name behind `base` is the number of an instance: decimal, or more than two hex digits. */
+/* Returns whether a PMU's name is `base`, an underscore, and the number of an instance: decimal, or
+ * more than two hex digits. */
 static bool is_instance(struct str s, struct str base)
 {
 	u64 v;
@@ -1999,8 +2360,8 @@ static bool is_instance(struct str s, struct str base)
 	return p == s.e && p && s.e - s.p > 2;
 }
 
-/* Which PMUs a user means, ABI/testing/sysfs-bus-event_source-devices: a name stands for its numbered
- * instances too, uncore_ may be left out, * and ? match. */
+/* Returns whether a PMU is one that the user named, ABI/testing/sysfs-bus-event_source-devices: a
+ * name also selects its numbered instances, uncore_ may be left out, * and ? match. */
 bool pmu_match(struct str pattern, struct str name)
 {
 	struct str bare = name;
@@ -2010,7 +2371,7 @@ bool pmu_match(struct str pattern, struct str name)
 		(glob_match(pattern, bare, NULL) || is_instance(bare, pattern)));
 }
 
-/* --- the XML of metric files --------------------------------------------------------------------- */
+/* --- the XML of metric files ------------------------------------------------------------------ */
 
 static bool is_space(char c)
 {
@@ -2023,8 +2384,8 @@ static void skip_space(struct str *s)
 		s->p++;
 }
 
-/* What no name of an element or of an attribute holds. */
-static bool ends_name(char c)
+/* Returns whether c cannot be part of the name of an element or an attribute. */
+static bool is_name_end(char c)
 {
 	return is_space(c) || c == '=' || c == '"' || c == '\'' || c == '>' || c == '/' || c == '<';
 }
@@ -2032,14 +2393,15 @@ static bool ends_name(char c)
 static bool xml_name(struct str *s, struct str *name)
 {
 	name->p = s->p;
-	while (s->p < s->e && !ends_name(*s->p))
+	while (s->p < s->e && !is_name_end(*s->p))
 		s->p++;
 	name->e = s->p;
 	return name->p < name->e;
 }
 
-/* name="value", in either quotes; what ends it is eaten. XML has no < in values: one there is a quote that was never
- * closed. s is where it went wrong, or where no attribute stands. */
+/* Parses name="value", with either kind of quotes, and moves s past it. XML has no < in values: one
+ * there means that the quote was never closed. Returns false if there is no attribute at s or it is
+ * malformed; s is then at the first byte that is wrong. */
 static bool attr_next(struct str *s, struct str *name, struct str *value)
 {
 	char quote;
@@ -2065,22 +2427,23 @@ static bool attr_next(struct str *s, struct str *name, struct str *value)
 	return true;
 }
 
-/* Moves past a comment, a declaration or CDATA; false where none begins. One that does not end is as long as the text. */
-static bool xml_aside(struct str *s)
+/* Moves s past a comment, a declaration or CDATA. Returns false if none begins at s. One that is
+ * not closed extends to the end of the text. */
+static bool xml_skip_markup(struct str *s)
 {
 	static const struct {
 		char begins[10], ends[4];
-	} asides[] = {
+	} markup[] = {
 		{ "<!--", "-->" }, { "<![CDATA[", "]]>" }, { "<?", "?>" }, { "<!", ">" },
 	};
 
-	for (size_t i = 0; i < LEN(asides); i++) {
-		if (!str_skip_z(s, asides[i].begins))
+	for (size_t i = 0; i < LEN(markup); i++) {
+		if (!str_skip_z(s, markup[i].begins))
 			continue;
 		for (; s->p < s->e; s->p++) {
 			struct str rest = *s;
 
-			if (str_skip_z(&rest, asides[i].ends)) {
+			if (str_skip_z(&rest, markup[i].ends)) {
 				s->p = rest.p;
 				break;
 			}
@@ -2090,7 +2453,8 @@ static bool xml_aside(struct str *s)
 	return false;
 }
 
-/* The next tag; false at the end. Where none is that begins as one, what follows is looked at anew from there. */
+/* Parses the next tag. Returns false at the end. If text begins like a tag but is malformed,
+ * t->name is empty; the next call continues after the part that was parsed. */
 bool xml_next(struct str *text, struct xmltag *t)
 {
 	struct str name = *text, value = *text;
@@ -2101,7 +2465,7 @@ bool xml_next(struct str *text, struct xmltag *t)
 		text->p = from;
 		if (from >= text->e)
 			return false;
-	} while (xml_aside(text));
+	} while (xml_skip_markup(text));
 	text->p = from + 1;
 	*t = (struct xmltag){ .name = { from, from }, .attrs = { from, from }, .opens = true };
 	if (str_skip_z(text, "/")) {
@@ -2122,7 +2486,8 @@ bool xml_next(struct str *text, struct xmltag *t)
 	return true;
 }
 
-/* The value of an attribute as it is written; false where the tag has none of that name. */
+/* Finds the value of an attribute, as it is written. Returns false if the tag has no attribute of
+ * that name. */
 bool xml_attr(struct str attrs, struct str name, struct str *value)
 {
 	struct str n = attrs, v = attrs;
@@ -2135,13 +2500,15 @@ bool xml_attr(struct str attrs, struct str name, struct str *value)
 	return false;
 }
 
-/* What an entity stands for, in UTF-8; where it ends. NULL: there is none, or no such character. */
+/* Appends the character of the entity at s in UTF-8. Returns the end of the entity; NULL if there
+ * is none, or no such character exists. */
 static const char *xml_entity(struct str s, struct buf *b)
 {
 	static const struct {
 		char name[7], c;
 	} entities[] = {
-		{ "&lt;", '<' }, { "&gt;", '>' }, { "&amp;", '&' }, { "&quot;", '"' }, { "&apos;", '\'' },
+		{ "&lt;", '<' }, { "&gt;", '>' }, { "&amp;", '&' }, { "&quot;", '"' },
+		{ "&apos;", '\'' },
 	};
 	const char *p;
 	u64 v = 0;
@@ -2160,7 +2527,8 @@ static const char *xml_entity(struct str s, struct buf *b)
 	return p + 1;
 }
 
-/* A value with its entities decoded; others stay as they are. Its length; more than cap: it did not fit. */
+/* Copies a value with its entities decoded; unknown entities are copied unchanged. Returns the
+ * length; more than cap if it did not fit. */
 size_t xml_text(struct str value, char *to, size_t cap)
 {
 	struct buf b = { .p = to, .cap = cap };

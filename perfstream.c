@@ -1,6 +1,8 @@
-/* perfstream.c - records that the kernel hands out in binary. Pure: bytes in, values out.
+/* perfstream.c - decodes the kernel's binary records: perf rings, OA reports, OA records. Pure:
+ * bytes in, values out.
  * SPDX-License-Identifier: MIT */
-#include "gpustat.h"
+#include "parse.h"
+#include "perfstream.h"
 
 static inline u16 load16(const char *p)
 {
@@ -26,8 +28,9 @@ static inline u64 load64(const char *p)
 	return v;
 }
 
-/* The first n bytes, where it has so many; an n that no i64 holds is a negative one. Where they end is compared with where s
- * does, too: of an n that depends on where s begins a prover knows no more than how long s may be. */
+/* Sets *first to the first n bytes of s. False: s is shorter, or n is negative, as is an n that is
+ * too large for i64. The end is compared with that of s, too: if n depends on where s begins, a
+ * prover only knows how long s may be. */
 static bool str_first(struct str s, i64 n, struct str *first)
 {
 	const char *e;
@@ -41,25 +44,26 @@ static bool str_first(struct str s, i64 n, struct str *first)
 	return true;
 }
 
-/* --- perf rings -----------------------------------------------------------------------------------
+/* --- perf rings ---------------------------------------------------------------------------------
  * Layouts: linux/perf_event.h; order of the fields of a sample: perf_output_sample() in
  * kernel/events/core.c, since the header has the last ones in another order. */
 
-/* Where in its bytes a ring was `at` bytes long. Records and all of their fields of 8 bytes lie on 8: as long as they are of
- * so many, nothing that begins here goes over the ring's end. */
+/* Returns the address of the ring's byte `at`, counted since its start. Records and their fields of
+ * 8 bytes are aligned to 8, so 8 bytes from here never cross the ring's end. */
 static const char *ring_at(const struct ring *r, u64 at)
 {
 	return r->p + (size_t)(at & (r->size - 8));
 }
 
-/* n bytes from where a ring was `at` bytes long, whole records both: they may lie on both sides of its end. */
+/* Copies n bytes from the ring's byte `at` on; they may wrap at the ring's end. Both are multiples
+ * of 8. */
 void ring_load(const struct ring *r, u64 at, char *to, size_t n)
 {
 	for (const char *end = to + n; end - to >= 8; to += 8, at += 8)
 		memcpy(to, ring_at(r, at), 8);
 }
 
-/* The size of the next record; 0 where there is none, or none that could be one. */
+/* Returns the size of the next record; 0: there is none, or its header is invalid. */
 size_t ring_size(const struct ring *r)
 {
 	u64 n = r->head - r->tail;
@@ -71,8 +75,15 @@ size_t ring_size(const struct ring *r)
 	return size < 8 || size % 8 || size > n ? 0 : size;
 }
 
-/* The next whole record, in scratch (PERF_RECORD_BYTES) where it goes over the ring's end. Behind a header
- * that cannot be one nothing says where the next would be: the rest is passed over, and counted. */
+/* Returns the type of the next record, of which ring_size() is not 0. */
+u32 ring_type(const struct ring *r)
+{
+	return load32(ring_at(r, r->tail));
+}
+
+/* Returns the next whole record, copied to scratch (PERF_RECORD_BYTES) if it wraps at the ring's
+ * end. After an invalid header the next record cannot be found: the rest is skipped, and counted in
+ * corrupt. */
 bool ring_next(struct ring *r, char *scratch, struct str *rec)
 {
 	size_t n = ring_size(r);
@@ -90,8 +101,8 @@ bool ring_next(struct ring *r, char *scratch, struct str *rec)
 	return true;
 }
 
-/* How many of these bits are set, each of them 8 bytes of a record. */
-static size_t words(u64 bits)
+/* Returns how many of these bits are set; each stands for 8 bytes of a record. */
+static size_t bit_count(u64 bits)
 {
 	size_t n = 0;
 
@@ -100,8 +111,8 @@ static size_t words(u64 bits)
 	return n;
 }
 
-/* Where the time of a record is: in a sample behind its header, in any other counted from its end. 0: it
- * has none. */
+/* Returns the offset of a record's time: after the header in a sample, at a distance from the end
+ * in other records. 0: it has none. */
 static size_t time_at(u32 type, size_t size, const struct pformat *f)
 {
 	size_t at;
@@ -109,13 +120,14 @@ static size_t time_at(u32 type, size_t size, const struct pformat *f)
 	if (!(f->sample_type & PS_TIME) || (type != PR_SAMPLE && !f->id_all))
 		return 0;
 	if (type == PR_SAMPLE)
-		return 8 + 8 * words(f->sample_type & (PS_IDENTIFIER | PS_IP | PS_TID));
-	at = 8 + 8 * words(f->sample_type & (PS_ID | PS_STREAM_ID | PS_CPU | PS_IDENTIFIER));
+		return 8 + 8 * bit_count(f->sample_type & (PS_IDENTIFIER | PS_IP | PS_TID));
+	at = 8 + 8 * bit_count(f->sample_type & (PS_ID | PS_STREAM_ID | PS_CPU | PS_IDENTIFIER));
 	return size < 8 + at ? 0 : size - at;
 }
 
-/* The time of the next record, of any event that has IDENTIFIER, IP, TID, TIME, ID, STREAM_ID and CPU as f
- * has them. Records without one come first. */
+/* Returns the time of the next record, of any event whose IDENTIFIER, IP, TID, TIME, ID, STREAM_ID
+ * and CPU bits are those of f. Records without a time have 0, so they come first. False: there is
+ * no record. */
 bool ring_time(const struct ring *r, const struct pformat *f, u64 *time)
 {
 	size_t n = ring_size(r), at;
@@ -123,81 +135,81 @@ bool ring_time(const struct ring *r, const struct pformat *f, u64 *time)
 	*time = 0;
 	if (!n)
 		return false;
-	at = time_at(load32(ring_at(r, r->tail)), n, f);
+	at = time_at(ring_type(r), n, f);
 	if (at && at + 8 <= n)
 		*time = load64(ring_at(r, r->tail + at));
 	return true;
 }
 
-/* --- perf records ------------------------------------------------------------------------------------- */
+/* --- perf records ----------------------------------------------------------------------------- */
 
-/* Reads on until something is missing; all that follows is 0 then. */
+/* A position in a record. After a read beyond the end, this and all later reads return 0. */
 struct cursor {
 	struct str s;
-	bool cut;
+	bool truncated;
 };
 
-static void cut(struct cursor *c)
+static void cursor_truncate(struct cursor *c)
 {
-	c->cut = true;
+	c->truncated = true;
 	c->s.p = c->s.e;
 }
 
-static struct str take(struct cursor *c, u64 n)
+static struct str read_bytes(struct cursor *c, u64 n)
 {
 	struct str piece = { c->s.p, c->s.p };
 
 	if (str_first(c->s, (i64)n, &piece))
 		c->s.p = piece.e;
 	else
-		cut(c);
+		cursor_truncate(c);
 	return piece;
 }
 
-static u64 take64(struct cursor *c)
+static u64 read64(struct cursor *c)
 {
 	const char *p = c->s.p;
 
 	if (c->s.e - p < 8) {
-		cut(c);
+		cursor_truncate(c);
 		return 0;
 	}
 	c->s.p = p + 8;
 	return load64(p);
 }
 
-static u32 take32(struct cursor *c)
+static u32 read32(struct cursor *c)
 {
 	const char *p = c->s.p;
 
 	if (c->s.e - p < 4) {
-		cut(c);
+		cursor_truncate(c);
 		return 0;
 	}
 	c->s.p = p + 4;
 	return load32(p);
 }
 
-static u32 take16(struct cursor *c)
+static u32 read16(struct cursor *c)
 {
 	const char *p = c->s.p;
 
 	if (c->s.e - p < 2) {
-		cut(c);
+		cursor_truncate(c);
 		return 0;
 	}
 	c->s.p = p + 2;
 	return load16(p);
 }
 
-/* n entries of so many bytes. */
-static struct str take_n(struct cursor *c, u64 n, size_t each)
+/* Reads n entries of `each` bytes. */
+static struct str read_array(struct cursor *c, u64 n, size_t each)
 {
-	return take(c, n > str_len(c->s) / each ? UINT64_MAX : n * each);
+	return read_bytes(c, n > str_len(c->s) / each ? UINT64_MAX : n * each);
 }
 
-/* What ends at the first NUL of what is left; records pad such text with NULs. */
-static struct str take_name(struct cursor *c)
+/* Reads up to the first NUL, and skips the rest: records pad such text with NULs. */
+static struct str read_name(struct cursor *c)
 {
 	struct str name;
 
@@ -206,295 +218,345 @@ static struct str take_name(struct cursor *c)
 	return name;
 }
 
-static struct str take_values(struct cursor *c, u64 format)
+static struct str read_values(struct cursor *c, u64 format)
 {
 	const char *from = c->s.p;
-	size_t times = words(format & (PF_ENABLED | PF_RUNNING)), each = 1 + words(format & (PF_ID | PF_LOST));
+	size_t times = bit_count(format & (PF_ENABLED | PF_RUNNING));
+	size_t each = 1 + bit_count(format & (PF_ID | PF_LOST));
 
 	if (format & PF_GROUP) {
-		u64 n = take64(c);
+		u64 n = read64(c);
 
-		take(c, 8 * times);
-		take_n(c, n, 8 * each);
+		read_bytes(c, 8 * times);
+		read_array(c, n, 8 * each);
 	} else {
-		take(c, 8 * (times + each));
+		read_bytes(c, 8 * (times + each));
 	}
 	return (struct str){ from, c->s.p };
 }
 
-static void take_branches(struct cursor *c, u64 branch_type)
+static void skip_branches(struct cursor *c, u64 branch_type)
 {
-	u64 n = take64(c);
+	u64 n = read64(c);
 
 	if (branch_type & PB_HW_INDEX)
-		take64(c);
-	take_n(c, n, 24);
+		read64(c);
+	read_array(c, n, 24);
 	if (branch_type & PB_COUNTERS)
-		take_n(c, n, 8);
+		read_array(c, n, 8);
 }
 
-static void take_regs(struct cursor *c, u64 mask)
+static void skip_regs(struct cursor *c, u64 mask)
 {
-	if (take64(c)) /* PERF_SAMPLE_REGS_ABI_NONE: no register follows */
-		take(c, 8 * words(mask));
+	if (read64(c)) /* 0: PERF_SAMPLE_REGS_ABI_NONE, no register follows */
+		read_bytes(c, 8 * bit_count(mask));
 }
 
-static void take_stack(struct cursor *c)
+static void skip_stack(struct cursor *c)
 {
-	u64 n = take64(c);
+	u64 n = read64(c);
 
 	if (n) {
-		take(c, n);
-		take64(c); /* how much of it was really copied */
+		read_bytes(c, n);
+		read64(c); /* how many of these bytes were really copied */
 	}
 }
 
-/* Behind the callchain: what we do not show is passed over. */
-static void take_rest(struct cursor *c, const struct pformat *f, struct prec *r)
+/* Reads what follows the callchain; values that are not shown are skipped. */
+static void read_after_callchain(struct cursor *c, const struct pformat *f, struct prec *r)
 {
 	u64 t = f->sample_type;
 
 	if (t & PS_RAW)
-		take(c, take32(c));
+		r->payload = read_bytes(c, read32(c));
 	if (t & PS_BRANCH_STACK)
-		take_branches(c, f->branch_type);
+		skip_branches(c, f->branch_type);
 	if (t & PS_REGS_USER)
-		take_regs(c, f->regs_user);
+		skip_regs(c, f->regs_user);
 	if (t & PS_STACK_USER)
-		take_stack(c);
+		skip_stack(c);
 	if (t & (PS_WEIGHT | PS_WEIGHT_STRUCT))
-		take64(c);
-	take(c, 8 * words(t & (PS_DATA_SRC | PS_TRANSACTION)));
+		read64(c);
+	read_bytes(c, 8 * bit_count(t & (PS_DATA_SRC | PS_TRANSACTION)));
 	if (t & PS_REGS_INTR)
-		take_regs(c, f->regs_intr);
-	take(c, 8 * words(t & PS_PHYS_ADDR));
-	r->cgroup = t & PS_CGROUP ? take64(c) : 0;
-	take(c, 8 * words(t & (PS_DATA_PAGE_SIZE | PS_CODE_PAGE_SIZE)));
+		skip_regs(c, f->regs_intr);
+	read_bytes(c, 8 * bit_count(t & PS_PHYS_ADDR));
+	r->cgroup = t & PS_CGROUP ? read64(c) : 0;
+	read_bytes(c, 8 * bit_count(t & (PS_DATA_PAGE_SIZE | PS_CODE_PAGE_SIZE)));
 	if (t & PS_AUX)
-		take(c, take64(c));
+		read_bytes(c, read64(c));
 }
 
-/* What samples and struct sample_id have in the same order. */
-static void take_ids(struct cursor *c, u64 t, struct prec *r)
+/* Reads the fields that samples and struct sample_id have in the same order. */
+static void read_ids(struct cursor *c, u64 t, struct prec *r)
 {
 	if (t & PS_TID) {
-		r->pid = take32(c);
-		r->tid = take32(c);
+		r->pid = read32(c);
+		r->tid = read32(c);
 	}
 	if (t & PS_TIME)
-		r->time = take64(c);
+		r->time = read64(c);
 	if (t & PS_ADDR)
-		r->addr = take64(c);
+		r->addr = read64(c);
 	if (t & PS_ID)
-		r->id = take64(c);
+		r->id = read64(c);
 	if (t & PS_STREAM_ID)
-		r->stream = take64(c);
+		r->stream = read64(c);
 	if (t & PS_CPU) {
-		r->cpu = take32(c);
-		take32(c);
+		r->cpu = read32(c);
+		read32(c);
 	}
 }
 
-static void take_sample(struct cursor *c, const struct pformat *f, struct prec *r)
+static void read_sample_body(struct cursor *c, const struct pformat *f, struct prec *r)
 {
 	u64 t = f->sample_type;
 
 	r->have = t;
 	if (t & PS_IDENTIFIER)
-		r->id = take64(c);
+		r->id = read64(c);
 	if (t & PS_IP)
-		r->ip = take64(c);
-	take_ids(c, t, r);
+		r->ip = read64(c);
+	read_ids(c, t, r);
 	if (t & PS_PERIOD)
-		r->period = take64(c);
+		r->period = read64(c);
 	if (t & PS_READ)
-		r->values = take_values(c, f->read_format);
+		r->values = read_values(c, f->read_format);
 	if (t & PS_CALLCHAIN)
-		r->chain = take_n(c, take64(c), 8);
-	take_rest(c, f, r);
+		r->chain = read_array(c, read64(c), 8);
+	read_after_callchain(c, f, r);
 	r->who = r->pid;
 	r->who_tid = r->tid;
 }
 
-/* struct sample_id, which ends every other record where sample_id_all is set. */
-static void take_sample_id(struct cursor *c, const struct pformat *f, struct prec *r)
+/* Reads struct sample_id, which ends every record except samples if sample_id_all is set. */
+static void read_sample_id(struct cursor *c, const struct pformat *f, struct prec *r)
 {
 	static const u64 all = PS_TID | PS_TIME | PS_ID | PS_STREAM_ID | PS_CPU | PS_IDENTIFIER;
-	size_t n = f->id_all ? 8 * words(f->sample_type & all) : 0;
+	size_t n = f->id_all ? 8 * bit_count(f->sample_type & all) : 0;
 	struct cursor id = { c->s, false };
 
 	if (n > str_len(c->s)) {
-		c->cut = true;
+		c->truncated = true;
 		return;
 	}
-	c->s = take(&id, str_len(c->s) - n);
+	c->s = read_bytes(&id, str_len(c->s) - n);
 	r->have = n ? f->sample_type & all : 0;
-	take_ids(&id, r->have, r);
+	read_ids(&id, r->have, r);
 	if (r->have & PS_IDENTIFIER)
-		r->id = take64(&id);
+		r->id = read64(&id);
 }
 
-static void take_mmap(struct cursor *c, struct prec *r)
+/* Reads a number of a file with that byte order. */
+static u32 read_word(struct cursor *c, bool big)
 {
-	r->who = take32(c);
-	r->who_tid = take32(c);
-	r->at = take64(c);
-	r->len = take64(c);
-	r->pgoff = take64(c);
+	u32 v = read32(c);
+
+	if (big == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
+		return v;
+	return v >> 24 | (v >> 8 & 0xff00) | (v & 0xff00) << 8 | v << 24;
+}
+
+/* Goes to the next multiple of `align` bytes from `begin` on, or to the end. */
+static void skip_padding(struct cursor *c, const char *begin, u8 align)
+{
+	size_t n = (size_t)(begin - c->s.p) & (align - 1u);
+
+	read_bytes(c, n < str_len(c->s) ? n : str_len(c->s));
+}
+
+/* Finds the build ID in ELF notes: elf(5). align: of names and descriptions, 4 or 8. Empty: there
+ * is none, or it is longer than the 20 bytes that a record has for it. */
+struct str note_build_id(struct str notes, bool big, u8 align)
+{
+	enum { NT_GNU_BUILD_ID = 3, ID_BYTES = 20 };
+	static const char gnu[4] = "GNU";
+	struct cursor c = { notes, false };
+
+	while (c.s.p < c.s.e) {
+		const char *begin = c.s.p;
+		u32 name_n = read_word(&c, big), n = read_word(&c, big);
+		u32 type = read_word(&c, big);
+		struct str name = read_bytes(&c, name_n), id;
+
+		skip_padding(&c, begin, align);
+		id = read_bytes(&c, n);
+		if (c.truncated)
+			break;
+		if (type == NT_GNU_BUILD_ID && n && n <= ID_BYTES &&
+		    str_eq(name, str_of(gnu, sizeof(gnu))))
+			return id;
+		skip_padding(&c, begin, align);
+	}
+	return (struct str){ 0 };
+}
+
+/* Reads a map. Where no event asks for build IDs, a record may be marked as if it had one: the
+ * kernel leaves the mark of another event that gets the same record (perf_event_mmap_output() of
+ * Linux 6.18). */
+static void read_mmap(struct cursor *c, const struct pformat *f, struct prec *r)
+{
+	r->misc &= f->no_build_ids ? (u16)~PM_BUILD_ID : UINT16_MAX;
+	r->who = read32(c);
+	r->who_tid = read32(c);
+	r->at = read64(c);
+	r->len = read64(c);
+	r->pgoff = read64(c);
 	if (r->type == PR_MMAP2 && r->misc & PM_BUILD_ID) {
-		struct str id = take(c, 24);
+		struct str id = read_bytes(c, 24);
 		u8 n = id.e - id.p >= 24 ? (u8)id.p[0] : UINT8_MAX;
 
 		if (n <= 20)
 			r->build_id = (struct str){ id.p + 4, id.p + 4 + n };
 	} else if (r->type == PR_MMAP2) {
-		r->major = take32(c);
-		r->minor = take32(c);
-		r->ino = take64(c);
-		r->generation = take64(c);
+		r->major = read32(c);
+		r->minor = read32(c);
+		r->ino = read64(c);
+		r->generation = read64(c);
 	}
 	if (r->type == PR_MMAP2) {
-		r->prot = take32(c);
-		r->flags = take32(c);
+		r->prot = read32(c);
+		r->flags = read32(c);
 	}
-	r->name = take_name(c);
+	r->name = read_name(c);
 }
 
-static void take_task(struct cursor *c, struct prec *r)
+static void read_task(struct cursor *c, struct prec *r)
 {
-	r->who = take32(c);
-	r->parent = take32(c);
-	r->who_tid = take32(c);
-	r->parent_tid = take32(c);
-	r->at = take64(c);
+	r->who = read32(c);
+	r->parent = read32(c);
+	r->who_tid = read32(c);
+	r->parent_tid = read32(c);
+	r->at = read64(c);
 }
 
-static void take_who(struct cursor *c, const struct pformat *f, struct prec *r)
+static void read_pid_tid(struct cursor *c, const struct pformat *f, struct prec *r)
 {
-	r->who = take32(c);
-	r->who_tid = take32(c);
+	r->who = read32(c);
+	r->who_tid = read32(c);
 	if (r->type == PR_COMM) {
-		r->name = take_name(c);
+		r->name = read_name(c);
 	} else if (r->type == PR_READ) {
-		r->values = take_values(c, f->read_format);
+		r->values = read_values(c, f->read_format);
 	} else if (r->type == PR_NAMESPACES) {
-		r->len = take64(c);
-		take_n(c, r->len, 16);
+		r->len = read64(c);
+		read_array(c, r->len, 16);
 	}
 }
 
-static void take_ksymbol(struct cursor *c, struct prec *r)
+static void read_ksymbol(struct cursor *c, struct prec *r)
 {
-	r->at = take64(c);
-	r->len = take32(c);
-	r->prot = take16(c);
-	r->flags = take16(c);
-	r->name = take_name(c);
+	r->at = read64(c);
+	r->len = read32(c);
+	r->prot = read16(c);
+	r->flags = read16(c);
+	r->name = read_name(c);
 }
 
-/* What kinds of records say, each in front of its sample_id. */
-static void take_event(struct cursor *c, const struct pformat *f, struct prec *r)
+/* Reads the fields of records that are not samples, which precede sample_id. */
+static void read_body(struct cursor *c, const struct pformat *f, struct prec *r)
 {
 	switch (r->type) {
 	case PR_MMAP:
 	case PR_MMAP2:
-		take_mmap(c, r);
+		read_mmap(c, f, r);
 		break;
 	case PR_FORK:
 	case PR_EXIT:
-		take_task(c, r);
+		read_task(c, r);
 		break;
 	case PR_LOST:
-		take64(c);
-		r->lost = take64(c);
+		read64(c);
+		r->lost = read64(c);
 		break;
 	case PR_LOST_SAMPLES:
-		r->lost = take64(c);
+		r->lost = read64(c);
 		break;
 	case PR_THROTTLE:
 	case PR_UNTHROTTLE:
-		r->at = take64(c);
-		take(c, 16);
+		r->at = read64(c);
+		read_bytes(c, 16);
 		break;
 	case PR_COMM:
-	case PR_SWITCH_CPU_WIDE: /* the one that is switched to, or from */
+	case PR_SWITCH_CPU_WIDE: /* the task that is switched to, or from */
 	case PR_ITRACE_START:
 	case PR_READ:
 	case PR_NAMESPACES:
-		take_who(c, f, r);
+		read_pid_tid(c, f, r);
 		break;
 	case PR_AUX:
-		r->at = take64(c);
-		r->len = take64(c);
-		take64(c);
+		r->at = read64(c);
+		r->len = read64(c);
+		read64(c);
 		break;
 	case PR_KSYMBOL:
-		take_ksymbol(c, r);
+		read_ksymbol(c, r);
 		break;
 	case PR_CGROUP:
-		r->cgroup = take64(c);
-		r->name = take_name(c);
+		r->cgroup = read64(c);
+		r->name = read_name(c);
 		break;
 	case PR_TEXT_POKE:
-		r->at = take64(c);
-		r->len = take16(c);
-		r->pgoff = take16(c);
-		take(c, r->len + r->pgoff);
+		r->at = read64(c);
+		r->len = read16(c);
+		r->pgoff = read16(c);
+		read_bytes(c, r->len + r->pgoff);
 		break;
 	default:
 		break;
 	}
 }
 
-static bool take_head(struct cursor *c, struct prec *r)
+static bool read_header(struct cursor *c, struct prec *r)
 {
 	u32 size;
 
 	*r = (struct prec){ .raw = c->s };
 	size = (u32)str_len(c->s);
-	r->type = take32(c);
-	r->misc = (u16)take16(c);
+	r->type = read32(c);
+	r->misc = (u16)read16(c);
 	r->mode = r->misc & 7;
 	if (r->mode >= PM_MODES)
 		r->mode = PM_UNKNOWN;
-	return take16(c) == size && !c->cut;
+	return read16(c) == size && !c->truncated;
 }
 
-/* Which event a record is of, by f's bits as ring_time(): the ID or IDENTIFIER; 0 where it has none. */
+/* Returns the ID or IDENTIFIER of a record's event; f: as in ring_time(). 0: the record has
+ * none. */
 u64 prec_id(struct str rec, const struct pformat *f)
 {
 	struct pformat only = *f;
 	struct cursor c = { rec, false };
 	struct prec r;
 
-	if (!take_head(&c, &r))
+	if (!read_header(&c, &r))
 		return 0;
 	if (r.type == PR_SAMPLE) {
 		only.sample_type &= PS_IDENTIFIER | PS_IP | PS_TID | PS_TIME | PS_ADDR | PS_ID;
-		take_sample(&c, &only, &r);
+		read_sample_body(&c, &only, &r);
 	} else {
-		take_sample_id(&c, &only, &r);
+		read_sample_id(&c, &only, &r);
 	}
-	return c.cut ? 0 : r.id;
+	return c.truncated ? 0 : r.id;
 }
 
-/* A record's bytes as values; false where it ends too early. Types that we do not know are fine. */
+/* Decodes a record; false: it is too short. A record of an unknown type is no error. */
 bool prec_decode(struct str rec, const struct pformat *f, struct prec *r)
 {
 	struct cursor c = { rec, false };
 
-	if (!take_head(&c, r))
+	if (!read_header(&c, r))
 		return false;
 	if (r->type == PR_SAMPLE) {
-		take_sample(&c, f, r);
+		read_sample_body(&c, f, r);
 	} else {
-		take_sample_id(&c, f, r);
-		take_event(&c, f, r);
+		read_sample_id(&c, f, r);
+		read_body(&c, f, r);
 	}
-	return !c.cut;
+	return !c.truncated;
 }
 
-/* PERF_CONTEXT_*: an entry that says whose the following ones are. */
+/* PERF_CONTEXT_*: entries that set the mode of the entries after them. */
 static const struct {
 	i16 entry;
 	u8 mode;
@@ -503,7 +565,8 @@ static const struct {
 	{ -2048, PM_UNKNOWN }, { -2176, PM_GUEST_KERNEL }, { -2560, PM_GUEST_USER },
 };
 
-/* The next address of a callchain, innermost first. *mode starts as the sample's. */
+/* Returns the next address of a callchain, innermost first. *mode is that of the sample at
+ * first. */
 bool chain_next(struct str *chain, u8 *mode, u64 *ip)
 {
 	while (chain->e - chain->p >= 8) {
@@ -519,50 +582,52 @@ bool chain_next(struct str *chain, u8 *mode, u64 *ip)
 	return false;
 }
 
-/* Each counter of a reading; *i starts at 0. */
+/* Returns the next counter of a reading; *i is 0 at first. */
 bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v)
 {
 	struct cursor c = { values, false };
-	size_t each = 1 + words(read_format & (PF_ID | PF_LOST));
-	u64 n = read_format & PF_GROUP ? take64(&c) : 1;
+	size_t each = 1 + bit_count(read_format & (PF_ID | PF_LOST));
+	u64 n = read_format & PF_GROUP ? read64(&c) : 1;
 
 	*v = (struct pvalue){ 0 };
 	if (*i >= n)
 		return false;
 	if (!(read_format & PF_GROUP))
-		v->value = take64(&c);
-	v->enabled = read_format & PF_ENABLED ? take64(&c) : 0;
-	v->running = read_format & PF_RUNNING ? take64(&c) : 0;
+		v->value = read64(&c);
+	v->enabled = read_format & PF_ENABLED ? read64(&c) : 0;
+	v->running = read_format & PF_RUNNING ? read64(&c) : 0;
 	if (read_format & PF_GROUP) {
-		take_n(&c, *i, 8 * each);
-		v->value = take64(&c);
+		read_array(&c, *i, 8 * each);
+		v->value = read64(&c);
 	}
-	v->id = read_format & PF_ID ? take64(&c) : 0;
-	v->lost = read_format & PF_LOST ? take64(&c) : 0;
+	v->id = read_format & PF_ID ? read64(&c) : 0;
+	v->lost = read_format & PF_LOST ? read64(&c) : 0;
 	++*i;
-	return !c.cut;
+	return !c.truncated;
 }
 
-/* --- OA reports -----------------------------------------------------------------------------------------
- * enum drm_i915_oa_format of drm/i915_drm.h and xe_oa_format of drivers/gpu/drm/xe/xe_oa.c; where counters
- * lie is of the i915 perf wiki page (A45, A32u40), of IGT's tests/intel/perf.c and xe/perf.c, and of Intel's
- * metrics-discovery (PEC). B and C always are 32 bits wide and side by side. Slots that a report has no
- * counter for keep what was in them. */
+/* --- OA reports ---------------------------------------------------------------------------------
+ * enum drm_i915_oa_format of drm/i915_drm.h and xe_oa_format of drivers/gpu/drm/xe/xe_oa.c; the
+ * places of counters are from the i915 perf wiki page (A45, A32u40), IGT's tests/intel/perf.c and
+ * xe/perf.c, and Intel's metrics-discovery (PEC). B and C counters are always 32 bits wide and
+ * adjacent. Slots for which a report has no counter keep their values. */
 
 #define U32(slot, n, at)       { slot, n, OW_U32, 0, at }
 #define U40(slot, n, at, high) { slot, n, OW_U40, high, at }
 #define U64(slot, n, at)       { slot, n, OW_U64, 0, at }
 #define B8_C8(at)              U32(OA_B, 16, at)
 #define RUNS(...) \
-	.nruns = sizeof((struct oarun[]){ __VA_ARGS__ }) / sizeof(struct oarun), .runs = (const struct oarun[]){ __VA_ARGS__ }
-/* DRM_XE_OA_FMT_TYPE_*, counter select, counter size, BC report; and the number of IGT's enum
+	.nruns = sizeof((struct oarun[]){ __VA_ARGS__ }) / sizeof(struct oarun), \
+	.runs = (const struct oarun[]){ __VA_ARGS__ }
+/* DRM_XE_OA_FMT_TYPE_*, counter select, counter size, BC report. number: in IGT's enum
  * intel_xe_oa_format_name, lib/xe/xe_oa.h. */
-#define XE(number, type, select, wide, bc) number, true, .xe = (type) | (select) << 8 | (wide) << 16 | (bc) << 24
+#define XE(number, type, select, wide, bc) \
+	number, true, .xe = (type) | (select) << 8 | (wide) << 16 | (bc) << 24
 #define NO_XE 0, false
 enum { OAG = 0, OAR = 1, OAC = 3, OAM_MPEC = 4, PEC = 5 };
 
-/* IGT's tables differ in some formats that hardly anybody uses: A12 there begins with the clock, and the A of
- * B4_C8_A16 and the B of C4_B8 begin in the counter before. C4_B8 has gen7's header there. */
+/* IGT's tables differ in some rarely used formats: there A12 begins with the clock, the A of
+ * B4_C8_A16 and the B of C4_B8 begin one counter earlier, and C4_B8 has the header of gen7. */
 const struct oaformat oaformats[] = {
 	{ "A13", NULL, "A", 64, OH_GEN7, 1, NO_XE, RUNS(U32(OA_A, 13, 12)) },
 	{ "A29", NULL, "A", 128, OH_GEN7, 2, NO_XE, RUNS(U32(OA_A, 29, 12)) },
@@ -571,36 +636,50 @@ const struct oaformat oaformats[] = {
 	{ "A45_B8_C8", NULL, "A", 256, OH_GEN7, 5, NO_XE, RUNS(U32(OA_A, 45, 12), B8_C8(192)) },
 	{ "B4_C8_A16", NULL, "A", 128, OH_GEN7, 6, NO_XE,
 	  RUNS(U32(OA_B, 4, 16), U32(OA_C, 8, 32), U32(OA_A + 29, 16, 64)) },
-	{ "C4_B8", NULL, "A", 64, OH_GEN8, 7, XE(1, OAG, 7, 0, 0), RUNS(U32(OA_C, 4, 16), U32(OA_B, 8, 32)) },
+	{ "C4_B8", NULL, "A", 64, OH_GEN8, 7, XE(1, OAG, 7, 0, 0),
+	  RUNS(U32(OA_C, 4, 16), U32(OA_B, 8, 32)) },
 	{ "A12", NULL, "A", 64, OH_GEN8, 8, XE(2, OAG, 0, 0, 0), RUNS(U32(OA_A + 7, 12, 16)) },
-	{ "A12_B8_C8", NULL, "A", 128, OH_GEN8, 9, XE(3, OAG, 2, 0, 0), RUNS(U32(OA_A + 7, 12, 16), B8_C8(64)) },
+	{ "A12_B8_C8", NULL, "A", 128, OH_GEN8, 9, XE(3, OAG, 2, 0, 0),
+	  RUNS(U32(OA_A + 7, 12, 16), B8_C8(64)) },
 	{ "A32u40_A4u32_B8_C8", NULL, "A", 256, OH_GEN8, 10, XE(4, OAG, 5, 0, 0),
 	  RUNS(U40(OA_A, 32, 16, 160), U32(OA_A + 32, 4, 144), B8_C8(192)) },
 	{ "OAR_A32u40_A4u32_B8_C8", NULL, "A", 256, OH_GEN8, 11, XE(5, OAR, 5, 0, 0),
 	  RUNS(U40(OA_A, 32, 16, 160), U32(OA_A + 32, 4, 144), B8_C8(192)) },
-	/* A36 and A37 lie where the high bytes of A0 to A3 and A24 to A27 would. */
+	/* A36 and A37 are where the high bytes of A0 to A3 and A24 to A27 would be. */
 	{ "A24u40_A14u32_B8_C8", "256B_GENERIC_NOA16", "A", 256, OH_GEN8, 12, XE(6, OAG, 5, 0, 0),
-	  RUNS(U32(OA_A, 4, 16), U40(OA_A + 4, 20, 32, 164), U32(OA_A + 24, 4, 112), U40(OA_A + 28, 4, 128, 188),
+	  RUNS(U32(OA_A, 4, 16), U40(OA_A + 4, 20, 32, 164), U32(OA_A + 24, 4, 112),
+	       U40(OA_A + 28, 4, 128, 188),
 	    U32(OA_A + 32, 5, 144), U32(OA_A + 37, 1, 184), B8_C8(192)) },
-	/* Those of the compute engine's unit are called by their places: which of the A counters they are is not published
-	 * for all. The two R of the second stand behind its 22 A. */
-	{ "OAC_A24u64_B8_C8", NULL, "A", 320, OH_WIDE, 0, XE(7, OAC, 1, 0, 0), RUNS(U64(OA_A, 24, 32), B8_C8(224)) },
+	/* The counters of the compute engine's unit are named by their places: which of the A
+	 * counters they are is not published for all. In the second format, two R counters follow
+	 * 22 A. */
+	{ "OAC_A24u64_B8_C8", NULL, "A", 320, OH_WIDE, 0, XE(7, OAC, 1, 0, 0),
+	  RUNS(U64(OA_A, 24, 32), B8_C8(224)) },
 	{ "OAC_A22u32_R2u32_B8_C8", NULL, "A", 192, OH_WIDE, 0, XE(8, OAC, 2, 0, 0),
 	  RUNS(U32(OA_A, 24, 32), B8_C8(128)) },
-	{ "OAM_MPEC8u64_B8_C8", "192B_MPEC8LL_NOA16", "M", 192, OH_WIDE, 13, XE(9, OAM_MPEC, 1, 0, 0),
+	{ "OAM_MPEC8u64_B8_C8", "192B_MPEC8LL_NOA16", "M", 192, OH_WIDE, 13,
+	  XE(9, OAM_MPEC, 1, 0, 0),
 	  RUNS(U64(OA_A, 8, 32), B8_C8(96)) },
-	{ "OAM_MPEC8u32_B8_C8", "128B_MPEC8_NOA16", "M", 128, OH_WIDE, 14, XE(10, OAM_MPEC, 2, 0, 0),
+	{ "OAM_MPEC8u32_B8_C8", "128B_MPEC8_NOA16", "M", 128, OH_WIDE, 14,
+	  XE(10, OAM_MPEC, 2, 0, 0),
 	  RUNS(U32(OA_A, 8, 32), B8_C8(64)) },
-	{ "PEC64u64", "576B_PEC64LL", "PEC", 576, OH_WIDE, 0, XE(11, PEC, 1, 1, 0), RUNS(U64(OA_A, 64, 32)) },
+	{ "PEC64u64", "576B_PEC64LL", "PEC", 576, OH_WIDE, 0, XE(11, PEC, 1, 1, 0),
+	  RUNS(U64(OA_A, 64, 32)) },
 	{ "PEC64u64_B8_C8", "640B_PEC64LL_NOA16", "PEC", 640, OH_WIDE, 0, XE(12, PEC, 1, 1, 1),
 	  RUNS(U64(OA_A, 64, 32), B8_C8(544)) },
-	{ "PEC64u32", "320B_PEC64", "PEC", 320, OH_WIDE, 0, XE(13, PEC, 1, 0, 0), RUNS(U32(OA_A, 64, 32)) },
-	/* Groups: 1 is PEC0 to 31, 2 the others. */
-	{ "PEC32u64_G1", NULL, "PEC", 320, OH_WIDE, 0, XE(14, PEC, 5, 1, 0), RUNS(U64(OA_A, 32, 32)) },
-	{ "PEC32u32_G1", NULL, "PEC", 192, OH_WIDE, 0, XE(15, PEC, 5, 0, 0), RUNS(U32(OA_A, 32, 32)) },
-	{ "PEC32u64_G2", NULL, "PEC", 320, OH_WIDE, 0, XE(16, PEC, 6, 1, 0), RUNS(U64(OA_A + 32, 32, 32)) },
-	{ "PEC32u32_G2", NULL, "PEC", 192, OH_WIDE, 0, XE(17, PEC, 6, 0, 0), RUNS(U32(OA_A + 32, 32, 32)) },
-	{ "PEC36u64_G1_32_G2_4", NULL, "PEC", 320, OH_WIDE, 0, XE(18, PEC, 3, 1, 0), RUNS(U64(OA_A, 36, 32)) },
+	{ "PEC64u32", "320B_PEC64", "PEC", 320, OH_WIDE, 0, XE(13, PEC, 1, 0, 0),
+	  RUNS(U32(OA_A, 64, 32)) },
+	/* Group 1 is PEC0 to 31, group 2 the others. */
+	{ "PEC32u64_G1", NULL, "PEC", 320, OH_WIDE, 0, XE(14, PEC, 5, 1, 0),
+	  RUNS(U64(OA_A, 32, 32)) },
+	{ "PEC32u32_G1", NULL, "PEC", 192, OH_WIDE, 0, XE(15, PEC, 5, 0, 0),
+	  RUNS(U32(OA_A, 32, 32)) },
+	{ "PEC32u64_G2", NULL, "PEC", 320, OH_WIDE, 0, XE(16, PEC, 6, 1, 0),
+	  RUNS(U64(OA_A + 32, 32, 32)) },
+	{ "PEC32u32_G2", NULL, "PEC", 192, OH_WIDE, 0, XE(17, PEC, 6, 0, 0),
+	  RUNS(U32(OA_A + 32, 32, 32)) },
+	{ "PEC36u64_G1_32_G2_4", NULL, "PEC", 320, OH_WIDE, 0, XE(18, PEC, 3, 1, 0),
+	  RUNS(U64(OA_A, 36, 32)) },
 	{ "PEC36u64_G1_4_G2_32", NULL, "PEC", 320, OH_WIDE, 0, XE(19, PEC, 4, 1, 0),
 	  RUNS(U64(OA_A, 4, 32), U64(OA_A + 32, 32, 64)) },
 };
@@ -608,11 +687,12 @@ const struct oaformat oaformats[] = {
 const size_t noaformats = LEN(oaformats);
 
 const char *const oareason_names[OA_REASONS] = {
-	"unknown", "timer", "trigger1", "trigger2", "context-switch", "go-transition", "clock-ratio-change", "mmio-trigger",
+	"unknown", "timer", "trigger1", "trigger2", "context-switch", "go-transition",
+	"clock-ratio-change", "mmio-trigger",
 };
 
-/* By its own name, or by that of metric files. */
-const struct oaformat *oaformat_named(struct str name)
+/* Returns the format of a name, its own or that of metric files; NULL: there is none. */
+const struct oaformat *oaformat_by_name(struct str name)
 {
 	for (size_t i = 0; i < noaformats && str_len(name); i++)
 		if (str_is(name, oaformats[i].name) || str_is(name, oaformats[i].xml))
@@ -620,8 +700,9 @@ const struct oaformat *oaformat_named(struct str name)
 	return NULL;
 }
 
-/* By the number that DEVICE_INFO has; i915's is that of its property. */
-const struct oaformat *oaformat_recorded(bool xe, u32 number)
+/* Returns the format with that number in DEVICE_INFO, which for i915 is the number of its property;
+ * NULL: there is none. */
+const struct oaformat *oaformat_by_number(bool xe, u32 number)
 {
 	for (size_t i = 0; i < noaformats && number; i++)
 		if (number == (xe ? oaformats[i].recorded : oaformats[i].i915))
@@ -635,15 +716,46 @@ static u64 ts_mask(const struct oaformat *f)
 	return f->head == OH_WIDE ? ((u64)1 << 56) - 1 : UINT32_MAX;
 }
 
-HOT static u64 report_ts(const struct oaformat *f, const char *report)
+static u64 report_ts(const struct oaformat *f, const char *report)
 {
 	return (f->head == OH_WIDE ? load64(report + 8) : load32(report + 4)) & ts_mask(f);
 }
 
-/* From one timestamp to another. */
+/* Returns the ticks from one timestamp to another, modulo the width of timestamps. */
 u64 oa_ts_delta(const struct oaformat *f, u64 from, u64 to)
 {
 	return (to - from) & ts_mask(f);
+}
+
+/* Timestamps wrap, so a large step forward and a step backward are the same: a step of more than
+ * half the range is backward. Shorter ones are limited by the 32-bit counter of the GPU's clock,
+ * which never stops, or, where the clock has 64 bits, by half a day at 19.2 MHz. No GPU's clock
+ * exceeds 3 GHz. */
+u64 oa_longest(const struct oaformat *f, u64 ts_hz, u64 max_hz)
+{
+	u64 half = ts_mask(f) / 2, ticks;
+
+	if (f->head == OH_WIDE)
+		return (u64)1 << 40;
+	ticks = muldiv((u64)1 << 32, ts_hz, max_hz ? max_hz : 3000000000);
+	return ticks && ticks < half ? ticks : half;
+}
+
+/* i915 and xe set the id and the timestamp of each report that was read to 0, to detect reports
+ * that the hardware has not written yet: oa_report_id_clear() and oa_timestamp_clear() in
+ * i915_perf.c and xe_oa.c. */
+u8 oa_step(const struct oaformat *f, const char *a, const char *b, u64 longest)
+{
+	u64 ts = report_ts(f, b), ticks;
+
+	if (!ts && !(f->head == OH_WIDE ? load64(b) : load32(b)))
+		return STEP_UNWRITTEN;
+	if (!a)
+		return STEP_KNOWN;
+	ticks = oa_ts_delta(f, report_ts(f, a), ts);
+	if (ticks <= longest)
+		return STEP_KNOWN;
+	return ticks > ts_mask(f) / 2 ? STEP_BACKWARD : STEP_GAP;
 }
 
 static u8 first_reason(u32 bits)
@@ -657,16 +769,19 @@ static u8 first_reason(u32 bits)
 	return reason;
 }
 
-/* Haswell says no reason; the timer fires as its bit of the timestamp is set and the ones below are not. */
+/* Haswell reports no reason. The timer fires when its bit of the timestamp is set and the lower
+ * bits are not. */
 static u8 gen7_reason(i32 exponent, u64 ts)
 {
-	if (exponent < 0 || exponent > 31 || (ts & (((u64)2 << exponent) - 1)) == (u64)1 << exponent)
+	if (exponent < 0 || exponent > 31 ||
+	    (ts & (((u64)2 << exponent) - 1)) == (u64)1 << exponent)
 		return OA_TIMER;
 	return OA_UNKNOWN;
 }
 
-/* report: 32 bytes of it are enough. */
-void oareport_head(const struct oaformat *f, u16 gen, i32 exponent, const char *report, struct oareport *r)
+/* The caller must provide at least the first 32 bytes of the report. */
+void oareport_head(const struct oaformat *f, u16 gen, i32 exponent, const char *report,
+		   struct oareport *r)
 {
 	bool wide = f->head == OH_WIDE;
 	u32 id = load32(report);
@@ -679,16 +794,18 @@ void oareport_head(const struct oaformat *f, u16 gen, i32 exponent, const char *
 	r->ctx = load32(report + (wide ? 16 : 8));
 	r->ticks = wide ? load64(report + 24) : load32(report + 12);
 	r->has_ticks = true;
-	r->reason = gen < 2000 ? first_reason(id >> 19 & (gen < 1200 ? 0x3f : 0x7f)) : OA_UNKNOWN; /* nobody has said what they are there */
-	/* i915 writes 0xffffffff over the contexts that are invalid, or not ours to see. From 12.55 on the bit is
-	 * set by a context that switches in, only. */
+	/* Gen12 has a seventh bit: oa_report_reason() of i915_perf.c. From Xe2 on there are six
+	 * again, in the low half of the id: OAREPORT_REASON_MASK of IGT's tests/intel/xe_oa.c. */
+	r->reason = first_reason(id >> 19 & (gen >= 1200 && gen < 2000 ? 0x7f : 0x3f));
+	/* i915 overwrites a context that is invalid, or that the process may not see, with
+	 * 0xffffffff. From 12.55 on only a context that switches in sets the bit. */
 	r->has_ctx = r->ctx != UINT32_MAX && (gen >= 1255 || id >> (gen < 900 ? 25 : 16) & 1);
-	/* In units of 50/3 MHz. */
+	/* The frequencies are in units of 50/3 MHz. */
 	r->unslice_hz = (id & 0x1ff) * (u64)50000000 / 3;
 	r->slice_hz = ((id >> 9 & 3) << 7 | id >> 25) * (u64)50000000 / 3;
 }
 
-/* slots: OA_SLOTS of them, or NULL for all. */
+/* Plans the reading of the counters in these slots: OA_SLOTS of them, or NULL for all. */
 void oaplan_make(struct oaplan *p, const struct oaformat *f, const bool *slots)
 {
 	u8 n = 0, nruns = f->nruns;
@@ -711,36 +828,40 @@ void oaplan_make(struct oaplan *p, const struct oaformat *f, const bool *slots)
 	p->nparts = n;
 }
 
-/* Counters `from` to `to` of those that begin at a and b. By index, since each pointer that moved would be one more step for
- * each counter. */
-HOT static void add_u32(const char *a, const char *b, size_t from, size_t to, u64 *sum)
+/* Adds counters `from` to `to` - 1 of a run, which begins at a and b. They are addressed by an
+ * index: each pointer to advance would be one more step per counter. */
+static void add_u32(const char *a, const char *b, size_t from, size_t to, u64 *sum)
 {
 	for (size_t i = from; i < to; i++)
 		sum[i] += load32(b + 4 * i) - load32(a + 4 * i);
 }
 
-HOT static u64 delta_u40(const char *a, const char *ahigh, const char *b, const char *bhigh, size_t i)
+static u64 delta_u40(const char *a, const char *ahigh, const char *b, const char *bhigh,
+			 size_t i)
 {
-	u64 low = (u64)load32(b + 4 * i) - load32(a + 4 * i), high = (u64)(u8)bhigh[i] - (u8)ahigh[i];
+	u64 low = (u64)load32(b + 4 * i) - load32(a + 4 * i);
+	u64 high = (u64)(u8)bhigh[i] - (u8)ahigh[i];
 
 	return (low + (high << 32)) & 0xffffffffff;
 }
 
-HOT static void add_u40(const char *a, const char *ah, const char *b, const char *bh, size_t from, size_t to, u64 *sum)
+static void add_u40(const char *a, const char *ah, const char *b, const char *bh, size_t from,
+		    size_t to, u64 *sum)
 {
 	for (size_t i = from; i < to; i++)
 		sum[i] += delta_u40(a, ah, b, bh, i);
 }
 
-HOT static void add_u64(const char *a, const char *b, size_t from, size_t to, u64 *sum)
+static void add_u64(const char *a, const char *b, size_t from, size_t to, u64 *sum)
 {
 	for (size_t i = from; i < to; i++)
 		sum[i] += load64(b + 8 * i) - load64(a + 8 * i);
 }
 
-/* Called for each report, of which there are 100 000 in a second: a loop over neighbours for each width. That a part ends
- * with its run is asked here, where it can be seen that a run ends with the report and its slots with the sum. */
-HOT void oa_add(const struct oaplan *p, const char *a, const char *b, u64 *sum)
+/* Called for each report, of which there are 100 000 per second: each width has its own loop over
+ * adjacent counters. The end of a part is checked against its run here, where a prover sees that a
+ * run lies within the report and its slots within the sum. */
+void oa_add(const struct oaplan *p, const char *a, const char *b, u64 *sum)
 {
 	const struct oaformat *f = p->format;
 	const struct oapart *part = p->parts, *end = part + p->nparts;
@@ -760,15 +881,16 @@ HOT void oa_add(const struct oaplan *p, const char *a, const char *b, u64 *sum)
 			if (r->width == OW_U32)
 				add_u32(a + r->at, b + r->at, part->from, to, sum + r->slot);
 			else if (r->width == OW_U40)
-				add_u40(a + r->at, a + r->high, b + r->at, b + r->high, part->from, to, sum + r->slot);
+				add_u40(a + r->at, a + r->high, b + r->at, b + r->high, part->from,
+					to, sum + r->slot);
 			else
 				add_u64(a + r->at, b + r->at, part->from, to, sum + r->slot);
 		}
 	}
 }
 
-/* v: OA_SLOTS of them; 0 where the report has none. */
-void oa_stored(const struct oaplan *p, const char *report, u64 *v)
+/* v: OA_SLOTS values; 0 for slots without a counter in the report. */
+void oa_raw_values(const struct oaplan *p, const char *report, u64 *v)
 {
 	const char nothing[OA_REPORT_BYTES] = { 0 };
 
@@ -788,26 +910,32 @@ bool oaslot_name(const struct oaformat *f, size_t slot, struct buf *b)
 	return false;
 }
 
-/* The report before says whose the interval was, as in Mesa's accumulate_oa_reports(): this one may name whom
- * the context made room for. */
-bool oafilter_takes(struct oafilter *f, const struct oareport *r)
+/* The previous report says to which context the interval belongs, as in Mesa's
+ * accumulate_oa_reports(): this report may already name the next context. */
+bool oafilter_match(struct oafilter *f, const struct oareport *r)
 {
-	bool ours = f->last;
+	bool matches = f->last;
 
 	f->last = r->has_ctx && (f->any || r->ctx == f->ctx);
-	return ours;
+	return matches;
 }
 
-/* --- OA records --------------------------------------------------------------------------------------------
- * struct drm_i915_perf_record_header; the types that only recordings have are those of IGT's lib/i915/perf_data.h
- * and lib/xe/xe_oa_data.h: u32 type, u16 padding, u16 size with these 8 bytes. */
+/* --- OA records ---------------------------------------------------------------------------------
+ * struct drm_i915_perf_record_header: u32 type, u16 padding, u16 size including these 8 bytes.
+ * The types that only recordings have are those of IGT's lib/i915/perf_data.h and
+ * lib/xe/xe_oa_data.h. */
 
-enum { OAREC_HEAD = 8, OAREC_FILE = 1 << 16 /* i915: the first type of files */ };
+enum { OAREC_HEAD = 8, OAREC_FILE = 1 << 16 /* i915: the first type that only recordings have */ };
+/* The first type that only this program writes: IGT's readers skip it. */
+enum { OAREC_OWN = 1 << 17 };
 enum { INFO_SET = 256, INFO_GUID = 40, INFO_BYTES = 36 + INFO_SET + INFO_GUID + 4 /* packed */ };
 
-/* Of the types that have one; those of files follow those of the kernel. */
+/* Returns the number of a type that has one; in xe, types of recordings follow those of the
+ * kernel. */
 static u32 type_number(bool xe, u8 type)
 {
+	if (type >= OT_STALLS)
+		return (u32)OAREC_OWN + type - OT_STALLS;
 	return xe || type < OT_VERSION ? type + 1u : (u32)OAREC_FILE + type - OT_VERSION;
 }
 
@@ -828,13 +956,14 @@ bool oarec_next(struct str *bytes, bool xe, struct oarec *r)
 		return false;
 	bytes->p = r->body.e;
 	r->body.p += OAREC_HEAD;
-	for (r->type = OT_SAMPLE; r->type < OT_UNKNOWN && type_number(xe, r->type) != r->number; r->type++)
+	for (r->type = OT_SAMPLE;
+	     r->type < OT_UNKNOWN && type_number(xe, r->type) != r->number; r->type++)
 		;
 	return true;
 }
 
-/* A VERSION record, of whatever version, is the first. */
-bool oarec_begins(struct str bytes, bool *xe)
+/* The first record of a recording is VERSION, of any version. */
+bool oarec_is_recording(struct str bytes, bool *xe)
 {
 	for (int i = 0; i < 2; i++) {
 		struct str s = bytes;
@@ -855,8 +984,8 @@ bool oarec_version(struct str body, u32 *version)
 	return true;
 }
 
-/* n bytes, up to a NUL in them. */
-static struct str name_of(const char *p, size_t n)
+/* Returns the text in n bytes, up to a NUL. */
+static struct str str_until_nul(const char *p, size_t n)
 {
 	struct str s = { p, p + n }, name;
 
@@ -874,7 +1003,7 @@ bool oarec_info(struct str body, struct oainfo *i)
 	memcpy(v, p + 8, sizeof(v));
 	*i = (struct oainfo){
 		load64(p), v[0], v[1], v[2], v[3], v[4], v[5], v[6],
-		name_of(p + 36, INFO_SET), name_of(p + 36 + INFO_SET, INFO_GUID),
+		str_until_nul(p + 36, INFO_SET), str_until_nul(p + 36 + INFO_SET, INFO_GUID),
 	};
 	return true;
 }
@@ -888,17 +1017,29 @@ bool oarec_correlation(struct str body, u64 *cpu_ns, u64 *gpu_ts)
 	return true;
 }
 
+bool oarec_stalls(struct str body, u64 *ns, struct str *samples)
+{
+	struct str time;
+
+	if (!str_first(body, sizeof(*ns), &time))
+		return false;
+	*ns = load64(time.p);
+	*samples = (struct str){ time.e, body.e };
+	return true;
+}
+
 static void put_zeros(struct buf *b, size_t n)
 {
 	while (n-- > 0)
 		put_c(b, '\0');
 }
 
-/* A type of enum oatype up to OT_CORRELATION. TOPOLOGY ends on 8 bytes; a body that the size cannot hold makes
- * the buffer full. */
+/* Appends a record. type: enum oatype up to OT_NUMBERS. TOPOLOGY and NUMBERS are padded to 8 bytes.
+ * A body that is too long for the size field makes the buffer full. */
 void put_oarec(struct buf *b, bool xe, u8 type, struct str body)
 {
-	size_t pad = type == OT_TOPOLOGY ? -str_len(body) % 8 : 0, size = OAREC_HEAD + str_len(body) + pad;
+	size_t pad = type == OT_TOPOLOGY || type == OT_NUMBERS ? -str_len(body) % 8 : 0;
+	size_t size = OAREC_HEAD + str_len(body) + pad;
 	u32 number = type_number(xe, type);
 	u16 rest[2] = { 0, (u16)size };
 
@@ -912,7 +1053,7 @@ void put_oarec(struct buf *b, bool xe, u8 type, struct str body)
 	put_zeros(b, pad);
 }
 
-/* Text of n bytes, of which the last is NUL. */
+/* Appends a text as n bytes, of which the last is NUL. */
 static void put_name(struct buf *b, struct str s, size_t n)
 {
 	str_first(s, (i64)n - 1, &s);
@@ -920,10 +1061,11 @@ static void put_name(struct buf *b, struct str s, size_t n)
 	put_zeros(b, n - str_len(s));
 }
 
-/* The body. */
+/* Appends the body of DEVICE_INFO. */
 void put_oainfo(struct buf *b, const struct oainfo *i)
 {
-	const u32 v[] = { i->pci, i->revision, i->min_hz, i->max_hz, i->engine_class, i->engine_instance, i->format };
+	const u32 v[] = { i->pci, i->revision, i->min_hz, i->max_hz, i->engine_class,
+		i->engine_instance, i->format };
 
 	put_n(b, (const char *)&i->ts_hz, sizeof(i->ts_hz));
 	put_n(b, (const char *)v, sizeof(v));
@@ -932,17 +1074,107 @@ void put_oainfo(struct buf *b, const struct oainfo *i)
 	put_zeros(b, 4);
 }
 
-/* The report may lie on either side of the correlation, whose clock is a register of 36 bits, RING_TIMESTAMP:
- * what is nearest modulo what both have. */
+/* The report may be before or after the correlation, whose clock is a register of 36 bits,
+ * RING_TIMESTAMP. The nearest time, modulo the width that both clocks have, is used. */
 u64 oa_cpu_time(const struct oaformat *f, u64 cpu_ns, u64 gpu_ts, u8 shift, u64 ts_hz, u64 ts)
 {
 	u64 mask = f->head == OH_WIDE ? ((u64)1 << 36) - 1 : UINT32_MAX;
-	u64 ahead = (ts - (gpu_ts << (shift & 63))) & mask, behind = -ahead & mask, ns;
+	u64 after = (ts - (gpu_ts << (shift & 63))) & mask, before = -after & mask, ns;
 
 	if (!ts_hz)
 		return cpu_ns;
-	ns = muldiv(ahead < behind ? ahead : behind, 1000000000, ts_hz);
-	if (ahead < behind)
+	ns = muldiv(after < before ? after : before, 1000000000, ts_hz);
+	if (after < before)
 		return cpu_ns > UINT64_MAX - ns ? UINT64_MAX : cpu_ns + ns;
 	return cpu_ns < ns ? 0 : cpu_ns - ns;
+}
+
+/* --- samples of EU stalls -----------------------------------------------------------------------
+ * The layouts are those of drivers/gpu/drm/xe/xe_eu_stall.c (Linux 6.15; that of Xe3p is newer),
+ * which chooses them by the version of the graphics. It calls the address ip_addr, and iaprof, a
+ * profiler by Intel, multiplies it by 8. */
+
+const char *const stallreason_names[STALL_REASONS] = {
+	[ST_ACTIVE] = "active", [ST_TDR] = "tdr", [ST_OTHER] = "other", [ST_CONTROL] = "control",
+	[ST_PIPESTALL] = "pipestall", [ST_SEND] = "send", [ST_DIST_ACC] = "dist_acc",
+	[ST_SBID] = "sbid", [ST_SYNC] = "sync", [ST_INST_FETCH] = "inst_fetch",
+};
+
+/* The newest first. */
+static const struct stallformat stallformats[] = {
+	{ 35, 61, { [ST_TDR] = 61, [ST_OTHER] = 69, [ST_CONTROL] = 77, [ST_PIPESTALL] = 85,
+		    [ST_SEND] = 93, [ST_DIST_ACC] = 101, [ST_SBID] = 109, [ST_SYNC] = 117,
+		    [ST_INST_FETCH] = 125, [ST_ACTIVE] = 133 } }, /* Xe3p */
+	{ 20, 29, { [ST_TDR] = 29, [ST_OTHER] = 37, [ST_CONTROL] = 45, [ST_PIPESTALL] = 53,
+		    [ST_SEND] = 61, [ST_DIST_ACC] = 69, [ST_SBID] = 77, [ST_SYNC] = 85,
+		    [ST_INST_FETCH] = 93, [ST_ACTIVE] = 101 } }, /* Xe2, Xe3 */
+	{ 0, 29, { [ST_ACTIVE] = 29, [ST_OTHER] = 37, [ST_CONTROL] = 45, [ST_PIPESTALL] = 53,
+		   [ST_SEND] = 61, [ST_DIST_ACC] = 69, [ST_SBID] = 77, [ST_SYNC] = 85,
+		   [ST_INST_FETCH] = 93 } }, /* Ponte Vecchio: no other older GPU has samples */
+};
+
+const struct stallformat *stallformat_of(u32 version)
+{
+	const struct stallformat *f = stallformats;
+
+	while (f->version > version)
+		f++;
+	return f;
+}
+
+bool stall_next(const struct stallformat *f, struct str *samples, struct stall *s)
+{
+	struct str bytes;
+
+	if (!str_first(*samples, STALL_BYTES, &bytes))
+		return false;
+	samples->p = bytes.e;
+	s->ip = (load64(bytes.p) & UINT64_MAX >> (64 - f->address_bits)) << 3;
+	for (size_t i = 0; i < STALL_REASONS; i++) {
+		u32 count = load16(bytes.p + f->at[i] / 8) >> f->at[i] % 8 & 0xff;
+
+		s->counts[i] = (u8)(f->at[i] ? count : 0);
+	}
+	return true;
+}
+
+/* --- counter streams of msm: struct drm_msm_perfcntr_config of include/uapi/drm/msm_drm.h ----- */
+
+/* Removes the first value from s. False: s is shorter. */
+static bool take64(struct str *s, u64 *v)
+{
+	struct str first;
+
+	if (!str_first(*s, sizeof(*v), &first))
+		return false;
+	*v = load64(first.p);
+	s->p = first.e;
+	return true;
+}
+
+/* Adds what was counted since the record before: u64 time, u32 seqno, u32 0, then a u64 for each
+ * counter. seqno begins at 0 after each gap, in which the GPU was off and lost its counters, or
+ * nobody read the stream in time: what a gap hides is not counted, and the values after it are a
+ * new beginning. A record that is too short is a gap. */
+void cntrec_add(struct cntsum *s, struct str record)
+{
+	size_t n = s->n < CNTREC_MOST ? s->n : CNTREC_MOST;
+	struct str head;
+	u64 v = 0;
+	bool follows;
+	u32 seqno;
+
+	if (str_len(record) < CNTREC_HEAD + n * sizeof(v) ||
+	    !str_first(record, CNTREC_HEAD, &head)) {
+		s->seqno = UINT32_MAX;
+		return;
+	}
+	seqno = load32(head.p + 8);
+	follows = seqno && seqno == s->seqno + 1;
+	s->seqno = seqno;
+	record.p = head.e;
+	for (size_t i = 0; i < n && take64(&record, &v); i++) {
+		s->sum[i] += follows && v >= s->was[i] ? v - s->was[i] : 0;
+		s->was[i] = v;
+	}
 }

@@ -1,15 +1,23 @@
-/* check.c - a monitoring plugin: one line, and an exit code of its own. The rules are those of the Monitoring Plugins
- * Development Guidelines. SPDX-License-Identifier: MIT */
-#include "commands.h"
+/* check.c - gpustat check: a monitoring plugin, with one line of output and the exit codes of the
+ * Monitoring Plugins Development Guidelines. SPDX-License-Identifier: MIT */
+#include "commands/commands.h"
+#include "sources/drm/drm.h"
+#include "sources/device/device.h"
 #include "sys.h"
 
-enum { LINE_BYTES = 4096 /* NRPE */, SHOWN_BYTES = 1024 /* of them for people */, MAX_METRICS_CHECKED = 32,
-       MAX_CHECKED = 1024, LABEL_CHARS = 19, NAME_BYTES = MAX_NAME + 96 };
+enum {
+	LINE_BYTES = 4096,  /* limit of NRPE */
+	SHOWN_BYTES = 1024, /* of the line, for the text before the perfdata */
+	MAX_METRICS_CHECKED = 32,
+	MAX_CHECKED = 1024,
+	LABEL_CHARS = 19,
+	NAME_BYTES = MAX_NAME + 96
+};
 
 enum state { ST_OK, ST_WARNING, ST_CRITICAL, ST_UNKNOWN };
 static const char *const states[] = { "OK", "WARNING", "CRITICAL", "UNKNOWN" };
 
-/* A threshold: whole numbers of bytes and millionths of a watt, neither of them rounded. */
+/* One end of a range. It is exact, from a whole number of bytes to millionths of a watt. */
 struct edge {
 	bool open, neg;
 	u32 frac; /* 10^-9 */
@@ -23,29 +31,36 @@ struct range {
 	struct edge low, high;
 };
 
-static struct metric_check {
+struct metric_check {
 	struct str pattern;
 	struct range warning, critical;
-	bool known; /* a value of it was found */
-} metrics[MAX_METRICS_CHECKED];
-static size_t nmetrics;
+	bool known; /* a device has a value of it */
+};
 
-/* A value that was found, in the order of devices and fields. */
-static struct checked {
-	char label[LABEL_CHARS + 1]; /* "": it has no perfdata */
+/* The values that are checked, in the order of devices and fields. */
+struct checked {
+	char label[LABEL_CHARS + 1]; /* "": no perfdata */
 	struct str name; /* in text */
 	char text[NAME_BYTES];
 	struct val v;
 	const struct metric_check *m;
 	u8 state;
-} *found;
-static size_t nfound, nlost;
-static u8 worst; /* of them all */
-static TABLE(found, MAX_CHECKED, 16, "values that are checked");
+};
 
-/* --- what went wrong ---------------------------------------------------------------------------------------- */
+static struct {
+	struct metric_check metrics[MAX_METRICS_CHECKED];
+	struct checked *found;
+	size_t nmetrics;
+	size_t nfound, nlost;
+	u8 worst; /* the worst state of all values */
+	bool refused, asleep;
+} verdict;
+static struct table verdict_table = TABLE_ROW(verdict.found, MAX_CHECKED, 16,
+			"values that are checked");
 
-/* The exit code: nobody heard of a state whose line could not be written. */
+/* --- output and errors ------------------------------------------------------------------------ */
+
+/* Prints the line. Returns the exit code: the state; UNKNOWN if the line cannot be written. */
 static int check_print(u8 state, struct str text, struct str perfdata)
 {
 	static char line[LINE_BYTES];
@@ -70,7 +85,8 @@ int check_unknown(const char *why)
 	return check_print(ST_UNKNOWN, str_z(why), (struct str){ 0 });
 }
 
-/* A read in the kernel may take for ever. Nothing here but calls that a handler may make. */
+/* Ends the process after the timeout: a read of a kernel file can block for ever. It makes only
+ * async-signal-safe calls. */
 static _Noreturn void on_alarm(int sig)
 {
 	(void)sig;
@@ -79,8 +95,9 @@ static _Noreturn void on_alarm(int sig)
 	_exit(ST_UNKNOWN);
 }
 
-/* SIGALRM at that time. A kernel without CONFIG_POSIX_TIMERS has neither setitimer(2) nor alarm(2), but clock_nanosleep(2)
- * (kernel/time/posix-stubs.c): there a child process sleeps and sends it; the kernel kills the child when we end first. */
+/* Sends SIGALRM to this process at the time t. A kernel without CONFIG_POSIX_TIMERS has neither
+ * setitimer(2) nor alarm(2), but clock_nanosleep(2) (kernel/time/posix-stubs.c): then a child
+ * process sleeps and sends the signal; the kernel kills the child if its parent ends first. */
 static void alarm_at(i64 t)
 {
 	i32 us = (i32)sys_pid();
@@ -93,7 +110,7 @@ static void alarm_at(i64 t)
 	_exit(0);
 }
 
-/* --- ranges --------------------------------------------------------------------------------------------------- */
+/* --- ranges ----------------------------------------------------------------------------------- */
 
 static bool parse_edge(struct str s, struct edge *e)
 {
@@ -106,7 +123,7 @@ static bool parse_edge(struct str s, struct edge *e)
 	if (s.p == s.e || str_is(s, ".") || (*s.p != '.' && !(s.p = scan_u64(s, &e->whole))))
 		return false;
 	if (s.p < s.e) {
-		/* to scan_dec ".5" is a number, "." is none */
+		/* scan_dec() accepts ".5", but not "." */
 		if (*s.p != '.' || (s.p + 1 < s.e && scan_dec(s, 9, &frac) != s.e))
 			return false;
 		e->frac = (u32)frac;
@@ -136,7 +153,8 @@ static bool parse_range(struct str s, struct range *r)
 static int edge_order(const struct edge *a, const struct edge *b)
 {
 	bool zero = !(a->whole | a->frac | b->whole | b->frac);
-	int d = a->whole < b->whole ? -1 : a->whole > b->whole ? 1 : a->frac < b->frac ? -1 : a->frac > b->frac;
+	int d = a->whole < b->whole ? -1 : a->whole > b->whole ? 1 :
+		a->frac < b->frac ? -1 : a->frac > b->frac;
 
 	if (a->neg != b->neg && !zero)
 		return a->neg ? -1 : 1;
@@ -158,9 +176,10 @@ static struct edge edge_of(const struct val *v)
 	return e;
 }
 
-static bool alerts(const struct range *r, const struct edge *v)
+static bool is_alert(const struct range *r, const struct edge *v)
 {
-	bool in = (r->low.open || edge_order(v, &r->low) >= 0) && (r->high.open || edge_order(v, &r->high) <= 0);
+	bool in = (r->low.open || edge_order(v, &r->low) >= 0) &&
+		  (r->high.open || edge_order(v, &r->high) <= 0);
 
 	return r->text.p < r->text.e && in == r->inside;
 }
@@ -170,44 +189,106 @@ static bool range_is_whole(const struct range *r)
 	return r->low.open || r->high.open || edge_order(&r->low, &r->high) <= 0;
 }
 
-/* The next of a list of ranges; what is empty is none. Exit code, or -1. */
-static int take_range(const char *option, struct str *list, struct range *r)
+/* The edges from low to high of a contain those of b. */
+static bool range_covers(const struct range *a, const struct range *b)
+{
+	return (a->low.open || (!b->low.open && edge_order(&a->low, &b->low) <= 0)) &&
+	       (a->high.open || (!b->high.open && edge_order(&b->high, &a->high) <= 0));
+}
+
+/* Every value lies between the edges of a or between those of b. */
+static bool ranges_fill(const struct range *a, const struct range *b)
+{
+	bool low = a->low.open || (b->low.open &&
+				   (b->high.open || edge_order(&b->high, &a->low) >= 0));
+	bool high = a->high.open || (b->high.open &&
+				     (b->low.open || edge_order(&b->low, &a->high) <= 0));
+
+	return low && high;
+}
+
+/* No value lies between the edges of a and between those of b. */
+static bool ranges_disjoint(const struct range *a, const struct range *b)
+{
+	return (!a->high.open && !b->low.open && edge_order(&a->high, &b->low) < 0) ||
+	       (!b->high.open && !a->low.open && edge_order(&b->high, &a->low) < 0);
+}
+
+/* Returns whether every value that is an alert of w is one of c, too, and not the other way round:
+ * WARNING would never be reported. That is so if the values of both options were exchanged. Two
+ * equal ranges, and a range without alerts, are accepted: some configurations have no warning. */
+static bool is_exchanged(const struct range *w, const struct range *c)
+{
+	bool same = w->inside == c->inside && range_covers(w, c) && range_covers(c, w);
+	bool none = !w->inside && w->low.open && w->high.open;
+
+	if (w->text.p == w->text.e || c->text.p == c->text.e || same || none)
+		return false;
+	if (w->inside)
+		return c->inside ? range_covers(c, w) : ranges_disjoint(w, c);
+	return c->inside ? ranges_fill(w, c) : range_covers(w, c);
+}
+
+static int say_exchanged(const struct metric_check *m)
+{
+	char text[256];
+	struct buf b = BUF_Z(text);
+
+	put_z(&b, "-w ");
+	put_text(&b, m->warning.text);
+	put_z(&b, " -c ");
+	put_text(&b, m->critical.text);
+	return usage(buf_z(&b), ": WARNING would never be reported, "
+		     "because all its values are CRITICAL", NULL);
+}
+
+/* Parses the next range of a list; an empty one means no range. Returns an exit code, or -1 to
+ * continue. */
+static int range_next(const char *option, struct str *list, struct range *r)
 {
 	struct str piece;
 
 	str_cut(list, ',', &piece);
 	if (parse_range(piece, r) && range_is_whole(r))
 		return -1;
-	return usage(option, ": no range; 10, 10:, ~:10, 10:20 or @10:20", NULL);
+	return usage(option, ": invalid range; use 10, 10:, ~:10, 10:20 or @10:20", NULL);
 }
 
-/* -m, and the ranges of each field by its place. Exit code, or -1. */
-static int take_metrics(void)
+/* Parses -m, -w and -c: the nth range is for the nth field. Returns an exit code, or -1 to
+ * continue. */
+static int metrics_parse(void)
 {
-	struct str warning = opt.check.warning, critical = opt.check.critical, list = opt.check.metric, piece = { 0 };
+	struct str warning = opt.check.warning, critical = opt.check.critical;
+	struct str list = opt.check.metric, piece = { 0 };
 
 	do {
-		struct metric_check *m = &metrics[nmetrics];
+		struct metric_check *m = &verdict.metrics[verdict.nmetrics];
 
 		*m = (struct metric_check){ 0 };
 		if (list.p && (!str_cut(&list, ',', &piece) || !pattern_known(piece, K_DEVICE)))
 			return usage_z("-m: no such field; gpustat -f help lists them");
 		m->pattern = piece;
-		if (take_range("-w", &warning, &m->warning) >= 0 || take_range("-c", &critical, &m->critical) >= 0)
+		if (range_next("-w", &warning, &m->warning) >= 0 ||
+		    range_next("-c", &critical, &m->critical) >= 0)
 			return EX_USAGE;
-	} while (++nmetrics < LEN(metrics) && list.p < list.e);
+		if (is_exchanged(&m->warning, &m->critical))
+			return say_exchanged(m);
+	} while (++verdict.nmetrics < LEN(verdict.metrics) && list.p < list.e);
 	if (list.p < list.e || warning.p < warning.e || critical.p < critical.e)
-		return usage_z(list.p < list.e ? "-m: too many fields" : "more ranges than fields of -m");
+		return usage_z(list.p < list.e ? "-m: too many fields" :
+			       "more ranges than fields in -m");
 	return -1;
 }
 
-/* --- values ------------------------------------------------------------------------------------------------------ */
+/* --- values ----------------------------------------------------------------------------------- */
 
-/* What a label may hold; a name that may not stand there whole ends in its hash, in every run the same. */
-static void label_make(char *to, struct str name, u32 again)
+/* Makes the perfdata label of a name: invalid characters become '_'. A label that is not the whole
+ * name ends in a hash of the name, which is the same in every run. attempt: number of earlier
+ * attempts, whose labels were in use. */
+static void label_make(char *to, struct str name, u32 attempt)
 {
-	u32 hash = hash_more(HASH_BEGIN + again, name);
-	bool plain = str_len(name) <= LABEL_CHARS && !again;
+	u32 hash = hash_more(HASH_BEGIN + attempt, name);
+	bool plain = str_len(name) <= LABEL_CHARS && !attempt;
 	struct buf b = { .p = to, .cap = LABEL_CHARS };
 
 	for (const char *p = name.p; p < name.e; p++) {
@@ -225,53 +306,57 @@ static void label_make(char *to, struct str name, u32 again)
 	to[b.n] = '\0';
 }
 
-static bool label_taken(const char *label)
+static bool label_used(const char *label)
 {
-	for (size_t i = 0; i < nfound; i++)
-		if (strcmp(found[i].label, label) == 0)
+	for (size_t i = 0; i < verdict.nfound; i++)
+		if (strcmp(verdict.found[i].label, label) == 0)
 			return true;
 	return false;
 }
 
-static void find_one(struct metric_check *m, struct str name, const struct val *v)
+static void value_add(struct metric_check *m, struct str name, const struct val *v)
 {
 	struct checked *c;
 	struct edge e = edge_of(v);
-	u8 state = alerts(&m->critical, &e) ? ST_CRITICAL : alerts(&m->warning, &e) ? ST_WARNING : ST_OK;
-	u32 again = 0;
+	u8 state = is_alert(&m->critical, &e) ? ST_CRITICAL :
+		   is_alert(&m->warning, &e) ? ST_WARNING : ST_OK;
+	u32 attempt = 0;
 
 	m->known = true;
-	worst = state > worst ? state : worst;
-	if (!table_has(&found_table, nfound)) {
-		nlost++;
+	verdict.worst = state > verdict.worst ? state : verdict.worst;
+	if (!table_has(&verdict_table, verdict.nfound)) {
+		verdict.nlost++;
 		return;
 	}
-	c = &found[nfound];
+	c = &verdict.found[verdict.nfound];
 	c->name = str_of(memcpy(c->text, name.p, str_len(name)), str_len(name));
 	c->v = *v;
 	c->m = m;
 	c->state = state;
 	do
-		label_make(c->label, name, again++);
-	while (label_taken(c->label));
-	nfound++;
+		label_make(c->label, name, attempt++);
+	while (label_used(c->label));
+	verdict.nfound++;
 }
 
-/* Whether its clients may be others than those that are seen. One process of many that refuses even root is borne. */
+/* Returns whether the device may have clients that cannot be seen. A few processes that refuse
+ * even root do not count. */
 static bool is_blind(const struct device *d)
 {
-	bool seen = reg_saw_others && (d->clients || d->anonymous);
+	bool seen = registry.saw_others && (d->clients || d->anonymous);
 
-	return (reg_unreadable && !reg_saw_others) || (!seen && look_unseen());
+	return (registry.unreadable && !registry.saw_others) || (!seen && proc_hidden_reason());
 }
 
-/* Of clients: not the device's where it is_blind(), and gone with the last of them. */
-static bool is_sum(struct str name)
+/* Returns whether this field is a sum over clients: it is not the device's value if is_blind(),
+ * and the device does not have it without clients. */
+static bool is_client_sum(struct str name)
 {
 	return str_among(name, "engine memory clients used") < 4;
 }
 
-/* Without -m: the kernel's own figure, else that of each engine. */
+/* Returns whether this field is checked without -m: the kernel's busy time of the device; if the
+ * device has none, the busy time of each engine. */
 static bool is_default(const struct field *f)
 {
 	static const struct str device = STR("busy"), engine = STR("engine.busy");
@@ -280,50 +365,53 @@ static bool is_default(const struct field *f)
 	return field_match(f, own ? device : engine);
 }
 
-/* 0 %, but of no engine that has a name, and so without perfdata. */
-static void find_idle(const struct device *d)
+/* Adds 0 % for a device without clients or asleep. It has no perfdata, because the names of the
+ * engines are unknown. */
+static void idle_add(const struct device *d)
 {
 	char text[128];
 	struct buf b = BUF(text);
-	size_t at = nfound;
+	size_t at = verdict.nfound;
 
 	put_z(&b, d->dev);
 	put_z(&b, d->awake ? " no client" : " asleep");
-	find_one(&metrics[0], (struct str){ text, text + b.n }, &(struct val){ .type = V_INT, .unit = U_PERCENT });
-	if (nfound > at)
-		found[at].label[0] = '\0';
+	value_add(&verdict.metrics[0], (struct str){ text, text + b.n },
+		  &(struct val){ .type = V_INT, .unit = U_PERCENT });
+	if (verdict.nfound > at)
+		verdict.found[at].label[0] = '\0';
 }
 
-static bool refused, asleep;
-
-static void find_values(const struct device *d)
+static void values_add(const struct device *d)
 {
 	char text[NAME_BYTES];
-	size_t before = nfound;
+	size_t before = verdict.nfound;
 	bool blind = is_blind(d);
 
-	for (size_t m = 0; m < nmetrics; m++)
+	for (size_t m = 0; m < verdict.nmetrics; m++)
 		for (size_t i = 0; i < rec.n; i++) {
+			const struct metric_check *of = &verdict.metrics[m];
 			const struct field *f = &rec.f[i];
 			struct buf b = BUF(text);
 
-			if (!(metrics[m].pattern.p ? field_match(f, metrics[m].pattern) : is_default(f)))
+			if (!(of->pattern.p ? field_match(f, of->pattern) : is_default(f)))
 				continue;
-			if (blind && is_sum(str_z(f->col->group ? f->col->group : f->col->member))) {
-				refused = true;
+			if (blind && is_client_sum(str_z(f->col->group ? f->col->group :
+								 f->col->member))) {
+				verdict.refused = true;
 			} else if (f->v.type == V_INT) {
 				field_name(&b, d->dev, f);
-				find_one(&metrics[m], (struct str){ text, text + b.n }, &f->v);
+				value_add(&verdict.metrics[m], str_of(text, b.n), &f->v);
 			}
 		}
-	if (nfound == before && !metrics[0].pattern.p && (!d->awake || (!d->clients && !d->anonymous && !blind && !reg_untold)))
-		find_idle(d);
-	asleep |= !d->awake;
-	nlost += d->e.dropped + rec.lost;
-	refused |= nfound == before && blind;
+	if (verdict.nfound == before && !verdict.metrics[0].pattern.p &&
+	    (!d->awake || (!d->clients && !d->anonymous && !blind && !registry.transient)))
+		idle_add(d);
+	verdict.asleep |= !d->awake;
+	verdict.nlost += d->e.dropped + rec.lost;
+	verdict.refused |= verdict.nfound == before && blind;
 }
 
-/* --- the line ------------------------------------------------------------------------------------------------------ */
+/* --- the line --------------------------------------------------------------------------------- */
 
 static void put_value(struct buf *b, const struct val *v)
 {
@@ -333,15 +421,16 @@ static void put_value(struct buf *b, const struct val *v)
 		b->n--;
 }
 
-/* The guidelines know no other units: none, s, %, B and c. */
-static const char *uom(const struct checked *c)
+/* The unit of measurement in perfdata. The guidelines have only these: none, s, %, B and c. */
+static const char *unit_text(const struct checked *c)
 {
-	return c->v.unit == U_PERCENT ? "%" : c->v.unit == U_BYTES ? "B" : c->v.unit == U_SECONDS ? "s" : "";
+	return c->v.unit == U_PERCENT ? "%" : c->v.unit == U_BYTES ? "B" :
+	       c->v.unit == U_SECONDS ? "s" : "";
 }
 
 static void put_item(struct buf *b, const struct checked *c)
 {
-	const char *unit = uom(c);
+	const char *unit = unit_text(c);
 
 	put_str(b, c->name);
 	if (!c->label[0])
@@ -355,25 +444,26 @@ static void put_item(struct buf *b, const struct checked *c)
 	put_z(b, unit);
 }
 
-/* 'label'=value[UOM];warn;crit;min;max */
+/* Appends 'label'=value[UOM];warn;crit;min;max. */
 static void put_perfdata(struct buf *b, const struct checked *c)
 {
 	put_z(b, " '");
 	put_z(b, c->label);
 	put_z(b, "'=");
 	put_value(b, &c->v);
-	put_z(b, uom(c));
+	put_z(b, unit_text(c));
 	put_c(b, ';');
 	put_str(b, c->m->warning.text);
 	put_c(b, ';');
 	put_str(b, c->m->critical.text);
-	put_z(b, c->v.unit == U_PERCENT ? ";0;100" : c->v.neg || c->v.unit == U_CELSIUS || c->v.unit == U_VOLT ||
+	put_z(b, c->v.unit == U_PERCENT ? ";0;100" :
+		 c->v.neg || c->v.unit == U_CELSIUS || c->v.unit == U_VOLT ||
 		 c->v.unit == U_AMPERE ? "" : ";0");
 	while (b->n && b->p[b->n - 1] == ';')
 		b->n--;
 }
 
-static void put_lost(struct buf *b, u64 n, const char *what)
+static void put_counted(struct buf *b, u64 n, const char *what)
 {
 	if (!n)
 		return;
@@ -382,70 +472,77 @@ static void put_lost(struct buf *b, u64 n, const char *what)
 	put_z(b, what);
 }
 
-/* Fields of -m that no device has. Not those of clients that went, nor what a device tells when it wakes up. */
+/* Appends the fields of -m that no device has, which make an OK state UNKNOWN. Sums over clients
+ * are not counted, because a device has them only with clients; if a device is asleep, no field is,
+ * because it may have the field when it is awake. */
 static void put_missing(struct buf *b)
 {
-	for (size_t i = 0; i < nmetrics; i++) {
-		struct str rest = metrics[i].pattern, group;
+	for (size_t i = 0; i < verdict.nmetrics; i++) {
+		struct str rest = verdict.metrics[i].pattern, group;
 
 		str_cut(&rest, '.', &group);
-		if (metrics[i].known || asleep || !rest.p || is_sum(group))
+		if (verdict.metrics[i].known || verdict.asleep || !rest.p || is_client_sum(group))
 			continue;
 		put_z(b, "; ");
-		put_str(b, metrics[i].pattern);
+		put_str(b, verdict.metrics[i].pattern);
 		put_z(b, " unknown");
-		worst = worst == ST_OK ? ST_UNKNOWN : worst;
+		verdict.worst = verdict.worst == ST_OK ? ST_UNKNOWN : verdict.worst;
 	}
 }
 
-/* The worst come first. */
+/* Appends the values, the worst state first. */
 static void put_items(struct buf *b)
 {
 	u64 left = 0;
 
-	for (u8 state = worst + 1u; state-- > ST_OK; )
-		for (size_t i = 0; i < nfound; i++) {
-			if (found[i].state != state)
+	for (u8 state = verdict.worst + 1u; state-- > ST_OK; )
+		for (size_t i = 0; i < verdict.nfound; i++) {
+			if (verdict.found[i].state != state)
 				continue;
 			if (b->n > SHOWN_BYTES) {
 				left++;
 				continue;
 			}
 			put_z(b, b->n ? ", " : "");
-			put_item(b, &found[i]);
+			put_item(b, &verdict.found[i]);
 			if (state != ST_OK)
 				put_z(b, state == ST_CRITICAL ? " (critical)" : " (warning)");
 		}
-	put_lost(b, left, " more");
+	put_counted(b, left, " more");
 }
 
 static int print_found(void)
 {
 	static char text[SHOWN_BYTES + 512], perf[LINE_BYTES - sizeof(text) - 32];
 	struct buf t = BUF(text), p = BUF(perf);
+	bool missing = say_missing_devices(); /* the message is kept */
 
-	for (size_t i = 0; i < nfound; i++) {
+	for (size_t i = 0; i < verdict.nfound; i++) {
 		size_t n = p.n;
 
-		if (found[i].label[0])
-			put_perfdata(&p, &found[i]);
+		if (verdict.found[i].label[0])
+			put_perfdata(&p, &verdict.found[i]);
 		if (p.full) {
-			nlost++;
+			verdict.nlost++;
 			p.n = n;
 			p.full = false;
 		}
 	}
-	if (reg_dropped && worst == ST_OK) /* what was not read may be worse */
-		worst = ST_UNKNOWN;
+	/* A value that was not read may be worse. */
+	if ((registry.dropped || missing) && verdict.worst == ST_OK)
+		verdict.worst = ST_UNKNOWN;
 	put_items(&t);
 	put_missing(&t);
-	put_lost(&t, nlost + no_room(), " values had no room");
-	put_lost(&t, reg_dropped - no_room(), " files could not be read: ");
-	if (reg_dropped > no_room())
-		put_z(&t, error_text(files_error));
+	put_z(&t, missing ? "; " : "");
+	put_z(&t, missing ? last_message : "");
+	put_counted(&t, verdict.nlost + without_room(), " values had no room");
+	put_counted(&t, registry.dropped - without_room(), " files could not be read: ");
+	if (registry.dropped > without_room())
+		put_z(&t, error_text(fileio.error));
 	if (opt.verbose)
-		put_lost(&t, reg_unreadable, " processes unreadable");
-	return check_print(worst, (struct str){ text, text + t.n }, (struct str){ perf, perf + p.n });
+		put_counted(&t, registry.unreadable, " processes unreadable");
+	return check_print(verdict.worst, (struct str){ text, text + t.n },
+			   (struct str){ perf, perf + p.n });
 }
 
 static int check(void)
@@ -453,9 +550,9 @@ static int check(void)
 	struct recopts ro = { .dt_us = -1 };
 	int code;
 
-	if (take_metrics() >= 0 || (code = live_measure(&ro)) == EX_FAIL)
+	if (metrics_parse() >= 0 || (code = live_measure(&ro)) == EX_FAIL)
 		return -1;
-	if (code == EX_NODEVICE && files_unread)
+	if (code == EX_NODEVICE && fileio.unread)
 		say_unread_files();
 	else if (code == EX_NODEVICE)
 		no_device();
@@ -465,15 +562,15 @@ static int check(void)
 		return -1;
 	for (size_t i = 0; i < norder; i++) {
 		record_make(&rec, entity_at(K_DEVICE, order[i]), &ro);
-		find_values(&devices[order[i]]);
+		values_add(&devices[order[i]]);
 	}
-	if (!live_keep())
+	if (!live_save())
 		return -1;
-	if (nfound)
+	if (verdict.nfound)
 		return print_found();
-	if (refused)
+	if (verdict.refused)
 		say_unread();
-	else if (files_unread)
+	else if (fileio.unread)
 		say_unread_files();
 	else
 		say_z("nothing was measured; gpustat list says why");
@@ -482,14 +579,14 @@ static int check(void)
 
 int cmd_check(void)
 {
-	static sigset_t none; /* not const, which would be bytes of the program */
+	static sigset_t none; /* not const: in .bss it needs no bytes in the file */
 	i64 timeout = opt.check.timeout ? opt.check.timeout : 10000000000;
 	int code;
 
-	sys_signal_stays(SIGALRM, on_alarm);
+	sys_signal_persistent(SIGALRM, on_alarm);
 	sys_unblock(&none);
 	alarm_at(sys_now(CLOCK_MONOTONIC) + timeout);
 	confine(0);
 	code = check();
-	return code < 0 ? check_unknown(said) : code;
+	return code < 0 ? check_unknown(last_message) : code;
 }

@@ -1,5 +1,6 @@
-/* doctor.c - what can be read here, and what would mend the rest. SPDX-License-Identifier: MIT */
-#include "commands.h"
+/* doctor.c - gpustat doctor: which sources can be read here, and the commands that fix the others.
+ * SPDX-License-Identifier: MIT */
+#include "commands/commands.h"
 #include "sys.h"
 
 static bool failed;
@@ -19,7 +20,7 @@ int cmd_doctor(void)
 	if (!open_roots(false))
 		return EX_FAIL;
 	if (n <= 0)
-		device_set(program, sizeof(program), str_z("gpustat"));
+		str_copy(program, sizeof(program), str_z("gpustat"));
 	else
 		program[n] = '\0';
 	opt.out.once = true;

@@ -1,17 +1,31 @@
-/* events.c - which perf events there are, what they resolve to, and how perfmon2 maps them.
+/* events.c - gpustat events: lists the available perf events, resolves names, and shows perfmon2's
+ * register map.
  * SPDX-License-Identifier: MIT */
-#include "commands.h"
+#include "commands/commands.h"
 #include "sys.h"
 
-#include "../perfmon/pmumap.h"
+#include "perfmon/pmumap.h"
 #include <stdlib.h>
+
+static struct {
+	bool listed;         /* an event was shown */
+	struct nearest near; /* of the names that do not match */
+	char near_name[MAX_NEAR + 1];
+} names;
+
+static bool has_room(void)
+{
+	names.listed = true;
+	return !stopped && flush_record();
+}
 
 static void show_event(struct str name, struct str unit, struct str what)
 {
-	size_t from = out.n;
+	size_t from;
 
-	if (stopped || (OUT_BYTES - out.n < OUT_BYTES / 2 && !flush()))
+	if (!has_room())
 		return;
+	from = out.n; /* has_room() may have written and emptied the buffer */
 	put_text(&out, name);
 	put_columns(&out, from, 44);
 	put_text(&out, unit);
@@ -22,13 +36,74 @@ static void show_event(struct str name, struct str unit, struct str what)
 	put_c(&out, '\n');
 }
 
-/* No other files from here on than those of /proc and /sys, and the map. */
-static void shut(void)
+/* Appends a member of a JSON object; null if the text is empty. */
+static void put_member(const char *key, struct str text)
+{
+	put_c(&out, ',');
+	put_quoted(&out, str_z(key));
+	put_c(&out, ':');
+	if (str_len(text))
+		put_quoted(&out, text);
+	else
+		put_z(&out, "null");
+}
+
+/* The PMU of an event is in front of the first slash. A tracepoint has a colon; its list has no
+ * description. */
+static void show_json(struct str name, struct str unit, struct str what)
+{
+	struct str rest = name, pmu;
+
+	if (!has_room())
+		return;
+	str_cut(&rest, '/', &pmu);
+	if (pmu.e == name.e)
+		pmu = str_z(!str_len(what) && str_find(name, LIT(":")) ? "tracepoint" :
+			    str_is(what, "software event") ? "software" : NULL);
+	put_z(&out, "{\"schema\":1,\"kind\":\"event_name\"");
+	put_member("name", name);
+	put_member("unit", unit);
+	put_member("description", what);
+	put_member("pmu", pmu);
+	put_z(&out, "}\n");
+}
+
+static void try_name(struct str name, struct str unit, struct str what)
+{
+	(void)unit;
+	(void)what;
+	nearest_try(&names.near, name);
+	if (names.near.name.p && names.near.name.p != names.near_name) {
+		str_copy(names.near_name, sizeof(names.near_name), names.near.name);
+		names.near.name = str_z(names.near_name);
+	}
+}
+
+/* Lists the events with such names. Without any, the message has the nearest name. */
+static int list_events(const char *glob)
+{
+	char text[64];
+	struct buf b = BUF_Z(text);
+	bool json = opt.out.fmt != format_find((struct str)STR("line"));
+
+	events_list(str_z(glob), json ? show_json : show_event);
+	if (names.listed || stopped)
+		return finish();
+	names.near.text = str_z(glob);
+	events_list((struct str)STR("*"), try_name);
+	put_z(&b, "'");
+	put_nearest(&b, "", &names.near);
+	say("no event matches '", glob, buf_z(&b));
+	return EX_FAIL;
+}
+
+/* Allows no other files from here on than those of /proc and /sys, and the map. */
+static void confine_to_roots(void)
 {
 	close_files();
-	sandbox_folder(root_proc, false);
-	sandbox_folder(root_sys, false);
-	if (opt.proc) /* whose files may be links to those of /proc */
+	sandbox_folder(roots.proc, false);
+	sandbox_folder(roots.sys, false);
+	if (opt.proc) /* files of --proc may be links to files of /proc */
 		sandbox_folder((i32)sys_openat(AT_FDCWD, "/proc", O_PATH), false);
 	if (opt.map)
 		sandbox_file(secure_getenv("GPUSTAT_PMU_MAP"), false);
@@ -38,16 +113,16 @@ static void shut(void)
 static int resolve_events(void)
 {
 	if (opt.nwords == 0)
-		return usage_z("events: which EVENT?");
+		return usage_z("events: --resolve requires an EVENT");
 	for (size_t i = 0; i < opt.nwords; i++)
 		if (!add_events(str_z(opt.words[i]), 0))
 			return EX_USAGE;
-	for (u32 i = 1; i <= nevents; i++)
+	for (u32 i = 1; i <= nrows.events; i++)
 		if (events[i].denied) {
-			say_z("tracefs may be read by root only");
+			say_z("only root can read tracefs");
 			return EX_DENIED;
 		}
-	shut();
+	confine_to_roots();
 	events_resolve(&out);
 	return finish();
 }
@@ -58,7 +133,7 @@ static int show_map(void)
 	char text[32];
 	struct buf b = BUF_Z(text);
 
-	shut();
+	confine_to_roots();
 	m = pmumap();
 	if (!m) {
 		say_z("no memory for the table of registers");
@@ -71,7 +146,10 @@ static int show_map(void)
 		put_z(&b, ": ");
 		return usage(getenv("GPUSTAT_PMU_MAP"), buf_z(&b), m->why);
 	}
-	pmumap_put(m, opt.verbose, &out);
+	if (opt.perfmon)
+		pmumap_put_perfmon(m, &out);
+	else
+		pmumap_put(m, opt.verbose, &out);
 	return finish();
 }
 
@@ -79,10 +157,14 @@ int cmd_events(void)
 {
 	size_t most = opt.map ? 0 : 1;
 
+	if (opt.perfmon && !opt.map)
+		return usage_z("--perfmon requires --map");
 	if (opt.map && opt.resolve)
-		return usage_z("events: --map or --resolve");
+		return usage_z("--map and --resolve exclude each other");
+	if ((opt.map || opt.resolve) && opt.out.fmt != format_find((struct str)STR("line")))
+		return usage_z("--map and --resolve exclude -o json");
 	if (opt.nwords > most && !opt.resolve)
-		return usage("'", opt.words[most], "': one word too many");
+		return usage("'", opt.words[most], "': unexpected argument");
 	if (!open_roots(false))
 		return EX_FAIL;
 	if (opt.resolve)
@@ -91,8 +173,7 @@ int cmd_events(void)
 		return show_map();
 	if (!read_events_file())
 		return EX_USAGE;
-	gpus_start(); /* reads what others have open, which Landlock would hide */
-	shut();
-	events_list(opt.nwords ? str_z(opt.words[0]) : (struct str)STR("*"), show_event);
-	return finish();
+	virtual_prepare(); /* reads descriptors of other processes, which Landlock would hide */
+	confine_to_roots();
+	return list_events(opt.nwords ? opt.words[0] : "*");
 }

@@ -1,12 +1,12 @@
 /* fdinfo.c - decodes dumps of /proc/PID/fdinfo/FD.
  * SPDX-License-Identifier: MIT */
-#include "commands.h"
+#include "commands/commands.h"
+#include "sources/drm/drm.h"
 #include "sys.h"
 
 enum { DUMP_BYTES = 1 << 20 };
 
-static char *dump;
-static TABLE(dump, DUMP_BYTES, 4096, "bytes of a dump");
+static TABLE(char, dump, DUMP_BYTES, 4096, "bytes of a dump");
 
 static long read_dump(const char *name)
 {
@@ -18,8 +18,8 @@ static long read_dump(const char *name)
 		return fd;
 	do {
 		r = -ENOMEM;
-		if (table_has(&dump_table, n))
-			r = sys_read((int)fd, dump + n, dump_table.ready - n);
+		if (table_has(&dump.t, n))
+			r = sys_read((int)fd, dump.rows + n, dump.t.ready - n);
 		if (r > 0)
 			n += (size_t)r;
 	} while (n < DUMP_BYTES && (r > 0 || (r == -EINTR && !stopped)));
@@ -33,17 +33,18 @@ static void say_dump(const char *name, const char *what)
 	say_as("fdinfo", name, ": ", what);
 }
 
-/* Decodes one dump; to be shown, or only so that the columns of all become wide enough. */
+/* Decodes one dump and prints it. If not `show`, only the widths of its columns are measured. Exit
+ * code. */
 static int decode(const char *name, bool show)
 {
 	static struct client client = { .e = { .used = true, .kind = K_FDINFO } };
 	struct recopts ro = { .raw = true, .dt_us = -1, .time_us = -1, .file = name };
-	struct device *d = &devices[NONE]; /* a dump's labels stand where no device is */
+	struct device *d = &devices[NONE]; /* the labels of a dump use the unused row */
 	struct fdhead h;
 	struct str text;
 	long n = read_dump(name);
 
-	text = n > 0 ? str_of(dump, (size_t)n) : LIT("");
+	text = n > 0 ? str_of(dump.rows, (size_t)n) : LIT("");
 	if (stopped)
 		return EX_OK;
 	if (!fdinfo_head(text, &h)) {
@@ -59,9 +60,9 @@ static int decode(const char *name, bool show)
 	client.name = client.other = NONE;
 	client.key = h.client;
 	client.keykind = h.has_client ? KEY_ID : KEY_PASID;
-	device_set(d->driver, sizeof(d->driver), h.driver);
-	device_set(d->pdev, sizeof(d->pdev), h.pdev);
-	fdinfo_take(&client, text, &h, 1);
+	str_copy(d->driver, sizeof(d->driver), h.driver);
+	str_copy(d->pdev, sizeof(d->pdev), h.pdev);
+	fdinfo_put(&client, text, &h, 1);
 	record_make(&rec, &client.e, &ro);
 	if (out_measures(&opt.out))
 		out_measure(&opt.out, &rec);
@@ -84,14 +85,14 @@ int cmd_fdinfo(void)
 	bool shown = false;
 
 	if (opt.nwords == 0)
-		return usage_z("fdinfo: which FILE? - is standard input");
+		return usage_z("fdinfo: FILE is missing; - is standard input");
 	close_files();
 	for (size_t i = 0; i < opt.nwords; i++)
 		sandbox_file(opt.words[i], false);
 	confine(0);
-	fdinfo_others = true;
+	fdinfo_wants.others = true;
 	for (size_t i = 0; i < opt.nwords && out_measures(&opt.out); i++)
-		if (is_regular(opt.words[i])) /* what else there is may be read only once */
+		if (is_regular(opt.words[i])) /* other files may be readable only once */
 			decode(opt.words[i], false);
 	for (size_t i = 0; i < opt.nwords && !stopped; i++) {
 		int r = decode(opt.words[i], true);
@@ -99,5 +100,6 @@ int cmd_fdinfo(void)
 		code = r != EX_OK ? r : code;
 		shown |= r == EX_OK;
 	}
-	return (!shown && sink_gathers()) || finish_sample() == EX_OK ? code : EX_FAIL; /* nothing at all takes no file's place */
+	/* Without any record the old file is not replaced. */
+	return (!shown && sink_gathers()) || finish_sample() == EX_OK ? code : EX_FAIL;
 }

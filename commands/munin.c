@@ -1,6 +1,6 @@
-/* munin.c - a munin plugin of several graphs. Values are gauges: averages since munin asked last, by way of --state.
- * SPDX-License-Identifier: MIT */
-#include "commands.h"
+/* munin.c - gpustat munin: a munin plugin with several graphs. Values are gauges: averages since
+ * the last call by munin, which the file of --state makes possible. SPDX-License-Identifier: MIT */
+#include "commands/commands.h"
 
 #include <stdlib.h>
 
@@ -10,55 +10,64 @@ static const struct graph {
 	const char *name, *title, *label, *args, *fields;
 } graphs[] = {
 	{ "busy", "GPU engines busy", "%", "--base 1000 -l 0 -u 100", "busy,engine.busy,load" },
-	{ "memory", "GPU memory in use", "bytes", "--base 1024 -l 0", "vram.used,gtt.used,memory.resident" },
+	{ "memory", "GPU memory in use", "bytes", "--base 1024 -l 0",
+	  "vram.used,gtt.used,memory.resident" },
 	{ "clock", "GPU clocks", "Hz", "--base 1000 -l 0", "freq.cur,freq.act" },
 	{ "power", "GPU power", "W", "--base 1000 -l 0", "power" },
 	{ "temp", "GPU temperature", "degrees Celsius", "--base 1000", "temp" },
 	{ "clients", "GPU clients", "clients", "--base 1000 -l 0", "clients" },
 };
 
-/* Names of this graph so far. */
-static char (*series)[SERIES_BYTES];
-static TABLE(series, MAX_SERIES, 64, "values of a graph");
-static size_t nseries;
+/* The names in the present graph. */
+static struct {
+	char (*series)[SERIES_BYTES];
+	size_t nseries;
+	struct table table;
+} graph = {
+	.table = TABLE_ROW(graph.series, MAX_SERIES, 64, "values of a graph"),
+};
 
-static bool taken(const char *name)
+static bool is_name_used(const char *name)
 {
-	for (size_t i = 0; i < nseries; i++)
-		if (strcmp(series[i], name) == 0)
+	for (size_t i = 0; i < graph.nseries; i++)
+		if (strcmp(graph.series[i], name) == 0)
 			return true;
 	return false;
 }
 
-/* A name as munin wants it: letters, digits and '_', in front no digit; of two that came out the same the later is
- * numbered. NULL: no room. */
+/* Converts a name to a field name of munin: letters, digits and '_', not beginning with a digit. If
+ * an earlier field has the same name, a number is appended. NULL: no room. */
 static const char *series_name(struct str name)
 {
 	char *to;
 	struct buf b;
 	size_t n;
 
-	if (!table_has(&series_table, nseries))
+	if (!table_has(&graph.table, graph.nseries))
 		return NULL;
-	to = series[nseries];
+	to = graph.series[graph.nseries];
 	b = buf_on(to, SERIES_BYTES - 5);
 	if (*name.p >= '0' && *name.p <= '9')
 		put_c(&b, '_');
 	for (const char *p = name.p; p < name.e; p++) {
 		char low = (char)(*p | 32);
 
-		put_c(&b, (char)((low >= 'a' && low <= 'z') || (*p >= '0' && *p <= '9') ? *p : '_'));
+		put_c(&b, (char)((low >= 'a' && low <= 'z') ||
+				 (*p >= '0' && *p <= '9') ? *p : '_'));
 	}
 	to[b.n] = '\0';
 	n = b.n;
 	b.cap = SERIES_BYTES - 1;
-	for (u64 i = 2; taken(to); i++) {
+	b.full = false; /* a long name was cut */
+	for (u64 i = 2; is_name_used(to); i++) {
 		b.n = n;
 		put_c(&b, '_');
 		put_u64(&b, i);
+		if (b.full)
+			return NULL;
 		to[b.n] = '\0';
 	}
-	nseries++;
+	graph.nseries++;
 	return to;
 }
 
@@ -79,7 +88,7 @@ static void put_series(const struct graph *g, struct str name, const struct val 
 	struct buf b = BUF(text);
 
 	if (!field) {
-		reg_dropped++;
+		registry.dropped++;
 		return;
 	}
 	if (config) {
@@ -93,10 +102,12 @@ static void put_series(const struct graph *g, struct str name, const struct val 
 		put_z(&b, v->neg ? "-" : "");
 		put_dec(&b, v->n, (u8)(units[v->unit].point + v->point), 1);
 	}
-	put_line(field, "value", v->type == V_INT ? (struct str){ text, text + b.n } : (struct str)STR("U"));
+	put_line(field, "value", v->type == V_INT ? (struct str){ text, text + b.n } :
+		 (struct str)STR("U"));
 }
 
-/* A figure of the whole device that it does not tell while it is awake it never tells. */
+/* Returns whether a field belongs to a graph. A field of the whole device without a value, while
+ * the device is awake, is left out: the device never has a value for it. */
 static bool in_graph(const struct graph *g, const struct field *f, const struct device *d)
 {
 	struct str fields = str_z(g->fields), one;
@@ -125,10 +136,10 @@ static void put_head(const struct graph *g, bool config)
 	put_c(&out, '\n');
 }
 
-/* One graph with what all devices have of it. */
+/* Prints one graph with the fields of all devices. */
 static void put_graph(const struct graph *g, const struct recopts *ro, bool config)
 {
-	nseries = 0;
+	graph.nseries = 0;
 	for (size_t d = 0; d < norder; d++) {
 		record_make(&rec, entity_at(K_DEVICE, order[d]), ro);
 		for (size_t i = 0; i < rec.n; i++) {
@@ -137,7 +148,7 @@ static void put_graph(const struct graph *g, const struct recopts *ro, bool conf
 
 			if (!in_graph(g, &rec.f[i], &devices[order[d]]))
 				continue;
-			if (nseries == 0)
+			if (graph.nseries == 0)
 				put_head(g, config);
 			field_name(&b, devices[order[d]].dev, &rec.f[i]);
 			put_series(g, (struct str){ name, name + b.n }, &rec.f[i].v, config);
@@ -145,7 +156,8 @@ static void put_graph(const struct graph *g, const struct recopts *ro, bool conf
 	}
 }
 
-/* munin asks; an answer of "no" is one, too. */
+/* Reports to munin whether this plugin can be used. The exit code is the same for "yes" and
+ * "no". */
 static int autoconf(void)
 {
 	opt.quiet = true;
@@ -157,7 +169,7 @@ static int autoconf(void)
 	return finish();
 }
 
-/* $MUNIN_PLUGSTATE/gpustat.state */
+/* Without --state, the state file is $MUNIN_PLUGSTATE/gpustat.state. */
 static void default_state(void)
 {
 	static char path[4096];
@@ -181,12 +193,12 @@ int cmd_munin(void)
 	int code;
 
 	if (opt.nwords > 1 || (word[0] && !config && strcmp(word, "autoconf") != 0))
-		return usage_z("munin: config, autoconf or nothing");
+		return usage_z("munin: use config, autoconf or no argument");
 	if (word[0] && !config)
 		return autoconf();
 	default_state();
 	if (config) {
-		opt.state = NULL; /* that time is the next reading's */
+		opt.state = NULL; /* the next values are since the time that is stored there */
 		opt.window = 1;
 	}
 	code = live_measure(&ro);
@@ -196,7 +208,7 @@ int cmd_munin(void)
 		put_graph(&graphs[i], &ro, config);
 	code = finish();
 	for (size_t i = 0; i < norder; i++)
-		reg_dropped += devices[order[i]].e.dropped;
+		registry.dropped += devices[order[i]].e.dropped;
 	say_dropped();
-	return live_keep() ? code : EX_FAIL;
+	return live_save() ? code : EX_FAIL;
 }

@@ -1,81 +1,27 @@
-/* oa.c - gpustat oa: metric sets; the stream of an OA unit, as it runs. SPDX-License-Identifier: MIT */
-#include "commands.h"
+/* oa.c - gpustat oa: lists metric sets, and runs the stream of an OA unit.
+ * SPDX-License-Identifier: MIT */
+#include "commands/commands.h"
+#include "sources/device/device.h"
 #include "sys.h"
 
-/* --- metric sets -------------------------------------------------------------------------------------------- */
+static struct oalive gpu; /* the GPU whose sets are listed, or whose stream runs */
 
-static struct oafile files[MAX_METRICS]; /* of --metrics */
-static size_t nfiles;
-static struct oalive gpu; /* whose sets are listed, or whose stream runs */
-
-/* What sets are looked for in, in this order; *name: where that is. NULL: that was all. */
-static const struct oafile *file_at(size_t i, const char **name)
-{
-	*name = i < nfiles ? opt.oa.metrics[i] : "built-in";
-	if (i < nfiles)
-		return &files[i];
-	i -= nfiles;
-	if (i < noapacks)
-		return &oapacks[i];
-	return i == noapacks ? &oabasic : NULL;
-}
-
-static bool load_file(const char *name, struct oafile *f)
-{
-	struct str text = { 0 };
-	long r = file_open(name, O_RDONLY);
-
-	if (r >= 0)
-		r = sys_map((int)r, &text.p, &text.e);
-	if (r < 0)
-		say_error(name, r);
-	else if (!oafile_is(f, text))
-		say(name, ": neither metric sets in XML nor a pack of them", NULL);
-	else
-		return true;
-	return false;
-}
-
-static bool load_metrics(void)
-{
-	for (; nfiles < opt.oa.nmetrics; nfiles++)
-		if (!load_file(opt.oa.metrics[nfiles], &files[nfiles]))
-			return false;
-	return true;
-}
-
-/* The first one so named, or of that guid, that is of this platform; NULL: of any. */
-bool set_find(struct str name, bool by_guid, const struct oaplatform *p, struct oaset *s)
-{
-	const struct oafile *f;
-	const char *where;
-
-	/* A set that lacks a guid, or a name, is not what is meant by none. */
-	for (size_t i = 0; name.p < name.e && (f = file_at(i, &where)); i++) {
-		struct str at = { 0 };
-
-		while (oaset_next(f, &at, s))
-			if (str_eq(name, by_guid ? str_z(s->guid) : s->name) && (!p || oaset_fits(s, p)))
-				return true;
-	}
-	return false;
-}
-
-/* --- list --------------------------------------------------------------------------------------------------- */
+/* --- list ------------------------------------------------------------------------------------- */
 
 static struct {
-	const struct oaplatform *platform; /* whose sets are listed; NULL: all */
+	const struct oaplatform *platform; /* only its sets are listed; NULL: all */
 	const struct device *device;       /* NULL: none here */
 } listing;
 
-/* Up to a column of the line that begins at from. */
+/* Writes a cell that ends at a column of the line that begins at from. */
 static void put_cell(size_t from, size_t column, struct str s)
 {
 	put_text(&out, s);
 	put_columns(&out, from, column);
 }
 
-static void put_set(struct str name, struct str chipset, u64 counters, struct str format, struct str guid, const char *where)
+static void put_set(struct str name, struct str chipset, u64 counters, struct str format,
+		    struct str guid, const char *where)
 {
 	size_t from = out.n;
 	u64 id;
@@ -93,12 +39,13 @@ static void put_set(struct str name, struct str chipset, u64 counters, struct st
 	}
 	put_text(&out, str_z(where));
 	put_c(&out, '\n');
-	if (out.n > OUT_BYTES / 2)
+	if (out.n > OUT_BYTES / 2 && !lost_record)
 		flush();
 }
 
-/* The set's counters, for a device that has everything: none of them is left out for want of hardware. */
-static bool make_listed(const struct oaset *s)
+/* Compiles the set for a device that has all hardware, so that no counter is left out for lack of
+ * it. False: there is no memory, or the set has too many counters. */
+static bool set_compile(const struct oaset *s)
 {
 	static struct oadevice d;
 	struct buf why = { .cap = 0 };
@@ -106,17 +53,18 @@ static bool make_listed(const struct oaset *s)
 	oadevice_init(&d, 0, listing.platform);
 	d.slices = d.cores = d.cores_all = UINT64_MAX;
 	d.var[OV_SLICE_MASK] = d.var[OV_SUBSLICE_MASK] = d.var[OV_XECORE_MASK] = UINT64_MAX;
-	return table_has(&equations_table, 0) && oaprog_make(equations, s, &d, &why);
+	return table_has(&equations_table, 0) && oaprog_compile(equations, s, &d, &why);
 }
 
-/* Sets that the kernel has and nobody else knows. */
-static void list_unknown(struct str guid, u64 id)
+/* Lists a registered set unless a source of metric sets has it. */
+static void list_kernel_set(struct str guid, u64 id)
 {
 	struct oaset s;
 
 	(void)id;
 	if (!set_find(guid, true, NULL, &s))
-		put_set((struct str)STR("-"), (struct str)STR("-"), 0, (struct str)STR("-"), guid, "");
+		put_set((struct str)STR("-"), (struct str)STR("-"), 0, (struct str)STR("-"), guid,
+			"");
 }
 
 static void list_sets(void)
@@ -130,16 +78,17 @@ static void list_sets(void)
 
 		while (oaset_next(f, &at, &s))
 			if (!listing.platform || oaset_fits(&s, listing.platform))
-				put_set(s.name, s.chipset, make_listed(&s) ? equations->n : 0,
-					s.format.p < s.format.e ? s.format : (struct str)STR("-"), str_z(s.guid), where);
+				put_set(s.name, s.chipset, set_compile(&s) ? equations->n : 0,
+					s.format.p < s.format.e ? s.format : (struct str)STR("-"),
+					str_z(s.guid), where);
 	}
 	if (listing.device)
-		oa_registered(listing.device, list_unknown);
+		oa_each_registered(listing.device, list_kernel_set);
 }
 
 static void put_max(u32 i)
 {
-	static u64 nothing[OA_SLOTS]; /* not const, which would be bytes of the program */
+	static u64 nothing[OA_SLOTS]; /* not const: a constant would add its bytes to the program */
 	static union oaval zeros[MAX_OA_COUNTERS];
 	union oaval max;
 	u64 n = 0;
@@ -161,10 +110,11 @@ static int list_counters(struct str name)
 	struct oaset s;
 
 	if (!set_find(name, false, listing.platform, &s) && !set_find(name, true, NULL, &s))
-		return usage("no set '", opt.words[1], "' is known here; gpustat oa list has them");
-	if (!make_listed(&s))
-		return usage("'", opt.words[1], "': its counters make no sense");
+		return set_unknown(name);
+	if (!set_compile(&s))
+		return usage("'", opt.words[1], "': its counters are invalid");
 	for (u32 i = 0; i < equations->n; i++) {
+		struct str description = equations->counters[i].description;
 		size_t from = out.n;
 
 		put_cell(from, 44, equations->counters[i].name);
@@ -172,7 +122,13 @@ static int list_counters(struct str name)
 		put_max(i);
 		put_columns(&out, from, 66);
 		put_text(&out, equations->counters[i].units);
+		if (description.p < description.e) {
+			put_columns(&out, from, 78);
+			put_text(&out, description);
+		}
 		put_c(&out, '\n');
+		if (!flush_record())
+			return EX_FAIL;
 	}
 	return finish();
 }
@@ -187,7 +143,7 @@ static int list(void)
 	u32 device;
 
 	if (opt.nwords > 2)
-		return usage("'", opt.words[2], "': one word too many");
+		return usage("'", opt.words[2], "': unexpected argument");
 	if (!load_metrics() || !open_roots(true))
 		return EX_FAIL;
 	src_sysfs.start();
@@ -195,12 +151,12 @@ static int list(void)
 	listing.platform = opt.oa.platform;
 	listing.device = device ? &devices[device] : NULL;
 	if (device && !listing.platform) {
-		oa_attach(&gpu, device); /* what it is may be known even where it has no OA */
+		oa_attach(&gpu, device); /* may find the platform even if the GPU has no OA */
 		listing.platform = gpu.dev.platform;
 		oa_stop(&gpu);
 	}
 	close_files();
-	sandbox_folder(root_sys, false);
+	sandbox_folder(roots.sys, false);
 	confine(0);
 	if (opt.nwords == 2)
 		return list_counters(str_z(opt.words[1]));
@@ -208,59 +164,11 @@ static int list(void)
 	return finish();
 }
 
-/* --- pack --------------------------------------------------------------------------------------------------- */
-
-static struct oapacker *packer;
-static char *heap;
-static TABLE(packer, 1, 1, "packs of metric sets");
-static TABLE(heap, 2 << 20, 1, "bytes of a pack"); /* all metric files that are public: 390 KB */
-
-static long write_pack(void)
-{
-	const struct buf *parts[] = { &packer->list, &packer->heap, &packer->sets };
-	long fd = file_open(opt.output, O_WRONLY | O_CREAT | O_TRUNC), r = fd;
-
-	for (size_t i = 0; i < LEN(parts) && r >= 0; i++)
-		r = write_all((int)fd, parts[i]->p, parts[i]->n);
-	return r;
-}
-
-static int pack(void)
-{
-	char text[256];
-	struct buf why = BUF_Z(text);
-	long r;
-
-	if (opt.nwords < 2 || !opt.output)
-		return usage_z("oa pack XML... -O FILE");
-	if (opt.nwords - 1 > MAX_METRICS)
-		return usage_z("too many files");
-	for (size_t i = 1; i < opt.nwords; i++, nfiles++)
-		if (!load_file(opt.words[i], &files[nfiles]))
-			return EX_FAIL;
-	close_files();
-	if (!sandbox_file(opt.output, true)) { /* it is to be made */
-		struct replacing to;
-
-		replace_begin(&to, opt.output);
-		sandbox_folder(to.dir, true);
-	}
-	confine(0);
-	if (!table_has(&packer_table, 0) || !oapack_make(packer, table_buf(&heap_table), files, nfiles, &why)) {
-		say("cannot pack: ", buf_z(&why), NULL);
-		return EX_FAIL;
-	}
-	r = write_pack();
-	if (r < 0)
-		say_error(opt.output, r);
-	return r < 0 ? EX_FAIL : EX_OK;
-}
-
-/* --- a recording, as it runs ---------------------------------------------------------------------------------- */
+/* --- writing a recording ---------------------------------------------------------------------- */
 
 static int record_fd = -1;
 
-static bool record_bytes(const char *p, size_t n)
+bool record_bytes(const char *p, size_t n)
 {
 	long r = record_fd < 0 ? 0 : write_all(record_fd, p, n);
 
@@ -269,7 +177,8 @@ static bool record_bytes(const char *p, size_t n)
 	return r >= 0;
 }
 
-/* When it was, by both clocks: of the file once a second, of the records as often. */
+/* Reads both clocks for the stream's records, and writes the correlation to the recording. False:
+ * the recording cannot be written. */
 static bool correlate(const struct oalive *l)
 {
 	char text[64];
@@ -278,24 +187,19 @@ static bool correlate(const struct oalive *l)
 
 	if (!oa_correlate(l, &now[0], &now[1]))
 		return true;
-	stream.cpu_ns = now[0];
-	stream.gpu_ts = now[1];
-	stream.correlations++;
-	put_oarec(&b, l->dev.xe, OT_CORRELATION, (struct str){ (const char *)now, (const char *)(now + 2) });
+	stream_correlate(now[0], now[1]);
+	put_oarec(&b, l->dev.xe, OT_CORRELATION,
+		  (struct str){ (const char *)now, (const char *)(now + 2) });
 	return record_bytes(b.p, b.n);
 }
 
-/* What stands in front of the reports. */
-static bool record_begin(const struct oalive *l, const struct oaprops *p)
+/* Opens the recording, if one is requested, and writes the records that precede the reports. False:
+ * an error was reported. */
+bool record_open(const struct oalive *l, const struct oainfo *i)
 {
-	static char text[TOPOLOGY_BYTES + 1024], about[512];
-	struct buf b = BUF(text), body = BUF(about);
+	static char text[TOPOLOGY_BYTES + 2048], about[512], numbers[NUMBERS_BYTES];
+	struct buf b = BUF(text), body = BUF(about), more = BUF(numbers);
 	const u32 version[2] = { 1, 0 };
-	struct oainfo i = {
-		.ts_hz = stream.ts_hz, .pci = l->dev.pci, .revision = (u32)l->dev.var[OV_REVISION], .min_hz = (u32)l->min_hz,
-		.max_hz = (u32)l->max_hz, .engine_class = p->engine_class, .engine_instance = p->engine_instance,
-		.format = l->dev.xe ? l->format->recorded : l->format->i915, .set = stream.set.name, .guid = str_z(stream.set.guid),
-	};
 	long fd;
 
 	if (!opt.oa.record)
@@ -306,41 +210,75 @@ static bool record_begin(const struct oalive *l, const struct oaprops *p)
 		return false;
 	}
 	record_fd = (int)fd;
-	put_oarec(&b, l->dev.xe, OT_VERSION, (struct str){ (const char *)version, (const char *)(version + 2) });
-	put_oainfo(&body, &i);
+	if (stream.set.file == &oabasic) /* IGT's readers crash if they do not know the set */
+		say(opt.oa.record, l->dev.xe ? ": xe-perf-reader" : ": i915-perf-reader",
+		    " cannot read this recording: it does not know the metric set Basic");
+	put_oarec(&b, l->dev.xe, OT_VERSION,
+		  (struct str){ (const char *)version, (const char *)(version + 2) });
+	put_oainfo(&body, i);
 	put_oarec(&b, l->dev.xe, OT_INFO, (struct str){ body.p, body.p + body.n });
-	put_oarec(&b, l->dev.xe, OT_TOPOLOGY, (struct str){ l->topology, l->topology + l->topology_n });
+	put_oarec(&b, l->dev.xe, OT_TOPOLOGY,
+		  (struct str){ l->topology, l->topology + l->topology_n });
+	put_oadevice(&more, &l->dev);
+	put_oarec(&b, l->dev.xe, OT_NUMBERS, str_of(more.p, more.n));
 	return record_bytes(b.p, b.n);
 }
 
-/* --- live --------------------------------------------------------------------------------------------------- */
-
-static int failed_call(const struct oalive *l, long r)
+static bool record_begin(const struct oalive *l, const struct oaprops *p)
 {
-	say(l->what ? l->what : error_text(r), l->remedy ? "; " : NULL, l->remedy);
-	return r == -EACCES || r == -EPERM ? EX_DENIED : r == -ENODEV || r == -ENOTSUPP ? EX_NODEVICE : EX_FAIL;
+	struct oainfo i = {
+		.ts_hz = stream.ts_hz, .pci = l->dev.pci, .revision = (u32)l->dev.var[OV_REVISION],
+		.min_hz = (u32)l->min_hz, .max_hz = (u32)l->max_hz, .engine_class = p->engine_class,
+		.engine_instance = p->engine_instance,
+		.format = l->dev.xe ? l->format->recorded : l->format->i915, .set = stream.set.name,
+		.guid = str_z(stream.set.guid),
+	};
+
+	return record_open(l, &i);
 }
 
-static void take_registered(struct str guid, u64 id)
+/* --- live ------------------------------------------------------------------------------------- */
+
+int say_failure(const struct oalive *l, long r)
+{
+	say(l->what ? l->what : error_text(r), l->remedy ? "; " : NULL, l->remedy);
+	return r == -EACCES || r == -EPERM ? EX_DENIED :
+	       r == -ENODEV || r == -ENOTSUPP ? EX_NODEVICE : EX_FAIL;
+}
+
+static void choose_registered(struct str guid, u64 id)
 {
 	(void)id;
 	if (str_len(guid) < sizeof(stream.set.guid))
 		memcpy(stream.set.guid, guid.p, str_len(guid));
 }
 
-/* -m; else RenderBasic where somebody knows it, else what is built in; a GPU that is not known gets none that is another's.
- * --raw needs a set that programs the unit, but whatever the kernel has will do. Exit code or -1. */
+/* Finds the first of the usual sets that a source has for this platform: Ponte Vecchio has no
+ * RenderBasic, and a program without the feature oasets has only Basic. */
+static bool usual_set_find(const struct oaplatform *p, struct oaset *s)
+{
+	static const struct str usual[] = { STR("RenderBasic"), STR("ComputeBasic"), STR("Basic") };
+
+	for (size_t i = 0; p && i < LEN(usual); i++)
+		if (set_find(usual[i], false, p, s))
+			return true;
+	return false;
+}
+
+/* Chooses the set of -m, else a usual one. An unknown GPU gets no built-in set, which would be that
+ * of another GPU. --raw needs a set that programs the unit, but any set that the kernel has is
+ * enough. Returns an exit code, or -1 on success. */
 static int choose_set(const struct oalive *l)
 {
-	static const struct str usual = STR("RenderBasic"), basic = STR("Basic");
 	const struct oaplatform *p = l->dev.platform;
 	struct oaset *s = &stream.set;
 	u64 id;
 
 	stream.has_set = true;
-	if (!opt.oa.set.p && p && (set_find(usual, false, p, s) || set_find(basic, false, p, s)))
+	if (!opt.oa.set.p && usual_set_find(p, s))
 		return -1;
-	if (opt.oa.set.p && (set_find(opt.oa.set, false, p, s) || set_find(opt.oa.set, true, NULL, s)) &&
+	if (opt.oa.set.p &&
+	    (set_find(opt.oa.set, false, p, s) || set_find(opt.oa.set, true, NULL, s)) &&
 	    (p || s->file->origin != OM_BASIC))
 		return -1;
 	*s = (struct oaset){ .name = opt.oa.set };
@@ -350,21 +288,34 @@ static int choose_set(const struct oalive *l)
 		return -1;
 	}
 	if (opt.raw && !opt.oa.set.p)
-		oa_registered(&devices[l->device], take_registered);
+		oa_each_registered(&devices[l->device], choose_registered);
 	if (s->guid[0])
 		return -1;
 	if (!opt.oa.set.p)
-		return usage_z("no metric set is known for this GPU; -m NAME --metrics FILE");
-	return usage("no metric set of this GPU is called '", opt.oa.set.p, "'; gpustat oa list has those that are known");
+		return usage_z("no metric set is known for this GPU; " METRICS_REMEDY);
+	return set_unknown(opt.oa.set);
 }
 
-/* What is there now, but no more than the OA buffer has room for: reports may come faster than they can be read. */
+/* Reads a report; the first one with a fault causes a message. */
+static void report_read(struct str body)
+{
+	static bool said;
+	const char *fault = stream_report(body);
+
+	if (fault && !said)
+		say("the kernel sent ", fault, NULL);
+	said |= fault != NULL;
+}
+
+/* Reads what is available now, but at most the size of the OA buffer: reports may come faster than
+ * they can be read. Returns the result of the last oa_read(). */
 static long drain(struct oalive *l)
 {
 	u64 taken = 0;
 	long n = 0;
 
-	for (; !stopped && !stream.failed && taken < l->buffer && (n = oa_read(l, oa_bytes, oa_bytes_table.ready)) > 0; taken += (u64)n) {
+	for (; !stopped && !stream.failed && taken < l->buffer &&
+	       (n = oa_read(l, oa_bytes, oa_bytes_table.ready)) > 0; taken += (u64)n) {
 		struct str rest = str_of(oa_bytes, (size_t)n);
 		struct oarec r;
 
@@ -372,15 +323,15 @@ static long drain(struct oalive *l)
 		while (oarec_next(&rest, false, &r) && r.type != OT_CORRUPT) {
 			if (r.type == OT_REPORT_LOST || r.type == OT_BUFFER_LOST)
 				stream_lost(r.type == OT_BUFFER_LOST);
-			else if (r.type == OT_SAMPLE && !stream_report(r.body))
-				say_z("the kernel gave a sample too small for its format");
+			else if (r.type == OT_SAMPLE)
+				report_read(r.body);
 		}
-		stream_keep();
+		stream_keep_last();
 	}
 	return n;
 }
 
-/* Which period it became, where one was asked for; and with -v what a stream costs. */
+/* Reports the actual period if one was requested; with -v also what a stream costs. */
 static void say_stream(const struct oalive *l)
 {
 	char text[200];
@@ -399,11 +350,12 @@ static void say_stream(const struct oalive *l)
 	if (opt.verbose || opt.oa.props.period)
 		say_z(buf_z(&b));
 	if (opt.verbose)
-		say_z("while it runs, the GPU does not enter RC6, the OA buffer is pinned, and nobody else can use this OA unit");
+		say_z("while it runs, the GPU does not enter RC6, the OA buffer is pinned, and"
+		      " no other program can use this OA unit");
 }
 
-/* Until the next record is due, or the buffer has a quarter more. */
-static void wait_for(const struct oalive *l, i64 due, i64 now)
+/* Waits until the next record is due or a quarter of the OA buffer may be full, at most 1 s. */
+static void wait_stream(const struct oalive *l, i64 due, i64 now)
 {
 	u64 fill = l->period * (l->buffer / l->format->size) / 4;
 	i64 wake = now + (fill < 1000000000 ? (i64)fill : 1000000000);
@@ -416,11 +368,12 @@ static void wait_for(const struct oalive *l, i64 due, i64 now)
 		sleep_until(wake);
 }
 
-/* Exit code. */
+/* Runs the stream until COUNT, a signal or an error. Returns an exit code. */
 static int run_stream(struct oalive *l)
 {
 	bool sums = !opt.oa.reports && !opt.oa.contexts && !opt.oa.totals;
-	i64 start = sys_now(CLOCK_MONOTONIC), due = next_due(start, start, opt.interval), next = start, now = start;
+	i64 start = sys_now(CLOCK_MONOTONIC), due = next_due(start, start, opt.interval);
+	i64 next = start, now = start;
 	u64 left = opt.count;
 	long r = 0;
 
@@ -429,13 +382,13 @@ static int run_stream(struct oalive *l)
 			stream.failed |= !correlate(l);
 			next = now + 1000000000;
 		}
-		wait_for(l, sums || opt.count ? due : -1, now);
+		wait_stream(l, sums || opt.count ? due : -1, now);
 		r = drain(l);
 		now = sys_now(CLOCK_MONOTONIC);
 		if (now >= due) {
 			due = next_due(start, due, opt.interval);
 			if (sums)
-				stream_sum();
+				stream_emit_sum();
 			if (opt.count && --left == 0)
 				break;
 		}
@@ -443,42 +396,52 @@ static int run_stream(struct oalive *l)
 	}
 	stream.failed |= !correlate(l);
 	if (record_fd >= 0 && !stream.correlations)
-		say(opt.oa.record, ": the driver gives no correlation of the clocks: the recording has no CPU times", NULL);
+		say(opt.oa.record, ": the driver gives no correlation of the clocks: the recording"
+		    " has no CPU times", NULL);
 	if (!sums && stream.deltas && !opt.oa.reports)
-		stream_sum();
+		stream_emit_sum();
 	if (stream_finish(r < 0) != EX_OK || stream.failed)
 		return EX_FAIL;
-	return r < 0 ? failed_call(l, r) : lost_record ? EX_FAIL : EX_OK;
+	return r < 0 ? say_failure(l, r) : lost_record ? EX_FAIL : EX_OK;
 }
 
-static int live(void)
+int stream_device(bool (*fits)(const struct device *d), const char *none, u32 *device)
 {
-	struct oaprops *p = &opt.oa.props;
-	u32 device;
-	long r;
-	int code;
-
-	if (!load_metrics() || !open_roots(true))
+	if (!open_roots(true))
 		return EX_FAIL;
 	src_sysfs.start();
-	device = device_chosen(is_intel);
-	if (!device && opt.ndevices)
+	*device = device_chosen(fits);
+	if (!*device && opt.ndevices)
 		return no_device();
-	if (!device) {
-		say_z("no GPU here that i915 or xe drives");
+	if (!*device) {
+		say_z(none);
 		return EX_NODEVICE;
 	}
 	if (!opt.interval) {
 		opt.count = 1;
 		opt.interval = 1000000000;
 	}
-	p->interval = opt.interval;
 	stream.live = true;
-	stream.dev_name = devices[device].dev;
+	stream.dev_name = devices[*device].dev;
+	return -1;
+}
+
+static int live(void)
+{
+	struct oaprops *p = &opt.oa.props;
+	u32 device = NONE;
+	long r;
+	int code = load_metrics() ? -1 : EX_FAIL;
+
+	if (code < 0)
+		code = stream_device(is_intel, "no GPU with the i915 or xe driver here", &device);
+	if (code >= 0)
+		return code;
+	p->interval = opt.interval;
 	r = oa_attach(&gpu, device);
-	code = r < 0 ? failed_call(&gpu, r) : choose_set(&gpu);
+	code = r < 0 ? say_failure(&gpu, r) : choose_set(&gpu);
 	if (code < 0 && (r = oa_start(&gpu, &stream.set, p)) < 0)
-		code = failed_call(&gpu, r);
+		code = say_failure(&gpu, r);
 	keep_privileges(opt.oa.record ? MAY_WRITE : 0);
 	if (code < 0) {
 		stream.dev = gpu.dev;
@@ -486,8 +449,9 @@ static int live(void)
 		stream.format = gpu.format;
 		stream.exponent = gpu.exponent;
 		stream.ts_hz = gpu.dev.var[OV_TS_HZ];
-		/* From gen12 on the unit itself counts the context only. */
-		stream.filtered = p->has_ctx && stream.platform && stream.platform->gen >= 800 && stream.platform->gen < 1200;
+		/* From gen12 on the OA unit itself counts only the context. */
+		stream.filtered = p->has_ctx && stream.platform && stream.platform->gen >= 800 &&
+				  stream.platform->gen < 1200;
 		stream.filter.any = true;
 		say_stream(&gpu);
 		code = record_begin(&gpu, p) ? stream_ready() : EX_FAIL;
@@ -500,20 +464,21 @@ static int live(void)
 	return code;
 }
 
-static int check_oa(void)
+int check_oa(void)
 {
 	const struct oaopts *o = &opt.oa;
 
 	if (o->reports + o->totals + o->contexts > 1)
 		return usage_z("--reports, --totals and --contexts exclude each other");
 	if (o->replay && o->record)
-		return usage_z("--record is of what runs, --replay of what was recorded");
+		return usage_z("--record and --replay exclude each other");
 	if (o->replay && opt.count)
-		return usage_z("a replay has no COUNT");
+		return usage_z("--replay takes no COUNT");
 	if (o->replay && opt.interval && (o->reports || o->totals || o->contexts))
-		return usage_z("an interval goes with neither --reports, --totals nor --contexts in a replay");
+		return usage_z("--replay with --reports, --totals or --contexts takes no interval");
 	if (o->platform && !o->replay)
-		return usage_z("--platform goes with --replay and list");
+		return usage_z(opt.out.kind == K_STALL ? "--platform requires --replay" :
+							 "--platform requires --replay or list");
 	return -1;
 }
 

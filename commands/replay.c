@@ -1,48 +1,55 @@
-/* replay.c - gpustat oa --replay: a recording, or what a stream's read(2) gave. SPDX-License-Identifier: MIT */
-#include "commands.h"
+/* replay.c - gpustat oa --replay, oa stalls --replay: reads a recording, or the bytes that read(2)
+ * of a stream returned.
+ * SPDX-License-Identifier: MIT */
+#include "commands/commands.h"
 #include "sys.h"
 
 enum { CARRY_BYTES = 1 << 16 /* the longest record */ };
-enum { MAX_COMPLAINTS = 8, LOOK_BYTES = 16, PATIENCE = 500000000 /* ns */ };
+enum { MAX_FAULTS = 8, DETECT_BYTES = 16, PROGRESS_DELAY = 500000000 /* ns */ };
 
-/* The bytes of the last read, in oa_bytes: they stand behind the rest of a record, and at a page, where copies are faster. */
-static char *chunk;
-static u64 chunk_at;             /* where it lies in the file */
-static bool is_recording, is_xe; /* else a raw stream */
-static bool bare;                /* reports without headers: what xe gives */
-static bool ready, broken;
-static u64 complaints;
-static int verdict = -1; /* an exit code: go no further */
+/* --- faults of the file ----------------------------------------------------------------------- */
 
-static struct oainfo info;
-static u64 info_at;
-static bool has_info;
-static char set_name[256], set_guid[40];
-static char topology[TOPOLOGY_BYTES];
-static size_t topology_n;
+static struct {
+	/* The bytes of the last read, in oa_bytes: after the rest of an incomplete record, and at
+	 * the start of a page, where copies are faster. */
+	char *chunk;
+	u64 chunk_at;             /* its offset in the file */
+	bool is_recording, is_xe; /* is_recording false: a raw stream */
+	bool headerless;          /* reports or samples without headers, as xe returns them */
+	bool ready, faulty;
+	u64 nfaults;
+	int exit_code; /* not -1: stop with this exit code */
+	struct oainfo info;
+	u64 info_at;
+	bool has_info;
+	size_t topology_n, numbers_n;
+} recording = { .exit_code = -1 };
 
-/* --- what is wrong ------------------------------------------------------------------------------------------ */
+/* Copies of parts of the file. */
+static struct {
+	char topology[TOPOLOGY_BYTES], numbers[NUMBERS_BYTES], set[256], guid[40];
+} copies;
 
-static void complain(u64 at, const char *what)
+static void fault_add(u64 at, const char *what)
 {
-	broken = true;
-	if (complaints++ < MAX_COMPLAINTS)
+	recording.faulty = true;
+	if (recording.nfaults++ < MAX_FAULTS)
 		say_at(opt.oa.replay, at, what);
 }
 
-static void note(const char *a, struct str name, const char *b)
+static void say_set(const char *a, struct str name, const char *b)
 {
 	char text[300];
 
-	device_set(text, sizeof(text), name);
+	str_copy(text, sizeof(text), name);
 	say(a, text, b);
 }
 
-/* --- the set and the device ----------------------------------------------------------------------------------- */
+/* --- the set and the device ------------------------------------------------------------------- */
 
-/* Of that name for this platform; by its guid, which says more than a name that all platforms have; of that name for
- * another one. */
-static bool find_anywhere(struct str name, struct str guid)
+/* Finds the set by name for this platform; else by guid, which identifies it better than a name
+ * that all platforms have; else by name for another platform. */
+static bool set_find_recorded(struct str name, struct str guid)
 {
 	const struct oaplatform *p = stream.platform;
 	struct oaset *s = &stream.set;
@@ -51,192 +58,311 @@ static bool find_anywhere(struct str name, struct str guid)
 		return true;
 	if (set_find(guid, true, NULL, s)) {
 		if (p || !str_eq(name, s->name))
-			note("metric set ", name, " was found by its guid only");
+			say_set("metric set ", name, " was found by its guid only");
 		return true;
 	}
 	if (!set_find(name, false, NULL, s))
 		return false;
-	note("metric set ", name, p ? " is that of another GPU" : " was found by its name only");
+	say_set("metric set ", name, p ? " is for another GPU" : " was found by its name only");
 	return true;
 }
 
-static void choose_set(u64 at)
+/* Chooses the set of -m, else the one that the recording names, else Basic: most of its counters
+ * have fixed events, whatever set was recorded. Returns an exit code, or -1 on success. */
+static int choose_set(u64 at)
 {
 	static const struct str basic = STR("Basic"), none = { 0 };
-	struct str name = opt.oa.set.p ? opt.oa.set : str_z(set_name);
+	struct str name = opt.oa.set.p ? opt.oa.set : str_z(copies.set);
 
-	if (opt.raw)
-		return;
-	stream.has_set = name.p < name.e && find_anywhere(name, opt.oa.set.p ? none : str_z(set_guid));
+	if (opt.raw && !opt.oa.set.p)
+		return -1;
+	stream.has_set = name.p < name.e &&
+		set_find_recorded(name, opt.oa.set.p ? none : str_z(copies.guid));
+	if (opt.raw && stream.has_set) {
+		stream.has_set = false; /* the name is known, but the counters are not used */
+		return -1;
+	}
 	if (stream.has_set) {
 		if (!stream.platform)
-			stream.platform = oaplatform_named(stream.set.chipset);
-		return;
+			stream.platform = oaplatform_by_name(stream.set.chipset);
+		return -1;
 	}
+	if (opt.oa.set.p)
+		return set_unknown(opt.oa.set);
 	stream.has_set = stream.platform && set_find(basic, false, stream.platform, &stream.set);
 	if (name.p < name.e) {
-		note("metric set ", name, stream.has_set ? " is not known: Basic instead; --metrics FILE would tell" :
-							   " is not known: the report's own counters; --metrics FILE would tell");
-		complain(has_info ? info_at : at, "unknown metric set");
+		say_set("metric set ", name, stream.has_set ?
+			" is unknown: Basic is used; " METRICS_REMEDY :
+			" is unknown: raw counters are used; " METRICS_REMEDY);
+		fault_add(recording.has_info ? recording.info_at : at, "unknown metric set");
 	}
 	opt.raw |= !stream.has_set;
+	return -1;
 }
 
-/* Before the first report, which is at `at`: everything that could be said of it has been said. */
-static void make_ready(u64 at)
+/* Begins the description of the device; finds its platform if it is unknown (NULL). */
+static void device_begin(const struct oaplatform *p)
+{
+	oadevice_init(&stream.dev, recording.has_info ? recording.info.pci : 0, p);
+	oadevice_read(&stream.dev, str_of(copies.numbers, recording.numbers_n));
+	stream.platform = stream.dev.platform;
+}
+
+/* Prepares the stream for the first report, which is at `at`: records that describe it come
+ * before. */
+static void replay_prepare(u64 at)
 {
 	const struct oaformat *f = opt.oa.props.format;
 
-	ready = true;
-	stream.platform = opt.oa.platform ? opt.oa.platform : has_info ? oaplatform_of(info.pci) : NULL;
-	if (!f && has_info)
-		f = oaformat_recorded(is_xe, info.format);
-	if (has_info && !f)
-		complain(info_at, "unknown report format");
-	if (has_info && !stream.platform)
-		complain(info_at, "the device's PCI id is not known: --platform says which GPU it is");
+	recording.ready = true;
+	device_begin(opt.oa.platform ? opt.oa.platform :
+		     recording.has_info ? oaplatform_by_pci(recording.info.pci) : NULL);
+	if (!f && recording.has_info)
+		f = oaformat_by_number(recording.is_xe, recording.info.format);
+	if (recording.has_info && !f)
+		fault_add(recording.info_at, "unknown report format");
+	if (recording.has_info && !stream.platform)
+		fault_add(recording.info_at,
+			  "the device's PCI id is unknown: use --platform NAME");
 	if (!f && stream.platform)
-		f = oaformat_named(str_z(oafamilies[stream.platform->family].format));
-	if (is_recording && !has_info)
-		complain(at, "a report, but no device info before it");
+		f = oaformat_by_name(str_z(oafamilies[stream.platform->family].format));
+	if (recording.is_recording && !recording.has_info)
+		fault_add(at, "no device info before the first report");
 	stream.format = f;
 	if (!f) {
-		if (!has_info)
-			complain(at, "not said of which GPU: --platform NAME");
-		verdict = EX_FAIL;
+		if (!recording.has_info)
+			fault_add(at, "the GPU is unknown: use --platform NAME");
+		recording.exit_code = EX_FAIL;
 		return;
 	}
-	choose_set(at);
-	oadevice_init(&stream.dev, has_info ? info.pci : 0, stream.platform);
-	stream.dev.xe = is_xe || (stream.platform && stream.platform->xe);
-	if (topology_n && !oadevice_topology(&stream.dev, (struct str){ topology, topology + topology_n }))
-		complain(at, "the topology makes no sense");
-	if (has_info) {
-		stream.dev.var[OV_REVISION] = info.revision;
-		stream.dev.var[OV_MAX_HZ] = info.max_hz;
-		if (info.ts_hz)
-			stream.dev.var[OV_TS_HZ] = info.ts_hz;
+	recording.exit_code = choose_set(at);
+	if (recording.exit_code >= 0)
+		return;
+	device_begin(stream.platform);
+	stream.dev.xe = recording.is_xe || (stream.platform && stream.platform->xe);
+	if (recording.topology_n &&
+	    !oadevice_topology(&stream.dev,
+			       str_of(copies.topology, recording.topology_n)))
+		fault_add(at, "the topology is invalid");
+	if (recording.has_info) {
+		stream.dev.var[OV_REVISION] = recording.info.revision;
+		stream.dev.var[OV_MAX_HZ] = recording.info.max_hz;
+		if (recording.info.ts_hz)
+			stream.dev.var[OV_TS_HZ] = recording.info.ts_hz;
 	}
 	stream.ts_hz = stream.dev.var[OV_TS_HZ];
 	if (!stream.ts_hz && opt.interval)
-		complain(has_info ? info_at : at, "not said how fast the clock is: no intervals, but the sum of all");
+		fault_add(recording.has_info ? recording.info_at : at,
+			  "the clock frequency is unknown: one sum of all, no intervals");
 	stream.filtered = opt.oa.props.has_ctx;
 	stream.filter.ctx = opt.oa.props.ctx;
 	if (stream.filtered && stream.format->head == OH_GEN7)
-		verdict = usage_z("--ctx: the reports of this GPU do not say which context ran");
+		recording.exit_code =
+			usage_z("--ctx: the reports of this GPU do not say which context ran");
 	else
-		verdict = stream_ready();
+		recording.exit_code = stream_ready();
 }
 
-/* --- records -------------------------------------------------------------------------------------------------- */
+/* --- records ---------------------------------------------------------------------------------- */
 
-static void take_sample(struct str body, u64 at)
+static void report_read(struct str body, u64 at)
 {
-	if (!ready)
-		make_ready(at);
-	if (verdict >= 0)
-		return;
-	if (!stream_report(body))
-		complain(at, "a sample too small for its format");
+	const char *fault = stream_report(body);
+
+	if (fault)
+		fault_add(at, fault);
 }
 
-static void take_info(struct str body, u64 at)
+static bool is_stalls(void)
 {
-	if (ready) {
-		complain(at, "device info behind the first report");
+	return opt.out.kind == K_STALL;
+}
+
+/* Prepares for the first samples of EU stalls: the GPU's version is the format of a recording, else
+ * that of --platform. */
+static void stalls_prepare(u64 at)
+{
+	recording.ready = true;
+	if (opt.oa.platform)
+		stalls_begin(stallformat_of(opt.oa.platform->gen / 100));
+	else if (recording.has_info)
+		stalls_begin(stallformat_of(recording.info.format));
+	else
+		fault_add(at, "the GPU is unknown: use --platform NAME");
+	if (!opt.oa.platform && !recording.has_info)
+		recording.exit_code = EX_FAIL;
+}
+
+/* Reads a record of samples of EU stalls, or of their loss. */
+static void stalls_read_record(const struct oarec *r, u64 at)
+{
+	struct str samples;
+	u64 ns;
+
+	if (!is_stalls()) {
+		fault_add(at, "samples of EU stalls: use gpustat oa stalls");
 		return;
 	}
-	has_info = oarec_info(body, &info);
-	info_at = at;
-	if (!has_info) {
-		complain(at, "the device info is too small");
+	if (!recording.ready)
+		stalls_prepare(at);
+	if (recording.exit_code >= 0)
 		return;
-	}
-	device_set(set_name, sizeof(set_name), info.set);
-	device_set(set_guid, sizeof(set_guid), info.guid);
+	if (!oarec_stalls(r->body, &ns, &samples))
+		fault_add(at, "samples without their time");
+	else if (r->type == OT_STALLS_LOST)
+		stalls_lost(ns);
+	else if (!stalls_add(ns, samples))
+		fault_add(at, "an incomplete sample");
 }
 
-static void take_record(const struct oarec *r, u64 at)
+static void sample_read(struct str body, u64 at)
+{
+	if (is_stalls()) {
+		fault_add(at, "an OA report: use gpustat oa");
+		return;
+	}
+	if (!recording.ready)
+		replay_prepare(at);
+	if (recording.exit_code >= 0)
+		return;
+	report_read(body, at);
+}
+
+static void info_read(struct str body, u64 at)
+{
+	if (recording.ready) {
+		fault_add(at, "device info after the first report");
+		return;
+	}
+	recording.has_info = oarec_info(body, &recording.info);
+	recording.info_at = at;
+	if (!recording.has_info) {
+		fault_add(at, "the device info is too small");
+		return;
+	}
+	str_copy(copies.set, sizeof(copies.set), recording.info.set);
+	str_copy(copies.guid, sizeof(copies.guid), recording.info.guid);
+}
+
+/* Copies a body up to the capacity of the copy; returns its bytes. */
+static size_t body_copy(char *to, size_t cap, struct str body)
+{
+	size_t n = str_len(body) < cap ? str_len(body) : cap;
+
+	memcpy(to, body.p, n);
+	return n;
+}
+
+static void record_read(const struct oarec *r, u64 at)
 {
 	u32 version;
+	u64 cpu_ns, gpu_ts;
 
 	switch (r->type) {
 	case OT_SAMPLE:
-		take_sample(r->body, at);
+		sample_read(r->body, at);
 		break;
 	case OT_REPORT_LOST:
 	case OT_BUFFER_LOST:
-		stream_lost(r->type == OT_BUFFER_LOST);
+		if (is_stalls())
+			fault_add(at, "a record of OA reports: use gpustat oa");
+		else
+			stream_lost(r->type == OT_BUFFER_LOST);
+		break;
+	case OT_STALLS:
+	case OT_STALLS_LOST:
+		stalls_read_record(r, at);
 		break;
 	case OT_VERSION:
 		if (!oarec_version(r->body, &version) || version != 1)
-			complain(at, "unknown version of recordings: read as version 1");
+			fault_add(at, "unknown recording version: read as version 1");
 		break;
 	case OT_INFO:
-		take_info(r->body, at);
+		info_read(r->body, at);
 		break;
 	case OT_TOPOLOGY:
-		topology_n = str_len(r->body) < sizeof(topology) ? str_len(r->body) : sizeof(topology);
-		memcpy(topology, r->body.p, topology_n);
+		recording.topology_n = body_copy(copies.topology, TOPOLOGY_BYTES, r->body);
+		break;
+	case OT_NUMBERS:
+		recording.numbers_n = body_copy(copies.numbers, NUMBERS_BYTES, r->body);
 		break;
 	case OT_CORRELATION:
-		if (oarec_correlation(r->body, &stream.cpu_ns, &stream.gpu_ts))
-			stream.correlations++;
+		if (oarec_correlation(r->body, &cpu_ns, &gpu_ts))
+			stream_correlate(cpu_ns, gpu_ts);
 		else
-			complain(at, "a correlation that is too small");
+			fault_add(at, "a clock correlation is too small");
 		break;
 	default:
 		break;
 	}
 }
 
-/* All records that are there whole; what is behind them. */
-static struct str feed(struct str bytes)
+/* Processes all complete reports or samples of a stream without headers; returns the bytes after
+ * them. */
+static struct str headerless_read(struct str bytes)
+{
+	size_t size = is_stalls() ? STALL_BYTES : stream.format->size;
+
+	for (; str_len(bytes) >= size && !stream.failed && !stopped; bytes.p += size)
+		if (is_stalls())
+			stalls_add(0, str_of(bytes.p, size));
+		else
+			report_read(str_of(bytes.p, size),
+				    recording.chunk_at + (u64)(bytes.p - recording.chunk));
+	return bytes;
+}
+
+/* Processes all complete records; returns the bytes after them. */
+static struct str records_read(struct str bytes)
 {
 	struct oarec r;
 
-	while (verdict < 0 && !stream.failed && !stopped) {
-		u64 at = chunk_at + (u64)(bytes.p - chunk);
+	if (recording.headerless)
+		return headerless_read(bytes);
+	while (recording.exit_code < 0 && !stream.failed && !stopped) {
+		u64 at = recording.chunk_at + (u64)(bytes.p - recording.chunk);
 
-		if (bare) {
-			if (str_len(bytes) < stream.format->size)
-				break;
-			stream_report((struct str){ bytes.p, bytes.p + stream.format->size });
-			bytes.p += stream.format->size;
-			continue;
-		}
-		if (!oarec_next(&bytes, is_xe, &r))
+		if (!oarec_next(&bytes, recording.is_xe, &r))
 			break;
 		if (r.type == OT_CORRUPT) {
-			complain(at, "a record whose size cannot be; nothing behind it can be read");
-			verdict = EX_FAIL;
+			fault_add(at,
+				  "a record has an impossible size; the rest is not read");
+			recording.exit_code = EX_FAIL;
 			break;
 		}
-		take_record(&r, at);
+		record_read(&r, at);
 	}
 	return bytes;
 }
 
-/* What kind of file it is, from its first bytes. */
-static void look(struct str bytes)
+/* Finds the type of the file from its first bytes. */
+static void detect_type(struct str bytes)
 {
 	u32 type = 0;
 
-	is_recording = oarec_begins(bytes, &is_xe);
-	if (is_recording || !opt.oa.platform || !opt.oa.platform->xe)
+	recording.is_recording = oarec_is_recording(bytes, &recording.is_xe);
+	if (is_stalls() && !recording.is_recording) {
+		stalls_prepare(0);
+		recording.headerless = recording.exit_code < 0;
+		if (recording.headerless && opt.interval)
+			fault_add(0, "a stream without headers has no times: one sum of all");
 		return;
-	/* Not oarec_next(): of a pipe there may be no more than the header yet. */
+	}
+	if (recording.is_recording || !opt.oa.platform || !opt.oa.platform->xe)
+		return;
+	/* Not oarec_next(), which requires a whole record: a pipe may have delivered only the
+	 * header. */
 	if (str_len(bytes) >= sizeof(type))
 		memcpy(&type, bytes.p, sizeof(type));
 	if (type >= 1 && type <= OT_BUFFER_LOST + 1)
 		return;
-	make_ready(0);
-	bare = verdict < 0;
+	replay_prepare(0);
+	recording.headerless = recording.exit_code < 0;
 }
 
-/* --- the file ------------------------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
-/* How far it is, where somebody watches and nothing else is to be seen there. */
+/* Shows the progress, if standard error is a terminal and the output is not. */
 static void show_progress(u64 done, u64 size, bool end)
 {
 	static i64 begun, shown;
@@ -246,7 +372,8 @@ static void show_progress(u64 done, u64 size, bool end)
 	i64 now = sys_now(CLOCK_MONOTONIC);
 
 	begun = begun ? begun : now;
-	if (opt.quiet || sys_columns(2) < 0 || sys_columns(out_fd) >= 0 || (end ? !any : now < begun + PATIENCE || now < shown + PATIENCE / 5))
+	if (opt.quiet || sys_columns(2) < 0 || sys_columns(out_fd) >= 0 ||
+	    (end ? !any : now < begun + PROGRESS_DELAY || now < shown + PROGRESS_DELAY / 5))
 		return;
 	shown = now;
 	any = true;
@@ -258,24 +385,30 @@ static void show_progress(u64 done, u64 size, bool end)
 	sys_write(2, b.p, b.n);
 }
 
-/* What a recording should have had, at its end. */
-static void judge(struct str rest, u64 size)
+/* Reports the faults that are known only at the end of the file. */
+static void check_end(struct str rest, u64 size)
 {
-	u64 at = chunk_at + (u64)(rest.p - chunk);
+	u64 at = recording.chunk_at + (u64)(rest.p - recording.chunk);
 
-	if (rest.p < rest.e && verdict < 0)
-		complain(at, bare ? "a report that is cut" : str_len(rest) < 8 ? "a record's header that is cut" :
-									       "a record that is cut, or whose size is wrong");
+	if (rest.p < rest.e && recording.exit_code < 0)
+		fault_add(at, recording.headerless ? is_stalls() ? "an incomplete sample" :
+						     "a truncated report" :
+			      str_len(rest) < 8 ? "a truncated record header" :
+						  "a truncated record, or a wrong size");
 	if (size == 0)
-		complain(0, "empty");
-	else if (verdict < 0 && stream.seen == 0)
-		complain(size, "no report");
-	else if (verdict < 0 && stream.seen == 1)
-		complain(size, "a single report, from which nothing can be counted");
-	if (size && is_recording && stream.correlations < 2 && verdict < 0)
-		complain(size, stream.correlations ? "a single correlation of the clocks" : "no correlation of the clocks: no CPU times");
-	if (complaints > MAX_COMPLAINTS)
-		say_number(complaints - MAX_COMPLAINTS, " more faults of that file are not shown");
+		fault_add(0, "empty");
+	else if (recording.exit_code < 0 && stream.seen == 0)
+		fault_add(size, is_stalls() ? "no samples of EU stalls" : "no report");
+	else if (recording.exit_code < 0 && stream.seen == 1 && !is_stalls())
+		fault_add(size, "only one report: two are required to count");
+	if (size && recording.is_recording && stream.correlations < 2 && recording.exit_code < 0 &&
+	    !is_stalls())
+		fault_add(size, stream.correlations ?
+			  "only one correlation of the clocks" :
+			  "no correlation of the clocks: no CPU times");
+	if (recording.nfaults > MAX_FAULTS)
+		say_number(recording.nfaults - MAX_FAULTS,
+			   " more errors in this file are not shown");
 }
 
 static long open_replay(u64 *size)
@@ -283,7 +416,8 @@ static long open_replay(u64 *size)
 	struct stat st;
 	long fd = strcmp(opt.oa.replay, "-") == 0 ? 0 : file_open(opt.oa.replay, O_RDONLY);
 
-	*size = fd >= 0 && sys_fstat((int)fd, &st) == 0 && S_ISREG(st.st_mode) ? (u64)st.st_size : 0;
+	*size = fd >= 0 && sys_fstat((int)fd, &st) == 0 && S_ISREG(st.st_mode) ?
+		(u64)st.st_size : 0;
 	return fd;
 }
 
@@ -292,7 +426,8 @@ int replay(void)
 	struct str rest;
 	u64 size, done = 0;
 	long fd = open_replay(&size), n = 0;
-	bool looked = false;
+	bool detected = false;
+	int code;
 
 	if (fd >= 0 && table_all(&oa_bytes_table) <= CARRY_BYTES)
 		fd = -ENOMEM;
@@ -301,46 +436,47 @@ int replay(void)
 			say_error(opt.oa.replay, fd);
 		return stopped ? EX_OK : EX_FAIL;
 	}
-	chunk = oa_bytes + CARRY_BYTES;
-	rest = str_of(chunk, 0);
+	recording.chunk = oa_bytes + CARRY_BYTES;
+	rest = str_of(recording.chunk, 0);
 	confine_to_opened();
 	stream.exponent = -1;
 	opt.oa.reports |= !opt.oa.totals && !opt.oa.contexts && !opt.interval;
-	while (verdict < 0 && !stream.failed && !stopped) {
+	while (recording.exit_code < 0 && !stream.failed && !stopped) {
 		size_t had = str_len(rest);
 
-		stream_keep();
-		memmove(chunk - had, rest.p, had);
-		chunk_at = done;
-		n = sys_read((int)fd, chunk, oa_bytes_table.ready - CARRY_BYTES);
-		rest = (struct str){ chunk - had, chunk + (n > 0 ? n : 0) };
+		stream_keep_last();
+		memmove(recording.chunk - had, rest.p, had);
+		recording.chunk_at = done;
+		n = sys_read((int)fd, recording.chunk, oa_bytes_table.ready - CARRY_BYTES);
+		rest = (struct str){ recording.chunk - had, recording.chunk + (n > 0 ? n : 0) };
 		if (n == -EINTR)
 			continue;
-		if (n < 0 || (n == 0 && (looked || !had)))
+		if (n < 0 || (n == 0 && (detected || !had)))
 			break;
 		done += (u64)n;
-		if (n > 0 && !looked && str_len(rest) < LOOK_BYTES)
+		if (n > 0 && !detected && str_len(rest) < DETECT_BYTES)
 			continue;
-		if (!looked)
-			look(rest);
-		looked = true;
-		rest = feed(rest);
-		if (!size) /* a pipe: who knows when there will be more */
+		if (!detected)
+			detect_type(rest);
+		detected = true;
+		rest = records_read(rest);
+		if (!size) /* a pipe: more data may come much later */
 			stream.failed |= !flush();
 		show_progress(done, size, false);
 	}
-	if (!looked)
-		rest = feed(rest);
+	if (!detected)
+		rest = records_read(rest);
 	show_progress(done, size, true);
-	if (verdict == EX_USAGE)
-		return verdict;
+	if (recording.exit_code == EX_USAGE)
+		return recording.exit_code;
 	if (stream.deltas > 0)
-		stream_sum();
+		stream_emit_sum();
 	if (n < 0 && n != -EINTR) {
-		broken = true;
+		recording.faulty = true;
 		say_error(opt.oa.replay, n);
 	} else if (!stopped && !stream.failed) {
-		judge(rest, done);
+		check_end(rest, done);
 	}
-	return stream_finish(broken) != EX_OK || stream.failed || broken || lost_record ? EX_FAIL : EX_OK;
+	code = is_stalls() ? stalls_finish() : stream_finish(recording.faulty);
+	return code != EX_OK || stream.failed || recording.faulty || lost_record ? EX_FAIL : EX_OK;
 }

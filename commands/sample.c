@@ -1,19 +1,16 @@
-/* sample.c - gpustat sample: each overflow of perf events, or what they sum up to. SPDX-License-Identifier: MIT */
-#include "commands.h"
+/* sample.c - gpustat sample: samples of perf events, one record each or summed up.
+ * SPDX-License-Identifier: MIT */
+#include "commands/commands.h"
 #include "sys.h"
-
-static i64 clock_offset; /* of the clock of -t from that of the samples */
-static u64 nsamples;
-static bool sample_failed;
-static u64 period_now; /* of what has none of its own; 0: the kernel chooses */
 
 static void name_frame(struct frame *f, u32 pid)
 {
 	symbol_find(pid, f->ip, f->mode, &f->symbol, &f->module, &f->offset);
 }
 
-/* The callers: the first address of a chain is the sample's own. */
-static void name_chain(struct sample *s)
+/* Finds the names of the callers; the first address of a chain is the sample's own. hidden: modes
+ * whose frames are left out. */
+static void name_chain(struct sample *s, u32 hidden)
 {
 	struct str chain = s->r->chain;
 	struct frame f = { 0 };
@@ -21,7 +18,7 @@ static void name_chain(struct sample *s)
 
 	s->nchain = 0;
 	while (s->nchain < MAX_FRAMES && chain_next(&chain, &f.mode, &f.ip)) {
-		if (!own) {
+		if (!own && !(hidden >> f.mode & 1)) {
 			struct frame *to = &s->chain[s->nchain++];
 
 			*to = f;
@@ -36,6 +33,30 @@ static bool makes_perfdata(void)
 	return format_is_perfdata(opt.out.fmt);
 }
 
+static struct {
+	i64 clock_offset; /* ns: the clock of -t minus the samples' clock */
+	u64 nsamples;
+	u64 nhidden; /* samples whose address the user may not see */
+	bool sample_failed;
+	u64 period_now; /* for events without a period of their own; 0: the kernel chooses */
+	struct perfdata pdata;
+	struct ring_reader reader;
+	struct repeat *repeat; /* of the sample in hand, to be filled; or NULL */
+	struct str tracing; /* of perfdata: what it says of tracepoints */
+	bool common; /* -f names a field that all tracepoints have */
+	u8 time_word, period_word; /* of a sample, in units of 8 bytes; period_word 0: unknown */
+} sampling;
+
+/* Adds a sample to a row of sums, and remembers the row for equal samples. */
+static void profile_put(u8 table, const struct profrow *row)
+{
+	struct profrow *to = profile_add(table, row);
+
+	if (sampling.repeat)
+		repeat_fill_row(sampling.repeat, table, to, row->period);
+	sampling.repeat = to ? sampling.repeat : NULL;
+}
+
 static void profile_stack(const struct sample *s, u64 period)
 {
 	static char text[64 << 10];
@@ -43,9 +64,12 @@ static void profile_stack(const struct sample *s, u64 period)
 
 	folded_comm(&b, s->comm.p < s->comm.e ? s->comm : (struct str)STR("[unknown]"));
 	for (u32 i = s->nchain; i > 0; i--)
-		folded_frame(&b, s->chain[i - 1].symbol, s->chain[i - 1].module, s->chain[i - 1].mode);
+		folded_frame(&b, s->chain[i - 1].symbol, s->chain[i - 1].module,
+			     s->chain[i - 1].mode);
 	folded_frame(&b, s->at.symbol, s->at.module, s->at.mode);
-	profile_add(PROF_STACK, &(struct profrow){ .name = { b.p, b.p + b.n }, .samples = 1, .period = period });
+	profile_put(PROF_STACK,
+		    &(struct profrow){ .name = { b.p, b.p + b.n }, .samples = 1,
+				       .period = period });
 }
 
 static void profile_sample(const struct sample *s)
@@ -53,42 +77,51 @@ static void profile_sample(const struct sample *s)
 	u64 period = s->period ? s->period : 1;
 	struct profrow row = { .samples = 1, .period = period, .name = s->comm };
 
-	if (format_folds(opt.out.fmt)) {
+	if (format_is_folded(opt.out.fmt)) {
 		profile_stack(s, period);
 		return;
 	}
 	if (opt.profile & 1 << PROF_COMM)
-		profile_add(PROF_COMM, &row);
+		profile_put(PROF_COMM, &row);
 	row.name = s->at.symbol;
 	row.module = s->at.module;
 	if (opt.profile & 1 << PROF_SYMBOL)
-		profile_add(PROF_SYMBOL, &row);
+		profile_put(PROF_SYMBOL, &row);
 	row.ip = s->r->ip;
 	if (opt.profile & 1 << PROF_IP)
-		profile_add(PROF_IP, &row);
+		profile_put(PROF_IP, &row);
+}
+
+/* Returns the time of -t in us; -1: none. */
+static i64 shown_time(u64 time)
+{
+	return opt.out.time == T_NONE ? -1 : ((i64)time + sampling.clock_offset) / 1000;
 }
 
 static void show_sample(const struct sample *s)
 {
 	struct recopts ro = { .dt_us = -1, .time_us = -1 };
+	size_t from = out.n;
 
-	if (opt.out.time != T_NONE && s->r->have & PS_TIME)
-		ro.time_us = ((i64)s->r->time + clock_offset) / 1000;
-	sample_failed |= !show_record(&s->e, &ro);
+	if (s->r->have & PS_TIME)
+		ro.time_us = shown_time(s->r->time);
+	sampling.sample_failed |= !show_record(&s->e, &ro);
+	if (sampling.repeat && out.n > from)
+		repeat_fill_text(sampling.repeat, str_of(out.p + from, out.n - from), ro.time_us);
 }
 
-/* --- perf.data -------------------------------------------------------------------------------------------- */
+/* --- perf.data -------------------------------------------------------------------------------- */
 
 enum { MAX_PDEVENTS = 1024 };
 
-static struct perfdata pdata;
-static struct room {
+struct pdbufs {
 	char bytes[256 << 10];
 	struct pdevent events[MAX_PDEVENTS];
 	char names[MAX_PDEVENTS][128];
 	u64 ids[MAX_COUNTS];
-} *room;
-static TABLE(room, 1, 1, "perf.data");
+	char machine[PD_MACHINE_BYTES];
+};
+static TABLE(struct pdbufs, pdbufs, 1, 1, "perf.data");
 
 static long pdata_write(const char *p, size_t n)
 {
@@ -110,85 +143,184 @@ static long pdata_patch(u64 at, const char *p, size_t n)
 	return 0;
 }
 
-static void pdata_found(const struct prec *r)
+/* Writes a record of a name or of a map. Readers older than Linux 5.12 know build IDs only in the
+ * header, as kernels do. */
+static void pdata_map(const struct prec *r)
 {
-	perfdata_made(&pdata, r);
+	struct prec plain = *r;
+
+	if (!perf_opened.build_ids && r->misc & PM_BUILD_ID && r->type == PR_MMAP2) {
+		plain.misc &= (u16)~PM_BUILD_ID;
+		plain.type = plain.mode == PM_KERNEL ? PR_MMAP : PR_MMAP2;
+	}
+	perfdata_synthesize(&sampling.pdata, &plain);
 }
 
-/* Which events there are, and by which numbers the kernel knows them. */
+/* A task that was found is written before all records that were copied with its first sample: it
+ * may have samples in several rings. */
+static void pdata_found(const struct prec *r)
+{
+	struct prec first = *r;
+
+	if (sampling.reader.first) /* else records are written in order of time */
+		first.time = sampling.reader.first;
+	pdata_map(&first);
+}
+
+/* Reads the build ID of a file that a record of the kernel maps, if the record has none: before
+ * Linux 5.12. It is then a part of the file's header. */
+static void pdata_file(const struct prec *r)
+{
+	if (!perf_opened.build_ids && r->type == PR_MMAP2 && r->mode == PM_USER && r->prot & 4 &&
+	    !(r->misc & PM_EXEC))
+		symbols_file(r);
+}
+
+/* Returns whether all tasks were there when the measurement began, or have records of their names
+ * and maps. */
+static bool has_known_tasks(const struct target *t)
+{
+	return !t->all && !t->ncgroups;
+}
+
+/* Writes a record without what the user may not see. */
+static void pdata_restricted(const struct prec *r)
+{
+	u32 hidden = symbols_feed(r);
+	bool sample = r->type == PR_SAMPLE;
+
+	if (sample && hidden == ALL_MODES)
+		symbols_comm(r->pid, r->tid);
+	else if (sample)
+		symbols_task(r->pid, r->tid);
+	else if (hidden >> r->mode & 1)
+		return;
+	pdata_file(r);
+	perfdata_record(&sampling.pdata, r, hidden);
+	sampling.nsamples += sample;
+	if (sample && !sampling.reader.first_sample)
+		sampling.reader.first_sample = r->time;
+	if (sample)
+		sampling.reader.last_sample = r->time;
+	sampling.nhidden += sample && hidden >> r->mode & 1;
+}
+
+static void pdata_handle(const struct prec *r)
+{
+	pdata_file(r);
+	if (has_known_tasks(&opt.target))
+		return;
+	symbols_feed(r);
+	if (r->type == PR_SAMPLE)
+		symbols_task(r->pid, r->tid);
+}
+
+static void pdata_copy(struct str records)
+{
+	perfdata_records(&sampling.pdata, records);
+}
+
+/* Begins the file: the events, each with the kernel's numbers of its counts. */
 static void pdata_begin(void)
 {
-	struct room *to = room;
+	struct pdbufs *to = pdbufs.rows;
 	u32 ids = 0;
 
-	pdata = (struct perfdata){ .b = BUF(to->bytes), .write = pdata_write,
-				   .patch = pdata_patch, .events = to->events, .format = *perf_format(0) };
-	for (u32 ev = 1; ev <= nevents && pdata.nevents < MAX_PDEVENTS; ev++) {
-		struct pdevent *e = &to->events[pdata.nevents];
-		char *name = to->names[pdata.nevents];
+	sampling.pdata = (struct perfdata){ .b = BUF(to->bytes), .write = pdata_write,
+				   .patch = pdata_patch, .events = to->events,
+				   .format = *perf_format(0) };
+	sampling.reader = (struct ring_reader){ .format = perf_format,
+		.handle = symbols_restricted() ? pdata_restricted : pdata_handle,
+		.copy = pdata_copy };
+	for (u32 ev = 1; ev <= nrows.events && sampling.pdata.nevents < MAX_PDEVENTS; ev++) {
+		struct pdevent *e = &to->events[sampling.pdata.nevents];
+		char *name = to->names[sampling.pdata.nevents];
 
-		*e = (struct pdevent){ .attr = perf_attr(ev), .ids = to->ids + ids };
-		for (u32 i = 1; i <= ncounts; i++)
+		*e = (struct pdevent){ .attr = perf_attr(ev), .ids = to->ids + ids,
+				       .group = events[ev].group };
+		for (u32 i = 1; i <= nrows.counts; i++)
 			if (counts[i].event == ev && counts[i].fd >= 0) {
 				to->ids[ids++] = counts[i].id;
 				e->nids++;
 			}
 		e->name = str_of(name, text_copy(events[ev].name, name, sizeof(to->names[0])));
-		pdata.nevents += e->nids > 0;
+		sampling.pdata.nevents += e->nids > 0;
 	}
-	perfdata_begin(&pdata);
+	perfdata_begin(&sampling.pdata);
 }
 
-/* The kernel's text, and the tasks that were there before us: their maps come with their first sample. */
-static void pdata_premise(void)
+/* Writes the records of the kernel's text and modules. Tasks that started before the measurement
+ * are written when they are found: those of the target at once, others with their first sample. */
+static void pdata_preamble(void)
 {
 	static struct prec kernel;
+	static const struct prec others = { .type = PR_COMM, .name = STR("[unknown]") };
 
+	if (symbols_nested()) /* perf would call them swapper */
+		pdata_map(&others);
 	if (symbols_kernel(&kernel))
-		perfdata_made(&pdata, &kernel);
-	perfdata_round(&pdata);
-	symbols_found = pdata_found;
-	for (u32 i = 0; i < opt.target.ntasks; i++)
-		symbols_task(opt.target.tasks[i].leader, opt.target.tasks[i].tid);
+		pdata_map(&kernel);
+	symbols_modules(pdata_map);
+	perfdata_finish_round(&sampling.pdata);
+	symbols.found = pdata_found;
+	symbols.build_ids = true;
+}
+
+/* Returns how many CPUs are online; *last: the highest number of one. */
+static u32 cpus_count(u32 *last)
+{
+	struct cpuset online;
+	u32 n = 0;
+
+	if (!cpus_online(&online))
+		return 1;
+	for (u32 cpu = 0; cpu < MAX_CPUS; cpu++)
+		if (cpu_has(&online, cpu)) {
+			n++;
+			*last = cpu;
+		}
+	return n ? n : 1;
 }
 
 static bool pdata_end(void)
 {
-	static struct utsname name;
-	static struct str args[64];
-	struct pdmeta meta = { .cpus_online = 1, .cpus = 1, .args = args };
-	struct cpuset online;
-	long r;
+	struct pdrun run = { &sampling.pdata, sampling.reader.first_sample,
+			     sampling.reader.last_sample };
+	struct buf b = BUF(pdbufs.rows->machine);
+	struct pdfeature features[1 + PD_FEATURES] = { { PD_TRACING_DATA, sampling.tracing } };
+	size_t first = str_len(sampling.tracing) == 0;
+	size_t n = 1 + sample_features(&run, &b, features + 1);
+	long r = perfdata_end(&sampling.pdata, features + first, n - first);
 
-	sys_uname(&name);
-	meta.release = str_z(name.release);
-	meta.machine = str_z(name.machine);
-	if (cpus_online(&online)) {
-		meta.cpus_online = 0;
-		for (u32 cpu = 0; cpu < MAX_CPUS; cpu++)
-			if (cpu_has(&online, cpu)) {
-				meta.cpus_online++;
-				meta.cpus = cpu + 1;
-			}
-	}
-	for (char **a = opt.argv; *a && meta.nargs < LEN(args); a++)
-		args[meta.nargs++] = str_z(*a);
-	r = perfdata_end(&pdata, &meta);
 	if (r < 0)
 		say_error(opt.output, r);
 	return r >= 0;
 }
 
-/* --- records ------------------------------------------------------------------------------------------------ */
+/* --- --latency, --syscalls -------------------------------------------------------------------- */
 
-/* The values of the sample's group; since the last ones where that is asked for. */
-static void take_group(struct sample *s)
+static bool is_done(void);
+
+static void timing_record(const struct prec *r)
+{
+	if (r->type == PR_SAMPLE && is_done())
+		return;
+	sampling.nsamples += r->type == PR_SAMPLE;
+	timing_handle(r);
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+/* Reads the values of the sample's group; with --reset-on-overflow the differences from the sample
+ * before. */
+static void group_read(struct sample *s)
 {
 	struct pvalue v;
 	size_t i = 0;
 
 	s->ngroup = 0;
-	while (s->ngroup < MAX_GROUP && values_next(s->r->values, perf_format(s->r->id)->read_format, &i, &v)) {
+	while (s->ngroup < MAX_GROUP &&
+	       values_next(s->r->values, perf_format(s->r->id)->read_format, &i, &v)) {
 		struct count *c = &counts[count_find(v.id)];
 		u64 base = opt.reset_on_overflow ? c->was.value : 0;
 
@@ -200,43 +332,124 @@ static void take_group(struct sample *s)
 	}
 }
 
-static void take_record(const struct prec *r)
+/* Returns whether no more samples are to be shown. */
+static bool is_done(void)
 {
-	static struct sample s; /* 30 KB: a stack may be small */
+	return sampling.sample_failed || (opt.count && sampling.nsamples >= opt.count);
+}
+
+/* Returns a word of a sample; 0: it is shorter. */
+static u64 sample_word(struct str sample, u8 i)
+{
+	u64 v = 0;
+
+	if (str_len(sample) / 8 > i)
+		memcpy(&v, sample.p + (size_t)8 * i, 8);
+	return v;
+}
+
+/* Shows or sums a sample that equals an earlier one but for its time. False: there was none: it has
+ * to be decoded. */
+static bool sample_again(struct str sample)
+{
+	bool varies = sampling.period_word != 0, done;
+	u64 ignored = 1ull << sampling.time_word | (u64)varies << sampling.period_word;
+	u64 period = varies ? sample_word(sample, sampling.period_word) : 0;
+	i64 time = shown_time(sample_word(sample, sampling.time_word));
+
+	sampling.repeat = repeat_of(sample, ignored);
+	if (!sampling.repeat || is_done())
+		return sampling.repeat;
+	done = opt.profile ? repeat_sum(sampling.repeat, period) :
+	       repeat_put_text(sampling.repeat, &out, time);
+	sampling.nsamples += done;
+	if (done && !flush_record())
+		sampling.sample_failed = true;
+	return done;
+}
+
+static void record_handle(const struct prec *r)
+{
+	static struct sample s; /* 30 KB: too large for a small stack */
+	u32 hidden = symbols_feed(r);
+	bool hide = r->type == PR_SAMPLE && hidden >> r->mode & 1;
+	struct prec shown = *r;
 
 	s.e = (struct entity){ .kind = K_SAMPLE };
-	symbols_feed(r);
-	if (makes_perfdata()) {
-		if (r->type == PR_SAMPLE)
-			symbols_task(r->pid, r->tid);
-		perfdata_record(&pdata, r->raw);
-		nsamples += r->type == PR_SAMPLE;
-		return;
+	s.common = sampling.common;
+	if (r->type != PR_SAMPLE) { /* it may change a name or a map */
+		repeats_forget();
+		sampling.repeat = NULL;
 	}
-	if (r->type != PR_SAMPLE && !r->lost)
+	if ((r->type != PR_SAMPLE && !r->lost) || is_done())
 		return;
-	if (sample_failed || (opt.count && nsamples == opt.count))
-		return;
-	s.r = r;
-	s.event = r->type == PR_SAMPLE ? counts[count_find(r->id)].event : NONE;
+	sampling.nhidden += hide;
+	if (hide) {
+		shown.have &= ~(u64)(PS_IP | PS_ADDR | PS_RAW);
+		shown.ip = 0;
+	}
+	s.r = &shown;
+	s.event = r->type == PR_SAMPLE ? perf_event_of(r) : NONE;
 	s.comm = s.event ? symbols_comm(r->pid, r->tid) : (struct str){ 0 };
-	s.at = (struct frame){ .ip = r->ip, .mode = r->mode };
-	s.nchain = s.ngroup = 0; /* a loss has none of what the sample before had */
+	s.at = (struct frame){ .ip = shown.ip, .mode = r->mode };
+	s.nchain = s.ngroup = s.nfields = 0; /* the record of a loss has none */
 	s.period = 0;
 	if (s.event) {
-		nsamples++;
-		s.period = r->have & PS_PERIOD ? r->period : events[s.event].period && !events[s.event].freq ?
-								     events[s.event].period : period_now;
-		take_group(&s);
-		if (r->have & PS_IP)
+		sampling.nsamples++;
+		s.period = r->have & PS_PERIOD ? r->period :
+			   events[s.event].period && !events[s.event].freq ?
+			   events[s.event].period : sampling.period_now;
+		if (shown.have & PS_RAW)
+			s.fields = tracepoint_fields(s.event, &s.nfields);
+		group_read(&s);
+		if (s.ngroup)
+			sampling.repeat = NULL;
+		if (shown.have & PS_IP)
 			name_frame(&s.at, r->pid);
-		name_chain(&s);
+		name_chain(&s, hidden);
 	}
 	if (!opt.profile)
 		show_sample(&s);
 	else if (s.event)
 		profile_sample(&s);
-	s.r = NULL; /* it is the caller's */
+	sampling.repeat = NULL;
+	s.r = NULL; /* `shown` is valid only in this call */
+}
+
+static u8 words_count(u64 bits)
+{
+	u8 n = 1; /* the header */
+
+	for (; bits; bits &= bits - 1)
+		n++;
+	return n;
+}
+
+/* Returns the number of events that can have samples. */
+static u32 events_shown(void)
+{
+	u32 n = 0;
+
+	for (u32 i = 1; i <= nrows.events; i++)
+		n += !events[i].hidden;
+	return n;
+}
+
+/* Finds where samples have what may differ in a sample that comes again. Such samples are not
+ * remembered if each has counts of its own, or if the output depends on the records before. */
+static void repeats_begin(void)
+{
+	u64 t = perf_format(0)->sample_type;
+
+	sampling.reader = (struct ring_reader){ .format = perf_format, .handle = record_handle };
+	sampling.time_word = words_count(t & (PS_IDENTIFIER | PS_IP | PS_TID));
+	/* several events may have different fields; a record shows its period */
+	if (opt.profile && events_shown() == 1 && t & PS_PERIOD)
+		sampling.period_word = words_count(t & (PS_IDENTIFIER | PS_IP | PS_TID | PS_TIME |
+							PS_ADDR | PS_CPU));
+	if (t & PS_TIME && !(t & PS_READ) && !symbols_restricted() &&
+	    (opt.profile || (format_is_stateless(opt.out.fmt) && !opt.out.one_line)))
+		sampling.reader.again = sample_again;
 }
 
 static bool print_profile(void)
@@ -254,43 +467,58 @@ static bool print_profile(void)
 				folded_row(&out, p.row);
 			else if (!show_record(&p.e, &ro))
 				return false;
-			if (out.n > OUT_BYTES / 2 && !flush())
+			if (!flush_record())
 				return false;
 		}
 	}
 	return flush();
 }
 
-/* The next period: long after a ring was full, short otherwise, with random bits. */
+/* Sets the next period: the long one after a ring reached its wakeup mark, else the short one; with
+ * random bits. */
 static void vary_period(const struct measure *m)
 {
-	u64 period = m->woken && opt.long_period ? opt.long_period : opt.short_period ? opt.short_period : opt.target.period;
+	u64 period = m->woken && opt.long_period ? opt.long_period :
+		     opt.short_period ? opt.short_period : opt.target.period;
 
 	if (!opt.random_mask && !opt.long_period && !opt.short_period)
 		return;
 	opt.seed = opt.seed % 0x7fffffff ? opt.seed : 1;
-	opt.seed = 16807 * (opt.seed & 0x7fffffff) % 0x7fffffff; /* Carta's generator, as perfmon2 has it */
+	/* Carta's generator, as perfmon2 has it */
+	opt.seed = 16807 * (opt.seed & 0x7fffffff) % 0x7fffffff;
 	period += opt.seed & opt.random_mask;
-	if (period && period != period_now)
-		perf_period(period_now = period);
+	if (!period || period == sampling.period_now)
+		return;
+	perf_period(sampling.period_now = period);
+	repeats_forget();
 }
 
-/* What lies in the rings: all of it at the end, and where one is about to be full; otherwise what no other CPU can
- * still precede. */
+/* Handles the records in the rings. all: at the end, or if a ring is nearly full, those up to now;
+ * else only records that are older than 1 ms: another CPU may still write a record that precedes
+ * the others. */
 static void drain(bool all)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC);
 
-	clock_offset = opt.out.time == T_MONO ? 0 : sys_now(CLOCK_REALTIME) - now; /* as it is: a clock may jump */
-	rings_drain(all ? UINT64_MAX : (u64)now - 1000000, perf_format, take_record);
-	if (makes_perfdata())
-		perfdata_round(&pdata);
-	else if (!sample_failed && !flush())
-		sample_failed = true;
+	if (makes_perfdata() && symbols_restricted())
+		rings_drain((u64)now - (all ? 0 : 1000000), &sampling.reader);
+	else if (makes_perfdata())
+		sampling.nsamples += rings_copy(&sampling.reader);
+	if (makes_perfdata()) {
+		perfdata_finish_round(&sampling.pdata);
+		return;
+	}
+	/* each time: the clock may be set */
+	sampling.clock_offset = opt.out.time == T_MONO ? 0 : sys_now(CLOCK_REALTIME) - now;
+	update_offset(); /* timelines compare the clocks again */
+	rings_drain((u64)now - (all ? 0 : 1000000), &sampling.reader);
+	if (!sampling.sample_failed && !flush())
+		sampling.sample_failed = true;
 }
 
-/* Losses of which no record could tell any more. */
-static void take_rest(u64 lost)
+/* Reports losses that no record in a ring has reported. lost: all losses, as the kernel counts
+ * them. */
+static void losses_report(u64 lost)
 {
 	struct prec r = { .type = PR_LOST_SAMPLES, .lost = lost - rings_lost, .have = PS_TIME,
 			  .time = (u64)sys_now(CLOCK_MONOTONIC) };
@@ -298,10 +526,76 @@ static void take_rest(u64 lost)
 	if (lost <= rings_lost)
 		return;
 	if (makes_perfdata())
-		perfdata_made(&pdata, &r);
+		perfdata_synthesize(&sampling.pdata, &r);
 	else
-		take_record(&r);
+		record_handle(&r);
 	rings_lost = lost;
+}
+
+/* --- the live screen -------------------------------------------------------------------------- */
+
+static bool live_draw(const struct measure *m)
+{
+	char name[64];
+	struct profhead head = {
+		.samples = sampling.nsamples, .lost = rings_lost,
+		.seconds = (u64)(sys_now(CLOCK_MONOTONIC) - m->begun) / 1000000000,
+	};
+	bool good;
+
+	head.event = str_of(name, text_copy(events[1].name, name, sizeof(name)));
+	profile_draw(&terminal.screen, &head, opt.profile, opt.top);
+	out.n = 0;
+	screen_frame(&terminal.screen, &out);
+	good = terminal_show(out.p, out.n);
+	out.n = 0;
+	return good;
+}
+
+static bool live_begin(const struct measure *m)
+{
+	unsigned rows, cols;
+
+	terminal.keeps_stops = true;
+	terminal.screen.ascii = !terminal_is_utf8();
+	terminal.screen.plain = !opt.out.colour;
+	terminal_catch();
+	terminal_measure(&rows, &cols);
+	return terminal_enter() && live_draw(m);
+}
+
+/* Reads the keys that were typed. False: one of them ends the run, or the terminal is closed. */
+static bool live_keys(void)
+{
+	char b[64];
+	long n = sys_read(0, b, sizeof(b));
+	bool on = n > 0 || n == -EINTR || n == -EAGAIN;
+
+	for (long i = 0; i < n; i++) {
+		u16 key = key_feed(&terminal.keys, (u8)b[i]);
+
+		on &= key != 'q' && key != KEY_F10 && key != 3; /* ^C */
+		if (key == '\f')
+			terminal.screen.known = false;
+	}
+	return on;
+}
+
+/* Handles what came since the last call, and draws if it is time. False: the run ends. */
+static bool live_update(const struct measure *m)
+{
+	unsigned rows, cols;
+
+	if (m->typed && !live_keys())
+		return false;
+	if (terminal.suspended)
+		terminal_suspend();
+	if (terminal.resumed && !terminal_enter())
+		return false;
+	if (terminal.resumed || terminal.resized)
+		terminal_measure(&rows, &cols);
+	terminal.resumed = terminal.resized = 0;
+	return !stopped && (m->woken || live_draw(m));
 }
 
 static void sample_loop(struct measure *m)
@@ -309,90 +603,194 @@ static void sample_loop(struct measure *m)
 	while (measure_next(m)) {
 		drain(m->woken);
 		vary_period(m);
-		if (m->limit && !m->argv && nsamples + rings_lost >= m->limit)
-			m->stop = true; /* nobody else would end it */
-		if (sample_failed || (opt.count && nsamples == opt.count))
+		if (opt.live && !live_update(m))
+			m->stop = true;
+		if (m->limit && !m->argv && sampling.nsamples + rings_lost >= m->limit)
+			m->stop = true; /* there is no command that ends it */
+		if (is_done())
 			m->stop = true;
 	}
 	drain(true);
-	take_rest(perf_lost());
-	if (!sample_failed && !makes_perfdata() && !flush())
-		sample_failed = true;
+	losses_report(perf_lost());
+	if (!sampling.sample_failed && !makes_perfdata() && !flush())
+		sampling.sample_failed = true;
+}
+
+/* Returns the fields of samples that the output needs; each has 8 bytes in a ring. */
+static u32 sample_fields(const struct target *t)
+{
+	if (timing_is_on())
+		return PS_TID | PS_TIME;
+	if (makes_perfdata()) /* those of perf record */
+		return PS_IP | PS_TID | PS_TIME | (has_known_tasks(t) && !t->raw ? 0 : PS_CPU);
+	return PS_IP | PS_TID | PS_TIME | (opt.profile ? 0 : PS_ADDR | PS_CPU);
+}
+
+/* Returns whether an event may have a burst of samples: each few hits are a sample. */
+static bool has_bursts(const struct target *t)
+{
+	enum { SHORT = 100 };
+
+	for (u32 i = 1; i <= nrows.events; i++) {
+		u64 period = events[i].period ? events[i].period : t->period;
+
+		if (!events[i].freq && period && period < SHORT)
+			return true;
+	}
+	return false;
+}
+
+/* Returns the number of pages of each ring: so many that any user may have them; for bursts up to
+ * 4 MiB, all CPUs together 8 MiB. What the kernel refuses is halved. */
+static u32 pages_default(const struct target *t)
+{
+	enum { FEW = 128, RING_BYTES = 4 << 20, ALL_BYTES = 8 << 20 };
+	u32 last, cpus = cpus_count(&last);
+	u64 bytes = RING_BYTES;
+
+	while (bytes * cpus > ALL_BYTES)
+		bytes /= 2;
+	bytes /= sys_page_size();
+	if (!has_bursts(t) || bytes < FEW || t->limit || t->no_inherit) /* a ring for each task */
+		return FEW;
+	return (u32)bytes;
+}
+
+/* Returns after how many ns the rings are read though none has reached its wakeup mark; 0: never.
+ * Names and maps that are in no record have to be read while their task still runs. */
+static i64 read_interval(const struct target *t)
+{
+	/* nobody waits for the output of a sample */
+	bool later = opt.profile || timing_is_on() || makes_perfdata() || sys_is_regular(out_fd);
+
+	if (!later || opt.count || opt.long_period || opt.short_period)
+		return 100000000;
+	return makes_perfdata() && has_known_tasks(t) ? 0 : 1000000000;
+}
+
+/* Sets when the rings are read. The first time is sooner: tasks that were there before are named
+ * when their first sample is read, unless they have ended by then. */
+static void set_intervals(struct measure *m)
+{
+	enum { FIRST = 100000000 };
+
+	m->interval = read_interval(&opt.target);
+	m->first = m->interval ? FIRST : 0;
 }
 
 static const char *sample_default(void)
 {
-	return perf_has_pmu() ? "cycles" : "cpu-clock";
+	return timing_is_on() ? timing_events() : perf_has_pmu() ? "cycles" : "cpu-clock";
+}
+
+/* Returns why callers cannot be found in the way that --call-graph asks for; NULL: they can. */
+static const char *unwind_conflict(void)
+{
+	static const char *const reasons[UNWINDS] = {
+		[UNWIND_DWARF] = ("--call-graph dwarf is not supported: stacks are not copied, and "
+				  "unwind tables not read; use fp and -fno-omit-frame-pointer"),
+		[UNWIND_LBR] = ("--call-graph lbr is not supported: branch records are not read; "
+				"use fp and -fno-omit-frame-pointer"),
+	};
+
+	return reasons[opt.call_graph];
+}
+
+/* Returns what --live excludes; NULL: nothing of it was given. */
+static const char *live_conflict(void)
+{
+	if (opt.command || opt.output || opt.out.fmt != format_find((struct str)STR("line")))
+		return "--live excludes a command, -o and -O: use -a, -C, -p or -t";
+	return terminal_is_dumb() ? "--live requires a terminal that can show a screen" : NULL;
 }
 
 static int sample_options(struct target *t)
 {
+	int code;
+
+	if (unwind_conflict())
+		return usage_z(unwind_conflict());
+	if (opt.live && live_conflict())
+		return usage_z(live_conflict());
+	if (opt.live && !opt.profile)
+		opt.profile = 1 << PROF_SYMBOL;
 	if (t->period && t->freq)
 		return usage_z("--freq and --sample-period exclude each other");
-	if ((opt.random_mask || opt.long_period || opt.short_period) && !t->period)
-		return usage_z("periods change from a --sample-period");
-	if (opt.profile && format_folds(opt.out.fmt) && opt.profile == ALL_SUMS)
-		opt.profile = 0; /* --summary -o folded: the sums are those of stacks */
-	if (opt.profile && (format_folds(opt.out.fmt) || makes_perfdata()))
-		return usage_z("--summary is for formats of records: neither folded nor perfdata");
-	if (format_folds(opt.out.fmt))
+	t->period_varies = opt.random_mask || opt.long_period || opt.short_period;
+	if (t->period_varies && !t->period)
+		return usage_z("--period-random, --long-period and --short-period "
+			       "require --sample-period");
+	if (opt.profile && format_is_folded(opt.out.fmt) && opt.profile == ALL_SUMS)
+		opt.profile = 0; /* --summary -o folded: stacks are summed */
+	if (timing_is_on() && (code = timing_options(t)) >= 0)
+		return code;
+	if (opt.profile && (format_is_folded(opt.out.fmt) || makes_perfdata()))
+		return usage_z("--summary does not support -o folded and -o perfdata");
+	if (format_is_folded(opt.out.fmt))
 		opt.profile = 1 << PROF_STACK;
 	if (opt.profile)
 		opt.out.kind = K_PROFILE;
-	else if (opt.top)
-		return usage_z("--top is of --summary");
-	opt.out.once = opt.profile;
+	else if (opt.top && !timing_is_on())
+		return usage_z("--top requires --summary");
+	opt.out.once = opt.profile || timing_is_on();
 	if (makes_perfdata() && !opt.output)
-		return usage_z("-o perfdata wants a file: -O FILE");
+		return usage_z("-o perfdata requires -O FILE");
 	t->sampling = true;
-	t->no_inherit |= opt.reset_on_overflow; /* inherited, each thread counts for itself */
-	period_now = t->period;
+	/* each thread's inherited event has its own count */
+	t->no_inherit |= opt.reset_on_overflow;
+	sampling.period_now = t->period;
 	if (!t->period && !t->freq)
 		t->freq = 4000;
-	opt.pages = opt.pages ? opt.pages : 128;
-	if (!t->wakeup && (t->limit || opt.random_mask)) {
-		t->wakeup = 1; /* they are few, and the last one ends it; each is to have its own period */
-	} else if (!t->wakeup) {
-		t->watermark = true;
-		t->wakeup = opt.pages * 2048;
-	}
+	/* few samples, of which the last one ends the measurement; or each has its own period;
+	 * otherwise 0: half of the ring, also if the kernel allows only a smaller one:
+	 * ring_buffer_init() in kernel/events/ring_buffer.c */
+	if (!t->wakeup && (t->limit || opt.random_mask))
+		t->wakeup = 1;
 	return -1;
 }
 
 static void say_sample_end(void)
 {
 	say_dropped();
-	if (perf_lowered)
-		say_lowered();
+	if (perf_opened.user_only)
+		say_user_only();
 	if (rings_lost)
-		say_number(rings_lost, " samples were lost: the rings were full; --mmap-pages makes them larger");
+		say_number(rings_lost, " samples were lost: the rings were full; "
+				       "--mmap-pages makes them larger");
 	if (rings_corrupt)
-		say_number(rings_corrupt, " records made no sense");
-	if (symbols_hidden && opt.verbose)
+		say_number(rings_corrupt, " records were invalid");
+	if (sampling.nhidden)
+		say_number(sampling.nhidden, " samples have no address: only the program may read "
+					     "it; root sees all");
+	if (symbols.hidden && opt.verbose)
 		say_z("the kernel hides its symbols: kernel.kptr_restrict");
-	if (symbols_far)
-		say_number(symbols_far, " files of FUSE or network mounts were not read for symbols; gpustat run there reads them");
-	if (symbols_dropped || profile_dropped)
-		say_number(symbols_dropped + profile_dropped, " names or rows found no room");
+	if (symbols.remote)
+		say_number(symbols.remote,
+			   " files on FUSE or network mounts were not read for symbols; "
+			   "run gpustat in that mount");
+	if (symbols.dropped || profile_sums.dropped)
+		say_number(symbols.dropped + profile_sums.dropped, " names or rows did not fit");
 }
 
-/* The highest rate that the kernel allows, where it was asked for more. */
+/* Prints the highest rate that the kernel allows, if --freq is higher. False: it is not. */
 static bool say_rate(void)
 {
 	char text[32];
 	struct str line;
 	u64 most;
 
-	if (!opt.target.freq || !slurp_line(root_proc, "sys/kernel/perf_event_max_sample_rate", text, sizeof(text), &line) ||
+	if (!opt.target.freq ||
+	    !slurp_line(roots.proc, "sys/kernel/perf_event_max_sample_rate", text, sizeof(text),
+			&line) ||
 	    scan_u64(line, &most) != line.e || opt.target.freq <= most)
 		return false;
 	text[line.e - text] = '\0';
-	say("--freq: kernel.perf_event_max_sample_rate is ", line.p, NULL);
+	say("--freq exceeds kernel.perf_event_max_sample_rate: ", line.p, NULL);
 	return true;
 }
 
-/* " on CPU 7" where that is what an event lacks. */
-static void put_lack(struct buf *b, const struct count *c)
+/* Appends " on CPU 7" if the CPU of a count is offline. */
+static void put_cpu(struct buf *b, const struct count *c)
 {
 	if (c->state != CS_OFFLINE)
 		return;
@@ -400,48 +798,93 @@ static void put_lack(struct buf *b, const struct count *c)
 	put_u64(b, (u64)c->cpu);
 }
 
-/* Which events give no samples, in part or at all, and why. False: none gives any. */
+/* Prints the events that could not be opened, on some or all CPUs or tasks, and why. False: none
+ * could. */
 static bool say_events(void)
 {
 	bool any = false;
 
-	for (u32 ev = 1; ev <= nevents; ev++) {
+	for (u32 ev = 1; ev <= nrows.events; ev++) {
 		char name[256];
-		struct buf b = { .p = name, .n = text_copy(events[ev].name, name, 200), .cap = sizeof(name) - 1 };
+		struct buf b = { .p = name, .n = text_copy(events[ev].name, name, 200),
+				 .cap = sizeof(name) - 1 };
 		u8 state = CS_COUNTED;
 		bool some = false;
 
-		for (u32 i = 1; i <= ncounts; i++) {
+		for (u32 i = 1; i <= nrows.counts; i++) {
 			if (counts[i].event != ev)
 				continue;
 			some |= counts[i].fd >= 0;
-			if (counts[i].fd >= 0 || counts[i].state == CS_GONE || counts[i].state <= state)
+			if (counts[i].fd >= 0 || counts[i].state == CS_GONE ||
+			    counts[i].state <= state)
 				continue;
 			state = counts[i].state;
-			put_lack(&b, &counts[i]);
+			put_cpu(&b, &counts[i]);
 		}
-		any |= some;
+		any |= some && !events[ev].hidden;
 		name[b.n] = '\0';
+		if (events[ev].hidden)
+			continue;
 		if (state == CS_REFUSED && !say_rate())
-			say(name, some ? ": in part " : ": ", "not supported: the kernel refuses these settings; it may only count");
+			say(name, some ? ": partly " : ": ",
+			    "not supported: the kernel refuses these settings; try gpustat stat");
 		else if (state != CS_REFUSED && (state || !some))
-			say(name, some ? ": in part " : ": ", state_text(state ? state : CS_GONE));
+			say(name, some ? ": partly " : ": ", state_text(state ? state : CS_GONE));
 	}
 	return any;
 }
 
-/* Exit code or -1. */
+/* Returns the exit code, or -1 to continue. */
 static int check_events(void)
 {
-	if (makes_perfdata() && nevents > MAX_PDEVENTS)
-		return usage_z("-o perfdata is for 1024 events at most");
-	for (u32 i = 1; i <= nevents; i++) {
+	if (makes_perfdata() && nrows.events > MAX_PDEVENTS)
+		return usage_z("-o perfdata supports at most 1024 events");
+	for (u32 i = 1; i <= nrows.events; i++) {
 		if (events[i].virt)
-			return usage_z("only perf events overflow: counters of our own cannot be sampled");
-		if (makes_perfdata() && events[i].type == PT_TRACEPOINT)
-			return usage_z("-o perfdata is not for tracepoints: their fields would have to go with it");
+			return usage_z("only perf events can be sampled, "
+				       "not gpustat's own counters");
 	}
 	return -1;
+}
+
+/* Without --freq and --sample-period each hit of an event at a place in the code is sampled, as
+ * perf record does: the frequency that the kernel begins with would skip nearly all of few hits. */
+static void periods_default(void)
+{
+	for (u32 i = 1; i <= nrows.events; i++)
+		if (!events[i].period && (events[i].type == PT_TRACEPOINT ||
+					  events[i].type == PT_BREAKPOINT || events[i].path))
+			events[i].period = 1;
+}
+
+/* Returns whether the output has fields of tracepoints. */
+static bool shows_fields(void)
+{
+	bool shows = makes_perfdata() || (!opt.profile && !opt.out.npatterns &&
+					  format_has_all_fields(opt.out.fmt));
+
+	for (size_t i = 0; i < opt.out.npatterns && !opt.profile; i++) {
+		struct str p = opt.out.patterns[i];
+
+		shows |= str_is(p, "field") || str_skip_z(&p, "field.");
+		sampling.common |= str_skip_z(&p, "common_");
+	}
+	return shows;
+}
+
+/* Finds the fields of tracepoints, if the output has them. */
+static void fields_prepare(struct target *t)
+{
+	long r = 0;
+
+	for (u32 i = 1; i <= nrows.events && !t->raw; i++)
+		t->raw = events[i].type == PT_TRACEPOINT && shows_fields();
+	if (t->raw)
+		r = tracepoints_read();
+	if (r < 0)
+		say_error("the fields of a tracepoint", r);
+	if (t->raw && makes_perfdata())
+		sampling.tracing = tracepoints_data();
 }
 
 static int open_sample_output(void)
@@ -450,51 +893,85 @@ static int open_sample_output(void)
 	int code = sink_open();
 
 	if (code < 0 && file && !sys_is_regular(out_fd))
-		return usage_z("-o perfdata wants a regular file: its head is written last");
-	if (code < 0 && file && !table_all(&room_table)) {
+		return usage_z("-o perfdata requires a regular file: its header is written last");
+	if (code < 0 && file && !table_all(&pdbufs.t)) {
 		say_error(opt.output, -ENOMEM);
 		return EX_FAIL;
 	}
 	return code;
 }
 
-/* All that comes before the first sample. Exit code or -1. */
+/* With --cpu only some CPUs are sampled. A task may execute another program on any other one: an
+ * event that counts nothing brings its name and maps from there. Returns false with a message on
+ * errors. */
+static bool add_tracker(void)
+{
+	struct cpuset online;
+	bool others = false;
+
+	for (u32 cpu = 0; opt.target.has_cpus && cpus_online(&online) && cpu < MAX_CPUS; cpu++)
+		others |= cpu_has(&online, cpu) && !cpu_has(&opt.target.cpus, cpu);
+	if (!others)
+		return true;
+	if (!add_events(str_z("dummy"), 0))
+		return false;
+	events[nrows.events].hidden = events[nrows.events].elsewhere = true;
+	return true;
+}
+
+/* Prepares everything up to the opening of the events. Returns the exit code, or -1 to continue. */
 static int sample_prepare(struct measure *m)
 {
+	bool timed = opt.target.period || opt.target.freq;
 	int code = sample_options(&opt.target);
 
 	if (code >= 0)
 		return code;
-	m->pages = opt.pages;
 	if (!open_roots(false))
 		return EX_FAIL;
 	if ((code = open_control(m)) >= 0)
 		return code;
-	if (!add_lists() || (opt.nevents == 0 && !add_events(str_z(sample_default()), 0)))
+	if (!add_lists() || (opt.nevents == 0 && !add_events(str_z(sample_default()), 0)) ||
+	    !add_tracker())
 		return EX_USAGE;
 	if ((code = check_events()) >= 0 || (code = find_target(&opt.target)) >= 0)
 		return code;
-	return open_sample_output();
+	if (timing_is_on())
+		timing_target(&opt.target);
+	if (!timed)
+		periods_default();
+	m->pages = opt.pages ? opt.pages : pages_default(&opt.target);
+	fields_prepare(&opt.target);
+	if (timing_is_on() && !timing_fields())
+		return EX_FAIL;
+	opt.target.fields = sample_fields(&opt.target);
+	opt.target.build_ids = makes_perfdata();
+	code = open_sample_output();
+	set_intervals(m);
+	return code;
 }
 
 static int sample_finish(const struct measure *m, bool any)
 {
 	int code = command_result(m, any ? EX_OK : EX_DENIED);
 
-	if (m->failure) /* nothing ran, which is no sample to take a file's place */
+	if (m->failure) /* no command ran: keep the old output file */
 		return code;
-	if (sample_failed || (any && opt.profile && !print_profile()))
+	if (sampling.sample_failed || (any && opt.profile && !opt.live && !print_profile()) ||
+	    (any && timing_is_on() && !timing_print()))
 		return EX_FAIL;
 	say_sample_end();
 	rings_close();
 	return finish_sample() == EX_OK ? code : EX_FAIL;
 }
 
-/* Whether some event is counted in the kernel, whose symbols take some 50 ms to read: time in which a ring overflows. */
+/* Returns whether an event samples kernel code: then the kernel's symbols are needed. Reading
+ * them takes some 50 ms, in which a ring could overflow. */
 static bool has_kernel(void)
 {
-	for (u32 i = 1; i <= nevents; i++)
-		if (!opt.target.user_only && (events[i].mods & (EM_USER | EM_KERNEL | EM_HV)) != EM_USER)
+	for (u32 i = 1; i <= nrows.events; i++)
+		if (!opt.target.user_only && !events[i].hidden &&
+		    (events[i].mods & (EM_USER | EM_KERNEL | EM_HV)) != EM_USER)
 			return true;
 	return false;
 }
@@ -502,18 +979,24 @@ static bool has_kernel(void)
 static void ready(i32 child, bool again)
 {
 	(void)again;
-	record_room();
+	record_alloc();
 	if (opt.profile)
 		profile_begin(opt.profile);
-	if (has_kernel()) /* after the fork, which would count their memory twice in overcommit mode 2 */
+	if (timing_is_on())
+		timing_begin(child);
+	symbols_restrict(&opt.target, child);
+	/* after the fork: in overcommit mode 2 the fork would count their memory twice */
+	if (has_kernel() && !timing_is_on())
 		symbols_preload();
+	opt.calls |= opt.live ? CALLS_SCREEN : 0;
 	confine(child);
 }
 
 int cmd_sample(void)
 {
-	struct measure m = { .target = &opt.target, .argv = opt.command, .interval = 100000000, .delay = opt.delay,
-			     .timeout = opt.timeout, .control = -1, .ack = -1, .sampling = true, .ready = ready };
+	struct measure m = { .target = &opt.target, .argv = opt.command, .delay = opt.delay,
+			     .timeout = opt.timeout, .control = -1, .ack = -1, .sampling = true,
+			     .ready = ready };
 	int code = sample_prepare(&m);
 	bool any;
 	long r;
@@ -523,20 +1006,36 @@ int cmd_sample(void)
 	if (opt.windowed && !opt.timeout)
 		m.timeout = opt.window;
 	update_offset();
-	tasks_hear(opt.command);
+	tasks_catch(opt.command);
+	m.keys = opt.live && sys_columns(0) >= 0;
 	r = measure_start(&m);
 	if (r < 0) {
-		say(m.rings < 0 ? "no ring: " : "cannot start a process: ", error_text(r),
-		    m.rings < 0 ? "; --mmap-pages makes them smaller, kernel.perf_event_mlock_kb says how large they may be" : NULL);
+		say(m.rings < 0 ? "cannot map a ring: " : "cannot start a process: ", error_text(r),
+		    m.rings < 0 ? "; use a smaller --mmap-pages or "
+				  "a larger kernel.perf_event_mlock_kb" : NULL);
 		return EX_FAIL;
 	}
-	keep_privileges(MAY_READ | MAY_LOOK | MAY_SYMBOLS); /* of tasks that are met for the first time */
+	/* for the maps of tasks that are sampled for the first time; if the program's file gave the
+	 * rights, maps are read without them */
+	keep_privileges(privilege_from_file() ? 0 : MAY_READ | MAY_PTRACE | MAY_SYMBOLS);
 	any = say_events();
-	if (makes_perfdata()) {
+	if (timing_is_on()) {
+		sampling.reader = (struct ring_reader){ .format = perf_format,
+							.handle = timing_record };
+	} else if (makes_perfdata()) {
 		pdata_begin();
-		pdata_premise();
+		pdata_preamble();
+	} else {
+		repeats_begin();
 	}
+	/* now, since they may end before the first reading of the rings */
+	for (u32 i = 0; i < opt.target.ntasks; i++)
+		symbols_task(opt.target.tasks[i].leader, opt.target.tasks[i].tid);
+	if (opt.live && !live_begin(&m))
+		m.stop = true;
 	sample_loop(&m);
+	if (opt.live)
+		terminal_leave();
 	if (makes_perfdata() && !pdata_end())
 		return EX_FAIL;
 	return sample_finish(&m, any);

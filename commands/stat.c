@@ -1,5 +1,6 @@
-/* stat.c - gpustat stat: what perf events came to, per interval or in all. SPDX-License-Identifier: MIT */
-#include "commands.h"
+/* stat.c - gpustat stat: counts of perf events, per interval or in total.
+ * SPDX-License-Identifier: MIT */
+#include "commands/commands.h"
 #include "sys.h"
 
 static const char *const default_events[] = {
@@ -10,10 +11,25 @@ static const char *const default_events[] = {
 static const char *const default_hardware[] = {
 	"cycles,instructions,branches,branch-misses",
 	"L1-dcache-loads,L1-dcache-load-misses,LLC-loads,LLC-load-misses",
-	"L1-icache-load-misses,dTLB-loads,dTLB-load-misses,iTLB-loads,iTLB-load-misses",
+	("L1-icache-loads,L1-icache-load-misses,dTLB-loads,dTLB-load-misses,"
+	 "iTLB-loads,iTLB-load-misses"),
+	"L1-dcache-prefetches,L1-dcache-prefetch-misses",
 };
+/* The default events that few PMUs have: perf counts them, too, if the PMU "cpu" lists them. */
+static const char *const default_stalls[] = { "stalled-cycles-frontend", "stalled-cycles-backend" };
 
-/* What is counted where nothing was named: software events too, so that a machine without a PMU tells something. */
+static bool is_listed_stall(const char *name)
+{
+	char path[96];
+	struct buf b = BUF_Z(path);
+
+	put_z(&b, "bus/event_source/devices/cpu/events/");
+	put_z(&b, name);
+	return sys_has_file(roots.sys, buf_z(&b));
+}
+
+/* Adds the default events, by the number of -d. Without a PMU: more software events instead of
+ * hardware events. */
 static bool add_defaults(void)
 {
 	bool pmu = perf_has_pmu();
@@ -24,13 +40,18 @@ static bool add_defaults(void)
 	for (u8 i = 0; pmu && i <= opt.detail && i < LEN(default_hardware); i++)
 		if (!add_events(str_z(default_hardware[i]), 0))
 			return false;
+	for (u8 i = 0; pmu && i < LEN(default_stalls); i++)
+		if (is_listed_stall(default_stalls[i]) &&
+		    !add_events(str_z(default_stalls[i]), 0))
+			return false;
 	return true;
 }
 
-/* --- sets: [ID:]NAME=EVENTS@TURN, where TURN is a time or overflow:EVENT:N,... ---------------------------------- */
+/* --- sets: [ID:]NAME=EVENTS@RULE. RULE: a time, or overflow:EVENT:N,... ----------------------- */
 
 struct setspec {
-	struct str name, events, turns;
+	struct str name, events;
+	struct str switching; /* when the next set is enabled: rules with @ between them */
 	u64 id;
 	bool has_id;
 };
@@ -51,28 +72,31 @@ static bool parse_set(struct str s, struct setspec *x)
 		x->name = head;
 	}
 	str_cut(&s, '@', &x->events);
-	x->turns = s;
+	x->switching = s;
 	return x->name.p < x->name.e && x->events.p < x->events.e;
 }
 
-/* The event of a set that is named so; it becomes one of the set where it is none. */
+/* Makes the event of that name a trigger of the set: after `times` overflows the next set is
+ * enabled. Adds the event to the set if needed. False: the message was printed. */
 static bool add_trigger(u16 set, struct str name, u64 times)
 {
 	u32 first = 1, i;
 
-	for (i = first; i <= nevents; i++)
+	for (i = first; i <= nrows.events; i++)
 		if (events[i].set == set && text_eq(events[i].name, name))
 			break;
-	if (i > nevents && !add_events(name, set))
+	if (i > nrows.events && !add_events(name, set))
 		return false;
 	events[i].trigger = times * (events[i].period && !events[i].freq ? events[i].period : 1);
-	for (u32 k = 1; k <= nevents; k++)
+	for (u32 k = 1; k <= nrows.events; k++)
 		if (k == i || (events[k].group && events[k].group == events[i].group))
-			events[k].no_inherit = true; /* PERF_EVENT_IOC_REFRESH refuses it, and a group is all alike */
+			/* PERF_EVENT_IOC_REFRESH refuses inherited events; the same for the whole
+			 * group */
+			events[k].no_inherit = true;
 	return true;
 }
 
-/* The next piece up to a comma that stands outside of slashes. */
+/* Cuts the next piece up to a comma that is not between slashes. False: the list is empty. */
 static bool cut_event(struct str *list, struct str *piece)
 {
 	bool inside = false;
@@ -87,31 +111,34 @@ static bool cut_event(struct str *list, struct str *piece)
 	return true;
 }
 
-static bool add_turns(u16 set, struct str turns, bool asked)
+static bool add_switching(u16 set, struct str switching, bool asked)
 {
 	static const struct str overflow = STR("overflow:");
-	struct str turn, piece;
+	struct str rule, piece;
 
-	if (turns.p < turns.e ? turns.e[-1] == '@' : asked)
+	if (switching.p < switching.e ? switching.e[-1] == '@' : asked)
 		return false;
-	while (str_cut(&turns, '@', &turn)) {
-		if (!str_skip(&turn, overflow)) {
-			i64 step = sys_clock_step(CLOCK_MONOTONIC);
+	while (str_cut(&switching, '@', &rule)) {
+		if (!str_skip(&rule, overflow)) {
+			i64 step = sys_clock_resolution(CLOCK_MONOTONIC);
 
-			if (!parse_interval(turn, &evsets[set].timeout))
+			if (!parse_interval(rule, &evsets[set].timeout))
 				return false;
-			if (evsets[set].timeout < 100000) /* a shorter turn would be spent in switching */
+			/* a shorter time would be spent in switching */
+			if (evsets[set].timeout < 100000)
 				evsets[set].timeout = 100000;
 			evsets[set].timeout = (evsets[set].timeout + step - 1) / step * step;
 			continue;
 		}
-		while (cut_event(&turn, &piece)) {
+		while (cut_event(&rule, &piece)) {
 			const char *colon = piece.e;
 			u64 times = 0;
 
 			while (colon > piece.p && colon[-1] != ':')
 				colon--;
-			if (colon == piece.p || scan_u64((struct str){ colon, piece.e }, &times) != piece.e || times == 0 ||
+			if (colon == piece.p ||
+			    scan_u64((struct str){ colon, piece.e }, &times) != piece.e ||
+			    times == 0 ||
 			    !add_trigger(set, (struct str){ piece.p, colon - 1 }, times))
 				return false;
 		}
@@ -119,16 +146,18 @@ static bool add_turns(u16 set, struct str turns, bool asked)
 	return true;
 }
 
-static bool wrong_set(struct str s)
+static bool usage_set(struct str s)
 {
 	char text[256];
 
-	device_set(text, sizeof(text), s);
-	usage("--set ", text, ": it is [ID:]NAME=EVENTS@10ms or ...@overflow:EVENT:N; ids 0 to 65535, each once");
+	str_copy(text, sizeof(text), s);
+	usage("--set ", text,
+	      ": use [ID:]NAME=EVENTS@10ms or ...@overflow:EVENT:N; ids: unique, 0 to 65535");
 	return false;
 }
 
-/* Sets in the order of their ids. Those without one get the next; set 0 is of -e, where that is given. */
+/* Adds the sets of --set in the order of their ids. A set without an id gets the next one; the
+ * events of -e, if there are any, are set 0. False: message, or no set has an event. */
 static bool add_sets(void)
 {
 	struct setspec specs[MAX_SETS];
@@ -141,33 +170,35 @@ static bool add_sets(void)
 		size_t at = n;
 
 		if (!parse_set(opt.sets[i], &specs[i]))
-			return wrong_set(opt.sets[i]);
+			return usage_set(opt.sets[i]);
 		if (!specs[i].has_id)
 			specs[i].id = next;
 		if (specs[i].id > UINT16_MAX)
-			return wrong_set(opt.sets[i]);
+			return usage_set(opt.sets[i]);
 		next = specs[i].id + 1;
 		while (at > 0 && specs[order_of[at - 1]].id > specs[i].id)
 			at--;
 		if (at > 0 && specs[order_of[at - 1]].id == specs[i].id)
-			return wrong_set(opt.sets[i]);
+			return usage_set(opt.sets[i]);
 		memmove(order_of + at + 1, order_of + at, (n - at) * sizeof(order_of[0]));
 		order_of[at] = (u16)i;
 		n++;
 	}
 	if (opt.nevents && (n == 0 || specs[order_of[0]].id != 0))
-		evsets[nevsets++] = (struct evset){ .name = text_put(NONE, (struct str)STR("0")), .timeout = 10000000 };
+		evsets[nrows.evsets++] = (struct evset){
+			.name = text_put(NONE, (struct str)STR("0")), .timeout = 10000000
+		};
 	for (size_t i = 0; i < n; i++) {
 		const struct setspec *x = &specs[order_of[i]];
-		u16 set = (u16)nevsets++;
+		u16 set = (u16)nrows.evsets++;
 
 		evsets[set] = (struct evset){ .name = text_put(NONE, x->name), .id = (u16)x->id };
 		if (!add_events(x->events, set))
-			continue; /* it has been named, and takes no turn */
+			continue; /* the message was printed; this set is never enabled */
 		any = true;
-		if (!add_turns(set, x->turns, x->events.e < x->turns.p))
-			return !opt.usage_said && wrong_set(opt.sets[order_of[i]]);
-		if (evsets[set].timeout == 0 && x->turns.p >= x->turns.e)
+		if (!add_switching(set, x->switching, x->events.e < x->switching.p))
+			return !opt.usage_said && usage_set(opt.sets[order_of[i]]);
+		if (evsets[set].timeout == 0 && x->switching.p >= x->switching.e)
 			evsets[set].timeout = 10000000;
 	}
 	return any || opt.nevents;
@@ -175,88 +206,208 @@ static bool add_sets(void)
 
 static bool add_all_events(void)
 {
-	if (!add_lists() || (opt.nsets && !add_sets())) /* those of -e are set 0, and stand first */
+	if (!add_lists() || (opt.nsets && !add_sets())) /* -e first: it is set 0 */
 		return false;
 	if (opt.nevents || opt.nsets)
 		return true;
 	return opt.null_run ? add_events((struct str)STR("duration_time"), 0) : add_defaults();
 }
 
-/* How many there are to ask for. */
+/* Returns the number of rows to pass to row_entity(): complete events, each at all sites. */
 static u32 rows_shown(void)
 {
-	return (nevrows + nsites - 1) / nsites * nsites;
+	return (nrows.evrows + nrows.sites - 1) / nrows.sites * nrows.sites;
 }
 
-/* The i-th row to show: event by event, but cores and packages each with all of theirs, as perf has it. NULL: it is
- * not one to show. */
+static bool state_is_denied(u8 state)
+{
+	static const u64 denied = 1ull << CS_DENIED | 1ull << CS_HARDENED | 1ull << CS_TRACEFS |
+				  1ull << CS_UPROBE | 1ull << CS_KPROBE | 1ull << CS_LOCKDOWN |
+				  1ull << CS_OTHERS;
+
+	return denied >> state & 1;
+}
+
+/* Returns whether a row of -a --per-thread is left out: the thread did nothing, has ended, or may
+ * not be counted while others may, which say_denied() reports. */
+static bool is_idle_thread(const struct evrow *r)
+{
+	static const u64 idle = 1ull << CS_NEVER_RAN | 1ull << CS_NOT_ENABLED | 1ull << CS_GONE;
+
+	return opt.target.every &&
+	       (r->state == CS_COUNTED ? !r->value : idle >> r->state & 1 ||
+		(state_is_denied(r->state) && perf_countable()));
+}
+
+/* Reports how many counts of threads were denied, and why: their rows are not shown. */
+static void say_denied(void)
+{
+	char text[256];
+	struct buf b = BUF_Z(text);
+	u64 n = 0;
+	u8 most = 0;
+
+	for (u32 i = 1; opt.target.every && i <= nrows.counts; i++)
+		if (state_is_denied(counts[i].state)) {
+			n++;
+			most = counts[i].state > most ? counts[i].state : most;
+		}
+	put_u64(&b, n);
+	put_z(&b, " counts of threads: ");
+	if (n) {
+		put_z(&b, state_text(most));
+		say_z(buf_z(&b));
+	}
+}
+
+/* Returns the i-th row to show: sorted by event, but with --per-core and --per-socket by core or
+ * socket, as perf does. NULL: do not show it. */
 static struct entity *row_entity(u32 i)
 {
-	u32 nnames = rows_shown() / nsites, at = i - 1;
-	u32 row = opt.out.summed ? 1 + at % nnames * nsites + at / nnames : i;
-	struct evrow *r = &evrows[row <= nevrows ? row : NONE];
+	u32 nnames = rows_shown() / nrows.sites, at = i - 1;
+	u32 row = opt.out.summed ? 1 + at % nnames * nrows.sites + at / nnames : i;
+	struct evrow *r = &evrows[row <= nrows.evrows ? row : NONE];
 
-	/* An engine of which /sys does not say whether it is there is shown where it is. */
+	/* /sys does not list this engine: it is shown only if the kernel can count it. */
 	if (events[r->event].guess && r->state == CS_UNSUPPORTED && perf_countable())
+		return NULL;
+	if (is_idle_thread(r))
 		return NULL;
 	return r->e.used && !events[r->event].hidden ? &r->e : NULL;
 }
 
-/* Exit code. */
-static int print_rows(const struct measure *m)
+/* Returns whether a row comes after another one of the same event: it counted less. */
+static bool is_after(u32 row, u32 other)
 {
-	struct recopts ro = { .raw = opt.raw || format_raw(opt.out.fmt), .dt_us = m->dt < 0 ? -1 : m->dt / 1000 };
-	u32 n = nsites ? rows_shown() : 0;
-	struct entity *e;
+	const struct evrow *x = &evrows[row], *y = &evrows[other];
+
+	return x->event == y->event && (x->state != CS_COUNTED ? y->state == CS_COUNTED :
+					y->state == CS_COUNTED && x->value < y->value);
+}
+
+/* Sorts the rows of --per-thread: those of each event begin with the highest count, as in perf.
+ * Returns their number. */
+static size_t order_rows(u32 shown)
+{
+	size_t n = 0;
+
+	for (u32 i = 1; i <= shown; i++) {
+		const struct entity *e = row_entity(i);
+
+		if (e)
+			order_add(&n, (u32)((const struct evrow *)(const void *)e - evrows));
+	}
+	for (size_t i = 1; i < n; i++) {
+		u32 row = order[i];
+		size_t at = i;
+
+		for (; at > 0 && is_after(order[at - 1], row); at--)
+			order[at] = order[at - 1];
+		order[at] = row;
+	}
+	return n;
+}
+
+/* Returns the time that the rows are about, of repetitions the mean; -1: nothing was counted. */
+static i64 elapsed_us(void)
+{
+	const struct evrow *elapsed = &rows_times()->elapsed;
+
+	return elapsed->state == CS_COUNTED ? (i64)(elapsed->value / 1000) : -1;
+}
+
+/* Reads the CPU time of the command that has ended. */
+static void read_cpu_time(const struct measure *m)
+{
+	struct runtimes *t = rows_times();
+
+	t->has_cpu = m->argv && opt.repeat == 1 && m->status >= 0;
+	if (t->has_cpu)
+		child_times(&t->user, &t->system);
+}
+
+/* Prints all rows. whole: those of the whole run, after those of the intervals. Returns the exit
+ * code. */
+static int print_rows(const struct measure *m, bool whole)
+{
+	struct recopts ro = { .raw = opt.raw || format_raw(opt.out.fmt),
+			      .dt_us = elapsed_us(), .summary = whole ? "total" : NULL };
+	u32 shown = nrows.sites ? rows_shown() : 0;
+	bool sorted = opt.target.split == SPLIT_THREAD;
+	size_t n = sorted ? order_rows(shown) : shown;
 
 	update_offset();
 	ro.time_us = format_raw(opt.out.fmt) ? (m->last - m->start) / 1000 : sample_time();
 	for (int show = !out_measures(&opt.out); show < 2; show++)
-		for (u32 i = 1; i <= n; i++) {
-			if (!(e = row_entity(i)))
+		for (size_t i = 0; i < n; i++) {
+			const struct entity *e = sorted ? &evrows[order[i]].e :
+							  row_entity((u32)i + 1);
+
+			if (!e)
 				continue;
 			record_make(&rec, e, &ro);
-			if (show)
-				out_record(&opt.out, &out, &rec);
-			else
+			if (!show)
 				out_measure(&opt.out, &rec);
-			if (!opt.out.one_line && out.n > OUT_BYTES / 2 && !flush())
+			else if (!append_record())
 				return EX_FAIL;
 		}
+	if ((opt.out.once || whole) && out_has_footer(&opt.out))
+		put_times(&out);
 	return finish_sample();
 }
 
 static void say_failed_sets(void)
 {
-	for (u32 i = 0; i < nevsets; i++) {
+	for (u32 i = 0; i < nrows.evsets; i++) {
 		char name[128];
 
 		name[text_copy(evsets[i].name, name, sizeof(name) - 1)] = '\0';
 		if (evsets[i].failed)
-			say("set ", name, ": nothing of it can be counted; it takes no turn");
+			say("set ", name, ": none of its events can be counted; it is skipped");
 	}
 }
 
-/* Which look at clients and sensors as long as it is counted. */
+/* Returns whether there are virtual counters: these read other processes and sensors during the
+ * whole measurement. */
 static bool has_virtual(void)
 {
-	for (u32 i = 1; i <= nevents; i++)
+	for (u32 i = 1; i <= nrows.events; i++)
 		if (events[i].virt)
 			return true;
 	return false;
 }
 
-/* All is open. Where we fork the command's next process ourselves, it is to have what we have. */
+/* measure.ready: all is open. Drops rights, unless this process itself must fork the command's next
+ * run, which inherits them. */
 static void ready(i32 child, bool again)
 {
-	if (again && !child_again)
+	if (again && !child_forker)
 		return;
-	opt.calls = again ? CALLS_OPEN_PERF : 0;
+	opt.calls = (u16)((again ? CALLS_OPEN_PERF : 0) | (has_virtual() ? CALLS_WATCH : 0));
 	confine(again ? 0 : child);
-	keep_privileges((has_virtual() ? MAY_READ | MAY_LOOK : 0) | (again ? MAY_PERF | MAY_LOOK : 0));
+	keep_privileges((has_virtual() ? MAY_READ | MAY_PTRACE : 0) |
+			(again ? MAY_PERF | MAY_PTRACE : 0));
 }
 
-/* One measurement: exit code; *counted: something could be, now or before. */
+/* Runs the shell command of --pre or --post. Returns whether it succeeded; otherwise *code is its
+ * exit code, and the message was printed. */
+static bool run_hook(bool after, int *code)
+{
+	char text[24];
+	struct buf b = BUF_Z(text);
+	int r = child_hook(after);
+
+	if (r == 0)
+		return true;
+	put_u64(&b, (u64)r);
+	say(after ? "--post: " : "--pre: ", r < 0 ? error_text(r) : "exit code ",
+	    r < 0 ? NULL : buf_z(&b));
+	*code = r < 0 ? EX_FAIL : r;
+	return false;
+}
+
+/* Runs one measurement. Returns the exit code. *counted is set if at least one event could be
+ * opened. */
 static int stat_once(struct measure *m, bool *counted)
 {
 	u64 left = opt.interval ? opt.count : 0;
@@ -271,69 +422,93 @@ static int stat_once(struct measure *m, bool *counted)
 	say_failed_sets();
 	while (measure_next(m)) {
 		if (code == EX_OK)
-			code = print_rows(m);
+			code = print_rows(m, false);
 		if (code == EX_OK && (!left || --left > 0))
 			continue;
-		if (m->argv) /* which goes on */
+		if (m->argv) /* the command continues */
 			m->interval = 0;
 		m->stop = !m->argv;
 	}
 	if (m->failure)
 		return code;
+	if (!opt.interval)
+		read_cpu_time(m);
 	if (code == EX_OK && opt.repeat != 1)
 		rows_repeat();
 	else if (code == EX_OK && !(opt.count && left == 0 && opt.interval))
-		code = print_rows(m);
-	return code;
+		code = print_rows(m, false);
+	if (code != EX_OK || !opt.interval || !opt.totals)
+		return code;
+	measure_whole(m);
+	read_cpu_time(m);
+	return print_rows(m, true);
+}
+
+/* Runs all measurements. *result: the exit code. Returns whether results are left to print. */
+static bool run_all(struct measure *m, bool *counted, int *result)
+{
+	for (u64 i = 0; (opt.repeat == 0 || i < opt.repeat) && !tasks_signal(); i++) {
+		int code;
+
+		if (i > 0)
+			perf_close();
+		if (!run_hook(false, result))
+			return i > 0; /* print the results of the earlier runs */
+		m->repeats = i + 1 != opt.repeat || opt.before || opt.after;
+		code = stat_once(m, counted);
+		*result = command_result(m, EX_OK);
+		if (code != EX_OK)
+			*result = code;
+		if (code != EX_OK || m->failure)
+			return i > 0;
+		if (!run_hook(true, result))
+			break;
+	}
+	return true;
 }
 
 int cmd_stat(void)
 {
-	struct measure m = { .target = &opt.target, .argv = opt.command, .interval = opt.interval, .delay = opt.delay,
-			     .timeout = opt.timeout, .control = -1, .ack = -1, .scale = !opt.no_scale,
+	struct measure m = { .target = &opt.target, .argv = opt.command, .interval = opt.interval,
+			     .delay = opt.delay, .timeout = opt.timeout, .control = -1, .ack = -1,
+			     .scale = !opt.no_scale,
 			     .ready = ready };
 	bool counted = false;
 	int code, result = EX_OK;
 
+	if ((opt.before || opt.after) && !opt.command)
+		return usage_z("--pre and --post require a command");
 	if (opt.repeat != 1 && (!opt.command || opt.interval))
-		return usage_z("--repeat goes with a command, and not with intervals");
+		return usage_z("--repeat requires a command and no interval");
 	if (!open_roots(false))
 		return EX_FAIL;
 	if ((code = open_control(&m)) >= 0)
 		return code;
 	if (!add_all_events())
 		return EX_USAGE;
+	if (opt.repeat != 1 && opt.target.split == SPLIT_THREAD)
+		opt.target.split = SPLIT_NONE; /* each run has other threads */
 	if ((code = find_target(&opt.target)) >= 0 || (code = sink_open()) >= 0)
 		return code;
-	/* What has no end of its own is measured over a window. */
+	/* A measurement without an end of its own ends after opt.window. */
 	if (!opt.command && !opt.interval && !opt.timeout && (opt.windowed || !opt.npids))
 		m.timeout = opt.window;
 	opt.out.once = !opt.interval;
-	opt.out.sites = opt.target.split || opt.nsets || (opt.target.ncgroups && !format_raw(opt.out.fmt));
-	opt.out.summed = opt.target.split == SPLIT_CORE || opt.target.split == SPLIT_SOCKET;
+	opt.out.sites = opt.target.split || opt.nsets ||
+			(opt.target.ncgroups && !format_raw(opt.out.fmt));
+	opt.out.summed = opt.target.split >= SPLIT_CORE;
 	opt.out.repeats = opt.repeat != 1;
 	opt.out.sets = opt.nsets;
-	if (opt.repeat != 1 && opt.target.split == SPLIT_THREAD)
-		opt.target.split = SPLIT_NONE; /* each run has another thread */
-	tasks_hear(opt.command);
-	for (u64 i = 0; (opt.repeat == 0 || i < opt.repeat) && !tasks_signal(); i++) {
-		if (i > 0)
-			perf_close();
-		m.repeats = i + 1 != opt.repeat;
-		code = stat_once(&m, &counted);
-		result = command_result(&m, EX_OK);
-		if (code != EX_OK)
-			result = code;
-		if (code != EX_OK || m.failure) {
-			if (i == 0)
-				return result;
-			break; /* there is what the runs before came to */
-		}
-	}
-	if (opt.repeat != 1 && print_rows(&m) != EX_OK)
+	tasks_catch(opt.command);
+	if (opt.before || opt.after)
+		child_hooks(opt.command, opt.before, opt.after);
+	if (!run_all(&m, &counted, &result))
+		return result;
+	if (opt.repeat != 1 && print_rows(&m, false) != EX_OK)
 		return EX_FAIL;
 	say_dropped();
-	if (perf_lowered)
-		say_lowered();
+	say_denied();
+	if (perf_opened.user_only)
+		say_user_only();
 	return result != EX_OK ? result : counted ? EX_OK : EX_DENIED;
 }

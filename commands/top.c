@@ -1,204 +1,146 @@
-/* top.c - the live screen: terminal modes, keys, samples, signals. SPDX-License-Identifier: MIT */
-#include "commands.h"
+/* top.c - `top`, the live screen: keys and samples.
+ * SPDX-License-Identifier: MIT */
+#include "commands/commands.h"
+#include "sources/drm/drm.h"
 #include "sys.h"
 
-#include <stdlib.h>
+enum { FIRST_SAMPLE = 500000000 /* ns from the first reading, at most */ };
 
-enum { PATIENCE = 100000000 /* ns in which what follows an Esc is there, on slow lines too */, FIRST_SAMPLE = 500000000 };
-
-static struct screen screen;
-static struct screen_row *grid;
-static TABLE(grid, SCREEN_ROWS, 25, "rows of the screen");
-static struct top top;
-static struct keys keys;
 static struct recopts ropts = { .dt_us = -1, .time_us = -1 };
-static u32 shown_devices[MAX_DEVICES];
 
-/* --- signals ------------------------------------------------------------------------------------------------------ */
-
-static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT };
-static volatile sig_atomic_t resized, suspended, resumed;
-
-static void on_signal(int sig)
-{
-	if (sig == SIGWINCH)
-		resized = 1;
-	else if (sig == SIGTSTP)
-		suspended = 1;
-	else if (sig == SIGCONT)
-		resumed = 1;
-	else
-		stopped = 1;
-}
-
-/* Handlers that stay: a second signal must not end us before the terminal is as it was. */
-static void catch_signals(void)
-{
-	for (size_t i = 0; i < LEN(signals); i++) {
-		struct sigaction sa = { .sa_handler = on_signal };
-
-		sys_signal_end(signals[i], &sa);
-	}
-}
-
-/* --- the terminal --------------------------------------------------------------------------------------------------- */
-
-static struct termios termios_was;
-static bool has_keys;     /* standard input is a terminal */
-static long write_error;
-
-/* A frame goes out in one write where the terminal takes it; a signal to end ends the rest, too. */
-static bool show(const char *p, size_t n)
-{
-	while (n > 0) {
-		struct pollfd room = { .fd = 1, .events = POLLOUT };
-		long r = sys_write(1, p, n);
-
-		if (r == -EAGAIN) { /* who shares the terminal wants no write to wait */
-			r = sys_poll_until(&room, 1, sys_now(CLOCK_MONOTONIC) + PATIENCE, NULL);
-			r = r < 0 ? r : 0;
-		}
-		if (r < 0 && r != -EINTR) {
-			write_error = r;
-			return false;
-		}
-		if (stopped)
-			break;
-		p += r > 0 ? r : 0;
-		n -= r > 0 ? (size_t)r : 0;
-	}
-	return true;
-}
-
-static bool show_z(const char *z)
-{
-	return show(z, strlen(z));
-}
-
-/* The other screen, no cursor, and no new line behind the last column. */
-static bool terminal_enter(void)
-{
-	struct termios t = termios_was;
-
-	if (has_keys) {
-		t.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-		t.c_iflag &= ~(tcflag_t)(ICRNL | INLCR);
-		t.c_cc[VMIN] = 1;
-		t.c_cc[VTIME] = 0;
-		sys_set_termios(0, &t);
-	}
-	screen.known = false;
-	return show_z("\033[?1049h\033[?25l\033[?7l");
-}
-
-/* Terminals without another screen keep this one, with the cursor in its last line. One that takes nothing, as after Ctrl-S,
- * does not keep us. */
-static void terminal_leave(void)
-{
-	struct pollfd room = { .fd = 1, .events = POLLOUT };
-	char text[64];
-	struct buf b = BUF(text);
-
-	put_z(&b, "\033[m\033[");
-	put_u64(&b, screen.rows);
-	put_z(&b, "H\033[K\033[?7h\033[?25h\033[?1049l");
-	if (sys_poll_until(&room, 1, sys_now(CLOCK_MONOTONIC) + PATIENCE, NULL) > 0)
-		sys_write(1, b.p, b.n);
-	if (has_keys)
-		sys_set_termios(0, &termios_was);
-}
+static struct {
+	struct top top;
+	u32 shown_devices[MAX_DEVICES];
+	bool any_device;
+	/* Serial of the client under the cursor, which follows it; 0: the cursor stays in the first
+	 * line. */
+	u32 chosen;
+} view;
 
 static void measure_screen(void)
 {
-	unsigned rows = 0, cols = 0;
+	unsigned rows, cols;
 
-	sys_window(1, &rows, &cols);
-	if (!rows || !cols) { /* a serial line tells nothing */
-		rows = 24;
-		cols = 80;
-	}
-	if (!table_has(&grid_table, (rows < SCREEN_ROWS ? rows : SCREEN_ROWS) - 1))
-		rows = grid_table.ready;
-	screen.grid = grid;
-	screen_size(&screen, rows, cols);
-	top.wide = rows > SCREEN_ROWS || cols > SCREEN_COLS ? cols : 0;
-	top.high = rows;
+	terminal_measure(&rows, &cols);
+	view.top.wide = rows > SCREEN_ROWS || cols > SCREEN_COLS ? cols : 0;
+	view.top.high = rows;
 }
 
-/* As a shell expects it: everything as it was, until we are continued. */
-static void suspend(void)
+/* --- samples ---------------------------------------------------------------------------------- */
+
+/* Returns the number that identifies a client in all samples. */
+static u32 row_serial(u32 row)
 {
-	suspended = 0;
-	terminal_leave();
-	sys_default(SIGTSTP);
-	sys_kill((int)sys_pid(), SIGTSTP);
-	catch_signals();
-	resumed = 1;
+	return opt.oa.replay ? playback_id(row) : clients[row].e.serial;
 }
 
-/* The locale's character set, as setlocale(3) finds it. */
-static bool is_utf8(void)
+static void live_record(struct record *r, u32 row)
 {
-	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
-
-	for (size_t i = 0; i < LEN(names); i++) {
-		const char *z = getenv(names[i]);
-
-		if (z && *z)
-			return str_find(str_z(z), (struct str)STR("UTF")) || str_find(str_z(z), (struct str)STR("utf"));
-	}
-	return false;
+	record_make(r, &clients[row].e, &ropts);
 }
 
-static bool is_dumb(void)
+static void remember_chosen(void)
 {
-	const char *term = getenv("TERM");
-
-	return sys_columns(1) < 0 || !term || !*term || strcmp(term, "dumb") == 0;
-}
-
-/* --- samples ---------------------------------------------------------------------------------------------------------- */
-
-static bool any_device;
-
-static u32 chosen; /* serial of the client under the cursor; 0: it stays in the first line, whoever is there */
-
-static void choose(void)
-{
-	chosen = top.at && top.at < top.nrows ? clients[top.rows[top.at]].e.serial : 0;
+	view.chosen = view.top.at && view.top.at < view.top.nrows
+			      ? row_serial(view.top.rows[view.top.at])
+			      : 0;
 }
 
 static void follow_chosen(void)
 {
-	for (size_t i = 0; i < top.nrows && chosen; i++)
-		if (clients[top.rows[i]].e.serial == chosen)
-			top.at = i;
+	for (size_t i = 0; i < view.top.nrows && view.chosen; i++)
+		if (row_serial(view.top.rows[i]) == view.chosen)
+			view.top.at = i;
 }
 
-/* The clients that the sample has, as the user wants them. */
+static struct str text_of(const struct record *r, const char *field)
+{
+	const struct val *v = record_get(r, NULL, field);
+
+	return v && v->type == V_TEXT ? v->s : (struct str){ 0 };
+}
+
+/* Returns whether a recorded client matches all of -d, -p, -C and -g. */
+static bool row_wanted(const struct record *r)
+{
+	const struct val *v = record_get(r, NULL, "pid");
+	struct str dev = text_of(r, "dev");
+	bool pid = opt.npids == 0, device = false;
+
+	for (size_t i = 0; i < opt.npids; i++)
+		pid |= v && v->type == V_INT && v->n == opt.pids[i];
+	for (size_t i = 0; i < view.top.ndevs; i++)
+		device |= str_eq(dev, str_z(devices[view.shown_devices[i]].dev));
+	return pid && (device || !opt.ndevices) &&
+	       (!opt.comm.p || glob_match(opt.comm, text_of(r, "comm"), NULL)) &&
+	       (!opt.cgroup.p || in_cgroup(text_of(r, "cgroup")));
+}
+
+/* Puts the clients of the sample that the options select into `order`. */
+static void choose_rows(void)
+{
+	bool all = !opt.ndevices && !opt.npids && !opt.comm.p && !opt.cgroup.p;
+
+	norder = 0;
+	for (u32 i = 0; i < playback_rows(); i++) {
+		if (!all)
+			playback_record(&rec, i);
+		if (all || row_wanted(&rec))
+			order_add(&norder, i);
+	}
+}
+
+/* Filters and sorts the clients of the sample as the user chose. */
 static void arrange(void)
 {
 	size_t n = 0;
 
-	choose_entities(K_CLIENT);
-	top.nall = norder;
-	for (size_t i = 0; i < norder; i++)
-		if (top_match(&top, order[i]))
+	if (opt.oa.replay)
+		choose_rows();
+	else
+		choose_entities(K_CLIENT);
+	view.top.nall = norder;
+	for (size_t i = 0; i < norder; i++) {
+		if (view.top.filter_n)
+			view.top.row_make(&rec, order[i]);
+		if (top_match(&view.top, &rec))
 			order[n++] = order[i];
+	}
 	norder = n;
 	sort_by_field(K_CLIENT, &ropts);
-	for (size_t i = 0; i < n / 2 && top.inverted; i++) {
+	for (size_t i = 0; i < n / 2 && view.top.inverted; i++) {
 		u32 swap = order[i];
 
 		order[i] = order[n - 1 - i];
 		order[n - 1 - i] = swap;
 	}
-	top.rows = order;
-	top.nrows = n;
+	view.top.rows = order;
+	view.top.nrows = n;
 	follow_chosen();
 }
 
-static void take_sample(bool first)
+/* Chooses the devices of the sample that is shown. */
+static void devices_show(void)
+{
+	choose_devices();
+	memcpy(view.shown_devices, order, norder * sizeof(order[0]));
+	view.top.devs = view.shown_devices;
+	view.top.ndevs = norder;
+	view.any_device |= norder > 0;
+}
+
+/* Shows the sample that was read from the file. */
+static void replay_show(void)
+{
+	devices_show();
+	view.top.time = playback.time;
+	view.top.percent = playback_percent();
+	view.top.ended = playback.wait < 0;
+	view.top.malformed = playback.malformed;
+	arrange();
+}
+
+static void sample_read(bool first)
 {
 	static i64 was;
 	size_t n;
@@ -209,18 +151,15 @@ static void take_sample(bool first)
 	now = sys_now(CLOCK_MONOTONIC);
 	ropts.dt_us = first ? -1 : (now - was) / 1000;
 	was = now;
-	choose_devices();
-	memcpy(shown_devices, order, norder * sizeof(order[0]));
-	n = norder;
-	top.devs = shown_devices;
-	top.ndevs = 0;
-	any_device |= norder > 0;
+	devices_show();
+	n = view.top.ndevs;
+	view.top.ndevs = 0;
 	hide_clients();
-	reg_roll(false, true);
+	reg_sum_clients(false, true);
 	for (size_t i = 0; i < n; i++) {
-		record_make(&rec, &devices[shown_devices[i]].e, &ropts);
+		record_make(&rec, &devices[view.shown_devices[i]].e, &ropts);
 		if (top_device(&rec, first))
-			shown_devices[top.ndevs++] = shown_devices[i];
+			view.shown_devices[view.top.ndevs++] = view.shown_devices[i];
 	}
 	arrange();
 }
@@ -228,15 +167,16 @@ static void take_sample(bool first)
 static bool draw(void)
 {
 	out.n = 0;
-	top_draw(&screen, &top, &rec, &ropts);
-	screen_frame(&screen, &out);
-	return out.n == 0 || show(out.p, out.n);
+	top_draw(&terminal.screen, &view.top, &rec);
+	screen_frame(&terminal.screen, &out);
+	return out.n == 0 || terminal_show(out.p, out.n);
 }
 
-/* --- keys -------------------------------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
-/* What keys ask for, beside a frame that shows it. */
-enum { DRAW = 0, ARRANGE = 1, SAMPLE = 2, RETIME = 4, QUIT = 8 };
+/* Actions of a key in addition to drawing a frame. RETIME: restart the interval. MOVED: another
+ * recorded sample was read. */
+enum { DRAW = 0, ARRANGE = 1, SAMPLE = 2, RETIME = 4, QUIT = 8, MOVED = 16 };
 
 static void sort_by(u8 column)
 {
@@ -244,26 +184,29 @@ static void sort_by(u8 column)
 
 	if (!str_len(field))
 		return;
-	top.sort = column;
+	view.top.sort = column;
 	opt.sort = field;
-	top.inverted = false;
+	view.top.inverted = false;
 }
 
-/* In steps of 1, 2 and 5; what is longer than the last one stays so. */
+/* Changes the interval to the next step. One that is longer than the last step is not made
+ * longer. */
 static void change_interval(bool longer)
 {
 	static const u16 steps[] = { 1, 2, 5, 10, 20, 50, 100, 200, 300, 600 };
 	enum { UNIT = 100000000 };
 	size_t i = 0, last = LEN(steps) - 1;
 
-	while (i < last && (longer ? steps[i] * (i64)UNIT <= opt.interval : steps[i + 1] * (i64)UNIT < opt.interval))
+	while (i < last && (longer ? steps[i] * (i64)UNIT <= opt.interval :
+			    steps[i + 1] * (i64)UNIT < opt.interval))
 		i++;
 	if (!longer || steps[i] * (i64)UNIT > opt.interval)
-		opt.interval = top.interval = steps[i] * (i64)UNIT;
+		opt.interval = view.top.interval = steps[i] * (i64)UNIT;
 }
 
-/* Of a list that shows `page` of them: what a key of movement makes of `at`. False: it is none. */
-static bool moved(u16 key, size_t *at, size_t page, size_t n)
+/* Moves the cursor *at of a list of n rows, of which `page` are shown. Returns false if the key
+ * does not move the cursor. */
+static bool cursor_move(u16 key, size_t *at, size_t page, size_t n)
 {
 	size_t last = n ? n - 1 : 0, step = page > 1 ? page - 1 : 1;
 
@@ -281,20 +224,21 @@ static bool moved(u16 key, size_t *at, size_t page, size_t n)
 static u8 filter_key(u16 key)
 {
 	if (key == KEY_ESC || key == 025 /* ^U */)
-		top.filter_n = 0;
+		view.top.filter_n = 0;
 	if (key == KEY_ESC || key == '\r' || key == '\n' || key == KEY_F4)
-		top.mode = TOP_LIST;
+		view.top.mode = TOP_LIST;
 	else if (key == 0x7f || key == '\b')
-		while (top.filter_n && ((u8)top.filter[--top.filter_n] & 0xc0) == 0x80)
+		while (view.top.filter_n &&
+		       ((u8)view.top.filter[--view.top.filter_n] & 0xc0) == 0x80)
 			; /* all bytes of a character */
-	else if (key >= ' ' && key < KEY_FIRST && key != 0x7f && top.filter_n < FILTER_BYTES)
-		top.filter[top.filter_n++] = (char)key;
+	else if (key >= ' ' && key < KEY_FIRST && key != 0x7f && view.top.filter_n < FILTER_BYTES)
+		view.top.filter[view.top.filter_n++] = (char)key;
 	return ARRANGE;
 }
 
 static u8 menu_key(u16 key)
 {
-	size_t at = top.choice;
+	size_t at = view.top.choice;
 	u8 column = top_column_of_key(key);
 
 	if (key == '<')
@@ -302,72 +246,94 @@ static u8 menu_key(u16 key)
 	else if (key == '>')
 		key = KEY_DOWN;
 	if (key == KEY_ESC || key == 'q' || key == KEY_F10)
-		top.mode = TOP_LIST;
+		view.top.mode = TOP_LIST;
 	else if (key == '\r' || key == '\n' || key == KEY_F6)
-		column = top.choice;
-	else if (moved(key, &at, 5, top_ncolumns))
-		top.choice = (u8)at;
+		column = view.top.choice;
+	else if (cursor_move(key, &at, 5, top_ncolumns))
+		view.top.choice = (u8)at;
 	if (column >= top_ncolumns)
 		return DRAW;
 	sort_by(column);
-	top.mode = TOP_LIST;
+	view.top.mode = TOP_LIST;
 	return ARRANGE;
 }
 
 static u8 help_key(u16 key)
 {
-	if (!moved(key, &top.help_first, top.help_page, 100))
-		top.mode = TOP_LIST;
+	if (!cursor_move(key, &view.top.help_first, view.top.help_page, 100))
+		view.top.mode = TOP_LIST;
 	return DRAW;
+}
+
+/* Handles the keys of a recorded run. Returns the actions; false: it is another key. */
+static bool replay_key(u16 key, u8 *asked)
+{
+	enum { MOST = 10 };
+
+	*asked = MOVED | RETIME;
+	switch (key) {
+	case '+': view.top.speed += view.top.speed < MOST; *asked = RETIME; break;
+	case '-': view.top.speed -= view.top.speed > -MOST; *asked = RETIME; break;
+	case '.': case 'r': playback_next(); view.top.frozen = true; break;
+	case ',': playback_back(); view.top.frozen = true; break;
+	case '0': playback_begin(); break;
+	case '$': playback_end(); break;
+	default: return false;
+	}
+	return true;
 }
 
 static u8 list_key(u16 key)
 {
-	size_t page = top.on_devices ? top.dev_page : top.page;
+	u8 asked;
+	size_t page = view.top.on_devices ? view.top.dev_page : view.top.page;
 
-	if (moved(key, top.on_devices ? &top.dev_first : &top.at, page, top.on_devices ? top.ndevs : top.nrows)) {
-		choose();
+	if (opt.oa.replay && replay_key(key, &asked))
+		return asked;
+	if (cursor_move(key, view.top.on_devices ? &view.top.dev_first : &view.top.at, page,
+			view.top.on_devices ? view.top.ndevs : view.top.nrows)) {
+		remember_chosen();
 		return DRAW;
 	}
 	switch (key) {
-	case 'q': case KEY_F10: case 3: /* ^C where it is no signal */
+	case 'q': case KEY_F10: case 3: /* ^C, if the terminal does not send a signal for it */
 		return QUIT;
 	case 'h': case '?': case KEY_F1:
-		top.mode = TOP_HELP;
-		top.help_first = 0;
+		view.top.mode = TOP_HELP;
+		view.top.help_first = 0;
 		return DRAW;
 	case 's': case '<': case '>': case KEY_F6:
-		top.mode = TOP_SORT;
-		top.choice = top.sort < top_ncolumns ? top.sort : 0;
+		view.top.mode = TOP_SORT;
+		view.top.choice = view.top.sort < top_ncolumns ? view.top.sort : 0;
 		return DRAW;
 	case '/': case KEY_F4:
-		top.mode = TOP_FILTER;
+		view.top.mode = TOP_FILTER;
 		return DRAW;
 	case KEY_ESC:
-		top.filter_n = 0;
+		view.top.filter_n = 0;
 		return ARRANGE;
 	case ' ': case 'p':
-		top.frozen = !top.frozen;
+		view.top.frozen = !view.top.frozen;
 		return RETIME;
 	case 'r':
 		return SAMPLE;
 	case '\t':
-		top.on_devices = !top.on_devices;
+		view.top.on_devices = !view.top.on_devices;
 		return DRAW;
 	case 'I':
-		top.inverted = !top.inverted;
+		view.top.inverted = !view.top.inverted;
 		return ARRANGE;
 	case '+': case '-':
 		change_interval(key == '+');
 		return RETIME;
 	case KEY_LEFT:
-		top.left -= top.left > 0;
+		view.top.left -= view.top.left > 0;
 		return DRAW;
 	case KEY_RIGHT:
-		top.left += top.left + 1 < top_ncolumns;
+		view.top.left += view.top.left + 1 < top_ncolumns;
 		return DRAW;
 	case '\f':
-		screen.known = false;
+		terminal.screen.known = false;
 		return DRAW;
 	default:
 		sort_by(top_column_of_key(key));
@@ -375,93 +341,138 @@ static u8 list_key(u16 key)
 	}
 }
 
-static u8 press(u16 key)
+static u8 key_handle(u16 key)
 {
 	static u8 (*const modes[])(u16 key) = {
-		[TOP_LIST] = list_key, [TOP_FILTER] = filter_key, [TOP_SORT] = menu_key, [TOP_HELP] = help_key,
+		[TOP_LIST] = list_key, [TOP_FILTER] = filter_key, [TOP_SORT] = menu_key,
+		[TOP_HELP] = help_key,
 	};
 
-	return modes[top.mode](key);
+	return modes[view.top.mode](key);
 }
 
-/* All that was typed, or that nothing followed an Esc. */
-static u8 take_keys(bool paused)
+/* Reads and handles all keys that were typed. paused: no byte followed an Esc within the
+ * timeout. Returns the actions of the keys. */
+static u8 keys_read(bool paused)
 {
 	char b[256];
 	long n = paused ? 0 : sys_read(0, b, sizeof(b));
-	u16 key = paused ? key_pause(&keys) : 0;
-	u8 asked = key ? press(key) : DRAW;
+	u16 key = paused ? key_timeout(&terminal.keys) : 0;
+	u8 asked = key ? key_handle(key) : DRAW;
 
 	if (!paused && n <= 0)
-		return n == -EINTR || n == -EAGAIN ? DRAW : QUIT; /* the terminal has gone */
+		return n == -EINTR || n == -EAGAIN ? DRAW : QUIT; /* the terminal is closed */
 	for (long i = 0; i < n; i++)
-		if ((key = key_take(&keys, (u8)b[i])))
-			asked |= press(key);
+		if ((key = key_feed(&terminal.keys, (u8)b[i])))
+			asked |= key_handle(key);
 	return asked;
 }
 
-/* --- the loop ----------------------------------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
-/* Until something happens, or t: what poll(2) said. */
-static long wait_until(i64 t, bool readable)
+/* Returns the ns until the sample after the one that is shown; negative: there is none. */
+static i64 interval_get(void)
 {
-	struct pollfd p = { .fd = readable ? 0 : -1, .events = POLLIN };
-	sigset_t was;
-	long r = -EINTR;
+	i64 wait = playback.wait;
 
-	sys_block(signals, LEN(signals), &was); /* none comes between looking and waiting */
-	if (!stopped && !resized && !suspended && !resumed)
-		r = sys_poll_until(&p, 1, t, &was);
-	sys_unblock(&was);
-	return r;
+	if (!opt.oa.replay)
+		return opt.interval;
+	if (wait < 0 || view.top.speed >= 0)
+		return wait < 0 ? wait : wait >> view.top.speed;
+	return wait < INT64_MAX >> -view.top.speed ? wait << -view.top.speed : INT64_MAX / 2;
 }
 
-/* Exit code. */
+/* Reads the sample that is due, or several if they are due sooner than they can be shown. Returns
+ * when the next one is due; negative: never. */
+static i64 replay_due(i64 due)
+{
+	enum { MOST = 64 };
+	i64 now = sys_now(CLOCK_MONOTONIC), wait;
+	u32 n = 0;
+
+	do {
+		playback_next();
+		wait = interval_get();
+		due += wait;
+	} while (wait >= 0 && due <= now && ++n < MOST);
+	replay_show();
+	return wait < 0 ? wait : due < now ? now : due;
+}
+
+static i64 due_from(i64 now)
+{
+	i64 wait = interval_get();
+
+	return wait < 0 ? wait : now + wait;
+}
+
+/* Reads or arranges what was asked for. Returns when the next sample is due. */
+static i64 answer(u8 asked, i64 start, i64 due)
+{
+	if (asked & MOVED) {
+		replay_show();
+	} else if (asked & SAMPLE && opt.oa.replay) {
+		due = replay_due(due);
+	} else if (asked & SAMPLE) {
+		sample_read(false);
+		if (sys_now(CLOCK_MONOTONIC) >= due)
+			due = next_due(start, due, opt.interval);
+	} else if (asked & ARRANGE) {
+		arrange();
+	}
+	return due;
+}
+
+/* Shows the first sample. Returns when the next one is due. */
+static i64 first_show(i64 now)
+{
+	if (opt.oa.replay) {
+		replay_show();
+		return due_from(now);
+	}
+	sample_read(true);
+	return now + (opt.interval < FIRST_SAMPLE ? opt.interval : FIRST_SAMPLE);
+}
+
+/* Runs the screen until the user quits. Returns the exit code. */
 static int run(void)
 {
 	u64 left = opt.count;
 	i64 start = sys_now(CLOCK_MONOTONIC), due;
 	bool good;
 
-	take_sample(true);
-	due = start + (opt.interval < FIRST_SAMPLE ? opt.interval : FIRST_SAMPLE);
+	due = first_show(start);
 	good = draw();
 	while (good && !stopped) {
-		bool paused = keys.state != 0;
-		i64 now = sys_now(CLOCK_MONOTONIC), t = top.frozen ? -1 : due;
+		bool paused = terminal.keys.state != 0;
+		i64 now = sys_now(CLOCK_MONOTONIC), t = view.top.frozen ? -1 : due;
 		u8 asked = DRAW;
 		long r;
 
-		if (paused && (t < 0 || t > now + PATIENCE))
-			t = now + PATIENCE;
-		r = wait_until(t, has_keys);
+		if (paused && (t < 0 || t > now + TERMINAL_TIMEOUT))
+			t = now + TERMINAL_TIMEOUT;
+		r = terminal_wait(t);
 		if (stopped)
 			break;
-		if (suspended)
-			suspend();
-		if (resumed || resized) {
-			if (resumed)
+		if (terminal.suspended)
+			terminal_suspend();
+		if (terminal.resumed || terminal.resized) {
+			if (terminal.resumed)
 				good = terminal_enter();
-			resumed = resized = 0;
+			terminal.resumed = terminal.resized = 0;
 			measure_screen();
 		} else if (r > 0 || (r == 0 && paused && t != due)) {
-			asked = take_keys(r == 0);
+			asked = keys_read(r == 0);
 		} else if (r == 0 && t == due) {
 			asked = SAMPLE;
 		}
 		if (asked & QUIT)
 			break;
 		if (asked & RETIME) {
-			start = due = sys_now(CLOCK_MONOTONIC);
-			due += opt.interval;
+			start = sys_now(CLOCK_MONOTONIC);
+			due = due_from(start);
 		}
-		if (asked & SAMPLE) {
-			take_sample(false);
-			if (sys_now(CLOCK_MONOTONIC) >= due)
-				due = next_due(start, due, opt.interval);
-		} else if (asked & ARRANGE) {
-			arrange();
-		}
+		due = answer(asked, start, due);
 		good = good && draw();
 		if (asked & SAMPLE && left && --left == 0)
 			break;
@@ -469,7 +480,7 @@ static int run(void)
 	return good ? EX_OK : EX_FAIL;
 }
 
-/* Lines of devices, as without a command. */
+/* Shows lines of devices, as without a command: the terminal is too simple for a screen. */
 static int run_lines(void)
 {
 	static struct cmd lines;
@@ -477,7 +488,7 @@ static int run_lines(void)
 
 	if (r >= 0)
 		return r;
-	say_z("dumb terminal: lines instead of a screen");
+	say_z("dumb terminal: prints lines instead of a screen");
 	lines = *opt.cmd;
 	lines.kind = opt.out.kind = K_DEVICE;
 	opt.out.colour = false;
@@ -487,31 +498,49 @@ static int run_lines(void)
 	return cmd_live();
 }
 
+/* Opens what is shown: the machine, or the file of a recorded run. Exit code, or -1. */
+static int source_open(void)
+{
+	view.top.row_make = live_record;
+	if (!opt.oa.replay)
+		return open_roots(true) ? -1 : EX_FAIL;
+	records_alloc();
+	view.top.replay = true;
+	view.top.row_make = record_source = playback_record;
+	return playback_open(opt.oa.replay);
+}
+
 int cmd_top(void)
 {
 	int code;
 
 	if (!opt.interval)
 		opt.interval = 1000000000;
-	if (is_dumb())
-		return run_lines();
-	if (!open_roots(true))
+	if (terminal_is_dumb() && opt.oa.replay) {
+		say_z("--replay requires a terminal that can show a screen");
 		return EX_FAIL;
-	screen.ascii = opt.ascii || !is_utf8();
-	screen.plain = !opt.out.colour;
-	top.interval = opt.interval;
+	}
+	if (terminal_is_dumb())
+		return run_lines();
+	if ((code = source_open()) >= 0)
+		return code;
+	terminal.screen.ascii = opt.ascii || !terminal_is_utf8();
+	terminal.screen.plain = !opt.out.colour;
+	view.top.interval = opt.interval;
 	if (opt.sort.p)
-		top.sort = top_column(opt.sort);
+		view.top.sort = top_column(opt.sort);
 	else
 		sort_by(top_column_of_key('P'));
-	has_keys = sys_termios(0, &termios_was) == 0;
-	fdinfo_repeats = true;
-	sources_start();
-	catch_signals();
+	registry.repeats = true;
+	if (!opt.oa.replay)
+		sources_start();
+	terminal_catch();
 	measure_screen();
 	code = terminal_enter() ? run() : EX_FAIL;
 	terminal_leave();
 	if (code == EX_FAIL)
-		say_error("standard output", write_error);
-	return code == EX_OK && !any_device ? no_device() : code;
+		say_error("standard output", terminal.write_error);
+	if (opt.oa.replay)
+		return playback_close() ? code : EX_FAIL;
+	return code == EX_OK && !view.any_device ? no_device() : code;
 }

@@ -1,9 +1,10 @@
-/* built.h - which features this program has. The Makefile names them, and defines WITHOUT_oa as 1 where WITHOUT has oa; only
- * tables ask, never the middle of a function. SPDX-License-Identifier: MIT */
+/* built.h - the features that this program is built with. The Makefile names them, and defines
+ * WITHOUT_oa as 1 if its variable WITHOUT has oa. Only rows of tables and conditions use these
+ * macros; there is no #if inside a function. SPDX-License-Identifier: MIT */
 #ifndef BUILT_H
 #define BUILT_H
 
-/* 1 or 0: also in #if. */
+/* 1 if the feature is built in, else 0; also usable in #if. */
 #define HAS(feature) HAS_UNLESS(WITHOUT_##feature)
 #define HAS_UNLESS(without) HAS_SECOND(LEFT_OUT_, without)
 #define HAS_SECOND(before, without) SECOND(before##without 1, 1, 0)
@@ -11,14 +12,14 @@
 #define SECOND_OF(first, second, ...) second
 #define LEFT_OUT_1 0, 0,
 
-/* The row of a table whose rows are ROW1(feature, ...) and, left out, ROW0(feature, ...): that keeps the name, by which a
- * message can say what the row would be of. */
+/* ROW(kind, feature) is kind1 if the feature is built in, else kind0: the macro of a table row. The
+ * row of a missing feature keeps its name, so that a message can name the missing feature. */
 #define ROW(kind, feature) ROW_OF(kind, HAS(feature))
 #define ROW_OF(kind, has) ROW_NAMED(kind, has)
 #define ROW_NAMED(kind, has) kind##has
 
-/* FEATURED: a static function that nothing but such rows names; where they are left out it is not compiled, and no compiler
- * complains. WHOLE: nothing is left out. */
+/* FEATURED: marks a static function that only such rows use; without these rows it is not compiled,
+ * and no compiler warns. WHOLE: no feature is left out. */
 #ifdef LEFT_OUT
 #define WHOLE 0
 #define FEATURED __attribute__((unused))

@@ -1,5 +1,5 @@
-/* sys.h - the only door to the kernel. Each call returns its value or -errno; no other file enters
- * the kernel or reads errno. SPDX-License-Identifier: MIT */
+/* sys.h - all system calls of the program. Each function returns its value or -errno; no other file
+ * makes system calls or reads errno. SPDX-License-Identifier: MIT */
 #ifndef SYS_H
 #define SYS_H
 
@@ -33,7 +33,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Documentation/admin-guide/devices.txt; the Linux headers for programs name none of them. */
+/* Documentation/admin-guide/devices.txt; the Linux headers for user space have no names for
+ * them. */
 #define MAJOR_NVIDIA 195u
 #define MAJOR_DRM    226u
 #define MAJOR_ACCEL  261u
@@ -51,7 +52,7 @@
 #ifndef CLONE_PIDFD /* linux/sched.h, Linux 5.2; ignored before */
 #define CLONE_PIDFD 0x1000
 #endif
-#ifndef SYS_pidfd_open /* asm-generic/unistd.h: the same number everywhere but on alpha */
+#ifndef SYS_pidfd_open /* asm-generic/unistd.h: the same number on all architectures except alpha */
 #define SYS_pidfd_open 434
 #endif
 #ifndef SYS_pidfd_getfd /* Linux 5.6 */
@@ -61,7 +62,7 @@
 #define PERF_FORMAT_LOST 16
 #endif
 
-#ifndef ENOTSUPP /* linux/errno.h: not for programs, but i915 returns it */
+#ifndef ENOTSUPP /* linux/errno.h: not in user space headers, but i915 returns it */
 #define ENOTSUPP 524
 #endif
 /* Linux 5.8 */
@@ -69,12 +70,13 @@
 #define SYS_faccessat2 439
 #endif
 
-/* What many files call: weak, so that the linker keeps one of all copies. */
+/* A function that many files call: weak, so that the linker keeps one copy, or the one of
+ * sources/os/trace.c. */
 #define SYS_SHARED(type, name, ...)                                                                \
 	__attribute__((weak)) type name(__VA_ARGS__);                                              \
 	__attribute__((weak)) type name(__VA_ARGS__)
 
-/* What libc's calls came to: their value, or -errno. */
+/* Converts the result of a libc call to its value, or -errno. */
 SYS_SHARED(long, sys_ret, long r)
 {
 	return r < 0 ? -errno : r;
@@ -91,7 +93,7 @@ SYS_SHARED(long, sys_openat_new, const char *path, int flags, mode_t mode)
 	SYS_RET(openat(AT_FDCWD, path, flags | O_CLOEXEC, mode));
 }
 
-/* A file that is not there yet. */
+/* Creates a file; -EEXIST if it exists. */
 static inline long sys_create_at(int dir, const char *name, mode_t mode)
 {
 	SYS_RET(openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
@@ -113,7 +115,7 @@ static inline long sys_unlink_at(int dir, const char *name)
 
 static inline long sys_fchmod(int fd, mode_t mode)
 {
-	SYS_RET(syscall(SYS_fchmod, fd, mode)); /* libc's looks for another way in /proc */
+	SYS_RET(syscall(SYS_fchmod, fd, mode)); /* libc's function falls back to /proc */
 }
 
 SYS_SHARED(long, sys_close, int fd)
@@ -126,7 +128,7 @@ SYS_SHARED(long, sys_read, int fd, void *b, size_t n)
 	SYS_RET(read(fd, b, n));
 }
 
-/* 64 bits everywhere: names of a folder may stand where no long of 32 bits reaches. */
+/* 64 bits on all architectures: offsets in a folder may exceed a long of 32 bits. */
 static inline int64_t sys_lseek(int fd, int64_t at, int whence)
 {
 	int64_t r = lseek(fd, at, whence);
@@ -134,7 +136,7 @@ static inline int64_t sys_lseek(int fd, int64_t at, int whence)
 	return r < 0 ? -errno : r;
 }
 
-static inline long sys_pread(int fd, void *b, size_t n, uint64_t at)
+SYS_SHARED(long, sys_pread, int fd, void *b, size_t n, uint64_t at)
 {
 	SYS_RET(pread(fd, b, n, (off_t)at));
 }
@@ -154,8 +156,8 @@ SYS_SHARED(long, sys_fstatat, int dir, const char *path, struct stat *st)
 	SYS_RET(fstatat(dir, path, st, 0));
 }
 
-/* linux/stat.h: struct statx, which is the same everywhere. */
-struct sys_known {
+/* struct statx of linux/stat.h, which is the same on all architectures. */
+struct sys_statx {
 	uint32_t head[7];
 	uint16_t mode, pad;
 	uint64_t rest[12];
@@ -163,9 +165,10 @@ struct sys_known {
 	uint64_t more[14];
 };
 
-/* Reads the type, inode and device numbers of a file from the kernel's cache. fstatat(2) would ask the file system, and a FUSE or
- * NFS server may never answer. "" means dir itself. Linux before 4.11 has no statx(2); fstatat(2) is used there. */
-SYS_SHARED(long, sys_stat_known, int dir, const char *path, struct sys_known *k)
+/* Reads the type, inode and device numbers of a file from the kernel's cache. fstatat(2) would ask
+ * the file system, and a FUSE or NFS server may never answer. "" means dir itself. Linux before
+ * 4.11 has no statx(2); fstatat(2) is used there. */
+SYS_SHARED(long, sys_stat_cached, int dir, const char *path, struct sys_statx *k)
 {
 	/* AT_STATX_DONT_SYNC, AT_NO_AUTOMOUNT, AT_EMPTY_PATH; STATX_TYPE */
 	long r = syscall(SYS_statx, dir, path, 0x5800, 1, k);
@@ -180,15 +183,21 @@ SYS_SHARED(long, sys_stat_known, int dir, const char *path, struct sys_known *k)
 	SYS_RET(r);
 }
 
-/* Of a link itself. */
-static inline long sys_lstat(const char *path, struct stat *st)
+/* Do not follow a link. */
+static inline long sys_lstat_at(int dir, const char *path, struct stat *st)
 {
-	SYS_RET(fstatat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW));
+	SYS_RET(fstatat(dir, path, st, AT_SYMLINK_NOFOLLOW));
 }
 
-static inline int sys_has_file(int dir, const char *name)
+static inline long sys_lstat(const char *path, struct stat *st)
 {
-	/* libc's has a process for its flags. What cannot be told may be there: who opens it will see. */
+	return sys_lstat_at(AT_FDCWD, path, st);
+}
+
+SYS_SHARED(int, sys_has_file, int dir, const char *name)
+{
+	/* libc's function starts a process for its flags. After ENOMEM or EIO the file may exist:
+	 * the caller sees that when it opens it. */
 	return syscall(SYS_faccessat, dir, name, F_OK) == 0 || errno == ENOMEM || errno == EIO;
 }
 
@@ -214,7 +223,7 @@ static inline uint32_t sys_pid(void)
 	return (uint32_t)getpid();
 }
 
-/* linux/capability.h: the sets of this thread, 32 capabilities in each of two. */
+/* linux/capability.h: the sets of this thread, in two elements of 32 capabilities each. */
 struct sys_caps {
 	uint32_t effective, permitted, inheritable;
 };
@@ -234,14 +243,14 @@ static inline long sys_capset(const struct sys_caps caps[2])
 	SYS_RET(syscall(SYS_capset, SYS_CAPHEAD, caps));
 }
 
-#ifndef SYS_setresuid32 /* of 32-bit machines that began with 16-bit ids */
+#ifndef SYS_setresuid32 /* on 32-bit architectures whose first calls had 16-bit ids */
 #define SYS_setresuid32 SYS_setresuid
 #define SYS_setresgid32 SYS_setresgid
 #endif
 
-/* That user and group in every way, and for good; what capabilities are permitted stay so. By the system calls: libc's
- * bring along what makes all threads do it. */
-static inline long sys_become(uint32_t uid, uint32_t gid)
+/* Sets the real, effective and saved user and group, permanently; the permitted capabilities stay.
+ * Direct system calls: libc's functions link code that changes all threads. */
+static inline long sys_set_ids(uint32_t uid, uint32_t gid)
 {
 	long r = prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
 
@@ -264,7 +273,7 @@ static inline long sys_pidfd_signal(int pidfd, int sig)
 	SYS_RET(syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0));
 }
 
-/* A duplicate of another process' descriptor. */
+/* Duplicates a descriptor of another process. */
 static inline long sys_pidfd_getfd(int pidfd, uint32_t fd)
 {
 	SYS_RET(syscall(SYS_pidfd_getfd, pidfd, (int)fd, 0));
@@ -280,8 +289,8 @@ static inline long sys_statfs(const char *path, struct statfs *st)
 	SYS_RET(statfs(path, st));
 }
 
-/* Whether the effective user may, with the capabilities of the program, which faccessat(2) of old cannot tell: 0, or -errno.
- * Opens nothing. */
+/* Returns 0 if the effective user, with the capabilities of the program, has access, else -errno.
+ * Opens nothing. The fallback faccessat(2) cannot check that exactly. */
 static inline long sys_faccess(int dir, const char *path, int mode)
 {
 	long r = syscall(SYS_faccessat2, dir, path, mode, AT_EACCESS);
@@ -291,17 +300,17 @@ static inline long sys_faccess(int dir, const char *path, int mode)
 	SYS_RET(r);
 }
 
-static inline long sys_readlinkat(int dir, const char *path, char *b, size_t n)
+SYS_SHARED(long, sys_readlinkat, int dir, const char *path, char *b, size_t n)
 {
 	SYS_RET(readlinkat(dir, path, b, n));
 }
 
 static inline long sys_getdents(int fd, void *b, size_t n)
 {
-	SYS_RET(syscall(SYS_getdents64, fd, b, n)); /* libcs differ in its name */
+	SYS_RET(syscall(SYS_getdents64, fd, b, n)); /* its name differs between libcs */
 }
 
-/* Nanoseconds on that clock. */
+/* Returns the time of a clock in ns. */
 SYS_SHARED(int64_t, sys_now, clockid_t clock)
 {
 	struct timespec ts = { 0 };
@@ -310,7 +319,7 @@ SYS_SHARED(int64_t, sys_now, clockid_t clock)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* CPU time of children that were waited for, in ns. */
+/* Sets the CPU times of the children that were waited for, in ns. */
 static inline long sys_rusage_children(uint64_t *user, uint64_t *system)
 {
 	struct { long us, uus, ss, sus, rest[14]; } r; /* the kernel's struct rusage */
@@ -322,24 +331,30 @@ static inline long sys_rusage_children(uint64_t *user, uint64_t *system)
 	return 0;
 }
 
-/* Until then on CLOCK_MONOTONIC, or a signal comes; a handler may change it. */
+/* Sleeps until *t on CLOCK_MONOTONIC, or until a signal comes; a signal handler may change *t. */
 static inline void sys_sleep_at(const struct timespec volatile *t)
 {
-	union { const struct timespec volatile *handlers; const struct timespec *kernels; } until = { t };
+	union {
+		const struct timespec volatile *handlers;
+		const struct timespec *kernels;
+	} until = { t };
 
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, until.kernels, NULL);
 }
 
-/* SIGALRM in so many ns; timers know no less than 1 us. */
+/* Requests a SIGALRM after so many ns, which may be negative: the time has passed then. The timer's
+ * smallest time is 1 us; 0 would stop it. */
 static inline long sys_alarm(int64_t ns)
 {
-	struct itimerval t = { .it_value = { .tv_sec = (time_t)(ns / 1000000000), .tv_usec = ns / 1000 % 1000000 } };
+	int64_t us = ns < 1000 ? 1 : ns / 1000;
+	struct itimerval t = {
+		.it_value = { .tv_sec = (time_t)(us / 1000000), .tv_usec = us % 1000000 }
+	};
 
-	t.it_value.tv_usec += ns < 1000;
 	SYS_RET(setitimer(ITIMER_REAL, &t, NULL));
 }
 
-/* Columns of the terminal behind fd: 0 where it has no size, -errno where fd is no terminal. */
+/* Returns the columns of the terminal fd: 0 if it has no size, -errno if fd is not a terminal. */
 static inline long sys_columns(int fd)
 {
 	struct winsize w = { 0 };
@@ -348,7 +363,7 @@ static inline long sys_columns(int fd)
 	return r < 0 ? -errno : w.ws_col;
 }
 
-/* Rows and columns of the terminal behind fd, which may be 0. */
+/* Sets the rows and columns of the terminal fd; they may be 0. */
 static inline long sys_window(int fd, unsigned *rows, unsigned *cols)
 {
 	struct winsize w = { 0 };
@@ -359,7 +374,7 @@ static inline long sys_window(int fd, unsigned *rows, unsigned *cols)
 	return r < 0 ? -errno : 0;
 }
 
-/* How the terminal behind fd treats what is typed. */
+/* Reads the modes of the terminal fd. */
 static inline long sys_termios(int fd, struct termios *t)
 {
 	SYS_RET(ioctl(fd, TCGETS, t));
@@ -367,7 +382,7 @@ static inline long sys_termios(int fd, struct termios *t)
 
 static inline long sys_set_termios(int fd, const struct termios *t)
 {
-	SYS_RET(syscall(SYS_ioctl, fd, TCSETS, t)); /* powerpc's has the highest bit */
+	SYS_RET(syscall(SYS_ioctl, fd, TCSETS, t)); /* powerpc's request has the highest bit set */
 }
 
 struct sys_limit {
@@ -379,8 +394,9 @@ static inline void sys_set_nofile(const struct sys_limit *l)
 	syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, l, NULL);
 }
 
-/* Raises the soft limit on descriptors to the hard one; how many may be open then. *was: both as they were. By the system
- * call: libc's setrlimit() brings along what makes all threads do it. */
+/* Raises the soft limit on descriptors to the hard one. Returns the new soft limit, or -errno;
+ * *was: the old limits. Direct system call: libc's setrlimit() links code that changes all
+ * threads. */
 static inline long sys_raise_nofile(struct sys_limit *was)
 {
 	struct sys_limit l;
@@ -398,33 +414,49 @@ static inline long sys_raise_nofile(struct sys_limit *was)
 	return l.soft > INT32_MAX ? INT32_MAX : (long)l.soft;
 }
 
-/* perf_event_attr as wide as any kernel's, whatever the headers know: config3 is word 16 (Linux 6.3), config4 word
- * 17. A kernel takes a size beyond its own where the rest is zero. */
+/* perf_event_attr with all fields of later kernels, whatever headers it is built with: config3 is
+ * word 16 (Linux 6.3), config4 word 17. A kernel accepts a size beyond its own if the rest is
+ * zero. */
 union evattr {
 	struct perf_event_attr a;
 	uint64_t w[18];
 };
 enum { EVATTR_CONFIG3 = 16 };
 
-/* A descriptor; E2BIG where something is set that this kernel does not know. */
-static inline long sys_perf_open(union evattr *attr, int pid, int cpu, int group, unsigned long flags)
+/* Returns a descriptor, or -errno; -E2BIG if a field is set that this kernel does not have. */
+static inline long sys_perf_open(union evattr *attr, int pid, int cpu, int group,
+				 unsigned long flags)
 {
 	attr->a.size = sizeof(attr->w);
 	SYS_RET(syscall(SYS_perf_event_open, attr, pid, cpu, group, flags | PERF_FLAG_FD_CLOEXEC));
 }
 
-/* As libdrm's drmIoctl(): what a signal interrupted, or the driver could not do at once, is asked again. */
-static inline long sys_drm(int fd, unsigned long request, void *arg)
+/* struct drm_version of <drm/drm.h>: the name of a DRM driver, and a date and a text about it. */
+struct drm_name {
+	int major, minor, patch;
+	size_t n;
+	char *name;
+	size_t date_n;
+	char *date;
+	size_t text_n;
+	char *text;
+};
+#define DRM_VERSION _IOWR('d', 0x00, struct drm_name)
+
+/* Like libdrm's drmIoctl(): repeats the request if a signal interrupted it or the driver was
+ * busy. */
+SYS_SHARED(long, sys_drm, int fd, unsigned long request, void *arg)
 {
+	int left = 1000; /* a driver that never has time must not stop this program */
 	long r;
 
 	do
-		r = syscall(SYS_ioctl, fd, request, arg); /* libcs differ in the type of a request */
-	while (r < 0 && (errno == EINTR || errno == EAGAIN));
+		r = syscall(SYS_ioctl, fd, request, arg); /* libcs differ in the request's type */
+	while (r < 0 && (errno == EINTR || errno == EAGAIN) && --left);
 	SYS_RET(r);
 }
 
-/* Of commands without a struct flock, for which libc's is there. */
+/* For commands without a struct flock, which need libc's function. */
 SYS_SHARED(long, sys_fcntl, int fd, int cmd, long arg)
 {
 #ifdef SYS_fcntl
@@ -444,8 +476,8 @@ static inline long sys_ioctl(int fd, unsigned long request, unsigned long arg)
 	SYS_RET(syscall(SYS_ioctl, fd, request, arg));
 }
 
-/* Until something happens to one of the descriptors, a signal outside *mask comes, or t on CLOCK_MONOTONIC (negative:
- * no end) has passed. */
+/* Waits for an event on one of the descriptors, for a signal outside *mask, or until t on
+ * CLOCK_MONOTONIC (negative: without end). */
 SYS_SHARED(long, sys_poll_until, struct pollfd *fds, size_t n, int64_t t, const sigset_t *mask)
 {
 	struct timespec ts = { 0 };
@@ -457,12 +489,13 @@ SYS_SHARED(long, sys_poll_until, struct pollfd *fds, size_t n, int64_t t, const 
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		left = t - ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
 		if (left > 0)
-			ts = (struct timespec){ .tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000) };
+			ts = (struct timespec){ .tv_sec = (time_t)(left / 1000000000),
+						.tv_nsec = (long)(left % 1000000000) };
 	}
 	SYS_RET(ppoll(fds, n, t >= 0 ? &ts : NULL, mask));
 }
 
-/* Blocks these signals; *was gets the mask of before. */
+/* Blocks these signals; *was gets the old mask. */
 static inline long sys_block(const int *sigs, size_t n, sigset_t *was)
 {
 	sigset_t set;
@@ -473,17 +506,17 @@ static inline long sys_block(const int *sigs, size_t n, sigset_t *was)
 	SYS_RET(sigprocmask(SIG_BLOCK, &set, was));
 }
 
-/* Sends sig, with the descriptor in it, whenever there is news on fd: to a process (F_SETOWN), or to whom a struct
- * f_owner_ex names (F_SETOWN_EX). */
-SYS_SHARED(long, sys_owner, int fd, int sig, int how, long whom)
+/* Makes the kernel send sig, which carries the descriptor, when fd becomes ready: to a process
+ * (F_SETOWN) or to the owner in a struct f_owner_ex (F_SETOWN_EX). */
+SYS_SHARED(long, sys_set_owner, int fd, int sig, int how, long whom)
 {
 	long r = sys_fcntl(fd, F_SETSIG, sig);
 
 	return r < 0 ? r : sys_fcntl(fd, how, whom);
 }
 
-/* Sets some of the flags that fcntl(2) may change, and clears others. */
-static inline long sys_flags(int fd, int set, int clear)
+/* Sets some of the file status flags, and clears others. */
+static inline long sys_set_flags(int fd, int set, int clear)
 {
 	long flags = sys_fcntl(fd, F_GETFL, 0);
 
@@ -495,26 +528,27 @@ static inline int sys_tid(void)
 	return (int)syscall(SYS_gettid);
 }
 
-/* How late the timer may wake us, in ns: so many wake-ups can be one. */
+/* Sets how late a timer may wake this process, in ns, so that the kernel can combine wake-ups. */
 static inline long sys_timer_slack(int64_t ns)
 {
 	SYS_RET(prctl(PR_SET_TIMERSLACK, (unsigned long)ns, 0, 0, 0));
 }
 
-/* SIGKILL for this process when its parent ends. The parent's pid: another one's where it has ended already. */
+/* Makes the kernel send SIGKILL to this process when its parent ends. Returns the parent's pid:
+ * another process's pid if the parent has ended already. */
 static inline int sys_die_with_parent(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	return getppid();
 }
 
-/* A queue of notices that is read without waiting. */
-static inline long sys_notices(void)
+/* Opens an inotify(7) queue; reads do not block. */
+static inline long sys_inotify(void)
 {
 	SYS_RET(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
 }
 
-static inline long sys_notice_of(int fd, const char *path, uint32_t mask)
+static inline long sys_inotify_add(int fd, const char *path, uint32_t mask)
 {
 	SYS_RET(inotify_add_watch(fd, path, mask));
 }
@@ -524,20 +558,20 @@ static inline long sys_prctl(int what)
 	SYS_RET(prctl(what, 0, 0, 0, 0));
 }
 
-/* As clone(2) with these CLONE_* flags and nothing shared; the child may only make system calls. pidfd: where CLONE_PIDFD puts
- * it, or NULL. */
+/* Calls clone(2) with these CLONE_* flags and no shared memory; the child may only make system
+ * calls. pidfd: where CLONE_PIDFD stores it, or NULL. */
 static inline long sys_fork(int flags, int *pidfd)
 {
 	SYS_RET(syscall(SYS_clone, flags | SIGCHLD, 0, pidfd, 0, 0));
 }
 
-/* By the system call: libc's brings along another way for kernels before 2.6.27. */
+/* Direct system call: libc's function links a fallback for kernels before 2.6.27. */
 static inline long sys_pipe(int fds[2])
 {
 	SYS_RET(syscall(SYS_pipe2, fds, O_CLOEXEC));
 }
 
-/* A socket that sends to an address. */
+/* Opens a socket and connects it to an address. */
 static inline long sys_socket_to(const struct sockaddr *to, socklen_t n, int type)
 {
 	int fd = socket(to->sa_family, type | SOCK_CLOEXEC, 0);
@@ -548,8 +582,9 @@ static inline long sys_socket_to(const struct sockaddr *to, socklen_t n, int typ
 	return r;
 }
 
-/* 1: it waits for connections, 0: it is one, -errno: it is no socket. */
-static inline long sys_accepts(int fd)
+/* Returns 1 if fd listens for connections, 0 if it is another socket, -errno if it is not a
+ * socket. */
+static inline long sys_is_listening(int fd)
 {
 	int is = 0;
 	socklen_t n = sizeof(is);
@@ -558,13 +593,19 @@ static inline long sys_accepts(int fd)
 	return r < 0 ? -errno : is;
 }
 
-/* Says the other end that nothing more comes. */
+/* Tells the peer that no more data comes. */
 static inline long sys_shutdown(int fd)
 {
 	SYS_RET(shutdown(fd, SHUT_WR));
 }
 
-/* Only where it fails. PATH is searched. */
+/* Makes this process the parent of descendants whose parent ends (Linux 3.4). */
+static inline void sys_subreaper(void)
+{
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+/* Executes argv with this signal mask; searches PATH. Returns only if it fails. */
 static inline long sys_exec(char **argv, const sigset_t *mask)
 {
 	sigprocmask(SIG_SETMASK, mask, NULL);
@@ -576,22 +617,29 @@ SYS_SHARED(long, sys_kill, int pid, int sig)
 	SYS_RET(kill(pid, sig));
 }
 
-/* The child's pid once it has ended, 0 before. */
-static inline long sys_wait(int pid, int *status)
+/* Returns the child's pid if it has ended, else 0, or -errno. */
+static inline long sys_wait(int pid, int *status, struct rusage *usage)
 {
-	SYS_RET(wait4(pid, status, WNOHANG, NULL));
+	SYS_RET(wait4(pid, status, WNOHANG, usage));
 }
 
-/* A handler that stays. Whether the signal was ignored. */
-static inline int sys_signal_stays(int sig, void (*handler)(int))
+/* Waits until the child has ended. Returns its pid, or -errno. */
+static inline long sys_wait_end(int pid, int *status)
+{
+	SYS_RET(wait4(pid, status, 0, NULL));
+}
+
+/* Installs a handler that stays installed. Returns whether the signal was ignored before. */
+static inline int sys_signal_persistent(int sig, void (*handler)(int))
 {
 	struct sigaction sa = { .sa_handler = handler }, was;
 
 	return sigaction(sig, &sa, &was) == 0 && was.sa_handler == SIG_IGN;
 }
 
-/* A handler for a signal that may end us, unless whoever started us has it ignored: nohup. */
-SYS_SHARED(long, sys_signal_end, int sig, struct sigaction *sa)
+/* Installs a handler for a signal that ends the process, unless it was ignored at the start:
+ * nohup. */
+SYS_SHARED(long, sys_signal_unless_ignored, int sig, struct sigaction *sa)
 {
 	struct sigaction was;
 	long r = sigaction(sig, sa, &was);
@@ -601,12 +649,12 @@ SYS_SHARED(long, sys_signal_end, int sig, struct sigaction *sa)
 	SYS_RET(r);
 }
 
-/* One that hears who sent the signal. */
+/* The same for a handler that gets the signal's sender. */
 static inline long sys_signal_info(int sig, void (*handler)(int, siginfo_t *, void *))
 {
 	struct sigaction sa = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
 
-	return sys_signal_end(sig, &sa);
+	return sys_signal_unless_ignored(sig, &sa);
 }
 
 static inline int sys_is_open(int fd)
@@ -633,16 +681,16 @@ static inline void sys_default(int sig)
 	sigaction(sig, &sa, NULL);
 }
 
-/* Whether a write to fd would not wait. */
-static inline int sys_takes(int fd)
+/* Returns whether a write to fd would not block. */
+static inline int sys_is_writable(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 
 	return poll(&p, 1, 0) > 0 && p.revents & POLLOUT;
 }
 
-/* What a wait can be exact to, in ns. */
-static inline int64_t sys_clock_step(clockid_t clock)
+/* Returns the resolution of a clock in ns. */
+static inline int64_t sys_clock_resolution(clockid_t clock)
 {
 	struct timespec ts = { 0 };
 
@@ -650,16 +698,18 @@ static inline int64_t sys_clock_step(clockid_t clock)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* A handler for the first such signal, which interrupts system calls; the second one kills. */
+/* Installs a handler for the first such signal, which interrupts system calls; the second one kills
+ * the process. */
 static inline long sys_signal(int sig, void (*handler)(int))
 {
 	struct sigaction sa = { .sa_handler = handler, .sa_flags = (int)SA_RESETHAND };
 
-	return sys_signal_end(sig, &sa);
+	return sys_signal_unless_ignored(sig, &sa);
 }
 
-/* Doubles are rounded to doubles, as everywhere: i387 would keep 11 bits more, and round twice. */
-static inline void sys_double(void)
+/* Makes the FPU round to double, as other architectures do: i387 would keep 11 more bits and round
+ * twice. */
+static inline void sys_fpu_double(void)
 {
 #if defined(__i386__) && !defined(__SSE2_MATH__)
 	uint16_t control = 0x27f; /* all exceptions masked, 53 bits, to the nearest */
@@ -668,7 +718,7 @@ static inline void sys_double(void)
 #endif
 }
 
-/* --- one at a time: Drepper, "Futexes Are Tricky", mutex 2. 0: free at first -------------------------------- */
+/* --- mutex: Drepper, "Futexes Are Tricky", mutex 2. Its initial value is 0: free ------------- */
 
 static inline void sys_lock(int *l)
 {
@@ -686,7 +736,8 @@ static inline void sys_unlock(int *l)
 		syscall(SYS_futex, l, 129 /* FUTEX_WAKE_PRIVATE */, 1, NULL, NULL, 0);
 }
 
-/* The CPUs that we may run on, a bit each: how many bytes of them, or -errno. All our architectures are little-endian. */
+/* Reads the CPUs that this process may run on, one bit each. Returns the number of bytes, or
+ * -errno. All supported architectures are little-endian. */
 static inline long sys_affinity(void *cpus, size_t n)
 {
 	SYS_RET(syscall(SYS_sched_getaffinity, 0, n, cpus));
@@ -697,35 +748,35 @@ static inline void sys_yield(void)
 	syscall(SYS_sched_yield);
 }
 
-/* --- what may be asked of the kernel from then on ---------------------------------------------------------- */
+/* --- Landlock and seccomp --------------------------------------------------------------------- */
 
 #ifdef __mips__
 #define SYS_LANDLOCK 4444
 #else
-#define SYS_LANDLOCK 444 /* Linux 5.13: the same numbers everywhere, but for where they begin */
+#define SYS_LANDLOCK 444 /* Linux 5.13: the same numbers on all architectures, plus an offset */
 #endif
 #ifndef SECCOMP_SET_MODE_FILTER /* linux/seccomp.h */
 #define SECCOMP_SET_MODE_FILTER 1
 #endif
 
-/* struct landlock_ruleset_attr; a kernel that knows less of it wants the rest to be zero. */
+/* struct landlock_ruleset_attr; a kernel with a shorter one requires the rest to be zero. */
 struct landlock_rights {
 	uint64_t files, tcp, scopes;
 };
 
-/* Its version, or -errno. */
+/* Returns the version of the Landlock ABI, or -errno. */
 static inline long sys_landlock_abi(void)
 {
 	SYS_RET(syscall(SYS_LANDLOCK, NULL, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */));
 }
 
-/* A set of rules that takes these rights away: its descriptor. */
+/* Creates a set of rules that denies these rights. Returns its descriptor. */
 static inline long sys_landlock(const struct landlock_rights *r)
 {
 	SYS_RET(syscall(SYS_LANDLOCK, r, sizeof(*r), 0));
 }
 
-/* But not on that file, or below that folder. */
+/* Adds an exception for a file, or for a folder and all below it. */
 static inline long sys_landlock_allow(int rules, int fd, uint64_t rights)
 {
 	struct { uint64_t rights; int32_t fd; } __attribute__((packed)) beneath = { rights, fd };
@@ -738,27 +789,36 @@ static inline long sys_landlock_enter(int rules)
 	SYS_RET(syscall(SYS_LANDLOCK + 2, rules, 0));
 }
 
-/* No program that we start gets more than we have: without it a filter and rules are root's only. */
+/* A program that this process executes gets no more privileges. Without this, only root may install
+ * a filter or rules. */
 static inline void sys_no_new_privs(void)
 {
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/* A filter of system calls. Before Linux 5.16 one slows speculation down unless it is told not to: for those who run the
- * code of others. Linux 4.17 knows the flag. */
+/* Installs a filter of system calls. Before Linux 5.16 a filter restricts speculation, which slows
+ * the process down, unless this flag is given. The restriction is for programs that run code of
+ * others. Linux has the flag since 4.17. */
 static inline long sys_seccomp(const void *code, unsigned short n)
 {
 	struct { unsigned short n; const void *code; } prog = { n, code }; /* struct sock_fprog */
-	long r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 4 /* SECCOMP_FILTER_FLAG_SPEC_ALLOW */, &prog);
+	long r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			 4 /* SECCOMP_FILTER_FLAG_SPEC_ALLOW */, &prog);
 
 	if (r < 0 && errno == EINVAL)
 		r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
 	SYS_RET(r);
 }
 
-/* --- rings of perf events, and the files that describe what they say ----------------------------- */
+/* Linux 5.8 for iterators. attr: the part of union bpf_attr that the command uses. */
+static inline long sys_bpf(int cmd, void *attr, unsigned n)
+{
+	SYS_RET(syscall(SYS_bpf, cmd, attr, n));
+}
 
-/* n bytes that are shared with the kernel; NULL and -errno in *error where there are none. */
+/* --- perf ring buffers, mapped files and address space --------------------------------------- */
+
+/* Maps n bytes that are shared with the kernel. On failure returns NULL, with -errno in *error. */
 static inline void *sys_mmap(int fd, size_t n, long *error)
 {
 	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -767,7 +827,8 @@ static inline void *sys_mmap(int fd, size_t n, long *error)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* A whole file, for reading, as long as we live; closes it. -EFBIG where addresses end before it does. */
+/* Maps a whole file for reading until the process ends, and closes fd. -EFBIG if the file exceeds
+ * the address space. */
 static inline long sys_map(int fd, const char **p, const char **e)
 {
 	struct stat st;
@@ -787,8 +848,9 @@ static inline long sys_map(int fd, const char **p, const char **e)
 	return error;
 }
 
-/* As mmap(2); MAP_FAILED and -errno in *error. */
-static inline void *sys_mmap_at(void *at, size_t n, int prot, int flags, int fd, off_t offset, long *error)
+/* Like mmap(2). On failure returns MAP_FAILED, with -errno in *error. */
+static inline void *sys_mmap_at(void *at, size_t n, int prot, int flags, int fd, off_t offset,
+				long *error)
 {
 	void *p = mmap(at, n, prot, flags, fd, offset);
 
@@ -796,14 +858,14 @@ static inline void *sys_mmap_at(void *at, size_t n, int prot, int flags, int fd,
 	return p;
 }
 
-/* Address space without memory, which never becomes huge pages; NULL: there is none. */
+/* Reserves address space without memory, which never gets huge pages; NULL on failure. */
 static inline void *sys_reserve(size_t n)
 {
 	void *p = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
 		return NULL;
-	madvise(p, n, MADV_NOHUGEPAGE); /* EINVAL where the kernel has no huge pages */
+	madvise(p, n, MADV_NOHUGEPAGE); /* EINVAL if the kernel has no huge pages */
 	return p;
 }
 
@@ -813,7 +875,7 @@ static inline long sys_commit(void *p, size_t n)
 	SYS_RET(mprotect(p, n, PROT_READ | PROT_WRITE));
 }
 
-/* --- what libperfmon2 is made of -------------------------------------------------------------------------- */
+/* --- calls of libperfmon2 --------------------------------------------------------------------- */
 
 static inline long sys_memfd(const char *name)
 {
@@ -825,13 +887,13 @@ static inline long sys_ftruncate(int fd, size_t n)
 	SYS_RET(ftruncate(fd, (off_t)n));
 }
 
-/* Two ends of a queue of whole messages. */
+/* Opens a pair of connected sockets that keep message boundaries. */
 static inline long sys_seqpacket(int fds[2])
 {
 	SYS_RET(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds));
 }
 
-/* Neither waits; and nobody is killed where the other end is closed. */
+/* sys_send() and sys_recv() do not block; a closed peer raises no SIGPIPE. */
 static inline long sys_send(int fd, const void *b, size_t n)
 {
 	SYS_RET(send(fd, b, n, MSG_DONTWAIT | MSG_NOSIGNAL));
@@ -842,7 +904,7 @@ static inline long sys_recv(int fd, void *b, size_t n)
 	SYS_RET(recv(fd, b, n, MSG_DONTWAIT));
 }
 
-/* The CPU we are on. */
+/* Returns the CPU that this thread runs on. */
 static inline long sys_cpu(void)
 {
 	unsigned cpu = 0;
@@ -851,7 +913,7 @@ static inline long sys_cpu(void)
 	return r < 0 ? -errno : (long)cpu;
 }
 
-/* Every signal, and back: of the calling thread. */
+/* Blocks all signals of the calling thread; sys_unblock() restores its old mask. */
 static inline void sys_block_all(sigset_t *was)
 {
 	sigset_t all;
@@ -875,9 +937,10 @@ static inline long sys_pwrite(int fd, const void *b, size_t n, uint64_t at)
 	SYS_RET(pwrite(fd, b, n, (off_t)at));
 }
 
-unsigned long getauxval(unsigned long type); /* sys/auxv.h, with which glibc's elf.h comes and its names */
+/* sys/auxv.h is not included: glibc's includes elf.h and its names. */
+unsigned long getauxval(unsigned long type);
 
-static inline size_t sys_page(void)
+static inline size_t sys_page_size(void)
 {
 	return getauxval(AT_PAGESZ);
 }

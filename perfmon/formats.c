@@ -1,4 +1,4 @@
-/* formats.c - sampling formats: the default one, a histogram, n-way, and those that programs add.
+/* formats.c - sampling formats: default, histogram, n-way, and the list with those of programs.
  * SPDX-License-Identifier: MIT */
 #include "perfmon_int.h"
 
@@ -14,9 +14,9 @@ int fmt_error(int r)
 	return r > 0 || r < -MAX_ERRNO ? -EINVAL : r;
 }
 
-/* --- default: entries one behind the other ------------------------------------------------------------------- */
+/* --- default: entries one after another ------------------------------------------------------- */
 
-/* Of the largest entry. */
+/* Returns the size of the largest entry, in bytes. */
 static u64 entry_max(u16 npmds)
 {
 	return sizeof(pfm_dfl_smpl_entry_t) + npmds * sizeof(u64);
@@ -42,7 +42,8 @@ static int dfl_size(u32 flags, const void *arg, size_t *size)
 static void dfl_start(pfm_dfl_smpl_hdr_t *h, u64 size, u32 flags, u16 npmds)
 {
 	*h = (pfm_dfl_smpl_hdr_t){ .hdr_cur_offs = sizeof(*h), .hdr_buf_size = size,
-		.hdr_min_buf_space = entry_max(npmds), .hdr_version = PFM_DFL_SMPL_VERSION, .hdr_buf_flags = flags };
+		.hdr_min_buf_space = entry_max(npmds), .hdr_version = PFM_DFL_SMPL_VERSION,
+		.hdr_buf_flags = flags };
 }
 
 static int dfl_init(void *buf, u32 flags, u16 npmds, const void *arg)
@@ -54,8 +55,8 @@ static int dfl_init(void *buf, u32 flags, u16 npmds, const void *arg)
 	return 0;
 }
 
-/* One more, after all that was written before. A fence and a store: a release of 64 bits would be a call of libatomic's on
- * mips and old arm, which no one who links this has asked for. */
+/* Adds 1 to the count, after all earlier writes. It uses a fence and a store: a release of 64 bits
+ * would call libatomic on mips and old arm, which programs that use this library need not link. */
 static void publish(u64 *count)
 {
 	__atomic_thread_fence(__ATOMIC_RELEASE);
@@ -67,12 +68,14 @@ static bool dfl_has_room(const pfm_dfl_smpl_hdr_t *h)
 	return h->hdr_buf_size - h->hdr_cur_offs >= h->hdr_min_buf_space;
 }
 
-/* Whether another entry has room behind this one, which may find none itself: a context that was loaded anew while its buffer
- * was full has it full still. What the program can map is read by it alone: our numbers stay ours. */
+/* Adds an entry. Returns whether there is room for another one after it. False also if there was
+ * none for this one: the buffer of a context that was loaded again while it was full is still full.
+ * The numbers in the buffer can be trusted, because the program can map it only for reading. */
 static bool dfl_add(pfm_dfl_smpl_hdr_t *h, const pfm_ovfl_arg_t *o, u64 ip, u64 tstamp)
 {
-	pfm_dfl_smpl_entry_t e = { .pid = o->pid, .ovfl_pmd = o->ovfl_pmd, .last_reset_val = o->pmd_last_reset, .ip = ip,
-		.tstamp = tstamp, .cpu = o->cpu, .set = o->active_set, .tgid = o->tgid };
+	pfm_dfl_smpl_entry_t e = { .pid = o->pid, .ovfl_pmd = o->ovfl_pmd,
+		.last_reset_val = o->pmd_last_reset, .ip = ip, .tstamp = tstamp, .cpu = o->cpu,
+		.set = o->active_set, .tgid = o->tgid };
 	size_t values = o->num_smpl_pmds * sizeof(u64);
 	char *to = (char *)h + h->hdr_cur_offs;
 
@@ -111,7 +114,7 @@ static int dfl_restart(int active, u32 *ctrl, void *buf)
 	return 0;
 }
 
-/* --- histogram: an open hash table ----------------------------------------------------------------------------- */
+/* --- histogram: an open hash table ------------------------------------------------------------ */
 
 static int hist_validate(u32 flags, u16 npmds, const void *arg)
 {
@@ -119,7 +122,8 @@ static int hist_validate(u32 flags, u16 npmds, const void *arg)
 
 	(void)flags;
 	(void)npmds;
-	return a->buf_size < sizeof(pfm_hist_smpl_hdr_t) + 4 * sizeof(pfm_hist_smpl_entry_t) ? -EINVAL : 0;
+	return a->buf_size < sizeof(pfm_hist_smpl_hdr_t) + 4 * sizeof(pfm_hist_smpl_entry_t) ?
+	       -EINVAL : 0;
 }
 
 static int hist_size(u32 flags, const void *arg, size_t *size)
@@ -151,7 +155,7 @@ static u64 hist_hash(const pfm_hist_smpl_entry_t *k)
 	return x ^ x >> 32;
 }
 
-/* Its entry, or a free one; NULL: there is neither. */
+/* Returns the entry of this key, or a free one; NULL: there is neither. */
 static pfm_hist_smpl_entry_t *hist_find(pfm_hist_smpl_hdr_t *h, const pfm_hist_smpl_entry_t *k)
 {
 	pfm_hist_smpl_entry_t *table = (void *)(h + 1);
@@ -160,7 +164,9 @@ static pfm_hist_smpl_entry_t *hist_find(pfm_hist_smpl_hdr_t *h, const pfm_hist_s
 	for (u64 i = 0; i < n; i++, at = (at + 1) % n) {
 		pfm_hist_smpl_entry_t *e = &table[at];
 
-		if (e->count == 0 || (e->ip == k->ip && e->tgid == k->tgid && e->ovfl_pmd == k->ovfl_pmd && e->set == k->set))
+		if (e->count == 0 ||
+		    (e->ip == k->ip && e->tgid == k->tgid && e->ovfl_pmd == k->ovfl_pmd &&
+		     e->set == k->set))
 			return e;
 	}
 	return NULL;
@@ -169,7 +175,8 @@ static pfm_hist_smpl_entry_t *hist_find(pfm_hist_smpl_hdr_t *h, const pfm_hist_s
 static int hist_handler(void *buf, pfm_ovfl_arg_t *o, u64 ip, u64 tstamp)
 {
 	pfm_hist_smpl_hdr_t *h = buf;
-	pfm_hist_smpl_entry_t k = { .ip = ip, .tgid = o->tgid, .ovfl_pmd = o->ovfl_pmd, .set = o->active_set };
+	pfm_hist_smpl_entry_t k = { .ip = ip, .tgid = o->tgid, .ovfl_pmd = o->ovfl_pmd,
+				    .set = o->active_set };
 	pfm_hist_smpl_entry_t *e = hist_find(h, &k);
 
 	(void)tstamp;
@@ -181,7 +188,8 @@ static int hist_handler(void *buf, pfm_ovfl_arg_t *o, u64 ip, u64 tstamp)
 		e->count++;
 		h->hdr_count++;
 	}
-	/* Beyond 7 of 8 a search grows long (Knuth, 6.4: 32 entries); and the key behind the last one would be lost. */
+	/* With more than 7 of 8 entries in use a search becomes long (Knuth, 6.4: 32 entries); and
+	 * without a free entry a new key would be lost. */
 	o->ovfl_ctrl = PFM_OVFL_CTRL_RESET;
 	if (h->hdr_used < h->hdr_entries - h->hdr_entries / 8)
 		return 0;
@@ -201,9 +209,9 @@ static int hist_restart(int active, u32 *ctrl, void *buf)
 	return 0;
 }
 
-/* --- n-way: default buffers in turn ---------------------------------------------------------------------------- */
+/* --- n-way: several default buffers, filled one after another --------------------------------- */
 
-/* Of one part: whole words. */
+/* Returns the size of one part, in bytes: whole words. */
 static u64 part_size(const pfm_nway_smpl_arg_t *a)
 {
 	return (a->buf_size - sizeof(pfm_nway_smpl_hdr_t)) / a->buf_parts & ~(u64)7;
@@ -214,7 +222,8 @@ static int nway_validate(u32 flags, u16 npmds, const void *arg)
 	const pfm_nway_smpl_arg_t *a = arg;
 
 	(void)flags;
-	if (a->buf_parts < 2 || a->buf_parts > PFM_NWAY_MAX_PARTS || a->buf_size < sizeof(pfm_nway_smpl_hdr_t))
+	if (a->buf_parts < 2 || a->buf_parts > PFM_NWAY_MAX_PARTS ||
+	    a->buf_size < sizeof(pfm_nway_smpl_hdr_t))
 		return -EINVAL;
 	return part_size(a) < sizeof(pfm_dfl_smpl_hdr_t) + entry_max(npmds) ? -EINVAL : 0;
 }
@@ -234,7 +243,8 @@ static int nway_init(void *buf, u32 flags, u16 npmds, const void *arg)
 	pfm_nway_smpl_hdr_t *h = buf;
 
 	(void)flags;
-	*h = (pfm_nway_smpl_hdr_t){ .hdr_parts = a->buf_parts, .hdr_part_size = part_size(a), .hdr_buf_size = a->buf_size };
+	*h = (pfm_nway_smpl_hdr_t){ .hdr_parts = a->buf_parts, .hdr_part_size = part_size(a),
+		.hdr_buf_size = a->buf_size };
 	for (u64 i = 0; i < h->hdr_parts; i++)
 		dfl_start(PFM_NWAY_PART(h, i), h->hdr_part_size, a->buf_flags, npmds);
 	return 0;
@@ -249,7 +259,7 @@ static int nway_handler(void *buf, pfm_ovfl_arg_t *o, u64 ip, u64 tstamp)
 	if (dfl_add(part, o, ip, tstamp))
 		return 0;
 	part->hdr_overflows++;
-	if (h->hdr_filled - h->hdr_read < h->hdr_parts) /* else it was full before */
+	if (h->hdr_filled - h->hdr_read < h->hdr_parts) /* else all parts were full before */
 		publish(&h->hdr_filled);
 	o->ovfl_ctrl |= PFM_OVFL_CTRL_NOTIFY;
 	if (h->hdr_filled - h->hdr_read < h->hdr_parts)
@@ -272,15 +282,15 @@ static int nway_restart(int active, u32 *ctrl, void *buf)
 	return 0;
 }
 
-/* --- which there are ------------------------------------------------------------------------------------------- */
+/* --- the list of formats ---------------------------------------------------------------------- */
 
 static const struct pfm_smpl_fmt builtin[] = {
-	{ PFM_DFL_SMPL_NAME, PFM_DFL_SMPL_UUID, sizeof(pfm_dfl_smpl_arg_t), dfl_validate, dfl_size, dfl_init, dfl_handler,
-		dfl_restart, NULL },
-	{ PFM_HIST_SMPL_NAME, PFM_HIST_SMPL_UUID, sizeof(pfm_hist_smpl_arg_t), hist_validate, hist_size, hist_init,
-		hist_handler, hist_restart, NULL },
-	{ PFM_NWAY_SMPL_NAME, PFM_NWAY_SMPL_UUID, sizeof(pfm_nway_smpl_arg_t), nway_validate, nway_size, nway_init,
-		nway_handler, nway_restart, NULL },
+	{ PFM_DFL_SMPL_NAME, PFM_DFL_SMPL_UUID, sizeof(pfm_dfl_smpl_arg_t), dfl_validate, dfl_size,
+	  dfl_init, dfl_handler, dfl_restart, NULL },
+	{ PFM_HIST_SMPL_NAME, PFM_HIST_SMPL_UUID, sizeof(pfm_hist_smpl_arg_t), hist_validate,
+	  hist_size, hist_init, hist_handler, hist_restart, NULL },
+	{ PFM_NWAY_SMPL_NAME, PFM_NWAY_SMPL_UUID, sizeof(pfm_nway_smpl_arg_t), nway_validate,
+	  nway_size, nway_init, nway_handler, nway_restart, NULL },
 };
 static const struct pfm_smpl_fmt *fmts[MAX_FMTS] = { &builtin[0], &builtin[1], &builtin[2] };
 
@@ -289,7 +299,9 @@ static const struct pfm_smpl_fmt **fmt_find(const char *name, const u8 *uuid)
 	for (size_t i = 0; i < MAX_FMTS; i++) {
 		const struct pfm_smpl_fmt *f = fmts[i];
 
-		if (f && ((name && strcmp(f->fmt_name, name) == 0) || (uuid && memcmp(f->fmt_uuid, uuid, sizeof(pfm_uuid_t)) == 0)))
+		if (f &&
+		    ((name && strcmp(f->fmt_name, name) == 0) ||
+		     (uuid && memcmp(f->fmt_uuid, uuid, sizeof(pfm_uuid_t)) == 0)))
 			return &fmts[i];
 	}
 	return NULL;
@@ -337,8 +349,8 @@ int pfm_unregister_fmt(const pfm_uuid_t uuid)
 	f = uuid ? fmt_find(NULL, uuid) : NULL;
 	if (!f || f < fmts + sizeof(builtin) / sizeof(*builtin))
 		return ctx_leave(-EINVAL);
-	for (size_t i = 0; i < MAX_CTXS; i++)
-		if (ctxs[i].state != ST_FREE && ctxs[i].fmt == *f)
+	for (const struct ctx *c = ctxs.rows; c < ctxs_end(); c++)
+		if (c->state != ST_FREE && c->fmt == *f)
 			return ctx_leave(-EBUSY);
 	*f = NULL;
 	return ctx_leave(0);

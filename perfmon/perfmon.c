@@ -1,13 +1,15 @@
-/* perfmon.c - contexts of perfmon2, and the calls that both of its versions have, over perf_event_open(2).
+/* perfmon.c - contexts of perfmon2, over perf_event_open(2), and the calls that v2.2 and v2.3 have
+ * in common.
  * SPDX-License-Identifier: MIT */
 #include "perfmon_int.h"
 
-struct ctx ctxs[MAX_CTXS];
+struct ctxs ctxs = { .table = TABLE_ROW(ctxs.rows, MAX_CTXS, 16, "contexts") };
 int lock;
 
-/* Contexts are of one process: its child has their descriptors, but neither the thread that serves them nor a say. */
+/* The process that the contexts belong to. A child of fork() has their descriptors, but no service
+ * thread, and cannot use them. */
 static u32 owner;
-static sigset_t mask; /* of the thread that has the lock */
+static sigset_t saved_sigmask; /* signal mask of the thread that has the lock, before the call */
 
 static void ctx_close(struct ctx *c)
 {
@@ -22,11 +24,12 @@ static void ctx_close(struct ctx *c)
 	c->state = ST_FREE;
 }
 
-/* Closing a duplicate of the parent's descriptors does nothing to its counters. Rings are not inherited (perf_mmap():
- * VM_DONTCOPY): where they were may be something else of the child's. */
+/* Frees the contexts that a child of fork() has from its parent. Closing duplicates of the parent's
+ * descriptors does not affect the parent's counters. Rings are not inherited (perf_mmap():
+ * VM_DONTCOPY): the child may have other memory at their addresses. */
 static void forget_parent(void)
 {
-	for (struct ctx *c = ctxs; c < ctxs + MAX_CTXS; c++) {
+	for (struct ctx *c = ctxs.rows; c < ctxs_end(); c++) {
 		for (struct set *s = c->sets; s; s = s->next)
 			s->ring.page = NULL;
 		if (c->state != ST_FREE)
@@ -35,7 +38,7 @@ static void forget_parent(void)
 	service_forget();
 }
 
-/* The first call in a process; others wait for it. */
+/* Makes the process the owner at its first call; its other threads wait until that is done. */
 static void process_enter(u32 pid)
 {
 	const u32 entering = pid | 1u << 31; /* no pid has that bit */
@@ -45,8 +48,9 @@ static void process_enter(u32 pid)
 		if (was == entering) {
 			sys_yield();
 			was = __atomic_load_n(&owner, __ATOMIC_ACQUIRE);
-		} else if (__atomic_compare_exchange_n(&owner, &was, entering, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
-			lock = 0; /* of a thread that is not here */
+		} else if (__atomic_compare_exchange_n(&owner, &was, entering, 0, __ATOMIC_ACQUIRE,
+						       __ATOMIC_ACQUIRE)) {
+			lock = 0; /* fork() did not copy the thread that may hold it */
 			forget_parent();
 			__atomic_store_n(&owner, pid, __ATOMIC_RELEASE);
 			was = pid;
@@ -54,7 +58,8 @@ static void process_enter(u32 pid)
 	}
 }
 
-/* No handler runs while we have the lock: a message raises SIGIO, and its handler may call us. */
+/* Signals are blocked while the lock is held: a message raises SIGIO, and its handler may call the
+ * library. */
 void lib_enter(void)
 {
 	sigset_t was;
@@ -62,12 +67,12 @@ void lib_enter(void)
 	sys_block_all(&was);
 	process_enter(sys_pid());
 	sys_lock(&lock);
-	mask = was;
+	saved_sigmask = was;
 }
 
 int ctx_leave(int error)
 {
-	sigset_t was = mask;
+	sigset_t was = saved_sigmask;
 
 	sys_unlock(&lock);
 	sys_unblock(&was);
@@ -83,7 +88,7 @@ static struct ctx *ctx_find(int fd)
 
 	if (sys_fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode))
 		return NULL;
-	for (struct ctx *c = ctxs; c < ctxs + MAX_CTXS; c++)
+	for (struct ctx *c = ctxs.rows; c < ctxs_end(); c++)
 		if (c->state != ST_FREE && c->ino == st.st_ino)
 			return c;
 	return NULL;
@@ -95,6 +100,8 @@ struct ctx *ctx_enter(int fd, const void *args, int count, int *error)
 
 	lib_enter();
 	c = ctx_find(fd);
+	if (c)
+		c->fd = fd;
 	if (!c)
 		*error = -EBADF;
 	else if (count < 1 || count > MAX_VECTOR)
@@ -104,11 +111,11 @@ struct ctx *ctx_enter(int fd, const void *args, int count, int *error)
 	return *error ? NULL : c;
 }
 
-/* --- a context's life --------------------------------------------------------------------------------------------- */
+/* --- creating and freeing a context ----------------------------------------------------------- */
 
 static int buffer_open(struct ctx *c, u16 npmds, const void *arg)
 {
-	size_t page = sys_page();
+	size_t page = sys_page_size();
 	long r = c->fmt->fmt_validate ? fmt_error(c->fmt->fmt_validate(c->flags, npmds, arg)) : 0;
 
 	if (r == 0 && c->fmt->fmt_getsize)
@@ -124,7 +131,8 @@ static int buffer_open(struct ctx *c, u16 npmds, const void *arg)
 		if (r == 0)
 			c->buf = sys_mmap(c->memfd, c->size, &r);
 	}
-	return r == 0 && c->fmt->fmt_init ? fmt_error(c->fmt->fmt_init(c->buf, c->flags, npmds, arg)) : (int)r;
+	return r == 0 && c->fmt->fmt_init ?
+	       fmt_error(c->fmt->fmt_init(c->buf, c->flags, npmds, arg)) : (int)r;
 }
 
 void ctx_free(struct ctx *c)
@@ -137,26 +145,38 @@ void ctx_free(struct ctx *c)
 
 void ctxs_reap(void)
 {
-	for (struct ctx *c = ctxs; c < ctxs + MAX_CTXS; c++) {
-		struct pollfd p = { .fd = c->end };
+	enum { AT_ONCE = 64 };
+	struct pollfd p[AT_ONCE];
 
-		if (c->state != ST_FREE && sys_poll_until(&p, 1, 0, NULL) > 0 && p.revents & POLLHUP)
-			ctx_free(c);
+	for (u32 from = 0; from < ctxs.n; from += AT_ONCE) {
+		struct ctx *c = &ctxs.rows[from];
+		u32 n = ctxs.n - from < AT_ONCE ? ctxs.n - from : AT_ONCE;
+
+		for (u32 i = 0; i < n; i++)
+			p[i] = (struct pollfd){ .fd = c[i].state == ST_FREE ? -1 : c[i].end };
+		if (sys_poll_until(p, n, 0, NULL) <= 0)
+			continue;
+		for (u32 i = 0; i < n; i++)
+			if (p[i].revents & POLLHUP)
+				ctx_free(&c[i]);
 	}
 }
 
-/* A free one. */
+/* Returns a free context; NULL: no room. */
 static struct ctx *ctx_new(void)
 {
-	struct ctx *c = ctxs;
+	struct ctx *c = ctxs.rows;
 
 	ctxs_reap();
-	while (c < ctxs + MAX_CTXS && c->state != ST_FREE)
+	while (c < ctxs_end() && c->state != ST_FREE)
 		c++;
-	return c < ctxs + MAX_CTXS ? c : NULL;
+	if (c < ctxs_end())
+		return c;
+	return table_has(&ctxs.table, ctxs.n) && service_reserve(ctxs.n + 1) ?
+	       &ctxs.rows[ctxs.n++] : NULL;
 }
 
-/* PMDs of the PMU: how many values an entry may have. */
+/* Returns the number of PMDs of the PMU: an entry may have as many values. */
 static u16 count_pmds(void)
 {
 	const struct pmumap *map = pmumap();
@@ -167,7 +187,8 @@ static u16 count_pmds(void)
 	return n;
 }
 
-int ctx_create(u32 flags, bool v23, const struct pfm_smpl_fmt *fmt, const void *arg, size_t narg, size_t *size)
+int ctx_create(u32 flags, bool v23, const struct pfm_smpl_fmt *fmt, const void *arg, size_t narg,
+	       size_t *size)
 {
 	struct ctx *c;
 	struct stat st = { 0 };
@@ -175,7 +196,8 @@ int ctx_create(u32 flags, bool v23, const struct pfm_smpl_fmt *fmt, const void *
 
 	if (!pmumap())
 		return -ENOMEM;
-	if (pmumap()->why || flags & ~(u32)(PFM_FL_SYSTEM_WIDE | PFM_FL_OVFL_NO_MSG) || narg != (fmt ? fmt->fmt_arg_size : 0))
+	if (pmumap()->why || flags & ~(u32)(PFM_FL_SYSTEM_WIDE | PFM_FL_OVFL_NO_MSG) ||
+	    narg != (fmt ? fmt->fmt_arg_size : 0))
 		return -EINVAL;
 	if (narg && !arg)
 		return -EFAULT;
@@ -185,14 +207,16 @@ int ctx_create(u32 flags, bool v23, const struct pfm_smpl_fmt *fmt, const void *
 	c = ctx_new();
 	if (!c)
 		return -ENOMEM;
-	*c = (struct ctx){ .flags = flags, .v23 = v23, .fmt = fmt, .memfd = -1, .end = -1, .deadline = -1 };
+	*c = (struct ctx){ .flags = flags, .v23 = v23, .fmt = fmt, .memfd = -1, .end = -1,
+			   .deadline = -1 };
 	c->active = ctx_add_set(c, 0);
 	if (!c->active)
 		return -ENOMEM;
 	r = (int)sys_seqpacket(fds);
 	if (r == 0) {
 		c->end = fds[1];
-		r = fmt ? buffer_open(c, count_pmds(), arg) : 0; /* last: fmt_exit is owed behind fmt_init */
+		/* last: fmt_exit must be called after fmt_init */
+		r = fmt ? buffer_open(c, count_pmds(), arg) : 0;
 		if (r < 0)
 			sys_close(fds[0]);
 	}
@@ -202,6 +226,7 @@ int ctx_create(u32 flags, bool v23, const struct pfm_smpl_fmt *fmt, const void *
 	}
 	sys_fstat(fds[0], &st);
 	c->ino = st.st_ino;
+	c->fd = fds[0];
 	c->state = ST_UNLOADED;
 	*size = c->size;
 	service_wake();
@@ -214,24 +239,26 @@ void *pfm_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off
 	long error = 0;
 	void *p;
 
-	if (flags & MAP_ANONYMOUS) /* no lock: it is not ours, whoever calls */
+	if (flags & MAP_ANONYMOUS) /* no lock: it is never a sampling buffer */
 		return sys_mmap_at(addr, length, prot, flags, fd, offset, &error);
 	lib_enter();
 	c = ctx_find(fd);
 	if (c && (!c->buf || length == 0 || length > c->size || offset != 0))
 		error = -EINVAL;
 	else if (c && prot & (PROT_WRITE | PROT_EXEC))
-		error = -EPERM; /* the library writes it, and relies on it */
+		error = -EPERM; /* the library writes the buffer, and relies on it */
 	else if (c)
-		flags = (flags & ~MAP_TYPE) | MAP_SHARED; /* a private one need not show what comes later */
-	p = error ? MAP_FAILED : sys_mmap_at(addr, length, prot, flags, c ? c->memfd : fd, offset, &error);
+		/* a private mapping need not show later samples */
+		flags = (flags & ~MAP_TYPE) | MAP_SHARED;
+	p = error ? MAP_FAILED :
+	    sys_mmap_at(addr, length, prot, flags, c ? c->memfd : fd, offset, &error);
 	ctx_leave((int)error);
 	return p;
 }
 
-/* --- registers ------------------------------------------------------------------------------------------------------ */
+/* --- registers -------------------------------------------------------------------------------- */
 
-/* What perf_event_open(2) says, in the words of this interface. */
+/* Translates an -errno of perf_event_open(2) to that of this interface. */
 static int load_error(int r)
 {
 	if (r == -EACCES)
@@ -239,14 +266,15 @@ static int load_error(int r)
 	return r == -ENOENT || r == -EOPNOTSUPP || r == -ENODEV || r == -E2BIG ? -EINVAL : r;
 }
 
-/* All that are to be changed while they count are opened anew: others may share their group, their ring or their limit. */
+/* Stops a loaded context before registers change. A set whose counters must change is then opened
+ * again as a whole: other PMDs may share the group or the ring of the changed one. */
 static void change_begin(struct ctx *c)
 {
 	if (c->state == ST_LOADED)
 		ctx_halt(c);
 }
 
-/* A set that cannot be opened anew counts nothing from now on: its PMDs are not told. */
+/* A set that cannot be opened again counts nothing from now on: its PMDs cannot be read. */
 static int set_reopen(struct ctx *c, struct set *s)
 {
 	int r;
@@ -258,13 +286,15 @@ static int set_reopen(struct ctx *c, struct set *s)
 	return r;
 }
 
-static int change_end(struct ctx *c, const bool *changed, int error)
+/* Opens the changed sets again and continues. Returns error, or else the first error of a set. */
+static int change_end(struct ctx *c, int error)
 {
-	int r = 0, i = 0;
+	int r = 0;
 
-	for (struct set *s = c->sets; s && c->state != ST_UNLOADED; s = s->next, i++) {
-		int e = changed[i] ? set_reopen(c, s) : 0;
+	for (struct set *s = c->sets; s; s = s->next) {
+		int e = s->changed && c->state != ST_UNLOADED ? set_reopen(c, s) : 0;
 
+		s->changed = false;
 		r = r ? r : e;
 	}
 	ctx_run(c);
@@ -272,34 +302,25 @@ static int change_end(struct ctx *c, const bool *changed, int error)
 	return error ? error : load_error(r);
 }
 
-static int set_index(const struct ctx *c, const struct set *s)
-{
-	int i = 0;
-
-	for (const struct set *t = c->sets; t != s; t = t->next)
-		i++;
-	return i;
-}
-
-static u32 pmc_write(struct ctx *c, const pfarg_pmc_t *a, bool *changed)
+static u32 pmc_write(struct ctx *c, const pfarg_pmc_t *a)
 {
 	const struct pmumap *map = pmumap();
 	struct set *s = ctx_set(c, a->reg_set);
 	const struct pmureg *reg;
 
-	if (a->reg_num >= PMU_REGS || map->pmc[a->reg_num].kind == REG_NONE || a->reg_flags & ~PFM_REG_RETFL_MASK)
+	if (a->reg_num >= PMU_REGS || map->pmc[a->reg_num].kind == REG_NONE ||
+	    a->reg_flags & ~PFM_REG_RETFL_MASK)
 		return PFM_REG_RETFL_EINVAL;
 	if (!s)
 		return PFM_REG_RETFL_NOSET;
 	reg = &map->pmc[a->reg_num];
 	s->pmcs[a->reg_num] = (a->reg_value & reg->mask) | (reg->dflt & ~reg->mask);
-	changed[set_index(c, s)] = true;
+	s->changed = true;
 	return 0;
 }
 
 int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count)
 {
-	bool changed[MAX_EVTSETS] = { false };
 	u32 bad = 0;
 	int error;
 	struct ctx *c = ctx_enter(fd, pmcs, count, &error);
@@ -308,13 +329,13 @@ int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count)
 		return ctx_leave(error);
 	change_begin(c);
 	for (int i = 0; i < count && !bad; i++) {
-		bad = pmc_write(c, &pmcs[i], changed);
+		bad = pmc_write(c, &pmcs[i]);
 		pmcs[i].reg_flags = (pmcs[i].reg_flags & ~PFM_REG_RETFL_MASK) | bad;
 	}
-	return ctx_leave(change_end(c, changed, bad ? -EINVAL : 0));
+	return ctx_leave(change_end(c, bad ? -EINVAL : 0));
 }
 
-/* Whether all of these are registers. */
+/* Returns whether all PMDs of the vector exist. */
 static bool are_pmds(const u64 *bv)
 {
 	const struct pmumap *map = pmumap();
@@ -325,7 +346,7 @@ static bool are_pmds(const u64 *bv)
 	return true;
 }
 
-/* Registers that are recorded or reset are in use. */
+/* Takes the PMDs of a vector into use, to be recorded, reset or read. False: no room. */
 static bool use_pmds(struct set *s, const u64 *bv)
 {
 	for (unsigned i = 0; i < PMU_REGS; i++)
@@ -340,12 +361,13 @@ static bool use_pmds(struct set *s, const u64 *bv)
 	return true;
 }
 
-static u32 seed_of(const pfarg_pmd_t *a)
+static u32 pmd_seed(const pfarg_pmd_t *a)
 {
 	u64 now = (u64)sys_now(CLOCK_MONOTONIC);
 
-	/* 1 to 2^31 - 2: zero has no successor but itself. */
-	return (u32)((a->reg_random_seed ? a->reg_random_seed : now ^ now >> 31) % (INT32_MAX - 1)) + 1;
+	/* 1 to 2^31 - 2: random_next() of 0 is always 0. */
+	return (u32)((a->reg_random_seed ? a->reg_random_seed : now ^ now >> 31) %
+		     (INT32_MAX - 1)) + 1;
 }
 
 static void pmd_set(struct pmd *p, const pfarg_pmd_t *a)
@@ -356,20 +378,21 @@ static void pmd_set(struct pmd *p, const pfarg_pmd_t *a)
 	p->long_reset = a->reg_long_reset;
 	p->short_reset = a->reg_short_reset;
 	p->random_mask = a->reg_random_mask;
-	p->seed = seed_of(a);
+	p->seed = pmd_seed(a);
 	p->eventid = a->reg_smpl_eventid;
 	p->switch_cnt = p->switch_left = a->reg_ovfl_switch_cnt;
 	memcpy(p->reset_pmds, a->reg_reset_pmds, sizeof(p->reset_pmds));
 	memcpy(p->smpl_pmds, a->reg_smpl_pmds, sizeof(p->smpl_pmds));
 }
 
-static u32 pmd_write(struct ctx *c, const pfarg_pmd_t *a, bool *changed)
+static u32 pmd_write(struct ctx *c, const pfarg_pmd_t *a)
 {
 	const struct pmumap *map = pmumap();
 	struct set *s = ctx_set(c, a->reg_set);
 	const u32 flags = a->reg_flags & ~PFM_REG_RETFL_MASK;
 	u8 kind = a->reg_num < PMU_REGS ? map->pmd[a->reg_num].kind : REG_NONE;
 	struct pmd *p;
+	bool had_counter;
 
 	if (kind != REG_COUNTER || flags & ~(u32)(PFM_REGFL_OVFL_NOTIFY | PFM_REGFL_RANDOM) ||
 			!are_pmds(a->reg_smpl_pmds) || !are_pmds(a->reg_reset_pmds))
@@ -379,16 +402,18 @@ static u32 pmd_write(struct ctx *c, const pfarg_pmd_t *a, bool *changed)
 	p = set_add_pmd(s, a->reg_num);
 	if (!p || !use_pmds(s, a->reg_smpl_pmds) || !use_pmds(s, a->reg_reset_pmds))
 		return PFM_REG_RETFL_NOTAVAIL;
+	had_counter = !p->missed && !s->failed;
 	pmd_set(p, a);
 	s->ovfl_pmds[p->num / 64] &= ~((u64)1 << p->num % 64);
 	s->reset_pmds[p->num / 64] &= ~((u64)1 << p->num % 64);
-	changed[set_index(c, s)] = true;
+	p->hold = true;
+	p->rearm = p->samples;
+	s->changed |= !had_counter || pmd_reopens(s, p);
 	return 0;
 }
 
 int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count)
 {
-	bool changed[MAX_EVTSETS] = { false };
 	u32 bad = 0;
 	int error;
 	struct ctx *c = ctx_enter(fd, pmds, count, &error);
@@ -397,13 +422,14 @@ int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count)
 		return ctx_leave(error);
 	change_begin(c);
 	for (int i = 0; i < count && !bad; i++) {
-		bad = pmd_write(c, &pmds[i], changed);
+		bad = pmd_write(c, &pmds[i]);
 		pmds[i].reg_flags = (pmds[i].reg_flags & ~PFM_REG_RETFL_MASK) | bad;
 	}
-	return ctx_leave(change_end(c, changed, bad ? -EINVAL : 0));
+	return ctx_leave(change_end(c, bad ? -EINVAL : 0));
 }
 
-/* Counters that nobody has written or named are not in use, and not read: as perfmon has it. */
+/* As in perfmon, a counter that was never written or named in a vector is not in use and cannot be
+ * read. */
 static u32 pmd_read(const struct ctx *c, pfarg_pmd_t *a)
 {
 	struct set *s = ctx_set(c, a->reg_set);
@@ -440,9 +466,9 @@ int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
 	if (!c)
 		return ctx_leave(error);
 	if (c->state != ST_UNLOADED && c->active->running) {
-		ctx_update(c); /* overflows before now are in what is read */
+		ctx_update(c); /* the values include all overflows until now */
 		if (c->active->running)
-			set_look(c->active);
+			set_read(c->active);
 	}
 	for (int i = 0; i < count && !bad; i++) {
 		bad = pmd_read(c, &pmds[i]);
@@ -451,9 +477,9 @@ int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
 	return ctx_leave(bad ? -EINVAL : 0);
 }
 
-/* --- load, start, stop ---------------------------------------------------------------------------------------------- */
+/* --- load, start, stop ------------------------------------------------------------------------ */
 
-/* Every set that is named as a next one is there; all begin anew. */
+/* Checks that the next set of every set exists, and clears the state of the previous load. */
 static int sets_prepare(struct ctx *c)
 {
 	for (struct set *s = c->sets; s; s = s->next) {
@@ -485,7 +511,7 @@ static int load_target(struct ctx *c, u32 pid)
 	return (int)sys_kill(c->pid, 0);
 }
 
-/* What was sent of an earlier load. */
+/* Discards the messages of an earlier load. */
 static void messages_drop(int fd)
 {
 	u64 b[MSG_SIZE / sizeof(u64)];
@@ -537,7 +563,7 @@ void ctx_unload(struct ctx *c)
 	for (struct set *s = c->sets; s; s = s->next)
 		set_close(s);
 	c->started = false;
-	c->left = 0; /* sets may be made and deleted now */
+	c->left = 0; /* sets may be created and deleted now */
 	c->state = ST_UNLOADED;
 }
 
@@ -563,7 +589,7 @@ int pfm_start(int fd, pfarg_start_t *start)
 		return ctx_leave(error);
 	s = start ? ctx_set(c, start->start_set) : c->active;
 	if (s && s != c->active && c->state == ST_LOADED)
-		ctx_halt(c); /* which may find an overflow that masks */
+		ctx_halt(c); /* this may handle an overflow that masks the context */
 	if (c->state != ST_LOADED || !s)
 		return ctx_leave(-EINVAL);
 	if (s != c->active)

@@ -1,35 +1,43 @@
-/* pmumap.c - which perf events the logical PMC and PMD registers are. The tables are a text, of lines; '#' begins a comment,
- * RANGE is N or N-M, BITS a list of such ranges from bit 0, NUMBER decimal or 0x hexadecimal:
+/* pmumap.c - the tables that map logical PMC and PMD registers to perf events, and their parser. A
+ * table is a text of lines. '#' begins a comment; RANGE is N or N-M; BITS is a list of such ranges,
+ * the lowest bit is 0; NUMBER is decimal or 0x hexadecimal:
  *
- *   table NAME                        begins a table; the first one that fits the machine is in force
- *   fits EVENT                        it fits where gp_parse() knows this event, and those of other such lines; none: always
- *   fits machine:GLOB                 and where `uname -m` says this
+ *   table NAME             begins a table; the first one that fits the machine is active
+ *   fits EVENT             the table fits if gp_parse() knows the events of all such lines; without
+ *                          such a line it always fits
+ *   fits machine:GLOB      the table fits only if `uname -m` matches GLOB
  *   pmc RANGE [mask BITS] [default NUMBER]
- *                                     configuration registers, which bits of them may be set, and their value at first
+ *                          configuration registers, the bits of them that may be set, and their
+ *                          first value
  *   pmd RANGE [pmc RANGE] event EVENT [enable=BITS] [user=[!]BIT] [kernel=[!]BIT]
- *                                     counters, each configured by its PMC, or all of them by one. In EVENT, {BITS} is the PMC's
- *                                     value there, lowest bits first, and {BITS|NUMBER} has more bits set; a term that is 0
- *                                     is left out unless it is the first. The counter is off while all bits of enable are 0;
- *                                     it counts user or kernel mode only while BIT is 1 (!: 0)
- *   pmd NUMBER counter NAME           a virtual register, from 256 on: the counter of the catalogue that has this name
+ *                          counters. Each has a PMC that configures it, or one PMC configures all.
+ *                          In EVENT, {BITS} is replaced by these bits of the PMC's value, lowest
+ *                          bits first; {BITS|NUMBER} sets more bits. A term that is 0 is left out
+ *                          unless it is the first. The counter is disabled while all bits of enable
+ *                          are 0. It counts user or kernel mode only while BIT is 1 (!: 0)
+ *   pmd NUMBER counter NAME
+ *                          a virtual register, from 256 on: the counter of the catalogue that has
+ *                          this name
  *
  * SPDX-License-Identifier: MIT */
 #include "pmumap.h"
-#include "gpustat.h"
+#include "parse.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 #include <stdlib.h>
 
 enum {
-	MAP_BYTES = 1 << 16,  /* of $GPUSTAT_PMU_MAP: a line for each register, with room */
-	EVENT_TEXT = 200,     /* of one event: an i915 one with every field has 150 */
-	EVENT_FIELDS = 16,    /* in it: as many as POWER has */
-	EVENT_SHOWN = EVENT_TEXT + EVENT_FIELDS * 18 + 4,
-	EVENTS_OF_ONE = 16,   /* one event on several PMUs: kinds of cores */
-	BIT_ALWAYS = 0xff, BIT_CLEAR = 0x40,
+	MAP_BYTES = 1 << 16,  /* capacity for $GPUSTAT_PMU_MAP: ample for one line per register */
+	EVENT_TEXT = 200,     /* length of one event: an i915 event with every field has 150 */
+	EVENT_FIELDS = 16,    /* fields in one event: a POWER event has as many */
+	/* length of an event with the values of its fields */
+	EVENT_EXPANDED = EVENT_TEXT + EVENT_FIELDS * 18 + 4,
+	EVENT_PMUS = 16,      /* PMUs that have one event: kinds of cores */
+	BIT_ALWAYS = 0xff, BIT_CLEAR = 0x40, /* see bit_parse() */
 };
 
-/* What all tables that are built in have. */
+/* The lines that pmumap() adds to a built-in table. */
 static const char virtual_lines[] =
 	"pmd 256 counter CPU 0 utilization\n"
 	"pmd 257 counter CPU 0 user mode utilization\n"
@@ -40,14 +48,17 @@ static const char virtual_lines[] =
 	"pmd 262 counter GPU 0 utilization\n"
 	"pmd 263 counter GPU memory usage\n";
 
-/* Linux numbers software events from 0 (PERF_COUNT_SW_*, linux/perf_event.h); sources of the others: Intel SDM 3B, "Performance
- * Monitoring"; AMD APM 2, "PerfEvtSeln"; Arm ARM, PMEVTYPER<n>_EL0 and PMCCFILTR_EL0; MIPS32 PRA, "Performance Counter
- * Control". perf counts odd MIPS counters by events from 128 on. POWER has no register that is like another's: a PMC is the
- * raw code, and its two upper bits, which no code has, keep user or kernel mode out. */
+/* Sources of the tables. Software events: PERF_COUNT_SW_* of linux/perf_event.h, numbered from 0.
+ * Intel: SDM 3B, "Performance Monitoring". AMD: APM 2, "PerfEvtSeln". Arm: Arm ARM,
+ * PMEVTYPER<n>_EL0 and PMCCFILTR_EL0. MIPS: MIPS32 PRA, "Performance Counter Control"; perf uses
+ * event numbers from 128 on for odd MIPS counters. POWER has no register like those of the others:
+ * a PMC is the raw event code, and its two highest bits, which no code uses, exclude user or kernel
+ * mode. */
 #define INTEL(pmu) \
 	"pmc 0-7 mask 0-20,22-31\n" \
 	"pmc 16 mask 0-1,3-5,7-9,11\n" \
-	"pmd 0-7 pmc 0-7 event " pmu "/event={0-7},umask={8-15},edge={18},pc={19},inv={23},cmask={24-31}/ enable=22 user=16 kernel=17\n" \
+	"pmd 0-7 pmc 0-7 event " pmu "/event={0-7},umask={8-15},edge={18},pc={19},inv={23}," \
+	"cmask={24-31}/ enable=22 user=16 kernel=17\n" \
 	"pmd 16 pmc 16 event " pmu "/event=0xc0/ enable=0-1 user=1 kernel=0\n" \
 	"pmd 17 pmc 16 event " pmu "/event=0x3c/ enable=4-5 user=5 kernel=4\n" \
 	"pmd 18 pmc 16 event " pmu "/event=0x0,umask=0x3/ enable=8-9 user=9 kernel=8\n"
@@ -61,7 +72,8 @@ const char *const pmumap_builtin[] = {
 	"table amd\n"
 	"fits cpu/event=0x100,cmask=1/\n"
 	"pmc 0-5 mask 0-18,20,22-35\n"
-	"pmd 0-5 pmc 0-5 event cpu/event={0-7,32-35},umask={8-15},edge={18},inv={23},cmask={24-31}/ enable=22 user=16 kernel=17\n",
+	"pmd 0-5 pmc 0-5 event cpu/event={0-7,32-35},umask={8-15},edge={18},inv={23},"
+	"cmask={24-31}/ enable=22 user=16 kernel=17\n",
 	"table intel\n"
 	"fits cpu/event=1,cmask=1/\n"
 	INTEL("cpu"),
@@ -80,7 +92,8 @@ const char *const pmumap_builtin[] = {
 	"pmc 0-5 mask 0-59,62-63\n"
 	"pmd 0-5 pmc 0-5 event cpu/event={0-59}/ enable=0-59 user=!62 kernel=!63\n",
 	"table mips\n"
-	"fits machine:mips*\n" /* others have a PMU of that name without fields: RISC-V, Alpha, SPARC */
+	/* RISC-V, Alpha and SPARC also have a PMU named cpu, without fields */
+	"fits machine:mips*\n"
 	"fits cpu/config=1/\n"
 	"pmc 0-3 mask 0-11\n"
 	"pmd 0 pmc 0 event cpu/config={5-11}/ enable=1,3 user=3 kernel=1\n"
@@ -93,9 +106,9 @@ const char *const pmumap_builtin[] = {
 };
 const size_t npmumap_builtin = LEN(pmumap_builtin);
 
-/* --- bits ----------------------------------------------------------------------------------------- */
+/* --- bits ------------------------------------------------------------------------------------- */
 
-/* N or N-M, none above max. */
+/* Parses N or N-M; false: neither, or above max. */
 static bool range_parse(struct str s, u64 max, u64 *lo, u64 *hi)
 {
 	const char *p = scan_u64(s, lo);
@@ -106,13 +119,15 @@ static bool range_parse(struct str s, u64 max, u64 *lo, u64 *hi)
 	return p == s.e && p && *lo <= *hi && *hi <= max;
 }
 
+/* Returns a mask of bits lo to hi. */
 static u64 ones(u64 lo, u64 hi)
 {
 	return (hi - lo == 63 ? UINT64_MAX : (UINT64_C(1) << (hi - lo + 1)) - 1) << lo;
 }
 
-/* What v has in these bits, moved together; *mask gets them. False: it is no list of bits. */
-static bool bits_cut(struct str bits, u64 v, u64 *mask, u64 *cut)
+/* Parses a list of bits into *mask, and packs these bits of v into *cut. False: it is not a list of
+ * bits. */
+static bool bits_extract(struct str bits, u64 v, u64 *mask, u64 *cut)
 {
 	struct str range;
 	u64 lo, hi, at = 0;
@@ -121,7 +136,7 @@ static bool bits_cut(struct str bits, u64 v, u64 *mask, u64 *cut)
 	if (bits.p < bits.e && bits.e[-1] == ',')
 		return false;
 	while (str_cut(&bits, ',', &range)) {
-		if (!range_parse(range, 63, &lo, &hi) || *mask & ones(lo, hi))
+		if (!range_parse(range, 63, &lo, &hi) || *mask & ones(lo, hi) || at > 63)
 			return false;
 		*mask |= ones(lo, hi);
 		*cut |= (v & ones(lo, hi)) >> lo << at;
@@ -130,13 +145,13 @@ static bool bits_cut(struct str bits, u64 v, u64 *mask, u64 *cut)
 	return *mask != 0;
 }
 
-/* What stands between braces. */
+/* Calculates the value of a field, BITS or BITS|NUMBER, for the PMC value v. */
 static bool field_value(struct str field, u64 v, u64 *value)
 {
 	struct str bits;
 	u64 mask, more;
 
-	if (!str_cut(&field, '|', &bits) || !bits_cut(bits, v, &mask, value))
+	if (!str_cut(&field, '|', &bits) || !bits_extract(bits, v, &mask, value))
 		return false;
 	if (bits.e == field.e)
 		return true;
@@ -146,7 +161,8 @@ static bool field_value(struct str field, u64 v, u64 *value)
 	return true;
 }
 
-/* A mode's bit as user= and kernel= have it; the byte is BIT_ALWAYS or the bit's number, with BIT_CLEAR where 0 means yes. */
+/* Parses the value of user= or kernel=: the number of the bit, plus BIT_CLEAR after "!". Without
+ * such a word the caller has BIT_ALWAYS. */
 static bool bit_parse(struct str s, u8 *bit)
 {
 	bool clear = str_skip_z(&s, "!");
@@ -158,27 +174,28 @@ static bool bit_parse(struct str s, u8 *bit)
 	return true;
 }
 
-static bool bit_says(u8 bit, u64 v)
+/* Returns whether the PMC value v enables the mode that belongs to bit. */
+static bool mode_enabled(u8 bit, u64 v)
 {
 	return bit == BIT_ALWAYS || (v >> (bit & 63) & 1) != (bit & BIT_CLEAR ? 1 : 0);
 }
 
-/* --- a table's lines ------------------------------------------------------------------------------ */
+/* --- the lines of a table --------------------------------------------------------------------- */
 
-static bool wrong(struct pmumap *m, const char *why)
+static bool map_error(struct pmumap *m, const char *why)
 {
 	m->why = why;
 	return false;
 }
 
-/* A copy that ends in a zero byte; NULL: no room. */
+/* Copies s to the text of the table, with a zero byte after it; NULL: no room. */
 static const char *text_keep(struct pmumap *m, struct str s)
 {
 	size_t n = str_len(s);
 	char *p = m->text + m->ntext;
 
 	if (n >= sizeof(m->text) - m->ntext) {
-		wrong(m, "too many words in this table");
+		map_error(m, "too many words in this table");
 		return NULL;
 	}
 	memcpy(p, s.p, n);
@@ -187,7 +204,7 @@ static const char *text_keep(struct pmumap *m, struct str s)
 	return p;
 }
 
-/* Whether all bytes are printable ASCII. */
+/* Returns whether all bytes are printable ASCII. */
 static bool is_plain(struct str s)
 {
 	for (; s.p < s.e; s.p++)
@@ -196,7 +213,7 @@ static bool is_plain(struct str s)
 	return true;
 }
 
-/* An event: braces that hold bits, one behind the other. */
+/* Checks an event: its length and characters, and that each pair of braces holds a field. */
 static bool event_check(struct pmumap *m, struct str s)
 {
 	struct str piece, field;
@@ -204,90 +221,93 @@ static bool event_check(struct pmumap *m, struct str s)
 	unsigned n = 0;
 
 	if (str_len(s) == 0 || str_len(s) > EVENT_TEXT || !is_plain(s))
-		return wrong(m, "event wants one of at most 200 characters");
+		return map_error(m, "event requires 1 to 200 characters");
 	while (str_cut(&s, '{', &piece)) {
 		if (memchr(piece.p, '}', str_len(piece)))
-			return wrong(m, "a brace that closes nothing");
+			return map_error(m, "a } without a {");
 		if (piece.e == s.e)
 			return true;
 		if (!str_cut(&s, '}', &field) || s.p[-1] != '}')
-			return wrong(m, "a brace that nothing closes");
+			return map_error(m, "a { without a }");
 		if (!field_value(field, 0, &value))
-			return wrong(m, "between braces: bits as 0-7,32-35, and |NUMBER");
+			return map_error(m, "braces require bits as 0-7,32-35, and |NUMBER");
 		if (++n > EVENT_FIELDS)
-			return wrong(m, "more than 16 fields");
+			return map_error(m, "more than 16 fields");
 	}
 	return true;
 }
 
-/* What follows a word that wants a value. */
+/* Reads the value after a word that requires one. */
 static bool value_next(struct pmumap *m, struct str *line, struct str *value)
 {
-	return str_word(line, value) || wrong(m, "a word lacks what belongs to it");
+	return str_word(line, value) || map_error(m, "a value is missing");
 }
 
-static bool take_pmc(struct pmumap *m, struct str *line)
+static bool pmc_parse(struct pmumap *m, struct str *line)
 {
 	struct pmureg r = { .kind = REG_PMC, .mask = UINT64_MAX };
 	struct str word, value = { 0 };
 	u64 lo, hi, cut;
 
 	if (!str_word(line, &word) || !range_parse(word, PMU_REGS - 1, &lo, &hi))
-		return wrong(m, "which PMC? N or N-M, up to 319");
+		return map_error(m, "invalid PMC; use N or N-M, up to 319");
 	while (str_word(line, &word)) {
 		if (!value_next(m, line, &value))
 			return false;
 		if (str_is(word, "mask")) {
-			if (!bits_cut(value, 0, &r.mask, &cut))
-				return wrong(m, "mask wants bits as 0-7,32-35");
+			if (!bits_extract(value, 0, &r.mask, &cut))
+				return map_error(m, "mask requires bits as 0-7,32-35");
 		} else if (str_is(word, "default")) {
 			if (scan_num(value, &r.dflt) != value.e)
-				return wrong(m, "default wants a number");
+				return map_error(m, "default requires a number");
 		} else {
-			return wrong(m, "neither mask nor default");
+			return map_error(m, "expected mask or default");
 		}
 	}
 	if (r.dflt & ~r.mask)
-		return wrong(m, "the default has bits that the mask has not");
+		return map_error(m, "the default has bits outside the mask");
 	for (; lo <= hi; lo++) {
 		if (m->pmc[lo].kind)
-			return wrong(m, "a PMC that this table has already");
+			return map_error(m, "a duplicate PMC");
 		m->pmc[lo] = r;
 	}
 	return true;
 }
 
-static bool take_virtual(struct pmumap *m, u64 n, u64 last, struct str *line)
+static bool virtual_parse(struct pmumap *m, u64 n, u64 last, struct str *line)
 {
 	struct str name = str_trim(*line);
 
 	if (n < PMU_VIRTUAL || n != last)
-		return wrong(m, "counter: of one PMD, 256 to 319");
+		return map_error(m, "counter requires one PMD, 256 to 319");
 	if (str_len(name) == 0 || !is_plain(name))
-		return wrong(m, "counter wants a name");
+		return map_error(m, "counter requires a name");
 	if (m->pmd[n].kind)
-		return wrong(m, "a PMD that this table has already");
+		return map_error(m, "a duplicate PMD");
 	m->pmd[n].counter = text_keep(m, name);
 	m->pmd[n].kind = REG_VIRTUAL;
 	return m->pmd[n].counter;
 }
 
-/* enable=, user=, kernel=. */
-static bool take_bits(struct pmumap *m, struct pmureg *r, struct str word)
+/* Parses enable=BITS, user=[!]BIT or kernel=[!]BIT. */
+static bool pmd_bits_parse(struct pmumap *m, struct pmureg *r, struct str word)
 {
 	u64 cut;
 
 	if (str_skip_z(&word, "enable="))
-		return bits_cut(word, 0, &r->enable, &cut) || wrong(m, "enable wants bits as 0-7,32-35");
+		return bits_extract(word, 0, &r->enable, &cut) ||
+		       map_error(m, "enable requires bits as 0-7,32-35");
 	if (str_skip_z(&word, "user="))
-		return bit_parse(word, &r->user) || wrong(m, "user wants a bit, or !BIT");
+		return bit_parse(word, &r->user) || map_error(m, "user requires a bit, or !BIT");
 	if (str_skip_z(&word, "kernel="))
-		return bit_parse(word, &r->kernel) || wrong(m, "kernel wants a bit, or !BIT");
-	return wrong(m, "none of enable=, user= and kernel=");
+		return bit_parse(word, &r->kernel) ||
+		       map_error(m, "kernel requires a bit, or !BIT");
+	return map_error(m, "expected enable=, user= or kernel=");
 }
 
-/* pmc RANGE of a PMD's line: as many as PMDs, or one for all. *pmc, and how far it moves from one PMD to the next. */
-static bool take_source(struct pmumap *m, struct str *line, u64 npmds, u64 *pmc, u64 *step)
+/* Parses the RANGE after pmc in the line of a PMD: one PMC for each PMD, or one for all. *pmc: the
+ * first; *step: the distance to the PMC of the next PMD. */
+static bool pmd_pmcs_parse(struct pmumap *m, struct str *line, u64 npmds, u64 *pmc, u64 *step)
 {
 	struct str value;
 	u64 last;
@@ -295,100 +315,103 @@ static bool take_source(struct pmumap *m, struct str *line, u64 npmds, u64 *pmc,
 	if (!value_next(m, line, &value))
 		return false;
 	if (!range_parse(value, PMU_REGS - 1, pmc, &last))
-		return wrong(m, "which PMC? N or N-M, up to 319");
+		return map_error(m, "invalid PMC; use N or N-M, up to 319");
 	*step = last > *pmc;
 	if (last - *pmc + 1 != npmds && *step)
-		return wrong(m, "other than one PMC, or one for each PMD");
+		return map_error(m, "expected one PMC, or one for each PMD");
 	for (u64 i = *pmc; i <= last; i++)
 		if (!m->pmc[i].kind)
-			return wrong(m, "a PMC that this table has no line for");
+			return map_error(m, "a PMC without a pmc line");
 	return true;
 }
 
-static bool take_pmd(struct pmumap *m, struct str *line)
+static bool pmd_parse(struct pmumap *m, struct str *line)
 {
 	struct pmureg r = { .kind = REG_COUNTER, .user = BIT_ALWAYS, .kernel = BIT_ALWAYS };
 	struct str word;
 	u64 lo, hi, pmc = 0, step = 0;
 
 	if (!str_word(line, &word) || !range_parse(word, PMU_REGS - 1, &lo, &hi))
-		return wrong(m, "which PMD? N or N-M, up to 319");
+		return map_error(m, "invalid PMD; use N or N-M, up to 319");
 	if (!value_next(m, line, &word))
 		return false;
 	if (str_is(word, "counter"))
-		return take_virtual(m, lo, hi, line);
+		return virtual_parse(m, lo, hi, line);
 	if (str_is(word, "pmc")) {
-		if (!take_source(m, line, hi - lo + 1, &pmc, &step) || !value_next(m, line, &word))
+		if (!pmd_pmcs_parse(m, line, hi - lo + 1, &pmc, &step) ||
+		    !value_next(m, line, &word))
 			return false;
 		r.npmcs = 1;
 	}
 	if (!str_is(word, "event"))
-		return wrong(m, "neither pmc, event nor counter");
+		return map_error(m, "expected pmc, event or counter");
 	if (!value_next(m, line, &word) || !event_check(m, word))
 		return false;
 	if (!r.npmcs && memchr(word.p, '{', str_len(word)))
-		return wrong(m, "fields of which PMC?");
+		return map_error(m, "fields require a PMC");
 	r.event = text_keep(m, word);
 	while (r.event && str_word(line, &word))
-		if (!take_bits(m, &r, word))
+		if (!pmd_bits_parse(m, &r, word))
 			return false;
 	if (hi >= PMU_VIRTUAL)
-		return wrong(m, "PMDs from 256 on are virtual: counter NAME");
+		return map_error(m, "PMDs from 256 on are virtual: counter NAME");
 	for (; r.event && lo <= hi; lo++, pmc += step) {
 		if (m->pmd[lo].kind)
-			return wrong(m, "a PMD that this table has already");
+			return map_error(m, "a duplicate PMD");
 		r.pmcs[0] = (u16)pmc;
 		m->pmd[lo] = r;
 	}
 	return r.event;
 }
 
-/* The events that tell whether a table fits stand at the start of its text, one behind the other: before any other line. */
-static bool take_fits(struct pmumap *m, struct str *line)
+/* The events of all fits lines are stored as one string, separated by newlines. A line can be added
+ * only while that string is the last one in the table's text: before any register. */
+static bool fits_parse(struct pmumap *m, struct str *line)
 {
 	struct str event = { 0 }, more;
 
 	if (!value_next(m, line, &event))
 		return false;
 	if (str_word(line, &more))
-		return wrong(m, "fits wants one event");
+		return map_error(m, "fits requires one event");
 	if (m->fits + strlen(m->fits) + 1 != m->text + m->ntext)
-		return wrong(m, "fits comes before registers");
+		return map_error(m, "fits must come before registers");
 	m->ntext--;
 	if (m->fits[0])
 		m->text[m->ntext++] = '\n';
 	return event_check(m, event) && text_keep(m, event);
 }
 
-static bool take_line(struct pmumap *m, struct str line)
+static bool line_parse(struct pmumap *m, struct str line)
 {
 	static const struct {
 		struct str word;
-		bool (*take)(struct pmumap *m, struct str *line);
-	} words[] = { { STR("pmc"), take_pmc }, { STR("pmd"), take_pmd }, { STR("fits"), take_fits } };
+		bool (*parse)(struct pmumap *m, struct str *line);
+	} words[] = { { STR("pmc"), pmc_parse }, { STR("pmd"), pmd_parse },
+		      { STR("fits"), fits_parse } };
 	struct str word;
 
 	if (!str_word(&line, &word))
 		return true;
 	for (size_t i = 0; i < LEN(words); i++)
 		if (str_eq(word, words[i].word))
-			return words[i].take(m, &line);
-	return wrong(m, "none of table, fits, pmc and pmd");
+			return words[i].parse(m, &line);
+	return map_error(m, "expected table, fits, pmc or pmd");
 }
 
-static void take_virtuals(struct pmumap *m)
+static void virtuals_add(struct pmumap *m)
 {
 	struct str all = str_z(virtual_lines), line;
 
 	while (str_cut(&all, '\n', &line))
-		take_line(m, line);
+		line_parse(m, line);
 }
 
 static bool map_begin(struct pmumap *m, struct str name)
 {
 	memset(m, 0, sizeof(*m));
 	if (str_len(name) == 0 || str_len(name) > EVENT_TEXT || !is_plain(name))
-		return wrong(m, "table wants a name");
+		return map_error(m, "table requires a name");
 	m->name = text_keep(m, name);
 	m->fits = text_keep(m, (struct str)STR(""));
 	return true;
@@ -413,7 +436,7 @@ bool pmumap_next(struct str *text, u32 *line, struct pmumap *m)
 			if (!begun)
 				map_begin(m, (struct str)STR("own"));
 			begun = true;
-			take_line(m, code);
+			line_parse(m, code);
 		}
 		*text = rest;
 		++*line;
@@ -425,9 +448,9 @@ bool pmumap_next(struct str *text, u32 *line, struct pmumap *m)
 	return begun;
 }
 
-/* --- what a PMD counts ------------------------------------------------------------------------------ */
+/* --- the event of a PMD ----------------------------------------------------------------------- */
 
-/* The next piece of an event, up to '/' or ',' outside of braces, or the end. */
+/* Returns the next piece of an event, up to '/' or ',' outside of braces, or to the end. */
 static struct str piece_next(struct str *s)
 {
 	struct str piece = *s;
@@ -439,7 +462,7 @@ static struct str piece_next(struct str *s)
 	return piece;
 }
 
-/* A piece with its fields' values. True: it has fields, and all are 0. */
+/* Writes a piece with the values of its fields. True: it has fields, and all are 0. */
 static bool put_piece(struct buf *b, struct str s, u64 v)
 {
 	struct str plain, field;
@@ -480,10 +503,11 @@ int pmumap_text(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, st
 	u64 v = r->npmcs ? pmcs[r->pmcs[0]] : 0;
 	bool user, kernel;
 
-	if (map->why || pmd >= PMU_REGS || r->kind != REG_COUNTER || (r->npmcs && v & ~map->pmc[r->pmcs[0]].mask))
+	if (map->why || pmd >= PMU_REGS || r->kind != REG_COUNTER ||
+	    (r->npmcs && v & ~map->pmc[r->pmcs[0]].mask))
 		return -EINVAL;
-	user = bit_says(r->user, v);
-	kernel = bit_says(r->kernel, v);
+	user = mode_enabled(r->user, v);
+	kernel = mode_enabled(r->kernel, v);
 	if ((r->enable && !(v & r->enable)) || (!user && !kernel))
 		return 0;
 	put_event(b, str_z(r->event), v);
@@ -494,11 +518,12 @@ int pmumap_text(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, st
 	return b->full ? -E2BIG : 1;
 }
 
-/* 1: gp_parse() knows the event; -errno. Of several PMUs that have it, the first. */
+/* Finds the event that gp_parse() knows by this text; if several PMUs have it, that of the first.
+ * 1, or -errno. */
 static int event_find(const char *text, struct gp_event *e)
 {
-	struct gp_event found[EVENTS_OF_ONE];
-	int n = gp_parse(text, found, EVENTS_OF_ONE, NULL, 0);
+	struct gp_event found[EVENT_PMUS];
+	int n = gp_parse(text, found, EVENT_PMUS, NULL, 0);
 
 	if (n > 0)
 		*e = found[0];
@@ -507,17 +532,17 @@ static int event_find(const char *text, struct gp_event *e)
 
 int pmumap_event(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, struct gp_event *e)
 {
-	char text[EVENT_SHOWN + 1];
-	struct buf b = buf_on(text, EVENT_SHOWN);
+	char text[EVENT_EXPANDED + 1];
+	struct buf b = buf_on(text, EVENT_EXPANDED);
 	int r = pmumap_text(map, pmd, pmcs, &b);
 
 	text[b.n] = '\0';
 	return r == 1 ? event_find(text, e) : r;
 }
 
-/* --- the table in force ----------------------------------------------------------------------------- */
+/* --- the active table ------------------------------------------------------------------------- */
 
-/* As uname(2) names it. */
+/* Returns whether the machine name of uname(2) matches glob. */
 static bool machine_fits(struct str glob)
 {
 	struct utsname name = { 0 };
@@ -525,7 +550,7 @@ static bool machine_fits(struct str glob)
 	return sys_uname(&name) == 0 && glob_match(glob, str_z(name.machine), NULL);
 }
 
-/* Whether the machine is of the kind, and has all events, that the table wants. */
+/* Returns whether the machine satisfies all fits lines of the table. */
 static bool map_fits(const struct pmumap *m)
 {
 	struct str all = str_z(m->fits), event;
@@ -546,7 +571,7 @@ static bool map_fits(const struct pmumap *m)
 	return true;
 }
 
-/* The first table that fits. */
+/* Parses the first table that fits. */
 static bool map_choose(struct pmumap *m, struct str text)
 {
 	u32 line = 0;
@@ -554,26 +579,27 @@ static bool map_choose(struct pmumap *m, struct str text)
 	while (pmumap_next(&text, &line, m))
 		if (map_fits(m))
 			return true;
-	return wrong(m, "no table that fits this machine");
+	return map_error(m, "no table fits this machine");
 }
 
-static struct inforce {
+struct active_map {
 	struct pmumap map;
-	char text[MAP_BYTES]; /* of a file */
-} *inforce;
-static TABLE(inforce, 1, 1, "tables of registers");
+	char text[MAP_BYTES]; /* content of a file */
+};
+static TABLE(struct active_map, active_map, 1, 1, "tables of registers");
 
-/* Of a file; all of its tables are read first, so that a wrong line is found whichever fits. */
+/* Reads a file and chooses one of its tables. All tables are parsed before, so that a wrong line is
+ * found no matter which table fits. */
 static bool map_read(struct pmumap *m, const char *name)
 {
-	long n = file_slurp(name, inforce->text, MAP_BYTES);
-	struct str s = str_got(inforce->text, n), all = s;
+	long n = file_slurp(name, active_map.rows->text, MAP_BYTES);
+	struct str s = str_read(active_map.rows->text, n), all = s;
 	u32 line = 0;
 
 	if (n < 0)
-		return wrong(m, "cannot be read");
+		return map_error(m, "cannot be read");
 	if (n == MAP_BYTES)
-		return wrong(m, "longer than 64 KiB");
+		return map_error(m, "longer than 64 KiB");
 	while (pmumap_next(&s, &line, m))
 		if (m->why)
 			return false;
@@ -585,22 +611,22 @@ const struct pmumap *pmumap(void)
 	const char *name = secure_getenv("GPUSTAT_PMU_MAP");
 	struct pmumap *map;
 
-	if (inforce)
-		return &inforce->map;
-	if (!table_has(&inforce_table, 0))
+	if (active_map.rows)
+		return &active_map.rows->map;
+	if (!table_has(&active_map.t, 0))
 		return NULL;
-	map = &inforce->map;
+	map = &active_map.rows->map;
 	if (name && *name) {
 		map_read(map, name);
 		return map;
 	}
 	for (size_t i = 0; i < npmumap_builtin && !map_choose(map, str_z(pmumap_builtin[i])); i++)
 		;
-	take_virtuals(map);
+	virtuals_add(map);
 	return map;
 }
 
-/* --- as text ---------------------------------------------------------------------------------------- */
+/* --- a table as text -------------------------------------------------------------------------- */
 
 static void put_bits(struct buf *b, u64 mask)
 {
@@ -686,4 +712,44 @@ void pmumap_put(const struct pmumap *m, bool fits, struct buf *b)
 	for (size_t i = 0; i < PMU_REGS; i++)
 		if (m->pmd[i].kind)
 			put_pmd(b, i, &m->pmd[i]);
+}
+
+/* A line of perfmon_map without its description (perfmon2, perfmon/perfmon_sysfs.c:
+ * mappings_show()). */
+static void put_mapping(struct buf *b, const char *name, u64 n, const struct pmureg *r, u64 mask)
+{
+	put_register(b, name, n);
+	put_c(b, ':');
+	put_hex64(b, r->dflt);
+	put_c(b, ':');
+	put_hex64(b, mask);
+	put_c(b, ':');
+}
+
+/* The description of a PMC: the PMDs that it configures. */
+static void put_configured(const struct pmumap *m, size_t pmc, struct buf *b)
+{
+	put_z(b, "configures");
+	for (size_t i = 0; i < PMU_REGS; i++)
+		if (m->pmd[i].npmcs && m->pmd[i].pmcs[0] == pmc)
+			put_register(b, " PMD", i);
+}
+
+void pmumap_put_perfmon(const struct pmumap *m, struct buf *b)
+{
+	for (size_t i = 0; i < PMU_REGS; i++)
+		if (m->pmc[i].kind) {
+			put_mapping(b, "PMC", i, &m->pmc[i], m->pmc[i].mask);
+			put_configured(m, i, b);
+			put_c(b, '\n');
+		}
+	for (size_t i = 0; i < PMU_REGS; i++) {
+		const struct pmureg *r = &m->pmd[i];
+
+		if (!r->kind)
+			continue;
+		put_mapping(b, "PMD", i, r, UINT64_MAX);
+		put_z(b, r->kind == REG_VIRTUAL ? r->counter : r->event);
+		put_c(b, '\n');
+	}
 }

@@ -1,13 +1,19 @@
-/* sets.c - event sets: their registers, their counters in the kernel, and which of them counts.
+/* sets.c - event sets: their registers, their counters in the kernel, and the active set.
  * SPDX-License-Identifier: MIT */
 #include "perfmon_int.h"
 
-static struct set *set_pool;
-static struct pmd *pmd_pool;
-static TABLE(set_pool, MAX_EVTSETS, 4, "event sets");
-static TABLE(pmd_pool, MAX_PMDS_USED, 16, "PMDs in use");
+static struct {
+	struct set *sets;
+	struct pmd *pmds;
+} pools;
+static struct {
+	struct table sets, pmds;
+} pool_tables = {
+	.sets = TABLE_ROW(pools.sets, MAX_EVTSETS, 4, "event sets"),
+	.pmds = TABLE_ROW(pools.pmds, MAX_PMDS_USED, 16, "PMDs in use"),
+};
 
-/* --- registers ---------------------------------------------------------------------------------------------------- */
+/* --- registers -------------------------------------------------------------------------------- */
 
 u32 random_next(u32 seed)
 {
@@ -59,18 +65,18 @@ struct pmd *set_add_pmd(struct set *s, u16 num)
 		at = &there->next;
 	if (there && there->num == num)
 		return there;
-	while (n < pmd_pool_table.ready && pmd_pool[n].used)
+	while (n < pool_tables.pmds.ready && pools.pmds[n].used)
 		n++;
-	if (!table_has(&pmd_pool_table, n))
+	if (!table_has(&pool_tables.pmds, n))
 		return NULL;
-	p = &pmd_pool[n];
-	*p = (struct pmd){ .next = there, .num = num, .kind = pmumap()->pmd[num].kind, .used = true, .fd = -1, .khr = -1,
-		.hold = true, .seed = 1 };
+	p = &pools.pmds[n];
+	*p = (struct pmd){ .next = there, .num = num, .kind = pmumap()->pmd[num].kind,
+		.used = true, .fd = -1, .khr = -1, .hold = true, .seed = 1 };
 	*at = p;
 	return p;
 }
 
-/* --- sets by id ------------------------------------------------------------------------------------------------------ */
+/* --- sets by id ------------------------------------------------------------------------------- */
 
 struct set *ctx_set(const struct ctx *c, unsigned id)
 {
@@ -91,11 +97,11 @@ struct set *ctx_add_set(struct ctx *c, u16 id)
 		at = &there->next;
 	if (there && there->id == id)
 		return there;
-	while (n < set_pool_table.ready && set_pool[n].used)
+	while (n < pool_tables.sets.ready && pools.sets[n].used)
 		n++;
-	if (!table_has(&set_pool_table, n))
+	if (!table_has(&pool_tables.sets, n))
 		return NULL;
-	s = &set_pool[n];
+	s = &pools.sets[n];
 	*s = (struct set){ .next = there, .used = true, .id = id };
 	for (unsigned i = 0; i < PMU_REGS; i++)
 		s->pmcs[i] = map->pmc[i].dflt;
@@ -126,13 +132,15 @@ struct set *set_next(const struct ctx *c, const struct set *s)
 int ctx_create_set(struct ctx *c, struct setdesc *d)
 {
 	const u32 both = PFM_SETFL_OVFL_SWITCH | PFM_SETFL_TIME_SWITCH;
-	/* The interface counts in timer ticks, and so do we: a thread that waits is hardly more exact. */
-	u64 tick = (u64)sys_clock_step(CLOCK_MONOTONIC_COARSE);
+	/* The interface counts in timer ticks, and so does this: a waiting thread is hardly more
+	 * exact. */
+	u64 tick = (u64)sys_clock_resolution(CLOCK_MONOTONIC_COARSE);
 	struct set *s;
 
 	if (c->state != ST_UNLOADED)
 		return -EBUSY;
-	if (d->flags & ~(both | PFM_SETFL_EXPL_NEXT | PFM_SETFL_EXCL_IDLE) || (d->flags & both) == both ||
+	if (d->flags & ~(both | PFM_SETFL_EXPL_NEXT | PFM_SETFL_EXCL_IDLE) ||
+			(d->flags & both) == both ||
 			(d->flags & PFM_SETFL_EXCL_IDLE && !(c->flags & PFM_FL_SYSTEM_WIDE)))
 		return -EINVAL;
 	if (d->flags & PFM_SETFL_TIME_SWITCH && (d->timeout == 0 || d->timeout > INT64_MAX / 4))
@@ -176,7 +184,7 @@ int ctx_info_set(struct ctx *c, struct setinfo *i)
 		return -EINVAL;
 	}
 	i->d = (struct setdesc){ s->id, s->id_next, s->flags, s->timeout };
-	if (s == c->active && c->deadline >= 0) /* what is left of it */
+	if (s == c->active && c->deadline >= 0) /* the rest of it */
 		i->d.timeout = c->deadline > now ? (u64)(c->deadline - now) : 0;
 	else if (s == c->active && c->left)
 		i->d.timeout = (u64)c->left;
@@ -192,26 +200,49 @@ int ctx_info_set(struct ctx *c, struct setinfo *i)
 	return 0;
 }
 
-/* --- a set in the kernel ------------------------------------------------------------------------------------------------ */
+/* --- the counters of a set -------------------------------------------------------------------- */
 
 static bool has_period(const struct pmd *p)
 {
-	return p->kind == REG_COUNTER && (pmd_period(p->value) != PERIOD_MAX || pmd_period(p->short_reset) != PERIOD_MAX ||
+	return p->kind == REG_COUNTER &&
+	       (pmd_period(p->value) != PERIOD_MAX || pmd_period(p->short_reset) != PERIOD_MAX ||
 		pmd_period(p->long_reset) != PERIOD_MAX);
 }
 
-static struct perf_event_attr *attr_of(struct gp_event *e)
+/* Chooses the leader of the set. When the kernel disables it, all stop. So it should be a PMD that
+ * the kernel stops at its overflow: see set_run(). */
+static struct pmd *leader_find(const struct set *s)
+{
+	struct pmd *best = NULL;
+
+	for (struct pmd *p = s->pmds; p; p = p->next) {
+		if (p->kind != REG_COUNTER)
+			continue;
+		if (!best || (has_period(p) && !has_period(best)) ||
+				(has_period(p) && p->flags & PFM_REGFL_OVFL_NOTIFY &&
+				 !(best->flags & PFM_REGFL_OVFL_NOTIFY)))
+			best = p;
+	}
+	return best;
+}
+
+bool pmd_reopens(const struct set *s, const struct pmd *p)
+{
+	return p->fd < 0 || p->limit || has_period(p) != p->samples || leader_find(s) != s->leader;
+}
+
+static struct perf_event_attr *gp_attr(struct gp_event *e)
 {
 	return (struct perf_event_attr *)(void *)e->attr;
 }
 
 static void event_prepare(struct gp_event *e, struct pmd *p, bool leads, bool skips_idle)
 {
-	struct perf_event_attr *a = attr_of(e);
+	struct perf_event_attr *a = gp_attr(e);
 
 	a->disabled = 1;
 	a->inherit = 0;
-	a->pinned = leads; /* the PMU is ours, or the read says that it is not */
+	a->pinned = leads; /* it has a counter all the time, or a read says that it has none */
 	a->exclude_idle = skips_idle;
 	a->read_format = READ_FORMAT;
 	a->sample_period = 0;
@@ -221,22 +252,23 @@ static void event_prepare(struct gp_event *e, struct pmd *p, bool leads, bool sk
 	if (!p->samples)
 		return;
 	p->armed = a->sample_period = pmd_period(p->value);
-	a->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
-		PERF_SAMPLE_READ;
+	a->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_READ;
 	a->wakeup_events = 1;
 	a->watermark = 0;
 }
 
-/* All of a set have one clock: those that share a ring must. */
+/* All events of a set get the same clock: events that share a ring must have the same one. */
 static void event_clock(struct gp_event *e)
 {
-	struct perf_event_attr *a = attr_of(e);
+	struct perf_event_attr *a = gp_attr(e);
 
 	a->use_clockid = 1;
 	a->clockid = CLOCK_MONOTONIC;
 }
 
-/* 0: also where its PMC has it off. One that cannot be in the group stands alone. */
+/* Opens the event of a PMD; an event that cannot be in the group is opened without it. Returns 0,
+ * also if the PMC disables the PMD, or -errno. */
 static int pmd_open(struct ctx *c, struct set *s, struct pmd *p)
 {
 	struct gp_event e = { 0 };
@@ -259,27 +291,14 @@ static int pmd_open(struct ctx *c, struct set *s, struct pmd *p)
 	return gp_id(p->fd, &p->id);
 }
 
-/* The leader's off is off for all, so it is one whose overflow the kernel answers by stopping it: see set_run(). */
-static struct pmd *leader_find(const struct set *s)
-{
-	struct pmd *best = NULL;
-
-	for (struct pmd *p = s->pmds; p; p = p->next) {
-		if (p->kind != REG_COUNTER)
-			continue;
-		if (!best || (has_period(p) && !has_period(best)) ||
-				(has_period(p) && p->flags & PFM_REGFL_OVFL_NOTIFY && !(best->flags & PFM_REGFL_OVFL_NOTIFY)))
-			best = p;
-	}
-	return best;
-}
-
-/* The ring, of what the user may have. Without a period it has no records, but poll(2) then says when the thread ended. */
+/* Maps the ring, with as many pages as the user may have. If no PMD has a period it gets no
+ * records, but poll(2) then reports the end of the thread. */
 static int ring_open(struct set *s, bool samples)
 {
 	int r = -EPERM;
 
-	for (u32 pages = samples ? RING_PAGES : 1; pages && (r == -EPERM || r == -ENOMEM); pages /= 2)
+	for (u32 pages = samples ? RING_PAGES : 1; pages && (r == -EPERM || r == -ENOMEM);
+	     pages /= 2)
 		r = gp_map(&s->ring, s->leader->fd, pages);
 	for (struct pmd *p = s->pmds; r == 0 && p; p = p->next)
 		if (p->fd >= 0 && p->samples && p != s->leader)
@@ -321,7 +340,7 @@ void set_close(struct set *s)
 	s->running = s->failed = false;
 }
 
-void set_look(struct set *s)
+void set_read(struct set *s)
 {
 	struct gp_count n[GP_MAX_GROUP], own;
 	int r = s->leader ? gp_read(s->leader->fd, READ_FORMAT, n, GP_MAX_GROUP) : 0;
@@ -342,17 +361,20 @@ void set_look(struct set *s)
 	}
 }
 
-/* Whether the kernel is to stop it at its next overflow: where more than its period must follow from that. */
-static bool wants_limit(const struct set *s, const struct pmd *p, bool has_fmt)
+/* Returns whether the kernel must stop the PMD at its next overflow: if that overflow requires
+ * more than a restart with the same period. */
+static bool needs_limit(const struct set *s, const struct pmd *p, bool has_fmt)
 {
-	return p->samples && (p->flags & PFM_REGFL_RANDOM || (p->flags & PFM_REGFL_OVFL_NOTIFY && !has_fmt) ||
+	return p->samples &&
+	       (p->flags & PFM_REGFL_RANDOM || (p->flags & PFM_REGFL_OVFL_NOTIFY && !has_fmt) ||
 		(s->flags & PFM_SETFL_OVFL_SWITCH && p->switch_left == 1) ||
-		(pmd_period(p->short_reset) != p->armed && pmd_period(p->short_reset) != PERIOD_MAX));
+		(pmd_period(p->short_reset) != p->armed &&
+		 pmd_period(p->short_reset) != PERIOD_MAX));
 }
 
 static void pmd_run(const struct set *s, struct pmd *p, bool has_fmt)
 {
-	bool limit = wants_limit(s, p, has_fmt) && !p->limit;
+	bool limit = needs_limit(s, p, has_fmt) && !p->limit;
 
 	if (limit) {
 		p->stop = p->at + pmd_period(p->value);
@@ -367,13 +389,14 @@ static void pmd_run(const struct set *s, struct pmd *p, bool has_fmt)
 void set_run(struct set *s, bool has_fmt)
 {
 	if (s->leader)
-		set_look(s);
+		set_read(s);
 	for (struct pmd *p = s->pmds; p; p = p->next) {
 		p->at = p->seen;
 		p->hold = false;
 		if (p->fd < 0)
 			continue;
-		/* While it is off: a software event would overflow at once otherwise (kernel/events/core.c). */
+		/* The event is disabled here: otherwise a software event would overflow at once
+		 * (kernel/events/core.c). */
 		if (p->rearm && p->samples && gp_period(p->fd, pmd_period(p->value)) == 0)
 			p->armed = pmd_period(p->value);
 		p->rearm = false;
@@ -400,18 +423,20 @@ void set_halt(struct ctx *c, struct set *s)
 	s->duration += (u64)(sys_now(CLOCK_MONOTONIC) - s->since);
 	set_drain(c, s);
 	if (s->leader)
-		set_look(s);
+		set_read(s);
 	for (struct pmd *p = s->pmds; p; p = p->next) {
-		if (p->limit && (i64)(p->seen - p->stop) >= 0) /* it was stopped, whether or not there was a record of it */
+		/* the kernel stopped it, even if there was no record of that */
+		if (p->limit && (i64)(p->seen - p->stop) >= 0)
 			p->limit = p->on = false;
 		p->value = pmd_value(p);
 		p->hold = true;
 	}
 }
 
-/* --- the active set ------------------------------------------------------------------------------------------------------- */
+/* --- the active set --------------------------------------------------------------------------- */
 
-/* From deadline to deadline, so that the time that it takes to wake up does not add up. */
+/* Sets the deadline of the active set. It is calculated from the previous deadline, unless that is
+ * too old: so the delays of waking up do not add up. */
 static void deadline_next(struct ctx *c)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC), timeout = (i64)c->active->timeout;
@@ -428,7 +453,8 @@ void ctx_run(struct ctx *c)
 	if (!c->started || c->state != ST_LOADED || c->active->running)
 		return;
 	if (c->active->flags & PFM_SETFL_TIME_SWITCH && c->deadline < 0) {
-		c->deadline = sys_now(CLOCK_MONOTONIC) + (c->left ? c->left : (i64)c->active->timeout);
+		c->deadline = sys_now(CLOCK_MONOTONIC) +
+			      (c->left ? c->left : (i64)c->active->timeout);
 		service_wake();
 	}
 	c->left = 0;
@@ -437,7 +463,7 @@ void ctx_run(struct ctx *c)
 	set_run(c->active, c->fmt != NULL);
 }
 
-/* What is left of its time is left until it runs again. */
+/* The rest of the timeout is kept until the set runs again. */
 void ctx_halt(struct ctx *c)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC);

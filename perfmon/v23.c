@@ -1,4 +1,5 @@
-/* v23.c - what perfmon v2.3 has of its own: perfmon/perfmon_v2.h. SPDX-License-Identifier: MIT */
+/* v23.c - the calls and messages that only perfmon v2.3 has: perfmon/perfmon_v2.h.
+ * SPDX-License-Identifier: MIT */
 #include "perfmon_int.h"
 
 #include <perfmon/perfmon_v2.h>
@@ -7,8 +8,9 @@ _Static_assert(sizeof(pfarg_msg_t) <= MSG_SIZE, "a message has room");
 
 size_t msg_v23(const struct msg *m, void *b)
 {
-	pfarg_ovfl_msg_t o = { .msg_type = m->type, .msg_ovfl_pid = m->pid, .msg_active_set = m->set,
-		.msg_ovfl_cpu = m->cpu, .msg_ovfl_tid = m->tid, .msg_ovfl_ip = m->ip };
+	pfarg_ovfl_msg_t o = { .msg_type = m->type, .msg_ovfl_pid = m->pid,
+		.msg_active_set = m->set, .msg_ovfl_cpu = m->cpu, .msg_ovfl_tid = m->tid,
+		.msg_ovfl_ip = m->ip };
 
 	memcpy(o.msg_ovfl_pmds, m->pmds, sizeof(o.msg_ovfl_pmds));
 	memset(b, 0, sizeof(pfarg_msg_t));
@@ -40,7 +42,8 @@ int pfm_create_evtsets(int fd, pfarg_setdesc_t *sets, int count)
 	struct ctx *c = ctx_enter(fd, sets, count, &error);
 
 	for (int i = 0; c && error == 0 && i < count; i++) {
-		struct setdesc d = { sets[i].set_id, 0, sets[i].set_flags & ~PFM_REG_RETFL_MASK, sets[i].set_timeout };
+		struct setdesc d = { sets[i].set_id, 0, sets[i].set_flags & ~PFM_REG_RETFL_MASK,
+				     sets[i].set_timeout };
 
 		error = d.flags & PFM_SETFL_EXPL_NEXT ? -EINVAL : ctx_create_set(c, &d);
 		sets[i].set_flags = d.flags | (error == -EINVAL ? PFM_REG_RETFL_EINVAL : 0);

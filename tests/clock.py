@@ -1,5 +1,6 @@
-"""Runs a program under a clock that the test drives, by ptrace(2): no time passes for it but what it sleeps and what the
-test adds, however busy the machine is. It stops where it would sleep, so that files can change between two of its reads.
+"""Runs a program with a clock that the test controls, by ptrace(2): time passes for it only when it
+sleeps and when the test adds some, even on a busy machine. It stops before it sleeps, so that files
+can change between two samples.
 SPDX-License-Identifier: MIT"""
 import ctypes
 import os
@@ -10,13 +11,13 @@ import threading
 import time
 
 NS = 10**9
-CALL_NS = 1000  # what each look at the clock takes
+CALL_NS = 1000  # each reading of the clock takes this long
 TRACEME, CONT, SYSCALL, SETOPTIONS, GET_SYSCALL_INFO = 0, 7, 24, 0x4200, 0x420e
 SYSGOOD, EXITKILL = 1, 0x100000
 SYSCALL_STOP = signal.SIGTRAP | 0x80
 AT_IGNORE, AT_SYSINFO_EHDR = 1, 33
-# By machine and bits of the program: clock_gettime of 64 bits; clock_nanosleep and ppoll, whose times musl passes as two longs;
-# read, pread64.
+# By machine and word size of the program: clock_gettime with 64-bit times; clock_nanosleep and
+# ppoll, to which musl passes times as two longs; read, pread64.
 NUMBERS = {("x86_64", 64): (228, 230, 271, 0, 17), ("x86_64", 32): (403, 267, 309, 3, 180),
            ("aarch64", 64): (113, 115, 73, 63, 67), ("riscv64", 64): (113, 115, 73, 63, 67)}
 
@@ -26,7 +27,7 @@ libc.ptrace.restype = ctypes.c_long
 
 
 class Unable(Exception):
-    """No program can be run so here, and why."""
+    """The reason why no program can be run in this way on this machine."""
 
 
 def ptrace(what, pid, addr=0, data=0):
@@ -37,8 +38,9 @@ def ptrace(what, pid, addr=0, data=0):
 
 
 class Driven:
-    """A program that runs until it sleeps: `while p.sleep(): ...; p.wake()`, from one thread alone. Then code, out, err.
-    now: its clock, in ns; due: when the sleep in hand ends; watched: when it read the file `watch`."""
+    """A program that runs until it sleeps: `while p.sleep(): ...; p.wake()`, from one thread only.
+    At the end it has code, out, err. now: its clock, in ns; due: the end of the current sleep;
+    watched: times of reading file `watch`."""
 
     def __init__(self, argv, execs=1, watch=None, **kw):
         self.now = time.monotonic_ns()
@@ -58,7 +60,7 @@ class Driven:
                 self.ended(status)
                 raise Unable("ptrace is not permitted")
             ptrace(SETOPTIONS, self.pid, 0, SYSGOOD | EXITKILL)
-            for _ in range(execs - 1):  # of a shell, first
+            for _ in range(execs - 1):  # a shell that executes the program
                 self.next_exec()
             self.mem = os.open(f"/proc/{self.pid}/mem", os.O_RDWR)
             with open(f"/proc/{self.pid}/exe", "rb") as f:
@@ -78,7 +80,8 @@ class Driven:
             self.read[name] = f.read()
 
     def hide_vdso(self):
-        """So that it asks the kernel what the time is: its page of clocks is taken from what the kernel told it at exec."""
+        """Removes the vDSO from the auxiliary vector, so that the program reads the clock by system
+        calls."""
         with open(f"/proc/{self.pid}/stat", "rb") as f:
             sp = int(f.read().rpartition(b")")[2].split()[25])  # startstack
         at = {}
@@ -116,7 +119,8 @@ class Driven:
         self.out, self.err = self.read["stdout"], self.read["stderr"]
 
     def stop(self, sig=0):
-        """The next one: (True, number, arguments) on entry to a call, (False, None, None) on its return; None at the end."""
+        """Runs to the next stop: (True, number, arguments) on entry to a system call, (False, None,
+        None) on its return; None at the end of the program."""
         while True:
             ptrace(SYSCALL, self.pid, 0, sig)
             _pid, status = os.waitpid(self.pid, 0)
@@ -134,14 +138,14 @@ class Driven:
                 sig = 0
 
     def sleep(self):
-        """Runs it until it sleeps. False: it has ended."""
+        """Runs the program until it sleeps. False: it has ended."""
         gettime, nanosleep, ppoll, *reads = self.calls
         while (stop := self.stop()) is not None:
             entry, nr, args = stop
             if entry and nr == nanosleep and args[1] == 1:  # TIMER_ABSTIME
                 self.due, self.waits = self.timespec(args[2]), args[2]
                 if self.due <= self.now:
-                    continue  # as it would at once return
+                    continue  # the call returns at once
                 return True
             if entry and nr == ppoll and args[2]:
                 left = self.timespec(args[2])
@@ -160,12 +164,13 @@ class Driven:
         return False
 
     def wake(self, late=0):
-        """The time it sleeps for has passed, and late ns more."""
+        """Ends the sleep, `late` ns after the time when it was due."""
         self.now = max(self.now, self.due) + late
         os.pwrite(self.mem, struct.pack(self.longs, 0, 0), self.waits)
 
     def to_end(self, late=lambda k: 0):
-        """Runs it until it ends, each sleep k as long as late(k) seconds more than it asked for. When the sleeps were to end."""
+        """Runs the program to its end; sleep k ends late(k) seconds late. The times when the sleeps
+        were due."""
         sleeps = []
         while self.sleep():
             sleeps.append(self.due)

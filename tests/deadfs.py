@@ -1,5 +1,6 @@
-# deadfs.py - a FUSE file system whose server answers until it is told to fall silent: then it takes requests, and answers none.
-# What waits for it cannot be killed until the server is. SPDX-License-Identifier: MIT
+# deadfs.py - a FUSE file system whose server responds until dies() is called: then it reads
+# requests and responds to none. A process that waits for it cannot be killed until the server is.
+# SPDX-License-Identifier: MIT
 import ctypes
 import errno
 import os
@@ -31,13 +32,14 @@ def mount(source, target, kind, flags, data):
 
 
 def own_mounts():
-    """This process, and what it starts, has mounts of its own, which nobody else sees."""
+    """Moves this process and its later children to a private mount namespace."""
     checked(LIBC.unshare(CLONE_NEWNS), "unshare")
     mount(None, "/", None, MS_REC | MS_PRIVATE, None)
 
 
 class Server:
-    """files: {name: bytes} of its only folder, all of them executable."""
+    """Mounts the file system at `where`; files: {name: bytes} of its only folder, all
+    executable."""
 
     def __init__(self, where, files, kind="fuse"):
         self.where, self.names = where, list(files)
@@ -57,7 +59,7 @@ class Server:
         self.pid = os.fork()
         if self.pid == 0:
             try:
-                os.close(mute)  # that the test has ended ends this one
+                os.close(mute)  # so that the server ends with the test
                 self.serve(say)
             finally:
                 os._exit(0)
@@ -71,14 +73,14 @@ class Server:
         os.read(self.said, 1)
 
     def end(self):
-        """Whoever waits for it gets an error."""
+        """Kills the server and unmounts: requests that wait for it fail."""
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         os.close(self.mute)
         os.close(self.said)
         LIBC.umount2(self.where.encode(), MNT_DETACH)
 
-    # --- the server's process -------------------------------------------------------------------------------------
+    # --- the server's process ---------------------------------------------------------------------
 
     def serve(self, say):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -113,7 +115,7 @@ class Server:
             if name not in self.names:
                 return errno.ENOENT, b""
             child = self.names.index(name) + 2
-            return 0, struct.pack("=QQQQII", child, 0, 0, 0, 0, 0) + self.attr(child)  # good for no time: all is asked again
+            return 0, struct.pack("=QQQQII", child, 0, 0, 0, 0, 0) + self.attr(child)  # not cached: each access sends a request
         if op == GETATTR:
             return 0, struct.pack("=QII", 0, 0, 0) + self.attr(node)
         if op in (OPEN, OPENDIR):

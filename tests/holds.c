@@ -1,5 +1,6 @@
-/* holds.c - between those who make records and out_record(), by ld's --wrap: a record that does not keep to what the writers
- * count on ends the program. SPDX-License-Identifier: MIT */
+/* holds.c - checks each record before out_record(), by ld's --wrap: a record that violates the
+ * assumptions of the writers ends the program.
+ * SPDX-License-Identifier: MIT */
 #include "holds.h"
 
 void __real_out_record(struct out *o, struct buf *b, const struct record *r);

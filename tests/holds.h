@@ -1,9 +1,10 @@
-/* holds.h - what the writers of views/out.c count on in a record; tests/eva/out.h makes any record that keeps to it.
+/* holds.h - the assumptions of the writers in views/out.c about a record. tests/eva/out.h generates
+ * any record that fulfils them.
  * SPDX-License-Identifier: MIT */
 #ifndef HOLDS_H
 #define HOLDS_H
 
-#include "gpustat.h"
+#include "tests/rooms.h"
 
 static bool text_holds(const struct record *r, struct str s)
 {

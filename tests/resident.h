@@ -1,4 +1,5 @@
-/* resident.h - how much memory a program has at its end, of which nothing is lost to the kernel's rounding.
+/* resident.h - measures the memory of a program at its exit, without the rounding of the kernel's
+ * counters.
  * SPDX-License-Identifier: MIT */
 #ifndef RESIDENT_H
 #define RESIDENT_H
@@ -13,16 +14,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In KiB. -1: a signal ended it, or it could not be started. */
+/* The memory of a program in KiB. -1: a signal ended it, or it could not be started. */
 struct resident {
-	long held;   /* at its end: exact */
-	long peak;   /* the highest, to some pages: the kernel adds up what each CPU counted */
-	long huge;   /* at its end in huge pages */
-	long maxrss; /* what wait4() says, to some pages */
+	long held;   /* at exit: exact */
+	long peak;   /* the highest; within a few pages: the kernel adds up counters of CPUs */
+	long huge;   /* in huge pages at exit */
+	long maxrss; /* as reported by wait4(), within a few pages */
 	int status;
 };
 
-/* The number behind a key at the start of a line; 0 where the file has none. */
+/* The number after a key at the start of a line; 0 if the file does not have it. */
 static unsigned long long number_in(const char *path, const char *key)
 {
 	unsigned long long number = 0;
@@ -45,7 +46,8 @@ static long number_of(pid_t pid, const char *file, const char *key)
 	return (long)number_in(path, key);
 }
 
-/* start(arg): in the new process; execs, or returns. At its end a process is stopped and still has its memory. */
+/* Runs start(arg), which calls exec, in a new process. The process is stopped at its exit, while it
+ * still has its memory, to measure it. */
 static struct resident resident(void (*start)(void *), void *arg)
 {
 	struct resident r = { -1, -1, -1, -1, -1 };

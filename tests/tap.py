@@ -1,15 +1,25 @@
-"""Numbers what is reported and prints it as TAP; tells what the program under test was built without."""
+"""Numbers results and prints them as TAP; skips tests of features that the program was built
+without."""
+import atexit
+import contextlib
+import ctypes
 import functools
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import threading
+import time
 
 count = failed = 0
 
 
 def report(ok, name, *notes):
-    """A test that failed because the program says that it lacks the feature is skipped."""
+    """A test that failed is skipped if a note has the message that the program lacks the
+    feature."""
     global count, failed
     lacked = re.search(r"not built in: \w+", " ".join(map(str, notes))) if not ok and left_out(sys.argv[1]) else None
     ok = ok or lacked is not None
@@ -25,23 +35,126 @@ def skip(name, why):
     report(True, f"{name} # SKIP {why}")
 
 
+# --- the end after a signal -----------------------------------------------------------------------
+
+def children(pid):
+    """The processes that a process has started, and theirs."""
+    found = []
+    for p in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{p}/stat", "rb") as f:
+                parent = int(f.read().rpartition(b") ")[2].split()[1])
+        except (OSError, IndexError, ValueError):
+            continue
+        if parent == pid:
+            found += [int(p), *children(int(p))]
+    return found
+
+
+def users(folder):
+    """The processes that have a file of the folder among their arguments, such as servers that have
+    left the process that started them."""
+    found = []
+    for p in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{p}/cmdline", "rb") as f:
+                if folder.encode() + b"/" in f.read():
+                    found.append(int(p))
+    return found
+
+
+def kill(pids):
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def unmount(top):
+    """Unmounts what is mounted in a folder, the last first, without waiting for a dead server."""
+    with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as f:
+        points = [line.split()[1] for line in f]
+    for point in reversed([p for p in points if p.startswith(top + "/")]):
+        ctypes.CDLL(None).umount2(os.fsencode(point), 2)  # MNT_DETACH
+
+
+def remove(top):
+    """Removes a folder; some tests take permissions away."""
+    for where, names, _files in os.walk(top):
+        for d in (os.path.join(where, n) for n in names):
+            if not os.path.islink(d):
+                with contextlib.suppress(OSError):
+                    os.chmod(d, 0o755)
+    shutil.rmtree(top, ignore_errors=True)
+
+
+OWNER = os.getpid()
+FOLDERS = []
+
+
+def temporary_folder(prefix="gpustat-test-", where=None):
+    """A folder that is removed when the test ends, also after a signal."""
+    FOLDERS.append(tempfile.mkdtemp(prefix=prefix, dir=where))
+    return FOLDERS[-1]
+
+
+def interrupted(number, _frame):
+    """Ends the test soon after a signal: `finally` is for what is not a file. Threads may start
+    programs and write files until the end, so that another process removes the folders then."""
+    if os.getpid() != OWNER:  # a process that a test has forked
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    for n in END_SIGNALS:
+        signal.signal(n, signal.SIG_IGN)
+    kill(children(OWNER))
+    if os.fork() == 0:
+        while os.getppid() == OWNER:
+            time.sleep(0.02)
+        for d in FOLDERS:
+            kill(set(users(d)) - {os.getpid()})
+            unmount(d)
+            remove(d)
+        os._exit(0)
+    end = threading.Timer(2, os._exit, [128 + number])
+    end.daemon = True
+    end.start()
+    sys.exit(128 + number)
+
+
+# A shell's background jobs ignore SIGINT, and programs that nohup starts ignore SIGHUP.
+END_SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+for _signal in END_SIGNALS:
+    signal.signal(_signal, interrupted)
+tempfile.tempdir = temporary_folder()
+atexit.register(lambda: [remove(d) for d in FOLDERS if os.getpid() == OWNER])
+os.chmod(tempfile.tempdir, 0o755)
+
+
+@functools.cache
+def commands(prog):
+    """The commands that prog --help shows in two columns."""
+    said = subprocess.run([prog, "--help"], stdout=subprocess.PIPE, check=True).stdout.decode()
+    table = said.split("\n\n")[1].splitlines()
+    return [name for row in table for name in (row[:8].strip(), row[40:48].strip()) if name and name[0] != "("]
+
+
 @functools.cache
 def left_out(prog):
-    """Whether prog lacks features, as it says itself."""
-    return b"not built in: " in subprocess.run([prog, "--version"], stdout=subprocess.PIPE, check=False).stdout
+    """The names of the features that prog was built without, according to its --version."""
+    said = subprocess.run([prog, "--version"], stdout=subprocess.PIPE, check=False).stdout.decode()
+    return [name for line in said.splitlines() if line.startswith("not built in: ") for name in line.split()[3:]]
 
 
 def lacks(prog, args):
-    """Why prog would do nothing, where it says that it was built without what these ask of it; else None."""
+    """The message of prog that it was built without a feature that args require, or None."""
     end = args.index("--") if "--" in args else len(args)
     ran = subprocess.run([prog, *args[:end], "--help"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                          check=False)
-    said = re.search(rb"[:-] (not built in: \S+)$", ran.stdout, re.M)  # check has it on stdout
+    said = re.search(rb"[:-] (not built in: \S+)$", ran.stdout, re.M)  # the command check prints it on stdout
     return said[1].decode() if said else None
 
 
 def skip_lacking(prog, exception):
-    """From now on whoever starts prog with what it lacks has the exception instead."""
+    """From now on, starting prog with a feature that it lacks raises the exception instead."""
     plain = subprocess.Popen
 
     class Popen(plain):
@@ -58,7 +171,7 @@ def skip_lacking(prog, exception):
 
 
 def needs(prog, feature):
-    """Skips all tests of a module where prog was built without what they are about."""
+    """Skips all tests of a module if prog was built without the feature that they test."""
     why = lacks(prog, [feature] if feature != "http" else ["--http"]) if left_out(prog) else None
     if why:
         print(f"1..0 # SKIP {why}")
@@ -66,6 +179,6 @@ def needs(prog, feature):
 
 
 def finish():
-    """The plan, and the exit code: 0 iff all is well."""
+    """Prints the plan and exits with 0 if no test failed."""
     print(f"1..{count}")
     sys.exit(failed != 0)

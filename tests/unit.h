@@ -1,9 +1,9 @@
-/* unit.h - for test programs: TAP (testanything.org), and inputs that end where memory does.
+/* unit.h - for unit tests: TAP output (testanything.org), and inputs next to inaccessible memory.
  * SPDX-License-Identifier: MIT */
 #ifndef UNIT_H
 #define UNIT_H
 
-#include "gpustat.h"
+#include "tests/rooms.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 static unsigned unit_ran, unit_failed;
 
-/* One test, named as printf does; what it was is shown where it failed. */
+/* Reports one test; its name is formatted as by printf. */
 __attribute__((format(printf, 2, 3), unused)) static bool check(bool cond, const char *fmt, ...)
 {
 	va_list ap;
@@ -26,7 +26,7 @@ __attribute__((format(printf, 2, 3), unused)) static bool check(bool cond, const
 	vprintf(fmt, ap);
 	va_end(ap);
 	putchar('\n');
-	fflush(stdout); /* so that a crash comes behind what went before */
+	fflush(stdout); /* keeps the output in order if the test crashes */
 	return cond;
 }
 
@@ -42,7 +42,7 @@ __attribute__((format(printf, 1, 2), unused)) static void note(const char *fmt, 
 	putchar('\n');
 }
 
-/* Both numbers are shown where they differ. */
+/* Compares two numbers, and prints both if they differ. */
 __attribute__((format(printf, 3, 4), unused)) static bool check_u64(u64 got, u64 want, const char *fmt, ...)
 {
 	char name[512];
@@ -56,14 +56,24 @@ __attribute__((format(printf, 3, 4), unused)) static bool check_u64(u64 got, u64
 	return got == want;
 }
 
-/* The plan, and the program's exit status. */
+/* Makes the argument of mkdtemp() or mkstemp(): a name in the folder that tests/unit removes; where
+ * another program runs the test, in memory, because rewriting files on a disk would be slow. */
+__attribute__((unused)) static char *temporary_name(char *b, size_t cap, const char *name)
+{
+	const char *folder = getenv("TMPDIR");
+
+	snprintf(b, cap, "%s/%s.XXXXXX", folder ? folder : access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", name);
+	return b;
+}
+
+/* Prints the plan; returns the program's exit status. */
 __attribute__((unused)) static int unit_end(void)
 {
 	printf("1..%u\n", unit_ran);
 	return unit_failed != 0;
 }
 
-/* Bytes as they would be written in C, for names and notes; of a few uses in one call. */
+/* Bytes as in a C string literal, for names and notes. The last 8 results are valid. */
 __attribute__((unused)) static const char *show(struct str s)
 {
 	static char bufs[8][600];
@@ -101,11 +111,11 @@ static bool check_str(struct str got, const char *want, const char *fmt, ...)
 	return same;
 }
 
-/* --- memory that faults behind, or before, what may be touched -------------------------------------- */
+/* --- memory before or after an inaccessible page ---------------------------------------------- */
 
 enum { EDGE_BYTES = 1 << 20 };
 
-static char *edge_low, *edge_high; /* EDGE_BYTES between two pages that fault */
+static char *edge_low, *edge_high; /* EDGE_BYTES between two inaccessible pages */
 
 static void edge_map(void)
 {
@@ -123,14 +133,14 @@ static void edge_map(void)
 	edge_high = edge_low + EDGE_BYTES;
 }
 
-/* n bytes, at most EDGE_BYTES, that end at the page that faults. */
+/* n bytes, at most EDGE_BYTES, that end at the inaccessible page. */
 __attribute__((unused)) static char *edge_page(size_t n)
 {
 	edge_map();
 	return edge_high - n;
 }
 
-/* The same, holding a copy. */
+/* A copy that ends at the inaccessible page. */
 __attribute__((unused)) static struct str edge_str(const char *p, size_t n)
 {
 	char *q = edge_page(n);
@@ -140,7 +150,7 @@ __attribute__((unused)) static struct str edge_str(const char *p, size_t n)
 	return (struct str){ q, q + n };
 }
 
-/* A copy that begins behind a page that faults. */
+/* A copy that begins after an inaccessible page. */
 __attribute__((unused)) static struct str edge_after(const char *p, size_t n)
 {
 	edge_map();
@@ -149,14 +159,14 @@ __attribute__((unused)) static struct str edge_after(const char *p, size_t n)
 	return (struct str){ edge_low, edge_low + n };
 }
 
-/* Whether a view lies in what it was made from; one that points nowhere does. */
+/* Returns whether a view is within its source; a view without a pointer is. */
 __attribute__((unused)) static bool within(struct str view, struct str whole)
 {
 	return !view.p || (view.p >= whole.p && view.p <= view.e && view.e <= whole.e);
 }
 
-/* Feeds every truncation of an input, and every change of one byte to one that parsers trip over.
- * feed() says whether what it got is possible at all. False: one was not, and which is noted. */
+/* Feeds every truncation of an input, and every change of one byte to a hostile one. feed() returns
+ * whether its result is possible. False: a result was impossible, and a note was printed. */
 __attribute__((unused)) static bool replay(struct str in, bool (*feed)(struct str s))
 {
 	static const char hostile[] = { '\0', '\xff', '\n', ':', '9', ' ', '-' };
@@ -178,9 +188,10 @@ __attribute__((unused)) static bool replay(struct str in, bool (*feed)(struct st
 	return !bad;
 }
 
-/* --- what formats may hold ----------------------------------------------------------------------------- */
+/* --- what output formats may contain ---------------------------------------------------------- */
 
-/* The length of one character as RFC 3629 has it, by its value rather than by its bytes' ranges; 0: none. */
+/* The length of a UTF-8 character by RFC 3629, checked by its value instead of by ranges of bytes;
+ * 0: invalid. */
 __attribute__((unused)) static size_t utf8_plain(const char *p, const char *e)
 {
 	static const u32 least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -198,7 +209,8 @@ __attribute__((unused)) static size_t utf8_plain(const char *p, const char *e)
 	return v < least[n] || v > 0x10ffff || (v >= 0xd800 && v < 0xe000) ? 0 : n;
 }
 
-/* Whether nothing in a text could move a cursor or break a line, but for the newlines that are wanted. */
+/* Returns whether a text has no byte that could move a cursor or break a line, except for
+ * newlines if allowed. */
 __attribute__((unused)) static bool is_clean(struct str s, bool newlines)
 {
 	while (s.p < s.e) {
@@ -212,8 +224,8 @@ __attribute__((unused)) static bool is_clean(struct str s, bool newlines)
 	return true;
 }
 
-/* JSON, RFC 8259: where the value at p ends, or NULL. Keys of the outermost object are added to *keys,
- * which may be NULL, with their quotes. */
+/* JSON, RFC 8259: the end of the value at p, or NULL. The keys of the outermost object, with their
+ * quotes, are appended to *keys, which may be NULL. */
 static const char *json_value_end(const char *p, const char *e, int depth, struct buf *keys);
 
 static const char *json_string_end(const char *p, const char *e)
@@ -309,7 +321,7 @@ static const char *json_value_end(const char *p, const char *e, int depth, struc
 	return json_number_end(p, e);
 }
 
-/* Whether a text is one JSON value a line, without blanks and control bytes. */
+/* Returns whether a text has one JSON value per line, without blanks and control bytes. */
 __attribute__((unused)) static bool json_ok(struct str s, struct buf *keys)
 {
 	const char *p = s.p;
@@ -324,7 +336,7 @@ __attribute__((unused)) static bool json_ok(struct str s, struct buf *keys)
 	return true;
 }
 
-/* --- arithmetic in 128 bits: of the compiler, or of school where it has none, as for machines of 32 bits ---- */
+/* --- 128-bit arithmetic, also for compilers without __int128 ---------------------------------- */
 
 #ifdef __SIZEOF_INT128__
 __extension__ typedef unsigned __int128 u128;
@@ -334,7 +346,7 @@ __attribute__((unused)) static u64 plain_high(u64 a, u64 b)
 	return (u64)((u128)a * b >> 64);
 }
 
-/* a x b / c, cut; the largest number where it has no room. */
+/* a * b / c, rounded down; the largest number if it overflows. */
 __attribute__((unused)) static u64 plain_muldiv(u64 a, u64 b, u64 c)
 {
 	return plain_high(a, b) >= c ? UINT64_MAX : (u64)((u128)a * b / c);
@@ -367,9 +379,9 @@ __attribute__((unused)) static u64 plain_muldiv(u64 a, u64 b, u64 c)
 }
 #endif
 
-/* --- chance -------------------------------------------------------------------------------------------- */
+/* --- random numbers --------------------------------------------------------------------------- */
 
-/* Deterministic numbers: splitmix64. */
+/* Pseudo-random numbers, the same in each run: splitmix64. */
 __attribute__((unused)) static u64 rnd(void)
 {
 	static u64 state = 0x9e3779b97f4a7c15;
@@ -380,7 +392,7 @@ __attribute__((unused)) static u64 rnd(void)
 	return z ^ z >> 31;
 }
 
-/* Any of 0 to n - 1. */
+/* A pseudo-random number from 0 to n - 1. */
 __attribute__((unused)) static size_t rnd_of(size_t n)
 {
 	return (size_t)(rnd() % n);

@@ -1,32 +1,47 @@
-/* metrics.c - fields as metric families, for programs that keep time series: prom, openmetrics, influx, graphite,
- * statsd, collectd; and the line of the kernel's log. Names are derived from columns[]. Pure but for what is kept of
- * the sample in hand. SPDX-License-Identifier: MIT */
-#include "gpustat.h"
+/* metrics.c - formats for time series databases: prom, openmetrics, influx, graphite, statsd,
+ * collectd; and kmsg, the line of the kernel log. Names are derived from columns[]. It makes no
+ * system calls except for memory, and keeps state of the current sample.
+ * SPDX-License-Identifier: MIT */
+#include "parse.h"
+#include "counters.h"
+#include "views/views.h"
+#include "sources/os/os.h"
 
-/* --- names ---------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
-/* What prometheus.io calls our units, how many decimals theirs have more, and the word that members say already. */
+/* The base units that prometheus.io recommends. */
 static const struct base {
-	const char *name, *own;
-	u8 shift;
-	const char *type; /* collectd: types.db; its numbers are in our unit */
+	const char *name;
+	const char *own;  /* word for the unit at the end of members; left out of names; or NULL */
+	u8 shift;         /* decimals of the base unit in addition to those of the unit */
+	/* collectd: type in types.db, whose values are in the unit itself; or NULL */
+	const char *type;
 } bases[UNITS] = {
-	[U_PERCENT] = { "ratio", "percent", 2, "percent" }, [U_SHARE] = { "ratio", NULL, 2, "percent" },
-	[U_BYTES] = { "bytes", NULL, 0, "memory" },         [U_HZ] = { "hertz", NULL, 0, "frequency" },
-	[U_NS] = { "seconds", "ns", 9, NULL },              [U_CELSIUS] = { "celsius", NULL, 0, "temperature" },
-	[U_WATT] = { "watts", NULL, 0, "power" },           [U_JOULE] = { "joules", NULL, 0, "energy" },
-	[U_VOLT] = { "volts", NULL, 0, "voltage" },         [U_AMPERE] = { "amperes", NULL, 0, "current" },
-	[U_RPM] = { "rpm", NULL, 0, "fanspeed" },           [U_GTS] = { "transfers_per_second", NULL, 0, NULL },
+	[U_PERCENT] = { "ratio", "percent", 2, "percent" },
+	[U_SHARE] = { "ratio", NULL, 2, "percent" },
+	[U_BYTES] = { "bytes", NULL, 0, "memory" },
+	[U_HZ] = { "hertz", NULL, 0, "frequency" },
+	[U_NS] = { "seconds", "ns", 9, NULL },
+	[U_CELSIUS] = { "celsius", NULL, 0, "temperature" },
+	[U_WATT] = { "watts", NULL, 0, "power" },
+	[U_JOULE] = { "joules", NULL, 0, "energy" },
+	[U_VOLT] = { "volts", NULL, 0, "voltage" },
+	[U_AMPERE] = { "amperes", NULL, 0, "current" },
+	[U_RPM] = { "rpm", NULL, 0, "fanspeed" },
+	[U_GTS] = { "transfers_per_second", NULL, 0, NULL },
 	[U_SECONDS] = { "seconds", NULL, 0, NULL },         [U_MS] = { "seconds", NULL, 0, NULL },
 	[U_NANO] = { "seconds", NULL, 0, NULL },
 };
 
-/* The label that tells the instances of a group apart, and the items of a list; of all others "sensor". */
+/* The label for the instances of a group, or for the items of a list. Other groups have
+ * "sensor". */
 static const struct {
 	const char *group, *label;
 } instances[] = {
-	{ "engine", "engine" }, { "memory", "region" }, { "freq", "domain" }, { "counter", "counter" }, { "group", "counter" },
-	{ "throttle", "reason" }, { "nodes", "node" }, { "pids", "holder" }, { "callchain", "frame" },
+	{ "engine", "engine" }, { "memory", "region" }, { "freq", "domain" },
+	{ "counter", "counter" }, { "group", "counter" },
+	{ "throttle", "reason" }, { "nodes", "node" }, { "pids", "holder" },
+	{ "callchain", "frame" },
 	{ "facts", "key" }, { "missing", "key" }, { "other", "key" },
 };
 
@@ -38,7 +53,7 @@ static struct str instance_label(const struct column *c)
 	return (struct str)STR("sensor");
 }
 
-/* One more word of a name that begins at `from`. */
+/* Appends a word to a name that begins at `from`. */
 static void put_part(struct buf *b, size_t from, const char *z, size_t n)
 {
 	if (n == 0)
@@ -53,8 +68,9 @@ static void put_word(struct buf *b, size_t from, const char *z)
 	put_part(b, from, z, z ? strlen(z) : 0);
 }
 
-/* The member, less its own word for the unit; the base unit; "total". */
-static void make_rest(struct buf *b, const struct column *c)
+/* Writes the end of a metric name: the member without its word for the unit, the base unit, and
+ * "total" for a counter. */
+static void format_suffix(struct buf *b, const struct column *c)
 {
 	const struct base *base = &bases[c->unit];
 	size_t n = c->member ? strlen(c->member) : 0, own = base->own ? strlen(base->own) : 0;
@@ -64,32 +80,33 @@ static void make_rest(struct buf *b, const struct column *c)
 	n -= n && c->member[n - 1] == '_';
 	put_part(b, 0, c->member, n);
 	if (c->member && strcmp(c->member, "count") == 0)
-		put_z(b, "ed"); /* OpenMetrics keeps _count for histograms */
+		put_z(b, "ed"); /* OpenMetrics reserves _count for histograms */
 	put_word(b, 0, base->name);
 	put_word(b, 0, c->when & W_TOTAL ? "total" : NULL);
 }
 
-/* The same behind what a name begins with; made once for each column. */
-static void put_rest(struct buf *b, size_t from, const struct column *c)
+/* Appends the end of a metric name to a name that begins at `from`. It is formatted once per
+ * column. */
+static void put_suffix(struct buf *b, size_t from, const struct column *c)
 {
-	static struct rest {
+	static struct suffix {
 		u8 n;
-		bool made;
+		bool ready;
 		char text[46]; /* the longest has 30 */
-	} rests[256];
-	struct rest *r = &rests[c - columns];
+	} suffixes[256];
+	struct suffix *r = &suffixes[c - columns];
 	struct buf text = { .p = r->text, .cap = sizeof(r->text) };
 
-	if (!r->made) {
-		make_rest(&text, c);
+	if (!r->ready) {
+		format_suffix(&text, c);
 		r->n = (u8)text.n;
-		r->made = true;
+		r->ready = true;
 	}
 	put_part(b, from, r->text, r->n);
 }
 
-/* promtool takes "counter" in a name for a type. */
-static const char *no_type(const char *word)
+/* Returns the word for a metric name: promtool reports "counter" in a name as a type. */
+static const char *avoid_type(const char *word)
 {
 	return word && strcmp(word, "counter") == 0 ? "value" : word;
 }
@@ -101,13 +118,14 @@ static void put_family(struct buf *b, u8 kind, const struct column *c)
 	put_z(b, "gpustat");
 	if (kind != K_DEVICE && kind != K_COUNTER && kind != K_COUNTERS)
 		put_word(b, from, kind_names[kind]);
-	put_word(b, from, no_type(c->group));
-	put_rest(b, from, c);
+	put_word(b, from, avoid_type(c->group));
+	put_suffix(b, from, c);
 }
 
-/* --- text and numbers ------------------------------------------------------------------------------------ */
+/* --- text and numbers ------------------------------------------------------------------------- */
 
-/* Names may hold any byte: what is no text becomes '?', what means something there gets a backslash. */
+/* Writes a text that may hold any bytes: control characters and invalid UTF-8 become '?', and the
+ * special characters get a backslash. */
 static void put_escaped(struct buf *b, struct str s, const char *specials)
 {
 	const u8 where = *specials == ',' ? CLEAN_TAG : CLEAN_STRING;
@@ -127,7 +145,7 @@ static void put_escaped(struct buf *b, struct str s, const char *specials)
 	}
 }
 
-/* In the base unit. */
+/* Writes a value in the base unit. */
 static void put_value(struct buf *b, const struct val *v)
 {
 	if (v->type != V_INT) {
@@ -144,21 +162,19 @@ static void put_value(struct buf *b, const struct val *v)
 	put_z(b, v->n ? "00000000" : "");
 }
 
-/* --- what of a record is shown, and under which labels ---------------------------------------------------- */
+/* --- the fields and labels of a record -------------------------------------------------------- */
 
 enum { MAX_LABELS = 16 };
 
-static struct label {
+struct label {
 	struct str name, value;
-} labels[MAX_LABELS];
-static size_t nlabels;
-static char label_digits[MAX_LABELS][24];
+};
 
-/* Whether a field that is no label is wanted, known or not. */
+/* Returns whether the field is selected and not a label; its value may be unknown. */
 static bool is_wanted(const struct out *o, const struct field *f)
 {
 	return !f->empty && !(f->col->when & (W_LABEL | W_META)) &&
-	       (o->npatterns ? out_selects(o, f) : !(f->col->when & W_ASKED));
+	       (o->npatterns ? out_selects(o, f) : !(f->col->when & W_EXPLICIT));
 }
 
 static bool is_shown(const struct out *o, const struct field *f)
@@ -166,37 +182,96 @@ static bool is_shown(const struct out *o, const struct field *f)
 	return f->v.type != V_NULL && is_wanted(o, f);
 }
 
-/* Functions rather than addresses tell samples apart: symbol+0x1f is symbol. */
-static struct str without_offset(struct str s)
-{
-	for (const char *p = s.e; p - s.p > 3; p--)
-		if (memcmp(p - 3, "+0x", 3) == 0)
-			return (struct str){ s.p, p - 3 };
-	return s;
-}
+enum {
+	MAX_SERIES = 1 << 19,       /* 50 of each of 10 000 clients: amdgpu has 40 */
+	SERIES_TEXT = 48 << 20,     /* 96 bytes each; the series of a record share its labels */
+	MIN_BUCKETS = 1 << 10,
+	ROOM = 16 << 10,            /* names, paths and numbers of a field */
+	VALUE = 512,                /* a double has up to 309 digits before its point */
+	FAMILIES = 256 + 2,         /* one for each column; F_INFO; F_SAMPLES */
+	F_INFO = 256, F_SAMPLES,
+};
 
-static void take_label(const struct record *r, const struct field *f)
+struct series {
+	u32 next, hash, chain; /* next: of its family; chain: next of its bucket */
+	u32 base, base_n, inst, inst_n; /* labels of the record and of the instance, in texts */
+	u32 value, value_n;             /* in texts */
+	u16 family;
+	u64 sum; /* the value if value_n is 0 */
+};
+
+struct span {
+	u32 at, n, hash; /* in texts */
+};
+
+static struct {
+	struct label labels[MAX_LABELS];
+	size_t nlabels;
+	char label_digits[MAX_LABELS][24];
+	struct buf texts;
+	u8 series_kind;
+	struct buf path;
+	char *path_text;
+	size_t tag_ends[MAX_LABELS]; /* offset in path after the tag of each label */
+	bool kmsg_cut;
+	/* prom and openmetrics */
+	struct series *series;
+	u32 nseries, nbuckets, *buckets; /* nbuckets: a power of two */
+	char *series_text;
+	struct span record_labels, inst_labels; /* of the current record, of its current instance */
+	/* The field whose instance inst_labels is, if the next fields may have the same one; or
+	 * NULL. */
+	const struct field *inst_field;
+	struct {
+		u32 first, last;
+		bool headed;
+	} families[FAMILIES];
+} expo;
+static struct {
+	struct table series, buckets, series_text, path;
+} expo_tables = {
+	.series = TABLE_ROW(expo.series, MAX_SERIES, 170, "series of a sample"),
+	.buckets = TABLE_ROW(expo.buckets, MAX_SERIES, MIN_BUCKETS, "buckets of series"),
+	.series_text = TABLE_ROW(expo.series_text, SERIES_TEXT, 1, "bytes of series"),
+	/* Escapes make the record's texts twice as long. */
+	.path = TABLE_ROW(expo.path_text, 2 * REC_TEXT + 4096, 1, "bytes of a path"),
+};
+
+static void label_add(const struct record *r, const struct field *f)
 {
-	struct label *l = &labels[nlabels];
-	struct buf b = { .p = label_digits[nlabels], .cap = sizeof(label_digits[0]) };
+	struct label *l = &expo.labels[expo.nlabels];
+	struct buf b = { .p = expo.label_digits[expo.nlabels],
+			 .cap = sizeof(expo.label_digits[0]) };
 
 	l->name = str_z(f->col->when & W_META ? "stat" : f->col->member);
 	l->value = f->v.s;
 	if (r->kind == K_SAMPLE && strcmp(f->col->member, "symbol") == 0)
-		l->value = without_offset(f->v.s);
+		l->value = symbol_name(f->v.s);
 	if (f->v.type == V_INT) {
 		put_u64(&b, f->v.n);
 		l->value = (struct str){ b.p, b.p + b.n };
 	}
-	nlabels += l->value.p < l->value.e;
+	expo.nlabels += l->value.p < l->value.e;
 }
 
-static void take_labels(const struct record *r)
+/* A client without drm-client-id is one descriptor of its process. Without the number of that, the
+ * clients of a process would be one series. */
+static void label_fd(const struct record *r)
 {
-	nlabels = 0;
-	for (size_t i = 0; i < r->n && nlabels < MAX_LABELS; i++)
+	static const struct column fd = { .member = "fd" };
+	struct field f = { .col = &fd, .v = { .type = V_INT } };
+
+	if (record_descriptor(r, &f.v.n))
+		label_add(r, &f);
+}
+
+static void labels_read(const struct record *r)
+{
+	expo.nlabels = 0;
+	for (size_t i = 0; i < r->n && expo.nlabels < MAX_LABELS; i++)
 		if (r->f[i].col->when & W_LABEL && r->f[i].v.type != V_NULL)
-			take_label(r, &r->f[i]);
+			label_add(r, &r->f[i]);
+	label_fd(r);
 }
 
 static void put_label(struct buf *b, size_t from, struct str name, struct str value)
@@ -209,270 +284,249 @@ static void put_label(struct buf *b, size_t from, struct str name, struct str va
 	put_c(b, '"');
 }
 
-/* --- prom and openmetrics: the series of a sample ----------------------------------------------------------- */
+/* --- prom and openmetrics: the series of a sample --------------------------------------------- */
 
-enum {
-	MAX_SERIES = 1 << 19,       /* 50 of each of 10 000 clients: amdgpu has 40 */
-	SERIES_TEXT = 48 << 20,     /* 96 bytes each; the labels of a record are there once */
-	BUCKETS_LEAST = 1 << 10,
-	ROOM = 16 << 10, /* names, paths and numbers of a field */
-	VALUE = 512,     /* a double has up to 309 digits before its point */
-	FAMILIES = 256 + 2,         /* one a column; info; how many samples there were */
-	F_INFO = 256, F_SAMPLES,
-};
-
-static struct series {
-	u32 next, hash, chain; /* chain: another one of its bucket */
-	u32 base, base_n, inst, inst_n; /* labels: of the record, of the instance */
-	u32 value, value_n;
-	u16 family;
-	u64 sum; /* where there is no value */
-} *series;
-
-static struct {
-	u32 first, last;
-	bool headed;
-} families[FAMILIES];
-
-static u32 nseries, nbuckets, *buckets; /* nbuckets: a power of two */
-static char *series_text;
-static TABLE(series, MAX_SERIES, 170, "series of a sample");
-static TABLE(buckets, MAX_SERIES, BUCKETS_LEAST, "buckets of series");
-static TABLE(series_text, SERIES_TEXT, 1, "bytes of series");
-static struct buf texts;
-static struct span {
-	u32 at, n, hash; /* in texts */
-} of_record, of_inst; /* the labels in hand */
-static u8 series_kind;
-
-/* What texts holds from there on. */
-static struct str texts_from(u32 at)
+/* Returns the part of texts from offset `at` on. */
+static struct str text_since(u32 at)
 {
-	return (struct str){ series_text + at, series_text + texts.n };
+	return (struct str){ expo.series_text + at, expo.series_text + expo.texts.n };
 }
 
 static bool same_text(u32 a, u32 n, u32 b, u32 m)
 {
-	return n == m && (a == b || memcmp(series_text + a, series_text + b, n) == 0);
+	return n == m && (a == b || memcmp(expo.series_text + a, expo.series_text + b, n) == 0);
 }
 
-/* For what one field takes: so many bytes of texts, which escapes make twice as long, twice, and names. What takes more all the
- * same is cut, and then dropped. */
-static bool has_room(struct out *o, size_t n)
+/* Makes room in texts for one field: n bytes, which escapes make twice as long, for two labels,
+ * and ROOM for names. A field that needs more is cut and then dropped. Returns false if there is
+ * no room, and counts the loss. */
+static bool text_reserve(struct out *o, size_t n)
 {
-	bool has = table_has(&series_text_table, texts.n + 4 * n + ROOM);
+	bool has = table_has(&expo_tables.series_text, expo.texts.n + 4 * n + ROOM);
 
-	texts.p = series_text;
-	texts.cap = series_text_table.ready;
+	expo.texts.p = expo.series_text;
+	expo.texts.cap = expo_tables.series_text.ready;
 	o->lost += !has;
 	return has;
 }
 
-static const struct field *inst_of; /* whose instance it is that is in hand, where others may have it, too */
-
-/* What texts ends with, from there on. */
-static struct span span_from(u32 at)
+/* Returns the part of texts from offset `at` on, with its hash. */
+static struct span text_span(u32 at)
 {
-	return (struct span){ at, (u32)texts.n - at, hash_more(HASH_BEGIN, texts_from(at)) };
+	return (struct span){ at, (u32)expo.texts.n - at, hash_more(HASH_BEGIN, text_since(at)) };
 }
 
-/* The labels in hand are not those of a series: there is no such, or another has the same. */
-static void drop_inst(void)
+/* Discards the current instance labels: no series uses them, because it was not added or because an
+ * existing series has the same labels. */
+static void inst_clear(void)
 {
-	if (of_inst.at + of_inst.n == texts.n)
-		texts.n = of_inst.at;
-	texts.full = false;
-	of_inst.n = 0;
-	inst_of = NULL;
+	if (expo.inst_labels.at + expo.inst_labels.n == expo.texts.n)
+		expo.texts.n = expo.inst_labels.at;
+	expo.texts.full = false;
+	expo.inst_labels.n = 0;
+	expo.inst_field = NULL;
 }
 
 static u32 *bucket_of(u32 hash)
 {
-	return &buckets[hash & (nbuckets - 1)];
+	return &expo.buckets[hash & (expo.nbuckets - 1)];
 }
 
 static void chain(u32 i)
 {
-	u32 *bucket = bucket_of(series[i].hash);
+	u32 *bucket = bucket_of(expo.series[i].hash);
 
-	series[i].chain = *bucket;
+	expo.series[i].chain = *bucket;
 	*bucket = i;
 }
 
-/* Twice as many buckets where each has a series; without memory for them, chains are longer. False: there is none. */
-static bool has_bucket(void)
+/* Doubles the buckets when there are as many series; without memory the chains get longer instead.
+ * Returns false if there are no buckets at all. */
+static bool buckets_grow(void)
 {
-	size_t n = nbuckets ? (size_t)2 * nbuckets : BUCKETS_LEAST;
+	size_t n = expo.nbuckets ? (size_t)2 * expo.nbuckets : MIN_BUCKETS;
 
-	if (nseries >= nbuckets && table_has(&buckets_table, n - 1)) {
-		nbuckets = (u32)n;
-		memset(buckets, 0, n * sizeof(*buckets));
-		for (u32 i = 1; i <= nseries; i++)
+	if (expo.nseries >= expo.nbuckets && table_has(&expo_tables.buckets, n - 1)) {
+		expo.nbuckets = (u32)n;
+		memset(expo.buckets, 0, n * sizeof(*expo.buckets));
+		for (u32 i = 1; i <= expo.nseries; i++)
 			chain(i);
 	}
-	buckets_table.dropped = 0; /* nothing is lost */
-	return nbuckets > 0;
+	expo_tables.buckets.dropped = 0; /* no series is lost by it */
+	return expo.nbuckets > 0;
 }
 
-/* The series of the labels in hand. NULL: no room. */
-static struct series *series_at(struct out *o, u16 family)
+/* Returns the series of a family with the current labels, a new one if there is none yet; NULL:
+ * no room. */
+static struct series *series_get(struct out *o, u16 family)
 {
-	u32 h = (of_record.hash + family * 2654435761u) ^ of_inst.hash;
+	u32 h = (expo.record_labels.hash + family * 2654435761u) ^ expo.inst_labels.hash;
 	struct series *s;
 
-	for (u32 i = nseries ? *bucket_of(h) : 0; i; i = s->chain) {
-		s = &series[i];
-		if (s->hash == h && s->family == family && same_text(s->base, s->base_n, of_record.at, of_record.n) &&
-		    same_text(s->inst, s->inst_n, of_inst.at, of_inst.n)) {
-			drop_inst();
+	for (u32 i = expo.nseries ? *bucket_of(h) : 0; i; i = s->chain) {
+		s = &expo.series[i];
+		if (s->hash == h && s->family == family &&
+		    same_text(s->base, s->base_n, expo.record_labels.at, expo.record_labels.n) &&
+		    same_text(s->inst, s->inst_n, expo.inst_labels.at, expo.inst_labels.n)) {
+			inst_clear();
 			return s;
 		}
 	}
-	if (texts.full || texts.cap - texts.n < VALUE || !has_bucket() || !table_has(&series_table, nseries + 1)) {
-		drop_inst();
+	if (expo.texts.full || expo.texts.cap - expo.texts.n < VALUE || !buckets_grow() ||
+	    !table_has(&expo_tables.series, expo.nseries + 1)) {
+		inst_clear();
 		o->lost++;
 		return NULL;
 	}
-	s = &series[++nseries];
-	*s = (struct series){ .hash = h, .base = of_record.at, .base_n = of_record.n, .inst = of_inst.at, .inst_n = of_inst.n,
+	s = &expo.series[++expo.nseries];
+	*s = (struct series){ .hash = h, .base = expo.record_labels.at,
+			      .base_n = expo.record_labels.n,
+			      .inst = expo.inst_labels.at, .inst_n = expo.inst_labels.n,
 			      .family = family };
-	if (families[family].first)
-		series[families[family].last].next = nseries;
+	if (expo.families[family].first)
+		expo.series[expo.families[family].last].next = expo.nseries;
 	else
-		families[family].first = nseries;
-	families[family].last = nseries;
-	chain(nseries);
+		expo.families[family].first = expo.nseries;
+	expo.families[family].last = expo.nseries;
+	chain(expo.nseries);
 	return s;
 }
 
-/* Its value is what texts ends with. Of two values of one series the last counts. */
+/* Sets the value of a series: the part of texts from offset `at` on. A second value replaces the
+ * first. s NULL: discards the text. */
 static void series_set(struct series *s, u32 at)
 {
-	u32 n = (u32)texts.n - at;
+	u32 n = (u32)expo.texts.n - at;
 
 	if (s && s->value_n < n) {
 		s->value = at;
 		s->value_n = n;
 		return;
 	}
-	texts.n = at;
+	expo.texts.n = at;
 	if (!s)
 		return;
-	memmove(series_text + s->value, series_text + at, n);
+	memmove(expo.series_text + s->value, expo.series_text + at, n);
 	s->value_n = n;
 }
 
-/* The fields of one instance stand behind each other. */
-static void take_inst(const struct field *f)
+/* Sets the instance labels of a field. Consecutive fields of one instance share them. */
+static void inst_set(const struct field *f)
 {
 	const struct column *c = f->col;
 	bool item = c->shape == S_LIST, text = f->v.type == V_TEXT;
 	char digits[400]; /* a double has up to 309 before its point */
 	struct buf v = { .p = digits, .cap = sizeof(digits) };
-	u32 at = (u32)texts.n;
+	u32 at = (u32)expo.texts.n;
 
-	if (inst_of && !item && !text && c->group == inst_of->col->group && f->inst.p == inst_of->inst.p && f->inst.e == inst_of->inst.e)
+	if (expo.inst_field && !item && !text && c->group == expo.inst_field->col->group &&
+	    f->inst.p == expo.inst_field->inst.p && f->inst.e == expo.inst_field->inst.e)
 		return;
 	if (item && !text) {
 		put_value(&v, &f->v);
-		put_label(&texts, at, instance_label(c), (struct str){ v.p, v.p + v.n });
+		put_label(&expo.texts, at, instance_label(c), (struct str){ v.p, v.p + v.n });
 	} else if (item) {
-		put_label(&texts, at, instance_label(c), f->v.s);
+		put_label(&expo.texts, at, instance_label(c), f->v.s);
 	} else if (f->inst.p < f->inst.e && c->group) {
-		put_label(&texts, at, instance_label(c), f->inst);
+		put_label(&expo.texts, at, instance_label(c), f->inst);
 		if (text)
-			put_label(&texts, at, (struct str)STR("value"), f->v.s);
+			put_label(&expo.texts, at, (struct str)STR("value"), f->v.s);
 	}
-	of_inst = span_from(at);
-	inst_of = item || text ? NULL : f;
+	expo.inst_labels = text_span(at);
+	expo.inst_field = item || text ? NULL : f;
 }
 
-/* No instance, or labels that stand for one from `at` on. */
-static void take_other(u32 at)
+/* Sets the instance labels to the part of texts from offset `at` on, which may be empty. */
+static void inst_set_text(u32 at)
 {
-	of_inst = span_from(at);
-	inst_of = NULL;
+	expo.inst_labels = text_span(at);
+	expo.inst_field = NULL;
 }
 
-static void take_field(struct out *o, const struct record *r, const struct field *f)
+static void series_add(struct out *o, const struct record *r, const struct field *f)
 {
 	struct series *s;
 	u32 at;
 
-	take_inst(f);
-	s = series_at(o, (u16)(f->col - columns));
-	at = (u32)texts.n;
+	inst_set(f);
+	s = series_get(o, (u16)(f->col - columns));
+	at = (u32)expo.texts.n;
 	if (f->col->shape == S_LIST || f->v.type == V_TEXT) {
-		put_c(&texts, '1');
+		put_c(&expo.texts, '1');
 		series_set(s, at);
 	} else if (r->kind == K_SAMPLE && f->col->when & W_TOTAL) {
 		if (s)
 			s->sum += f->v.n;
 	} else {
-		put_value(&texts, &f->v);
+		put_value(&expo.texts, &f->v);
 		series_set(s, at);
 	}
 }
 
-/* Texts that are no label stand together: gpustat_device_info{...} 1 */
-static void take_info(struct out *o, const struct record *r)
+/* Adds the texts that are not labels as one series: gpustat_device_info{...} 1 */
+static void info_add(struct out *o, const struct record *r)
 {
-	u32 from = (u32)texts.n;
+	u32 from = (u32)expo.texts.n;
 	struct series *s;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 
-		if (f->v.type == V_TEXT && f->col->shape == S_SCALAR && f->v.s.p < f->v.s.e && is_shown(o, f))
-			put_label(&texts, from, str_z(f->col->member), f->v.s);
+		if (f->v.type == V_TEXT && f->col->shape == S_SCALAR && f->v.s.p < f->v.s.e &&
+		    is_shown(o, f))
+			put_label(&expo.texts, from, str_z(f->col->member), f->v.s);
 	}
-	if (texts.n == from)
+	if (expo.texts.n == from)
 		return;
-	take_other(from);
-	s = series_at(o, F_INFO);
-	from = (u32)texts.n;
-	put_c(&texts, '1');
+	inst_set_text(from);
+	s = series_get(o, F_INFO);
+	from = (u32)expo.texts.n;
+	put_c(&expo.texts, '1');
 	series_set(s, from);
 }
 
 void prom_record(struct out *o, struct buf *b, const struct record *r)
 {
-	u32 from = (u32)texts.n;
+	u32 from = (u32)expo.texts.n;
 	struct series *s;
 
-	(void)b; /* what belongs together comes one record after the other: see prom_end */
-	if (!has_room(o, r->text_n))
+	(void)b; /* a family has series of several records: prom_end() writes them */
+	if (!text_reserve(o, r->text_n))
 		return;
-	take_labels(r);
-	series_kind = r->kind;
-	for (size_t i = 0; i < nlabels; i++)
-		put_label(&texts, from, labels[i].name, labels[i].value);
-	of_record = span_from(from);
-	inst_of = NULL;
-	if (texts.full) {
-		take_other(from);
-		drop_inst();
+	labels_read(r);
+	expo.series_kind = r->kind;
+	for (size_t i = 0; i < expo.nlabels; i++)
+		put_label(&expo.texts, from, expo.labels[i].name, expo.labels[i].value);
+	expo.record_labels = text_span(from);
+	expo.inst_field = NULL;
+	if (expo.texts.full) {
+		inst_set_text(from);
+		inst_clear();
 		o->lost++;
 		return;
 	}
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 
-		if (is_shown(o, f) && !(f->col->when & W_RUN) && (f->col->shape != S_SCALAR || f->v.type != V_TEXT) && has_room(o, r->text_n))
-			take_field(o, r, f);
+		if (is_shown(o, f) && !(f->col->when & W_RUN) &&
+		    (f->col->shape != S_SCALAR || f->v.type != V_TEXT) &&
+		    text_reserve(o, r->text_n))
+			series_add(o, r, f);
 	}
-	if (has_room(o, r->text_n))
-		take_info(o, r);
+	if (text_reserve(o, r->text_n))
+		info_add(o, r);
 	if (r->kind == K_SAMPLE && !o->npatterns) {
-		take_other((u32)texts.n);
-		s = series_at(o, F_SAMPLES);
+		inst_set_text((u32)expo.texts.n);
+		s = series_get(o, F_SAMPLES);
 		if (s)
 			s->sum++;
 	}
 }
 
-/* HELP, TYPE and, where there is one, UNIT. OpenMetrics knows families without what their samples end with. */
-static void put_head(struct buf *b, struct str name, const char *end, const char *unit, const char *help, bool open)
+/* Writes HELP, TYPE and, if there is one, UNIT of a family. OpenMetrics (open) names a family
+ * without the suffix (end) of its samples. */
+static void put_header(struct buf *b, struct str name, const char *end, const char *unit,
+		       const char *help, bool open)
 {
 	bool total = strcmp(end, "_total") == 0, info = strcmp(end, "_info") == 0;
 
@@ -499,58 +553,61 @@ static void put_series(struct buf *b, struct str name, const struct series *s)
 	put_str(b, name);
 	if (s->base_n + s->inst_n) {
 		put_c(b, '{');
-		put_n(b, series_text + s->base, s->base_n);
+		put_n(b, expo.series_text + s->base, s->base_n);
 		if (s->base_n && s->inst_n)
 			put_c(b, ',');
-		put_n(b, series_text + s->inst, s->inst_n);
+		put_n(b, expo.series_text + s->inst, s->inst_n);
 		put_c(b, '}');
 	}
 	put_c(b, ' ');
 	if (s->value_n)
-		put_n(b, series_text + s->value, s->value_n);
+		put_n(b, expo.series_text + s->value, s->value_n);
 	else
 		put_u64(b, s->sum);
 	put_c(b, '\n');
 }
 
-/* Of columns that are one family in different modes, the first: its HELP must always be the same. */
-static const struct column *first_named(const struct column *c)
+/* Returns the first of the columns that are the same family in different modes (-r): the HELP of a
+ * family must always be the same. */
+static const struct column *family_column(const struct column *c)
 {
-	while (c > columns && c->group && c[-1].group && strcmp(c->group, c[-1].group) == 0 && c->member && c[-1].member &&
-	       strcmp(c->member, c[-1].member) == 0)
+	while (c > columns && c->group && c[-1].group && strcmp(c->group, c[-1].group) == 0 &&
+	       c->member && c[-1].member && strcmp(c->member, c[-1].member) == 0)
 		c--;
 	return c;
 }
 
-/* What is left of a family. False: there is more. */
+/* Writes the rest of a family, until b is half full. Returns false if there is more. */
 static bool put_families(struct buf *b, u16 i, bool open)
 {
 	char text[128];
 	struct buf name = { .p = text, .cap = sizeof(text) };
 	const struct column *c = i < ncolumns ? &columns[i] : NULL;
-	u32 *at = &families[i].first;
+	u32 *at = &expo.families[i].first;
 	bool total = i == F_SAMPLES || (c && c->when & W_TOTAL);
 
 	if (!*at)
 		return true;
 	if (c) {
-		put_family(&name, series_kind, c);
+		put_family(&name, expo.series_kind, c);
 	} else {
 		put_z(&name, "gpustat_");
-		put_z(&name, no_type(kind_names[series_kind]));
+		put_z(&name, avoid_type(kind_names[expo.series_kind]));
 		put_z(&name, i == F_INFO ? "_info" : "_samples_total");
 	}
-	if (!families[i].headed)
-		put_head(b, (struct str){ text, text + name.n }, total ? "_total" : i == F_INFO ? "_info" : "",
-			 c ? bases[c->unit].name : NULL,
-			 c ? first_named(c)->help : i == F_INFO ? "what is known in words" : "how many", open);
-	families[i].headed = true;
-	for (; *at && b->n <= b->cap / 2; *at = series[*at].next)
-		put_series(b, (struct str){ text, text + name.n }, &series[*at]);
+	if (!expo.families[i].headed)
+		put_header(b, (struct str){ text, text + name.n },
+			   total ? "_total" : i == F_INFO ? "_info" : "",
+			   c ? bases[c->unit].name : NULL,
+			   c ? family_column(c)->help :
+			   i == F_INFO ? "values that are text" : "number of samples", open);
+	expo.families[i].headed = true;
+	for (; *at && b->n <= b->cap / 2; *at = expo.series[*at].next)
+		put_series(b, (struct str){ text, text + name.n }, &expo.series[*at]);
 	return !*at;
 }
 
-static bool is_asked(const struct out *o, const char *member)
+static bool is_requested(const struct out *o, const char *member)
 {
 	for (size_t i = 0; i < o->npatterns; i++)
 		if (str_eq(o->patterns[i], str_z(member)))
@@ -558,34 +615,43 @@ static bool is_asked(const struct out *o, const char *member)
 	return o->npatterns == 0;
 }
 
-/* What is of the run has no label: the kind stands in its name, so that files of two kinds can lie side by side. Its
- * `dropped` beside that of a kind's records is self_dropped. */
-static void put_run(const struct out *o, struct buf *b, bool open)
+/* Writes the metrics of the run. They have no labels, but the kind of record in the name, so
+ * that files of two kinds can be used side by side. `dropped` is self_dropped for kinds that have
+ * a field `dropped`. */
+static void put_run_metrics(const struct out *o, struct buf *b, bool open)
 {
 	static const struct {
-		const char *name, *other, *end, *unit, *help; /* other: where it is not of devices */
-		const char *member; /* which -f asks for it */
+		/* other: name for other kinds than devices */
+		const char *name, *other, *end, *unit, *help;
+		const char *member; /* -f MEMBER requests it */
 		u8 point;
-		bool live; /* only of what has clients */
+		bool live; /* only for devices, clients, cgroups and processes */
 	} rows[] = {
-		{ "unreadable_processes", "unreadable_processes", "", NULL, "processes that may not be read", "unreadable", 0, true },
-		{ "dropped", "self_dropped", "", NULL, "clients, engines, regions and series beyond the tables", "dropped", 0, true },
-		{ "self_cpu_seconds_total", "self_cpu_seconds_total", "_total", "seconds", "CPU time of gpustat itself", "", 9, false },
-		{ "self_resident_bytes", "self_resident_bytes", "", "bytes", "memory of gpustat itself", "", 0, false },
+		{ "unreadable_processes", "unreadable_processes", "", NULL,
+		  "processes that cannot be read", "unreadable", 0, true },
+		{ "dropped", "self_dropped", "", NULL,
+		  "clients, engines, regions and series that did not fit", "dropped", 0, true },
+		{ "self_cpu_seconds_total", "self_cpu_seconds_total", "_total", "seconds",
+		  "CPU time of gpustat itself", "", 9, false },
+		{ "self_resident_bytes", "self_resident_bytes", "", "bytes",
+		  "memory of gpustat itself", "", 0, false },
 	};
-	const u64 values[LEN(rows)] = { reg_unreadable, reg_dropped + o->lost, o->self_ns, o->self_bytes };
+	const u64 values[LEN(rows)] = { registry.unreadable, registry.dropped + o->lost, o->self_ns,
+					o->self_bytes };
 
 	for (size_t i = 0; i < LEN(rows); i++) {
-		bool known = rows[i].live ? 1u << o->kind & (W_DEVICE | W_CLIENT | W_CGROUP) : values[i];
+		bool known = rows[i].live ?
+			1u << o->kind & (W_DEVICE | W_CLIENT | W_CGROUP | W_PROCESS) : values[i];
 		char text[64];
 		struct buf name = { .p = text, .cap = sizeof(text) };
 
-		if (!known || !is_asked(o, rows[i].member))
+		if (!known || !is_requested(o, rows[i].member))
 			continue;
 		put_z(&name, "gpustat");
-		put_word(&name, 0, o->kind == K_DEVICE ? NULL : no_type(kind_names[o->kind]));
+		put_word(&name, 0, o->kind == K_DEVICE ? NULL : avoid_type(kind_names[o->kind]));
 		put_word(&name, 0, o->kind == K_DEVICE ? rows[i].name : rows[i].other);
-		put_head(b, (struct str){ text, text + name.n }, rows[i].end, rows[i].unit, rows[i].help, open);
+		put_header(b, (struct str){ text, text + name.n }, rows[i].end, rows[i].unit,
+			   rows[i].help, open);
 		put_n(b, text, name.n);
 		put_c(b, ' ');
 		put_dec(b, values[i], rows[i].point, 1);
@@ -593,18 +659,19 @@ static void put_run(const struct out *o, struct buf *b, bool open)
 	}
 }
 
-/* Family by family, a piece of b's half at most; then the table is empty for the next sample. */
+/* Writes the sample, family by family, until b is half full. Returns true if there is more. At
+ * the end it clears the table for the next sample. */
 static bool put_exposition(const struct out *o, struct buf *b, bool open)
 {
 	for (unsigned i = 0; i < FAMILIES; i++)
 		if (!put_families(b, (u16)i, open))
 			return true;
-	put_run(o, b, open);
-	for (u32 i = 1; i <= nseries; i++)
-		*bucket_of(series[i].hash) = 0;
-	memset(families, 0, sizeof(families));
-	nseries = 0;
-	texts.n = 0;
+	put_run_metrics(o, b, open);
+	for (u32 i = 1; i <= expo.nseries; i++)
+		*bucket_of(expo.series[i].hash) = 0;
+	memset(expo.families, 0, sizeof(expo.families));
+	expo.nseries = 0;
+	expo.texts.n = 0;
 	return false;
 }
 
@@ -622,21 +689,15 @@ bool openmetrics_end(struct out *o, struct buf *b)
 	return more;
 }
 
-/* --- what stands before the fields of a record, made once: tags, or a path ----------------------------------------- */
+/* --- the tags or path before all fields of a record, formatted once --------------------------- */
 
-static char *path_text;
-static TABLE(path_text, 2 * REC_TEXT + 4096, 1, "bytes of a path"); /* escapes make the record's texts twice as long */
-static struct buf path;
-
-static void begin_line(const struct record *r)
+static void line_begin(const struct record *r)
 {
-	take_labels(r);
-	path = table_buf(&path_text_table);
+	labels_read(r);
+	expo.path = table_buf(&expo_tables.path);
 }
 
-/* --- influx --------------------------------------------------------------------------------------------------- */
-
-static size_t tag_ends[MAX_LABELS]; /* in path, of the tag of each label */
+/* --- influx ----------------------------------------------------------------------------------- */
 
 static void put_tag(struct buf *b, struct str name, struct str value)
 {
@@ -644,52 +705,54 @@ static void put_tag(struct buf *b, struct str name, struct str value)
 	put_str(b, name);
 	put_c(b, '=');
 	put_escaped(b, value, ",= ");
-	if (b->n && b->p[b->n - 1] == '\\') /* would take the blank behind it, however it is written */
+	/* would escape the blank after it; it cannot be escaped itself */
+	if (b->n && b->p[b->n - 1] == '\\')
 		b->p[b->n - 1] = '_';
 }
 
-/* Tags in their order, that of an instance or of a list's item among them. */
+/* Writes the tags in alphabetical order, with the tag of an instance or list item in its place. */
 static void put_tags(struct buf *b, struct str name, struct str value)
 {
 	size_t i = 0, at;
 
-	while (i < nlabels && name.p < name.e && str_order(labels[i].name, name) <= 0)
+	while (i < expo.nlabels && name.p < name.e && str_order(expo.labels[i].name, name) <= 0)
 		i++;
-	at = i ? tag_ends[i - 1] : 0;
-	put_n(b, path.p, at);
+	at = i ? expo.tag_ends[i - 1] : 0;
+	put_n(b, expo.path.p, at);
 	if (value.p < value.e)
 		put_tag(b, name, value);
-	put_n(b, path.p + at, path.n - at);
-	b->full |= path.full;
+	put_n(b, expo.path.p + at, expo.path.n - at);
+	b->full |= expo.path.full;
 }
 
-/* Names of labels have no digits. */
+/* Sorts labels by name. The names have no digits. */
 static void sort_labels(void)
 {
-	for (size_t i = 1; i < nlabels; i++)
-		for (size_t k = i; k > 0 && *labels[k].name.p <= *labels[k - 1].name.p && str_order(labels[k].name, labels[k - 1].name) < 0; k--) {
-			struct label l = labels[k];
+	for (size_t i = 1; i < expo.nlabels; i++)
+		for (size_t k = i; k > 0 && *expo.labels[k].name.p <= *expo.labels[k - 1].name.p &&
+		     str_order(expo.labels[k].name, expo.labels[k - 1].name) < 0; k--) {
+			struct label l = expo.labels[k];
 
-			labels[k] = labels[k - 1];
-			labels[k - 1] = l;
+			expo.labels[k] = expo.labels[k - 1];
+			expo.labels[k - 1] = l;
 		}
 }
 
-static void begin_tags(const struct record *r)
+static void tags_begin(const struct record *r)
 {
-	begin_line(r);
+	line_begin(r);
 	sort_labels();
-	for (size_t i = 0; i < nlabels; i++) {
-		put_tag(&path, labels[i].name, labels[i].value);
-		tag_ends[i] = path.n;
+	for (size_t i = 0; i < expo.nlabels; i++) {
+		put_tag(&expo.path, expo.labels[i].name, expo.labels[i].value);
+		expo.tag_ends[i] = expo.path.n;
 	}
 }
 
-/* Whether two fields of groups are fields of one line. */
+/* Returns whether two fields of groups belong to the same line. */
 static bool same_point(const struct field *a, const struct field *b)
 {
-	return a && a->col->shape != S_LIST && a->col->group && b->col->group && strcmp(a->col->group, b->col->group) == 0 &&
-	       str_eq(a->inst, b->inst);
+	return a && a->col->shape != S_LIST && a->col->group && b->col->group &&
+	       strcmp(a->col->group, b->col->group) == 0 && str_eq(a->inst, b->inst);
 }
 
 static void influx_begin(struct buf *b, const struct record *r, const struct field *f)
@@ -725,7 +788,7 @@ static void influx_field(struct buf *b, const struct field *f)
 {
 	size_t from = b->n;
 
-	put_rest(b, from, f->col);
+	put_suffix(b, from, f->col);
 	put_z(b, b->n == from ? "value=" : "=");
 	if (f->col->shape == S_LIST) {
 		put_c(b, '1');
@@ -738,7 +801,7 @@ static void influx_field(struct buf *b, const struct field *f)
 	}
 }
 
-/* Nanoseconds since 1970; nothing where -t has another clock, or none. */
+/* Ends a line with the time in nanoseconds since 1970, unless -t has another clock or none. */
 static void influx_finish(const struct out *o, struct buf *b, const struct val *time)
 {
 	if (time && o->time != T_MONO) {
@@ -749,13 +812,13 @@ static void influx_finish(const struct out *o, struct buf *b, const struct val *
 	put_c(b, '\n');
 }
 
-/* A line of all scalars, and one of each instance of a group. All numbers are floats, so that no field ever is of two
- * types. */
+/* Writes one line for all scalars and one for each instance of a group. All numbers are floats:
+ * a field must not change its type. */
 void influx_record(struct out *o, struct buf *b, const struct record *r)
 {
 	const struct val *time = record_get(r, NULL, "time");
 
-	begin_tags(r);
+	tags_begin(r);
 	for (int grouped = 0; grouped < 2; grouped++) {
 		const struct field *was = NULL;
 
@@ -779,24 +842,30 @@ void influx_record(struct out *o, struct buf *b, const struct record *r)
 	}
 }
 
-/* --- graphite, statsd, collectd: a line for each value --------------------------------------------------------- */
+/* --- graphite, statsd, collectd: a line for each value ---------------------------------------- */
 
-enum { NODE_BYTES = 255 /* of a file name */, PART_BYTES = 127 /* collectd: DATA_MAX_NAME_LEN less the NUL */ };
+enum {
+	NODE_BYTES = 255, /* of a file name */
+	PART_BYTES = 127, /* collectd: DATA_MAX_NAME_LEN without the NUL */
+};
 
 static const struct str dev_label = STR("dev"), stat_label = STR("stat"), unit_label = STR("unit");
 
-/* Makes what stands behind `from` one piece of a path: letters, digits, - and _, and dots where these do not separate.
- * A longer one is cut, and ends with a number made of all of it. */
-static void end_node(struct buf *b, size_t from, size_t most, bool dots)
+/* Turns the text from offset `from` on into one component of a path: letters, digits, - and _;
+ * dots: and '.', if it is not the separator. A text longer than `most` is cut and ends with a
+ * hash of the whole. */
+static void node_end(struct buf *b, size_t from, size_t most, bool dots)
 {
-	u32 h = b->n - from > most ? hash_more(HASH_BEGIN, (struct str){ b->p + from, b->p + b->n }) : 0;
+	u32 h = b->n - from > most ?
+		hash_more(HASH_BEGIN, (struct str){ b->p + from, b->p + b->n }) : 0;
 
 	if (b->n == from)
 		put_c(b, '_');
 	for (size_t i = from; i < b->n; i++) {
 		char c = b->p[i];
 
-		if ((u8)((c | 32) - 'a') >= 26 && (u8)(c - '0') >= 10 && c != '-' && c != '_' && !(dots && c == '.'))
+		if ((u8)((c | 32) - 'a') >= 26 && (u8)(c - '0') >= 10 && c != '-' && c != '_' &&
+		    !(dots && c == '.'))
 			b->p[i] = '_';
 	}
 	if (b->n - from > most) {
@@ -814,55 +883,57 @@ static void put_node(struct buf *b, struct str s)
 		put_c(b, '.');
 	from = b->n;
 	put_str(b, s);
-	end_node(b, from, NODE_BYTES, false);
+	node_end(b, from, NODE_BYTES, false);
 }
 
-/* The labels that name the entity, one behind the other. */
+/* Writes the values of the labels that identify the entity, separated by '-'. */
 static void put_identity(struct buf *b, size_t from)
 {
-	for (size_t i = 0; i < nlabels; i++) {
-		if (str_eq(labels[i].name, dev_label) || str_eq(labels[i].name, stat_label) || str_eq(labels[i].name, unit_label))
+	for (size_t i = 0; i < expo.nlabels; i++) {
+		if (str_eq(expo.labels[i].name, dev_label) ||
+		    str_eq(expo.labels[i].name, stat_label) ||
+		    str_eq(expo.labels[i].name, unit_label))
 			continue;
 		if (b->n > from)
 			put_c(b, '-');
-		put_str(b, labels[i].value);
+		put_str(b, expo.labels[i].value);
 	}
 }
 
-static struct str label_named(struct str name)
+static struct str label_find(struct str name)
 {
-	for (size_t i = 0; i < nlabels; i++)
-		if (str_eq(labels[i].name, name))
-			return labels[i].value;
+	for (size_t i = 0; i < expo.nlabels; i++)
+		if (str_eq(expo.labels[i].name, name))
+			return expo.labels[i].value;
 	return (struct str){ 0 };
 }
 
 /* gpustat.HOST.DEV[.KIND.ID] */
-static void begin_path(const struct out *o, const struct record *r)
+static void path_begin(const struct out *o, const struct record *r)
 {
 	struct str dev;
 	size_t from;
 
-	begin_line(r);
-	dev = label_named(dev_label);
-	put_z(&path, "gpustat");
-	put_node(&path, o->host ? str_z(o->host) : (struct str)STR("localhost"));
+	line_begin(r);
+	dev = label_find(dev_label);
+	put_z(&expo.path, "gpustat");
+	put_node(&expo.path, o->host ? str_z(o->host) : (struct str)STR("localhost"));
 	if (dev.p < dev.e)
-		put_node(&path, dev);
+		put_node(&expo.path, dev);
 	if (r->kind == K_DEVICE)
 		return;
-	put_node(&path, str_z(kind_names[r->kind]));
-	put_c(&path, '.');
-	from = path.n;
-	put_identity(&path, from);
-	if (path.n == from)
-		path.n -= !path.full;
+	put_node(&expo.path, str_z(kind_names[r->kind]));
+	put_c(&expo.path, '.');
+	from = expo.path.n;
+	put_identity(&expo.path, from);
+	if (expo.path.n == from)
+		expo.path.n -= !expo.path.full;
 	else
-		end_node(&path, from, NODE_BYTES, false);
+		node_end(&expo.path, from, NODE_BYTES, false);
 }
 
-/* The instance, or a list's item. */
-static struct str item_of(const struct field *f, struct buf *number)
+/* Returns the instance of a field, or the item if it is in a list. number: for its digits. */
+static struct str item_text(const struct field *f, struct buf *number)
 {
 	if (f->col->shape != S_LIST)
 		return f->col->group ? f->inst : (struct str){ 0 };
@@ -877,24 +948,24 @@ static void put_path(struct buf *b, const struct field *f)
 {
 	char text[24];
 	struct buf number = { .p = text, .cap = sizeof(text) };
-	struct str item = item_of(f, &number), stat = label_named(stat_label);
+	struct str item = item_text(f, &number), stat = label_find(stat_label);
 	size_t from;
 
-	put_n(b, path.p, path.n);
+	put_n(b, expo.path.p, expo.path.n);
 	if (f->col->group)
 		put_node(b, str_z(f->col->group));
 	if (item.p < item.e)
 		put_node(b, item);
 	put_c(b, '.');
 	from = b->n;
-	put_rest(b, from, f->col);
+	put_suffix(b, from, f->col);
 	if (b->n == from)
 		put_z(b, "value");
 	if (stat.p < stat.e)
 		put_node(b, stat);
 }
 
-/* Texts have no place where all is numbers; a list's items are 1. */
+/* Returns whether a field can be shown as a number; a list item is the number 1. */
 static bool is_numeric(const struct out *o, const struct field *f)
 {
 	return is_shown(o, f) && (f->v.type != V_TEXT || f->col->shape == S_LIST);
@@ -908,33 +979,34 @@ static void put_numeric(struct buf *b, const struct field *f)
 		put_value(b, &f->v);
 }
 
-/* A total; of samples what those under this path add up to so far, since a second has but one value. */
-static u64 total_of(struct out *o, const struct record *r, const struct field *f)
+/* Returns a total; for samples, the sum over all samples of this path so far: a path has only
+ * one value per second. */
+static u64 running_total(struct out *o, const struct record *r, const struct field *f)
 {
-	u32 from = (u32)texts.n, n = nseries;
+	u32 from = (u32)expo.texts.n, n = expo.nseries;
 	struct series *s;
 
-	if (r->kind != K_SAMPLE || !has_room(o, path.n))
+	if (r->kind != K_SAMPLE || !text_reserve(o, expo.path.n))
 		return f->v.n;
-	put_n(&texts, path.p, path.n);
-	of_record = span_from(from);
-	take_other((u32)texts.n);
-	s = series_at(o, (u16)(f->col - columns));
-	if (nseries == n)
-		texts.n = from;
+	put_n(&expo.texts, expo.path.p, expo.path.n);
+	expo.record_labels = text_span(from);
+	inst_set_text((u32)expo.texts.n);
+	s = series_get(o, (u16)(f->col - columns));
+	if (expo.nseries == n)
+		expo.texts.n = from;
 	return s ? s->sum += f->v.n : f->v.n;
 }
 
 void graphite_record(struct out *o, struct buf *b, const struct record *r)
 {
-	begin_path(o, r);
+	path_begin(o, r);
 	for (size_t i = 0; i < r->n; i++) {
 		if (!is_numeric(o, &r->f[i]))
 			continue;
 		put_path(b, &r->f[i]);
 		put_c(b, ' ');
 		if (r->kind == K_SAMPLE && r->f[i].col->when & W_TOTAL)
-			put_u64(b, total_of(o, r, &r->f[i]));
+			put_u64(b, running_total(o, r, &r->f[i]));
 		else
 			put_numeric(b, &r->f[i]);
 		put_c(b, ' ');
@@ -943,10 +1015,11 @@ void graphite_record(struct out *o, struct buf *b, const struct record *r)
 	}
 }
 
-/* All is a gauge but what samples add up to. A sign would change a gauge rather than set it: 0 goes first. */
+/* Writes gauges, and counters for the totals of samples. A signed value changes a gauge instead
+ * of setting it: a negative one is preceded by 0. */
 void statsd_record(struct out *o, struct buf *b, const struct record *r)
 {
-	begin_path(o, r);
+	path_begin(o, r);
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 
@@ -963,7 +1036,8 @@ void statsd_record(struct out *o, struct buf *b, const struct record *r)
 	}
 }
 
-/* types.db has derive for whole numbers only: totals stay in the kernel's own unit. */
+/* Writes the type and its instance. `derive` of types.db takes whole numbers only: totals stay
+ * in the kernel's unit. */
 static void put_type(struct buf *b, const struct field *f)
 {
 	const struct column *c = f->col;
@@ -971,7 +1045,7 @@ static void put_type(struct buf *b, const struct field *f)
 	bool derive = !type && c->when & W_TOTAL;
 	char text[24];
 	struct buf number = { .p = text, .cap = sizeof(text) };
-	struct str item = item_of(f, &number);
+	struct str item = item_text(f, &number);
 	size_t from = b->n;
 
 	put_z(b, derive ? "derive-" : type ? type : "gauge-");
@@ -985,59 +1059,61 @@ static void put_type(struct buf *b, const struct field *f)
 	if (derive || type)
 		put_z(b, c->member ? c->member : "");
 	else
-		put_rest(b, b->n, c);
-	end_node(b, from, PART_BYTES, true);
+		put_suffix(b, b->n, c);
+	node_end(b, from, PART_BYTES, true);
 }
 
-static void collectd_value(struct out *o, struct buf *b, const struct record *r, const struct field *f)
+static void collectd_value(struct out *o, struct buf *b, const struct record *r,
+			   const struct field *f)
 {
 	if (f->v.type == V_NULL)
 		put_c(b, 'U');
 	else if (bases[f->col->unit].type)
 		put_number(b, &f->v);
 	else if (f->col->when & W_TOTAL)
-		put_u64(b, total_of(o, r, f));
+		put_u64(b, running_total(o, r, f));
 	else
 		put_numeric(b, f);
 }
 
 /* HOST/gpustat-DEV[-KIND-ID][-STAT] */
-static void begin_plugin(const struct out *o, const struct record *r)
+static void plugin_begin(const struct out *o, const struct record *r)
 {
 	const struct str host = o->host ? str_z(o->host) : (struct str)STR("localhost");
-	const struct str pieces[] = { label_named(dev_label), label_named(stat_label) };
+	const struct str pieces[] = { label_find(dev_label), label_find(stat_label) };
 	size_t from;
 
-	put_str(&path, host);
-	end_node(&path, 0, PART_BYTES, true);
-	put_c(&path, '/');
-	from = path.n;
-	put_z(&path, "gpustat");
+	put_str(&expo.path, host);
+	node_end(&expo.path, 0, PART_BYTES, true);
+	put_c(&expo.path, '/');
+	from = expo.path.n;
+	put_z(&expo.path, "gpustat");
 	for (size_t i = 0; i < LEN(pieces); i++) {
-		put_z(&path, pieces[i].p < pieces[i].e ? "-" : "");
-		put_str(&path, pieces[i]);
+		put_z(&expo.path, pieces[i].p < pieces[i].e ? "-" : "");
+		put_str(&expo.path, pieces[i]);
 		if (i || r->kind == K_DEVICE)
 			continue;
-		put_c(&path, '-');
-		put_z(&path, kind_names[r->kind]);
-		put_c(&path, '-');
-		put_identity(&path, path.n);
+		put_c(&expo.path, '-');
+		put_z(&expo.path, kind_names[r->kind]);
+		put_c(&expo.path, '-');
+		put_identity(&expo.path, expo.path.n);
 	}
-	end_node(&path, from, PART_BYTES, true);
+	node_end(&expo.path, from, PART_BYTES, true);
 }
 
 void collectd_record(struct out *o, struct buf *b, const struct record *r)
 {
-	begin_line(r);
-	begin_plugin(o, r);
+	line_begin(r);
+	plugin_begin(o, r);
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 
-		/* What has no unit may be a text that is not known. */
-		if (!is_numeric(o, f) && (f->v.type != V_NULL || f->col->unit == U_NONE || !is_wanted(o, f)))
+		/* An unknown value is shown only if it has a unit: without one it may be a text. */
+		if (!is_numeric(o, f) &&
+		    (f->v.type != V_NULL || f->col->unit == U_NONE || !is_wanted(o, f)))
 			continue;
 		put_z(b, "PUTVAL \"");
-		put_n(b, path.p, path.n);
+		put_n(b, expo.path.p, expo.path.n);
 		put_c(b, '/');
 		put_type(b, f);
 		put_c(b, '"');
@@ -1051,31 +1127,32 @@ void collectd_record(struct out *o, struct buf *b, const struct record *r)
 	}
 }
 
-/* --- kmsg -------------------------------------------------------------------------------------------------------- */
+/* --- kmsg ------------------------------------------------------------------------------------- */
 
-enum { KMSG_BYTES = 976 /* LOG_LINE_MAX of older kernels, with the prefix */ };
+enum { KMSG_BYTES = 976 /* LOG_LINE_MAX of older kernels, including the prefix */ };
 
 static char kmsg_text[KMSG_BYTES];
 static struct buf kmsg_line = { .p = kmsg_text, .cap = KMSG_BYTES - sizeof(" ...\n") + 1 };
-static bool kmsg_cut;
 
-/* What a table shows, or -f; the log has its own clock. */
-static bool in_kmsg(const struct out *o, const struct field *f)
+/* Returns whether the field is shown: the fields of -f or those of `table`, without the time:
+ * the log has its own. */
+static bool kmsg_shows(const struct out *o, const struct field *f)
 {
-	bool sum = f->col->when & W_META && f->col->when & W_LABEL; /* which of -S */
+	bool sum = f->col->when & W_META && f->col->when & W_LABEL; /* -S: min, avg or max */
 
-	return out_selects(o, f) && (sum || !(f->col->when & W_META)) && (sum || o->npatterns || (f->col->when & W_TABLE && f->v.type != V_TIME));
+	return out_selects(o, f) && (sum || !(f->col->when & W_META)) &&
+	       (sum || o->npatterns || (f->col->when & W_TABLE && f->v.type != V_TIME));
 }
 
 void kmsg_record(struct out *o, struct buf *b, const struct record *r)
 {
 	bool any = false;
 
-	(void)b; /* all of a sample is one line: see kmsg_end */
-	for (size_t i = 0; i < r->n && !kmsg_cut; i++) {
+	(void)b; /* a sample is one line: kmsg_end() writes it */
+	for (size_t i = 0; i < r->n && !expo.kmsg_cut; i++) {
 		size_t from = kmsg_line.n;
 
-		if (!in_kmsg(o, &r->f[i]))
+		if (!kmsg_shows(o, &r->f[i]))
 			continue;
 		if (!any)
 			put_z(&kmsg_line, from ? " | " : "<6>gpustat: ");
@@ -1087,21 +1164,21 @@ void kmsg_record(struct out *o, struct buf *b, const struct record *r)
 		for (size_t k = from; k < kmsg_line.n; k++)
 			if ((u8)kmsg_text[k] >= 0x80)
 				kmsg_text[k] = '?';
-		kmsg_cut = kmsg_line.full;
-		if (kmsg_cut)
+		expo.kmsg_cut = kmsg_line.full;
+		if (expo.kmsg_cut)
 			kmsg_line.n = from;
 	}
 }
 
-/* Longer ones say that they are cut. */
+/* Writes the line of the sample. " ..." marks a line that was cut. */
 bool kmsg_end(struct out *o, struct buf *b)
 {
 	(void)o;
-	if (kmsg_line.n || kmsg_cut) {
+	if (kmsg_line.n || expo.kmsg_cut) {
 		put_n(b, kmsg_text, kmsg_line.n);
-		put_z(b, kmsg_cut ? " ...\n" : "\n");
+		put_z(b, expo.kmsg_cut ? " ...\n" : "\n");
 	}
 	kmsg_line.n = 0;
-	kmsg_line.full = kmsg_cut = false;
+	kmsg_line.full = expo.kmsg_cut = false;
 	return false;
 }

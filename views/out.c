@@ -1,8 +1,11 @@
-/* out.c - formats: the fields of a record as text. Pure: nothing here writes. SPDX-License-Identifier: MIT */
+/* out.c - formats: writes the fields of a record as text into a buffer. Pure: no system calls.
+ * SPDX-License-Identifier: MIT */
 #include "built.h"
-#include "gpustat.h"
+#include "parse.h"
+#include "counters.h"
+#include "views/views.h"
 
-/* --- numbers --------------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static void put_padded(struct buf *b, u64 v, size_t digits)
 {
@@ -12,9 +15,9 @@ static void put_padded(struct buf *b, u64 v, size_t digits)
 	put_n(b, d + DIGITS - digits, digits);
 }
 
-/* --- bytes of others: names that may hold anything --------------------------------------------------- */
+/* --- untrusted text: names that may hold any bytes -------------------------------------------- */
 
-/* The inside of a JSON string. */
+/* Writes s as the inside of a JSON string. Invalid UTF-8 becomes U+FFFD. */
 static void put_jsonstr(struct buf *b, struct str s)
 {
 	while (s.p < s.e) {
@@ -26,8 +29,11 @@ static void put_jsonstr(struct buf *b, struct str s)
 			put_z(b, "\\ufffd");
 			end = s.p + 1;
 		} else if (control_is((struct str){ s.p, end })) {
-			put_z(b, "\\u00");
-			put_hex(b, (u8)end[-1]);
+			u32 c = utf8_value((struct str){ s.p, end });
+
+			put_z(b, "\\u");
+			put_hex(b, (u8)(c >> 8));
+			put_hex(b, (u8)c);
 		} else {
 			if (*s.p == '"' || *s.p == '\\')
 				put_c(b, '\\');
@@ -37,27 +43,35 @@ static void put_jsonstr(struct buf *b, struct str s)
 	}
 }
 
-static void put_quoted(struct buf *b, struct str s)
+void put_quoted(struct buf *b, struct str s)
 {
 	put_c(b, '"');
 	put_jsonstr(b, s);
 	put_c(b, '"');
 }
 
-/* Characters on a terminal: one a sequence. */
+/* Returns the width of s on a terminal: one column for each UTF-8 sequence. Bytes that continue a
+ * sequence are 10xxxxxx; they are counted in eight bytes at a time. */
 static size_t text_width(struct str s)
 {
-	size_t n = 0;
+	const u64 ones = UINT64_C(0x0101010101010101);
+	size_t n = str_len(s);
 
+	for (; s.e - s.p >= 8; s.p += 8) {
+		u64 x;
+
+		memcpy(&x, s.p, 8);
+		n -= (size_t)((x >> 7 & ~x >> 6 & ones) * ones >> 56);
+	}
 	for (; s.p < s.e; s.p++)
-		n += ((u8)*s.p & 0xc0) != 0x80;
+		n -= ((u8)*s.p & 0xc0) == 0x80;
 	return n;
 }
 
-/* --- values --------------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
-/* Days since 1970 to a date: Howard Hinnant's "chrono-compatible low-level date algorithms", for years
- * from 1970 on. */
+/* Writes days since 1970 as a date, for years from 1970 on. The algorithm is civil_from_days() of
+ * Howard Hinnant's "chrono-compatible low-level date algorithms". */
 static void put_date(struct buf *b, u64 days)
 {
 	u64 z = days + 719468, era = z / 146097, doe = z % 146097;
@@ -74,11 +88,15 @@ static void put_date(struct buf *b, u64 days)
 
 static void put_clock(struct buf *b, u64 seconds)
 {
-	put_padded(b, seconds / 3600 % 24, 2);
-	put_c(b, ':');
-	put_padded(b, seconds / 60 % 60, 2);
-	put_c(b, ':');
-	put_padded(b, seconds % 60, 2);
+	const u32 parts[] = { (u32)(seconds / 3600 % 24), (u32)(seconds / 60 % 60),
+			      (u32)(seconds % 60) };
+	char text[] = "00:00:00";
+
+	for (size_t i = 0; i < LEN(parts); i++) {
+		text[3 * i] = (char)('0' + parts[i] / 10);
+		text[3 * i + 1] = (char)('0' + parts[i] % 10);
+	}
+	put_n(b, text, sizeof(text) - 1);
 }
 
 void put_iso(struct buf *b, u64 us)
@@ -91,24 +109,24 @@ void put_iso(struct buf *b, u64 us)
 	put_c(b, 'Z');
 }
 
-/* Whether it is a column, that of the name, of those that are in no group. */
-static bool is_alone(const struct column *c, const char *name)
+/* Returns whether c is the column of this name outside of all groups. c may be NULL. */
+static bool is_ungrouped(const struct column *c, const char *name)
 {
 	return c && !c->group && c->member && strcmp(c->member, name) == 0;
 }
 
 static bool is_time(const struct column *c)
 {
-	return is_alone(c, "time");
+	return is_ungrouped(c, "time");
 }
 
-/* Whether this field is the record's time, and is to be a date. */
+/* Returns whether f is the record's time and -t asks for an ISO date. */
 static bool is_iso(const struct out *o, const struct field *f)
 {
 	return o->time == T_ISO && f->v.type == V_TIME && is_time(f->col);
 }
 
-/* A number for programs: no unit, exact. */
+/* Writes a number for programs: exact, without a unit. */
 void put_number(struct buf *b, const struct val *v)
 {
 	if (v->neg)
@@ -121,7 +139,7 @@ void put_number(struct buf *b, const struct val *v)
 		put_str(b, v->s);
 }
 
-/* A value where text needs no quotes. */
+/* Writes a value without quotes around text. A null value writes nothing. */
 static void put_plain(struct buf *b, const struct out *o, const struct field *f)
 {
 	if (is_iso(o, f))
@@ -132,7 +150,7 @@ static void put_plain(struct buf *b, const struct out *o, const struct field *f)
 		put_number(b, &f->v);
 }
 
-/* 512M: three digits at most, and the next unit from 1023.5 on. */
+/* Writes a size such as "512M": the next unit is used from 1023.5 on. */
 static void put_bytes(struct buf *b, u64 n)
 {
 	unsigned bits = 10;
@@ -150,33 +168,41 @@ static void put_bytes(struct buf *b, u64 n)
 	put_c(b, " KMGTPE"[bits / 10]);
 }
 
-/* Rounded for people: 12.5% 512M 1300MHz 45C 4.2W. */
+/* Writes a value for people, rounded and with its unit: 12.5% 512M 1300MHz 45C 4.2W. */
 void put_human(struct buf *b, struct val v)
 {
 	static const u8 coarse[UNITS] = {
-		[U_RATE] = U_BYTES, [U_MILLIC] = U_CELSIUS, [U_MICROJ] = U_JOULE, [U_MICROW] = U_WATT,
+		[U_RATE] = U_BYTES, [U_MILLIC] = U_CELSIUS, [U_MICROJ] = U_JOULE,
+		[U_MICROW] = U_WATT,
 		[U_MILLIV] = U_VOLT, [U_MILLIA] = U_AMPERE,
 	};
-	/* Units that are shown by another, or with a fixed number of decimals. */
+	/* Units that are shown in another unit or with a fixed number of decimals. */
 	static const struct {
 		u8 unit, point, keep;
 		bool near; /* rounded, not cut */
 		u32 by;
 		char end[4];
 	} scales[] = {
-		{ U_HZ, 0, 0, true, 1000000, "MHz" }, { U_NS, 3, 3, false, 1000000, "s" }, { U_NANO, 6, 3, false, 1000, "s" },
-		{ U_CENTI, 2, 2, false, 1, "" },      { U_MICRO, 2, 2, true, 10000, "" },
+		{ U_MICRO, 2, 2, true, 10000, "" },   { U_HZ, 0, 0, true, 1000000, "MHz" },
+		{ U_NS, 3, 3, false, 1000000, "s" },  { U_NANO, 6, 3, false, 1000, "s" },
+		{ U_CENTI, 2, 2, false, 1, "" },
 	};
-	static const u32 tens[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000 };
+	static const u32 tens[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000,
+				    1000000000 };
 	u64 n = v.n, ten;
 
 	if (coarse[v.unit])
 		v.unit = coarse[v.unit];
 	if (v.neg && (v.unit != U_CELSIUS || n >= 500))
 		put_c(b, '-');
+	if (v.unit == U_NONE && !v.point) { /* most counters */
+		put_u64(b, n);
+		return;
+	}
 	for (size_t i = 0; i < LEN(scales); i++)
 		if (scales[i].unit == v.unit) {
-			n = n / scales[i].by + (scales[i].near && n % scales[i].by >= scales[i].by / 2);
+			n = n / scales[i].by +
+			    (scales[i].near && n % scales[i].by >= scales[i].by / 2);
 			put_dec(b, n, scales[i].point, scales[i].keep);
 			put_z(b, scales[i].end);
 			return;
@@ -195,15 +221,16 @@ void put_human(struct buf *b, struct val v)
 	else if (v.unit == U_VOLT || v.unit == U_AMPERE)
 		put_dec(b, n, 3, 2);
 	else if (ten > 1)
-		put_dec(b, muldiv(n, 10, ten) + (n * 10 % ten >= ten / 2 && ten > 10), 1, 1);
+		put_dec(b, n * 10 / ten + (n * 10 % ten >= ten / 2 && ten > 10), 1, 1);
 	else
 		put_u64(b, n);
-	put_z(b, units[v.unit].name);
+	for (const char *name = units[v.unit].name; *name; name++) /* most have one byte */
+		put_c(b, *name);
 }
 
 static void put_cell(struct buf *b, const struct out *o, const struct field *f)
 {
-	if (f->empty || f->v.type == V_NULL)
+	if (!f || f->empty || f->v.type == V_NULL)
 		put_c(b, '-');
 	else if (f->v.type == V_TIME && o->time == T_DEFAULT && is_time(f->col))
 		put_clock(b, f->v.n / 1000000 + (u64)(i64)o->offset);
@@ -213,29 +240,32 @@ static void put_cell(struct buf *b, const struct out *o, const struct field *f)
 		put_plain(b, o, f);
 }
 
-/* In keys: letters, digits, '_' and '.' only. */
+static bool in_key(char c)
+{
+	return (u8)((c | 32) - 'a') < 26 || (u8)(c - '0') < 10 || c == '.';
+}
+
+/* Writes an instance as a part of a key: every character that is not a letter, a digit, '_' or '.'
+ * becomes '_'. */
 static void put_inst(struct buf *b, struct str inst)
 {
 	size_t from = b->n;
 
 	put_text(b, inst);
-	for (size_t i = from; i < b->n; i++) {
-		char c = b->p[i];
-
-		if ((u8)((c | 32) - 'a') >= 26 && (u8)(c - '0') >= 10 && c != '.')
+	for (size_t i = from; i < b->n; i++)
+		if (!in_key(b->p[i]))
 			b->p[i] = '_';
-	}
 }
 
-/* The name of a field in one word: group.instance.member */
-static void put_name(struct buf *b, const struct field *f, bool inst)
+/* Writes the name of a field: group.instance.member; without the instance if it is empty. put
+ * writes the instance. */
+void put_field_name(struct buf *b, const struct column *c, struct str inst,
+		    void (*put)(struct buf *, struct str))
 {
-	const struct column *c = f->col;
-
 	put_z(b, c->group ? c->group : c->member);
-	if (inst && c->group && f->inst.p < f->inst.e) {
+	if (c->group && inst.p < inst.e) {
 		put_c(b, '.');
-		put_inst(b, f->inst);
+		put(b, inst);
 	}
 	if (c->group && c->member) {
 		put_c(b, '.');
@@ -243,7 +273,7 @@ static void put_name(struct buf *b, const struct field *f, bool inst)
 	}
 }
 
-/* By -f. */
+/* Returns whether -f selects the field; without -f every field is selected. */
 bool out_selects(const struct out *o, const struct field *f)
 {
 	for (size_t i = 0; i < o->npatterns; i++)
@@ -252,25 +282,25 @@ bool out_selects(const struct out *o, const struct field *f)
 	return o->npatterns == 0;
 }
 
-/* --- json ------------------------------------------------------------------------------------------------ */
+/* --- json ------------------------------------------------------------------------------------- */
 
 static void json_value(struct buf *b, const struct out *o, const struct field *f)
 {
-	if (is_iso(o, f)) {
+	if (f->v.type == V_NULL) {
+		put_str(b, (struct str)STR("null"));
+	} else if (f->v.type == V_TEXT) {
+		put_quoted(b, f->v.s);
+	} else if (is_iso(o, f)) {
 		put_c(b, '"');
 		put_iso(b, f->v.n);
 		put_c(b, '"');
-	} else if (f->v.type == V_TEXT) {
-		put_quoted(b, f->v.s);
-	} else if (f->v.type == V_NULL) {
-		put_z(b, "null");
 	} else {
 		put_number(b, &f->v);
 	}
 }
 
-/* What stands before a key, where another member does. */
-static void json_more(struct buf *b)
+/* Writes the comma between a member and the one before it, if there is one. */
+static void json_comma(struct buf *b)
 {
 	if (b->n && b->p[b->n - 1] != '{')
 		put_c(b, ',');
@@ -278,18 +308,31 @@ static void json_more(struct buf *b)
 
 static void json_key(struct buf *b, struct str key)
 {
-	json_more(b);
+	json_comma(b);
 	put_quoted(b, key);
 	put_c(b, ':');
 }
 
-/* One of ours, in which nothing is to be escaped. */
+/* Writes a key from the table of columns, which needs no escaping. */
 static void json_name(struct buf *b, const char *name)
 {
-	json_more(b);
-	put_c(b, '"');
-	put_z(b, name);
-	put_str(b, (struct str)STR("\":"));
+	struct str s = str_z(name);
+	char *to = b->p + b->n, *end = b->p + b->cap;
+
+	if (end - to < (ptrdiff_t)str_len(s) + 4) { /* it may not fit */
+		json_key(b, s);
+		return;
+	}
+	if (b->n && b->p[b->n - 1] != '{')
+		*to++ = ',';
+	*to++ = '"';
+	for (; s.p < s.e && end - to > 2; s.p++)
+		*to++ = *s.p;
+	if (end - to >= 2) {
+		*to++ = '"';
+		*to++ = ':';
+	}
+	b->n = (size_t)(to - b->p);
 }
 
 static bool same_group(const struct field *a, const struct field *b)
@@ -304,7 +347,8 @@ static bool same_inst(const struct field *a, const struct field *b)
 	return a->inst.p == b->inst.p ? a->inst.e == b->inst.e : str_eq(a->inst, b->inst);
 }
 
-static void json_list(struct buf *b, const struct out *o, const struct field *f, const struct field *end)
+static void json_list(struct buf *b, const struct out *o, const struct field *f,
+		      const struct field *end)
 {
 	if (f->v.type == V_NULL && !f->empty) {
 		put_z(b, "null");
@@ -319,7 +363,8 @@ static void json_list(struct buf *b, const struct out *o, const struct field *f,
 	put_c(b, ']');
 }
 
-static void json_group(struct buf *b, const struct out *o, const struct field *f, const struct field *end)
+static void json_group(struct buf *b, const struct out *o, const struct field *f,
+		       const struct field *end)
 {
 	const struct field *was = NULL;
 
@@ -345,21 +390,22 @@ static void json_group(struct buf *b, const struct out *o, const struct field *f
 	put_c(b, '}');
 }
 
-/* Behind the fields of field i's group; whether any of them is selected. */
+/* Returns the index after the last field of field i's group. *any: at least one of them is
+ * selected. */
 static size_t json_span(const struct out *o, const struct record *r, size_t i, bool *any)
 {
 	size_t end = i + 1;
 
 	*any = out_selects(o, &r->f[i]);
 	for (; end < r->n && same_group(&r->f[i], &r->f[end]); end++)
-		*any |= out_selects(o, &r->f[end]);
+		*any = *any || out_selects(o, &r->f[end]);
 	return end;
 }
 
 static void json_record(struct out *o, struct buf *b, const struct record *r)
 {
 	if (o->one_line)
-		put_c(b, o->joined ? ',' : '[');
+		put_c(b, o->line_records ? ',' : '[');
 	put_c(b, '{');
 	for (size_t i = 0, next; i < r->n; i = next) {
 		const struct field *f = &r->f[i];
@@ -377,25 +423,57 @@ static void json_record(struct out *o, struct buf *b, const struct record *r)
 			json_group(b, o, f, &r->f[next]);
 	}
 	put_z(b, o->one_line ? "}" : "}\n");
-	o->joined = 1;
+	o->line_records = 1;
 }
 
 static bool json_end(struct out *o, struct buf *b)
 {
 	if (o->one_line)
-		put_z(b, o->joined ? "]\n" : "[]\n");
-	o->joined = 0;
+		put_z(b, o->line_records ? "]\n" : "[]\n");
+	o->line_records = 0;
 	return false;
 }
 
-/* --- logfmt -------------------------------------------------------------------------------------------------- */
+/* --- logfmt ----------------------------------------------------------------------------------- */
 
 static bool is_word(struct str s)
 {
 	return s.p < s.e && clean_end(s, CLEAN_WORD) == s.e;
 }
 
-/* Field i of a record, behind those before it. False: nothing of it is shown. */
+enum { KEY_BYTES = 256 };
+
+static struct str inst_key(struct str inst, char *to)
+{
+	struct buf b = buf_on(to, KEY_BYTES);
+
+	put_inst(&b, inst);
+	return str_of(to, b.n);
+}
+
+/* Completes the key of a field, if the name of another instance becomes the same key: appends ~
+ * and, in hexadecimal, the bytes of the name that are not in the key. */
+static void put_unique(struct buf *b, const struct record *r, const struct field *f)
+{
+	char own[KEY_BYTES], others[KEY_BYTES];
+	struct str key = inst_key(f->inst, own);
+	bool same = false;
+
+	if (str_eq(key, f->inst)) /* its key is its name */
+		return;
+	for (size_t i = 0; i < r->n; i++)
+		same |= r->f[i].col == f->col && !str_eq(r->f[i].inst, f->inst) &&
+			str_eq(key, inst_key(r->f[i].inst, others));
+	if (!same)
+		return;
+	put_c(b, '~');
+	for (const char *p = f->inst.p; p < f->inst.e; p++)
+		if (!in_key(*p))
+			put_hex(b, (u8)*p);
+}
+
+/* Writes field i of a record, with the separator before it unless it is the first one written.
+ * Returns false if the field is not selected or null: then it writes nothing. */
 bool put_logfmt(struct buf *b, const struct out *o, const struct record *r, size_t i, bool first)
 {
 	const struct field *f = &r->f[i];
@@ -406,7 +484,8 @@ bool put_logfmt(struct buf *b, const struct out *o, const struct record *r, size
 	if (!first)
 		put_c(b, more ? ',' : ' ');
 	if (!more) {
-		put_name(b, f, true);
+		put_field_name(b, f->col, f->inst, put_inst);
+		put_unique(b, r, f);
 		put_c(b, '=');
 	}
 	if (f->empty)
@@ -427,14 +506,52 @@ FEATURED static void logfmt_record(struct out *o, struct buf *b, const struct re
 	put_c(b, '\n');
 }
 
-/* --- csv --------------------------------------------------------------------------------------------------------- */
+/* --- csv -------------------------------------------------------------------------------------- */
 
-/* Quotes what stands behind `from` where RFC 4180 wants it. */
-static void csv_quote(struct buf *b, size_t from)
+/* Returns whether a spreadsheet takes a cell that begins with c for a formula. */
+static bool begins_formula(char c)
 {
-	char *p = b->p + from, *e = b->p + b->n, *to;
-	size_t n = b->n + 2; /* with quotes around it, and one before each */
-	bool need = p < e && (*p == ' ' || e[-1] == ' ');
+	return c == '=' || c == '+' || c == '-' || c == '@';
+}
+
+/* A formula can start programs: puts a ' in front of the cell, so that it is text. A number is no
+ * formula. */
+static void csv_guard(struct buf *b, size_t from)
+{
+	size_t i = from + 1;
+
+	if (from + 1 >= b->n || !begins_formula(b->p[from]))
+		return;
+	while (b->p[from] == '-' && i < b->n && (u8)(b->p[i] - '0') < 10)
+		i++;
+	if (i == b->n && i > from + 1)
+		return;
+	put_c(b, '\'');
+	for (i = b->n; i > from + 1; i--)
+		b->p[i - 1] = b->p[i - 2];
+	b->p[from] = '\'';
+}
+
+/* Returns a cell without the ' of csv_guard(). */
+struct str csv_unguarded(struct str cell)
+{
+	if (cell.e - cell.p > 2 && *cell.p == '\'' && begins_formula(cell.p[1]))
+		cell.p++;
+	return cell;
+}
+
+/* Puts quotes around the text from offset `from` to the end of b if RFC 4180 requires them. */
+static void csv_quote(struct buf *b, const struct out *o, size_t from)
+{
+	char *p = b->p + from, *e, *to;
+	size_t n; /* length with the outer quotes, and with each inner quote doubled */
+	bool need;
+
+	if (!o->csv_exact)
+		csv_guard(b, from);
+	e = b->p + b->n;
+	n = b->n + 2;
+	need = p < e && (*p == ' ' || e[-1] == ' ');
 
 	for (const char *q = clean_end((struct str){ p, e }, CLEAN_CELL); q < e; q++) {
 		need |= *q == ',' || *q == '"';
@@ -456,70 +573,61 @@ static void csv_quote(struct buf *b, size_t from)
 		*p = '"';
 }
 
-static void csv_cell(struct buf *b, const struct out *o, const struct field *f)
+/* Writes field i of a record with `put`: of a list all items, with `sep` between them. NULL: the
+ * record has no such field. */
+static void put_field(struct buf *b, const struct out *o, const struct record *r, size_t i,
+		      char sep,
+		      void (*put)(struct buf *, const struct out *, const struct field *))
+{
+	put(b, o, i < r->n ? &r->f[i] : NULL);
+	while (++i < r->n && r->f[i].col->shape == S_LIST && r->f[i].col == r->f[i - 1].col) {
+		put_c(b, sep);
+		put(b, o, &r->f[i]);
+	}
+}
+
+static void csv_item(struct buf *b, const struct out *o, const struct field *f)
+{
+	if (f && f->empty)
+		put_z(b, "none");
+	else if (f)
+		put_plain(b, o, f);
+}
+
+static void csv_value(struct buf *b, const struct out *o, const struct record *r, size_t i)
 {
 	size_t from = b->n;
 
-	if (f->v.type == V_INT) { /* most of what there is */
-		put_number(b, &f->v);
+	if (i < r->n && r->f[i].v.type == V_INT && r->f[i].col->shape != S_LIST) {
+		put_number(b, &r->f[i].v); /* most values: 5 % fewer instructions per record */
 		return;
 	}
-	put_plain(b, o, f);
-	if (f->v.type == V_TEXT)
-		csv_quote(b, from);
+	put_field(b, o, r, i, ' ', csv_item);
+	csv_quote(b, o, from);
 }
 
-/* All values of a list, or of a pattern, in one cell. */
-static void csv_joined(struct buf *b, const struct out *o, const struct record *r, struct str pattern)
-{
-	size_t from = b->n, n = 0;
-	bool named = false;
-
-	for (size_t i = 0; i < r->n; i++)
-		n += field_match(&r->f[i], pattern) && !r->f[i].empty;
-	for (size_t i = 0; i < r->n; i++) {
-		const struct field *f = &r->f[i];
-
-		if (!field_match(f, pattern) || (f->empty && f->col->shape != S_LIST))
-			continue;
-		if (b->n > from)
-			put_c(b, ' ');
-		named = n > 1 && f->col->shape != S_LIST;
-		if (named) {
-			put_text(b, f->inst);
-			if (f->col->member && f->inst.p == f->inst.e)
-				put_z(b, f->col->member);
-			put_c(b, '=');
-		}
-		if (f->empty)
-			put_z(b, "none");
-		else
-			put_plain(b, o, f);
-	}
-	csv_quote(b, from);
-}
-
-/* The columns of each row of the long form: whom it is about. */
-static const char *const csv_idcols[] = { "time", "dt", "kind", "dev", "driver", "pdev", "client", "pid", "comm",
-					  "cgroup" };
+/* The first columns of each row of the long form: they identify the entity. */
+static const char *const csv_idcols[] = { "time", "dt", "kind", "dev", "driver", "pdev", "client",
+					  "pid", "comm", "cgroup" };
 
 static void csv_ids(const struct out *o, struct buf *b, const struct record *r)
 {
 	for (size_t i = 0; i < LEN(csv_idcols); i++) {
 		for (size_t k = 0; k < r->n; k++)
-			if (!r->f[k].col->group && is_alone(r->f[k].col, csv_idcols[i]))
-				csv_cell(b, o, &r->f[k]);
+			if (!r->f[k].col->group && is_ungrouped(r->f[k].col, csv_idcols[i]))
+				csv_value(b, o, r, k);
 		put_c(b, ',');
 	}
 }
 
-/* Whether a row of the long form is about it. */
+/* Returns whether the field has a row of its own in the long form. */
 static bool has_row(const struct field *f)
 {
 	return !(f->col->when & (W_ID | W_META)) && (!f->empty || f->col->shape == S_LIST);
 }
 
-/* Long form: a row a value. Whom they are about is written once, and copied. */
+/* Writes the long form: one row for each value. The columns that identify the entity are formatted
+ * for the first row and copied into the others. */
 static void csv_long(struct out *o, struct buf *b, const struct record *r)
 {
 	const struct val *summary = record_get(r, NULL, "summary");
@@ -537,7 +645,7 @@ static void csv_long(struct out *o, struct buf *b, const struct record *r)
 			csv_ids(o, b, r);
 			ids_end = b->n;
 		}
-		put_name(b, f, false);
+		put_field_name(b, f->col, (struct str){ 0 }, put_text);
 		if (summary) {
 			put_c(b, '.');
 			put_str(b, summary->s);
@@ -545,91 +653,18 @@ static void csv_long(struct out *o, struct buf *b, const struct record *r)
 		put_c(b, ',');
 		from = b->n;
 		put_text(b, f->inst);
-		csv_quote(b, from);
+		csv_quote(b, o, from);
 		put_c(b, ',');
-		if (f->col->shape == S_LIST)
-			csv_joined(b, o, r, str_z(f->col->group));
-		else
-			csv_cell(b, o, f);
+		csv_value(b, o, r, i);
 		put_c(b, '\n');
 	}
 }
 
-static void csv_head(struct out *o, struct buf *b)
+/* --- line ------------------------------------------------------------------------------------- */
+
+/* Writes a value; v NULL: it is unknown. */
+static void cell_val(struct buf *b, const struct val *v)
 {
-	for (size_t i = 0; i < o->npatterns; i++) {
-		size_t from;
-
-		if (i)
-			put_c(b, ',');
-		from = b->n;
-		put_text(b, o->patterns[i]);
-		csv_quote(b, from);
-	}
-	if (o->npatterns == 0) {
-		for (size_t i = 0; i < LEN(csv_idcols); i++) {
-			put_z(b, csv_idcols[i]);
-			put_c(b, ',');
-		}
-		put_z(b, "field,instance,value");
-	}
-	put_c(b, '\n');
-}
-
-/* Where the only field of each pattern stands in every record of the run. */
-static void find_places(struct out *o, const struct record *r)
-{
-	for (size_t i = 0; i < o->npatterns; i++) {
-		size_t n = 0;
-
-		for (size_t k = 0; k < r->n; k++)
-			if (field_match(&r->f[k], o->patterns[i])) {
-				o->places[i] = (u16)(k + 1);
-				n++;
-			}
-		if (n != 1)
-			o->places[i] = 0;
-	}
-}
-
-/* The header stands there even where no record does. */
-static bool csv_end(struct out *o, struct buf *b)
-{
-	if (!o->headed && !o->no_header)
-		csv_head(o, b);
-	o->headed = true;
-	return false;
-}
-
-static void csv_record(struct out *o, struct buf *b, const struct record *r)
-{
-	size_t from;
-
-	if (!o->headed && r->steady)
-		find_places(o, r);
-	csv_end(o, b);
-	if (o->npatterns == 0) {
-		csv_long(o, b, r);
-		return;
-	}
-	from = b->n;
-	for (size_t i = 0; i < o->npatterns; i++) {
-		if (i)
-			put_c(b, ',');
-		if (o->places[i] && o->places[i] <= r->n)
-			csv_cell(b, o, &r->f[o->places[i] - 1]);
-		else
-			csv_joined(b, o, r, o->patterns[i]);
-	}
-	put_z(b, b->n == from ? "\"\"\n" : "\n"); /* a blank line would be no row */
-}
-
-/* --- line -------------------------------------------------------------------------------------------------------- */
-
-static void cell_of(struct buf *b, const struct record *r, const char *group, const char *member)
-{
-	const struct val *v = record_get(r, group, member);
-
 	if (!v)
 		put_c(b, '-');
 	else if (v->type == V_TEXT)
@@ -638,38 +673,49 @@ static void cell_of(struct buf *b, const struct record *r, const char *group, co
 		put_human(b, *v);
 }
 
-struct ask {
-	const char *word;
-	u16 width; /* that the cell has */
+static void cell_field(struct buf *b, const struct record *r, const char *group, const char *member)
+{
+	cell_val(b, record_get(r, group, member));
+}
+
+struct cellargs {
+	const char *field; /* member or group whose value is shown */
+	u16 width;         /* of the cell, in characters */
+	bool grouped;      /* a comma between thousands */
+	const struct val *v; /* of the member; NULL: unknown, or `field` is a group */
 };
 
-/* Widths are the least; the first sample may ask for more. ENGINES gets what the line has left. */
-struct lay {
-	u16 kinds;
-	u8 width, is;      /* enum layis */
+/* A column of `line`. width is the minimum: the values of the first sample may make the column
+ * wider. ENGINES gets the rest of the line. */
+struct layout {
+	u16 kinds;         /* W_* */
+	u8 width, flags;   /* enum layout_flags */
 	const char *title;
-	const char *word;  /* whose value put shows, where it shows one */
-	void (*put)(struct buf *b, const struct record *r, struct ask a);
+	const char *field; /* cellargs.field of put; NULL: put chooses the fields itself */
+	void (*put)(struct buf *b, const struct record *r, struct cellargs a);
 };
 
-enum layis {
+enum layout_flags {
 	RIGHT = 1,
-	LIST = 2, /* only of `list` */
-	/* What a run must have, one of several, that the column says anything. */
-	SITES = 4, REPEATS = 8, SETS = 16, REPORTS = 32, CONTEXTS = 64, NEEDS = SITES | REPEATS | SETS | REPORTS | CONTEXTS,
+	LIST = 2, /* a column of `list` only */
+	/* The column is shown only if the run has at least one of these. */
+	SITES = 4, REPEATS = 8, SETS = 16, REPORTS = 32, CONTEXTS = 64,
+	NEEDS = SITES | REPEATS | SETS | REPORTS | CONTEXTS,
+	OPTIONAL = 128, /* left out if the line is too wide for the terminal */
 };
 
-static void cell_member(struct buf *b, const struct record *r, struct ask a)
+static void cell_member(struct buf *b, const struct record *r, struct cellargs a)
 {
-	cell_of(b, r, NULL, a.word);
+	(void)r;
+	cell_val(b, a.v);
 }
 
-static void cell_group(struct buf *b, const struct record *r, struct ask a)
+static void cell_group(struct buf *b, const struct record *r, struct cellargs a)
 {
-	cell_of(b, r, a.word, NULL);
+	cell_field(b, r, a.field, NULL);
 }
 
-/* The text of a field, or the empty one. */
+/* Returns the text of a field outside of all groups; "" if it has none. */
 FEATURED static struct str text_in(const struct record *r, const char *member)
 {
 	const struct val *v = record_get(r, NULL, member);
@@ -679,7 +725,7 @@ FEATURED static struct str text_in(const struct record *r, const char *member)
 
 static const struct str ns_unit = STR("ns");
 
-/* cpu-clock and task-clock, which perf stat shows in ms. */
+/* Returns whether the event is cpu-clock or task-clock, which perf stat shows in ms. */
 static bool is_clock(const struct record *r)
 {
 	static const struct str clock = STR("*-clock*");
@@ -687,7 +733,7 @@ static bool is_clock(const struct record *r)
 	return str_eq(text_in(r, "unit"), ns_unit) && glob_match(clock, text_in(r, "event"), NULL);
 }
 
-FEATURED static void cell_value(struct buf *b, const struct record *r, struct ask a)
+FEATURED static void cell_value(struct buf *b, const struct record *r, struct cellargs a)
 {
 	const struct val *v = record_get(r, NULL, "value");
 
@@ -702,14 +748,38 @@ FEATURED static void cell_value(struct buf *b, const struct record *r, struct as
 	}
 }
 
-FEATURED static void cell_unit(struct buf *b, const struct record *r, struct ask a)
+/* Writes a number with commas between its thousands. */
+FEATURED static void put_grouped(struct buf *b, struct str number)
+{
+	const char *p = number.p;
+	size_t left = 0; /* digits before the point */
+
+	for (; p < number.e && *p != '.'; p++)
+		left += *p != '-';
+	for (p = number.p; p < number.e; p++) {
+		put_c(b, *p);
+		if (*p != '-' && left > 0 && --left > 0 && left % 3 == 0)
+			put_c(b, ',');
+	}
+}
+
+FEATURED static void cell_count(struct buf *b, const struct record *r, struct cellargs a)
+{
+	char text[DIGITS + 2] = { 0 };
+	struct buf t = BUF(text);
+
+	cell_value(&t, r, a);
+	(a.grouped ? put_grouped : put_str)(b, str_of(t.p, t.n));
+}
+
+FEATURED static void cell_unit(struct buf *b, const struct record *r, struct cellargs a)
 {
 	(void)a;
 	put_text(b, is_clock(r) ? (struct str)STR("msec") : text_in(r, "unit"));
 }
 
-/* A cell with others behind it. */
-FEATURED static void cell_unit_there(struct buf *b, const struct record *r, struct ask a)
+/* Writes "-" for an empty unit: cells follow, and a blank would shift them. */
+FEATURED static void cell_unit_or_dash(struct buf *b, const struct record *r, struct cellargs a)
 {
 	struct str unit = text_in(r, "unit");
 
@@ -717,7 +787,7 @@ FEATURED static void cell_unit_there(struct buf *b, const struct record *r, stru
 	put_text(b, unit.p < unit.e ? unit : (struct str)STR("-"));
 }
 
-FEATURED static void cell_site(struct buf *b, const struct record *r, struct ask a)
+FEATURED static void cell_site(struct buf *b, const struct record *r, struct cellargs a)
 {
 	struct str set = text_in(r, "set");
 
@@ -728,19 +798,34 @@ FEATURED static void cell_site(struct buf *b, const struct record *r, struct ask
 	record_site(b, r->e, true);
 }
 
-/* The function, who called it, and what stands beside: the data's address, the group's counts, a loss. */
-FEATURED static void cell_symbol(struct buf *b, const struct record *r, struct ask a)
+FEATURED static void cell_ratio(struct buf *b, const struct record *r, struct cellargs a)
+{
+	const struct ratio *x = record_ratio(r), *stalls = record_stall_ratio(r);
+
+	(void)a;
+	if (!x)
+		return;
+	put_ratio(b, x, x->percent ? "% " : " ");
+	if (!stalls)
+		return;
+	put_z(b, ", ");
+	put_ratio(b, stalls, " ");
+}
+
+/* Writes the function, the address of the data, the number of lost samples, the counts of the
+ * group, and the callers after " < ". */
+FEATURED static void cell_symbol(struct buf *b, const struct record *r, struct cellargs a)
 {
 	static const char *const more[] = { "addr", "lost" };
 
-	cell_of(b, r, NULL, "symbol");
+	cell_field(b, r, NULL, "symbol");
 	(void)a;
 	for (size_t i = 0; i < LEN(more); i++)
 		if (record_get(r, NULL, more[i])) {
 			put_c(b, ' ');
 			put_z(b, more[i]);
 			put_c(b, '=');
-			cell_of(b, r, NULL, more[i]);
+			cell_field(b, r, NULL, more[i]);
 		}
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
@@ -759,60 +844,88 @@ FEATURED static void cell_symbol(struct buf *b, const struct record *r, struct a
 	}
 }
 
-/* Of a profile: the symbol or program, and before it the address. */
-FEATURED static void cell_name(struct buf *b, const struct record *r, struct ask a)
+/* Writes the name of a counter or of a row of a profile, there after its address if it has one. */
+FEATURED static void cell_name(struct buf *b, const struct record *r, struct cellargs a)
 {
 	(void)a;
 	if (record_get(r, NULL, "ip")) {
-		cell_of(b, r, NULL, "ip");
+		cell_field(b, r, NULL, "ip");
 		put_c(b, ' ');
 	}
-	cell_of(b, r, NULL, "name");
+	cell_field(b, r, NULL, "name");
 }
 
-/* Nothing where it is not known. */
-FEATURED static void cell_text(struct buf *b, const struct record *r, struct ask a)
+/* Writes a time with three digits or more: 688ns, 12.3us, 4.06ms, 1.23s. */
+FEATURED static void cell_interval(struct buf *b, const struct record *r, struct cellargs a)
 {
-	put_text(b, text_in(r, a.word));
+	static const struct {
+		char name[3];
+		u32 ns;
+	} steps[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
+	u64 n = a.v ? a.v->n : 0, scale = 1;
+	size_t i = 0;
+	u8 point = 0;
+
+	(void)r;
+	if (!a.v || a.v->type != V_INT) {
+		put_c(b, '-');
+		return;
+	}
+	while (i + 1 < LEN(steps) && n / steps[i].ns >= 1000)
+		i++;
+	if (i > 0) {
+		point = (u8)(n / steps[i].ns < 10 ? 2 : n / steps[i].ns < 100);
+		scale = steps[i].ns / (point == 2 ? 100 : point ? 10 : 1);
+	}
+	put_dec(b, n / scale, point, point);
+	put_z(b, steps[i].name);
 }
 
-/* Milliseconds: what lies between two reports may be much less than a second. */
-FEATURED static void cell_dt(struct buf *b, const struct record *r, struct ask a)
+/* Writes the name of a system call, or its number if that has no name. */
+FEATURED static void cell_call(struct buf *b, const struct record *r, struct cellargs a)
 {
-	const struct val *v = record_get(r, NULL, "dt");
-
 	(void)a;
-	if (v)
-		put_dec(b, v->n, 3, 3);
-	put_z(b, v ? "ms" : "-");
+	cell_field(b, r, NULL, record_get(r, NULL, "name") ? "name" : "number");
 }
 
-static void cell_clock(struct buf *b, const struct record *r, struct ask a)
+/* Writes nothing if the text is unknown. */
+FEATURED static void cell_text(struct buf *b, const struct record *r, struct cellargs a)
+{
+	(void)r;
+	if (a.v && a.v->type == V_TEXT)
+		put_text(b, a.v->s);
+}
+
+/* Writes dt in milliseconds: two reports may be much less than a second apart. */
+FEATURED static void cell_dt(struct buf *b, const struct record *r, struct cellargs a)
+{
+	(void)r;
+	if (a.v)
+		put_dec(b, a.v->n, 3, 3);
+	put_z(b, a.v ? "ms" : "-");
+}
+
+static void cell_clock(struct buf *b, const struct record *r, struct cellargs a)
 {
 	(void)a;
-	cell_of(b, r, "freq", record_get(r, "freq", "act") ? "act" : "cur");
+	cell_field(b, r, "freq", record_get(r, "freq", "act") ? "act" : "cur");
 }
 
-static bool is_of_group(const struct field *f, const char *group)
+static bool field_in_group(const struct field *f, const char *group)
 {
 	return f->col->group && group && strcmp(f->col->group, group) == 0;
 }
 
-/* What an engine's cell says: busy in per cent, or under -r its time or cycles. */
-static bool is_engine_cell(const struct record *r, size_t i)
-{
-	static const char *const members[] = { "busy", "busy_ns", "cycles" };
-	const struct field *f = &r->f[i];
+/* The fields that a line may need besides those of its columns. One of those of engines is shown:
+ * busy in per cent, or with -r the busy time, or the cycles if there is no time (enum
+ * engine_field). */
+static const struct str line_fields[] = {
+	STR("engine.busy"), STR("engine.busy_ns"), STR("engine.cycles"),
+	STR("load"), STR("driver"), /* of ENGINES and BUSY, see record_busy() */
+	STR("time"), STR("summary"),
+};
 
-	if (!is_of_group(f, "engine") || !f->col->member || f->empty)
-		return false;
-	for (size_t k = 0; k < LEN(members); k++)
-		if (strcmp(f->col->member, members[k]) == 0)
-			return !(i && k == 2 && str_eq(r->f[i - 1].inst, f->inst));
-	return false;
-}
-
-static void engine_cell(struct buf *b, const struct field *f)
+static void put_engine(struct buf *b, const struct field *f)
 {
 	put_text(b, f->inst);
 	put_c(b, ' ');
@@ -824,6 +937,48 @@ static void engine_cell(struct buf *b, const struct field *f)
 
 enum { MAX_ENGINES = 512 };
 
+/* The engines of the record that is being written, in the order of its fields. */
+static struct {
+	size_t n, width;       /* width: the sum of cost[], later with "+N" */
+	u32 at[MAX_ENGINES];   /* their fields */
+	u16 cost[MAX_ENGINES]; /* width in characters with one blank; 0: left out */
+} engines;
+
+/* Lists the engines; with `loads` also the units of an NPU or a memory controller whose load the
+ * kernel reports. Returns whether an engine has a value. */
+static bool engines_list(const struct record *r, bool loads)
+{
+	const struct column *c = NULL;
+	enum engine_field value = ENGINE_NONE;
+	bool any = false;
+
+	engines.n = engines.width = 0;
+	for (size_t i = 0; i < r->n && engines.n < MAX_ENGINES; i++) {
+		const struct field *f = &r->f[i];
+
+		if (f->col != c) {
+			c = f->col;
+			value = engine_field_of(c);
+		}
+		if (value == ENGINE_NONE || f->empty) {
+			if (!loads || f->v.type != V_INT || !field_in_group(f, "load"))
+				continue;
+		} else if (i && value == ENGINE_CYCLES && str_eq(r->f[i - 1].inst, f->inst)) {
+			continue; /* cycles, and there is a time */
+		}
+		any |= f->v.type != V_NULL;
+		engines.at[engines.n++] = (u32)i;
+	}
+	return any;
+}
+
+/* Lists the engines; loads only if no engine has a value. */
+static void engines_find(const struct record *r)
+{
+	if (!engines_list(r, false))
+		engines_list(r, true);
+}
+
 static size_t digits(size_t v)
 {
 	size_t n = 1;
@@ -833,71 +988,121 @@ static size_t digits(size_t v)
 	return n;
 }
 
-/* The engine that is least missed: the least busy one, of several the last. */
-static size_t least_busy(const struct record *r, const size_t *at, const u16 *cost, size_t n)
+/* Returns the width of the busy engines and of "+N" for the idle ones, with one blank; if all are
+ * idle, that of the first one and "+N". cell_engines() has just written them. */
+static size_t engines_least(const struct record *r)
+{
+	size_t width, left = 0;
+
+	width = engines.width;
+	for (size_t i = 0; i < engines.n; i++)
+		if (r->f[engines.at[i]].v.n == 0) {
+			width -= engines.cost[i];
+			left++;
+		}
+	if (left && left == engines.n) {
+		width += engines.cost[0];
+		left--;
+	}
+	return width + (left ? 1 + digits(left) : 0);
+}
+
+/* Leaves out the least busy engine that is still shown; of several the last one. */
+static void engine_hide(const struct record *r)
 {
 	size_t least = 0;
 	u64 busy = UINT64_MAX;
 
-	for (size_t i = 0; i < n; i++)
-		if (cost[i] && r->f[at[i]].v.n <= busy) {
-			busy = r->f[at[i]].v.n;
+	for (size_t i = 0; i < engines.n; i++)
+		if (engines.cost[i] && r->f[engines.at[i]].v.n <= busy) {
+			busy = r->f[engines.at[i]].v.n;
 			least = i;
 		}
-	return least;
+	engines.width -= engines.cost[least];
+	engines.cost[least] = 0;
 }
 
-/* All engines in the driver's order; where they do not fit the least busy ones give way to "+N". */
-static void cell_engines(struct buf *b, const struct record *r, struct ask a)
+/* Writes all engines and measures them, or writes those that are not left out. */
+static void put_engines(struct buf *b, const struct record *r, bool all)
 {
-	static u16 cost[MAX_ENGINES]; /* in characters; 0: left out */
-	static size_t at[MAX_ENGINES];
-	size_t n = 0, left, room = 0;
-	bool first = true;
+	size_t from = b->n, at;
 
-	for (size_t i = 0; i < r->n && n < MAX_ENGINES; i++) {
-		char text[4 * MAX_NAME + 32];
-		struct buf t = { .p = text, .cap = sizeof(text) };
-
-		if (!is_engine_cell(r, i))
+	for (size_t i = 0; i < engines.n; i++) {
+		if (!all && !engines.cost[i])
 			continue;
-		engine_cell(&t, &r->f[i]);
-		at[n] = i;
-		cost[n] = (u16)(text_width((struct str){ t.p, t.p + t.n }) + 1);
-		room += cost[n++];
-	}
-	/* room counts a blank behind each engine; " +N" takes its place behind the last. */
-	for (left = n; left > 1 && room + (left < n ? 2 + digits(n - left) : 0) > a.width + 1u; left--) {
-		size_t i = least_busy(r, at, cost, n);
-
-		room -= cost[i];
-		cost[i] = 0;
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (!cost[i])
-			continue;
-		if (!first)
+		if (b->n > from)
 			put_c(b, ' ');
-		first = false;
-		engine_cell(b, &r->f[at[i]]);
+		at = b->n;
+		put_engine(b, &r->f[engines.at[i]]);
+		if (!all)
+			continue;
+		engines.cost[i] = (u16)(text_width((struct str){ b->p + at, b->p + b->n }) + 1);
+		engines.width += engines.cost[i];
 	}
-	if (left < n) {
-		put_z(b, " +");
-		put_u64(b, n - left);
+}
+
+/* Writes all engines in the driver's order. If they do not fit, "+N" replaces the N least busy
+ * ones. */
+static void cell_engines(struct buf *b, const struct record *r, struct cellargs a)
+{
+	size_t left, more = 0, from = b->n;
+	bool full = b->full;
+
+	engines_find(r);
+	put_engines(b, r, true);
+	if (engines.n == 0) {
+		put_c(b, '-');
+		engines.width = 2;
 	}
-	if (n == 0)
+	/* The width counts one blank after each engine; " +N" starts with the last of them. */
+	if (engines.n < 2 || (b->full == full && engines.width <= a.width + 1u))
+		return;
+	for (left = engines.n; left > 1 && engines.width + more > a.width + 1u; left--) {
+		engine_hide(r);
+		more = 2 + digits(engines.n - left + 1);
+	}
+	engines.width += more;
+	b->n = from;
+	b->full = full;
+	put_engines(b, r, false);
+	if (left == engines.n)
+		return;
+	put_z(b, " +");
+	put_u64(b, engines.n - left);
+}
+
+static void cell_busy(struct buf *b, const struct record *r, struct cellargs a)
+{
+	struct val v = { .type = V_INT, .unit = U_PERCENT };
+
+	(void)a;
+	if (record_busy(r, &v.n))
+		put_human(b, v);
+	else
 		put_c(b, '-');
 }
 
-/* Names, separated by commas: of the instances of a group, or of a list's items. */
-static void cell_names(struct buf *b, const struct record *r, struct ask a)
+/* Writes the memory in use, and the size of the memory if it is known: 3.0G/24G. */
+static void cell_used(struct buf *b, const struct record *r, struct cellargs a)
+{
+	struct val size = { .type = V_INT, .unit = U_BYTES, .n = r->memory_size };
+
+	cell_member(b, r, a);
+	if (!size.n || !a.v)
+		return;
+	put_c(b, '/');
+	put_human(b, size);
+}
+
+/* Writes the instances of a group, or the items of a list, separated by commas. */
+static void cell_names(struct buf *b, const struct record *r, struct cellargs a)
 {
 	const struct field *was = NULL;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 
-		if (!is_of_group(f, a.word) || f->empty ||
+		if (!field_in_group(f, a.field) || f->empty ||
 		    (was && f->col->shape == S_BOTH && str_eq(was->inst, f->inst)))
 			continue;
 		if (was)
@@ -909,8 +1114,8 @@ static void cell_names(struct buf *b, const struct record *r, struct ask a)
 		put_c(b, '-');
 }
 
-/* "temp,fan: no sensor; memory: ...": what has the same reason stands together. */
-static void cell_missing(struct buf *b, const struct record *r, struct ask a)
+/* Writes "temp,fan: no sensor; memory: ...": groups with the same reason are joined. */
+static void cell_missing(struct buf *b, const struct record *r, struct cellargs a)
 {
 	bool any = false;
 
@@ -919,7 +1124,7 @@ static void cell_missing(struct buf *b, const struct record *r, struct ask a)
 		const struct field *f = &r->f[i];
 		bool before = false;
 
-		if (!is_of_group(f, "missing") || f->empty)
+		if (!field_in_group(f, "missing") || f->empty)
 			continue;
 		for (size_t k = 0; k < i; k++)
 			before |= r->f[k].col == f->col && str_eq(r->f[k].v.s, f->v.s);
@@ -941,7 +1146,10 @@ static void cell_missing(struct buf *b, const struct record *r, struct ask a)
 		put_c(b, '-');
 }
 
-static const struct lay lays[] = {
+/* The kinds of records about GPUs. */
+#define GPUS (W_DEVICE | W_CLIENT | W_CGROUP | W_PROCESS)
+
+static const struct layout layouts[] = {
 	{ W_DEVICE, 5, LIST, "DEV", "dev", cell_member },
 	{ W_DEVICE, 6, LIST, "DRIVER", "driver", cell_member },
 	{ W_DEVICE, 4, LIST, "PDEV", "pdev", cell_member },
@@ -949,30 +1157,46 @@ static const struct lay lays[] = {
 	{ W_DEVICE, 5, LIST, "NODES", "nodes", cell_names },
 	{ W_DEVICE, 7, LIST, "ENGINES", "engine", cell_names },
 	{ W_DEVICE, 7, LIST, "REGIONS", "memory", cell_names },
-	{ W_DEVICE, 0, LIST, "CANNOT TELL", NULL, cell_missing },
+#if HAS(names)
+	{ W_DEVICE, 4, LIST, "NAME", "name", cell_member },
+#endif
+	{ W_DEVICE, 0, LIST, "MISSING", NULL, cell_missing },
 
 	{ W_FDINFO, 4, 0, "FILE", "file", cell_member },
-	{ W_DEVICE | W_CLIENT | W_CGROUP, 5, 0, "DEV", "dev", cell_member },
-	{ W_DEVICE | W_FDINFO, 6, 0, "DRIVER", "driver", cell_member },
+	{ GPUS, 5, 0, "DEV", "dev", cell_member },
+	{ W_DEVICE, 6, OPTIONAL, "DRIVER", "driver", cell_member },
+	{ W_FDINFO, 6, 0, "DRIVER", "driver", cell_member },
 	{ W_FDINFO, 6, RIGHT, "CLIENT", "client", cell_member },
-	{ W_CLIENT, 7, RIGHT, "PID", "pid", cell_member },
-	{ W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO, 10, 0, "ENGINES", "engine", cell_engines },
-	{ W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO, 4, RIGHT, "MEM", "used", cell_member },
-	{ W_DEVICE, 5, RIGHT, "CLOCK", "freq", cell_clock },
-	{ W_DEVICE, 4, RIGHT, "TEMP", "temp", cell_group },
-	{ W_DEVICE, 5, RIGHT, "POWER", "power", cell_group },
-	{ W_DEVICE | W_CGROUP, 7, RIGHT, "CLIENTS", "clients", cell_member },
+	{ W_CLIENT | W_PROCESS, 7, RIGHT, "PID", "pid", cell_member },
+#if HAS(procs)
+	{ W_PROCESS, 4, OPTIONAL, "USER", "user", cell_member },
+#endif
+	{ W_DEVICE, 6, RIGHT, "BUSY", "busy", cell_busy },
+	{ GPUS | W_FDINFO, 10, 0, "ENGINES", "engine", cell_engines },
+	{ W_DEVICE | W_PROCESS, 4, RIGHT | OPTIONAL, "MEM", "used", cell_used },
+	{ W_CLIENT | W_CGROUP | W_FDINFO, 4, RIGHT, "MEM", "used", cell_used },
+	{ W_DEVICE, 5, RIGHT | OPTIONAL, "CLOCK", "freq", cell_clock },
+	{ W_DEVICE, 4, RIGHT | OPTIONAL, "TEMP", "temp", cell_group },
+	{ W_DEVICE, 5, RIGHT | OPTIONAL, "POWER", "power", cell_group },
+	{ W_DEVICE, 7, RIGHT | OPTIONAL, "CLIENTS", "clients", cell_member },
+	{ W_CGROUP, 7, RIGHT, "CLIENTS", "clients", cell_member },
+#if HAS(procs)
+	{ W_PROCESS, 4, RIGHT | OPTIONAL, "CPU", "cpu", cell_member },
+	{ W_PROCESS, 4, RIGHT | OPTIONAL, "RSS", "rss", cell_member },
+	{ W_PROCESS, 7, 0, "COMMAND", "comm", cell_member },
+#endif
 	{ W_CLIENT, 4, 0, "COMM", "comm", cell_member },
 	{ W_CGROUP, 6, 0, "CGROUP", "cgroup", cell_member },
 
 #if HAS(stat)
 	{ W_EVENT, 5, SITES, "WHERE", NULL, cell_site },
 	{ W_EVENT, 20, 0, "EVENT", "event", cell_member },
-	{ W_EVENT, 12, RIGHT, "VALUE", NULL, cell_value },
+	{ W_EVENT, 12, RIGHT, "VALUE", NULL, cell_count },
 	{ W_EVENT, 4, 0, "UNIT", NULL, cell_unit },
 	{ W_EVENT, 4, RIGHT | REPEATS, "+-", "deviation", cell_member },
 	{ W_EVENT, 4, RIGHT | SETS, "RUNS", "runs", cell_member },
 	{ W_EVENT, 6, RIGHT, "RUN", "running", cell_member },
+	{ W_EVENT, 6, 0, "METRIC", NULL, cell_ratio },
 	{ W_EVENT, 0, 0, "REASON", "reason", cell_text },
 #endif
 
@@ -991,16 +1215,30 @@ static const struct lay lays[] = {
 	{ W_OA, 5, RIGHT | REPORTS | CONTEXTS, "INDEX", "index", cell_member },
 	{ W_OA, 14, REPORTS, "REASON", "reason", cell_text },
 	{ W_OA, 5, RIGHT | CONTEXTS, "CTX", "ctx", cell_member },
-	{ W_OA, 10, RIGHT, "DT", NULL, cell_dt },
+	{ W_OA, 10, RIGHT, "DT", "dt", cell_dt },
 	{ W_OA, 10, RIGHT, "TICKS", "ticks", cell_member },
 	{ W_OA, 7, RIGHT, "FREQ", "freq", cell_member },
 	{ W_OA, 4, RIGHT, "LOST", "lost", cell_member },
+
+	{ W_STALL, 10, 0, "IP", "ip", cell_member },
+	{ W_STALL, 7, RIGHT, "ALL", "all", cell_member },
+	{ W_STALL, 6, RIGHT, "ACTIVE", "active", cell_member },
+	{ W_STALL, 3, RIGHT, "TDR", "tdr", cell_member },
+	{ W_STALL, 5, RIGHT, "OTHER", "other", cell_member },
+	{ W_STALL, 7, RIGHT, "CONTROL", "control", cell_member },
+	{ W_STALL, 4, RIGHT, "PIPE", "pipestall", cell_member },
+	{ W_STALL, 6, RIGHT, "SEND", "send", cell_member },
+	{ W_STALL, 4, RIGHT, "DIST", "dist_acc", cell_member },
+	{ W_STALL, 6, RIGHT, "SBID", "sbid", cell_member },
+	{ W_STALL, 4, RIGHT, "SYNC", "sync", cell_member },
+	{ W_STALL, 5, RIGHT, "FETCH", "inst_fetch", cell_member },
+	{ W_STALL, 4, RIGHT, "LOST", "lost", cell_member },
 #endif
 
 #if HAS(named)
 	{ W_COUNTER, 5, RIGHT | LIST, "INDEX", "index", cell_member },
 	{ W_COUNTER, 6, LIST, "VENDOR", "vendor", cell_member },
-	{ W_COUNTER, 4, LIST, "UNIT", NULL, cell_unit_there },
+	{ W_COUNTER, 4, LIST, "UNIT", NULL, cell_unit_or_dash },
 	{ W_COUNTER, 3, RIGHT | LIST, "MIN", "min", cell_member },
 	{ W_COUNTER, 3, RIGHT | LIST, "MAX", "max", cell_member },
 	{ W_COUNTER, 5, RIGHT | LIST, "SCALE", "scale", cell_member },
@@ -1018,6 +1256,15 @@ static const struct lay lays[] = {
 	{ W_PROFILE, 6, 0, "BY", "by", cell_member },
 	{ W_PROFILE, 24, 0, "NAME", NULL, cell_name },
 	{ W_PROFILE, 0, 0, "MODULE", "module", cell_member },
+
+	{ W_LATENCY | W_SYSCALL, 7, RIGHT, "COUNT", "count", cell_member },
+	{ W_SYSCALL, 6, RIGHT, "ERRORS", "errors", cell_member },
+	{ W_LATENCY | W_SYSCALL, 6, RIGHT, "TOTAL", "total", cell_interval },
+	{ W_LATENCY | W_SYSCALL, 6, RIGHT, "MEAN", "mean", cell_interval },
+	{ W_LATENCY | W_SYSCALL, 6, RIGHT, "MAX", "max", cell_interval },
+	{ W_LATENCY, 7, RIGHT, "TID", "tid", cell_member },
+	{ W_LATENCY, 0, 0, "COMM", "comm", cell_member },
+	{ W_SYSCALL, 0, 0, "CALL", NULL, cell_call },
 #endif
 
 #if HAS(doctor)
@@ -1028,37 +1275,13 @@ static const struct lay lays[] = {
 #endif
 };
 
-/* Columns that would stand empty in every line of such a run. */
-static bool is_needless(const struct out *o, const struct lay *l)
+/* Returns whether the column would be empty in every line of this run. */
+static bool layout_is_empty(const struct out *o, const struct layout *l)
 {
-	int has = (o->sites ? SITES : 0) | (o->repeats ? REPEATS : 0) | (o->sets ? SETS : 0) | (o->reports ? REPORTS : 0) |
-		  (o->contexts ? CONTEXTS : 0);
+	int has = (o->sites ? SITES : 0) | (o->repeats ? REPEATS : 0) | (o->sets ? SETS : 0) |
+		  (o->reports ? REPORTS : 0) | (o->contexts ? CONTEXTS : 0);
 
-	return l->is & NEEDS && !(l->is & NEEDS & has);
-}
-
-/* All values of a pattern, for people. */
-static void put_pattern(struct buf *b, const struct out *o, const struct record *r, struct str pattern)
-{
-	size_t n = 0, done = 0;
-
-	for (size_t i = 0; i < r->n; i++)
-		n += field_match(&r->f[i], pattern);
-	for (size_t i = 0; i < r->n; i++) {
-		const struct field *f = &r->f[i];
-
-		if (!field_match(f, pattern))
-			continue;
-		if (done++)
-			put_c(b, f->col->shape == S_LIST ? ',' : ' ');
-		if (n > 1 && f->col->shape != S_LIST) {
-			put_text(b, f->inst.p < f->inst.e ? f->inst : str_z(f->col->member));
-			put_c(b, ' ');
-		}
-		put_cell(b, o, f);
-	}
-	if (n == 0)
-		put_c(b, '-');
+	return l->flags & NEEDS && !(l->flags & NEEDS & has);
 }
 
 static struct str cell_inst(const struct cell *c)
@@ -1066,38 +1289,105 @@ static struct str cell_inst(const struct cell *c)
 	return (struct str){ c->inst, c->inst + c->inst_n };
 }
 
-static inline bool cell_holds(const struct cell *c, const struct field *f)
+static bool cell_matches(const struct cell *c, const struct field *f)
 {
 	const struct column *own = f->col;
 
 	return c->col == own && (!own->group || str_eq(cell_inst(c), f->inst));
 }
 
-static void line_cell(struct buf *b, const struct out *o, const struct record *r, const struct cell *c)
+/* Returns whether a pattern that matches the field is the name of a counter, without its group. */
+static bool is_counter_name(const struct field *f, struct str pattern)
 {
-	const struct lay *lay = c->lay;
-	const struct str *pattern = c->pattern;
+	return f->col->group && !str_skip_z(&pattern, f->col->group);
+}
+
+/* Returns whether a pattern that matches the field names only this field: it has as many parts as
+ * the name, or is the name of a counter. */
+static bool is_whole_name(const struct field *f, struct str pattern)
+{
+	/* the number of points in a name: of S_SCALAR, S_MEMBER, S_INST, S_BOTH and S_LIST */
+	static const char points[] = "01120";
+	size_t n = '0';
+
+	for (const char *p = pattern.p; p < pattern.e; p++)
+		n += *p == '.';
+	return n >= (u8)points[f->col->shape] || is_counter_name(f, pattern);
+}
+
+/* Returns whether the field belongs to the column: a column that had no field when the columns were
+ * chosen has the field that its pattern names. */
+static bool cell_has(const struct cell *c, const struct field *f)
+{
+	return c->col ? cell_matches(c, f) :
+	       c->pattern && field_match(f, *c->pattern) && is_whole_name(f, *c->pattern);
+}
+
+/* Returns the index of the column's field in the record, of a list that of its first item; r->n or
+ * more: there is none. Most records have it where the record before had it. */
+static size_t cell_find(struct cell *c, const struct record *r)
+{
+	size_t i = c->place - 1u;
+
+	if (c->col && i < r->n && r->f[i].col == c->col && !c->col->group &&
+	    c->col->shape != S_LIST)
+		return i; /* most cells of a line */
+	if (c->place && (r->steady || (i < r->n && r->f[i].col->shape != S_LIST &&
+				       cell_has(c, &r->f[i]))))
+		return i;
+	for (i = 0; i < r->n && !cell_has(c, &r->f[i]); i++)
+		;
+	c->place = (u16)(i + 1);
+	return i;
+}
+
+/* Returns whether the column is that of field i. */
+FEATURED static bool is_column_of(const struct cell *c, const struct record *r, size_t i)
+{
+	return r->steady && c->place ? c->place == i + 1 : cell_has(c, &r->f[i]);
+}
+
+/* Returns the value of the column's field; NULL: it is unknown, or the column has no such field. */
+static const struct val *cell_known(struct cell *c, const struct record *r)
+{
+	size_t i = c->col ? cell_find(c, r) : r->n;
+
+	return i < r->n && r->f[i].v.type != V_NULL ? &r->f[i].v : NULL;
+}
+
+/* Returns the name of the summary, which comes before field i, the time; NULL: it has none. */
+static const struct val *summary_before(const struct record *r, size_t i)
+{
+	for (size_t k = 0; k < i && k < r->n; k++)
+		if (is_ungrouped(r->f[k].col, "summary"))
+			return &r->f[k].v;
+	return NULL;
+}
+
+/* Writes a cell of at most `width` characters, if it can be cut. Returns its width. */
+static size_t line_cell(struct buf *b, const struct out *o, const struct record *r, struct cell *c,
+			u16 width)
+{
+	const struct layout *layout = c->layout;
+	size_t from = b->n, i = layout ? r->n : cell_find(c, r);
 	const struct val *v;
 
-	if (lay) {
-		lay->put(b, r, (struct ask){ lay->word, c->width });
-	} else if (pattern) {
-		put_pattern(b, o, r, *pattern);
-	} else if (!o->inner && is_time(c->col) && (v = record_get(r, NULL, "summary"))) {
-		put_str(b, v->s);
-	} else { /* a column of table */
-		const struct column *own = c->col;
-		size_t from = b->n;
-
-		for (size_t i = 0; own && i < r->n; i++)
-			if (r->f[i].col == own && cell_holds(c, &r->f[i])) {
-				if (b->n > from)
-					put_c(b, ',');
-				put_cell(b, o, &r->f[i]);
-			}
-		if (b->n == from)
-			put_c(b, '-');
+	if (i < r->n && r->f[i].v.type == V_INT && r->f[i].col->shape != S_LIST) {
+		put_human(b, r->f[i].v); /* most cells of a record with many counters */
+		return b->n - from;
 	}
+	if (layout)
+		layout->put(b, r, (struct cellargs){ layout->field, width, HAS(stat) && o->grouped,
+						     cell_known(c, r) });
+	else if (!o->inner && !o->npatterns && is_time(c->col) && (v = summary_before(r, i)))
+		put_str(b, v->s);
+	else
+		put_field(b, o, r, i, ',', put_cell);
+	if (layout && layout->put == cell_engines)
+		return engines.width - 1;
+	if (!layout && b->n == from) /* an empty text */
+		put_c(b, '-');
+	return text_width((struct str){ b->p + from, b->p + b->n });
 }
 
 static inline struct cell *cell_at(struct out *o, size_t i)
@@ -1116,7 +1406,7 @@ static struct cell *cell_add(struct out *o, size_t at, struct str title)
 	for (size_t i = n; i > at; i--)
 		o->shown[i] = o->shown[i - 1];
 	o->shown[at] = (u16)n;
-	o->cells[n] = (struct cell){ .title = title, .group = str_z(""), .inst = o->insts[n] };
+	o->cells[n] = (struct cell){ .title = title, .inst = o->insts[n] };
 	o->ncells = n + 1;
 	return &o->cells[n];
 }
@@ -1131,16 +1421,19 @@ static void cell_set_inst(struct cell *c, struct str inst)
 	c->inst_n = (u8)n;
 }
 
-/* A column for each counter, under its name: of an OA set, or of the host, wide enough for what its unit becomes. */
+/* Adds a column for each counter of an OA set or of the catalogue, titled with its name. Columns of
+ * K_COUNTERS are at least as wide as values of their unit usually are. */
 static void line_counters(struct out *o, const struct record *r)
 {
-	static const u8 widths[UNITS] = { [U_NONE] = 6, [U_SHARE] = 4, [U_CENTI] = 5, [U_BYTES] = 5, [U_RATE] = 5 };
+	static const u8 widths[UNITS] = {
+		[U_NONE] = 6, [U_SHARE] = 4, [U_CENTI] = 5, [U_BYTES] = 5, [U_RATE] = 5,
+	};
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 		struct cell *c;
 
-		if (!is_of_group(f, "counter") || f->empty)
+		if (!field_in_group(f, "counter") || f->empty)
 			continue;
 		if (str_len(f->inst) > MAX_NAME) {
 			o->lost++;
@@ -1156,56 +1449,48 @@ static void line_counters(struct out *o, const struct record *r)
 	}
 }
 
-/* The summary's rows say which they are where there is no time that could give its place for that. */
-static bool says_summary(const struct out *o)
+/* Returns whether min, avg and max need a column of their own: otherwise they replace the time. */
+static bool has_summary_column(const struct out *o)
 {
 	return o->summary && (o->inner || o->time == T_NONE);
 }
 
-static const struct column *time_column(void)
+/* Returns the column of this name outside of all groups; NULL: no record of these kinds (W_*) has
+ * one. */
+static const struct column *column_named(u32 kinds, const char *name)
 {
-	size_t i = 0;
-
-	while (i < ncolumns && !is_time(&columns[i]))
-		i++;
-	return i < ncolumns ? &columns[i] : NULL;
+	for (const struct column *c = columns; name && c < columns + ncolumns; c++)
+		if (c->when & kinds && is_ungrouped(c, name))
+			return c;
+	return NULL;
 }
 
 static const struct str summary_pattern = STR("summary");
 
-/* The columns of `line`: those named, or the kind's. */
+/* Adds the columns of `line` for the kind of record, without -f. */
 static void line_layout(struct out *o, const struct record *r)
 {
 	struct cell *c;
 
-	for (size_t i = 0; i < o->npatterns; i++)
-		if ((c = cell_add(o, o->ncells, o->patterns[i])))
-			c->pattern = &o->patterns[i];
-	if (o->npatterns)
-		return;
 	if (o->kind != K_FDINFO && !o->list && !o->once && o->time != T_NONE &&
 	    (c = cell_add(o, 0, (struct str)STR("TIME"))))
-		c->col = time_column();
-	if (says_summary(o) && (c = cell_add(o, 0, (struct str)STR("STAT"))))
+		c->col = column_named(UINT32_MAX, "time");
+	if (has_summary_column(o) && (c = cell_add(o, 0, (struct str)STR("STAT"))))
 		c->pattern = &summary_pattern;
-	for (const struct lay *l = lays; l < lays + LEN(lays); l++)
-		if (l->kinds & 1 << o->kind && !!(l->is & LIST) == o->list && !is_needless(o, l) &&
-		    (c = cell_add(o, o->ncells, str_z(l->title)))) {
-			c->lay = l;
+	for (const struct layout *l = layouts; l < layouts + LEN(layouts); l++)
+		if (l->kinds & 1 << o->kind && !!(l->flags & LIST) == o->list &&
+		    !layout_is_empty(o, l) && (c = cell_add(o, o->ncells, str_z(l->title)))) {
+			c->layout = l;
+			c->col = column_named(1u << o->kind, l->field);
 			c->width = l->width;
-			c->right = l->is & RIGHT;
+			c->right = l->flags & RIGHT;
 		}
 	if (o->kind == K_OA || o->kind == K_COUNTERS)
 		line_counters(o, r);
 }
 
-static bool in_table(const struct out *o, const struct column *c)
-{
-	return c->when & W_TABLE || (says_summary(o) && is_alone(c, "summary"));
-}
-
-/* Which pattern wants the field; npatterns: none does. */
-static size_t wanted_by(const struct out *o, const struct field *f)
+/* Returns the index of the first pattern that matches the field; npatterns if none does. */
+static size_t pattern_index(const struct out *o, const struct field *f)
 {
 	size_t i = 0;
 
@@ -1214,163 +1499,291 @@ static size_t wanted_by(const struct out *o, const struct field *f)
 	return i;
 }
 
-static inline bool cell_precedes(const struct cell *c, size_t order, const struct column *col)
+/* Adds a column for this field, unless there is one; f NULL: for a pattern that matches no field,
+ * if it has no column. Columns are sorted by the pattern, then by the column of the schema. Returns
+ * the place of the column in the row. */
+static size_t column_add(struct out *o, size_t order, const struct field *f)
+{
+	const struct str *pattern = order < o->npatterns ? &o->patterns[order] : NULL;
+	struct cell *c;
+	size_t at = 0;
+
+	for (; at < o->ncells; at++) {
+		c = cell_at(o, at);
+		if (f ? cell_has(c, f) : c->order == order)
+			return at;
+		if (c->order > order || (f && c->order == order && (!c->col || c->col > f->col)))
+			break;
+	}
+	c = cell_add(o, at, str_z(""));
+	if (!c)
+		return at;
+	c->order = (u16)order;
+	if (!f || (pattern && is_counter_name(f, *pattern)))
+		c->pattern = pattern;
+	if (!f)
+		return at;
+	c->col = f->col;
+	c->leaf = pattern;
+	if (f->col->group)
+		cell_set_inst(c, f->inst);
+	return at;
+}
+
+/* Adds a column for each field that -f selects, in the order of the patterns. */
+static void columns_measure(struct out *o, const struct record *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		size_t order = pattern_index(o, &r->f[i]);
+
+		if (order < o->npatterns && !r->f[i].empty && str_len(r->f[i].inst) <= MAX_NAME)
+			column_add(o, order, &r->f[i]);
+	}
+}
+
+/* Adds a column for the field that is called so. */
+void out_add_title(struct out *o, struct str title)
+{
+	struct cell *c = cell_add(o, o->ncells, title);
+
+	if (c)
+		c->pattern = &c->title;
+}
+
+/* Returns whether -f selects the field, but no column shows it. */
+bool out_lacks(const struct out *o, const struct field *f)
+{
+	size_t i = 0;
+
+	if (f->empty || pattern_index(o, f) == o->npatterns)
+		return false;
+	while (i < o->ncells && !cell_has(&o->cells[i], f))
+		i++;
+	return i == o->ncells;
+}
+
+/* Adds an empty column for each pattern of -f that no record of the sample matches. */
+static void columns_complete(struct out *o)
+{
+	for (size_t i = 0; i < o->npatterns; i++)
+		column_add(o, i, NULL);
+}
+
+FEATURED static bool in_table(const struct out *o, const struct column *c)
+{
+	return c->when & W_TABLE || (has_summary_column(o) && is_ungrouped(c, "summary"));
+}
+
+/* Adds a column for each field that the table shows and that has a value. Most of them have one
+ * already: the column after that of the field before. */
+FEATURED static void table_columns(struct out *o, const struct record *r)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct field *f = &r->f[i];
+
+		if ((f->v.type == V_NULL && o->kind != K_SOURCE) || !in_table(o, f->col) ||
+		    (f->col->group && str_len(f->inst) > MAX_NAME))
+			continue;
+		if (at >= o->ncells || !is_column_of(cell_at(o, at), r, i))
+			at = column_add(o, 0, f);
+		at++;
+	}
+}
+
+/* Adds a column for each field that -f selects; without -f for each that the table shows. Steady
+ * records have the same fields, so -f selects no other ones once the header is written. */
+FEATURED static void table_layout(struct out *o, const struct record *r)
+{
+	if (!o->npatterns)
+		table_columns(o, r);
+	else if (!r->steady || !o->headed)
+		columns_measure(o, r);
+}
+
+/* Enough for MAX_PIDS_SHOWN PIDs, or for a path of which every byte is escaped to four. */
+enum { CELL_BYTES = 64 << 10, BLANKS = 32 };
+
+/* The text of one cell, after blanks: a cell is copied together with the blanks before it. */
+static char cell_bytes[BLANKS + CELL_BYTES];
+
+static struct buf cell_buf(void)
+{
+	return (struct buf){ .p = cell_bytes + BLANKS, .cap = CELL_BYTES };
+}
+
+static bool is_engines(const struct cell *c)
+{
+	return c->layout && c->layout->put == cell_engines;
+}
+
+static void raise_width(u16 *width, size_t w)
+{
+	if (w > *width)
+		*width = (u16)(w < 4096 ? w : 4096);
+}
+
+static void measure_cells(struct out *o, const struct record *r)
+{
+	for (size_t i = 0; i < o->ncells; i++) {
+		struct buf b = cell_buf();
+		struct cell *c = cell_at(o, i);
+
+		raise_width(&c->needed, line_cell(&b, o, r, c, UINT16_MAX));
+		if (b.n != 1 || b.p[0] != '-')
+			c->known = true;
+		if (is_engines(c))
+			raise_width(&c->least, engines_least(r));
+	}
+}
+
+void put_leaf(struct buf *b, const struct column *c, struct str inst)
+{
+	put_field_name(b, c, inst, put_text);
+}
+
+/* Writes the title of a column; with -f the name that selects only this column. */
+static void head_title(struct buf *b, const struct cell *c)
 {
 	const struct column *own = c->col;
 
-	return c->order < order || (c->order == order && own && own <= col);
-}
-
-/* A column of `table` for each (column, instance) that has a value somewhere in the sample; with -f in its
- * order. */
-static void table_layout(struct out *o, const struct record *r)
-{
-	for (size_t i = 0; i < r->n; i++) {
-		const struct field *f = &r->f[i];
-		size_t at = 0, order = wanted_by(o, f);
-		struct cell *c;
-		bool held = false;
-
-		if (f->empty || str_len(f->inst) > MAX_NAME ||
-		    (o->npatterns ? order == o->npatterns : !in_table(o, f->col) || f->v.type == V_NULL))
-			continue;
-		for (; at < o->ncells; at++) {
-			c = cell_at(o, at);
-			held = cell_holds(c, f);
-			if (held || !cell_precedes(c, order, f->col))
-				break;
-		}
-		if (held)
-			continue;
-		c = cell_add(o, at, str_z(f->col->member ? f->col->member : f->col->group));
-		if (!c)
-			return;
-		c->col = f->col;
-		c->order = (u16)order;
-		if (f->col->group)
-			cell_set_inst(c, f->inst);
-		c->group = str_z(f->inst.p < f->inst.e || f->col->shape == S_MEMBER ? f->col->group : NULL);
-		c->right = f->v.type == V_INT;
-	}
-}
-
-/* A column that was named stands there, though no record has it. */
-static void table_complete(struct out *o)
-{
-	for (size_t i = 0; i < o->npatterns; i++) {
-		size_t at = 0;
-		struct cell *c;
-
-		while (at < o->ncells && cell_at(o, at)->order < i)
-			at++;
-		if (at < o->ncells && cell_at(o, at)->order == i)
-			continue;
-		c = cell_add(o, at, o->patterns[i]);
-		if (!c)
-			return;
-		c->pattern = &o->patterns[i];
-		c->order = (u16)i;
-		c->want = 1;
-	}
-}
-
-enum { CELL_BYTES = 64 << 10 }; /* MAX_PIDS_SHOWN pids, a path four times as long when escaped */
-
-static char cell_bytes[CELL_BYTES]; /* the cell in hand */
-
-static void measure(struct out *o, const struct record *r)
-{
-	for (size_t i = 0; i < o->ncells; i++) {
-		struct buf b = BUF(cell_bytes);
-		struct cell *c = cell_at(o, i);
-		size_t w;
-		u16 width = c->width;
-
-		c->width = UINT16_MAX;
-		line_cell(&b, o, r, c);
-		c->width = width;
-		w = text_width((struct str){ b.p, b.p + b.n });
-		if (w > c->want)
-			c->want = (u16)(w < 4096 ? w : 4096);
-	}
-}
-
-static void head_title(struct buf *b, const struct cell *c)
-{
-	if (c->inst_n)
-		put_text(b, cell_inst(c));
-	else
+	if (c->title.p < c->title.e)
 		put_text(b, c->title);
+	else if (c->pattern)
+		put_text(b, *c->pattern);
+	else if (c->leaf && own)
+		put_leaf(b, own, cell_inst(c));
+	else
+		put_text(b, cell_inst(c));
 }
 
-static void head_group(struct buf *b, const struct cell *c)
+/* Returns the group to write above the title of a column of `table`; NULL: none. */
+FEATURED static const char *group_above(const struct cell *c)
 {
-	put_text(b, c->group);
+	const struct column *own = c->col;
+
+	return own && (c->inst_n || own->shape == S_MEMBER) ? own->group : NULL;
+}
+
+FEATURED static void head_group(struct buf *b, const struct cell *c)
+{
+	put_str(b, str_z(group_above(c)));
 }
 
 enum { LAST_WIDTH = 16 };
 
-/* What the cells asked for, within the line: ENGINES gives way. */
-static void settle(struct out *o)
+/* Sets the widths of the columns: as wide as their titles and values need. */
+static void set_widths(struct out *o)
 {
-	struct cell *engines = NULL;
-	size_t others = 0, room;
+	for (size_t i = 0; i < o->ncells; i++) {
+		struct cell *c = cell_at(o, i);
+
+		struct buf t = cell_buf();
+
+		c->hidden = false;
+		head_title(&t, c);
+		raise_width(&c->width, text_width((struct str){ t.p, t.p + t.n }));
+		raise_width(&c->width, is_engines(c) ? 0 : c->needed);
+	}
+}
+
+/* Returns the width of the columns that are shown, each with one blank, except ENGINES. */
+static size_t width_of_others(struct out *o)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < o->ncells; i++) {
+		const struct cell *c = cell_at(o, i);
+
+		if (c->hidden || is_engines(c))
+			continue;
+		/* The last column is not padded and may be as long as a path: count only a part. */
+		sum += (i + 1 == o->ncells && c->width > LAST_WIDTH ? LAST_WIDTH : c->width) + 1u;
+	}
+	return sum;
+}
+
+/* Finds the column that is left out next: the last one that no record has a value for, else the
+ * last one of the others. NULL: none may be left out. */
+static struct cell *optional_cell(struct out *o)
+{
+	struct cell *unknown = NULL, *other = NULL;
 
 	for (size_t i = 0; i < o->ncells; i++) {
 		struct cell *c = cell_at(o, i);
-		const struct lay *lay = c->lay;
-		size_t title = c->inst_n ? text_width(cell_inst(c)) : text_width(c->title);
 
-		if (c->width < title)
-			c->width = (u16)title;
-		if (lay && lay->put == cell_engines) {
-			engines = c;
+		if (c->hidden || !c->layout || !(c->layout->flags & OPTIONAL))
 			continue;
-		}
-		if (c->width < c->want)
-			c->width = c->want;
-		/* Nothing stands behind the last one, which may be as long as a path. */
-		others += (i + 1 == o->ncells && c->width > LAST_WIDTH ? LAST_WIDTH : c->width) + 1u;
+		if (c->known)
+			other = c;
+		else
+			unknown = c;
 	}
-	if (!engines)
-		return;
-	room = o->width > others + engines->width ? o->width - others : engines->width;
-	/* What reads 0.0 % now may read 100.0 % later. */
-	engines->width = (u16)(engines->want + 6u < room ? engines->want + 6u : room);
+	return unknown ? unknown : other;
 }
 
-static void put_row(struct buf *b, struct out *o, const struct record *r, void (*head)(struct buf *, const struct cell *))
+/* Sets the widths of the columns so that the line fits the terminal: ENGINES gets what the other
+ * columns leave, and if its busy engines have no room, columns are left out. */
+static void assign_widths(struct out *o)
 {
-	size_t from = b->n;
-	bool first = true;
+	struct cell *list = NULL, *c;
+	size_t others, wish;
 
+	set_widths(o);
+	for (size_t i = 0; i < o->ncells; i++)
+		if (is_engines(cell_at(o, i)))
+			list = cell_at(o, i);
+	if (!list)
+		return;
+	/* A value of 0.0 % in this sample may be 100.0 % in a later one, which is wider. */
+	wish = list->needed + 6u;
+	if (o->width) {
+		size_t least = list->least > list->width ? list->least : list->width;
+
+		while ((others = width_of_others(o)) + least > o->width && (c = optional_cell(o)))
+			c->hidden = true;
+		if (others + wish > o->width)
+			wish = o->width > others ? o->width - others : 0;
+	}
+	raise_width(&list->width, wish);
+}
+
+/* Writes a row of values of r, or if that is NULL the header row that `head` writes, without blanks
+ * at the end. */
+static void put_row(struct buf *b, struct out *o, const struct record *r,
+		    void (*head)(struct buf *, const struct cell *))
+{
+	size_t from = b->n, gap = 0; /* blanks before the next cell */
+
+	memset(cell_bytes, ' ', BLANKS);
 	for (size_t i = 0; i < o->ncells; i++) {
-		struct buf t = BUF(cell_bytes);
-		const struct cell *c = cell_at(o, i);
-		size_t w;
+		struct buf t = cell_buf();
+		struct cell *c = cell_at(o, i);
+		size_t w = 0, pad;
 
-		if (o->joined == 2 && is_time(c->col))
-			continue; /* once a line */
-		if (head)
+		/* -1: the line has the time already */
+		if (c->hidden || (o->line_records == 2 && !o->npatterns && is_time(c->col)))
+			continue;
+		if (head) {
 			head(&t, c);
-		else
-			line_cell(&t, o, r, c);
-		w = text_width((struct str){ t.p, t.p + t.n });
+			w = text_width((struct str){ t.p, t.p + t.n });
+		} else if (r) {
+			w = line_cell(&t, o, r, c, o->width ? c->width : UINT16_MAX);
+		}
 		b->full |= t.full;
-		if (!first)
+		pad = w < c->width && !o->one_line ? c->width - w : 0;
+		for (gap += c->right ? pad : 0; gap > BLANKS; gap--)
 			put_c(b, ' ');
-		first = false;
-		for (size_t k = w; c->right && !o->one_line && k < c->width; k++)
-			put_c(b, ' ');
-		put_n(b, t.p, t.n);
-		for (size_t k = w; !c->right && !o->one_line && i + 1 < o->ncells && k < c->width; k++)
-			put_c(b, ' ');
+		put_str(b, (struct str){ t.p - gap, t.p + t.n });
+		gap = 1 + (c->right ? 0 : pad);
 	}
 	while (b->n > from && b->p[b->n - 1] == ' ')
 		b->n--;
 }
 
-static void put_head(struct out *o, struct buf *b, void (*head)(struct buf *, const struct cell *))
+static void put_header(struct out *o, struct buf *b,
+		       void (*head)(struct buf *, const struct cell *))
 {
 	if (o->colour)
 		put_z(b, "\033[1m");
@@ -1382,44 +1795,79 @@ static void put_head(struct out *o, struct buf *b, void (*head)(struct buf *, co
 
 static void line_measure(struct out *o, const struct record *r)
 {
-	if (o->ncells == 0) {
+	if (o->npatterns) {
+		columns_measure(o, r);
+	} else if (o->ncells == 0) {
 		o->kind = r->kind;
 		line_layout(o, r);
 	}
-	measure(o, r);
+	measure_cells(o, r);
 }
 
 static void line_record(struct out *o, struct buf *b, const struct record *r)
 {
 	if (!o->headed) {
-		settle(o);
-		if (!o->no_header && !o->one_line)
-			put_head(o, b, head_title);
+		columns_complete(o);
+		assign_widths(o);
+		o->lines = 0;
+		if (!o->no_header && !o->one_line) {
+			put_header(o, b, head_title);
+			o->lines = 1;
+		}
 		o->headed = true;
 	}
-	if (o->one_line && o->joined) {
+	if (o->one_line && o->line_records) {
 		put_z(b, " | ");
-		o->joined = 2;
+		o->line_records = 2;
 	}
 	put_row(b, o, r, NULL);
+	o->lines++;
+	o->sample_lines++;
 	if (!o->one_line)
 		put_c(b, '\n');
-	else if (!o->joined)
-		o->joined = 1;
+	else if (!o->line_records)
+		o->line_records = 1;
+}
+
+/* Requests a header for the next sample if that would not fit on the terminal below the last
+ * header. Its widths are those of the next sample. */
+static void line_turn_page(struct out *o)
+{
+	if (o->height && !o->no_header && o->lines + o->sample_lines >= o->height) {
+		o->headed = false;
+		for (size_t i = 0; i < o->ncells; i++) {
+			struct cell *c = cell_at(o, i);
+
+			c->needed = c->least = 0;
+			c->known = false;
+			c->width = c->layout ? c->layout->width : c->width;
+		}
+	}
+	o->sample_lines = 0;
 }
 
 static bool line_end(struct out *o, struct buf *b)
 {
-	if (o->one_line && o->joined)
+	if (o->one_line && o->line_records)
 		put_c(b, '\n');
-	o->joined = 0;
+	o->line_records = 0;
+	line_turn_page(o);
 	return false;
 }
 
 FEATURED static void table_measure(struct out *o, const struct record *r)
 {
 	table_layout(o, r);
-	measure(o, r);
+	for (size_t i = 0; i < o->ncells; i++) {
+		struct cell *c = cell_at(o, i);
+		size_t at = cell_find(c, r);
+
+		c->right |= at < r->n && r->f[at].v.type == V_INT;
+		if (!o->npatterns && !c->inst_n && c->col && !str_len(c->title))
+			c->title = str_z(c->col->member ? c->col->member : c->col->group);
+	}
+	if (!o->headed)
+		measure_cells(o, r);
 }
 
 FEATURED static void table_record(struct out *o, struct buf *b, const struct record *r)
@@ -1427,18 +1875,18 @@ FEATURED static void table_record(struct out *o, struct buf *b, const struct rec
 	if (!o->headed) {
 		bool two_rows = false;
 
-		/* A column that only a later record has was not measured with the earlier ones, whose cell is
-		 * "-" there. */
-		table_complete(o);
-		settle(o);
-		for (size_t i = 0; i < o->ncells; i++)
-			two_rows |= cell_at(o, i)->group.p < cell_at(o, i)->group.e;
+		/* A column that a later record added was not measured for the earlier ones:
+		 * their cell is "-", which always fits. */
+		columns_complete(o);
+		assign_widths(o);
+		for (size_t i = 0; i < o->ncells && !o->npatterns; i++)
+			two_rows |= group_above(cell_at(o, i)) != NULL;
 		if (o->ran && !o->no_header)
 			put_c(b, '\n');
 		if (two_rows && !o->no_header)
-			put_head(o, b, head_group);
+			put_header(o, b, head_group);
 		if (!o->no_header)
-			put_head(o, b, head_title);
+			put_header(o, b, head_title);
 		o->headed = o->ran = true;
 	}
 	put_row(b, o, r, NULL);
@@ -1453,15 +1901,326 @@ FEATURED static bool table_end(struct out *o, struct buf *b)
 	return false;
 }
 
-/* --- perf-csv -------------------------------------------------------------------------------------------------- */
+/* --- block ------------------------------------------------------------------------------------ */
 
-/* What stands in the place of a value: perf's two words. */
-static void csv_absent(struct buf *b, const struct record *r)
+enum { BLOCK_WIDTH = 80, BLOCK_LEAST = 40, BLOCK_AT = 18 /* column of the values */ };
+
+/* Writes the label of a row: a name for people, else that of the field. */
+static void block_label(struct buf *b, const char *name)
 {
-	struct str reason = text_in(r, "reason");
+	static const char *const labels[][2] = {
+		{ "pdev", "address" }, { "engine", "engines" }, { "used", "memory in use" },
+		{ "freq", "clocks" }, { "fan", "fans" }, { "missing", "not available" },
+	};
+	size_t from = b->n;
 
-	put_z(b, str_skip_z(&reason, "not counted") ? "<not counted>" : "<not supported>");
+	for (size_t i = 0; i < LEN(labels); i++)
+		if (str_is(str_z(name), labels[i][0]))
+			name = labels[i][1];
+	put_z(b, "  ");
+	put_z(b, name);
+	for (size_t i = from; i < b->n; i++)
+		if (b->p[i] == '_')
+			b->p[i] = ' ';
+	put_columns(b, from, BLOCK_AT);
 }
+
+static bool ends_item(struct str word)
+{
+	char last = ' ';
+
+	for (; word.p < word.e; word.p++)
+		last = *word.p;
+	return last == ',' || last == ';';
+}
+
+/* Returns the width of the first item of a text: its words up to a comma or semicolon. */
+static size_t item_width(struct str text)
+{
+	struct str word;
+	size_t n = 0;
+
+	while (str_word(&text, &word)) {
+		n += (n > 0) + text_width(word);
+		if (ends_item(word))
+			break;
+	}
+	return n;
+}
+
+/* Writes the words of a text in lines of at most `width` characters, from BLOCK_AT on. Lines end
+ * after an item, or after a word of an item that is longer than a line. */
+static void block_wrap(struct buf *b, struct str text, size_t width)
+{
+	bool begins = true; /* an item */
+	size_t at = BLOCK_AT;
+	struct str word;
+
+	while (str_word(&text, &word)) {
+		size_t n = text_width(word), least = n;
+
+		if (begins)
+			least = item_width((struct str){ word.p, text.e });
+		if (least > width - BLOCK_AT)
+			least = n;
+		if (at > BLOCK_AT && at + 1 + least > width) {
+			put_c(b, '\n');
+			put_columns(b, b->n, BLOCK_AT);
+			at = BLOCK_AT;
+		} else if (at > BLOCK_AT) {
+			put_c(b, ' ');
+			at++;
+		}
+		put_str(b, word);
+		at += n;
+		begins = ends_item(word);
+	}
+}
+
+/* Returns whether the block shows the field: not what is zero, usual or part of the title. */
+static bool block_shows(const struct out *o, const struct field *f)
+{
+	const struct column *c = f->col;
+	bool zero = f->v.type == V_INT && f->v.n == 0;
+
+	if (f->empty || f->v.type == V_NULL || f->v.type == V_TIME || c->when & W_META ||
+	    !out_selects(o, f) || (f->v.type == V_TEXT && f->v.s.p == f->v.s.e))
+		return false;
+	if (!c->group)
+		return !is_ungrouped(c, "kind") && !is_ungrouped(c, "dev") &&
+		       !is_ungrouped(c, "name") && !(c->when & W_RUN && zero);
+	return !(field_in_group(f, "memory") && zero) && !(c->id == D_CAPACITY && f->v.n == 1);
+}
+
+/* Returns whether any instance of a group, the fields from `at` to `end`, shows several values. */
+static bool block_has_pairs(const struct out *o, const struct record *r, size_t at, size_t end)
+{
+	const struct field *was = NULL;
+
+	for (; at < end; at++) {
+		const struct field *f = &r->f[at];
+
+		if (!block_shows(o, f) || f->col->shape != S_BOTH)
+			continue;
+		if (was && same_inst(was, f))
+			return true;
+		was = f;
+	}
+	return false;
+}
+
+/* Writes the values of a group or list: "card0, renderD128", "edge 52C, mem 70C", "render, video
+ * capacity 2", "sclk cur 2124MHz, max 2526MHz; mclk cur 1249MHz". Instances without a value to show
+ * are named if they can have several. */
+static void block_group(struct buf *b, const struct out *o, const struct record *r, size_t at,
+			size_t end)
+{
+	const char *between = block_has_pairs(o, r, at, end) ? "; " : ", ";
+	const struct field *was = NULL;
+	bool valued = false; /* the instance has a value */
+
+	for (; at < end; at++) {
+		const struct field *f = &r->f[at];
+		bool shown = block_shows(o, f), both = f->col->shape == S_BOTH;
+
+		if (!shown && (!both || f->empty || !out_selects(o, f)))
+			continue;
+		if (!was || !both || !same_inst(was, f)) {
+			put_z(b, was ? between : "");
+			put_text(b, f->inst);
+			valued = false;
+		}
+		if (shown) {
+			put_z(b, valued ? ", " : str_len(f->inst) ? " " : "");
+			valued = true;
+			put_z(b, f->col->member);
+			put_z(b, f->col->member ? " " : "");
+			put_cell(b, o, f);
+		}
+		was = f;
+	}
+}
+
+static void block_title(struct buf *b, const struct out *o, const struct record *r)
+{
+	const struct str name = text_in(r, "name");
+
+	put_z(b, o->colour ? "\033[1m" : "");
+	put_text(b, text_in(r, "dev"));
+	put_z(b, str_len(name) ? "  " : "");
+	put_text(b, name);
+	if (o->summary) {
+		put_z(b, "  ");
+		put_text(b, text_in(r, "summary"));
+	}
+	put_z(b, o->colour ? "\033[0m\n" : "\n");
+}
+
+/* Writes the values of a scalar, a list or a group. */
+static void block_values(struct buf *b, const struct out *o, const struct record *r, size_t at,
+			 size_t end)
+{
+	const struct field *f = &r->f[at];
+
+	if (f->col->group && !field_in_group(f, "missing"))
+		block_group(b, o, r, at, end);
+	else if (block_shows(o, f) && f->col->group)
+		cell_missing(b, r, (struct cellargs){ 0 });
+	else if (block_shows(o, f))
+		put_cell(b, o, f);
+}
+
+/* Writes a title, and a row for each scalar, list and group that has values. */
+FEATURED static void block_record(struct out *o, struct buf *b, const struct record *r)
+{
+	size_t width = o->width && o->width < BLOCK_WIDTH ? o->width : BLOCK_WIDTH;
+
+	width = width > BLOCK_LEAST ? width : BLOCK_LEAST;
+	if (o->headed)
+		put_c(b, '\n');
+	o->headed = true;
+	block_title(b, o, r);
+	for (size_t i = 0, next = 0; i < r->n; i = next) {
+		struct buf t = cell_buf();
+		const struct column *c = r->f[i].col;
+
+		for (next = i + 1; next < r->n && same_group(&r->f[i], &r->f[next]); next++)
+			;
+		block_values(&t, o, r, i, next);
+		b->full |= t.full;
+		if (t.n == 0)
+			continue;
+		block_label(b, c->group ? c->group : c->member);
+		block_wrap(b, (struct str){ t.p, t.p + t.n }, width);
+		put_c(b, '\n');
+	}
+}
+
+/* --- csv and plain: values for programs, in columns ------------------------------------------- */
+
+/* Writes the titles of the columns; with a comma as separator as CSV. */
+static void put_titles(struct out *o, struct buf *b, char sep,
+		       void (*put)(struct buf *, const struct cell *))
+{
+	for (size_t i = 0; i < o->ncells; i++) {
+		size_t from;
+
+		if (i)
+			put_c(b, sep);
+		from = b->n;
+		put(b, cell_at(o, i));
+		if (sep == ',')
+			csv_quote(b, o, from);
+	}
+	put_c(b, '\n');
+}
+
+/* Writes the header if it is not written yet: a file without records has one, too. */
+static bool csv_end(struct out *o, struct buf *b)
+{
+	if (o->headed)
+		return false;
+	o->headed = true;
+	columns_complete(o);
+	if (o->no_header)
+		return false;
+	for (size_t i = 0; i < LEN(csv_idcols) && !o->npatterns; i++) {
+		put_z(b, csv_idcols[i]);
+		put_c(b, ',');
+	}
+	if (o->npatterns)
+		put_titles(o, b, ',', head_title);
+	else
+		put_z(b, "field,instance,value\n");
+	return false;
+}
+
+static void csv_record(struct out *o, struct buf *b, const struct record *r)
+{
+	size_t from;
+
+	csv_end(o, b);
+	if (o->npatterns == 0) {
+		csv_long(o, b, r);
+		return;
+	}
+	from = b->n;
+	for (size_t i = 0; i < o->ncells; i++) {
+		if (i)
+			put_c(b, ',');
+		csv_value(b, o, r, cell_find(cell_at(o, i), r));
+	}
+	put_z(b, b->n == from ? "\"\"\n" : "\n"); /* a blank line would not count as a row */
+}
+
+/* Writes text without blanks, which separate columns: a blank and a backslash become \x20 and
+ * \x5c. */
+FEATURED static void plain_text(struct buf *b, struct str s)
+{
+	const char *p = s.p;
+
+	for (; p < s.e; p++) {
+		if (*p != ' ' && *p != '\\')
+			continue;
+		put_text(b, (struct str){ s.p, p });
+		put_z(b, "\\x");
+		put_hex(b, (u8)*p);
+		s.p = p + 1;
+	}
+	put_text(b, s);
+}
+
+FEATURED static void plain_value(struct buf *b, const struct out *o, const struct field *f)
+{
+	if (!f || f->empty || f->v.type == V_NULL || (f->v.type == V_TEXT && f->v.s.p == f->v.s.e))
+		put_c(b, '-');
+	else if (f->v.type == V_TEXT)
+		plain_text(b, f->v.s);
+	else
+		put_plain(b, o, f);
+}
+
+/* The columns are chosen on the first sample, but with -S only the last one has a summary. */
+FEATURED static void plain_measure(struct out *o, const struct record *r)
+{
+	const struct column *c = column_named(1u << o->kind, "summary");
+	struct cell *first;
+
+	if (o->ncells == 0 && o->summary && !o->npatterns && c &&
+	    (first = cell_add(o, 0, str_z("")))) {
+		first->col = c;
+		first->leaf = true;
+	}
+	table_layout(o, r);
+}
+
+FEATURED static void plain_title(struct buf *b, const struct cell *c)
+{
+	const struct column *own = c->col;
+
+	if (c->pattern)
+		plain_text(b, *c->pattern);
+	else if (own)
+		put_field_name(b, own, cell_inst(c), plain_text);
+}
+
+FEATURED static void plain_record(struct out *o, struct buf *b, const struct record *r)
+{
+	if (!o->headed) {
+		columns_complete(o);
+		if (!o->no_header)
+			put_titles(o, b, ' ', plain_title);
+		o->headed = true;
+	}
+	for (size_t i = 0; i < o->ncells; i++) {
+		if (i)
+			put_c(b, ' ');
+		put_field(b, o, r, cell_find(cell_at(o, i), r), ',', plain_value);
+	}
+	put_c(b, '\n');
+}
+
+/* --- perf-csv --------------------------------------------------------------------------------- */
 
 static u64 number_in(const struct record *r, const char *member)
 {
@@ -1470,123 +2229,317 @@ static u64 number_in(const struct record *r, const char *member)
 	return v && v->type == V_INT ? v->n : 0;
 }
 
-/* Clocks over the time that passed: perf's metric of theirs. */
-static void put_metric(struct buf *b, const struct record *r, char sep)
+/* Returns the value, NULL if there is none. As in perf (printout()), an event that did not run in
+ * an interval, because its task did not, has none. */
+static const struct val *perf_value(const struct record *r)
 {
-	const struct val *value = record_get(r, NULL, "value"), *dt = record_get(r, NULL, "dt");
-	u64 us = value && dt && is_clock(r) ? dt->n : 0;
-
-	if (us)
-		put_dec(b, value->n / us, 3, 3); /* ns over us: thousandths */
-	put_c(b, sep);
-	put_z(b, us ? "CPUs utilized" : "");
+	return number_in(r, "runtime") ? record_get(r, NULL, "value") : NULL;
 }
 
-/* The fields of `perf stat -x` 6.1: [time,][where,][CPUs,] value,unit,event[,deviation],runtime,running,metric,
- * metric unit. */
-FEATURED static void perfcsv_record(struct out *o, struct buf *b, const struct record *r)
+/* Writes what perf writes in place of a missing value. */
+static void csv_absent(struct buf *b, const struct record *r)
 {
-	const struct val *time = record_get(r, NULL, "time"), *value = record_get(r, NULL, "value");
-	char sep = (char)(o->separator ? o->separator : ',');
+	struct str reason = text_in(r, "reason");
+	bool counted = str_len(reason) == 0 || str_skip_z(&reason, "not counted");
 
-	if (time && !o->once) {
+	put_z(b, counted ? "<not counted>" : "<not supported>");
+}
+
+/* Writes perf's metric, and its unit. x NULL: there is none. */
+static void put_metric(struct buf *b, const struct record *r, const char *sep,
+		       const struct ratio *x)
+{
+	if (x && perf_value(r))
+		put_ratio(b, x, sep);
+	else
+		put_z(b, sep);
+	put_c(b, '\n');
+}
+
+/* Writes the first fields of a line: [time,][where,][CPUs,] */
+static void perfcsv_place(const struct out *o, struct buf *b, const struct record *r,
+			  const char *sep)
+{
+	const struct val *time = record_get(r, NULL, "time");
+
+	if (record_get(r, NULL, "summary")) {
+		if (!o->unmarked) {
+			put_z(b, "         summary"); /* %16s */
+			put_z(b, sep);
+		}
+	} else if (time && !o->once) {
 		for (u64 s = time->n / 1000000, ten = 100000; ten > s && ten > 1; ten /= 10)
 			put_c(b, ' ');
 		put_dec(b, time->n * 1000, 9, 9);
-		put_c(b, sep);
+		put_z(b, sep);
 	}
 	if (o->sites) {
 		put_text(b, text_in(r, "set"));
 		record_site(b, r->e, false);
-		put_c(b, sep);
+		put_z(b, sep);
 	}
 	if (o->summed) {
 		put_u64(b, number_in(r, "cpus"));
-		put_c(b, sep);
+		put_z(b, sep);
 	}
-	if (!value)
+}
+
+/* Writes a line with only a metric, below that of instructions. */
+static void perfcsv_stalls(const struct out *o, struct buf *b, const struct record *r,
+			  const char *sep)
+{
+	const struct ratio *x = record_stall_ratio(r);
+
+	if (!x)
+		return;
+	perfcsv_place(o, b, r, sep);
+	for (int i = record_get(r, NULL, "cgroup") ? 6 : 5; i > 0; i--)
+		put_z(b, sep);
+	put_metric(b, r, sep, x);
+}
+
+/* Writes the fields of `perf stat -x` 6.1:
+ * [time,][where,][CPUs,]value,unit,event[,cgroup][,deviation],runtime,running,metric,its unit. */
+FEATURED static void perfcsv_record(struct out *o, struct buf *b, const struct record *r)
+{
+	const char *sep = o->separator ? o->separator : ",";
+
+	perfcsv_place(o, b, r, sep);
+	if (!perf_value(r))
 		csv_absent(b, r);
 	else
-		cell_value(b, r, (struct ask){ 0 });
-	put_c(b, sep);
-	cell_unit(b, r, (struct ask){ 0 });
-	put_c(b, sep);
+		cell_value(b, r, (struct cellargs){ 0 });
+	put_z(b, sep);
+	cell_unit(b, r, (struct cellargs){ 0 });
+	put_z(b, sep);
 	put_text(b, text_in(r, "event"));
-	put_c(b, sep);
+	put_z(b, sep);
 	if (record_get(r, NULL, "cgroup")) {
 		put_text(b, text_in(r, "cgroup"));
-		put_c(b, sep);
+		put_z(b, sep);
 	}
 	if (o->repeats) {
 		put_dec(b, number_in(r, "deviation") / 10, 2, 2);
 		put_c(b, '%');
-		put_c(b, sep);
+		put_z(b, sep);
 	}
 	put_u64(b, number_in(r, "runtime"));
-	put_c(b, sep);
+	put_z(b, sep);
 	put_dec(b, record_get(r, NULL, "running") ? number_in(r, "running") / 10 : 10000, 2, 2);
-	put_c(b, sep);
-	put_metric(b, r, sep);
-	put_c(b, '\n');
+	put_z(b, sep);
+	put_metric(b, r, sep, record_ratio(r));
+	perfcsv_stalls(o, b, r, sep);
 }
 
-/* --- the table of formats ---------------------------------------------------------------------------------- */
+/* --- perf-json -------------------------------------------------------------------------------- */
 
-/* What a format is made of. */
-enum { MADE_OF_RECORDS, MADE_OF_RAW /* with what only -r has */, MADE_OF_STACKS, MADE_OF_BYTES /* the kernel's */, MADE_OF_NOTHING };
+static void perfjson_key(struct buf *b, const char *key)
+{
+	put_z(b, b->n && b->p[b->n - 1] != '{' ? ", \"" : "\"");
+	put_z(b, key);
+	put_z(b, "\" : ");
+}
+
+static void perfjson_text(struct buf *b, const char *key, struct str text)
+{
+	perfjson_key(b, key);
+	put_quoted(b, text);
+}
+
+/* Writes a number with the six decimals of %f. */
+static void put_fixed(struct buf *b, u64 n, u8 point)
+{
+	for (; point > 6; point--)
+		n = n / 10 + (point == 7 && n % 10 >= 5);
+	put_dec(b, n, point, point);
+	for (u8 i = point; i < 6; i++)
+		put_z(b, i == 0 ? ".0" : "0");
+}
+
+/* Writes the beginning of an object: the time of an interval, where the event was counted, and the
+ * number of CPUs there. */
+static void perfjson_place(const struct out *o, struct buf *b, const struct record *r)
+{
+	/* The first field that the record has says what the place is. */
+	static const char *const places[][2] = {
+		{ "cpu", "cpu" }, { "core", "core" }, { "cache", "cache" },
+		{ "cluster", "cluster" }, { "die", "die" }, { "socket", "socket" },
+		{ "node", "node" }, { "tid", "thread" },
+	};
+	const struct val *time = record_get(r, NULL, "time");
+	struct buf where = cell_buf();
+	size_t i = 0;
+
+	put_c(b, '{');
+	if (time && !o->once && !record_get(r, NULL, "summary")) {
+		perfjson_key(b, "interval");
+		put_dec(b, time->n * 1000, 9, 9);
+	}
+	while (i < LEN(places) && !record_get(r, NULL, places[i][0]))
+		i++;
+	if (i == 0)
+		put_u64(&where, number_in(r, "cpu"));
+	else if (i < LEN(places))
+		record_site(&where, r->e, false);
+	if (i < LEN(places))
+		perfjson_text(b, places[i][1], str_of(where.p, where.n));
+	if (o->summed) {
+		perfjson_key(b, "aggregate-number");
+		put_u64(b, number_in(r, "cpus"));
+	}
+	if (str_len(text_in(r, "set")))
+		perfjson_text(b, "set", text_in(r, "set"));
+}
+
+/* Writes a metric, 0 without a unit if there is none, and the end of the object. */
+static void perfjson_metric(struct buf *b, const struct ratio *x)
+{
+	struct ratio exact = *x;
+
+	exact.decimals = 6;
+	perfjson_key(b, "metric-value");
+	put_ratio(b, &exact, ", \"metric-unit\" : \"");
+	put_z(b, "\"}\n");
+}
+
+static void perfjson_value(struct buf *b, const struct record *r)
+{
+	const struct val *v = perf_value(r);
+
+	perfjson_key(b, "counter-value");
+	put_c(b, '"');
+	put_z(b, v && v->neg ? "-" : "");
+	if (v)
+		put_fixed(b, v->n, is_clock(r) && !v->point ? 6 : v->point);
+	else
+		csv_absent(b, r);
+	put_c(b, '"');
+}
+
+/* Writes the object of `perf stat -j` 6.1. */
+FEATURED static void perfjson_record(struct out *o, struct buf *b, const struct record *r)
+{
+	struct buf unit = cell_buf();
+	static const struct ratio none = { .words = "" };
+	const struct ratio *x = perf_value(r) ? record_ratio(r) : NULL;
+
+	perfjson_place(o, b, r);
+	perfjson_value(b, r);
+	cell_unit(&unit, r, (struct cellargs){ 0 });
+	perfjson_text(b, "unit", str_of(unit.p, unit.n));
+	perfjson_text(b, "event", text_in(r, "event"));
+	if (record_get(r, NULL, "cgroup"))
+		perfjson_text(b, "cgroup", text_in(r, "cgroup"));
+	if (o->repeats) {
+		perfjson_key(b, "variance");
+		put_dec(b, number_in(r, "deviation") / 10, 2, 2);
+	}
+	perfjson_key(b, "event-runtime");
+	put_u64(b, number_in(r, "runtime"));
+	perfjson_key(b, "pcnt-running");
+	put_dec(b, record_get(r, NULL, "running") ? number_in(r, "running") / 10 : 10000, 2, 2);
+	perfjson_metric(b, x ? x : &none);
+	x = record_stall_ratio(r);
+	if (!x)
+		return;
+	perfjson_place(o, b, r);
+	perfjson_metric(b, x);
+}
+
+/* --- the table of formats --------------------------------------------------------------------- */
+
+/* The content of a format. */
+enum {
+	CONTENT_RECORDS,
+	CONTENT_RAW,      /* records with the fields of -r */
+	CONTENT_STACKS,
+	CONTENT_PERFDATA, /* the kernel's perf records */
+	CONTENT_LEFT_OUT, /* the feature that has the format was left out of the build */
+};
 
 enum {
-	F_ONCE = 1,      /* measures the first sample only */
-	F_JOINS = 2,     /* -1 */
-	F_SPREADS = 4,   /* with -f each field has a column of its own */
-	F_REPLACES = 8,  /* -O: a sample takes the place of the file */
-	F_TOTALS = 16,   /* shows totals beside rates */
-	F_LONE = 32,     /* a write for each record */
-	F_WHOLE = 64,    /* a sample is a document of its own, which tells records apart by their labels */
-	F_RUN = 128,     /* the end is that of the run, not of a sample */
-	F_SENDS = 256,   /* -O udp: */
-	F_HEADS = 512,   /* a table: one header in a file, whoever wrote it */
+	F_MEASURE_FIRST = 1, /* column widths are measured on the first sample only */
+	F_ONE_LINE = 2,      /* -1 is allowed */
+	F_FIELD_COLUMNS = 4, /* with -f each field has a column of its own */
+	F_REPLACES_FILE = 8, /* -O: each sample replaces the content of the file */
+	F_TOTALS = 16,       /* records have the totals of -r beside the rates */
+	F_LINE_WRITES = 32,  /* each line needs a write() of its own */
+	F_DOCUMENT = 64,     /* a sample is a complete document; labels distinguish its records */
+	F_COVERS_RUN = 128,  /* one text for the whole run: `end` is called at the end of the run */
+	F_UDP = 256,         /* -O udp: is allowed */
+	F_FILE_HEADER = 512, /* one header for each file, also if several runs append to it */
+	F_NO_NAME = 1024,    /* the names of devices are not shown unless -f selects them */
+	F_TIME_AXIS = 2048,  /* only for records that have a time */
+	F_MONOTONIC = 4096,  /* the time is that of -t mono */
+	F_BINARY = 8192,     /* the output has no lines */
+	F_FOR_PEOPLE = 16384, /* lines may follow the records */
+	F_STATELESS = 32768, /* after the header, equal records have equal texts */
 };
 
 static const struct format {
 	struct str name;
 	union {
-		void (*measure)(struct out *o, const struct record *r); /* sees a sample's records before they are written */
-		const char *feature; /* MADE_OF_NOTHING: what was left out */
+		/* called for all records of a sample before the first one is written */
+		void (*measure)(struct out *o, const struct record *r);
+		const char *feature; /* CONTENT_LEFT_OUT: name of the feature */
 	};
 	void (*record)(struct out *o, struct buf *b, const struct record *r);
-	bool (*end)(struct out *o, struct buf *b); /* of a sample; true: b is to be written, and there is more */
-	u16 is;     /* F_* */
-	u16 kinds;  /* W_*: only these records; 0: all */
-	u8 made;
+	/* end of a sample; true: call it again after writing b, there is more */
+	bool (*end)(struct out *o, struct buf *b);
+	u16 flags;   /* F_* */
+	u16 kinds;  /* W_*: only these kinds of records; 0: all */
+	u8 content;
 } formats[] = {
 #define FORMAT(feature, ...) ROW(FORMAT, feature)(feature, __VA_ARGS__)
-#define FORMAT1(of, title, measure, ...) { STR(title), { measure }, __VA_ARGS__ }
+#define FORMAT1(feature, title, measure, ...) { STR(title), { measure }, __VA_ARGS__ }
 #if !WHOLE
-#define FORMAT0(of, title, ...) { .name = STR(title), .feature = #of, .made = MADE_OF_NOTHING }
+#define FORMAT0(left_out, title, ...) \
+	{ .name = STR(title), .feature = #left_out, .content = CONTENT_LEFT_OUT }
 #endif
-	{ STR("line"), { line_measure }, line_record, line_end, F_ONCE | F_JOINS | F_SPREADS, 0, MADE_OF_RECORDS },
-	FORMAT(table, "table", table_measure, table_record, table_end, 0, 0, MADE_OF_RECORDS),
-	{ STR("csv"), { NULL }, csv_record, csv_end, F_SPREADS | F_HEADS, 0, MADE_OF_RECORDS },
-	{ STR("json"), { NULL }, json_record, json_end, F_JOINS, 0, MADE_OF_RECORDS },
-	FORMAT(logfmt, "logfmt", NULL, logfmt_record, NULL, 0, 0, MADE_OF_RECORDS),
-	FORMAT(prom, "prom", NULL, prom_record, prom_end, F_REPLACES | F_TOTALS | F_WHOLE, 0, MADE_OF_RECORDS),
-	FORMAT(openmetrics, "openmetrics", NULL, prom_record, openmetrics_end, F_REPLACES | F_TOTALS | F_WHOLE, 0, MADE_OF_RECORDS),
-	FORMAT(influx, "influx", NULL, influx_record, NULL, F_TOTALS, 0, MADE_OF_RECORDS),
-	FORMAT(graphite, "graphite", NULL, graphite_record, NULL, F_TOTALS | F_SENDS, 0, MADE_OF_RECORDS),
-	FORMAT(statsd, "statsd", NULL, statsd_record, NULL, F_SENDS, 0, MADE_OF_RECORDS),
-	FORMAT(collectd, "collectd", NULL, collectd_record, NULL, F_TOTALS, 0, MADE_OF_RECORDS),
-	FORMAT(kmsg, "kmsg", NULL, kmsg_record, kmsg_end, F_LONE, 0, MADE_OF_RECORDS),
-	FORMAT(plot, "svg", NULL, svg_record, svg_end, F_REPLACES | F_RUN,
-	       W_DEVICE | W_CLIENT | W_CGROUP | W_EVENT | W_SAMPLE | W_OA | W_COUNTER | W_COUNTERS, MADE_OF_RECORDS),
-	FORMAT(stat, "perf-csv", NULL, perfcsv_record, NULL, 0, W_EVENT, MADE_OF_RAW),
-	FORMAT(sample, "folded", NULL, NULL, NULL, 0, W_SAMPLE, MADE_OF_STACKS),
-	FORMAT(sample, "perfdata", NULL, NULL, NULL, 0, W_SAMPLE, MADE_OF_BYTES),
+	{ STR("line"), { line_measure }, line_record, line_end,
+	  F_MEASURE_FIRST | F_ONE_LINE | F_FIELD_COLUMNS | F_NO_NAME | F_FOR_PEOPLE, 0,
+	  CONTENT_RECORDS },
+	FORMAT(table, "table", table_measure, table_record, table_end,
+	       F_NO_NAME | F_FOR_PEOPLE, 0, CONTENT_RECORDS),
+	FORMAT(block, "block", NULL, block_record, NULL, 0, W_DEVICE, CONTENT_RECORDS),
+	FORMAT(plain, "plain", plain_measure, plain_record, NULL,
+	       F_MEASURE_FIRST | F_FIELD_COLUMNS | F_NO_NAME, 0, CONTENT_RECORDS),
+	{ STR("csv"), { columns_measure }, csv_record, csv_end,
+	  F_MEASURE_FIRST | F_FIELD_COLUMNS | F_FILE_HEADER | F_STATELESS, 0, CONTENT_RECORDS },
+	{ STR("json"), { NULL }, json_record, json_end, F_ONE_LINE | F_STATELESS, 0,
+	  CONTENT_RECORDS },
+	FORMAT(logfmt, "logfmt", NULL, logfmt_record, NULL, 0, 0, CONTENT_RECORDS),
+	FORMAT(prom, "prom", NULL, prom_record, prom_end, F_REPLACES_FILE | F_TOTALS | F_DOCUMENT,
+	       0, CONTENT_RECORDS),
+	FORMAT(openmetrics, "openmetrics", NULL, prom_record, openmetrics_end,
+	       F_REPLACES_FILE | F_TOTALS | F_DOCUMENT, 0, CONTENT_RECORDS),
+	FORMAT(influx, "influx", NULL, influx_record, NULL, F_TOTALS, 0, CONTENT_RECORDS),
+	FORMAT(graphite, "graphite", NULL, graphite_record, NULL, F_TOTALS | F_UDP | F_NO_NAME, 0,
+	       CONTENT_RECORDS),
+	FORMAT(statsd, "statsd", NULL, statsd_record, NULL, F_UDP | F_NO_NAME, 0,
+	       CONTENT_RECORDS),
+	FORMAT(collectd, "collectd", NULL, collectd_record, NULL, F_TOTALS | F_NO_NAME, 0,
+	       CONTENT_RECORDS),
+	FORMAT(kmsg, "kmsg", NULL, kmsg_record, kmsg_end, F_LINE_WRITES | F_NO_NAME, 0,
+	       CONTENT_RECORDS),
+	FORMAT(plot, "svg", NULL, svg_record, svg_end, F_REPLACES_FILE | F_COVERS_RUN | F_NO_NAME |
+	       F_TIME_AXIS, GPUS | W_EVENT | W_SAMPLE | W_OA | W_COUNTER | W_COUNTERS,
+	       CONTENT_RECORDS),
+	FORMAT(timeline, "perfetto", NULL, perfetto_record, NULL,
+	       F_NO_NAME | F_TIME_AXIS | F_MONOTONIC | F_BINARY,
+	       GPUS | W_EVENT | W_SAMPLE | W_OA | W_COUNTER, CONTENT_RECORDS),
+	FORMAT(timeline, "chrome", NULL, chrome_record, NULL,
+	       F_FILE_HEADER | F_NO_NAME | F_TIME_AXIS | F_MONOTONIC,
+	       GPUS | W_EVENT | W_SAMPLE | W_OA | W_COUNTER, CONTENT_RECORDS),
+	FORMAT(stat, "perf-csv", NULL, perfcsv_record, NULL, 0, W_EVENT, CONTENT_RAW),
+	FORMAT(stat, "perf-json", NULL, perfjson_record, NULL, 0, W_EVENT, CONTENT_RAW),
+	FORMAT(sample, "folded", NULL, NULL, NULL, 0, W_SAMPLE | W_STALL, CONTENT_STACKS),
+	FORMAT(sample, "perfdata", NULL, NULL, NULL, 0, W_SAMPLE, CONTENT_PERFDATA),
 };
 
 static bool is_left_out(const struct format *f)
 {
-	return !WHOLE && f->made == MADE_OF_NOTHING;
+	return !WHOLE && f->content == CONTENT_LEFT_OUT;
 }
 
 const struct format *format_find(struct str name)
@@ -1597,7 +2550,7 @@ const struct format *format_find(struct str name)
 	return NULL;
 }
 
-/* The feature that has a format of that name, where it was left out; or NULL. */
+/* Returns the feature that has a format of this name, if the feature was left out; or NULL. */
 const char *format_left_out(struct str name)
 {
 	for (size_t i = 0; i < LEN(formats); i++)
@@ -1611,108 +2564,150 @@ bool format_shows(const struct format *f, u8 kind)
 	return !f->kinds || f->kinds >> kind & 1;
 }
 
-/* Those of a kind of records, or with -1 all. */
-void format_names(struct buf *b, int kind, size_t indent)
+/* Returns the format after f, of those that are built in; NULL: the first one, or there is none. */
+const struct format *format_next(const struct format *f)
 {
-	size_t from = b->n;
-	bool first = true;
-
-	for (size_t i = 0; i < LEN(formats); i++) {
-		if (is_left_out(&formats[i]) || (kind >= 0 && !format_shows(&formats[i], (u8)kind)))
-			continue;
-		if (!first && indent && b->n - from + indent > 84) {
-			put_c(b, '\n');
-			from = b->n;
-			put_columns(b, from, indent);
-			from += indent;
-		} else if (!first) {
-			put_c(b, ' ');
-		}
-		first = false;
-		put_str(b, formats[i].name);
-	}
+	for (f = f ? f + 1 : formats; f < formats + LEN(formats); f++)
+		if (!is_left_out(f))
+			return f;
+	return NULL;
 }
 
-/* Formats of samples that are not made of records. */
-bool format_folds(const struct format *f)
+struct str format_name(const struct format *f)
 {
-	return f->made == MADE_OF_STACKS;
+	return f->name;
+}
+
+/* Formats of `sample` that do not consist of records. */
+bool format_is_folded(const struct format *f)
+{
+	return f->content == CONTENT_STACKS;
 }
 
 bool format_is_perfdata(const struct format *f)
 {
-	return f->made == MADE_OF_BYTES;
+	return f->content == CONTENT_PERFDATA;
 }
 
-/* Whether it shows what only -r has. */
+bool format_is_stateless(const struct format *f)
+{
+	return f->flags & F_STATELESS;
+}
+
+/* Returns whether the format shows fields that only -r has. */
 bool format_raw(const struct format *f)
 {
-	return f->made == MADE_OF_RAW;
+	return f->content == CONTENT_RAW;
 }
 
-bool format_joins(const struct format *f)
+/* Returns whether records have all their fields without -f. */
+bool format_has_all_fields(const struct format *f)
 {
-	return f->is & F_JOINS;
+	return f->record == csv_record || f->record == json_record ||
+	       (HAS(logfmt) && f->record == logfmt_record);
 }
 
-bool format_spreads(const struct format *f)
+bool format_has_one_line(const struct format *f)
 {
-	return f->is & F_SPREADS;
+	return f->flags & F_ONE_LINE;
 }
 
-bool format_replaces(const struct format *f)
+bool format_has_field_columns(const struct format *f)
 {
-	return f->is & F_REPLACES;
+	return f->flags & F_FIELD_COLUMNS;
 }
 
-bool format_measures_totals(const struct format *f)
+bool format_replaces_file(const struct format *f)
 {
-	return f->is & F_TOTALS;
+	return f->flags & F_REPLACES_FILE;
 }
 
-bool format_heads_file(const struct format *f)
+bool format_has_totals(const struct format *f)
 {
-	return f->is & F_HEADS;
+	return f->flags & F_TOTALS;
 }
 
-bool format_is_lone(const struct format *f)
+bool format_has_file_header(const struct format *f)
 {
-	return f->is & F_LONE;
+	return f->flags & F_FILE_HEADER;
 }
 
-bool format_is_whole(const struct format *f)
+bool format_writes_lines(const struct format *f)
 {
-	return f->is & F_WHOLE;
+	return f->flags & F_LINE_WRITES;
 }
 
-/* Whether it is one text of the whole run: out_end is for the end of that. */
-bool format_is_of_run(const struct format *f)
+bool format_is_document(const struct format *f)
 {
-	return f->is & F_RUN;
+	return f->flags & F_DOCUMENT;
 }
 
-bool format_sends(const struct format *f)
+/* Returns whether the format is one text for the whole run: then out_end() is called at its end. */
+bool format_covers_run(const struct format *f)
 {
-	return f->is & F_SENDS;
+	return f->flags & F_COVERS_RUN;
 }
 
-/* What lines of such records are made of, as patterns; 0: everything. */
-size_t out_words(const struct out *o, struct str words[MAX_WORDS])
+bool format_has_time_axis(const struct format *f)
 {
+	return f->flags & F_TIME_AXIS;
+}
+
+bool format_is_monotonic(const struct format *f)
+{
+	return f->flags & F_MONOTONIC;
+}
+
+bool format_is_binary(const struct format *f)
+{
+	return f->flags & F_BINARY;
+}
+
+bool format_has_udp(const struct format *f)
+{
+	return f->flags & F_UDP;
+}
+
+/* Returns whether records of devices show their names without -f. */
+bool format_has_names(const struct format *f)
+{
+	return !(f->flags & F_NO_NAME);
+}
+
+/* Returns whether lines that are not records may follow the last record: people read it, and no
+ * option has chosen what is shown of a record. */
+bool out_has_footer(const struct out *o)
+{
+	return o->fmt->flags & F_FOR_PEOPLE && !o->one_line && !o->no_header && !o->npatterns;
+}
+
+/* Stores the fields that the lines of this run show, as patterns, and returns their number. *when:
+ * the columns that a table shows, W_*. Both 0: all fields may be shown. */
+size_t out_default_fields(const struct out *o, struct str words[MAX_WORDS], u32 *when)
+{
+	bool line = o->fmt->record == line_record;
+	bool table = HAS(table) && o->fmt->record == table_record;
 	size_t n = 0;
 
-	if (o->fmt->record != line_record || o->npatterns || !(1u << o->kind & (W_DEVICE | W_CLIENT | W_CGROUP)))
+	*when = 0;
+	if ((!line && !table) || o->npatterns || !(1u << o->kind & GPUS))
 		return 0;
-	for (const struct lay *l = lays; l < lays + LEN(lays) && n < MAX_WORDS; l++)
-		if (l->kinds & 1 << o->kind && !(l->is & LIST))
-			words[n++] = str_z(l->word);
+	*when = table ? W_TABLE | W_LABEL | W_ID : 0;
+	for (const struct layout *l = layouts; l < layouts + LEN(layouts) && n < MAX_WORDS; l++)
+		if (line && l->kinds & 1 << o->kind && !(l->flags & LIST) &&
+		    l->put != cell_engines)
+			words[n++] = str_z(l->field);
+	for (size_t i = 0; i < LEN(line_fields) && n < MAX_WORDS; i++)
+		words[n++] = line_fields[i];
 	return n;
 }
 
-/* Whether the records of the coming sample are to be shown to out_measure first. */
+/* Returns whether all records of the next sample must be passed to out_measure() first. */
 bool out_measures(const struct out *o)
 {
-	return o->fmt->measure && !(o->fmt->is & F_ONCE && o->headed);
+	/* Long CSV has fixed columns. */
+	return o->fmt->measure && !(o->fmt->flags & F_MEASURE_FIRST && o->headed) &&
+	       !(o->fmt->flags & F_FILE_HEADER && !o->npatterns);
 }
 
 void out_measure(struct out *o, const struct record *r)
@@ -1720,22 +2715,25 @@ void out_measure(struct out *o, const struct record *r)
 	o->fmt->measure(o, r);
 }
 
-/* Appends one record, and before it whatever the format puts there. */
+/* Appends one record, and before the first one the header if the format has one. */
 void out_record(struct out *o, struct buf *b, const struct record *r)
 {
-	if (r->f)
-		o->fmt->record(o, b, r);
-	else
+	if (!r->f) {
 		b->full = true; /* there was no memory for its fields */
+		return;
+	}
+	if (o->note)
+		o->note(o, r);
+	o->fmt->record(o, b, r);
 }
 
-/* Appends what stands behind a sample. True: there is more, once b has been written. */
+/* Appends the end of a sample. Returns true if there is more: call it again after writing b. */
 bool out_end(struct out *o, struct buf *b)
 {
 	return o->fmt->end && o->fmt->end(o, b);
 }
 
-/* -f help: the fields of records of that kind, with unit and meaning. */
+/* Appends the text of -f help: the fields of records of this kind, with unit and meaning. */
 void out_fields(struct buf *b, u8 kind)
 {
 	for (size_t i = 0; i < ncolumns; i++) {
@@ -1757,6 +2755,7 @@ void out_fields(struct buf *b, u8 kind)
 		while (b->n - from < 35)
 			put_c(b, ' ');
 		put_z(b, c->help);
-		put_z(b, c->when & W_LIST ? " (list)\n" : c->when & W_LIVE ? "\n" : kind == K_EVENT ? " (--raw)\n" : " (-r)\n");
+		put_z(b, c->when & W_LIST ? " (list)\n" : c->when & W_LIVE ? "\n" :
+		      kind == K_EVENT ? " (--raw)\n" : " (-r)\n");
 	}
 }

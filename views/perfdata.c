@@ -1,21 +1,26 @@
-/* perfdata.c - the file that `perf report` and `perf script` read: the kernel's records as they came between a
- * header and what describes the machine. tools/perf/Documentation/perf.data-file-format.txt of Linux.
- * Pure: who calls writes. SPDX-License-Identifier: MIT */
-#include "gpustat.h"
+/* perfdata.c - the file that `perf report` and `perf script` read: a header, the kernel's
+ * records as they came, and a description of the machine. See
+ * tools/perf/Documentation/perf.data-file-format.txt of Linux. Pure: the caller's functions
+ * write. SPDX-License-Identifier: MIT */
+#include "perfstream.h"
+#include "counters.h"
+#include "views/views.h"
+#include "sources/perf/perf.h"
 
-enum { HEAD_BYTES = 104, SECTION = 16 };
+enum { HEADER_BYTES = 104, SECTION = 16, BUILD_ID_BYTES = 20 };
 
-/* The features that we write, by their numbers and in their order. */
-enum { OSRELEASE = 4, ARCH = 6, NRCPUS = 7, CMDLINE = 11, EVENT_DESC = 12 };
-static const u8 features[] = { OSRELEASE, ARCH, NRCPUS, CMDLINE, EVENT_DESC };
-
-static void flush(struct perfdata *d)
+static void write_now(struct perfdata *d, const char *p, size_t n)
 {
-	long r = d->error || !d->b.n ? 0 : d->write(d->b.p, d->b.n);
+	long r = d->error || !n ? 0 : d->write(p, n);
 
 	if (r < 0)
 		d->error = r;
-	d->written += d->b.n;
+	d->written += n;
+}
+
+static void flush(struct perfdata *d)
+{
+	write_now(d, d->b.p, d->b.n);
 	d->b.n = 0;
 }
 
@@ -28,12 +33,12 @@ static void put(struct perfdata *d, const void *p, size_t n)
 	put_str(&d->b, (struct str){ from, from + n });
 }
 
-static u64 here(const struct perfdata *d)
+static u64 offset_now(const struct perfdata *d)
 {
 	return d->written + d->b.n;
 }
 
-/* Numbers as this machine has them: the reader looks at how the first one lies. */
+/* Writes a number in host byte order: the reader detects the order from the first number. */
 static void put64(struct perfdata *d, u64 v)
 {
 	put(d, &v, sizeof(v));
@@ -46,9 +51,12 @@ static void put32(struct perfdata *d, u32 v)
 
 static void put_zeros(struct perfdata *d, size_t n)
 {
-	static const char zeros[SECTION * LEN(features)];
+	static const char zeros[64];
 
-	put(d, zeros, n);
+	for (size_t part; n > 0; n -= part) {
+		part = n < sizeof(zeros) ? n : sizeof(zeros);
+		put(d, zeros, part);
+	}
 }
 
 static void put_ids(struct perfdata *d, const struct pdevent *ev)
@@ -62,52 +70,93 @@ static size_t attr_size(const struct perfdata *d)
 	return d->nevents ? str_len(d->events[0].attr) : 0;
 }
 
-static void put_head(struct perfdata *d, u64 data_end)
+static void put_header(struct perfdata *d, u64 data_end)
 {
-	u64 flags = 0;
-
-	for (size_t i = 0; i < LEN(features); i++)
-		flags |= 1ull << features[i];
 	put(d, "PERFILE2", 8);
-	put64(d, HEAD_BYTES);
+	put64(d, HEADER_BYTES);
 	put64(d, attr_size(d) + SECTION);
 	put64(d, d->attrs_at);
 	put64(d, d->nevents * (attr_size(d) + SECTION));
 	put64(d, d->data_at);
 	put64(d, data_end - d->data_at);
-	put_zeros(d, 2 * sizeof(u64)); /* event types, of old */
-	put64(d, flags);
+	put_zeros(d, 2 * sizeof(u64)); /* event_types: obsolete */
+	put64(d, d->features);
 	put_zeros(d, 3 * sizeof(u64));
 }
 
-/* What stands before the records. The header comes again when their size is known. */
+/* Writes the part before the records. perfdata_end() writes the header again with their size. */
 void perfdata_begin(struct perfdata *d)
 {
-	u64 ids = HEAD_BYTES;
+	u64 ids = HEADER_BYTES;
 
 	d->written = d->b.n = 0;
-	put_head(d, 0);
+	put_header(d, 0);
 	for (u32 i = 0; i < d->nevents; i++)
 		put_ids(d, &d->events[i]);
-	d->attrs_at = here(d);
+	d->attrs_at = offset_now(d);
 	for (u32 i = 0; i < d->nevents; i++) {
 		put(d, d->events[i].attr.p, attr_size(d));
 		put64(d, ids);
 		put64(d, 8 * (u64)d->events[i].nids);
 		ids += 8 * (u64)d->events[i].nids;
 	}
-	d->data_at = here(d);
+	d->data_at = offset_now(d);
 }
 
-void perfdata_record(struct perfdata *d, struct str raw)
+/* Returns the place of a field in a sample: after the header and those of the fields `before` that
+ * the sample has; each has 8 bytes. */
+static size_t sample_offset(const struct prec *r, u64 before)
 {
-	put(d, raw.p, str_len(raw));
+	return 8 + 8 * (size_t)__builtin_popcountll(r->have & before);
 }
 
-/* Says that no record to come is older than those before the last such mark: the reader sorts up to there. */
-void perfdata_round(struct perfdata *d)
+/* Overwrites with 0 the addresses of these modes in a sample, and the fields of a tracepoint. at:
+ * its copy in the buffer. */
+static void hide_addresses(char *at, const struct prec *r, u32 hidden)
 {
-	perfdata_made(d, &(struct prec){ .type = PR_FINISHED_ROUND });
+	struct str chain = r->chain;
+	u8 mode = r->mode;
+	u64 ip;
+
+	if (hidden >> mode & 1 && r->have & PS_IP)
+		memset(at + sample_offset(r, PS_IDENTIFIER), 0, sizeof(ip));
+	if (hidden >> mode & 1 && r->have & PS_ADDR)
+		memset(at + sample_offset(r, PS_IDENTIFIER | PS_IP | PS_TID | PS_TIME), 0,
+		       sizeof(ip));
+	if (hidden >> mode & 1 && r->payload.p)
+		memset(at + (r->payload.p - r->raw.p), 0, str_len(r->payload));
+	while (chain_next(&chain, &mode, &ip))
+		if (hidden >> mode & 1)
+			memset(at + (chain.p - r->raw.p) - sizeof(ip), 0, sizeof(ip));
+}
+
+/* Writes a record as the kernel sent it, but without the addresses of the hidden modes, 1 << enum
+ * pmode each. */
+void perfdata_record(struct perfdata *d, const struct prec *r, u32 hidden)
+{
+	size_t n = str_len(r->raw);
+
+	put(d, r->raw.p, n);
+	if (r->type == PR_SAMPLE && hidden && !d->b.full)
+		hide_addresses(d->b.p + d->b.n - n, r, hidden);
+}
+
+/* Writes records as they are; many of them without a copy in the buffer. */
+void perfdata_records(struct perfdata *d, struct str records)
+{
+	if (str_len(records) < d->b.cap / 8) {
+		put(d, records.p, str_len(records));
+		return;
+	}
+	flush(d);
+	write_now(d, records.p, str_len(records));
+}
+
+/* Writes a mark: no later record is older than the records before the previous mark. The reader
+ * sorts records up to there. */
+void perfdata_finish_round(struct perfdata *d)
+{
+	perfdata_synthesize(d, &(struct prec){ .type = PR_FINISHED_ROUND });
 }
 
 static size_t id_bytes(const struct pformat *f)
@@ -142,13 +191,27 @@ static void put_sample_id(struct perfdata *d, const struct prec *r)
 		put64(d, r->id);
 }
 
-/* A record that the kernel did not send, as it would have: MMAP, MMAP2, COMM, LOST_SAMPLES, or a mark of ours. */
-void perfdata_made(struct perfdata *d, const struct prec *r)
+/* Writes a build ID as MMAP2 has it: a length, 3 bytes of nothing, 20 bytes. */
+static void put_build_id(struct perfdata *d, struct str id)
 {
-	static const u8 sizes[] = { [PR_MMAP] = 40, [PR_COMM] = 16, [PR_MMAP2] = 72, [PR_LOST_SAMPLES] = 16 };
+	size_t n = str_len(id) < BUILD_ID_BYTES ? str_len(id) : BUILD_ID_BYTES;
+
+	put32(d, 0);
+	d->b.p[d->b.n - 4] = (char)n;
+	put(d, id.p, n);
+	put_zeros(d, BUILD_ID_BYTES - n);
+}
+
+/* Writes a record that the kernel did not send, in the kernel's format: MMAP, MMAP2, COMM,
+ * LOST_SAMPLES; or FINISHED_ROUND, which has a header only. */
+void perfdata_synthesize(struct perfdata *d, const struct prec *r)
+{
+	static const u8 sizes[] = { [PR_MMAP] = 40, [PR_COMM] = 16, [PR_MMAP2] = 72,
+				    [PR_LOST_SAMPLES] = 16 };
 	size_t fixed = r->type < LEN(sizes) && sizes[r->type] ? sizes[r->type] : 8;
 	size_t name = str_len(r->name) < 4096 ? str_len(r->name) : 4096; /* PATH_MAX */
-	size_t padded = fixed == 8 || r->lost ? 0 : (name + 8) & ~(size_t)7, id = fixed == 8 ? 0 : id_bytes(&d->format);
+	size_t padded = fixed == 8 || r->lost ? 0 : (name + 8) & ~(size_t)7;
+	size_t id = fixed == 8 ? 0 : id_bytes(&d->format);
 	u16 half[2] = { r->misc, (u16)(fixed + padded + id) };
 
 	put32(d, r->type);
@@ -167,11 +230,15 @@ void perfdata_made(struct perfdata *d, const struct prec *r)
 		put64(d, r->len);
 		put64(d, r->pgoff);
 	}
-	if (r->type == PR_MMAP2) {
+	if (r->type == PR_MMAP2 && r->misc & PM_BUILD_ID) {
+		put_build_id(d, r->build_id);
+	} else if (r->type == PR_MMAP2) {
 		put32(d, r->major);
 		put32(d, r->minor);
 		put64(d, r->ino);
 		put64(d, r->generation);
+	}
+	if (r->type == PR_MMAP2) {
 		put32(d, r->prot);
 		put32(d, r->flags);
 	}
@@ -181,55 +248,72 @@ void perfdata_made(struct perfdata *d, const struct prec *r)
 		put_sample_id(d, r);
 }
 
-/* --- features ------------------------------------------------------------------------------------------- */
+/* --- features --------------------------------------------------------------------------------- */
 
-/* With its NUL, and filled to a multiple of 64 as perf does. */
-static void put_string(struct perfdata *d, struct str s)
+/* Appends numbers in host byte order, as the records have them. */
+void perfdata_u32(struct buf *b, u32 v)
+{
+	put_n(b, (const char *)&v, sizeof(v));
+}
+
+void perfdata_u64(struct buf *b, u64 v)
+{
+	put_n(b, (const char *)&v, sizeof(v));
+}
+
+/* Appends a string with its NUL, padded to a multiple of 64 as perf does. */
+void perfdata_string(struct buf *b, struct str s)
 {
 	size_t n = str_len(s) < 4095 ? str_len(s) : 4095, padded = (n + 64) & ~(size_t)63;
 
-	put32(d, (u32)padded);
-	put(d, s.p, n);
-	put_zeros(d, padded - n);
+	perfdata_u32(b, (u32)padded);
+	put_n(b, s.p, n);
+	for (; n < padded; n++)
+		put_c(b, '\0');
 }
 
+/* Appends an entry of PD_BUILD_ID: a header like that of a record, the PID of the machine (-1),
+ * the ID, its length, and the name of the file, of the kernel or of a module. False: no room. */
+bool perfdata_build_id(struct buf *b, u8 mode, struct str id, struct str name)
+{
+	enum { FIXED = 8 + 4 + 24, HAS_LENGTH = 1 << 15 };
+	size_t n = str_len(name) < 4095 ? str_len(name) : 4095, padded = (n + 64) & ~(size_t)63;
+	u16 half[2] = { (u16)(mode | HAS_LENGTH), (u16)(FIXED + padded) };
+
+	if (str_len(id) > BUILD_ID_BYTES || FIXED + padded > b->cap - b->n)
+		return false;
+	perfdata_u32(b, 0);
+	put_n(b, (const char *)half, sizeof(half));
+	perfdata_u32(b, UINT32_MAX);
+	put_str(b, id);
+	for (size_t i = str_len(id); i < BUILD_ID_BYTES; i++)
+		put_c(b, '\0');
+	perfdata_u32(b, 0);
+	b->p[b->n - 4] = (char)str_len(id);
+	put_n(b, name.p, n);
+	for (; n < padded; n++)
+		put_c(b, '\0');
+	return true;
+}
+
+/* Writes what the attributes and the names of all events are. */
 static void put_events(struct perfdata *d)
 {
 	put32(d, d->nevents);
 	put32(d, (u32)attr_size(d));
 	for (u32 i = 0; i < d->nevents; i++) {
+		char name[256];
+		struct buf b = BUF(name);
+
+		perfdata_string(&b, d->events[i].name);
 		put(d, d->events[i].attr.p, attr_size(d));
 		put32(d, d->events[i].nids);
-		put_string(d, d->events[i].name);
+		put(d, b.p, b.n);
 		put_ids(d, &d->events[i]);
 	}
 }
 
-static void put_feature(struct perfdata *d, u8 which, const struct pdmeta *m)
-{
-	switch (which) {
-	case OSRELEASE:
-		put_string(d, m->release);
-		break;
-	case ARCH:
-		put_string(d, m->machine);
-		break;
-	case NRCPUS:
-		put32(d, m->cpus_online);
-		put32(d, m->cpus);
-		break;
-	case CMDLINE:
-		put32(d, m->nargs);
-		for (u32 i = 0; i < m->nargs; i++)
-			put_string(d, m->args[i]);
-		break;
-	default:
-		put_events(d);
-		break;
-	}
-}
-
-/* What is in the buffer goes over what was written at `at`. */
+/* Writes the buffer over the file at offset `at`. */
 static void patch(struct perfdata *d, u64 at)
 {
 	long r = d->error ? 0 : d->patch(at, d->b.p, d->b.n);
@@ -239,24 +323,31 @@ static void patch(struct perfdata *d, u64 at)
 	d->b.n = 0;
 }
 
-/* What stands behind the records, and the header with all sizes. 0, or the first -errno. */
-long perfdata_end(struct perfdata *d, const struct pdmeta *m)
+/* Writes the part after the records, the n features that describe the machine and the events, in
+ * ascending order of their numbers, and the header with all sizes. Returns 0 or the first
+ * -errno. */
+long perfdata_end(struct perfdata *d, const struct pdfeature *f, size_t n)
 {
-	u64 table = here(d), at[LEN(features) + 1];
+	u64 table = offset_now(d), at[PD_FEATURES + 1];
 
-	put_zeros(d, SECTION * LEN(features));
-	for (size_t i = 0; i < LEN(features); i++) {
-		at[i] = here(d);
-		put_feature(d, features[i], m);
+	n = n < PD_FEATURES ? n : PD_FEATURES;
+	put_zeros(d, SECTION * n);
+	for (size_t i = 0; i < n; i++) {
+		d->features |= 1ull << f[i].number;
+		at[i] = offset_now(d);
+		if (f[i].number == PD_EVENT_DESC)
+			put_events(d);
+		else
+			perfdata_records(d, f[i].bytes);
 	}
-	at[LEN(features)] = here(d);
+	at[n] = offset_now(d);
 	flush(d);
-	for (size_t i = 0; i < LEN(features); i++) {
+	for (size_t i = 0; i < n; i++) {
 		put64(d, at[i]);
 		put64(d, at[i + 1] - at[i]);
 	}
 	patch(d, table);
-	put_head(d, table);
+	put_header(d, table);
 	patch(d, 0);
 	return d->error;
 }

@@ -1,54 +1,64 @@
-/* profile.c - samples summed up: by comm, by symbol, by address, by stack. Pure: nothing here writes.
+/* profile.c - sums samples by comm, by symbol, by address and by stack. Pure: no system calls.
  * SPDX-License-Identifier: MIT */
-#include "gpustat.h"
+#include "parse.h"
+#include "perfstream.h"
+#include "views/views.h"
+#include "sources/os/os.h"
 
 enum {
 	MAX_COMMS = 4096,     /* names of tasks: threads of a pool are often numbered */
-	MAX_PSYMBOLS = 16384, /* functions that were hit: 20 s of a compiler hit 4500 */
-	MAX_IPS = 131072,     /* the same: at 10 kHz, 74 000 */
+	MAX_PSYMBOLS = 16384, /* functions with samples: 20 s of a compiler had 4500 */
+	MAX_IPS = 131072,     /* addresses with samples: the same compiler had 74 000 at 10 kHz */
 	MAX_STACKS = 16384,
 	MAX_PTEXT = 4 << 20,  /* comms, and 16 384 stacks of 250 bytes */
 };
 
-static struct row {
+struct row {
 	struct profrow r;
-	u32 hash, next;    /* next: of its bucket; row + 1 */
-	u32 bucket, order; /* not of this row, but the i-th bucket and the i-th row in order */
-} *rows[PROF_TABLES];
-static u32 nrows[PROF_TABLES], nbuckets[PROF_TABLES];
-
-#define SUM(which, most_rows, what) \
-	[which] = TABLE_OF(rows[which], sizeof(struct row), most_rows, 128 * sizeof(struct row), what)
-static struct table tables[PROF_TABLES] = {
-	SUM(PROF_COMM, MAX_COMMS, "comms"),
-	SUM(PROF_SYMBOL, MAX_PSYMBOLS, "functions"),
-	SUM(PROF_IP, MAX_IPS, "addresses"),
-	SUM(PROF_STACK, MAX_STACKS, "stacks"),
+	u32 hash, next;    /* next: row of the same bucket, plus 1 */
+	/* not of row i: first row of bucket i, plus 1; the i-th row when sorted */
+	u32 bucket, order;
 };
 
-static char *text;
-static TABLE(text, MAX_PTEXT, 4096, "bytes of comms and stacks");
-static size_t text_n;
+#define PROFILE_TABLE(which, most_rows, what) \
+	[which] = TABLE_OF(prof.rows[which], sizeof(struct row), most_rows, \
+			   128 * sizeof(struct row), what)
+static struct {
+	struct row *rows[PROF_TABLES];
+	u32 nrows[PROF_TABLES], nbuckets[PROF_TABLES];
+	char *text;
+	size_t text_n;
+	struct table tables[PROF_TABLES], text_table;
+} prof = {
+	.tables = {
+		PROFILE_TABLE(PROF_COMM, MAX_COMMS, "comms"),
+		PROFILE_TABLE(PROF_SYMBOL, MAX_PSYMBOLS, "functions"),
+		PROFILE_TABLE(PROF_IP, MAX_IPS, "addresses"),
+		PROFILE_TABLE(PROF_STACK, MAX_STACKS, "stacks"),
+	},
+	.text_table = TABLE_ROW(prof.text, MAX_PTEXT, 4096, "bytes of comms and stacks"),
+};
 
-u64 profile_samples[PROF_TABLES], profile_period[PROF_TABLES];
-u64 profile_dropped;
+struct profile_sums profile_sums;
 
 void profile_begin(u8 sums)
 {
 	for (u32 i = 0; i < PROF_TABLES; i++)
 		if (sums >> i & 1)
-			table_has(&tables[i], 0);
-	table_has(&text_table, 0);
+			table_has(&prof.tables[i], 0);
+	table_has(&prof.text_table, 0);
 }
 
 static struct row *row_find(u8 table, const struct profrow *r, u32 hash)
 {
-	struct row *all = rows[table];
+	struct row *all = prof.rows[table];
 
-	for (u32 i = nbuckets[table] ? all[hash % nbuckets[table]].bucket : 0; i; i = all[i - 1].next) {
+	for (u32 i = prof.nbuckets[table] ? all[hash % prof.nbuckets[table]].bucket : 0; i;
+	     i = all[i - 1].next) {
 		struct row *x = &all[i - 1];
 
-		if (x->hash == hash && x->r.ip == r->ip && str_eq(x->r.name, r->name) && str_eq(x->r.module, r->module))
+		if (x->hash == hash && x->r.ip == r->ip && str_eq(x->r.name, r->name) &&
+		    str_eq(x->r.module, r->module))
 			return x;
 	}
 	return NULL;
@@ -56,69 +66,83 @@ static struct row *row_find(u8 table, const struct profrow *r, u32 hash)
 
 static void row_link(u8 table, u32 i)
 {
-	struct row *all = rows[table];
-	u32 *bucket = &all[all[i].hash % nbuckets[table]].bucket;
+	struct row *all = prof.rows[table];
+	u32 *bucket = &all[all[i].hash % prof.nbuckets[table]].bucket;
 
 	all[i].next = *bucket;
 	*bucket = i + 1;
 }
 
-/* As many buckets as there is room for rows. */
+/* Makes as many buckets as there are rows with memory. */
 static void buckets_grow(u8 table)
 {
-	for (u32 i = 0; i < nbuckets[table]; i++)
-		rows[table][i].bucket = 0;
-	nbuckets[table] = tables[table].ready;
-	for (u32 i = 0; i < nrows[table]; i++)
+	for (u32 i = 0; i < prof.nbuckets[table]; i++)
+		prof.rows[table][i].bucket = 0;
+	prof.nbuckets[table] = prof.tables[table].ready;
+	for (u32 i = 0; i < prof.nrows[table]; i++)
 		row_link(table, i);
 }
 
 static struct row *row_add(u8 table, const struct profrow *r, u32 hash)
 {
-	/* The names of others last by themselves. */
+	/* Comms and stacks are copied: the names of other tables stay valid by themselves. */
 	size_t n = table == PROF_COMM || table == PROF_STACK ? str_len(r->name) : 0;
 	struct row *x;
 
-	if (!table_has(&tables[table], nrows[table]) || (n && !table_has(&text_table, text_n + n - 1)))
+	if (!table_has(&prof.tables[table], prof.nrows[table]) ||
+	    (n && !table_has(&prof.text_table, prof.text_n + n - 1)))
 		return NULL;
-	if (nbuckets[table] != tables[table].ready)
+	if (prof.nbuckets[table] != prof.tables[table].ready)
 		buckets_grow(table);
-	x = &rows[table][nrows[table]];
+	x = &prof.rows[table][prof.nrows[table]];
 	x->r = (struct profrow){ .name = r->name, .module = r->module, .ip = r->ip };
 	x->hash = hash;
 	if (n) {
-		x->r.name = str_of(text + text_n, n);
-		memcpy(text + text_n, r->name.p, n);
-		text_n += n;
+		x->r.name = str_of(prof.text + prof.text_n, n);
+		memcpy(prof.text + prof.text_n, r->name.p, n);
+		prof.text_n += n;
 	}
-	row_link(table, nrows[table]++);
+	row_link(table, prof.nrows[table]++);
 	return x;
 }
 
-/* Adds samples to the row of that name, module and address. A comm and a stack are copied; the names of
- * symbols and modules have to last. */
-void profile_add(u8 table, const struct profrow *r)
+/* Adds a sample to a row that profile_add() has returned. */
+void profile_more(u8 table, struct profrow *row, u64 period)
 {
-	u32 hash = hash_more(hash_more(HASH_BEGIN ^ (u32)(r->ip ^ r->ip >> 32), r->name), r->module);
+	profile_sums.samples[table]++;
+	profile_sums.period[table] += period;
+	row->samples++;
+	row->period += period;
+}
+
+/* Adds samples to the row with this name, module and address. A comm and a stack are copied; the
+ * caller guarantees that names of symbols and modules stay valid. Returns the row, which never
+ * moves; NULL: there is no room. */
+struct profrow *profile_add(u8 table, const struct profrow *r)
+{
+	u32 hash = hash_more(hash_more(HASH_BEGIN ^ (u32)(r->ip ^ r->ip >> 32), r->name),
+			     r->module);
 	struct row *x;
 
-	profile_samples[table] += r->samples;
-	profile_period[table] += r->period;
+	profile_sums.samples[table] += r->samples;
+	profile_sums.period[table] += r->period;
 	x = row_find(table, r, hash);
 	if (!x)
 		x = row_add(table, r, hash);
 	if (!x) {
-		profile_dropped += r->samples;
-		return;
+		profile_sums.dropped += r->samples;
+		return NULL;
 	}
 	x->r.samples += r->samples;
 	x->r.period += r->period;
+	return &x->r;
 }
 
-/* Stacks by name, as stackcollapse-perf.pl sorts them; all else by weight. */
+/* Compares rows: stacks by name, as stackcollapse-perf.pl sorts them; others by period, then
+ * samples. */
 static int row_cmp(u8 table, u32 a, u32 b)
 {
-	const struct profrow *x = &rows[table][a].r, *y = &rows[table][b].r;
+	const struct profrow *x = &prof.rows[table][a].r, *y = &prof.rows[table][b].r;
 	int c;
 
 	if (table != PROF_STACK) {
@@ -133,17 +157,18 @@ static int row_cmp(u8 table, u32 a, u32 b)
 	return c ? c : (x->ip > y->ip) - (x->ip < y->ip);
 }
 
-/* Puts a table in order; how many rows it has. Until the next profile_add() profile_row() gives them. */
+/* Sorts a table and returns the number of its rows. profile_row() returns them until the next
+ * profile_add(). */
 size_t profile_sort(u8 table)
 {
-	struct row *all = rows[table];
-	u32 gap = 1, n = nrows[table];
+	struct row *all = prof.rows[table];
+	u32 gap = 1, n = prof.nrows[table];
 
 	for (u32 i = 0; i < n; i++)
 		all[i].order = i;
 	while (gap < n / 3)
 		gap = 3 * gap + 1;
-	for (; gap > 0; gap /= 3) /* Shell's sort, Knuth's steps: n^1.5 at worst, as in symbols.c */
+	for (; gap > 0; gap /= 3) /* Shell sort with Knuth's gaps: O(n^1.5), as in symbols.c */
 		for (u32 i = gap; i < n; i++) {
 			u32 x = all[i].order, at = i;
 
@@ -156,10 +181,10 @@ size_t profile_sort(u8 table)
 
 const struct profrow *profile_row(u8 table, size_t i)
 {
-	return &rows[table][rows[table][i].order].r;
+	return &prof.rows[table][prof.rows[table][i].order].r;
 }
 
-/* --- folded stacks: frames from the outermost, divided by semicolons, a blank and a count -------------- */
+/* --- folded stacks: frames from the outermost on, separated by ';', then a blank and a count -- */
 
 static void put_frame(struct buf *b, struct str s, bool blanks)
 {
@@ -175,14 +200,14 @@ static void put_frame(struct buf *b, struct str s, bool blanks)
 	}
 }
 
-/* As stackcollapse-perf.pl writes it: blanks of the name become underscores. */
+/* Writes the name of a task as stackcollapse-perf.pl does: blanks become underscores. */
 void folded_comm(struct buf *b, struct str comm)
 {
 	put_frame(b, comm, false);
 }
 
-/* One frame further in. As stackcollapse-perf.pl --kernel: what has no symbol is its module in brackets,
- * and the kernel's end in _[k]. */
+/* Writes the next inner frame as stackcollapse-perf.pl --kernel does: a frame without a symbol
+ * is its module in brackets, and frames of the kernel end in _[k]. */
 void folded_frame(struct buf *b, struct str symbol, struct str module, u8 mode)
 {
 	struct str s = str_base(module);

@@ -1,7 +1,13 @@
-/* record.c - the schema: which fields the record of a device, a client, a cgroup or a dump has, in which
- * order, and how the registry fills them. Pure. SPDX-License-Identifier: MIT */
+/* record.c - the schema: the fields of each kind of record, their order, and how they are filled
+ * from the registry. Pure: no system calls. SPDX-License-Identifier: MIT */
 #include "built.h"
-#include "gpustat.h"
+#include "parse.h"
+#include "perfstream.h"
+#include "counters.h"
+#include "views/views.h"
+#include "sources/os/os.h"
+#include "sources/oa/oa.h"
+#include "sources/catalog/catalog.h"
 
 const struct unitinfo units[UNITS] = {
 	[U_NONE] = { "", 0 },       [U_PERCENT] = { "%", 3 },  [U_BYTES] = { "bytes", 0 },
@@ -15,219 +21,413 @@ const struct unitinfo units[UNITS] = {
 	[U_MILLIV] = { "mV", 0 },  [U_MILLIA] = { "mA", 0 },
 };
 
-/* What fills a column that is not simply a counter. */
+/* Sources of columns that are not simply a counter (enum desc). */
 enum label {
-	L_SCHEMA = D_COUNT, L_KIND, L_SUMMARY, L_TIME, L_DT, L_FILE, L_DEV, L_DRIVER, L_PDEV, L_CLIENT, L_NAME,
-	L_PID, L_COMM, L_PIDS, L_CGROUP, L_CONTAINER, L_STATE, L_NODES, L_CLIENTS, L_UNREADABLE,
-	L_DROPPED, L_SKIPPED, L_BUSY, L_IDLE, L_USED, L_OTHER, L_FACTS, L_MISSING, L_ENGINE_BUSY, L_ENGINE_UTIL,
-	L_ENGINE_FREQ, L_FREQ_AVG,
-	L_EVENT, L_SET, L_SET_ID, L_CPU, L_CORE, L_SOCKET, L_TID, L_VALUE, L_UNIT, L_RUNNING, L_REASON, L_DEVIATION, L_REPEATS,
+	L_SCHEMA = D_COUNT, L_KIND, L_SUMMARY, L_TIME, L_DT, L_FILE, L_DEV, L_DRIVER, L_PDEV,
+	L_CLIENT, L_NAME, L_PID, L_COMM, L_PIDS, L_CGROUP, L_CONTAINER, L_CONTAINER_KIND, L_POD,
+	L_STATE, L_NODES, L_CLIENTS, L_UNREADABLE, L_DROPPED, L_SKIPPED, L_OTHER, L_FACTS,
+	L_MISSING,
+#define COMPUTED(id, ...) L_##id,
+#include "quantities.h"
+	L_EVENT, L_SET, L_SET_ID, L_CPU, L_CORE, L_SOCKET,
+	L_DIE, L_CLUSTER, L_CACHE, L_NODE, L_TID, L_VALUE, L_UNIT, L_RUNNING,
+	L_REASON, L_DEVIATION, L_REPEATS, L_METRIC, L_METRIC_UNIT, L_STALLS, L_USER,
+	L_SYSTEM,
 	L_RUNS, L_ACTIVE, L_TIMEOUT, L_CPUS, L_COUNT, L_ENABLED, L_RUNTIME,
-	L_MODE, L_IP, L_ADDR, L_SYMBOL, L_MODULE, L_PERIOD, L_LOST, L_VALUES, L_CHAIN, L_BY, L_SAMPLES, L_PERCENT,
-	L_INDEX, L_CTX, L_TS, L_CPU_TIME, L_TICKS, L_OA_FREQ, L_REPORTS, L_ID, L_UNSLICE, L_SLICE, L_OA_COUNTERS,
-	L_VENDOR, L_MIN, L_MAX, L_SCALE, L_WHAT, L_COUNTERS, L_SOURCE, L_STATUS, L_OK, L_DETAIL, L_REMEDY,
+	L_MODE, L_IP, L_ADDR, L_SYMBOL, L_MODULE, L_PERIOD, L_LOST, L_VALUES, L_CHAIN, L_BY,
+	L_SAMPLES, L_PERCENT,
+	L_INDEX, L_CTX, L_TS, L_CPU_TIME, L_TICKS, L_OA_FREQ, L_REPORTS, L_ID, L_UNSLICE, L_SLICE,
+	L_FIELDS, L_NUMBER, L_CALLS, L_ERRORS, L_TOTAL, L_MEAN, L_LONGEST,
+	L_OA_COUNTERS, L_ALL_COUNTS, L_STALL, /* L_STALL + enum stallreason */
+	L_STALL_LAST = L_STALL + STALL_REASONS - 1,
+	L_VENDOR, L_MIN, L_MAX, L_SCALE, L_WHAT, L_COUNTERS, L_SOURCE, L_STATUS, L_OK, L_DETAIL,
+	L_REMEDY,
+	L_COMMAND, L_FACT, /* L_FACT + enum runfact */
 };
+_Static_assert((int)L_FACT + RUN_FACTS <= UINT8_MAX, "a column's id is a byte");
 
-#define ALL   (W_DEVICE | W_CLIENT | W_CGROUP | W_FDINFO)
-#define EVERY (ALL | W_EVENT | W_SAMPLE | W_PROFILE | W_OA | W_COUNTER | W_COUNTERS | W_SOURCE)
-#define LIVES (W_DEVICE | W_CLIENT | W_CGROUP)
+#define ALL   (LIVE | W_FDINFO)
+#define EVERY (ALL | W_EVENT | W_SAMPLE | W_PROFILE | W_OA | W_COUNTER | W_COUNTERS | W_SOURCE | \
+	       W_COMMAND | W_STALL | TIMES)
+#define TIMES (W_LATENCY | W_SYSCALL)
+#if HAS(sample)
+#define KINDS K_COUNT
+#define SUM_KINDS ", latency or syscall"
+#else
+#define KINDS K_LATENCY /* a small build has no rows for the last kinds */
+#define SUM_KINDS ""
+#endif
+#define LIVE  (W_DEVICE | W_CLIENT | W_CGROUP | W_PROCESS)
 #define BOTH  (W_LIVE | W_RAW)
 
-/* In the order of the record. The columns of one group stand together. */
+/* The text of -f help and of metrics. The rows of every build have none if nothing shows it. */
+#if HAS(help) || HAS(metrics)
+#define WHAT(text) text
+#else
+#define WHAT(text) ""
+#endif
+
+/* In the order of the record. The columns of a group are consecutive. */
 const struct column columns[] = {
-	{ NULL, "schema", S_SCALAR, U_NONE, L_SCHEMA, EVERY | BOTH | W_META, "1; raised if a key must change" },
-	{ NULL, "kind", S_SCALAR, U_NONE, L_KIND, EVERY | BOTH | W_ID | W_ASKED, "device, client, cgroup, fdinfo, event, sample, profile, oa, counter or source" },
-	{ NULL, "summary", S_SCALAR, U_NONE, L_SUMMARY, LIVES | W_LIVE | W_SPARSE | W_META | W_LABEL, "min, avg or max of the run (-S)" },
-	{ NULL, "file", S_SCALAR, U_NONE, L_FILE, W_FDINFO | BOTH | W_TABLE | W_LABEL, "the dump" },
-	{ NULL, "time", S_SCALAR, U_SECONDS, L_TIME, LIVES | W_EVENT | W_SAMPLE | W_OA | W_COUNTER | W_COUNTERS | BOTH | W_ID | W_TABLE | W_ASKED, "when, see -t" },
-	{ NULL, "dt", S_SCALAR, U_SECONDS, L_DT, LIVES | W_EVENT | W_OA | W_COUNTER | W_COUNTERS | BOTH | W_ID | W_ASKED, "the interval that rates are made over" },
+	{ NULL, "schema", S_SCALAR, U_NONE, L_SCHEMA, EVERY | BOTH | W_META,
+	  WHAT("version; raised if a key must change") },
+	{ NULL, "kind", S_SCALAR, U_NONE, L_KIND, EVERY | BOTH | W_ID | W_EXPLICIT,
+	  WHAT("device, client, cgroup, process, fdinfo, event, sample, profile, oa, counter, "
+	       "source, run or stall" SUM_KINDS) },
+	{ NULL, "summary", S_SCALAR, U_NONE, L_SUMMARY, LIVE | W_LIVE | W_SPARSE | W_META | W_LABEL,
+	  WHAT("min, avg or max of the run (-S)") },
+#if HAS(stat)
+	{ NULL, "summary", S_SCALAR, U_NONE, L_SUMMARY,
+	  W_EVENT | BOTH | W_SPARSE | W_META | W_LABEL, "total: of all intervals (--summary)" },
+#endif
+	{ NULL, "file", S_SCALAR, U_NONE, L_FILE, W_FDINFO | BOTH | W_TABLE | W_LABEL,
+	  WHAT("name of the dump") },
+	{ NULL, "time", S_SCALAR, U_SECONDS, L_TIME,
+	  LIVE | W_EVENT | W_SAMPLE | W_OA | W_COUNTER | W_COUNTERS | W_COMMAND | W_STALL | BOTH |
+	  W_ID | W_TABLE | W_EXPLICIT, WHAT("time of the sample, see -t") },
+	{ NULL, "dt", S_SCALAR, U_SECONDS, L_DT,
+	  LIVE | W_EVENT | W_OA | W_COUNTER | W_COUNTERS | W_COMMAND | W_STALL | BOTH | W_ID |
+	  W_EXPLICIT,
+	  WHAT("the interval of the rates") },
 #if HAS(named)
-	{ NULL, "index", S_SCALAR, U_NONE, L_INDEX, W_COUNTER | W_LIST | W_TABLE, "in the list, as in C" },
-	{ NULL, "vendor", S_SCALAR, U_NONE, L_VENDOR, W_COUNTER | BOTH | W_TABLE | W_LABEL, "who tells it: linux, a driver, another program" },
-	{ NULL, "name", S_SCALAR, U_NONE, L_NAME, W_COUNTER | BOTH | W_TABLE | W_ID | W_LABEL, "the counter, as in C" },
-	{ NULL, "value", S_SCALAR, U_NONE, L_VALUE, W_COUNTER | BOTH | W_TABLE, "a whole number, as in C" },
-	{ NULL, "unit", S_SCALAR, U_NONE, L_UNIT, W_COUNTER | BOTH | W_TABLE | W_LABEL, "of the value; nothing for a number" },
+	{ NULL, "index", S_SCALAR, U_NONE, L_INDEX, W_COUNTER | W_LIST | W_TABLE,
+	  "index in the list, as in the C interface" },
+	{ NULL, "vendor", S_SCALAR, U_NONE, L_VENDOR, W_COUNTER | BOTH | W_TABLE | W_LABEL,
+	  "provider: linux, a driver, another program" },
+	{ NULL, "name", S_SCALAR, U_NONE, L_NAME, W_COUNTER | BOTH | W_TABLE | W_ID | W_LABEL,
+	  "name of the counter, as in the C interface" },
+	{ NULL, "value", S_SCALAR, U_NONE, L_VALUE, W_COUNTER | BOTH | W_TABLE,
+	  "integer, as in the C interface" },
+	{ NULL, "unit", S_SCALAR, U_NONE, L_UNIT, W_COUNTER | BOTH | W_TABLE | W_LABEL,
+	  "unit of the value; empty for a number" },
 	{ NULL, "min", S_SCALAR, U_NONE, L_MIN, W_COUNTER | W_LIST | W_TABLE, "least value" },
-	{ NULL, "max", S_SCALAR, U_NONE, L_MAX, W_COUNTER | W_LIST | W_TABLE, "highest value; null where there is no limit" },
-	{ NULL, "scale", S_SCALAR, U_NONE, L_SCALE, W_COUNTER | W_LIST | W_TABLE, "times a value: 0 to 100; null where there is no limit" },
-	{ NULL, "description", S_SCALAR, U_NONE, L_WHAT, W_COUNTER | W_LIST | W_TABLE, "what it is, with the unit" },
-	{ "counter", NULL, S_INST, U_NONE, L_COUNTERS, W_COUNTERS | BOTH, "each counter" },
+	{ NULL, "max", S_SCALAR, U_NONE, L_MAX, W_COUNTER | W_LIST | W_TABLE,
+	  "highest value; null if there is no limit" },
+	{ NULL, "scale", S_SCALAR, U_NONE, L_SCALE, W_COUNTER | W_LIST | W_TABLE,
+	  "factor to 0..100; null if there is no limit" },
+	{ NULL, "description", S_SCALAR, U_NONE, L_WHAT, W_COUNTER | W_LIST | W_TABLE,
+	  "what it is, with the unit" },
+	{ "counter", NULL, S_INST, U_NONE, L_COUNTERS, W_COUNTERS | BOTH,
+	  "value of each counter" },
 #endif
 #if HAS(oa)
-	{ NULL, "dev", S_SCALAR, U_NONE, L_DEV, W_OA | BOTH | W_ID | W_LABEL, "the GPU's primary node, else its render node" },
+	{ NULL, "dev", S_SCALAR, U_NONE, L_DEV, W_OA | W_STALL | BOTH | W_ID | W_LABEL,
+	  "the GPU's primary node, else its render node" },
 	{ NULL, "set", S_SCALAR, U_NONE, L_SET, W_OA | BOTH | W_LABEL, "metric set" },
-	{ NULL, "index", S_SCALAR, U_NONE, L_INDEX, W_OA | BOTH | W_TABLE, "of the report, or of the sum" },
-	{ NULL, "reason", S_SCALAR, U_NONE, L_REASON, W_OA | BOTH | W_TABLE, "why the report was written; of no sum" },
-	{ NULL, "ctx", S_SCALAR, U_NONE, L_CTX, W_OA | BOTH | W_TABLE | W_LABEL, "the hardware's number of the context" },
-	{ NULL, "ts", S_SCALAR, U_NONE, L_TS, W_OA | BOTH, "the report's timestamp; of a sum that of its first" },
-	{ NULL, "cpu_time", S_SCALAR, U_NS, L_CPU_TIME, W_OA | BOTH, "the same on the CPU's clock" },
-	{ NULL, "ticks", S_SCALAR, U_NONE, L_TICKS, W_OA | BOTH | W_TABLE, "GPU clocks until the next report" },
-	{ NULL, "freq", S_SCALAR, U_HZ, L_OA_FREQ, W_OA | BOTH | W_TABLE, "their mean frequency" },
-	{ NULL, "lost", S_SCALAR, U_NONE, L_LOST, W_OA | BOTH | W_TABLE, "records of lost reports since the record before" },
-	{ NULL, "reports", S_SCALAR, U_NONE, L_REPORTS, W_OA | BOTH, "deltas from report to report that are in it" },
+	{ NULL, "index", S_SCALAR, U_NONE, L_INDEX, W_OA | BOTH | W_TABLE,
+	  "number of the report or sum" },
+	{ NULL, "reason", S_SCALAR, U_NONE, L_REASON, W_OA | BOTH | W_TABLE,
+	  "reason for the report; not for sums" },
+	{ NULL, "ctx", S_SCALAR, U_NONE, L_CTX, W_OA | BOTH | W_TABLE | W_LABEL,
+	  "the hardware's number of the context" },
+	{ NULL, "ts", S_SCALAR, U_NONE, L_TS, W_OA | BOTH,
+	  "timestamp of the report, or of a sum's first report" },
+	{ NULL, "cpu_time", S_SCALAR, U_NS, L_CPU_TIME, W_OA | BOTH,
+	  "ts on the CPU's clock" },
+	{ NULL, "ticks", S_SCALAR, U_NONE, L_TICKS, W_OA | BOTH | W_TABLE,
+	  "GPU clocks until the next report" },
+	{ NULL, "freq", S_SCALAR, U_HZ, L_OA_FREQ, W_OA | BOTH | W_TABLE,
+	  "mean frequency of ticks" },
+	{ NULL, "lost", S_SCALAR, U_NONE, L_LOST, W_OA | BOTH | W_TABLE,
+	  "records of lost reports since the previous record" },
+	{ NULL, "reports", S_SCALAR, U_NONE, L_REPORTS, W_OA | BOTH,
+	  "number of summed deltas of reports" },
 	{ NULL, "id", S_SCALAR, U_NONE, L_ID, W_OA | W_RAW, "the report's first word" },
-	{ "clock", "unslice", S_MEMBER, U_HZ, L_UNSLICE, W_OA | W_RAW, "clock of what stands outside the slices" },
+	{ "clock", "unslice", S_MEMBER, U_HZ, L_UNSLICE, W_OA | W_RAW,
+	  "clock outside the slices" },
 	{ "clock", "slice", S_MEMBER, U_HZ, L_SLICE, W_OA | W_RAW, "clock of the slices" },
-	{ "counter", NULL, S_INST, U_NONE, L_OA_COUNTERS, W_OA | BOTH | W_TABLE, "each counter; with --raw those of the report" },
+	{ "counter", NULL, S_INST, U_NONE, L_OA_COUNTERS, W_OA | BOTH | W_TABLE,
+	  "value of each counter; with --raw: the report's counters" },
+	{ NULL, "ip", S_SCALAR, U_NONE, L_IP, W_STALL | BOTH | W_TABLE | W_LABEL,
+	  "address of the instruction; null: all instructions" },
+	{ NULL, "all", S_SCALAR, U_NONE, L_ALL_COUNTS, W_STALL | BOTH | W_TABLE,
+	  "sum of all counts; a sample may count for several reasons" },
+#define STALL(reason, name, what) \
+	{ NULL, name, S_SCALAR, U_NONE, L_STALL + ST_##reason, W_STALL | BOTH | W_TABLE, what }
+	STALL(ACTIVE, "active", "samples without a stall"),
+	STALL(TDR, "tdr", "stalls: a thread waits for another pixel shader (from Xe2 on)"),
+	STALL(OTHER, "other", "stalls: a thread waits for a flag, its end, or another reason"),
+	STALL(CONTROL, "control", "stalls: a thread waits for a branch"),
+	STALL(PIPESTALL, "pipestall", "stalls: a thread is ready, but the pipeline is not"),
+	STALL(SEND, "send", "stalls: a thread waits until its message is sent"),
+	STALL(DIST_ACC, "dist_acc", "stalls: a thread waits for the ALU to write a register"),
+	STALL(SBID, "sbid", "stalls: a thread waits for an answer: memory, a sampler"),
+	STALL(SYNC, "sync", "stalls: a thread waits for other threads: a barrier"),
+	STALL(INST_FETCH, "inst_fetch", "stalls: a thread waits for its next instruction"),
+	{ NULL, "lost", S_SCALAR, U_NONE, L_LOST, W_STALL | BOTH | W_TABLE,
+	  "times that samples were dropped since the previous record" },
 #endif
 #if HAS(perf)
-	{ NULL, "event", S_SCALAR, U_NONE, L_EVENT, W_EVENT | W_SAMPLE | BOTH | W_TABLE | W_ID | W_LABEL, "the event, as it was named" },
-	{ NULL, "set", S_SCALAR, U_NONE, L_SET, W_EVENT | BOTH | W_TABLE | W_ID | W_LABEL, "its event set (--set)" },
-	{ NULL, "set_id", S_SCALAR, U_NONE, L_SET_ID, W_EVENT | BOTH | W_ID | W_SPARSE | W_LABEL, "that set's number" },
-	{ NULL, "cpu", S_SCALAR, U_NONE, L_CPU, W_EVENT | BOTH | W_TABLE | W_ID | W_LABEL, "the CPU, where they are kept apart" },
-	{ NULL, "cpu", S_SCALAR, U_NONE, L_CPU, W_SAMPLE | BOTH | W_TABLE | W_ID | W_ASKED, "the CPU" },
-	{ NULL, "core", S_SCALAR, U_NONE, L_CORE, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, "the core, with --per-core" },
-	{ NULL, "socket", S_SCALAR, U_NONE, L_SOCKET, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, "the package, with --per-core and --per-socket" },
-	{ NULL, "pid", S_SCALAR, U_NONE, L_PID, W_EVENT | BOTH | W_ID | W_LABEL, "the process, where threads are kept apart" },
-	{ NULL, "pid", S_SCALAR, U_NONE, L_PID, W_SAMPLE | BOTH | W_ID | W_ASKED, "the process" },
-	{ NULL, "tid", S_SCALAR, U_NONE, L_TID, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, "the thread, with --per-thread" },
-	{ NULL, "tid", S_SCALAR, U_NONE, L_TID, W_SAMPLE | BOTH | W_TABLE | W_ASKED, "the thread" },
-	{ NULL, "comm", S_SCALAR, U_NONE, L_COMM, W_EVENT | BOTH | W_ID | W_SPARSE | W_LABEL, "its name" },
-	{ NULL, "comm", S_SCALAR, U_NONE, L_COMM, W_SAMPLE | BOTH | W_ID | W_LABEL, "its name" },
-	{ NULL, "mode", S_SCALAR, U_NONE, L_MODE, W_SAMPLE | BOTH | W_TABLE | W_LABEL, "user, kernel, hypervisor, guest-user or guest-kernel" },
-	{ NULL, "by", S_SCALAR, U_NONE, L_BY, W_PROFILE | BOTH | W_TABLE | W_LABEL, "comm, symbol or ip" },
-	{ NULL, "name", S_SCALAR, U_NONE, L_NAME, W_PROFILE | BOTH | W_TABLE | W_LABEL, "of the program or of the symbol" },
-	{ NULL, "ip", S_SCALAR, U_NONE, L_IP, W_SAMPLE | BOTH | W_TABLE | W_ASKED, "address of the instruction" },
-	{ NULL, "ip", S_SCALAR, U_NONE, L_IP, W_PROFILE | BOTH | W_TABLE | W_LABEL, "address of the instruction" },
-	{ NULL, "addr", S_SCALAR, U_NONE, L_ADDR, W_SAMPLE | BOTH | W_TABLE | W_ASKED, "address of the data, where the event has one" },
-	{ NULL, "symbol", S_SCALAR, U_NONE, L_SYMBOL, W_SAMPLE | BOTH | W_TABLE | W_LABEL, "function, and how far into it" },
-	{ NULL, "module", S_SCALAR, U_NONE, L_MODULE, W_SAMPLE | BOTH | W_TABLE | W_ASKED, "file that the code is from" },
-	{ NULL, "module", S_SCALAR, U_NONE, L_MODULE, W_PROFILE | BOTH | W_TABLE | W_LABEL, "file that the code is from" },
-	{ NULL, "period", S_SCALAR, U_NONE, L_PERIOD, W_SAMPLE | BOTH | W_TABLE | W_TOTAL, "counts that it stands for" },
-	{ NULL, "period", S_SCALAR, U_NONE, L_PERIOD, W_PROFILE | BOTH | W_TABLE, "counts that it stands for" },
-	{ NULL, "samples", S_SCALAR, U_NONE, L_SAMPLES, W_PROFILE | BOTH | W_TABLE, "how many" },
-	{ NULL, "percent", S_SCALAR, U_PERCENT, L_PERCENT, W_PROFILE | BOTH | W_TABLE, "of all periods" },
-	{ NULL, "lost", S_SCALAR, U_NONE, L_LOST, W_SAMPLE | BOTH | W_SPARSE | W_TOTAL, "samples before it that found no room" },
-	{ "group", NULL, S_INST, U_NONE, L_VALUES, W_SAMPLE | BOTH | W_SPARSE | W_ASKED, "counts of its group since the start, with :S; since the last sample with --reset-on-overflow" },
-	{ "callchain", NULL, S_LIST, U_NONE, L_CHAIN, W_SAMPLE | BOTH | W_ASKED, "who called, innermost first, with -g" },
-	{ NULL, "cgroup", S_SCALAR, U_NONE, L_CGROUP, W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, "the cgroup, with -G" },
+	{ NULL, "event", S_SCALAR, U_NONE, L_EVENT,
+	  W_EVENT | W_SAMPLE | BOTH | W_TABLE | W_ID | W_LABEL, "name of the event, as given" },
+	{ NULL, "set", S_SCALAR, U_NONE, L_SET, W_EVENT | BOTH | W_TABLE | W_ID | W_LABEL,
+	  "event set (--set)" },
+	{ NULL, "set_id", S_SCALAR, U_NONE, L_SET_ID, W_EVENT | BOTH | W_ID | W_SPARSE | W_LABEL,
+	  "number of the event set" },
+	{ NULL, "cpu", S_SCALAR, U_NONE, L_CPU, W_EVENT | BOTH | W_TABLE | W_ID | W_LABEL,
+	  "the CPU, if CPUs are separate" },
+	{ NULL, "cpu", S_SCALAR, U_NONE, L_CPU, W_SAMPLE | BOTH | W_TABLE | W_ID | W_EXPLICIT,
+	  "the CPU" },
+	{ NULL, "core", S_SCALAR, U_NONE, L_CORE,
+	  W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, "the core, with --per-core" },
+	{ NULL, "socket", S_SCALAR, U_NONE, L_SOCKET,
+	  W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL,
+	  "the package, with --per-socket and parts of packages" },
+#define PLACE(name, id, what) { NULL, name, S_SCALAR, U_NONE, id, \
+	W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, what }
+	PLACE("die", L_DIE, "the die, with --per-die and parts of dies"),
+	PLACE("cluster", L_CLUSTER, "the cluster of cores, with --per-cluster"),
+	PLACE("cache", L_CACHE, "the first CPU that has the cache, with --per-cache"),
+	PLACE("node", L_NODE, "the NUMA node, with --per-node"),
+	{ NULL, "pid", S_SCALAR, U_NONE, L_PID, W_EVENT | BOTH | W_ID | W_LABEL,
+	  "the process, if threads are separate" },
+	{ NULL, "pid", S_SCALAR, U_NONE, L_PID, W_SAMPLE | BOTH | W_ID | W_EXPLICIT,
+	  "the process" },
+	{ NULL, "tid", S_SCALAR, U_NONE, L_TID,
+	  W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, "the thread, with --per-thread" },
+	{ NULL, "tid", S_SCALAR, U_NONE, L_TID, W_SAMPLE | BOTH | W_TABLE | W_EXPLICIT,
+	  "the thread" },
+	{ NULL, "comm", S_SCALAR, U_NONE, L_COMM, W_EVENT | BOTH | W_ID | W_SPARSE | W_LABEL,
+	  "name of the task" },
+	{ NULL, "comm", S_SCALAR, U_NONE, L_COMM, W_SAMPLE | BOTH | W_ID | W_LABEL,
+	  "name of the task" },
+	{ NULL, "mode", S_SCALAR, U_NONE, L_MODE, W_SAMPLE | BOTH | W_TABLE | W_LABEL,
+	  "user, kernel, hypervisor, guest-user or guest-kernel" },
+	{ NULL, "by", S_SCALAR, U_NONE, L_BY, W_PROFILE | BOTH | W_TABLE | W_LABEL,
+	  "comm, symbol or ip" },
+	{ NULL, "name", S_SCALAR, U_NONE, L_NAME, W_PROFILE | BOTH | W_TABLE | W_LABEL,
+	  "name of the program or symbol" },
+	{ NULL, "ip", S_SCALAR, U_NONE, L_IP, W_SAMPLE | BOTH | W_TABLE | W_EXPLICIT,
+	  "address of the instruction" },
+	{ NULL, "ip", S_SCALAR, U_NONE, L_IP, W_PROFILE | BOTH | W_TABLE | W_LABEL,
+	  "address of the instruction" },
+	{ NULL, "addr", S_SCALAR, U_NONE, L_ADDR, W_SAMPLE | BOTH | W_TABLE | W_EXPLICIT,
+	  "address of the data, where the event has one" },
+	{ NULL, "symbol", S_SCALAR, U_NONE, L_SYMBOL, W_SAMPLE | BOTH | W_TABLE | W_LABEL,
+	  "function and offset" },
+	{ NULL, "module", S_SCALAR, U_NONE, L_MODULE, W_SAMPLE | BOTH | W_TABLE | W_EXPLICIT,
+	  "file of the code" },
+	{ NULL, "module", S_SCALAR, U_NONE, L_MODULE, W_PROFILE | BOTH | W_TABLE | W_LABEL,
+	  "file of the code" },
+	{ NULL, "period", S_SCALAR, U_NONE, L_PERIOD, W_SAMPLE | BOTH | W_TABLE | W_TOTAL,
+	  "number of counts represented" },
+	{ NULL, "period", S_SCALAR, U_NONE, L_PERIOD, W_PROFILE | BOTH | W_TABLE,
+	  "number of counts represented" },
+	{ NULL, "samples", S_SCALAR, U_NONE, L_SAMPLES, W_PROFILE | BOTH | W_TABLE,
+	  "number of samples" },
+	{ NULL, "percent", S_SCALAR, U_PERCENT, L_PERCENT, W_PROFILE | BOTH | W_TABLE,
+	  "share of all periods" },
+	{ NULL, "tid", S_SCALAR, U_NONE, L_TID, W_LATENCY | BOTH | W_TABLE | W_LABEL,
+	  "the thread" },
+	{ NULL, "comm", S_SCALAR, U_NONE, L_COMM, W_LATENCY | BOTH | W_TABLE | W_ID | W_LABEL,
+	  "name of the task" },
+	{ NULL, "name", S_SCALAR, U_NONE, L_NAME, W_SYSCALL | BOTH | W_TABLE | W_LABEL,
+	  "name of the system call" },
+	{ NULL, "number", S_SCALAR, U_NONE, L_NUMBER, W_SYSCALL | BOTH | W_TABLE | W_LABEL,
+	  "number of the system call" },
+	{ NULL, "count", S_SCALAR, U_NONE, L_CALLS, TIMES | BOTH | W_TABLE | W_TOTAL,
+	  "how often it waited for a CPU, or was called" },
+	{ NULL, "errors", S_SCALAR, U_NONE, L_ERRORS, W_SYSCALL | BOTH | W_TABLE | W_TOTAL,
+	  "calls that failed" },
+	{ NULL, "total", S_SCALAR, U_NANO, L_TOTAL, TIMES | BOTH | W_TABLE | W_TOTAL,
+	  "time of all of them" },
+	{ NULL, "mean", S_SCALAR, U_NANO, L_MEAN, TIMES | BOTH | W_TABLE, "their mean" },
+	{ NULL, "max", S_SCALAR, U_NANO, L_LONGEST, TIMES | BOTH | W_TABLE,
+	  "time of the longest one" },
+	{ NULL, "lost", S_SCALAR, U_NONE, L_LOST, W_SAMPLE | BOTH | W_SPARSE | W_TOTAL,
+	  "samples lost before it" },
+	{ "group", NULL, S_INST, U_NONE, L_VALUES, W_SAMPLE | BOTH | W_SPARSE | W_EXPLICIT,
+	  "counts of its group since the start, with :S; "
+	  "since the last sample with --reset-on-overflow" },
+	{ "field", NULL, S_INST, U_NONE, L_FIELDS, W_SAMPLE | BOTH | W_SPARSE | W_EXPLICIT,
+	  "fields of a tracepoint; those of all tracepoints by name: field.common_pid" },
+	{ "callchain", NULL, S_LIST, U_NONE, L_CHAIN, W_SAMPLE | BOTH | W_EXPLICIT,
+	  "call chain, innermost first, with -g" },
+	{ NULL, "cgroup", S_SCALAR, U_NONE, L_CGROUP,
+	  W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, "the cgroup, with -G" },
 #endif
 #if HAS(doctor)
-	{ NULL, "source", S_SCALAR, U_NONE, L_SOURCE, W_SOURCE | BOTH | W_TABLE | W_ID | W_LABEL, "where numbers come from" },
-	{ NULL, "status", S_SCALAR, U_NONE, L_STATUS, W_SOURCE | BOTH | W_TABLE, "ok, denied or absent" },
-	{ NULL, "ok", S_SCALAR, U_NONE, L_OK, W_SOURCE | BOTH, "1 where it can be read, 0 where that is denied" },
-	{ NULL, "detail", S_SCALAR, U_NONE, L_DETAIL, W_SOURCE | BOTH | W_TABLE, "how much of it, or why" },
-	{ NULL, "remedy", S_SCALAR, U_NONE, L_REMEDY, W_SOURCE | BOTH | W_TABLE, "the command that would mend it" },
+	{ NULL, "source", S_SCALAR, U_NONE, L_SOURCE, W_SOURCE | BOTH | W_TABLE | W_ID | W_LABEL,
+	  "source of values" },
+	{ NULL, "status", S_SCALAR, U_NONE, L_STATUS, W_SOURCE | BOTH | W_TABLE,
+	  "ok, denied or absent" },
+	{ NULL, "ok", S_SCALAR, U_NONE, L_OK, W_SOURCE | BOTH,
+	  "1 if it can be read, 0 if denied" },
+	{ NULL, "detail", S_SCALAR, U_NONE, L_DETAIL, W_SOURCE | BOTH | W_TABLE,
+	  "details, or the reason" },
+	{ NULL, "remedy", S_SCALAR, U_NONE, L_REMEDY, W_SOURCE | BOTH | W_TABLE,
+	  "the command that fixes it" },
 #endif
 #if HAS(stat)
-	{ NULL, "value", S_SCALAR, U_NONE, L_VALUE, W_EVENT | BOTH | W_TABLE, "scaled to the whole time where counters were shared" },
-	{ NULL, "unit", S_SCALAR, U_NONE, L_UNIT, W_EVENT | BOTH | W_TABLE | W_LABEL, "of the value; nothing for a count" },
-	{ NULL, "running", S_SCALAR, U_PERCENT, L_RUNNING, W_EVENT | BOTH | W_TABLE, "of the time that it was enabled" },
-	{ NULL, "reason", S_SCALAR, U_NONE, L_REASON, W_EVENT | BOTH | W_TABLE, "why there is no value" },
-	{ NULL, "deviation", S_SCALAR, U_PERCENT, L_DEVIATION, W_EVENT | BOTH | W_SPARSE, "standard error of the mean, with -r" },
-	{ NULL, "repeats", S_SCALAR, U_NONE, L_REPEATS, W_EVENT | BOTH | W_SPARSE, "runs of the command that value is the mean of" },
-	{ NULL, "cpus", S_SCALAR, U_NONE, L_CPUS, W_EVENT | W_RAW, "counts that it is the sum of: of CPUs, PMUs or tasks" },
-	{ NULL, "runs", S_SCALAR, U_NONE, L_RUNS, W_EVENT | BOTH | W_SPARSE, "turns of its set" },
-	{ NULL, "active", S_SCALAR, U_NANO, L_ACTIVE, W_EVENT | BOTH | W_SPARSE, "how long these were, in all" },
-	{ NULL, "timeout", S_SCALAR, U_NANO, L_TIMEOUT, W_EVENT | BOTH | W_SPARSE, "how long a turn is, as the timer can do it" },
-	{ NULL, "count", S_SCALAR, U_NONE, L_COUNT, W_EVENT | W_RAW, "as counted: neither scaled nor in a unit" },
-	{ NULL, "enabled", S_SCALAR, U_NS, L_ENABLED, W_EVENT | W_RAW, "time enabled, of all its CPUs and tasks" },
-	{ NULL, "runtime", S_SCALAR, U_NS, L_RUNTIME, W_EVENT | W_RAW, "time counted, of all its CPUs and tasks" },
+	{ NULL, "value", S_SCALAR, U_NONE, L_VALUE, W_EVENT | BOTH | W_TABLE,
+	  "count, scaled to the enabled time if multiplexed" },
+	{ NULL, "unit", S_SCALAR, U_NONE, L_UNIT, W_EVENT | BOTH | W_TABLE | W_LABEL,
+	  "unit of the value; empty for a count" },
+	{ NULL, "running", S_SCALAR, U_PERCENT, L_RUNNING, W_EVENT | BOTH | W_TABLE,
+	  "share of the enabled time" },
+	{ NULL, "reason", S_SCALAR, U_NONE, L_REASON, W_EVENT | BOTH | W_TABLE,
+	  "why there is no value" },
+	{ NULL, "deviation", S_SCALAR, U_PERCENT, L_DEVIATION, W_EVENT | BOTH | W_SPARSE,
+	  "standard error of the mean, with -r" },
+	{ NULL, "repeats", S_SCALAR, U_NONE, L_REPEATS, W_EVENT | BOTH | W_SPARSE,
+	  "runs of the command that value is the mean of" },
+	{ NULL, "metric", S_SCALAR, U_MICRO, L_METRIC,
+	  W_EVENT | BOTH | W_TABLE | W_SPARSE | W_EXPLICIT,
+	  "ratio to another count of the run; its unit is metric_unit" },
+	{ NULL, "metric_unit", S_SCALAR, U_NONE, L_METRIC_UNIT,
+	  W_EVENT | BOTH | W_TABLE | W_SPARSE | W_EXPLICIT,
+	  "insn per cycle, GHz, % of all branches, /sec, ...: perf's words" },
+	{ NULL, "stalls", S_SCALAR, U_MICRO, L_STALLS, W_EVENT | BOTH | W_SPARSE | W_EXPLICIT,
+	  "stalled cycles per instruction, of the frontend or the backend" },
+	{ NULL, "user", S_SCALAR, U_NANO, L_USER, W_EVENT | BOTH | W_SPARSE | W_EXPLICIT,
+	  "CPU time of the command in user space, at its end" },
+	{ NULL, "system", S_SCALAR, U_NANO, L_SYSTEM, W_EVENT | BOTH | W_SPARSE | W_EXPLICIT,
+	  "CPU time of the command in the kernel, at its end" },
+	{ NULL, "cpus", S_SCALAR, U_NONE, L_CPUS, W_EVENT | W_RAW,
+	  "number of summed counts: CPUs, PMUs or tasks" },
+	{ NULL, "runs", S_SCALAR, U_NONE, L_RUNS, W_EVENT | BOTH | W_SPARSE,
+	  "turns of the event set" },
+	{ NULL, "active", S_SCALAR, U_NANO, L_ACTIVE, W_EVENT | BOTH | W_SPARSE,
+	  "total time of the turns" },
+	{ NULL, "timeout", S_SCALAR, U_NANO, L_TIMEOUT, W_EVENT | BOTH | W_SPARSE,
+	  "length of a turn, as rounded by the timer" },
+	{ NULL, "count", S_SCALAR, U_NONE, L_COUNT, W_EVENT | W_RAW,
+	  "raw count: not scaled, no unit" },
+	{ NULL, "enabled", S_SCALAR, U_NS, L_ENABLED, W_EVENT | W_RAW,
+	  "time enabled, of all its CPUs and tasks" },
+	{ NULL, "runtime", S_SCALAR, U_NS, L_RUNTIME, W_EVENT | W_RAW,
+	  "time counted, of all its CPUs and tasks" },
 #endif
-	{ NULL, "dev", S_SCALAR, U_NONE, L_DEV, LIVES | BOTH | W_TABLE | W_ID | W_LABEL, "its primary node, else its render node, else accelN" },
-	{ NULL, "driver", S_SCALAR, U_NONE, L_DRIVER, W_DEVICE | W_CLIENT | W_FDINFO | BOTH | W_TABLE | W_ID, "kernel driver" },
-	{ NULL, "pdev", S_SCALAR, U_NONE, L_PDEV, W_DEVICE | W_CLIENT | W_FDINFO | BOTH | W_ID, "PCI slot" },
-	{ NULL, "client", S_SCALAR, U_NONE, L_CLIENT, W_CLIENT | W_FDINFO | BOTH | W_TABLE | W_ID | W_LABEL, "drm-client-id" },
-	{ NULL, "name", S_SCALAR, U_NONE, L_NAME, W_DEVICE | W_CLIENT | W_FDINFO | BOTH, "the device's model, the client's own name" },
-	{ NULL, "pid", S_SCALAR, U_NONE, L_PID, W_CLIENT | BOTH | W_TABLE | W_ID | W_LABEL, "its oldest holder" },
-	{ NULL, "comm", S_SCALAR, U_NONE, L_COMM, W_CLIENT | BOTH | W_TABLE | W_ID | W_LABEL, "that process' name" },
-	{ "pids", NULL, S_LIST, U_NONE, L_PIDS, W_CLIENT | BOTH | W_ASKED, "all processes that hold it" },
-	{ NULL, "cgroup", S_SCALAR, U_NONE, L_CGROUP, W_CLIENT | BOTH | W_ID, "path in the cgroup tree" },
-	{ NULL, "cgroup", S_SCALAR, U_NONE, L_CGROUP, W_CGROUP | BOTH | W_ID | W_LABEL, "path in the cgroup tree" },
-	{ NULL, "container", S_SCALAR, U_NONE, L_CONTAINER, W_CLIENT | W_CGROUP | BOTH, "container id that the path shows" },
-	{ NULL, "state", S_SCALAR, U_NONE, L_STATE, W_DEVICE | BOTH | W_TABLE, "power/runtime_status" },
-	{ "nodes", NULL, S_LIST, U_NONE, L_NODES, W_DEVICE | W_LIST, "its device nodes" },
-	{ NULL, "clients", S_SCALAR, U_NONE, L_CLIENTS, W_DEVICE | W_CGROUP | BOTH | W_TABLE, "DRM clients" },
-	{ NULL, "unreadable", S_SCALAR, U_NONE, L_UNREADABLE, W_DEVICE | BOTH | W_RUN, "processes that may not be read" },
-	{ NULL, "dropped", S_SCALAR, U_NONE, L_DROPPED, W_DEVICE | BOTH | W_RUN, "clients, engines, regions beyond the tables" },
-	{ NULL, "busy", S_SCALAR, U_PERCENT, L_BUSY, W_DEVICE | BOTH | W_TABLE, "the kernel's figure for the whole device" },
-	{ NULL, "idle", S_SCALAR, U_PERCENT, L_IDLE, W_DEVICE | BOTH, "time in the deepest sleep (rc6, gtidle)" },
+	{ NULL, "dev", S_SCALAR, U_NONE, L_DEV, LIVE | W_COMMAND | BOTH | W_TABLE | W_ID | W_LABEL,
+	  WHAT("primary node, else another node, else its folder") },
+	{ NULL, "driver", S_SCALAR, U_NONE, L_DRIVER,
+	  W_DEVICE | W_CLIENT | W_PROCESS | W_FDINFO | W_COMMAND | BOTH | W_TABLE | W_ID,
+	  WHAT("kernel driver") },
+	{ NULL, "pdev", S_SCALAR, U_NONE, L_PDEV,
+	  W_DEVICE | W_CLIENT | W_FDINFO | W_COMMAND | BOTH | W_ID,
+	  WHAT("PCI slot") },
+	{ NULL, "client", S_SCALAR, U_NONE, L_CLIENT,
+	  W_CLIENT | W_FDINFO | BOTH | W_TABLE | W_ID | W_LABEL, WHAT("drm-client-id") },
+	{ NULL, "name", S_SCALAR, U_NONE, L_NAME, W_DEVICE | W_CLIENT | W_FDINFO | W_COMMAND | BOTH,
+	  WHAT("the device's model, the client's own name") },
+#if HAS(run)
+#define RUN(fact, name, unit, what) \
+	{ NULL, name, S_SCALAR, unit, L_FACT + RUN_##fact, W_COMMAND | W_LIVE | W_TABLE, what }
+	{ NULL, "command", S_SCALAR, U_NONE, L_COMMAND, W_COMMAND | W_LIVE, "the command" },
+	RUN(STATUS, "status", U_NONE, "its exit status, as in a shell: 128 + signal"),
+	RUN(USER, "user", U_NANO, "CPU time in user space, of all its processes that ended"),
+	RUN(SYSTEM, "system", U_NANO, "CPU time in the kernel, of all its processes that ended"),
+	RUN(PROCESSES, "processes", U_NONE, "processes of its tree that were seen"),
+	RUN(RUNNING, "running", U_NONE, "processes of its tree that still run"),
+	RUN(READINGS, "readings", U_NONE, "readings of its clients"),
+	RUN(OPENS, "opens", U_NONE, "opens of GPU nodes meanwhile, by all processes, at least"),
+	RUN(CLIENTS, "clients", U_NONE, "its DRM clients that were seen"),
+	RUN(ENDED, "ended", U_NONE, "clients that ended between two readings"),
+	RUN(UNREAD, "unread", U_NANO, "time from their last readings to their ends, at most"),
+#endif
+	{ NULL, "pid", S_SCALAR, U_NONE, L_PID,
+	  W_CLIENT | W_PROCESS | BOTH | W_TABLE | W_ID | W_LABEL,
+	  WHAT("oldest process that holds it") },
+	{ NULL, "comm", S_SCALAR, U_NONE, L_COMM,
+	  W_CLIENT | W_PROCESS | BOTH | W_TABLE | W_ID | W_LABEL,
+	  WHAT("name of this process") },
+#if HAS(procs)
+	{ NULL, "cmdline", S_SCALAR, U_NONE, D_PROC_CMDLINE, W_PROCESS | BOTH | W_EXPLICIT,
+	  "command line, at most 512 bytes" },
+	{ NULL, "user", S_SCALAR, U_NONE, D_PROC_USER, W_PROCESS | BOTH | W_TABLE | W_LABEL,
+	  "its user; the number if there is no name" },
+	{ NULL, "uid", S_SCALAR, U_NONE, D_PROC_UID, W_PROCESS | BOTH | W_EXPLICIT,
+	  "number of the user" },
+	{ NULL, "cpu", S_SCALAR, U_PERCENT, D_PROC_CPU, W_PROCESS | BOTH | W_TABLE,
+	  "CPU time, in percent of one CPU" },
+	{ NULL, "rss", S_SCALAR, U_BYTES, D_PROC_RSS, W_PROCESS | BOTH | W_TABLE,
+	  "main memory of the process" },
+	{ NULL, "clients", S_SCALAR, U_NONE, L_CLIENTS, W_PROCESS | BOTH | W_TABLE,
+	  "DRM clients that it owns" },
+#endif
+	{ "pids", NULL, S_LIST, U_NONE, L_PIDS, W_CLIENT | W_PROCESS | BOTH | W_EXPLICIT,
+	  WHAT("all processes that hold it") },
+	{ NULL, "cgroup", S_SCALAR, U_NONE, L_CGROUP, W_CLIENT | W_PROCESS | BOTH | W_ID,
+	  WHAT("path in the cgroup tree") },
+	{ NULL, "cgroup", S_SCALAR, U_NONE, L_CGROUP, W_CGROUP | BOTH | W_ID | W_LABEL,
+	  WHAT("path in the cgroup tree") },
+	{ NULL, "container", S_SCALAR, U_NONE, L_CONTAINER, W_CLIENT | W_CGROUP | W_PROCESS | BOTH,
+	  WHAT("container id in the cgroup path") },
+#if HAS(containers)
+	{ NULL, "container_kind", S_SCALAR, U_NONE, L_CONTAINER_KIND,
+	  W_CLIENT | W_CGROUP | W_PROCESS | BOTH | W_SPARSE,
+	  WHAT("docker, podman, lxc, vm, service, ...") },
+	{ NULL, "pod", S_SCALAR, U_NONE, L_POD, W_CLIENT | W_CGROUP | W_PROCESS | BOTH | W_SPARSE,
+	  WHAT("uid of the Kubernetes pod in the cgroup path") },
+#endif
+	{ NULL, "state", S_SCALAR, U_NONE, L_STATE, W_DEVICE | BOTH | W_TABLE,
+	  WHAT("power/runtime_status") },
+	{ "nodes", NULL, S_LIST, U_NONE, L_NODES, W_DEVICE | W_LIST, WHAT("its device nodes") },
+	{ NULL, "clients", S_SCALAR, U_NONE, L_CLIENTS, W_DEVICE | W_CGROUP | BOTH | W_TABLE,
+	  WHAT("DRM clients") },
+	{ NULL, "unreadable", S_SCALAR, U_NONE, L_UNREADABLE, W_DEVICE | BOTH | W_RUN,
+	  WHAT("processes that cannot be read") },
+	{ NULL, "dropped", S_SCALAR, U_NONE, L_DROPPED, W_DEVICE | BOTH | W_RUN,
+	  WHAT("clients, engines, regions that did not fit") },
+#define OPTIONAL(feature, ...) ROW(OPTIONAL, feature)(__VA_ARGS__)
+#define OPTIONAL1(...) __VA_ARGS__
+#if !WHOLE
+#define OPTIONAL0(...)
+#endif
+#define QUANTITY(id, course, sign, sum, limit, group, member, shape, unit, when, what, named) \
+	{ group, member, shape, unit, D_##id, when, WHAT(what) },
+#define COMPUTED(id, group, member, shape, unit, when, what) \
+	{ group, member, shape, unit, L_##id, when, WHAT(what) },
+#define FIELD(id, course, sign, sum, group, member, shape, unit, when, what) \
+	{ group, member, shape, unit, D_##id, when, WHAT(what) },
+#include "quantities.h"
+#if HAS(dmem)
+	{ "vram", "used", S_MEMBER, U_BYTES, D_CG_VRAM, W_CGROUP | BOTH | W_SPARSE,
+	  "video memory that the cgroup and those below it hold" },
+	{ "vram", "max", S_MEMBER, U_BYTES, D_CG_VRAM_MAX, W_CGROUP | BOTH | W_SPARSE,
+	  "video memory that the cgroup may hold" },
+	{ "main_memory", "used", S_MEMBER, U_BYTES, D_CG_MEMORY,
+	  W_CGROUP | BOTH | W_SPARSE | W_EXPLICIT,
+	  "main memory that the cgroup has in use, if -f names it" },
+	{ "pressure", "some", S_BOTH, U_PERCENT, D_CG_SOME,
+	  W_CGROUP | BOTH | W_SPARSE | W_EXPLICIT,
+	  "time of the last 10 s in which some tasks waited for cpu, memory or io, "
+	  "if -f names it" },
+	{ "pressure", "full", S_BOTH, U_PERCENT, D_CG_FULL,
+	  W_CGROUP | BOTH | W_SPARSE | W_EXPLICIT,
+	  "time of the last 10 s in which all tasks waited" },
+#endif
+	{ "facts", NULL, S_INST, U_NONE, L_FACTS, W_DEVICE | W_LIST,
+	  WHAT("PCI ids and other constant texts") },
+	{ "missing", NULL, S_INST, U_NONE, L_MISSING, W_DEVICE | W_LIST,
+	  WHAT("what is not available, and why") },
 
-	{ NULL, "used", S_SCALAR, U_BYTES, L_USED, ALL | BOTH | W_SPARSE, "memory in use: video memory if it has any; all on APUs" },
-
-	{ "engine", "busy", S_BOTH, U_PERCENT, L_ENGINE_BUSY, LIVES | W_LIVE | W_TABLE, "busy time, of the engine's capacity" },
-	{ "engine", "busy", S_BOTH, U_PERCENT, D_BUSY_PCT, ALL | W_RAW | W_SPARSE, "amdgpu before 5.19" },
-	{ "engine", "busy_ns", S_BOTH, U_NS, D_BUSY_NS, ALL | W_RAW | W_SPARSE | W_TOTAL, "busy time since the start" },
-	{ "engine", "cycles", S_BOTH, U_NONE, D_CYCLES, ALL | W_RAW | W_SPARSE | W_TOTAL, "busy cycles since the start" },
-	{ "engine", "total_cycles", S_BOTH, U_NONE, D_TOTAL_CYCLES, ALL | W_RAW | W_SPARSE | W_TOTAL, "all cycles since the start" },
-	{ "engine", "capacity", S_BOTH, U_NONE, D_CAPACITY, ALL | BOTH, "engines of this kind" },
-	{ "engine", "util", S_BOTH, U_PERCENT, L_ENGINE_UTIL, LIVES | W_LIVE, "cycles, of those at the highest frequency" },
-	{ "engine", "freq", S_BOTH, U_HZ, L_ENGINE_FREQ, LIVES | W_LIVE, "mean clock while busy" },
-	{ "engine", "maxfreq", S_BOTH, U_HZ, D_MAXFREQ, ALL | BOTH | W_SPARSE, "highest clock" },
-	{ "engine", "curfreq", S_BOTH, U_HZ, D_CURFREQ, ALL | BOTH | W_SPARSE, "present clock" },
-
-	{ "memory", "total", S_BOTH, U_BYTES, D_TOTAL, ALL | BOTH, "all buffers" },
-	{ "memory", "shared", S_BOTH, U_BYTES, D_SHARED, ALL | BOTH, "of these shared with another client" },
-	{ "memory", "resident", S_BOTH, U_BYTES, D_RESIDENT, ALL | BOTH | W_TABLE, "in memory now; in sums less shared" },
-	{ "memory", "purgeable", S_BOTH, U_BYTES, D_PURGEABLE, ALL | BOTH, "may be dropped" },
-	{ "memory", "active", S_BOTH, U_BYTES, D_ACTIVE, ALL | BOTH, "in use by an engine" },
-
-	{ "vram", "total", S_MEMBER, U_BYTES, D_VRAM_TOTAL, W_DEVICE | BOTH, "the driver's own figure" },
-	{ "vram", "used", S_MEMBER, U_BYTES, D_VRAM_USED, W_DEVICE | BOTH | W_TABLE, "the driver's own figure" },
-	{ "visible", "total", S_MEMBER, U_BYTES, D_VISIBLE_TOTAL, W_DEVICE | BOTH | W_SPARSE, "VRAM that the CPU can reach" },
-	{ "visible", "used", S_MEMBER, U_BYTES, D_VISIBLE_USED, W_DEVICE | BOTH | W_SPARSE, "VRAM that the CPU can reach" },
-	{ "preempt", "used", S_MEMBER, U_BYTES, D_PREEMPT_USED, W_DEVICE | BOTH | W_SPARSE, "buffers of preempted work" },
-	{ "gtt", "total", S_MEMBER, U_BYTES, D_GTT_TOTAL, W_DEVICE | BOTH | W_SPARSE, "main memory for the GPU" },
-	{ "gtt", "used", S_MEMBER, U_BYTES, D_GTT_USED, W_DEVICE | BOTH | W_SPARSE, "main memory for the GPU" },
-
-	{ "freq", "cur", S_BOTH, U_HZ, D_FREQ_CUR, W_DEVICE | BOTH | W_TABLE, "present clock; i915, xe: requested" },
-	{ "freq", "act", S_BOTH, U_HZ, D_FREQ_ACT, W_DEVICE | BOTH | W_SPARSE, "actual clock, 0 while asleep" },
-	{ "freq", "target", S_BOTH, U_HZ, D_FREQ_TARGET, W_DEVICE | BOTH | W_SPARSE, "what the governor asked for" },
-	{ "freq", "avg", S_BOTH, U_HZ, L_FREQ_AVG, W_DEVICE | W_LIVE | W_SPARSE, "mean over the interval (devfreq)" },
-	{ "freq", "min", S_BOTH, U_HZ, D_FREQ_MIN, W_DEVICE | BOTH | W_SPARSE, "lower limit in force" },
-	{ "freq", "max", S_BOTH, U_HZ, D_FREQ_MAX, W_DEVICE | BOTH, "upper limit in force" },
-	{ "freq", "boost", S_BOTH, U_HZ, D_FREQ_BOOST, W_DEVICE | W_LIST | W_SPARSE, "clock for waiting clients" },
-	{ "freq", "rp0", S_BOTH, U_HZ, D_FREQ_RP0, W_DEVICE | W_LIST | W_SPARSE, "hardware's highest" },
-	{ "freq", "rp1", S_BOTH, U_HZ, D_FREQ_RP1, W_DEVICE | W_LIST | W_SPARSE, "hardware's most efficient" },
-	{ "freq", "rpa", S_BOTH, U_HZ, D_FREQ_RPA, W_DEVICE | W_LIST | W_SPARSE, "hardware's achievable" },
-	{ "freq", "rpe", S_BOTH, U_HZ, D_FREQ_RPE, W_DEVICE | W_LIST | W_SPARSE, "hardware's most efficient" },
-	{ "freq", "rpn", S_BOTH, U_HZ, D_FREQ_RPN, W_DEVICE | W_LIST | W_SPARSE, "hardware's lowest" },
-
-	{ "load", NULL, S_INST, U_PERCENT, D_LOAD, W_DEVICE | BOTH | W_SPARSE, "other meters: memory, video, NPU cores" },
-	{ "temp", NULL, S_INST, U_CELSIUS, D_TEMP, W_DEVICE | BOTH | W_TABLE, "temperature" },
-	{ "power", NULL, S_INST, U_WATT, D_POWER, W_DEVICE | BOTH | W_TABLE, "power; from energy where that is all there is" },
-	{ "energy", NULL, S_INST, U_JOULE, D_ENERGY, W_DEVICE | BOTH | W_TOTAL, "energy since the start" },
-	{ "fan", NULL, S_INST, U_RPM, D_FAN, W_DEVICE | BOTH | W_TABLE, "fan speed" },
-	{ "pwm", NULL, S_INST, U_NONE, D_PWM, W_DEVICE | BOTH | W_SPARSE, "fan control, 0 to 255" },
-	{ "volt", NULL, S_INST, U_VOLT, D_VOLT, W_DEVICE | BOTH, "voltage" },
-	{ "current", NULL, S_INST, U_AMPERE, D_CURRENT, W_DEVICE | BOTH | W_SPARSE, "current" },
-	{ "throttle", NULL, S_LIST, U_NONE, D_THROTTLE, W_DEVICE | BOTH, "reasons to throttle now" },
-	{ "link", "speed", S_MEMBER, U_GTS, D_LINK_SPEED, W_DEVICE | BOTH, "PCIe" },
-	{ "link", "width", S_MEMBER, U_NONE, D_LINK_WIDTH, W_DEVICE | BOTH, "PCIe lanes" },
-	{ "link", "max_speed", S_MEMBER, U_GTS, D_LINK_MAX_SPEED, W_DEVICE | W_LIST, "PCIe" },
-	{ "link", "max_width", S_MEMBER, U_NONE, D_LINK_MAX_WIDTH, W_DEVICE | W_LIST, "PCIe lanes" },
-	{ "runtime", "active", S_MEMBER, U_MS, D_ACTIVE_MS, W_DEVICE | W_LIST | W_SPARSE, "time awake" },
-	{ "runtime", "suspended", S_MEMBER, U_MS, D_SUSPENDED_MS, W_DEVICE | W_LIST | W_SPARSE, "time asleep" },
-	{ "power_limit", "cap", S_BOTH, U_WATT, D_POWER_CAP, W_DEVICE | W_LIST | W_SPARSE, "in force" },
-	{ "power_limit", "max", S_BOTH, U_WATT, D_POWER_MAX, W_DEVICE | W_LIST | W_SPARSE, "highest that may be set" },
-	{ "power_limit", "default", S_BOTH, U_WATT, D_POWER_DEFAULT, W_DEVICE | W_LIST | W_SPARSE, "as shipped" },
-	{ "power_limit", "rated", S_BOTH, U_WATT, D_POWER_RATED, W_DEVICE | W_LIST | W_SPARSE, "as designed" },
-	{ "power_limit", "crit", S_BOTH, U_WATT, D_POWER_CRIT, W_DEVICE | W_LIST | W_SPARSE, "the hardware steps in" },
-	{ "temp_limit", "max", S_BOTH, U_CELSIUS, D_TEMP_MAX, W_DEVICE | W_LIST | W_SPARSE, "highest wanted" },
-	{ "temp_limit", "crit", S_BOTH, U_CELSIUS, D_TEMP_CRIT, W_DEVICE | W_LIST | W_SPARSE, "the hardware throttles" },
-	{ "temp_limit", "emergency", S_BOTH, U_CELSIUS, D_TEMP_EMERGENCY, W_DEVICE | W_LIST | W_SPARSE, "the hardware stops" },
-	{ "fan_limit", NULL, S_INST, U_RPM, D_FAN_MAX, W_DEVICE | W_LIST | W_SPARSE, "highest speed" },
-	{ "facts", NULL, S_INST, U_NONE, L_FACTS, W_DEVICE | W_LIST, "PCI ids and other words that do not change" },
-	{ "missing", NULL, S_INST, U_NONE, L_MISSING, W_DEVICE | W_LIST, "what the device cannot tell, and why" },
-
-	{ "other", NULL, S_INST, U_NONE, L_OTHER, W_CLIENT | W_FDINFO | BOTH, "keys that the standard does not know" },
-	{ NULL, "skipped", S_SCALAR, U_NONE, L_SKIPPED, W_CLIENT | W_FDINFO | BOTH, "malformed lines" },
-	{ NULL, "dropped", S_SCALAR, U_NONE, L_DROPPED, W_CLIENT | W_CGROUP | W_FDINFO | BOTH, "values beyond the tables" },
+	{ "other", NULL, S_INST, U_NONE, L_OTHER, W_CLIENT | W_FDINFO | BOTH,
+	  WHAT("keys that the standard does not know") },
+	{ NULL, "skipped", S_SCALAR, U_NONE, L_SKIPPED, W_CLIENT | W_FDINFO | BOTH,
+	  WHAT("malformed lines") },
+	{ NULL, "dropped", S_SCALAR, U_NONE, L_DROPPED,
+	  W_CLIENT | W_CGROUP | W_PROCESS | W_FDINFO | BOTH, WHAT("values that did not fit") },
 };
 const size_t ncolumns = LEN(columns);
 _Static_assert(LEN(columns) < 256, "plans number them in a byte");
 
-/* Called for a hundred fields: copies of it in each place would be a third of this file. */
+/* Functions that many fields use: inlined copies would be a third of the code of this file. */
 #define SHARED __attribute__((noinline))
 
-/* --- building ------------------------------------------------------------------------------------- */
+/* --- building --------------------------------------------------------------------------------- */
 
-/* Entities are the first member of what they are about. */
+static bool is_group(const struct entity *e)
+{
+	return e->kind == K_CGROUP || e->kind == K_PROCESS;
+}
+
+/* An entity is the first member of the struct that it identifies. */
 static const struct device *device_of(const struct entity *e)
 {
 	return e->kind == K_DEVICE ? (const struct device *)(const void *)e :
-	       e->kind == K_CGROUP ? &devices[((const struct group *)(const void *)e)->device] :
-				     &devices[((const struct client *)(const void *)e)->device];
+	       is_group(e) ? &devices[((const struct group *)(const void *)e)->device] :
+			     &devices[((const struct client *)(const void *)e)->device];
 }
 
 static const struct client *client_of(const struct entity *e)
@@ -240,65 +440,69 @@ static const struct group *group_of(const struct entity *e)
 	return (const struct group *)(const void *)e;
 }
 
-/* What records hold. The texts come first: the fields become usable as they are added. */
-static struct space {
+/* The texts and fields of a record. The texts come first: memory for fields grows with them. */
+static struct storage {
 	char text[REC_TEXT];
+	struct ratio ratio, stalls; /* of an event, found once */
 	struct field f[MAX_FIELDS];
-} *space;
-static TABLE_BYTES(space, REC_TEXT + 64 * sizeof(struct field), "bytes of a record");
+} *storage;
+static TABLE_BYTES(storage, REC_TEXT + sizeof(struct ratio) + 64 * sizeof(struct field),
+		   "bytes of a record");
 
-static size_t fields_ready; /* so many can be used, whatever they are */
+static size_t fields_ready; /* fields that have memory and may be of any shape */
 
-/* Makes room for one field more. False: there is none, which is counted. Scalars find it while there is memory: there are fewer
- * of them than columns. */
-static bool make_room(struct record *r, const struct column *c)
+/* Makes memory for one more field usable. Returns false if there is none, and counts the field
+ * as lost. The last ncolumns fields are reserved for scalars: there are fewer scalars than
+ * columns. */
+static bool fields_grow(struct record *r, const struct column *c)
 {
-	size_t at = offsetof(struct space, f), most = MAX_FIELDS - ncolumns;
-	bool has = r->n < (c->shape == S_SCALAR ? MAX_FIELDS : most) && table_has(&space_table, at + (r->n + 1) * sizeof(r->f[0]) - 1);
+	size_t at = offsetof(struct storage, f), most = MAX_FIELDS - ncolumns;
+	bool has = r->n < (c->shape == S_SCALAR ? MAX_FIELDS : most) &&
+		   table_has(&storage_table, at + (r->n + 1) * sizeof(r->f[0]) - 1);
 
 	if (has) {
-		fields_ready = (space_table.ready - at) / sizeof(r->f[0]);
+		fields_ready = (storage_table.ready - at) / sizeof(r->f[0]);
 		fields_ready = fields_ready < most ? fields_ready : most;
 	}
 	r->lost += !has;
 	return has;
 }
 
-/* The next field, for which there is room. */
-static struct field *take_field(struct record *r, const struct column *c, struct str inst)
+/* Returns the next field, without a value. The caller guarantees that it has memory. */
+static struct field *field_init(struct record *r, const struct column *c, struct str inst)
 {
 	struct field *f = &r->f[r->n++];
 
 	f->col = c;
 	f->inst = inst;
-	f->v.type = V_NULL; /* all of it at once would be a loop over 64 bytes */
+	f->v.type = V_NULL; /* member by member: one assignment would be a loop over 64 bytes */
 	f->v.unit = f->v.point = 0;
 	f->v.neg = f->empty = false;
-	f->v.n = 0; /* by which what is not known is sorted, too */
+	f->v.n = 0; /* unknown values are sorted by it, too */
 	f->v.s = (struct str){ 0 };
 	return f;
 }
 
-SHARED static struct field *take_beyond(struct record *r, const struct column *c, struct str inst)
+SHARED static struct field *field_alloc(struct record *r, const struct column *c, struct str inst)
 {
-	return make_room(r, c) ? take_field(r, c, inst) : NULL;
+	return fields_grow(r, c) ? field_init(r, c, inst) : NULL;
 }
 
-/* A field with no value yet. NULL: there is no room. It calls nothing but as its last step, so it has nothing to save. */
-static struct field *add(struct record *r, const struct column *c, struct str inst)
+/* Adds a field without a value. Returns NULL if there is no room. */
+static struct field *field_add(struct record *r, const struct column *c, struct str inst)
 {
-	return r->n < fields_ready ? take_field(r, c, inst) : take_beyond(r, c, inst);
+	return r->n < fields_ready ? field_init(r, c, inst) : field_alloc(r, c, inst);
 }
 
 static void add_empty(struct record *r, const struct column *c)
 {
-	struct field *f = add(r, c, (struct str){ 0 });
+	struct field *f = field_add(r, c, (struct str){ 0 });
 
 	if (f)
 		f->empty = true;
 }
 
-/* What follows gives a value that is null yet; where nothing is known it stays so. */
+/* The set_ functions set a value that is still null; an unknown value stays null. */
 SHARED static void set_int(struct val *v, u64 n, u8 unit)
 {
 	v->type = V_INT;
@@ -326,13 +530,13 @@ SHARED static void set_text(struct val *v, struct str s)
 	v->s = s;
 }
 
-/* NULL is unknown. */
+/* NULL means unknown. */
 SHARED static void set_z(struct val *v, const char *z)
 {
 	set_text(v, str_z(z));
 }
 
-/* "" is unknown, too. */
+/* "" means unknown. */
 SHARED static void set_label(struct val *v, const char *z)
 {
 	if (z[0])
@@ -359,9 +563,10 @@ static void set_counter(struct val *v, u64 n, const struct column *c)
 		set_int(v, n, c->unit);
 }
 
-static void add_counter(struct record *r, const struct column *c, struct str inst, bool known, u64 n)
+static void add_counter(struct record *r, const struct column *c, struct str inst, bool known,
+			u64 n)
 {
-	struct field *f = add(r, c, inst);
+	struct field *f = field_add(r, c, inst);
 
 	if (f && known)
 		set_counter(&f->v, n, c);
@@ -369,7 +574,7 @@ static void add_counter(struct record *r, const struct column *c, struct str ins
 
 SHARED static void add_text(struct record *r, const struct column *c, struct str inst, struct str s)
 {
-	struct field *f = add(r, c, inst);
+	struct field *f = field_add(r, c, inst);
 
 	if (f)
 		set_text(&f->v, s);
@@ -377,49 +582,55 @@ SHARED static void add_text(struct record *r, const struct column *c, struct str
 
 FEATURED static void add_int(struct record *r, const struct column *c, struct str inst, u64 n)
 {
-	struct field *f = add(r, c, inst);
+	struct field *f = field_add(r, c, inst);
 
 	if (f)
 		set_int(&f->v, n, U_NONE);
 }
 
-/* Room for a text behind those of the record. */
+/* Returns the free space after the record's texts, as a buffer for the next text. */
 static struct buf text_room(struct record *r)
 {
 	return (struct buf){ .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
 }
 
-/* What was put together there. */
-static struct str text_made(struct record *r, const struct buf *b)
+/* Appends b, which is from text_room(), to the record's texts and returns its text. */
+static struct str text_append(struct record *r, const struct buf *b)
 {
 	r->text_n += b->n;
 	return (struct str){ b->p, b->p + b->n };
 }
 
-/* A stored text, copied beside the record. */
-SHARED static struct str text_of(struct record *r, u32 text)
+/* Copies a stored text into the record's texts. Returns a NULL text for NONE. */
+SHARED static struct str text_load(struct record *r, u32 text)
 {
 	struct buf b = text_room(r);
 
 	if (text == NONE)
 		return (struct str){ 0 };
 	b.n = text_copy(text, b.p, b.cap);
-	return text_made(r, &b);
+	return text_append(r, &b);
 }
 
 static void set_stored(struct val *v, struct record *r, u32 text)
 {
-	set_text(v, text_of(r, text));
+	set_text(v, text_load(r, text));
 }
 
-const char *const kind_names[K_COUNT] = {
-	[K_DEVICE] = "device", [K_CLIENT] = "client", [K_CGROUP] = "cgroup", [K_FDINFO] = "fdinfo",
-	[K_EVENT] = "event", [K_SAMPLE] = "sample", [K_PROFILE] = "profile", [K_OA] = "oa",
+const char *const kind_names[KINDS] = {
+	[K_DEVICE] = "device", [K_CLIENT] = "client", [K_CGROUP] = "cgroup",
+	[K_PROCESS] = "process", [K_FDINFO] = "fdinfo", [K_EVENT] = "event",
+	[K_SAMPLE] = "sample", [K_PROFILE] = "profile", [K_OA] = "oa",
 	[K_COUNTER] = "counter", [K_COUNTERS] = "counter", [K_SOURCE] = "source",
+	[K_RUN] = "run", [K_STALL] = "stall",
+#if HAS(sample)
+	[K_LATENCY] = "latency", [K_SYSCALL] = "syscall",
+#endif
 };
 
-/* dt of what this entity's rates are made over: its own two readings; sums take the sample's. */
-static i64 own_dt(const struct entity *e, const struct recopts *o)
+/* Returns the time over which the entity's rates are computed, in us: for a client that between
+ * its own two readings, otherwise that of the sample; -1: unknown, or there are no rates. */
+static i64 entity_dt(const struct entity *e, const struct recopts *o)
 {
 	if (o->raw || o->list || o->dt_us < 0)
 		return -1;
@@ -428,15 +639,54 @@ static i64 own_dt(const struct entity *e, const struct recopts *o)
 	return o->dt_us;
 }
 
-/* Of a client, whom it belongs to; and of what has one, the cgroup. */
-static void find_owner(struct record *r)
+#if HAS(procs)
+#define PROCESS_OWNER(e) group_task(group_of(e))
+#else
+#define PROCESS_OWNER(e) NULL
+#endif
+
+/* Sets r->owner of a client or process. */
+static void owner_find(struct record *r)
 {
-	r->owner = r->kind == K_CLIENT ? client_owner(client_of(r->e)) : NULL;
-	r->cgroup = (struct str){ 0 };
+	r->owner = r->kind == K_CLIENT  ? client_owner(client_of(r->e)) :
+		   r->kind == K_PROCESS ? PROCESS_OWNER(r->e) :
+					  NULL;
+}
+
+/* Returns the path of a cgroup, or of the owner's cgroup; loads it when it is first needed. */
+static struct str record_cgroup(struct record *r)
+{
+	if (r->cgroup.p)
+		return r->cgroup;
 	if (r->kind == K_CGROUP)
-		r->cgroup = text_of(r, cgroups[group_of(r->e)->cgroup].path);
+		r->cgroup = text_load(r, cgroups[group_of(r->e)->cgroup].path);
 	else if (r->owner)
-		r->cgroup = text_of(r, cgroups[r->owner->cgroup].path);
+		r->cgroup = text_load(r, cgroups[r->owner->cgroup].path);
+	return r->cgroup;
+}
+
+static struct container record_container(struct record *r)
+{
+	struct str path = record_cgroup(r);
+
+	if (!path.p || r->container_path != path.p)
+		r->container = parse_container(path);
+	r->container_path = path.p;
+	return r->container;
+}
+
+/* Sets the kind of a container, or the uid of its pod: systemd's names have '_' for '-' there. */
+FEATURED static void container_field(struct val *v, struct record *r, u8 id)
+{
+	struct container c = record_container(r);
+	struct buf b = text_room(r);
+
+	if (id == L_CONTAINER_KIND)
+		set_text(v, c.kind);
+	for (; id == L_POD && c.pod.p < c.pod.e; c.pod.p++)
+		put_c(&b, (char)(*c.pod.p == '_' ? '-' : *c.pod.p));
+	if (b.n)
+		set_text(v, text_append(r, &b));
 }
 
 static void device_field(struct val *v, struct record *r, u8 id)
@@ -454,10 +704,10 @@ static void device_field(struct val *v, struct record *r, u8 id)
 	case L_PDEV:      set_label(v, d->pdev); return;
 	case L_STATE:     set_label(v, d->state); return;
 	case L_CLIENT:    set_known(v, c->keykind == KEY_ID, c->key); return;
-	case L_CGROUP:    set_text(v, r->cgroup); return;
-	case L_CONTAINER: set_text(v, parse_container(r->cgroup)); return;
+	case L_CGROUP:    set_text(v, record_cgroup(r)); return;
+	case L_CONTAINER: set_text(v, record_container(r).id); return;
 	case L_SKIPPED:   set_int(v, c->skipped, U_NONE); return;
-	case L_UNREADABLE: set_int(v, reg_unreadable, U_NONE); return;
+	case L_UNREADABLE: set_int(v, registry.unreadable, U_NONE); return;
 	case L_NAME:
 		if (e->kind == K_DEVICE)
 			set_label(v, d->name);
@@ -473,11 +723,12 @@ static void device_field(struct val *v, struct record *r, u8 id)
 			set_text(v, (struct str){ owner->comm, owner->comm + owner->comm_len });
 		return;
 	case L_CLIENTS:
-		known = e->kind == K_CGROUP || device_clients(d, &n);
-		set_known(v, known, e->kind == K_CGROUP ? group_of(e)->clients : n);
+		known = is_group(e) || device_clients(d, &n);
+		set_known(v, known, is_group(e) ? group_of(e)->clients : n);
 		return;
 	case L_DROPPED:
-		set_int(v, e->dropped + r->lost + (e->kind == K_DEVICE ? reg_dropped : 0), U_NONE);
+		set_int(v, e->dropped + r->lost + (e->kind == K_DEVICE ? registry.dropped : 0),
+			U_NONE);
 		return;
 	case L_BUSY:
 		known = device_busy(d, &n);
@@ -489,27 +740,64 @@ static void device_field(struct val *v, struct record *r, u8 id)
 		known = device_idle(d, &n);
 		break;
 	default:
+		if (HAS(containers))
+			container_field(v, r, id);
 		return;
 	}
 	if (known)
 		set_int(v, n, id == L_USED ? U_BYTES : U_PERCENT);
 }
 
-/* What was put together behind the record's texts; nothing where it found no room. */
-FEATURED static void set_made(struct val *v, struct record *r, const struct buf *b)
+#if HAS(procs)
+static void process_field(struct val *v, struct record *r, u8 id)
+{
+	const struct taskinfo *i = taskinfo_of(group_of(r->e));
+	u64 n;
+
+	switch (i ? id : L_PID) {
+	case D_PROC_CMDLINE: set_stored(v, r, i->cmdline); return;
+	case D_PROC_USER:    set_stored(v, r, i->has_uid && i->has_user ? i->user : NONE); return;
+	case D_PROC_UID:     set_known(v, i->has_uid, i->uid); return;
+	case D_PROC_CPU:
+		if (process_cpu(i, &n))
+			set_int(v, n, U_PERCENT);
+		return;
+	case D_PROC_RSS:
+		if (i->has_rss)
+			set_int(v, i->rss, U_BYTES);
+		return;
+	default:
+		device_field(v, r, id);
+	}
+}
+#endif
+
+/* Sets a text that was formatted in text_room(). If it had no room, it stays null and is
+ * counted. */
+FEATURED static void set_appended(struct val *v, struct record *r, const struct buf *b)
 {
 	if (b->full)
 		r->lost++;
 	else
-		set_text(v, text_made(r, b));
+		set_text(v, text_append(r, b));
+}
+
+FEATURED static void set_hex(struct val *v, struct record *r, u64 n)
+{
+	struct buf b = text_room(r);
+
+	put_hex64(&b, n);
+	set_appended(v, r, &b);
 }
 
 #if HAS(stat) || HAS(sample)
-/* Where a row was counted, in a word: CPU3, S0-D0-C2, S0, sh-1234, /system.slice; nothing for everywhere. */
+/* Writes the place where a row was counted: CPU3, S0-D0-C2, S0-D0-L3-ID0, N0, sh-1234,
+ * /system.slice; nothing if it was counted everywhere. */
 static void put_site(struct buf *b, const struct site *s)
 {
-	static const char *const letters[] = { "CPU", "S", "D", "C" };
-	const i32 numbers[] = { s->cpu, s->socket, s->die, s->core };
+	static const char *const letters[] = { "CPU", "N", "S", "D", "CLS", "L", "ID", "C" };
+	const i32 numbers[] = { s->cpu, s->node, s->socket, s->die, s->cluster, s->level, s->cache,
+				s->core };
 	size_t from = b->n;
 
 	for (size_t i = 0; i < LEN(numbers); i++)
@@ -537,8 +825,8 @@ static const struct evrow *row_of(const struct entity *e)
 	return (const struct evrow *)(const void *)e;
 }
 
-/* Where it was counted: numbers below the least are "everywhere". */
-static void set_place(struct val *v, i64 n, i64 least)
+/* Sets a part of the place where a row was counted: numbers below `least` mean everywhere. */
+static void set_site(struct val *v, i64 n, i64 least)
 {
 	set_known(v, n >= least, (u64)n);
 }
@@ -548,11 +836,15 @@ static void site_field(struct val *v, struct record *r, u8 id)
 	const struct site *s = &sites[row_of(r->e)->site];
 
 	switch (id) {
-	case L_CPU:    set_place(v, s->cpu, 0); return;
-	case L_CORE:   set_place(v, s->core, 0); return;
-	case L_SOCKET: set_place(v, s->socket, 0); return;
-	case L_PID:    set_place(v, s->pid, 1); return;
-	case L_TID:    set_place(v, s->tid, 1); return;
+	case L_CPU:    set_site(v, s->cpu, 0); return;
+	case L_CORE:   set_site(v, s->core, 0); return;
+	case L_SOCKET: set_site(v, s->socket, 0); return;
+	case L_DIE:    set_site(v, s->die, 0); return;
+	case L_CLUSTER: set_site(v, s->cluster, 0); return;
+	case L_CACHE:  set_site(v, s->cache, 0); return;
+	case L_NODE:   set_site(v, s->node, 0); return;
+	case L_PID:    set_site(v, s->pid, 1); return;
+	case L_TID:    set_site(v, s->tid, 1); return;
 	case L_COMM:   set_stored(v, r, s->comm); return;
 	default:       set_stored(v, r, s->cgroup); return;
 	}
@@ -567,7 +859,7 @@ static void event_value(struct val *v, const struct evrow *row)
 	v->neg = row->neg;
 }
 
-/* Of the event's set, if it has one. */
+/* Sets a field of the event's set; null if the event has none. */
 static void set_field(struct val *v, struct record *r, const struct evset *set, u8 id)
 {
 	if (!set->name)
@@ -583,6 +875,23 @@ static void set_field(struct val *v, struct record *r, const struct evset *set, 
 	}
 }
 
+/* Sets a ratio or its unit. */
+static void ratio_field(struct val *v, struct record *r, u8 id)
+{
+	struct buf b = text_room(r);
+
+	if (id == L_STALLS) {
+		if (r->has_stalls)
+			set_int(v, storage->stalls.micros, U_MICRO);
+	} else if (r->has_ratio && id == L_METRIC) {
+		set_int(v, storage->ratio.micros, U_MICRO);
+	} else if (r->has_ratio) {
+		put_z(&b, storage->ratio.percent ? "% " : "");
+		put_z(&b, storage->ratio.words);
+		set_text(v, text_append(r, &b));
+	}
+}
+
 static void event_field(struct val *v, struct record *r, u8 id)
 {
 	const struct evrow *row = row_of(r->e);
@@ -591,10 +900,14 @@ static void event_field(struct val *v, struct record *r, u8 id)
 	switch (id) {
 	case L_EVENT:   set_stored(v, r, ev->name); return;
 	case L_VALUE:   event_value(v, row); return;
-	case L_UNIT:    set_text(v, ev->unit ? text_of(r, ev->unit) : (struct str)STR("")); return;
+	case L_UNIT:
+		set_text(v, ev->unit ? text_load(r, ev->unit) : (struct str)STR(""));
+		return;
 	case L_REPEATS: set_known(v, row->repeats > 1, row->repeats); return;
 	case L_CPUS:    set_int(v, row->places, U_NONE); return;
-	case L_COUNT:   set_known(v, row->state == CS_COUNTED && ev->rule != EV_LEVEL, row->sum.value); return;
+	case L_COUNT:
+		set_known(v, row->state == CS_COUNTED && ev->rule != R_LEVEL, row->sum.value);
+		return;
 	case L_ENABLED: set_int(v, row->sum.enabled, U_NS); return;
 	case L_RUNTIME: set_int(v, row->sum.running, U_NS); return;
 	case L_RUNNING:
@@ -612,12 +925,21 @@ static void event_field(struct val *v, struct record *r, u8 id)
 	case L_SET: case L_SET_ID: case L_RUNS: case L_ACTIVE: case L_TIMEOUT:
 		set_field(v, r, &evsets[ev->set], id);
 		return;
+	case L_METRIC: case L_METRIC_UNIT: case L_STALLS:
+		ratio_field(v, r, id);
+		return;
+	case L_USER: case L_SYSTEM:
+		if (rows_times()->has_cpu)
+			set_int(v, id == L_USER ? rows_times()->user : rows_times()->system,
+				U_NANO);
+		return;
 	default:
 		site_field(v, r, id);
 	}
 }
 
-/* For people and for perf's format: escaped; without the cgroup where that has its own field. */
+/* Writes the place where the row e was counted, escaped, for people and for perf's format.
+ * cgroup: with the cgroup; false where the cgroup has its own field. */
 void record_site(struct buf *b, const struct entity *e, bool cgroup)
 {
 	char text[4200];
@@ -629,7 +951,7 @@ void record_site(struct buf *b, const struct entity *e, bool cgroup)
 	put_text(b, (struct str){ t.p, t.p + t.n });
 }
 
-/* What tells the rows of long CSV apart: the event, its set and where it was counted. */
+/* Returns the instance of the rows of long CSV: the event, its set and where it was counted. */
 static struct str event_label(struct record *r)
 {
 	const struct evrow *row = row_of(r->e);
@@ -646,7 +968,7 @@ static struct str event_label(struct record *r)
 	put_c(&b, '@');
 	put_site(&b, &sites[row->site]);
 	b.n = b.n == n + 1 ? n : b.n;
-	return text_made(r, &b);
+	return text_append(r, &b);
 }
 
 #endif
@@ -662,15 +984,7 @@ static const struct profile *profile_of(const struct entity *e)
 	return (const struct profile *)(const void *)e;
 }
 
-static void set_hex(struct val *v, struct record *r, u64 n)
-{
-	struct buf b = text_room(r);
-
-	put_hex64(&b, n);
-	set_made(v, r, &b);
-}
-
-/* symbol+0x1f, or nothing where it is not known. */
+/* Sets symbol+0x1f; null if the symbol is unknown. */
 static void set_symbol(struct val *v, struct record *r, const struct frame *f)
 {
 	struct buf b = text_room(r);
@@ -682,7 +996,7 @@ static void set_symbol(struct val *v, struct record *r, const struct frame *f)
 		put_c(&b, '+');
 		put_hex64(&b, f->offset);
 	}
-	set_made(v, r, &b);
+	set_appended(v, r, &b);
 }
 
 static void sample_field(struct val *v, struct record *r, u8 id)
@@ -726,8 +1040,10 @@ static void sample_field(struct val *v, struct record *r, u8 id)
 
 static void profile_field(struct val *v, struct record *r, u8 id)
 {
-	static const char *const by[PROF_TABLES] = { [PROF_COMM] = "comm", [PROF_SYMBOL] = "symbol", [PROF_IP] = "ip",
-						     [PROF_STACK] = "stack" };
+	static const char *const by[PROF_TABLES] = {
+		[PROF_COMM] = "comm", [PROF_SYMBOL] = "symbol", [PROF_IP] = "ip",
+		[PROF_STACK] = "stack",
+	};
 	const struct profile *p = profile_of(r->e);
 
 	switch (id) {
@@ -737,20 +1053,41 @@ static void profile_field(struct val *v, struct record *r, u8 id)
 	case L_PERIOD:  set_int(v, p->row->period, U_NONE); return;
 	case L_SAMPLES: set_int(v, p->row->samples, U_NONE); return;
 	case L_IP:
-		if (p->table == PROF_IP)
+		if (p->table == PROF_IP && p->row->ip)
 			set_hex(v, r, p->row->ip);
 		return;
 	default:
-		/* rounded: the sum of all is 100 */
-		set_int(v, (muldiv(p->row->period, 200000, profile_period[p->table]) + 1) / 2, U_PERCENT);
+		/* rounded: all rows together are 100 % */
+		set_int(v, (muldiv(p->row->period, 200000, profile_sums.period[p->table]) + 1) / 2,
+			U_PERCENT);
 	}
 }
 
-/* The counts of a sample's group, each under its event's name. */
+static void time_field(struct val *v, struct record *r, u8 id)
+{
+	const struct interval *x = ((const struct timesum *)(const void *)r->e)->sum;
+
+	switch (id) {
+	case L_TID:    set_int(v, x->key, U_NONE); return;
+	case L_COMM:   set_label(v, x->comm); return;
+	case L_NAME:   set_text(v, syscall_name(x->key)); return;
+	case L_NUMBER: set_signed(v, (i64)x->key, U_NONE); return;
+	case L_CALLS:  set_int(v, x->count, U_NONE); return;
+	case L_ERRORS: set_int(v, x->errors, U_NONE); return;
+	case L_TOTAL:  set_int(v, x->total, U_NANO); return;
+	case L_MEAN:
+		if (x->count)
+			set_int(v, x->total / x->count, U_NANO);
+		return;
+	default:       set_int(v, x->max, U_NANO);
+	}
+}
+
+/* Adds the counts of a sample's group, each with its event's name as instance. */
 static void add_values(struct record *r, const struct column *c, const struct sample *s)
 {
 	for (u32 i = 0; i < s->ngroup; i++)
-		add_int(r, c, text_of(r, events[s->group[i].event].name), s->group[i].count);
+		add_int(r, c, text_load(r, events[s->group[i].event].name), s->group[i].count);
 }
 
 static void add_chain(struct record *r, const struct column *c, const struct sample *s)
@@ -764,30 +1101,65 @@ static void add_chain(struct record *r, const struct column *c, const struct sam
 		if (v.type == V_NULL)
 			set_hex(&v, r, s->chain[i].ip);
 		r->lost = v.type == V_NULL ? lost + 1 : lost;
-		if (v.type != V_NULL && (f = add(r, c, (struct str){ 0 })))
+		if (v.type != V_NULL && (f = field_add(r, c, (struct str){ 0 })))
 			f->v = v;
 	}
 	if (s->nchain == 0)
 		add_empty(r, c);
 }
 
-static void add_sampled(struct record *r, const struct column *c)
+static void set_tracepoint(struct val *v, struct record *r, const struct tpfield *f,
+			   struct str payload)
 {
-	(c->id == L_CHAIN ? add_chain : add_values)(r, c, sample_of(r->e));
+	struct buf b = text_room(r);
+	i64 n;
+
+	if (tpfield_number(f, payload, &n)) {
+		if (f->form == TP_POINTER)
+			set_hex(v, r, (u64)n);
+		else if (f->is_signed)
+			set_signed(v, n, U_NONE);
+		else
+			set_int(v, (u64)n, U_NONE);
+	} else if (f->form == TP_TEXT) {
+		set_text(v, tpfield_text(f, payload));
+	} else if (tpfield_bytes(f, payload).p) {
+		tpfield_array(&b, f, tpfield_bytes(f, payload));
+		set_appended(v, r, &b);
+	}
 }
 
-/* Of samples: the event and the CPU. */
+/* Adds the fields of a tracepoint; those that all tracepoints have, only if they are selected. */
+static void add_fields(struct record *r, const struct column *c, const struct sample *s)
+{
+	for (u32 i = 0; i < s->nfields; i++) {
+		const struct tpfield *t = &s->fields[i];
+		struct field *f = t->common && !s->common ? NULL : field_add(r, c, t->name);
+
+		if (f)
+			set_tracepoint(&f->v, r, t, s->r->payload);
+	}
+}
+
+static void add_sampled(struct record *r, const struct column *c)
+{
+	(c->id == L_CHAIN ? add_chain : c->id == L_FIELDS ? add_fields : add_values)(
+		r, c, sample_of(r->e));
+}
+
+/* Returns the instance of the rows of long CSV of a sample: the event and the CPU. */
 static struct str sample_label(struct record *r)
 {
 	const struct sample *s = sample_of(r->e);
 	struct buf b = text_room(r);
-	struct site at = { .cpu = s->r->have & PS_CPU ? (i32)s->r->cpu : -1, .core = -1, .die = -1, .socket = -1 };
+	struct site at = { SITE_ALL };
 	struct val v = { 0 };
 
+	at.cpu = s->r->have & PS_CPU ? (i32)s->r->cpu : -1;
 	b.n += text_copy(events[s->event].name, b.p, b.cap);
 	put_c(&b, '@');
 	put_site(&b, &at);
-	set_made(&v, r, &b);
+	set_appended(&v, r, &b);
 	return v.type == V_TEXT ? v.s : (struct str){ 0 };
 }
 
@@ -811,7 +1183,7 @@ static void oa_freq(struct val *v, const struct oarow *w)
 		set_int(v, muldiv(w->slots[OA_CLOCK], w->ts_hz, w->slots[OA_TIME]), U_HZ);
 }
 
-/* What the report's head says. */
+/* Sets a field of the report's header. A sum has only the timestamp. */
 static void oahead_field(struct val *v, const struct oarow *w, u8 id)
 {
 	const struct oareport *h = w->head;
@@ -852,16 +1224,17 @@ static void oa_field(struct val *v, struct record *r, u8 id)
 	}
 }
 
-/* part * 10^6, from 0 to 10^6, rounded as %f does it: exactly, halves to the even one. */
-static u64 micros(double part)
+/* Returns part * 10^6 for a part from 0 to 1, rounded as %f does it: exactly, halves to even. */
+static u64 to_micros(double part)
 {
 	double near = part * 1e6, over = near - (double)(i64)near, high, beyond;
 	u64 n = (u64)(i64)near, bits;
 
-	if (over < 0.499999 || over > 0.500001) /* the product is off by less than that */
+	if (over < 0.499999 || over > 0.500001) /* the error of the product is less than that */
 		return n + (over > 0.5);
-	/* In two halves, of which the products have no more bits than a double; the first is so near that the difference
-	 * has none to lose. */
+	/* Near a half: multiply the high and the low half of part separately. Their products fit
+	 * the bits of a double, and the high one is so close to n + 0.5 that their difference is
+	 * exact. */
 	memcpy(&bits, &part, sizeof(bits));
 	bits &= ~UINT64_C(0x7ffffff);
 	memcpy(&high, &bits, sizeof(high));
@@ -869,10 +1242,10 @@ static u64 micros(double part)
 	return n + (beyond > 0 || (!(beyond < 0) && n & 1));
 }
 
-/* From 2^64 on, where all doubles are whole: all digits, as %f has them. */
+/* Writes all digits of a double from 2^64 on, as %f does. All such doubles are whole numbers. */
 static void put_huge(struct buf *b, double f)
 {
-	u32 nine[36]; /* digits each, the lowest first: 309 are the most */
+	u32 nine[36]; /* groups of nine digits, the lowest first; a double has up to 309 digits */
 	char d[DIGITS];
 	size_t n = 2;
 	u64 m, left, carry;
@@ -898,7 +1271,7 @@ static void put_huge(struct buf *b, double f)
 		put_n(b, digits_before(d + DIGITS, nine[n], 9), 9);
 }
 
-/* What no 64 bits hold with six digits behind the point. */
+/* Sets a number that does not fit 64 bits with six decimals, as text: V_DIGITS. */
 static void set_large(struct record *r, struct val *v, double f)
 {
 	struct buf b = text_room(r);
@@ -906,7 +1279,7 @@ static void set_large(struct record *r, struct val *v, double f)
 	char d[DIGITS];
 	u64 whole;
 
-	if (!(f <= 1.7976931348623157e308)) /* infinite, or no number */
+	if (!(f <= 0x1.fffffffffffffp1023)) /* infinite, or not a number */
 		return;
 	whole = huge ? 0 : (u64)f;
 	if (huge)
@@ -914,14 +1287,14 @@ static void set_large(struct record *r, struct val *v, double f)
 	else
 		put_u64(&b, whole);
 	put_c(&b, '.');
-	put_n(&b, digits_before(d + DIGITS, huge ? 0 : micros(f - (double)whole), 6), 6);
+	put_n(&b, digits_before(d + DIGITS, huge ? 0 : to_micros(f - (double)whole), 6), 6);
 	while (b.n > 1 && b.p[b.n - 1] == '0' && b.p[b.n - 2] != '.')
 		b.n--;
-	set_made(v, r, &b);
+	set_appended(v, r, &b);
 	v->type = v->type == V_TEXT ? V_DIGITS : V_NULL;
 }
 
-/* With six digits behind the point. */
+/* Sets a number with six decimals; null if it is infinite or not a number. */
 static void set_float(struct record *r, struct val *v, double f)
 {
 	bool neg = f < 0;
@@ -932,7 +1305,7 @@ static void set_float(struct record *r, struct val *v, double f)
 		whole = (i64)f;
 		v->type = V_INT;
 		v->unit = U_MICRO;
-		v->n = (u64)whole * 1000000 + micros(f - (double)whole);
+		v->n = (u64)whole * 1000000 + to_micros(f - (double)whole);
 	} else {
 		set_large(r, v, f);
 	}
@@ -947,7 +1320,7 @@ static void add_oaslots(struct record *r, const struct column *c, const struct o
 
 		if (!oaslot_name(w->raw->format, i, &b))
 			continue;
-		f = add(r, c, text_made(r, &b));
+		f = field_add(r, c, text_append(r, &b));
 		if (f && w->slots)
 			set_int(&f->v, w->slots[i], U_NONE);
 	}
@@ -956,16 +1329,20 @@ static void add_oaslots(struct record *r, const struct column *c, const struct o
 static void add_oacounters(struct record *r, const struct column *c)
 {
 	const struct oarow *w = oarow_of(r->e);
+	const struct oacounter *k = w->prog ? w->prog->counters : NULL;
+	const struct oacounter *end = k ? k + w->prog->n : NULL;
 
 	if (w->raw) {
 		add_oaslots(r, c, w);
 		return;
 	}
-	for (u32 i = 0; w->prog && i < w->prog->n; i++) {
-		const struct oacounter *k = &w->prog->counters[i];
-		struct field *f = k->wanted ? add(r, c, k->name) : NULL;
+	for (u32 i = 0; k < end; k++, i++) {
+		struct field *f;
 
-		if (!f || !w->values)
+		if (!k->wanted)
+			continue;
+		f = field_add(r, c, k->name);
+		if (!f || !w->values || k->unknown)
 			continue;
 		if (k->is_float) {
 			set_float(r, &f->v, w->values[i].f);
@@ -974,6 +1351,37 @@ static void add_oacounters(struct record *r, const struct column *c)
 			f->v.n = w->values[i].u;
 		}
 	}
+}
+
+static const struct stallrow *stallrow_of(const struct entity *e)
+{
+	return (const struct stallrow *)(const void *)e;
+}
+
+static void stall_field(struct val *v, struct record *r, u8 id)
+{
+	const struct stallrow *w = stallrow_of(r->e);
+
+	switch (id) {
+	case L_DEV:   set_name(v, w->dev); return;
+	case L_ALL_COUNTS:   set_int(v, w->sum, U_NONE); return;
+	case L_LOST:  set_int(v, w->lost, U_NONE); return;
+	case L_IP:
+		if (w->has_ip)
+			set_hex(v, r, w->ip);
+		return;
+	default: /* null: the GPU does not distinguish the reason */
+		set_known(v, w->format->at[id - L_STALL], w->counts[id - L_STALL]);
+	}
+}
+
+/* Returns the instance of the rows of long CSV of a stall: the address. */
+static struct str stall_label(struct record *r)
+{
+	struct val v = { 0 };
+
+	stall_field(&v, r, L_IP);
+	return v.s;
 }
 
 #endif
@@ -990,10 +1398,10 @@ static void set_limit(struct val *v, i64 n)
 		set_signed(v, n, U_NONE);
 }
 
-/* C's float, in the nine digits that it takes to tell it from its neighbours. */
+/* Sets 100 / max as a C float, with nine digits: so many identify a float. */
 static void set_scale(struct val *v, i64 max)
 {
-	double d = (double)(float)(100.0f / (float)max); /* i387 divides wider */
+	double d = (double)(float)(100.0f / (float)max); /* the i387 divides with more bits */
 
 	if (max <= 0 || max == INT64_MAX)
 		return;
@@ -1031,8 +1439,8 @@ static void counter_field(struct val *v, struct record *r, u8 id)
 	}
 }
 
-/* That of whole numbers. */
-static u8 unit_named(const char *name)
+/* Returns the unit without decimals that has this name; U_NONE if there is none. */
+static u8 unit_find(const char *name)
 {
 	u8 i = 0;
 
@@ -1041,19 +1449,20 @@ static u8 unit_named(const char *name)
 	return i < UNITS ? i : U_NONE;
 }
 
-/* All of a sample, each under its title. */
+/* Adds all selected counters, each with its title as instance. */
 static void add_picked(struct record *r, const struct column *c)
 {
 	const struct reading *of = reading_of(r->e);
 
 	for (size_t i = 0; i < of->n; i++) {
 		const struct named *k = of->picked[i].counter;
-		struct field *f = add(r, c, of->picked[i].title);
+		struct field *f = field_add(r, c, of->picked[i].title);
 
 		if (!f || !k)
 			continue;
-		set_signed(&f->v, k->value, unit_named(k->unit));
-		f->v.type = is_measured(k) ? V_INT : V_NULL; /* the unit says how wide its column is, all the same */
+		set_signed(&f->v, k->value, unit_find(k->unit));
+		/* an unknown value keeps its unit, which determines the width of the column */
+		f->v.type = is_measured(k) ? V_INT : V_NULL;
 	}
 }
 
@@ -1089,28 +1498,63 @@ static struct str source_label(struct record *r)
 }
 #endif
 
-/* What makes the fields of a kind's records, beside those that all kinds have. */
-static const struct maker {
+#if HAS(run)
+static void run_field(struct val *v, struct record *r, u8 id)
+{
+	const struct run *x = (const struct run *)(const void *)r->e;
+	u8 fact = (u8)(id - L_FACT);
+
+	if (id == L_COMMAND) {
+		set_text(v, x->command);
+	} else if (id == L_USED) {
+		if (x->has_used)
+			set_int(v, x->used, U_BYTES);
+	} else if (id < L_FACT) {
+		r->e = &devices[x->device].e;
+		device_field(v, r, id);
+		r->e = &x->e;
+	} else if (x->facts[fact] != UINT64_MAX) {
+		bool ns = fact == RUN_USER || fact == RUN_SYSTEM || fact == RUN_UNREAD;
+
+		set_int(v, x->facts[fact], ns ? U_NANO : U_NONE);
+	}
+}
+#endif
+
+/* Functions that fill the fields of each kind of record, except the fields that all kinds have. */
+static const struct kind_ops {
 	void (*scalar)(struct val *v, struct record *r, u8 id);
-	void (*many)(struct record *r, const struct column *c); /* several values; NULL: they are of the registry */
-	struct str (*label)(struct record *r); /* what tells the rows of long CSV apart, where their columns do not; or NULL */
-} makers[K_COUNT] = {
+	/* adds several fields; NULL: they come from the registry */
+	void (*many)(struct record *r, const struct column *c);
+	/* instance of the rows of long CSV, if the W_ID columns do not identify them; or NULL */
+	struct str (*label)(struct record *r);
+} kind_ops[KINDS] = {
 	[K_DEVICE] = { .scalar = device_field }, [K_CLIENT] = { .scalar = device_field },
 	[K_CGROUP] = { .scalar = device_field }, [K_FDINFO] = { .scalar = device_field },
+#if HAS(procs)
+	[K_PROCESS] = { .scalar = process_field },
+#endif
 #if HAS(stat)
 	[K_EVENT] = { event_field, NULL, event_label },
 #endif
 #if HAS(sample)
-	[K_SAMPLE] = { sample_field, add_sampled, sample_label }, [K_PROFILE] = { .scalar = profile_field },
+	[K_SAMPLE] = { sample_field, add_sampled, sample_label },
+	[K_PROFILE] = { .scalar = profile_field },
+	[K_LATENCY] = { .scalar = time_field }, [K_SYSCALL] = { .scalar = time_field },
 #endif
 #if HAS(oa)
 	[K_OA] = { oa_field, add_oacounters, NULL },
+	[K_STALL] = { stall_field, NULL, stall_label },
 #endif
 #if HAS(named)
-	[K_COUNTER] = { counter_field, NULL, counter_label }, [K_COUNTERS] = { counter_field, add_picked, NULL },
+	[K_COUNTER] = { counter_field, NULL, counter_label },
+	[K_COUNTERS] = { counter_field, add_picked, NULL },
 #endif
 #if HAS(doctor)
 	[K_SOURCE] = { source_field, NULL, source_label },
+#endif
+#if HAS(run)
+	[K_RUN] = { .scalar = run_field },
 #endif
 };
 
@@ -1125,27 +1569,16 @@ static void scalar(struct val *v, struct record *r, const struct recopts *o, u8 
 	case L_SCHEMA:  set_int(v, 1, U_NONE); return;
 	case L_KIND:    set_z(v, kind_names[r->kind]); return;
 	case L_TIME:    set_time(v, o->time_us); return;
-	case L_DT:      set_time(v, is_live(r->kind) ? own_dt(r->e, o) : o->dt_us); return;
+	case L_DT:      set_time(v, is_live(r->kind) ? entity_dt(r->e, o) : o->dt_us); return;
 	case L_FILE:    set_z(v, o->file); return;
 	case L_SUMMARY: set_z(v, o->summary); return;
-	default:        makers[r->kind].scalar(v, r, id);
+	default:        kind_ops[r->kind].scalar(v, r, id);
 	}
 }
 
-/* Of the entity itself, else summed over its clients; never now this, now that: a total would fall. */
-static bool own_or_sum(const struct entity *e, u8 desc, u16 inst, u64 *v)
-{
-	static const u8 sums[D_ACTIVE + 1] = {
-		[D_BUSY_NS] = D_SUM_NS, [D_CYCLES] = D_SUM_CYCLES, [D_TOTAL_CYCLES] = D_SUM_TOTAL_CYCLES,
-		[D_TOTAL] = D_SUM_TOTAL, [D_SHARED] = D_SUM_SHARED, [D_RESIDENT] = D_SUM_RESIDENT,
-		[D_PURGEABLE] = D_SUM_PURGEABLE, [D_ACTIVE] = D_SUM_ACTIVE,
-	};
-
-	return reg_get(e, desc, inst, v) ||
-	       (desc <= D_ACTIVE && sums[desc] && !reg_find(e, desc, inst) && reg_get(e, sums[desc], inst, v));
-}
-
-static bool counter_value(const struct entity *e, u8 id, u16 inst, const struct recopts *o, u64 *v)
+/* near: a counter of the instance; it is moved. */
+static bool counter_value(const struct entity *e, u8 id, u16 inst, struct counter *near,
+			  const struct recopts *o, u64 *v)
 {
 	u64 d, dt;
 
@@ -1156,22 +1589,23 @@ static bool counter_value(const struct entity *e, u8 id, u16 inst, const struct 
 	case L_ENGINE_UTIL: return engine_util(e, inst, v);
 	case L_ENGINE_FREQ: return engine_freq(e, inst, v);
 	case D_CAPACITY:
-		if (!own_or_sum(e, id, inst, v))
-			*v = 1; /* "In the absence of this tag parser shall assume capacity of one" */
+		/* "In the absence of this tag parser shall assume capacity of one" */
+		if (!reg_get_or_sum(e, id, inst, v))
+			*v = 1;
 		return true;
 	case L_FREQ_AVG: case D_POWER:
-		if (id == D_POWER && own_or_sum(e, id, inst, v))
+		if (id == D_POWER && reg_get_or_sum(e, id, inst, v))
 			return true;
 		if (!reg_rate(e, id == D_POWER ? D_ENERGY : D_FREQ_SPENT, inst, &d, &dt))
 			return false;
 		*v = muldiv(d, 1000000000, dt); /* uJ per ns; kHz x ms per ns */
 		return true;
 	default:
-		return own_or_sum(e, id, inst, v);
+		return reg_get_near(e, near, id, inst, v);
 	}
 }
 
-/* Whether a counter of this desc makes its instance one of the group of columns c to end. */
+/* Returns whether a counter of this desc adds its instance to the group of the columns c to end. */
 static bool in_group(u8 desc, const struct column *c, const struct column *end)
 {
 	for (; c < end; c++)
@@ -1188,45 +1622,56 @@ static bool is_column(const struct column *c, const struct record *r, const stru
 	return c->when & 1u << r->kind && (c->when & mode || (o->both && c->when & W_TOTAL));
 }
 
-/* The groups of columns that records of a kind have, found once for each kind and way of reading. */
+/* The groups of columns of a kind of record, found once for each kind and mode (-r, `list`). A
+ * column outside of groups is a group of its own. */
 struct plan {
-	bool made;
+	bool ready;
 	u8 n;
-	u8 from[LEN(columns)], to[LEN(columns)];
-	bool wanted[LEN(columns)]; /* of those in groups */
+	struct part {
+		u8 from, to;   /* columns; to: not included */
+		u8 first, end; /* the range of those that are wanted */
+		u8 class;      /* enum desc_class: the counters that add instances */
+	} parts[LEN(columns)];
+	bool wanted[LEN(columns)]; /* of the columns in groups: part of the record */
 };
 
-static void add_instance(struct record *r, u16 inst, const struct plan *p, size_t i, const struct recopts *o)
+static void add_instance(struct record *r, const struct counter *k, const struct plan *p,
+			 const struct part *t, const struct recopts *o)
 {
+	const u16 inst = k->inst;
 	const struct str name = inst_name(inst);
+	struct counter near = *k;
 
-	for (size_t m = p->from[i]; m < p->to[i]; m++) {
+	for (size_t m = t->first; m < t->end; m++) {
 		const struct column *c = &columns[m];
 		bool known;
-		u64 v;
+		u64 v = 0;
 
 		if (!p->wanted[m])
 			continue;
-		known = counter_value(r->e, c->id, inst, o, &v);
-		/* A dump's absent keys stay absent. */
+		known = counter_value(r->e, c->id, inst, &near, o, &v);
+		/* Memory keys that a dump does not have are left out. */
 		if (known || !(c->when & W_SPARSE || (r->kind == K_FDINFO && is_region(c->id))))
 			add_counter(r, c, name, known, v);
 	}
 }
 
-static void add_group(struct record *r, const struct plan *p, size_t i, const struct recopts *o)
+static void add_group(struct record *r, const struct plan *p, const struct part *t,
+		      const struct recopts *o)
 {
-	static u32 marks[MAX_INSTANCES], mark; /* which instances this group has already */
-	const struct column *c = columns + p->from[i], *end = columns + p->to[i];
-	bool engines = strcmp(c->group, "engine") == 0, regions = strcmp(c->group, "memory") == 0, sparse = true;
+	/* marks[i] == mark: the group has instance i already */
+	static u32 marks[MAX_INSTANCES], mark;
+	const struct column *c = columns + t->from, *end = columns + t->to;
+	enum desc_class class = t->class;
+	bool sparse = true;
 	size_t before = r->n;
 
 	mark++;
-	for (struct counter *k = reg_first(r->e); k; k = reg_next(k)) {
-		if (marks[k->inst] == mark || !(engines ? is_engine(k->desc) : regions ? is_region(k->desc) : in_group(k->desc, c, end)))
+	for (struct counter *k = reg_first_of(r->e, class); k; k = reg_next_of(k, class)) {
+		if (marks[k->inst] == mark || (class == DESC_ANY && !in_group(k->desc, c, end)))
 			continue;
 		marks[k->inst] = mark;
-		add_instance(r, k->inst, p, i, o);
+		add_instance(r, k, p, t, o);
 	}
 	for (const struct column *m = c; m < end && r->n == before; m++)
 		sparse &= !p->wanted[m - columns] || m->when & W_SPARSE;
@@ -1239,10 +1684,10 @@ static int cmp_u32(u32 a, u32 b)
 	return a < b ? -1 : a > b;
 }
 
-static void add_pids(struct record *r, const struct column *c, const struct client *of)
+/* Adds the holders of a client to the list that begins with field `from`, in order. */
+static void add_holders(struct record *r, const struct column *c, const struct client *of,
+			size_t from)
 {
-	size_t from = r->n;
-
 	for (u32 h = of->holders; h; h = holders[h].next_client) {
 		u32 pid = holders[h].pid;
 		size_t i = r->n;
@@ -1255,12 +1700,23 @@ static void add_pids(struct record *r, const struct column *c, const struct clie
 			r->lost++;
 			continue;
 		}
-		if (r->n >= fields_ready && !make_room(r, c))
+		if (r->n >= fields_ready && !fields_grow(r, c))
 			continue;
 		memmove(&r->f[i + 1], &r->f[i], (r->n - i) * sizeof(r->f[0]));
 		r->f[i] = (struct field){ .col = c, .v = { .type = V_INT, .n = pid } };
 		r->n++;
 	}
+}
+
+static void add_pids(struct record *r, const struct column *c, const struct entity *e)
+{
+	size_t from = r->n;
+
+	if (!HAS(procs) || e->kind == K_CLIENT)
+		add_holders(r, c, client_of(e), from);
+	else
+		for (u32 i = group_of(e)->first_shown; i; i = clients[i].next_shown)
+			add_holders(r, c, &clients[i], from);
 	if (r->n == from)
 		add_empty(r, c);
 }
@@ -1281,7 +1737,7 @@ static void add_throttle(struct record *r, const struct column *c, const struct 
 	if (r->n == from && known)
 		add_empty(r, c);
 	else if (r->n == from)
-		add(r, c, (struct str){ 0 });
+		field_add(r, c, (struct str){ 0 });
 }
 
 static void add_nodes(struct record *r, const struct column *c, const struct device *d)
@@ -1297,7 +1753,7 @@ static void add_nodes(struct record *r, const struct column *c, const struct dev
 			continue;
 		put_z(&b, names[i]);
 		put_u64(&b, (u64)numbers[i]);
-		add_text(r, c, (struct str){ 0 }, text_made(r, &b));
+		add_text(r, c, (struct str){ 0 }, text_append(r, &b));
 	}
 	if (r->n == from)
 		add_empty(r, c);
@@ -1306,15 +1762,15 @@ static void add_nodes(struct record *r, const struct column *c, const struct dev
 static void add_list(struct record *r, const struct entity *e, const struct column *c)
 {
 	if (c->id == L_PIDS)
-		add_pids(r, c, client_of(e));
+		add_pids(r, c, e);
 	else if (c->id == L_NODES)
 		add_nodes(r, c, device_of(e));
 	else
 		add_throttle(r, c, e);
 }
 
-/* Takes the instance out of what stands from `from` on. */
-static void drop_inst(struct record *r, size_t from, struct str inst)
+/* Removes the field with this instance from the fields from index `from` on. */
+static void inst_remove(struct record *r, size_t from, struct str inst)
 {
 	for (size_t i = from; i < r->n; i++)
 		if (str_eq(r->f[i].inst, inst)) {
@@ -1323,17 +1779,17 @@ static void drop_inst(struct record *r, size_t from, struct str inst)
 		}
 }
 
-enum { MAX_OTHER = 512 }; /* the chattiest driver has 6 */
+enum { MAX_OTHER = 512 }; /* keys; the driver with the most has 6 */
 
-/* Lines "key:value" as the source keeps them. */
+/* Adds a field for each "key:value" line of a stored text. */
 static void add_lines(struct record *r, const struct column *c, u32 lines)
 {
-	struct str text = text_of(r, lines), line, key;
+	struct str text = text_load(r, lines), line, key;
 	size_t from = r->n;
 
 	while (line_next(&text, &line)) {
 		str_cut(&line, ':', &key);
-		drop_inst(r, from, key); /* the last of two counts */
+		inst_remove(r, from, key); /* the last of two equal keys is kept */
 		if (r->n - from >= MAX_OTHER)
 			r->lost++;
 		else
@@ -1343,52 +1799,55 @@ static void add_lines(struct record *r, const struct column *c, u32 lines)
 		add_empty(r, c);
 }
 
-/* Whether busy time is, or could be, known of an engine; its name alone tells nothing. */
-static bool counts_engines(const struct entity *e)
+/* Returns whether the entity has an engine with counters other than its frequency: only those
+ * can make its busy time known. */
+static bool has_engine_time(const struct entity *e)
 {
-	for (struct counter *k = reg_first(e); k; k = reg_next(k))
-		if (is_engine(k->desc) && k->desc != D_MAXFREQ && k->desc != D_CURFREQ)
+	for (struct counter *k = reg_first_of(e, DESC_ENGINE); k; k = reg_next_of(k, DESC_ENGINE))
+		if (k->desc != D_MAXFREQ && k->desc != D_CURFREQ)
 			return true;
 	return false;
 }
 
-/* Which of the groups that matter most stayed empty, and why. */
+/* Adds the important groups that are empty, each with the reason. */
 static void add_missing(struct record *r, const struct entity *e, const struct column *c)
 {
-	static const char *const wants[] = { "engine", "memory", "freq", "temp", "power", "fan" };
+	static const char *const names[] = { "engine", "memory", "freq", "temp", "power", "fan" };
 	const struct device *d = device_of(e);
 	size_t from = r->n;
 
-	for (size_t i = 0; i < LEN(wants); i++) {
+	for (size_t i = 0; i < LEN(names); i++) {
 		const char *why;
-		bool has = i == 0 && counts_engines(e);
+		bool has = i == 0 && has_engine_time(e);
 
 		for (size_t k = 0; k < from && i > 0; k++)
-			has |= r->f[k].col->group && strcmp(r->f[k].col->group, wants[i]) == 0 &&
+			has |= r->f[k].col->group && strcmp(r->f[k].col->group, names[i]) == 0 &&
 			       !r->f[k].empty && (i == 1 || d->awake || r->f[k].v.type != V_NULL);
 		if (has)
 			continue;
 		why = i == 0 ? d->no_engines : i == 1 ? d->no_memory : d->no_sensors;
 		if (!why)
-			why = d->clients || d->anonymous ? "its clients' fdinfo does not say" :
-			      reg_unreadable ? "no client seen, but some processes are unreadable" :
-					       "no client has it open";
-		add_text(r, c, str_z(wants[i]), str_z(why));
+			why = d->clients || d->anonymous ? "not in the fdinfo of its clients" :
+			      registry.unreadable ?
+				      "no client seen, but some processes are unreadable" :
+				      "no client has it open";
+		add_text(r, c, str_z(names[i]), str_z(why));
 	}
 	if (r->n == from)
 		add_empty(r, c);
 }
 
-static void add_inst(struct record *r, const struct plan *p, size_t i, const struct recopts *o)
+static void add_inst(struct record *r, const struct plan *p, const struct part *t,
+		     const struct recopts *o)
 {
-	const struct column *c = columns + p->from[i];
+	const struct column *c = columns + t->from;
 	const struct entity *e = r->e;
 
 	switch (c->id) {
 	case L_OTHER:       add_lines(r, c, client_of(e)->other); return;
 	case L_FACTS:       add_lines(r, c, device_of(e)->facts); return;
 	case L_MISSING:     add_missing(r, e, c); return;
-	default:            add_group(r, p, i, o);
+	default:            add_group(r, p, t, o);
 	}
 }
 
@@ -1396,13 +1855,15 @@ static const struct column *group_end(const struct column *c)
 {
 	const struct column *end = c + 1;
 
-	while (end < columns + ncolumns && c->group && end->group && strcmp(c->group, end->group) == 0)
+	while (end < columns + ncolumns && c->group && end->group &&
+	       strcmp(c->group, end->group) == 0)
 		end++;
 	return end;
 }
 
-/* Takes part off the front of p, with the dot behind it. */
-static bool eat(struct str *p, struct str part)
+/* Skips `part` and the dot after it at the front of *p. Returns false, and changes nothing, if
+ * *p does not start with it. */
+static bool pattern_skip(struct str *p, struct str part)
 {
 	struct str q = *p;
 
@@ -1416,65 +1877,124 @@ static struct {
 	u8 kind;
 	const struct str *patterns;
 	size_t n;
-} choice;
+	u32 when;
+} selection;
 
-/* Records of that kind are made of what the patterns may show only; n 0: of everything. */
-void record_choose(u8 kind, const struct str *patterns, size_t n)
+/* Limits records of this kind to the fields that the patterns may show, and to those of the columns
+ * `when` (W_*); n and when 0: no limit. The patterns must stay valid. */
+void record_select(u8 kind, const struct str *patterns, size_t n, u32 when)
 {
-	choice.kind = kind;
-	choice.patterns = patterns;
-	choice.n = n;
+	selection.kind = kind;
+	selection.patterns = patterns;
+	selection.n = n;
+	selection.when = when;
 }
 
-/* A group is made whole: what it is asked for are its instances, of counters by their bare names. */
-static bool is_chosen(const struct column *c, u8 kind)
-{
-	bool is = choice.n == 0 || choice.kind != kind || c->id == L_OA_COUNTERS || c->id == L_COUNTERS || c->when & (W_LABEL | W_ID);
-
-	for (size_t i = 0; i < choice.n && !is; i++) {
-		struct str p = choice.patterns[i];
-
-		is = c->group ? eat(&p, str_z(c->group)) : str_eq(p, str_z(c->member));
-	}
-	return is;
-}
-
-/* Whether a column of those records is made of this counter as it is. */
-bool record_shows(u8 desc)
+/* Returns whether a pattern without its group names a member of the group. */
+static bool is_member(struct str group, struct str p)
 {
 	for (const struct column *c = columns; c < columns + ncolumns; c++)
-		if (c->id == desc && c->when >> choice.kind & 1 && is_chosen(c, choice.kind))
+		if (c->group && str_eq(group, str_z(c->group)) && c->member &&
+		    str_eq(p, str_z(c->member)))
 			return true;
 	return false;
 }
 
-static const struct plan *plan_of(const struct record *r, const struct recopts *o)
+/* Returns whether a pattern may match the column. A group is selected as a whole, or a member of it
+ * for all instances: these are not known yet, and patterns of counters are instances without the
+ * group. */
+static bool is_selected(const struct column *c, u8 kind)
 {
-	static struct plan plans[K_COUNT][4];
+	bool is = (selection.n == 0 && selection.when == 0) || selection.kind != kind ||
+		  c->id == L_OA_COUNTERS || c->id == L_COUNTERS ||
+		  c->when & selection.when ||
+		  c->id == L_CPU_TIME; /* where timelines show the record */
+
+	for (size_t i = 0; i < selection.n && !is; i++) {
+		struct str p = selection.patterns[i];
+
+		if (!c->group)
+			is = str_eq(p, str_z(c->member));
+		else if (pattern_skip(&p, str_z(c->group)))
+			is = str_eq(p, str_z(c->member)) || !is_member(str_z(c->group), p);
+	}
+	return is;
+}
+
+/* Begins a record without fields. */
+void record_clear(struct record *r, const struct entity *e)
+{
+	*r = (struct record){ .kind = e->kind, .e = e };
+	if (record_alloc()) {
+		r->f = storage->f;
+		r->text = storage->text;
+	} else {
+		r->text_n = REC_TEXT;
+	}
+}
+
+/* Adds a field that was read from a file. Its texts must stay valid as long as the record. */
+void record_put(struct record *r, const struct column *c, struct str inst, const struct val *v)
+{
+	struct field *f = field_add(r, c, inst);
+
+	if (f)
+		f->v = *v;
+}
+
+/* Returns whether a selected column shows the counter of this desc directly. */
+bool record_shows(u8 desc)
+{
+	for (const struct column *c = columns; c < columns + ncolumns; c++)
+		if (c->id == desc && c->when >> selection.kind & 1 &&
+		    is_selected(c, selection.kind))
+			return true;
+	return false;
+}
+
+static u8 class_of(const struct column *c)
+{
+	if (!c->group)
+		return DESC_ANY;
+	return strcmp(c->group, "engine") == 0 ? DESC_ENGINE :
+	       strcmp(c->group, "memory") == 0 ? DESC_REGION : DESC_ANY;
+}
+
+static const struct plan *plan_get(const struct record *r, const struct recopts *o)
+{
+	static struct plan plans[KINDS][4];
 	struct plan *p = &plans[r->kind][o->list ? 2 : o->both ? 3 : o->raw];
 
-	if (p->made)
+	if (p->ready)
 		return p;
-	p->made = true;
+	p->ready = true;
 	for (const struct column *c = columns, *end; c < columns + ncolumns; c = end) {
-		bool any = false;
+		struct part *t = &p->parts[p->n];
 
 		end = c->shape == S_INST || c->shape == S_BOTH ? group_end(c) : c + 1;
-		for (const struct column *m = c; m < end; m++) {
-			p->wanted[m - columns] = is_column(m, r, o);
-			any |= p->wanted[m - columns] && is_chosen(m, r->kind);
+		t->from = (u8)(c - columns);
+		t->to = (u8)(end - columns);
+		t->class = class_of(c);
+		t->end = 0;
+		for (size_t m = t->from; m < t->to; m++) {
+			p->wanted[m] = is_column(&columns[m], r, o) &&
+				       is_selected(&columns[m], r->kind);
+			if (!p->wanted[m])
+				continue;
+			if (!t->end)
+				t->first = (u8)m;
+			t->end = (u8)m + 1;
 		}
-		if (!any)
-			continue;
-		p->from[p->n] = (u8)(c - columns);
-		p->to[p->n++] = (u8)(end - columns);
+		if (t->end)
+			p->n++;
 	}
 	return p;
 }
 
-static void add_scalar(struct record *r, const struct column *c, struct str about, const struct recopts *o)
+static void add_scalar(struct record *r, const struct column *c, struct str about,
+		       const struct recopts *o)
 {
-	struct field *f = add(r, c, about);
+	struct field *f = field_add(r, c, about);
 
 	if (!f)
 		return;
@@ -1489,10 +2009,10 @@ static void add_member(struct record *r, const struct column *c)
 	u64 v;
 
 	if (!is_live(r->kind)) {
-		struct field *f = add(r, c, (struct str){ 0 });
+		struct field *f = field_add(r, c, (struct str){ 0 });
 
 		if (f)
-			makers[r->kind].scalar(&f->v, r, c->id);
+			kind_ops[r->kind].scalar(&f->v, r, c->id);
 		return;
 	}
 	known = reg_get(r->e, c->id, 0, &v);
@@ -1500,33 +2020,42 @@ static void add_member(struct record *r, const struct column *c)
 		add_counter(r, c, (struct str){ 0 }, known, v);
 }
 
-bool record_room(void)
+bool record_alloc(void)
 {
-	return table_has(&space_table, REC_TEXT - 1);
+	return table_has(&storage_table, REC_TEXT + 2 * sizeof(struct ratio) - 1);
+}
+
+/* Returns the ratio of the event that the record is about; NULL: there is none. */
+const struct ratio *record_ratio(const struct record *r)
+{
+	return r->has_ratio ? &storage->ratio : NULL;
+}
+
+/* Returns the stalled cycles per instruction; NULL: unknown, or the record is not about
+ * instructions. */
+const struct ratio *record_stall_ratio(const struct record *r)
+{
+	return r->has_stalls ? &storage->stalls : NULL;
 }
 
 void record_make(struct record *r, const struct entity *e, const struct recopts *o)
 {
-	const struct maker *m = &makers[e->kind];
+	const struct kind_ops *m = &kind_ops[e->kind];
 	const struct plan *plan;
 	struct str about;
 
-	r->kind = e->kind;
-	r->n = r->text_n = 0;
-	r->lost = 0;
-	if (record_room()) {
-		r->f = space->f;
-		r->text = space->text;
-	} else {
-		r->text_n = REC_TEXT;
-	}
+	record_clear(r, e);
 	r->steady = e->kind == K_OA || e->kind == K_COUNTERS;
-	r->e = e;
-	find_owner(r);
+	r->memory_size = e->kind == K_DEVICE ? device_memory_size(device_of(e)) : 0;
+	owner_find(r);
 	about = m->label ? m->label(r) : (struct str){ 0 };
-	plan = plan_of(r, o);
-	for (size_t i = 0; i < plan->n; i++) {
-		const struct column *c = columns + plan->from[i];
+	if (HAS(stat) && r->kind == K_EVENT && record_alloc()) {
+		r->has_ratio = ratio_find(e, &storage->ratio);
+		r->has_stalls = ratio_stalls(e, &storage->stalls);
+	}
+	plan = plan_get(r, o);
+	for (const struct part *t = plan->parts; t < plan->parts + plan->n; t++) {
+		const struct column *c = columns + t->from;
 
 		if (c->shape == S_SCALAR)
 			add_scalar(r, c, about, o);
@@ -1537,30 +2066,101 @@ void record_make(struct record *r, const struct entity *e, const struct recopts 
 		else if (c->shape == S_LIST)
 			add_list(r, e, c);
 		else
-			add_inst(r, plan, i, o);
+			add_inst(r, plan, t, o);
 	}
 }
 
-/* --- asking a record ---------------------------------------------------------------------------------- */
+/* --- reading a record ------------------------------------------------------------------------- */
 
 static inline bool same_word(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : !a && !b;
 }
 
-/* The first such value that is known; of any instance. NULL: none. */
+/* Returns the first value of this column that is known, of any instance; or NULL. */
 const struct val *record_get(const struct record *r, const char *group, const char *member)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		const struct column *c = r->f[i].col;
 
-		if (r->f[i].v.type != V_NULL && same_word(c->group, group) && same_word(c->member, member))
+		if (r->f[i].v.type != V_NULL && same_word(c->group, group) &&
+		    same_word(c->member, member))
 			return &r->f[i].v;
 	}
 	return NULL;
 }
 
-/* "busy", "engine", "engine.render", "engine.busy", "engine.render.busy"; counters of oa and host by their bare names */
+/* Returns a symbol without its offset: samples are summed and named by function, not by address. */
+struct str symbol_name(struct str s)
+{
+	for (const char *p = s.e; p - s.p > 3; p--)
+		if (memcmp(p - 3, "+0x", 3) == 0)
+			return (struct str){ s.p, p - 3 };
+	return s;
+}
+
+/* Finds the number of the descriptor that a client is, if it has no drm-client-id. */
+bool record_descriptor(const struct record *r, u64 *fd)
+{
+	const struct client *c = r->kind == K_CLIENT && r->e ? client_of(r->e) : NULL;
+
+	if (!c || c->keykind != KEY_FILE)
+		return false;
+	*fd = (u32)c->key;
+	return true;
+}
+
+enum engine_field engine_field_of(const struct column *c)
+{
+	switch (c->id) {
+	case L_ENGINE_BUSY: case D_BUSY_PCT: return ENGINE_BUSY;
+	case D_BUSY_NS:     return ENGINE_TIME;
+	case D_CYCLES:      return ENGINE_CYCLES;
+	default:            return ENGINE_NONE;
+	}
+}
+
+/* Raises *most to the value of a field. Returns whether it has one. */
+static bool raise_value(u64 *most, const struct val *v)
+{
+	if (v->type != V_INT)
+		return false;
+	*most = v->n > *most ? v->n : *most;
+	return true;
+}
+
+/* Finds how busy a record's device or client is, in 1/1000 %: the kernel's own figure, else the
+ * busy time of the busiest engine, else the highest load of a unit, such as the core of an NPU,
+ * else that of the memory controller. Returns false if none is known. */
+bool record_busy(const struct record *r, u64 *busy)
+{
+	const struct val *own = record_get(r, NULL, "busy"),
+			 *driver = record_get(r, NULL, "driver");
+	u64 load = 0, memory = 0;
+	bool known = own, loaded = false, has_memory = false;
+
+	*busy = own ? own->n : 0;
+	/* The load of RKNPU's devfreq may be 0 while its cores work. */
+	if (own && *busy == 0 && driver && str_is(driver->s, "RKNPU"))
+		known = false;
+	for (size_t i = 0; i < r->n; i++) {
+		const struct column *c = r->f[i].col;
+		const struct val *v = &r->f[i].v;
+
+		if (!own && same_word(c->group, "engine") && same_word(c->member, "busy"))
+			known |= raise_value(busy, v);
+		else if (same_word(c->group, "load") && str_is(r->f[i].inst, "mem"))
+			has_memory |= raise_value(&memory, v);
+		else if (same_word(c->group, "load"))
+			loaded |= raise_value(&load, v);
+	}
+	if (!known)
+		*busy = loaded ? load : memory;
+	return known || own || loaded || has_memory;
+}
+
+/* Returns whether a pattern matches: "busy", "engine", "engine.render", "engine.busy",
+ * "engine.render.busy"; for counters of oa and of the catalogue also the instance alone. */
 bool field_match(const struct field *f, struct str p)
 {
 	const struct column *c = f->col;
@@ -1570,15 +2170,16 @@ bool field_match(const struct field *f, struct str p)
 		return str_eq(p, member);
 	if ((c->id == L_OA_COUNTERS || c->id == L_COUNTERS) && str_eq(p, f->inst))
 		return true;
-	if (!eat(&p, str_z(c->group)))
+	if (!pattern_skip(&p, str_z(c->group)))
 		return false;
 	rest = p;
-	if (p.p == p.e || (eat(&rest, member) && rest.p == rest.e))
+	if (p.p == p.e || (pattern_skip(&rest, member) && rest.p == rest.e))
 		return true;
-	return eat(&p, f->inst) && (p.p == p.e || (eat(&p, member) && p.p == p.e));
+	return pattern_skip(&p, f->inst) &&
+	       (p.p == p.e || (pattern_skip(&p, member) && p.p == p.e));
 }
 
-/* Whether records of that kind can have such a field. */
+/* Returns whether records of this kind can have a field that the pattern matches. */
 bool pattern_known(struct str p, u8 kind)
 {
 	for (size_t i = 0; i < ncolumns; i++) {
@@ -1586,18 +2187,33 @@ bool pattern_known(struct str p, u8 kind)
 
 		if (!(columns[i].when & 1u << kind))
 			continue;
-		if (columns[i].group ? eat(&rest, str_z(columns[i].group)) : str_eq(p, str_z(columns[i].member)))
+		if (columns[i].group ? pattern_skip(&rest, str_z(columns[i].group)) :
+		    str_eq(p, str_z(columns[i].member)))
 			return true;
 	}
 	return false;
 }
 
-/* "card0 render" of what everybody asks for; otherwise with all that tells it from the device's other fields. */
+/* Tries the names of all fields of such records: groups, or members without a group. Only the
+ * part of the text before a point is compared. */
+void pattern_nearest(struct nearest *n, u8 kind)
+{
+	struct str whole = n->text;
+
+	str_cut(&whole, '.', &n->text);
+	for (const struct column *c = columns; c < columns + ncolumns; c++)
+		if (c->when & 1u << kind)
+			nearest_try(n, str_z(c->group ? c->group : c->member));
+}
+
+/* Writes the name of a field for people: "card0 render" for an engine's busy time; otherwise
+ * with the group and the member that distinguish it from the device's other fields. */
 void field_name(struct buf *b, const char *dev, const struct field *f)
 {
 	const struct column *c = f->col;
-	bool spread = c->shape == S_BOTH && strcmp(c->group, "freq") != 0; /* of an engine, of a region */
-	const struct str parts[] = { str_z(spread ? "" : c->group), f->inst, str_z(c->id == L_ENGINE_BUSY ? "" : c->member) };
+	bool spread = c->shape == S_BOTH && strcmp(c->group, "freq") != 0; /* an engine or region */
+	const struct str parts[] = { str_z(spread ? "" : c->group), f->inst,
+				     str_z(c->id == L_ENGINE_BUSY ? "" : c->member) };
 
 	put_z(b, dev);
 	for (size_t i = 0; i < LEN(parts); i++)
@@ -1605,4 +2221,23 @@ void field_name(struct buf *b, const char *dev, const struct field *f)
 			put_c(b, ' ');
 			put_str(b, parts[i]);
 		}
+}
+
+/* --- texts that identify the entity of a recorded value --------------------------------------- */
+
+size_t plot_id(struct str name)
+{
+	return str_among(name,
+			 "kind dev event comm name unit client pid cgroup set cpu core socket tid "
+			 "die cluster cache node");
+}
+
+/* Returns W_* of the record's kind; 0: unknown. */
+u16 plot_kind(const struct plotids *id)
+{
+	static const u16 kinds[] = { W_DEVICE, W_CLIENT, W_CGROUP, W_PROCESS, W_EVENT, W_SAMPLE,
+				     W_OA, W_COUNTER | W_COUNTERS, 0 };
+
+	return kinds[str_among(id->text[ID_KIND],
+			       "device client cgroup process event sample oa counter")];
 }

@@ -1,41 +1,64 @@
-/* screen.c - a terminal as a grid of cells: what changed from frame to frame, as ANSI; and what its keys send. Pure.
- * SPDX-License-Identifier: MIT */
-#include "gpustat.h"
+/* screen.c - a terminal as a grid of cells: writes the changes between frames as escape
+ * sequences, and parses keys. Pure: no system calls. SPDX-License-Identifier: MIT */
+#include "views/views.h"
 
-/* A cell: the character in the low bits, the style above. A wide character's second cell holds TAIL. */
+/* A cell: the character in the low bits, the style above. A wide character's second cell holds
+ * TAIL. */
 enum { CELL_CHAR = 0x1fffff, CELL_STYLE = 21, TAIL = CELL_CHAR, UNKNOWN = -1 };
 
-/* --- how wide a character is -------------------------------------------------------------------------------- */
+/* --- the width of a character ----------------------------------------------------------------- */
 
 enum { W_ZERO, W_ONE, W_TWO, W_UNSURE };
 
-/* Of Unicode 15's EastAsianWidth.txt and general categories Mn, Me, Cf. Terminals do not agree on scripts whose letters
- * join and stack: they are not shown. Neither are private characters. */
+/* From Unicode 15: EastAsianWidth.txt and the general categories Mn, Me, Cf. W_UNSURE characters
+ * are shown as '?': scripts with joining or stacking letters, on whose width terminals do not
+ * agree, and private characters. */
 static const struct {
 	u16 from, to; /* from U+10000 on: in units of 16 */
 	u8 width, plane;
 } widths[] = {
-	{ 0xad, 0xad, W_UNSURE, 0 },      { 0x300, 0x36f, W_ZERO, 0 },      { 0x483, 0x489, W_ZERO, 0 },
-	{ 0x590, 0x5bd, W_ZERO, 0 },      { 0x5bf, 0x5c7, W_UNSURE, 0 },    { 0x600, 0x61c, W_UNSURE, 0 },
-	{ 0x64b, 0x65f, W_ZERO, 0 },      { 0x670, 0x670, W_ZERO, 0 },      { 0x6d6, 0x6ed, W_UNSURE, 0 },
-	{ 0x700, 0xe2f, W_UNSURE, 0 },    { 0xe31, 0xe31, W_ZERO, 0 },      { 0xe34, 0xe3a, W_ZERO, 0 },
-	{ 0xe47, 0xe4e, W_ZERO, 0 },      { 0xe80, 0x109f, W_UNSURE, 0 },   { 0x1100, 0x115f, W_TWO, 0 },
-	{ 0x1160, 0x11ff, W_UNSURE, 0 },  { 0x135d, 0x135f, W_ZERO, 0 },    { 0x1700, 0x1cff, W_UNSURE, 0 },
-	{ 0x1dc0, 0x1dff, W_ZERO, 0 },    { 0x200b, 0x200f, W_ZERO, 0 },    { 0x2028, 0x202e, W_ZERO, 0 },
-	{ 0x2060, 0x206f, W_ZERO, 0 },    { 0x20d0, 0x20f0, W_ZERO, 0 },    { 0x231a, 0x231b, W_TWO, 0 },
-	{ 0x2329, 0x232a, W_TWO, 0 },     { 0x23e9, 0x23f3, W_UNSURE, 0 },  { 0x25fd, 0x27bf, W_UNSURE, 0 },
-	{ 0x2b1b, 0x2b1c, W_TWO, 0 },     { 0x2b50, 0x2b55, W_UNSURE, 0 },  { 0x2de0, 0x2dff, W_ZERO, 0 },
-	{ 0x2e80, 0x3029, W_TWO, 0 },     { 0x302a, 0x302d, W_ZERO, 0 },    { 0x302e, 0x303e, W_TWO, 0 },
-	{ 0x3041, 0x3098, W_TWO, 0 },     { 0x3099, 0x309a, W_ZERO, 0 },    { 0x309b, 0x4dbf, W_TWO, 0 },
-	{ 0x4e00, 0xa4cf, W_TWO, 0 },     { 0xa66f, 0xa6ff, W_UNSURE, 0 },  { 0xa800, 0xa95f, W_UNSURE, 0 },
-	{ 0xa960, 0xa97f, W_TWO, 0 },     { 0xa980, 0xabff, W_UNSURE, 0 },  { 0xac00, 0xd7a3, W_TWO, 0 },
-	{ 0xd7a4, 0xf8ff, W_UNSURE, 0 },  { 0xf900, 0xfaff, W_TWO, 0 },     { 0xfb1e, 0xfb1e, W_ZERO, 0 },
-	{ 0xfdd0, 0xfdef, W_UNSURE, 0 },  { 0xfe00, 0xfe0f, W_ZERO, 0 },    { 0xfe10, 0xfe19, W_TWO, 0 },
-	{ 0xfe20, 0xfe2f, W_ZERO, 0 },    { 0xfe30, 0xfe6f, W_TWO, 0 },     { 0xfeff, 0xfeff, W_ZERO, 0 },
-	{ 0xff01, 0xff60, W_TWO, 0 },     { 0xffe0, 0xffe6, W_TWO, 0 },     { 0xfff0, 0xfffc, W_UNSURE, 0 },
-	{ 0xfffe, 0xffff, W_UNSURE, 0 },  { 0x1000, 0x16df, W_UNSURE, 1 },  { 0x16e0, 0x1b2f, W_TWO, 1 },
-	{ 0x1b30, 0x1f2f, W_UNSURE, 1 },  { 0x1f30, 0x1f64, W_TWO, 1 },     { 0x1f65, 0x1f8f, W_UNSURE, 1 },
-	{ 0x1f90, 0x1f9f, W_TWO, 1 },     { 0x1fa0, 0x1fff, W_UNSURE, 1 },  { 0x2000, 0x3fff, W_TWO, 1 },
+	{ 0xad, 0xad, W_UNSURE, 0 },      { 0x300, 0x36f, W_ZERO, 0 },
+	{ 0x483, 0x489, W_ZERO, 0 },
+	{ 0x590, 0x5bd, W_ZERO, 0 },      { 0x5bf, 0x5c7, W_UNSURE, 0 },
+	{ 0x600, 0x61c, W_UNSURE, 0 },
+	{ 0x64b, 0x65f, W_ZERO, 0 },      { 0x670, 0x670, W_ZERO, 0 },
+	{ 0x6d6, 0x6ed, W_UNSURE, 0 },
+	{ 0x700, 0xe2f, W_UNSURE, 0 },    { 0xe31, 0xe31, W_ZERO, 0 },
+	{ 0xe34, 0xe3a, W_ZERO, 0 },
+	{ 0xe47, 0xe4e, W_ZERO, 0 },      { 0xe80, 0x109f, W_UNSURE, 0 },
+	{ 0x1100, 0x115f, W_TWO, 0 },
+	{ 0x1160, 0x11ff, W_UNSURE, 0 },  { 0x135d, 0x135f, W_ZERO, 0 },
+	{ 0x1700, 0x1cff, W_UNSURE, 0 },
+	{ 0x1dc0, 0x1dff, W_ZERO, 0 },    { 0x200b, 0x200f, W_ZERO, 0 },
+	{ 0x2028, 0x202e, W_ZERO, 0 },
+	{ 0x2060, 0x206f, W_ZERO, 0 },    { 0x20d0, 0x20f0, W_ZERO, 0 },
+	{ 0x231a, 0x231b, W_TWO, 0 },
+	{ 0x2329, 0x232a, W_TWO, 0 },     { 0x23e9, 0x23f3, W_UNSURE, 0 },
+	{ 0x25fd, 0x27bf, W_UNSURE, 0 },
+	{ 0x2b1b, 0x2b1c, W_TWO, 0 },     { 0x2b50, 0x2b55, W_UNSURE, 0 },
+	{ 0x2de0, 0x2dff, W_ZERO, 0 },
+	{ 0x2e80, 0x3029, W_TWO, 0 },     { 0x302a, 0x302d, W_ZERO, 0 },
+	{ 0x302e, 0x303e, W_TWO, 0 },
+	{ 0x3041, 0x3098, W_TWO, 0 },     { 0x3099, 0x309a, W_ZERO, 0 },
+	{ 0x309b, 0x4dbf, W_TWO, 0 },
+	{ 0x4e00, 0xa4cf, W_TWO, 0 },     { 0xa66f, 0xa6ff, W_UNSURE, 0 },
+	{ 0xa800, 0xa95f, W_UNSURE, 0 },
+	{ 0xa960, 0xa97f, W_TWO, 0 },     { 0xa980, 0xabff, W_UNSURE, 0 },
+	{ 0xac00, 0xd7a3, W_TWO, 0 },
+	{ 0xd7a4, 0xf8ff, W_UNSURE, 0 },  { 0xf900, 0xfaff, W_TWO, 0 },
+	{ 0xfb1e, 0xfb1e, W_ZERO, 0 },
+	{ 0xfdd0, 0xfdef, W_UNSURE, 0 },  { 0xfe00, 0xfe0f, W_ZERO, 0 },
+	{ 0xfe10, 0xfe19, W_TWO, 0 },
+	{ 0xfe20, 0xfe2f, W_ZERO, 0 },    { 0xfe30, 0xfe6f, W_TWO, 0 },
+	{ 0xfeff, 0xfeff, W_ZERO, 0 },
+	{ 0xff01, 0xff60, W_TWO, 0 },     { 0xffe0, 0xffe6, W_TWO, 0 },
+	{ 0xfff0, 0xfffc, W_UNSURE, 0 },
+	{ 0xfffe, 0xffff, W_UNSURE, 0 },  { 0x1000, 0x16df, W_UNSURE, 1 },
+	{ 0x16e0, 0x1b2f, W_TWO, 1 },
+	{ 0x1b30, 0x1f2f, W_UNSURE, 1 },  { 0x1f30, 0x1f64, W_TWO, 1 },
+	{ 0x1f65, 0x1f8f, W_UNSURE, 1 },
+	{ 0x1f90, 0x1f9f, W_TWO, 1 },     { 0x1fa0, 0x1fff, W_UNSURE, 1 },
+	{ 0x2000, 0x3fff, W_TWO, 1 },
 	{ 0x4000, 0xffff, W_UNSURE, 1 },
 };
 
@@ -50,9 +73,9 @@ static u8 char_width(u32 c)
 	return k > 0xffff ? W_UNSURE : W_ONE;
 }
 
-/* --- the grid ------------------------------------------------------------------------------------------------ */
+/* --- the grid --------------------------------------------------------------------------------- */
 
-/* What the terminal has; beyond the grid nothing is shown. What is on it is unknown from then on. */
+/* Sets the size of the terminal, limited to that of the grid. The next frame draws all cells. */
 void screen_size(struct screen *s, size_t rows, size_t cols)
 {
 	s->rows = (u16)(rows < SCREEN_ROWS ? rows : SCREEN_ROWS);
@@ -72,7 +95,7 @@ void screen_clear(struct screen *s)
 			*cell_at(s, y, x) = ' ';
 }
 
-/* No half of a wide character is left over. */
+/* Sets a cell. If it was half of a wide character, the other half becomes a blank. */
 static void put_cell(struct screen *s, int row, int col, u32 cell)
 {
 	u32 *c = cell_at(s, row, col), blank = ' ';
@@ -84,23 +107,17 @@ static void put_cell(struct screen *s, int row, int col, u32 cell)
 	*c = cell;
 }
 
-/* One character of our own, one cell wide. */
+/* Puts one character that is one cell wide, as the caller guarantees. Outside of the grid: does
+ * nothing. */
 void screen_char(struct screen *s, int row, int col, u8 style, u32 c)
 {
 	if (row >= 0 && row < s->rows && col >= 0 && col < s->cols)
-		put_cell(s, row, col, c | (u32)(s->plain ? style & (BOLD | REVERSE) : style) << CELL_STYLE);
+		put_cell(s, row, col,
+			 c | (u32)(s->plain ? style & (BOLD | REVERSE) : style) << CELL_STYLE);
 }
 
-static u32 decode(const char *p, size_t n)
-{
-	u32 c = n == 1 ? (u8)*p : (u8)*p & (0x7fu >> n);
-
-	for (size_t i = 1; i < n; i++)
-		c = c << 6 | ((u8)p[i] & 0x3f);
-	return c;
-}
-
-/* Text of anybody in at most `width` cells; how many it took. What does not fit is cut between characters. */
+/* Puts a text, which may hold any bytes, into at most `width` cells; a longer one is cut between
+ * characters. Returns the number of cells used. */
 int screen_put(struct screen *s, int row, int col, int width, u8 style, struct str text)
 {
 	char clean[16 * SCREEN_COLS];
@@ -108,14 +125,15 @@ int screen_put(struct screen *s, int row, int col, int width, u8 style, struct s
 	int x = col, end = width < s->cols - col ? col + width : s->cols;
 
 	if (str_len(text) > (size_t)4 * SCREEN_COLS)
-		text.e = text.p + (size_t)4 * SCREEN_COLS; /* no character has more bytes: it ends behind the last cell */
+		/* a character has at most 4 bytes: the rest does not fit */
+		text.e = text.p + (size_t)4 * SCREEN_COLS;
 	put_text(&b, text);
 	for (size_t at = 0, n; at < b.n; at += n) {
 		u32 c;
 		u8 w;
 
 		n = utf8_len(b.p + at, b.p + b.n);
-		c = decode(b.p + at, n);
+		c = utf8_value(str_of(b.p + at, n));
 		w = char_width(c);
 		if (w == W_ZERO)
 			continue;
@@ -128,15 +146,16 @@ int screen_put(struct screen *s, int row, int col, int width, u8 style, struct s
 		screen_char(s, row, x++, style, c);
 		if (w == W_ONE)
 			continue;
-		screen_char(s, row, x, style, x > 0 ? TAIL : ' '); /* a half that would begin before the screen */
+		/* ' ': the first half is left of the screen */
+		screen_char(s, row, x, style, x > 0 ? TAIL : ' ');
 		x++;
 	}
 	return x - col;
 }
 
-/* --- what changed ------------------------------------------------------------------------------------------------ */
+/* --- the changes ------------------------------------------------------------------------------ */
 
-/* Where the terminal's cursor is, and how it would draw; a column that nobody can be sure of is UNKNOWN. */
+/* The position of the terminal's cursor and its current style. col may be UNKNOWN. */
 struct pen {
 	int row, col;
 	u8 style;
@@ -154,7 +173,7 @@ static void put_csi(struct buf *b, int n, int m, char final)
 	put_c(b, final);
 }
 
-/* SGR parameters, a byte each. */
+/* Writes an SGR sequence with n parameters. */
 static void put_sgr(struct buf *b, const u8 *p, size_t n)
 {
 	put_z(b, "\033[");
@@ -167,8 +186,9 @@ static void put_sgr(struct buf *b, const u8 *p, size_t n)
 	put_c(b, 'm');
 }
 
-/* ECMA-48; 90: as aixterm. Attributes are only ever added to; to lose one, all begin anew. A colour reversed is black on
- * it: what the terminal's own background would be on it is not always read. */
+/* Writes the change of style: ECMA-48, and 90 as in aixterm. Attributes can only be added: to
+ * remove one, all are reset first. A reversed colour is drawn as black on the colour: the
+ * terminal's own background colour may be unreadable on it. */
 static void set_style(struct buf *b, struct pen *at, u8 style)
 {
 	u8 p[4], from = at->style, colour = style & COLOUR;
@@ -190,8 +210,9 @@ static void set_style(struct buf *b, struct pen *at, u8 style)
 	at->style = style;
 }
 
-/* Bytes that repeating n cells takes; more than any move where that would not do. */
-static size_t cost_again(const u32 *cells, int n, u8 style)
+/* Returns the bytes that writing n cells again takes; 8 or more, which is more than any cursor
+ * movement, if their style differs or their width is unsure. */
+static size_t rewrite_cost(const u32 *cells, int n, u8 style)
 {
 	size_t cost = 0;
 
@@ -209,7 +230,8 @@ static void put_glyph(const struct screen *s, struct buf *b, struct pen *at, con
 
 	put_utf8(b, c);
 	at->col++;
-	/* Fonts and terminals differ in what others' characters take; behind the last column the cursor stays on it. */
+	/* Fonts and terminals differ in the width of characters outside of these ranges. After
+	 * the last column the cursor stays on it. */
 	if ((c >= 0x300 && (c < 0x2500 || c > 0x25ff)) || at->col >= s->cols)
 		at->col = UNKNOWN;
 }
@@ -227,7 +249,8 @@ static void move(const struct screen *s, struct buf *b, struct pen *at, int row,
 	gap = col - at->col;
 	if (at->row != row || at->col == UNKNOWN || gap < 0) {
 		put_csi(b, row + 1, col + 1, 'H');
-	} else if (gap > 0 && cost_again(cells + at->col, gap, at->style) <= (gap == 1 ? 3u : gap < 10 ? 4u : 5u)) {
+	} else if (gap > 0 && rewrite_cost(cells + at->col, gap, at->style) <=
+			      (gap == 1 ? 3u : gap < 10 ? 4u : 5u)) {
 		while (at->col < col)
 			put_glyph(s, b, at, cells + at->col);
 	} else if (gap > 0) {
@@ -260,7 +283,7 @@ static void row_diff(struct screen *s, struct buf *b, struct pen *at, int row)
 	}
 }
 
-/* What makes the terminal show the grid. */
+/* Writes the escape sequences after which the terminal shows the grid. */
 void screen_frame(struct screen *s, struct buf *b)
 {
 	struct pen at = { UNKNOWN, UNKNOWN, 0 };
@@ -279,16 +302,17 @@ void screen_frame(struct screen *s, struct buf *b)
 	s->known = true;
 }
 
-/* --- keys ------------------------------------------------------------------------------------------------------------ */
+/* --- keys ------------------------------------------------------------------------------------- */
 
-enum { KS_GROUND, KS_ESC, KS_CSI, KS_PARAMS, KS_SS3, KS_LINUX /* behind ESC [ [ */ };
+enum { KS_GROUND, KS_ESC, KS_CSI, KS_PARAMS, KS_SS3, KS_LINUX /* after ESC [ [ */ };
 
-/* CSI N ~: DEC's and xterm's numbers. */
+/* Returns the key of CSI n ~, with the numbers of DEC and xterm; 0: unknown. */
 static u16 key_numbered(u8 n)
 {
 	static const u8 keys[] = { /* less KEY_FIRST, plus 1 */
 #define K(key) ((key) - KEY_FIRST + 1)
-		[1] = K(KEY_HOME), [4] = K(KEY_END), K(KEY_PGUP), K(KEY_PGDN), K(KEY_HOME), K(KEY_END),
+		[1] = K(KEY_HOME), [4] = K(KEY_END), K(KEY_PGUP), K(KEY_PGDN), K(KEY_HOME),
+		K(KEY_END),
 		[11] = K(KEY_F1), K(KEY_F2), K(KEY_F3), K(KEY_F4), K(KEY_F5),
 		[17] = K(KEY_F6), K(KEY_F7), K(KEY_F8), K(KEY_F9), K(KEY_F10),
 	};
@@ -298,14 +322,15 @@ static u16 key_numbered(u8 n)
 
 static u16 key_final(u8 c)
 {
-	static const char letters[] = "ABCD" "H" "F" "\1\1" "PQRS"; /* as enum key has them */
+	static const char letters[] = "ABCD" "H" "F" "\1\1" "PQRS"; /* in the order of enum key */
 	const char *p = c >= 'A' ? strchr(letters, c) : NULL;
 
 	return p ? (u16)(KEY_FIRST + (p - letters)) : 0;
 }
 
-/* The key that this byte ends: itself, one of enum key, or 0. A sequence that nobody knows is none. */
-u16 key_take(struct keys *k, u8 c)
+/* Parses one more byte. Returns the key that it completes: the byte itself or one of enum key;
+ * 0: none yet, or the sequence is unknown. */
+u16 key_feed(struct keys *k, u8 c)
 {
 	u8 state = k->state;
 
@@ -341,8 +366,9 @@ u16 key_take(struct keys *k, u8 c)
 	}
 }
 
-/* Nothing more came for a while: an Esc alone was the key. */
-u16 key_pause(struct keys *k)
+/* Ends an incomplete sequence: the caller calls it when no byte follows for a while. Returns
+ * KEY_ESC if it was Esc alone; otherwise 0. */
+u16 key_timeout(struct keys *k)
 {
 	u8 state = k->state;
 

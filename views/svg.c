@@ -1,65 +1,70 @@
-/* svg.c - a run as a picture: values over time in SVG that needs nothing else. Values are kept as they come, in
- * columns of time that grow wider as the run grows longer; each keeps its least and its highest. Pure.
- * SPDX-License-Identifier: MIT */
-#include "gpustat.h"
+/* svg.c - a run as a picture: values over time as self-contained SVG. Values are stored in
+ * columns of time (slots), which get wider as the run gets longer; each slot keeps the minimum
+ * and the maximum. Pure: no system calls. SPDX-License-Identifier: MIT */
+#include "parse.h"
+#include "views/views.h"
+#include "sources/os/os.h"
 
 enum {
 	PLOT_W = 640,           /* pixels of the time axis */
-	SLOTS = 2 * PLOT_W,     /* columns of time: as many as there are pixels once they were made wider */
-	MAX_SERIES = 512,       /* 8 in each panel that a machine of 8 GPUs fills; 10 KiB each */
-	MAX_PANELS = 96,        /* more would be a picture of 12 000 pixels */
-	SHOWN = 8,              /* lines in a panel: as many colours as can be told apart */
+	SLOTS = 2 * PLOT_W,     /* columns of time: one per pixel after they were widened */
+	MAX_SERIES = 512,       /* 8 in each panel of a machine with 8 GPUs; 10 KiB each */
+	MAX_PANELS = 96,        /* more would make a picture of 12 000 pixels */
+	SHOWN = 8,              /* lines in a panel: the number of distinguishable colours */
 	LABEL = 64,             /* bytes of a name; the legend has room for half of them */
-	FINE = 6,               /* decimals of what has no unit that tells how many it needs */
-	LEFT = 60,              /* where the time axis begins: room for numbers before it */
+	DEFAULT_POINT = 6,      /* decimals of values without a unit */
+	LEFT = 60,              /* start of the time axis: room for numbers before it */
 	LEGEND = LEFT + PLOT_W + 14, NAMES = 198, NUMBER = 48,
 	WIDTH = LEGEND + 20 + NAMES + 3 * NUMBER + 14,
 	ROW = 16,
-	KEEP_MOST = SLOTS * 3 / 4, /* after they were made wider, or gaps are given up */
+	MAX_KEPT = SLOTS * 3 / 4, /* slots after widening; with more, gaps are merged, too */
 };
 
-/* --- what is drawn --------------------------------------------------------------------------------------- */
+/* --- panels and series ------------------------------------------------------------------------ */
 
-/* Fields that are drawn where none are chosen, in the order of their panels. Of the same title: one panel. */
-static const struct quantity {
-	const char *field, *title, *what; /* what: beside the instance */
+/* Fields that are drawn without -f, in the order of their panels. Fields with the same title
+ * share a panel. */
+static const struct drawn {
+	const char *field, *title, *what; /* what: added to the instance in the name of a line */
 	u16 kinds;                        /* W_*; 0: all */
-	bool apart;                       /* each instance in a panel of its own */
-} quantities[] = {
+	bool separate;                    /* each instance has a panel of its own */
+} drawn_fields[] = {
 	{ "engine.busy", "engines busy", NULL, 0, false },
 	{ "busy", "engines busy", "whole device", 0, false },
 	{ "memory.resident", "memory", NULL, W_DEVICE, false },
 	{ "vram.used", "memory", "vram, driver's", 0, false },
 	{ "gtt.used", "memory", "gtt, driver's", 0, false },
-	{ "used", "memory", NULL, W_CLIENT | W_CGROUP, false },
+	{ "used", "memory", NULL, W_CLIENT | W_CGROUP | W_PROCESS, false },
 	{ "freq.cur", "clock", NULL, 0, false },
 	{ "freq.act", "clock", "actual", 0, false },
 	{ "power", "power", NULL, 0, false },
 	{ "temp", "temperature", NULL, 0, false },
 	{ "fan", "fan", NULL, 0, false },
 	{ "clients", "clients", NULL, W_DEVICE, false },
+	{ "cpu", "CPU", NULL, W_PROCESS, false },
+	{ "rss", "main memory", NULL, W_PROCESS, false },
 	{ "value", NULL, NULL, W_EVENT | W_COUNTER, true },
 	{ "period", NULL, "period", W_SAMPLE, true },
 	{ "counter", NULL, NULL, W_OA | W_COUNTERS, true },
 };
 
-/* Its values are kept as whole numbers of 2^shift * 10^-point of the unit: point starts as the unit wants it, and both
- * give way to large values. */
-static struct panel {
+/* A panel. Its values are stored as whole numbers of 2^shift * 10^-point of the unit: point
+ * starts as the unit has it; for large values point decreases and shift increases. */
+struct panel {
 	u64 key, dev;
 	size_t rank; /* first by device, then by quantity */
 	const struct column *col;
 	u8 point, shift;
-	bool fine; /* some value was no whole number of the unit */
+	bool fine; /* some value was not a whole number of the unit */
 	char title[2 * LABEL], unit[LABEL];
 	u8 title_n, unit_n;
 	struct series *shown[SHOWN];
-	size_t nshown, more; /* once drawn */
-} *panels;
+	size_t nshown, more; /* set when drawn; more: series that are not shown */
+};
 
-static struct series {
-	u64 key, sample; /* the last one */
-	u64 who;         /* the same in all panels */
+struct series {
+	u64 key, sample; /* sample: number of the last one with a value */
+	u64 entity;      /* hash of the entity, the same in all panels */
 	struct panel *panel;
 	size_t from, to;
 	i64 sum, n;
@@ -67,55 +72,66 @@ static struct series {
 	char name[LABEL];
 	u8 name_n;
 	bool shown;
-	u8 colour; /* once drawn: from 1 */
-	i32 lo[SLOTS], hi[SLOTS]; /* lo above hi: unknown */
-} *series;
+	u8 colour; /* set when drawn: from 1 */
+	i32 lo[SLOTS], hi[SLOTS]; /* lo > hi: unknown */
+};
 
-/* The columns of time, in microseconds since the first. */
-static struct slot {
+/* The columns of time, in microseconds since the first sample. */
+struct slot {
 	i64 from, to;
-	bool broken; /* time jumped before it */
-} *slots;
-
-static TABLE(panels, MAX_PANELS, 13, "panels");
-static TABLE(series, MAX_SERIES, 8, "lines in panels");
-static TABLE(slots, SLOTS, SLOTS, "columns of time");
+	bool broken; /* there is a gap before it */
+};
 
 static struct {
 	size_t n; /* slots */
-	i64 first, last, step, end; /* first and last as they were told; negative: they were not */
-	i64 width; /* of a column that holds several samples; 0: none does */
-	u64 samples, back, left;    /* how often the clock went back; values without room */
-	bool any, counted; /* counted: neither times nor intervals were told: samples, a million apart */
+	i64 first, last, step, end; /* first, last: as in the records; negative: unknown */
+	i64 width; /* of a slot, once slots were widened; 0: each sample has a slot */
+	u64 samples, went_back, dropped; /* times the clock went back; values that had no room */
+	bool any, counted; /* counted: no times or intervals are known: samples are 1 s apart */
 	i64 dt;
 } axis;
 
-static const u64 MOST = 1000000000000000000; /* in 10^-point of a unit: 64 bits have room for ten times that */
+static struct {
+	struct panel *panels;
+	struct series *series;
+	struct slot *slots;
+	size_t nseries, npanels;
+	struct series *last_series;
+	struct panel *last_panel;
+	struct panel *placed[MAX_PANELS]; /* from top to bottom */
+	size_t next_panel;
+} drawing;
+static struct {
+	struct table panels, series, slots;
+} drawing_tables = {
+	.panels = TABLE_ROW(drawing.panels, MAX_PANELS, 13, "panels"),
+	.series = TABLE_ROW(drawing.series, MAX_SERIES, 8, "lines in panels"),
+	.slots = TABLE_ROW(drawing.slots, SLOTS, SLOTS, "columns of time"),
+};
 
-static size_t nseries, npanels;
-static struct series *last_series;
-static struct panel *last_panel;
+/* in 10^-point of a unit; ten times that fits 64 bits */
+static const u64 MAX_FIXED = 1000000000000000000;
 
-/* --- time ------------------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static bool is_known(const struct series *s, size_t i)
 {
 	return i >= s->from && i <= s->to && s->lo[i] <= s->hi[i];
 }
 
-static void forget(struct series *s, size_t i)
+static void slot_clear(struct series *s, size_t i)
 {
 	s->lo[i] = INT32_MAX;
 	s->hi[i] = INT32_MIN;
 }
 
-static void widen(struct series *s, size_t i, i32 lo, i32 hi)
+static void slot_extend(struct series *s, size_t i, i32 lo, i32 hi)
 {
 	s->lo[i] = lo < s->lo[i] ? lo : s->lo[i];
 	s->hi[i] = hi > s->hi[i] ? hi : s->hi[i];
 }
 
-static void merge_slots(struct series *s, const u16 *to)
+static void series_merge_slots(struct series *s, const u16 *to)
 {
 	size_t was = SLOTS;
 
@@ -123,52 +139,56 @@ static void merge_slots(struct series *s, const u16 *to)
 		i32 lo = s->lo[i], hi = s->hi[i];
 
 		if (to[i] != was)
-			forget(s, to[i]);
+			slot_clear(s, to[i]);
 		was = to[i];
-		widen(s, was, lo, hi);
+		slot_extend(s, was, lo, hi);
 	}
 	s->from = to[s->from];
 	s->to = to[s->to];
 }
 
-/* Columns become as wide as a pixel, but none goes across a gap unless there are too many. */
-static void make_wider(bool gaps)
+/* Merges slots into slots that are as wide as a pixel. gaps: not across a gap; if that leaves
+ * too many slots, it is repeated across gaps. */
+static void widen_slots(bool gaps)
 {
 	static u16 to[SLOTS];
 	size_t n = 0;
 
 	axis.width = axis.end / PLOT_W + 1;
 	for (size_t i = 0; i < axis.n; i++) {
-		if (n == 0 || (gaps && slots[i].broken) || slots[i].from / axis.width != slots[n - 1].from / axis.width) {
-			slots[n].from = slots[i].from;
-			slots[n++].broken = slots[i].broken;
+		if (n == 0 || (gaps && drawing.slots[i].broken) ||
+		    drawing.slots[i].from / axis.width != drawing.slots[n - 1].from / axis.width) {
+			drawing.slots[n].from = drawing.slots[i].from;
+			drawing.slots[n++].broken = drawing.slots[i].broken;
 		}
-		slots[n - 1].to = slots[i].to;
+		drawing.slots[n - 1].to = drawing.slots[i].to;
 		to[i] = (u16)(n - 1);
 	}
-	for (struct series *s = series; s < series + nseries; s++)
-		merge_slots(s, to);
+	for (struct series *s = drawing.series; s < drawing.series + drawing.nseries; s++)
+		series_merge_slots(s, to);
 	axis.n = n;
-	if (n > KEEP_MOST)
-		make_wider(false);
+	if (n > MAX_KEPT)
+		widen_slots(false);
 }
 
-static void open_slot(i64 step, bool broken)
+static void slot_open(i64 step, bool broken)
 {
 	axis.samples++;
 	axis.end += axis.end < INT64_MAX / 4 ? step : 0;
-	if (axis.n && !broken && axis.width && axis.end / axis.width == slots[axis.n - 1].from / axis.width) {
-		slots[axis.n - 1].to = axis.end;
+	if (axis.n && !broken && axis.width &&
+	    axis.end / axis.width == drawing.slots[axis.n - 1].from / axis.width) {
+		drawing.slots[axis.n - 1].to = axis.end;
 		return;
 	}
 	if (axis.n == SLOTS)
-		make_wider(true);
-	slots[axis.n].from = slots[axis.n].to = axis.end;
-	slots[axis.n++].broken = broken;
+		widen_slots(true);
+	drawing.slots[axis.n].from = drawing.slots[axis.n].to = axis.end;
+	drawing.slots[axis.n++].broken = broken;
 }
 
-/* The next sample. A clock that went back is a gap, and so is a leap that the interval does not explain. */
-static void advance(i64 time)
+/* Begins the next sample. There is a gap before it if the clock went back, or jumped by much
+ * more than the interval. */
+static void sample_begin(i64 time)
 {
 	i64 usual = axis.dt > 0 ? axis.dt : axis.step > 0 ? axis.step : 1000000, delta = usual;
 	bool broken = false;
@@ -180,7 +200,7 @@ static void advance(i64 time)
 	} else if (time < 0 && axis.dt <= 0) {
 		axis.counted = true;
 	} else if (time >= 0 && axis.last >= 0 && time < axis.last) {
-		axis.back++;
+		axis.went_back++;
 		broken = true;
 	} else if (time >= 0 && axis.last >= 0) {
 		delta = time - axis.last;
@@ -188,29 +208,31 @@ static void advance(i64 time)
 		axis.step = delta;
 	}
 	axis.last = time;
-	open_slot(delta, broken);
+	slot_open(delta, broken);
 }
 
-/* A record begins. Those of one time are one sample. dt: of its rates; both in microseconds, negative: unknown. */
+/* Begins a record. Records with the same time are one sample. dt: the interval of its rates.
+ * Both are in microseconds; negative: unknown. */
 void svg_begin(i64 time, i64 dt)
 {
 	time = time > INT64_MAX / 8 ? -1 : time;
-	if (!table_has(&slots_table, SLOTS - 1) || !table_has(&panels_table, 0) || !table_has(&series_table, 0))
+	if (!table_has(&drawing_tables.slots, SLOTS - 1) || !table_has(&drawing_tables.panels, 0) ||
+	    !table_has(&drawing_tables.series, 0))
 		return;
 	axis.dt = dt;
 	if (!axis.any || (time >= 0 && time != axis.last))
-		advance(time);
+		sample_begin(time);
 }
 
-/* --- names -------------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
-/* With an end to each text. */
-static u64 hash(u64 h, struct str s)
+/* Adds a text and a terminator to a hash. */
+static u64 text_hash(u64 h, struct str s)
 {
-	return (hash64_more(h, s) ^ 0x1ff) * HASH64_TIMES;
+	return (hash64_more(h, s) ^ 0x1ff) * HASH64_PRIME;
 }
 
-/* What no XML may hold becomes U+FFFD. */
+/* Writes a text; bytes and characters that XML forbids become U+FFFD. */
 static void put_clean(struct buf *b, struct str s)
 {
 	static const struct str nonchars = STR("\xef\xbf");
@@ -218,14 +240,15 @@ static void put_clean(struct buf *b, struct str s)
 	while (s.p < s.e && !b->full) {
 		size_t n = utf8_len(s.p, s.e);
 		struct str rest = s;
-		bool bad = n == 0 || is_control(s.p, n) || (str_skip(&rest, nonchars) && (u8)*rest.p >= 0xbe);
+		bool bad = n == 0 || is_control(s.p, n) ||
+			   (str_skip(&rest, nonchars) && (u8)*rest.p >= 0xbe);
 
 		put_str(b, bad ? (struct str)STR("\xef\xbf\xbd") : (struct str){ s.p, s.p + n });
 		s.p += n ? n : 1;
 	}
 }
 
-/* The end of a path tells more than its beginning. */
+/* Returns the last 40 bytes of a path: its end says more than its beginning. */
 static struct str tail(struct str s)
 {
 	const char *from = str_len(s) > 40 ? s.e - 40 : s.p;
@@ -245,8 +268,9 @@ static void put_word(struct buf *b, const char *lead, struct str s)
 	put_clean(b, s);
 }
 
-/* The event of a row of long CSV, "SET:EVENT@SITE", where there are no fields of these names. */
-static struct str event_of(struct str inst, struct str *site)
+/* Splits the instance of a row of long CSV, "SET:EVENT@SITE", which has no fields of these
+ * names. Returns the event. */
+static struct str event_split(struct str inst, struct str *site)
 {
 	const char *at = inst.e;
 
@@ -256,8 +280,9 @@ static struct str event_of(struct str inst, struct str *site)
 	return (struct str){ inst.p, at > inst.p ? at - 1 : inst.e };
 }
 
-/* Of "host/disk/sda/read" the panel is "host/disk/read", the line "sda". */
-static struct str quantity_in(struct str name, struct str *which)
+/* Splits a counter: the panel of "host/disk/sda/read" is "host/disk/read" (returned), its line
+ * "sda" (*which). */
+static struct str counter_split(struct str name, struct str *which)
 {
 	static char text[4 * LABEL];
 	struct buf b = BUF(text);
@@ -272,23 +297,15 @@ static struct str quantity_in(struct str name, struct str *which)
 	put_str(&b, (struct str){ name.p, from });
 	put_str(&b, (struct str){ last + 1, name.e });
 	*which = (struct str){ from, last };
-	if (str_is(*which, "-")) /* of all */
+	if (str_is(*which, "-")) /* the sum of all */
 		*which = (struct str){ 0 };
 	return b.full ? name : (struct str){ b.p, b.p + b.n };
 }
 
-/* W_* of the records that their kind names; 0: it does not. */
-u16 svg_kind(const struct plotids *id)
+static const struct drawn *drawn_of(const struct column *c, u16 kind)
 {
-	static const u16 kinds[] = { W_DEVICE, W_CLIENT, W_CGROUP, W_EVENT, W_SAMPLE, W_OA, W_COUNTER | W_COUNTERS, 0 };
-
-	return kinds[str_among(id->of[ID_KIND], "device client cgroup event sample oa counter")];
-}
-
-static const struct quantity *quantity_of(const struct column *c, u16 kind)
-{
-	for (size_t i = 0; i < LEN(quantities); i++) {
-		const struct quantity *q = &quantities[i];
+	for (size_t i = 0; i < LEN(drawn_fields); i++) {
+		const struct drawn *q = &drawn_fields[i];
 		struct str f = str_z(q->field);
 
 		if (q->kinds && kind && !(q->kinds & kind))
@@ -301,37 +318,39 @@ static const struct quantity *quantity_of(const struct column *c, u16 kind)
 	return NULL;
 }
 
-/* --- values --------------------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
-static struct panel *panel_find(const struct plotids *id, const struct column *c, const struct quantity *q,
-				struct str apart, u16 kind)
+static struct panel *panel_find(const struct plotids *id, const struct column *c,
+				const struct drawn *q, struct str separate, u16 kind)
 {
 	static const struct str dot = STR(" \xc2\xb7 ");
-	u64 dev = hash(1, id->of[ID_DEV]), key = hash(dev, apart);
+	u64 dev = text_hash(1, id->text[ID_DEV]), key = text_hash(dev, separate);
 	struct panel *p;
 	struct buf b;
 
-	key = q && q->title ? hash(key, str_z(q->title)) : hash(hash(key, str_z(c->group)), str_z(c->member));
-	key = hash(key, id->of[ID_KIND]);
-	for (p = panels; p < panels + npanels; p++)
+	key = q && q->title ? text_hash(key, str_z(q->title)) :
+		text_hash(text_hash(key, str_z(c->group)), str_z(c->member));
+	key = text_hash(key, id->text[ID_KIND]);
+	for (p = drawing.panels; p < drawing.panels + drawing.npanels; p++)
 		if (p->key == key)
 			return p;
-	if (!table_has(&panels_table, npanels))
+	if (!table_has(&drawing_tables.panels, drawing.npanels))
 		return NULL;
-	p = &panels[npanels++];
+	p = &drawing.panels[drawing.npanels++];
 	p->key = key;
 	p->dev = dev;
 	p->col = c;
-	p->point = c->unit ? units[c->unit].point : FINE;
-	while (panels[p->rank].dev != dev)
+	p->point = c->unit ? units[c->unit].point : DEFAULT_POINT;
+	while (drawing.panels[p->rank].dev != dev)
 		p->rank++;
-	p->rank = p->rank * 2 * LEN(quantities) + (q ? (size_t)(q - quantities) : LEN(quantities));
+	p->rank = p->rank * 2 * LEN(drawn_fields) +
+		  (q ? (size_t)(q - drawn_fields) : LEN(drawn_fields));
 	b = (struct buf){ .p = p->title, .cap = sizeof(p->title) };
-	put_clean(&b, id->of[ID_DEV]);
+	put_clean(&b, id->text[ID_DEV]);
 	if (b.n)
 		put_str(&b, dot);
-	if (str_len(apart)) {
-		put_clean(&b, apart);
+	if (str_len(separate)) {
+		put_clean(&b, separate);
 	} else if (q && q->title) {
 		put_z(&b, q->title);
 	} else {
@@ -341,12 +360,14 @@ static struct panel *panel_find(const struct plotids *id, const struct column *c
 			put_z(&b, c->member);
 		}
 	}
-	put_z(&b, kind == W_CLIENT ? " by client" : kind == W_CGROUP ? " by cgroup" : "");
+	put_z(&b, kind == W_CLIENT  ? " by client" :
+		  kind == W_CGROUP  ? " by cgroup" :
+		  kind == W_PROCESS ? " by process" : "");
 	p->title_n = (u8)b.n;
 	return p;
 }
 
-static u64 ten_to(unsigned n)
+static u64 power_of_ten(unsigned n)
 {
 	u64 ten = 1;
 
@@ -355,23 +376,23 @@ static u64 ten_to(unsigned n)
 	return ten;
 }
 
-/* In 10^-point of its unit. False: too large. */
-static bool fixed(const struct val *v, unsigned point, i64 *to)
+/* Sets *to to the value in 10^-point of its unit. Returns false if it is too large. */
+static bool to_fixed(const struct val *v, unsigned point, i64 *to)
 {
 	int places = (int)point - units[v->unit].point - v->point;
 	u64 n = v->n;
 
-	for (; places > 0 && n <= MOST; places--)
+	for (; places > 0 && n <= MAX_FIXED; places--)
 		n *= 10;
 	for (; places < 0; places++)
 		n = n / 10 + (places == -1 && n % 10 >= 5);
 	*to = v->neg ? -(i64)n : (i64)n;
-	return n <= MOST;
+	return n <= MAX_FIXED;
 }
 
-static void divide(const struct panel *p, i32 by)
+static void panel_divide(const struct panel *p, i32 by)
 {
-	for (struct series *s = series; s < series + nseries; s++) {
+	for (struct series *s = drawing.series; s < drawing.series + drawing.nseries; s++) {
 		if (s->panel != p)
 			continue;
 		s->sum /= by;
@@ -385,31 +406,33 @@ static void divide(const struct panel *p, i32 by)
 	}
 }
 
-/* As the panel keeps it. False: no panel can. */
+/* Sets *to to the value as the panel stores it, after changing point and shift of the panel if
+ * required. Returns false if the value is too large for any panel. */
 static bool panel_fit(struct panel *p, const struct val *v, i32 *to)
 {
 	i64 x;
 
-	for (; !fixed(v, p->point, &x); p->point--) {
+	for (; !to_fixed(v, p->point, &x); p->point--) {
 		if (p->point == 0)
 			return false;
-		divide(p, 10);
+		panel_divide(p, 10);
 	}
-	p->fine |= x % (i64)ten_to(p->point) != 0;
+	p->fine |= x % (i64)power_of_ten(p->point) != 0;
 	for (; (x < 0 ? -x : x) >> p->shift > INT32_MAX; p->shift++)
-		divide(p, 2);
+		panel_divide(p, 2);
 	*to = (i32)(x / ((i64)1 << p->shift));
 	return true;
 }
 
-/* A row for what has none. Where the table is full, the least of the same panel gives way. */
+/* Returns a series for a new line. If the table is full, the series with the smallest sum in the
+ * same panel is replaced, if it is smaller than v; NULL: there is none. */
 static struct series *series_new(const struct panel *p, i32 v)
 {
 	struct series *least = NULL;
 
-	if (table_has(&series_table, nseries))
-		return &series[nseries++];
-	for (struct series *s = series; s < series + nseries; s++)
+	if (table_has(&drawing_tables.series, drawing.nseries))
+		return &drawing.series[drawing.nseries++];
+	for (struct series *s = drawing.series; s < drawing.series + drawing.nseries; s++)
 		if (s->panel == p && s->sum < v && (!least || s->sum < least->sum))
 			least = s;
 	return least;
@@ -417,37 +440,38 @@ static struct series *series_new(const struct panel *p, i32 v)
 
 static struct series *series_find(u64 key)
 {
-	struct series *s = last_series;
+	struct series *s = drawing.last_series;
 
-	for (size_t i = 0; i < nseries; i++) { /* records come in the same order each time */
-		if (++s >= series + nseries)
-			s = series;
+	for (size_t i = 0; i < drawing.nseries;
+	     i++) { /* series come in the same order in each sample */
+		if (++s >= drawing.series + drawing.nseries)
+			s = drawing.series;
 		if (s->key == key)
-			return last_series = s;
+			return drawing.last_series = s;
 	}
 	return NULL;
 }
 
-static void series_name(struct series *s, const struct plotids *id, const struct quantity *q, struct str inst,
-			u16 kind)
+static void series_name(struct series *s, const struct plotids *id, const struct drawn *q,
+			struct str inst, u16 kind)
 {
 	static const enum plotid where[] = { ID_SOCKET, ID_CORE, ID_CPU };
 	static const char *const letters[] = { "S", "C", "CPU" };
 	struct buf b = { .p = s->name, .cap = sizeof(s->name) };
 
 	if (kind == W_CGROUP)
-		put_word(&b, "", tail(id->of[ID_CGROUP]));
-	if (kind & (W_CLIENT | W_EVENT | W_SAMPLE)) {
-		for (size_t i = 0; i < LEN(where) && kind != W_CLIENT; i++)
-			put_word(&b, letters[i], id->of[where[i]]);
+		put_word(&b, "", tail(id->text[ID_CGROUP]));
+	if (kind & (W_CLIENT | W_PROCESS | W_EVENT | W_SAMPLE)) {
+		for (size_t i = 0; i < LEN(where) && !(kind & (W_CLIENT | W_PROCESS)); i++)
+			put_word(&b, letters[i], id->text[where[i]]);
 		if (kind != W_SAMPLE) {
-			put_word(&b, "", id->of[ID_COMM]);
-			put_word(&b, "", id->of[str_len(id->of[ID_TID]) ? ID_TID : ID_PID]);
+			put_word(&b, "", id->text[ID_COMM]);
+			put_word(&b, "", id->text[str_len(id->text[ID_TID]) ? ID_TID : ID_PID]);
 		}
 		if (kind == W_CLIENT && b.n == 0)
-			put_word(&b, "client ", id->of[ID_CLIENT]);
+			put_word(&b, "client ", id->text[ID_CLIENT]);
 		if (kind == W_EVENT)
-			put_word(&b, "", tail(id->of[ID_CGROUP]));
+			put_word(&b, "", tail(id->text[ID_CGROUP]));
 	}
 	put_word(&b, "", inst);
 	if (q && q->what)
@@ -467,8 +491,8 @@ static void series_put(struct series *s, i32 v)
 		s->min = s->max = v;
 	}
 	while (s->to + 1 <= at)
-		forget(s, ++s->to);
-	widen(s, at, v, v);
+		slot_clear(s, ++s->to);
+	slot_extend(s, at, v, v);
 	s->min = v < s->min ? v : s->min;
 	s->max = v > s->max ? v : s->max;
 	s->sum += v;
@@ -476,87 +500,87 @@ static void series_put(struct series *s, i32 v)
 	s->sample = axis.samples;
 }
 
-/* What it is of where the record, not the field, tells that: of counters and events. name: what is left for its line. */
-static struct str apart_of(const struct plotids *id, const struct column *c, const struct quantity *q, u16 kind,
-			   struct str *name)
+/* Returns the name of the panel of a counter or event, which the record contains, not the field;
+ * otherwise a NULL text. *name: the instance; becomes the name of the line. */
+static struct str separate_name(const struct plotids *id, const struct column *c,
+				const struct drawn *q, u16 kind, struct str *name)
 {
 	struct str inst = *name;
 
-	if (!q || !q->apart)
+	if (!q || !q->separate)
 		return (struct str){ 0 };
 	*name = (struct str){ 0 };
 	if (kind & (W_EVENT | W_SAMPLE))
-		return str_len(id->of[ID_EVENT]) ? id->of[ID_EVENT] : event_of(inst, name);
-	return quantity_in(c->shape == S_SCALAR && str_len(id->of[ID_NAME]) ? id->of[ID_NAME] : inst, name);
+		return str_len(id->text[ID_EVENT]) ? id->text[ID_EVENT] : event_split(inst, name);
+	return counter_split(c->shape == S_SCALAR && str_len(id->text[ID_NAME]) ?
+			     id->text[ID_NAME] : inst, name);
 }
 
-/* The unit of the value before it, where the record tells it: long csv does so behind the value. */
+/* Sets the unit of the previous value, if the record contains it: long CSV has it after the
+ * value. */
 void svg_unit(struct str unit)
 {
-	struct panel *p = last_panel;
+	struct panel *p = drawing.last_panel;
 	struct buf b = { .cap = LABEL };
 
 	if (!p || p->unit_n || !unit.p)
 		return;
-	last_panel = NULL; /* the next one may be of a value that is not known */
+	drawing.last_panel = NULL; /* the next unit may belong to an unknown value */
 	b.p = p->unit;
 	put_clean(&b, unit);
 	p->unit_n = (u8)b.n;
 }
 
-/* A value of the record that was begun. chosen: the user named it, so it is drawn whatever it is. */
-void svg_put(const struct plotids *id, const struct column *c, struct str inst, const struct val *v, bool chosen)
+/* Adds a value of the current record. chosen: -f names it, so it is drawn in any case. */
+void svg_put(const struct plotids *id, const struct column *c, struct str inst, const struct val *v,
+	     bool chosen)
 {
-	u16 kind = svg_kind(id);
-	const struct quantity *q = quantity_of(c, kind);
-	struct str name = inst, apart;
+	u16 kind = plot_kind(id);
+	const struct drawn *q = drawn_of(c, kind);
+	struct str name = inst, separate;
 	struct series *s = NULL;
 	struct panel *p;
-	u64 key, who = 0;
+	u64 key, entity = 0;
 	i32 n;
 
-	last_panel = NULL;
+	drawing.last_panel = NULL;
 	if ((!q && !chosen) || axis.n == 0)
 		return;
-	apart = apart_of(id, c, q, kind, &name);
-	p = last_panel = panel_find(id, c, q, apart, kind);
+	separate = separate_name(id, c, q, kind, &name);
+	p = drawing.last_panel = panel_find(id, c, q, separate, kind);
 	if (!p || !panel_fit(p, v, &n)) {
-		axis.left++;
+		axis.dropped++;
 		return;
 	}
-	for (size_t i = ID_CLIENT; i <= ID_TID; i++) /* names may change */
-		if (str_len(id->of[i]) && (i != ID_PID || !str_len(id->of[ID_CLIENT])))
-			who = hash(who + i, id->of[i]);
-	key = hash(hash(hash(p->key + who, str_z(c->group)), str_z(c->member)), name);
+	for (size_t i = ID_CLIENT; i <= ID_TID; i++) /* not ID_COMM, ID_NAME: names may change */
+		if (str_len(id->text[i]) && (i != ID_PID || !str_len(id->text[ID_CLIENT])))
+			entity = text_hash(entity + i, id->text[i]);
+	key = text_hash(text_hash(text_hash(p->key + entity, str_z(c->group)), str_z(c->member)),
+			name);
 	s = series_find(key);
 	if (!s) {
 		s = series_new(p, n);
 		if (!s || s->n)
-			axis.left++;
+			axis.dropped++;
 		if (!s)
 			return;
 		s->key = key;
-		s->who = who ? who : hash(0, name);
+		s->entity = entity ? entity : text_hash(0, name);
 		s->panel = p;
 		s->sum = s->n = 0;
 		s->sample = 0;
 		series_name(s, id, q, name, kind);
-		last_series = s;
+		drawing.last_series = s;
 	}
 	if (axis.last < 0 && s->sample == axis.samples && s->n)
-		advance(-1); /* without times, a value that comes again begins the next sample */
+		sample_begin(-1); /* without times, a repeated value is in the next sample */
 	series_put(s, n);
-	svg_unit(id->of[ID_UNIT]);
+	svg_unit(id->text[ID_UNIT]);
 }
 
-/* --- records ---------------------------------------------------------------------------------------------------- */
+/* --- records ---------------------------------------------------------------------------------- */
 
-/* Which enum plotid a field without a group is; ID_COUNT: none. */
-size_t plot_id(struct str name)
-{
-	return str_among(name, "kind dev event comm name unit client pid cgroup set cpu core socket tid");
-}
-
+/* Returns the enum plotid of a field outside of all groups; ID_COUNT: it has none. */
 void svg_record(struct out *o, struct buf *b, const struct record *r)
 {
 	static char text[ID_COUNT][DIGITS];
@@ -574,31 +598,34 @@ void svg_record(struct out *o, struct buf *b, const struct record *r)
 			struct buf t = { .p = text[n], .cap = DIGITS };
 
 			put_u64(&t, f->v.n);
-			id.of[n] = (struct str){ t.p, t.p + t.n };
+			id.text[n] = (struct str){ t.p, t.p + t.n };
 		} else if (n < ID_COUNT && f->v.type == V_TEXT) {
-			id.of[n] = f->v.s;
+			id.text[n] = f->v.s;
 		}
 	}
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 		bool chosen = o->npatterns && out_selects(o, f);
 
-		if (f->v.type == V_INT && !(f->col->when & (W_ID | W_META)) && (chosen || o->npatterns == 0))
-			svg_put(&id, f->col, f->col->group ? f->inst : (struct str){ 0 }, &f->v, chosen);
+		if (f->v.type == V_INT && !(f->col->when & (W_ID | W_META)) &&
+		    (chosen || o->npatterns == 0))
+			svg_put(&id, f->col, f->col->group ? f->inst : (struct str){ 0 }, &f->v,
+				chosen);
 	}
 }
 
-/* --- scales ---------------------------------------------------------------------------------------------------- */
+/* --- scales ----------------------------------------------------------------------------------- */
 
-/* Of a panel's axis, in 10^-point of the unit. */
+/* The scale of a panel's axis, in 10^-point of the unit. */
 struct scale {
 	i64 bottom, top, step;
-	u64 div;                 /* what is written: G, %, ... */
-	u8 digits;               /* of the steps */
+	u64 div;                 /* divisor of the numbers that are written, for `lead` */
+	u8 digits;               /* decimals of the steps */
 	const char *lead, *unit; /* "G", "Hz" */
 };
 
-/* The step that makes four of a range, or fewer: 1, 2, 2.5 or 5 times a power of ten; of bytes a power of two. */
+/* Returns a step that divides a range into four or fewer: 1, 2, 2.5 or 5 times a power of ten;
+ * for bytes a power of two. */
 static i64 nice_step(i64 range, bool bytes, i64 least)
 {
 	static const u8 steps[] = { 10, 20, 25, 50 };
@@ -615,7 +642,7 @@ static i64 nice_step(i64 range, bool bytes, i64 least)
 				return step;
 }
 
-static i64 down_to(i64 v, i64 step)
+static i64 round_down(i64 v, i64 step)
 {
 	return v - (v % step + step) % step;
 }
@@ -623,18 +650,23 @@ static i64 down_to(i64 v, i64 step)
 static void scale_unit(struct scale *s, u8 unit)
 {
 	static const char leads[][6][10] = {
-		{ "", "thousand ", "million ", "billion ", "10\xc2\xb9\xc2\xb2 ", "10\xc2\xb9\xe2\x81\xb5 " },
+		{ "", "thousand ", "million ", "billion ", "10\xc2\xb9\xc2\xb2 ",
+		  "10\xc2\xb9\xe2\x81\xb5 " },
 		{ "", "Ki", "Mi", "Gi", "Ti", "Pi" },
 		{ "", "k", "M", "G", "T", "P" },
 		{ "n", "\xc2\xb5", "m", "", "thousand ", "million " },
 	};
 	bool bytes = unit == U_BYTES || unit == U_RATE;
 	size_t row = bytes ? 1 : unit == U_HZ ? 2 : unit == U_NS ? 3 : 0, i = 0;
-	u64 base = bytes ? 1024 : 1000, from = row ? 1 : 100, high = (u64)(s->top > -s->bottom ? s->top : -s->bottom);
+	u64 base = bytes ? 1024 : 1000, from = row ? 1 : 100;
+	u64 high = (u64)(s->top > -s->bottom ? s->top : -s->bottom);
 
-	s->unit = unit == U_BYTES ? "B" : unit == U_RATE ? "B/s" : unit == U_CELSIUS ? "\xc2\xb0" "C" : unit == U_NS ? "s" :
-		units[unit].name;
-	for (; i + 1 < LEN(leads[0]) && high / s->div >= base * from; i++) { /* 25 000 is no "25 thousand" */
+	s->unit = unit == U_BYTES ? "B" :
+		  unit == U_RATE ? "B/s" :
+		  unit == U_CELSIUS ? "\xc2\xb0" "C" :
+		  unit == U_NS ? "s" : units[unit].name;
+	/* from: 25 000 is not written as "25 thousand" */
+	for (; i + 1 < LEN(leads[0]) && high / s->div >= base * from; i++) {
 		s->div *= base;
 		from = 1;
 	}
@@ -643,12 +675,13 @@ static void scale_unit(struct scale *s, u8 unit)
 
 static struct scale scale_of(i64 min, i64 max, u8 unit, unsigned point, bool fine)
 {
-	i64 one = (i64)ten_to(point), far = unit == U_CELSIUS ? 5 * one : one;
+	i64 one = (i64)power_of_ten(point), far = unit == U_CELSIUS ? 5 * one : one;
 	struct scale s = { .bottom = min, .top = max, .div = (u64)one };
 
 	if (unit == U_PERCENT && min >= 0 && max <= 100 * one + one / 2)
 		s.top = 100 * one;
-	if (unit != U_CELSIUS || s.top - s.bottom >= 2 * far) { /* a degree up and down is no event, nor is 0 C */
+	/* changes of one degree are not enlarged; 0 C is not a natural bottom */
+	if (unit != U_CELSIUS || s.top - s.bottom >= 2 * far) {
 		s.bottom = min < 0 || unit == U_CELSIUS ? min : 0;
 		s.top = s.top > 0 || unit == U_CELSIUS ? s.top : 0;
 		s.top += s.top == s.bottom ? far : 0;
@@ -657,8 +690,8 @@ static struct scale scale_of(i64 min, i64 max, u8 unit, unsigned point, bool fin
 		s.top += far + one;
 	}
 	s.step = nice_step(s.top - s.bottom, unit == U_BYTES || unit == U_RATE, fine ? 1 : one);
-	s.bottom = down_to(s.bottom, s.step);
-	s.top = -down_to(-s.top, s.step);
+	s.bottom = round_down(s.bottom, s.step);
+	s.top = -round_down(-s.top, s.step);
 	scale_unit(&s, unit);
 	for (u64 rest = (u64)s.step % s.div; rest && s.digits < 3; s.digits++)
 		rest = rest * 10 % s.div;
@@ -667,7 +700,7 @@ static struct scale scale_of(i64 min, i64 max, u8 unit, unsigned point, bool fin
 
 static void put_fixed(struct buf *b, i64 v, u64 div, u8 digits)
 {
-	u64 n = muldiv((u64)(v < 0 ? -v : v), 2 * ten_to(digits), div);
+	u64 n = muldiv((u64)(v < 0 ? -v : v), 2 * power_of_ten(digits), div);
 
 	n = n / 2 + (n & 1);
 	if (v < 0 && n > 0)
@@ -675,18 +708,19 @@ static void put_fixed(struct buf *b, i64 v, u64 div, u8 digits)
 	put_dec(b, n, digits, digits);
 }
 
-/* Three digits, or a whole number as it is. */
+/* Writes v / div with three digits; a whole number is written in full. */
 static void put_short(struct buf *b, i64 v, u64 div)
 {
 	u64 a = (u64)(v < 0 ? -v : v), n = muldiv(a, 10000, div);
 
-	put_fixed(b, v, div, n >= 999500 || n < 5 || a % div == 0 ? 0 : n >= 99950 ? 1 : n >= 995 ? 2 : 3);
+	put_fixed(b, v, div,
+		  n >= 999500 || n < 5 || a % div == 0 ? 0 : n >= 99950 ? 1 : n >= 995 ? 2 : 3);
 }
 
-/* --- the text of the picture ----------------------------------------------------------------------------------- */
+/* --- the text of the picture ------------------------------------------------------------------ */
 
-/* Each % is the next number. */
-static void put_shape(struct buf *b, const char *text, const i64 *n)
+/* Writes a text in which each '%' is the next number of n. */
+static void put_numbered(struct buf *b, const char *text, const i64 *n)
 {
 	for (; *text; text++) {
 		if (*text != '%') {
@@ -700,15 +734,18 @@ static void put_shape(struct buf *b, const char *text, const i64 *n)
 	}
 }
 
-/* Characters of XML, at most so many columns; wide ones have two. */
+/* Writes a text escaped for XML, cut to `room` columns; characters of three bytes or more count
+ * two. */
 static void put_xml(struct buf *b, struct str s, size_t room)
 {
-	static const struct { char c; const char *as; } escapes[] = { { '<', "&lt;" }, { '>', "&gt;" }, { '&', "&amp;" } };
+	static const struct { char c; const char *as; } escapes[] = {
+		{ '<', "&lt;" }, { '>', "&gt;" }, { '&', "&amp;" },
+	};
 
 	while (s.p < s.e) {
 		size_t n = utf8_len(s.p, s.e), width = n > 2 ? 2 : 1, k = 0;
 
-		if (n == 0) /* cut within */
+		if (n == 0) /* the text was cut within a character */
 			return;
 		if (room < width + (s.p + n < s.e)) {
 			put_z(b, "\xe2\x80\xa6");
@@ -727,13 +764,13 @@ static void put_xml(struct buf *b, struct str s, size_t room)
 
 static void text_at(struct buf *b, const char *class, i64 x, i64 y)
 {
-	put_shape(b, "<text x=\"%\" y=\"%\" class=\"", (const i64[]){ x, y });
+	put_numbered(b, "<text x=\"%\" y=\"%\" class=\"", (const i64[]){ x, y });
 	put_z(b, class);
 	put_z(b, "\">");
 }
 
-/* Where a moment is, in tenths of a pixel. */
-static i64 place(i64 t)
+/* Returns the x coordinate of a time, in tenths of a pixel. */
+static i64 time_to_x(i64 t)
 {
 	i64 span = axis.end;
 
@@ -751,14 +788,14 @@ static void pen_to(struct pen *p, i64 x, i64 y)
 	i64 by = p->down ? y - p->y : y;
 
 	put_c(p->b, p->down ? 'l' : 'M');
-	put_shape(p->b, by < 0 ? "%%" : "%,%", (const i64[]){ p->down ? x - p->x : x, by });
+	put_numbered(p->b, by < 0 ? "%%" : "%,%", (const i64[]){ p->down ? x - p->x : x, by });
 	p->drawn = p->down;
 	p->down = true;
 	p->x = x;
 	p->y = y;
 }
 
-/* A point alone is a short line. */
+/* Ends a line. A single point is drawn as a short line. */
 static void pen_up(struct pen *p)
 {
 	if (p->down && !p->drawn)
@@ -766,10 +803,12 @@ static void pen_up(struct pen *p)
 	p->down = p->drawn = false;
 }
 
-/* Between the least and the highest of a pixel's columns. */
+/* Draws a vertical line from the minimum to the maximum of a pixel's slots, starting at the
+ * nearer end. */
 static void draw_column(struct pen *p, i64 x, i64 low, i64 high)
 {
-	i64 to_low = p->y > low ? p->y - low : low - p->y, to_high = p->y > high ? p->y - high : high - p->y;
+	i64 to_low = p->y > low ? p->y - low : low - p->y;
+	i64 to_high = p->y > high ? p->y - high : high - p->y;
 	bool low_first = p->down && to_low < to_high;
 
 	pen_to(p, x, low_first ? low : high);
@@ -777,19 +816,20 @@ static void draw_column(struct pen *p, i64 x, i64 low, i64 high)
 		pen_to(p, x, low_first ? high : low);
 }
 
-/* Where the values of a panel are drawn. */
+/* Maps the values of a panel to pixels. */
 struct chart {
 	struct scale scale;
 	i64 pixels;
 	u8 shift;
 };
 
-/* From the top, in tenths of a pixel. */
-static i64 height_of(const struct chart *f, i32 v)
+/* Returns the y coordinate of a value from the top of the panel, in tenths of a pixel. */
+static i64 value_to_y(const struct chart *f, i32 v)
 {
 	const struct scale *s = &f->scale;
 
-	return (i64)(muldiv((u64)(s->top - v * ((i64)1 << f->shift)), (u64)f->pixels * 20, (u64)(s->top - s->bottom)) + 1) / 2;
+	return (i64)(muldiv((u64)(s->top - v * ((i64)1 << f->shift)), (u64)f->pixels * 20,
+			    (u64)(s->top - s->bottom)) + 1) / 2;
 }
 
 static void draw_line(struct buf *b, const struct series *s, const struct chart *f)
@@ -799,14 +839,15 @@ static void draw_line(struct buf *b, const struct series *s, const struct chart 
 	i32 lo = 0, hi = 0;
 
 	for (size_t i = s->from; i <= s->to + 1; i++) {
+		const struct slot *t = &drawing.slots[i];
 		bool known = is_known(s, i);
-		i64 x = i < axis.n ? place(slots[i].from + (slots[i].to - slots[i].from) / 2) : 0;
+		i64 x = i < axis.n ? time_to_x(t->from + (t->to - t->from) / 2) : 0;
 
-		if (at >= 0 && !(known && !slots[i].broken && x / 10 == at / 10)) {
-			draw_column(&pen, at, height_of(f, lo), height_of(f, hi));
+		if (at >= 0 && !(known && !t->broken && x / 10 == at / 10)) {
+			draw_column(&pen, at, value_to_y(f, lo), value_to_y(f, hi));
 			at = -1;
 		}
-		if (!known || slots[i].broken)
+		if (!known || drawing.slots[i].broken)
 			pen_up(&pen);
 		if (!known)
 			continue;
@@ -817,29 +858,27 @@ static void draw_line(struct buf *b, const struct series *s, const struct chart 
 	pen_up(&pen);
 }
 
-/* --- panels ------------------------------------------------------------------------------------------------------ */
+/* --- panels ----------------------------------------------------------------------------------- */
 
-static struct panel *placed[MAX_PANELS]; /* as they stand below each other */
-static size_t next_panel;
-
-/* Which series a panel shows: all where there is room, else those that were most over the run; those that were 0 all the
- * time only where there are few. */
+/* Chooses the series that a panel shows: all if there is room, otherwise those with the largest
+ * sums. Series that were always 0 are shown only if there are few. */
 static void choose_shown(struct panel *p)
 {
-	struct series *end = series + nseries, *best;
+	struct series *end = drawing.series + drawing.nseries, *best;
 	size_t n = 0;
 
-	for (struct series *s = series; s < end; s++)
+	for (struct series *s = drawing.series; s < end; s++)
 		n += s->panel == p;
 	do {
 		best = NULL;
-		for (struct series *s = series; s < end; s++) {
-			if (s->panel != p || s->shown || (n > SHOWN / 2 && s->min == 0 && s->max == 0))
+		for (struct series *s = drawing.series; s < end; s++) {
+			if (s->panel != p || s->shown ||
+			    (n > SHOWN / 2 && s->min == 0 && s->max == 0))
 				continue;
 			if (!best || (n > SHOWN && s->sum > best->sum))
 				best = s;
 		}
-		for (struct series *s = series; s < end && !best && p->nshown == 0; s++)
+		for (struct series *s = drawing.series; s < end && !best && p->nshown == 0; s++)
 			best = s->panel == p ? s : NULL;
 		if (best) {
 			best->shown = true;
@@ -849,16 +888,17 @@ static void choose_shown(struct panel *p)
 	p->more = n - p->nshown;
 }
 
-/* That of another panel; SHOWN: none. */
-static u8 colour_of(u64 who)
+/* Returns the colour that the entity has in another panel; SHOWN: none. */
+static u8 colour_of(u64 entity)
 {
-	for (struct series *s = series; s < series + nseries; s++)
-		if (s->who == who && s->colour)
+	for (struct series *s = drawing.series; s < drawing.series + drawing.nseries; s++)
+		if (s->entity == entity && s->colour)
 			return s->colour - 1;
 	return SHOWN;
 }
 
-/* Whoever has a colour keeps it, but no two lines of a panel have the same. */
+/* Assigns colours: an entity keeps its colour from other panels, but no two lines of a panel
+ * have the same. */
 static void choose_colours(const struct panel *p)
 {
 	unsigned taken = 0;
@@ -866,7 +906,7 @@ static void choose_colours(const struct panel *p)
 	for (int again = 0; again < 2; again++)
 		for (size_t i = 0; i < p->nshown; i++) {
 			struct series *s = p->shown[i];
-			u8 colour = again ? 0 : colour_of(s->who);
+			u8 colour = again ? 0 : colour_of(s->entity);
 
 			while (again && taken >> colour & 1)
 				colour++;
@@ -889,16 +929,16 @@ static i64 panel_height(const struct panel *p)
 	return plot_height(p) + 50;
 }
 
-static void settle(void)
+static void place_panels(void)
 {
-	for (size_t i = 0; i < npanels; i++) {
-		struct panel *p = &panels[i];
+	for (size_t i = 0; i < drawing.npanels; i++) {
+		struct panel *p = &drawing.panels[i];
 		size_t k = i;
 
 		choose_shown(p);
-		for (; k > 0 && p->rank < placed[k - 1]->rank; k--)
-			placed[k] = placed[k - 1];
-		placed[k] = p;
+		for (; k > 0 && p->rank < drawing.placed[k - 1]->rank; k--)
+			drawing.placed[k] = drawing.placed[k - 1];
+		drawing.placed[k] = p;
 	}
 }
 
@@ -921,7 +961,7 @@ static void draw_legend(struct buf *b, const struct panel *p, const struct scale
 
 		put_z(b, "<g clip-path=\"url(#c)\">");
 		text_at(b, "n", LEGEND + 20, at);
-		if (str_len(name) > 24) { /* it may not be shown whole */
+		if (str_len(name) > 24) { /* it may be cut */
 			put_z(b, "<title>");
 			put_xml(b, name, (size_t)2 * LABEL);
 			put_z(b, "</title>");
@@ -938,10 +978,11 @@ static void draw_legend(struct buf *b, const struct panel *p, const struct scale
 	if (!p->more)
 		return;
 	text_at(b, "m", LEGEND + 20, y + ROW * (i64)p->nshown + 12);
-	put_shape(b, "and % more, less than these</text>\n", (const i64[]){ (i64)p->more });
+	put_numbered(b, "and % more, with lower values</text>\n", (const i64[]){ (i64)p->more });
 }
 
-/* Steps of time, in seconds; shorter ones, days and samples go by tens. */
+/* Steps of the time axis in seconds. Steps below a second, of days and of samples are 1, 2 or 5
+ * times a power of ten. */
 static const u32 time_steps[] = {
 	1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400,
 };
@@ -961,11 +1002,12 @@ static i64 time_step(i64 span)
 				return k * ten;
 }
 
-/* In the largest unit that `by` has one of. */
+/* Writes a time in the largest unit that is not larger than `by`. */
 static void put_time(struct buf *b, i64 us, i64 by)
 {
 	static const struct { i64 us; char name[4]; } in[] = {
-		{ 86400000000, "d" }, { 3600000000, "h" }, { 60000000, "min" }, { 1000000, "s" }, { 1000, "ms" }, { 1, "\xc2\xb5s" },
+		{ 86400000000, "d" }, { 3600000000, "h" }, { 60000000, "min" }, { 1000000, "s" },
+		{ 1000, "ms" }, { 1, "\xc2\xb5s" },
 	};
 	size_t i = 0;
 
@@ -982,9 +1024,9 @@ static void draw_grid(struct buf *b, const struct scale *s, i64 y, i64 pixels)
 
 	put_z(b, "<path class=\"g\" d=\"");
 	for (i64 i = 0; i <= lines; i++)
-		put_shape(b, "M% %h%", (const i64[]){ LEFT, y + pixels * i / lines, PLOT_W });
+		put_numbered(b, "M% %h%", (const i64[]){ LEFT, y + pixels * i / lines, PLOT_W });
 	for (i64 t = 0; t <= axis.end; t += step)
-		put_shape(b, "M% %v%", (const i64[]){ LEFT + place(t) / 10, y, pixels + 4 });
+		put_numbered(b, "M% %v%", (const i64[]){ LEFT + time_to_x(t) / 10, y, pixels + 4 });
 	put_z(b, "\"/>\n");
 	for (i64 i = 0; i <= lines; i++) {
 		text_at(b, "m e", LEFT - 8, y + pixels * i / lines + 4);
@@ -993,7 +1035,7 @@ static void draw_grid(struct buf *b, const struct scale *s, i64 y, i64 pixels)
 	}
 	put_c(b, '\n');
 	for (i64 t = 0; t <= axis.end; t += step) {
-		text_at(b, "m c", LEFT + place(t) / 10, y + pixels + 17);
+		text_at(b, "m c", LEFT + time_to_x(t) / 10, y + pixels + 17);
 		if (axis.counted)
 			put_u64(b, (u64)t / 1000000 + 1);
 		else
@@ -1003,7 +1045,8 @@ static void draw_grid(struct buf *b, const struct scale *s, i64 y, i64 pixels)
 	put_c(b, '\n');
 }
 
-/* Units that the record names are as good as those of columns, if they are among these. */
+/* Returns the unit of a panel: that of the record, if it is one of units[]; otherwise that of
+ * the column. */
 static u8 unit_of(struct panel *p)
 {
 	for (u8 u = 0; u < UNITS && p->unit_n; u++)
@@ -1027,7 +1070,8 @@ static void draw_panel(struct buf *b, struct panel *p, i64 y)
 		min = s->min < min ? s->min : min;
 		max = s->max > max ? s->max : max;
 	}
-	c.scale = scale_of(min * ((i64)1 << p->shift), max * ((i64)1 << p->shift), unit, p->point, p->fine);
+	c.scale = scale_of(min * ((i64)1 << p->shift), max * ((i64)1 << p->shift), unit, p->point,
+			   p->fine);
 	text_at(b, "h", LEFT, y + 14);
 	put_xml(b, (struct str){ p->title, p->title + p->title_n }, (size_t)2 * LABEL);
 	if (c.scale.lead[0] || c.scale.unit[0] || p->unit_n) {
@@ -1040,12 +1084,14 @@ static void draw_panel(struct buf *b, struct panel *p, i64 y)
 	put_z(b, "</text>\n");
 	y += 24;
 	draw_grid(b, &c.scale, y, c.pixels);
-	put_shape(b, "<g transform=\"translate(% %)scale(.1)\">\n", (const i64[]){ LEFT, y });
-	for (size_t i = p->nshown; i-- > 0;) { /* the first on top; each begins with what stands in the legend */
+	put_numbered(b, "<g transform=\"translate(% %)scale(.1)\">\n", (const i64[]){ LEFT, y });
+	/* the first is drawn last, on top; each path begins with its line in the legend */
+	for (size_t i = p->nshown; i-- > 0;) {
 		const struct series *s = p->shown[i];
 
-		put_shape(b, "<path class=\"s%\" d=\"M%,%h140",
-			  (const i64[]){ s->colour - 1, (i64)10 * (LEGEND - LEFT), (i64)10 * ROW * (i64)i + 85 });
+		put_numbered(b, "<path class=\"s%\" d=\"M%,%h140",
+			     (const i64[]){ s->colour - 1, (i64)10 * (LEGEND - LEFT),
+					    (i64)10 * ROW * (i64)i + 85 });
 		draw_line(b, s, &c);
 		put_z(b, "\"/>\n");
 	}
@@ -1053,21 +1099,25 @@ static void draw_panel(struct buf *b, struct panel *p, i64 y)
 	draw_legend(b, p, &c.scale, y);
 }
 
-/* Okabe and Ito's colours, which the colour-blind tell apart, a little darker on white and lighter on black; on paper
- * lines are also broken each in its own way. */
+/* The colours of Okabe and Ito, which colour-blind people can distinguish; a little darker on
+ * white, lighter on black. In print, each line also has a dash pattern of its own. */
 static const char style[] =
 	"<style>svg{font:11px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"
 	"font-variant-numeric:tabular-nums;max-width:100%;height:auto}"
-	".b{fill:#fff}text{fill:#24292f}.m{fill:#626a73}.h{font-weight:600;font-size:12px}.t{font-weight:600;font-size:15px}"
+	".b{fill:#fff}text{fill:#24292f}.m{fill:#626a73}"
+	".h{font-weight:600;font-size:12px}.t{font-weight:600;font-size:15px}"
 	".e{text-anchor:end}.c{text-anchor:middle}path.g{stroke:#e4e7eb;stroke-width:1}"
 	"tspan.m{font-weight:400}.s{font-size:12px}"
 	"path{fill:none;stroke-width:17;stroke-linejoin:round;stroke-linecap:round}"
-	".s0{stroke:#0072b2}.s1{stroke:#d55e00;--d:70 40}.s2{stroke:#009e73;--d:10 40}.s3{stroke:#cc79a7;--d:90 30 10 30}"
-	".s4{stroke:#e69f00;--d:120 50}.s5{stroke:#56b4e9;--d:40}.s6{stroke:#7b3fa0;--d:90 30 10 30 10 30}"
+	".s0{stroke:#0072b2}.s1{stroke:#d55e00;--d:70 40}.s2{stroke:#009e73;--d:10 40}"
+	".s3{stroke:#cc79a7;--d:90 30 10 30}.s4{stroke:#e69f00;--d:120 50}"
+	".s5{stroke:#56b4e9;--d:40}.s6{stroke:#7b3fa0;--d:90 30 10 30 10 30}"
 	".s7{stroke:#666;--d:20}\n"
-	"@media(prefers-color-scheme:dark){.b{fill:#14171c}text{fill:#e6e9ed}.m{fill:#9aa4af}path.g{stroke:#2a3038}"
-	".s0{stroke:#4aa8e8}.s1{stroke:#ff7f2a}.s2{stroke:#1fc795}.s3{stroke:#e9a3c9}.s4{stroke:#f5c242}"
-	".s5{stroke:#9edcff}.s6{stroke:#b48ae0}.s7{stroke:#b0b0b0}}\n@media print{path{stroke-dasharray:var(--d)}}</style>\n";
+	"@media(prefers-color-scheme:dark){.b{fill:#14171c}text{fill:#e6e9ed}.m{fill:#9aa4af}"
+	"path.g{stroke:#2a3038}"
+	".s0{stroke:#4aa8e8}.s1{stroke:#ff7f2a}.s2{stroke:#1fc795}.s3{stroke:#e9a3c9}"
+	".s4{stroke:#f5c242}.s5{stroke:#9edcff}.s6{stroke:#b48ae0}.s7{stroke:#b0b0b0}}\n"
+	"@media print{path{stroke-dasharray:var(--d)}}</style>\n";
 
 static void put_count(struct buf *b, u64 n, const char *what)
 {
@@ -1077,14 +1127,15 @@ static void put_count(struct buf *b, u64 n, const char *what)
 		put_c(b, 's');
 }
 
-/* When, how long, how many, and what the picture does not show. */
+/* Writes the date, the duration, the number of samples, and what the picture does not show. */
 static void put_summary(struct buf *b)
 {
 	if (!axis.any) {
 		put_z(b, "no samples");
 		return;
 	}
-	/* No machine is up since 31 years: a date, whose year has four digits. */
+	/* A time above 31 years is a date, not an uptime; only years with four digits are
+	 * written. */
 	if (axis.first >= 1000000000000000 && axis.first < 253402300800000000) {
 		put_iso(b, (u64)axis.first);
 		b->n -= strlen(".000000Z");
@@ -1097,56 +1148,60 @@ static void put_summary(struct buf *b)
 		put_time(b, axis.end, axis.end / 2);
 	}
 	if (axis.width)
-		put_z(b, ", drawn by least and highest");
-	if (npanels == 0)
-		put_z(b, "; nothing in them can be drawn");
-	if (axis.back) {
+		put_z(b, ", drawn by minimum and maximum");
+	if (drawing.npanels == 0)
+		put_z(b, "; none of them can be drawn");
+	if (axis.went_back) {
 		put_z(b, "; the clock went back ");
-		put_count(b, axis.back, " time");
+		put_count(b, axis.went_back, " time");
 	}
-	if (axis.left) {
+	if (axis.dropped) {
 		put_z(b, "; ");
-		put_count(b, axis.left, " value");
+		put_count(b, axis.dropped, " value");
 		put_z(b, " had no room");
 	}
 }
 
-static void put_head(struct buf *b)
+static void put_header(struct buf *b)
 {
 	i64 height = 56;
 
-	for (size_t i = 0; i < npanels; i++)
-		height += panel_height(&panels[i]);
-	put_shape(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
-		  "width=\"%\" height=\"%\" viewBox=\"0 0 % %\" role=\"img\" xml:space=\"preserve\">\n<title>gpustat: ",
-		  (const i64[]){ WIDTH, height, WIDTH, height });
+	for (size_t i = 0; i < drawing.npanels; i++)
+		height += panel_height(&drawing.panels[i]);
+	put_numbered(b,
+		     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%\" height=\"%\" "
+		     "viewBox=\"0 0 % %\" role=\"img\" xml:space=\"preserve\">\n<title>gpustat: ",
+		     (const i64[]){ WIDTH, height, WIDTH, height });
 	put_summary(b);
 	put_z(b, "</title>\n");
 	put_z(b, style);
-	put_shape(b, "<clipPath id=\"c\"><path d=\"M% 0h%v%h%z\"/></clipPath>\n<rect class=\"b\" width=\"%\" height=\"%\"/>\n",
-		  (const i64[]){ LEGEND, NAMES + 20, height, -(NAMES + 20), WIDTH, height });
+	put_numbered(b,
+		     "<clipPath id=\"c\"><path d=\"M% 0h%v%h%z\"/></clipPath>\n"
+		     "<rect class=\"b\" width=\"%\" height=\"%\"/>\n",
+		     (const i64[]){ LEGEND, NAMES + 20, height, -(NAMES + 20), WIDTH, height });
 	text_at(b, "t", LEFT, 27);
 	put_z(b, "gpustat<tspan class=\"m s\" dx=\"10\">");
 	put_summary(b);
 	put_z(b, "</tspan></text>\n");
 }
 
-/* The picture, a panel at a time. */
+/* Writes the picture, one panel at a time. Returns true if there is more. */
 bool svg_end(struct out *o, struct buf *b)
 {
 	static i64 y;
 
 	(void)o;
-	if (next_panel == 0) {
-		settle();
-		put_head(b);
+	if (drawing.next_panel == 0) {
+		place_panels();
+		put_header(b);
 		y = 42;
 	}
-	if (next_panel < npanels) {
-		draw_panel(b, placed[next_panel], y);
-		y += panel_height(placed[next_panel]);
+	if (drawing.next_panel < drawing.npanels) {
+		draw_panel(b, drawing.placed[drawing.next_panel], y);
+		y += panel_height(drawing.placed[drawing.next_panel]);
 	}
-	if (++next_panel < npanels)
+	if (++drawing.next_panel < drawing.npanels)
 		return true;
 	put_z(b, "</svg>\n");
 	return false;

@@ -4,16 +4,21 @@
 #
 ################################################################################
 
-GPUSTAT_VERSION = 0.1.0
+GPUSTAT_VERSION = 0.2.0
 GPUSTAT_SITE = $(GPUSTAT_PKGDIR)/dist
 GPUSTAT_SITE_METHOD = file
 GPUSTAT_SOURCE = gpustat-$(GPUSTAT_VERSION).tar.gz
 GPUSTAT_LICENSE = MIT
 GPUSTAT_LICENSE_FILES = LICENSE
 
-# Engine time needs DRM and /proc alone; stat and sample need perf events.
+# Engine time needs only DRM and /proc; stat and sample need perf events.
 define GPUSTAT_LINUX_CONFIG_FIXUPS
 	$(call KCONFIG_ENABLE_OPT,CONFIG_PERF_EVENTS)
+endef
+
+# Members of this group may run the program if it is given capabilities.
+define GPUSTAT_USERS
+	- - gpustat -1 - - - - -
 endef
 
 GPUSTAT_FEATURES = SMALL=$(if $(BR2_PACKAGE_GPUSTAT_SMALL),1) WITHOUT=$(BR2_PACKAGE_GPUSTAT_WITHOUT)

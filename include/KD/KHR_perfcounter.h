@@ -1,20 +1,25 @@
-/* KD/KHR_perfcounter.h - the OpenKODE extension KD_KHR_perfcounter, version 5: performance counters of this machine's CPUs,
- * GPUs and kernel, and of programs that supply some. Link with libgpustat.a; there is nothing to initialise.
+/* KD/KHR_perfcounter.h - the OpenKODE extension KD_KHR_perfcounter, version 5: performance counters
+ * of this machine's CPUs, GPUs and kernel, and of programs that supply counters. Link with
+ * libgpustat.a; no initialisation is needed.
  *
- * Counters stand in one list, which `gpustat counters` prints: first those with the names that the extension recommends,
- * then every other, named source/device/instance/quantity. An index means the same counter as long as the process lives;
- * kdGetNumberOfCountersKHR() looks for what is new, which is appended. A value is a whole number in the unit that the
- * description ends with, in parentheses. What a machine cannot tell is listed all the same, and unknown.
+ * There is one list of counters, which `gpustat counters -v` prints: first the counters with the
+ * names that the extension recommends, then all others, named source/device/instance/quantity. An
+ * index means the same counter as long as the process lives; kdGetNumberOfCountersKHR() looks for
+ * new counters and appends them. A value is an integer in the unit that stands in parentheses at
+ * the end of the description; before it, "; requires CAP_PERFMON" names a right that is needed.
+ * Counters that a machine cannot read are listed too, and are unknown.
  *
- * Any thread may call any function: one call runs at a time, and all threads share the counters, which are active and
- * sampling or not for the process. The error indicator is each thread's own. A child of fork() has the counters as they
- * were; those of perf events still count for its parent's sampling. While another thread is in a call, fork() only to
- * execve().
+ * Any thread may call any function: one call runs at a time. All threads share the counters:
+ * whether a counter is active, and whether sampling is on, applies to the whole process. Each
+ * thread has its own error indicator. A child of fork() has the counters in their state at that
+ * time; its counters of perf events still count for the sampling of its parent. While another
+ * thread is in a call, use fork() only together with execve().
  * SPDX-License-Identifier: MIT */
 #ifndef KD_KHR_PERFCOUNTER_H
 #define KD_KHR_PERFCOUNTER_H
 
 #include <KD/kd.h>
+#include <gpustat/version.h>
 
 #define KD_KHR_perfcounter 1
 
@@ -25,37 +30,45 @@ extern "C" {
 #define KD_INFINITE_COUNTER_VAL_KHR KDINT64_MAX
 #define KD_UNKNOWN_COUNTER_VAL_KHR  (-1)
 
-/* Of one counter. The texts stay as they are, and where they are, as long as the process lives. */
+/* Description of one counter. The texts keep their content and address as long as the process
+ * lives. */
 typedef struct KDCounterInfoKHR {
-	const KDchar *vendorName;   /* "linux", a driver, or the file of another program's counters */
+	const KDchar *vendorName;   /* "linux", a driver, or a file with a program's counters */
 	const KDchar *name;
-	const KDchar *description;  /* what it is, and in parentheses the unit of its values */
+	const KDchar *description;  /* text; rights that reading requires; (unit of the values) */
 	KDint64 minValue;
 	KDint64 maxValue;           /* KD_INFINITE_COUNTER_VAL_KHR: no limit */
-	KDfloat32 defaultScale;     /* times a value: 0 to 100; KD_UNKNOWN_COUNTER_VAL_KHR where there is no limit */
+	/* value * defaultScale is 0 to 100; KD_UNKNOWN_COUNTER_VAL_KHR: there is no limit */
+	KDfloat32 defaultScale;
 } KDCounterInfoKHR;
 
-/* How many counters there are, with those that came since; -1: KD_EACCES, where neither /proc nor /sys may be read. */
+/* Returns the number of counters, including new ones. -1: KD_EACCES (neither /proc nor /sys can be
+ * read) or KD_ENOMEM. */
 KD_API KDint KD_APIENTRY kdGetNumberOfCountersKHR(void);
 
-/* KD_NULL: KD_EINVAL, no such index. */
+/* Returns the description of a counter. KD_NULL: KD_EINVAL (no such index), KD_EACCES or
+ * KD_ENOMEM. */
 KD_API const KDCounterInfoKHR *KD_APIENTRY kdGetCounterInformationKHR(KDint index);
 
-/* 0, or -1 and nothing is changed: KD_EINVAL, an index that is none, a negative count or no array (undefined in the text),
- * or one beyond 2^20; KD_EACCES, the kernel refuses one of them. One that this machine cannot read becomes active, and is
- * unknown. */
+/* Return 0, or -1 and change nothing. KD_EINVAL: an invalid index, a negative number of indexes or
+ * no array (undefined in the text of the extension), or more than 2^20 indexes; KD_EACCES: the
+ * kernel refuses one of the counters. A counter that this machine cannot read, or that is refused
+ * and has a recommended name, becomes active, and is unknown. */
 KD_API KDint KD_APIENTRY kdActivateCountersKHR(const KDint *indexes, KDint numindexes);
 KD_API KDint KD_APIENTRY kdDeactivateCountersKHR(const KDint *indexes, KDint numindexes);
 
-/* All values become 0 and those of active counters run from then on: also where sampling was on. Stopped, they stay as
- * they are. A counter that is activated while sampling is on starts at 0. */
+/* kdStartSamplingKHR() sets all values to 0, also if sampling was on; the active counters run from
+ * then on. After kdStopSamplingKHR() all values stay as they are. A counter that is activated while
+ * sampling is on starts at 0. */
 KD_API KDint KD_APIENTRY kdStartSamplingKHR(void);
 KD_API KDint KD_APIENTRY kdStopSamplingKHR(void);
 
-/* The current values, in the order of the indexes, which may repeat. Rates and shares are of the time since the reading
- * before. KD_UNKNOWN_COUNTER_VAL_KHR: inactive, never started, vanished, or not to be had here. Errors as above: values is
- * left as it was. */
-KD_API KDint KD_APIENTRY kdGetCounterValuesKHR(const KDint *indexes, KDint numindexes, KDint64 *values);
+/* Stores the current values in the order of the indexes; an index may occur more than once. Rates
+ * and shares apply to the time since the previous reading. KD_UNKNOWN_COUNTER_VAL_KHR: the counter
+ * is inactive, was never started, has vanished, or this machine does not have it. Errors as above:
+ * values is not changed. */
+KD_API KDint KD_APIENTRY kdGetCounterValuesKHR(const KDint *indexes, KDint numindexes,
+					       KDint64 *values);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
-/* KD/kd.h - of OpenKODE Core 1.0 what the extension KD_KHR_perfcounter needs: types, the error indicator and its codes.
- * A platform that has all of OpenKODE has its own kd.h, which this one must then not hide: where KD_VERSION_1_0 is
- * defined, nothing is. SPDX-License-Identifier: MIT */
+/* KD/kd.h - the part of OpenKODE Core 1.0 that the extension KD_KHR_perfcounter needs: types, the
+ * error indicator and its codes. A platform that has all of OpenKODE has its own kd.h, which this
+ * one must not hide: if KD_VERSION_1_0 is defined, it defines nothing.
+ * SPDX-License-Identifier: MIT */
 #ifndef KD_H
 #define KD_H
 
@@ -80,8 +81,8 @@ typedef KDint    KDboolean;
 #define KD_ETIMEDOUT       36
 #define KD_ETRY_AGAIN      37
 
-/* The error indicator of the calling thread: what the last call that failed has stored there, 0 at first. No call that
- * succeeds changes it. */
+/* The error indicator of the calling thread: the error of the last call that failed; 0 at first. A
+ * call that succeeds does not change it. */
 KD_API KDint KD_APIENTRY kdGetError(void);
 KD_API void KD_APIENTRY kdSetError(KDint error);
 

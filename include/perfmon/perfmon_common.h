@@ -1,9 +1,11 @@
-/* perfmon/perfmon_common.h - what perfmon/perfmon.h (v2.2) and perfmon/perfmon_v2.h (v2.3) have in common. Include one of
- * those. SPDX-License-Identifier: MIT */
+/* perfmon/perfmon_common.h - the common part of perfmon/perfmon.h (v2.2) and perfmon/perfmon_v2.h
+ * (v2.3). Include one of those.
+ * SPDX-License-Identifier: MIT */
 #ifndef PERFMON_COMMON_H
 #define PERFMON_COMMON_H
 
 #include <stddef.h>
+#include <gpustat/version.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/types.h>
@@ -14,7 +16,7 @@ extern "C" {
 
 #define PFM_API __attribute__((__visibility__("default")))
 
-/* Registers of a PMU, and 64 virtual ones behind them. */
+/* Registers of a PMU, and 64 virtual registers after them. */
 #define PFM_MAX_HW_PMCS 256
 #define PFM_MAX_HW_PMDS 256
 #define PFM_MAX_PMCS    (PFM_MAX_HW_PMCS + 64)
@@ -31,19 +33,22 @@ extern "C" {
 #define PFM_FL_MAP_SETS     0x10 /* EINVAL: see perfmon(3) */
 #define PFM_FL_OVFL_NO_MSG  0x80
 
-/* reg_flags, bits 0 to 15: asked for. NO_EMUL64 is RETFL_EINVAL: see perfmon(3). */
+/* reg_flags, bits 0 to 15: requested. NO_EMUL64 fails with PFM_REG_RETFL_EINVAL: see perfmon(3). */
 #define PFM_REGFL_OVFL_NOTIFY 0x1
 #define PFM_REGFL_RANDOM      0x2
 #define PFM_REGFL_NO_EMUL64   0x4
 
-/* reg_flags and set_flags, bits 24 to 31: what is wrong with an entry, where a call fails with EINVAL. */
-#define PFM_REG_RETFL_NOTAVAIL 0x80000000U /* the register is there, but what it stands for cannot be had now */
-#define PFM_REG_RETFL_EINVAL   0x40000000U /* no such register, or a flag or vector that it cannot have */
-#define PFM_REG_RETFL_NOSET    0x20000000U /* no such set */
-#define PFM_REG_RETFL_MASK     (PFM_REG_RETFL_NOTAVAIL | PFM_REG_RETFL_EINVAL | PFM_REG_RETFL_NOSET)
+/* reg_flags and set_flags, bits 24 to 31: the error of an entry, if a call fails with EINVAL.
+ * NOTAVAIL: the register exists, but is not available now. EINVAL: no such register, or a flag or
+ * vector that it cannot have. NOSET: no such set. */
+#define PFM_REG_RETFL_NOTAVAIL 0x80000000U
+#define PFM_REG_RETFL_EINVAL   0x40000000U
+#define PFM_REG_RETFL_NOSET    0x20000000U
+#define PFM_REG_RETFL_MASK \
+	(PFM_REG_RETFL_NOTAVAIL | PFM_REG_RETFL_EINVAL | PFM_REG_RETFL_NOSET)
 #define PFM_REG_HAS_ERROR(flags) (((flags) & PFM_REG_RETFL_MASK) != 0)
 
-/* set_flags. EXPL_NEXT is v2.2's: there alone a set names the one behind it. */
+/* set_flags. EXPL_NEXT exists only in v2.2: only there a set names the set after it. */
 #define PFM_SETFL_OVFL_SWITCH 0x1
 #define PFM_SETFL_TIME_SWITCH 0x2
 #define PFM_SETFL_EXPL_NEXT   0x4
@@ -67,21 +72,23 @@ typedef struct {
 	uint64_t reg_reserved2[4];
 } pfarg_pmc_t;
 
-/* Vectors have bit n % 64 of word n / 64 for register n. */
+/* In vectors, register n is bit n % 64 of word n / 64. */
 typedef struct {
 	uint16_t reg_num;
 	uint16_t reg_set;
 	uint32_t reg_flags;
-	uint64_t reg_value;                  /* a sampling period p is -p */
-	uint64_t reg_long_reset;             /* after an overflow that was notified: by pfm_restart() */
-	uint64_t reg_short_reset;            /* after any other */
-	uint64_t reg_last_reset_val;         /* out: what it started from last */
-	uint64_t reg_ovfl_switch_cnt;        /* overflows until the next set, where PFM_SETFL_OVFL_SWITCH; 0: never */
-	uint64_t reg_reset_pmds[PFM_PMD_BV]; /* others to be reset when this one overflows */
-	uint64_t reg_smpl_pmds[PFM_PMD_BV];  /* others to be recorded when this one overflows */
+	uint64_t reg_value;                  /* -p for a sampling period of p */
+	uint64_t reg_long_reset;             /* set by pfm_restart() after a notified overflow */
+	uint64_t reg_short_reset;            /* set after any other overflow */
+	uint64_t reg_last_reset_val;         /* out: the value from which it last started */
+	/* PFM_SETFL_OVFL_SWITCH: overflows until the next set; 0: never */
+	uint64_t reg_ovfl_switch_cnt;
+	uint64_t reg_reset_pmds[PFM_PMD_BV]; /* other PMDs to reset when this one overflows */
+	uint64_t reg_smpl_pmds[PFM_PMD_BV];  /* other PMDs to record when this one overflows */
 	uint64_t reg_smpl_eventid;           /* for the sampling format */
-	uint64_t reg_random_mask;            /* PFM_REGFL_RANDOM: a reset value is reset - (random & mask) */
-	uint32_t reg_random_seed;            /* 0: one is found */
+	/* PFM_REGFL_RANDOM: the value after a reset is reset - (random & mask) */
+	uint64_t reg_random_mask;
+	uint32_t reg_random_seed;            /* 0: the library chooses one */
 	uint32_t reg_reserved2[7];
 } pfarg_pmd_t;
 
@@ -93,13 +100,13 @@ typedef struct {
 } pfarg_start_t;
 
 typedef struct {
-	uint32_t load_pid; /* the thread; with PFM_FL_SYSTEM_WIDE, v2.3: the CPU, v2.2: unused */
+	uint32_t load_pid; /* thread; PFM_FL_SYSTEM_WIDE: CPU (v2.3) or unused (v2.2) */
 	uint16_t load_set;
 	uint16_t load_reserved1;
 	uint64_t load_reserved2[3];
 } pfarg_load_t;
 
-/* All return 0, or -1 and errno. */
+/* All return 0, or -1 and set errno. */
 PFM_API int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count);
 PFM_API int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count);
 PFM_API int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count);
@@ -109,9 +116,10 @@ PFM_API int pfm_stop(int fd);
 PFM_API int pfm_restart(int fd);
 PFM_API int pfm_unload_context(int fd);
 
-/* mmap(2), and for a context's descriptor the sampling buffer. That descriptor is a socket, which the kernel maps for nobody:
- * so that a program written for perfmon2 finds its buffer by mmap(), the name is ours where it is called. Both MAP_PRIVATE
- * and MAP_SHARED show samples as they come. PFM_NO_MMAP before the header leaves the name alone. */
+/* Does mmap(2); for the descriptor of a context it maps the sampling buffer. That descriptor is a
+ * socket, which the kernel does not map: so that a program written for perfmon2 gets its buffer
+ * with mmap(), that name is a macro. Both MAP_PRIVATE and MAP_SHARED show samples as they arrive.
+ * Define PFM_NO_MMAP before the header for no such macro. */
 PFM_API void *pfm_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset);
 #ifndef PFM_NO_MMAP
 #define mmap(addr, length, prot, flags, fd, offset) pfm_mmap(addr, length, prot, flags, fd, offset)

@@ -1,12 +1,16 @@
-/* perfmon/perfmon_dfl_smpl.h - the default sampling format of perfmon2: entries one behind the other. Full, the buffer sends
- * a message, and nothing is counted until pfm_restart(), which empties it. SPDX-License-Identifier: MIT */
+/* perfmon/perfmon_dfl_smpl.h - the default sampling format of perfmon2: entries one after another.
+ * When the buffer is full, a message is sent, and nothing is counted until pfm_restart() empties
+ * it.
+ * SPDX-License-Identifier: MIT */
 #ifndef PERFMON_DFL_SMPL_H
 #define PERFMON_DFL_SMPL_H
 
 #include <stdint.h>
 
 #define PFM_DFL_SMPL_NAME "default"
-#define PFM_DFL_SMPL_UUID { 0xd1, 0x39, 0xb2, 0x9e, 0x62, 0xe8, 0x40, 0xe4, 0xb4, 0x02, 0x73, 0x07, 0x87, 0x92, 0xe9, 0x37 }
+#define PFM_DFL_SMPL_UUID \
+	{ 0xd1, 0x39, 0xb2, 0x9e, 0x62, 0xe8, 0x40, 0xe4, \
+	  0xb4, 0x02, 0x73, 0x07, 0x87, 0x92, 0xe9, 0x37 }
 
 /* smpl_arg */
 typedef struct {
@@ -20,29 +24,30 @@ typedef struct {
 typedef struct {
 	uint64_t hdr_count;         /* entries */
 	uint64_t hdr_cur_offs;      /* bytes in use, this header included */
-	uint64_t hdr_overflows;     /* times it was full */
-	uint64_t hdr_buf_size;      /* bytes in all */
-	uint64_t hdr_min_buf_space; /* of the largest entry: with less left, the buffer is full */
+	uint64_t hdr_overflows;     /* number of times the buffer was full */
+	uint64_t hdr_buf_size;      /* bytes of the whole buffer */
+	uint64_t hdr_min_buf_space; /* bytes of the largest entry: with less left, it is full */
 	uint32_t hdr_version;
 	uint32_t hdr_buf_flags;     /* as in the argument */
 	uint64_t hdr_reserved[10];
 } pfm_dfl_smpl_hdr_t;
 
-/* The values of reg_smpl_pmds follow, 64 bits each, by index. */
+/* An entry. The values of reg_smpl_pmds follow it, 64 bits each, in ascending order of PMD. */
 typedef struct {
 	uint32_t pid;            /* the thread */
 	uint16_t ovfl_pmd;
 	uint16_t reserved;
-	uint64_t last_reset_val; /* what ovfl_pmd had started from */
+	uint64_t last_reset_val; /* the value from which ovfl_pmd started */
 	uint64_t ip;
 	uint64_t tstamp;         /* ns, CLOCK_MONOTONIC */
 	uint16_t cpu;
-	uint16_t set;            /* the active one */
+	uint16_t set;            /* the active set */
 	uint32_t tgid;           /* the process */
 } pfm_dfl_smpl_entry_t;
 
 #define PFM_DFL_SMPL_VERSION_MAJ 1U
 #define PFM_DFL_SMPL_VERSION_MIN 0U
-#define PFM_DFL_SMPL_VERSION     (((PFM_DFL_SMPL_VERSION_MAJ & 0xffff) << 16) | (PFM_DFL_SMPL_VERSION_MIN & 0xffff))
+#define PFM_DFL_SMPL_VERSION \
+	(((PFM_DFL_SMPL_VERSION_MAJ & 0xffff) << 16) | (PFM_DFL_SMPL_VERSION_MIN & 0xffff))
 
 #endif

@@ -1,5 +1,6 @@
-/* perfmon/perfmon_v2.h - the perfmon2 interface as its last programs compile against it (v2.3), over perf_event_open(2). Link
- * with libperfmon2.a, libgpustat.a and -lpthread; there is nothing to initialise. See perfmon(3) for what differs and why.
+/* perfmon/perfmon_v2.h - the perfmon2 interface for which its last programs were written (v2.3),
+ * over perf_event_open(2). Link with libperfmon2.a, libgpustat.a and -lpthread; no initialisation
+ * is needed. perfmon(3) explains the differences.
  * SPDX-License-Identifier: MIT */
 #ifndef PERFMON_PERFMON_V2_H
 #define PERFMON_PERFMON_V2_H
@@ -25,7 +26,7 @@ typedef struct {
 	uint16_t set_id;
 	uint16_t set_reserved1;
 	uint32_t set_flags;
-	uint64_t set_timeout; /* ns, of PFM_SETFL_TIME_SWITCH; out: what it will be */
+	uint64_t set_timeout; /* ns, for PFM_SETFL_TIME_SWITCH; out: the rounded timeout */
 	uint64_t reserved[6];
 } pfarg_setdesc_t;
 
@@ -33,8 +34,8 @@ typedef struct {
 	uint16_t set_id;
 	uint16_t set_reserved1;
 	uint32_t set_flags;
-	uint64_t set_ovfl_pmds[PFM_PMD_BV]; /* that overflowed last */
-	uint64_t set_runs;                  /* times it became the active one */
+	uint64_t set_ovfl_pmds[PFM_PMD_BV]; /* PMDs that overflowed last */
+	uint64_t set_runs;                  /* number of times it became the active set */
 	uint64_t set_timeout;               /* ns */
 	uint64_t set_act_duration;          /* ns */
 	uint64_t set_avail_pmcs[PFM_PMC_BV];
@@ -42,7 +43,7 @@ typedef struct {
 	uint64_t set_reserved3[6];
 } pfarg_setinfo_t;
 
-/* What read(2) gives, whole, one a call. */
+/* A message. read(2) returns one whole message per call. */
 typedef struct {
 	uint32_t msg_type;
 	uint32_t msg_ovfl_pid;
@@ -58,13 +59,14 @@ typedef union {
 	pfarg_ovfl_msg_t pfm_ovfl_msg;
 } pfarg_msg_t;
 
-/* Those that differ from v2.2 have names of their own in the library. */
+/* The functions that differ from v2.2 have other names in the library. */
 #define pfm_create_context  pfm_v23_create_context
 #define pfm_create_evtsets  pfm_v23_create_evtsets
 #define pfm_delete_evtsets  pfm_v23_delete_evtsets
 #define pfm_getinfo_evtsets pfm_v23_getinfo_evtsets
 
-/* The descriptor. smpl_name: a sampling format, or NULL; smpl_arg, of smpl_size bytes, is the format's. */
+/* Returns the descriptor of a new context. smpl_name: a sampling format, or NULL. smpl_arg, of
+ * smpl_size bytes, is the argument of the format. */
 PFM_API int pfm_create_context(pfarg_ctx_t *ctx, char *smpl_name, void *smpl_arg, size_t smpl_size);
 PFM_API int pfm_create_evtsets(int fd, pfarg_setdesc_t *sets, int count);
 PFM_API int pfm_delete_evtsets(int fd, pfarg_setdesc_t *sets, int count);

@@ -1,10 +1,13 @@
 #!/bin/sh
-# large.sh PROG: what it says of files of more than 4 GiB, most of which are holes: of a stream of OA reports whose last ones
-# count, of records behind a line that never ends, of a dump, of a state file; and what it appends to one.
+# large.sh PROG: prints gpustat's output for files of more than 4 GiB, most of which are holes: a
+# stream of OA reports with data only at its end, records after an endless line, a dump, a state
+# file; and the data that it appends to such a file.
 prog=$(realpath "$1") && cd "${0%/*}/.." && tests=$PWD || exit 1
 [ -w /dev/shm ] && shm=/dev/shm # where a hole that is read takes no room
 tmp=$(mktemp -d ${shm:+-p "$shm"}) && cd "$tmp" || exit 1
 trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 
 roots="--proc $tests/trees/i915/proc --sys $tests/trees/i915/sys"
 more=4297064448 # 4 GiB and 2 MiB, a multiple of a report's 576 bytes
@@ -15,7 +18,8 @@ says() {
 	echo "exit $?"
 }
 
-# What read(2) of a stream on Lunar Lake would give, without a record's header and the recording's.
+# The data that read(2) of a stream on Lunar Lake would return, without the headers of the records
+# and of the recording.
 truncate -s $((more / 576 * 576)) reports
 head -c $((3 * 576)) "$tests/oa/lnl.rec" >>reports
 says oa --replay reports --platform lnl --totals -o json

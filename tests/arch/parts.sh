@@ -1,11 +1,13 @@
 #!/bin/sh
-# shellcheck disable=SC2034,SC2154 # rows are read into words, whose use is elsewhere
-# What run.sh and t_arch.sh do for each architecture. To source, with $top, the checkout, and $build, where all is made.
+# shellcheck disable=SC2034,SC2154 # rows are read into variables, which other files use
+# The steps that run.sh and t_arch.sh share, for each architecture. To be sourced, with $top, the
+# checkout, and $build, the folder for all results.
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS
 here=$top/tests/arch
 
-# Architecture, Debian's name of it, the releases that may serve (-: this machine's), compiler, qemu-user, the machine with
-# its console, and a kernel: a meta package, or the architecture whose kernel also runs this one's programs.
+# Architecture, Debian's name for it, suitable releases (-: this machine's), compiler, qemu-user,
+# the machine with its console, and a kernel: a meta package, or the architecture whose kernel also
+# runs these programs.
 rows() {
 	cat <<-'END'
 		x86-64  amd64   -      x86_64-linux-gnu        x86_64  x86_64:pc:max:ttyS0             linux-image-cloud-amd64
@@ -19,7 +21,13 @@ rows() {
 	END
 }
 
-# What building for them and running that wants.
+# Prints the architectures whose unit tests run: those of ARCHS; if it is not set, armhf, which has
+# 32 bits and an unsigned char.
+with_units() {
+	echo "${ARCHS:-armhf}"
+}
+
+# The packages required to build for them and to run the result.
 packages() {
 	echo make apt llvm qemu-user-static
 	rows | while read -r _ debian _ compiler _; do
@@ -27,7 +35,8 @@ packages() {
 	done
 }
 
-# each COMMAND [NAME...]: the command for the rows of those names, or for all, read into words.
+# each COMMAND [NAME...]: runs the command for the rows of those names, or for all, with the columns
+# in variables.
 each() {
 	what=$1
 	shift
@@ -42,7 +51,8 @@ each() {
 	return $failed
 }
 
-# quiet NAME COMMAND...: its output goes to a log, whose end is shown if it fails.
+# quiet NAME COMMAND...: writes the command's output to a log, and prints its end if the command
+# fails.
 quiet() {
 	log=$dir/$1.log
 	shift
@@ -51,7 +61,7 @@ quiet() {
 	return 1
 }
 
-# musl, and the kernel of a meta package where one is named.
+# Downloads musl, and the kernel if a meta package is named.
 fetched() {
 	mkdir -p "$dir" && quiet fetch "$here/fetch" "$dir" "$debian" "$release" "$1"
 }
@@ -64,7 +74,8 @@ uapi() {
 	fi
 }
 
-# A copy, whose objects do not meet those of other architectures. Warnings are failures: long has other bits here.
+# Compiles a copy, so that its objects do not mix with those of other architectures. Warnings are
+# errors: long has another size here.
 compile() {
 	rm -rf "$dir/src" "$dir/root" && mkdir -p "$dir/src" "$dir/root" && export CROSS="$compiler" MUSL="$dir" &&
 		(cd "$top" && tar -cf - --exclude=./build --exclude=./.git --exclude=./gpustat --exclude='*.[ao]' \
@@ -73,8 +84,9 @@ compile() {
 		"$top/tests/static" "$dir/src/gpustat" && "$compiler-strip" -o "$dir/root/gpustat" "$dir/src/gpustat"
 }
 
-# A program that is called as a native one is; on: what it is run by. What this machine's processor can run itself needs no
-# emulator, which takes ten times as long: x86-64 and, by most kernels, i386.
+# Creates a program that is called like a native one; `on` is the emulator. What this machine's
+# processor can run (x86-64 and, with most kernels, i386) needs no emulator, which takes ten times
+# as long.
 emulated() {
 	on=qemu-$user-static
 	case $(uname -m)-$user in

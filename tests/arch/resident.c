@@ -1,8 +1,9 @@
-/* resident.c - init of an emulated machine: the highest resident size, in KiB, of each command in /commands.
- * SPDX-License-Identifier: MIT
+/* resident.c - init of an emulated machine: measures the peak resident size, in KiB, of each
+ * command in /commands. SPDX-License-Identifier: MIT
  *
- * A line "@PAGE HUGE KIB KIB ..." on the console: a page's bytes; "always" where the kernel now uses huge pages wherever it can,
- * "none" where it has none; then a figure for each line of that file, "-" for a command that did not exit by itself. */
+ * Prints a line "@PAGE HUGE KIB KIB ..." on the console: the page size in bytes; "always" if the
+ * kernel now uses huge pages wherever possible, "none" if it has none; then one figure for each
+ * line of that file, or "-" for a command that did not exit by itself. */
 #include "../resident.h"
 
 #include <fcntl.h>
@@ -26,7 +27,8 @@ static void start(void *line)
 	execv(words[0], words);
 }
 
-/* The highest that it had, or what it has at its end: the second is exact. -1: a signal ended it, or it could not be started. */
+/* Returns the peak size or the size at exit, whichever is larger: the second one is exact. -1:
+ * killed by a signal, or not started. */
 static long peak_kib(char *line)
 {
 	struct resident r = resident(start, line);
@@ -34,7 +36,8 @@ static long peak_kib(char *line)
 	return r.status < 0 || r.status > 126 ? -1 : r.held > r.peak ? r.held : r.peak;
 }
 
-/* Huge pages wherever the kernel can use them, which makes the most of memory that is reserved and not needed. */
+/* Enables huge pages wherever the kernel can use them: the worst case for memory that is reserved
+ * but not used. */
 static const char *use_huge_pages(void)
 {
 	FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "w");
@@ -76,7 +79,7 @@ int main(void)
 	console = fopen("/dev/console", "w");
 	if (console)
 		measure(console);
-	sleep(1); /* a serial port sends slowly */
+	sleep(1); /* a serial port is slow */
 	reboot(RB_AUTOBOOT);
 	for (;;)
 		pause();

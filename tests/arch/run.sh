@@ -1,13 +1,15 @@
 #!/bin/sh
-# shellcheck disable=SC2317,SC2030,SC2031,SC2154 # functions are called through quiet(), rows are read into words
+# shellcheck disable=SC2317,SC2030,SC2031,SC2154 # functions are called through quiet(), rows are
+# read into words
 # usage: tests/arch/run.sh [ARCHITECTURE...]
 #
-# Builds gpustat with musl for each architecture (see rows), compares what it prints with tests/golden under qemu-user,
-# and prints the README's table: the stripped binary's bytes, and the highest resident size in an emulated machine with a
-# kernel of Debian and 1 GiB of memory, where there is no GPU, and for one sample of tests/trees/amdgpu, with transparent huge
-# pages "always" where that kernel has any. Not part of the tests: it downloads
-# 600 MB, and wants cross compilers, which `run.sh packages` names. A figure that cannot be had is "not measured".
-# BUILD=DIRECTORY keeps what it downloads from make clean. Exit: 0, or 1 if something built or ran wrong.
+# Builds gpustat with musl for each architecture (see rows), compares its output with tests/golden
+# under qemu-user, and prints docs/cost.md's table: the size of the stripped binary, and the peak
+# resident size in an emulated machine with a kernel of Debian and 1 GiB of memory, without a GPU
+# and for one sample of tests/trees/amdgpu, with transparent huge pages "always" if that kernel has
+# them. Not part of the tests: it downloads 600 MB and requires cross compilers, which `run.sh
+# packages` lists. A figure that cannot be measured is "not measured". BUILD=DIRECTORY protects the
+# downloads from make clean. Exit status: 0, or 1 if a build or a run failed.
 set -u
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -16,9 +18,10 @@ limit=${BOOT_TIMEOUT:-240}
 # shellcheck source=tests/arch/parts.sh
 . "$top/tests/arch/parts.sh"
 
-# What it says of some machines of tests/trees, and of recordings of an OA unit.
+# Compares the output for some machines of tests/trees, and for OA recordings, with the golden
+# files.
 golden() {
-	emulated && ONLY="[aio]*.json" "$top/tests/t_golden.sh" "$dir/emulated"
+	emulated && ONLY="[aio]*.json" "$top/tests/views/t_golden.sh" "$dir/emulated"
 }
 
 guest() {
@@ -28,7 +31,8 @@ guest() {
 		(cd "$dir/root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$dir/initramfs"
 }
 
-# machine:model:cpu:console. A busy machine's timers come late, which kernels of x86 would take for broken ones.
+# machine:model:cpu:console. Timers on a busy host are late, and x86 kernels would consider them
+# broken.
 boot() {
 	console=${machine##*:} cpu=${machine%:*}
 	cpu=${cpu##*:} model=${machine#*:}
@@ -38,7 +42,7 @@ boot() {
 	grep -aq '^@' "$dir/console"
 }
 
-# The table's row.
+# Prints one row of the table.
 one() {
 	meta=$kernel vmlinuz=$dir/vmlinuz
 	case $kernel in
@@ -64,6 +68,6 @@ if [ "${1:-}" = packages ]; then
 	exit
 fi
 mkdir -p "$build" || exit 1
-echo '| | bytes, stripped | resident at most, no GPU | one sample of a GPU with three clients | a page | huge pages |'
+echo '| | bytes, stripped | resident, no GPU | resident, one sample of a GPU with three clients | page size | huge pages |'
 echo '|---|---|---|---|---|---|'
 each one "$@"

@@ -1,9 +1,12 @@
 #!/bin/sh
-# wide.sh PROG: what it says of numbers, offsets and sizes that 32 bits do not hold. A file of 4 GiB and half
-# the bytes that are in it: read whole or refused, never as that half.
+# wide.sh PROG: prints gpustat's output for numbers, offsets and sizes that exceed 32 bits. A file
+# has 4 GiB plus half the bytes of its data: it must be read completely or rejected, never read as
+# that half.
 prog=$(realpath "$1") || exit 1
 tmp=$(mktemp -d) && cd "$tmp" || exit 1
 trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 
 printf '%s\t%s\n' drm-driver: i915 drm-client-id: 7 drm-engine-render: '18446744073709551615 ns' \
 	drm-engine-copy: '9223372036854775809 ns' drm-engine-video: '4294967297 ns' \

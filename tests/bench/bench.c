@@ -1,14 +1,19 @@
-/* bench.c - what commands cost. SPDX-License-Identifier: MIT
+/* bench.c - measures the cost of commands. SPDX-License-Identifier: MIT
  *
- * bench N CPU COMMAND...   runs the commands in turn, N times each, on CPU (-: anywhere), and prints a line for each
- *                          WALL Q1 Q3 CPU OWN, in microseconds: median and quartiles of the time from start to end;
- *                          median of its CPU time with that of its children, and without.
- * bench rss COMMAND...     the highest resident size of each, in KiB, without its children.
- * bench records FILE       the samples in a perf.data, and how many were lost.
- * bench spin SECONDS       keeps a CPU busy for so much CPU time.
- * bench read FILE          reads a file, 1 MiB at a time, and does nothing with it.
+ *	bench N CPU COMMAND...
+ *		runs the commands alternately, N times each, on CPU (-: any), and prints for
+ *		each a line WALL Q1 Q3 CPU OWN in microseconds: median and quartiles of the time
+ *		from start to exit, median of the CPU time with that of its children, and without
+ *	bench rss COMMAND...	the peak resident size of each in KiB, without its children
+ *	bench records FILE	the number of samples in a perf.data, and the number lost
+ *	bench spin SECONDS	uses this amount of CPU time
+ *	bench window SECONDS HZ COMMAND
+ *		starts a busy process on the last CPU and COMMAND with its PID as the last argument on
+ *		another one, and prints, once that uses less than 5 % of a CPU for 3 s, its CPU time in ns,
+ *		divided by the samples of HZ of the CPU time of the busy process, both within SECONDS
+ *	bench read FILE		reads a file in blocks of 1 MiB and ignores the data
  *
- * A COMMAND is one argument, split at blanks. It writes to /dev/null, and to our stderr. */
+ * A COMMAND is one argument, split at blanks. Its stdout is /dev/null, its stderr is ours. */
 #include <fcntl.h>
 #include <sched.h>
 #include <spawn.h>
@@ -66,7 +71,7 @@ static void split(struct command *c, char *text)
 		die("an empty command");
 }
 
-/* gpustat exits with 3 where there is no device. */
+/* gpustat exits with status 3 if there is no device. */
 static bool is_good(int status)
 {
 	return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 3);
@@ -88,7 +93,8 @@ static void run(struct command *c, int i)
 	from = now_ns(CLOCK_MONOTONIC);
 	if (posix_spawnp(&pid, c->words[0], &to_null, NULL, c->words, environ))
 		die(c->words[0]);
-	/* Its own clock, which counts all its threads and no child, can be read until it is waited for. */
+	/* The CPU clock of a process, which counts all its threads and no children, can be read
+	 * until waitpid(). */
 	if (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT))
 		die("waitid");
 	c->us[WALL][i] = (long)((now_ns(CLOCK_MONOTONIC) - from) / 1000);
@@ -118,7 +124,7 @@ static void report(struct command *c, int n)
 	       c->us[CPU][n / 2], c->us[OWN][n / 2]);
 }
 
-/* The number behind a key of /proc/PID/NAME; 0: not there. */
+/* The number after a key of /proc/PID/NAME; 0: key not found. */
 static long proc_kib(pid_t pid, const char *name, const char *key)
 {
 	char path[64], line[256];
@@ -137,8 +143,8 @@ static long proc_kib(pid_t pid, const char *name, const char *key)
 	return v;
 }
 
-/* ru_maxrss would not do: it is never less than what the parent held at the exec, and since Linux 6.2 it misses what
- * each CPU has counted and not yet added up. At its end a process is stopped and still has its memory. */
+/* ru_maxrss is unsuitable: it is never less than the parent's size at the exec, and since Linux 6.2
+ * it omits per-CPU counts not yet added up. A process stopped at its exit still has its memory. */
 static long rss_kib(char **words)
 {
 	long held = 0, peak = 0;
@@ -173,7 +179,8 @@ static long rss_kib(char **words)
 	return held > peak ? held : peak;
 }
 
-/* A perf.data is a header, which says where the records lie, and records, each with its type and size. */
+/* A perf.data file has a header, with the offset of the records, and records, each with a type and
+ * a size. */
 static int count_records(const char *name)
 {
 	enum { DATA_AT = 40, LOST = 2, SAMPLE = 9, LOST_SAMPLES = 13 };
@@ -185,10 +192,10 @@ static int count_records(const char *name)
 		die(name);
 	for (uint64_t at = 0; at < data[1]; at += r.size) {
 		if (fseek(f, (long)(data[0] + at), SEEK_SET) || fread(&r, sizeof(r), 1, f) != 1 || r.size < sizeof(r))
-			die("a perf.data that ends early");
+			die("a truncated perf.data");
 		memset(lost, 0, sizeof(lost));
 		if ((r.type == LOST || r.type == LOST_SAMPLES) && fread(lost, r.type == LOST ? 16 : 8, 1, f) != 1)
-			die("a perf.data that ends early");
+			die("a truncated perf.data");
 		samples += r.type == SAMPLE;
 		missed += lost[r.type == LOST];
 	}
@@ -207,6 +214,80 @@ static int spin(const char *seconds)
 	return 0;
 }
 
+static void pin(const char *cpu)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET((size_t)strtol(cpu, NULL, 10), &one);
+	if (sched_setaffinity(0, sizeof(one), &one))
+		die("sched_setaffinity");
+}
+
+/* Starts a process on that CPU: a busy one, or the command. */
+static pid_t start(const char *cpu, struct command *c)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork");
+	if (pid)
+		return pid;
+	pin(cpu);
+	if (!c)
+		_exit(spin("1000000"));
+	if (open("/dev/null", O_WRONLY) != 3 || dup2(3, 1) != 1)
+		_exit(126);
+	close(3);
+	execvp(c->words[0], c->words);
+	_exit(127);
+}
+
+/* The CPU time of both processes, in ns. */
+static void cpu_times(const clockid_t *clocks, int64_t *ns)
+{
+	for (int i = 0; i < 2; i++)
+		if ((ns[i] = now_ns(clocks[i])) < 0)
+			die("a command ended within its window");
+}
+
+static int window(const char *seconds, const char *hz, struct command *c)
+{
+	char last[24], pid[24];
+	clockid_t clocks[2];
+	int64_t from[2], to[2];
+	pid_t busy, sampler;
+	int status;
+
+	snprintf(last, sizeof(last), "%ld", sysconf(_SC_NPROCESSORS_ONLN) - 1);
+	busy = start(last, NULL);
+	snprintf(pid, sizeof(pid), "%ld", (long)busy);
+	for (int i = 0; i < MAX_WORDS; i++)
+		if (!c->words[i]) {
+			c->words[i] = pid;
+			break;
+		}
+	sampler = start("0", c);
+	if (clock_getcpuclockid(busy, &clocks[0]) || clock_getcpuclockid(sampler, &clocks[1]))
+		die("clock_getcpuclockid");
+	/* on a busy machine it takes seconds to start */
+	for (int i = 0, quiet = 0; i < 30 && quiet < 3; i++) {
+		cpu_times(clocks, from);
+		sleep(1);
+		cpu_times(clocks, to);
+		quiet = to[1] - from[1] < 50000000 ? quiet + 1 : 0;
+	}
+	memcpy(from, to, sizeof(from));
+	sleep((unsigned)strtoul(seconds, NULL, 10));
+	cpu_times(clocks, to);
+	kill(sampler, SIGINT);
+	kill(busy, SIGKILL);
+	if (waitpid(sampler, &status, 0) != sampler || waitpid(busy, NULL, 0) != busy)
+		die("waitpid");
+	printf("%.1f\n", (double)(to[1] - from[1]) / ((double)(to[0] - from[0]) / 1e9 * strtod(hz, NULL)));
+	return 0;
+}
+
 static int read_all(const char *name)
 {
 	static char b[1 << 20];
@@ -221,16 +302,6 @@ static int read_all(const char *name)
 	return n < 0;
 }
 
-static void pin(const char *cpu)
-{
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET((size_t)strtol(cpu, NULL, 10), &one);
-	if (sched_setaffinity(0, sizeof(one), &one))
-		die("sched_setaffinity");
-}
-
 int main(int argc, char **argv)
 {
 	bool rss = argc > 2 && !strcmp(argv[1], "rss");
@@ -242,9 +313,13 @@ int main(int argc, char **argv)
 		return count_records(argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "read"))
 		return read_all(argv[2]);
+	if (argc == 5 && !strcmp(argv[1], "window")) {
+		split(&commands[0], argv[4]);
+		return window(argv[2], argv[3], &commands[0]);
+	}
 	runs = rss ? 1 : argc > 3 ? (int)strtol(argv[1], NULL, 10) : 0;
 	if (runs < 1 || runs > MAX_RUNS || n > MAX_COMMANDS)
-		die("usage: bench N CPU|- COMMAND... | bench rss COMMAND... | bench records|spin|read WHAT");
+		die("usage: bench N CPU|- COMMAND... | bench rss COMMAND... | bench records|spin|read WHAT | bench window SECONDS HZ COMMAND");
 	for (int i = 0; i < n; i++)
 		split(&commands[i], argv[first + i]);
 	for (int i = 0; rss && i < n; i++)

@@ -1,9 +1,12 @@
-/* crowd.c - a machine with many processes and descriptors. SPDX-License-Identifier: MIT
+/* crowd.c - runs a command in a machine with many processes and descriptors.
+ * SPDX-License-Identifier: MIT
  *
- * crowd PROCESSES DESCRIPTORS COMMAND...   starts so many processes with so many descriptors in all, half of them of
- *                                          /dev/null and half of pipes, runs the command, and ends them.
+ *	crowd PROCESSES DESCRIPTORS COMMAND...
+ *		starts the processes, with that many descriptors in total, half of them of
+ *		/dev/null and half of pipes; runs the command; ends the processes
  *
- * They wait for the end of a pipe that only we hold: none outlives us, whatever becomes of us. */
+ * The processes wait for the end of a pipe whose other end only crowd holds, so they always end
+ * with it. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +26,8 @@ __attribute__((noreturn)) static void die(const char *what)
 	exit(1);
 }
 
-/* n descriptors, one of which is the pipe it waits at; another tells when it is ready, and is closed then. */
+/* Opens n descriptors, one of which is the pipe it waits for; closing the pipe `ready` signals that
+ * it is ready. */
 __attribute__((noreturn)) static void be_one(int n, int wait_at, int ready)
 {
 	int null = open("/dev/null", O_RDWR), ends[2], have = 2;
@@ -85,10 +89,10 @@ int main(int argc, char **argv)
 		_exit(127);
 	}
 	if (started != n || command < 0 || waitpid(command, &status, 0) != command)
-		fprintf(stderr, "crowd: not all could be started\n");
+		fprintf(stderr, "crowd: some processes could not be started\n");
 	close(hold[1]);
 	for (int i = 0; i < n && pids[i] > 0; i++) {
-		kill(pids[i], SIGKILL); /* one that never came to its read */
+		kill(pids[i], SIGKILL); /* a process that has not reached its read */
 		waitpid(pids[i], NULL, 0);
 	}
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;

@@ -1,11 +1,12 @@
-/* format.c - what printing costs: from counters to text in memory, by the program's own formatters.
+/* format.c - measures formatting: from counters to text in memory, by gpustat's own formatters.
  * SPDX-License-Identifier: MIT
  *
- * format TIMES KIND FORMAT DEVICES CLIENTS FDINFO   device, client or cgroup records of so many devices and clients,
- *                                                   of which each has the text of that file, as TIMES samples.
+ *	format TIMES KIND FORMAT DEVICES CLIENTS FDINFO
+ *		prints device, client or cgroup records for that many devices and clients, each
+ *		client with the text of the file FDINFO, as TIMES samples
  *
- * Prints the bytes of a sample, and the ns of the fastest. */
-#include "../../include/gpustat.h"
+ * Prints the bytes of one sample and the time of the fastest one in ns. */
+#include "tests/rooms.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,7 +38,8 @@ static struct str load(const char *name)
 	return (struct str){ text, text + n };
 }
 
-/* The same text a sample later: every number of engines and memory has another last but third digit. */
+/* Returns the same text one sample later: the third digit from the end changes in every number of
+ * engines and memory. */
 static struct str work(struct str s)
 {
 	memcpy(later, s.p, str_len(s));
@@ -56,16 +58,16 @@ static void make_device(u32 i)
 		die("too many devices");
 	devices[n].card = (i32)i;
 	snprintf(name, sizeof(name), "card%u", i);
-	device_set(devices[n].dev, sizeof(devices[n].dev), str_z(name));
+	str_copy(devices[n].dev, sizeof(devices[n].dev), str_z(name));
 	snprintf(name, sizeof(name), "0000:%02x:00.0", i);
-	device_set(devices[n].pdev, sizeof(devices[n].pdev), str_z(name));
-	device_set(devices[n].driver, sizeof(devices[n].driver), (struct str)STR("amdgpu"));
-	device_set(devices[n].state, sizeof(devices[n].state), (struct str)STR("active"));
+	str_copy(devices[n].pdev, sizeof(devices[n].pdev), str_z(name));
+	str_copy(devices[n].driver, sizeof(devices[n].driver), (struct str)STR("amdgpu"));
+	str_copy(devices[n].state, sizeof(devices[n].state), (struct str)STR("active"));
 }
 
 static void make_client(u32 i, struct str s)
 {
-	u32 n = client_add(i % ndevices + 1, KEY_ID, i + 1), t = task_find(1000 + i);
+	u32 n = client_add(i % nrows.devices + 1, KEY_ID, i + 1), t = task_find(1000 + i);
 	struct fdhead h;
 	struct str then = work(s);
 	char path[64];
@@ -80,10 +82,10 @@ static void make_client(u32 i, struct str s)
 	snprintf(path, sizeof(path), "/user.slice/app-%u.scope", i % 16);
 	tasks[t].cgroup = cgroup_add(str_z(path));
 	if (!fdinfo_head(s, &h))
-		die("not a DRM text");
-	fdinfo_take(&clients[n], s, &h, INT64_C(1000000000));
+		die("not a DRM fdinfo text");
+	fdinfo_put(&clients[n], s, &h, INT64_C(1000000000));
 	fdinfo_head(then, &h);
-	fdinfo_take(&clients[n], then, &h, INT64_C(2000000000));
+	fdinfo_put(&clients[n], then, &h, INT64_C(2000000000));
 	clients[n].e.fresh = true;
 }
 
@@ -102,10 +104,10 @@ static void flush(struct buf *b, bool all)
 	b->n = 0;
 }
 
-/* As the command's own samples. */
+/* Like the samples of the command itself. */
 static void sample(u8 kind, u32 n)
 {
-	struct recopts ro = { .both = format_measures_totals(o.fmt), .time_us = INT64_C(1763611200123456), .dt_us = 1000000 };
+	struct recopts ro = { .both = format_has_totals(o.fmt), .time_us = INT64_C(1763611200123456), .dt_us = 1000000 };
 	struct buf b = { .p = bytes, .cap = sizeof(bytes) };
 
 	for (u32 i = 1; i <= n && out_measures(&o); i++) {
@@ -132,8 +134,9 @@ static i64 now_ns(void)
 
 int main(int argc, char **argv)
 {
+	struct str s, words[MAX_WORDS];
 	i64 best = INT64_MAX;
-	struct str s;
+	u32 when;
 	long times;
 	u8 kind = 0;
 	u32 n;
@@ -153,10 +156,12 @@ int main(int argc, char **argv)
 	s = load(argv[6]);
 	for (u32 i = 0; i < (u32)strtoul(argv[4], NULL, 10); i++)
 		make_device(i);
-	for (u32 i = 0; i < (u32)strtoul(argv[5], NULL, 10) && ndevices; i++)
+	for (u32 i = 0; i < (u32)strtoul(argv[5], NULL, 10) && nrows.devices; i++)
 		make_client(i, s);
-	reg_roll(kind == K_CGROUP, true);
-	n = kind == K_DEVICE ? ndevices : kind == K_CLIENT ? nclients : ngroups;
+	reg_sum_clients(kind == K_CGROUP, true);
+	n = (u32)out_default_fields(&o, words, &when);
+	record_select(kind, words, n, when);
+	n = kind == K_DEVICE ? nrows.devices : kind == K_CLIENT ? nrows.clients : nrows.groups;
 	for (long k = 0; k < times; k++) {
 		i64 from = now_ns(), took;
 

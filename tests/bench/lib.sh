@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154 # variables are those of run
-# lib.sh - sourced by tests/bench/run: rows of figures, and how they are come by. Programs of ./build lie in the present
-# folder, the scripts in $here.
+# lib.sh - sourced by tests/bench/run: prints rows of figures, and measures them. The programs of
+# ./build are in the current folder, the scripts in $here.
 
 head() { # TEXT [WHOM]
 	echo
@@ -16,11 +16,12 @@ row() { # NAME FORMAT GPUSTAT OTHER KEEP
 		printf "%-58s %12s %12s %7s  %s\n", name, show(g), show(p), ratio, keep
 	}'
 }
-# text_row NAME FORMAT FIGURE OTHER KEEP: without a ratio.
+# text_row NAME FORMAT FIGURE OTHER KEEP: a row without a ratio.
 text_row() {
 	row "$1" %s "$(awk -v format="$2" -v v="$3" 'BEGIN { if (v != "") printf format, v }')" "$4" "$5"
 }
-# calc EXPRESSION FIGURE...: of the figures v[1], v[2], ...; nothing where one is missing.
+# calc EXPRESSION FIGURE...: computes an expression of the figures v[1], v[2], ...; prints nothing
+# if one is missing.
 calc() {
 	awk 'BEGIN { for (i = 2; i < ARGC; i++) if ((v[i - 1] = ARGV[i]) == "") exit; printf "%.3f", '"$1"' }' "$@"
 }
@@ -30,7 +31,8 @@ bench() {
 calls() {
 	[ -z "$1" ] || "$here/calls" "$@"
 }
-# instructions COMMAND...: those in user space, of the command itself; what it prints is thrown away.
+# instructions COMMAND...: the number of user-space instructions of the command itself; its output
+# is discarded.
 instructions() {
 	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$@" 2>&1 >/dev/null | sed -n 's/.*Collected : \([0-9]*\)$/\1/p'
 }

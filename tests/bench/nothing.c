@@ -1,4 +1,4 @@
-/* nothing.c - the command that is measured: it does nothing. SPDX-License-Identifier: MIT */
+/* nothing.c - the command under measurement: it does nothing. SPDX-License-Identifier: MIT */
 int main(void)
 {
 	return 0;

@@ -1,11 +1,16 @@
-/* parse.c - what reading fdinfo text costs, by the program's own parser. SPDX-License-Identifier: MIT
+/* parse.c - measures the reading of fdinfo text by gpustat's own parser.
+ * SPDX-License-Identifier: MIT
  *
- * parse TIMES FILE...        reads each file's text TIMES times, as for a client: its head, then every line.
- * parse copy TIMES FILE...   copies it with memcpy instead.
- * parse pread TIMES FILE...  has the kernel copy it, from a file that is kept open.
+ *	parse TIMES FILE...
+ *		parses each file's text TIMES times, as for a client: its head, then every line
+ *	parse copy TIMES FILE...
+ *		copies it with memcpy instead
+ *	parse pread TIMES FILE...
+ *		reads it with pread instead, from a file that stays open
  *
- * Prints the bytes of all files, and the ns of the fastest turn over them. What is no DRM text is left out. */
-#include "../../include/gpustat.h"
+ * Prints the bytes of all files, and the ns of the fastest repetition. Files without DRM text are
+ * skipped. */
+#include "tests/rooms.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +26,7 @@ static struct {
 	char b[TEXT_BYTES];
 } texts[MAX_TEXTS];
 static size_t ntexts;
-static volatile u64 sink; /* so that nothing is left out as useless */
+static volatile u64 sink; /* prevents the compiler from removing unused results */
 
 static void read_text(size_t i)
 {

@@ -1,9 +1,11 @@
-/* price.c - what the kernel takes for the calls that a monitor makes. SPDX-License-Identifier: MIT
+/* price.c - measures the kernel's time for the system calls of a monitor.
+ * SPDX-License-Identifier: MIT
  *
- * price   prints for each: ns of one, the fastest of many turns, and how many getppid() that is. As process 1 it mounts
- *         /proc and /dev first and switches the machine off at the end: emulated ones are compared by the second figure alone.
+ *	price	prints for each call: its time in ns, the fastest of many repetitions, and the ratio
+ *		to getppid(). As process 1 it first mounts /proc and /dev, and switches the
+ *		machine off at the end: emulated machines are compared by the ratio only.
  *
- * A client's fdinfo costs what its driver does for it besides: here it is that of a pipe. */
+ * The cost of a client's fdinfo also depends on its driver: here it is that of a pipe. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,7 +79,7 @@ static void call_sleep(void)
 static const struct {
 	const char *name;
 	void (*call)(void);
-	int parts; /* of which one is told */
+	int parts; /* the time is divided by this */
 } calls[] = {
 	{ "getppid", call_ppid, 1 },
 	{ "fstatat of PID/fd/N", call_fd, 1 },
@@ -86,12 +88,12 @@ static const struct {
 	{ "openat and close of PID/fd", call_open, 1 },
 	{ "pread of an fdinfo file that is kept open", call_pread, 1 },
 	{ "openat, read, close of an fdinfo file", call_fresh, 1 },
-	{ "read of inotify, nothing there", call_notice, 1 },
+	{ "read of inotify, no event", call_notice, 1 },
 	{ "write", call_write, 1 },
-	{ "clock_nanosleep until a time that is past", call_sleep, 1 },
+	{ "clock_nanosleep until a time in the past", call_sleep, 1 },
 };
 
-/* CPU time: a sleep is none. */
+/* CPU time: excludes sleeping. */
 static int64_t now_ns(void)
 {
 	struct timespec t = { 0 };

@@ -1,11 +1,13 @@
-/* stir.c - drives a monitor sample by sample over a fake tree. SPDX-License-Identifier: MIT
+/* stir.c - runs a monitor sample by sample on a fake tree. SPDX-License-Identifier: MIT
  *
- * stir ROOT SAMPLES BUSY MS COMMAND...   starts the command, which answers each line of its stdin with lines. Before a
- *                                        line, MS milliseconds apart, BUSY of the tree's fdinfo files get other engine
- *                                        times. Prints of the command's CPU time per sample, in ns, without the first
- *                                        eighth of them: median, quartiles, least.
+ *	stir ROOT SAMPLES BUSY MS COMMAND...
+ *		starts the command, which answers each line of its stdin with lines. Before each
+ *		line, at intervals of MS milliseconds, changes the engine times in BUSY of the
+ *		tree's fdinfo files. Prints median, quartiles and minimum of the command's CPU
+ *		time per sample, in ns, without the first eighth of the samples
  *
- * The monitor reads what it would read of a kernel whose clients work; what the tree costs to change is ours. */
+ * The monitor reads the same as from a kernel with busy clients; the time for changing the tree is
+ * not counted. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_SAMPLES = 10000, MAX_FILES = 20000, MAX_PLACES = 2 /* engines of a client that work */, MIN_DIGITS = 7, DIGITS = 20 };
+enum { MAX_SAMPLES = 10000, MAX_FILES = 20000, MAX_PLACES = 2 /* engines of a busy client */, MIN_DIGITS = 7, DIGITS = 20 };
 
 static struct place {
 	int fd;
@@ -45,7 +47,7 @@ static int64_t now_ns(clockid_t clock)
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Where its first engines' times stand. */
+/* Stores the offsets of the first engine times in the file. */
 static bool add(int dir, const char *name)
 {
 	char b[1 << 14], *p = b;
@@ -103,10 +105,10 @@ static void add_all(const char *root, long busy)
 	}
 	closedir(d);
 	if (busy > 0)
-		die("the tree has fewer clients");
+		die("the tree has fewer clients than BUSY");
 }
 
-/* A microsecond more of each, in as many digits. */
+/* Adds a microsecond to each, with the same number of digits. */
 static void change(void)
 {
 	for (size_t i = 0; i < nplaces; i++) {
@@ -119,7 +121,7 @@ static void change(void)
 	}
 }
 
-/* Until it has answered: what it writes ends with a newline. */
+/* Waits for the answer, which ends with a newline. */
 static bool answered(int fd)
 {
 	char b[1 << 16];
@@ -189,7 +191,7 @@ int main(int argc, char **argv)
 			nanosleep(&pause, NULL);
 		was = i ? was : now_ns(clock);
 		if (write(to[1], "\n", 1) != 1 || !answered(from[0]))
-			die("the command ended early");
+			die("the command exited early");
 		ns[i] = now_ns(clock) - was;
 		was += ns[i];
 	}

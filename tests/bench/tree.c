@@ -1,10 +1,13 @@
-/* tree.c - a fake /proc of any size, for machines without a GPU. SPDX-License-Identifier: MIT
+/* tree.c - creates a fake /proc of any size, for machines without a GPU.
+ * SPDX-License-Identifier: MIT
  *
- * tree ROOT PROCESSES DESCRIPTORS CLIENTS FDINFO   makes ROOT, which must not be there: processes from 1000 on, which
- *                                                  share the descriptors and, beyond them, the clients of a DRM device;
- *                                                  each client has the text of the file FDINFO with its own id.
+ *	tree ROOT PROCESSES DESCRIPTORS CLIENTS FDINFO
+ *		creates ROOT, which must not exist: processes numbered from 1000, which share the
+ *		descriptors and, in addition, the clients of a DRM device; each client has the
+ *		text of the file FDINFO with its own id
  *
- * A client's descriptor is a device node, as a look at the real fd/N finds one: 226:128, which root may make. */
+ * A client's descriptor is a device node, as stat() of the real fd/N reports it: 226:128, which
+ * only root can create. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -82,7 +85,7 @@ static void process(int pid, long descriptors)
 			die("symlink");
 }
 
-/* The text with another id. */
+/* Returns the text with another id. */
 static const char *text_of(int client)
 {
 	static const char key[] = "drm-client-id:";
@@ -90,7 +93,7 @@ static const char *text_of(int client)
 
 	if (!at) {
 		errno = EINVAL;
-		die("no drm-client-id in the text");
+		die("drm-client-id is missing in the text");
 	}
 	at += sizeof(key) - 1;
 	e = at + strcspn(at, "\n");
@@ -125,7 +128,7 @@ int main(int argc, char **argv)
 		process(FIRST_PID + (int)i, descriptors * (i + 1) / processes - descriptors * i / processes);
 	for (long i = 0; i < clients; i++) {
 		int pid = FIRST_PID + (int)(i % processes);
-		long fd = descriptors + i / processes; /* no descriptor has that number */
+		long fd = descriptors + i / processes; /* an unused descriptor number */
 
 		node(path("proc/%d/fd/%ld", pid, fd));
 		file(path("proc/%d/fdinfo/%ld", pid, fd), text_of((int)i + 1));

@@ -1,11 +1,15 @@
-/* walk.c - the references that a monitor is compared with: what the kernel takes for the same answers, and nothing
- * else. SPDX-License-Identifier: MIT
+/* walk.c - the references for a monitor: the system calls that the kernel requires for the same
+ * result, and no other work. SPDX-License-Identifier: MIT
  *
- * walk ROOT [TIMES]    lists each PID/fd of ROOT and stats every descriptor, once or TIMES times.
- * walk ROOT each       the same once for each line of stdin.
- * walk ROOT fdinfo     keeps open the fdinfo file of each DRM descriptor, and reads them all for each line of stdin.
+ *	walk ROOT [TIMES]
+ *		lists each PID/fd of ROOT and stats every descriptor, once or TIMES times
+ *	walk ROOT each
+ *		the same once for each line of stdin
+ *	walk ROOT fdinfo
+ *		keeps the fdinfo file of each DRM descriptor open, and reads all for each
+ *		line of stdin
  *
- * It is as cheap as it can be written: no call but these, and a buffer that holds any common folder at once. */
+ * It makes no other calls, and its buffer holds any common folder at once. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,7 +43,7 @@ __attribute__((noreturn)) static void die(const char *what)
 	exit(1);
 }
 
-/* The entries of a folder that begin with a digit, each handed to take(). */
+/* Calls take() for each entry of a folder that begins with a digit. */
 static void each(int dir, char *b, void (*take)(int dir, const char *name))
 {
 	long n;
@@ -61,7 +65,7 @@ static void look(int dir, const char *name)
 	fstatat(dir, name, &st, 0);
 }
 
-/* dir is PID/fd: the file lies beside it. */
+/* dir is PID/fd: fdinfo is next to it. */
 static void keep(int dir, const char *name)
 {
 	char path[64];
@@ -103,7 +107,7 @@ static void walk(const char *root)
 	close(dir);
 }
 
-/* One of the two for each line of stdin, and a line for it. */
+/* Takes one sample for each line of stdin, and prints a line after it. */
 static int by_line(const char *root, void (*sample)(const char *root))
 {
 	char line[64];

@@ -1,5 +1,6 @@
 /*
- * commands.h: the runs that the file /commands lists, and whether what they print is a real result. top gets a terminal.
+ * commands.h: starts the commands that the file /commands lists, and checks that each prints a real
+ * result. The command top gets a terminal.
  */
 #ifndef COMMANDS_H
 #define COMMANDS_H
@@ -15,17 +16,18 @@
 enum { CHECKS = 6, ROWS = 64, COPIES = 3 };
 
 static struct row {
-	bool large;		/* several MiB by what it does */
+	bool large;		/* needs several MiB by its nature */
 	char *args, *checks[CHECKS];
 	int n;
 } rows[ROWS];
 static int nrows;
 
-/* Of the run that is being started: the terminal's master, and what else it does ahead of exec. */
+/* Settings of the next run: the master side of its terminal, and an extra setup step before
+ * exec. */
 static int terminal = -1;
 static void (*also)(void);
 
-/* A copy of a text in which its short forms are replaced. */
+/* Returns a copy of the text with the marks @, &, $ and % expanded. */
 static char *expand(const char *from)
 {
 	char *copy = NULL;
@@ -83,7 +85,7 @@ static void ready(void)
 	setenv("TERM", "linux", 1);
 }
 
-/* take: what a run printed elsewhere, behind what it printed. */
+/* take: appends more, printed elsewhere, to the output of a run. */
 static void take(struct run *r, const char *more)
 {
 	r->text[0] = realloc(r->text[0], r->n[0] + strlen(more) + 1);
@@ -93,7 +95,7 @@ static void take(struct run *r, const char *more)
 	r->n[0] += strlen(more);
 }
 
-/* One frame fits into the terminal's buffer: it is read at the end. */
+/* One frame fits into the terminal's buffer, so it is read after the run has ended. */
 static void take_screen(struct run *r, int fd)
 {
 	static char b[32768];
@@ -115,7 +117,7 @@ static int open_terminal(const struct row *row)
 static bool want_check(const struct run *r, const char *check)
 {
 	if (*check != '+')
-		return want(strstr(r->text[0], check), "no \"%s\" in what it printed", check);
+		return want(strstr(r->text[0], check), "the output does not contain \"%s\"", check);
 	for each_record(v, r)
 		if (num(v, check + 1) > 0)
 			return true;
@@ -129,7 +131,8 @@ static void want_row(struct run *r, const struct row *row)
 		want_check(r, row->checks[i]);
 }
 
-/* A row, as often as it says at once. before: in each of them, ahead of exec. */
+/* Starts as many copies of one command as given, at the same time, and checks each. before runs in
+ * each child before exec. */
 static void try_row(const struct row *row, int copies, void (*before)(void))
 {
 	struct run *r[COPIES];
@@ -144,20 +147,20 @@ static void try_row(const struct row *row, int copies, void (*before)(void))
 		finish(r[i]);
 		if (screens[i] >= 0)
 			take_screen(r[i], screens[i]);
-		take(r[i], r[i]->text[1]); /* where stat and sample print if the command has the other */
+		take(r[i], r[i]->text[1]); /* stat and sample with a command print to stderr */
 		want_row(r[i], row);
 		close_run(r[i]);
 	}
 }
 
-/* What rows read: the recording that plot draws. */
+/* Creates the input files of the commands: the recording that plot reads. */
 static void make_inputs(void)
 {
 	struct run *r = run("-o csv -O /run.csv 0.1 3 " ROOTS, NULL);
 
-	begin("a run is recorded for plot");
+	begin("setup: gpustat records the file that plot reads");
 	ended(r, 0);
-	want(strstr(text("/run.csv"), "amdgpu"), "the file has no device");
+	want(strstr(text("/run.csv"), "amdgpu"), "the file does not name the device");
 	close_run(r);
 	end();
 }

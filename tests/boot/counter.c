@@ -1,5 +1,6 @@
-/* counter.c - a program that activates and reads one recommended counter through libgpustat, as thp.c starts it. "locked": all
- * its memory, now and later, is locked. Exit 0: it has a value. */
+/* counter.c - a program that activates and reads one recommended counter through libgpustat; thp.c
+ * starts it. With the argument "locked" it locks all its present and future memory. Exit status 0:
+ * the counter has a value. */
 #include <KD/KHR_perfcounter.h>
 
 #include <string.h>

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * gpufake: GPUs that exist only as far as a monitor can see them. For tests, in a machine that is thrown away.
+ * gpufake: emulated GPUs, with exactly the parts that a monitor can read. For tests in a disposable
+ * virtual machine only.
  *
  *	insmod fake.ko devs=i915:hwmon,xe,xe:pm:hwmon,intel_vpu:accel,i915:oa
  *
- * makes one platform device per word, each with a DRM device of that driver name, a primary and a render node, or
- * an accel node. The DRM core's own code opens them and prints their fdinfo; what the clients seem to do is set by
- * the ioctls of gpufake.h. Flags:
+ * makes one platform device per word, each with a DRM device of that driver name, and a primary and
+ * a render node, or an accel node. The DRM core's own code opens them and prints their fdinfo; the
+ * ioctls of gpufake.h set what each client appears to do. Flags:
  *
  *	accel	DRIVER_COMPUTE_ACCEL: major 261 instead of 226
- *	pm	runtime PM, suspended at the start. Reading the fdinfo of a driver named "xe", and reading any hwmon
- *		file, then takes a reference and so wakes the device, as the real ones do
+ *	pm	runtime PM, suspended at the start. As with the real drivers, reading the fdinfo
+ *		of a driver named "xe", or any hwmon file, takes a reference and wakes the device
  *	hwmon	temp1 "edge" 45 C, power1 "card" 4.2 W
- *	oa	the real driver's OA ioctls (perffake.c) instead of gpufake.h's
+ *	oa	the real driver's OA ioctls (perffake.c) instead of those of gpufake.h
  *
- * Files beside the platform device's own: `resumes` (how often it woke up), `unplug` (write: drm_dev_unplug). A word that
- * is written to /sys/module/fake/parameters/add is one device more.
- * It can be unloaded while no descriptor of its devices is open: what looks on from outside must not hinder that. With a
- * device that has the flag oa it stays, whose files and timers have no end.
+ * Files beside the platform device's own: `resumes` (number of wake-ups), `unplug` (write:
+ * drm_dev_unplug). A word written to /sys/module/fake/parameters/add creates one more device.
+ * The module can be unloaded while no descriptor of its devices is open; a monitor must not prevent
+ * that. With an oa device it cannot be unloaded, because the files and timers of perffake.c have no
+ * cleanup.
  */
 #include <linux/version.h>
 #include <linux/atomic.h>
@@ -65,7 +67,7 @@ struct fake_dev {
 	atomic_t resumes;
 };
 
-/* One platform driver per name, so that .../device/driver reads "xe" like the real one. */
+/* One platform driver per name, so that .../device/driver ends in "xe" like the real one. */
 struct fake_bus_driver {
 	struct platform_driver pd;
 	char name[32];
@@ -76,8 +78,8 @@ static struct fake_bus_driver bus_drivers[MAX_DEVS];
 
 struct engine {
 	struct fake_engine set;
-	u64 busy;	/* capacity-weighted ns, up to `since` */
-	u64 total;	/* ns, up to `since` */
+	u64 busy;	/* capacity-weighted busy time in ns, up to `since` */
+	u64 total;	/* total time in ns, up to `since` */
 	u64 since;	/* ktime of the last FAKE_IOC_ENGINE */
 };
 
@@ -94,7 +96,8 @@ struct client {
 #endif
 };
 
-/* Exact for busy times of up to 100 days: the whole seconds apart, so that no product leaves 64 bits. */
+/* Exact for busy times up to 100 days: whole seconds are scaled separately, so that no product
+ * exceeds 64 bits. */
 static u64 scale(u64 ns, u64 hz)
 {
 	return ns / NSEC_PER_SEC * hz + ns % NSEC_PER_SEC * hz / NSEC_PER_SEC;
@@ -312,7 +315,7 @@ static const struct file_operations accel_fops = {
 };
 #endif
 
-/* A drm_driver names its driver, so each device has a copy. */
+/* A drm_driver holds the driver's name, so each device has its own copy. */
 static const struct drm_driver template = {
 	.driver_features = DRIVER_RENDER,
 	.open = client_open,
@@ -361,7 +364,7 @@ static const struct hwmon_ops sensor_ops = {
 	.read_string = sensor_label,
 };
 
-/* Not const twice: 6.1 wants `const struct hwmon_channel_info **`. */
+/* Not const twice: Linux 6.1 requires the type `const struct hwmon_channel_info **`. */
 static const struct hwmon_channel_info *sensor_info[] = {
 	HWMON_CHANNEL_INFO(temp, HWMON_T_INPUT | HWMON_T_LABEL),
 	HWMON_CHANNEL_INFO(power, HWMON_P_INPUT | HWMON_P_LABEL),
@@ -449,7 +452,7 @@ static int fake_probe(struct platform_device *pdev)
 	return ret || !f->oa ? ret : perffake_start(f->drm);
 }
 
-/* The bus driver called name, registered on first use. */
+/* Returns the bus driver with this name; the first use registers it. */
 static int bus_driver_get(const char *name)
 {
 	struct fake_bus_driver *b = bus_drivers;
@@ -511,7 +514,7 @@ static int __init gpufake_init(void)
 
 	for (i = 0; i < ndevs; i++) {
 		ret = fake_add(i, devs[i]);
-		/* No reason to go back: the test misses the device and says so. */
+		/* No error return: the test notices the missing device and reports it. */
 		if (ret)
 			pr_err("gpufake: %s: %d\n", fakes[i].name, ret);
 	}

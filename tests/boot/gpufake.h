@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What init.c may ask of fake.ko, client by client. */
+/* The ioctls by which init.c sets what fake.ko reports, for one client each. */
 #ifndef GPUFAKE_H
 #define GPUFAKE_H
 
@@ -20,7 +20,7 @@ typedef uint64_t fake_u64;
 #define FAKE_ENGINES 8
 #define FAKE_TEXT 1024
 
-/* Which keys an engine prints; the three dialects in use are combinations of these. */
+/* Which keys an engine prints; the three dialects of real drivers are combinations of these. */
 #define FAKE_NS       1u	/* drm-engine-X: N ns */
 #define FAKE_CYCLES   2u	/* drm-cycles-X */
 #define FAKE_TOTAL    4u	/* drm-total-cycles-X */
@@ -32,9 +32,9 @@ typedef uint64_t fake_u64;
 #define FAKE_DIALECT_MSM (FAKE_NS | FAKE_CYCLES | FAKE_MAXFREQ)
 
 /*
- * From this call on the engine is busy `ppm` millionths of capacity x time. The counters are computed from the clock
- * when they are read, so they are exact to the nanosecond. A second call for the same name keeps what was
- * accumulated and changes the pace.
+ * From this call on, the engine is busy for `ppm` millionths of capacity x time. The counters are
+ * computed from the clock when they are read, so they are exact to the nanosecond. A second call
+ * for the same name keeps the accumulated values and changes the rate.
  */
 struct fake_engine {
 	char name[32];
@@ -42,11 +42,13 @@ struct fake_engine {
 	fake_u32 ppm;
 	fake_u32 capacity;	/* printed when above 1 */
 	fake_u32 pad;
-	fake_u64 freq;		/* Hz: of the cycles (with FAKE_TOTAL: of the total, busy or not) */
+	/* Hz: of the busy cycles (with FAKE_TOTAL: of the total cycles, busy or not) */
+	fake_u64 freq;
 	fake_u64 maxfreq;	/* Hz */
 };
 
-/* Printed ns, cycles and total cycles are moved by this much (and never go below 0): counters that go backwards. */
+/* Offsets added to the printed ns, cycles and total cycles (results stay at or above 0): used for
+ * counters that go backwards. */
 struct fake_shift {
 	fake_s64 ns, cycles, total;
 };
@@ -56,7 +58,7 @@ struct fake_text {
 	char text[FAKE_TEXT];
 };
 
-/* on: keeps the device awake, as work in flight does. It ends with the client. */
+/* on: keeps the device awake, as running work does. Closing the client ends it. */
 struct fake_hold {
 	fake_u32 on;
 };

@@ -1,6 +1,7 @@
 /*
- * guest.h: what the first programs of the emulated machine share: TAP, JSON, running /gpustat, the machine's start and
- * end. Whoever includes it has static int scenarios(void).
+ * guest.h: functions that all first programs of the emulated machine share: TAP output, JSON,
+ * running /gpustat, start and shutdown of the machine. The including file defines static int
+ * scenarios(void).
  */
 #ifndef GUEST_H
 #define GUEST_H
@@ -34,8 +35,8 @@
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 #define NOBODY 65534
-#define RUN_SECONDS 30		/* no run of gpustat here asks for more than 4 s */
-#define TOLERANCE 0.02		/* relative: the promise under test */
+#define RUN_SECONDS 30		/* no run of gpustat here is requested to last longer than 4 s */
+#define TOLERANCE 0.02		/* relative: the documented accuracy, which is under test */
 
 /* ---- TAP ---- */
 
@@ -58,7 +59,8 @@ __attribute__((format(printf, 1, 2))) static void note(const char *fmt, ...)
 	n = vsnprintf(why + nwhy, sizeof why - nwhy - 1, fmt, ap);
 	va_end(ap);
 	nwhy = nwhy + n < sizeof why - 2 ? nwhy + n : sizeof why - 2;
-	for (size_t i = from; i < nwhy; i++)	/* one comment line, whatever a name holds */
+	/* one comment line, even if a name contains newlines */
+	for (size_t i = from; i < nwhy; i++)
 		if (!isprint((unsigned char)why[i]))
 			why[i] = '.';
 	why[nwhy++] = '\n';
@@ -78,10 +80,10 @@ static void end(void)
 	failed += !test_ok;
 }
 
-/* want: a reason is noted for each expectation that does not hold. */
+/* want: notes a reason for each expectation that does not hold. */
 #define want(cond, ...) ((cond) ? true : (note(__VA_ARGS__), test_ok = false))
 
-/* ---- small things ---- */
+/* ---- helpers ---- */
 
 static double now(void)
 {
@@ -99,7 +101,8 @@ static void nap(double s)
 		;
 }
 
-/* die: the machine cannot play on. No plan is printed then, which is what fails the run. */
+/* die: the emulated machine cannot continue. No plan is printed then, so the run counts as
+ * failed. */
 static void die(const char *what)
 {
 	printf("# init: %s: %s\n", what, strerror(errno));
@@ -107,7 +110,7 @@ static void die(const char *what)
 	_exit(1);
 }
 
-/* text: what a small file holds, without its last newline; "" where it cannot be read. */
+/* text: the content of a small file without its last newline; "" if it cannot be read. */
 static const char *text(const char *path)
 {
 	static char b[4096];
@@ -142,7 +145,7 @@ static void must_put(const char *path, const char *what)
 	}
 }
 
-/* ---- JSON: enough to refuse what is none, and to look a path up ---- */
+/* ---- JSON: a parser that rejects invalid records and finds the value at a path ---- */
 
 struct view {
 	const char *p, *e;
@@ -163,7 +166,8 @@ static const char *json_string(const char *p, const char *e)
 	return p < e ? p + 1 : NULL;
 }
 
-/* json_value: one past the value that starts at p, NULL if none does. No blanks: a record has none. */
+/* json_value: one past the value that starts at p, or NULL if no value starts there. Records
+ * contain no blanks. */
 static const char *json_value(const char *p, const char *e, int depth)
 {
 	static const char *const words[] = { "null", "true", "false" };
@@ -201,7 +205,8 @@ static const char *json_value(const char *p, const char *e, int depth)
 	return p;
 }
 
-/* json_get: the value at path ("engine/render/busy") of an object; .p is NULL where there is none. */
+/* json_get: the value at path ("engine/render/busy") of an object; .p is NULL where there is
+ * none. */
 static struct view json_get(struct view v, const char *path)
 {
 	const struct view none = { NULL, NULL };
@@ -229,7 +234,7 @@ static struct view json_get(struct view v, const char *path)
 	return v;
 }
 
-/* num: a number; NaN for null, for a string, and for what is absent. */
+/* num: a number; NaN for null, for a string and for an absent value. */
 static double num(struct view rec, const char *path)
 {
 	struct view v = json_get(rec, path);
@@ -250,7 +255,7 @@ static bool is(struct view rec, const char *path, const char *want)
 	return v.p && (size_t)(v.e - v.p) == n + 2 && *v.p == '"' && !memcmp(v.p + 1, want, n);
 }
 
-/* has: the array of numbers at path holds x. */
+/* has: whether the array of numbers at path contains x. */
 static bool has(struct view rec, const char *path, long long x)
 {
 	struct view v = json_get(rec, path);
@@ -264,7 +269,7 @@ static bool has(struct view rec, const char *path, long long x)
 	return false;
 }
 
-/* count: how many elements the array at path has. */
+/* count: the number of elements of the array at path. */
 static int count(struct view rec, const char *path)
 {
 	struct view v = json_get(rec, path);
@@ -282,14 +287,14 @@ static int count(struct view rec, const char *path)
 struct run {
 	const char *args;
 	pid_t pid;
-	int fd[2];		/* its stdout and stderr; -1: at the end */
+	int fd[2];		/* the pipes of its stdout and stderr; -1: at end of file */
 	size_t n[2], cap[2];
 	char *text[2];
 	double began, took;
-	int status;		/* exit status, 128 + signal, -1: had to be stopped */
+	int status;		/* exit status, 128 + signal, or -1 if it had to be killed */
 };
 
-/* start: /gpustat with args, split at blanks. before runs in the child, ahead of exec. */
+/* start: runs /gpustat with args, split at blanks. before runs in the child before exec. */
 static struct run *start(const char *args, void (*before)(void))
 {
 	struct run *r = calloc(1, sizeof *r);
@@ -297,7 +302,8 @@ static struct run *start(const char *args, void (*before)(void))
 
 	if (!r || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC))
 		die("start");
-	fcntl(out[1], F_SETPIPE_SZ, 1 << 20);	/* so that it need not be read before the end */
+	/* large enough that nothing must be read before the run ends */
+	fcntl(out[1], F_SETPIPE_SZ, 1 << 20);
 	r->args = args;
 	r->began = now();
 	r->pid = fork();
@@ -308,8 +314,11 @@ static struct run *start(const char *args, void (*before)(void))
 		int n = 1;
 
 		snprintf(copy, sizeof copy, "%s", args);
-		for (w = strtok_r(copy, " ", &save); w && n < 31; w = strtok_r(NULL, " ", &save))
+		for (w = strtok_r(copy, " ", &save); w && n < 31; w = strtok_r(NULL, " ", &save)) {
 			argv[n++] = w;
+			while ((w = strchr(w, '~'))) /* a blank within a word */
+				*w = ' ';
+		}
 		dup2(out[1], 1);
 		dup2(err[1], 2);
 		if (before)
@@ -325,7 +334,7 @@ static struct run *start(const char *args, void (*before)(void))
 	return r;
 }
 
-/* drain: one read of what is ready on one of its two pipes. */
+/* drain: one read of the available bytes from one of its two pipes. */
 static void drain(struct run *r, int i)
 {
 	ssize_t n;
@@ -345,7 +354,7 @@ static void drain(struct run *r, int i)
 	}
 }
 
-/* Until it has printed something: its first sample. */
+/* Waits until the run has printed something: its first sample. */
 static void await(struct run *r)
 {
 	struct pollfd p = { r->fd[0], POLLIN, 0 };
@@ -399,7 +408,7 @@ static struct run *run(const char *args, void (*before)(void))
 	return r;
 }
 
-/* record: line i of the output, .p NULL past the last. */
+/* record: line i of the output; .p is NULL after the last. */
 static struct view record(const struct run *r, int i)
 {
 	struct view v = { r->text[0], NULL };
@@ -419,7 +428,8 @@ static struct view next(struct view v)
 	return n.e ? n : (struct view){ NULL, NULL };
 }
 
-/* ended: it exited with status, and each line of its output is one JSON object. */
+/* ended: checks that the run exited with status and that each line of its output is one JSON
+ * object. */
 static bool ended(const struct run *r, int status)
 {
 	bool good = want(r->status == status, "gpustat %s: exit %d, not %d", r->args, r->status, status);
@@ -433,12 +443,12 @@ static bool ended(const struct run *r, int status)
 					    v.e - v.p > 300 ? 300 : (int)(v.e - v.p), v.p);
 		}
 		if (r->n[0] && r->text[0][r->n[0] - 1] != '\n')
-			good = want(false, "gpustat %s: the last line has no end", r->args);
+			good = want(false, "gpustat %s: the last line has no newline", r->args);
 	}
 	return good;
 }
 
-/* quote: what it printed, when that did not satisfy. */
+/* quote: notes the output of a run that failed a check. */
 static void quote(const struct run *r)
 {
 	int left = 12;
@@ -461,7 +471,7 @@ static void close_run(struct run *r)
 	drop(r);
 }
 
-/* near: got is truth within the tolerance. */
+/* near: whether got equals truth within the tolerance. */
 static bool near(double got, double truth)
 {
 	return fabs(got - truth) <= TOLERANCE * truth;
@@ -474,8 +484,8 @@ static bool want_near(double got, double truth, const char *what, const char *en
 }
 
 /*
- * child: a process that does setup(arg) and then waits to be killed; it is ready when this returns. setup says by
- * its result which descriptor the client is, for those who want to look.
+ * child: a process that calls setup(arg) and then waits to be killed; it is ready when this
+ * returns. setup returns the descriptor of the client, for callers that inspect it.
  */
 static pid_t child(int (*setup)(void *), void *arg, int *fd)
 {
@@ -508,7 +518,7 @@ static void reap(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* ---- who runs it ---- */
+/* ---- the user of a run ---- */
 
 static void nobody(void)
 {
@@ -516,7 +526,8 @@ static void nobody(void)
 		_exit(126);
 }
 
-/* capable: nobody, but for one capability that survives exec: permitted, effective, inheritable and ambient. */
+/* capable: an unprivileged user with one capability that survives exec: permitted, effective,
+ * inheritable and ambient. */
 static void capable(int cap)
 {
 	struct { unsigned version; int pid; } head = { 0x20080522, 0 };
@@ -529,9 +540,10 @@ static void capable(int cap)
 		_exit(125);
 }
 
-/* ---- the machine's start and end ---- */
+/* ---- start and shutdown of the machine ---- */
 
-/* load: the modules that a file lists, in that order; the last one takes params. */
+/* load: loads the modules that a file lists, in that order; the last one gets the parameters
+ * params. */
 static void load(const char *file, const char *params)
 {
 	char list[4096], path[300], *line, *save, *after;
@@ -548,9 +560,33 @@ static void load(const char *file, const char *params)
 	}
 }
 
+/* Sends a file through the third serial line, as "SIZE NAME" and its content; the script of
+ * the machine checks it outside. */
+static void bring_out(const char *name, const char *p, size_t n)
+{
+	struct termios t;
+	int fd = open("/dev/ttyS2", O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	ssize_t r = 1;
+
+	want(fd >= 0, "/dev/ttyS2: %s", strerror(errno));
+	if (fd < 0)
+		return;
+	if (!tcgetattr(fd, &t)) {
+		cfmakeraw(&t);
+		tcsetattr(fd, TCSANOW, &t);
+	}
+	dprintf(fd, "%zu %s\n", n, name);
+	for (; n && r > 0; p += r, n -= r)
+		r = write(fd, p, n);
+	want(!n, "%s: %s", name, strerror(errno));
+	tcdrain(fd);
+	close(fd);
+}
+
 static int scenarios(void);
 
-/* A serial line of its own, or the one that the kernel's command line names, raw: TAP leaves as it was written. */
+/* Opens the serial line for TAP, a separate one or the console of the kernel's command line, in raw
+ * mode, so that TAP leaves unchanged. */
 static void tap_open(void)
 {
 	struct termios t;
@@ -568,17 +604,25 @@ static void tap_open(void)
 	close(fd);
 }
 
-int main(void)
+/* WORKER(word): what this program does as a command that the machine's gpustat runs. */
+#ifndef WORKER
+#define WORKER(word) 126
+#endif
+
+int main(int argc, char **argv)
 {
 	pid_t pid, gone;
 
+	if (argc > 1 && getpid() != 1) /* the kernel passes its unknown parameters to init */
+		return WORKER(argv[1]);
 	mount("dev", "/dev", "devtmpfs", 0, NULL);
 	mount("proc", "/proc", "proc", 0, NULL);
 	mount("sys", "/sys", "sysfs", 0, NULL);
 	tap_open();
-	printf("# init\n");	/* a sign of life, before anything can go wrong */
+	printf("# init\n");	/* first output, before anything can fail */
 	fflush(stdout);
-	/* The scenarios are not pid 1: a client's owner is never pid 1, and a crash must not panic the kernel. */
+	/* The scenarios do not run in pid 1: the owner of a client is never pid 1, and a crash must
+	 * not panic the kernel. */
 	pid = fork();
 	if (!pid)
 		_exit(scenarios());
@@ -587,7 +631,7 @@ int main(void)
 	while (gone != pid && (gone > 0 || errno == EINTR));
 	tcdrain(1);
 	sync();
-	reboot(RB_AUTOBOOT); /* qemu ends then, as it does not where a kernel cannot switch off */
+	reboot(RB_AUTOBOOT); /* a reboot ends qemu, even with a kernel that cannot power off */
 	for (;;)
 		pause();
 }

@@ -1,11 +1,12 @@
 /*
- * init: the first and, beside /gpustat, the only program of the emulated machine. Loads fake.ko, plays clients
- * whose busy time is known, runs /gpustat as a user would, and writes TAP to /dev/ttyS1, where no kernel message
- * interferes. The plan comes last: a run without it did not finish.
+ * init: the first program of the emulated machine and, beside /gpustat, the only one. It loads
+ * fake.ko, runs clients with a known busy time, runs /gpustat as a user would, and writes TAP to
+ * /dev/ttyS1, separate from kernel messages. The plan is printed last: a run without a plan did not
+ * finish.
  */
 #include "play.h"
 
-#define __user /* the kernel's own copy of what programs include */
+#define __user /* the kernel's own copy of the user-space headers */
 #include <drm/drm.h>
 #include <drm/drm_mode.h>
 #include <sys/time.h>
@@ -36,7 +37,7 @@ static struct play plays[] = {
 	{ D_MSM, "gpu2",   FAKE_DIALECT_MSM, 90,   2, 600 * MHZ, 800 * MHZ },
 };
 
-/* want_plays: the clients of plays[] are reported as what they do. */
+/* want_plays: checks that each client of plays[] is reported with its known busy time. */
 static void want_plays(const struct run *r)
 {
 	for (size_t i = 0; i < LEN(plays); i++) {
@@ -67,7 +68,7 @@ static void want_plays(const struct run *r)
 
 static void t_known_busy(void)
 {
-	struct run *r = run("procs -w 1 -o json", NULL);
+	struct run *r = run("clients -w 1 -o json", NULL);
 
 	begin("clients of known busy time, in all three dialects, are reported within 2 %");
 	ended(r, 0);
@@ -76,7 +77,7 @@ static void t_known_busy(void)
 	end();
 
 	r = run("-w 1 -o json", NULL);
-	begin("a device's engines are the sums of its clients, within 2 %");
+	begin("the engines of a device are the sums of its clients, within 2 %");
 	ended(r, 0);
 	for (size_t i = 0; i < LEN(plays); i++) {
 		double sum = 0;
@@ -93,26 +94,26 @@ static void t_known_busy(void)
 	end();
 }
 
-/* the clients of before; one that came since and is gone again before the totals; none of them waits */
+/* the existing clients; one that starts after the previous run and ends before this one; totals */
 static void t_state(void)
 {
 	struct play late = { D_NS, "copy", FAKE_DIALECT_NS, 75, 1 };
 	double was, dt, busy, begun = now();
 	struct run *r = run("--state /state -w 0.1 -o json", NULL);
 
-	begin("--state: means of the time since the last run, within 2 %, of clients old and new; totals go on");
+	begin("--state: means since the last run, within 2 %, for old and new clients; totals continue");
 	ended(r, 0);
 	close_run(r);
 	late.pid = child(setup_play, &late, &late.fd);
 	nap(2);
-	r = run("procs --state /state -w 20 -o json", NULL);
+	r = run("clients --state /state -w 20 -o json", NULL);
 	ended(r, 0);
 	want_plays(r);
 	dt = num(client(r, late.pid), "dt");
 	busy = num(client(r, late.pid), "engine/copy/busy");
 	want(dt >= 2 && dt <= now() - begun, "dt is %f, of %f", dt, now() - begun);
-	/* It was there for two seconds at least, and not before the last run. */
-	want(busy >= 0.75 * 2 / dt * 98 && busy <= 75 * 1.02, "the client that came since: %f %% of %f s", busy, dt);
+	/* The client existed for at least two seconds, and not before the last run. */
+	want(busy >= 0.75 * 2 / dt * 98 && busy <= 75 * 1.02, "the client that started since: %f %% of %f s", busy, dt);
 	close_run(r);
 	r = run("--state /state -r -o json", NULL);
 	was = num(device(r, D_NS), "engine/copy/busy_ns");
@@ -122,20 +123,21 @@ static void t_state(void)
 	nap(0.2);
 	r = run("--state /state -r -o json", NULL);
 	ended(r, 0);
-	want(num(device(r, D_NS), "engine/copy/busy_ns") >= was, "copy fell to %f ns of %f",
+	want(num(device(r, D_NS), "engine/copy/busy_ns") >= was, "copy went backwards to %f ns from %f",
 	     num(device(r, D_NS), "engine/copy/busy_ns"), was);
 	close_run(r);
 	unlink("/state");
 	end();
 }
 
-/* The same by names: whole percents, so that they are off by half a one more. */
+/* The same by counter name. Values are whole percents, so the error is up to half a percent
+ * larger. */
 static void t_counters(void)
 {
 	struct run *r = run("counters drm/*/busy GPU?*?utilization Processes?amount -w 1 -o json", NULL);
 	double most = 0;
 
-	begin("counters by name: engines of clients that do the known, their GPU, the busiest GPU");
+	begin("counters by name: busy engines of clients, their GPU, the busiest GPU");
 	ended(r, 0);
 	for (size_t i = 0; i < LEN(plays); i++) {
 		double sum = 0;
@@ -154,7 +156,7 @@ static void t_counters(void)
 	}
 	want(fabs(num(counter(r, "GPU 0 utilization"), "value") - most) <= 2.5, "GPU 0 utilization is %f, not %f",
 	     num(counter(r, "GPU 0 utilization"), "value"), most);
-	want(num(counter(r, "Processes amount"), "value") > 5, "no number of processes");
+	want(num(counter(r, "Processes amount"), "value") > 5, "no process count");
 	close_run(r);
 	end();
 }
@@ -163,7 +165,7 @@ static void t_host(void)
 {
 	struct run *r = run("host -w 0.3 -o json", NULL);
 
-	begin("host on a machine whose only programs are these");
+	begin("host, on a machine that runs only these programs");
 	ended(r, 0);
 	want(num(counter(r, "host/memory/-/total"), "value") > 1e8, "memory is %f", num(counter(r, "host/memory/-/total"), "value"));
 	want(num(counter(r, "host/cpu/all/util"), "value") <= 100, "util is %f", num(counter(r, "host/cpu/all/util"), "value"));
@@ -172,7 +174,7 @@ static void t_host(void)
 	end();
 }
 
-/* What a person sees: the README's run is this one. */
+/* Prints the output as a user sees it: the README shows this run. */
 static void show(const char *args)
 {
 	struct run *r = run(args, NULL);
@@ -191,7 +193,7 @@ static void t_hwmon(void)
 	struct run *r = run("-w 0.1 -o json", NULL);
 	struct view v = device(r, D_NS);
 
-	begin("hwmon channels below a device are read");
+	begin("hwmon channels of a device are read");
 	ended(r, 0);
 	want(num(v, "temp/edge") == 45, "temp edge is %f, not 45", num(v, "temp/edge"));
 	want(near(num(v, "power/card"), 4.2), "power card is %f, not 4.2", num(v, "power/card"));
@@ -199,7 +201,8 @@ static void t_hwmon(void)
 	end();
 }
 
-/* Through the primary node, under a name that no format may take literally, with an address that is not the device's. */
+/* A client of the primary node, with a name that every output format must escape and a PCI address
+ * that differs from the device's. */
 static int setup_memory(void *p)
 {
 	struct fake_text t = { "drm-pdev:\t0000:03:00.0\ndrm-total-system0:\t3 MiB\ndrm-shared-system0:\t1 MiB\n"
@@ -216,10 +219,10 @@ static void t_memory(void)
 {
 	struct play p = { D_NS, "copy", FAKE_DIALECT_NS, 25, 1 };
 	pid_t pid = child(setup_memory, &p, NULL);
-	struct run *r = run("procs -w 0.2 -o json", NULL);
+	struct run *r = run("clients -w 0.2 -o json", NULL);
 	struct view v = client(r, pid);
 
-	begin("a client of the primary node, its memory, driver-specific keys and hostile name");
+	begin("a client of the primary node: memory, driver-specific keys and a name that needs escaping");
 	ended(r, 0);
 	want(is(v, "dev", "card0"), "it is not on card0");
 	want(num(v, "memory/system0/total") == 3 << 20, "total is %f", num(v, "memory/system0/total"));
@@ -233,8 +236,9 @@ static void t_memory(void)
 	reap(pid);
 }
 
-/* One description in three processes, twice in the first: fork and dup, as toolkits do. */
-static pid_t *family;	/* in memory that is shared, for the forks' pids */
+/* One open file description in three processes, with two descriptors in the first: fork and dup, as
+ * toolkits do. */
+static pid_t *family;	/* shared memory, for the pids of the forked processes */
 static int setup_family(void *p)
 {
 	int fd = play_open(p);
@@ -263,10 +267,10 @@ static void t_shared(void)
 
 	family[0] = child(setup_family, &p, &fd);
 	id = client_id(family[0], fd);
-	r = start("procs -w 1 -o json", NULL);
+	r = start("clients -w 1 -o json", NULL);
 	d = run("-w 1 -o json", NULL);
 	finish(r);
-	begin("one client in three processes, and dup'ed descriptors, is one client with three pids");
+	begin("one client in three processes with dup'ed descriptors is one client with three pids");
 	ended(r, 0);
 	ended(d, 0);
 	want(id > 0, "the client's id cannot be read");
@@ -293,8 +297,8 @@ static void t_shared(void)
 
 #define CROWD 2000
 #define CROWD_PIDS 4
-/* 500 clients a process, half an engine for each 500; and all of them together a little of one engine more: little
- * things add up to the truth only if they are not rounded before. */
+/* 500 clients per process; each group of 500 uses half an engine, and all together use part of one
+ * more engine. The sums of small values are correct only without earlier rounding. */
 static const struct play crowd[CROWD_PIDS] = {
 	{ D_CROWD, "gfx", FAKE_DIALECT_NS, 0.1, 1 },
 	{ D_CROWD, "compute", FAKE_DIALECT_NS, 0.1, 1 },
@@ -327,9 +331,9 @@ static void t_crowd(void)
 
 	for (int i = 0; i < CROWD_PIDS; i++)
 		pid[i] = child(setup_crowd, (void *)&crowd[i], NULL);
-	r = run("procs -w 1 -o json", NULL);
+	r = run("clients -w 1 -o json", NULL);
 	d = run("-w 1 -o json", NULL);
-	begin("2000 clients are counted, none is dropped, each is right");
+	begin("2000 clients are counted, none is dropped, each value is correct");
 	ended(r, 0);
 	ended(d, 0);
 	for each_record(c, r) {
@@ -344,16 +348,16 @@ static void t_crowd(void)
 		}
 	}
 	want(seen == CROWD, "%d client records, not %d", seen, CROWD);
-	want(!wrong, "%d of them wrong by more than 2 %%", wrong);
+	want(!wrong, "%d of them differ by more than 2 %%", wrong);
 	want_plays(r);
 	v = device(d, D_CROWD);
 	want(num(v, "clients") == CROWD, "clients is %f", num(v, "clients"));
 	want(num(v, "dropped") == 0, "dropped is %f", num(v, "dropped"));
-	note("procs took %.2f s, the device line %.2f s, for a window of 1 s", r->took, d->took);
+	note("clients took %.2f s, the device line %.2f s, for a window of 1 s", r->took, d->took);
 	close_run(r);
 	end();
 
-	begin("2000 clients add up to what the device does");
+	begin("the values of 2000 clients add up to those of the device");
 	for (int i = 0; i < CROWD_PIDS; i++) {
 		snprintf(path, sizeof path, "engine/%s/busy", crowd[i].engine);
 		want_near(num(v, path), CROWD / CROWD_PIDS * crowd[i].duty, "card4", path);
@@ -369,13 +373,13 @@ static void t_dies(void)
 {
 	struct play p = { D_NS, "copy", FAKE_DIALECT_NS, 25, 1 };
 	pid_t pid = child(setup_play, &p, NULL);
-	struct run *r = start("procs -w 1 -o json", NULL);
+	struct run *r = start("clients -w 1 -o json", NULL);
 	double busy;
 
 	nap(0.5);
 	reap(pid);
 	finish(r);
-	begin("a client that dies between two reads costs nothing");
+	begin("a client that exits between two reads causes no error");
 	ended(r, 0);
 	want_plays(r);
 	busy = num(client(r, pid), "engine/copy/busy");
@@ -384,7 +388,7 @@ static void t_dies(void)
 	end();
 }
 
-/* asleep: waits for the device to be suspended, at most 3 s. */
+/* asleep: waits at most 3 s for the device to suspend. */
 static bool asleep(void)
 {
 	for (int i = 0; i < 60; i++, nap(0.05))
@@ -401,7 +405,7 @@ static int resumes(void)
 static void t_suspended(void)
 {
 	static const char *const commands[] = {
-		"-w 0.3 -o json", "procs -w 0.3 -o json", "list -o json", "cgroups -w 0.3 -o json", "-r -o json",
+		"-w 0.3 -o json", "clients -w 0.3 -o json", "list -o json", "cgroups -w 0.3 -o json", "-r -o json",
 		"-w 0.3", "list",
 	};
 	struct play p = { D_ASLEEP, "rcs", FAKE_DIALECT_XE, 25, 1, 19200000 };
@@ -409,12 +413,12 @@ static void t_suspended(void)
 	pid_t pid = child(setup_play, &p, &fd);
 	struct run *r;
 
-	begin("control: reading a sleeping xe's fdinfo wakes it up");
-	want(asleep(), "the device does not fall asleep");
+	begin("control: reading the fdinfo of a suspended xe device wakes it");
+	want(asleep(), "the device does not suspend");
 	before = resumes();
 	want(strstr(fdinfo(pid, fd), "drm-cycles-rcs"), "fdinfo shows no engine");
 	want(resumes() == before + 1, "%d resumes, not 1", resumes() - before);
-	want(asleep(), "the device does not fall asleep again");
+	want(asleep(), "the device does not suspend again");
 	end();
 
 	for (size_t i = 0; i < LEN(commands); i++) {
@@ -422,13 +426,13 @@ static void t_suspended(void)
 
 		snprintf(name, sizeof name, "a suspended device stays suspended: gpustat %s", commands[i]);
 		begin(name);
-		want(asleep(), "the device does not fall asleep");
+		want(asleep(), "the device does not suspend");
 		before = resumes();
 		r = run(commands[i], NULL);
 		ended(r, 0);
-		want(!strcmp(text(sysfile(D_ASLEEP, "power/runtime_status")), "suspended"), "it is awake");
+		want(!strcmp(text(sysfile(D_ASLEEP, "power/runtime_status")), "suspended"), "it is active");
 		want(resumes() == before, "it was woken up %d times", resumes() - before);
-		if (strstr(commands[i], "-o json") && strncmp(commands[i], "procs", 5) && strncmp(commands[i], "cgroups", 7))
+		if (strstr(commands[i], "-o json") && strncmp(commands[i], "clients", 7) && strncmp(commands[i], "cgroups", 7))
 			want(is(device(r, D_ASLEEP), "state", "suspended"), "its state is not \"suspended\"");
 		close_run(r);
 		end();
@@ -448,10 +452,10 @@ static void t_awake(void)
 {
 	struct play p = { D_ASLEEP, "rcs", FAKE_DIALECT_XE, 25, 1, 19200000 };
 	pid_t pid = child(setup_hold, &p, NULL);
-	struct run *r = start("procs -w 1 -o json", NULL), *d = run("-w 1 -o json", NULL);
+	struct run *r = start("clients -w 1 -o json", NULL), *d = run("-w 1 -o json", NULL);
 
 	finish(r);
-	begin("the same device, awake because it has work, is read");
+	begin("a device with runtime PM that is active because it has work is read");
 	ended(r, 0);
 	ended(d, 0);
 	want_near(num(client(r, pid), "engine/rcs/busy"), 25, "card3", "rcs");
@@ -478,13 +482,13 @@ static void t_accel(void)
 		return;
 	}
 	pid = child(setup_play, &p, NULL);
-	r = start("procs -w 1 -o json", NULL);
+	r = start("clients -w 1 -o json", NULL);
 	d = start("-w 1 -o json", NULL);
 	l = run("list -o json", NULL);
 	finish(r);
 	finish(d);
 	v = client(r, pid);
-	begin("an accel node is a device, and its clients are seen");
+	begin("an accel node is a device, and its clients are found");
 	ended(r, 0);
 	ended(d, 0);
 	ended(l, 0);
@@ -503,8 +507,9 @@ static void t_accel(void)
 }
 
 /*
- * Four intervals; from the middle of the second to the middle of the third the counters are lower. The standard lets
- * the larger value stay until it is passed, so the third interval may hold what the second did not show.
+ * Four intervals; from the middle of the second to the middle of the third the counters are lower.
+ * The specification allows a reader to keep the larger value until it is exceeded, so the third
+ * interval may contain what the second did not show.
  */
 static void t_backwards(void)
 {
@@ -514,7 +519,7 @@ static void t_backwards(void)
 		{ D_MSM, "aux",  FAKE_DIALECT_MSM, 20, 1, 400 * MHZ, 800 * MHZ },
 		{ D_XE,  "ccs",  FAKE_DIALECT_XE,  20, 1, 19200000 },
 	};
-	/* The last one: a GPU reset, the time base starts anew. */
+	/* The last one: a GPU reset, after which the time base restarts. */
 	static const struct fake_shift back[] = {
 		{ -2000000000, 0, 0 }, { 0, -40000000, 0 }, { -2000000000, -800000000, 0 }, { 0, -40000000, -400000000 },
 	};
@@ -525,11 +530,12 @@ static void t_backwards(void)
 
 	for (size_t i = 0; i < LEN(p); i++) {
 		fd[i] = play_open(&p[i]);
-		shift(fd[i], 60ll * 1000000000, 60ll * 400000000, 60ll * 400000000);	/* so that lower is not zero */
+		/* so that the lower values stay above zero */
+		shift(fd[i], 60ll * 1000000000, 60ll * 400000000, 60ll * 400000000);
 		id[i] = client_id(getpid(), fd[i]);
 	}
-	r = start("procs -o json 0.5 4", NULL);
-	await(r); /* beside load its start takes its time */
+	r = start("clients -o json 0.5 4", NULL);
+	await(r); /* start-up is slow under load */
 	nap(0.25);
 	for (size_t i = 0; i < LEN(p); i++)
 		shift(fd[i], 60ll * 1000000000 + back[i].ns, 60ll * 400000000 + back[i].cycles,
@@ -538,7 +544,7 @@ static void t_backwards(void)
 	for (size_t i = 0; i < LEN(p); i++)
 		shift(fd[i], 60ll * 1000000000, 60ll * 400000000, 60ll * 400000000);
 	finish(r);
-	begin("values that go backwards: 0 in that interval, and never huge");
+	begin("values that go backwards: 0 in that interval, never huge");
 	ended(r, 0);
 	for each_record(v, r)
 		for (size_t i = 0; i < LEN(p); i++) {
@@ -557,9 +563,10 @@ static void t_backwards(void)
 			continue;
 		note("%s: %.3f %.3f %.3f %.3f", name, busy[i][0], busy[i][1], busy[i][2], busy[i][3]);
 		want_near(busy[i][0], 20, "first interval", name);
-		want(busy[i][1] == 0 || (i == 3 && isnan(busy[i][1])), "%s: not 0 when it went back", name);
-		want(!(busy[i][2] < 0 || busy[i][2] > 50), "%s: not within 0..50 when it came back", name);
-		if (i != 3)	/* a time base that leaps forward again is no longer a rate of anything */
+		want(busy[i][1] == 0 || (i == 3 && isnan(busy[i][1])), "%s: not 0 in the interval in which it went backwards", name);
+		want(!(busy[i][2] < 0 || busy[i][2] > 50), "%s: not within 0..50 in the interval in which it recovered", name);
+		/* after the time base has jumped forward again, the value is not a rate */
+		if (i != 3)
 			want_near(busy[i][3], 20, "last interval", name);
 	}
 	close_run(r);
@@ -571,7 +578,7 @@ static void t_unplug(void)
 	struct play p = { D_UNPLUG, "fragment", FAKE_DIALECT_MSM | FAKE_CURFREQ, 25, 1, 400 * MHZ, 800 * MHZ };
 	int fd;
 	pid_t pid = child(setup_play, &p, &fd);
-	struct run *r = start("procs -w 1 -o json", NULL), *d = start("-w 1 -o json", NULL),
+	struct run *r = start("clients -w 1 -o json", NULL), *d = start("-w 1 -o json", NULL),
 		   *s = start("-o json 0.3 4", NULL);
 
 	nap(0.5);
@@ -579,7 +586,7 @@ static void t_unplug(void)
 	finish(r);
 	finish(d);
 	finish(s);
-	begin("unplug in mid sample: the others stay right");
+	begin("unplug during a sample: the other devices stay correct");
 	want(!strstr(fdinfo(pid, fd), "drm-"), "control: fdinfo still has keys");
 	ended(r, 0);
 	ended(d, 0);
@@ -591,9 +598,9 @@ static void t_unplug(void)
 	close_run(s);
 	end();
 
-	r = run("procs -w 0.2 -o json", NULL);
+	r = run("clients -w 0.2 -o json", NULL);
 	d = run("-w 0.2 -o json", NULL);
-	begin("a descriptor of an unplugged device costs nothing");
+	begin("a descriptor of an unplugged device causes no error");
 	ended(r, 0);
 	ended(d, 0);
 	want(device(d, D_NS).p, "no record of card0");
@@ -615,7 +622,7 @@ static void t_unprivileged(void)
 	struct run *r = run("-w 0.2 -o json", nobody);
 	struct view v = device(r, D_NS);
 
-	begin("unprivileged: devices are shown, and how many processes could not be read");
+	begin("unprivileged: devices are shown, with the number of unreadable processes");
 	ended(r, 0);
 	want(v.p, "no record of card0");
 	want(num(v, "unreadable") > 0, "unreadable is %f", num(v, "unreadable"));
@@ -624,8 +631,8 @@ static void t_unprivileged(void)
 	close_run(r);
 	end();
 
-	r = run("procs -w 0.2 -o json", nobody);
-	begin("unprivileged: procs exits 4 where everything was denied");
+	r = run("clients -w 0.2 -o json", nobody);
+	begin("unprivileged: clients exits 4 if all processes were unreadable");
 	ended(r, 4);
 	want(!r->n[0], "it printed %zu bytes", r->n[0]);
 	want(r->n[1], "it printed no message");
@@ -633,11 +640,99 @@ static void t_unprivileged(void)
 	end();
 }
 
+static void perfmon(void)
+{
+	enum { PERFMON = 38 };
+
+	capable(PERFMON);
+}
+
+/* Each row is a command that perf_event_open(2) or tracefs denies, and the reason that must be given. */
+static const struct {
+	const char *args;
+	void (*who)(void);
+	const char *reason;
+	const char *level; /* perf_event_paranoid; NULL: 2 */
+} denials[] = {
+	{ "-a -e context-switches", nobody, "denied: kernel.perf_event_paranoid; as root, or: setcap cap_perfmon+ep gpustat" },
+	{ "-a -e page-faults:u", nobody, "denied: kernel.perf_event_paranoid is above 2; as root, or: "
+	  "sysctl kernel.perf_event_paranoid=2 and setcap cap_perfmon+ep gpustat", "3" },
+	{ "-a -e kprobe/func=vfs_read/", nobody, "denied: kernel probes require CAP_PERFMON; as root, or: setcap cap_perfmon+ep gpustat", "-1" },
+	{ "-a -e kprobe/func=no_such_function/", NULL, "not supported: the kernel has no such function, or several, or no probe may be in it" },
+	{ "-p 1 -e page-faults:u", nobody, "denied: it is a process of another user; as root, or: setcap cap_perfmon+ep gpustat" },
+	{ "-a -e sched:sched_switch", perfmon, "denied: only root can read its number in tracefs; run as root" },
+	{ "-a -e uprobe:/gpustat:0x1000", nobody, "denied: user space probes require CAP_SYS_ADMIN; run as root" },
+};
+
+static void probe_row(void (*who)(void), const char *status, const char *detail)
+{
+	struct run *r = run("doctor -o json", who);
+	int rows = 0;
+
+	for each_record(v, r)
+		if (is(v, "source", "perf tracepoints")) {
+			rows++;
+			want(is(v, "status", status) && (!detail || is(v, "detail", detail)), "not %s", status);
+		}
+	want(rows == 1, "%d rows of tracepoints", rows);
+	close_run(r);
+}
+
+static void t_denials(void)
+{
+	static const char level[] = "/proc/sys/kernel/perf_event_paranoid";
+	char args[200], was[16];
+
+	snprintf(was, sizeof was, "%s", text(level));
+	begin("what denies an event is named; doctor finds tracepoints only where they have a number");
+	if (mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL))
+		die("no tracefs");
+	for (size_t i = 0; i < LEN(denials); i++) {
+		struct run *r;
+		int records = 0;
+
+		must_put(level, denials[i].level ? denials[i].level : "2");
+		snprintf(args, sizeof args, "stat -o json -w 0.05 %s", denials[i].args);
+		r = run(args, denials[i].who);
+		ended(r, 4);
+		for each_record(v, r) {
+			records++;
+			want(is(v, "reason", denials[i].reason), "%s: not: %s", args, denials[i].reason);
+		}
+		want(records == 1, "%s: %d records", args, records);
+		close_run(r);
+	}
+	probe_row(NULL, "ok", NULL);
+	probe_row(perfmon, "denied", "only root can read their numbers in tracefs");
+	must_put(level, was);
+	umount("/sys/kernel/tracing");
+	end();
+}
+
+static void t_kprobes(void)
+{
+	struct run *r = run("stat -o json --log-fd 1 -e kprobe:vfs_read,kretprobe:vfs_read -- /gpustat host -O /dev/null", NULL);
+	double counts[2] = { 0 };
+	int records = 0;
+
+	begin("a function of the kernel, by its name: its calls and its returns are counted");
+	ended(r, 0);
+	for each_record(v, r)
+		if (records < 2)
+			counts[records++] = num(v, "value");
+	want(records == 2, "%d records", records);
+	want(counts[0] > 5, "%f calls", counts[0]);
+	want(counts[0] == counts[1], "%f calls, %f returns", counts[0], counts[1]);
+	close_run(r);
+	end();
+}
+
 /*
- * What the kernel gives to CAP_SYS_PTRACE alone: /proc/PID/fd is 0500 and stays closed to other users (EACCES; its
- * permission check is the owner's bits, and DAC overrides are other capabilities), while /proc/PID/fdinfo is 0555
- * behind a ptrace check, which the capability passes. So the text can be read, and st_rdev cannot be had from /proc;
- * pidfd_getfd(2) asks for ptrace access only and would give the descriptor itself.
+ * What the kernel allows with CAP_SYS_PTRACE only: /proc/PID/fd has mode 0500 and stays closed to
+ * other users (EACCES: only the owner's bits apply, and overrides need other capabilities), while
+ * /proc/PID/fdinfo has mode 0555 with a ptrace check, which the capability passes. So the text
+ * can be read, but /proc does not provide st_rdev; pidfd_getfd(2) requires only ptrace access and
+ * would return the descriptor itself.
  */
 static int look(const char *dir)
 {
@@ -661,7 +756,8 @@ static int look(const char *dir)
 	return n;
 }
 
-/* The descriptor of the first client, by pidfd_getfd: its device number is what fd/ would have told. */
+/* Gets the descriptor of the first client by pidfd_getfd: its device number is what fd/ would have
+ * shown. */
 static bool take(void)
 {
 	enum { PIDFD_OPEN = 434, PIDFD_GETFD = 438 };
@@ -683,18 +779,19 @@ static void t_ptrace(void)
 		_exit((look("fdinfo") > 0) | (look("fd") >= 0) << 1 | take() << 2);
 	}
 	waitpid(pid, &status, 0);
-	begin("control: CAP_SYS_PTRACE alone opens fdinfo/ and not fd/");
+	begin("control: CAP_SYS_PTRACE alone opens fdinfo/ but not fd/");
 	want(WIFEXITED(status) && (WEXITSTATUS(status) & 3) == 1, "wait status %#x", status);
 	want(WIFEXITED(status) && (WEXITSTATUS(status) & 4), "pidfd_getfd does not work");
 	end();
 
-	r = start("procs -w 1 -o json", ptracer);
+	r = start("clients -w 1 -o json", ptracer);
 	d = run("-w 1 -o json", ptracer);
 	finish(r);
-	begin("with CAP_SYS_PTRACE alone the clients of others are seen through fdinfo/");
+	begin("with CAP_SYS_PTRACE only, clients of other users are found through fdinfo/");
 	ended(r, 0);
 	ended(d, 0);
-	/* One device is i915 and one msm; two are xe, and nothing in a platform device's fdinfo tells them apart. */
+	/* One device is i915 and one is msm; two are xe, and nothing in the fdinfo of a platform
+	 * device distinguishes these. */
 	for (size_t i = 0; i < LEN(plays); i++) {
 		struct view v = client(r, plays[i].pid);
 		char path[64];
@@ -710,15 +807,15 @@ static void t_ptrace(void)
 	}
 	want_near(num(device(d, D_NS), "engine/render/busy"), 62.5, "card0", "render");
 	want(num(device(d, D_NS), "unreadable") == 0, "unreadable is %f", num(device(d, D_NS), "unreadable"));
-	want(resumes() == before, "the sleeping device was woken up");
+	want(resumes() == before, "the suspended device was woken");
 	close_run(r);
 	close_run(d);
 	end();
 }
 
 /*
- * A descriptor whose device is not known may belong to one that sleeps, and then its fdinfo must not be read: with
- * pidfd_getfd, or by leaving it alone while any device sleeps.
+ * A descriptor of an unknown device may belong to a suspended one, whose fdinfo must not be read.
+ * Solutions: pidfd_getfd, or no read while any device is suspended.
  */
 static void t_ptrace_suspended(void)
 {
@@ -727,12 +824,12 @@ static void t_ptrace_suspended(void)
 	struct run *r;
 	int before;
 
-	begin("with CAP_SYS_PTRACE alone a suspended device with a client stays suspended");
-	want(asleep(), "the device does not fall asleep");
+	begin("with CAP_SYS_PTRACE only, a suspended device with a client stays suspended");
+	want(asleep(), "the device does not suspend");
 	before = resumes();
-	r = run("procs -w 0.3 -o json", ptracer);
+	r = run("clients -w 0.3 -o json", ptracer);
 	ended(r, 0);
-	want(resumes() == before, "it was woken up %d times", resumes() - before);
+	want(resumes() == before, "it was woken %d times", resumes() - before);
 	close_run(r);
 	end();
 	reap(pid);
@@ -746,13 +843,13 @@ static void t_stop(void)
 	for (size_t i = 0; i < LEN(signals); i++)
 		r[i] = start("0.2 -o json", NULL);
 	nap(0.7);
-	begin("SIGINT, SIGTERM and SIGHUP end a run with whole records and exit 0");
+	begin("SIGINT, SIGTERM and SIGHUP end a run with complete records and exit status 0");
 	for (size_t i = 0; i < LEN(signals); i++) {
 		kill(r[i]->pid, signals[i]);
 		finish(r[i]);
 		ended(r[i], 0);
 		want(record(r[i], 0).p, "nothing was printed before signal %d", signals[i]);
-		want(r[i]->took < 1.2, "it went on for %.1f s", r[i]->took);
+		want(r[i]->took < 1.2, "it continued for %.1f s", r[i]->took);
 		close_run(r[i]);
 	}
 	end();
@@ -780,8 +877,8 @@ static void t_unmounted(void)
 		const char *name, *path;
 		void (*before)(void);
 	} cases[] = {
-		{ "/proc not mounted: a message and exit 1", "/proc", without_proc },
-		{ "/sys not mounted: a message and exit 1", "/sys", without_sys },
+		{ "/proc not mounted: a message and exit status 1", "/proc", without_proc },
+		{ "/sys not mounted: a message and exit status 1", "/sys", without_sys },
 	};
 
 	for (size_t i = 0; i < LEN(cases); i++) {
@@ -795,7 +892,7 @@ static void t_unmounted(void)
 	}
 }
 
-/* ---- frames: a display of qemu's, whose driver shows them when it is told to ---- */
+/* ---- frames: a display of qemu, whose driver shows a frame on request ---- */
 
 enum { FLIPS_HZ = 50 };
 
@@ -823,7 +920,7 @@ static __u32 display_buffer(const struct drm_mode_modeinfo *mode)
 	return fb.fb_id;
 }
 
-/* The next frame, and the event that says it is shown. */
+/* Shows the next frame, and reads the event that confirms it. */
 static void display_flip(int sig)
 {
 	struct drm_mode_crtc_page_flip flip = { .crtc_id = display.crtc, .fb_id = display.buffers[display.flips++ & 1],
@@ -851,7 +948,7 @@ static int display_start(void *node)
 		die(node);
 	display_ioctl(DRM_IOCTL_MODE_GETRESOURCES, &res, "the display's parts");
 	c.connector_id = connector;
-	display_ioctl(DRM_IOCTL_MODE_GETCONNECTOR, &c, "its connector"); /* finds the modes */
+	display_ioctl(DRM_IOCTL_MODE_GETCONNECTOR, &c, "its connector"); /* probes the modes */
 	c = (struct drm_mode_get_connector){ .connector_id = connector, .modes_ptr = (uintptr_t)modes,
 					     .count_modes = c.count_modes < 64 ? c.count_modes : 64 };
 	display_ioctl(DRM_IOCTL_MODE_GETCONNECTOR, &c, "its modes");
@@ -866,7 +963,7 @@ static int display_start(void *node)
 	return 0;
 }
 
-/* The card that has a connector; none of the fake ones has. */
+/* Finds the card that has a connector; the emulated GPUs have none. */
 static bool display_node(char *node, size_t n)
 {
 	DIR *d = opendir("/sys/class/drm");
@@ -896,12 +993,12 @@ static void t_frames(void)
 		end();
 		return;
 	}
-	begin("frames a second: those of the display controller are the only GPU's");
+	begin("frames per second: only the GPU of the display controller has a value");
 	for (size_t i = 0; i < LEN(plays); i++)
 		if (plays[i].dev != D_NS)
 			reap(plays[i].pid);
 	for (int dev = D_NS + 1; dev < D_UNPLUG; dev++)
-		if (!access(sysfile(dev, "unplug"), F_OK)) /* 6.1 has no accel devices */
+		if (!access(sysfile(dev, "unplug"), F_OK)) /* Linux 6.1 has no accel devices */
 			unplug(dev);
 	load("/modules.display", "");
 	if (mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL) || !display_node(node, sizeof node))
@@ -914,16 +1011,16 @@ static void t_frames(void)
 			shown++;
 			want(fabs(num(v, "value") - FLIPS_HZ) <= FLIPS_HZ * 0.1, "%f frames a second, not %d", num(v, "value"), FLIPS_HZ);
 		}
-	want(shown == 1, "%d GPUs show frames", shown);
+	want(shown == 1, "%d GPUs have a frame rate", shown);
 	close_run(r);
 	reap(pid);
 	umount("/sys/kernel/tracing");
 	end();
 }
 
-/* ---- the machine's start and end ---- */
+/* ---- the kernel log and suspend ---- */
 
-/* What comes from now on. */
+/* Opens the kernel log for the records from now on. */
 static int kmsg_open(void)
 {
 	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -934,7 +1031,7 @@ static int kmsg_open(void)
 	return fd;
 }
 
-/* The records that were logged since: each is "PREFIX,SEQ,TIME,FLAG;TEXT\n". */
+/* Checks the records logged since; each is "PREFIX,SEQ,TIME,FLAG;TEXT\n". */
 static void want_kmsg(int fd, const char *args, int samples, const char *text_end)
 {
 	struct run *r = run(args, NULL);
@@ -954,10 +1051,11 @@ static void want_kmsg(int fd, const char *args, int samples, const char *text_en
 		if (!text || strncmp(text + 1, "gpustat: ", 9))
 			continue;
 		n++;
-		want(strtol(b, NULL, 10) == 14, "priority %.8s: facility user and level info are 14", b); /* 1 << 3 | 6 */
+		/* 1 << 3 | 6 */
+		want(strtol(b, NULL, 10) == 14, "priority %.8s: facility user and level info are 14", b);
 		want(strlen(text + 1) <= 977, "%zu bytes", strlen(text + 1));
-		want(strstr(text, " | "), "not all records: %.300s", text);
-		want(strstr(text, text_end), "no end: ...%s", strlen(text) > 60 ? text + strlen(text) - 60 : text);
+		want(strstr(text, " | "), "records are missing: %.300s", text);
+		want(strstr(text, text_end), "wrong end: ...%s", strlen(text) > 60 ? text + strlen(text) - 60 : text);
 		want(strchr(text, '\n') && !strstr(text, "\\x"), "escaped: %.300s", text);
 	}
 	want(n == samples, "%d records in the log, not %d", n, samples);
@@ -967,35 +1065,37 @@ static void want_kmsg(int fd, const char *args, int samples, const char *text_en
 
 static void t_kmsg(void)
 {
-	begin("-O /dev/kmsg: a record of the log for each sample, none suppressed, with its facility, level and prefix");
+	begin("-O /dev/kmsg: one log record per sample, none suppressed, with facility, level and prefix");
 	want_kmsg(kmsg_open(), "-O /dev/kmsg 0.5 8", 8, "clients=0\n");
 	end();
-	begin("-O /dev/kmsg: a sample that is too long for a record is cut, not refused");
+	begin("-O /dev/kmsg: a sample that is too long for one record is shortened, not rejected");
 	want_kmsg(kmsg_open(), "host -O /dev/kmsg -w 0.1", 1, " ...\n");
 	end();
 }
 
-/* The machine sleeps, and run.sh wakes it: the clock of rates stands still, as a GPU does, and that of time goes on. */
+/* The machine is suspended, and run.sh wakes it. The clock for rates stops, like a GPU; the time of
+ * day continues. */
 static void t_sleep(void)
 {
 	struct run *s = run("--state /state -o json -w 0.1", NULL), *r;
 	double slept = 0, awake, went = clock_is(CLOCK_MONOTONIC), ahead;
 	struct periods p;
 
-	begin("the machine is suspended: rates are of the time that it was awake, and time goes on");
+	begin("the machine is suspended: rates refer to the time awake, and the time of day continues");
 	close_run(s);
 	if (!strstr(text("/sys/power/mem_sleep"), "deep")) {
-		test_name = "a suspended machine # SKIP this one only idles then, which the clock counts";
+		test_name = "a suspended machine # SKIP this machine only idles, and the clock counts that time";
 		end();
 		return;
 	}
 	r = start("-o json 1 8", NULL);
 	nap(2.4);
 	awake = clock_is(CLOCK_MONOTONIC);
-	for (int i = 0; i < 6 && slept < clock_is(CLOCK_MONOTONIC) - awake + 1; i++) /* it may be woken up at once */
+	/* it may be woken immediately */
+	for (int i = 0; i < 6 && slept < clock_is(CLOCK_MONOTONIC) - awake + 1; i++)
 		slept += suspend("none", "mem");
 	awake = clock_is(CLOCK_MONOTONIC) - awake;
-	want(slept > awake + 0.5, "control: it slept for %f s, of which the clock counts %f", slept, awake);
+	want(slept > awake + 0.5, "control: it slept for %f s, of which the clock counted %f", slept, awake);
 	finish(r);
 	ended(r, 0);
 	p = periods(r, "dev", devs[D_NS].dev, "engine/render/busy");
@@ -1005,7 +1105,8 @@ static void t_sleep(void)
 		want(p.p[i].dt > 0.45 && p.p[i].dt < 2.5, "dt is %f", p.p[i].dt);
 	}
 	ahead = p.p[7].time - p.p[0].time - (p.all - p.p[0].dt);
-	want(fabs(ahead - (slept - awake)) < 1.1, "time is %f ahead of dt, not %f", ahead, slept - awake); /* the RTC has whole seconds */
+	/* the RTC has whole seconds */
+	want(fabs(ahead - (slept - awake)) < 1.1, "time is %f ahead of dt, not %f", ahead, slept - awake);
 	close_run(r);
 	s = run("--state /state -o json -w 0.1", NULL);
 	ended(s, 0);
@@ -1028,7 +1129,7 @@ static int scenarios(void)
 	t_known_busy();
 	t_state();
 	show("-w 1");
-	show("procs");
+	show("clients");
 	t_counters();
 	t_host();
 	show("host 0.3 3");
@@ -1043,6 +1144,8 @@ static int scenarios(void)
 	t_backwards();
 	t_stop();
 	t_unprivileged();
+	t_denials();
+	t_kprobes();
 	t_ptrace();
 	t_ptrace_suspended();
 	t_unplug();

@@ -1,16 +1,16 @@
 /*
- * oa: the first program of the emulated machine where `gpustat oa` is judged. perffake.c plays an i915 (card0, Skylake
- * unless told otherwise) and an xe (card1, Lunar Lake), whose counters are known: from one report to the next, counter
- * i grows by (i + 1) * 1000 and the clock by 500 ticks, so what a record says can be held against how many reports
- * are in it.
+ * oa: the first program of the emulated machine that tests `gpustat oa`. perffake.c emulates an
+ * i915 (card0, Skylake unless set otherwise) and an xe (card1, Lunar Lake) with known counters:
+ * from one report to the next, counter i grows by (i + 1) * 1000 and the clock by 500 ticks, so the
+ * values of a record can be compared with the number of reports in it.
  */
 #include "guest.h"
 
 enum { I915, XE };
 
-static bool has_xe;		/* the kernel's headers know its OA: Linux 6.11 */
+static bool has_xe;		/* the kernel's headers define the OA interface of xe: Linux 6.11 */
 
-/* What one counts on i915: 36 A's, then 8 B's, then 8 C's. */
+/* The counters of one i915 report: 36 A's, then 8 B's, then 8 C's. */
 #define GUID "5f3a11d2-0c3c-4e5e-9c1b-6d2f7a81e0aa"
 #define XE_GUID "0d8e4f0a-71b5-4a86-8a0e-2f10c7d3b5bb"
 
@@ -32,7 +32,7 @@ static const char skl_xml[] =
 	"<register_config type=\"OA\">\n<register type=\"OA\" address=\"0x2744\" value=\"0x5\"/>\n</register_config>\n"
 	"<register_config type=\"FLEX\">\n<register type=\"FLEX\" address=\"0xe458\" value=\"0x7\"/>\n</register_config>\n"
 	"</set>\n</metrics>\n";
-/* What perffake.c makes of them. */
+/* The sums that perffake.c logs for these registers. */
 #define SKL_REGS "regs mux 2 1c9b9\nregs boolean 1 2749\nregs flex 1 e45f\n"
 
 static const char lnl_xml[] =
@@ -42,13 +42,18 @@ static const char lnl_xml[] =
 	" equation=\"GPU_TIME 0 READ 1000000000 UMUL $GpuTimestampFrequency UDIV\"/>\n"
 	"<counter name=\"a\" symbol_name=\"Fortieth\" data_type=\"uint64\" units=\"events\" equation=\"PEC 39 READ\"/>\n"
 	"<counter name=\"e\" symbol_name=\"Cores\" data_type=\"uint64\" units=\"number\" equation=\"$XeCoreTotalCount\"/>\n"
+	"<counter name=\"b\" symbol_name=\"Banks\" data_type=\"uint64\" units=\"number\" equation=\"$L3BankTotalCount\"/>\n"
+	"<counter name=\"n\" symbol_name=\"Nodes\" data_type=\"uint64\" units=\"number\" equation=\"$L3NodeTotalCount\"/>\n"
+	"<counter name=\"p\" symbol_name=\"Pipes\" data_type=\"uint64\" units=\"number\" equation=\"$ColorPipeTotalCount\"/>\n"
+	"<counter name=\"h\" symbol_name=\"Threads\" data_type=\"uint64\" units=\"number\" equation=\"$EuThreadsCount\"/>\n"
 	"<counter name=\"m\" symbol_name=\"MaxHz\" data_type=\"uint64\" units=\"hz\" equation=\"$GpuMaxFrequency\"/>\n"
 	"<register_config type=\"OA\">\n<register type=\"OA\" address=\"0xd920\" value=\"0x1\"/>\n</register_config>\n"
 	"<register_config type=\"FLEX\">\n<register type=\"FLEX\" address=\"0xe458\" value=\"0x7\"/>\n</register_config>\n"
 	"</set>\n</metrics>\n";
 #define LNL_REGS "regs all 2 2a1df\n"
 
-/* One that i915-perf-reader knows, by its name and guid: what leaves this machine is read by it. */
+/* A set that i915-perf-reader knows, by its name and GUID: it reads the recording of this
+ * machine. */
 #define TEST_GUID "c5384091-ce4c-406c-ab4d-4c530f71c7ae"
 #define EVENTS(name, from) "<counter name=\"" name "\" symbol_name=\"" name "\" data_type=\"uint64\" units=\"events\"" \
 	" equation=\"" from " READ\"/>\n"
@@ -62,7 +67,7 @@ static const char test_xml[] =
 	"<register_config type=\"OA\">\n<register type=\"OA\" address=\"0x2744\" value=\"0x5\"/>\n</register_config>\n"
 	"</set>\n</metrics>\n";
 
-/* ---- the device's side ---- */
+/* ---- the emulated device ---- */
 
 static const char *const files[] = { "/sys/devices/platform/i915.0/oa", "/sys/devices/platform/xe.1/oa" };
 
@@ -75,7 +80,7 @@ static void put_file(const char *path, const char *what)
 	close(fd);
 }
 
-/* tell: lines for the device, after "reset". */
+/* tell: sends lines to the device, after "reset". */
 static void tell(int dev, const char *lines)
 {
 	char copy[256], *save, *line;
@@ -85,7 +90,7 @@ static void tell(int dev, const char *lines)
 		put_file(files[dev], line);
 }
 
-/* asked: what the device was asked for since then. */
+/* asked: the requests that the device has received since then. */
 static const char *asked(int dev)
 {
 	static char b[4098];
@@ -96,21 +101,21 @@ static const char *asked(int dev)
 
 static bool want_asked(int dev, const char *what)
 {
-	return want(strstr(asked(dev), what), "the driver was not asked for \"%s\": %s", what, asked(dev));
+	return want(strstr(asked(dev), what), "the driver did not receive \"%s\": %s", what, asked(dev));
 }
 
-/* ---- the program's side ---- */
+/* ---- output of the program ---- */
 
 static int records(const struct run *r)
 {
 	int n = 0;
 
 	for each_record(v, r)
-		n += is(v, "kind", "oa") || is(v, "kind", "counter");
+		n += is(v, "kind", "oa") || is(v, "kind", "counter") || is(v, "kind", "stall");
 	return n;
 }
 
-/* total: the sum over all records. */
+/* total: the sum of a value over all records. */
 static double total(const struct run *r, const char *path)
 {
 	double sum = 0;
@@ -120,7 +125,8 @@ static double total(const struct run *r, const char *path)
 	return sum;
 }
 
-/* want_sums: each record's counters are what its reports make them: letters' numbers from `from` on, n of them. */
+/* want_sums: checks that the counters of each record match its number of reports: n counters named
+ * by letter, of which the first is counter number `from`. */
 static void want_sums(const struct run *r, const char *letter, int from, int n)
 {
 	for each_record(v, r) {
@@ -131,7 +137,7 @@ static void want_sums(const struct run *r, const char *letter, int from, int n)
 			char path[32];
 
 			snprintf(path, sizeof path, "counter/%s%d", letter, i);
-			want(num(v, path) == reports * (from + i + 1) * 1000, "%s is %f, not that of %.0f reports", path, num(v, path),
+			want(num(v, path) == reports * (from + i + 1) * 1000, "%s is %f, not the sum of %.0f reports", path, num(v, path),
 			     reports);
 		}
 	}
@@ -139,7 +145,7 @@ static void want_sums(const struct run *r, const char *letter, int from, int n)
 
 static void want_said(const struct run *r, const char *words)
 {
-	want(strstr(r->text[1], words), "stderr does not say \"%s\"", words);
+	want(strstr(r->text[1], words), "stderr does not contain \"%s\"", words);
 }
 
 /* ---- i915 ---- */
@@ -150,25 +156,26 @@ static void t_raw(void)
 
 	tell(I915, "");
 	r = run("oa -d card0 --raw -o json 0.3 3", NULL);
-	begin("i915: three sums of every counter, across the wraps of 40 and 32 bits, exact");
+	begin("i915: three sums of every counter are exact, also when counters of 40 and 32 bits wrap");
 	ended(r, 0);
 	want(records(r) == 3, "%d records", records(r));
 	want_sums(r, "A", 0, 36);
 	want_sums(r, "B", 36, 8);
 	want_sums(r, "C", 44, 8);
 	for each_record(v, r) {
-		/* Nobody else runs: a third of a second, as the clock of 12 MHz has it. */
+		/* No other program runs: a third of a second, by the clock of 12 MHz. */
 		want(fabs(num(v, "dt") - 0.3) < 0.15, "dt is %f", num(v, "dt"));
 		want(num(v, "ticks") == 500 * num(v, "reports"), "ticks are %f", num(v, "ticks"));
-		want(num(v, "lost") == 0 && is(v, "dev", "card0"), "lost, or of another device");
+		want(num(v, "lost") == 0 && is(v, "dev", "card0"), "reports lost, or another device");
 	}
 	close_run(r);
 	end();
 }
 
-/* ---- by name ---- */
+/* ---- counters by name ---- */
 
-/* The catalogue's: what is counted from its start on. A1 counts 2000 from one report to the next, in 500 clocks. */
+/* Counters of the catalogue, which count from the start. A1 counts 2000 from one report to the
+ * next, in 500 clocks. */
 static void t_counters(void)
 {
 	struct run *r;
@@ -182,9 +189,9 @@ static void t_counters(void)
 	for (int i = 0; i + 3 < records(r); i += 4) {
 		double clocks = num(record(r, i), "value"), threads = num(record(r, i + 1), "value");
 
-		want(is(record(r, i + 1), "name", "oa/card0/Basic/VsThreads"), "the names come in another order");
+		want(is(record(r, i + 1), "name", "oa/card0/Basic/VsThreads"), "wrong order of names");
 		want(clocks > 0 && threads == 4 * clocks, "%f threads in %f clocks", threads, clocks);
-		want(i == 0 || clocks > num(record(r, i - 4), "value"), "the clocks do not go on");
+		want(i == 0 || clocks > num(record(r, i - 4), "value"), "the clocks do not continue");
 		want(fabs(num(record(r, i + 2), "value") - 0.3e9 * (i / 4 + 1)) < 0.15e9, "GpuTime is %f",
 		     num(record(r, i + 2), "value"));
 		want(num(record(r, i + 3), "value") == 100, "busy is %f %%", num(record(r, i + 3), "value"));
@@ -194,10 +201,12 @@ static void t_counters(void)
 	end();
 
 	r = run("counters GPU?0?vertex* Primitive?count -o json 0.1 1", NULL);
-	begin("what no set tells is unknown");
+	begin("i915: the time of vertex work is that of RenderBasic; a counter that is in no set has the value null");
 	ended(r, 0);
-	for (int i = 0; i < records(r); i++)
-		want(!strncmp(json_get(record(r, i), "value").p, "null", 4), "it has a value");
+	want(records(r) == 2, "%d records", records(r));
+	/* VsFpu0Active: 23 EUs, A10 counts 11000 in 500 clocks */
+	want(fabs(num(record(r, 0), "value") - 11000 / 23.0 / 500 * 100) < 0.5, "vertex work: %f %%", num(record(r, 0), "value"));
+	want(!strncmp(json_get(record(r, 1), "value").p, "null", 4), "the primitives have a value");
 	close_run(r);
 	end();
 }
@@ -209,7 +218,7 @@ static void t_set(void)
 
 	tell(I915, "");
 	r = run("oa -d card0 --metrics /skl.xml -m Fake -o json 0.4 1", NULL);
-	begin("i915: a set that the kernel lacks is added with its registers, and removed in the end");
+	begin("i915: a set that the kernel lacks is added with its registers, and removed at the end");
 	ended(r, 0);
 	v = record(r, 0);
 	want(is(v, "set", "Fake"), "the set is not called Fake");
@@ -227,24 +236,24 @@ static void t_set(void)
 
 	tell(I915, "set " GUID);
 	r = run("oa -d card0 --metrics /skl.xml -m Fake -o json 0.2 1", NULL);
-	begin("i915: a set that was there before is used, and stays");
+	begin("i915: a set that existed before is used and kept");
 	ended(r, 0);
 	want(records(r) == 1, "%d records", records(r));
 	want_asked(I915, "opens 1 closes 1 adds 0 removes 0\n");
-	want(*text("/sys/class/drm/card0/metrics/" GUID "/id"), "the kernel has it no longer");
+	want(*text("/sys/class/drm/card0/metrics/" GUID "/id"), "the kernel no longer has it");
 	close_run(r);
 	end();
 
 	r = run("oa list", NULL);
-	begin("oa list names the number that the kernel gave a set");
+	begin("oa list shows the number that the kernel assigned to a set");
 	ended(r, 0);
-	want(strstr(r->text[0], GUID) && strstr(r->text[0], text("/sys/class/drm/card0/metrics/" GUID "/id")), "it does not");
+	want(strstr(r->text[0], GUID) && strstr(r->text[0], text("/sys/class/drm/card0/metrics/" GUID "/id")), "the number or the GUID is missing");
 	close_run(r);
 	end();
 
 	tell(I915, "pci 0xffff\nset " GUID);
 	r = run("oa -d card0 --raw -o A32u40_A4u32_B8_C8 -o json 0.2 1", NULL);
-	begin("i915: of a GPU that nobody knows --raw takes a set that the kernel has, and adds none");
+	begin("i915: for an unknown GPU, --raw uses a set that the kernel has, and adds none");
 	ended(r, 0);
 	want_sums(r, "A", 0, 36);
 	want_asked(I915, "opens 1 closes 1 adds 0 removes 0\n");
@@ -259,7 +268,7 @@ static void t_reports(void)
 
 	tell(I915, "");
 	r = run("oa -d card0 --raw --reports --period 3ms -o json 0.5 1", NULL);
-	begin("i915: a record for each report, in order, with its clocks and why it was written");
+	begin("i915: one record per report, in order, with its clocks and reason");
 	ended(r, 0);
 	/* 12 MHz: 2^15 cycles are 2.73 ms, and 183 of these are in 0.5 s. */
 	want_asked(I915, " 5=14\n");
@@ -277,7 +286,8 @@ static void t_reports(void)
 			double step = fmod(num(v, "ts") - ts + 0x1p32, 0x1p32);
 
 			want(step == 32768, "the timestamp moves by %f", step);
-			/* cpu_time is made anew of a correlation each second, never in half of one. */
+			/* cpu_time is recomputed from a correlation each second, never in half of
+			 * that time. */
 			half += fabs(num(v, "cpu_time") - cpu - 32768 / 0.012) > 2;
 		}
 		switches += is(v, "reason", "context-switch");
@@ -285,37 +295,46 @@ static void t_reports(void)
 		ts = num(v, "ts");
 		cpu = num(v, "cpu_time");
 	}
-	want(half <= 2, "the CPU's time jumps %f times", half);
+	want(half <= 2, "cpu_time jumps %f times", half);
 	want(fabs(cpu / 1e9 - now()) < 3, "the last report was at %f, and now it is %f", cpu / 1e9, now());
 	close_run(r);
 	end();
 }
 
-/* The exponent, of what was asked for. The open fails, so that nothing has to run. */
+/* The exponent for a requested period. The open call fails, so that no stream has to run. */
 static void t_period(void)
 {
 	static const struct {
 		const char *knobs, *args, *want;
 	} cases[] = {
 		/* 12 MHz: 2^(e + 1) * 83.3 ns */
-		{ "",                              "--period 1ms",    " 5=12\n" },	/* 682.7 us */
+		/* 682.7 us */
+		{ "",                              "--period 1ms",    " 5=12\n" },
 		{ "",                              "--period 682us",  " 5=11\n" },
 		{ "",                              "--period 683us",  " 5=12\n" },
-		{ "",                              "--period 100ns",  " 5=0\n" },	/* 166 ns is the shortest */
-		{ "",                              "--period 60s",    " 5=28\n" },	/* 44.7 s; then 89 s */
-		{ "",                              "--period 30m",    " 5=31\n" },	/* 358 s is the longest */
-		{ "",                              "1",               " 5=15\n" },	/* 1/100: 10 ms; 5.46 ms */
-		{ "",                              "100",             " 5=19\n" },	/* at most 100 ms; 87 ms */
-		{ "",                              "0.00001",         " 5=6\n" },	/* 100000 a second: 10.7 us */
-		{ "pci 0x412\noa_hz 12500000\nformats 32", "100",     " 5=16\n" },	/* Haswell: at most 20 ms; 10.5 ms */
-		/* Before OA_TIMESTAMP_FREQUENCY; before CS_TIMESTAMP_FREQUENCY: 12 MHz of Skylake */
+		/* the shortest period is 166 ns */
+		{ "",                              "--period 100ns",  " 5=0\n" },
+		/* 2^32 cycles at 1150 MHz are 3.73 s: 2.8 s; then 5.6 s */
+		{ "",                              "--period 60s",    " 5=24\n" },
+		{ "",                              "--period 30m",    " 5=24\n" },
+		{ "",                              "--period 2s",     " 5=23\n" },
+		/* 1/100: 10 ms; 5.46 ms */
+		{ "",                              "1",               " 5=15\n" },
+		/* at most 100 ms; 87 ms */
+		{ "",                              "100",             " 5=19\n" },
+		/* 100000 per second: 10.7 us */
+		{ "",                              "0.00001",         " 5=6\n" },
+		/* Haswell: at most 20 ms; 10.5 ms */
+		{ "pci 0x412\noa_hz 12500000\nformats 32", "100",     " 5=16\n" },
+		/* Before OA_TIMESTAMP_FREQUENCY; before CS_TIMESTAMP_FREQUENCY: 12 MHz of
+		 * Skylake */
 		{ "perf_revision 5\ncs_hz 24000000", "--period 1ms",  " 5=13\n" },
 		{ "perf_revision 0\ncs_hz 0",      "--period 1ms",    " 5=12\n" },
 	};
 
 	struct run *r;
 
-	begin("i915: the exponent is the largest whose period is not above the one asked for");
+	begin("i915: the exponent is the largest whose period is not above the requested one");
 	for (size_t i = 0; i < LEN(cases); i++) {
 		char lines[128], args[128];
 
@@ -331,13 +350,13 @@ static void t_period(void)
 
 	tell(I915, "");
 	r = run("oa -d card0 --raw -v --period 1ms -o json 0.1 1", NULL);
-	begin("i915: -v says which period it has become");
+	begin("i915: -v prints the actual period");
 	ended(r, 0);
 	want_said(r, "682.6 us");
 	want_said(r, "exponent 12");
 	want_said(r, "RC6");
 	want_said(r, "pinned");
-	want_said(r, "nobody else");
+	want_said(r, "no other program");
 	close_run(r);
 	end();
 }
@@ -355,7 +374,7 @@ static void no_dri(void)
 		_exit(126);
 }
 
-/* Each error that the reference has for a call: how the program ends, and what it says. */
+/* Each error that the reference lists for a call: the exit status and the message. */
 static void t_errors(void)
 {
 	static const struct {
@@ -369,49 +388,58 @@ static void t_errors(void)
 		{ I915, "open 19",  "",              NULL,   3, "gone", NULL },
 		{ I915, "open 12",  "",              NULL,   1, "no memory", NULL },
 		{ I915, "open 22",  "",              NULL,   1, "report format or the metric set", "another metric set" },
-		{ I915, "open 5",   "",              NULL,   1, "does not open the stream", NULL },
-		{ I915, "open 16",  "",              NULL,   1, "somebody else", "until it has ended" },
+		{ I915, "open 5",   "",              NULL,   1, "refuses the stream", NULL },
+		{ I915, "open 16",  "",              NULL,   1, "another program", "until it has ended" },
 		{ I915, "formats 0", "",             NULL,   1, "report format", NULL },
 		{ I915, "",         "-o PEC64u64",   NULL,   1, "no such report format", NULL },
 		{ I915, "",         "--ctx 7",       NULL,   1, "no such context", "--ctx" },
 		{ I915, "",         "--poll-period 10us", NULL, 1, "--poll-period has to be 100us", NULL },
 		{ I915, "",         "--engine video", NULL,  1, "no such engine", "--engine" },
-		{ I915, "",         "--hold-preemption", NULL, 1, "--hold-preemption is for one context", "--ctx" },
+		{ I915, "",         "--hold-preemption", NULL, 1, "--hold-preemption requires one context", "--ctx" },
 		{ I915, "pci 0x56a0\nformats 0x1c00", "--sseu 1:7:8:8", NULL, 3, "cannot be chosen", "--sseu" },
 		{ I915, "perf_revision 2", "--hold-preemption --ctx 1", NULL, 1, "--hold-preemption: this kernel's i915 is at revision 2", NULL },
-		{ I915, "perf_revision 3", "--sseu 1:7:8:8", NULL, 1, "came with 4", NULL },
-		{ I915, "perf_revision 4", "--poll-period 1ms", NULL, 1, "came with 5", NULL },
-		{ I915, "perf_revision 5", "--engine render", NULL, 1, "came with 6", NULL },
+		{ I915, "perf_revision 3", "--sseu 1:7:8:8", NULL, 1, "requires 4", NULL },
+		{ I915, "perf_revision 4", "--poll-period 1ms", NULL, 1, "requires 5", NULL },
+		{ I915, "perf_revision 5", "--engine render", NULL, 1, "requires 6", NULL },
 		{ I915, "perf_revision 0", "--sseu 1:7:8:8", NULL, 1, "at revision 1", NULL },
-		{ I915, "",         "--buffer-size 131072", NULL, 1, "no such thing in i915", NULL },
+		{ I915, "",         "--buffer-size 131072", NULL, 1, "not supported by i915", NULL },
 		{ I915, "add 13",   "",              NULL,   4, "adding a metric set is denied", "perf_stream_paranoid=0" },
-		{ I915, "add 22",   "",              NULL,   1, "one of its registers", NULL },
+		{ I915, "add 22",   "",              NULL,   1, "a register is not allowed", NULL },
 		{ I915, "add 98",   "",              NULL,   1, "has the metric set already", NULL },
 		{ I915, "add 524",  "",              NULL,   3, "no OA for this GPU", NULL },
-		{ I915, "add 12",   "",              NULL,   1, "does not take the metric set", NULL },
+		{ I915, "add 12",   "",              NULL,   1, "refuses the metric set", NULL },
 		{ I915, "",         "",              nobody, 4, "is denied", "cap_perfmon" },
 		{ I915, "set " GUID, "--metrics /skl.xml -m Fake", nobody, 4, "counting for the whole GPU is denied", "perf_stream_paranoid=0" },
-		{ I915, "set " GUID, "--metrics /skl.xml -m Fake --period 1us", nobody, 4, "so many reports", "oa_max_sample_rate" },
+		{ I915, "set " GUID, "--metrics /skl.xml -m Fake --period 1us", nobody, 4, "this report rate", "oa_max_sample_rate" },
 		{ I915, "pci 0",    "",              NULL,   3, "does not say which GPU", NULL },
-		{ I915, "pci 0xffff\noa_hz 0\ncs_hz 0", "", NULL, 3, "how fast the clock", NULL },
+		{ I915, "pci 0xffff\noa_hz 0\ncs_hz 0", "", NULL, 3, "the clock frequency", NULL },
 		{ I915, "pci 0xffff", "",            NULL,   2, "no metric set is known for this GPU", "--metrics" },
-		{ I915, "pci 0xffff\nset " GUID, "--raw", NULL, 1, "which reports this GPU writes is not known", "-o A32u40" },
+		{ I915, "pci 0xffff\nset " GUID, "--raw", NULL, 1, "the report format of this GPU is unknown", "-o A32u40" },
 		{ I915, "",         "",              no_dri, 1, "no node in /dev/dri", "devtmpfs" },
 		{ XE,   "open 19",  "",              NULL,   3, "no OA", NULL },
 		{ XE,   "open 22",  "",              NULL,   1, "report format or the metric set", NULL },
-		{ XE,   "add 22",   "",              NULL,   1, "one of its registers", NULL },
+		{ XE,   "add 22",   "",              NULL,   1, "a register is not allowed", NULL },
 		{ XE,   "add 98",   "",              NULL,   1, "has the metric set already", NULL },
 		{ XE,   "",         "",              nobody, 4, "is denied", "observation_paranoid=0" },
 		{ XE,   "set " XE_GUID, "--metrics /lnl.xml -m Fake", nobody, 4, "counting for the whole GPU is denied", "observation_paranoid=0" },
-		{ XE,   "",         "--buffer-size 131072", NULL, 1, "--buffer-size: this kernel's xe cannot do it", NULL },
-		{ XE,   "",         "--wait-reports 4", NULL, 1, "--wait-reports: this kernel's xe cannot do it", NULL },
+		{ XE,   "",         "--buffer-size 131072", NULL, 1, "--buffer-size: this kernel's xe does not support it", NULL },
+		{ XE,   "",         "--wait-reports 4", NULL, 1, "--wait-reports: this kernel's xe does not support it", NULL },
 		{ XE,   "caps 5",   "--buffer-size 1000", NULL, 1, "a power of two", "--buffer-size" },
-		{ XE,   "",         "--poll-period 1ms", NULL, 1, "no such thing in xe", NULL },
-		{ XE,   "",         "--sseu 1:7:8:8", NULL,  1, "no such thing in xe", NULL },
-		{ XE,   "",         "--oa-unit 5",   NULL,   1, "no OA unit of that number", "--oa-unit" },
+		{ XE,   "",         "--poll-period 1ms", NULL, 1, "not supported by xe", NULL },
+		{ XE,   "",         "--sseu 1:7:8:8", NULL,  1, "not supported by xe", NULL },
+		{ XE,   "",         "--oa-unit 5",   NULL,   1, "no OA unit of this number", "--oa-unit" },
 		{ XE,   "",         "--engine copy", NULL,   1, "no OA unit counts for that engine", "--engine" },
 		{ XE,   "units 0",  "",              NULL,   3, "no OA units", NULL },
 		{ XE,   "",         "--ctx 9",       NULL,   1, "no such context", NULL },
+		{ XE,   "stalls 0", "stalls",        NULL,   1, "this kernel's xe does not sample EU stalls", "6.15" },
+		{ XE,   "version 12", "stalls",      NULL,   3, "this GPU does not sample EU stalls", NULL },
+		{ XE,   "",         "stalls",        nobody, 4, "is denied", "observation_paranoid=0" },
+		{ XE,   "",         "stalls --gt 2", NULL,   1, "no GT of this number", "--gt" },
+		{ XE,   "",         "stalls --gt 1", NULL,   1, "this GT has no EUs", "--gt" },
+		{ XE,   "",         "stalls --wait-reports 65537", NULL, 1, "--wait-reports", "fewer" },
+		{ XE,   "open 12",  "stalls",        NULL,   1, "no memory for the buffer of samples", NULL },
+		{ XE,   "",         "stalls",        no_dri, 1, "no node in /dev/dri", "devtmpfs" },
+		{ I915, "",         "stalls",        NULL,   3, "", NULL },
 	};
 
 	for (size_t i = 0; i < LEN(cases); i++) {
@@ -422,7 +450,7 @@ static void t_errors(void)
 			continue;
 		tell(cases[i].dev, cases[i].knobs);
 		snprintf(args, sizeof args, "oa -d card%d -o json %s 0.1 1", cases[i].dev, cases[i].args);
-		snprintf(name, sizeof name, "%s, %s %s%s: exit %d, and why", cases[i].dev == XE ? "xe" : "i915",
+		snprintf(name, sizeof name, "%s, %s %s%s: exit status %d and a message", cases[i].dev == XE ? "xe" : "i915",
 			 *cases[i].knobs ? cases[i].knobs : "as it is", cases[i].args,
 			 cases[i].before == nobody ? ", unprivileged" : cases[i].before ? ", without nodes" : "",
 			 cases[i].status);
@@ -435,9 +463,9 @@ static void t_errors(void)
 		want_said(r, cases[i].words);
 		if (cases[i].remedy)
 			want_said(r, cases[i].remedy);
-		/* What was added before the start failed is gone again. */
+		/* A set that was added before the start failed has been removed again. */
 		snprintf(after, sizeof after, "%s", strstr(asked(cases[i].dev), "adds"));
-		want(!strncmp(after, "adds 0 removes 0\n", 17) || !strncmp(after, "adds 1 removes 1\n", 17), "left behind: %.18s", after);
+		want(!strncmp(after, "adds 0 removes 0\n", 17) || !strncmp(after, "adds 1 removes 1\n", 17), "not removed: %.18s", after);
 		close_run(r);
 		end();
 	}
@@ -450,7 +478,7 @@ static void t_granted(void)
 	tell(I915, "");
 	put_file("/proc/sys/dev/i915/oa_max_sample_rate", "1000");
 	r = run("oa -d card0 --raw --period 400us -o json 0.1 1", nobody_perfmon);
-	begin("i915: with CAP_PERFMON alone, any user may, as often as he wants");
+	begin("i915: with only CAP_PERFMON, any user may count, with any period");
 	ended(r, 0);
 	want_asked(I915, " 5=11\n");
 	want_sums(r, "A", 0, 36);
@@ -460,7 +488,7 @@ static void t_granted(void)
 	tell(I915, "");
 	put_file("/proc/sys/dev/i915/perf_stream_paranoid", "0");
 	r = run("oa -d card0 --raw -o json 0.05 2", nobody);
-	begin("i915: with perf_stream_paranoid=0 everybody may, and what nobody asked for is never too often");
+	begin("i915: with perf_stream_paranoid=0 any user may count, and the default period is within the limit");
 	ended(r, 0);
 	want_asked(I915, " 5=13\n");	/* 1.37 ms; 0.5 ms would be 100 in 50 ms */
 	want_sums(r, "A", 0, 36);
@@ -479,7 +507,7 @@ static void t_taken(void)
 	first = start("oa -d card0 --raw -o json 0.1", NULL);
 	nap(0.5);
 	r = run("oa -d card0 --raw -o json 0.1 1", NULL);
-	begin("i915: whoever else has the OA unit is named");
+	begin("i915: the message about a busy OA unit names the process that uses it");
 	ended(r, 1);
 	snprintf(words, sizeof words, "process %d (gpustat)", first->pid);
 	want_said(r, words);
@@ -487,12 +515,12 @@ static void t_taken(void)
 	kill(first->pid, SIGINT);
 	finish(first);
 	ended(first, 0);
-	want(records(first) > 3, "the other one did not go on");
+	want(records(first) > 3, "the other run did not continue");
 	close_run(first);
 	end();
 }
 
-/* What the kernel may put between two reports, or instead of one. */
+/* Records that the kernel may insert between two reports, or write instead of one. */
 static void t_losses(void)
 {
 	static const struct {
@@ -500,23 +528,25 @@ static void t_losses(void)
 		const char *name, *events;
 		int status;
 		const char *words;
-		int lost;	/* records that say so */
+		int lost;	/* expected number of lost reports and buffers */
 	} cases[] = {
 		{ I915, "a report is lost",                        "event 1 10 0", 0, NULL, 1 },
-		{ I915, "the buffer is lost: no sum goes across",  "event 2 10 0", 0, NULL, 1 },
-		{ I915, "both, twice",                             "event 1 5 0\nevent 2 5 0\nevent 1 20 0\nevent 2 30 0", 0, NULL, 4 },
-		{ I915, "a record of a type to come is skipped",   "event 3 10 77", 0, NULL, 0 },
-		{ I915, "a sample that is too small is left out",  "event 4 10 40", 0, "too small", 0 },
-		{ I915, "a read that says ENOSPC",                 "event 6 10 0", 1, "larger than any report", 0 },
-		{ I915, "a driver that stops the stream",          "event 5 20 5", 1, "stopped the stream", 0 },
-		{ I915, "a GPU that is gone",                      "event 5 20 19", 3, "the GPU is gone", 0 },
-		{ I915, "a stream that ends",                      "event 7 20 0", 3, "the GPU is gone", 0 },
-		{ I915, "an error of no known meaning",            "event 5 20 71", 1, "cannot be read", 0 },
+		{ I915, "the buffer is lost: no sum spans the gap",  "event 2 10 0", 0, NULL, 1 },
+		{ I915, "a report and the buffer are lost, twice",                             "event 1 5 0\nevent 2 5 0\nevent 1 20 0\nevent 2 30 0", 0, NULL, 4 },
+		{ I915, "a record of an unknown type is skipped",   "event 3 10 77", 0, NULL, 0 },
+		{ I915, "a sample that is too small is dropped",  "event 4 10 40", 0, "too small", 0 },
+		{ I915, "a report without content is a loss",     "event 9 10 0", 0, "without content", 1 },
+		{ I915, "a read fails with ENOSPC",                 "event 6 10 0", 1, "larger than any report", 0 },
+		{ I915, "the driver stops the stream",          "event 5 20 5", 1, "stopped the stream", 0 },
+		{ I915, "the GPU is removed",                      "event 5 20 19", 3, "the GPU is gone", 0 },
+		{ I915, "the stream ends",                      "event 7 20 0", 3, "the GPU is gone", 0 },
+		{ I915, "an error of unknown meaning",            "event 5 20 71", 1, "cannot be read", 0 },
 		{ XE,   "reports are lost",                        "event 1 10 1", 0, NULL, 1 },
 		{ XE,   "the buffer overflows",                    "event 1 10 2", 0, NULL, 1 },
-		{ XE,   "everything overflows",                    "event 1 10 15", 0, NULL, 4 },
+		{ XE,   "all status bits are set",                    "event 1 10 15", 0, NULL, 4 },
+		{ XE,   "a report without content is a loss",      "event 9 10 0", 0, "without content", 1 },
 		{ XE,   "an error without a status",               "event 1 10 0", 1, "stopped the stream", 0 },
-		{ XE,   "a GPU that is gone",                      "event 5 20 19", 3, "the GPU is gone", 0 },
+		{ XE,   "the GPU is removed",                      "event 5 20 19", 3, "the GPU is gone", 0 },
 	};
 
 	for (size_t i = 0; i < LEN(cases); i++) {
@@ -541,9 +571,9 @@ static void t_losses(void)
 			seen = 0.6 / (cases[i].dev == XE ? 65536 / 19.2e6 : 65536 / 12e6);
 			want(records(r) == 3, "%d records", records(r));
 			want(total(r, "lost") == cases[i].lost, "lost is %f", total(r, "lost"));
-			want(fabs(reports - seen) < 0.3 * seen, "%f reports, of %f", reports, seen);
+			want(fabs(reports - seen) < 0.3 * seen, "%f reports, expected %f", reports, seen);
 		}
-		want(strstr(asked(cases[i].dev), "opens 1 closes 1 adds 1 removes 1"), "left behind: %.40s", asked(cases[i].dev));
+		want(strstr(asked(cases[i].dev), "opens 1 closes 1 adds 1 removes 1"), "not removed: %.40s", asked(cases[i].dev));
 		close_run(r);
 		end();
 	}
@@ -553,7 +583,7 @@ static void t_losses(void)
 	double index = -1;
 	bool skipped = false;
 
-	begin("i915: the delta across a lost buffer has no record, and its number is skipped");
+	begin("i915: the difference across a lost buffer has no record, and its number is skipped");
 	ended(r, 0);
 	for each_record(v, r) {
 		skipped |= index == 8 && num(v, "index") == 10;
@@ -561,14 +591,14 @@ static void t_losses(void)
 		want(num(v, "counter/Fortieth") == 22000, "A21 is %f", num(v, "counter/Fortieth"));
 		index = num(v, "index");
 	}
-	want(skipped, "none was skipped");
+	want(skipped, "no number was skipped");
 	want(total(r, "lost") == 2, "lost is %f", total(r, "lost"));
 	close_run(r);
 	end();
 
 	tell(I915, "");
 	r = run("oa -d card0 --raw --period 1us -o json 0.2 2", NULL);
-	begin("i915: reports that come faster than they can be read are lost, and the program ends");
+	begin("i915: reports that arrive faster than they can be read are lost, and the program ends");
 	ended(r, 0);
 	want(records(r) == 2 && r->took < 60, "%d records in %f s", records(r), r->took);
 	want_sums(r, "A", 0, 36);
@@ -577,9 +607,9 @@ static void t_losses(void)
 
 	tell(I915, "event 4 10 4\nevent 4 20 0");
 	r = run("oa -d card0 --raw -o json --period 6ms 0.2 2", NULL);
-	begin("i915: records of no length neither stop it nor count");
+	begin("i915: records of length zero neither stop the program nor count");
 	want(r->status == 0 || r->status == 1, "exit %d", r->status);
-	/* What was behind them in a read is not seen, but the next delta goes across it. */
+	/* The records after them in the same read are lost, but the next difference spans them. */
 	for each_record(v, r)
 		want(num(v, "counter/A0") >= 1000 * num(v, "reports") && num(v, "counter/A35") == 36 * num(v, "counter/A0"),
 		     "A0 is %f and A35 %f in %f reports", num(v, "counter/A0"), num(v, "counter/A35"), num(v, "reports"));
@@ -592,7 +622,7 @@ static void t_signals(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 
-	begin("i915: SIGINT, SIGTERM and SIGHUP end a stream with whole records, exit 0, and no set left behind");
+	begin("i915: SIGINT, SIGTERM and SIGHUP end a stream with complete records, exit status 0, and the set is removed");
 	for (size_t i = 0; i < LEN(signals); i++) {
 		struct run *r;
 
@@ -603,14 +633,14 @@ static void t_signals(void)
 		finish(r);
 		ended(r, 0);
 		want(records(r) > 2, "signal %d: %d records", signals[i], records(r));
-		want(r->took < 2.5, "it went on for %.1f s", r->took);
+		want(r->took < 2.5, "it continued for %.1f s", r->took);
 		want_asked(I915, "opens 1 closes 1 adds 1 removes 1\n");
 		close_run(r);
 	}
 	end();
 }
 
-/* The reader of its output goes away. */
+/* The reader of the output exits. */
 static void t_pipe(void)
 {
 	struct run *r;
@@ -621,8 +651,8 @@ static void t_pipe(void)
 	close(r->fd[0]);
 	r->fd[0] = -1;
 	finish(r);
-	begin("i915: SIGPIPE ends it silently, and no set is left behind");
-	want(r->status == 128 + SIGPIPE && !r->n[1], "exit %d, and it said %zu bytes", r->status, r->n[1]);
+	begin("i915: SIGPIPE ends the program silently, and the set is removed");
+	want(r->status == 128 + SIGPIPE && !r->n[1], "exit %d, and %zu bytes on stderr", r->status, r->n[1]);
 	want_asked(I915, "opens 1 closes 1 adds 1 removes 1\n");
 	close_run(r);
 	end();
@@ -631,18 +661,21 @@ static void t_pipe(void)
 static void t_recording(void)
 {
 	static const struct {
-		const char *name, *live, *again, *cores;
+		const char *name, *live, *again, *numbers[2];
 		int dev;
-		double each;	/* A21; PEC39 */
+		double each;	/* the step per report of A21 or PEC39 */
 	} cases[] = {
-		{ "i915: a recording says what was said live", "oa -d card0 --metrics /skl.xml -m Fake", "oa --metrics /skl.xml", "counter/Eus", I915,
+		{ "i915: a replayed recording prints the same as the live run", "oa -d card0 --metrics /skl.xml -m Fake", "oa --metrics /skl.xml",
+		  { "counter/Eus", "counter/Stepping" }, I915,
 		  22000 },
-		{ "xe: a recording says what was said live", "oa -d card1 --metrics /lnl.xml -m Fake", "oa --metrics /lnl.xml", "counter/Cores", XE,
+		{ "xe: a replayed recording prints the same as the live run", "oa -d card1 --metrics /lnl.xml -m Fake", "oa --metrics /lnl.xml",
+		  { "counter/Banks", "counter/Pipes" }, XE,
 		  40000 },
 	};
 
 	for (size_t i = 0; i < LEN(cases); i++) {
-		const char *const same[] = { "reports", "ts", "ticks", "lost", "counter/Fortieth", "counter/MaxHz", cases[i].cores };
+		const char *const same[] = { "reports", "ts", "ticks", "lost", "counter/Fortieth", "counter/MaxHz", cases[i].numbers[0],
+			cases[i].numbers[1] };
 		char args[160];
 		struct run *live, *again;
 
@@ -656,63 +689,73 @@ static void t_recording(void)
 		begin(cases[i].name);
 		ended(live, 0);
 		ended(again, 0);
-		want(!again->n[1], "it complains");
+		want(!again->n[1], "it printed a message");
 		want(records(live) == 1 && records(again) == 1, "%d and %d records", records(live), records(again));
 		for (size_t k = 0; k < LEN(same); k++) {
 			double a = num(record(live, 0), same[k]), b = num(record(again, 0), same[k]);
 
-			want(a == b, "%s: %f and then %f", same[k], a, b);
+			want(a == b, "%s: live %f, replayed %f", same[k], a, b);
 		}
 		want(num(record(again, 0), "counter/Fortieth") == num(record(again, 0), "reports") * cases[i].each,
-		     "it is not what was counted");
+		     "the counter does not match the number of reports");
 		close_run(live);
 		close_run(again);
 		end();
 	}
 }
 
-/* Through the third serial line, as "SIZE NAME" and what is in it: oa.sh looks at it outside. */
-static void bring_out(const char *name, const char *p, size_t n)
+/* Sends a recording that the machine has in / out of it. Returns its size. */
+static ssize_t bring_recording(const char *name)
 {
-	struct termios t;
-	int fd = open("/dev/ttyS2", O_WRONLY | O_NOCTTY | O_CLOEXEC);
-	ssize_t r = 1;
+	static char rec[1 << 20];
+	char path[64];
+	ssize_t n, size = 0;
+	int fd;
 
-	want(fd >= 0, "/dev/ttyS2: %s", strerror(errno));
-	if (fd < 0)
-		return;
-	if (!tcgetattr(fd, &t)) {
-		cfmakeraw(&t);
-		tcsetattr(fd, TCSANOW, &t);
-	}
-	dprintf(fd, "%zu %s\n", n, name);
-	for (; n && r > 0; p += r, n -= r)
-		r = write(fd, p, n);
-	want(!n, "%s: %s", name, strerror(errno));
-	tcdrain(fd);
+	snprintf(path, sizeof path, "/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && (n = read(fd, rec + size, sizeof rec - size)) > 0)
+		size += n;
 	close(fd);
+	bring_out(name, rec, size);
+	return size;
 }
 
 static void t_outside(void)
 {
-	static char rec[1 << 20];
 	struct run *live;
-	ssize_t n, size = 0;
-	int fd;
+	ssize_t size;
 
 	tell(I915, "event 1 10 0");
 	live = run("oa -d card0 --metrics /test.xml -m TestOa --record /out.rec --period 3ms --reports -o json 1.2 1", NULL);
-	begin("i915: a recording leaves the machine");
+	begin("i915: a recording is sent out of the machine");
 	ended(live, 0);
 	want(records(live) > 300, "%d records", records(live));
-	fd = open("/out.rec", O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && (n = read(fd, rec + size, sizeof rec - size)) > 0)
-		size += n;
-	close(fd);
+	size = bring_recording("out.rec");
 	want(size > 300 * 264, "%zd bytes of recording", size);
 	bring_out("test.xml", test_xml, strlen(test_xml));
 	bring_out("live.json", live->text[0], live->n[0]);
-	bring_out("out.rec", rec, size);
+	close_run(live);
+	end();
+
+	live = run("oa -d card0 --record /basic.rec --period 3ms -o json 1.2 1", NULL);
+	begin("i915: a recording of the built-in set RenderBasic is sent out of the machine");
+	ended(live, 0);
+	want(records(live) == 1 && is(record(live, 0), "set", "RenderBasic"), "%d records, or another set", records(live));
+	size = bring_recording("basic.rec");
+	want(size > 300 * 264, "%zd bytes of recording", size);
+	close_run(live);
+	end();
+
+	if (!has_xe)
+		return;
+	tell(XE, "");
+	live = run("oa -d card1 --record /xe.rec --period 3ms -o json 1.2 1", NULL);
+	begin("xe: a recording of the built-in set RenderBasic is sent out of the machine");
+	ended(live, 0);
+	want(records(live) == 1 && is(record(live, 0), "set", "RenderBasic"), "%d records, or another set", records(live));
+	size = bring_recording("xe.rec");
+	want(size > 300 * 576, "%zd bytes of recording", size);
 	close_run(live);
 	end();
 }
@@ -736,7 +779,7 @@ static void t_haswell(void)
 
 	tell(I915, "query 0");
 	r = run("oa -d card0 --metrics /skl.xml -m Fake -o json 0.1 1", NULL);
-	begin("i915 before Linux 4.17: how many EUs there are is known without a topology");
+	begin("i915 before Linux 4.17: the number of EUs is known without a topology query");
 	ended(r, 0);
 	want(num(record(r, 0), "counter/Eus") == 23, "EUs are %f", num(record(r, 0), "counter/Eus"));
 	close_run(r);
@@ -753,7 +796,8 @@ static void t_props(void)
 		{ I915, "", "--sseu 1:3:4:8", "sseu 1 3 4 8\n" },
 		{ I915, "", "--poll-period 2ms", " 8=2000000" },
 		{ I915, "", "--engine render", " 9=0 10=0" },
-		{ I915, "", "", "open 3 2=1 3=" },	/* FD_CLOEXEC | FD_NONBLOCK, and nothing that nobody asked for */
+		/* FD_CLOEXEC | FD_NONBLOCK, and no property that was not requested */
+		{ I915, "", "", "open 3 2=1 3=" },
 		{ XE,   "", "", " 1=0" },
 		{ XE,   "", "--oa-unit 1", " 1=1" },
 		{ XE,   "", "--engine video", " 1=1" },
@@ -763,7 +807,7 @@ static void t_props(void)
 		{ XE,   "", "", " 4=65797" },	/* PEC64u64: type 5, select 1, size 1 */
 	};
 
-	begin("each property that is asked for reaches the driver");
+	begin("each requested property reaches the driver");
 	for (size_t i = 0; i < LEN(cases); i++) {
 		char args[128];
 		struct run *r;
@@ -785,6 +829,7 @@ static void t_props(void)
 
 static void t_xe(void)
 {
+	static const char *const unknown[] = { "counter/Banks", "counter/Nodes", "counter/Pipes" };
 	struct run *r;
 	struct view v;
 	double index = -1;
@@ -800,25 +845,61 @@ static void t_xe(void)
 
 	tell(XE, "");
 	r = run("oa -d card1 --metrics /lnl.xml -m Fake -o json 0.3 1", NULL);
-	begin("xe: a set that the kernel lacks is added with all registers in one list, and removed in the end");
+	begin("xe: a set that the kernel lacks is added with all registers in one list, and removed at the end");
 	ended(r, 0);
 	v = record(r, 0);
 	want(num(v, "counter/Fortieth") == num(v, "reports") * 40000, "PEC39 is %f", num(v, "counter/Fortieth"));
 	want(num(v, "counter/Cores") == 8, "cores are %f", num(v, "counter/Cores"));
 	want(num(v, "counter/MaxHz") == 2050e6, "MaxHz is %f", num(v, "counter/MaxHz"));
+	/* nodes of four banks; three pipes in each of two slices */
+	want(num(v, "counter/Banks") == 8 && num(v, "counter/Nodes") == 2 && num(v, "counter/Pipes") == 6 && num(v, "counter/Threads") == 8,
+	     "%f banks, %f nodes, %f pipes, %f threads", num(v, "counter/Banks"), num(v, "counter/Nodes"), num(v, "counter/Pipes"),
+	     num(v, "counter/Threads"));
+	want(!r->n[1], "it printed a message");
 	want_asked(XE, LNL_REGS);
 	want_asked(XE, "opens 1 closes 1 adds 1 removes 1\n");
 	close_run(r);
 	end();
 
-	tell(XE, "set " XE_GUID);
+	tell(XE, "l3 0\nhwconfig 0");
+	r = run("oa -d card1 --metrics /lnl.xml -m Fake -o json 0.1 1", NULL);
+	begin("xe: counters are null where the driver does not report the numbers, the others have values");
+	ended(r, 0);
+	v = record(r, 0);
+	for (size_t i = 0; i < LEN(unknown); i++)
+		want(!strncmp(json_get(v, unknown[i]).p, "null", 4), "%s has a value", unknown[i]);
+	want(num(v, "counter/Fortieth") > 0 && num(v, "counter/Cores") == 8 && num(v, "counter/Threads") == 7, "other values");
+	want_said(r, "counters without a value: 3; the driver does not report L3BankTotalCount, L3NodeTotalCount, ColorPipeTotalCount\n");
+	close_run(r);
+	end();
+
+	tell(XE, "pci 0xffff");
+	r = run("oa -d card1 -o json 0.1 1", NULL);
+	begin("xe: a GPU of an unknown id has the set Basic of its IP version");
+	ended(r, 0);
+	want(records(r) == 1 && is(record(r, 0), "set", "Basic"), "not one record of Basic");
+	close_run(r);
+	end();
+
+	tell(XE, "pci 0xffff\ngts 0");
+	r = run("oa -d card1 -o json 0.1 1", NULL);
+	begin("xe: a GPU of an unknown id and version has no metric set");
+	ended(r, 2);
+	want_said(r, "no metric set is known for this GPU");
+	close_run(r);
+	end();
+
+	tell(XE, "cs_hz 4800000\nset " XE_GUID);
 	r = run("oa -d card1 --metrics /lnl.xml -m Fake --reports --period 3ms -o json 0.3 1", NULL);
-	begin("xe: bare reports are records in order, of a set that was there and stays");
+	begin("xe: records of single reports are in order, with a set that existed before and is kept");
 	ended(r, 0);
 	for each_record(w, r) {
 		want(num(w, "index") == index + 1, "record %.0f follows %.0f", num(w, "index"), index);
 		want(num(w, "counter/Fortieth") == 40000, "PEC39 is %f", num(w, "counter/Fortieth"));
 		index = num(w, "index");
+		want(is(w, "reason", (int)index % 8 == 7 ? "context-switch" : "timer"), "wrong reason at %f", index);
+		/* the correlation's clock has a fourth of the reports' frequency */
+		want(fabs(num(w, "cpu_time") / 1e9 - now()) < 3, "at %f, and now it is %f", num(w, "cpu_time") / 1e9, now());
 	}
 	want(index > 100, "%f records", index);
 	want_asked(XE, "opens 1 closes 1 adds 0 removes 0\n");
@@ -827,7 +908,7 @@ static void t_xe(void)
 
 	tell(XE, "reg_read 0");
 	r = run("oa -d card1 --raw --reports -o json 0.1 1", NULL);
-	begin("xe: without a correlation there is no CPU time, and everything else");
+	begin("xe: without a correlation only the CPU time is missing");
 	ended(r, 0);
 	for each_record(w, r)
 		want(isnan(num(w, "cpu_time")) && num(w, "ts") > 0, "cpu_time is %f", num(w, "cpu_time"));
@@ -836,13 +917,169 @@ static void t_xe(void)
 	end();
 }
 
+/* ---- EU stalls ---- */
+
+/* Checks the records: each reason counts as often as its place says, in the order of the sample's
+ * bits, and each address has at most one record in an interval. Returns the number of samples. */
+static double want_stalls(const struct run *r)
+{
+	static const char *const reasons[] = { "tdr", "other", "control", "pipestall", "send", "dist_acc", "sbid", "sync",
+		"inst_fetch", "active" };
+	double samples = 0;
+
+	for each_record(v, r) {
+		double n = num(v, "tdr");
+		bool known = false;
+
+		want(is(v, "kind", "stall") && is(v, "dev", "card1"), "another kind or device");
+		for (int i = 0; i < 4; i++)
+			known |= is(v, "ip", (const char *[]){ "0x100", "0x108", "0x110", "0x118" }[i]);
+		want(known || !n, "an unknown address");
+		for (size_t i = 0; i < LEN(reasons); i++)
+			want(num(v, reasons[i]) == n * (i + 1), "%s is %f in %f samples", reasons[i], num(v, reasons[i]), n);
+		want(num(v, "all") == 55 * n, "the sum is %f", num(v, "all"));
+		samples += n;
+	}
+	return samples;
+}
+
+/* The number of lines of stdout. */
+static int lines(const struct run *r)
+{
+	int n = 0;
+
+	for (const char *p = r->text[0]; (p = strchr(p, '\n')); p++)
+		n++;
+	return n;
+}
+
+static void t_stalls(void)
+{
+	struct run *r;
+	double n;
+
+	tell(XE, "");
+	r = run("oa stalls -d card1 -o json 0.3 3", NULL);
+	begin("xe: three intervals of EU stalls have all samples of each address");
+	ended(r, 0);
+	n = want_stalls(r);
+	want(fabs(n - 0.9e6 / 1004) < 0.3e6 / 1004, "%f samples", n);
+	want(records(r) == 12, "%d records", records(r));
+	for each_record(v, r)
+		want(fabs(num(v, "dt") - 0.3) < 0.15 && num(v, "lost") == 0, "dt is %f, lost is %f", num(v, "dt"), num(v, "lost"));
+	/* A quarter of a core's buffer, which has room for 8192 samples. */
+	want_asked(XE, "stalls 3=2048 2=1004 1=0\n");
+	want_asked(XE, "opens 1 closes 1 adds 0 removes 0\n");
+	close_run(r);
+	end();
+
+	tell(XE, "");
+	r = run("oa stalls -d card1 -S -o json --sample-period 300 --wait-reports 10 -v 0.3 2", NULL);
+	begin("xe: sums by reason, with the nearest period that the GPU has");
+	ended(r, 0);
+	want(records(r) == 2, "%d records", records(r));
+	want_asked(XE, "stalls 3=10 2=251 1=0\n");
+	want_said(r, "a sample every 251 GPU clocks");
+	want_said(r, "RC6");
+	n = 0;
+	for each_record(v, r)
+		n += num(v, "tdr");
+	want(fabs(n - 0.6e6 / 251) < 0.2e6 / 251, "%f samples", n);
+	close_run(r);
+	end();
+
+	tell(XE, "");
+	r = run("oa stalls -d card1 -o folded 0.2 2", NULL);
+	begin("xe: folded stacks of EU stalls, of the whole run");
+	ended(r, 0);
+	want(lines(r) == 40, "%d lines", lines(r));
+	want(strstr(r->text[0], "0x100;active ") && strstr(r->text[0], "0x118;sbid "), "a stack is missing");
+	close_run(r);
+	end();
+}
+
+static void t_stall_losses(void)
+{
+	static const struct {
+		const char *name, *events;
+		int status;
+		const char *words;
+		int lost;
+	} cases[] = {
+		{ "the GPU drops samples, twice",      "event 1 50 0\nevent 1 300 0", 0, NULL, 2 },
+		{ "the GPU is reset",                  "event 5 50 19", 3, "was reset", 0 },
+		{ "the stream ends",                   "event 7 50 0",  3, "was reset", 0 },
+		{ "an error of unknown meaning",       "event 5 50 71", 1, "the samples cannot be read", 0 },
+	};
+
+	for (size_t i = 0; i < LEN(cases); i++) {
+		char name[96];
+		struct run *r;
+
+		tell(XE, cases[i].events);
+		snprintf(name, sizeof name, "xe, EU stalls: %s", cases[i].name);
+		r = run("oa stalls -d card1 -o json 0.3 2", NULL);
+		begin(name);
+		ended(r, cases[i].status);
+		if (cases[i].words)
+			want_said(r, cases[i].words);
+		want(want_stalls(r) >= 50, "samples are missing");
+		want(total(r, "lost") == cases[i].lost, "lost is %f", total(r, "lost"));
+		want_asked(XE, "opens 1 closes 1 ");
+		close_run(r);
+		end();
+	}
+}
+
+static void t_stalls_recorded(void)
+{
+	struct run *live, *again;
+	char words[64];
+
+	tell(XE, "event 1 100 0");
+	live = run("oa stalls -d card1 --record /s.rec -S -o json 0.7 1", NULL);
+	again = run("oa stalls --replay /s.rec -S -o json", NULL);
+	begin("xe: a replayed recording of EU stalls prints the same as the live run");
+	ended(live, 0);
+	ended(again, 0);
+	want(!again->n[1], "it printed a message");
+	want(records(live) == 1 && records(again) == 1, "%d and %d records", records(live), records(again));
+	for (size_t i = 0; i < 4; i++) {
+		const char *key = (const char *[]){ "tdr", "active", "all", "lost" }[i];
+
+		want(num(record(live, 0), key) == num(record(again, 0), key) && num(record(live, 0), key) > 0, "%s: live %f, replayed %f",
+		     key, num(record(live, 0), key), num(record(again, 0), key));
+	}
+	want(fabs(num(record(again, 0), "dt") - num(record(live, 0), "dt")) < 1e-5, "dt: replayed %f", num(record(again, 0), "dt"));
+	close_run(live);
+	close_run(again);
+	end();
+
+	tell(XE, "");
+	live = start("oa stalls -d card1 -o json 0.1", NULL);
+	nap(0.5);
+	again = run("oa stalls -d card1 -o json 0.1 1", NULL);
+	begin("xe: the message about EUs that are sampled names the process, which continues until SIGINT");
+	ended(again, 1);
+	snprintf(words, sizeof words, "process %d (gpustat)", live->pid);
+	want_said(again, words);
+	kill(live->pid, SIGINT);
+	finish(live);
+	ended(live, 0);
+	want(want_stalls(live) > 300, "samples are missing");
+	want_asked(XE, "opens 1 closes 1 ");
+	close_run(again);
+	close_run(live);
+	end();
+}
+
 static void t_none(void)
 {
 	struct run *r = run("oa -d card7 -o json 0.1 1", NULL);
 
-	begin("a device that is not there: exit 3");
+	begin("a device that does not exist: exit status 3");
 	ended(r, 3);
-	want(r->n[1], "it said nothing");
+	want(r->n[1], "it printed no message");
 	close_run(r);
 	end();
 }
@@ -872,8 +1109,12 @@ static int scenarios(void)
 	t_outside();
 	t_haswell();
 	t_props();
-	if (has_xe)
+	if (has_xe) {
 		t_xe();
+		t_stalls();
+		t_stall_losses();
+		t_stalls_recorded();
+	}
 	t_none();
 	printf("1..%d\n", tests);
 	fflush(stdout);

@@ -1,11 +1,11 @@
 #!/bin/sh
-# oa.sh PROG FOLDER N: what oa.c's machine recorded, in FOLDER, read outside of it: by us and by i915-perf-reader. Prints
-# TAP from number N + 1 on.
+# oa.sh PROG FOLDER N: checks outside of the machine the OA recording that oa.c made, in FOLDER:
+# gpustat and i915-perf-reader read it. Prints TAP, starting with number N + 1.
 prog=$(realpath "$1") || exit 1
 n=$3
 cd "$2" || exit 1
 
-# verdict STATUS NAME: what was wrong stands in the file log.
+# verdict STATUS NAME: one TAP line; the file log holds the reason of a failure.
 verdict() {
 	n=$((n + 1))
 	if [ "$1" = 0 ]; then
@@ -16,7 +16,8 @@ verdict() {
 	fi
 }
 
-# Time of day and device are not in a recording; the CPU's time is made of other correlations.
+# Not compared: time of day and device are not part of a recording, and CPU times come from other
+# correlations.
 same() { sed 's/"time":[^,]*,//; s/"dev":[^,]*,//; s/"cpu_time":[^,]*,//' "$1"; }
 replays() {
 	"$prog" oa --replay out.rec --metrics test.xml -o json >again.json 2>log || return 1
@@ -24,28 +25,51 @@ replays() {
 	same again.json | diff was - >>log && ! [ -s log ] && [ "$(wc -l <was)" -gt 300 ]
 }
 replays
-verdict $? "the recording of the emulated machine: replayed without complaint, with live's own values"
+verdict $? "the recording of the emulated machine is replayed without a message, with the values of the live run"
 
-# " report3 = timer" and "   Counter0: 37000" become "timer GpuTime=.. Counter0=..", a line per report, as ours do.
-values() {
-	awk '
-	function line() { if (why) print why, v["GpuTime"], v["GpuCoreClocks"], v["Counter0"], v["Counter7"], v["Counter8"]; why = "" }
+# Rewrites the lines " report3 = timer" and "   Counter0: 37000" of i915-perf-reader as
+# "timer .. 37000 ..", one line per report, the form used for gpustat's output.
+values() { # FILE NAME,...
+	awk -v names="$2" '
+	BEGIN { n = split(names, name, ",") }
+	function line(i) {
+		if (why) {
+			for (i = 1; i <= n; i++)
+				why = why " " v[name[i]]
+			print why
+		}
+		why = ""
+	}
 	/^ report[0-9]+ = / { line(); why = $3; split("", v); next }
 	/^(Time:|hw_id=)/ { line() }
 	/^   [A-Za-z0-9]+: / { sub(":", "", $1); v[$1] = $2 }
 	END { line() }' "$1"
 }
-reads() {
-	i915-perf-reader -r -c GpuTime,GpuCoreClocks,Counter0,Counter7,Counter8 out.rec >theirs 2>log || return 1
+# gpustat reads the recording with the set that --metrics has, or that is built in.
+reads() { # READER FILE NAME,... --metrics FILE
+	reader=$1 rec=$2 names=$3
+	shift 3
+	"$reader" -r -c "$names" "$rec" >theirs 2>log || return 1
 	! [ -s log ] || return 1
-	"$prog" oa --replay out.rec --metrics test.xml -H -o csv \
-		-f reason,GpuTime,GpuCoreClocks,Counter0,Counter7,Counter8 | tr , ' ' >ours
-	values theirs | diff ours - >log && [ "$(wc -l <ours)" -gt 300 ]
+	"$prog" oa --replay "$rec" "$@" -H -o csv -f "reason,$names" | tr , ' ' >ours
+	values theirs "$names" | diff ours - >log && [ "$(wc -l <ours)" -gt 300 ]
 }
-if command -v i915-perf-reader >/dev/null; then
-	reads
-	verdict $? 'i915-perf-reader opens it without complaint, and finds the same counters'
-else
-	n=$((n + 1))
-	echo "ok $n - i915-perf-reader opens it # SKIP needs package intel-gpu-tools"
-fi
+# reader_reads READER FILE...: its line of TAP.
+reader_reads() {
+	why=
+	[ -e "$2" ] || why='the machine has no such GPU'
+	if ! command -v "$1" >/dev/null; then
+		why='needs package intel-gpu-tools'
+		[ "$1" != xe-perf-reader ] || why='Debian 12 does not have it'
+	fi
+	if [ "$why" ]; then
+		n=$((n + 1))
+		echo "ok $n - $1 reads $2 # SKIP $why"
+	else
+		reads "$@"
+		verdict $? "$1 reads $2 without a message, with the same counters"
+	fi
+}
+reader_reads i915-perf-reader out.rec GpuTime,GpuCoreClocks,Counter0,Counter7,Counter8 --metrics test.xml
+reader_reads i915-perf-reader basic.rec GpuTime,GpuCoreClocks,VsThreads,PsThreads,SamplesWritten,SlmBytesRead,GtiReadThroughput
+reader_reads xe-perf-reader xe.rec GpuTime,GpuCoreClocks

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perffake: the OA side of gpufake's devices with the flag "oa": i915's perf streams, and xe's where the kernel's
- * headers know them. The ioctls are those of the real drivers, by the kernel's own definitions, with their checks in
- * their order. Reports come as often as the exponent says, by the clock. Report k of a stream, from k = 0 on:
+ * perffake: the OA part of gpufake's devices with the flag "oa": the perf streams of i915, and
+ * those of xe where the kernel's headers define them. The ioctls follow the kernel's own
+ * definitions, with the checks of the real drivers in the same order. Reports are written
+ * periodically, with the period that the exponent sets. Report k of a stream, counted from k = 0:
  *
- *	counter i	start + k * (i + 1) * 1000, where i counts A's, then B's, then C's; start: just below its wrap
+ *	counter i	start + k * (i + 1) * 1000, where i counts A's, then B's, then C's;
+ *			start: just below the wrap of the counter
  *	timestamp	ts0 + (k + 1) << (exponent + 1)
  *	ticks		k * 500
  *	reason		timer; every 8th: context switch; context 0x1000 + k / 16 % 3, valid
  *
- * The platform device's file `oa` says what was asked for, and takes lines:
+ * xe also has streams of EU stalls, as from Linux 6.15 on. Its GPU has a clock of 1 MHz. Sample k:
+ *
+ *	address		0x100 + k % 4 * 8
+ *	counts		1, 2, 3 .. 10, in the order of their bits
+ *
+ * The platform device's file `oa` reports the requests that the driver received, and accepts lines:
  *
  *	KNOB VALUE		see the table of knobs
  *	event KIND AT VALUE	when report AT is due; see enum kind
- *	reset			knobs, events and the log as they were at first
- *	forget			all metric sets
- *	set UUID		a metric set that somebody else has added
+ *	reset			clears knobs, events and the log
+ *	forget			removes all metric sets
+ *	set UUID		a metric set that another program has added
  */
 #include <linux/version.h>
 #include <linux/anon_inodes.h>
@@ -58,24 +65,34 @@
 #define MAX_REPORT 640
 #define LOG 3072
 
+/* EU stalls: include/uapi/drm/xe_drm.h of Linux 6.15. */
+#define OBSERVATION_STALLS 1
+#define QUERY_STALLS 10
+#define STALL_BYTES 64
+#define STALL_BUFFER (512 << 10)	/* of each core */
+#define STALL_CORES 8
+
 enum kind {
 	PE_NONE,
 	PE_REPORT_LOST,	/* a record; xe: status bits VALUE */
-	PE_BUFFER_LOST,	/* a record, and counters that go on somewhere else */
-	PE_UNKNOWN,	/* a record of type VALUE, 24 bytes */
+	PE_BUFFER_LOST,	/* a record; on xe: status bits VALUE */
+	PE_UNKNOWN,	/* a record, and the counters continue from another value */
 	PE_SIZE,	/* a sample record of VALUE bytes */
-	PE_ERROR,	/* read fails with VALUE, from then on */
-	PE_ENOSPC,	/* read fails once */
-	PE_END,		/* read gives 0 bytes, poll hangs up */
+	PE_ERROR,	/* every read fails with VALUE from then on */
+	PE_ENOSPC,	/* one read fails */
+	PE_END,		/* read returns 0 bytes, poll reports a hangup */
 	PE_HALF,	/* a record of VALUE bytes that claims 264 */
+	PE_SPOILED,	/* one more report before it: its first 16 bytes are VALUE, the others 0 */
 };
 
 enum knob {
 	K_PCI, K_REVISION, K_PERF_REVISION, K_OA_HZ, K_CS_HZ, K_QUERY, K_OPEN, K_ADD, K_FORMATS, K_REG_READ, K_UNITS, K_CAPS,
+	K_GTS, K_L3, K_HWCONFIG, K_STALLS, K_VERSION,
 	KNOBS
 };
 
-/* 0 is "this kernel does not know it" where a parameter can be unknown. open, add: errno that the call ends with. */
+/* 0 means "this kernel does not know it" if a parameter can be unknown. open, add: the errno that
+ * the call returns. */
 static const struct {
 	const char *name;
 	u64 i915, xe;
@@ -92,23 +109,32 @@ static const struct {
 	[K_REG_READ]      = { "reg_read", 1, 1 },
 	[K_UNITS]         = { "units", 0, 2 },
 	[K_CAPS]          = { "caps", 0, 1 },
+	[K_GTS]           = { "gts", 0, 2 },
+	[K_L3]            = { "l3", 0, 0xff },			/* mask of L3 banks */
+	[K_HWCONFIG]      = { "hwconfig", 0, 1 },
+	[K_STALLS]        = { "stalls", 0, 7 },			/* number of sampling periods */
+	[K_VERSION]       = { "version", 0, 20 },		/* of the graphics: Xe2 */
 };
 
-/* How reports are laid out: the reference's section 4. high: of 40-bit counters, the first high byte, for i = 0. */
+/* Layouts of reports: section 4 of the reference. high: the first high byte of the 40-bit counters,
+ * for i = 0. */
 struct layout {
 	u32 format;
 	u16 size;
-	u8 head;	/* 7: no ticks, 8, 64: all 64 bits */
-	u8 n, width;	/* A's, or PEC's: 32, 40, 64 bits */
+	u8 head;	/* 7: no ticks; 8, 64: all fields have 64 bits */
+	u8 n, width;	/* number of A's, or of PEC's; width 32, 40 or 64 bits */
 	u16 at, high;
-	u16 b, c;	/* 0: none */
+	u16 b, c;	/* 0: absent */
 };
 
 static const struct layout layouts[] = {
 	{ I915_OA_FORMAT_A45_B8_C8, 256, 7, 45, 32, 12, 0, 192, 224 },
-	{ I915_OA_FORMAT_A32u40_A4u32_B8_C8, 256, 8, 36, 40, 16, 160, 192, 224 },	/* A32-35: 32 bits */
-	{ 5 | 1 << 8 | 1 << 16, 576, 64, 64, 64, 32, 0, 0, 0 },				/* xe: PEC64u64 */
+	/* A32-35: 32 bits */
+	{ I915_OA_FORMAT_A32u40_A4u32_B8_C8, 256, 8, 36, 40, 16, 160, 192, 224 },
+	/* xe: PEC64u64 */
+	{ 5 | 1 << 8 | 1 << 16, 576, 64, 64, 64, 32, 0, 0, 0 },
 };
+static const struct layout stall_layout = { .size = STALL_BYTES };
 
 struct set {
 	char uuid[40];
@@ -129,11 +155,12 @@ struct stream {
 	const struct layout *l;
 	bool enabled;
 	u32 exponent;
-	u64 period, started, next;	/* ns, ns, the next report's number */
+	u64 period, started, next;	/* in ns, in ns, number of the next report */
 	u64 ts0, jump;			/* added to k */
 	u64 set;
-	u64 status;			/* xe's */
-	int events;			/* that were played */
+	u64 status;			/* xe only */
+	u64 buffer, wait_reports;	/* bytes; reports before a wake-up */
+	int events;			/* events already played */
 	struct hrtimer poll;
 	wait_queue_head_t wait;
 };
@@ -148,7 +175,7 @@ struct oa_dev {
 	struct set sets[MAX_SETS];
 	u64 last_id;
 	struct kobject *metrics;
-	bool taken;
+	bool taken, stalls_taken;
 	u32 opens, closes, adds, removes;
 	char log[LOG];
 	size_t nlog;
@@ -177,7 +204,8 @@ static struct oa_dev *oa_of(struct drm_device *drm)
 	return &oas[i];
 }
 
-/* The OA unit's clock, which is the command streamer's here: its low 32 bits pass their end 1 s after it was loaded. */
+/* The clock of the OA unit, here also that of the command streamer: its low 32 bits wrap 1 s after
+ * the module was loaded. */
 static u64 clock_now(const struct oa_dev *oa, u64 now)
 {
 	static u64 first;
@@ -203,6 +231,27 @@ static void put32(u8 *p, u64 v)
 	memcpy(p, &w, 4);
 }
 
+/* struct xe_eu_stall_data_xe2 of drivers/gpu/drm/xe/xe_eu_stall.c: the address has 29 bits, and each
+ * of the ten counts has 8. */
+static void put_stall(u64 k, u8 *p)
+{
+	u64 low = 0x20 + k % 4, high = 0;
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		int at = 29 + 8 * i;
+		u64 count = i + 1;
+
+		if (at < 64)
+			low |= count << at;
+		if (at > 56)
+			high |= at < 64 ? count >> (64 - at) : count << (at - 64);
+	}
+	memset(p, 0, STALL_BYTES);
+	memcpy(p, &low, 8);
+	memcpy(p + 8, &high, 8);
+}
+
 static void put_report(const struct stream *s, u64 k, u8 *p)
 {
 	const struct layout *l = s->l;
@@ -210,6 +259,10 @@ static void put_report(const struct stream *s, u64 k, u8 *p)
 	u32 reason = k % 8 == 7 ? 8 : 1, id = reason << 19 | 1 << 16 | 40;
 	int i;
 
+	if (l == &stall_layout) {
+		put_stall(k, p);
+		return;
+	}
 	memset(p, 0, l->size);
 	if (l->head == 64) {
 		u64 wide[4] = { id, ts, ctx, ticks };
@@ -247,7 +300,7 @@ static enum hrtimer_restart stream_poll_timer(struct hrtimer *t)
 {
 	struct stream *s = container_of(t, struct stream, poll);
 
-	if (due(s) > s->next)
+	if (due(s) >= s->next + s->wait_reports)
 		wake_up(&s->wait);
 	hrtimer_forward_now(t, ns_to_ktime(5 * NSEC_PER_MSEC));
 	return HRTIMER_RESTART;
@@ -271,7 +324,7 @@ static __poll_t stream_poll(struct file *file, poll_table *wait)
 	struct stream *s = file->private_data;
 
 	poll_wait(file, &s->wait, wait);
-	return stream_ended(s) ? EPOLLIN | EPOLLHUP : due(s) > s->next ? EPOLLIN : 0;
+	return stream_ended(s) ? EPOLLIN | EPOLLHUP : due(s) >= s->next + s->wait_reports ? EPOLLIN : 0;
 }
 
 struct out {
@@ -300,12 +353,12 @@ static int put_record(struct out *o, u32 type, const void *body, u16 n, u16 clai
 	return put(o, b, sizeof(h) + n);
 }
 
-/* The OA buffer has room for 16 MiB of reports: more, and it starts anew. */
+/* After an overflow the buffer starts empty. */
 static int overflow(struct stream *s, struct out *o)
 {
 	u64 now = due(s);
 
-	if (now - s->next <= (16 << 20) / s->l->size)
+	if (now - s->next <= div64_u64(s->buffer, s->l->size))
 		return 1;
 	s->next = now - 1;
 	s->jump += 1000000;
@@ -316,10 +369,12 @@ static int overflow(struct stream *s, struct out *o)
 	return put_record(o, DRM_I915_PERF_RECORD_OA_BUFFER_LOST, NULL, 0, 8) ? -ENOSPC : 1;
 }
 
-/* What is to happen ahead of report k. 2: something has, 1: read goes on, 0: it stops here, or -errno. */
+/* Plays the events due before report k. Returns 2 if an event was played, 1 if the read continues,
+ * 0 if it ends here, or -errno. */
 static int play(struct stream *s, struct out *o, const u8 *report)
 {
 	const struct event *e = &s->oa->event[s->events];
+	u8 spoiled[MAX_REPORT] = { 0 };
 	int ret = 0;
 
 	if (s->events == s->oa->nevents || e->at > s->next)
@@ -349,8 +404,13 @@ static int play(struct stream *s, struct out *o, const u8 *report)
 	case PE_HALF:
 		ret = put_record(o, DRM_I915_PERF_RECORD_SAMPLE, report, e->value - 8, 264);
 		break;
+	case PE_SPOILED:
+		memset(spoiled, (int)e->value, 16);
+		ret = s->oa->xe ? put(o, spoiled, s->l->size) :
+			put_record(o, DRM_I915_PERF_RECORD_SAMPLE, spoiled, s->l->size, 8 + s->l->size);
+		break;
 	case PE_ERROR:
-		return -(int)e->value;	/* for good */
+		return -(int)e->value;	/* permanently */
 	case PE_ENOSPC:
 		s->events++;
 		return -ENOSPC;
@@ -374,7 +434,7 @@ static ssize_t stream_read(struct file *file, char __user *to, size_t cap, loff_
 	if (!s->enabled)
 		return s->oa->xe ? -EINVAL : -EIO;
 	if (!(file->f_flags & O_NONBLOCK))
-		return -EDEADLK;	/* nobody is to wait here */
+		return -EDEADLK;	/* no caller may block here */
 	if (stream_ended(s))
 		return 0;
 	mutex_lock(&s->oa->lock);
@@ -387,7 +447,7 @@ static ssize_t stream_read(struct file *file, char __user *to, size_t cap, loff_
 		while (ret == 2);
 		if (ret <= 0)
 			break;
-		put_report(s, s->next, report);	/* once more: the counters may have jumped */
+		put_report(s, s->next, report);	/* rebuilt: the counters may have jumped */
 		ret = s->oa->xe ? put(&o, report, s->l->size) :
 				  put_record(&o, DRM_I915_PERF_RECORD_SAMPLE, report, s->l->size, 8 + s->l->size);
 		if (ret)
@@ -423,7 +483,7 @@ static long stream_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case DRM_XE_OBSERVATION_IOCTL_INFO: {
 		u64 v[5] = { 0, cmd == DRM_XE_OBSERVATION_IOCTL_STATUS ? s->status : 16 << 20 };
 
-		if (!s->oa->xe)
+		if (!s->oa->xe || s->l == &stall_layout)
 			return -EINVAL;
 		s->status = 0;
 		return copy_to_user((void __user *)arg, v, sizeof(v)) ? -EFAULT : 0;
@@ -434,12 +494,18 @@ static long stream_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	}
 }
 
+/* An OA unit has one stream at a time, and the EUs have another one. */
+static bool *taken_by(struct stream *s)
+{
+	return s->l == &stall_layout ? &s->oa->stalls_taken : &s->oa->taken;
+}
+
 static int stream_release(struct inode *inode, struct file *file)
 {
 	struct stream *s = file->private_data;
 
 	hrtimer_cancel(&s->poll);
-	s->oa->taken = false;
+	*taken_by(s) = false;
 	s->oa->closes++;
 	kfree(s);
 	return 0;
@@ -511,7 +577,8 @@ static void set_remove(struct set *s)
 	s->id = 0;
 }
 
-/* Says how many registers there are, and the sum of all addresses and values, each times its place. */
+/* Logs the number of registers, and the sum of all addresses and values, each multiplied by its
+ * position. */
 static int regs_say(struct oa_dev *oa, const char *name, u64 ptr, u32 n)
 {
 	u32 reg[2], i;
@@ -540,11 +607,30 @@ struct wish {
 	bool sample, has_ctx, has_exponent, hold, sseu, has_class, has_instance, has_poll;
 };
 
+/* Returns the descriptor of a stream, which has its layout. On failure the stream is freed. */
+static int stream_file(struct stream *s, const char *name, int flags)
+{
+	int fd;
+
+	init_waitqueue_head(&s->wait);
+	hrtimer_init(&s->poll, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	s->poll.function = stream_poll_timer;
+	fd = anon_inode_getfd(name, &stream_fops, s, flags | O_RDONLY);
+	if (fd < 0) {
+		kfree(s);
+		return fd;
+	}
+	*taken_by(s) = true;
+	s->oa->opens++;
+	hrtimer_start(&s->poll, ns_to_ktime(5 * NSEC_PER_MSEC), HRTIMER_MODE_REL);
+	return fd;
+}
+
 static int oa_open(struct oa_dev *oa, const struct wish *w, int flags)
 {
 	const struct layout *l = NULL;
 	struct stream *s;
-	int i, fd;
+	int i;
 
 	for (i = 0; i < ARRAY_SIZE(layouts); i++)
 		if (layouts[i].format == w->format)
@@ -565,19 +651,10 @@ static int oa_open(struct oa_dev *oa, const struct wish *w, int flags)
 	s->set = w->set;
 	s->exponent = w->exponent;
 	s->period = div64_u64((2ull << w->exponent) * NSEC_PER_SEC, oa->knob[K_OA_HZ]);
-	init_waitqueue_head(&s->wait);
-	hrtimer_init(&s->poll, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-	s->poll.function = stream_poll_timer;
+	s->buffer = 16 << 20;
+	s->wait_reports = 1;
 	stream_enable(s, true);
-	fd = anon_inode_getfd(oa->xe ? "[xe_oa]" : "[i915_perf]", &stream_fops, s, flags | O_RDONLY);
-	if (fd < 0) {
-		kfree(s);
-		return fd;
-	}
-	oa->taken = true;
-	oa->opens++;
-	hrtimer_start(&s->poll, ns_to_ktime(5 * NSEC_PER_MSEC), HRTIMER_MODE_REL);
-	return fd;
+	return stream_file(s, oa->xe ? "[xe_oa]" : "[i915_perf]", flags);
 }
 
 static int i915_prop(struct oa_dev *oa, struct wish *w, u64 id, u64 v)
@@ -724,7 +801,7 @@ static int i915_getparam(struct drm_device *drm, void *data, struct drm_file *fi
 {
 	struct oa_dev *oa = oa_of(drm);
 	struct drm_i915_getparam *p = data;
-	/* A program for 32 bits has its pointer right behind the number: i915_ioc32.c. */
+	/* A 32-bit program has its pointer directly after the number: i915_ioc32.c. */
 	int __user *to = in_compat_syscall() ? compat_ptr(((u32 *)data)[1]) : p->value;
 	u64 v;
 
@@ -762,7 +839,7 @@ static int i915_getparam(struct drm_device *drm, void *data, struct drm_file *fi
 	return v ? put_user((int)v, to) : -EINVAL;
 }
 
-/* One slice, three subslices of eight EUs, one of which is fused off. */
+/* One slice with three subslices of eight EUs; one EU is fused off. */
 static const struct {
 	struct drm_i915_query_topology_info t;
 	u8 data[5];
@@ -903,12 +980,57 @@ static int xe_add(struct oa_dev *oa, u64 at)
 	return ret;
 }
 
+/* The checks of xe_eu_stall_stream_open() of drivers/gpu/drm/xe/xe_eu_stall.c. GT 1 is the media GT,
+ * which has no EUs. */
+static int stalls_open(struct oa_dev *oa, u64 at)
+{
+	enum { GT = 1, PERIOD, WAIT };
+	u64 v[] = { [GT] = U64_MAX, [PERIOD] = 4 * 251, [WAIT] = 1 };
+	struct drm_xe_ext_set_property prop;
+	struct stream *s;
+
+	if (oa->knob[K_VERSION] < 20)
+		return -ENODEV;
+	if (denied(oa))
+		return -EACCES;
+	say(oa, "stalls");
+	for (; at; at = prop.base.next_extension) {
+		if (copy_from_user(&prop, u64_to_user_ptr(at), sizeof(prop)))
+			return -EFAULT;
+		if (prop.base.name || prop.base.pad || prop.pad || !prop.property || prop.property > WAIT)
+			return -EINVAL;
+		say(oa, " %u=%llu", prop.property, prop.value);
+		v[prop.property] = prop.value;
+	}
+	say(oa, "\n");
+	if (v[PERIOD] < 251 || v[PERIOD] >= 8 * 251 || v[GT] > 1)
+		return -EINVAL;
+	if (oa->stalls_taken)
+		return -EBUSY;
+	if (v[GT] == 1 || !v[WAIT] || v[WAIT] > STALL_CORES * STALL_BUFFER / STALL_BYTES)
+		return -EINVAL;
+	if (oa->knob[K_OPEN])
+		return -(int)oa->knob[K_OPEN];
+	s = kzalloc(sizeof(*s), GFP_KERNEL);
+	if (!s)
+		return -ENOMEM;
+	s->oa = oa;
+	s->l = &stall_layout;
+	s->period = v[PERIOD] / 251 * 251 * NSEC_PER_USEC;
+	s->buffer = STALL_CORES * STALL_BUFFER;
+	s->wait_reports = v[WAIT];
+	return stream_file(s, "[xe_eu_stall]", 0);
+}
+
 static int xe_observation(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct oa_dev *oa = oa_of(drm);
 	struct drm_xe_observation_param *p = data;
 	u64 id;
 
+	if (!p->extensions && p->observation_type == OBSERVATION_STALLS && oa->knob[K_STALLS] &&
+	    p->observation_op == DRM_XE_OBSERVATION_OP_STREAM_OPEN)
+		return stalls_open(oa, p->param);
 	if (p->extensions || p->observation_type != DRM_XE_OBSERVATION_TYPE_OA)
 		return -EINVAL;
 	if (oa->knob[K_OPEN] == ENODEV)
@@ -924,26 +1046,60 @@ static int xe_observation(struct drm_device *drm, void *data, struct drm_file *f
 	return -EINVAL;
 }
 
-/* Lunar Lake: 8 cores of 8 EUs. Four bytes of mask each, as many as the kernel happens to give. */
-static size_t xe_topology(u8 *b)
+/* The media GT, which must be ignored, and the main GT: 20.04 in Lunar Lake. */
+static size_t xe_gts(const struct oa_dev *oa, u8 *b)
 {
-	static const struct {
+	const struct drm_xe_query_gt_list head = { .num_gt = oa->knob[K_GTS] };
+	const struct drm_xe_gt gts[] = {
+		{ .type = DRM_XE_QUERY_GT_TYPE_MEDIA, .gt_id = 1, .reference_clock = 1, .ip_ver_major = 13, .ip_ver_minor = 1 },
+		{ .type = DRM_XE_QUERY_GT_TYPE_MAIN, .reference_clock = oa->knob[K_CS_HZ],
+		  .ip_ver_major = oa->knob[K_VERSION], .ip_ver_minor = 4 },
+	};
+	size_t n = min_t(size_t, oa->knob[K_GTS], ARRAY_SIZE(gts)) * sizeof(*gts);
+
+	memcpy(b, &head, sizeof(head));
+	memcpy(b + sizeof(head), gts, n);
+	return sizeof(head) + n;
+}
+
+/* Lunar Lake: 8 cores of 8 EUs. Four bytes for each mask, the size that the kernel returns; the mask of
+ * L3 banks is absent if the kernel cannot find it out. */
+static size_t xe_topology(const struct oa_dev *oa, u8 *b)
+{
+	const struct {
 		u16 gt, type;
 		u32 n;
 		u8 mask[4];
 	} masks[] = {
 		{ 0, DRM_XE_TOPO_DSS_GEOMETRY, 4, { 0xff } },
 		{ 0, DRM_XE_TOPO_DSS_COMPUTE, 4, { 0xff } },
-		{ 0, 3, 4, { 0xff } },
 		{ 0, 5, 4, { 0xff } },
-		{ 1, DRM_XE_TOPO_DSS_GEOMETRY, 4, { 0xff, 0xff } },	/* the media's: not ours */
+		{ 1, DRM_XE_TOPO_DSS_GEOMETRY, 4, { 0xff, 0xff } },	/* media: must be ignored */
+		{ 0, 3, 4, { oa->knob[K_L3] } },
 	};
+	size_t n = sizeof(masks) - (oa->knob[K_L3] ? 0 : sizeof(*masks));
 
-	memcpy(b, masks, sizeof(masks));
-	return sizeof(masks);
+	memcpy(b, masks, n);
+	return n;
 }
 
-/* Unit 0 counts for the render and a compute engine; unit 1 is the media's, faster by half. */
+/* GuC's table: key, number of values, values. */
+static size_t xe_hwconfig(u8 *b)
+{
+	static const u32 table[] = {
+		1, 1, 2,	/* MAX_SLICES_SUPPORTED */
+		70, 2, 4, 4,	/* a key of two values, which look like another key */
+		4, 1, 3,	/* NUM_PIXEL_PIPES */
+		15, 1, 8,	/* NUM_THREADS_PER_EU */
+		63, 1, 1,	/* GEOMETRY_PIPES_PER_SLICE */
+	};
+
+	memcpy(b, table, sizeof(table));
+	return sizeof(table);
+}
+
+/* Unit 0 counts for the render engine and a compute engine; unit 1 is the media unit, with a clock
+ * 1.5 times as fast. */
 static size_t xe_units(const struct oa_dev *oa, u8 *b)
 {
 	struct drm_xe_query_oa_units head = { .num_oa_units = oa->knob[K_UNITS] };
@@ -970,6 +1126,18 @@ static size_t xe_units(const struct oa_dev *oa, u8 *b)
 	return p - b;
 }
 
+/* struct drm_xe_query_eu_stall. Each period is a multiple of 251 clocks. */
+static size_t xe_stalls(const struct oa_dev *oa, u8 *b)
+{
+	u64 answer[10 + 7] = { 0, 1, STALL_BYTES, STALL_BUFFER, [9] = oa->knob[K_STALLS] };
+	u64 i, n = min(oa->knob[K_STALLS], 7ull);
+
+	for (i = 0; i < n; i++)
+		answer[10 + i] = 251 * (i + 1);
+	memcpy(b, answer, sizeof(answer));
+	return (10 + n) * sizeof(u64);
+}
+
 static int xe_cycles(const struct oa_dev *oa, struct drm_xe_device_query *q)
 {
 	struct drm_xe_query_engine_cycles c;
@@ -980,7 +1148,7 @@ static int xe_cycles(const struct oa_dev *oa, struct drm_xe_device_query *q)
 		return -EINVAL;
 	c.cpu_timestamp = ktime_get_ns();
 	c.cpu_delta = 100;
-	c.engine_cycles = clock_now(oa, c.cpu_timestamp);
+	c.engine_cycles = mul_u64_u64_div_u64(clock_now(oa, c.cpu_timestamp), oa->knob[K_CS_HZ], oa->knob[K_OA_HZ]);
 	c.width = 36;
 	return copy_to_user(u64_to_user_ptr(q->data), &c, sizeof(c)) ? -EFAULT : 0;
 }
@@ -997,11 +1165,28 @@ static int xe_query(struct drm_device *drm, void *data, struct drm_file *file)
 	case DRM_XE_DEVICE_QUERY_CONFIG:
 		memcpy(b, config, n = sizeof(config));
 		break;
+	case DRM_XE_DEVICE_QUERY_GT_LIST:
+		if (!oa->knob[K_GTS])
+			return -EINVAL;
+		n = xe_gts(oa, b);
+		break;
 	case DRM_XE_DEVICE_QUERY_GT_TOPOLOGY:
-		n = xe_topology(b);
+		n = xe_topology(oa, b);
+		break;
+	case DRM_XE_DEVICE_QUERY_HWCONFIG:
+		if (!oa->knob[K_HWCONFIG])
+			return -ENODEV;
+		n = xe_hwconfig(b);
 		break;
 	case DRM_XE_DEVICE_QUERY_OA_UNITS:
 		n = xe_units(oa, b);
+		break;
+	case QUERY_STALLS:
+		if (!oa->knob[K_STALLS])
+			return -EINVAL;
+		if (oa->knob[K_VERSION] < 20)
+			return -ENODEV;
+		n = xe_stalls(oa, b);
 		break;
 	case DRM_XE_DEVICE_QUERY_ENGINE_CYCLES:
 		return xe_cycles(oa, q);
@@ -1149,7 +1334,7 @@ void perffake_driver(struct drm_driver *driver)
 	driver->num_ioctls = ARRAY_SIZE(i915_ioctls);
 }
 
-/* Once the device is registered. */
+/* Called once the device is registered. */
 int perffake_start(struct drm_device *drm)
 {
 	struct device *card = drm->primary->kdev;
@@ -1159,7 +1344,8 @@ int perffake_start(struct drm_device *drm)
 	if (noas == MAX_OAS - 1)
 		return -ENOSPC;
 	if (!HAVE_XE && !strcmp(drm->driver->name, "xe"))
-		return -ENODEV;	/* its file `oa` is missing then, which tells the tests */
+		/* its file `oa` is then missing, by which the tests detect this kernel */
+		return -ENODEV;
 	mutex_init(&oa->lock);
 	oa->drm = drm;
 	oa->xe = !strcmp(drm->driver->name, "xe");

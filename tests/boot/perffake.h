@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What gpufake.c needs of perffake.c. */
+/* The functions of perffake.c that gpufake.c calls. */
 #ifndef PERFFAKE_H
 #define PERFFAKE_H
 

@@ -1,6 +1,6 @@
 /*
- * play.h: clients whose busy time is known, on devices of fake.ko, and the records about them. Whoever includes it says
- * which devices there are.
+ * play.h: clients with a known busy time, on devices of fake.ko, and functions that find the
+ * records about them. The including file defines which devices there are.
  */
 #ifndef PLAY_H
 #define PLAY_H
@@ -13,12 +13,12 @@
 #define MHZ 1000000ull
 enum { DEVS = 8 };
 
-/* In the order in which they are made, which is that of the kernel's numbering. */
+/* In the order of creation, which is the order of the kernel's numbers. */
 static const struct dev {
 	const char *spec, *dev, *driver, *node;
 } devs[DEVS];
 
-/* What one client does all the time. duty is percent of the engine's capacity. */
+/* The work that one client does continuously. duty is in percent of the engine's capacity. */
 struct play {
 	int dev;
 	const char *engine;
@@ -27,7 +27,7 @@ struct play {
 	fake_u32 capacity;
 	fake_u64 freq, maxfreq;
 	pid_t pid;
-	int fd;			/* in that process */
+	int fd;			/* the descriptor in that process */
 };
 
 static const char *sysfile(int dev, const char *name)
@@ -38,7 +38,7 @@ static const char *sysfile(int dev, const char *name)
 	return b;
 }
 
-/* fdinfo: the text of pid's descriptor. */
+/* fdinfo: the fdinfo text of a descriptor of pid. */
 static const char *fdinfo(pid_t pid, int fd)
 {
 	char b[64];
@@ -54,7 +54,7 @@ static long long client_id(pid_t pid, int fd)
 	return p ? strtoll(p + strlen("drm-client-id:"), NULL, 10) : -1;
 }
 
-/* device: the first device record of the output about dev. */
+/* device: the first device record of dev in the output. */
 static struct view device(const struct run *r, int dev)
 {
 	for each_record(v, r)
@@ -119,7 +119,7 @@ static int setup_play(void *p)
 	return play_open(p);
 }
 
-/* load_devs: the machine gets devices of devs[]. */
+/* load_devs: loads the module with the devices of devs[]. */
 static void load_devs(void)
 {
 	char params[512] = "devs=";
@@ -140,7 +140,7 @@ static void unplug(int dev)
 	close(fd);
 }
 
-/* counter: the record of the counter of that name. */
+/* counter: the record of the counter with that name. */
 static struct view counter(const struct run *r, const char *name)
 {
 	for each_record(v, r)
@@ -157,7 +157,7 @@ static double clock_is(clockid_t clock)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* ---- what a run printed of one thing, period by period ---- */
+/* ---- the values of one subject in a run, interval by interval ---- */
 
 enum { PERIODS = 256 };
 
@@ -171,7 +171,7 @@ struct periods {
 	struct period p[PERIODS];
 };
 
-/* Of records whose key is name, with the value at path; name NULL: all. */
+/* Collects the value at path of the records whose key is name; name NULL: of all records. */
 static struct periods periods(const struct run *r, const char *key, const char *name, const char *path)
 {
 	struct periods s = { 0 };
@@ -185,7 +185,8 @@ static struct periods periods(const struct run *r, const char *key, const char *
 	return s;
 }
 
-/* suspend: how long, on the clock that counts it. */
+/* suspend: suspends the machine; returns for how long, by the clock that counts the suspended
+ * time. */
 static double suspend(const char *test, const char *state)
 {
 	double was = clock_is(CLOCK_BOOTTIME);

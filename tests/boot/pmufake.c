@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pmufake: a PMU without hardware, fakepmu, of the kind that counts for the whole machine: fakepmu/ticks/ is a thousand
- * millions a second, fakepmu/tocks/ a tenth of them. It is asked on the processor that its cpumask names, and another
- * takes its place when that one goes. Unloaded, it is gone, as the kernel has it: not while anybody counts.
+ * pmufake: a PMU without hardware, named fakepmu, that counts for the whole machine: fakepmu/ticks/
+ * counts 1000 million per second, fakepmu/tocks/ a tenth of that. Its events are opened on the
+ * processor that its cpumask names; when that processor goes offline, another one replaces it. The
+ * kernel refuses to unload the module while an event is open.
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
@@ -94,7 +95,7 @@ static struct pmu fakepmu = {
 	.read = fake_update,
 };
 
-/* As the drivers of uncore PMUs do it. */
+/* The same method as in drivers of uncore PMUs. */
 static int fake_offline(unsigned int cpu)
 {
 	unsigned int other = cpumask_any_but(cpu_online_mask, cpu);

@@ -1,16 +1,21 @@
 #!/bin/sh
 # usage: tests/boot/run.sh [GPUSTAT [BUILD_DIRECTORY [INIT]]]
 #
-# Boots an emulated machine whose only programs are INIT.c and our binary: init, oa, steady and rough have DRM devices that
-# gpufake.c and perffake.c play, small and thp have none, but the files of a captured machine. Prints the TAP that init
-# writes, and that of INIT.sh, which looks at the files that it sent. Exit: 0 all passed, 1 not, 77 skipped (with CI=true a missing package is a failure).
+# Boots an emulated machine whose only programs are INIT.c and our binary. The machines init, oa,
+# steady, rough, command, vcio and bpf have DRM devices emulated by gpufake.c and perffake.c, gpucounters
+# has those of ctrfake.c, nvidia those of nvfake.c; small and thp have none, but have the files of a
+# captured machine. Prints the TAP that init writes, and that of INIT.sh, which checks the files that
+# init sent. Exit status: 0 all passed, 1 a failure, 77 skipped (with CI=true a missing package is a
+# failure).
 #
-# MACHINE=...  x86-64 (default), arm64 or, of small alone, armhf: the program is built anew, and a kernel of Debian is fetched; or
-# tiny, of small alone: x86-64 with the kernel that tinykernel builds
-# KVER=...   kernel to boot: the newest installed one with headers and DRM of that version, 6.1 or all of it (default: of any); of
-# arm64 the version of the package that is fetched, 6.12 (default: that of the release)
-# ACCEL=...  kvm or tcg (default: kvm where it works, else tcg)
-# BOOT_TIMEOUT=...  seconds until the guest counts as hung (default 1200)
+# MACHINE=...  x86-64 (default); arm64 or, for small only, armhf: the program is cross-compiled
+#              and a kernel of Debian is fetched; tiny, for small only: x86-64 with the kernel
+#              that tinykernel builds
+# KVER=...     kernel to boot: the newest installed one with headers and DRM of that version, 6.1
+#              or a full version (default: any); for arm64 the version of the package that is
+#              fetched, 6.12 (default: that of the release)
+# ACCEL=...    kvm or tcg (default: kvm if it works, else tcg)
+# BOOT_TIMEOUT=...  seconds after which the guest counts as hung (default 1200)
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +26,8 @@ machine=${MACHINE:-x86-64}
 build=${2:-$top/build/boot-$init${MACHINE:+-$machine}${KVER:+-$KVER}}
 limit=${BOOT_TIMEOUT:-1200}
 
-# A make that calls this script hands its own variables down; a kernel module built with musl-gcc would be one result.
+# A make that calls this script exports its variables; one effect would be a kernel module built
+# with musl-gcc.
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS
 
 skip() {
@@ -40,7 +46,8 @@ lacks() {
 	skip "needs package $*"
 }
 
-# Which program of PATH stands for which package of ./packages; the kernel is looked for below.
+# Programs in PATH and the packages, listed in ./packages, that provide them; the kernel is checked
+# below.
 missing() {
 	while read -r tool package; do
 		command -v "$tool" >/dev/null 2>&1 || echo "$package"
@@ -58,7 +65,8 @@ missing() {
 	esac
 }
 
-# Image, modules and headers of one version, the newest: it changes with every update, so none is written down.
+# Image, modules and headers of one version, the newest one: updates change the version, so none is
+# hard-coded.
 kernels() {
 	for headers in /lib/modules/*/build; do
 		v=${headers%/build}
@@ -70,8 +78,8 @@ kernels() {
 	done | sort -V
 }
 
-# The kernel of another machine, and a copy of the program, one for all kernels, whose objects do not meet those of this machine.
-# One test at a time makes them.
+# Fetches the kernel of another architecture and cross-compiles the program, one copy for all
+# kernels, with objects in a separate folder. The lock lets one test at a time do this.
 cross() {
 	if ! { mkdir -p "$top/build" && exec 9>"$top/build/boot-$machine.lock" && flock 9; }; then
 		fail "build/boot-$machine.lock"
@@ -90,13 +98,14 @@ cross() {
 			--exclude='*.[ao]' .) | tar -xf - -C "$copy"
 	make -j2 -C "$copy" CC="$cc" UAPI="$uapi" >"$build/gpustat.log" 2>&1 || {
 		tail -n 25 "$build/gpustat.log" | sed 's/^/# /'
-		fail "gpustat for $machine cannot be made"
+		fail "cannot build gpustat for $machine"
 	}
 	prog=$copy/gpustat
 	exec 9>&-
 }
 
-# unpack FILE.ko[.xz|.zst|.gz]: the init of this test reads plain modules only.
+# unpack FILE.ko[.xz|.zst|.gz]: prints the plain module, because the init of this test cannot
+# decompress.
 unpack() {
 	case $1 in
 	*.xz) xz -dc "$1" ;;
@@ -106,27 +115,30 @@ unpack() {
 	esac
 }
 
-# wake: a machine that is suspended wakes up only from outside; awake it does not mind.
+# wake: sends wake-up events, because a suspended machine wakes up only from outside; they have no
+# effect while it is awake.
 wake() {
 	while sleep 4 && echo system_wakeup; do
 		:
 	done 2>/dev/null
 }
 
-# boot ACCELERATOR CPU: the guest's console goes to one file, its TAP to another. One processor: with two, TCG now and
-# then lets one of them see the int3 of a kernel patch that the other has just finished, and the guest panics (seen in
-# 1 of 80 boots, qemu 7.2). Under TCG the guest's time is counted in instructions, so that its clock does not depend on what else
-# the host does, and nobody waits for a guest that sleeps (sleep=off); after a suspend such a one may sleep for good, so that
-# init's, which is suspended, sleeps in the host's time. The rough machine has two processors, of which one at a time runs; Linux 6.1
-# waits for its second one for ever. KVM that is there and does not work (nested, most of all) ends qemu or stops the guest for good,
-# so it has 20 s for its first line.
+# boot ACCELERATOR CPU: boots the guest; its console goes to one file, its TAP to another. It has
+# one processor: with two, TCG sometimes lets one see the int3 of a kernel patch that the other has
+# just completed, and the guest panics (1 of 80 boots, qemu 7.2). Under TCG, guest time is counted
+# in instructions, so its clock does not depend on the load of the host, and an idle guest takes no
+# host time (sleep=off). After a suspend such a guest may sleep forever, so init, which is
+# suspended, sleeps in host time. The rough machine has two processors, of which one at a time runs;
+# Linux 6.1 waits for the second one forever. KVM that exists but does not work (mostly nested) ends
+# qemu or hangs the guest, so the first line must arrive within 20 s.
 boot() {
 	: >"$build/tap"
 	: >"$build/files"
 	cpus='-smp 1'
 	case $1-$machine-$init-$kver in
 	tcg-x86-64-init-*) cpus='-smp 1 -icount shift=3' ;;
-	tcg-x86-64-oa-* | tcg-x86-64-steady-*) cpus='-smp 1 -icount shift=3,sleep=off' ;;
+	tcg-x86-64-oa-* | tcg-x86-64-steady-* | tcg-x86-64-showcase-* | tcg-x86-64-command-* | tcg-x86-64-vcio-* | \
+		tcg-x86-64-gpucounters-* | tcg-x86-64-nvidia-* | tcg-x86-64-bpf-*) cpus='-smp 1 -icount shift=3,sleep=off' ;;
 	*-x86-64-rough-6.1.*) cpus='-smp 1 -icount shift=3,sleep=off' ;;
 	*-x86-64-rough-*) cpus='-smp 2 -icount shift=3,sleep=off' ;;
 	*-arm64-*) cpus='-smp 2 -icount shift=2,sleep=off' ;;
@@ -151,7 +163,8 @@ boot() {
 	return "$ended"
 }
 
-# What came through the third serial line, a file after the other: "SIZE NAME", a newline, SIZE bytes.
+# Splits the output of the third serial line into files: "SIZE NAME", a newline, SIZE bytes, for
+# each file.
 take_files() {
 	at=1
 	mkdir -p "$build/out"
@@ -166,7 +179,7 @@ proof() { # PASSED ALL
 	echo "# proof: boot $init, Linux $(echo "$kver" | cut -d. -f1,2) on $machine = $1 of $2"
 }
 
-# What the shell starts in the background does not see the terminal's interrupt.
+# Background processes of the shell do not receive the terminal's interrupt.
 qemu=
 trap '[ -z "$qemu" ] || kill "$qemu" 2>/dev/null' EXIT
 trap 'exit 130' INT HUP TERM
@@ -174,14 +187,15 @@ trap 'exit 130' INT HUP TERM
 [ "$(uname -s)-$(uname -m)" = Linux-x86_64 ] || skip "boot needs an x86-64 Linux host"
 accel=${ACCEL:-}
 [ "$init" = rough ] && accel=tcg
-# small: the least with which init is reached is 73 MiB on x86-64, where Linux 6.12 unpacks itself beside itself and then leaves 30
-# for programs, and 56 on armhf.
+# small: the least memory with which init starts is 73 MiB on x86-64, where Linux 6.12 needs memory
+# for a second copy while it decompresses, and then leaves 30 for programs; 56 MiB on armhf.
 devices='-device bochs-display' memory=512 boot_options=
 case $init-$machine in
 small-x86-64) devices='' memory=76 boot_options=nokaslr ;;
 small-tiny) devices='' memory=48 ;;
 small-*) devices='' memory=60 ;;
 thp-*) devices='' memory=1024 ;;
+nvidia-*) devices='-device edu -device edu' ;;
 esac
 mkdir -p "$build" || fail "cannot make $build"
 case $machine in
@@ -193,7 +207,7 @@ x86-64)
 	serial="-serial file:$build/console -serial chardev:tap -serial chardev:files"
 	cc=musl-gcc uapi=/usr/include modules=/lib/modules/$kver headers=/lib/modules/$kver/build kbuild=
 	;;
-arm64) # the processor's own serial line is no ttyS: the first of those has nobody who listens
+arm64) # the processor's serial line is not a ttyS: the first ttyS is not connected
 	kver='' accel=tcg tools='qemu-system-aarch64 qemu-system-arm
 		aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
 		depmod kmod
@@ -208,7 +222,7 @@ arm64) # the processor's own serial line is no ttyS: the first of those has nobo
 	meta=linux-image-${KVER:+$KVER-}arm64
 	export CROSS=aarch64-linux-gnu MUSL="$top/build/boot-arm64${KVER:+-$KVER}"
 	;;
-armhf) # its one serial line has both, TAP and the console, which keeps quiet
+armhf) # its only serial line carries TAP and the console, which is silenced
 	[ -z "$devices" ] || fail "$init has no $machine"
 	kver='' accel=tcg tools='qemu-system-arm qemu-system-arm
 		arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf
@@ -247,7 +261,7 @@ tiny)
 esac
 [ -x "$prog" ] || fail "no program $prog"
 
-# Nothing of an earlier run may stand in for a step that fails in this one.
+# Files of an earlier run must not hide a step that fails in this one.
 rm -rf "$build/root" "$build/module" "$build/initramfs" "$build/out"
 mkdir -p "$build/root/lib" "$build/root/dev" "$build/root/proc" "$build/root/sys" "$build/module" ||
 	fail "cannot make $build"
@@ -258,7 +272,8 @@ mkdir -p "$build/root/lib" "$build/root/dev" "$build/root/proc" "$build/root/sys
 	fail "$init.c does not build"
 }
 
-# modules.dep: "drm.ko.xz: what it needs", what must be loaded first last. modules NAME LIST: into the machine, and its list.
+# A line of modules.dep is "drm.ko.xz: dependencies", the module to load first is last. modules NAME
+# LIST: copies the module and its dependencies into the machine, and writes the list.
 modules() {
 	order=
 	# shellcheck disable=SC2013 # words are what is wanted: modules
@@ -274,10 +289,10 @@ modules() {
 	done
 }
 
-# The test's own drivers, and what they stand on.
+# Builds the test's own drivers, and adds the modules that they depend on.
 drivers() {
-	cp "$here"/*fake.[ch] "$build/module/"
-	printf 'obj-m := fake.o pmufake.o\nfake-y := gpufake.o perffake.o\n' >"$build/module/Kbuild"
+	cp "$here"/*fake.[ch] "$here/nvrm.h" "$build/module/"
+	printf 'obj-m := fake.o pmufake.o vciofake.o ctrfake.o nvfake.o\nfake-y := gpufake.o perffake.o\n' >"$build/module/Kbuild"
 	# shellcheck disable=SC2086 # words
 	make -C "$headers" M="$build/module" $kbuild modules >"$build/module.log" 2>&1 || {
 		sed 's/^/# /' "$build/module.log"
@@ -285,27 +300,31 @@ drivers() {
 	}
 	modules drm modules
 	modules tiny/bochs modules.display
-	cp "$build/module/fake.ko" "$build/root/lib/"
-	cp "$build/module/pmufake.ko" "$build/root/lib/"
-	echo fake.ko >>"$build/root/modules"
+	for m in fake pmufake vciofake ctrfake nvfake; do
+		cp "$build/module/$m.ko" "$build/root/lib/" || return 1
+	done
+	echo vciofake.ko >"$build/root/modules.vcio"
+	echo nvfake.ko >"$build/root/modules.nvidia"
+	case $init in gpucounters) echo ctrfake.ko ;; *) echo fake.ko ;; esac >>"$build/root/modules"
 }
 
-# What the runs of ./commands read, and a program that links the one object of libgpustat.a.
+# Adds the files that the commands of ./commands read, and a program linked with libgpustat.a.
 captured() {
 	{ cp -a "$here/../trees/amdgpu" "$build/root/tree" && cp "$here/../oa/skl.rec" "$here/commands" "$build/root/"; } ||
-		fail "no captured machine"
+		fail "cannot copy the captured machine"
 	[ "$init" = thp ] || return 0
 	{ make -C "$top" PIC_DIR="$build/pic" "$build/pic/libgpustat.o" && "$cc" -static -Os -I"$top/include" -o "$build/root/counter" \
 		"$here/counter.c" "$build/pic/libgpustat.o"; } >"$build/counter.log" 2>&1 || {
 		tail -n 5 "$build/counter.log" | sed 's/^/# /'
-		fail "counter.c does not build"
+		fail "cannot build counter.c"
 	}
 }
 if [ -n "$devices" ]; then drivers; else captured; fi
 cp "$prog" "$build/root/gpustat"
 chmod 755 "$build/root/gpustat" "$build/root/init"
-(cd "$build/root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$build/initramfs" || fail "no initramfs"
+(cd "$build/root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$build/initramfs" || fail "cannot build the initramfs"
 
+rm -f "$build/tap" # An earlier run may have left its results.
 began=$(date +%s)
 status=1
 if [ "$accel" = kvm ] || { [ -z "$accel" ] && [ -r /dev/kvm ] && [ -w /dev/kvm ]; }; then
@@ -319,7 +338,7 @@ if [ "$accel" = tcg ] || { [ -z "$accel" ] && [ ! -s "$build/tap" ]; }; then
 	status=$?
 fi
 
-# The plan comes last, for both.
+# The plan is printed last, for init and INIT.sh together.
 tr -d '\r' <"$build/tap" | grep -v '^1\.\.'
 echo "# Linux $kver in qemu with $used, $(($(date +%s) - began)) s"
 bad=$(grep -c '^not ok' "$build/tap")

@@ -1,10 +1,11 @@
 /*
- * small: the first program of a machine with as little memory as its kernel boots with, and without swap. Each command of
- * gpustat runs and says something real, in each of the kernel's modes of overcommit; in the strict one three at once.
+ * small: the first program of a machine with as little memory as its kernel can boot with, and no
+ * swap. Each command of gpustat runs and prints a real result, in each overcommit mode of the
+ * kernel; in the strict mode three copies run at once.
  */
 #include "commands.h"
 
-/* A kernel without sysctls has the first mode alone. */
+/* A kernel without sysctls has only the first mode. */
 static void t_mode(char mode)
 {
 	char name[256];
@@ -15,9 +16,11 @@ static void t_mode(char mode)
 	printf("# overcommit mode %c: %llu KiB of %llu are committed\n", mode, number_in("/proc/meminfo", "Committed_AS:"),
 	       number_in("/proc/meminfo", "CommitLimit:"));
 	for (int i = 0; i < nrows; i++) {
-		if (mode == '2' && rows[i].large) /* a process that it forks counts as much again */
+		/* a process forked from it is charged the same again */
+		if (mode == '2' && rows[i].large)
 			continue;
-		copies = mode == '2' && strncmp(rows[i].args, "stat -r 3 ", 10) ? COPIES : 1; /* that one forks three by itself */
+		/* stat -r 3 forks three by itself */
+		copies = mode == '2' && strncmp(rows[i].args, "stat -r 3 ", 10) ? COPIES : 1;
 		snprintf(name, sizeof name, "overcommit mode %c, %d at once: gpustat %s", mode, copies, rows[i].args);
 		begin(name);
 		try_row(&rows[i], copies, NULL);
@@ -27,13 +30,13 @@ static void t_mode(char mode)
 
 static void t_no_device(void)
 {
-	static const char *const commands[] = { "-w 0.1", "procs -w 0.1", "list", "munin" };
+	static const char *const commands[] = { "-w 0.1", "clients -w 0.1", "list", "munin" };
 
-	begin("without a GPU each command that wants one says so");
+	begin("without a GPU, each command that requires one reports that");
 	for (size_t i = 0; i < LEN(commands); i++) {
 		struct run *r = run(commands[i], NULL);
 
-		want(r->status == 3 && strstr(r->text[1], "no DRM or accel device here"), "gpustat %s: exit %d: %s", r->args, r->status,
+		want(r->status == 3 && strstr(r->text[1], "no GPU here; looked in /sys/class/drm"), "gpustat %s: exit %d: %s", r->args, r->status,
 		     r->text[1]);
 		close_run(r);
 	}
@@ -42,9 +45,9 @@ static void t_no_device(void)
 
 static void t_killed(void)
 {
-	begin("the kernel had to kill nobody for want of memory, and there is no swap");
+	begin("the kernel's OOM killer killed no process; the machine has no swap");
 	want(!number_in("/proc/meminfo", "SwapTotal:"), "there is swap");
-	want(!number_in("/proc/vmstat", "oom_kill "), "%llu were killed", number_in("/proc/vmstat", "oom_kill "));
+	want(!number_in("/proc/vmstat", "oom_kill "), "%llu processes were killed", number_in("/proc/vmstat", "oom_kill "));
 	end();
 }
 

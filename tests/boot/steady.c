@@ -1,7 +1,7 @@
 /*
- * steady: what a run that goes on looks at, and that it misses nothing. Processes here ("puppets") open, duplicate, pass,
- * inherit and close DRM descriptors exactly between two samples, since the run is traced (ptrace(2)) and stands still
- * while they do; its system calls are counted at the same time, sample by sample.
+ * steady: the system calls of a long run, and its completeness. Processes of this test ("puppets")
+ * open, duplicate, pass, inherit and close DRM descriptors exactly between two samples: the run is
+ * traced (ptrace(2)) and stopped meanwhile. The test also counts the run's system calls per sample.
  */
 #include "guest.h"
 #include "gpufake.h"
@@ -12,13 +12,17 @@
 #include <sys/sysmacros.h>
 
 enum {
-	BUSY = 25,		/* percent: what each client does */
+	BUSY = 25,		/* percent: the load of each client */
 	CLIENTS = 150,
-	HOLDERS = 50,		/* processes that have them */
-	QUIET_CALLS = 250,	/* the promise: of a sample in which nobody opened a device */
-	FOUND_CALLS = 100,	/* beside a stat per process: one process's descriptors, and its name, once */
-	START_CALLS = 60,	/* the promise: start to exit where there is no device */
-	ENOUGH = 400,		/* samples: no sweep here takes as many */
+	HOLDERS = 50,		/* number of processes with clients */
+	/* the documented bound: calls of a sample in which no process opened a device */
+	QUIET_CALLS = 250,
+	/* beyond one stat per process: listing one process's descriptors, and reading its name
+	 * once */
+	FOUND_CALLS = 100,
+	/* the documented bound: calls from start to exit without a device */
+	START_CALLS = 112,
+	ENOUGH = 400,		/* samples: more than any rescan cycle in this test takes */
 };
 
 static const char *node = "/dev/dri/renderD128";
@@ -30,10 +34,12 @@ enum { CALLS = 512 };		/* more than the kernel has */
 struct trace {
 	struct run *r;
 	bool over;
-	int status;			/* then: with which it has exited; -1: killed */
-	unsigned calls, by[CALLS];	/* of the last sample; by number */
-	size_t from;			/* where in the output it starts */
-	int where;			/* its /proc/PID/syscall, open for as long: the run counts our descriptors too */
+	int status;			/* then: its exit status; -1: killed by a signal */
+	unsigned calls, by[CALLS];	/* calls of the last sample; the same by call number */
+	size_t from;			/* offset in the output at which it starts */
+	/* its /proc/PID/syscall, open during the whole trace, because the run counts our
+	 * descriptors too */
+	int where;
 };
 
 static bool is_sleep(unsigned long call)
@@ -41,7 +47,7 @@ static bool is_sleep(unsigned long call)
 	return call == SYS_clock_nanosleep || call == SYS_restart_syscall;
 }
 
-/* A stop of the traced run that is no call's: what else is to be delivered. */
+/* A stop of the traced run that is not a system-call stop; returns the signal to deliver. */
 static int other_stop(struct trace *t, int status)
 {
 	int sig = WSTOPSIG(status);
@@ -50,7 +56,7 @@ static int other_stop(struct trace *t, int status)
 	return t->over || sig == SIGTRAP || sig == SIGSTOP || status >> 16 ? 0 : sig;
 }
 
-/* On to the next sleep. False: it has ended. */
+/* Continues to the next sleep. False: the run has ended. */
 static bool step(struct trace *t)
 {
 	int status, sig = 0;
@@ -80,7 +86,7 @@ static bool step(struct trace *t)
 	return !t->over;
 }
 
-/* The most calls of the last sample, for a reader who wonders. */
+/* Notes the most frequent calls of the last sample, to explain a failure. */
 static void note_calls(const struct trace *t, const char *what)
 {
 	static const struct { int nr; const char *name; } names[] = {
@@ -109,7 +115,8 @@ static bool sleeps(const struct trace *t)
 	return pread(t->where, b, sizeof b - 1, 0) > 0 && is_sleep((unsigned long)atol(b));
 }
 
-/* watch: a run that has done its first look, untraced, and sleeps until its first sample. */
+/* watch: starts a run, lets it do its first full scan untraced, and traces it from the sleep before
+ * its first sample. */
 static struct trace watch(const char *args, void (*before)(void))
 {
 	struct trace t = { .r = start(args, before) };
@@ -120,7 +127,7 @@ static struct trace watch(const char *args, void (*before)(void))
 	for (double until = now() + RUN_SECONDS; !sleeps(&t); nap(0.005))
 		if (now() > until || waitpid(t.r->pid, NULL, WNOHANG) != 0) {
 			finish(t.r);
-			note("gpustat %s: does not come to its first sample: %.300s", args, t.r->text[1]);
+			note("gpustat %s: does not reach its first sample: %.300s", args, t.r->text[1]);
 			test_ok = false;
 			t.over = true;
 			return t;
@@ -128,7 +135,7 @@ static struct trace watch(const char *args, void (*before)(void))
 	if (ptrace(PTRACE_SEIZE, t.r->pid, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) ||
 	    ptrace(PTRACE_INTERRUPT, t.r->pid, 0, 0) || waitpid(t.r->pid, NULL, 0) < 0)
 		die("ptrace");
-	step(&t); /* to the call that the stop has interrupted */
+	step(&t); /* up to the call that the stop has interrupted */
 	return t;
 }
 
@@ -138,7 +145,7 @@ static void trace_me(void)
 		_exit(126);
 }
 
-/* all_calls: of a run from its start to its exit. */
+/* all_calls: the number of calls of a run from its start to its exit. */
 static unsigned all_calls(const char *args, int status)
 {
 	struct trace t = { .r = start(args, trace_me) };
@@ -147,8 +154,8 @@ static unsigned all_calls(const char *args, int status)
 	if (waitpid(t.r->pid, NULL, 0) < 0 || ptrace(PTRACE_SETOPTIONS, t.r->pid, 0, PTRACE_O_TRACESYSGOOD))
 		die("ptrace");
 	while (step(&t))
-		calls += t.calls + 1; /* the sleep */
-	calls += t.calls - 1; /* execve(2) is the caller's */
+		calls += t.calls + 1; /* plus the sleep */
+	calls += t.calls - 1; /* execve(2) belongs to the caller */
 	finish(t.r);
 	t.r->status = t.status;
 	ended(t.r, status);
@@ -157,7 +164,7 @@ static unsigned all_calls(const char *args, int status)
 	return calls;
 }
 
-/* leave: the run ends as by a user's ^C. */
+/* leave: ends the run as a user does with ^C. */
 static void leave(struct trace *t)
 {
 	if (!t->over) {
@@ -186,7 +193,7 @@ static struct view last(const struct trace *t)
 	return v.e ? v : (struct view){ NULL, NULL };
 }
 
-/* The record of a client in it. */
+/* The record of a client in the last sample. */
 static struct view shown(const struct trace *t, long long id)
 {
 	struct view v = last(t);
@@ -205,7 +212,7 @@ static int records(const struct trace *t)
 	return n;
 }
 
-/* It is there, with a rate: its baseline was not lost. */
+/* Checks that the client is shown with a rate, so its previous reading was kept. */
 static bool want_shown(const struct trace *t, long long id, pid_t pid, const char *when)
 {
 	struct view v = shown(t, id);
@@ -214,7 +221,8 @@ static bool want_shown(const struct trace *t, long long id, pid_t pid, const cha
 	if (!want(v.p, "%s: client %lld is not shown", when, id))
 		return false;
 	want(num(v, "pid") == pid, "%s: client %lld: pid %.0f, not %d", when, id, num(v, "pid"), pid);
-	/* A traced run stands still between a reading and its time, now and then for longer than the interval. */
+	/* A traced run is stopped between a reading and its timestamp, sometimes for longer than
+	 * the interval. */
 	return want(busy > BUSY / 20. && busy < BUSY * 20, "%s: client %lld is %.3f %% busy, not %d", when, id, busy, BUSY);
 }
 
@@ -223,7 +231,8 @@ static void want_gone(const struct trace *t, long long id, const char *when)
 	want(!shown(t, id).p, "%s: client %lld is still shown", when, id);
 }
 
-/* Steps until pid is among the client's; how many. The promise that -v makes comes with the end: keeps_bound(). */
+/* Steps until pid is among the client's pids; returns the number of steps. keeps_bound() checks
+ * this number against the bound that -v prints at the end. */
 static int until_shown(struct trace *t, long long id, pid_t pid)
 {
 	for (int n = 1; n <= ENOUGH && step(t); n++)
@@ -234,7 +243,8 @@ static int until_shown(struct trace *t, long long id, pid_t pid)
 
 enum { UNTOLD, TOLD };
 
-/* leave(), and what was found after so many samples was found in time; told: -v says that opens are. */
+/* Ends the run as leave() does, and checks that the number of samples is within the bound that -v
+ * prints. told: whether opens under /dev/dri are notified; -v must agree. */
 static void keeps_bound(struct trace *t, int samples, bool told)
 {
 	struct run *r = t->r;
@@ -250,9 +260,9 @@ static void keeps_bound(struct trace *t, int samples, bool told)
 	}
 	p = strstr(r->text[1], "in at most ");
 	most = p ? atoi(p + strlen("in at most ")) : 0;
-	want(most > 0, "-v states no bound");
+	want(most > 0, "-v prints no bound");
 	want(samples <= most, "found after %d samples, not within %d", samples, most);
-	want(!strstr(r->text[1], "opens of /dev/dri are not told") == told, "-v is wrong about opens");
+	want(!strstr(r->text[1], "opens of /dev/dri failed") == told, "-v is wrong about notified opens");
 	note("found after %d samples; %.*s", samples, (int)strcspn(r->text[1], "\n"), r->text[1]);
 	leave(t);
 }
@@ -283,7 +293,7 @@ struct puppet {
 	int line;
 };
 
-static int post[2];		/* where descriptors are passed */
+static int post[2];		/* socket pair for passing descriptors */
 static struct puppet crew[HOLDERS];
 
 static int open_client(const char *path)
@@ -337,7 +347,7 @@ static int pipe_at(int at)
 	return move_to(p[0], at);
 }
 
-/* To n descriptors. */
+/* Duplicates up to n descriptors. */
 static int grow(int n)
 {
 	struct rlimit l = { n + 100, n + 100 };
@@ -359,7 +369,8 @@ static int fork_idle(void)
 	return pid;
 }
 
-/* Something that runs on, under another name, with what it inherits. */
+/* Replaces the process by a program with another name that keeps running and inherits the
+ * descriptors. */
 static int exec_other(void)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -368,14 +379,14 @@ static int exec_other(void)
 	return execl("/gpustat", "gpustat", "host", "-q", "1000", NULL);
 }
 
-/* A change of user makes /proc/PID root's, unless the process says that it has no secrets. */
+/* After a change of user, /proc/PID belongs to root unless the process is dumpable. */
 static int become_nobody(void)
 {
 	nobody();
 	return prctl(PR_SET_DUMPABLE, 1);
 }
 
-static int obey(const struct order *o)
+static int order_run(const struct order *o)
 {
 	int fd = -1;
 
@@ -410,7 +421,7 @@ static struct puppet puppet(void)
 		close(line[0]);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		while (read(line[1], &o, sizeof o) == sizeof o) {
-			r = obey(&o);
+			r = order_run(&o);
 			if (write(line[1], &r, sizeof r) != sizeof r)
 				break;
 		}
@@ -421,7 +432,7 @@ static struct puppet puppet(void)
 	return p;
 }
 
-/* What came of it; EXEC has no answer but that the line ends. */
+/* Returns the result of the operation; EXEC returns no answer, only the closed socket. */
 static int ask(struct puppet p, int op, int n, const char *path)
 {
 	struct order o = { .op = op, .n = n };
@@ -430,7 +441,7 @@ static int ask(struct puppet p, int op, int n, const char *path)
 	snprintf(o.path, sizeof o.path, "%s", path ? path : "");
 	if (write(p.line, &o, sizeof o) != sizeof o || (read(p.line, &r, sizeof r) <= 0) != (op == EXEC) ||
 	    (r < 0 && op != EXEC))
-		die("a puppet does not obey");
+		die("a puppet does not answer");
 	return r;
 }
 
@@ -450,7 +461,7 @@ static long long client_id(pid_t pid, int fd)
 	return p ? strtoll(p + strlen("drm-client-id:"), NULL, 10) : -1;
 }
 
-/* A puppet with one client. */
+/* Creates a puppet with one client. */
 static struct puppet holder(int *fd, long long *id)
 {
 	struct puppet p = puppet();
@@ -460,7 +471,7 @@ static struct puppet holder(int *fd, long long *id)
 	return p;
 }
 
-/* ---- crowds: processes that do nothing, and share all that processes can share without being one ---- */
+/* ---- crowds: idle processes that share every resource that separate processes can share ---- */
 
 enum { CROWD_STACK = 2048 };
 
@@ -473,7 +484,7 @@ static int crowd_member(void *unused)
 }
 
 struct crowd {
-	int n, descriptors;	/* processes, and of each */
+	int n, descriptors;	/* number of processes, and of descriptors of each */
 };
 
 static int crowd_setup(void *arg)
@@ -492,7 +503,7 @@ static int crowd_setup(void *arg)
 	return 0;
 }
 
-/* Of the whole machine. */
+/* Returns the number of processes in the machine. */
 static int processes(void)
 {
 	DIR *d = opendir("/proc");
@@ -512,20 +523,20 @@ static bool counts_told(void)
 	return !stat("/proc/self/fd", &st) && st.st_size > 0;
 }
 
-/* ---- what it costs ---- */
+/* ---- cost ---- */
 
-/* Before a driver is there: /sys lists no device, so who holds what is not asked. */
+/* Runs before a driver is loaded: /sys lists no device, so gpustat does not search for clients. */
 static void t_nothing(void)
 {
-	static const char *const runs[] = { "-w 0.1", "procs -w 0.1", "0.1 2" };
+	static const char *const runs[] = { "-w 0.1", "clients -w 0.1", "0.1 2" };
 
-	begin("no DRM device: /proc is not walked, 60 calls from start to exit");
+	begin("no DRM device: no full scan of /proc, at most 112 calls from start to exit");
 	for (size_t i = 0; i < LEN(runs); i++) {
 		unsigned calls = all_calls(runs[i], 3);
 
 		want(calls <= START_CALLS, "gpustat %s: %u calls", runs[i], calls);
 	}
-	want(processes() > START_CALLS / 2, "control: %d processes are too few to tell", processes());
+	want(processes() > 20, "control: %d processes are too few for this check", processes());
 	end();
 }
 
@@ -550,7 +561,7 @@ static void want_clients(const struct trace *t, int n)
 	want(shown == n, "the device has %.0f clients, not %d", shown, n);
 }
 
-/* The dearest of some samples in which nothing happens. */
+/* Returns the largest number of calls among some samples in which no process does anything. */
 static unsigned quiet_calls(struct trace *t, int samples)
 {
 	struct trace dearest = { .calls = 0 };
@@ -560,12 +571,12 @@ static unsigned quiet_calls(struct trace *t, int samples)
 		if (t->calls > dearest.calls)
 			dearest = *t;
 	}
-	note_calls(&dearest, "the dearest quiet sample");
+	note_calls(&dearest, "the most expensive quiet sample");
 	return dearest.calls;
 }
 
-/* The machine gets n processes, the new ones with so many descriptors each; 150 clients among them. The calls of a quiet
- * sample. */
+/* Fills the machine up to n processes, the new ones with the given number of descriptors each; 150
+ * clients are among them. Returns the calls of a quiet sample. */
 static unsigned cost(int n, int descriptors)
 {
 	struct crowd c = { n - processes(), descriptors };
@@ -574,23 +585,26 @@ static unsigned cost(int n, int descriptors)
 	struct trace t;
 	int all, fd;
 
-	child(crowd_setup, &c, NULL); /* it stays: to end thousands takes longer than all of this */
+	/* never ended: ending thousands of processes takes longer than the whole test */
+	child(crowd_setup, &c, NULL);
 	all = processes();
 	snprintf(name, sizeof name, "%d clients, %d processes, %d descriptors: at most %d calls in a quiet sample", CLIENTS, n,
 		 n * descriptors, QUIET_CALLS);
 	begin(name);
-	t = watch("-d driver:i915 -o json --sweep 80 0.1", NULL); /* no matter how slow the machine is */
+	/* enough for the full scan on any machine */
+	t = watch("-d driver:i915 -o json --sweep 80 0.1", NULL);
 	steps(&t, 2);
 	quiet = quiet_calls(&t, 4);
 	want(quiet <= QUIET_CALLS, "%u calls", quiet);
 	want_clients(&t, CLIENTS);
 	end();
-	if (!counts_told() && descriptors * n > 50000) { /* a walk, which tracing makes long */
+	/* a full scan, which takes long when traced */
+	if (!counts_told() && descriptors * n > 50000) {
 		leave(&t);
 		return quiet;
 	}
 
-	snprintf(name, sizeof name, "the same machine, somebody opens the device: one stat per process more, seen at once");
+	snprintf(name, sizeof name, "a process opens the device: one stat per process more, found in that sample");
 	begin(name);
 	fd = ask(crew[HOLDERS / 2], OPEN, 1, node);
 	step(&t);
@@ -601,7 +615,7 @@ static unsigned cost(int n, int descriptors)
 		want(found <= quiet + (unsigned)all + FOUND_CALLS, "%u calls, %d processes", found, all);
 	ask(crew[HOLDERS / 2], CLOSE, fd, NULL);
 	steps(&t, 2);
-	want(quiet_calls(&t, 2) <= QUIET_CALLS, "too many when it is quiet again");
+	want(quiet_calls(&t, 2) <= QUIET_CALLS, "too many calls in the next quiet sample");
 	want_clients(&t, CLIENTS);
 	leave(&t);
 	end();
@@ -620,8 +634,8 @@ static void t_limit(void)
 {
 	struct trace t;
 
-	begin("a hard limit of 64 descriptors: all 150 clients, in each sample");
-	t = watch("procs -o json 0.1", few_descriptors);
+	begin("a hard limit of 64 descriptors: each sample has all 150 clients");
+	t = watch("clients -o json 0.1", few_descriptors);
 	for (int i = 0; i < 4 && step(&t); i++)
 		want(records(&t) == CLIENTS, "%d clients", records(&t));
 	note_calls(&t, "a sample");
@@ -629,7 +643,7 @@ static void t_limit(void)
 	end();
 }
 
-/* Voluntary context switches: each is a sleep that something ended. */
+/* Returns the number of voluntary context switches: each is a sleep that ended. */
 static long wakeups(pid_t pid)
 {
 	char path[64];
@@ -648,7 +662,7 @@ static void t_idle(void)
 	long before, after, ticks;
 	long long slack;
 
-	begin("between samples nothing but the timer wakes it, and that may be late");
+	begin("between samples only the timer wakes the run, and the timer may be late");
 	snprintf(path, sizeof path, "/proc/%d/timerslack_ns", r->pid);
 	await(r);
 	nap(0.1);
@@ -672,23 +686,23 @@ static void t_cost(void)
 {
 	unsigned small, large;
 
-	set_limit("kernel/threads-max", 20000); /* by itself it goes by the memory */
+	set_limit("kernel/threads-max", 20000); /* the default depends on the memory size */
 	crew_start();
 	t_limit();
 	t_idle();
 	small = cost(505, 25);
 	large = cost(5000, 20);
-	begin("a quiet sample costs the same within 20 % among 505 and among 5000 processes");
+	begin("a quiet sample among 5000 processes costs at most 20 % more calls than among 505");
 	want(large <= small * 1.2, "%u and %u calls", small, large);
 	note("%u and %u calls", small, large);
 	end();
 	crew_end();
 }
 
-/* ---- what happens between two samples; with --sweep 0 it must be noticed ---- */
+/* ---- changes between two samples; --sweep 0 where they must be noticed ---- */
 
-#define NOTICED "procs -o json --sweep 0 0.1"
-#define SWEPT   "procs -o json -v --sweep 20 0.05"
+#define NOTICED "clients -o json --sweep 0 0.1"
+#define SWEPT   "clients -o json -v --sweep 20 0.05"
 
 static void t_dup(void)
 {
@@ -697,7 +711,7 @@ static void t_dup(void)
 	struct puppet p = holder(&fd, &id);
 	struct trace t = watch(NOTICED, NULL);
 
-	begin("a duplicate: one client; it goes on when the first descriptor is closed");
+	begin("a duplicate: one client; it continues after the first descriptor is closed");
 	step(&t);
 	copy = ask(p, DUP, fd, NULL);
 	step(&t);
@@ -705,14 +719,14 @@ static void t_dup(void)
 	want(records(&t) == 1, "%d clients", records(&t));
 	ask(p, CLOSE, fd, NULL);
 	step(&t);
-	want_shown(&t, id, p.pid, "the first closed");
+	want_shown(&t, id, p.pid, "after the first close");
 	fd = ask(p, DUP, copy, NULL);
 	ask(p, CLOSE, copy, NULL);
 	step(&t);
-	want_shown(&t, id, p.pid, "moved within one interval");
+	want_shown(&t, id, p.pid, "after a move within one interval");
 	ask(p, CLOSE, fd, NULL);
 	step(&t);
-	want_gone(&t, id, "the last closed");
+	want_gone(&t, id, "after the last close");
 	leave(&t);
 	end();
 	end_puppet(p);
@@ -726,7 +740,7 @@ static void t_fork(void)
 	struct trace t = watch(NOTICED, NULL);
 	pid_t heir;
 
-	begin("inherited by a child that outlives its parent: the client and its rate go on");
+	begin("inherited by a child that outlives its parent: the client and its rate continue");
 	step(&t);
 	heir = ask(p, FORK, 0, NULL);
 	step(&t);
@@ -734,13 +748,13 @@ static void t_fork(void)
 	end_puppet(p);
 	for (int i = 0; i < 3; i++) {
 		step(&t);
-		want_shown(&t, id, heir, i ? "later" : "the parent exited");
+		want_shown(&t, id, heir, i ? "later" : "after the parent's exit");
 	}
 	kill(heir, SIGKILL);
 	for (int i = 0; i < 200 && !kill(heir, 0); i++) /* pid 1 reaps it */
 		nap(0.01);
 	step(&t);
-	want_gone(&t, id, "the child exited");
+	want_gone(&t, id, "after the child's exit");
 	leave(&t);
 	end();
 }
@@ -753,7 +767,7 @@ static void t_fork_exit(void)
 	struct trace t = watch(NOTICED, NULL);
 	pid_t heir;
 
-	begin("the same within one interval");
+	begin("inherited within one interval by a child that outlives its parent: the client and its rate continue");
 	step(&t);
 	heir = ask(p, FORK, 0, NULL);
 	end_puppet(p);
@@ -773,7 +787,7 @@ static void t_passed(void)
 	struct puppet p = holder(&fd, &id), q = puppet();
 	struct trace t = watch(NOTICED, NULL);
 
-	begin("passed to a running process, closed by the sender: the client and its rate go on");
+	begin("passed to a running process and closed by the sender: the client and its rate continue");
 	step(&t);
 	ask(p, SEND, fd, NULL);
 	ask(q, TAKE, 0, NULL);
@@ -788,7 +802,8 @@ static void t_passed(void)
 	end_puppet(q);
 }
 
-/* The receiver had closed as many as it got: nothing but a look at its descriptors tells. */
+/* The receiver closed as many descriptors as it received: only a listing of its descriptors reveals
+ * the change. */
 static void t_passed_equal(void)
 {
 	long long id;
@@ -797,7 +812,7 @@ static void t_passed_equal(void)
 	struct trace t;
 	int n;
 
-	begin("passed to a process whose count stays the same: found again by the sweep, in time");
+	begin("passed to a process whose descriptor count stays the same: the rescan finds it within the bound");
 	other = ask(q, DUP, 0, NULL);
 	t = watch(SWEPT, NULL);
 	step(&t);
@@ -822,7 +837,7 @@ static void t_passed_shared(void)
 	struct puppet p = holder(&fd, &id), q = puppet();
 	struct trace t = watch(SWEPT, NULL);
 
-	begin("passed while the sender stays: one client; the sweep finds the second process, in time");
+	begin("passed, and the sender keeps its own: one client; the rescan finds the second process within the bound");
 	step(&t);
 	ask(p, SEND, fd, NULL);
 	ask(q, TAKE, 0, NULL);
@@ -830,7 +845,7 @@ static void t_passed_shared(void)
 	want(records(&t) == 1, "%d clients", records(&t));
 	n = until_shown(&t, id, q.pid) + 1;
 	want(records(&t) == 1, "%d clients", records(&t));
-	want(has(shown(&t, id), "pids", p.pid), "the first process is gone");
+	want(has(shown(&t, id), "pids", p.pid), "the first process is missing");
 	keeps_bound(&t, n, TOLD);
 	end();
 	end_puppet(p);
@@ -844,7 +859,7 @@ static void t_same_number(void)
 	struct puppet p = holder(&fd, &id);
 	struct trace t = watch(NOTICED, NULL);
 
-	begin("closed and opened anew under the same number: another client, in that sample");
+	begin("closed and opened again under the same number: another client, in that sample");
 	step(&t);
 	ask(p, OPEN_AT, fd, node);
 	second = client_id(p.pid, fd);
@@ -861,7 +876,7 @@ static void t_same_number(void)
 	end_puppet(p);
 }
 
-/* As when a program closes its device and opens it anew: as many descriptors as before. */
+/* As a program that closes its device and opens it again: the number of descriptors is the same. */
 static void t_other_number(void)
 {
 	long long id, second;
@@ -869,7 +884,7 @@ static void t_other_number(void)
 	struct puppet p = holder(&fd, &id);
 	struct trace t;
 
-	begin("closed and opened anew under another number: another client, in that sample");
+	begin("closed and opened again under another number: another client, in that sample");
 	other = ask(p, DUP, 0, NULL);
 	t = watch(NOTICED, NULL);
 	step(&t);
@@ -895,7 +910,7 @@ static void t_pipe(void)
 	struct puppet p = holder(&fd, &id);
 	struct trace t = watch(NOTICED, NULL);
 
-	begin("closed, and the number is a pipe's: the client is gone, and nothing else takes its place");
+	begin("closed, and a pipe reuses the number: the client is gone, and no other appears");
 	step(&t);
 	ask(p, PIPE_AT, fd, NULL);
 	for (int i = 0; i < 3; i++) {
@@ -914,7 +929,7 @@ static void t_exec(void)
 	struct puppet p = holder(&fd, &id);
 	struct trace t = watch(NOTICED, NULL);
 
-	begin("exec with the descriptor: the same client");
+	begin("exec with an open descriptor: the same client");
 	step(&t);
 	ask(p, EXEC, 0, NULL);
 	for (int i = 0; i < 3; i++) {
@@ -943,7 +958,7 @@ static void t_pid_reused(void)
 	struct puppet p = holder(&fd, &id);
 	struct trace t = watch(NOTICED, NULL);
 
-	begin("a process exits and another has its pid, with no client, then with one: neither is the first one");
+	begin("a process exits and another gets its pid, first without, then with a client: a new client each time");
 	step(&t);
 	end_puppet(p);
 	p = puppet_as(p.pid);
@@ -956,7 +971,8 @@ static void t_pid_reused(void)
 	want_shown(&t, second, p.pid, "the second process");
 	end_puppet(p);
 	p = puppet_as(p.pid);
-	id = client_id(p.pid, ask(p, OPEN, 1, node)); /* the same pid and the same number in one interval */
+	/* the same pid and the same descriptor number in one interval */
+	id = client_id(p.pid, ask(p, OPEN, 1, node));
 	step(&t);
 	want_gone(&t, second, "the third process");
 	want(shown(&t, id).p, "the third process's client is not shown");
@@ -974,7 +990,7 @@ static void t_mknod(void)
 	struct stat st;
 	int fd, n;
 
-	begin("a node of one's own elsewhere: no notice; the sweep finds the client, in time");
+	begin("a device node outside /dev/dri: no notification; the rescan finds the client within the bound");
 	if (stat(node, &st) || mknod("/node", S_IFCHR | 0666, st.st_rdev))
 		die("mknod");
 	t = watch(SWEPT, NULL);
@@ -993,7 +1009,7 @@ static void t_bind(void)
 	struct trace t;
 	int fd;
 
-	begin("the node bound to another path, as containers have it: noticed");
+	begin("the node bound to another path, as in containers: noticed");
 	close(open("/bound", O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	if (mount(node, "/bound", NULL, MS_BIND, NULL))
 		die("bind");
@@ -1015,7 +1031,7 @@ static void t_equal_count(void)
 	struct trace t;
 	int fd, other, n;
 
-	begin("one closed, one opened: the count tells nothing; the sweep finds the client, in time");
+	begin("one descriptor closed, one opened: the same count; the rescan finds the client within the bound");
 	other = ask(p, DUP, 0, NULL);
 	t = watch(SWEPT, NULL);
 	step(&t);
@@ -1033,7 +1049,7 @@ static void t_others(void)
 	struct trace t;
 	int fd;
 
-	begin("as nobody: nobody's new client is noticed, root's stays unseen and costs nothing");
+	begin("unprivileged: the user's own new client is noticed; root's is not found and costs no calls");
 	chmod(node, 0666);
 	ask(own, NOBODYS, 0, NULL);
 	t = watch(NOTICED, nobody);
@@ -1064,7 +1080,7 @@ static void t_no_inotify(void)
 		struct trace t;
 		int fd, n, was;
 
-		snprintf(name, sizeof name, "%s is 0: -v says so, and the sweep finds a new client, in time", limits[i]);
+		snprintf(name, sizeof name, "%s is 0: -v reports it, and the rescan finds a new client within the bound", limits[i]);
 		snprintf(path, sizeof path, "/proc/sys/%s", limits[i]);
 		begin(name);
 		was = atoi(text(path));
@@ -1080,7 +1096,8 @@ static void t_no_inotify(void)
 	end_puppet(p);
 }
 
-/* More than are looked at in a sample: it takes some, and none of them all the time of the others. */
+/* More descriptors than one sample examines: a few samples are needed, and none of them starves the
+ * other processes. */
 static void t_many(void)
 {
 	struct puppet p = puppet();
@@ -1088,7 +1105,7 @@ static void t_many(void)
 	unsigned most = 0;
 	int fd, n = 0;
 
-	begin("a process with 9000 descriptors opens the device: found within 4 samples, none of which looks at all");
+	begin("a process with 9000 descriptors opens the device: found within 4 samples, each with less than half of them examined");
 	ask(p, GROW, 9000, NULL);
 	t = watch(NOTICED, NULL);
 	steps(&t, 2);
@@ -1105,7 +1122,7 @@ static void t_many(void)
 	end_puppet(p);
 }
 
-/* ---- whatever happens ---- */
+/* ---- random operations ---- */
 
 enum { PLAYERS = 6, HELD = 8, ROUNDS = 2, ACTS = 40 };
 
@@ -1118,7 +1135,7 @@ static int nheirs;
 
 static unsigned dice(unsigned n)
 {
-	static unsigned long long x = 7;	/* the same game each time */
+	static unsigned long long x = 7;	/* the same sequence each time */
 
 	x = x * 6364136223846793005ull + 1442695040888963407ull;
 	return (unsigned)(x >> 33) % n;
@@ -1139,7 +1156,7 @@ static void act_pass(struct player *a, int k)
 	b->fd[b->n++] = ask(b->p, TAKE, 0, NULL);
 }
 
-/* With one of its descriptors. */
+/* Performs one operation with one of the process's descriptors. */
 static void act_with(struct player *a, int k)
 {
 	switch (dice(6)) {
@@ -1149,7 +1166,7 @@ static void act_with(struct player *a, int k)
 		break;
 	case 1: ask(a->p, OPEN_AT, a->fd[k], node); break;
 	case 2: act_pass(a, k); break;
-	case 3: act_pass(a, k); /* and away with it */ __attribute__((fallthrough));
+	case 3: act_pass(a, k); /* and closes it after passing it */ __attribute__((fallthrough));
 	case 4: ask(a->p, CLOSE, a->fd[k], NULL); a->fd[k] = a->fd[--a->n]; break;
 	case 5: ask(a->p, PIPE_AT, a->fd[k], NULL); a->fd[k] = a->fd[--a->n]; break;
 	}
@@ -1181,10 +1198,10 @@ static bool same(struct view a, struct view b, const char *path)
 	return a.p && b.p && a.e - a.p == b.e - b.p && !memcmp(a.p, b.p, a.e - a.p);
 }
 
-/* What it shows is what a new run sees. */
+/* Checks that the run shows what a new run shows. */
 static void want_truth(const struct trace *t, int round)
 {
-	struct run *r = run("procs -r -o json", NULL);
+	struct run *r = run("clients -r -o json", NULL);
 	int n = 0;
 
 	ended(r, 0);
@@ -1192,13 +1209,13 @@ static void want_truth(const struct trace *t, int round)
 		struct view got = shown(t, (long long)num(v, "client"));
 
 		n++;
-		if (want(got.p, "round %d: client %.0f of pid %.0f is not shown", round, num(v, "client"), num(v, "pid")))
-			want(same(v, got, "pid") && same(v, got, "pids"), "round %d: client %.0f: %.*s, not %.*s", round,
+		if (want(got.p, "step %d: client %.0f of pid %.0f is not shown", round, num(v, "client"), num(v, "pid")))
+			want(same(v, got, "pid") && same(v, got, "pids"), "step %d: client %.0f: %.*s, not %.*s", round,
 			     num(v, "client"), (int)strcspn(strstr(got.p, "\"pids\""), "]"), strstr(got.p, "\"pids\""),
 			     (int)strcspn(strstr(v.p, "\"pids\""), "]"), strstr(v.p, "\"pids\""));
 	}
-	want(records(t) == n, "round %d: %d clients, not %d", round, records(t), n);
-	want(n > 0, "control: nobody holds anything");
+	want(records(t) == n, "step %d: %d clients, not %d", round, records(t), n);
+	want(n > 0, "control: no process has a client");
 	drop(r);
 }
 
@@ -1206,18 +1223,18 @@ static void t_whatever(void)
 {
 	struct trace t;
 
-	begin("opened, duplicated, passed, inherited, replaced, closed in any order: it comes to know what is");
+	begin("descriptors opened, duplicated, passed, inherited, replaced and closed in random order: the run finds the true state");
 	for (int i = 0; i < PLAYERS; i++)
 		player_new(&players[i]);
 	players[0].fd[players[0].n++] = ask(players[0].p, OPEN, 1, node);
-	t = watch("procs -o json --sweep 200 0.05", NULL);
+	t = watch("clients -o json --sweep 200 0.05", NULL);
 	for (int round = 1; round <= ROUNDS; round++) {
 		for (int i = 0; i < ACTS; i++) {
 			act();
 			if (dice(4) == 0)
 				step(&t);
 		}
-		steps(&t, 10); /* for all that nothing announced */
+		steps(&t, 10); /* for the changes without a notification */
 		want_truth(&t, round);
 	}
 	leave(&t);
@@ -1242,7 +1259,7 @@ static void t_hotplug(void)
 	struct trace t;
 	unsigned quiet;
 
-	begin("devices that go and come while it runs: /sys is looked at when their nodes do");
+	begin("devices appear and disappear during a run: /sys is read when their nodes change");
 	t = watch("-o json 0.1", NULL);
 	steps(&t, 3);
 	quiet = t.calls;
@@ -1254,12 +1271,12 @@ static void t_hotplug(void)
 	steps(&t, 2);
 	want(!device_shown(&t, "card1"), "card1 is still shown");
 	steps(&t, 2);
-	want(t.calls < quiet + 40, "%u calls when it is quiet again, %u before", t.calls, quiet);
+	want(t.calls < quiet + 40, "%u calls in the next quiet sample, %u before", t.calls, quiet);
 	leave(&t);
 	end();
 }
 
-/* The folders of the nodes go with the last one, and are others when they come back. */
+/* The folders of the nodes disappear with the last node, and are new folders when they reappear. */
 static void t_folders(void)
 {
 	static const struct { const char *unplug, *add, *node; } gpus[] = {
@@ -1270,7 +1287,7 @@ static void t_folders(void)
 	struct puppet p = puppet();
 	struct trace t;
 
-	begin("/dev/dri and /dev/accel go and come: opens are noticed as before");
+	begin("/dev/dri and /dev/accel disappear and reappear: opens are still noticed");
 	t = watch(NOTICED, NULL);
 	steps(&t, 2);
 	for (size_t i = 0; i < LEN(gpus); i++)
@@ -1283,11 +1300,11 @@ static void t_folders(void)
 	for (size_t i = 0; i < LEN(gpus); i++) {
 		int fd, n = 0;
 
-		do /* numbers are not used again while the former device is not all gone */
+		do /* a number is not reused until the former device is fully released */
 			snprintf(nodes[i], sizeof nodes[i], "%s%d", gpus[i].node, n);
 		while (access(nodes[i], F_OK) && ++n < 192);
 		if (access(nodes[i], F_OK)) {
-			want(access(gpus[i].unplug, F_OK), "control: no %s", gpus[i].node);
+			want(access(gpus[i].unplug, F_OK), "control: %s is missing", gpus[i].node);
 			continue;
 		}
 		fd = ask(p, OPEN, 1, nodes[i]);

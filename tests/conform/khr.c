@@ -1,19 +1,22 @@
-/* khr.c - what KD_KHR_perfcounter says, sentence by sentence, and what KD/KHR_perfcounter.h adds: TAP. A black box: it
- * includes the header, links libgpustat.a and looks at this machine, whatever it has.
- * SPDX-License-Identifier: MIT */
+/* khr.c - tests KD_KHR_perfcounter sentence by sentence, and the additions of KD/KHR_perfcounter.h.
+ * Prints TAP. A black-box test: it includes the header, links libgpustat.a and works with the
+ * hardware of this machine. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* sched_setaffinity, setgroups, madvise */
 #include <KD/KHR_perfcounter.h>
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,13 +26,13 @@
 
 enum {
 	NOBODY = 65534,
-	PATIENCE = 240, /* s: then something waits for ever */
-	TRIES = 40,     /* of what a busy machine may delay beyond a clock tick */
+	PATIENCE = 240, /* s: afterwards the test counts as hung */
+	TRIES = 40,     /* for delays on a busy machine that exceed a clock tick */
 	THREADS = 8,
 	MANY = 20000
 };
 
-/* --- TAP ------------------------------------------------------------------------------------------------ */
+/* --- TAP -------------------------------------------------------------------------------------- */
 
 static int ran, failed;
 
@@ -47,7 +50,7 @@ static void skip(const char *name, const char *why)
 	fflush(stdout);
 }
 
-/* As ok(), of what a child of its own says: 0 is true, 77 that it cannot be tried. */
+/* As ok(), for a test in a child process: status 0 is passed, 77 is skipped. */
 static void ok_child(int (*test)(void), const char *name, const char *why)
 {
 	int status = -1;
@@ -65,7 +68,7 @@ static void ok_child(int (*test)(void), const char *name, const char *why)
 		printf("# wait status %d\n", status);
 }
 
-/* --- helpers ---------------------------------------------------------------------------------------------- */
+/* --- helpers ---------------------------------------------------------------------------------- */
 
 static int is_error(KDint got, KDint error)
 {
@@ -75,7 +78,7 @@ static int is_error(KDint got, KDint error)
 	return got == -1 && had == error;
 }
 
-/* The index of a counter; -1: there is none. */
+/* The index of a counter; -1: not found. */
 static KDint find(const char *vendor, const char *name)
 {
 	KDint n = kdGetNumberOfCountersKHR(), i;
@@ -114,7 +117,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Keeps the CPU that we are pinned to busy. */
+/* Keeps the pinned CPU busy. */
 static void burn(double seconds)
 {
 	double end = now() + seconds;
@@ -142,10 +145,10 @@ static int exists(const char *path)
 	return access(path, F_OK) == 0;
 }
 
-/* --- section 3: the names ---------------------------------------------------------------------------------- */
+/* --- section 3: names ------------------------------------------------------------------------- */
 
 struct name {
-	const char *text; /* %d: the CPU */
+	const char *text; /* %d: the number of the CPU */
 	const char *unit;
 	int gpu, share;
 };
@@ -175,10 +178,10 @@ static const struct name of_cpu[] = {
 	{ "Culled primitive count", "", 1, 0 },
 };
 
-static char dir[64]; /* of files of counters; "": none */
+static char dir[64]; /* folder of counter files; "": none */
 static int has_gpu;
-static int cpus[4096], ncpus; /* of /proc/stat */
-static int pinned = -1;       /* the CPU that we run on */
+static int cpus[4096], ncpus; /* from /proc/stat */
+static int pinned = -1;       /* the CPU of this test */
 static KDint busy, memory, switches;
 
 static void find_cpus(void)
@@ -217,7 +220,7 @@ static int ends_with(const char *s, const char *end)
 	return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-/* Whether the row's counter is there, says its unit, and has the limits that go with it. */
+/* Returns whether the counter of the row is listed, with its unit and the limits for that unit. */
 static int is_listed(const struct name *row, int x)
 {
 	char name[128];
@@ -257,7 +260,7 @@ static void test_names(void)
 	}
 }
 
-/* --- sections 4 and 5 ------------------------------------------------------------------------------------------ */
+/* --- sections 4 and 5 ------------------------------------------------------------------------- */
 
 static int is_recommended(const char *name)
 {
@@ -302,27 +305,27 @@ static void test_info(void)
 		spelled &= is_recommended(c->name) || is_native(c->name) || strcmp(c->vendorName, "farm") == 0;
 	}
 	ok(whole, "6.2: indices are 0-based: 0 to the number less 1 have information");
-	ok(vendors, "5.1: every counter has a vendor's name");
+	ok(vendors, "5.1: every counter has a vendor name");
 	ok(names, "5.1: every counter has a name");
 	ok(texts, "5.1: every counter has a description");
-	ok(limits, "5.1: no minimal value is above the maximal one");
-	ok(scales, "5.1: the scale takes the value to 0..100, or is unknown; without a limit it is unknown");
-	ok(spelled, "3: all others are named source/device/instance/quantity");
+	ok(limits, "5.1: no minimum is above the maximum");
+	ok(scales, "5.1: the scale converts the value to 0..100, or is unknown; it is unknown without a limit");
+	ok(spelled, "3: all other counters are named source/device/instance/quantity");
 }
 
 static void test_constants(void)
 {
-	ok(KD_KHR_perfcounter == 1, "2: including the header is all, and KD_KHR_perfcounter is defined");
+	ok(KD_KHR_perfcounter == 1, "2: only the header has to be included, and it defines KD_KHR_perfcounter");
 	ok(KD_INFINITE_COUNTER_VAL_KHR == KDINT64_MAX && KDINT64_MAX == 0x7fffffffffffffff,
 	   "4: an infinite value is KDINT64_MAX");
 	ok(KD_UNKNOWN_COUNTER_VAL_KHR == -1, "4: an unknown value is -1");
 	ok(sizeof(KDint) >= 4 && sizeof(KDint64) == 8 && sizeof(KDuint64) == 8 && sizeof(KDfloat32) == 4,
-	   "5: types are as wide as OpenKODE says");
+	   "5: types have the sizes that OpenKODE defines");
 }
 
-/* --- section 6 --------------------------------------------------------------------------------------------------- */
+/* --- section 6 -------------------------------------------------------------------------------- */
 
-/* In a process that has called nothing yet: no call must come before another. */
+/* Runs in a process without earlier calls: no function requires another one to be called first. */
 static int child_uninitialised(void)
 {
 	KDint i = 0;
@@ -346,16 +349,16 @@ static void test_listing(void)
 	int refused = 1;
 
 	snprintf(name, sizeof(name), "%s", c ? c->name : "");
-	ok(n >= LEN(of_all), "6.1: the number of counters");
+	ok(n >= LEN(of_all), "6.1: the number of counters is at least that of the recommended ones");
 	ok(kdGetNumberOfCountersKHR() >= n && kdGetCounterInformationKHR(0) == c && c && strcmp(c->name, name) == 0,
-	   "6.1: counters keep their indices and texts when the list is looked through again");
+	   "6.1: counters keep their indices and texts when they are listed again");
 	bad[0] = kdGetNumberOfCountersKHR();
 	for (i = 0; i < LEN(bad); i++)
 		refused &= kdGetCounterInformationKHR(bad[i]) == KD_NULL && is_error(-1, KD_EINVAL);
 	ok(refused, "6.2: KD_NULL and KD_EINVAL for the number itself, -1, -2, KDINT_MIN, KDINT_MAX");
 }
 
-/* A function with a list of indexes, told apart by which. */
+/* Calls one of the functions that take a list of indexes. */
 static KDint call(int which, const KDint *is, KDint n, KDint64 *values)
 {
 	return which == 0 ? kdActivateCountersKHR(is, n) : which == 1 ? kdDeactivateCountersKHR(is, n) :
@@ -395,11 +398,11 @@ static void test_bad_lists(void)
 		list[0] = memory;
 		snprintf(test, sizeof(test), "%s: KD_EINVAL for KDINT_MAX indexes of which the first is good", names[which]);
 		ok(is_error(call(which, list, KDINT_MAX, values), KD_EINVAL), test);
-		snprintf(test, sizeof(test), "%s: no index at all is no error", names[which]);
+		snprintf(test, sizeof(test), "%s: an empty list of indexes is not an error", names[which]);
 		ok(call(which, list, 0, values) == 0, test);
 	}
 	ok(is_error(kdGetCounterValuesKHR(list, 1, KD_NULL), KD_EINVAL), "6.7: KD_EINVAL without an array for the values");
-	ok(values[0] == -77 && values[2] == -77, "6.7: the values are left as they were where it fails");
+	ok(values[0] == -77 && values[2] == -77, "6.7: a failed call leaves the values unchanged");
 }
 
 static void test_activation(void)
@@ -412,26 +415,26 @@ static void test_activation(void)
 	bad[1] = -1;
 	bad[2] = switches;
 	ok(value_of(memory) == UNKNOWN, "6.7: an inactive counter is unknown");
-	ok(kdStartSamplingKHR() == 0, "6.5: sampling starts with nothing active");
+	ok(kdStartSamplingKHR() == 0, "6.5: sampling can be started without an active counter");
 	ok(value_of(memory) == UNKNOWN, "6.7: an inactive counter is unknown while sampling is on");
 	ok(is_error(kdActivateCountersKHR(bad, 3), KD_EINVAL) && value_of(memory) == UNKNOWN &&
-	   value_of(switches) == UNKNOWN, "6.3: nothing is activated where one index is bad");
+	   value_of(switches) == UNKNOWN, "6.3: no counter is activated if one index is bad");
 	ok(kdActivateCountersKHR(two, 1) == 0 && value_of(memory) > 0 && value_of(switches) == UNKNOWN,
-	   "6.3: the first numindexes counters become active, no other");
+	   "6.3: only the first numindexes counters become active");
 	ok(kdActivateCountersKHR(two, 2) == 0 && value_of(memory) > 0 && value_of(switches) >= 0,
-	   "6.3: what is active already stays so");
+	   "6.3: an active counter stays active");
 	ok(is_error(kdDeactivateCountersKHR(bad, 3), KD_EINVAL) && value_of(memory) > 0 && value_of(switches) >= 0,
-	   "6.4: nothing is deactivated where one index is bad");
+	   "6.4: no counter is deactivated if one index is bad");
 	ok(kdDeactivateCountersKHR(two, 1) == 0 && value_of(memory) == UNKNOWN && value_of(switches) >= 0,
-	   "6.4: the first numindexes counters become inactive, no other");
-	ok(kdDeactivateCountersKHR(two, 2) == 0 && value_of(switches) == UNKNOWN, "6.4: what is inactive already stays so");
+	   "6.4: only the first numindexes counters become inactive");
+	ok(kdDeactivateCountersKHR(two, 2) == 0 && value_of(switches) == UNKNOWN, "6.4: an inactive counter stays inactive");
 	two[1] = memory;
 	ok(kdActivateCountersKHR(two, 2) == 0 && value_of(memory) > 0 && kdDeactivateCountersKHR(two, 2) == 0 &&
-	   value_of(memory) == UNKNOWN, "6.3, 6.4: an index may stand twice");
+	   value_of(memory) == UNKNOWN, "6.3, 6.4: an index may occur twice");
 	ok(kdStopSamplingKHR() == 0, "6.6: sampling stops");
-	ok(kdStopSamplingKHR() == 0, "6.6: and may be stopped again");
-	ok(activate(memory) == 0 && value_of(memory) == UNKNOWN, "6.7: what is active but never started is unknown");
-	ok(deactivate(memory) == 0, "6.4: also where sampling is off");
+	ok(kdStopSamplingKHR() == 0, "6.6: sampling may be stopped twice");
+	ok(activate(memory) == 0 && value_of(memory) == UNKNOWN, "6.7: an active counter is unknown before the first start");
+	ok(deactivate(memory) == 0, "6.4: a counter can be deactivated while sampling is stopped");
 }
 
 static void test_gpu_names(void)
@@ -458,11 +461,12 @@ static void test_gpu_names(void)
 		unknown &= deactivate(i) == 0;
 	}
 	kdStopSamplingKHR();
-	ok(unknown && seen >= 4, has_gpu ? "6.3: counters of GPUs can be activated, whether this machine can tell them or not" :
-	   "6.3, 6.7: on a machine without a GPU its counters can be activated, and are unknown, never 0");
+	ok(unknown && seen >= 4, has_gpu ? "6.3: counters of GPUs can be activated, whether this machine has values for them or not" :
+	   "6.3, 6.7: on a machine without a GPU GPU counters can be activated, and are unknown, never 0");
 }
 
-/* Whether a counter of the busy CPU, which was not 0, is it behind what makes it so: a reading comes too late at times. */
+/* Returns whether a counter of the busy CPU that was above 0 is 0 after calling what(). Tried
+ * repeatedly, because a reading may be delayed. */
 static int zeroed(void (*what)(void))
 {
 	int i;
@@ -498,20 +502,20 @@ static void test_utilisation(void)
 	burn(0.2);
 	v = value_of(busy);
 	printf("# CPU %d: %d %%\n", pinned, (int)v);
-	ok(v >= 50 && v <= 100, "3.1: the utilisation of a CPU that is kept busy is 50 to 100");
+	ok(v >= 50 && v <= 100, "3.1: the utilization of a busy CPU is 50 to 100");
 	for (i = 0; i < 40; i++) {
 		burn(0.005);
 		v = value_of(busy);
 		least = v < least ? v : least;
 		most = v > most ? v : most;
 	}
-	ok(least >= 0 && most <= 100, "3.1: utilisation stays within 0..100 however often it is read");
-	ok(zeroed(start), "6.5: starting makes the values 0, also while sampling is on");
+	ok(least >= 0 && most <= 100, "3.1: utilization stays within 0..100 for any rate of readings");
+	ok(zeroed(start), "6.5: a start sets the values to 0, also while sampling is on");
 	burn(0.1);
-	ok(value_of(busy) > 0, "6.5: and what is active runs from then on");
-	ok(zeroed(reactivate), "6.3: what is activated while sampling is on starts at 0");
+	ok(value_of(busy) > 0, "6.5: active counters run after the start");
+	ok(zeroed(reactivate), "6.3: a counter activated while sampling is on starts at 0");
 	burn(0.1);
-	ok(value_of(busy) > 0, "6.3: and runs");
+	ok(value_of(busy) > 0, "6.3: a counter activated while sampling is on runs");
 	kdStopSamplingKHR();
 	deactivate(busy);
 }
@@ -533,7 +537,7 @@ static void test_stop(void)
 	kdGetNumberOfCountersKHR();
 	kdGetCounterValuesKHR(list, 3, is);
 	ok(memcmp(was, is, sizeof(is)) == 0 && was[0] > 0 && was[1] >= 0 && was[2] >= 0,
-	   "6.6: stopped, the values stay as they are");
+	   "6.6: after a stop the values stay unchanged");
 	kdStartSamplingKHR();
 	burn(0.1);
 	ok(value_of(busy) > 0, "6.5: sampling starts again");
@@ -556,18 +560,18 @@ static void test_values(void)
 	activate(list[3]);
 	kdStartSamplingKHR();
 	ok(kdGetCounterValuesKHR(list, 4, got) == 0 && got[1] == UNKNOWN && got[0] > 4096 && got[3] > 0 && got[3] < got[0],
-	   "6.7: each value stands where its index stands");
-	ok(got[0] == got[2], "6.7: an index may stand twice, and has one value");
-	ok(got[4] == -77, "6.7: no value behind the last one is written");
+	   "6.7: values are in the order of the indexes");
+	ok(got[0] == got[2], "6.7: both values of an index that occurs twice are equal");
+	ok(got[4] == -77, "6.7: no value is written after the last one");
 	for (i = 0; i < MANY; i++)
 		many[i] = i % 2 ? memory : switches;
 	values[MANY] = -77;
 	ok(kdGetCounterValuesKHR(many, MANY, values) == 0, "6.7: a list may be longer than there are counters");
 	for (i = 0; i < MANY; i++)
 		right &= i % 2 ? values[i] > 4096 : values[i] == UNKNOWN;
-	ok(right && values[MANY] == -77, "6.7: and has all values in their places");
+	ok(right && values[MANY] == -77, "6.7: a list longer than the number of counters has all values, in order");
 	ok(kdActivateCountersKHR(many, MANY) == 0 && value_of(switches) >= 0 && kdDeactivateCountersKHR(many, MANY) == 0 &&
-	   value_of(memory) == UNKNOWN, "6.3, 6.4: so for activating and deactivating");
+	   value_of(memory) == UNKNOWN, "6.3, 6.4: activation and deactivation accept such a list");
 	deactivate(list[3]);
 	kdStopSamplingKHR();
 }
@@ -589,18 +593,18 @@ static void test_cost(void)
 		deactivate(find(NULL, of_all[k].text));
 	after = open_files();
 	kdStopSamplingKHR();
-	printf("# files: %d, %d while inactive, %d behind\n", had, idle, after);
+	printf("# files: %d, %d while inactive, %d afterwards\n", had, idle, after);
 	if (had < 0) {
 		skip("an inactive counter opens no file", "no /proc/self/fd");
 		return;
 	}
 	ok(idle == had, "1: an inactive counter opens no file");
-	ok(after == had, "6.4: deactivated, it has closed what it opened");
+	ok(after == had, "6.4: after deactivation the opened files are closed");
 }
 
-/* --- what the host's counters say -------------------------------------------------------------------------------------- */
+/* --- values of host counters ------------------------------------------------------------------ */
 
-/* Touches so many pages for the first time: a fault each. */
+/* Touches this number of pages for the first time: one fault for each. */
 static void touch(int pages)
 {
 	char *p = mmap(NULL, 256 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -626,16 +630,16 @@ static KDint find_end(const char *end)
 	return i < n ? i : -1;
 }
 
-/* A counter that only rises, of the whole machine; the rest of it does something, too. */
+/* Tests a cumulative counter of the whole machine; other processes also increase it. */
 static void test_count(void)
 {
-	static const char test[] = "6.5: a count is what came since the start, and nothing from before";
+	static const char test[] = "6.5: a count contains only the events since the start";
 	KDint faults = find_end("/page-faults");
 	KDint64 v = 0, least = KDINT64_MAX;
 	int rose = 1, i;
 
 	if (faults < 0 || activate(faults)) {
-		skip(test, "no count of page faults, or it is refused");
+		skip(test, "page faults are not counted here, or not permitted");
 		return;
 	}
 	for (i = 0; i < 10; i++) {
@@ -654,7 +658,7 @@ static void test_count(void)
 	deactivate(faults);
 }
 
-/* What has numbers for names in /proc. */
+/* The number of processes: names in /proc that are numbers. */
 static int processes(void)
 {
 	DIR *d = opendir("/proc");
@@ -668,7 +672,7 @@ static int processes(void)
 	return n;
 }
 
-/* Does what such counters count, for a while. */
+/* Does the work that these counters count, for some time. */
 static void work(const char *path)
 {
 	static char block[1 << 16];
@@ -690,7 +694,7 @@ static void work(const char *path)
 	unlink(path);
 }
 
-/* Rates of what work() does. */
+/* Tests a rate while work() runs. */
 static void test_rate(const char *name, const char *path, const char *test)
 {
 	KDint i = find(NULL, name);
@@ -707,6 +711,57 @@ static void test_rate(const char *name, const char *path, const char *test)
 	deactivate(i);
 	if (!ok(v > 0, test))
 		printf("# %s: %ld\n", name, (long)v);
+}
+
+/* Reads a file through a mapping after its pages were dropped from the page cache. Returns the
+ * number of major faults of this process, which the kernel counts by itself. */
+static long fault(const char *path)
+{
+	enum { BYTES = 4 << 20 };
+	static char block[1 << 16];
+	struct rusage was, is;
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600), i;
+	volatile char *p;
+
+	for (i = 0; i < BYTES; i += (int)sizeof(block))
+		if (write(fd, block, sizeof(block)) < 0)
+			break;
+	fsync(fd);
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	getrusage(RUSAGE_SELF, &was);
+	p = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	madvise((void *)(size_t)p, BYTES, MADV_RANDOM);
+	for (i = 0; p != MAP_FAILED && i < BYTES; i += 4096)
+		(void)p[i];
+	getrusage(RUSAGE_SELF, &is);
+	munmap((void *)(size_t)p, BYTES);
+	close(fd);
+	unlink(path);
+	return is.ru_majflt - was.ru_majflt;
+}
+
+/* Page faults that the page cache serves are not counted. */
+static void test_cache_faults(const char *path)
+{
+	const char *test = "3.2: \"Cache pages fault / sec\" increases while a task reads a file that is not in the cache";
+	KDint i = find(NULL, "Cache pages fault / sec");
+	KDint64 v = 0;
+	long faults = 0;
+	int k;
+
+	activate(i);
+	kdStartSamplingKHR();
+	for (k = 0; k < TRIES && v <= 0; k++) {
+		faults += fault(path);
+		burn(0.02);
+		v = value_of(i);
+	}
+	kdStopSamplingKHR();
+	deactivate(i);
+	if (!faults)
+		skip(test, "this file system keeps all pages");
+	else
+		ok(v > 0, test);
 }
 
 static void test_host(const char *path)
@@ -729,26 +784,26 @@ static void test_host(const char *path)
 	}
 	kdStopSamplingKHR();
 	kdDeactivateCountersKHR(list, 4);
-	ok(near, "3.4: \"Processes amount\" is how many there are in /proc");
-	ok(v[3] >= v[2], "3.4: \"Threads amount\" is no less");
+	ok(near, "3.4: \"Processes amount\" is the number of processes in /proc");
+	ok(v[3] >= v[2], "3.4: \"Threads amount\" is not below \"Processes amount\"");
 	ok(v[0] > 1 << 20 && v[1] > 1 << 20, "3.2: memory usage is in bytes");
 	for (i = 0; i < 4; i++) {
 		const KDCounterInfoKHR *c = kdGetCounterInformationKHR(list[i]);
 
 		within &= v[i] >= c->minValue && v[i] <= c->maxValue;
 	}
-	ok(within, "5.1: values are between the minimal and the maximal one");
-	test_rate("Context switched / sec", path, "3.4: \"Context switched / sec\" of a task that sleeps");
-	test_rate("Cache pages fault / sec", path, "3.2: \"Cache pages fault / sec\" of a task that touches new pages");
+	ok(within, "5.1: values are between minimum and maximum");
+	test_rate("Context switched / sec", path, "3.4: \"Context switched / sec\" increases while a task sleeps repeatedly");
+	test_cache_faults(path);
 	if (access("/proc/self/io", R_OK) == 0) {
-		test_rate("File write bytes / sec", path, "3.3: \"File write bytes / sec\" of a task that writes");
-		test_rate("File read bytes / sec", path, "3.3: \"File read bytes / sec\" of a task that reads");
+		test_rate("File write bytes / sec", path, "3.3: \"File write bytes / sec\" increases while a task writes");
+		test_rate("File read bytes / sec", path, "3.3: \"File read bytes / sec\" increases while a task reads");
 	} else {
 		skip("3.3: \"File write bytes / sec\" and read", "this kernel has no /proc/self/io");
 	}
 }
 
-/* --- KD_EACCES ----------------------------------------------------------------------------------------------------- */
+/* --- KD_EACCES -------------------------------------------------------------------------------- */
 
 static KDint refused(KDint n)
 {
@@ -762,7 +817,7 @@ static KDint refused(KDint n)
 	return -1;
 }
 
-/* As nobody: some counter of perf events is refused, unless there is none. */
+/* As an unprivileged user: a counter of perf events is denied, unless there is none. */
 static int child_refused(void)
 {
 	KDint list[3];
@@ -771,6 +826,9 @@ static int child_refused(void)
 		return 77;
 	list[0] = memory;
 	list[1] = refused(kdGetNumberOfCountersKHR());
+	if (list[1] >= 0 && (is_recommended(kdGetCounterInformationKHR(list[1])->name) ||
+			     !strstr(kdGetCounterInformationKHR(list[1])->description, "; requires CAP_")))
+		return 1;
 	list[2] = switches;
 	if (list[1] < 0)
 		return 77;
@@ -780,7 +838,83 @@ static int child_refused(void)
 		 value_of(memory) > 0);
 }
 
-/* --- the error indicator, threads, fork ------------------------------------------------------------------------------ */
+/* As an unprivileged user: all recommended names can be activated together. Those that may not be
+ * read are unknown. */
+static int child_recommended(void)
+{
+	KDint list[64], n = 0, i;
+	KDint64 values[64];
+	const KDCounterInfoKHR *c;
+	int any = 0;
+
+	if (geteuid() == 0 && (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY)))
+		return 77;
+	for (i = 0; n < LEN(list) && (c = kdGetCounterInformationKHR(i)) && is_recommended(c->name); i++)
+		list[n++] = i;
+	if (kdActivateCountersKHR(list, n) || kdStartSamplingKHR())
+		return 1;
+	burn(0.05);
+	if (kdGetCounterValuesKHR(list, n, values))
+		return 2;
+	for (i = 0; i < n; i++)
+		any += values[i] >= 0;
+	return any >= 8 ? kdDeactivateCountersKHR(list, n) : 3;
+}
+
+/* All counters of the machine can be activated together. */
+/* Whether the kernel refuses the event that counts each call of a kernel function: only that one asks
+ * the security module even to be counted (perf_trace_event_perm() of kernel/trace/trace_event_perf.c). */
+static int refuses_function(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .disabled = 1 };
+	FILE *f = fopen("/sys/kernel/tracing/events/ftrace/function/id", "r");
+	unsigned long long id = 0;
+	int fd, known = f && fscanf(f, "%llu", &id) == 1;
+
+	if (f)
+		fclose(f);
+	attr.config = id;
+	fd = known ? (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC) : -1;
+	if (fd >= 0)
+		close(fd);
+	return known && fd < 0;
+}
+
+static int child_all(void)
+{
+	KDint n = kdGetNumberOfCountersKHR(), *list = calloc((size_t)n, sizeof(*list)), i, some = 0;
+	KDint function = refuses_function() ? find(NULL, "perf/tracepoint/ftrace/function") : -1;
+
+	if (geteuid() != 0)
+		return 77;
+	for (i = 0; i < n; i++)
+		if (i != function)
+			list[some++] = i;
+	return kdActivateCountersKHR(list, some) || kdStartSamplingKHR() || value_of(memory) <= 0;
+}
+
+/* Names are found without kdGetNumberOfCountersKHR(), as far as they are asked for, at the indexes
+ * that the whole list has. */
+static int child_found(void)
+{
+	const KDCounterInfoKHR *c;
+	KDint i = 0, n;
+	char first[64];
+
+	while ((c = kdGetCounterInformationKHR(i)) && strcmp(c->name, "Context switched / sec") != 0)
+		i++;
+	if (!c || activate(i) || kdStartSamplingKHR())
+		return 1;
+	snprintf(first, sizeof(first), "%s", kdGetCounterInformationKHR(0)->name);
+	n = kdGetNumberOfCountersKHR();
+	if (n <= i || kdGetCounterInformationKHR(i) != c || strcmp(kdGetCounterInformationKHR(0)->name, first) != 0)
+		return 2;
+	while (kdGetCounterInformationKHR(i))
+		i++;
+	return i == n && kdGetNumberOfCountersKHR() == n ? 0 : 3;
+}
+
+/* --- the error indicator, threads, fork ------------------------------------------------------- */
 
 static void *other_thread(void *arg)
 {
@@ -798,7 +932,7 @@ static void test_errors(void)
 	pthread_t t;
 
 	kdSetError(KD_EBUSY);
-	ok(kdGetError() == KD_EBUSY && kdGetError() == KD_EBUSY, "6: kdGetError gives what was stored last");
+	ok(kdGetError() == KD_EBUSY && kdGetError() == KD_EBUSY, "6: kdGetError returns the last stored error");
 	activate(memory);
 	kdStartSamplingKHR();
 	value_of(memory);
@@ -806,16 +940,16 @@ static void test_errors(void)
 	kdGetNumberOfCountersKHR();
 	kdStopSamplingKHR();
 	deactivate(memory);
-	ok(kdGetError() == KD_EBUSY, "6: no call that succeeds changes it");
+	ok(kdGetError() == KD_EBUSY, "6: a successful call does not change the error");
 	if (pthread_create(&t, NULL, other_thread, seen) == 0)
 		pthread_join(t, NULL);
-	ok(seen[0] == 0 && seen[1] == KD_EINVAL && kdGetError() == KD_EBUSY, "6: each thread has its own");
+	ok(seen[0] == 0 && seen[1] == KD_EINVAL && kdGetError() == KD_EBUSY, "6: each thread has its own error");
 	kdSetError(0);
 }
 
-static int halt; /* of the threads: atomic */
+static int halt; /* shared by the threads: atomic */
 
-/* All calls at once, as each thread likes: 0, or a line of what went wrong. */
+/* All functions at once, in each thread: returns 0, or the line of the failure. */
 static void *hammer(void *arg)
 {
 	KDint list[4], bad = -1;
@@ -860,9 +994,9 @@ static void test_threads(void)
 			printf("# thread %d: line %d\n", i, (int)(intptr_t)wrong[i]);
 		right &= !wrong[i];
 	}
-	ok(made == THREADS && right, "threads: eight call everything at once, and all calls and values are right");
+	ok(made == THREADS && right, "threads: eight threads call all functions at the same time, and all results are correct");
 	deactivate(busy);
-	ok(activate(memory) == 0 && kdStartSamplingKHR() == 0 && value_of(memory) > 0, "threads: and the counters work on");
+	ok(activate(memory) == 0 && kdStartSamplingKHR() == 0 && value_of(memory) > 0, "threads: the counters still work afterwards");
 	deactivate(memory);
 	kdStopSamplingKHR();
 }
@@ -880,13 +1014,13 @@ static void test_fork(void)
 {
 	activate(memory);
 	kdStartSamplingKHR();
-	ok_child(child_forked, "fork: the child has the counters as they were, and its own from then on", "");
-	ok(value_of(memory) > 0 && value_of(switches) == UNKNOWN, "fork: what it does with them is nothing to its parent");
+	ok_child(child_forked, "fork: the child has a copy of the counters, independent from then on", "");
+	ok(value_of(memory) > 0 && value_of(switches) == UNKNOWN, "fork: changes in the child do not affect the parent");
 	deactivate(memory);
 	kdStopSamplingKHR();
 }
 
-/* --- section 1: other programs are suppliers --------------------------------------------------------------------------- */
+/* --- section 1: other programs as providers --------------------------------------------------- */
 
 static void put_file(const char *name, const char *text)
 {
@@ -929,62 +1063,62 @@ static void test_supplier(void)
 	KDint jobs = find("farm", "jobs"), heat = find("farm", "heat"), n, later;
 	const KDCounterInfoKHR *c = kdGetCounterInformationKHR(heat);
 
-	ok(jobs >= 0 && heat >= 0, "1: a file of lines NAME VALUE UNIT supplies counters, and its name is their vendor's");
-	ok(c && ends_with(c->description, "(watts)"), "1: with their unit");
+	ok(jobs >= 0 && heat >= 0, "1: a file with lines NAME VALUE UNIT provides counters, and the file's name is their vendor name");
+	ok(c && ends_with(c->description, "(watts)"), "1: counters of a file have their unit");
 	ok(activate(jobs) == 0 && activate(heat) == 0 && kdStartSamplingKHR() == 0 && value_of(jobs) == 12 &&
-	   value_of(heat) == 55, "1: with their values");
+	   value_of(heat) == 55, "1: counters of a file have their value");
 	n = kdGetNumberOfCountersKHR();
 	put_file("farm", "jobs 13\nheat 56 watts\nlate 7 s\n");
-	ok(value_of(jobs) == 13 && value_of(heat) == 56, "1: which are read anew");
-	ok(kdGetCounterInformationKHR(n) == KD_NULL, "6.1: what is new is listed once its number is asked for");
+	ok(value_of(jobs) == 13 && value_of(heat) == 56, "1: the file is read again for each value");
+	ok(kdGetCounterInformationKHR(n) == KD_NULL, "6.1: a new counter is listed after the next kdGetNumberOfCountersKHR");
 	later = find("farm", "late");
 	ok(later >= n && find("farm", "jobs") == jobs && find("farm", "heat") == heat,
-	   "6.1: behind all others, which keep their indices");
+	   "6.1: a new counter comes after all others, which keep their indices");
 	kdStopSamplingKHR();
 	put_file("farm", "jobs 14\nheat 57 watts\nlate 8 s\n");
-	ok(value_of(jobs) == 13 && value_of(heat) == 56, "6.6: stopped, values stay though the file has others");
+	ok(value_of(jobs) == 13 && value_of(heat) == 56, "6.6: after a stop the values stay, although the file has new ones");
 	kdStartSamplingKHR();
-	ok(value_of(jobs) == 14, "6.5: started, they go on");
+	ok(value_of(jobs) == 14, "6.5: after a start the values are updated again");
 	put_file("farm", "heat 58 watts\n");
-	ok(value_of(jobs) == UNKNOWN && value_of(heat) == 58, "6.7: a counter that has vanished is unknown, others are not");
+	ok(value_of(jobs) == UNKNOWN && value_of(heat) == 58, "6.7: a counter that has disappeared from its file is unknown, the others are not");
 	drop_file("farm");
-	ok(value_of(heat) == UNKNOWN && kdGetCounterInformationKHR(heat) == c, "6.7: so when its file has; it keeps its index");
+	ok(value_of(heat) == UNKNOWN && kdGetCounterInformationKHR(heat) == c, "6.7: a counter whose file has disappeared is unknown and keeps its index");
 	put_file("farm", "jobs 15\nheat 59 watts\n");
-	ok(find("farm", "jobs") == jobs && value_of(jobs) == 15 && value_of(heat) == 59, "6.7: until it comes back");
+	ok(find("farm", "jobs") == jobs && value_of(jobs) == 15 && value_of(heat) == 59, "6.7: a counter that has reappeared has its value again");
 	activate(later);
-	ok(value_of(later) == UNKNOWN, "6.3: what is not there can be activated, and is unknown");
+	ok(value_of(later) == UNKNOWN, "6.3: a counter that is missing from its file can be activated, and is unknown");
 	kdStopSamplingKHR();
 	deactivate(jobs);
 	deactivate(heat);
 	deactivate(later);
 }
 
-/* What in such a folder is no file of counters. */
+/* Files in such a folder that are not counter files. */
 static void test_strange_files(void)
 {
 	char path[128], target[160];
 	KDint jobs = find("farm", "jobs");
 
 	snprintf(path, sizeof(path), "%s/pipe", dir);
-	ok(mkfifo(path, 0600) == 0 && kdGetNumberOfCountersKHR() > 0, "1: a FIFO among the files blocks nobody");
+	ok(mkfifo(path, 0600) == 0 && kdGetNumberOfCountersKHR() > 0, "1: a FIFO in the folder does not block");
 	drop_file("pipe");
 	snprintf(path, sizeof(path), "%s/link", dir);
 	snprintf(target, sizeof(target), "%s/farm", dir);
 	ok(symlink(target, path) == 0 && find("link", "jobs") < 0 && find("link", "heat") < 0,
-	   "1: a symbolic link is no file of counters");
+	   "1: a symbolic link is ignored");
 	drop_file("link");
 	put_file(".farm", "jobs 1\n");
-	ok(find(".farm", "jobs") < 0, "1: nor is a file that is not to be seen yet: its name begins with a dot");
+	ok(find(".farm", "jobs") < 0, "1: a file whose name begins with a dot is ignored, because it is incomplete");
 	drop_file(".farm");
 	put_file("wild", "a\nb x\n\n   \nc 99999999999999999999999 s\n\001\377 1 \n fine 3 s\nfine2 4 s\n");
 	ok(find("wild", "fine2") >= 0 && find("wild", "a") < 0 && find("wild", "b") < 0,
-	   "1: lines that say nothing are left out, the others are not");
+	   "1: invalid lines are skipped, the others are read");
 	activate(jobs);
 	kdStartSamplingKHR();
 	drop_file("farm");
 	snprintf(path, sizeof(path), "%s/farm", dir);
 	ok(mkfifo(path, 0600) == 0 && value_of(jobs) == UNKNOWN,
-	   "6.7: a FIFO where a file was blocks nobody, and its counters are unknown");
+	   "6.7: a FIFO in place of a counter file does not block, and its counters are unknown");
 	kdStopSamplingKHR();
 	deactivate(jobs);
 }
@@ -999,7 +1133,7 @@ static void remove_dir(void)
 	rmdir(dir);
 }
 
-/* The counters that most tests are of. */
+/* Finds the counters that most tests use. */
 static int find_counters(void)
 {
 	char name[64];
@@ -1025,8 +1159,10 @@ static void test_section_6(int files)
 	test_count();
 	snprintf(path, sizeof(path), "%s/.work", files ? dir : "/dev");
 	test_host(path);
-	ok_child(child_refused, "6.3: -1 and KD_EACCES where the kernel refuses one, and nothing is activated",
-		 "no counter here is refused, or needs root to become somebody else");
+	ok_child(child_refused, "6.3: -1 and KD_EACCES if the kernel denies a counter, and no counter is activated",
+		 "no counter here is denied, or root is required to change the user");
+	ok_child(child_recommended, "6.3: recommended names are never refused", "needs root to change the user");
+	ok_child(child_all, "6.3: root can activate all counters together", "needs root");
 	test_errors();
 	test_threads();
 	test_fork();
@@ -1047,15 +1183,16 @@ int main(void)
 		put_file("farm", "jobs 12\nheat 55 watts\n");
 	has_gpu = exists("/sys/class/drm/card0") || exists("/sys/class/drm/renderD128");
 	ok(kdGetError() == 0, "6: the error indicator is 0 at first");
-	ok_child(child_uninitialised, "2: nothing is to be initialised: any call may be the first", "");
-	ok_child(child_rootless, "6.1: -1 and KD_EACCES where neither /proc nor /sys may be read", "needs root and a folder");
+	ok_child(child_uninitialised, "2: no initialization is required: any call may be the first", "");
+	ok_child(child_found, "2: a program can search for names from index 0 on, without kdGetNumberOfCountersKHR", "");
+	ok_child(child_rootless, "6.1: -1 and KD_EACCES if neither /proc nor /sys can be read", "needs root and a folder");
 	find_cpus();
 	pin();
 	test_constants();
 	test_listing();
 	test_names();
 	test_info();
-	if (ok(find_counters(), "3: what the rest is tried with is listed"))
+	if (ok(find_counters(), "3: the counters used by the following tests are listed"))
 		test_section_6(files);
 	if (files)
 		remove_dir();

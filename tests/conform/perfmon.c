@@ -1,5 +1,6 @@
-/* perfmon.c - what the overview of perfmon2 says, sentence by sentence: TAP. A black box: it includes the header and links
- * libperfmon2.a. See pfm.h for what is counted. SPDX-License-Identifier: MIT */
+/* perfmon.c - tests the overview of perfmon2 sentence by sentence. Prints TAP. A black-box test: it
+ * includes the header and links libperfmon2.a. The counted events are described in pfm.h.
+ * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* sched_setaffinity, syscall */
 #include <perfmon/perfmon.h>
 #include <perfmon/perfmon_fmt.h>
@@ -10,14 +11,14 @@
 #include <pthread.h>
 #include <stddef.h>
 
-/* As much as a program may have: the library's own thread has its share. */
+/* As large as a program may have it: the library's own thread also needs thread-local storage. */
 static __thread volatile char large[1 << 20];
 
 enum { SECOND_SET = 7, PERIOD = 10 /* units */, RUNS = 16 };
 
 static const uint64_t all_ones = ~(uint64_t)0;
 
-/* --- calls, one register each -------------------------------------------------------------------------------- */
+/* --- calls for one register ------------------------------------------------------------------- */
 
 static int context(uint32_t flags)
 {
@@ -57,7 +58,7 @@ static int put_pmd(int fd, unsigned n, unsigned set, uint64_t value)
 	return pfm_write_pmds(fd, &r, 1);
 }
 
-/* A period, in units, that is the same after each overflow. */
+/* A period in units, the same after each overflow. */
 static pfarg_pmd_t periodic(unsigned n, unsigned set, uint64_t period, uint32_t flags)
 {
 	pfarg_pmd_t r = pmd_of(n, set, -(period * unit));
@@ -93,7 +94,7 @@ static int start(int fd)
 	return pfm_start(fd, NULL);
 }
 
-/* A context of this thread, whose PMDs 0 and 1 count. */
+/* A context of this thread, in which PMDs 0 and 1 count. */
 static int own_context(void)
 {
 	int fd = context(0);
@@ -114,8 +115,8 @@ static uint64_t counted(int fd, unsigned n, long units)
 	return get_pmd(fd, n, 0) - from;
 }
 
-/* The least of a number of runs: what the C library does on the way into the kernel can differ by some instructions (the clock
- * in its shared page). */
+/* The minimum of several runs: the path of the C library into the kernel can differ by a few
+ * instructions (the clock in its shared page). */
 static uint64_t exactly(int fd, unsigned n, long units)
 {
 	uint64_t least = all_ones, v;
@@ -134,7 +135,7 @@ static int message(int fd, pfm_msg_t *m, int ms)
 	return readable(fd, ms) && read(fd, m, sizeof(*m)) == (long)sizeof(*m);
 }
 
-/* How many messages are there, and no others within the time. */
+/* The number of messages available, with no others arriving within the time. */
 static int messages(int fd, int ms)
 {
 	pfm_msg_t m;
@@ -150,7 +151,8 @@ static void set_nonblock(int fd)
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-/* The library has done everything once: what it touches for the first time counts no more. */
+/* Calls everything in the library once, so that no page of it is touched for the first time
+ * later. */
 static void warm_up(void)
 {
 	int i, fd;
@@ -162,8 +164,8 @@ static void warm_up(void)
 	}
 }
 
-/* As work(), but the library can keep up: what the kernel does not do at an overflow (other periods, resets, sets) it does
- * at its next chance, of which each call is one. */
+/* As work(), but slow enough for the library: what the kernel does not do at an overflow (other
+ * periods, resets, sets) the library does at its next opportunity, for example at each call. */
 static void slow_work(int fd, long units)
 {
 	for (; units > 0; units--) {
@@ -172,7 +174,7 @@ static void slow_work(int fd, long units)
 	}
 }
 
-/* --- II: contexts ------------------------------------------------------------------------------------------------ */
+/* --- II: contexts ----------------------------------------------------------------------------- */
 
 static void test_create(void)
 {
@@ -186,28 +188,28 @@ static void test_create(void)
 	well(a, "create_context returns a file descriptor");
 	is((uint64_t)c.ctx_fd, (uint64_t)a, "and stores it in ctx_fd");
 	b = context(0);
-	ok(b >= 0 && b != a, "it identifies the context uniquely: another context, another descriptor");
+	ok(b >= 0 && b != a, "two contexts have different descriptors");
 	ok(put_pmd(a, 0, 0, 5) == 0 && put_pmd(b, 0, 0, 7) == 0 && get_pmd(a, 0, 0) == 5 && get_pmd(b, 0, 0) == 7,
 	   "each context has its own PMU state");
 	d = dup(a);
-	is(get_pmd(d, 0, 0), 5, "regular sharing of descriptors: a duplicate is the same context");
+	is(get_pmd(d, 0, 0), 5, "a duplicate of the descriptor is the same context");
 	close(a);
-	is(get_pmd(d, 0, 0), 5, "which lives while one of them is open");
+	is(get_pmd(d, 0, 0), 5, "the context exists while one of its descriptors is open");
 	close(d);
-	fails(put_pmd(a, 0, 0, 5), EBADF, "no longer: EBADF");
+	fails(put_pmd(a, 0, 0, 5), EBADF, "EBADF after all descriptors are closed");
 	close(b);
 	a = open("/dev/null", O_RDONLY);
-	ok(put_pmd(a, 0, 0, 5) == -1 && (errno == EBADF || errno == EINVAL), "a descriptor that is no context is refused");
+	ok(put_pmd(a, 0, 0, 5) == -1 && (errno == EBADF || errno == EINVAL), "a descriptor that is not a context is rejected");
 	close(a);
-	fails(pfm_create_context(NULL, NULL, 0), EFAULT, "no argument at all: EFAULT");
+	fails(pfm_create_context(NULL, NULL, 0), EFAULT, "no argument: EFAULT");
 	memcpy(c.ctx_smpl_buf_id, unknown, sizeof(unknown));
-	fails(pfm_create_context(&c, NULL, 0), EINVAL, "a UUID that no format has: EINVAL");
-	fails(context(PFM_FL_NOTIFY_BLOCK), EINVAL, "blocking the thread, which Linux cannot: EINVAL");
+	fails(pfm_create_context(&c, NULL, 0), EINVAL, "an unknown UUID of a format: EINVAL");
+	fails(context(PFM_FL_NOTIFY_BLOCK), EINVAL, "blocking the thread, which Linux does not support: EINVAL");
 	fails(context(PFM_FL_NOTIFY_BLOCK | PFM_FL_SYSTEM_WIDE), EINVAL, "blocking is not supported in system-wide mode");
-	fails(context(0x40000000), EINVAL, "a flag that there is not: EINVAL");
+	fails(context(0x40000000), EINVAL, "an unknown flag: EINVAL");
 }
 
-/* One register and its error's flag. */
+/* One register and the error flag expected for it. */
 static void test_entries(void)
 {
 	pfarg_pmd_t d[3];
@@ -227,29 +229,29 @@ static void test_entries(void)
 	d[1] = pmd_of(1, 0, 0);
 	d[2] = pmd_of(2, 0, 0);
 	ok(pfm_read_pmds(fd, d, 3) == 0 && d[0].reg_value == 11 && d[1].reg_value == 0x123456789abcdef0 &&
-	   d[2].reg_value == all_ones, "read_pmds reads more than one PMD: all 64 bits of each");
+	   d[2].reg_value == all_ones, "read_pmds reads more than one PMD, with all 64 bits");
 	d[1] = pmd_of(PFM_MAX_PMDS, 0, 0);
-	fails(pfm_read_pmds(fd, d, 3), EINVAL, "a PMD beyond all: EINVAL");
-	ok(!PFM_REG_HAS_ERROR(d[0].reg_flags) && PFM_REG_HAS_ERROR(d[1].reg_flags), "its reg_flags say so, those before it nothing");
+	fails(pfm_read_pmds(fd, d, 3), EINVAL, "a PMD number above the maximum: EINVAL");
+	ok(!PFM_REG_HAS_ERROR(d[0].reg_flags) && PFM_REG_HAS_ERROR(d[1].reg_flags), "reg_flags of the bad PMD have the error, those before it do not");
 	d[1] = pmd_of(200, 0, 0);
-	ok(pfm_write_pmds(fd, d, 2) == -1 && errno == EINVAL && PFM_REG_HAS_ERROR(d[1].reg_flags), "a PMD that this PMU lacks");
+	ok(pfm_write_pmds(fd, d, 2) == -1 && errno == EINVAL && PFM_REG_HAS_ERROR(d[1].reg_flags), "a PMD that this PMU lacks: EINVAL");
 	d[1] = pmd_of(1, 9, 0);
 	ok(pfm_write_pmds(fd, d, 2) == -1 && errno == EINVAL && (d[1].reg_flags & PFM_REG_RETFL_NOSET),
-	   "a set that there is not: PFM_REG_RETFL_NOSET");
+	   "an unknown set: PFM_REG_RETFL_NOSET");
 	c[1].reg_num = 200;
 	ok(pfm_write_pmcs(fd, c, 2) == -1 && errno == EINVAL && !PFM_REG_HAS_ERROR(c[0].reg_flags) &&
-	   PFM_REG_HAS_ERROR(c[1].reg_flags), "a PMC that this PMU lacks");
+	   PFM_REG_HAS_ERROR(c[1].reg_flags), "a PMC that this PMU lacks: EINVAL");
 	d[0] = pmd_of(0, 0, 0);
 	d[0].reg_flags = PFM_REGFL_NO_EMUL64;
 	ok(pfm_write_pmds(fd, d, 1) == -1 && errno == EINVAL && (d[0].reg_flags & PFM_REG_RETFL_EINVAL),
 	   "64-bit registers cannot be turned off here: PFM_REG_RETFL_EINVAL");
 	fails(pfm_write_pmds(fd, NULL, 1), EFAULT, "no array: EFAULT");
 	fails(pfm_write_pmcs(fd, NULL, 1), EFAULT, "no array of PMCs: EFAULT");
-	fails(pfm_read_pmds(fd, NULL, 1), EFAULT, "no array to read into: EFAULT");
+	fails(pfm_read_pmds(fd, NULL, 1), EFAULT, "no array for the values: EFAULT");
 	fails(pfm_read_pmds(fd, d, -1), EINVAL, "a negative count: EINVAL");
 	fails(pfm_read_pmds(fd, d, 0), EINVAL, "no entries: EINVAL");
-	ok(pfm_read_pmds(fd, d, 0x7fffffff) == -1 && (errno == EINVAL || errno == E2BIG), "a count beyond all reason");
-	fails(pfm_load_context(fd, NULL), EFAULT, "load_context of nothing: EFAULT");
+	ok(pfm_read_pmds(fd, d, 0x7fffffff) == -1 && (errno == EINVAL || errno == E2BIG), "an extremely large count: EINVAL or E2BIG");
+	fails(pfm_load_context(fd, NULL), EFAULT, "load_context without an argument: EFAULT");
 	close(fd);
 }
 
@@ -262,55 +264,55 @@ static void test_order(void)
 	put_pmd(fd, 0, 0, 0);
 	fails(start(fd), EINVAL, "start before load: EINVAL");
 	fails(pfm_stop(fd), EINVAL, "stop before load: EINVAL");
-	fails(pfm_restart(fd), EBUSY, "restart where nothing is masked: EBUSY");
-	well(pfm_unload_context(fd), "unload before load is no error");
-	fails(load(fd, 0x7ffffff0), ESRCH, "no such thread: ESRCH");
-	well(load_self(fd), "a thread is attached to by its id");
+	fails(pfm_restart(fd), EBUSY, "restart while nothing is masked: EBUSY");
+	well(pfm_unload_context(fd), "unload before load is not an error");
+	fails(load(fd, 0x7ffffff0), ESRCH, "an unknown thread: ESRCH");
+	well(load_self(fd), "load_context attaches to a thread by its id");
 	ok(load_self(fd) == -1 && (errno == EBUSY || errno == EINVAL), "bound to one thread at a time: loading again is an error");
 	memset(&s, 0, sizeof(s));
 	s.start_set = 99;
-	fails(pfm_start(fd, &s), EINVAL, "start in a set that there is not: EINVAL");
-	fails(pfm_restart(fd), EBUSY, "restart, loaded, where nothing is masked: EBUSY");
-	well(start(fd), "start");
-	well(start(fd), "start twice is no error");
-	well(pfm_stop(fd), "stop");
-	well(pfm_stop(fd), "stop twice is no error");
-	well(pfm_unload_context(fd), "unload");
+	fails(pfm_start(fd, &s), EINVAL, "start with an unknown set: EINVAL");
+	fails(pfm_restart(fd), EBUSY, "restart of a loaded context while nothing is masked: EBUSY");
+	well(start(fd), "start of a loaded context succeeds");
+	well(start(fd), "a second start is not an error");
+	well(pfm_stop(fd), "stop of a started context succeeds");
+	well(pfm_stop(fd), "a second stop is not an error");
+	well(pfm_unload_context(fd), "unload of a loaded context succeeds");
 	other = context(0);
 	well(load_self(other), "a context without registers can be loaded");
-	well(start(other), "and started");
+	well(start(other), "a context without registers can be started");
 	close(other);
 	close(fd);
-	fails(start(fd), EBADF, "after close: EBADF");
+	fails(start(fd), EBADF, "start after close: EBADF");
 }
 
-/* --- II: counting -------------------------------------------------------------------------------------------------- */
+/* --- II: counting ----------------------------------------------------------------------------- */
 
 static void test_count(void)
 {
 	int fd = own_context();
 	uint64_t a, b, c, v;
 
-	is(get_pmd(fd, 0, 0), 0, "loaded, it does not count yet");
+	is(get_pmd(fd, 0, 0), 0, "a loaded context does not count yet");
 	work(5);
-	is(get_pmd(fd, 0, 0), 0, "nor does work before start");
+	is(get_pmd(fd, 0, 0), 0, "work before start is not counted");
 	a = exactly(fd, 0, 100);
 	b = exactly(fd, 0, 100);
 	c = exactly(fd, 0, 300);
 	between(a, 100 * unit, 100 * unit + 20 * unit + 20000 * (unit > 1), "start activates monitoring: the work is counted");
-	is(b, a, "and the same again");
-	is(c - a, 200 * unit, "thrice the work is just that much more");
+	is(b, a, "the same work has the same count");
+	is(c - a, 200 * unit, "three times the work has exactly that count more");
 	v = get_pmd(fd, 0, 0);
 	work(50);
-	is(get_pmd(fd, 0, 0), v, "stop: what comes then is not counted");
-	ok(get_pmd(fd, 1, 0) >= 700 * unit, "a second PMD counts beside it");
+	is(get_pmd(fd, 0, 0), v, "stop: later work is not counted");
+	ok(get_pmd(fd, 1, 0) >= 700 * unit, "a second PMD counts at the same time");
 	well(pfm_unload_context(fd), "unload detaches the context");
-	is(get_pmd(fd, 0, 0), v, "and its PMDs keep their values");
-	well(load_self(fd), "it can be attached again");
-	is(get_pmd(fd, 0, 0), v, "with the values that it has");
+	is(get_pmd(fd, 0, 0), v, "after unload the PMDs keep their values");
+	well(load_self(fd), "an unloaded context can be attached again");
+	is(get_pmd(fd, 0, 0), v, "after the second load the PMDs keep their values");
 	put_pmd(fd, 0, 0, 0xffffffffff);
-	is(exactly(fd, 0, 100), a, "counters have 64 bits: over bit 40");
-	ok(get_pmd(fd, 0, 0) >= 0xffffffffff + 100 * unit, "from the value that was written");
+	is(exactly(fd, 0, 100), a, "counters have 64 bits: they count across bit 40");
+	ok(get_pmd(fd, 0, 0) >= 0xffffffffff + 100 * unit, "a counter continues from the written value");
 	close(fd);
 }
 
@@ -327,7 +329,7 @@ static void test_running(void)
 	put_pmd(fd, 0, 0, 1000000 * unit);
 	work(10);
 	a = get_pmd(fd, 0, 0);
-	between(a - 1000000 * unit, 10 * unit, 100 * unit + 40000 * (unit > 1), "and be written");
+	between(a - 1000000 * unit, 10 * unit, 100 * unit + 40000 * (unit > 1), "a PMD can be written while it counts");
 	close(fd);
 }
 
@@ -345,7 +347,7 @@ static void test_several(void)
 	y = get_pmd(b, 0, 0);
 	ok(y >= 100 * unit && x >= y, "several per-thread contexts coexist");
 	close(a);
-	is(get_pmd(b, 0, 0), y, "and end one by one");
+	is(get_pmd(b, 0, 0), y, "contexts of one thread can be closed one by one");
 	close(b);
 }
 
@@ -358,7 +360,7 @@ static void test_other_thread(void)
 
 	put_pmc(fd, 0, 0, main_event);
 	put_pmd(fd, 0, 0, 0);
-	well(load(fd, w.pid), "a context is attached to another thread");
+	well(load(fd, w.pid), "a context can be attached to another thread");
 	start(fd);
 	worker_work(&w, 100);
 	a = get_pmd(fd, 0, 0);
@@ -366,11 +368,11 @@ static void test_other_thread(void)
 	b = get_pmd(fd, 0, 0) - a;
 	worker_work(&w, 300);
 	pfm_stop(fd);
-	is(get_pmd(fd, 0, 0) - a - b - b, 200 * unit, "and counts what that does, exactly");
+	is(get_pmd(fd, 0, 0) - a - b - b, 200 * unit, "a context counts the work of another thread exactly");
 	work(100);
 	worker_end(&w);
-	ok(message(fd, &m, SOON) && m.type == PFM_MSG_END, "its end is a message: PFM_MSG_END");
-	ok(get_pmd(fd, 0, 0) >= 500 * unit, "its counts are there to be read");
+	ok(message(fd, &m, SOON) && m.type == PFM_MSG_END, "the end of the other thread causes a message: PFM_MSG_END");
+	ok(get_pmd(fd, 0, 0) >= 500 * unit, "after the end of the thread its counts can be read");
 	close(fd);
 }
 
@@ -409,7 +411,7 @@ static void test_system(void)
 	uint64_t x, y;
 
 	if (a < 0 && (errno == EACCES || errno == EPERM)) {
-		skip("system-wide contexts", "needs root");
+		skip("system-wide contexts", "root is required");
 		return;
 	}
 	if (!well(a, "a system-wide context is bound to the processor on which load_context is called"))
@@ -419,11 +421,11 @@ static void test_system(void)
 	worker_work(&w, 1000);
 	worker_work(&w, 1000);
 	pfm_stop(a);
-	ok(get_pmd(a, 0, 0) >= 2000 * unit, "it monitors all threads there");
-	ok(load(a, 0) == -1, "it is bound to one processor at a time");
+	ok(get_pmd(a, 0, 0) >= 2000 * unit, "a system-wide context monitors all threads of its processor");
+	ok(load(a, 0) == -1, "a system-wide context is bound to one processor at a time");
 	if (cpus() < 2) {
-		skip("system-wide contexts coexist on other processors", "one processor");
-		skip("each monitors its own", "one processor");
+		skip("system-wide contexts coexist on other processors", "there is only one processor");
+		skip("each system-wide context monitors its own processor", "there is only one processor");
 	} else {
 		b = system_context(1);
 		well(b, "system-wide contexts coexist on other processors");
@@ -435,7 +437,7 @@ static void test_system(void)
 		pfm_stop(b);
 		x = get_pmd(a, 0, 0);
 		y = get_pmd(b, 0, 0);
-		if (!ok(x >= 20000 * unit, "each monitors its own"))
+		if (!ok(x >= 20000 * unit, "each system-wide context monitors its own processor"))
 			tell("there, here", x, y, 0);
 		close(b);
 	}
@@ -443,9 +445,9 @@ static void test_system(void)
 	close(a);
 }
 
-/* --- 3: overflows --------------------------------------------------------------------------------------------------- */
+/* --- 3: overflows ----------------------------------------------------------------------------- */
 
-/* PMD 0 overflows each `period` units with a message; PMD 1 counts the same event. */
+/* PMD 0 overflows after each `period` units and sends a message; PMD 1 counts the same event. */
 static int sampling(uint64_t period, uint32_t flags)
 {
 	pfarg_pmd_t d = periodic(0, 0, period, flags);
@@ -474,48 +476,48 @@ static void test_overflow(void)
 	start(fd);
 	work(50);
 	ok(!readable(fd, 0), "a period of 100 has not overflowed after 50");
-	ok(read(fd, &m, sizeof(m)) == -1 && errno == EAGAIN, "then read() waits, or says EAGAIN");
+	ok(read(fd, &m, sizeof(m)) == -1 && errno == EAGAIN, "before an overflow read() waits, or fails with EAGAIN");
 	work(60);
-	ok(readable(fd, SOON), "but after 110 it has: poll() says so");
+	ok(readable(fd, SOON), "after 110 units poll() reports the overflow");
 	FD_ZERO(&set);
 	FD_SET(fd, &set);
-	ok(select(fd + 1, &set, NULL, NULL, &no_time) == 1, "and select()");
-	ok(message(fd, &m, SOON), "read() gets the message, whole");
-	is(m.type, PFM_MSG_OVFL, "it is of an overflow");
-	ok(has_bit(m.pfm_ovfl_msg.msg_ovfl_pmds, 0) && !has_bit(m.pfm_ovfl_msg.msg_ovfl_pmds, 1), "of PMD 0, and of no other");
-	is((uint64_t)m.pfm_ovfl_msg.msg_ovfl_tid, (uint64_t)tid(), "of this thread");
-	is((uint64_t)m.pfm_ovfl_msg.msg_ovfl_pid, (uint64_t)getpid(), "of this process");
-	is(m.pfm_ovfl_msg.msg_active_set, 0, "of set 0");
-	ok(m.pfm_ovfl_msg.msg_ovfl_ip != 0, "somewhere in the code");
+	ok(select(fd + 1, &set, NULL, NULL, &no_time) == 1, "select() reports the overflow");
+	ok(message(fd, &m, SOON), "read() returns the complete message");
+	is(m.type, PFM_MSG_OVFL, "the message is about an overflow");
+	ok(has_bit(m.pfm_ovfl_msg.msg_ovfl_pmds, 0) && !has_bit(m.pfm_ovfl_msg.msg_ovfl_pmds, 1), "the message names PMD 0 only");
+	is((uint64_t)m.pfm_ovfl_msg.msg_ovfl_tid, (uint64_t)tid(), "the message names this thread");
+	is((uint64_t)m.pfm_ovfl_msg.msg_ovfl_pid, (uint64_t)getpid(), "the message names this process");
+	is(m.pfm_ovfl_msg.msg_active_set, 0, "the message names set 0");
+	ok(m.pfm_ovfl_msg.msg_ovfl_ip != 0, "the message has an instruction pointer");
 	a = get_pmd(fd, 1, 0);
 	work(500);
 	b = get_pmd(fd, 1, 0);
-	is(b, a, "monitoring is masked now: nothing is captured");
-	between(a, 100 * unit, 101 * unit, "since the overflow itself");
-	is((uint64_t)messages(fd, 50), 0, "nor is there another message");
-	well(pfm_restart(fd), "restart");
+	is(b, a, "after the message monitoring is masked: nothing is counted");
+	between(a, 100 * unit, 101 * unit, "monitoring is masked from the overflow on");
+	is((uint64_t)messages(fd, 50), 0, "there is no second message");
+	well(pfm_restart(fd), "restart of a masked context succeeds");
 	work(50);
-	ok(get_pmd(fd, 1, 0) >= a + 50 * unit, "resumes monitoring");
+	ok(get_pmd(fd, 1, 0) >= a + 50 * unit, "restart resumes monitoring");
 	work(60);
-	ok(message(fd, &m, SOON) && m.type == PFM_MSG_OVFL, "and the next period overflows as well");
+	ok(message(fd, &m, SOON) && m.type == PFM_MSG_OVFL, "the next period overflows as well");
 	pfm_restart(fd);
 	work(110);
 	ok(readable(fd, SOON) && read(fd, &m, 4) == 4 && m.type == PFM_MSG_OVFL && read(fd, &m, sizeof(m)) == -1,
-	   "a buffer without room for a message gets its first bytes, and the others are gone");
+	   "a buffer smaller than a message receives its first bytes; the others are discarded");
 	pfm_stop(fd);
 	close(fd);
 }
 
-/* What has no period when it is loaded may get one. */
+/* A counter without a period when it is loaded can get one later. */
 static void test_later_period(void)
 {
 	pfarg_pmd_t d = periodic(0, 0, 100, PFM_REGFL_OVFL_NOTIFY);
 	int fd = own_context();
 
 	start(fd);
-	well(pfm_write_pmds(fd, &d, 1), "a period is written while it counts");
+	well(pfm_write_pmds(fd, &d, 1), "a period can be written while the counter runs");
 	work(110);
-	ok(readable(fd, SOON), "and is notified of");
+	ok(readable(fd, SOON), "a period written later causes a notification");
 	close(fd);
 }
 
@@ -527,11 +529,11 @@ static void test_no_notify(void)
 	start(fd);
 	work(105);
 	pfm_stop(fd);
-	is((uint64_t)messages(fd, 50), 0, "a notification is requested per counter: without, there is no message");
+	is((uint64_t)messages(fd, 50), 0, "a notification is requested per counter: without a request there is no message");
 	v = get_pmd(fd, 1, 0);
-	ok(v >= 105 * unit, "and no masking");
-	is((v - (get_pmd(fd, 0, 0) + 10 * unit)) % (10 * unit), 0, "a period that nobody is told of goes on all the same");
-	ok(get_pmd(fd, 0, 0) >= -(10 * unit), "the PMD stands below its next overflow");
+	ok(v >= 105 * unit, "an overflow without notification does not mask");
+	is((v - (get_pmd(fd, 0, 0) + 10 * unit)) % (10 * unit), 0, "a period without notification continues");
+	ok(get_pmd(fd, 0, 0) >= -(10 * unit), "the PMD is below its next overflow");
 	close(fd);
 }
 
@@ -551,28 +553,57 @@ static void test_signal(void)
 
 	signals = 0;
 	signal(SIGIO, on_signal);
-	ok(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC) == 0 && fcntl(fd, F_SETOWN, getpid()) == 0, "the regular sequence of fcntl()");
+	ok(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC) == 0 && fcntl(fd, F_SETOWN, getpid()) == 0, "the usual fcntl() calls for signals succeed");
 	start(fd);
 	work(110);
 	while (!signals && now_ns() < until)
 		nanosleep(&ms, NULL);
-	ok(signals > 0, "gives an asynchronous notification: SIGIO");
-	ok(messages(fd, 50) == 1, "beside the message");
+	ok(signals > 0, "an overflow sends an asynchronous notification: SIGIO");
+	ok(messages(fd, 50) == 1, "the signal comes in addition to the message");
+	close(fd);
+	signal(SIGIO, SIG_IGN);
+}
+
+/* A context that sends a signal, but no message. */
+static void test_signal_alone(void)
+{
+	pfarg_pmd_t d = periodic(0, 0, 10, PFM_REGFL_OVFL_NOTIFY);
+	int fd = context(PFM_FL_OVFL_NO_MSG);
+	uint64_t until = now_ns() + (uint64_t)SOON * 1000000;
+
+	signals = 0;
+	signal(SIGIO, on_signal);
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC);
+	fcntl(fd, F_SETOWN, getpid());
+	put_pmc(fd, 0, 0, main_event);
+	pfm_write_pmds(fd, &d, 1);
+	load_self(fd);
+	start(fd);
+	while (signals < 20 && now_ns() < until) {
+		work(3);
+		pfm_restart(fd);
+	}
+	pfm_stop(fd);
+	ok(signals >= 20, "PFM_FL_OVFL_NO_MSG: overflows send SIGIO");
+	is((uint64_t)messages(fd, 50), 0, "PFM_FL_OVFL_NO_MSG: no message is queued");
 	close(fd);
 	signal(SIGIO, SIG_IGN);
 }
 
 static int handled;
 
+static volatile sig_atomic_t rewritten;
+
 static void restart_there(int sig)
 {
 	pfm_msg_t m;
-	pfarg_pmd_t r = pmd_of(1, 0, 0);
+	pfarg_pmd_t r = pmd_of(1, 0, 0), next = periodic(0, 0, 4 + (uint64_t)signals % 3, PFM_REGFL_OVFL_NOTIFY);
 
 	(void)sig;
 	while (read(handled, &m, sizeof(m)) == (long)sizeof(m)) {
 		signals++;
 		pfm_read_pmds(handled, &r, 1);
+		rewritten += pfm_write_pmds(handled, &next, 1) == 0;
 		pfm_restart(handled);
 	}
 }
@@ -593,12 +624,13 @@ static void test_handler(void)
 		get_pmd(handled, 0, 0);
 	}
 	pfm_stop(handled);
-	ok(signals >= OFTEN, "the signal's handler reads the message and the PMDs, and restarts, whatever it interrupts");
+	ok(signals >= OFTEN, "a signal handler can read the message and the PMDs, and restart, at any point of the program");
+	is((uint64_t)rewritten, (uint64_t)signals, "a signal handler can write the PMDs that its context counts");
 	close(handled);
 	signal(SIGIO, SIG_IGN);
 }
 
-/* Descriptors of perf events that this process has. */
+/* The number of perf event descriptors of this process. */
 static int perf_events(void)
 {
 	DIR *d = opendir("/proc/self/fd");
@@ -626,14 +658,15 @@ static void test_close(void)
 	before = perf_events();
 	fd = own_context();
 	start(fd);
-	ok(perf_events() > before, "a context that counts has counters of the kernel");
+	ok(perf_events() > before, "a counting context has counters of the kernel");
 	close(fd);
 	for (i = 0; i < SOON / 5 && perf_events() > before; i++)
 		poll(NULL, 0, 5);
-	is((uint64_t)perf_events(), (uint64_t)before, "and closed it lets them go, without another call");
+	is((uint64_t)perf_events(), (uint64_t)before, "close releases the counters of the kernel without another call");
 }
 
-/* The structures of 2006 on a 64-bit machine: size, and where the last member before the reserved ones is. */
+/* The structures of 2006 on a 64-bit machine: size, and offset of the last member before the
+ * reserved ones. */
 static void test_layout(void)
 {
 #define HAS(type, member, at, size) { #type, offsetof(type, member), sizeof(type), at, size }
@@ -653,7 +686,7 @@ static void test_layout(void)
 	size_t i, bad = 0;
 
 	if (sizeof(void *) != 8) {
-		skip("structures are laid out as perfmon's", "of 64-bit machines");
+		skip("structures are laid out as perfmon's", "only for 64-bit machines");
 		return;
 	}
 	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++)
@@ -664,7 +697,7 @@ static void test_layout(void)
 	is(bad, 0, "structures are laid out as perfmon's");
 }
 
-/* Without messages of their own, periods are told by a buffer. */
+/* A context whose periods are recorded in a buffer, without messages of their own. */
 static int buffered(uint64_t bytes, uint32_t flags, pfm_dfl_smpl_hdr_t **hdr)
 {
 	static const pfm_uuid_t uuid = PFM_DFL_SMPL_UUID;
@@ -689,7 +722,7 @@ static int buffered(uint64_t bytes, uint32_t flags, pfm_dfl_smpl_hdr_t **hdr)
 	return fd;
 }
 
-/* The n-th sample; each has `body` values behind it. */
+/* The n-th sample; each has `body` values after it. */
 static const pfm_dfl_smpl_entry_t *entry(const pfm_dfl_smpl_hdr_t *h, uint64_t n, uint64_t body)
 {
 	return (const pfm_dfl_smpl_entry_t *)(const void *)((const char *)(h + 1) + n * (sizeof(pfm_dfl_smpl_entry_t) + body * 8));
@@ -700,7 +733,7 @@ static const uint64_t *values(const pfm_dfl_smpl_entry_t *e)
 	return (const uint64_t *)(const void *)(e + 1);
 }
 
-/* How many samples PMD n has there. */
+/* The number of samples of PMD n. */
 static uint64_t samples_of(const pfm_dfl_smpl_hdr_t *h, unsigned n)
 {
 	uint64_t i, found = 0;
@@ -721,7 +754,8 @@ static void test_periods(void)
 	put_pmd(fd, 2, 0, 0);
 	d[0] = periodic(0, 0, 30, 0);
 	d[1] = periodic(1, 0, 50, 0);
-	d[1].reg_value = -(55 * unit); /* so that both never overflow at once: Linux confuses two software events that do */
+	/* so that both never overflow at the same time, which Linux confuses for software events */
+	d[1].reg_value = -(55 * unit);
 	put_pmc(fd, 0, 0, main_event);
 	put_pmc(fd, 1, 0, main_event);
 	pfm_write_pmds(fd, d, 2);
@@ -731,16 +765,16 @@ static void test_periods(void)
 	pfm_stop(fd);
 	total = get_pmd(fd, 2, 0) / unit;
 	if (!h) {
-		ok(0, "as many periods as counters");
+		ok(0, "several counters can have periods");
 		close(fd);
 		return;
 	}
-	between(samples_of(h, 0), total / 30 - 1, total / 30, "periods of several counters overlap: each 30");
-	between(samples_of(h, 1), (total - 5) / 50 - 1, (total - 5) / 50, "and each 50");
+	between(samples_of(h, 0), total / 30 - 1, total / 30, "periods of several counters are independent: one sample for each 30");
+	between(samples_of(h, 1), (total - 5) / 50 - 1, (total - 5) / 50, "periods of several counters are independent: one sample for each 50");
 	close(fd);
 }
 
-/* --- 4: the sampling buffer ------------------------------------------------------------------------------------------- */
+/* --- 4: the sampling buffer ------------------------------------------------------------------- */
 
 static void test_buffer_args(void)
 {
@@ -754,17 +788,17 @@ static void test_buffer_args(void)
 	memset(&arg, 0, sizeof(arg));
 	memcpy(c.ctx_smpl_buf_id, uuid, sizeof(uuid));
 	arg.buf_size = 4096;
-	fails(pfm_create_context(&c, &arg, sizeof(arg) - 1), EINVAL, "the format's argument has another size: EINVAL");
-	ok(pfm_create_context(&c, NULL, sizeof(arg)) == -1 && (errno == EINVAL || errno == EFAULT), "or is not there");
+	fails(pfm_create_context(&c, &arg, sizeof(arg) - 1), EINVAL, "a wrong size of the format's argument: EINVAL");
+	ok(pfm_create_context(&c, NULL, sizeof(arg)) == -1 && (errno == EINVAL || errno == EFAULT), "a missing argument of the format: EINVAL or EFAULT");
 	arg.buf_size = 16;
-	fails(pfm_create_context(&c, &arg, sizeof(arg)), EINVAL, "a buffer that has no room for one sample: EINVAL");
+	fails(pfm_create_context(&c, &arg, sizeof(arg)), EINVAL, "a buffer smaller than one sample: EINVAL");
 	arg.buf_size = all_ones;
-	ok(pfm_create_context(&c, &arg, sizeof(arg)) == -1, "nor one as large as all memory");
+	ok(pfm_create_context(&c, &arg, sizeof(arg)) == -1, "a buffer larger than the memory is rejected");
 	fd = buffered(65536, 0, &h);
-	if (ok(h != NULL, "mmap() of the context gives the buffer")) {
-		is(h->hdr_count, 0, "it is empty");
-		is(h->hdr_version, PFM_DFL_SMPL_VERSION, "of the version that the header has");
-		between(h->hdr_buf_size, 65536, 1 << 20, "and as large as it was asked for");
+	if (ok(h != NULL, "mmap() of the context returns the buffer")) {
+		is(h->hdr_count, 0, "the buffer is empty");
+		is(h->hdr_version, PFM_DFL_SMPL_VERSION, "the buffer has the version of the header file");
+		between(h->hdr_buf_size, 65536, 1 << 20, "the buffer is at least as large as requested");
 	}
 	close(fd);
 	fd = context(0);
@@ -772,7 +806,7 @@ static void test_buffer_args(void)
 	close(fd);
 }
 
-/* A thousand overflows and what is left in the PMD are all that was counted. */
+/* A thousand overflows, and the remainder in the PMD, together are the complete count. */
 static void test_thousand(void)
 {
 	pfm_dfl_smpl_hdr_t *h;
@@ -780,7 +814,7 @@ static void test_thousand(void)
 	int fd = buffered(1 << 20, 0, &h), bad = 0;
 	uint64_t i, total, last = 0;
 
-	if (!ok(h != NULL, "a buffer of 1 MiB"))
+	if (!ok(h != NULL, "a buffer of 1 MiB is mapped"))
 		return;
 	d.reg_smpl_pmds[0] = 2;
 	put_pmc(fd, 0, 0, main_event);
@@ -793,8 +827,8 @@ static void test_thousand(void)
 	work(1000L * PERIOD);
 	pfm_stop(fd);
 	total = get_pmd(fd, 1, 0);
-	between(h->hdr_count, 1000, 1000 + (total - 1000 * PERIOD * unit) / (PERIOD * unit), "a thousand overflows, and none is lost");
-	is(h->hdr_count * PERIOD * unit + get_pmd(fd, 0, 0) + PERIOD * unit, total, "with what is left they are the whole count");
+	between(h->hdr_count, 1000, 1000 + (total - 1000 * PERIOD * unit) / (PERIOD * unit), "a thousand overflows are recorded, and none is lost");
+	is(h->hdr_count * PERIOD * unit + get_pmd(fd, 0, 0) + PERIOD * unit, total, "the samples and the remainder are the complete count");
 	is((uint64_t)messages(fd, 50), 0, "no notification before the buffer is full");
 	for (i = 0; i < h->hdr_count; i++) {
 		const pfm_dfl_smpl_entry_t *e = entry(h, i, 1);
@@ -808,18 +842,18 @@ static void test_thousand(void)
 		bad |= values(e)[0] < (i + 1) * PERIOD * unit || values(e)[0] >= (i + 2) * PERIOD * unit ? 64 : 0;
 		last = e->tstamp;
 	}
-	ok(!(bad & 1), "each sample says which PMD overflowed");
-	ok(!(bad & 2), "of which thread and process");
-	ok(!(bad & 4), "and the interrupted instruction pointer");
+	ok(!(bad & 1), "each sample names the PMD that overflowed");
+	ok(!(bad & 2), "each sample names its thread and process");
+	ok(!(bad & 4), "each sample has the interrupted instruction pointer");
 	ok(!(bad & 8), "samples are in sequential order");
-	ok(!(bad & 16), "with the value that the PMD started from");
-	ok(!(bad & 32), "with the set and the processor");
-	ok(!(bad & 64), "the body has the PMDs that are to be recorded, as they were");
-	is(h->hdr_cur_offs, sizeof(*h) + h->hdr_count * (sizeof(pfm_dfl_smpl_entry_t) + 8), "hdr_cur_offs is where the next one will be");
+	ok(!(bad & 16), "each sample has the value from which the PMD started");
+	ok(!(bad & 32), "each sample has the set and the processor");
+	ok(!(bad & 64), "the body of each sample has the recorded PMDs, with their values at the overflow");
+	is(h->hdr_cur_offs, sizeof(*h) + h->hdr_count * (sizeof(pfm_dfl_smpl_entry_t) + 8), "hdr_cur_offs is the offset of the next sample");
 	close(fd);
 }
 
-/* How many samples there are when the room for the largest one is no longer there. */
+/* The number of samples after which the largest one no longer fits. */
 static uint64_t capacity(const pfm_dfl_smpl_hdr_t *h, uint64_t body)
 {
 	uint64_t used = sizeof(*h), n = 0;
@@ -839,7 +873,7 @@ static void test_full(void)
 	uint64_t n, room;
 	pfm_msg_t m;
 
-	if (!ok(h != NULL, "a buffer of one page"))
+	if (!ok(h != NULL, "a buffer of one page is mapped"))
 		return;
 	room = capacity(h, 0);
 	d.reg_long_reset = -(3 * PERIOD * unit);
@@ -850,20 +884,20 @@ static void test_full(void)
 	load_self(fd);
 	start(fd);
 	work(((long)room + 20) * PERIOD);
-	ok(message(fd, &m, SOON) && m.type == PFM_MSG_OVFL, "only when the buffer is full there is a notification");
+	ok(message(fd, &m, SOON) && m.type == PFM_MSG_OVFL, "a full buffer causes a notification, nothing else does");
 	n = h->hdr_count;
-	is(n, room, "it is full, then: no other sample is sure to fit in");
-	is(h->hdr_overflows, 1, "once");
+	is(n, room, "the buffer is full: another sample may not fit");
+	is(h->hdr_overflows, 1, "the full buffer is counted once");
 	room = get_pmd(fd, 1, 0);
 	work(100);
-	ok(h->hdr_count == n && get_pmd(fd, 1, 0) == room, "and monitoring is masked");
+	ok(h->hdr_count == n && get_pmd(fd, 1, 0) == room, "a full buffer masks monitoring");
 	well(pfm_restart(fd), "restart after a full buffer");
 	work(2 * PERIOD);
-	is(h->hdr_count, 0, "the long reset value comes after a notification: thrice the period, not over yet");
+	is(h->hdr_count, 0, "the long reset value applies after a notification: three periods, not over yet");
 	work(PERIOD + PERIOD / 2);
 	pfm_stop(fd);
-	if (is(h->hdr_count, 1, "now it is"))
-		is(entry(h, 0, 0)->last_reset_val, -(3 * PERIOD * unit), "the sample says that it started from the long reset value");
+	if (is(h->hdr_count, 1, "three periods are over: one sample"))
+		is(entry(h, 0, 0)->last_reset_val, -(3 * PERIOD * unit), "the sample has the long reset value as its start");
 	close(fd);
 }
 
@@ -874,7 +908,7 @@ static void test_resets(void)
 	int fd = buffered(1 << 16, 0, &h), bad = 0;
 	uint64_t i;
 
-	if (!ok(h != NULL, "a buffer of 64 KiB"))
+	if (!ok(h != NULL, "a buffer of 64 KiB is mapped"))
 		return;
 	d.reg_value = -(50 * unit);
 	d.reg_long_reset = -(70 * unit);
@@ -893,21 +927,21 @@ static void test_resets(void)
 	pfm_stop(fd);
 	between(get_pmd(fd, 2, 0), 250 * unit, hardware ? 290 * unit : 251 * unit, "an initial period of 50, then short ones of 20");
 	if (h->hdr_count >= 11) {
-		is(entry(h, 0, 2)->last_reset_val, -(50 * unit), "the first started from the initial value");
+		is(entry(h, 0, 2)->last_reset_val, -(50 * unit), "the first sample started from the initial value");
 		for (i = 1; i < h->hdr_count; i++)
 			bad |= entry(h, i, 2)->last_reset_val != -(20 * unit);
-		ok(!bad, "the others from the short reset value");
+		ok(!bad, "the other samples started from the short reset value");
 		for (bad = 0, i = 1; i < h->hdr_count; i++)
 			bad |= values(entry(h, i, 2))[0] > 21 * unit || values(entry(h, i, 2))[0] < 19 * unit;
-		ok(!bad, "a PMD that is to be reset starts anew at each overflow");
+		ok(!bad, "a PMD with a reset is set to its start value at each overflow");
 		for (bad = 0, i = 1; i < h->hdr_count; i++)
 			bad |= values(entry(h, i, 2))[1] < (50 + i * 20) * unit;
-		ok(!bad, "one that is not counts on");
+		ok(!bad, "a PMD without a reset continues to count");
 	}
 	close(fd);
 }
 
-/* The values that 64 random periods started from. */
+/* The start values of 64 random periods. */
 static int randomized(uint32_t seed, uint64_t mask, uint64_t *from)
 {
 	pfm_dfl_smpl_hdr_t *h;
@@ -937,12 +971,12 @@ static void test_random(void)
 	uint64_t mask = hardware ? 0x7fff : 0x1f, a[64], b[64], c[64], min = all_ones, max = 0;
 	int na = randomized(42, mask, a), nb = randomized(42, mask, b), nc = randomized(43, mask, c), i, bad = 0;
 
-	if (!ok(na == 64 && nb == 64 && nc == 64, "sixty-four randomised periods"))
+	if (!ok(na == 64 && nb == 64 && nc == 64, "sixty-four random periods"))
 		tell("periods", (uint64_t)na, (uint64_t)nb, (uint64_t)nc);
 	if (na < 64 || nb < 64 || nc < 64)
 		return;
-	/* The first is the initial value. */
-	is(a[0], -(100 * unit), "the initial value is as it was written");
+	/* The first one is the initial value. */
+	is(a[0], -(100 * unit), "the initial value is the written one");
 	for (i = 1; i < 64; i++) {
 		uint64_t more = -(100 * unit) - a[i];
 
@@ -951,12 +985,12 @@ static void test_random(void)
 		bad |= (more & ~mask) != 0;
 	}
 	ok(!bad, "reset values vary within the mask");
-	ok(max > mask / 2 && min < mask / 2, "over all of it");
-	ok(memcmp(a, b, sizeof(a)) == 0, "a seed controls them: the same again");
-	ok(memcmp(a, c, sizeof(a)) != 0, "another seed, others");
+	ok(max > mask / 2 && min < mask / 2, "reset values cover the whole mask");
+	ok(memcmp(a, b, sizeof(a)) == 0, "the same seed has the same sequence");
+	ok(memcmp(a, c, sizeof(a)) != 0, "another seed has another sequence");
 }
 
-/* --- 4: other formats -------------------------------------------------------------------------------------------------- */
+/* --- 4: other formats ------------------------------------------------------------------------- */
 
 static struct {
 	int handled, restarted, exited;
@@ -1013,18 +1047,18 @@ static void test_own_format(void)
 
 	memset(&c, 0, sizeof(c));
 	memcpy(c.ctx_smpl_buf_id, own_format.fmt_uuid, sizeof(c.ctx_smpl_buf_id));
-	fails(pfm_create_context(&c, &size, sizeof(size)), EINVAL, "a format that is not registered yet: EINVAL");
-	well(pfm_register_fmt(&own_format), "a new format is registered");
-	fails(pfm_register_fmt(&own_format), EEXIST, "a second time it is there: EEXIST");
+	fails(pfm_create_context(&c, &size, sizeof(size)), EINVAL, "an unregistered format: EINVAL");
+	well(pfm_register_fmt(&own_format), "a new format can be registered");
+	fails(pfm_register_fmt(&own_format), EEXIST, "registering a format twice: EEXIST");
 	bad.fmt_handler = NULL;
-	fails(pfm_register_fmt(&bad), EINVAL, "one without a handler: EINVAL");
-	ok(pfm_register_fmt(NULL) == -1, "nothing is no format");
+	fails(pfm_register_fmt(&bad), EINVAL, "a format without a handler: EINVAL");
+	ok(pfm_register_fmt(NULL) == -1, "NULL as a format is rejected");
 	fd = pfm_create_context(&c, &size, sizeof(size));
-	if (!well(fd, "its UUID chooses it, and its arguments go along"))
+	if (!well(fd, "create_context selects a format by its UUID, and passes its argument"))
 		return;
 	buf = mmap(NULL, c.ctx_smpl_buf_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	ok(c.ctx_smpl_buf_size >= 4096 && buf != MAP_FAILED, "it has a buffer of the size that it wants, remapped by mmap()");
-	fails(pfm_unregister_fmt(own_format.fmt_uuid), EBUSY, "it cannot go while it is in use: EBUSY");
+	ok(c.ctx_smpl_buf_size >= 4096 && buf != MAP_FAILED, "the format has a buffer of the size that it requests, mapped by mmap()");
+	fails(pfm_unregister_fmt(own_format.fmt_uuid), EBUSY, "unregistering a format that is in use: EBUSY");
 	d.reg_smpl_eventid = 77;
 	d.reg_smpl_pmds[0] = 2;
 	put_pmc(fd, 0, 0, main_event);
@@ -1034,23 +1068,23 @@ static void test_own_format(void)
 	load_self(fd);
 	start(fd);
 	work(10 * PERIOD);
-	ok(message(fd, &m, SOON) && m.type == PFM_MSG_OVFL, "it decides when a notification is sent");
-	is((uint64_t)own.handled, 3, "at the third overflow, and then nothing comes: it masks");
+	ok(message(fd, &m, SOON) && m.type == PFM_MSG_OVFL, "the format decides when a notification is sent");
+	is((uint64_t)own.handled, 3, "at the third overflow the format masks: no other follows");
 	if (buf != MAP_FAILED)
-		is(buf[0], 3, "it decides what is recorded");
+		is(buf[0], 3, "the format decides what is recorded");
 	ok(own.last.ovfl_pmd == 0 && own.last.pmd_eventid == 77 && own.last.num_smpl_pmds == 1 &&
-	   own.last.smpl_pmds_values[0] >= 3 * PERIOD * unit && own.last.tgid == (uint32_t)getpid(), "it is told all about the overflow");
-	well(pfm_restart(fd), "restart is handed to it");
-	is((uint64_t)own.restarted, 1, "once");
+	   own.last.smpl_pmds_values[0] >= 3 * PERIOD * unit && own.last.tgid == (uint32_t)getpid(), "the format receives all data about the overflow");
+	well(pfm_restart(fd), "restart calls the format");
+	is((uint64_t)own.restarted, 1, "the format's restart function is called once");
 	work(PERIOD + PERIOD / 2);
 	pfm_stop(fd);
-	is((uint64_t)own.handled, 4, "and samples come again");
+	is((uint64_t)own.handled, 4, "after restart the format receives samples again");
 	close(fd);
-	fd = context(0); /* the closed one is gone when the next one is made */
-	is((uint64_t)own.exited, 1, "close ends it");
+	fd = context(0); /* the closed one is released when the next one is created */
+	is((uint64_t)own.exited, 1, "close calls the format's exit function");
 	close(fd);
-	well(pfm_unregister_fmt(own_format.fmt_uuid), "then it can go");
-	fails(pfm_unregister_fmt(own_format.fmt_uuid), EINVAL, "and is no more: EINVAL");
+	well(pfm_unregister_fmt(own_format.fmt_uuid), "an unused format can be unregistered");
+	fails(pfm_unregister_fmt(own_format.fmt_uuid), EINVAL, "unregistering a format twice: EINVAL");
 }
 
 static void test_histogram(void)
@@ -1069,7 +1103,7 @@ static void test_histogram(void)
 	arg.buf_size = 1 << 16;
 	fd = pfm_create_context(&c, &arg, sizeof(arg));
 	h = fd < 0 ? MAP_FAILED : mmap(NULL, c.ctx_smpl_buf_size, PROT_READ, MAP_SHARED, fd, 0);
-	if (!ok(h != MAP_FAILED, "a format that aggregates, as OProfile wants it"))
+	if (!ok(h != MAP_FAILED, "a format that aggregates samples, as OProfile requires"))
 		return;
 	put_pmc(fd, 0, 0, main_event);
 	pfm_write_pmds(fd, &d, 1);
@@ -1083,9 +1117,9 @@ static void test_histogram(void)
 		sum += e->count;
 		used += e->count != 0;
 	}
-	between(h->hdr_count, 500, 520, "it has counted all samples");
-	is(sum, h->hdr_count, "they are the sum of its entries");
-	ok(used == h->hdr_used && used < 300 && used > 0, "which are fewer: one for each place");
+	between(h->hdr_count, 500, 520, "the aggregating format has counted all samples");
+	is(sum, h->hdr_count, "the sum of its entries is the number of samples");
+	ok(used == h->hdr_used && used < 300 && used > 0, "there are fewer entries than samples: one for each address");
 	close(fd);
 }
 
@@ -1118,21 +1152,21 @@ static void test_nway(void)
 	set_nonblock(fd);
 	start(fd);
 	work(((long)room + 10) * PERIOD);
-	ok(message(fd, &m, SOON) && m.type == PFM_MSG_OVFL, "a part that is full sends a notification");
+	ok(message(fd, &m, SOON) && m.type == PFM_MSG_OVFL, "a full part sends a notification");
 	a = get_pmd(fd, 1, 0);
 	work(20 * PERIOD);
 	b = get_pmd(fd, 1, 0);
-	ok(b >= a + 20 * PERIOD * unit, "and there is no blind spot: sampling goes on in the next part");
-	is(h->hdr_filled, 1, "one is filled");
-	is(PFM_NWAY_PART(h, 0)->hdr_count, room, "to its end");
+	ok(b >= a + 20 * PERIOD * unit, "sampling continues in the next part without a gap");
+	is(h->hdr_filled, 1, "one part is filled");
+	is(PFM_NWAY_PART(h, 0)->hdr_count, room, "the filled part is filled completely");
 	work(2 * (long)room * PERIOD);
 	get_pmd(fd, 1, 0);
-	is(h->hdr_overflows, 1, "when all are full it has to stop");
+	is(h->hdr_overflows, 1, "sampling stops when all parts are full");
 	pfm_stop(fd);
 	close(fd);
 }
 
-/* --- 5: sets ------------------------------------------------------------------------------------------------------------- */
+/* --- 5: sets ---------------------------------------------------------------------------------- */
 
 static int put_set(int fd, unsigned id, uint32_t flags, uint64_t ns, struct timespec *got)
 {
@@ -1166,47 +1200,47 @@ static void test_sets(void)
 	uint64_t ns;
 
 	well(info(fd, 0, &i[0]), "by default a context has a single set: set 0");
-	fails(info(fd, 1, &i[0]), EINVAL, "and no other: EINVAL");
-	ok(i[0].set_flags & PFM_REG_RETFL_NOSET, "PFM_REG_RETFL_NOSET");
+	fails(info(fd, 1, &i[0]), EINVAL, "set 1 does not exist by default: EINVAL");
+	ok(i[0].set_flags & PFM_REG_RETFL_NOSET, "the flags of an unknown set have PFM_REG_RETFL_NOSET");
 	memset(two, 0, sizeof(two));
 	two[0].set_id = SECOND_SET;
 	two[1].set_id = 65535;
-	well(pfm_create_evtsets(fd, two, 2), "additional sets are created, by numbers up to 65535");
+	well(pfm_create_evtsets(fd, two, 2), "additional sets can be created, with numbers up to 65535");
 	memset(i, 0, sizeof(i));
 	i[0].set_id = SECOND_SET;
 	i[1].set_id = 65535;
-	well(pfm_getinfo_evtsets(fd, i, 2), "information about more than one in a single call");
-	is(i[1].set_runs, 0, "none was active yet");
-	well(put_pmd(fd, 0, SECOND_SET, 5), "a PMD is assigned to a set as it is written");
+	well(pfm_getinfo_evtsets(fd, i, 2), "getinfo_evtsets returns information about more than one set");
+	is(i[1].set_runs, 0, "no set was active yet");
+	well(put_pmd(fd, 0, SECOND_SET, 5), "a written PMD belongs to the set in its argument");
 	put_pmd(fd, 0, 65535, 6);
-	ok(get_pmd(fd, 0, SECOND_SET) == 5 && get_pmd(fd, 0, 65535) == 6, "each set encapsulates the full PMU state");
-	well(put_set(fd, SECOND_SET, PFM_SETFL_TIME_SWITCH, 3100000, &got), "a set is modified");
+	ok(get_pmd(fd, 0, SECOND_SET) == 5 && get_pmd(fd, 0, 65535) == 6, "each set has the complete PMU state");
+	well(put_set(fd, SECOND_SET, PFM_SETFL_TIME_SWITCH, 3100000, &got), "a set can be modified");
 	ns = (uint64_t)got.tv_sec * 1000000000 + (uint64_t)got.tv_nsec;
-	between(ns, 3100000, 14100000, "its timeout is rounded up, and returned");
+	between(ns, 3100000, 14100000, "the timeout is rounded up, and returned");
 	ok(info(fd, SECOND_SET, &i[0]) == 0 && i[0].set_timeout.tv_nsec == got.tv_nsec && get_pmd(fd, 0, SECOND_SET) == 5,
-	   "it has it, and keeps its registers");
-	well(put_set(fd, 0, PFM_SETFL_TIME_SWITCH, 5000000, &got), "the timeout of set 0, too");
+	   "a modified set has the new timeout, and keeps its registers");
+	well(put_set(fd, 0, PFM_SETFL_TIME_SWITCH, 5000000, &got), "the timeout of set 0 can be changed, too");
 	fails(put_set(fd, SECOND_SET, PFM_SETFL_TIME_SWITCH | PFM_SETFL_OVFL_SWITCH, 5000000, NULL), EINVAL,
-	      "one way to switch for each set: EINVAL");
-	fails(put_set(fd, 12, 0x4000, 0, NULL), EINVAL, "a flag that there is not: EINVAL");
+	      "a set with two ways to switch: EINVAL");
+	fails(put_set(fd, 12, 0x4000, 0, NULL), EINVAL, "an unknown flag of a set: EINVAL");
 	fails(pfm_create_evtsets(fd, NULL, 1), EFAULT, "no array of sets: EFAULT");
 	fails(pfm_create_evtsets(fd, two, -1), EINVAL, "a negative number of sets: EINVAL");
 	fails(pfm_getinfo_evtsets(fd, NULL, 1), EFAULT, "no array for information: EFAULT");
-	well(pfm_delete_evtsets(fd, two, 2), "more than one set is deleted in a single call");
-	fails(info(fd, 65535, &i[0]), EINVAL, "and is gone");
+	well(pfm_delete_evtsets(fd, two, 2), "delete_evtsets deletes more than one set");
+	fails(info(fd, 65535, &i[0]), EINVAL, "a deleted set no longer exists");
 	two[0].set_flags = two[1].set_flags = 0;
-	fails(pfm_delete_evtsets(fd, two, 1), EINVAL, "it cannot be deleted twice: EINVAL");
-	ok(two[0].set_flags & PFM_REG_RETFL_NOSET, "PFM_REG_RETFL_NOSET of a set");
-	fails(pfm_delete_evtsets(fd, NULL, 1), EFAULT, "delete no array: EFAULT");
+	fails(pfm_delete_evtsets(fd, two, 1), EINVAL, "deleting a set twice: EINVAL");
+	ok(two[0].set_flags & PFM_REG_RETFL_NOSET, "the set's flags have PFM_REG_RETFL_NOSET");
+	fails(pfm_delete_evtsets(fd, NULL, 1), EFAULT, "delete_evtsets without an array: EFAULT");
 	put_set(fd, 4, 0, 0, NULL);
 	load_self(fd);
 	two[0].set_id = 4;
 	two[0].set_flags = 0;
-	ok(pfm_delete_evtsets(fd, two, 1) == -1 && errno == EBUSY, "sets of a loaded context stay: EBUSY");
+	ok(pfm_delete_evtsets(fd, two, 1) == -1 && errno == EBUSY, "sets of a loaded context cannot be deleted: EBUSY");
 	close(fd);
 }
 
-/* Three sets that take turns each 10 ms, the ids not in the order in which they were made. */
+/* Three sets that alternate every 10 ms, with ids in another order than that of creation. */
 static void test_time_switch(void)
 {
 	static const unsigned ids[] = { 0, 3, 9 };
@@ -1237,16 +1271,17 @@ static void test_time_switch(void)
 	}
 	is((uint64_t)inside, 3, "sets are multiplexed: each was active, and counted");
 	ok(i[0].set_runs >= i[1].set_runs && i[1].set_runs >= i[2].set_runs && i[0].set_runs - i[2].set_runs <= 1,
-	   "round-robin, in the order of their numbers");
-	between(runs, 12, took / 10000000 + 1, "each after its timeout, and none before it");
-	between(active, took * 9 / 10, took, "at any one time one is active: together all of the time");
+	   "sets are switched round-robin, in the order of their numbers");
+	between(runs, 12, took / 10000000 + 1, "each set is switched after its timeout, and none before it");
+	between(active, took * 9 / 10, took, "one set is active at any time: together they have the whole time");
 	tell("runs", i[0].set_runs, i[1].set_runs, i[2].set_runs);
 	if (hardware)
-		is(least, runs / 3, "as many turns each");
+		is(least, runs / 3, "each set was active equally often");
 	close(fd);
 }
 
-/* Scaled by its share of the time, what one set counted is what another did all the time. */
+/* The count of one set, scaled by its share of the time, matches that of an event counted all the
+ * time. */
 static void test_scaling(void)
 {
 	pfarg_setinfo_t i;
@@ -1272,12 +1307,12 @@ static void test_scaling(void)
 	spent = i.set_act_duration;
 	info(fd, 1, &i);
 	scaled = spent ? (uint64_t)((double)get_pmd(fd, 0, 0) * (double)(spent + i.set_act_duration) / (double)spent) : 0;
-	between(scaled, total / 2, total + total / 2, "a count, scaled, approximates that of the whole time");
+	between(scaled, total / 2, total + total / 2, "a scaled count approximates that of the whole time");
 	close(all);
 	close(fd);
 }
 
-/* Set 0 goes on to set 5 at the third overflow. */
+/* Set 0 switches to set 5 at the third overflow. */
 static void test_overflow_switch(void)
 {
 	pfarg_pmd_t d = periodic(0, 0, 50, 0);
@@ -1296,12 +1331,12 @@ static void test_overflow_switch(void)
 	load_self(fd);
 	start(all);
 	start(fd);
-	for (n = 0; n < 2; n++) { /* an emulated machine interrupts no loop in time */
+	for (n = 0; n < 2; n++) { /* an emulated machine does not interrupt a loop in time */
 		work(52);
 		get_pmd(fd, 0, 0);
 	}
 	info(fd, 5, &i);
-	is(i.set_runs, 0, "two overflows do not switch");
+	is(i.set_runs, 0, "two overflows do not switch the set");
 	work(50);
 	get_pmd(fd, 0, 0);
 	for (n = 0; n < 100 && info(fd, 5, &i) == 0 && i.set_runs == 0; n++)
@@ -1311,11 +1346,11 @@ static void test_overflow_switch(void)
 	pfm_stop(all);
 	total = get_pmd(all, 0, 0);
 	info(fd, 5, &i);
-	is(i.set_runs, 1, "the third does: the switch counter has reached zero");
+	is(i.set_runs, 1, "the third overflow switches: the switch counter has reached zero");
 	info(fd, 0, &i);
-	is(i.set_runs, 1, "and nothing leads back");
+	is(i.set_runs, 1, "the second set has no switch back");
 	cascaded = get_pmd(fd, 0, 5);
-	between(cascaded, 40 * unit, total - 150 * unit, "cascading: it counts only once the other has passed its threshold");
+	between(cascaded, 40 * unit, total - 150 * unit, "cascading: a set counts only after the other has passed its threshold");
 	close(fd);
 	close(all);
 }
@@ -1334,16 +1369,16 @@ static void test_start_set(void)
 	load_self(fd);
 	memset(&s, 0, sizeof(s));
 	s.start_set = SECOND_SET;
-	well(pfm_start(fd, &s), "start in a set");
+	well(pfm_start(fd, &s), "start in a given set");
 	work(50);
 	pfm_stop(fd);
 	ok(get_pmd(fd, 0, SECOND_SET) >= 50 * unit && get_pmd(fd, 0, 0) == 0, "only one set is loaded onto the PMU");
 	info(fd, SECOND_SET, &i);
-	ok(i.set_runs == 1 && i.set_act_duration > 0, "getinfo: how often it was activated, and for how long");
+	ok(i.set_runs == 1 && i.set_act_duration > 0, "getinfo returns how often and for how long the set was active");
 	close(fd);
 }
 
-/* --- 6: the description of the PMU ----------------------------------------------------------------------------------------- */
+/* --- 6: the description of the PMU ------------------------------------------------------------ */
 
 static int in_own_map(const char *text, int (*test)(void))
 {
@@ -1400,13 +1435,14 @@ static int map_virtual(void)
 	return in_own_map("pmc 0 mask 0-7\npmd 0 pmc 0 event 1:{0-7}:u\npmd 300 counter Physical memory usage\n", reads_memory);
 }
 
-/* --- threads: perfmon's calls are the kernel's, which any of them may make ---------------------------------------- */
+/* --- threads: the kernel calls of perfmon may be made by any thread --------------------------- */
 
 enum { THREADS = 8, ROUNDS = 25 };
 
 static int shared; /* a context of the first thread */
 
-/* Contexts of this thread, one after the other, and a look at the shared one. What went wrong, or NULL. */
+/* Creates contexts of this thread, one after the other, and reads the shared one. Returns a
+ * failure, or NULL. */
 static void *own_contexts(void *arg)
 {
 	const char *wrong = NULL;
@@ -1444,8 +1480,8 @@ static void test_threads(void)
 		if (wrong)
 			printf("# thread %d: %s\n", i, (const char *)wrong);
 	}
-	ok(made == THREADS && right, "multiple per-thread contexts coexist: eight threads make, use and close theirs at once");
-	is(get_pmd(shared, 0, 0), 77, "and none of them changes another's");
+	ok(made == THREADS && right, "multiple per-thread contexts coexist: eight threads create, use and close theirs at the same time");
+	is(get_pmd(shared, 0, 0), 77, "contexts of other threads do not change the shared context");
 	close(shared);
 }
 
@@ -1453,9 +1489,9 @@ int main(void)
 {
 	choose_machine();
 	alarm(PATIENCE);
-	ok_child(map_wrong, "a table of registers that is wrong: EINVAL", "");
-	ok_child(map_own, "the table of registers is data: one of the user's own", "");
-	ok_child(map_virtual, "a virtual PMD is tied to any resource: it is read, and not written", "");
+	ok_child(map_wrong, "an invalid register table: EINVAL", "");
+	ok_child(map_own, "the user can provide a register table", "");
+	ok_child(map_virtual, "a virtual PMD belongs to another resource: it can be read, but not written", "");
 	large[0] = 1;
 	test_layout();
 	warm_up();
@@ -1471,6 +1507,7 @@ int main(void)
 	test_no_notify();
 	test_signal();
 	test_later_period();
+	test_signal_alone();
 	test_handler();
 	test_close();
 	test_periods();

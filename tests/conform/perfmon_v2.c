@@ -1,6 +1,7 @@
-/* perfmon_v2.c - the v2.3 interface, used as programs of its time use it: a thread that counts itself, is notified of its
- * overflows, samples itself into a mapped buffer, multiplexes sets, counts another thread and a whole processor. TAP.
- * See pfm.h for what is counted. SPDX-License-Identifier: MIT */
+/* perfmon_v2.c - tests the v2.3 interface, used as in programs of its time: a thread that counts
+ * itself, is notified of its overflows, samples itself into a mapped buffer, multiplexes sets,
+ * counts another thread and a whole processor. Prints TAP. The counted events are described in
+ * pfm.h. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* F_SETSIG */
 #include <perfmon/perfmon_v2.h>
 #include <perfmon/perfmon_dfl_smpl.h>
@@ -26,7 +27,7 @@ static void clear(void)
 	pc[1].reg_value = other_event;
 }
 
-/* The same work a number of times: what it takes to get in and out of the kernel can differ, but not below some least. */
+/* Repeats the same work: the cost of entering and leaving the kernel varies, but has a minimum. */
 static uint64_t least(int fd)
 {
 	uint64_t found = ~(uint64_t)0;
@@ -44,7 +45,7 @@ static uint64_t least(int fd)
 	return found;
 }
 
-/* task, self: the classic sequence, each call of it. */
+/* task, self: the classic sequence of calls. */
 static void test_self(void)
 {
 	uint64_t first;
@@ -65,24 +66,24 @@ static void test_self(void)
 		well(pfm_read_pmds(fd, pd, 2), "self: read_pmds");
 	}
 	pd[0].reg_value = 0;
-	well(pfm_write_pmds(fd, pd, 1), "self: a PMD is written while loaded");
+	well(pfm_write_pmds(fd, pd, 1), "self: a PMD can be written while loaded");
 	well(pfm_start(fd, NULL), "self: start");
 	work(1000);
 	well(pfm_stop(fd), "self: stop");
 	pfm_read_pmds(fd, pd, 1);
-	between(pd[0].reg_value, 1000 * unit, 1000 * unit + 20000 * (unit > 1) + 10, "self: its work is counted");
+	between(pd[0].reg_value, 1000 * unit, 1000 * unit + 20000 * (unit > 1) + 10, "self: the work of the thread is counted");
 	first = least(fd);
-	is(least(fd), first, "self: the same again");
-	ok(pd[1].reg_value >= 1000 * unit, "self: the second counter as well");
+	is(least(fd), first, "self: the same work has the same count");
+	ok(pd[1].reg_value >= 1000 * unit, "self: the second PMD counts as well");
 	well(pfm_unload_context(fd), "self: unload_context");
 	close(fd);
-	fails(pfm_start(fd, NULL), EBADF, "self: closed");
+	fails(pfm_start(fd, NULL), EBADF, "self: start after close fails with EBADF");
 }
 
 static volatile sig_atomic_t notified, wrong_message;
 static int notify_fd;
 
-/* What the programs' own handlers do: read the message, reprogram nothing, restart. */
+/* As in handlers of those programs: reads the message, reprograms nothing, restarts. */
 static void on_overflow(int sig, siginfo_t *info, void *more)
 {
 	pfarg_msg_t m;
@@ -112,15 +113,15 @@ static void test_notify_self(void)
 	pd[0].reg_value = pd[0].reg_long_reset = pd[0].reg_short_reset = -(PERIOD * unit);
 	pd[0].reg_flags = PFM_REGFL_OVFL_NOTIFY;
 	ok(pfm_write_pmcs(notify_fd, pc, 2) == 0 && pfm_write_pmds(notify_fd, pd, 2) == 0 &&
-	   pfm_load_context(notify_fd, &load_args) == 0, "notify_self: a period with PFM_REGFL_OVFL_NOTIFY");
+	   pfm_load_context(notify_fd, &load_args) == 0, "notify_self: a period with PFM_REGFL_OVFL_NOTIFY is loaded");
 	ok(fcntl(notify_fd, F_SETFL, fcntl(notify_fd, F_GETFL, 0) | O_ASYNC | O_NONBLOCK) == 0 &&
-	   fcntl(notify_fd, F_SETOWN, getpid()) == 0 && fcntl(notify_fd, F_SETSIG, SIGIO) == 0, "notify_self: SIGIO is asked for");
+	   fcntl(notify_fd, F_SETOWN, getpid()) == 0 && fcntl(notify_fd, F_SETSIG, SIGIO) == 0, "notify_self: SIGIO is requested");
 	pfm_start(notify_fd, NULL);
 	while (notified < TIMES && now_ns() < until)
 		work(5);
 	pfm_stop(notify_fd);
-	ok(notified >= TIMES, "notify_self: a signal for each overflow, of a thread that works on");
-	ok(!wrong_message, "notify_self: each with a message of PMD 0 and this thread");
+	ok(notified >= TIMES, "notify_self: a signal for each overflow, while the thread continues to work");
+	ok(!wrong_message, "notify_self: each signal has a message about PMD 0 and this thread");
 	signal(SIGIO, SIG_IGN);
 	close(notify_fd);
 }
@@ -138,19 +139,19 @@ static void test_self_smpl(void)
 	clear();
 	memset(&arg, 0, sizeof(arg));
 	arg.buf_size = (uint64_t)sysconf(_SC_PAGESIZE);
-	fails(pfm_create_context(&ctx, unknown, &arg, sizeof(arg)), EINVAL, "self_smpl: a format's name that there is not: EINVAL");
-	fails(pfm_create_context(&ctx, name, &arg, 3), EINVAL, "self_smpl: an argument of another size: EINVAL");
+	fails(pfm_create_context(&ctx, unknown, &arg, sizeof(arg)), EINVAL, "self_smpl: an unknown format name: EINVAL");
+	fails(pfm_create_context(&ctx, name, &arg, 3), EINVAL, "self_smpl: a wrong size of the argument: EINVAL");
 	fd = pfm_create_context(&ctx, name, &arg, sizeof(arg));
-	well(fd, "self_smpl: the default format by its name");
+	well(fd, "self_smpl: the default format is found by its name");
 	hdr = mmap(NULL, (size_t)arg.buf_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (!ok(hdr != MAP_FAILED, "self_smpl: its buffer is mapped"))
+	if (!ok(hdr != MAP_FAILED, "self_smpl: the buffer is mapped"))
 		return;
-	ok(PFM_VERSION_MAJOR(hdr->hdr_version) == PFM_VERSION_MAJOR(PFM_DFL_SMPL_VERSION), "self_smpl: of a version that is known");
+	ok(PFM_VERSION_MAJOR(hdr->hdr_version) == PFM_VERSION_MAJOR(PFM_DFL_SMPL_VERSION), "self_smpl: the version of the buffer is known");
 	pd[0].reg_value = pd[0].reg_long_reset = pd[0].reg_short_reset = -(PERIOD * unit);
 	pd[0].reg_flags = PFM_REGFL_OVFL_NOTIFY;
 	pd[0].reg_smpl_pmds[0] = 2;
 	ok(pfm_write_pmcs(fd, pc, 2) == 0 && pfm_write_pmds(fd, pd, 2) == 0 && pfm_load_context(fd, &load_args) == 0,
-	   "self_smpl: one PMD samples, another is recorded");
+	   "self_smpl: one PMD is set to sample, another to be recorded");
 	for (room = 0; hdr->hdr_buf_size - sizeof(*hdr) - room * (sizeof(*e) + 8) >= hdr->hdr_min_buf_space; room++)
 		;
 	pfm_start(fd, NULL);
@@ -168,10 +169,10 @@ static void test_self_smpl(void)
 		pfm_restart(fd);
 	}
 	pfm_stop(fd);
-	is((uint64_t)round, 5, "self_smpl: the buffer fills and is given back five times");
-	is(seen, 5 * room, "self_smpl: full each time");
-	ok(!bad, "self_smpl: each sample is of this thread and of PMD 0");
-	is(hdr->hdr_overflows, 5, "self_smpl: hdr_overflows counts them");
+	is((uint64_t)round, 5, "self_smpl: the buffer is filled and released five times");
+	is(seen, 5 * room, "self_smpl: the buffer is full each time");
+	ok(!bad, "self_smpl: each sample is about this thread and PMD 0");
+	is(hdr->hdr_overflows, 5, "self_smpl: hdr_overflows counts the full buffers");
 	close(fd);
 }
 
@@ -192,13 +193,13 @@ static void test_multiplex(void)
 		sets[i].set_timeout = 10000000;
 	}
 	well(pfm_create_evtsets(fd, sets, SETS), "multiplex: create_evtsets");
-	ok(sets[1].set_timeout >= 10000000 && sets[1].set_timeout < 21000000, "multiplex: the timeout, in ns, that it will be");
+	ok(sets[1].set_timeout >= 10000000 && sets[1].set_timeout < 21000000, "multiplex: create_evtsets returns the actual timeout in ns");
 	for (i = 0; i < SETS; i++) {
 		pc[0].reg_set = pd[0].reg_set = (uint16_t)i;
 		pd[0].reg_value = 0;
 		bad |= pfm_write_pmcs(fd, pc, 1) || pfm_write_pmds(fd, pd, 1);
 	}
-	ok(!bad, "multiplex: registers of each set");
+	ok(!bad, "multiplex: registers of each set can be written");
 	well(pfm_load_context(fd, &load_args), "multiplex: load_context");
 	began = now_ns();
 	pfm_start(fd, NULL);
@@ -214,11 +215,11 @@ static void test_multiplex(void)
 		runs += info[i].set_runs;
 	}
 	ok(!bad, "multiplex: each set ran and counted");
-	ok(info[0].set_runs - info[SETS - 1].set_runs <= 1, "multiplex: in turn");
-	between(runs, 6, took / 10000000 + 1, "multiplex: no set for less than its time");
-	between(duration, took * 9 / 10, took, "multiplex: one of them at any time");
-	ok(info[0].set_avail_pmcs[0] & 1 && info[0].set_avail_pmds[0] & 1, "multiplex: getinfo tells which registers there are");
-	ok(!(info[0].set_avail_pmds[3] >> 40), "multiplex: and which are not");
+	ok(info[0].set_runs - info[SETS - 1].set_runs <= 1, "multiplex: the sets alternate");
+	between(runs, 6, took / 10000000 + 1, "multiplex: no set is active for less than its time");
+	between(duration, took * 9 / 10, took, "multiplex: one set is active at any time");
+	ok(info[0].set_avail_pmcs[0] & 1 && info[0].set_avail_pmds[0] & 1, "multiplex: getinfo lists the available registers");
+	ok(!(info[0].set_avail_pmds[3] >> 40), "multiplex: getinfo omits unavailable registers");
 	close(fd);
 }
 
@@ -237,9 +238,9 @@ static void test_task(void)
 	pfm_start(fd, NULL);
 	worker_work(&w, 500);
 	worker_end(&w);
-	ok(readable(fd, SOON) && read(fd, &m, sizeof(m)) == (long)sizeof(m) && m.type == PFM_MSG_END, "task: PFM_MSG_END when it ends");
-	well(pfm_read_pmds(fd, pd, 2), "task: its counts are read then");
-	ok(pd[0].reg_value >= 500 * unit && pd[1].reg_value >= 500 * unit, "task: all that it did");
+	ok(readable(fd, SOON) && read(fd, &m, sizeof(m)) == (long)sizeof(m) && m.type == PFM_MSG_END, "task: PFM_MSG_END at the end of the process");
+	well(pfm_read_pmds(fd, pd, 2), "task: the counts can be read after the end of the process");
+	ok(pd[0].reg_value >= 500 * unit && pd[1].reg_value >= 500 * unit, "task: all work of the process is counted");
 	close(fd);
 }
 
@@ -252,29 +253,29 @@ static void test_syst(void)
 	ctx.ctx_flags = PFM_FL_SYSTEM_WIDE;
 	load_args.load_pid = 0;
 	fd = pfm_create_context(&ctx, NULL, NULL, 0);
-	well(fd, "syst: a system-wide context");
+	well(fd, "syst: a system-wide context is created");
 	pfm_write_pmcs(fd, pc, 2);
 	pfm_write_pmds(fd, pd, 2);
 	if (pfm_load_context(fd, &load_args) && (errno == EACCES || errno == EPERM)) {
-		skip("syst: load_context names the processor", "needs root");
+		skip("syst: load_context selects the processor", "root is required");
 		close(fd);
 		return;
 	}
 	w = worker_start(0);
-	well(pfm_start(fd, NULL), "syst: load_context names the processor");
+	well(pfm_start(fd, NULL), "syst: load_context selects the processor");
 	worker_work(&w, 3000);
 	pfm_stop(fd);
 	pfm_read_pmds(fd, pd, 2);
-	ok(pd[0].reg_value >= 3000 * unit, "syst: all threads there are counted");
+	ok(pd[0].reg_value >= 3000 * unit, "syst: all threads of the processor are counted");
 	worker_end(&w);
 	close(fd);
 }
 
-/* The structures of 64-bit machines, as libpfm 3 had them. */
+/* The structures of 64-bit machines, as defined by libpfm 3. */
 static void test_layout(void)
 {
 	if (sizeof(void *) != 8) {
-		skip("structures are laid out as perfmon's", "of 64-bit machines");
+		skip("structures are laid out as perfmon's", "only for 64-bit machines");
 		return;
 	}
 	ok(sizeof(pfarg_ctx_t) == 64 && sizeof(pfarg_setdesc_t) == 64 && offsetof(pfarg_setdesc_t, set_timeout) == 8 &&

@@ -1,6 +1,7 @@
-/* pfm.h - for perfmon.c and perfmon_v2.c, behind the header that they test: TAP, and work whose count is known. On a machine
- * with the PMU of ARMv8 that is cycles of user mode (an emulated machine has one for each instruction), on another one page
- * faults. SPDX-License-Identifier: MIT */
+/* pfm.h - for perfmon.c and perfmon_v2.c, included after the header under test: TAP, and work with
+ * a known count. On a machine with an ARMv8 PMU the counted event is cycles in user mode (an
+ * emulated machine has one cycle per instruction), on other machines page faults.
+ * SPDX-License-Identifier: MIT */
 #ifndef PFM_H
 #define PFM_H
 
@@ -20,17 +21,17 @@
 #include <unistd.h>
 
 enum {
-	PATIENCE = 240,    /* s: then something waits for ever */
-	SOON = 10000,      /* ms: what is to come has come */
-	WARM = 40,         /* runs, after which no page of the library is touched for the first time */
+	PATIENCE = 240,    /* s: afterwards the test counts as hung */
+	SOON = 10000,      /* ms: within this time an expected message arrives */
+	WARM = 40,         /* runs, after which the library touches no page for the first time */
 	PAGES = 512,
-	NOT_IN_KERNEL = 31 /* of a PMC, in both tables */
+	NOT_IN_KERNEL = 31 /* a bit of PMCs, in both register tables */
 };
 
 #define UNUSED __attribute__((unused))
 
 static int ran, failed, hardware;
-UNUSED static uint64_t unit; /* what work(1) counts */
+UNUSED static uint64_t unit; /* the count of work(1) */
 static uint64_t main_event, other_event;
 
 UNUSED static int ok(int cond, const char *name)
@@ -47,7 +48,7 @@ UNUSED static void skip(const char *name, const char *why)
 	fflush(stdout);
 }
 
-/* A line that explains a failure: three numbers. */
+/* Prints a line that explains a failure, with three numbers. */
 UNUSED static void tell(const char *what, uint64_t a, uint64_t b, uint64_t c)
 {
 	printf("# %s: %lld, %lld, %lld\n", what, (long long)a, (long long)b, (long long)c);
@@ -72,7 +73,7 @@ UNUSED static int between(uint64_t got, uint64_t lo, uint64_t hi, const char *na
 	return 1;
 }
 
-/* The call failed, and with this error. */
+/* Passes if the call failed with this error. */
 UNUSED static int fails(int r, int error, const char *name)
 {
 	int got = r < 0 ? errno : 0;
@@ -84,7 +85,7 @@ UNUSED static int fails(int r, int error, const char *name)
 	return 1;
 }
 
-/* The call succeeded. */
+/* Passes if the call succeeded. */
 UNUSED static int well(int r, const char *name)
 {
 	int got = errno;
@@ -102,12 +103,12 @@ UNUSED static int finish(void)
 	return failed != 0;
 }
 
-/* --- work ----------------------------------------------------------------------------------------------- */
+/* --- work ------------------------------------------------------------------------------------- */
 
 UNUSED static void spin(long n)
 {
 #ifdef __aarch64__
-	/* Two instructions a round. */
+	/* Two instructions in each iteration. */
 	__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(n) : : "cc");
 #else
 	volatile long i;
@@ -123,7 +124,8 @@ UNUSED static void touch(long n)
 	long size = sysconf(_SC_PAGESIZE), i;
 
 	if (!pages) {
-		/* In parentheses a name is no macro: not the library's. */
+		/* In parentheses the name is not expanded as a macro: libc's function, not the
+		 * library's. */
 		pages = (mmap)(NULL, (size_t)(PAGES * size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		madvise(pages, (size_t)(PAGES * size), MADV_NOHUGEPAGE);
 	}
@@ -134,7 +136,7 @@ UNUSED static void touch(long n)
 	}
 }
 
-/* Counts n units of main_event, and of other_event. */
+/* Executes n units of main_event, and of other_event. */
 UNUSED static void work(long n)
 {
 	if (hardware)
@@ -156,7 +158,7 @@ UNUSED static int tid(void)
 	return (int)syscall(SYS_gettid);
 }
 
-/* Whether the descriptor has something within that time. */
+/* Returns whether the descriptor becomes readable within this time. */
 UNUSED static int readable(int fd, int ms)
 {
 	struct pollfd p = { 0, POLLIN, 0 };
@@ -165,7 +167,8 @@ UNUSED static int readable(int fd, int ms)
 	return poll(&p, 1, ms) == 1 && (p.revents & POLLIN) != 0;
 }
 
-/* Tables of other PMUs are another machine's business: there, software events. */
+/* The built-in register tables depend on the CPU; other machines use this table of software
+ * events. */
 static const char software_map[] = "pmc 0-15 mask 0-7,30-31\npmd 0-15 pmc 0-15 event 1:{0-7} user=!30 kernel=!31\n"
 	"pmd 256 counter Physical memory usage\n";
 
@@ -176,13 +179,15 @@ UNUSED static void choose_machine(void)
 
 	hardware = access("/sys/bus/event_source/devices/armv8_pmuv3", F_OK) == 0;
 	unit = hardware ? 1000 : 1;
-	main_event = (uint64_t)1 << NOT_IN_KERNEL | (hardware ? 0x11 : 2);  /* CPU_CYCLES; page faults */
-	other_event = (uint64_t)1 << NOT_IN_KERNEL | (hardware ? 0x08 : 5); /* INST_RETIRED; minor faults */
+	/* CPU_CYCLES; page faults */
+	main_event = (uint64_t)1 << NOT_IN_KERNEL | (hardware ? 0x11 : 2);
+	/* INST_RETIRED; minor faults */
+	other_event = (uint64_t)1 << NOT_IN_KERNEL | (hardware ? 0x08 : 5);
 	if (hardware || (access("/sys/bus/event_source/devices/cpu", F_OK) && access("/sys/bus/event_source/devices/cpu_core", F_OK)))
 		return;
 	fd = mkstemp(name);
 	if (fd < 0 || write(fd, software_map, sizeof(software_map) - 1) != (long)sizeof(software_map) - 1)
-		puts("Bail out! no table");
+		puts("Bail out! cannot create the register table");
 	close(fd);
 	setenv("GPUSTAT_PMU_MAP", name, 1);
 }
@@ -195,12 +200,12 @@ UNUSED static const char *map_file(const char *text)
 	strcpy(name, "/tmp/pfm.own.XXXXXX");
 	fd = mkstemp(name);
 	if (fd < 0 || write(fd, text, strlen(text)) != (long)strlen(text))
-		puts("Bail out! no file");
+		puts("Bail out! cannot create a file");
 	close(fd);
 	return name;
 }
 
-/* A child of its own: 0 is true; 77: it cannot be tried. */
+/* Runs a test in a child process: exit status 0 is passed, 77 is skipped. */
 UNUSED static void ok_child(int (*test)(void), const char *name, const char *why)
 {
 	int status = -1;
@@ -220,7 +225,7 @@ UNUSED static void ok_child(int (*test)(void), const char *name, const char *why
 		printf("# status %#x\n", (unsigned)status);
 }
 
-/* A child that works when told to. */
+/* A child that works on request. */
 struct worker {
 	pid_t pid;
 	int to, from;
@@ -247,7 +252,7 @@ UNUSED static struct worker worker_start(int cpu)
 		alarm(PATIENCE);
 		close(to[1]);
 		close(from[0]);
-		work(3); /* its pages are there */
+		work(3); /* its pages have been touched */
 		if (write(from[1], &c, 1) != 1)
 			_exit(1);
 		while (read(to[0], &n, sizeof(n)) == sizeof(n)) {

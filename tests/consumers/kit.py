@@ -1,5 +1,6 @@
-"""What the tests with real consumers share: machines that move, daemons on loopback, strict readers of our formats,
-and the names that a record's numbers ought to have, made here a second time. SPDX-License-Identifier: MIT"""
+"""Common parts of the tests with real consumers: machines with changing values, daemons on
+loopback, strict readers of our formats, and an independent computation of the metric names of a
+record. SPDX-License-Identifier: MIT"""
 import json
 import os
 import re
@@ -15,18 +16,18 @@ import urllib.parse
 import urllib.request
 from decimal import Decimal
 
-sys.dont_write_bytecode = True  # the source folder stays as it is
+sys.dont_write_bytecode = True  # leaves the source folder unchanged
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
-sys.path.append("/usr/lib/python3/dist-packages")  # where Debian's packages are, whichever python runs
-import t_edges as edges  # noqa: E402
-from t_edges import Skip, check, eq, no_constant, no_twice, rewrite, run  # noqa: E402, F401
+sys.path.append("/usr/lib/python3/dist-packages")  # the folder of Debian's packages, for any python
+import machine  # noqa: E402
+from machine import Skip, check, eq, no_constant, no_twice, rewrite, run  # noqa: E402, F401
 
-TREES = edges.TREES
-REC = os.path.join(edges.HERE, "oa", "skl.rec")
+TREES = machine.TREES
+REC = os.path.join(machine.HERE, "oa", "skl.rec")
 NAMES = sorted(d for d in os.listdir(TREES) if os.path.isdir(os.path.join(TREES, d, "proc")))
 TESTS = []
-TAKERS = []  # (format, f(kind, args)): whether a strict reader takes such records in that format
+TAKERS = []  # (format, f(kind, args)): whether a strict reader accepts such records in that format
 
 
 def test(name, slow=False):
@@ -37,7 +38,7 @@ def test(name, slow=False):
 
 
 def takes(fmt):
-    """A check of one kind of record, which is made a test of all kinds."""
+    """Defines a check of one kind of record; it becomes a test of all kinds."""
     def add(f):
         TAKERS.append((fmt, f))
 
@@ -56,21 +57,21 @@ def _(_m):
 
 
 def tool(name, package):
-    """Its path. Debian keeps daemons where a user's PATH does not look."""
+    """Returns the tool's path. Debian installs daemons in folders that are not in a user's PATH."""
     path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if not path:
-        raise Skip(f"no {name} (package {package})")
+        raise Skip(f"{name} is missing (package {package})")
     return path
 
 
-# --- machines ---------------------------------------------------------------------------------------------------
+# --- machines -------------------------------------------------------------------------------------
 
 def roots(name):
     return ["--proc", os.path.join(TREES, name, "proc"), "--sys", os.path.join(TREES, name, "sys")]
 
 
 def settle(m, name):
-    """A machine of tests/trees, copied to where it may change."""
+    """A copy of a machine of tests/trees, which may be changed."""
     for d in ("proc", "sys"):
         shutil.rmtree(m.path(d), ignore_errors=True)
         shutil.copytree(os.path.join(TREES, name, d), m.path(d), symlinks=True)
@@ -81,7 +82,7 @@ ENGINE = re.compile(r"^(drm-engine-[^:]+:\s*)(\d+)( ns)$", re.M)
 
 
 def engine_files(m):
-    """fdinfo files that count engine time, and what is in them."""
+    """The fdinfo files that contain engine times, with their content."""
     got = {}
     for pid in os.listdir(m.proc):
         folder = os.path.join(m.proc, pid, "fdinfo")
@@ -115,7 +116,7 @@ class Mover:
         self.thread.join()
 
 
-# What gives records of each kind, of a tree that stands still.
+# The arguments that print records of each kind, on a tree that does not change.
 def commands(tree="mixed"):
     at = ["-w", "0.02", *roots(tree)]
     dump = os.path.join(TREES, tree, "proc")
@@ -123,7 +124,7 @@ def commands(tree="mixed"):
     spin = ["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"]
     return {
         "device": at, "device -r": ["-r", *roots(tree)],
-        "client": ["procs", *at], "client -r": ["procs", "-r", *roots(tree)],
+        "client": ["clients", *at], "client -r": ["clients", "-r", *roots(tree)],
         "cgroup": ["cgroups", *at], "cgroup -r": ["cgroups", "-r", *roots(tree)],
         "list": ["list", *roots(tree)],
         "fdinfo": ["fdinfo", *dumps],
@@ -146,7 +147,8 @@ def engine_files_of(proc):
 
 
 def ours(args, fmt, *more, **kw):
-    """Our output in that format. stat and sample of a command print to stderr unless told."""
+    """Returns gpustat's output in that format. stat and sample with a command print to stderr by
+    default."""
     cut = args.index("--") if "--" in args else len(args)
     out = ["--log-fd", "1"] if args[0] in ("stat", "sample") else []
     r = run([*args[:cut], *out, "-o", fmt, *more, *args[cut:]], **kw)
@@ -154,7 +156,7 @@ def ours(args, fmt, *more, **kw):
     return r.out
 
 
-# --- daemons ----------------------------------------------------------------------------------------------------
+# --- daemons --------------------------------------------------------------------------------------
 
 def free_port(kind=socket.SOCK_STREAM):
     with socket.socket(socket.AF_INET, kind) as s:
@@ -163,7 +165,7 @@ def free_port(kind=socket.SOCK_STREAM):
 
 
 class Daemon:
-    """A process that ends when the block does, however that ends. It is known by its pid alone."""
+    """A process that ends with the block, in any case. It is identified only by its pid."""
 
     def __init__(self, m, *args, name=None, **kw):
         self.log = m.path(f"{name or os.path.basename(args[0])}.log")
@@ -189,7 +191,7 @@ class Daemon:
             return f.read()
 
     def until(self, ready, what, seconds=120):
-        """What ready() returns, once it is true."""
+        """Waits until ready() returns a true value, and returns that value."""
         end = time.monotonic() + seconds
         last = None
         while time.monotonic() < end:
@@ -221,14 +223,14 @@ def fetch(url, data=None, timeout=60):
 
 
 def query(port, text):
-    """What prometheus answers: a list of (labels, Decimal)."""
+    """The answer of prometheus: a list of (labels, Decimal)."""
     url = f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": text})
     status, body = fetch(url)
     eq(status, 200, f"{text}: {body!r}")
     return [(r["metric"], Decimal(r["value"][1])) for r in json.loads(body)["data"]["result"]]
 
 
-# --- the exposition format, strictly ------------------------------------------------------------------------------
+# --- a strict parser of the exposition format -----------------------------------------------------
 
 NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
 FLOAT = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|NaN|[+-]Inf")
@@ -247,7 +249,7 @@ def labels_of(text, line, filled):
         check(x, f"labels of {line!r}")
         check(x[1] not in got, f"label {x[1]} twice: {line!r}")
         check(not x[1].startswith("__"), f"label {x[1]}")
-        check(x[2] or filled, f"empty label {x[1]}: {line!r}")  # the same as none
+        check(x[2] or filled, f"empty label {x[1]}: {line!r}")  # same as a missing label
         if x[2]:
             got[x[1]] = unescape(x[2])
         i = x.end()
@@ -262,13 +264,14 @@ def key(name, labels):
 
 
 class Exposition:
-    """series: (name, sorted labels) -> value as text; types, helps: by family. filled: node_exporter gives all series
-    of a family the same labels, the missing ones empty."""
+    """series: (name, sorted labels) -> value as text; types, helps: by family. filled:
+    node_exporter adds missing labels with empty values, so that all series of a family have the
+    same labels."""
 
     def __init__(self, out, filled=False):
         text = out.decode("utf-8")
         check(text == "" or text.endswith("\n"), "no final newline")
-        check("\r" not in text and "\0" not in text, "CR or NUL")
+        check("\r" not in text and "\0" not in text, "CR or NUL in the output")
         self.series, self.types, self.helps, closed, family = {}, {}, {}, set(), None
         for line in text.split("\n")[:-1]:
             check(line == line.rstrip(" \t"), f"blank at the end of {line!r}")
@@ -282,13 +285,13 @@ class Exposition:
                         closed.add(family)
                     family, self.helps[x[2]] = x[2], x[3]
                 else:
-                    eq(x[2], family, "TYPE behind its HELP")
+                    eq(x[2], family, "TYPE follows its HELP")
                     check(x[2] not in self.types, f"{x[2]}: TYPE twice")
                     check(x[3] in ("counter", "gauge"), f"type in {line!r}")
                     self.types[x[2]] = x[3]
                 continue
             x = re.fullmatch(rf"({NAME})(?:\{{(.*)\}})? (\S+)", line)
-            check(x, f"no sample, or a timestamp: {line!r}")
+            check(x, f"not a sample, or with a timestamp: {line!r}")
             eq(x[1], family, f"family of {line[:80]!r}")
             check(x[1] in self.types, f"{x[1]}: sample before its TYPE")
             check(x[1].endswith("_total") == (self.types[x[1]] == "counter"), f"{x[1]} is a {self.types[x[1]]}")
@@ -303,12 +306,12 @@ class Exposition:
         return {k: float(v) for k, v in self.series.items()}
 
 
-# --- what the names ought to be -------------------------------------------------------------------------------------
+# --- expected metric names ------------------------------------------------------------------------
 
 INSTANCE = {"engine": "engine", "memory": "region", "freq": "domain", **dict.fromkeys(
     "temp power energy fan volt current pwm load fan_limit power_limit temp_limit".split(), "sensor")}
 RATIO, NANO, ONE, GIGA = Decimal("0.01"), Decimal("1e-9"), Decimal(1), Decimal("1e9")
-# (group, member) -> (name, factor); a group's own units where its members share them
+# (group, member) -> (name, factor); a group's own units if all its members share them
 UNITS = {
     ("engine", "busy"): ("engine_busy_ratio", RATIO), ("engine", "busy_ns"): ("engine_busy_seconds_total", NANO),
     ("engine", "cycles"): ("engine_cycles_total", ONE), ("engine", "total_cycles"): ("engine_total_cycles_total", ONE),
@@ -329,18 +332,18 @@ PREFIX = {"device": "gpustat_", "client": "gpustat_client_", "cgroup": "gpustat_
 
 
 def exact(out):
-    """Records with their numbers as they are written."""
+    """Records with their numbers as text, exactly as printed."""
     return [json.loads(line, parse_int=Decimal, parse_float=Decimal, parse_constant=no_constant,
                        object_pairs_hook=no_twice) for line in out.splitlines()]
 
 
 def shown(text):
-    """A name as metric formats have it: what cannot stand there is a question mark."""
+    """A name in metric formats: characters that are not allowed become question marks."""
     return None if text is None else re.sub(r"[\0-\x1f\x7f-\x9f\ufffd]", "?", str(text))
 
 
 def expected(recs):
-    """(name, dev, who, instance) -> value: of what `UNITS` names."""
+    """(name, dev, who, instance) -> value, for the members in `UNITS`."""
     want = {}
     for r in recs:
         who = None
@@ -367,7 +370,7 @@ def expected(recs):
 
 
 def told(series, kind):
-    """The same of an exposition, less what expected() does not know."""
+    """The same from an exposition, without the names that expected() does not have."""
     names = {PREFIX[kind] + n: group for (group, _), (n, _) in UNITS.items()}
     got = {}
     for (name, labels), v in series.items():
@@ -381,7 +384,7 @@ def told(series, kind):
 
 
 def interrupt(p, sig=signal.SIGTERM):
-    """Ends one of ours; its exit code."""
+    """Ends a gpustat process; returns its exit code."""
     if p.poll() is None:
         p.send_signal(sig)
     try:

@@ -1,4 +1,5 @@
-"""prometheus, its node_exporter and promtool, and the OpenMetrics parser. SPDX-License-Identifier: MIT"""
+"""prometheus, its node_exporter and promtool, and the OpenMetrics parser.
+SPDX-License-Identifier: MIT"""
 import http.server
 import json
 import os
@@ -27,7 +28,8 @@ def scraper(m, folder, port, host="127.0.0.1", wrap=()):
 
 
 def scrape(m, files):
-    """What node_exporter makes of files in its folder: (ours, its own about them)."""
+    """Returns the series that node_exporter reads from the files in its folder: (those of gpustat,
+    its own about the files)."""
     folder = m.path("textfile")
     os.makedirs(folder, exist_ok=True)
     for name, text in files.items():
@@ -40,7 +42,7 @@ def scrape(m, files):
         status, body = kit.fetch(f"http://127.0.0.1:{port}/metrics")
         eq(status, 200, f"/metrics: {body[:600]!r}")
         log = d.text()
-    check("level=error" not in log and "level=warn" not in log, f"node_exporter says {log[-600:]}")
+    check("level=error" not in log and "level=warn" not in log, f"the log of node_exporter has errors: {log[-600:]}")
     got = Exposition(body, filled=True)
     own = {k: v for k, v in got.series.items() if not k[0].startswith("gpustat_")}
     return {k: v for k, v in got.values().items() if k not in own}, own, got
@@ -59,10 +61,10 @@ def check_scrape(m, files):
             check(helps.setdefault(n, h) == h, f"{n}: HELP differs between two files")
         for n, t in e.types.items():
             eq(got.types[n], t, f"type of {n}")
-    eq(sorted(set(want) ^ set(mine))[:4], [], "series that only one of us has")
+    eq(sorted(set(want) ^ set(mine))[:4], [], "series in only one of the two outputs")
     for k, v in want.items():
         check(mine[k] == v, f"{k}: {mine[k]!r}, want {v!r}")
-    check(want, "no series at all")
+    check(want, "the output has no series")
     return mine
 
 
@@ -80,7 +82,7 @@ def _(kind, args):
     eq(promtool(out), (0, ""), f"promtool on {kind}")
 
 
-@test("prom: names that rules and dashboards rely on")
+@test("prom: names that rules and dashboards depend on")
 def _(_m):
     seen = set()
     for tree in ("mixed", "amdgpu", "i915", "i915-dgpu"):
@@ -91,10 +93,10 @@ def _(_m):
             temp_celsius power_watts energy_joules_total fan_rpm volt_volts throttle unreadable_processes dropped
             self_cpu_seconds_total client_engine_busy_ratio client_memory_resident_bytes
             cgroup_engine_busy_ratio cgroup_engine_busy_seconds_total cgroup_clients""".split():
-        check(f"gpustat_{name}" in seen, f"no gpustat_{name}")
+        check(f"gpustat_{name}" in seen, f"gpustat_{name} is missing")
 
 
-@test("prom: our own memory, where /proc is the one that we are in")
+@test("prom: gpustat's own memory is printed if /proc is that of this machine")
 def _(m):
     kit.settle(m, "i915")
     m.write("proc/self/statm", "1000 250 90 10 0 30 0\n")
@@ -102,7 +104,7 @@ def _(m):
     eq(got.get(("gpustat_self_resident_bytes", ())), 250.0 * os.sysconf("SC_PAGESIZE"), "gpustat_self_resident_bytes")
 
 
-@test("promtool check metrics: every machine", slow=True)
+@test("promtool check metrics accepts the output for every machine", slow=True)
 def _(_m):
     kit.tool("promtool", "prometheus")
 
@@ -112,22 +114,22 @@ def _(_m):
         check(r.code in (0, 3) and not (r.code == 3 and tree != "host"), f"{tree}: {r!r}")
         Exposition(r.out)
         eq(promtool(r.out), (0, ""), f"promtool on {' '.join(args)} of {tree}")
-    todo = [(t, a) for t in kit.NAMES for a in (["-w", "0.01"], ["-r"], ["procs", "-w", "0.01"], ["cgroups", "-r"])]
+    todo = [(t, a) for t in kit.NAMES for a in (["-w", "0.01"], ["-r"], ["clients", "-w", "0.01"], ["cgroups", "-r"])]
     with ThreadPoolExecutor(max_workers=3) as pool:
         list(pool.map(one, todo))
 
 
-@test("prom: the values of -o json, by the names of the contract, of every machine")
+@test("prom: the same values as -o json under the documented names, for every machine")
 def _(_m):
     for tree in kit.NAMES:
-        for cmd, kind in (([], "device"), (["procs"], "client"), (["cgroups"], "cgroup")):
+        for cmd, kind in (([], "device"), (["clients"], "client"), (["cgroups"], "cgroup")):
             if tree == "host":
                 continue
             args = [*cmd, "-r", *kit.roots(tree)]
             want = kit.expected(kit.exact(ours(args, "json")))
             got = kit.told(Exposition(ours(args, "prom")).series, kind)
             missing, more = set(want) - set(got), set(got) - set(want)
-            if kind == "device":  # once, of no device
+            if kind == "device":  # once, for no device
                 missing = {k for k in missing if k[0] not in ("gpustat_dropped", "gpustat_unreadable_processes")}
             check(not missing and not more, f"{tree} {kind}: only in json {sorted(missing, key=str)[:3]}, "
                                             f"only in prom {sorted(more, key=str)[:3]}")
@@ -135,60 +137,60 @@ def _(_m):
                 eq(got[k], want[k], f"{tree}: {k}")
 
 
-# --- totals beside rates --------------------------------------------------------------------------------------
+# --- totals next to rates -------------------------------------------------------------------------
 
 V3D = "queue\ttimestamp\tjobs\truntime\nrender\t1\t1\t{0}\n"
 
 
 def exposed(out):
-    """Each exposition of a run: {(name, labels): value}"""
+    """The expositions of a run: [{(name, labels): value}]"""
     return [{k: float(v) for k, v in (x.rsplit(" ", 1) for x in part.splitlines() if x[0] != "#")}
             for part in out.decode().split("# EOF\n")[:-1]]
 
 
 def exposures(m, args, steps, gap=0.2):
-    """The same of a run whose files steps[k] changes behind sample k."""
+    """The same for a run in which steps[k] changes the files after sample k."""
     with m.driven(*args, str(gap), str(len(steps) + 1), "-o", "openmetrics") as p:
-        for step in (*([] if "-r" in args else [lambda: None]), *steps):  # the first of -r comes at once
-            check(p.sleep(), "it has ended")
+        for step in (*([] if "-r" in args else [lambda: None]), *steps):  # the first sample of -r comes immediately
+            check(p.sleep(), "the program has ended")
             step()
             p.wake()
-        check(not p.sleep(), "it goes on")
+        check(not p.sleep(), "the program continues")
     return exposed(p.out)
 
 
 BUSY, TOTAL = ('gpustat_engine_busy_%s{dev="card0",engine="render"}' % x for x in ("ratio", "seconds_total"))
 
 
-@test("a total that the kernel has of the whole device does not become the clients' sum, nor the rate theirs")
+@test("the kernel's total of a device is not replaced by the sum of its clients, nor is its rate")
 def _(m):
     dev = m.device("v3d", files={"gpu_stats": V3D.format(10 * 10 ** 9)})
-    fd = m.fd(10, 5, kit.edges.dump("v3d", 7, "drm-engine-render: \t1000000000 ns"))
+    fd = m.fd(10, 5, kit.machine.dump("v3d", 7, "drm-engine-render: \t1000000000 ns"))
 
     def state(word):
         kit.rewrite(m.path(dev, "power/runtime_status"), word.encode() + b"\n")
 
-    def works():  # half of the time by the device's count, nothing by that of its clients
+    def works():  # half of the time by the device's count, none by that of its clients
         kit.rewrite(m.path(dev, "gpu_stats"), V3D.format(10100000000).encode())
 
     def still():  # the other way round
-        kit.rewrite(fd, kit.edges.dump("v3d", 7, "drm-engine-render: \t1100000000 ns").encode())
+        kit.rewrite(fd, kit.machine.dump("v3d", 7, "drm-engine-render: \t1100000000 ns").encode())
 
     got = exposures(m, [], [works, still, lambda: state("suspended"), lambda: state("active")])
     eq([s.get(TOTAL) for s in got], [10, 10.1, 10.1, None, 10.1], "totals")
     ratios = [s.get(BUSY) for s in got]
-    eq(ratios[2:], [0, None, 0], "ratios of what does nothing, sleeps, and did nothing since")
-    kit.edges.near(ratios[1], 0.5, 0.001, "ratio")
+    eq(ratios[2:], [0, None, 0], "ratios of a device that is idle, suspended, and idle since")
+    kit.machine.near(ratios[1], 0.5, 0.001, "ratio")
 
 
-@test("totals beside rates are those of -r at that moment, and never fall, though clients come and go")
+@test("totals next to rates equal those of -r at that moment, and never decrease when clients appear or exit")
 def _(m):
-    m.device("i915", kit.edges.I915)
-    text = lambda c, v: kit.edges.dump("i915", c, *kit.edges.ns(render=v), pdev=kit.edges.I915)  # noqa: E731
+    m.device("i915", kit.machine.I915)
+    text = lambda c, v: kit.machine.dump("i915", c, *kit.machine.ns(render=v), pdev=kit.machine.I915)  # noqa: E731
     a = m.fd(10, 5, text(7, 3 * 10 ** 9))
     for args in ([], ["-r"]):
         got, = exposed(ours([*args, "-w", "0.05"][:None if not args else 1] + m.roots(), "openmetrics"))
-        eq(got[TOTAL], 3, f"{args}: a lone sample")
+        eq(got[TOTAL], 3, f"{args}: a single sample")
     m.process(20)
     m.fd(20, 5, text(8, 10 ** 9))
     got = exposures(m, [], [lambda: kit.rewrite(a, text(7, 4 * 10 ** 9).encode()), lambda: m.gone(10),
@@ -196,7 +198,7 @@ def _(m):
     eq([s.get(TOTAL) for s in got], [4, 5, 5, 5.5, 5.5], "totals of a run")
     raw = exposures(m, ["-r"], [lambda: (m.process(40), m.fd(40, 5, text(11, 10 ** 9)))])
     eq([s.get(TOTAL) for s in raw], [0.5, 1.5], "totals of a run with -r")
-    for cmd, family in (("procs", "client"), ("cgroups", "cgroup")):
+    for cmd, family in (("clients", "client"), ("cgroups", "cgroup")):
         live, = exposed(ours([cmd, "-w", "0.05", *m.roots()], "openmetrics"))
         once, = exposed(ours([cmd, "-r", *m.roots()], "openmetrics"))
         pick = lambda s: {k: v for k, v in s.items() if f"gpustat_{family}_engine_busy_seconds_total" in k}  # noqa: E731
@@ -204,26 +206,27 @@ def _(m):
         check(pick(live), cmd)
 
 
-@test("node_exporter scrapes devices and cgroups from two files beside each other: each series once, as written")
+@test("node_exporter reads devices and cgroups from two files: each series once, with the written value")
 def _(m):
     os.makedirs(m.path("textfile"))
     files = {}
     for name, cmd in (("gpustat.prom", []), ("gpustat-cgroups.prom", ["cgroups"])):
         path = m.path("textfile", name)
-        for _ in range(2):  # the second time in its own place
+        for _ in range(2):  # the second time, each file is replaced
             r = kit.run([*cmd, "-r", "-o", "prom", "-O", path, *kit.roots("mixed")])
             eq((r.code, r.out, r.err), (0, b"", b""), "exit code, output, messages")
         eq(os.stat(path).st_mode & 0o777, 0o644, "mode")
         with open(path, "rb") as f:
             files[name] = f.read()
     eq(sorted(os.listdir(m.path("textfile"))), sorted(files), "files")
-    # what is about gpustat itself stands in each of its files: two of them beside each other must not repeat it
+    # series about gpustat itself are in each of its files: two of them must not repeat the same
+    # series
     mine = check_scrape(m, files)
-    check(any(n == "gpustat_engine_busy_seconds_total" for n, _ in mine), "no engine time")
-    check(any(n == "gpustat_cgroup_engine_busy_seconds_total" for n, _ in mine), "no engine time of cgroups")
+    check(any(n == "gpustat_engine_busy_seconds_total" for n, _ in mine), "the engine time is missing")
+    check(any(n == "gpustat_cgroup_engine_busy_seconds_total" for n, _ in mine), "the engine time of cgroups is missing")
 
 
-@test("node_exporter scrapes every kind of record, rates beside totals")
+@test("node_exporter reads every kind of record, with rates and totals")
 def _(m):
     for kind, args in kit.commands().items():
         if kind in ("device", "client", "cgroup", "event", "counter", "oa", "fdinfo", "host"):
@@ -236,16 +239,16 @@ HOSTILE = [b'a"b', b"back\\slash", b"new\nline", b"\xff\xfe raw", b"tab\there", 
 
 
 def hostile(m):
-    m.device("i915", kit.edges.I915)
+    m.device("i915", kit.machine.I915)
     for i, name in enumerate(HOSTILE):
         m.process(10 + i, name, 1000 + i)
-        m.fd(10 + i, 5, kit.edges.dump("i915", 7 + i, *kit.edges.ns(render=10 ** 9 * (i + 1)), pdev=kit.edges.I915))
+        m.fd(10 + i, 5, kit.machine.dump("i915", 7 + i, *kit.machine.ns(render=10 ** 9 * (i + 1)), pdev=kit.machine.I915))
     return m.roots()
 
 
-@test("hostile process names go through promtool and node_exporter")
+@test("process names with special characters are read by promtool and node_exporter")
 def _(m):
-    out = ours(["procs", "-r", *hostile(m)], "prom")
+    out = ours(["clients", "-r", *hostile(m)], "prom")
     eq(promtool(out), (0, ""), "promtool")
     mine = check_scrape(m, {"gpustat.prom": out})
     comms = {dict(k[1])["comm"]: v for k, v in mine.items() if k[0] == "gpustat_client_engine_busy_seconds_total"}
@@ -257,13 +260,13 @@ def _(m):
 
 @takes("openmetrics")
 def _(kind, args):
-    """by the parser of prometheus' client library, and the same values as in prom"""
+    """by the parser of prometheus' client library, and with the same values as in prom"""
     try:
         from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
     except ImportError:
-        raise Skip("no python3-prometheus-client (package)") from None
+        raise Skip("python3-prometheus-client is missing (package)") from None
     text = ours(args, "openmetrics").decode()
-    check(text.endswith("\n# EOF\n") and text.count("# EOF") == 1 and "\n\n" not in text, f"{kind}: the end")
+    check(text.endswith("\n# EOF\n") and text.count("# EOF") == 1 and "\n\n" not in text, f"{kind}: wrong end of the output")
     got = {}
     for fam in parse(text):
         check(fam.samples and fam.documentation, f"{kind}: {fam.name} has no sample, or no HELP")
@@ -272,17 +275,17 @@ def _(kind, args):
         for s in fam.samples:
             check(s.timestamp is None, "a timestamp")
             got[kit.key(s.name, s.labels)] = s.value
-    check(got, f"{kind}: nothing")
+    check(got, f"{kind}: no series")
     if kind in ("sample", "profile"):
-        return  # other samples than a moment ago
+        return  # the samples are newer than those of the other output
     same = Exposition(ours(args, "prom")).values()
-    eq(sorted(set(got) ^ set(same))[:3], [], f"{kind}: series of one of them only")
+    eq(sorted(set(got) ^ set(same))[:3], [], f"{kind}: series in only one of the two outputs")
     for k in got:
         check("_self_" in k[0] or kind in ("event", "counter", "host") or got[k] == same[k],
               f"{kind}: {k}: {got[k]} and {same[k]}")
 
 
-# --- the fleet ------------------------------------------------------------------------------------------------------
+# --- the fleet ------------------------------------------------------------------------------------
 
 def ip(*args):
     return subprocess.run([kit.tool("ip", "iproute2"), *args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -290,7 +293,8 @@ def ip(*args):
 
 
 class Fleet:
-    """Three network namespaces: p, and a and b joined to it by a cable each. Removed by name."""
+    """Three network namespaces: p, and a and b, each connected to it by a virtual cable. Removed by
+    name."""
 
     def __init__(self):
         self.names = {k: f"gpustat-{os.getpid()}-{k}" for k in "pab"}
@@ -301,7 +305,7 @@ class Fleet:
             raise Skip(f"no network namespace: ip {' '.join(args)}: {r.stdout.decode().strip()}")
 
     def __enter__(self):
-        kit.edges.as_root()
+        kit.machine.as_root()
         try:
             for n in self.names.values():
                 self.must("netns", "add", n)
@@ -352,7 +356,7 @@ def prometheus(m, targets, port, wrap=(), static=(), rules=()):
                   "--storage.tsdb.retention.time=1h", name="prometheus")
 
 
-@test("a prometheus with two node_exporters in namespaces of their own, fed by two of us, sums the fleet", slow=True)
+@test("a prometheus with two node_exporters in separate namespaces, each with data of a gpustat, sums the fleet", slow=True)
 def _(m):
     for t in (EXPORTER, ("prometheus", "prometheus"), ("ip", "iproute2")):
         kit.tool(*t)
@@ -370,20 +374,20 @@ def _(m):
         daemons.append(prometheus(m, ["10.99.0.2:9100", "10.99.1.2:9100"], port, net.inside("p")))
         try:
             for k in trees:
-                procs.append(subprocess.Popen([*net.inside(k), kit.edges.PROG, "-o", "prom", "-O",
+                procs.append(subprocess.Popen([*net.inside(k), kit.machine.PROG, "-o", "prom", "-O",
                                                m.path(k, "textfile", "gpustat.prom"), *boxes[k].roots(), "0.5"]))
             prom = daemons[-1]
             prom.until(lambda: net.one(port, "count(up == 1)") == 2, "both exporters up")
             busy = "sum(gpustat_engine_busy_seconds_total)"
             prom.until(lambda: net.one(port, "count(count by (instance) (gpustat_engine_busy_seconds_total))") == 2,
-                       "engine time of both")
+                       "engine time of both machines")
             still = net.one(port, busy)
             movers += [Mover(boxes[k], shares[k]) for k in trees]
             prom.until(lambda: time.monotonic() - movers[0].begun > 7.5, "seven seconds")
-            # each client's engine is busy for its machine's share
+            # the engines of each client are busy for its machine's share
             want = sum(Decimal(str(shares[k])) * clients(boxes[k]) for k in trees)
             rate = net.one(port, "sum(rate(gpustat_engine_busy_seconds_total[5s]))")
-            # what a busy machine makes of some seconds is not exact; the sum, below, is
+            # on a busy machine, rates over some seconds are not exact; the sum below is
             check(want / 2 <= rate <= want * 2, f"rate: got {rate}, want {want}")
             ratio = net.one(port, "sum(avg_over_time(gpustat_engine_busy_ratio[4s]))")
             want = sum(Decimal(str(shares[k])) * capacity(boxes[k]) for k in trees)
@@ -402,7 +406,7 @@ def _(m):
             eq(net.one(port, "count(gpustat_device_info)"), len(recs), "devices")
             eq(net.one(port, "max(max_over_time(node_textfile_scrape_error[1m]))"), 0, "scrape errors at any time")
             for p in procs:
-                eq(p.poll(), None, "one of us has ended")
+                eq(p.poll(), None, "a gpustat process has ended")
         finally:
             for x in movers:
                 x.on = False
@@ -413,14 +417,15 @@ def _(m):
 
 
 def clients(box):
-    """How many (client, engine) count time there."""
-    recs = kit.exact(ours(["procs", "-r", *box.roots()], "json"))
+    """The number of (client, engine) pairs with engine time."""
+    recs = kit.exact(ours(["clients", "-r", *box.roots()], "json"))
     return sum(1 for r in recs for e in r["engine"].values() if e.get("busy_ns") is not None)
 
 
 def capacity(box):
-    """The sum over (client, engine) of 1 / capacity, which the ratios add up to at full load."""
-    recs = kit.exact(ours(["procs", "-r", *box.roots()], "json"))
+    """The sum of 1 / capacity over (client, engine), which is the sum of the ratios at full
+    load."""
+    recs = kit.exact(ours(["clients", "-r", *box.roots()], "json"))
     per = {}
     for r in recs:
         for n, e in r["engine"].items():
@@ -429,9 +434,9 @@ def capacity(box):
     return sum(sum(v) for v in per.values())
 
 
-# --- socket activation --------------------------------------------------------------------------------------------------
+# --- socket activation ----------------------------------------------------------------------------
 
-@test("prometheus scrapes `-o openmetrics --http` behind systemd's socket activation", slow=True)
+@test("prometheus scrapes `-o openmetrics --http` through systemd's socket activation", slow=True)
 def _(m):
     kit.settle(m, "amdgpu")
     want = {dict(k[1])["sensor"]: Decimal(v) for k, v in Exposition(ours(["-r", *m.roots()], "prom")).series.items()
@@ -440,11 +445,11 @@ def _(m):
     for how in ([], ["--inetd"]):  # descriptor 3 and $LISTEN_FDS; standard input
         port, web = free_port(), free_port()
         with Daemon(m, kit.tool("systemd-socket-activate", "systemd"), "--accept", *how, "-l", f"127.0.0.1:{port}",
-                    kit.edges.PROG, "-o", "openmetrics", "--http", "-w", "0.05", *m.roots()) as s:
+                    kit.machine.PROG, "-o", "openmetrics", "--http", "-w", "0.05", *m.roots()) as s:
             s.listens(port)
             status, body = kit.fetch(f"http://127.0.0.1:{port}/metrics")
             eq(status, 200, f"{how}: status")
-            check(body.endswith(b"# EOF\n"), f"{how}: the end of {body[-80:]!r}")
+            check(body.endswith(b"# EOF\n"), f"{how}: wrong end of {body[-80:]!r}")
             with prometheus(m, [f"127.0.0.1:{port}"], web) as p:
                 p.until(lambda: kit.query(web, "up")[0][1] == 1, "up")
                 got = p.until(lambda: kit.query(web, "gpustat_temp_celsius"), "a sample")
@@ -452,20 +457,21 @@ def _(m):
             shutil.rmtree(m.path("tsdb"))
 
 
-# --- rules and dashboard ------------------------------------------------------------------------------------------------
+# --- rules and dashboard --------------------------------------------------------------------------
 
 CONTRIB = os.path.join(os.path.dirname(kit.HERE), "..", "contrib")
-# Sums over engines, which are beyond 1 where a client keeps several busy.
+# Sums over engines, which exceed 1 if a client keeps several busy.
 BEYOND_ONE = {"Busiest clients", "Busiest cgroups"}
 
 
 class Served:
-    """Over HTTP what the timer of contrib/ would write, for the machine that ?tree= names, with its clients and cgroups."""
+    """Serves over HTTP the output of contrib's timer, for the machine named by ?tree=, with its
+    clients and cgroups."""
 
     def __init__(self, m, machines):
         def text(tree):
             return b"".join(ours([*c, "-q", "-r", "--state", m.path(f"{tree}.{'.'.join(c)}"), *machines[tree]], "prom")
-                            for c in ([], ["procs"], ["cgroups"]))
+                            for c in ([], ["clients"], ["cgroups"]))
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
@@ -490,7 +496,7 @@ class Served:
         self.server.server_close()
 
 
-@test("a prometheus with our rules and our metrics answers each panel of the dashboard", slow=True)
+@test("a prometheus with gpustat's rules and metrics has data for each panel of the dashboard", slow=True)
 def _(m):
     with open(os.path.join(CONTRIB, "grafana/gpustat.json"), encoding="utf-8") as f:
         board = json.load(f)
@@ -506,33 +512,34 @@ def _(m):
         try:
             with prometheus(m, [f"127.0.0.1:{node}"], port, static=static,
                             rules=[os.path.realpath(os.path.join(CONTRIB, "prometheus/gpustat.rules.yml"))]) as p:
-                p.until(lambda: kit.query(port, "min_over_time(count(up == 1)[4s:1s])")[0][1] == 5, "all up for a while")
+                p.until(lambda: kit.query(port, "min_over_time(count(up == 1)[4s:1s])")[0][1] == 5, "all exporters up for some seconds")
                 p.until(lambda: kit.query(port, 'gpustat:device_busy:ratio{instance="moving",dev="card0"}')[0][1] > 0, "a rate")
                 for panel in (x for x in board["panels"] if x["type"] != "row"):
                     for target in panel["targets"]:
                         panel_answers(p, port, panel, target)
                 _, body = kit.fetch(f"http://127.0.0.1:{port}/api/v1/rules")
                 rules = [r for g in json.loads(body)["data"]["groups"] for r in g["rules"]]
-                eq([r["name"] for r in rules if r["health"] != "ok"], [], "rules that fail")
+                eq([r["name"] for r in rules if r["health"] != "ok"], [], "rules with errors")
                 for r in rules:
                     if r["type"] == "recording":
-                        check(kit.query(port, r["name"]), f"{r['name']} is nothing")
+                        check(kit.query(port, r["name"]), f"{r['name']} has no value")
         finally:
             mover.stop()
 
 
 def panel_answers(p, port, panel, target):
-    """There is an answer, which has what the legend names, and is what the unit and the limits say."""
+    """Checks that there is an answer, with the labels of the legend and values in the limits of the
+    unit and panel."""
     expr = re.sub(r"\$(job|instance|dev)\b", ".*", target["expr"])
     what = f"{panel['title']}: {expr}"
     got = p.until(lambda: kit.query(port, expr), what)
     shown = panel["fieldConfig"]["defaults"]
     for labels, v in got:
         for name in re.findall(r"\{\{(\w+)\}\}", target.get("legendFormat", "")):
-            check(labels.get(name), f"{what}: no {name} in {labels}")
+            check(labels.get(name), f"{what}: label {name} is missing in {labels}")
         check(v >= 0, f"{what}: {v}")
         check(shown["unit"] != "percentunit" or v <= 1 or panel["title"] in BEYOND_ONE, f"{what}: {v}")
-        check(v <= shown.get("max", v), f"{what}: {v} beyond the panel")
+        check(v <= shown.get("max", v), f"{what}: {v} exceeds the limit of the panel")
     lines = [tuple(labels.get(n) for n in re.findall(r"\{\{(\w+)\}\}", target.get("legendFormat", "")))
              for labels, _ in got]
     check(len(set(lines)) == len(lines) or panel["type"] != "timeseries", f"{what}: lines with the same legend")

@@ -14,7 +14,7 @@ from decimal import Decimal
 import kit
 from kit import Daemon, Skip, check, eq, free_port, ours, takes, test
 
-# --- influx line protocol -------------------------------------------------------------------------------------------
+# --- influx line protocol -------------------------------------------------------------------------
 
 PART = r'(?:[^\\,= \n"]|\\[,= ]|\\(?![,= \n])|")+'
 TAGS = re.compile(rf"(?P<m>(?:[^\\, \n]|\\.)+)(?P<tags>(?:,{PART}={PART})*) ")
@@ -26,13 +26,13 @@ def tag(s):
 
 
 def influx(out):
-    """[(measurement, tags, fields, ns)], strictly."""
+    """[(measurement, tags, fields, ns)], parsed strictly."""
     points = []
     text = out.decode("utf-8")
     check(text == "" or text.endswith("\n"), "no final newline")
     for line in text.split("\n")[:-1]:
         x = TAGS.match(line)
-        check(x and "\r" not in line, f"no line protocol: {line!r}")
+        check(x and "\r" not in line, f"not line protocol: {line!r}")
         pairs = re.findall(rf",({PART})=({PART})", x["tags"])
         keys = [tag(k) for k, _ in pairs]
         eq(keys, sorted(set(keys)), f"tags sorted, each once: {line!r}")
@@ -47,7 +47,7 @@ def influx(out):
                 fields[k] = f[2].replace('\\"', '"').replace("\\\\", "\\")
             elif f[3].endswith("i"):
                 fields[k] = int(f[3][:-1])
-                check(-2 ** 63 <= fields[k] < 2 ** 63, f"beyond int64: {line!r}")
+                check(-2 ** 63 <= fields[k] < 2 ** 63, f"exceeds int64: {line!r}")
             else:
                 check(re.fullmatch(r"-?\d+(\.\d+)?([eE][+-]?\d+)?|true|false", f[3]), f"value of {line!r}")
                 fields[k] = f[3] == "true" if f[3][0] in "tf" else float(f[3])
@@ -96,7 +96,7 @@ log-enabled = false
         return kit.fetch(f"http://127.0.0.1:{self.port}/write?db={db}", out)
 
     def points(self, db):
-        """All that it holds, in the form that influx() has."""
+        """All points in the database, in the form of influx()."""
         got, names = [], [n for s in self.ask("SHOW MEASUREMENTS", db) for n, in s["values"]]
         for s in (s for n in names for s in self.ask(f'SELECT * FROM "{n}" GROUP BY *', db)):
             for row in s["values"]:
@@ -114,11 +114,11 @@ def canonical(points):
 
 @takes("influx")
 def _(kind, args):
-    """by the grammar of line protocol"""
+    """conforming to the grammar of line protocol"""
     check(influx(ours(args, "influx")), f"{kind}: no point")
 
 
-@test("influxd takes every kind of record (204) and gives each value back", slow=True)
+@test("influxd accepts every kind of record (204) and returns each value", slow=True)
 def _(m):
     with Influx(m) as d:
         for i, (kind, args) in enumerate(kit.commands().items()):
@@ -128,41 +128,41 @@ def _(m):
             d.ask(f"CREATE DATABASE {db}")
             eq(d.write(db, out), (204, b""), f"{kind}: /write")
             got = d.points(db)
-            if points[0][3] is None:  # of no time: it has that of its arrival
+            if points[0][3] is None:  # without a time: influxd sets that of the arrival
                 points, got = ([(*p[:3], None) for p in x] for x in (points, got))
             if kind == "sample":
-                continue  # several of one microsecond are one point
-            eq(len(got), len(points), f"{kind}: points that are kept apart")
+                continue  # several points in one microsecond become one
+            eq(len(got), len(points), f"{kind}: number of points")
             for g, w in zip(canonical(got), canonical(points)):
                 eq(g, w, kind)
 
 
-@test("influxd: no field changes its type, from sample to sample and from machine to machine", slow=True)
+@test("influxd: the type of each field is the same in all samples and on all machines", slow=True)
 def _(m):
     kit.settle(m, "i915")
     with Influx(m) as d:
         d.ask("CREATE DATABASE fleet")
         mover = kit.Mover(m, 0.3)
         try:
-            for cmd in ([], ["procs"], ["cgroups"]):
+            for cmd in ([], ["clients"], ["cgroups"]):
                 for more in (["0.1", "4"], ["-r"]):
                     eq(d.write("fleet", ours([*cmd, *more, *m.roots()], "influx")), (204, b""), f"{cmd} {more}")
         finally:
             mover.stop()
         for tree in kit.NAMES:
             if tree != "host":
-                for args in (["-w", "0.02"], ["-r"], ["procs", "-w", "0.02"]):
+                for args in (["-w", "0.02"], ["-r"], ["clients", "-w", "0.02"]):
                     eq(d.write("fleet", ours([*args, *kit.roots(tree)], "influx")), (204, b""), f"{tree} {args}")
         for s in d.ask("SHOW FIELD KEYS", "fleet"):
             names = [row[0] for row in s["values"]]
             eq(len(names), len(set(names)), f"types of {s['name']}'s fields: {s['values']}")
 
 
-@test("influx: hostile names come back from influxd as the records have them")
+@test("influx: names with special characters are returned by influxd as in the records")
 def _(m):
     import prom
     roots = prom.hostile(m)
-    out = ours(["procs", "-r", *roots], "influx")
+    out = ours(["clients", "-r", *roots], "influx")
     points = influx(out)
     with Influx(m) as d:
         d.ask("CREATE DATABASE h")
@@ -174,10 +174,10 @@ def _(m):
             check(name.decode() in comms, f"{name!r} is not among {sorted(comms)}")
 
 
-@test("telegraf's execd: a batch for each newline, none without, and the end of input ends it")
+@test("telegraf's execd: one batch for each newline, none without, and the end of input ends the program")
 def _(m):
     kit.settle(m, "i915")
-    p = subprocess.Popen([kit.edges.PROG, "-o", "influx", "--on-stdin", *m.roots()], stdin=subprocess.PIPE,
+    p = subprocess.Popen([kit.machine.PROG, "-o", "influx", "--on-stdin", *m.roots()], stdin=subprocess.PIPE,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def batch(wait):
@@ -189,16 +189,16 @@ def _(m):
             got += more
         return got
     try:
-        eq(batch(0.6), b"", "before it was asked")
+        eq(batch(0.6), b"", "output before the first request")
         sizes, stamps = set(), []
         for _ in range(3):
             p.stdin.write(b"\n")
             p.stdin.flush()
             points = influx(batch(5))
-            check(points, "no batch")
+            check(points, "the batch is empty")
             sizes.add(len(points))
             stamps.append(points[0][3])
-            eq(batch(0.4), b"", "more than was asked for")
+            eq(batch(0.4), b"", "output without a request")
         eq(len(sizes), 1, f"points of each batch: {sizes}")
         check(None in stamps or stamps == sorted(set(stamps)), f"times {stamps}")
         p.stdin.close()
@@ -210,7 +210,7 @@ def _(m):
         p.stderr.close()
 
 
-# --- collectd ---------------------------------------------------------------------------------------------------------
+# --- collectd -------------------------------------------------------------------------------------
 
 PUTVAL = re.compile(r'PUTVAL (?:"((?:[^"\\]|\\["\\])+)"|(\S+))(?: interval=([\d.]+))? (N|[\d.]+):(\S+)')
 LIMITS = {"percent": (0, 100.1)}
@@ -220,7 +220,7 @@ def putvals(out):
     got = []
     for line in out.decode("utf-8").split("\n")[:-1]:
         x = PUTVAL.fullmatch(line)
-        check(x, f"no PUTVAL: {line!r}")
+        check(x, f"not a PUTVAL line: {line!r}")
         ident = re.sub(r'\\(["\\])', r"\1", x[1] or x[2])
         parts = ident.split("/", 2)
         check(len(parts) == 3 and all(0 < len(p.encode()) <= 127 for p in parts), f"identifier {ident!r}")
@@ -229,36 +229,36 @@ def putvals(out):
             low, high = LIMITS[kind]
             check(low <= float(x[5]) <= high, f"{ident}: {x[5]}")
         if kind == "derive":
-            check(re.fullmatch(r"-?\d+|U", x[5]), f"a derive that is no integer: {line!r}")
+            check(re.fullmatch(r"-?\d+|U", x[5]), f"a derive value that is not an integer: {line!r}")
         got.append((ident, x[3], x[5]))
     return got
 
 
 @takes("collectd")
 def _(kind, args):
-    """PUTVAL lines of types that types.db has, host and interval from the environment"""
+    """PUTVAL lines with types of types.db, host and interval from the environment"""
     kit.tool("collectd", "collectd-core")
     with open("/usr/share/collectd/types.db", encoding="utf-8") as f:
         known = {line.split()[0] for line in f if line.strip() and line[0] != "#"}
     got = putvals(ours(args, "collectd", env={**os.environ, "COLLECTD_HOSTNAME": "box.example"}))
-    check(got, f"{kind}: nothing")
+    check(got, f"{kind}: no value")
     for ident, _, _ in got:
         host, plugin, type_ = ident.split("/", 2)
         eq(host, "box.example", f"{kind}: host")
         check(plugin.startswith("gpustat"), f"{kind}: plugin {plugin}")
         check(type_.split("-", 1)[0] in known, f"{kind}: {ident}: type not in types.db")
     idents = [i for i, _, _ in got]
-    check(kind == "sample" or len(idents) == len(set(idents)), f"{kind}: an identifier twice")
+    check(kind == "sample" or len(idents) == len(set(idents)), f"{kind}: a duplicate identifier")
 
 
-@test("collectd: $COLLECTD_INTERVAL is the interval, and is stated")
+@test("collectd: $COLLECTD_INTERVAL sets the interval, and is printed")
 def _(m):
     kit.settle(m, "amdgpu")
     env = {**os.environ, "COLLECTD_HOSTNAME": "box", "COLLECTD_INTERVAL": "0.2"}
     with m.driven("-o", "collectd", env=env) as p:
         dues = []
         for _ in range(5):
-            check(p.sleep(), "it has ended")
+            check(p.sleep(), "the program has ended")
             dues.append(p.due)
             p.wake()
         p.sleep()
@@ -267,17 +267,17 @@ def _(m):
     got = putvals(p.out)
     eq({float(i) for _, i, _ in got}, {0.2}, "interval=")
     eq(sum(1 for ident, _, _ in got if ident == got[0][0]), 5, "samples")
-    eq(kit.edges.on_grid(dues, 0.2), list(range(5)), "their times")
+    eq(kit.machine.on_grid(dues, 0.2), list(range(5)), "times of the samples")
 
 
-@test("collectd runs us as its exec plugin, not as root, and its csv plugin writes our values", slow=True)
+@test("collectd runs gpustat as its exec plugin, not as root, and its csv plugin writes gpustat's values", slow=True)
 def _(m):
     exe = kit.tool("collectd", "collectd-core")
-    kit.edges.as_root()
+    kit.machine.as_root()
     kit.settle(m, "amdgpu")
     want = {i.split("/", 2)[2]: v for i, _, v in putvals(ours(["-w", "0.05", *m.roots()], "collectd"))}
     os.makedirs(m.path("csv"))
-    words = " ".join(f'"{w}"' for w in (kit.edges.PROG, "-o", "collectd", *m.roots()))
+    words = " ".join(f'"{w}"' for w in (kit.machine.PROG, "-o", "collectd", *m.roots()))
     conf = m.write("collectd.conf", f"""Hostname "box"
 FQDNLookup false
 Interval 1
@@ -311,7 +311,7 @@ LoadPlugin csv
         return got
     with Daemon(m, exe, "-f", "-C", conf) as d:
         d.until(lambda: (g := values()) and set(want) <= set(g) and all(len(g[k]) >= 3 for k in want),
-                f"three values of each of {len(want)}", 20)
+                f"three values for each of {len(want)} identifiers", 20)
         with open(m.path("plugin.log"), encoding="utf-8") as f:
             bad = [x for x in f if re.search(r"error|warn|fail|unknown|exec plugin", x, re.I)]
         eq(bad[:3], [], "collectd's log")
@@ -321,7 +321,7 @@ LoadPlugin csv
               f"{k}: {rows[:3]}, want {v}")
 
 
-# --- graphite -----------------------------------------------------------------------------------------------------------
+# --- graphite -------------------------------------------------------------------------------------
 
 def graphite(out):
     got = {}
@@ -330,26 +330,26 @@ def graphite(out):
     for line in text.split("\n")[:-1]:
         x = re.fullmatch(r"([A-Za-z0-9_:%+#@~-]+(?:\.[A-Za-z0-9_:%+#@~-]+)+) (-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?) (\d{10}|-1)",
                          line)
-        check(x, f"no plaintext protocol: {line!r}")
+        check(x, f"not plaintext protocol: {line!r}")
         check(all(0 < len(p) <= 255 for p in x[1].split(".")), f"a node of {x[1]}")
         got.setdefault((x[1], x[3]), []).append(float(x[2]))
     for k, v in got.items():
-        check(len(v) == 1 or (".sample." in k[0] and v == sorted(v)), f"values of {k}: {v}")  # samples: sums so far
+        check(len(v) == 1 or (".sample." in k[0] and v == sorted(v)), f"values of {k}: {v}")  # samples: cumulative sums
     return {(path, int(t)): v[-1] for (path, t), v in got.items()}
 
 
 @takes("graphite")
 def _(kind, args):
-    """the plaintext protocol"""
+    """conforming to the plaintext protocol"""
     got = graphite(ours(args, "graphite"))
     check(got and all(p.startswith("gpustat.") for p, _ in got), f"{kind}: {sorted(got)[:2]}")
 
 
-@test("graphite: hostile names make no folder")
+@test("graphite: names with special characters create no additional path level")
 def _(m):
     import prom
-    got = graphite(ours(["procs", "-r", *prom.hostile(m)], "graphite"))
-    eq({p.count(".") for p, _ in got if p.endswith("busy_seconds_total")}.__len__(), 1, "depth of their paths")
+    got = graphite(ours(["clients", "-r", *prom.hostile(m)], "graphite"))
+    eq({p.count(".") for p, _ in got if p.endswith("busy_seconds_total")}.__len__(), 1, "depth of the paths")
 
 
 class Carbon(Daemon):
@@ -389,12 +389,13 @@ USER =
             raise
 
     def value(self, path, at):
-        """What the .wsp file has at that second; None where it has nothing."""
+        """Returns the value of the .wsp file for that second; None if there is none."""
         import whisper
         f = os.path.join(self.root, *path.split(".")) + ".wsp"
-        if not os.path.exists(f):
+        try:
+            (start, _, step), values = whisper.fetch(f, at - 1, at + 1)
+        except (FileNotFoundError, whisper.CorruptWhisperFile):  # carbon has not made it, or not written its header
             return None
-        (start, _, step), values = whisper.fetch(f, at - 1, at + 1)
         eq(step, 1, "step")
         got = dict(zip(range(start, start + len(values)), values))
         return got.get(at)
@@ -412,10 +413,10 @@ def need_whisper():
     try:
         import whisper  # noqa: F401
     except ImportError:
-        raise Skip("no python3-whisper (package)") from None
+        raise Skip("python3-whisper is missing (package)") from None
 
 
-@test("carbon-cache stores what is piped to it over TCP: each value is in its .wsp file", slow=True)
+@test("carbon-cache stores values piped to it over TCP: each is in its .wsp file", slow=True)
 def _(m):
     need_whisper()
     with Carbon(m) as c:
@@ -424,11 +425,11 @@ def _(m):
             want = graphite(out)
             with socket.create_connection(("127.0.0.1", c.tcp)) as s:
                 s.sendall(out)
-            check(all(t > 0 for _, t in want), f"{kind}: without a time")
+            check(all(t > 0 for _, t in want), f"{kind}: a value without a time")
             c.holds(want)
 
 
-@test("carbon-cache stores what `-O udp:` sends", slow=True)
+@test("carbon-cache stores the values that `-O udp:` sends", slow=True)
 def _(m):
     need_whisper()
     kit.settle(m, "amdgpu")
@@ -449,17 +450,17 @@ def _(m):
         c.until(ready, f"{len(want)} values")
 
 
-# --- statsd ---------------------------------------------------------------------------------------------------------------
+# --- statsd ---------------------------------------------------------------------------------------
 
 STATSD = re.compile(r"([^:|@\s]+):([+-]?\d+(?:\.\d+)?)\|(g|c|ms)")
 
 
 def statsd(out):
-    """Each bucket's value in the end."""
+    """The final value of each bucket."""
     got, text = {}, out.decode("ascii")
     for line in text.removesuffix("\n").split("\n"):
         x = STATSD.fullmatch(line)
-        check(x, f"no metric: {line!r}")
+        check(x, f"not a metric: {line!r}")
         check(x[2][0] not in "+-" or x[3] != "g" or got.get(x[1]) == 0, f"a signed value changes the gauge: {line!r}")
         got[x[1]] = float(x[2])
     return got
@@ -467,11 +468,11 @@ def statsd(out):
 
 @takes("statsd")
 def _(kind, args):
-    """by its grammar"""
-    check(statsd(ours(args, "statsd")), f"{kind}: nothing")
+    """conforming to the grammar of statsd"""
+    check(statsd(ours(args, "statsd")), f"{kind}: no metric")
 
 
-@test("statsd: datagrams of whole metrics, at most 1432 bytes, by the grammar; values as in JSON")
+@test("statsd: datagrams of complete metrics, at most 1432 bytes, conforming to the grammar; values as in JSON")
 def _(m):
     kit.settle(m, "amdgpu")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
@@ -479,7 +480,7 @@ def _(m):
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
         s.settimeout(1)
         to = f"udp:127.0.0.1:{s.getsockname()[1]}"
-        for cmd in ([], ["procs"]):
+        for cmd in ([], ["clients"]):
             args = [*cmd, "-w", "0.05", *m.roots()]
             r = kit.run([*args, "-o", "statsd", "-O", to])
             eq((r.code, r.out, r.err), (0, b"", b""), "exit code, output, messages")
@@ -491,7 +492,7 @@ def _(m):
                     got += d.removesuffix(b"\n") + b"\n"
             except TimeoutError:
                 pass
-            check(got, "no datagram")
+            check(got, "no datagram arrived")
             gauges, want = statsd(got), statsd(ours(args, "statsd"))
             eq(sorted(gauges), sorted(want), "buckets")
             eq({k: v for k, v in gauges.items() if "self" not in k},

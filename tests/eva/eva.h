@@ -1,16 +1,18 @@
-/* eva.h - what the harnesses here are made of. Frama-C's Eva reads them with arbitrary values for all that is called any;
- * built by a compiler they are programs that draw these at random, a check that they do what they say.
+/* eva.h - common parts of the harnesses. Frama-C's Eva analyses them with arbitrary values from the
+ * functions any*(); compiled, they are programs that draw random values, which checks the harnesses
+ * themselves.
  *
- * What each of them takes for granted, and why it may:
- * - Views and buffers lie in one object each, and one that is written overlaps no other. Callers have arrays or mappings.
- * - Text ends where its object ends: what reads behind a text reads behind an object here, wherever else it lies.
- * - Texts are at most TEXT_CAP bytes, the longest that the program reads in one piece; a harness that is content with
- *   less says why.
+ * The assumptions of every harness, and why they hold:
+ * - Each view and each buffer lies in one object, and a buffer overlaps no other object. Callers
+ *   use arrays or mappings.
+ * - A text ends where its object ends, so that a read after the text is a read after the object.
+ * - Texts have at most TEXT_CAP bytes, the longest text that the program reads in one piece; a
+ *   harness with a lower limit gives the reason.
  * SPDX-License-Identifier: MIT */
 #ifndef EVA_H
 #define EVA_H
 
-#include "gpustat.h"
+#include "tests/rooms.h"
 
 enum { TEXT_CAP = 1 << 16 };
 
@@ -24,7 +26,7 @@ static u64 any(void)
 	return Frama_C_unsigned_long_long_interval(0, UINT64_MAX);
 }
 
-/* 0 to max. */
+/* Any number from 0 to max. */
 static u64 any_to(u64 max)
 {
 	return Frama_C_unsigned_long_long_interval(0, max);
@@ -49,7 +51,7 @@ static u64 any(void)
 	x ^= x << 13;
 	x ^= x >> 7;
 	x ^= x << 17;
-	/* Small numbers, and those at the ends of types, are more likely to be edges. */
+	/* Small numbers, and those at the limits of types, are more likely to be edge cases. */
 	return x >> 60 == 0 ? x & 7 : x >> 60 == 1 ? 0 - (x & 7) : x;
 }
 
@@ -60,7 +62,7 @@ static u64 any_to(u64 max)
 	return max == UINT64_MAX ? v : v % (max + 1);
 }
 
-/* Any byte, but more often one that texts are made of. */
+/* Any bytes, more often those that occur in texts. */
 static void any_bytes(void *p, size_t n)
 {
 	static const char often[] = "\n\n:,=/'\"<>{}-. \t*0123456789abcdefx";
@@ -75,7 +77,8 @@ static bool again(void)
 }
 #endif
 
-/* What models of text.h promise of the functions that they stand for is seen of these, with values drawn at random. */
+/* Checks, with random values, that the real functions keep the promises that the models of text.h
+ * make. */
 #ifdef __FRAMAC__
 #define promised(holds) ((void)sizeof(holds))
 #else
@@ -85,7 +88,7 @@ static bool again(void)
 #define any_bool() ((bool)any_to(1))
 #define any_of(array) ((array)[any_to(LEN(array) - 1)])
 
-/* Any bytes in an array, of any number up to its size. */
+/* Any bytes in an array, with any length up to its size. */
 static struct str any_in(char *b, size_t cap)
 {
 #ifdef __FRAMAC__
@@ -101,13 +104,13 @@ static struct str any_in(char *b, size_t cap)
 }
 #define ANY_IN(array) any_in(array, sizeof(array))
 
-/* One view in another. */
+/* Returns whether one view lies in another. */
 static inline bool lies_in(struct str part, struct str whole)
 {
 	return part.p >= whole.p && part.p <= part.e && part.e <= whole.e;
 }
 
-/* A view into a text, anywhere. */
+/* Any part of a text. */
 static struct str any_part(struct str s)
 {
 	if (s.p < s.e)
@@ -115,7 +118,7 @@ static struct str any_part(struct str s)
 	return s;
 }
 
-/* Reads all that a view has, as whoever got it will. One that is not there is two NULLs. */
+/* Reads all bytes of a view, as its receiver will. An absent view is two NULLs. */
 static inline void see(struct str s)
 {
 	static volatile char seen;

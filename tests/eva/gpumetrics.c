@@ -1,5 +1,5 @@
-/* gpumetrics.c - sources/gpumetrics.c: any bytes as amdgpu's gpu_metrics.
- * eva: sources/gpumetrics.c parse.c -eva-precision 1 -eva-auto-loop-unroll 8 -eva-unroll-recursive-calls 2 -eva-split-return auto
+/* gpumetrics.c - sources/device/gpumetrics.c: any bytes as amdgpu's gpu_metrics.
+ * eva: sources/device/gpumetrics.c parse.c -eva-precision 1 -eva-auto-loop-unroll 8 -eva-unroll-recursive-calls 2 -eva-split-return auto
  * SPDX-License-Identifier: MIT */
 #include "eva.h"
 

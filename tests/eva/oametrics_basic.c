@@ -1,10 +1,10 @@
-/* oametrics_basic.c - sources/oametrics.c: the built-in sets, their counters, configs and registers: the tables themselves, every
- * row of them, and no input. Nothing is left open: one path.
+/* oametrics_basic.c - sources/oa/oametrics.c: the built-in sets, their counters, configs and
+ * registers: every row of the tables. There is no input, so there is one path.
  * eva: parse.c perfstream.c -eva-precision 0 -warn-special-float none -eva-slevel 100000
  * SPDX-License-Identifier: MIT */
 #include "eva.h"
-#include "../../sources/oametrics.c"
-#include "../../sources/oabasic.c"
+#include "../../sources/oa/oametrics.c"
+#include "../../sources/oa/oabasic.c"
 
 int main(void)
 {

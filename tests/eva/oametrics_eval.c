@@ -1,11 +1,11 @@
-/* oametrics_eval.c - sources/oametrics.c: what equations were made into, for any report.
- * A program as oaprog_make() leaves it: its code and its counters' lie in their tables. What it is made of is not asked: any
- * instruction, wherever operands are said to be.
+/* oametrics_eval.c - sources/oa/oametrics.c: evaluation of compiled equations, for any report.
+ * The program is as oaprog_compile() leaves it: its code and that of its counters lie in their
+ * tables. The code itself is arbitrary: any instruction at any operand position.
  * eva: -eva-precision 1 -eva-plevel 256 -warn-special-float none -eva-split-return auto
  * SPDX-License-Identifier: MIT */
 #include "text.h"
-#include "../../sources/oametrics.c"
-#include "../../sources/oabasic.c"
+#include "../../sources/oa/oametrics.c"
+#include "../../sources/oa/oabasic.c"
 
 static struct oaprog prog;
 
@@ -24,7 +24,7 @@ static void any_program(void)
 
 		c->wanted = any_bool();
 		c->has_max = any_bool();
-		c->runs = any_bool();
+		c->evaluated = any_bool();
 		any_code(&c->code);
 		any_code(&c->max);
 		//@ loop unroll 4;
@@ -47,7 +47,7 @@ int main(void)
 		wanted[i] = any_bool();
 	any_bytes(sum, sizeof(sum));
 	any_bytes(v, sizeof(v));
-	oaprog_want(&prog, any_bool() ? wanted : NULL);
+	oaprog_select(&prog, any_bool() ? wanted : NULL);
 	oaprog_eval(&prog, sum, v);
 	if (prog.n)
 		oaprog_max(&prog, any_to(prog.n - 1), sum, v, &max);

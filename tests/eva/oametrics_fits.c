@@ -1,9 +1,10 @@
-/* oametrics_fits.c - sources/oametrics.c: whether a set is for a platform: any name of one, any platform there is.
- * eva: sources/oadevice.c -eva-precision 2 -eva-split-return auto -eva-auto-loop-unroll 26
+/* oametrics_fits.c - sources/oa/oametrics.c: whether a set is for a platform: any platform name,
+ * every existing platform.
+ * eva: sources/oa/oadevice.c -eva-precision 2 -eva-split-return auto -eva-auto-loop-unroll 26
  * SPDX-License-Identifier: MIT */
 #include "text.h"
-#include "../../sources/oametrics.c"
-#include "../../sources/oabasic.c"
+#include "../../sources/oa/oametrics.c"
+#include "../../sources/oa/oabasic.c"
 
 enum { FILE_CAP = 1 << 16 };
 static char text[FILE_CAP];

@@ -1,10 +1,11 @@
-/* oametrics_pack.c - sources/oametrics.c: packs made of any files.
- * One file is enough: the sets of one follow each other in the pack as those of several do.
- * eva: -eva-widening-delay 1 -eva-widening-period 1 -eva-precision 1 -warn-special-float none -eva-plevel 40 -eva-slevel-function place_at:0 -eva-auto-loop-unroll 36 -eva-split-return auto
+/* oametrics_pack.c - sources/oa/oametrics.c: packs made from any files.
+ * One file is sufficient: the sets of one file follow each other in the pack in the same way as
+ * those of several files.
+ * eva: -eva-widening-delay 1 -eva-widening-period 1 -eva-precision 1 -warn-special-float none -eva-plevel 40 -eva-slevel-function str_offset:0 -eva-auto-loop-unroll 36 -eva-split-return auto
  * SPDX-License-Identifier: MIT */
 #include "text.h"
-#include "../../sources/oametrics.c"
-#include "../../sources/oabasic.c"
+#include "../../sources/oa/oametrics.c"
+#include "../../sources/oa/oabasic.c"
 
 enum { FILE_CAP = 1 << 25, PACK_CAP = 1 << 21 };
 static char text[FILE_CAP], to[PACK_CAP];

@@ -1,11 +1,12 @@
-/* oametrics_read.c - sources/oametrics.c: metric files and packs of any bytes, read.
- * Files of any bytes and of any length up to FILE_CAP, which is more than all public files together; a file's sets, a set's
- * counters and configs, and their registers, as far as callers care to go.
- * eva: -eva-precision 1 -warn-special-float none -eva-plevel 40 -eva-slevel 30 -eva-slevel-function place_at:0 -eva-auto-loop-unroll 26 -eva-split-return auto
+/* oametrics_read.c - sources/oa/oametrics.c: reading of metric files and packs of any bytes.
+ * Files have any length up to FILE_CAP, which is more than all public files together. The harness
+ * reads the sets of a file, the counters and configs of a set, and their registers, up to any point
+ * at which a caller may stop.
+ * eva: -eva-precision 1 -warn-special-float none -eva-plevel 40 -eva-slevel 30 -eva-slevel-function str_offset:0 -eva-auto-loop-unroll 26 -eva-split-return auto
  * SPDX-License-Identifier: MIT */
 #include "text.h"
-#include "../../sources/oametrics.c"
-#include "../../sources/oabasic.c"
+#include "../../sources/oa/oametrics.c"
+#include "../../sources/oa/oabasic.c"
 
 enum { FILE_CAP = 1 << 25 };
 static char text[FILE_CAP];
@@ -14,12 +15,12 @@ static void file_of(u8 origin)
 {
 	struct str all = ANY_IN(text), at = { 0 }, in = { 0 };
 	struct oafile f, is;
-	struct oaset s = { &f, all, all, all, "", all }; /* whatever was there before */
+	struct oaset s = { &f, all, all, all, "", all }; /* any earlier content */
 	struct oadef def;
 	struct config c;
 	u32 reg[2] = { 0 };
 
-	oafile_is(&is, all);
+	oafile_detect(&is, all);
 	f = (struct oafile){ all, origin };
 	//@ loop unroll 1;
 	while (oaset_next(&f, &at, &s)) {

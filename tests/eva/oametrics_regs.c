@@ -1,11 +1,12 @@
-/* oametrics_regs.c - sources/oametrics.c: the registers of any set for any device, and conditions on the device.
- * A set's texts lie in its file, as oaset_next() leaves them. What a device has is any value for any variable: the table
- * of their names is oadevice.c's.
- * eva: -eva-widening-delay 1 -eva-widening-period 1 -eva-precision 1 -warn-special-float none -eva-plevel 256 -eva-slevel-function place_at:0 -eva-auto-loop-unroll 26 -eva-split-return auto
+/* oametrics_regs.c - sources/oa/oametrics.c: the registers of any set for any device, and
+ * conditions on the device.
+ * The texts of a set lie in its file, as oaset_next() leaves them. Each device variable has any
+ * value: the table of their names is in oadevice.c.
+ * eva: -eva-widening-delay 1 -eva-widening-period 1 -eva-precision 1 -warn-special-float none -eva-plevel 256 -eva-slevel-function str_offset:0 -eva-auto-loop-unroll 26 -eva-split-return auto
  * SPDX-License-Identifier: MIT */
 #include "text.h"
-#include "../../sources/oametrics.c"
-#include "../../sources/oabasic.c"
+#include "../../sources/oa/oametrics.c"
+#include "../../sources/oa/oabasic.c"
 #include "sets.h"
 
 static u32 regs[1024][2];

@@ -1,5 +1,5 @@
-/* out_cells.c - views/out.c: what a line says of any record, in each of its columns. FIELDS are more than MAX_ENGINES
- * where these are kept.
+/* out_cells.c - views/out.c: the cells of a line for any record, in each column. FIELDS is larger
+ * than MAX_ENGINES.
  * eva: -kernel-warn-key parser:decimal-float=inactive -warn-special-float none -eva-precision 0 -eva-domains symbolic-locations -eva-split-return auto -eva-plevel 600 -eva-slevel 0
  * SPDX-License-Identifier: MIT */
 #define FIELDS 520
@@ -8,8 +8,8 @@
 int main(void)
 {
 	struct buf b = any_start();
-	const struct lay *l = &lays[any_to(LEN(lays) - 1)];
-	struct ask a = { l->word, (u16)any() };
+	const struct layout *l = &layouts[any_to(LEN(layouts) - 1)];
+	struct cellargs a = { .field = l->field, .width = (u16)any(), .grouped = any_bool() };
 
 	if (any_bool()) {
 		cell_engines(&b, &rec, a);

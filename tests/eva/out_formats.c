@@ -7,27 +7,36 @@ int main(void)
 {
 	struct buf b = any_start();
 	struct str words[MAX_WORDS];
+	u32 when;
 	const struct format *f = &formats[any_to(LEN(formats) - 1)];
 
 	out_fields(&b, rec.kind);
-	format_names(&b, (int)any_to(K_COUNT) - 1, any_to(80));
+	format_name(f);
+	format_next(any_bool() ? f : NULL);
 	format_find(any_text());
 	format_left_out(any_text());
 	format_shows(f, rec.kind);
-	format_folds(f);
+	format_is_folded(f);
 	format_is_perfdata(f);
 	format_raw(f);
-	format_joins(f);
-	format_spreads(f);
-	format_replaces(f);
-	format_measures_totals(f);
-	format_heads_file(f);
-	format_is_lone(f);
-	format_is_whole(f);
-	format_is_of_run(f);
-	format_sends(f);
+	format_has_one_line(f);
+	format_has_field_columns(f);
+	format_replaces_file(f);
+	format_has_totals(f);
+	format_has_file_header(f);
+	format_writes_lines(f);
+	format_is_document(f);
+	format_covers_run(f);
+	format_has_time_axis(f);
+	format_is_monotonic(f);
+	format_is_binary(f);
+	format_has_udp(f);
+	format_has_all_fields(f);
+	format_has_names(f);
+	format_is_stateless(f);
 	o.fmt = f;
 	o.kind = rec.kind;
-	out_words(&o, words);
+	out_has_footer(&o);
+	out_default_fields(&o, words, &when);
 	return 0;
 }

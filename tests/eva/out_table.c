@@ -1,22 +1,26 @@
-/* out_table.c - views/out.c: any record in a table or a line, after any others.
- * A table begins as any cells that it can have: no more than MAX_CELLS, each shown once at most, which was of a pattern, of a
- * row of lays[] or of a column.
+/* out_table.c - views/out.c: any record in a table, a line, plain or CSV, after any other records.
+ * Initially the table has any valid cells: at most MAX_CELLS, each shown at most once, from a
+ * pattern, a row of layouts[] or a column.
  * eva: -kernel-warn-key parser:decimal-float=inactive -warn-special-float none -eva-precision 0 -eva-domains symbolic-locations -eva-plevel 700 -eva-slevel 0 -eva-split-return auto
  * SPDX-License-Identifier: MIT */
 #include "out.h"
 
 static void any_cell(struct cell *c)
 {
-	c->group = any_text();
 	c->title = any_text();
 	c->col = any_bool() ? &columns[any_to(ncolumns - 1)] : NULL;
 	c->inst = o.insts[c - o.cells];
 	c->inst_n = (u8)any_to(MAX_NAME);
 	c->pattern = any_bool() ? &patterns[any_to(PATTERNS - 1)] : any_bool() ? &summary_pattern : NULL;
 	c->order = (u16)any();
-	c->lay = any_bool() ? &lays[any_to(LEN(lays) - 1)] : NULL;
+	c->layout = any_bool() ? &layouts[any_to(LEN(layouts) - 1)] : NULL;
+	c->place = (u16)any();
+	c->leaf = c->col && any_bool();
 	c->width = (u16)any();
-	c->want = (u16)any();
+	c->needed = (u16)any();
+	c->least = (u16)any();
+	c->known = any_bool();
+	c->hidden = any_bool();
 	c->right = any_bool();
 }
 
@@ -33,10 +37,13 @@ int main(void)
 	any_bytes(o.insts, sizeof(o.insts));
 	o.ncells = any_to(MAX_CELLS);
 	o.kind = (u8)any_to(K_COUNT - 1);
-	o.fmt = &formats[any_to(1)]; /* line, table */
+	/* line, table, plain, csv; out_block.c proves the one between them */
+	o.fmt = any_bool() ? &formats[any_to(1)] : any_bool() ? &formats[3] : &formats[4];
+	out_lacks(&o, &rec.f[0]);
 	if (out_measures(&o))
 		out_measure(&o, &rec);
 	out_record(&o, &b, &rec);
 	out_end(&o, &b);
+	out_add_title(&o, any_text());
 	return 0;
 }

@@ -1,5 +1,7 @@
-/* parse_events.c - parse.c: perf events as users name them, and the sysfs files that describe them.
- * A field of format_put() is one that parse_format() made: its config is one of MAX_CONFIGS, its bits are below 64.
+/* parse_events.c - parse.c: perf events as users write them, and the sysfs files that describe
+ * them.
+ * A field for format_put() is a result of parse_format(): its config is below MAX_CONFIGS, its bits
+ * are below 64.
  * eva: parse.c -eva-precision 2 -eva-unroll-recursive-calls 2 -eva-domains cvalue,equality
  * SPDX-License-Identifier: MIT */
 #include "eva.h"

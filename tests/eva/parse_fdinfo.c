@@ -1,4 +1,4 @@
-/* parse_fdinfo.c - parse.c: fdinfo files, which processes and drivers write as they like.
+/* parse_fdinfo.c - parse.c: fdinfo files, whose content processes and drivers choose.
  * eva: parse.c -eva-precision 2 -eva-unroll-recursive-calls 2
  * SPDX-License-Identifier: MIT */
 #include "eva.h"

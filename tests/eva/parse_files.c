@@ -14,6 +14,7 @@ int main(void)
 		i32 east;
 
 		parse_stat_start(s, &v);
+		parse_stat_field(s, (int)any_to(64), &v);
 		parse_cgroup(s, &part);
 		parse_container(s);
 		parse_uevent(s, key, &part);

@@ -1,15 +1,16 @@
-/* parse_put.c - parse.c: text being put together.
- * A buffer: n is at most cap, and p has cap bytes; buf_on() makes it so, and each function leaves it so. buf_z() writes
- * behind cap: it is for buffers that were begun by BUF_Z(), on an array with one byte more.
- * Its bytes are initialised for Eva: put_dec() reads digits back that it has just written, which Eva loses sight of. That they
- * are is seen by fresh() where it is built with -fsanitize=memory.
+/* parse_put.c - parse.c: functions that append text to a buffer.
+ * In a buffer, n is at most cap, and p has cap bytes; buf_on() establishes this, and each function
+ * keeps it. buf_z() writes one byte after cap: it requires a buffer made by BUF_Z(), on an array
+ * with one more byte.
+ * The bytes are initialised for Eva: put_dec() reads digits that it has just written, and Eva
+ * cannot follow that. fresh() shows that they are initialised, in a build with -fsanitize=memory.
  * eva: parse.c -eva-precision 2 -eva-unroll-recursive-calls 2
  * SPDX-License-Identifier: MIT */
 #include "eva.h"
 
 static char text[TEXT_CAP], to[TEXT_CAP + 1], z[4096];
 
-/* Any state of a buffer that is well formed. */
+/* A buffer in any valid state. */
 static struct buf any_buf(void)
 {
 	struct buf b = BUF_Z(to);
@@ -20,13 +21,13 @@ static struct buf any_buf(void)
 	return b;
 }
 
-/* Some bytes more, or not all of them and full. */
+/* Returns whether bytes were appended, or not all of them because the buffer is full. */
 static inline bool grown(const struct buf *b, const struct buf *was)
 {
 	return b->p == was->p && b->cap == was->cap && b->n >= was->n && b->n <= b->cap && (b->full || !was->full);
 }
 
-/* A buffer that nobody has written to. */
+/* A buffer to which nothing was written. */
 static void fresh(void)
 {
 #ifndef __FRAMAC__
@@ -99,6 +100,8 @@ int main(void)
 			end = utf8_end(s.p, s.e);
 			promised(end >= s.p && end <= s.e);
 			control_is((struct str){ s.p, end });
+			if (end > s.p)
+				utf8_value((struct str){ s.p, end });
 		}
 	}
 	return 0;

@@ -1,9 +1,22 @@
-/* parse_text.c - parse.c: texts, numbers, hashes, what lies between two readings.
+/* parse_text.c - parse.c: texts, numbers, hashes, differences between two readings.
  * eva: parse.c -eva-precision 2 -eva-unroll-recursive-calls 2
  * SPDX-License-Identifier: MIT */
 #include "eva.h"
 
-static char ba[TEXT_CAP], bb[TEXT_CAP], bz[4096];
+static char ba[TEXT_CAP], bb[TEXT_CAP], bz[4096], to[64];
+
+static void distance(struct str a, struct str b)
+{
+	struct nearest n = { .text = a }, found = { .name = b };
+	u32 d = text_distance(a, b);
+	struct buf out = BUF(to);
+
+	promised(d == UINT32_MAX || d <= MAX_NEAR);
+	nearest_try(&n, b);
+	nearest_try(&n, b);
+	promised(!n.name.p || n.name.p == b.p);
+	put_nearest(&out, "--", &found);
+}
 
 int main(void)
 {
@@ -26,8 +39,8 @@ int main(void)
 		promised(piece.p >= a.p && piece.p <= piece.e && piece.e == a.e);
 		str_trim(a);
 		str_base(a);
-		str_got(ba, (long)any_to(sizeof(ba)));
-		str_got(ba, -(long)any_to(4095));
+		str_read(ba, (long)any_to(sizeof(ba)));
+		str_read(ba, -(long)any_to(4095));
 		for (struct str s = a; again() && str_cut(&s, (char)any(), &piece);)
 			str_eq(piece, b);
 		for (struct str s = a, was = a; again() && str_word(&s, &piece); was = s) {
@@ -40,6 +53,7 @@ int main(void)
 		if (glob_match(a, b, &piece))
 			promised(lies_in(piece, b));
 		str_order(a, b);
+		distance(a, b);
 		hash_more((u32)any(), a);
 		hash64_more(any(), a);
 		hash_quick(a);
@@ -47,6 +61,7 @@ int main(void)
 		promised(!end || (end >= a.p && end <= a.e));
 		scan_u64(a, &v);
 		scan_i64(a, &w);
+		parse_sensor(a, &w);
 		scan_dec(a, (unsigned)any(), &v);
 		parse_interval(a, &w);
 		muldiv(any(), any(), any());

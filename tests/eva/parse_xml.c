@@ -1,5 +1,6 @@
 /* parse_xml.c - parse.c: the XML of metric files.
- * Files may be larger than TEXT_CAP: the scanner keeps nothing that depends on where in the text it is.
+ * Files may be larger than TEXT_CAP: the scanner keeps no state that depends on the position in the
+ * text.
  * eva: parse.c -eva-precision 2 -eva-unroll-recursive-calls 2
  * SPDX-License-Identifier: MIT */
 #include "eva.h"

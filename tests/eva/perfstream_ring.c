@@ -1,7 +1,8 @@
 /* perfstream_ring.c - perfstream.c: rings of perf events and their records.
- * A ring's bytes are those of its mapping, a power of two of them, 8 at least; head and tail are any, since the kernel writes
- * one of them. ring_load() gets whole records: multiples of 8, as ring_size() says, and room for them.
- * A record is any view that lies in one object: those of rings are some of these.
+ * The size of a ring is the size of its mapping, a power of two, at least 8; head and tail have any
+ * value, because the kernel writes one of them. ring_load() gets complete records: multiples of 8,
+ * as ring_size() returns, and a buffer that is large enough.
+ * A record is any view in one object, which includes all records of rings.
  * eva: perfstream.c parse.c -eva-precision 2 -eva-split-return auto -eva-split-return-function ring_next:full -eva-slevel-function ring_next:20,rings:60
  * SPDX-License-Identifier: MIT */
 #include "eva.h"
@@ -23,7 +24,7 @@ static void decode(struct str rec)
 	see(r.build_id);
 }
 
-/* One that ends where its object does, so that nothing behind it is read. */
+/* A ring that ends with its object, so that any read after it is an error. */
 static void rings(size_t size)
 {
 	const struct pformat f = { any(), any(), any(), any(), any(), any_bool() };
@@ -35,7 +36,8 @@ static void rings(size_t size)
 	ring_load(&ring, any(), to, n);
 	if (any_bool())
 		ring.head = ring.tail + any_to(size);
-	ring_size(&ring);
+	if (ring_size(&ring))
+		ring_type(&ring);
 	ring_time(&ring, &f, &t);
 	while (again() && ring_next(&ring, scratch, &rec))
 		see(rec);
@@ -55,6 +57,7 @@ int main(void)
 		for (size_t size = 8; size <= sizeof(data); size *= 2)
 			rings(size);
 		decode(s);
+		see(note_build_id(s, any_bool(), any_bool() ? 8 : 4));
 		while (again() && chain_next(&s, &mode, &ip))
 			;
 		values_next(s, any(), &at, &v);

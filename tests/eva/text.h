@@ -1,13 +1,13 @@
-/* text.h - parse.c as its callers may count on it, for Eva: every function does the least that it promises, and any of what it
- * may do. What parse.c does with its arguments has proofs of its own, parse_*.c here.
- * SPDX-License-Identifier: MIT */
+/* text.h - for Eva: models of the functions of parse.c. Each model guarantees only the minimum that
+ * callers may rely on, and otherwise has any possible result. The harnesses parse_*.c prove parse.c
+ * itself. SPDX-License-Identifier: MIT */
 #include "eva.h"
 
 #ifdef __FRAMAC__
 
 static volatile char any_byte;
 
-/* Both ends of a view lie in one object, and so does all between them. */
+/* Checks that both ends of a view, and all bytes between them, lie in one object. */
 static void read_all(struct str s)
 {
 	if (s.p < s.e) {
@@ -16,7 +16,7 @@ static void read_all(struct str s)
 	}
 }
 
-/* Any place from p on, up to e. */
+/* Any position from p up to e. */
 static const char *any_place(const char *p, const char *e)
 {
 	while (p < e && any_bool())
@@ -24,11 +24,11 @@ static const char *any_place(const char *p, const char *e)
 	return p;
 }
 
-/* --- parse.c ---------------------------------------------------------------------------------------------------- */
+/* --- parse.c ---------------------------------------------------------------------------------- */
 
-/* Texts of the program's own. Where they all lie in one object Eva can tell how places in them stand to each other; what they
- * say is left open. NULL is a text of no bytes. Two literals that are alike are one object, as STR takes it: compilers make
- * them so within a file, without which no test of this program would pass. */
+/* Constant texts of the program. They all lie in one object, so Eva can compare positions in them;
+ * their content is arbitrary. NULL is an empty text. STR assumes that two equal literals are one
+ * object: compilers merge them within a file, and every test of this program depends on it. */
 #ifndef OWN_TEXTS
 static char own_texts[1 << 10];
 #define OWN_TEXTS own_texts
@@ -72,7 +72,7 @@ bool str_skip_z(struct str *s, const char *lead)
 	return str_skip(s, str_z(lead));
 }
 
-/* A word has a byte at least. */
+/* A word has at least one byte. */
 bool str_word(struct str *s, struct str *word)
 {
 	read_all(*s);
@@ -145,14 +145,15 @@ size_t xml_text(struct str value, char *to, size_t cap)
 	return n;
 }
 
-/* --- parse.c: text being put together ----------------------------------------------------------------------------- */
+/* --- parse.c: appending text ------------------------------------------------------------------ */
 
 struct buf buf_on(char *p, size_t cap)
 {
 	return (struct buf){ .p = p, .cap = cap };
 }
 
-/* What any put_ does: some bytes more, or not all of them and full. */
+/* The effect of any put function: bytes are appended, or not all of them because the buffer is
+ * full. */
 static void put_some(struct buf *b)
 {
 	any_bytes(b->p, b->cap);
@@ -200,7 +201,7 @@ void put_text(struct buf *b, struct str s)
 	put_some(b);
 }
 
-/* No unit has more digits behind its point. */
+/* No unit has more decimals. */
 void put_dec(struct buf *b, u64 n, u8 point, u8 keep)
 {
 	static const char fits[DIGITS - 1];
@@ -239,6 +240,19 @@ const char *clean_end(struct str s, u8 where)
 const char *utf8_end(const char *p, const char *e)
 {
 	return any_place(p, e);
+}
+
+const char *scan_i64(struct str s, i64 *v)
+{
+	read_all(s);
+	*v = (i64)any();
+	return any_bool() ? any_place(s.p, s.e) : NULL;
+}
+
+u32 utf8_value(struct str s)
+{
+	read_all(s);
+	return (u32)any();
 }
 
 bool control_is(struct str c)

@@ -1,5 +1,6 @@
-/* files.c - the system calls of the program under a fuzzer: the linker sends them here (--wrap). No call that is not named
- * here can be made by way of a file of the input. SPDX-License-Identifier: MIT */
+/* files.c - replaces the system calls of the program under a fuzzer; the linker directs them here
+ * (--wrap). A call that is not defined here cannot be triggered by a file of the input.
+ * SPDX-License-Identifier: MIT */
 #include "files.h"
 #include "fuzz.h"
 
@@ -7,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,9 +21,9 @@
 enum { FIRST_FD = 1 << 20, MAX_FDS = 256, MAX_FILES = 512, SAID_BYTES = 1 << 21, MAX_LINKS = 8 };
 
 static struct {
-	char kind; /* as the line has it */
+	char kind; /* the first character of its line */
 	struct str path, text;
-	size_t reads; /* since it has this text */
+	size_t reads; /* number of reads of this text */
 } files[MAX_FILES];
 static size_t nfiles;
 
@@ -31,14 +33,14 @@ static struct {
 	size_t file, at;
 } fds[MAX_FDS];
 
-static int links; /* followed by the last path_resolve() */
+static int links; /* number of links followed by the last path_resolve() */
 size_t files_piece;
 char files_said[SAID_BYTES];
 size_t files_said_n, files_warned;
 static u64 clock_ns;
-static bool in_use; /* files_set() was called: without it all calls are the kernel's */
+static bool in_use; /* whether files_set() was called: otherwise all calls go to the kernel */
 
-/* --- the tree ------------------------------------------------------------------------------------------------ */
+/* --- the tree --------------------------------------------------------------------------------- */
 
 static int fd_new(const char *path, bool is_dir, size_t file)
 {
@@ -86,10 +88,10 @@ void files_set(struct str text)
 	files_said_n = files_warned = 0;
 	clock_ns = 1000000000000;
 	files_take(text);
-	root_sys = fd_new("sys", true, 0);
-	root_proc = fd_new("proc", true, 0);
-	root_sys_given = root_proc_given = true;
-	files_limit = 4 * FIRST_FD; /* or each of these descriptors looks like one too many */
+	roots.sys = fd_new("sys", true, 0);
+	roots.proc = fd_new("proc", true, 0);
+	roots.sys_given = roots.proc_given = true;
+	fileio.limit = 4 * FIRST_FD; /* with a lower limit the first open would fail */
 }
 
 void files_one(const char *path, struct str text, size_t piece)
@@ -110,7 +112,7 @@ void files_change(struct str text)
 	for (int i = 0; i < MAX_FDS; i++) {
 		long f = fds[i].open && !fds[i].is_dir ? file_at(str_z(fds[i].path)) : 0;
 
-		if (f < 0 && nfiles < MAX_FILES) { /* gone: an error from now on */
+		if (f < 0 && nfiles < MAX_FILES) { /* a file that is removed: errors from now on */
 			f = (long)nfiles++;
 			files[f].kind = '?';
 			files[f].path = files[f].text = none;
@@ -178,7 +180,7 @@ size_t files_reads(size_t i)
 	return files[i].reads;
 }
 
-/* Where a link leads: its first line, up to a NUL. */
+/* The target of a link: its first line, up to a NUL. */
 static struct str link_target(struct str text)
 {
 	struct str target;
@@ -188,7 +190,8 @@ static struct str link_target(struct str text)
 	return (struct str){ target.p, target.p + (target.p < target.e ? strnlen(target.p, str_len(target)) : 0) };
 }
 
-/* Behind a folder's path: name by name, with its links followed; last: the final one, too. False: too long, too many. */
+/* Appends to a folder's path, name by name, and follows links; last: also the final one. False: the
+ * path is too long, or has too many links. */
 static bool path_resolve(char *to, int dir, const char *path, bool last)
 {
 	char rest[PATH_MAX], next[PATH_MAX], link[PATH_MAX];
@@ -250,7 +253,7 @@ char files_behind(const char *path, char *full, struct str *text)
 	return f >= 0 ? files[f].kind : is_folder(str_z(full)) ? '/' : '\0';
 }
 
-/* --- what they are wrapped in ---------------------------------------------------------------------------------- */
+/* --- wrapped calls ---------------------------------------------------------------------------- */
 
 #define REAL(type, name, ...) \
 	type __real_##name(__VA_ARGS__); \
@@ -277,7 +280,7 @@ int __wrap_openat(int dir, const char *path, int flags, ...)
 	if (!path_resolve(full, dir, path, !(flags & O_NOFOLLOW)))
 		return fails(ELOOP);
 	f = file_at(str_z(full));
-	if (f >= 0 && files[f].kind == '@') /* the last one, which is not to be followed */
+	if (f >= 0 && files[f].kind == '@') /* the final link, which must not be followed */
 		return fails(ELOOP);
 	if (f < 0 && !is_folder(str_z(full)))
 		return fails(ENOENT);
@@ -389,6 +392,8 @@ REAL(int, fstatfs, int fd, struct statfs *st)
 	if (!is_ours(fd))
 		return __real_fstatfs(fd, st);
 	memset(st, 0, sizeof(*st));
+	if (file_at((struct str)STR("dev/vcio")) >= 0)
+		st->f_type = SYSFS_MAGIC; /* then the files are those of this machine */
 	return 0;
 }
 
@@ -411,7 +416,7 @@ REAL(ssize_t, readlinkat, int dir, const char *path, char *b, size_t n)
 	return (ssize_t)n;
 }
 
-/* The name of a file's path in that folder; empty: it is elsewhere. */
+/* The name of the file in that folder; empty: the file is elsewhere. */
 static struct str name_in(const char *dir, struct str path)
 {
 	size_t n = strlen(dir);
@@ -424,7 +429,7 @@ static struct str name_in(const char *dir, struct str path)
 	return name;
 }
 
-/* All names at once where the buffer is large enough; else the rest is left out. */
+/* Writes all names at once if the buffer is large enough; otherwise omits the rest. */
 static long list(int fd, char *b, size_t cap)
 {
 	const char *dir = fds[fd - FIRST_FD].path;
@@ -465,24 +470,45 @@ static long accessible(int dir, const char *path)
 	return f >= 0 && files[f].kind == '!' ? fails(EACCES) : 0;
 }
 
+/* The firmware of a Raspberry Pi: a request is answered without a value, and then changed by the
+ * next bytes of the file. */
+static long mailbox(int fd, u8 *request)
+{
+	struct str text = files[fds[fd - FIRST_FD].file].text;
+	size_t *at = &fds[fd - FIRST_FD].at;
+	u32 word[5];
+
+	memcpy(word, request, sizeof(word));
+	word[1] = UINT32_C(1) << 31;
+	word[4] = UINT32_C(1) << 31 | word[3];
+	memcpy(request, word, sizeof(word));
+	for (size_t i = 0; i < word[0] && *at < str_len(text); i++)
+		request[i] ^= (u8)text.p[(*at)++];
+	return 0;
+}
+
 long __wrap_syscall(long number, ...);
 long __wrap_syscall(long number, ...)
 {
 	va_list ap;
 	long a[3];
 
-	if (in_use && number != SYS_getdents64 && number != SYS_faccessat && number != SYS_faccessat2)
+	if (in_use && number != SYS_getdents64 && number != SYS_faccessat && number != SYS_faccessat2 &&
+	    number != SYS_ioctl)
 		return fails(ENOSYS);
-	va_start(ap, number); /* all of these have three or more */
+	va_start(ap, number); /* all of these calls have three arguments or more */
 	for (int i = 0; i < 3; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
+	if (number == SYS_ioctl)
+		return is_ours((int)a[0]) && strcmp(fds[a[0] - FIRST_FD].path, "dev/vcio") == 0 ?
+		       mailbox((int)a[0], (u8 *)a[2]) : fails(ENOTTY);
 	if (in_use && number != SYS_getdents64)
 		return accessible((int)a[0], (const char *)a[1]);
 	return is_ours((int)a[0]) ? list((int)a[0], (char *)a[1], (size_t)a[2]) : fails(ENOSYS);
 }
 
-/* What else would leave this process, or change it. */
+/* Calls that would have an effect outside this process, or change it. */
 REAL(int, inotify_init1, int flags)
 {
 	return in_use ? fails(ENOSYS) : __real_inotify_init1(flags);
@@ -535,7 +561,7 @@ int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *t,
 	return 0;
 }
 
-/* Half a second a call, which rates are made of. */
+/* Each call advances the clock by half a second, from which rates are computed. */
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 {
@@ -567,20 +593,20 @@ struct str program_reads(const char *const *argv, struct str f, size_t piece)
 	program_reset();
 	files_one("f", f, 0);
 	code = program_run(argv);
-	must(code == 0 || code == 1, "what was read is shown, or is a fault");
-	must(code == 0 || files_warned, "a fault is said");
+	must(code == 0 || code == 1, "the exit code is 0 or 1");
+	must(code == 0 || files_warned, "a failure has a message");
 	n = files_said_n;
 	memcpy(whole, files_said, n);
 	program_reset();
 	files_one("f", f, piece);
-	must(program_run(argv) == code && files_said_n == n && memcmp(whole, files_said, n) == 0, "pieces are as the whole");
+	must(program_run(argv) == code && files_said_n == n && memcmp(whole, files_said, n) == 0, "input in pieces has the same result as the whole");
 	return (struct str){ whole, whole + n };
 }
 
-/* --- what the program remembers ---------------------------------------------------------------------------------- */
+/* --- variables of the program ----------------------------------------------------------------- */
 
-/* Its variables stand in sections of their own (see run), bounded by what the linker gives. Pages given back are as the
- * file has them, or 0. */
+/* The program's variables are in separate sections (see run), whose limits the linker defines.
+ * Pages given back have the content of the file, or 0. */
 extern char __start_gpustat_bss[], __stop_gpustat_bss[], __start_gpustat_data[], __stop_gpustat_data[];
 
 __attribute__((no_sanitize("address"))) static void section_reset(char *from, char *to, const char *first, size_t nfirst,
@@ -596,7 +622,7 @@ __attribute__((no_sanitize("address"))) static void section_reset(char *from, ch
 		*p++ = *last++;
 }
 
-/* The pieces of pages at both ends, which others share: kept from before the first input. */
+/* The parts of pages at both ends that other variables share: saved before the first input. */
 struct ends {
 	char first[1 << 16], last[1 << 16];
 	size_t nfirst, nlast;
@@ -616,7 +642,8 @@ __attribute__((no_sanitize("address"))) static void ends_keep(struct ends *k, co
 	k->kept = true;
 }
 
-/* The program forgets its address space with its variables: it gets the same again, without what was in it. */
+/* The program forgets its mappings with its variables, so it gets the same address space again,
+ * emptied. */
 REAL(void *, mmap, void *at, size_t n, int prot, int flags, int fd, off_t from)
 {
 	static void *space;

@@ -1,9 +1,9 @@
-/* fuzz.h - what every fuzz target begins with. The same entry serves libFuzzer, AFL++ and fuzz_main.c.
- * SPDX-License-Identifier: MIT */
+/* fuzz.h - the common part of all fuzz targets. libFuzzer, AFL++ and fuzz_main.c use the same
+ * entry. SPDX-License-Identifier: MIT */
 #ifndef FUZZ_H
 #define FUZZ_H
 
-#define replay replay_bytes /* there is a command of that name */
+#define replay replay_bytes /* there is a command with this name */
 #include "unit.h"
 #undef replay
 
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 #define S(lit) ((struct str)STR(lit))
 
-/* What must hold, or the fuzzer has found something. */
+/* A condition that must hold; otherwise the fuzzer has found an error. */
 __attribute__((unused)) static void must(bool holds, const char *what)
 {
 	if (holds)
@@ -20,7 +20,8 @@ __attribute__((unused)) static void must(bool holds, const char *what)
 	abort();
 }
 
-/* The head of an input, where it tells how the rest is used: its next byte, word, or what is left up to a byte. */
+/* Functions that remove the head of an input, which selects the use of the rest: the next byte or
+ * word, or the text up to a byte. */
 __attribute__((unused)) static u8 take_u8(struct str *in)
 {
 	return in->p < in->e ? (u8)*in->p++ : 0;
@@ -37,7 +38,8 @@ __attribute__((unused)) static u64 take_u64(struct str *in)
 	return v;
 }
 
-/* Up to a line "%%", and what stands behind that: another time's, or none. */
+/* Removes the part up to a line "%%" from the input; the rest after it is for a second reading, or
+ * empty. */
 __attribute__((unused)) static struct str take_first(struct str *in)
 {
 	struct str first = *in;

@@ -1,5 +1,6 @@
-/* fuzz_args.c - any words as the command line, a line of the input each: parsed, not run. What is refused is said, what is
- * taken lies in its words, and "--name=value" is "--name value". SPDX-License-Identifier: MIT */
+/* fuzz_args.c - any words as the command line, one per line of the input: parsed, not run. A
+ * rejected one has a message, accepted values lie in the words, and "--name=value" means the same
+ * as "--name value". SPDX-License-Identifier: MIT */
 #include "../../gpustat.c"
 
 #include "files.h"
@@ -9,7 +10,7 @@ enum { ARGS = 48, ARGS_BYTES = 1 << 14 };
 
 static char words[ARGS_BYTES];
 
-/* --top=N, where no other word tells of it: what it has to be; UINT64_MAX: it is not sure. */
+/* The expected value of --top=N if no other word can change it; UINT64_MAX: unknown. */
 static u64 told_top(struct str in)
 {
 	struct str line, words = in;
@@ -17,7 +18,7 @@ static u64 told_top(struct str in)
 
 	while (str_cut(&words, '\n', &line)) {
 		if (line.p < line.e && *line.p == '-' && !(line.e - line.p > 1 && line.p[1] == '-' && memchr(line.p, '=', str_len(line))))
-			return UINT64_MAX; /* short ones, or with a value that follows */
+			return UINT64_MAX; /* short options, or a value in the next word */
 		if (str_skip(&line, S("--top=")) && times++ == 0 && scan_u64(line, &n) != line.e)
 			return UINT64_MAX;
 	}
@@ -29,13 +30,13 @@ static int parse(struct str in, bool split_values, struct opts *got)
 	char *argv[2 * ARGS + 2] = { (char *)"gpustat" };
 	struct str line;
 	size_t n = 1, nlines = 0, used = 0;
-	bool may_be_value = false; /* of the option before */
-	bool ended = false; /* behind "--", where "--name=value" is a word */
+	bool may_be_value = false; /* the value of the option before */
+	bool ended = false; /* after "--", where "--name=value" is an ordinary word */
 	int code;
 
 	program_reset();
 	files_set((struct str){ 0 });
-	out = table_buf(&out_bytes_table); /* as main() does */
+	output_begin(); /* as in main() */
 	while (nlines++ < ARGS && in.p < in.e) {
 		bool options = !ended;
 
@@ -57,20 +58,20 @@ static int parse(struct str in, bool split_values, struct opts *got)
 		may_be_value = line.p < line.e && *line.p == '-' && !memchr(line.p, '=', str_len(line));
 	}
 	argv[n] = NULL;
-	code = parse_args(argv);
-	must(code >= -1 && code <= 3, "an exit code, or none");
-	must(code != EX_USAGE || files_warned > 0 || said[0], "a refusal is said");
-	must(is_clean(str_z(said), false), "and is clean");
+	code = parse_args(cmds, LEN(cmds), argv);
+	must(code >= -1 && code <= 3, "the result is an exit code, or none");
+	must(code != EX_USAGE || files_warned > 0 || last_message[0], "a rejected command line has a message");
+	must(is_clean(str_z(last_message), false), "the message is clean text");
 	if (code < 0) {
 		must(opt.cmd && opt.out.fmt && opt.out.npatterns <= MAX_PATTERNS && opt.npids <= MAX_PIDS && opt.ndevices <= MAX_SELECTORS &&
-		     opt.nevents <= MAX_LISTS && opt.nsets < MAX_SETS && opt.nwords < n, "lists are not left");
-		must(opt.window > 0 && opt.interval >= 0 && opt.inner >= 0, "times go forward");
+		     opt.nevents <= MAX_LISTS && opt.nsets < MAX_SETS && opt.nwords < n, "lists stay within their bounds");
+		must(opt.window > 0 && opt.interval >= 0 && opt.inner >= 0, "times are positive");
 	}
 	*got = opt;
 	return code;
 }
 
-/* What no pointer is in. */
+/* Compares the members that are not pointers. */
 static bool same(const struct opts *a, const struct opts *b)
 {
 	return a->cmd == b->cmd && a->interval == b->interval && a->window == b->window && a->count == b->count && a->top == b->top &&
@@ -95,10 +96,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	b = malloc(sizeof(*b));
 	code = a && b ? parse(in, false, a) : 0;
 	if (code < 0) {
-		must(told_top(in) == UINT64_MAX || a->command || a->top == told_top(in), "an option has the value that it was given");
+		must(told_top(in) == UINT64_MAX || a->command || a->top == told_top(in), "an option has the value that was given");
 		code = parse(in, true, b);
-		must(code < 0 || a->command || a->profile, "--name=value is --name value");
-		must(code >= 0 || a->command || a->profile || same(a, b), "and says the same");
+		must(code < 0 || a->command || a->profile, "--name=value is accepted like --name value");
+		must(code >= 0 || a->command || a->profile || same(a, b), "--name=value has the same effect as --name value");
 	}
 	free(a);
 	free(b);

@@ -1,8 +1,9 @@
-/* fuzz_equation.c - any words as an equation of a counter, and as its maximum, against a recursive evaluator that knows
- * nothing of stacks, constants or code. Words are set apart by bytes up to a blank. SPDX-License-Identifier: MIT */
+/* fuzz_equation.c - any words as an equation of a counter, and as its maximum, compared with a
+ * recursive evaluator, which uses no stack, constants or code. Words are separated by bytes up to a
+ * blank. SPDX-License-Identifier: MIT */
 #include "oasets.h"
 
-enum { MAX_TOKENS = 256, MAX_NUMBER = 24 /* bytes: longer words are no numbers to sources/oametrics.c */ };
+enum { MAX_TOKENS = 256, MAX_NUMBER = 24 /* bytes: sources/oa/oametrics.c rejects longer words as numbers */ };
 
 struct value {
 	bool ok, is_float;
@@ -11,7 +12,7 @@ struct value {
 };
 
 static struct str tokens[MAX_TOKENS];
-static size_t ntokens, left; /* not yet used, from the front */
+static size_t ntokens, left; /* the number of tokens not yet used, from the front */
 
 static double as_double(struct value v)
 {
@@ -45,7 +46,7 @@ static double ratio(double a, double b)
 
 static struct value evaluate(int depth);
 
-/* "READ" has been taken: "A 7". */
+/* Called after "READ" has been consumed: "A 7" remains. */
 static struct value read_slot(void)
 {
 	static const struct { const char *name; size_t slot, n; } groups[] = {
@@ -56,7 +57,7 @@ static struct value read_slot(void)
 	struct value index = { 0 };
 
 	if (in_index)
-		return index; /* a place is a number, or what is known of the device: no counter says which */
+		return index; /* an index is a number or a device variable, never a counter */
 	in_index = true;
 	index = evaluate(1);
 	in_index = false;
@@ -69,7 +70,7 @@ static struct value read_slot(void)
 	return (struct value){ 0 };
 }
 
-/* What an operator makes of the two operands before it. */
+/* Applies an operator to the two operands before it. */
 static struct value operate(struct str op, struct value a, struct value b)
 {
 	bool whole = !a.is_float && !b.is_float;
@@ -111,7 +112,9 @@ static struct value operate(struct str op, struct value a, struct value b)
 	return of_u64(a.u < b.u || (op.e - op.p == 4 && a.u == b.u));
 }
 
-/* The value that ends at the last token left. */
+static bool any_unknown; /* the expression has an unknown variable */
+
+/* The value of the expression that ends at the last remaining token. */
 static struct value evaluate(int depth)
 {
 	static const char opers[] = "UADD USUB UMUL UDIV FADD FSUB FMUL FDIV UMIN FMAX AND && << >> UGT UGTE ULT ULTE";
@@ -128,8 +131,12 @@ static struct value evaluate(int depth)
 		return read_slot();
 	if (str_is(t, "true"))
 		return of_u64(1);
-	if (*t.p == '$')
-		return oavar_find((struct str){ t.p + 1, t.e }, &var, &index) ? of_u64(oavar_value(&d, var, index)) : (struct value){ 0 };
+	if (*t.p == '$') {
+		if (!oavar_find((struct str){ t.p + 1, t.e }, &var, &index))
+			return (struct value){ 0 };
+		any_unknown |= !oavar_value(&d, var, index, &n);
+		return of_u64(n);
+	}
 	if (str_len(t) <= MAX_NUMBER && scan_num(t, &n) == t.e)
 		return of_u64(n);
 	if (str_among(t, opers) >= 18)
@@ -194,21 +201,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (ntokens == MAX_TOKENS)
 		return 0;
 	left = ntokens;
+	any_unknown = false;
 	want = evaluate(0);
 	want.ok &= left == 0;
-	must(!made || prog.n == 0 || want.ok, "what is taken is an equation");
-	must(!want.ok || ntokens > 30 || prog.n == 1, "an equation is taken");
+	must(!made || prog.n == 0 || want.ok, "an accepted text is an equation");
+	must(!want.ok || ntokens > 30 || prog.n == 1, "a valid equation is accepted");
 	if (!made || prog.n == 0)
 		return 0;
 	oaprog_eval(&prog, sum, v);
 	if (is_float) {
 		double w = as_double(want);
 
-		must(memcmp(&v[0].f, &w, sizeof(w)) == 0 || (w != w && v[0].f != v[0].f), "the same value");
+		must(memcmp(&v[0].f, &w, sizeof(w)) == 0 || (w != w && v[0].f != v[0].f), "the float value equals the evaluator's");
 	} else {
-		must(v[0].u == as_u64(want), "the same value");
+		must(v[0].u == as_u64(want), "the integer value equals the evaluator's");
 	}
-	must(oaprog_max(&prog, 0, sum, v, &max), "a maximum");
-	must(max.u == v[0].u || is_float, "the same equation");
+	must(!prog.counters[0].unknown == !any_unknown, "a counter with an unknown variable is marked");
+	must(oaprog_max(&prog, 0, sum, v, &max) == !any_unknown, "a maximum, unless a variable is unknown");
+	must(any_unknown || max.u == v[0].u || is_float, "value and maximum of the same equation are equal");
 	return 0;
 }

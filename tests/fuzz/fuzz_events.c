@@ -1,5 +1,6 @@
-/* fuzz_events.c - any bytes where users write perf events and where the kernel says how they are made. The first
- * byte tells which; what follows it ends at a page that faults. SPDX-License-Identifier: MIT */
+/* fuzz_events.c - any bytes as perf events written by users, and as the kernel's descriptions of
+ * their encoding. The first byte selects which; the rest ends at a page that faults.
+ * SPDX-License-Identifier: MIT */
 #include "fuzz.h"
 
 static void run_terms(struct str s)
@@ -9,12 +10,12 @@ static void run_terms(struct str s)
 	u64 raw;
 
 	for (size_t n = 0; evterm_next(&l, &t); n++) {
-		must(n <= str_len(s), "terms end");
+		must(n <= str_len(s), "the list of terms ends");
 		must(within(t.name, s) && within(t.value, s) && t.name.p < t.name.e, "a term lies in its text");
 		must(t.value.p || (t.number && t.n == 1), "a term without a value is 1");
 		parse_raw(t.name, true, &raw);
 	}
-	must(!l.why || within(l.at, s), "what is wrong lies in the text");
+	must(!l.why || within(l.at, s), "the position of an error lies in the text");
 }
 
 static void run_list(struct str s)
@@ -29,7 +30,7 @@ static void run_list(struct str s)
 		u64 config;
 
 		must(n++ <= str_len(s) && ev.text.p < ev.text.e && within(ev.text, s), "an event lies in the list");
-		must(within(ev.a, s) && within(ev.b, s) && ev.precise <= 3 && ev.gprecise <= 3, "so do its parts");
+		must(within(ev.a, s) && within(ev.b, s) && ev.precise <= 3 && ev.gprecise <= 3, "the parts of an event lie in the list");
 		must(!(open && ev.opens) && ev.grouped == (open || ev.opens), "groups do not nest");
 		open = ev.grouped && !ev.closes;
 		if (ev.form == EF_PMU && ev.b.p < ev.b.e)
@@ -37,7 +38,7 @@ static void run_list(struct str s)
 		parse_evname(ev.a, &type, &config);
 		pmu_match(ev.a, S("uncore_imc_10"));
 	}
-	must(l.why ? within(l.at, s) : n > 0 && !open, "a list has an event, or something is wrong with it");
+	must(l.why ? within(l.at, s) : n > 0 && !open, "a list has an event, or an error");
 }
 
 static void run_format(struct str s)
@@ -49,9 +50,9 @@ static void run_format(struct str s)
 		return;
 	max = format_max(&f);
 	must(f.n > 0 && f.config < MAX_CONFIGS && max > 0, "a field has bits");
-	must(format_put(&f, max, c) && c[f.config] != 0, "the largest value has room");
-	must(max == UINT64_MAX || !format_put(&f, max + 1, c), "a larger one has none");
-	must(format_put(&f, 0, c) && c[f.config] == 0, "zero clears all of them");
+	must(format_put(&f, max, c) && c[f.config] != 0, "the largest value fits into the field");
+	must(max == UINT64_MAX || !format_put(&f, max + 1, c), "a larger value does not fit into the field");
+	must(format_put(&f, 0, c) && c[f.config] == 0, "zero clears all bits of the field");
 }
 
 static void run_other(struct str s)
@@ -68,7 +69,7 @@ static void run_other(struct str s)
 	if (str_cut(&a, '\n', &b)) {
 		int order = str_order(a, b);
 
-		must(order == 0 || (order < 0) != (str_order(b, a) < 0), "an order has two sides");
+		must(order == 0 || (order < 0) != (str_order(b, a) < 0), "the order is antisymmetric");
 		pmu_match(a, b);
 	}
 }

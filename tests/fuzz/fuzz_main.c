@@ -1,6 +1,7 @@
-/* fuzz_main.c - a fuzz target as a plain program, so that any compiler runs it. FILE... runs these, -t S for S seconds changed
- * ones of them, with the words of -w FILE (a dictionary as fuzzers have it) and numbers that records trip over, -o FILE
- * gets the input that crashed. SPDX-License-Identifier: MIT */
+/* fuzz_main.c - runs a fuzz target as a plain program, with any compiler. FILE... runs these
+ * inputs; -t S runs changed ones for S seconds, with the words of -w FILE (a dictionary in the
+ * format of fuzzers) and numbers that are likely to cause errors; -o FILE receives the input that
+ * crashed. SPDX-License-Identifier: MIT */
 #include "fuzz.h"
 
 #include <fcntl.h>
@@ -41,7 +42,7 @@ static FILE *open_file(const char *name)
 	FILE *f = fopen(name, "rb");
 
 	if (!f) {
-		fprintf(stderr, "%s: cannot be read\n", name);
+		fprintf(stderr, "%s: cannot read the file\n", name);
 		exit(1);
 	}
 	return f;
@@ -61,7 +62,7 @@ static void load(const char *name)
 	memcpy(seeds[nseeds++].p, input.b, input.n);
 }
 
-/* "WORD" a line, with \xNN. */
+/* One "WORD" per line, with \xNN. */
 static void load_words(const char *name)
 {
 	FILE *f = open_file(name);
@@ -105,7 +106,8 @@ static void set_number(size_t at)
 		memcpy(input.b + at, &numbers[rnd() % LEN(numbers)], width);
 }
 
-/* A seed with some bytes, words, numbers, or pieces of another, put in or left out; its first bytes more often. */
+/* Makes a seed with some bytes, words, numbers or pieces of another seed inserted or removed; its
+ * first bytes change more often. */
 static void mutate(void)
 {
 	uint8_t part[64];
@@ -155,7 +157,7 @@ static void mutate(void)
 
 int main(int argc, char **argv)
 {
-	static char beside[1 << 16]; /* a stack for who has used up the other */
+	static char beside[1 << 16]; /* a separate signal stack, for a stack overflow */
 	static const int crashes[] = { SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL };
 	unsigned long changed = 0, seconds = 0;
 	time_t begun;

@@ -1,5 +1,5 @@
-/* fuzz_metrics.c - any bytes as amdgpu's gpu_metrics, whose tables have a size and a version in front. A byte behind what a
- * reading uses changes nothing of it. SPDX-License-Identifier: MIT */
+/* fuzz_metrics.c - any bytes as amdgpu's gpu_metrics, whose tables start with a size and a version.
+ * Bytes after the table must not change a reading. SPDX-License-Identifier: MIT */
 #include "fuzz.h"
 
 static size_t values(struct str s, struct metric *m, size_t cap)
@@ -7,7 +7,7 @@ static size_t values(struct str s, struct metric *m, size_t cap)
 	size_t row = 0, n = 0, was;
 
 	for (was = row; metrics_next(s, &row, &m[n < cap ? n : cap - 1]); was = row) {
-		must(row > was && ++n <= cap, "tables end");
+		must(row > was && ++n <= cap, "the list of tables ends");
 		must(m[n - 1].desc < D_COUNT && m[n - 1].inst && str_len(str_z(m[n - 1].inst)) < 16, "a value has a name");
 	}
 	return n;
@@ -28,15 +28,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	na = values(s, a, LEN(a));
 	metrics_is_apu(s);
 	for (; metrics_throttle(s, &bit, &reason, &on); was = bit)
-		must(bit > was && bit <= 64 && reason && reason[0], "throttle bits end, and have names");
+		must(bit > was && bit <= 64 && reason && reason[0], "the list of throttle bits ends, and each has a name");
 	if (n < sizeof(size))
 		return 0;
 	memcpy(&size, data, sizeof(size));
 	if (size > n)
 		return 0;
-	longer = edge_after((const char *)data, size); /* what the size says is all that is read */
-	must(values(longer, b, LEN(b)) == na, "bytes behind the table are none of its values");
+	/* reads never exceed the size in the header */
+	longer = edge_after((const char *)data, size);
+	must(values(longer, b, LEN(b)) == na, "bytes after the table add no values");
 	for (size_t i = 0; i < na; i++)
-		must(a[i].desc == b[i].desc && a[i].v == b[i].v && strcmp(a[i].inst, b[i].inst) == 0, "nor change one");
+		must(a[i].desc == b[i].desc && a[i].v == b[i].v && strcmp(a[i].inst, b[i].inst) == 0, "bytes after the table change no value");
 	return 0;
 }

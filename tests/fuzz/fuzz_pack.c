@@ -1,5 +1,5 @@
-/* fuzz_pack.c - any bytes as a pack of metric sets: its sets against those of the pack that is made of it.
- * SPDX-License-Identifier: MIT */
+/* fuzz_pack.c - any bytes as a pack of metric sets: its sets are compared with those of a pack made
+ * from it. SPDX-License-Identifier: MIT */
 #include "oasets.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -10,8 +10,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		return 0;
 	sum_fill();
 	f.text = edge_str((const char *)data, n);
-	if (!oafile_is(&f, f.text))
-		f.origin = OM_PACK; /* read all the same: the check may be wrong */
+	if (!oafile_detect(&f, f.text))
+		/* read regardless of the check, because the check may be wrong */
+		f.origin = OM_PACK;
 	run_file(&f);
 	return 0;
 }

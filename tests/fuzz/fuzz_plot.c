@@ -1,9 +1,9 @@
-/* fuzz_plot.c - any bytes as the CSV or JSON that `plot` reads: once as a whole, once in pieces of any size. The picture is
- * the same, and well-formed XML. SPDX-License-Identifier: MIT */
+/* fuzz_plot.c - any bytes as the CSV or JSON that `plot` reads: once as a whole, once in pieces of
+ * any size. The picture is equal, and well-formed XML. SPDX-License-Identifier: MIT */
 #include "files.h"
 #include "fuzz.h"
 
-/* Tags that close what they opened, attributes in quotes; a reader of its own. */
+/* Checks that each tag is closed and attributes are quoted; an independent reader. */
 static bool is_xml(struct str s)
 {
 	struct str open[64], name;

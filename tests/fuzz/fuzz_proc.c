@@ -1,6 +1,7 @@
-/* fuzz_proc.c - any bytes as the files of /proc and /sys that tell of the machine: stat, meminfo, vmstat, diskstats, loadavg,
- * cpuinfo, pressure, processes, thermal zones, energy. All counters of them are listed and read twice, and most compared with
- * what a plain reader makes of the same text; behind a line "%%" the input goes on with the files of the second reading.
+/* fuzz_proc.c - any bytes as the files of /proc and /sys about the machine: stat, meminfo, vmstat,
+ * diskstats, loadavg, cpuinfo, pressure, processes, thermal zones, energy. All counters of them are
+ * listed and read twice, and most are compared with the results of a simple reader of the same
+ * text; after a line "%%" the input has the files of the second reading.
  * SPDX-License-Identifier: MIT */
 #include "files.h"
 #include "fuzz.h"
@@ -9,39 +10,41 @@
 #include <limits.h>
 #include <unistd.h>
 
-enum { MAX_LISTED = 2048, MAX_LOOKED_UP = 256 /* each looks through the file */ };
+enum { MAX_LISTED = 2048, MAX_LOOKED_UP = 256 /* each look-up searches the file */ };
 
 static struct {
 	struct hostcounter h[MAX_LISTED];
 	struct energy {
 		bool known, ranged;
 		u64 uj, range;
-	} first[MAX_LISTED];     /* at the first reading */
-	bool linked[MAX_LISTED]; /* then its small file stood behind a link: kept open, that one is read on */
-	bool again;              /* this is the second */
+	} first[MAX_LISTED];     /* values of the first reading */
+	/* whether its small file was reached by a link: it is kept open, and later reads are from
+	 * that file */
+	bool linked[MAX_LISTED];
+	bool again;              /* whether this is the second reading */
 	size_t n, fields;
 } *all;
 static bool has_cpufreq;
-static struct str first_text[2]; /* of stat and diskstats at the first reading; none: they could not be read */
+static struct str first_text[2]; /* stat and diskstats at the first reading; empty: not readable */
 
 static void found(const struct hostcounter *h)
 {
-	must(memchr(h->name, '\0', HOST_NAME) != NULL && h->n <= sizeof(h->inst), "names end");
+	must(memchr(h->name, '\0', HOST_NAME) != NULL && h->n <= sizeof(h->inst), "names are terminated");
 	must(is_clean(str_z(h->name), false), "names are clean");
 	must(h->what && h->unit && h->rule <= R_PERCENT, "a counter is described");
 	if (all->n < MAX_LISTED)
 		all->h[all->n++] = *h;
 }
 
-/* --- the same once more, plainly ------------------------------------------------------------------------------- */
+/* --- a simple reader of the same files -------------------------------------------------------- */
 
-/* The words of a line; where it has more, some of the first. */
+/* The words of a line; only the first ones if there are more. */
 struct words {
 	struct str w[24];
 	size_t n;
 };
 
-/* The next whole line. */
+/* Returns the next complete line. */
 static bool words_next(struct str *text, struct words *l)
 {
 	const char *end = text->p < text->e ? memchr(text->p, '\n', str_len(*text)) : NULL, *p = text->p;
@@ -62,7 +65,7 @@ static bool words_next(struct str *text, struct words *l)
 	return true;
 }
 
-/* All of it is a number that fits. */
+/* Returns whether the whole text is a number that fits. */
 static bool digits(struct str s, u64 *v)
 {
 	unsigned __int128 x = 0;
@@ -78,13 +81,13 @@ static bool digits(struct str s, u64 *v)
 	return s.p < s.e;
 }
 
-/* The number behind "cpu". */
+/* The number after "cpu". */
 static bool cpu_of(struct str name, u64 *cpu)
 {
 	return str_skip(&name, S("cpu")) && digits(name, cpu);
 }
 
-/* What "NAME: 12 kB" or "name 12" says, in bytes or as it is. */
+/* The value of "NAME: 12 kB" in bytes, or of "name 12". */
 static bool plain_field(struct str text, struct str name, u64 *v)
 {
 	struct words l;
@@ -126,7 +129,7 @@ static bool plain_memory(struct str text, const char *key, u64 *v)
 	return strcmp(key, "MemAvailable") == 0 ? plain_available(text, v) : plain_field(text, str_z(key), v);
 }
 
-/* Counters that one field tells, or what it is more than another. */
+/* Counters that are one field, or the difference of two. */
 static const struct {
 	const char *name, *file, *key, *less;
 	bool pages;
@@ -162,12 +165,12 @@ static void check_plain(const struct hostcounter *h, long r, u64 v)
 			continue;
 		known = plain_memory(text, plains[i].key, &want) && (!plains[i].less || plain_memory(text, plains[i].less, &less)) &&
 			less <= want && (!plains[i].pages || want <= UINT64_MAX / page);
-		must(known == (r == 0), "a field that is there is read");
-		must(!known || v == (want - less) * (plains[i].pages ? page : 1), "a field is as the file has it");
+		must(known == (r == 0), "an existing field is read");
+		must(!known || v == (want - less) * (plains[i].pages ? page : 1), "a field has the value in the file");
 	}
 }
 
-/* Two decimals of three. */
+/* Two decimals, of which the counter has three. */
 static void check_load(const struct hostcounter *h, long r, u64 v)
 {
 	static const char *const names[] = { "load/-/1", "load/-/5", "load/-/15" };
@@ -182,7 +185,7 @@ static void check_load(const struct hostcounter *h, long r, u64 v)
 
 			if (str_len(w) > 3 && str_len(w) < 12 && w.e[-3] == '.' && digits((struct str){ w.p, w.e - 3 }, &whole) &&
 			    digits((struct str){ w.e - 2, w.e }, &part))
-				must(r == 0 && v == 100 * whole + part, "a load average is as the file has it");
+				must(r == 0 && v == 100 * whole + part, "a load average has the value in the file");
 		}
 }
 
@@ -204,13 +207,13 @@ static void check_pressure(const struct hostcounter *h, long r, u64 v)
 	while (words_next(&text, &l) && l.n < LEN(l.w))
 		for (size_t i = 1; i < l.n && str_is(l.w[0], kind.p); i++)
 			if (str_skip(&l.w[i], S("total=")) && digits(l.w[i], &total)) {
-				must(r == 0 && v == total, "a pressure is as the file has it");
+				must(r == 0 && v == total, "a pressure has the value in the file");
 				return;
 			}
-	must(r < 0 || l.n == LEN(l.w), "a pressure that is not there is not told");
+	must(r < 0 || l.n == LEN(l.w), "a missing pressure has no value");
 }
 
-/* The one number of a small file. */
+/* The only number of a small file. */
 static bool plain_number(const char *before, const struct hostcounter *h, const char *after, u64 *n)
 {
 	char path[128], full[PATH_MAX];
@@ -224,7 +227,7 @@ static bool plain_number(const char *before, const struct hostcounter *h, const 
 	       digits(line, n) && *n <= INT64_MAX;
 }
 
-/* "cpu MHz" in the block of a CPU, where x86 has them, and only one tells it. */
+/* Reads "cpu MHz" from the block of a CPU, the form of x86, if only one block has it. */
 static bool plain_mhz(const struct hostcounter *h, u64 *hz)
 {
 	u64 cpu = 0, is = MAX_CPUS, whole, part;
@@ -256,24 +259,24 @@ static bool plain_mhz(const struct hostcounter *h, u64 *hz)
 	return found;
 }
 
-/* Temperatures and clocks, as their files have them. */
+/* Temperatures and clocks have the values in their files. */
 static void check_small(const struct hostcounter *h, long r, u64 v)
 {
 	u64 n;
 
 	if (strncmp(h->name, "thermal/", 8) == 0 && plain_number("class/thermal", h, "temp", &n))
-		must(r == 0 && v == n, "a temperature is as its file has it");
+		must(r == 0 && v == n, "a temperature has the value in its file");
 	if (strncmp(h->name, "cpu/cpu", 7) != 0 || !strstr(h->name, "/freq"))
 		return;
 	if (plain_number("devices/system/cpu", h, "cpufreq/scaling_cur_freq", &n)) {
 		if (n <= INT64_MAX / 1000)
-			must(r == 0 && v == 1000 * n, "a clock is as its file has it");
+			must(r == 0 && v == 1000 * n, "a clock has the value in its file");
 	} else if (plain_mhz(h, &n)) {
-		must(r == 0 && v == n, "a clock is as cpuinfo has it");
+		must(r == 0 && v == n, "a clock has the value in cpuinfo");
 	}
 }
 
-/* Between two readings energy goes on, or starts anew behind the largest. */
+/* Between two readings energy increases, or wraps after its maximum. */
 static void check_energy(const struct hostcounter *h, long r, u64 v)
 {
 	struct energy *was = &all->first[h - all->h];
@@ -287,15 +290,15 @@ static void check_energy(const struct hostcounter *h, long r, u64 v)
 		was->uj = now;
 	}
 	if (now >= was->uj)
-		must(r == 0 && v == now, "energy is what was used");
+		must(r == 0 && v == now, "energy is the amount used");
 	else if (was->ranged)
-		must(r == 0 && v == (was->uj <= was->range ? was->range + now : was->uj), "energy goes on where it starts anew");
+		must(r == 0 && v == (was->uj <= was->range ? was->range + now : was->uj), "energy continues across a wrap");
 }
 
-/* What a line of proc/stat or proc/diskstats has counted, over the readings. */
+/* The sums of a line of proc/stat or proc/diskstats over the readings. */
 struct plain {
 	u64 was[10], sum[10];
-	size_t n; /* fields */
+	size_t n; /* number of fields */
 	bool sure, here;
 };
 
@@ -309,7 +312,7 @@ static const struct {
 	{ "/iowait", IOWAIT }, { "/irq", IRQ | SOFTIRQ }, { "/steal", STEAL },
 };
 
-/* Of the one line that is of a CPU. More of them: nothing is sure. */
+/* Adds the only line of a CPU. With several lines the result is unknown. */
 static void grow_cpu(struct plain *c, struct str text, u64 cpu)
 {
 	struct words l;
@@ -323,7 +326,7 @@ static void grow_cpu(struct plain *c, struct str text, u64 cpu)
 			continue;
 		while (n < 8 && n + 1 < l.n && digits(l.w[n + 1], &j[n]) && j[n] < UINT64_C(1) << 60)
 			n++;
-		if (n < 4 || (n < 8 && n + 1 < l.n)) /* one of them is none */
+		if (n < 4 || (n < 8 && n + 1 < l.n)) /* a field is not a number */
 			continue;
 		c->sure &= !c->here;
 		c->here = true;
@@ -337,7 +340,7 @@ static void grow_cpu(struct plain *c, struct str text, u64 cpu)
 	}
 }
 
-/* Both readings of a CPU. */
+/* Checks both readings of a CPU. */
 static void check_cpu(const struct hostcounter *h, long r, u64 v, u64 of)
 {
 	struct plain c = { .sure = true };
@@ -360,11 +363,11 @@ static void check_cpu(const struct hostcounter *h, long r, u64 v, u64 of)
 		all += c.sum[i];
 		part += mask >> i & 1 ? c.sum[i] : 0;
 	}
-	must((r == 0) == (c.here && (mask & ((1u << c.n) - 1))), "a CPU's time is known where it stands there");
-	must(r < 0 || (v == part && of == all), "a CPU's time is what its line says");
+	must((r == 0) == (c.here && (mask & ((1u << c.n) - 1))), "the time of a CPU is known if the file has its line");
+	must(r < 0 || (v == part && of == all), "the time of a CPU matches its line");
 }
 
-/* Sectors read, written, ms busy: of the one line of a disk. */
+/* Reads sectors read, sectors written and ms busy from the only line of a disk. */
 static void take_disk(struct plain *d, struct str text, struct str name)
 {
 	static const u8 fields[] = { 5, 9, 12 };
@@ -384,7 +387,8 @@ static void take_disk(struct plain *d, struct str text, struct str name)
 		d->sure &= !d->here;
 		d->here = true;
 		for (size_t i = 0; i < 3; i++) {
-			d->sure &= now[i] >= d->was[i]; /* it wrapped, or is another one */
+			/* the counter wrapped, or belongs to another disk */
+			d->sure &= now[i] >= d->was[i];
 			d->sum[i] += now[i] - d->was[i];
 			d->was[i] = now[i];
 		}
@@ -405,13 +409,13 @@ static void check_disk(const struct hostcounter *h, long r, u64 v)
 	take_disk(&d, text, name);
 	if (!d.sure)
 		return;
-	must((r == 0) == d.here, "a disk is known where it stands there");
+	must((r == 0) == d.here, "a disk is known if the file has its line");
 	for (size_t i = 0; i < LEN(leaves) && d.here; i++)
 		if (strcmp(strrchr(h->name, '/'), leaves[i]) == 0)
-			must(v == d.sum[i] * (i < 2 ? 512 : 1), "a disk did what its lines say");
+			must(v == d.sum[i] * (i < 2 ? 512 : 1), "the activity of a disk matches its lines");
 }
 
-/* A field of a file is what stands there first. */
+/* The value of a field is that of its first occurrence. */
 static void field(struct str name, const char *unit, bool level)
 {
 	static const char *const paths[] = { "proc/stat", "proc/meminfo", "proc/vmstat" };
@@ -423,12 +427,12 @@ static void field(struct str name, const char *unit, bool level)
 
 	if (all->fields++ >= MAX_LOOKED_UP)
 		return;
-	must(procfield_find(name, &file, &level2, &unit2), "what is listed is found");
-	must(procfield_read(file, name, &v), "and is read");
-	must(file < LEN(paths), "of a file that has fields");
+	must(procfield_find(name, &file, &level2, &unit2), "a listed field is found");
+	must(procfield_read(file, name, &v), "a listed field is read");
+	must(file < LEN(paths), "a field belongs to a file that has fields");
 	if (!files_text(paths[file], &text))
 		return;
-	must(plain_field(text, name, &want) && v == want, "a field listed is as the file has it");
+	must(plain_field(text, name, &want) && v == want, "a listed field has the value in the file");
 	(void)unit;
 	(void)level;
 }
@@ -441,10 +445,10 @@ static void read_all(void)
 		u64 v = 0, of = 0;
 		long r = host_read(h, &v, &of);
 
-		must(r <= 0, "0, or -errno");
+		must(r <= 0, "the result is 0 or -errno");
 		if (r == -EMFILE)
 			continue;
-		must(r < 0 || h->rule != R_PERCENT || v <= 100000, "a share of the time is no more than all of it");
+		must(r < 0 || h->rule != R_PERCENT || v <= 100000, "a share of the time is at most 100 %");
 		check_plain(h, r, v);
 		check_load(h, r, v);
 		check_pressure(h, r, v);
@@ -473,7 +477,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	for (size_t i = 0; i < LEN(first_text); i++)
 		if (!files_text(i ? "proc/diskstats" : "proc/stat", &first_text[i]))
 			first_text[i] = (struct str){ 0 };
-	host_list(found);
+	host_list(HOST_CPUS, found);
+	host_list(HOST_REST, found);
 	procfield_list(field);
 	read_all();
 	if (rest.p)
@@ -482,6 +487,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	read_all();
 	host_trim();
 	host_trim();
-	must(files_open() == 0, "what nobody asks for is closed");
+	must(files_open() == 0, "files of unused counters are closed");
 	return 0;
 }

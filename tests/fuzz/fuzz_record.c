@@ -1,6 +1,6 @@
-/* fuzz_record.c - any fields in a record, as processes, users and kernels may name them, in every format: clean text, whole
- * lines, the whole schema. JSON and CSV are read back by readers of this file's own, and say what the record does.
- * SPDX-License-Identifier: MIT */
+/* fuzz_record.c - any fields in a record, with names that processes, users and kernels may choose,
+ * in every format: clean text, complete lines, the complete schema. Independent readers in this
+ * file read JSON and CSV back and compare them with the record. SPDX-License-Identifier: MIT */
 #include "fuzz.h"
 
 enum { CAP = EDGE_BYTES / 2, MAX_NAMES = 24 };
@@ -11,14 +11,14 @@ static struct record recs[2] = { { .f = fields[0], .text = rec_text[0] }, { .f =
 static struct out o;
 static struct str patterns[4];
 
-/* --- a record from the input ---------------------------------------------------------------------------------- */
+/* --- a record from the input ------------------------------------------------------------------ */
 
 static struct str take_text(struct str *in)
 {
 	struct str s = { in->p, in->p };
 	size_t n = take_u8(in);
 
-	n = n < 240 ? n % 24 : n; /* long ones are few */
+	n = n < 240 ? n % 24 : n; /* long texts are rare */
 	s.p = in->p;
 	in->p += n < str_len(*in) ? n : str_len(*in);
 	s.e = in->p;
@@ -67,7 +67,8 @@ static void add(struct record *r, const struct column *c, struct str inst, struc
 
 static void take_group(struct str *in, struct record *r, const struct column *c, const struct column *end, u32 when)
 {
-	static const struct str ours[] = { STR("temp"), STR("fan"), STR("memory") }; /* nobody else names what is missing */
+	/* only gpustat chooses the names of missing data */
+	static const struct str ours[] = { STR("temp"), STR("fan"), STR("memory") };
 	struct str names[MAX_NAMES] = { { 0 } };
 	u8 many = take_u8(in);
 	size_t n = many < 240 ? many % 5 : MAX_NAMES;
@@ -77,7 +78,7 @@ static void take_group(struct str *in, struct record *r, const struct column *c,
 		names[i] = strcmp(c->group, "missing") == 0 ? ours[i % LEN(ours)] : take_text(in);
 		for (size_t k = 0; k < i; k++)
 			if (str_eq(names[i], names[k]))
-				n = i; /* no name stands there twice */
+				n = i; /* names in the list are unique */
 	}
 	if (c->shape == S_MEMBER)
 		n = 1;
@@ -87,7 +88,7 @@ static void take_group(struct str *in, struct record *r, const struct column *c,
 				struct val v = take_value(in, m);
 
 				if (list && v.type == V_NULL)
-					continue; /* an unknown list is alone */
+					continue; /* a list of unknown value has no other element */
 				add(r, m, c->shape == S_MEMBER || list ? (struct str){ 0 } : names[i], v);
 				any = true;
 			}
@@ -129,9 +130,10 @@ static void take_record(struct str *in, struct record *r, u8 kind)
 	}
 }
 
-/* --- numbers and texts, as they are read back ------------------------------------------------------------------- */
+/* --- numbers and texts, read back ------------------------------------------------------------- */
 
-/* Whether a number in its shortest or any other form is n * 10^-point: digit by digit. */
+/* Returns whether a number, in its shortest or any other form, equals n * 10^-point; compared
+ * digit by digit. */
 static bool is_number(struct str s, bool neg, u64 n, unsigned point)
 {
 	char want[64], got[128];
@@ -160,7 +162,7 @@ static bool is_number(struct str s, bool neg, u64 n, unsigned point)
 	return (size_t)snprintf(want, sizeof(want), "%" PRIu64, n) == k && memcmp(want, got, k) == 0;
 }
 
-/* A JSON string against the bytes that it stands for: those that are no UTF-8 became U+FFFD each. */
+/* Compares a JSON string with the bytes of the text: each byte that is not UTF-8 became U+FFFD. */
 static bool is_jsonstr(struct str j, struct str s)
 {
 	if (!str_skip(&j, S("\"")) || j.p == j.e || *--j.e != '"')
@@ -197,9 +199,9 @@ static bool is_jsonstr(struct str j, struct str s)
 	return s.p == s.e;
 }
 
-/* --- JSON ---------------------------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
-/* The value of a key in the object that begins at o->p; how often it is there. */
+/* Returns the value of a key in an object, and how often the key occurs. */
 static int json_get(struct str object, struct str key, struct str *value)
 {
 	const char *p = object.p + 1;
@@ -249,7 +251,7 @@ static void json_back(struct str j, const struct record *r)
 
 			must(n >= 1, "JSON has each instance");
 			if (n > 1)
-				continue; /* names that differ in what is no UTF-8 only */
+				continue; /* names that differ only in bytes that are not UTF-8 */
 			v = w;
 		}
 		if (f->col->shape == S_MEMBER || f->col->shape == S_BOTH)
@@ -261,13 +263,13 @@ static void json_back(struct str j, const struct record *r)
 				p = json_value_end(p, v.e, 1, NULL) + 1;
 			v = (struct str){ p, json_value_end(p, v.e, 1, NULL) };
 		}
-		must(is_value(v, f), "JSON says what the record does");
+		must(is_value(v, f), "JSON has the value of the record");
 	}
 }
 
-/* --- CSV, RFC 4180 ------------------------------------------------------------------------------------------------- */
+/* --- CSV, RFC 4180 ---------------------------------------------------------------------------- */
 
-/* The next cell, without its quotes; *end: the row's last. False: malformed. */
+/* Reads the next cell without its quotes; *end: the last of the row. False: malformed. */
 static bool csv_cell(struct str *s, char *b, struct str *cell, bool *end)
 {
 	bool quoted = s->p < s->e && *s->p == '"';
@@ -294,13 +296,21 @@ static bool csv_cell(struct str *s, char *b, struct str *cell, bool *end)
 	return true;
 }
 
-/* Where a text stands as it is. */
+/* Returns whether the format leaves the text unchanged. */
 static bool is_plain(struct str s)
 {
 	for (; s.p < s.e; s.p++)
 		if (*s.p < ' ' || *s.p > '~' || *s.p == '\\')
 			return false;
 	return true;
+}
+
+/* Returns whether a cell has a text, which has a ' in front of it if it could be a formula. */
+static bool cell_is(struct str cell, struct str want)
+{
+	if (str_eq(cell, want))
+		return true;
+	return want.p < want.e && strchr("=+-@", *want.p) && str_skip_z(&cell, "'") && str_eq(cell, want);
 }
 
 static void csv_back(struct str s, const struct record *r, bool head)
@@ -314,7 +324,7 @@ static void csv_back(struct str s, const struct record *r, bool head)
 		size_t n = 0;
 
 		for (end = false; !end; n++)
-			must(n < LEN(cells) && csv_cell(&s, bytes[n], &cells[n], &end), "CSV is as RFC 4180 has it");
+			must(n < LEN(cells) && csv_cell(&s, bytes[n], &cells[n], &end), "CSV conforms to RFC 4180");
 		must(n == 13, "long CSV has 13 columns");
 		if (head) {
 			must(str_is(cells[10], "field") && str_is(cells[12], "value"), "CSV has a header");
@@ -323,26 +333,26 @@ static void csv_back(struct str s, const struct record *r, bool head)
 		while (i < r->n && (r->f[i].col->when & (W_ID | W_META) || (r->f[i].empty && r->f[i].col->shape != S_LIST) ||
 				    (i && r->f[i].col->shape == S_LIST && r->f[i - 1].col == r->f[i].col)))
 			i++;
-		must(i < r->n, "CSV has no row that the record has not");
+		must(i < r->n, "CSV has no row that is not in the record");
 		if (is_plain(r->f[i].inst))
-			must(str_eq(cells[11], r->f[i].inst), "CSV names the instance");
+			must(cell_is(cells[11], r->f[i].inst), "CSV has the name of the instance");
 		if (r->f[i].v.type == V_INT && r->f[i].col->shape != S_LIST)
-			must(is_number(cells[12], r->f[i].v.neg, r->f[i].v.n, units[r->f[i].v.unit].point + r->f[i].v.point), "CSV says the number");
+			must(is_number(cells[12], r->f[i].v.neg, r->f[i].v.n, units[r->f[i].v.unit].point + r->f[i].v.point), "CSV has the number");
 		if (r->f[i].v.type == V_TEXT && r->f[i].col->shape != S_LIST && is_plain(r->f[i].v.s))
-			must(str_eq(cells[12], r->f[i].v.s), "CSV says the text");
+			must(cell_is(cells[12], r->f[i].v.s), "CSV has the text");
 		if (r->f[i].v.type == V_NULL && r->f[i].col->shape != S_LIST)
-			must(cells[12].p == cells[12].e, "what is unknown is no value");
+			must(cells[12].p == cells[12].e, "an unknown value is an empty cell");
 		i++;
 	}
 	for (; i < r->n; i++)
 		must(r->f[i].col->when & (W_ID | W_META) || (r->f[i].empty && r->f[i].col->shape != S_LIST) ||
-		     (i && r->f[i].col->shape == S_LIST && r->f[i - 1].col == r->f[i].col), "CSV leaves nothing out");
+		     (i && r->f[i].col->shape == S_LIST && r->f[i - 1].col == r->f[i].col), "CSV omits no field");
 }
 
-/* --- formats --------------------------------------------------------------------------------------------------------- */
+/* --- formats ---------------------------------------------------------------------------------- */
 
 static const char *const names[] = { "line", "table", "csv", "json", "logfmt", "perf-csv", "prom", "openmetrics", "influx", "graphite",
-				     "statsd", "collectd", "kmsg" };
+				     "statsd", "collectd", "kmsg", "block", "plain", "chrome", "perfetto", "perf-json" };
 
 static void take_options(struct str *in, u8 which, u8 kind)
 {
@@ -351,9 +361,9 @@ static void take_options(struct str *in, u8 which, u8 kind)
 	o = (struct out){ .fmt = format_find(str_z(names[which])), .patterns = patterns, .kind = kind, .no_header = a & 1,
 			  .one_line = (a & 2) && which != 1 && which != 2, .colour = a & 4, .list = a & 8, .summary = a & 16, .once = a & 32, .inner = a & 64,
 			  .sites = a & 128, .summed = b & 1, .repeats = b & 2, .sets = b & 4, .reports = b & 8, .contexts = b & 16,
-			  .separator = b & 32 ? ';' : 0, .width = c % 2 ? c : 80, .time = (u8)(c / 2 % 5), .offset = (c - 128) * 600,
+			  .separator = b & 32 ? ";" : NULL, .width = c % 2 ? c : 80, .time = (u8)(c / 2 % 5), .offset = (c - 128) * 600,
 			  .host = b & 64 ? "host.example" : NULL, .now = 1700000000000000000, .interval = b & 128 ? 1000000000 : 0 };
-	if (!format_joins(o.fmt))
+	if (!format_has_one_line(o.fmt))
 		o.one_line = false;
 	o.npatterns = take_u8(in) % 12;
 	if (o.npatterns > LEN(patterns))
@@ -380,7 +390,7 @@ static void show_records(u8 which, size_t cap)
 
 		from = b.n;
 		out_record(&o, &b, &recs[i]);
-		must(b.n <= b.cap, "a buffer is not left");
+		must(b.n <= b.cap, "output stays within the buffer");
 		if (!b.full && which == 3 && o.npatterns == 0) {
 			struct str j = { b.p + from + o.one_line, b.p + b.n - !o.one_line };
 
@@ -392,48 +402,57 @@ static void show_records(u8 which, size_t cap)
 	}
 	while (out_end(&o, &b) && !b.full)
 		b.n = 0;
-	must(b.n <= b.cap, "a buffer is not left");
+	must(b.n <= b.cap, "output stays within the buffer");
 	if (b.full) {
 		must(cap != CAP, "half a MiB holds any sample");
 		return;
 	}
-	for (size_t i = 0; i + 4 < b.n && o.colour; i++) /* those are ours */
+	for (size_t i = 0; i + 4 < b.n && o.colour; i++) /* escape sequences are gpustat's own */
 		if (memcmp(b.p + i, "\033[1m", 4) == 0 || memcmp(b.p + i, "\033[0m", 4) == 0)
 			b.p[i] = ' ';
-	must(is_clean((struct str){ b.p, b.p + b.n }, true), "no control byte, nothing but UTF-8");
-	must(b.n == 0 || b.p[b.n - 1] == '\n', "records are whole lines");
+	if (which == 16) /* perfetto: binary */
+		return;
+	must(is_clean((struct str){ b.p, b.p + b.n }, true), "no control bytes, only valid UTF-8");
+	must(b.n == 0 || b.p[b.n - 1] == '\n', "records are complete lines");
 	must(which != 3 || json_ok((struct str){ b.p, b.p + b.n }, NULL), "well-formed JSON");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct str in = { (const char *)data, (const char *)data + n }, words[MAX_WORDS], options;
-	u8 which = take_u8(&in) % LEN(names), kind = take_u8(&in) % K_COUNT;
+	u32 when;
+	/* the last format and the last kinds have bytes of their own: the corpus was made before them */
+	u8 byte = take_u8(&in), number = take_u8(&in);
+	u8 kind = number >= 254 ? K_LATENCY + (number - 254) : number % K_LATENCY;
+	u8 which = byte == 255 ? LEN(names) - 1 : byte % (LEN(names) - 1);
 	size_t small = 4 * (size_t)take_u8(&in);
 	struct buf b = { .p = edge_page(CAP), .cap = CAP };
 
 	if (n > 1 << 14)
 		return 0;
-	if (which == 5)
+	if (which == 5 || which == LEN(names) - 1) /* of perf */
 		kind = K_EVENT;
+	if (which == 13) /* block */
+		kind = K_DEVICE;
 	options = in;
 	take_options(&in, which, kind);
 	for (size_t i = 0; i < LEN(recs); i++)
 		take_record(&in, &recs[i], kind);
-	must(out_words(&o, words) <= MAX_WORDS, "words have room");
+	must(out_default_fields(&o, words, &when) <= MAX_WORDS, "the list of words fits");
 	show_records(which, CAP);
 	in = options;
 	take_options(&in, which, kind);
 	show_records(which, small);
 	out_fields(&b, kind);
-	format_names(&b, small % 2 ? (int)kind : -1, small % 32);
-	must(!b.full, "help has room");
+	for (const struct format *f = NULL; (f = format_next(f));)
+		put_str(&b, format_name(f));
+	must(!b.full, "the help text fits");
 	format_raw(o.fmt);
-	must(format_shows(o.fmt, kind) || which == 5, "all of these show any record");
-	must(!format_folds(o.fmt) && !format_is_perfdata(o.fmt) && !format_is_of_run(o.fmt), "nor are they of another kind");
-	must(format_joins(o.fmt) == (which == 0 || which == 3) && format_heads_file(o.fmt) == (which == 2), "a table is one");
-	must(format_replaces(o.fmt) == format_is_whole(o.fmt), "what is whole replaces");
-	must(!format_sends(o.fmt) || !format_is_lone(o.fmt), "what is sent is no log");
-	must(format_spreads(o.fmt) == (which == 0 || which == 2) && (format_measures_totals(o.fmt) || which < 6 || which > 9), "totals");
+	must(format_shows(o.fmt, kind) || which == 5 || which > 14, "each of these formats can show any record");
+	must(!format_is_folded(o.fmt) && !format_is_perfdata(o.fmt) && !format_covers_run(o.fmt), "none of these formats is of another kind");
+	must(format_has_one_line(o.fmt) == (which == 0 || which == 3) && format_has_file_header(o.fmt) == (which == 2 || which == 15), "the properties of the table format are correct");
+	must(format_replaces_file(o.fmt) == format_is_document(o.fmt), "a format replaces its file if it is a document");
+	must(!format_has_udp(o.fmt) || !format_writes_lines(o.fmt), "a format for UDP does not append lines");
+	must(format_has_field_columns(o.fmt) == (which == 0 || which == 2 || which == 14) && (format_has_totals(o.fmt) || which < 6 || which > 9), "totals");
 	return 0;
 }

@@ -1,6 +1,6 @@
-/* fuzz_replay.c - any bytes as a recording that `oa --replay` reads, in one of several formats: once as a whole, once in
- * pieces. The records are the same, and the JSON among them is JSON. The first byte says how, the second the piece's size.
- * SPDX-License-Identifier: MIT */
+/* fuzz_replay.c - any bytes as a recording that `oa --replay` or `oa stalls --replay` reads, in
+ * several formats: once as a whole, once in pieces. The records must be equal, and JSON records well-formed. The first byte
+ * selects the format, the second the size of the pieces. SPDX-License-Identifier: MIT */
 #include "files.h"
 #include "fuzz.h"
 
@@ -9,6 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	static const char *const ways[][8] = {
 		{ NULL }, { "-r", NULL }, { "-o", "csv", NULL }, { "--totals", NULL }, { "-i", "1ms", NULL },
 		{ "--platform", "sklgt2", NULL }, { "--platform", "hsw", "-r", NULL }, { "--platform", "lnl", NULL },
+		{ "stalls", NULL }, { "stalls", "-S", "-i", "1ms", NULL }, { "stalls", "--platform", "lnl", NULL },
 	};
 	const char *words[16] = { "gpustat", "oa", "--replay", "f", "-o", "json" };
 	struct str s = { (const char *)data, (const char *)data + n }, said;

@@ -1,9 +1,8 @@
-/* fuzz_ring.c - any bytes where the kernel's perf ring is, under any layout of records. An input begins
- * with struct head; the ring follows.
- * SPDX-License-Identifier: MIT */
-#include "../../counters.c" /* the runner leaves it to the fuzzers */
+/* fuzz_ring.c - any bytes as the kernel's perf ring, with any layout of records. An input begins
+ * with struct head; the ring follows. SPDX-License-Identifier: MIT */
+#include "../../counters.c" /* the runner links it for fuzzers only */
 
-#include "../../sources/symbols.c" /* its tables are reset for each input */
+#include "../../sources/perf/symbols.c" /* its tables are reset for each input */
 
 #include "fuzz.h"
 
@@ -14,18 +13,18 @@ struct head {
 	u32 sample_type;
 	u16 regs_user, regs_intr;
 	u16 tail;   /* in units of 8 bytes */
-	u8 size;    /* of the ring: 2^(3 + size % 13) bytes */
-	u8 beyond;  /* odd: the head says more than was written */
+	u8 size;    /* size of the ring: 2^(3 + size % 13) bytes */
+	u8 beyond;  /* odd: the head is beyond the written data */
 };
 
-/* --- rings --------------------------------------------------------------------------------------------------- */
+/* --- rings ------------------------------------------------------------------------------------ */
 
 static void forget(void)
 {
-	nprocs = proc_hand = nmaps = free_map = nfiles = nsyms = 0;
-	memset(proc_buckets, 0, sizeof(proc_buckets));
-	memset(file_buckets, 0, sizeof(file_buckets));
-	text_n = 1;
+	symtab.nprocs = symtab.proc_hand = symtab.nmaps = symtab.free_map = symtab.nfiles = symtab.nsyms = 0;
+	memset(buckets.procs, 0, sizeof(buckets.procs));
+	memset(buckets.files, 0, sizeof(buckets.files));
+	symtab.text_n = 1;
 }
 
 static void run_record(struct str rec, const struct pformat *f)
@@ -42,15 +41,15 @@ static void run_record(struct str rec, const struct pformat *f)
 		return;
 	must(within(r.name, rec) && within(r.chain, rec) && within(r.values, rec) && within(r.build_id, rec),
 	     "views lie in the record");
-	must(r.mode < PM_MODES, "a mode is one");
+	must(r.mode < PM_MODES, "the mode is valid");
 	must(!r.name.p || !memchr(r.name.p, 0, str_len(r.name)), "a name has no NUL");
 	while (values_next(r.values, f->read_format, &i, &v))
-		must(i <= 1 + str_len(rec) / 8, "values end");
+		must(i <= 1 + str_len(rec) / 8, "the list of values ends");
 	symbols_feed(&r);
 	symbols_comm(r.pid, r.tid);
 	for (chain = r.chain, mode = r.mode; chain_next(&chain, &mode, &ip); n++) {
 		symbol_find(r.pid, ip, PM_USER, &s, &m, &o);
-		must(mode < PM_MODES && n <= str_len(rec) / 8, "callchains end");
+		must(mode < PM_MODES && n <= str_len(rec) / 8, "the callchain ends");
 	}
 	symbol_find(r.pid, r.ip, PM_USER, &s, &m, &o);
 	symbol_find(r.who, r.at, PM_USER, &s, &m, &o);
@@ -76,14 +75,14 @@ static void run_ring(const struct head *h, const uint8_t *data, size_t n)
 	for (size_t i = 0; ; i++) {
 		bool is = ring_time(&r, &f, &time), got = ring_next(&r, scratch, &rec);
 
-		must(is == got, "a record has a time, or there is none");
-		must(i <= r.size / 8, "rings end");
+		must(is == got, "the time of a record is found if it has one");
+		must(i <= r.size / 8, "the ring ends");
 		if (!got)
 			break;
 		must(within(rec, whole) || (rec.p == scratch && str_len(rec) <= r.size), "records lie in the ring");
 		run_record(rec, &f);
 	}
-	must(r.tail == r.head && r.corrupt <= 1, "a ring is empty in the end");
+	must(r.tail == r.head && r.corrupt <= 1, "the ring is empty at the end");
 	forget();
 }
 

@@ -1,7 +1,7 @@
-/* fuzz_state.c - any bytes as the rows of a --state file: parsed at the edge of memory, put into a registry with a few
- * clients, summed up, and made into a file again. SPDX-License-Identifier: MIT */
-#include "../../counters.c" /* its table of names lasts; here each input starts without any */
-#include "../../sources/state.c"
+/* fuzz_state.c - any bytes as the rows of a --state file: parsed at the edge of memory, put into a
+ * registry with a few clients, summed, and written to a file again. SPDX-License-Identifier: MIT */
+#include "../../counters.c" /* each input starts with an empty table of names */
+#include "../../sources/drm/state.c"
 #include "fuzz.h"
 
 static void client(u32 device, u64 key, u32 pid)
@@ -19,40 +19,40 @@ static void client(u32 device, u64 key, u32 pid)
 
 static void forget(void)
 {
-	for (u32 i = 1; i <= nclients; i++)
+	for (u32 i = 1; i <= nrows.clients; i++)
 		if (clients[i].e.used)
 			client_remove(i);
-	reg_roll(false, true);
+	reg_sum_clients(false, true);
 	reg_clear(&devices[1].e);
 	devices[1].e.used = false;
-	ndevices = 0;
-	loaded = (struct str){ 0 };
-	nnames = name_used = 0;
-	memset(name_bucket, 0, sizeof(name_bucket));
+	nrows.devices = 0;
+	saved.loaded = (struct str){ 0 };
+	reg.nnames = reg.name_used = 0;
+	memset(reg.name_bucket, 0, sizeof(reg.name_bucket));
 }
 
 static void use(bool filtered)
 {
 	u64 share;
 
-	sums = !filtered;
+	saved.sums = !filtered;
 	rows_apply();
-	rows_before();
-	for (u32 i = 1; i <= nclients; i++)
-		if (clients[i].e.used && !clients[i].kept)
-			start_new(&clients[i], 5000);
+	clocks_load();
+	for (u32 i = 1; i <= nrows.clients; i++)
+		if (clients[i].e.used && !clients[i].in_all_sums)
+			new_client_baseline(&clients[i], 5000);
 	reg_clear(&clocks[1]);
 	clients[1].hidden = filtered;
 	for (int by_group = 0; by_group < 2; by_group++) {
-		reg_roll(by_group, true);
+		reg_sum_clients(by_group, true);
 		rows_apply();
 	}
-	for (u32 i = 1; i <= nclients; i++)
+	for (u32 i = 1; i <= nrows.clients; i++)
 		for (struct counter *k = clients[i].e.used ? reg_first(&clients[i].e) : NULL; k; k = reg_next(k))
-			must(!engine_busy(&clients[i].e, k->inst, &share) || share <= 100000, "busy is a share");
+			must(!engine_busy(&clients[i].e, k->inst, &share) || share <= 100000, "busy is at most 100 %");
 }
 
-/* An input is what stands between the head and the checksum; its first byte says how it is used. */
+/* An input is the part between the head and the checksum; its first byte selects its use. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct statehead h;
@@ -62,28 +62,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	if (n < 1 || n > EDGE_BYTES / 2)
 		return 0;
-	reg_keeps = true;
+	registry.all_sums = true;
 	head_make();
-	now.mono = now.boottime = 10000;
-	device_set(devices[device_add()].dev, sizeof(devices[0].dev), S("card0"));
+	saved.now.mono = saved.now.boottime = 10000;
+	str_copy(devices[device_add()].dev, sizeof(devices[0].dev), S("card0"));
 	client(1, 1, 10);
 	client(1, 2, 11);
-	p = edge_page(sizeof(now) + n - 1 + sizeof(sum));
-	for (now.rows = 0; now.rows < 64; now.rows++) { /* as many as there are, or the file is damaged */
-		memcpy(p, &now, sizeof(now));
-		memcpy(p + sizeof(now), data + 1, n - 1);
-		file = (struct str){ p, p + sizeof(now) + n - 1 };
+	p = edge_page(sizeof(saved.now) + n - 1 + sizeof(sum));
+	/* the number of rows in the head must match, or the file counts as damaged */
+	for (saved.now.rows = 0; saved.now.rows < 64; saved.now.rows++) {
+		memcpy(p, &saved.now, sizeof(saved.now));
+		memcpy(p + sizeof(saved.now), data + 1, n - 1);
+		file = (struct str){ p, p + sizeof(saved.now) + n - 1 };
 		sum = hash64_more(HASH64_BEGIN, file);
-		memcpy(p + sizeof(now) + n - 1, &sum, sizeof(sum));
+		memcpy(p + sizeof(saved.now) + n - 1, &sum, sizeof(sum));
 		file.e += sizeof(sum);
-		if (state_parse(file, &now, &h, &rows))
+		if (state_parse(file, &saved.now, &h, &rows))
 			continue;
-		table_all(&loaded_bytes_table);
-		memcpy(loaded_bytes, p, str_len(file));
-		loaded = str_of(loaded_bytes + sizeof(h), str_len(rows));
+		table_all(&loaded.t);
+		memcpy(loaded.rows, p, str_len(file));
+		saved.loaded = str_of(loaded.rows + sizeof(h), str_len(rows));
 		use(data[0] & 1);
 		file = state_make();
-		must(!state_parse(file, &now, &h, &rows), "what is made is good");
+		must(!state_parse(file, &saved.now, &h, &rows), "a written state file can be read");
 		break;
 	}
 	forget();

@@ -1,8 +1,8 @@
-/* fuzz_symbols.c - whose code an address is: any bytes as an ELF file, as /proc/kallsyms, as the maps and the name of a
- * process. The first byte tells which. SPDX-License-Identifier: MIT */
+/* fuzz_symbols.c - symbols of addresses: any bytes as an ELF file, as /proc/kallsyms, as the maps
+ * and the name of a process, as a perf-PID.map. The first byte selects which. SPDX-License-Identifier: MIT */
 #include "../../counters.c"
 
-#include "../../sources/symbols.c" /* its tables are reset for each input */
+#include "../../sources/perf/symbols.c" /* its tables are reset for each input */
 
 #include "files.h"
 #include "fuzz.h"
@@ -11,18 +11,18 @@
 
 static void forget(void)
 {
-	nprocs = proc_hand = nmaps = free_map = nfiles = nsyms = 0;
-	memset(proc_buckets, 0, sizeof(proc_buckets));
-	memset(file_buckets, 0, sizeof(file_buckets));
-	memset(cache, 0, table_all(&cache_table) * sizeof(*cache));
-	text_n = 1;
-	nksyms = 0;
-	kernel_read = kernel_unsorted = symbols_hidden = false;
+	symtab.nprocs = symtab.proc_hand = symtab.nmaps = symtab.free_map = symtab.nfiles = symtab.nsyms = 0;
+	memset(buckets.procs, 0, sizeof(buckets.procs));
+	memset(buckets.files, 0, sizeof(buckets.files));
+	memset(symtab.cache, 0, table_all(&symbol_tables.cache) * sizeof(*symtab.cache));
+	symtab.text_n = 1;
+	symtab.nksyms = 0;
+	symtab.kernel_read = symtab.kernel_unsorted = symbols.hidden = false;
 }
 
-/* --- ELF ------------------------------------------------------------------------------------------------------- */
+/* --- ELF -------------------------------------------------------------------------------------- */
 
-/* The innermost of the 16 that begin last, looked for one by one. */
+/* The innermost one of the 16 symbols that begin last, found by linear search. */
 static struct sym *sym_plain(struct sym *s, size_t n, u64 addr)
 {
 	struct sym *found = NULL;
@@ -36,6 +36,20 @@ static struct sym *sym_plain(struct sym *s, size_t n, u64 addr)
 	return found;
 }
 
+/* The bytes are the vDSO, with no byte after them. */
+static void run_vdso(struct str s)
+{
+	static struct file f;
+
+	symtab.vdso = s;
+	f = (struct file){ .fd = VDSO_FD };
+	elf_load(&f);
+	for (u32 i = 0; i < f.count && i < 64; i++)
+		file_symbol(&f, &symtab.syms[f.first + i]);
+	symtab.vdso = (struct str){ 0 };
+	forget();
+}
+
 static void run_elf(const uint8_t *data, size_t n)
 {
 	static int fd = -1;
@@ -45,32 +59,61 @@ static void run_elf(const uint8_t *data, size_t n)
 		fd = memfd_create("elf", 0);
 	if (ftruncate(fd, 0) || pwrite(fd, data, n, 0) != (ssize_t)n)
 		abort();
-	window_fd = -1;
+	symtab.window_fd = -1;
 	f = (struct file){ .fd = fd };
 	elf_load(&f);
-	must(f.first + f.count <= MAX_SYMS && f.nloads <= MAX_LOADS, "tables are not left");
+	must(f.first + f.count <= MAX_SYMS && f.nloads <= MAX_LOADS, "tables stay within their bounds");
 	for (u32 i = 0; i < f.count; i++) {
-		struct sym *y = &syms[f.first + i], *at = sym_at(syms + f.first, f.count, y->addr);
+		struct sym *y = &symtab.syms[f.first + i], *at = sym_find(symtab.syms + f.first, f.count, y->addr);
 
 		must(!i || y[-1].addr <= y->addr, "symbols are sorted");
 		if (i < 64)
 			for (u64 k = 0; k < 3; k++) {
 				u64 addr = y->addr + (k == 2 ? y->size & SIZE_MASK : k);
 
-				must(sym_at(syms + f.first, f.count, addr) == sym_plain(syms + f.first, f.count, addr), "an address is in its symbol");
+				must(sym_find(symtab.syms + f.first, f.count, addr) == sym_plain(symtab.syms + f.first, f.count, addr), "the symbol found for an address is correct");
 			}
 		must(!at || is_code(&f, at->addr), "symbols are code");
 		if (at && i < 64)
-			must(str_len(file_symbol(&f, at)) <= MAX_SYMBOL, "names end");
+			must(str_len(file_symbol(&f, at)) <= MAX_SYMBOL + 4, "names have a limited length");
 	}
+	elf_id(&f);
+	must(f.id_n <= BUILD_ID_BYTES, "a build ID has at most 20 bytes");
+	forget();
+	run_vdso((struct str){ (const char *)data, (const char *)data + n });
+}
+
+/* The same bytes as a perf-PID.map, read at once and in two parts: the symbols are the same. */
+static void run_jit(const uint8_t *data, size_t n, u8 part)
+{
+	static int fd = -1;
+	struct file f[2] = { { .fd = -1 } };
+	size_t half = n * part / 256;
+
+	if (fd < 0)
+		fd = memfd_create("map", 0);
+	for (int i = 0; i < 2; i++) {
+		f[i].fd = fd;
+		if (ftruncate(fd, 0) || (i && pwrite(fd, data, half, 0) != (ssize_t)half))
+			abort();
+		if (i)
+			jit_read(&f[i]);
+		if (pwrite(fd, data, n, 0) != (ssize_t)n)
+			abort();
+		jit_read(&f[i]);
+		for (u32 k = 1; k < f[i].count; k++)
+			must(symtab.syms[f[i].first + k - 1].addr < symtab.syms[f[i].first + k].addr, "each address has one symbol");
+		must(f[i].first + f[i].count == symtab.nsyms, "the symbols are the last ones");
+	}
+	must(f[0].count == f[1].count && f[0].names == f[1].names, "a map in two parts has the same symbols");
 	forget();
 }
 
-/* --- what /proc says ---------------------------------------------------------------------------------------------- */
+/* --- files of /proc --------------------------------------------------------------------------- */
 
-enum { MAX_PLAIN = 1 << 13 /* bytes whose every line is looked up line by line */, LOOKUPS = 64 };
+enum { MAX_PLAIN = 1 << 13 /* bytes up to which every line is searched one by one */, LOOKUPS = 64 };
 
-/* A line of kallsyms that is of code, and its address. */
+/* Parses a line of kallsyms for code, and its address. */
 static bool plain_ksym(struct str line, u64 *addr, struct str *name)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -96,7 +139,7 @@ static u64 plain_before(struct str text, u64 ip)
 	return best;
 }
 
-/* Some line calls that address so. */
+/* Returns whether some line has that name for the address. */
 static bool plain_named(struct str text, u64 at, struct str symbol, struct str module)
 {
 	struct str line, name;
@@ -115,7 +158,7 @@ static bool plain_named(struct str text, u64 at, struct str symbol, struct str m
 	return false;
 }
 
-/* Nothing stands before the tab: a symbol without a name is as none. */
+/* Returns whether the name before the tab is empty: such a symbol counts as none. */
 static bool has_no_name(struct str text, u64 at)
 {
 	struct str line, name;
@@ -133,8 +176,8 @@ static void look_up_kernel(struct str text, u64 ip, bool is_in_one)
 	u64 offset, best = plain_before(text, ip);
 
 	if (symbol_find(1, ip, PM_KERNEL, &name, &module, &offset)) {
-		must(best && offset == ip - best, "of all symbols that begin before it is the last");
-		must(plain_named(text, best, name, module), "and is called as one of those lines says");
+		must(best && offset == ip - best, "the symbol is the last one that begins before the address");
+		must(plain_named(text, best, name, module), "the name is that of one of its lines");
 	} else {
 		must(!is_in_one || has_no_name(text, best), "an address that has a symbol is found");
 	}
@@ -161,11 +204,11 @@ static u32 kernel_hash(struct str s, size_t piece)
 
 	files_one("proc/kallsyms", s, piece);
 	symbols_preload();
-	must(nksyms <= MAX_KSYMS, "a table is not left");
-	for (u32 i = 0; i < nksyms; i++) {
-		must(!i || ksyms[i - 1].addr <= ksyms[i].addr, "symbols are sorted");
-		if (symbol_find(1, ksyms[i].addr, PM_KERNEL, &name, &module, &offset)) {
-			must(offset == 0 && name.p <= name.e, "a symbol begins where it is");
+	must(symtab.nksyms <= MAX_KSYMS, "the table stays within its bounds");
+	for (u32 i = 0; i < symtab.nksyms; i++) {
+		must(!i || symtab.ksyms[i - 1].addr <= symtab.ksyms[i].addr, "symbols are sorted");
+		if (symbol_find(1, symtab.ksyms[i].addr, PM_KERNEL, &name, &module, &offset)) {
+			must(offset == 0 && name.p <= name.e, "the address of a symbol has offset 0 in it");
 			h = hash_more(h, name);
 		}
 	}
@@ -181,7 +224,7 @@ struct mapping {
 	bool code;
 };
 
-/* A line of maps as the kernel writes it. */
+/* Parses a line of maps in the kernel's form. */
 static bool plain_map(struct str line, struct mapping *m)
 {
 	static regex_t form;
@@ -209,7 +252,7 @@ static bool plain_map(struct str line, struct mapping *m)
 	return true;
 }
 
-/* None of them lies in another. */
+/* Returns whether no mapping overlaps another. */
 static bool maps_are_plain(struct str text)
 {
 	struct str line;
@@ -224,7 +267,7 @@ static bool maps_are_plain(struct str text)
 	return true;
 }
 
-/* What is mapped at an address; false: no code. */
+/* Finds the mapping of an address; false: not code. */
 static bool plain_at(struct str text, u64 ip, struct mapping *m)
 {
 	struct str line;
@@ -251,11 +294,11 @@ static void check_maps(struct str text)
 		ips[1] = m.to - 1;
 		ips[2] = m.to;
 		for (size_t i = 0; i < LEN(ips); i++) {
-			must(!symbol_find(7, ips[i], PM_USER, &name, &module, &offset), "no file has symbols");
+			must(!symbol_find(7, ips[i], PM_USER, &name, &module, &offset), "an address without symbols has none");
 			if (!plain_at(text, ips[i], &m))
-				must(module.p == module.e && offset == ips[i], "what is no code is of no file");
+				must(module.p == module.e && offset == ips[i], "an address that is not code has no file");
 			else
-				must(str_eq(module, m.path) && offset == ips[i] - m.from + m.offset, "code is of the file that is mapped there");
+				must(str_eq(module, m.path) && offset == ips[i] - m.from + m.offset, "code belongs to the file that is mapped there");
 		}
 	}
 }
@@ -275,7 +318,7 @@ static void run_maps(struct str s)
 	forget();
 	files_one("proc/7/comm", s, 0);
 	name = symbols_comm(7, 7);
-	must(str_len(name) <= 16, "a name is as long as the kernel has it");
+	must(str_len(name) <= 16, "the name of a process has at most 16 bytes, as in the kernel");
 	forget();
 }
 
@@ -287,12 +330,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	if (n > 1 << 18)
 		return 0;
-	if (which >= 128) {
+	if (which >= 240) {
+		files_off();
+		run_jit((const uint8_t *)s.p, str_len(s), take_u8(&(struct str){ s.p, s.e }));
+	} else if (which >= 128) {
 		files_off();
 		run_elf((const uint8_t *)s.p, str_len(s));
 	} else if (which % 2) {
 		whole = kernel_hash(s, 0);
-		must(whole == kernel_hash(s, 1 + which / 2), "pieces are as the whole");
+		must(whole == kernel_hash(s, 1 + which / 2), "hashing in pieces has the same result as the whole");
 	} else {
 		run_maps(s);
 	}

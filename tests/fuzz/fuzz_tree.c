@@ -1,7 +1,8 @@
-/* fuzz_tree.c - any bytes as the files of /sys and /proc that tell of GPUs and of who uses them: DRM nodes and their drivers,
- * sensors, gpu_metrics, clocks, links, AMD's and NVIDIA's own files, descriptors and their fdinfo. Two samples of devices and
- * clients, `doctor` and all counters by name; behind a line "%%" the files of the second. What a plain reader is sure of is
- * compared with it. SPDX-License-Identifier: MIT */
+/* fuzz_tree.c - any bytes as the files of /sys and /proc about GPUs and their users: DRM nodes and
+ * their drivers, sensors, gpu_metrics, clocks, links, files of AMD and NVIDIA drivers, descriptors
+ * and their fdinfo. Runs two samples of devices and clients, `doctor` and all counters by name;
+ * after a line "%%" come the files of the second sample. The results that a simple reader can
+ * determine are compared with it. SPDX-License-Identifier: MIT */
 #include "files.h"
 #include "fuzz.h"
 
@@ -12,7 +13,7 @@ static struct record *rec;
 static char *bytes;
 enum { BYTES = 1 << 19 };
 
-/* Every "busy" that it tells is a share. */
+/* Checks that every "busy" value is at most 100 %. */
 static bool shares_ok(struct str json)
 {
 	static const char key[] = "\"busy\":";
@@ -30,21 +31,21 @@ static bool shares_ok(struct str json)
 	return true;
 }
 
-/* --- the same once more, plainly ------------------------------------------------------------------------------- */
+/* --- a simple reader of the same files -------------------------------------------------------- */
 
-enum inst { I_NONE, I_IS, I_DIR /* the last of the pattern's folders that has a '*' */, I_CHANNEL };
+enum inst { I_NONE, I_IS, I_DIR /* the last folder of the pattern that has a '*' */, I_CHANNEL };
 enum {
-	R_ASLEEP = 1, /* also of a device that sleeps */
-	R_LISTED = 2, /* for `list` only */
-	R_ONLY = 4,   /* no other file tells it */
+	R_ASLEEP = 1, /* also read from a suspended device */
+	R_LISTED = 2, /* only used by `list` */
+	R_ONLY = 4,   /* no other file has this value */
 	R_LINK = 8,   /* "8.0 GT/s", in tenths */
 	R_LANES = 16, /* 1 to 32 */
-	R_LIMIT = 32, /* 0 is none */
-	R_GOES = 64,  /* what it counts goes on */
-	R_NODE = 128, /* below the node's folder, not the device's */
+	R_LIMIT = 32, /* in the range 1 to 32 */
+	R_GOES = 64,  /* 0 means none */
+	R_NODE = 128, /* below the folder of the node instead of the device */
 };
 
-/* What stands in which file. Of two that tell the same the upper one does. */
+/* The values of each file. If two files have the same value, the upper one is used. */
 static const struct row {
 	const char *driver, *path, *inst;
 	u8 desc, how, zeros;
@@ -56,8 +57,8 @@ static const struct row {
 	{ NULL, "current_link_width", "", D_LINK_WIDTH, I_NONE, 0, R_LANES | R_ONLY },
 	{ NULL, "max_link_speed", "", D_LINK_MAX_SPEED, I_NONE, 0, R_LISTED | R_LINK | R_ONLY },
 	{ NULL, "max_link_width", "", D_LINK_MAX_WIDTH, I_NONE, 0, R_LISTED | R_LANES | R_ONLY },
-	{ "amdgpu", "mem_info_vram_total", "", D_VRAM_TOTAL, I_NONE, 0, R_ASLEEP | R_ONLY },
-	{ "amdgpu", "mem_info_vram_used", "", D_VRAM_USED, I_NONE, 0, R_ASLEEP | R_ONLY },
+	{ "amdgpu", "mem_info_vram_total", "", D_VRAM_TOTAL, I_NONE, 0, R_ASLEEP },
+	{ "amdgpu", "mem_info_vram_used", "", D_VRAM_USED, I_NONE, 0, R_ASLEEP },
 	{ "amdgpu", "mem_info_vis_vram_total", "", D_VISIBLE_TOTAL, I_NONE, 0, R_ASLEEP | R_ONLY },
 	{ "amdgpu", "mem_info_vis_vram_used", "", D_VISIBLE_USED, I_NONE, 0, R_ASLEEP | R_ONLY },
 	{ "amdgpu", "mem_info_gtt_total", "", D_GTT_TOTAL, I_NONE, 0, R_ASLEEP | R_ONLY },
@@ -68,7 +69,7 @@ static const struct row {
 	{ "amdgpu", "vcn_busy_percent", "vcn", D_LOAD, I_IS, 3, 0 },
 	{ NULL, "hwmon/hwmon*/temp*_input", "", D_TEMP, I_CHANNEL, 0, 0 },
 	{ NULL, "hwmon/hwmon*/temp*_max", "", D_TEMP_MAX, I_CHANNEL, 0, R_LISTED | R_ONLY },
-	{ NULL, "hwmon/hwmon*/temp*_crit", "", D_TEMP_CRIT, I_CHANNEL, 0, R_LISTED | R_ONLY },
+	{ NULL, "hwmon/hwmon*/temp*_crit", "", D_TEMP_CRIT, I_CHANNEL, 0, R_LISTED }, /* or apex */
 	{ NULL, "hwmon/hwmon*/temp*_emergency", "", D_TEMP_EMERGENCY, I_CHANNEL, 0, R_LISTED | R_ONLY },
 	{ NULL, "hwmon/hwmon*/power*_average", "", D_POWER, I_CHANNEL, 0, R_ONLY },
 	{ NULL, "hwmon/hwmon*/power*_input", "", D_POWER, I_CHANNEL, 0, R_ONLY },
@@ -103,18 +104,18 @@ static const struct row {
 	{ "intel_vpu", "npu_memory_utilization", "memory", D_RESIDENT, I_IS, 0, 0 },
 };
 
-/* What their pages say of channels that they do not label. */
+/* The channels that the drivers' documentation names, without a label of their own. */
 static const char *const unlabelled[][3] = {
 	{ "i915", "energy1", "card" }, { "i915", "power1", "card" }, { "xe", "energy1", "card" }, { "xe", "power1", "card" },
 	{ "xe", "energy2", "pkg" }, { "xe", "power2", "pkg" }, { "xe", "temp2", "pkg" }, { "xe", "temp3", "vram" },
 	{ "xe", "in1", "pkg" },
 };
 
-/* A file of some row. */
+/* A file that belongs to a row. */
 struct told {
 	const struct row *row;
 	char inst[40];
-	bool sure; /* v is what it says */
+	bool sure; /* the value is v */
 	u64 v;
 	size_t file;
 };
@@ -123,12 +124,12 @@ struct told {
 static struct {
 	struct told of[256];
 	size_t n;
-	bool unsure[D_COUNT]; /* more of these may be there */
+	bool unsure[D_COUNT]; /* files of these kinds may exist in addition */
 	bool full;
 } told;
-static bool told_matters; /* what it says, not only who read it */
+static bool told_matters; /* whether the value matters, not only the reads of the file */
 
-/* What was compared at the first reading. */
+/* The values compared at the first reading. */
 static struct {
 	struct was {
 		u32 serial;
@@ -139,10 +140,10 @@ static struct {
 	size_t n;
 } before;
 
-static bool again;  /* this is the second reading */
-static bool steady; /* it has the files of the first, and no name in them is another one */
-static bool odd;    /* folders are reached in a way that is none of the kernel's */
-static u64 frozen;  /* hash of what may not change */
+static bool again;  /* whether this is the second reading */
+static bool steady; /* whether it has the files of the first, and all names are unchanged */
+static bool odd;    /* whether folders are linked in a way that the kernel does not use */
+static u64 frozen;  /* hash of the files that may not change */
 
 /* "123", up to 12 digits. */
 static bool plain_digits(struct str s, u64 *v)
@@ -156,7 +157,7 @@ static bool plain_digits(struct str s, u64 *v)
 	return s.p < s.e;
 }
 
-/* A file's only line. */
+/* Returns the only line of a file. */
 static bool plain_line(const char *path, char *full, struct str *line)
 {
 	struct str text;
@@ -164,7 +165,7 @@ static bool plain_line(const char *path, char *full, struct str *line)
 	return files_behind(path, full, &text) == '=' && str_len(text) < 512 && line_next(&text, line) && text.p == text.e;
 }
 
-/* Letters, digits and what may stand in a name without a meaning. */
+/* Letters, digits and other characters of names without a special meaning. */
 static bool plain_name(struct str s, size_t max)
 {
 	for (const char *p = s.p; p < s.e; p++)
@@ -173,7 +174,7 @@ static bool plain_name(struct str s, size_t max)
 	return s.p < s.e && str_len(s) <= max;
 }
 
-/* A name as a pattern of rows has it: '*' or '?' at its end, or with more behind it. */
+/* Matches a name with a pattern of rows: '*' or '?' at its end or inside. */
 static bool fits(struct str pattern, struct str name)
 {
 	const char *star = memchr(pattern.p, '*', str_len(pattern));
@@ -186,7 +187,7 @@ static bool fits(struct str pattern, struct str name)
 	return str_len(name) >= lead + tail && memcmp(name.p, pattern.p, lead) == 0 && memcmp(name.e - tail, star + 1, tail) == 0;
 }
 
-/* A path below the device's folder: all of a row's pattern, or its beginning. */
+/* Matches a path below the device's folder: with a row's whole pattern, or with its beginning. */
 static bool path_fits(const char *pattern, struct str path, bool begins, struct str *star)
 {
 	struct str p = str_z(pattern), a, b;
@@ -200,7 +201,7 @@ static bool path_fits(const char *pattern, struct str path, bool begins, struct 
 	return begins || p.p == p.e;
 }
 
-/* The file's channel as it is called. False: that is not plain. */
+/* Returns the name of the file's channel. False: unknown to the simple reader. */
 static bool plain_channel(char inst[40], const char *full)
 {
 	struct str leaf = str_base(str_z(full)), line, chip = S(""), dir = { full, leaf.p };
@@ -237,7 +238,7 @@ static bool plain_channel(char inst[40], const char *full)
 	return true;
 }
 
-/* What the file says. */
+/* Reads the value of the file. */
 static bool plain_value(const struct row *r, const char *full, u64 *v)
 {
 	char to[PATH_MAX];
@@ -266,7 +267,7 @@ static bool plain_value(const struct row *r, const char *full, u64 *v)
 	return true;
 }
 
-/* A file below the device's folder, or that of its node. */
+/* Adds a file below the device's folder or its node's. */
 static void tell_file(const struct row *r, size_t file, const char *full, struct str star)
 {
 	struct told *t = &told.of[told.n];
@@ -298,7 +299,7 @@ static void tell_file(const struct row *r, size_t file, const char *full, struct
 		told.full = true;
 }
 
-/* All files of the rows that are below a folder. */
+/* Adds all files of the rows below a folder. */
 static void tell_folder(const struct device *d, const char *folder, bool node)
 {
 	size_t n = strlen(folder);
@@ -335,7 +336,7 @@ static struct counter *counter_named(const struct entity *e, u8 desc, struct str
 	return NULL;
 }
 
-/* What was added between the readings. */
+/* Checks the difference between the readings. */
 static void check_course(const struct entity *e, const struct counter *k, u64 v)
 {
 	u64 d, dt;
@@ -347,34 +348,34 @@ static void check_course(const struct entity *e, const struct counter *k, u64 v)
 	}
 	for (size_t i = 0; i < before.n; i++)
 		if (before.of[i].serial == e->serial && before.of[i].inst == k->inst && before.of[i].desc == k->desc &&
-		    v >= before.of[i].v && !e->fell && steady)
-			must(reg_rate(e, k->desc, k->inst, &d, &dt) && d == v - before.of[i].v && dt > 0, "what was added is what was");
+		    v >= before.of[i].v && !e->went_backwards && steady)
+			must(reg_rate(e, k->desc, k->inst, &d, &dt) && d == v - before.of[i].v && dt > 0, "the difference between readings is correct");
 }
 
 static void check_told(const struct device *d, const struct told *t, bool awake)
 {
 	const struct row *r = t->row;
 	struct counter c, *k = counter_named(&d->e, r->desc, str_z(t->inst), &c);
-	bool shown = (awake || r->flags & R_ASLEEP) && (sysfs_listing || !(r->flags & R_LISTED));
+	bool shown = (awake || r->flags & R_ASLEEP) && (sensing.listing || !(r->flags & R_LISTED));
 
-	must(awake || r->flags & R_ASLEEP || files_reads(t->file) == 0, "no file is read that could wake a device");
+	must(awake || r->flags & R_ASLEEP || files_reads(t->file) == 0, "no file is read that could wake a suspended device");
 	if (!told_matters)
 		return;
 	for (size_t i = 0; i < told.n; i++)
 		if (&told.of[i] != t && told.of[i].row->desc == r->desc && strcmp(told.of[i].inst, t->inst) == 0 && told.of[i].row <= r)
-			return; /* the other one tells it */
+			return; /* another file has the value */
 	if (!t->sure || told.unsure[r->desc])
 		return;
 	if ((r->flags & R_LANES && (t->v == 0 || t->v > 32)) || (r->flags & R_LIMIT && t->v == 0))
 		shown = false;
-	must(shown || !k, "what is not to be read is not told");
-	must(!shown || k, "a device's file is read");
-	must(!shown || reg_now(k) == t->v, "a device's counter is as its file has it");
+	must(shown || !k, "a file that must not be read has no counter");
+	must(!shown || k, "an existing file of a device has a counter");
+	must(!shown || reg_now(k) == t->v, "a counter of a device has the value of its file");
 	if (shown && r->flags & R_GOES)
 		check_course(&d->e, k, t->v);
 }
 
-/* That each counter of a kind which only these files tell stands in one of them. */
+/* Checks that each counter whose kind only these files have is in one of them. */
 static void check_source(const struct counter *k)
 {
 	bool ours = false;
@@ -385,10 +386,10 @@ static void check_source(const struct counter *k)
 		ours |= rows[i].desc == k->desc && rows[i].flags & R_ONLY;
 	for (size_t i = 0; i < told.n; i++)
 		ours &= told.of[i].row->desc != k->desc || !str_is(inst_name(k->inst), told.of[i].inst);
-	must(!ours, "a device's counter stands in some file");
+	must(!ours, "a counter of a device is in some file");
 }
 
-/* "KEY=WORD" of a device's uevent. False: it is not plain. */
+/* Compares "KEY=WORD" of a device's uevent. False: unknown to the simple reader. */
 static bool check_uevent(const char *folder, const char *key, const char *is)
 {
 	char path[PATH_MAX + 16], to[PATH_MAX];
@@ -405,11 +406,12 @@ static bool check_uevent(const char *folder, const char *key, const char *is)
 		}
 	if (n != 1 || !str_skip(&word, S("=")) || !plain_name(word, 30))
 		return false;
-	must(str_is(word, is) || strcmp(is, "nvidia") == 0 /* by way of /proc/driver */, "a device is called what its uevent says");
+	must(str_is(word, is) || strcmp(is, "nvidia") == 0 /* found by /proc/driver */, "the name of a device matches its uevent");
 	return true;
 }
 
-/* values: those of its last reading; otherwise only that a device which sleeps was left alone. */
+/* values: compares those of the last reading; otherwise only checks that a suspended device was not
+ * read. */
 static void check_device(const struct device *d, bool values)
 {
 	static const char *const states[] = { "active", "suspended" };
@@ -425,14 +427,15 @@ static void check_device(const struct device *d, bool values)
 		 "sys/class/accel/accel%d", d->card >= 0 ? d->card : d->render >= 0 ? d->render : d->accel);
 	if (files_behind(path, node, &text) != '/' || files_behind(strcat(path, "/device"), folder, &text) != '/')
 		return;
-	if (!check_uevent(folder, "DRIVER", d->driver)) /* clients may have told it when it was too late */
+	/* clients may have set it, too late for this check */
+	if (!check_uevent(folder, "DRIVER", d->driver))
 		return;
 	check_uevent(folder, "PCI_SLOT_NAME", d->pdev);
 	snprintf(path, sizeof(path), "%s/gpu_metrics", folder);
 	if (strlen(folder) > 300 || strlen(node) > 300)
 		return;
 	memset(&told, 0, sizeof(told));
-	kind = files_behind(path, to, &text); /* what else tells of sensors */
+	kind = files_behind(path, to, &text); /* other files with sensors */
 	for (u8 i = 0; kind && i < D_COUNT; i++)
 		told.unsure[i] = i != D_VRAM_TOTAL && i != D_VRAM_USED && i != D_VISIBLE_TOTAL && i != D_VISIBLE_USED &&
 			i != D_GTT_TOTAL && i != D_GTT_USED && i != D_POWER && i != D_FAN && i != D_LINK_SPEED && i != D_LINK_WIDTH;
@@ -459,7 +462,7 @@ static const struct fdkind {
 	const char *lead;
 	u8 desc;
 } fdkinds[] = {
-	/* of two that begin alike the longer one first */
+	/* of two with the same beginning the longer one comes first */
 	{ "drm-engine-capacity-", D_CAPACITY }, { "drm-engine-", D_BUSY_NS }, { "drm-cycles-", D_CYCLES },
 	{ "drm-total-cycles-", D_TOTAL_CYCLES }, { "drm-maxfreq-", D_MAXFREQ }, { "drm-curfreq-", D_CURFREQ },
 	{ "drm-total-", D_TOTAL }, { "drm-shared-", D_SHARED }, { "drm-resident-", D_RESIDENT }, { "drm-memory-", D_RESIDENT },
@@ -510,7 +513,7 @@ static bool plain_amount(struct str value, u8 desc, u64 *v)
 	return false;
 }
 
-/* Which line of a file is the first that tells that of that name; the line itself is looked for. */
+/* Finds the first line of a file with that kind and name, and compares it with the given line. */
 static bool tells_first(struct str text, struct str line, u8 desc, struct str name)
 {
 	struct str l, n, v;
@@ -526,7 +529,7 @@ static bool tells_first(struct str text, struct str line, u8 desc, struct str na
 	return false;
 }
 
-/* The only value of a key in a file of fdinfo; none of them: an empty one. */
+/* The only value of a key in an fdinfo file; empty if missing. */
 static struct str only_value(struct str text, const char *key)
 {
 	struct str line, found = { 0 };
@@ -540,7 +543,7 @@ static struct str only_value(struct str text, const char *key)
 	return n == 1 ? found : (struct str){ 0 };
 }
 
-/* How many files say that they are of that client, or may say it. */
+/* The number of files that belong, or may belong, to that client. */
 static size_t files_of(u64 id)
 {
 	struct str path, text, line;
@@ -565,7 +568,7 @@ static void check_name(const struct holder *h)
 
 	snprintf(path, sizeof(path), "proc/%u/comm", h->pid);
 	if (!again && plain_line(path, to, &line) && plain_name(line, 15))
-		must(t->has_comm && t->comm_len == str_len(line) && memcmp(t->comm, line.p, t->comm_len) == 0, "a process is called what it is");
+		must(t->has_comm && t->comm_len == str_len(line) && memcmp(t->comm, line.p, t->comm_len) == 0, "a process has the name in its file");
 }
 
 static void check_client(const struct client *c)
@@ -582,7 +585,7 @@ static void check_client(const struct client *c)
 	if (files_behind(path, to, &text) != '=' || strcmp(path, to) != 0 || str_len(text) > 4096 || memchr(text.p, '\0', str_len(text)) ||
 	    !plain_name(only_value(text, "drm-driver"), 30) || !plain_digits(only_value(text, "drm-client-id"), &v))
 		return;
-	must(v == c->key, "a client has the number that its file says");
+	must(v == c->key, "a client has the id in its file");
 	check_name(h);
 	for (rest = text; line_next(&rest, &line); ) {
 		const struct fdkind *k = plain_key(line, &name, &value);
@@ -593,11 +596,12 @@ static void check_client(const struct client *c)
 				str_find(line, S("drm-pdev"));
 			continue;
 		}
-		if (!tells_first(text, line, k->desc, name) || (again && k->desc == D_CAPACITY)) /* that of the first reading lasts */
+		/* the value of the first reading is kept */
+		if (!tells_first(text, line, k->desc, name) || (again && k->desc == D_CAPACITY))
 			continue;
 		v += k->desc == D_CAPACITY && v == 0;
 		found = counter_named(&c->e, k->desc, name, &at);
-		must(found && reg_now(found) == v, "a client's counter is as its file has it");
+		must(found && reg_now(found) == v, "a counter of a client has the value of its file");
 		if (k->desc == D_BUSY_NS || k->desc == D_CYCLES)
 			check_course(&c->e, found, v);
 	}
@@ -609,13 +613,14 @@ static void check_client(const struct client *c)
 
 			there = l && l->desc == k->desc && str_eq(name, inst_name(k->inst));
 		}
-		must(there, "a client's counter stands in its file");
+		must(there, "a counter of a client is in its file");
 	}
 }
 
-/* --- chips that are no GPU's */
+/* --- chips that are not part of a GPU */
 
-/* Where a file of the only chip of that name stands, below a folder of class/hwmon. False: that is not plain. */
+/* Finds a file of the only chip with that name in class/hwmon. False: unknown to the simple
+ * reader. */
 static bool chip_file(struct str chip, struct str channel, char *full)
 {
 	struct str path, text, s, dir, line, found = { 0 };
@@ -646,7 +651,7 @@ static bool chip_file(struct str chip, struct str channel, char *full)
 	return files_behind(at, full, &text) == '=';
 }
 
-/* "hwmon/CHIP/CHANNEL/WHAT" of the catalogue. */
+/* Checks "hwmon/CHIP/CHANNEL/WHAT" of the catalogue. */
 static void check_chip(const struct named *c)
 {
 	struct str s = str_z(c->name), chip, channel, what, line;
@@ -654,18 +659,18 @@ static void check_chip(const struct named *c)
 	bool below;
 	u64 v;
 
-	if (c->supplier != SUP_HWMON || c->rule != R_LEVEL || !str_skip(&s, S("hwmon/")) || !str_cut(&s, '/', &chip) ||
+	if (c->provider != PROVIDER_HWMON || c->rule != R_LEVEL || !str_skip(&s, S("hwmon/")) || !str_cut(&s, '/', &chip) ||
 	    !str_cut(&s, '/', &channel) || !str_cut(&s, '/', &what) || s.p < s.e || !plain_name(chip, 30) ||
 	    !plain_name(channel, 10) || !plain_name(what, 20) || !chip_file(chip, channel, full) || !plain_line(full, to, &line))
 		return;
 	below = str_skip(&line, S("-"));
 	if (plain_digits(line, &v) && (!below || c->min < 0))
-		must(c->known && c->value == (below ? -(i64)v : (i64)v), "a chip's channel is as its file has it");
+		must(c->known && c->value == (below ? -(i64)v : (i64)v), "a channel of a chip has the value of its file");
 }
 
-/* --- the whole */
+/* --- complete inputs */
 
-/* Files whose text may be another one at the second reading. */
+/* Files whose text may differ at the second reading. */
 static bool may_vary(struct str path)
 {
 	static const char *const leaves[] = { "_input", "_average", "_used", "_percent", "/act_freq", "/cur_freq", "_residency_ms",
@@ -694,7 +699,7 @@ static u64 hash_frozen(void)
 	return h;
 }
 
-/* Nodes are links to folders, or folders, and called by their numbers. */
+/* Returns whether nodes are anything but links to folders, or folders, with numbers as names. */
 static bool is_odd(void)
 {
 	static const char *const classes[] = { "sys/class/drm/", "sys/class/accel/" };
@@ -719,7 +724,7 @@ static bool is_odd(void)
 
 static void check_devices(bool values)
 {
-	for (u32 i = 1; i <= ndevices && steady && !odd && !reg_dropped; i++)
+	for (u32 i = 1; i <= nrows.devices && steady && !odd && !registry.dropped; i++)
 		if (devices[i].e.used)
 			check_device(&devices[i], values);
 }
@@ -731,12 +736,12 @@ static void check_plain(void)
 	steady = !again || hash_frozen() == frozen;
 	odd = is_odd();
 	check_devices(true);
-	for (u32 i = 1; i <= nclients && !odd && !reg_dropped; i++)
+	for (u32 i = 1; i <= nrows.clients && !odd && !registry.dropped; i++)
 		if (clients[i].e.used)
 			check_client(&clients[i]);
 }
 
-/* --- what it shows --------------------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void show_entity(const struct entity *e)
 {
@@ -748,10 +753,16 @@ static void show_entity(const struct entity *e)
 		struct buf b = { .p = bytes, .cap = BYTES };
 
 		out_record(&o, &b, rec);
-		must(!b.full && b.n && is_clean((struct str){ b.p, b.p + b.n }, true), "a record is clean");
+		must(!b.full && b.n && is_clean((struct str){ b.p, b.p + b.n }, true), "a record is clean text");
 		must(i > 0 || json_ok((struct str){ b.p, b.p + b.n }, NULL), "well-formed JSON");
-		must(i > 0 || shares_ok((struct str){ b.p, b.p + b.n }), "a share is no more than the whole");
+		must(i > 0 || shares_ok((struct str){ b.p, b.p + b.n }), "a share is at most 100 %");
 	}
+}
+
+static bool all_shown(u8 desc)
+{
+	(void)desc;
+	return true;
 }
 
 static void show_all(void)
@@ -759,55 +770,63 @@ static void show_all(void)
 	u64 v;
 
 	check_plain();
-	reg_roll(false, true);
-	for (u32 i = 1; i <= ndevices; i++)
+	reg_sum_clients(false, true);
+	for (u32 i = 1; i <= nrows.devices; i++)
 		if (devices[i].e.used) {
 			show_entity(&devices[i].e);
-			must(!device_busy(&devices[i], &v) || v <= 100000, "busy is a share");
+			must(!device_busy(&devices[i], &v) || v <= 100000, "busy is at most 100 %");
 		}
-	for (u32 i = 1; i <= nclients; i++)
+	for (u32 i = 1; i <= nrows.clients; i++)
 		if (clients[i].e.used)
 			show_entity(&clients[i].e);
+	reg_sum_clients(true, true);
+	cgroups_read(true, all_shown);
+	for (u32 i = 1; i <= nrows.groups; i++)
+		if (groups[i].e.used)
+			show_entity(&groups[i].e);
 }
 
 static void probed(const struct probed *p)
 {
 	must(memchr(p->source, 0, sizeof(p->source)) && memchr(p->detail, 0, sizeof(p->detail)) &&
-	     memchr(p->remedy, 0, sizeof(p->remedy)), "what doctor says ends");
+	     memchr(p->remedy, 0, sizeof(p->remedy)), "texts of doctor are terminated");
 	show_entity(&p->e);
 }
 
-/* Some of the machine's and all others: listed, and read of the one files and of the others. */
+/* Lists some or all counters of the machine and all others, and reads them from the first files and
+ * from the second. */
 static void name_all(struct str then)
 {
 	u32 is[1024], n = 0;
 	bool alike;
 
-	catalog_refresh(ALL_SUPPLIERS & ~(1u << SUP_EVENT));
+	catalog_refresh(ALL_PROVIDERS & ~(1u << PROVIDER_EVENT));
 	for (u32 i = 0; i < nnamed && n < LEN(is); i++) {
 		const struct named *c = catalog_at(i);
 
 		must(is_clean(str_z(c->name), false) && is_clean(str_z(c->what), false) && c->min <= c->max, "a counter is described");
-		if (c->supplier != SUP_HOST || i < 256)
+		if (c->provider != PROVIDER_HOST || i < 256)
 			is[n++] = i;
 	}
 	if (catalog_activate(is, n))
 		return;
 	catalog_start();
-	alike = !odd && hash_frozen() == frozen && reg_dropped == 0; /* those of the first reading are called the same */
+	/* those of the first reading keep their names */
+	alike = !odd && hash_frozen() == frozen && registry.dropped == 0;
 	files_change(then);
 	catalog_sample();
 	for (u32 i = 0; i < n; i++) {
 		const struct named *c = catalog_at(is[i]);
 
-		/* A GPU's limits stand in files of their own, and clocks and power pass them. */
-		must(!c->known || (c->min <= c->value && (c->value <= c->max || (c->supplier == SUP_GPU && c->rule == R_LEVEL))),
-		     "a value is one that it may have");
+		/* The limits of a GPU are in separate files, and clocks and power may exceed
+		 * them. */
+		must(!c->known || (c->min <= c->value && (c->value <= c->max || (c->provider == PROVIDER_GPU && c->rule == R_LEVEL))),
+		     "a value is within its limits");
 		if (alike)
 			check_chip(c);
 	}
 	catalog_stop();
-	for (u32 i = 0; i < n; i += 1 + n / 32) /* each looks through all that is open */
+	for (u32 i = 0; i < n; i += 1 + n / 32) /* each look-up searches all open files */
 		catalog_deactivate(is[i]);
 }
 
@@ -824,8 +843,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	before.n = 0;
 	again = false;
 	files_set(s);
-	sysfs_listing = s.p < s.e && s.e[-1] == ' ';
-	fdinfo_repeats = fdinfo_tasks = fdinfo_others = true;
+	sensing.listing = s.p < s.e && s.e[-1] == ' ';
+	registry.repeats = fdinfo_wants.tasks = fdinfo_wants.others = true;
 	src_sysfs.start();
 	src_fdinfo.start();
 	src_sysfs.sample();

@@ -1,10 +1,11 @@
-/* oasets.h - what the targets of metric sets share: a device, and two ways of a file that must do the same. SPDX-License-Identifier: MIT */
+/* oasets.h - shared by the targets of metric sets: a device, and a comparison of two forms of a
+ * file. SPDX-License-Identifier: MIT */
 #ifndef OASETS_H
 #define OASETS_H
 
 #include "fuzz.h"
 
-/* A device whose variables are called a to z. */
+/* A device whose variables are named a to z. */
 bool oavar_find(struct str name, u8 *var, u8 *index)
 {
 	*index = 0;
@@ -12,9 +13,11 @@ bool oavar_find(struct str name, u8 *var, u8 *index)
 	return *var < OV_COUNT;
 }
 
-u64 oavar_value(const struct oadevice *d, u8 var, u8 index)
+/* One variable may be unknown. */
+bool oavar_value(const struct oadevice *d, u8 var, u8 index, u64 *value)
 {
-	return d->var[var] + index;
+	*value = d->var[var] + index;
+	return var || *value;
 }
 
 static const u32 mux[][2] = { { 0x9888, 5 } };
@@ -25,7 +28,7 @@ const char oabasic_units[][9] = { "" };
 const char *const oabasic_max[] = { NULL };
 const size_t noabasic_rows = 1;
 
-bool oabasic_end(struct str word, struct str *rest)
+bool oabasic_expand(struct str word, struct str *rest)
 {
 	(void)word;
 	(void)rest;
@@ -42,7 +45,7 @@ static bool make(struct oaprog *p, const struct oaset *s)
 	static const struct oadevice d = { .var = { 0, 1, 2, 3, 64, UINT64_MAX, 1000000000 } };
 	struct buf why = { .p = why_b, .cap = sizeof(why_b) };
 
-	return oaprog_make(p, s, &d, &why);
+	return oaprog_compile(p, s, &d, &why);
 }
 
 static bool same(struct str a, struct str b)
@@ -50,20 +53,20 @@ static bool same(struct str a, struct str b)
 	return str_eq(a, b);
 }
 
-/* Two programs of the same set do the same. */
+/* Checks that the programs of the same set are equivalent. */
 static void compare(const struct oaset *a, const struct oaset *b)
 {
 	union oaval v[MAX_OA_COUNTERS], w[MAX_OA_COUNTERS], m = { 0 }, k = { 0 };
 	bool made = make(&prog, a);
 
-	must(made == make(&prog2, b) && prog.n == prog2.n && prog.bad == prog2.bad, "as many counters");
+	must(made == make(&prog2, b) && prog.n == prog2.n && prog.bad == prog2.bad, "both have the same number of counters");
 	if (!made)
 		return;
 	oaprog_eval(&prog, sum, v);
 	oaprog_eval(&prog2, sum, w);
 	for (u32 i = 0; i < prog.n; i++) {
-		must(same(prog.counters[i].name, prog2.counters[i].name) && v[i].u == w[i].u, "the same values");
-		must(oaprog_max(&prog, i, sum, v, &m) == oaprog_max(&prog2, i, sum, w, &k) && m.u == k.u, "the same maxima");
+		must(same(prog.counters[i].name, prog2.counters[i].name) && v[i].u == w[i].u, "both have the same values");
+		must(oaprog_max(&prog, i, sum, v, &m) == oaprog_max(&prog2, i, sum, w, &k) && m.u == k.u, "both have the same maxima");
 	}
 }
 
@@ -73,7 +76,7 @@ static void registers(const struct oaset *s)
 	u32 regs[16][2];
 
 	for (u8 type = 0; type < OREGS; type++)
-		must(oaset_regs(s, &d, type, regs, LEN(regs)) <= (long)LEN(regs), "registers have room");
+		must(oaset_regs(s, &d, type, regs, LEN(regs)) <= (long)LEN(regs), "registers fit into the buffer");
 }
 
 static void run_file(struct oafile *f)
@@ -92,23 +95,24 @@ static void run_file(struct oafile *f)
 		put_n(&b, packer.sets.p, packer.sets.n);
 		packs = !b.full;
 	}
-	must(!packs || oafile_is(&pack, (struct str){ pack_b, pack_b + b.n }), "a pack is one");
+	must(!packs || oafile_detect(&pack, (struct str){ pack_b, pack_b + b.n }), "a written pack is recognised");
 	for (size_t n = 0; oaset_next(f, &at, &s); n++) {
 		struct str in = { 0 };
 		struct oadef c;
 
 		must(n <= str_len(f->text) && within(s.name, f->text) && within(s.chipset, f->text) && within(s.body, f->text), "a set");
 		for (size_t k = 0; oadef_next(&s, &in, &c); k++)
-			must(k <= str_len(f->text) && within(c.name, f->text) && within(c.equation, f->text), "a counter");
+			must(k <= str_len(f->text) && within(c.name, f->text) && within(c.equation, f->text) && within(c.description, f->text),
+			     "a counter");
 		registers(&s);
 		if (!packs)
 			make(&prog, &s);
-		else if (must(oaset_next(&pack, &at2, &s2), "as many sets"), same(s.name, s2.name))
+		else if (must(oaset_next(&pack, &at2, &s2), "the pack has each set"), same(s.name, s2.name))
 			compare(&s, &s2);
 		else
-			must(false, "the same sets");
+			must(false, "the pack has the same sets");
 	}
-	must(!packs || !oaset_next(&pack, &at2, &s2), "no more sets");
+	must(!packs || !oaset_next(&pack, &at2, &s2), "the pack has no additional set");
 }
 
 static void sum_fill(void)

@@ -1,6 +1,6 @@
 g --proc amdgpu-apu/proc --sys amdgpu-apu/sys -o csv -t none -w 0.01
-g procs --proc amdgpu-apu/proc --sys amdgpu-apu/sys -o csv -t none -w 0.01
+g clients --proc amdgpu-apu/proc --sys amdgpu-apu/sys -o csv -t none -w 0.01
 g cgroups --proc amdgpu-apu/proc --sys amdgpu-apu/sys -o csv -t none -w 0.01
 g -r --proc amdgpu-apu/proc --sys amdgpu-apu/sys -o csv -t none
-g procs -r --proc amdgpu-apu/proc --sys amdgpu-apu/sys -o csv -t none
+g clients -r --proc amdgpu-apu/proc --sys amdgpu-apu/sys -o csv -t none
 g list --proc amdgpu-apu/proc --sys amdgpu-apu/sys -o csv -t none

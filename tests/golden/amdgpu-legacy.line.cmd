@@ -1,6 +1,6 @@
 g --proc amdgpu-legacy/proc --sys amdgpu-legacy/sys -o line -t none -w 0.01
-g procs --proc amdgpu-legacy/proc --sys amdgpu-legacy/sys -o line -t none -w 0.01
+g clients --proc amdgpu-legacy/proc --sys amdgpu-legacy/sys -o line -t none -w 0.01
 g cgroups --proc amdgpu-legacy/proc --sys amdgpu-legacy/sys -o line -t none -w 0.01
 g -r --proc amdgpu-legacy/proc --sys amdgpu-legacy/sys -o line -t none
-g procs -r --proc amdgpu-legacy/proc --sys amdgpu-legacy/sys -o line -t none
+g clients -r --proc amdgpu-legacy/proc --sys amdgpu-legacy/sys -o line -t none
 g list --proc amdgpu-legacy/proc --sys amdgpu-legacy/sys -o line -t none

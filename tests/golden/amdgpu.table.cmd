@@ -1,6 +1,6 @@
 g --proc amdgpu/proc --sys amdgpu/sys -o table -t none -w 0.01
-g procs --proc amdgpu/proc --sys amdgpu/sys -o table -t none -w 0.01
+g clients --proc amdgpu/proc --sys amdgpu/sys -o table -t none -w 0.01
 g cgroups --proc amdgpu/proc --sys amdgpu/sys -o table -t none -w 0.01
 g -r --proc amdgpu/proc --sys amdgpu/sys -o table -t none
-g procs -r --proc amdgpu/proc --sys amdgpu/sys -o table -t none
+g clients -r --proc amdgpu/proc --sys amdgpu/sys -o table -t none
 g list --proc amdgpu/proc --sys amdgpu/sys -o table -t none

@@ -1,6 +1,6 @@
 g --proc amdxdna/proc --sys amdxdna/sys -o csv -t none -w 0.01
-g procs --proc amdxdna/proc --sys amdxdna/sys -o csv -t none -w 0.01
+g clients --proc amdxdna/proc --sys amdxdna/sys -o csv -t none -w 0.01
 g cgroups --proc amdxdna/proc --sys amdxdna/sys -o csv -t none -w 0.01
 g -r --proc amdxdna/proc --sys amdxdna/sys -o csv -t none
-g procs -r --proc amdxdna/proc --sys amdxdna/sys -o csv -t none
+g clients -r --proc amdxdna/proc --sys amdxdna/sys -o csv -t none
 g list --proc amdxdna/proc --sys amdxdna/sys -o csv -t none

@@ -1,6 +1,6 @@
 g --proc amdxdna/proc --sys amdxdna/sys -o json -t none -w 0.01
-g procs --proc amdxdna/proc --sys amdxdna/sys -o json -t none -w 0.01
+g clients --proc amdxdna/proc --sys amdxdna/sys -o json -t none -w 0.01
 g cgroups --proc amdxdna/proc --sys amdxdna/sys -o json -t none -w 0.01
 g -r --proc amdxdna/proc --sys amdxdna/sys -o json -t none
-g procs -r --proc amdxdna/proc --sys amdxdna/sys -o json -t none
+g clients -r --proc amdxdna/proc --sys amdxdna/sys -o json -t none
 g list --proc amdxdna/proc --sys amdxdna/sys -o json -t none

@@ -1,6 +1,6 @@
 g --proc containers/proc --sys containers/sys -o json -t none -w 0.01
-g procs --proc containers/proc --sys containers/sys -o json -t none -w 0.01
+g clients --proc containers/proc --sys containers/sys -o json -t none -w 0.01
 g cgroups --proc containers/proc --sys containers/sys -o json -t none -w 0.01
 g -r --proc containers/proc --sys containers/sys -o json -t none
-g procs -r --proc containers/proc --sys containers/sys -o json -t none
+g clients -r --proc containers/proc --sys containers/sys -o json -t none
 g list --proc containers/proc --sys containers/sys -o json -t none

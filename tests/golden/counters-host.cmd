@@ -1,1 +1,1 @@
-g counters --proc host/proc --sys host/sys -o line -t none
+g counters -v --proc host/proc --sys host/sys -o line -t none

@@ -1,1 +1,1 @@
-g counters --proc mixed/proc --sys mixed/sys -o line -t none
+g counters -v --proc mixed/proc --sys mixed/sys -o line -t none

@@ -1,6 +1,6 @@
 g --proc etnaviv/proc --sys etnaviv/sys -o logfmt -t none -w 0.01
-g procs --proc etnaviv/proc --sys etnaviv/sys -o logfmt -t none -w 0.01
+g clients --proc etnaviv/proc --sys etnaviv/sys -o logfmt -t none -w 0.01
 g cgroups --proc etnaviv/proc --sys etnaviv/sys -o logfmt -t none -w 0.01
 g -r --proc etnaviv/proc --sys etnaviv/sys -o logfmt -t none
-g procs -r --proc etnaviv/proc --sys etnaviv/sys -o logfmt -t none
+g clients -r --proc etnaviv/proc --sys etnaviv/sys -o logfmt -t none
 g list --proc etnaviv/proc --sys etnaviv/sys -o logfmt -t none

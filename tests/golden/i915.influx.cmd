@@ -1,2 +1,2 @@
 g --proc i915/proc --sys i915/sys -w 0.01 -o influx -t none
-g procs --proc i915/proc --sys i915/sys -w 0.01 -o influx -t none
+g clients --proc i915/proc --sys i915/sys -w 0.01 -o influx -t none

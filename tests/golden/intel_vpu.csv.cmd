@@ -1,6 +1,6 @@
 g --proc intel_vpu/proc --sys intel_vpu/sys -o csv -t none -w 0.01
-g procs --proc intel_vpu/proc --sys intel_vpu/sys -o csv -t none -w 0.01
+g clients --proc intel_vpu/proc --sys intel_vpu/sys -o csv -t none -w 0.01
 g cgroups --proc intel_vpu/proc --sys intel_vpu/sys -o csv -t none -w 0.01
 g -r --proc intel_vpu/proc --sys intel_vpu/sys -o csv -t none
-g procs -r --proc intel_vpu/proc --sys intel_vpu/sys -o csv -t none
+g clients -r --proc intel_vpu/proc --sys intel_vpu/sys -o csv -t none
 g list --proc intel_vpu/proc --sys intel_vpu/sys -o csv -t none

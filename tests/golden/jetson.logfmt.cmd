@@ -1,6 +1,6 @@
 g --proc jetson/proc --sys jetson/sys -o logfmt -t none -w 0.01
-g procs --proc jetson/proc --sys jetson/sys -o logfmt -t none -w 0.01
+g clients --proc jetson/proc --sys jetson/sys -o logfmt -t none -w 0.01
 g cgroups --proc jetson/proc --sys jetson/sys -o logfmt -t none -w 0.01
 g -r --proc jetson/proc --sys jetson/sys -o logfmt -t none
-g procs -r --proc jetson/proc --sys jetson/sys -o logfmt -t none
+g clients -r --proc jetson/proc --sys jetson/sys -o logfmt -t none
 g list --proc jetson/proc --sys jetson/sys -o logfmt -t none

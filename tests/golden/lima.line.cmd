@@ -1,6 +1,6 @@
 g --proc lima/proc --sys lima/sys -o line -t none -w 0.01
-g procs --proc lima/proc --sys lima/sys -o line -t none -w 0.01
+g clients --proc lima/proc --sys lima/sys -o line -t none -w 0.01
 g cgroups --proc lima/proc --sys lima/sys -o line -t none -w 0.01
 g -r --proc lima/proc --sys lima/sys -o line -t none
-g procs -r --proc lima/proc --sys lima/sys -o line -t none
+g clients -r --proc lima/proc --sys lima/sys -o line -t none
 g list --proc lima/proc --sys lima/sys -o line -t none

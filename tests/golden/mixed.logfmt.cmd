@@ -1,6 +1,6 @@
 g --proc mixed/proc --sys mixed/sys -o logfmt -t none -w 0.01
-g procs --proc mixed/proc --sys mixed/sys -o logfmt -t none -w 0.01
+g clients --proc mixed/proc --sys mixed/sys -o logfmt -t none -w 0.01
 g cgroups --proc mixed/proc --sys mixed/sys -o logfmt -t none -w 0.01
 g -r --proc mixed/proc --sys mixed/sys -o logfmt -t none
-g procs -r --proc mixed/proc --sys mixed/sys -o logfmt -t none
+g clients -r --proc mixed/proc --sys mixed/sys -o logfmt -t none
 g list --proc mixed/proc --sys mixed/sys -o logfmt -t none

@@ -1,6 +1,6 @@
 g --proc msm/proc --sys msm/sys -o table -t none -w 0.01
-g procs --proc msm/proc --sys msm/sys -o table -t none -w 0.01
+g clients --proc msm/proc --sys msm/sys -o table -t none -w 0.01
 g cgroups --proc msm/proc --sys msm/sys -o table -t none -w 0.01
 g -r --proc msm/proc --sys msm/sys -o table -t none
-g procs -r --proc msm/proc --sys msm/sys -o table -t none
+g clients -r --proc msm/proc --sys msm/sys -o table -t none
 g list --proc msm/proc --sys msm/sys -o table -t none

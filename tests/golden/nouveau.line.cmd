@@ -1,6 +1,6 @@
 g --proc nouveau/proc --sys nouveau/sys -o line -t none -w 0.01
-g procs --proc nouveau/proc --sys nouveau/sys -o line -t none -w 0.01
+g clients --proc nouveau/proc --sys nouveau/sys -o line -t none -w 0.01
 g cgroups --proc nouveau/proc --sys nouveau/sys -o line -t none -w 0.01
 g -r --proc nouveau/proc --sys nouveau/sys -o line -t none
-g procs -r --proc nouveau/proc --sys nouveau/sys -o line -t none
+g clients -r --proc nouveau/proc --sys nouveau/sys -o line -t none
 g list --proc nouveau/proc --sys nouveau/sys -o line -t none

@@ -1,6 +1,6 @@
 g --proc nvidia/proc --sys nvidia/sys -o logfmt -t none -w 0.01
-g procs --proc nvidia/proc --sys nvidia/sys -o logfmt -t none -w 0.01
+g clients --proc nvidia/proc --sys nvidia/sys -o logfmt -t none -w 0.01
 g cgroups --proc nvidia/proc --sys nvidia/sys -o logfmt -t none -w 0.01
 g -r --proc nvidia/proc --sys nvidia/sys -o logfmt -t none
-g procs -r --proc nvidia/proc --sys nvidia/sys -o logfmt -t none
+g clients -r --proc nvidia/proc --sys nvidia/sys -o logfmt -t none
 g list --proc nvidia/proc --sys nvidia/sys -o logfmt -t none

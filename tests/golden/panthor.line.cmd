@@ -1,6 +1,6 @@
 g --proc panthor/proc --sys panthor/sys -o line -t none -w 0.01
-g procs --proc panthor/proc --sys panthor/sys -o line -t none -w 0.01
+g clients --proc panthor/proc --sys panthor/sys -o line -t none -w 0.01
 g cgroups --proc panthor/proc --sys panthor/sys -o line -t none -w 0.01
 g -r --proc panthor/proc --sys panthor/sys -o line -t none
-g procs -r --proc panthor/proc --sys panthor/sys -o line -t none
+g clients -r --proc panthor/proc --sys panthor/sys -o line -t none
 g list --proc panthor/proc --sys panthor/sys -o line -t none

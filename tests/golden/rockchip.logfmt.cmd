@@ -1,6 +1,6 @@
 g --proc rockchip/proc --sys rockchip/sys -o logfmt -t none -w 0.01
-g procs --proc rockchip/proc --sys rockchip/sys -o logfmt -t none -w 0.01
+g clients --proc rockchip/proc --sys rockchip/sys -o logfmt -t none -w 0.01
 g cgroups --proc rockchip/proc --sys rockchip/sys -o logfmt -t none -w 0.01
 g -r --proc rockchip/proc --sys rockchip/sys -o logfmt -t none
-g procs -r --proc rockchip/proc --sys rockchip/sys -o logfmt -t none
+g clients -r --proc rockchip/proc --sys rockchip/sys -o logfmt -t none
 g list --proc rockchip/proc --sys rockchip/sys -o logfmt -t none

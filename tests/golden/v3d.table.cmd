@@ -1,6 +1,6 @@
 g --proc v3d/proc --sys v3d/sys -o table -t none -w 0.01
-g procs --proc v3d/proc --sys v3d/sys -o table -t none -w 0.01
+g clients --proc v3d/proc --sys v3d/sys -o table -t none -w 0.01
 g cgroups --proc v3d/proc --sys v3d/sys -o table -t none -w 0.01
 g -r --proc v3d/proc --sys v3d/sys -o table -t none
-g procs -r --proc v3d/proc --sys v3d/sys -o table -t none
+g clients -r --proc v3d/proc --sys v3d/sys -o table -t none
 g list --proc v3d/proc --sys v3d/sys -o table -t none

@@ -1,6 +1,6 @@
 g --proc xe-suspended/proc --sys xe-suspended/sys -o line -t none -w 0.01
-g procs --proc xe-suspended/proc --sys xe-suspended/sys -o line -t none -w 0.01
+g clients --proc xe-suspended/proc --sys xe-suspended/sys -o line -t none -w 0.01
 g cgroups --proc xe-suspended/proc --sys xe-suspended/sys -o line -t none -w 0.01
 g -r --proc xe-suspended/proc --sys xe-suspended/sys -o line -t none
-g procs -r --proc xe-suspended/proc --sys xe-suspended/sys -o line -t none
+g clients -r --proc xe-suspended/proc --sys xe-suspended/sys -o line -t none
 g list --proc xe-suspended/proc --sys xe-suspended/sys -o line -t none

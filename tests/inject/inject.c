@@ -1,10 +1,15 @@
-/* inject.c - the program between fork and exec of itself: linked in front of libc's calls (ld's --wrap), it runs main()
- * once for each case that it reads, in a child, and makes one system call of it fail. SPDX-License-Identifier: MIT
+/* inject.c - fault injection: makes one system call of the program fail. It is linked between the
+ * program and libc (ld's --wrap) and runs main() once for each case that it reads, in a forked
+ * child. SPDX-License-Identifier: MIT
  *
- * How it runs is in the environment: INJECT_CASES, INJECT_ANSWERS two descriptors; INJECT_STDIN a file; INJECT_IO what
- * standard output is: file, pipe, socket (the request of INJECT_STDIN on it) or pty; INJECT_DIR a folder that is emptied
- * before each case, but for "out", which INJECT_SEED is copied to; INJECT_CLOCK: virtual, no time passes but what is slept;
- * INJECT_SECURE: a user and a group, who are told to have started a file that has capabilities: those of whoever runs this. */
+ * Settings are in the environment. INJECT_CASES, INJECT_ANSWERS: two descriptors. INJECT_STDIN: a
+ * file. INJECT_IO: the type of standard output: file, pipe, socket (the request of INJECT_STDIN
+ * arrives on it) or pty. INJECT_DIR: a folder that is emptied before each case, except for "out",
+ * to which INJECT_SEED is copied. INJECT_CLOCK: virtual: only sleeping advances the time.
+ * INJECT_SECURE: a user and a group; the program runs as if they had started a file with
+ * capabilities, namely those of the user of this test. INJECT_MAILBOX: there is a /dev/vcio, and
+ * the files of --sys are those of this machine. INJECT_NVIDIA: /proc and /sys are those of the tree
+ * nvidia, and its GPU has the stand-in of NVIDIA's driver. */
 #include <errno.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -32,31 +37,32 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <linux/magic.h>
 #include <linux/perf_event.h>
 
-/* --- cases and answers ----------------------------------------------------------------------------------------- */
+/* --- cases and answers ------------------------------------------------------------------------ */
 
 enum { CALLS_MAX = 1 << 16, SAYS_MAX = 4 << 20, OPEN_MAX = 8 << 10, SITE_FRAMES = 5, TALK_FD = 900 };
-enum { HOW_HALF = -1, HOW_ONE = -2, HOW_NONE = -3 };
+enum { HOW_HALF = -1, HOW_ONE = -2, HOW_NONE = -3, HOW_STATUS = -0x1000 /* less a status of NVIDIA's driver */ };
 enum {
-	OF_CHILD = 1, /* of the command that is started, before its exec */
-	STAYS = 2,    /* every call of that name from then on */
+	OF_CHILD = 1, /* of the started command, before its exec */
+	STAYS = 2,    /* every later call of that name fails, too */
 	OLD_ABI = 4,
 	CLOCK_JUMPS = 8,
-	NEXT_TOO = 16, /* the call after it that is neither a close nor a message */
+	NEXT_TOO = 16, /* also the next call that neither closes nor prints a message */
 };
 
 struct fault {
-	uint32_t at;  /* which call, from 1; 0: none */
+	uint32_t at;  /* the number of the call, from 1; 0: none fails */
 	int32_t how;  /* an errno, or HOW_ */
 	uint32_t flags;
-	uint32_t deadline; /* ms */
+	uint32_t deadline; /* in ms */
 };
 
 struct answer {
 	int32_t status;
 	uint32_t hung, calls, child_calls;
-	int32_t fired; /* call, or -1 */
+	int32_t fired; /* number of the call that failed, or -1 */
 	uint32_t what_n, out_n, err_n, open_n, may_n, file_n, left_n, names_n;
 	uint32_t has_file;
 };
@@ -66,7 +72,7 @@ struct answer {
 	CALL(capget) CALL(capset) CALL(clock_nanosleep) CALL(clone) CALL(close) CALL(connect) CALL(execvp) CALL(faccessat) CALL(faccessat2) \
 	CALL(fchmod) CALL(fcntl) CALL(fork) CALL(fstat) CALL(fstatat) CALL(fstatfs) CALL(getdents64) CALL(getrusage) \
 	CALL(getsockopt) CALL(inotify_add_watch) CALL(inotify_init1) CALL(ioctl) CALL(landlock_add_rule) \
-	CALL(landlock_create_ruleset) CALL(landlock_restrict_self) CALL(lseek) CALL(madvise) CALL(mmap) CALL(mprotect) CALL(openat) \
+	CALL(landlock_create_ruleset) CALL(landlock_restrict_self) CALL(lseek) CALL(madvise) CALL(mailbox) CALL(mmap) CALL(mprotect) CALL(nvidia) CALL(openat) \
 	CALL(openat_new) CALL(perf_event_open) CALL(pidfd_getfd) CALL(pidfd_open) CALL(pipe2) CALL(poll) CALL(ppoll) CALL(prctl) \
 	CALL(pread) CALL(prlimit64) CALL(pwrite) CALL(read) CALL(readlinkat) CALL(recv) CALL(renameat) CALL(renameat2) CALL(seccomp) \
 	CALL(send) CALL(setitimer) CALL(setresgid) CALL(setresuid) CALL(socket) CALL(shutdown) CALL(statfs) CALL(statx) CALL(uname) CALL(unlinkat) CALL(wait4) \
@@ -76,23 +82,26 @@ enum call { CALLS NCALLS };
 #define CALL(name) #name,
 static const char *const call_names[] = { CALLS };
 
-/* Of one case, shared with its processes. */
+/* State of one case, shared with its processes. */
 static struct shared {
 	uint32_t calls, child_calls;
 	int32_t fired;
 	char what[256];
 	uint8_t names[CALLS_MAX];
-	uint32_t sites[CALLS_MAX]; /* of the addresses that it came by */
+	uint32_t sites[CALLS_MAX]; /* hashes of the call sites that were reached */
 } *shared;
 
-/* Of a process at its end: what it has open, a line each; what it may do, as /proc says it. */
+/* Reported by a process at its exit: its open files, one per line, and its privileges, as /proc
+ * shows them. */
 static char opened[OPEN_MAX], may[1024];
 static uint32_t open_n, may_n;
 
 static struct fault fault;
-static bool active, in_child, virtual_clock, secure;
+static bool active, in_child, virtual_clock, secure, has_mailbox, has_nvidia;
+static int mailbox = -1; /* descriptor of /dev/vcio */
+static int nvidia_ctl = -1, nvidia_node = -1; /* of /dev/nvidiactl and /dev/nvidia0 */
 static unsigned long secure_id;
-static int64_t virtual_now; /* ns */
+static int64_t virtual_now; /* in ns */
 static uint32_t clock_asked;
 
 long __real_syscall(long nr, ...);
@@ -101,7 +110,7 @@ int __wrap_main(int argc, char **argv);
 _Noreturn void __wrap__exit(int code);
 _Noreturn void __real__exit(int code);
 
-/* --- which call fails ------------------------------------------------------------------------------------------ */
+/* --- selection of the call that fails --------------------------------------------------------- */
 
 static void note(const char *path)
 {
@@ -113,7 +122,7 @@ static void note(const char *path)
 	shared->what[n] = '\0';
 }
 
-/* What descriptors were opened as: who is confined may not ask. */
+/* The names with which descriptors were opened: a sandboxed process cannot read them. */
 enum { NAMED_MAX = 512 };
 static char names_of[NAMED_MAX][200];
 
@@ -134,7 +143,7 @@ static void name_fd(int fd, int dir, const char *name)
 	names_of[fd][n] = '\0';
 }
 
-/* Which place in the program calls: its own, and those that called it, by their frames. */
+/* Identifies the call site: a hash of its return address and those of its callers. */
 static uint32_t site_of(void)
 {
 	void *const *frame = __builtin_frame_address(0);
@@ -147,7 +156,8 @@ static uint32_t site_of(void)
 	return h;
 }
 
-/* 0: it goes on; or an errno, or HOW_. Of path or fd: for whoever reads of it. */
+/* Returns 0: the call proceeds; or an errno or HOW_ value. path or fd identifies the file in
+ * reports. */
 static int gate(enum call call, const char *path, int fd)
 {
 	static int last = -1;
@@ -187,7 +197,7 @@ static bool is_old(void)
 	return active && fault.flags & OLD_ABI;
 }
 
-/* --- libc's calls ---------------------------------------------------------------------------------------------- */
+/* --- libc's calls ----------------------------------------------------------------------------- */
 
 #define PLAIN(type, name, params, args, path, fd) \
 	type __real_##name params; \
@@ -200,7 +210,6 @@ static bool is_old(void)
 
 PLAIN(int, connect, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n), NULL, fd)
 PLAIN(int, execvp, (const char *path, char *const *argv), (path, argv), path, -1)
-PLAIN(int, fstatfs, (int fd, struct statfs *st), (fd, st), NULL, fd)
 PLAIN(int, getsockopt, (int fd, int level, int name, void *p, socklen_t *n), (fd, level, name, p, n), NULL, fd)
 PLAIN(int, inotify_add_watch, (int fd, const char *path, uint32_t mask), (fd, path, mask), path, -1)
 PLAIN(off_t, lseek, (int fd, off_t at, int whence), (fd, at, whence), NULL, fd)
@@ -216,7 +225,7 @@ PLAIN(int, uname, (struct utsname *u), (u), NULL, -1)
 PLAIN(int, unlinkat, (int dir, const char *path, int flags), (dir, path, flags), path, -1)
 PLAIN(pid_t, wait4, (pid_t pid, int *status, int flags, struct rusage *r), (pid, status, flags, r), NULL, -1)
 
-/* A program whose file has capabilities, or another owner. */
+/* Simulates a program whose file has capabilities or another owner. */
 unsigned long __real_getauxval(unsigned long what);
 unsigned long __wrap_getauxval(unsigned long what);
 unsigned long __wrap_getauxval(unsigned long what)
@@ -226,7 +235,106 @@ unsigned long __wrap_getauxval(unsigned long what)
 	return what == AT_SECURE ? 1 : what == AT_UID || what == AT_GID ? secure_id : __real_getauxval(what);
 }
 
-/* It is closed whatever close(2) says, but for files that need none of ours. */
+/* --- NVIDIA's driver -------------------------------------------------------------------------- */
+
+static unsigned long long nvrm_now(void)
+{
+	return (unsigned long long)virtual_now;
+}
+
+static int nvrm_in(void *to, unsigned long long from, size_t n)
+{
+	memcpy(to, (const void *)(uintptr_t)from, n);
+	return 0;
+}
+
+static int nvrm_out(unsigned long long to, const void *from, size_t n)
+{
+	memcpy((void *)(uintptr_t)to, from, n);
+	return 0;
+}
+
+#include "tests/boot/nvrm.h"
+
+static struct nvrm nvidia;
+enum { NVIDIA_FIRST = 1220, NVIDIA_SECOND = 3310 }; /* pids of tests/trees/nvidia */
+
+/* Every sample of an engine has the same value: their mean does not depend on which are missing. */
+static void nvidia_begin(void)
+{
+	struct nvrm_gpu *g = &nvidia.gpus[0];
+
+	nvidia.ngpus = 1;
+	*g = (struct nvrm_gpu){ .id = 0x100, .minor = 0, .bus = 1, .instance = 3, .release = 5, .period = 20000000, .first = 123456789,
+				.began = nvrm_now() - 5000000000, .total = 8 << 20, .unused = 6 << 20, .pstate = 1 << 2,
+				.degrees = { 61, 70 }, .sbe = 4, .dbe = 1, .nprocs = 2 };
+	g->work[NVRM_FB] = (struct nvrm_work){ 3000, 10, 0, 0 };
+	g->work[NVRM_GR] = (struct nvrm_work){ 6300, 10, NVIDIA_FIRST, 0 };
+	g->work[NVRM_NVENC] = (struct nvrm_work){ 2000, 10, NVIDIA_SECOND, 0 };
+	g->work[NVRM_NVDEC] = (struct nvrm_work){ 1000, 10, NVIDIA_FIRST, 0 };
+	g->work[NVRM_NVJPG] = (struct nvrm_work){ 500, 10, 0, 0 };
+	g->work[NVRM_NVOFA] = (struct nvrm_work){ 400, 10, 0, 0 };
+	g->procs[0] = (struct nvrm_proc){ NVIDIA_FIRST, 100 << 20, 20 << 20, 3 << 20 };
+	g->procs[1] = (struct nvrm_proc){ NVIDIA_SECOND, 1 << 20, 0, 0 };
+}
+
+static const char *nvidia_path(const char *path)
+{
+	static const struct { const char *path, *to; } rows[] = {
+		{ "/proc", "tests/trees/nvidia/proc" },
+		{ "/sys", "tests/trees/nvidia/sys" },
+		{ "/proc/driver/nvidia/version", "tests/trees/nvidia/proc/driver/nvidia/version" },
+		{ "/dev/nvidiactl", "/dev/null" },
+		{ "/dev/nvidia0", "/dev/null" },
+	};
+
+	for (size_t i = 0; active && has_nvidia && i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(path, rows[i].path) == 0)
+			return rows[i].to;
+	return path;
+}
+
+static void nvidia_opened(const char *path, int fd)
+{
+	if (!active || !has_nvidia || fd < 0)
+		return;
+	if (strcmp(path, "/dev/nvidiactl") == 0)
+		nvidia_ctl = fd;
+	if (strcmp(path, "/dev/nvidia0") == 0) {
+		nvidia_node = fd;
+		nvidia.gpus[0].open_now++;
+	}
+}
+
+static void nvidia_closed(int fd)
+{
+	if (fd == nvidia_node && fd >= 0) {
+		nvidia_node = -1;
+		nvidia.gpus[0].open_now--;
+	}
+	if (fd == nvidia_ctl && fd >= 0) {
+		nvidia_ctl = -1;
+		nvrm_close(&nvidia);
+	}
+}
+
+/* A request to NVIDIA's driver. The status of a failure is where releases from 535 on have it; that
+ * of a request to free an object is its last member, and a list of cards has none: it is empty. */
+static long nvidia_ask(unsigned request, unsigned char *arg)
+{
+	int how = gate(CALL_nvidia, "/dev/nvidiactl", -1);
+	long r = how > 0 ? -how : how <= HOW_STATUS ? 0 : nvrm_ioctl(&nvidia, request, arg);
+
+	if (how <= HOW_STATUS && request != 0xc90046c8)
+		nvrm_put32(arg + (request == 0xc0104629 ? 12 : 28), (unsigned)(HOW_STATUS - how));
+	if (r < 0)
+		errno = (int)-r;
+	return r < 0 ? -1 : r;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* The descriptor is closed even if close(2) reports an error. */
 int __real_close(int fd);
 int __wrap_close(int fd);
 int __wrap_close(int fd)
@@ -234,6 +342,7 @@ int __wrap_close(int fd)
 	int how = active ? gate(CALL_close, NULL, fd) : 0, r = __real_close(fd);
 
 	name_fd(fd, -1, "");
+	nvidia_closed(fd);
 	if (how <= 0)
 		return r;
 	errno = how;
@@ -252,7 +361,7 @@ int __wrap_inotify_init1(int flags)
 	return __real_inotify_init1(flags);
 }
 
-/* Before Linux 6.2 a folder of descriptors told no count of them. */
+/* Before Linux 6.2 the size of /proc/PID/fd was not the number of descriptors. */
 static int tell_no_count(int r, struct stat *st)
 {
 	if (r == 0 && is_old() && S_ISDIR(st->st_mode))
@@ -288,6 +397,19 @@ void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset)
 	return MAP_FAILED;
 }
 
+int __real_fstatfs(int fd, struct statfs *st);
+int __wrap_fstatfs(int fd, struct statfs *st);
+int __wrap_fstatfs(int fd, struct statfs *st)
+{
+	int r;
+
+	GATE(fstatfs, NULL, fd);
+	r = __real_fstatfs(fd, st);
+	if ((has_mailbox || has_nvidia) && r == 0)
+		st->f_type = strcmp(names_of[fd], "/proc") == 0 ? PROC_SUPER_MAGIC : SYSFS_MAGIC;
+	return r;
+}
+
 int __real_openat(int dir, const char *path, int flags, ...);
 int __wrap_openat(int dir, const char *path, int flags, ...);
 int __wrap_openat(int dir, const char *path, int flags, ...)
@@ -303,7 +425,12 @@ int __wrap_openat(int dir, const char *path, int flags, ...)
 		GATE(openat_new, path, -1);
 	else
 		GATE(openat, path, -1);
-	fd = __real_openat(dir, path, flags, mode);
+	if (active && has_mailbox && strcmp(path, "/dev/vcio") == 0) {
+		fd = mailbox = __real_openat(AT_FDCWD, "/dev/null", flags, mode);
+	} else {
+		fd = __real_openat(dir, nvidia_path(path), flags, mode);
+	}
+	nvidia_opened(path, fd);
 	name_fd(fd, dir, path);
 	return fd;
 }
@@ -322,6 +449,24 @@ int __wrap_ioctl(int fd, int request, ...)
 	return __real_ioctl(fd, request, arg);
 }
 
+/* A request to the firmware of a Raspberry Pi, with one tag: the page "Mailbox property interface"
+ * of the wiki of raspberrypi/firmware. Short answers: half of the value, or none. */
+static long mailbox_ask(uint32_t *w)
+{
+	int how = gate(CALL_mailbox, "/dev/vcio", -1);
+
+	if (how > 0) {
+		errno = how;
+		return -1;
+	}
+	w[1] = 0x80000000;
+	if (how == HOW_NONE)
+		return 0;
+	w[4] = 0x80000000 | (how < 0 ? w[3] / 2 : w[3]);
+	w[5 + w[3] / 8] = w[2] == 0x00030046 ? 0x50001 : w[2] == 0x00030006 ? 48312 : 500000000 + w[5];
+	return 0;
+}
+
 int __real_prctl(int what, ...);
 int __wrap_prctl(int what, ...);
 int __wrap_prctl(int what, ...)
@@ -336,14 +481,15 @@ int __wrap_prctl(int what, ...)
 	return __real_prctl(what, arg, 0, 0, 0);
 }
 
-/* --- what may be short ------------------------------------------------------------------------------------------ */
+/* --- short reads and writes ------------------------------------------------------------------- */
 
 static size_t shorter(size_t n, int how)
 {
 	return how == HOW_HALF ? (n + 1) / 2 : how == HOW_ONE ? n > 0 : 0;
 }
 
-/* How much there is, as far as who is confined may ask: half of a buffer may be all of a file. */
+/* Returns how much data is available, if a sandboxed process can find out: half of a buffer may be
+ * all of a file. */
 static size_t there_of(int fd, size_t n)
 {
 	struct stat st;
@@ -354,7 +500,7 @@ static size_t there_of(int fd, size_t n)
 	return (size_t)(st.st_size - at) < n ? (size_t)(st.st_size - at) : n;
 }
 
-/* As much as there is, then less of it. */
+/* Short read: reads everything available, then returns less. */
 ssize_t __real_pread(int fd, void *b, size_t n, off_t at);
 ssize_t __wrap_pread(int fd, void *b, size_t n, off_t at);
 ssize_t __wrap_pread(int fd, void *b, size_t n, off_t at)
@@ -370,7 +516,8 @@ ssize_t __wrap_pread(int fd, void *b, size_t n, off_t at)
 	if (how == 0 || r <= 0)
 		return r;
 	r = (ssize_t)shorter((size_t)r, how);
-	return r > 1 && ((char *)b)[r - 1] == '\n' ? r - 1 : r; /* no kernel stops between the lines of one record */
+	/* a kernel never stops between the lines of one record */
+	return r > 1 && ((char *)b)[r - 1] == '\n' ? r - 1 : r;
 }
 
 ssize_t __real_read(int fd, void *b, size_t n);
@@ -419,11 +566,12 @@ WRITES(write, (int fd, const void *b, size_t n), (fd, b, n))
 WRITES(pwrite, (int fd, const void *b, size_t n, off_t at), (fd, b, n, at))
 WRITES(send, (int fd, const void *b, size_t n, int flags), (fd, b, n, flags))
 
-/* --- time -------------------------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static const int64_t second = 1000000000, hour = 3600 * second, epoch = 1763611200 * second;
 
-/* Every 7th reading of the wall clock is hours off, to and fro; the other one has slept for hours after each 20th. */
+/* Every 7th reading of the wall clock is off by hours, in both directions; after each 20th reading,
+ * the machine has been suspended for hours, which the other clock shows. */
 static int64_t jump(clockid_t clock)
 {
 	static int64_t slept;
@@ -485,9 +633,9 @@ int __wrap_ppoll(struct pollfd *p, nfds_t n, const struct timespec *t, const sig
 	return r;
 }
 
-/* --- syscall(2) ---------------------------------------------------------------------------------------------------- */
+/* --- syscall(2) ------------------------------------------------------------------------------- */
 
-static const struct { long nr; enum call call; bool is_new; /* an old kernel has none */ } numbers[] = {
+static const struct { long nr; enum call call; bool is_new; /* not available on an old kernel */ } numbers[] = {
 	{ SYS_capget, CALL_capget, false },
 	{ SYS_capset, CALL_capset, false },
 	{ SYS_clone, CALL_clone, false },
@@ -527,8 +675,8 @@ static const struct { long nr; enum call call; bool is_new; /* an old kernel has
 #endif
 };
 
-/* perf_event_open(2) of the first kernels that had it: 64 bytes of attributes. What is behind them must be 0, or it
- * says how many it knows. */
+/* perf_event_open(2) of the first kernels that had it: 64 bytes of attributes. The bytes after them
+ * must be 0, otherwise the call returns the size that it knows. */
 static bool is_too_large(struct perf_event_attr *attr)
 {
 	const unsigned char *p = (const unsigned char *)attr;
@@ -553,6 +701,12 @@ long __wrap_syscall(long nr, ...)
 	for (size_t i = 0; i < 6; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
+	if (active && nr == SYS_ioctl && a[0] == mailbox)
+		return mailbox_ask((uint32_t *)a[2]);
+	if (active && nr == SYS_ioctl && a[0] >= 0 && a[0] == nvidia_ctl)
+		return nvidia_ask((unsigned)a[1], (unsigned char *)a[2]);
+	if (nr == SYS_faccessat)
+		a[1] = (long)nvidia_path((const char *)a[1]);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (numbers[i].nr == nr) {
 			call = numbers[i].call;
@@ -579,9 +733,9 @@ long __wrap_syscall(long nr, ...)
 	return r;
 }
 
-/* --- the end of a case ----------------------------------------------------------------------------------------------- */
+/* --- the end of a case ------------------------------------------------------------------------ */
 
-/* What that process has open; it waits for it. */
+/* Reports the open files of a process, which waits meanwhile. */
 static void tell_open(int pid)
 {
 	static char b[8192];
@@ -602,7 +756,8 @@ static void tell_open(int pid)
 				continue;
 			if (r > 9 && memcmp(to, "/dev/pts/", 9) == 0)
 				r = 8;
-			for (ssize_t i = 0; i < r; i++) /* numbers of pipes and queues differ between cases */
+			/* numbers of pipes and queues differ from case to case */
+			for (ssize_t i = 0; i < r; i++)
 				if (to[i] == ':' && i + 1 < r && to[i + 1] == '[')
 					r = i;
 			memcpy(opened + open_n, to, (size_t)r);
@@ -612,7 +767,7 @@ static void tell_open(int pid)
 	__real_close(dir);
 }
 
-/* Who it is, and what it may do. */
+/* Reports the user and the privileges of a process. */
 static void tell_may(int pid)
 {
 	static const char *const keys[] = { "Uid:", "Gid:", "CapInh:", "CapPrm:", "CapEff:", "NoNewPrivs:", "Seccomp:" };
@@ -634,7 +789,7 @@ static void tell_may(int pid)
 	}
 }
 
-/* It is looked at before it is gone, by who is not confined. */
+/* The process is inspected before its exit, by a process outside the sandbox. */
 _Noreturn void __wrap__exit(int code)
 {
 	char c = 0;
@@ -645,9 +800,9 @@ _Noreturn void __wrap__exit(int code)
 	__real__exit(code);
 }
 
-/* --- the server ------------------------------------------------------------------------------------------------------ */
+/* --- the server ------------------------------------------------------------------------------- */
 
-static int cases_fd, answers_fd, memory[2]; /* what is printed on 1 and 2 */
+static int cases_fd, answers_fd, memory[2]; /* files for the output on descriptors 1 and 2 */
 static const char *io, *input, *dir, *seed;
 static char left[4096];
 
@@ -666,7 +821,7 @@ static void send_all(const void *p, size_t n)
 		ssize_t r = __real_write(answers_fd, from, n);
 
 		if (r <= 0)
-			die("inject: nobody reads the answers");
+			die("inject: the reader of the answers has exited");
 		from += r;
 		n -= (size_t)r;
 	}
@@ -679,10 +834,11 @@ static void copy(int from, int to)
 
 	while ((n = __real_read(from, b, sizeof(b))) > 0)
 		if (__real_write(to, b, (size_t)n) != n)
-			die("inject: the seed cannot be copied");
+			die("inject: cannot copy the seed");
 }
 
-/* An empty folder but for what the seed is copied to; or, at the end, the names of what else is there. */
+/* Empties the folder and copies the seed; at the end, reports the names of unexpected files
+ * instead. */
 static uint32_t sweep_dir(bool at_end)
 {
 	static char b[8192];
@@ -725,7 +881,7 @@ static void move_fd(int from, int to)
 		die("inject: dup3");
 }
 
-/* The two ends of what the program prints to: [0] is ours, or -1. */
+/* Creates the two ends of the program's output: [0] is the reading end, or -1. */
 static void make_io(int ends[2])
 {
 	int unlocked = 0, number = 0;
@@ -790,6 +946,7 @@ static _Noreturn void run_case(int argc, char **argv, int ends[2], int talk)
 		__real_ioctl(0, TIOCSCTTY, 0);
 	errno = 0;
 	virtual_now = 1000 * second;
+	nvidia_begin();
 	active = true;
 	__wrap__exit(__real_main(argc, argv));
 }
@@ -802,7 +959,8 @@ static int64_t now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* What comes from the program while it runs goes where its output to a file would. False: no more comes. */
+/* Copies output that arrives while the program runs to the file for output. False: end of
+ * output. */
 static bool drain(int fd)
 {
 	static char b[65536];
@@ -813,7 +971,8 @@ static bool drain(int fd)
 	return n > 0;
 }
 
-/* It is about to end, and waits; or nobody is there any more. */
+/* Handles the message that a process is about to exit and waits, or end of file when no process is
+ * left. */
 static void hear(int pid, int talk)
 {
 	char c;
@@ -823,10 +982,10 @@ static void hear(int pid, int talk)
 	tell_open(pid);
 	tell_may(pid);
 	if (__real_write(talk, &c, 1) != 1)
-		die("inject: it did not wait");
+		die("inject: the process did not wait");
 }
 
-/* Until it has ended, or its time is up. True: that. */
+/* Waits for the program's exit or the deadline. True: the deadline expired. */
 static bool watch(int pid, int ours, int talk)
 {
 	int pidfd = (int)__real_syscall(434, pid, 0);
@@ -867,7 +1026,7 @@ static void send_memory(int fd, uint32_t n)
 		ssize_t r = __real_pread(fd, b, sizeof(b), at);
 
 		if (r <= 0)
-			die("inject: what was printed cannot be read");
+			die("inject: cannot read the output");
 		send_all(b, (size_t)r);
 		at += r;
 	}
@@ -880,6 +1039,22 @@ static uint32_t size_of(int fd)
 	if (fd < 0 || __real_fstat(fd, &st) < 0 || st.st_size > SAYS_MAX)
 		return 0;
 	return (uint32_t)st.st_size;
+}
+
+/* Forks a process for a case. The program leaves itself out of the GPU's processes: the case must not
+ * have the pid of one that the stand-in of NVIDIA's driver lists. */
+static int fork_case(void)
+{
+	for (;;) {
+		int pid = (int)__real_syscall(SYS_fork), own = pid ? pid : (int)getpid();
+
+		if (own != NVIDIA_FIRST && own != NVIDIA_SECOND)
+			return pid;
+		if (pid == 0)
+			__real__exit(0);
+		while (__real_wait4(pid, NULL, 0, NULL) < 0)
+			;
+	}
 }
 
 static void serve(int argc, char **argv)
@@ -898,7 +1073,7 @@ static void serve(int argc, char **argv)
 	make_io(ends);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk) < 0)
 		die("inject: socketpair");
-	pid = (int)__real_syscall(SYS_fork);
+	pid = fork_case();
 	if (pid == 0)
 		run_case(argc, argv, ends, talk[1]);
 	__real_close(talk[1]);
@@ -968,6 +1143,8 @@ int __wrap_main(int argc, char **argv)
 	seed = getenv("INJECT_SEED");
 	virtual_clock = getenv("INJECT_CLOCK") != NULL;
 	secure = getenv("INJECT_SECURE") != NULL;
+	has_mailbox = getenv("INJECT_MAILBOX") != NULL;
+	has_nvidia = getenv("INJECT_NVIDIA") != NULL;
 	secure_id = (unsigned long)number_of("INJECT_SECURE");
 	if (cases_fd < 0 || answers_fd < 0 || !io)
 		return __real_main(argc, argv);
@@ -975,7 +1152,7 @@ int __wrap_main(int argc, char **argv)
 	for (int i = 0; i < 2; i++)
 		memory[i] = (int)__real_syscall(SYS_memfd_create, i ? "err" : "out", 1);
 	if (shared == MAP_FAILED || memory[0] < 0 || memory[1] < 0)
-		die("inject: no memory");
+		die("inject: out of memory");
 	while (__real_read(cases_fd, &fault, sizeof(fault)) == sizeof(fault))
 		serve(argc, argv);
 	__real__exit(0);

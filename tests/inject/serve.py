@@ -1,4 +1,4 @@
-"""The program under tests/inject/inject.c: a server for each command line, which runs it once per case."""
+"""A server for each command line of the program with inject.c, which runs it once per case."""
 import errno
 import os
 import shutil
@@ -6,11 +6,15 @@ import struct
 import subprocess
 import tempfile
 
+import tap
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROG = os.path.join(ROOT, "build/inject/gpustat")
+MEMORY = tap.temporary_folder("inject-", "/dev/shm" if os.path.isdir("/dev/shm") else None)
 OF_CHILD, STAYS, OLD_ABI, CLOCK_JUMPS, NEXT_TOO = 1, 2, 4, 8, 16
 HALF, ONE, NONE = -1, -2, -3
+STATUS = -0x1000  # less a status of NVIDIA's driver
 ANSWER = struct.Struct("<iIIIi9I")
 
 
@@ -19,11 +23,13 @@ def calls():
 
 
 def how_name(how):
+    if how <= STATUS:
+        return f"status {STATUS - how:#x}"
     return {HALF: "half", ONE: "1 byte", NONE: "0 bytes"}.get(how) or errno.errorcode.get(how, str(how))
 
 
 class Answer:
-    """What one run came to."""
+    """The result of one run."""
 
     def __init__(self, b, rest, names):
         (status, self.hung, self.calls, self.child_calls, fired, what, out, err, opened, may, file, left, n,
@@ -46,16 +52,22 @@ class Answer:
 
 
 class Server:
-    def __init__(self, argv, names, io="file", stdin=None, folder=False, seed=None, clock=True, secure=False):
-        """folder: OUT in argv is a file in a folder of its own, which begins with the bytes of seed, if there are any. secure: it
-        is nobody's, and its file has the capabilities of whoever runs this."""
-        self.names, self.base = names, tempfile.mkdtemp(prefix="inject-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    def __init__(self, argv, names, io="file", stdin=None, folder=False, seed=None, clock=True, secure=False, mailbox=False, nvidia=False):
+        """folder: OUT in argv is a file in a separate folder, with the bytes of seed as its initial
+        content, if given. secure: the program runs as the user nobody, and its file has the capabilities of
+        the user of this test. mailbox: there is a /dev/vcio. nvidia: /proc and /sys are those of the tree nvidia,
+        whose GPU has the stand-in of NVIDIA's driver."""
+        self.names, self.base = names, tempfile.mkdtemp(dir=MEMORY)
         os.mkdir(f"{self.base}/d")
         cases, self.ask = os.pipe()
         self.hear, answers = os.pipe()
         e = {"PATH": "/usr/bin:/bin", "TERM": "xterm", "INJECT_CASES": str(cases), "INJECT_ANSWERS": str(answers), "INJECT_IO": io}
         if secure:
             e["INJECT_SECURE"] = "65534"
+        if mailbox:
+            e["INJECT_MAILBOX"] = "1"
+        if nvidia:
+            e["INJECT_NVIDIA"] = "1"
         if clock:
             e["INJECT_CLOCK"] = "virtual"
         if stdin is not None:
@@ -80,7 +92,7 @@ class Server:
         while len(b) < n:
             more = os.read(self.hear, n - len(b))
             if not more:
-                raise EOFError("the server has died")
+                raise EOFError("the server has exited")
             b += more
         return b
 

@@ -1,16 +1,18 @@
 /*
- * init of the emulated machine: runs /probe and then every line of /plan, and writes what they print to the second
- * serial port, where no kernel message interferes. judge.py wrote the plan and judges the output.
+ * init of the emulated machine: runs /probe and then every line of /plan, and writes their output
+ * to the second serial port, separate from kernel messages. judge.py wrote the plan and judges the
+ * output.
  *
- * A line of the plan is NAME<TAB>UID<TAB>PARANOID<TAB>BACKGROUND<TAB>COMMAND: who runs it, and with what value of
- * kernel.perf_event_paranoid. The two commands are split at blanks, "-" is none. The background one starts first, in
- * the cgroup /g, and is killed at the end; @ in COMMAND stands for its pid. Output:
+ * A line of the plan is NAME<TAB>UID<TAB>PARANOID<TAB>BACKGROUND<TAB>COMMAND: with the user, and
+ * the value of kernel.perf_event_paranoid, for the commands. The two commands are split at blanks;
+ * "-" means none. The background command starts first, in the cgroup /g, and is killed at the end;
+ * @ in COMMAND is replaced by its pid. Output:
  *
- *   @run NAME
- *   1 a line of stdout
- *   2 a line of stderr
- *   @end NAME STATUS SECONDS     exit status, or 128 + signal; how long it took
- *   @off                         the last line
+ *	@run NAME
+ *	1 a line of stdout
+ *	2 a line of stderr
+ *	@end NAME STATUS SECONDS	exit status, or 128 + signal; duration
+ *	@off				the last line
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_WORDS = 256, MAX_LINE = 16384, RUN_SECONDS = 20 /* of the machine's time; none needs more than 3 */ };
+enum { MAX_WORDS = 256, MAX_LINE = 16384, RUN_SECONDS = 20 /* of the machine's time; no run takes more than 3 */ };
 
 static FILE *port;
 static pid_t running;
@@ -48,7 +50,7 @@ static void put_file(const char *name, const char *text)
 	close(fd);
 }
 
-/* spawn: the words of line in a process group of their own. */
+/* spawn: runs the words of line in a process group of its own. */
 static pid_t spawn(const char *line, uid_t uid, pid_t at, const char *group)
 {
 	static char copy[MAX_LINE];
@@ -96,7 +98,8 @@ static void run(const char *name, uid_t uid, const char *background, const char 
 	int status = 0;
 
 	if (other)
-		nanosleep(&(struct timespec){ 0, 5000000 }, NULL);	/* until it is what it will be */
+		/* until it has executed its program */
+		nanosleep(&(struct timespec){ 0, 5000000 }, NULL);
 	fprintf(port, "@run %s\n", name);
 	fflush(port);
 	clock_gettime(CLOCK_MONOTONIC, &began);
@@ -106,7 +109,7 @@ static void run(const char *name, uid_t uid, const char *background, const char 
 		;
 	alarm(0);
 	clock_gettime(CLOCK_MONOTONIC, &ended);
-	kill(-running, SIGKILL);	/* what it left behind */
+	kill(-running, SIGKILL);	/* remaining processes of the run */
 	if (other) {
 		kill(-other, SIGKILL);
 		waitpid(other, NULL, 0);
@@ -145,10 +148,12 @@ int main(void)
 	mount("proc", "/proc", "proc", 0, NULL);
 	mount("sys", "/sys", "sysfs", 0, NULL);
 	mount("cgroup", "/sys/fs/cgroup", "cgroup2", 0, NULL);
-	/* Until a controller is named, the root hands none down to its children: perf_event, which no file names, neither. */
+	/* The root enables no controller for its children until one is named here; this also
+	 * applies to perf_event, which has no files. */
 	put_file("/sys/fs/cgroup/cgroup.subtree_control", "+pids");
 	mkdir("/sys/fs/cgroup/g", 0755);
-	put_file("/sys/devices/system/cpu/cpu1/online", "0"); /* it is there for one test */
+	/* the second CPU is needed for one test only */
+	put_file("/sys/devices/system/cpu/cpu1/online", "0");
 	signal(SIGALRM, late);
 	run("probe", 0, "-", "/probe");
 	plan = fopen("/plan", "re");

@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
-# judge.py plan FILE: what the emulated machine is to run, for init.c. judge.py judge FILE: what it printed, as TAP.
-# Each test stands beside its commands. The loop of /work is two instructions, in each run the same, and on this machine
-# an instruction takes one cycle of one nanosecond: so the numbers below are known, not measured. ONLY=TEXT in the
-# environment: only tests with TEXT in their names. SPDX-License-Identifier: MIT
+# judge.py plan FILE: writes the commands for the emulated machine, for init.c. judge.py judge FILE:
+# evaluates its output, as TAP. Each test is defined next to its commands. The loop of /work has two
+# instructions, always the same, and on this machine an instruction takes one cycle of one
+# nanosecond: so the numbers below are known, not measured. ONLY=TEXT in the environment: only tests
+# with TEXT in their names. SPDX-License-Identifier: MIT
 import json
 import os
 import re
 import sys
 import traceback
 
-COUNTERS = 7         # six and the cycle counter: cycles fit into any, instructions into six
-START = 200          # at most: instructions of /work beside its loop
+COUNTERS = 7         # six and the cycle counter: cycles fit into any counter, instructions into six
+START = 200          # the maximum number of instructions of /work outside its loop
 RECORD = ["schema", "kind", "time", "dt", "event", "set", "cpu", "pid", "value", "unit", "running", "reason"]
 TESTS = []
 
 
 def test(name, *commands, uid=0, paranoid=2, background="-"):
-    """A command is split at blanks and starts with a path; @ is the pid of the background one."""
+    """Defines a test. A command is split at blanks and starts with a path; @ is the pid of the
+    background command."""
     def add(judge):
         TESTS.append((name, commands, (uid, paranoid, background), judge))
         return judge
@@ -24,7 +26,7 @@ def test(name, *commands, uid=0, paranoid=2, background="-"):
 
 
 def stat(events, command, *options):
-    """What stat counts for a command, as JSON on stderr."""
+    """Returns a stat command for a program, with JSON on stderr."""
     return " ".join(["/gpustat stat -o json", *options, "-e", events, "--", command])
 
 
@@ -43,7 +45,7 @@ def near(got, want, part, what):
 
 
 class Run:
-    """One command of the plan: its exit status, what it printed, and how many seconds it took."""
+    """One command of the plan: its exit status, its output, and its duration in seconds."""
 
     def __init__(self, command):
         self.command, self.status, self.took, self.out, self.err = command, None, 0, [], []
@@ -53,7 +55,7 @@ class Run:
         return self
 
     def records(self, kind="event", lines=None):
-        """The JSON of stderr, where it is for a command's own sake, unless lines of another kind are given."""
+        """The JSON records of stderr, unless lines of another file are given."""
         found = [json.loads(line) for line in (self.err if lines is None else lines) if line.startswith("{")]
         for r in found:
             check(r.get("schema") == 1, f"schema: {r}")
@@ -70,14 +72,14 @@ class Run:
         return [r["value"] for r in self.records(lines=lines)]
 
 
-# --- libraries ---------------------------------------------------------------------------------------
+# --- libraries ------------------------------------------------------------------------------------
 
-# Programs that print TAP: tests/conform, where the counters are exact.
+# Programs of tests/conform, which print TAP, on a machine whose counters are exact.
 CONFORM = ["khr", "perf", "perfmon", "perfmon_v2"]
 
 
 def tap(run):
-    """What a program's lines say, one by one: (whether it is so, what, lines that follow)."""
+    """The results of a program, line by line: (whether it passed, its name, lines that follow)."""
     found, plan = [], None
     for line in run.out:
         m = re.match(r"(not )?ok \d+(?: - )?(.*)", line)
@@ -89,7 +91,7 @@ def tap(run):
             found[-1][2].append(line.lstrip("# "))
     bad = any(not ok for ok, _, _ in found)
     whole = plan == len(found) and plan and run.status == int(bad)
-    return found + [(whole, f"{run.command}: it came to its end",
+    return found + [(whole, f"{run.command}: complete output",
                      [f"planned {plan}, ran {len(found)}, exit {run.status}"] + run.err[-3:])]
 
 
@@ -97,7 +99,7 @@ for conform in CONFORM:
     test(f"conform: {conform}", f"/conform/{conform}")(tap)
 
 
-# --- counting ----------------------------------------------------------------------------------------
+# --- counting -------------------------------------------------------------------------------------
 
 @test("events: the PMU is listed", "/gpustat events")
 def _(r):
@@ -106,7 +108,7 @@ def _(r):
         check(word in text, f"no {word} in: {text[:1500]}")
 
 
-@test("instructions and cycles of a loop are exact, twice the same",
+@test("instructions and cycles of a loop are exact and reproducible",
       stat("instructions:u,cycles:u", "/work loop 1000000"), stat("instructions:u,cycles:u", "/work loop 1000000"),
       stat("instructions:u,cycles:u", "/work loop 3000000"))
 def _(a, b, c):
@@ -118,7 +120,7 @@ def _(a, b, c):
         eq(c[i] - a[i], 4000000, "two million rounds more")
 
 
-@test("raw events in each spelling",
+@test("raw events in each notation",
       stat("r08:u,r11:u,armv8_pmuv3/inst_retired/u,armv8_pmuv3/event=0x11/u,armv8_pmuv3/config=0x8/u,4:0x8:u",
            "/work loop 1000000"))
 def _(r):
@@ -128,13 +130,13 @@ def _(r):
     check(2000000 <= v[0] <= 2000000 + START, f"{v}")
 
 
-@test("an event's name is the user's, and it runs all the time", stat("r08:u,instructions:u", "/work loop 1000"))
+@test("an event has the name that the user wrote, and is counted all the time", stat("r08:u,instructions:u", "/work loop 1000"))
 def _(r):
     eq([(x["event"], x["running"], x["set"]) for x in r.records()],
        [("r08:u", 100, None), ("instructions:u", 100, None)], "names")
 
 
-@test("user, kernel and both", stat("instructions:u,instructions:k,instructions", "/work call 20000"))
+@test("counts of user space, of the kernel and of both", stat("instructions:u,instructions:k,instructions", "/work call 20000"))
 def _(r):
     user, kernel, both = r.values()
     check(20000 * 3 <= user <= 20000 * 12, f"a loop around a system call has some instructions: {user}")
@@ -142,14 +144,14 @@ def _(r):
     near(both, user + kernel, 0.002, "user and kernel together")
 
 
-@test("a group that fits is exact and runs all the time", stat("{cycles:u,instructions:u,r08:u}", "/work loop 1000000"))
+@test("a group that fits into the counters is exact and counted all the time", stat("{cycles:u,instructions:u,r08:u}", "/work loop 1000000"))
 def _(r):
     v = r.values()
     check(len(v) == 3 and all(2000000 <= x <= 2000000 + START for x in v), f"{v}")
     eq([x["running"] for x in r.records()], [100, 100, 100], "running")
 
 
-@test("an event that the machine has not: a reason, no number, and the others count",
+@test("an event that the machine lacks: a reason instead of a number; the others are counted",
       stat("cache-misses,instructions:u,LLC-load-misses", "/work loop 1000000"))
 def _(r):
     a, b, c = r.ended().records()
@@ -173,32 +175,32 @@ def _(all_, own):
     check(0 < v < 5 * START, f"without: {v}")
 
 
-@test("the command's exit status is handed on", stat("instructions:u", "/work exit 7"))
+@test("the exit status of the command is returned", stat("instructions:u", "/work exit 7"))
 def _(r):
     check(r.ended(7).records()[0]["value"] > 0, "and its count is printed")
 
 
-@test("a command that is not there", stat("instructions:u", "/nowhere"))
+@test("a command that does not exist", stat("instructions:u", "/nowhere"))
 def _(r):
     check(r.status not in (0, 128 + 9), f"exit {r.status}")
-    check(any("/nowhere" in line for line in r.err), f"says which: {r.err}")
+    check(any("/nowhere" in line for line in r.err), f"the message names it: {r.err}")
 
 
-# --- too few counters --------------------------------------------------------------------------------
+# --- too few counters -----------------------------------------------------------------------------
 
 TWELVE = ",".join(["instructions:u"] * 12)
 
 
-@test("twelve events take turns and are scaled within 1 %", stat(TWELVE, "/work loop 100000000"))
+@test("twelve events are multiplexed and scaled within 1 %", stat(TWELVE, "/work loop 100000000"))
 def _(r):
     found = r.ended().records()
     eq(len(found), 12, "events")
     for x in found:
         near(x["value"], 200000000, 0.01, "scaled")
-        check(30 < x["running"] < 70, f"each runs half of the time: {x}")
+        check(30 < x["running"] < 70, f"each is counted half of the time: {x}")
 
 
-@test("--raw: the unscaled count beside the scaled value, --no-scale: in its place",
+@test("--raw prints the unscaled count next to the scaled value, --no-scale instead of it",
       stat(TWELVE, "/work loop 100000000", "--raw"), stat(TWELVE, "/work loop 100000000", "--no-scale"))
 def _(raw, bare):
     for found, key in ((raw.ended().records(), "count"), (bare.ended().records(), "value")):
@@ -207,7 +209,7 @@ def _(raw, bare):
         check(all(c < 0.7 * 200000000 for c in counts), f"{counts}")
     for x in raw.records():
         near(x["value"], 200000000, 0.01, "scaled")
-        near(x["count"] * x["enabled"] / x["runtime"], x["value"], 0.001, "by hand")
+        near(x["count"] * x["enabled"] / x["runtime"], x["value"], 0.001, "computed by hand")
 
 
 def never_counted(found):
@@ -221,7 +223,7 @@ def never_counted(found):
 EIGHT = "{" + ",".join(["cycles:u"] * (COUNTERS + 1)) + "}"
 
 
-@test("a group over the limit, of a command: a reason and a hint, never 0", stat(EIGHT, "/work loop 1000000"))
+@test("a group over the limit, for a command: a reason and a hint, never 0", stat(EIGHT, "/work loop 1000000"))
 def _(r):
     check(r.status in (0, 1, 4), f"exit {r.status}: {r.err}")
     found = r.records()
@@ -230,7 +232,7 @@ def _(r):
     check(all(2000000 <= x["value"] <= 2000000 + START for x in found if x["value"] is not None), f"{found[0]}")
 
 
-@test("a group over the limit, of a process", f"/gpustat stat -o json -p @ -e {EIGHT} 50ms 2",
+@test("a group over the limit, for a process: a reason and a hint, never 0", f"/gpustat stat -o json -p @ -e {EIGHT} 50ms 2",
       background="/work loop 1000000000")
 def _(r):
     check(r.status in (0, 1, 4), f"exit {r.status}: {r.err}")
@@ -239,7 +241,7 @@ def _(r):
     never_counted(found)
 
 
-@test("forty pinned events on seven counters: the losers say so",
+@test("forty pinned events on seven counters: the rejected ones have a reason",
       stat(",".join(["cycles:uD"] * 40), "/work loop 1000000"))
 def _(r):
     found = r.ended().records()
@@ -251,7 +253,7 @@ def _(r):
     check(all(2000000 <= v <= 2000000 + START for v in won), f"the others are exact: {won}")
 
 
-@test("a weak group over the limit is counted without the group", stat(EIGHT + ":W", "/work loop 100000000"))
+@test("the events of a weak group over the limit are counted separately", stat(EIGHT + ":W", "/work loop 100000000"))
 def _(r):
     v = r.values()
     eq(len(v), COUNTERS + 1, "events")
@@ -259,15 +261,15 @@ def _(r):
         near(x, 200000000, 0.02, "scaled")
 
 
-# --- whom --------------------------------------------------------------------------------------------
+# --- targets --------------------------------------------------------------------------------------
 
-@test("-a: the machine", stat("cycles:u,instructions:u", "/work loop 10000000", "-a"))
+@test("-a: the whole machine is counted", stat("cycles:u,instructions:u", "/work loop 10000000", "-a"))
 def _(r):
     for v in r.values():
-        check(20000000 <= v <= 20200000, f"the loop, and some of gpustat and init: {v}")
+        check(20000000 <= v <= 20200000, f"the loop, and a small part of gpustat and init: {v}")
 
 
-@test("-C 0, and -A: the CPU is named", stat("instructions:u", "/work loop 10000000", "-C", "0"),
+@test("-C 0 and -A: records have the number of the CPU", stat("instructions:u", "/work loop 10000000", "-C", "0"),
       stat("instructions:u", "/work loop 10000000", "-a", "-A"))
 def _(one, each):
     for r in (one, each):
@@ -276,21 +278,22 @@ def _(one, each):
     eq([x["cpu"] for x in each.records()], [0], "cpu")
 
 
-@test("-C 3: no such CPU", stat("instructions:u", "/work loop 1000", "-C", "3"))
+@test("-C 3: an error, because CPU 3 does not exist", stat("instructions:u", "/work loop 1000", "-C", "3"))
 def _(r):
     check(r.status not in (0, 128 + 9), f"exit {r.status}")
-    check(any("3" in line for line in r.err), f"says which: {r.err}")
+    check(any("3" in line for line in r.err), f"the message names it: {r.err}")
 
 
 def one_each_ns(found):
-    """Of what runs all the time. The kernel has some ms to do first when an event begins to count a process."""
+    """Checks records of an event that is counted all the time. When an event begins to count a
+    process, the kernel needs a few ms first."""
     check(len(found) > 1, f"{len(found)} records")
     for i, x in enumerate(found):
         near(x["dt"], 0.05, 0.05, "dt")
-        near(x["value"], x["dt"] * 1e9, 0.01 if i else 0.2, f"record {i}: one each ns")
+        near(x["value"], x["dt"] * 1e9, 0.01 if i else 0.2, f"record {i}: one per ns")
 
 
-@test("-p: a process that runs", "/gpustat stat -o json -p @ -e instructions:u 50ms 4",
+@test("-p: a running process", "/gpustat stat -o json -p @ -e instructions:u 50ms 4",
       background="/work loop 1000000000")
 def _(r):
     found = r.ended().records(lines=r.out)
@@ -298,7 +301,7 @@ def _(r):
     one_each_ns(found)
 
 
-@test("-t: a thread that runs", "/gpustat stat -o json -t @ -e instructions:u 50ms 2",
+@test("-t: a running thread", "/gpustat stat -o json -t @ -e instructions:u 50ms 2",
       background="/work loop 1000000000")
 def _(r):
     one_each_ns(r.ended().records(lines=r.out))
@@ -309,13 +312,13 @@ def _(r):
     one_each_ns(r.ended().records(lines=r.out))
 
 
-@test("-G: those outside of it are left out", "/gpustat stat -o json -G g -e instructions:u -- /work loop 10000000",
+@test("-G: processes outside the cgroup are not counted", "/gpustat stat -o json -G g -e instructions:u -- /work loop 10000000",
       background="/work sleep 100000")
 def _(r):
     check(all((x["value"] or 0) < 100000 for x in r.ended().records()), "the command is not in the cgroup")
 
 
-@test("who may nothing: the reason names the setting", "/gpustat stat -o json -e instructions -- /work loop 1000",
+@test("a user without any permission: the reason names the setting", "/gpustat stat -o json -e instructions -- /work loop 1000",
       "/gpustat stat -o json -a -e instructions -- /work loop 1000", uid=1000, paranoid=3)
 def _(a, b):
     for r in (a, b):
@@ -324,7 +327,7 @@ def _(a, b):
         check(not re.search(r'"value":\d', text), f"no number: {text}")
 
 
-@test("who may not count the kernel: user space, and a word on that",
+@test("a user who may not count the kernel: user space is counted, and a message explains it",
       "/gpustat stat -o json -e instructions -- /work loop 1000000", uid=1000, paranoid=2)
 def _(r):
     x = r.ended().records()[0]
@@ -332,9 +335,9 @@ def _(r):
     check(x["event"] == "instructions:u" or any("user" in line for line in r.err if line[:1] != "{"), f"{r.err}")
 
 
-# --- over time ---------------------------------------------------------------------------------------
+# --- intervals ------------------------------------------------------------------------------------
 
-@test("an interval: the parts make the whole",
+@test("intervals: the sum of the parts is exact",
       "/gpustat stat -o json -e instructions:u 50ms -- /work loop 100000000")
 def _(r):
     found = r.ended().records()
@@ -344,7 +347,7 @@ def _(r):
     near(found[0]["dt"], 0.05, 0.1, "dt")
 
 
-@test("an interval and twelve events: each part is near the truth",
+@test("intervals and twelve events: each part is close to the expected value",
       f"/gpustat stat -o json -e {TWELVE} 100ms -- /work loop 100000000")
 def _(r):
     found = r.ended().records()
@@ -360,14 +363,14 @@ def _(r):
     one_each_ns(found)
 
 
-# --- sets --------------------------------------------------------------------------------------------
+# --- event sets -----------------------------------------------------------------------------------
 
 def of_sets(r, names):
-    """The records by set, one of each event."""
+    """The records by set, with one record of each event."""
     found = r.ended().records()
     sets = {n: [x for x in found if x["set"] == n] for n in names}
     for n in names:
-        check(sets[n], f"nothing of set {n}: {found[:2]}")
+        check(sets[n], f"no record of set {n}: {found[:2]}")
         check(all(x.get("runs") is not None and x.get("active") is not None for x in sets[n]), f"{sets[n][0]}")
     return [sets[n] for n in names]
 
@@ -377,11 +380,12 @@ def sets(*specs, command="/work loop 100000000"):
 
 
 def took_turns(a, b, n, part=1):
-    """The first set begins, so it may have a turn more. Both had about n."""
-    check(abs(b["runs"] - n) <= part and 0 <= a["runs"] - b["runs"] <= 1, f"{n} turns each: {a} {b}")
+    """Checks that both sets ran about n times. The first set starts, so it may have run once
+    more."""
+    check(abs(b["runs"] - n) <= part and 0 <= a["runs"] - b["runs"] <= 1, f"{n} runs each: {a} {b}")
 
 
-@test("sets by time: turns, active time, scaled to the whole", sets("a=instructions:u@10ms", "b=cycles:u,r08:u@10ms"))
+@test("sets switched by time: runs, active time, values scaled to the whole time", sets("a=instructions:u@10ms", "b=cycles:u,r08:u@10ms"))
 def _(r):
     a, b = of_sets(r, ["a", "b"])
     eq((len(a), len(b)), (1, 2), "events")
@@ -389,33 +393,34 @@ def _(r):
     for x in a + b:
         near(x["value"], 200000000, 0.05, "scaled")
         near(x["active"], 0.1, 0.1, "half of the time")
-        eq((x["runs"] - 1) * 0.01 < x["active"] < (x["runs"] + 0.1) * 0.01, True, f"as long as its turns: {x}")
+        eq((x["runs"] - 1) * 0.01 < x["active"] < (x["runs"] + 0.1) * 0.01, True, f"consistent with its runs: {x}")
 
 
-@test("sets by time: what was counted in turn", sets("a=instructions:u@10ms", "b=cycles:u@10ms"))
+@test("sets switched by time: the counts of both sets add up", sets("a=instructions:u@10ms", "b=cycles:u@10ms"))
 def _(r):
     a, b = of_sets(r, ["a", "b"])
     near(a[0]["count"], 100000000, 0.1, "a")
     near(b[0]["count"], 100000000, 0.1, "b")
-    near(a[0]["count"] + b[0]["count"], 200000000, 0.02, "one of them at each time")
+    near(a[0]["count"] + b[0]["count"], 200000000, 0.02, "one of the sets at each time")
 
 
-@test("sets of unequal turns", sets("a=instructions:u@5ms", "b=instructions:u@15ms"))
+@test("sets with unequal durations", sets("a=instructions:u@5ms", "b=instructions:u@15ms"))
 def _(r):
     a, b = of_sets(r, ["a", "b"])
-    near(b[0]["count"] / a[0]["count"], 3, 0.15, "three times the turn")
-    near(a[0]["count"] + b[0]["count"], 200000000, 0.02, "one of them at each time")
+    near(b[0]["count"] / a[0]["count"], 3, 0.15, "three times the duration")
+    near(a[0]["count"] + b[0]["count"], 200000000, 0.02, "one of the sets at each time")
     near(a[0]["value"], 200000000, 0.05, "a, scaled")
     near(b[0]["value"], 200000000, 0.05, "b, scaled")
 
 
 def exact_turns(x, of):
-    """All turns but the last are whole. An event of user space counts nothing between its overflow and its end."""
+    """Checks that all runs of a set except the last are complete. A user-space event counts nothing
+    between its overflow and the end of the run."""
     low, high = (x["runs"] - 1) * of, x["runs"] * of + 20
-    check(low <= x["count"] <= high, f"turns of {of}: {x}")
+    check(low <= x["count"] <= high, f"runs of {of}: {x}")
 
 
-@test("sets by overflow: each turn has its counts",
+@test("sets switched by overflow: each run has its counts",
       sets("a=instructions:u,cycles:u@overflow:cycles:u:5000000",
            "b=instructions:u,cycles:u@overflow:cycles:u:15000000"))
 def _(r):
@@ -427,7 +432,7 @@ def _(r):
         near(x["value"], 200000000, 0.05, "scaled")
 
 
-@test("sets by overflow of an event with a period: after as many periods",
+@test("sets switched by overflow of an event with a period: after that many periods",
       sets("a=instructions:u,cycles/period=1000000/u@overflow:cycles/period=1000000/u:10",
            "b=instructions:u,cycles/period=1000000/u@overflow:cycles/period=1000000/u:10"))
 def _(r):
@@ -440,7 +445,7 @@ def _(r):
 PERIODS = "armv8_pmuv3/cpu_cycles,period=1000000/u"
 
 
-@test("sets by overflow of an event whose name has a comma",
+@test("sets switched by overflow of an event whose name has a comma",
       sets(f"a={PERIODS}@overflow:{PERIODS}:10", f"b={PERIODS}@overflow:{PERIODS}:10"))
 def _(r):
     a, b = of_sets(r, ["a", "b"])
@@ -448,7 +453,7 @@ def _(r):
     exact_turns(b[0], 10000000)
 
 
-@test("sets by the overflow of whichever of two comes first, and by time",
+@test("sets switched by the first overflow of either of two events, and by time",
       sets("a=instructions:u,cycles:u,r11:u@overflow:cycles:u:50000000,r11:u:10000000", "b=instructions:u@10ms"))
 def _(r):
     a, b = of_sets(r, ["a", "b"])
@@ -456,7 +461,7 @@ def _(r):
     exact_turns(a[2], 10000000)
 
 
-@test("sets by overflow or by time, whichever comes first",
+@test("sets switched by overflow or by time, whichever is first",
       sets("a=cycles:u@overflow:cycles:u:2000000@10ms", "b=cycles:u@overflow:cycles:u:20000000@10ms"))
 def _(r):
     a, b = of_sets(r, ["a", "b"])
@@ -464,13 +469,13 @@ def _(r):
     exact_turns(a[0], 2000000)
 
 
-@test("sets by overflow of software events",
+@test("sets switched by overflow of software events",
       sets("a=page-faults@overflow:page-faults:10", "b=page-faults@overflow:page-faults:10", command="/work fault 400"))
 def _(r):
     a, b = of_sets(r, ["a", "b"])
     took_turns(a[0], b[0], 20)
     for x in a + b:
-        check(10 * (x["runs"] - 1) <= x["count"] <= 10 * x["runs"], f"ten faults a turn: {x}")
+        check(10 * (x["runs"] - 1) <= x["count"] <= 10 * x["runs"], f"ten faults per run: {x}")
 
 
 @test("a set keeps its id and name", sets("3:first=instructions:u@10ms", "1:second=cycles:u@10ms"))
@@ -487,22 +492,22 @@ def _(r):
     for i, x in enumerate(found):
         near(x["value"], x["dt"] * 1e9, 0.1 if i > 1 else 0.2, "scaled")
         check(4 <= x["runs"] <= 6, f"{x}")
-    check(29 <= sum(x["runs"] for x in found) <= 31, f"turns in all: {[x['runs'] for x in found]}")
+    check(29 <= sum(x["runs"] for x in found) <= 31, f"total number of runs: {[x['runs'] for x in found]}")
 
 
-# --- sampling ----------------------------------------------------------------------------------------
+# --- sampling -------------------------------------------------------------------------------------
 
 def samples(r):
     return r.ended().records("sample", r.err + r.out)
 
 
-@test("forty overflows of forty", "/gpustat sample -o json -e cycles:u --sample-period 100000 -- /work loop 2000010",
+@test("forty of forty overflows are recorded", "/gpustat sample -o json -e cycles:u --sample-period 100000 -- /work loop 2000010",
       "/gpustat sample -o json -e cycles:u --sample-period 100000 -- /work loop 1000010")
 def _(a, b):
     eq((len(samples(a)), len(samples(b))), (40, 20), "samples")
 
 
-@test("a sample tells where and when",
+@test("a sample has the address and the time",
       "/gpustat sample -o json -e cycles:u --sample-period 100000 -- /work loop 2000010")
 def _(r):
     found = samples(r)
@@ -514,7 +519,7 @@ def _(r):
         check(0.0001 <= y["time"] - x["time"] + 2e-6 <= 0.0005, f"100 k cycles of a ns, and the interrupt: {x} {y}")
 
 
-@test("--limit ends it", "/gpustat sample -o json -e cycles:u --sample-period 100000 --limit 3 -- /work loop 2000010")
+@test("--limit ends the sampling of a command", "/gpustat sample -o json -e cycles:u --sample-period 100000 --limit 3 -- /work loop 2000010")
 def _(r):
     eq(len(samples(r)), 3, "samples")
     check(r.took < 0.1, f"took {r.took} s")
@@ -525,17 +530,17 @@ def _(r):
     near(len(samples(r)), 200, 0.3, "1000 Hz for 0.2 s")
 
 
-@test("a CPU that goes offline: a reason from then on, and the others count on", "/work cpu 1",
+@test("a CPU that goes offline: a reason from then on; the others are still counted", "/work cpu 1",
       "/gpustat stat -o json -a -A -I 100 -e cpu-clock -- /work offline 350", "/work cpu 0")
 def _(first, r, _last):
     first.ended()
     rows = {cpu: [x for x in r.ended().records() if x["cpu"] == cpu] for cpu in (0, 1)}
-    check(all(x["value"] for x in rows[0]), f"the one that stays: {rows[0]}")
-    check(rows[1][0]["value"] and rows[1][1]["value"], f"before: {rows[1]}")
-    check(rows[1][-1]["value"] is None and "offline" in rows[1][-1]["reason"], f"after: {rows[1]}")
+    check(all(x["value"] for x in rows[0]), f"the CPU that stays online: {rows[0]}")
+    check(rows[1][0]["value"] and rows[1][1]["value"], f"before the CPU goes offline: {rows[1]}")
+    check(rows[1][-1]["value"] is None and "offline" in rows[1][-1]["reason"], f"after the CPU went offline: {rows[1]}")
 
 
-@test("--limit ends it, of a process that goes on",
+@test("--limit ends the sampling of a process that continues",
       "/gpustat sample -o json -p @ -e cycles:u --sample-period 1000000 --limit 5",
       background="/work loop 1000000000")
 def _(r):
@@ -543,17 +548,17 @@ def _(r):
     check(r.took < 0.1, f"5 ms of samples took {r.took} s")
 
 
-@test("folded: each sample is counted",
+@test("folded: every sample is counted",
       "/gpustat sample -o folded -e cycles:u --sample-period 100000 -- /work loop 2000010")
 def _(r):
     lines = [line for line in r.ended().out + r.err if re.search(r" \d+$", line)]
     eq(sum(int(line.rsplit(" ", 1)[1]) for line in lines), 40, f"samples: {lines[:5]}")
 
 
-# --- formats -----------------------------------------------------------------------------------------
+# --- formats --------------------------------------------------------------------------------------
 
 def in_format(name, counted, absent):
-    @test(f"{name}: the same exact number, and none for what is not supported",
+    @test(f"{name}: the same exact number, and none for an unsupported event",
           stat("instructions:u", "/work loop 1000000"),
           f"/gpustat stat -o {name} -e instructions:u,cache-misses -- /work loop 1000000")
     def _(a, b):
@@ -569,14 +574,45 @@ in_format("line", r"^instructions:u +{0}\b", r"^cache-misses +- .*not supported"
 in_format("perf-csv", r"^{0},,instructions:u,\d+,100\.00", r"^<not supported>,,cache-misses,0,100\.00")
 
 
-@test("-O: the numbers go there", "/gpustat stat -o json -O /proc/self/fd/1 -e instructions:u -- /work loop 1000000")
+@test("-O writes the numbers to the file", "/gpustat stat -o json -O /proc/self/fd/1 -e instructions:u -- /work loop 1000000")
 def _(r):
     v = r.values(r.out)
     check(len(v) == 1 and 2000000 <= v[0] <= 2000000 + START, f"{v}")
     eq(r.err, [], "stderr")
 
 
-# --- the two commands --------------------------------------------------------------------------------
+# --- ratios ---------------------------------------------------------------------------------------
+
+PAIR = "instructions:u,cycles:u"
+
+
+@test("insn per cycle is the exact quotient of the two counts, in each format", stat(PAIR, "/work loop 1000000"),
+      f"/gpustat stat -o perf-csv -e {PAIR} -- /work loop 1000000", f"/gpustat stat -o line -e {PAIR} -- /work loop 1000000")
+def _(json_, csv, line):
+    insn, cycles = json_.ended().records()
+    eq(insn["metric_unit"], "insn per cycle", "unit")
+    eq(insn["metric"], round(insn["value"] / cycles["value"], 6), "quotient")
+    near(insn["metric"], 1, 0.001, "one instruction per cycle")
+    check("metric" not in cycles, f"no clock was counted: {cycles}")
+    check(re.search(r"(?m)^\d+,,instructions:u,\d+,100\.00,1\.00,insn per cycle$", "\n".join(csv.ended().err)), f"{csv.err}")
+    check(re.search(r"(?m)^instructions:u +\d+ +100\.0% 1\.00 insn per cycle$", "\n".join(line.ended().err)), f"{line.err}")
+
+
+@test("GHz, CPUs utilized and events per second are those of task-clock and the time",
+      stat("cycles,task-clock,page-faults,branch-misses,branches", "/work loop 20000000"))
+def _(r):
+    cycles, clock, faults, misses, branches = r.ended().records()
+    eq([x["metric_unit"] for x in (cycles, clock, faults)], ["GHz", "CPUs utilized", "/sec"], "units")
+    eq(cycles["metric"], round(cycles["value"] / clock["value"], 6), "GHz")
+    near(cycles["metric"], 1, 0.05, "one cycle per ns")
+    near(clock["metric"], clock["value"] / 1e9 / clock["dt"], 0.001, "CPUs utilized")
+    near(faults["metric"], faults["value"] * 1e9 / clock["value"], 1e-6, "page faults per second")
+    if misses["value"] is not None and branches["value"]:
+        eq(misses["metric_unit"], "% of all branches", "unit")
+        near(misses["metric"], 100 * misses["value"] / branches["value"], 1e-3, "share of the branches")
+
+
+# --- the two subcommands --------------------------------------------------------------------------
 
 def chosen():
     only = os.environ.get("ONLY", "")
@@ -591,7 +627,7 @@ def plan(file):
 
 
 def judge(file):
-    """0: all is well, 1: some test failed, 2: the machine did not come to its end."""
+    """Returns 0: all passed, 1: a test failed, 2: the machine did not complete the plan."""
     runs, now, off = {}, Run("nothing"), False
     for line in open(file, errors="surrogateescape").read().replace("\r", "").split("\n"):
         tag, _, text = line.partition(" ")
@@ -622,7 +658,7 @@ def judge(file):
             print(line)
     check_probe = runs.get("probe")
     if not check_probe or check_probe.status or not n:
-        say(False, "machine: the probe came to its end")
+        say(False, "machine: the probe completes")
     for key, name, commands, _how, verdict in chosen():
         mine = [runs.get(f"{key}.{i}", Run(c)) for i, c in enumerate(commands)]
         for r, c in zip(mine, commands):
@@ -630,7 +666,7 @@ def judge(file):
         try:
             check(all(r.status is not None for r in mine), "did not run")
             lines = verdict(*mine)
-        except Exception as e:  # whatever a test trips over is its failure
+        except Exception as e:  # any exception in a test is a failure of that test
             where = traceback.extract_tb(e.__traceback__)[1:2]
             say(False, name, [f"line {w.lineno}" for w in where] + (str(e) or repr(e)).split("\n") +
                 [f"exit {r.status}: {r.command[:200]}" for r in mine])

@@ -1,6 +1,7 @@
 /*
- * probe: the machine's own test, before gpustat is judged by it: does perf_event_open(2) here count exactly, twice the
- * same, multiplex, refuse and overflow as an arm64 PMU with seven counters does? Prints TAP without numbers.
+ * probe: tests the emulated machine before gpustat is tested on it: whether perf_event_open(2)
+ * counts exactly and reproducibly, multiplexes, rejects and overflows like an arm64 PMU with seven
+ * counters. Prints TAP without numbers.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -39,7 +40,8 @@ __attribute__((noinline)) static void loop(long n)
 	__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(n) : : "cc");
 }
 
-/* count: what a counts over a loop of n; 0 enabled time where it does not open. */
+/* count: the count of event a over a loop of n; the enabled time is 0 if the event does not
+ * open. */
 static struct reading count(struct perf_event_attr a, long n)
 {
 	struct reading r = { 0, 0, 0 };
@@ -79,8 +81,8 @@ static void exact(void)
 	printf("# instructions %ju %ju %ju, cycles %ju %ju\n", (uintmax_t)a, (uintmax_t)b, (uintmax_t)c, (uintmax_t)d,
 	       (uintmax_t)e);
 	say(a >= 2000000 && a < 2000200, "instructions of a loop are exact");
-	say(a == b && c - a == 4000000, "and the same again");
-	say(d >= 2000000 && d < 2000200 && d == e, "cycles likewise");
+	say(a == b && c - a == 4000000, "instructions of a loop are the same in a second run, and proportional to its length");
+	say(d >= 2000000 && d < 2000200 && d == e, "cycles of a loop are exact and reproducible");
 }
 
 static void raw(void)
@@ -93,7 +95,7 @@ static void raw(void)
 		named = counted((uint32_t)atoi(text), 0x08, 1000000);
 	close(fd);
 	printf("# r08 %ju, r11 %ju, armv8_pmuv3 %ju\n", (uintmax_t)r08, (uintmax_t)r11, (uintmax_t)named);
-	say(r08 > 2000000 && r08 < 2000200 && r11 > 2000000 && r11 < 2000200 && named == r08, "raw events and the PMU's type");
+	say(r08 > 2000000 && r08 < 2000200 && r11 > 2000000 && r11 < 2000200 && named == r08, "raw events and the PMU's type count the same");
 }
 
 static void multiplexed(void)
@@ -115,16 +117,18 @@ static void multiplexed(void)
 		good += r[i].running < r[i].enabled && scaled > 198e6 && scaled < 202e6;
 		close(fd[i]);
 	}
-	say(good == 12, "twelve events take turns on fewer counters");
+	say(good == 12, "twelve events are multiplexed on fewer counters");
 }
 
-/* group: eight hardware events behind a leader that is on or off. True: all opened; *r is the leader's. */
+/* group: eight hardware events with a leader that is enabled or disabled. True: all opened; *r is
+ * the leader's count. */
 static bool group(bool off, struct reading *r)
 {
 	struct perf_event_attr a = user;
 	int fd[COUNTERS + 1] = { -1 }, n = 0;
 
-	a.config = PERF_COUNT_HW_CPU_CYCLES;	/* any counter counts them; instructions have six */
+	/* any counter can count cycles; only six count instructions */
+	a.config = PERF_COUNT_HW_CPU_CYCLES;
 	a.disabled = off;
 	while (n <= COUNTERS && (fd[n] = event(a, 0, n ? fd[0] : -1)) >= 0) {
 		a.disabled = 0;
@@ -148,11 +152,12 @@ static void groups(void)
 
 	printf("# leader on: %s; off: %s, %ju, %ju of %ju ns\n", on ? "opens" : strerror(errno), off ? "opens" : "refused",
 		(uintmax_t)r.value, (uintmax_t)r.running, (uintmax_t)r.enabled);
-	say(!on, "a group of eight is refused where its leader counts");
-	say(off && r.enabled && !r.running, "opens where it does not, and never counts");
+	say(!on, "a group of eight with an enabled leader is rejected");
+	say(off && r.enabled && !r.running, "a group of eight with a disabled leader opens and is never counted");
 }
 
-/* lost: how many of these read as end of file, and how many say that they were never even enabled. */
+/* lost: counts the events that read as end of file, and those that report that they were never
+ * enabled. */
 static void lost(const int *fd, int *eof, int *blank)
 {
 	struct reading r;
@@ -166,7 +171,8 @@ static void lost(const int *fd, int *eof, int *blank)
 	}
 }
 
-/* A child waits for a byte before it loops and for one before it ends; events count it from outside. */
+/* A child waits for one byte before it loops and for another before it exits; events count it from
+ * outside. */
 static void pinned(void)
 {
 	struct perf_event_attr a = user;
@@ -175,7 +181,7 @@ static void pinned(void)
 	pid_t child;
 
 	if (pipe(to) || pipe(from) || (child = fork()) < 0) {
-		say(false, "a child to count");
+		say(false, "a child process to count");
 		return;
 	}
 	if (!child) {
@@ -195,8 +201,8 @@ static void pinned(void)
 	for (int i = 0; i < MANY; i++)
 		close(fd[i]);
 	printf("# alive: %d at the end of file, %d never enabled; gone: %d, %d\n", eof, blank, eof_after, blank_after);
-	say(eof == MANY - COUNTERS && !blank, "pinned events beyond the counters read as end of file");
-	say(blank_after == MANY - COUNTERS && !eof_after, "but once their task is gone as if never enabled");
+	say(eof == MANY - COUNTERS && !blank, "pinned events that exceed the counters read as end of file");
+	say(blank_after == MANY - COUNTERS && !eof_after, "after their task's exit they read as never enabled");
 }
 
 static void overflows(void)
@@ -225,7 +231,7 @@ static void overflows(void)
 		at += h->size;
 	}
 	printf("# %ju samples\n", (uintmax_t)samples);
-	say(samples == 40, "forty overflows of forty");
+	say(samples == 40, "forty of forty overflows are signalled");
 }
 
 int main(void)

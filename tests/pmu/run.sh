@@ -1,13 +1,14 @@
 #!/bin/sh
 # usage: tests/pmu/run.sh [BUILD_DIRECTORY]
 #
-# Boots an emulated arm64 machine, whose hardware counters count exactly (no machine that runs the tests has any), with
-# a kernel of Debian, gpustat built for arm64, init.c, probe.c and work.c, and prints TAP: what the probe says of the
-# machine, then what judge.py says of gpustat. Exit: 0 all passed, 1 not, 77 skipped (with CI=true a missing package is
-# a failure).
+# Boots an emulated arm64 machine, whose hardware counters count exactly (the machines that run the
+# tests have no such counters), with a kernel of Debian, gpustat built for arm64, init.c, probe.c
+# and work.c. Prints TAP: the results of the probe about the machine, then those of judge.py about
+# gpustat. Exit status: 0 all passed, 1 a failure, 77 skipped (with CI=true a missing package is a
+# failure).
 #
 # ONLY=TEXT          only the tests with TEXT in their names
-# BOOT_TIMEOUT=...   seconds until the guest counts as hung (default 1200)
+# BOOT_TIMEOUT=...   seconds after which the guest counts as hung (default 1200)
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -18,7 +19,7 @@ uapi=/usr/aarch64-linux-gnu/include
 cc=$here/../arch/musl-gcc
 export CROSS=aarch64-linux-gnu MUSL="$build/arm64"
 
-# A make that calls this script hands its own variables down.
+# A make that calls this script exports its variables.
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS
 
 skip() {
@@ -32,7 +33,7 @@ fail() {
 	exit 1
 }
 
-# Under CI=true what is missing is a failure.
+# With CI=true a missing package is a failure.
 lacks() {
 	[ "${CI:-}" = true ] && fail "needs package $*"
 	skip "needs package $*"
@@ -52,16 +53,17 @@ missing() {
 	[ -e "$uapi/linux/perf_event.h" ] || echo linux-libc-dev-arm64-cross
 }
 
-# logged NAME COMMAND...: fails with the command's output.
+# logged NAME COMMAND...: runs a command; if it fails, prints its output and fails.
 logged() {
 	name=$1
 	shift
 	"$@" >"$build/$name.log" 2>&1 && return
 	tail -n 25 "$build/$name.log" | sed 's/^/# /'
-	fail "$name for arm64 cannot be made"
+	fail "cannot build $name for arm64"
 }
 
-# A copy, so that its objects do not meet those of this machine; what did not change is not compiled again.
+# Compiles a copy, so that its objects do not mix with those of this machine; unchanged files are
+# not compiled again.
 build_gpustat() {
 	mkdir -p "$build/gpustat/tests" && cp -p "$top/tests/toolchain" "$build/gpustat/tests" &&
 		(cd "$top" && tar -cf - --exclude=./build --exclude=./.git --exclude=./tests --exclude=./gpustat \
@@ -70,7 +72,8 @@ build_gpustat() {
 		cp "$build/gpustat/gpustat" "$build/root/gpustat" && "$top/tests/static" "$build/root/gpustat"
 }
 
-# The libraries as other programs link them, and what the specifications say of each: tests/conform.
+# Builds the libraries as other programs link them, and the tests of their specifications:
+# tests/conform.
 build_conform() {
 	make -C "$build/gpustat" lib CC="$cc" UAPI="$uapi" LD=aarch64-linux-gnu-ld AR=aarch64-linux-gnu-ar \
 		OBJCOPY=aarch64-linux-gnu-objcopy || return 1
@@ -90,10 +93,10 @@ build_guest() {
 		-o "$build/root/work" "$here/work.c"
 }
 
-# An instruction takes one nanosecond of the guest's time: what is counted is the same in each run, and so that page
-# faults are, too, no address is random. With sleep=off nobody waits for a guest that sleeps. The second processor is
-# there to be taken away: init does so at once, and but for one test there is only the first. The console
-# goes to one file, what init prints to another.
+# An instruction takes one nanosecond of guest time, so counts are the same in each run; addresses
+# are not randomized, so page faults are the same, too. With sleep=off an idle guest takes no host
+# time. The second processor exists so that it can be taken offline: init does so at once, and all
+# tests but one have only the first. The console goes to one file, the output of init to another.
 boot() {
 	: >"$build/output"
 	timeout -k 5 "$limit" qemu-system-aarch64 -M virt -cpu cortex-a57 -smp 2 -icount shift=0,sleep=off -m 256 \
@@ -108,7 +111,7 @@ boot() {
 	return "$ended"
 }
 
-# What the shell starts in the background does not see the terminal's interrupt.
+# Background processes of the shell do not receive the terminal's interrupt.
 qemu=
 trap '[ -z "$qemu" ] || kill "$qemu" 2>/dev/null' EXIT
 trap 'exit 130' INT HUP TERM
@@ -122,14 +125,14 @@ mkdir -p "$build" || fail "cannot make $build"
 	lacks "linux-image-cloud-arm64 and musl-dev of arm64: apt-get does not give them"
 }
 
-# Nothing of an earlier run may stand in for a step that fails in this one.
+# Files of an earlier run must not hide a step that fails in this one.
 rm -rf "$build/root" "$build/initramfs"
 mkdir -p "$build/root/dev" "$build/root/proc" "$build/root/sys" "$build/root/tmp" "$build/root/conform"
 logged gpustat build_gpustat
 logged conform build_conform
 logged guest build_guest
 logged plan "$here/judge.py" plan "$build/root/plan"
-(cd "$build/root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$build/initramfs" || fail "no initramfs"
+(cd "$build/root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$build/initramfs" || fail "cannot build the initramfs"
 
 began=$(date +%s)
 boot
@@ -138,7 +141,7 @@ status=$?
 judged=$?
 echo "# $(cat "$MUSL/complete") in qemu, $(($(date +%s) - began)) s"
 if [ "$status" -ne 0 ] || [ "$judged" -gt 1 ]; then
-	[ "$status" -eq 124 ] && echo "# no end within $limit s" || echo "# qemu: exit $status"
+	[ "$status" -eq 124 ] && echo "# not finished within $limit s" || echo "# qemu: exit $status"
 	tail -n 25 "$build/console" "$build/qemu" 2>/dev/null | tr -cd '\12\40-\176' | sed 's/^/# /'
 fi
 [ "$status" -eq 0 ] && [ "$judged" -eq 0 ]

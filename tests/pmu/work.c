@@ -1,15 +1,15 @@
 /*
- * work: what the emulated machine measures. No libc, so that what a run executes beside the work is a few dozen
- * instructions, the same in every run: the loop is two instructions, and nothing is hidden.
+ * work: the workload that the emulated machine measures. It has no libc, so a run executes only a
+ * few dozen instructions beside the workload, the same in every run: the loop has two instructions.
  *
- *   work loop N           N rounds of a loop of two instructions in user space
- *   work fork K N         K children, one after the other, each loops N times
- *   work fault P          writes to each of P fresh pages
- *   work call N           N system calls
- *   work sleep MS         sleeps
- *   work cpu N            takes the second processor away (0) or back (1)
- *   work offline MS       sleeps, takes it away, sleeps again
- *   work exit S           exits with S
+ *	work loop N	N iterations of a loop of two instructions in user space
+ *	work fork K N	K children, one after the other, each with N iterations
+ *	work fault P	writes to each of P new pages
+ *	work call N	N system calls
+ *	work sleep MS	sleeps
+ *	work cpu N	takes the second processor offline (0) or online (1)
+ *	work offline MS	sleeps, takes it offline, sleeps again
+ *	work exit S	exits with status S
  */
 #include <asm/unistd.h>
 

@@ -1,13 +1,13 @@
-/* filter.c - sources/sandbox.c: each filter, run in an interpreter of its own, against lists of names that say what it is to
- * do. For any architecture: nothing here enters the kernel but to print TAP.
- * With arguments: GROUPS NAME...: whether each of these calls is allowed to a command with these CALLS_* (a number).
- * SPDX-License-Identifier: MIT */
-#include "../../sources/sandbox.c"
+/* filter.c - sources/os/sandbox.c: runs each filter in an interpreter and compares it with lists of
+ * the expected calls. Works for any architecture: the only system calls here print TAP. With
+ * arguments GROUPS NAME...: prints whether each of these calls is allowed for a command with these
+ * CALLS_* (a number). SPDX-License-Identifier: MIT */
+#include "../../sources/os/sandbox.c"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What is expected, by the calls' names: not the table that is tested. */
+/* The expected result for each call name, independent of the table under test. */
 static const struct name {
 	const char *name;
 	long nr;
@@ -22,7 +22,7 @@ static const struct name {
 	N(openat, CALLS_FILES | CALLS_REPLACE | CALLS_WRITE), N(getdents64, CALLS_FILES), N(readlinkat, CALLS_FILES), N(newfstatat, CALLS_FILES),
 	N(faccessat, CALLS_FILES), N(faccessat2, CALLS_FILES), N(statx, CALLS_FILES), N(statfs, CALLS_FILES), N(fstatfs, CALLS_FILES),
 	N(unlinkat, CALLS_REPLACE), N(renameat2, CALLS_REPLACE), N(fchmod, CALLS_REPLACE), N(pwrite64, CALLS_WRITE | CALLS_PERF),
-	N(inotify_init1, CALLS_WATCH), N(inotify_add_watch, CALLS_WATCH), N(pidfd_open, CALLS_WATCH), N(pidfd_getfd, CALLS_BLIND),
+	N(inotify_init1, CALLS_WATCH), N(inotify_add_watch, CALLS_WATCH), N(pidfd_open, CALLS_WATCH), N(pidfd_getfd, CALLS_GETFD),
 	N(sched_getaffinity, CALLS_PERF | CALLS_OPEN_PERF), N(perf_event_open, CALLS_OPEN_PERF), N(prlimit64, CALLS_OPEN_PERF), N(munmap, CALLS_PERF),
 	N(sendto, CALLS_NET), N(shutdown, CALLS_NET), N(recvfrom, CALLS_NET), N(getsockopt, CALLS_NET),
 	N(wait4, CALLS_CHILD), N(getrusage, CALLS_CHILD), N(kill, CALLS_CHILD | CALLS_SCREEN | CALLS_WRITE),
@@ -77,10 +77,10 @@ static const long deadly[] = { SYS_execve, SYS_execveat, SYS_clone, SYS_clone3, 
 #endif
 };
 
-enum { ALL_CALLS = 2 * CALLS_BLIND - 1, CHILD = 1234 };
-enum { BEYOND = -1 /* a jump out of the program, or an instruction that is none of ours */ };
+enum { ALL_CALLS = 2 * CALLS_GETFD - 1, CHILD = 1234 };
+enum { BEYOND = -1 /* a jump out of the program, or an unknown instruction */ };
 
-/* What the kernel would do: its verdict. */
+/* Returns the verdict that the kernel would reach. */
 static i64 run(const struct program *p, u32 arch, u32 nr, const u64 *args)
 {
 	struct seccomp_data d = { .nr = (int)nr, .arch = arch };
@@ -135,7 +135,7 @@ static bool is_deadly(long nr)
 	return false;
 }
 
-/* Whether any arguments at all are let through: those that every check has a way for. */
+/* Returns whether the call is allowed with some arguments: those that pass every check. */
 static bool passes(const struct program *p, u32 nr)
 {
 	static const u64 tries[][6] = { { 0 }, { CHILD }, { PR_SET_TIMERSLACK }, { 0, TIOCGWINSZ }, { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
@@ -200,7 +200,7 @@ static bool args_right(const struct program *p, u16 who)
 
 	static const int refused[] = { O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_RDONLY | O_TRUNC | O_CLOEXEC, O_RDWR | O_EXCL, O_WRONLY | O_CREAT };
 	static const u64 submits[] = { 0x40406469 /* I915_GEM_EXECBUFFER2 */, 0x40386449 /* XE_EXEC */, 0xc010640a /* GEM_FLINK */ };
-	static const u64 asks[] = { 0xc0406400 /* VERSION */, 0xc0106446 /* I915_GETPARAM */, 0x80186476 /* the same on MIPS: I915_PERF_OPEN */, 0x4020644b };
+	static const u64 asks[] = { 0xc0406400 /* VERSION */, 0xc0106446 /* I915_GETPARAM */, 0x80186476 /* the number of I915_PERF_OPEN on MIPS */, 0x4020644b };
 
 	for (size_t i = 0; i < LEN(refused); i++)
 		good &= arg(p, SYS_openat, 2, (u64)refused[i], writes);
@@ -256,7 +256,8 @@ int main(int argc, char **argv)
 	for (u16 who = 1; who <= ALL_CALLS; who++) {
 		make_filter(&p, who, CHILD);
 		most = p.n > most ? p.n : most;
-		if (who > 65 && who % 37 && who != ALL_CALLS) /* each set of groups has its arguments checked, few all numbers */
+		/* the arguments are checked for each set of groups, all numbers only for a few */
+		if (who > 65 && who % 37 && who != ALL_CALLS)
 			numbers &= run(&p, ARCH, SYS_read, NULL) == SECCOMP_RET_ALLOW;
 		else
 			numbers &= numbers_right(&p, who);
@@ -267,10 +268,10 @@ int main(int argc, char **argv)
 #endif
 	}
 	report(ARCH != 0, "this architecture has a filter", ARCH);
-	report(numbers, "each number is allowed, refused or deadly as the lists say", 8192);
-	report(args, "each argument that matters is looked at", ALL_CALLS);
-	report(arch, "calls of another architecture kill", ARCH ^ 1);
-	report(most <= 150, "no filter is long: of all groups together, which no command has", most);
+	report(numbers, "each system call number is allowed, rejected or fatal, as in the lists", 8192);
+	report(args, "each relevant argument is checked", ALL_CALLS);
+	report(arch, "system calls of another architecture kill the process", ARCH ^ 1);
+	report(most <= 150, "every filter is short, even one with all groups, which no command has", most);
 	printf("1..%u\n", ntests);
 	return nfailed != 0;
 }

@@ -1,12 +1,14 @@
-/* probe.c - sources/sandbox.c in a test's program: where a command would go on behind its sandbox, what $PROBE says is tried
- * instead, as who broke in would try it, and is told on standard error.
- *   calls        each system call by its number, with arguments that mean nothing, in a confined child: "NR WHAT"
- *   open PATH... opens it to read and to write, and makes a file beside it
- *   memory PATH  maps memory and that file, which it opened before, in each way, and changes what is mapped
- *   (unset)      goes on
+/* probe.c - sources/os/sandbox.c in a test program: after entering its sandbox, a command does what
+ * $PROBE names, as an attacker would, and prints the results to standard error.
+ *	calls		each system call number, with invalid arguments, in a sandboxed child:
+ *			"NR WHAT"
+ *	open PATH...	opens each file for reading and writing, and creates a file next to it
+ *	memory PATH	maps memory and the file, which it opened before, with each protection,
+ *			and changes it
+ *	(unset)		continues normally
  * SPDX-License-Identifier: MIT */
 #define sandbox_enter confine_truly
-#include "../../sources/sandbox.c"
+#include "../../sources/os/sandbox.c"
 #undef sandbox_enter
 
 #include <stdio.h>
@@ -74,7 +76,8 @@ static void tell_protect(const char *what, void *p, int prot)
 	tell(what, mprotect(p, PROBED, prot) < 0 ? -errno : 0, 0);
 }
 
-/* fd: of a file, to read and to write. reserved: address space without memory, as tables have it. */
+/* fd: a file open for reading and writing. reserved: address space without memory, as tables have
+ * it. */
 static void probe_memory(i32 fd, char *reserved)
 {
 	tell_map("file-read", fd, PROT_READ, MAP_PRIVATE);

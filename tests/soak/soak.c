@@ -1,10 +1,11 @@
-/* soak.c - the program for as many samples as SOAK_SAMPLES says, without waiting: linked in front of libc's clock and
- * write() (ld's --wrap), it lets a second pass whenever the program sleeps, and meanwhile processes and DRM clients of a
- * machine made of files come, work and go. After each sample the counters that the program printed are compared with what
- * was worked; now and then, when nobody is left but the first process, its descriptors and its memory with what they were.
+/* soak.c - runs the program for SOAK_SAMPLES samples without waiting: it wraps libc's clock and
+ * write() (ld's --wrap), advances the time by a second whenever the program sleeps, and meanwhile
+ * starts, runs and ends processes and DRM clients of a machine made of files. After each sample the
+ * printed counters are compared with the simulated work. At times when only the first process is
+ * left, the numbers of descriptors and pages are compared with earlier ones.
  *
- * SOAK_DIR: an empty folder, best in memory. SOAK_STATE: of its pseudo-random numbers. The report goes to descriptor 3.
- * SPDX-License-Identifier: MIT */
+ * SOAK_DIR: an empty folder, preferably in memory. SOAK_STATE: seed of the pseudo-random numbers.
+ * The report goes to descriptor 3. SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,20 +21,20 @@
 #include <stdio.h>
 
 enum { PROCESSES = 4, PER_PROCESS = 4, CLIENTS = PROCESSES * PER_PROCESS, SECOND = 1000000000, ROUND = 1000, WARM = 20,
-       RARE = 2 /* pages that a path may touch which nothing led to before */ };
+       RARE = 2 /* pages that a rarely used code path may touch for the first time */ };
 
 static struct client {
 	bool there;
-	uint64_t id, busy, unread; /* ns; of them not yet shown to a sample */
+	uint64_t id, busy, unread; /* in ns; unread: not yet shown in a sample */
 	int file;
 } clients[CLIENTS];
 
 static struct {
-	uint64_t worked;  /* ns that clients gave, in all */
+	uint64_t worked;  /* in ns, by all clients since the start */
 	uint64_t samples, wanted, ids, starts, state, came, left;
-	uint64_t printed; /* ns, as the last sample has it */
-	long shown;       /* clients, as the last sample has them */
-	bool complete;    /* the last sample was printed, all of it */
+	uint64_t printed; /* in ns, in the last sample */
+	long shown;       /* number of clients in the last sample */
+	bool complete;    /* the last sample was printed completely */
 	int64_t now;
 	int dir;
 	long files, pages;
@@ -58,7 +59,7 @@ static uint64_t random_below(uint64_t n)
 	return (soak.state >> 33) % n;
 }
 
-/* --- the machine ----------------------------------------------------------------------------------------------- */
+/* --- the simulated machine -------------------------------------------------------------------- */
 
 ssize_t __real_write(int fd, const void *b, size_t n);
 
@@ -87,7 +88,7 @@ static void folder(const char *format, int process, const char *leaf)
 		fail("%s: %s", path, strerror(errno));
 }
 
-/* A process of a name and in a cgroup that no other one had. */
+/* Starts a process with a new name in a new cgroup. */
 static void process_start(int process)
 {
 	char text[512];
@@ -131,7 +132,7 @@ static void client_open(int at)
 	soak.came++;
 }
 
-/* What a sample still has open of it can no longer be read, as of a real one. */
+/* An fdinfo file that a sample still has open can no longer be read, as with a real client. */
 static void client_close(int at)
 {
 	struct client *c = &clients[at];
@@ -177,8 +178,8 @@ static long clients_there(void)
 	return n;
 }
 
-/* Before the next sample: what was there at the last one works, some come and go. Nobody works and goes at once: what
- * nothing could have read would be missed rightly. */
+/* Changes the machine before the next sample: clients of the last sample work, some start and some
+ * end. No client works and ends in the same step: the program could not have read its work. */
 static void live(bool quiet)
 {
 	int process = 1 + (int)random_below(PROCESSES - 1), at = (int)random_below(CLIENTS);
@@ -212,7 +213,8 @@ static void live(bool quiet)
 	}
 }
 
-/* All but the first client are gone: what the program holds is what it held. */
+/* All clients but the first have ended: the resources of the program must be those of the last
+ * comparison. */
 static void compare(void)
 {
 	char line[64] = "";
@@ -250,7 +252,7 @@ static void begin(void)
 	client_open(0);
 }
 
-/* --- what stands in front of libc ------------------------------------------------------------------------------ */
+/* --- wrapped functions of libc ---------------------------------------------------------------- */
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
@@ -266,11 +268,11 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 static void check_sample(void)
 {
 	if (!soak.complete)
-		fail("a sample without its end");
+		fail("an incomplete sample");
 	if (soak.printed != soak.worked)
-		fail("%llu ns printed, %llu worked", (unsigned long long)soak.printed, (unsigned long long)soak.worked);
+		fail("%llu ns printed, expected %llu", (unsigned long long)soak.printed, (unsigned long long)soak.worked);
 	if (soak.shown != clients_there())
-		fail("%ld clients printed, %ld there", soak.shown, clients_there());
+		fail("%ld clients printed, expected %ld", soak.shown, clients_there());
 }
 
 int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *left);
@@ -283,7 +285,7 @@ int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *un
 	if (soak.samples)
 		check_sample();
 	if (in_round == ROUND - WARM) {
-		/* A last reading of what worked, then all but one go. */
+		/* One more reading of the work, then all clients but one end. */
 		for (int i = 0; i < CLIENTS; i++)
 			clients[i].unread = 0;
 		for (int i = 1; i < PROCESSES; i++)
@@ -312,7 +314,7 @@ int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *un
 	return 0;
 }
 
-/* Seconds with a point, as ns. */
+/* Converts seconds with decimals to ns. */
 static uint64_t as_ns(const char *p)
 {
 	uint64_t ns = 0;
@@ -338,7 +340,7 @@ static const char *after(const char *text, const char *key)
 	return p ? p + strlen(key) : NULL;
 }
 
-/* Standard output is read here, and goes nowhere. */
+/* Standard output is checked here and discarded. */
 ssize_t __wrap_write(int fd, const void *b, size_t n);
 ssize_t __wrap_write(int fd, const void *b, size_t n)
 {
@@ -357,7 +359,7 @@ ssize_t __wrap_write(int fd, const void *b, size_t n)
 	    !(shown = after(text, "gpustat_clients{dev=\"card0\"} ")) || !after(text, "gpustat_self_cpu_seconds_total "))
 		return (ssize_t)n;
 	if (!after(text, "gpustat_dropped 0\n") || !after(text, "gpustat_unreadable_processes 0\n"))
-		fail("something was dropped, or could not be read");
+		fail("gpustat_dropped or gpustat_unreadable_processes is not 0");
 	soak.printed = as_ns(busy);
 	soak.shown = strtol(shown, NULL, 10);
 	soak.complete = true;

@@ -1,0 +1,187 @@
+/* oasets.c - the metric sets that gpustat oa knows: the files of --metrics, gpu.pack, the built-in
+ * pack, the basic set; writes packs of sets.
+ * SPDX-License-Identifier: MIT */
+#include "commands/commands.h"
+#include "sys.h"
+
+#include <limits.h>
+
+static struct {
+	struct oafile files[MAX_METRICS + 1]; /* those of --metrics, and gpu.pack */
+	const char *names[MAX_METRICS + 1];
+	size_t nfiles;
+	struct oapacker *packer;
+	char *heap;
+} packs;
+
+/* Returns source i of metric sets, in the order of search; *name: its name. NULL: there are no
+ * more. */
+const struct oafile *file_at(size_t i, const char **name)
+{
+	*name = i < packs.nfiles ? packs.names[i] : "built-in";
+	if (i < packs.nfiles)
+		return &packs.files[i];
+	i -= packs.nfiles;
+	return i == 0 ? &oapack : i == 1 ? &oabasic : NULL;
+}
+
+/* Adds the metric sets of a file. fd: its descriptor, or -errno. */
+static bool file_add(const char *name, long fd)
+{
+	struct str text = { 0 };
+	long r = fd < 0 ? fd : sys_map((int)fd, &text.p, &text.e);
+
+	if (r < 0) {
+		say_error(name, r);
+		return false;
+	}
+	if (!oafile_detect(&packs.files[packs.nfiles], text)) {
+		say(name, ": not an XML file or a pack of metric sets", NULL);
+		return false;
+	}
+	packs.names[packs.nfiles++] = name;
+	return true;
+}
+
+static bool file_load(const char *name)
+{
+	return file_add(name, file_open(name, O_RDONLY));
+}
+
+enum { PACK_MOST = 16 << 20 }; /* bytes; all public sets have 511 KB */
+
+/* Adds a pack that no option names, if only those could write it who could also replace the
+ * program. owner: that of the program. A program with capabilities gives its user nothing more:
+ * --metrics takes any file. False: there is no such file, or it is not used. */
+static bool pack_add(const char *path, u32 owner)
+{
+	struct stat st = { 0 };
+	long fd = file_open(path, O_RDONLY | O_NONBLOCK); /* a FIFO must not block */
+	long r = fd < 0 ? fd : sys_fstat((int)fd, &st);
+
+	if (r == -ENOENT || r == -ENOTDIR)
+		return false;
+	if (r == 0 && S_ISREG(st.st_mode) && st.st_size <= PACK_MOST &&
+	    (st.st_uid == 0 || st.st_uid == owner) && !(st.st_mode & (S_IWGRP | S_IWOTH)))
+		return file_add(path, fd);
+	if (r < 0)
+		say_error(path, r);
+	else if (!S_ISREG(st.st_mode))
+		say(path, ": not used: it is not a regular file", NULL);
+	else if (st.st_size > PACK_MOST)
+		say(path, ": not used: it has more than 16 MiB", NULL);
+	else
+		say(path, ": not used: it must belong to root or to the program's owner, and nobody"
+		    " else may write it", NULL);
+	if (fd >= 0)
+		sys_close((int)fd);
+	return false;
+}
+
+/* Adds the pack beside the program, else that of the machine. */
+static void pack_find(void)
+{
+	static const char self[] = "/proc/self/exe", base[] = "gpu.pack";
+	static char beside[PATH_MAX];
+	struct stat st = { 0 };
+	const size_t cap = sizeof(beside) - sizeof(base);
+	long n = sys_readlinkat(AT_FDCWD, self, beside, cap);
+	char *slash = n > 0 && (size_t)n < cap ? strrchr(beside, '/') : NULL;
+
+	if (slash && sys_fstatat(AT_FDCWD, self, &st) == 0) {
+		memcpy(slash + 1, base, sizeof(base));
+		if (pack_add(beside, st.st_uid))
+			return;
+	}
+	pack_add("/usr/share/gpustat/gpu.pack", st.st_uid);
+}
+
+bool load_metrics(void)
+{
+	for (size_t i = 0; i < opt.oa.nmetrics; i++)
+		if (!file_load(opt.oa.metrics[i]))
+			return false;
+	pack_find();
+	return true;
+}
+
+/* Finds the first set with that name, or with that guid, for platform p; NULL: any platform. */
+bool set_find(struct str name, bool by_guid, const struct oaplatform *p, struct oaset *s)
+{
+	const struct oafile *f;
+	const char *where;
+
+	/* An empty name must not match a set that has no name or no guid. */
+	for (size_t i = 0; name.p < name.e && (f = file_at(i, &where)); i++) {
+		struct str at = { 0 };
+
+		while (oaset_next(f, &at, s))
+			if (str_eq(name, by_guid ? str_z(s->guid) : s->name) &&
+			    (!p || oaset_fits(s, p)))
+				return true;
+	}
+	return false;
+}
+
+int set_unknown(struct str name)
+{
+	char text[256];
+
+	str_copy(text, sizeof(text), name);
+	return usage("unknown metric set '", text,
+		     "'; gpustat oa list shows the known ones; " METRICS_REMEDY);
+}
+
+/* --- pack ------------------------------------------------------------------------------------- */
+
+static struct {
+	struct table packer, heap;
+} packs_tables = {
+	.packer = TABLE_ROW(packs.packer, 1, 1, "packs of metric sets"),
+	/* all public metric files: 496 KB */
+	.heap = TABLE_ROW(packs.heap, 2 << 20, 1, "bytes of a pack"),
+};
+
+static long write_pack(void)
+{
+	const struct oapacker *p = packs.packer;
+	const struct buf *parts[] = { &p->list, &p->heap, &p->sets };
+	long fd = file_open(opt.output, O_WRONLY | O_CREAT | O_TRUNC), r = fd;
+
+	for (size_t i = 0; i < LEN(parts) && r >= 0; i++)
+		r = write_all((int)fd, parts[i]->p, parts[i]->n);
+	return r;
+}
+
+int pack(void)
+{
+	char text[256];
+	struct buf why = BUF_Z(text);
+	long r;
+
+	if (opt.nwords < 2 || !opt.output)
+		return usage_z("usage: oa pack XML... -O FILE");
+	if (opt.nwords - 1 > MAX_METRICS)
+		return usage_z("too many files");
+	for (size_t i = 1; i < opt.nwords; i++)
+		if (!file_load(opt.words[i]))
+			return EX_FAIL;
+	close_files();
+	if (!sandbox_file(opt.output, true)) { /* the file does not exist */
+		struct replacement to;
+
+		replace_begin(&to, opt.output);
+		sandbox_folder(to.dir, true);
+	}
+	confine(0);
+	if (!table_has(&packs_tables.packer, 0) ||
+	    !oapack_make(packs.packer, table_buf(&packs_tables.heap), packs.files, packs.nfiles,
+			 &why)) {
+		say("cannot pack: ", buf_z(&why), NULL);
+		return EX_FAIL;
+	}
+	r = write_pack();
+	if (r < 0)
+		say_error(opt.output, r);
+	return r < 0 ? EX_FAIL : EX_OK;
+}

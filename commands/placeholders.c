@@ -1,0 +1,331 @@
+/* placeholders.c - replaces the names in the files of a machine: the same name gets the same
+ * placeholder in all files of a run. SPDX-License-Identifier: MIT */
+#include "commands/commands.h"
+#include "parse.h"
+
+enum { MAX_NAMES = 65536, MADE_BYTES = 64 << 10, COMM_MOST = 15 /* TASK_COMM_LEN - 1 */ };
+enum { SHORT_ID = 32 /* digits of a UUID; the id of a container has 64 */ };
+
+struct name {
+	u64 hash;   /* of the kind and the name; two names of one hash would be one placeholder */
+	u32 number; /* the names of each kind are counted from 1 */
+};
+static u32 nnames;
+static TABLE(struct name, names, MAX_NAMES, 256, "replaced names");
+/* the new text of a file */
+static TABLE(char, made, MADE_BYTES, 4096, "bytes of a text with placeholders");
+
+u32 placeholders[PLACEHOLDER_KINDS];
+
+/* Returns the number of a name. If there is no room for more names it is 0. */
+static u32 name_number(enum placeholder kind, struct str name)
+{
+	u64 hash = hash_quick(name) * 31 + kind;
+
+	for (u32 i = 0; i < nnames; i++)
+		if (names.rows[i].hash == hash)
+			return names.rows[i].number;
+	if (!table_has(&names.t, nnames))
+		return 0;
+	names.rows[nnames] = (struct name){ hash, ++placeholders[kind] };
+	return names.rows[nnames++].number;
+}
+
+static void put_placeholder(struct buf *b, enum placeholder kind, struct str name)
+{
+	static const char *const words[] = {
+		[HIDDEN_COMMAND] = "command", [HIDDEN_GROUP] = "group",
+		[HIDDEN_PATH] = "/path", [HIDDEN_CLIENT] = "client",
+	};
+
+	put_z(b, words[kind]);
+	put_u64(b, name_number(kind, name));
+}
+
+static bool is_alnum(char c)
+{
+	return (u8)(c - '0') < 10 || (u8)((c | 32) - 'a') < 26;
+}
+
+/* Appends a number with leading zeros. It has the length and the separators of the serial number,
+ * which programs that read the capture check. */
+static void put_serial(struct buf *b, struct str serial)
+{
+	u64 n = name_number(HIDDEN_SERIAL, serial);
+	size_t from = b->n;
+
+	put_str(b, serial);
+	for (size_t i = b->n; i > from; i--) {
+		if (!is_alnum(b->p[i - 1]))
+			continue;
+		b->p[i - 1] = (char)('0' + n % 10);
+		n /= 10;
+	}
+}
+
+/* --- files of processes ----------------------------------------------------------------------- */
+
+/* counters.c treats the first three in their own way: they hold devices for other processes. */
+static void put_comm(struct buf *b, struct str comm)
+{
+	static const char known[] = "systemd-logind elogind-daemon seatd";
+
+	if (str_among(comm, known) < str_among(LIT(""), known))
+		put_str(b, comm);
+	else if (str_len(comm))
+		put_placeholder(b, HIDDEN_COMMAND, comm);
+}
+
+/* The newline at the end is not part of the name; others are. */
+static void replace_comm(struct buf *b, struct str text)
+{
+	bool newline = text.p < text.e && text.e[-1] == '\n';
+
+	put_comm(b, (struct str){ text.p, text.e - newline });
+	put_z(b, newline ? "\n" : "");
+}
+
+/* "12 (NAME) S 1 ...": a name may have parentheses, too. */
+static void replace_stat(struct buf *b, struct str text)
+{
+	const char *open = text.p, *end = text.e;
+
+	while (open < end && *open != '(')
+		open++;
+	while (end > text.p && end[-1] != ')')
+		end--;
+	if (end <= open) { /* the file of the machine, or a name without an end */
+		put_str(b, end > text.p ? text : (struct str){ text.p, open });
+		return;
+	}
+	put_str(b, (struct str){ text.p, open + 1 });
+	put_comm(b, (struct str){ open + 1, end - 1 });
+	put_str(b, (struct str){ end - 1, text.e });
+}
+
+/* Calls put() for the value of each line whose key matches, "KEY: VALUE" or with another separator;
+ * the other lines are kept. */
+static void replace_values(struct buf *b, struct str text, char separator, const char *pattern,
+			   void (*put)(struct buf *b, struct str value))
+{
+	struct str rest = text, line, value, word;
+
+	while (str_cut(&rest, '\n', &line)) {
+		value = line;
+		str_cut(&value, separator, &word);
+		if (glob_match(str_z(pattern), word, NULL)) {
+			value = str_trim(value);
+			put_str(b, (struct str){ line.p, value.p });
+			put(b, value);
+		} else {
+			put_str(b, line);
+		}
+		if (line.e < text.e)
+			put_c(b, '\n');
+	}
+}
+
+static void replace_status(struct buf *b, struct str text)
+{
+	replace_values(b, text, ':', "Name", put_comm);
+}
+
+/* The name of the command, as in comm, without its folder and its arguments. */
+static void replace_cmdline(struct buf *b, struct str text)
+{
+	struct str name;
+
+	if (!str_cut(&text, '\0', &name))
+		return;
+	name = str_base(name);
+	put_comm(b, str_of(name.p, str_len(name) < COMM_MOST ? str_len(name) : COMM_MOST));
+	put_c(b, '\0');
+}
+
+static void put_client(struct buf *b, struct str name)
+{
+	if (str_len(name))
+		put_placeholder(b, HIDDEN_CLIENT, name);
+}
+
+static void replace_fdinfo(struct buf *b, struct str text)
+{
+	replace_values(b, text, ':', "drm-client-name", put_client);
+}
+
+/* --- cgroups ---------------------------------------------------------------------------------- */
+
+/* Returns the end of an id at the beginning of s: hex digits, which '-' and '_' may separate. */
+static const char *id_end(struct str s)
+{
+	size_t digits = 0;
+	const char *p = s.p;
+
+	for (; p < s.e; p++) {
+		bool hex = (u8)(*p - '0') < 10 || (u8)(*p - 'a') < 6;
+
+		if (!hex && *p != '-' && *p != '_')
+			break;
+		digits += hex;
+	}
+	while (p > s.p && !is_alnum(p[-1]))
+		p--;
+	return digits >= SHORT_ID ? p : s.p;
+}
+
+/* Words of the names that systemd, container engines and kubelet make. */
+static const char generic[] =
+	"system user session app background init slice scope service socket mount docker libpod "
+	"kubepods besteffort burstable guaranteed pod cri containerd crio conmon podman lxc "
+	"payload monitor machine qemu buildkit snap flatpak run ecs garden machines vte spawn dbus "
+	"systemd nspawn kubelet nerdctl ecstasks";
+
+/* A word of such a name, a number or an id is not the name of a person or program. */
+static void put_word(struct buf *b, struct str word)
+{
+	u64 n;
+
+	if (scan_u64(word, &n) == word.e || str_among(word, generic) < str_among(LIT(""), generic))
+		put_str(b, word);
+	else
+		put_placeholder(b, HIDDEN_GROUP, word);
+}
+
+static void put_cgroup(struct buf *b, struct str path)
+{
+	while (path.p < path.e) {
+		struct str word = { path.p, path.p }, id = path;
+
+		str_skip_z(&id, "pod");
+		id.e = id_end(id);
+		if (id.p < id.e) {
+			put_str(b, (struct str){ path.p, id.p });
+			put_serial(b, id);
+			path.p = id.e;
+			continue;
+		}
+		if (str_skip_z(&path, "\\x2d")) { /* systemd's spelling of '-' */
+			put_z(b, "\\x2d");
+			continue;
+		}
+		while (word.e < path.e && (is_alnum(*word.e) || (u8)*word.e > 127))
+			word.e++;
+		if (word.p == word.e)
+			put_c(b, *word.e++);
+		else
+			put_word(b, word);
+		path.p = word.e;
+	}
+}
+
+/* "0::/PATH", "4:memory,cpu:/PATH" */
+static void replace_cgroup(struct buf *b, struct str text)
+{
+	struct str rest = text, line, path, part;
+
+	while (str_cut(&rest, '\n', &line)) {
+		path = line;
+		str_cut(&path, ':', &part);
+		str_cut(&path, ':', &part);
+		put_str(b, (struct str){ line.p, path.p });
+		put_cgroup(b, path);
+		if (line.e < text.e)
+			put_c(b, '\n');
+	}
+}
+
+/* --- serial numbers --------------------------------------------------------------------------- */
+
+static void replace_serial(struct buf *b, struct str text)
+{
+	put_serial(b, text);
+}
+
+/* "GPU UUID: 	 GPU-0b5c1d2e-..." */
+static void put_uuid(struct buf *b, struct str uuid)
+{
+	if (str_skip_z(&uuid, "GPU-"))
+		put_z(b, "GPU-");
+	put_serial(b, uuid);
+}
+
+static void replace_uuids(struct buf *b, struct str text)
+{
+	replace_values(b, text, ':', "*UUID*", put_uuid);
+}
+
+/* sysfs of AMD's compute driver: node_show() of kfd_topology.c prints "unique_id 1234". */
+static void replace_properties(struct buf *b, struct str text)
+{
+	replace_values(b, text, ' ', "unique_id", put_serial);
+}
+
+/* --- all files -------------------------------------------------------------------------------- */
+
+/* The files that have names: their path, and its last part. */
+static const struct namerule {
+	const char *path, *leaf;
+	void (*replace)(struct buf *b, struct str text);
+} rules[] = {
+	{ "proc/*", "comm", replace_comm },
+	{ "proc/*", "stat", replace_stat },
+	{ "proc/*", "status", replace_status },
+	{ "proc/*", "cmdline", replace_cmdline },
+	{ "proc/*", "cgroup", replace_cgroup },
+	{ "proc/*/fdinfo/*", "*", replace_fdinfo },
+	{ "proc/*", "information", replace_uuids },
+	{ "sys/*", "properties", replace_properties },
+	{ "*", "unique_id", replace_serial }, /* amdgpu */
+	{ "*", "*serial*", replace_serial },
+	{ "*", "*uuid*", replace_serial },
+};
+
+static const struct namerule *rule_find(struct str path)
+{
+	for (size_t i = 0; i < LEN(rules); i++)
+		if (glob_match(str_z(rules[i].leaf), str_base(path), NULL) &&
+		    glob_match(str_z(rules[i].path), path, NULL))
+			return &rules[i];
+	return NULL;
+}
+
+bool placeholders_apply(struct str path)
+{
+	return rule_find(path);
+}
+
+size_t placeholders_put(struct str path, char *b, size_t n, size_t cap)
+{
+	const struct namerule *r = rule_find(path);
+	struct buf text = table_buf(&made.t);
+
+	if (!r)
+		return n;
+	r->replace(&text, str_of(b, n));
+	n = text.n < cap ? text.n : cap;
+	memcpy(b, text.p, n);
+	return n;
+}
+
+/* The links of descriptors: device nodes and objects without a path are kept. Deeper folders of
+ * /dev have files with names that users chose: /dev/shm, /dev/mqueue, /dev/hugepages. */
+size_t placeholders_put_link(struct str path, char *b, size_t n, size_t cap)
+{
+	static const char *const kept[] = { "/dev/dri/", "/dev/accel/", "anon_inode:", "pipe:[",
+					    "socket:[" };
+	struct str text = str_of(b, n), rest = text;
+	char name[32];
+	struct buf to = BUF(name);
+
+	if (!glob_match(LIT("proc/*/fd/*"), path, NULL) ||
+	    (str_skip_z(&rest, "/dev/") && !memchr(rest.p, '/', str_len(rest))))
+		return n;
+	rest = text;
+	for (size_t i = 0; i < LEN(kept); i++)
+		if (str_skip_z(&rest, kept[i]))
+			return n;
+	put_placeholder(&to, HIDDEN_PATH, text);
+	n = to.n < cap ? to.n : cap;
+	memcpy(b, name, n);
+	return n;
+}

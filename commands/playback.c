@@ -1,0 +1,448 @@
+/* playback.c - top --replay: the samples of a recorded run, forwards and backwards.
+ * SPDX-License-Identifier: MIT */
+#include "commands/commands.h"
+#include "sys.h"
+
+enum class { C_DEVICE, C_CLIENT, C_PROCESS, CLASSES };
+
+enum {
+	TEXT_BYTES = 16 << 20,     /* of 10 000 clients */
+	SEEK_BYTES = 1 << 20,      /* read before a sample for its graph and its clients */
+	SEEK_MOST = 64 << 20,
+	MAX_WAIT = 7 * 24 * 3600,  /* s between two samples: more is not a pace */
+};
+
+/* A client or process: the text of its record. */
+struct row {
+	u64 id;
+	u32 at, n;
+};
+
+/* The rows of the last sample that had records of a class, from C_CLIENT on, and their tables. */
+static struct kept {
+	struct row *rows;
+	char *text;
+	struct table rows_table, text_table;
+} kept[CLASSES - C_CLIENT] = {
+	{
+		.rows_table = TABLE_ROW(kept[0].rows, MAX_CLIENTS, 64, "recorded clients"),
+		.text_table = TABLE_ROW(kept[0].text, TEXT_BYTES, 64 << 10,
+					"bytes of recorded clients"),
+	},
+	{
+		.rows_table = TABLE_ROW(kept[1].rows, MAX_CLIENTS, 64,
+					"recorded processes"),
+		.text_table = TABLE_ROW(kept[1].text, TEXT_BYTES, 64 << 10,
+					"bytes of recorded processes"),
+	},
+};
+
+static struct {
+	struct runfile file;
+	bool plain;            /* there was a record that is not a summary */
+	u32 n[CLASSES], used[CLASSES];
+	u64 ids[MAX_DEVICES];  /* of the devices of the sample */
+	i64 times[CLASSES], dt; /* of the sample, in us */
+	/* the next record, which is not part of the sample */
+	struct {
+		char *p, *e;
+		u64 at, id;
+		i64 time, dt;
+		u8 class;
+		bool is;
+	} next;
+	struct record *filled; /* by put_field() */
+	bool keeps_names;      /* names of instances are kept for later frames */
+} play;
+
+struct playback playback;
+
+/* --- a record --------------------------------------------------------------------------------- */
+
+/* Converts a value of JSON to the unit of the column. A number that is too large becomes the
+ * largest one; digits that the column does not have are cut. */
+static void value_convert(struct val *v, const struct column *c)
+{
+	u8 point = units[c->unit].point;
+
+	for (; v->point < point; v->point++)
+		v->n = v->n < UINT64_MAX / 10 ? v->n * 10 : UINT64_MAX;
+	for (; v->point > point; v->point--)
+		v->n /= 10;
+	v->point = 0;
+	v->unit = c->unit;
+}
+
+static void put_field(struct runrec *j, const struct column *c, struct str inst,
+		      const struct val *v)
+{
+	struct val x = *v;
+
+	(void)j;
+	if (!c || (c->when & W_META) || c->unit == U_SECONDS)
+		return;
+	if (x.type == V_INT)
+		value_convert(&x, c);
+	record_put(play.filled, c, play.keeps_names ? inst_keep(inst) : inst, &x);
+}
+
+static bool record_fill(struct record *r, const struct entity *e, struct str text, bool keep)
+{
+	struct runrec j;
+
+	record_clear(r, e);
+	if (!runrec_read(&j, text))
+		return false;
+	play.filled = r;
+	play.keeps_names = keep;
+	runrec_values(&j, text, true, put_field);
+	return true;
+}
+
+static u64 id_of(const struct runrec *j)
+{
+	u64 h = 0;
+
+	for (size_t i = 0; i < ID_COUNT; i++)
+		h = hash64_more(h + i, j->id.text[i]);
+	return h;
+}
+
+/* --- devices ---------------------------------------------------------------------------------- */
+
+static i32 node_number(struct str dev, const char *prefix)
+{
+	u64 n;
+
+	return str_skip_z(&dev, prefix) && scan_u64(dev, &n) == dev.e && n <= INT32_MAX ? (i32)n :
+											   -1;
+}
+
+static void copy_label(char *to, size_t cap, const struct record *r, const char *field)
+{
+	const struct val *v = record_get(r, NULL, field);
+
+	str_copy(to, cap, v && v->type == V_TEXT ? v->s : (struct str){ 0 });
+}
+
+/* Returns the device of this name, which is added if it is new; NONE: there is no room. The place
+ * of a device that is gone is used again. */
+static u32 device_named(struct str dev)
+{
+	u32 n, gone = NONE;
+	struct device *d;
+
+	if (dev.p == dev.e || str_len(dev) >= sizeof(d->dev))
+		return NONE;
+	for (n = 1; n <= nrows.devices; n++) {
+		if (str_eq(str_z(devices[n].dev), dev))
+			return n;
+		gone = devices[n].gone ? n : gone;
+	}
+	n = device_add();
+	if (n == NONE && gone != NONE) {
+		devices[gone].e.used = false;
+		n = device_add();
+	}
+	if (n == NONE)
+		return NONE;
+	d = &devices[n];
+	str_copy(d->dev, sizeof(d->dev), dev);
+	d->card = node_number(dev, "card");
+	d->render = node_number(dev, "renderD");
+	d->accel = node_number(dev, "accel");
+	return n;
+}
+
+/* Shows the device of a record: its values, or those of a client only the labels. */
+static void device_take(struct str dev, struct str text, bool values)
+{
+	u32 n = device_named(dev);
+	struct device *d = &devices[n];
+
+	if (n == NONE) {
+		registry.dropped++;
+		return;
+	}
+	d->gone = false;
+	if (!values && d->driver[0])
+		return;
+	if (!record_fill(&rec, &d->e, text, true))
+		return;
+	copy_label(d->driver, sizeof(d->driver), &rec, "driver");
+	copy_label(d->pdev, sizeof(d->pdev), &rec, "pdev");
+	if (values) {
+		copy_label(d->state, sizeof(d->state), &rec, "state");
+		copy_label(d->name, sizeof(d->name), &rec, "name");
+	} else {
+		record_clear(&rec, &d->e);
+	}
+	top_device(&rec, !values);
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static void row_take(u8 class, u64 id, struct str text)
+{
+	struct kept *k = &kept[class - C_CLIENT];
+	u32 n = play.n[class], used = play.used[class], len = (u32)str_len(text);
+
+	if (n == MAX_CLIENTS - 1 || !table_has(&k->rows_table, n) ||
+	    !table_has(&k->text_table, used + len - 1)) {
+		registry.dropped++;
+		return;
+	}
+	memcpy(k->text + used, text.p, len);
+	k->rows[n] = (struct row){ id, used, len };
+	play.n[class] = n + 1;
+	play.used[class] = used + len;
+}
+
+/* Finds the next record of a device, client or process. Returns false at the end of the file. */
+static bool next_find(void)
+{
+	char *p, *e;
+
+	play.file.ended = false; /* the file may have grown */
+	while (!play.next.is && runfile_next(&play.file, &p, &e) > 0) {
+		struct runrec j;
+		u8 class;
+
+		if (!runrec_read(&j, (struct str){ p, e })) {
+			runfile_bad(&play.file, NULL);
+			continue;
+		}
+		class = (u8)str_among(j.id.text[ID_KIND], "device client process");
+		if (class == CLASSES || !str_len(j.id.text[ID_DEV]) ||
+		    (j.summary.p && (play.plain || !str_is(j.summary, "avg"))))
+			continue;
+		play.plain |= !j.summary.p;
+		play.next.p = p;
+		play.next.e = e;
+		play.next.at = play.file.row_at;
+		play.next.id = id_of(&j);
+		play.next.time = j.time;
+		play.next.dt = j.dt;
+		play.next.class = class;
+		play.next.is = true;
+	}
+	return play.next.is;
+}
+
+static bool has_id(u8 class, u64 id)
+{
+	bool has = false;
+
+	for (u32 i = 0; i < play.n[class]; i++)
+		has |= (class == C_DEVICE ? play.ids[i] : kept[class - C_CLIENT].rows[i].id) == id;
+	return has;
+}
+
+/* Returns whether the next record begins another sample. A sample has the records of one time of
+ * each class. Runs of several kinds may write to one file: the records of devices begin a sample,
+ * those of clients and processes that are read until the next are part of it. Without times, a
+ * sample ends at the first record that is about the same entity as another one. */
+static bool sample_ends(u8 begun)
+{
+	u8 class = play.next.class;
+	i64 time = play.next.time, was = -1, dt = play.dt > play.next.dt ? play.dt : play.next.dt;
+
+	if (begun >> (class + 1)) /* a later class has begun */
+		return true;
+	if (begun >> class & 1)
+		return time >= 0 && play.times[class] >= 0 ? time != play.times[class] :
+							     has_id(class, play.next.id);
+	for (u8 i = 0; i < class; i++)
+		was = begun >> i & 1 ? play.times[i] : was;
+	return begun && time >= 0 && was >= 0 && dt > 0 && (time < was || time - was > dt);
+}
+
+static void class_begin(u8 class)
+{
+	play.n[class] = play.used[class] = 0;
+	play.times[class] = play.next.time;
+	for (u32 i = 1; i <= nrows.devices && class == C_DEVICE; i++)
+		devices[i].gone = true;
+}
+
+static void record_take(void)
+{
+	struct str text = { play.next.p, play.next.e };
+	u8 class = play.next.class;
+	struct runrec j;
+	char dev[sizeof(devices[0].dev) + 1];
+
+	if (!runrec_read(&j, text))
+		return;
+	str_copy(dev, sizeof(dev), j.id.text[ID_DEV]); /* the text is overwritten */
+	device_take(str_z(dev), text, class == C_DEVICE);
+	if (class != C_DEVICE)
+		row_take(class, play.next.id, text);
+	else if (play.n[class] < MAX_DEVICES)
+		play.ids[play.n[class]++] = play.next.id;
+}
+
+/* Returns the time until the next sample, in ns; -1: there is none. The interval of its rates
+ * counts where the difference of the times is not plausible: a second run may have been appended
+ * much later, or the clock was set. */
+static i64 wait_find(void)
+{
+	i64 dt, gap, most;
+
+	if (!next_find())
+		return -1;
+	dt = play.next.dt;
+	gap = playback.time >= 0 && play.next.time >= 0 ? play.next.time - playback.time : -1;
+	most = 2 * (dt > play.dt ? dt : play.dt);
+	if (gap <= 0 || (most > 0 && gap > most))
+		gap = dt;
+	if (gap > (i64)MAX_WAIT * 1000000)
+		gap = (i64)MAX_WAIT * 1000000;
+	return gap > 0 ? gap * 1000 : opt.interval;
+}
+
+/* Reads the next sample. Returns false at the end of the file; the last sample stays. */
+bool playback_next(void)
+{
+	u8 begun = 0;
+
+	if (!next_find()) {
+		playback.wait = -1;
+		return false;
+	}
+	registry.dropped = 0;
+	playback.at = play.next.at;
+	playback.time = play.next.time;
+	play.dt = play.next.dt;
+	while (next_find() && !sample_ends(begun)) {
+		if (!(begun >> play.next.class & 1))
+			class_begin(play.next.class);
+		begun |= (u8)(1 << play.next.class);
+		record_take();
+		play.next.is = false;
+	}
+	playback.wait = wait_find();
+	playback.malformed = play.file.bad;
+	return true;
+}
+
+/* --- moving in the file ----------------------------------------------------------------------- */
+
+static void go_to(u64 at)
+{
+	memset(play.n, 0, sizeof(play.n));
+	play.next.is = false;
+	for (u32 i = 1; i <= nrows.devices; i++)
+		devices[i].gone = true;
+	top_forget();
+	runfile_seek(&play.file, at);
+}
+
+void playback_begin(void)
+{
+	go_to(0);
+	playback_next();
+}
+
+/* Shows the last sample that begins before a place in the file. The samples before it are read for
+ * the graphs, and for clients that have records in other samples. */
+static void show_before(u64 place)
+{
+	u64 size = SEEK_BYTES, first, from;
+
+	do {
+		from = place > size ? place - size : 0;
+		first = UINT64_MAX;
+		go_to(from);
+		while (next_find() && play.next.at < place && playback_next())
+			first = first < playback.at ? first : playback.at;
+		size *= 4;
+		/* the first sample may have begun before `from` */
+	} while (from && size <= SEEK_MOST && (first == UINT64_MAX || first == playback.at) &&
+		 !stopped);
+	if (first == UINT64_MAX)
+		playback_begin();
+}
+
+static u64 file_size(void)
+{
+	struct stat st;
+
+	return sys_fstat(play.file.fd, &st) == 0 ? (u64)st.st_size : 0;
+}
+
+void playback_end(void)
+{
+	show_before(file_size());
+}
+
+void playback_back(void)
+{
+	show_before(playback.at);
+}
+
+/* Returns the place of the sample in the file, in per cent. */
+u8 playback_percent(void)
+{
+	u64 size = file_size();
+
+	return playback.wait < 0 || !size ? 100 : (u8)muldiv(playback.at, 100, size);
+}
+
+/* --- the rows of a sample --------------------------------------------------------------------- */
+
+static u8 shown_class(void)
+{
+	return play.n[C_CLIENT] ? C_CLIENT : C_PROCESS;
+}
+
+u32 playback_rows(void)
+{
+	return play.n[shown_class()];
+}
+
+u32 playback_id(u32 row)
+{
+	return (u32)kept[shown_class() - C_CLIENT].rows[row].id | 1;
+}
+
+/* Makes the record of a client or process. */
+void playback_record(struct record *r, u32 row)
+{
+	const struct kept *k = &kept[shown_class() - C_CLIENT];
+	const struct row *w = &k->rows[row];
+
+	record_fill(r, &devices[0].e, str_of(k->text + w->at, w->n), false);
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+/* Opens the file, and reads the first sample. Returns an exit code, or -1 to continue. */
+int playback_open(const char *name)
+{
+	long fd = file_open(name, O_RDONLY | O_NONBLOCK /* a FIFO would wait for a writer */);
+	struct stat st;
+
+	play.file = (struct runfile){ .name = name, .fd = (int)fd, .loose = true, .silent = true };
+	if (fd >= 0 && sys_fstat((int)fd, &st) == 0 && !S_ISREG(st.st_mode)) {
+		say(name, ": not a regular file", NULL);
+		return EX_FAIL;
+	}
+	if (fd < 0) {
+		say_error(name, fd);
+		return EX_FAIL;
+	}
+	confine_to_opened();
+	if (playback_next())
+		return -1;
+	say(name, play.file.begun && !play.file.is_json ? ": not JSON of gpustat; write it with "
+	    "-o json" : ": no record of a device, client or process; write it with -o json", NULL);
+	return EX_FAIL;
+}
+
+/* Reports malformed lines. Returns whether there was none. */
+bool playback_close(void)
+{
+	runfile_end(&play.file);
+	return play.file.bad == 0;
+}

@@ -1,0 +1,123 @@
+/* confine.c - the privileges, system calls and files that a command keeps after its start.
+ * SPDX-License-Identifier: MIT */
+#include "built.h"
+#include "commands/shared/shared.h"
+#include "sources/device/device.h"
+#include "sources/drm/drm.h"
+#include "sys.h"
+
+/* Functions of optional features, which are not called if these are left out. */
+#pragma weak vcio_fd
+#pragma weak iterator_load
+#pragma weak iterator_state
+
+/* Drops the privileges that neither the files named by options nor the command need. With --proc or
+ * --sys the command itself needs none, since those files are not the kernel's. Returns false with a
+ * message on errors. */
+bool drop_privileges(void)
+{
+	u8 files = opt.output || opt.state || opt.oa.record || opt.control ||
+		   opt.cmd->with & WITH_MUNIN ? MAY_READ | MAY_WRITE : MAY_READ;
+	bool reads = opt.oa.replay || is_oa_list_or_pack();
+	u8 may = reads ? 0 : opt.cmd->privileges;
+	long r = privilege_begin(opt.proc || opt.sys ? 0 : may, files | may, opt.command);
+
+	if (r < 0)
+		say_error("capabilities", r);
+	return r >= 0;
+}
+
+/* Closes the file system to a command that reads no other process and only files that it names
+ * before confine(). The folder of a file that -O replaces stays writable. */
+void close_files(void)
+{
+	if (opt.no_sandbox)
+		return;
+	sandbox_close_files();
+	sandbox_folder(sink_folder(), true);
+}
+
+static void say_without(const char *what, long r)
+{
+	if (opt.verbose && r < 0 && r != -ECANCELED)
+		say(what, error_text(r), NULL);
+}
+
+/* -v: reports how the descriptors of processes are found. */
+static void say_iterator(void)
+{
+	const struct iterator_state *s = iterator_state();
+	char text[128];
+	struct buf b = BUF_Z(text);
+
+	put_z(&b, s->reason ? "descriptors: a scan of /proc: " :
+			      "descriptors: the kernel's iterator");
+	put_z(&b, s->reason ? s->reason : "");
+	put_z(&b, s->error ? ": " : "");
+	put_z(&b, s->error ? error_text(s->error) : "");
+	say_z(buf_z(&b));
+}
+
+/* Loads the kernel's iterator of descriptors for a command that looks at the processes once, and
+ * gives up the right to do so. */
+static void iterator_prepare(void)
+{
+	bool doctor = opt.cmd->with & WITH_DOCTOR;
+
+	if (!(opt.cmd->privileges & MAY_BPF))
+		return;
+	if (!opt.proc && !opt.interval && !opt.on_stdin) {
+		iterator_load(doctor, doctor || opt.sys);
+		if (opt.verbose && !doctor)
+			say_iterator();
+	}
+	privilege_drop(MAY_BPF, opt.cmd->privileges & (u8)~MAY_BPF);
+}
+
+/* Installs the filter of system calls and Landlock. From here on, only the system calls of the
+ * command are permitted. child: the PID of its command, which has been forked, or 0. */
+void confine(i32 child)
+{
+	static bool done;
+	u16 calls = opt.cmd->calls | opt.calls;
+
+	if (HAS(bpf) && !done)
+		iterator_prepare();
+	if (opt.no_sandbox || done)
+		return;
+	done = true;
+	if (HAS(nvidia) && calls & CALLS_WATCH && !opt.proc && !opt.sys)
+		nvidia_admit();
+	if (opt.oa.replay)
+		calls &= (u16)~CALLS_WATCH;
+	if (opt.state || sink_folder() >= 0)
+		calls |= CALLS_REPLACE;
+	if (opt.profiling || (opt.nwords && opt.cmd->with & WITH_OA)) /* oa pack */
+		calls |= CALLS_WRITE;
+	if (calls & CALLS_WATCH && !privilege_has(MAY_READ))
+		calls |= CALLS_GETFD;
+	if (opt.http) /* confined before it reads the request: counters are opened later */
+		calls |= opt.cmd->with & WITH_NAMED ?
+			 CALLS_NET | CALLS_OPEN_PERF | CALLS_WRITE : CALLS_NET;
+	if (HAS(vcio) && calls & CALLS_WATCH)
+		sandbox_ioctl(vcio_fd(), VCIO_REQUEST);
+	sandbox_enter(calls, child);
+	say_without("no filter of system calls: ", sandbox.filter);
+	say_without("no Landlock: ", sandbox.landlock);
+}
+
+/* Drops all privileges but `may`, and those to replace a file or to stop a command. The caller has
+ * opened everything else. */
+void keep_privileges(u8 may)
+{
+	privilege_keep(may | (opt.output && sink_gathers() ? MAY_WRITE : 0) |
+		       (opt.command ? MAY_KILL : 0));
+}
+
+/* Confines a command that has opened all files that it reads. */
+void confine_to_opened(void)
+{
+	close_files();
+	confine(0);
+	keep_privileges(0);
+}

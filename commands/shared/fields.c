@@ -1,0 +1,304 @@
+/* fields.c - checks of the fields that -f names: names that no record has, values that appear after
+ * the header; the end and the columns of a file that the output is appended to.
+ * SPDX-License-Identifier: MIT */
+#include "commands/shared/shared.h"
+#include "sys.h"
+
+/* --- names that no record has ----------------------------------------------------------------- */
+
+/* The states of a pattern. It is wrong if the records have its group, but not its instance; a group
+ * without instances may get any. */
+enum { PATTERN_NEW, PATTERN_WRONG, PATTERN_SAID, PATTERN_FOUND };
+enum { MAX_NEAREST = 16, NEAREST_BYTES = 96 };
+
+/* The state of each pattern of -f. */
+static struct {
+	u8 found[MAX_PATTERNS]; /* PATTERN_* */
+	struct {
+		u32 edits;
+		char name[NEAREST_BYTES]; /* "": too long */
+	} nearest[MAX_NEAREST];           /* of the first patterns */
+} named;
+
+/* Keeps the name of a field if it is nearer to pattern i than those before. rest: the pattern
+ * without its group. */
+static void nearest_put(size_t i, struct str rest, const struct field *f)
+{
+	const struct str parts[] = { f->inst, str_z(f->col->member) };
+	char text[NEAREST_BYTES];
+	struct buf b = BUF_Z(text);
+
+	for (size_t from = 0; from < LEN(parts); from++) {
+		u32 edits;
+		size_t group;
+
+		b.n = 0;
+		put_z(&b, f->col->group);
+		put_c(&b, '.');
+		group = b.n;
+		put_text(&b, parts[from]);
+		if (from == 0 && str_len(parts[1]) && memchr(rest.p, '.', str_len(rest))) {
+			put_c(&b, '.');
+			put_text(&b, parts[1]);
+		}
+		edits = text_distance(rest, (struct str){ b.p + group, b.p + b.n });
+		if (b.full || !str_len(parts[from]) ||
+		    (named.nearest[i].name[0] && edits >= named.nearest[i].edits))
+			continue;
+		named.nearest[i].edits = edits;
+		str_copy(named.nearest[i].name, NEAREST_BYTES, str_z(buf_z(&b)));
+	}
+}
+
+/* Returns whether records of this kind can have the field that the pattern names, but this run's do
+ * not: a rate with --raw, a total without it. rest: the pattern without the group of f. */
+static bool is_of_other_mode(const struct field *f, struct str rest, u8 kind)
+{
+	struct str member = rest;
+
+	if (!str_skip(&member, f->inst) || !str_skip_z(&member, "."))
+		member = rest;
+	for (const struct column *c = columns; c < columns + ncolumns; c++)
+		if (c->when & 1u << kind && c->group && strcmp(c->group, f->col->group) == 0 &&
+		    str_eq(member, str_z(c->member)))
+			return true;
+	return false;
+}
+
+static void pattern_note(size_t i, struct str pattern, const struct record *r)
+{
+	for (size_t k = 0; k < r->n; k++) {
+		const struct field *f = &r->f[k];
+		struct str rest = pattern;
+
+		if (field_match(f, pattern)) {
+			named.found[i] = PATTERN_FOUND;
+			return;
+		}
+		if (f->empty || !f->col->group || !str_skip_z(&rest, f->col->group) ||
+		    !str_skip_z(&rest, "."))
+			continue;
+		if (is_of_other_mode(f, rest, r->kind)) {
+			named.found[i] = PATTERN_FOUND;
+			return;
+		}
+		if (named.found[i] == PATTERN_NEW)
+			named.found[i] = PATTERN_WRONG;
+		if (i < MAX_NEAREST && named.found[i] == PATTERN_WRONG)
+			nearest_put(i, rest, f);
+	}
+}
+
+static void say_wrong(size_t i)
+{
+	const char *near = i < MAX_NEAREST ? named.nearest[i].name : "";
+	char text[MAX_NAME + NEAREST_BYTES + 96];
+	struct buf b = BUF_Z(text);
+
+	named.found[i] = PATTERN_SAID;
+	put_text(&b, opt.out.patterns[i]);
+	put_z(&b, opt.cmd->kind == K_DEVICE ? "': no device has this field" :
+					      "': no record has this field");
+	put_z(&b, near[0] ? "; the nearest name is " : "; -f help lists the groups");
+	put_z(&b, near);
+	say("'", buf_z(&b), NULL);
+}
+
+/* --- values that appear after the header ------------------------------------------------------ */
+
+static struct {
+	char names[512]; /* " a b c " */
+	size_t n, said;  /* bytes of names: all; those of which a message was printed */
+	bool full;
+	const char *file; /* the columns are those of this file; NULL: of this run */
+} late;
+
+static void late_add(const struct field *f)
+{
+	char text[MAX_NAME + 64];
+	struct buf name = BUF(text), all = { late.names, late.n, sizeof(late.names), false };
+
+	put_c(&name, ' ');
+	if (f->col->group && strcmp(f->col->group, "counter") == 0)
+		put_text(&name, f->inst);
+	else
+		put_leaf(&name, f->col, f->inst);
+	put_c(&name, ' ');
+	if (str_find(str_of(late.names, late.n), str_of(name.p, name.n)))
+		return;
+	all.n -= all.n > 0; /* two names share the blank between them */
+	put_str(&all, str_of(name.p, name.n));
+	if (!all.full && !name.full)
+		late.n = all.n;
+	else if (!late.full)
+		say_z("no column for further fields after the header");
+	late.full |= all.full || name.full;
+}
+
+/* Notes the fields of a record that have no column. With a header, line gets new columns and one
+ * more header; in the other formats all rows have the columns of the header. */
+static void late_note(struct out *o, const struct record *r)
+{
+	static bool full;
+	bool grows = format_has_one_line(o->fmt) && !o->no_header && !o->one_line && !full;
+
+	for (size_t i = 0; i < r->n; i++) {
+		if (!out_lacks(o, &r->f[i]))
+			continue;
+		if (!grows) {
+			late_add(&r->f[i]);
+			continue;
+		}
+		out_measure(o, r);
+		full = o->headed = out_lacks(o, &r->f[i]);
+		return;
+	}
+}
+
+static void say_late(void)
+{
+	late.names[late.n - 1] = '\0';
+	say("no column for", late.names + late.said, late.file ?
+	    ": the header of the file has none; a new file has it" :
+	    ": it appeared after the header; the next run has it");
+	late.names[late.n - 1] = ' ';
+	late.said = late.n - 1;
+}
+
+/* --- all checks ------------------------------------------------------------------------------- */
+
+/* Called for each record before it is written. */
+void fields_note(struct out *o, const struct record *r)
+{
+	static bool noted;
+
+	if (r->steady && noted)
+		return;
+	noted = true;
+	for (size_t i = 0; i < o->npatterns; i++)
+		if (named.found[i] != PATTERN_FOUND)
+			pattern_note(i, o->patterns[i], r);
+	if (o->headed && o->npatterns && format_has_field_columns(o->fmt))
+		late_note(o, r);
+}
+
+/* Called after each sample: prints what is new. */
+void fields_say(void)
+{
+	for (size_t i = 0; i < opt.out.npatterns; i++)
+		if (named.found[i] == PATTERN_WRONG)
+			say_wrong(i);
+	if (late.n > late.said + 1)
+		say_late();
+}
+
+/* Returns whether -f named a field that no record of the run had. */
+bool fields_wrong(void)
+{
+	bool wrong = false;
+
+	for (size_t i = 0; i < opt.out.npatterns; i++)
+		wrong |= named.found[i] == PATTERN_WRONG || named.found[i] == PATTERN_SAID;
+	return wrong;
+}
+
+/* --- a file that the output is appended to ---------------------------------------------------- */
+
+static void say_header(const char *why)
+{
+	say(opt.output, ": its header is not used: ", why);
+}
+
+/* Takes the next cell of a row of CSV, and removes its quotes in place, and the ' of a text that a
+ * spreadsheet would take for a formula. *at: NULL after the last. */
+static bool cell_next(char **at, const char *end, struct str *cell)
+{
+	char *p = *at, *to = p;
+	bool quoted = p && p < end && *p == '"';
+
+	if (!p)
+		return false;
+	cell->p = p;
+	for (p += quoted; p < end && (quoted || *p != ','); p++) {
+		if (*p == '"' && quoted && (p + 1 == end || p[1] != '"'))
+			quoted = false;
+		else
+			*to++ = *(p += *p == '"' && quoted);
+	}
+	cell->e = to;
+	*cell = csv_unguarded(*cell);
+	*at = p < end ? p + 1 : NULL;
+	return true;
+}
+
+/* Takes the columns from the header of the CSV file that the output is appended to. fd: to read it,
+ * or -errno. */
+static void columns_take(long fd)
+{
+	struct out *o = &opt.out;
+	/* The columns of a header store no instance: their memory has the header. */
+	char *text = (char *)&o->insts;
+	long n = fd < 0 ? fd : sys_pread((int)fd, text, sizeof(o->insts), 0);
+	const char *end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
+	bool known = false, is_long;
+	struct str title;
+
+	if (end && end > text && end[-1] == '\r')
+		end--;
+	if (end && end - text >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+		text += 3; /* a byte order mark */
+	if (!end) {
+		say_header(n < 0 ? error_text(n) : "it is too long or has no end");
+		return;
+	}
+	is_long = str_find((struct str){ text, end }, LIT("field,instance,value"));
+	if (is_long != (o->npatterns == 0))
+		say_header(is_long ? "it is one without -f" : "it is one with -f");
+	if (is_long || o->npatterns == 0)
+		return;
+	while (cell_next(&text, end, &title)) {
+		known |= pattern_known(title, opt.cmd->kind);
+		for (size_t i = 0; i < o->npatterns; i++) /* they may be counters */
+			known |= glob_match(o->patterns[i], title, NULL);
+		out_add_title(o, title);
+	}
+	o->headed = known && !o->lost;
+	late.file = opt.output;
+	if (o->headed)
+		return;
+	say_header("its columns are not fields of these records");
+	o->ncells = o->lost = 0;
+	late.file = NULL;
+}
+
+static bool is_cut; /* the file does not end with a newline: a full disk has cut the last record */
+
+/* Looks at the file that was opened for appending: at its end, and for CSV at its header. */
+void append_begin(void)
+{
+	char path[] = "/proc/self/fd/0", last = '\n';
+	struct stat st;
+	long fd;
+
+	if ((!opt.output && out_fd > 9) || sys_fstat(out_fd, &st) < 0 ||
+	    !S_ISREG(st.st_mode) || st.st_size == 0 || !(sys_fcntl(out_fd, F_GETFL, 0) & O_APPEND))
+		return;
+	path[sizeof(path) - 2] = (char)('0' + out_fd % 10); /* one digit is enough */
+	fd = file_open(opt.output ? opt.output : path, O_RDONLY);
+	if (fd >= 0)
+		sys_pread((int)fd, &last, 1, (u64)st.st_size - 1);
+	is_cut = last != '\n' && !format_is_binary(opt.out.fmt);
+	if (opt.output && format_has_field_columns(opt.out.fmt) &&
+	    format_has_file_header(opt.out.fmt) && !opt.out.no_header)
+		columns_take(fd);
+	if (fd >= 0)
+		sys_close((int)fd);
+}
+
+/* Called before each write: begins a new line after a cut one. */
+void append_line(void)
+{
+	if (is_cut)
+		write_all(out_fd, "\n", 1);
+	is_cut = false;
+}

@@ -1,0 +1,158 @@
+/* sampling.c - readings of devices and their clients, for all commands that sample them.
+ * SPDX-License-Identifier: MIT */
+#include "built.h"
+#include "commands/shared/shared.h"
+#include "sources/drm/drm.h"
+#include "sources/device/device.h"
+#include "sys.h"
+
+/* Functions of optional features: NULL if the feature is left out; they are not called then. */
+#pragma weak state_load
+#pragma weak taskinfos_begin
+#pragma weak state_sample
+#pragma weak state_save
+#pragma weak vcio_reason
+
+/* --state: saves the last reading for the next run. Returns false on errors; a message is printed
+ * once per error. */
+bool live_save(void)
+{
+	static long reported;
+	long r;
+
+	if (!opt.state)
+		return true;
+	r = state_save(opt.state);
+	if (r < 0 && r != reported)
+		say(opt.state, ": not written: ",
+		    r == -EINVAL ? "not a regular file" : error_text(r));
+	reported = r;
+	return r == 0;
+}
+
+static const struct source *const sources[] = {
+	&src_sysfs,
+#if HAS(vcio)
+	&src_vcio,
+#endif
+	&src_fdinfo
+};
+
+static void profiling_denied(const char *dev, long err)
+{
+	say(dev, ": --enable-profiling: ", error_text(err));
+}
+
+void sources_start(void)
+{
+	u8 was = privilege_raise(MAY_READ | MAY_PTRACE);
+
+	records_alloc();
+	if (HAS(procs) && (opt.children || opt.cmd->kind == K_PROCESS))
+		taskinfos_begin(opt.cmd->kind == K_PROCESS ? record_shows : NULL, opt.pids,
+				opt.children ? opt.npids : 0);
+	fdinfo_wants.tasks = opt.cmd->kind != K_DEVICE || opt.state || opt.npids || opt.comm.p ||
+		       opt.cgroup.p;
+	for (size_t i = 0; i < LEN(sources); i++) {
+		sources[i]->start();
+		if (opt.profiling && sources[i] == &src_sysfs)
+			profiling_start(profiling_denied);
+	}
+	privilege_lower(was);
+}
+
+/* Takes one reading; `scan`: also finds new devices and clients, in a run of several samples. */
+void sources_sample(bool scan)
+{
+	u8 was = privilege_raise(MAY_READ | MAY_PTRACE);
+
+	if (scan)
+		registry.dropped = registry.transient = 0;
+	for (size_t i = 0; i < LEN(sources); i++) {
+		if (scan)
+			sources[i]->scan();
+		if (scan && opt.profiling && sources[i] == &src_sysfs)
+			profiling_start(profiling_denied); /* of new devices */
+		sources[i]->sample();
+	}
+	privilege_lower(was);
+}
+
+/* --state: loads the reading of the last run as the one before the first. Returns its age in ns;
+ * -1: there is none. */
+i64 since_last_run(void)
+{
+	const char *why;
+	i64 age;
+
+	if (!opt.state)
+		return -1;
+	why = state_load(opt.state, opt.npids || opt.comm.p || opt.cgroup.p, &age);
+	if (why)
+		say(opt.state, ": not used: ", why);
+	return why ? -1 : age;
+}
+
+/* Measures for a command that shows one sample: rates since the last run, or over a window. Exit
+ * code, or -1: the devices are chosen and sorted, and their sums computed. */
+int live_measure(struct recopts *ro)
+{
+	i64 was, now;
+
+	if (!open_roots(true))
+		return EX_FAIL;
+	sources_start();
+	was = sys_now(CLOCK_MONOTONIC);
+	choose_devices();
+	if (norder == 0)
+		return EX_NODEVICE;
+	ro->dt_us = since_last_run();
+	if (ro->dt_us < 0) {
+		if (!sleep_until(was + opt.window))
+			return EX_OK;
+		sources_sample(false);
+		if (opt.state)
+			state_sample();
+		now = sys_now(CLOCK_MONOTONIC);
+		ro->dt_us = now - was;
+	}
+	ro->dt_us /= 1000;
+	ro->time_us = sample_time();
+	choose_devices();
+	hide_clients();
+	reg_sum_clients(false, true);
+	return -1;
+}
+
+void say_unreadable(void)
+{
+	if (registry.unreadable)
+		say_number(registry.unreadable, " processes cannot be read; as root, "
+			   "or: setcap cap_sys_ptrace+ep gpustat");
+}
+
+/* Reports why NVIDIA's driver does not tell the utilisation of devices. */
+static void say_nvidia(void)
+{
+	bool denied;
+
+	for (u32 i = NONE; (i = device_next(i, false)) != NONE;) {
+		const char *why = nvidia_asked(i) ? nvidia_reason(i, &denied) : NULL;
+
+		if (why)
+			say(devices[i].dev, ": ", why);
+	}
+}
+
+/* Reports how many processes could not be read, with the command that fixes it, and why a device
+ * lacks values. */
+void say_unread(void)
+{
+	say_unreadable();
+	if (proc_hidden_reason())
+		say_z(proc_hidden_reason());
+	if (HAS(vcio) && vcio_reason())
+		say_z(vcio_reason());
+	if (HAS(nvidia))
+		say_nvidia();
+}

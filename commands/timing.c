@@ -1,0 +1,187 @@
+/* timing.c - gpustat sample --latency and --syscalls: sums of the times that tasks wait for a CPU,
+ * and of those that they spend in system calls.
+ * SPDX-License-Identifier: MIT */
+#include "commands/commands.h"
+#include "sys.h"
+
+enum role { WAKEUP, NEW, SWITCH, ENTER, EXIT, ROLES };
+
+/* The fields that are read of each tracepoint, in the order of struct timing's. */
+enum { MAX_READ = 5 };
+static const struct {
+	const char *event;
+	const char *fields[MAX_READ];
+} roles[ROLES] = {
+	[WAKEUP] = { "sched:sched_wakeup", { "pid", "comm" } },
+	[NEW] = { "sched:sched_wakeup_new", { "pid", "comm" } },
+	[SWITCH] = { "sched:sched_switch",
+		     { "prev_pid", "prev_comm", "prev_state", "next_pid", "next_comm" } },
+	[ENTER] = { "raw_syscalls:sys_enter", { "id" } },
+	[EXIT] = { "raw_syscalls:sys_exit", { "id", "ret" } },
+};
+
+static struct {
+	const struct tpfield *fields[ROLES][MAX_READ];
+	bool of_command; /* only the waits of the command and of what it starts */
+} timing;
+
+bool timing_is_on(void)
+{
+	return opt.latency || opt.syscalls;
+}
+
+/* Checks the options. Returns the exit code, or -1 to continue. */
+int timing_options(struct target *t)
+{
+	if (opt.latency && opt.syscalls)
+		return usage_z("--latency and --syscalls exclude each other");
+	if (opt.nevents || opt.profile || t->callchain)
+		return usage_z("--latency and --syscalls exclude -e, --summary and -g");
+	if (format_is_folded(opt.out.fmt) || format_is_perfdata(opt.out.fmt))
+		return usage_z("--latency and --syscalls exclude -o folded and -o perfdata");
+	if (t->period || t->freq || t->limit || opt.long_period || opt.short_period ||
+	    opt.random_mask)
+		return usage_z("--latency and --syscalls exclude options of periods and limits");
+	if (t->has_cpus || (opt.latency && t->ncgroups))
+		return usage_z(t->has_cpus ? "--latency and --syscalls exclude -C: tasks change "
+					     "their CPU" : "--latency excludes -G");
+	opt.out.kind = opt.latency ? K_LATENCY : K_SYSCALL;
+	t->period = 1;
+	t->raw = true;
+	return -1;
+}
+
+/* Returns the list of events to sample, whose order is that of enum role. */
+const char *timing_events(void)
+{
+	return opt.latency ? "sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_switch" :
+			     "raw_syscalls:sys_enter,raw_syscalls:sys_exit";
+}
+
+/* Sets what is sampled for the target. Waits are those of the whole machine: a task that is
+ * switched to is not yet running, and its own events do not count that. */
+void timing_target(struct target *t)
+{
+	if (!opt.latency)
+		return;
+	for (u32 i = 0; i < t->ntasks; i++)
+		waits_want(t->tasks[i].tid);
+	timing.of_command = opt.command && !t->all && !t->ntasks;
+	t->all = true;
+}
+
+static u8 role_of(u32 event)
+{
+	return (u8)(event - 1 + (opt.latency ? WAKEUP : ENTER));
+}
+
+/* Finds the fields of the events. False: one is missing, and the message was printed. */
+bool timing_fields(void)
+{
+	for (u32 i = 1; i <= nrows.events; i++) {
+		u8 role = role_of(i);
+
+		for (size_t k = 0; k < MAX_READ && roles[role].fields[k]; k++) {
+			timing.fields[role][k] = tracepoint_find(i, roles[role].fields[k]);
+			if (timing.fields[role][k] || events[i].denied)
+				continue;
+			say(roles[role].event, " has no field ", roles[role].fields[k]);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Prepares the sums. child: the command, which waits before its exec. */
+void timing_begin(i32 child)
+{
+	intervals_begin(opt.syscalls);
+	if (timing.of_command)
+		waits_want((u32)child);
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+/* Returns a number of a sample; 0: the sample is too short. */
+static i64 number_in(const struct prec *r, u8 role, u8 field)
+{
+	const struct tpfield *f = timing.fields[role][field];
+	i64 v = 0;
+
+	return f && tpfield_number(f, r->payload, &v) ? v : 0;
+}
+
+static struct str comm_in(const struct prec *r, u8 role, u8 field)
+{
+	const struct tpfield *f = timing.fields[role][field];
+
+	return f ? tpfield_text(f, r->payload) : (struct str){ 0 };
+}
+
+static void switch_handle(const struct prec *r)
+{
+	/* R and, if it was preempted, a bit above those of the states: TASK_REPORT_MAX in the
+	 * kernel's include/linux/sched.h, before Linux 4.14 TASK_STATE_MAX */
+	enum { STATES = 0xff };
+
+	waits_out((u32)number_in(r, SWITCH, 0), comm_in(r, SWITCH, 1),
+		  !(number_in(r, SWITCH, 2) & STATES), r->time);
+	waits_in((u32)number_in(r, SWITCH, 3), comm_in(r, SWITCH, 4), r->time);
+}
+
+static void sample_handle(const struct prec *r)
+{
+	enum { MAX_ERRNO = 4095 };
+	u32 event = perf_event_of(r);
+	u8 role = role_of(event);
+	i64 result;
+
+	if (event == NONE || !str_len(r->payload))
+		return;
+	switch (role) {
+	case WAKEUP:
+	case NEW:
+		waits_wakeup((u32)number_in(r, role, 0), comm_in(r, role, 1), r->time);
+		return;
+	case SWITCH:
+		switch_handle(r);
+		return;
+	case ENTER:
+		calls_enter(r->tid, (u64)number_in(r, ENTER, 0), r->time);
+		return;
+	default:
+		result = number_in(r, EXIT, 1);
+		calls_exit(r->tid, (u64)number_in(r, EXIT, 0),
+			   result < 0 && result >= -MAX_ERRNO, r->time);
+	}
+}
+
+void timing_handle(const struct prec *r)
+{
+	if (r->lost)
+		intervals_lost();
+	else if (r->type == PR_SAMPLE)
+		sample_handle(r);
+	else if (r->type == PR_FORK && opt.latency)
+		waits_fork(r->parent_tid, r->who_tid);
+	else if (r->type == PR_EXIT && opt.syscalls)
+		calls_end(r->who_tid);
+}
+
+/* Prints the sums. False: the output failed. */
+bool timing_print(void)
+{
+	struct timesum x = { .e = { .kind = opt.out.kind, .used = true } };
+	struct recopts ro = { .dt_us = -1, .time_us = -1 };
+	size_t n = intervals_sort();
+
+	n = opt.top && n > opt.top ? (size_t)opt.top : n;
+	for (size_t i = 0; i < n; i++) {
+		x.sum = intervals_row(i);
+		if (!show_record(&x.e, &ro) || !flush_record())
+			return false;
+	}
+	if (intervals_dropped())
+		say_number(intervals_dropped(), " intervals had no room");
+	return flush();
+}

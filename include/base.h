@@ -1,0 +1,99 @@
+/* base.h - basic types, views of text, text buffers. Functions that are not declared here are
+ * static. SPDX-License-Identifier: MIT */
+#ifndef BASE_H
+#define BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int16_t i16;
+typedef int32_t i32;
+typedef int64_t i64;
+
+#define LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* A view of text: from p up to, not including, e. The bytes must live longer than the view. */
+struct str {
+	const char *p, *e;
+};
+
+/* STR("x") is an initialiser, LIT("x") a value. LIT() has the literal only once: two equal literals
+ * need not be the same object. */
+#define STR(lit) { (lit), (lit) + sizeof(lit) - 1 }
+#define LIT(lit) str_of(lit, sizeof(lit) - 1)
+
+static inline struct str str_of(const char *p, size_t n)
+{
+	return (struct str){ p, p + n };
+}
+
+static inline size_t str_len(struct str s)
+{
+	return (size_t)(s.e - s.p);
+}
+
+struct str str_z(const char *z);
+
+/* --- parse.c: text buffers -------------------------------------------------------------------- */
+
+/* A buffer to which text is appended. full stays true, so that formatters need no error path. */
+struct buf {
+	char *p;
+	size_t n, cap;
+	bool full;
+};
+
+/* buf_on() returns an empty buffer on so many bytes, BUF() one on an array. */
+struct buf buf_on(char *p, size_t cap);
+#define ARRAY_BYTES(array) \
+	(sizeof(array) + \
+	 0 * sizeof(char[1 - 2 * __builtin_types_compatible_p(__typeof__(array), \
+							      __typeof__(&(array)[0]))]))
+#define BUF(array) buf_on(array, ARRAY_BYTES(array))
+void put_n(struct buf *b, const char *p, size_t n);
+void put_c(struct buf *b, char c);
+void put_str(struct buf *b, struct str s);
+void put_z(struct buf *b, const char *z);
+void put_columns(struct buf *b, size_t from, size_t to);
+void put_utf8(struct buf *b, u32 c);
+/* Room for the digits of a u64, a point, and as many leading zeros as any unit has decimal
+ * places. */
+enum { DIGITS = 40 };
+
+char *digits_before(char *e, u64 v, size_t n);
+void put_dec(struct buf *b, u64 n, u8 point, u8 keep);
+void put_u64(struct buf *b, u64 v);
+void put_hex64(struct buf *b, u64 v);
+void put_hex(struct buf *b, u8 c);
+/* Output contexts, with the bytes that have a special meaning there: a run of other bytes is copied
+ * as it is. */
+enum { CLEAN_TEXT = 1, CLEAN_STRING = 2 /* " \ */, CLEAN_TAG = 4 /* , = blank */,
+       CLEAN_WORD = 8 /* " \ = blank */, CLEAN_CELL = 16 /* , " */ };
+const char *clean_end(struct str s, u8 where);
+static inline size_t clean_len(struct str s, u8 where)
+{
+	return (size_t)(clean_end(s, where) - s.p);
+}
+void put_text(struct buf *b, struct str s);
+#define BUF_Z(array) buf_on(array, ARRAY_BYTES(array) - 1) /* for buf_z() */
+const char *buf_z(const struct buf *b);
+const char *utf8_end(const char *p, const char *e);
+u32 utf8_value(struct str s);
+static inline size_t utf8_len(const char *p, const char *e)
+{
+	return (size_t)(utf8_end(p, e) - p);
+}
+bool control_is(struct str c);
+static inline bool is_control(const char *p, size_t n)
+{
+	return control_is((struct str){ p, p + n });
+}
+
+#endif

@@ -1,0 +1,294 @@
+/* perfstream.h - decoders of the kernel's binary records: perf rings, OA reports, OA records.
+ * Pure: no system call, no state. Functions that are not declared here are static.
+ * SPDX-License-Identifier: MIT */
+#ifndef PERFSTREAM_H
+#define PERFSTREAM_H
+
+#include "base.h"
+
+/* --- perfstream.c: the records of perf rings -------------------------------------------------- */
+
+/* Constants of linux/perf_event.h: the build machine's copy may be older than the running
+ * kernel. */
+enum {
+	PS_IP = 1, PS_TID = 2, PS_TIME = 4, PS_ADDR = 8, PS_READ = 16, PS_CALLCHAIN = 32,
+	PS_ID = 64, PS_CPU = 128, PS_PERIOD = 256, PS_STREAM_ID = 512, PS_RAW = 1 << 10,
+	PS_BRANCH_STACK = 1 << 11, PS_REGS_USER = 1 << 12, PS_STACK_USER = 1 << 13,
+	PS_WEIGHT = 1 << 14, PS_DATA_SRC = 1 << 15, PS_IDENTIFIER = 1 << 16,
+	PS_TRANSACTION = 1 << 17, PS_REGS_INTR = 1 << 18, PS_PHYS_ADDR = 1 << 19, PS_AUX = 1 << 20,
+	PS_CGROUP = 1 << 21, PS_DATA_PAGE_SIZE = 1 << 22, PS_CODE_PAGE_SIZE = 1 << 23,
+	PS_WEIGHT_STRUCT = 1 << 24,
+};
+enum { PF_ENABLED = 1, PF_RUNNING = 2, PF_ID = 4, PF_GROUP = 8, PF_LOST = 16 }; /* read_format */
+enum { PB_HW_INDEX = 1 << 17, PB_COUNTERS = 1 << 19 }; /* branch_sample_type */
+enum { /* record types */
+	PR_MMAP = 1, PR_LOST, PR_COMM, PR_EXIT, PR_THROTTLE, PR_UNTHROTTLE, PR_FORK, PR_READ,
+	PR_SAMPLE, PR_MMAP2, PR_AUX, PR_ITRACE_START, PR_LOST_SAMPLES, PR_SWITCH,
+	PR_SWITCH_CPU_WIDE, PR_NAMESPACES, PR_KSYMBOL,
+	PR_BPF_EVENT, PR_CGROUP, PR_TEXT_POKE,
+	PR_FINISHED_ROUND = 68, /* in files only */
+};
+enum { /* misc; its lowest three bits are the mode */
+	PM_EXEC = 1 << 13,     /* PR_COMM: by execve; PR_MMAP: data; PR_SWITCH: out */
+	PM_BUILD_ID = 1 << 14, /* PR_MMAP2; PR_SWITCH: preempted */
+};
+enum pmode { PM_UNKNOWN, PM_KERNEL, PM_USER, PM_HV, PM_GUEST_KERNEL, PM_GUEST_USER, PM_MODES };
+
+enum { PERF_RECORD_BYTES = 1 << 16 }; /* the longest record: its size field has 16 bits */
+
+/* The fields of perf_event_attr that determine the layout of records. */
+struct pformat {
+	u64 sample_type, read_format, branch_type, regs_user, regs_intr;
+	bool id_all; /* sample_id_all: every record ends with a struct sample_id */
+	bool no_build_ids; /* MMAP2 never has a build ID, whatever its misc says */
+};
+
+/* A decoded record. Its views point into the bytes of the record. */
+struct prec {
+	struct str raw;
+	u32 type;
+	u16 misc;
+	u8 mode;      /* enum pmode */
+	u64 have;     /* PS_ bits of the members up to the blank line that are set */
+	u32 pid, tid, cpu;
+	u64 time, id, stream;
+	u64 ip, addr, period, cgroup;
+	struct str chain;  /* see chain_next */
+	struct str values; /* see values_next */
+	struct str payload; /* PS_RAW: the fields of a tracepoint */
+
+	/* The task that COMM, MMAP, FORK, EXIT, ... are about, which is not pid. */
+	u32 who, who_tid, parent, parent_tid;
+	u64 at; /* MMAP, KSYMBOL, TEXT_POKE: address; FORK, EXIT, THROTTLE: time; AUX: offset */
+	u64 len, pgoff; /* bytes mapped, offset in the file; NAMESPACES: len is their number */
+	u64 ino, generation, lost;
+	u32 major, minor, prot, flags; /* KSYMBOL: its type is in prot */
+	struct str name, build_id;
+};
+
+/* The data pages of a ring. head and tail count bytes since the ring's start; size is a power of
+ * two. */
+struct ring {
+	const char *p;
+	u64 size, head, tail;
+	u64 corrupt; /* times that the rest of the ring was not a valid record */
+};
+
+void ring_load(const struct ring *r, u64 at, char *to, size_t n);
+size_t ring_size(const struct ring *r);
+u32 ring_type(const struct ring *r);
+bool ring_next(struct ring *r, char *scratch, struct str *rec);
+bool ring_time(const struct ring *r, const struct pformat *f, u64 *time);
+u64 prec_id(struct str rec, const struct pformat *f);
+bool prec_decode(struct str rec, const struct pformat *f, struct prec *r);
+struct str note_build_id(struct str notes, bool big, u8 align);
+bool chain_next(struct str *chain, u8 *mode, u64 *ip);
+
+/* The value of one counter, and the times of its whole group. */
+struct pvalue {
+	u64 value, id, lost;
+	u64 enabled, running; /* ns */
+};
+
+bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v);
+
+/* --- perfstream.c: OA reports ----------------------------------------------------------------- */
+
+/* The slots of a sum, which equations READ. The counters of one letter are in consecutive slots;
+ * the counters of a format's "A" slots are named M0.. or PEC0.. if its letter says so. */
+enum { OA_TIME, OA_CLOCK, OA_A, OA_B = OA_A + 64, OA_C = OA_B + 8, OA_SLOTS = OA_C + 8 };
+
+enum oawidth { OW_U32, OW_U40 /* a low word; its high byte is elsewhere */, OW_U64 };
+
+/* n counters that are consecutive in the report and in the slots. */
+struct oarun {
+	u8 slot, n, width; /* enum oawidth */
+	u8 high;           /* offset of the first high byte in the report */
+	u16 at;            /* offset of the first word */
+};
+
+enum oahead {
+	OH_GEN7, /* u32 id, timestamp; no ticks */
+	OH_GEN8, /* u32 id, timestamp, context, ticks */
+	OH_WIDE, /* the same, each u64 */
+};
+
+enum { OA_REPORT_BYTES = 640 /* the longest */ };
+
+/* A report format: enum drm_i915_oa_format, and those of xe. */
+struct oaformat {
+	const char *name;  /* "A32u40_A4u32_B8_C8" */
+	const char *xml;   /* oa_format of metric files, or NULL */
+	char letter[4];    /* of the counters in the slots from OA_A on: "A", "M" or "PEC" */
+	u16 size;          /* bytes that the kernel writes; see also oaplan.bytes */
+	u8 head;           /* enum oahead */
+	u8 i915;           /* i915's number of it; 0: none */
+	u8 recorded;       /* its number in xe recordings; 0: none */
+	bool has_xe;
+	u8 nruns;
+	/* DRM_XE_OA_PROPERTY_OA_FORMAT: type | select << 8 | size << 16 | bc << 24 */
+	u32 xe;
+	const struct oarun *runs;
+};
+
+extern const struct oaformat oaformats[];
+extern const size_t noaformats;
+
+const struct oaformat *oaformat_by_name(struct str name);
+const struct oaformat *oaformat_by_number(bool xe, u32 number);
+
+enum oareason {
+	OA_UNKNOWN, OA_TIMER, OA_TRIGGER1, OA_TRIGGER2, OA_CONTEXT_SWITCH, OA_GO_TRANSITION,
+	OA_CLOCK_RATIO, OA_MMIO,
+	OA_REASONS
+};
+
+extern const char *const oareason_names[OA_REASONS];
+
+/* The decoded header of a report. */
+struct oareport {
+	u64 id, ts, ctx, ticks;
+	u64 unslice_hz, slice_hz; /* gen8 on */
+	u8 reason;                /* enum oareason */
+	bool has_ctx;             /* ctx is valid: false on gen7, and if the report says so */
+	bool has_ticks;
+};
+
+/* Decodes a report's header. gen: the graphics generation times 100: 750 Haswell, 800, 900, ...
+ * 1255 DG2, 1270 Meteor Lake, 2000, ... exponent: of the timer; -1: unknown (only gen7 needs
+ * it). */
+void oareport_head(const struct oaformat *f, u16 gen, i32 exponent, const char *report,
+		   struct oareport *r);
+
+u64 oa_ts_delta(const struct oaformat *f, u64 from, u64 to);
+
+/* The step from one report to the next, as the id and the timestamps show it. */
+enum oastep {
+	STEP_KNOWN,     /* the difference of the counters is known */
+	STEP_UNWRITTEN, /* the report has no content: its id and its timestamp are 0 */
+	STEP_BACKWARD,  /* the timestamp advances by more than half the range of timestamps */
+	STEP_GAP,       /* by more than oa_longest(): counters may have wrapped */
+	OA_STEPS
+};
+
+/* Returns the most ticks between two reports whose difference is known. max_hz: of the GPU's clock;
+ * 0: unknown, as ts_hz may be. */
+u64 oa_longest(const struct oaformat *f, u64 ts_hz, u64 max_hz);
+/* Compares two consecutive reports; a: NULL if there is none before b. */
+u8 oa_step(const struct oaformat *f, const char *a, const char *b, u64 longest);
+
+/* The counters of a format that are read: all, or those of the selected slots. */
+struct oaplan {
+	const struct oaformat *format;
+	u16 bytes; /* a report's minimum, up to the last counter: recordings may lack the padding */
+	u8 nparts;
+	struct oapart {
+		u8 run, from, to; /* index in format->runs; counters from to to - 1 of the run */
+	} parts[OA_SLOTS];
+};
+
+void oaplan_make(struct oaplan *p, const struct oaformat *f, const bool *slots);
+/* Adds the difference of each counter from report a to report b, modulo its width. */
+void oa_add(const struct oaplan *p, const char *a, const char *b, u64 *sum);
+/* Reads the counters as they are stored, the timestamp and the ticks; 0 in the other slots. */
+void oa_raw_values(const struct oaplan *p, const char *report, u64 *v);
+/* Appends the name of a slot's counter in that format: "A7", "PEC3", "B0". False: the format has
+ * none there. */
+bool oaslot_name(const struct oaformat *f, size_t slot, struct buf *b);
+
+/* Filter for gen8 to gen11: whether the difference between two reports belongs to the context. The
+ * later report may have an invalid context, or another one. Initialize ctx, or any to match every
+ * valid context; clear last when reports are lost. */
+struct oafilter {
+	u64 ctx;
+	bool any;
+	bool last; /* the last report matched */
+};
+
+bool oafilter_match(struct oafilter *f, const struct oareport *r);
+
+/* The types of records of a stream or a recording. */
+enum oatype {
+	OT_SAMPLE, OT_REPORT_LOST, OT_BUFFER_LOST, OT_VERSION, OT_INFO, OT_TOPOLOGY, OT_CORRELATION,
+	OT_STALLS, OT_STALLS_LOST, /* only in recordings of EU stalls */
+	OT_NUMBERS, /* text of put_oadevice(); only in recordings of this program */
+	OT_UNKNOWN, /* to be skipped */
+	OT_CORRUPT, /* its size is invalid: nothing after it can be read */
+};
+
+struct oarec {
+	u8 type;         /* enum oatype */
+	u32 number;      /* the type as it is stored */
+	struct str body; /* after the header */
+};
+
+/* Returns the next record; false, with *bytes unchanged, if it is incomplete. xe: the record has
+ * the type numbers of xe recordings. */
+bool oarec_next(struct str *bytes, bool xe, struct oarec *r);
+/* Returns true if a recording begins there; *xe: whether it is one of xe. */
+bool oarec_is_recording(struct str bytes, bool *xe);
+
+/* DEVICE_INFO of a recording. */
+struct oainfo {
+	u64 ts_hz;
+	u32 pci, revision, min_hz, max_hz, engine_class, engine_instance, format;
+	struct str set, guid; /* up to their NUL */
+};
+
+bool oarec_version(struct str body, u32 *version);
+bool oarec_info(struct str body, struct oainfo *i);
+bool oarec_correlation(struct str body, u64 *cpu_ns, u64 *gpu_ts);
+/* Reads OT_STALLS or OT_STALLS_LOST: when the samples were read, in ns of CLOCK_MONOTONIC. */
+bool oarec_stalls(struct str body, u64 *ns, struct str *samples);
+void put_oarec(struct buf *b, bool xe, u8 type, struct str body);
+void put_oainfo(struct buf *b, const struct oainfo *i);
+/* Returns the CPU clock in ns at a report's timestamp. shift: bits to shift gpu_ts left for the
+ * clock of reports. */
+u64 oa_cpu_time(const struct oaformat *f, u64 cpu_ns, u64 gpu_ts, u8 shift, u64 ts_hz, u64 ts);
+
+/* --- samples of EU stalls of xe --------------------------------------------------------------- */
+
+/* A sample of an EU counts for ST_ACTIVE, or for each reason why some thread waits while the EU is
+ * stalled. src/intel/tools/intel_monitor_main.c of Mesa explains them. */
+enum stallreason {
+	ST_ACTIVE, ST_TDR, ST_OTHER, ST_CONTROL, ST_PIPESTALL, ST_SEND, ST_DIST_ACC, ST_SBID,
+	ST_SYNC, ST_INST_FETCH,
+	STALL_REASONS
+};
+
+extern const char *const stallreason_names[STALL_REASONS];
+
+enum { STALL_BYTES = 64 /* of a sample, for all GPUs */ };
+
+/* A layout of samples. */
+struct stallformat {
+	u8 version;           /* of the graphics: the first one with this layout */
+	u8 address_bits;      /* the address is at the start and counts units of 8 bytes */
+	u8 at[STALL_REASONS]; /* bit at which a count of 8 bits begins; 0: there is none */
+};
+
+/* A decoded sample: counts at one instruction, of all EUs of a core, since its previous sample. */
+struct stall {
+	u64 ip; /* bytes */
+	u8 counts[STALL_REASONS];
+};
+
+const struct stallformat *stallformat_of(u32 version);
+/* Decodes the next sample. False, with *samples unchanged: fewer bytes are left. */
+bool stall_next(const struct stallformat *f, struct str *samples, struct stall *s);
+
+/* --- counter streams of msm ------------------------------------------------------------------- */
+
+enum { CNTREC_HEAD = 16 /* bytes before the counters */, CNTREC_MOST = 32 /* counters */ };
+
+/* The sums of a stream are what its counters counted. Before the first record seqno is UINT32_MAX.
+ */
+struct cntsum {
+	u32 n, seqno;          /* number of counters; number of the last record */
+	u64 was[CNTREC_MOST];  /* values in the last record */
+	u64 sum[CNTREC_MOST];
+};
+
+void cntrec_add(struct cntsum *s, struct str record);
+
+#endif

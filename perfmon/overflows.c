@@ -1,0 +1,549 @@
+/* overflows.c - overflows of PMDs, the service thread that waits for them, and virtual PMDs.
+ * SPDX-License-Identifier: MIT */
+#include "perfmon_int.h"
+
+#include <KD/KHR_perfcounter.h>
+#include <pthread.h>
+
+/* --- virtual PMDs: counters of the registry --------------------------------------------------- */
+
+/* Starts the sampling of counters, which all of the process shares: once, and only if the program
+ * has not started it. */
+static void sampling_start(int khr)
+{
+	static bool started;
+	KDint64 v = KD_UNKNOWN_COUNTER_VAL_KHR;
+
+	if (!started &&
+	    (kdGetCounterValuesKHR(&khr, 1, &v) != 0 || v == KD_UNKNOWN_COUNTER_VAL_KHR))
+		kdStartSamplingKHR();
+	started = true;
+}
+
+/* Returns the counter with this index; NULL: there is none. New counters, as those of a device that
+ * was added, are looked for only at the end of the list, because that takes many system calls. */
+static const KDCounterInfoKHR *khr_info(KDint i)
+{
+	const KDCounterInfoKHR *info = kdGetCounterInformationKHR(i);
+
+	return info || i >= kdGetNumberOfCountersKHR() ? info : kdGetCounterInformationKHR(i);
+}
+
+int virtual_open(const char *name)
+{
+	const KDCounterInfoKHR *info;
+
+	for (KDint i = 0; (info = khr_info(i)); i++) {
+		if (strcmp(info->name, name) != 0)
+			continue;
+		if (kdActivateCountersKHR(&i, 1) != 0)
+			return -EACCES;
+		sampling_start(i);
+		return i;
+	}
+	return -ENOENT;
+}
+
+bool virtual_value(const struct pmd *p, u64 *value)
+{
+	KDint64 v = KD_UNKNOWN_COUNTER_VAL_KHR;
+
+	if (kdGetCounterValuesKHR(&p->khr, 1, &v) != 0 || v == KD_UNKNOWN_COUNTER_VAL_KHR)
+		return false;
+	*value = (u64)v;
+	return true;
+}
+
+/* --- records of the kernel -------------------------------------------------------------------- */
+
+/* The start of a PERF_RECORD_SAMPLE with the sample_type of sets.c; struct { u64 value, id; }
+ * follows nr times. */
+struct ovfl_record {
+	struct perf_event_header head;
+	u64 id, ip;
+	u32 pid, tid;
+	u64 time;
+	u32 cpu, reserved;
+	u64 nr, enabled, running;
+};
+
+enum { SERVICE_STACK = 128 << 10 /* bytes; the programs' sampling formats run on it */ };
+
+/* Memory of the service thread, which is started before the first context is created. */
+struct service {
+	char stack[SERVICE_STACK]; /* page-aligned, because tables are */
+	u64 record[65536 / sizeof(u64)]; /* the size field of a record has 16 bits */
+};
+static TABLE(struct service, service, 1, 1, "memory of the thread");
+
+/* Stores the counts in the PMDs' seen: from the record, which has those of the moment of the
+ * overflow; PMDs outside the group get their current count. */
+static void record_counts(struct set *s, const struct ovfl_record *r)
+{
+	const struct { u64 value, id; } *v = (const void *)(r + 1);
+	size_t room = (r->head.size - sizeof(*r)) / sizeof(*v);
+	struct gp_count n;
+
+	for (struct pmd *p = s->pmds; p; p = p->next) {
+		if (p->fd < 0)
+			continue;
+		if (!p->member && p->id != r->id && gp_read(p->fd, READ_FORMAT, &n, 1) == 1)
+			p->seen = n.value;
+		for (u64 i = 0; i < r->nr && i < room; i++)
+			if (v[i].id == p->id)
+				p->seen = v[i].value;
+	}
+}
+
+static bool has_overflowed(const struct pmd *p)
+{
+	return p->samples && !p->hold && (i64)p->value < 0 && (i64)pmd_value(p) >= 0;
+}
+
+/* Returns the PMD that overflowed; NULL: not one of this set. Since Linux 6.3, software events that
+ * overflow at the same time all have the id of the first one (kernel/events/core.c:
+ * do_perf_sw_event() has one perf_sample_data for them): then the counts show which one it was. */
+static struct pmd *sample_pmd(struct set *s, u64 id)
+{
+	struct pmd *named = NULL, *other = NULL;
+
+	for (struct pmd *p = s->pmds; p; p = p->next) {
+		if (p->fd >= 0 && p->id == id)
+			named = p;
+		else if (has_overflowed(p))
+			other = p;
+	}
+	return named && other && !has_overflowed(named) ? other : named;
+}
+
+/* --- handling an overflow --------------------------------------------------------------------- */
+
+/* False: the queue of the socket is full, or its other end is closed. */
+static bool msg_send(struct ctx *c, const struct msg *m)
+{
+	u64 b[MSG_SIZE / sizeof(u64)];
+	size_t n = c->v23 ? msg_v23(m, b) : msg_v22(m, b);
+
+	return sys_send(c->end, b, n) == (long)n;
+}
+
+/* Takes a message back from the program's end of the socket pair. If the program has closed the
+ * descriptor of its last call, the message stays in the queue. The duplicate stays that of the same
+ * socket, whatever the program does meanwhile. */
+static void msg_take_back(const struct ctx *c)
+{
+	u64 b[MSG_SIZE / sizeof(u64)];
+	int fd = (int)sys_fcntl(c->fd, F_DUPFD_CLOEXEC, 0);
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (sys_fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_ino == c->ino)
+		sys_recv(fd, b, sizeof(b));
+	sys_close(fd);
+}
+
+/* Restarts a PMD with its short reset. It counts from the overflow on; but if the kernel has
+ * stopped it, or has another period than the new one, it is held until set_run() corrects that. The
+ * event need not be disabled to set PERIOD_MAX, which means that there is no period any more. */
+static void pmd_restart(struct pmd *p, bool stopped)
+{
+	p->at -= p->value; /* the count at which it overflowed */
+	p->value = pmd_reset(p, false);
+	if (!stopped && pmd_period(p->value) == PERIOD_MAX && gp_period(p->fd, PERIOD_MAX) == 0)
+		p->armed = PERIOD_MAX;
+	p->hold = p->rearm = stopped || pmd_period(p->value) != p->armed;
+	/* The count is a whole period or more after the overflow. If records were lost, the kernel
+	 * has begun one period after another. If not, the interrupt came that late, and the kernel
+	 * begins the next period there (kernel/events, each PMU's event_set_period()). */
+	if (!p->hold && p->seen - p->at >= p->armed)
+		p->at = p->lost ? p->seen - (p->seen - p->at) % p->armed : p->seen;
+	p->lost = false;
+}
+
+/* Resets the other PMDs that an overflow of p resets: its reset_pmds. */
+static void linked_reset(struct set *s, const struct pmd *p)
+{
+	for (struct pmd *q = s->pmds; q; q = q->next)
+		if (q != p && bv_has(p->reset_pmds, q->num)) {
+			q->value = pmd_reset(q, false);
+			q->at = q->seen;
+			q->rearm = q->samples;
+		}
+}
+
+/* Leaves the reset of p and of its reset_pmds to pfm_restart(). */
+static void reset_defer(struct set *s, const struct pmd *p)
+{
+	bv_add(s->reset_pmds, p->num);
+	for (size_t i = 0; i < PFM_PMD_BV; i++)
+		s->reset_pmds[i] |= p->reset_pmds[i];
+}
+
+/* Masks the context: nothing counts from the moment of this overflow on. Values stay as they were
+ * then, no matter when the kernel stops the counters. PMDs that overflowed at the same moment are
+ * handled here, and have no overflow of their own. */
+static void ctx_mask(struct ctx *c, struct set *s)
+{
+	for (struct pmd *p = s->pmds; p; p = p->next) {
+		if (has_overflowed(p)) {
+			bv_add(s->ovfl_pmds, p->num);
+			reset_defer(s, p);
+		}
+		p->value = pmd_value(p);
+		p->hold = true;
+		p->rearm = p->samples;
+	}
+	c->state = ST_MASKED;
+}
+
+/* Passes an overflow to the sampling format. Returns the format's ovfl_ctrl. */
+static u32 fmt_handle(const struct ctx *c, const struct set *s, const struct pmd *p,
+		      const struct ovfl_record *r)
+{
+	static pfm_ovfl_arg_t a;
+
+	a = (pfm_ovfl_arg_t){ .ovfl_pmd = p->num, .active_set = s->id,
+		.pmd_last_reset = p->last_reset, .pmd_eventid = p->eventid,
+		.cpu = (u16)r->cpu, .pid = r->tid, .tgid = r->pid };
+	for (const struct pmd *q = s->pmds; q; q = q->next) {
+		u64 v = pmd_value(q);
+
+		if (!bv_has(p->smpl_pmds, q->num))
+			continue;
+		if (q->kind == REG_VIRTUAL)
+			virtual_value(q, &v);
+		a.smpl_pmds_values[a.num_smpl_pmds++] = v;
+	}
+	c->fmt->fmt_handler(c->buf, &a, r->ip, r->time);
+	return a.ovfl_ctrl;
+}
+
+/* Returns how many overflows a record stands for: its count includes earlier overflows whose
+ * records were lost or came too late. */
+static u64 overflow_count(const struct pmd *p, bool stopped)
+{
+	return stopped || !p->armed ? 1 : 1 + (p->seen - (p->at - p->value)) / p->armed;
+}
+
+/* Subtracts the overflows from those until the next set. True: the last one was among them. If only
+ * one is left, the kernel is asked to stop the PMD there: the library might react too late. */
+static bool switch_due(const struct set *s, struct pmd *p, u64 overflows)
+{
+	if (!(s->flags & PFM_SETFL_OVFL_SWITCH) || !p->switch_left)
+		return false;
+	p->switch_left -= overflows < p->switch_left ? overflows : p->switch_left;
+	if (p->switch_left == 1 && s->running && p->on && !p->limit) {
+		p->stop = p->at - p->value + overflows * p->armed;
+		p->limit = gp_refresh(p->fd, 1) == 0;
+	}
+	return p->switch_left == 0;
+}
+
+static void overflow(struct ctx *c, struct set *s, const struct ovfl_record *r)
+{
+	struct pmd *p;
+	bool notifies, due, stopped;
+	u32 ctrl = PFM_OVFL_CTRL_RESET;
+
+	record_counts(s, r);
+	p = sample_pmd(s, r->id);
+	/* not of this set, after the PMD was stopped, or for a period that it no longer has */
+	if (!p || p->rearm || p->armed == PERIOD_MAX)
+		return;
+	stopped = p->limit;
+	p->on = p->on && !stopped;
+	p->limit = false;
+	memset(s->ovfl_pmds, 0, sizeof(s->ovfl_pmds));
+	bv_add(s->ovfl_pmds, p->num);
+	notifies = p->flags & PFM_REGFL_OVFL_NOTIFY;
+	due = switch_due(s, p, overflow_count(p, stopped));
+	if (c->fmt)
+		ctrl = fmt_handle(c, s, p, r);
+	else if (notifies)
+		ctrl = PFM_OVFL_CTRL_NOTIFY | PFM_OVFL_CTRL_MASK;
+	if (ctrl & PFM_OVFL_CTRL_MASK) {
+		reset_defer(s, p);
+		ctx_mask(c, s);
+		s->switches = s->switches || due;
+	} else if (ctrl & PFM_OVFL_CTRL_RESET || due) {
+		linked_reset(s, p);
+		pmd_restart(p, stopped);
+		c->switches = c->switches || due;
+	} else {
+		p->rearm = true; /* it continues to count, past zero */
+	}
+	if (notifies && ctrl & PFM_OVFL_CTRL_NOTIFY) {
+		struct msg m = { PFM_MSG_OVFL, r->pid, r->tid, s->id, (u16)r->cpu, r->ip, { 0 } };
+
+		memcpy(m.pmds, s->ovfl_pmds, sizeof(m.pmds));
+		if (!msg_send(c, &m) && c->state == ST_LOADED) {
+			/* as perfmon does: without a message no pfm_restart() would follow */
+			reset_defer(s, p);
+			ctx_mask(c, s);
+		}
+		/* as perfmon does (pfm_ovfl_notify_user()): SIGIO comes without a message */
+		if (c->flags & PFM_FL_OVFL_NO_MSG)
+			msg_take_back(c);
+	}
+}
+
+/* Handles at most as many bytes as the ring can hold: records that arrive meanwhile could keep it
+ * busy for ever. */
+void set_drain(struct ctx *c, struct set *s)
+{
+	size_t done = 0;
+	long n;
+
+	while (s->ring.page && done < s->ring.size &&
+	       (n = gp_next(&s->ring, service.rows->record, sizeof(service.rows->record))) != 0) {
+		const struct ovfl_record *r = (const void *)service.rows->record;
+
+		if (n >= (long)sizeof(*r) && r->head.type == PERF_RECORD_SAMPLE &&
+		    r->head.size <= n && c->state == ST_LOADED)
+			overflow(c, s, r);
+		else if (n > 0 && r->head.type == PERF_RECORD_LOST)
+			for (struct pmd *p = s->pmds; p; p = p->next)
+				p->lost = true;
+		else if (n < 0) /* -EBADMSG: gp_next() has emptied the ring */
+			return;
+		done += (size_t)n;
+	}
+}
+
+static bool needs_rearm(const struct set *s)
+{
+	for (const struct pmd *p = s->pmds; p; p = p->next)
+		if (p->rearm)
+			return true;
+	return false;
+}
+
+void ctx_update(struct ctx *c)
+{
+	struct set *s = c->active;
+
+	if (!s->running)
+		return;
+	set_drain(c, s);
+	if (c->state == ST_LOADED && !c->switches && !needs_rearm(s))
+		return;
+	if (c->state == ST_MASKED)
+		ctx_halt(c);
+	else
+		set_halt(c, s); /* this handles more overflows, which may mask */
+	if (c->state == ST_MASKED)
+		ctx_halt(c);
+	ctx_run(c);
+}
+
+/* Does the long reset of the PMDs that waited for pfm_restart(). */
+static void deferred_reset(struct set *s)
+{
+	for (struct pmd *p = s->pmds; p; p = p->next)
+		if (bv_has(s->reset_pmds, p->num)) {
+			p->value = pmd_reset(p, true);
+			p->rearm = p->samples;
+		}
+	memset(s->reset_pmds, 0, sizeof(s->reset_pmds));
+}
+
+int ctx_restart(struct ctx *c)
+{
+	struct set *s = c->active;
+	u32 ctrl = c->buf ? 0 : PFM_OVFL_CTRL_RESET;
+	int r = 0;
+
+	if (c->state != ST_MASKED && (c->state != ST_LOADED || !c->buf || !c->fmt->fmt_restart))
+		return -EBUSY;
+	if (c->buf && c->fmt->fmt_restart)
+		r = fmt_error(c->fmt->fmt_restart(c->state == ST_LOADED, &ctrl, c->buf));
+	if (r < 0 || c->state == ST_LOADED)
+		return r;
+	if (s->switches || ctrl & PFM_OVFL_CTRL_RESET)
+		deferred_reset(s);
+	if (ctrl & PFM_OVFL_CTRL_MASK)
+		return 0;
+	c->state = ST_LOADED;
+	c->switches = s->switches;
+	s->switches = false;
+	ctx_run(c);
+	return 0;
+}
+
+/* --- the service thread ----------------------------------------------------------------------- */
+
+/* Time between checks whether a thread has ended: if its events are in the error state, poll(2)
+ * cannot wait for its end. */
+enum { END_CHECK_NS = 200000000 };
+
+/* Returns whether the descriptor has the event now: the one that was polled may have been closed,
+ * and its number used again. */
+static bool has_event(int fd, int event)
+{
+	struct pollfd p = { .fd = fd };
+
+	return sys_poll_until(&p, 1, 0, NULL) > 0 && p.revents & event;
+}
+
+/* Sets *until to t if t is earlier or *until is -1. */
+static void deadline_lower(i64 *until, i64 t)
+{
+	if (*until < 0 || t < *until)
+		*until = t;
+}
+
+static struct {
+	bool service_running;
+	int wake_fd;
+	struct pollfd *fds; /* wake_fd, and two for each context */
+	struct table table;
+} server = { .wake_fd = -1,
+	     .table = TABLE_ROW(server.fds, 1 + 2 * MAX_CTXS, 128, "polled descriptors") };
+
+bool service_reserve(u32 n)
+{
+	return table_has(&server.table, 2 * (size_t)n);
+}
+
+/* Fills fds with the descriptors to wait for, two per context at most. Returns their number;
+ * *until: when to stop waiting, CLOCK_MONOTONIC; -1: never. */
+static size_t service_pollfds(i64 *until)
+{
+	size_t n = 0;
+
+	*until = -1;
+	server.fds[n++] = (struct pollfd){ .fd = server.wake_fd, .events = POLLIN };
+	for (struct ctx *c = ctxs.rows; c < ctxs_end(); c++) {
+		c->at_end = c->at_ring = 0;
+		if (c->state == ST_FREE)
+			continue;
+		c->at_end = (u16)n;
+		server.fds[n++] = (struct pollfd){ .fd = c->end };
+		if (c->state == ST_UNLOADED)
+			continue;
+		if (c->active->ring.page && !c->active->failed) {
+			c->at_ring = (u16)n;
+			server.fds[n++] =
+				(struct pollfd){ .fd = c->active->leader->fd, .events = POLLIN };
+		}
+		if (c->active->failed && c->other)
+			deadline_lower(until, sys_now(CLOCK_MONOTONIC) + END_CHECK_NS);
+		if (c->deadline >= 0)
+			deadline_lower(until, c->deadline);
+	}
+	return n;
+}
+
+static void ctx_timeout(struct ctx *c)
+{
+	if (c->deadline < 0 || c->deadline > sys_now(CLOCK_MONOTONIC))
+		return;
+	set_halt(c, c->active);
+	if (c->state == ST_MASKED)
+		ctx_halt(c);
+	else
+		ctx_switch(c, set_next(c, c->active));
+	ctx_run(c);
+}
+
+/* The thread that was monitored has ended. */
+static void ctx_end(struct ctx *c)
+{
+	struct msg m = { .type = PFM_MSG_END };
+
+	ctx_unload(c);
+	msg_send(c, &m);
+}
+
+static void ctx_serve(struct ctx *c, int end, int ring)
+{
+	if (c->state == ST_FREE)
+		return;
+	if (end & POLLHUP && has_event(c->end, POLLHUP)) {
+		ctx_free(c);
+		return;
+	}
+	if (c->state == ST_UNLOADED)
+		return;
+	/* No matter what poll(2) reported: it reports an overflow once (perf_poll()), and may have
+	 * done so for a context that had this descriptor before. */
+	ctx_update(c);
+	ctx_timeout(c);
+	if (ring & POLLERR && c->active->ring.page && has_event(c->active->leader->fd, POLLERR))
+		/* each poll reports POLLERR for a pinned group without a counter */
+		c->active->failed = true;
+	if ((ring & POLLHUP || c->active->failed) && c->active->ring.page &&
+	    has_event(c->active->leader->fd, POLLHUP))
+		ctx_end(c);
+}
+
+static void *service_main(void *arg)
+{
+	u64 wakes;
+	i64 until;
+
+	(void)arg;
+	for (;;) {
+		size_t n;
+
+		sys_lock(&lock);
+		n = service_pollfds(&until);
+		sys_unlock(&lock);
+		sys_poll_until(server.fds, n, until, NULL);
+		sys_lock(&lock);
+		if (server.fds[0].revents)
+			sys_read(server.wake_fd, &wakes, sizeof(wakes));
+		for (struct ctx *c = ctxs.rows; c < ctxs_end(); c++)
+			ctx_serve(c, c->at_end ? server.fds[c->at_end].revents : 0,
+				  c->at_ring ? server.fds[c->at_ring].revents : 0);
+		sys_unlock(&lock);
+	}
+	return NULL;
+}
+
+void service_wake(void)
+{
+	u64 one = 1;
+
+	if (server.service_running)
+		sys_write(server.wake_fd, &one, sizeof(one));
+}
+
+int service_start(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int r;
+
+	if (server.service_running)
+		return 0;
+	if (!table_has(&service.t, 0))
+		return -ENOMEM;
+	server.wake_fd = (int)sys_eventfd();
+	if (server.wake_fd < 0)
+		return server.wake_fd;
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, service.rows->stack, sizeof(service.rows->stack));
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	/* The thread inherits the signal mask: lib_enter() has blocked all signals. */
+	r = pthread_create(&thread, &attr, service_main, NULL);
+	pthread_attr_destroy(&attr);
+	/* glibc puts thread-local memory on the stack, and its size depends on the program */
+	if (r == EINVAL) {
+		r = pthread_create(&thread, NULL, service_main, NULL);
+		if (r == 0)
+			pthread_detach(thread);
+	}
+	server.service_running = r == 0;
+	if (!server.service_running)
+		sys_close(server.wake_fd);
+	return -r;
+}
+
+void service_forget(void)
+{
+	if (server.service_running)
+		sys_close(server.wake_fd);
+	server.service_running = false;
+}

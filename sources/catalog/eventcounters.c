@@ -1,0 +1,344 @@
+/* eventcounters.c - provider of perf events, counted on every CPU. SPDX-License-Identifier: MIT */
+#include "gpustat/perf.h"
+#include "parse.h"
+#include "counters.h"
+#include "sources/os/os.h"
+#include "sources/perf/perf.h"
+#include "sources/host/host.h"
+#include "sources/catalog/catalog.h"
+#include "sys.h"
+
+#define S(lit) ((struct str)STR(lit))
+
+enum {
+	MAX_SLOTS = 8192,       /* counters of events */
+	MAX_CPU_EVENTS = 16384, /* descriptors: 64 events on 256 CPUs */
+	MAX_EVENT_PMUS = 64,    /* PMUs that can count the same event: memory controllers */
+	NAME_CAP = 320,
+	/* ns that an event may be enabled without running; after that, the value is unknown */
+	MAX_NOT_RUNNING = 10000000,
+	MICRO = 6, /* energy is in millionths of a Joule */
+};
+
+/* An event on one CPU. */
+struct cpu_event {
+	int fd;
+	u32 next; /* next one of the same slot; 0: the last */
+	u64 read_format, scale;
+	u64 enabled; /* ns, time_enabled at the last check for dropped events */
+	u8 point;
+	bool micro;
+};
+
+struct slot {
+	u32 events;  /* text: events separated by blanks; the first one that exists is counted */
+	u32 opened;  /* number of open counters */
+	u32 first;   /* its first event on a CPU; 0: none */
+	i64 t;       /* ns, time of the last check for dropped events */
+	u64 base;    /* counted before the events were opened again */
+	/* the highest sum so far, which is the value: with multiplexing, the scaled sum can
+	 * decrease a little */
+	u64 highest;
+};
+
+/* --- the list --------------------------------------------------------------------------------- */
+
+static struct {
+	struct cpu_event *cpu_events;
+	u32 ncpu_events, free_cpu_event;
+	struct slot *slots;
+	u32 nslots;
+	bool listed; /* the events of the packages were added to the list */
+	struct gp_event *pmu_events; /* the event that is opened now, on each of its PMUs */
+} eventlist;
+static struct {
+	struct table cpu_events, slots, pmu_events;
+} eventlist_tables = {
+	.cpu_events = TABLE_ROW(eventlist.cpu_events, MAX_CPU_EVENTS, 16,
+					"counters' events on CPUs"),
+	.slots = TABLE_ROW(eventlist.slots, MAX_SLOTS, 16, "counters of events"),
+	.pmu_events = TABLE_ROW(eventlist.pmu_events, MAX_EVENT_PMUS, 1, "PMUs of an event"),
+};
+
+static u32 slot_new(struct str list)
+{
+	if (!table_has(&eventlist_tables.slots, eventlist.nslots))
+		return MAX_SLOTS;
+	eventlist.slots[eventlist.nslots] = (struct slot){ .events = text_put(NONE, list) };
+	return eventlist.nslots++;
+}
+
+u32 event_slot(const char *list)
+{
+	for (u32 i = 0; i < eventlist.nslots; i++)
+		if (text_eq(eventlist.slots[i].events, str_z(list)))
+			return i;
+	return list[0] ? slot_new(str_z(list)) : MAX_SLOTS;
+}
+
+/* perf/CLASS/INSTANCE/EVENT */
+static void put_name(struct buf *b, struct str event)
+{
+	struct str rest = event, part;
+	u32 type = PT_HARDWARE;
+	u64 config;
+
+	put_z(b, "perf/");
+	if (memchr(event.p, '/', str_len(event)) && str_cut(&rest, '/', &part)) {
+		put_str(b, part);
+		put_z(b, "/all/");
+		str_cut(&rest, '/', &part);
+		put_str(b, part);
+	} else if (memchr(event.p, ':', str_len(event)) && str_cut(&rest, ':', &part)) {
+		put_z(b, "tracepoint/");
+		put_str(b, part);
+		put_c(b, '/');
+		put_str(b, rest);
+	} else {
+		parse_evname(event, &type, &config);
+		put_z(b, type == PT_SOFTWARE ? "software/all/" : "cpu/all/");
+		put_str(b, event);
+	}
+}
+
+/* Adds a counter for this event, unless the event has parameters that the user must supply. */
+static void event_add(struct str event, struct str unit, struct str what)
+{
+	char name[NAME_CAP];
+	struct buf b = BUF(name);
+	struct counter_info n = {
+		.vendor = S("linux"),
+		.what = what.p < what.e ? what : S("tracepoint: number of hits"),
+		.unit = str_is(unit, "Joules") ? S("uJ") : unit, .rule = R_COUNT, .max = UINT64_MAX
+	};
+	u32 at, type;
+	u64 config;
+
+	put_name(&b, event);
+	if (parse_evname(event, &type, &config) && type == PT_SOFTWARE && config < 2)
+		n.unit = S("ns"); /* cpu-clock, task-clock */
+	if (str_is(unit, "MHz"))
+		n.rule = R_RATE; /* i915 integrates its clocks over time */
+	n.name = (struct str){ name, name + b.n };
+	if (b.full || str_find(event, S("=?")) || catalog_has(n.vendor, n.name))
+		return;
+	at = slot_new(event);
+	if (at == MAX_SLOTS)
+		registry.dropped++;
+	else
+		catalog_add(PROVIDER_EVENT, at, &n);
+}
+
+/* Only the first call lists the events: there are some 2500 tracepoints. */
+static void list_events(void)
+{
+
+	if (!eventlist.listed)
+		events_named(event_add);
+	eventlist.listed = true;
+}
+
+/* --- open ------------------------------------------------------------------------------------- */
+
+static u32 cpu_event_new(void)
+{
+	u32 i = eventlist.free_cpu_event;
+
+	if (i)
+		eventlist.free_cpu_event = eventlist.cpu_events[i].next;
+	else if (table_has(&eventlist_tables.cpu_events, eventlist.ncpu_events + 1))
+		i = ++eventlist.ncpu_events;
+	else
+		registry.dropped++;
+	return i;
+}
+
+static void cpu_events_close(struct slot *s)
+{
+	while (s->first) {
+		u32 i = s->first;
+
+		sys_close(eventlist.cpu_events[i].fd);
+		s->first = eventlist.cpu_events[i].next;
+		eventlist.cpu_events[i].next = eventlist.free_cpu_event;
+		eventlist.free_cpu_event = i;
+	}
+}
+
+/* Opens an event on one CPU and enables it: 0, or -errno. */
+static long cpu_event_open(struct slot *s, struct gp_event *e, i32 cpu)
+{
+	int fd = gp_open(e, -1, cpu, -1);
+	u32 i = fd < 0 ? 0 : cpu_event_new();
+	const struct perf_event_attr *attr = (const struct perf_event_attr *)(const void *)e->attr;
+
+	if (fd < 0)
+		return fd;
+	if (!i) {
+		sys_close(fd);
+		return -ENOSPC;
+	}
+	eventlist.cpu_events[i] = (struct cpu_event){ .fd = fd, .next = s->first, .scale = e->scale,
+					    .point = e->scale_point,
+					    .read_format = attr->read_format,
+					    .micro = strcmp(e->unit, "Joules") == 0 };
+	s->first = i;
+	return gp_enable(fd);
+}
+
+/* Returns whether this error means that only this CPU does not have the event, or is offline. Any
+ * other error fails the whole counter: a count of some CPUs only, because descriptors ran out,
+ * would be wrong. */
+static bool is_cpu_error(long r)
+{
+	return r == -ENODEV || r == -ENOENT || r == -EOPNOTSUPP || r == -EINVAL;
+}
+
+/* The result for several CPUs, from the result so far and that of one more: 0 if any of them
+ * succeeded and no error was serious. */
+static long result_merge(long r, long one)
+{
+	return r == 0 && (one == 0 || is_cpu_error(one)) ? 0 : one;
+}
+
+/* Opens an event on every CPU that can count it: 0 if there is one, else the last -errno. */
+static long cpu_events_open(struct slot *s, struct gp_event *e)
+{
+	static struct cpuset all;
+	long r = -ENOENT;
+
+	for (size_t i = 0; e->wide && i < LEN(e->cpus) && e->cpus[i] >= 0 &&
+	     (r == 0 || is_cpu_error(r)); i++)
+		r = result_merge(r, cpu_event_open(s, e, e->cpus[i]));
+	if (e->wide || !cpus_online(&all))
+		return r;
+	for (u32 cpu = 0; cpu < MAX_CPUS && (r == 0 || is_cpu_error(r)); cpu++)
+		if (cpu_has(&all, cpu))
+			r = result_merge(r, cpu_event_open(s, e, (i32)cpu));
+	return r;
+}
+
+static long event_open(struct slot *s, struct str event)
+{
+	struct buf why = { .p = (char *)s }; /* no room for a message: it is not used */
+	size_t cap = table_all(&eventlist_tables.pmu_events); /* before pmu_events is read */
+	long n = events_attr(event, eventlist.pmu_events, cap, &why), r = n < 0 ? n : -ENOENT;
+
+	for (long i = 0; i < n && (r == 0 || is_cpu_error(r)); i++)
+		r = result_merge(r, cpu_events_open(s, &eventlist.pmu_events[i]));
+	if (r < 0)
+		cpu_events_close(s);
+	return r;
+}
+
+static long slot_open(struct slot *s)
+{
+	char text[NAME_CAP];
+	struct str rest = { text, text + text_copy(s->events, text, sizeof(text)) }, event;
+	long r = -ENOENT;
+
+	s->t = sys_now(CLOCK_MONOTONIC);
+	while (!s->first && is_cpu_error(r) && str_word(&rest, &event))
+		r = event_open(s, event);
+	return r;
+}
+
+static long slot_acquire(u32 at)
+{
+	struct slot *s;
+
+	if (at >= eventlist.nslots)
+		return -ENOENT;
+	s = &eventlist.slots[at];
+	if (s->opened++)
+		return s->first ? 0 : -ENOENT;
+	s->base = s->highest = 0;
+	return slot_open(s);
+}
+
+static void slot_release(u32 at)
+{
+	if (at < eventlist.nslots && --eventlist.slots[at].opened == 0)
+		cpu_events_close(&eventlist.slots[at]);
+}
+
+/* --- readings --------------------------------------------------------------------------------- */
+
+static u64 pow10_of(u8 n)
+{
+	u64 v = 1;
+
+	while (n--)
+		v *= 10;
+	return v;
+}
+
+/* The count in the event's unit, or in millionths of it, rounded. A scale has up to 19 digits, and
+ * can have more than 19 decimal places: that of RAPL's energy is 2.3e-10 Joules, truncated after
+ * the 28th. */
+static u64 scaled(const struct cpu_event *p, u64 count)
+{
+	enum { MOST = 19 };
+	u8 point = p->point;
+
+	if (p->micro && point >= MICRO)
+		point = (u8)(point - MICRO);
+	else if (p->micro)
+		count = muldiv(count, pow10_of(MICRO), 1);
+	if (!p->scale)
+		return count;
+	count = muldiv(count, p->scale, pow10_of(point < MOST ? point : MOST));
+	if (point <= MOST || point > 2 * MOST)
+		return point <= MOST ? count : 0;
+	point = (u8)(point - MOST);
+	return count / pow10_of(point) + (count % pow10_of(point) >= pow10_of(point) / 2);
+}
+
+/* ns between checks: a kernel without a finer clock has 100 ticks a second */
+enum { CHECK_INTERVAL = 15000000 };
+
+/* The sum over all CPUs. The kernel drops the events of a CPU that goes offline, as all but one do
+ * while the machine sleeps, and does not restore them when it is online again: an event whose
+ * time_enabled has stopped is opened again. */
+static long slot_read(u32 at, u64 *v, u64 *total)
+{
+	struct slot *s = at < eventlist.nslots ? &eventlist.slots[at] : NULL;
+	u64 sum;
+	i64 now = sys_now(CLOCK_MONOTONIC);
+	bool due, not_running = false, dropped = false;
+
+	(void)total;
+	if (!s || !s->first)
+		return -ENOENT;
+	sum = s->base;
+	due = now - s->t >= CHECK_INTERVAL;
+	s->t = due ? now : s->t;
+	for (u32 i = s->first; i; i = eventlist.cpu_events[i].next) {
+		struct gp_count c;
+		u64 one;
+
+		if (gp_read(eventlist.cpu_events[i].fd, eventlist.cpu_events[i].read_format, &c,
+			    1) != 1)
+			return -EIO;
+		if (due) {
+			dropped |= c.enabled == eventlist.cpu_events[i].enabled;
+			eventlist.cpu_events[i].enabled = c.enabled;
+		}
+		not_running |= !c.running && c.enabled > MAX_NOT_RUNNING;
+		one = scaled(&eventlist.cpu_events[i], gp_scaled(&c));
+		sum = sum + one < sum ? UINT64_MAX : sum + one;
+	}
+	s->highest = not_running || sum < s->highest ? s->highest : sum;
+	if (dropped) {
+		s->base = s->highest;
+		cpu_events_close(s);
+		slot_open(s);
+	}
+	*v = s->highest;
+	return not_running || dropped ? -EBUSY : 0;
+}
+
+const struct provider provider_event = {
+	.prefix = STR("perf/"), .find = { [FIND_ALL] = list_events },
+	.open = slot_acquire, .close = slot_release, .read = slot_read,
+};

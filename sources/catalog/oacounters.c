@@ -1,0 +1,448 @@
+/* oacounters.c - provider of the counters of Intel's OA units. A GPU has one stream, for the metric
+ * set of the first counter that was opened. Counters of its other sets are unknown; they can be
+ * opened when all counters of that set are closed. SPDX-License-Identifier: MIT */
+#include "parse.h"
+#include "perfstream.h"
+#include "counters.h"
+#include "sources/os/os.h"
+#include "sources/oa/oa.h"
+#include "sources/host/host.h"
+#include "sources/catalog/catalog.h"
+#include "sys.h"
+
+#define S(lit) ((struct str)STR(lit))
+
+enum {
+	MAX_SETS_LISTED = 1024, /* metric files have some 60 */
+	MAX_OA_SLOTS = 8192,
+	MAX_STREAMS = 4,        /* Intel GPUs in a machine; 290 KiB each, most of it never used */
+	NAME_CAP = 256,
+	READ_INTERVAL = 100000000, /* ns; the interval of OA reports is derived from it */
+};
+
+/* --- the list --------------------------------------------------------------------------------- */
+
+struct listed {
+	u32 gpu;
+	struct oaset set;
+};
+
+/* One counter of a metric set. With choices: the first of these names that a set of the GPU has. */
+struct oaslot {
+	u32 gpu, set;
+	struct str name;
+	const char *choices; /* names separated by blanks, or NULL */
+	u32 opened;
+	bool uses_stream; /* it is one of the counters that keep the stream open */
+	bool known;
+	u64 value;        /* R_COUNT: since it was opened */
+};
+
+struct stream {
+	u32 opened; /* number of open counters; 0: no stream */
+	u32 gpu, set;
+	struct oalive live;
+	struct oaprog prog;
+	struct oaplan plan;
+	u64 sum[OA_SLOTS];
+	u64 longest; /* see oa_longest() */
+	bool has_last;
+	char last[OA_REPORT_BYTES];
+	u64 deltas;
+};
+
+static struct {
+	struct listed *sets;
+	u32 nsets;
+	bool seen[MAX_DEVICES]; /* GPUs whose sets were listed */
+	struct oaslot *slots;
+	u32 nslots;
+	struct stream *streams; /* as many as oalist_tables.streams.ready */
+} oalist;
+static struct {
+	struct table sets, slots, streams;
+} oalist_tables = {
+	.sets = TABLE_ROW(oalist.sets, MAX_SETS_LISTED, 34, "OA metric sets"),
+	.slots = TABLE_ROW(oalist.slots, MAX_OA_SLOTS, 85, "OA counters"),
+	.streams = TABLE_ROW(oalist.streams, MAX_STREAMS, 1, "OA streams"),
+};
+
+u32 oa_slot(u32 gpu, const char *counters)
+{
+	for (u32 i = 0; i < oalist.nslots; i++)
+		if (oalist.slots[i].choices == counters && oalist.slots[i].gpu == gpu)
+			return i;
+	if (!table_has(&oalist_tables.slots, oalist.nslots))
+		return MAX_OA_SLOTS;
+	oalist.slots[oalist.nslots] = (struct oaslot){ .gpu = gpu, .choices = counters };
+	return oalist.nslots++;
+}
+
+static u8 rule_of(struct str unit)
+{
+	return str_is(unit, "percent") ? R_PERCENT : str_is(unit, "hz") ? R_LEVEL : R_COUNT;
+}
+
+/* oa/DEVICE/SET/COUNTER */
+static void list_counter(const struct device *d, u32 set, const struct oadef *c)
+{
+	char name[NAME_CAP];
+	struct buf b = BUF(name);
+	struct counter_info n = { .vendor = str_z(d->driver),
+				  .what = S("counter of an OA metric set"), .unit = c->units,
+				  .rule = rule_of(c->units), .max = UINT64_MAX };
+
+	put_z(&b, "oa/");
+	put_text(&b, str_z(d->dev));
+	put_c(&b, '/');
+	put_text(&b, oalist.sets[set].set.name);
+	put_c(&b, '/');
+	put_text(&b, c->name);
+	n.name = (struct str){ name, name + b.n };
+	if (n.rule == R_PERCENT) {
+		n.unit = S("%");
+		n.max = 100;
+	} else if (n.rule == R_LEVEL) {
+		n.unit = S("Hz");
+	}
+	if (catalog_has(n.vendor, n.name))
+		return;
+	if (!table_has(&oalist_tables.slots, oalist.nslots)) {
+		registry.dropped++;
+		return;
+	}
+	oalist.slots[oalist.nslots] = (struct oaslot){
+		.gpu = oalist.sets[set].gpu, .set = set, .name = c->name
+	};
+	catalog_add(PROVIDER_OA, oalist.nslots++, &n);
+}
+
+static void list_file(const struct oafile *f, u32 gpu, const struct device *d,
+		      const struct oaplatform *p)
+{
+	struct oaset s;
+	struct str at = { 0 };
+
+	while (oaset_next(f, &at, &s)) {
+		struct oadef c;
+		struct str in = { 0 };
+
+		if (!oaset_fits(&s, p))
+			continue;
+		if (!table_has(&oalist_tables.sets, oalist.nsets)) {
+			registry.dropped++;
+			return;
+		}
+		oalist.sets[oalist.nsets] = (struct listed){ gpu, s };
+		while (oadef_next(&s, &in, &c))
+			list_counter(d, oalist.nsets, &c);
+		oalist.nsets++;
+	}
+}
+
+/* The PCI device id from /sys. The device node is not opened, because that may wake the device. */
+static bool pci_id(const struct device *d, u64 *id)
+{
+	char path[96], b[64];
+	struct buf to = buf_on(path, sizeof(path) - 1);
+	struct str line;
+
+	put_z(&to, "class/drm/card");
+	put_u64(&to, (u64)d->card);
+	put_z(&to, "/device/device");
+	path[to.n] = '\0';
+	return slurp_line(roots.sys, path, b, sizeof(b), &line) &&
+	       scan_num(line, id) == line.e && *id <= UINT16_MAX; /* 0x9a49 */
+}
+
+static const struct oaplatform *platform_of(const struct device *d)
+{
+	static struct oalive asked;
+	const struct oaplatform *p = NULL;
+	bool known;
+	u64 id;
+
+	if (d->card < 0 || (strcmp(d->driver, "i915") != 0 && strcmp(d->driver, "xe") != 0))
+		return NULL;
+	known = pci_id(d, &id);
+	if (known)
+		p = oaplatform_by_pci((u32)id);
+	/* xe reports the version of a GPU whose id is not listed. */
+	if (p || !d->awake || (known && strcmp(d->driver, "xe") != 0))
+		return p;
+	oa_attach(&asked, (u32)(d - devices)); /* on failure, the platform may be known anyway */
+	oa_stop(&asked);
+	return asked.dev.platform;
+}
+
+/* Lists the metric sets of each GPU once. */
+static void list_sets(void)
+{
+	for (u32 gpu = 0; gpu < MAX_DEVICES; gpu++) {
+		const struct device *d = oalist.seen[gpu] ? NULL : gpu_device(gpu);
+		const struct oaplatform *p = d ? platform_of(d) : NULL;
+
+		oalist.seen[gpu] |= d != NULL;
+		if (p) {
+			list_file(&oapack, gpu, d, p);
+			list_file(&oabasic, gpu, d, p);
+		}
+	}
+}
+
+/* --- streams ---------------------------------------------------------------------------------- */
+
+static struct stream *stream_of(u32 gpu)
+{
+	for (u32 i = 0; i < oalist_tables.streams.ready; i++)
+		if (oalist.streams[i].opened && oalist.streams[i].gpu == gpu)
+			return &oalist.streams[i];
+	return NULL;
+}
+
+static long stream_begin(struct stream *s, u32 gpu, u32 set)
+{
+	const struct oaprops props = { .interval = READ_INTERVAL };
+	const struct device *d = gpu_device(gpu);
+	struct buf why = { .cap = 0 };
+	long r = d ? oa_attach(&s->live, (u32)(d - devices)) : -ENODEV;
+
+	if (!d)
+		return r;
+	if (r == 0 && !oaprog_compile(&s->prog, &oalist.sets[set].set, &s->live.dev, &why))
+		r = -EINVAL;
+	if (r == 0)
+		r = oa_start(&s->live, &oalist.sets[set].set, &props);
+	if (r < 0) {
+		oa_stop(&s->live);
+		return r;
+	}
+	oaplan_make(&s->plan, s->live.format, s->prog.slots);
+	s->longest = oa_longest(s->live.format, s->live.dev.var[OV_TS_HZ], s->live.max_hz);
+	s->gpu = gpu;
+	s->set = set;
+	s->has_last = false;
+	return 0;
+}
+
+/* Adds the difference from the report before. A difference that is unknown is left out. */
+static void report_add(struct stream *s, struct str body)
+{
+	u8 step;
+
+	if (str_len(body) < s->plan.bytes || s->plan.bytes > sizeof(s->last)) {
+		s->has_last = false;
+		return;
+	}
+	step = oa_step(s->live.format, s->has_last ? s->last : NULL, body.p, s->longest);
+	if (step == STEP_UNWRITTEN || step == STEP_BACKWARD) {
+		s->has_last = false;
+		return;
+	}
+	if (s->has_last && step == STEP_KNOWN) {
+		oa_add(&s->plan, s->last, body.p, s->sum);
+		s->deltas++;
+	}
+	memcpy(s->last, body.p, s->plan.bytes);
+	s->has_last = true;
+}
+
+/* Reads the reports that are in the OA buffer now, at most one full buffer, and sums the counter
+ * differences. False: the stream has failed. */
+static bool stream_read(struct stream *s)
+{
+	u64 nread = 0;
+	long n = 0;
+
+	memset(s->sum, 0, sizeof(s->sum));
+	s->deltas = 0;
+	for (; nread < s->live.buffer &&
+	     (n = oa_read(&s->live, oa_bytes, oa_bytes_table.ready)) > 0; nread += (u64)n) {
+		struct str rest = str_of(oa_bytes, (size_t)n);
+		struct oarec r;
+
+		while (oarec_next(&rest, false, &r) && r.type != OT_CORRUPT) {
+			if (r.type == OT_BUFFER_LOST)
+				s->has_last = false; /* what was counted until now is unknown */
+			else if (r.type == OT_SAMPLE)
+				report_add(s, r.body);
+		}
+	}
+	return n >= 0;
+}
+
+/* --- readings --------------------------------------------------------------------------------- */
+
+/* The index of a counter in the program of the stream's metric set; prog.n: not in this set. */
+static u32 program_index(const struct stream *s, const struct oaslot *at)
+{
+	u32 i = 0;
+
+	while (i < s->prog.n && !str_eq(s->prog.counters[i].name, at->name))
+		i++;
+	return i;
+}
+
+/* Converts a value to a whole number; percentages to 1/1000 %. False: not a number, or negative. */
+static bool to_whole(const struct oacounter *c, union oaval v, u64 *n)
+{
+	double times = rule_of(c->units) == R_PERCENT ? 1000 : 1;
+
+	if (!c->is_float) {
+		*n = v.u > UINT64_MAX / (u64)times ? UINT64_MAX : v.u * (u64)times;
+		return true;
+	}
+	if (!(v.f >= 0 && v.f * times < 1e18))
+		return false;
+	*n = (u64)(v.f * times + 0.5);
+	return true;
+}
+
+/* Computes the equations, and updates the values of the open counters of the stream. */
+static void values_update(struct stream *s)
+{
+	static union oaval values[MAX_OA_COUNTERS];
+
+	oaprog_eval(&s->prog, s->sum, values);
+	for (u32 i = 0; i < oalist.nslots; i++) {
+		struct oaslot *at = &oalist.slots[i];
+		u32 c = at->opened && at->gpu == s->gpu && at->set == s->set ?
+			program_index(s, at) : s->prog.n;
+		u64 n = 0;
+
+		if (c == s->prog.n)
+			continue;
+		at->known = !s->prog.counters[c].unknown &&
+			    to_whole(&s->prog.counters[c], values[c], &n);
+		if (at->known)
+			at->value = rule_of(s->prog.counters[c].units) == R_COUNT ?
+				    at->value + n : n;
+	}
+}
+
+static void values_forget(u32 gpu)
+{
+	for (u32 i = 0; i < oalist.nslots; i++)
+		if (oalist.slots[i].gpu == gpu)
+			oalist.slots[i].known = false;
+}
+
+/* If no report came since the previous reading, the values do not change; the next report includes
+ * the counts since then. */
+static void streams_sample(bool due)
+{
+	for (u32 i = 0; i < oalist_tables.streams.ready && due; i++) {
+		struct stream *s = &oalist.streams[i];
+
+		if (!s->opened)
+			continue;
+		if (!stream_read(s))
+			values_forget(s->gpu);
+		if (s->deltas)
+			values_update(s);
+	}
+}
+
+static long slot_read(u32 at, u64 *v, u64 *total)
+{
+	(void)total;
+	if (at >= oalist.nslots || !oalist.slots[at].known)
+		return -ENOENT;
+	*v = oalist.slots[at].value;
+	return 0;
+}
+
+/* --- open ------------------------------------------------------------------------------------- */
+
+static bool set_has(const struct oaset *s, struct str name, struct str *found)
+{
+	struct oadef c;
+	struct str at = { 0 };
+
+	while (oadef_next(s, &at, &c))
+		if (str_eq(c.name, name)) {
+			*found = c.name;
+			return true;
+		}
+	return false;
+}
+
+/* Selects the first name that a metric set has, and the set: of several sets the one that is being
+ * counted already, if it has the name. */
+static bool choice_find(struct oaslot *at)
+{
+	const struct stream *s = stream_of(at->gpu);
+	struct str names = str_z(at->choices), name;
+	bool found = false;
+
+	while (!found && str_word(&names, &name))
+		for (u32 i = 0; i < oalist.nsets; i++)
+			if (oalist.sets[i].gpu == at->gpu && (!found || (s && s->set == i)) &&
+			    set_has(&oalist.sets[i].set, name, &at->name)) {
+				at->set = i;
+				found = true;
+			}
+	return found;
+}
+
+static long slot_open(u32 at)
+{
+	struct oaslot *c;
+	struct stream *s;
+	long r;
+
+	if (at >= oalist.nslots)
+		return -ENOENT;
+	c = &oalist.slots[at];
+	if (c->opened++)
+		return 0;
+	c->known = false;
+	c->value = 0;
+	if (c->choices && !choice_find(c)) {
+		c->set = MAX_SETS_LISTED;
+		return -ENOENT;
+	}
+	s = stream_of(c->gpu);
+	if (s && s->set != c->set)
+		return -EBUSY;
+	if (!s) {
+		u32 i = 0;
+
+		while (i < oalist_tables.streams.ready && oalist.streams[i].opened)
+			i++;
+		if (!table_has(&oalist_tables.streams, i))
+			return -ENOSPC;
+		s = &oalist.streams[i];
+		r = stream_begin(s, c->gpu, c->set);
+		if (r < 0)
+			return r;
+	}
+	s->opened++;
+	c->uses_stream = true;
+	c->known = program_index(s, c) < s->prog.n; /* the value is 0 until reports come */
+	return 0;
+}
+
+static void slot_close(u32 at)
+{
+	struct oaslot *c;
+	struct stream *s;
+
+	if (at >= oalist.nslots || --oalist.slots[at].opened)
+		return;
+	c = &oalist.slots[at];
+	c->known = false;
+	if (!c->uses_stream)
+		return;
+	c->uses_stream = false;
+	s = stream_of(c->gpu);
+	if (!s || --s->opened)
+		return;
+	oa_stop(&s->live);
+	values_forget(s->gpu);
+}
+
+const struct provider provider_oa = {
+	.prefix = STR("oa/"), .find = { [FIND_ALL] = list_sets },
+	.open = slot_open, .close = slot_close, .sample = streams_sample, .read = slot_read,
+};

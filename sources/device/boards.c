@@ -1,0 +1,492 @@
+/* boards.c - devices of vendors' drivers, which are not in Linux: GPUs and NPUs without a DRM node,
+ * and files with more values of those that have one. The formats are from the drivers' sources and
+ * from reports; each row names its source. SPDX-License-Identifier: MIT */
+#include "parse.h"
+#include "counters.h"
+#include "sources/os/os.h"
+#include "sources/device/device.h"
+#include "sys.h"
+
+enum { MAX_FILES = 4, PATH_BYTES = 512 };
+
+/* The form of a file's text. The number is in units of 10^zeros of the registry's unit. */
+enum form {
+	SHARE,     /* "37", "37 %", "37@800000000Hz", "37 40 23", "gpu=37 [Freq : 598000]" */
+	CORES,     /* Rockchip: "NPU load:  Core0: 12%, Core1:  0%," */
+	GC_CORES,  /* galcore: "core : 0", "load : 37.12%", for each core */
+	STATUS,    /* PowerVR: a line "GPU Utilisation: 37%" among others */
+	CLOCK,     /* "800000000" */
+	ANY_CLOCK, /* "800" or "800000" or "800000000": MHz, kHz or Hz */
+	OPP_CLOCK, /* "INDEX KHZ" */
+	CELSIUS,   /* "45000": thousandths of a degree */
+};
+
+/* The files of a place are written as flags, the power of ten of the unit, and the name. */
+#define FILE_OF(form, desc, flags, zeros, inst, leaf) \
+	{ form, T_BOARD, desc, flags, zeros, inst, leaf }
+#define BUSY(flags, zeros, leaf) FILE_OF(SHARE, D_GPU_BUSY, flags, zeros, IS_GPU, leaf)
+#define FREQ(form, flags, zeros, leaf) FILE_OF(form, D_FREQ_CUR, flags, zeros, IS_GPU, leaf)
+#define TEMP(desc, flags, inst, leaf) FILE_OF(CELSIUS, desc, flags, 0, inst, leaf)
+enum { PERCENT = 3, PER_MILLE = 2 }; /* zeros of a share: the registry has 1/1000 % */
+enum { HZ = 0, KHZ = 3 };            /* zeros of a clock */
+
+/* A place: one row per board. */
+static const struct place {
+	/* Folders, separated by blanks; '*' stands for any name. */
+	const char *where;
+	/* From there to the device's folder. NULL: it has none, the files belong to the GPU or NPU
+	 * of the chip. */
+	const char *device;
+	u8 part;            /* enum chip_part */
+	bool extra;         /* it only adds files to a device that another row finds */
+	const char *needs;  /* a file that the place must have; NULL: none */
+	const char *driver; /* NULL: the one that the device's uevent names */
+	const char *name;   /* of a device without a folder */
+	const char *model;  /* the file with the name of the model; NULL: none */
+	struct attr files[MAX_FILES];
+} places[] = {
+	/* Qualcomm, drivers/gpu/msm/kgsl_pwrctrl.c of 4.19. gpu_busy_percentage and temp are not
+	 * read from the GPU. The file gpubusy is never read: a read resets it for all readers. */
+	{ .where = "/sys/class/kgsl/kgsl-*", .device = "device", .part = PART_GPU,
+	  .driver = "kgsl", .model = "gpu_model",
+	  .files = { BUSY(A_ASLEEP, PERCENT, "gpu_busy_percentage"), FREQ(CLOCK, 0, HZ, "gpuclk"),
+		     FILE_OF(CLOCK, D_FREQ_MAX, 0, HZ, IS_GPU, "max_gpuclk"),
+		     TEMP(D_TEMP, A_ASLEEP, IS_GPU, "temp") } },
+	/* Jetson, nvgpu: newer releases do not have the link gpu.0. */
+	{ .where = "/sys/devices/gpu.0 /sys/devices/platform/gpu.0 /sys/devices/*.g* "
+		   "/sys/devices/platform/*.g* /sys/devices/platform/bus@0/*.g* "
+		   "/sys/devices/platform/*host1x/*.g* "
+		   "/sys/devices/platform/bus@0/*host1x/*.g* "
+		   "/sys/bus/platform/devices/*.g*",
+	  .device = "", .part = PART_GPU, .needs = "load", .driver = "nvgpu",
+	  .files = { BUSY(0, PER_MILLE, "load") } },
+	/* Any vendor's driver of a GPU with devfreq. Rockchip's kernels add a file `load`. */
+	{ .where = "/sys/class/devfreq/*gpu /sys/class/devfreq/*mali", .device = "device",
+	  .part = PART_GPU, .needs = "cur_freq",
+	  .files = { FILE_OF(SHARE, D_GPU_BUSY, 0, PERCENT, FROM_DIR, "load") } },
+	/* The load of the NPU is always 0: npu_devfreq_get_dev_status() does not fill it in. */
+	{ .where = "/sys/class/devfreq/*npu*", .device = "device", .part = PART_NPU,
+	  .needs = "load" },
+	/* rknpu_debugger.c: debugfs, and /proc with CONFIG_ROCKCHIP_RKNPU_PROC_FS */
+	{ .where = "/sys/kernel/debug/rknpu /proc/rknpu", .part = PART_NPU, .needs = "load",
+	  .driver = "rknpu", .name = "rknpu",
+	  .files = { FILE_OF(CORES, D_LOAD, 0, 0, NO_INST, "load") } },
+	/* MediaTek, ged_sysfs.c and ged_hal.c: what the governor measured last */
+	{ .where = "/sys/kernel/ged/hal", .part = PART_GPU, .driver = "ged", .name = "ged",
+	  .files = { BUSY(A_ASLEEP, PERCENT, "gpu_utilization"),
+		     FREQ(OPP_CLOCK, A_ASLEEP, KHZ, "current_freqency") } },
+	/* Mali's kbase and utgard: vendors add these files to the device's folder. */
+	{ .where = "/sys/class/misc/mali*", .device = "device", .part = PART_GPU,
+	  .driver = "mali", .model = "device/gpuinfo",
+	  .files = { BUSY(0, PERCENT, "device/utilization"),
+		     BUSY(0, PERCENT, "device/utilisation"),
+		     BUSY(0, PERCENT, "device/utilization_gp_pp"),
+		     FREQ(ANY_CLOCK, 0, HZ, "device/clock") } },
+	{ .where = "/sys/class/misc/mali*/device/devfreq/*", .device = "../..", .part = PART_GPU,
+	  .needs = "load",
+	  .files = { FILE_OF(SHARE, D_GPU_BUSY, 0, PERCENT, FROM_DIR, "load") } },
+	/* Exynos and Allwinner, older kernels */
+	{ .where = "/sys/devices/platform/*.mali /sys/devices/platform/soc/*.mali", .device = "",
+	  .part = PART_GPU, .needs = "utilization", .driver = "mali", .model = "gpuinfo",
+	  .files = { BUSY(0, PERCENT, "utilization"), FREQ(ANY_CLOCK, 0, HZ, "clock") } },
+	/* MediaTek: utilization_seq_show() of its kbase platforms */
+	{ .where = "/proc/mtk_mali /proc/mali", .part = PART_GPU, .needs = "utilization",
+	  .driver = "mali", .name = "mali",
+	  .files = { BUSY(A_ASLEEP, PERCENT, "utilization") } },
+	/* Amlogic, mpgpu.c; some kernels print the index of the clock, which clock_hz() refuses */
+	{ .where = "/sys/class/mpgpu", .part = PART_GPU, .driver = "mali", .name = "mpgpu",
+	  .files = { BUSY(A_ASLEEP, PERCENT, "utilization"),
+		     FREQ(ANY_CLOCK, A_ASLEEP, HZ, "cur_freq") } },
+	/* Vivante's galcore (NXP), gc_hal_kernel_debugfs.c: a read of `load` powers all cores on
+	 * and waits for 100 ms; a read of `idle` resets it for all readers. */
+	{ .where = "/sys/bus/platform/drivers/galcore/*", .device = "", .part = PART_GPU,
+	  .needs = "driver", .driver = "galcore" },
+	{ .where = "/sys/kernel/debug/gc", .part = PART_GPU, .needs = "load",
+	  .driver = "galcore", .name = "galcore",
+	  .files = { FILE_OF(GC_CORES, D_LOAD, A_ON | A_SLOW, PERCENT, NO_INST, "load") } },
+	/* PowerVR (TI, Renesas, StarFive, SpacemiT), DebugStatusDIShow() of its debug_common.c */
+	{ .where = "/sys/bus/platform/drivers/pvrsrvkm/*", .device = "", .part = PART_GPU,
+	  .needs = "driver", .driver = "pvrsrvkm" },
+	{ .where = "/sys/kernel/debug/pvr /sys/kernel/debug/pvr/*", .part = PART_GPU,
+	  .driver = "pvrsrvkm", .name = "pvr",
+	  .files = { FILE_OF(STATUS, D_GPU_BUSY, 0, PERCENT, IS_GPU, "status"),
+		     FILE_OF(STATUS, D_GPU_BUSY, 0, PERCENT, IS_GPU, "utilisation_stats") } },
+	/* Coral, apex_driver.c: it throttles at the trip points */
+	{ .where = "/sys/class/apex/apex_*", .device = "device", .part = PART_CARD,
+	  .driver = "apex",
+	  .files = { TEMP(D_TEMP, 0, IS_NPU, "temp"),
+		     TEMP(D_TEMP_CRIT, A_LIMIT, IS_NPU, "trip_point0_temp") } },
+	{ .where = "/sys/class/hailo_chardev/hailo*", .device = "", .part = PART_CARD,
+	  .driver = "hailo" },
+	/* AWS Neuron: the Neuron Sysfs User Guide */
+	{ .where = "/sys/devices/virtual/neuron_device/neuron*", .device = "", .part = PART_CARD,
+	  .driver = "neuron", .model = "info/architecture/device_name" },
+	{ .where = "/sys/devices/virtual/neuron_device/neuron*/neuron_core*/stats/memory_usage/"
+		   "device_mem",
+	  .device = "../../../..", .part = PART_CARD, .extra = true,
+	  .files = { { 0, T_NUMBER, D_RESIDENT, 0, 0, FROM_DIR, "present" } } },
+};
+
+static bool has_place[MAX_DEVICES]; /* by device: its place was found in the last search */
+static u32 places_found; /* a bit for each row */
+_Static_assert(LEN(places) <= 32, "a row has a bit in places_found");
+
+/* --- forms ------------------------------------------------------------------------------------ */
+
+/* Parses a share, in 1/1000 %. A number at the end of a longer text may have been cut; some drivers
+ * print only a number, without a newline. Returns the text after the number; p is NULL if there is
+ * no valid share. */
+static struct str scan_share(struct str s, u8 zeros, u64 *v)
+{
+	const char *begin = s.p, *p = memchr(s.p, '=', str_len(s));
+
+	if (p)
+		s.p = p + 1;
+	while (s.p < s.e && *s.p == ' ')
+		s.p++;
+	p = s.p;
+	s.p = scan_dec(s, zeros, v);
+	if ((s.p == s.e && p != begin) || (s.p && *v > 100000))
+		s.p = NULL;
+	p = s.p;
+	while (p && p < s.e && *p == ' ')
+		p++;
+	/* "37 MHz" is not a share. */
+	if (p && p < s.e && ((u8)((*p | 32) - 'a') < 26 || *p == '-' || *p == '.'))
+		s.p = NULL;
+	return s;
+}
+
+/* Scales a clock to Hz. ANY_CLOCK: GPUs have 10 MHz to 10 GHz, so that the number tells the unit;
+ * lower numbers are indices. False: it is not a clock. */
+static bool clock_hz(u8 form, u8 zeros, u64 *v)
+{
+	static const u32 by[] = { 1, 10, 100, 1000, 10000, 100000, 1000000 };
+
+	if (form == ANY_CLOCK) {
+		if (*v < 10)
+			return false;
+		zeros = *v < 10000 ? 6 : *v < 10000000 ? 3 : 0;
+	}
+	if (*v == 0 || *v > UINT64_C(100000000000) / by[zeros])
+		return false;
+	*v *= by[zeros];
+	return true;
+}
+
+static bool scan_clock(struct str s, u8 form, u8 zeros, u64 *v)
+{
+	struct str word;
+	const char *p;
+
+	if (form == OPP_CLOCK)
+		str_word(&s, &word);
+	while (s.p < s.e && *s.p == ' ')
+		s.p++;
+	p = scan_u64(s, v);
+	return p && (p < s.e || form != OPP_CLOCK) && clock_hz(form, zeros, v);
+}
+
+/* Parses a temperature. Drivers print 0 if there is no sensor; a value below one degree is probably
+ * in another unit. */
+static bool scan_celsius(struct str text, i64 *v)
+{
+	return parse_sensor(text, v) && *v > -60000 && *v < 200000 && (*v >= 1000 || *v <= -1000);
+}
+
+/* Returns the value in the line of the GPU's share, with the newline; empty if there is none. */
+static struct str find_status(struct str text)
+{
+	struct str line, key;
+
+	while (line_next(&text, &line))
+		if (str_find(line, LIT("GPU Utili")) && str_cut(&line, ':', &key))
+			return (struct str){ line.p, text.p };
+	return (struct str){ text.p, text.p };
+}
+
+/* Stores the shares of cores, of which the highest is that of the device. If one is not valid, the
+ * highest is not known. */
+struct cores {
+	struct entity *e;
+	i64 t;
+	u64 most;
+	bool any;
+};
+
+static void core_put(struct cores *c, struct str name, u64 v)
+{
+	if (v <= 100000)
+		c->any |= reg_put(c->e, D_LOAD, name, v, c->t);
+	c->most = v > c->most ? v : c->most;
+}
+
+static bool cores_end(struct cores *c)
+{
+	return c->any && c->most <= 100000 &&
+	       reg_put(c->e, D_GPU_BUSY, (struct str){ 0 }, c->most, c->t);
+}
+
+static bool store_gc(struct entity *e, u8 zeros, struct str text, i64 t)
+{
+	struct cores c = { .e = e, .t = t };
+	struct str piece, word;
+	char core[16];
+	struct buf b = BUF(core);
+	u64 v;
+
+	put_z(&b, "core");
+	while (str_cut(&text, ':', &piece)) {
+		struct str rest = text, key = piece;
+
+		while (str_word(&piece, &word))
+			key = word;
+		if (str_is(key, "core") && str_word(&rest, &word)) {
+			b.n = sizeof("core") - 1;
+			put_str(&b, word);
+		}
+		if (str_is(key, "load"))
+			core_put(&c, (struct str){ core, core + b.n },
+				 scan_share(rest, zeros, &v).p ? v : UINT64_MAX);
+	}
+	return cores_end(&c);
+}
+
+static bool store_cores(struct entity *e, struct str text, i64 t)
+{
+	struct cores c = { .e = e, .t = t };
+	struct str core;
+	u64 v;
+
+	while (parse_rknpu(&text, &core, &v))
+		core_put(&c, core, v);
+	return cores_end(&c);
+}
+
+/* A share may be followed by the clock: "37@800000000Hz". */
+static bool store_share(const struct attr *a, struct entity *e, struct str inst, struct str text,
+			i64 t)
+{
+	u64 v;
+	struct str rest = scan_share(text, a->zeros, &v);
+
+	if (!rest.p)
+		return false;
+	reg_put(e, D_GPU_BUSY, (struct str){ 0 }, v, t);
+	if (str_skip_z(&rest, "@") && memchr(rest.p, 'H', str_len(rest)) &&
+	    scan_clock(rest, CLOCK, HZ, &v))
+		reg_put(e, D_FREQ_CUR, inst, v, t);
+	return true;
+}
+
+bool board_store(const struct attr *a, struct entity *e, struct str inst, struct str text, i64 t)
+{
+	u64 v = 0;
+	i64 celsius = 0;
+	bool valid;
+
+	switch (a->folder) {
+	case SHARE:
+		return store_share(a, e, inst, text, t);
+	case STATUS:
+		return store_share(a, e, inst, find_status(text), t);
+	case CORES:
+		return store_cores(e, text, t);
+	case GC_CORES:
+		return store_gc(e, a->zeros, text, t);
+	case CELSIUS:
+		valid = scan_celsius(text, &celsius);
+		v = (u64)celsius;
+		break;
+	default:
+		valid = scan_clock(text, a->folder, a->zeros, &v);
+	}
+	return valid && reg_put(e, a->desc, inst, v, t);
+}
+
+/* --- places ----------------------------------------------------------------------------------- */
+
+/* A place that was found, or the search for those of one device. */
+struct finding {
+	const struct place *place;
+	folder_fn *each;
+	struct probe probe;
+};
+
+/* DRM drivers of a chip's only GPU and only NPU, some of them vendors' own. */
+static const char *const chip_drivers[] = {
+	[PART_GPU] = "msm* mali* panfrost panthor lima etnaviv powervr pvrsrvkm",
+	[PART_NPU] = "rknpu* RKNPU*",
+};
+
+/* Returns the device that is this part of the chip, with a DRM node if there is one. NONE: it is
+ * not known. */
+static u32 part_find(u8 part)
+{
+	u32 vendor = NONE;
+
+	for (u32 i = NONE; part != PART_CARD && (i = device_next(i, true)) != NONE;) {
+		struct str drivers = str_z(chip_drivers[part]), pattern;
+
+		if (devices[i].gone)
+			continue;
+		if (devices[i].part == part && vendor == NONE)
+			vendor = i;
+		/* A device without a folder in /sys is known only from a descriptor, and ends with
+		 * it. */
+		while (devices[i].ino && !devices[i].pdev[0] && !devices[i].clientless &&
+		       str_word(&drivers, &pattern))
+			if (glob_match(pattern, str_z(devices[i].driver), NULL))
+				return i;
+	}
+	return vendor;
+}
+
+/* Finds the folder of a place's device. False: it has none. A link to the device may be missing,
+ * or lead nowhere. */
+static bool device_folder(const struct place *p, int root, const char *at, char *path,
+			  struct stat *st)
+{
+	return p->device && ((path_join(path, PATH_BYTES, at, p->device) &&
+			      files_note_error(sys_fstatat(root, path, st)) == 0) ||
+			     (path_join(path, PATH_BYTES, at, "") &&
+			      files_note_error(sys_fstatat(root, path, st)) == 0));
+}
+
+/* Returns the known device of a place: that of its folder, else that part of the chip. If the files
+ * of a vendor have made a device, and the chip's DRM device has come since, the former ends. */
+static u32 place_device(const struct place *p, int root, const char *at)
+{
+	char path[PATH_BYTES];
+	struct stat st;
+	u32 n = NONE, part;
+
+	if (device_folder(p, root, at, path, &st))
+		n = device_by_ino(&st);
+	if (n != NONE && !devices[n].clientless)
+		return n;
+	part = part_find(p->part);
+	if (n != NONE && (part == NONE || devices[part].clientless))
+		return n;
+	if (n != NONE)
+		device_end(n);
+	return part;
+}
+
+static void model_find(const struct place *p, int root, const char *at, u32 n)
+{
+	struct device *d = &devices[n];
+	char path[PATH_BYTES], text[128];
+	struct str line;
+
+	if (sensing.choice && sensing.choice(n) & DEVICE_LEFT_OUT)
+		return;
+	if (p->model && !d->name[0] && path_join(path, sizeof(path), at, p->model) &&
+	    slurp_line(root, path, text, sizeof(text), &line))
+		str_copy(d->name, sizeof(d->name), line);
+}
+
+/* Adds the device of a place. NONE: there is no room. */
+static u32 place_add(const struct place *p, int root, const char *at)
+{
+	char path[PATH_BYTES];
+	struct stat st;
+	u32 n = device_in_folder(root, device_folder(p, root, at, path, &st) ? path : at);
+	struct device *d = &devices[n];
+
+	if (n == NONE) {
+		device_missing(at);
+		return NONE;
+	}
+	if (root == roots.sys)
+		device_identify(n);
+	d->part = p->part;
+	d->clientless = true;
+	str_copy(d->dev, sizeof(d->dev), p->name ? str_z(p->name) : str_base(str_z(at)));
+	if (p->driver)
+		str_copy(d->driver, sizeof(d->driver), str_z(p->driver));
+	return n;
+}
+
+/* Registers a place: as a device, or as one of a known device. */
+static void place_found(void *arg, const char *at, struct str star)
+{
+	struct finding *f = arg;
+	const struct place *p = f->place;
+	char path[PATH_BYTES];
+	struct stat st;
+	u32 n;
+
+	(void)star;
+	if (!path_join(path, sizeof(path), at, p->needs ? p->needs : "") ||
+	    files_note_error(sys_fstatat(f->probe.root, path, &st)) < 0)
+		return;
+	n = place_device(p, f->probe.root, at);
+	if (n == NONE && !p->extra)
+		n = place_add(p, f->probe.root, at);
+	if (n == NONE)
+		return;
+	has_place[n] = true;
+	places_found |= 1u << (p - places);
+	model_find(p, f->probe.root, at, n);
+}
+
+/* Opens the files of a place, if it belongs to the device. */
+static void place_probe(void *arg, const char *at, struct str star)
+{
+	struct finding *f = arg;
+
+	if (place_device(f->place, f->probe.root, at) == f->probe.device)
+		probe_dir(&f->probe, at, star);
+}
+
+static void each_folder(struct finding *f)
+{
+	struct str where = str_z(f->place->where), word;
+
+	while (str_word(&where, &word)) {
+		f->probe.root = str_skip_z(&word, "/sys/") ? roots.sys : roots.proc;
+		str_skip_z(&word, "/proc/");
+		match_folders(f->probe.root, "", word, (struct str){ 0 }, f->each, f);
+	}
+}
+
+/* Ends the devices of drivers that are no longer there. */
+static void places_end(void)
+{
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
+		if (devices[i].clientless && !devices[i].gone && !has_place[i])
+			device_end(i);
+}
+
+void boards_start(void)
+{
+	u32 errors = fileio.transient;
+
+	places_found = 0;
+	memset(has_place, 0, sizeof(has_place));
+	/* The rows that lead to a folder of the device come first: the others then find the device
+	 * that they add files to. */
+	for (size_t i = 0; i < 2 * LEN(places); i++) {
+		const struct place *p = &places[i % LEN(places)];
+
+		if (!p->device == (i >= LEN(places)) && (nrows.devices || !p->extra))
+			each_folder(&(struct finding){ .place = p, .each = place_found });
+	}
+	if (errors == fileio.transient) /* the search was complete */
+		places_end();
+}
+
+void boards_probe(u32 device, bool asleep)
+{
+	for (size_t i = 0; i < LEN(places); i++) {
+		struct finding f = { .place = &places[i], .each = place_probe };
+
+		f.probe = (struct probe){ .first = places[i].files, .end = places[i].files,
+					  .device = device, .asleep = asleep };
+		while (f.probe.end < places[i].files + MAX_FILES && f.probe.end->leaf)
+			f.probe.end++;
+		if (places_found >> i & 1 && f.probe.end > f.probe.first)
+			each_folder(&f);
+	}
+}

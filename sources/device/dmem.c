@@ -1,0 +1,191 @@
+/* dmem.c - values of cgroup files: the video memory of devices and of cgroups, as the controller
+ * dmem counts it, and the memory and the pressure of cgroups. Reading them wakes no device.
+ * SPDX-License-Identifier: MIT */
+#include "parse.h"
+#include "counters.h"
+#include "sources/os/os.h"
+#include "sources/device/device.h"
+#include "sys.h"
+
+/* The folder of cgroup v2, alone or beside version 1. */
+static const char *const mount_points[] = { "fs/cgroup", "fs/cgroup/unified" };
+
+enum {
+	PATH_BYTES = 4096 + 64, /* a path in the cgroup tree, the folder and the file */
+	FILE_BYTES = 8192,      /* a line of a region has about 40 bytes */
+};
+
+static char where[PATH_BYTES], file[FILE_BYTES];
+
+/* Reads a file of a cgroup. The text is valid until the next call. p is NULL if it cannot be read.
+ * Empty if it exceeds the buffer: a sum over a part of the regions would be too low. */
+static struct str cgroup_text(const char *root, struct str cgroup, const char *leaf)
+{
+	struct buf b = BUF_Z(where);
+	long n;
+
+	put_z(&b, root);
+	put_str(&b, cgroup);
+	put_c(&b, '/');
+	put_z(&b, leaf);
+	n = b.full ? 0 : slurp(roots.sys, buf_z(&b), file, sizeof(file));
+	return str_read(n < 0 ? NULL : file, n < (long)sizeof(file) ? n : 0);
+}
+
+static struct {
+	const char *root; /* of cgroup v2 */
+	bool absent; /* the kernel has no controller dmem, which cannot be loaded later */
+} found;
+
+static void root_find(void)
+{
+	for (size_t i = 0; i < LEN(mount_points) && !found.root; i++)
+		if (cgroup_text(mount_points[i], (struct str){ 0 }, "cgroup.controllers").p)
+			found.root = mount_points[i];
+}
+
+/* Parses a line "drm/SLOT/REGION BYTES" of dmemcg_limit_show() in kernel/cgroup/dmem.c, Linux 6.14
+ * to 7.2; "max" stands for the number if there is no limit. xe names its regions vram0 and vram1,
+ * amdgpu vram. Returns false if it is not of video memory. *known: it is a number. */
+static bool region_parse(struct str line, struct str *slot, u64 *v, bool *known)
+{
+	struct str region;
+
+	if (!str_word(&line, &region) || !str_skip_z(&region, "drm/") ||
+	    !str_cut(&region, '/', slot) || !str_skip_z(&region, "vram"))
+		return false;
+	line = str_trim(line);
+	*known = line.p < line.e && scan_u64(line, v) == line.e;
+	return true;
+}
+
+/* Adds the regions of the device at a PCI slot. Returns false if there is none, or if one has no
+ * number. */
+static bool regions_sum(struct str text, struct str slot, u64 *sum)
+{
+	struct str line, at;
+	bool any = false, known = true, has;
+	u64 v;
+
+	*sum = 0;
+	while (known && line_next(&text, &line)) {
+		if (!region_parse(line, &at, &v, &has) || !str_eq(at, slot))
+			continue;
+		any = true;
+		known = has && v <= UINT64_MAX - *sum;
+		*sum += known ? v : 0;
+	}
+	return any && known;
+}
+
+/* Stores the video memory of devices. A value that the driver itself reports stays. The files are
+ * empty until the first driver with regions is loaded. */
+void dmem_read(void)
+{
+	static const struct {
+		const char *leaf;
+		u8 desc;
+	} files[] = { { "dmem.capacity", D_VRAM_TOTAL }, { "dmem.current", D_VRAM_USED } };
+	u32 transient = fileio.transient;
+	u64 v;
+
+	if (found.absent)
+		return;
+	root_find();
+	for (size_t k = 0; k < LEN(files) && found.root && !found.absent; k++) {
+		struct str text = cgroup_text(found.root, (struct str){ 0 }, files[k].leaf);
+
+		found.absent |= k == 0 && !text.p && fileio.transient == transient;
+		for (u32 i = NONE; text.p < text.e && (i = device_next(i, false)) != NONE;)
+			if (devices[i].pdev[0] && regions_sum(text, str_z(devices[i].pdev), &v))
+				reg_put(&devices[i].e, files[k].desc, LIT(""), v,
+					sys_now(CLOCK_MONOTONIC));
+	}
+	found.absent |= !found.root && fileio.transient == transient;
+}
+
+/* --- cgroups ---------------------------------------------------------------------------------- */
+
+static void put_regions(struct group *g, struct str text, u8 desc, const char *inst)
+{
+	u64 v;
+
+	if (devices[g->device].pdev[0] && regions_sum(text, str_z(devices[g->device].pdev), &v))
+		reg_put(&g->e, desc, str_z(inst), v, 0);
+}
+
+static void put_memory(struct group *g, struct str text, u8 desc, const char *inst)
+{
+	struct str line;
+	u64 v;
+
+	if (line_next(&text, &line) && scan_u64(line, &v) == line.e)
+		reg_put(&g->e, desc, str_z(inst), v, 0);
+}
+
+/* Stores the shares of the last 10 s: "some avg10=0.12 avg60=0.08 avg300=0.05 total=123", and a
+ * line "full ..." (Documentation/accounting/psi.rst). */
+static void put_pressure(struct group *g, struct str text, u8 desc, const char *inst)
+{
+	struct str line, word;
+	u64 v;
+
+	while (line_next(&text, &line)) {
+		u8 which = desc;
+
+		if (!str_word(&line, &word))
+			continue;
+		which += str_is(word, "full");
+		if (str_word(&line, &word) && str_skip_z(&word, "avg10=") &&
+		    scan_dec(word, 3, &v) == word.e && v <= 100000)
+			reg_put(&g->e, which, str_z(inst), v, 0);
+	}
+}
+
+_Static_assert(D_CG_FULL == D_CG_SOME + 1, "see put_pressure()");
+
+static const struct cgroupfile {
+	const char *leaf, *inst;
+	void (*put)(struct group *g, struct str text, u8 desc, const char *inst);
+	u8 desc;
+	bool asked; /* read only if -f names a field */
+} cgroupfiles[] = {
+	{ "dmem.current", "", put_regions, D_CG_VRAM, false },
+	{ "dmem.max", "", put_regions, D_CG_VRAM_MAX, false },
+	{ "memory.current", "", put_memory, D_CG_MEMORY, true },
+	{ "cpu.pressure", "cpu", put_pressure, D_CG_SOME, true },
+	{ "memory.pressure", "memory", put_pressure, D_CG_SOME, true },
+	{ "io.pressure", "io", put_pressure, D_CG_SOME, true },
+};
+
+/* Returns whether a path is below the root. That of a cgroup outside the namespace begins with
+ * "/..". */
+static bool is_below(struct str cgroup)
+{
+	return cgroup.p < cgroup.e && *cgroup.p == '/' && !str_find(cgroup, LIT("/../"));
+}
+
+/* Stores the values of the files of cgroups in their groups. Called after the sums were made.
+ * asked: -f names fields. shows(): returns whether a field is shown. */
+void cgroups_read(bool asked, bool (*shows)(u8 desc))
+{
+	static char text[PATH_BYTES];
+
+	root_find();
+	for (u32 i = 1; found.root && i <= nrows.groups; i++) {
+		struct group *g = &groups[i];
+		struct str cgroup = { text, text };
+
+		if (!g->e.used || g->e.kind != K_CGROUP || !g->clients)
+			continue;
+		cgroup.e += text_copy(cgroups[g->cgroup].path, text, sizeof(text));
+		for (size_t k = 0; k < LEN(cgroupfiles) && is_below(cgroup); k++) {
+			const struct cgroupfile *f = &cgroupfiles[k];
+
+			if ((f->asked ? asked : !found.absent) &&
+			    (shows(f->desc) || (f->put == put_pressure && shows(D_CG_FULL))))
+				f->put(g, cgroup_text(found.root, cgroup, f->leaf), f->desc,
+				       f->inst);
+		}
+	}
+}

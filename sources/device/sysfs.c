@@ -1,0 +1,1597 @@
+/* sysfs.c - devices, and the values that their drivers report in sysfs without a client: state,
+ * clocks, sensors, memory, device-wide busy time. SPDX-License-Identifier: MIT */
+#include "built.h"
+#include "parse.h"
+#include "counters.h"
+#include "sources/os/os.h"
+#include "sources/device/device.h"
+#include "sys.h"
+
+/* A function of an optional feature: NULL if the feature is left out. */
+#pragma weak dmem_read
+
+struct sensing sensing;
+struct failed sysfs_failed;
+
+/* Functions of an optional feature: NULL if it is left out; they are not called then. */
+#pragma weak boards_start
+#pragma weak boards_probe
+#pragma weak board_store
+
+enum {
+	MAX_NODES = 3 * MAX_DEVICES, /* card, renderD and accel node of each device */
+	MAX_SENSORS = 4096,          /* about 40 files of each device */
+	FILE_BYTES = 8192,           /* trans_stat of 20 states: 3 KiB; sysfs files: at most 4 */
+	PATH_BYTES = 512,
+	INST_BYTES = 40,
+};
+
+enum node_kind { N_CARD, N_RENDER, N_ACCEL, N_NVIDIA };
+static const char *const node_names[] = { "card", "renderD", "accel", "nvidia" };
+
+/* A device node. A removed one stays in the table, with there == false, as long as its device does:
+ * a process may still hold it. */
+static struct node {
+	u32 maj, min, device;
+	i32 number; /* in its name */
+	u8 kind;
+	bool there, seen;
+} nodes[MAX_NODES];
+
+/* State of a device that only this file uses. */
+static struct sysdir {
+	char path[128];  /* its folder, relative to /sys */
+	char node[48];   /* its primary node's folder: class/drm/cardN */
+	int status;      /* power/runtime_status, kept open, or -1 */
+	bool probed, probed_asleep;
+	bool changed; /* its nodes differ from those of the previous scan */
+	bool denied;  /* some file could not be read: no permission */
+	bool profiled; /* --enable-profiling has handled it */
+	bool slept;   /* it slept when it was found: NVIDIA's file, which wakes it, is unread */
+	u32 lost, unread; /* sensors that had no room; reads that failed with a transient error */
+} sysdirs[MAX_DEVICES];
+
+static const char insts[][8] = {
+	[IS_MEM] = "mem", [IS_VCN] = "vcn", [IS_SCLK] = "sclk", [IS_MCLK] = "mclk",
+	[IS_SOCCLK] = "socclk", [IS_FCLK] = "fclk", [IS_VCLK] = "vclk",
+	[IS_DCLK] = "dclk", [IS_DCEFCLK] = "dcefclk",
+	[IS_MEDIA] = "media", [IS_GT0] = "gt0", [IS_MEMORY] = "memory", [IS_NPU] = "npu",
+	[IS_GPU] = "gpu"
+};
+
+enum base { B_DEVICE, B_NODE, B_SYS };
+
+enum {
+	F_POWER, F_ANY, F_AMDGPU, F_HWMON, F_I915_GT, F_I915, F_I915_POWER, F_XE_FREQ, F_XE_IDLE,
+	F_XE_THROTTLE, F_XE_MEMORY, F_DEVFREQ, F_MSM, F_V3D, F_NOUVEAU, F_VPU, F_VPU_FREQ,
+	F_THERMAL
+};
+
+static const struct folder {
+	const char *driver; /* NULL: any; "x*": any name that begins with x */
+	u8 base;            /* enum base */
+	const char *dir;
+} folders[] = {
+	[F_POWER]       = { NULL, B_DEVICE, "power" },
+	[F_ANY]         = { NULL, B_DEVICE, "" },
+	[F_AMDGPU]      = { "amdgpu", B_DEVICE, "" },
+	[F_HWMON]       = { NULL, B_DEVICE, "hwmon/hwmon*" },
+	[F_I915_GT]     = { "i915", B_NODE, "gt/gt*" },
+	[F_I915]        = { "i915", B_NODE, "" },
+	[F_I915_POWER]  = { "i915", B_NODE, "power" },
+	[F_XE_FREQ]     = { "xe", B_DEVICE, "tile*/gt*/freq0" },
+	[F_XE_IDLE]     = { "xe", B_DEVICE, "tile*/gt*/gtidle" },
+	[F_XE_THROTTLE] = { "xe", B_DEVICE, "tile*/gt*/freq0/throttle" },
+	[F_XE_MEMORY]   = { "xe", B_DEVICE, "tile*/memory/freq0" },
+	[F_DEVFREQ]     = { NULL, B_DEVICE, "devfreq/*" },
+	[F_MSM]         = { "msm*", B_SYS, "class/devfreq/*.gpu" },
+	[F_V3D]         = { "v3d", B_DEVICE, "" },
+	[F_NOUVEAU]     = { "nouveau", B_SYS, "kernel/debug/dri/#" },
+	[F_VPU]         = { "intel_vpu", B_DEVICE, "" },
+	[F_VPU_FREQ]    = { "intel_vpu", B_DEVICE, "freq" },
+	[F_THERMAL]     = { NULL, B_SYS, "class/thermal/thermal_zone*" },
+};
+
+/* If two rows have the same counter, the upper one wins. */
+static const struct attr attrs[] = {
+	/* PCI: registers of include/uapi/linux/pci_regs.h, printed by drivers/pci/pci-sysfs.c */
+	{ F_POWER, T_NUMBER, D_ACTIVE_MS, A_ASLEEP | A_LIMIT, 0, NO_INST, "runtime_active_time" },
+	{ F_POWER, T_NUMBER, D_SUSPENDED_MS, A_ASLEEP | A_LIMIT, 0, NO_INST,
+	  "runtime_suspended_time" },
+	{ F_ANY, T_LINK, D_LINK_SPEED, 0, 0, NO_INST, "current_link_speed" },
+	{ F_ANY, T_NUMBER, D_LINK_WIDTH, 0, 0, NO_INST, "current_link_width" },
+	{ F_ANY, T_LINK, D_LINK_MAX_SPEED, A_LIMIT, 0, NO_INST, "max_link_speed" },
+	{ F_ANY, T_NUMBER, D_LINK_MAX_WIDTH, A_LIMIT, 0, NO_INST, "max_link_width" },
+
+	/* amdgpu_pm.c, amdgpu_vram_mgr.c, amdgpu_gtt_mgr.c; mem_info_* are software counts */
+	{ F_AMDGPU, T_NUMBER, D_VRAM_TOTAL, A_ASLEEP | A_FIXED, 0, NO_INST, "mem_info_vram_total" },
+	{ F_AMDGPU, T_NUMBER, D_VRAM_USED, A_ASLEEP, 0, NO_INST, "mem_info_vram_used" },
+	{ F_AMDGPU, T_NUMBER, D_VISIBLE_TOTAL, A_ASLEEP | A_FIXED, 0, NO_INST,
+	  "mem_info_vis_vram_total" },
+	{ F_AMDGPU, T_NUMBER, D_VISIBLE_USED, A_ASLEEP, 0, NO_INST, "mem_info_vis_vram_used" },
+	{ F_AMDGPU, T_NUMBER, D_GTT_TOTAL, A_ASLEEP | A_FIXED, 0, NO_INST, "mem_info_gtt_total" },
+	{ F_AMDGPU, T_NUMBER, D_GTT_USED, A_ASLEEP, 0, NO_INST, "mem_info_gtt_used" },
+	{ F_AMDGPU, T_NUMBER, D_PREEMPT_USED, A_ASLEEP, 0, NO_INST, "mem_info_preempt_used" },
+	{ F_AMDGPU, T_NUMBER, D_GPU_BUSY, 0, 3, NO_INST, "gpu_busy_percent" },
+	{ F_AMDGPU, T_NUMBER, D_LOAD, 0, 3, IS_MEM, "mem_busy_percent" },
+	{ F_AMDGPU, T_NUMBER, D_LOAD, 0, 3, IS_VCN, "vcn_busy_percent" },
+
+	/* drivers/hwmon ABI: Documentation/hwmon/sysfs-interface.rst */
+	{ F_HWMON, T_NUMBER, D_TEMP, 0, 0, FROM_CHAN, "temp*_input" },
+	{ F_HWMON, T_NUMBER, D_TEMP_MAX, A_LIMIT, 0, FROM_CHAN, "temp*_max" },
+	{ F_HWMON, T_NUMBER, D_TEMP_CRIT, A_LIMIT, 0, FROM_CHAN, "temp*_crit" },
+	{ F_HWMON, T_NUMBER, D_TEMP_EMERGENCY, A_LIMIT, 0, FROM_CHAN, "temp*_emergency" },
+	{ F_HWMON, T_NUMBER, D_POWER, 0, 0, FROM_CHAN, "power*_average" },
+	{ F_HWMON, T_NUMBER, D_POWER, 0, 0, FROM_CHAN, "power*_input" },
+	{ F_HWMON, T_NUMBER, D_POWER_CAP, A_LIMIT, 0, FROM_CHAN, "power*_cap" },
+	{ F_HWMON, T_NUMBER, D_POWER_MAX, A_LIMIT, 0, FROM_CHAN, "power*_cap_max" },
+	{ F_HWMON, T_NUMBER, D_POWER_MAX, A_LIMIT, 0, FROM_CHAN, "power*_max" },
+	{ F_HWMON, T_NUMBER, D_POWER_DEFAULT, A_LIMIT, 0, FROM_CHAN, "power*_cap_default" },
+	{ F_HWMON, T_NUMBER, D_POWER_RATED, A_LIMIT, 0, FROM_CHAN, "power*_rated_max" },
+	{ F_HWMON, T_NUMBER, D_POWER_CRIT, A_LIMIT, 0, FROM_CHAN, "power*_crit" },
+	{ F_HWMON, T_NUMBER, D_ENERGY, 0, 0, FROM_CHAN, "energy*_input" },
+	{ F_HWMON, T_NUMBER, D_FAN, 0, 0, FROM_CHAN, "fan*_input" },
+	{ F_HWMON, T_NUMBER, D_FAN_MAX, A_LIMIT, 0, FROM_CHAN, "fan*_max" },
+	{ F_HWMON, T_NUMBER, D_PWM, 0, 0, FROM_CHAN, "pwm?" },
+	{ F_HWMON, T_NUMBER, D_VOLT, 0, 0, FROM_CHAN, "in*_input" },
+	{ F_HWMON, T_NUMBER, D_CURRENT, 0, 0, FROM_CHAN, "curr*_input" },
+	{ F_HWMON, T_NUMBER, D_FREQ_CUR, 0, 0, FROM_CHAN, "freq*_input" },
+
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_SCLK, "pp_dpm_sclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_MCLK, "pp_dpm_mclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_SOCCLK, "pp_dpm_socclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_FCLK, "pp_dpm_fclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_VCLK, "pp_dpm_vclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_DCLK, "pp_dpm_dclk" },
+	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_DCEFCLK, "pp_dpm_dcefclk" },
+	{ F_AMDGPU, T_METRICS, 0, 0, 0, NO_INST, "gpu_metrics" },
+
+	/* i915/gt/intel_gt_sysfs_pm.c, and before 5.18 i915_sysfs.c */
+	{ F_I915_GT, T_NUMBER, D_FREQ_ACT, 0, 6, FROM_DIR, "rps_act_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_CUR, 0, 6, FROM_DIR, "rps_cur_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_TARGET, 0, 6, FROM_DIR, "punit_req_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_MIN, 0, 6, FROM_DIR, "rps_min_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_MAX, 0, 6, FROM_DIR, "rps_max_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_BOOST, A_LIMIT, 6, FROM_DIR, "rps_boost_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_RP0, A_LIMIT, 6, FROM_DIR, "rps_RP0_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_RP1, A_LIMIT, 6, FROM_DIR, "rps_RP1_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_FREQ_RPN, A_LIMIT, 6, FROM_DIR, "rps_RPn_freq_mhz" },
+	{ F_I915_GT, T_NUMBER, D_IDLE_MS, 0, 0, FROM_DIR, "rc6_residency_ms" },
+	/* Gen6 and Gen7 have the deeper states rc6p and rc6pp, which rc6 does not count.
+	 * Valleyview's media engines have a state of their own. */
+	{ F_I915_GT, T_ADD, D_IDLE_MS, 0, 0, FROM_DIR, "rc6p_residency_ms" },
+	{ F_I915_GT, T_ADD, D_IDLE_MS, 0, 0, FROM_DIR, "rc6pp_residency_ms" },
+	{ F_I915_GT, T_NUMBER, D_IDLE_MS, 0, 0, IS_MEDIA, "media_rc6_residency_ms" },
+	{ F_I915_GT, T_NUMBER, D_THROTTLE, 0, 0, FROM_LEAF, "throttle_reason_*" },
+	{ F_I915, T_NUMBER, D_FREQ_ACT, 0, 6, IS_GT0, "gt_act_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_CUR, 0, 6, IS_GT0, "gt_cur_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_MIN, 0, 6, IS_GT0, "gt_min_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_MAX, 0, 6, IS_GT0, "gt_max_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_BOOST, A_LIMIT, 6, IS_GT0, "gt_boost_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_RP0, A_LIMIT, 6, IS_GT0, "gt_RP0_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_RP1, A_LIMIT, 6, IS_GT0, "gt_RP1_freq_mhz" },
+	{ F_I915, T_NUMBER, D_FREQ_RPN, A_LIMIT, 6, IS_GT0, "gt_RPn_freq_mhz" },
+	{ F_I915_POWER, T_NUMBER, D_IDLE_MS, 0, 0, IS_GT0, "rc6_residency_ms" },
+
+	/* xe_gt_freq.c, xe_gt_idle.c, xe_gt_throttle.c */
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_ACT, 0, 6, FROM_DIR, "act_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_CUR, 0, 6, FROM_DIR, "cur_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_MIN, 0, 6, FROM_DIR, "min_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_MAX, 0, 6, FROM_DIR, "max_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_RP0, A_LIMIT, 6, FROM_DIR, "rp0_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_RPA, A_LIMIT, 6, FROM_DIR, "rpa_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_RPE, A_LIMIT, 6, FROM_DIR, "rpe_freq" },
+	{ F_XE_FREQ, T_NUMBER, D_FREQ_RPN, A_LIMIT, 6, FROM_DIR, "rpn_freq" },
+	{ F_XE_IDLE, T_NUMBER, D_IDLE_MS, 0, 0, FROM_DIR, "idle_residency_ms" },
+	{ F_XE_THROTTLE, T_REASONS, D_THROTTLE, 0, 0, NO_INST, "reasons" },
+	{ F_XE_THROTTLE, T_NUMBER, D_THROTTLE, 0, 0, FROM_LEAF, "reason_*" },
+	{ F_XE_MEMORY, T_NUMBER, D_FREQ_MIN, 0, 6, IS_MEMORY, "min_freq" },
+	{ F_XE_MEMORY, T_NUMBER, D_FREQ_MAX, 0, 6, IS_MEMORY, "max_freq" },
+
+	/* drivers/devfreq */
+	{ F_DEVFREQ, T_NUMBER, D_FREQ_CUR, 0, 0, FROM_DIR, "cur_freq" },
+	{ F_DEVFREQ, T_NUMBER, D_FREQ_TARGET, 0, 0, FROM_DIR, "target_freq" },
+	{ F_DEVFREQ, T_NUMBER, D_FREQ_MIN, 0, 0, FROM_DIR, "min_freq" },
+	{ F_DEVFREQ, T_NUMBER, D_FREQ_MAX, 0, 0, FROM_DIR, "max_freq" },
+	{ F_DEVFREQ, T_TRANS, D_FREQ_SPENT, 0, 0, FROM_DIR, "trans_stat" },
+	/* msm's card is its display controller; the GPU is another device */
+	{ F_MSM, T_NUMBER, D_FREQ_CUR, 0, 0, FROM_DIR, "cur_freq" },
+	{ F_MSM, T_NUMBER, D_FREQ_TARGET, 0, 0, FROM_DIR, "target_freq" },
+	{ F_MSM, T_NUMBER, D_FREQ_MIN, 0, 0, FROM_DIR, "min_freq" },
+	{ F_MSM, T_NUMBER, D_FREQ_MAX, 0, 0, FROM_DIR, "max_freq" },
+	{ F_MSM, T_TRANS, D_FREQ_SPENT, 0, 0, FROM_DIR, "trans_stat" },
+
+	{ F_V3D, T_V3D, D_BUSY_NS, 0, 0, NO_INST, "gpu_stats" }, /* v3d_sysfs.c */
+	{ F_NOUVEAU, T_PSTATE, D_FREQ_CUR, 0, 6, NO_INST, "pstate" },
+
+	/* Documentation/ABI/testing/sysfs-driver-ivpu */
+	{ F_VPU, T_NUMBER, D_GPU_BUSY_US, A_SLOW, 0, NO_INST, "npu_busy_time_us" },
+	{ F_VPU, T_NUMBER, D_RESIDENT, 0, 0, IS_MEMORY, "npu_memory_utilization" },
+	{ F_VPU_FREQ, T_NUMBER, D_FREQ_CUR, 0, 6, IS_NPU, "current_freq" },
+	{ F_VPU_FREQ, T_NUMBER, D_FREQ_MAX, 0, 6, IS_NPU, "hw_max_freq" },
+	{ F_VPU, T_NUMBER, D_FREQ_CUR, 0, 6, IS_NPU, "npu_current_frequency_mhz" },
+	{ F_VPU, T_NUMBER, D_FREQ_MAX, 0, 6, IS_NPU, "npu_max_frequency_mhz" },
+
+	{ F_THERMAL, T_NUMBER, D_TEMP, 0, 0, FROM_ZONE, "temp" },
+};
+
+/* Labels from the ABI pages, for channels that their drivers leave unlabelled. */
+static const struct {
+	char chip[5], channel[8], label[5];
+} labels[] = {
+	{ "i915", "energy1", "card" }, { "i915", "power1", "card" },
+	{ "xe", "energy1", "card" },   { "xe", "power1", "card" },
+	{ "xe", "energy2", "pkg" },    { "xe", "power2", "pkg" },
+	{ "xe", "temp2", "pkg" },      { "xe", "temp3", "vram" },  { "xe", "in1", "pkg" },
+};
+
+/* A file that is read in every sample, or as the flags of its row say. */
+struct sensor {
+	const struct attr *attr;
+	u32 device, rank, reads;
+	int fd;
+	union {
+		i64 last;  /* A_SLOW: when it was read, ns */
+		u64 value; /* A_FIXED: where it has been read */
+	};
+	char inst[INST_BYTES];
+};
+static TABLE(struct sensor, sensors, MAX_SENSORS, 64, "sensors");
+
+/* --- paths ------------------------------------------------------------------------------------ */
+
+bool path_join(char *out, size_t cap, const char *a, const char *b)
+{
+	struct buf s = buf_on(out, cap - 1);
+
+	put_z(&s, a);
+	if (a[0] && b[0])
+		put_c(&s, '/');
+	put_z(&s, b);
+	out[s.full ? 0 : s.n] = '\0';
+	return !s.full;
+}
+
+/* Calls each() for every folder below path that the pattern matches; star is the name that matched
+ * the last component with '*'. */
+void match_folders(int root, const char *path, struct str pattern, struct str star,
+		   folder_fn *each, void *arg)
+{
+	char next[PATH_BYTES], part[64];
+	struct str head;
+	struct dir d;
+	const char *name;
+
+	if (!str_cut(&pattern, '/', &head)) {
+		each(arg, path, star);
+		return;
+	}
+	if (!memchr(head.p, '*', str_len(head))) {
+		str_copy(part, sizeof(part), head);
+		if (path_join(next, sizeof(next), path, part))
+			match_folders(root, next, pattern, star, each, arg);
+		return;
+	}
+	if (dir_open(&d, root, path) < 0)
+		return;
+	while ((name = dir_next(&d)))
+		if (glob_match(head, str_z(name), NULL) &&
+		    path_join(next, sizeof(next), path, name))
+			match_folders(root, next, pattern, str_z(name), each, arg);
+	dir_close(&d);
+}
+
+static struct {
+	u32 nnodes;
+	u32 nsensors;
+	/* Why device_in_folder() returned NONE: -errno of the folder; 0: no room for a device. */
+	long device_error;
+	bool readable;
+	volatile u32 nknobs;
+} sysfs = { .readable = true };
+
+static char file[FILE_BYTES]; /* the text of the file that is read */
+
+/* The text is valid until the next file is read; empty if this one cannot be read. */
+static struct str read_text(int root, const char *dir, const char *leaf)
+{
+	char path[PATH_BYTES];
+
+	return str_read(file, path_join(path, sizeof(path), dir, leaf) ?
+			slurp(root, path, file, sizeof(file)) : 0);
+}
+
+struct str sysfs_text(u32 device, const char *leaf)
+{
+	const char *dir = sysdirs[device].path;
+
+	return read_text(dir[0] ? roots.sys : -1, dir, leaf);
+}
+
+static bool read_line(const char *dir, const char *leaf, struct str *line)
+{
+	struct str text = read_text(roots.sys, dir, leaf);
+	bool has = str_cut(&text, '\n', line);
+
+	*line = str_trim(*line);
+	return has;
+}
+
+/* Makes s a name that is one word in every output format. */
+static void set_inst(char out[INST_BYTES], struct str s)
+{
+	str_copy(out, INST_BYTES, str_trim(s));
+	for (char *p = out; *p; p++)
+		if (*p <= ' ' || *p >= 0x7f || *p == ',')
+			*p = '_';
+}
+
+/* --- parsing of files ------------------------------------------------------------------------- */
+
+/* Keeps the reason why the value of a file is unknown. error: -errno, or 0 for an invalid text. */
+static void file_failed(u32 device, const struct attr *a, long error)
+{
+	sysfs_failed = (struct failed){ devices[device].dev, a->leaf, error };
+}
+
+static struct entity *sensor_entity(const struct sensor *s)
+{
+	return &devices[s->device].e;
+}
+
+static void sensor_put(const struct sensor *s, u8 desc, struct str inst, u64 v, i64 t)
+{
+	reg_put(sensor_entity(s), desc, inst, v, t);
+}
+
+static u32 sensor_factor(const struct sensor *s)
+{
+	static const u32 tens[] = { 1, 10, 100, 1000, 10000, 100000, 1000000 };
+
+	return tens[s->attr->zeros];
+}
+
+static void store_number(const struct sensor *s, struct str text, i64 t)
+{
+	const struct attr *a = s->attr;
+	u32 by = sensor_factor(s);
+	struct str word;
+	i64 i;
+	u64 v;
+
+	if (is_signed(a->desc)) {
+		if (parse_sensor(text, &i))
+			sensor_put(s, a->desc, str_z(s->inst), (u64)i, t);
+	} else if (str_word(&text, &word) && scan_u64(word, &v) == word.e && v <= UINT64_MAX / by) {
+		/* An integrated GPU has no link: 0 or, where the registers read as ones, 63 and 255
+		 * lanes. */
+		if ((a->desc == D_LINK_WIDTH || a->desc == D_LINK_MAX_WIDTH) && (v == 0 || v > 32))
+			return;
+		if (a->desc >= D_POWER_CAP && a->desc <= D_POWER_CRIT && v == 0)
+			return; /* no limit */
+		sensor_put(s, a->desc, str_z(s->inst), v * by, t);
+	}
+}
+
+/* Adds the number to the value that an upper row stored. */
+static void store_sum(const struct sensor *s, struct str text, i64 t)
+{
+	u64 v;
+
+	(void)t;
+	if (scan_u64(text, &v))
+		reg_add(sensor_entity(s), s->attr->desc, str_z(s->inst), v);
+}
+
+static void store_dpm(const struct sensor *s, struct str text, i64 t)
+{
+	u64 cur, max;
+
+	if (!parse_dpm(text, &cur, &max))
+		return;
+	sensor_put(s, D_FREQ_CUR, str_z(s->inst), cur, t);
+	sensor_put(s, D_FREQ_MAX, str_z(s->inst), max, t);
+}
+
+/* "8.0 GT/s PCIe"; "Unknown" has no digits */
+static void store_link(const struct sensor *s, struct str text, i64 t)
+{
+	u64 v;
+
+	if (scan_dec(text, 1, &v))
+		sensor_put(s, s->attr->desc, (struct str){ 0 }, v, t);
+}
+
+static void store_v3d(const struct sensor *s, struct str text, i64 t)
+{
+	struct str queue;
+	u64 runtime;
+
+	while (parse_v3d(&text, &queue, &runtime))
+		sensor_put(s, D_BUSY_NS, queue, runtime, t);
+}
+
+static void store_trans(const struct sensor *s, struct str text, i64 t)
+{
+	u64 spent, ms;
+
+	(void)t;
+	if (parse_trans(text, &spent, &ms) && ms < INT64_MAX / 1000000)
+		sensor_put(s, D_FREQ_SPENT, str_z(s->inst), spent, (i64)ms * 1000000);
+}
+
+static void store_metrics(const struct sensor *s, struct str text, i64 t)
+{
+	struct metric m;
+	const char *reason;
+	bool on;
+	size_t row = 0, bit = 0;
+
+	devices[s->device].apu |= metrics_is_apu(text);
+	while (metrics_next(text, &row, &m))
+		sensor_put(s, m.desc, str_z(m.inst), m.v, t);
+	while (metrics_throttle(text, &bit, &reason, &on))
+		sensor_put(s, D_THROTTLE, str_z(reason), on, t);
+}
+
+/* The file has "none", or the active reasons, separated by blanks. A reason that it does not name
+ * is not active. */
+static void store_reasons(const struct sensor *s, struct str text, i64 t)
+{
+	struct str word;
+
+	sensor_put(s, D_THROTTLE, (struct str)STR("none"), 0, t);
+	while (str_word(&text, &word)) {
+		char reason[INST_BYTES];
+
+		set_inst(reason, word);
+		if (strcmp(reason, "none") != 0)
+			sensor_put(s, D_THROTTLE, str_z(reason), 1, t);
+	}
+}
+
+/* nouveau: "AC: core 324 MHz memory 648 MHz". The line whose label is not a number is the current
+ * state. */
+static void store_pstate(const struct sensor *s, struct str text, i64 t)
+{
+	struct str line, label, what, n;
+	u64 mhz;
+
+	while (line_next(&text, &line)) {
+		if (!str_cut(&line, ':', &label) ||
+		    (!str_is(label, "AC") && !str_is(label, "DC")))
+			continue;
+		while (str_word(&line, &what))
+			if (str_word(&line, &n) && scan_u64(n, &mhz) == n.e && mhz < 1u << 20 &&
+			    str_word(&line, &n))
+				sensor_put(s, D_FREQ_CUR, what, mhz * sensor_factor(s), t);
+	}
+}
+
+/* A file of boards.c. */
+static void store_board(const struct sensor *s, struct str text, i64 t)
+{
+	if (!board_store(s->attr, sensor_entity(s), str_z(s->inst), text, t))
+		file_failed(s->device, s->attr, 0);
+}
+
+static void (*const stores[])(const struct sensor *s, struct str text, i64 t) = {
+	[T_NUMBER] = store_number, [T_ADD] = store_sum, [T_DPM] = store_dpm,
+	[T_LINK] = store_link, [T_V3D] = store_v3d, [T_TRANS] = store_trans,
+	[T_METRICS] = store_metrics, [T_REASONS] = store_reasons, [T_PSTATE] = store_pstate,
+	[T_BOARD] = store_board,
+};
+
+/* --- discovery of sensors --------------------------------------------------------------------- */
+
+/* temp1_input -> the text of temp1_label, or the label of the ABI page, or temp1. */
+static void channel_inst(char *out, const char *dir, struct str leaf)
+{
+	char label[64], chip[32] = "";
+	struct buf b = buf_on(label, sizeof(label) - 1);
+	struct str channel = leaf, line;
+	const char *cut = memchr(leaf.p, '_', str_len(leaf));
+
+	if (cut)
+		channel.e = cut;
+	put_str(&b, channel);
+	put_z(&b, "_label");
+	label[b.n] = '\0';
+	if (!b.full && read_line(dir, label, &line) && line.p < line.e) {
+		set_inst(out, line);
+		return;
+	}
+	if (read_line(dir, "name", &line))
+		str_copy(chip, sizeof(chip), line);
+	set_inst(out, channel);
+	for (size_t i = 0; i < LEN(labels); i++)
+		if (strcmp(chip, labels[i].chip) == 0 && str_is(channel, labels[i].channel))
+			set_inst(out, str_z(labels[i].label));
+}
+
+/* A thermal zone belongs to no device. Its type distinguishes GPU from NPU, and the first platform
+ * device of that kind gets the zone. True if that is this device. */
+static bool zone_inst(char *out, const char *dir, u32 device)
+{
+	struct str type;
+	bool npu;
+	u32 owner = NONE;
+
+	if (devices[device].pdev[0] || !read_line(dir, "type", &type))
+		return false;
+	npu = str_find(type, (struct str)STR("npu"));
+	/* Jetson Xavier has GPU-therm, Exynos has G3D. */
+	if (!npu && !str_find(type, (struct str)STR("gpu")) &&
+	    !str_find(type, (struct str)STR("GPU")) && !str_is(type, "G3D"))
+		return false;
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;) {
+		const struct device *d = &devices[i];
+		bool fits = npu ? d->accel >= 0 || d->part == PART_NPU :
+			    d->accel < 0 && d->part < PART_NPU &&
+				    (d->render >= 0 || d->card < 0);
+
+		if (!d->pdev[0] && d->ino && fits &&
+		    (!owner || device_order(d, &devices[owner]) < 0))
+			owner = i;
+	}
+	set_inst(out, type);
+	return owner == device;
+}
+
+/* Returns whether a counter is used for its own column only, and not for other values. */
+static bool display_only(u8 desc)
+{
+	return desc == D_LOAD || desc == D_VISIBLE_TOTAL || desc == D_VISIBLE_USED ||
+	       desc == D_PREEMPT_USED || (desc >= D_FREQ_CUR && desc <= D_FREQ_RPN) ||
+	       desc == D_TEMP || desc == D_POWER || (desc >= D_FAN && desc <= D_LINK_WIDTH);
+}
+
+static bool attr_enabled(const struct attr *a, bool asleep)
+{
+	return (!(a->flags & A_LIMIT) || sensing.listing) && !!(a->flags & A_ASLEEP) == asleep &&
+	       (!sensing.filter || !display_only(a->desc) || sensing.filter(a->desc));
+}
+
+/* The first number in a name, or 0. */
+static u32 name_number(struct str s)
+{
+	u64 v;
+
+	while (s.p < s.e && (u8)(*s.p - '0') > 9)
+		s.p++;
+	return scan_u64(s, &v) && v < 1000 ? (u32)v : 0;
+}
+
+static void sensor_add(const struct probe *p, const struct attr *a, const char *dir,
+		       struct str leaf, struct str dirstar, struct str leafstar)
+{
+	struct sensor *s;
+	char path[PATH_BYTES], name[64];
+	bool found = true;
+	long fd;
+
+	str_copy(name, sizeof(name), leaf);
+	if (!path_join(path, sizeof(path), dir, name))
+		return;
+	fd = files_note_error(open_retry(p->root, path, O_RDONLY | O_NONBLOCK));
+	if (fd < 0) {
+		if (fd == -EACCES || fd == -EPERM) {
+			sysdirs[p->device].denied = true;
+			file_failed(p->device, a, fd);
+		}
+		return;
+	}
+	/* The other half of the descriptors is for clients. */
+	if (!table_has(&sensors.t, sysfs.nsensors) || fd > fileio.limit / 2) {
+		sys_close((int)fd);
+		if (fd > fileio.limit / 2)
+			files_note_error(-EMFILE); /* probe_device() counts it */
+		else
+			sysdirs[p->device].lost++;
+		return;
+	}
+	s = &sensors.rows[sysfs.nsensors];
+	*s = (struct sensor){ .attr = a, .device = p->device, .fd = (int)fd,
+			      .rank = name_number(dirstar) * 1000 + name_number(leaf) };
+	switch (a->inst) {
+	case FROM_CHAN:
+		channel_inst(s->inst, dir, leaf);
+		break;
+	case FROM_ZONE:
+		found = zone_inst(s->inst, dir, p->device);
+		break;
+	default:
+		set_inst(s->inst, a->inst == FROM_DIR ? dirstar :
+				  a->inst == FROM_LEAF ? leafstar : str_z(insts[a->inst]));
+	}
+	/* throttle_reason_status reports whether there is any reason; it is not a reason itself. */
+	if (found && (a->desc != D_THROTTLE || strcmp(s->inst, "status") != 0))
+		sysfs.nsensors++;
+	else
+		sys_close((int)fd);
+}
+
+/* Returns whether a name may match several files. */
+static bool is_pattern(const char *leaf)
+{
+	while (*leaf && *leaf != '*' && *leaf != '?')
+		leaf++;
+	return *leaf;
+}
+
+void probe_dir(void *arg, const char *path, struct str star)
+{
+	const struct probe *p = arg;
+	bool listing = false;
+	struct dir d;
+	const char *name;
+
+	for (const struct attr *a = p->first; a < p->end; a++) {
+		if (is_pattern(a->leaf))
+			listing |= attr_enabled(a, p->asleep);
+		else if (attr_enabled(a, p->asleep))
+			sensor_add(p, a, path, str_z(a->leaf), star, (struct str){ 0 });
+	}
+	if (!listing || dir_open(&d, p->root, path) < 0)
+		return;
+	while ((name = dir_next(&d)))
+		for (const struct attr *a = p->first; a < p->end; a++) {
+			struct str leafstar;
+
+			if (is_pattern(a->leaf) && attr_enabled(a, p->asleep) &&
+			    glob_match(str_z(a->leaf), str_z(name), &leafstar))
+				sensor_add(p, a, path, str_z(name), star, leafstar);
+		}
+	dir_close(&d);
+}
+
+static int sensor_cmp(const struct sensor *a, const struct sensor *b)
+{
+	if (a->attr != b->attr)
+		return a->attr < b->attr ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return strcmp(a->inst, b->inst);
+}
+
+/* Sorts the sensors from `from` on by their row in the table, then by number: folders are listed in
+ * no order. */
+static void sensors_sort(u32 from)
+{
+	for (u32 i = from + 1; i < sysfs.nsensors; i++) {
+		struct sensor s = sensors.rows[i];
+		u32 k = i;
+
+		for (; k > from && sensor_cmp(&s, &sensors.rows[k - 1]) < 0; k--)
+			sensors.rows[k] = sensors.rows[k - 1];
+		sensors.rows[k] = s;
+	}
+}
+
+static void probe(u32 device, bool asleep)
+{
+	const struct attr *a, *end = attrs + LEN(attrs);
+	struct sysdir *at = &sysdirs[device];
+	struct str driver = str_z(devices[device].driver);
+	u32 from = sysfs.nsensors;
+
+	for (a = attrs; a < end;) {
+		struct probe p = { .first = a, .device = device, .root = roots.sys,
+				   .asleep = asleep };
+		const struct folder *f = &folders[a->folder];
+		const char *base = f->base == B_DEVICE ? at->path :
+				   f->base == B_NODE ? at->node : "";
+		struct str dir = str_z(f->dir);
+		char number[32];
+		bool any = false;
+
+		for (; a < end && a->folder == p.first->folder; a++)
+			any |= attr_enabled(a, asleep);
+		p.end = a;
+		if (!any || (f->driver && !glob_match(str_z(f->driver), driver, NULL)) ||
+		    (f->base != B_SYS && !base[0]))
+			continue;
+		if (dir.e > dir.p && dir.e[-1] == '#') { /* debugfs: folders have card numbers */
+			struct buf b = BUF(number);
+
+			put_str(&b, (struct str){ dir.p, dir.e - 1 });
+			put_u64(&b, (u64)devices[device].card);
+			dir = (struct str){ number, number + b.n };
+		}
+		match_folders(roots.sys, base, dir, (struct str){ 0 }, probe_dir, &p);
+	}
+	if (HAS(boards))
+		boards_probe(device, asleep);
+	sensors_sort(from);
+}
+
+/* Sets the capacity of each of i915's engine classes: the number of its engines. The names are
+ * those of i915's fdinfo. */
+static void probe_engines(u32 device)
+{
+	static const char classes[][14] = { "render", "copy", "video", "video-enhance", "compute" };
+	u64 count[LEN(classes)] = { 0 }, class;
+	char path[PATH_BYTES], at[PATH_BYTES];
+	struct dir d;
+	const char *name;
+
+	if (strcmp(devices[device].driver, "i915") != 0 ||
+	    !path_join(path, sizeof(path), sysdirs[device].node, "engine") ||
+	    dir_open(&d, roots.sys, path) < 0)
+		return;
+	while ((name = dir_next(&d))) {
+		struct str line;
+
+		if (path_join(at, sizeof(at), path, name) && read_line(at, "class", &line) &&
+		    scan_u64(line, &class) && class < LEN(classes))
+			count[class]++;
+	}
+	dir_close(&d);
+	for (size_t i = 0; i < LEN(classes); i++)
+		if (count[i])
+			reg_put(&devices[device].e, D_CAPACITY, str_z(classes[i]), count[i], 0);
+}
+
+/* --- devices ---------------------------------------------------------------------------------- */
+
+u32 device_by_ino(const struct stat *st)
+{
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
+		if (devices[i].ino == st->st_ino && devices[i].ino_dev == st->st_dev)
+			return i;
+	return NONE;
+}
+
+static bool is_pci_slot(struct str s)
+{
+	return str_len(s) >= 12 && s.e[-2] == '.' && s.e[-5] == ':' && s.e[-8] == ':';
+}
+
+/* Sets a device's driver, its bus address and its name. Another driver may have been bound since
+ * the last call. */
+void device_identify(u32 n)
+{
+	char buf[PATH_BYTES];
+	struct device *d = &devices[n];
+	const char *path = sysdirs[n].path;
+	struct str v, text = read_text(roots.sys, path, "uevent");
+	long len;
+
+	if (parse_uevent(text, (struct str)STR("DRIVER"), &v)) {
+		if (!str_is(v, d->driver))
+			reg_clear(&d->e); /* the values of the previous driver */
+		str_copy(d->driver, sizeof(d->driver), v);
+	}
+	if (parse_uevent(text, (struct str)STR("PCI_SLOT_NAME"), &v))
+		str_copy(d->pdev, sizeof(d->pdev), v);
+	if (!d->name[0] && parse_uevent(text, (struct str)STR("PCI_ID"), &v)) {
+		str_copy(d->name, sizeof(d->name), v);
+		for (char *c = d->name; *c; c++)
+			*c |= 32; /* 1002:744C to 1002:744c, as in pci.ids */
+	}
+	if (!d->driver[0] && path_join(buf, sizeof(buf), path, "driver") &&
+	    (len = sys_readlinkat(roots.sys, buf, file, sizeof(file))) > 0)
+		str_copy(d->driver, sizeof(d->driver), str_base((struct str){ file, file + len }));
+	if (!d->pdev[0] && (len = sys_readlinkat(roots.sys, path, file, sizeof(file))) > 0 &&
+	    is_pci_slot(v = str_base((struct str){ file, file + len })))
+		str_copy(d->pdev, sizeof(d->pdev), v);
+}
+
+/* Returns the device with this folder of a root, and adds it if it is new. NONE: see
+ * device_error. */
+u32 device_in_folder(int root, const char *path)
+{
+	struct stat st;
+	u32 n;
+
+	sysfs.device_error = files_note_error(sys_fstatat(root, path, &st));
+	if (sysfs.device_error == 0 && !S_ISDIR(st.st_mode))
+		sysfs.device_error = -ENOTDIR;
+	if (sysfs.device_error)
+		return NONE;
+	n = device_by_ino(&st);
+	if (n != NONE)
+		return n;
+	n = device_add();
+	if (n == NONE)
+		return NONE;
+	sysdirs[n] = (struct sysdir){ .status = -1 };
+	devices[n].ino = st.st_ino;
+	devices[n].ino_dev = st.st_dev;
+	if (root == roots.sys)
+		str_copy(sysdirs[n].path, sizeof(sysdirs[0].path), str_z(path));
+	return n;
+}
+
+/* "renderD128" is N_RENDER, 128. */
+static bool parse_node(struct str name, u8 *kind, i32 *number)
+{
+	for (*kind = N_CARD; *kind <= N_NVIDIA; ++*kind) {
+		struct str digits = name;
+		u64 v;
+
+		if (str_skip_z(&digits, node_names[*kind]) && scan_u64(digits, &v) == digits.e &&
+		    v <= INT32_MAX) {
+			*number = (i32)v;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void node_path(char *out, size_t cap, u8 kind, i32 number)
+{
+	struct buf b = buf_on(out, cap - 1);
+
+	put_z(&b, kind == N_ACCEL ? "class/accel/" : "class/drm/");
+	put_z(&b, node_names[kind]);
+	put_u64(&b, (u64)number);
+	out[b.n] = '\0';
+}
+
+static struct node *node_new(void)
+{
+	if (sysfs.nnodes < MAX_NODES)
+		return &nodes[sysfs.nnodes++];
+	registry.dropped++;
+	return NULL;
+}
+
+/* Fills a new node. Its device numbers are those of its `dev` file, else the class's major
+ * number and the number in its name. */
+static void node_fill(struct node *n, u32 device, u8 kind, i32 number, const char *dir)
+{
+	unsigned maj = kind == N_ACCEL ? MAJOR_ACCEL : kind == N_NVIDIA ? MAJOR_NVIDIA : MAJOR_DRM;
+	unsigned min = (unsigned)number;
+	struct str line;
+
+	if (dir && read_line(dir, "dev", &line))
+		parse_devno(line, &maj, &min);
+	*n = (struct node){ .maj = maj, .min = min, .device = device, .number = number,
+			    .kind = kind };
+}
+
+/* Counts a device that is left out because device_in_folder() returned NONE. */
+void device_missing(const char *path)
+{
+	if (is_transient_error(sysfs.device_error)) /* counted already */
+		return;
+	registry.dropped++;
+	if (sysfs.device_error)
+		files_note_missing(path, sysfs.device_error);
+}
+
+/* Registers an entry of class/drm or class/accel if it is a node: it may also be a connector, or
+ * class/drm/version. */
+static void node_register(const char *name)
+{
+	char path[PATH_BYTES], dir[64];
+	struct stat st;
+	struct node *n = nodes;
+	u32 device;
+	u8 kind;
+	i32 number;
+
+	if (!parse_node(str_z(name), &kind, &number) || kind == N_NVIDIA)
+		return;
+	node_path(dir, sizeof(dir), kind, number);
+	/* A virtual driver's node has no link `device`. */
+	device = path_join(path, sizeof(path), dir, "device") ?
+		device_in_folder(roots.sys, path) : NONE;
+	if (device == NONE && sys_fstatat(roots.sys, path, &st) == -ENOENT)
+		device = device_in_folder(roots.sys, dir);
+	if (device == NONE) {
+		if (kind != N_RENDER) /* count the device once, not each of its nodes */
+			device_missing(path);
+		return;
+	}
+	while (n < nodes + sysfs.nnodes &&
+	       (n->device != device || n->kind != kind || n->number != number))
+		n++;
+	if (n == nodes + sysfs.nnodes) {
+		if (!(n = node_new()))
+			return;
+		node_fill(n, device, kind, number, dir);
+	}
+	sysdirs[device].changed |= !n->there;
+	n->there = n->seen = true;
+}
+
+static void sensors_close(u32 device)
+{
+	struct sysdir *at = &sysdirs[device];
+	u32 n = 0;
+
+	for (u32 i = 0; i < sysfs.nsensors; i++) {
+		if (sensors.rows[i].device == device)
+			sys_close(sensors.rows[i].fd);
+		else
+			sensors.rows[n++] = sensors.rows[i];
+	}
+	sysfs.nsensors = n;
+	if (at->status >= 0)
+		sys_close(at->status);
+	at->status = -1;
+	at->probed = at->probed_asleep = at->denied = false;
+	at->lost = at->unread = 0;
+}
+
+/* Updates a device after its nodes changed. dev is the primary node, else the render node, else the
+ * accel node. A device without nodes is gone. */
+static void device_update(u32 device)
+{
+	struct device *d = &devices[device];
+	i32 *const numbers[] = { &d->card, &d->render, &d->accel };
+	struct stat st;
+	bool nvidia = false;
+
+	d->card = d->render = d->accel = -1;
+	for (u32 i = 0; i < sysfs.nnodes; i++) {
+		if (nodes[i].device != device)
+			continue;
+		d->gone = true;
+		if (nodes[i].there && nodes[i].kind == N_NVIDIA)
+			nvidia = true;
+		else if (nodes[i].there)
+			*numbers[nodes[i].kind] = nodes[i].number;
+	}
+	sensors_close(device);
+	sysdirs[device].changed = false;
+	for (u8 kind = N_CARD; kind <= N_ACCEL && d->gone; kind++) {
+		char *path = sysdirs[device].node;
+
+		if (*numbers[kind] < 0)
+			continue;
+		d->gone = false;
+		node_path(path, sizeof(sysdirs[0].node), kind, *numbers[kind]);
+		str_copy(d->dev, sizeof(d->dev), str_base(str_z(path)));
+		/* The path to its folder contains a node's name, which another device may have by
+		 * now. */
+		if (!path_join(sysdirs[device].path, sizeof(sysdirs[0].path), path, "device") ||
+		    sys_fstatat(roots.sys, sysdirs[device].path, &st) == -ENOENT)
+			str_copy(sysdirs[device].path, sizeof(sysdirs[0].path), str_z(path));
+		device_identify(device);
+	}
+	d->gone &= !nvidia;
+}
+
+/* Ends a device: the next scan removes it. */
+void device_end(u32 n)
+{
+	devices[n].gone = true;
+	sensors_close(n);
+}
+
+static bool has_clients(u32 device)
+{
+	for (u32 i = 1; i <= nrows.clients; i++)
+		if (clients[i].e.used && clients[i].device == device)
+			return true;
+	return false;
+}
+
+/* Removes a device that was unplugged, or that is known only from a descriptor, once no process
+ * holds it. */
+static void device_forget(u32 device)
+{
+	struct device *d = &devices[device];
+	u32 n = 0;
+
+	if (!(d->gone || d->unlisted) || has_clients(device) || d->anonymous)
+		return;
+	for (u32 i = 0; i < sysfs.nnodes; i++)
+		if (nodes[i].device != device)
+			nodes[n++] = nodes[i];
+	sysfs.nnodes = n;
+	reg_clear(&d->e);
+	text_free(d->facts);
+	d->e.used = false;
+}
+
+bool sysfs_readable(void)
+{
+	return sysfs.readable;
+}
+
+void transient_errors_count(void)
+{
+	static u32 was;
+
+	registry.dropped += fileio.transient - was;
+	registry.transient += fileio.transient - was;
+	was = fileio.transient;
+}
+
+/* Registers the nodes of a class. False: the listing may be incomplete. */
+static bool scan_class(const char *path)
+{
+	struct dir d;
+	const char *name;
+	long r = dir_open(&d, roots.sys, path);
+
+	if (r == -ENOENT || r == -ENOTDIR || roots.sys < 0)
+		return true;
+	sysfs.readable &= r >= 0;
+	while (r >= 0 && (name = dir_next(&d)))
+		node_register(name);
+	dir_close(&d);
+	r = r < 0 ? r : d.n;
+	if (r < 0 && !is_transient_error(r)) {
+		registry.dropped++;
+		files_note_missing(path, r);
+	}
+	return r >= 0;
+}
+
+/* --- power state ------------------------------------------------------------------------------ */
+
+/* runtime_status: "active", "suspended", "suspending", "resuming", "error", "unsupported". */
+static void read_state(struct device *d, struct sysdir *at)
+{
+	char path[PATH_BYTES], b[sizeof(d->state)];
+	long n = at->status;
+	bool unknown; /* it may be asleep */
+
+	if (n == -1 && at->path[0]) {
+		n = path_join(path, sizeof(path), at->path, "power/runtime_status") ?
+			files_note_error(open_retry(roots.sys, path, O_RDONLY | O_NONBLOCK)) :
+			-ENOENT;
+		at->status = n >= 0 ? (int)n : is_transient_error(n) ? -1 : -2; /* -2: no retry */
+	}
+	n = n < 0 ? n : files_note_error(slurp_fd(at->status, b, sizeof(b)));
+	unknown = is_transient_error(n);
+	if (n < 0)
+		n = 0;
+	str_copy(d->state, sizeof(d->state),
+		 str_trim((struct str){ b, n > 0 && b[n - 1] == '\n' ? b + n - 1 : b + n }));
+	d->awake = !unknown && (!d->state[0] || strcmp(d->state, "active") == 0 ||
+				 strcmp(d->state, "unsupported") == 0 ||
+				 strcmp(d->state, "error") == 0);
+}
+
+/* --- NVIDIA's own driver ---------------------------------------------------------------------- */
+
+static struct str nvidia_file(const char *slot, const char *leaf)
+{
+	char folder[64];
+
+	path_join(folder, sizeof(folder), "driver/nvidia/gpus", slot);
+	return read_text(roots.proc, folder, leaf);
+}
+
+/* Marks a device's node of NVIDIA as seen. False: it has none. */
+static bool nvidia_seen(u32 device)
+{
+	for (u32 i = 0; i < sysfs.nnodes; i++)
+		if (nodes[i].kind == N_NVIDIA && nodes[i].device == device && nodes[i].there)
+			return nodes[i].seen = true;
+	return false;
+}
+
+/* Reads "Model: NVIDIA ..." and "Device Minor: 0" of NVIDIA's driver; the node is
+ * /dev/nvidiaMINOR. Returns the number, or NVIDIA_CTL: unknown. */
+static i32 nvidia_information(struct device *g)
+{
+	struct str line, key, text = nvidia_file(g->pdev, "information");
+	u64 min = NVIDIA_CTL;
+
+	while (line_next(&text, &line)) {
+		if (!str_cut(&line, ':', &key))
+			continue;
+		line = str_trim(line);
+		if (str_is(str_trim(key), "Model"))
+			str_copy(g->name, sizeof(g->name), line);
+		else if (str_is(str_trim(key), "Device Minor"))
+			scan_u64(line, &min);
+	}
+	return min < NVIDIA_CTL ? (i32)min : NVIDIA_CTL;
+}
+
+/* Adds the node of a GPU of NVIDIA's driver. */
+static void nvidia_found(struct device *g, u32 n)
+{
+	struct sysdir *at = &sysdirs[n];
+	struct node *node;
+	i32 min;
+
+	if (HAS(nvidia)) {
+		read_state(g, at);
+		at->slept = !g->awake && nvidia_covers(n);
+	}
+	min = HAS(nvidia) && at->slept ? nvidia_minor(n) : nvidia_information(g);
+	if ((node = node_new())) {
+		node_fill(node, n, N_NVIDIA, min, NULL);
+		node->there = node->seen = at->changed = true;
+	}
+	if (min < NVIDIA_CTL && !g->dev[0]) {
+		struct buf b = buf_on(g->dev, sizeof(g->dev) - 1);
+
+		put_z(&b, node_names[N_NVIDIA]);
+		put_u64(&b, (u64)min);
+		g->dev[b.n] = '\0';
+	}
+	if (!g->dev[0])
+		str_copy(g->dev, sizeof(g->dev), str_z(g->pdev));
+}
+
+/* Reads the file about a GPU that slept when it was found: it is awake now. */
+static void nvidia_awoke(struct device *g, u32 n)
+{
+	i32 min = nvidia_information(g);
+
+	sysdirs[n].slept = false;
+	for (u32 i = 0; i < sysfs.nnodes && min < NVIDIA_CTL; i++)
+		if (nodes[i].kind == N_NVIDIA && nodes[i].device == n)
+			nodes[i].min = (unsigned)(nodes[i].number = min);
+}
+
+/* /proc/driver/nvidia/gpus/SLOT has presence and name; the other values come from PCI. The files of
+ * a known GPU are not read again, and those of a sleeping one not before it is awake: reading them
+ * wakes it (rm_ref_dynamic_power() in nv_procfs_read_gpu_info() of NVIDIA's nv-procfs.c). False:
+ * the listing may be incomplete. */
+static bool scan_nvidia(void)
+{
+	char path[PATH_BYTES], slot[24];
+	struct dir d;
+	const char *name;
+	long r = dir_open(&d, roots.proc, "driver/nvidia/gpus");
+
+	if (r < 0)
+		return r == -ENOENT || r == -ENOTDIR;
+	while ((name = dir_next(&d))) {
+		u32 n = NONE;
+
+		str_copy(slot, sizeof(slot), str_z(name));
+		if (path_join(path, sizeof(path), "bus/pci/devices", slot))
+			n = device_in_folder(roots.sys, path);
+		if (n == NONE)
+			n = sysfs_device_at_slot(str_z(slot));
+		if (HAS(nvidia) && n != NONE && nvidia_seen(n))
+			continue;
+		if (n == NONE && (n = device_add()) != NONE)
+			sysdirs[n] = (struct sysdir){ .status = -1 };
+		if (n == NONE) {
+			registry.dropped++;
+			continue;
+		}
+		str_copy(devices[n].pdev, sizeof(devices[n].pdev), str_z(slot));
+		str_copy(devices[n].driver, sizeof(devices[n].driver), (struct str)STR("nvidia"));
+		nvidia_found(&devices[n], n);
+	}
+	dir_close(&d);
+	return d.n >= 0;
+}
+
+/* --- all devices ------------------------------------------------------------------------------ */
+
+/* Finds new and removed nodes; at the start (changed), and if nodes changed, vendors' devices.
+ * nvidia: also the GPUs of NVIDIA's driver. */
+static void scan_devices(bool changed, bool nvidia)
+{
+	static const char *const classes[] = { "class/drm", "class/accel" };
+	bool whole = true;
+
+	for (size_t i = 0; i < LEN(classes); i++)
+		whole &= scan_class(classes[i]);
+	nvidia = nvidia && scan_nvidia();
+	for (u32 i = 0; i < sysfs.nnodes; i++) {
+		struct node *n = &nodes[i];
+
+		if (n->there && !n->seen && (n->kind == N_NVIDIA ? nvidia : whole)) {
+			n->there = false;
+			sysdirs[n->device].changed = true;
+		}
+		n->seen = false;
+	}
+	for (u32 i = 1; i <= nrows.devices; i++)
+		if (sysdirs[i].changed) {
+			device_update(i);
+			changed = true;
+		}
+	if (HAS(boards) && changed)
+		boards_start();
+}
+
+/* Decides which devices are read. */
+static void devices_decide(void)
+{
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;) {
+		u8 choice = sensing.choice ? sensing.choice(i) : 0;
+
+		devices[i].left_out = choice & DEVICE_LEFT_OUT;
+		devices[i].no_fdinfo = !(choice & DEVICE_BY_DRIVER) &&
+				       driver_find(str_z(devices[i].driver))->crashes;
+	}
+}
+
+/* --- readings --------------------------------------------------------------------------------- */
+
+static void probe_device(u32 n)
+{
+	struct sysdir *at = &sysdirs[n];
+	u32 before = fileio.transient;
+
+	if (!at->probed_asleep) {
+		at->probed_asleep = true;
+		probe_engines(n);
+		probe(n, true);
+	}
+	if (HAS(nvidia) && devices[n].awake && at->slept)
+		nvidia_awoke(&devices[n], n);
+	if (devices[n].awake && !at->probed) {
+		at->probed = true;
+		probe(n, false);
+	}
+	at->unread += fileio.transient - before;
+	fileio.unread -= fileio.transient - before;
+	fileio.transient = before;
+}
+
+/* Constant properties of a device, for `list`. Reading these files does not access the hardware. */
+static const char *const facts[] = { "power_state", "vendor", "device", "boot_vga", "numa_node",
+				     "mem_info_vram_vendor", "unique_id" };
+
+static void put_fact(struct buf *b, const char *name, struct str value)
+{
+	if (value.p == value.e)
+		return;
+	put_z(b, name);
+	put_c(b, ':');
+	put_str(b, value);
+	put_c(b, '\n');
+}
+
+static void nvidia_facts(struct buf *b, const char *slot)
+{
+	struct str line, key, text;
+
+	if (slurp_line(roots.proc, "driver/nvidia/version", file, sizeof(file), &line))
+		put_fact(b, "version", line);
+	text = nvidia_file(slot, "power");
+	while (line_next(&text, &line))
+		if (str_cut(&line, ':', &key) && (str_is(key, "Runtime D3 status") ||
+						  str_is(key, "Video Memory")))
+			put_fact(b, key.p[0] == 'R' ? "runtime_d3" : "video_memory",
+				 str_trim(line));
+}
+
+static void gather_facts(struct device *d, const struct sysdir *at)
+{
+	char text[1024];
+	struct buf b = BUF(text);
+	struct str line;
+
+	for (size_t i = 0; i < LEN(facts) && at->path[0]; i++)
+		if (read_line(at->path, facts[i], &line))
+			put_fact(&b, facts[i], line);
+	if (strcmp(d->driver, "nvidia") == 0)
+		nvidia_facts(&b, d->pdev);
+	d->facts = text_put(d->facts, (struct str){ text, text + b.n });
+}
+
+/* Sets the reasons why values of a device are missing. */
+static void explain_missing(u32 n)
+{
+	struct device *d = &devices[n];
+	const struct sysdir *at = &sysdirs[n];
+	const struct driver *driver = driver_find(str_z(d->driver));
+	bool silent = d->no_fdinfo || !driver->crashes;
+	struct str line;
+
+	d->no_engines = silent ? driver->engines : NULL;
+	d->no_memory = silent ? driver->memory : NULL;
+	/* panfrost: 1; panthor: 1 cycles, 2 time. Both drivers start with 0. */
+	if (!d->no_engines && at->path[0] && read_line(at->path, "profiling", &line) &&
+	    str_is(line, "0"))
+		d->no_engines = "profiling is off; as root: "
+				"echo 3 > /sys/class/drm/CARD/device/profiling (panfrost: 1)";
+	gather_facts(d, at);
+	d->no_sensors = !d->awake ? "asleep; reading could wake it" :
+			at->denied ? "permission denied" : "the driver has no file for it";
+}
+
+/* One read is enough: a sysfs file fits in a page and is returned whole, and each debugfs file is
+ * one record. slurp_fd() reads on if a text does not end with a newline. The metrics are not text,
+ * and a second read would make the firmware produce them again. */
+static long sensor_read(const struct sensor *s)
+{
+	long n;
+
+	if (s->attr->format != T_METRICS)
+		return slurp_fd(s->fd, file, sizeof(file));
+	while ((n = sys_pread(s->fd, file, sizeof(file), 0)) == -EINTR)
+		;
+	fileio.calls++;
+	return n;
+}
+
+static void sensor_sample(struct sensor *s)
+{
+	const struct attr *a = s->attr;
+	i64 t = sys_now(CLOCK_MONOTONIC);
+	struct str text;
+	long n;
+
+	if (a->flags & A_FIXED && s->reads) {
+		sensor_put(s, a->desc, str_z(s->inst), s->value, t);
+		return;
+	}
+	/* The first two reads are always done: one value needs both. A sample of an interval of a
+	 * second may be a little early. */
+	if (a->flags & A_SLOW && s->reads++ > 1 && t - s->last < 990000000)
+		return;
+	s->last = t;
+	n = sensor_read(s);
+	/* -ENODEV: the driver was bound again, and its files are new ones. */
+	sysdirs[s->device].changed |= n == -ENODEV;
+	if (n <= 0 && (n < 0 || a->format == T_BOARD))
+		file_failed(s->device, a, n);
+	if (is_region(a->desc)) /* the sum over regions lacks it */
+		files_note_error(n);
+	if (n <= 0)
+		return;
+	text = str_read(file, n);
+	stores[a->format](s, text, sys_now(CLOCK_MONOTONIC));
+	if (a->flags & A_FIXED)
+		s->reads = scan_u64(str_trim(text), &s->value) != NULL;
+}
+
+static bool sensor_may_be_read(const struct sensor *s)
+{
+	const struct device *d = &devices[s->device];
+
+	if (d->left_out)
+		return false;
+	return s->attr->flags & A_ASLEEP ||
+	       (d->awake && (!(s->attr->flags & A_ON) || strcmp(d->state, "active") == 0));
+}
+
+static void sysfs_sample(void)
+{
+	for (u32 i = NONE; (i = device_next(i, false)) != NONE;) {
+		struct device *d = &devices[i];
+
+		read_state(d, &sysdirs[i]);
+		reg_begin(&d->e, sys_now(CLOCK_MONOTONIC));
+		probe_device(i);
+		registry.dropped += sysdirs[i].lost + sysdirs[i].unread;
+		fileio.unread += sysdirs[i].unread;
+		if (sensing.listing)
+			explain_missing(i);
+	}
+	for (u32 i = 0; i < sysfs.nsensors; i++)
+		if (sensor_may_be_read(&sensors.rows[i]))
+			sensor_sample(&sensors.rows[i]);
+	if (dmem_read)
+		dmem_read();
+}
+
+static void sysfs_start(void)
+{
+	scan_devices(true, true);
+	devices_decide();
+	sysfs_sample();
+	transient_errors_count();
+}
+
+/* Devices that have no room are counted as dropped in every scan, also in those that do not read
+ * /sys. */
+static void sysfs_scan(void)
+{
+	static u32 lost;
+	u32 dropped = registry.dropped;
+
+	if (nodes_changed()) {
+		scan_devices(HAS(boards) && nodes_vendors(),
+			     HAS(nvidia) && nodes_nvidia());
+		devices_decide();
+		transient_errors_count();
+		lost = registry.dropped - dropped;
+	} else {
+		registry.dropped += lost;
+	}
+	for (u32 i = 1; i <= nrows.devices; i++)
+		if (devices[i].e.used)
+			device_forget(i);
+}
+
+static void sysfs_rest(void)
+{
+	for (u32 i = 1; i <= nrows.devices; i++)
+		sensors_close(i);
+}
+
+const struct source src_sysfs = {
+	.name = "sysfs",
+	.start = sysfs_start,
+	.scan = sysfs_scan,
+	.rest = sysfs_rest,
+	.sample = sysfs_sample,
+};
+
+/* --- profiling -------------------------------------------------------------------------------- */
+
+/* Drivers whose fdinfo has times and cycles only while the knob is set. panfrost: 1; panthor: 1
+ * cycles, 2 time. */
+static const struct {
+	const char *driver, *all;
+} profilers[] = {
+	{ "panfrost", "1" },
+	{ "panthor", "3" },
+};
+
+const char *profiling_value(const struct device *d)
+{
+	for (size_t i = 0; i < LEN(profilers); i++)
+		if (strcmp(d->driver, profilers[i].driver) == 0)
+			return profilers[i].all;
+	return NULL;
+}
+
+static struct knob {
+	int fd;
+	u8 n;
+	char old[8]; /* the value to restore, as it was read */
+} knobs[MAX_DEVICES];
+
+static long knob_set(const char *path, const char *to)
+{
+	struct knob *k = &knobs[sysfs.nknobs];
+	struct str text, old;
+	long n, r;
+
+	k->fd = (int)sys_openat(roots.sys, path, O_RDWR);
+	if (k->fd < 0)
+		return k->fd;
+	n = slurp_fd(k->fd, k->old, sizeof(k->old));
+	text = str_read(k->old, n);
+	if (n > 0 && (size_t)n < sizeof(k->old) && str_cut(&text, '\n', &old) && str_is(old, "0")) {
+		k->n = (u8)n;
+		sysfs.nknobs++; /* before it is set: a signal may come in between */
+		r = sys_pwrite(k->fd, to, 1, 0);
+		if (r > 0)
+			return 0;
+		sysfs.nknobs--;
+		n = r < 0 ? r : -EIO;
+	}
+	sys_close(k->fd);
+	return n < 0 ? n : 0; /* another program may have set another value: it stays */
+}
+
+void profiling_start(void (*denied)(const char *dev, long err))
+{
+	char path[PATH_BYTES];
+
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;) {
+		const char *value = profiling_value(&devices[i]);
+		long r;
+
+		if (!value || devices[i].left_out || sysdirs[i].profiled || !sysdirs[i].path[0] ||
+		    !path_join(path, sizeof(path), sysdirs[i].path, "profiling"))
+			continue;
+		sysdirs[i].profiled = true;
+		r = sysfs.nknobs < LEN(knobs) ? knob_set(path, value) : -EMFILE;
+		if (r < 0)
+			denied(devices[i].dev, r);
+	}
+}
+
+void profiling_restore(void)
+{
+	for (; sysfs.nknobs; sysfs.nknobs--)
+		sys_pwrite(knobs[sysfs.nknobs - 1].fd, knobs[sysfs.nknobs - 1].old,
+			   knobs[sysfs.nknobs - 1].n, 0);
+}
+
+/* --- device lookup for other sources ---------------------------------------------------------- */
+
+/* Finds the device of a node. A present node is preferred to a removed one with the same number. */
+static u32 node_device(unsigned maj, unsigned min)
+{
+	u32 gone = NONE;
+
+	for (u32 i = 0; i < sysfs.nnodes; i++) {
+		if (nodes[i].maj != maj || nodes[i].min != min)
+			continue;
+		if (nodes[i].there)
+			return nodes[i].device;
+		gone = nodes[i].device;
+	}
+	return gone;
+}
+
+/* Returns the device with this name that is not in /sys, and adds it if it is new: a descriptor
+ * names it. */
+static u32 device_unlisted(struct str name)
+{
+	u32 n = NONE;
+
+	while ((n = device_next(n, true)) != NONE)
+		if (!devices[n].ino && str_is(name, devices[n].dev))
+			return n;
+	n = device_add();
+	if (n == NONE)
+		return NONE;
+	str_copy(devices[n].dev, sizeof(devices[n].dev), name);
+	devices[n].unlisted = true;
+	sysdirs[n] = (struct sysdir){ .status = -1 };
+	devices_decide();
+	return n;
+}
+
+/* Returns the device of a node's number. If /sys does not list it, the device is named after the
+ * number. */
+u32 sysfs_device(unsigned maj, unsigned min)
+{
+	char path[64];
+	struct buf b = buf_on(path, sizeof(path) - 1);
+	struct str number = { path + sizeof("dev/char"), NULL };
+	struct stat st;
+	u32 n = node_device(maj, min);
+
+	if (n != NONE)
+		return n;
+	put_z(&b, "dev/char/");
+	put_u64(&b, maj);
+	put_c(&b, ':');
+	put_u64(&b, min);
+	number.e = path + b.n;
+	put_z(&b, "/device");
+	path[b.n] = '\0';
+	if (sys_fstatat(roots.sys, path, &st) == 0 && (n = device_by_ino(&st)) != NONE)
+		return n;
+	return device_unlisted(number);
+}
+
+/* Returns the device that /sys lists at a PCI slot. */
+u32 sysfs_device_at_slot(struct str pdev)
+{
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
+		if (!devices[i].unlisted && devices[i].pdev[0] && str_is(pdev, devices[i].pdev))
+			return i;
+	return NONE;
+}
+
+/* Returns whether two names mean the same driver: sysfs has msm_dpu and amdxdna, DRM has msm and
+ * amdxdna_accel_driver. */
+static bool same_driver(struct str a, struct str b)
+{
+	return str_len(a) && str_len(b) &&
+	       (str_len(a) < str_len(b) ? str_skip(&b, a) : str_skip(&a, b));
+}
+
+/* Finds the device of a descriptor that may not be stat-ed: the device at its PCI slot, else the
+ * only device of its driver, else a device that is named after the driver. */
+u32 sysfs_device_by(struct str pdev, struct str driver)
+{
+	u32 found = pdev.p ? sysfs_device_at_slot(pdev) : NONE, n = 0;
+
+	for (u32 i = NONE; !pdev.p && (i = device_next(i, true)) != NONE;)
+		if (same_driver(driver, str_z(devices[i].driver))) {
+			found = i;
+			n++;
+		}
+	return found != NONE && n <= 1 ? found : device_unlisted(driver);
+}
+
+/* Finds the device number of a node by its name, for a descriptor of which only the link's text is
+ * known. */
+bool sysfs_node(struct str name, unsigned *maj, unsigned *min)
+{
+	struct node n;
+	u8 kind;
+	i32 number;
+
+	if (!parse_node(name, &kind, &number) || (kind == N_NVIDIA && number >= 255))
+		return false;
+	for (u32 i = 0; i < sysfs.nnodes; i++)
+		if (nodes[i].there && nodes[i].kind == kind && nodes[i].number == number) {
+			*maj = nodes[i].maj;
+			*min = nodes[i].min;
+			return true;
+		}
+	node_fill(&n, NONE, kind, number, NULL);
+	*maj = n.maj;
+	*min = n.min;
+	return true;
+}

@@ -1,0 +1,636 @@
+/* discovery.c - client discovery: one full scan of /proc, then the processes that inotify points
+ * at, and a budgeted rescan of all others.
+ * SPDX-License-Identifier: MIT */
+#include "built.h"
+#include "parse.h"
+#include "counters.h"
+#include "sources/os/os.h"
+#include "sources/drm/drm.h"
+#include "sources/device/device.h"
+#include "sys.h"
+
+#pragma weak iterator_scan /* of an optional feature */
+
+enum {
+	NOTIFIED_CALLS = 4096, /* system calls per sample for notified processes: 10 ms */
+};
+
+/* Parts of registry.dropped and registry.transient. */
+struct loss {
+	u32 dropped, transient;
+};
+
+/* A position in a table, kept from sample to sample. */
+struct cursor {
+	u32 at;   /* last row that was checked */
+	u32 left; /* rows that may still be checked in this sample */
+};
+
+/* The parts of the rescan, see rescan_steps[]. */
+enum part { PART_TASK, PART_HOLDER, PART_PROCESS, PART_NEW, PART_CHANGED, PART_DESCRIPTOR, PARTS };
+
+/* A process may change its name or cgroup: both are read again after this time. */
+static const i64 describe_interval_ns = 5000000000;
+
+/* All state of this file. It may be copied and put back. */
+static struct discovery {
+	bool full_scan_done;     /* a full scan has begun, once at least */
+	bool proc_unopened;      /* opening /proc has failed: rescan_facts() promises no time */
+	u64 cycle_descriptors;   /* descriptors in the last full scan or rescan cycle */
+	u64 cycle_calls;         /* system calls for them */
+	struct loss lost;        /* of finished scans: each sample counts them again, until those
+				  * processes are scanned again */
+	i64 compute_read;        /* ns, when processes that compute were searched for */
+	u32 calls_at_sample_end; /* fileio.calls at the end of the previous sample */
+
+	/* Notified processes. */
+	i32 notified_calls_left;   /* of NOTIFIED_CALLS, in this sample */
+	bool all_checked;          /* all processes were checked for changes in this sample */
+	bool opened_without_client; /* an open was reported, but no descriptor was found yet */
+	struct fd_scan queue_scans[QUEUES]; /* the fd scan of each queue */
+
+	/* The rescan. */
+	i64 rescan_began;        /* ns, in this sample */
+	i64 calls_left;          /* < 0: a step that found something exceeded the budget */
+	bool list_done;          /* the process list was complete, in this sample */
+	struct cursor task_cursor, holder_cursor;
+	struct {
+		u64 spent; /* calls so far, times SCALE / share: the part with the lowest is next */
+		bool over; /* there is nothing more to do in this sample */
+	} parts[PARTS];
+	u64 latest_spent;        /* `spent` of the part that ran last, before its step */
+	struct fd_scan rescan_fd_scan; /* goes through all processes */
+	u32 rescan_pid;          /* process of rescan_fd_scan; NONE: between two cycles */
+	/* Sums over the current rescan cycle, so far. */
+	u64 partial_descriptors, partial_calls;
+	struct loss partial_lost;
+	bool cycle_over;         /* a rescan cycle ended in this sample */
+	u64 unfinished_calls, unfinished_samples; /* of samples in which no rescan cycle ended */
+} discovery;
+
+/* Opens /proc for a new process list; suspends fd scans if no descriptor is left. Returns false if
+ * /proc cannot be opened. */
+static bool proc_list_open(bool at_once)
+{
+	do
+		proc_list_begin(at_once);
+	while (!proc_list_is_open() && fd_scans_suspend());
+	discovery.proc_unopened |= !proc_list_is_open();
+	return proc_list_is_open();
+}
+
+/* Returns whether a holder is not the first one of its client, through which the client is read. */
+static bool holder_is_secondary(u32 n)
+{
+	return holders[n].client && holders[n].fd <= INT32_MAX &&
+	       clients[holders[n].client].holders != n;
+}
+
+/* Verifies the holders through which no client is read. A full scan recognizes a known descriptor
+ * by its number and device only, not by its client. */
+static void secondary_holders_verify(void)
+{
+	for (u32 n = 1; n <= nrows.holders; n++)
+		if (holder_is_secondary(n))
+			holder_verify(n);
+}
+
+/* Returns the system calls for the descriptors of a scan: one each, or three through a pidfd. */
+static u64 fd_scan_calls(const struct fd_scan *l)
+{
+	return (u64)l->n * (l->by_fdinfo ? 3 : 1);
+}
+
+/* Scans every descriptor of every process. Holders that are not seen are dropped, unless the scan
+ * is incomplete. The only scan of a run may find them through the kernel's iterator. */
+static void full_scan(void)
+{
+	static struct fd_scan l;
+	u32 pid, no = full_scan_begin();
+	bool incomplete = false, again = discovery.full_scan_done;
+
+	discovery.full_scan_done = true;
+	registry.unreadable = 0;
+	if (HAS(bpf) && !registry.repeats && iterator_scan()) {
+		compute_scan();
+		return;
+	}
+	if (!proc_list_open(true))
+		return;
+	discovery.cycle_descriptors = discovery.cycle_calls = 0;
+	while ((pid = proc_list_next(process_gone)) != NONE) {
+		fd_scan_begin(&l, pid, scan_names->fds, sizeof(scan_names->fds));
+		while (fd_scan_step(&l))
+			;
+		fd_scan_end(&l, true);
+		incomplete |= l.incomplete;
+		discovery.cycle_descriptors += l.n;
+		discovery.cycle_calls += fd_scan_calls(&l);
+	}
+	compute_scan();
+	if (!incomplete)
+		full_scan_forget(no);
+	if (again)
+		secondary_holders_verify();
+}
+
+/* Does one step of the fd scan of a queue's processes. False: the queue is empty. */
+static bool queue_step(u8 queue)
+{
+	struct fd_scan *l = &discovery.queue_scans[queue];
+	u32 pid;
+
+	if (!l->open) {
+		pid = process_dequeue(queue);
+		if (pid != NONE)
+			fd_scan_begin(l, pid, l->d.b, sizeof(l->d.b));
+		return pid != NONE;
+	}
+	if (!fd_scan_step(l)) {
+		fd_scan_end(l, true);
+		fd_scan_forget(l);
+	}
+	return true;
+}
+
+/* --- notified processes ----------------------------------------------------------------------- */
+
+/* Resets the counts of anonymous clients if there is no rescan, and returns whether there were any:
+ * the caller scans all processes then. Otherwise a closed one would never be noticed, and some
+ * would be counted more than once. */
+static bool anonymous_recount(void)
+{
+	u32 n = 0;
+
+	for (u32 i = 1; i <= nrows.devices && !rescan.budget; i++)
+		n += devices[i].anonymous;
+	if (n)
+		anonymous_resolve();
+	return n;
+}
+
+/* Queues every process that has changed since its last fd scan: it may hold a client that has no
+ * known holder. This takes one stat per process. If the kernel reports no descriptor counts, all
+ * processes are queued. */
+static void changed_enqueue(void)
+{
+	bool all = anonymous_recount() || !kernel_counts_fds();
+	u32 pid;
+
+	discovery.all_checked = true;
+	proc_list_open(true);
+	while ((pid = proc_list_next(process_gone)) != NONE)
+		if (all || process_changed(pid, true))
+			process_enqueue(pid, true);
+	compute_scan();
+}
+
+/* Scans the notified processes. Processes that exceed this sample's budget are scanned first in the
+ * next one. */
+static void notified_scan(void)
+{
+	for (u32 before = fileio.calls;
+	     discovery.notified_calls_left > 0 && queue_step(QUEUE_NOTIFIED); before = fileio.calls)
+		discovery.notified_calls_left -= (i32)(fileio.calls - before);
+}
+
+/* Finds new clients by inotify and by devices that woke up. */
+static void notices_handle(void)
+{
+	u32 before = holders_found;
+	bool opened = nodes_opened();
+
+	if (devices_woke())
+		processes_enqueue_asleep();
+	if (opened || discovery.opened_without_client)
+		changed_enqueue();
+	notified_scan();
+	/* inotify reports an open before the process has its descriptor. A descriptor count shows
+	 * it later; without counts, the next sample queues all processes again. */
+	discovery.opened_without_client = opened && !kernel_counts_fds() && holders_found == before;
+}
+
+/* --- rescan: what inotify does not report ----------------------------------------------------- */
+
+/* Returns the next row for which is() is true, continuing with row 1 after row n; NONE: no row is
+ * left for this sample. */
+static u32 cursor_next(struct cursor *t, u32 n, bool (*is)(u32))
+{
+	while (t->left) {
+		t->left--;
+		t->at = t->at >= n ? 1 : t->at + 1;
+		if (is(t->at))
+			return t->at;
+	}
+	return NONE;
+}
+
+static bool description_is_old(u32 n)
+{
+	return fdinfo_wants.tasks && tasks[n].refs &&
+	       discovery.rescan_began - tasks[n].read > describe_interval_ns;
+}
+
+/* Reads the name and cgroup of a process again. */
+static bool rescan_task(void)
+{
+	u32 n = cursor_next(&discovery.task_cursor, nrows.tasks, description_is_old);
+
+	if (n != NONE)
+		task_describe(&tasks[n]);
+	return n != NONE;
+}
+
+/* Verifies a holder through which no client is read. */
+static bool rescan_holder(void)
+{
+	u32 n = cursor_next(&discovery.holder_cursor, nrows.holders, holder_is_secondary);
+
+	if (n != NONE)
+		holder_verify(n);
+	return n != NONE;
+}
+
+/* Checks the next process, and queues it if it is new or its descriptor count has changed. */
+static bool rescan_process(void)
+{
+	u32 pid;
+
+	if (!proc_list_is_open())
+		return !discovery.list_done && proc_list_open(false);
+	pid = proc_list_next(process_gone);
+	discovery.list_done = pid == NONE;
+	if (pid != NONE && process_changed(pid, false))
+		process_enqueue(pid, false);
+	return pid != NONE;
+}
+
+static bool rescan_new(void)
+{
+	return queue_step(QUEUE_NEW);
+}
+
+static bool rescan_changed(void)
+{
+	return queue_step(QUEUE_CHANGED);
+}
+
+static bool fd_scan_suspend(struct fd_scan *l)
+{
+	if (!l->open || l->d.fd < 0)
+		return false;
+	dir_suspend(&l->d);
+	return l->suspended = true;
+}
+
+/* Closes the folder of an unfinished scan until the scan continues. False: there is none. */
+bool fd_scans_suspend(void)
+{
+	for (size_t i = 0; i < LEN(discovery.queue_scans); i++)
+		if (fd_scan_suspend(&discovery.queue_scans[i]))
+			return true;
+	return fd_scan_suspend(&discovery.rescan_fd_scan);
+}
+
+/* Takes over the counts of a rescan cycle: all descriptors of all processes have been scanned. */
+static void rescan_cycle_end(void)
+{
+	discovery.cycle_over = true;
+	anonymous_resolve();
+	discovery.cycle_descriptors = discovery.partial_descriptors;
+	discovery.cycle_calls = discovery.partial_calls;
+	discovery.lost = discovery.partial_lost;
+	discovery.partial_descriptors = discovery.partial_calls = 0;
+	discovery.partial_lost = (struct loss){ 0 };
+}
+
+/* Scans the next descriptor of the rescan cycle. False: the cycle is complete. The row of a process
+ * is updated only if process_is_stale(). */
+static bool rescan_fd_step(void)
+{
+	if (!discovery.rescan_fd_scan.open) {
+		discovery.rescan_pid = process_after(discovery.rescan_pid);
+		discovery.rescan_fd_scan.in_rescan = true;
+		if (discovery.rescan_pid != NONE)
+			fd_scan_begin(&discovery.rescan_fd_scan, discovery.rescan_pid,
+				      discovery.rescan_fd_scan.d.b,
+				      sizeof(discovery.rescan_fd_scan.d.b));
+		return discovery.rescan_pid != NONE;
+	}
+	if (!fd_scan_step(&discovery.rescan_fd_scan)) {
+		discovery.partial_descriptors += discovery.rescan_fd_scan.n;
+		discovery.partial_calls += fd_scan_calls(&discovery.rescan_fd_scan);
+		fd_scan_end(&discovery.rescan_fd_scan, process_is_stale(discovery.rescan_pid));
+	}
+	return true;
+}
+
+static struct loss loss_so_far(void)
+{
+	transient_errors_count();
+	return (struct loss){ registry.dropped, registry.transient };
+}
+
+static void loss_add(struct loss *l, struct loss before)
+{
+	struct loss now = loss_so_far();
+
+	l->dropped += now.dropped - before.dropped;
+	l->transient += now.transient - before.transient;
+}
+
+/* Does one step of the rescan cycle. Its losses are counted apart, in partial_lost. */
+static bool rescan_descriptor(void)
+{
+	struct loss before = loss_so_far();
+	bool more = rescan_fd_step();
+
+	loss_add(&discovery.partial_lost, before);
+	registry.dropped = before.dropped;
+	registry.transient = before.transient;
+	if (!more)
+		rescan_cycle_end();
+	return more;
+}
+
+enum {
+	SHARES = 20,
+	SCALE = 18, /* a multiple of each share */
+	PROCESS_SHARE = 3,
+	DESCRIPTOR_SHARE = 9,
+};
+
+/* Each part of the rescan has its share of the system calls while it has something to do. With
+ * equal shares, a cycle of 502 processes with 13 500 descriptors would take up to 2231 samples, not
+ * 822. */
+static const struct {
+	bool (*step)(void); /* false: there is nothing more to do in this sample */
+	u8 share;           /* of SHARES */
+	u8 most;            /* calls of a step that finds nothing new */
+} rescan_steps[PARTS] = {
+	[PART_TASK] = { rescan_task, 2, 6 },
+	[PART_HOLDER] = { rescan_holder, 2, 3 },
+	[PART_PROCESS] = { rescan_process, PROCESS_SHARE, 2 },
+	[PART_NEW] = { rescan_new, 2, 5 },
+	[PART_CHANGED] = { rescan_changed, 2, 5 },
+	[PART_DESCRIPTOR] = { rescan_descriptor, DESCRIPTOR_SHARE, 5 },
+};
+
+/* Returns the part that has used the least of its share; PARTS: all are over. */
+static u32 part_next(void)
+{
+	u32 next = PARTS;
+
+	for (u32 i = 0; i < PARTS; i++)
+		if (!discovery.parts[i].over &&
+		    (next == PARTS || discovery.parts[i].spent < discovery.parts[next].spent))
+			next = i;
+	return next;
+}
+
+/* Does one step of a part. Returns the system calls that it took. */
+static u32 part_step(u32 part)
+{
+	u32 before = fileio.calls;
+	u64 *spent = &discovery.parts[part].spent;
+
+	discovery.parts[part].over = !rescan_steps[part].step();
+	if (part == PART_PROCESS) /* it may have queued a process for these two */
+		discovery.parts[PART_NEW].over = discovery.parts[PART_CHANGED].over = false;
+	/* A part that had nothing to do for a while does not catch up. */
+	*spent = *spent > discovery.latest_spent ? *spent : discovery.latest_spent;
+	discovery.latest_spent = *spent;
+	*spent += (u64)(fileio.calls - before) * (SCALE / rescan_steps[part].share);
+	return fileio.calls - before;
+}
+
+static const i64 rescan_ns = 200000;
+
+/* Returns the rescan budget of this sample. With rescan.timed, system calls already made for the
+ * files of devices are subtracted, down to half of the budget: so the cost of a sample hardly
+ * depends on the number of sensors. */
+static u32 rescan_calls_allowed(void)
+{
+	u32 before = fileio.calls - discovery.calls_at_sample_end, least = rescan.budget / 2;
+
+	if (!rescan.timed)
+		return rescan.budget;
+	return before < rescan.budget - least ? rescan.budget - before : least;
+}
+
+static void rescan_part(void)
+{
+	u32 calls = rescan_calls_allowed(), began = fileio.calls, part;
+	i64 left = discovery.calls_left < 0 ? discovery.calls_left + calls : calls;
+
+	discovery.rescan_began = sys_now(CLOCK_MONOTONIC);
+	discovery.task_cursor.left = nrows.tasks;
+	discovery.holder_cursor.left = nrows.holders;
+	discovery.list_done = false;
+	for (u32 i = 0; i < PARTS; i++)
+		discovery.parts[i].over = false;
+	while ((part = part_next()) < PARTS && left > 0 &&
+	       left >= (rescan_steps[part].most < calls ? rescan_steps[part].most : calls)) {
+		left -= part_step(part);
+		if (rescan.timed && sys_now(CLOCK_MONOTONIC) - discovery.rescan_began > rescan_ns)
+			break;
+	}
+	discovery.calls_left = left;
+	if (!discovery.cycle_over) {
+		discovery.unfinished_calls += fileio.calls - began;
+		discovery.unfinished_samples++;
+	}
+}
+
+struct rescan_facts rescan_facts(void)
+{
+	struct rescan_facts f = { .descriptors = discovery.cycle_descriptors,
+				  .scanned = discovery.full_scan_done };
+	u64 calls = rescan.budget, cycle; /* cycle: calls of a rescan cycle */
+
+	if (discovery.proc_unopened)
+		return f;
+	if (rescan.budget == RESCAN_ALL || (rescan.budget && !discovery.unfinished_samples)) {
+		f.samples = 1;
+		return f;
+	}
+	if (rescan.timed && discovery.unfinished_calls < calls * discovery.unfinished_samples) {
+		calls = discovery.unfinished_calls / discovery.unfinished_samples;
+		f.measured_pace = true;
+	}
+	/* A known process takes 8 calls besides its descriptors: 3 to check that it is the same
+	 * process; open, fstat, at least two to list it, and close. A new process is first found
+	 * in the process list. */
+	cycle = (discovery.cycle_calls + discovery.cycle_descriptors / 64 +
+		 8 * (u64)processes_known()) *
+			SHARES / DESCRIPTOR_SHARE +
+		(u64)processes_known() * SHARES / PROCESS_SHARE;
+	f.samples = rescan.budget ? cycle / (calls ? calls : 1) + 1 : 0;
+	return f;
+}
+
+/* --- the source ------------------------------------------------------------------------------- */
+
+/* Returns whether there is a device node, or a folder for them. */
+bool any_node(void)
+{
+	static const char *const paths[] = { "/dev/dri", "/dev/accel", "/dev/nvidiactl" };
+	bool any = false;
+
+	for (size_t i = 0; i < LEN(paths) && !any; i++)
+		any = sys_has_file(AT_FDCWD, paths[i]);
+	return any;
+}
+
+/* Returns whether a process can hold a device. It cannot if /sys can be read and lists no device,
+ * and there is no node either. */
+static bool any_device(void)
+{
+	bool any = roots.proc_given || !sysfs_readable();
+
+	for (u32 i = 1; i <= nrows.devices; i++)
+		any |= devices[i].e.used;
+	return any || any_node();
+}
+
+static void new_clients_find(void)
+{
+	i64 now = sys_now(CLOCK_MONOTONIC);
+
+	notices_handle();
+	if (now - discovery.compute_read > describe_interval_ns) {
+		discovery.compute_read = now;
+		compute_scan();
+	}
+	if (rescan.budget)
+		rescan_part();
+}
+
+static void fdinfo_scan(void)
+{
+	/* A rescan cycle begins in this sample. */
+	bool begins = !discovery.rescan_fd_scan.open && discovery.rescan_pid == NONE;
+	struct loss before;
+
+	if (!discovery.full_scan_done && !any_device())
+		return;
+	before = loss_so_far();
+	discovery.cycle_over = false;
+	discovery.notified_calls_left = NOTIFIED_CALLS;
+	discovery.all_checked =
+		!discovery.full_scan_done || !registry.repeats || rescan.budget == RESCAN_ALL;
+	if (discovery.all_checked) {
+		discovery.lost = (struct loss){ 0 };
+		full_scan();
+		clients_drop(false);
+	} else {
+		new_clients_find();
+	}
+	if (registry.repeats)
+		registry.unreadable = processes_refused();
+	/* A whole cycle has counted all losses itself. */
+	if (!discovery.cycle_over || !begins)
+		loss_add(&discovery.lost, before);
+	registry.dropped = before.dropped + discovery.lost.dropped + processes_unlisted();
+	registry.transient = before.transient + discovery.lost.transient;
+}
+
+/* Reads all clients. A client that has lost its last holder may be held by another process, or
+ * through another descriptor: the processes that held such clients are scanned first, then all that
+ * have changed. Such a client is kept while one of these processes waits for its scan. */
+static void fdinfo_sample(void)
+{
+	if (HAS(nvidia) && nvidia_sample())
+		compute_scan();
+	clients_read();
+	if (registry.repeats && clients_orphaned()) {
+		notified_scan();
+		clients_read();
+	}
+	if (registry.repeats && clients_orphaned() && !discovery.all_checked) {
+		changed_enqueue();
+		notified_scan();
+		clients_read();
+	}
+	clients_drop(processes_notified());
+	clients_next_sample();
+	transient_errors_count();
+	discovery.calls_at_sample_end = fileio.calls;
+}
+
+static void fdinfo_start(void)
+{
+	if (registry.repeats)
+		nodes_start();
+	fdinfo_begin();
+	fdinfo_scan();
+	if (HAS(nvidia) && nvidia_sample()) /* it considers who has a node open */
+		compute_scan();
+	clients_next_sample();
+}
+
+static void fd_scan_stop(struct fd_scan *l)
+{
+	if (l->open)
+		fd_scan_end(l, false);
+}
+
+static void fdinfo_rest(void)
+{
+	if (HAS(nvidia))
+		nvidia_rest();
+	fdinfo_close();
+	for (size_t i = 0; i < LEN(discovery.queue_scans); i++)
+		fd_scan_stop(&discovery.queue_scans[i]);
+	fd_scan_stop(&discovery.rescan_fd_scan);
+	proc_list_end();
+	nodes_stop();
+}
+
+const struct source src_fdinfo = {
+	.name = "fdinfo",
+	.start = fdinfo_start,
+	.scan = fdinfo_scan,
+	.rest = fdinfo_rest,
+	.sample = fdinfo_sample,
+};
+
+/* --- processes that /proc does not show ------------------------------------------------------- */
+
+/* Returns 1 if a namespace is not the initial one of the machine, 0 if it is, -1: unknown. link:
+ * below proc; initial: the link's text in the initial namespace, from PROC_*_INIT_INO of
+ * linux/proc_ns.h. */
+int namespace_is_inner(int proc, const char *link, const char *initial)
+{
+	char b[32];
+	long n = sys_readlinkat(proc, link, b, sizeof(b));
+
+	return n <= 0 ? -1 : !str_is((struct str){ b, b + n }, initial);
+}
+
+const char proc_hidepid[] =
+	"/proc is mounted with hidepid: processes of others are hidden; "
+	"CAP_SYS_PTRACE shows them";
+static const char proc_inner_namespace[] =
+	"in a pid namespace: processes outside of it are hidden; --proc reads another /proc";
+
+/* Returns why /proc does not show all processes of the machine; NULL: it shows them. Every /proc
+ * that hides no process has pid 1, whose pid namespace is that of /proc; only root may read it. A
+ * user who sees most other processes may not see pid 1. */
+const char *proc_hidden_reason(void)
+{
+	static const char initial[] = "pid:[4026531836]";
+	u8 was = privilege_raise(MAY_PTRACE);
+	struct statfs fs;
+	struct stat st;
+	int inner = namespace_is_inner(roots.proc, "1/ns/pid", initial);
+	bool none = !registry.saw_others && sys_fstatat(roots.proc, "1", &st) == -ENOENT;
+
+	privilege_lower(was);
+	if (none &&
+	    sys_fstatfs(roots.proc, &fs) == 0 && (u32)fs.f_type == PROC_SUPER_MAGIC)
+		return proc_hidepid;
+	if (inner < 0 && !roots.proc_given)
+		inner = namespace_is_inner(roots.proc, "self/ns/pid", initial);
+	return inner > 0 ? proc_inner_namespace : NULL;
+}

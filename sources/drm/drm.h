@@ -1,0 +1,151 @@
+/* drm.h - interface of sources/drm: client discovery, fdinfo, kfd, the file of --state. Functions
+ * that are not declared here are static. SPDX-License-Identifier: MIT */
+#ifndef DRM_H
+#define DRM_H
+
+#include "base.h"
+#include "parse.h"
+#include "counters.h"
+#include "sources/os/os.h"
+
+/* --- sources/drm/clients.c: DRM clients of a process, and their fdinfo files ------------------ */
+
+/* These settings say what else is read with the clients. */
+extern struct fdinfo_wants {
+	bool tasks;  /* names and cgroups of processes */
+	bool others; /* keys that drm-usage-stats does not define */
+} fdinfo_wants;
+extern void (*fdinfo_hook)(void); /* called after each reading; NULL: none */
+void fdinfo_put(struct client *c, struct str text, const struct fdhead *h, i64 t);
+void new_engines_baseline(struct client *c, struct str driver);
+u64 task_start(u32 pid);
+bool task_is_foreign(int dir, u32 pid);
+
+/* An fd scan: all descriptors of one process. It may be interrupted after each descriptor. */
+struct fd_scan {
+	struct dir d;
+	struct stat st; /* of fd/, when the scan began */
+	i32 own;        /* fileio.open_fds at that time */
+	u32 pid, no;    /* no: number of this scan, compared with struct holder's `seen` */
+	u32 n, nseen;   /* descriptors listed so far; holders among them */
+	bool open, over, refused;
+	bool suspended; /* its folder is closed for now, because descriptors ran out */
+	bool incomplete; /* some descriptors were not scanned: too few descriptors or memory */
+	bool by_fdinfo; /* lists fdinfo/, because fd/ cannot be opened */
+	bool asleep;    /* a descriptor was skipped, because reading it could wake its device */
+	bool in_rescan; /* part of the rescan, which counts anonymous clients separately */
+	int pidfd;      /* by_fdinfo, if reading fdinfo could wake a device; otherwise -1 */
+};
+
+void fd_scan_begin(struct fd_scan *l, u32 pid, char *names, size_t cap);
+bool fd_scan_step(struct fd_scan *l);
+bool descriptor_found(u32 pid, u32 fd, unsigned maj, unsigned min);
+void fd_scan_end(struct fd_scan *l, bool record);
+void fd_scan_forget(const struct fd_scan *l);
+u32 full_scan_begin(void);
+void full_scan_forget(u32 scan);
+void process_gone(u32 pid);
+void compute_scan(void);
+void task_describe(struct task *t);
+void holder_verify(u32 n);
+void clients_read(void);
+void clients_drop(bool keep_orphans);
+void clients_next_sample(void);
+bool clients_orphaned(void);
+void anonymous_resolve(void);
+bool devices_woke(void);
+void fdinfo_begin(void);
+void fdinfo_close(void);
+extern u32 holders_found; /* since the start */
+
+/* --- sources/drm/taskinfo.c: facts of processes (optional) ------------------------------------ */
+
+void taskinfos_begin(bool (*shows)(u8 desc), const u32 *pids, size_t n);
+
+/* --- sources/drm/discovery.c: which processes are scanned, and when --------------------------- */
+
+extern const struct source src_fdinfo;
+
+/* The size of a rescan cycle. */
+struct rescan_facts {
+	u64 descriptors;    /* of all processes */
+	u64 samples;        /* at most; 0: there is no rescan */
+	bool measured_pace; /* samples is computed from the calls per sample so far */
+	bool scanned;       /* /proc has been scanned */
+};
+
+struct rescan_facts rescan_facts(void);
+bool fd_scans_suspend(void);
+bool any_node(void);
+int namespace_is_inner(int proc, const char *link, const char *initial);
+const char *proc_hidden_reason(void);
+extern const char proc_hidepid[]; /* one of these reasons */
+
+/* --- sources/drm/iterator.c: all descriptors of GPU nodes in few reads (optional) ------------- */
+
+/* reason NULL: the iterator was loaded. denied: it requires capabilities. error: -errno of what
+ * `reason` names, or 0. */
+struct iterator_state {
+	const char *reason;
+	long error;
+	bool denied;
+};
+
+void iterator_load(bool always, bool no_node);
+const struct iterator_state *iterator_state(void);
+bool iterator_scan(void);
+
+/* --- sources/drm/processes.c: the process table and the scan queues --------------------------- */
+
+#define RESCAN_ALL UINT32_MAX
+
+/* System calls per sample to find what inotify does not report; 0: no rescan; RESCAN_ALL: a full
+ * scan in each sample. */
+extern struct rescan {
+	u32 budget;
+	bool timed; /* the rescan also ends after 0.2 ms */
+} rescan;
+extern bool (*process_filter)(u32 pid); /* only these processes are listed; NULL: all */
+
+/* Why a process waits for its fd scan: a notice (inotify, a lost client, a device that woke up); it
+ * is new; its descriptor count has changed, or its last fd scan was incomplete. */
+enum scan_queue { QUEUE_NOTIFIED, QUEUE_NEW, QUEUE_CHANGED, QUEUES };
+
+/* Buffers for many names of one listing, so that it needs few system calls. They can be used after
+ * proc_list_begin(true) has opened /proc. */
+extern struct scan_names {
+	char proc[32 << 10]; /* 1000 processes */
+	char fds[32 << 10];  /* 1300 descriptors of one process */
+} *scan_names;
+
+void proc_list_begin(bool at_once);
+void proc_list_end(void);
+bool proc_list_is_open(void);
+u32 proc_list_next(void (*gone)(u32 pid));
+bool proc_list_suspend(void);
+bool process_changed(u32 pid, bool notice);
+void process_enqueue(u32 pid, bool notice);
+u32 process_dequeue(u8 queue);
+bool processes_notified(void);
+u32 process_after(u32 pid);
+bool process_is_stale(u32 pid);
+void processes_enqueue_asleep(void);
+
+bool kernel_counts_fds(void);
+void process_scanned(u32 pid, const struct stat *st, i32 own, u32 n, bool refused, bool asleep);
+u32 processes_refused(void);  /* processes whose descriptors may not be read */
+u32 processes_known(void);    /* rows of the table */
+u32 processes_unlisted(void); /* processes for which the table had no room */
+
+/* --- sources/drm/state.c: the readings of the last run, kept in a file ------------------------ */
+
+const char *state_load(const char *path, bool filtered, i64 *age);
+void state_sample(void);
+long state_save(const char *path);
+
+/* --- sources/drm/kfd.c: compute processes of amdgpu, which hold no DRM file ------------------- */
+
+bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot));
+bool kfd_read(struct client *c, u32 pid, i64 t);
+
+#endif

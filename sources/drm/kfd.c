@@ -1,0 +1,169 @@
+/* kfd.c - AMD's compute driver: its processes have no DRM client of their own; /sys/class/kfd
+ * reports what they hold. See kfd_process.c and kfd_topology.c of drivers/gpu/drm/amd/amdkfd.
+ * SPDX-License-Identifier: MIT */
+#include "parse.h"
+#include "counters.h"
+#include "sources/os/os.h"
+#include "sources/drm/drm.h"
+#include "sources/device/device.h"
+
+enum { MAX_GPUS = 64 };
+
+/* A GPU as kfd numbers it. */
+static struct {
+	u64 id, domain, location;
+	u32 device; /* found in this scan; NONE: unknown */
+} gpus[MAX_GPUS];
+static u32 ngpus;
+static char file[4096];
+
+#define ROOT "class/kfd/kfd/"
+
+/* Finds a line "name value" in the properties of a node. Returns whether *v was set. */
+static bool property_get(struct str text, struct str name, u64 *v)
+{
+	struct str line, word;
+
+	while (line_next(&text, &line))
+		if (str_word(&line, &word) && str_eq(word, name) && str_word(&line, &word))
+			return scan_u64(word, v) == word.e;
+	return false;
+}
+
+static void put_digits(struct buf *b, u64 v, int digits)
+{
+	while (digits-- > 0)
+		put_c(b, "0123456789abcdef"[v >> 4 * digits & 15]);
+}
+
+/* Returns the device at a PCI address. location_id has bus, device and function in the bits that
+ * PCI uses; NONE: there is no such device. */
+static u32 device_at(u64 domain, u64 location)
+{
+	char slot[16];
+	struct buf b = BUF(slot);
+
+	put_digits(&b, domain, 4);
+	put_c(&b, ':');
+	put_digits(&b, location >> 8, 2);
+	put_c(&b, ':');
+	put_digits(&b, location >> 3 & 31, 2);
+	put_c(&b, '.');
+	put_u64(&b, location & 7);
+	return sysfs_device_at_slot((struct str){ slot, slot + b.n });
+}
+
+static const char *kfd_path(char *out, const char *a, const char *b, const char *c, u64 id,
+			    const char *tail)
+{
+	struct buf s = { .p = out, .cap = 127 };
+
+	put_z(&s, a);
+	put_z(&s, b);
+	put_z(&s, c);
+	if (id)
+		put_u64(&s, id);
+	put_z(&s, tail);
+	out[s.n] = '\0';
+	return out;
+}
+
+static bool file_u64(const char *path, u64 *v)
+{
+	struct str line;
+
+	return slurp_line(roots.sys, path, file, sizeof(file), &line) &&
+	       scan_u64(line, v) == line.e;
+}
+
+/* Finds the GPUs of kfd. This is repeated in each scan: a GPU or its driver may be added later. */
+static void gpus_find(void)
+{
+	char path[128];
+	struct dir d;
+	const char *name;
+
+	if (dir_open(&d, roots.sys, ROOT "topology/nodes") < 0)
+		return;
+	ngpus = 0;
+	while ((name = dir_next(&d)) && ngpus < MAX_GPUS) {
+		u64 id, domain = 0, location;
+		struct str text;
+		long n;
+
+		if (!file_u64(kfd_path(path, ROOT "topology/nodes/", name, "/gpu_id", 0, ""),
+			      &id) ||
+		    id == 0)
+			continue; /* a CPU */
+		n = slurp(roots.sys,
+			  kfd_path(path, ROOT "topology/nodes/", name, "/properties", 0, ""),
+			  file, sizeof(file));
+		text = (struct str){ file, file + (n > 0 ? n : 0) };
+		property_get(text, (struct str)STR("domain"), &domain);
+		if (!property_get(text, (struct str)STR("location_id"), &location))
+			continue;
+		gpus[ngpus].id = id;
+		gpus[ngpus].domain = domain;
+		gpus[ngpus++].location = location;
+	}
+	dir_close(&d);
+}
+
+/* Calls found() for each process and each GPU on which it holds memory; slot: a number of the GPU.
+ * Returns false if there is no such driver. */
+bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot))
+{
+	char path[128];
+	struct dir d;
+	const char *name;
+
+	gpus_find();
+	if (ngpus == 0 || dir_open(&d, roots.sys, ROOT "proc") < 0)
+		return false;
+	for (u32 i = 0; i < ngpus; i++)
+		gpus[i].device = device_at(gpus[i].domain, gpus[i].location);
+	while ((name = dir_next(&d)))
+		for (u32 i = 0; i < ngpus; i++) {
+			struct str s = str_z(name);
+			u64 pid, vram;
+
+			if (gpus[i].device != NONE && scan_u64(s, &pid) == s.e &&
+			    pid <= INT32_MAX &&
+			    file_u64(kfd_path(path, ROOT "proc/", name, "/vram_", gpus[i].id, ""),
+				     &vram) &&
+			    vram)
+				found((u32)pid, gpus[i].device, i);
+		}
+	dir_close(&d);
+	return true;
+}
+
+/* Takes a reading of what a process holds on the device of c. False: it holds nothing any more. */
+bool kfd_read(struct client *c, u32 pid, i64 t)
+{
+	char path[128], digits[16], text[40];
+	struct buf b = BUF_Z(digits), other = BUF(text);
+	u64 v, id = 0;
+
+	for (u32 i = 0; i < ngpus; i++)
+		if (gpus[i].device == c->device)
+			id = gpus[i].id;
+	put_u64(&b, pid);
+	digits[b.n] = '\0';
+	if (!file_u64(kfd_path(path, ROOT "proc/", digits, "/vram_", id, ""), &v))
+		return false;
+	reg_begin(&c->e, t);
+	reg_put(&c->e, D_RESIDENT, (struct str)STR("vram"), v, t);
+	if (file_u64(kfd_path(path, ROOT "proc/", digits, "/sdma_", id, ""), &v) &&
+	    v < UINT64_MAX / 1000)
+		reg_put(&c->e, D_BUSY_NS, (struct str)STR("sdma"), v * 1000, t);
+	if (devices[c->device].awake &&
+	    file_u64(kfd_path(path, ROOT "proc/", digits, "/stats_", id, "/cu_occupancy"), &v)) {
+		put_z(&other, "cu_occupancy:");
+		put_u64(&other, v);
+		put_c(&other, '\n');
+	}
+	if (fdinfo_wants.others)
+		c->other = text_put(c->other, (struct str){ text, text + other.n });
+	return true;
+}

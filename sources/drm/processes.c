@@ -1,0 +1,377 @@
+/* processes.c - the process table: the state of each process at its last fd scan, and the queues of
+ * processes to scan. It does not depend on clients. SPDX-License-Identifier: MIT */
+#include "parse.h"
+#include "counters.h"
+#include "sources/os/os.h"
+#include "sources/drm/drm.h"
+#include "sys.h"
+
+struct rescan rescan = { .budget = 80, .timed = true };
+bool (*process_filter)(u32 pid);
+
+enum { MAX_PROCESSES = 65536 };
+
+/* The state of a process at its last fd scan. Rows are sorted by pid, so that reading the process
+ * list accesses few pages. */
+struct row {
+	u32 pid;
+	u32 ino;    /* of its fd/, folded: it changes if the pid is used again */
+	u32 count;  /* st_size of its fd/: since Linux 6.2 the number of its descriptors */
+	u8 list_no; /* number of the last process list that had it */
+	u8 flags;
+};
+static TABLE(struct row, processes, MAX_PROCESSES, 128, "processes");
+enum {
+	P_QUEUES = (1 << QUEUES) - 1, /* 1 << enum scan_queue: it waits in that queue */
+	P_COUNTED = 8,  /* `count` is correct: the scan found as many descriptors */
+	P_REFUSED = 16, /* its descriptors may not be read */
+	P_ASLEEP = 32,  /* a descriptor was skipped, because reading it could wake its device */
+	P_OPENING = 64, /* fewer were listed than counted: a file is being opened, which takes its
+			 * descriptor number before it appears in fd/ */
+};
+
+static struct {
+	u32 nrows, hint; /* hint: probably the row of the next pid */
+	u32 nsorted;     /* sorted rows; those after them were appended, in any order */
+	bool appends;    /* a list is read at once: rows are appended; only the last is found */
+	u32 nrefused, nwaiting[QUEUES]; /* rows with P_REFUSED; rows in each queue */
+	u32 nunlisted;     /* processes of the last complete list for which there was no row */
+	u32 nunlisted_now; /* the same for the current list, so far */
+	bool counts_fds;   /* a folder had as many names as its st_size says */
+	struct dir d;      /* /proc; for the rescan, it stays open from sample to sample */
+	bool open;
+	u8 no;             /* number of the list */
+} proclist;
+
+/* Returns the first row whose pid is not less than `pid`, or nrows. */
+static u32 row_place(u32 pid)
+{
+	u32 lo = 0, hi = proclist.nsorted;
+
+	if (proclist.hint < proclist.nrows && processes.rows[proclist.hint].pid == pid)
+		return proclist.hint;
+	if (proclist.nrows > 0 && processes.rows[proclist.nrows - 1].pid == pid)
+		return proclist.nrows - 1;
+	if (proclist.nsorted == 0 || processes.rows[proclist.nsorted - 1].pid < pid)
+		return proclist.nsorted;
+	while (lo < hi) {
+		u32 mid = (lo + hi) / 2;
+
+		if (processes.rows[mid].pid < pid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static struct row *row_find(u32 pid)
+{
+	u32 i = row_place(pid);
+
+	if (i == proclist.nrows || processes.rows[i].pid != pid)
+		return NULL;
+	proclist.hint = i + 1;
+	return &processes.rows[i];
+}
+
+/* Returns the row of a process, which is added if it is new; NULL: no room. */
+static struct row *row_get(u32 pid)
+{
+	struct row *r = row_find(pid);
+	u32 i;
+
+	if (r)
+		return r;
+	if (!table_has(&processes.t, proclist.nrows))
+		return NULL;
+	i = row_place(pid);
+	proclist.nsorted += i == proclist.nrows || !proclist.appends;
+	i = proclist.appends ? proclist.nrows : i;
+	memmove(processes.rows + i + 1, processes.rows + i,
+		(proclist.nrows - i) * sizeof(processes.rows[0]));
+	proclist.nrows++;
+	proclist.hint = i + 1;
+	processes.rows[i] = (struct row){ .pid = pid, .ino = UINT32_MAX, .count = UINT32_MAX };
+	return &processes.rows[i];
+}
+
+/* Sorts the rows by pid. /proc lists processes in this order; a captured tree may not. */
+static void rows_sort(void)
+{
+	for (u32 gap = proclist.nsorted < proclist.nrows ? proclist.nrows / 2 : 0; gap;
+	     gap = gap == 2 ? 1 : gap * 5 / 11)
+		for (u32 i = gap; i < proclist.nrows; i++) {
+			struct row r = processes.rows[i];
+			u32 at = i;
+
+			for (; at >= gap && processes.rows[at - gap].pid > r.pid; at -= gap)
+				processes.rows[at] = processes.rows[at - gap];
+			processes.rows[at] = r;
+		}
+	proclist.nsorted = proclist.nrows;
+	proclist.appends = false;
+}
+
+static u32 ino_fold(u64 ino)
+{
+	return (u32)(ino ^ ino >> 32);
+}
+
+static bool is_self(u32 pid)
+{
+	static u32 self;
+
+	if (!self)
+		self = sys_pid();
+	return pid == self && !roots.proc_given;
+}
+
+/* Returns the number of descriptors of a process, if the kernel reports it in st_size. own:
+ * descriptors that this process opened to scan others; they do not count as its own. */
+static u32 fd_count(u32 pid, const struct stat *st, i32 own)
+{
+	return (u32)st->st_size - (is_self(pid) ? (u32)own : 0);
+}
+
+/* Returns whether the kernel reports the number of descriptors of a process; false until it is
+ * known. */
+bool kernel_counts_fds(void)
+{
+	return proclist.counts_fds;
+}
+
+static void flag_set(struct row *r, u8 flag, bool on)
+{
+	proclist.nrefused += flag == P_REFUSED ? (u32)on - !!(r->flags & flag) : 0;
+	r->flags = on ? r->flags | flag : r->flags & (u8)~flag;
+}
+
+static void enqueue(struct row *r, u8 queue)
+{
+	proclist.nwaiting[queue] += !(r->flags >> queue & 1);
+	r->flags |= (u8)(1 << queue);
+}
+
+/* Removes a process from all queues. */
+static void dequeue(struct row *r)
+{
+	for (unsigned q = 0; q < QUEUES; q++)
+		proclist.nwaiting[q] -= r->flags >> q & 1;
+	r->flags &= (u8)~P_QUEUES;
+}
+
+/* Records a finished fd scan. st and own: fd/ and fileio.open_fds when it began; n: descriptors
+ * found; refused: they may not be read; asleep: one was skipped. */
+void process_scanned(u32 pid, const struct stat *st, i32 own, u32 n, bool refused, bool asleep)
+{
+	struct row *r = registry.repeats ? row_get(pid) : NULL;
+	bool counted, opening;
+
+	if (!r)
+		return;
+	r->ino = ino_fold(st->st_ino);
+	r->count = fd_count(pid, st, own);
+	proclist.counts_fds |= n > 0 && n == r->count && !is_self(pid);
+	counted = n == r->count || refused || is_self(pid);
+	opening = proclist.counts_fds && !counted && n < r->count;
+	if (opening && !(r->flags & P_OPENING))
+		enqueue(r, QUEUE_NOTIFIED); /* scanned once more; after that, the rescan finds it */
+	flag_set(r, P_OPENING, opening);
+	flag_set(r, P_COUNTED, counted);
+	flag_set(r, P_REFUSED, refused);
+	flag_set(r, P_ASLEEP, asleep);
+}
+
+u32 processes_refused(void)
+{
+	return proclist.nrefused;
+}
+
+u32 processes_unlisted(void)
+{
+	return proclist.nunlisted;
+}
+
+/* Returns whether the row of a process cannot show a change: its count is wrong, or it is
+ * refused. */
+bool process_is_stale(u32 pid)
+{
+	const struct row *r = row_find(pid);
+
+	return !r || !(r->flags & P_COUNTED) || r->flags & P_REFUSED;
+}
+
+/* Returns the process with the next higher pid; NONE: there is none. */
+u32 process_after(u32 pid)
+{
+	u32 i = row_place(pid + 1);
+
+	return i < proclist.nrows ? processes.rows[i].pid : NONE;
+}
+
+/* --- process list: the listing of /proc ------------------------------------------------------- */
+
+struct scan_names *scan_names;
+static struct table scan_names_table = TABLE_ROW(scan_names, 1, 1, "buffers for names in /proc");
+
+void proc_list_end(void)
+{
+	if (proclist.open)
+		dir_close(&proclist.d);
+	proclist.open = false;
+	rows_sort();
+}
+
+/* Closes /proc until the list continues. False: no list is open, or it is read at once. */
+bool proc_list_suspend(void)
+{
+	if (!proclist.open || proclist.appends || proclist.d.fd < 0)
+		return false;
+	dir_suspend(&proclist.d);
+	return true;
+}
+
+bool proc_list_is_open(void)
+{
+	return proclist.open;
+}
+
+static long list_open_names(void)
+{
+	return files_note_error(!table_has(&scan_names_table, 0) ?
+				-ENOMEM :
+				dir_open_in(&proclist.d, roots.proc, ".", scan_names->proc,
+					    sizeof(scan_names->proc)));
+}
+
+/* Begins a new process list. at_once: the caller reads all of it now, so that it is listed in few
+ * system calls, each of which takes longer. */
+void proc_list_begin(bool at_once)
+{
+	proc_list_end();
+	proclist.no++;
+	proclist.hint = proclist.nunlisted_now = 0;
+	proclist.open =
+		(at_once ? list_open_names() : dir_open(&proclist.d, roots.proc, ".")) >= 0;
+	proclist.appends = at_once && proclist.open;
+}
+
+/* Removes the rows of processes that the complete list does not have. */
+static void forget_vanished(void (*gone)(u32 pid))
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < proclist.nrows; i++) {
+		if (processes.rows[i].list_no == proclist.no) {
+			processes.rows[n++] = processes.rows[i];
+			continue;
+		}
+		flag_set(&processes.rows[i], P_REFUSED, false);
+		dequeue(&processes.rows[i]);
+		gone(processes.rows[i].pid);
+	}
+	proclist.nrows = proclist.nsorted = n;
+	proclist.nunlisted = proclist.nunlisted_now;
+}
+
+/* Returns the next process; NONE: the list has ended. After a complete list, gone() is called for
+ * each known process that was not in it. */
+u32 proc_list_next(void (*gone)(u32 pid))
+{
+	const char *name;
+
+	while (proclist.open && proclist.d.fd < 0 && !dir_resume(&proclist.d, roots.proc, "."))
+		if (!fd_scans_suspend())
+			proc_list_end();
+	while (proclist.open && (name = dir_next(&proclist.d))) {
+		struct str s = str_z(name);
+		u64 pid;
+		struct row *r;
+
+		if (scan_u64(s, &pid) != s.e || pid == 0 || pid > INT32_MAX ||
+		    (process_filter && !process_filter((u32)pid)))
+			continue;
+		r = registry.repeats ? row_get((u32)pid) : NULL;
+		if (r)
+			r->list_no = proclist.no;
+		else
+			proclist.nunlisted_now += registry.repeats;
+		return (u32)pid;
+	}
+	rows_sort();
+	if (proclist.open && proclist.d.n == 0 && registry.repeats)
+		forget_vanished(gone);
+	proc_list_end();
+	return NONE;
+}
+
+/* Returns whether a process has changed since its last fd scan. notice: a process whose count is
+ * not reliable is regarded as changed, too. */
+bool process_changed(u32 pid, bool notice)
+{
+	char path[TASK_PATH];
+	struct row *r = row_find(pid);
+	struct stat st = { 0 };
+	long e;
+
+	task_path(path, pid, "/fd");
+	e = sys_fstatat(roots.proc, path, &st);
+	fileio.calls++;
+	if (!r || (r->ino == ino_fold(st.st_ino) &&
+		   r->count == fd_count(pid, &st, fileio.open_fds) &&
+		   (!notice || r->flags & P_COUNTED)))
+		return false;
+	/* Kernel threads have no descriptors. */
+	if (proclist.counts_fds && e == 0 && st.st_size == 0) {
+		process_scanned(pid, &st, 0, 0, false, false);
+		return false;
+	}
+	return true;
+}
+
+/* Queues a process for an fd scan. notice: in this sample, if the budget allows it. */
+void process_enqueue(u32 pid, bool notice)
+{
+	struct row *r = row_find(pid);
+
+	if (r)
+		enqueue(r, notice ? QUEUE_NOTIFIED :
+			   r->ino == UINT32_MAX ? QUEUE_NEW : QUEUE_CHANGED);
+}
+
+/* Removes the next process from a queue and returns it, round robin by pid; NONE: it is empty. */
+u32 process_dequeue(u8 queue)
+{
+	static u32 last[QUEUES];
+	u32 from = row_place(last[queue] + 1);
+
+	for (u32 i = 0; proclist.nwaiting[queue] && i < proclist.nrows; i++) {
+		struct row *r = &processes.rows[(from + i) % proclist.nrows];
+
+		if (!(r->flags >> queue & 1))
+			continue;
+		dequeue(r); /* before the scan: the scan itself may queue it again */
+		return last[queue] = r->pid;
+	}
+	return NONE;
+}
+
+/* Returns whether a notified process still waits for its fd scan. */
+bool processes_notified(void)
+{
+	return proclist.nwaiting[QUEUE_NOTIFIED];
+}
+
+/* Queues the processes of which a descriptor was skipped: a device woke up. */
+void processes_enqueue_asleep(void)
+{
+	for (u32 i = 0; i < proclist.nrows; i++)
+		if (processes.rows[i].flags & P_ASLEEP)
+			enqueue(&processes.rows[i], QUEUE_NOTIFIED);
+}
+
+u32 processes_known(void)
+{
+	return proclist.nrows;
+}

@@ -1,0 +1,646 @@
+/* state.c - the file of --state: totals of the registry, kept from run to run. The file is valid
+ * for this boot and these roots of /proc and /sys, and is replaced as a whole. Loading it makes its
+ * reading the previous one of the reading just taken, so that rates and sums are computed as
+ * between two samples. SPDX-License-Identifier: MIT */
+#include "parse.h"
+#include "counters.h"
+#include "sources/os/os.h"
+#include "sources/drm/drm.h"
+#include "sys.h"
+
+/* Numbers are in the machine's byte order: no other machine has this boot id. A change of the row
+ * format or of the order of kept[] requires another magic. */
+static const char magic[8] = { 'g', 'p', 'u', 's', 't', 'a', 't', '1' };
+
+struct statehead {
+	char magic[8], boot[40];
+	u64 roots[4];       /* st_dev and st_ino of /proc and of /sys */
+	i64 mono, boottime; /* of the reading, ns */
+	u64 rows;
+};
+
+/* The identity of an entity. Its text, counters and holders follow. */
+struct staterow {
+	u8 kind, keykind;
+	u8 device; /* number of the device in this file; of other entities: that of their device */
+	u8 flags;
+	u16 counters, text;
+	u32 holders, zero;
+	u64 key;   /* of a device: the inode of its sysfs folder */
+	i64 t;
+};
+
+/* The text of a device. */
+struct statedevice {
+	u64 ino_dev;
+	char dev[sizeof(devices[0].dev)], driver[sizeof(devices[0].driver)],
+		pdev[sizeof(devices[0].pdev)];
+};
+
+struct statecount {
+	u64 v;
+	i64 t;
+	u8 index, n; /* index into kept[]; bytes of the name that follows */
+	u8 zero[2];
+	u32 below;   /* 1 + the time from struct history's `below` to t, in ms; 0: it is 0 */
+};
+
+struct stateholder {
+	u32 pid, zero;
+	u64 start;
+};
+
+_Static_assert(sizeof(struct statehead) == 104 && sizeof(struct staterow) == 32 &&
+	       sizeof(struct statecount) == 24 && sizeof(struct statedevice) == 136,
+	       "no padding: files are read by programs for 32 bits, too");
+
+enum {
+	RF_FRESH = 1,  /* the entity was read in the last reading */
+	RF_WHOLE = 2,  /* of a device: all its clients were read */
+	RF_DONE = 128, /* in memory, never in the file: the row was applied, or is out of date */
+	/* Room for a full registry: 131 000 counters and 33 000 holders in 4 MB, and groups. */
+	STATE_BYTES = 8 << 20,
+};
+
+/* Quantities that continue from run to run: those with a history, then those that are persistent.
+ * Their order is part of the file format. */
+static const u8 kept[] = { D_BUSY_NS, D_CYCLES, D_TOTAL_CYCLES, D_GPU_BUSY_US, D_IDLE_MS, D_ENERGY,
+			   D_FREQ_SPENT, D_CAPACITY, D_ALL_NS, D_ALL_CYCLES, D_ALL_TOTAL_CYCLES };
+enum { KEPT_CAPACITY = 7 };
+
+static TABLE(char, loaded, STATE_BYTES, 16 << 10, "bytes of the state file");
+static TABLE(char, saving, STATE_BYTES, 16 << 10, "bytes of the state file");
+
+/* --- bytes to rows: pure functions ------------------------------------------------------------ */
+
+static bool bytes_read(struct str *s, void *to, size_t n)
+{
+	if (str_len(*s) < n)
+		return false;
+	memcpy(to, s->p, n);
+	s->p += n;
+	return true;
+}
+
+static bool view_read(struct str *s, struct str *view, size_t n)
+{
+	if (str_len(*s) < n)
+		return false;
+	*view = (struct str){ s->p, s->p + n };
+	s->p += n;
+	return true;
+}
+
+static bool count_parse(struct str *s, struct statecount *c, struct str *inst)
+{
+	return bytes_read(s, c, sizeof(*c)) && c->index < LEN(kept) && c->t >= 0 &&
+	       c->n <= MAX_NAME && view_read(s, inst, c->n);
+}
+
+/* A row, and views of its text, counters and holders. */
+struct rowview {
+	struct staterow r;
+	struct str text, values, saved_holders;
+};
+
+/* Reads a row from the start of *s. Returns false if it is truncated or not valid. */
+static bool row_parse(struct str *s, struct rowview *v)
+{
+	struct staterow *r = &v->r;
+	struct statecount c;
+	struct str inst;
+
+	if (!bytes_read(s, r, sizeof(*r)) || r->kind > K_CGROUP || r->keykind >= KEY_KINDS ||
+	    r->t < 0 || r->counters > MAX_COUNTERS ||
+	    (r->kind == K_DEVICE && r->text != sizeof(struct statedevice)) ||
+	    !view_read(s, &v->text, r->text))
+		return false;
+	v->values.p = s->p;
+	for (u16 i = 0; i < r->counters; i++)
+		if (!count_parse(s, &c, &inst) || (r->kind == K_CLIENT && c.index > KEPT_CAPACITY))
+			return false;
+	v->values.e = s->p;
+	return str_len(*s) / sizeof(struct stateholder) >= r->holders &&
+	       view_read(s, &v->saved_holders, r->holders * sizeof(struct stateholder));
+}
+
+/* Checks a file. Returns NULL and sets *h and *rows, or returns why the file cannot be used.
+ * expected: the head that this run would write. */
+static const char *state_parse(struct str file, const struct statehead *expected,
+			       struct statehead *h, struct str *rows)
+{
+	struct rowview v;
+	struct str rest;
+	u64 sum, n = 0;
+
+	if (str_len(file) < sizeof(*h) + sizeof(sum) || memcmp(file.p, magic, sizeof(magic)) != 0)
+		return "not a state file of this version";
+	memcpy(h, file.p, sizeof(*h));
+	file.e -= sizeof(sum);
+	memcpy(&sum, file.e, sizeof(sum));
+	if (sum != hash64_more(HASH64_BEGIN, file))
+		return "truncated or damaged";
+	if (!expected->boot[0] || memcmp(h->boot, expected->boot, sizeof(h->boot)) != 0)
+		return "from another boot or machine";
+	if (memcmp(h->roots, expected->roots, sizeof(h->roots)) != 0)
+		return "from another /proc or /sys";
+	if (h->mono < 0 || h->boottime < 0 || h->mono > expected->mono ||
+	    h->boottime > expected->boottime)
+		return "from the future";
+	*rows = rest = (struct str){ file.p + sizeof(*h), file.e };
+	while (rest.p < rest.e && row_parse(&rest, &v) && !(v.r.flags & RF_DONE))
+		n++;
+	return rest.p < rest.e || n != h->rows ? "truncated or damaged" : NULL;
+}
+
+/* --- rows to the registry --------------------------------------------------------------------- */
+
+/* Returns the device of the registry that a device row is about; NONE: it is not there. */
+static u32 row_device(const struct rowview *v)
+{
+	struct statedevice id;
+
+	memcpy(&id, v->text.p, sizeof(id));
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;) {
+		const struct device *d = &devices[i];
+
+		if (d->ino == v->r.key && d->ino_dev == id.ino_dev &&
+		    !strncmp(d->dev, id.dev, sizeof(id.dev)) &&
+		    !strncmp(d->pdev, id.pdev, sizeof(id.pdev)) &&
+		    (!d->driver[0] || !id.driver[0] ||
+		     !strncmp(d->driver, id.driver, sizeof(id.driver))))
+			return i;
+	}
+	return NONE;
+}
+
+/* Returns whether a counter is a busy time that this run has added up from percentages, so that it
+ * does not continue that of another run. */
+static bool is_of_this_run(const struct entity *e, const struct counter *k)
+{
+	return k->desc == D_BUSY_NS && reg_find(e, D_BUSY_PCT, k->inst);
+}
+
+/* Puts the counters of a row into e as its previous reading. shown: the values of D_ALL_* are also
+ * those of D_SUM_*. */
+static void row_put_previous(struct entity *e, const struct rowview *v, bool shown)
+{
+	struct statecount c;
+	struct str values = v->values, inst;
+
+	while (count_parse(&values, &c, &inst)) {
+		u8 desc = kept[c.index];
+
+		reg_put_previous(e, desc, inst, c.v, c.t,
+				 c.below ? c.t - (c.below - 1) * INT64_C(1000000) : 0);
+		if (shown && desc >= D_ALL_NS && desc <= D_ALL_TOTAL_CYCLES)
+			reg_put_previous(e, (u8)(desc - D_ALL_NS + D_SUM_NS), inst, c.v, c.t, 0);
+	}
+	e->t_was = v->r.t;
+	reg_compare(e);
+}
+
+/* Returns whether one of the processes that held a client at the saved reading holds it now. */
+static bool same_holder(struct str saved_holders, const struct client *c)
+{
+	struct stateholder was;
+
+	while (bytes_read(&saved_holders, &was, sizeof(was)))
+		for (u32 h = c->holders; h; h = holders[h].next_client)
+			if (tasks[holders[h].task].pid == was.pid &&
+			    tasks[holders[h].task].start == was.start)
+				return true;
+	return false;
+}
+
+/* Returns whether fd/ of a process cannot be opened. */
+static bool fd_dir_refused(u32 pid)
+{
+	char path[TASK_PATH];
+	long fd;
+	u8 was;
+
+	task_path(path, pid, "/fd");
+	was = privilege_raise(MAY_READ | MAY_PTRACE);
+	fd = sys_openat(roots.proc, path, O_RDONLY | O_DIRECTORY);
+	privilege_lower(was);
+	if (fd >= 0)
+		sys_close((int)fd);
+	return fd < 0;
+}
+
+/* Returns whether a client that was not found may still exist: its device is asleep, or a process
+ * that held it may not be read any more. */
+static bool is_hidden(u32 device, struct str saved_holders)
+{
+	bool asleep = devices[device].anonymous && !devices[device].awake;
+	struct stateholder was;
+
+	while ((asleep || registry.unreadable) && bytes_read(&saved_holders, &was, sizeof(was)))
+		if (was.start != UINT64_MAX && task_start(was.pid) == was.start &&
+		    (asleep || fd_dir_refused(was.pid)))
+			return true;
+	return false;
+}
+
+static struct {
+	struct str loaded; /* rows of the loaded file; empty: there is none */
+	struct statehead now; /* head of the file that this run writes */
+	u8 device_map[256]; /* device numbers of the file to those of the registry */
+	bool cleaned;       /* files that killed runs have left were removed */
+	bool sums;          /* D_SUM_* are over all clients: no filter hides any */
+} saved;
+
+/* Puts the reading of a row before that of the client that has the same key. It is another client
+ * if the key has been used again: ids were before Linux 6.5, PIDs are. */
+static void client_put_previous(struct client *c, const struct rowview *v)
+{
+	bool same = same_holder(v->saved_holders, c);
+
+	if (c->keykind != KEY_ID && !same)
+		return;
+	row_put_previous(&c->e, v, false);
+	if (c->e.went_backwards && !same) {
+		reg_forget(&c->e);
+		return;
+	}
+	if (v->r.flags & RF_FRESH)
+		new_engines_baseline(c, str_z(devices[c->device].driver));
+	c->in_all_sums = true;
+	c->in_sums = saved.sums;
+}
+
+static void group_put_previous(u32 device, const struct rowview *v)
+{
+	u32 cgroup = cgroup_add(v->text);
+	struct group *g = cgroup != NONE ? group_add(device, cgroup, NULL) : NULL;
+
+	if (g)
+		row_put_previous(&g->e, v, saved.sums);
+	if (cgroup != NONE)
+		cgroup_unref(cgroup);
+}
+
+/* Applies a row to its entity of the registry. Returns false if the row is still needed: it is of a
+ * client that may be read later. */
+static bool row_apply(const struct rowview *v, u32 device)
+{
+	const struct staterow *r = &v->r;
+	struct client *c;
+	u32 n;
+
+	if (device == NONE)
+		return true;
+	if (r->kind == K_DEVICE)
+		row_put_previous(&devices[device].e, v, saved.sums);
+	else if (r->kind == K_CGROUP)
+		group_put_previous(device, v);
+	if (r->kind != K_CLIENT)
+		return true;
+	n = client_find(device, r->keykind, r->key);
+	if (n == NONE)
+		return !is_hidden(device, v->saved_holders);
+	c = &clients[n];
+	if (c->e.fresh && !c->in_all_sums)
+		client_put_previous(c, v);
+	return c->e.fresh;
+}
+
+static void rows_apply(void)
+{
+	struct str rest = saved.loaded;
+	struct rowview v;
+
+	for (char *at = loaded.rows + sizeof(struct statehead); row_parse(&rest, &v);
+	     at += rest.p - at) {
+		if (v.r.flags & RF_DONE)
+			continue;
+		if (v.r.kind == K_DEVICE)
+			saved.device_map[v.r.device] = (u8)row_device(&v);
+		if (row_apply(&v, saved.device_map[v.r.device]))
+			at[offsetof(struct staterow, flags)] = (char)(v.r.flags | RF_DONE);
+	}
+}
+
+/* --- clients that are newer than the file ----------------------------------------------------- */
+
+/* D_TOTAL_CYCLES of each device, as its clients had them in the saved reading: its clocks. */
+static struct entity clocks[MAX_DEVICES];
+static bool seen_all[MAX_DEVICES]; /* the saved reading has all clients of the device */
+
+/* Sets clocks[] and seen_all[] from the loaded rows. */
+static void clocks_load(void)
+{
+	struct str rest = saved.loaded, inst;
+	struct rowview v;
+	struct statecount c;
+
+	while (row_parse(&rest, &v)) {
+		u32 device = saved.device_map[v.r.device];
+
+		if (v.r.kind == K_DEVICE && device != NONE)
+			seen_all[device] = v.r.flags & RF_WHOLE;
+		while (v.r.kind == K_CLIENT && v.r.flags & RF_FRESH && device != NONE &&
+		       count_parse(&v.values, &c, &inst))
+			if (kept[c.index] == D_TOTAL_CYCLES)
+				reg_put_previous(&clocks[device], D_TOTAL_CYCLES, inst, c.v, c.t,
+						 0);
+	}
+}
+
+/* Returns whether a client cannot have existed at the saved reading: it would have been seen, or
+ * all processes that hold it started later. */
+static bool is_new(const struct client *c, const struct statehead *h)
+{
+	bool later = c->holders != NONE;
+
+	for (u32 i = c->holders; i; i = holders[i].next_client) {
+		u64 start = tasks[holders[i].task].start; /* in USER_HZ, which is 100 */
+
+		later &= start != UINT64_MAX && start > (u64)h->boottime / 10000000;
+	}
+	return later || seen_all[c->device];
+}
+
+/* Sets the baselines of a client that did not exist at t, the time (ns) of the saved reading: 0,
+ * and for the clocks of the GPU their values in other clients. */
+static void new_client_baseline(struct client *c, i64 t)
+{
+	for (struct counter *k = reg_first(&c->e); k; k = reg_next(k)) {
+		struct counter *clock = k->desc == D_TOTAL_CYCLES ?
+						reg_find(&clocks[c->device], k->desc, k->inst) :
+						NULL;
+
+		if (!(k->flags & CF_RATE) || (k->desc == D_TOTAL_CYCLES && !clock) ||
+		    is_of_this_run(&c->e, k))
+			continue;
+		reg_put_previous(&c->e, k->desc, inst_name(k->inst), clock ? reg_now(clock) : 0, t,
+				 0);
+	}
+	c->e.t_was = t;
+	reg_compare(&c->e);
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static void head_make(void)
+{
+	static const char boot_id[] = "sys/kernel/random/boot_id";
+	struct str line;
+	char b[64];
+	struct stat st;
+
+	memset(&saved.now, 0, sizeof(saved.now));
+	memcpy(saved.now.magic, magic, sizeof(magic));
+	if (slurp_line(roots.proc, boot_id, b, sizeof(b), &line) ||
+	    slurp_line(AT_FDCWD, "/proc/sys/kernel/random/boot_id", b, sizeof(b), &line))
+		str_copy(saved.now.boot, sizeof(saved.now.boot), line);
+	for (size_t i = 0; i < 2; i++)
+		if (sys_fstat(i ? roots.sys : roots.proc, &st) == 0) {
+			saved.now.roots[2 * i] = st.st_dev;
+			saved.now.roots[2 * i + 1] = st.st_ino;
+		}
+}
+
+static void head_time(void)
+{
+	saved.now.mono = sys_now(CLOCK_MONOTONIC);
+	saved.now.boottime = sys_now(CLOCK_BOOTTIME);
+}
+
+/* Reads the file into loaded_bytes. Returns NULL, or why it is not read: it must be a regular file
+ * of this user that no other user may write. */
+static const char *state_read(const char *path, struct str *file)
+{
+	struct stat st;
+	long fd = file_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY), n;
+	const char *why = NULL;
+
+	if (fd < 0)
+		return fd == -ENOENT ? "does not exist yet" :
+		       fd == -ELOOP ? "is a symbolic link" : "cannot be read";
+	if (sys_fstat((int)fd, &st) < 0 || !S_ISREG(st.st_mode))
+		why = "not a regular file";
+	else if (st.st_uid != sys_euid())
+		why = "owned by another user";
+	else if (st.st_mode & (S_IWGRP | S_IWOTH))
+		why = "writable by others";
+	else if (st.st_size >= STATE_BYTES)
+		why = "too large";
+	else if (!table_has(&loaded.t, (size_t)st.st_size))
+		why = "no memory for it";
+	else if ((n = slurp_fd((int)fd, loaded.rows, loaded.t.ready)) < 0)
+		why = "cannot be read";
+	else
+		*file = (struct str){ loaded.rows, loaded.rows + n };
+	sys_close((int)fd);
+	return why;
+}
+
+/* Makes the reading of a file in loaded_bytes the previous one. Returns the same as
+ * state_load(). */
+static const char *state_apply(struct str file, bool filtered, i64 *age)
+{
+	struct statehead h;
+	const char *why = state_parse(file, &saved.now, &h, &saved.loaded);
+
+	if (why) {
+		saved.loaded = (struct str){ 0 };
+		return why;
+	}
+	*age = saved.now.mono - h.mono;
+	saved.sums = !filtered;
+	rows_apply();
+	clocks_load();
+	for (u32 i = 1; i <= nrows.clients; i++)
+		if (clients[i].e.used && clients[i].e.fresh && !clients[i].in_all_sums &&
+		    is_new(&clients[i], &h))
+			new_client_baseline(&clients[i], h.mono);
+	for (u32 i = 1; i <= nrows.devices; i++)
+		reg_clear(&clocks[i]);
+	return NULL;
+}
+
+/* Makes the reading that the last run left the previous one. The caller has taken its first
+ * reading. filtered: the sums shown do not include all clients. Returns NULL and sets *age to the
+ * age of that reading in ns, or returns why there is none. */
+const char *state_load(const char *path, bool filtered, i64 *age)
+{
+	struct str file = { 0 };
+	const char *why;
+
+	registry.all_sums = true;
+	head_make();
+	why = state_read(path, &file);
+	head_time(); /* after state_read(): another run may just have written the file */
+	return why ? why : state_apply(file, filtered, age);
+}
+
+/* Applies rows of clients that could not be read before. The caller has taken another reading. */
+void state_sample(void)
+{
+	head_time();
+	rows_apply();
+}
+
+/* Appends bytes to b, which is in saved_bytes. */
+static void put_raw(struct buf *b, const void *p, size_t n)
+{
+	if (table_has(&saving.t, b->n + n))
+		*b = (struct buf){ saving.rows, b->n, saving.t.ready, b->full };
+	put_n(b, p, n);
+}
+
+static void put_count(struct buf *b, struct counter *k, u16 *n)
+{
+	struct statecount c = { .v = reg_now(k) };
+	struct str inst = inst_name(k->inst);
+
+	while (c.index < LEN(kept) && kept[c.index] != k->desc)
+		c.index++;
+	if (c.index == LEN(kept) ||
+	    !(k->flags & (k->flags & CF_RATE ? CF_SEEN | CF_BASE : CF_SEEN)))
+		return;
+	if (k->flags & CF_RATE) {
+		const struct history *h = reg_history(k);
+		i64 ms;
+
+		c.t = k->flags & CF_SEEN ? h->t : h->t_was;
+		c.v = reg_base(k);
+		ms = h->below && c.t >= h->below ? (c.t - h->below) / 1000000 : -1;
+		c.below = ms < UINT32_MAX ? (u32)(ms + 1) : UINT32_MAX;
+	}
+	c.n = (u8)str_len(inst);
+	put_raw(b, &c, sizeof(c));
+	put_raw(b, inst.p, c.n);
+	++*n;
+}
+
+static void put_row(struct buf *b, const struct entity *e, struct staterow r, const void *text,
+		    u32 holder)
+{
+	size_t at = b->n;
+
+	r.kind = e->kind;
+	r.t = e->t;
+	r.flags |= e->fresh ? RF_FRESH : 0;
+	saved.now.rows++;
+	put_raw(b, &r, sizeof(r));
+	put_raw(b, text, r.text);
+	for (struct counter *k = reg_first(e); k; k = reg_next(k))
+		if (!is_of_this_run(e, k))
+			put_count(b, k, &r.counters);
+	for (; holder; holder = holders[holder].next_client, r.holders++) {
+		struct stateholder h = { .pid = holders[holder].pid,
+					 .start = tasks[holders[holder].task].start };
+
+		put_raw(b, &h, sizeof(h));
+	}
+	if (!b->full)
+		memcpy(b->p + at, &r, sizeof(r));
+}
+
+static void put_devices(struct buf *b)
+{
+	for (u32 i = NONE; (i = device_next(i, false)) != NONE;) {
+		const struct device *d = &devices[i];
+		struct statedevice id = { .ino_dev = d->ino_dev };
+
+		str_copy(id.dev, sizeof(id.dev), str_z(d->dev));
+		str_copy(id.driver, sizeof(id.driver), str_z(d->driver));
+		str_copy(id.pdev, sizeof(id.pdev), str_z(d->pdev));
+		put_row(b, &d->e,
+			(struct staterow){ .device = (u8)i, .text = sizeof(id), .key = d->ino,
+					   .flags = !d->anonymous && !registry.unreadable &&
+						    !registry.dropped ? RF_WHOLE : 0 },
+			&id, NONE);
+	}
+}
+
+static void put_groups(struct buf *b)
+{
+	static char path[4096];
+
+	for (u32 i = 1; i <= nrows.groups; i++)
+		if (groups[i].e.used && groups[i].e.kind == K_CGROUP)
+			put_row(b, &groups[i].e,
+				(struct staterow){ .device = (u8)groups[i].device,
+						   .text = (u16)text_copy(
+							   cgroups[groups[i].cgroup].path, path,
+							   sizeof(path)) },
+				path, NONE);
+}
+
+/* Copies the loaded rows of clients that were not found but may still exist. */
+static void put_unseen(struct buf *b)
+{
+	struct str rest = saved.loaded;
+	struct rowview v;
+
+	for (const char *from = rest.p; row_parse(&rest, &v); from = rest.p) {
+		u8 device = saved.device_map[v.r.device];
+
+		if (v.r.flags & RF_DONE || !devices[device].e.used)
+			continue;
+		if (!table_has(&saving.t, b->n + (size_t)(rest.p - from) + sizeof(u64))) {
+			registry.dropped++;
+			continue;
+		}
+		saved.now.rows++;
+		v.r.device = device;
+		v.r.flags &= (u8)~RF_FRESH;
+		put_raw(b, &v.r, sizeof(v.r));
+		put_str(b, (struct str){ from + sizeof(v.r), rest.p });
+	}
+}
+
+static struct str state_make(void)
+{
+	struct buf b = { 0 };
+	u64 sum;
+
+	saved.now.rows = 0;
+	put_raw(&b, &saved.now, sizeof(saved.now));
+	put_devices(&b);
+	for (u32 i = 1; i <= nrows.clients; i++)
+		if (clients[i].e.used && clients[i].e.first)
+			put_row(&b, &clients[i].e,
+				(struct staterow){ .device = (u8)clients[i].device,
+						   .key = clients[i].key,
+						   .keykind = clients[i].keykind },
+				NULL, clients[i].holders);
+	put_groups(&b);
+	put_unseen(&b);
+	if (!b.full)
+		memcpy(b.p, &saved.now, sizeof(saved.now));
+	sum = hash64_more(HASH64_BEGIN, (struct str){ b.p, b.p + b.n });
+	put_raw(&b, &sum, sizeof(sum));
+	return (struct str){ b.p, b.full ? b.p : b.p + b.n };
+}
+
+/* Replaces the file by the last reading. Returns 0, or -errno, with the old file unchanged. Only a
+ * regular file is replaced. */
+long state_save(const char *path)
+{
+	struct replacement f;
+	struct str s = state_make();
+	struct stat st;
+	long r;
+
+	if (s.p == s.e)
+		return -EFBIG;
+	r = sys_lstat(path, &st);
+	if (r != -ENOENT && (r < 0 || !S_ISREG(st.st_mode)))
+		return r < 0 ? r : -EINVAL;
+	r = replace_begin(&f, path);
+	if (r == 0 && !saved.cleaned) {
+		replace_clean(&f);
+		saved.cleaned = true;
+	}
+	if (r == 0 && (r = replace_open(&f, 0600)) == 0)
+		r = write_all(f.fd, s.p, str_len(s));
+	r = replace_finish(&f, r);
+	if (f.dir >= 0)
+		sys_close(f.dir);
+	return r;
+}

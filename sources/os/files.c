@@ -1,0 +1,280 @@
+/* files.c - small kernel files and folders, opened relative to the --proc and --sys roots.
+ * SPDX-License-Identifier: MIT */
+#include "built.h"
+#include "parse.h"
+#include "sources/os/os.h"
+#include "sys.h"
+
+#include <limits.h>
+
+struct roots roots = { .proc = -1, .sys = -1 };
+struct fileio fileio = { .limit = 1024, .error_name = ": " };
+int lib_lock;
+
+long roots_open(void)
+{
+	if (roots.sys < 0)
+		roots.sys = (int)sys_openat(AT_FDCWD, "/sys", O_RDONLY | O_DIRECTORY);
+	if (roots.proc < 0)
+		roots.proc = (int)sys_openat(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY);
+	return roots.sys < 0 ? roots.sys : roots.proc < 0 ? roots.proc : 0;
+}
+
+bool is_transient_error(long r)
+{
+	return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EIO || r == -EINTR ||
+	       r == -EAGAIN;
+}
+
+long files_note_error(long r)
+{
+	if (is_transient_error(r)) {
+		fileio.transient++;
+		fileio.unread++;
+		fileio.error = r;
+		fileio.error_name[2] = '\0'; /* the name belongs to an earlier error */
+	}
+	return r;
+}
+
+void files_note_missing(const char *name, long error)
+{
+	struct buf b = BUF_Z(fileio.error_name);
+
+	fileio.unread++;
+	fileio.error = error;
+	put_z(&b, ": ");
+	put_z(&b, name);
+	put_z(&b, ": ");
+	if (b.full) /* the message has no name then */
+		b.n = 2;
+	buf_z(&b);
+}
+
+long open_retry(int at, const char *path, int flags)
+{
+	long fd;
+
+	while ((fd = sys_openat(at, path, flags)) == -EINTR)
+		;
+	return fd;
+}
+
+/* Starts a listing. fd: of a folder, which dir_close(d) closes, or -errno. Returns fd. */
+static long dir_begin(struct dir *d, long fd, char *p, size_t cap)
+{
+	fileio.calls++;
+	fileio.open_fds += fd >= 0;
+	d->fd = (int)fd;
+	d->n = d->at = 0;
+	d->p = p;
+	d->cap = cap;
+	return fd;
+}
+
+long dir_open_in(struct dir *d, int at, const char *path, char *p, size_t cap)
+{
+	return dir_begin(d, open_retry(at, path, O_RDONLY | O_DIRECTORY), p, cap);
+}
+
+long dir_adopt(struct dir *d, long fd)
+{
+	return files_note_error(dir_begin(d, fd, d->b, sizeof(d->b)));
+}
+
+long dir_open(struct dir *d, int at, const char *path)
+{
+	return files_note_error(dir_open_in(d, at, path, d->b, sizeof(d->b)));
+}
+
+/* Returns the next name, without . and ..; NULL at the end or if the folder vanished. */
+const char *dir_next(struct dir *d)
+{
+	for (;;) {
+		const struct dirent *e;
+		const char *name;
+
+		if (d->at >= d->n) {
+			do
+				d->n = (int)sys_getdents(d->fd, d->p, d->cap);
+			while (d->n == -EINTR);
+			d->at = 0;
+			fileio.calls++;
+			files_note_error(d->n);
+			if (d->n <= 0)
+				return NULL;
+		}
+		e = (const struct dirent *)(const void *)(d->p + d->at);
+		d->at += e->d_reclen;
+		name = e->d_name;
+		if (name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2])))
+			continue;
+		return name;
+	}
+}
+
+void dir_close(struct dir *d)
+{
+	if (d->fd >= 0) {
+		sys_close(d->fd);
+		fileio.calls++;
+		fileio.open_fds--;
+	}
+	d->fd = -1;
+}
+
+/* Closes a folder; after dir_resume() the listing continues at the same name. */
+void dir_suspend(struct dir *d)
+{
+	d->place = sys_lseek(d->fd, 0, SEEK_CUR);
+	dir_close(d);
+}
+
+/* Opens a suspended folder again. False: it cannot be opened any more. */
+bool dir_resume(struct dir *d, int at, const char *path)
+{
+	d->fd = (int)open_retry(at, path, O_RDONLY | O_DIRECTORY);
+	fileio.calls += 2;
+	fileio.open_fds += d->fd >= 0;
+	return d->fd >= 0 && sys_lseek(d->fd, d->place, SEEK_SET) >= 0;
+}
+
+/* Reads on from *n, up to cap. A seq_file of one record is returned by one read if the buffer is
+ * large enough: a read that ends inside a page and after a newline has reached the end, which saves
+ * one more read. A file of many records (diskstats, cpuinfo) may have more records then. Returns
+ * -errno, 0 at the end, or the bytes of the last read. */
+static long slurp_more(int fd, char *b, size_t *n, size_t cap)
+{
+	long r;
+
+	do {
+		while ((r = sys_pread(fd, b + *n, cap - *n, *n)) == -EINTR)
+			;
+		fileio.calls++;
+		if (r < 0)
+			return r;
+		*n += (size_t)r;
+	} while (r > 0 && *n < cap && (*n % 4096 == 0 || b[*n - 1] != '\n'));
+	return r > 0 && *n % 4096 && b[*n - 1] == '\n' ? 0 : r;
+}
+
+/* Reads the whole of an open file from its start. Returns its length, or -errno; cap if it did not
+ * fit. */
+long slurp_fd(int fd, char *b, size_t cap)
+{
+	size_t n = 0;
+	long r = slurp_more(fd, b, &n, cap);
+
+	return r < 0 ? r : (long)n;
+}
+
+/* The same into a table of bytes. Returns t->most if the file is larger, -ENOMEM if there is no
+ * memory for it. */
+long slurp_table_fd(int fd, struct table *t)
+{
+	size_t n = 0;
+	char *b;
+	long r;
+
+	do {
+		if (!table_has(t, n))
+			return n && n == t->most ? (long)n : -ENOMEM;
+		memcpy(&b, t->rows, sizeof(b));
+		r = slurp_more(fd, b, &n, t->ready);
+	} while (r > 0 && n == t->ready);
+	return r < 0 ? r : (long)n;
+}
+
+long slurp(int dir, const char *path, char *b, size_t cap)
+{
+	long fd = files_note_error(open_retry(dir, path, O_RDONLY | O_NONBLOCK)), n;
+
+	fileio.calls++;
+	if (fd < 0)
+		return fd;
+	n = slurp_fd((int)fd, b, cap);
+	if (n == -ENOMEM || dir == roots.proc)
+		files_note_error(n);
+	else if (is_transient_error(n)) /* a value is not known: sensors may return such an error */
+		fileio.error = n;
+	sys_close((int)fd);
+	fileio.calls++;
+	return n;
+}
+
+/* Reads the first line of a file, trimmed; false if there is none. */
+bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line)
+{
+	long n = slurp(dir, path, b, cap);
+	struct str text = { b, b + (n > 0 ? n : 0) };
+
+	if (n <= 0 || !str_cut(&text, '\n', line))
+		return false;
+	*line = str_trim(*line);
+	return true;
+}
+
+/* Sets path to a file of a process or thread, relative to the root: its id, then leaf. */
+void task_path(char path[TASK_PATH], u32 id, const char *leaf)
+{
+	struct buf b = buf_on(path, TASK_PATH - 1);
+
+	put_u64(&b, id);
+	put_z(&b, leaf);
+	path[b.n] = '\0';
+}
+
+const int stop_signals[3] = { SIGINT, SIGTERM, SIGHUP };
+struct writing writing;
+
+enum { WRITE_TIMEOUT = 2 /* s */ };
+
+/* Waits WRITE_TIMEOUT at most. True: a write of PIPE_BUF bytes does not block. */
+static bool has_room(int fd)
+{
+	struct pollfd full = { .fd = fd, .events = POLLOUT };
+
+	return sys_poll_until(&full, 1,
+			      sys_now(CLOCK_MONOTONIC) + WRITE_TIMEOUT * INT64_C(1000000000),
+			      NULL) != 0;
+}
+
+/* Returns the length of the whole lines in the first PIPE_BUF bytes. A longer line is cut. */
+static size_t lines_in_piece(const char *p)
+{
+	size_t n = PIPE_BUF;
+
+	while (n && p[n - 1] != '\n')
+		n--;
+	return n ? n : PIPE_BUF;
+}
+
+/* Writes all n bytes, in one write if the kernel accepts it whole. Into a pipe, it writes pieces of
+ * whole lines: the kernel does not mix PIPE_BUF bytes with those of other processes (pipe(7)).
+ * Returns 0 or -errno; -ETIMEDOUT if writing.urgent is set and no process reads. */
+long write_all(int fd, const char *p, size_t n)
+{
+	const bool binary = (HAS(timeline) || HAS(capture)) && writing.binary;
+	const bool pieces = !binary && n > PIPE_BUF &&
+			    sys_lseek(fd, 0, SEEK_CUR) < 0; /* not a file */
+
+	while (n > 0) {
+		size_t some = pieces && n > PIPE_BUF ? lines_in_piece(p) : n;
+		long r = writing.urgent && !has_room(fd) ? -ETIMEDOUT : sys_write(fd, p, some);
+
+		if (r == -EINTR)
+			continue;
+		if (r == -EAGAIN) { /* a process that shares the file has set O_NONBLOCK */
+			struct pollfd full = { .fd = fd, .events = POLLOUT };
+
+			r = sys_poll_until(&full, 1, -1, NULL);
+			if (r >= 0 || r == -EINTR)
+				continue;
+		}
+		if (r <= 0)
+			return r < 0 ? r : -EIO;
+		p += r;
+		n -= (size_t)r;
+	}
+	return 0;
+}

@@ -1,0 +1,430 @@
+/* process.c - the child that runs a command: its start, its end; waits for signals and for
+ * overflows of perf events. SPDX-License-Identifier: MIT */
+#include "sources/os/os.h"
+#include "gpustat/perf.h"
+#include "sys.h"
+
+enum { SIG_OVERFLOW = 40 }; /* a real-time signal: they queue, and each one has its descriptor */
+
+static const int wait_signals[] = { SIGCHLD, SIG_OVERFLOW }; /* delivered in tasks_wait() only */
+enum { NO_CHILD_YET = 0, ENDED = -1, IN_CHILD = INT32_MIN /* in the child, until its exec */ };
+enum { CHILD_READS, PARENT_WRITES, PARENT_READS, CHILD_WRITES };
+/* Two pipes: over one the parent lets the child execute the command, over the other the child
+ * reports why that failed. Every kernel has pipes; sockets need CONFIG_NET, an eventfd
+ * CONFIG_EVENTFD. CHILD_READS stays open in the parent: a write to a child that died must not raise
+ * SIGPIPE. */
+static int gate[4] = { -1, -1, -1, -1 };
+bool child_forker;     /* forker_main() reads the gate, not the child */
+enum { GO = 0 /* no signal */, BEFORE = 253, AFTER, NEXT }; /* the bytes that are not signals */
+static int wake[2] = { -1, -1 };
+/* The read end of wake: a stop signal that comes just before a wait ends that wait. -1 if there is
+ * a command. */
+i32 tasks_wake = -1;
+
+/* --- waits ------------------------------------------------------------------------------------ */
+
+static long gate_send(u8 what)
+{
+	long r;
+
+	while ((r = sys_write(gate[PARENT_WRITES], &what, 1)) == -EINTR)
+		;
+	return r;
+}
+
+static struct {
+	sigset_t command_mask; /* the signal mask at the start, which the command gets */
+	sigset_t wait_mask;    /* the signal mask in tasks_wait() */
+	bool sigchld_ignored;  /* by the process that started this one, and for the command */
+	volatile sig_atomic_t signalled, nsignals;
+	const char *before, *after; /* shell commands of child_hooks(), or NULL */
+	i32 child;     /* its pid, one of these, or -errno: it could not be started */
+	/* Descriptors of overflowed events that tasks_overflow() has not returned yet. */
+	volatile i32 overflowed[64];
+	volatile u32 noverflowed;
+	struct sys_limit old_limit; /* before files_raise(); {0}: it was not called */
+	struct rusage usage; /* of the child that child_ended() waited for */
+} task;
+
+static void child_signal(int sig)
+{
+	if (task.child <= 0)
+		return;
+	if (child_forker) {
+		gate_send((u8)sig);
+		return;
+	}
+	sys_kill(task.child, sig);
+	sys_kill(task.child, SIGCONT); /* a stopped command could not act on the signal */
+}
+
+/* A signal that another process sent to this one (si_code <= 0) is passed on to the command; a
+ * signal from the terminal has reached the command already. The third one ends this process. */
+static void on_stop(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	task.signalled = sig;
+	if (task.child == IN_CHILD)
+		_exit(128 + sig);
+	writing.urgent = true;
+	sys_write(wake[1], "", 1);
+	if (++task.nsignals == 2)
+		for (size_t i = 0; i < LEN(stop_signals); i++)
+			sys_default(stop_signals[i]);
+	if (info->si_code <= 0)
+		child_signal(sig);
+}
+
+static void on_child(int sig)
+{
+	(void)sig; /* its arrival has ended the wait */
+}
+
+static void on_overflow(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)context;
+	if (task.noverflowed < LEN(task.overflowed))
+		task.overflowed[task.noverflowed++] = info->si_fd;
+}
+
+/* Installs the signal handlers. From then on SIGCHLD and overflows are delivered only in
+ * tasks_wait(), so that none is missed. Ignored signals stay ignored in this process and in the
+ * command: nohup. */
+void tasks_catch(bool command)
+{
+	sys_block(wait_signals, LEN(wait_signals), &task.command_mask);
+	task.wait_mask = task.command_mask;
+	for (size_t i = 0; i < LEN(wait_signals); i++)
+		sigdelset(&task.wait_mask, wait_signals[i]);
+	if (command)
+		task.sigchld_ignored = sys_signal_persistent(SIGCHLD, on_child);
+	else
+		sys_pipe(wake);
+	tasks_wake = wake[0];
+	for (size_t i = 0; i < LEN(stop_signals); i++)
+		sys_signal_info(stop_signals[i], on_stop);
+}
+
+long tasks_wait(struct pollfd *fds, size_t n, i64 until)
+{
+	return sys_poll_until(fds, n, until, &task.wait_mask);
+}
+
+/* Returns the signal that ends the run, or 0. */
+int tasks_signal(void)
+{
+	return task.signalled;
+}
+
+/* Returns the descriptor of an event that has overflowed since the last call, or -1. */
+i32 tasks_overflow(void)
+{
+	return task.noverflowed ? task.overflowed[--task.noverflowed] : -1;
+}
+
+/* Returns the time of the next sample: start plus a multiple of step, not in the past. */
+i64 next_due(i64 start, i64 due, i64 step)
+{
+	i64 now = sys_now(CLOCK_MONOTONIC);
+
+	due += step;
+	if (due < now + step / 2)
+		/* no sample shorter than half a step */
+		due = start + (now - start + step + step / 2) / step * step;
+	return due;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+void files_raise(void)
+{
+	sys_raise_nofile(&task.old_limit);
+}
+
+static void files_restore(void)
+{
+	if (task.old_limit.hard)
+		sys_set_nofile(&task.old_limit);
+}
+
+static bool gate_report(i32 what)
+{
+	return write_all(gate[CHILD_WRITES], (const char *)&what, sizeof(what)) >= 0;
+}
+
+/* Reads the next byte. False: the other end is closed. */
+static bool gate_read(int end, void *byte)
+{
+	long r;
+
+	while ((r = sys_read(end, byte, 1)) == -EINTR)
+		;
+	return r == 1;
+}
+
+/* Gives a child the rights, limits and signals that a command gets. */
+static void child_prepare(void)
+{
+	task.child = IN_CHILD;
+	privilege_end();
+	files_restore();
+	if (task.sigchld_ignored)
+		sys_signal_persistent(SIGCHLD, SIG_IGN);
+}
+
+/* Executes the command once the parent allows it. A signal before the exec ends the child as if it
+ * had ended the command: on_stop() is still the handler. */
+_Noreturn static void child_main(char **argv)
+{
+	u8 what;
+
+	child_prepare();
+	if (!gate_read(gate[CHILD_READS], &what))
+		_exit(127);
+	if (what == GO)
+		gate_report((i32)sys_exec(argv, &task.command_mask));
+	_exit(what == GO ? 127 : 128 + what);
+}
+
+/* Sends a signal to the pidfd, or to the pid if the kernel has no pidfds (before 5.2) or a
+ * container refuses them. */
+static void signal_send(i32 pid, i32 pidfd, u8 sig)
+{
+	long r = sys_pidfd_signal(pidfd, sig);
+
+	if (r < 0 && r != -ESRCH)
+		sys_kill(pid, sig);
+}
+
+/* Runs a shell command and waits for its end. Returns 1 + its exit code, or -errno. */
+static i32 hook_run(const char *text)
+{
+	char shell[] = "sh", option[] = "-c", command[4096];
+	char *argv[] = { shell, option, command, NULL };
+	int status = 0;
+	long pid = strlen(text) < sizeof(command) ? sys_fork(0, NULL) : -E2BIG, r;
+
+	if (pid == 0) {
+		memcpy(command, text, strlen(text) + 1);
+		child_prepare();
+		sys_exec(argv, &task.command_mask);
+		_exit(127);
+	}
+	while ((r = pid < 0 ? pid : sys_wait_end((int)pid, &status)) == -EINTR)
+		;
+	return r < 0 ? (i32)r : 1 + (WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
+				     WEXITSTATUS(status));
+}
+
+/* The helper process of a repeated command: it forks the command's processes when the parent has no
+ * right to do so any more. They are the parent's children all the same (CLONE_PARENT). It continues
+ * when a child has executed the command or has ended (CLONE_VFORK): until then the child, not this
+ * process, reads the gate. The parent may have waited for that child by then, and another process
+ * may have its pid: signals go to its pidfd. */
+_Noreturn static void forker_main(char **argv)
+{
+	i32 pid = 0, pidfd = -1;
+	u8 what;
+
+	privilege_end();
+	while (gate_read(gate[CHILD_READS], &what)) {
+		if (what == BEFORE || what == AFTER) {
+			gate_report(hook_run(what == BEFORE ? task.before : task.after));
+			continue;
+		}
+		if (what != NEXT) {
+			if (pid > 0)
+				signal_send(pid, pidfd, what);
+			continue;
+		}
+		sys_close(pidfd); /* of the previous run */
+		pid = (i32)sys_fork(CLONE_PARENT | CLONE_VFORK | CLONE_PIDFD, &pidfd);
+		if (!gate_report(pid > 0 ? 0 : pid < 0 ? pid : (i32)sys_pid()))
+			break;
+		if (pid == 0)
+			child_main(argv);
+	}
+	_exit(127);
+}
+
+static void gate_close(size_t end)
+{
+	if (gate[end] >= 0)
+		sys_close(gate[end]);
+	gate[end] = -1;
+}
+
+static void gate_close_all(void)
+{
+	for (size_t i = 0; i < LEN(gate); i++)
+		gate_close(i);
+}
+
+/* Returns the next number that the child reports; 0: none. After an error nothing can be received
+ * in order: the helper process at the other end is told to exit, so that nobody waits for it. */
+static i32 gate_receive(void)
+{
+	i32 what = 0;
+
+	for (size_t i = 0; i < sizeof(what); i++)
+		if (!gate_read(gate[PARENT_READS], (u8 *)&what + i)) {
+			if (child_forker)
+				gate_close(PARENT_WRITES);
+			return 0;
+		}
+	return what;
+}
+
+/* Opens new pipes and forks a process that calls run(argv). Returns its pid, or -errno. */
+static long gate_open(void (*run)(char **), char **argv)
+{
+	long pid;
+
+	gate_close_all();
+	pid = sys_pipe(gate);
+	if (pid >= 0)
+		pid = sys_pipe(gate + PARENT_READS);
+	if (pid >= 0)
+		pid = sys_fork(0, NULL);
+	if (pid == 0) {
+		gate_close(PARENT_WRITES); /* the child can then notice that the parent has ended */
+		run(argv);
+	}
+	if (pid < 0)
+		gate_close_all();
+	gate_close(CHILD_WRITES);
+	return pid;
+}
+
+/* Sets the shell commands that child_hook() runs; NULL: none. The helper process starts, which runs
+ * them, too. */
+void child_hooks(char **argv, const char *before, const char *after)
+{
+	task.before = before;
+	task.after = after;
+	child_forker = gate_open(forker_main, argv) > 0;
+}
+
+/* Runs the shell command before or after a run of the command and waits for its end. Returns its
+ * exit code, or -errno. */
+int child_hook(bool after)
+{
+	i32 r = -EPIPE;
+
+	if (!(after ? task.after : task.before))
+		return 0;
+	if (!child_forker)
+		r = hook_run(after ? task.after : task.before);
+	else if (gate_send(after ? AFTER : BEFORE) > 0)
+		r = gate_receive();
+	return r > 0 ? r - 1 : r < 0 ? r : -EPIPE;
+}
+
+/* Forks the process that will execute argv; it waits for child_release() or child_abort(). Returns
+ * its pid, or -errno. repeats: the command will be started again. If a helper process cannot create
+ * children of this process, as under some emulators, this process forks them itself. */
+long child_start(char **argv, bool repeats)
+{
+	long pid = -EPIPE;
+	i32 next;
+
+	if (repeats && task.child == NO_CHILD_YET && !child_forker)
+		child_forker = gate_open(forker_main, argv) > 0;
+	if (child_forker && gate_send(NEXT) > 0 && (next = gate_receive()))
+		pid = next;
+	/* In later calls this process may not be allowed to fork. */
+	child_forker &= pid > 0 || task.child != NO_CHILD_YET;
+	if (!child_forker)
+		pid = gate_open(child_main, argv);
+	return task.child = (i32)pid;
+}
+
+/* Makes the kernel send SIG_OVERFLOW when the event fd overflows. */
+void tasks_notify(i32 fd)
+{
+	sys_signal_info(SIG_OVERFLOW, on_overflow);
+	sys_set_owner(fd, SIG_OVERFLOW, F_SETOWN, (long)sys_pid());
+	sys_set_flags(fd, O_ASYNC, 0);
+}
+
+/* Lets the child execute its command, or ends it with the stop signal that has come: that may have
+ * come before there was a child to pass it on to. Returns 0, or -errno: the command was not
+ * executed. A child that died earlier is reported by child_ended(). */
+long child_release(void)
+{
+	long r = gate_send((u8)task.signalled);
+
+	if (r > 0 || r == -EPIPE)
+		return 0;
+	child_stop(true);
+	child_abort();
+	return r ? r : -EIO;
+}
+
+/* Makes the waiting child exit without executing its command. */
+void child_abort(void)
+{
+	if (task.child > 0)
+		gate_close(PARENT_WRITES);
+}
+
+/* Returns whether the child has ended. *status: its wait status; negative: -errno, its status is
+ * unknown. */
+bool child_ended(int *status)
+{
+	long r = 0;
+
+	while (task.child > 0 && (r = sys_wait(task.child, status, &task.usage)) == -EINTR)
+		;
+	if (task.child <= 0 || r == 0)
+		return false;
+	if (r < 0) /* the kernel has no such child any more */
+		*status = (int)r;
+	task.child = ENDED;
+	return true;
+}
+
+/* The same for a subreaper: also waits for all other children that have ended, which the command or
+ * its children left behind. */
+bool children_ended(int *status)
+{
+	int other;
+	long r;
+
+	while ((r = sys_wait(-1, &other, NULL)) > 0 || r == -EINTR) {
+		if (r != task.child)
+			continue;
+		*status = other;
+		task.child = ENDED;
+		return true;
+	}
+	return r < 0 && child_ended(status);
+}
+
+static u64 time_ns(struct timeval t)
+{
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_usec * 1000;
+}
+
+/* For a child that child_ended() waited for: its CPU time and that of its ended children, ns. */
+void child_times(u64 *user, u64 *system)
+{
+	*user = time_ns(task.usage.ru_utime);
+	*system = time_ns(task.usage.ru_stime);
+}
+
+void child_stop(bool at_once)
+{
+	child_signal(at_once ? SIGKILL : SIGTERM);
+}
+
+/* For a child that has ended: returns 0 if it executed its command, else -errno of the exec. */
+long child_failure(void)
+{
+	i32 err = 0, next;
+
+	while ((next = gate_receive()))
+		err = next;
+	return err;
+}

@@ -1,0 +1,151 @@
+/* tables.c - tables that grow. A table's rows are in address space that is reserved at the table's
+ * first use, and become writable in steps as rows are used: RLIMIT_DATA, overcommit mode 2 and
+ * memory cgroups count only writable memory, cgroups only once it is touched. Rows never move.
+ * SPDX-License-Identifier: MIT */
+#include "sources/os/os.h"
+#include "sys.h"
+
+#ifndef ARENA_BYTES
+#define ARENA_BYTES ((size_t)512 << 20) /* twice what all tables of all commands can hold */
+#endif
+
+enum {
+	ARENA_MIN = 512 << 10, /* with less free address space, every table is full at once */
+	PAGE_MIN = 4096,
+	SHARE = 8, /* a table gets 1/8 of the rest at most: a short arena serves all */
+};
+
+bool tables_short;
+
+static struct {
+	char *arena;
+	size_t arena_left;
+	bool reserved; /* the reservation was done or tried */
+	struct table *used[96]; /* the tables that have begun; no command uses so many */
+	u32 nused;
+} space;
+
+/* If address space is limited (RLIMIT_AS), half of the free space is left for rings and mapped
+ * files. */
+void tables_reserve(void)
+{
+	size_t n = ARENA_BYTES;
+
+	if (space.reserved)
+		return;
+	space.reserved = true;
+	while (!(space.arena = sys_reserve(n)) && n / 4 >= ARENA_MIN)
+		n /= 4;
+	if (space.arena && n < ARENA_BYTES) {
+		n /= 2;
+		sys_munmap(space.arena + n, n);
+	}
+	space.arena_left = space.arena ? n : 0;
+}
+
+/* Makes the first bytes of a table writable: as many as it has, at most. */
+static bool table_commit(struct table *t, char *rows, size_t bytes)
+{
+	size_t all = (size_t)t->most * t->size;
+
+	bytes = ((bytes < all ? bytes : all) + PAGE_MIN - 1) & ~(size_t)(PAGE_MIN - 1);
+	if (!bytes || sys_commit(rows, bytes) < 0)
+		return false;
+	t->ready = (u32)(bytes < all ? bytes / t->size : t->most);
+	return true;
+}
+
+/* Gives a table its address space, once, and so many bytes of memory, or its first step. If there
+ * is none, the table has no rows from then on, and the owner's pointer stays what it was: row 0 may
+ * be read there. Such a table is in used[] too. */
+static void table_begin(struct table *t, size_t bytes)
+{
+	size_t first = (size_t)t->first * PAGE_MIN, want = (size_t)t->most * t->size;
+	size_t share, page = sys_page_size();
+	char *rows;
+
+	if (t->begun)
+		return;
+	t->begun = true;
+	if (space.nused < LEN(space.used))
+		space.used[space.nused++] = t;
+	tables_reserve();
+	share = space.arena_left / SHARE;
+	share = share > first ? share : first;
+	want = want < share ? want : share;
+	want = (want + page - 1) & -page; /* each table begins on a new page */
+	want = want <= space.arena_left ? want : 0;
+	space.arena_left -= want;
+	rows = space.arena + space.arena_left;
+	if (want / t->size < t->most) {
+		t->most = (u32)(want / t->size);
+		t->cut = 1;
+	}
+	if ((bytes > first && table_commit(t, rows, bytes)) || table_commit(t, rows, first)) {
+		memcpy(t->rows, &rows, sizeof(rows));
+	} else {
+		t->most = 0;
+		tables_short = true;
+	}
+}
+
+static char *table_rows(const struct table *t)
+{
+	char *rows;
+
+	memcpy(&rows, t->rows, sizeof(rows));
+	return rows;
+}
+
+/* Makes so many rows usable. False: there is no room. */
+static bool table_grow(struct table *t, size_t rows)
+{
+	size_t step;
+
+	table_begin(t, rows * t->size);
+	step = ((size_t)t->ready + t->ready / 2) * t->size;
+	if (rows <= t->ready ||
+	    (rows <= t->most && ((step > rows * t->size && table_commit(t, table_rows(t), step)) ||
+				 table_commit(t, table_rows(t), rows * t->size))))
+		return true;
+	tables_short |= t->cut || rows <= t->most;
+	t->dropped++;
+	return false;
+}
+
+bool table_has(struct table *t, size_t row)
+{
+	return row < t->ready || table_grow(t, row + 1);
+}
+
+size_t table_all(struct table *t)
+{
+	table_begin(t, (size_t)t->most * t->size);
+	for (size_t bytes = (size_t)t->most * t->size;
+	     t->ready < t->most && bytes > (size_t)t->ready * t->size; bytes /= 2) {
+		if (table_commit(t, table_rows(t), bytes))
+			break;
+		tables_short = true;
+	}
+	return t->ready;
+}
+
+struct buf table_buf(struct table *t)
+{
+	size_t n = table_all(t);
+
+	return (struct buf){ .p = table_rows(t), .cap = n };
+}
+
+const struct table *table_full(u32 *dropped)
+{
+	u32 i = space.nused;
+
+	while (i && !space.used[i - 1]->dropped)
+		i--;
+	if (!i)
+		return NULL;
+	*dropped = space.used[i - 1]->dropped;
+	space.used[i - 1]->dropped = 0;
+	return space.used[i - 1];
+}

@@ -1,0 +1,564 @@
+/* gpuevents.c - events that a GPU's driver counts for the jobs of all programs: the performance
+ * monitor of v3d and the counter stream of msm, by ioctl requests of the render node. Both are
+ * opened only for events that were asked for by name.
+ * Layouts and numbers are those of include/uapi/drm/{drm,v3d_drm,msm_drm}.h of Linux 7.2; they are
+ * repeated here because the build machine's copy may be old or missing.
+ * SPDX-License-Identifier: MIT */
+#include "parse.h"
+#include "perfstream.h"
+#include "counters.h"
+#include "sources/os/os.h"
+#include "sources/perf/perf.h"
+#include "sys.h"
+
+#define S(lit) ((struct str)STR(lit))
+#define ADDR(p) ((u64)(uintptr_t)(p))
+
+struct v3d_create { u32 id, n; u8 counters[32]; };
+struct v3d_values { u32 id, pad; u64 values; };
+struct v3d_counter { u8 number; char name[64], category[32], what[256]; u8 reserved[7]; };
+struct v3d_global { u32 flags, id; };
+struct msm_param { u32 pipe, param; u64 value; u32 n, pad; };
+struct msm_group { char name[16]; u32 n, pad; u64 selects; };
+struct msm_config { u32 flags, n; u64 groups, period; u32 shift, stride; };
+
+#define V3D_CREATE      _IOWR('d', 0x48, struct v3d_create)
+#define V3D_DESTROY     _IOWR('d', 0x49, u32)
+#define V3D_GET_VALUES  _IOWR('d', 0x4a, struct v3d_values)
+#define V3D_GET_COUNTER _IOWR('d', 0x4c, struct v3d_counter)
+#define V3D_SET_GLOBAL  _IOW('d', 0x4d, struct v3d_global)
+#define MSM_GET_PARAM   _IOWR('d', 0x40, struct msm_param)
+#define MSM_CONFIG      _IOW('d', 0x4e, struct msm_config)
+
+_Static_assert(sizeof(struct v3d_create) == 40 && sizeof(struct v3d_values) == 16 &&
+	       sizeof(struct v3d_counter) == 360 && sizeof(struct v3d_global) == 8 &&
+	       sizeof(struct msm_param) == 24 && sizeof(struct msm_group) == 32 &&
+	       sizeof(struct msm_config) == 32, "as in the kernel's headers");
+
+enum { MSM_STREAM = 1, MSM_3D = 0x10 /* the pipe */, MSM_CHIP_ID = 3 };
+
+enum { MOST = CNTREC_MOST /* events of a driver: v3d has 32 at once */ };
+_Static_assert(sizeof(((struct v3d_create *)0)->counters) == MOST, "events of a monitor");
+
+/* ns between two readings of v3d. Its counters have 32 bits, and the driver adds them up only when
+ * they are read: those of bytes wrap after 4 GiB, for which a Raspberry Pi 5 needs at least 250 ms.
+ * The stream of msm has a record each PERIOD, and its buffer holds at least 2 s. */
+enum { DRAIN = 200000000, PERIOD = 10000000, SHIFT = 16 /* the buffer: 64 KiB */ };
+
+/* One driver's GPU, and the events that were found. */
+struct gpu {
+	const struct gpudriver *driver; /* NULL: not looked for yet */
+	i32 node;                       /* the render node; -1: none */
+	long error;                     /* -errno: why it cannot count */
+	bool started, counts;           /* counts: the last start succeeded */
+	bool changed;                   /* events were added since the start */
+	long name_error;                /* -errno: the driver does not tell its names */
+	bool allowed;                   /* sandbox_ioctl() has its request */
+	u32 id;                         /* v3d: of the monitor; msm: generation, 0: unknown */
+	i32 stream;                     /* msm */
+	u32 kept;                       /* msm: bytes of an incomplete record */
+	char records[4096];
+	u32 select[MOST];               /* numbers of the events, in the driver's numbering */
+	char group[MOST][16];           /* msm: the block of each, filled with zeros */
+	u8 slot[MOST];                  /* place in count.sum */
+	u16 users[MOST];                /* 0: the place is free */
+	u64 base[MOST];                 /* counted before the last start */
+	struct cntsum count;
+};
+
+/* The name of an event of a driver, without its source and slashes. */
+struct gpuname {
+	u32 select;
+	struct str name, what;
+	char text[64];
+	struct v3d_counter v3d;
+};
+
+/* --- v3d: include/uapi/drm/v3d_drm.h, drivers/gpu/drm/v3d/v3d_perfmon.c ----------------------- */
+
+/* Returns the text of an array that may have no NUL. */
+static struct str array_text(const char *p, size_t n)
+{
+	return (struct str){ p, p + strnlen(p, n) };
+}
+
+/* Reads the i-th name. Linux 6.11 and later know the names. Returns 0, or -errno: there are no
+ * more. */
+static long v3d_name(const struct gpu *g, u32 i, struct gpuname *to)
+{
+	long r = i <= UINT8_MAX ? 0 : -EINVAL;
+
+	to->v3d = (struct v3d_counter){ .number = (u8)i };
+	if (r == 0)
+		r = sys_drm(g->node, V3D_GET_COUNTER, &to->v3d);
+	to->select = i;
+	to->name = array_text(to->v3d.name, sizeof(to->v3d.name));
+	to->what = array_text(to->v3d.what, sizeof(to->v3d.what));
+	return r;
+}
+
+static void v3d_stop(struct gpu *g)
+{
+	sys_drm(g->node, V3D_DESTROY, &g->id);
+}
+
+/* Makes a monitor of the events the one that counts the jobs of all programs. */
+static long v3d_start(struct gpu *g)
+{
+	struct v3d_create c = { .n = g->count.n };
+	struct v3d_global all = { 0 };
+	long r;
+
+	for (u32 i = 0; i < c.n; i++) {
+		c.counters[i] = (u8)g->select[i];
+		g->slot[i] = (u8)i;
+	}
+	r = sys_drm(g->node, V3D_CREATE, &c);
+	if (r < 0)
+		return r;
+	g->id = all.id = c.id;
+	r = sys_drm(g->node, V3D_SET_GLOBAL, &all);
+	if (r < 0)
+		v3d_stop(g);
+	if (r == 0 && !g->allowed)
+		g->allowed = sandbox_ioctl(g->node, V3D_GET_VALUES);
+	return r == -EINVAL ? -ENOTTY : r; /* drm_ioctl() knows no request of this number */
+}
+
+static long v3d_read(struct gpu *g)
+{
+	struct v3d_values v = { .id = g->id, .values = ADDR(g->count.sum) };
+
+	return sys_drm(g->node, V3D_GET_VALUES, &v);
+}
+
+/* --- msm: include/uapi/drm/msm_drm.h, drivers/gpu/drm/msm/msm_perfcntr.c ---------------------- */
+
+enum { A6XX = 6, A7XX = 7, ABSENT = UINT8_MAX };
+
+/* Events by name: block, name, and select values of a6xx and a7xx. They are those of
+ * a6xx_perfcntrs.xml and a7xx_perfcntrs.xml in drivers/gpu/drm/msm/registers/adreno. */
+static const struct countable {
+	char name[22];
+	u8 select[2]; /* of A6XX and A7XX */
+} countables[] = {
+	{ "ccu:busy", { 0, 0 } },
+	{ "cp:always", { 0, 0 } }, { "cp:busy", { 2, 2 } },
+	{ "hlsq:busy", { 0, 0 } },
+	{ "lrz:busy", { 0, 0 } }, { "lrz:prim-killed", { 12, 12 } },
+	{ "pc:busy", { 0, 0 } }, { "pc:vertices", { 21, 20 } }, { "pc:primitives", { 22, 21 } },
+	{ "pc:drawcalls-3d", { 30, 28 } },
+	{ "ras:busy", { 0, 0 } },
+	{ "rb:busy", { 0, 0 } }, { "rb:pixels-3d", { 29, 29 } },
+	{ "sp:busy", { 0, 0 } }, { "sp:alu", { 1, 1 } }, { "sp:efu", { 2, 2 } },
+	{ "sp:stall-vpc", { 3, 3 } }, { "sp:stall-tp", { 4, 4 } },
+	{ "sp:stall-uche", { 5, 5 } }, { "sp:stall-rb", { 6, 6 } },
+	{ "sp:vs-instructions", { 43, 43 } }, { "sp:fs-instructions", { 44, 44 } },
+	{ "sp:cs-instructions", { 56, 56 } },
+	{ "tp:busy", { 0, 0 } }, { "tp:stall-uche", { 1, 1 } },
+	{ "tp:l1-requests", { 6, 6 } }, { "tp:l1-misses", { 7, 7 } },
+	{ "tp:pixels", { 10, 10 } },
+	{ "tse:busy", { 0, 0 } }, { "tse:input-prim", { 6, 6 } }, { "tse:culled", { 11, 11 } },
+	{ "uche:busy", { 0, 0 } }, { "uche:read-beats-ch0", { 27, 27 } },
+	{ "uche:read-beats-ch1", { 28, 28 } }, { "uche:write-beats-ch0", { ABSENT, 52 } },
+	{ "uche:write-beats-ch1", { ABSENT, 53 } }, { "uche:evicts", { 18, 18 } },
+	{ "vfd:busy", { 0, 0 } }, { "vfd:vertices", { 17, 17 } },
+	{ "vpc:busy", { 0, 0 } }, { "vsc:busy", { 0, 0 } },
+};
+
+/* Finds the generation by the chip's id: a6xx_catalog.c. A702 is of the generation before its
+ * number; the ids of later a7xx begin with 0x43. */
+static u32 chip_generation(u64 id)
+{
+	if (id == 0x07000200 || id == 0x07000400 || id >> 24 == 6)
+		return A6XX;
+	return id >> 24 == 7 || id >> 24 == 0x43 ? A7XX : 0;
+}
+
+static void msm_attach(struct gpu *g)
+{
+	struct msm_param p = { .pipe = MSM_3D, .param = MSM_CHIP_ID };
+
+	if (sys_drm(g->node, MSM_GET_PARAM, &p) == 0)
+		g->id = chip_generation(p.value);
+}
+
+/* The i-th name; an empty one if this generation does not have it. */
+static long msm_name(const struct gpu *g, u32 i, struct gpuname *to)
+{
+	struct buf b = BUF(to->text);
+
+	if (i >= LEN(countables) || !g->id)
+		return -EINVAL;
+	to->select = countables[i].select[g->id - A6XX];
+	to->name = str_z(to->select == ABSENT ? "" : countables[i].name);
+	put_z(&b, "select value ");
+	put_u64(&b, to->select);
+	to->what = (struct str){ to->text, to->text + b.n };
+	return 0;
+}
+
+/* Writes the block of an event in the kernel's spelling, in capitals. */
+static bool group_copy(char to[16], struct str block)
+{
+	if (!str_len(block) || str_len(block) >= 16)
+		return false;
+	memset(to, 0, 16);
+	memcpy(to, block.p, str_len(block));
+	for (size_t i = 0; i < str_len(block); i++)
+		if (to[i] >= 'a' && to[i] <= 'z')
+			to[i] = (char)(to[i] - 'a' + 'A');
+	return true;
+}
+
+static void msm_stop(struct gpu *g)
+{
+	sys_close(g->stream);
+}
+
+/* Orders the events by block, as the kernel expects them, and opens the stream. */
+static long msm_start(struct gpu *g)
+{
+	struct msm_group blocks[MOST] = { 0 };
+	u32 selects[MOST], n = 0;
+	struct msm_config none = { 0 }, c = {
+		.flags = MSM_STREAM, .groups = ADDR(blocks), .period = PERIOD, .shift = SHIFT,
+		.stride = sizeof(*blocks),
+	};
+	u8 was;
+	long r;
+
+	for (u32 i = 0; i < g->count.n; i++) {
+		struct msm_group *to = &blocks[c.n];
+
+		for (u32 k = 0; k < g->count.n; k++)
+			if (memcmp(g->group[k], g->group[i], sizeof(to->name)) == 0) {
+				if (k < i) /* the block has its group already */
+					break;
+				g->slot[k] = (u8)n;
+				to->n++;
+				selects[n++] = g->select[k];
+			}
+		memcpy(to->name, g->group[i], sizeof(to->name));
+		to->selects = ADDR(selects + n - to->n);
+		c.n += to->n != 0;
+	}
+	/* reserves nothing, which Linux 7.2 and later allow everybody */
+	if (sys_drm(g->node, MSM_CONFIG, &none) == -EINVAL)
+		return -ENOTTY;
+	was = privilege_raise(MAY_PERF);
+	r = sys_drm(g->node, MSM_CONFIG, &c);
+	privilege_lower(was);
+	if (r < 0)
+		return r;
+	g->stream = (i32)r;
+	g->count.seqno = UINT32_MAX;
+	r = sys_nonblock(g->stream);
+	if (r < 0)
+		msm_stop(g);
+	return r;
+}
+
+/* Adds all records of the stream. A read ends where the kernel's buffer ends, also within a
+ * record. While the GPU is off there are no records, and nothing to count. */
+static long msm_read(struct gpu *g)
+{
+	size_t size = CNTREC_HEAD + g->count.n * sizeof(u64);
+	long n = 1;
+
+	/* no more often than the buffer can have been filled twice */
+	for (u32 i = 0; i < (2 << SHIFT) / sizeof(g->records) && n > 0; i++) {
+		const char *p = g->records;
+
+		n = sys_read(g->stream, g->records + g->kept, sizeof(g->records) - g->kept);
+		g->kept += n > 0 ? (u32)n : 0;
+		for (; g->kept >= size; g->kept -= (u32)size, p += size)
+			cntrec_add(&g->count, str_of(p, size));
+		memmove(g->records, p, g->kept);
+	}
+	return n == 0 ? -ENODEV : n == -EAGAIN || n == -EINTR || n > 0 ? 0 : n;
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
+static const struct gpudriver {
+	char source[4];     /* the driver's name, in front of the slash */
+	bool blocks;        /* a name is BLOCK:NAME, and any BLOCK:N is an event, too */
+	const char *places; /* its names in /sys: msm's node may be that of the display */
+	void (*attach)(struct gpu *g);                                  /* or NULL */
+	long (*name)(const struct gpu *g, u32 i, struct gpuname *to);
+	long (*start)(struct gpu *g);                                   /* 0, or -errno */
+	void (*stop)(struct gpu *g);                                    /* after a start */
+	long (*read)(struct gpu *g);                                    /* 0, or -errno */
+} drivers[] = {
+	{ "v3d", false, "v3d", NULL, v3d_name, v3d_start, v3d_stop, v3d_read },
+	{ "msm", true, "msm msm_dpu msm_mdp mdp4 adreno", msm_attach, msm_name, msm_start,
+	  msm_stop, msm_read },
+};
+
+i64 gpuevents_due = -1;
+
+static struct gpu gpus[LEN(drivers)];
+
+/* Returns whether /sys has one of the driver's names for this render node. */
+static bool is_place(const struct gpudriver *d, const char *node)
+{
+	char path[64], link[256];
+	struct buf b = BUF_Z(path);
+	struct str rest = str_z(d->places), word;
+	bool found = false;
+	long n;
+
+	put_z(&b, "class/drm/");
+	put_z(&b, node);
+	put_z(&b, "/device/driver");
+	n = sys_readlinkat(roots.sys, buf_z(&b), link, sizeof(link));
+	while (n > 0 && !found && str_word(&rest, &word))
+		found = str_eq(word, str_base(str_of(link, (size_t)n)));
+	return found;
+}
+
+/* Opens a node. Returns its descriptor, or -errno; -ENODEV: the node is of another driver. */
+static long node_open(const struct gpudriver *d, const char *node)
+{
+	char path[64], name[16];
+	struct buf b = BUF_Z(path);
+	struct drm_name v = { .n = sizeof(name), .name = name };
+	long fd, r;
+
+	put_z(&b, "/dev/dri/");
+	put_z(&b, node);
+	fd = sys_openat(-1, buf_z(&b), O_RDWR);
+	if (fd < 0)
+		return fd;
+	r = sys_drm((i32)fd, DRM_VERSION, &v);
+	if (r == 0 && v.n < sizeof(name) && str_is(str_of(name, v.n), d->source))
+		return fd;
+	sys_close((i32)fd);
+	return -ENODEV;
+}
+
+/* Finds the driver's GPU: the first one, which is the only one on all boards. The nodes of /dev do
+ * not belong to the files of --sys. */
+static void gpu_attach(struct gpu *g, const struct gpudriver *d)
+{
+	const char *node;
+	struct dir dir;
+
+	*g = (struct gpu){ .driver = d, .node = -1, .stream = -1, .error = -ENOENT };
+	if (roots.sys_given || dir_open(&dir, roots.sys, "class/drm") < 0)
+		return;
+	while (g->node < 0 && (node = dir_next(&dir))) {
+		struct str s = str_z(node);
+		long r;
+
+		if (!str_skip_z(&s, "renderD") || str_len(s) > 8 || !is_place(d, node))
+			continue;
+		r = node_open(d, node);
+		g->node = (i32)(r < 0 ? -1 : r);
+		g->error = r == -ENODEV ? g->error : r < 0 ? r : 0;
+	}
+	dir_close(&dir);
+	if (g->node >= 0 && d->attach)
+		d->attach(g);
+}
+
+static struct gpu *gpu_find(struct str source)
+{
+	for (size_t i = 0; i < LEN(drivers); i++)
+		if (str_is(source, drivers[i].source)) {
+			if (!gpus[i].driver)
+				gpu_attach(&gpus[i], &drivers[i]);
+			return &gpus[i];
+		}
+	return NULL;
+}
+
+/* Opens all nodes, and allows to read names of events when the process is confined. */
+void gpuevents_prepare(void)
+{
+	for (size_t i = 0; i < LEN(drivers); i++) {
+		gpu_find(str_z(drivers[i].source));
+		if (gpus[i].node >= 0)
+			sandbox_ioctl(gpus[i].node, V3D_GET_COUNTER);
+	}
+}
+
+/* Finds the number of an event by its name, or by BLOCK:N of msm. False: there is no such event. */
+static bool select_find(struct gpu *g, struct str name, u32 *select)
+{
+	struct gpuname n;
+	u64 v;
+	long r = 0;
+
+	for (u32 i = 0; r == 0 && str_len(name); i++) {
+		r = g->driver->name(g, i, &n);
+		if (r == 0 && str_eq(name, n.name)) {
+			*select = n.select;
+			return true;
+		}
+		/* v3d before Linux 6.11: the event cannot be counted, whatever its name */
+		if (i == 0 && r < 0 && !g->driver->blocks) {
+			g->name_error = r == -EINVAL ? -ENOTTY : r;
+			*select = 0;
+			return true;
+		}
+	}
+	if (!g->driver->blocks || !str_cut(&name, ':', &n.name) || scan_u64(name, &v) != name.e ||
+	    v > UINT32_MAX)
+		return false;
+	*select = (u32)v;
+	return true;
+}
+
+static void gpu_stop(struct gpu *g)
+{
+	for (u32 i = 0; i < g->count.n; i++)
+		g->base[i] += g->count.sum[g->slot[i]];
+	g->count = (struct cntsum){ .n = g->count.n };
+	g->kept = 0;
+	if (g->counts)
+		g->driver->stop(g);
+	g->started = g->counts = g->changed = false;
+}
+
+/* Returns the place of an event, a new one if it has none; MOST: there is no room. */
+static u32 place_get(struct gpu *g, const char group[16], u32 select)
+{
+	u32 i = 0, unused = MOST;
+
+	for (; i < g->count.n && (g->select[i] != select || memcmp(g->group[i], group, 16) != 0);
+	     i++)
+		unused = g->users[i] ? unused : i;
+	if (i == g->count.n) {
+		i = unused < MOST ? unused : i;
+		if (i == MOST) {
+			registry.dropped++;
+			return MOST;
+		}
+		if (i == g->count.n)
+			g->slot[g->count.n++] = (u8)i; /* of a sum that is 0 */
+		g->base[i] = 0 - g->count.sum[g->slot[i]]; /* of the event before it */
+		g->select[i] = select;
+		memcpy(g->group[i], group, 16);
+		g->changed = true;
+	}
+	g->users[i]++;
+	return i;
+}
+
+long gpuevent_find(struct str source, struct str name, struct str *unit)
+{
+	struct gpu *g = gpu_find(source);
+	char group[16] = { 0 };
+	struct str rest = name, block;
+	u32 select = 0, i;
+
+	if (!g || g->error == -ENOENT)
+		return -1;
+	*unit = str_find(name, S("-bytes-")) ? S("bytes") : (struct str){ 0 };
+	if (g->node >= 0 && !select_find(g, name, &select))
+		return -1;
+	if (g->driver->blocks &&
+	    (!str_cut(&rest, ':', &block) || !group_copy(group, block)))
+		return -1;
+	i = place_get(g, group, select);
+	return i == MOST ? -1 : (long)((size_t)(g - gpus) * MOST + i);
+}
+
+/* Ends the use of an event by one caller of gpuevent_find(). Without users the GPU is free for
+ * others. */
+void gpuevent_release(u32 number)
+{
+	struct gpu *g = &gpus[number / MOST];
+
+	g->users[number % MOST]--;
+	for (u32 i = 0; i < g->count.n; i++)
+		if (g->users[i])
+			return;
+	gpu_stop(g);
+	g->count.n = 0;
+	gpuevents_read();
+}
+
+void gpuevents_list(struct str source,
+		    void (*show)(struct str event, struct str unit, struct str what))
+{
+	for (size_t d = 0; d < LEN(drivers); d++) {
+		bool wanted = !str_len(source) || str_is(source, drivers[d].source);
+		struct gpu *g = wanted ? gpu_find(str_z(drivers[d].source)) : NULL;
+		struct gpuname n;
+
+		for (u32 i = 0; g && g->node >= 0 && drivers[d].name(g, i, &n) == 0; i++) {
+			char text[96];
+			struct buf b = BUF(text);
+
+			put_z(&b, drivers[d].source);
+			put_c(&b, '/');
+			put_text(&b, n.name);
+			put_c(&b, '/');
+			if (str_len(n.name) && !b.full)
+				show(str_of(text, b.n), str_find(n.name, S("-bytes-")) ?
+				     S("bytes") : (struct str){ 0 }, n.what);
+		}
+	}
+}
+
+void gpuevents_start(void)
+{
+	for (size_t i = 0; i < LEN(gpus); i++) {
+		struct gpu *g = &gpus[i];
+
+		if (!g->count.n || (g->started && !g->changed))
+			continue;
+		gpu_stop(g);
+		g->started = true;
+		if (g->node >= 0)
+			g->error = g->name_error ? g->name_error : g->driver->start(g);
+		g->counts = g->error == 0;
+		if (g->counts)
+			gpuevents_due = sys_now(CLOCK_MONOTONIC) + DRAIN;
+	}
+}
+
+u8 gpuevent_state(u32 number)
+{
+	const struct gpu *g = &gpus[number / MOST];
+
+	if (g->error && g->node < 0)
+		return g->error == -EACCES || g->error == -EPERM ? CS_GPU_NODE : CS_UNREADABLE;
+	switch (-g->error) {
+	case 0: return CS_COUNTED;
+	case EACCES: case EPERM: return CS_GPU_DENIED;
+	case EBUSY: return CS_GPU_BUSY;
+	case ENOTTY: return CS_GPU_OLD;
+	case E2BIG: return CS_GPU_FULL;
+	case EINVAL: case ENXIO: return CS_GPU_REFUSED;
+	case ENOMEM: return CS_NO_MEMORY;
+	case EMFILE: case ENFILE: return CS_NO_FILES;
+	default: return CS_UNREADABLE;
+	}
+}
+
+void gpuevents_read(void)
+{
+	i64 due = -1;
+
+	for (size_t i = 0; i < LEN(gpus); i++) {
+		struct gpu *g = &gpus[i];
+
+		if (!g->started || g->error)
+			continue;
+		g->error = g->driver->read(g);
+		due = g->error ? due : sys_now(CLOCK_MONOTONIC) + DRAIN;
+	}
+	gpuevents_due = due;
+}
+
+bool gpuevent_value(u32 number, u64 *v)
+{
+	const struct gpu *g = &gpus[number / MOST];
+
+	*v = g->base[number % MOST] + g->count.sum[g->slot[number % MOST]];
+	return g->started && !g->error;
+}

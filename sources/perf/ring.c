@@ -1,0 +1,385 @@
+/* ring.c - the ring buffers that the kernel shares with the program: the records of all rings in
+ * order of time.
+ * SPDX-License-Identifier: MIT */
+#include "perfstream.h"
+#include "sources/os/os.h"
+#include "sources/perf/perf.h"
+#include "gpustat/perf.h"
+#include <errno.h>
+
+struct mapped {
+	struct ring r; /* what the kernel has written */
+	struct gp_ring map;
+	struct ring b; /* records of block `first` that were taken from r */
+	u32 first, last; /* blocks; NONE: no record was taken */
+	u64 published; /* the data_tail that the kernel has */
+	u64 time;      /* of the next record */
+	u64 task;      /* PID and TID of the last sample that rings_copy() has passed on */
+	/* rings[i].heap is element i of a binary heap: the indices of rings that have records, the
+	 * ring with the earliest record on top. It does not belong to ring i. */
+	u16 heap;
+};
+
+/* Records that were taken from a ring. The backlog holds a burst: decoding takes longer than an
+ * event. */
+enum {
+	BLOCK_BYTES = PERF_RECORD_BYTES - 8, /* the longest record has so many: a multiple of 8 */
+	MAX_BLOCKS = 257, /* 16 MiB: 250 000 samples, which take a second to decode at most */
+};
+struct block {
+	u32 next; /* of this ring, or free */
+	u32 n;
+	char bytes[BLOCK_BYTES];
+};
+
+/* The rings, merged by the time of their next records. */
+static struct {
+	struct block *blocks;
+	u32 nblocks, free;
+	struct mapped *rings;
+	u32 nrings;
+	u32 nheap; /* rings that have records */
+	struct table table, blocks_table;
+} merge = {
+	.blocks_table = TABLE_ROW(merge.blocks, MAX_BLOCKS, 4, "blocks of samples"),
+	.table = TABLE_ROW(merge.rings, MAX_RINGS, 16, "rings of perf events"),
+};
+
+u64 rings_lost, rings_corrupt;
+
+/* Maps the ring of a perf event. pages: a power of two. Returns the ring's number, or -errno. */
+long rings_add(int fd, u32 pages)
+{
+	struct mapped *m;
+	int error;
+
+	/* the first block of the backlog before tables of symbols use up the memory */
+	if (!table_has(&merge.table, merge.nrings) || !table_has(&merge.blocks_table, 1))
+		return -ENOMEM;
+	m = &merge.rings[merge.nrings];
+	*m = (struct mapped){ 0 };
+	error = pages ? gp_map(&m->map, fd, pages) : -EINVAL;
+	if (error)
+		return error;
+	m->r.p = m->map.data;
+	m->r.size = m->map.size;
+	return (long)merge.nrings++;
+}
+
+void rings_close(void)
+{
+	while (merge.nrings > 0)
+		gp_unmap(&merge.rings[--merge.nrings].map);
+}
+
+static void ring_publish(struct mapped *m)
+{
+	ring_release(m->map.page, m->r.tail);
+	m->published = m->r.tail;
+}
+
+static void heap_down(u32 i)
+{
+	for (;;) {
+		u32 low = 2 * i + 1;
+		u16 t = merge.rings[i].heap;
+
+		if (low >= merge.nheap)
+			return;
+		if (low + 1 < merge.nheap &&
+		    merge.rings[merge.rings[low + 1].heap].time <
+			    merge.rings[merge.rings[low].heap].time)
+			low++;
+		if (merge.rings[t].time <= merge.rings[merge.rings[low].heap].time)
+			return;
+		merge.rings[i].heap = merge.rings[low].heap;
+		merge.rings[low].heap = t;
+		i = low;
+	}
+}
+
+/* Builds the heap of the rings that have records. next: returns the ring's next records. */
+static void heap_fill(const struct pformat *f, const struct ring *(*next)(struct mapped *m))
+{
+	merge.nheap = 0;
+	for (u32 i = 0; i < merge.nrings; i++) {
+		const struct ring *r = next(&merge.rings[i]);
+
+		if (r->head == r->tail)
+			continue;
+		ring_time(r, f, &merge.rings[i].time);
+		merge.rings[merge.nheap++].heap = (u16)i;
+	}
+	for (u32 i = merge.nheap / 2; i > 0; i--)
+		heap_down(i - 1);
+}
+
+static const struct ring *ring_written(struct mapped *m)
+{
+	m->r.head = ring_head(m->map.page, m->r.head);
+	return &m->r;
+}
+
+/* Removes one record from a ring and calls to->again() or to->handle(). False: the rest of the ring
+ * is invalid. */
+static bool record_deliver(struct ring *from, const struct pformat *common,
+			   const struct ring_reader *to)
+{
+	const struct pformat *f = common;
+	char scratch[PERF_RECORD_BYTES]; /* for a record that wraps around the ring's end */
+	struct str rec;
+	struct prec r;
+	bool sample = ring_size(from) && ring_type(from) == PR_SAMPLE;
+
+	if (!ring_next(from, scratch, &rec))
+		return false;
+	if (sample && to->again && to->again(rec))
+		return true;
+	if (common->sample_type & (PS_ID | PS_IDENTIFIER)) {
+		f = to->format(prec_id(rec, common));
+		f = f ? f : common;
+	}
+	if (!prec_decode(rec, f, &r)) {
+		rings_corrupt++;
+		return true;
+	}
+	rings_lost += r.lost;
+	to->handle(&r);
+	return true;
+}
+
+/* Returns the bytes of a ring from `from` on, up to `to` or the ring's end. */
+static struct str ring_part(const struct ring *r, u64 from, u64 to)
+{
+	size_t at = (size_t)(from & (r->size - 1));
+	u64 n = r->size - at < to - from ? r->size - at : to - from;
+
+	return (struct str){ r->p + at, r->p + at + (size_t)n };
+}
+
+/* --- copies ----------------------------------------------------------------------------------- */
+
+/* Returns the place of PID and TID in a sample; 0: it has none. */
+static u64 task_at(const struct pformat *f)
+{
+	u64 at = 8;
+
+	at += f->sample_type & PS_IDENTIFIER ? 8 : 0;
+	at += f->sample_type & PS_IP ? 8 : 0;
+	return f->sample_type & PS_TID ? at : 0;
+}
+
+/* Returns whether the next record of a ring, of so many bytes, is a sample of the same task as the
+ * sample before. */
+static bool is_same_task(struct mapped *m, size_t size, const struct pformat *f)
+{
+	u64 at = task_at(f), was = m->task;
+
+	if (at + 8 > size)
+		return false;
+	ring_load(&m->r, m->r.tail + at, (char *)&m->task, 8);
+	return at && m->task == was;
+}
+
+/* Notes the times of a ring's first and last sample, which begin there. */
+static void samples_note(struct ring r, const struct pformat *f, struct ring_reader *to, u64 first,
+			 u64 last)
+{
+	u64 time;
+
+	r.tail = first;
+	if (ring_time(&r, f, &time) && time && (!to->first_sample || time < to->first_sample))
+		to->first_sample = time;
+	r.tail = last;
+	if (ring_time(&r, f, &time) && time > to->last_sample)
+		to->last_sample = time;
+}
+
+/* Passes records of a ring to handle(): those that are not samples, and samples whose task is not
+ * that of the sample before. Returns the number of samples. The tail is then behind the last
+ * record, also if the rest of the ring is invalid. */
+static u64 ring_scan(struct mapped *m, struct ring_reader *to)
+{
+	const struct pformat *common = to->format(0);
+	u64 n = 0, first = 0, last = 0; /* where the first and the last sample begin */
+	size_t size;
+
+	while ((size = ring_size(&m->r)) > 0) {
+		bool sample = ring_type(&m->r) == PR_SAMPLE;
+
+		first = sample && !n ? m->r.tail : first;
+		last = sample ? m->r.tail : last;
+		n += sample;
+		if (sample && is_same_task(m, size, common))
+			m->r.tail += size;
+		else
+			record_deliver(&m->r, common, to);
+	}
+	if (n)
+		samples_note(m->r, common, to, first, last);
+	return n;
+}
+
+/* Passes the bytes of a ring from `from` up to the tail to copy(): in two parts if they wrap. */
+static void ring_copy(const struct ring *r, u64 from, const struct ring_reader *to)
+{
+	for (struct str part; from < r->tail; from += str_len(part))
+		to->copy(part = ring_part(r, from, r->tail));
+}
+
+/* Passes the records of all rings to to->copy(), each ring's in its order, as they lie in memory.
+ * Only few of them are decoded and passed to to->handle(): see ring_scan(). Returns the number of
+ * samples. */
+u64 rings_copy(struct ring_reader *to)
+{
+	u64 n = 0;
+
+	heap_fill(to->format(0), ring_written);
+	to->first = merge.nheap ? merge.rings[merge.rings[0].heap].time : 0;
+	for (u32 i = 0; i < merge.nrings; i++) {
+		struct mapped *m = &merge.rings[i];
+		u64 from = m->r.tail;
+
+		n += ring_scan(m, to);
+		ring_copy(&m->r, from, to);
+		rings_corrupt += m->r.tail != m->r.head;
+		m->r.tail = m->r.head;
+		if (m->published != m->r.tail)
+			ring_publish(m);
+	}
+	return n;
+}
+
+/* --- the backlog ------------------------------------------------------------------------------ */
+
+/* Adds a block to what was taken from a ring. NULL: all blocks are in use. */
+static struct block *block_add(struct mapped *m)
+{
+	u32 i = merge.free;
+
+	if (!i && !table_has(&merge.blocks_table, merge.nblocks + 1)) {
+		merge.blocks_table.dropped = 0; /* the kernel counts what it loses then */
+		return NULL;
+	}
+	i = i ? i : ++merge.nblocks;
+	if (merge.free == i)
+		merge.free = merge.blocks[i].next;
+	merge.blocks[i].next = NONE;
+	merge.blocks[i].n = 0;
+	if (m->last)
+		merge.blocks[m->last].next = i;
+	m->last = i;
+	if (m->first)
+		return &merge.blocks[i];
+	m->first = i;
+	m->b = (struct ring){ .p = merge.blocks[i].bytes, .size = PERF_RECORD_BYTES };
+	return &merge.blocks[i];
+}
+
+/* Returns what was taken from a ring; it is empty only if no record is left. */
+static const struct ring *ring_taken(struct mapped *m)
+{
+	while (m->b.tail == m->b.head && m->first) {
+		struct block *old = &merge.blocks[m->first];
+		u32 next = old->next;
+
+		if (m->b.head < old->n) {
+			m->b.head = old->n;
+			break;
+		}
+		old->next = merge.free;
+		merge.free = m->first;
+		m->first = next;
+		m->last = next ? m->last : NONE;
+		m->b = (struct ring){ .p = merge.blocks[next].bytes, .size = PERF_RECORD_BYTES };
+	}
+	return &m->b;
+}
+
+/* Takes records of a ring that fit in the rest of a block. Returns their bytes. */
+static size_t block_take(struct mapped *m, struct block *to)
+{
+	struct ring rest = m->r;
+	size_t size, n = 0;
+
+	while ((size = ring_size(&rest)) > 0 && size <= BLOCK_BYTES - to->n - n) {
+		n += size;
+		rest.tail += size;
+	}
+	while (m->r.tail < rest.tail) {
+		struct str part = ring_part(&m->r, m->r.tail, rest.tail);
+
+		memcpy(to->bytes + to->n, part.p, str_len(part));
+		to->n += (u32)str_len(part);
+		m->r.tail += str_len(part);
+	}
+	return n;
+}
+
+/* Takes all records of a ring; if the backlog is full, some of them, and the others stay. */
+static void ring_take(struct mapped *m)
+{
+	struct block *to = m->last ? &merge.blocks[m->last] : NULL;
+
+	ring_written(m);
+	while (m->r.tail != m->r.head) {
+		if (to && block_take(m, to))
+			continue;
+		if (!ring_size(&m->r)) { /* the rest is invalid */
+			rings_corrupt++;
+			m->r.tail = m->r.head;
+		} else if ((to = block_add(m)) == NULL) {
+			break;
+		}
+	}
+	if (m->published != m->r.tail)
+		ring_publish(m);
+}
+
+static void rings_take(void)
+{
+	for (u32 i = 0; i < merge.nrings; i++)
+		ring_take(&merge.rings[i]);
+}
+
+/* --- records in order of time ----------------------------------------------------------------- */
+
+/* Takes the records of the rings, as many as the backlog holds, and passes them on. */
+static u64 drain_taken(u64 until, const struct ring_reader *to)
+{
+	enum { STEP = 64 }; /* records: a page holds so many samples */
+	const struct pformat *common = to->format(0);
+	u64 n = 0;
+
+	rings_take();
+	heap_fill(common, ring_taken);
+	while (merge.nheap > 0 && merge.rings[merge.rings[0].heap].time <= until) {
+		struct mapped *m = &merge.rings[merge.rings[0].heap];
+
+		n += record_deliver(&m->b, common, to);
+		if (n % STEP == 0)
+			rings_take();
+		if (ring_taken(m)->tail != m->b.head)
+			ring_time(&m->b, common, &m->time);
+		else
+			merge.rings[0].heap = merge.rings[--merge.nheap].heap;
+		heap_down(0);
+	}
+	return n;
+}
+
+/* Passes the records of all rings to to->handle() in order of time, but leaves those after `until`:
+ * a record that another CPU writes at this moment may be older than one that is already in a ring.
+ * Samples for which to->again() returns true are not decoded. Returns the number of records. The
+ * rings are emptied again and again meanwhile, so that a burst does not overflow them; an `until`
+ * in the past ends it, however many records come. A record's views are valid until handle()
+ * returns. If no event has TIME, the order is that of the rings. */
+u64 rings_drain(u64 until, const struct ring_reader *to)
+{
+	u64 n, all = 0;
+
+	/* again, since a full backlog may have had no block for a ring */
+	while ((n = drain_taken(until, to)) > 0)
+		all += n;
+	return all;
+}

@@ -1,0 +1,143 @@
+/* t_filecounters.c - unit test of sources/catalog/filecounters.c: lines of any form, files of any kind,
+ * and values that come and go. SPDX-License-Identifier: MIT */
+#include "../../sources/catalog/filecounters.c"
+
+#include "folder.h"
+#include "listed.h"
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+static void t_lines(void)
+{
+	static const struct {
+		const char *text, *name, *unit; /* name: NULL: there is no value */
+		i64 value;
+	} rows[] = {
+		{ "Frames shown 60 1/s\n", "Frames shown", "1/s", 60 }, { "x 5\n", "x", "", 5 },
+		{ "x -5 C\n", "x", "C", -5 }, { "x +5\n", NULL, NULL, 0 },
+		{ "x 5 6\n", "x", "6", 5 },        /* the last word is the unit */
+		{ "a b\t 7 \n", "a b", "", 7 }, { "x 9223372036854775807\n", "x", "", INT64_MAX },
+		{ "x -9223372036854775807\n", "x", "", -INT64_MAX },
+		{ "x -9223372036854775808\n", NULL, NULL, 0 },
+		{ "x 9223372036854775808\n", NULL, NULL, 0 }, { "x 1.5\n", NULL, NULL, 0 },
+		{ "5\n", NULL, NULL, 0 }, { "5 C\n", NULL, NULL, 0 }, { "x\n", NULL, NULL, 0 },
+		{ "\n", NULL, NULL, 0 }, { "", NULL, NULL, 0 }, { "x 5", NULL, NULL, 0 },
+		{ "x 5 C", "x", "C", 5 }, { "a\033b 5\n", NULL, NULL, 0 },
+		{ "a\xff" "b 5\n", NULL, NULL, 0 }, { "bad\nx 5\n", "x", "", 5 },
+		{ "x 5 a.unit.of.more.than.32.bytes.in.it\n", NULL, NULL, 0 },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		struct str s = edge_str(rows[i].text, strlen(rows[i].text));
+		struct file_value v = { .value = 0 };
+		bool is = value_next(&s, &v);
+
+		check(is == (rows[i].name != NULL) && (!is || v.value == rows[i].value),
+		      "row %zu %s a value", i, is ? "has" : "has not");
+		if (is && rows[i].name) {
+			check_str(v.name, rows[i].name, "its name");
+			check_str(v.unit, rows[i].unit, "its unit");
+		}
+	}
+}
+
+static bool feed(struct str s)
+{
+	struct str all = s;
+	struct file_value v;
+	bool good = true;
+
+	while (value_next(&s, &v))
+		good = good && within(v.name, all) && within(v.unit, all) &&
+		       str_len(v.name) - 1 < NAME_BYTES && is_clean(v.name, false);
+	return good;
+}
+
+static void t_names(void)
+{
+	char text[NAME_BYTES + 8];
+	struct file_value v;
+	struct str s;
+
+	memset(text, 'n', NAME_BYTES + 1);
+	strcpy(text + NAME_BYTES + 1, " 5\n");
+	s = str_z(text);
+	check(!value_next(&s, &v), "a name of 97 bytes is too long");
+	s = str_z(text + 1);
+	check(value_next(&s, &v) && str_len(v.name) == NAME_BYTES, "one of 96 is not");
+	check(replay(LIT("a b 5 C\nx -6\n\ny 7"), feed), "no change of a text gives a wrong name");
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static void t_files(void)
+{
+	static char large[FILE_BYTES + 8];
+
+	setenv("GPUSTAT_COUNTERS", in_folder("none"), 1);
+	provider_file.find[FIND_ALL]();
+	check(listed.n == 0, "a folder that does not exist has no counters");
+	setenv("GPUSTAT_COUNTERS", in_folder("counters"), 1);
+	put(in_folder("counters/game"), "Frames 60 1/s\nFrames 61\nlevel -3\n");
+	put(in_folder("counters/.game"), "hidden 1\n");
+	put_link(in_folder("counters/link"), "game");
+	put_folder(in_folder("counters/folder"));
+	mkfifo(in_folder("counters/fifo"), 0600);
+	memset(large, '\n', sizeof(large));
+	strcpy(large, "large 1");
+	large[7] = '\n';
+	put_file(in_folder("counters/large"), large, FILE_BYTES);
+	put_file(in_folder("counters/fits"), large, FILE_BYTES - 1);
+	provider_file.find[FIND_ALL]();
+	check(listed_has(" game: Frames (1/s) signed level - as reported by its program\n"),
+	      "a counter of a file");
+	check(listed_has(" game: level () signed level - "), "one without a unit");
+	check(listed_has(" fits: large () "), "a file of 65535 bytes");
+	check_u64(filelist.nlines, 3, "no name twice, no link, fifo, folder, larger or hidden file");
+	check_u64(filelist.nfiles, 2, "two files");
+}
+
+static u32 number_of(const char *file, struct str name)
+{
+	struct line *l = line_find(file_number(str_z(file)), name);
+
+	return (u32)(l - filelist.lines);
+}
+
+static void t_values(void)
+{
+	u32 frames = number_of("game", LIT("Frames")), level = number_of("game", LIT("level"));
+	u64 v = 0, total;
+
+	check(!line_find(file_number(LIT("fits")), LIT("level")), "another file's counter is another");
+	check(provider_file.read(frames, &v, &total) == -ENOENT, "no value before the first reading");
+	provider_file.open(frames);
+	provider_file.open(level);
+	provider_file.sample(true);
+	check(provider_file.read(frames, &v, &total) == 0 && v == 60, "the first of two values");
+	check(provider_file.read(level, &v, &total) == 0 && (i64)v == -3, "a negative value");
+	put(in_folder("counters/game"), "level 4\nnew 5\n");
+	provider_file.sample(true);
+	check(provider_file.read(frames, &v, &total) == -ENOENT, "a line that is gone");
+	check(provider_file.read(level, &v, &total) == 0 && v == 4, "a line that changed");
+	provider_file.close(level);
+	provider_file.close(frames);
+	put(in_folder("counters/game"), "level 5\n");
+	provider_file.sample(true);
+	check(provider_file.read(level, &v, &total) == -ENOENT, "a file without open counters is not read");
+	unsetenv("GPUSTAT_COUNTERS");
+	provider_file.open(level);
+	provider_file.sample(true);
+	check(provider_file.read(level, &v, &total) == -ENOENT, "no folder is named");
+}
+
+int main(void)
+{
+	folder_begin("filecounters");
+	t_lines();
+	t_names();
+	t_files();
+	t_values();
+	shell("rm -rf \"$D\"");
+	return unit_end();
+}

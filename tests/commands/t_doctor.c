@@ -1,0 +1,82 @@
+/* t_doctor.c - `doctor`: the path of the program, the order of its steps, errors of the output. The
+ * sources of values are simulated. SPDX-License-Identifier: MIT */
+#include "sys.h"
+#include "unit.h"
+
+static long link_n;
+static long fake_readlink(char *b, size_t cap)
+{
+	for (long i = 0; i < link_n && i < (long)cap; i++)
+		b[i] = 'p';
+	return link_n > (long)cap ? (long)cap : link_n;
+}
+#define sys_readlinkat(dir, path, b, cap) fake_readlink(b, cap)
+#define replay replay_command /* unit.h has functions of these names, too */
+#define show doctor_show
+#include "../../commands/doctor.c"
+#undef replay
+#undef show
+
+struct opts opt;
+struct record rec;
+
+static char steps[64], path[1024];
+static u32 shown, fails_at;
+static bool with_roots, full, end_fails;
+
+static void step(const char *name) { strncat(steps, name, sizeof(steps) - strlen(steps) - 1); }
+
+bool open_roots(bool needed) { return !needed && with_roots; }
+void probe_self(const char *program) { str_copy(path, sizeof(path), str_z(program)); step("self "); }
+void confine(i32 child) { step(child ? "child " : "confine "); }
+void sources_start(void) { step("start "); }
+bool say_full(void) { return full; }
+int finish_sample(void) { step("end"); return end_fails ? EX_FAIL : EX_OK; }
+
+bool show_record(const struct entity *e, const struct recopts *ro)
+{
+	return e->kind == K_SOURCE && ro->dt_us < 0 && ro->time_us < 0 && ++shown != fails_at;
+}
+
+void probe_all(const char *program, void (*each)(const struct probed *p))
+{
+	static const struct probed p = { .e = { .kind = K_SOURCE } };
+
+	step(strcmp(program, path) == 0 ? "all " : "other ");
+	for (int i = 0; i < 3; i++)
+		each(&p);
+}
+
+static int run(long n, u32 bad)
+{
+	link_n = n;
+	fails_at = bad;
+	shown = 0;
+	steps[0] = path[0] = '\0';
+	failed = false;
+	with_roots = true;
+	return cmd_doctor();
+}
+
+int main(void)
+{
+	check(run(5, 0) == EX_OK && strcmp(path, "ppppp") == 0 && shown == 3, "the path of the program");
+	check_str(str_z(steps), "self confine start all end",
+		  "what needs more rights is probed before they are dropped");
+	check(opt.out.once, "one sample");
+	check(run(-ENOENT, 0) == EX_OK && strcmp(path, "gpustat") == 0, "without /proc: its name");
+	check(run(0, 0) == EX_OK && strcmp(path, "gpustat") == 0, "an empty link: its name");
+	check(run(5000, 0) == EX_OK && strlen(path) == 511, "a long path is cut, with its end");
+	check(run(5, 2) == EX_FAIL && shown == 2, "after an error no other record is shown");
+	end_fails = true;
+	check(run(5, 0) == EX_FAIL, "an error at the end");
+	end_fails = false;
+	full = true;
+	check(run(5, 0) == EX_FAIL, "a table that is full");
+	full = false;
+	link_n = 5;
+	with_roots = false;
+	steps[0] = '\0';
+	check(cmd_doctor() == EX_FAIL && !steps[0], "no /proc and /sys: nothing is probed");
+	return unit_end();
+}

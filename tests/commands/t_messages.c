@@ -1,0 +1,163 @@
+/* t_messages.c - unit test of commands/shared/messages.c: messages of any length and any bytes, texts
+ * of errors, the exit code of a command. SPDX-License-Identifier: MIT */
+#include "sys.h"
+#include "unit.h"
+
+static char written[2048];
+static size_t nwritten, nwrites;
+
+static long fake_write(int fd, const char *p, size_t n)
+{
+	nwrites += fd == 2;
+	for (size_t i = 0; i < n && nwritten < sizeof(written); i++)
+		written[nwritten++] = p[i];
+	return (long)n;
+}
+#define sys_write(fd, p, n) fake_write(fd, p, n)
+#define replay replay_command /* unit.h has a function of this name, too */
+#include "../../commands/shared/messages.c"
+
+static const struct cmd live = { .with = WITH_LIVE }, plugin = { .with = WITH_CHECK };
+struct opts opt = { .cmd = &live };
+
+/* Returns what was written since the last call. */
+static struct str said(void)
+{
+	struct str s = { written, written + nwritten };
+
+	nwritten = nwrites = 0;
+	return s;
+}
+
+static void t_say(void)
+{
+	say("a", "b", "c");
+	check(nwrites == 1, "a message is written at once");
+	check_str(said(), "gpustat: abc\n", "its parts");
+	say_z("a");
+	say_number(UINT64_MAX, " things");
+	say_at("file", 7, "bad");
+	say_error("x", -ENOENT);
+	check_str(said(), "gpustat: a\ngpustat: 18446744073709551615 things\n"
+		  "gpustat: file: at byte 7: bad\ngpustat: x: No such file or directory\n", "other forms");
+	say_as("who", "a\nb\033", NULL, "\xff");
+	check(is_clean(said(), true), "no byte of a name moves the cursor");
+	opt.quiet = true;
+	say_z("a");
+	check_str(said(), "", "-q: no message");
+	check(usage("a", NULL, NULL) == EX_USAGE && opt.usage_said && !opt.quiet,
+	      "an error of usage is always said");
+	check_str(said(), "gpustat: a\n", "its message");
+}
+
+/* A part without room has its first 48 bytes and dots. */
+static void t_long(void)
+{
+	static char longest[3000];
+	char want[200] = "gpustat: ";
+	struct str s;
+
+	memset(longest, 'x', sizeof(longest) - 1);
+	say(longest, " tail", NULL);
+	memset(want + 9, 'x', 48);
+	strcpy(want + 57, "... tail\n");
+	check_str(said(), want, "a long first part leaves room for the second");
+	say(longest, longest, longest);
+	s = said();
+	check_u64(str_len(s), 9 + 3 * 51 + 1, "three long parts are all cut");
+	memcpy(longest + 46, "\xe2\x82\xac", 3); /* three bytes, of which the cut is in the middle */
+	say(longest, " tail", NULL);
+	memset(want + 9, 'x', 46);
+	strcpy(want + 55, "... tail\n");
+	check_str(said(), want, "it is cut between characters");
+	memset(longest, 'x', 1000);
+	longest[1000] = '\0';
+	say(longest, longest + 900, NULL);
+	check_u64(str_len(said()), 9 + 51 + 100 + 1, "a first part that just fits is cut for the second");
+	longest[900] = '\0';
+	say(longest + 100, NULL, NULL);
+	check_u64(str_len(said()), 9 + 800 + 1, "800 bytes have room");
+}
+
+static void t_plugin(void)
+{
+	opt.cmd = &plugin;
+	check(is_check(), "the command is check");
+	opt.quiet = true;
+	say("a", "b", NULL);
+	check_str(said(), "", "its message is not written");
+	check_str(str_z(last_message), "ab", "it is kept, without the name of the program");
+	opt.quiet = false;
+	opt.cmd = NULL;
+	check(!is_check(), "before the command is known it is none");
+	opt.cmd = &live;
+}
+
+static void t_errors(void)
+{
+	static const struct {
+		long error;
+		const char *text;
+	} rows[] = {
+		{ -EIO, "Input/output error" }, { -ENOEXEC, "Exec format error" },
+		{ -EBUSY, "Device or resource busy" }, { -EINTR, "EINTR" }, { -EUCLEAN, "EUCLEAN" },
+		{ -EMFILE, "Too many open files (RLIMIT_NOFILE)" }, { -524, "ENOTSUPP" },
+		{ -4095, "error 4095 (unknown)" }, { 0, "error 0 (unknown)" },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++)
+		check_str(str_z(error_text(rows[i].error)), rows[i].text, "error %ld", -rows[i].error);
+}
+
+static void t_commands(void)
+{
+	static char name[] = "cmd", *argv[] = { name, NULL };
+
+	opt.command = argv;
+	check(command_code(0, 0) == 0 && opt.command_exit == 0, "a command that succeeded");
+	check(command_code(0, 3 << 8) == 3 && opt.command_exit == 3, "its exit code");
+	check(command_code(0, SIGKILL) == 137 && opt.command_exit == 137, "128 and its signal");
+	check_str(said(), "", "without a message");
+	check(command_code(-ENOENT, 0) == 127 && command_code(-EACCES, 0) == 126,
+	      "it was not found; it could not be started");
+	check_str(said(), "gpustat: cmd: No such file or directory\ngpustat: cmd: Permission denied\n",
+		  "the reasons");
+	check(command_code(0, -ECHILD) == EX_FAIL, "an unknown status");
+	check_str(said(), "gpustat: cmd: its exit status is unknown: ECHILD\n", "the reason");
+}
+
+static void t_full(void)
+{
+	static TABLE(char, few, 10, 10, "things");
+
+	check(!say_full(), "no table is full");
+	table_has(&few.t, 10);
+	table_has(&few.t, 11);
+	check(say_full(), "a table is");
+	check_str(said(), "gpustat: things: room for 10 only, 2 left out\n", "its message");
+	registry.dropped = 5;
+	fileio.unread = 2;
+	check(without_room() == 3, "files that could not be read are not counted");
+	say_dropped();
+	check_str(said(), "gpustat: 3 values had no room and were left out\n", "three values");
+	fileio.unread = 5;
+	say_dropped();
+	check(without_room() == 0 && nwritten == 0, "none is left");
+	fileio.unread = 6;
+	check(without_room() == 0, "never fewer than none");
+	files_note_missing("card0", -EACCES);
+	say_unread_files();
+	check_str(said(), "gpustat: not all files could be read: card0: Permission denied\n",
+		  "the last file that could not be read");
+}
+
+int main(void)
+{
+	t_say();
+	t_long();
+	t_plugin();
+	t_errors();
+	t_commands();
+	t_full();
+	return unit_end();
+}

@@ -1,0 +1,156 @@
+/* t_placeholders.c - unit test of commands/placeholders.c: each kind of file, and any bytes.
+ * SPDX-License-Identifier: MIT */
+#define replay(...) replay_command(__VA_ARGS__) /* unit.h has a function of this name, too */
+#include "../../commands/placeholders.c"
+#undef replay
+
+#include "tests/unit.h"
+
+static char bytes[MADE_BYTES];
+
+/* Returns the text of a file after its names were replaced. */
+static const char *file_of(const char *path, struct str text)
+{
+	size_t n = str_len(text);
+
+	memcpy(bytes, text.p, n);
+	n = placeholders_put(str_z(path), bytes, n, sizeof(bytes) - 1);
+	bytes[n] = '\0';
+	return bytes;
+}
+
+static void t_files(void)
+{
+	static const struct {
+		const char *path, *text, *want;
+	} files[] = {
+		{ "proc/7/comm", "Xorg\n", "command1\n" },
+		{ "proc/8/comm", "bash\n", "command2\n" },
+		{ "proc/9/comm", "Xorg\n", "command1\n" },
+		{ "proc/9/comm", "systemd-logind\n", "systemd-logind\n" },
+		{ "proc/9/comm", "seatd\n", "seatd\n" },
+		{ "proc/9/comm", "seatd\nx\n", "command3\n" },
+		{ "proc/9/comm", "\n", "\n" },
+		{ "proc/9/comm", "", "" },
+		{ "proc/7/stat", "7 (Xorg) S 1 7\n", "7 (command1) S 1 7\n" },
+		{ "proc/7/stat", "7 (a) S 1 (b) S 1 7\n", "7 (command4) S 1 7\n" },
+		{ "proc/7/stat", "7 () S\n", "7 () S\n" },
+		{ "proc/7/stat", "7 (no end", "7 " },
+		{ "proc/7/stat", "7) (1 2", "7) (1 2" },
+		{ "proc/stat", "cpu 1 2 3\n", "cpu 1 2 3\n" },
+		{ "proc/7/status", "Name:\tXorg\nUmask:\t0022\nUid:\t0\t0\n",
+		  "Name:\tcommand1\nUmask:\t0022\nUid:\t0\t0\n" },
+		{ "proc/7/fdinfo/4", "pos:\t0\ndrm-client-name:\tme\ndrm-driver:\ti915\n",
+		  "pos:\t0\ndrm-client-name:\tclient1\ndrm-driver:\ti915\n" },
+		{ "proc/7/fdinfo/4", "drm-client-name:\t\n", "drm-client-name:\t\n" },
+		{ "proc/7/fdinfo/4", "drm-client-name:\tno newline",
+		  "drm-client-name:\tclient2" },
+		{ "proc/7/cgroup", "0::/user.slice/user-1000.slice/session-2.scope\n",
+		  "0::/user.slice/user-1000.slice/session-2.scope\n" },
+		{ "proc/7/cgroup", "0::/system.slice/bob.service\n1:cpu:/a/b\n",
+		  "0::/system.slice/group1.service\n1:cpu:/group2/group3\n" },
+		{ "proc/7/cgroup", "0::/lxc.payload.bob/init.scope\n",
+		  "0::/lxc.payload.group1/init.scope\n" },
+		{ "proc/7/cgroup", "0::/machine.slice/machine-qemu\\x2d1\\x2dbob\\x2dpc.scope\n",
+		  "0::/machine.slice/machine-qemu\\x2d1\\x2dgroup1\\x2dgroup4.scope\n" },
+		{ "proc/7/cgroup", "0::/machine.slice/systemd-nspawn@bob.service/payload\n",
+		  "0::/machine.slice/systemd-nspawn@group1.service/payload\n" },
+		{ "proc/7/cgroup", "0::/kubelet.slice/kubelet-kubepods.slice\n",
+		  "0::/kubelet.slice/kubelet-kubepods.slice\n" },
+		{ "proc/7/cgroup", "0::/\n", "0::/\n" },
+		{ "proc/7/cgroup", "no colon", "no colon" },
+		{ "proc/7/cgroup", "0::/docker/8f3c8f3c8f3c8f3c8f3c8f3c8f3c8f3c8f3c8f3c8f3c8f3c\n",
+		  "0::/docker/000000000000000000000000000000000000000000000001\n" },
+		{ "sys/devices/a/unique_id", "0123456789abcdef\n", "0000000000000002\n" },
+		{ "sys/devices/serial8250/type", "A\n", "A\n" },
+		{ "proc/driver/nvidia/gpus/0/information",
+		  "Model:\tA 1\nGPU UUID:\tGPU-0b5c1d2e-3f40\nIRQ:\t7\n",
+		  "Model:\tA 1\nGPU UUID:\tGPU-00000000-0003\nIRQ:\t7\n" },
+		{ "sys/class/kfd/kfd/topology/nodes/1/properties",
+		  "simd_count 192\nunique_id 12345678901234567\nnum_xcc 1\n",
+		  "simd_count 192\nunique_id 00000000000000004\nnum_xcc 1\n" },
+		{ "sys/devices/a/uevent", "DRIVER=i915\n", "DRIVER=i915\n" },
+	};
+
+	for (size_t i = 0; i < LEN(files); i++) {
+		const char *got = file_of(files[i].path, str_z(files[i].text));
+
+		if (!check(strcmp(got, files[i].want) == 0, "%s, row %u", files[i].path,
+			   (unsigned)i))
+			note("got %s", got);
+	}
+	check(strcmp(file_of("proc/7/cmdline", LIT("/usr/bin/Xorg\0-auth\0/home/me\0")),
+		     "command1") == 0, "a command line has the name of its process");
+	check(strcmp(file_of("proc/7/cmdline", LIT("/opt/averyverylongname\0")),
+		     file_of("proc/7/comm", LIT("averyverylongna"))) == 0, "names of 15 bytes");
+}
+
+static void t_links(void)
+{
+	static const struct {
+		const char *path, *text, *want;
+	} links[] = {
+		{ "proc/7/fd/4", "/dev/dri/card0", "/dev/dri/card0" },
+		{ "proc/7/fd/5", "/home/me/a", "/path1" },
+		{ "proc/8/fd/5", "/home/me/b", "/path2" },
+		{ "proc/9/fd/5", "/home/me/a", "/path1" },
+		{ "proc/9/fd/6", "/dev/shm/me", "/path3" },
+		{ "proc/9/fd/7", "anon_inode:[eventfd]", "anon_inode:[eventfd]" },
+		{ "proc/9/fd/8", "pipe:[77]", "pipe:[77]" },
+		{ "proc/9/fd/9", "/memfd:me (deleted)", "/path4" },
+		{ "proc/9/fd/10", "/dev/hugepages/libvirt/qemu/1-me", "/path5" },
+		{ "proc/9/fd/11", "/dev/nvidia0", "/dev/nvidia0" },
+		{ "proc/9/fd/12", "/dev/accel/accel0", "/dev/accel/accel0" },
+		{ "sys/class/drm/card0", "../../devices/a", "../../devices/a" },
+	};
+
+	for (size_t i = 0; i < LEN(links); i++) {
+		size_t n = strlen(links[i].text);
+
+		memcpy(bytes, links[i].text, n);
+		n = placeholders_put_link(str_z(links[i].path), bytes, n, sizeof(bytes));
+		check(str_is(str_of(bytes, n), links[i].want), "%s", links[i].path);
+	}
+}
+
+/* The caller's buffer is not longer than what it has read: a placeholder may not fit. */
+static void t_room(void)
+{
+	static const char *const paths[] = { "proc/1/comm", "proc/1/stat", "proc/1/status",
+					     "proc/1/cmdline", "proc/1/cgroup", "proc/1/fdinfo/1",
+					     "proc/a/information", "sys/a/unique_id" };
+	static const char text[] = "Name:(drm-client-name: UUID: a)/b-0123456789abcdef0123456789"
+				   "abcdef\n:\n\n0::/x\0y";
+	bool good = true;
+
+	for (size_t p = 0; p < LEN(paths); p++)
+		for (size_t n = 0; n <= sizeof(text); n++) {
+			char *b = malloc(n + 1); /* the sanitizer sees a byte beyond */
+
+			memcpy(b, text, n);
+			good &= placeholders_put(str_z(paths[p]), b, n, n) <= n;
+			good &= placeholders_put_link(LIT("proc/1/fd/1"), b, n, n) <= n;
+			free(b);
+		}
+	check(good, "any cut of a text stays in its buffer");
+	check(placeholders[HIDDEN_COMMAND] > 3 && placeholders[HIDDEN_SERIAL] >= 3, "counts");
+}
+
+/* The byte before an empty name does not belong to it. */
+static void t_empty(void)
+{
+	char to[16];
+	struct buf b = BUF(to);
+
+	replace_comm(&b, str_of("\nx" + 1, 0));
+	check_u64(b.n, 0, "an empty name after a newline");
+}
+
+int main(void)
+{
+	t_files();
+	t_links();
+	t_room();
+	t_empty();
+	return unit_end();
+}

@@ -1,0 +1,1251 @@
+/* t_sample.c - `sample`: options, periods, what becomes of each record of a ring, losses, the order of
+ * a profile, the end of a measurement, messages and exit codes. Events, rings and symbols are
+ * simulated. SPDX-License-Identifier: MIT */
+#include "sys.h"
+#include "unit.h"
+
+static i64 clock_now = 5000000000, clock_real = 7000000000; /* ns */
+static i64 fake_now(int clock) { return clock == CLOCK_MONOTONIC ? clock_now : clock_real; }
+static long fake_pwrite(const char *p, size_t n, u64 at);
+static int is_regular_file = 1;
+static int fake_is_regular(int fd) { return fd >= 0 && is_regular_file; }
+#define sys_now(clock) fake_now(clock)
+#define sys_pwrite(fd, p, n, at) fake_pwrite(p, n, at)
+static long fake_read(char *b);
+#define sys_read(fd, b, n) fake_read(b)
+#define sys_is_regular(fd) fake_is_regular(fd)
+#define replay(...) replay_command(__VA_ARGS__) /* unit.h has a function of this name, too */
+#include "../../commands/sample.c"
+#undef replay
+#include "said.h"
+
+struct opts opt;
+struct record rec;
+struct buf out;
+int out_fd = 1;
+struct roots roots = { .proc = 10 };
+volatile sig_atomic_t stopped;
+struct perf_opened perf_opened;
+struct symbols symbols;
+u64 rings_lost, rings_corrupt;
+
+static char bytes[OUT_BYTES], shown_bytes[8192], step_bytes[512], patched[64];
+static struct buf shown, steps;
+
+static struct {
+	bool pmu, breakpoint, show_fails, flush_fails, no_events, no_roots;
+	struct pformat format;
+	u64 until, lost, period;  /* rings_drain(until), perf_lost(), perf_period() */
+	u32 periods, drains, whole, ticks, woken_at, preloads, adds_per_drain, lost_per_drain;
+	long start, rings, failure;
+	i64 ended;                /* measure.timeout of the measurement */
+	u32 finished;
+	long pwrites[4];          /* results; 0 at the end: all bytes */
+	u32 npwrites;
+	const char *rate;         /* perf_event_max_sample_rate */
+	i32 confined, restricted;
+	u32 hidden;               /* modes whose addresses the user may not see */
+	u8 kept;
+	u32 cpus; /* online */
+	u64 time_step; /* ns between the samples of a drain */
+	u32 decoded;
+	bool finish_fails, dumb, screen_fails;
+	long formats; /* result of reading the format files */
+} fake;
+
+struct terminal terminal;
+static struct screen_row grid[24];
+static const char *typed; /* what is read from the keys */
+static u32 frames;
+void terminal_catch(void) { }
+void terminal_leave(void) { }
+void terminal_suspend(void) { terminal.suspended = 0; }
+bool terminal_enter(void) { return true; }
+bool terminal_is_utf8(void) { return true; }
+bool terminal_is_dumb(void) { return fake.dumb; }
+bool terminal_show(const char *p, size_t n) { frames += p && n; return !fake.screen_fails; }
+
+void terminal_measure(unsigned *rows, unsigned *cols)
+{
+	*rows = 24;
+	*cols = 80;
+	terminal.screen.grid = grid;
+	screen_size(&terminal.screen, *rows, *cols);
+}
+
+static long fake_read(char *b)
+{
+	strcpy(b, typed ? typed : "");
+	return typed ? (long)strlen(typed) : -EAGAIN;
+}
+
+static void step(const char *name) { put_z(&steps, name); put_c(&steps, ' '); }
+
+bool perf_has_pmu(void) { return fake.pmu; }
+u32 perf_event_of(const struct prec *r) { return counts[count_find(r->id)].event; }
+static u64 format_asked; /* the ID in the last call */
+const struct pformat *perf_format(u64 id) { format_asked = id; return &fake.format; }
+struct str perf_attr(u32 event) { (void)event; return LIT(""); }
+void perf_period(u64 period) { fake.period = period; fake.periods++; }
+u64 perf_lost(void) { return fake.lost; }
+void rings_close(void) { step("close"); }
+size_t sample_features(const struct pdrun *of, struct buf *b, struct pdfeature to[PD_FEATURES]) { (void)of; (void)b; (void)to; return 0; }
+bool cpus_online(struct cpuset *c) { (void)c; return fake.cpus > 0; }
+bool cpu_has(const struct cpuset *s, u32 cpu) { return s == &opt.target.cpus ? cpu == 0 : cpu < fake.cpus; }
+void symbols_preload(void) { fake.preloads++; }
+u32 symbols_feed(const struct prec *r) { (void)r; return fake.hidden; }
+void symbols_restrict(const struct target *t, i32 child) { (void)t; fake.restricted = child; }
+bool symbols_restricted(void) { return fake.hidden != 0; }
+void symbols_task(u32 pid, u32 tid) { (void)pid, (void)tid; }
+struct str symbols_comm(u32 pid, u32 tid) { return pid && tid ? LIT("comm") : LIT(""); }
+bool symbols_kernel(struct prec *r) { (void)r; return false; }
+
+static const struct tpfield fake_field = { .name = STR("x"), .size = 4 };
+const struct tpfield *tracepoint_fields(u32 event, u32 *n) { *n = event == 1; return &fake_field; }
+struct str tracepoints_data(void) { return LIT("formats"); }
+long tracepoints_read(void) { step("formats"); return fake.formats; }
+
+/* --latency and --syscalls are those of t_timing.c; opt.syscalls stands for both. */
+bool timing_is_on(void) { return opt.syscalls; }
+int timing_options(struct target *t) { t->period = 1; t->raw = true; return opt.latency ? EX_USAGE : -1; }
+const char *timing_events(void) { return "timed"; }
+void timing_target(struct target *t) { t->all = true; step("target"); }
+bool timing_fields(void) { step("fields"); return !fake.formats; }
+void timing_begin(i32 child) { step(child == 9 ? "begin" : "child"); }
+void timing_handle(const struct prec *r) { step(r->type == PR_SAMPLE ? "timed" : "other"); }
+bool timing_print(void) { step("print"); return !fake.show_fails; }
+void symbols_modules(void (*found)(const struct prec *r)) { (void)found; }
+bool symbols_nested(void) { return false; }
+void symbols_file(const struct prec *r) { step(r->name.p); }
+bool open_roots(bool needed) { return !needed && !fake.no_roots; }
+int open_control(struct measure *m) { return m->control == -1 ? -1 : EX_FAIL; }
+int find_target(struct target *t) { return t == &opt.target ? -1 : EX_FAIL; }
+int sink_open(void) { step("sink"); return -1; }
+void tasks_catch(bool command) { step(command ? "catch-child" : "catch"); }
+void confine(i32 child) { fake.confined = child; }
+void keep_privileges(u8 may) { fake.kept = may; }
+void update_offset(void) { }
+void say_dropped(void) { step("dropped"); }
+void say_user_only(void) { say_z("user only"); }
+bool flush(void) { out.n = 0; return !fake.flush_fails; }
+bool flush_record(void) { return out.n <= OUT_BYTES / 2 || flush(); }
+int finish_sample(void) { fake.finished++; return fake.finish_fails ? EX_FAIL : EX_OK; }
+int command_result(const struct measure *m, int code) { return m->failure ? 127 : code; }
+long write_all(int fd, const char *p, size_t n) { (void)fd, (void)p, (void)n; return 0; }
+
+bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *module, u64 *offset)
+{
+	*symbol = ip == 0x10 ? LIT("main") : ip == 0x20 ? LIT("call") : LIT("");
+	*module = mode == PM_KERNEL ? LIT("[kernel]") : LIT("prog");
+	*offset = ip + pid;
+	return true;
+}
+
+bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line)
+{
+	if (!fake.rate || dir != 10 || strcmp(path, "sys/kernel/perf_event_max_sample_rate") != 0)
+		return false;
+	str_copy(b, cap, str_z(fake.rate));
+	*line = str_z(b);
+	return true;
+}
+
+static long fake_pwrite(const char *p, size_t n, u64 at)
+{
+	long r = fake.pwrites[fake.npwrites];
+
+	fake.npwrites += r != 0;
+	r = r == 1000 ? 0 : r ? r : (long)n;
+	if (r > 0)
+		memcpy(patched + at, p, (size_t)r);
+	return r;
+}
+
+bool add_events(struct str list, u16 set)
+{
+	if (fake.no_events || set)
+		return false;
+	table_has(&events_table, nrows.events + 1);
+	events[++nrows.events] = (struct event){ .name = text_put(NONE, list),
+						 .type = fake.breakpoint ? PT_BREAKPOINT : 0 };
+	return true;
+}
+
+bool add_lists(void)
+{
+	for (size_t i = 0; i < opt.nevents; i++)
+		if (!add_events(opt.events[i], 0))
+			return false;
+	return true;
+}
+
+/* Returns the fields of a sample that are checked, in one line. */
+bool show_record(const struct entity *e, const struct recopts *ro)
+{
+	if (e->kind == K_PROFILE) {
+		put_str(&shown, ((const struct profile *)(const void *)e)->row->name);
+		put_c(&shown, '\n');
+	} else {
+		const struct sample *s = (const void *)e;
+		char text[256];
+
+		if (s->r->type == PR_LOST_SAMPLES) {
+			put_z(&shown, "lost ");
+			put_u64(&shown, s->r->lost);
+			put_c(&shown, '\n');
+		}
+		snprintf(text, sizeof(text), "%u period %" PRIu64 " %.*s at %.*s+%" PRIu64
+			 " chain %u group %u%s time %" PRId64 "\n", s->event, s->period,
+			 (int)str_len(s->comm), s->comm.p ? s->comm.p : "", (int)str_len(s->at.symbol),
+			 s->at.symbol.p ? s->at.symbol.p : "", s->at.offset, s->nchain, s->ngroup,
+			 s->nfields ? " fields" : "",
+			 ro->time_us);
+		put_z(&shown, text);
+		for (u32 i = 0; i < s->nchain; i++) {
+			snprintf(text, sizeof(text), " %.*s %u\n", (int)str_len(s->chain[i].symbol),
+				 s->chain[i].symbol.p, s->chain[i].mode);
+			put_z(&shown, text);
+		}
+		for (u32 i = 0; i < s->ngroup; i++) {
+			snprintf(text, sizeof(text), " %u=%" PRIu64 "\n", s->group[i].event,
+				 s->group[i].count);
+			put_z(&shown, text);
+		}
+	}
+	return !fake.show_fails;
+}
+
+static const struct prec tick = { .type = PR_SAMPLE, .have = PS_IP | PS_TIME, .pid = 3, .tid = 4,
+				  .ip = 0x10, .time = 5000, .id = 71 };
+
+/* A tick as the kernel writes it: words, the fourth of which is the time. */
+static u64 tick_words[8];
+
+static struct str tick_raw(u64 time, u64 period)
+{
+	const u64 words[] = { PR_SAMPLE, 0x10, 3 | (u64)4 << 32, time, period };
+
+	memcpy(tick_words, words, sizeof(words));
+	return str_of((const char *)tick_words, sizeof(words));
+}
+
+u64 rings_drain(u64 until, const struct ring_reader *to)
+{
+	fake.until = until;
+	fake.whole += until == (u64)clock_now;
+	fake.drains++;
+	rings_lost += fake.lost_per_drain;
+	for (u32 i = 0; i < fake.adds_per_drain && to->format(71); i++) {
+		struct prec r = tick;
+
+		r.time += fake.time_step * i;
+		r.period = 10 + i;
+		r.raw = tick_raw(r.time, r.period);
+		if (to->again && to->again(r.raw))
+			continue;
+		fake.decoded++;
+		to->handle(&r);
+	}
+	return 0;
+}
+
+/* Passes the records of adds_per_drain samples on, of which the first is handled, too. */
+u64 rings_copy(struct ring_reader *to)
+{
+	fake.drains++;
+	to->first = 4000;
+	if (fake.adds_per_drain && to->format(71)) {
+		to->handle(&tick);
+		to->copy(LIT("samples"));
+	}
+	return fake.adds_per_drain;
+}
+
+long measure_start(struct measure *m)
+{
+	m->failure = fake.failure;
+	m->rings = fake.rings;
+	fake.ended = m->timeout;
+	if (m->ready)
+		m->ready(9, false);
+	return fake.start;
+}
+
+bool measure_next(struct measure *m)
+{
+	if (m->stop || fake.ticks == 0)
+		return false;
+	m->woken = --fake.ticks == fake.woken_at;
+	return true;
+}
+
+static void clear(void)
+{
+	table_has(&counts_table, 4);
+	memset(counts, 0, 5 * sizeof(*counts));
+	nrows.events = nrows.counts = 0;
+	memset(&opt, 0, sizeof(opt));
+	opt.out.fmt = format_find((struct str)STR("json"));
+	memset(&fake, 0, sizeof(fake));
+	memset(&sampling, 0, sizeof(sampling));
+	sampling.reader = (struct ring_reader){ .format = perf_format, .handle = record_handle };
+	rings_lost = rings_corrupt = profile_sums.dropped = 0;
+	symbols.dropped = symbols.remote = 0;
+	perf_opened.user_only = symbols.hidden = false;
+	is_regular_file = 1;
+	said.n = 0;
+	out = buf_on(bytes, sizeof(bytes));
+	shown = BUF(shown_bytes);
+	steps = BUF(step_bytes);
+}
+
+/* Two events, with a count each: ids 71 and 72. */
+static void add_two(void)
+{
+	add_events(LIT("a"), 0);
+	add_events(LIT("b"), 0);
+	for (nrows.counts = 1; nrows.counts <= 2; nrows.counts++) {
+		counts[nrows.counts] = (struct count){ .event = nrows.counts, .fd = 5, .cpu = (i32)nrows.counts };
+		count_set_id(nrows.counts, 70 + nrows.counts);
+	}
+	nrows.counts = 2;
+}
+
+static struct str lines(void) { return str_of(shown.p, shown.n); }
+
+static void format(const char *name) { opt.out.fmt = format_find(str_z(name)); }
+
+/* --- fields of tracepoints -------------------------------------------------------------------- */
+
+/* The format files are read, and samples have the fields, only if the output shows them. */
+static void t_fields(void)
+{
+	static const struct {
+		const char *format, *patterns[2];
+		u8 profile;
+		bool point, raw, common;
+	} rows[] = {
+		{ "json", { NULL }, 0, true, true, false },  { "csv", { NULL }, 0, true, true, false },
+		{ "logfmt", { NULL }, 0, true, true, false }, { "perfdata", { NULL }, 0, true, true, false },
+		{ "line", { NULL }, 0, true, false, false }, { "table", { NULL }, 0, true, false, false },
+		{ "influx", { NULL }, 0, true, false, false }, { "json", { NULL }, 0, false, false, false },
+		{ "perfdata", { NULL }, 0, false, false, false },
+		{ "json", { NULL }, ALL_SUMS, true, false, false },
+		{ "json", { "comm" }, 0, true, false, false }, { "json", { "fields" }, 0, true, false, false },
+		{ "line", { "comm", "field" }, 0, true, true, false },
+		{ "line", { "field.next_pid", "comm" }, 0, true, true, false },
+		{ "csv", { "field.common_pid" }, 0, true, true, true },
+		{ "csv", { "common_pid" }, 0, true, false, true },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		struct str patterns[2] = { str_z(rows[i].patterns[0]), str_z(rows[i].patterns[1]) };
+
+		clear();
+		format(rows[i].format);
+		add_two();
+		events[2].type = rows[i].point ? PT_TRACEPOINT : 0;
+		opt.profile = rows[i].profile;
+		opt.out.patterns = patterns;
+		opt.out.npatterns = !!rows[i].patterns[0] + (size_t)!!rows[i].patterns[1];
+		fields_prepare(&opt.target);
+		check(opt.target.raw == rows[i].raw && (steps.n > 0) == rows[i].raw &&
+		      (!rows[i].raw || sampling.common == rows[i].common) &&
+		      (str_len(sampling.tracing) > 0) == (rows[i].raw && makes_perfdata()),
+		      "fields %zu: %s, %s", i, rows[i].format, rows[i].patterns[0] ? rows[i].patterns[0] : "no -f");
+	}
+	clear();
+	add_two();
+	events[1].type = PT_TRACEPOINT;
+	fake.formats = -EACCES;
+	fields_prepare(&opt.target);
+	check(is_said("the fields of a tracepoint: error"),
+	      "a format file that cannot be read is reported");
+}
+
+/* --- --latency, --syscalls -------------------------------------------------------------------- */
+
+static void t_timing(void)
+{
+	clear();
+	opt.syscalls = opt.latency = true;
+	check(sample_options(&opt.target) == EX_USAGE, "options that exclude each other");
+	clear();
+	opt.syscalls = true;
+	opt.top = 3;
+	check(sample_options(&opt.target) == -1 && opt.out.once && opt.target.period == 1, "--top, each hit, no time");
+	clear();
+	opt.syscalls = true;
+	fake.ticks = 1;
+	fake.adds_per_drain = 1;
+	check(cmd_sample() == EX_DENIED, "no event can be opened");
+	check_str(str_of(steps.p, steps.n), "target formats fields sink catch begin timed timed dropped close ",
+	          "the fields are found, the records handled; no sums are printed");
+	check(opt.target.fields == (PS_TID | PS_TIME) && fake.preloads == 0, "samples are small; no symbols are read");
+	clear();
+	opt.syscalls = true;
+	fake.formats = -2;
+	check(cmd_sample() == EX_FAIL && is_said("the fields of a tracepoint: error"), "a field is missing");
+	clear();
+	opt.syscalls = true;
+	opt.count = 2;
+	timing_record(&tick);
+	timing_record(&tick);
+	timing_record(&tick);
+	timing_record(&(struct prec){ .type = PR_FORK });
+	check_str(str_of(steps.p, steps.n), "timed timed other ", "--count limits the samples, not other records");
+}
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+static void t_options(void)
+{
+	static const struct {
+		const char *format;
+		u64 period, freq, random, longer, shorter, top;
+		u8 sums;
+		bool output;
+		const char *message;
+		u8 profile; /* as it is after a success */
+	} rows[] = {
+		{ "json", 5, 5, 0, 0, 0, 0, 0, false, "--freq and --sample-period exclude each other", 0 },
+		{ "json", 0, 0, 7, 0, 0, 0, 0, false, "require --sample-period", 0 },
+		{ "json", 0, 0, 0, 7, 0, 0, 0, false, "require --sample-period", 0 },
+		{ "json", 0, 5, 0, 0, 7, 0, 0, false, "require --sample-period", 0 },
+		{ "json", 5, 0, 7, 7, 7, 0, 0, false, NULL, 0 },
+		{ "folded", 0, 0, 0, 0, 0, 0, ALL_SUMS, false, NULL, 1 << PROF_STACK },
+		{ "folded", 0, 0, 0, 0, 0, 5, 0, false, NULL, 1 << PROF_STACK },
+		{ "folded", 0, 0, 0, 0, 0, 0, 1 << PROF_COMM, false,
+		  "--summary does not support -o folded and -o perfdata", 0 },
+		{ "perfdata", 0, 0, 0, 0, 0, 0, ALL_SUMS, true,
+		  "--summary does not support -o folded and -o perfdata", 0 },
+		{ "perfdata", 0, 0, 0, 0, 0, 0, 0, false, "-o perfdata requires -O FILE", 0 },
+		{ "perfdata", 0, 0, 0, 0, 0, 0, 0, true, NULL, 0 },
+		{ "json", 0, 0, 0, 0, 0, 5, 0, false, "--top requires --summary", 0 },
+		{ "json", 0, 0, 0, 0, 0, 5, ALL_SUMS, false, NULL, ALL_SUMS },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		int code;
+
+		clear();
+		format(rows[i].format);
+		opt.target.period = rows[i].period;
+		opt.target.freq = rows[i].freq;
+		opt.random_mask = rows[i].random;
+		opt.long_period = rows[i].longer;
+		opt.short_period = rows[i].shorter;
+		opt.top = rows[i].top;
+		opt.profile = rows[i].sums;
+		opt.output = rows[i].output ? "f" : NULL;
+		code = sample_options(&opt.target);
+		check(code == (rows[i].message ? EX_USAGE : -1) && is_said(rows[i].message) &&
+		      (code >= 0 || (opt.profile == rows[i].profile && opt.target.sampling &&
+				     opt.out.once == (rows[i].profile != 0) &&
+				     (opt.out.kind == K_PROFILE) == (rows[i].profile != 0))),
+		      "options %zu: %s", i, rows[i].message ? rows[i].message : "allowed");
+	}
+}
+
+static void t_defaults(void)
+{
+	clear();
+	sample_options(&opt.target);
+	check(opt.target.freq == 4000 && pages_default(&opt.target) == 128 && !opt.target.watermark &&
+	      opt.target.wakeup == 0, "4000 Hz, 128 pages, a wakeup at half of a ring");
+	clear();
+	opt.target.freq = 9;
+	opt.pages = 2;
+	opt.target.wakeup = 3;
+	sample_options(&opt.target);
+	check(opt.target.freq == 9 && opt.pages == 2 && opt.target.wakeup == 3 &&
+	      !opt.target.watermark, "values that are given");
+	clear();
+	opt.target.period = 500;
+	sample_options(&opt.target);
+	check(opt.target.freq == 0 && sampling.period_now == 500, "a period: no frequency");
+	for (int limit = 0; limit < 2; limit++) {
+		clear();
+		opt.target.period = 5;
+		opt.target.limit = limit ? 1 : 0;
+		opt.random_mask = !limit;
+		sample_options(&opt.target);
+		check(opt.target.wakeup == 1 && !opt.target.watermark &&
+		      opt.target.period_varies == !limit, "%s: a wakeup per sample",
+		      limit ? "a limit" : "random periods");
+	}
+	for (int reset = 0; reset < 2; reset++) {
+		clear();
+		opt.reset_on_overflow = reset;
+		sample_options(&opt.target);
+		check(opt.target.no_inherit == reset, "tasks %s",
+		      reset ? "have counts of their own" : "are inherited");
+	}
+}
+
+static void t_events(void)
+{
+	clear();
+	add_two();
+	check(check_events() == -1, "perf events");
+	events[2].virt = 3;
+	check(check_events() == EX_USAGE && is_said("only perf events can be sampled"),
+	      "gpustat's own counter");
+	clear();
+	add_two();
+	events[2].type = PT_TRACEPOINT;
+	check(check_events() == -1, "a tracepoint");
+	format("perfdata");
+	check(check_events() == -1, "also in perf.data");
+	nrows.events = 1025;
+	check(check_events() == EX_USAGE && is_said("at most 1024 events"), "1025 events");
+	clear();
+	add_two();
+	check(has_kernel(), "events count the kernel");
+	events[1].mods = events[2].mods = EM_USER;
+	check(!has_kernel(), "not with :u");
+	events[2].mods = EM_USER | EM_KERNEL;
+	check(has_kernel(), "one with :uk");
+	opt.target.user_only = true;
+	check(!has_kernel(), "--all-user");
+	clear();
+	check_str(str_z(sample_default()), "cpu-clock", "the default without a PMU");
+	fake.pmu = true;
+	check_str(str_z(sample_default()), "cycles", "with a PMU");
+}
+
+static void t_periods_default(void)
+{
+	clear();
+	add_two();
+	add_events(LIT("c"), 0);
+	add_events(LIT("d"), 0);
+	events[1].type = PT_TRACEPOINT;
+	events[2].type = PT_BREAKPOINT;
+	events[2].period = 9;
+	events[3].path = 1;
+	periods_default();
+	check(events[1].period == 1 && events[2].period == 9 && events[3].period == 1 &&
+	      events[4].period == 0, "each hit of events in the code, unless they have a period");
+	for (int given = 0; given < 2; given++) {
+		clear();
+		opt.events[opt.nevents++] = LIT("e");
+		fake.breakpoint = true;
+		opt.target.freq = given ? 50 : 0;
+		cmd_sample();
+		check(events[1].period == !given, given ? "-F: it is the frequency" :
+		      "no -F, no -c: period 1");
+	}
+}
+
+static void t_pages(void)
+{
+	static const struct {
+		u32 cpus, period, freq, pages, limit;
+	} rows[] = {
+		{ 0, 1, 0, 1024, 0 }, { 1, 1, 0, 1024, 0 }, { 2, 99, 0, 1024, 0 },
+		{ 3, 1, 0, 512, 0 }, { 16, 1, 0, 128, 0 }, { 500, 1, 0, 128, 0 },
+		{ 2, 100, 0, 128, 0 }, { 2, 0, 4000, 128, 0 }, { 2, 1, 0, 128, 9 },
+	};
+
+	for (size_t i = 0; i < LEN(rows) && sys_page_size() == 4096; i++) {
+		clear();
+		add_two();
+		fake.cpus = rows[i].cpus;
+		opt.target.period = rows[i].period;
+		opt.target.freq = rows[i].freq;
+		opt.target.limit = rows[i].limit;
+		check_u64(pages_default(&opt.target), rows[i].pages, "pages of a ring: %u CPUs, period %u", rows[i].cpus, rows[i].period);
+		events[1].period = 1;
+		opt.target.limit = 0;
+		check(pages_default(&opt.target) >= rows[i].pages, "an event's own period");
+	}
+}
+
+/* --- periods ---------------------------------------------------------------------------------- */
+
+static void t_periods(void)
+{
+	struct measure m = { 0 };
+
+	clear();
+	opt.target.period = 100;
+	vary_period(&m);
+	check(fake.periods == 0, "a constant period");
+	/* Carta's generator: 16807^n modulo 2^31 - 1, from seed 1 */
+	opt.random_mask = 0xff;
+	vary_period(&m);
+	check(fake.period == 100 + (16807 & 0xff), "a random period");
+	vary_period(&m);
+	check(fake.period == 100 + (282475249 & 0xff) && fake.periods == 2, "and the next one");
+	opt.random_mask = 0;
+	opt.short_period = 50;
+	vary_period(&m);
+	check(fake.period == 50 && sampling.period_now == 50, "the short period");
+	vary_period(&m);
+	check(fake.periods == 3, "is set once");
+	opt.long_period = 900;
+	m.woken = true;
+	vary_period(&m);
+	check(fake.period == 900, "the long period after a wakeup mark");
+	m.woken = false;
+	opt.short_period = 0;
+	vary_period(&m);
+	check(fake.period == 100, "without a short period, that of --sample-period");
+	opt.seed = 0x7fffffff;
+	vary_period(&m);
+	check(opt.seed == 16807, "a seed that would stay 0 is 1");
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+static void t_records(void)
+{
+	struct prec r = tick;
+
+	clear();
+	add_two();
+	opt.out.time = T_MONO;
+	record_handle(&r);
+	check_str(lines(), "1 period 0 comm at main+19 chain 0 group 0 time 5\n", "a sample");
+	check(sampling.nsamples == 1, "it is counted");
+	clear();
+	add_two();
+	opt.out.time = T_NONE;
+	sampling.period_now = 8;
+	r.have = PS_TIME;
+	record_handle(&r);
+	events[1].period = 30;
+	record_handle(&r);
+	events[1].freq = true;
+	record_handle(&r);
+	r.have |= PS_PERIOD;
+	r.period = 77;
+	record_handle(&r);
+	check_str(lines(), "1 period 8 comm at +0 chain 0 group 0 time -1\n"
+		  "1 period 30 comm at +0 chain 0 group 0 time -1\n"
+		  "1 period 8 comm at +0 chain 0 group 0 time -1\n"
+		  "1 period 77 comm at +0 chain 0 group 0 time -1\n",
+		  "its period: of all; of the event; not a frequency; of the sample");
+	clear();
+	add_two();
+	sampling.clock_offset = 3000000;
+	r.type = PR_LOST;
+	r.lost = 4;
+	r.have = PS_TIME;
+	opt.out.time = T_EPOCH;
+	record_handle(&r);
+	check_str(lines(), "0 period 0  at +0 chain 0 group 0 time 3005\n", "a loss is a record");
+	check(sampling.nsamples == 0, "but no sample");
+	r.type = PR_COMM;
+	r.lost = 0;
+	record_handle(&r);
+	r = tick;
+	r.id = 999;
+	record_handle(&r);
+	check_str(lines(), "0 period 0  at +0 chain 0 group 0 time 3005\n"
+		  "0 period 0  at +0 chain 0 group 0 time 3005\n",
+		  "other records are not shown; of an unknown event little is known");
+	clear();
+	add_two();
+	opt.count = 2;
+	for (int i = 0; i < 3; i++)
+		record_handle(&tick);
+	check(sampling.nsamples == 2, "COUNT");
+	clear();
+	add_two();
+	fake.show_fails = true;
+	record_handle(&tick);
+	record_handle(&tick);
+	check(sampling.sample_failed && sampling.nsamples == 1, "nothing is shown after an error");
+}
+
+static void t_chains(void)
+{
+	const u64 chain[] = { (u64)-128, 0x20, 0x20, (u64)-512, 0x10, 0x30 };
+	struct prec r = tick;
+
+	clear();
+	add_two();
+	r.chain = str_of((const char *)chain, sizeof(chain));
+	record_handle(&r);
+	check_str(lines(), "1 period 0 comm at main+19 chain 3 group 0 time 5\n"
+		  " call 1\n main 2\n  2\n", "callers: all but the first, each in its mode");
+	shown.n = 0;
+	r = (struct prec){ .type = PR_LOST, .lost = 1 };
+	record_handle(&r);
+	check_str(lines(), "0 period 0  at +0 chain 0 group 0 time -1\n", "a loss after it has none");
+}
+
+static void t_hidden(void)
+{
+	const u64 chain[] = { (u64)-128, 0x20, 0x20, (u64)-512, 0x10, 0x30 };
+	struct prec r = tick;
+
+	clear();
+	add_two();
+	r.chain = str_of((const char *)chain, sizeof(chain));
+	r.mode = PM_USER;
+	fake.hidden = 1 << PM_KERNEL;
+	record_handle(&r);
+	check_str(lines(), "1 period 0 comm at main+19 chain 2 group 0 time 5\n main 2\n  2\n", "frames of the kernel are left out");
+	check(sampling.nhidden == 0, "the sample itself is shown");
+	r.mode = PM_KERNEL;
+	shown.n = 0;
+	record_handle(&r);
+	check_str(lines(), "1 period 0 comm at +0 chain 2 group 0 time 5\n main 2\n  2\n", "a sample of the kernel has no symbol");
+	shown.n = 0;
+	r.have |= PS_RAW;
+	record_handle(&r);
+	check_str(lines(), "1 period 0 comm at +0 chain 2 group 0 time 5\n main 2\n  2\n", "nor fields of a tracepoint");
+	shown.n = 0;
+	r.mode = PM_USER;
+	record_handle(&r);
+	check_str(lines(), "1 period 0 comm at main+19 chain 2 group 0 fields time 5\n main 2\n  2\n", "which others have");
+	r.have &= ~(u64)PS_RAW;
+	sampling.nhidden = 1;
+	fake.hidden = UINT32_MAX;
+	shown.n = 0;
+	record_handle(&r);
+	check_str(lines(), "1 period 0 comm at +0 chain 0 group 0 time 5\n", "nor does one of another user's task");
+	check(sampling.nhidden == 2, "samples without an address are counted");
+	opt.count = 3;
+	record_handle(&r);
+	check(sampling.nhidden == 2, "only if they are shown");
+}
+
+static void t_groups(void)
+{
+	/* number, then value and id of each */
+	const u64 first[] = { 3, 100, 71, 10, 72, 5, 999 }, second[] = { 2, 150, 71, 30, 72 };
+	struct prec r = tick;
+
+	for (int reset = 0; reset < 2; reset++) {
+		clear();
+		add_two();
+		opt.out.time = T_NONE;
+		fake.format.read_format = PF_GROUP | PF_ID;
+		opt.reset_on_overflow = reset;
+		r.values = str_of((const char *)first, sizeof(first));
+		record_handle(&r);
+		r.values = str_of((const char *)second, sizeof(second));
+		record_handle(&r);
+		check_str(lines(), reset ?
+			  "1 period 0 comm at main+19 chain 0 group 2 time -1\n 1=100\n 2=10\n"
+			  "1 period 0 comm at main+19 chain 0 group 2 time -1\n 1=50\n 2=20\n" :
+			  "1 period 0 comm at main+19 chain 0 group 2 time -1\n 1=100\n 2=10\n"
+			  "1 period 0 comm at main+19 chain 0 group 2 time -1\n 1=150\n 2=30\n",
+			  "%s", reset ? "--reset-on-overflow: the increase of each count" :
+			  "counts of the group; unknown ones are left out");
+	}
+}
+
+static void t_losses(void)
+{
+	clear();
+	add_two();
+	opt.out.time = T_NONE;
+	rings_lost = 3;
+	losses_report(3);
+	check(shown.n == 0, "all losses are known");
+	losses_report(8);
+	check_str(lines(), "lost 5\n0 period 0  at +0 chain 0 group 0 time -1\n",
+		  "a loss that no record has reported");
+	losses_report(2);
+	check(rings_lost == 8, "no loss is taken back");
+	clear();
+	clock_now = 5000000000;
+	drain(false);
+	check(fake.until == 4999000000, "records of the last millisecond wait");
+	check(sampling.clock_offset == 2000000000, "the clock of -t");
+	drain(true);
+	check(fake.until == 5000000000, "at the end, none does");
+	opt.out.time = T_MONO;
+	drain(true);
+	check(sampling.clock_offset == 0, "-t mono");
+	fake.flush_fails = true;
+	drain(true);
+	check(sampling.sample_failed, "a write that fails");
+}
+
+static void t_again(void)
+{
+	struct measure m = { 0 };
+
+	for (int period = 0; period < 2; period++) {
+		clear();
+		add_two();
+		nrows.events = 1;
+		opt.profile = 1 << PROF_SYMBOL | 1 << PROF_IP;
+		profile_begin(opt.profile);
+		fake.format.sample_type = PS_IP | PS_TID | PS_TIME | (period ? PS_PERIOD : 0);
+		repeats_begin();
+		repeats_forget();
+		fake.ticks = 1;
+		fake.adds_per_drain = 10;
+		fake.time_step = 1000;
+		sampling.period_now = 7;
+		sample_loop(&m);
+		check_u64(sampling.nsamples, 20, "samples that come again are counted");
+		check(fake.decoded <= (period ? 2 : 20), "%u of them are decoded", fake.decoded);
+	}
+	clear();
+	sampling.time_word = 3;
+	check(!sample_again(str_of((const char *)tick_words, 8)) && sample_word(tick_raw(9, 7), 4) == 7 &&
+	      sample_word(str_of((const char *)tick_words, 32), 4) == 0, "a sample without a time");
+	for (int i = 0; i < 4; i++) {
+		clear();
+		add_two();
+		format(i == 1 ? "line" : i == 2 ? "folded" : "csv");
+		opt.profile = i == 2 ? 1 << PROF_STACK : 0;
+		fake.format.sample_type = PS_IP | PS_TID | PS_TIME | (i == 3 ? PS_READ : 0);
+		format_asked = 9;
+		repeats_begin();
+		check(format_asked == 0, "the format of all events");
+		check(!sampling.reader.again == (i == 1 || i == 3), "%s", i == 0 ? "CSV is stateless" :
+		      i == 1 ? "lines depend on the lines before" : i == 2 ? "folded stacks are sums" :
+		      "samples with counts are never equal");
+	}
+}
+
+static void t_perfdata(void)
+{
+	struct measure m = { 0 };
+	static char file[4096];
+
+	clear();
+	add_two();
+	format("perfdata");
+	sampling.pdata = (struct perfdata){ .b = BUF(file), .write = pdata_write };
+	sampling.reader = (struct ring_reader){ .format = perf_format, .handle = pdata_handle,
+						.copy = pdata_copy };
+	fake.ticks = 3;
+	fake.adds_per_drain = 5;
+	opt.count = 12;
+	sample_loop(&m);
+	check(sampling.nsamples == 20 && shown.n == 0, "perf.data: COUNT ends it with a whole ring");
+	check(memcmp(file, "samples", 7) == 0, "records are copied");
+	for (int copied = 0; copied < 2; copied++) {
+		struct prec comm = { .type = PR_COMM, .time = 6000, .name = LIT("name") };
+		u64 time;
+
+		clear();
+		sampling.pdata = (struct perfdata){ .b = BUF(file), .write = pdata_write,
+						    .format = { .sample_type = PS_TIME, .id_all = true } };
+		sampling.reader.first = copied ? 4000 : 0;
+		pdata_found(&comm);
+		memcpy(&time, file + 24, 8);
+		check_u64(time, copied ? 4000 : 6000, copied ? "a task is known before all records that are copied" :
+			  "a task is known when its first sample is written");
+	}
+	for (int old = 0; old < 2; old++) {
+		static const struct prec kinds[] = {
+			{ .type = PR_MMAP2, .misc = PM_USER | PM_BUILD_ID, .mode = PM_USER, .prot = 5, .name = STR("a"),
+			  .build_id = STR("id") },
+			{ .type = PR_MMAP2, .misc = PM_KERNEL | PM_BUILD_ID, .mode = PM_KERNEL, .name = STR("b"),
+			  .build_id = STR("id") },
+			{ .type = PR_MMAP2, .misc = PM_USER, .mode = PM_USER, .prot = 3, .name = STR("data") },
+			{ .type = PR_MMAP, .misc = PM_USER, .mode = PM_USER, .name = STR("one") },
+		};
+		u32 types[LEN(kinds)];
+		u16 misc[LEN(kinds)];
+
+		clear();
+		perf_opened.build_ids = !old;
+		for (size_t i = 0; i < LEN(kinds); i++) {
+			sampling.pdata = (struct perfdata){ .b = BUF(file), .write = pdata_write };
+			pdata_file(&kinds[i]);
+			pdata_map(&kinds[i]);
+			memcpy(&types[i], file, 4);
+			memcpy(&misc[i], file + 4, 2);
+		}
+		check_str(str_of(steps.p, steps.n), old ? "a " : "", old ? "before Linux 5.12 the build IDs of code are read" :
+			    "the kernel writes build IDs");
+		check(types[0] == PR_MMAP2 && types[1] == (old ? PR_MMAP : PR_MMAP2) && types[2] == PR_MMAP2 &&
+		      types[3] == PR_MMAP && misc[0] == (old ? PM_USER : PM_USER | PM_BUILD_ID) &&
+		      misc[1] == (old ? PM_KERNEL : PM_KERNEL | PM_BUILD_ID) && misc[2] == PM_USER, "%s",
+		      old ? "then records have none" : "records of tasks that are found have them, too");
+	}
+	clear();
+	check(read_interval(&opt.target) == 1000000000, "a file of records is read later");
+	for (int kind = 0; kind < 3; kind++) {
+		clear();
+		is_regular_file = 0;
+		format(kind == 2 ? "json" : "perfdata");
+		opt.target.all = kind == 1;
+		opt.profile = 0;
+		check(sample_fields(&opt.target) == (PS_IP | PS_TID | PS_TIME | (kind ? PS_CPU : 0u) |
+						     (kind == 2 ? PS_ADDR : 0u)) &&
+		      read_interval(&opt.target) == (kind == 2 ? 100000000 : kind ? 1000000000 : 0),
+		      "%s", kind == 2 ? "records are printed each 0.1 s" :
+		      kind ? "perf.data of all tasks: each second, for the maps of new ones" :
+		      "perf.data of known tasks: no timer, 40 bytes a sample");
+		opt.count = 1;
+		check(read_interval(&opt.target) == 100000000, "with COUNT each 0.1 s");
+		opt.count = 0;
+		opt.profile = 1;
+		check(kind < 2 || read_interval(&opt.target) == 1000000000, "sums: each second");
+	}
+}
+
+static void t_first(void)
+{
+	struct measure m = { 0 };
+
+	clear();
+	opt.profile = 1;
+	set_intervals(&m);
+	check(m.interval == 1000000000 && m.first == 100000000,
+	      "the first reading comes after 0.1 s: tasks that end soon are named");
+	opt.profile = 0;
+	format("perfdata");
+	set_intervals(&m);
+	check(!m.interval && !m.first, "no timer for known tasks, not even a first one");
+}
+
+static void t_live(void)
+{
+	static char name[] = "true";
+	struct measure m = { 0 };
+
+	clear();
+	format("line");
+	opt.live = true;
+	check(!live_conflict() && sample_options(&opt.target) == -1 && opt.profile == 1 << PROF_SYMBOL,
+	      "--live is --summary=symbol on a screen");
+	opt.command = (char *[]){ name, NULL };
+	check(sample_options(&opt.target) == EX_USAGE && is_said("--live excludes a command, -o and -O"), "with a command");
+	opt.command = NULL;
+	fake.dumb = true;
+	check(sample_options(&opt.target) == EX_USAGE && is_said("--live requires a terminal"), "without a terminal");
+	add_events(str_z("e"), 0);
+	profile_begin(opt.profile);
+	frames = 0;
+	check(live_begin(&m) && frames == 1 && out.n == 0 && terminal.keeps_stops, "the first frame");
+	sampling.nsamples++;
+	check(live_update(&m) && frames == 2, "a frame each second");
+	m.woken = true;
+	check(live_update(&m) && frames == 2, "none for a ring that was read sooner");
+	terminal.resized = terminal.resumed = 1;
+	check(live_update(&m) && !terminal.resized && !terminal.resumed && !terminal.screen.known, "all is drawn after ^Z or a new size");
+	m.woken = false;
+	m.typed = true;
+	typed = "x\f";
+	sampling.nsamples++;
+	check(live_update(&m) && frames == 3, "other keys");
+	typed = NULL;
+	check(live_update(&m), "no key after all");
+	typed = "";
+	check(!live_update(&m), "the terminal is closed");
+	typed = "q";
+	check(!live_update(&m), "q ends it");
+	m.typed = false;
+	stopped = 1;
+	check(!live_update(&m), "so does a signal");
+	stopped = 0;
+	fake.screen_fails = true;
+	check(!live_update(&m), "so does a terminal that cannot be written to");
+	clear();
+}
+
+static void t_unwind(void)
+{
+	clear();
+	check(!unwind_conflict(), "callers by frame pointers");
+	for (opt.call_graph = UNWIND_DWARF; opt.call_graph < UNWINDS; opt.call_graph++) {
+		bool lbr = opt.call_graph == UNWIND_LBR;
+
+		check(sample_options(&opt.target) == EX_USAGE &&
+		      is_said(lbr ? "--call-graph lbr is not supported: " : "--call-graph dwarf is not supported: "),
+		      "why --call-graph %s is not supported", lbr ? "lbr" : "dwarf");
+	}
+	opt.call_graph = UNWIND_FP;
+}
+
+static void t_loop(void)
+{
+	struct measure m = { 0 };
+
+	clear();
+	add_two();
+	fake.ticks = 5;
+	sample_loop(&m);
+	check(fake.drains == 6, "the rings are read after each wait and at the end");
+	clear();
+	add_two();
+	fake.ticks = 9;
+	fake.adds_per_drain = 2;
+	opt.count = 4;
+	sample_loop(&m);
+	check(fake.drains == 3 && sampling.nsamples == 4, "COUNT ends it");
+	for (int command = 0; command < 2; command++) {
+		static char word[] = "true", *words[] = { word, NULL };
+
+		clear();
+		add_two();
+		fake.ticks = 9;
+		fake.adds_per_drain = 1;
+		fake.lost_per_drain = 1;
+		m = (struct measure){ .limit = 4, .argv = command ? words : NULL };
+		sample_loop(&m);
+		check(fake.drains == (command ? 10 : 3), "a limit on samples, %s",
+		      command ? "ends the command, which is waited for" : "lost ones count");
+	}
+	clear();
+	add_two();
+	m = (struct measure){ 0 };
+	fake.ticks = 9;
+	fake.adds_per_drain = 1;
+	fake.show_fails = true;
+	sample_loop(&m);
+	check(fake.drains == 2 && sampling.sample_failed, "an error ends it");
+	clear();
+	add_two();
+	m = (struct measure){ 0 };
+	fake.ticks = 3;
+	fake.woken_at = 1;
+	sample_loop(&m);
+	check(fake.drains == 4 && fake.whole == 2, "a ring that is nearly full is read whole");
+	clear();
+	add_two();
+	m = (struct measure){ 0 };
+	fake.lost = 6;
+	sample_loop(&m);
+	check(rings_lost == 6 && shown.n > 0, "losses at the end");
+}
+
+/* --- profiles --------------------------------------------------------------------------------- */
+
+static void profile_run(const char *name, u8 sums, u64 top)
+{
+	struct prec r = tick;
+
+	clear();
+	format(name);
+	opt.profile = sums;
+	opt.top = top;
+	profile_begin(ALL_SUMS | 1 << PROF_STACK);
+	add_two();
+	record_handle(&r);
+	r.ip = 0x20;
+	r.have |= PS_PERIOD;
+	r.period = 5;
+	record_handle(&r);
+	print_profile();
+}
+
+static void t_profile(void)
+{
+	static const u64 chain[] = { 0x10, 0x20 };
+	struct prec r = tick;
+
+	profile_run("json", 1 << PROF_SYMBOL, 0);
+	check_str(lines(), "call\nmain\n", "the largest period first; an unknown period is 1");
+	check(profile_sums.samples[PROF_SYMBOL] == 2 && profile_sums.period[PROF_SYMBOL] == 6 &&
+	      profile_sums.samples[PROF_COMM] == 0, "only what is summed is shown");
+	profile_run("json", 1 << PROF_SYMBOL | 1 << PROF_COMM, 1);
+	check_str(lines(), "comm\ncall\n", "--top, in each table");
+	fake.show_fails = true;
+	check(!print_profile(), "an error");
+	profile_run("json", 1 << PROF_IP, 0);
+	check(profile_sums.samples[PROF_IP] > 0 && shown.n > 0, "addresses");
+	clear();
+	add_two();
+	format("folded");
+	opt.profile = 1 << PROF_STACK;
+	r.chain = str_of((const char *)chain, sizeof(chain));
+	record_handle(&r);
+	fake.flush_fails = true;
+	check(!print_profile(), "folded: a write that fails");
+	for (size_t i = 0; i < profile_sort(PROF_STACK); i++)
+		put_str(&shown, profile_row(PROF_STACK, i)->name);
+	check_str(lines(), "comm;call;main", "folded stacks: the caller first");
+}
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+static void t_refused(void)
+{
+	clear();
+	add_two();
+	check(say_events() && is_said(NULL), "all events are open");
+	counts[2].fd = -1;
+	counts[2].state = CS_DENIED;
+	check(say_events() && is_said("b: denied"), "one is denied");
+	counts[1].event = 2;
+	say_events();
+	check(is_said("b: partly "), "on one of two CPUs");
+	counts[2].state = CS_OFFLINE;
+	say_events();
+	check(is_said("b on CPU 2: partly "), "an offline CPU is named");
+	counts[1].fd = -1;
+	for (int i = 1; i <= 2; i++) {
+		counts[i].state = CS_DENIED;
+		counts[3 - i].state = CS_PINNED;
+		said.n = 0;
+		say_events();
+		check(is_said("b: denied"), "the reason that explains most, at place %d", i);
+	}
+	counts[1].fd = 5;
+	counts[2].state = CS_GONE;
+	say_events();
+	check(str_find(str_of(said.p, said.n), LIT("b:")) == false, "a task that ended is no error");
+	said.n = 0;
+	counts[1].fd = -1;
+	counts[1].state = CS_GONE;
+	check(!say_events() && is_said("b: "), "unless all have");
+	counts[1].state = CS_REFUSED;
+	say_events();
+	check(is_said("b: not supported: the kernel refuses these settings; try gpustat stat\n"),
+	      "settings that the kernel refuses");
+	opt.target.freq = 5000;
+	fake.rate = "4000";
+	say_events();
+	check(is_said("--freq exceeds kernel.perf_event_max_sample_rate: 4000\n"), "a high rate");
+	fake.rate = "5000";
+	check(!say_rate(), "the highest rate");
+	fake.rate = "x";
+	check(!say_rate(), "an unknown one");
+}
+
+static void t_end(void)
+{
+	struct measure m = { 0 };
+
+	clear();
+	say_sample_end();
+	check(is_said(NULL), "no message");
+	rings_lost = 2;
+	rings_corrupt = 3;
+	symbols.remote = 4;
+	symbols.dropped = 5;
+	profile_sums.dropped = 6;
+	symbols.hidden = perf_opened.user_only = true;
+	say_sample_end();
+	check_str(str_of(said.p, said.n), "user only\n2 samples were lost: the rings were full; "
+		  "--mmap-pages makes them larger\n3 records were invalid\n"
+		  "4 files on FUSE or network mounts were not read for symbols; run gpustat in that "
+		  "mount\n11 names or rows did not fit\n", "messages");
+	said.n = 0;
+	opt.verbose = true;
+	say_sample_end();
+	check(is_said("kernel.kptr_restrict"), "-v: why there are no symbols");
+	clear();
+	check(sample_finish(&m, true) == EX_OK && fake.finished == 1, "the end");
+	check(sample_finish(&m, false) == EX_DENIED, "no event could be opened");
+	sampling.sample_failed = true;
+	check(sample_finish(&m, true) == EX_FAIL, "an error before");
+	clear();
+	fake.finish_fails = true;
+	check(sample_finish(&m, true) == EX_FAIL, "a write that fails");
+	clear();
+	m.failure = -ENOENT;
+	check(sample_finish(&m, true) == 127 && fake.finished == 0, "no command: the file stays");
+}
+
+static void t_patch(void)
+{
+	clear();
+	fake.pwrites[0] = 2;
+	fake.pwrites[1] = -EINTR;
+	fake.pwrites[2] = 3;
+	check(pdata_patch(4, "abcdefgh", 8) == 0 && memcmp(patched + 4, "abcdefgh", 8) == 0,
+	      "a header in pieces");
+	clear();
+	fake.pwrites[0] = 1000; /* 0 bytes */
+	check(pdata_patch(4, "ab", 2) == -EIO, "a file that takes no bytes");
+	clear();
+	fake.pwrites[0] = -ENOSPC;
+	check(pdata_patch(4, "ab", 2) == -ENOSPC, "a full disk");
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static void t_command(void)
+{
+	clear();
+	check(cmd_sample() == EX_DENIED && nrows.events == 1 && text_eq(events[1].name, LIT("cpu-clock")),
+	      "the default event; it cannot be opened");
+	check(fake.confined == 9 && fake.preloads == 1 && fake.restricted == 9 &&
+	      fake.kept == (MAY_READ | MAY_PTRACE | MAY_SYMBOLS), "rights, and the kernel's symbols");
+	check_str(str_of(steps.p, steps.n), "sink catch dropped close ", "its steps");
+	clear();
+	opt.events[opt.nevents++] = LIT("e");
+	cmd_sample();
+	check(nrows.events == 1 && text_eq(events[1].name, LIT("e")), "-e instead of it");
+	for (u32 cpus = 0; cpus < 3; cpus++) {
+		clear();
+		opt.target.has_cpus = true;
+		fake.cpus = cpus;
+		cmd_sample();
+		check(nrows.events == (cpus > 1 ? 2 : 1) && events_shown() == 1 &&
+		      (cpus < 2 || (text_eq(events[2].name, LIT("dummy")) && events[2].hidden && events[2].elsewhere)),
+		      "--cpu 0 of %u: names and maps of the other CPUs", cpus);
+		opt.target.has_cpus = false;
+	}
+	clear();
+	opt.windowed = true;
+	opt.window = 88;
+	cmd_sample();
+	check(fake.ended == 88, "-w is a timeout");
+	clear();
+	opt.windowed = true;
+	opt.window = 88;
+	opt.timeout = 99;
+	cmd_sample();
+	check(fake.ended == 99, "--timeout goes first");
+	clear();
+	opt.target.user_only = true;
+	cmd_sample();
+	check(fake.preloads == 0, "no kernel code: no symbols of it");
+	clear();
+	fake.no_events = true;
+	check(cmd_sample() == EX_USAGE && steps.n == 0, "an unknown event");
+	clear();
+	fake.no_roots = true;
+	check(cmd_sample() == EX_FAIL && steps.n == 0, "no /proc");
+	clear();
+	opt.top = 1;
+	check(cmd_sample() == EX_USAGE, "options that are wrong");
+	clear();
+	fake.start = fake.rings = -ENOMEM;
+	check(cmd_sample() == EX_FAIL && is_said("cannot map a ring: ENOMEM; use a smaller"), "no ring");
+	clear();
+	fake.start = -EIO;
+	check(cmd_sample() == EX_FAIL && is_said("cannot start a process: EIO\n"), "no process");
+	clear();
+	format("perfdata");
+	opt.output = "f";
+	is_regular_file = 0;
+	check(cmd_sample() == EX_USAGE && is_said("-o perfdata requires a regular file"),
+	      "perf.data into a pipe");
+}
+
+int main(void)
+{
+	t_fields();
+	t_timing();
+	t_options();
+	t_defaults();
+	t_events();
+	t_periods_default();
+	t_pages();
+	t_periods();
+	t_records();
+	t_chains();
+	t_hidden();
+	t_groups();
+	t_losses();
+	t_loop();
+	t_first();
+	t_unwind();
+	t_live();
+	t_perfdata();
+	t_profile();
+	t_again();
+	t_refused();
+	t_end();
+	t_patch();
+	t_command();
+	return unit_end();
+}

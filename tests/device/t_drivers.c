@@ -1,0 +1,94 @@
+/* t_drivers.c - unit test of sources/device/drivers.c: which row a driver's name finds, and the list of
+ * names in any room. SPDX-License-Identifier: MIT */
+#include "../../sources/device/drivers.c"
+
+#include "tests/unit.h"
+
+static const struct row {
+	const char *name, *engines; /* engines: how the reason begins; NULL: the driver reports them */
+	bool quiet, crashes;
+	u8 zero;
+} rows[] = {
+	{ "amdgpu", NULL, true, false, 0 },
+	{ "i915", NULL, true, false, 0 },
+	{ "xe", NULL, false, false, 0 },
+	{ "msm", NULL, true, false, Z_ALL },
+	{ "msm_dpu", NULL, true, false, Z_ALL },
+	{ "etnaviv", "the driver counts no engine time", true, false, Z_RESIDENT | Z_ACTIVE },
+	{ "amdxdna_accel_driver", "the driver counts no engine time", true, false, Z_ALL },
+	{ "pvrsrvkm", CRASHES, false, true, 0 },
+	{ "pvrsrvkm_1_15", CRASHES, false, true, 0 },
+	{ "nvidia", NVIDIA, false, false, 0 },
+	{ "galcore", NO_CLIENTS "; its file", false, false, 0 },
+	{ "nouveau", NO_STATS, false, false, 0 },
+	{ "virtio_gpu", NO_STATS, false, false, 0 },
+	{ "simple-framebuffer", NO_STATS, false, false, 0 },
+	{ "starfive", NO_STATS, false, false, 0 },
+	{ "kgsl", NO_CLIENTS, false, false, 0 },
+	{ "neuron", NO_CLIENTS, false, false, 0 },
+	/* no row: the standard applies */
+	{ "", NULL, false, false, 0 },
+	{ "amdgp", NULL, false, false, 0 },
+	{ "amdgpus", NULL, false, false, 0 },
+	{ "I915", NULL, false, false, 0 },
+	{ "xen", NULL, false, false, 0 },
+	{ "ms", NULL, false, false, 0 },
+	{ "nouveau radeon", NULL, false, false, 0 },
+};
+
+static void t_find(const struct row *row)
+{
+	const struct driver *d = driver_find(edge_str(row->name, strlen(row->name)));
+
+	check(d->quiet == row->quiet && d->crashes == row->crashes, "'%s': quiet, crashes",
+	      row->name);
+	check_u64(d->zero, row->zero, "'%s': keys that mean 0", row->name);
+	if (row->engines)
+		check(d->engines && strncmp(d->engines, row->engines, strlen(row->engines)) == 0,
+		      "'%s': %s", row->name, row->engines);
+	else
+		check(!d->engines && !d->memory, "'%s' reports all", row->name);
+}
+
+/* Returns whether a list has only whole names of another one, in the same order. */
+static bool names_are_of(struct str part, struct str whole)
+{
+	struct str name, other;
+
+	while (str_word(&part, &name)) {
+		do
+			if (!str_word(&whole, &other))
+				return false;
+		while (!str_eq(name, other));
+	}
+	return true;
+}
+
+static void t_list(void)
+{
+	char whole[1024], part[1024];
+	struct buf all = BUF(whole);
+	size_t wrong = 0;
+
+	put_drivers(&all);
+	check(!all.full && all.n > 100 && all.n < sizeof(whole), "the whole list has room");
+	check(str_find(str_of(whole, all.n), LIT(" amdgpu i915 msm* ")), "it begins with the table");
+	check_str(str_of(whole + all.n - 13, 13), " hailo neuron",
+		  "it ends with drivers without clients");
+	for (size_t cap = 0; cap <= all.n; cap++) {
+		struct buf b = buf_on(part, cap);
+
+		put_drivers(&b);
+		wrong += b.full || !names_are_of(str_of(part, b.n), str_of(whole, all.n)) ||
+			 (cap == all.n) != (b.n == all.n);
+	}
+	check_u64(wrong, 0, "with less room it has fewer names, and no part of one");
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < LEN(rows); i++)
+		t_find(&rows[i]);
+	t_list();
+	return unit_end();
+}

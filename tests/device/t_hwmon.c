@@ -1,0 +1,199 @@
+/* t_hwmon.c - channels of hwmon chips: their names, files and values.
+ * SPDX-License-Identifier: MIT */
+#include "../../sources/device/hwmon.c"
+#include "folder.h"
+
+#define S(lit) ((struct str)STR(lit))
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static const struct {
+	const char *name, *prefix, *unit, *raw_unit;
+	u8 point, rule;
+} wants[] = {
+	{ "temp1", "temp", "C", "mC", 3, R_LEVEL },
+	{ "temp0", "temp", "C", "mC", 3, R_LEVEL },
+	{ "temp12", "temp", "C", "mC", 3, R_LEVEL },
+	{ "in0", "in", "V", "mV", 3, R_LEVEL },
+	{ "power1", "power", "W", "uW", 6, R_LEVEL },
+	{ "energy2", "energy", "J", "uJ", 6, R_COUNT },
+	{ "fan1", "fan", "rpm", "rpm", 0, R_LEVEL },
+	{ "curr1", "curr", "A", "mA", 3, R_LEVEL },
+	{ "freq1", "freq", "Hz", "Hz", 0, R_LEVEL },
+	{ "humidity1", "humidity", "%", "1/1000 %", 3, R_LEVEL },
+	{ "temp18446744073709551615", "temp", "C", "mC", 3, R_LEVEL },
+};
+
+static void t_names(void)
+{
+	static const char *const none[] = {
+		"", "1", "temp", "temp1_input", "temp1 ", "temp 1", "temp-1", "temp+1", "temp1x",
+		"Temp1", "pwm1", "intrusion0", "temptemp1", "temp18446744073709551616", "in",
+	};
+
+	for (size_t i = 0; i < LEN(wants); i++) {
+		const struct channel *c = channel_find(str_z(wants[i].name));
+
+		check(c && strcmp(c->prefix, wants[i].prefix) == 0 &&
+		      strcmp(c->unit, wants[i].unit) == 0 &&
+		      strcmp(c->raw_unit, wants[i].raw_unit) == 0 &&
+		      c->point == wants[i].point && c->rule == wants[i].rule && *c->what,
+		      "%s is a channel in %s", wants[i].name, wants[i].unit);
+	}
+	for (size_t i = 0; i < LEN(none); i++)
+		check(!channel_find(edge_str(none[i], strlen(none[i]))), "'%s' is not a channel",
+		      none[i]);
+}
+
+static void t_paths(void)
+{
+	char name[600];
+
+	check_str(str_z(hwmon_path("hwmon3", S("temp1"), "_label")),
+		  "class/hwmon/hwmon3/temp1_label", "the path of a channel's label");
+	check_str(str_z(hwmon_path("hwmon0", (struct str){ 0 }, "name")), "class/hwmon/hwmon0/name",
+		  "the path of the chip's own file");
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	check(strlen(hwmon_path(name, S("temp1"), "_input")) < 512,
+	      "the name of a folder that is too long does not exceed the buffer");
+	check(strlen(hwmon_path("hwmon3", str_z(name), "_input")) < 512,
+	      "the name of a channel that is too long does not exceed the buffer");
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static const char *chip_file(const char *leaf)
+{
+	return in_folder("sys/class/hwmon/hwmon0/%s", leaf);
+}
+
+/* Returns whether the channel opens, and has this value. */
+static bool has_value(const char *name, u64 want)
+{
+	int fd = channel_open("hwmon0", str_z(name));
+	u64 v = want + 1;
+	bool ok = fd >= 0 && channel_read(fd, -1, &v) && v == want;
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static void t_open(void)
+{
+	put(chip_file("temp1_input"), "41000\n");
+	put(chip_file("power1_input"), "1\n");
+	put(chip_file("power1_average"), "2\n");
+	put(chip_file("power2_average"), "3\n");
+	put(chip_file("power3_cap"), "4\n");
+	check(has_value("temp1", 41000), "a channel with _input");
+	check(has_value("power1", 1), "_input is preferred to _average");
+	check(has_value("power2", 3), "a channel with _average only");
+	check(channel_open("hwmon0", S("power3")) == -ENOENT, "a limit is not a channel's value");
+	check(channel_open("hwmon1", S("temp1")) == -ENOENT, "there is no such chip");
+	/* Opening a pipe that has no writer would block without O_NONBLOCK. */
+	check(mkfifo(chip_file("temp9_input"), 0644) == 0 && !has_value("temp9", 0),
+	      "a pipe does not block");
+	put(chip_file("power4_input"), "6\n");
+	put(chip_file("power4_average"), "7\n");
+	chmod(chip_file("power4_input"), 0);
+	rights_drop(true);
+	check(has_value("power4", 7), "a denied _input is replaced by _average");
+	rights_drop(false);
+	chmod(chip_file("power4_average"), 0);
+	rights_drop(true);
+	check(channel_open("hwmon0", S("power4")) == -EACCES, "both files of a channel are denied");
+	rights_drop(false);
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+#define ZEROS "0000000000000000000000000000000000000000000000000000000000000"
+
+static void t_values(void)
+{
+	static const struct {
+		const char *text;
+		bool ok;
+		i64 v;
+	} texts[] = {
+		{ "42000\n", true, 42000 }, { "-5000\n", true, -5000 }, { "0\n", true, 0 },
+		{ "-0\n", true, 0 }, { "007\n", true, 7 }, { "1\n2\n", true, 1 },
+		{ "9223372036854775807\n", true, INT64_MAX },
+		{ "-9223372036854775807\n", true, -INT64_MAX },
+		{ ZEROS "12\n", true, 12 }, /* 64 bytes */
+		{ ZEROS "123\n", false, 0 },
+		{ "9223372036854775808\n", false, 0 }, { "-9223372036854775808\n", false, 0 },
+		{ "18446744073709551615\n", false, 0 }, { "99999999999999999999\n", false, 0 },
+		{ "", false, 0 }, { "\n", false, 0 }, { "42000", false, 0 }, { "-\n", false, 0 },
+		{ "--5\n", false, 0 }, { "+5\n", false, 0 }, { " 5\n", false, 0 },
+		{ "5 \n", false, 0 }, { "12\r\n", false, 0 }, { "0x10\n", false, 0 },
+		{ "1.5\n", false, 0 }, { "N/A\n", false, 0 }, { "\n5\n", false, 0 },
+	};
+	int fd;
+
+	put(chip_file("in0_input"), "1\n");
+	fd = channel_open("hwmon0", S("in0"));
+	for (size_t i = 0; i < LEN(texts); i++) {
+		u64 v = 77;
+		bool ok;
+
+		put(chip_file("in0_input"), texts[i].text);
+		ok = channel_read(fd, -1, &v);
+		if (!check(ok == texts[i].ok && v == (ok ? (u64)texts[i].v : 77),
+			   "text %zu has %s value", i, texts[i].ok ? "its" : "no"))
+			note("%s: %d, %" PRId64, show(str_z(texts[i].text)), ok, (i64)v);
+	}
+	close(fd);
+	check(!channel_read(-1, -1, &(u64){ 0 }), "a channel that is not open has no value");
+}
+
+static void t_suspended(void)
+{
+	static const struct {
+		const char *text;
+		bool reads;
+	} states[] = {
+		{ "active\n", true }, { "suspended\n", false }, { "suspending\n", false },
+		{ "resuming\n", true }, { "unsupported\n", true }, { "error\n", true },
+		{ "", true }, { "suspend", false }, { "susp", true },
+	};
+	int fd, state;
+
+	put(chip_file("fan1_input"), "1200\n");
+	put(in_folder("state"), "active\n");
+	fd = channel_open("hwmon0", S("fan1"));
+	state = open(in_folder("state"), O_RDONLY);
+	for (size_t i = 0; i < LEN(states); i++) {
+		u64 v = 0;
+		u32 before;
+		bool ok;
+
+		put(in_folder("state"), states[i].text);
+		before = fileio.calls;
+		ok = channel_read(fd, state, &v);
+		check(ok == states[i].reads && v == (ok ? 1200 : 0),
+		      "state '%s': the channel is %s",
+		      show(str_z(states[i].text)), states[i].reads ? "read" : "not read");
+		if (states[i].text[0] && strchr(states[i].text, '\n'))
+			check_u64(fileio.calls - before, ok ? 2 : 1, "state '%s': system calls",
+				  show(str_z(states[i].text)));
+	}
+	check(channel_read(fd, -1, &(u64){ 0 }), "a device without a state is read");
+	close(fd);
+	close(state);
+}
+
+int main(void)
+{
+	folder_begin("t_hwmon");
+	root_set(&roots.sys, in_folder("sys"));
+	t_names();
+	t_paths();
+	t_open();
+	t_values();
+	t_suspended();
+	shell("rm -rf $D");
+	return unit_end();
+}

@@ -1,0 +1,673 @@
+/* t_sysfs.c - values in sysfs files: each format with hostile contents, labels, what is read and
+ * when, denied files, and limits of tables. SPDX-License-Identifier: MIT */
+#include "folder.h"
+#include "sys.h"
+
+static int64_t fake_now(clockid_t clock);
+#define sys_now fake_now
+#include "../../sources/device/sysfs.c"
+
+#define PCI "devices/pci0000:00/0000:03:00.0"
+
+static const u64 none = 0xdeadbeefdeadbeef; /* no value in the tables below */
+
+static i64 stopped_at; /* ns; 0: the clock is not stopped */
+
+static int64_t fake_now(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return stopped_at ? stopped_at : (i64)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* --- machines --------------------------------------------------------------------------------- */
+
+static const char *in_sys(const char *dir, const char *leaf)
+{
+	return in_folder("sys/%s/%s", dir, leaf);
+}
+
+/* Forgets all devices, and makes an empty /sys. */
+static void reset(void)
+{
+	src_sysfs.rest();
+	for (u32 i = 1; i <= nrows.devices; i++) {
+		reg_clear(&devices[i].e);
+		devices[i].e.used = false;
+		sysdirs[i] = (struct sysdir){ .status = -1 };
+	}
+	nrows.devices = sysfs.nnodes = 0;
+	sensing.listing = false;
+	shell("rm -rf $D/sys");
+	root_set(&roots.sys, in_folder("sys"));
+}
+
+/* Adds the device of card0, with the power state `state`. */
+static void machine(const char *driver, const char *state)
+{
+	char text[128];
+
+	reset();
+	snprintf(text, sizeof(text), "DRIVER=%s\nPCI_SLOT_NAME=0000:03:00.0\n", driver);
+	put(in_sys(PCI, "uevent"), text);
+	put(in_sys(PCI, "power/runtime_status"), state);
+	put(in_sys("class/drm/card0", "dev"), "226:0\n");
+	put_link(in_sys("class/drm/card0", "device"), "../../../" PCI);
+}
+
+static void file_put(const char *leaf, const char *text)
+{
+	put(in_sys(PCI, leaf), text);
+}
+
+/* The value of the last reading; none: there is none. */
+static u64 get(u8 desc, const char *inst)
+{
+	u64 v;
+
+	for (struct counter *c = reg_first(&devices[1].e); c; c = reg_next(c))
+		if (c->desc == desc && str_is(inst_name(c->inst), inst))
+			return reg_get(&devices[1].e, desc, c->inst, &v) ? v : none;
+	return none;
+}
+
+/* --- formats ---------------------------------------------------------------------------------- */
+
+static const struct attr *attr_of(const char *leaf)
+{
+	for (size_t i = 0; i < LEN(attrs); i++)
+		if (strcmp(attrs[i].leaf, leaf) == 0)
+			return &attrs[i];
+	check(false, "%s is a file", leaf);
+	return &attrs[0];
+}
+
+#define TRANS_HEAD "     From  :   To\n           : 200000000 400000000   time(ms)\n"
+#define DPM "0: 300Mhz\n1: 2100Mhz *\n2: 2500Mhz\n"
+#define THIRTY "000000000000000000000000000000"
+
+static const struct text {
+	const char *leaf, *text;
+	u8 desc;
+	const char *inst;
+	u64 want;
+} texts[] = {
+	{ "mem_info_vram_used", "123\n", D_VRAM_USED, "x", 123 },
+	{ "mem_info_vram_used", "0\n", D_VRAM_USED, "x", 0 },
+	{ "mem_info_vram_used", " 12 \r\n", D_VRAM_USED, "x", 12 },
+	{ "mem_info_vram_used", THIRTY THIRTY "7\n", D_VRAM_USED, "x", 7 },
+	{ "mem_info_vram_used", "18446744073709551615\n", D_VRAM_USED, "x", UINT64_MAX },
+	{ "mem_info_vram_used", "18446744073709551616\n", D_VRAM_USED, "x", none },
+	{ "mem_info_vram_used", "-1\n", D_VRAM_USED, "x", none },
+	{ "mem_info_vram_used", "\n", D_VRAM_USED, "x", none },
+	{ "mem_info_vram_used", "", D_VRAM_USED, "x", none },
+	{ "mem_info_vram_used", "N/A\n", D_VRAM_USED, "x", none },
+	{ "mem_info_vram_used", "0x10\n", D_VRAM_USED, "x", none },
+	{ "gpu_busy_percent", "37\n", D_GPU_BUSY, "x", 37000 },
+	{ "gpu_busy_percent", "18446744073709551\n", D_GPU_BUSY,
+	  "x", UINT64_C(18446744073709551000) },
+	{ "gpu_busy_percent", "18446744073709552\n", D_GPU_BUSY, "x", none },
+	{ "temp*_input", "-5000\n", D_TEMP, "x", (u64)-5000 },
+	{ "temp*_input", "45000\n", D_TEMP, "x", 45000 },
+	{ "temp*_input", "45000", D_TEMP, "x", none },
+	{ "temp*_input", "45000\r\n", D_TEMP, "x", none },
+	{ "temp*_input", "0x2d\n", D_TEMP, "x", none },
+	{ "temp*_input", "9223372036854775808\n", D_TEMP, "x", none },
+	{ "power*_cap", "15000000\n", D_POWER_CAP, "x", 15000000 },
+	{ "power*_cap", "0\n", D_POWER_CAP, "x", none },
+	{ "current_link_width", "16\n", D_LINK_WIDTH, "x", 16 },
+	{ "current_link_width", "32\n", D_LINK_WIDTH, "x", 32 },
+	{ "current_link_width", "0\n", D_LINK_WIDTH, "x", none },
+	{ "current_link_width", "33\n", D_LINK_WIDTH, "x", none },
+	{ "max_link_width", "255\n", D_LINK_MAX_WIDTH, "x", none },
+	{ "current_link_speed", "8.0 GT/s PCIe\n", D_LINK_SPEED, "", 80 },
+	{ "current_link_speed", "2.5 GT/s\n", D_LINK_SPEED, "", 25 },
+	{ "current_link_speed", "Unknown\n", D_LINK_SPEED, "", none },
+	{ "current_link_speed", "99999999999999999999.0\n", D_LINK_SPEED, "", none },
+	{ "pp_dpm_sclk", DPM, D_FREQ_CUR, "x", 2100000000 },
+	{ "pp_dpm_sclk", DPM, D_FREQ_MAX, "x", UINT64_C(2500000000) },
+	{ "pp_dpm_sclk", "0: 300Mhz\n", D_FREQ_MAX, "x", none },
+	{ "pp_dpm_sclk", "0: 300Mhz *", D_FREQ_CUR, "x", none },
+	{ "pp_dpm_sclk", "0: -300Mhz *\n", D_FREQ_CUR, "x", none },
+	{ "pp_dpm_sclk", "0: 18446744073710Mhz *\n", D_FREQ_CUR, "x", none },
+	{ "pp_dpm_sclk", "0: 300Mhz *\r\n", D_FREQ_CUR, "x", 300000000 },
+	{ "rc6p_residency_ms", "70\n", D_IDLE_MS, "x", 100 }, /* 30 are there, see below */
+	{ "rc6p_residency_ms", "-70\n", D_IDLE_MS, "x", 30 },
+	{ "rc6p_residency_ms", "", D_IDLE_MS, "x", 30 },
+	{ "gpu_stats", "queue timestamp jobs runtime\nbin 5 2 900\nx 5 2 800\n", D_BUSY_NS,
+	  "bin", 900 },
+	{ "gpu_stats", "bin 5 2 900\nrender 5 2 800\n", D_BUSY_NS, "render", 800 },
+	{ "gpu_stats", "bin 5 2\nbin x 2 900\nbin 5 2 -9\n", D_BUSY_NS, "bin", none },
+	{ "trans_stat", TRANS_HEAD "*  200000000: 0 5 1000\n 400000000: 5 0 3000\nTotal : 10\n",
+	  D_FREQ_SPENT, "x", 1400000000 },
+	{ "trans_stat", TRANS_HEAD "*  200000000: 0 5 0\n", D_FREQ_SPENT, "x", none },
+	{ "trans_stat", "200000000: 9223372036853\n", D_FREQ_SPENT,
+	  "x", UINT64_C(1844674407370600000) },
+	{ "trans_stat", "200000000: 9223372036854\n", D_FREQ_SPENT, "x", none },
+	{ "trans_stat", "200000: 9223372036855\n", D_FREQ_SPENT, "x", none },
+	{ "trans_stat", "200000000: -5\n", D_FREQ_SPENT, "x", none },
+	{ "reasons", "none\n", D_THROTTLE, "none", 0 },
+	{ "reasons", "pl1 thermal,hot\n", D_THROTTLE, "none", 0 },
+	{ "reasons", "pl1 thermal,hot\n", D_THROTTLE, "pl1", 1 },
+	{ "reasons", "pl1 thermal,hot\n", D_THROTTLE, "thermal_hot", 1 },
+	{ "reasons", "", D_THROTTLE, "none", 0 },
+	{ "pstate", "07: core 900 MHz\nAC: core 324 MHz memory 648 MHz\n", D_FREQ_CUR,
+	  "core", 324000000 },
+	{ "pstate", "AC: core 324 MHz memory 648 MHz\n", D_FREQ_CUR, "memory", 648000000 },
+	{ "pstate", "07: core 900 MHz\n", D_FREQ_CUR, "core", none },
+	{ "pstate", "DC: core -3 MHz core 1048576 MHz\n", D_FREQ_CUR, "core", none },
+	{ "pstate", "AC: core 5 MHz", D_FREQ_CUR, "core", none },
+	{ "pstate", "AC: core 5\n", D_FREQ_CUR, "core", none },
+	{ "gpu_metrics", "", D_TEMP, "edge", none },
+	{ "gpu_metrics", "\x50\0\1\0", D_TEMP, "edge", none },
+};
+
+static void store(const struct attr *a, struct str text)
+{
+	struct sensor s = { .attr = a, .device = 1, .inst = "x" };
+
+	reg_clear(&devices[1].e);
+	reg_begin(&devices[1].e, 1000);
+	if (a->format == T_ADD)
+		sensor_put(&s, a->desc, str_z(s.inst), 30, 1000);
+	stores[a->format](&s, text, 1000);
+}
+
+static const struct attr *replayed;
+
+static bool store_any(struct str text)
+{
+	store(replayed, text);
+	return true;
+}
+
+static void t_formats(void)
+{
+	reset();
+	device_add();
+	for (size_t i = 0; i < LEN(texts); i++) {
+		const struct text *t = &texts[i];
+		const struct attr *a = attr_of(t->leaf);
+
+		store(a, edge_str(t->text, strlen(t->text)));
+		if (!check(get(t->desc, t->inst) == t->want, "%s: text %zu", t->leaf, i))
+			note("%s: %" PRId64 ", want %" PRId64, show(str_z(t->text)),
+			     (i64)get(t->desc, t->inst), (i64)t->want);
+		replayed = a;
+		if (!replay(str_z(t->text), store_any))
+			check(false, "%s: text %zu, changed", t->leaf, i);
+	}
+}
+
+/* 1 s at 200 MHz and 3 s at 400 MHz, all within the 4 s that the file counts. */
+static void t_mean_clock(void)
+{
+	const struct attr *a = attr_of("trans_stat");
+	struct sensor s = { .attr = a, .device = 1, .inst = "x" };
+	struct entity *e = &devices[1].e;
+	u64 d = 0, dt = 0;
+
+	store(a, str_z("200000000: 0 0 5000\n400000000: 0 0 7000\n"));
+	reg_begin(e, 2000);
+	stores[T_TRANS](&s, str_z("200000000: 0 0 6000\n400000000: 0 0 10000\n"), 2000);
+	check(reg_rate(e, D_FREQ_SPENT, reg_first(e)->inst, &d, &dt), "trans_stat: a mean clock");
+	check_u64(dt, UINT64_C(4000000000), "trans_stat: the time is that of the file, in ns");
+	check_u64(muldiv(d, 1000000000, dt), 350000000, "trans_stat: the mean clock, in Hz");
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static void t_labels(void)
+{
+	static const struct {
+		const char *leaf, *text;
+		u8 desc;
+		const char *inst;
+	} rows[] = {
+		{ "temp1_label", "edge\n", D_TEMP, "edge" },
+		{ "temp2_label", " a,b c\x7f\xc3\n", D_TEMP, "a_b_c__" },
+		{ "temp3_label", "\n", D_TEMP, "vram" },   /* the label of the ABI page */
+		{ "temp4_label", "", D_TEMP, "temp4" },
+		{ "temp10_label", "0123456789012345678901234567890123456789x\n", D_TEMP,
+		  "012345678901234567890123456789012345678" },
+		{ "energy1_input", "5\n", D_ENERGY, "card" },
+		{ "energy2_input", "5\n", D_ENERGY, "pkg" },
+		{ "energy3_input", "5\n", D_ENERGY, "energy3" },
+		{ "pwm1", "5\n", D_PWM, "pwm1" },
+	};
+
+	machine("xe", "active\n");
+	file_put("hwmon/hwmon7/name", "xe\n");
+	for (size_t i = 0; i < LEN(rows); i++) {
+		char b[64];
+
+		snprintf(b, sizeof(b), "hwmon/hwmon7/%s", rows[i].leaf);
+		file_put(b, rows[i].text);
+		snprintf(b, sizeof(b), "hwmon/hwmon7/temp%d_input", atoi(rows[i].leaf + 4));
+		if (strstr(rows[i].leaf, "_label"))
+			file_put(b, "5\n");
+	}
+	file_put("hwmon/hwmon7/pwm1_enable", "2\n");
+	file_put("tile0/gt1/freq0/throttle/reason_pl1", "1\n");
+	file_put("tile0/gt1/freq0/throttle/reason_status", "1\n");
+	file_put("tile0/gt1/freq0/cur_freq", "300\n");
+	src_sysfs.start();
+	for (size_t i = 0; i < LEN(rows); i++)
+		check_u64(get(rows[i].desc, rows[i].inst), 5, "%s: %s", rows[i].leaf, rows[i].inst);
+	check(get(D_THROTTLE, "pl1") == 1 && get(D_THROTTLE, "status") == none,
+	      "the status of throttling is not a reason");
+	check_u64(get(D_FREQ_CUR, "gt1"), 300000000, "the name of a folder");
+	check_u64(sysfs.nsensors, LEN(rows) + 2, "number of files that stay open");
+}
+
+static void t_nodes(void)
+{
+	static const struct {
+		const char *name;
+		i32 kind, number;
+	} rows[] = {
+		{ "card0", N_CARD, 0 }, { "renderD128", N_RENDER, 128 }, { "accel3", N_ACCEL, 3 },
+		{ "nvidia254", N_NVIDIA, 254 }, { "card2147483647", N_CARD, INT32_MAX },
+		{ "card2147483648", -1, 0 }, { "card", -1, 0 }, { "card-1", -1, 0 },
+		{ "card0-DP-1", -1, 0 }, { "version", -1, 0 }, { "", -1, 0 }, { "0", -1, 0 },
+		{ "renderD", -1, 0 }, { "Card0", -1, 0 }, { "card 0", -1, 0 },
+	};
+	unsigned maj = 0, min = 0;
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		u8 kind = 0;
+		i32 number = 0;
+		bool ok = parse_node(edge_str(rows[i].name, strlen(rows[i].name)), &kind, &number);
+
+		check(ok == (rows[i].kind >= 0) &&
+		      (!ok || (kind == rows[i].kind && number == rows[i].number)),
+		      "the node '%s'", rows[i].name);
+	}
+	machine("i915", "active\n");
+	put(in_sys("class/drm/card0", "dev"), "300:17\n");
+	src_sysfs.start();
+	check(sysfs_node(str_z("card0"), &maj, &min) && maj == 300 && min == 17 &&
+	      sysfs_device(300, 17) == 1, "the numbers of a node are those of its file dev");
+	check(sysfs_node(str_z("renderD129"), &maj, &min) && maj == MAJOR_DRM && min == 129 &&
+	      !sysfs_node(str_z("nvidia255"), &maj, &min),
+	      "the numbers of a node that is not listed");
+	check(sysfs_device_at_slot(str_z("0000:03:00.0")) == 1 &&
+	      sysfs_device_at_slot(str_z("0000:03:00.1")) == NONE, "the device at a PCI slot");
+	check(sysfs_device_by((struct str){ 0 }, str_z("i915")) == 1,
+	      "the only device of a driver");
+	check(sysfs_device(226, 5) == 2 && sysfs_device(226, 5) == 2 &&
+	      strcmp(devices[2].dev, "226:5") == 0, "an unlisted device is named after its number");
+}
+
+/* --- what is read, and when ------------------------------------------------------------------- */
+
+static void t_awake(void)
+{
+	static const struct {
+		const char *state;
+		bool awake;
+	} states[] = {
+		{ "active\n", true }, { "suspended\n", false }, { "suspending\n", false },
+		{ "unsupported\n", true }, { "error\n", true }, { "", true }, { "\n", true },
+		{ "active", true }, { "activeactiveactiveactive\n", false }, { "act\0ive\n",
+		  false },
+	};
+	u32 calls, few;
+
+	machine("amdgpu", "suspended\n");
+	file_put("mem_info_vram_used", "50\n");
+	file_put("gpu_busy_percent", "7\n");
+	src_sysfs.start();
+	check(get(D_VRAM_USED, "") == 50 && get(D_GPU_BUSY, "") == none && sysfs.nsensors == 1,
+	      "asleep: only files that cannot wake the device are opened");
+	for (size_t i = 0; i < LEN(states); i++) {
+		file_put("power/runtime_status", states[i].state);
+		src_sysfs.sample();
+		check(devices[1].awake == states[i].awake &&
+		      (get(D_GPU_BUSY, "") == 7000) == states[i].awake && get(D_VRAM_USED,
+		      "") == 50,
+		      "state %zu: the device is %s", i, states[i].awake ? "awake" : "asleep");
+	}
+	file_put("power/runtime_status", "active\n");
+	calls = fileio.calls;
+	src_sysfs.sample();
+	few = fileio.calls - calls;
+	check_u64(few, 3, "awake: one call for each file");
+	file_put("power/runtime_status", "suspended\n");
+	calls = fileio.calls;
+	src_sysfs.sample();
+	check_u64(fileio.calls - calls, few - 1, "asleep: one call less");
+}
+
+static void t_fixed(void)
+{
+	u32 calls;
+
+	machine("amdgpu", "active\n");
+	file_put("mem_info_vram_total", "x\n");
+	src_sysfs.start();
+	check_u64(get(D_VRAM_TOTAL, ""), none, "a constant without a valid number");
+	file_put("mem_info_vram_total", "800\n");
+	src_sysfs.sample();
+	check_u64(get(D_VRAM_TOTAL, ""), 800, "is read again");
+	file_put("mem_info_vram_total", "900\n");
+	calls = fileio.calls;
+	src_sysfs.sample();
+	check(get(D_VRAM_TOTAL, "") == 800 && fileio.calls - calls == 1, "a constant is read once");
+	src_sysfs.rest();
+	src_sysfs.sample();
+	check_u64(get(D_VRAM_TOTAL, ""), 900, "and again after its file was closed");
+}
+
+static void t_slow(void)
+{
+	u32 calls;
+
+	machine("intel_vpu", "active\n");
+	file_put("npu_busy_time_us", "1\n");
+	src_sysfs.start();
+	file_put("npu_busy_time_us", "2\n");
+	src_sysfs.sample();
+	check_u64(get(D_GPU_BUSY_US, ""), 2, "a slow file: the first two reads are done at once");
+	stopped_at = sensors.rows[0].last + 989999999;
+	calls = fileio.calls;
+	src_sysfs.sample();
+	check(get(D_GPU_BUSY_US, "") == none && fileio.calls - calls == 1,
+	      "a slow file: not read again within a second");
+	file_put("npu_busy_time_us", "3\n");
+	stopped_at++; /* the interval of a second may be a little early */
+	src_sysfs.sample();
+	check_u64(get(D_GPU_BUSY_US, ""), 3, "a slow file: read after a second");
+	stopped_at += 500000000;
+	src_sysfs.sample();
+	check(get(D_GPU_BUSY_US, "") == none, "a slow file: the second begins at the last read");
+	stopped_at = 0;
+}
+
+static bool hides_temp(u8 desc)
+{
+	return desc != D_TEMP;
+}
+
+static void t_listing(void)
+{
+	machine("i915", "active\n");
+	file_put("hwmon/hwmon0/temp1_input", "5\n");
+	file_put("hwmon/hwmon0/temp1_crit", "100\n");
+	file_put("hwmon/hwmon0/energy1_input", "6\n");
+	src_sysfs.start();
+	check(get(D_TEMP, "temp1") == 5 && get(D_TEMP_CRIT, "temp1") == none,
+	      "limits are not read");
+	src_sysfs.rest();
+	sensing.listing = true;
+	src_sysfs.sample();
+	check_u64(get(D_TEMP_CRIT, "temp1"), 100, "a list has limits, too");
+	src_sysfs.rest();
+	reg_clear(&devices[1].e);
+	sensing.filter = hides_temp;
+	src_sysfs.sample();
+	check(get(D_TEMP, "temp1") == none && get(D_ENERGY, "energy1") == 6,
+	      "a hidden value that is only shown is not read");
+	sensing.filter = NULL;
+}
+
+/* --- errors and limits ------------------------------------------------------------------------ */
+
+static void t_denied(void)
+{
+	machine("amdgpu", "active\n");
+	file_put("gpu_busy_percent", "7\n");
+	file_put("mem_busy_percent", "8\n");
+	chmod(in_sys(PCI, "gpu_busy_percent"), 0);
+	sensing.listing = true;
+	rights_drop(true);
+	src_sysfs.start();
+	rights_drop(false);
+	check(get(D_GPU_BUSY, "") == none && get(D_LOAD, "mem") == 8000,
+	      "a file without permission, and one with it");
+	check_str(str_z(devices[1].no_sensors), "permission denied", "the reason is reported");
+	machine("amdgpu", "active\n");
+	sensing.listing = true;
+	src_sysfs.start();
+	check_str(str_z(devices[1].no_sensors), "the driver has no file for it",
+		  "there is no file");
+	machine("amdgpu", "suspended\n");
+	sensing.listing = true;
+	src_sysfs.start();
+	check_str(str_z(devices[1].no_sensors), "asleep; reading could wake it",
+		  "a device that sleeps");
+}
+
+/* A machine of amdgpu with four files of values. */
+static void four_files(void)
+{
+	machine("amdgpu", "active\n");
+	file_put("gpu_busy_percent", "1\n");
+	file_put("mem_busy_percent", "2\n");
+	file_put("vcn_busy_percent", "3\n");
+	file_put("mem_info_vram_used", "4\n");
+}
+
+static void t_room(void)
+{
+	u32 ready, most, dropped;
+	long limit = fileio.limit;
+	int fds[3];
+
+	four_files();
+	src_sysfs.start();
+	check_u64(sysfs.nsensors, 4, "four files are open");
+	src_sysfs.rest();
+	ready = sensors.t.ready;
+	most = sensors.t.most;
+	sensors.t.ready = sensors.t.most = 2;
+	for (int i = 0; i < 3; i++) {
+		dropped = registry.dropped;
+		src_sysfs.sample();
+		check(registry.dropped - dropped == 2 && sysfs.nsensors == 2,
+		      "a full table: sample %d counts two sensors as dropped", i);
+	}
+	sensors.t.ready = ready;
+	sensors.t.most = most;
+	src_sysfs.rest();
+	fileio.limit = 2;
+	for (int i = 0; i < 3; i++) {
+		dropped = registry.dropped;
+		src_sysfs.sample();
+		check(registry.dropped - dropped == 4 && sysfs.nsensors == 0,
+		      "half of the descriptors is for clients: sample %d counts four as dropped",
+		      i);
+	}
+	four_files();
+	for (size_t i = 0; i < LEN(fds); i++) /* the lowest three: of power/runtime_status, ... */
+		fds[i] = dup(roots.sys);
+	fileio.limit = 2 * fds[2];
+	for (size_t i = 0; i < LEN(fds); i++)
+		close(fds[i]);
+	dropped = registry.dropped;
+	src_sysfs.start();
+	check(registry.dropped - dropped == 2 && sysfs.nsensors == 2,
+	      "the limit is half of the descriptors");
+	fileio.limit = limit;
+	src_sysfs.rest();
+	dropped = registry.dropped;
+	src_sysfs.sample();
+	check(registry.dropped == dropped && sysfs.nsensors == 4,
+	      "with enough descriptors again: no sensor counts as dropped");
+	src_sysfs.rest();
+	reset();
+}
+
+static void t_devices(void)
+{
+	enum { LEFT_OUT = 3, CARDS = MAX_DEVICES - 1 + LEFT_OUT };
+	u32 before = registry.dropped, bad = 0;
+
+	reset();
+	for (u32 i = 0; i < CARDS; i++) {
+		put(in_folder("sys/devices/pci/%u/uevent", (unsigned)i), "DRIVER=xe\n");
+		put_link(in_folder("sys/class/drm/card%u/device", (unsigned)i),
+			 in_folder("sys/devices/pci/%u", (unsigned)i));
+		put_link(in_folder("sys/class/drm/renderD%u/device", (unsigned)i + 128),
+			 in_folder("sys/devices/pci/%u", (unsigned)i));
+	}
+	nodes_stop();
+	nodes_start();
+	src_sysfs.start();
+	check(registry.dropped - before == LEFT_OUT && nrows.devices == MAX_DEVICES - 1,
+	      "devices without room are counted once, not each of their nodes");
+	for (u32 i = 0; i < 5; i++) {
+		before = registry.dropped;
+		src_sysfs.scan();
+		bad += registry.dropped - before != LEFT_OUT;
+	}
+	check_u64(bad, 0, "each later scan counts them again, also if it does not read /sys");
+	nodes_stop();
+}
+
+/* Scans, after a restart of the watches: /sys is read. */
+static void scan(void)
+{
+	nodes_stop();
+	src_sysfs.scan();
+}
+
+static void t_unplugged(void)
+{
+	u32 held, other;
+
+	machine("i915", "active\n");
+	file_put("hwmon/hwmon0/temp1_input", "5\n");
+	src_sysfs.start();
+	check(nrows.devices == 1 && strcmp(devices[1].dev, "card0") == 0 &&
+	      strcmp(devices[1].pdev, "0000:03:00.0") == 0, "a device, and its slot");
+	file_put("uevent", "DRIVER=xe\n");
+	shell("mv $D/sys/class/drm/card0 $D/sys/class/drm/card1");
+	scan();
+	check(strcmp(devices[1].dev, "card1") == 0 && strcmp(devices[1].driver, "xe") == 0 &&
+	      get(D_TEMP, "temp1") == none,
+	      "another driver: the values of the first one are dropped");
+	file_put("hwmon/hwmon0/temp1_input", "6\n");
+	devices[1].anonymous = 1;
+	shell("rm -r $D/sys/class/drm/card1");
+	scan();
+	check(devices[1].e.used && devices[1].gone,
+	      "a device that was unplugged, but is held open");
+	devices[1].anonymous = 0;
+	held = client_add(1, KEY_ID, 1);
+	scan();
+	check(devices[1].e.used, "or of which a client is known");
+	client_remove(held);
+	other = device_add();
+	held = client_add(other, KEY_ID, 1);
+	reg_begin(&devices[1].e, 1000);
+	reg_put(&devices[1].e, D_TEMP, LIT("x"), 5, 1000);
+	scan();
+	check(!reg_first(&devices[1].e), "its values are dropped with it");
+	client_remove(held);
+	devices[other].e.used = false;
+	check(!devices[1].e.used && sysfs.nnodes == 0 && sysfs.nsensors == 0,
+	      "nothing holds it any more");
+}
+
+static void t_nvidia(void)
+{
+	machine("nvidia", "active\n");
+	put_link(in_sys("bus/pci/devices", "0000:03:00.0"), "../../../" PCI);
+	shell("rm -r $D/sys/class");
+	put(in_folder("proc/driver/nvidia/gpus/0000:03:00.0/information"),
+	    "Model: \t\t NVIDIA X 1\nDevice Minor: \t 4\n");
+	put(in_folder("proc/driver/nvidia/gpus/0000:04:00.0/information"), "Device Minor: 255\n");
+	src_sysfs.start();
+	for (u32 i = 1; i <= 2; i++) {
+		bool first = strcmp(devices[i].pdev, "0000:03:00.0") == 0;
+
+		check(nrows.devices == 2 && strcmp(devices[i].dev,
+		      first ? "nvidia4" : "0000:04:00.0") == 0,
+		      "NVIDIA's device is named after its %s", first ? "minor" : "slot");
+		check_str(str_z(devices[i].name), first ? "NVIDIA X 1" : "", "its model");
+	}
+	shell("rm -r $D/proc/driver");
+	reset();
+}
+
+/* --- profiling -------------------------------------------------------------------------------- */
+
+static long denied_error;
+
+static void denied(const char *dev, long error)
+{
+	denied_error = strcmp(dev, "card0") == 0 ? error : 1;
+}
+
+static void knob_is(const char *want, const char *what)
+{
+	char b[16];
+	long n = slurp(roots.sys, PCI "/profiling", b, sizeof(b));
+
+	check_str(str_read(b, n), want, "%s", what);
+}
+
+static void t_profiling(void)
+{
+	machine("panthor", "active\n");
+	file_put("profiling", "0\n");
+	src_sysfs.start();
+	profiling_start(denied);
+	knob_is("3\n", "the knob is set");
+	profiling_restore();
+	knob_is("0\n", "the knob is restored");
+	machine("panthor", "active\n");
+	file_put("profiling", "1\n");
+	src_sysfs.start();
+	profiling_start(denied);
+	knob_is("1\n", "a knob that another program has set is not changed");
+	profiling_restore();
+	knob_is("1\n", "a knob that another program has set stays");
+	machine("i915", "active\n");
+	file_put("profiling", "0\n");
+	src_sysfs.start();
+	profiling_start(denied);
+	knob_is("0\n", "a driver without this knob");
+	check(denied_error == 0, "no error was reported");
+	machine("panfrost", "active\n");
+	file_put("profiling", "0\n");
+	chmod(in_sys(PCI, "profiling"), 0444);
+	src_sysfs.start();
+	rights_drop(true);
+	profiling_start(denied);
+	rights_drop(false);
+	check(denied_error == -EACCES, "a knob that may not be set is reported");
+	knob_is("0\n", "it stays as it is");
+	profiling_restore();
+}
+
+int main(void)
+{
+	static char proc_name[512];
+
+	registry.repeats = true;
+	folder_begin("t_sysfs");
+	snprintf(proc_name, sizeof(proc_name), "%s/proc", tmp_folder);
+	roots.proc_given = true;
+	roots.proc_name = proc_name;
+	put_folder(in_folder("proc/1/root/dev/dri"));
+	root_set(&roots.proc, proc_name);
+	t_formats();
+	t_mean_clock();
+	t_labels();
+	t_nodes();
+	t_awake();
+	t_fixed();
+	t_slow();
+	t_listing();
+	t_denied();
+	t_room();
+	t_devices();
+	t_unplugged();
+	t_nvidia();
+	t_profiling();
+	shell("rm -rf $D");
+	return unit_end();
+}

@@ -1,0 +1,402 @@
+/* t_clients.c - unit test of sources/drm/clients.c: values of an fdinfo text, texts that exceed the
+ * buffer, keys of clients, nodes, and what may be read. t_discovery.c and t_clients.py test scans.
+ * SPDX-License-Identifier: MIT */
+#include "../../sources/drm/clients.c"
+
+#include "folder.h"
+
+static const u64 none = 0xdeadbeefdeadbeef; /* no value */
+static struct client *it;
+
+static u64 value(u8 desc, const char *inst)
+{
+	u64 v;
+
+	for (struct counter *c = reg_first(&it->e); c; c = reg_next(c))
+		if (c->desc == desc && str_is(inst_name(c->inst), inst) &&
+		    reg_get(&it->e, desc, c->inst, &v))
+			return v;
+	return none;
+}
+
+static void read_text(const char *text, i64 t)
+{
+	struct fdhead h;
+
+	fdinfo_head(str_z(text), &h);
+	fdinfo_put(it, str_z(text), &h, t);
+}
+
+static void client_new(void)
+{
+	static u64 key;
+	u32 n = client_add(1, KEY_ID, ++key);
+
+	it = &clients[n];
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+#define HEAD "drm-driver:\ti915\ndrm-client-id:\t5\n"
+
+static void t_put(void)
+{
+	char b[100];
+
+	client_new();
+	read_text(HEAD "drm-client-name:\tgame\ndrm-engine-render:\t5 ns\ndrm-engine-render:\t7 ns\n"
+		  "drm-memory-vram:\t3 KiB\ndrm-resident-vram:\t4 KiB\ndrm-memory-vram:\t5 KiB\n"
+		  "drm-memory-gtt:\t6 KiB\ndrm-engine-copy:\tx ns\nvendor-key:\t1 2\npasid:\t9\n", 1000);
+	check_u64(value(D_BUSY_NS, "render"), 7, "of a repeated key the last one counts");
+	check_u64(value(D_RESIDENT, "vram"), 4096, "the old spelling does not replace the new one");
+	check_u64(value(D_RESIDENT, "gtt"), 6144, "it counts where it is alone");
+	check_u64(value(D_BUSY_NS, "copy"), none, "a malformed line has no value");
+	check_u64(it->skipped, 1, "it is counted");
+	check_str(str_of(b, text_copy(it->name, b, sizeof(b))), "game", "the name");
+	check(it->other == NONE, "other keys are not kept");
+	fdinfo_wants.others = true;
+	read_text(HEAD "vendor-key:\t1 2\npasid:\t9\n", 2000);
+	fdinfo_wants.others = false;
+	check_str(str_of(b, text_copy(it->other, b, sizeof(b))), "vendor-key:1 2\npasid:9\n",
+		  "they are if asked for");
+	check(it->name == NONE && it->skipped == 0, "a later text has no name and no such line");
+}
+
+static void t_same(void)
+{
+	static const char busy[] = HEAD "drm-engine-render:\t5 ns\n";
+
+	client_new();
+	check(!fdinfo_put_same(it, LIT(HEAD), 1000), "the first text is not the same");
+	read_text(busy, 1000);
+	check(fdinfo_put_same(it, str_z(busy), 2000) && it->e.t == 2000, "the same text is");
+	check(!fdinfo_put_same(it, LIT(HEAD), 3000), "another is not");
+	read_text(HEAD "drm-engine-render:\t4 ns\n", 3000);
+	check(it->e.went_backwards, "a counter went backwards");
+	check(!fdinfo_put_same(it, LIT(HEAD "drm-engine-render:\t4 ns\n"), 4000),
+	      "such a text is parsed again");
+}
+
+static void t_zero(void)
+{
+	static const char full[] = HEAD "drm-total-gtt:\t8\ndrm-resident-gtt:\t8\n"
+				   "drm-total-vram:\t8\n";
+
+	client_new();
+	read_text(full, 1000);
+	zero_absent(it, 0, 1000);
+	check_u64(value(D_RESIDENT, "vram"), none, "a key that was never there is unknown");
+	zero_absent(it, Z_RESIDENT | Z_ACTIVE, 1000);
+	check_u64(value(D_RESIDENT, "vram"), 0, "it is 0 with a driver that leaves out zeros");
+	check_u64(value(D_ACTIVE, "vram"), 0, "so is another one of this driver");
+	check_u64(value(D_PURGEABLE, "vram"), none, "but not a key that it always prints");
+	check_u64(value(D_RESIDENT, "gtt"), 8, "a key that is there stays");
+	client_new();
+	read_text(full, 1000);
+	read_text(HEAD "drm-total-gtt:\t8\n", 2000);
+	zero_absent(it, 0, 2000);
+	check_u64(value(D_RESIDENT, "gtt"), 0, "a key that an earlier text had is 0");
+	check_u64(value(D_TOTAL, "gtt"), 8, "its region is named");
+}
+
+static void t_baseline(void)
+{
+	static const struct str drivers[] = { STR("i915"), STR("amdgpu") };
+
+	for (size_t i = 0; i < LEN(drivers); i++) {
+		u64 d = 0, dt = 0;
+		u16 inst = 0;
+
+		client_new();
+		read_text(HEAD, 1000);
+		read_text(HEAD "drm-engine-new:\t600 ns\n", 3000);
+		new_engines_baseline(it, drivers[i]);
+		for (struct counter *c = reg_first(&it->e); c; c = reg_next(c))
+			inst = c->desc == D_BUSY_NS ? c->inst : inst;
+		check(reg_rate(&it->e, D_BUSY_NS, inst, &d, &dt) == (i == 1),
+		      "a new engine of %s %s a rate", drivers[i].p, i == 1 ? "has" : "has not");
+	}
+	check_u64(value(D_BUSY_NS, "new"), 600, "its value is the same");
+}
+
+/* --- texts of any length ---------------------------------------------------------------------- */
+
+static void t_locks(void)
+{
+	static const char *const rows[][2] = {
+		{ "pos:\t0\nlock:\t1\ndrm-x: 1\n", "pos:\t0\ndrm-x: 1\n" },
+		{ "lock:\t1\nlock:\t2\n", "" }, { "lock:\t1\nlock:\tcut", "lock:\tcut" },
+		{ "xlock:\n\n", "xlock:\n\n" }, { "", "" }, { "cut", "cut" },
+	};
+	char b[64];
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		strcpy(b, rows[i][0]);
+		check_str(str_of(b, drop_locks(b, strlen(b))), rows[i][1], "without locks: row %zu", i);
+	}
+}
+
+/* Writes a file of at least n bytes of lines, and an end. */
+static int long_file(const char *line, size_t n, const char *end)
+{
+	static char b[256 << 10];
+	size_t at = 0;
+
+	while (at < n) {
+		strcpy(b + at, line);
+		at += strlen(line);
+	}
+	strcpy(b + at, end);
+	put(in_folder("long"), b);
+	return open(in_folder("long"), O_RDONLY);
+}
+
+static void t_slurp(void)
+{
+	int fd = long_file("lock:\t1: POSIX  ADVISORY  WRITE 77 00:10:1 0 EOF\n", 200000, HEAD);
+	u32 dropped = registry.dropped;
+	long n = fdinfo_slurp(fd);
+
+	check(n > 0 && str_find(str_of(buffers.rows->text, (size_t)n), LIT(HEAD)),
+	      "the text after 200 kB of file locks is read");
+	check(n < FD_BYTES && registry.dropped == dropped, "it fits");
+	close(fd);
+	fd = long_file("drm-engine-x:\t1 ns\n", 70000, "");
+	check(fdinfo_slurp(fd) == FD_BYTES && registry.dropped == dropped + 1,
+	      "70 kB of other lines are cut, and counted");
+	close(fd);
+}
+
+/* --- identity --------------------------------------------------------------------------------- */
+
+static void t_keys(void)
+{
+	static const struct {
+		struct fdhead h;
+		u8 kind;
+		u64 key;
+	} rows[] = {
+		{ { .has_client = true, .client = 5, .has_pasid = true, .pasid = 9 }, KEY_ID, 5 },
+		{ { .has_pasid = true, .pasid = 9 }, KEY_PASID, 9 },
+		{ { .client = 5 }, KEY_FILE, UINT64_C(42) << 32 | 7 },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		u64 key;
+		u8 kind;
+
+		head_key(&rows[i].h, 42, 7, &kind, &key);
+		check(kind == rows[i].kind && key == rows[i].key, "key %zu", i);
+	}
+}
+
+static void t_numbers(void)
+{
+	check_u64(fd_number("0"), 0, "descriptor 0");
+	check_u64(fd_number("2147483647"), INT32_MAX, "the largest one");
+	check_u64(fd_number("2147483648"), UINT32_MAX, "a larger number is none");
+	check_u64(fd_number("1x"), UINT32_MAX, "nor is a name");
+	check(holder_seen_since(&(struct holder){ .seen = 5 }, 5), "seen in this scan");
+	check(!holder_seen_since(&(struct holder){ .seen = 4 }, 5), "not since the one before");
+	check(holder_seen_since(&(struct holder){ .seen = 1 }, UINT32_MAX), "scan numbers wrap");
+}
+
+static void t_nodes(void)
+{
+	static const struct {
+		u16 mode;
+		u32 major, minor;
+		bool is;
+	} rows[] = {
+		{ S_IFCHR, 226, 0, true }, { S_IFCHR, 226, 128, true }, { S_IFCHR, 261, 0, true },
+		{ S_IFCHR, 195, 0, true }, { S_IFCHR, 195, 254, true }, { S_IFCHR, 195, 255, false },
+		{ S_IFCHR, 1, 3, false }, { S_IFBLK, 226, 0, false }, { S_IFREG, 226, 0, false },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		struct sys_statx k = { .mode = rows[i].mode };
+		unsigned maj = 0, min = 0;
+
+		k.rdev[0] = rows[i].major;
+		k.rdev[1] = rows[i].minor;
+		check(is_gpu_node(&k, &maj, &min) == rows[i].is, "node %zu", i);
+	}
+}
+
+static void t_links(void)
+{
+	int root = -1;
+	unsigned maj, min;
+
+	root_set(&root, in_folder("fds"));
+	root_set(&roots.sys, in_folder("sys"));
+	put_link(in_folder("fds/1"), "/dev/null");
+	put_link(in_folder("fds/2"), "/dev/dri/card99");
+	put_link(in_folder("fds/3"), "socket:[5]");
+	put(in_folder("sys/class/drm/card99/dev"), "226:99\n");
+	check(is_gpu(root, "1", &maj, &min) == 0, "another device");
+	check(is_gpu(root, "2", &maj, &min) == 1 && maj == 226 && min == 99,
+	      "a node of a tree is found by its name");
+	check(is_gpu(root, "3", &maj, &min) == 0, "a link to no file");
+	check(is_gpu(root, "4", &maj, &min) == 0, "a descriptor that was closed");
+	close(root);
+}
+
+static void t_may_read(void)
+{
+	struct device *d = &devices[1];
+
+	str_copy(d->driver, sizeof(d->driver), LIT("xe"));
+	d->awake = true;
+	check(may_read(1), "a device that is awake");
+	d->awake = false;
+	check(!may_read(1), "a read would wake it");
+	str_copy(d->driver, sizeof(d->driver), LIT("i915"));
+	check(may_read(1), "a read of this driver would not");
+	d->no_fdinfo = true;
+	check(!may_read(1), "a read could crash the kernel");
+	d->no_fdinfo = false;
+	d->left_out = true;
+	check(!may_read(1), "it is left out");
+	d->left_out = false;
+}
+
+static void t_describe(void)
+{
+	struct task t = { .pid = 42 };
+
+	put(in_folder("proc/42/comm"), "a\nname of 16 byte\n");
+	put(in_folder("proc/42/cgroup"), "0::/user.slice\n");
+	put(in_folder("proc/42/stat"), "42 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n");
+	task_describe(&t);
+	check(t.has_comm && t.read > 0, "a process is read");
+	check_str(str_of(t.comm, t.comm_len), "a\nname of 16 byt", "its name has any bytes, 16 at most");
+	check(t.cgroup != NONE && text_eq(cgroups[t.cgroup].path, LIT("/user.slice")), "its cgroup");
+	check_u64(task_start(42), 777, "its start");
+	check_u64(task_start(43), UINT64_MAX, "the start of a process that ended");
+	put(in_folder("proc/42/comm"), "\n");
+	task_describe(&t);
+	check_u64(t.comm_len, 0, "an empty name");
+	cgroup_unref(t.cgroup);
+}
+
+static void process_put(u32 pid, const char *comm, unsigned start)
+{
+	char text[100];
+
+	put(in_folder("proc/%u/comm", (unsigned)pid), comm);
+	snprintf(text, sizeof(text), "%u (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %u 0 0\n",
+		 (unsigned)pid, start);
+	put(in_folder("proc/%u/stat", (unsigned)pid), text);
+}
+
+static struct str comm_of(u32 task)
+{
+	return str_of(tasks[task].comm, tasks[task].comm_len);
+}
+
+/* A pid that is used again between two samples: the row has the new process's name and none of the
+ * holders of the old one. */
+static void t_reused(void)
+{
+	u32 n, of_old, wrong = 0;
+
+	registry.repeats = true;
+	client_new();
+	of_old = (u32)(it - clients);
+	process_put(50, "first\n", 100);
+	scans.scan_no++;
+	n = task_get(50);
+	check_str(comm_of(n), "first", "the name of a process");
+	holder_add(50, 3, n, of_old);
+	process_put(50, "second\n", 200);
+	check(task_get(50) == n && it->holders, "within one scan it is read once");
+	scans.scan_no++;
+	check(task_get(50) == n && tasks[n].start == 200, "another start time in the next scan");
+	check_str(comm_of(n), "second", "the process that has its pid now has its own name");
+	check(!it->holders, "and holds nothing of the former process");
+	holder_add(50, 3, n, of_old);
+	remove(in_folder("proc/50/stat"));
+	scans.scan_no++;
+	check(task_get(50) == n && tasks[n].start == 200 && it->holders,
+	      "a start time that cannot be read is not another one");
+	for (unsigned i = 0; i < 500; i++) { /* a churn: the name is always that of the start time */
+		char comm[16];
+
+		snprintf(comm, sizeof(comm), "p%u\n", i);
+		process_put(50, comm, 300 + i);
+		scans.scan_no++;
+		n = task_get(50);
+		comm[strlen(comm) - 1] = '\0';
+		wrong += !str_is(comm_of(n), comm);
+	}
+	check(wrong == 0, "500 processes with one pid: no wrong name");
+	registry.repeats = false;
+}
+
+/* Returns the lowest descriptor that is free. */
+static int free_fd(void)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	close(fd);
+	return fd;
+}
+
+/* A process of this user, whose descriptors are found by duplicates of them. */
+static void t_duplicates(void)
+{
+	int pidfd = (int)sys_pidfd_open(sys_pid()), fd = open("/dev/null", O_RDONLY), before;
+	long dup = pidfd < 0 ? pidfd : sys_pidfd_getfd(pidfd, (u32)fd);
+	unsigned refused = 0;
+
+	if (dup < 0) {
+		check(true, "duplicates of descriptors # SKIP pidfd_getfd(2): error %ld", -dup);
+	} else {
+		close((int)dup);
+		before = free_fd();
+		for (int i = 0; i < 100; i++)
+			refused += !descriptor_scan_fdinfo(pidfd, sys_pid(), (u32)fd);
+		check(refused == 0, "a descriptor of no GPU is found by a duplicate");
+		check(free_fd() == before, "100 duplicates are closed");
+		check(descriptor_scan_fdinfo(pidfd, sys_pid(), 9999), "a descriptor that was closed");
+	}
+	close(fd);
+	close(pidfd);
+}
+
+/* For a more urgent use the list of processes is closed for a while, also where no scan is open. */
+static void t_release(void)
+{
+	unsigned had = fds_open();
+
+	put(in_folder("proc/5/comm"), "x\n");
+	check(!descriptor_release(), "nothing is open");
+	proc_list_begin(false);
+	check(fds_open() == had + 1 && descriptor_release() && fds_open() == had, "the list of processes is closed");
+	proc_list_end();
+}
+
+int main(void)
+{
+	folder_begin("clients");
+	root_set(&roots.proc, in_folder("proc"));
+	device_add();
+	t_put();
+	t_same();
+	t_zero();
+	t_baseline();
+	t_locks();
+	t_slurp();
+	t_keys();
+	t_numbers();
+	t_nodes();
+	t_links();
+	t_may_read();
+	t_describe();
+	t_reused();
+	t_duplicates();
+	t_release();
+	shell("rm -rf \"$D\"");
+	return unit_end();
+}

@@ -1,0 +1,12 @@
+/* out_perfjson.c - views/out.c: any record as an object of perf's JSON.
+ * eva: -kernel-warn-key parser:decimal-float=inactive -warn-special-float none -eva-precision 0 -eva-domains symbolic-locations -eva-split-return auto -eva-plevel 300 -eva-slevel 10
+ * SPDX-License-Identifier: MIT */
+#include "out.h"
+
+int main(void)
+{
+	struct buf b = any_start();
+
+	perfjson_record(&o, &b, &rec);
+	return 0;
+}

@@ -1,0 +1,1 @@
+g counters --proc exynos/proc --sys exynos/sys -t none -w 0.05 -o csv -f vendor,name,value,unit 'G*' 'Primitive count' 'drm/*'

@@ -1,0 +1,4 @@
+g --proc dmem/proc --sys dmem/sys -o json -t none -w 0.01
+g cgroups --proc dmem/proc --sys dmem/sys -o json -t none -w 0.01
+g cgroups --proc dmem/proc --sys dmem/sys -o json -t none -r -f cgroup,vram,main_memory,pressure
+g list --proc dmem/proc --sys dmem/sys -o json -t none

@@ -1,0 +1,6 @@
+g --proc exynos/proc --sys exynos/sys -o table -t none -w 0.01
+g clients --proc exynos/proc --sys exynos/sys -o table -t none -w 0.01
+g cgroups --proc exynos/proc --sys exynos/sys -o table -t none -w 0.01
+g -r --proc exynos/proc --sys exynos/sys -o table -t none
+g clients -r --proc exynos/proc --sys exynos/sys -o table -t none
+g list --proc exynos/proc --sys exynos/sys -o table -t none

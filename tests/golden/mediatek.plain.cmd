@@ -1,0 +1,5 @@
+m='--proc mediatek/proc --sys mediatek/sys -o plain -t none -w 0.01'
+g $m
+g procs $m
+g $m -H -f dev,used,temp
+g list --proc mediatek/proc --sys mediatek/sys -o plain -t none

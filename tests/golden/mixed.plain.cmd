@@ -1,0 +1,5 @@
+m='--proc mixed/proc --sys mixed/sys -o plain -t none -w 0.01'
+g $m
+g procs $m
+g $m -H -f dev,used,temp
+g list --proc mixed/proc --sys mixed/sys -o plain -t none

@@ -1,0 +1,5 @@
+m='--proc nouveau/proc --sys nouveau/sys -o plain -t none -w 0.01'
+g $m
+g procs $m
+g $m -H -f dev,used,temp
+g list --proc nouveau/proc --sys nouveau/sys -o plain -t none

@@ -1,0 +1,1 @@
+g oa stalls --replay ../oa/stalls.rec -k 2 -o folded

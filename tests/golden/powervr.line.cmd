@@ -1,0 +1,6 @@
+g --proc powervr/proc --sys powervr/sys -o line -t none -w 0.01
+g clients --proc powervr/proc --sys powervr/sys -o line -t none -w 0.01
+g cgroups --proc powervr/proc --sys powervr/sys -o line -t none -w 0.01
+g -r --proc powervr/proc --sys powervr/sys -o line -t none
+g clients -r --proc powervr/proc --sys powervr/sys -o line -t none
+g list --proc powervr/proc --sys powervr/sys -o line -t none

@@ -1,0 +1,101 @@
+/* t_tree.c - the processes that descend from this one, on a folder in place of /proc: which
+ * processes belong to the tree while parents end, pids are used again, and names hold any bytes.
+ * SPDX-License-Identifier: MIT */
+#include "../../sources/os/tree.c"
+#include "folder.h"
+
+enum { FIRST = 100000 }; /* above the pid of this process, which is in the list, too */
+
+static u32 self, base;
+
+/* Adds a process, or changes its parent. comm: with the parentheses. */
+static void process(u32 pid, const char *comm, u32 parent)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "%u %s S %u 1 1 0 -1 4194560 1 0\n", pid, comm, parent);
+	put(in_folder("proc/%u/stat", pid), text);
+}
+
+/* Removes a process. */
+static void end_of(u32 pid)
+{
+	remove(in_folder("proc/%u/stat", pid));
+	rmdir(in_folder("proc/%u", pid));
+}
+
+/* Lists the processes from `from` to `to` that exist, and returns a bit for each that belongs to
+ * the tree. */
+static u32 list(u32 from, u32 to)
+{
+	u32 bits = 0;
+
+	tree_has(1); /* the first of a list */
+	for (u32 pid = from; pid <= to; pid++)
+		if (access(in_folder("proc/%u", pid), F_OK) == 0 && tree_has(pid))
+			bits |= 1u << (pid - from);
+	return bits;
+}
+
+static void t_members(void)
+{
+	u32 living;
+
+	process(base + 1, "(before)", self); /* a child that this process had before */
+	tree_begin();
+	process(base + 2, "(after)", base + 1);
+	process(base + 3, "(command)", self);
+	process(base + 4, "(child)", base + 3);
+	process(base + 5, "(other)", 1);
+	process(base + 6, "(a) S 1 (b\n)", base + 4);
+	check_u64(list(base, base + 9), 1u << 3 | 1u << 4 | 1u << 6, "children and theirs; not those from before");
+	end_of(base + 3);
+	process(base + 4, "(child)", 1);
+	process(base + 7, "(late)", base + 4);
+	check_u64(list(base, base + 9), 1u << 4 | 1u << 6 | 1u << 7, "they stay when the parent ends");
+	check_u64(tree_size(&living), 4, "all that were seen");
+	check_u64(living, 3, "those of the last list");
+	process(base + 8, "(orphan)", self);
+	check_u64(list(base, base + 9), 1u << 4 | 1u << 6 | 1u << 7 | 1u << 8, "a child that this process received");
+}
+
+static void t_pids(void)
+{
+	process(base + 12, "(low)", base + 14);
+	process(base + 13, "(lower)", base + 12);
+	process(base + 14, "(high)", base + 8);
+	check_u64(list(base + 10, base + 19), 1u << 2 | 1u << 3 | 1u << 4, "a parent with a higher pid than its child");
+	end_of(base + 14);
+	check_u64(list(base + 10, base + 19), 1u << 2 | 1u << 3, "without that parent");
+	process(base + 14, "(again)", 1);
+	check_u64(list(base + 10, base + 19), 1u << 2 | 1u << 3, "its pid is used again by another process");
+	process(base + 15, "(loop)", base + 16);
+	process(base + 16, "(loop)", base + 15);
+	check_u64(list(base + 10, base + 19), 1u << 2 | 1u << 3, "parents in a circle end");
+}
+
+static void t_texts(void)
+{
+	static const char *const texts[] = { "", "1", "1 (a)", "1 (a) S", "1 (a) S x", "1 (a) S -1", "1 (a S 7",
+					     "1 (a) S 99999999999999999999 1", "1 (a) S 4294967297 1" };
+
+	for (u32 i = 0; i < LEN(texts); i++) {
+		put(in_folder("proc/%u/stat", base + 20), texts[i]);
+		check_u64(list(base + 20, base + 29), 0, "stat: %s", texts[i]);
+		end_of(base + 20);
+		list(base + 20, base + 29);
+	}
+}
+
+int main(void)
+{
+	self = (u32)getpid();
+	base = self + FIRST;
+	folder_begin("tree");
+	root_set(&roots.proc, in_folder("proc"));
+	t_members();
+	t_pids();
+	t_texts();
+	shell("rm -rf $D");
+	return unit_end();
+}

@@ -1,0 +1,267 @@
+/* t_pmu.c - unit test of sources/perf/pmu.c: PMUs and terms in a /sys made of files, messages, groups,
+ * the attributes of events. t_virtual.c tests what events_add() stores for whole machines.
+ * SPDX-License-Identifier: MIT */
+#include "../../sources/perf/pmu.c"
+
+#include "folder.h"
+
+static char why_bytes[1000];
+
+/* Returns the message of a list; empty: its events were added. */
+static struct str add(const char *list)
+{
+	struct buf why = BUF(why_bytes);
+
+	return events_add(str_z(list), 0, &why) ? LIT("") : str_of(why.p, why.n);
+}
+
+static void pmu_file(const char *name, const char *text)
+{
+	put(in_folder(DEVICES "/%s", name), text);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static void t_leaves(void)
+{
+	static const struct {
+		const char *name;
+		bool is;
+	} rows[] = {
+		{ "cycles", true }, { "a.unit", true }, { "", false }, { ".", false }, { "..", false },
+		{ ".hidden", false }, { "a/b", false }, { "/", false },
+	};
+	char name[257];
+
+	for (size_t i = 0; i < LEN(rows); i++)
+		check(is_leaf(str_z(rows[i].name)) == rows[i].is, "'%s' is %s", rows[i].name,
+		      rows[i].is ? "a file" : "no file");
+	memset(name, 'n', 256);
+	check(is_leaf(str_of(name, 255)) && !is_leaf(str_of(name, 256)), "a name has 255 bytes at most");
+	check_str(str_z(path_make("a", LIT("b"), "/", LIT("c"), ".d")), "a/b/c.d", "a path");
+	check_str(str_z(path_make("a", LIT("../b"), "/", LIT("c"), "")), "", "none with a wrong PMU");
+	check_str(str_z(path_make("a", LIT("b"), "/", LIT(""), "")), "", "none with a wrong event");
+	check(is_detail(LIT("x.unit")) && is_detail(LIT("x.per-pkg")) && !is_detail(LIT(".unit")) &&
+	      !is_detail(LIT("unit")) && !is_detail(LIT("x.units")), "files that describe events");
+}
+
+static void t_names(void)
+{
+	const struct names *l;
+
+	put_folder(in_folder("names/b"));
+	put_folder(in_folder("names/a10"));
+	put_folder(in_folder("names/a9"));
+	l = names_read(INSIDE, "names");
+	check_u64(l->n, 3, "three names");
+	check_str(name_at(l, 0), "a9", "numbers are in their order");
+	check_str(name_at(l, 1), "a10", "also those of two digits");
+	check_str(name_at(l, 2), "b", "the last one");
+	check_u64(names_read(INSIDE, "none")->n, 0, "a folder that does not exist has none");
+}
+
+/* --- PMUs ------------------------------------------------------------------------------------- */
+
+static void make_pmus(void)
+{
+	pmu_file("p/type", "8\n");
+	pmu_file("p/cpumask", "0,64\n");
+	pmu_file("p/format/ev", "config:0-7\n");
+	pmu_file("p/format/wide", "config1:0-63\n");
+	pmu_file("p/format/odd", "what:0-7\n");
+	pmu_file("p/events/alias", "ev=0x12\n");
+	pmu_file("p/events/alias.unit", "MiB\n");
+	pmu_file("p/events/alias.scale", "0.25\n");
+	pmu_file("p/events/open", "ev=?,wide=3\n");
+	pmu_file("cpu/type", "4\n");
+	pmu_file("large/type", "4294967296\n");
+	pmu_file("typeless/x", "");
+}
+
+static void t_pmus(void)
+{
+	char name[65];
+	u32 p = pmu_open(LIT("p"));
+
+	memset(name, 'n', sizeof(name));
+	check(p != NONE && pmus[p].type == 8 && pmus[p].wide && !pmus[p].core &&
+	      pmus[p].cpus.w[0] == 1 && pmus[p].cpus.w[1] == 1, "a PMU of CPUs 0 and 64");
+	check(pmu_open(LIT("p")) == p, "it is read once");
+	p = pmu_open(LIT("cpu"));
+	check(p != NONE && pmus[p].core && !pmus[p].wide, "the PMU of CPUs");
+	check(pmu_open(LIT("large")) == NONE && pmu_open(LIT("typeless")) == NONE &&
+	      pmu_open(LIT("none")) == NONE, "a type above 32 bits, none, no PMU");
+	check(pmu_open(str_of(name, 64)) == NONE, "a name that is too long");
+}
+
+/* --- terms ------------------------------------------------------------------------------------ */
+
+static void t_messages(void)
+{
+	static const char *const rows[][2] = {
+		{ "p/ev=256/", "p/ev=256/: ev is at most 255" },
+		{ "p/ev=x/", "p/ev=x/: not a number: \"x\"" },
+		{ "p/odd=1/", "p/odd=1/: unknown kernel format of the term \"odd\"" },
+		{ "p/none=1/", "p/none=1/: no term \"none\"; the p PMU has: ev odd wide" },
+		{ "p/none/", "p/none/: no event or term \"none\"; the p PMU has: alias open" },
+		{ "p/ev=1,cpu=0/", "p/ev=1,cpu=0/: unsupported term \"cpu\"" },
+		{ "p/ev=1,period=0/", "p/ev=1,period=0/: must be more than 0: \"period\"" },
+		{ "p/ev=1,name/", "p/ev=1,name/: no value for the term \"name\"" },
+		{ "p/open/", "p/open/: required terms: ev=" },
+		{ "large/x/", "large/x/: the kernel reports no type of the PMU \"large\"" },
+		{ "q/x/", "q/x/: no PMU \"q\"; there are: cpu large p typeless" },
+		{ "cycles/x=1/", "cycles/x=1/: no term \"x\"; a generic event has: "
+		  "name period freq inherit no-inherit config1 to config4" },
+		{ "uprobe/path=x/", "uprobe/path=x/: no PMU \"uprobe\"; there are: cpu large p typeless" },
+	};
+	u32 had = nrows.events;
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		check_str(add(rows[i][0]), rows[i][1], "the message of %s", rows[i][0]);
+		check(nrows.events == had, "no event is left");
+	}
+}
+
+static void t_terms(void)
+{
+	const struct event *e = events + nrows.events + 1;
+
+	check_str(add("p/alias/,p/alias,ev=3/,p/ev=255,wide=0xffffffffffffffff/,p/open,ev=7/"), "",
+	          "four events");
+	check(e[0].type == 8 && e[0].config[0] == 0x12 && e[0].scale == 25 && e[0].scale_point == 2 &&
+	      text_eq(e[0].unit, LIT("MiB")), "an alias, with unit and scale");
+	check(e[1].config[0] == 3, "the user's terms come after those of the alias");
+	check(e[2].config[0] == 255 && e[2].config[1] == UINT64_MAX, "the largest values");
+	check(e[3].config[0] == 7 && e[3].config[1] == 3, "a term that the alias leaves open");
+	check(find_word(LIT("path"), false) == W_UNKNOWN && find_word(LIT("path"), true) == W_PATH &&
+	      find_word(LIT("config4"), false) == 4, "terms of probes are only for these");
+	check(has_term(LIT("a=1,b"), LIT("a")) && !has_term(LIT("a=1,b"), LIT("b")), "terms with a value");
+	check(has_wild(LIT("a*")) && has_wild(LIT("?")) && !has_wild(LIT("a")) && !has_wild(LIT("")),
+	      "patterns");
+}
+
+static void t_groups(void)
+{
+	const struct event *e = events + nrows.events + 1;
+	u32 had = nrows.events;
+	char list[1024] = "{cs";
+
+	check_str(add("{cs,cs}:u,{cs,cs},cs"), "", "two groups");
+	check(e[0].group == e[1].group && e[2].group == e[3].group && e[2].group == e[0].group + 1 &&
+	      e[4].group == 0 && e[0].mods == EM_USER && e[2].mods == 0, "their numbers and modifiers");
+	check(group_size(had + 1) == 2 && group_size(had + 5) == 1, "their sizes");
+	for (int i = 1; i < 64; i++)
+		strcat(list, ",cs");
+	strcat(list, "}");
+	check_str(add(list), "", "64 events in a group");
+	list[strlen(list) - 1] = '\0';
+	strcat(list, ",cs}");
+	check(str_find(add(list), LIT("more than 64 events in a group")), "65 are too many");
+}
+
+/* --- attributes ------------------------------------------------------------------------------- */
+
+static struct perf_event_attr attr_of(const struct event *ev, bool leader)
+{
+	struct perf_event_attr a;
+	struct gp_event e;
+
+	event_attr(ev, leader, &e);
+	memcpy(&a, e.attr, sizeof(e.attr) < sizeof(a) ? sizeof(e.attr) : sizeof(a));
+	return a;
+}
+
+static void t_attributes(void)
+{
+	struct event ev = { .type = 1, .config = { 5, 6, 7 }, .precise = 2, .mods = EM_KERNEL | EM_PINNED };
+	struct perf_event_attr a = attr_of(&ev, true);
+
+	check(a.type == 1 && a.config == 5 && a.config1 == 6 && a.config2 == 7 && a.precise_ip == 2 &&
+	      a.disabled && a.pinned && !a.exclusive, "the fields of a leader");
+	check(a.exclude_user && !a.exclude_kernel && a.exclude_hv && !a.exclude_guest && !a.exclude_idle,
+	      "only the kernel");
+	a = attr_of(&ev, false);
+	check(!a.disabled && !a.pinned, "a member is neither disabled nor pinned");
+	ev.mods = EM_GUEST | EM_IDLE;
+	a = attr_of(&ev, true);
+	check(a.exclude_host && !a.exclude_guest && a.exclude_idle && !a.exclude_user, "only guests");
+	ev.mods = 0;
+	a = attr_of(&ev, true);
+	check(!a.exclude_user && !a.exclude_kernel && !a.exclude_hv && !a.exclude_host && !a.exclude_guest,
+	      "without modifiers everything counts");
+}
+
+static void t_resolved(void)
+{
+	static const struct event ev = { .type = 4, .config = { 0x1a, 0, 0, 0, 1 }, .precise = 3,
+		.mods = EM_USER | EM_EXCLUSIVE, .period = 99, .freq = true };
+	char text[200];
+	struct buf b = BUF(text);
+
+	put_attr(&b, &ev);
+	check_str(str_of(b.p, b.n), " type=4 config=0x1a config1=0 config2=0 config4=0x1 "
+		  "exclude_kernel=1 exclude_hv=1 precise_ip=3 exclusive=1 freq=99", "as it is printed");
+}
+
+static void t_parsed(void)
+{
+	struct gp_event e[3];
+	u32 had = nrows.events;
+	char why[16];
+
+	check(gp_parse("{p/alias/,p/ev=1/},cs", e, 3, why, sizeof(why)) == 3 && !why[0], "three events");
+	check(e[0].group == 1 && e[1].group == 1 && e[2].group == 0 && e[0].wide && !e[2].wide &&
+	      e[0].cpus[0] == 0 && e[0].cpus[1] == 64 && e[0].cpus[2] == -1 && e[2].cpus[0] == -1,
+	      "their group, and the CPUs of wide ones");
+	check(strcmp(e[0].unit, "MiB") == 0 && e[0].scale == 25, "unit and scale");
+	check(gp_parse("cs,cs", e, 1, why, sizeof(why)) == -ENOSPC && strlen(why) <= 15, "no room for two");
+	check(gp_parse("p/none/", e, 1, NULL, 0) == -ENOENT, "an event that this machine lacks");
+	check(gp_parse("cs:z", e, 1, NULL, 0) == -EINVAL && gp_parse(NULL, e, 1, NULL, 0) == -EFAULT &&
+	      gp_parse("cs", NULL, 1, NULL, 0) == -EFAULT, "wrong arguments");
+	check(nrows.events == had, "the tables are as before");
+}
+
+/* The reason why there is no tracepoint: no tracefs, or one that may not be read. */
+static void t_tracefs(void)
+{
+	check(str_find(add("s*:o*"), LIT("tracefs is not mounted")), "no tracefs");
+	put_folder(in_folder("kernel/tracing/events"));
+	chmod(in_folder("kernel/tracing"), 0);
+	rights_drop(true);
+	check(str_find(add("s*:o*"), LIT("only root can read tracefs")), "a tracefs that is denied");
+	rights_drop(false);
+	chmod(in_folder("kernel/tracing"), 0700);
+}
+
+static void t_descriptors(void)
+{
+	unsigned had = fds_open();
+
+	put(in_folder("kernel/tracing/events/sys/one/id"), "7\n");
+	check_str(add("sys:one"), "", "a tracepoint");
+	check_str(add("s*:o*"), "", "tracepoints by a pattern");
+	check(str_len(add("sys:none")) > 0 && trace_root(&(long){ 0 }), "one that does not exist");
+	check_u64(fds_open(), had, "no folder of tracefs is left open");
+}
+
+int main(void)
+{
+	folder_begin("pmu");
+	root_set(&roots.sys, tmp_folder);
+	root_set(&roots.proc, in_folder("proc"));
+	table_all(&events_table);
+	make_pmus();
+	t_leaves();
+	t_names();
+	t_pmus();
+	t_messages();
+	t_terms();
+	t_groups();
+	t_attributes();
+	t_resolved();
+	t_parsed();
+	t_tracefs();
+	t_descriptors();
+	shell("rm -rf \"$D\"");
+	return unit_end();
+}

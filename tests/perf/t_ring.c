@@ -1,0 +1,328 @@
+/* t_ring.c - rings in memory that the test writes as the kernel does: merged by time, released,
+ * corrupt.
+ * SPDX-License-Identifier: MIT */
+#include "../../sources/perf/ring.c" /* for its static tables */
+#include "unit.h"
+
+enum { RINGS = 5, PAGES = 2 };
+enum { PAGE_HEAD = 1024, PAGE_TAIL = 1032 }; /* struct perf_event_mmap_page, linux/perf_event.h */
+
+static const struct pformat layout = { .sample_type = PS_IP | PS_TID | PS_TIME, .id_all = true };
+static char *shared[RINGS];
+static size_t page;
+static u64 heads[RINGS], seen, last, bad_order, samples, bytes;
+
+static const struct pformat *format(u64 id)
+{
+	return id ? NULL : &layout;
+}
+
+static void take(const struct prec *r)
+{
+	seen++;
+	samples += r->type == PR_SAMPLE;
+	bad_order += r->time < last;
+	last = r->time;
+	bytes += str_len(r->raw);
+}
+
+static const struct ring_reader taker = { .format = format, .handle = take };
+
+static void ring_put(int i, const void *p, size_t n)
+{
+	char *data = shared[i] + page;
+	const char *from = p;
+
+	for (size_t k = 0; k < n; k++)
+		data[heads[i]++ % (PAGES * page)] = from[k];
+}
+
+static void ring_tell(int i)
+{
+	memcpy(shared[i] + PAGE_HEAD, &heads[i], sizeof(heads[i]));
+}
+
+static void put_sample(int i, u64 time)
+{
+	u64 rec[4] = { PR_SAMPLE | (u64)32 << 48, 0x1234, 7, time };
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	rec[0] = (u64)PR_SAMPLE << 32 | 32;
+#endif
+	ring_put(i, rec, sizeof(rec));
+}
+
+static void put_lost(int i, u64 lost, u64 time)
+{
+	u64 rec[5] = { PR_LOST | (u64)40 << 48, 0, lost, 7, time };
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	rec[0] = (u64)PR_LOST << 32 | 40;
+#endif
+	ring_put(i, rec, sizeof(rec));
+}
+
+static u64 tail_of(int i)
+{
+	u64 t;
+
+	memcpy(&t, shared[i] + PAGE_TAIL, sizeof(t));
+	return t;
+}
+
+static struct {
+	u64 calls, samples, bytes, parts, first;
+} copied;
+static struct ring_reader reader;
+
+static u64 again_calls, again_bytes;
+
+static bool is_even(struct str sample)
+{
+	again_calls++;
+	again_bytes += str_len(sample);
+	return sample.p[8] % 2 == 0;
+}
+
+static void see(const struct prec *r)
+{
+	copied.calls++;
+	copied.samples += r->type == PR_SAMPLE;
+	copied.first = reader.first;
+}
+
+/* Each part of a copy begins and ends with a whole record, unless it wraps at the end of the ring. */
+static void copy(struct str records)
+{
+	copied.parts++;
+	copied.bytes += str_len(records);
+}
+
+static u64 copy_rings(void)
+{
+	memset(&copied, 0, sizeof(copied));
+	return rings_copy(&reader);
+}
+
+static void put_sample_of(int i, u64 task, u64 time)
+{
+	u64 rec[4] = { PR_SAMPLE | (u64)32 << 48, 0x1234, task, time };
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	rec[0] = (u64)PR_SAMPLE << 32 | 32;
+#endif
+	ring_put(i, rec, sizeof(rec));
+}
+
+static void put_at(int i, u64 ip, u64 time)
+{
+	u64 rec[4] = { PR_SAMPLE | (u64)32 << 48, ip, 7, time };
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	rec[0] = (u64)PR_SAMPLE << 32 | 32;
+	rec[1] = ip << 56;
+#endif
+	ring_put(i, rec, sizeof(rec));
+}
+
+static void t_again(void)
+{
+	struct ring_reader r = { .format = format, .handle = take, .again = is_even };
+
+	seen = 0;
+	for (u64 i = 0; i < 10; i++)
+		put_at(0, i, 9500000 + i);
+	put_lost(0, 2, 9600000);
+	ring_tell(0);
+	check_u64(rings_drain(UINT64_MAX, &r), 11, "samples that are not decoded are counted");
+	check_u64(again_calls, 10, "only samples may come again");
+	check_u64(again_bytes, 320, "they are whole");
+	check_u64(seen, 6, "the others are decoded");
+}
+
+static void t_copy(void)
+{
+	u64 before = rings_lost;
+
+	reader = (struct ring_reader){ .format = format, .handle = see, .copy = copy };
+	for (u64 t = 1; t <= 6; t++)
+		put_sample_of(0, t < 4 ? 50 : 51, 200 + t);
+	put_lost(1, 7, 150);
+	put_sample_of(1, 51, 160);
+	ring_tell(0);
+	ring_tell(1);
+	check_u64(copy_rings(), 7, "rings_copy counts the samples");
+	check_u64(copied.bytes, 7 * 32 + 40, "all bytes are copied");
+	check_u64(copied.samples, 3, "the first sample of each task is decoded, in each ring");
+	check_u64(copied.calls - copied.samples, 1, "other records are decoded");
+	check_u64(rings_lost - before, 7, "losses are counted");
+	check_u64(copied.first, 150, "the earliest time is known from the first call on");
+	check_u64(tail_of(0) - heads[0] + tail_of(1) - heads[1], 0, "rings are empty after rings_copy");
+	check_u64(copy_rings() + copied.calls + copied.parts, 0, "the next rings_copy reads nothing");
+	put_sample_of(0, 51, 300);
+	ring_tell(0);
+	check_u64(copy_rings() - copied.calls, 1, "a task is remembered until the next rings_copy");
+	while (heads[2] % (PAGES * page) != PAGES * page - 32)
+		put_sample_of(2, 9, 400), ring_tell(2), copy_rings();
+	put_lost(2, 1, 500);
+	put_sample_of(2, 9, 501);
+	ring_tell(2);
+	check(copy_rings() == 1 && copied.parts == 2 && copied.bytes == 72 && copied.calls == 1,
+	      "a record that wraps around the end of the ring is copied in two parts");
+}
+
+static void t_copy_corrupt(void)
+{
+	u64 before = rings_corrupt;
+
+	put_sample_of(3, 9, 600);
+	ring_put(3, "\0\0\0\0\0\0\0\0", 8);
+	put_sample_of(3, 9, 601);
+	put_sample_of(4, 9, 602);
+	ring_tell(3);
+	ring_tell(4);
+	check_u64(copy_rings(), 2, "rings_copy ends a ring at an invalid record");
+	check_u64(copied.bytes, 64, "nothing of the rest is copied");
+	check_u64(rings_corrupt - before, 1, "the rest is counted as corrupt");
+	check_u64(tail_of(3), heads[3], "and skipped");
+}
+
+static u64 more, missed; /* samples that come while others are handled; those without room */
+
+static void take_slowly(const struct prec *r)
+{
+	take(r);
+	for (int i = 0; i < 2 && more > 0; i++, more--)
+		if (heads[0] - tail_of(0) + 32 <= PAGES * page)
+			put_sample(0, 2000000 + seen);
+		else
+			missed++;
+	ring_tell(0);
+}
+
+static const struct ring_reader slow = { .format = format, .handle = take_slowly };
+
+/* A burst comes twice as fast as it is handled: a ring alone would overflow. */
+static void t_burst(void)
+{
+	enum { FIRST = 100, MORE = 5000 };
+
+	seen = last = bad_order = 0;
+	for (u64 i = 0; i < FIRST; i++)
+		put_sample(0, 1000000 + i);
+	ring_tell(0);
+	more = MORE;
+	check_u64(rings_drain(1999999, &slow), FIRST, "a burst: only the records up to a time");
+	check_u64(more, MORE - 2 * FIRST, "though others came meanwhile");
+	check_u64(rings_drain(UINT64_MAX, &slow), MORE, "then all others");
+	check_u64(missed, 0, "the ring had room for each");
+	check_u64(bad_order, 0, "in order");
+}
+
+/* Records that do not fit in the backlog stay in the ring until blocks are free; none is read twice. */
+static void t_full(void)
+{
+	u64 total = 0, room = (MAX_BLOCKS - 1) * (u64)(BLOCK_BYTES / 32);
+
+	seen = last = bad_order = 0;
+	while (heads[0] - tail_of(0) + 32 <= PAGES * page) {
+		put_sample(0, 3000000 + total++);
+		if (total % 100 == 0)
+			ring_tell(0), rings_drain(1, &taker);
+	}
+	check_u64(seen, 0, "nothing is handled before its time");
+	check(total >= room && total <= room + PAGES * page / 32, "the backlog has all its blocks: %" PRIu64
+	      " of %" PRIu64, total, room);
+	for (int i = 0; i < 10; i++)
+		put_sample(1, 4000000 + (u64)i);
+	ring_tell(0);
+	ring_tell(1);
+	check_u64(rings_drain(UINT64_MAX, &taker), total + 10,
+		  "all that was taken or stayed, and a ring for which there was no block");
+	check_u64(bad_order, 0, "in order");
+	check_u64(merge.blocks_table.dropped, 0, "the kernel's count of losses says it, not the table's");
+	check_u64(merge.nblocks, MAX_BLOCKS - 1, "blocks");
+	for (u64 i = 0; i < 100; i++)
+		put_sample(1, 9000000 + i);
+	ring_tell(1);
+	check_u64(rings_drain(UINT64_MAX, &taker), 100, "blocks are used again, by another ring");
+	check_u64(merge.nblocks, MAX_BLOCKS - 1, "no more of them");
+}
+
+static void make_rings(void)
+{
+	page = (size_t)sysconf(_SC_PAGESIZE);
+	check_u64((u64)-rings_add(-1, 2), EBADF, "rings_add without a descriptor is an error");
+	for (int i = 0; i < RINGS; i++) {
+		int fd = memfd_create("ring", 0);
+
+		if (fd < 0 || ftruncate(fd, (off_t)((1 + PAGES) * page)) || rings_add(fd, PAGES) != i) {
+			puts("Bail out! no ring");
+			exit(1);
+		}
+		shared[i] = merge.rings[i].map.page;
+		close(fd);
+	}
+	check_u64((u64)-rings_add(0, 3), EINVAL, "rings_add of three pages is an error");
+	check_u64((u64)-rings_add(0, 0), EINVAL, "rings_add of zero pages is an error");
+}
+
+int main(void)
+{
+	u64 total = 0, wrong = 0;
+
+	make_rings();
+	/* Many repetitions, so that each ring wraps often; the times of the rings interleave at
+	 * random. */
+	for (u64 round = 0, time = 1; round < 300; round++) {
+		for (u64 n = rnd() % 600; n > 0; n--) {
+			int i = (int)(rnd() % RINGS);
+
+			if (heads[i] - tail_of(i) + 72 > PAGES * page)
+				continue;
+			time += rnd() % 3;
+			if (rnd() % 10)
+				put_sample(i, time);
+			else
+				put_lost(i, 3, time);
+			total++;
+		}
+		for (int i = 0; i < RINGS; i++)
+			ring_tell(i);
+		rings_drain(UINT64_MAX, &taker);
+		for (int i = 0; i < RINGS; i++)
+			wrong += tail_of(i) != heads[i];
+	}
+	check_u64(seen, total, "each record is read once");
+	check_u64(bad_order, 0, "records are ordered by time");
+	check_u64(rings_lost, 3 * (total - samples), "the counts of lost records are summed");
+	check_u64(wrong, 0, "rings are empty after rings_drain");
+	check_u64(rings_corrupt, 0, "no record is corrupt");
+	check_u64(rings_drain(UINT64_MAX, &taker), 0, "the next rings_drain reads nothing");
+
+	last = 0;
+	for (u64 t = 1; t <= 10; t++)
+		put_sample((int)t % 2, t * 10);
+	ring_tell(0);
+	ring_tell(1);
+	check_u64(rings_drain(50, &taker), 5, "rings_drain reads only records up to a time");
+	check_u64(heads[0] - tail_of(0) + heads[1] - tail_of(1), 0, "the rings are empty nevertheless");
+	check_u64(rings_drain(UINT64_MAX, &taker), 5, "the next rings_drain reads the later records");
+
+	put_sample(2, 1000);
+	ring_put(2, "\0\0\0\0\0\0\0\0", 8); /* a record of size 0 is invalid */
+	put_sample(2, 1001);
+	put_sample(3, 2000);
+	ring_tell(2);
+	ring_tell(3);
+	check_u64(rings_drain(UINT64_MAX, &taker), 2, "a record without a size ends its own ring only");
+	check_u64(rings_corrupt, 1, "a record without a size is counted as corrupt");
+	check_u64(tail_of(2), heads[2], "the rest of its ring is skipped");
+	put_sample(2, 3000);
+	ring_tell(2);
+	check_u64(rings_drain(UINT64_MAX, &taker), 1, "its ring is read again later");
+	t_burst();
+	t_full();
+	t_again();
+	t_copy();
+	t_copy_corrupt();
+	rings_close();
+	check_u64(merge.nrings, 0, "rings_close removes all rings");
+	return unit_end();
+}

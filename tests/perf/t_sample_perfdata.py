@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# t_sample_perfdata.py PROG - tests the files of `gpustat sample -o perfdata`: perf's own commands
+# read them and find the same samples; a file that cannot be written is refused. Prints TAP.
+# ONLY=TEXT and TIMES=1 are as in tests/machine.py.
+# SPDX-License-Identifier: MIT
+import collections
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True  # the source folder stays as it is
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import machine  # noqa: E402
+from machine import Skip, check, command_of, eq, until_it_ran  # noqa: E402
+from samplelib import (BOTH, TRACEFS, build, file_offset, flooded, has_perf,  # noqa: E402
+                       here, main, perf_script, perfdata, running, sample, started, test, waits_of, work, written)
+
+
+# --- perf.data ------------------------------------------------------------------------------------
+
+def triples(text):
+    """Counter of (comm, symbol) of perf script -F comm,ip,sym."""
+    return collections.Counter(re.sub(r" +[0-9a-f]+ ", "|", x.strip(), count=1) for x in text.splitlines() if x.strip())
+
+
+@test("perfdata: perf script has each sample, with our comm and symbols")
+def _(m):
+    has_perf()
+    path, event = m.path("perf.data"), written()
+    args = ["-e", event, "--sample-period", "1"]
+    perfdata(args, [work(), "write", "250"], path)
+    eq(triples(perf_script(path, "-F", "comm,ip,sym")), {"work|write_it": 250}, "samples in perf script")
+    mine = sample(args, [work(), "write", "250"]).recs
+    ips = collections.Counter(int(r["ip"], 16) for r in mine)
+    eq(collections.Counter(int(x, 16) for x in perf_script(path, "-F", "ip").split()), ips, "addresses")
+    for kind, flags in (("pie", ["-pie", "-fPIE"]), ("library", ["-pie", "-fPIE", "-DWITH_LIBRARY"])):
+        perfdata(["-F", "2000", "-e", "cpu-clock"], [build(kind, flags), "symbols", "60"], path)
+        got = triples(perf_script(path, "-F", "comm,ip,sym"))
+        want = [*BOTH] + ["in_library", "hidden_in_library"] * (kind == "library")
+        for w in want:
+            check(got["work|" + w] > 20, f"{kind}: {w} in {got.most_common(8)}")
+    perfdata(["-F", "2000", "-e", "cpu-clock:k"], ["dd", "if=/dev/zero", "of=/dev/null", "bs=64k", "count=10000",
+                                                   "status=none"], path)
+    got = triples(perf_script(path, "-F", "comm,ip,sym"))
+    known = sum(n for k, n in got.items() if not k.endswith("[unknown]"))
+    check(known > 0.9 * sum(got.values()) > 5, f"kernel symbols in perf: {got.most_common(5)}")
+
+
+@test("perfdata: perf report takes it; several events, groups, chains")
+def _(m):
+    has_perf()
+    path = m.path("perf.data")
+    for args in (["-F", "2000"], ["-F", "2000", "-e", "cpu-clock,page-faults"], ["-F", "2000", "-g"],
+                 ["-F", "2000", "-e", "{cpu-clock,page-faults}:S"], ["-F", "1000", "-m", "16"],
+                 ["-F", "1000", "--no-inherit"]):
+        perfdata(args, [work(), "family", "60"], path)
+        r = subprocess.run(["perf", "report", "-i", path, "--stdio", "--stdio-color=never"], capture_output=True,
+                           timeout=60, check=False, stdin=subprocess.DEVNULL)
+        eq(r.returncode, 0, f"{args}: perf report: {r.stderr[-300:]!r}")
+        check(b"burn" in r.stdout, f"{args}: no burn in perf report: {r.stdout[-600:]!r} {r.stderr[-300:]!r}")
+        bad = [x for x in r.stderr.splitlines() if b"arning" in x or b"rror" in x]
+        eq(bad, [], f"{args}: what perf report says")
+        got = perf_script(path, "-F", "comm,tid,event")
+        names = {x.strip().rsplit(None, 2)[0].strip() for x in got.splitlines() if "cpu-clock" in x}
+        if "--no-inherit" not in args and "-g" not in args:
+            check({"thread one", "thread two", "work"} <= names, f"{args}: comms {names}")
+
+
+def sample_sizes(path):
+    """The sizes of the samples of a perf.data."""
+    with open(path, "rb") as f:
+        b = f.read()
+    at, n = struct.unpack_from("=2Q", b, 40)
+    sizes, end = collections.Counter(), at + n
+    while at < end:
+        kind, _misc, size = struct.unpack_from("=IHH", b, at)
+        sizes[size] += kind == 9
+        at += size
+    return +sizes
+
+
+@test("perfdata: a sample of known tasks has perf's 40 bytes, and no timer ends a wait for them")
+def _(m):
+    here()
+    path, log = m.path("perf.data"), m.path("strace.log")
+    perfdata(["-F", "500", "-e", "cpu-clock"], [work(), "burn", "50"], path)
+    eq(list(sample_sizes(path)), [40], "bytes of a sample")
+    if not shutil.which("strace"):
+        raise Skip("needs package strace")
+    subprocess.run(["strace", "-qq", "-o", log, "-e", "trace=ppoll", machine.PROG, "sample", "-F", "100", "-e", "cpu-clock",
+                    "-o", "perfdata", "-O", path, "--", work(), "burn", "400"], check=True, stdout=subprocess.DEVNULL)
+    waits = waits_of(log)
+    check(waits and not [x for x in waits if "Timeout" in x], f"waits: {waits}")
+
+
+@test("perfdata: -a and -p")
+def _(m):
+    has_perf()
+    path = m.path("perf.data")
+    with running() as a:
+        for args in (["-a"], ["-p", str(a.pid)]):
+            perfdata(["-F", "500", *args, "--timeout", "1000"], None, path)
+            lines = [x.split() for x in perf_script(path, "-F", "comm,pid,ip,sym").splitlines() if x.strip()]
+            got = collections.Counter(x[3] for x in lines if x[0] == "work" and x[1] == str(a.pid))
+            check(got["burn"] > 0, f"{args}: samples of a process that was there before: {got}")
+
+
+@test("perfdata: uprobes")
+def _(m):
+    has_perf()
+    path, out = build("pie", ["-pie", "-fPIE"]), m.path("perf.data")
+    event = f"uprobe/path={path},offset={file_offset(path, 'called'):#x}/"
+    perfdata(["-e", event, "--sample-period", "1"], [path, "call", "40"], out)
+    eq(triples(perf_script(out, "-F", "comm,ip,sym")), {"work|called": 40}, "calls")
+
+
+@test("perfdata: perf script reads the fields of tracepoints, without tracefs")
+def _(m):
+    has_perf()
+    out = m.path("perf.data")
+    r = subprocess.run(["unshare", "-m", "sh", "-c", TRACEFS, "x", machine.PROG, "sample", "-e",
+                        "sched:sched_switch,raw_syscalls:sys_exit,cpu-clock,sched:sched_waking", "-o", "perfdata", "-O", out,
+                        "--", work(), "sleep", "20"], capture_output=True, timeout=60, check=False)
+    if b"tracefs" in r.stderr or b"unshare" in r.stderr:
+        raise Skip("no tracefs here")
+    eq((r.returncode, r.stderr), (0, b""), "exit code, messages")
+    text = perf_script(out, "-F", "tid,event,trace")
+    switches = re.findall(r"^ *(\d+) +sched:sched_switch: +prev_comm=(\S+) prev_pid=(\d+) prev_prio=\d+ prev_state=(\S+) "
+                          r"==> next_comm=.+ next_pid=\d+ next_prio=\d+$", text, re.M)
+    eq(len(switches), text.count("sched:sched_switch"), "switches whose fields perf script has")
+    check(sum(x[3] == "S" for x in switches) >= 20 and all(x[0] == x[2] for x in switches), f"switches {switches[:3]}")
+    exits = re.findall(r"^ *\d+ +raw_syscalls:sys_exit: +NR (\d+) = (-?\d+)$", text, re.M)
+    check(len(exits) == text.count("raw_syscalls:sys_exit") >= 20, f"{len(exits)} returns of system calls")
+
+
+@test("perfdata: perf diff, annotate's header, buildid-list and record's own reader take it")
+def _(m):
+    has_perf()
+    path = m.path("perf.data")
+    perfdata(["-F", "1000"], [work(), "burn", "50"], path)
+    for args in (["report", "--header-only"], ["evlist", "-v"], ["script", "-D"],
+                 ["report", "--mem-mode", "--header-only"]):
+        r = subprocess.run(["perf", *args, "-i", path], capture_output=True, timeout=60, check=False,
+                           stdin=subprocess.DEVNULL)
+        eq(r.returncode, 0, f"perf {args}: {r.stderr[-300:]!r}")
+    r = subprocess.run(["perf", "report", "--header-only", "-i", path], capture_output=True, timeout=60, check=False)
+    text = r.stdout.decode("utf-8", "replace")
+    check(os.uname().release in text and "cmdline" in text, f"header {text}")
+
+
+@test("perfdata: without a file or into a pipe it is refused; a file that exists is written anew")
+def _(m):
+    here()
+    r = machine.run(["sample", "-o", "perfdata", "--", "true"])
+    eq((r.code, r.out), (2, b""), "exit code, output without -O")
+    check(b"-O" in r.err and r.err.count(b"\n") == 1, f"message {r.err}")
+    pipe = m.path("pipe")
+    os.mkfifo(pipe)
+    fd = os.open(pipe, os.O_RDWR)
+    try:
+        r = machine.run(["sample", "-o", "perfdata", "-O", pipe, "--", "true"])
+        check(r.code in (1, 2) and r.err.count(b"\n") == 1, f"into a pipe: {r!r}")
+        check(re.search(rb"pipe|seek|file", r.err.replace(pipe.encode(), b"")), f"a message that says why: {r.err!r}")
+    finally:
+        os.close(fd)
+    path = m.path("perf.data")
+    with open(path, "wb") as f:
+        f.write(b"x" * 5000000)
+    perfdata(["-F", "100"], ["true"], path)
+    check(os.path.getsize(path) < 1000000, f"{os.path.getsize(path)} bytes")
+    r = machine.run(["sample", "-o", "perfdata", "-O", "/dev/full", "--", "true"])
+    check(r.code in (1, 2) and r.err.count(b"\n") == 1, f"/dev/full: {r!r}")
+    r = machine.run(["sample", "-o", "perfdata", "-O", m.path("no/such/x"), "--", "true"])
+    check(r.code == 1 and b"no/such/x" in r.err, f"no such folder: {r!r}")
+
+
+@test("perfdata: losses and interrupted runs leave a file that perf reads")
+def _(m):
+    has_perf()
+    path = m.path("perf.data")
+    with started(["sample", "-F", "1000", "-o", "perfdata", "-O", path, "--", work(), "burn", "600000"],
+                 stderr=subprocess.PIPE) as p:
+        until_it_ran(command_of(p.pid), 0.3)
+        p.send_signal(signal.SIGINT)
+        p.communicate(timeout=60)
+    check(perf_script(path, "-F", "comm,ip,sym").count("burn") > 30, "samples before SIGINT")
+    _told, err = flooded(["sample", "-e", "page-faults:u", "--sample-period", "1", "-m", "4", "-o", "perfdata"], path, 6000, False)
+    n = perf_script(path, "-F", "event", quiet=False).count("page-faults")
+    said = re.search(rb"(\d+) samples were lost", err)
+    check(said, f"none lost: {err!r}")
+    dump = subprocess.run(["perf", "script", "-D", "-i", path], capture_output=True, timeout=60, check=False).stdout
+    lost = sum(int(x) for x in re.findall(rb"PERF_RECORD_LOST[^\n]*lost(?: samples )?:(\d+)", dump))
+    check(n > 100, f"{n} samples beside {said[1]} lost")
+    check(lost == int(said[1]), f"perf has {lost} lost, we said {said[1]}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: t_sample_perfdata.py PROG")
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,110 @@
+#!/bin/sh
+# t_run.sh PROG: tests/run: each named test runs once, and an unknown name is an error; why tests are
+# skipped, unstable tests, an interrupted run. These have tests of their own, in another folder.
+# shellcheck disable=SC2317,SC1091,SC2154 # functions are called through check()
+prog=$(realpath "$1") || exit 1
+cd "$(dirname "$0")/../.." || exit 1
+. tests/tap.sh
+run() { LOGS="$tmp/logs" CI='' tests/run "$prog" "$@" >"$tmp/out" 2>"$tmp/err"; }
+
+unknown() {
+	! run t_nosuch && grep -qx "run: no test is named 't_nosuch'" "$tmp/err" && [ ! -s "$tmp/out" ] &&
+		! run t_map.py t_nosuch.py && grep -qx "run: no test is named 't_nosuch.py'" "$tmp/err" && [ ! -s "$tmp/out" ] &&
+		! run t_map && ! run ''
+}
+once() {
+	run t_map.py t_ring t_profile.c || { cat "$tmp/out" "$tmp/err"; return 1; }
+	[ "$(sed 's/ .*//' "$tmp/out" | grep '^t_' | sort | tr '\n' ' ')" = 't_map.py t_profile t_ring ' ] && grep -q ' passed, 0 failed, 0 skipped$' "$tmp/out"
+}
+
+# Another folder with tests/run and no tests.
+tree=$tmp/tree
+mkdir -p "$tree/tests/room" && cp tests/run tests/skips tests/proof "$tree/tests/" && cp SECURITY.md "$tree/"
+write_test() { # NAME TEXT
+	printf '#!/bin/sh\n%s\n' "$2" >"$tree/tests/room/$1"
+	chmod +x "$tree/tests/room/$1"
+}
+# Runs the tests of the other folder. CI=true would run the long tests, too: all names are given.
+other() { # CI NAME...
+	ci=$1
+	shift
+	LOGS="$tmp/logs" CI=$ci "$tree/tests/run" "$prog" "$@" >"$tmp/out" 2>"$tmp/err"
+}
+ends_with() { # LINE
+	[ "$(tail -n 1 "$tmp/out")" = "$1" ] || { cat "$tmp/out" "$tmp/err"; return 1; }
+}
+skips() {
+	write_test t_a.sh 'echo "ok 1 - a"; echo "ok 2 - b # SKIP no ../shared/oa"; echo "ok 3 - c # SKIP no ../shared/fdinfo"; echo 1..3'
+	write_test t_b.sh 'echo "1..0 # SKIP long: CI=true runs it"; exit 77'
+	write_test t_c.sh 'echo "ok 1 - a # SKIP needs package nosuch"; echo 1..1'
+	write_test t_d.sh 'echo "ok 1 - a # SKIP no reason that anybody wrote down"; echo 1..1'
+	other '' t_a.sh t_b.sh t_c.sh t_d.sh && ends_with '1 passed, 0 failed, 5 skipped' || return 1
+	[ "$(grep -c '^skipped: ' "$tmp/out")" = 4 ] && grep -qx 'skipped:    2  no ../shared' "$tmp/out" &&
+		grep -qx 'skipped:    1  not in tests/skips' "$tmp/out" && grep -qx 'skipped:    1  a package is missing' "$tmp/out"
+}
+skips_in_ci() {
+	other true t_a.sh && ends_with '1 passed, 0 failed, 2 skipped' || return 1
+	for t in t_b.sh t_c.sh t_d.sh; do
+		! other true t_a.sh "$t" && ends_with '1 passed, 1 failed, 2 skipped' || return 1
+	done
+}
+unstable() {
+	for i in 1 2 3 4; do
+		write_test "t_u$i.sh" "mkdir '$tmp/seen$i' 2>/dev/null && echo 'not ok 1 - a' || echo 'ok 1 - a'; echo 1..1"
+	done
+	other '' t_u1.sh t_a.sh && ends_with '2 passed, 0 failed, 2 skipped' && grep -qx 'unstable: 1 (t_u1.sh)' "$tmp/out" || return 1
+	rm -r "$tmp"/seen?
+	! other '' t_u1.sh && ends_with '0 passed, 1 failed, 0 skipped' || return 1
+	rm -r "$tmp"/seen?
+	other true t_u1.sh t_u2.sh t_u3.sh && ends_with '3 passed, 0 failed, 0 skipped' || return 1
+	rm -r "$tmp"/seen?
+	! other true t_u1.sh t_u2.sh t_u3.sh t_u4.sh && ends_with '4 passed, 1 failed, 0 skipped' &&
+		grep -qx 'unstable: 4 (t_u1.sh t_u2.sh t_u3.sh t_u4.sh)' "$tmp/out"
+}
+always() {
+	write_test t_e.sh 'echo "not ok 1 - a"; echo 1..1'
+	! other '' t_e.sh t_a.sh && ends_with '1 passed, 1 failed, 2 skipped' && ! grep -q '^unstable' "$tmp/out"
+}
+# The tests write their PIDs and wait: all of them end with tests/run.
+interrupted() {
+	for i in 1 2 3; do
+		write_test "t_w$i.sh" "echo \$\$ >'$tmp/pid$i'; exec sleep 300"
+	done
+	LOGS="$tmp/logs" "$tree/tests/run" "$prog" t_w1.sh t_w2.sh t_w3.sh >"$tmp/out" 2>"$tmp/err" &
+	until [ -s "$tmp/pid1" ] && [ -s "$tmp/pid2" ]; do
+		sleep 0.1
+	done
+	kill $!
+	wait $!
+	[ $? = 143 ] || return 1
+	for i in 1 2; do
+		! kill -0 "$(cat "$tmp/pid$i")" 2>/dev/null || { echo 'a test still runs'; return 1; }
+	done
+	[ ! -e "$tmp/pid3" ] || { echo 'a test was started after the signal'; return 1; }
+}
+# The reasons in the sources of the tests, up to the first part that varies.
+reasons() {
+	{
+		sed -nE 's/.*[^_a-z]Skip\(f?"([^"{]+).*/\1/p; s/.*[^_a-z]skip\(f?"[^"]*", f?"([^"{]+).*/\1/p' tests/*/*.py tests/*.py
+		sed -nE 's/.*# SKIP ([a-zA-Z./][^"%$]+).*/\1/p' tests/*/*.c tests/*/*.sh tests/*/run
+		sed -nE "s/.*skip '[^']*' ['\"]([^'\"\$]+).*/\1/p" tests/*/*.sh
+		sed -nE 's/.*[^_a-z]skip\(.*, "([^"]+)"\);/\1/p' tests/conform/*.c
+	} | grep -vx -e reason -e 'no reason that anybody wrote down' | sort -u
+}
+listed() {
+	reasons >"$tmp/reasons"
+	[ "$(wc -l <"$tmp/reasons")" -ge 90 ] || { wc -l "$tmp/reasons"; return 1; }
+	awk -F '\t' 'FNR == NR { if (!/^#/) pattern[++n] = $2; next }
+	{ seen = 0; for (i = 1; i <= n; i++) seen = seen || $0 ~ pattern[i]; if (!seen) { print "not in tests/skips: " $0; bad = 1 } }
+	END { exit bad }' tests/skips "$tmp/reasons"
+}
+
+check 'an unknown name is an error that names it, and no test runs' unknown
+check 'each named test runs once; a C test may have its suffix or not' once
+check 'the closing table has the reasons of the skipped tests' skips
+check 'CI=true: a reason that tests/skips does not allow is a failure' skips_in_ci
+check 'a test that fails among others and passes alone is unstable; CI=true allows three' unstable
+check 'a test that fails alone, too, has failed' always
+check 'a run that is interrupted ends its tests and starts no other' interrupted
+check 'each reason in the sources of the tests is in tests/skips' listed
+finish

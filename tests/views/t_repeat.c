@@ -1,0 +1,155 @@
+/* t_repeat.c - samples that come again: what is equal, what is remembered and when, and where the time
+ * is in a text. SPDX-License-Identifier: MIT */
+#include "perfstream.h"
+#include "views/views.h"
+#include "unit.h"
+
+static u64 more[PROF_TABLES], periods[PROF_TABLES];
+
+void profile_more(u8 table, struct profrow *row, u64 period)
+{
+	more[table]++;
+	periods[table] += period;
+	row->samples++;
+}
+
+static u64 words[64];
+
+/* A record of n words, of which word 3 is the time. */
+static struct str record(u32 n, u64 ip, u64 time)
+{
+	memset(words, 0, sizeof(words));
+	words[0] = PR_SAMPLE;
+	words[1] = ip;
+	words[3] = time;
+	words[4] = 1000 + time;
+	return str_of((const char *)words, 8 * (size_t)n);
+}
+
+enum { TIME = 1 << 3, PERIOD = 1 << 4 };
+
+static void t_equal(void)
+{
+	struct repeat *a;
+
+	check(!repeat_of(record(6, 1, 5), TIME | PERIOD), "a sample is new");
+	a = repeat_of(record(6, 1, 6), TIME | PERIOD);
+	check(a != NULL, "it comes again, at another time");
+	check(repeat_of(record(6, 1, 7), TIME | PERIOD) == a, "and again");
+	check(!repeat_of(record(6, 2, 7), TIME | PERIOD), "another address");
+	check(!repeat_of(record(5, 1, 7), TIME | PERIOD), "a shorter record");
+	check(!repeat_of(record(8, 9, 7), TIME), "a record with a period that counts");
+	check(!repeat_of(record(8, 9, 8), TIME), "another period");
+	check(repeat_of(record(8, 9, 8), TIME) != NULL, "the same period");
+	for (int i = 0; i < 3; i++)
+		check(!repeat_of(record(33, 1, 7), TIME), "a record that is too long is always new");
+	check(!repeat_of(record(32, 1, 7), TIME | PERIOD) &&
+	      repeat_of(record(32, 1, 8), TIME | PERIOD), "one that is not");
+}
+
+static struct repeat *repeated(u64 ip)
+{
+	repeat_of(record(6, ip, 1), TIME | PERIOD);
+	return repeat_of(record(6, ip, 2), TIME | PERIOD);
+}
+
+static const char *put(struct repeat *r, i64 time_us)
+{
+	static char text[2000];
+	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
+
+	if (!repeat_put_text(r, &b, time_us))
+		return "none";
+	text[b.n] = '\0';
+	return text;
+}
+
+static void t_texts(void)
+{
+	static const struct {
+		const char *text;
+		i64 time;
+		const char *again; /* at time 7234567 */
+	} rows[] = {
+		{ "{\"time\":1.000005,\"ip\":1}\n", 1000005, "{\"time\":7.234567,\"ip\":1}\n" },
+		{ "1.000005,a\n1.000005,b\n", 1000005, "7.234567,a\n7.234567,b\n" },
+		{ "a,b\n", -1, "a,b\n" },
+		{ "a,b\n", 1000005, "none" },          /* the time is not shown, or in another way */
+		{ "1.000005,1.000005\n", 1000005, "none" }, /* one of them is a name */
+		{ "{\"time\":1.000005,\"comm\":\"1.000005\"}\n", 1000005, "none" },
+		{ "{\"comm\":\"\\\"time\\\":1.000005\"}\n", 1000005, "none" },
+		{ "{\"time\":21.000005}\n", 21000005, "none" }, /* the other time is shorter */
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		struct repeat *r = repeated(100 + i);
+
+		check(!strcmp(put(r, 7234567), "none"), "text %zu: it is not filled yet", i);
+		repeat_fill_text(r, str_z(rows[i].text), rows[i].time);
+		check_str(str_z(put(r, 7234567)), rows[i].again, "text %zu at another time", i);
+	}
+}
+
+static void t_long(void)
+{
+	static char text[1000], room[1000];
+	struct repeat *r = repeated(200);
+	struct buf small = { .p = text, .cap = 10 };
+
+	memset(text, 'x', sizeof(text));
+	repeat_fill_text(r, str_of(text, 900), -1);
+	check_u64(strlen(put(r, 0)), 900, "a text of 900 bytes");
+	check(!repeat_put_text(r, &small, 0) && small.n == 0, "a buffer without room");
+	small = (struct buf){ .p = room, .cap = 1000, .n = 101 };
+	check(!repeat_put_text(r, &small, 0) && small.n == 101, "one with room for 899 bytes");
+	repeat_fill_text(r, str_of(text, 901), -1);
+	check_str(str_z(put(r, 0)), "none", "a longer one is not remembered");
+	for (size_t i = 0; i < 17; i++)
+		memcpy(text + 9 * i, "1.000005\n", 9);
+	repeat_fill_text(r, str_of(text, 9 * 16), 1000005);
+	check_u64(strlen(put(r, 2000000)), 9 * 16, "16 lines");
+	repeat_fill_text(r, str_of(text, 9 * 17), 1000005);
+	check_str(str_z(put(r, 2000000)), "none", "17 lines");
+	r = repeated(201);
+	repeat_fill_text(r, str_z("1795751703.048979,a\n"), 1795751703048979);
+	check_str(str_z(put(r, 1795751799999999)), "1795751799.999999,a\n", "seconds since 1970");
+	repeat_fill_text(r, str_z("12345.678901,a\n"), 12345678901);
+	check_str(str_z(put(r, 98765432109)), "98765.432109,a\n", "seconds since the boot");
+}
+
+static void t_forget(void)
+{
+	struct repeat *r = repeated(300);
+
+	repeat_fill_text(r, str_z("a\n"), -1);
+	repeats_forget();
+	check(repeat_of(record(6, 300, 9), TIME | PERIOD) == r, "a sample that was forgotten");
+	check_str(str_z(put(r, 0)), "none", "is filled anew");
+	repeat_fill_text(r, str_z("b\n"), -1);
+	check_str(str_z(put(r, 0)), "b\n", "and comes again");
+}
+
+static void t_sums(void)
+{
+	struct profrow symbol = { 0 }, ip = { 0 };
+	struct repeat *r = repeated(400);
+
+	check(!repeat_sum(r, 3), "no rows yet");
+	repeat_fill_row(r, PROF_SYMBOL, &symbol, 5);
+	repeat_fill_row(r, PROF_IP, &ip, 5);
+	check(repeat_sum(r, 0) && repeat_sum(r, 7), "rows");
+	check(symbol.samples == 2 && ip.samples == 2 && more[PROF_COMM] == 0, "each row has both samples");
+	check_u64(periods[PROF_IP], 12, "with the period of the first, or their own");
+	repeat_fill_row(r, PROF_IP, NULL, 5);
+	check(!repeat_sum(r, 0), "a table without room: nothing is remembered");
+}
+
+int main(void)
+{
+	t_equal();
+	t_texts();
+	t_long();
+	t_forget();
+	t_sums();
+	return unit_end();
+}

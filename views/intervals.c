@@ -1,0 +1,298 @@
+/* intervals.c - sums the times that tasks wait for a CPU, and those that they spend in system
+ * calls. Pure: no system calls.
+ * SPDX-License-Identifier: MIT */
+#include "parse.h"
+#include "views/views.h"
+#include "sources/os/os.h"
+
+enum {
+	MAX_TIMED = 65536, /* tasks at one time; with waits those of the whole run */
+	MAX_CALLS = 1024,  /* an architecture has some 450 system calls */
+};
+
+enum state { UNKNOWN, READY, RUNNING, SLEEPING, IN_CALL };
+
+/* A task, or a system call. */
+struct row {
+	struct interval sum;
+	u64 since;         /* ns: the begin of the interval that is open */
+	u64 call;          /* IN_CALL: its number */
+	u32 epoch;         /* the interval is known only in this epoch */
+	u8 state;          /* enum state */
+	bool wanted;       /* its waits are summed, if only those of some tasks are */
+	u32 next;          /* row of the same bucket, or free, plus 1 */
+	/* not of row i: first row of bucket i, plus 1; the i-th row when sorted */
+	u32 bucket, order;
+};
+
+struct rows {
+	struct row *row;
+	u32 n, nbuckets, free; /* free: a row plus 1 */
+	struct table table;
+};
+
+static struct {
+	struct rows tasks, calls;
+	u32 epoch;
+	bool some;     /* only wanted tasks */
+	bool by_calls; /* the rows of the result are system calls */
+	u64 dropped;
+} intervals = {
+	.tasks = { .table = TABLE_ROW(intervals.tasks.row, MAX_TIMED, 128, "tasks with times") },
+	.calls = { .table = TABLE_ROW(intervals.calls.row, MAX_CALLS, 64, "system calls") },
+};
+
+/* Allocates the first rows. calls: system calls are summed, not waits. */
+void intervals_begin(bool calls)
+{
+	intervals.by_calls = calls;
+	table_has(&intervals.tasks.table, 0);
+	if (calls)
+		table_has(&intervals.calls.table, 0);
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static void row_link(struct rows *of, u32 i)
+{
+	u32 *bucket = &of->row[of->row[i].sum.key % of->nbuckets].bucket;
+
+	of->row[i].next = *bucket;
+	*bucket = i + 1;
+}
+
+static struct row *row_find(const struct rows *of, u64 key)
+{
+	u32 i = of->nbuckets ? of->row[key % of->nbuckets].bucket : 0;
+
+	while (i && of->row[i - 1].sum.key != key)
+		i = of->row[i - 1].next;
+	return i ? &of->row[i - 1] : NULL;
+}
+
+/* Makes as many buckets as there are rows with memory; no row is free then. */
+static void buckets_grow(struct rows *of)
+{
+	for (u32 i = 0; i < of->nbuckets; i++)
+		of->row[i].bucket = 0;
+	of->nbuckets = of->table.ready;
+	for (u32 i = 0; i < of->n; i++)
+		row_link(of, i);
+}
+
+/* Finds a row, or adds it. NULL: there is no room. */
+static struct row *row_get(struct rows *of, u64 key)
+{
+	struct row *r = row_find(of, key);
+	u32 i = of->free;
+
+	if (r)
+		return r;
+	if (!i && !table_has(&of->table, of->n)) {
+		intervals.dropped++;
+		return NULL;
+	}
+	if (i) {
+		of->free = of->row[--i].next;
+	} else {
+		if (of->nbuckets != of->table.ready)
+			buckets_grow(of);
+		i = of->n++;
+	}
+	r = &of->row[i];
+	r->sum = (struct interval){ .key = key };
+	r->state = UNKNOWN;
+	r->wanted = false;
+	row_link(of, i);
+	return r;
+}
+
+static void row_free(struct rows *of, struct row *r)
+{
+	u32 i = (u32)(r - of->row), *at = &of->row[r->sum.key % of->nbuckets].bucket;
+
+	while (*at != i + 1)
+		at = &of->row[*at - 1].next;
+	*at = r->next;
+	r->next = of->free;
+	of->free = i + 1;
+}
+
+/* --- intervals -------------------------------------------------------------------------------- */
+
+static void set_state(struct row *r, u8 state, u64 time)
+{
+	r->state = state;
+	r->since = time;
+	r->epoch = intervals.epoch;
+}
+
+static bool is_in(const struct row *r, u8 state)
+{
+	return r->state == state && r->epoch == intervals.epoch;
+}
+
+/* Adds the interval from r->since. A time that goes backwards adds nothing. */
+static void sum_add(struct interval *to, const struct row *r, u64 time, bool failed)
+{
+	u64 ns = time - r->since;
+
+	if (time < r->since)
+		return;
+	to->count++;
+	to->errors += failed;
+	to->total += ns;
+	to->max = ns > to->max ? ns : to->max;
+}
+
+/* Records were lost: how the intervals that are open now end is unknown. */
+void intervals_lost(void)
+{
+	intervals.epoch++;
+}
+
+u64 intervals_dropped(void)
+{
+	return intervals.dropped;
+}
+
+/* Only the waits of wanted tasks are summed. */
+void waits_want(u32 tid)
+{
+	struct row *r = row_get(&intervals.tasks, tid);
+
+	intervals.some = true;
+	if (r)
+		r->wanted = true;
+}
+
+/* A wanted task has started a task, which is wanted, too. */
+void waits_fork(u32 parent, u32 tid)
+{
+	struct row *r = intervals.some ? row_find(&intervals.tasks, parent) : NULL;
+
+	if (r && r->wanted)
+		waits_want(tid);
+}
+
+/* Returns the row of a task whose waits are summed, or NULL. Task 0, which runs if no other does,
+ * never waits. */
+static struct row *waiting(u32 tid, struct str comm)
+{
+	struct row *r = NULL;
+
+	if (tid && intervals.some)
+		r = row_find(&intervals.tasks, tid);
+	else if (tid)
+		r = row_get(&intervals.tasks, tid);
+	if (!r || (intervals.some && !r->wanted))
+		return NULL;
+	if (str_len(comm))
+		str_copy(r->sum.comm, sizeof(r->sum.comm), comm);
+	return r;
+}
+
+/* A task was woken up. One that runs is woken up, too, if it was about to sleep. */
+void waits_wakeup(u32 tid, struct str comm, u64 time)
+{
+	struct row *r = waiting(tid, comm);
+
+	if (r && !is_in(r, READY) && !is_in(r, RUNNING))
+		set_state(r, READY, time);
+}
+
+/* A CPU changes from one task to another one. ready: the first one could still run, and waits. */
+void waits_out(u32 tid, struct str comm, bool ready, u64 time)
+{
+	struct row *r = waiting(tid, comm);
+
+	if (r)
+		set_state(r, ready ? READY : SLEEPING, time);
+}
+
+void waits_in(u32 tid, struct str comm, u64 time)
+{
+	struct row *r = waiting(tid, comm);
+
+	if (!r)
+		return;
+	if (is_in(r, READY))
+		sum_add(&r->sum, r, time, false);
+	set_state(r, RUNNING, time);
+}
+
+/* A task begins a system call. */
+void calls_enter(u32 tid, u64 number, u64 time)
+{
+	struct row *r = row_get(&intervals.tasks, tid);
+
+	if (!r)
+		return;
+	r->call = number;
+	set_state(r, IN_CALL, time);
+}
+
+/* A system call returns; its begin may not have been seen. */
+void calls_exit(u32 tid, u64 number, bool failed, u64 time)
+{
+	struct row *r = row_find(&intervals.tasks, tid), *call;
+
+	if (!r)
+		return;
+	call = is_in(r, IN_CALL) && r->call == number ? row_get(&intervals.calls, number) : NULL;
+	if (call)
+		sum_add(&call->sum, r, time, failed);
+	set_state(r, RUNNING, time);
+}
+
+/* A task has ended: its system call never returns, and its number may become that of another. */
+void calls_end(u32 tid)
+{
+	struct row *r = row_find(&intervals.tasks, tid);
+
+	if (r)
+		row_free(&intervals.tasks, r);
+}
+
+/* --- the result ------------------------------------------------------------------------------- */
+
+/* Compares rows: waits by the longest one, system calls by their whole time; then by key. */
+static int row_cmp(const struct rows *of, u32 a, u32 b)
+{
+	const struct interval *x = &of->row[a].sum, *y = &of->row[b].sum;
+
+	if (intervals.by_calls && x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	if (x->max != y->max)
+		return x->max > y->max ? -1 : 1;
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+/* Sorts the rows with intervals, and returns their number. */
+size_t intervals_sort(void)
+{
+	struct rows *of = intervals.by_calls ? &intervals.calls : &intervals.tasks;
+	u32 gap = 1, n = 0;
+
+	for (u32 i = 0; i < of->n; i++)
+		if (of->row[i].sum.count)
+			of->row[n++].order = i;
+	while (gap < n / 3)
+		gap = 3 * gap + 1;
+	for (; gap > 0; gap /= 3) /* Shell sort with Knuth's gaps, as in profile.c */
+		for (u32 i = gap; i < n; i++) {
+			u32 x = of->row[i].order, at = i;
+
+			for (; at >= gap && row_cmp(of, of->row[at - gap].order, x) > 0; at -= gap)
+				of->row[at].order = of->row[at - gap].order;
+			of->row[at].order = x;
+		}
+	return n;
+}
+
+const struct interval *intervals_row(size_t i)
+{
+	const struct rows *of = intervals.by_calls ? &intervals.calls : &intervals.tasks;
+
+	return &of->row[of->row[i].order].sum;
+}

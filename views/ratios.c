@@ -1,0 +1,201 @@
+/* ratios.c - what perf stat shows beside counts: the ratio of a count to another one (insn per
+ * cycle, GHz, miss rates, events per second), and at the end the times of the run. Pure.
+ * SPDX-License-Identifier: MIT */
+#include "parse.h"
+#include "counters.h"
+#include "views/views.h"
+
+enum { MICROS = 1000000, PERCENT = 100, PER_SECOND = 1000000000 };
+
+/* A generic event: its PERF_TYPE_* and its config. */
+#define KEY(type, config) ((u32)(type) << 24 | (config))
+#define HARD(config)      KEY(PT_HARDWARE, config)
+/* linux/perf_event.h: reads of a cache, and those of them that miss */
+#define READS(cache)      KEY(PT_HW_CACHE, cache)
+#define MISSES(cache)     KEY(PT_HW_CACHE, (cache) | 1 << 16)
+
+/* Instead of a denominator: a clock of the CPUs, the time of the measurement. */
+enum { CLOCK = KEY(PT_SOFTWARE, 0xfffffe), ELAPSED, ANY };
+/* PERF_COUNT_HW_*, PERF_COUNT_SW_* and PERF_COUNT_HW_CACHE_* of linux/perf_event.h */
+enum { CYCLES, INSTRUCTIONS, REFERENCES, CACHE_MISSES, BRANCHES, BRANCH_MISSES,
+       FRONTEND = 7, BACKEND };
+enum { CPU_CLOCK, TASK_CLOCK };
+enum { L1D, L1I, LL, DTLB, ITLB };
+
+/* The first row of an event whose denominator was counted applies. The words and the decimals are
+ * those of perf 6.1, tools/perf/util/stat-shadow.c. */
+static const struct ratiorow {
+	u32 of, by;
+	u32 times; /* the factor: 1, PERCENT or PER_SECOND */
+	u8 decimals;
+	const char *words;
+} ratiorows[] = {
+	{ KEY(PT_SOFTWARE, TASK_CLOCK), ELAPSED, 1, 3, "CPUs utilized" },
+	{ KEY(PT_SOFTWARE, CPU_CLOCK), ELAPSED, 1, 3, "CPUs utilized" },
+	{ HARD(CYCLES), CLOCK, 1, 3, "GHz" },
+	{ HARD(INSTRUCTIONS), HARD(CYCLES), 1, 2, "insn per cycle" },
+	{ HARD(FRONTEND), HARD(CYCLES), PERCENT, 2, "frontend cycles idle" },
+	{ HARD(BACKEND), HARD(CYCLES), PERCENT, 2, "backend cycles idle" },
+	{ HARD(BRANCH_MISSES), HARD(BRANCHES), PERCENT, 2, "of all branches" },
+	{ HARD(CACHE_MISSES), HARD(REFERENCES), PERCENT, 3, "of all cache refs" },
+	{ MISSES(L1D), READS(L1D), PERCENT, 2, "of all L1-dcache accesses" },
+	{ MISSES(L1I), READS(L1I), PERCENT, 2, "of all L1-icache accesses" },
+	{ MISSES(LL), READS(LL), PERCENT, 2, "of all LL-cache accesses" },
+	{ MISSES(DTLB), READS(DTLB), PERCENT, 2, "of all dTLB cache accesses" },
+	{ MISSES(ITLB), READS(ITLB), PERCENT, 2, "of all iTLB cache accesses" },
+	{ ANY, CLOCK, PER_SECOND, 3, "/sec" },
+};
+
+static u32 event_key(const struct event *ev)
+{
+	/* with several kinds of CPUs, the high half names the PMU: PERF_PMU_TYPE_SHIFT */
+	u32 config = (u32)ev->config[0];
+
+	return ev->virt || ev->type > PT_HW_CACHE || config > 0xffffff ? ANY :
+									  KEY(ev->type, config);
+}
+
+static bool is_clock_key(u32 key)
+{
+	return key == KEY(PT_SOFTWARE, TASK_CLOCK) || key == KEY(PT_SOFTWARE, CPU_CLOCK);
+}
+
+/* Returns whether the row is a count of events, which a ratio can be made of. */
+static bool is_count(const struct evrow *r)
+{
+	return r->state == CS_COUNTED && !r->point && events[r->event].rule == R_COUNT;
+}
+
+/* Returns whether two events count the same: in the same set, on the same CPUs, and both in the
+ * kernel or both not, as in perf (evsel_context()). */
+static bool counts_same(const struct event *a, const struct event *b)
+{
+	enum { WHERE = EM_USER | EM_KERNEL | EM_HV | EM_IDLE | EM_GUEST | EM_HOST };
+
+	return a->set == b->set && !((a->mods ^ b->mods) & WHERE) &&
+	       (a->pmu == b->pmu || b->type == PT_SOFTWARE);
+}
+
+/* Returns the count of the event `key` where r was counted; 0: it was not counted there. */
+static u64 count_beside(const struct evrow *r, u32 key)
+{
+	for (u32 i = 1 + r->site; i <= nrows.evrows; i += nrows.sites) {
+		const struct event *ev = &events[evrows[i].event];
+		u32 is = event_key(ev);
+
+		if (is_count(&evrows[i]) && counts_same(&events[r->event], ev) && is != ANY &&
+		    (is == key || (key == CLOCK && is_clock_key(is))))
+			return evrows[i].value;
+	}
+	return 0;
+}
+
+static u64 ratio_of(u64 count, u64 times, u64 by)
+{
+	u64 twice = muldiv(count, 2 * times * MICROS, by); /* to round it */
+
+	return twice == UINT64_MAX ? twice : twice / 2 + twice % 2;
+}
+
+/* Finds the ratio of the row e to a count beside it. False: there is none. */
+bool ratio_find(const struct entity *e, struct ratio *x)
+{
+	const struct evrow *r = (const struct evrow *)(const void *)e;
+	const struct evrow *elapsed = &rows_times()->elapsed;
+	const struct event *ev;
+	u32 key;
+
+	if (e->kind != K_EVENT || !is_count(r))
+		return false;
+	ev = &events[r->event];
+	key = event_key(ev);
+	for (const struct ratiorow *d = ratiorows; d < ratiorows + LEN(ratiorows); d++) {
+		u64 by;
+
+		if (d->of == ANY ? ev->unit != NONE || is_clock_key(key) : d->of != key)
+			continue;
+		by = d->by != ELAPSED ? count_beside(r, d->by) :
+		     elapsed->state == CS_COUNTED ? elapsed->value : 0;
+		*x = (struct ratio){ ratio_of(r->value, d->times, by), d->decimals,
+				     d->times == PERCENT, d->times == PER_SECOND, d->words };
+		if (by && x->micros != UINT64_MAX)
+			return true;
+	}
+	return false;
+}
+
+/* Finds the stalled cycles per instruction, for the row of instructions: the higher one of the
+ * frontend and the backend. */
+bool ratio_stalls(const struct entity *e, struct ratio *x)
+{
+	const struct evrow *r = (const struct evrow *)(const void *)e;
+	u64 front, back;
+
+	if (e->kind != K_EVENT || !is_count(r) ||
+	    event_key(&events[r->event]) != HARD(INSTRUCTIONS))
+		return false;
+	front = count_beside(r, HARD(FRONTEND));
+	back = count_beside(r, HARD(BACKEND));
+	*x = (struct ratio){ ratio_of(front > back ? front : back, 1, r->value), 2, false, false,
+			     "stalled cycles per insn" };
+	return (front || back) && x->micros != UINT64_MAX;
+}
+
+/* Writes the number as perf rounds it, `between`, and the words. */
+void put_ratio(struct buf *b, const struct ratio *x, const char *between)
+{
+	static const u32 tens[] = { 1, 10, 100, 1000, 10000, 100000, 1000000 };
+	u32 cut = tens[6 - x->decimals];
+	u64 n = x->micros;
+	u8 prefix = 0;
+
+	for (; x->rate && prefix < 3 && n > (u64)1000 * MICROS; prefix++)
+		n = n / 1000 + (n % 1000 >= 500);
+	put_dec(b, (n + cut / 2) / cut, x->decimals, x->decimals);
+	put_z(b, between);
+	if (prefix)
+		put_c(b, "KMG"[prefix - 1]);
+	put_z(b, x->words);
+}
+
+/* Writes seconds with nine decimals, at the right edge of a column, as perf does. */
+static void put_seconds(struct buf *b, u64 ns, const char *words)
+{
+	enum { WIDTH = 18 };
+	char text[DIGITS];
+	struct buf t = BUF(text);
+
+	put_dec(&t, ns, 9, 9);
+	for (size_t i = t.n; i < WIDTH; i++)
+		put_c(b, ' ');
+	put_n(b, t.p, t.n);
+	put_z(b, words);
+}
+
+/* Writes the end of a run for people: the time elapsed, and the CPU time of the command; of several
+ * runs the mean and its standard error. */
+void put_times(struct buf *b)
+{
+	const struct runtimes *t = rows_times();
+	const struct evrow *elapsed = &t->elapsed;
+
+	if (elapsed->state != CS_COUNTED)
+		return;
+	put_c(b, '\n');
+	put_seconds(b, elapsed->value, "");
+	if (elapsed->repeats > 1) {
+		double part = row_deviation(elapsed);
+
+		put_z(b, " +- ");
+		put_dec(b, (u64)(part * (double)elapsed->value + 0.5), 9, 9);
+		put_z(b, " seconds time elapsed  ( +- ");
+		put_dec(b, (u64)(part * 10000 + 0.5), 2, 2);
+		put_z(b, "% )\n");
+		return;
+	}
+	put_z(b, " seconds time elapsed\n");
+	if (!t->has_cpu)
+		return;
+	put_seconds(b, t->user, " seconds user\n");
+	put_seconds(b, t->system, " seconds sys\n");
+}
