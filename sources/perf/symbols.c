@@ -1528,9 +1528,10 @@ static bool jit_read(struct file *f)
 		f->full = symbols.dropped != dropped;
 	}
 	f->count = symtab.nsyms - f->first;
-	if (f->count)
+	if (f->count) { /* without symbols there may be no table */
 		syms_sort(symtab.syms + f->first, f->count);
-	syms_newest(f);
+		syms_newest(f);
+	}
 	return f->names > from;
 }
 
