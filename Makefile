@@ -5,8 +5,9 @@
 #   make shared    libgpustat.so, libperfmon2.so, from the same objects; make install-shared
 #   make run       build, and show the GPUs of this machine
 #   make bench     measure the cost of watching and counting, next to references and perf
-#   make test      as root: install what the tests need; then run all tests
-#   make eva       prove with Frama-C that no input breaks the pure files
+#   make test      run the quick tests, five minutes at most; as root on Debian, install what they need first
+#   make test-live, test-machines, test-consumers, test-deep, test-all   the other tests, see tests/levels
+#   make check     run the quick tests with what is installed
 #   make mutate    plant small faults, and list those that no test notices
 #   make arch      measure the size on eight architectures, in emulated machines
 #   make setcap GROUP=gpustat   let the members of a group see the work of other users
@@ -310,48 +311,30 @@ run:
 	@$(MAKE) -s $(PROG)
 	@tests/showcase ./$(PROG)
 
-# check: runs the tests with the installed packages. test: installs what they need first.
-check: $(PROG)
-	tests/run ./$(PROG)
-
-test:
-	@tests/toolchain --install "$(CC)"
-	@tests/packages
+# Each level of tests/levels has a target, which installs what its tests need as root on Debian; test is
+# the quick level. check is the same without installing anything.
+test: test-quick
+test-quick test-live test-machines test-consumers test-deep:
+	@tests/packages $(@:test-%=%)
 	@$(MAKE) $(PROG)
-	tests/run ./$(PROG)
+	@tests/run ./$(PROG) $(@:test-%=%)
+test-all:
+	@tests/packages quick
+	@$(MAKE) $(PROG)
+	@tests/run ./$(PROG) all
+check: $(PROG)
+	@tests/run ./$(PROG)
 
-# fuzz: runs the parsers under libFuzzer for FUZZ_SECONDS; part of test only if CI=true. boot: runs
-# the tests in emulated machines; part of test.
+# Runs the parsers under libFuzzer for FUZZ_SECONDS.
 FUZZ_SECONDS = 60
 fuzz:
 	tests/fuzz/run $(FUZZ_SECONDS)
-
-boot: $(PROG)
-	tests/boot/run.sh ./$(PROG)
-	tests/boot/run.sh ./$(PROG) "" oa
-	tests/boot/run.sh ./$(PROG) "" steady
-	tests/boot/run.sh ./$(PROG) "" rough
-	tests/boot/run.sh ./$(PROG) "" small
-	tests/boot/run.sh ./$(PROG) "" thp
-	tests/boot/run.sh ./$(PROG) "" showcase
-	tests/boot/run.sh ./$(PROG) "" command
-	tests/boot/run.sh ./$(PROG) "" vcio
-	tests/boot/run.sh ./$(PROG) "" gpucounters
-	tests/boot/run.sh ./$(PROG) "" bpf
 
 # Makes the README's picture of top, in an emulated machine, and prints the lines of the README.
 picture: $(PROG)
 	-tests/boot/run.sh ./$(PROG) "" showcase
 	cp build/boot-showcase/out/top.svg docs/top.svg
 	cat build/boot-showcase/out/lines
-
-# Tests hardware counters in another emulated machine; part of test.
-pmu:
-	tests/pmu/run.sh
-
-# Part of test only if CI=true.
-eva:
-	tests/eva/run
 
 # Plants 300 small faults in copies of the tree, and lists those that no test notices: half an hour
 # and more. tests/mutants says why each of them is none, or what it would take to test it.
@@ -457,4 +440,4 @@ clean:
 
 always:
 
-.PHONY: all always run lib shared check test fuzz boot picture pmu eva mutate arch bench features oa-pack oa-sets sizes install install-strip install-dev install-shared setcap completion dist clean
+.PHONY: all always run lib shared check test test-quick test-live test-machines test-consumers test-deep test-all fuzz picture mutate arch bench features oa-pack oa-sets sizes install install-strip install-dev install-shared setcap completion dist clean

@@ -1,6 +1,7 @@
 # machine.py - the library of the tests in Python: machines made of files, runs of the program on
-# them, parsers of its formats, and the runner of a list of tests, which prints TAP. ONLY=TEXT in
-# the environment: only the tests with TEXT in their names. TIMES=1: the time of each.
+# them, parsers of its formats, and the runner of a list of tests, which prints TAP. Variables of the
+# environment: ONLY=TEXT runs only the tests with TEXT in their names, PART=live only those that
+# @live marks, PART=quick only the others; TIMES=1 prints the time of each.
 # SPDX-License-Identifier: MIT
 import contextlib
 import csv
@@ -553,6 +554,12 @@ def test(name, slow=False):
     return add
 
 
+def live(f):
+    """Marks a test that depends on this machine's kernel, on time or on other processes."""
+    f.live = True
+    return f
+
+
 I915, XE, AMD = "0000:00:02.0", "0000:03:00.0", "0000:08:00.0"
 
 
@@ -652,9 +659,11 @@ def main(prog, tests, workers=16, alone=None):
     """Runs the tests; alone(test): whether it runs alone, before the others. The exit code."""
     global PROG
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # a shell's background jobs ignore it
-    only = os.environ.get("ONLY")
+    only, part = os.environ.get("ONLY"), os.environ.get("PART")
     if only:
         tests = [t for t in tests if only in t[0]]
+    if part:
+        tests = [t for t in tests if hasattr(t[1], "live") == (part == "live")]
     scratch = tap.temporary_folder("gpustat-edges-", roomy("/dev/shm"))
     os.chmod(scratch, 0o755)
     try:

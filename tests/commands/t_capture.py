@@ -233,6 +233,7 @@ def _(m):
 
 
 @test("files that may not be read are said, and are unreadable in the capture")
+@machine.live
 def _(m):
     if os.getuid():
         raise Skip("needs root")

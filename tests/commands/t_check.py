@@ -129,6 +129,7 @@ def _(m):
 
 
 @test("ranges have the meaning that the module of the monitoring plugins defines")
+@machine.live
 def _(m):
     if not os.path.exists("/usr/share/perl5/Monitoring/Plugin/Range.pm"):
         raise Skip("package libmonitoring-plugin-perl is missing")
@@ -198,6 +199,7 @@ def _(m):
 
 
 @test("unreadable processes: UNKNOWN, not idle")
+@machine.live
 def _(m):
     as_root()
     one_client(m)
@@ -229,6 +231,7 @@ def _(m):
 
 
 @test("hidepid=2: a device with invisible processes is not idle")
+@machine.live
 def _(m):
     sys_ = f"{TREES}/i915/sys"  # it lists the engines of the device
     script = f'sleep 9 & setpriv --reuid {machine.NOBODY} --regid {machine.NOBODY} --clear-groups "$PROG" check --window 1ms --proc "$P" --sys {sys_}'
@@ -239,6 +242,7 @@ def _(m):
 
 
 @test("one unreadable process among readable ones: a device without clients is idle")
+@machine.live
 def _(m):
     as_root()
     m.device("v3d", I915)
@@ -313,6 +317,7 @@ def _(m):
 
 
 @test("timeout: UNKNOWN after -t, and the file profiling is restored")
+@machine.live
 def _(m):
     dev = m.device("panthor", files={"profiling": "0\n"})
     code, text, _ = ask(m, "-t", "0.3", "--enable-profiling", window="3600")
@@ -321,6 +326,7 @@ def _(m):
 
 
 @test("timeout: it works if the caller ignores or blocks SIGALRM, and below a microsecond")
+@machine.live
 def _(m):
     m.device("i915", I915)
 
@@ -335,6 +341,7 @@ def _(m):
 
 
 @test("--state: true averages since the last check, without a window")
+@machine.live
 def _(m):
     f = one_client(m, text=dump("i915", 7, *ns(render=0), pdev=I915))
     state = m.path("state")
@@ -350,6 +357,7 @@ def _(m):
 
 
 @test("perfdata is read correctly by libmonitoring-plugin-perl")
+@machine.live
 def _(m):
     if not os.path.exists("/usr/share/perl5/Monitoring/Plugin/Performance.pm"):
         raise Skip("package libmonitoring-plugin-perl is missing")
@@ -368,6 +376,7 @@ def _(m):
 
 
 @test("negate, which runs plugins, accepts gpustat check")
+@machine.live
 def _(m):
     if not os.path.exists(NEGATE):
         raise Skip("package monitoring-plugins-basic is missing")
@@ -439,6 +448,7 @@ def _(m):
 
 
 @test("profiling: on while a command runs, and restored at its end, for each command")
+@machine.live
 def _(m):
     for tree, on in BOARDS:
         knob, roots = board(m, tree)
@@ -452,6 +462,7 @@ def _(m):
 
 
 @test("profiling: restored after every signal that can be caught, and after a failure")
+@machine.live
 def _(m):
     sigs = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGABRT, signal.SIGSEGV,
             signal.SIGPIPE, signal.SIGALRM, signal.SIGXCPU, signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO, signal.SIGSYS, signal.SIGBUS, signal.SIGPWR, signal.SIGSTKFLT, signal.SIGRTMIN + 3]
@@ -519,6 +530,7 @@ def drain(fd):
 
 
 @test("profiling: top restores it at every exit")
+@machine.live
 def _(m):
     knob, roots = board(m, "panthor")
 

@@ -78,6 +78,7 @@ def _(_m):
 
 
 @test("help: the formats in the help of a command are those that it accepts")
+@machine.live
 def _(_m):
     for c in commands():
         if c in ("oa", "munin", "check", "top", "plot", "sample", "stat", "capture"):

@@ -143,6 +143,7 @@ def averages(m, first, second, f):
 
 
 @test("a value is the average since the last run for values; a run for config does not matter")
+@machine.live
 def _(m):
     f = one_client(m, text=dump("i915", 7, *ns(render=0), pdev=I915))
     env = {**os.environ, "MUNIN_PLUGSTATE": m.path("")}
@@ -177,6 +178,7 @@ def munin_run(m, *args):
 
 
 @test("munin-run: autoconf, config and values; averages between two runs, from the state in its folder")
+@machine.live
 def _(m):  # one test: all plugins of root share this folder
     why = tap.lacks(machine.PROG, ["munin"])
     if why:

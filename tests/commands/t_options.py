@@ -158,6 +158,7 @@ def _(m):
 
 
 @test("options: one-shot: one scan of /proc, and fdinfo is opened once for both readings")
+@machine.live
 def _(m):
     if not shutil.which("strace"):
         raise Skip("the package strace is missing")
@@ -296,6 +297,7 @@ def _(m):
 
 
 @test("options: -t selects the form of times")
+@machine.live
 def _(m):
     one_client(m)
     for args, now in (([], time.time), (["-t", "epoch"], time.time), (["-t", "mono"], time.monotonic)):

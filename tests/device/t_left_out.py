@@ -65,6 +65,7 @@ def _(m):
 
 
 @test("--not: no file of the device and no fdinfo of its clients is opened, except what identifies it")
+@machine.live
 def _(m):
     dev = two(m)
     for args in COMMANDS:
@@ -75,6 +76,7 @@ def _(m):
 
 
 @test("--not: commands that read all devices")
+@machine.live
 def _(m):
     dev = two(m)
     for name, text in (("gpu_model", "Adreno650v2\n"), ("gpu_busy_percentage", "34 %\n")):
@@ -106,6 +108,7 @@ def _(m):
 
 
 @test("--not: a vendor's device, and the vendor's files of a DRM device, also after another device came")
+@machine.live
 def _(m):
     for name, text in (("gpu_model", "Adreno650v2\n"), ("gpu_busy_percentage", "34 %\n"), ("gpuclk", "305000000\n")):
         m.write(f"sys/class/kgsl/kgsl-3d0/{name}", text)
@@ -122,6 +125,7 @@ def _(m):
 
 
 @test("pvrsrvkm: its fdinfo is read only if -d names the driver; list says why")
+@machine.live
 def _(m):
     m.device("pvrsrvkm", name="gpu")
     m.fd(10, 5, dump("pvr", 7, *ns(x=10**9), "drm-client-id:\t8"))

@@ -262,6 +262,7 @@ def opened(m, *args):
 
 
 @test("ids files are read only by commands that show names, and once per run")
+@machine.live
 def _(m):
     pci(m, "8086:56A0", driver="xe")
     m.write(HOST + PCI, PCI_IDS)
@@ -289,6 +290,7 @@ def _(m):
 
 
 @test("with a real /proc, the files are those below the root of its process 1")
+@machine.live
 def _(m):
     machine.as_root()
     if not shutil.which("unshare"):

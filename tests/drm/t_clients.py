@@ -620,6 +620,7 @@ R = "short read"
 
 
 @test(f"{R}: input in pieces is read to its end; a last line without a newline is dropped")
+@machine.live
 def _(m):
     text = raw(dump("i915", 7, *[f"drm-engine-e{i}:\t{i} ns" for i in range(60)], pdev=I915) + "drm-engine-z:\t12")
     p = subprocess.Popen([machine.PROG, "fdinfo", "-", "-o", "json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -677,6 +678,7 @@ R = "detection of DRM nodes"
 
 
 @test(f"{R}: the device number of the linked node decides, not its name")
+@machine.live
 def _(m):
     m.device("i915", I915)
     m.device("intel_vpu", "0000:00:0b.0", card=None, render=None, accel=0)
@@ -688,6 +690,7 @@ def _(m):
 
 
 @test(f"{R}: a misleading name, a block device of that number and a plain file are rejected")
+@machine.live
 def _(m):
     m.device("i915", I915)
     os.makedirs(m.path("dev/dri"))
@@ -725,6 +728,7 @@ def _(m):
 
 
 @test(f"{R}: a live O_PATH descriptor of a device node is not a client")
+@machine.live
 def _(m):
     as_root()
     m.device("i915", I915)
@@ -759,6 +763,7 @@ R = "PID namespace"
 
 
 @test(f"{R}: one without clients has 0 clients and 0 unreadable processes")
+@machine.live
 def _(m):
     m.device("i915", I915)
     r = in_namespace(m, '"$PROG" -w 0.02 -o json --proc "$P" --sys "$SYS"')
@@ -767,6 +772,7 @@ def _(m):
 
 
 @test(f"{R}: a client's process has the PID that it has there")
+@machine.live
 def _(m):
     as_root()
     m.write("driver/nvidia/gpus/0000:01:00.0/information", "Model: \t\t NVIDIA X\nDevice Minor: \t 0\n")
@@ -781,6 +787,7 @@ def _(m):
 
 
 @test(f"{R}: -v says that the totals of devices are incomplete, and only there")
+@machine.live
 def _(m):
     m.device("i915", I915)
     # the first PID namespace has this inode (PROC_PID_INIT_INO in linux/proc_ns.h)
@@ -797,6 +804,7 @@ R = "unreadable processes"
 
 
 @test(f"{R}: hidepid=1: they are counted and not fatal; exit 4 where all are unreadable")
+@machine.live
 def _(m):
     m.device("i915", I915)
     as_nobody = f'setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups "$PROG"'
@@ -810,6 +818,7 @@ def _(m):
 
 
 @test(f"{R}: hidepid=2: invisible processes are not an error")
+@machine.live
 def _(m):
     m.device("i915", I915)
     r = in_namespace(m, f'sleep 9 & setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups "$PROG" -w 0.02 -o json '
@@ -951,6 +960,7 @@ R = "minor numbers"
 
 
 @test(f"{R}: the minor number does not determine the node's type")
+@machine.live
 def _(m):
     m.device("i915", I915, card=64, render=192, card_minor=200, render_minor=7)
     m.device("xe", XE, card=5, render=193, card_minor=128, render_minor=300)
@@ -1103,6 +1113,7 @@ def _(m):
 
 
 @test(f"{R}: files whose reading would wake it are not opened (strace)")
+@machine.live
 def _(m):
     if not shutil.which("strace"):
         raise Skip("the package strace is missing")

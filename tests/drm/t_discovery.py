@@ -106,6 +106,7 @@ def _(m):
 
 
 @test(f"{R}: /sys is read again when device nodes appear or disappear")
+@machine.live
 def _(m):
     m.device("i915", I915)
     nodes = m.path("proc/1/root/dev/dri")
@@ -125,6 +126,7 @@ def _(m):
 
 
 @test(f"{R}: NVIDIA's driver is loaded later, unloaded, and loaded again; its GPU without a minor number stays")
+@machine.live
 def _(m):
     machine.built_in("nvidia")
     m.device("i915", I915)
@@ -153,6 +155,7 @@ def _(m):
 
 
 @test(f"{R}: a vendor's driver is loaded later, and unloaded: its device has no old values")
+@machine.live
 def _(m):
     m.device("i915", I915)
     dev = "sys/devices/platform/fb000000.gpu"
@@ -189,6 +192,7 @@ def _(m):
 
 
 @test(f"{R}: fdinfo that is unchanged, decreases, is cut, or is another client's")
+@machine.live
 def _(m):
     def text(render, client=7, name="one"):
         return dump("i915", client, "drm-total-system0:\t4 KiB", "drm-shared-system0:\t0", *ns(render=render), pdev=I915, name=name)

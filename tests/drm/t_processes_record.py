@@ -248,6 +248,7 @@ def _(m):
 
 
 @test("--children: parents that form a loop end the search")
+@machine.live
 def _(m):
     m.device("i915", I915)
     n = 200

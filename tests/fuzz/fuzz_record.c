@@ -34,7 +34,7 @@ static u64 take_number(struct str *in)
 
 static struct val take_value(struct str *in, const struct column *c)
 {
-	static const struct str digits = STR("123456789012345678901.5"), counts = STR("not counted: no"), ns = STR("ns"),
+	static const struct str digits = STR("123456789012345678901.5"), uncounted = STR("not counted: no"), ns = STR("ns"),
 				clock = STR("cpu-clock");
 	struct val v = { .unit = c->unit };
 	u8 how = take_u8(in);
@@ -51,7 +51,7 @@ static struct val take_value(struct str *in, const struct column *c)
 		v.n = take_number(in);
 	} else if (how % 8 < 6) {
 		v.type = V_TEXT;
-		v.s = how & 128 ? counts : how & 64 ? ns : how & 32 ? clock : take_text(in);
+		v.s = how & 128 ? uncounted : how & 64 ? ns : how & 32 ? clock : take_text(in);
 	} else if (how % 8 == 6) {
 		v.type = V_DIGITS;
 		v.s = digits;

@@ -58,8 +58,8 @@ static void run_record(struct str rec, const struct pformat *f)
 static void run_ring(const struct head *h, const uint8_t *data, size_t n)
 {
 	static char scratch[PERF_RECORD_BYTES];
-	struct pformat f = { h->sample_type, h->read_format, (u64)h->branches << 16, h->regs_user, h->regs_intr,
-			     h->id_all & 1 };
+	struct pformat f = { .sample_type = h->sample_type, .read_format = h->read_format, .branch_type = (u64)h->branches << 16,
+			     .regs_user = h->regs_user, .regs_intr = h->regs_intr, .id_all = h->id_all & 1 };
 	struct ring r = { .size = 8ull << h->size % 13, .tail = 8ull * h->tail };
 	char *p = edge_page((size_t)r.size);
 	struct str rec, whole = { p, p + r.size };

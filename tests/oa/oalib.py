@@ -2,7 +2,7 @@
 # known, with their truth, metric files, runs of the command, and the list of tests. The recordings
 # and the metric files are those of ../shared/oa; where it is missing, gen_recording.py and
 # gen_metrics.py of this folder make others.
-# SEEDS=N in the environment: the number of generated recordings of each kind (1; with CI=true 4).
+# SEEDS=N in the environment: the number of generated recordings of each kind (4).
 # SPDX-License-Identifier: MIT
 import decimal
 import functools
@@ -24,7 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 OA = os.path.realpath(os.path.join(machine.ROOT, "..", "shared", "oa"))
 OWN = os.environ.get("OA_OWN") == "1" or not os.path.exists(os.path.join(OA, "gen_recording.py"))
 GENERATOR = os.path.join(HERE if OWN else OA, "gen_recording.py")
-SEEDS = int(os.environ.get("SEEDS") or (4 if os.environ.get("CI") == "true" else 1))
+SEEDS = int(os.environ.get("SEEDS") or 4)
 TESTS = []
 KEYS = "schema kind time dt dev set index reason ctx ts cpu_time ticks freq lost reports counter".split()
 

@@ -111,6 +111,7 @@ def resident(*args):
 
 
 @test("a long recording takes no more memory than a short one", True)
+@machine.live
 def _(m):
     small = make(m, "tglgt2", "--quick", "--reports", 10000, "--exponent", 4, truth=False).path
     for args in (["--totals", "--metrics", xml_of("tglgt2")],
@@ -121,6 +122,7 @@ def _(m):
 
 
 @test("a long recording: every report is counted, contexts follow each other", True)
+@machine.live
 def _(_m):
     total, = replay(big(), "--raw", "--totals", timeout=60)
     eq((total["reports"], total["lost"]), (779999, 0), "reports, lost")
@@ -155,6 +157,7 @@ def said_on_a_terminal(args, seconds):
 
 
 @test("progress on a terminal, of a long replay only", True)
+@machine.live
 def _(_m):
     args = ["--metrics", xml_of("tglgt2"), "-o", "json"]
     got = said_on_a_terminal(["--replay", big(), *args], 60)
@@ -170,6 +173,7 @@ def _(_m):
 
 
 @test("SIGINT ends a long replay with whole records")
+@machine.live
 def _(m):
     path = m.path("out")
     with open(path, "wb") as f, subprocess.Popen([machine.PROG, "oa", "--replay", big(), "--raw", "-o", "json"], stdout=f,
@@ -202,6 +206,7 @@ def igt_values(path):
 
 
 @test("i915-perf-reader finds the same in recordings of its platforms", True)
+@machine.live
 def _(m):
     """Its metric sets are those of its release: what has the same name is compared."""
     if not shutil.which("i915-perf-reader"):

@@ -223,6 +223,7 @@ def place(path, data, mode):
 
 
 @test("gpu.pack beside the program: its sets are known; one that others could have written is not used")
+@machine.live
 def _(m):
     machine.built_in("oa")
     prog, other = program_copy(m.path("bin")), other_set("tglgt2")
@@ -261,6 +262,7 @@ def _(m):
 
 
 @test("gpu.pack in /usr/share/gpustat: its sets are known; one that others could have written is not used")
+@machine.live
 def _(m):
     machine.built_in("oa")
     if os.geteuid() != 0:

@@ -14,13 +14,15 @@ from tap import finish, needs, report  # noqa: E402
 PROG = os.path.realpath(sys.argv[1])
 needs(PROG, "events")
 PMUS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pmus")
+PROC = os.path.join(os.path.dirname(PMUS), "trees", "mixed", "proc")
 
 
 def run(*args, file=None):
     env = {k: v for k, v in os.environ.items() if k != "GPUSTAT_PMU_MAP"}
     if file is not None:
         env["GPUSTAT_PMU_MAP"] = file
-    r = subprocess.run([PROG, "events", *args], env=env, capture_output=True, timeout=60, check=False)
+    roots = [] if "--sys" in args else ["--sys", os.path.join(PMUS, "intel")]
+    r = subprocess.run([PROG, "events", *args, *roots, "--proc", PROC], env=env, capture_output=True, timeout=60, check=False)
     return r.returncode, r.stdout.decode("utf-8", "replace"), r.stderr.decode("utf-8", "replace")
 
 

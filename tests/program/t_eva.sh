@@ -6,11 +6,6 @@
 cd "${0%/*}/../.." || exit 1
 . tests/tap.sh
 
-# This takes minutes: only with CI=true. `make eva` runs only the proof.
-if [ "$CI" != true ]; then
-	skip 'the proofs of Eva, and its harnesses with random values' 'long: CI=true runs them'
-	finish
-fi
 if command -v frama-c >/dev/null; then
 	tests/eva/run >"$tmp/eva"
 	while IFS= read -r line; do

@@ -243,7 +243,7 @@ dracut_image() {
 # a signal.
 packages() {
 	policy=$tmp/tests/policy-rc.d
-	mkdir -p "$tmp/bin" "$tmp/tests/boot" "$tmp/tests/pmu" && cp tests/boot/packages "$tmp/tests/boot" && cp tests/pmu/packages "$tmp/tests/pmu" &&
+	mkdir -p "$tmp/bin" "$tmp/tests" && cp tests/levels "$tmp/tests" &&
 		sed "s|^policy=/usr/sbin/policy-rc.d$|policy=$policy|" tests/packages >"$tmp/tests/packages" && cat >"$tmp/bin/apt-get" <<-END &&
 		#!/bin/sh
 		case "\$*" in *update*) exit 0 ;; esac
@@ -256,9 +256,9 @@ packages() {
 		#!/bin/sh
 		[ ! -e "$tmp/have" ] || echo 'install ok installed'
 	END
-	CI=true PATH="$tmp/bin:$PATH" sh "$tmp/tests/packages" && [ ! -e "$policy" ] && [ "$(wc -l <"$tmp/apt")" = 1 ] &&
-		grep -q '^101 .* munin-node .*prometheus' "$tmp/apt" && rm "$tmp/have" &&
-		! STOP=1 CI=true PATH="$tmp/bin:$PATH" sh "$tmp/tests/packages" && [ "$(wc -l <"$tmp/apt")" = 2 ] && [ ! -e "$policy" ]
+	PATH="$tmp/bin:$PATH" sh "$tmp/tests/packages" consumers && [ ! -e "$policy" ] && [ "$(wc -l <"$tmp/apt")" = 1 ] &&
+		grep -q '^101 .* lintian .*prometheus' "$tmp/apt" && rm "$tmp/have" &&
+		! STOP=1 PATH="$tmp/bin:$PATH" sh "$tmp/tests/packages" consumers && [ "$(wc -l <"$tmp/apt")" = 2 ] && [ ! -e "$policy" ]
 }
 
 check 'all versions equal the Makefile'"'"'s' versions

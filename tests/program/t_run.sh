@@ -1,6 +1,7 @@
 #!/bin/sh
-# t_run.sh PROG: tests/run: each named test runs once, and an unknown name is an error; why tests are
-# skipped, unstable tests, an interrupted run. These have tests of their own, in another folder.
+# t_run.sh PROG: tests/run: each test has a level, each named test runs once, and an unknown name is an
+# error; why tests are skipped, failures, an interrupted run. These have tests of their own, in another
+# folder.
 # shellcheck disable=SC2317,SC1091,SC2154 # functions are called through check()
 prog=$(realpath "$1") || exit 1
 cd "$(dirname "$0")/../.." || exit 1
@@ -21,6 +22,7 @@ once() {
 tree=$tmp/tree
 mkdir -p "$tree/tests/room" && cp tests/run tests/skips tests/proof "$tree/tests/" && cp SECURITY.md "$tree/"
 write_test() { # NAME TEXT
+	echo "$1 live - a test of tests/run" >>"$tree/tests/levels"
 	printf '#!/bin/sh\n%s\n' "$2" >"$tree/tests/room/$1"
 	chmod +x "$tree/tests/room/$1"
 }
@@ -35,12 +37,12 @@ ends_with() { # LINE
 }
 skips() {
 	write_test t_a.sh 'echo "ok 1 - a"; echo "ok 2 - b # SKIP no ../shared/oa"; echo "ok 3 - c # SKIP no ../shared/fdinfo"; echo 1..3'
-	write_test t_b.sh 'echo "1..0 # SKIP long: CI=true runs it"; exit 77'
+	write_test t_b.sh 'echo "1..0 # SKIP needs package other"; exit 77'
 	write_test t_c.sh 'echo "ok 1 - a # SKIP needs package nosuch"; echo 1..1'
 	write_test t_d.sh 'echo "ok 1 - a # SKIP no reason that anybody wrote down"; echo 1..1'
 	other '' t_a.sh t_b.sh t_c.sh t_d.sh && ends_with '1 passed, 0 failed, 5 skipped' || return 1
-	[ "$(grep -c '^skipped: ' "$tmp/out")" = 4 ] && grep -qx 'skipped:    2  no ../shared' "$tmp/out" &&
-		grep -qx 'skipped:    1  not in tests/skips' "$tmp/out" && grep -qx 'skipped:    1  a package is missing' "$tmp/out"
+	[ "$(grep -c '^skipped: ' "$tmp/out")" = 3 ] && grep -qx 'skipped:    2  no ../shared' "$tmp/out" &&
+		grep -qx 'skipped:    1  not in tests/skips' "$tmp/out" && grep -qx 'skipped:    2  a package is missing' "$tmp/out"
 }
 skips_in_ci() {
 	other true t_a.sh && ends_with '1 passed, 0 failed, 2 skipped' || return 1
@@ -48,22 +50,24 @@ skips_in_ci() {
 		! other true t_a.sh "$t" && ends_with '1 passed, 1 failed, 2 skipped' || return 1
 	done
 }
-unstable() {
-	for i in 1 2 3 4; do
-		write_test "t_u$i.sh" "mkdir '$tmp/seen$i' 2>/dev/null && echo 'not ok 1 - a' || echo 'ok 1 - a'; echo 1..1"
-	done
-	other '' t_u1.sh t_a.sh && ends_with '2 passed, 0 failed, 2 skipped' && grep -qx 'unstable: 1 (t_u1.sh)' "$tmp/out" || return 1
-	rm -r "$tmp"/seen?
-	! other '' t_u1.sh && ends_with '0 passed, 1 failed, 0 skipped' || return 1
-	rm -r "$tmp"/seen?
-	other true t_u1.sh t_u2.sh t_u3.sh && ends_with '3 passed, 0 failed, 0 skipped' || return 1
-	rm -r "$tmp"/seen?
-	! other true t_u1.sh t_u2.sh t_u3.sh t_u4.sh && ends_with '4 passed, 1 failed, 0 skipped' &&
-		grep -qx 'unstable: 4 (t_u1.sh t_u2.sh t_u3.sh t_u4.sh)' "$tmp/out"
+# A failed check is printed with at most 30 lines of its output, and again at the end.
+failures() {
+	write_test t_e.sh 'echo "not ok 1 - a"; for i in $(seq 50); do echo "# line $i"; done; echo "ok 2 - b"; echo 1..2'
+	! other '' t_e.sh t_a.sh && ends_with '2 passed, 1 failed, 2 skipped' && [ "$(grep -c '^# line' "$tmp/out")" = 30 ] &&
+		[ "$(grep -cx 'FAIL t_e.sh: not ok 1 - a' "$tmp/out")" = 2 ] && [ "$(tail -n 2 "$tmp/out" | head -n 1)" = 'FAIL t_e.sh: not ok 1 - a' ]
 }
-always() {
-	write_test t_e.sh 'echo "not ok 1 - a"; echo 1..1'
-	! other '' t_e.sh t_a.sh && ends_with '1 passed, 1 failed, 2 skipped' && ! grep -q '^unstable' "$tmp/out"
+# A test that prints no check, or fewer than it planned, or that ends with an error has failed.
+broken() {
+	write_test t_f.sh 'exit 0' && write_test t_g.sh 'echo "ok 1 - a"; echo 1..2' && write_test t_h.sh 'echo "ok 1 - a"; echo 1..1; exit 3'
+	! other '' t_f.sh t_g.sh t_h.sh && ends_with '2 passed, 3 failed, 0 skipped' && grep -qx 'FAIL t_f.sh: printed no check' "$tmp/out" &&
+		grep -qx 'FAIL t_g.sh: planned 2, ran 1' "$tmp/out" && grep -qx 'FAIL t_h.sh: exit 3' "$tmp/out"
+}
+# Each test of the folder is in the table once, and each row of the table is a test.
+in_the_table() {
+	{ for t in tests/*/t_*.c tests/*/t_*.py tests/*/t_*.sh; do t=${t##*/} && echo "${t%.c}"; done; } | sort >"$tmp/tests"
+	awk '!/^#/ && NF { print $1 }' tests/levels | grep -v ':' | grep '^t_' | sort | diff "$tmp/tests" - &&
+		! awk '!/^#/ && NF && $2 !~ /^(quick|live|machines|consumers|deep)$/' tests/levels | grep . &&
+		! awk '!/^#/ && NF { print $1 }' tests/levels | sort | uniq -d | grep .
 }
 # The tests write their PIDs and wait: all of them end with tests/run.
 interrupted() {
@@ -89,11 +93,11 @@ reasons() {
 		sed -nE 's/.*# SKIP ([a-zA-Z./][^"%$]+).*/\1/p' tests/*/*.c tests/*/*.sh tests/*/run
 		sed -nE "s/.*skip '[^']*' ['\"]([^'\"\$]+).*/\1/p" tests/*/*.sh
 		sed -nE 's/.*[^_a-z]skip\(.*, "([^"]+)"\);/\1/p' tests/conform/*.c
-	} | grep -vx -e reason -e 'no reason that anybody wrote down' | sort -u
+	} | grep -vx -e reason -e 'no reason that anybody wrote down' -e 'needs package other' | sort -u
 }
 listed() {
 	reasons >"$tmp/reasons"
-	[ "$(wc -l <"$tmp/reasons")" -ge 90 ] || { wc -l "$tmp/reasons"; return 1; }
+	[ "$(wc -l <"$tmp/reasons")" -ge 85 ] || { wc -l "$tmp/reasons"; return 1; }
 	awk -F '\t' 'FNR == NR { if (!/^#/) pattern[++n] = $2; next }
 	{ seen = 0; for (i = 1; i <= n; i++) seen = seen || $0 ~ pattern[i]; if (!seen) { print "not in tests/skips: " $0; bad = 1 } }
 	END { exit bad }' tests/skips "$tmp/reasons"
@@ -103,8 +107,9 @@ check 'an unknown name is an error that names it, and no test runs' unknown
 check 'each named test runs once; a C test may have its suffix or not' once
 check 'the closing table has the reasons of the skipped tests' skips
 check 'CI=true: a reason that tests/skips does not allow is a failure' skips_in_ci
-check 'a test that fails among others and passes alone is unstable; CI=true allows three' unstable
-check 'a test that fails alone, too, has failed' always
+check 'a failure is printed at once with 30 lines, and again at the end' failures
+check 'a test without a check, with fewer than planned, or with an error has failed' broken
+check 'each test has one row in tests/levels' in_the_table
 check 'a run that is interrupted ends its tests and starts no other' interrupted
 check 'each reason in the sources of the tests is in tests/skips' listed
 finish

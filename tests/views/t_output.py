@@ -177,6 +177,7 @@ def stopped(m, sig, args):
 
 
 @test("signals: after SIGINT, SIGTERM or SIGHUP the exit code is 0 and records are complete")
+@machine.live
 def _(m):
     three(m)
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -186,6 +187,7 @@ def _(m):
 
 
 @test("signals: -S prints the summary after a signal")
+@machine.live
 def _(m):
     one_client(m)
     check(len(stopped(m, signal.SIGINT, ["0.05", "-S"])) >= 3, "no summary")
@@ -257,6 +259,7 @@ def many_clients(m):
 
 
 @test("output: a sample of 150 clients is one write into a file, and pieces of whole records into a pipe")
+@machine.live
 def _(m):
     many_clients(m)
     for fmt in ("line", "json", "csv", "table", "logfmt"):
@@ -271,6 +274,7 @@ def _(m):
 
 
 @test("output: bytes that have no lines go into a pipe as into a file: perfetto, a captured machine")
+@machine.live
 def _(m):
     many_clients(m)
     for args in ["clients", "-w", "0.02", "-o", "perfetto"], ["capture"]:
@@ -281,6 +285,7 @@ def _(m):
 
 
 @test("output: each sample is written when it ends")
+@machine.live
 def _(m):
     three(m)
     for args, n in (["0.05", "2"], 2), (["clients", "-w", "0.05"], 1), (["list"], 1):
@@ -327,6 +332,7 @@ def _(m):
 
 
 @test("host: a /proc file of many records, which the kernel returns one page at a time, is read to its end")
+@machine.live
 def _(m):
     try:
         with open("/proc/slabinfo", encoding="ascii") as f:
@@ -340,6 +346,7 @@ def _(m):
 
 
 @test("sensors: files that no field needs are not opened; constant files are read once")
+@machine.live
 def _(m):
     tree = os.path.join(TREES, "amdgpu")
     for args, shown, left_out in ((["-o", "json"], ["fan1_input", "gpu_metrics", "temp1_input"], []),
@@ -361,6 +368,7 @@ def _(m):
 
 
 @test("start without standard streams and without /dev: no file gets a descriptor from 0 to 2")
+@machine.live
 def _(m):
     as_root()
     root = m.path("image")

@@ -1,0 +1,16 @@
+#!/bin/sh
+# t_plain.sh PROG: each unit test in C, built with the program's compiler and linked with its objects,
+# prints the same as with the sanitizers.
+# shellcheck disable=SC1091,SC2154 # tap.sh sets $tmp
+cd "$(dirname "$0")/../.." || exit 1
+. tests/tap.sh
+same() { # NAME
+	tests/unit "$1" "$tmp/$1" . "${PLAIN:-musl-gcc}" -static -Os &&
+		TMPDIR=$tmp "$tmp/$1" >"$tmp/plain" && tests/unit "$1" >"$tmp/sanitized" && diff "$tmp/sanitized" "$tmp/plain"
+}
+make -s || exit 1
+for t in tests/*/t_*.c; do
+	t=${t##*/} t=${t%.c}
+	check "$t" same "$t"
+done
+finish
