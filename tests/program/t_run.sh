@@ -62,6 +62,16 @@ broken() {
 	! other '' t_f.sh t_g.sh t_h.sh && ends_with '2 passed, 3 failed, 0 skipped' && grep -qx 'FAIL t_f.sh: printed no check' "$tmp/out" &&
 		grep -qx 'FAIL t_g.sh: planned 2, ran 1' "$tmp/out" && grep -qx 'FAIL t_h.sh: exit 3' "$tmp/out"
 }
+# A folder that cannot be written: one message, and no test runs.
+read_only() {
+	mkdir -p "$tmp/ro/tests/room" && cp tests/run tests/levels tests/skips tests/proof "$tmp/ro/tests/" && : >"$tmp/ro/tests/room/t_ring.c" &&
+		chmod -R a+rX "$tmp" && chmod a-w "$tmp/ro" || return 1
+	if [ "$(id -u)" = 0 ]; then
+		! setpriv --reuid=65534 --clear-groups env LOGS= "$tmp/ro/tests/run" /bin/true t_ring >"$tmp/out" 2>"$tmp/err"
+	else
+		! LOGS='' "$tmp/ro/tests/run" /bin/true t_ring >"$tmp/out" 2>"$tmp/err"
+	fi && grep -q "^run: $tmp/ro cannot be written, and the unit tests are built there: use a copy of it$" "$tmp/err" && ! grep -q passed "$tmp/out"
+}
 # Each test of the folder is in the table once, and each row of the table is a test.
 in_the_table() {
 	{ for t in tests/*/t_*.c tests/*/t_*.py tests/*/t_*.sh; do t=${t##*/} && echo "${t%.c}"; done; } | sort >"$tmp/tests"
@@ -109,6 +119,7 @@ check 'the closing table has the reasons of the skipped tests' skips
 check 'CI=true: a reason that tests/skips does not allow is a failure' skips_in_ci
 check 'a failure is printed at once with 30 lines, and again at the end' failures
 check 'a test without a check, with fewer than planned, or with an error has failed' broken
+check 'a folder that cannot be written is an error' read_only
 check 'each test has one row in tests/levels' in_the_table
 check 'a run that is interrupted ends its tests and starts no other' interrupted
 check 'each reason in the sources of the tests is in tests/skips' listed
