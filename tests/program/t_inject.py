@@ -2,8 +2,8 @@
 # t_inject.py PROG - every system call of every command fails once, with each errno of its manual
 # page, or with a short result. The output must then be valid, and each value must be as in an
 # undisturbed run or unknown; a file must be complete, old or new; nothing may hang, crash or leak
-# descriptors. The test build is tests/inject/inject.c. Without CI=true only a share of the cases
-# runs. Prints TAP; exit 0 if all tests pass. ONLY=TEXT: only the commands with TEXT in their names;
+# descriptors. The test build is tests/inject/inject.c. SHARE=N: only one of N
+# cases. Prints TAP; exit 0 if all tests pass. ONLY=TEXT: only the commands with TEXT in their names;
 # CASES=1: prints every failing case in full. SPDX-License-Identifier: MIT
 import collections
 import concurrent.futures

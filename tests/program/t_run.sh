@@ -26,7 +26,7 @@ write_test() { # NAME TEXT
 	printf '#!/bin/sh\n%s\n' "$2" >"$tree/tests/room/$1"
 	chmod +x "$tree/tests/room/$1"
 }
-# Runs the tests of the other folder. CI=true would run the long tests, too: all names are given.
+# Runs tests of the other folder.
 other() { # CI NAME...
 	ci=$1
 	shift
