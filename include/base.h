@@ -24,8 +24,9 @@ struct str {
 	const char *p, *e;
 };
 
-/* STR("x") is an initialiser, LIT("x") a value. LIT() has the literal only once: two equal literals
- * need not be the same object. */
+/* STR("x") is an initialiser of a struct str, LIT("x") is an expression with a struct str as its
+ * value. LIT() passes the literal to str_of() once, so that both pointers point into the same
+ * object: a compiler may store two equal literals at two addresses. */
 #define STR(lit) { (lit), (lit) + sizeof(lit) - 1 }
 #define LIT(lit) str_of(lit, sizeof(lit) - 1)
 
@@ -43,14 +44,16 @@ struct str str_z(const char *z);
 
 /* --- parse.c: text buffers -------------------------------------------------------------------- */
 
-/* A buffer to which text is appended. full stays true, so that formatters need no error path. */
+/* A buffer to which text is appended. An append that does not fit sets full, which stays true:
+ * formatters need no error path, and the writer of the output checks full once. */
 struct buf {
 	char *p;
 	size_t n, cap;
 	bool full;
 };
 
-/* buf_on() returns an empty buffer on so many bytes, BUF() one on an array. */
+/* buf_on() returns an empty buffer that stores its text in the cap bytes at p, BUF() one that
+ * stores it in an array. BUF() of a pointer does not compile. */
 struct buf buf_on(char *p, size_t cap);
 #define ARRAY_BYTES(array) \
 	(sizeof(array) + \
@@ -63,8 +66,8 @@ void put_str(struct buf *b, struct str s);
 void put_z(struct buf *b, const char *z);
 void put_columns(struct buf *b, size_t from, size_t to);
 void put_utf8(struct buf *b, u32 c);
-/* Room for the digits of a u64, a point, and as many leading zeros as any unit has decimal
- * places. */
+/* Most bytes that put_dec() appends: the digits of a u64, a decimal point, and as many leading
+ * zeros as any unit has decimal places. */
 enum { DIGITS = 40 };
 
 char *digits_before(char *e, u64 v, size_t n);
@@ -72,17 +75,23 @@ void put_dec(struct buf *b, u64 n, u8 point, u8 keep);
 void put_u64(struct buf *b, u64 v);
 void put_hex64(struct buf *b, u64 v);
 void put_hex(struct buf *b, u8 c);
-/* Output contexts, with the bytes that have a special meaning there: a run of other bytes is copied
- * as it is. */
-enum { CLEAN_TEXT = 1, CLEAN_STRING = 2 /* " \ */, CLEAN_TAG = 4 /* , = blank */,
-       CLEAN_WORD = 8 /* " \ = blank */, CLEAN_CELL = 16 /* , " */ };
+/* Output contexts of clean_end(), each with the bytes that have a special meaning in it.
+ * clean_end() finds a run of other printable bytes, which the caller copies unchanged. */
+enum {
+	CLEAN_TEXT = 1,
+	CLEAN_STRING = 2, /* special bytes: " and \ */
+	CLEAN_TAG = 4,    /* special bytes: comma, = and blank */
+	CLEAN_WORD = 8,   /* special bytes: " \ = and blank */
+	CLEAN_CELL = 16,  /* special bytes: comma and " */
+};
 const char *clean_end(struct str s, u8 where);
 static inline size_t clean_len(struct str s, u8 where)
 {
 	return (size_t)(clean_end(s, where) - s.p);
 }
 void put_text(struct buf *b, struct str s);
-#define BUF_Z(array) buf_on(array, ARRAY_BYTES(array) - 1) /* for buf_z() */
+/* a buffer with one byte left for the NUL of buf_z() */
+#define BUF_Z(array) buf_on(array, ARRAY_BYTES(array) - 1)
 const char *buf_z(const struct buf *b);
 const char *utf8_end(const char *p, const char *e);
 u32 utf8_value(struct str s);

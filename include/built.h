@@ -1,10 +1,11 @@
-/* built.h - the features that this program is built with. The Makefile names them, and defines
- * WITHOUT_oa as 1 if its variable WITHOUT has oa. Only rows of tables and conditions use these
- * macros; there is no #if inside a function. SPDX-License-Identifier: MIT */
+/* built.h - the features that this program is built with. The Makefile lists the features, and
+ * defines the macro WITHOUT_oa as 1 if `make WITHOUT=oa` leaves out the feature oa. Only rows of
+ * tables and conditions use these macros; there is no #if inside a function.
+ * SPDX-License-Identifier: MIT */
 #ifndef BUILT_H
 #define BUILT_H
 
-/* 1 if the feature is built in, else 0; also usable in #if. */
+/* HAS(feature) is 1 if the feature is built in, else 0. It can be used in #if, too. */
 #define HAS(feature) HAS_UNLESS(WITHOUT_##feature)
 #define HAS_UNLESS(without) HAS_SECOND(LEFT_OUT_, without)
 #define HAS_SECOND(before, without) SECOND(before##without 1, 1, 0)
@@ -12,14 +13,16 @@
 #define SECOND_OF(first, second, ...) second
 #define LEFT_OUT_1 0, 0,
 
-/* ROW(kind, feature) is kind1 if the feature is built in, else kind0: the macro of a table row. The
- * row of a missing feature keeps its name, so that a message can name the missing feature. */
+/* ROW(kind, feature) expands to kind1 if the feature is built in, else to kind0: the names of two
+ * macros that make the row of a table. kind0 makes a row with nothing but the name, so that a
+ * message can name the feature that is not built in. */
 #define ROW(kind, feature) ROW_OF(kind, HAS(feature))
 #define ROW_OF(kind, has) ROW_NAMED(kind, has)
 #define ROW_NAMED(kind, has) kind##has
 
-/* FEATURED: marks a static function that only such rows use; without these rows it is not compiled,
- * and no compiler warns. WHOLE: no feature is left out. */
+/* FEATURED marks a static function that only rows of optional features use: if these rows are left
+ * out, the compiler drops the function without a warning. WHOLE is 1 if no feature is left out,
+ * else 0. */
 #ifdef LEFT_OUT
 #define WHOLE 0
 #define FEATURED __attribute__((unused))

@@ -1,5 +1,5 @@
-/* sys.h - all system calls of the program. Each function returns its value or -errno; no other file
- * makes system calls or reads errno. SPDX-License-Identifier: MIT */
+/* sys.h - all system calls of the program. Each function returns the value of its call or -errno;
+ * no other file makes system calls or reads errno. SPDX-License-Identifier: MIT */
 #ifndef SYS_H
 #define SYS_H
 
@@ -33,45 +33,45 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Documentation/admin-guide/devices.txt; the Linux headers for user space have no names for
- * them. */
+/* Major device numbers of Documentation/admin-guide/devices.txt; the Linux headers for user space
+ * have no names for them. */
 #define MAJOR_NVIDIA 195u
 #define MAJOR_DRM    226u
 #define MAJOR_ACCEL  261u
 
-#ifndef PROC_SUPER_MAGIC /* linux/magic.h */
+#ifndef PROC_SUPER_MAGIC /* defined in linux/magic.h */
 #define PROC_SUPER_MAGIC 0x9fa0
 #endif
-#ifndef SYSFS_MAGIC /* linux/magic.h */
+#ifndef SYSFS_MAGIC /* defined in linux/magic.h */
 #define SYSFS_MAGIC 0x62656572
 #endif
 
-#ifndef SYS_pidfd_send_signal /* Linux 5.1 */
+#ifndef SYS_pidfd_send_signal /* system call since Linux 5.1 */
 #define SYS_pidfd_send_signal 424
 #endif
-#ifndef CLONE_PIDFD /* linux/sched.h, Linux 5.2; ignored before */
+#ifndef CLONE_PIDFD /* flag of linux/sched.h since Linux 5.2; ignored by older kernels */
 #define CLONE_PIDFD 0x1000
 #endif
 #ifndef SYS_pidfd_open /* asm-generic/unistd.h: the same number on all architectures except alpha */
 #define SYS_pidfd_open 434
 #endif
-#ifndef SYS_pidfd_getfd /* Linux 5.6 */
+#ifndef SYS_pidfd_getfd /* system call since Linux 5.6 */
 #define SYS_pidfd_getfd 438
 #endif
-#ifndef PERF_FORMAT_LOST /* linux/perf_event.h, Linux 6.0 */
+#ifndef PERF_FORMAT_LOST /* in linux/perf_event.h since Linux 6.0 */
 #define PERF_FORMAT_LOST 16
 #endif
 
 #ifndef ENOTSUPP /* linux/errno.h: not in user space headers, but i915 returns it */
 #define ENOTSUPP 524
 #endif
-/* Linux 5.8 */
+/* A system call since Linux 5.8: older headers do not have its number. */
 #ifndef SYS_faccessat2
 #define SYS_faccessat2 439
 #endif
 
-/* A function that many files call: weak, so that the linker keeps one copy, or the one of
- * sources/os/trace.c. */
+/* Defines a function that many files call. It is weak: the linker keeps one copy, and prefers the
+ * function of the same name in sources/os/trace.c if that file is linked. */
 #define SYS_SHARED(type, name, ...)                                                                \
 	__attribute__((weak)) type name(__VA_ARGS__);                                              \
 	__attribute__((weak)) type name(__VA_ARGS__)
@@ -101,7 +101,7 @@ static inline long sys_create_at(int dir, const char *name, mode_t mode)
 
 static inline long sys_rename_at(int dir, const char *from, const char *to)
 {
-#ifdef SYS_renameat /* libc declares it with stdio */
+#ifdef SYS_renameat /* libc declares renameat() in stdio.h */
 	SYS_RET(syscall(SYS_renameat, dir, from, dir, to));
 #else
 	SYS_RET(syscall(SYS_renameat2, dir, from, dir, to, 0));
@@ -115,7 +115,7 @@ static inline long sys_unlink_at(int dir, const char *name)
 
 static inline long sys_fchmod(int fd, mode_t mode)
 {
-	SYS_RET(syscall(SYS_fchmod, fd, mode)); /* libc's function falls back to /proc */
+	SYS_RET(syscall(SYS_fchmod, fd, mode)); /* libc's fchmod() falls back to /proc */
 }
 
 SYS_SHARED(long, sys_close, int fd)
@@ -128,7 +128,8 @@ SYS_SHARED(long, sys_read, int fd, void *b, size_t n)
 	SYS_RET(read(fd, b, n));
 }
 
-/* 64 bits on all architectures: offsets in a folder may exceed a long of 32 bits. */
+/* Returns the new offset, or -errno, with 64 bits on all architectures: offsets in a folder may
+ * exceed a long of 32 bits. */
 static inline int64_t sys_lseek(int fd, int64_t at, int whence)
 {
 	int64_t r = lseek(fd, at, whence);
@@ -161,16 +162,16 @@ struct sys_statx {
 	uint32_t head[7];
 	uint16_t mode, pad;
 	uint64_t rest[12];
-	uint32_t rdev[2], dev[2]; /* major and minor; dev 0:0: not known */
+	uint32_t rdev[2], dev[2]; /* major and minor numbers; dev is 0:0 if not known */
 	uint64_t more[14];
 };
 
 /* Reads the type, inode and device numbers of a file from the kernel's cache. fstatat(2) would ask
- * the file system, and a FUSE or NFS server may never answer. "" means dir itself. Linux before
- * 4.11 has no statx(2); fstatat(2) is used there. */
+ * the file system, and a FUSE or NFS server may never answer. path "" means dir itself. Linux
+ * before 4.11 has no statx(2); fstatat(2) is used there. */
 SYS_SHARED(long, sys_stat_cached, int dir, const char *path, struct sys_statx *k)
 {
-	/* AT_STATX_DONT_SYNC, AT_NO_AUTOMOUNT, AT_EMPTY_PATH; STATX_TYPE */
+	/* 0x5800: AT_STATX_DONT_SYNC, AT_NO_AUTOMOUNT, AT_EMPTY_PATH; 1: STATX_TYPE */
 	long r = syscall(SYS_statx, dir, path, 0x5800, 1, k);
 	struct stat st;
 
@@ -183,7 +184,8 @@ SYS_SHARED(long, sys_stat_cached, int dir, const char *path, struct sys_statx *k
 	SYS_RET(r);
 }
 
-/* Do not follow a link. */
+/* sys_lstat_at() and sys_lstat() read the attributes of a file, and do not follow a symbolic
+ * link. */
 static inline long sys_lstat_at(int dir, const char *path, struct stat *st)
 {
 	SYS_RET(fstatat(dir, path, st, AT_SYMLINK_NOFOLLOW));
@@ -196,8 +198,8 @@ static inline long sys_lstat(const char *path, struct stat *st)
 
 SYS_SHARED(int, sys_has_file, int dir, const char *name)
 {
-	/* libc's function starts a process for its flags. After ENOMEM or EIO the file may exist:
-	 * the caller sees that when it opens it. */
+	/* Direct system call: libc's faccessat() has code that starts a process for its flags.
+	 * After ENOMEM or EIO the file may exist: the caller finds out when it opens the file. */
 	return syscall(SYS_faccessat, dir, name, F_OK) == 0 || errno == ENOMEM || errno == EIO;
 }
 
@@ -223,7 +225,8 @@ static inline uint32_t sys_pid(void)
 	return (uint32_t)getpid();
 }
 
-/* linux/capability.h: the sets of this thread, in two elements of 32 capabilities each. */
+/* The capability sets of this thread, as capget(2) has them (linux/capability.h): an array of two
+ * elements with 32 capabilities each. */
 struct sys_caps {
 	uint32_t effective, permitted, inheritable;
 };
@@ -243,7 +246,7 @@ static inline long sys_capset(const struct sys_caps caps[2])
 	SYS_RET(syscall(SYS_capset, SYS_CAPHEAD, caps));
 }
 
-#ifndef SYS_setresuid32 /* on 32-bit architectures whose first calls had 16-bit ids */
+#ifndef SYS_setresuid32 /* exists on 32-bit architectures whose older calls have 16-bit ids */
 #define SYS_setresuid32 SYS_setresuid
 #define SYS_setresgid32 SYS_setresgid
 #endif
@@ -307,7 +310,7 @@ SYS_SHARED(long, sys_readlinkat, int dir, const char *path, char *b, size_t n)
 
 static inline long sys_getdents(int fd, void *b, size_t n)
 {
-	SYS_RET(syscall(SYS_getdents64, fd, b, n)); /* its name differs between libcs */
+	SYS_RET(syscall(SYS_getdents64, fd, b, n)); /* libcs name this function differently */
 }
 
 /* Returns the time of a clock in ns. */
@@ -319,7 +322,8 @@ SYS_SHARED(int64_t, sys_now, clockid_t clock)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* Sets the CPU times of the children that were waited for, in ns. */
+/* Stores in *user and *system the CPU times, in ns, of the children that have ended and were waited
+ * for. */
 static inline long sys_rusage_children(uint64_t *user, uint64_t *system)
 {
 	struct { long us, uus, ss, sus, rest[14]; } r; /* the kernel's struct rusage */
@@ -342,8 +346,8 @@ static inline void sys_sleep_at(const struct timespec volatile *t)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, until.kernels, NULL);
 }
 
-/* Requests a SIGALRM after so many ns, which may be negative: the time has passed then. The timer's
- * smallest time is 1 us; 0 would stop it. */
+/* Requests a SIGALRM after ns nanoseconds. If ns is small or negative, because the time has passed
+ * already, the timer is set to 1 us: 0 would stop it. */
 static inline long sys_alarm(int64_t ns)
 {
 	int64_t us = ns < 1000 ? 1 : ns / 1000;
@@ -354,7 +358,8 @@ static inline long sys_alarm(int64_t ns)
 	SYS_RET(setitimer(ITIMER_REAL, &t, NULL));
 }
 
-/* Returns the columns of the terminal fd: 0 if it has no size, -errno if fd is not a terminal. */
+/* Returns the number of columns of the terminal fd; 0 if the terminal reports no size, -errno if fd
+ * is not a terminal. */
 static inline long sys_columns(int fd)
 {
 	struct winsize w = { 0 };
@@ -363,7 +368,8 @@ static inline long sys_columns(int fd)
 	return r < 0 ? -errno : w.ws_col;
 }
 
-/* Sets the rows and columns of the terminal fd; they may be 0. */
+/* Stores the numbers of rows and columns of the terminal fd in *rows and *cols; both are 0 if the
+ * terminal reports no size. */
 static inline long sys_window(int fd, unsigned *rows, unsigned *cols)
 {
 	struct winsize w = { 0 };
@@ -382,7 +388,7 @@ static inline long sys_termios(int fd, struct termios *t)
 
 static inline long sys_set_termios(int fd, const struct termios *t)
 {
-	SYS_RET(syscall(SYS_ioctl, fd, TCSETS, t)); /* powerpc's request has the highest bit set */
+	SYS_RET(syscall(SYS_ioctl, fd, TCSETS, t)); /* powerpc's TCSETS has the highest bit set */
 }
 
 struct sys_limit {
@@ -395,7 +401,7 @@ static inline void sys_set_nofile(const struct sys_limit *l)
 }
 
 /* Raises the soft limit on descriptors to the hard one. Returns the new soft limit, or -errno;
- * *was: the old limits. Direct system call: libc's setrlimit() links code that changes all
+ * stores the old limits in *was. Direct system call: libc's setrlimit() links code that changes all
  * threads. */
 static inline long sys_raise_nofile(struct sys_limit *was)
 {
@@ -414,16 +420,17 @@ static inline long sys_raise_nofile(struct sys_limit *was)
 	return l.soft > INT32_MAX ? INT32_MAX : (long)l.soft;
 }
 
-/* perf_event_attr with all fields of later kernels, whatever headers it is built with: config3 is
- * word 16 (Linux 6.3), config4 word 17. A kernel accepts a size beyond its own if the rest is
- * zero. */
+/* struct perf_event_attr with all fields of newer kernels, even if the headers of the build machine
+ * are older: config3 is word 16 (Linux 6.3), config4 word 17. A kernel accepts a size beyond its
+ * own if the rest is zero. */
 union evattr {
 	struct perf_event_attr a;
 	uint64_t w[18];
 };
 enum { EVATTR_CONFIG3 = 16 };
 
-/* Returns a descriptor, or -errno; -E2BIG if a field is set that this kernel does not have. */
+/* Opens a perf event. Returns its descriptor, or -errno; -E2BIG if a field is set that this kernel
+ * does not have. */
 static inline long sys_perf_open(union evattr *attr, int pid, int cpu, int group,
 				 unsigned long flags)
 {
@@ -431,7 +438,7 @@ static inline long sys_perf_open(union evattr *attr, int pid, int cpu, int group
 	SYS_RET(syscall(SYS_perf_event_open, attr, pid, cpu, group, flags | PERF_FLAG_FD_CLOEXEC));
 }
 
-/* struct drm_version of <drm/drm.h>: the name of a DRM driver, and a date and a text about it. */
+/* struct drm_version of <drm/drm.h>: the name, the date and the description of a DRM driver. */
 struct drm_name {
 	int major, minor, patch;
 	size_t n;
@@ -447,16 +454,16 @@ struct drm_name {
  * busy. */
 SYS_SHARED(long, sys_drm, int fd, unsigned long request, void *arg)
 {
-	int left = 1000; /* a driver that never has time must not stop this program */
+	int left = 1000; /* a driver that is always busy must not block this program */
 	long r;
 
 	do
-		r = syscall(SYS_ioctl, fd, request, arg); /* libcs differ in the request's type */
+		r = syscall(SYS_ioctl, fd, request, arg); /* libcs differ in ioctl()'s types */
 	while (r < 0 && (errno == EINTR || errno == EAGAIN) && --left);
 	SYS_RET(r);
 }
 
-/* For commands without a struct flock, which need libc's function. */
+/* Calls fcntl(2) directly. Not for commands with a struct flock, which need libc's function. */
 SYS_SHARED(long, sys_fcntl, int fd, int cmd, long arg)
 {
 #ifdef SYS_fcntl
@@ -476,8 +483,8 @@ static inline long sys_ioctl(int fd, unsigned long request, unsigned long arg)
 	SYS_RET(syscall(SYS_ioctl, fd, request, arg));
 }
 
-/* Waits for an event on one of the descriptors, for a signal outside *mask, or until t on
- * CLOCK_MONOTONIC (negative: without end). */
+/* Waits for an event on one of the descriptors, for a signal outside *mask, or until the time t of
+ * CLOCK_MONOTONIC in ns (a negative t: without a time limit). */
 SYS_SHARED(long, sys_poll_until, struct pollfd *fds, size_t n, int64_t t, const sigset_t *mask)
 {
 	struct timespec ts = { 0 };
@@ -495,7 +502,7 @@ SYS_SHARED(long, sys_poll_until, struct pollfd *fds, size_t n, int64_t t, const 
 	SYS_RET(ppoll(fds, n, t >= 0 ? &ts : NULL, mask));
 }
 
-/* Blocks these signals; *was gets the old mask. */
+/* Blocks the n signals of sigs[], and stores the old signal mask in *was. */
 static inline long sys_block(const int *sigs, size_t n, sigset_t *was)
 {
 	sigset_t set;
@@ -515,7 +522,7 @@ SYS_SHARED(long, sys_set_owner, int fd, int sig, int how, long whom)
 	return r < 0 ? r : sys_fcntl(fd, how, whom);
 }
 
-/* Sets some of the file status flags, and clears others. */
+/* Sets the file status flags `set` of fd, and clears the flags `clear`. */
 static inline long sys_set_flags(int fd, int set, int clear)
 {
 	long flags = sys_fcntl(fd, F_GETFL, 0);
@@ -565,7 +572,7 @@ static inline long sys_fork(int flags, int *pidfd)
 	SYS_RET(syscall(SYS_clone, flags | SIGCHLD, 0, pidfd, 0, 0));
 }
 
-/* Direct system call: libc's function links a fallback for kernels before 2.6.27. */
+/* Opens a pipe. Direct system call: libc's pipe2() links a fallback for kernels before 2.6.27. */
 static inline long sys_pipe(int fds[2])
 {
 	SYS_RET(syscall(SYS_pipe2, fds, O_CLOEXEC));
@@ -593,7 +600,7 @@ static inline long sys_is_listening(int fd)
 	return r < 0 ? -errno : is;
 }
 
-/* Tells the peer that no more data comes. */
+/* Tells the peer of a socket that this process sends no more data. */
 static inline long sys_shutdown(int fd)
 {
 	SYS_RET(shutdown(fd, SHUT_WR));
@@ -605,7 +612,8 @@ static inline void sys_subreaper(void)
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-/* Executes argv with this signal mask; searches PATH. Returns only if it fails. */
+/* Executes the program argv[0], for which it searches PATH, with this signal mask. Returns only if
+ * it fails. */
 static inline long sys_exec(char **argv, const sigset_t *mask)
 {
 	sigprocmask(SIG_SETMASK, mask, NULL);
@@ -629,7 +637,8 @@ static inline long sys_wait_end(int pid, int *status)
 	SYS_RET(wait4(pid, status, 0, NULL));
 }
 
-/* Installs a handler that stays installed. Returns whether the signal was ignored before. */
+/* Installs a signal handler that stays installed after a signal. Returns 1 if the signal was
+ * ignored before, else 0. */
 static inline int sys_signal_persistent(int sig, void (*handler)(int))
 {
 	struct sigaction sa = { .sa_handler = handler }, was;
@@ -637,8 +646,8 @@ static inline int sys_signal_persistent(int sig, void (*handler)(int))
 	return sigaction(sig, &sa, &was) == 0 && was.sa_handler == SIG_IGN;
 }
 
-/* Installs a handler for a signal that ends the process, unless it was ignored at the start:
- * nohup. */
+/* Installs a handler for a signal that would end the process. A signal that was ignored at the
+ * start, as nohup(1) does, stays ignored. */
 SYS_SHARED(long, sys_signal_unless_ignored, int sig, struct sigaction *sa)
 {
 	struct sigaction was;
@@ -649,7 +658,8 @@ SYS_SHARED(long, sys_signal_unless_ignored, int sig, struct sigaction *sa)
 	SYS_RET(r);
 }
 
-/* The same for a handler that gets the signal's sender. */
+/* As sys_signal_unless_ignored(), with a handler that gets a siginfo_t, which names the sender of
+ * the signal. */
 static inline long sys_signal_info(int sig, void (*handler)(int, siginfo_t *, void *))
 {
 	struct sigaction sa = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
@@ -698,8 +708,9 @@ static inline int64_t sys_clock_resolution(clockid_t clock)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* Installs a handler for the first such signal, which interrupts system calls; the second one kills
- * the process. */
+/* Installs a handler for the first signal `sig`, which interrupts system calls; the second one
+ * kills the process, because the handler is reset. A signal that was ignored at the start stays
+ * ignored. */
 static inline long sys_signal(int sig, void (*handler)(int))
 {
 	struct sigaction sa = { .sa_handler = handler, .sa_flags = (int)SA_RESETHAND };
@@ -712,7 +723,7 @@ static inline long sys_signal(int sig, void (*handler)(int))
 static inline void sys_fpu_double(void)
 {
 #if defined(__i386__) && !defined(__SSE2_MATH__)
-	uint16_t control = 0x27f; /* all exceptions masked, 53 bits, to the nearest */
+	uint16_t control = 0x27f; /* all exceptions masked, 53 bits, round to nearest */
 
 	__asm__ volatile("fldcw %0" : : "m"(control));
 #endif
@@ -736,8 +747,8 @@ static inline void sys_unlock(int *l)
 		syscall(SYS_futex, l, 129 /* FUTEX_WAKE_PRIVATE */, 1, NULL, NULL, 0);
 }
 
-/* Reads the CPUs that this process may run on, one bit each. Returns the number of bytes, or
- * -errno. All supported architectures are little-endian. */
+/* Stores the CPUs on which this process may run in cpus (n bytes), one bit each. Returns the number
+ * of bytes, or -errno. All supported architectures are little-endian. */
 static inline long sys_affinity(void *cpus, size_t n)
 {
 	SYS_RET(syscall(SYS_sched_getaffinity, 0, n, cpus));
@@ -753,13 +764,15 @@ static inline void sys_yield(void)
 #ifdef __mips__
 #define SYS_LANDLOCK 4444
 #else
-#define SYS_LANDLOCK 444 /* Linux 5.13: the same numbers on all architectures, plus an offset */
+/* first of three calls since Linux 5.13; plus an offset on some architectures */
+#define SYS_LANDLOCK 444
 #endif
 #ifndef SECCOMP_SET_MODE_FILTER /* linux/seccomp.h */
 #define SECCOMP_SET_MODE_FILTER 1
 #endif
 
-/* struct landlock_ruleset_attr; a kernel with a shorter one requires the rest to be zero. */
+/* struct landlock_ruleset_attr of linux/landlock.h. A kernel whose structure is shorter requires
+ * that the members after its own are zero. */
 struct landlock_rights {
 	uint64_t files, tcp, scopes;
 };
@@ -770,13 +783,14 @@ static inline long sys_landlock_abi(void)
 	SYS_RET(syscall(SYS_LANDLOCK, NULL, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */));
 }
 
-/* Creates a set of rules that denies these rights. Returns its descriptor. */
+/* Creates a Landlock ruleset that denies these rights. Returns its descriptor, or -errno. */
 static inline long sys_landlock(const struct landlock_rights *r)
 {
 	SYS_RET(syscall(SYS_LANDLOCK, r, sizeof(*r), 0));
 }
 
-/* Adds an exception for a file, or for a folder and all below it. */
+/* Adds an exception to a Landlock ruleset: these rights are allowed for the file fd, or for the
+ * folder fd and all files below it. */
 static inline long sys_landlock_allow(int rules, int fd, uint64_t rights)
 {
 	struct { uint64_t rights; int32_t fd; } __attribute__((packed)) beneath = { rights, fd };
@@ -789,16 +803,16 @@ static inline long sys_landlock_enter(int rules)
 	SYS_RET(syscall(SYS_LANDLOCK + 2, rules, 0));
 }
 
-/* A program that this process executes gets no more privileges. Without this, only root may install
- * a filter or rules. */
+/* Makes sure that a program that this process executes gets no additional privileges. Without this
+ * call, only root may install a seccomp filter or a Landlock ruleset. */
 static inline void sys_no_new_privs(void)
 {
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/* Installs a filter of system calls. Before Linux 5.16 a filter restricts speculation, which slows
- * the process down, unless this flag is given. The restriction is for programs that run code of
- * others. Linux has the flag since 4.17. */
+/* Installs a seccomp filter of n BPF instructions. Before Linux 5.16 a filter restricts the CPU's
+ * speculation, which slows the process down, unless SECCOMP_FILTER_FLAG_SPEC_ALLOW is given. The
+ * restriction is meant for programs that run foreign code. Linux has the flag since 4.17. */
 static inline long sys_seccomp(const void *code, unsigned short n)
 {
 	struct { unsigned short n; const void *code; } prog = { n, code }; /* struct sock_fprog */
@@ -810,7 +824,8 @@ static inline long sys_seccomp(const void *code, unsigned short n)
 	SYS_RET(r);
 }
 
-/* Linux 5.8 for iterators. attr: the part of union bpf_attr that the command uses. */
+/* Calls bpf(2); BPF iterators exist since Linux 5.8. attr has n bytes: the part of union bpf_attr
+ * that the command cmd uses. */
 static inline long sys_bpf(int cmd, void *attr, unsigned n)
 {
 	SYS_RET(syscall(SYS_bpf, cmd, attr, n));
@@ -827,8 +842,9 @@ static inline void *sys_mmap(int fd, size_t n, long *error)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Maps a whole file for reading until the process ends, and closes fd. -EFBIG if the file exceeds
- * the address space. */
+/* Maps a whole file for reading until the process ends, and closes fd. Stores the start and the end
+ * of the mapping in *p and *e; both are NULL if the file is empty. Returns 0 or -errno, -EFBIG if
+ * the file exceeds the address space. */
 static inline long sys_map(int fd, const char **p, const char **e)
 {
 	struct stat st;
@@ -879,7 +895,8 @@ static inline long sys_commit(void *p, size_t n)
 
 static inline long sys_memfd(const char *name)
 {
-	SYS_RET(syscall(SYS_memfd_create, name, 1 /* MFD_CLOEXEC */)); /* older libcs lack it */
+	/* older libcs have no memfd_create() */
+	SYS_RET(syscall(SYS_memfd_create, name, 1 /* MFD_CLOEXEC */));
 }
 
 static inline long sys_ftruncate(int fd, size_t n)
@@ -937,7 +954,8 @@ static inline long sys_pwrite(int fd, const void *b, size_t n, uint64_t at)
 	SYS_RET(pwrite(fd, b, n, (off_t)at));
 }
 
-/* sys/auxv.h is not included: glibc's includes elf.h and its names. */
+/* sys/auxv.h is not included, because glibc's version includes elf.h, which would define all its
+ * names, too. */
 unsigned long getauxval(unsigned long type);
 
 static inline size_t sys_page_size(void)

@@ -1,6 +1,6 @@
 /* KD/kd.h - the part of OpenKODE Core 1.0 that the extension KD_KHR_perfcounter needs: types, the
  * error indicator and its codes. A platform that has all of OpenKODE has its own kd.h, which this
- * one must not hide: if KD_VERSION_1_0 is defined, it defines nothing.
+ * header must not replace: if KD_VERSION_1_0 is defined already, this header defines nothing.
  * SPDX-License-Identifier: MIT */
 #ifndef KD_H
 #define KD_H
@@ -42,7 +42,7 @@ typedef KDint    KDboolean;
 #define KD_NULL ((void *)0)
 #endif
 
-/* Errors, with the numbers of the Khronos header for OpenKODE Core 1.0. */
+/* Error codes of kdGetError(), with the numbers of the Khronos header for OpenKODE Core 1.0. */
 #define KD_EACCES          1
 #define KD_EADDRINUSE      2
 #define KD_EADDRNOTAVAIL   3

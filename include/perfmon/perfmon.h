@@ -1,6 +1,6 @@
-/* perfmon/perfmon.h - the perfmon2 interface as its overview describes it (v2.2), over
- * perf_event_open(2). Link with libperfmon2.a, libgpustat.a and -lpthread; no initialisation is
- * needed. perfmon(3) explains the differences. Programs written for v2.3 include
+/* perfmon/perfmon.h - version 2.2 of the perfmon2 interface, which the overview of perfmon2
+ * describes, over perf_event_open(2). Link with libperfmon2.a, libgpustat.a and -lpthread; no
+ * initialisation is needed. perfmon(3) explains the differences. Programs written for v2.3 include
  * perfmon/perfmon_v2.h instead, or define PFM_V23 before this header.
  * SPDX-License-Identifier: MIT */
 #ifdef PFM_V23
@@ -12,7 +12,7 @@
 #endif
 
 #include <perfmon/perfmon_common.h>
-#include <sched.h> /* struct timespec, also with a compiler in C99 mode */
+#include <sched.h> /* defines struct timespec, also in C99 mode of the compiler */
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,19 +21,19 @@ extern "C" {
 #define PFM_VERSION_MIN 2U
 
 typedef struct {
-	pfm_uuid_t ctx_smpl_buf_id;   /* the sampling format; all zero: none */
+	pfm_uuid_t ctx_smpl_buf_id;   /* UUID of the sampling format; all zero: no format */
 	uint32_t ctx_flags;
-	int ctx_fd;                   /* out */
+	int ctx_fd;                   /* out: descriptor of the context */
 	size_t ctx_smpl_buf_size;     /* out: bytes of the sampling buffer, to be mapped */
 	uint64_t ctx_reserved3[4];
 } pfarg_ctx_t;
 
 typedef struct {
 	uint16_t set_id;
-	uint16_t set_id_next;         /* PFM_SETFL_EXPL_NEXT: the set after this one */
+	uint16_t set_id_next;         /* with PFM_SETFL_EXPL_NEXT: the set that follows this one */
 	uint32_t set_flags;
-	struct timespec set_timeout;  /* PFM_SETFL_TIME_SWITCH; out: the rounded timeout */
-	off_t set_mmap_offset;        /* out: 0 */
+	struct timespec set_timeout;  /* with PFM_SETFL_TIME_SWITCH; out: the rounded timeout */
+	off_t set_mmap_offset;        /* out: always 0 */
 	uint64_t reserved[5];
 } pfarg_setdesc_t;
 
@@ -42,14 +42,17 @@ typedef struct {
 	uint16_t set_id_next;
 	uint32_t set_flags;
 	uint64_t set_ovfl_pmds[PFM_PMD_BV]; /* PMDs that overflowed last */
-	uint64_t set_runs;                  /* number of times it became the active set */
+	uint64_t set_runs;                  /* number of times that the set became active */
 	struct timespec set_timeout;
-	uint64_t set_act_duration;          /* ns; cycles in the original: see perfmon(3) */
+	/* time for which the set was active, in ns; in cycles in the original perfmon2: see
+	 * perfmon(3) */
+	uint64_t set_act_duration;
 	off_t set_mmap_offset;
 	uint64_t reserved[4];
 } pfarg_setinfo_t;
 
-/* A message. read(2) returns one whole message per call. */
+/* A message of a context. read(2) on the descriptor of the context returns one whole message per
+ * call. */
 typedef struct {
 	uint32_t msg_type;
 	pid_t msg_ovfl_pid;
@@ -61,7 +64,7 @@ typedef struct {
 } pfm_ovfl_msg_t;
 
 typedef union {
-	uint32_t type; /* PFM_MSG_ */
+	uint32_t type; /* PFM_MSG_OVFL or PFM_MSG_END */
 	pfm_ovfl_msg_t pfm_ovfl_msg;
 } pfm_msg_t;
 

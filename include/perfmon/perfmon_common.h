@@ -16,7 +16,8 @@ extern "C" {
 
 #define PFM_API __attribute__((__visibility__("default")))
 
-/* Registers of a PMU, and 64 virtual registers after them. */
+/* Upper limits of register numbers: registers of a PMU (HW), and 64 virtual registers after
+ * them. */
 #define PFM_MAX_HW_PMCS 256
 #define PFM_MAX_HW_PMDS 256
 #define PFM_MAX_PMCS    (PFM_MAX_HW_PMCS + 64)
@@ -27,20 +28,21 @@ extern "C" {
 #define PFM_PMD_BV      PFM_BVSIZE(PFM_MAX_PMDS)
 #define PFM_PMC_BV      PFM_BVSIZE(PFM_MAX_PMCS)
 
-/* ctx_flags */
-#define PFM_FL_NOTIFY_BLOCK 0x01 /* EINVAL: Linux blocks no thread for a counter */
+/* Flags of ctx_flags in pfarg_ctx_t. */
+#define PFM_FL_NOTIFY_BLOCK 0x01 /* fails with EINVAL: Linux blocks no thread at an overflow */
 #define PFM_FL_SYSTEM_WIDE  0x02
-#define PFM_FL_MAP_SETS     0x10 /* EINVAL: see perfmon(3) */
+#define PFM_FL_MAP_SETS     0x10 /* fails with EINVAL: see perfmon(3) */
 #define PFM_FL_OVFL_NO_MSG  0x80
 
-/* reg_flags, bits 0 to 15: requested. NO_EMUL64 fails with PFM_REG_RETFL_EINVAL: see perfmon(3). */
+/* Bits 0 to 15 of reg_flags: what the program requests. NO_EMUL64 fails with PFM_REG_RETFL_EINVAL:
+ * see perfmon(3). */
 #define PFM_REGFL_OVFL_NOTIFY 0x1
 #define PFM_REGFL_RANDOM      0x2
 #define PFM_REGFL_NO_EMUL64   0x4
 
-/* reg_flags and set_flags, bits 24 to 31: the error of an entry, if a call fails with EINVAL.
- * NOTAVAIL: the register exists, but is not available now. EINVAL: no such register, or a flag or
- * vector that it cannot have. NOSET: no such set. */
+/* Bits 24 to 31 of reg_flags and set_flags: if a call fails with EINVAL, the error of each element
+ * of the array that was passed. NOTAVAIL: the register exists, but is not available now. EINVAL: no
+ * such register, or a flag or vector that it cannot have. NOSET: no such set. */
 #define PFM_REG_RETFL_NOTAVAIL 0x80000000U
 #define PFM_REG_RETFL_EINVAL   0x40000000U
 #define PFM_REG_RETFL_NOSET    0x20000000U
@@ -48,7 +50,8 @@ extern "C" {
 	(PFM_REG_RETFL_NOTAVAIL | PFM_REG_RETFL_EINVAL | PFM_REG_RETFL_NOSET)
 #define PFM_REG_HAS_ERROR(flags) (((flags) & PFM_REG_RETFL_MASK) != 0)
 
-/* set_flags. EXPL_NEXT exists only in v2.2: only there a set names the set after it. */
+/* Flags of set_flags. EXPL_NEXT exists only in v2.2, where a set can name the event set that
+ * follows it. */
 #define PFM_SETFL_OVFL_SWITCH 0x1
 #define PFM_SETFL_TIME_SWITCH 0x2
 #define PFM_SETFL_EXPL_NEXT   0x4
@@ -72,23 +75,28 @@ typedef struct {
 	uint64_t reg_reserved2[4];
 } pfarg_pmc_t;
 
-/* In vectors, register n is bit n % 64 of word n / 64. */
+/* A PMD: its value, and what happens when it overflows. In vectors, register n is bit n % 64 of
+ * word n / 64. */
 typedef struct {
 	uint16_t reg_num;
 	uint16_t reg_set;
 	uint32_t reg_flags;
-	uint64_t reg_value;                  /* -p for a sampling period of p */
-	uint64_t reg_long_reset;             /* set by pfm_restart() after a notified overflow */
-	uint64_t reg_short_reset;            /* set after any other overflow */
-	uint64_t reg_last_reset_val;         /* out: the value from which it last started */
-	/* PFM_SETFL_OVFL_SWITCH: overflows until the next set; 0: never */
+	uint64_t reg_value;                  /* value of the PMD; -p for a sampling period of p */
+	/* value that pfm_restart() sets after an overflow with a message */
+	uint64_t reg_long_reset;
+	/* value that is set after an overflow without a message */
+	uint64_t reg_short_reset;
+	uint64_t reg_last_reset_val;         /* out: value from which the PMD last started */
+	/* with PFM_SETFL_OVFL_SWITCH: number of overflows after which the next event set becomes
+	 * active; 0: this PMD never causes that */
 	uint64_t reg_ovfl_switch_cnt;
 	uint64_t reg_reset_pmds[PFM_PMD_BV]; /* other PMDs to reset when this one overflows */
 	uint64_t reg_smpl_pmds[PFM_PMD_BV];  /* other PMDs to record when this one overflows */
-	uint64_t reg_smpl_eventid;           /* for the sampling format */
-	/* PFM_REGFL_RANDOM: the value after a reset is reset - (random & mask) */
+	uint64_t reg_smpl_eventid;           /* any number; the sampling format gets it */
+	/* with PFM_REGFL_RANDOM: each reset sets the reset value - (random number &
+	 * reg_random_mask) */
 	uint64_t reg_random_mask;
-	uint32_t reg_random_seed;            /* 0: the library chooses one */
+	uint32_t reg_random_seed;            /* 0: the library chooses the seed */
 	uint32_t reg_reserved2[7];
 } pfarg_pmd_t;
 
@@ -100,13 +108,13 @@ typedef struct {
 } pfarg_start_t;
 
 typedef struct {
-	uint32_t load_pid; /* thread; PFM_FL_SYSTEM_WIDE: CPU (v2.3) or unused (v2.2) */
+	uint32_t load_pid; /* thread; with PFM_FL_SYSTEM_WIDE the CPU (v2.3), or unused (v2.2) */
 	uint16_t load_set;
 	uint16_t load_reserved1;
 	uint64_t load_reserved2[3];
 } pfarg_load_t;
 
-/* All return 0, or -1 and set errno. */
+/* The functions up to pfm_unload_context() return 0, or -1 and set errno. */
 PFM_API int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count);
 PFM_API int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count);
 PFM_API int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count);
@@ -118,8 +126,9 @@ PFM_API int pfm_unload_context(int fd);
 
 /* Does mmap(2); for the descriptor of a context it maps the sampling buffer. That descriptor is a
  * socket, which the kernel does not map: so that a program written for perfmon2 gets its buffer
- * with mmap(), that name is a macro. Both MAP_PRIVATE and MAP_SHARED show samples as they arrive.
- * Define PFM_NO_MMAP before the header for no such macro. */
+ * with mmap(), the name mmap is a macro. Both MAP_PRIVATE and MAP_SHARED show samples as they
+ * arrive. A program that does not want this macro defines PFM_NO_MMAP before it includes the
+ * header. */
 PFM_API void *pfm_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset);
 #ifndef PFM_NO_MMAP
 #define mmap(addr, length, prot, flags, fd, offset) pfm_mmap(addr, length, prot, flags, fd, offset)

@@ -1,6 +1,6 @@
-/* perfmon/perfmon_dfl_smpl.h - the default sampling format of perfmon2: entries one after another.
- * When the buffer is full, a message is sent, and nothing is counted until pfm_restart() empties
- * it.
+/* perfmon/perfmon_dfl_smpl.h - the default sampling format of perfmon2: a buffer with one entry per
+ * overflow, one after another. When the buffer is full, a message is sent, and nothing is counted
+ * until pfm_restart() empties it.
  * SPDX-License-Identifier: MIT */
 #ifndef PERFMON_DFL_SMPL_H
 #define PERFMON_DFL_SMPL_H
@@ -12,7 +12,7 @@
 	{ 0xd1, 0x39, 0xb2, 0x9e, 0x62, 0xe8, 0x40, 0xe4, \
 	  0xb4, 0x02, 0x73, 0x07, 0x87, 0x92, 0xe9, 0x37 }
 
-/* smpl_arg */
+/* The argument smpl_arg of pfm_create_context() for this format. */
 typedef struct {
 	uint64_t buf_size; /* bytes, header included */
 	uint32_t buf_flags;
@@ -20,29 +20,31 @@ typedef struct {
 	uint64_t reserved[6];
 } pfm_dfl_smpl_arg_t;
 
-/* At the start of the buffer; the first entry follows. */
+/* The header at the start of the sampling buffer; the first entry follows it. */
 typedef struct {
-	uint64_t hdr_count;         /* entries */
+	uint64_t hdr_count;         /* number of entries */
 	uint64_t hdr_cur_offs;      /* bytes in use, this header included */
 	uint64_t hdr_overflows;     /* number of times the buffer was full */
 	uint64_t hdr_buf_size;      /* bytes of the whole buffer */
-	uint64_t hdr_min_buf_space; /* bytes of the largest entry: with less left, it is full */
+	/* bytes of the largest entry: with less left, the buffer is full */
+	uint64_t hdr_min_buf_space;
 	uint32_t hdr_version;
-	uint32_t hdr_buf_flags;     /* as in the argument */
+	uint32_t hdr_buf_flags;     /* buf_flags of the argument */
 	uint64_t hdr_reserved[10];
 } pfm_dfl_smpl_hdr_t;
 
-/* An entry. The values of reg_smpl_pmds follow it, 64 bits each, in ascending order of PMD. */
+/* An entry of the buffer: one overflow. The values of reg_smpl_pmds follow it, 64 bits each, in
+ * ascending order of PMD. */
 typedef struct {
-	uint32_t pid;            /* the thread */
+	uint32_t pid;            /* number of the thread */
 	uint16_t ovfl_pmd;
 	uint16_t reserved;
 	uint64_t last_reset_val; /* the value from which ovfl_pmd started */
 	uint64_t ip;
 	uint64_t tstamp;         /* ns, CLOCK_MONOTONIC */
 	uint16_t cpu;
-	uint16_t set;            /* the active set */
-	uint32_t tgid;           /* the process */
+	uint16_t set;            /* number of the active event set */
+	uint32_t tgid;           /* number of the process */
 } pfm_dfl_smpl_entry_t;
 
 #define PFM_DFL_SMPL_VERSION_MAJ 1U

@@ -1,6 +1,6 @@
-/* perfmon/perfmon_v2.h - the perfmon2 interface for which its last programs were written (v2.3),
- * over perf_event_open(2). Link with libperfmon2.a, libgpustat.a and -lpthread; no initialisation
- * is needed. perfmon(3) explains the differences.
+/* perfmon/perfmon_v2.h - version 2.3 of the perfmon2 interface, for which the last programs with
+ * perfmon2 were written, over perf_event_open(2). Link with libperfmon2.a, libgpustat.a and
+ * -lpthread; no initialisation is needed. perfmon(3) explains the differences.
  * SPDX-License-Identifier: MIT */
 #ifndef PERFMON_PERFMON_V2_H
 #define PERFMON_PERFMON_V2_H
@@ -26,7 +26,8 @@ typedef struct {
 	uint16_t set_id;
 	uint16_t set_reserved1;
 	uint32_t set_flags;
-	uint64_t set_timeout; /* ns, for PFM_SETFL_TIME_SWITCH; out: the rounded timeout */
+	/* timeout in ns with PFM_SETFL_TIME_SWITCH; out: the rounded timeout */
+	uint64_t set_timeout;
 	uint64_t reserved[6];
 } pfarg_setdesc_t;
 
@@ -35,15 +36,16 @@ typedef struct {
 	uint16_t set_reserved1;
 	uint32_t set_flags;
 	uint64_t set_ovfl_pmds[PFM_PMD_BV]; /* PMDs that overflowed last */
-	uint64_t set_runs;                  /* number of times it became the active set */
-	uint64_t set_timeout;               /* ns */
-	uint64_t set_act_duration;          /* ns */
+	uint64_t set_runs;                  /* number of times that the set became active */
+	uint64_t set_timeout;               /* timeout in ns */
+	uint64_t set_act_duration;          /* time for which the set was active, in ns */
 	uint64_t set_avail_pmcs[PFM_PMC_BV];
 	uint64_t set_avail_pmds[PFM_PMD_BV];
 	uint64_t set_reserved3[6];
 } pfarg_setinfo_t;
 
-/* A message. read(2) returns one whole message per call. */
+/* A message of a context. read(2) on the descriptor of the context returns one whole message per
+ * call. */
 typedef struct {
 	uint32_t msg_type;
 	uint32_t msg_ovfl_pid;
@@ -55,18 +57,18 @@ typedef struct {
 } pfarg_ovfl_msg_t;
 
 typedef union {
-	uint32_t type; /* PFM_MSG_ */
+	uint32_t type; /* PFM_MSG_OVFL or PFM_MSG_END */
 	pfarg_ovfl_msg_t pfm_ovfl_msg;
 } pfarg_msg_t;
 
-/* The functions that differ from v2.2 have other names in the library. */
+/* The functions below differ from those of v2.2: the library has them under other names. */
 #define pfm_create_context  pfm_v23_create_context
 #define pfm_create_evtsets  pfm_v23_create_evtsets
 #define pfm_delete_evtsets  pfm_v23_delete_evtsets
 #define pfm_getinfo_evtsets pfm_v23_getinfo_evtsets
 
-/* Returns the descriptor of a new context. smpl_name: a sampling format, or NULL. smpl_arg, of
- * smpl_size bytes, is the argument of the format. */
+/* Returns the descriptor of a new context. smpl_name is the name of a sampling format, or NULL if
+ * the context has none. smpl_arg, of smpl_size bytes, is the argument of the format. */
 PFM_API int pfm_create_context(pfarg_ctx_t *ctx, char *smpl_name, void *smpl_arg, size_t smpl_size);
 PFM_API int pfm_create_evtsets(int fd, pfarg_setdesc_t *sets, int count);
 PFM_API int pfm_delete_evtsets(int fd, pfarg_setdesc_t *sets, int count);
