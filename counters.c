@@ -5,21 +5,23 @@
 #include "counters.h"
 #include "sources/os/os.h"
 
-/* The bytes of one of all names of engines, regions and sensors, in name_bytes. */
+/* The name of an engine, a region or a sensor: `at` and `n` are its offset and its length in
+ * name_bytes. */
 struct instance {
 	u32 at;
 	u16 next;
-	u8 n, place; /* place: IN_* */
+	u8 n, place; /* place: IN_*, if it is a region */
 };
-/* Kinds of memory regions, by name. */
+/* Kinds of memory regions, which place_of() tells by their names: in main memory, in video memory,
+ * on the chip. */
 enum { IN_MAIN, IN_VRAM, IN_CHIP };
 
 enum {
 	SLOTS = 7,
-	MAX_LINES = 8 * MAX_CLIENTS,  /* amdgpu, which prints most, fills six */
-	MAX_HISTORIES = 8 * MAX_CLIENTS, /* about five for engines */
-	/* The most that one new counter needs: for the parts of a split line, and for the
-	 * insertion. */
+	MAX_LINES = 8 * MAX_CLIENTS,  /* 8 lines per client: amdgpu, which prints most, fills six */
+	MAX_HISTORIES = 8 * MAX_CLIENTS, /* 8 per client, of which engines need about five */
+	/* Most layouts that one new counter needs: for the two parts of a line that is split, and
+	 * for the line into which the counter is inserted. */
 	NEW_LAYOUTS = 4,
 	MAX_LAYOUTS = MAX_LINES + NEW_LAYOUTS,
 	NAME_BYTES = 64 << 10,
@@ -34,28 +36,29 @@ struct layout {
 		u8 desc[SLOTS], n;
 	} slots;
 	u32 next, refs;
-	u32 has; /* as in an entity */
-	u8 slots_of[DESC_CLASSES]; /* a bit for each slot with a counter of the class */
-	/* The histories with the sums of its regions, which belong to the entity with the serial
-	 * `into`. Valid as long as no histories were freed since, see clears. */
+	u32 has; /* one bit per quantity modulo 32, as in struct entity */
+	u8 slots_of[DESC_CLASSES]; /* per class: one bit per slot that has a counter of the class */
+	/* A cache for sum_client(): sums[] has the number of the history in which the region of
+	 * each slot is summed, for the entity whose serial is `into`. It is valid while `clears`
+	 * equals reg.clears: no history was freed since. */
 	u32 into, clears, sums[SLOTS];
 };
 
-/* Counters of one entity are in a list of lines. v: the value, or the number of its history. The 20
- * values of a client of amdgpu, five of them with rates, take 292 bytes; in an array of rows with
- * all members in full they would take 800. The price: to store them takes 7000 instructions instead
- * of 3800 (callgrind, x86-64, -Oz). */
+/* Counters of one entity are in a list of lines. v is the value of a counter, or the number of its
+ * history. The 20 values of a client of amdgpu, five of them with rates, take 292 bytes; in an
+ * array of rows with all members in full they would take 800. The price: to store them takes 7000
+ * instructions instead of 3800 (callgrind, x86-64, -Oz). */
 struct line {
 	u32 next, layout;
 	u8 flags[SLOTS + 1];
 	u32 v[SLOTS];
 };
 
-/* A part of a text. */
+/* A part of a text; a long text is a list of parts. */
 struct text {
 	u32 next;
 	u8 n;
-	char b[27]; /* most are names: half a cache line */
+	char b[27]; /* most texts are names and need one part, which is half a cache line */
 };
 
 struct device devices[MAX_DEVICES];
@@ -63,12 +66,12 @@ struct client *clients;
 struct holder *holders;
 struct task *tasks;
 static struct {
-	/* Row NONE of these tables is read for "none". Until the first row is used, the table
-	 * consists of this object. */
+	/* Row NONE of the tables cgroups, pmus and evrows, which may be read as an empty row. Until
+	 * the first row of such a table is used, the table consists of this object only. */
 	struct cgroup no_cgroup;
 	struct pmu no_pmu;
 	struct evrow no_evrow;
-	struct runtimes times; /* of perf events */
+	struct runtimes times; /* for rows_times(): times of the measurement of perf events */
 	struct instance *names;
 	char *name_bytes;
 	struct layout *layouts;
@@ -129,7 +132,7 @@ const struct quantity quantities[D_COUNT] = {
 #define STORED(id, course, sign, sum) [D_##id] = { CO_##course, sign, sum },
 #include "quantities.h"
 };
-/* Ranges that this file and others compare with. */
+/* Orders of the enumerators of enum desc on which comparisons in this file and in others depend. */
 _Static_assert(D_BUSY_PCT == 0 && D_CURFREQ == 6, "engines come first, see is_engine()");
 _Static_assert(D_CYCLES == D_BUSY_NS + 1 && D_TOTAL_CYCLES == D_BUSY_NS + 2 &&
 	       D_ALL_CYCLES == D_ALL_NS + 1 && D_SUM_CYCLES == D_SUM_NS + 1,
@@ -211,7 +214,8 @@ static u32 *layout_link(const struct slots *k)
 	return link;
 }
 
-/* The quantities of each class: from, to; their sums over clients: from, to. */
+/* The first and the last quantity of each class, and the first and the last of their sums over
+ * clients. */
 static const struct {
 	u8 first, last, first_sum, last_sum;
 } classes[DESC_CLASSES] = {
@@ -289,7 +293,8 @@ static struct counter *counter_at(struct counter *c, u32 line, u8 slot)
 	return c;
 }
 
-/* Finds the next counter of this class, from a slot of a line on. */
+/* Finds the first counter of this class in the slots from `slot` on of a line, or in the lines
+ * after it. Returns NULL if there is none. */
 static struct counter *counter_of(struct counter *c, u32 line, u32 slot, enum desc_class class)
 {
 	for (; line != NONE; line = reg.lines[line].next, slot = 0) {
@@ -426,10 +431,10 @@ static void slot_move(struct line *to, struct slots *to_k, u8 j,
 	to->v[j] = l->v[i];
 	to_k->inst[j] = k->inst[i];
 	to_k->desc[j] = k->desc[i];
-	k->inst[i] = k->desc[i] = 0; /* layouts are compared as a whole */
+	k->inst[i] = k->desc[i] = 0; /* 0 if unused: layouts are compared as a whole */
 }
 
-/* Moves the slots from `slot` on to an empty line. */
+/* Moves the slots of a line from `slot` on to the empty line `to`. */
 static void line_split(struct line *l, u8 slot, struct line *to)
 {
 	struct slots low = reg.layouts[l->layout].slots, high = { 0 };
@@ -442,7 +447,7 @@ static void line_split(struct line *l, u8 slot, struct line *to)
 	line_set_layout(l, &low);
 }
 
-/* Inserts an empty slot into a line that is not full. */
+/* Inserts a slot for the counter (desc, inst) into a line that is not full. */
 static void line_open_slot(struct line *l, u8 slot, u8 desc, u16 inst)
 {
 	struct slots k = reg.layouts[l->layout].slots;
@@ -456,8 +461,9 @@ static void line_open_slot(struct line *l, u8 slot, u8 desc, u16 inst)
 
 enum { AT_SLOTS = 8 }; /* entity.at: line * AT_SLOTS + slot */
 
-/* Inserts a counter after the last put, or before all others if there was none. A line that is full
- * is split there. Returns NULL if there is no room. */
+/* Inserts a new counter of e after the one whose value was stored last, or before all others if
+ * none was stored in this reading. A full line is split at that place. Returns NULL if there is no
+ * room. */
 static struct counter *counter_insert(struct entity *e, u8 desc, u16 inst, struct counter *c)
 {
 	u32 line = e->at ? e->at / AT_SLOTS : e->first, new;
@@ -483,8 +489,8 @@ static struct counter *counter_insert(struct entity *e, u8 desc, u16 inst, struc
 	return counter_at(c, line, slot);
 }
 
-/* Returns whether a quantity is a sum. Sums have a history from the start, so that they never move
- * while values of clients are added. */
+/* Returns true if a quantity is a sum over clients. Sums have a history from the start, so that
+ * they never move while values of clients are added. */
 static bool is_sum(u8 desc)
 {
 	return desc >= D_SUM_BUSY && desc <= D_ALL_TOTAL_CYCLES;
@@ -509,8 +515,8 @@ static struct counter *counter_add(struct entity *e, u8 desc, u16 inst, struct c
 	return c;
 }
 
-/* Returns the counter after the last put: probably that of the next put, since the lines of a file
- * come in the same order each time. */
+/* Returns the counter that follows the one whose value was stored last: probably the next value is
+ * for it, since the lines of a file come in the same order each time. */
 static struct counter *counter_expected(const struct entity *e, struct counter *c)
 {
 	if (e->at == NONE)
@@ -520,8 +526,8 @@ static struct counter *counter_expected(const struct entity *e, struct counter *
 	return reg_next(c) ? c : counter_first_of(e, c, DESC_ANY);
 }
 
-/* Returns the counter (desc, inst) of e. A new one is inserted after the last put, so that the
- * order is that of the file. */
+/* Returns the counter (desc, inst) of e. If it is new, it is inserted after the counter whose value
+ * was stored last, so that the counters have the order of the file. */
 static struct counter *counter_ensure(struct entity *e, u8 desc, u16 inst, struct counter *c)
 {
 	if ((!counter_expected(e, c) || c->inst != inst || c->desc != desc) &&
@@ -549,8 +555,8 @@ static void count_dropped(struct entity *e)
 		e->dropped++;
 }
 
-/* Returns whether a value stays until it is put again: hardware does not change, and sums
- * continue. */
+/* Returns true if a value stays known in readings that do not contain it: the capacity, because
+ * hardware does not change, and sums, because they continue. */
 static bool is_persistent(u8 desc)
 {
 	return desc == D_CAPACITY || (desc >= D_SUM_NS && desc <= D_SUM_TOTAL_CYCLES) ||
@@ -586,8 +592,9 @@ void reg_begin(struct entity *e, i64 t)
 	e->fresh = true;
 }
 
-/* As reg_begin() and puts of the same values as in the reading before. The caller guarantees that
- * no value went backwards in that reading and none was dropped. */
+/* Stores a reading of e at t in which all values are the same as in the reading before, as
+ * reg_begin() and reg_put() for each value would do. The caller guarantees that no value went
+ * backwards in that reading and none was dropped. */
 void reg_put_same(struct entity *e, i64 t)
 {
 	for (u32 line = e->first; line != NONE; line = reg.lines[line].next)
@@ -605,11 +612,12 @@ void reg_put_same(struct entity *e, i64 t)
 	e->fresh = true;
 }
 
-/* A counter that must not decrease, and has been lower than its largest value for so long, was
- * started again by its driver: it counts from its present value on. */
+/* Time in ns. If a counter that must not decrease has been lower than its largest value for so
+ * long, its driver has started it again: its increase is then computed from its present value. */
 static const i64 restart_ns = 10000000000;
 
-/* Checks for a value that is lower than in the reading before. */
+/* Checks whether the value of a counter of e is lower than in the reading before, and decides
+ * whether it went backwards or was restarted. */
 static void check_decrease(struct entity *e, struct counter *c)
 {
 	struct counter *cycles;
@@ -639,8 +647,8 @@ static void check_decrease(struct entity *e, struct counter *c)
 	}
 }
 
-/* Stores a value read at t. stays: which value does if one reading has several for a counter.
- * Returns false if there is no room. */
+/* Stores the value v of the counter (desc, inst) of e, read at t. stays: PUT_*, for a counter that
+ * already has a value in this reading. Returns false if a table is full. */
 bool reg_put_as(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u8 stays)
 {
 	u32 last_put = e->at;
@@ -648,7 +656,7 @@ bool reg_put_as(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u8 sta
 
 	if (c && c->flags & CF_SEEN) {
 		if (desc == D_THROTTLE)
-			set_now(c, reg_now(c) | v); /* set if it is set for any GT */
+			set_now(c, reg_now(c) | v); /* a reason is set if it is set for any GT */
 		/* amdgpu prints memory twice: new counters after the repeated key must not split
 		 * its line. */
 		if (is_region(desc))
@@ -673,7 +681,8 @@ bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
 	return reg_put_as(e, desc, inst, v, t, PUT_FIRST);
 }
 
-/* Adds v to a value of this reading, which the kernel prints in several parts. */
+/* Adds v to the value that a counter of e has in this reading: the kernel prints it in several
+ * parts. */
 void reg_add(struct entity *e, u8 desc, struct str inst, u64 v)
 {
 	struct counter at, *c = counter_put(e, desc, inst, &at);
@@ -683,8 +692,8 @@ void reg_add(struct entity *e, u8 desc, struct str inst, u64 v)
 }
 
 /* Stores v as if it had been read at t, in a reading before the last one. below: as in struct
- * history. A value that the last reading has stays. The caller calls reg_compare() after all values
- * of that reading. */
+ * history. If the last reading has a value of the counter, it is kept. The caller calls
+ * reg_compare() after all values of that reading. */
 void reg_put_previous(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, i64 below)
 {
 	struct counter at, *c = counter_put(e, desc, inst, &at);
@@ -720,7 +729,8 @@ void reg_compare(struct entity *e)
 		check_decrease(e, c);
 }
 
-/* Discards the readings before the last one: they were of another entity with the same name. */
+/* Discards the readings of e before the last one, because they were readings of another entity with
+ * the same name. */
 void reg_forget(struct entity *e)
 {
 	for (struct counter *c = reg_first(e); c; c = reg_next(c))
@@ -740,7 +750,7 @@ u64 reg_base(const struct counter *c)
 			   k->now);
 }
 
-/* Frees all counters of e. */
+/* Frees all counters of e and forgets its readings. */
 void reg_clear(struct entity *e)
 {
 	static const struct slots none;
@@ -764,8 +774,8 @@ void reg_clear(struct entity *e)
 	e->t = e->t_was = 0;
 }
 
-/* Reads the value of this reading; for a counter that must not decrease, the largest value so far.
- * Returns false if there is none. */
+/* Stores in *v the value of the counter (desc, inst) of e in this reading; for a counter that must
+ * not decrease, the largest value so far. Returns false if this reading has no value for it. */
 bool reg_get(const struct entity *e, u8 desc, u16 inst, u64 *v)
 {
 	struct counter *c = reg_find(e, desc, inst);
@@ -789,8 +799,9 @@ static bool counter_rate(const struct counter *c, u64 *d, u64 *dt)
 	return true;
 }
 
-/* Returns the entity's own counter, or the sum over its clients if it has no such counter. If it
- * has one that is not known now, the sum does not replace it: a total would decrease. */
+/* Stores in *v the value of the entity's own counter, or the sum over its clients if it has no such
+ * counter. If it has one whose value is unknown now, the sum does not replace it, because a total
+ * would decrease. */
 bool reg_get_or_sum(const struct entity *e, u8 desc, u16 inst, u64 *v)
 {
 	u8 sum = quantities[desc].sum;
@@ -799,8 +810,8 @@ bool reg_get_or_sum(const struct entity *e, u8 desc, u16 inst, u64 *v)
 	       (sum != NONE && !reg_find(e, desc, inst) && reg_get(e, sum, inst, v));
 }
 
-/* The same as reg_get_or_sum(). Looks first at *near, and moves it to the next counter if it was
- * the right one: the counters of an instance mostly follow each other. */
+/* As reg_get_or_sum(), but looks first at the counter *near. If that is the right one, *near moves
+ * to the next counter: the counters of an instance mostly follow each other. */
 bool reg_get_near(const struct entity *e, struct counter *near, u8 desc, u16 inst, u64 *v)
 {
 	if (near->desc != desc || near->inst != inst || !(near->flags & CF_SEEN))
@@ -811,8 +822,8 @@ bool reg_get_near(const struct entity *e, struct counter *near, u8 desc, u16 ins
 	return true;
 }
 
-/* Computes the increase since the baseline, *d, and the time since then in ns, *dt. Returns false
- * if there is none. */
+/* Stores in *d the increase of the counter (desc, inst) since its baseline, and in *dt the time
+ * since then in ns. Returns false if no increase is known. */
 bool reg_rate(const struct entity *e, u8 desc, u16 inst, u64 *d, u64 *dt)
 {
 	return counter_rate(reg_find(e, desc, inst), d, dt);
@@ -845,8 +856,9 @@ static u64 capacity(const struct entity *e, u16 inst)
 	return reg_get(e, D_CAPACITY, inst, &cap) && cap > 0 && cap < 1u << 16 ? cap : 1;
 }
 
-/* Computes the busy share of the engine's capacity in 10^-9, not clamped: cycles relative to the
- * GPU's own clock, else ns, else cycles relative to those at the highest frequency. */
+/* Stores in *v the busy share of the engine's capacity in 10^-9, not limited to 100 %: cycles
+ * relative to the GPU's own clock, else ns, else cycles relative to those at the highest
+ * frequency. */
 static bool engine_share(const struct entity *e, u16 inst, u64 *v)
 {
 	u64 cap = capacity(e, inst), d, dt, total, hz;
@@ -877,7 +889,7 @@ static bool engine_share(const struct entity *e, u16 inst, u64 *v)
 	return !reg_find(e, D_BUSY_NS, inst) && reg_get(e, D_SUM_BUSY, inst, v);
 }
 
-/* Returns a share in 1/1000 %, at most 100 %. */
+/* Converts a share in 10^-9 to 1/1000 %, at most 100 %. */
 static u64 percent(u64 share)
 {
 	return ((share < FULL ? share : FULL) + PERCENT_PER_MIL / 2) / PERCENT_PER_MIL;
@@ -903,8 +915,8 @@ static bool util_share(const struct entity *e, u16 inst, u64 *v)
 	return total > 0;
 }
 
-/* Computes the work done, in 1/1000 % of the work at the highest frequency during the whole
- * time. */
+/* Computes the work that an engine has done, in 1/1000 % of what it would do at its highest
+ * frequency during the whole interval. */
 bool engine_util(const struct entity *e, u16 inst, u64 *v)
 {
 	u64 share = 0;
@@ -914,7 +926,7 @@ bool engine_util(const struct entity *e, u16 inst, u64 *v)
 	return ok;
 }
 
-/* Computes the mean clock while busy in Hz: cycles per ns. */
+/* Computes the mean clock of an engine while it was busy, in Hz: its cycles by its busy ns. */
 bool engine_freq(const struct entity *e, u16 inst, u64 *v)
 {
 	u64 cycles = 0, ns = 0, dt, hz;
@@ -956,8 +968,8 @@ bool device_busy(const struct device *d, u64 *v)
 	return found;
 }
 
-/* Computes the time asleep (rc6) in 1/1000 %; of several GTs, that of the GT with the lowest
- * share. */
+/* Computes the time that a device was asleep (rc6) in 1/1000 % of the interval; of several GTs, the
+ * lowest share counts. */
 bool device_idle(const struct device *d, u64 *v)
 {
 	bool found = false;
@@ -993,7 +1005,7 @@ static void add_resident(struct resident *sum, const struct entity *e, u32 line,
 
 	if (!(l->flags[slot] & CF_SEEN) || place == IN_CHIP ||
 	    (k->desc[slot] == D_SUM_RESIDENT && reg_find(e, D_RESIDENT, inst)))
-		return; /* a device's own count comes before the sum */
+		return; /* the device's own count of the region is used, not the sum over clients */
 	sum->any = true;
 	if (place == IN_VRAM) {
 		sum->any_vram = true;
@@ -1003,8 +1015,9 @@ static void add_resident(struct resident *sum, const struct entity *e, u32 line,
 	}
 }
 
-/* Computes the memory in use in bytes: the driver's own count; else the resident video memory; else
- * the resident main memory. If video memory is part of main memory (apu), both. */
+/* Computes the memory that an entity uses, in bytes: the driver's own count; else the resident
+ * video memory; else the resident main memory. If video memory is part of main memory (apu), the
+ * sum of both. */
 bool entity_used(const struct entity *e, bool apu, u64 *v)
 {
 	struct resident sum = { 0 };
@@ -1026,7 +1039,7 @@ bool entity_used(const struct entity *e, bool apu, u64 *v)
 	return sum.any;
 }
 
-/* Returns the size in bytes of the memory that entity_used() counts; 0: unknown. */
+/* Returns the size in bytes of the memory that entity_used() counts for a device; 0 if unknown. */
 u64 device_memory_size(const struct device *d)
 {
 	u64 size = 0, gtt = 0;
@@ -1053,7 +1066,7 @@ static void sum_add(struct entity *e, u8 desc, u16 inst, u64 v)
 		return;
 	}
 	now = &reg_history(c)->now;
-	/* The sum is too large only after an underflow in a driver. */
+	/* The sum exceeds 64 bits only if a value underflowed in a driver. */
 	*now = c->flags & CF_SEEN ? add_sat(*now, v) : v;
 	set_flags(c, c->flags | CF_SEEN);
 }
@@ -1068,8 +1081,9 @@ static void sum_max(struct entity *e, u8 desc, u16 inst, u64 v)
 		set_flags(c, c->flags | CF_SEEN);
 }
 
-/* Returns the increase of a counter since it was last added to a sum, or its value if it was not
- * yet added. Such sums never decrease, although clients end. */
+/* Returns the increase of a client's counter since it was last added to a sum; its value if the
+ * client was not yet added (added is false). Sums of increases never decrease, although clients
+ * end. */
 static u64 sum_increase(struct counter *c, bool added)
 {
 	const struct history *k = reg_history(c);
@@ -1131,7 +1145,8 @@ static u8 sum_desc(u8 desc)
 struct summing {
 	struct entity *into;
 	const struct entity *e;
-	u8 desc;           /* of the region added last; D_COUNT: into->at is its sum already */
+	/* quantity of the region that was added last; D_COUNT: into->at is its sum already */
+	u8 desc;
 	u16 inst, shared_inst;
 	u64 shared;        /* D_SHARED of the client in the region shared_inst; 0: none */
 };
@@ -1145,8 +1160,9 @@ static void sum_set_position(struct summing *r)
 	r->desc = D_COUNT;
 }
 
-/* Finds the sum of the region in a slot and notes it in the layout, for the clients of the same
- * driver that follow. Returns false if there is no room. */
+/* Finds the history of the sum of the region in a slot, and stores its number in the layout, where
+ * sum_region() finds it for the next clients with the same layout. Returns false if there is no
+ * room. */
 static bool sum_place(struct summing *r, struct layout *k, u8 slot)
 {
 	struct counter at, *c;
@@ -1174,9 +1190,10 @@ static inline u64 split_shared(struct summing *r, u16 inst, u64 v, u64 *shared)
 	return v - *shared;
 }
 
-/* Adds the size of a client's buffers in a region to the sum. A buffer that several clients share
- * counts at least once: the sum has all private parts, and the largest shared part of a single
- * client. History.t of such a sum is 1 + the shared part that it contains; see sums_end(). */
+/* Adds the size v of a client's buffers in the region of a slot to its sum. A buffer that several
+ * clients share counts at least once: the sum has all private parts, and the largest shared part of
+ * a single client. The member t in the history of such a sum is 1 + the shared part that it
+ * contains; see sums_end(). */
 static inline void sum_region(struct summing *r, struct layout *k, u8 slot, u64 v)
 {
 	u16 inst = k->slots.inst[slot];
@@ -1274,8 +1291,8 @@ static u32 *group_bucket(u32 device, u32 cgroup, u32 pid)
 	return &reg.group_bucket[(device * 31 + cgroup + pid) % LEN(reg.group_bucket)];
 }
 
-/* Returns the group of a device and a cgroup, or of a device and the process t, which is added if
- * it is new; NULL if there is no room. */
+/* Returns the group of a device and a cgroup, or of a device and the process t. A group that does
+ * not exist is added; NULL if the table is full. */
 struct group *group_add(u32 device, u32 cgroup, const struct task *t)
 {
 	u32 pid = HAS(procs) && t ? t->pid : 0, *bucket = group_bucket(device, cgroup, pid), n;
@@ -1359,7 +1376,8 @@ void reg_sum_clients(bool by_group, bool rates)
 		struct group *g = NULL;
 		bool shown = c->e.used && !c->hidden;
 
-		/* The values of a compute process are part of its DRM client, too. */
+		/* Compute processes (KEY_KFD) are not added: their values are part of their DRM
+		 * clients, too. */
 		if (!(shown || (c->e.used && registry.all_sums)) || c->keykind == KEY_KFD)
 			continue;
 		owner = (by_group && !other) || registry.all_sums ? client_owner(c) : NULL;
@@ -1417,8 +1435,8 @@ bool text_eq(u32 t, struct str s)
 	return s.p == s.e;
 }
 
-/* Replaces the text old, which may be NONE, by s. Returns the number of the text; NONE if there is
- * no room. */
+/* Replaces the text old, which may be NONE, by s. Returns the number of the new text; NONE if the
+ * table is full. */
 u32 text_put(u32 old, struct str s)
 {
 	u32 first = NONE, *link = &first;
@@ -1544,8 +1562,9 @@ static bool is_broker(const struct task *t)
 	return false;
 }
 
-/* Returns the oldest holder, of equally old ones that with the lowest PID. Processes that open
- * devices for others (pid 1, logind, seatd) come last. Returns NULL if there is no holder. */
+/* Returns the owner of a client: the process that holds it and was started first; of several, the
+ * one with the lowest PID. Processes that open devices for others (pid 1, logind, seatd) come last.
+ * Returns NULL if there is no holder. */
 const struct task *client_owner(const struct client *c)
 {
 	const struct task *best = NULL;
@@ -1599,7 +1618,8 @@ u32 holder_add(u32 pid, u32 fd, u32 task, u32 client)
 	return n;
 }
 
-/* Removes a holder; its client stays, perhaps without holders. The caller has closed io. */
+/* Removes a holder; its client stays, even without holders. The caller must have closed the
+ * holder's `io`. */
 void holder_remove(u32 n)
 {
 	struct holder *h = &holders[n];
@@ -1643,7 +1663,7 @@ u32 task_add(u32 pid)
 	return n;
 }
 
-/* Removes a task that holds no client. */
+/* Removes a task from the table if it holds no client. */
 void task_prune(u32 n)
 {
 	struct task *t = &tasks[n];
@@ -1657,11 +1677,12 @@ void task_prune(u32 n)
 	reg.free_task = n;
 }
 
-/* Computes the CPU time of a process in 1/1000 % of one CPU. USER_HZ, the unit of stat, is 100 on
- * all supported architectures. */
-/* More than all CPUs that Linux supports can do, in 1/1000 %: the number is wrong. */
+/* CPU time of all CPUs that Linux supports at most (8192), in 1/1000 %: a larger figure is an error
+ * of the kernel's counts. */
 #define MOST_CPU (UINT64_C(8192) * 100000)
 
+/* Computes the CPU time of a process in the last interval, in 1/1000 % of one CPU. USER_HZ, the
+ * unit of the times in /proc/PID/stat, is 100 on all supported architectures. */
 bool process_cpu(const struct taskinfo *i, u64 *v)
 {
 	if (!i->t || !i->t_was || i->t <= i->t_was || i->ticks < i->ticks_was)
@@ -1670,7 +1691,7 @@ bool process_cpu(const struct taskinfo *i, u64 *v)
 	return *v < MOST_CPU;
 }
 
-/* Returns the process of a group; NULL: it is unknown, or it has ended. */
+/* Returns the process of a group; NULL if it is unknown or has ended. */
 const struct task *group_task(const struct group *g)
 {
 	u32 n = task_find(g->pid);
@@ -1678,7 +1699,7 @@ const struct task *group_task(const struct group *g)
 	return n != NONE && tasks[n].start == g->start ? &tasks[n] : NULL;
 }
 
-/* Returns what is known of a process; NULL: nothing. */
+/* Returns the facts of the process of a group; NULL if none were read. */
 const struct taskinfo *taskinfo_of(const struct group *g)
 {
 	u32 n = task_find(g->pid);
@@ -1688,7 +1709,8 @@ const struct taskinfo *taskinfo_of(const struct group *g)
 		       &taskinfos[n] : NULL;
 }
 
-/* Returns the number of a cgroup with one more reference; NONE if there is no room. */
+/* Finds the cgroup with this path, or adds it, and counts one more reference to it. Returns its
+ * number; NONE if the table is full. */
 u32 cgroup_add(struct str path)
 {
 	u32 h = hash_more(HASH_BEGIN, path), *link = &reg.cgroup_bucket[h % LEN(reg.cgroup_bucket)],
@@ -1727,7 +1749,8 @@ void cgroup_unref(u32 n)
 
 /* --- devices ---------------------------------------------------------------------------------- */
 
-/* Copies s to a string of at most cap bytes; a longer text is cut. Names of the kernel fit. */
+/* Copies s to field, which has cap bytes, as a C string; a longer text is cut. Names that the
+ * kernel prints fit. */
 void str_copy(char *field, size_t cap, struct str s)
 {
 	size_t n = str_len(s) < cap - 1 ? str_len(s) : cap - 1;
@@ -1738,7 +1761,7 @@ void str_copy(char *field, size_t cap, struct str s)
 }
 
 /* Returns the device after i in the table, in no special order; the first one after NONE; NONE at
- * the end. gone: unplugged devices and those that are left out, too. */
+ * the end. gone: unplugged devices and those that --not excludes are returned, too. */
 u32 device_next(u32 i, bool gone)
 {
 	while (++i <= nrows.devices)
@@ -1867,7 +1890,8 @@ u32 count_find(u64 id)
 	return i;
 }
 
-/* Returns the difference between the last reading and the one before. */
+/* Returns the difference between the last reading of a count and its reading at the start of the
+ * interval. */
 static struct tally tally_delta(const struct count *c)
 {
 	return (struct tally){ c->now.value - c->was.value, c->now.enabled - c->was.enabled,
@@ -1879,7 +1903,7 @@ struct runtimes *rows_times(void)
 	return &reg.times;
 }
 
-/* Begins a new interval, which is counted from the last reading. */
+/* Begins a new interval of all counts of perf events, which starts at their last reading. */
 void rows_begin(void)
 {
 	for (u32 i = 1; i <= nrows.counts; i++)
@@ -1890,8 +1914,8 @@ void rows_begin(void)
 	}
 }
 
-/* The same for the interval from the start to the last reading. Frequencies that each read adds
- * (R_PER_READ) keep their last interval. */
+/* Makes the interval of all counts of perf events begin at the start of the measurement.
+ * Frequencies to which each read adds a value (R_PER_READ) keep their last interval. */
 void rows_begin_whole(void)
 {
 	for (u32 i = 1; i <= nrows.counts; i++)
@@ -1907,7 +1931,8 @@ static void row_add(struct evrow *r, const struct count *c, i64 dt, bool scale)
 {
 	const struct event *ev = &events[c->event];
 	struct tally d = tally_delta(c);
-	bool slept = c->pid && c->now.enabled; /* ran before, but not in this interval: 0 */
+	/* the task ran before, but not in this interval: the count is 0 */
+	bool slept = c->pid && c->now.enabled;
 	u8 state = c->state;
 
 	if (state == CS_COUNTED && d.enabled == 0 && !slept)
@@ -1917,7 +1942,8 @@ static void row_add(struct evrow *r, const struct count *c, i64 dt, bool scale)
 	if (state == CS_NO_FILES)
 		r->cut = true;
 	if (state != CS_COUNTED) {
-		/* The time that is missing in the sum. */
+		/* The time of this count is added, so that the share of the row shows that the
+		 * count is missing in the sum. */
 		r->sum.enabled += state == CS_RETURNED && dt > 0 ? (u64)dt : d.enabled;
 		r->state = r->places == 0 && state > r->state ? state : r->state;
 		return;
@@ -1925,7 +1951,7 @@ static void row_add(struct evrow *r, const struct count *c, i64 dt, bool scale)
 	r->state = CS_COUNTED;
 	r->places++;
 	if (ev->rule == R_LEVEL) {
-		r->neg = c->virt && c->now.value > INT64_MAX; /* degrees */
+		r->neg = c->virt && c->now.value > INT64_MAX; /* only temperatures are negative */
 		r->value = r->neg ? -c->now.value : c->now.value;
 		r->sum = (struct tally){ c->now.value, r->sum.enabled + d.enabled,
 					 r->sum.running + d.running };
@@ -1938,8 +1964,8 @@ static void row_add(struct evrow *r, const struct count *c, i64 dt, bool scale)
 			   muldiv(d.value, d.enabled, d.running) : d.value);
 }
 
-/* Converts the value to its unit, as a fixed-point number with at most nine decimals, as many as
- * fit. */
+/* Converts the value of a row to its unit: a fixed-point number with at most nine decimals, as many
+ * as fit in 64 bits. */
 static void row_unit(struct evrow *r, u64 scale, u8 scale_point)
 {
 	unsigned point = scale_point + r->point;
@@ -1958,7 +1984,8 @@ static void row_unit(struct evrow *r, u64 scale, u8 scale_point)
 	}
 }
 
-/* Extrapolates the value of a set that was active for a part of the time. */
+/* Extrapolates the value of a row whose event set was active for a part of the interval of dt
+ * ns. */
 static void row_set(struct evrow *r, const struct evset *s, i64 dt, bool scale)
 {
 	i64 active = s->active - s->active_was;
@@ -1974,10 +2001,10 @@ static void row_finish(struct evrow *r, i64 dt, bool scale)
 {
 	const struct event *ev = &events[r->event];
 
-	if (r->cut) /* a partial sum is not a value */
+	if (r->cut) /* a sum without some of its counts is not a value */
 		r->state = CS_NO_FILES;
 	r->share = r->sum.enabled ? muldiv(r->sum.running, 100000, r->sum.enabled) : 0;
-	if (r->state != CS_COUNTED) /* the mean of earlier repetitions keeps its point */
+	if (r->state != CS_COUNTED) /* the mean of earlier repetitions keeps its decimals */
 		return;
 	r->point = 0;
 	if (ev->rule == R_RATE) {
@@ -1986,7 +2013,8 @@ static void row_finish(struct evrow *r, i64 dt, bool scale)
 		r->value = dt > 0 ? muldiv(r->value, 10000000000, (u64)dt) : 0;
 		r->point = 1;
 	} else if (ev->rule == R_SHARE) {
-		size_t next = (size_t)(r - evrows) + nrows.sites; /* the next event, same site */
+		/* the row of the next event at the same site */
+		size_t next = (size_t)(r - evrows) + nrows.sites;
 		u64 all = next <= nrows.evrows ? evrows[next].sum.value : 0;
 
 		if (all == 0)
@@ -2000,7 +2028,8 @@ static void row_finish(struct evrow *r, i64 dt, bool scale)
 		row_unit(r, ev->scale, ev->scale_point);
 }
 
-/* Computes the rows of the interval of dt ns that ended with the last reading. */
+/* Computes the values of all rows for the interval of dt ns that ended with the last reading; dt is
+ * negative if there is no interval. */
 void rows_sum(i64 dt, bool scale)
 {
 	for (u32 i = 1; i <= nrows.evrows; i++) {
@@ -2018,7 +2047,8 @@ void rows_sum(i64 dt, bool scale)
 	reg.times.elapsed.value = dt < 0 ? 0 : (u64)dt;
 }
 
-/* Sets the value to the mean so far: exact as long as the total fits. */
+/* Sets the value of a row to the mean of its repetitions so far, which is exact as long as their
+ * total fits in 64 bits. */
 static void row_mean(struct evrow *r)
 {
 	double mean = r->mean < 0 ? -r->mean : r->mean;
@@ -2029,7 +2059,8 @@ static void row_mean(struct evrow *r)
 		   mean >= 18446744073709551615.0 ? UINT64_MAX : (u64)(mean + 0.5);
 }
 
-/* Adds one repetition's unscaled count and times, of which the row then has the mean. */
+/* Adds the unscaled count and the times of one repetition to the totals of a row, from which
+ * row_mean_times() computes the means. */
 static void row_times(struct evrow *r)
 {
 	r->all.value = add_sat(r->all.value, r->sum.value);
@@ -2041,12 +2072,13 @@ static void row_mean_times(struct evrow *r)
 {
 	r->sum = (struct tally){ r->all.value / r->repeats, r->all.enabled / r->repeats,
 				 r->all.running / r->repeats };
-	if (!evsets[events[r->event].set].name) /* else a set's share of the time is in it */
+	/* with event sets, the share contains the set's share of the time */
+	if (!evsets[events[r->event].set].name)
 		r->share = r->all.enabled ?
 			   muldiv(r->all.running, 100000, r->all.enabled) : 0;
 }
 
-/* Adds one repetition: mean and spread by Welford's method. */
+/* Adds one repetition to a row, and computes mean and spread by Welford's method. */
 static void row_repeat(struct evrow *r)
 {
 	double v = r->neg ? -(double)r->value : (double)r->value, d = v - r->mean;

@@ -6,12 +6,15 @@
 
 #include <stdlib.h>
 
-/* Functions of optional features: NULL if the feature is left out; they are not called then. */
+/* Functions of optional features. They are NULL if the feature is left out, and are not called
+ * then. */
 #pragma weak check_unknown
 #pragma weak http_request
 #pragma weak http_end
 
-/* Privileges that commands need: to find clients; the same in one look; to count events, too. */
+/* Sets of privileges (MAY_*) that commands need: NEEDS_CLIENTS to find clients, NEEDS_LOOK to find
+ * them with a BPF iterator if the feature bpf is built in, NEEDS_COUNTERS to find them and to count
+ * perf events. */
 enum {
 	NEEDS_CLIENTS = MAY_READ | MAY_PTRACE,
 	NEEDS_LOOK = NEEDS_CLIENTS | (HAS(bpf) ? MAY_BPF : 0),
@@ -90,8 +93,8 @@ static void open_closed_streams(void)
 		sys_close((int)fd);
 }
 
-/* Returns whether an interval that collectd sets applies: the command can repeat, and no option
- * sets the interval, the count or the window. */
+/* Returns true if the interval that collectd sets in the environment applies: the command can
+ * repeat, and no option sets the interval, the count or the window. */
 static bool may_repeat(void)
 {
 	u32 with = opt.cmd->with;
@@ -100,7 +103,8 @@ static bool may_repeat(void)
 	       (with & (WITH_LIVE | WITH_HOST) || (with & WITH_COUNTERS && opt.nwords));
 }
 
-/* Returns a number that no other run has; not 0. */
+/* Returns a number that tells this run of the program from others: a hash of the time and the pid,
+ * never 0. */
 static u32 run_number(void)
 {
 	const u64 parts[] = { (u64)sys_now(CLOCK_REALTIME), sys_pid() };
@@ -144,8 +148,8 @@ static const char *environment(const char *name)
 	return v ? v : "";
 }
 
-/* Sets the size of the terminal if records go to one: there a line has at most its width, and the
- * header comes again after each screenful. Elsewhere no line is cut. */
+/* Stores the size of the terminal in opt.out if records go to one. On a terminal, lines are cut to
+ * its width, and the header is repeated after each screenful. In other output no line is cut. */
 static void set_terminal(void)
 {
 	const char *term = environment("TERM");
@@ -160,7 +164,7 @@ static void set_terminal(void)
 		return;
 	if (scan_u64(wide, &wish) == wide.e && wish > 0)
 		cols = wish < 4096 ? (unsigned)wish : 4095;
-	/* A serial line has no size. */
+	/* A terminal on a serial line reports no size. */
 	opt.out.width = (u16)(cols == 0 ? 80 : cols < 4096 ? cols : 4095);
 	opt.out.height = (u16)(rows < 4096 ? rows : 4095);
 }
@@ -175,7 +179,7 @@ static int run_cmd(void)
 		say_number(opt.out.lost, " series or columns had no room and were left out");
 	if (tables_short && !opt.command_exit &&
 	    (code == EX_USAGE || code == EX_NODEVICE || code == EX_DENIED))
-		code = EX_FAIL; /* there may have been no room for the device, event or counter */
+		code = EX_FAIL; /* the device, event or counter may be missing in a full table */
 	code = finish_run(code);
 	if (is_check())
 		return code;
@@ -216,14 +220,15 @@ int main(int argc, char **argv)
 	set_terminal();
 	set_host();
 	if (opt.cmd->with & WITH_COMMAND)
-		return run_cmd(); /* handles signals itself; raises limits only for many events */
+		return run_cmd(); /* these commands handle signals and raise limits themselves */
 	if (opt.cmd->with & (WITH_RECORDS | WITH_CAPTURE) && !(opt.cmd->with & WITH_STREAM) &&
 	    (r = sink_open()) >= 0)
 		return r;
 	if ((limit = sys_raise_nofile(&(struct sys_limit){ 0 })) > 0)
 		fileio.limit = limit;
 	signals_handle();
-	/* These commands do more before they are confined. */
+	/* The commands that are excluded here open more files first, and call confine()
+	 * themselves. */
 	if (opt.http ||
 	    !(opt.oa.replay ||
 	      opt.cmd->with & (WITH_CLOSED | WITH_NAMED | WITH_DOCTOR | WITH_CHECK)))

@@ -187,7 +187,7 @@ bool glob_match(struct str pat, struct str s, struct str *star)
 		} else if (pat.p < pat.e && (*pat.p == '?' || *pat.p == *s.p)) {
 			pat.p++;
 			s.p++;
-		} else if (backp && backs < s.e) { /* the second one is for the prover */
+		} else if (backp && backs < s.e) { /* backs < s.e is for the prover */
 			pat.p = backp;
 			s.p = ++backs;
 			seen.e = backs;
@@ -230,7 +230,7 @@ int str_order(struct str a, struct str b)
 	return (a.p < a.e) - (b.p < b.e);
 }
 
-/* Copies a text in small letters. Returns its length, or MAX_NEAR + 1 if it is longer. */
+/* Copies a text in lower case. Returns its length, or MAX_NEAR + 1 if it is longer. */
 static size_t lower_copy(char to[MAX_NEAR], struct str s)
 {
 	size_t n = 0;
@@ -241,8 +241,8 @@ static size_t lower_copy(char to[MAX_NEAR], struct str s)
 }
 
 /* Returns the edit distance of two texts (optimal string alignment): how many bytes must be
- * inserted, removed, replaced, or exchanged with the next one. Capitals equal small letters.
- * UINT32_MAX: a text has more than MAX_NEAR bytes. */
+ * inserted, removed, replaced, or exchanged with the next one. Upper and lower case are equal.
+ * Returns UINT32_MAX if a text has more than MAX_NEAR bytes. */
 u32 text_distance(struct str a, struct str b)
 {
 	enum { WIDTH = MAX_NEAR + 1 };
@@ -273,8 +273,8 @@ u32 text_distance(struct str a, struct str b)
 	return rows[nx % 3 * WIDTH + ny];
 }
 
-/* Remembers a name if it is nearer to n->text than those before, and at most a third of its bytes
- * differ; of a short name, one. */
+/* Stores a name in *n if it is nearer to n->text than the names tried before, and if at most a
+ * third of its bytes differ (one byte of a short name). */
 void nearest_try(struct nearest *n, struct str name)
 {
 	u32 d = text_distance(n->text, name), max = (u32)str_len(name) / 3;
@@ -285,7 +285,8 @@ void nearest_try(struct nearest *n, struct str name)
 	}
 }
 
-/* FNV-1a. h is HASH_BEGIN, or the hash of the texts before s. */
+/* Returns the FNV-1a hash of s and the texts before it. h is HASH_BEGIN, or the hash of the texts
+ * before s. */
 u32 hash_more(u32 h, struct str s)
 {
 	for (; s.p < s.e; s.p++)
@@ -293,7 +294,8 @@ u32 hash_more(u32 h, struct str s)
 	return h;
 }
 
-/* FNV-1a in 64 bits, for texts whose hashes must not collide. */
+/* Returns the FNV-1a hash with 64 bits, for texts whose hashes must not collide. h is as in
+ * hash_more(): HASH64_BEGIN at first. */
 u64 hash64_more(u64 h, struct str s)
 {
 	for (; s.p < s.e; s.p++)
@@ -375,7 +377,7 @@ bool parse_sensor(struct str text, i64 *v)
 }
 
 /* Parses a decimal number in units of 10^-point: with point 1, "8.0" and "8" are 80, and ".5" is 5.
- * Digits after those are dropped. Returns the end of the number, or NULL. */
+ * More decimals are dropped. Returns the end of the number, or NULL. */
 const char *scan_dec(struct str s, unsigned point, u64 *v)
 {
 	u64 x = 0;
@@ -494,7 +496,8 @@ bool course_delta(u8 course, u64 was, u64 now, u64 *d)
 	return course == CO_PEAK || (course == CO_WRAP32 && was <= UINT32_MAX);
 }
 
-/* Returns the value from which the next increase is computed. */
+/* Returns the value from which the next increase of a counter is computed: `now`, or `was` if the
+ * counter has CO_PEAK and `now` is lower. */
 u64 course_base(u8 course, u64 was, u64 now)
 {
 	return course == CO_PEAK && now < was ? was : now;
@@ -592,7 +595,8 @@ static u64 split_digits(u64 v)
 	return q | (x - 10 * q) << 8;
 }
 
-/* Writes the last n decimal digits of v, at most eight, at p, and then up to seven other bytes. */
+/* Writes the last n decimal digits of v, at most eight, at p. Up to seven bytes after them are
+ * overwritten. */
 static void store_digits(char *p, long n, u64 v)
 {
 	u64 digits = (split_digits(v) >> (8 * (8 - n) & 63)) + UINT64_C(0x3030303030303030);
@@ -603,8 +607,8 @@ static void store_digits(char *p, long n, u64 v)
 		p[i] = (char)(digits >> 8 * i);
 }
 
-/* Fills p up to e with the decimal digits of v, which must fit, after zeros. Up to seven bytes
- * after e are overwritten. */
+/* Fills the bytes from p to e with zeros and then the decimal digits of v, which must fit. Up to
+ * seven bytes after e are overwritten. */
 static void fill_digits(char *p, char *e, u64 v)
 {
 	const u64 ten8 = 100000000, ten16 = ten8 * ten8;
@@ -655,7 +659,8 @@ char *digits_before(char *e, u64 v, size_t n)
 	return p;
 }
 
-/* Writes the number of put_dec() at p, which must have room for DIGITS bytes. Returns its end. */
+/* Writes n * 10^-point at p, in the form that put_dec() appends. There must be room for DIGITS
+ * bytes. Returns the end of the text. */
 static char *write_dec(char *p, u64 n, u8 point, u8 keep)
 {
 	int whole;
@@ -669,7 +674,7 @@ static char *write_dec(char *p, u64 n, u8 point, u8 keep)
 	fill_digits(p, e, n);
 	if (!point)
 		return e;
-	if (point <= 8) { /* all units: no call */
+	if (point <= 8) { /* true for all units: avoids a call of memmove */
 		u64 decimals;
 
 		memcpy(&decimals, dot, sizeof(decimals));
@@ -691,7 +696,7 @@ void put_dec(struct buf *b, u64 n, u8 point, u8 keep)
 {
 	char *to = b->p + b->n, *end = b->p + b->cap;
 
-	if (n < 10 && !point) { /* most counts of memory are 0 */
+	if (n < 10 && !point) { /* a short cut, because most sizes of memory are 0 */
 		put_c(b, (char)('0' + n));
 	} else if (end - to >= DIGITS) {
 		b->n = (size_t)(write_dec(to, n, point, keep) - b->p);
@@ -815,8 +820,8 @@ void put_text(struct buf *b, struct str s)
 	}
 }
 
-/* Appends the question whether the nearest name was meant, if there is one. lead: what is in front
- * of each name. */
+/* Appends "; did you mean 'NAME'?" if nearest_try() has found a near name. lead: the text before
+ * the name, for example "--". */
 void put_nearest(struct buf *b, const char *lead, const struct nearest *n)
 {
 	if (!n->name.p)
@@ -833,8 +838,8 @@ enum fdclass { C_TEXT, C_COUNT, C_TIME, C_SIZE, C_FREQ };
 
 enum { LONGEST_KEY = 20 };
 
-/* The row holds the text itself and not a pointer to it, so that a prover knows its bounds for all
- * rows at once. */
+/* A key of fdinfo. The row contains the text itself and not a pointer to it, so that a prover knows
+ * its bounds for all rows at once. */
 struct fdkey {
 	char key[LONGEST_KEY + 1];
 	u8 len, field, class;
@@ -842,10 +847,10 @@ struct fdkey {
 
 #define KEY(lit) lit, sizeof(lit) - 1
 
-/* Prefixes: the name of an engine or a region follows the last '-'. The letter is the one after
- * "drm-"; rows of one letter are next to each other, and the last of them is a LAST. Where one key
- * is the beginning of another, the longer one is last. A key has eight bytes or more:
- * fd_key_matches() compares eight at a time. */
+/* Keys of fdinfo that end with the name of an engine or a region, after the last '-'. The letter of
+ * a row is the one after "drm-"; rows with the same letter are adjacent, and the last of them is a
+ * LAST, for last_by_letter[]. Where one key is the beginning of another, the longer one is last. A
+ * key has eight bytes or more: fd_key_matches() compares eight at a time. */
 #define NAMING_KEYS(ROW, LAST) \
 	ROW(TOTAL, 't', FD_TOTAL, "drm-total-", C_SIZE) \
 	LAST(TOTAL_CYCLES, 't', FD_TOTAL_CYCLES, "drm-total-cycles-", C_COUNT) \
@@ -858,10 +863,11 @@ struct fdkey {
 	LAST(MAXFREQ, 'm', FD_MAXFREQ, "drm-maxfreq-", C_FREQ) \
 	LAST(PURGEABLE, 'p', FD_PURGEABLE, "drm-purgeable-", C_SIZE) \
 	ROW(CYCLES, 'c', FD_CYCLES, "drm-cycles-", C_COUNT) \
-	LAST(CURFREQ, 'c', FD_CURFREQ, "drm-curfreq-", C_FREQ) /* panfrost, panthor only */
+	LAST(CURFREQ, 'c', FD_CURFREQ, "drm-curfreq-", C_FREQ) /* by panfrost and panthor only */
 
-/* Keys without a name; those of one length are next to each other, and the last of them is a LAST.
- * seq_show() of fs/proc/fd.c prints those of FD_NONE for every descriptor. */
+/* Keys of fdinfo that contain no name of an engine or region. Keys of the same length are adjacent,
+ * and the last of them is a LAST, for last_by_length[]. seq_show() of fs/proc/fd.c prints the keys
+ * with FD_NONE for every descriptor. */
 #define WHOLE_KEYS(ROW, LAST) \
 	ROW(POS, 3, FD_NONE, "pos", C_TEXT) \
 	LAST(INO, 3, FD_NONE, "ino", C_TEXT) \
@@ -879,7 +885,8 @@ struct fdkey {
 static const struct fdkey naming_keys[] = { NAMING_KEYS(KEY_ROW, KEY_ROW) };
 static const struct fdkey whole_keys[] = { WHOLE_KEYS(KEY_ROW, KEY_ROW) };
 
-/* The place of the last row of each letter, and of each length, plus 1; 0: there is none. */
+/* last_by_letter[] and last_by_length[] have the index, plus 1, of the last row of each letter in
+ * naming_keys[], and of each length in whole_keys[]; 0 if there is no such row. */
 #define NAMING_PLACE(name, ...) NAMING_##name,
 #define NAMING_LAST(name, letter, ...) [(letter) & 31] = NAMING_##name + 1,
 #define WHOLE_PLACE(name, ...) WHOLE_##name,
@@ -892,7 +899,7 @@ static const u8 last_by_length[LONGEST_KEY + 1] = { WHOLE_KEYS(KEY_SKIP, WHOLE_L
 	_Static_assert(sizeof(key) - 1 == (length), "the length of " key);
 WHOLE_KEYS(WHOLE_LENGTH, WHOLE_LENGTH)
 
-/* Keys of amdgpu in Linux 5.14 to 5.18. */
+/* Keys of fdinfo that amdgpu printed in Linux 5.14 to 5.18. */
 static const struct fdkey oldkeys[] = {
 	{ KEY("pdev"), FD_PDEV, C_TEXT },
 	{ KEY("vram mem"), FD_RESIDENT, C_SIZE },
@@ -900,7 +907,7 @@ static const struct fdkey oldkeys[] = {
 	{ KEY("cpu mem"), FD_RESIDENT, C_SIZE },
 };
 
-/* Sizes: the units of drm-usage-stats, GiB, and kB, which has always meant 1024. */
+/* Units of sizes: those of drm-usage-stats, GiB, and kB, which has always meant 1024 bytes. */
 static const struct unitword size_units[] = {
 	{ "", 1 },          { "KiB", 1 << 10 }, { "MiB", 1 << 20 },
 	{ "GiB", 1 << 30 }, { "kB", 1 << 10 },  { "B", 1 },
@@ -945,8 +952,8 @@ static u8 fd_value(const struct fdkey *k, struct str text, u64 *n)
 	return ok ? k->field : FD_BAD;
 }
 
-/* Parses "gfx0: 23.5%" in 1/1000 %. amdgpu printed whole and hundredths with "%d.%d", so 23.5 means
- * 23.05. */
+/* Parses the value of a line such as "gfx0: 23.5%", in 1/1000 %. amdgpu printed whole and
+ * hundredths with "%d.%d", so 23.5 means 23.05. */
 static bool old_percent(struct str s, u64 *v)
 {
 	u64 whole = 0, hundredths = 0;
@@ -987,7 +994,7 @@ static const struct fdkey *fd_key_whole(struct str key)
 {
 	size_t n = str_len(key), i = n < LEN(last_by_length) ? last_by_length[n] : 0;
 
-	/* The second comparison is for the prover. */
+	/* i < LEN(whole_keys) is always true: it is for the prover. */
 	while (i-- && i < LEN(whole_keys) && whole_keys[i].len == n)
 		if (str_skip(&(struct str){ key.p, key.e }, fd_key(&whole_keys[i])))
 			return &whole_keys[i];
@@ -1053,7 +1060,7 @@ static void fd_line(struct str line, bool old, struct fdline *l)
 	else if ((k = fd_key_naming(&l->name)))
 		l->key = str_len(l->name) == 0 ? FD_BAD : fd_value(k, l->text, &l->n);
 	if (l->key == FD_CAPACITY && l->n == 0)
-		l->n = 1; /* "Zero capacity is not allowed" */
+		l->n = 1; /* drm-usage-stats.rst: "Zero capacity is not allowed" */
 }
 
 /* Parses the unit after the digits of a value, which must fit the class. Returns the end of the
@@ -1072,7 +1079,7 @@ static inline const char *fd_unit(const char *p, const char *e, u8 class, unsign
 	       p[0] == ' ' && p[1] == 'n' && p[2] == 's' && p[3] == '\n' ? p + 3 : NULL;
 }
 
-/* Returns whether the text at p begins with the key. The caller has compared the first eight
+/* Returns true if the text at p begins with the key. The caller has compared the first eight
  * bytes. */
 static inline bool fd_key_matches(const char *key, size_t len, const char *p)
 {
@@ -1105,7 +1112,7 @@ static bool fd_common_line(struct str *text, struct fdline *l)
 		;
 	for (end = digits; end < e && (u8)(*end - '0') < 10; end++)
 		n = 10 * n + (u8)(*end - '0');
-	if (end == digits || end - digits > 19) /* more could overflow */
+	if (end == digits || end - digits > 19) /* more digits could overflow */
 		return false;
 	end = fd_unit(end, e, k->class, &shift);
 	if (!end || n > UINT64_MAX >> shift)
@@ -1116,8 +1123,9 @@ static bool fd_common_line(struct str *text, struct fdline *l)
 	return true;
 }
 
-/* Parses the next line of an fdinfo file. Lines that are not used are FD_NONE, malformed ones
- * FD_BAD. Returns false at the end. */
+/* Parses the next line of an fdinfo file into *l. Lines that are not used get the key FD_NONE,
+ * malformed ones FD_BAD. old: the file has the form of amdgpu before Linux 5.19. Returns false at
+ * the end. */
 bool fdinfo_next(struct str *text, bool old, struct fdline *l)
 {
 	const char *end;
@@ -1132,11 +1140,11 @@ bool fdinfo_next(struct str *text, bool old, struct fdline *l)
 	return true;
 }
 
-/* Returns whether a line may identify the client: "drm-driver", "drm-pdev", "drm-client-...",
- * "pasid", "pdev", "vram mem". Most lines begin with other letters. */
+/* Returns true if a line may have a key that identifies the client: "drm-driver", "drm-pdev",
+ * "drm-client-...", "pasid", "pdev", "vram mem". Most lines begin with other letters. */
 static bool is_head_line(const char *p, const char *e)
 {
-	if (e - p < 5) /* a line of five bytes has p[5], too: the newline */
+	if (e - p < 5) /* p[5] exists even if the line has five bytes: it is the newline */
 		return false;
 	if (*p != 'd')
 		return *p == 'p' || *p == 'v';
@@ -1170,8 +1178,9 @@ static void head_line(const struct fdline *l, struct fdhead *h, struct str *old_
 	}
 }
 
-/* Reads the keys that identify the client. Returns false if it is not a DRM file. If a key is
- * printed twice, the last one counts (pvrsrvkm prints two ids). */
+/* Reads the keys of an fdinfo file that identify the client. Returns false if the file is not that
+ * of a descriptor of a DRM device. If a key is printed twice, the last one counts (pvrsrvkm prints
+ * two ids). */
 bool fdinfo_head(struct str text, struct fdhead *h)
 {
 	struct str old_pdev = { 0 };
@@ -1199,8 +1208,8 @@ bool fdinfo_head(struct str text, struct fdhead *h)
 
 /* --- /proc/PID -------------------------------------------------------------------------------- */
 
-/* Reads a number of stat by its field, from 4 on. Fields are counted after the last ')' of the
- * comm, since a comm may hold any byte. */
+/* Reads the number in a field of /proc/PID/stat; `field` is 4 or more. Fields are counted after the
+ * last ')' of the comm, since a comm may hold any byte. */
 bool parse_stat_field(struct str s, int field, u64 *v)
 {
 	const char *p = s.e;
@@ -1217,7 +1226,7 @@ bool parse_stat_field(struct str s, int field, u64 *v)
 	return false;
 }
 
-/* Reads the start time in clock ticks since boot. */
+/* Reads the start time of a process from /proc/PID/stat, in clock ticks since boot. */
 bool parse_stat_start(struct str s, u64 *start)
 {
 	return parse_stat_field(s, 22, start);
@@ -1243,24 +1252,25 @@ static struct str hex_run(struct str part, i64 n)
 	return (struct str){ 0 };
 }
 
-/* A form of the text that the last '*' of a component's pattern matched. */
+/* The form of a container's id in the text that the last '*' of a pattern in kindrows[] matched. */
 enum idform {
-	ID_TEXT,  /* a name */
-	ID_HEX,   /* 64 hex digits, and other bytes around them */
-	ID_TASK,  /* 32 hex digits, and what follows */
-	ID_FIRST, /* a name up to the first '.' */
-	ID_LAST,  /* a name up to the last '-' */
-	ID_POD,   /* the uid of a pod, not a container */
-	ID_NONE,  /* a kind that is no container: its processes have no id */
+	ID_TEXT,  /* the whole text is the id, a name */
+	ID_HEX,   /* the id is 64 hex digits; other bytes may be around them */
+	ID_TASK,  /* the id is the whole text, which begins with 32 hex digits */
+	ID_FIRST, /* the id is a name up to the first '.' */
+	ID_LAST,  /* the id is a name up to the last '-' */
+	ID_POD,   /* the text is the uid of a pod, not a container */
+	ID_NONE,  /* the kind is not a container: there is no id */
 };
 
-/* The kinds of containers. Of one component the first row that fits counts. Where the kind is "",
- * the path does not tell which program started the container. Without the feature `containers` the
- * table has only ids. */
+/* Kinds of containers, which a component of a cgroup path tells. The first row that fits the
+ * component counts. The kind is "" if the path does not tell which program started the container.
+ * Without the feature `containers` the table has only rows that find an id. */
 static const struct kindrow {
-	/* before: the end of the path before the component, or a pattern of it; "": any */
+	/* before: the end of the path in front of the component; if it begins with '*', a pattern
+	 * of the whole path in front of it; "": any path */
 	char kind[11], before[15];
-	char name[31];             /* a pattern of the component */
+	char name[31];             /* pattern of the component */
 	u8 form;
 } kindrows[] = {
 #if HAS(containers)
@@ -1290,7 +1300,8 @@ static const struct kindrow {
 
 static const bool kinds = HAS(containers);
 
-/* Reduces the text of a component to the id. p is NULL if it has not the form. */
+/* Returns the id in the text that a pattern matched; p is NULL if the text does not have the
+ * form. */
 static struct str id_cut(struct str s, u8 form)
 {
 	struct str id = { s.p, s.p };
@@ -1309,7 +1320,7 @@ static struct str id_cut(struct str s, u8 form)
 	return id.p < id.e ? id : (struct str){ 0 };
 }
 
-/* Returns whether the path before a component fits the row. */
+/* Returns true if the path in front of a component fits the row. */
 static bool is_before(struct str before, const struct kindrow *k)
 {
 	struct str end = str_z(k->before);
@@ -1321,8 +1332,8 @@ static bool is_before(struct str before, const struct kindrow *k)
 	return str_eq(before, end);
 }
 
-/* Most rows are passed over without a search for their patterns: a record may need this for each of
- * 10 000 clients. */
+/* Sets the members of *c that the component `part` of a cgroup path tells. Most rows are skipped
+ * before their patterns are compared, because this may be called for each of 10 000 clients. */
 static void component_read(struct container *c, struct str before, struct str part)
 {
 	bool hex = hex_run(part, 64).p;
@@ -1357,13 +1368,15 @@ struct container parse_container(struct str path)
 	struct str part, before = { path.p, path.p };
 
 	for (; str_cut(&path, '/', &part); before.e = path.p)
-		if (!str_find(part, LIT("-conmon-"))) /* the monitor runs outside */
+		/* the monitor of a container runs outside of it */
+		if (!str_find(part, LIT("-conmon-")))
 			component_read(&c, before, part);
 	return c;
 }
 
-/* Finds the cgroup of a process among all hierarchies: a path that names a container, else one that
- * is not the root. Among equals the order is v2, then of v1 systemd, memory, and the others. */
+/* Finds the path of a process's cgroup in /proc/PID/cgroup, which has a line per hierarchy: a path
+ * that names a container, else one that is not the root, else the root. Of several such paths, that
+ * of v2 comes first, then of v1 systemd, memory, and the others. */
 bool parse_cgroup(struct str text, struct str *path)
 {
 	static const char order[][13] = { "", "name=systemd", "memory" };
@@ -1390,7 +1403,7 @@ bool parse_cgroup(struct str text, struct str *path)
 
 /* --- sysfs ------------------------------------------------------------------------------------ */
 
-/* Finds the value of KEY=value in a uevent file. */
+/* Finds the value of the line KEY=value in a uevent file. */
 bool parse_uevent(struct str text, struct str key, struct str *value)
 {
 	struct str line = text;
@@ -1403,7 +1416,7 @@ bool parse_uevent(struct str text, struct str key, struct str *value)
 	return false;
 }
 
-/* Parses "MAJOR:MINOR". */
+/* Parses a device number "MAJOR:MINOR", as a file `dev` of sysfs has it. */
 bool parse_devno(struct str s, unsigned *maj, unsigned *min)
 {
 	u64 a = 0, b = 0;
@@ -1419,8 +1432,8 @@ bool parse_devno(struct str s, unsigned *maj, unsigned *min)
 	return true;
 }
 
-/* Parses amdgpu's pp_dpm_*: "1: 2100Mhz *". The line with the star is the current clock, the
- * highest clock is the maximum. Hz. */
+/* Parses amdgpu's pp_dpm_*: "1: 2100Mhz *". *cur is the clock of the line with the star, *max the
+ * highest clock, both in Hz. */
 bool parse_dpm(struct str text, u64 *cur, u64 *max)
 {
 	struct str line = text, label = text;
@@ -1436,7 +1449,7 @@ bool parse_dpm(struct str text, u64 *cur, u64 *max)
 		line = str_trim(line);
 		p = scan_u64(line, &mhz);
 		if (!p || line.e - p < 3 || memcmp(p, "Mhz", 3) != 0 || mhz > UINT64_MAX / 1000000)
-			continue; /* pp_dpm_pcie: "16.0GT/s, x16 619Mhz *" */
+			continue; /* not a clock, as in pp_dpm_pcie: "16.0GT/s, x16 619Mhz *" */
 		mhz *= 1000000;
 		if (mhz > *max)
 			*max = mhz;
@@ -1500,7 +1513,8 @@ bool parse_trans(struct str text, u64 *khz_ms, u64 *ms)
 	return *ms > 0;
 }
 
-/* Parses the next NAME: N% of Rockchip's NPU: "NPU load:  Core0: 12%, Core1:  0%,". In 1/1000 %. */
+/* Parses the next "NAME: N%" in the file `load` of Rockchip's NPU: "NPU load: Core0: 12%, Core1:
+ * 0%,". *load is in 1/1000 %. */
 bool parse_rknpu(struct str *text, struct str *core, u64 *load)
 {
 	struct str piece = *text;
@@ -1522,8 +1536,8 @@ bool parse_rknpu(struct str *text, struct str *core, u64 *load)
 
 /* --- time zones ------------------------------------------------------------------------------- */
 
-/* Moves s past the name of a time zone: letters, or any text in <>. Returns false if there is
- * none. */
+/* Moves s past the name of a time zone in a TZ string: letters, or any text in <>. Returns false if
+ * there is none. */
 static bool tz_name(struct str *s)
 {
 	const char *p = s->p;
@@ -1538,7 +1552,7 @@ static bool tz_name(struct str *s)
 	return quoted;
 }
 
-/* Parses [+-]HH[:MM[:SS]] to seconds. */
+/* Parses a time of a TZ string, [+-]HH[:MM[:SS]], and stores it in seconds. */
 static bool tz_seconds(struct str *s, i64 *v)
 {
 	bool neg = s->p < s->e && *s->p == '-';
@@ -1632,8 +1646,9 @@ static bool tz_rule(struct str *s, i64 year, i64 *at)
 	return true;
 }
 
-/* Returns the offset in seconds east of a TZ string of POSIX, which is also the last line of a zone
- * file: "CET-1CEST,M3.5.0,M10.5.0/3". 0 if the string is malformed. */
+/* Returns the offset at `now`, in seconds east of Greenwich, of a time zone that a POSIX TZ string
+ * describes. The last line of a TZif file is such a string, too: "CET-1CEST,M3.5.0,M10.5.0/3". 0 if
+ * the string is malformed. */
 i32 parse_tz(struct str s, i64 now)
 {
 	static const i64 far = (i64)1 << 50; /* 35 million years: the sums below do not overflow */
@@ -1647,7 +1662,7 @@ i32 parse_tz(struct str s, i64 now)
 		return (i32)-std;
 	if (s.p < s.e && *s.p != ',' && !tz_seconds(&s, &dst))
 		return (i32)-std;
-	/* mean length of a Gregorian year; off by a day at most */
+	/* 31556952 s is the mean Gregorian year; the result is off by a day at most */
 	year = 1970 + (now - std) / 31556952;
 	if (now - std < month_days(year, 1) * 86400)
 		year--;
@@ -1692,7 +1707,8 @@ bool parse_tzif(struct str f, i64 now, i32 *east)
 		if (size > str_len(f) || types == 0)
 			return false;
 		rest.p = f.p + size;
-		if (f.e - rest.p < 0) /* follows from the size; a prover needs it for the pointer */
+		/* never true, because of the check of size: it is for the prover */
+		if (f.e - rest.p < 0)
 			return false;
 		if (width == 8 || f.p[4] < '2') /* the file has 32-bit times only */
 			break;
@@ -1749,7 +1765,8 @@ const char *scan_num(struct str s, u64 *v)
 	return str_skip_z(&hex, "0x") ? scan_hex(hex, v) : scan_u64(s, v);
 }
 
-/* Parses rHEX with nothing after it; between slashes r0xHEX is accepted too. */
+/* Parses a raw event, rHEX with nothing after it. inside: it is between slashes, where r0xHEX is
+ * accepted too. */
 bool parse_raw(struct str s, bool inside, u64 *v)
 {
 	if (!str_skip_z(&s, "r"))
@@ -1823,8 +1840,8 @@ const struct evname evnames[] = {
 };
 const size_t nevnames = LEN(evnames);
 
-/* Words of cache[-op][-result]; the first word of each number is the usual one. The member type is
- * not used here. */
+/* Words in the names of cache events, cache[-op][-result], with their numbers in config; the first
+ * word of each number is the usual one. The member `type` is not used in these tables. */
 static const struct evname cache_words[] = {
 	{ "L1-dcache", 0, 0 }, { "l1-d", 0, 0 }, { "l1d", 0, 0 }, { "L1-data", 0, 0 },
 	{ "L1-icache", 0, 1 }, { "l1-i", 0, 1 }, { "l1i", 0, 1 }, { "L1-instruction", 0, 1 },
@@ -1882,8 +1899,8 @@ static bool parse_cache(struct str s, u64 *config)
 	return cache_op_bits[cache->config] >> (op ? op->config : 0) & 1;
 }
 
-/* Returns the words of cache event i, below CACHE_NAMES; the last word is empty if it counts all
- * accesses. Returns false if the cache does not have this operation. */
+/* Stores the words of cache event i, which is below CACHE_NAMES, in words[]; the last word is empty
+ * if it counts all accesses. Returns false if the cache does not have this operation. */
 bool cache_name(size_t i, struct str words[3])
 {
 	static const struct str ops[][2] = { { STR("loads"), STR("load") },
@@ -1990,8 +2007,8 @@ static bool item_pmu(struct evlist *l, struct evitem *ev, const char *slash)
 	return item_mods(l, mods, &ev->mods, &ev->precise);
 }
 
-/* Parses SYMBOL[+OFFSET] up to a ':' or '/': perf's uprobes have the same form. Returns where it
- * ends; NULL: it is none. */
+/* Parses SYMBOL[+OFFSET] up to a ':' or '/': perf's uprobes have the same form. Returns the end of
+ * the text; NULL if s does not begin with a symbol. */
 static const char *scan_symbol(struct str s, struct str *name, u64 *offset)
 {
 	const char *p = find_any(s.p, s.e, "+/:", 3);
@@ -2042,18 +2059,21 @@ static bool item_mem(struct evlist *l, struct evitem *ev, struct str s)
 	return item_mods(l, part, &ev->mods, &ev->precise);
 }
 
-/* Parses a place in a file: OFFSET or SYMBOL[+OFFSET], and nothing after it. */
+/* Parses the place of a probe in a file: OFFSET or SYMBOL[+OFFSET]. Returns false if s is not a
+ * place, or if anything follows it. */
 static bool is_place(struct str s, struct str *symbol, u64 *offset)
 {
 	*symbol = (struct str){ s.p, s.p };
 	return scan_num(s, offset) == s.e || scan_symbol(s, symbol, offset) == s.e;
 }
 
-/* Parses uprobe:FILE:PLACE[:mods]; s is the text after the first colon. A file may contain colons.
- * The last part is the modifiers if it can be, and the part before it can be a place. */
+/* Parses uprobe:FILE:PLACE[:mods]; s is the text after the first colon. The name of the file may
+ * contain colons. The text after the last colon is parsed as modifiers if it can be that, and the
+ * text before it can be a place. */
 static bool item_uprobe(struct evlist *l, struct evitem *ev, struct str s)
 {
-	const char *colons[2] = { s.e, s.e }; /* before the last part; before the one in front */
+	/* the last colon; the colon before it; s.e if there is none */
+	const char *colons[2] = { s.e, s.e };
 	struct str last, place;
 	u16 mods;
 	u8 precise;
@@ -2149,8 +2169,8 @@ static bool item_parse(struct evlist *l, struct evitem *ev)
 	return q < e && *q == '/' ? item_pmu(l, ev, q) : item_plain(l, ev);
 }
 
-/* Parses the next event. Returns false at the end of the list, or with the reason in l->why if an
- * event is malformed. */
+/* Parses the next event of a list into *ev. Returns false at the end of the list, or with the
+ * reason in l->why if an event is malformed. */
 bool evlist_next(struct evlist *l, struct evitem *ev)
 {
 	const char *q = find_any(l->rest.p, l->rest.e, "/:,{}", 5);
@@ -2189,8 +2209,8 @@ bool evlist_next(struct evlist *l, struct evitem *ev)
 	return true;
 }
 
-/* Parses the next term. Returns false at the end, or with the reason in l->why if a term is
- * malformed. */
+/* Parses the next term of an event, pmu/term,term/, into *t. Returns false at the end, or with the
+ * reason in l->why if a term is malformed. */
 bool evterm_next(struct evlist *l, struct evterm *t)
 {
 	const char *p = l->rest.p, *e = l->rest.e, *q = find_any(p, e, "=,", 2);
@@ -2217,7 +2237,8 @@ bool evterm_next(struct evlist *l, struct evterm *t)
 	return true;
 }
 
-/* Parses config[N]:a[-b](,a[-b])*, ABI/testing/sysfs-bus-event_source-devices-format. */
+/* Parses a file in the folder `format` of a PMU: config[N]:a[-b](,a[-b])*,
+ * ABI/testing/sysfs-bus-event_source-devices-format. */
 bool parse_format(struct str s, struct evformat *f)
 {
 	struct str part = s;
@@ -2245,7 +2266,8 @@ bool parse_format(struct str s, struct evformat *f)
 		if (!p || p != part.e || hi > 63 || lo > hi)
 			return false;
 		width += (unsigned)(hi - lo + 1);
-		if (width > 64 || f->n >= LEN(f->r)) /* the second follows from the first */
+		/* the second is never true: it is for the prover */
+		if (width > 64 || f->n >= LEN(f->r))
 			return false;
 		f->r[f->n].lo = (u8)lo;
 		f->r[f->n++].hi = (u8)hi;
@@ -2253,7 +2275,7 @@ bool parse_format(struct str s, struct evformat *f)
 	return true;
 }
 
-/* Returns the largest value that the field can hold. */
+/* Returns the largest value that a field of a PMU's format can hold. */
 u64 format_max(const struct evformat *f)
 {
 	unsigned width = 0;
@@ -2263,7 +2285,8 @@ u64 format_max(const struct evformat *f)
 	return width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX;
 }
 
-/* Replaces the value of the field by v. Returns false if v is too large. */
+/* Stores v in the bits of a field of a PMU's format. Returns false if v is too large for the
+ * field. */
 bool format_put(const struct evformat *f, u64 v, u64 *configs)
 {
 	u64 *c = &configs[f->config];
@@ -2303,8 +2326,8 @@ bool parse_cpulist(struct str s, struct cpuset *cpus)
 	return true;
 }
 
-/* Parses "2.3283064365386962890625e-10" as mantissa x 10^-point with 19 digits of the mantissa.
- * Returns false if it is not a positive number or does not fit. */
+/* Parses the scale of an event, such as "2.3283064365386962890625e-10", as mantissa x 10^-point,
+ * with 19 digits of the mantissa. Returns false if it is not a positive number or does not fit. */
 bool parse_scale(struct str s, u64 *mantissa, u8 *point)
 {
 	u64 m = 0, e = 0;
@@ -2345,8 +2368,8 @@ bool parse_scale(struct str s, u64 *mantissa, u8 *point)
 	return places >= 0 && places <= UINT8_MAX;
 }
 
-/* Returns whether a PMU's name is `base`, an underscore, and the number of an instance: decimal, or
- * more than two hex digits. */
+/* Returns true if the name s of a PMU is `base`, an underscore, and the number of an instance:
+ * decimal, or more than two hex digits. */
 static bool is_instance(struct str s, struct str base)
 {
 	u64 v;
@@ -2360,8 +2383,9 @@ static bool is_instance(struct str s, struct str base)
 	return p == s.e && p && s.e - s.p > 2;
 }
 
-/* Returns whether a PMU is one that the user named, ABI/testing/sysfs-bus-event_source-devices: a
- * name also selects its numbered instances, uncore_ may be left out, * and ? match. */
+/* Returns true if the PMU `name` is one that the user selected by `pattern`,
+ * ABI/testing/sysfs-bus-event_source-devices: a name also selects its numbered instances, uncore_
+ * may be left out, * and ? match. */
 bool pmu_match(struct str pattern, struct str name)
 {
 	struct str bare = name;
@@ -2384,7 +2408,7 @@ static void skip_space(struct str *s)
 		s->p++;
 }
 
-/* Returns whether c cannot be part of the name of an element or an attribute. */
+/* Returns true if c cannot be part of the name of an element or an attribute. */
 static bool is_name_end(char c)
 {
 	return is_space(c) || c == '=' || c == '"' || c == '\'' || c == '>' || c == '/' || c == '<';
@@ -2399,9 +2423,9 @@ static bool xml_name(struct str *s, struct str *name)
 	return name->p < name->e;
 }
 
-/* Parses name="value", with either kind of quotes, and moves s past it. XML has no < in values: one
- * there means that the quote was never closed. Returns false if there is no attribute at s or it is
- * malformed; s is then at the first byte that is wrong. */
+/* Parses an attribute of an XML tag, name="value" with either kind of quotes, and moves s past it.
+ * XML has no < in values: one there means that the quote was never closed. Returns false if there
+ * is no attribute at s or it is malformed; s is then at the first byte that is wrong. */
 static bool attr_next(struct str *s, struct str *name, struct str *value)
 {
 	char quote;
@@ -2453,8 +2477,8 @@ static bool xml_skip_markup(struct str *s)
 	return false;
 }
 
-/* Parses the next tag. Returns false at the end. If text begins like a tag but is malformed,
- * t->name is empty; the next call continues after the part that was parsed. */
+/* Parses the next XML tag into *t. Returns false at the end of the text. If text begins like a tag
+ * but is malformed, t->name is empty; the next call continues after the part that was parsed. */
 bool xml_next(struct str *text, struct xmltag *t)
 {
 	struct str name = *text, value = *text;
@@ -2486,8 +2510,8 @@ bool xml_next(struct str *text, struct xmltag *t)
 	return true;
 }
 
-/* Finds the value of an attribute, as it is written. Returns false if the tag has no attribute of
- * that name. */
+/* Finds the value of an attribute of an XML tag; entities in it are not decoded. Returns false if
+ * the tag has no attribute of that name. */
 bool xml_attr(struct str attrs, struct str name, struct str *value)
 {
 	struct str n = attrs, v = attrs;
@@ -2500,8 +2524,8 @@ bool xml_attr(struct str attrs, struct str name, struct str *value)
 	return false;
 }
 
-/* Appends the character of the entity at s in UTF-8. Returns the end of the entity; NULL if there
- * is none, or no such character exists. */
+/* Appends the character of the XML entity at s in UTF-8. Returns the end of the entity; NULL if
+ * there is none, or no such character exists. */
 static const char *xml_entity(struct str s, struct buf *b)
 {
 	static const struct {
@@ -2527,8 +2551,8 @@ static const char *xml_entity(struct str s, struct buf *b)
 	return p + 1;
 }
 
-/* Copies a value with its entities decoded; unknown entities are copied unchanged. Returns the
- * length; more than cap if it did not fit. */
+/* Copies the value of an attribute and decodes its XML entities; unknown entities are copied
+ * unchanged. Returns the length; more than cap if it did not fit. */
 size_t xml_text(struct str value, char *to, size_t cap)
 {
 	struct buf b = { .p = to, .cap = cap };

@@ -28,9 +28,9 @@ static inline u64 load64(const char *p)
 	return v;
 }
 
-/* Sets *first to the first n bytes of s. False: s is shorter, or n is negative, as is an n that is
- * too large for i64. The end is compared with that of s, too: if n depends on where s begins, a
- * prover only knows how long s may be. */
+/* Sets *first to the first n bytes of s. Returns false if s is shorter, or if n is negative, as a
+ * u64 is that is too large for i64. The end is compared with that of s, too: if n depends on where
+ * s begins, a prover only knows how long s may be. */
 static bool str_first(struct str s, i64 n, struct str *first)
 {
 	const char *e;
@@ -55,15 +55,16 @@ static const char *ring_at(const struct ring *r, u64 at)
 	return r->p + (size_t)(at & (r->size - 8));
 }
 
-/* Copies n bytes from the ring's byte `at` on; they may wrap at the ring's end. Both are multiples
- * of 8. */
+/* Copies n bytes from the ring's byte `at` on; they may wrap at the ring's end. n and `at` are
+ * multiples of 8. */
 void ring_load(const struct ring *r, u64 at, char *to, size_t n)
 {
 	for (const char *end = to + n; end - to >= 8; to += 8, at += 8)
 		memcpy(to, ring_at(r, at), 8);
 }
 
-/* Returns the size of the next record; 0: there is none, or its header is invalid. */
+/* Returns the size of the next record in the ring; 0 if there is no record, or its header is
+ * invalid. */
 size_t ring_size(const struct ring *r)
 {
 	u64 n = r->head - r->tail;
@@ -75,15 +76,17 @@ size_t ring_size(const struct ring *r)
 	return size < 8 || size % 8 || size > n ? 0 : size;
 }
 
-/* Returns the type of the next record, of which ring_size() is not 0. */
+/* Returns the type of the next record in the ring. The caller has checked that ring_size() is not
+ * 0. */
 u32 ring_type(const struct ring *r)
 {
 	return load32(ring_at(r, r->tail));
 }
 
-/* Returns the next whole record, copied to scratch (PERF_RECORD_BYTES) if it wraps at the ring's
- * end. After an invalid header the next record cannot be found: the rest is skipped, and counted in
- * corrupt. */
+/* Stores the next whole record of the ring in *rec; if the record wraps at the ring's end, it is
+ * copied to scratch, which has PERF_RECORD_BYTES. Returns false if there is no record. After an
+ * invalid header the next record cannot be found: the rest of the ring is skipped, and r->corrupt
+ * is increased. */
 bool ring_next(struct ring *r, char *scratch, struct str *rec)
 {
 	size_t n = ring_size(r);
@@ -112,7 +115,7 @@ static size_t bit_count(u64 bits)
 }
 
 /* Returns the offset of a record's time: after the header in a sample, at a distance from the end
- * in other records. 0: it has none. */
+ * in other records. 0 if the record has no time. */
 static size_t time_at(u32 type, size_t size, const struct pformat *f)
 {
 	size_t at;
@@ -125,9 +128,9 @@ static size_t time_at(u32 type, size_t size, const struct pformat *f)
 	return size < 8 + at ? 0 : size - at;
 }
 
-/* Returns the time of the next record, of any event whose IDENTIFIER, IP, TID, TIME, ID, STREAM_ID
- * and CPU bits are those of f. Records without a time have 0, so they come first. False: there is
- * no record. */
+/* Stores the time of the next record of the ring in *time. The record may be of any event whose
+ * bits IDENTIFIER, IP, TID, TIME, ID, STREAM_ID and CPU of sample_type are those of f. A record
+ * without a time gets 0, so that it comes first. Returns false if there is no record. */
 bool ring_time(const struct ring *r, const struct pformat *f, u64 *time)
 {
 	size_t n = ring_size(r), at;
@@ -202,13 +205,14 @@ static u32 read16(struct cursor *c)
 	return load16(p);
 }
 
-/* Reads n entries of `each` bytes. */
+/* Reads an array of n entries of `each` bytes. */
 static struct str read_array(struct cursor *c, u64 n, size_t each)
 {
 	return read_bytes(c, n > str_len(c->s) / each ? UINT64_MAX : n * each);
 }
 
-/* Reads up to the first NUL, and skips the rest: records pad such text with NULs. */
+/* Reads the name at the end of a record, up to the first NUL, and skips the rest: records are
+ * padded with NULs. */
 static struct str read_name(struct cursor *c)
 {
 	struct str name;
@@ -262,7 +266,8 @@ static void skip_stack(struct cursor *c)
 	}
 }
 
-/* Reads what follows the callchain; values that are not shown are skipped. */
+/* Reads the fields of a sample after the callchain; fields that this program does not show are
+ * skipped. */
 static void read_after_callchain(struct cursor *c, const struct pformat *f, struct prec *r)
 {
 	u64 t = f->sample_type;
@@ -347,7 +352,7 @@ static void read_sample_id(struct cursor *c, const struct pformat *f, struct pre
 		r->id = read64(&id);
 }
 
-/* Reads a number of a file with that byte order. */
+/* Reads a 32-bit number of an ELF file; big: the file is big-endian. */
 static u32 read_word(struct cursor *c, bool big)
 {
 	u32 v = read32(c);
@@ -357,7 +362,7 @@ static u32 read_word(struct cursor *c, bool big)
 	return v >> 24 | (v >> 8 & 0xff00) | (v & 0xff00) << 8 | v << 24;
 }
 
-/* Goes to the next multiple of `align` bytes from `begin` on, or to the end. */
+/* Skips the padding up to the next multiple of `align` bytes after `begin`, or up to the end. */
 static void skip_padding(struct cursor *c, const char *begin, u8 align)
 {
 	size_t n = (size_t)(begin - c->s.p) & (align - 1u);
@@ -365,8 +370,9 @@ static void skip_padding(struct cursor *c, const char *begin, u8 align)
 	read_bytes(c, n < str_len(c->s) ? n : str_len(c->s));
 }
 
-/* Finds the build ID in ELF notes: elf(5). align: of names and descriptions, 4 or 8. Empty: there
- * is none, or it is longer than the 20 bytes that a record has for it. */
+/* Finds the build ID in ELF notes: elf(5). big: the file is big-endian; align: alignment of names
+ * and descriptions in bytes, 4 or 8. Returns an empty text if there is no build ID, or if it is
+ * longer than the 20 bytes that a perf record has for it. */
 struct str note_build_id(struct str notes, bool big, u8 align)
 {
 	enum { NT_GNU_BUILD_ID = 3, ID_BYTES = 20 };
@@ -391,9 +397,9 @@ struct str note_build_id(struct str notes, bool big, u8 align)
 	return (struct str){ 0 };
 }
 
-/* Reads a map. Where no event asks for build IDs, a record may be marked as if it had one: the
- * kernel leaves the mark of another event that gets the same record (perf_event_mmap_output() of
- * Linux 6.18). */
+/* Reads the fields of a record MMAP or MMAP2. If no event asks for build IDs (no_build_ids), a
+ * record may still have the bit PM_BUILD_ID, which is cleared here: the kernel leaves the bit that
+ * it set for another event that gets the same record (perf_event_mmap_output() of Linux 6.18). */
 static void read_mmap(struct cursor *c, const struct pformat *f, struct prec *r)
 {
 	r->misc &= f->no_build_ids ? (u16)~PM_BUILD_ID : UINT16_MAX;
@@ -521,8 +527,8 @@ static bool read_header(struct cursor *c, struct prec *r)
 	return read16(c) == size && !c->truncated;
 }
 
-/* Returns the ID or IDENTIFIER of a record's event; f: as in ring_time(). 0: the record has
- * none. */
+/* Returns the ID or IDENTIFIER of the event to which a record belongs; 0 if the record has none. f
+ * is that of any event, as in ring_time(). */
 u64 prec_id(struct str rec, const struct pformat *f)
 {
 	struct pformat only = *f;
@@ -540,7 +546,8 @@ u64 prec_id(struct str rec, const struct pformat *f)
 	return c.truncated ? 0 : r.id;
 }
 
-/* Decodes a record; false: it is too short. A record of an unknown type is no error. */
+/* Decodes a record into *r. Returns false if the record is too short. An unknown type is not an
+ * error. */
 bool prec_decode(struct str rec, const struct pformat *f, struct prec *r)
 {
 	struct cursor c = { rec, false };
@@ -556,7 +563,8 @@ bool prec_decode(struct str rec, const struct pformat *f, struct prec *r)
 	return !c.truncated;
 }
 
-/* PERF_CONTEXT_*: entries that set the mode of the entries after them. */
+/* PERF_CONTEXT_*: entries of a callchain that are not addresses, but set the mode of the entries
+ * after them. */
 static const struct {
 	i16 entry;
 	u8 mode;
@@ -565,8 +573,8 @@ static const struct {
 	{ -2048, PM_UNKNOWN }, { -2176, PM_GUEST_KERNEL }, { -2560, PM_GUEST_USER },
 };
 
-/* Returns the next address of a callchain, innermost first. *mode is that of the sample at
- * first. */
+/* Stores the next address of a callchain in *ip, the innermost first, and its mode in *mode. Before
+ * the first call, the caller sets *mode to the mode of the sample. Returns false at the end. */
 bool chain_next(struct str *chain, u8 *mode, u64 *ip)
 {
 	while (chain->e - chain->p >= 8) {
@@ -582,7 +590,8 @@ bool chain_next(struct str *chain, u8 *mode, u64 *ip)
 	return false;
 }
 
-/* Returns the next counter of a reading; *i is 0 at first. */
+/* Stores the next count of a read in *v; the caller sets *i to 0 before the first call. Returns
+ * false at the end. */
 bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v)
 {
 	struct cursor c = { values, false };
@@ -608,7 +617,7 @@ bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v
 
 /* --- OA reports ---------------------------------------------------------------------------------
  * enum drm_i915_oa_format of drm/i915_drm.h and xe_oa_format of drivers/gpu/drm/xe/xe_oa.c; the
- * places of counters are from the i915 perf wiki page (A45, A32u40), IGT's tests/intel/perf.c and
+ * offsets of counters are from the i915 perf wiki page (A45, A32u40), IGT's tests/intel/perf.c and
  * xe/perf.c, and Intel's metrics-discovery (PEC). B and C counters are always 32 bits wide and
  * adjacent. Slots for which a report has no counter keep their values. */
 
@@ -619,15 +628,17 @@ bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v
 #define RUNS(...) \
 	.nruns = sizeof((struct oarun[]){ __VA_ARGS__ }) / sizeof(struct oarun), \
 	.runs = (const struct oarun[]){ __VA_ARGS__ }
-/* DRM_XE_OA_FMT_TYPE_*, counter select, counter size, BC report. number: in IGT's enum
- * intel_xe_oa_format_name, lib/xe/xe_oa.h. */
+/* XE() sets the members of a format that xe has: its number in IGT's enum intel_xe_oa_format_name
+ * (lib/xe/xe_oa.h), and the parts of the property: DRM_XE_OA_FMT_TYPE_*, counter select, counter
+ * size, BC report. */
 #define XE(number, type, select, wide, bc) \
 	number, true, .xe = (type) | (select) << 8 | (wide) << 16 | (bc) << 24
 #define NO_XE 0, false
 enum { OAG = 0, OAR = 1, OAC = 3, OAM_MPEC = 4, PEC = 5 };
 
-/* IGT's tables differ in some rarely used formats: there A12 begins with the clock, the A of
- * B4_C8_A16 and the B of C4_B8 begin one counter earlier, and C4_B8 has the header of gen7. */
+/* The formats of OA reports. IGT's tables differ in some rarely used formats: in them A12 begins
+ * with the clock, the A of B4_C8_A16 and the B of C4_B8 begin one counter earlier, and C4_B8 has
+ * the header of gen7. */
 const struct oaformat oaformats[] = {
 	{ "A13", NULL, "A", 64, OH_GEN7, 1, NO_XE, RUNS(U32(OA_A, 13, 12)) },
 	{ "A29", NULL, "A", 128, OH_GEN7, 2, NO_XE, RUNS(U32(OA_A, 29, 12)) },
@@ -645,7 +656,8 @@ const struct oaformat oaformats[] = {
 	  RUNS(U40(OA_A, 32, 16, 160), U32(OA_A + 32, 4, 144), B8_C8(192)) },
 	{ "OAR_A32u40_A4u32_B8_C8", NULL, "A", 256, OH_GEN8, 11, XE(5, OAR, 5, 0, 0),
 	  RUNS(U40(OA_A, 32, 16, 160), U32(OA_A + 32, 4, 144), B8_C8(192)) },
-	/* A36 and A37 are where the high bytes of A0 to A3 and A24 to A27 would be. */
+	/* A36 and A37 are stored where other formats have the high bytes of A0 to A3 and A24 to
+	 * A27, which have only 32 bits in this format. */
 	{ "A24u40_A14u32_B8_C8", "256B_GENERIC_NOA16", "A", 256, OH_GEN8, 12, XE(6, OAG, 5, 0, 0),
 	  RUNS(U32(OA_A, 4, 16), U40(OA_A + 4, 20, 32, 164), U32(OA_A + 24, 4, 112),
 	       U40(OA_A + 28, 4, 128, 188),
@@ -669,7 +681,8 @@ const struct oaformat oaformats[] = {
 	  RUNS(U64(OA_A, 64, 32), B8_C8(544)) },
 	{ "PEC64u32", "320B_PEC64", "PEC", 320, OH_WIDE, 0, XE(13, PEC, 1, 0, 0),
 	  RUNS(U32(OA_A, 64, 32)) },
-	/* Group 1 is PEC0 to 31, group 2 the others. */
+	/* In the names of formats, G1 is the group of PEC0 to PEC31, G2 that of the other PEC
+	 * counters. */
 	{ "PEC32u64_G1", NULL, "PEC", 320, OH_WIDE, 0, XE(14, PEC, 5, 1, 0),
 	  RUNS(U64(OA_A, 32, 32)) },
 	{ "PEC32u32_G1", NULL, "PEC", 192, OH_WIDE, 0, XE(15, PEC, 5, 0, 0),
@@ -691,7 +704,8 @@ const char *const oareason_names[OA_REASONS] = {
 	"clock-ratio-change", "mmio-trigger",
 };
 
-/* Returns the format of a name, its own or that of metric files; NULL: there is none. */
+/* Returns the report format with this name, which is oaformat.name or the oa_format of metric
+ * files; NULL if there is none. */
 const struct oaformat *oaformat_by_name(struct str name)
 {
 	for (size_t i = 0; i < noaformats && str_len(name); i++)
@@ -700,8 +714,8 @@ const struct oaformat *oaformat_by_name(struct str name)
 	return NULL;
 }
 
-/* Returns the format with that number in DEVICE_INFO, which for i915 is the number of its property;
- * NULL: there is none. */
+/* Returns the report format that has this number in the record DEVICE_INFO of a recording; for i915
+ * it is the number of enum drm_i915_oa_format. NULL if there is none. */
 const struct oaformat *oaformat_by_number(bool xe, u32 number)
 {
 	for (size_t i = 0; i < noaformats && number; i++)
@@ -710,7 +724,8 @@ const struct oaformat *oaformat_by_number(bool xe, u32 number)
 	return NULL;
 }
 
-/* Timestamps wrap at 2^32, those of wide headers at 2^56. */
+/* Returns the mask of the bits of a timestamp: timestamps wrap at 2^32, those of wide headers at
+ * 2^56. */
 static u64 ts_mask(const struct oaformat *f)
 {
 	return f->head == OH_WIDE ? ((u64)1 << 56) - 1 : UINT32_MAX;
@@ -727,10 +742,10 @@ u64 oa_ts_delta(const struct oaformat *f, u64 from, u64 to)
 	return (to - from) & ts_mask(f);
 }
 
-/* Timestamps wrap, so a large step forward and a step backward are the same: a step of more than
- * half the range is backward. Shorter ones are limited by the 32-bit counter of the GPU's clock,
- * which never stops, or, where the clock has 64 bits, by half a day at 19.2 MHz. No GPU's clock
- * exceeds 3 GHz. */
+/* Timestamps wrap, so a large step forward and a step backward look the same: a step of more than
+ * half the range is backward. Shorter steps are limited by the 32-bit counter of the GPU's clock,
+ * which never stops, or, where the clock has 64 bits, by 2^40 ticks: 16 hours at 19.2 MHz. No GPU's
+ * clock exceeds 3 GHz. */
 u64 oa_longest(const struct oaformat *f, u64 ts_hz, u64 max_hz)
 {
 	u64 half = ts_mask(f) / 2, ticks;
@@ -769,8 +784,8 @@ static u8 first_reason(u32 bits)
 	return reason;
 }
 
-/* Haswell reports no reason. The timer fires when its bit of the timestamp is set and the lower
- * bits are not. */
+/* Returns the reason of a report of Haswell, which does not contain it: the timer fires when the
+ * bit `exponent` of the timestamp is set and the lower bits are not. */
 static u8 gen7_reason(i32 exponent, u64 ts)
 {
 	if (exponent < 0 || exponent > 31 ||
@@ -779,7 +794,7 @@ static u8 gen7_reason(i32 exponent, u64 ts)
 	return OA_UNKNOWN;
 }
 
-/* The caller must provide at least the first 32 bytes of the report. */
+/* oareport_head() reads the first 32 bytes of the report, which the caller must provide. */
 void oareport_head(const struct oaformat *f, u16 gen, i32 exponent, const char *report,
 		   struct oareport *r)
 {
@@ -794,18 +809,21 @@ void oareport_head(const struct oaformat *f, u16 gen, i32 exponent, const char *
 	r->ctx = load32(report + (wide ? 16 : 8));
 	r->ticks = wide ? load64(report + 24) : load32(report + 12);
 	r->has_ticks = true;
-	/* Gen12 has a seventh bit: oa_report_reason() of i915_perf.c. From Xe2 on there are six
-	 * again, in the low half of the id: OAREPORT_REASON_MASK of IGT's tests/intel/xe_oa.c. */
+	/* The reason has six bits. Gen12 has a seventh bit: oa_report_reason() of i915_perf.c. From
+	 * Xe2 on there are six again, in the low half of the id: OAREPORT_REASON_MASK of IGT's
+	 * tests/intel/xe_oa.c. */
 	r->reason = first_reason(id >> 19 & (gen >= 1200 && gen < 2000 ? 0x7f : 0x3f));
 	/* i915 overwrites a context that is invalid, or that the process may not see, with
-	 * 0xffffffff. From 12.55 on only a context that switches in sets the bit. */
+	 * 0xffffffff. Before 12.55, a bit of the id tells whether the context is valid; from 12.55
+	 * on only a context that switches in sets the bit. */
 	r->has_ctx = r->ctx != UINT32_MAX && (gen >= 1255 || id >> (gen < 900 ? 25 : 16) & 1);
 	/* The frequencies are in units of 50/3 MHz. */
 	r->unslice_hz = (id & 0x1ff) * (u64)50000000 / 3;
 	r->slice_hz = ((id >> 9 & 3) << 7 | id >> 25) * (u64)50000000 / 3;
 }
 
-/* Plans the reading of the counters in these slots: OA_SLOTS of them, or NULL for all. */
+/* Sets *p to the plan that reads the counters whose element in slots[] is true. slots has OA_SLOTS
+ * elements; NULL: all counters. */
 void oaplan_make(struct oaplan *p, const struct oaformat *f, const bool *slots)
 {
 	u8 n = 0, nruns = f->nruns;
@@ -828,8 +846,9 @@ void oaplan_make(struct oaplan *p, const struct oaformat *f, const bool *slots)
 	p->nparts = n;
 }
 
-/* Adds counters `from` to `to` - 1 of a run, which begins at a and b. They are addressed by an
- * index: each pointer to advance would be one more step per counter. */
+/* Adds to sum[] the differences of the counters `from` to `to` - 1 of a run, which begins at a in
+ * the earlier report and at b in the later one. The counters are addressed by an index: each
+ * pointer to advance would be one more step per counter. */
 static void add_u32(const char *a, const char *b, size_t from, size_t to, u64 *sum)
 {
 	for (size_t i = from; i < to; i++)
@@ -858,9 +877,9 @@ static void add_u64(const char *a, const char *b, size_t from, size_t to, u64 *s
 		sum[i] += load64(b + 8 * i) - load64(a + 8 * i);
 }
 
-/* Called for each report, of which there are 100 000 per second: each width has its own loop over
- * adjacent counters. The end of a part is checked against its run here, where a prover sees that a
- * run lies within the report and its slots within the sum. */
+/* oa_add() is called for each report, up to 100 000 times per second: each width has its own loop
+ * over adjacent counters. The end of a part is checked against its run here, where a prover sees
+ * that a run lies within the report and its slots within the sum. */
 void oa_add(const struct oaplan *p, const char *a, const char *b, u64 *sum)
 {
 	const struct oaformat *f = p->format;
@@ -889,7 +908,7 @@ void oa_add(const struct oaplan *p, const char *a, const char *b, u64 *sum)
 	}
 }
 
-/* v: OA_SLOTS values; 0 for slots without a counter in the report. */
+/* v has OA_SLOTS elements; slots without a counter in the report get 0. */
 void oa_raw_values(const struct oaplan *p, const char *report, u64 *v)
 {
 	const char nothing[OA_REPORT_BYTES] = { 0 };
@@ -930,8 +949,8 @@ enum { OAREC_HEAD = 8, OAREC_FILE = 1 << 16 /* i915: the first type that only re
 enum { OAREC_OWN = 1 << 17 };
 enum { INFO_SET = 256, INFO_GUID = 40, INFO_BYTES = 36 + INFO_SET + INFO_GUID + 4 /* packed */ };
 
-/* Returns the number of a type that has one; in xe, types of recordings follow those of the
- * kernel. */
+/* Returns the number of a record's type (enum oatype) as streams and recordings store it. In xe,
+ * the numbers of types that only recordings have follow those of the kernel. */
 static u32 type_number(bool xe, u8 type)
 {
 	if (type >= OT_STALLS)
@@ -962,7 +981,7 @@ bool oarec_next(struct str *bytes, bool xe, struct oarec *r)
 	return true;
 }
 
-/* The first record of a recording is VERSION, of any version. */
+/* A recording begins with a record VERSION; any version is accepted. */
 bool oarec_is_recording(struct str bytes, bool *xe)
 {
 	for (int i = 0; i < 2; i++) {
@@ -984,7 +1003,7 @@ bool oarec_version(struct str body, u32 *version)
 	return true;
 }
 
-/* Returns the text in n bytes, up to a NUL. */
+/* Returns the text in the n bytes at p, up to the first NUL. */
 static struct str str_until_nul(const char *p, size_t n)
 {
 	struct str s = { p, p + n }, name;
@@ -1061,7 +1080,7 @@ static void put_name(struct buf *b, struct str s, size_t n)
 	put_zeros(b, n - str_len(s));
 }
 
-/* Appends the body of DEVICE_INFO. */
+/* Appends the body of a record DEVICE_INFO. */
 void put_oainfo(struct buf *b, const struct oainfo *i)
 {
 	const u32 v[] = { i->pci, i->revision, i->min_hz, i->max_hz, i->engine_class,
@@ -1074,8 +1093,9 @@ void put_oainfo(struct buf *b, const struct oainfo *i)
 	put_zeros(b, 4);
 }
 
-/* The report may be before or after the correlation, whose clock is a register of 36 bits,
- * RING_TIMESTAMP. The nearest time, modulo the width that both clocks have, is used. */
+/* A report may be earlier or later than the correlation of the clocks, whose GPU clock is the
+ * register RING_TIMESTAMP with 36 bits. The smaller of both distances, modulo the width that both
+ * clocks have, is used. */
 u64 oa_cpu_time(const struct oaformat *f, u64 cpu_ns, u64 gpu_ts, u8 shift, u64 ts_hz, u64 ts)
 {
 	u64 mask = f->head == OH_WIDE ? ((u64)1 << 36) - 1 : UINT32_MAX;
@@ -1100,7 +1120,7 @@ const char *const stallreason_names[STALL_REASONS] = {
 	[ST_SBID] = "sbid", [ST_SYNC] = "sync", [ST_INST_FETCH] = "inst_fetch",
 };
 
-/* The newest first. */
+/* Layouts of samples of EU stalls, the newest first. */
 static const struct stallformat stallformats[] = {
 	{ 35, 61, { [ST_TDR] = 61, [ST_OTHER] = 69, [ST_CONTROL] = 77, [ST_PIPESTALL] = 85,
 		    [ST_SEND] = 93, [ST_DIST_ACC] = 101, [ST_SBID] = 109, [ST_SYNC] = 117,
@@ -1140,7 +1160,7 @@ bool stall_next(const struct stallformat *f, struct str *samples, struct stall *
 
 /* --- counter streams of msm: struct drm_msm_perfcntr_config of include/uapi/drm/msm_drm.h ----- */
 
-/* Removes the first value from s. False: s is shorter. */
+/* Reads a u64 at the start of *s and moves *s past it. Returns false if *s is shorter. */
 static bool take64(struct str *s, u64 *v)
 {
 	struct str first;
@@ -1152,10 +1172,11 @@ static bool take64(struct str *s, u64 *v)
 	return true;
 }
 
-/* Adds what was counted since the record before: u64 time, u32 seqno, u32 0, then a u64 for each
- * counter. seqno begins at 0 after each gap, in which the GPU was off and lost its counters, or
- * nobody read the stream in time: what a gap hides is not counted, and the values after it are a
- * new beginning. A record that is too short is a gap. */
+/* Adds to the sums what the counters counted between the record before and this one. A record is a
+ * u64 time, u32 seqno, u32 0, then a u64 for each counter. seqno begins at 0 after each gap, in
+ * which the GPU was off and lost its counters, or nobody read the stream in time: what was counted
+ * during a gap is not added, and the values after it are the new start. A record that is too short
+ * is treated as a gap. */
 void cntrec_add(struct cntsum *s, struct str record)
 {
 	size_t n = s->n < CNTREC_MOST ? s->n : CNTREC_MOST;

@@ -9,7 +9,7 @@
 
 struct unitword {
 	char word[4];
-	u64 factor; /* one of this unit in base units */
+	u64 factor; /* number of base units in one of this unit */
 };
 
 bool str_eq(struct str a, struct str b);
@@ -28,8 +28,9 @@ bool glob_match(struct str pat, struct str s, struct str *star);
 int str_cmp(struct str a, struct str b);
 int str_order(struct str a, struct str b);
 
-/* The name in a list that is nearest to a text; { .text = text } at first. name.p: NULL if no name
- * is near. The names must live as long as it does. */
+/* The name in a list that is nearest to a text, for messages with "did you mean". Initialise it
+ * with { .text = text }. name.p is NULL if no name is near. The names must live as long as the
+ * structure. */
 enum { MAX_NEAR = 32 };
 struct nearest {
 	struct str text, name;
@@ -55,8 +56,8 @@ bool parse_interval(struct str s, i64 *ns);
 
 /* One line of an fdinfo file, Documentation/gpu/drm-usage-stats.rst. */
 enum fdfield {
-	FD_NONE, /* not used */
-	FD_BAD,  /* malformed: skipped and counted */
+	FD_NONE, /* a key that is not used */
+	FD_BAD,  /* a malformed line: skipped and counted */
 	FD_DRIVER, FD_PDEV, FD_CLIENT, FD_NAME, FD_PASID,
 	/* values of the engine `name` */
 	FD_BUSY_NS, FD_CYCLES, FD_TOTAL_CYCLES, FD_CAPACITY, FD_MAXFREQ, FD_CURFREQ, FD_BUSY_PCT,
@@ -67,7 +68,7 @@ enum fdfield {
 
 struct fdline {
 	u8 key;          /* enum fdfield */
-	struct str name; /* engine or region; otherwise the key */
+	struct str name; /* name of the engine or region; for other keys the key itself */
 	struct str text; /* the value as printed, trimmed */
 	u64 n;           /* the value as a number: ns, cycles, Hz, bytes, 1/1000 % */
 };
@@ -76,7 +77,7 @@ struct fdhead {
 	struct str driver, pdev, name;
 	u64 client, pasid;
 	bool has_client, has_pasid;
-	bool old; /* the form of amdgpu before Linux 5.19 */
+	bool old; /* the file has the form that amdgpu printed before Linux 5.19 */
 };
 
 bool fdinfo_head(struct str text, struct fdhead *h);
@@ -87,7 +88,7 @@ bool parse_stat_start(struct str stat, u64 *ticks);
 bool parse_cgroup(struct str text, struct str *path);
 
 struct container {
-	struct str id, pod, kind; /* p NULL: unknown */
+	struct str id, pod, kind; /* p is NULL if unknown */
 };
 
 struct container parse_container(struct str path);
@@ -104,11 +105,12 @@ bool parse_rknpu(struct str *text, struct str *core, u64 *millipercent);
 
 u64 muldiv(u64 a, u64 b, u64 c);
 
-/* How a value changes with time: up and down; or, for a counter, what it means that a value is
- * lower than the one in the reading before. */
+/* How a value changes with time. A level goes up and down. For a counter, the enumerator tells what
+ * it means if a reading is lower than the reading before. */
 enum course {
 	CO_LEVEL,  /* not a counter: it has no increase */
-	CO_PEAK,   /* ignored until the counter exceeds its highest value (drm-usage-stats) */
+	/* lower values are ignored until the counter exceeds its highest value (drm-usage-stats) */
+	CO_PEAK,
 	CO_RESET,  /* the counter was reset */
 	CO_WRAP32, /* the counter has 32 bits and has wrapped */
 };
@@ -119,8 +121,8 @@ u64 course_base(u8 course, u64 was, u64 now);
 /* --- parse.c: perf events as users name them -------------------------------------------------- */
 
 enum {
-	MAX_CONFIGS = 5, /* config, config1..4: linux/perf_event.h */
-	MAX_CPUS = 8192, /* NR_CPUS at most */
+	MAX_CONFIGS = 5, /* config, config1 to config4 of perf_event_attr */
+	MAX_CPUS = 8192, /* largest NR_CPUS of Linux */
 };
 
 struct cpuset {
@@ -129,46 +131,53 @@ struct cpuset {
 
 /* Modifiers: the letters after an event, perf-list(1). */
 enum evmod {
-	EM_USER = 1, EM_KERNEL = 2, EM_HV = 4, /* u k h: count only there */
-	EM_IDLE = 8,                           /* I: not while idle */
-	EM_GUEST = 16, EM_HOST = 32,           /* G H: count only there */
-	EM_MAX_PRECISE = 64,                   /* P */
+	/* u k h: count only in user space, in the kernel, in the hypervisor */
+	EM_USER = 1, EM_KERNEL = 2, EM_HV = 4,
+	EM_IDLE = 8,                           /* I: do not count while the CPU is idle */
+	EM_GUEST = 16, EM_HOST = 32,           /* G H: count only in guests, only in the host */
+	/* P: use the highest precise_ip that the event supports */
+	EM_MAX_PRECISE = 64,
 	EM_READ = 128,                         /* S: each sample holds the values of the group */
-	EM_PINNED = 256, EM_EXCLUSIVE = 512,   /* D e */
-	EM_WEAK = 1024,                        /* W: without its group if that does not fit */
-	EM_BPF = 2048, EM_RETIRED = 4096, EM_NOMERGE = 8192, /* b R X */
+	EM_PINNED = 256, EM_EXCLUSIVE = 512,   /* D e: attr.pinned, attr.exclusive */
+	/* W: open the event without its group if the group does not fit on the PMU */
+	EM_WEAK = 1024,
+	EM_BPF = 2048, EM_RETIRED = 4096, EM_NOMERGE = 8192, /* letters b R X of perf-list(1) */
 };
 
 enum evform { EF_NAME, EF_RAW, EF_TYPED, EF_TRACE, EF_MEM, EF_PMU, EF_UPROBE,
 	      EF_KPROBE };
 
-/* One event of a list, as it is written. */
+/* One event of a list, split into the parts that the user wrote. */
 struct evitem {
 	struct str text;  /* the whole event, without braces */
-	struct str a, b;  /* name; tracepoint: system, name; PMU: name, terms; uprobe: file, symbol;
-			   * kprobe: function; mem: b is the symbol */
-	u64 x, y;         /* config; type, config; address or offset, length; offset */
-	u16 mods, gmods;  /* enum evmod: of the event; of the group that it closes */
+	/* a is the name of the event; tracepoint: system, name; PMU: name, terms; uprobe: file,
+	 * symbol; kprobe: a is the function; mem: b is the symbol */
+	struct str a, b;
+	/* EF_RAW: x is config; EF_TYPED: type, config; EF_MEM: address or offset, length; probes: x
+	 * is the offset */
+	u64 x, y;
+	u16 mods, gmods;  /* enum evmod: of the event; of the group whose last event it is */
 	u8 precise, gprecise;
 	u8 form;          /* enum evform */
-	u8 bp;            /* mem: 1 read, 2 write, 4 execute */
-	bool returns;     /* probe: at the return of the function */
-	bool grouped, opens, closes; /* in a group; its first event; its last event */
+	u8 bp;            /* EF_MEM: accesses that trigger it: 1 read, 2 write, 4 execute */
+	bool returns;     /* uprobe, kprobe: the probe is at the return of the function */
+	/* the event is in a group; is its first event; is its last event */
+	bool grouped, opens, closes;
 };
 
-/* The state of parsing a list; { .rest = text } at first. why: the reason of an error; at: the text
- * that is wrong. */
+/* The state of parsing a list of events or of terms; initialise it with { .rest = text }. After an
+ * error, why is the reason, and at is the part of the text that is wrong. */
 struct evlist {
 	struct str rest, at;
 	const char *why;
 	bool in_group, end;
 };
 
-/* NAME, or NAME=VALUE, between the slashes. */
+/* A term of an event pmu/term,term/: NAME or NAME=VALUE. */
 struct evterm {
-	struct str name, value; /* value.p: NULL if there is none */
+	struct str name, value; /* value.p is NULL if no value is written */
 	u64 n;
-	bool number; /* n is the value; n is 1 if none is written */
+	bool number; /* the value is a number, n; n is 1 if no value is written */
 };
 
 /* A field of perf_event_attr's config members. The low bits of a value fill the ranges in the order
@@ -213,9 +222,9 @@ bool pmu_match(struct str pattern, struct str name);
 /* The tag of an element. Comments, declarations, CDATA and text between tags are skipped. The views
  * point into the text; values are as they are written: see xml_text(). */
 struct xmltag {
-	struct str name;  /* empty: the text at name.p is not a tag */
+	struct str name;  /* name of the element; empty if the text at name.p is not a tag */
 	struct str attrs; /* all attributes, see xml_attr() */
-	bool opens, closes; /* <a>, </a>; both: <a/> */
+	bool opens, closes; /* the tag is <a>; is </a>; both are true for <a/> */
 };
 
 bool xml_next(struct str *text, struct xmltag *t);

@@ -19,18 +19,22 @@ enum {
 	PS_CGROUP = 1 << 21, PS_DATA_PAGE_SIZE = 1 << 22, PS_CODE_PAGE_SIZE = 1 << 23,
 	PS_WEIGHT_STRUCT = 1 << 24,
 };
-enum { PF_ENABLED = 1, PF_RUNNING = 2, PF_ID = 4, PF_GROUP = 8, PF_LOST = 16 }; /* read_format */
-enum { PB_HW_INDEX = 1 << 17, PB_COUNTERS = 1 << 19 }; /* branch_sample_type */
-enum { /* record types */
+/* bits of perf_event_attr.read_format */
+enum { PF_ENABLED = 1, PF_RUNNING = 2, PF_ID = 4, PF_GROUP = 8, PF_LOST = 16 };
+/* bits of perf_event_attr.branch_sample_type */
+enum { PB_HW_INDEX = 1 << 17, PB_COUNTERS = 1 << 19 };
+enum { /* types of perf records */
 	PR_MMAP = 1, PR_LOST, PR_COMM, PR_EXIT, PR_THROTTLE, PR_UNTHROTTLE, PR_FORK, PR_READ,
 	PR_SAMPLE, PR_MMAP2, PR_AUX, PR_ITRACE_START, PR_LOST_SAMPLES, PR_SWITCH,
 	PR_SWITCH_CPU_WIDE, PR_NAMESPACES, PR_KSYMBOL,
 	PR_BPF_EVENT, PR_CGROUP, PR_TEXT_POKE,
-	PR_FINISHED_ROUND = 68, /* in files only */
+	PR_FINISHED_ROUND = 68, /* only in files perf.data, not in rings */
 };
-enum { /* misc; its lowest three bits are the mode */
-	PM_EXEC = 1 << 13,     /* PR_COMM: by execve; PR_MMAP: data; PR_SWITCH: out */
-	PM_BUILD_ID = 1 << 14, /* PR_MMAP2; PR_SWITCH: preempted */
+enum { /* bits of misc in the header of a record; its lowest three bits are enum pmode */
+	/* PR_COMM: the name was set by execve; PR_MMAP: data, not code; PR_SWITCH: switched out */
+	PM_EXEC = 1 << 13,
+	/* PR_MMAP2: the record has a build ID; PR_SWITCH: the task was preempted */
+	PM_BUILD_ID = 1 << 14,
 };
 enum pmode { PM_UNKNOWN, PM_KERNEL, PM_USER, PM_HV, PM_GUEST_KERNEL, PM_GUEST_USER, PM_MODES };
 
@@ -49,20 +53,22 @@ struct prec {
 	u32 type;
 	u16 misc;
 	u8 mode;      /* enum pmode */
-	u64 have;     /* PS_ bits of the members up to the blank line that are set */
+	u64 have;     /* PS_* bits: which of the members up to the blank line are set */
 	u32 pid, tid, cpu;
 	u64 time, id, stream;
 	u64 ip, addr, period, cgroup;
-	struct str chain;  /* see chain_next */
-	struct str values; /* see values_next */
-	struct str payload; /* PS_RAW: the fields of a tracepoint */
+	struct str chain;  /* the callchain, for chain_next() */
+	struct str values; /* the counts of a read, for values_next() */
+	struct str payload; /* with PS_RAW: the fields of a tracepoint */
 
-	/* The task that COMM, MMAP, FORK, EXIT, ... are about, which is not pid. */
+	/* The members from here on are those of other records than samples. who is the task that a
+	 * record COMM, MMAP, FORK, EXIT, ... describes; pid may be another task. */
 	u32 who, who_tid, parent, parent_tid;
 	u64 at; /* MMAP, KSYMBOL, TEXT_POKE: address; FORK, EXIT, THROTTLE: time; AUX: offset */
-	u64 len, pgoff; /* bytes mapped, offset in the file; NAMESPACES: len is their number */
+	/* bytes mapped, and offset in the file; NAMESPACES: len is the number of namespaces */
+	u64 len, pgoff;
 	u64 ino, generation, lost;
-	u32 major, minor, prot, flags; /* KSYMBOL: its type is in prot */
+	u32 major, minor, prot, flags; /* KSYMBOL: prot is the type of the symbol */
 	struct str name, build_id;
 };
 
@@ -71,7 +77,9 @@ struct prec {
 struct ring {
 	const char *p;
 	u64 size, head, tail;
-	u64 corrupt; /* times that the rest of the ring was not a valid record */
+	/* number of times that the rest of the ring was skipped, because it was not a valid
+	 * record */
+	u64 corrupt;
 };
 
 void ring_load(const struct ring *r, u64 at, char *to, size_t n);
@@ -94,39 +102,42 @@ bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v
 
 /* --- perfstream.c: OA reports ----------------------------------------------------------------- */
 
-/* The slots of a sum, which equations READ. The counters of one letter are in consecutive slots;
- * the counters of a format's "A" slots are named M0.. or PEC0.. if its letter says so. */
+/* The slots of a sum of reports, an array of OA_SLOTS values; the operation READ of an equation
+ * names a slot. The A, B and C counters are in consecutive slots. In formats with another letter,
+ * the counters in the A slots are named M0... or PEC0... */
 enum { OA_TIME, OA_CLOCK, OA_A, OA_B = OA_A + 64, OA_C = OA_B + 8, OA_SLOTS = OA_C + 8 };
 
-enum oawidth { OW_U32, OW_U40 /* a low word; its high byte is elsewhere */, OW_U64 };
+/* The width of a counter in a report. An OW_U40 has its 32 low bits in one place, and its high byte
+ * in another. */
+enum oawidth { OW_U32, OW_U40, OW_U64 };
 
 /* n counters that are consecutive in the report and in the slots. */
 struct oarun {
 	u8 slot, n, width; /* enum oawidth */
-	u8 high;           /* offset of the first high byte in the report */
-	u16 at;            /* offset of the first word */
+	u8 high;           /* OW_U40: offset of the first high byte in the report */
+	u16 at;            /* offset of the first counter in the report */
 };
 
 enum oahead {
-	OH_GEN7, /* u32 id, timestamp; no ticks */
-	OH_GEN8, /* u32 id, timestamp, context, ticks */
-	OH_WIDE, /* the same, each u64 */
+	OH_GEN7, /* a report begins with u32 id, timestamp; it has no ticks */
+	OH_GEN8, /* a report begins with u32 id, timestamp, context, ticks */
+	OH_WIDE, /* a report begins with u64 id, timestamp, context, ticks */
 };
 
-enum { OA_REPORT_BYTES = 640 /* the longest */ };
+enum { OA_REPORT_BYTES = 640 /* size of the longest report */ };
 
-/* A report format: enum drm_i915_oa_format, and those of xe. */
+/* A format of OA reports: one of enum drm_i915_oa_format, one of xe, or both. */
 struct oaformat {
-	const char *name;  /* "A32u40_A4u32_B8_C8" */
-	const char *xml;   /* oa_format of metric files, or NULL */
-	char letter[4];    /* of the counters in the slots from OA_A on: "A", "M" or "PEC" */
-	u16 size;          /* bytes that the kernel writes; see also oaplan.bytes */
+	const char *name;  /* for example "A32u40_A4u32_B8_C8" */
+	const char *xml;   /* the name (oa_format) in metric files, or NULL */
+	char letter[4];    /* letter of the counters in the A slots: "A", "M" or "PEC" */
+	u16 size;          /* bytes of a report as the kernel writes it; see also oaplan.bytes */
 	u8 head;           /* enum oahead */
-	u8 i915;           /* i915's number of it; 0: none */
-	u8 recorded;       /* its number in xe recordings; 0: none */
+	u8 i915;           /* number of the format in i915; 0: i915 does not have it */
+	u8 recorded;       /* number of the format in recordings of xe; 0: none */
 	bool has_xe;
 	u8 nruns;
-	/* DRM_XE_OA_PROPERTY_OA_FORMAT: type | select << 8 | size << 16 | bc << 24 */
+	/* value of DRM_XE_OA_PROPERTY_OA_FORMAT: type | select << 8 | size << 16 | bc << 24 */
 	u32 xe;
 	const struct oarun *runs;
 };
@@ -148,15 +159,16 @@ extern const char *const oareason_names[OA_REASONS];
 /* The decoded header of a report. */
 struct oareport {
 	u64 id, ts, ctx, ticks;
-	u64 unslice_hz, slice_hz; /* gen8 on */
+	u64 unslice_hz, slice_hz; /* clocks in Hz, from gen8 on */
 	u8 reason;                /* enum oareason */
-	bool has_ctx;             /* ctx is valid: false on gen7, and if the report says so */
+	/* ctx is valid; false on gen7, and if the report marks it invalid */
+	bool has_ctx;
 	bool has_ticks;
 };
 
 /* Decodes a report's header. gen: the graphics generation times 100: 750 Haswell, 800, 900, ...
- * 1255 DG2, 1270 Meteor Lake, 2000, ... exponent: of the timer; -1: unknown (only gen7 needs
- * it). */
+ * 1255 DG2, 1270 Meteor Lake, 2000, ... exponent: that of the period of the OA timer; -1: unknown
+ * (only gen7 needs it). */
 void oareport_head(const struct oaformat *f, u16 gen, i32 exponent, const char *report,
 		   struct oareport *r);
 
@@ -165,40 +177,49 @@ u64 oa_ts_delta(const struct oaformat *f, u64 from, u64 to);
 /* The step from one report to the next, as the id and the timestamps show it. */
 enum oastep {
 	STEP_KNOWN,     /* the difference of the counters is known */
-	STEP_UNWRITTEN, /* the report has no content: its id and its timestamp are 0 */
+	STEP_UNWRITTEN, /* the later report was not yet written: its id and its timestamp are 0 */
 	STEP_BACKWARD,  /* the timestamp advances by more than half the range of timestamps */
-	STEP_GAP,       /* by more than oa_longest(): counters may have wrapped */
+	/* the timestamp advances by more than oa_longest(): counters may have wrapped */
+	STEP_GAP,
 	OA_STEPS
 };
 
-/* Returns the most ticks between two reports whose difference is known. max_hz: of the GPU's clock;
- * 0: unknown, as ts_hz may be. */
+/* Returns the largest number of timestamp ticks between two reports at which their difference is
+ * known. ts_hz: frequency of timestamps; max_hz: highest clock of the GPU; 0: unknown. */
 u64 oa_longest(const struct oaformat *f, u64 ts_hz, u64 max_hz);
-/* Compares two consecutive reports; a: NULL if there is none before b. */
+/* Compares the consecutive reports a and b; a is NULL if there is no report before b. longest: the
+ * result of oa_longest(). Returns an enum oastep. */
 u8 oa_step(const struct oaformat *f, const char *a, const char *b, u64 longest);
 
 /* The counters of a format that are read: all, or those of the selected slots. */
 struct oaplan {
 	const struct oaformat *format;
-	u16 bytes; /* a report's minimum, up to the last counter: recordings may lack the padding */
+	/* least size of a report: up to the last counter. Recordings may lack the padding after
+	 * it */
+	u16 bytes;
 	u8 nparts;
 	struct oapart {
-		u8 run, from, to; /* index in format->runs; counters from to to - 1 of the run */
+		/* run: index in format->runs; the part has the counters `from` to `to` - 1 of that
+		 * run */
+		u8 run, from, to;
 	} parts[OA_SLOTS];
 };
 
 void oaplan_make(struct oaplan *p, const struct oaformat *f, const bool *slots);
-/* Adds the difference of each counter from report a to report b, modulo its width. */
+/* Adds to sum[] the difference of each counter from report a to report b, modulo the width of the
+ * counter. */
 void oa_add(const struct oaplan *p, const char *a, const char *b, u64 *sum);
-/* Reads the counters as they are stored, the timestamp and the ticks; 0 in the other slots. */
+/* Stores in v[] the counters of one report as they are, its timestamp and its ticks; 0 in the other
+ * slots. */
 void oa_raw_values(const struct oaplan *p, const char *report, u64 *v);
-/* Appends the name of a slot's counter in that format: "A7", "PEC3", "B0". False: the format has
- * none there. */
+/* Appends the name of the counter in this slot of the format: "A7", "PEC3", "B0". Returns false if
+ * the format has no counter in the slot. */
 bool oaslot_name(const struct oaformat *f, size_t slot, struct buf *b);
 
-/* Filter for gen8 to gen11: whether the difference between two reports belongs to the context. The
- * later report may have an invalid context, or another one. Initialize ctx, or any to match every
- * valid context; clear last when reports are lost. */
+/* State of the filter for one context on gen8 to gen11: oafilter_match() tells whether the
+ * difference between two reports belongs to the context. The later report may have an invalid
+ * context, or another one. The caller sets ctx, or `any` to match every valid context, and clears
+ * `last` when reports are lost. */
 struct oafilter {
 	u64 ctx;
 	bool any;
@@ -207,43 +228,47 @@ struct oafilter {
 
 bool oafilter_match(struct oafilter *f, const struct oareport *r);
 
-/* The types of records of a stream or a recording. */
+/* Types of the records in an OA stream or in a recording of one. */
 enum oatype {
 	OT_SAMPLE, OT_REPORT_LOST, OT_BUFFER_LOST, OT_VERSION, OT_INFO, OT_TOPOLOGY, OT_CORRELATION,
 	OT_STALLS, OT_STALLS_LOST, /* only in recordings of EU stalls */
-	OT_NUMBERS, /* text of put_oadevice(); only in recordings of this program */
-	OT_UNKNOWN, /* to be skipped */
+	/* numbers of the GPU, as put_oadevice() writes them; only in recordings of this program */
+	OT_NUMBERS,
+	OT_UNKNOWN, /* a type that this program does not know: the record is skipped */
 	OT_CORRUPT, /* its size is invalid: nothing after it can be read */
 };
 
 struct oarec {
 	u8 type;         /* enum oatype */
-	u32 number;      /* the type as it is stored */
-	struct str body; /* after the header */
+	u32 number;      /* the type as it is stored in the header */
+	struct str body; /* the bytes after the header */
 };
 
-/* Returns the next record; false, with *bytes unchanged, if it is incomplete. xe: the record has
- * the type numbers of xe recordings. */
+/* Stores the next record in *r and moves *bytes past it. Returns false, with *bytes unchanged, if
+ * the record is incomplete. xe: the types have the numbers of xe. */
 bool oarec_next(struct str *bytes, bool xe, struct oarec *r);
-/* Returns true if a recording begins there; *xe: whether it is one of xe. */
+/* Returns true if the bytes are the beginning of a recording; sets *xe to true if it is a recording
+ * of xe, to false if of i915. */
 bool oarec_is_recording(struct str bytes, bool *xe);
 
-/* DEVICE_INFO of a recording. */
+/* The content of a record DEVICE_INFO: the GPU and the metric set of a recording. */
 struct oainfo {
 	u64 ts_hz;
 	u32 pci, revision, min_hz, max_hz, engine_class, engine_instance, format;
-	struct str set, guid; /* up to their NUL */
+	struct str set, guid; /* texts up to their NUL: name and GUID of the metric set */
 };
 
 bool oarec_version(struct str body, u32 *version);
 bool oarec_info(struct str body, struct oainfo *i);
 bool oarec_correlation(struct str body, u64 *cpu_ns, u64 *gpu_ts);
-/* Reads OT_STALLS or OT_STALLS_LOST: when the samples were read, in ns of CLOCK_MONOTONIC. */
+/* Reads the body of a record OT_STALLS or OT_STALLS_LOST. Stores in *ns when the samples were read,
+ * in ns of CLOCK_MONOTONIC, and the bytes after that in *samples. */
 bool oarec_stalls(struct str body, u64 *ns, struct str *samples);
 void put_oarec(struct buf *b, bool xe, u8 type, struct str body);
 void put_oainfo(struct buf *b, const struct oainfo *i);
-/* Returns the CPU clock in ns at a report's timestamp. shift: bits to shift gpu_ts left for the
- * clock of reports. */
+/* Returns the time of the CPU clock in ns at the timestamp ts of a report. cpu_ns and gpu_ts are
+ * the times of both clocks at one moment (a record CORRELATION); gpu_ts is shifted left by `shift`
+ * bits to have the unit of timestamps. */
 u64 oa_cpu_time(const struct oaformat *f, u64 cpu_ns, u64 gpu_ts, u8 shift, u64 ts_hz, u64 ts);
 
 /* --- samples of EU stalls of xe --------------------------------------------------------------- */
@@ -258,33 +283,37 @@ enum stallreason {
 
 extern const char *const stallreason_names[STALL_REASONS];
 
-enum { STALL_BYTES = 64 /* of a sample, for all GPUs */ };
+enum { STALL_BYTES = 64 /* size of a sample, the same for all GPUs */ };
 
-/* A layout of samples. */
+/* A layout of samples of EU stalls. */
 struct stallformat {
-	u8 version;           /* of the graphics: the first one with this layout */
-	u8 address_bits;      /* the address is at the start and counts units of 8 bytes */
-	u8 at[STALL_REASONS]; /* bit at which a count of 8 bits begins; 0: there is none */
+	u8 version;           /* the first version of the graphics that has this layout */
+	u8 address_bits;      /* bits of the address, which is at the start, in units of 8 bytes */
+	u8 at[STALL_REASONS]; /* bit at which the 8-bit count of a reason begins; 0: none */
 };
 
 /* A decoded sample: counts at one instruction, of all EUs of a core, since its previous sample. */
 struct stall {
-	u64 ip; /* bytes */
+	u64 ip; /* address of the instruction in bytes */
 	u8 counts[STALL_REASONS];
 };
 
 const struct stallformat *stallformat_of(u32 version);
-/* Decodes the next sample. False, with *samples unchanged: fewer bytes are left. */
+/* Decodes the next sample of an EU stall and moves *samples past it. Returns false, with *samples
+ * unchanged, if no whole sample is left. */
 bool stall_next(const struct stallformat *f, struct str *samples, struct stall *s);
 
 /* --- counter streams of msm ------------------------------------------------------------------- */
 
-enum { CNTREC_HEAD = 16 /* bytes before the counters */, CNTREC_MOST = 32 /* counters */ };
+enum {
+	CNTREC_HEAD = 16, /* size of the head of a record, before the counters */
+	CNTREC_MOST = 32, /* largest number of counters in a record */
+};
 
-/* The sums of a stream are what its counters counted. Before the first record seqno is UINT32_MAX.
- */
+/* The state of adding up the counters of a stream of msm. The caller sets seqno to UINT32_MAX
+ * before the first record. */
 struct cntsum {
-	u32 n, seqno;          /* number of counters; number of the last record */
+	u32 n, seqno;          /* number of counters; seqno of the last record */
 	u64 was[CNTREC_MOST];  /* values in the last record */
 	u64 sum[CNTREC_MOST];
 };

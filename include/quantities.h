@@ -27,7 +27,7 @@
  *	A row of a feature. The registry always has it, so that its numbers are the same in all
  *	files; the includer may leave its field out.
  * STORED(id, course, sign, sum)
- *	If defined: stands for each of the first four. */
+ *	If the includer defines it, it replaces QUANTITY, FIELD, NAMED and INTERNAL. */
 #ifdef STORED
 #define QUANTITY(id, course, sign, sum, ...) STORED(id, course, sign, sum)
 #define FIELD(id, course, sign, sum, ...) STORED(id, course, sign, sum)
@@ -60,8 +60,8 @@ COMPUTED(IDLE, NULL, "idle", S_SCALAR, U_PERCENT, W_DEVICE | BOTH,
 COMPUTED(USED, NULL, "used", S_SCALAR, U_BYTES, ALL | W_COMMAND | BOTH | W_SPARSE,
 	 "memory in use: video memory if there is any; all memory on APUs")
 
-/* Engines of a client, or of a device for which the kernel counts all clients. BUSY_PCT: in
- * 1/1000 %, if the kernel prints nothing else. */
+/* Engines of a client, or of a device if the kernel counts the work of all its clients. BUSY_PCT,
+ * in 1/1000 %, is used if the kernel prints nothing else. */
 COMPUTED(ENGINE_BUSY, "engine", "busy", S_BOTH, U_PERCENT, LIVE | W_COMMAND | W_LIVE | W_TABLE,
 	 "busy time, in percent of the engine's capacity")
 FIELD(BUSY_PCT, LEVEL, UNSIGNED, NONE,
@@ -223,7 +223,7 @@ FIELD(TEMP_EMERGENCY, LEVEL, UNSIGNED, NONE,
 FIELD(FAN_MAX, LEVEL, UNSIGNED, NONE,
       "fan_limit", NULL, S_INST, U_RPM, W_DEVICE | W_LIST | W_SPARSE, "highest fan speed")
 
-/* Devices: of NVIDIA's driver. */
+/* Devices: values that only NVIDIA's driver reports. */
 OPTIONAL(nvidia, QUANTITY(PSTATE, LEVEL, UNSIGNED, NONE, NONE,
 	 "pstate", "current", S_MEMBER, U_NONE, W_DEVICE | BOTH | W_SPARSE,
 	 "performance state, 0 is the fastest", "pstate/current"))
@@ -234,21 +234,22 @@ OPTIONAL(nvidia, QUANTITY(ECC_UNCORRECTED, LEVEL, UNSIGNED, NONE, NONE,
 	 "ecc", "uncorrected", S_MEMBER, U_NONE, W_DEVICE | BOTH | W_SPARSE,
 	 "memory errors that ECC did not correct", "ecc/uncorrected"))
 
-INTERNAL(GPU_BUSY, LEVEL)   /* busy time of the device: 1/1000 % */
-INTERNAL(GPU_BUSY_US, PEAK) /* busy time of the device: us */
-/* facts of processes: rows of records, not counters; see struct taskinfo */
+INTERNAL(GPU_BUSY, LEVEL)   /* busy time of the whole device in 1/1000 % */
+INTERNAL(GPU_BUSY_US, PEAK) /* busy time of the whole device in us */
+/* facts of processes, which are fields of records but not counters: see struct taskinfo */
 INTERNAL(PROC_CMDLINE, LEVEL)
 INTERNAL(PROC_USER, LEVEL)
 INTERNAL(PROC_UID, LEVEL)
 INTERNAL(PROC_CPU, LEVEL)
 INTERNAL(PROC_RSS, LEVEL)
-/* cgroups; see sources/device/dmem.c */
+/* values of cgroups, which sources/device/dmem.c reads */
 INTERNAL(CG_VRAM, LEVEL)
 INTERNAL(CG_VRAM_MAX, LEVEL)
 INTERNAL(CG_MEMORY, LEVEL)
 INTERNAL(CG_SOME, LEVEL)
 INTERNAL(CG_FULL, LEVEL)
-INTERNAL(FREQ_SPENT, RESET) /* kHz x ms; its timestamps are the time in all states */
+/* sum of kHz x ms of all clock states; its timestamps are the ms of all states, in ns */
+INTERNAL(FREQ_SPENT, RESET)
 
 #undef STORED
 #undef QUANTITY
