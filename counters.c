@@ -1,5 +1,5 @@
 /* counters.c - the registry: quantities, the entities that they are about, and their values.
- * Sources put values in; rates and sums are computed only here. SPDX-License-Identifier: MIT */
+ * Sources store values; rates and sums are computed only here. SPDX-License-Identifier: MIT */
 #include "built.h"
 #include "parse.h"
 #include "counters.h"
@@ -159,8 +159,8 @@ struct str inst_name(u16 inst)
 	return inst ? str_of(reg.name_bytes + reg.names[inst].at, reg.names[inst].n) : LIT("");
 }
 
-/* Returns where a region is, by its name. amdgpu's small on-chip memories are not counted as memory
- * in use. */
+/* Returns the kind of a memory region (IN_*), by its name. amdgpu's small on-chip memories are not
+ * counted as memory in use. */
 static u8 place_of(struct str name)
 {
 	if (str_among(name, "gds gws oa doorbell mmioremap") < 5)
@@ -168,8 +168,9 @@ static u8 place_of(struct str name)
 	return str_skip_z(&name, "vram") || str_skip_z(&name, "local") ? IN_VRAM : IN_MAIN;
 }
 
-/* Returns the number of a name, which never changes: 0 for the empty name; MAX_INSTANCES if the
- * name is new and add is false or there is no room. */
+/* Returns the number of the name of an instance (an engine, a region, a sensor), which never
+ * changes: 0 for the empty name; MAX_INSTANCES if the name is new and add is false or there is no
+ * room. */
 static u16 inst_id(struct str s, bool add)
 {
 	u16 *bucket = &reg.name_bucket[hash_more(HASH_BEGIN, s) % LEN(reg.name_bucket)], i;
@@ -396,8 +397,8 @@ u64 reg_now(const struct counter *c)
 	return slot_now(&reg.lines[c->line], c->slot);
 }
 
-/* Stores v. A value of 32 bits, or of 32 bits in KiB as most memory sizes are, is stored in the
- * line; a larger one in a history. Returns false if there is no room. */
+/* Stores the value v of a counter. A value of 32 bits, or of 32 bits in KiB as most memory sizes
+ * are, is stored in the line; a larger one in a history. Returns false if there is no room. */
 static bool set_now(struct counter *c, u64 v)
 {
 	u32 *at = &reg.lines[c->line].v[c->slot], n;
@@ -992,7 +993,7 @@ bool device_idle(const struct device *d, u64 *v)
 }
 
 struct resident {
-	u64 vram, rest; /* bytes */
+	u64 vram, rest; /* resident memory in bytes */
 	bool any, any_vram;
 };
 
@@ -2036,7 +2037,7 @@ void rows_sum(i64 dt, bool scale)
 		evrows[i].places = 0;
 		evrows[i].neg = evrows[i].cut = false;
 		evrows[i].value = 0;
-		evrows[i].state = CS_NEVER_RAN; /* stays if a repetition has no counts */
+		evrows[i].state = CS_NEVER_RAN; /* this state stays if a repetition has no counts */
 		evrows[i].sum = (struct tally){ 0 };
 	}
 	for (u32 i = 1; i <= nrows.counts; i++)

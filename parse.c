@@ -766,7 +766,7 @@ void put_hex(struct buf *b, u8 c)
 	put_c(b, "0123456789abcdef"[c & 15]);
 }
 
-/* Returns whether the character c is a control character (C0, DEL, C1: terminals act on all of
+/* Returns true if the character c is a control character (C0, DEL, C1: terminals act on all of
  * them), begins a new line (U+2028, U+2029), or changes the direction of the text after it (Unicode
  * Standard Annex 9): what follows it is shown in another order. c must be an UTF-8 sequence; of a
  * longer piece of ASCII text the first character counts. */
@@ -989,7 +989,7 @@ static const char *key_end(const char *p, const char *e)
 	return p;
 }
 
-/* Returns the row of a key that contains no name, or NULL. */
+/* Returns the row of whole_keys[] with this key, or NULL. */
 static const struct fdkey *fd_key_whole(struct str key)
 {
 	size_t n = str_len(key), i = n < LEN(last_by_length) ? last_by_length[n] : 0;
@@ -1001,8 +1001,8 @@ static const struct fdkey *fd_key_whole(struct str key)
 	return NULL;
 }
 
-/* Returns the row of a key that contains the name of an engine or a region, or NULL. *key is set to
- * that name. */
+/* Returns the row of naming_keys[] with which *key begins, or NULL. *key is set to the rest, the
+ * name of an engine or a region. */
 static const struct fdkey *fd_key_naming(struct str *key)
 {
 	for (const struct fdkey *k = naming_keys + LEN(naming_keys); k-- > naming_keys;)
@@ -1284,7 +1284,7 @@ static const struct kindrow {
 	{ "docker", "/docker/", "*", ID_HEX },
 	{ "", "", "kube*pods*-pod*.slice", ID_POD },
 	{ "", "*/kubepods/*", "pod*", ID_POD },
-	{ "lxc", "", "machine-lxc\\x2d*\\x2d*.scope", ID_TEXT }, /* libvirt */
+	{ "lxc", "", "machine-lxc\\x2d*\\x2d*.scope", ID_TEXT }, /* named so by libvirt */
 	{ "vm", "", "machine-qemu\\x2d*\\x2d*.scope", ID_TEXT },
 	{ "nspawn", "", "machine-*.scope", ID_TEXT },
 	{ "nspawn", "", "systemd-nspawn@*.service", ID_TEXT },
@@ -1353,7 +1353,7 @@ static void component_read(struct container *c, struct str before, struct str pa
 		else if (k->form == ID_POD)
 			c->pod = id;
 		else if (c->id.p)
-			return; /* a service inside a container */
+			return; /* a service inside a container is not another container */
 		if (kinds && k->form != ID_POD)
 			c->kind = str_z(k->kind[0] ? k->kind : NULL);
 		return;
@@ -1591,8 +1591,8 @@ static bool is_leap(i64 year)
 	return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 }
 
-/* Parses "m.w.d": the w-th weekday d of month m, where w = 5 is the last one. *day is in days from
- * 1970. */
+/* Parses a date of a TZ string, "m.w.d": the w-th weekday d of month m, where w = 5 is the last
+ * one. *day is in days from 1970. */
 static bool tz_month_day(struct str *s, i64 year, i64 *day)
 {
 	u64 n[3] = { 0 };
@@ -1615,8 +1615,9 @@ static bool tz_month_day(struct str *s, i64 year, i64 *day)
 	return true;
 }
 
-/* Parses ",Mm.w.d[/time]", ",Jn[/time]" (1 to 365, no leap day) or ",n[/time]" (0 to 365): *at is
- * that time in the given year, in seconds of a clock without an offset. */
+/* Parses a rule of a TZ string: ",Mm.w.d[/time]", ",Jn[/time]" (1 to 365, no leap day) or
+ * ",n[/time]" (0 to 365): *at is that time in the given year, in seconds of a clock without an
+ * offset. */
 static bool tz_rule(struct str *s, i64 year, i64 *at)
 {
 	i64 day = 0, time = 7200;
@@ -1676,7 +1677,8 @@ i32 parse_tz(struct str s, i64 now)
 				     now >= start || now < end) ? dst : std);
 }
 
-/* Reads a big-endian number of n bytes. Bytes after the end of the file are not read. */
+/* Reads a big-endian number of n bytes at the offset `at` of the file f. Bytes after the end of the
+ * file are not read. */
 static u64 big_endian(struct str f, u64 at, size_t n)
 {
 	u64 v = 0;
@@ -1953,9 +1955,9 @@ static const char *item_end(const char *p, const char *e)
 	return find_any(p, e, ",}", 2);
 }
 
-/* Returns the slash that ends the terms at p, or NULL if there is none. Quoted values hold any
- * byte. A value that begins with a slash is a path: it ends at the next comma, or at the last slash
- * of the event. */
+/* Returns the slash that ends the terms of an event pmu/term,term/, which begin at p; NULL if there
+ * is none. Quoted values may contain any byte. A value that begins with a slash is a path: it ends
+ * at the next comma, or at the last slash of the event. */
 static const char *terms_end(const char *p, const char *e)
 {
 	bool value = false;

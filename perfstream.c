@@ -580,7 +580,7 @@ bool chain_next(struct str *chain, u8 *mode, u64 *ip)
 	while (chain->e - chain->p >= 8) {
 		*ip = load64(chain->p);
 		chain->p += 8;
-		if (*ip < (u64)-4095) /* PERF_CONTEXT_MAX */
+		if (*ip < (u64)-4095) /* (u64)-4095 is PERF_CONTEXT_MAX */
 			return true;
 		*mode = PM_UNKNOWN;
 		for (size_t i = 0; i < LEN(contexts); i++)
@@ -817,7 +817,7 @@ void oareport_head(const struct oaformat *f, u16 gen, i32 exponent, const char *
 	 * 0xffffffff. Before 12.55, a bit of the id tells whether the context is valid; from 12.55
 	 * on only a context that switches in sets the bit. */
 	r->has_ctx = r->ctx != UINT32_MAX && (gen >= 1255 || id >> (gen < 900 ? 25 : 16) & 1);
-	/* The frequencies are in units of 50/3 MHz. */
+	/* The id contains the two clocks, in units of 50/3 MHz. */
 	r->unslice_hz = (id & 0x1ff) * (u64)50000000 / 3;
 	r->slice_hz = ((id >> 9 & 3) << 7 | id >> 25) * (u64)50000000 / 3;
 }
@@ -947,7 +947,8 @@ bool oafilter_match(struct oafilter *f, const struct oareport *r)
 enum { OAREC_HEAD = 8, OAREC_FILE = 1 << 16 /* i915: the first type that only recordings have */ };
 /* The first type that only this program writes: IGT's readers skip it. */
 enum { OAREC_OWN = 1 << 17 };
-enum { INFO_SET = 256, INFO_GUID = 40, INFO_BYTES = 36 + INFO_SET + INFO_GUID + 4 /* packed */ };
+/* Sizes in the body of a record DEVICE_INFO, a packed structure. */
+enum { INFO_SET = 256, INFO_GUID = 40, INFO_BYTES = 36 + INFO_SET + INFO_GUID + 4 };
 
 /* Returns the number of a record's type (enum oatype) as streams and recordings store it. In xe,
  * the numbers of types that only recordings have follow those of the kernel. */
@@ -1053,8 +1054,9 @@ static void put_zeros(struct buf *b, size_t n)
 		put_c(b, '\0');
 }
 
-/* Appends a record. type: enum oatype up to OT_NUMBERS. TOPOLOGY and NUMBERS are padded to 8 bytes.
- * A body that is too long for the size field makes the buffer full. */
+/* Appends a record of an OA stream or of a recording. type: enum oatype up to OT_NUMBERS. TOPOLOGY
+ * and NUMBERS are padded to 8 bytes. A body that is too long for the size field makes the buffer
+ * full. */
 void put_oarec(struct buf *b, bool xe, u8 type, struct str body)
 {
 	size_t pad = type == OT_TOPOLOGY || type == OT_NUMBERS ? -str_len(body) % 8 : 0;
@@ -1111,8 +1113,8 @@ u64 oa_cpu_time(const struct oaformat *f, u64 cpu_ns, u64 gpu_ts, u8 shift, u64 
 
 /* --- samples of EU stalls -----------------------------------------------------------------------
  * The layouts are those of drivers/gpu/drm/xe/xe_eu_stall.c (Linux 6.15; that of Xe3p is newer),
- * which chooses them by the version of the graphics. It calls the address ip_addr, and iaprof, a
- * profiler by Intel, multiplies it by 8. */
+ * which chooses them by the version of the graphics. The driver calls the address ip_addr; iaprof,
+ * a profiler by Intel, multiplies it by 8, as stall_next() does. */
 
 const char *const stallreason_names[STALL_REASONS] = {
 	[ST_ACTIVE] = "active", [ST_TDR] = "tdr", [ST_OTHER] = "other", [ST_CONTROL] = "control",

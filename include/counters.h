@@ -6,7 +6,7 @@
 #include "base.h"
 #include "parse.h"
 
-struct table; /* sources/os/os.h */
+struct table; /* defined in sources/os/os.h */
 
 /* --- counters.c: the registry ----------------------------------------------------------------- */
 
@@ -56,7 +56,7 @@ enum rule {
 /* How a quantity changes with time and is summed; quantities[] has one for each enum desc. An
  * enumerator without a row in quantities.h, as D_SUM_BUSY, is a level. */
 struct quantity {
-	u8 course; /* CO_* */
+	u8 course; /* enum course (parse.h): CO_* */
 	bool is_signed;
 	/* quantity (D_SUM_*) that is the sum of this one over clients; NONE if it is not summed */
 	u8 sum;
@@ -124,7 +124,7 @@ enum chip_part { PART_NONE, PART_GPU, PART_NPU, PART_CARD };
 struct device {
 	struct entity e;
 	u64 ino, ino_dev; /* identity of the device's sysfs folder; 0: it has no folder */
-	char dev[32], driver[64], pdev[32], state[16], name[96]; /* "": unknown */
+	char dev[32], driver[64], pdev[32], state[16], name[96]; /* texts; "" if unknown */
 	i32 card, render, accel; /* numbers in the names of the device's nodes, or -1 */
 	/* number of clients in this sample; number of those without a known holder */
 	u32 clients, waiting;
@@ -192,21 +192,21 @@ struct client {
 	u32 skipped;               /* number of malformed lines in fdinfo */
 	u32 read_sample;           /* last sample in which the client was read */
 	u16 next;    /* next row in the same hash chain */
-	u16 next_shown; /* the next client of its process on its device, see struct group */
+	u16 next_shown; /* next in the list of group.first_shown */
 	u8 keykind;
-	bool hidden; /* excluded by a filter */
+	bool hidden; /* the client is excluded by a filter */
 	bool in_sums, in_all_sums; /* values so far were added to D_SUM_*; to D_ALL_* */
 };
 
 struct cgroup {
-	u32 path; /* text */
+	u32 path; /* text: path of the cgroup */
 	u32 hash, refs, next;
 };
 
 /* A group: the clients on one device that belong to one cgroup or to one process. The process that
  * owns a client decides to which. */
 struct group {
-	struct entity e;      /* K_CGROUP or K_PROCESS */
+	struct entity e;      /* e.kind is K_CGROUP or K_PROCESS */
 	u32 device, cgroup, next;
 	u32 clients, members; /* numbers of clients in this sample: shown ones; all */
 	/* the members below are only for K_PROCESS, in which cgroup is NONE */
@@ -226,7 +226,7 @@ struct taskinfo {
 	u32 user, cmdline;  /* texts: name of the user; command line */
 	u32 uid;
 	bool has_uid, has_user, has_rss;
-	u64 rss;            /* bytes */
+	u64 rss;            /* resident memory in bytes */
 	u64 ticks, ticks_was; /* CPU time in 1/100 s, of this reading and of the one before */
 	i64 t, t_was;       /* times in ns at which the ticks were read; 0: not read */
 	i64 described;      /* value of the task's member `read` when cmdline was read */
@@ -239,9 +239,9 @@ enum {
 	MAX_HOLDERS = 32769,
 	MAX_TASKS = 16385,
 	MAX_CGROUPS = 4097,
-	MAX_GROUPS = 10241,    /* 10 000 processes */
+	MAX_GROUPS = 10241,    /* enough for 10 000 processes */
 	MAX_COUNTERS = 1024,   /* counters of one entity: enough for 200 engines with all keys */
-	MAX_INSTANCES = 4096,  /* different engine, region and channel names */
+	MAX_INSTANCES = 4096,  /* different names of engines, regions and channels */
 	/* bytes of the name of an instance; the longest one in any kernel has 20 */
 	MAX_NAME = 128,
 };
@@ -374,14 +374,14 @@ struct pmu {
 /* One event to open: the values of a perf_event_attr, or a virtual counter. */
 struct event {
 	u32 name;      /* text: name of the event, as records show it */
-	u32 unit;      /* text, or NONE */
-	u32 type;      /* perf_event_attr: type */
+	u32 unit;      /* text: unit of the value, or NONE */
+	u32 type;      /* type of perf_event_attr */
 	/* index in pmus[]; NONE if no PMU restricts the CPUs on which the event can be opened */
 	u32 pmu;
 	u64 config[MAX_CONFIGS];
 	/* sample_period, or samples per second if freq is set; 0: those of the command line */
 	u64 period;
-	u64 scale;     /* one count is scale x 10^-scale_point units; 0: one unit */
+	u64 scale;     /* one count is scale x 10^-scale_point units; if 0, one unit */
 	u8 scale_point;
 	u8 rule;       /* enum rule: R_COUNT, R_RATE, R_PER_READ, R_LEVEL or R_SHARE */
 	u8 precise;    /* precise_ip, 0 to 3 */
@@ -446,7 +446,7 @@ struct count {
 	 * it is read alone */
 	u32 leader;
 	u32 site;
-	bool members;    /* one read returns the counts of its group too */
+	bool members;    /* a read of this count returns all counts of its group */
 	bool virt;       /* the count is of a virtual counter, not of a perf event */
 	bool armed;      /* the event's trigger has been set, and has not fired since */
 	bool tracks;     /* the count's ring receives records of maps and names, too */
@@ -468,7 +468,7 @@ struct site {
 	/* numbers in the topology; level: of the cache; -1: all */
 	i32 cpu, core, die, socket, node, cluster, cache, level;
 	u32 pid, tid;          /* process and task; 0: all */
-	u32 comm, cgroup;      /* texts, or NONE */
+	u32 comm, cgroup;      /* texts: name of the process; path of the cgroup; or NONE */
 };
 
 #define SITE_ALL .cpu = -1, .core = -1, .die = -1, .socket = -1, .node = -1, .cluster = -1, \
@@ -476,7 +476,7 @@ struct site {
 
 /* The value of one event at one site: the sum of its counts there. */
 struct evrow {
-	struct entity e; /* K_EVENT */
+	struct entity e; /* e.kind is K_EVENT */
 	u32 event, site;
 	u32 places;      /* number of counts with a value */
 	u8 state;        /* enum cstate */
@@ -510,8 +510,8 @@ struct evset {
 };
 
 enum {
-	MAX_COUNTS = 1 << 15, /* 128 events on 256 CPUs */
-	MAX_ROWS = 1 << 14,   /* 64 events with -A on 256 CPUs */
+	MAX_COUNTS = 1 << 15, /* enough for 128 events on 256 CPUs */
+	MAX_ROWS = 1 << 14,   /* enough for 64 events with -A on 256 CPUs */
 	MAX_SITES = MAX_CPUS + 1,
 	MAX_SETS = 65,
 	MAX_GROUP = 64, /* counts that one read returns: no PMU has so many counters */
@@ -535,7 +535,7 @@ struct ratio {
 struct runtimes {
 	struct evrow elapsed; /* elapsed time in ns, with its mean and deviation over repetitions */
 	bool has_cpu;
-	u64 user, system;     /* ns */
+	u64 user, system;     /* CPU times in ns */
 };
 
 struct runtimes *rows_times(void);

@@ -59,9 +59,10 @@ enum fdfield {
 	FD_NONE, /* a key that is not used */
 	FD_BAD,  /* a malformed line: skipped and counted */
 	FD_DRIVER, FD_PDEV, FD_CLIENT, FD_NAME, FD_PASID,
-	/* values of the engine `name` */
+	/* keys of values of an engine, which fdline.name names */
 	FD_BUSY_NS, FD_CYCLES, FD_TOTAL_CYCLES, FD_CAPACITY, FD_MAXFREQ, FD_CURFREQ, FD_BUSY_PCT,
-	/* values of the region `name`, in bytes; FD_MEMORY is the old spelling of FD_RESIDENT */
+	/* keys of values of a memory region, in bytes; FD_MEMORY is the old spelling of
+	 * FD_RESIDENT */
 	FD_TOTAL, FD_SHARED, FD_RESIDENT, FD_MEMORY, FD_PURGEABLE, FD_ACTIVE,
 	FD_OTHER, /* a key that drm-usage-stats does not define */
 };
@@ -111,8 +112,8 @@ enum course {
 	CO_LEVEL,  /* not a counter: it has no increase */
 	/* lower values are ignored until the counter exceeds its highest value (drm-usage-stats) */
 	CO_PEAK,
-	CO_RESET,  /* the counter was reset */
-	CO_WRAP32, /* the counter has 32 bits and has wrapped */
+	CO_RESET,  /* a lower value means that the counter was reset */
+	CO_WRAP32, /* a lower value means that the counter, which has 32 bits, has wrapped */
 };
 
 bool course_delta(u8 course, u64 was, u64 now, u64 *d);
@@ -219,8 +220,8 @@ bool pmu_match(struct str pattern, struct str name);
 
 /* --- parse.c: the XML of metric files --------------------------------------------------------- */
 
-/* The tag of an element. Comments, declarations, CDATA and text between tags are skipped. The views
- * point into the text; values are as they are written: see xml_text(). */
+/* The tag of an XML element. Comments, declarations, CDATA and text between tags are skipped. The
+ * views point into the text; values are as they are written: see xml_text(). */
 struct xmltag {
 	struct str name;  /* name of the element; empty if the text at name.p is not a tag */
 	struct str attrs; /* all attributes, see xml_attr() */

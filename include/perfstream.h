@@ -64,7 +64,9 @@ struct prec {
 	/* The members from here on are those of other records than samples. who is the task that a
 	 * record COMM, MMAP, FORK, EXIT, ... describes; pid may be another task. */
 	u32 who, who_tid, parent, parent_tid;
-	u64 at; /* MMAP, KSYMBOL, TEXT_POKE: address; FORK, EXIT, THROTTLE: time; AUX: offset */
+	/* by record type: MMAP, KSYMBOL, TEXT_POKE: address; FORK, EXIT, THROTTLE: time; AUX:
+	 * offset */
+	u64 at;
 	/* bytes mapped, and offset in the file; NAMESPACES: len is the number of namespaces */
 	u64 len, pgoff;
 	u64 ino, generation, lost;
@@ -95,7 +97,7 @@ bool chain_next(struct str *chain, u8 *mode, u64 *ip);
 /* The value of one counter, and the times of its whole group. */
 struct pvalue {
 	u64 value, id, lost;
-	u64 enabled, running; /* ns */
+	u64 enabled, running; /* time_enabled and time_running in ns */
 };
 
 bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v);
@@ -111,7 +113,7 @@ enum { OA_TIME, OA_CLOCK, OA_A, OA_B = OA_A + 64, OA_C = OA_B + 8, OA_SLOTS = OA
  * in another. */
 enum oawidth { OW_U32, OW_U40, OW_U64 };
 
-/* n counters that are consecutive in the report and in the slots. */
+/* A run: n counters that are consecutive in the report and in the slots. */
 struct oarun {
 	u8 slot, n, width; /* enum oawidth */
 	u8 high;           /* OW_U40: offset of the first high byte in the report */
@@ -223,7 +225,7 @@ bool oaslot_name(const struct oaformat *f, size_t slot, struct buf *b);
 struct oafilter {
 	u64 ctx;
 	bool any;
-	bool last; /* the last report matched */
+	bool last; /* the last report belonged to the context */
 };
 
 bool oafilter_match(struct oafilter *f, const struct oareport *r);
@@ -231,11 +233,11 @@ bool oafilter_match(struct oafilter *f, const struct oareport *r);
 /* Types of the records in an OA stream or in a recording of one. */
 enum oatype {
 	OT_SAMPLE, OT_REPORT_LOST, OT_BUFFER_LOST, OT_VERSION, OT_INFO, OT_TOPOLOGY, OT_CORRELATION,
-	OT_STALLS, OT_STALLS_LOST, /* only in recordings of EU stalls */
+	OT_STALLS, OT_STALLS_LOST, /* samples of EU stalls, and their loss: only in recordings */
 	/* numbers of the GPU, as put_oadevice() writes them; only in recordings of this program */
 	OT_NUMBERS,
 	OT_UNKNOWN, /* a type that this program does not know: the record is skipped */
-	OT_CORRUPT, /* its size is invalid: nothing after it can be read */
+	OT_CORRUPT, /* the record's size is invalid: nothing after it can be read */
 };
 
 struct oarec {
@@ -314,7 +316,7 @@ enum {
  * before the first record. */
 struct cntsum {
 	u32 n, seqno;          /* number of counters; seqno of the last record */
-	u64 was[CNTREC_MOST];  /* values in the last record */
+	u64 was[CNTREC_MOST];  /* values of the counters in the last record */
 	u64 sum[CNTREC_MOST];
 };
 

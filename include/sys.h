@@ -52,7 +52,8 @@
 #ifndef CLONE_PIDFD /* flag of linux/sched.h since Linux 5.2; ignored by older kernels */
 #define CLONE_PIDFD 0x1000
 #endif
-#ifndef SYS_pidfd_open /* asm-generic/unistd.h: the same number on all architectures except alpha */
+/* the same number on all architectures except alpha (asm-generic/unistd.h) */
+#ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
 #ifndef SYS_pidfd_getfd /* system call since Linux 5.6 */
@@ -691,7 +692,7 @@ static inline void sys_default(int sig)
 	sigaction(sig, &sa, NULL);
 }
 
-/* Returns whether a write to fd would not block. */
+/* Returns 1 if a write to fd would not block, else 0. */
 static inline int sys_is_writable(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
@@ -767,7 +768,7 @@ static inline void sys_yield(void)
 /* first of three calls since Linux 5.13; plus an offset on some architectures */
 #define SYS_LANDLOCK 444
 #endif
-#ifndef SECCOMP_SET_MODE_FILTER /* linux/seccomp.h */
+#ifndef SECCOMP_SET_MODE_FILTER /* defined in linux/seccomp.h */
 #define SECCOMP_SET_MODE_FILTER 1
 #endif
 

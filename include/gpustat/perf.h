@@ -9,7 +9,7 @@
  * arguments: any thread may call them, but one descriptor or ring may be used by one thread at a
  * time.
  *
- * gpustat-perf(3) says what each sentence of the 2009 document has become.
+ * gpustat-perf(3) lists what has changed since the document of 2009 that described this interface.
  * SPDX-License-Identifier: MIT */
 #ifndef GPUSTAT_PERF_H
 #define GPUSTAT_PERF_H

@@ -14,7 +14,7 @@
 
 /* The argument smpl_arg of pfm_create_context() for this format. */
 typedef struct {
-	uint64_t buf_size; /* bytes, header included */
+	uint64_t buf_size; /* bytes of the sampling buffer, header included */
 	uint32_t buf_flags;
 	uint32_t res1;
 	uint64_t reserved[6];
@@ -41,7 +41,7 @@ typedef struct {
 	uint16_t reserved;
 	uint64_t last_reset_val; /* the value from which ovfl_pmd started */
 	uint64_t ip;
-	uint64_t tstamp;         /* ns, CLOCK_MONOTONIC */
+	uint64_t tstamp;         /* time of CLOCK_MONOTONIC in ns */
 	uint16_t cpu;
 	uint16_t set;            /* number of the active event set */
 	uint32_t tgid;           /* number of the process */

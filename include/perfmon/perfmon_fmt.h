@@ -29,7 +29,7 @@ typedef struct pfm_ovfl_arg {
 	uint64_t smpl_pmds_values[PFM_MAX_PMDS];
 	uint16_t num_smpl_pmds;
 	uint16_t cpu;
-	uint32_t pid, tgid;                      /* thread, process */
+	uint32_t pid, tgid;                      /* numbers of the thread and of its process */
 } pfm_ovfl_arg_t;
 
 /* The callbacks of a sampling format. They run one at a time, with all signals blocked; those after
@@ -72,7 +72,7 @@ PFM_API int pfm_unregister_fmt(const pfm_uuid_t uuid);
 	  0x9d, 0x21, 0x6b, 0x8e, 0x44, 0xf2, 0x17, 0xc3 }
 
 typedef struct {
-	uint64_t buf_size; /* bytes, header included */
+	uint64_t buf_size; /* bytes of the sampling buffer, header included */
 	uint64_t reserved[7];
 } pfm_hist_smpl_arg_t;
 
@@ -105,8 +105,8 @@ typedef struct {
 #define PFM_NWAY_MAX_PARTS 64
 
 typedef struct {
-	uint64_t buf_size;  /* bytes, headers included */
-	uint32_t buf_parts; /* 2 to PFM_NWAY_MAX_PARTS */
+	uint64_t buf_size;  /* bytes of the sampling buffer, headers included */
+	uint32_t buf_parts; /* number of parts, 2 to PFM_NWAY_MAX_PARTS */
 	uint32_t buf_flags;
 	uint64_t reserved[6];
 } pfm_nway_smpl_arg_t;
@@ -114,9 +114,11 @@ typedef struct {
 typedef struct {
 	uint64_t hdr_parts;
 	uint64_t hdr_part_size; /* bytes of one part; the first part follows this header */
-	/* parts filled since the start; hdr_filled % hdr_parts is the part being written */
+	/* number of parts filled since the start; hdr_filled % hdr_parts is the part being
+	 * written */
 	uint64_t hdr_filled;
-	/* parts given back since the start; hdr_read % hdr_parts is the oldest full part */
+	/* number of parts given back since the start; hdr_read % hdr_parts is the oldest full
+	 * part */
 	uint64_t hdr_read;
 	uint64_t hdr_overflows; /* number of overflows at which all parts were full */
 	uint64_t hdr_buf_size;
