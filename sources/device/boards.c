@@ -1,6 +1,7 @@
-/* boards.c - devices of vendors' drivers, which are not in Linux: GPUs and NPUs without a DRM node,
- * and files with more values of those that have one. The formats are from the drivers' sources and
- * from reports; each row names its source. SPDX-License-Identifier: MIT */
+/* boards.c - devices of vendors' drivers that are not part of Linux: GPUs and NPUs without a DRM
+ * node, and additional files of GPUs and NPUs with one. The formats of the files are from the
+ * drivers' sources and from reports; the comments of the rows name them.
+ * SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "counters.h"
 #include "sources/os/os.h"
@@ -9,7 +10,8 @@
 
 enum { MAX_FILES = 4, PATH_BYTES = 512 };
 
-/* The form of a file's text. The number is in units of 10^zeros of the registry's unit. */
+/* The form of the text of a vendor's file. Its number is in units of 10^zeros of the registry's
+ * unit; zeros is a member of struct attr. */
 enum form {
 	SHARE,     /* "37", "37 %", "37@800000000Hz", "37 40 23", "gpu=37 [Freq : 598000]" */
 	CORES,     /* Rockchip: "NPU load:  Core0: 12%, Core1:  0%," */
@@ -21,38 +23,42 @@ enum form {
 	CELSIUS,   /* "45000": thousandths of a degree */
 };
 
-/* The files of a place are written as flags, the power of ten of the unit, and the name. */
+/* Initializers of the files of a row of places[]: `flags` are A_* bits, `zeros` is the power of ten
+ * that converts the file's number to the registry's unit, and `leaf` is the file's name. */
 #define FILE_OF(form, desc, flags, zeros, inst, leaf) \
 	{ form, T_BOARD, desc, flags, zeros, inst, leaf }
 #define BUSY(flags, zeros, leaf) FILE_OF(SHARE, D_GPU_BUSY, flags, zeros, IS_GPU, leaf)
 #define FREQ(form, flags, zeros, leaf) FILE_OF(form, D_FREQ_CUR, flags, zeros, IS_GPU, leaf)
 #define TEMP(desc, flags, inst, leaf) FILE_OF(CELSIUS, desc, flags, 0, inst, leaf)
-enum { PERCENT = 3, PER_MILLE = 2 }; /* zeros of a share: the registry has 1/1000 % */
-enum { HZ = 0, KHZ = 3 };            /* zeros of a clock */
+enum { PERCENT = 3, PER_MILLE = 2 }; /* `zeros` of a share: the registry's unit is 1/1000 % */
+enum { HZ = 0, KHZ = 3 };            /* `zeros` of a clock: the registry's unit is Hz */
 
-/* A place: one row per board. */
+/* A place is a folder, or several, in which a vendor's driver has files about a GPU or an NPU. The
+ * row says how to find the folders, the device and the files. */
 static const struct place {
-	/* Folders, separated by blanks; '*' stands for any name. */
+	/* Paths of the folders, separated by blanks; '*' stands for any characters of a name. */
 	const char *where;
-	/* From there to the device's folder. NULL: it has none, the files belong to the GPU or NPU
-	 * of the chip. */
+	/* Path from a folder of `where` to the device's folder. NULL if the device has no folder:
+	 * the files belong to the chip's only GPU or NPU. */
 	const char *device;
 	u8 part;            /* enum chip_part */
-	bool extra;         /* it only adds files to a device that another row finds */
-	const char *needs;  /* a file that the place must have; NULL: none */
-	const char *driver; /* NULL: the one that the device's uevent names */
-	const char *name;   /* of a device without a folder */
-	const char *model;  /* the file with the name of the model; NULL: none */
+	bool extra;         /* the row only adds files to a device that another row finds */
+	const char *needs;  /* a file that the folder must have; NULL if any folder is accepted */
+	const char *driver; /* name of the driver; NULL if the device's uevent names it */
+	const char *name;   /* name of a device that has no folder in sysfs; NULL for others */
+	const char *model;  /* file that has the name of the model; NULL if there is none */
 	struct attr files[MAX_FILES];
 } places[] = {
-	/* Qualcomm, drivers/gpu/msm/kgsl_pwrctrl.c of 4.19. gpu_busy_percentage and temp are not
-	 * read from the GPU. The file gpubusy is never read: a read resets it for all readers. */
+	/* Qualcomm, drivers/gpu/msm/kgsl_pwrctrl.c of Linux 4.19. Reading gpu_busy_percentage or
+	 * temp does not access the GPU. The file gpubusy is never read: a read resets it for all
+	 * readers. */
 	{ .where = "/sys/class/kgsl/kgsl-*", .device = "device", .part = PART_GPU,
 	  .driver = "kgsl", .model = "gpu_model",
 	  .files = { BUSY(A_ASLEEP, PERCENT, "gpu_busy_percentage"), FREQ(CLOCK, 0, HZ, "gpuclk"),
 		     FILE_OF(CLOCK, D_FREQ_MAX, 0, HZ, IS_GPU, "max_gpuclk"),
 		     TEMP(D_TEMP, A_ASLEEP, IS_GPU, "temp") } },
-	/* Jetson, nvgpu: newer releases do not have the link gpu.0. */
+	/* Jetson's driver nvgpu. Its newer releases have no link gpu.0: the platform device is
+	 * searched for by its name. */
 	{ .where = "/sys/devices/gpu.0 /sys/devices/platform/gpu.0 /sys/devices/*.g* "
 		   "/sys/devices/platform/*.g* /sys/devices/platform/bus@0/*.g* "
 		   "/sys/devices/platform/*host1x/*.g* "
@@ -60,22 +66,26 @@ static const struct place {
 		   "/sys/bus/platform/devices/*.g*",
 	  .device = "", .part = PART_GPU, .needs = "load", .driver = "nvgpu",
 	  .files = { BUSY(0, PER_MILLE, "load") } },
-	/* Any vendor's driver of a GPU with devfreq. Rockchip's kernels add a file `load`. */
+	/* GPUs with devfreq, of any vendor's driver. Rockchip's kernels add the file `load`. */
 	{ .where = "/sys/class/devfreq/*gpu /sys/class/devfreq/*mali", .device = "device",
 	  .part = PART_GPU, .needs = "cur_freq",
 	  .files = { FILE_OF(SHARE, D_GPU_BUSY, 0, PERCENT, FROM_DIR, "load") } },
-	/* The load of the NPU is always 0: npu_devfreq_get_dev_status() does not fill it in. */
+	/* NPUs with devfreq. Their file `load` is not read: it is always 0, because
+	 * npu_devfreq_get_dev_status() does not fill it in. */
 	{ .where = "/sys/class/devfreq/*npu*", .device = "device", .part = PART_NPU,
 	  .needs = "load" },
-	/* rknpu_debugger.c: debugfs, and /proc with CONFIG_ROCKCHIP_RKNPU_PROC_FS */
+	/* Rockchip's NPU, rknpu_debugger.c: the file `load` is in debugfs, and with
+	 * CONFIG_ROCKCHIP_RKNPU_PROC_FS also in /proc. */
 	{ .where = "/sys/kernel/debug/rknpu /proc/rknpu", .part = PART_NPU, .needs = "load",
 	  .driver = "rknpu", .name = "rknpu",
 	  .files = { FILE_OF(CORES, D_LOAD, 0, 0, NO_INST, "load") } },
-	/* MediaTek, ged_sysfs.c and ged_hal.c: what the governor measured last */
+	/* MediaTek, ged_sysfs.c and ged_hal.c: the files have the values that the GPU's clock
+	 * governor measured last. */
 	{ .where = "/sys/kernel/ged/hal", .part = PART_GPU, .driver = "ged", .name = "ged",
 	  .files = { BUSY(A_ASLEEP, PERCENT, "gpu_utilization"),
 		     FREQ(OPP_CLOCK, A_ASLEEP, KHZ, "current_freqency") } },
-	/* Mali's kbase and utgard: vendors add these files to the device's folder. */
+	/* Mali GPUs with Arm's drivers kbase or utgard: vendors add these files to the device's
+	 * folder. */
 	{ .where = "/sys/class/misc/mali*", .device = "device", .part = PART_GPU,
 	  .driver = "mali", .model = "device/gpuinfo",
 	  .files = { BUSY(0, PERCENT, "device/utilization"),
@@ -85,40 +95,45 @@ static const struct place {
 	{ .where = "/sys/class/misc/mali*/device/devfreq/*", .device = "../..", .part = PART_GPU,
 	  .needs = "load",
 	  .files = { FILE_OF(SHARE, D_GPU_BUSY, 0, PERCENT, FROM_DIR, "load") } },
-	/* Exynos and Allwinner, older kernels */
+	/* Mali GPUs of Exynos and Allwinner chips, with older kernels */
 	{ .where = "/sys/devices/platform/*.mali /sys/devices/platform/soc/*.mali", .device = "",
 	  .part = PART_GPU, .needs = "utilization", .driver = "mali", .model = "gpuinfo",
 	  .files = { BUSY(0, PERCENT, "utilization"), FREQ(ANY_CLOCK, 0, HZ, "clock") } },
-	/* MediaTek: utilization_seq_show() of its kbase platforms */
+	/* Mali GPUs of MediaTek chips: utilization_seq_show() of MediaTek's platform code in
+	 * kbase */
 	{ .where = "/proc/mtk_mali /proc/mali", .part = PART_GPU, .needs = "utilization",
 	  .driver = "mali", .name = "mali",
 	  .files = { BUSY(A_ASLEEP, PERCENT, "utilization") } },
-	/* Amlogic, mpgpu.c; some kernels print the index of the clock, which clock_hz() refuses */
+	/* Mali GPUs of Amlogic chips, mpgpu.c. Some kernels print the index of the clock instead of
+	 * the clock; clock_hz() refuses it. */
 	{ .where = "/sys/class/mpgpu", .part = PART_GPU, .driver = "mali", .name = "mpgpu",
 	  .files = { BUSY(A_ASLEEP, PERCENT, "utilization"),
 		     FREQ(ANY_CLOCK, A_ASLEEP, HZ, "cur_freq") } },
-	/* Vivante's galcore (NXP), gc_hal_kernel_debugfs.c: a read of `load` powers all cores on
-	 * and waits for 100 ms; a read of `idle` resets it for all readers. */
+	/* Vivante GPUs with the driver galcore (NXP), gc_hal_kernel_debugfs.c: a read of `load`
+	 * powers all cores on and waits for 100 ms. `idle` is not read, because a read resets it
+	 * for all readers. */
 	{ .where = "/sys/bus/platform/drivers/galcore/*", .device = "", .part = PART_GPU,
 	  .needs = "driver", .driver = "galcore" },
 	{ .where = "/sys/kernel/debug/gc", .part = PART_GPU, .needs = "load",
 	  .driver = "galcore", .name = "galcore",
 	  .files = { FILE_OF(GC_CORES, D_LOAD, A_ON | A_SLOW, PERCENT, NO_INST, "load") } },
-	/* PowerVR (TI, Renesas, StarFive, SpacemiT), DebugStatusDIShow() of its debug_common.c */
+	/* PowerVR GPUs (TI, Renesas, StarFive, SpacemiT): DebugStatusDIShow() in debug_common.c of
+	 * the driver prints the file `status`. */
 	{ .where = "/sys/bus/platform/drivers/pvrsrvkm/*", .device = "", .part = PART_GPU,
 	  .needs = "driver", .driver = "pvrsrvkm" },
 	{ .where = "/sys/kernel/debug/pvr /sys/kernel/debug/pvr/*", .part = PART_GPU,
 	  .driver = "pvrsrvkm", .name = "pvr",
 	  .files = { FILE_OF(STATUS, D_GPU_BUSY, 0, PERCENT, IS_GPU, "status"),
 		     FILE_OF(STATUS, D_GPU_BUSY, 0, PERCENT, IS_GPU, "utilisation_stats") } },
-	/* Coral, apex_driver.c: it throttles at the trip points */
+	/* Coral, apex_driver.c: the device throttles when it reaches the temperature of a trip
+	 * point */
 	{ .where = "/sys/class/apex/apex_*", .device = "device", .part = PART_CARD,
 	  .driver = "apex",
 	  .files = { TEMP(D_TEMP, 0, IS_NPU, "temp"),
 		     TEMP(D_TEMP_CRIT, A_LIMIT, IS_NPU, "trip_point0_temp") } },
 	{ .where = "/sys/class/hailo_chardev/hailo*", .device = "", .part = PART_CARD,
 	  .driver = "hailo" },
-	/* AWS Neuron: the Neuron Sysfs User Guide */
+	/* AWS Neuron: the files are documented in the Neuron Sysfs User Guide */
 	{ .where = "/sys/devices/virtual/neuron_device/neuron*", .device = "", .part = PART_CARD,
 	  .driver = "neuron", .model = "info/architecture/device_name" },
 	{ .where = "/sys/devices/virtual/neuron_device/neuron*/neuron_core*/stats/memory_usage/"
@@ -127,15 +142,16 @@ static const struct place {
 	  .files = { { 0, T_NUMBER, D_RESIDENT, 0, 0, FROM_DIR, "present" } } },
 };
 
-static bool has_place[MAX_DEVICES]; /* by device: its place was found in the last search */
-static u32 places_found; /* a bit for each row */
+/* indexed by device: the last search found a place of the device */
+static bool has_place[MAX_DEVICES];
+static u32 places_found; /* bit i: the last search found a folder of places[i] */
 _Static_assert(LEN(places) <= 32, "a row has a bit in places_found");
 
 /* --- forms ------------------------------------------------------------------------------------ */
 
-/* Parses a share, in 1/1000 %. A number at the end of a longer text may have been cut; some drivers
- * print only a number, without a newline. Returns the text after the number; p is NULL if there is
- * no valid share. */
+/* Parses a share into *v, in 1/1000 %. A number at the end of a longer text is refused, because it
+ * may have been cut; a text that is only a number is accepted, because some drivers print no
+ * newline. Returns the text after the number; its p is NULL if there is no valid share. */
 static struct str scan_share(struct str s, u8 zeros, u64 *v)
 {
 	const char *begin = s.p, *p = memchr(s.p, '=', str_len(s));
@@ -157,8 +173,9 @@ static struct str scan_share(struct str s, u8 zeros, u64 *v)
 	return s;
 }
 
-/* Scales a clock to Hz. ANY_CLOCK: GPUs have 10 MHz to 10 GHz, so that the number tells the unit;
- * lower numbers are indices. False: it is not a clock. */
+/* Converts the clock *v to Hz. With ANY_CLOCK, the size of the number tells the unit, because GPU
+ * clocks are between 10 MHz and 10 GHz; a number below 10 is an index. False if the number cannot
+ * be a clock. */
 static bool clock_hz(u8 form, u8 zeros, u64 *v)
 {
 	static const u32 by[] = { 1, 10, 100, 1000, 10000, 100000, 1000000 };
@@ -187,14 +204,15 @@ static bool scan_clock(struct str s, u8 form, u8 zeros, u64 *v)
 	return p && (p < s.e || form != OPP_CLOCK) && clock_hz(form, zeros, v);
 }
 
-/* Parses a temperature. Drivers print 0 if there is no sensor; a value below one degree is probably
- * in another unit. */
+/* Parses a temperature into *v, in 1/1000 degrees C. False if it is not plausible: drivers print 0
+ * if there is no sensor, and a value below one degree is probably in another unit. */
 static bool scan_celsius(struct str text, i64 *v)
 {
 	return parse_sensor(text, v) && *v > -60000 && *v < 200000 && (*v >= 1000 || *v <= -1000);
 }
 
-/* Returns the value in the line of the GPU's share, with the newline; empty if there is none. */
+/* Returns the rest of the line "GPU Utilisation:" of a PowerVR status file, after the colon and
+ * with the newline; empty if there is no such line. */
 static struct str find_status(struct str text)
 {
 	struct str line, key;
@@ -205,8 +223,8 @@ static struct str find_status(struct str text)
 	return (struct str){ text.p, text.p };
 }
 
-/* Stores the shares of cores, of which the highest is that of the device. If one is not valid, the
- * highest is not known. */
+/* State while the utilisation of each core of a device is stored. The highest one is then stored as
+ * the utilisation of the device, unless the value of a core is invalid. */
 struct cores {
 	struct entity *e;
 	i64 t;
@@ -263,7 +281,7 @@ static bool store_cores(struct entity *e, struct str text, i64 t)
 	return cores_end(&c);
 }
 
-/* A share may be followed by the clock: "37@800000000Hz". */
+/* Stores the utilisation of a GPU, and the clock if it follows: "37@800000000Hz". */
 static bool store_share(const struct attr *a, struct entity *e, struct str inst, struct str text,
 			i64 t)
 {
@@ -306,21 +324,23 @@ bool board_store(const struct attr *a, struct entity *e, struct str inst, struct
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-/* A place that was found, or the search for those of one device. */
+/* The argument of the callbacks of match_folders(): the row of places[] whose folders are searched
+ * for. For place_probe(), probe.device is the device whose files are opened. */
 struct finding {
 	const struct place *place;
 	folder_fn *each;
 	struct probe probe;
 };
 
-/* DRM drivers of a chip's only GPU and only NPU, some of them vendors' own. */
+/* Indexed by enum chip_part: name patterns of the DRM drivers that a chip's only GPU, or only NPU,
+ * can have. Some of them are vendors' own drivers. */
 static const char *const chip_drivers[] = {
 	[PART_GPU] = "msm* mali* panfrost panthor lima etnaviv powervr pvrsrvkm",
 	[PART_NPU] = "rknpu* RKNPU*",
 };
 
-/* Returns the device that is this part of the chip, with a DRM node if there is one. NONE: it is
- * not known. */
+/* Returns the device that is the chip's GPU or NPU (part: enum chip_part), preferably one with a
+ * DRM driver. NONE if it is not known. */
 static u32 part_find(u8 part)
 {
 	u32 vendor = NONE;
@@ -332,8 +352,8 @@ static u32 part_find(u8 part)
 			continue;
 		if (devices[i].part == part && vendor == NONE)
 			vendor = i;
-		/* A device without a folder in /sys is known only from a descriptor, and ends with
-		 * it. */
+		/* A device without a folder in /sys (ino is 0) is known only from a process's
+		 * descriptor, and ends with that descriptor: it is not the device of a place. */
 		while (devices[i].ino && !devices[i].pdev[0] && !devices[i].clientless &&
 		       str_word(&drivers, &pattern))
 			if (glob_match(pattern, str_z(devices[i].driver), NULL))
@@ -342,8 +362,9 @@ static u32 part_find(u8 part)
 	return vendor;
 }
 
-/* Finds the folder of a place's device. False: it has none. A link to the device may be missing,
- * or lead nowhere. */
+/* Stores in path and *st the folder of the device to which the place at the folder `at` belongs. If
+ * the link to the device is missing or leads nowhere, that is the folder `at` itself. False if the
+ * row names no device folder, or if neither folder can be read. */
 static bool device_folder(const struct place *p, int root, const char *at, char *path,
 			  struct stat *st)
 {
@@ -353,8 +374,9 @@ static bool device_folder(const struct place *p, int root, const char *at, char 
 			      files_note_error(sys_fstatat(root, path, st)) == 0));
 }
 
-/* Returns the known device of a place: that of its folder, else that part of the chip. If the files
- * of a vendor have made a device, and the chip's DRM device has come since, the former ends. */
+/* Returns the known device to which the place at the folder `at` belongs: the one with the place's
+ * device folder, otherwise the chip's GPU or NPU. A device that was added for a vendor's files is
+ * ended if the chip's DRM device has appeared since. */
 static u32 place_device(const struct place *p, int root, const char *at)
 {
 	char path[PATH_BYTES];
@@ -386,7 +408,8 @@ static void model_find(const struct place *p, int root, const char *at, u32 n)
 		str_copy(d->name, sizeof(d->name), line);
 }
 
-/* Adds the device of a place. NONE: there is no room. */
+/* Adds a device for the place at the folder `at`. Returns NONE if the device table is full or the
+ * folder cannot be read. */
 static u32 place_add(const struct place *p, int root, const char *at)
 {
 	char path[PATH_BYTES];
@@ -408,7 +431,8 @@ static u32 place_add(const struct place *p, int root, const char *at)
 	return n;
 }
 
-/* Registers a place: as a device, or as one of a known device. */
+/* Callback for each folder of a place: assigns the place to its device, and adds the device if it
+ * is new. */
 static void place_found(void *arg, const char *at, struct str star)
 {
 	struct finding *f = arg;
@@ -431,7 +455,8 @@ static void place_found(void *arg, const char *at, struct str star)
 	model_find(p, f->probe.root, at, n);
 }
 
-/* Opens the files of a place, if it belongs to the device. */
+/* Callback for each folder of a place: opens the files in it, if the place belongs to the device
+ * f->probe.device. */
 static void place_probe(void *arg, const char *at, struct str star)
 {
 	struct finding *f = arg;
@@ -451,7 +476,7 @@ static void each_folder(struct finding *f)
 	}
 }
 
-/* Ends the devices of drivers that are no longer there. */
+/* Ends the devices whose vendor's driver has gone: the last search found no place of them. */
 static void places_end(void)
 {
 	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
@@ -465,15 +490,15 @@ void boards_start(void)
 
 	places_found = 0;
 	memset(has_place, 0, sizeof(has_place));
-	/* The rows that lead to a folder of the device come first: the others then find the device
-	 * that they add files to. */
+	/* Rows that name the path to the device's folder are searched first, so that the other rows
+	 * find the device to which they add files. */
 	for (size_t i = 0; i < 2 * LEN(places); i++) {
 		const struct place *p = &places[i % LEN(places)];
 
 		if (!p->device == (i >= LEN(places)) && (nrows.devices || !p->extra))
 			each_folder(&(struct finding){ .place = p, .each = place_found });
 	}
-	if (errors == fileio.transient) /* the search was complete */
+	if (errors == fileio.transient) /* no transient error: the search was complete */
 		places_end();
 }
 

@@ -10,84 +10,95 @@
 /* --- sources/device/sysfs.c: devices and the values in their sysfs files --------------------- */
 
 extern const struct source src_sysfs;
-enum { DEVICE_LEFT_OUT = 1, DEVICE_BY_DRIVER = 2 /* -d driver:NAME */ };
+enum { DEVICE_LEFT_OUT = 1, DEVICE_BY_DRIVER = 2 /* the user named its driver: -d driver:NAME */ };
 
-/* These settings say what is read of devices. */
+/* Settings of the commands: which values of which devices are read. */
 extern struct sensing {
-	bool listing; /* read limits too, and find the reasons for missing values */
-	/* Returns whether records show this counter. Counters that are only shown are not read if
-	 * hidden. NULL: all are read. */
+	bool listing; /* for `list`: limits are read too, and missing values get a reason */
+	/* Returns true if the output shows the quantity `desc`. A hidden quantity is not read if no
+	 * other value is computed from it. If filter is NULL, all quantities are read. */
 	bool (*filter)(u8 desc);
-	/* Returns how options select a device: DEVICE_* bits. NULL: they do not. */
+	/* Returns how the options select a device, as DEVICE_* bits. choice is NULL if no option
+	 * selects devices. */
 	u8 (*choice)(u32 device);
 } sensing;
 
-/* Some drivers count for clients only while their profiling knob is on. profiling_start() switches
- * it on until profiling_restore(), which a signal handler may call. denied() is called for a device
- * whose knob could not be set. */
+/* panfrost and panthor count the engine time of clients only while the sysfs file `profiling` of
+ * the device is not 0. profiling_start() sets this file, and calls denied() for each device whose
+ * file could not be set; err is -errno. profiling_restore() restores the old value; a signal
+ * handler may call it. */
 void profiling_start(void (*denied)(const char *dev, long err));
 void profiling_restore(void);
-/* The knob's value that switches all profiling on; NULL: the driver has no such knob. */
+/* Returns the text that switches all profiling on in the sysfs file `profiling` of the device; NULL
+ * if the driver has no such file. */
 const char *profiling_value(const struct device *d);
 u32 sysfs_device(unsigned maj, unsigned min);
 u32 sysfs_device_at_slot(struct str pdev);
 u32 sysfs_device_by(struct str pdev, struct str driver);
 bool sysfs_node(struct str name, unsigned *maj, unsigned *min);
-/* The text of a file in a device's folder, until the next file is read; empty if there is none. */
+/* Returns the text of the file `leaf` in the device's sysfs folder; empty if it cannot be read. The
+ * text is valid until the next file is read. */
 struct str sysfs_text(u32 device, const char *leaf);
-bool sysfs_readable(void); /* /sys can be read: a device that it does not list does not exist */
+/* true if /sys can be read, so that a device that it does not list does not exist */
+bool sysfs_readable(void);
 /* Adds the increase of fileio.transient since the last call to registry.dropped and
  * registry.transient. */
 void transient_errors_count(void);
 
 /* --- files with values: rows of sources/device/sysfs.c and boards.c -------------------------- */
 
-/* The format of a file's text. */
+/* The format of the text of a struct attr's file. */
 enum filetype {
 	T_NUMBER, T_ADD, T_DPM, T_LINK, T_V3D, T_TRANS, T_METRICS, T_REASONS, T_PSTATE,
-	T_BOARD /* a form of boards.c */
+	T_BOARD /* a file of boards.c; its format is an enum form */
 };
 
-/* The source of an instance's name, or the name itself. */
+/* struct attr's `inst`: the source of the name of a counter's instance (FROM_*), or the name itself
+ * (IS_*). */
 enum {
 	NO_INST,
-	FROM_DIR,  /* the folder that the last '*' matched */
-	FROM_LEAF, /* the part of the file's name that '*' matched */
-	FROM_CHAN, /* hwmon: the channel's label, else the channel */
-	FROM_ZONE, /* the thermal zone's type, if that is a GPU or an NPU */
+	FROM_DIR,  /* name of the folder that matched the last '*' of the path */
+	FROM_LEAF, /* part of the file's name that matched '*' */
+	FROM_CHAN, /* hwmon: the label of the channel; without a label, its name, such as temp1 */
+	FROM_ZONE, /* type of the thermal zone, if that is the type of a GPU or an NPU */
 	IS_MEM, IS_VCN, IS_SCLK, IS_MCLK, IS_SOCCLK, IS_FCLK, IS_VCLK, IS_DCLK, IS_DCEFCLK,
 	IS_MEDIA, IS_GT0, IS_MEMORY, IS_NPU, IS_GPU
 };
 
 enum {
-	A_ASLEEP = 1, /* reading it cannot wake the device */
-	A_LIMIT = 2,  /* for `list` only */
-	A_SLOW = 4,   /* at least a second between two reads: its ABI page says so, or it waits */
-	A_FIXED = 8,  /* constant while the driver is bound: read once */
-	A_ON = 16,    /* reading it powers the device on: read only while its state is "active" */
+	A_ASLEEP = 1, /* reading the file cannot wake the device */
+	A_LIMIT = 2,  /* a limit: only `list` reads it */
+	/* at most one read per second: the ABI page of the file asks for it, or the read waits */
+	A_SLOW = 4,
+	A_FIXED = 8,  /* the value is constant while the driver is bound: the file is read once */
+	/* reading the file powers the device on: it is read only while runtime_status is
+	 * "active" */
+	A_ON = 16,
 };
 
-/* A file, or several files, and its counter. */
+/* A sysfs file, or all files whose names match a pattern, and the quantity of its value. */
 struct attr {
-	u8 folder; /* in folders[] of sysfs.c; T_BOARD: enum form of boards.c */
+	u8 folder; /* index in folders[] of sysfs.c; with T_BOARD: enum form of boards.c */
 	u8 format, desc, flags; /* flags: A_* */
-	u8 zeros; /* zeros to append: the power of ten from the file's unit to the registry's */
+	/* number of zeros to append to the file's number, which convert it to the registry's
+	 * unit */
+	u8 zeros;
 	u8 inst;
 	const char *leaf;
 };
 
-/* A folder whose files are opened for a device. */
+/* The argument of probe_dir(): the rows whose files it opens in a folder, and their device. */
 struct probe {
-	const struct attr *first, *end; /* rows of the same folder */
+	const struct attr *first, *end; /* rows to search for, all of one folder */
 	u32 device;
-	int root; /* roots.sys or roots.proc */
-	bool asleep;
+	int root; /* descriptor of the root of the folder: roots.sys or roots.proc */
+	bool asleep; /* true: rows with A_ASLEEP; false: the other rows */
 };
 
-/* The last value of a device's file that could not be read, for --verbose. */
+/* The last device file whose value could not be read, for --verbose. */
 extern struct failed {
-	const char *dev, *leaf; /* leaf: NULL if there is none */
-	long error;             /* -errno; 0: the text is invalid */
+	const char *dev, *leaf; /* leaf: name of the file; NULL if no file has failed */
+	long error;             /* -errno of the read; 0 if the text is invalid */
 } sysfs_failed;
 
 typedef void folder_fn(void *arg, const char *path, struct str star);
@@ -116,7 +127,7 @@ bool board_store(const struct attr *a, struct entity *e, struct str inst, struct
  * raw_unit, a thousandth or a millionth of unit, or unit itself. */
 struct channel {
 	char prefix[9], unit[4], raw_unit[9];
-	u8 point, rule; /* enum rule */
+	u8 point, rule; /* point: decimal places from raw_unit to unit; rule: enum rule */
 	const char *what;
 };
 
@@ -127,36 +138,42 @@ bool channel_read(int fd, int state, u64 *value);
 
 /* --- sources/device/vcio.c: values of a Raspberry Pi's firmware, an optional feature --------- */
 
-#define VCIO_REQUEST _IOWR(100, 0, char *) /* drivers/char/broadcom/vcio.c */
+#define VCIO_REQUEST _IOWR(100, 0, char *) /* IOCTL_MBOX_PROPERTY of drivers/char/broadcom/vcio.c */
 
-extern const struct source src_vcio; /* samples the devices of src_sysfs, after it */
-/* Must be called before the sandbox is entered, which allows this descriptor VCIO_REQUEST. */
+/* adds values to devices of src_sysfs, and must be sampled after it */
+extern const struct source src_vcio;
+/* Returns the descriptor of /dev/vcio, or -errno. Must be called before the sandbox is entered,
+ * which can allow VCIO_REQUEST on this descriptor. */
 i32 vcio_fd(void);
-bool vcio_asked(void); /* there was a device with such values */
-/* The reason why a device lacks values of the firmware, until the next call; NULL: it lacks none,
- * or there is no /dev/vcio. */
+bool vcio_asked(void); /* true if the GPU of a Raspberry Pi was found */
+/* Returns why the Raspberry Pi's GPU lacks values of the firmware; NULL if it lacks none, or if
+ * there is no /dev/vcio. The text is valid until the next call. */
 const char *vcio_reason(void);
 
 /* --- sources/device/nodes.c: notices of opened, new and removed device nodes ----------------- */
 
 void nodes_start(void);
 void nodes_stop(void);
-bool nodes_changed(void); /* the caller has to search for new and removed devices */
-bool nodes_vendors(void); /* this search includes the devices of vendors' drivers */
-bool nodes_nvidia(void);  /* this search includes the GPUs of NVIDIA's driver */
-bool nodes_opened(void);  /* a process opened one since the last call */
-i32 nodes_fd(void);       /* becomes readable when one is opened, created or removed; -1: none */
-extern u32 nodes_opens;   /* opens so far, at least: the kernel combines equal ones */
-/* The folder whose nodes are watched for opens; *why: -errno if they cannot be watched, else 0. */
+bool nodes_changed(void); /* true if the caller has to search for new and removed devices */
+bool nodes_vendors(void); /* true if this search has to include the devices of boards.c */
+bool nodes_nvidia(void);  /* true if this search has to include the GPUs of NVIDIA's driver */
+bool nodes_opened(void);  /* true if a process has opened a device node since the last call */
+/* inotify descriptor, readable when a node was opened, created or removed; < 0: none */
+i32 nodes_fd(void);
+/* reported opens of nodes so far; there may be more, as inotify merges equal events */
+extern u32 nodes_opens;
+/* Returns the folder whose nodes are watched for opens. Stores 0 in *why, or -errno if they cannot
+ * be watched. */
 const char *nodes_folder(long *why);
 
 /* --- sources/device/names.c: names of devices, an optional feature ---------------------------- */
 
-/* Without it, the name of a device is what its driver's /proc file says, or VENDOR:DEVICE. */
-/* Finds the names of devices that have none yet. folder: that of pci.ids and amdgpu.ids; NULL: that
- * where systems have them. */
+/* Without names.c, the name of a device is the one in its driver's /proc file, or VENDOR:DEVICE. */
+/* Finds a name for each device that has none yet. folder: the folder of pci.ids and amdgpu.ids;
+ * NULL: the folders in which systems usually have these files. */
 void names_find(const char *folder);
-bool name_has(u32 device, struct str part); /* in upper or lower case */
+/* true if the device's name contains `part`, in upper or lower case */
+bool name_has(u32 device, struct str part);
 /* Returns the node, driver or PCI slot of a device that s may be a misspelling of. It is valid
  * until the next call. */
 struct nearest name_nearest(struct str s);
@@ -167,25 +184,29 @@ enum { Z_RESIDENT = 1, Z_PURGEABLE = 2, Z_ACTIVE = 4, Z_ALL = 7 };
 
 struct driver {
 	struct str name; /* a pattern with '*': sysfs and DRM do not always use the same name */
-	bool quiet; /* reading its fdinfo takes no runtime reference: a suspended device stays so */
+	/* reading fdinfo takes no runtime PM reference: a suspended device stays suspended */
+	bool quiet;
 	/* Reading the fdinfo of a client can crash the kernel: it is read only if the user names
 	 * the driver. */
 	bool crashes;
-	u8 zero;    /* Z_*: a missing key of a region means 0 (drm_show_memory_stats, Linux 6.13) */
-	const char *engines, *memory; /* why the driver does not report them; NULL: it does */
+	/* Z_*: memory keys that fdinfo omits if they are 0: drm_show_memory_stats() of Linux
+	 * 6.13 */
+	u8 zero;
+	/* why the driver reports no engine time, or no memory, of clients; NULL if it does */
+	const char *engines, *memory;
 };
 
-const struct driver *driver_find(struct str name); /* an empty row if the driver is not known */
-void put_drivers(struct buf *b); /* appends as many names as b has room for */
+const struct driver *driver_find(struct str name); /* returns an empty row for an unknown driver */
+void put_drivers(struct buf *b); /* appends the names of all known drivers, as many as fit in b */
 
 /* --- sources/device/dmem.c: values of cgroup files, an optional feature ----------------------- */
 
-void dmem_read(void); /* the video memory of devices */
+void dmem_read(void); /* stores the video memory of devices, from the cgroup controller dmem */
 void cgroups_read(bool asked, bool (*shows)(u8 desc));
 
 /* --- sources/device/gpumetrics.c: the values in amdgpu's gpu_metrics ------------------------- */
 
-/* One value of amdgpu's gpu_metrics blob, with the descriptor and the instance of the registry. */
+/* One value of amdgpu's gpu_metrics file, with its quantity (D_*) and instance in the registry. */
 struct metric {
 	u8 desc;
 	const char *inst;
@@ -196,33 +217,37 @@ bool metrics_next(struct str blob, size_t *row, struct metric *m);
 bool metrics_is_apu(struct str blob);
 bool metrics_throttle(struct str blob, size_t *bit, const char **reason, bool *on);
 
-enum { NVIDIA_CTL = 255 }; /* the number of the node of NVIDIA's driver that is not of a GPU */
+enum { NVIDIA_CTL = 255 }; /* minor number of /dev/nvidiactl, which belongs to no GPU */
 
 /* --- sources/device/nvidia.c: NVIDIA's driver, an optional feature ---------------------------- */
 
-/* Returns whether NVIDIA's driver is asked about a device: its processes are the clients then. */
+/* True if NVIDIA's driver is asked about the device by ioctl. The clients of such a device are
+ * processes. */
 bool nvidia_covers(u32 device);
 
-/* Returns the number of a device's node, asked of the control node, which wakes no GPU. NVIDIA_CTL:
- * unknown. */
+/* Returns N of a device's node /dev/nvidiaN; NVIDIA_CTL if it is unknown. The number is asked of
+ * the control node /dev/nvidiactl, which wakes no GPU. */
 i32 nvidia_minor(u32 device);
 
-/* Reads NVIDIA's GPUs that are awake. Returns whether their processes are others now. */
+/* Reads the values of NVIDIA's GPUs that are awake. True if the set of processes that use them has
+ * changed. */
 bool nvidia_sample(void);
 void nvidia_rest(void);
-/* Opens the driver's node, and admits its ioctl requests, also if the driver is loaded later. A
- * command that samples devices calls it before sandbox_enter(). */
+/* Opens the control node of NVIDIA's driver, and makes the sandbox allow its ioctl requests, also
+ * if the driver is loaded later. A command that samples devices calls this before
+ * sandbox_enter(). */
 void nvidia_admit(void);
-bool nvidia_asked(u32 device); /* the driver was asked about it, and it is awake */
-/* Returns why the driver does not tell the utilisation of such a device; NULL: it does. denied: for
- * lack of permission. */
+/* true if the driver was asked about the device, and the device is awake */
+bool nvidia_asked(u32 device);
+/* Returns why NVIDIA's driver does not report the utilisation of a device for which nvidia_asked()
+ * is true; NULL if it does. Sets *denied if a permission is missing. */
 const char *nvidia_reason(u32 device, bool *denied);
-/* Calls found() for each process that uses a GPU; slot: NV_SLOT and the device. False: there is no
- * such GPU. */
+/* Calls found() for each process that uses a GPU of NVIDIA; slot is NV_SLOT + the device's number.
+ * False if there is no such GPU. */
 bool nvidia_scan(void (*found)(u32 pid, u32 device, u32 slot));
-enum { NV_SLOT = 64 }; /* kfd.c has those below */
-/* Takes a reading of a process, whose pid is the key of c. False: it uses the GPU no more, or the
- * GPU sleeps or does not answer. */
+enum { NV_SLOT = 64 }; /* kfd_scan() uses the slots below NV_SLOT */
+/* Stores the current values of the process whose pid is the key of the client c; t is the time in
+ * ns. False if the process no longer uses the GPU, or if the GPU sleeps or does not answer. */
 bool nvidia_read(struct client *c, i64 t);
 
 /* --- sources/device/nvidiadecode.c: answers of NVIDIA's driver, an optional feature ----------- */
@@ -231,30 +256,33 @@ enum { NV_MEMORY, NV_GR, NV_NVENC, NV_NVDEC, NV_NVJPG, NV_NVOFA, NV_ENGINES };
 enum {
 	NV_RINGS = 4, NV_ECCS = 7,
 	NV_NO_PSTATE = 255,
-	NV_ANSWER = 55888, /* bytes of the largest answer */
+	NV_ANSWER = 55888, /* bytes of the largest answer of NVIDIA's driver */
 	NV_SENSORS = 5, NV_SENSOR_BYTES = 1432,
-	NV_PID_BYTES = 72, /* of an entry of the memory of processes */
-	NV_ANY = 0, /* of struct nvquery: all processes, and work of none */
+	NV_PID_BYTES = 72, /* bytes of one process in the answer about the memory of processes */
+	NV_ANY = 0, /* pid in struct nvquery: all processes, and work that belongs to no process */
 };
 
-/* A layout of the ring of samples. */
+/* A layout of the driver's ring of utilisation samples. It differs between driver releases. */
 struct nvring {
-	u16 bytes, count, sample; /* of the whole answer; samples; bytes of a sample */
-	u16 engine[NV_ENGINES];   /* offset in a sample; 0: the release has none */
+	/* bytes of the whole answer; number of samples; bytes of one sample */
+	u16 bytes, count, sample;
+	/* offset of each engine in a sample; 0 if the release has no such engine */
+	u16 engine[NV_ENGINES];
 };
 extern const struct nvring nvrings[NV_RINGS];
 extern const u16 nveccs[NV_ECCS];
 
-/* The samples that are summed: of one engine, after `since` if it is known. */
+/* Selects the samples that nvring_sum() adds up: of one engine, and taken after `since` if `known`
+ * is true. */
 struct nvquery {
-	u64 since; /* the driver's time, ns */
+	u64 since; /* ns, by the driver's clock */
 	u32 pid;
 	u8 engine;
 	bool known;
-	bool inner; /* pid is one of an inner pid namespace */
+	bool inner; /* pid is from a pid namespace that is not the initial one of the machine */
 };
 struct nvsum {
-	u64 work, time; /* ns */
+	u64 work, time; /* ns that the engine worked; ns that the samples cover */
 };
 
 bool nvring_newest(const char *answer, const struct nvring *r, u64 *t);

@@ -20,7 +20,7 @@ static const struct driver drivers[] = {
 	{ STR("intel_vpu"), true, false, Z_ALL, "the driver counts no engine time per client",
 	  NULL },
 	{ STR("amdxdna*"), true, false, Z_ALL, "the driver counts no engine time", NULL },
-	{ STR("xe"), false, false, 0, NULL, NULL }, /* show_run_ticks() resumes the device */
+	{ STR("xe"), false, false, 0, NULL, NULL }, /* its show_run_ticks() resumes the device */
 	/* pvr_show_fdinfo() of Imagination's driver (24.2 for Linux 6.6, and others) dereferences
 	 * the private data of a file, which is NULL until the client's first ioctl. The version of
 	 * the driver is not in /sys. */
@@ -30,16 +30,17 @@ static const struct driver drivers[] = {
 	  "runtime_status is active: a read powers the GPU on", NO_CLIENTS },
 };
 
-/* These drivers print no client statistics. */
+/* Name patterns of DRM drivers whose fdinfo files have no client statistics, separated by
+ * blanks. */
 static const struct str silent = STR("nouveau radeon virtio* vmwgfx lima rocket ethosu "
 	"imagination powervr qaic habanalabs nova* tyr vc4* rknpu RKNPU simpledrm "
 	"simple-framebuffer ast mgag200 bochs* rockchip-drm imx-drm sun4i-drm "
 	"mediatek-drm meson-drm starfive");
 
-/* These drivers have no DRM clients. */
+/* Names of vendors' drivers without DRM clients, separated by blanks. */
 static const struct str clientless = STR("nvgpu mali kgsl ged apex hailo neuron");
 
-/* False if b has no room. */
+/* Appends a blank and a driver's name to b. False if b has no room for them. */
 static bool put_driver(struct buf *b, struct str name)
 {
 	if (b->cap - b->n <= str_len(name))

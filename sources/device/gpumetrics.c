@@ -1,17 +1,18 @@
-/* gpumetrics.c - decoder of amdgpu's gpu_metrics, a sysfs file that holds a table of one of several
- * revisions. Pure: it takes bytes and returns values. SPDX-License-Identifier: MIT */
+/* gpumetrics.c - decoder of amdgpu's gpu_metrics, a sysfs file with a binary table, of which there
+ * are several revisions. Pure: it takes bytes and returns values. SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "counters.h"
 #include "sources/device/device.h"
 
 /* struct gpu_metrics_v* of drivers/gpu/drm/amd/include/kgd_pp_interface.h, little endian: u16 size,
- * u8 format revision, u8 content revision, then the fields of that revision, as in the rows below.
- * A field whose bits are all set is not supported. Values: degrees C, %, W, MHz, 0.1 GT/s in v1;
- * 1/100 of the first two and mW in v2 and v3. v2's socket power is an exception: newer firmware
- * reports it in W, and hwmon has the right value. The registry keeps the first value that it gets
- * for an instance: those of hwmon and of other sysfs files come first. */
+ * u8 format revision, u8 content revision, then the fields of that revision, which metricrows[]
+ * describes. A field whose bits are all set is not supported. Units in format 1: degrees C, %, W,
+ * MHz, 0.1 GT/s; formats 2 and 3 have 1/100 degrees C, 1/100 % and mW. The socket power of format 2
+ * is not read: newer firmware reports it in W, and hwmon has the right value. The registry keeps
+ * the first value that it gets for an instance: those of hwmon and of other sysfs files come
+ * first. */
 
-/* Instances of counters, under the names that hwmon and sysfs use. */
+/* Names of the counters' instances, the same as in hwmon and other sysfs files. */
 enum {
 	I_NONE, I_EDGE, I_JUNCTION, I_MEM, I_VRGFX, I_VRSOC, I_VRMEM, I_MM, I_PPT, I_SCLK, I_SOCCLK,
 	I_MCLK, I_VCLK, I_DCLK, I_FAN1, I_VDDSOC, I_VDDGFX, I_VDDMEM, I_VCN, I_SOC, I_GFX, I_FCLK,
@@ -28,11 +29,13 @@ static const char metric_insts[][9] = {
 };
 
 static const struct metricrow {
-	u8 format, first, last; /* revisions */
-	u8 width;
+	/* format revision; first and last content revision with this field */
+	u8 format, first, last;
+	u8 width; /* bytes of the field */
 	u32 desc : 8, inst : 8;
 	u32 offset : 12;
-	u32 zeros : 4; /* zeros to append: the power of ten that converts the blob's number */
+	/* zeros to append to the field's number, which convert it to the registry's unit */
+	u32 zeros : 4;
 } metricrows[] = {
 	{ 1, 0, 0, 2, D_TEMP, I_EDGE, 16, 3 },
 	{ 1, 0, 0, 2, D_TEMP, I_JUNCTION, 18, 3 },
@@ -129,7 +132,8 @@ static const struct metricrow {
 	{ 3, 0, 0, 2, D_FREQ_CUR, I_FCLK, 182, 6 },
 };
 
-/* indep_throttle_status: SMU_THROTTLER_*_BIT of drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h */
+/* Bits of the field indep_throttle_status: SMU_THROTTLER_*_BIT of
+ * drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h */
 static const struct {
 	u8 bit;
 	char reason[13];
@@ -146,8 +150,9 @@ static const struct {
 	{ 56, "ppm" },       { 57, "fit" },
 };
 
-/* Reads an unsigned little-endian number of at most 8 bytes. False if the blob, or the size that it
- * states, ends before the number's end, or if all bits of the number are set. */
+/* Stores in *v the unsigned little-endian number of `width` bytes (at most 8) at an offset of the
+ * gpu_metrics blob. False if the blob, or the size that it states, ends before the number's end, or
+ * if all bits of the number are set. */
 static bool field_read(struct str blob, size_t offset, size_t width, u64 *v)
 {
 	const char *p = blob.p;
@@ -162,8 +167,8 @@ static bool field_read(struct str blob, size_t offset, size_t width, u64 *v)
 	return *v != UINT64_MAX >> (64 - 8 * width);
 }
 
-/* Returns the next value that this revision has, in the order of the rows; false: no more. The
- * caller sets *row to 0 before the first call. */
+/* Stores in *m the next value of a gpu_metrics blob, in the order of metricrows[]. False if there
+ * are no more. The caller sets *row to 0 before the first call. */
 bool metrics_next(struct str blob, size_t *row, struct metric *m)
 {
 	while (blob.e - blob.p >= 4 && *row < LEN(metricrows)) {
@@ -175,7 +180,8 @@ bool metrics_next(struct str blob, size_t *row, struct metric *m)
 			continue;
 		if (!field_read(blob, r->offset, r->width, &v))
 			continue;
-		/* Some SMU11 parts report the PCIe generation here, 1 to 4. */
+		/* Some SMU11 chips report the PCIe generation, 1 to 4, in place of the link's
+		 * speed. */
 		if (r->desc == D_LINK_SPEED && v < 10)
 			continue;
 		for (u8 n = r->desc == D_ENERGY ? 0 : r->zeros; n; n--)
@@ -189,14 +195,16 @@ bool metrics_next(struct str blob, size_t *row, struct metric *m)
 	return false;
 }
 
-/* Formats 2 and 3 are used by APUs: processors with an integrated GPU. */
+/* True if a gpu_metrics blob has format 2 or 3: these are used by APUs, processors with an
+ * integrated GPU. */
 bool metrics_is_apu(struct str blob)
 {
 	return blob.e - blob.p >= 4 && ((u8)blob.p[2] == 2 || (u8)blob.p[2] == 3);
 }
 
-/* Returns the next throttle reason of those that mean the same on every chip, and whether it is
- * active; false: no more. The caller sets *bit to 0 before the first call. */
+/* Stores in *reason the next throttle reason of a gpu_metrics blob, and in *on whether it is
+ * active. Only the reasons that mean the same on every chip are returned. False if there are no
+ * more. The caller sets *bit to 0 before the first call. */
 bool metrics_throttle(struct str blob, size_t *bit, const char **reason, bool *on)
 {
 	size_t offset = 0;

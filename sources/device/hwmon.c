@@ -1,7 +1,6 @@
-/* hwmon.c - channels of hwmon chips, by the names of their files:
- * Documentation/hwmon/sysfs-interface.rst. Everything that reads a channel that is not a GPU's own
- * sensor uses this file; sysfs.c reads the sensors of GPUs with the same parse_sensor().
- * SPDX-License-Identifier: MIT */
+/* hwmon.c - finds, opens and reads channels of hwmon chips, by the names of their files:
+ * Documentation/hwmon/sysfs-interface.rst. All code that reads channels uses this file, except for
+ * sysfs.c, which reads the sensors of GPUs itself. SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "counters.h"
 #include "sources/os/os.h"
@@ -56,8 +55,9 @@ int channel_open(const char *dir, struct str name)
 	return (int)(other == -ENOENT ? fd : other);
 }
 
-/* Reads a channel; a negative level is stored as two's complement. False: no value, or the device
- * is suspended: it is not read, so that it is not resumed. */
+/* Stores the value of an hwmon channel in *value, a negative one as two's complement. fd: the
+ * channel's open file; state: power/runtime_status of its device, open, or -1. False if there is no
+ * value, or if the device is suspended: a read would resume it. */
 bool channel_read(int fd, int state, u64 *value)
 {
 	char b[64];

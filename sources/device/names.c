@@ -1,5 +1,5 @@
-/* names.c - names of devices: what their drivers report, amdgpu.ids and pci.ids, the device tree.
- * SPDX-License-Identifier: MIT */
+/* names.c - finds the names of devices: in files of their drivers, in amdgpu.ids and pci.ids, and
+ * in the device tree. SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "counters.h"
 #include "sources/os/os.h"
@@ -7,27 +7,31 @@
 #include "sys.h"
 
 enum {
-	CHUNK_BYTES = 8192, /* a longer line is skipped; the longest one of pci.ids has 160 bytes */
-	MAX_CHUNKS = 4096,  /* 32 MiB: pci.ids has 1.3; a file may have no end */
+	/* buffer for an ids file; a longer line is skipped (pci.ids has up to 160 bytes) */
+	CHUNK_BYTES = 8192,
+	/* at most 32 MiB are read, because a file may have no end; pci.ids has 1.3 MiB */
+	MAX_CHUNKS = 4096,
 	PATH_BYTES = 512,
 	VENDOR_BYTES = 32,
-	ATI = 0x1002,       /* the vendor of all lines of amdgpu.ids */
+	ATI = 0x1002,       /* PCI vendor ID of all devices in amdgpu.ids */
 	NO_VENDOR = 1 << 16,
 };
 
 /* PCI devices whose names are searched for, and the current section of pci.ids. */
 struct lookup {
-	const char *folder; /* of the ids files; NULL: where systems have them */
-	u32 n, left; /* left: without a name yet */
+	/* folder of the ids files; NULL: the folders in which systems usually have them */
+	const char *folder;
+	u32 n, left; /* n: rows of wanted[]; left: those without a name yet */
 	struct wanted {
-		u32 device; /* NONE: it has its name */
+		u32 device; /* index in devices[]; NONE once the device has its name */
 		u16 vendor, id, revision;
 	} wanted[MAX_DEVICES];
-	u32 vendor; /* NO_VENDOR: no device of the section is wanted */
+	u32 vendor; /* vendor of the section; NO_VENDOR if the section has no wanted device */
 	char maker[VENDOR_BYTES]; /* the vendor's short name */
 };
 
-/* Returns as much of s as `most` bytes hold, in whole UTF-8 characters. */
+/* Returns the longest beginning of s that has at most `most` bytes and ends with a whole UTF-8
+ * character. */
 static struct str text_cut(struct str s, size_t most)
 {
 	if (str_len(s) <= most)
@@ -51,7 +55,8 @@ static void name_set(struct device *d, const char *maker, struct str name)
 
 /* --- ids files -------------------------------------------------------------------------------- */
 
-/* Parses at most four hex digits at the front of s; s moves past them. Returns how many. */
+/* Parses up to four hex digits at the start of *s into *id, and moves *s past them. Returns the
+ * number of digits. */
 static size_t take_id(struct str *s, u16 *id)
 {
 	const char *from = s->p;
@@ -68,7 +73,7 @@ static size_t take_id(struct str *s, u16 *id)
 	return (size_t)(s->p - from);
 }
 
-/* Returns whether s is a hex number of at most four digits. */
+/* True if s is a hex number of at most four digits, which is stored in *id. */
 static bool is_id(struct str s, u16 *id)
 {
 	s = str_trim(s);
@@ -96,7 +101,8 @@ static void name_found(struct lookup *l, struct wanted *w, const char *maker, st
 	l->left--;
 }
 
-/* "744C,	C8,	AMD Radeon RX 7900 XTX": device, revision, name */
+/* Handles a line of amdgpu.ids: device ID, revision, name. Example: "744C,	C8,	AMD Radeon
+ * RX 7900 XTX" */
 static void amdgpu_line(struct lookup *l, struct str line)
 {
 	struct str first, second;
@@ -110,8 +116,8 @@ static void amdgpu_line(struct lookup *l, struct str line)
 			name_found(l, w, "", line);
 }
 
-/* Sets the vendor's short name: what it has in brackets, else its words up to a comma, without the
- * kind of company: "AMD/ATI", "Intel", "Red Hat". */
+/* Stores in maker the short name of a vendor of pci.ids: the part in brackets, otherwise the words
+ * before the first comma without the kind of company. Results are "AMD/ATI", "Intel", "Red Hat". */
 static void maker_set(char maker[VENDOR_BYTES], struct str name)
 {
 	static const char kinds[] = "Corporation Corp. Corp Inc. Inc Limited Ltd. Co. LLC GmbH";
@@ -133,7 +139,8 @@ static void maker_set(char maker[VENDOR_BYTES], struct str name)
 	str_copy(maker, VENDOR_BYTES, text_cut(name, VENDOR_BYTES - 1));
 }
 
-/* Begins the section of a vendor. Its devices get its name, since pci.ids may not have them. */
+/* Begins the section of a vendor in pci.ids. Wanted devices of this vendor are named "MAKER
+ * vendor:device" for now, since pci.ids may not list them. */
 static void pci_vendor(struct lookup *l, u16 vendor, struct str name)
 {
 	l->vendor = NO_VENDOR;
@@ -146,8 +153,9 @@ static void pci_vendor(struct lookup *l, u16 vendor, struct str name)
 	}
 }
 
-/* "1002  Advanced Micro Devices, Inc. [AMD/ATI]" begins a vendor, "<tab>744c  Navi 31 [...]" is a
- * device of it, a line with two tabs is a subsystem. "C 03  Display controller" begins a class. */
+/* Handles a line of pci.ids: "1002  Advanced Micro Devices, Inc. [AMD/ATI]" begins a vendor,
+ * "<tab>744c  Navi 31 [...]" is a device of that vendor, and a line with two tabs is a subsystem.
+ * "C 03  Display controller" begins a class. */
 static void pci_line(struct lookup *l, struct str line)
 {
 	bool indented = str_skip_z(&line, "\t");
@@ -172,12 +180,13 @@ static void pci_line(struct lookup *l, struct str line)
 
 typedef void line_fn(struct lookup *l, struct str line);
 
-/* Calls line_do() for each line until all devices have a name. Returns -errno of the last read. */
+/* Calls line_do() for each line of an ids file until all wanted devices have a name. Returns the
+ * result of the last read: -errno if it failed. */
 static long lines_read(int fd, struct lookup *l, line_fn *line_do)
 {
 	char b[CHUNK_BYTES];
 	struct str text = { b, b }, line;
-	bool skips = false; /* the rest of a line that is too long */
+	bool skips = false; /* the next bytes are the rest of a line that is too long */
 	long r = 0;
 
 	for (u32 i = 0; i < MAX_CHUNKS && l->left; i++) {
@@ -203,7 +212,9 @@ static long lines_read(int fd, struct lookup *l, line_fn *line_do)
 	return r;
 }
 
-/* Returns whether the root is the kernel's: the machine's own files belong to it. */
+/* True if a root (/proc or /sys) is that of the running kernel, so that this machine's files
+ * describe the same machine. given: an option named the root; magic: file system type of the
+ * kernel's own. */
 static bool is_own(bool given, int root, u32 magic)
 {
 	struct statfs fs;
@@ -211,9 +222,10 @@ static bool is_own(bool given, int root, u32 magic)
 	return !given || (sys_fstatfs(root, &fs) == 0 && (u32)fs.f_type == magic);
 }
 
-/* Opens an ids file of the machine that is shown: in the folder of --ids; with --proc, below the
- * root of its process 1, as in a container that has the host's /proc; else this machine's own. A
- * captured tree has only its own files. Returns a descriptor, or -errno. */
+/* Opens an ids file: in the folder of --ids if given; with --proc, below the root folder of process
+ * 1 of that /proc, which is the host's if a container has the host's /proc; otherwise this
+ * machine's own file. If /proc or /sys is a captured tree, this machine's own files are not used.
+ * Returns a descriptor, or -errno. */
 static long ids_open(const char *folder, const char *path)
 {
 	char text[PATH_BYTES];
@@ -246,7 +258,8 @@ static void ids_read(struct lookup *l, const char *const *paths, line_fn *line_d
 
 /* --- devices ---------------------------------------------------------------------------------- */
 
-/* Names a device of a board after its part of the device tree, and the board. */
+/* Sets the name of a device in the device tree: its first `compatible` string, and in parentheses
+ * the model of the board. */
 static void board_name(u32 device)
 {
 	char text[sizeof(devices[0].name)], board[128];
@@ -266,7 +279,8 @@ static void board_name(u32 device)
 	name_set(&devices[device], "", (struct str){ text, text + b.n });
 }
 
-/* Names a device after its own files, or adds it to those that ids files may name. */
+/* Sets a device's name from a file of its driver or, without a PCI ID, from the device tree.
+ * Otherwise adds the device to l->wanted, to be searched for in the ids files. */
 static void device_lookup(struct lookup *l, u32 device)
 {
 	static const char *const leaves[] = { "product_name", "gpu_model", "gpuinfo" };
@@ -321,7 +335,7 @@ void names_find(const char *folder)
 		ids_read(&l, amdgpu, amdgpu_line);
 	ids_read(&l, pci, pci_line);
 	for (u32 i = 0; i < l.n && fileio.transient != transient; i++)
-		if (l.wanted[i].device) { /* the next sample tries again */
+		if (l.wanted[i].device) { /* after a transient error, the next sample tries again */
 			name_set_id(&l.wanted[i], "");
 			devices[l.wanted[i].device].named = false;
 		}
@@ -345,7 +359,8 @@ bool name_has(u32 device, struct str part)
 	return n && i == n;
 }
 
-/* Tries a name; of equally near ones the first by text is kept, whatever the order of devices. */
+/* Stores a name in *best if it is nearer to the misspelt text than the best so far. Of equally near
+ * names, the first in text order is kept, so that the order of devices does not matter. */
 static void try_name(struct nearest *best, struct str name)
 {
 	struct nearest n = { .text = best->text };
@@ -356,7 +371,8 @@ static void try_name(struct nearest *best, struct str name)
 		*best = n;
 }
 
-/* Tries the name renderD... of a node, and keeps its text in `kept` if it is the nearest so far. */
+/* Does the same as try_name() with the name of the node renderD<render>, and copies the name to
+ * `kept` if it is the nearest so far. */
 static void try_render(struct nearest *n, i32 render, char kept[32])
 {
 	char text[32];
