@@ -9,46 +9,53 @@
 
 enum {
 	EVENT_BYTES = 4096,
-	EVENT_MAX = sizeof(struct inotify_event) + 256, /* with a name of NAME_MAX */
+	/* bytes of an event with the longest name, NAME_MAX */
+	EVENT_MAX = sizeof(struct inotify_event) + 256,
 	NODE_CHANGES = IN_CREATE | IN_DELETE | IN_MOVE | IN_DELETE_SELF,
 };
 
-/* inotify(7) reports an open to every watcher of the node's folder. That includes nodes that this
- * process may not open, nodes that are created later, and nodes that are bind-mounted elsewhere. */
+/* Folders that are watched. inotify(7) reports an open to every watcher of the node's folder. That
+ * includes nodes that this process may not open, nodes that are created later, and nodes that are
+ * bind-mounted elsewhere. */
 static const struct {
 	const char *name;
 	u32 mask;
 } folders[] = {
-	/* The other folders appear in /dev. No IN_OPEN there: terminals are opened often. */
+	/* /dev, in which the other folders may appear later. IN_OPEN is not set, because terminals
+	 * are opened often. */
 	{ "", NODE_CHANGES | IN_ONLYDIR },
 	{ "/dri", NODE_CHANGES | IN_OPEN | IN_ONLYDIR },
 	{ "/accel", NODE_CHANGES | IN_OPEN | IN_ONLYDIR },
 	{ "/kfd", IN_OPEN },
 };
 static const struct str gpu_nodes[] = { STR("dri"), STR("accel"), STR("kfd"), STR("nvidia") };
-/* The nodes of the drivers in boards.c that make some: they come and go with the driver. */
+/* Beginnings of the names of device nodes of the drivers in boards.c. The driver creates its nodes
+ * when it is loaded, and removes them when it is unloaded. */
 static const struct str vendor_nodes[] = { STR("kgsl"), STR("mali"), STR("galcore"), STR("apex"),
 					   STR("hailo"), STR("neuron") };
 
-/* A container's /dev may miss new devices: the next search is at most this much later. */
+/* ns; the longest time between two searches for devices, because the /dev of a container may not
+ * show a new device. */
 static const i64 scan_interval = 5000000000;
 
 static struct {
 	int inotify_fd;
 	bool started;
-	long watch_error; /* why opens are not reported; 0: they are */
-	long folder_error[LEN(folders)];
-	i32 dev_wd;            /* watch of the first folder, /dev */
-	bool dev_matches_sys;       /* the nodes in dev belong to the /sys that is read */
-	bool opened;
-	u8 scans_due;               /* searches for devices that are still to be made */
-	u8 vendors_due;             /* those of them that include vendors' devices */
+	long watch_error; /* -errno: why inotify does not report opens; 0 if it does */
+	long folder_error[LEN(folders)]; /* -errno of the watch; 0 if there is none */
+	i32 dev_wd;            /* inotify's number of the watch of /dev, or -errno */
+	/* the nodes in watched_dev belong to the machine whose /sys is read */
+	bool dev_matches_sys;
+	bool opened; /* a node was opened since the last call of nodes_opened() */
+	u8 scans_due;               /* number of searches for devices that are still to be made */
+	/* number of those searches that include the devices of boards.c */
+	u8 vendors_due;
 	i64 last_scan, last_nvidia; /* ns */
 	bool nvidia_due;
 } watch = { .inotify_fd = -1, .watch_error = -ENOENT, .dev_wd = -1 };
 
 u32 nodes_opens;
-static char watched_dev[256]; /* "/dev", or that of the machine that --proc belongs to */
+static char watched_dev[256]; /* "/dev", or the path of /dev of the machine that --proc shows */
 
 static long watch_path(const char *name, u64 number, u32 mask)
 {
@@ -70,8 +77,8 @@ static bool has_nvidia(void)
 	return false;
 }
 
-/* Watches each /dev/nvidiaN, as these nodes have no folder of their own. Returns how many there
- * are, or -errno. */
+/* Watches each node /dev/nvidiaN for opens, as these nodes have no folder of their own. Returns the
+ * number of nodes, or -errno. */
 static long watch_nvidia(void)
 {
 	long n = 0, r = 0;
@@ -103,7 +110,8 @@ static void watch_all(void)
 		watch.watch_error = -ENOENT;
 }
 
-/* In a container that was given the host's /proc, 1/root/dev in that /proc has the host's nodes. */
+/* Sets watched_dev. In a container that was given the host's /proc (--proc), 1/root/dev in that
+ * /proc has the host's nodes. */
 static void find_dev(void)
 {
 	struct buf b = BUF_Z(watched_dev);
@@ -145,7 +153,7 @@ static bool begins_with(const char *name, const struct str *words, size_t n)
 	return false;
 }
 
-/* True if the watches have to be set again. */
+/* Handles one event of inotify. True if the watches have to be set again. */
 static bool event_handle(const struct inotify_event *e)
 {
 	bool at_dev = e->wd == watch.dev_wd, node = !(e->mask & IN_OPEN);
@@ -189,14 +197,15 @@ static void events_read(void)
 		watch_all();
 }
 
-/* Reads the events since the last call. True: the caller has to search for new and removed
- * devices. */
+/* Reads the inotify events since the last call. True if the caller has to search for new and
+ * removed devices. */
 bool nodes_changed(void)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC);
 	bool reliable;
 
-	if (registry.repeats && !watch.started) { /* nodes_stop() was called between two readings */
+	/* nodes_stop() was called between two readings: the watches are set again */
+	if (registry.repeats && !watch.started) {
 		nodes_start();
 		watch.opened = true;
 	}

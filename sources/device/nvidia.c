@@ -1,4 +1,4 @@
-/* nvidia.c - NVIDIA's driver, asked by ioctl as NVIDIA's own library asks it: utilisation, memory,
+/* nvidia.c - asks NVIDIA's driver by ioctl, as NVIDIA's own library does, for utilisation, memory,
  * ECC errors, temperatures and processes of a GPU. nvidiadecode.c has the layouts of the answers.
  * SPDX-License-Identifier: MIT */
 #include "parse.h"
@@ -7,31 +7,36 @@
 #include "sources/device/device.h"
 #include "sys.h"
 
-/* kernel-open/common/inc/nv-ioctl.h and src/nvidia/arch/nvalloc/unix/include/nv_escape.h: 'F' is
- * the type, and the size of the argument is part of the request. None of these changes anything. */
+/* ioctl requests of NVIDIA's driver, from kernel-open/common/inc/nv-ioctl.h and
+ * src/nvidia/arch/nvalloc/unix/include/nv_escape.h: 'F' is the type, and the size of the argument
+ * is part of the request. None of these requests changes anything. */
 static const u32 request_card_info = 0xc90046c8, request_alloc = 0xc020462b,
 		 request_control = 0xc020462a, request_free = 0xc0104629;
 
 enum {
 	MAX_CARDS = 32, CARD_BYTES = 72,
 	MAX_PROCS = 1024,
-	MAX_PIDS = 950, MAX_ENTRIES = 200, /* in one answer */
-	MAX_CALLS = 12,                    /* of one sample and GPU */
-	REASON_CALLS = 3,                  /* once, to find the reason of NV_UNSUPPORTED */
+	/* most processes in one answer: of GET_PIDS; of GET_PID_INFO */
+	MAX_PIDS = 950, MAX_ENTRIES = 200,
+	MAX_CALLS = 12,                    /* most ioctl calls for one GPU in one sample */
+	/* additional calls, once, to find the reason of NV_UNSUPPORTED */
+	REASON_CALLS = 3,
 	CLASS_CLIENT = 0x41, CLASS_DEVICE = 0x80, CLASS_SUBDEVICE = 0x2080,
-	/* src/common/sdk/nvidia/inc/nvstatus codes */
+	/* Status codes of the driver: src/common/sdk/nvidia/inc/nvstatuscodes.h */
 	NV_OK = 0, NV_LOST = 0x0f, NV_DENIED = 0x1b, NV_BAD_SIZE = 0x1f, NV_BAD_PARAMS = 0x3a,
 	NV_UNSUPPORTED = 0x56,
-	/* Numbers of this file: the reason of NV_UNSUPPORTED. */
+	/* Not codes of the driver: this file's numbers for the reasons why the driver returned
+	 * NV_UNSUPPORTED. */
 	NV_ON_CHIP = 0x10000, NV_VGPU, NV_MIG, NV_NO_GSP, NV_UNKNOWN,
-	/* Instead of -errno. LOADED_LATE: after nvidia_admit(), and LATE_FD was not free. */
+	/* Used in place of -errno. NOT_LOADED: there is no driver. LOADED_LATE: the driver was
+	 * loaded after nvidia_admit(), and the descriptor LATE_FD was not free. */
 	NOT_LOADED = -0x10000, LOADED_LATE,
 	/* The descriptor of the control node if the driver is loaded after nvidia_admit(): almost
 	 * the last one that a process gets (INR_OPEN_CUR of linux/fs.h is 1024). */
 	LATE_FD = 1000,
 };
 
-/* Controls: those of the subdevice begin with its class. */
+/* Commands of request_control. The upper 16 bits of a subdevice's command are CLASS_SUBDEVICE. */
 enum {
 	GET_ID_INFO = 0x205, GET_PIDS = 0x2080018d, GET_PID_INFO = 0x2080018e,
 	GET_ECC = 0x2080012f, GET_TEMPERATURES = 0x20800513, GET_MEMORY = 0x20801301,
@@ -39,57 +44,66 @@ enum {
 	GET_GPU_INFO = 0x20800101, GET_VIRTUALIZATION = 0x800289,
 };
 
-/* NVOS21_PARAMETERS. Before release 535 the status was where `size` is now. */
+/* NVOS21_PARAMETERS of the driver: the argument of request_alloc. Before release 535, the status
+ * was at the place of `size`. */
 struct nvalloc {
 	u32 root, parent, object, class;
 	u64 params;
 	u32 size, status;
 };
 
-/* NVOS54_PARAMETERS. */
+/* NVOS54_PARAMETERS of the driver: the argument of request_control. */
 struct nvcontrol {
 	u32 client, object, command, flags;
 	u64 params;
 	u32 size, status;
 };
 
-/* The row of a table of layouts that a driver accepts. */
+/* The row of a table of layouts, such as nvrings[], that the driver accepts. See control_rows(). */
 struct nvchoice {
-	u8 row, tried;
-	bool sure;
+	u8 row, tried; /* index of the row; number of rows that were tried */
+	bool sure; /* the driver has accepted the row */
 };
 
 struct nvgpu {
-	u32 id;           /* of the driver; 0: not asked for yet */
-	i32 node;         /* /dev/nvidiaN, which keeps the GPU awake while it is open; -1 */
-	u32 device;       /* handle of the driver's object; NONE: there is none */
-	u32 serial;       /* that of the device's entity */
-	bool fine;        /* the GPU may sleep although its node is open, or that is unknown */
-	bool on_chip;     /* it is part of a system on a chip */
-	bool has;         /* the members below are of a reading, with the GPU awake since */
+	u32 id;           /* the driver's number of the GPU; 0: not asked for yet */
+	/* descriptor of /dev/nvidiaN, which keeps the GPU awake while it is open; -1: closed */
+	i32 node;
+	/* handle of the driver's device object, + 1 that of its subdevice; NONE: not made */
+	u32 device;
+	u32 serial;       /* serial number of the device's entity; 0: the row is free */
+	/* the GPU may sleep although its node is open ("fine-grained"), or that is unknown */
+	bool fine;
+	bool on_chip;     /* the GPU is part of a system on a chip */
+	/* the members below are from a reading, and the GPU has been awake since */
+	bool has;
 	struct nvchoice ring, ecc;
 	i64 tried;        /* ns, when the GPU was accessed last */
-	i64 state_read;   /* ns, the reading of its power state that was used last */
-	u64 newest;       /* time of the newest sample, of the driver's clock */
+	/* ns, when the power state that was used last was read; each is used once */
+	i64 state_read;
+	u64 newest;       /* time of the newest sample that was summed, ns of the driver's clock */
 	bool has_newest;
 	i64 sampled;      /* ns, when a new sample was found last */
-	i64 worked;       /* time to which busy[] belong, ns */
-	u64 busy[NV_ENGINES];    /* ns since the start */
-	u32 percent[NV_ENGINES]; /* 1/1000 %, in the samples since the reading before */
+	i64 worked;       /* ns, the time up to which busy[] counts */
+	u64 busy[NV_ENGINES];    /* ns that each engine has worked since the first reading */
+	/* utilisation in the samples since the previous reading, 1/1000 % */
+	u32 percent[NV_ENGINES];
 	u8 engines;       /* a bit for each engine of which percent is known */
-	u8 pstate;        /* or NV_NO_PSTATE */
+	u8 pstate;        /* performance state, 0 to 15, or NV_NO_PSTATE */
 	bool has_memory, has_ecc;
-	u64 total, used, corrected, uncorrected;
-	i64 temps[NV_SENSORS];
-	const char *temp_names[NV_SENSORS]; /* NULL: there is no such sensor */
-	long failure;     /* status of the driver or -errno; 0: none */
+	u64 total, used, corrected, uncorrected; /* bytes of video memory; numbers of ECC errors */
+	i64 temps[NV_SENSORS]; /* 1/1000 degrees C */
+	const char *temp_names[NV_SENSORS]; /* what each sensor measures; NULL: no sensor */
+	/* why the last reading failed: the driver's status or -errno; 0: it did not */
+	long failure;
 };
 
-/* A process that uses a GPU, or did so when the driver listed it last: its client may outlive a GPU
- * that sleeps or does not answer, and its times go on then. */
+/* A process that uses a GPU, or did so when the driver last listed the processes. The row is kept
+ * while the GPU sleeps or does not answer, because the client may live on, and its busy times
+ * continue then. */
 struct nvproc {
 	u32 device, pid;
-	bool seen, has_memory;
+	bool seen, has_memory; /* seen: the driver has listed it in this reading */
 	u8 engines;
 	u64 resident, shared, busy[NV_ENGINES];
 	u32 percent[NV_ENGINES];
@@ -100,21 +114,24 @@ static TABLE(struct nvproc, procs, MAX_PROCS, 32, "processes of NVIDIA GPUs");
 static TABLE(char, answer, NV_ANSWER, NV_ANSWER, "bytes of NVIDIA's answers");
 
 static struct {
-	i32 fd; /* /dev/nvidiactl, open until the program ends; -1 */
-	bool admitted; /* requests are admitted on it alone, or on LATE_FD */
-	long error;
-	u32 client, nprocs, left; /* left: calls that are still allowed in this sample */
-	u32 release;              /* 570 of 570.99.01; 0: unknown */
-	bool changed;             /* processes began or ended */
-	bool inner;               /* this process is in an inner pid namespace */
-	u32 handle;               /* given last: an object that cannot be freed keeps its own */
+	i32 fd; /* descriptor of /dev/nvidiactl; -1: closed. If admitted, it is open to the end */
+	bool admitted; /* the sandbox allows the requests, on fd or on LATE_FD only */
+	long error; /* < 0: why fd is not open: -errno, NOT_LOADED or LOADED_LATE */
+	/* client: the driver's handle of this process; left: ioctl calls that are still allowed */
+	u32 client, nprocs, left;
+	u32 release;              /* major release of the driver, 570 of 570.99.01; 0: unknown */
+	bool changed;             /* the set of processes has changed in this reading */
+	bool inner;               /* this process is not in the machine's initial pid namespace */
+	/* the handle used last; none is used twice, as the driver may fail to free an object */
+	u32 handle;
 } ctl = { .fd = -1, .handle = 0x100 };
 
-/* A GPU that was left alone for so long and is still awake is in use: the driver lets an idle one
- * sleep after about 6 s. The ring of samples has 10 s: no sample is missed. */
+/* ns between two accesses to a GPU that may sleep. A GPU that is still awake after that time is in
+ * use by others, because the driver lets an idle one sleep after about 6 s. The driver's ring has
+ * the samples of the last 10 s: no sample is missed. */
 static const i64 pause_ns = 8000000000;
 
-/* A driver that has taken no sample for so long has no utilisation. */
+/* ns; if the driver has taken no new sample for so long, the utilisation is unknown. */
 static const i64 stale_ns = 2000000000;
 
 static const char engine_names[NV_ENGINES][6] = {
@@ -138,7 +155,7 @@ static long call(u32 request, void *arg)
 	return r;
 }
 
-/* Returns 0, the driver's status, or -errno. */
+/* Sends a control command to an object of the driver. Returns 0, the driver's status, or -errno. */
 static long control(u32 object, u32 command, void *params, u32 size)
 {
 	struct nvcontrol c = { .client = ctl.client, .object = object, .command = command,
@@ -148,7 +165,7 @@ static long control(u32 object, u32 command, void *params, u32 size)
 	return r < 0 ? r : (long)c.status;
 }
 
-/* Makes an object of a class. Returns 0, the driver's status, or -errno. */
+/* Makes an object of the class a.class in the driver. Returns 0, the driver's status, or -errno. */
 static long object_make(struct nvalloc a)
 {
 	u32 size = a.size;
@@ -162,14 +179,17 @@ static long object_make(struct nvalloc a)
 	return r;
 }
 
-/* Makes the driver's client, which is this process. */
+/* Registers this process as a client of the driver, once. Returns 0, the driver's status, or
+ * ctl.error. */
 static long client_make(void)
 {
 	return ctl.fd < 0 ? ctl.error :
 	       ctl.client ? 0 : object_make((struct nvalloc){ .class = CLASS_CLIENT });
 }
 
-/* Gives the control node the number on which requests were admitted before there was a driver. */
+/* Moves the descriptor of the control node to LATE_FD, on which nvidia_admit() made the sandbox
+ * allow the requests before there was a driver. Returns LATE_FD, or LOADED_LATE if that was not
+ * free. */
 static long ctl_move(int fd)
 {
 	long moved = sys_fcntl(fd, F_DUPFD, LATE_FD);
@@ -180,9 +200,9 @@ static long ctl_move(int fd)
 	return moved == LATE_FD ? moved : LOADED_LATE;
 }
 
-/* Opens the driver's control node, which wakes no GPU; the driver does not check the mode. The node
- * is not accessed unless the driver is loaded: opening it would load the driver. Both may come
- * later. */
+/* Opens the driver's control node, /dev/nvidiactl, which wakes no GPU; the driver does not check
+ * the mode. The node is not accessed unless the driver is loaded, because opening it would load the
+ * driver. If the driver or the node is missing, the next call tries again. */
 static void ctl_open(void)
 {
 	if (ctl.fd >= 0 || (ctl.error < 0 && ctl.error != NOT_LOADED && ctl.error != -ENOENT))
@@ -215,9 +235,9 @@ void nvidia_admit(void)
 	ctl.error = -EPERM;
 }
 
-/* Asks for something whose layout differs between releases, with one row of a table after the
- * other until the driver accepts a size. size(): the bytes of a row; it fills the head of the
- * request. */
+/* Sends a control command whose argument differs in size between releases. Tries one row of a table
+ * of layouts after the other until the driver accepts the size. size() returns the bytes of a row,
+ * and fills in the beginning of the argument. Returns the same as control(). */
 static long control_rows(struct nvchoice *c, u8 rows, u32 object, u32 command, u32 (*size)(u8 row))
 {
 	long r = c->tried < rows ? -EBUSY : NV_BAD_SIZE;
@@ -261,7 +281,7 @@ static void proc_note(u32 device, u32 pid)
 	p->seen = true;
 }
 
-/* Removes the processes of a device that were not listed. */
+/* Removes the processes of a device that the driver has not listed in this reading. */
 static void procs_forget(u32 device)
 {
 	u32 n = 0;
@@ -277,8 +297,8 @@ static void procs_forget(u32 device)
 	ctl.nprocs = n;
 }
 
-/* NV2080_CTRL_GPU_GET_PIDS_PARAMS: type and class of the objects whose processes are listed, their
- * number, pids. A process with a subdevice uses the GPU. */
+/* Reads the list of processes that use a GPU: those that have a subdevice object. The argument is
+ * NV2080_CTRL_GPU_GET_PIDS_PARAMS: type and class of the objects, number of pids, pids. */
 static long read_pids(struct nvgpu *g, u32 device)
 {
 	struct { u32 type, class, n, pids[MAX_PIDS]; } *list = (void *)answer.rows;
@@ -299,8 +319,8 @@ static char *pid_entry(u32 i)
 	return answer.rows + 8 + (size_t)i * NV_PID_BYTES;
 }
 
-/* NV2080_CTRL_GPU_GET_PID_INFO_PARAMS: asks for the memory of up to 200 processes, from row `from`
- * of procs on. Returns the row after them. */
+/* Reads the memory of up to 200 processes of a GPU, beginning with row `from` of procs. Returns the
+ * row after the last one. The argument is NV2080_CTRL_GPU_GET_PID_INFO_PARAMS. */
 static u32 read_pid_info(struct nvgpu *g, u32 device, u32 from)
 {
 	const u32 bytes = 8 + MAX_ENTRIES * NV_PID_BYTES;
@@ -347,7 +367,9 @@ static u32 errors_size(u8 row)
 	return nveccs[row];
 }
 
-/* Takes the work of one process, or of all, in the samples since the reading before. */
+/* Sums the work of an engine for one process, or for all with NV_ANY, in the samples since the
+ * previous reading: adds it to *busy (ns), and stores its share in *percent (1/1000 %) and the time
+ * of the samples in *time (ns). */
 static void work_take(const struct nvgpu *g, const struct nvring *r, u32 pid, u32 engine,
 		      u8 *engines, u64 *busy, u32 *percent, u64 *time)
 {
@@ -371,7 +393,8 @@ static void work_forget(struct nvgpu *g, u32 device)
 			procs.rows[i].engines = 0;
 }
 
-/* Reads the ring of samples of utilisation. */
+/* Reads the driver's ring of utilisation samples, and updates the busy times and shares of the GPU
+ * and of its processes. */
 static long read_ring(struct nvgpu *g, u32 device)
 {
 	long r = control_rows(&g->ring, NV_RINGS, g->device + 1, GET_RING, utilisation_size);
@@ -383,7 +406,7 @@ static long read_ring(struct nvgpu *g, u32 device)
 		work_forget(g, device);
 	if (r || !nvring_newest(answer.rows, ring, &newest))
 		return r;
-	if (newest - g->newest > INT64_MAX) /* the driver's clock began again */
+	if (newest - g->newest > INT64_MAX) /* the driver's clock has started again */
 		g->has_newest = false;
 	if (!g->has_newest)
 		g->worked = now;
@@ -405,7 +428,8 @@ static long read_ring(struct nvgpu *g, u32 device)
 	return 0;
 }
 
-/* NV2080_CTRL_FB_GET_INFO_PARAMS, NV2080_CTRL_GPU_GET_INFO_PARAMS: n pairs of index and value. */
+/* Reads n values of a GPU into `list`, which has n pairs of index and value. The argument is
+ * NV2080_CTRL_FB_GET_INFO_PARAMS or NV2080_CTRL_GPU_GET_INFO_PARAMS, which are alike. */
 static long read_info(struct nvgpu *g, u32 command, u32 *list, u32 n)
 {
 	struct { u64 n, list; } params = { n, (uintptr_t)list };
@@ -413,7 +437,7 @@ static long read_info(struct nvgpu *g, u32 command, u32 *list, u32 n)
 	return control(g->device + 1, command, &params, sizeof(params));
 }
 
-/* Reads sizes in KiB. */
+/* Reads the total and the free video memory, which the driver reports in KiB. */
 static long read_memory(struct nvgpu *g)
 {
 	u32 list[4] = { 0x08 /* TOTAL_RAM_SIZE */, 0, 0x16 /* HEAP_FREE */, 0 };
@@ -423,8 +447,8 @@ static long read_memory(struct nvgpu *g)
 	return r;
 }
 
-/* Reads values that only later releases or some GPUs have. They are unknown if the driver refuses
- * the request. */
+/* Reads the performance state, the temperatures and the ECC errors, which only later releases or
+ * some GPUs have. Each is unknown if the driver refuses its request. */
 static void read_optional(struct nvgpu *g)
 {
 	u32 mask = 0;
@@ -448,7 +472,7 @@ static void node_close(struct nvgpu *g)
 	u32 handles[4] = { ctl.client, ctl.client, g->device, 0 };
 
 	if (g->device != NONE) {
-		ctl.left++; /* MAX_CALLS has room for it */
+		ctl.left++; /* MAX_CALLS includes this call */
 		call(request_free, handles);
 	}
 	if (g->node >= 0)
@@ -457,7 +481,8 @@ static void node_close(struct nvgpu *g)
 	g->node = -1;
 }
 
-/* Reads the number before the first point in a text: "... for x86_64  570.99.01  Release Build". */
+/* Returns the major release of the driver: the number before the first point in a text such as "...
+ * for x86_64  570.99.01  Release Build". 0 if there is none. */
 static u32 release_of(struct str text)
 {
 	struct str word;
@@ -472,7 +497,7 @@ static u32 release_of(struct str text)
 	return 0;
 }
 
-/* Chooses the layouts to try first. */
+/* Chooses the layouts of answers to try first, by the driver's release. */
 static void choices_begin(struct nvgpu *g)
 {
 	static const u16 rings[NV_RINGS] = { 570, 550, 525, 0 },
@@ -484,7 +509,8 @@ static void choices_begin(struct nvgpu *g)
 		g->ecc.row++;
 }
 
-/* Reads a file of the driver in /proc. */
+/* Returns the text of a file of NVIDIA's driver: `root`, `slot` and `leaf` are the parts of its
+ * path in /proc. */
 static struct str slot_file(const char *root, const char *slot, const char *leaf, char *b,
 			    size_t cap)
 {
@@ -497,8 +523,8 @@ static struct str slot_file(const char *root, const char *slot, const char *leaf
 	return str_read(b, slurp(roots.proc, buf_z(&p), b, cap));
 }
 
-/* Returns a value of the driver's file about a GPU, "GPU UUID: \t GPU-0a1b2c3d-..."; empty: it is
- * not there. */
+/* Returns the value of the line `name` in the driver's file about a GPU, such as "GPU UUID: \t
+ * GPU-0a1b2c3d-..."; empty if there is no such line. */
 static struct str information_find(const struct device *d, const char *name, char *b, size_t cap)
 {
 	struct str line, key, rest = slot_file("driver/nvidia/gpus/", d->pdev, "/information", b,
@@ -525,7 +551,7 @@ static void gpu_begin(struct nvgpu *g, const struct device *d)
 	ctl.inner = n > 0 && !str_is(str_of(text, (size_t)n), "pid:[4026531836]");
 }
 
-/* Returns whether another process, of those that can be read, has a node of the device open. */
+/* True if another process has a node of the device open, as far as processes can be read. */
 static bool held_by_others(u32 device)
 {
 	for (u32 h = 1; h <= nrows.holders; h++)
@@ -535,7 +561,8 @@ static bool held_by_others(u32 device)
 	return false;
 }
 
-/* Returns whether the node may stay open: the GPU does not sleep anyway. */
+/* True if the GPU's node may stay open, because the GPU does not sleep anyway: its power/control is
+ * "on", or it has no fine-grained power management and others have a node open. */
 static bool may_hold(const struct nvgpu *g, u32 device)
 {
 	struct str text = sysfs_text(device, "power/control");
@@ -543,8 +570,9 @@ static bool may_hold(const struct nvgpu *g, u32 device)
 	return str_skip_z(&text, "on") || (!g->fine && held_by_others(device));
 }
 
-/* Appends the PCI address of a card as /sys has it: "%04x:%02x:%02x.%d" of pci_setup_device() in
- * drivers/pci/probe.c. The domains of VMD have five digits. */
+/* Appends to b the PCI address of a card (nv_ioctl_card_info_t), in the form of /sys:
+ * "%04x:%02x:%02x.%d" of pci_setup_device() in drivers/pci/probe.c. The domains of VMD have five
+ * digits. */
 static void put_slot(struct buf *b, const char *card)
 {
 	u32 domain;
@@ -563,7 +591,8 @@ static void put_slot(struct buf *b, const char *card)
 	put_u64(b, (u8)card[10] & 7);
 }
 
-/* nv_ioctl_card_info_t: finds the driver's number of a GPU and that of its node. */
+/* Stores the driver's number of a GPU in g->id, and the number of its node in *minor. The driver's
+ * answer is an array of nv_ioctl_card_info_t. Returns 0, or -errno. */
 static long card_find(struct nvgpu *g, const struct device *d, u32 *minor)
 {
 	long r;
@@ -605,8 +634,8 @@ static long node_open(struct nvgpu *g, const struct device *d)
 	return r < 0 ? r : 0;
 }
 
-/* Opens the node, which initialises a GPU that no process uses, and makes the objects through which
- * it is asked. */
+/* Opens the GPU's node, which initialises a GPU that no process uses, and makes the driver's
+ * objects through which the GPU is asked. Returns 0, the driver's status, or -errno. */
 static long gpu_attach(struct nvgpu *g, const struct device *d)
 {
 	u32 info[8] = { 0 }, device[14] = { 0 }, subdevice = 0;
@@ -633,15 +662,17 @@ static long gpu_attach(struct nvgpu *g, const struct device *d)
 					     (uintptr_t)&subdevice, sizeof(subdevice), 0 });
 }
 
-/* NV0080_CTRL_GPU_GET_VIRTUALIZATION_MODE_PARAMS: the mode, and in some releases a flag. */
+/* Clears the argument of GET_VIRTUALIZATION and returns its size:
+ * NV0080_CTRL_GPU_GET_VIRTUALIZATION_MODE_PARAMS has the mode, and in some releases a flag. */
 static u32 virtualization_size(u8 row)
 {
 	memset(answer.rows, 0, 8);
 	return row ? 4 : 8;
 }
 
-/* Finds out why the driver does not support utilisation: it answers alike in all these cases. A
- * virtual GPU comes first, because its host decides about MIG. */
+/* Returns why the driver does not support utilisation, NV_ON_CHIP to NV_UNKNOWN: its status
+ * NV_UNSUPPORTED is the same in all these cases. A virtual GPU is looked for before MIG, because
+ * the host of a virtual GPU decides about MIG. */
 static long unsupported_reason(struct nvgpu *g, const struct device *d)
 {
 	const u32 is_vgpu = 2, mig_is_on = 1; /* VIRTUALIZATION_MODE_VGX, GPU_SMC_MODE_ENABLED */
@@ -667,7 +698,7 @@ static void gpu_read(struct nvgpu *g, u32 number, bool hold)
 	const long before = g->failure;
 	long r;
 
-	ctl.left = MAX_CALLS - 1; /* one for node_close() */
+	ctl.left = MAX_CALLS - 1; /* one call is reserved for node_close() */
 	r = gpu_attach(g, &devices[number]);
 	if (r == 0) {
 		long memory = read_memory(g), pids = read_pids(g, number);
@@ -717,7 +748,8 @@ static void gpu_put(const struct nvgpu *g, struct entity *e)
 		reg_put(e, D_VRAM_TOTAL, all, g->total, e->t);
 		reg_put(e, D_VRAM_USED, all, g->used, e->t);
 	}
-	/* The temperature of the GPU first: it is that of the line. */
+	/* The temperature of the GPU itself ("gpu") is put first: a line about the device shows the
+	 * first one. */
 	for (u32 i = 0; i < 2 * NV_SENSORS; i++) {
 		const char *name = g->temp_names[i % NV_SENSORS];
 
@@ -732,7 +764,7 @@ static void gpu_put(const struct nvgpu *g, struct entity *e)
 	}
 }
 
-/* Returns the reason why the driver does not answer. */
+/* Returns the text of a failure: a status of the driver, -errno, or a number of this file. */
 static const char *failure_text(long r)
 {
 	static const struct { i32 status; const char *text; } texts[] = {
@@ -763,7 +795,7 @@ static const char *failure_text(long r)
 	return "NVIDIA's driver does not answer";
 }
 
-/* Appends the UUID to the facts of a device. */
+/* Appends the GPU's UUID to the facts of a device (struct device). */
 static void uuid_put(struct device *d)
 {
 	char text[1024], facts[1100];
@@ -781,11 +813,12 @@ static void uuid_put(struct device *d)
 
 static void gpu_explain(struct device *d, const struct nvgpu *g)
 {
-	if (d->awake) /* the file wakes a sleeping GPU */
+	if (d->awake) /* reading the file with the UUID wakes a sleeping GPU */
 		uuid_put(d);
 	d->no_engines = d->no_memory = !d->awake ? "asleep; reading would wake it" :
 		ctl.fd < 0 ? failure_text(ctl.error) : failure_text(g->failure);
-	if (d->awake) /* watts, clocks and fans: no release documents how to ask for them */
+	/* watts, clocks and fans are missing: no release documents how to ask for them */
+	if (d->awake)
 		d->no_sensors = "only NVIDIA's own library reports it";
 	if (d->awake && g->has && !g->failure)
 		d->no_engines = NULL;
@@ -793,7 +826,8 @@ static void gpu_explain(struct device *d, const struct nvgpu *g)
 		d->no_memory = NULL;
 }
 
-/* Reads one GPU, unless that could keep it awake; the values of its last reading stay then. */
+/* Reads one GPU, unless the access could keep it awake; then the values of its last reading are put
+ * again. */
 static void gpu_sample(u32 number)
 {
 	struct device *d = &devices[number];
@@ -803,7 +837,7 @@ static void gpu_sample(u32 number)
 	if (g->serial != d->e.serial)
 		gpu_begin(g, d);
 	if (g->state_read == d->e.t)
-		return; /* nothing is known of its power state since then */
+		return; /* the power state was not read again since the last call */
 	g->state_read = d->e.t;
 	hold = d->awake && may_hold(g, number);
 	if (!hold && g->node >= 0)

@@ -5,28 +5,34 @@
 #include "sources/device/device.h"
 
 /* The structures are those of NVIDIA/open-gpu-kernel-modules, src/common/sdk/nvidia/inc/ctrl, in
- * the releases 515.43.04 to 595.45.04. All are little endian. An answer is only decoded by the row
- * whose size the driver accepted. */
+ * the releases 515.43.04 to 595.45.04. All are little endian. An answer is decoded only with the
+ * row of nvrings[] or nveccs[] whose size the driver accepted. */
 
-/* NV2080_CTRL_PERF_GET_GPUMON_PERFMON_UTIL_SAMPLES_V2_PARAMS, newest first. */
+/* Layouts of the ring of utilisation samples, newest releases first:
+ * NV2080_CTRL_PERF_GET_GPUMON_PERFMON_UTIL_SAMPLES_V2_PARAMS. */
 const struct nvring nvrings[NV_RINGS] = {
-	{ 55888, 72, 776, { 8, 136, 264, 392, 520, 648 } },  /* 570 to 595 */
-	{ 50704, 72, 704, { 8, 124, 240, 356, 472, 588 } },  /* 550 to 565 */
-	{ 34000, 72, 472, { 8, 124, 240, 356 } },            /* 525 to 545 */
-	{ 47216, 100, 472, { 8, 124, 240, 356 } },           /* 515, 520 */
+	{ 55888, 72, 776, { 8, 136, 264, 392, 520, 648 } },  /* releases 570 to 595 */
+	{ 50704, 72, 704, { 8, 124, 240, 356, 472, 588 } },  /* releases 550 to 565 */
+	{ 34000, 72, 472, { 8, 124, 240, 356 } },            /* releases 525 to 545 */
+	{ 47216, 100, 472, { 8, 124, 240, 356 } },           /* releases 515 and 520 */
 };
 
-/* NV2080_CTRL_GPU_QUERY_ECC_STATUS_PARAMS: an array of units, of which each release has more. */
+/* Bytes of NV2080_CTRL_GPU_QUERY_ECC_STATUS_PARAMS, newest releases first: an array of the ECC
+ * errors of the GPU's units. Each release has more units. */
 const u16 nveccs[NV_ECCS] = { 1664, 1464, 1264, 1224, 1024, 984, 904 };
 
 enum {
-	RING_TRACKER = 12, RING_SAMPLES = 16, /* in the ring; a sample begins with its time */
-	ENGINE_PID = 8,                       /* in an engine of a sample, after its utilisation */
-	ENGINE_OS_PID = 120, ENGINE_BYTES = 128, /* from release 570 on */
-	FULL_UTIL = 10000,                    /* 1/100 % */
-	ECC_UNIT = 40, ECC_AFTER = 24,
+	/* offsets in the answer; a sample begins with its time */
+	RING_TRACKER = 12, RING_SAMPLES = 16,
+	/* offset of the pid in an engine's part of a sample, after the utilisation */
+	ENGINE_PID = 8,
+	/* from release 570 on: offset of pOsPidInfo in an engine's part of a sample; bytes of that
+	 * part */
+	ENGINE_OS_PID = 120, ENGINE_BYTES = 128,
+	FULL_UTIL = 10000,                    /* utilisation of a whole engine, in 1/100 % */
+	ECC_UNIT = 40, ECC_AFTER = 24, /* bytes of a unit; bytes after the last unit */
 	MAX_KIB = 1 << 30,                    /* 1 TiB: a larger size is an error of the driver */
-	SENSOR_HEAD = 24, SENSOR_BYTES = 44,
+	SENSOR_HEAD = 24, SENSOR_BYTES = 44, /* bytes before the first instruction; its bytes */
 };
 
 static u32 load32(const char *p)
@@ -50,8 +56,8 @@ static void store32(char *p, u32 v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* Returns the position of the sample that is `age` after the oldest one: `tracker` is where the
- * driver writes next. */
+/* Returns the address of the sample that is `age` places after the oldest one in the ring. The word
+ * at RING_TRACKER is the index at which the driver writes next: that of the oldest sample. */
 static const char *ring_sample(const char *answer, const struct nvring *r, u32 age)
 {
 	u32 at = load32(answer + RING_TRACKER) % r->count + age;
@@ -59,20 +65,21 @@ static const char *ring_sample(const char *answer, const struct nvring *r, u32 a
 	return answer + RING_SAMPLES + (at < r->count ? at : at - r->count) * (size_t)r->sample;
 }
 
-/* Finds the time of the newest sample. False: there is none. A ring that is not full has zeros
- * where no sample is yet. */
+/* Stores the time of the newest sample of the ring in *t. False if the ring is empty: unused
+ * samples are zeros. */
 bool nvring_newest(const char *answer, const struct nvring *r, u64 *t)
 {
 	*t = load64(ring_sample(answer, r, r->count - 1u));
 	return *t != 0;
 }
 
-/* A GPU takes a sample every 1/6 to 1 s (nvml.h). After a longer pause it is not known for which
- * time a sample stands, so that it hardly counts. */
+/* ns. A GPU takes a sample every 1/6 to 1 s (nvml.h). After a longer pause than this, it is not
+ * known for which time a sample stands, so that it counts for 1 ns only. */
 static const u64 longest_period = 1u << 31;
 
-/* Returns whether a sample of an engine is of a process. In an inner pid namespace the driver has
- * translated a pid if it has cleared the member after it; the others are pids of the machine. */
+/* True if a sample of an engine belongs to the process of the query. In an inner pid namespace, the
+ * driver has translated the sample's pid to that namespace only if it has cleared the member at
+ * ENGINE_OS_PID; other pids are those of the initial namespace. */
 static bool is_of_process(const char *at, const struct nvquery *q)
 {
 	return q->pid == NV_ANY ||
@@ -80,9 +87,10 @@ static bool is_of_process(const char *at, const struct nvquery *q)
 		(!q->inner || load64(at + ENGINE_OS_PID) == 0));
 }
 
-/* Adds the utilisation of an engine over the samples since q->since; with q->known false over the
- * whole ring. Each sample counts for the time since the one before it. False: there is no new
- * sample, or these releases have no such engine. */
+/* Stores in *s how long an engine worked, in the samples since q->since, or in the whole ring if
+ * q->known is false. Each sample counts for the time since the one before it. False if there is no
+ * new sample, or if the driver's release does not report this engine or cannot translate the
+ * pid. */
 bool nvring_sum(const char *answer, const struct nvring *r, const struct nvquery *q,
 		struct nvsum *s)
 {
@@ -91,15 +99,16 @@ bool nvring_sum(const char *answer, const struct nvring *r, const struct nvquery
 
 	s->work = s->time = 0;
 	if (q->pid != NV_ANY && q->inner && r->engine[NV_GR] - r->engine[NV_MEMORY] != ENGINE_BYTES)
-		return false; /* these releases do not translate */
+		return false; /* releases before 570 do not translate pids to an inner namespace */
 	for (u32 i = 0; r->engine[q->engine] && i < r->count; i++) {
 		const char *sample = ring_sample(answer, r, i), *at = sample + r->engine[q->engine];
 		u64 t = load64(sample), weight = t - before;
 		u32 util = load32(at);
 
-		if (t == 0 || (known && weight - 1 > INT64_MAX)) /* not later, in wrapping time */
+		/* empty, or not later than the one before; times may wrap */
+		if (t == 0 || (known && weight - 1 > INT64_MAX))
 			continue;
-		if (!known) /* as long as the next one */
+		if (!known) /* the first sample counts for as long as the next one */
 			weight = load64(ring_sample(answer, r, i + 1)) - t;
 		if (weight - 1 >= longest_period)
 			weight = 1;
@@ -113,7 +122,8 @@ bool nvring_sum(const char *answer, const struct nvring *r, const struct nvquery
 	return s->time != 0;
 }
 
-/* Adds the errors of all units that have ECC, since the driver was loaded. False: no unit has. */
+/* Stores the numbers of corrected and of uncorrected ECC errors since the driver was loaded, over
+ * all units that have ECC. False if no unit has it. */
 bool nvecc_sum(const char *answer, size_t n, u64 *corrected, u64 *uncorrected)
 {
 	bool any = false;
@@ -122,7 +132,8 @@ bool nvecc_sum(const char *answer, size_t n, u64 *corrected, u64 *uncorrected)
 	for (size_t at = 0; at + ECC_AFTER < n; at += ECC_UNIT) {
 		u64 dbe = load64(answer + at + 8), sbe = load64(answer + at + 24);
 
-		if (!answer[at] || !answer[at + 2]) /* not enabled, or not supported */
+		/* ECC is not enabled, or not supported, in this unit */
+		if (!answer[at] || !answer[at + 2])
 			continue;
 		any = true;
 		*corrected += sbe;
@@ -131,8 +142,8 @@ bool nvecc_sum(const char *answer, size_t n, u64 *corrected, u64 *uncorrected)
 	return any;
 }
 
-/* Reads the answer about the indices TOTAL_RAM_SIZE and HEAP_FREE, in bytes. False: the sizes
- * contradict each other. */
+/* Stores the total and the used video memory, in bytes, from the driver's answer with
+ * TOTAL_RAM_SIZE and HEAP_FREE in KiB. False if the sizes contradict each other. */
 bool nvmemory(const char *list, u64 *total, u64 *used)
 {
 	u64 all = load32(list + 4), unused = load32(list + 12);
@@ -142,7 +153,8 @@ bool nvmemory(const char *list, u64 *total, u64 *used)
 	return all > 0 && all <= MAX_KIB && unused <= all;
 }
 
-/* Returns the number of the performance state of a mask with one bit, or NV_NO_PSTATE. */
+/* Returns the performance state (0 to 15) whose bit is the only one in the mask; NV_NO_PSTATE if
+ * there is not exactly one bit. */
 u8 nvpstate(u32 mask)
 {
 	for (u8 i = 0; i < 16; i++)
@@ -151,8 +163,8 @@ u8 nvpstate(u32 mask)
 	return NV_NO_PSTATE;
 }
 
-/* Reads an entry of the memory of processes. False: the driver does not know it, or it is not
- * possible. */
+/* Stores the pid and the memory, in bytes, of a process from its entry in the driver's answer.
+ * False if the driver does not know the memory, or if a size is impossible. */
 bool nvprocess(const char *entry, u32 *pid, u64 *resident, u64 *shared)
 {
 	u64 own = load64(entry + 16), owned = load64(entry + 24), duped = load64(entry + 32);
@@ -166,12 +178,13 @@ bool nvprocess(const char *entry, u32 *pid, u64 *resident, u64 *shared)
 	return true;
 }
 
-/* The instructions of one request for all temperatures: what each of the first sensors measures,
- * what each of the first targets is, and the reading of each sensor. */
+/* The instructions in the request for all temperatures: each asks for one of the sensors or targets
+ * 0 to NV_SENSORS - 1. SENSOR_TARGET: the target that a sensor measures; TARGET_TYPE: the kind of a
+ * target; SENSOR_READING: the temperature of a sensor. */
 enum { SENSOR_TARGET = 0x520, TARGET_TYPE = 0x101, SENSOR_READING = 0x1500 };
 static const u16 opcodes[] = { SENSOR_TARGET, TARGET_TYPE, SENSOR_READING };
 
-/* NV2080_CTRL_THERMAL_SYSTEM_EXECUTE_V2_PARAMS. */
+/* Fills in the request for all temperatures: NV2080_CTRL_THERMAL_SYSTEM_EXECUTE_V2_PARAMS. */
 void nvsensors_ask(char *request)
 {
 	memset(request, 0, NV_SENSOR_BYTES);
@@ -187,7 +200,8 @@ void nvsensors_ask(char *request)
 	}
 }
 
-/* Reads the answer to instruction `kind` about sensor or target i. */
+/* Stores in *v the result of the instruction opcodes[kind] for sensor or target i. False if the
+ * instruction has no result. */
 static bool sensor_answer(const char *answer, u32 kind, u32 i, u32 *v)
 {
 	size_t row = kind * NV_SENSORS + i;
@@ -197,7 +211,8 @@ static bool sensor_answer(const char *answer, u32 kind, u32 i, u32 *v)
 	return load32(at) == 0 && load32(at + 4) != 0;
 }
 
-/* Reads a sensor: what it measures, and 1/1000 degrees C. False: there is no such sensor. */
+/* Stores what a sensor measures in *name (gpu, memory, power or board), and its temperature in *v,
+ * in 1/1000 degrees C. False if there is no such sensor. */
 bool nvsensor(const char *answer, u32 sensor, const char **name, i64 *v)
 {
 	static const char *const types[] = { NULL, "gpu", "memory", NULL, "power", NULL, NULL, NULL,

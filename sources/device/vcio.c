@@ -9,45 +9,51 @@
 
 #include <linux/magic.h>
 
-/* A request is an array of u32, which the answer overwrites: the page "Mailbox property interface"
- * of the wiki of raspberrypi/firmware. drivers/char/broadcom/vcio.c of Raspberry Pi's kernel passes
- * it on. The value is followed by a word 0, the end of the list of tags. */
+/* A request to the firmware is an array of u32 with one tag, which the answer overwrites: the page
+ * "Mailbox property interface" of the wiki of raspberrypi/firmware. drivers/char/broadcom/vcio.c of
+ * Raspberry Pi's kernel passes it on. The value of the tag is followed by a word 0, which ends the
+ * list of tags. */
 enum { W_SIZE, W_CODE, W_TAG, W_VALUE_SIZE, W_VALUE_CODE, W_VALUE, W_MOST = W_VALUE + 3 };
-/* W_CODE: the request was handled. W_VALUE_CODE: this tag was answered; the other bits are the
- * length of its value, in bytes. A value: there is no such clock or voltage. */
+/* Bit 31 of words of an answer. In W_CODE: the request was handled. In W_VALUE_CODE: this tag was
+ * answered; the other bits are the length of its value, in bytes. In a value: there is no such
+ * clock or voltage. */
 #define ANSWERED (UINT32_C(1) << 31)
 
 /* Each tag is asked for alone: the firmware may refuse a whole list because of one tag. */
 static const struct property {
 	u32 tag;
-	u8 id, words; /* words: of the value; of two, the first is the id of a clock or sensor */
+	/* words: number of words of the value; of two, the first is the id of a clock or sensor */
+	u8 id, words;
 	u8 desc;
-	u8 bits; /* a clock, temperature or voltage with more bits is an error */
-	char inst[5], name[10]; /* name: of the field, for messages */
+	u8 bits; /* most bits of the value; a larger clock, temperature or voltage is an error */
+	char inst[5], name[10]; /* inst: instance of the counter; name: its field, for messages */
 } properties[] = {
-	/* Measured clocks; GET_CLOCK_RATE (0x00030002) has the rate that was set. */
+	/* This tag reads measured clocks; GET_CLOCK_RATE (0x00030002) reads the rate that was
+	 * set. */
 	{ 0x00030047, 5, 2, D_FREQ_CUR, 31, "v3d", "freq.v3d" },
 	{ 0x00030047, 4, 2, D_FREQ_CUR, 31, "core", "freq.core" },
 	{ 0x00030006, 0, 2, D_TEMP, 18, "soc", "temp.soc" },
 	{ 0x00030003, 1, 2, D_VOLT, 24, "core", "volt.core" },
-	/* The value of this request is a mask of bits to clear: none. */
+	/* In the request, the value of this tag is a mask of bits to clear: 0 clears none. */
 	{ 0x00030046, 0, 1, D_THROTTLE, 32, "", "throttle" },
 };
 
-/* Bits 0 to 3 of the throttle value are the present state; bits 16 to 19 say whether it was so
- * since the boot, or since another program cleared the bit. */
+/* Bits 0 to 3 of the throttle value are the reasons that hold now. Bits 16 to 19 are the same
+ * reasons: each is set if it has held since the boot, or since another program cleared the bit. */
 static const char reasons[][24] = {
 	"undervoltage", "arm-frequency-capped", "throttled", "soft-temperature-limit"
 };
 enum { SINCE_BOOT = 16 };
 
 static struct {
-	long fd;          /* of /dev/vcio, or -errno; 0: not tried yet */
-	bool known, own;  /* own: the /sys that is read is that of this machine; once known */
-	bool asked;       /* a device was found */
-	long errors[LEN(properties)]; /* of the last requests: 0, -errno or NO_VALUE */
+	long fd;          /* descriptor of /dev/vcio, or -errno; 0: not opened yet */
+	/* own: /sys is that of this machine, and not a captured tree; known: `own` is set */
+	bool known, own;
+	bool asked;       /* a device was found whose values the firmware has */
+	/* result of the last request for each property: 0, -errno or NO_VALUE */
+	long errors[LEN(properties)];
 } vcio;
-enum { NO_VALUE = 1 }; /* there is an answer, but without the value */
+enum { NO_VALUE = 1 }; /* the firmware has answered, but without the value */
 
 /* --- requests --------------------------------------------------------------------------------- */
 
@@ -60,7 +66,8 @@ static void request_fill(u32 w[W_MOST], const struct property *p)
 	w[W_VALUE] = p->id;
 }
 
-/* Decodes an answer. A later firmware may have a longer value than the buffer: it begins alike. A
+/* Stores the value of a property in *v from the firmware's answer w. False if the answer has no
+ * valid value. A later firmware may have a longer value than the buffer, which begins alike. A
  * clock or voltage of 0 does not exist. */
 static bool answer_value(const u32 w[W_MOST], const struct property *p, u32 *v)
 {
@@ -74,7 +81,7 @@ static bool answer_value(const u32 w[W_MOST], const struct property *p, u32 *v)
 	return p->desc == D_THROTTLE || (!(*v >> p->bits) && (*v || p->desc == D_TEMP));
 }
 
-/* Returns 0, -errno or NO_VALUE. */
+/* Reads a property from the firmware into *v. Returns 0, -errno or NO_VALUE. */
 static long property_read(const struct property *p, u32 *v)
 {
 	_Alignas(16) u32 w[W_MOST];
@@ -103,7 +110,7 @@ static void value_put(struct entity *e, const struct property *p, u32 v, i64 t)
 {
 	if (p->desc == D_THROTTLE)
 		throttle_put(e, v, t);
-	else /* uV; the registry has mV */
+	else /* voltages are in uV; the registry has mV */
 		reg_put(e, p->desc, str_z(p->inst), p->desc == D_VOLT ? (v + 500) / 1000 : v, t);
 }
 
@@ -125,8 +132,9 @@ i32 vcio_fd(void)
 	return (i32)vcio.fd;
 }
 
-/* Returns the device whose clocks these are: v3d, or on boards before the Raspberry Pi 4 vc4, which
- * renders there. NONE: there is none, or --sys names the files of another machine. */
+/* Returns the device to which the firmware's values belong: v3d, or on boards before the Raspberry
+ * Pi 4 vc4, which renders there. NONE if there is none, or if --sys names the files of another
+ * machine. */
 static u32 vcio_device(void)
 {
 	struct statfs fs;
@@ -200,7 +208,7 @@ const char *vcio_reason(void)
 	return b.n ? buf_z(&b) : NULL;
 }
 
-/* There are no devices but those of src_sysfs. */
+/* A source needs a scan function; this one has no devices of its own, only those of src_sysfs. */
 static void vcio_scan(void)
 {
 }
