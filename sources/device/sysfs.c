@@ -19,9 +19,10 @@ struct failed sysfs_failed;
 #pragma weak board_store
 
 enum {
-	MAX_NODES = 3 * MAX_DEVICES, /* card, renderD and accel node of each device */
-	MAX_SENSORS = 4096,          /* about 40 files of each device */
-	FILE_BYTES = 8192,           /* trans_stat of 20 states: 3 KiB; sysfs files: at most 4 */
+	MAX_NODES = 3 * MAX_DEVICES, /* a device can have a card, a renderD and an accel node */
+	MAX_SENSORS = 4096,          /* a device has about 40 files */
+	/* largest text of a file: trans_stat of 20 states has 3 KiB, sysfs files at most 4 KiB */
+	FILE_BYTES = 8192,
 	PATH_BYTES = 512,
 	INST_BYTES = 40,
 };
@@ -33,22 +34,27 @@ static const char *const node_names[] = { "card", "renderD", "accel", "nvidia" }
  * a process may still hold it. */
 static struct node {
 	u32 maj, min, device;
-	i32 number; /* in its name */
+	i32 number; /* number in the node's name: 128 of renderD128 */
 	u8 kind;
-	bool there, seen;
+	bool there, seen; /* there: the node exists; seen: the current scan has found it */
 } nodes[MAX_NODES];
 
 /* State of a device that only this file uses. */
 static struct sysdir {
-	char path[128];  /* its folder, relative to /sys */
-	char node[48];   /* its primary node's folder: class/drm/cardN */
-	int status;      /* power/runtime_status, kept open, or -1 */
+	char path[128];  /* folder of the device, relative to /sys; empty: none */
+	char node[48];   /* folder of its primary node: class/drm/cardN */
+	/* descriptor of power/runtime_status, kept open; -1: not open; -2: cannot be opened */
+	int status;
+	/* its files were opened: those that may wake it; those that cannot */
 	bool probed, probed_asleep;
-	bool changed; /* its nodes differ from those of the previous scan */
-	bool denied;  /* some file could not be read: no permission */
-	bool profiled; /* --enable-profiling has handled it */
-	bool slept;   /* it slept when it was found: NVIDIA's file, which wakes it, is unread */
-	u32 lost, unread; /* sensors that had no room; reads that failed with a transient error */
+	bool changed; /* its nodes are not the same as in the previous scan */
+	bool denied;  /* a file could not be opened: permission denied */
+	bool profiled; /* profiling_start() has handled the device (--enable-profiling) */
+	/* the GPU slept when it was found: NVIDIA's file about it is not read yet, as that wakes
+	 * it */
+	bool slept;
+	/* number of sensors that had no room; number of transient errors when files were opened */
+	u32 lost, unread;
 } sysdirs[MAX_DEVICES];
 
 static const char insts[][8] = {
@@ -59,6 +65,8 @@ static const char insts[][8] = {
 	[IS_GPU] = "gpu"
 };
 
+/* The folder to which struct folder's `dir` is relative: the device's, its primary node's, or
+ * /sys. */
 enum base { B_DEVICE, B_NODE, B_SYS };
 
 enum {
@@ -68,9 +76,10 @@ enum {
 };
 
 static const struct folder {
-	const char *driver; /* NULL: any; "x*": any name that begins with x */
+	/* name of the driver; NULL: any driver; "x*": any name that begins with x */
+	const char *driver;
 	u8 base;            /* enum base */
-	const char *dir;
+	const char *dir; /* path below the base; '*': any name, '#': the number of the card */
 } folders[] = {
 	[F_POWER]       = { NULL, B_DEVICE, "power" },
 	[F_ANY]         = { NULL, B_DEVICE, "" },
@@ -92,9 +101,10 @@ static const struct folder {
 	[F_THERMAL]     = { NULL, B_SYS, "class/thermal/thermal_zone*" },
 };
 
-/* If two rows have the same counter, the upper one wins. */
+/* The files that are read. If two rows have the same counter, the upper one wins. */
 static const struct attr attrs[] = {
-	/* PCI: registers of include/uapi/linux/pci_regs.h, printed by drivers/pci/pci-sysfs.c */
+	/* Runtime power management, and the PCI link: registers of include/uapi/linux/pci_regs.h,
+	 * which drivers/pci/pci-sysfs.c prints */
 	{ F_POWER, T_NUMBER, D_ACTIVE_MS, A_ASLEEP | A_LIMIT, 0, NO_INST, "runtime_active_time" },
 	{ F_POWER, T_NUMBER, D_SUSPENDED_MS, A_ASLEEP | A_LIMIT, 0, NO_INST,
 	  "runtime_suspended_time" },
@@ -103,7 +113,8 @@ static const struct attr attrs[] = {
 	{ F_ANY, T_LINK, D_LINK_MAX_SPEED, A_LIMIT, 0, NO_INST, "max_link_speed" },
 	{ F_ANY, T_NUMBER, D_LINK_MAX_WIDTH, A_LIMIT, 0, NO_INST, "max_link_width" },
 
-	/* amdgpu_pm.c, amdgpu_vram_mgr.c, amdgpu_gtt_mgr.c; mem_info_* are software counts */
+	/* amdgpu: files of amdgpu_pm.c, amdgpu_vram_mgr.c, amdgpu_gtt_mgr.c. mem_info_* are counted
+	 * by software, so that a read does not wake the GPU. */
 	{ F_AMDGPU, T_NUMBER, D_VRAM_TOTAL, A_ASLEEP | A_FIXED, 0, NO_INST, "mem_info_vram_total" },
 	{ F_AMDGPU, T_NUMBER, D_VRAM_USED, A_ASLEEP, 0, NO_INST, "mem_info_vram_used" },
 	{ F_AMDGPU, T_NUMBER, D_VISIBLE_TOTAL, A_ASLEEP | A_FIXED, 0, NO_INST,
@@ -116,7 +127,7 @@ static const struct attr attrs[] = {
 	{ F_AMDGPU, T_NUMBER, D_LOAD, 0, 3, IS_MEM, "mem_busy_percent" },
 	{ F_AMDGPU, T_NUMBER, D_LOAD, 0, 3, IS_VCN, "vcn_busy_percent" },
 
-	/* drivers/hwmon ABI: Documentation/hwmon/sysfs-interface.rst */
+	/* hwmon chips of GPUs: Documentation/hwmon/sysfs-interface.rst */
 	{ F_HWMON, T_NUMBER, D_TEMP, 0, 0, FROM_CHAN, "temp*_input" },
 	{ F_HWMON, T_NUMBER, D_TEMP_MAX, A_LIMIT, 0, FROM_CHAN, "temp*_max" },
 	{ F_HWMON, T_NUMBER, D_TEMP_CRIT, A_LIMIT, 0, FROM_CHAN, "temp*_crit" },
@@ -146,7 +157,7 @@ static const struct attr attrs[] = {
 	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_DCEFCLK, "pp_dpm_dcefclk" },
 	{ F_AMDGPU, T_METRICS, 0, 0, 0, NO_INST, "gpu_metrics" },
 
-	/* i915/gt/intel_gt_sysfs_pm.c, and before 5.18 i915_sysfs.c */
+	/* i915: files of gt/intel_gt_sysfs_pm.c, and before Linux 5.18 of i915_sysfs.c */
 	{ F_I915_GT, T_NUMBER, D_FREQ_ACT, 0, 6, FROM_DIR, "rps_act_freq_mhz" },
 	{ F_I915_GT, T_NUMBER, D_FREQ_CUR, 0, 6, FROM_DIR, "rps_cur_freq_mhz" },
 	{ F_I915_GT, T_NUMBER, D_FREQ_TARGET, 0, 6, FROM_DIR, "punit_req_freq_mhz" },
@@ -157,8 +168,8 @@ static const struct attr attrs[] = {
 	{ F_I915_GT, T_NUMBER, D_FREQ_RP1, A_LIMIT, 6, FROM_DIR, "rps_RP1_freq_mhz" },
 	{ F_I915_GT, T_NUMBER, D_FREQ_RPN, A_LIMIT, 6, FROM_DIR, "rps_RPn_freq_mhz" },
 	{ F_I915_GT, T_NUMBER, D_IDLE_MS, 0, 0, FROM_DIR, "rc6_residency_ms" },
-	/* Gen6 and Gen7 have the deeper states rc6p and rc6pp, which rc6 does not count.
-	 * Valleyview's media engines have a state of their own. */
+	/* Intel's Gen6 and Gen7 have the deeper idle states rc6p and rc6pp: rc6 does not count
+	 * them, and T_ADD adds them. Valleyview's media engines have an idle state of their own. */
 	{ F_I915_GT, T_ADD, D_IDLE_MS, 0, 0, FROM_DIR, "rc6p_residency_ms" },
 	{ F_I915_GT, T_ADD, D_IDLE_MS, 0, 0, FROM_DIR, "rc6pp_residency_ms" },
 	{ F_I915_GT, T_NUMBER, D_IDLE_MS, 0, 0, IS_MEDIA, "media_rc6_residency_ms" },
@@ -173,7 +184,7 @@ static const struct attr attrs[] = {
 	{ F_I915, T_NUMBER, D_FREQ_RPN, A_LIMIT, 6, IS_GT0, "gt_RPn_freq_mhz" },
 	{ F_I915_POWER, T_NUMBER, D_IDLE_MS, 0, 0, IS_GT0, "rc6_residency_ms" },
 
-	/* xe_gt_freq.c, xe_gt_idle.c, xe_gt_throttle.c */
+	/* xe: files of xe_gt_freq.c, xe_gt_idle.c, xe_gt_throttle.c */
 	{ F_XE_FREQ, T_NUMBER, D_FREQ_ACT, 0, 6, FROM_DIR, "act_freq" },
 	{ F_XE_FREQ, T_NUMBER, D_FREQ_CUR, 0, 6, FROM_DIR, "cur_freq" },
 	{ F_XE_FREQ, T_NUMBER, D_FREQ_MIN, 0, 6, FROM_DIR, "min_freq" },
@@ -188,13 +199,14 @@ static const struct attr attrs[] = {
 	{ F_XE_MEMORY, T_NUMBER, D_FREQ_MIN, 0, 6, IS_MEMORY, "min_freq" },
 	{ F_XE_MEMORY, T_NUMBER, D_FREQ_MAX, 0, 6, IS_MEMORY, "max_freq" },
 
-	/* drivers/devfreq */
+	/* devfreq: files of drivers/devfreq */
 	{ F_DEVFREQ, T_NUMBER, D_FREQ_CUR, 0, 0, FROM_DIR, "cur_freq" },
 	{ F_DEVFREQ, T_NUMBER, D_FREQ_TARGET, 0, 0, FROM_DIR, "target_freq" },
 	{ F_DEVFREQ, T_NUMBER, D_FREQ_MIN, 0, 0, FROM_DIR, "min_freq" },
 	{ F_DEVFREQ, T_NUMBER, D_FREQ_MAX, 0, 0, FROM_DIR, "max_freq" },
 	{ F_DEVFREQ, T_TRANS, D_FREQ_SPENT, 0, 0, FROM_DIR, "trans_stat" },
-	/* msm's card is its display controller; the GPU is another device */
+	/* msm: the card's device is the display controller. The GPU is another device, whose
+	 * devfreq folder is searched for by its name. */
 	{ F_MSM, T_NUMBER, D_FREQ_CUR, 0, 0, FROM_DIR, "cur_freq" },
 	{ F_MSM, T_NUMBER, D_FREQ_TARGET, 0, 0, FROM_DIR, "target_freq" },
 	{ F_MSM, T_NUMBER, D_FREQ_MIN, 0, 0, FROM_DIR, "min_freq" },
@@ -204,7 +216,7 @@ static const struct attr attrs[] = {
 	{ F_V3D, T_V3D, D_BUSY_NS, 0, 0, NO_INST, "gpu_stats" }, /* v3d_sysfs.c */
 	{ F_NOUVEAU, T_PSTATE, D_FREQ_CUR, 0, 6, NO_INST, "pstate" },
 
-	/* Documentation/ABI/testing/sysfs-driver-ivpu */
+	/* intel_vpu: Documentation/ABI/testing/sysfs-driver-ivpu */
 	{ F_VPU, T_NUMBER, D_GPU_BUSY_US, A_SLOW, 0, NO_INST, "npu_busy_time_us" },
 	{ F_VPU, T_NUMBER, D_RESIDENT, 0, 0, IS_MEMORY, "npu_memory_utilization" },
 	{ F_VPU_FREQ, T_NUMBER, D_FREQ_CUR, 0, 6, IS_NPU, "current_freq" },
@@ -215,7 +227,7 @@ static const struct attr attrs[] = {
 	{ F_THERMAL, T_NUMBER, D_TEMP, 0, 0, FROM_ZONE, "temp" },
 };
 
-/* Labels from the ABI pages, for channels that their drivers leave unlabelled. */
+/* Names of hwmon channels for which the driver has no label file, from the kernel's ABI pages. */
 static const struct {
 	char chip[5], channel[8], label[5];
 } labels[] = {
@@ -225,14 +237,16 @@ static const struct {
 	{ "xe", "temp2", "pkg" },      { "xe", "temp3", "vram" },  { "xe", "in1", "pkg" },
 };
 
-/* A file that is read in every sample, or as the flags of its row say. */
+/* An open file of a device. It is read in every sample, or less often if the flags of its row say
+ * so. */
 struct sensor {
 	const struct attr *attr;
+	/* rank: order among sensors of one row, by the numbers in their names */
 	u32 device, rank, reads;
 	int fd;
 	union {
-		i64 last;  /* A_SLOW: when it was read, ns */
-		u64 value; /* A_FIXED: where it has been read */
+		i64 last;  /* with A_SLOW: when the file was read last, ns */
+		u64 value; /* with A_FIXED: its value, if `reads` is not 0 */
 	};
 	char inst[INST_BYTES];
 };
@@ -252,8 +266,8 @@ bool path_join(char *out, size_t cap, const char *a, const char *b)
 	return !s.full;
 }
 
-/* Calls each() for every folder below path that the pattern matches; star is the name that matched
- * the last component with '*'. */
+/* Calls each() for every folder below `path` that the pattern matches. star is the folder name that
+ * matched the last component with '*'. */
 void match_folders(int root, const char *path, struct str pattern, struct str star,
 		   folder_fn *each, void *arg)
 {
@@ -290,9 +304,10 @@ static struct {
 	volatile u32 nknobs;
 } sysfs = { .readable = true };
 
-static char file[FILE_BYTES]; /* the text of the file that is read */
+static char file[FILE_BYTES]; /* the text of the file that was read last */
 
-/* The text is valid until the next file is read; empty if this one cannot be read. */
+/* Returns the text of dir/leaf; empty if it cannot be read. The text is valid until the next file
+ * is read. */
 static struct str read_text(int root, const char *dir, const char *leaf)
 {
 	char path[PATH_BYTES];
@@ -317,7 +332,8 @@ static bool read_line(const char *dir, const char *leaf, struct str *line)
 	return has;
 }
 
-/* Makes s a name that is one word in every output format. */
+/* Stores s in out as the name of an instance, with '_' for characters that would not be part of one
+ * word in every output format. */
 static void set_inst(char out[INST_BYTES], struct str s)
 {
 	str_copy(out, INST_BYTES, str_trim(s));
@@ -328,7 +344,8 @@ static void set_inst(char out[INST_BYTES], struct str s)
 
 /* --- parsing of files ------------------------------------------------------------------------- */
 
-/* Keeps the reason why the value of a file is unknown. error: -errno, or 0 for an invalid text. */
+/* Stores in sysfs_failed, for --verbose, why the value of a file is unknown. error: -errno, or 0
+ * for an invalid text. */
 static void file_failed(u32 device, const struct attr *a, long error)
 {
 	sysfs_failed = (struct failed){ devices[device].dev, a->leaf, error };
@@ -363,17 +380,17 @@ static void store_number(const struct sensor *s, struct str text, i64 t)
 		if (parse_sensor(text, &i))
 			sensor_put(s, a->desc, str_z(s->inst), (u64)i, t);
 	} else if (str_word(&text, &word) && scan_u64(word, &v) == word.e && v <= UINT64_MAX / by) {
-		/* An integrated GPU has no link: 0 or, where the registers read as ones, 63 and 255
-		 * lanes. */
+		/* An integrated GPU has no PCIe link: its width is 0 or, where the registers read
+		 * as ones, 63 or 255 lanes. */
 		if ((a->desc == D_LINK_WIDTH || a->desc == D_LINK_MAX_WIDTH) && (v == 0 || v > 32))
 			return;
 		if (a->desc >= D_POWER_CAP && a->desc <= D_POWER_CRIT && v == 0)
-			return; /* no limit */
+			return; /* 0: there is no limit */
 		sensor_put(s, a->desc, str_z(s->inst), v * by, t);
 	}
 }
 
-/* Adds the number to the value that an upper row stored. */
+/* Adds the file's number to the value that an upper row of attrs[] stored for the same counter. */
 static void store_sum(const struct sensor *s, struct str text, i64 t)
 {
 	u64 v;
@@ -393,7 +410,8 @@ static void store_dpm(const struct sensor *s, struct str text, i64 t)
 	sensor_put(s, D_FREQ_MAX, str_z(s->inst), max, t);
 }
 
-/* "8.0 GT/s PCIe"; "Unknown" has no digits */
+/* Stores the speed of a PCI link, in 0.1 GT/s: "8.0 GT/s PCIe". "Unknown" has no digits: it is not
+ * stored. */
 static void store_link(const struct sensor *s, struct str text, i64 t)
 {
 	u64 v;
@@ -434,8 +452,8 @@ static void store_metrics(const struct sensor *s, struct str text, i64 t)
 		sensor_put(s, D_THROTTLE, str_z(reason), on, t);
 }
 
-/* The file has "none", or the active reasons, separated by blanks. A reason that it does not name
- * is not active. */
+/* Stores the throttle reasons in xe's file `reasons`, which has "none" or the active reasons,
+ * separated by blanks. A reason that the file does not name is not active. */
 static void store_reasons(const struct sensor *s, struct str text, i64 t)
 {
 	struct str word;
@@ -450,8 +468,8 @@ static void store_reasons(const struct sensor *s, struct str text, i64 t)
 	}
 }
 
-/* nouveau: "AC: core 324 MHz memory 648 MHz". The line whose label is not a number is the current
- * state. */
+/* Stores the current clocks from nouveau's file pstate: "AC: core 324 MHz memory 648 MHz". The line
+ * with the label AC or DC is the current state; the label of any other line is a number. */
 static void store_pstate(const struct sensor *s, struct str text, i64 t)
 {
 	struct str line, label, what, n;
@@ -468,7 +486,7 @@ static void store_pstate(const struct sensor *s, struct str text, i64 t)
 	}
 }
 
-/* A file of boards.c. */
+/* Stores the value of a file of boards.c. */
 static void store_board(const struct sensor *s, struct str text, i64 t)
 {
 	if (!board_store(s->attr, sensor_entity(s), str_z(s->inst), text, t))
@@ -484,7 +502,8 @@ static void (*const stores[])(const struct sensor *s, struct str text, i64 t) = 
 
 /* --- discovery of sensors --------------------------------------------------------------------- */
 
-/* temp1_input -> the text of temp1_label, or the label of the ABI page, or temp1. */
+/* Stores in out the instance name of an hwmon file. For temp1_input it is the text of temp1_label,
+ * otherwise the label in labels[], otherwise temp1. */
 static void channel_inst(char *out, const char *dir, struct str leaf)
 {
 	char label[64], chip[32] = "";
@@ -509,8 +528,9 @@ static void channel_inst(char *out, const char *dir, struct str leaf)
 			set_inst(out, str_z(labels[i].label));
 }
 
-/* A thermal zone belongs to no device. Its type distinguishes GPU from NPU, and the first platform
- * device of that kind gets the zone. True if that is this device. */
+/* Stores in out the type of a thermal zone. The kernel links no zone to a device: the type tells a
+ * GPU from an NPU, and the first device of that kind without a PCI slot gets the zone. True if that
+ * is this device. */
 static bool zone_inst(char *out, const char *dir, u32 device)
 {
 	struct str type;
@@ -520,7 +540,7 @@ static bool zone_inst(char *out, const char *dir, u32 device)
 	if (devices[device].pdev[0] || !read_line(dir, "type", &type))
 		return false;
 	npu = str_find(type, (struct str)STR("npu"));
-	/* Jetson Xavier has GPU-therm, Exynos has G3D. */
+	/* Types of zones: Jetson Xavier has GPU-therm, Exynos has G3D. */
 	if (!npu && !str_find(type, (struct str)STR("gpu")) &&
 	    !str_find(type, (struct str)STR("GPU")) && !str_is(type, "G3D"))
 		return false;
@@ -538,7 +558,7 @@ static bool zone_inst(char *out, const char *dir, u32 device)
 	return owner == device;
 }
 
-/* Returns whether a counter is used for its own column only, and not for other values. */
+/* True if a quantity is only shown in its own column, and no other value is computed from it. */
 static bool display_only(u8 desc)
 {
 	return desc == D_LOAD || desc == D_VISIBLE_TOTAL || desc == D_VISIBLE_USED ||
@@ -552,7 +572,7 @@ static bool attr_enabled(const struct attr *a, bool asleep)
 	       (!sensing.filter || !display_only(a->desc) || sensing.filter(a->desc));
 }
 
-/* The first number in a name, or 0. */
+/* Returns the first number in a name; 0 if there is none, or if it is 1000 or more. */
 static u32 name_number(struct str s)
 {
 	u64 v;
@@ -581,11 +601,12 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 		}
 		return;
 	}
-	/* The other half of the descriptors is for clients. */
+	/* Sensors use at most half of the descriptors that may be open; the other half is for
+	 * clients. */
 	if (!table_has(&sensors.t, sysfs.nsensors) || fd > fileio.limit / 2) {
 		sys_close((int)fd);
 		if (fd > fileio.limit / 2)
-			files_note_error(-EMFILE); /* probe_device() counts it */
+			files_note_error(-EMFILE); /* probe_device() adds it to `unread` */
 		else
 			sysdirs[p->device].lost++;
 		return;
@@ -604,14 +625,15 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 		set_inst(s->inst, a->inst == FROM_DIR ? dirstar :
 				  a->inst == FROM_LEAF ? leafstar : str_z(insts[a->inst]));
 	}
-	/* throttle_reason_status reports whether there is any reason; it is not a reason itself. */
+	/* i915's throttle_reason_status reports whether there is any reason; it is not a reason
+	 * itself. */
 	if (found && (a->desc != D_THROTTLE || strcmp(s->inst, "status") != 0))
 		sysfs.nsensors++;
 	else
 		sys_close((int)fd);
 }
 
-/* Returns whether a name may match several files. */
+/* True if the file name of a row of attrs[] is a pattern, which may match several files. */
 static bool is_pattern(const char *leaf)
 {
 	while (*leaf && *leaf != '*' && *leaf != '?')
@@ -654,8 +676,8 @@ static int sensor_cmp(const struct sensor *a, const struct sensor *b)
 	return strcmp(a->inst, b->inst);
 }
 
-/* Sorts the sensors from `from` on by their row in the table, then by number: folders are listed in
- * no order. */
+/* Sorts the sensors from number `from` on by their row in attrs[], then by the numbers in their
+ * names, because the kernel lists the names in a folder in no order. */
 static void sensors_sort(u32 from)
 {
 	for (u32 i = from + 1; i < sysfs.nsensors; i++) {
@@ -691,7 +713,8 @@ static void probe(u32 device, bool asleep)
 		if (!any || (f->driver && !glob_match(str_z(f->driver), driver, NULL)) ||
 		    (f->base != B_SYS && !base[0]))
 			continue;
-		if (dir.e > dir.p && dir.e[-1] == '#') { /* debugfs: folders have card numbers */
+		/* nouveau's debugfs folder has the number of the card */
+		if (dir.e > dir.p && dir.e[-1] == '#') {
 			struct buf b = BUF(number);
 
 			put_str(&b, (struct str){ dir.p, dir.e - 1 });
@@ -747,8 +770,8 @@ static bool is_pci_slot(struct str s)
 	return str_len(s) >= 12 && s.e[-2] == '.' && s.e[-5] == ':' && s.e[-8] == ':';
 }
 
-/* Sets a device's driver, its bus address and its name. Another driver may have been bound since
- * the last call. */
+/* Reads a device's driver, its PCI slot and its PCI ID from its sysfs folder. Another driver may
+ * have been bound since the last call. */
 void device_identify(u32 n)
 {
 	char buf[PATH_BYTES];
@@ -777,8 +800,8 @@ void device_identify(u32 n)
 		str_copy(d->pdev, sizeof(d->pdev), v);
 }
 
-/* Returns the device with this folder of a root, and adds it if it is new. NONE: see
- * device_error. */
+/* Returns the device whose folder is `path` below a root, and adds it if it is new. If it returns
+ * NONE, sysfs.device_error has the reason. */
 u32 device_in_folder(int root, const char *path)
 {
 	struct stat st;
@@ -803,7 +826,8 @@ u32 device_in_folder(int root, const char *path)
 	return n;
 }
 
-/* "renderD128" is N_RENDER, 128. */
+/* Parses the name of a device node: "renderD128" is the kind N_RENDER and the number 128. False if
+ * it is not the name of a GPU's node. */
 static bool parse_node(struct str name, u8 *kind, i32 *number)
 {
 	for (*kind = N_CARD; *kind <= N_NVIDIA; ++*kind) {
@@ -837,8 +861,8 @@ static struct node *node_new(void)
 	return NULL;
 }
 
-/* Fills a new node. Its device numbers are those of its `dev` file, else the class's major
- * number and the number in its name. */
+/* Fills the row of a new node. Its device numbers are those in its file `dev` in /sys, otherwise
+ * the major number of its kind and the number in its name. */
 static void node_fill(struct node *n, u32 device, u8 kind, i32 number, const char *dir)
 {
 	unsigned maj = kind == N_ACCEL ? MAJOR_ACCEL : kind == N_NVIDIA ? MAJOR_NVIDIA : MAJOR_DRM;
@@ -854,7 +878,7 @@ static void node_fill(struct node *n, u32 device, u8 kind, i32 number, const cha
 /* Counts a device that is left out because device_in_folder() returned NONE. */
 void device_missing(const char *path)
 {
-	if (is_transient_error(sysfs.device_error)) /* counted already */
+	if (is_transient_error(sysfs.device_error)) /* files_note_error() has counted it */
 		return;
 	registry.dropped++;
 	if (sysfs.device_error)
@@ -916,8 +940,8 @@ static void sensors_close(u32 device)
 	at->lost = at->unread = 0;
 }
 
-/* Updates a device after its nodes changed. dev is the primary node, else the render node, else the
- * accel node. A device without nodes is gone. */
+/* Updates a device after its nodes have changed. d->dev becomes the name of its primary node,
+ * otherwise of its render node, otherwise of its accel node. A device without nodes is gone. */
 static void device_update(u32 device)
 {
 	struct device *d = &devices[device];
@@ -945,8 +969,8 @@ static void device_update(u32 device)
 		d->gone = false;
 		node_path(path, sizeof(sysdirs[0].node), kind, *numbers[kind]);
 		str_copy(d->dev, sizeof(d->dev), str_base(str_z(path)));
-		/* The path to its folder contains a node's name, which another device may have by
-		 * now. */
+		/* The path of the device's folder contains the name of a node, which another device
+		 * may have by now. */
 		if (!path_join(sysdirs[device].path, sizeof(sysdirs[0].path), path, "device") ||
 		    sys_fstatat(roots.sys, sysdirs[device].path, &st) == -ENOENT)
 			str_copy(sysdirs[device].path, sizeof(sysdirs[0].path), str_z(path));
@@ -955,7 +979,7 @@ static void device_update(u32 device)
 	d->gone &= !nvidia;
 }
 
-/* Ends a device: the next scan removes it. */
+/* Marks a device as gone, and closes its files; the next scan removes it. */
 void device_end(u32 n)
 {
 	devices[n].gone = true;
@@ -1002,7 +1026,8 @@ void transient_errors_count(void)
 	was = fileio.transient;
 }
 
-/* Registers the nodes of a class. False: the listing may be incomplete. */
+/* Registers all nodes in a class folder of /sys, such as class/drm. False if the listing may be
+ * incomplete. */
 static bool scan_class(const char *path)
 {
 	struct dir d;
@@ -1025,12 +1050,13 @@ static bool scan_class(const char *path)
 
 /* --- power state ------------------------------------------------------------------------------ */
 
-/* runtime_status: "active", "suspended", "suspending", "resuming", "error", "unsupported". */
+/* Reads the power state of a device from power/runtime_status ("active", "suspended", "suspending",
+ * "resuming", "error", "unsupported"), and sets d->awake. */
 static void read_state(struct device *d, struct sysdir *at)
 {
 	char path[PATH_BYTES], b[sizeof(d->state)];
 	long n = at->status;
-	bool unknown; /* it may be asleep */
+	bool unknown; /* a transient error: the device may be asleep */
 
 	if (n == -1 && at->path[0]) {
 		n = path_join(path, sizeof(path), at->path, "power/runtime_status") ?
@@ -1059,7 +1085,8 @@ static struct str nvidia_file(const char *slot, const char *leaf)
 	return read_text(roots.proc, folder, leaf);
 }
 
-/* Marks a device's node of NVIDIA as seen. False: it has none. */
+/* Marks the node /dev/nvidiaN of a device as seen in this scan. False if the device has no such
+ * node. */
 static bool nvidia_seen(u32 device)
 {
 	for (u32 i = 0; i < sysfs.nnodes; i++)
@@ -1068,8 +1095,8 @@ static bool nvidia_seen(u32 device)
 	return false;
 }
 
-/* Reads "Model: NVIDIA ..." and "Device Minor: 0" of NVIDIA's driver; the node is
- * /dev/nvidiaMINOR. Returns the number, or NVIDIA_CTL: unknown. */
+/* Reads the name of a GPU and the number of its node from NVIDIA's driver: "Model: NVIDIA ..." and
+ * "Device Minor: 0", which is /dev/nvidia0. Returns the number, or NVIDIA_CTL if it is unknown. */
 static i32 nvidia_information(struct device *g)
 {
 	struct str line, key, text = nvidia_file(g->pdev, "information");
@@ -1087,7 +1114,7 @@ static i32 nvidia_information(struct device *g)
 	return min < NVIDIA_CTL ? (i32)min : NVIDIA_CTL;
 }
 
-/* Adds the node of a GPU of NVIDIA's driver. */
+/* Adds the node /dev/nvidiaN of a GPU of NVIDIA's driver. */
 static void nvidia_found(struct device *g, u32 n)
 {
 	struct sysdir *at = &sysdirs[n];
@@ -1114,7 +1141,7 @@ static void nvidia_found(struct device *g, u32 n)
 		str_copy(g->dev, sizeof(g->dev), str_z(g->pdev));
 }
 
-/* Reads the file about a GPU that slept when it was found: it is awake now. */
+/* Reads the driver's file about a GPU that slept when it was found, and is awake now. */
 static void nvidia_awoke(struct device *g, u32 n)
 {
 	i32 min = nvidia_information(g);
@@ -1125,10 +1152,10 @@ static void nvidia_awoke(struct device *g, u32 n)
 			nodes[i].min = (unsigned)(nodes[i].number = min);
 }
 
-/* /proc/driver/nvidia/gpus/SLOT has presence and name; the other values come from PCI. The files of
- * a known GPU are not read again, and those of a sleeping one not before it is awake: reading them
- * wakes it (rm_ref_dynamic_power() in nv_procfs_read_gpu_info() of NVIDIA's nv-procfs.c). False:
- * the listing may be incomplete. */
+/* Finds the GPUs of NVIDIA's driver: each has a folder /proc/driver/nvidia/gpus/SLOT with its name;
+ * its other values are from its PCI folder in /sys. The files of a known GPU are not read again,
+ * and those of a sleeping one not before it is awake: reading them wakes it (rm_ref_dynamic_power()
+ * in nv_procfs_read_gpu_info() of NVIDIA's nv-procfs.c). False if the listing may be incomplete. */
 static bool scan_nvidia(void)
 {
 	char path[PATH_BYTES], slot[24];
@@ -1164,8 +1191,8 @@ static bool scan_nvidia(void)
 
 /* --- all devices ------------------------------------------------------------------------------ */
 
-/* Finds new and removed nodes; at the start (changed), and if nodes changed, vendors' devices.
- * nvidia: also the GPUs of NVIDIA's driver. */
+/* Finds new and removed device nodes. If `changed` is true or a node has changed, the devices of
+ * boards.c are searched for too; if `nvidia` is true, the GPUs of NVIDIA's driver too. */
 static void scan_devices(bool changed, bool nvidia)
 {
 	static const char *const classes[] = { "class/drm", "class/accel" };
@@ -1192,7 +1219,7 @@ static void scan_devices(bool changed, bool nvidia)
 		boards_start();
 }
 
-/* Decides which devices are read. */
+/* Decides for each device whether it is left out, and whether the fdinfo of its clients is read. */
 static void devices_decide(void)
 {
 	for (u32 i = NONE; (i = device_next(i, true)) != NONE;) {
@@ -1227,7 +1254,8 @@ static void probe_device(u32 n)
 	fileio.transient = before;
 }
 
-/* Constant properties of a device, for `list`. Reading these files does not access the hardware. */
+/* Files with constant properties of a device, for `list`. Reading them does not access the
+ * hardware. */
 static const char *const facts[] = { "power_state", "vendor", "device", "boot_vga", "numa_node",
 				     "mem_info_vram_vendor", "unique_id" };
 
@@ -1280,7 +1308,8 @@ static void explain_missing(u32 n)
 
 	d->no_engines = silent ? driver->engines : NULL;
 	d->no_memory = silent ? driver->memory : NULL;
-	/* panfrost: 1; panthor: 1 cycles, 2 time. Both drivers start with 0. */
+	/* The file `profiling` is 1 if panfrost counts; in panthor's, 1 stands for cycles and 2 for
+	 * time. Both drivers start with 0. */
 	if (!d->no_engines && at->path[0] && read_line(at->path, "profiling", &line) &&
 	    str_is(line, "0"))
 		d->no_engines = "profiling is off; as root: "
@@ -1290,9 +1319,10 @@ static void explain_missing(u32 n)
 			at->denied ? "permission denied" : "the driver has no file for it";
 }
 
-/* One read is enough: a sysfs file fits in a page and is returned whole, and each debugfs file is
- * one record. slurp_fd() reads on if a text does not end with a newline. The metrics are not text,
- * and a second read would make the firmware produce them again. */
+/* Reads the file of a sensor. Returns its length, or -errno. One read is enough: a sysfs file fits
+ * in a page and is returned whole, and each debugfs file is one record. slurp_fd() reads on if a
+ * text does not end with a newline. gpu_metrics (T_METRICS) is not text, and a second read would
+ * make the firmware produce it again. */
 static long sensor_read(const struct sensor *s)
 {
 	long n;
@@ -1316,17 +1346,17 @@ static void sensor_sample(struct sensor *s)
 		sensor_put(s, a->desc, str_z(s->inst), s->value, t);
 		return;
 	}
-	/* The first two reads are always done: one value needs both. A sample of an interval of a
-	 * second may be a little early. */
+	/* The first two reads are always done, because a rate needs two values. With an interval of
+	 * one second, a sample may be a little early. */
 	if (a->flags & A_SLOW && s->reads++ > 1 && t - s->last < 990000000)
 		return;
 	s->last = t;
 	n = sensor_read(s);
-	/* -ENODEV: the driver was bound again, and its files are new ones. */
+	/* -ENODEV: the driver was bound again, so that its files must be opened again. */
 	sysdirs[s->device].changed |= n == -ENODEV;
 	if (n <= 0 && (n < 0 || a->format == T_BOARD))
 		file_failed(s->device, a, n);
-	if (is_region(a->desc)) /* the sum over regions lacks it */
+	if (is_region(a->desc)) /* the sum over regions lacks this value: the error is counted */
 		files_note_error(n);
 	if (n <= 0)
 		return;
@@ -1374,8 +1404,8 @@ static void sysfs_start(void)
 	transient_errors_count();
 }
 
-/* Devices that have no room are counted as dropped in every scan, also in those that do not read
- * /sys. */
+/* Devices for which the table had no room are counted as dropped in every scan, also in scans that
+ * do not read /sys. */
 static void sysfs_scan(void)
 {
 	static u32 lost;
@@ -1411,8 +1441,8 @@ const struct source src_sysfs = {
 
 /* --- profiling -------------------------------------------------------------------------------- */
 
-/* Drivers whose fdinfo has times and cycles only while the knob is set. panfrost: 1; panthor: 1
- * cycles, 2 time. */
+/* Drivers whose fdinfo has times and cycles only while the sysfs file `profiling` is set, and the
+ * value that switches all of them on. panfrost: 1; panthor: 1 for cycles + 2 for time. */
 static const struct {
 	const char *driver, *all;
 } profilers[] = {
@@ -1431,7 +1461,7 @@ const char *profiling_value(const struct device *d)
 static struct knob {
 	int fd;
 	u8 n;
-	char old[8]; /* the value to restore, as it was read */
+	char old[8]; /* text of the file `profiling` before it was set, to restore it */
 } knobs[MAX_DEVICES];
 
 static long knob_set(const char *path, const char *to)
@@ -1447,7 +1477,8 @@ static long knob_set(const char *path, const char *to)
 	text = str_read(k->old, n);
 	if (n > 0 && (size_t)n < sizeof(k->old) && str_cut(&text, '\n', &old) && str_is(old, "0")) {
 		k->n = (u8)n;
-		sysfs.nknobs++; /* before it is set: a signal may come in between */
+		/* counted before the file is set, as a signal handler may restore it at any time */
+		sysfs.nknobs++;
 		r = sys_pwrite(k->fd, to, 1, 0);
 		if (r > 0)
 			return 0;
@@ -1455,7 +1486,7 @@ static long knob_set(const char *path, const char *to)
 		n = r < 0 ? r : -EIO;
 	}
 	sys_close(k->fd);
-	return n < 0 ? n : 0; /* another program may have set another value: it stays */
+	return n < 0 ? n : 0; /* a value other than 0, which another program has set, stays */
 }
 
 void profiling_start(void (*denied)(const char *dev, long err))
@@ -1485,7 +1516,8 @@ void profiling_restore(void)
 
 /* --- device lookup for other sources ---------------------------------------------------------- */
 
-/* Finds the device of a node. A present node is preferred to a removed one with the same number. */
+/* Returns the device of the node with these numbers; NONE if it is not known. A present node is
+ * preferred to a removed one with the same numbers. */
 static u32 node_device(unsigned maj, unsigned min)
 {
 	u32 gone = NONE;
@@ -1500,8 +1532,8 @@ static u32 node_device(unsigned maj, unsigned min)
 	return gone;
 }
 
-/* Returns the device with this name that is not in /sys, and adds it if it is new: a descriptor
- * names it. */
+/* Returns the device with this name that /sys does not list, and adds it if it is new: a process
+ * has a descriptor of it. NONE if the table is full. */
 static u32 device_unlisted(struct str name)
 {
 	u32 n = NONE;
@@ -1519,8 +1551,8 @@ static u32 device_unlisted(struct str name)
 	return n;
 }
 
-/* Returns the device of a node's number. If /sys does not list it, the device is named after the
- * number. */
+/* Returns the device of the node with these numbers. A device that /sys does not list is added, and
+ * named after the numbers. NONE if the table is full. */
 u32 sysfs_device(unsigned maj, unsigned min)
 {
 	char path[64];
@@ -1543,7 +1575,7 @@ u32 sysfs_device(unsigned maj, unsigned min)
 	return device_unlisted(number);
 }
 
-/* Returns the device that /sys lists at a PCI slot. */
+/* Returns the device that /sys lists at a PCI slot; NONE if there is none. */
 u32 sysfs_device_at_slot(struct str pdev)
 {
 	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
@@ -1560,8 +1592,8 @@ static bool same_driver(struct str a, struct str b)
 	       (str_len(a) < str_len(b) ? str_skip(&b, a) : str_skip(&a, b));
 }
 
-/* Finds the device of a descriptor that may not be stat-ed: the device at its PCI slot, else the
- * only device of its driver, else a device that is named after the driver. */
+/* Returns the device of a descriptor that stat() is not allowed for: the device at its PCI slot,
+ * otherwise the only device of its driver, otherwise a device that is named after the driver. */
 u32 sysfs_device_by(struct str pdev, struct str driver)
 {
 	u32 found = pdev.p ? sysfs_device_at_slot(pdev) : NONE, n = 0;
@@ -1574,8 +1606,8 @@ u32 sysfs_device_by(struct str pdev, struct str driver)
 	return found != NONE && n <= 1 ? found : device_unlisted(driver);
 }
 
-/* Finds the device number of a node by its name, for a descriptor of which only the link's text is
- * known. */
+/* Stores the device numbers of the node with this name, for a descriptor of which only the link's
+ * text is known. False if it is not the name of a GPU's node. */
 bool sysfs_node(struct str name, unsigned *maj, unsigned *min)
 {
 	struct node n;

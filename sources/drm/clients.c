@@ -14,11 +14,14 @@ void (*fdinfo_hook)(void);
 
 enum {
 	PAGE = 4096,
-	FD_BYTES = 64 << 10, /* drivers print up to 1.5 KiB; lines of file locks come before that */
-	SPARE_FDS = 20,      /* for folders that are read, inotify, and sensors of waking devices */
+	/* buffer for an fdinfo file: drivers print up to 1.5 KiB, after the lines of file locks */
+	FD_BYTES = 64 << 10,
+	/* descriptors reserved for open folders, inotify, and sensors of devices that wake up */
+	SPARE_FDS = 20,
 };
 
-/* Contents of files: an fdinfo; its keys that drm-usage-stats does not define; comm and cgroup. */
+/* Buffers. text: an fdinfo file; others: its lines whose keys drm-usage-stats does not define;
+ * task: the file comm or cgroup of a process. */
 struct buffers {
 	char text[FD_BYTES], others[FD_BYTES], task[FD_BYTES];
 };
@@ -26,7 +29,8 @@ static TABLE(struct buffers, buffers, 1, 1, "buffers for fdinfo files");
 
 /* --- values of an fdinfo file ----------------------------------------------------------------- */
 
-static const u8 fd_descs[] = { /* quantity + 1; 0: no counter */
+/* indexed by key of fdinfo: quantity + 1; 0: the key is no counter */
+static const u8 fd_descs[] = {
 	[FD_BUSY_NS] = D_BUSY_NS + 1,   [FD_CYCLES] = D_CYCLES + 1,
 	[FD_TOTAL_CYCLES] = D_TOTAL_CYCLES + 1, [FD_CAPACITY] = D_CAPACITY + 1,
 	[FD_MAXFREQ] = D_MAXFREQ + 1,   [FD_CURFREQ] = D_CURFREQ + 1,
@@ -73,20 +77,23 @@ void fdinfo_put(struct client *c, struct str text, const struct fdhead *h, i64 t
 }
 
 static struct {
-	u32 scan_no;   /* number of the current scan: a full scan, an fd scan or compute_scan() */
+	/* number of the current scan, which is a full scan, an fd scan or compute_scan() */
+	u32 scan_no;
 	u32 sample_no; /* number of the current sample */
-	/* A descriptor of the device was skipped: reading it could have woken the device. */
+	/* Indexed by device: a descriptor was skipped, because reading it could have woken the
+	 * device. */
 	bool device_skipped[MAX_DEVICES];
-	bool skipped_asleep; /* a descriptor was skipped for that reason */
+	bool skipped_asleep; /* set when a descriptor is skipped for that reason */
 	bool in_rescan;      /* the current fd scan is part of the rescan */
-	u32 rescan_anonymous[MAX_DEVICES]; /* struct device's `anonymous`, in this rescan cycle */
+	/* like struct device's `anonymous`, but counted in this rescan cycle */
+	u32 rescan_anonymous[MAX_DEVICES];
 	long fd_budget;      /* fdinfo files that may still be kept open */
-	u32 holders_seen; /* times that a scan met the descriptor of a holder */
+	u32 holders_seen; /* number of times that a scan has met the descriptor of a holder */
 } scans;
 
-/* Repeats the client's last reading if the text is the same, by its 64-bit hash, and returns
- * whether it is. This saves parsing: of 10 000 clients few work at a time. A reading in which a
- * counter went backwards or had no room is parsed again. */
+/* Repeats the client's last reading if the text of its fdinfo is the same, by its 64-bit hash. True
+ * if it did. This saves parsing: of 10 000 clients, few work at a time. A reading in which a
+ * counter went backwards or had no room is not repeated: the text is parsed again. */
 static bool fdinfo_put_same(struct client *c, struct str text, i64 t)
 {
 	if (!c->text_hash || c->e.went_backwards || c->e.dropped ||
@@ -97,8 +104,9 @@ static bool fdinfo_put_same(struct client *c, struct str text, i64 t)
 	return true;
 }
 
-/* Puts 0 for the keys of a region that this file lacks although it names the region: keys that an
- * earlier reading had, and those in `zero`, which the driver prints only if they are not 0. */
+/* Stores 0 for the memory keys of a region that this fdinfo file lacks although it names the
+ * region. These are keys that an earlier reading had, and those in `zero` (Z_*), which the driver
+ * prints only if they are not 0. */
 static void zero_absent(struct client *c, u8 zero, i64 t)
 {
 	static const u8 bits[] = { D_RESIDENT, D_PURGEABLE, D_ACTIVE };
@@ -108,7 +116,8 @@ static void zero_absent(struct client *c, u8 zero, i64 t)
 		for (size_t i = 0; i < LEN(bits); i++)
 			named |= (u8)((k->desc == bits[i] && !(k->flags & CF_SEEN)) << i);
 	for (struct counter *k = named ? reg_first(&c->e) : NULL; k; k = reg_next(k)) {
-		u16 inst = k->inst; /* reg_put() may move k towards the end: it comes again then */
+		/* reg_put() may move k to the end of the list: k is met again */
+		u16 inst = k->inst;
 
 		if (k->desc != D_TOTAL || !(k->flags & CF_SEEN))
 			continue;
@@ -143,10 +152,11 @@ static bool holders_are_new(const struct client *c)
 static void client_put(struct client *c, struct str text, const struct fdhead *h, i64 t)
 {
 	struct device *d = &devices[c->device];
-	bool known = c->e.fresh; /* it was read in the previous sample */
+	bool known = c->e.fresh; /* the client was read in the previous sample */
 
 	fdinfo_put(c, text, h, t);
-	/* Before Linux 6.5, ids are per device and are used again: this is another client. */
+	/* Before Linux 6.5, client ids are per device and are used again. If a counter went
+	 * backwards and all holders are new, this is another client. */
 	if (c->e.went_backwards && holders_are_new(c)) {
 		reg_clear(&c->e);
 		fdinfo_put(c, text, h, t);
@@ -188,7 +198,7 @@ static struct str proc_text(u32 pid, const char *file, char *b, size_t cap)
 /* Returns when the process started, in clock ticks since boot; UINT64_MAX: unknown. */
 u64 task_start(u32 pid)
 {
-	char b[1024]; /* 52 numbers and a comm */
+	char b[1024]; /* /proc/PID/stat has 52 numbers and a comm */
 	u64 start;
 
 	return parse_stat_start(proc_text(pid, "stat", b, sizeof(b)), &start) ? start : UINT64_MAX;
@@ -239,9 +249,9 @@ static void holder_drop(u32 h)
 	holder_remove(h);
 }
 
-/* Returns the row of a process, which is added if it is new; NONE: no room. If the row's
- * process has another start time, its pid has been used again: the holders of the old process
- * are dropped. */
+/* Returns the index in tasks[] of the process with this pid, and adds it if it is new; NONE if the
+ * table is full. If the process has another start time than the row, its pid has been used again:
+ * the holders of the old process are dropped. */
 static u32 task_get(u32 pid)
 {
 	u32 n = task_find(pid);
@@ -249,12 +259,13 @@ static u32 task_get(u32 pid)
 
 	if (n != NONE && tasks[n].checked == scans.scan_no)
 		return n;
-	/* The start time is not needed for one scan whose fdinfo files stay open: a file stays
-	 * with its process. */
+	/* The start time is not needed if there is only one scan and fdinfo files stay open: an
+	 * open fdinfo file belongs to the same process for ever. */
 	start = registry.repeats || fdinfo_wants.tasks || scans.fd_budget <= 0 ? task_start(pid) :
 									   UINT64_MAX;
 	if (n != NONE && tasks[n].start == UINT64_MAX)
-		tasks[n].start = start; /* it was not read before, or not readable */
+		/* the start time was not read before, or could not be read */
+		tasks[n].start = start;
 	if (n != NONE && tasks[n].start != start && start != UINT64_MAX) {
 		tasks[n].refs++;
 		for (u32 h = 1; h <= nrows.holders; h++)
@@ -276,28 +287,29 @@ static u32 task_get(u32 pid)
 
 /* --- descriptors ------------------------------------------------------------------------------ */
 
-/* Returns whether r means that no descriptor or no memory is left. It says nothing about the
- * file. */
+/* True if the result r means that no descriptor or no memory is left: such an error says nothing
+ * about the file. */
 static bool is_exhausted(long r)
 {
 	return r == -EMFILE || r == -ENFILE || r == -ENOMEM;
 }
 
-/* Closes one descriptor that is kept open, for a more urgent use. False: there is none. */
+/* Closes one descriptor that is kept open, for a more urgent use: an fdinfo file, or the folder of
+ * an interrupted scan. False if none is kept open. */
 static bool descriptor_release(void)
 {
 	for (u32 h = nrows.holders; h > 0; h--)
 		if (holders[h].client && holders[h].io >= 0) {
 			io_close(holders[h].io);
 			holders[h].io = -1;
-			scans.fd_budget = 0; /* fewer are available than assumed */
+			scans.fd_budget = 0; /* fewer descriptors are available than assumed */
 			return true;
 		}
 	return fd_scans_suspend() || proc_list_suspend();
 }
 
-/* Opens a folder of a process, and closes descriptors that are kept open if none is left. Returns
- * the descriptor or -errno. */
+/* Opens a folder of a process in /proc. If no descriptor is left, descriptors that are kept open
+ * are closed first. Returns the descriptor, or -errno. */
 static long folder_open(struct dir *d, const char *path, char *names, size_t cap)
 {
 	while (dir_open_in(d, roots.proc, path, names, cap) < 0 && is_exhausted(d->fd) &&
@@ -306,8 +318,8 @@ static long folder_open(struct dir *d, const char *path, char *names, size_t cap
 	return files_note_error(d->fd);
 }
 
-/* Removes the lines of file locks, of which a process may have any number. Returns the number of
- * bytes left. */
+/* Removes the lines of file locks ("lock:") from the n bytes of an fdinfo file; there may be any
+ * number of them. Returns the number of bytes left. */
 static size_t drop_locks(char *b, size_t n)
 {
 	struct str text = { b, b + n }, line;
@@ -347,9 +359,10 @@ static long fdinfo_slurp(int fd)
 	return (long)n;
 }
 
-/* Reads an fdinfo file into buffers->text, and returns its length or -errno. The file may stay open
- * in *io; io NULL: it does not. is_drm false: the file may be one of epoll or inotify, which have
- * no limit, so that it is read to its end only if its first page has a DRM key. */
+/* Reads an fdinfo file into buffers->text, and returns its length or -errno. If io is not NULL, the
+ * file may stay open: its descriptor is stored in *io, and used by the next call. is_drm false: the
+ * file may be one of epoll or inotify, which have no limit, so that it is read to its end only if
+ * its first page has a DRM key. */
 static long holder_read(u32 pid, u32 fd, int *io, bool is_drm)
 {
 	char path[64];
@@ -385,16 +398,16 @@ static bool denied(long r)
 	return r == -EACCES || r == -EPERM;
 }
 
-/* Finds what identifies the client of an fdinfo file. drm-client-id is optional: without it, each
- * descriptor counts as a client. */
+/* Stores the key that identifies the client of an fdinfo file, and the kind of the key (KEY_*).
+ * drm-client-id is optional: with neither it nor a pasid, each descriptor counts as a client. */
 static void head_key(const struct fdhead *h, u32 pid, u32 fd, u8 *kind, u64 *key)
 {
 	*kind = h->has_client ? KEY_ID : h->has_pasid ? KEY_PASID : KEY_FILE;
 	*key = h->has_client ? h->client : h->has_pasid ? h->pasid : (u64)pid << 32 | fd;
 }
 
-/* Returns whether the fdinfo of a device's clients can be read without waking the device, or
- * without other harm. */
+/* True if the fdinfo of the device's clients may be read: this neither wakes the device nor can
+ * crash the kernel, and the device is not left out. */
 static bool may_read(u32 device)
 {
 	const struct device *d = &devices[device];
@@ -410,9 +423,9 @@ static void holder_mark_seen(u32 h)
 	scans.holders_seen++;
 }
 
-/* Adds a holder: the process pid holds the client through its descriptor fd. Takes ownership of io,
- * which stays open only for the first holder of a client: the client is read through it. Returns
- * NONE if there is no room. */
+/* Adds a holder: the process pid holds the client through its descriptor fd. Returns the index in
+ * holders[]; NONE if there is no room. Takes ownership of io, the open fdinfo file or -1: it stays
+ * open only for the first holder of a client, through which the client is read. */
 static u32 holder_register(u32 pid, u32 fd, u32 client, int io)
 {
 	u32 task = client != NONE ? task_get(pid) : NONE;
@@ -435,8 +448,9 @@ static u32 holder_register(u32 pid, u32 fd, u32 client, int io)
 	return h;
 }
 
-/* Adds a process that has a node of NVIDIA open, also a DRM node whose fdinfo has keys: up to
- * release 595 it has none. nvidia_read() may know more. This process opens the node only to ask the
+/* Adds a client for a process that has a node of NVIDIA's driver open: /dev/nvidiaN, or a DRM node
+ * if its fdinfo has keys (up to release 595 it has none). The values of the client are from
+ * nvidia_read(). gpustat's own process is left out, because it opens the node only to ask the
  * driver. */
 static void descriptor_nvidia(u32 pid, u32 fd, u32 device)
 {
@@ -454,7 +468,7 @@ static void anonymous_count(u32 device)
 	if (!scans.in_rescan)
 		++*n;
 	else if (++scans.rescan_anonymous[device] > *n)
-		*n = scans.rescan_anonymous[device]; /* the others are already part of *n */
+		*n = scans.rescan_anonymous[device]; /* smaller counts are already part of *n */
 }
 
 /* Replaces the counts of anonymous clients by those of the rescan cycle that has ended. */
@@ -466,9 +480,9 @@ void anonymous_resolve(void)
 	}
 }
 
-/* Reads a descriptor that has no holder yet, and adds its client. device NONE: the device is found
- * from the fdinfo text, and a file that is not DRM's is ignored. Returns false if the file may not
- * be read. */
+/* Reads the fdinfo of a descriptor that has no holder yet, and adds its client. device NONE: the
+ * device is found from the fdinfo text, and a file that is not DRM's is ignored. False if the file
+ * may not be read. */
 static bool descriptor_new(u32 pid, u32 fd, u32 device)
 {
 	struct fdhead h;
@@ -526,9 +540,9 @@ static bool is_gpu_node(const struct sys_statx *k, unsigned *maj, unsigned *min)
 	return *maj == MAJOR_DRM || *maj == MAJOR_ACCEL || (*maj == MAJOR_NVIDIA && *min < 255);
 }
 
-/* Returns 1 if a descriptor is of a DRM, accel or NVIDIA node, 0 if it is not, or -errno. The
- * node is found by its device number, or, if the link leads nowhere (in a captured tree), by
- * its text. */
+/* Returns 1 if a descriptor is of a DRM, accel or NVIDIA node, 0 if it is not, or -errno. dir and
+ * name: the descriptor's link in /proc/PID/fd. The device number of the node is stored in *maj and
+ * *min. If the link leads nowhere (in a captured tree), the node is found by the link's text. */
 static long is_gpu(int dir, const char *name, unsigned *maj, unsigned *min)
 {
 	static const struct str folders[] = { STR("/dev/dri/"), STR("/dev/accel/"), STR("/dev/") };
@@ -544,8 +558,8 @@ static long is_gpu(int dir, const char *name, unsigned *maj, unsigned *min)
 		return files_note_error(r);
 	fileio.calls++;
 	n = sys_readlinkat(dir, name, b, sizeof(b));
-	/* If the link can be read but its target may not be, or fails, the target is a file of
-	 * FUSE. */
+	/* If the link can be read although its target may not be, or although stat of the target
+	 * fails, the target is a file of FUSE. */
 	if (denied(n) || is_transient_error(n))
 		return files_note_error(n);
 	for (size_t i = 0; n > 0 && i < LEN(folders); i++) {
@@ -564,7 +578,8 @@ static u32 fd_number(const char *name)
 	return scan_u64(s, &v) == s.e && v <= INT32_MAX ? (u32)v : UINT32_MAX;
 }
 
-/* Adds the client of a descriptor of a GPU node. False: its fdinfo may not be read. */
+/* Adds the client that a process holds through a descriptor of a GPU node. False if the fdinfo of
+ * the descriptor may not be read. */
 bool descriptor_found(u32 pid, u32 fd, unsigned maj, unsigned min)
 {
 	u32 device = sysfs_device(maj, min);
@@ -578,7 +593,8 @@ bool descriptor_found(u32 pid, u32 fd, unsigned maj, unsigned min)
 	return device == NONE || maj == MAJOR_NVIDIA || descriptor_new(pid, fd, device);
 }
 
-/* Scans one descriptor of a process whose fd/ is open as dir. False: permission denied. */
+/* Scans one descriptor of a process: `name` in the folder fd/, which is open as dir. False if
+ * permission was denied. */
 static bool descriptor_scan(int dir, u32 pid, const char *name)
 {
 	unsigned maj = 0, min = 0;
@@ -587,7 +603,7 @@ static bool descriptor_scan(int dir, u32 pid, const char *name)
 
 	if (gpu <= 0 && !is_transient_error(gpu))
 		return !denied(gpu);
-	fd = fd_number(name); /* only for GPU nodes, which are few */
+	fd = fd_number(name); /* parsed only for GPU nodes, which are few */
 	if (fd == UINT32_MAX)
 		return true;
 	holder = holder_find(pid, fd);
@@ -602,11 +618,11 @@ static bool descriptor_scan(int dir, u32 pid, const char *name)
 		return true;
 	}
 	if (holder != NONE)
-		holder_drop(holder); /* the descriptor is of another device now */
+		holder_drop(holder); /* the descriptor belongs to another device now */
 	return descriptor_found(pid, fd, maj, min);
 }
 
-/* Returns whether a device has woken up of which descriptors were skipped. */
+/* True if a device has woken up whose descriptors were skipped while it was asleep. */
 bool devices_woke(void)
 {
 	bool woke = false;
@@ -628,10 +644,10 @@ static bool any_device_unread(void)
 	return false;
 }
 
-/* Scans one descriptor of a process whose fd/ cannot be opened. With a pidfd, the node is found
- * from a duplicate, without reading fdinfo. But close() of a duplicate flushes its file and waits
- * for a FUSE server: it is used only where reading fdinfo could wake a device. False: permission
- * denied. */
+/* Scans one descriptor of a process whose fd/ cannot be opened. With a pidfd, the descriptor's node
+ * is found from a duplicate (pidfd_getfd), without reading fdinfo. But close() of a duplicate
+ * flushes its file and waits for a FUSE server: pidfd is -1 unless reading fdinfo could wake a
+ * device. False if permission was denied. */
 static bool descriptor_scan_fdinfo(int pidfd, u32 pid, u32 fd)
 {
 	unsigned maj = 0, min = 0;
@@ -677,8 +693,8 @@ static long pidfd_get(u32 pid)
 	return sys_pidfd_open(pid);
 }
 
-/* Continues a scan in fdinfo/ if fd/ is refused: with CAP_SYS_PTRACE, but without
- * CAP_DAC_READ_SEARCH. Returns false if fdinfo/ cannot be scanned either. */
+/* Continues an fd scan in /proc/PID/fdinfo if /proc/PID/fd is refused: this happens with
+ * CAP_SYS_PTRACE, but without CAP_DAC_READ_SEARCH. False if fdinfo/ cannot be scanned either. */
 static bool fd_scan_open_fdinfo(struct fd_scan *l)
 {
 	char path[64];
@@ -704,7 +720,8 @@ static bool fd_scan_open_fdinfo(struct fd_scan *l)
 	return pidfd >= 0;
 }
 
-/* Opens fd/, or fdinfo/ if fd/ is refused. False: there is nothing to scan. */
+/* Opens the folder of an fd scan: /proc/PID/fd, or /proc/PID/fdinfo if fd is refused. False if
+ * there is nothing to scan. */
 static bool fd_scan_open(struct fd_scan *l, char *names, size_t cap)
 {
 	char path[64];
@@ -725,7 +742,8 @@ static bool fd_scan_open(struct fd_scan *l, char *names, size_t cap)
 	return l->d.fd >= 0 || fd_scan_open_fdinfo(l);
 }
 
-/* Begins the scan of a process. `names` is a buffer for its listing, and lasts until the end. */
+/* Begins the fd scan of a process. `names` is a buffer of cap bytes for the names in its folder,
+ * which must exist until the scan ends. */
 void fd_scan_begin(struct fd_scan *l, u32 pid, char *names, size_t cap)
 {
 	l->pid = pid;
@@ -767,8 +785,8 @@ static void fd_scan_resume(struct fd_scan *l)
 	l->incomplete |= is_transient_error(files_note_error(l->d.fd));
 }
 
-/* Scans the next descriptor. Returns false if there are no more. If the kernel lets fd/ be listed
- * but refuses its links, the scan begins again in fdinfo/. */
+/* Scans the next descriptor of an fd scan. False if there are no more. If the kernel lets fd/ be
+ * listed but refuses its links, the scan begins again in fdinfo/. */
 bool fd_scan_step(struct fd_scan *l)
 {
 	const char *name;
@@ -796,7 +814,7 @@ bool fd_scan_step(struct fd_scan *l)
 	return !l->by_fdinfo && fd_scan_open_fdinfo(l);
 }
 
-/* Ends a scan. record: store its result in the process table. */
+/* Ends an fd scan. record: store its result in the process table. */
 void fd_scan_end(struct fd_scan *l, bool record)
 {
 	registry.saw_others |= !l->refused && l->d.fd >= 0 && !registry.saw_others &&
@@ -820,7 +838,8 @@ static bool holder_seen_since(const struct holder *h, u32 scan)
 	return (i32)(h->seen - scan) >= 0;
 }
 
-/* Drops the holders of a process whose descriptors its complete fd scan has not met. */
+/* Drops those holders of a process whose descriptors were not found, if the fd scan of the process
+ * is complete. */
 void fd_scan_forget(const struct fd_scan *l)
 {
 	u32 task = task_find(l->pid);
@@ -864,7 +883,8 @@ void process_gone(u32 pid)
 
 /* --- processes that a driver lists ------------------------------------------------------------ */
 
-/* Takes a reading of a process of AMD's compute driver, or of NVIDIA's driver. */
+/* Stores the current values of a client that is a process of AMD's compute driver or of NVIDIA's
+ * driver. False if the driver has none. */
 static bool compute_read(struct client *c)
 {
 	i64 t = sys_now(CLOCK_MONOTONIC);
@@ -896,7 +916,8 @@ static void compute_found(u32 pid, u32 device, u32 slot)
 		clients[client].read_sample = scans.sample_no;
 }
 
-/* Drops the holders with these descriptor numbers that the driver no longer lists. */
+/* Drops the holders with descriptor numbers from `from` to end - 1 that the current compute_scan()
+ * has not met: the driver no longer lists these processes. */
 static void compute_forget(u32 from, u32 end)
 {
 	for (u32 h = 1; h <= nrows.holders; h++)
@@ -905,7 +926,8 @@ static void compute_forget(u32 from, u32 end)
 			holder_drop(h);
 }
 
-/* Scans the processes of these drivers, and drops the holders that they no longer list. */
+/* Finds the processes that AMD's compute driver and NVIDIA's driver list, and drops the holders
+ * that they no longer list. */
 void compute_scan(void)
 {
 	const u32 kfd = 1u << 31, nvidia = kfd + NV_SLOT;
@@ -929,8 +951,8 @@ static void holder_recheck(u32 n)
 	struct dir d;
 
 	holder_drop(n);
-	/* The client may have moved to another descriptor, which a descriptor count does not
-	 * show. */
+	/* The process may hold the client through another descriptor now, which a descriptor count
+	 * does not show. */
 	process_enqueue(pid, true);
 	if (folder_open(&d, proc_path(path, pid, "fd", 0, false), d.b, sizeof(d.b)) < 0)
 		return;
@@ -939,7 +961,8 @@ static void holder_recheck(u32 n)
 	dir_close(&d);
 }
 
-/* Returns whether the file names the PCI slot of another device. False if that is not known. */
+/* True if an fdinfo file names the PCI slot of another device than this one; false if that is not
+ * known. */
 static bool slot_differs(const struct fdhead *h, u32 device)
 {
 	u32 at = h->pdev.p && devices[device].pdev[0] ? sysfs_device_at_slot(h->pdev) : NONE;
@@ -957,7 +980,7 @@ static bool holder_text(u32 n, int *io, struct str *text)
 	return !is_transient_error(len);
 }
 
-/* Returns whether the text is still that of the holder's client. */
+/* True if an fdinfo text is still that of the client of the holder n. */
 static bool text_matches_client(u32 n, struct str text, struct fdhead *head)
 {
 	const struct client *c = &clients[holders[n].client];
@@ -970,8 +993,8 @@ static bool text_matches_client(u32 n, struct str text, struct fdhead *head)
 	return kind == c->keykind && key == c->key && !slot_differs(head, c->device);
 }
 
-/* Returns whether the descriptor is still of its device's node: a check without fdinfo, which may
- * say nothing, or may not be read now. */
+/* True if a holder's descriptor is still one of its device's node. This does not read fdinfo, which
+ * may have no keys, or may not be read now. */
 static bool holder_same_node(u32 n)
 {
 	char path[64];
@@ -986,21 +1009,22 @@ static bool holder_same_node(u32 n)
 	return gpu > 0 && clients[h->client].device == sysfs_device(maj, min);
 }
 
-/* Returns whether the text is that of the holder's descriptor, although it has no drm- key: after a
- * hot unplug, drm_show_fdinfo() prints none (7.2 drm_file.c). If the descriptor is closed, there is
- * no text. */
+/* True if an fdinfo text without drm- keys is that of the holder's descriptor: after a hot unplug,
+ * drm_show_fdinfo() prints none (drm_file.c of Linux 7.2). If the descriptor is closed, there is no
+ * text. */
 static bool holder_is_silent(u32 n, struct str text, const struct fdhead *head)
 {
 	return text.p < text.e && !head->driver.p && holder_same_node(n);
 }
 
-/* Returns whether the fdinfo of a client says nothing (NVIDIA) or may not be read now. */
+/* True if the fdinfo of a client has no keys (NVIDIA) or may not be read now. */
 static bool client_is_unreadable(const struct client *c)
 {
 	return c->keykind == KEY_PID || !may_read(c->device);
 }
 
-/* Checks that a descriptor still holds its client; if not, the descriptor is scanned as new. */
+/* Checks that the descriptor of a holder still holds its client; if not, the descriptor is scanned
+ * as a new one. */
 void holder_verify(u32 n)
 {
 	struct fdhead head;
@@ -1013,8 +1037,8 @@ void holder_verify(u32 n)
 		holder_recheck(n);
 }
 
-/* Counts the holders of a client. A holder that is dropped and added again becomes the last one: so
- * many checks of the first holder check each holder once. */
+/* Returns the number of holders of a client. To check each holder once, the caller checks the first
+ * one that many times: a holder that is dropped and added again becomes the last one. */
 static u32 holders_count(const struct client *c)
 {
 	u32 n = 0;
@@ -1024,7 +1048,8 @@ static u32 holders_count(const struct client *c)
 	return n;
 }
 
-/* Ends a reading without values. Rates continue from the last reading that had some. */
+/* Ends a reading of a client whose fdinfo had no values. Rates continue from its last reading that
+ * had some. */
 static void client_silence(struct client *c)
 {
 	reg_begin(&c->e, c->e.t);
@@ -1094,13 +1119,13 @@ static void client_read(u32 n)
 		return;
 	}
 	if (holders_read(n) && c->read_sample != scans.sample_no && c->holders)
-		holders_read(n); /* through holders that were added in the first call */
+		holders_read(n); /* again, through holders that the first call has added */
 	if (c->read_sample != scans.sample_no)
 		c->e.fresh = false;
 }
 
-/* Returns whether a client has lost its last known holder. Another process may hold it: it may have
- * been passed on or inherited. */
+/* True if a client has lost its last known holder, but another process may hold it: a descriptor
+ * may be passed on or inherited. */
 static bool is_orphan(const struct client *c)
 {
 	return c->e.used && !c->holders && (c->keykind == KEY_ID || c->keykind == KEY_PASID);
@@ -1124,8 +1149,8 @@ bool clients_orphaned(void)
 	return false;
 }
 
-/* Removes clients without holders. keep_orphans: a process that may hold one is still to be
- * scanned. */
+/* Removes clients without holders. keep_orphans: orphans (see is_orphan()) are kept, because a
+ * process that may hold one is still to be scanned. */
 void clients_drop(bool keep_orphans)
 {
 	for (u32 i = 1; i <= nrows.clients; i++)

@@ -10,31 +10,35 @@
 
 /* --- sources/drm/clients.c: DRM clients of a process, and their fdinfo files ------------------ */
 
-/* These settings say what else is read with the clients. */
+/* Settings of the commands: what is read besides the counters of clients. */
 extern struct fdinfo_wants {
 	bool tasks;  /* names and cgroups of processes */
-	bool others; /* keys that drm-usage-stats does not define */
+	bool others; /* lines of fdinfo whose keys drm-usage-stats does not define */
 } fdinfo_wants;
-extern void (*fdinfo_hook)(void); /* called after each reading; NULL: none */
+/* called after each reading of the clients; NULL: nothing is called */
+extern void (*fdinfo_hook)(void);
 void fdinfo_put(struct client *c, struct str text, const struct fdhead *h, i64 t);
 void new_engines_baseline(struct client *c, struct str driver);
 u64 task_start(u32 pid);
 bool task_is_foreign(int dir, u32 pid);
 
-/* An fd scan: all descriptors of one process. It may be interrupted after each descriptor. */
+/* The state of an fd scan, which goes through all descriptors of one process. It may be interrupted
+ * after each descriptor. */
 struct fd_scan {
 	struct dir d;
-	struct stat st; /* of fd/, when the scan began */
-	i32 own;        /* fileio.open_fds at that time */
+	struct stat st; /* stat of the folder fd/, when the scan began */
+	i32 own;        /* fileio.open_fds, when the scan began */
 	u32 pid, no;    /* no: number of this scan, compared with struct holder's `seen` */
-	u32 n, nseen;   /* descriptors listed so far; holders among them */
-	bool open, over, refused;
+	u32 n, nseen;   /* numbers of descriptors listed so far; of holders among them */
+	bool open, over, refused; /* not ended yet; nothing is left to list; no permission */
 	bool suspended; /* its folder is closed for now, because descriptors ran out */
 	bool incomplete; /* some descriptors were not scanned: too few descriptors or memory */
 	bool by_fdinfo; /* lists fdinfo/, because fd/ cannot be opened */
 	bool asleep;    /* a descriptor was skipped, because reading it could wake its device */
 	bool in_rescan; /* part of the rescan, which counts anonymous clients separately */
-	int pidfd;      /* by_fdinfo, if reading fdinfo could wake a device; otherwise -1 */
+	/* pidfd of the process, with by_fdinfo if reading fdinfo could wake a device; otherwise
+	 * -1 */
+	int pidfd;
 };
 
 void fd_scan_begin(struct fd_scan *l, u32 pid, char *names, size_t cap);
@@ -56,7 +60,7 @@ void anonymous_resolve(void);
 bool devices_woke(void);
 void fdinfo_begin(void);
 void fdinfo_close(void);
-extern u32 holders_found; /* since the start */
+extern u32 holders_found; /* number of holders that were added since the start */
 
 /* --- sources/drm/taskinfo.c: facts of processes (optional) ------------------------------------ */
 
@@ -66,10 +70,11 @@ void taskinfos_begin(bool (*shows)(u8 desc), const u32 *pids, size_t n);
 
 extern const struct source src_fdinfo;
 
-/* The size of a rescan cycle. */
+/* How long a rescan cycle is, in which every descriptor of every process is scanned once. */
 struct rescan_facts {
-	u64 descriptors;    /* of all processes */
-	u64 samples;        /* at most; 0: there is no rescan */
+	u64 descriptors;    /* number of descriptors of all processes */
+	/* samples that a cycle takes at most; 0: there is no rescan, or it is not known */
+	u64 samples;
 	bool measured_pace; /* samples is computed from the calls per sample so far */
 	bool scanned;       /* /proc has been scanned */
 };
@@ -79,12 +84,12 @@ bool fd_scans_suspend(void);
 bool any_node(void);
 int namespace_is_inner(int proc, const char *link, const char *initial);
 const char *proc_hidden_reason(void);
-extern const char proc_hidepid[]; /* one of these reasons */
+extern const char proc_hidepid[]; /* the reason if hidepid hides processes */
 
 /* --- sources/drm/iterator.c: all descriptors of GPU nodes in few reads (optional) ------------- */
 
-/* reason NULL: the iterator was loaded. denied: it requires capabilities. error: -errno of what
- * `reason` names, or 0. */
+/* Why the kernel's iterator of descriptors is not used. reason: NULL if it was loaded. denied:
+ * capabilities are missing. error: -errno of the file or system call that `reason` names, or 0. */
 struct iterator_state {
 	const char *reason;
 	long error;
@@ -99,23 +104,24 @@ bool iterator_scan(void);
 
 #define RESCAN_ALL UINT32_MAX
 
-/* System calls per sample to find what inotify does not report; 0: no rescan; RESCAN_ALL: a full
- * scan in each sample. */
+/* Limits of the rescan, which finds what inotify does not report. budget: system calls per sample;
+ * 0: no rescan; RESCAN_ALL: a full scan in each sample. */
 extern struct rescan {
 	u32 budget;
-	bool timed; /* the rescan also ends after 0.2 ms */
+	bool timed; /* in each sample, the rescan also ends after 0.2 ms */
 } rescan;
-extern bool (*process_filter)(u32 pid); /* only these processes are listed; NULL: all */
+extern bool (*process_filter)(u32 pid); /* true for each process that is listed; NULL: all are */
 
-/* Why a process waits for its fd scan: a notice (inotify, a lost client, a device that woke up); it
- * is new; its descriptor count has changed, or its last fd scan was incomplete. */
+/* The queues of processes that wait for an fd scan. NOTIFIED: there was a notice (inotify, a lost
+ * client, a device that woke up). NEW: the process is new. CHANGED: its descriptor count has
+ * changed, or its last fd scan was incomplete. */
 enum scan_queue { QUEUE_NOTIFIED, QUEUE_NEW, QUEUE_CHANGED, QUEUES };
 
-/* Buffers for many names of one listing, so that it needs few system calls. They can be used after
- * proc_list_begin(true) has opened /proc. */
+/* Large buffers for the names in a folder, so that listing it needs few system calls. They can be
+ * used after proc_list_begin(true) has opened /proc. */
 extern struct scan_names {
-	char proc[32 << 10]; /* 1000 processes */
-	char fds[32 << 10];  /* 1300 descriptors of one process */
+	char proc[32 << 10]; /* names of 1000 processes */
+	char fds[32 << 10];  /* names of 1300 descriptors of one process */
 } *scan_names;
 
 void proc_list_begin(bool at_once);

@@ -1,6 +1,6 @@
-/* kfd.c - AMD's compute driver: its processes have no DRM client of their own; /sys/class/kfd
- * reports what they hold. See kfd_process.c and kfd_topology.c of drivers/gpu/drm/amd/amdkfd.
- * SPDX-License-Identifier: MIT */
+/* kfd.c - AMD's compute driver (kfd). Its processes have no DRM client of their own; /sys/class/kfd
+ * reports the memory that they hold, and their times. See kfd_process.c and kfd_topology.c of
+ * drivers/gpu/drm/amd/amdkfd. SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "counters.h"
 #include "sources/os/os.h"
@@ -9,17 +9,18 @@
 
 enum { MAX_GPUS = 64 };
 
-/* A GPU as kfd numbers it. */
+/* The GPUs that kfd lists, with its number (gpu_id), PCI domain and location_id of each. */
 static struct {
 	u64 id, domain, location;
-	u32 device; /* found in this scan; NONE: unknown */
+	u32 device; /* index in devices[], as of this scan; NONE: unknown */
 } gpus[MAX_GPUS];
 static u32 ngpus;
 static char file[4096];
 
 #define ROOT "class/kfd/kfd/"
 
-/* Finds a line "name value" in the properties of a node. Returns whether *v was set. */
+/* Finds a line "NAME VALUE" in the file `properties` of a node of kfd's topology. True if *v was
+ * set to the value. */
 static bool property_get(struct str text, struct str name, u64 *v)
 {
 	struct str line, word;
@@ -36,8 +37,8 @@ static void put_digits(struct buf *b, u64 v, int digits)
 		put_c(b, "0123456789abcdef"[v >> 4 * digits & 15]);
 }
 
-/* Returns the device at a PCI address. location_id has bus, device and function in the bits that
- * PCI uses; NONE: there is no such device. */
+/* Returns the device at a PCI address; NONE if there is none. location is kfd's location_id: bus,
+ * device and function, in the bits that PCI uses. */
 static u32 device_at(u64 domain, u64 location)
 {
 	char slot[16];
@@ -94,7 +95,7 @@ static void gpus_find(void)
 		if (!file_u64(kfd_path(path, ROOT "topology/nodes/", name, "/gpu_id", 0, ""),
 			      &id) ||
 		    id == 0)
-			continue; /* a CPU */
+			continue; /* gpu_id is 0: the node is a CPU */
 		n = slurp(roots.sys,
 			  kfd_path(path, ROOT "topology/nodes/", name, "/properties", 0, ""),
 			  file, sizeof(file));
@@ -109,8 +110,8 @@ static void gpus_find(void)
 	dir_close(&d);
 }
 
-/* Calls found() for each process and each GPU on which it holds memory; slot: a number of the GPU.
- * Returns false if there is no such driver. */
+/* Calls found() for each process and each GPU on which it holds memory; slot is the index in
+ * gpus[]. False if kfd is not there or has no GPU. */
 bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot))
 {
 	char path[128];
@@ -138,7 +139,8 @@ bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot))
 	return true;
 }
 
-/* Takes a reading of what a process holds on the device of c. False: it holds nothing any more. */
+/* Stores the memory and the SDMA time of a process on the device of the client c; t is the time in
+ * ns. False if kfd does not list the process any more. */
 bool kfd_read(struct client *c, u32 pid, i64 t)
 {
 	char path[128], digits[16], text[40];

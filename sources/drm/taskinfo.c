@@ -1,5 +1,6 @@
-/* taskinfo.c - what /proc tells of the processes that own clients: user, CPU time, memory, command
- * line; and which processes descend from others. SPDX-License-Identifier: MIT */
+/* taskinfo.c - facts from /proc about the processes that own clients: user, CPU time, memory,
+ * command line; and which of these processes descend from those of -p.
+ * SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "counters.h"
 #include "sources/os/os.h"
@@ -7,21 +8,21 @@
 #include "sys.h"
 
 enum {
-	STAT_BYTES = 1024, /* 52 numbers and a comm */
+	STAT_BYTES = 1024, /* bytes of /proc/PID/stat: 52 numbers and a comm */
 	CMDLINE_BYTES = 512, /* a longer command line is cut */
-	USERS = 8,           /* names that are remembered */
+	USERS = 8,           /* number of users whose names are remembered */
 	USER_BYTES = 33,     /* useradd allows names of 32 bytes */
-	GENERATIONS = 4096,  /* a longer line of ancestors is not followed */
+	GENERATIONS = 4096,  /* most ancestors of a process that are followed */
 };
 
 /* The facts that are shown, and the processes whose descendants are searched for. */
 static struct {
 	bool stat, user, cmdline;
-	const u32 *pids; /* of -p, with --children */
+	const u32 *pids; /* processes of the option -p, with --children */
 	size_t npids;
 } wanted;
 
-/* Returns the beginning of a file of a process: at most cap bytes of it. */
+/* Returns the beginning of the file /proc/PID<file>, at most cap bytes. b is its buffer. */
 static struct str head_read(u32 pid, const char *file, char *b, size_t cap)
 {
 	char path[TASK_PATH];
@@ -40,8 +41,8 @@ static struct str head_read(u32 pid, const char *file, char *b, size_t cap)
 	return (struct str){ b, b + have };
 }
 
-/* Returns the row of a process. If its pid was used again since the row was filled, the row is
- * empty. NULL: there is no room. */
+/* Returns the row in taskinfos[] of the process tasks[task]; NULL if the table is full. If the pid
+ * was used again since the row was filled, the row is emptied. */
 static struct taskinfo *info_get(u32 task)
 {
 	const struct task *t = &tasks[task];
@@ -66,7 +67,7 @@ static bool passwd_line(struct str line, u32 uid, char name[USER_BYTES])
 	u64 n;
 
 	str_cut(&line, ':', &user);
-	str_cut(&line, ':', &rest); /* the password */
+	str_cut(&line, ':', &rest); /* this field is the password */
 	str_cut(&line, ':', &rest);
 	if (scan_u64(rest, &n) != rest.e || n != uid || user.p == user.e)
 		return false;
@@ -74,9 +75,10 @@ static bool passwd_line(struct str line, u32 uid, char name[USER_BYTES])
 	return true;
 }
 
-/* Finds the name of a user in the file passwd beside /proc, so that with --proc the names are those
- * of the other system. A line that does not fit the buffer is skipped. Returns whether the user has
- * a name; -errno if the file exists and could not be read. */
+/* Stores the name of a user in `name`. It is searched for in the file passwd beside /proc, so that
+ * with --proc the names are those of the other system. A line that does not fit the buffer is
+ * skipped. Returns 1 if the user has a name, 0 if not, -errno if the file exists and could not be
+ * read. */
 static long user_find(u32 uid, char name[USER_BYTES])
 {
 	char b[1024];
@@ -105,7 +107,8 @@ static long user_find(u32 uid, char name[USER_BYTES])
 	return found ? 1 : n < 0 ? n : fd < 0 && fd != -ENOENT ? fd : 0;
 }
 
-/* Returns the name of a user, or the number if it has none. */
+/* Returns the name of a user, or the uid in digits if there is no name; empty if the file passwd
+ * could not be read. */
 static struct str user_name(u32 uid)
 {
 	static struct {
@@ -136,7 +139,7 @@ static struct str user_name(u32 uid)
 	return str_z(users[i].name);
 }
 
-/* Reads the effective user from status. */
+/* Reads the effective user of a process from /proc/PID/status. */
 static void user_read(struct taskinfo *i)
 {
 	char b[STAT_BYTES];
@@ -179,7 +182,8 @@ static void stat_read(struct taskinfo *i)
 	i->t = sys_now(CLOCK_MONOTONIC);
 }
 
-/* Reads the command line. Its arguments end with NUL bytes, which become blanks. */
+/* Reads the command line of a process. Its arguments end with NUL bytes, which are replaced by
+ * blanks. */
 static void cmdline_read(struct taskinfo *i)
 {
 	char b[CMDLINE_BYTES] = "";
@@ -210,8 +214,8 @@ static void info_read(u32 task)
 		cmdline_read(i);
 }
 
-/* Reads the facts of all processes that own a client, once each, and finds out which processes
- * without clients have ended. */
+/* Reads the facts of each process that owns a client which is not hidden. Then sets `keep` in the
+ * groups of processes without clients: true if the process has not ended. */
 static void facts_read(void)
 {
 	static u32 no;
@@ -237,7 +241,8 @@ static void facts_read(void)
 	}
 }
 
-/* Returns the group of the process that owns a client. */
+/* Returns the group of the process that owns a client on its device, and adds the client to the
+ * group's list if it is not hidden. NULL if there is no owner or no room. */
 static struct group *process_group(struct client *c)
 {
 	const struct task *owner = client_owner(c);
@@ -267,8 +272,9 @@ static bool is_ancestor(u64 pid)
 	return i < wanted.npids;
 }
 
-/* Follows the parents of a process up to one of -p. In a tree of files parents may form a
- * loop: a pid is compared with one that was seen 1, 2, 4, 8, ... steps before (Brent). */
+/* Returns whether a process descends from one of -p, by following its parents. In a captured tree,
+ * parents may form a loop: a pid is compared with one that was seen 1, 2, 4, 8, ... steps before
+ * (Brent). */
 static u8 lineage_find(u32 pid)
 {
 	char b[STAT_BYTES];
@@ -277,7 +283,9 @@ static u8 lineage_find(u32 pid)
 
 	for (u32 i = 0; i < GENERATIONS && !is_ancestor(at); i++) {
 		if (!parse_stat_field(head_read((u32)at, "/stat", b, sizeof(b)), 4, &at))
-			return NO_LINEAGE; /* it ended just now: its child has another parent */
+			/* the process has just ended, and its child has another parent: not known
+			 * yet */
+			return NO_LINEAGE;
 		if (at == 0 || at == mark || at > INT32_MAX)
 			return OTHER_TREE;
 		if (--left == 0) {
@@ -288,8 +296,8 @@ static u8 lineage_find(u32 pid)
 	return is_ancestor(at) ? IN_TREE : OTHER_TREE;
 }
 
-/* Finds the processes with clients that descend from one of those of -p. A process that once did
- * still does after its parent has ended. */
+/* Sets `lineage` of each process that holds a client: whether it descends from one of -p. A process
+ * that once did still does after its parent has ended. */
 static void children_find(void)
 {
 	for (u32 t = 1; t <= nrows.tasks; t++)
@@ -307,9 +315,9 @@ static void taskinfos_read(void)
 		facts_read();
 }
 
-/* Sums by group are those of processes, of which the facts that are shown are read; NULL: they are
- * not. shows: returns whether D_PROC_* is shown. pids: in each reading the processes that descend
- * from them are found. */
+/* Says what is read in each reading. shows: returns whether a quantity D_PROC_* is shown; the
+ * registry then sums by process, and the facts that are shown are read. shows NULL: neither. pids:
+ * the processes whose descendants are found, of which there are n. */
 void taskinfos_begin(bool (*shows)(u8 desc), const u32 *pids, size_t n)
 {
 	if (shows) {
