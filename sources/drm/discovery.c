@@ -1,5 +1,5 @@
-/* discovery.c - client discovery: one full scan of /proc, then the processes that inotify points
- * at, and a budgeted rescan of all others.
+/* discovery.c - client discovery: one full scan of /proc, then in each sample fd scans of the
+ * processes that inotify points at, and a budgeted rescan of all others.
  * SPDX-License-Identifier: MIT */
 #include "built.h"
 #include "parse.h"
@@ -9,13 +9,14 @@
 #include "sources/device/device.h"
 #include "sys.h"
 
-#pragma weak iterator_scan /* of an optional feature */
+#pragma weak iterator_scan /* a function of an optional feature: NULL if it is left out */
 
 enum {
-	NOTIFIED_CALLS = 4096, /* system calls per sample for notified processes: 10 ms */
+	/* most system calls per sample for notified processes: they take 10 ms */
+	NOTIFIED_CALLS = 4096,
 };
 
-/* Parts of registry.dropped and registry.transient. */
+/* Counts that are parts of registry.dropped and registry.transient. */
 struct loss {
 	u32 dropped, transient;
 };
@@ -26,7 +27,7 @@ struct cursor {
 	u32 left; /* rows that may still be checked in this sample */
 };
 
-/* The parts of the rescan, see rescan_steps[]. */
+/* The parts of the rescan. Each has a row in rescan_steps[]. */
 enum part { PART_TASK, PART_HOLDER, PART_PROCESS, PART_NEW, PART_CHANGED, PART_DESCRIPTOR, PARTS };
 
 /* A process may change its name or cgroup: both are read again after this time. */
@@ -35,37 +36,45 @@ static const i64 describe_interval_ns = 5000000000;
 /* All state of this file. It may be copied and put back. */
 static struct discovery {
 	bool full_scan_done;     /* a full scan has begun, once at least */
-	bool proc_unopened;      /* opening /proc has failed: rescan_facts() promises no time */
+	/* opening /proc has failed: rescan_facts() cannot say how long a cycle is */
+	bool proc_unopened;
 	u64 cycle_descriptors;   /* descriptors in the last full scan or rescan cycle */
-	u64 cycle_calls;         /* system calls for them */
-	struct loss lost;        /* of finished scans: each sample counts them again, until those
-				  * processes are scanned again */
-	i64 compute_read;        /* ns, when processes that compute were searched for */
+	u64 cycle_calls;         /* system calls that were needed to scan these descriptors */
+	/* losses of finished scans; each sample counts them again, until the same processes are
+	 * scanned again */
+	struct loss lost;
+	i64 compute_read;        /* ns, when compute_scan() was called last to find new processes */
 	u32 calls_at_sample_end; /* fileio.calls at the end of the previous sample */
 
 	/* Notified processes. */
-	i32 notified_calls_left;   /* of NOTIFIED_CALLS, in this sample */
+	i32 notified_calls_left;   /* system calls that are left of NOTIFIED_CALLS in this sample */
 	bool all_checked;          /* all processes were checked for changes in this sample */
 	bool opened_without_client; /* an open was reported, but no descriptor was found yet */
 	struct fd_scan queue_scans[QUEUES]; /* the fd scan of each queue */
 
 	/* The rescan. */
-	i64 rescan_began;        /* ns, in this sample */
-	i64 calls_left;          /* < 0: a step that found something exceeded the budget */
-	bool list_done;          /* the process list was complete, in this sample */
+	i64 rescan_began;        /* ns, when the rescan of this sample began */
+	/* system calls left in this sample; < 0: a step that found something exceeded the budget */
+	i64 calls_left;
+	bool list_done;          /* the process list was read to its end in this sample */
 	struct cursor task_cursor, holder_cursor;
 	struct {
-		u64 spent; /* calls so far, times SCALE / share: the part with the lowest is next */
+		/* system calls of the part so far, times SCALE / share; the part with the lowest
+		 * number runs next */
+		u64 spent;
 		bool over; /* there is nothing more to do in this sample */
 	} parts[PARTS];
 	u64 latest_spent;        /* `spent` of the part that ran last, before its step */
-	struct fd_scan rescan_fd_scan; /* goes through all processes */
+	/* the fd scan of the rescan, which goes through all processes */
+	struct fd_scan rescan_fd_scan;
 	u32 rescan_pid;          /* process of rescan_fd_scan; NONE: between two cycles */
 	/* Sums over the current rescan cycle, so far. */
 	u64 partial_descriptors, partial_calls;
 	struct loss partial_lost;
 	bool cycle_over;         /* a rescan cycle ended in this sample */
-	u64 unfinished_calls, unfinished_samples; /* of samples in which no rescan cycle ended */
+	/* sums over the samples in which no rescan cycle ended: system calls of the rescan;
+	 * samples */
+	u64 unfinished_calls, unfinished_samples;
 } discovery;
 
 /* Opens /proc for a new process list; suspends fd scans if no descriptor is left. Returns false if
@@ -79,15 +88,16 @@ static bool proc_list_open(bool at_once)
 	return proc_list_is_open();
 }
 
-/* Returns whether a holder is not the first one of its client, through which the client is read. */
+/* True if a holder is not the first one of its client: a client is read through its first
+ * holder. */
 static bool holder_is_secondary(u32 n)
 {
 	return holders[n].client && holders[n].fd <= INT32_MAX &&
 	       clients[holders[n].client].holders != n;
 }
 
-/* Verifies the holders through which no client is read. A full scan recognizes a known descriptor
- * by its number and device only, not by its client. */
+/* Verifies all holders that are not the first one of their client. A full scan recognizes a known
+ * descriptor by its number and device only, not by its client. */
 static void secondary_holders_verify(void)
 {
 	for (u32 n = 1; n <= nrows.holders; n++)
@@ -95,14 +105,16 @@ static void secondary_holders_verify(void)
 			holder_verify(n);
 }
 
-/* Returns the system calls for the descriptors of a scan: one each, or three through a pidfd. */
+/* Returns the number of system calls that an fd scan needed for its descriptors: one each, or three
+ * with a pidfd. */
 static u64 fd_scan_calls(const struct fd_scan *l)
 {
 	return (u64)l->n * (l->by_fdinfo ? 3 : 1);
 }
 
 /* Scans every descriptor of every process. Holders that are not seen are dropped, unless the scan
- * is incomplete. The only scan of a run may find them through the kernel's iterator. */
+ * is incomplete. If a run has only one scan, the kernel's iterator may find the descriptors
+ * instead. */
 static void full_scan(void)
 {
 	static struct fd_scan l;
@@ -134,7 +146,8 @@ static void full_scan(void)
 		secondary_holders_verify();
 }
 
-/* Does one step of the fd scan of a queue's processes. False: the queue is empty. */
+/* Scans the next descriptor of the process that a queue has begun to scan, or begins to scan the
+ * next process of the queue. False if the queue is empty. */
 static bool queue_step(u8 queue)
 {
 	struct fd_scan *l = &discovery.queue_scans[queue];
@@ -155,8 +168,8 @@ static bool queue_step(u8 queue)
 
 /* --- notified processes ----------------------------------------------------------------------- */
 
-/* Resets the counts of anonymous clients if there is no rescan, and returns whether there were any:
- * the caller scans all processes then. Otherwise a closed one would never be noticed, and some
+/* Resets the counts of anonymous clients (struct device) if there is no rescan. True if there were
+ * any: the caller then scans all processes. Otherwise a closed one would never be noticed, and some
  * would be counted more than once. */
 static bool anonymous_recount(void)
 {
@@ -205,15 +218,16 @@ static void notices_handle(void)
 	if (opened || discovery.opened_without_client)
 		changed_enqueue();
 	notified_scan();
-	/* inotify reports an open before the process has its descriptor. A descriptor count shows
-	 * it later; without counts, the next sample queues all processes again. */
+	/* inotify reports an open before the process has its descriptor. The process's descriptor
+	 * count shows the new descriptor later; without such counts, the next sample queues all
+	 * processes again. */
 	discovery.opened_without_client = opened && !kernel_counts_fds() && holders_found == before;
 }
 
 /* --- rescan: what inotify does not report ----------------------------------------------------- */
 
-/* Returns the next row for which is() is true, continuing with row 1 after row n; NONE: no row is
- * left for this sample. */
+/* Returns the next of the rows 1 to n for which is() is true, and continues with row 1 after row n;
+ * NONE if no row is left for this sample. */
 static u32 cursor_next(struct cursor *t, u32 n, bool (*is)(u32))
 {
 	while (t->left) {
@@ -231,7 +245,8 @@ static bool description_is_old(u32 n)
 	       discovery.rescan_began - tasks[n].read > describe_interval_ns;
 }
 
-/* Reads the name and cgroup of a process again. */
+/* Reads the name and the cgroup of the next process for which they are old. False if there is
+ * none. */
 static bool rescan_task(void)
 {
 	u32 n = cursor_next(&discovery.task_cursor, nrows.tasks, description_is_old);
@@ -241,7 +256,7 @@ static bool rescan_task(void)
 	return n != NONE;
 }
 
-/* Verifies a holder through which no client is read. */
+/* Verifies the next holder that is not the first one of its client. False if there is none. */
 static bool rescan_holder(void)
 {
 	u32 n = cursor_next(&discovery.holder_cursor, nrows.holders, holder_is_secondary);
@@ -251,7 +266,8 @@ static bool rescan_holder(void)
 	return n != NONE;
 }
 
-/* Checks the next process, and queues it if it is new or its descriptor count has changed. */
+/* Checks the next process of the process list, and queues it if it is new or its descriptor count
+ * has changed. False if the list has ended. */
 static bool rescan_process(void)
 {
 	u32 pid;
@@ -283,7 +299,8 @@ static bool fd_scan_suspend(struct fd_scan *l)
 	return l->suspended = true;
 }
 
-/* Closes the folder of an unfinished scan until the scan continues. False: there is none. */
+/* Closes the folder of one unfinished fd scan, which frees a descriptor; the scan opens it again
+ * when it continues. False if no folder is open. */
 bool fd_scans_suspend(void)
 {
 	for (size_t i = 0; i < LEN(discovery.queue_scans); i++)
@@ -292,7 +309,8 @@ bool fd_scans_suspend(void)
 	return fd_scan_suspend(&discovery.rescan_fd_scan);
 }
 
-/* Takes over the counts of a rescan cycle: all descriptors of all processes have been scanned. */
+/* Ends a rescan cycle, in which all descriptors of all processes have been scanned: the counts of
+ * the cycle replace those of the cycle before. */
 static void rescan_cycle_end(void)
 {
 	discovery.cycle_over = true;
@@ -304,8 +322,8 @@ static void rescan_cycle_end(void)
 	discovery.partial_lost = (struct loss){ 0 };
 }
 
-/* Scans the next descriptor of the rescan cycle. False: the cycle is complete. The row of a process
- * is updated only if process_is_stale(). */
+/* Scans the next descriptor of the rescan cycle. False if the cycle is complete. The process's row
+ * in the process table is updated only if process_is_stale(). */
 static bool rescan_fd_step(void)
 {
 	if (!discovery.rescan_fd_scan.open) {
@@ -339,7 +357,8 @@ static void loss_add(struct loss *l, struct loss before)
 	l->transient += now.transient - before.transient;
 }
 
-/* Does one step of the rescan cycle. Its losses are counted apart, in partial_lost. */
+/* Does one step of the rescan cycle. False if the cycle is complete. Losses of the step are counted
+ * in partial_lost, not in the registry. */
 static bool rescan_descriptor(void)
 {
 	struct loss before = loss_so_far();
@@ -355,18 +374,18 @@ static bool rescan_descriptor(void)
 
 enum {
 	SHARES = 20,
-	SCALE = 18, /* a multiple of each share */
+	SCALE = 18, /* a multiple of each share, for integer division */
 	PROCESS_SHARE = 3,
 	DESCRIPTOR_SHARE = 9,
 };
 
 /* Each part of the rescan has its share of the system calls while it has something to do. With
- * equal shares, a cycle of 502 processes with 13 500 descriptors would take up to 2231 samples, not
- * 822. */
+ * equal shares, a rescan cycle of 502 processes with 13 500 descriptors would take up to 2231
+ * samples, not 822. */
 static const struct {
 	bool (*step)(void); /* false: there is nothing more to do in this sample */
-	u8 share;           /* of SHARES */
-	u8 most;            /* calls of a step that finds nothing new */
+	u8 share;           /* share of the rescan's system calls, in 1/SHARES */
+	u8 most;            /* most system calls of a step that finds nothing new */
 } rescan_steps[PARTS] = {
 	[PART_TASK] = { rescan_task, 2, 6 },
 	[PART_HOLDER] = { rescan_holder, 2, 3 },
@@ -376,7 +395,8 @@ static const struct {
 	[PART_DESCRIPTOR] = { rescan_descriptor, DESCRIPTOR_SHARE, 5 },
 };
 
-/* Returns the part that has used the least of its share; PARTS: all are over. */
+/* Returns the part of the rescan that has used the least of its share; PARTS if no part has
+ * anything left to do. */
 static u32 part_next(void)
 {
 	u32 next = PARTS;
@@ -388,14 +408,14 @@ static u32 part_next(void)
 	return next;
 }
 
-/* Does one step of a part. Returns the system calls that it took. */
+/* Does one step of a part of the rescan. Returns the number of system calls that it took. */
 static u32 part_step(u32 part)
 {
 	u32 before = fileio.calls;
 	u64 *spent = &discovery.parts[part].spent;
 
 	discovery.parts[part].over = !rescan_steps[part].step();
-	if (part == PART_PROCESS) /* it may have queued a process for these two */
+	if (part == PART_PROCESS) /* the step may have queued a process for these two parts */
 		discovery.parts[PART_NEW].over = discovery.parts[PART_CHANGED].over = false;
 	/* A part that had nothing to do for a while does not catch up. */
 	*spent = *spent > discovery.latest_spent ? *spent : discovery.latest_spent;
@@ -406,9 +426,9 @@ static u32 part_step(u32 part)
 
 static const i64 rescan_ns = 200000;
 
-/* Returns the rescan budget of this sample. With rescan.timed, system calls already made for the
- * files of devices are subtracted, down to half of the budget: so the cost of a sample hardly
- * depends on the number of sensors. */
+/* Returns the number of system calls that the rescan may make in this sample. With rescan.timed,
+ * system calls that the sample has made for the files of devices are subtracted, down to half of
+ * the budget: so the cost of a sample hardly depends on the number of sensors. */
 static u32 rescan_calls_allowed(void)
 {
 	u32 before = fileio.calls - discovery.calls_at_sample_end, least = rescan.budget / 2;
@@ -446,7 +466,7 @@ struct rescan_facts rescan_facts(void)
 {
 	struct rescan_facts f = { .descriptors = discovery.cycle_descriptors,
 				  .scanned = discovery.full_scan_done };
-	u64 calls = rescan.budget, cycle; /* cycle: calls of a rescan cycle */
+	u64 calls = rescan.budget, cycle; /* cycle: number of system calls of a rescan cycle */
 
 	if (discovery.proc_unopened)
 		return f;
@@ -458,9 +478,9 @@ struct rescan_facts rescan_facts(void)
 		calls = discovery.unfinished_calls / discovery.unfinished_samples;
 		f.measured_pace = true;
 	}
-	/* A known process takes 8 calls besides its descriptors: 3 to check that it is the same
-	 * process; open, fstat, at least two to list it, and close. A new process is first found
-	 * in the process list. */
+	/* A known process takes 8 system calls besides its descriptors: 3 to check that it is the
+	 * same process; open, fstat, at least two to list it, and close. A new process is first
+	 * found in the process list. */
 	cycle = (discovery.cycle_calls + discovery.cycle_descriptors / 64 +
 		 8 * (u64)processes_known()) *
 			SHARES / DESCRIPTOR_SHARE +
@@ -471,7 +491,7 @@ struct rescan_facts rescan_facts(void)
 
 /* --- the source ------------------------------------------------------------------------------- */
 
-/* Returns whether there is a device node, or a folder for them. */
+/* True if /dev has a device node of a GPU or an NPU, or a folder for such nodes. */
 bool any_node(void)
 {
 	static const char *const paths[] = { "/dev/dri", "/dev/accel", "/dev/nvidiactl" };
@@ -482,8 +502,8 @@ bool any_node(void)
 	return any;
 }
 
-/* Returns whether a process can hold a device. It cannot if /sys can be read and lists no device,
- * and there is no node either. */
+/* True if a process can hold a device. It cannot if /sys can be read and lists no device, and there
+ * is no device node either. */
 static bool any_device(void)
 {
 	bool any = roots.proc_given || !sysfs_readable();
@@ -508,7 +528,7 @@ static void new_clients_find(void)
 
 static void fdinfo_scan(void)
 {
-	/* A rescan cycle begins in this sample. */
+	/* true: a rescan cycle begins in this sample */
 	bool begins = !discovery.rescan_fd_scan.open && discovery.rescan_pid == NONE;
 	struct loss before;
 
@@ -528,7 +548,7 @@ static void fdinfo_scan(void)
 	}
 	if (registry.repeats)
 		registry.unreadable = processes_refused();
-	/* A whole cycle has counted all losses itself. */
+	/* A rescan cycle that began and ended in this sample has counted all losses itself. */
 	if (!discovery.cycle_over || !begins)
 		loss_add(&discovery.lost, before);
 	registry.dropped = before.dropped + discovery.lost.dropped + processes_unlisted();
@@ -536,8 +556,9 @@ static void fdinfo_scan(void)
 }
 
 /* Reads all clients. A client that has lost its last holder may be held by another process, or
- * through another descriptor: the processes that held such clients are scanned first, then all that
- * have changed. Such a client is kept while one of these processes waits for its scan. */
+ * through another descriptor: the processes that held such clients are scanned first, then all
+ * processes that have changed. Such a client is kept while one of these processes waits for its
+ * scan. */
 static void fdinfo_sample(void)
 {
 	if (HAS(nvidia) && nvidia_sample())
@@ -564,7 +585,8 @@ static void fdinfo_start(void)
 		nodes_start();
 	fdinfo_begin();
 	fdinfo_scan();
-	if (HAS(nvidia) && nvidia_sample()) /* it considers who has a node open */
+	/* nvidia_sample() needs to know which processes have a node open */
+	if (HAS(nvidia) && nvidia_sample())
 		compute_scan();
 	clients_next_sample();
 }
@@ -597,9 +619,9 @@ const struct source src_fdinfo = {
 
 /* --- processes that /proc does not show ------------------------------------------------------- */
 
-/* Returns 1 if a namespace is not the initial one of the machine, 0 if it is, -1: unknown. link:
- * below proc; initial: the link's text in the initial namespace, from PROC_*_INIT_INO of
- * linux/proc_ns.h. */
+/* Returns 1 if a namespace is not the initial one of the machine, 0 if it is, -1 if that is
+ * unknown. link: path of the namespace's link below proc; initial: the link's text in the initial
+ * namespace, from PROC_*_INIT_INO of linux/proc_ns.h. */
 int namespace_is_inner(int proc, const char *link, const char *initial)
 {
 	char b[32];
@@ -614,9 +636,9 @@ const char proc_hidepid[] =
 static const char proc_inner_namespace[] =
 	"in a pid namespace: processes outside of it are hidden; --proc reads another /proc";
 
-/* Returns why /proc does not show all processes of the machine; NULL: it shows them. Every /proc
- * that hides no process has pid 1, whose pid namespace is that of /proc; only root may read it. A
- * user who sees most other processes may not see pid 1. */
+/* Returns why /proc does not show all processes of the machine; NULL if it shows them. Every /proc
+ * that hides no process has pid 1, and the pid namespace of pid 1 is that of /proc; only root may
+ * read it. A user who sees most other processes may not see pid 1. */
 const char *proc_hidden_reason(void)
 {
 	static const char initial[] = "pid:[4026531836]";

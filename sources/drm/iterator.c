@@ -11,21 +11,24 @@
 #include "sources/drm/drm.h"
 #include "sys.h"
 
-/* One descriptor of a GPU node, as the program writes it. */
+/* One record of the iterator, which the BPF program writes: a process holds a GPU node through a
+ * descriptor. */
 struct held {
 	u32 pid, fd, rdev, zero;
-	u64 start; /* of the process, in ns since boot */
+	u64 start; /* start of the process, in ns since boot */
 };
 
 enum {
-	PIECE = 64 << 10, /* the type information is read in pieces */
-	FEW = 150,        /* processes that a full scan reads as cheaply: docs/cost.md */
-	RETRIES = 10000,  /* EAGAIN: there was no record in a million descriptors */
+	/* bytes of a piece: type information that cannot be mapped is read in pieces */
+	PIECE = 64 << 10,
+	FEW = 150,        /* with fewer processes, a full scan of /proc is as cheap: docs/cost.md */
+	/* most reads with EAGAIN: the kernel found no record in a million descriptors */
+	RETRIES = 10000,
 	MAX_RECORDS = 1 << 18,
 };
 
-/* The iterator of this run. fd: it is read once; -1: there is none. rows: its records; before that,
- * the buffer for type information. */
+/* The iterator of this run. fd: its descriptor, which is read once; -1: it is not loaded. rows: its
+ * records; before they are read, the buffer for type information. */
 static struct {
 	int fd;
 	struct iterator_state state;
@@ -40,16 +43,17 @@ static struct {
 
 /* --- type information ------------------------------------------------------------------------- */
 
-/* A part of a file: p to e are in memory, the bytes of the file from `at` to `end` follow. */
+/* A part of the file of type information: the bytes from p to e are in memory; after them follow
+ * the bytes of the file from the offset `at` to `end`. */
 struct pieces {
 	const u8 *p, *e;
-	u8 *buffer; /* of PIECE bytes */
+	u8 *buffer; /* memory for PIECE bytes */
 	u64 at, end;
 	int fd;
 };
 
-/* Reads on, so that at least n bytes are in memory, which is at most PIECE. sysfs returns one page
- * per call. */
+/* Reads more of the file, so that at least n bytes (at most PIECE) are in memory. False if the file
+ * ends before, or a read fails. sysfs returns one page per call. */
 static bool pieces_fill(struct pieces *s, size_t n)
 {
 	size_t have = (size_t)(s->e - s->p);
@@ -72,7 +76,7 @@ static bool pieces_fill(struct pieces *s, size_t n)
 	return true;
 }
 
-/* Returns the next n bytes; NULL: there are not so many. */
+/* Returns the address of the next n bytes, and skips them; NULL if there are not so many. */
 static const u8 *pieces_take(struct pieces *s, size_t n)
 {
 	const u8 *p;
@@ -99,7 +103,8 @@ static inline bool pieces_skip(struct pieces *s, u64 n)
 	return true;
 }
 
-/* The names that are searched for. */
+/* The names of the kernel's function, structures and members that are searched for in the type
+ * information. */
 enum name { N_FUNCTION, N_FILE, N_INODE, N_TASK, N_F_INODE, N_MODE, N_RDEV, N_TGID, N_PID, N_START,
 	    NAMES };
 static const struct str names[NAMES] = {
@@ -109,7 +114,8 @@ static const struct str names[NAMES] = {
 	[N_START] = STR("start_boottime"),
 };
 
-/* The members that the program reads. */
+/* The members of kernel structures that the BPF program reads. of, name: the names of the structure
+ * and of the member, as indices in names[]. */
 enum needed { M_F_INODE, M_MODE, M_RDEV, M_TGID, M_PID, M_START, MEMBERS };
 static const struct {
 	u8 of, name;
@@ -121,28 +127,31 @@ static const struct {
 
 enum {
 	ALL_MEMBERS = (1 << MEMBERS) - 1,
-	MAX_NESTED = 16, /* anonymous members of one structure, which have members of their own */
-	DEPTH = 4,
-	MAX_OFFSET = 32000, /* an instruction's offset has 16 bits */
+	/* most anonymous members of one structure, which have members of their own */
+	MAX_NESTED = 16,
+	DEPTH = 4, /* most passes over all types, one for each level of anonymous members */
+	MAX_OFFSET = 32000, /* the offset in a BPF instruction has 16 bits */
 };
 
 /* A structure to search: one of names[], or an anonymous one inside of it. */
 struct nested {
-	u32 id, base; /* base: its offset, in bytes */
-	u8 of;
+	u32 id, base; /* id: its BTF type; base: its offset in the structure of names[], in bytes */
+	u8 of; /* index in names[] */
 };
 
 struct layout {
-	u32 names[NAMES]; /* their offsets in the strings; 0: not found */
-	u32 function;     /* id; 0: not found */
-	u32 found;        /* 1 << enum needed */
-	u16 offset[MEMBERS]; /* in bytes */
+	u32 names[NAMES]; /* offset of each name in the strings of BTF; 0: not found */
+	u32 function;     /* BTF type of the function bpf_iter_task_file; 0: not found */
+	u32 found;        /* members that were found: 1 << enum needed */
+	u16 offset[MEMBERS]; /* offset of each member in its structure, in bytes */
+	/* structures to search in this pass; in the next */
 	struct nested now[MAX_NESTED], next[MAX_NESTED];
-	struct nested named; /* the structure of this type, in the first pass */
+	struct nested named; /* in the first pass, the structure that struct_find() has found */
 	u8 nnow, nnext, nnames;
 };
 
-/* The header and the types are records of 32-bit words, little-endian as the machine. */
+/* Returns the 32-bit word number n at p. The header and the types of BTF consist of such words,
+ * which are little-endian, as is the machine. */
 static u32 word(const u8 *p, unsigned n)
 {
 	u32 v;
@@ -151,8 +160,8 @@ static u32 word(const u8 *p, unsigned n)
 	return v;
 }
 
-/* Returns the first NUL from p on, or e. It compares eight bytes at a time: there are 150 000
- * strings, of 14 bytes on average. */
+/* Returns the address of the first NUL from p on; e if there is none before e. Eight bytes are
+ * compared at a time, because BTF has 150 000 strings, of 14 bytes on average. */
 static inline const u8 *nul_find(const u8 *p, const u8 *e)
 {
 	const u64 ones = UINT64_C(0x0101010101010101);
@@ -162,7 +171,7 @@ static inline const u8 *nul_find(const u8 *p, const u8 *e)
 
 		memcpy(&v, p, 8);
 		v = (v - ones) & ~v & ones << 7;
-		if (v) /* its lowest bit is that of the first NUL, on a little-endian machine */
+		if (v) /* the lowest bit of v is in the first NUL, on a little-endian machine */
 			return p + (__builtin_ctzll(v) >> 3);
 	}
 	while (p < e && *p)
@@ -170,7 +179,7 @@ static inline const u8 *nul_find(const u8 *p, const u8 *e)
 	return p;
 }
 
-/* Takes a string of `len` bytes, which begins at the offset `at`, if it is one of the names. */
+/* Stores the offset `at` of a BTF string if the string, of `len` bytes at p, is in names[]. */
 static void string_take(struct layout *l, const u8 *p, size_t len, u32 at)
 {
 	for (size_t i = 0; i < NAMES; i++)
@@ -181,8 +190,8 @@ static void string_take(struct layout *l, const u8 *p, size_t len, u32 at)
 		}
 }
 
-/* Finds the offsets of the names in the strings, each of which ends with a NUL. A string that is
- * longer than all names is skipped at any length. */
+/* Finds the offsets of names[] in the strings of BTF, each of which ends with a NUL. A string that
+ * is longer than all names is skipped at any length. False if a name is missing. */
 static bool strings_scan(struct layout *l, struct pieces *s)
 {
 	u32 at = 0, lengths = 0;
@@ -194,7 +203,7 @@ static bool strings_scan(struct layout *l, struct pieces *s)
 		size_t len = (size_t)(end - s->p);
 
 		if (end == s->e && len == PIECE && s->p == s->buffer) {
-			at += PIECE; /* a part of a very long string */
+			at += PIECE; /* the bytes are a part of a very long string */
 			s->p = s->e;
 		} else if (end == s->e) {
 			if (!pieces_fill(s, len + 1))
@@ -209,7 +218,8 @@ static bool strings_scan(struct layout *l, struct pieces *s)
 	return true;
 }
 
-/* Takes a member of a structure: its offset, or, if it is anonymous, its own members later. */
+/* Stores the offset of a member m (struct btf_member) of a structure if it is in members[]. The
+ * members of an anonymous member are searched in the next pass. */
 static void member_take(struct layout *l, const struct nested *in, const u8 *m, bool bitfields)
 {
 	u32 bits = bitfields ? word(m, 2) & 0xffffff : word(m, 2);
@@ -227,7 +237,8 @@ static void member_take(struct layout *l, const struct nested *in, const u8 *m, 
 		l->next[l->nnext++] = (struct nested){ word(m, 1), (u32)at, in->of };
 }
 
-/* Takes the members of a structure that is searched for. False: they are cut. */
+/* Reads the n members of a structure that is searched for. False if the type information is
+ * truncated. */
 static bool struct_take(struct layout *l, struct pieces *s, const struct nested *in, u32 n,
 			bool bitfields)
 {
@@ -241,7 +252,8 @@ static bool struct_take(struct layout *l, struct pieces *s, const struct nested 
 	return true;
 }
 
-/* Returns the structure that this type is, if it is searched for. */
+/* Returns the structure to search that has this type id or, in the first pass, this name; NULL if
+ * the type is not searched for. */
 static const struct nested *struct_find(struct layout *l, u32 id, u32 name, bool first)
 {
 	for (u8 i = 0; i < l->nnow; i++)
@@ -255,11 +267,12 @@ static const struct nested *struct_find(struct layout *l, u32 id, u32 name, bool
 	return NULL;
 }
 
-/* Goes through all types once. first: structures are found by their names; else those that nested
- * members have named. False: the types are cut or unknown. */
+/* Reads all BTF types once. first: structures are found by their names; otherwise by the type ids
+ * that anonymous members have named. False if the types are truncated or of an unknown kind. */
 static bool types_scan(struct layout *l, struct pieces *s, bool first)
 {
-	/* Bytes after each kind of type, and for each of its parts. Kinds above 19 are unknown. */
+	/* For each kind of BTF type: number of bytes that follow its 12 bytes, and of each of its n
+	 * parts. Kinds above 19 are unknown. */
 	enum { STRUCT = 4, UNION = 5, FUNC = 12, KINDS = 20 };
 	static const struct {
 		u8 fixed, part;
@@ -291,15 +304,15 @@ static bool types_scan(struct layout *l, struct pieces *s, bool first)
 	return true;
 }
 
-/* Finds the offsets in the type information of the kernel: `size` bytes, which are mapped at `map`,
- * or, if it is NULL, read from fd through a buffer of PIECE bytes. False: they are not all there,
- * or the information is cut or unknown. */
+/* Finds the offsets of all members, and the function, in the kernel's type information: `size`
+ * bytes, which are mapped at `map` or, if it is NULL, read from fd through a buffer of PIECE bytes.
+ * False if one is missing, or if the type information is truncated or of an unknown form. */
 static bool layout_find(struct layout *l, const u8 *map, int fd, u64 size, u8 *buffer)
 {
 	struct pieces head = { .p = buffer, .e = buffer, .buffer = buffer, .end = size, .fd = fd };
 	struct pieces part;
 	const u8 *h;
-	u64 begin[2], len[2]; /* of the types, and of the strings */
+	u64 begin[2], len[2]; /* offset and length of the types [0], and of the strings [1] */
 
 	memset(l, 0, sizeof(*l));
 	if (map) {
@@ -341,8 +354,8 @@ static bool layout_find(struct layout *l, const u8 *map, int fd, u64 size, u8 *b
 
 /* --- the program ------------------------------------------------------------------------------ */
 
-/* Documentation/bpf/standardization/instruction-set.rst; linux/bpf.h of old systems has no
- * iterators. */
+/* A BPF instruction: Documentation/bpf/standardization/instruction-set.rst. It is defined here
+ * because linux/bpf.h of old systems has no iterators. */
 struct insn {
 	u8 code, regs; /* regs: destination, and source << 4 */
 	i16 off;
@@ -360,15 +373,17 @@ struct program {
 	u16 n;
 };
 
-/* Appends an instruction. off TO_END: it jumps to the end of the program. */
+/* Appends an instruction to the program. off TO_END: the instruction jumps to the end of the
+ * program. */
 static void emit(struct program *p, u8 code, unsigned to, unsigned from, int off, i32 imm)
 {
 	p->code[p->n++] = (struct insn){ code, (u8)(to | from << 4), (i16)off, imm };
 }
 
-/* Makes the program. Its context, r1, is struct bpf_iter__task_file: the pointers meta, task and
- * file, which is NULL at the end, and the number fd between the last two, each of 8 bytes. A thread
- * with a table of descriptors of its own is left out: /proc/PID/fd shows that of the process. */
+/* Makes the BPF program, which writes a struct held for a descriptor of a GPU node. Its context,
+ * r1, is struct bpf_iter__task_file: the pointers meta, task and file, which is NULL at the end,
+ * and the number fd between the last two, each of 8 bytes. A thread with a descriptor table of its
+ * own is left out, because /proc/PID/fd shows that of the process. */
 static void program_make(struct program *p, const struct layout *l)
 {
 	enum { META = 0, TASK = 8, FD = 16, FILE = 24, R0 = 0, R1, R2, R3, CONTEXT = 6, PROCESS,
@@ -413,13 +428,13 @@ static void program_make(struct program *p, const struct layout *l)
 	emit(p, EXIT, 0, 0, 0, 0);
 }
 
-/* Loads the program and opens the iterator. Returns its descriptor, or -errno. The licence lets it
- * read the kernel's structures. */
+/* Loads the BPF program and opens the iterator. Returns the iterator's descriptor, or -errno. The
+ * kernel lets only a program with a GPL-compatible licence read its structures. */
 static long program_load(const struct program *p, u32 function)
 {
 	enum { PROG_LOAD = 5, LINK_CREATE = 28, ITER_CREATE = 33, TRACING = 26, TRACE_ITER = 28 };
 	static const char licence[] = "Dual MIT/GPL";
-	/* The first members of union bpf_attr for these three commands. */
+	/* The first members of union bpf_attr, for PROG_LOAD, LINK_CREATE and ITER_CREATE. */
 	struct {
 		u32 type, n;
 		u64 code, licence;
@@ -452,7 +467,8 @@ static long program_load(const struct program *p, u32 function)
 	return r;
 }
 
-/* Finds the offsets in an open file, mapped from Linux 6.16 on, otherwise in pieces. */
+/* Finds the offsets in the open file of type information, which is mapped from Linux 6.16 on, and
+ * otherwise read in pieces. False if they are not found. */
 static bool layout_read(struct layout *l, int fd)
 {
 	struct stat st;
@@ -471,9 +487,9 @@ static bool layout_read(struct layout *l, int fd)
 
 /* --- where it can be used --------------------------------------------------------------------- */
 
-/* Returns whether the kernel lets this process load the program: with CAP_BPF and CAP_PERFMON, or
- * with CAP_SYS_ADMIN, in the initial user namespace. A process that may not read all others counts
- * those that it may not read, which only a scan of /proc does. */
+/* True if the kernel lets this process load the program: with CAP_BPF and CAP_PERFMON, or with
+ * CAP_SYS_ADMIN, in the initial user namespace. CAP_SYS_PTRACE is needed, too: without it, the
+ * processes that may not be read must be counted, which only a scan of /proc does. */
 static bool may_load(void)
 {
 	enum { SYS_ADMIN = 21, PERFMON = 38, BPF = 39 }; /* linux/capability.h */
@@ -485,8 +501,8 @@ static bool may_load(void)
 	       namespace_is_inner(AT_FDCWD, "/proc/self/ns/user", "user:[4026531837]") == 0;
 }
 
-/* Returns why the descriptors that the kernel lists would not be those that a scan of /proc finds,
- * or cost more; NULL: it may be used. st_nlink of /proc counts the processes. */
+/* Returns why the iterator should not be used: it would find other descriptors than a scan of
+ * /proc, or cost more. NULL if it may be used. st_nlink of /proc counts the processes. */
 static const char *unfit_reason(bool always, bool no_node)
 {
 	struct statfs fs;
@@ -525,8 +541,8 @@ static void iterator_open(void)
 	s->reason = NULL;
 }
 
-/* Loads the iterator for the next full scan, before system calls are filtered. always: also if
- * there are few processes. no_node: also if /dev has no node of a device. */
+/* Loads the iterator for the next full scan; must be called before system calls are filtered.
+ * always: also if there are few processes. no_node: also if /dev has no node of a device. */
 void iterator_load(bool always, bool no_node)
 {
 	u8 was;
@@ -549,10 +565,10 @@ const struct iterator_state *iterator_state(void)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Reads all records. Returns how many, or -errno: there are none then. */
+/* Reads all records of the iterator into its rows. Returns their number, or -errno. */
 static long records_read(void)
 {
-	enum { STEP = 64 << 10 }; /* the kernel returns 32 KiB at most */
+	enum { STEP = 64 << 10 }; /* bytes per read; the kernel returns 32 KiB at most */
 	size_t n = 0;
 	unsigned left = RETRIES;
 	long r;
@@ -567,8 +583,8 @@ static long records_read(void)
 	return r < 0 ? r : n % sizeof(struct held) ? -EIO : (long)(n / sizeof(struct held));
 }
 
-/* Returns whether a process still is the one of a record: its pid may have been used again. The
- * kernel shows ticks of 10 ms. */
+/* True if a process is still the one of a record: its pid may have been used again. start: its
+ * start from /proc, in ticks of 10 ms. */
 static bool is_same_process(const struct held *r, u64 start)
 {
 	return start == r->start / 10000000;
@@ -585,8 +601,8 @@ static void process_scan(u32 pid)
 	fd_scan_end(&l, true);
 }
 
-/* Takes the n records of one process. Those of a process that has ended are left out; if its pid
- * was used again, the new process is scanned. */
+/* Adds the clients in the n records of one process. Records of a process that has ended are left
+ * out; if its pid was used again, the new process is scanned. */
 static void process_take(const struct held *r, size_t n)
 {
 	u64 start;
@@ -607,7 +623,8 @@ static void process_take(const struct held *r, size_t n)
 		}
 }
 
-/* Finds all clients from the iterator, once. False: there is none, or it failed. */
+/* Finds all clients through the iterator, which works once. False if the iterator is not loaded, or
+ * if reading it failed. */
 bool iterator_scan(void)
 {
 	long n;

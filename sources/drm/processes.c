@@ -15,35 +15,42 @@ enum { MAX_PROCESSES = 65536 };
  * list accesses few pages. */
 struct row {
 	u32 pid;
-	u32 ino;    /* of its fd/, folded: it changes if the pid is used again */
+	u32 ino;    /* inode of its fd/, folded to 32 bits: it changes if the pid is used again */
 	u32 count;  /* st_size of its fd/: since Linux 6.2 the number of its descriptors */
 	u8 list_no; /* number of the last process list that had it */
-	u8 flags;
+	u8 flags; /* P_* */
 };
 static TABLE(struct row, processes, MAX_PROCESSES, 128, "processes");
 enum {
-	P_QUEUES = (1 << QUEUES) - 1, /* 1 << enum scan_queue: it waits in that queue */
+	P_QUEUES = (1 << QUEUES) - 1, /* 1 << enum scan_queue: the process waits in that queue */
 	P_COUNTED = 8,  /* `count` is correct: the scan found as many descriptors */
 	P_REFUSED = 16, /* its descriptors may not be read */
 	P_ASLEEP = 32,  /* a descriptor was skipped, because reading it could wake its device */
-	P_OPENING = 64, /* fewer were listed than counted: a file is being opened, which takes its
-			 * descriptor number before it appears in fd/ */
+	/* fewer descriptors were listed than counted: a file is being opened, which takes its
+	 * descriptor number before it appears in fd/ */
+	P_OPENING = 64,
 };
 
 static struct {
 	u32 nrows, hint; /* hint: probably the row of the next pid */
-	u32 nsorted;     /* sorted rows; those after them were appended, in any order */
-	bool appends;    /* a list is read at once: rows are appended; only the last is found */
-	u32 nrefused, nwaiting[QUEUES]; /* rows with P_REFUSED; rows in each queue */
-	u32 nunlisted;     /* processes of the last complete list for which there was no row */
+	/* number of sorted rows; the rows after them were appended, in any order */
+	u32 nsorted;
+	/* a process list is read at once: new rows are appended, and only the last of these is
+	 * found */
+	bool appends;
+	u32 nrefused, nwaiting[QUEUES]; /* number of rows with P_REFUSED; of rows in each queue */
+	/* number of processes of the last complete list for which there was no row */
+	u32 nunlisted;
 	u32 nunlisted_now; /* the same for the current list, so far */
-	bool counts_fds;   /* a folder had as many names as its st_size says */
-	struct dir d;      /* /proc; for the rescan, it stays open from sample to sample */
+	/* the kernel counts descriptors: a folder fd/ had as many names as its st_size says */
+	bool counts_fds;
+	/* the folder /proc; for the rescan, it stays open from sample to sample */
+	struct dir d;
 	bool open;
-	u8 no;             /* number of the list */
+	u8 no;             /* number of the current process list */
 } proclist;
 
-/* Returns the first row whose pid is not less than `pid`, or nrows. */
+/* Returns the number of the first row whose pid is not less than `pid`, or nrows. */
 static u32 row_place(u32 pid)
 {
 	u32 lo = 0, hi = proclist.nsorted;
@@ -75,7 +82,8 @@ static struct row *row_find(u32 pid)
 	return &processes.rows[i];
 }
 
-/* Returns the row of a process, which is added if it is new; NULL: no room. */
+/* Returns the row of the process with this pid, and adds it if it is new; NULL if the table is
+ * full. */
 static struct row *row_get(u32 pid)
 {
 	struct row *r = row_find(pid);
@@ -127,15 +135,15 @@ static bool is_self(u32 pid)
 	return pid == self && !roots.proc_given;
 }
 
-/* Returns the number of descriptors of a process, if the kernel reports it in st_size. own:
- * descriptors that this process opened to scan others; they do not count as its own. */
+/* Returns the number of descriptors of a process, if the kernel reports it in st_size. own: number
+ * of descriptors that gpustat has opened to scan others; they are not counted as its own. */
 static u32 fd_count(u32 pid, const struct stat *st, i32 own)
 {
 	return (u32)st->st_size - (is_self(pid) ? (u32)own : 0);
 }
 
-/* Returns whether the kernel reports the number of descriptors of a process; false until it is
- * known. */
+/* True if the kernel reports the number of descriptors of a process (Linux 6.2); false until that
+ * is known. */
 bool kernel_counts_fds(void)
 {
 	return proclist.counts_fds;
@@ -161,8 +169,9 @@ static void dequeue(struct row *r)
 	r->flags &= (u8)~P_QUEUES;
 }
 
-/* Records a finished fd scan. st and own: fd/ and fileio.open_fds when it began; n: descriptors
- * found; refused: they may not be read; asleep: one was skipped. */
+/* Stores the result of a finished fd scan in the row of the process. st and own: stat of fd/ and
+ * fileio.open_fds when the scan began; n: number of descriptors found; refused: they may not be
+ * read; asleep: one was skipped, because reading it could wake its device. */
 void process_scanned(u32 pid, const struct stat *st, i32 own, u32 n, bool refused, bool asleep)
 {
 	struct row *r = registry.repeats ? row_get(pid) : NULL;
@@ -176,7 +185,8 @@ void process_scanned(u32 pid, const struct stat *st, i32 own, u32 n, bool refuse
 	counted = n == r->count || refused || is_self(pid);
 	opening = proclist.counts_fds && !counted && n < r->count;
 	if (opening && !(r->flags & P_OPENING))
-		enqueue(r, QUEUE_NOTIFIED); /* scanned once more; after that, the rescan finds it */
+		/* the process is scanned once more; after that, the rescan finds the file */
+		enqueue(r, QUEUE_NOTIFIED);
 	flag_set(r, P_OPENING, opening);
 	flag_set(r, P_COUNTED, counted);
 	flag_set(r, P_REFUSED, refused);
@@ -193,8 +203,8 @@ u32 processes_unlisted(void)
 	return proclist.nunlisted;
 }
 
-/* Returns whether the row of a process cannot show a change: its count is wrong, or it is
- * refused. */
+/* True if the row of a process cannot show a change: its descriptor count is wrong, or its
+ * descriptors may not be read. */
 bool process_is_stale(u32 pid)
 {
 	const struct row *r = row_find(pid);
@@ -202,7 +212,7 @@ bool process_is_stale(u32 pid)
 	return !r || !(r->flags & P_COUNTED) || r->flags & P_REFUSED;
 }
 
-/* Returns the process with the next higher pid; NONE: there is none. */
+/* Returns the next higher pid in the process table; NONE if there is none. */
 u32 process_after(u32 pid)
 {
 	u32 i = row_place(pid + 1);
@@ -223,7 +233,8 @@ void proc_list_end(void)
 	rows_sort();
 }
 
-/* Closes /proc until the list continues. False: no list is open, or it is read at once. */
+/* Closes /proc, which frees a descriptor, until the process list is continued. False if no list is
+ * open, or if it is read at once. */
 bool proc_list_suspend(void)
 {
 	if (!proclist.open || proclist.appends || proclist.d.fd < 0)
@@ -245,8 +256,8 @@ static long list_open_names(void)
 					    sizeof(scan_names->proc)));
 }
 
-/* Begins a new process list. at_once: the caller reads all of it now, so that it is listed in few
- * system calls, each of which takes longer. */
+/* Begins a new process list. at_once: the caller reads all of the list now, so that /proc is listed
+ * in few system calls, each of which takes longer. */
 void proc_list_begin(bool at_once)
 {
 	proc_list_end();
@@ -257,7 +268,8 @@ void proc_list_begin(bool at_once)
 	proclist.appends = at_once && proclist.open;
 }
 
-/* Removes the rows of processes that the complete list does not have. */
+/* Removes the rows of processes that the complete process list does not have, and calls gone() for
+ * each. */
 static void forget_vanished(void (*gone)(u32 pid))
 {
 	u32 n = 0;
@@ -275,8 +287,8 @@ static void forget_vanished(void (*gone)(u32 pid))
 	proclist.nunlisted = proclist.nunlisted_now;
 }
 
-/* Returns the next process; NONE: the list has ended. After a complete list, gone() is called for
- * each known process that was not in it. */
+/* Returns the pid of the next process in the list; NONE if the list has ended. After a complete
+ * list, gone() is called for each known process that was not in it. */
 u32 proc_list_next(void (*gone)(u32 pid))
 {
 	const char *name;
@@ -306,8 +318,8 @@ u32 proc_list_next(void (*gone)(u32 pid))
 	return NONE;
 }
 
-/* Returns whether a process has changed since its last fd scan. notice: a process whose count is
- * not reliable is regarded as changed, too. */
+/* True if a process has changed since its last fd scan. notice: true also for a process whose
+ * descriptor count is not reliable. */
 bool process_changed(u32 pid, bool notice)
 {
 	char path[TASK_PATH];
@@ -330,7 +342,8 @@ bool process_changed(u32 pid, bool notice)
 	return true;
 }
 
-/* Queues a process for an fd scan. notice: in this sample, if the budget allows it. */
+/* Queues a process for an fd scan. notice: it is scanned in this sample, if the budget allows
+ * it. */
 void process_enqueue(u32 pid, bool notice)
 {
 	struct row *r = row_find(pid);
@@ -340,7 +353,8 @@ void process_enqueue(u32 pid, bool notice)
 			   r->ino == UINT32_MAX ? QUEUE_NEW : QUEUE_CHANGED);
 }
 
-/* Removes the next process from a queue and returns it, round robin by pid; NONE: it is empty. */
+/* Removes the next process from a queue, round robin by pid, and returns its pid; NONE if the queue
+ * is empty. */
 u32 process_dequeue(u8 queue)
 {
 	static u32 last[QUEUES];
@@ -351,7 +365,7 @@ u32 process_dequeue(u8 queue)
 
 		if (!(r->flags >> queue & 1))
 			continue;
-		dequeue(r); /* before the scan: the scan itself may queue it again */
+		dequeue(r); /* before the fd scan, which may queue the process again */
 		return last[queue] = r->pid;
 	}
 	return NONE;
@@ -363,7 +377,8 @@ bool processes_notified(void)
 	return proclist.nwaiting[QUEUE_NOTIFIED];
 }
 
-/* Queues the processes of which a descriptor was skipped: a device woke up. */
+/* Queues the processes of which a descriptor was skipped, because reading it could wake its device:
+ * a device has woken up. */
 void processes_enqueue_asleep(void)
 {
 	for (u32 i = 0; i < proclist.nrows; i++)

@@ -1,6 +1,6 @@
 /* state.c - the file of --state: totals of the registry, kept from run to run. The file is valid
- * for this boot and these roots of /proc and /sys, and is replaced as a whole. Loading it makes its
- * reading the previous one of the reading just taken, so that rates and sums are computed as
+ * for this boot and these roots of /proc and /sys, and is replaced as a whole. When it is loaded,
+ * its reading becomes the one before the reading just taken, so that rates and sums are computed as
  * between two samples. SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "counters.h"
@@ -15,22 +15,23 @@ static const char magic[8] = { 'g', 'p', 'u', 's', 't', 'a', 't', '1' };
 struct statehead {
 	char magic[8], boot[40];
 	u64 roots[4];       /* st_dev and st_ino of /proc and of /sys */
-	i64 mono, boottime; /* of the reading, ns */
+	i64 mono, boottime; /* time of the reading by both clocks, ns */
 	u64 rows;
 };
 
-/* The identity of an entity. Its text, counters and holders follow. */
+/* The identity of an entity. In the file, the entity's text, counters and holders follow it. */
 struct staterow {
 	u8 kind, keykind;
-	u8 device; /* number of the device in this file; of other entities: that of their device */
-	u8 flags;
-	u16 counters, text;
+	/* number of the device in this file; for another entity, the number of its device */
+	u8 device;
+	u8 flags; /* RF_* */
+	u16 counters, text; /* number of counters; bytes of text */
 	u32 holders, zero;
-	u64 key;   /* of a device: the inode of its sysfs folder */
+	u64 key;   /* key of a client; of a device, the inode of its sysfs folder */
 	i64 t;
 };
 
-/* The text of a device. */
+/* The text of a device's row: with the inode, it identifies the device. */
 struct statedevice {
 	u64 ino_dev;
 	char dev[sizeof(devices[0].dev)], driver[sizeof(devices[0].driver)],
@@ -56,9 +57,11 @@ _Static_assert(sizeof(struct statehead) == 104 && sizeof(struct staterow) == 32 
 
 enum {
 	RF_FRESH = 1,  /* the entity was read in the last reading */
-	RF_WHOLE = 2,  /* of a device: all its clients were read */
-	RF_DONE = 128, /* in memory, never in the file: the row was applied, or is out of date */
-	/* Room for a full registry: 131 000 counters and 33 000 holders in 4 MB, and groups. */
+	RF_WHOLE = 2,  /* of a device's row: all clients of the device were read */
+	/* set in memory only, never in the file: the row was applied, or is out of date */
+	RF_DONE = 128,
+	/* Most bytes of a state file, with room for a full registry: 131 000 counters and 33 000
+	 * holders in 4 MB, and groups. */
 	STATE_BYTES = 8 << 20,
 };
 
@@ -124,8 +127,8 @@ static bool row_parse(struct str *s, struct rowview *v)
 	       view_read(s, &v->saved_holders, r->holders * sizeof(struct stateholder));
 }
 
-/* Checks a file. Returns NULL and sets *h and *rows, or returns why the file cannot be used.
- * expected: the head that this run would write. */
+/* Checks the bytes of a state file. Returns NULL and sets *h and *rows, or returns why the file
+ * cannot be used. expected: the head that this run would write. */
 static const char *state_parse(struct str file, const struct statehead *expected,
 			       struct statehead *h, struct str *rows)
 {
@@ -155,7 +158,8 @@ static const char *state_parse(struct str file, const struct statehead *expected
 
 /* --- rows to the registry --------------------------------------------------------------------- */
 
-/* Returns the device of the registry that a device row is about; NONE: it is not there. */
+/* Returns the device of the registry that a device's row in the file is about; NONE if it does not
+ * exist now. */
 static u32 row_device(const struct rowview *v)
 {
 	struct statedevice id;
@@ -181,8 +185,8 @@ static bool is_of_this_run(const struct entity *e, const struct counter *k)
 	return k->desc == D_BUSY_NS && reg_find(e, D_BUSY_PCT, k->inst);
 }
 
-/* Puts the counters of a row into e as its previous reading. shown: the values of D_ALL_* are also
- * those of D_SUM_*. */
+/* Makes the counters of a row the previous reading of the entity e. shown: the values of D_ALL_*
+ * are also those of D_SUM_*. */
 static void row_put_previous(struct entity *e, const struct rowview *v, bool shown)
 {
 	struct statecount c;
@@ -213,7 +217,7 @@ static bool same_holder(struct str saved_holders, const struct client *c)
 	return false;
 }
 
-/* Returns whether fd/ of a process cannot be opened. */
+/* True if /proc/PID/fd of a process cannot be opened. */
 static bool fd_dir_refused(u32 pid)
 {
 	char path[TASK_PATH];
@@ -229,8 +233,8 @@ static bool fd_dir_refused(u32 pid)
 	return fd < 0;
 }
 
-/* Returns whether a client that was not found may still exist: its device is asleep, or a process
- * that held it may not be read any more. */
+/* True if a client of the file that this run has not found may still exist: its device is asleep,
+ * or a process that held it may not be read any more. */
 static bool is_hidden(u32 device, struct str saved_holders)
 {
 	bool asleep = devices[device].anonymous && !devices[device].awake;
@@ -244,15 +248,16 @@ static bool is_hidden(u32 device, struct str saved_holders)
 }
 
 static struct {
-	struct str loaded; /* rows of the loaded file; empty: there is none */
+	struct str loaded; /* rows of the loaded file; empty if no file was loaded */
 	struct statehead now; /* head of the file that this run writes */
-	u8 device_map[256]; /* device numbers of the file to those of the registry */
-	bool cleaned;       /* files that killed runs have left were removed */
-	bool sums;          /* D_SUM_* are over all clients: no filter hides any */
+	u8 device_map[256]; /* index: device number of the file; value: that of the registry */
+	bool cleaned;       /* temporary files that killed runs have left were removed */
+	bool sums;          /* D_SUM_* are sums over all clients: no filter hides any */
 } saved;
 
-/* Puts the reading of a row before that of the client that has the same key. It is another client
- * if the key has been used again: ids were before Linux 6.5, PIDs are. */
+/* Makes the saved reading of a client's row the previous reading of the client c, which has the
+ * same key. If the key has been used again, c is another client: client ids were used again before
+ * Linux 6.5, PIDs are still. */
 static void client_put_previous(struct client *c, const struct rowview *v)
 {
 	bool same = same_holder(v->saved_holders, c);
@@ -281,7 +286,7 @@ static void group_put_previous(u32 device, const struct rowview *v)
 		cgroup_unref(cgroup);
 }
 
-/* Applies a row to its entity of the registry. Returns false if the row is still needed: it is of a
+/* Applies a row to its entity of the registry. False if the row is still needed, because it is of a
  * client that may be read later. */
 static bool row_apply(const struct rowview *v, u32 device)
 {
@@ -324,9 +329,11 @@ static void rows_apply(void)
 
 /* --- clients that are newer than the file ----------------------------------------------------- */
 
-/* D_TOTAL_CYCLES of each device, as its clients had them in the saved reading: its clocks. */
+/* The clocks of each device: D_TOTAL_CYCLES, as the clients of the device had them in the saved
+ * reading. */
 static struct entity clocks[MAX_DEVICES];
-static bool seen_all[MAX_DEVICES]; /* the saved reading has all clients of the device */
+/* indexed by device: the saved reading has all clients of the device */
+static bool seen_all[MAX_DEVICES];
 
 /* Sets clocks[] and seen_all[] from the loaded rows. */
 static void clocks_load(void)
@@ -348,8 +355,8 @@ static void clocks_load(void)
 	}
 }
 
-/* Returns whether a client cannot have existed at the saved reading: it would have been seen, or
- * all processes that hold it started later. */
+/* True if a client cannot have existed at the saved reading: that reading would have had it, or all
+ * processes that hold it started later. */
 static bool is_new(const struct client *c, const struct statehead *h)
 {
 	bool later = c->holders != NONE;
@@ -408,8 +415,8 @@ static void head_time(void)
 	saved.now.boottime = sys_now(CLOCK_BOOTTIME);
 }
 
-/* Reads the file into loaded_bytes. Returns NULL, or why it is not read: it must be a regular file
- * of this user that no other user may write. */
+/* Reads the state file into the table `loaded`. Returns NULL, or why the file is not read: it must
+ * be a regular file of this user that no other user may write. */
 static const char *state_read(const char *path, struct str *file)
 {
 	struct stat st;
@@ -437,7 +444,7 @@ static const char *state_read(const char *path, struct str *file)
 	return why;
 }
 
-/* Makes the reading of a file in loaded_bytes the previous one. Returns the same as
+/* Makes the reading of the file in the table `loaded` the previous one. Returns the same as
  * state_load(). */
 static const char *state_apply(struct str file, bool filtered, i64 *age)
 {
@@ -461,9 +468,9 @@ static const char *state_apply(struct str file, bool filtered, i64 *age)
 	return NULL;
 }
 
-/* Makes the reading that the last run left the previous one. The caller has taken its first
+/* Makes the reading that the last run saved the previous one. The caller has taken its first
  * reading. filtered: the sums shown do not include all clients. Returns NULL and sets *age to the
- * age of that reading in ns, or returns why there is none. */
+ * age of the saved reading in ns, or returns why there is none. */
 const char *state_load(const char *path, bool filtered, i64 *age)
 {
 	struct str file = { 0 };
@@ -476,14 +483,15 @@ const char *state_load(const char *path, bool filtered, i64 *age)
 	return why ? why : state_apply(file, filtered, age);
 }
 
-/* Applies rows of clients that could not be read before. The caller has taken another reading. */
+/* Applies rows of the loaded file whose clients could not be read before. The caller has taken
+ * another reading. */
 void state_sample(void)
 {
 	head_time();
 	rows_apply();
 }
 
-/* Appends bytes to b, which is in saved_bytes. */
+/* Appends n bytes to b, whose memory is the table `saving`. */
 static void put_raw(struct buf *b, const void *p, size_t n)
 {
 	if (table_has(&saving.t, b->n + n))
@@ -571,7 +579,7 @@ static void put_groups(struct buf *b)
 				path, NONE);
 }
 
-/* Copies the loaded rows of clients that were not found but may still exist. */
+/* Copies to the new file the loaded rows of clients that were not found but may still exist. */
 static void put_unseen(struct buf *b)
 {
 	struct str rest = saved.loaded;
@@ -618,8 +626,8 @@ static struct str state_make(void)
 	return (struct str){ b.p, b.full ? b.p : b.p + b.n };
 }
 
-/* Replaces the file by the last reading. Returns 0, or -errno, with the old file unchanged. Only a
- * regular file is replaced. */
+/* Replaces the state file by one with the last reading. Returns 0, or -errno, with the old file
+ * unchanged. Only a regular file is replaced. */
 long state_save(const char *path)
 {
 	struct replacement f;
