@@ -13,14 +13,15 @@ enum { MAX_FILES = 4, PATH_BYTES = 512 };
 /* The form of the text of a vendor's file. Its number is in units of 10^zeros of the registry's
  * unit; zeros is a member of struct attr. */
 enum form {
-	SHARE,     /* "37", "37 %", "37@800000000Hz", "37 40 23", "gpu=37 [Freq : 598000]" */
-	CORES,     /* Rockchip: "NPU load:  Core0: 12%, Core1:  0%," */
-	GC_CORES,  /* galcore: "core : 0", "load : 37.12%", for each core */
-	STATUS,    /* PowerVR: a line "GPU Utilisation: 37%" among others */
-	CLOCK,     /* "800000000" */
-	ANY_CLOCK, /* "800" or "800000" or "800000000": MHz, kHz or Hz */
-	OPP_CLOCK, /* "INDEX KHZ" */
-	CELSIUS,   /* "45000": thousandths of a degree */
+	/* utilisation: "37", "37 %", "37@800000000Hz", "37 40 23", "gpu=37 [Freq : 598000]" */
+	SHARE,
+	CORES,     /* Rockchip, utilisation of each core: "NPU load:  Core0: 12%, Core1:  0%," */
+	GC_CORES,  /* galcore, utilisation of each core: lines "core : 0" and "load : 37.12%" */
+	STATUS,    /* PowerVR, utilisation: a line "GPU Utilisation: 37%" among others */
+	CLOCK,     /* clock in units of 10^zeros Hz: "800000000" */
+	ANY_CLOCK, /* clock in MHz, kHz or Hz: "800" or "800000" or "800000000" */
+	OPP_CLOCK, /* index of a clock, and the clock in kHz: "INDEX KHZ" */
+	CELSIUS,   /* temperature in 1/1000 degrees C: "45000" */
 };
 
 /* Initializers of the files of a row of places[]: `flags` are A_* bits, `zeros` is the power of ten

@@ -106,7 +106,7 @@ typedef void folder_fn(void *arg, const char *path, struct str star);
 bool path_join(char *out, size_t cap, const char *a, const char *b);
 void match_folders(int root, const char *path, struct str pattern, struct str star,
 		   folder_fn *each, void *arg);
-void probe_dir(void *arg, const char *path, struct str star); /* arg: a struct probe */
+void probe_dir(void *arg, const char *path, struct str star); /* arg points to a struct probe */
 u32 device_by_ino(const struct stat *st);
 u32 device_in_folder(int root, const char *path);
 void device_missing(const char *path);
@@ -174,8 +174,8 @@ const char *nodes_folder(long *why);
 void names_find(const char *folder);
 /* true if the device's name contains `part`, in upper or lower case */
 bool name_has(u32 device, struct str part);
-/* Returns the node, driver or PCI slot of a device that s may be a misspelling of. It is valid
- * until the next call. */
+/* Returns the node, driver or PCI slot of a device that s may be a misspelling of. The result is
+ * valid until the next call. */
 struct nearest name_nearest(struct str s);
 
 /* --- sources/device/drivers.c: driver behaviour that the DRM standard leaves open ------------- */
@@ -183,7 +183,8 @@ struct nearest name_nearest(struct str s);
 enum { Z_RESIDENT = 1, Z_PURGEABLE = 2, Z_ACTIVE = 4, Z_ALL = 7 };
 
 struct driver {
-	struct str name; /* a pattern with '*': sysfs and DRM do not always use the same name */
+	/* pattern with '*' of the name, which is not always the same in sysfs and in DRM */
+	struct str name;
 	/* reading fdinfo takes no runtime PM reference: a suspended device stays suspended */
 	bool quiet;
 	/* Reading the fdinfo of a client can crash the kernel: it is read only if the user names

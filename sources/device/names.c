@@ -291,7 +291,7 @@ static void device_lookup(struct lookup *l, u32 device)
 	*w = (struct wanted){ .device = device };
 	if (id.p < id.e && (take_id(&id, &w->vendor) != 4 || !str_skip_z(&id, ":") ||
 			    take_id(&id, &w->id) != 4 || id.p < id.e))
-		return; /* the driver reported a name */
+		return; /* the driver has reported a name, which is kept */
 	for (size_t i = 0; i < LEN(leaves); i++) {
 		struct str text = sysfs_text(device, leaves[i]);
 

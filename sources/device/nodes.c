@@ -50,7 +50,8 @@ static struct {
 	u8 scans_due;               /* number of searches for devices that are still to be made */
 	/* number of those searches that include the devices of boards.c */
 	u8 vendors_due;
-	i64 last_scan, last_nvidia; /* ns */
+	/* ns, times of the last searches for devices, and for NVIDIA's GPUs */
+	i64 last_scan, last_nvidia;
 	bool nvidia_due;
 } watch = { .inotify_fd = -1, .watch_error = -ENOENT, .dev_wd = -1 };
 

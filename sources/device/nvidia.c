@@ -354,7 +354,7 @@ static u32 read_pid_info(struct nvgpu *g, u32 device, u32 from)
 static u32 utilisation_size(u8 row)
 {
 	const struct nvring *r = &nvrings[row];
-	u32 head[4] = { 2 /* utilisation of engines */, (u32)r->count * r->sample, r->count, 0 };
+	u32 head[4] = { 2 /* type of samples: engines */, (u32)r->count * r->sample, r->count, 0 };
 
 	memset(answer.rows, 0, r->bytes);
 	memcpy(answer.rows, head, sizeof(head));
@@ -649,7 +649,7 @@ static long gpu_attach(struct nvgpu *g, const struct device *d)
 	r = control(ctl.client, GET_ID_INFO, info, sizeof(info));
 	if (r)
 		return r;
-	g->on_chip = info[1] >> 5 & 1; /* NV0000_CTRL_GPU_ID_INFO_SOC */
+	g->on_chip = info[1] >> 5 & 1; /* flag NV0000_CTRL_GPU_ID_INFO_SOC */
 	device[0] = info[2];
 	subdevice = info[3];
 	ctl.handle += 2;

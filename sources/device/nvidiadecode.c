@@ -31,7 +31,8 @@ enum {
 	ENGINE_OS_PID = 120, ENGINE_BYTES = 128,
 	FULL_UTIL = 10000,                    /* utilisation of a whole engine, in 1/100 % */
 	ECC_UNIT = 40, ECC_AFTER = 24, /* bytes of a unit; bytes after the last unit */
-	MAX_KIB = 1 << 30,                    /* 1 TiB: a larger size is an error of the driver */
+	/* largest memory, 1 TiB in KiB: a larger size is an error of the driver */
+	MAX_KIB = 1 << 30,
 	SENSOR_HEAD = 24, SENSOR_BYTES = 44, /* bytes before the first instruction; its bytes */
 };
 
@@ -188,7 +189,7 @@ static const u16 opcodes[] = { SENSOR_TARGET, TARGET_TYPE, SENSOR_READING };
 void nvsensors_ask(char *request)
 {
 	memset(request, 0, NV_SENSOR_BYTES);
-	store32(request, 1); /* version of the interface */
+	store32(request, 1); /* version of the request's interface */
 	store32(request + 8, SENSOR_BYTES);
 	store32(request + 12, 1); /* a failure of one instruction does not stop the others */
 	store32(request + 20, NV_SENSORS * LEN(opcodes));

@@ -213,7 +213,7 @@ static const struct attr attrs[] = {
 	{ F_MSM, T_NUMBER, D_FREQ_MAX, 0, 0, FROM_DIR, "max_freq" },
 	{ F_MSM, T_TRANS, D_FREQ_SPENT, 0, 0, FROM_DIR, "trans_stat" },
 
-	{ F_V3D, T_V3D, D_BUSY_NS, 0, 0, NO_INST, "gpu_stats" }, /* v3d_sysfs.c */
+	{ F_V3D, T_V3D, D_BUSY_NS, 0, 0, NO_INST, "gpu_stats" }, /* v3d: v3d_sysfs.c */
 	{ F_NOUVEAU, T_PSTATE, D_FREQ_CUR, 0, 6, NO_INST, "pstate" },
 
 	/* intel_vpu: Documentation/ABI/testing/sysfs-driver-ivpu */
@@ -782,7 +782,7 @@ void device_identify(u32 n)
 
 	if (parse_uevent(text, (struct str)STR("DRIVER"), &v)) {
 		if (!str_is(v, d->driver))
-			reg_clear(&d->e); /* the values of the previous driver */
+			reg_clear(&d->e); /* remove the values of the previous driver */
 		str_copy(d->driver, sizeof(d->driver), v);
 	}
 	if (parse_uevent(text, (struct str)STR("PCI_SLOT_NAME"), &v))
@@ -790,7 +790,7 @@ void device_identify(u32 n)
 	if (!d->name[0] && parse_uevent(text, (struct str)STR("PCI_ID"), &v)) {
 		str_copy(d->name, sizeof(d->name), v);
 		for (char *c = d->name; *c; c++)
-			*c |= 32; /* 1002:744C to 1002:744c, as in pci.ids */
+			*c |= 32; /* lower case, as in pci.ids: 1002:744C becomes 1002:744c */
 	}
 	if (!d->driver[0] && path_join(buf, sizeof(buf), path, "driver") &&
 	    (len = sys_readlinkat(roots.sys, buf, file, sizeof(file))) > 0)
@@ -1062,7 +1062,8 @@ static void read_state(struct device *d, struct sysdir *at)
 		n = path_join(path, sizeof(path), at->path, "power/runtime_status") ?
 			files_note_error(open_retry(roots.sys, path, O_RDONLY | O_NONBLOCK)) :
 			-ENOENT;
-		at->status = n >= 0 ? (int)n : is_transient_error(n) ? -1 : -2; /* -2: no retry */
+		/* -2: not tried again */
+		at->status = n >= 0 ? (int)n : is_transient_error(n) ? -1 : -2;
 	}
 	n = n < 0 ? n : files_note_error(slurp_fd(at->status, b, sizeof(b)));
 	unknown = is_transient_error(n);

@@ -87,7 +87,7 @@ static struct {
 	bool in_rescan;      /* the current fd scan is part of the rescan */
 	/* like struct device's `anonymous`, but counted in this rescan cycle */
 	u32 rescan_anonymous[MAX_DEVICES];
-	long fd_budget;      /* fdinfo files that may still be kept open */
+	long fd_budget;      /* number of fdinfo files that may still be kept open */
 	u32 holders_seen; /* number of times that a scan has met the descriptor of a holder */
 } scans;
 
@@ -607,7 +607,8 @@ static bool descriptor_scan(int dir, u32 pid, const char *name)
 	if (fd == UINT32_MAX)
 		return true;
 	holder = holder_find(pid, fd);
-	if (is_transient_error(gpu)) { /* a known holder stays; the process is scanned again */
+	/* A transient error: a known holder stays, and the process is scanned again. */
+	if (is_transient_error(gpu)) {
 		if (holder != NONE)
 			holder_mark_seen(holder);
 		process_enqueue(pid, false);
@@ -863,7 +864,7 @@ u32 full_scan_begin(void)
 	return ++scans.scan_no;
 }
 
-/* Drops the holders that were not seen in the full scan. */
+/* Drops the holders that were not seen in the full scan with this number. */
 void full_scan_forget(u32 scan)
 {
 	for (u32 h = 1; h <= nrows.holders; h++)
@@ -1134,7 +1135,7 @@ static bool is_orphan(const struct client *c)
 /* Reads all clients that have not been read in this sample. */
 void clients_read(void)
 {
-	u32 n = nrows.clients; /* clients that are added in the loop have been read */
+	u32 n = nrows.clients; /* the loop may add clients, which have been read then */
 
 	for (u32 i = 1; i <= n; i++)
 		if (clients[i].e.used && clients[i].read_sample != scans.sample_no)
@@ -1172,7 +1173,8 @@ void fdinfo_begin(void)
 {
 	struct dir d;
 
-	/* A new descriptor has the lowest free number: about the number of open ones. */
+	/* The number of the opened folder is about the number of open descriptors, because a new
+	 * descriptor gets the lowest free number. */
 	scans.fd_budget = fileio.limit - SPARE_FDS -
 		    (dir_open(&d, roots.proc, ".") >= 0 ? d.fd : fileio.limit);
 	dir_close(&d);

@@ -33,12 +33,12 @@ enum part { PART_TASK, PART_HOLDER, PART_PROCESS, PART_NEW, PART_CHANGED, PART_D
 /* A process may change its name or cgroup: both are read again after this time. */
 static const i64 describe_interval_ns = 5000000000;
 
-/* All state of this file. It may be copied and put back. */
+/* All state of this file is in one struct, which can be copied and put back. */
 static struct discovery {
 	bool full_scan_done;     /* a full scan has begun, once at least */
 	/* opening /proc has failed: rescan_facts() cannot say how long a cycle is */
 	bool proc_unopened;
-	u64 cycle_descriptors;   /* descriptors in the last full scan or rescan cycle */
+	u64 cycle_descriptors;   /* number of descriptors in the last full scan or rescan cycle */
 	u64 cycle_calls;         /* system calls that were needed to scan these descriptors */
 	/* losses of finished scans; each sample counts them again, until the same processes are
 	 * scanned again */
@@ -46,13 +46,13 @@ static struct discovery {
 	i64 compute_read;        /* ns, when compute_scan() was called last to find new processes */
 	u32 calls_at_sample_end; /* fileio.calls at the end of the previous sample */
 
-	/* Notified processes. */
+	/* Members about notified processes. */
 	i32 notified_calls_left;   /* system calls that are left of NOTIFIED_CALLS in this sample */
 	bool all_checked;          /* all processes were checked for changes in this sample */
 	bool opened_without_client; /* an open was reported, but no descriptor was found yet */
 	struct fd_scan queue_scans[QUEUES]; /* the fd scan of each queue */
 
-	/* The rescan. */
+	/* Members about the rescan. */
 	i64 rescan_began;        /* ns, when the rescan of this sample began */
 	/* system calls left in this sample; < 0: a step that found something exceeded the budget */
 	i64 calls_left;
@@ -62,7 +62,7 @@ static struct discovery {
 		/* system calls of the part so far, times SCALE / share; the part with the lowest
 		 * number runs next */
 		u64 spent;
-		bool over; /* there is nothing more to do in this sample */
+		bool over; /* the part has nothing more to do in this sample */
 	} parts[PARTS];
 	u64 latest_spent;        /* `spent` of the part that ran last, before its step */
 	/* the fd scan of the rescan, which goes through all processes */
@@ -383,7 +383,8 @@ enum {
  * equal shares, a rescan cycle of 502 processes with 13 500 descriptors would take up to 2231
  * samples, not 822. */
 static const struct {
-	bool (*step)(void); /* false: there is nothing more to do in this sample */
+	/* does one step of the part; false: the part has nothing more to do in this sample */
+	bool (*step)(void);
 	u8 share;           /* share of the rescan's system calls, in 1/SHARES */
 	u8 most;            /* most system calls of a step that finds nothing new */
 } rescan_steps[PARTS] = {

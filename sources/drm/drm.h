@@ -31,11 +31,12 @@ struct fd_scan {
 	u32 pid, no;    /* no: number of this scan, compared with struct holder's `seen` */
 	u32 n, nseen;   /* numbers of descriptors listed so far; of holders among them */
 	bool open, over, refused; /* not ended yet; nothing is left to list; no permission */
-	bool suspended; /* its folder is closed for now, because descriptors ran out */
+	bool suspended; /* the scan's folder is closed for now, because descriptors ran out */
 	bool incomplete; /* some descriptors were not scanned: too few descriptors or memory */
-	bool by_fdinfo; /* lists fdinfo/, because fd/ cannot be opened */
+	bool by_fdinfo; /* the scan lists fdinfo/, because fd/ cannot be opened */
 	bool asleep;    /* a descriptor was skipped, because reading it could wake its device */
-	bool in_rescan; /* part of the rescan, which counts anonymous clients separately */
+	/* the scan is part of the rescan, which counts anonymous clients separately */
+	bool in_rescan;
 	/* pidfd of the process, with by_fdinfo if reading fdinfo could wake a device; otherwise
 	 * -1 */
 	int pidfd;
@@ -75,7 +76,7 @@ struct rescan_facts {
 	u64 descriptors;    /* number of descriptors of all processes */
 	/* samples that a cycle takes at most; 0: there is no rescan, or it is not known */
 	u64 samples;
-	bool measured_pace; /* samples is computed from the calls per sample so far */
+	bool measured_pace; /* `samples` is computed from the system calls per sample so far */
 	bool scanned;       /* /proc has been scanned */
 };
 
@@ -139,9 +140,9 @@ void processes_enqueue_asleep(void);
 
 bool kernel_counts_fds(void);
 void process_scanned(u32 pid, const struct stat *st, i32 own, u32 n, bool refused, bool asleep);
-u32 processes_refused(void);  /* processes whose descriptors may not be read */
-u32 processes_known(void);    /* rows of the table */
-u32 processes_unlisted(void); /* processes for which the table had no room */
+u32 processes_refused(void);  /* number of processes whose descriptors may not be read */
+u32 processes_known(void);    /* number of rows of the process table */
+u32 processes_unlisted(void); /* number of processes without a row: the table was full */
 
 /* --- sources/drm/state.c: the readings of the last run, kept in a file ------------------------ */
 

@@ -403,7 +403,7 @@ static void program_make(struct program *p, const struct layout *l)
 	emit(p, LOAD4, R1, R2, l->offset[M_RDEV], 0);
 	emit(p, STORE4, STACK, R1, at + (int)offsetof(struct held, rdev), 0);
 	emit(p, SET4, STACK, 0, at + (int)offsetof(struct held, zero), 0);
-	emit(p, SHIFT_IMM, R1, 0, 0, 20); /* MAJOR() of the kernel */
+	emit(p, SHIFT_IMM, R1, 0, 0, 20); /* the kernel's MAJOR(i_rdev) */
 	emit(p, IF_IMM, R1, 0, 2, MAJOR_DRM);
 	emit(p, IF_IMM, R1, 0, 1, MAJOR_ACCEL);
 	emit(p, UNLESS_IMM, R1, 0, TO_END, MAJOR_NVIDIA);
@@ -492,7 +492,7 @@ static bool layout_read(struct layout *l, int fd)
  * processes that may not be read must be counted, which only a scan of /proc does. */
 static bool may_load(void)
 {
-	enum { SYS_ADMIN = 21, PERFMON = 38, BPF = 39 }; /* linux/capability.h */
+	enum { SYS_ADMIN = 21, PERFMON = 38, BPF = 39 }; /* numbers of linux/capability.h */
 	struct sys_caps caps[2] = { { 0 } };
 
 	return privilege_has(MAY_PTRACE) && sys_capget(caps) >= 0 &&

@@ -17,14 +17,14 @@ struct row {
 	u32 pid;
 	u32 ino;    /* inode of its fd/, folded to 32 bits: it changes if the pid is used again */
 	u32 count;  /* st_size of its fd/: since Linux 6.2 the number of its descriptors */
-	u8 list_no; /* number of the last process list that had it */
+	u8 list_no; /* number of the last process list that had the process */
 	u8 flags; /* P_* */
 };
 static TABLE(struct row, processes, MAX_PROCESSES, 128, "processes");
 enum {
 	P_QUEUES = (1 << QUEUES) - 1, /* 1 << enum scan_queue: the process waits in that queue */
-	P_COUNTED = 8,  /* `count` is correct: the scan found as many descriptors */
-	P_REFUSED = 16, /* its descriptors may not be read */
+	P_COUNTED = 8,  /* `count` is correct: the fd scan has found as many descriptors */
+	P_REFUSED = 16, /* the descriptors of the process may not be read */
 	P_ASLEEP = 32,  /* a descriptor was skipped, because reading it could wake its device */
 	/* fewer descriptors were listed than counted: a file is being opened, which takes its
 	 * descriptor number before it appears in fd/ */
@@ -41,7 +41,8 @@ static struct {
 	u32 nrefused, nwaiting[QUEUES]; /* number of rows with P_REFUSED; of rows in each queue */
 	/* number of processes of the last complete list for which there was no row */
 	u32 nunlisted;
-	u32 nunlisted_now; /* the same for the current list, so far */
+	/* number of processes of the current list, so far, for which there was no row */
+	u32 nunlisted_now;
 	/* the kernel counts descriptors: a folder fd/ had as many names as its st_size says */
 	bool counts_fds;
 	/* the folder /proc; for the rescan, it stays open from sample to sample */

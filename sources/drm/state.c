@@ -41,7 +41,7 @@ struct statedevice {
 struct statecount {
 	u64 v;
 	i64 t;
-	u8 index, n; /* index into kept[]; bytes of the name that follows */
+	u8 index, n; /* index in kept[]; bytes of the instance's name, which follows */
 	u8 zero[2];
 	u32 below;   /* 1 + the time from struct history's `below` to t, in ms; 0: it is 0 */
 };
@@ -100,13 +100,14 @@ static bool count_parse(struct str *s, struct statecount *c, struct str *inst)
 	       c->n <= MAX_NAME && view_read(s, inst, c->n);
 }
 
-/* A row, and views of its text, counters and holders. */
+/* A row of the state file, and views of its text, counters and holders. */
 struct rowview {
 	struct staterow r;
 	struct str text, values, saved_holders;
 };
 
-/* Reads a row from the start of *s. Returns false if it is truncated or not valid. */
+/* Reads a row of the state file from the start of *s, and moves *s behind it. False if the row is
+ * truncated or not valid. */
 static bool row_parse(struct str *s, struct rowview *v)
 {
 	struct staterow *r = &v->r;
@@ -362,7 +363,8 @@ static bool is_new(const struct client *c, const struct statehead *h)
 	bool later = c->holders != NONE;
 
 	for (u32 i = c->holders; i; i = holders[i].next_client) {
-		u64 start = tasks[holders[i].task].start; /* in USER_HZ, which is 100 */
+		/* start of the process in 1/100 s (USER_HZ) */
+		u64 start = tasks[holders[i].task].start;
 
 		later &= start != UINT64_MAX && start > (u64)h->boottime / 10000000;
 	}
