@@ -16,9 +16,10 @@ static const u32 request_card_info = 0xc90046c8, request_alloc = 0xc020462b,
 enum {
 	MAX_CARDS = 32, CARD_BYTES = 72,
 	MAX_PROCS = 1024,
-	/* most processes in one answer: of GET_PIDS; of GET_PID_INFO */
+	/* largest number of processes in one answer: of GET_PIDS; of GET_PID_INFO */
 	MAX_PIDS = 950, MAX_ENTRIES = 200,
-	MAX_CALLS = 12,                    /* most ioctl calls for one GPU in one sample */
+	/* largest number of ioctl calls for one GPU in one sample */
+	MAX_CALLS = 12,
 	/* additional calls, once, to find the reason of NV_UNSUPPORTED */
 	REASON_CALLS = 3,
 	CLASS_CLIENT = 0x41, CLASS_DEVICE = 0x80, CLASS_SUBDEVICE = 0x2080,
@@ -826,8 +827,8 @@ static void gpu_explain(struct device *d, const struct nvgpu *g)
 		d->no_memory = NULL;
 }
 
-/* Reads one GPU, unless the access could keep it awake; then the values of its last reading are put
- * again. */
+/* Reads one GPU, unless the access could keep it awake; then the values of its last reading are
+ * reported again. */
 static void gpu_sample(u32 number)
 {
 	struct device *d = &devices[number];

@@ -101,7 +101,7 @@ static const struct folder {
 	[F_THERMAL]     = { NULL, B_SYS, "class/thermal/thermal_zone*" },
 };
 
-/* The files that are read. If two rows have the same counter, the upper one wins. */
+/* The files of devices that are read. If two rows have the same counter, the upper one wins. */
 static const struct attr attrs[] = {
 	/* Runtime power management, and the PCI link: registers of include/uapi/linux/pci_regs.h,
 	 * which drivers/pci/pci-sysfs.c prints */

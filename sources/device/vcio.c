@@ -25,7 +25,8 @@ static const struct property {
 	/* words: number of words of the value; of two, the first is the id of a clock or sensor */
 	u8 id, words;
 	u8 desc;
-	u8 bits; /* most bits of the value; a larger clock, temperature or voltage is an error */
+	/* number of bits of the value; a larger clock, temperature or voltage is an error */
+	u8 bits;
 	char inst[5], name[10]; /* inst: instance of the counter; name: its field, for messages */
 } properties[] = {
 	/* This tag reads measured clocks; GET_CLOCK_RATE (0x00030002) reads the rate that was

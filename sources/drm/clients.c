@@ -83,7 +83,8 @@ static struct {
 	/* Indexed by device: a descriptor was skipped, because reading it could have woken the
 	 * device. */
 	bool device_skipped[MAX_DEVICES];
-	bool skipped_asleep; /* set when a descriptor is skipped for that reason */
+	/* a descriptor was skipped, because reading it could have woken its device */
+	bool skipped_asleep;
 	bool in_rescan;      /* the current fd scan is part of the rescan */
 	/* like struct device's `anonymous`, but counted in this rescan cycle */
 	u32 rescan_anonymous[MAX_DEVICES];

@@ -12,7 +12,7 @@
 #pragma weak iterator_scan /* a function of an optional feature: NULL if it is left out */
 
 enum {
-	/* most system calls per sample for notified processes: they take 10 ms */
+	/* limit of system calls per sample for notified processes: about 10 ms */
 	NOTIFIED_CALLS = 4096,
 };
 
@@ -386,7 +386,7 @@ static const struct {
 	/* does one step of the part; false: the part has nothing more to do in this sample */
 	bool (*step)(void);
 	u8 share;           /* share of the rescan's system calls, in 1/SHARES */
-	u8 most;            /* most system calls of a step that finds nothing new */
+	u8 most;            /* largest number of system calls of a step that finds nothing new */
 } rescan_steps[PARTS] = {
 	[PART_TASK] = { rescan_task, 2, 6 },
 	[PART_HOLDER] = { rescan_holder, 2, 3 },

@@ -22,7 +22,7 @@ enum {
 	/* bytes of a piece: type information that cannot be mapped is read in pieces */
 	PIECE = 64 << 10,
 	FEW = 150,        /* with fewer processes, a full scan of /proc is as cheap: docs/cost.md */
-	/* most reads with EAGAIN: the kernel found no record in a million descriptors */
+	/* limit of reads with EAGAIN: the kernel found no record in a million descriptors */
 	RETRIES = 10000,
 	MAX_RECORDS = 1 << 18,
 };
@@ -127,9 +127,9 @@ static const struct {
 
 enum {
 	ALL_MEMBERS = (1 << MEMBERS) - 1,
-	/* most anonymous members of one structure, which have members of their own */
+	/* limit of anonymous members of one structure, which have members of their own */
 	MAX_NESTED = 16,
-	DEPTH = 4, /* most passes over all types, one for each level of anonymous members */
+	DEPTH = 4, /* limit of passes over all types, one for each level of anonymous members */
 	MAX_OFFSET = 32000, /* the offset in a BPF instruction has 16 bits */
 };
 

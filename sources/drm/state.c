@@ -60,8 +60,8 @@ enum {
 	RF_WHOLE = 2,  /* of a device's row: all clients of the device were read */
 	/* set in memory only, never in the file: the row was applied, or is out of date */
 	RF_DONE = 128,
-	/* Most bytes of a state file, with room for a full registry: 131 000 counters and 33 000
-	 * holders in 4 MB, and groups. */
+	/* Limit of a state file in bytes, with room for a full registry: 131 000 counters and 33
+	 * 000 holders in 4 MB, and groups. */
 	STATE_BYTES = 8 << 20,
 };
 

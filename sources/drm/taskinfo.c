@@ -12,7 +12,7 @@ enum {
 	CMDLINE_BYTES = 512, /* a longer command line is cut */
 	USERS = 8,           /* number of users whose names are remembered */
 	USER_BYTES = 33,     /* useradd allows names of 32 bytes */
-	GENERATIONS = 4096,  /* most ancestors of a process that are followed */
+	GENERATIONS = 4096,  /* limit of ancestors of a process that are followed */
 };
 
 /* The facts that are shown, and the processes whose descendants are searched for. */
