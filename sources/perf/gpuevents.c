@@ -37,36 +37,39 @@ _Static_assert(sizeof(struct v3d_create) == 40 && sizeof(struct v3d_values) == 1
 
 enum { MSM_STREAM = 1, MSM_3D = 0x10 /* the pipe */, MSM_CHIP_ID = 3 };
 
-enum { MOST = CNTREC_MOST /* events of a driver: v3d has 32 at once */ };
+/* maximum number of events that one driver counts: v3d can count 32 at the same time */
+enum { MOST = CNTREC_MOST };
 _Static_assert(sizeof(((struct v3d_create *)0)->counters) == MOST, "events of a monitor");
 
-/* ns between two readings of v3d. Its counters have 32 bits, and the driver adds them up only when
- * they are read: those of bytes wrap after 4 GiB, for which a Raspberry Pi 5 needs at least 250 ms.
- * The stream of msm has a record each PERIOD, and its buffer holds at least 2 s. */
-enum { DRAIN = 200000000, PERIOD = 10000000, SHIFT = 16 /* the buffer: 64 KiB */ };
+/* DRAIN: ns between two readings of v3d's counters. They have 32 bits, and the driver adds them up
+ * only when they are read: counters of bytes wrap after 4 GiB, for which a Raspberry Pi 5 needs at
+ * least 250 ms. PERIOD: ns between two records of msm's counter stream; SHIFT: the kernel's buffer
+ * for the stream has 2^SHIFT bytes, and holds the records of at least 2 s. */
+enum { DRAIN = 200000000, PERIOD = 10000000, SHIFT = 16 };
 
-/* One driver's GPU, and the events that were found. */
+/* The GPU of one driver, and the events of it that gpuevent_find() has found. */
 struct gpu {
-	const struct gpudriver *driver; /* NULL: not looked for yet */
-	i32 node;                       /* the render node; -1: none */
-	long error;                     /* -errno: why it cannot count */
+	const struct gpudriver *driver; /* NULL: the GPU was not searched for yet */
+	i32 node;                       /* descriptor of the render node; -1: none */
+	long error;                     /* -errno: why the GPU cannot count events; 0: it can */
 	bool started, counts;           /* counts: the last start succeeded */
 	bool changed;                   /* events were added since the start */
-	long name_error;                /* -errno: the driver does not tell its names */
-	bool allowed;                   /* sandbox_ioctl() has its request */
-	u32 id;                         /* v3d: of the monitor; msm: generation, 0: unknown */
-	i32 stream;                     /* msm */
-	u32 kept;                       /* msm: bytes of an incomplete record */
+	long name_error;                /* -errno: the driver cannot list the names of events */
+	bool allowed;                   /* sandbox_ioctl() has allowed reading the counters */
+	u32 id;                         /* v3d: ID of the monitor; msm: generation, 0: unknown */
+	i32 stream;                     /* msm: descriptor of the counter stream */
+	u32 kept;                       /* msm: bytes of an incomplete record in records[] */
 	char records[4096];
-	u32 select[MOST];               /* numbers of the events, in the driver's numbering */
-	char group[MOST][16];           /* msm: the block of each, filled with zeros */
-	u8 slot[MOST];                  /* place in count.sum */
-	u16 users[MOST];                /* 0: the place is free */
-	u64 base[MOST];                 /* counted before the last start */
+	/* one element for each event */
+	u32 select[MOST];               /* the event's number in the driver's numbering */
+	char group[MOST][16];           /* msm: the event's hardware block, padded with zeros */
+	u8 slot[MOST];                  /* the event's index in count.sum */
+	u16 users[MOST];                /* callers of gpuevent_find(); 0: the element is free */
+	u64 base[MOST];                 /* what the event counted before the last start */
 	struct cntsum count;
 };
 
-/* The name of an event of a driver, without its source and slashes. */
+/* One event that a driver offers. name: without SOURCE and slashes. */
 struct gpuname {
 	u32 select;
 	struct str name, what;
@@ -76,14 +79,14 @@ struct gpuname {
 
 /* --- v3d: include/uapi/drm/v3d_drm.h, drivers/gpu/drm/v3d/v3d_perfmon.c ----------------------- */
 
-/* Returns the text of an array that may have no NUL. */
+/* Returns the text in an array of n bytes: up to its NUL, or all n bytes if it has none. */
 static struct str array_text(const char *p, size_t n)
 {
 	return (struct str){ p, p + strnlen(p, n) };
 }
 
-/* Reads the i-th name. Linux 6.11 and later know the names. Returns 0, or -errno: there are no
- * more. */
+/* Stores the number, name and description of v3d's i-th event in *to. The kernel can list them
+ * since Linux 6.11. Returns 0, or -errno if there are no more events. */
 static long v3d_name(const struct gpu *g, u32 i, struct gpuname *to)
 {
 	long r = i <= UINT8_MAX ? 0 : -EINVAL;
@@ -102,7 +105,8 @@ static void v3d_stop(struct gpu *g)
 	sys_drm(g->node, V3D_DESTROY, &g->id);
 }
 
-/* Makes a monitor of the events the one that counts the jobs of all programs. */
+/* Creates a performance monitor with the events in g, and makes it v3d's global monitor, which
+ * counts the jobs of all programs. Returns 0 or -errno; -ENOTTY: the kernel is too old. */
 static long v3d_start(struct gpu *g)
 {
 	struct v3d_create c = { .n = g->count.n };
@@ -122,7 +126,7 @@ static long v3d_start(struct gpu *g)
 		v3d_stop(g);
 	if (r == 0 && !g->allowed)
 		g->allowed = sandbox_ioctl(g->node, V3D_GET_VALUES);
-	return r == -EINVAL ? -ENOTTY : r; /* drm_ioctl() knows no request of this number */
+	return r == -EINVAL ? -ENOTTY : r; /* -EINVAL: the kernel does not know the ioctl number */
 }
 
 static long v3d_read(struct gpu *g)
@@ -136,11 +140,12 @@ static long v3d_read(struct gpu *g)
 
 enum { A6XX = 6, A7XX = 7, ABSENT = UINT8_MAX };
 
-/* Events by name: block, name, and select values of a6xx and a7xx. They are those of
- * a6xx_perfcntrs.xml and a7xx_perfcntrs.xml in drivers/gpu/drm/msm/registers/adreno. */
+/* Events of msm: BLOCK:NAME, and the number that selects the event in its hardware block, on a6xx
+ * and on a7xx GPUs. The numbers are from a6xx_perfcntrs.xml and a7xx_perfcntrs.xml in
+ * drivers/gpu/drm/msm/registers/adreno of Linux. */
 static const struct countable {
 	char name[22];
-	u8 select[2]; /* of A6XX and A7XX */
+	u8 select[2]; /* of A6XX and A7XX; ABSENT: that generation does not have the event */
 } countables[] = {
 	{ "ccu:busy", { 0, 0 } },
 	{ "cp:always", { 0, 0 } }, { "cp:busy", { 2, 2 } },
@@ -166,8 +171,8 @@ static const struct countable {
 	{ "vpc:busy", { 0, 0 } }, { "vsc:busy", { 0, 0 } },
 };
 
-/* Finds the generation by the chip's id: a6xx_catalog.c. A702 is of the generation before its
- * number; the ids of later a7xx begin with 0x43. */
+/* Returns the generation of an Adreno GPU by its chip ID, as a6xx_catalog.c of Linux has it; 0:
+ * unknown. A702 is an a6xx GPU, despite its number; the IDs of later a7xx GPUs begin with 0x43. */
 static u32 chip_generation(u64 id)
 {
 	if (id == 0x07000200 || id == 0x07000400 || id >> 24 == 6)
@@ -183,7 +188,8 @@ static void msm_attach(struct gpu *g)
 		g->id = chip_generation(p.value);
 }
 
-/* The i-th name; an empty one if this generation does not have it. */
+/* Stores the number, name and description of msm's i-th event in *to; the name is empty if this GPU
+ * generation does not have the event. Returns 0, or -EINVAL if there are no more events. */
 static long msm_name(const struct gpu *g, u32 i, struct gpuname *to)
 {
 	struct buf b = BUF(to->text);
@@ -198,7 +204,8 @@ static long msm_name(const struct gpu *g, u32 i, struct gpuname *to)
 	return 0;
 }
 
-/* Writes the block of an event in the kernel's spelling, in capitals. */
+/* Stores the name of an event's hardware block in to[16], in capitals as the kernel spells it.
+ * False if the name is empty or too long. */
 static bool group_copy(char to[16], struct str block)
 {
 	if (!str_len(block) || str_len(block) >= 16)
@@ -216,7 +223,8 @@ static void msm_stop(struct gpu *g)
 	sys_close(g->stream);
 }
 
-/* Orders the events by block, as the kernel expects them, and opens the stream. */
+/* Sorts the events by hardware block, as the kernel expects them, and opens the counter stream.
+ * Returns 0 or -errno; -ENOTTY: the kernel is too old. */
 static long msm_start(struct gpu *g)
 {
 	struct msm_group blocks[MOST] = { 0 };
@@ -233,7 +241,7 @@ static long msm_start(struct gpu *g)
 
 		for (u32 k = 0; k < g->count.n; k++)
 			if (memcmp(g->group[k], g->group[i], sizeof(to->name)) == 0) {
-				if (k < i) /* the block has its group already */
+				if (k < i) /* blocks[] has this hardware block already */
 					break;
 				g->slot[k] = (u8)n;
 				to->n++;
@@ -243,7 +251,8 @@ static long msm_start(struct gpu *g)
 		to->selects = ADDR(selects + n - to->n);
 		c.n += to->n != 0;
 	}
-	/* reserves nothing, which Linux 7.2 and later allow everybody */
+	/* A request that reserves no counters is allowed to everybody since Linux 7.2; -EINVAL: an
+	 * older kernel does not know the ioctl. */
 	if (sys_drm(g->node, MSM_CONFIG, &none) == -EINVAL)
 		return -ENOTTY;
 	was = privilege_raise(MAY_PERF);
@@ -259,14 +268,15 @@ static long msm_start(struct gpu *g)
 	return r;
 }
 
-/* Adds all records of the stream. A read ends where the kernel's buffer ends, also within a
- * record. While the GPU is off there are no records, and nothing to count. */
+/* Adds all records of msm's counter stream to g->count. Returns 0 or -errno. A read ends where the
+ * kernel's buffer ends, even within a record: the next read returns the rest. While the GPU is off,
+ * the stream has no records, and there is nothing to count. */
 static long msm_read(struct gpu *g)
 {
 	size_t size = CNTREC_HEAD + g->count.n * sizeof(u64);
 	long n = 1;
 
-	/* no more often than the buffer can have been filled twice */
+	/* at most as many reads as twice the kernel's buffer needs: new records may keep coming */
 	for (u32 i = 0; i < (2 << SHIFT) / sizeof(g->records) && n > 0; i++) {
 		const char *p = g->records;
 
@@ -282,13 +292,14 @@ static long msm_read(struct gpu *g)
 /* --- both ------------------------------------------------------------------------------------- */
 
 static const struct gpudriver {
-	char source[4];     /* the driver's name, in front of the slash */
-	bool blocks;        /* a name is BLOCK:NAME, and any BLOCK:N is an event, too */
-	const char *places; /* its names in /sys: msm's node may be that of the display */
-	void (*attach)(struct gpu *g);                                  /* or NULL */
+	char source[4];     /* the driver's name: SOURCE of its events SOURCE/NAME/ */
+	bool blocks;        /* event names are BLOCK:NAME, and BLOCK:N selects by number */
+	/* names of the driver in /sys: msm's render node may belong to its display driver */
+	const char *places;
+	void (*attach)(struct gpu *g);                  /* reads the GPU's generation; or NULL */
 	long (*name)(const struct gpu *g, u32 i, struct gpuname *to);
 	long (*start)(struct gpu *g);                                   /* 0, or -errno */
-	void (*stop)(struct gpu *g);                                    /* after a start */
+	void (*stop)(struct gpu *g);                    /* only after a successful start */
 	long (*read)(struct gpu *g);                                    /* 0, or -errno */
 } drivers[] = {
 	{ "v3d", false, "v3d", NULL, v3d_name, v3d_start, v3d_stop, v3d_read },
@@ -300,7 +311,7 @@ i64 gpuevents_due = -1;
 
 static struct gpu gpus[LEN(drivers)];
 
-/* Returns whether /sys has one of the driver's names for this render node. */
+/* True if the driver of this render node, as /sys names it, is one of d->places. */
 static bool is_place(const struct gpudriver *d, const char *node)
 {
 	char path[64], link[256];
@@ -318,7 +329,8 @@ static bool is_place(const struct gpudriver *d, const char *node)
 	return found;
 }
 
-/* Opens a node. Returns its descriptor, or -errno; -ENODEV: the node is of another driver. */
+/* Opens a render node of /dev/dri. Returns its descriptor, or -errno; -ENODEV if the node belongs
+ * to another driver. */
 static long node_open(const struct gpudriver *d, const char *node)
 {
 	char path[64], name[16];
@@ -338,8 +350,8 @@ static long node_open(const struct gpudriver *d, const char *node)
 	return -ENODEV;
 }
 
-/* Finds the driver's GPU: the first one, which is the only one on all boards. The nodes of /dev do
- * not belong to the files of --sys. */
+/* Finds the driver's first GPU and opens its render node; no board has a second GPU of these
+ * drivers. With --sys no GPU is opened: the nodes of /dev do not belong to the given files. */
 static void gpu_attach(struct gpu *g, const struct gpudriver *d)
 {
 	const char *node;
@@ -374,7 +386,8 @@ static struct gpu *gpu_find(struct str source)
 	return NULL;
 }
 
-/* Opens all nodes, and allows to read names of events when the process is confined. */
+/* Opens the render nodes of all drivers, and makes the sandbox allow the ioctl request that reads
+ * the names of events. */
 void gpuevents_prepare(void)
 {
 	for (size_t i = 0; i < LEN(drivers); i++) {
@@ -384,7 +397,8 @@ void gpuevents_prepare(void)
 	}
 }
 
-/* Finds the number of an event by its name, or by BLOCK:N of msm. False: there is no such event. */
+/* Stores in *select the driver's number of the event with this name; for msm's BLOCK:N, it is N.
+ * False if there is no such event. */
 static bool select_find(struct gpu *g, struct str name, u32 *select)
 {
 	struct gpuname n;
@@ -397,7 +411,8 @@ static bool select_find(struct gpu *g, struct str name, u32 *select)
 			*select = n.select;
 			return true;
 		}
-		/* v3d before Linux 6.11: the event cannot be counted, whatever its name */
+		/* Before Linux 6.11, v3d cannot list its events: accept any name. g->name_error
+		 * says later why the event is not counted. */
 		if (i == 0 && r < 0 && !g->driver->blocks) {
 			g->name_error = r == -EINVAL ? -ENOTTY : r;
 			*select = 0;
@@ -422,7 +437,8 @@ static void gpu_stop(struct gpu *g)
 	g->started = g->counts = g->changed = false;
 }
 
-/* Returns the place of an event, a new one if it has none; MOST: there is no room. */
+/* Returns the index of an event in the arrays of *g, for one more user; adds the event if it is
+ * new. MOST if all elements are in use. */
 static u32 place_get(struct gpu *g, const char group[16], u32 select)
 {
 	u32 i = 0, unused = MOST;
@@ -437,8 +453,9 @@ static u32 place_get(struct gpu *g, const char group[16], u32 select)
 			return MOST;
 		}
 		if (i == g->count.n)
-			g->slot[g->count.n++] = (u8)i; /* of a sum that is 0 */
-		g->base[i] = 0 - g->count.sum[g->slot[i]]; /* of the event before it */
+			g->slot[g->count.n++] = (u8)i; /* the sum of a new slot is 0 */
+		/* an old sum is the count of the event that had this index before */
+		g->base[i] = 0 - g->count.sum[g->slot[i]];
 		g->select[i] = select;
 		memcpy(g->group[i], group, 16);
 		g->changed = true;
@@ -466,8 +483,8 @@ long gpuevent_find(struct str source, struct str name, struct str *unit)
 	return i == MOST ? -1 : (long)((size_t)(g - gpus) * MOST + i);
 }
 
-/* Ends the use of an event by one caller of gpuevent_find(). Without users the GPU is free for
- * others. */
+/* Ends the use of an event by one caller of gpuevent_find(). If no event of the GPU has a user any
+ * more, counting stops, and other programs can use the GPU's counters. */
 void gpuevent_release(u32 number)
 {
 	struct gpu *g = &gpus[number / MOST];

@@ -7,15 +7,17 @@
 #include "sources/perf/perf.h"
 #include "sys.h"
 
-enum { MAX_WATCHED = 64, GRACE = 1000000000 /* ns */ };
+/* GRACE: ns from the request to stop a command until the command is killed */
+enum { MAX_WATCHED = 64, GRACE = 1000000000 };
 
 enum { FD_CONTROL, FD_WAKE, FD_KEYS, FD_FIRST };
 
-/* FD_CONTROL to FD_KEYS, then the watched processes, then the rings: these need polled.all */
+/* The descriptors for poll(2): FD_CONTROL to FD_KEYS, then the watched processes. The descriptors
+ * of rings follow only in the larger array polled.all. */
 static struct pollfd base_fds[FD_FIRST + MAX_WATCHED];
 
 static struct {
-	struct pollfd *fds; /* base_fds, or all */
+	struct pollfd *fds; /* the array that is in use: base_fds, or all */
 	struct pollfd *all;
 	size_t nfds, nwatched;
 	bool all_watched; /* every process of the target that still runs has a descriptor in fds */
@@ -50,7 +52,7 @@ static void set_disable(struct measure *m, i64 now)
 	evsets[m->set].active += now - m->set_since;
 }
 
-/* Returns the next set that can be counted, or `set` if there is no other. */
+/* Returns the index of the next event set that can be counted, or `set` if there is no other. */
 static u32 next_set(u32 set)
 {
 	for (u32 i = 1; i <= nrows.evsets; i++)
@@ -66,8 +68,8 @@ static void set_switch(struct measure *m, i64 now)
 	set_enable(m, sys_now(CLOCK_MONOTONIC), false);
 }
 
-/* Returns whether a trigger of the current set has overflowed, after which the next set is
- * enabled. Reads all pending overflow signals. */
+/* True if a trigger event of the current event set has overflowed: then the caller must switch to
+ * the next set. Consumes all pending overflow signals. */
 static bool set_overflowed(const struct measure *m)
 {
 	bool over = false;
@@ -112,7 +114,8 @@ static bool is_word(struct str line, const char *word)
 	return str_is(str_trim(line), word);
 }
 
-/* Reads and executes commands of --control, one per line: perf's commands, as far as they apply. */
+/* Reads and executes the commands of --control, one per line: enable, disable, stop and ping, as
+ * in perf. Each of them is answered with a line "ack", if there is a file for answers. */
 static void control_read(struct measure *m)
 {
 	static char text[256];
@@ -160,7 +163,7 @@ static void watch_processes(const struct target *t)
 	}
 }
 
-/* Marks the sets of which no event could be opened: switching skips them. */
+/* Marks the event sets of which no event could be opened: next_set() skips these sets. */
 static void check_sets(void)
 {
 	for (u32 s = 0; s < nrows.evsets; s++) {
@@ -171,7 +174,7 @@ static void check_sets(void)
 	}
 }
 
-/* Maps the rings, and watches their descriptors. Returns the number of rings, or -errno. */
+/* Maps the rings, and adds their descriptors to polled.fds. Returns 0 or -errno. */
 static long rings_start(struct measure *m)
 {
 	struct target *t = m->target;
@@ -179,7 +182,8 @@ static long rings_start(struct measure *m)
 
 	if (rings < 0)
 		return rings;
-	/* without room for their descriptors the rings are read once per interval, or each 0.1 s */
+	/* if there is no room for the rings' descriptors, the rings are read once per interval, or
+	 * every 0.1 s */
 	if (table_all(&polled.table) > polled.nfds) {
 		polled.fds = memcpy(polled.all, base_fds, sizeof(base_fds));
 		polled.nfds += perf_pollfds(polled.fds + polled.nfds,
@@ -192,7 +196,8 @@ static long rings_start(struct measure *m)
 	return rings;
 }
 
-/* Names the row of a command's first thread: /proc has its name only after the exec. */
+/* Names the site of a command's first thread (its row of the result) after the command's file:
+ * /proc shows this name only after the exec. */
 static void site_name(u32 tid, const char *file)
 {
 	for (u32 i = 0; i < nrows.sites; i++)
@@ -222,7 +227,7 @@ long measure_start(struct measure *m)
 		pid = child_start(m->argv, m->repeats);
 		if (pid < 0)
 			return pid;
-		if (t->every) /* it was not there yet when the threads were listed */
+		if (t->every) /* the command did not exist yet when the threads were listed */
 			target_thread(t, (u32)pid);
 	} else {
 		watch_processes(t);
@@ -300,8 +305,8 @@ static bool watched_ended(const struct measure *m)
 	return gone == polled.nwatched - FD_FIRST;
 }
 
-/* Returns whether the measurement has ended. At m->stop or the timeout a command is asked to
- * stop, and killed after GRACE. */
+/* True if the measurement has ended. If m->stop is set or the timeout has passed, the command is
+ * asked to terminate, and is killed GRACE ns later. */
 static bool has_ended(struct measure *m, i64 now)
 {
 	bool stop = m->stop || (m->timeout && now >= m->begun + m->timeout);
@@ -317,7 +322,8 @@ static bool has_ended(struct measure *m, i64 now)
 	return child_ended(&m->status);
 }
 
-/* Reads all counts and updates the rows; m->dt is their interval. */
+/* Reads all counts, and computes the result rows (evrows[]) of the interval that ends now. Stores
+ * the interval's length in m->dt: ns; -1 if counting has not started. */
 static void rows_update(struct measure *m)
 {
 	i64 now;
@@ -325,7 +331,7 @@ static void rows_update(struct measure *m)
 	if (m->sampling)
 		return; /* all data is in the rings */
 	perf_read(sys_now(CLOCK_MONOTONIC));
-	/* after the reads, so that no clock event counts more than the time that passed */
+	/* the time is taken after the counts, so that no clock event exceeds the interval */
 	now = sys_now(CLOCK_MONOTONIC);
 	if (m->on && has_sets()) {
 		evsets[m->set].active += now - m->set_since;
@@ -336,7 +342,8 @@ static void rows_update(struct measure *m)
 	rows_sum(m->dt, m->scale);
 }
 
-/* Updates the rows with all counts from the start to the last reading. */
+/* Computes the result rows (evrows[]) of the whole measurement, from its start to the last
+ * reading. */
 void measure_whole(struct measure *m)
 {
 	rows_begin_whole();
@@ -344,8 +351,8 @@ void measure_whole(struct measure *m)
 	rows_sum(m->dt, m->scale);
 }
 
-/* Returns whether poll reported a ring. The descriptor of a task that has ended would be reported
- * for ever: it is replaced. */
+/* True if poll(2) reported a ring. The descriptor of a task that has ended would be reported for
+ * ever: it is replaced by another descriptor that writes to the same ring. */
 static bool rings_woke(void)
 {
 	bool any = false;
@@ -358,7 +365,8 @@ static bool rings_woke(void)
 	return any;
 }
 
-/* Waits for the next reading, or until a ring has samples. False: it was the last reading. */
+/* Waits for the next reading of the counts, or until a ring has samples. False if the measurement
+ * has ended: this was the last reading. */
 bool measure_next(struct measure *m)
 {
 	if (m->last != m->start) /* the first interval has begun already */
@@ -374,10 +382,11 @@ bool measure_next(struct measure *m)
 		if (!m->due && m->delay > 0 && now >= m->begun + m->delay)
 			switch_on(m, false);
 		if (has_ended(m, now)) {
-			if (m->sampling) /* nothing is added to the rings while they are read */
+			if (m->sampling) /* so that the kernel adds nothing while rings are read */
 				switch_off(m);
 			m->failure = child_failure(); /* 0 without a command */
-			if (!m->failure) /* else the rows keep the results of earlier runs */
+			/* if the command could not be run, the rows keep earlier repetitions */
+			if (!m->failure)
 				rows_update(m);
 			return false;
 		}

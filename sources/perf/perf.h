@@ -10,25 +10,27 @@
 
 /* --- sources/perf/pmu.c: perf events by name -------------------------------------------------- */
 
-/* Names of events refer to these. */
+/* The aliases and the program that names in event lists can refer to, from the command's
+ * options. */
 extern struct events_given {
-	struct str aliases; /* the text of --pmu-file: a line "NAME EVENT" each */
-	/* the program whose symbols mem:SYMBOL names: a process, or the file of a command */
-	u32 pid;          /* 0: none */
-	const char *file; /* NULL: none */
+	struct str aliases; /* the text of --pmu-file: one alias per line, "NAME EVENT" */
+	/* the program in which the SYMBOL of a breakpoint mem:SYMBOL is looked up */
+	u32 pid;          /* PID of a running process; 0: none */
+	const char *file; /* path of the command's program; NULL: none */
 } events_given;
 
 struct gp_event;
 
 bool events_add(struct str list, u16 set, struct buf *why);
 void event_attr(const struct event *ev, bool leader, struct gp_event *e);
-/* gp_parse() of gpustat/perf.h, for a caller that holds lib_lock and has opened the roots. */
+/* Parses an event list into to[cap], as gp_parse() of gpustat/perf.h does. The caller must hold
+ * lib_lock and must have opened the roots (the folders /proc and /sys). */
 long events_attr(struct str list, struct gp_event *to, size_t cap, struct buf *why);
 void events_resolve(struct buf *b);
 long events_tracefs(void);
 const char *trace_root(long *r);
-/* Calls show() for each available event whose name matches glob. */
 void events_suggest(struct buf *b);
+/* Calls show() for each available event whose name matches glob. */
 void events_list(struct str glob, void (*show)(struct str name, struct str unit, struct str what));
 void events_named(void (*show)(struct str name, struct str unit, struct str what));
 bool cpus_online(struct cpuset *cpus);
@@ -42,46 +44,48 @@ void ring_release(void *page, u64 tail);
 
 struct pollfd;
 
-/* Counts are summed in one row per CPU, thread, core and so on; SPLIT_NONE: in one row. From
- * SPLIT_CORE on a row has several CPUs. */
+/* How the counts of an event are divided into result rows: one row per CPU, thread, core and so on;
+ * SPLIT_NONE: a single row. With SPLIT_CORE and all values after it, a row sums several CPUs. */
 enum split { SPLIT_NONE, SPLIT_CPU, SPLIT_THREAD, SPLIT_CORE, SPLIT_SOCKET, SPLIT_DIE,
 	     SPLIT_CLUSTER, SPLIT_CACHE, SPLIT_NODE };
 
 struct member {
-	u32 tid, leader; /* a thread; the PID of its process */
+	u32 tid, leader; /* TID of a thread; PID of its process */
 };
 
 /* The tasks, CPUs or cgroups whose events are counted, and how. */
 struct target {
-	bool all;                     /* all CPUs, all tasks */
-	bool has_cpus;                /* only on `cpus` */
-	bool on_exec;                 /* counting starts at the task's exec */
-	bool no_inherit;              /* tasks that a task starts are not counted */
+	bool all;                     /* all tasks are counted, on all CPUs */
+	bool has_cpus;                /* events are counted only on the CPUs in `cpus` */
+	bool on_exec;                 /* counting starts at the exec of the command */
+	bool no_inherit;              /* child tasks of the counted tasks are not counted */
 	bool user_only, kernel_only;
 	bool sampling;
-	const struct member *tasks;   /* in a table that all targets share: one target at a time */
+	/* The threads to count. All targets share one table of threads: only one target at a time
+	 * can have threads. */
+	const struct member *tasks;
 	u32 ntasks;
 	bool whole, threads;          /* -p: all threads of processes; -t: single threads */
-	bool every;                   /* all threads of the machine, a row each */
+	bool every;                   /* every thread of the machine is counted, in its own row */
 	struct cpuset cpus;
-	u32 cgroups[16];              /* texts: names */
+	u32 cgroups[16];              /* names of cgroups: numbers of texts */
 	u32 ncgroups;
 	u8 split;                     /* enum split */
-	u8 level;                     /* of the caches of SPLIT_CACHE; 0: the highest */
-	u64 period, freq;             /* sampling, for events without a period of their own */
+	u8 level;                     /* cache level of SPLIT_CACHE; 0: the highest level */
+	u64 period, freq;             /* for sampling events without a period of their own; Hz */
 	bool period_varies;           /* the period is changed during the run */
-	u32 wakeup;                   /* samples, or bytes if watermark is set */
+	u32 wakeup;                   /* samples per wakeup of poll(2); bytes if watermark is set */
 	bool watermark, callchain;
-	bool build_ids;               /* records of maps shall have build IDs */
+	bool build_ids;               /* the kernel is asked for build IDs in MMAP2 records */
 	u32 fields;                   /* PS_ bits of each sample, besides those that events need */
-	bool raw;                     /* samples of tracepoints have their fields */
-	u32 limit;                    /* samples of each count; 0: no limit */
+	bool raw;                     /* samples of tracepoints include the tracepoint's fields */
+	u32 limit;                    /* maximum number of samples of each count; 0: no limit */
 };
 
-/* The kernel did not grant, or grants, these to the events that were opened. */
+/* Rights and features that the kernel granted or denied to the events that were opened. */
 extern struct perf_opened {
 	bool user_only; /* an event counts user space only: no right to count the kernel */
-	bool build_ids; /* the kernel writes build IDs */
+	bool build_ids; /* the kernel writes build IDs into MMAP2 records */
 } perf_opened;
 
 bool cpu_has(const struct cpuset *s, u32 cpu);
@@ -114,62 +118,76 @@ bool target_machine(struct target *t);
 
 /* --- sources/perf/virtual.c: virtual counters: gpustat's own, listed like perf events --------- */
 
-/* gpus_start() takes the first reading of the GPUs and their clients, once; gpus_sample() takes
- * another one. */
+/* gpus_start() takes the first reading of all GPUs and their DRM clients; later calls do nothing.
+ * gpus_sample() takes a further reading. */
 void gpus_start(void);
 void gpus_sample(void);
-void virtual_start(void);  /* when all events were found, before the process is confined */
+/* Starts the virtual counters. Must be called after all event names were looked up, and before the
+ * process is confined. */
+void virtual_start(void);
 /* Returns when virtual_sample() or virtual_drain() has to be called again, so that no count is
  * lost: ns of CLOCK_MONOTONIC; -1: never. */
 i64 virtual_due(void);
 void virtual_drain(void);
-void virtual_sample(void); /* once per reading, before virtual_read() */
-/* Returns whether --device chose the device at this place of gpustat's order. NULL: all GPUs. */
+void virtual_sample(void); /* must be called once per reading, before virtual_read() */
+/* Callback that returns true if --device chose a GPU. device: index in devices[]; place: its
+ * position in gpustat's list of devices, from 0. NULL: all GPUs are chosen. */
 extern bool (*virtual_filter)(u32 device, u32 place);
 
-bool virtual_source(struct str source); /* whether events of this source are virtual counters */
+bool virtual_source(struct str source); /* true if events SOURCE/NAME/ are virtual counters */
 bool virtual_find(struct str source, struct str name, struct event *ev);
 u8 virtual_state(const struct event *ev);
 bool virtual_read(const struct event *ev, u64 *v);
-void virtual_prepare(void); /* before virtual_list() in a process that will be confined */
+/* Opens what virtual_list() needs. Must be called before the process is confined. */
+void virtual_prepare(void);
 void virtual_list(void (*show)(struct str name, struct str unit, struct str what));
 void virtual_engines(void (*found)(void *arg, struct str event), void *arg);
 bool virtual_gpu_energy(struct buf *event);
 
 /* --- sources/perf/gpuevents.c: events that GPU drivers count for all programs ----------------- */
 
-/* Finds the event SOURCE/NAME/. Returns its number, or -1: there is no such event. */
+/* Finds the event SOURCE/NAME/ of a GPU driver; stores its unit, which may be empty. The caller
+ * uses the event until gpuevent_release(). Returns the event's number, or -1 if there is no such
+ * event or no room. */
 long gpuevent_find(struct str source, struct str name, struct str *unit);
-void gpuevents_prepare(void); /* before gpuevents_list() in a process that will be confined */
-/* source: "v3d" or "msm"; empty: both. */
+/* Opens what gpuevents_list() needs. Must be called before the process is confined. */
+void gpuevents_prepare(void);
+/* Calls show() for each event of a GPU driver. source: "v3d" or "msm"; empty: both drivers. */
 void gpuevents_list(struct str source,
 		    void (*show)(struct str event, struct str unit, struct str what));
-/* Begins to count all events that were found. */
+/* Starts to count all events that gpuevent_find() has found. */
 void gpuevents_start(void);
 void gpuevent_release(u32 number);
 u8 gpuevent_state(u32 number); /* enum cstate: CS_COUNTED, or why the event is not counted */
 void gpuevents_read(void);
-extern i64 gpuevents_due; /* ns: when gpuevents_read() has to be called again; -1: never */
-bool gpuevent_value(u32 number, u64 *v); /* the count since the start, in the last reading */
+/* ns of CLOCK_MONOTONIC when gpuevents_read() has to be called again; -1: never */
+extern i64 gpuevents_due;
+/* Stores in *v the event's count from its start to the last gpuevents_read(). False if the event
+ * is not counted. */
+bool gpuevent_value(u32 number, u64 *v);
 
 /* --- sources/perf/ring.c: the ring buffers of perf events ------------------------------------- */
 
-enum { MAX_RINGS = MAX_CPUS }; /* one per CPU */
+enum { MAX_RINGS = MAX_CPUS }; /* one ring per CPU */
 
-extern u64 rings_lost;    /* samples and records that the kernel lost: the ring was full */
-extern u64 rings_corrupt; /* invalid records, and rings of which an invalid record hid the rest */
+extern u64 rings_lost;    /* samples and records that the kernel lost because a ring was full */
+/* number of invalid records, and of times that an invalid record hid the rest of a ring */
+extern u64 rings_corrupt;
 
 long rings_add(int fd, u32 pages);
 
-/* The functions that get the records of rings_drain() and rings_copy(). */
+/* The callbacks to which rings_drain() and rings_copy() pass the records of all rings. */
 struct ring_reader {
-	/* Returns the format of an event's records; id 0: what all events have in common. */
+	/* Returns the record format of the event with this kernel ID; id 0: the format that all
+	 * events have in common. */
 	const struct pformat *(*format)(u64 id);
-	bool (*again)(struct str sample); /* or NULL; see rings_drain() */
+	/* Gets an undecoded sample. True: the sample was handled and is not decoded. May be
+	 * NULL. */
+	bool (*again)(struct str sample);
 	void (*handle)(const struct prec *r);
-	void (*copy)(struct str records); /* only rings_copy() */
-	/* Only rings_copy() sets them: the time of the earliest record of this call, and those of
-	 * the first and the last sample of all calls; 0: none. */
+	void (*copy)(struct str records); /* gets undecoded records; only rings_copy() calls it */
+	/* Times that only rings_copy() sets; 0: none. first: of the earliest record in this call;
+	 * first_sample, last_sample: of the first and the last sample in all calls. */
 	u64 first, first_sample, last_sample;
 };
 
@@ -180,18 +198,19 @@ void rings_close(void);
 /* --- sources/perf/tpfields.c: the fields of a tracepoint ----------------------------------------
  */
 
-/* The place of a field's bytes: at its offset, or at a place that is there: offset and size,
- * since Linux 5.17 also an offset from the end of the field. */
+/* The location of the bytes of a tracepoint's field in a sample. TP_HERE: at the field's offset.
+ * TP_DATA_LOC: the field is a 32-bit word with the offset and the size of the bytes. TP_REL_LOC,
+ * since Linux 5.17: the same, but the offset counts from the end of that word. */
 enum tpplace { TP_HERE, TP_DATA_LOC, TP_REL_LOC };
 enum tpform { TP_NUMBER, TP_POINTER, TP_TEXT, TP_ARRAY };
 
 struct tpfield {
 	struct str name;
-	u32 at, size;   /* bytes in the sample's payload */
-	u8 each;        /* bytes of an element; 0: unknown */
+	u32 at, size;   /* offset and size of the field in the sample's payload, in bytes */
+	u8 each;        /* size of an array element or of the number, in bytes; 0: unknown */
 	u8 place, form; /* enum tpplace, enum tpform */
 	bool is_signed;
-	bool common;    /* all tracepoints have it */
+	bool common;    /* all tracepoints have this field: its name begins with common_ */
 };
 
 bool tpfield_next(struct str *format, struct tpfield *f);
@@ -211,19 +230,19 @@ struct str tracepoints_data(void);
 
 extern struct symbols {
 	u32 dropped; /* tasks, maps, files and symbols that did not fit the tables */
-	u32 remote;  /* files that were not read: on a server that may not answer */
+	u32 remote;  /* files that were not read, because their file server may not answer */
 	bool hidden; /* the kernel hides the addresses of its symbols: kptr_restrict */
-	/* Called for each name and map that was read from /proc, of a task that started before the
-	 * measurement: r is the record that the kernel would have written, with the time of the
-	 * last record that symbols_feed() got. NULL: not called. */
+	/* Called for each task name and each memory map that was read from /proc, because the task
+	 * started before the measurement. r is the record that the kernel would have written, with
+	 * the time of the last record that symbols_feed() got. May be NULL. */
 	void (*found)(const struct prec *r);
-	bool build_ids; /* maps that are found shall have the build IDs of their files */
+	bool build_ids; /* the map records that found() gets have the build IDs of their files */
 } symbols;
 
 void symbols_preload(void);
 enum { ALL_MODES = (1 << PM_MODES) - 1 };
 void symbols_restrict(const struct target *t, i32 child);
-bool symbols_restricted(void); /* whether addresses may have to be hidden */
+bool symbols_restricted(void); /* true if the user may not see some of the recorded addresses */
 u32 symbols_feed(const struct prec *r);
 void symbols_task(u32 pid, u32 tid);
 struct str symbols_comm(u32 pid, u32 tid);
@@ -234,11 +253,12 @@ void symbols_file(const struct prec *r);
 void symbols_ids(void (*show)(struct str id, struct str path));
 bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *module, u64 *offset);
 
-/* The place of a symbol in a program. */
+/* The location of a symbol in a program: the result of symbol_place(). */
 struct elf_place {
-	u64 address, offset; /* of the process, or as the file was linked; in the file */
+	u64 address;         /* in the process's memory, or as the file was linked */
+	u64 offset;          /* in the file, in bytes */
 	bool code;           /* offset is known: the symbol is in an executable segment */
-	bool fixed;          /* the program has it at this address when it runs */
+	bool fixed;          /* the symbol has this address while the program runs */
 };
 
 long symbol_place(u32 pid, const char *file, struct str name, struct elf_place *to);
@@ -252,23 +272,23 @@ struct measure {
 	bool repeats;          /* argv will be started again after this measurement */
 	i64 interval, timeout; /* ns; 0: none */
 	i64 first;             /* ns: the length of the first interval; 0: as the others */
-	i64 delay;             /* ns; negative: until `enable` comes from control */
-	int control, ack;      /* descriptors of --control, or -1 */
-	bool keys;             /* measure_next() returns if standard input is readable: typed */
+	i64 delay;             /* ns until counting starts; negative: until --control's `enable` */
+	int control, ack;      /* descriptors of --control: commands, answers; -1: none */
+	bool keys;             /* measure_next() also returns if standard input is readable */
 	bool scale;            /* scale counts by time_enabled / time_running */
-	bool sampling;         /* measure_next() returns if a ring is filled, or after interval */
-	u32 pages;             /* of each ring */
-	long rings;            /* -errno: the rings could not be mapped */
-	u64 limit;             /* samples of all counts together; 0: no limit */
-	bool typed;            /* standard input is readable */
-	bool woken;            /* a ring has reached its wakeup mark */
-	/* called when all is open and the command waits before its exec; or NULL */
+	bool sampling;         /* measure_next() also returns if a ring reached its wakeup mark */
+	u32 pages;             /* size of each ring, a power of two */
+	long rings;            /* 0, or -errno if the rings could not be mapped */
+	u64 limit;             /* maximum number of samples of all counts together; 0: no limit */
+	bool typed;            /* result of measure_next(): standard input is readable */
+	bool woken;            /* result of measure_next(): a ring has reached its wakeup mark */
+	/* called when all events are open and the command waits before its exec; or NULL */
 	void (*ready)(i32 child, bool repeats);
-	/* state: times are ns of CLOCK_MONOTONIC; 0: not yet */
+	/* state of the measurement: times are ns of CLOCK_MONOTONIC; 0: not yet */
 	i64 begun, start, last, dt, due, set_since, set_due, stopped;
 	u32 set;
 	bool on, stop;
-	int status;            /* of the command, as wait(2) returns it; negative: -errno */
+	int status;            /* exit status of the command from wait(2); negative: -errno */
 	long failure;          /* -errno: the command could not be run */
 };
 
