@@ -20,18 +20,18 @@ _Static_assert(sizeof(union evattr) == sizeof(((struct gp_event *)0)->attr),
 static bool attr_downgrade(struct perf_event_attr *a, bool precise)
 {
 	if (a->read_format & PERF_FORMAT_LOST)
-		a->read_format &= ~(u64)PERF_FORMAT_LOST; /* before Linux 6.0 */
+		a->read_format &= ~(u64)PERF_FORMAT_LOST; /* unknown before Linux 6.0 */
 	else if (a->build_id)
-		a->build_id = 0; /* before Linux 5.12 */
+		a->build_id = 0; /* unknown before Linux 5.12 */
 	else if (a->ksymbol)
-		a->ksymbol = 0; /* before Linux 5.1 */
+		a->ksymbol = 0; /* unknown before Linux 5.1 */
 	else if (sizeof(long) == 4 && a->type == PERF_TYPE_BREAKPOINT &&
 		 a->bp_type == HW_BREAKPOINT_X && a->bp_len == 4)
-		a->bp_len = 8; /* HW_BREAKPOINT_X requires sizeof(long) of the kernel, maybe 8 */
+		a->bp_len = 8; /* HW_BREAKPOINT_X requires the kernel's sizeof(long), maybe 8 */
 	else if (precise && a->precise_ip)
 		a->precise_ip--;
 	else if (a->sample_type & PERF_SAMPLE_READ && a->inherit)
-		a->inherit = 0; /* before Linux 6.12 */
+		a->inherit = 0; /* not allowed with PERF_SAMPLE_READ before Linux 6.12 */
 	else
 		return false;
 	return true;
@@ -159,7 +159,8 @@ int gp_recover(int fd)
 
 int gp_read(int fd, uint64_t read_format, struct gp_count *to, int cap)
 {
-	u64 b[3 + 3 * GP_MAX_GROUP]; /* nr, two times; for each event its value, id and lost */
+	/* number of events, time_enabled, time_running; for each event its value, ID and lost */
+	u64 b[3 + 3 * GP_MAX_GROUP];
 	long got = sys_read(fd, b, sizeof(b));
 	struct str values = { (const char *)b, (const char *)b + (got > 0 ? got : 0) };
 	struct pvalue v;
@@ -205,9 +206,9 @@ int gp_notify(int fd, int sig, int tid)
 
 /* --- rings ------------------------------------------------------------------------------------ */
 
-/* Returns the low word of a u64 of the control page, at byte `at`. The kernel too uses only that
- * word (ring_buffer_has_space() takes an unsigned long), and 32-bit processors can read and write
- * only that word in one access. */
+/* Returns a pointer to the low word of the u64 at byte `at` of a ring's control page. The kernel
+ * too uses only that word (ring_buffer_has_space() takes an unsigned long), and 32-bit processors
+ * can read and write only that word in one access. */
 static size_t *low_word(void *page, size_t at)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -216,8 +217,9 @@ static size_t *low_word(void *page, size_t at)
 	return (size_t *)(void *)((char *)page + at); /* a page is aligned */
 }
 
-/* Returns the bytes that were ever written to the ring. was: an earlier result, for the high word.
- * The caller must read data_head before the records that it covers. */
+/* Returns the number of bytes that the kernel has ever written to a ring: its data_head. was: an
+ * earlier result, which gives the high word on 32-bit machines. The caller must call this before it
+ * reads the records up to that byte. */
 u64 ring_head(void *page, u64 was)
 {
 	size_t *head = low_word(page, offsetof(struct perf_event_mmap_page, data_head));
@@ -278,7 +280,7 @@ long gp_next(struct gp_ring *r, void *b, size_t cap)
 		return -EINVAL;
 	data = (struct ring){ .p = r->data, .size = r->size, .tail = r->tail };
 	data.head = r->head = ring_head(r->page, r->head);
-	n = ring_size(&data); /* read once: shared memory may change */
+	n = ring_size(&data); /* read the size only once: shared memory may change */
 	if (n > cap)
 		return -EFBIG;
 	if (n)
@@ -292,8 +294,8 @@ long gp_next(struct gp_ring *r, void *b, size_t cap)
 
 /* --- reading counters without a system call --------------------------------------------------- */
 
-/* read_pmc() reads the hardware counter of the control page's index, read_clock() the clock of its
- * times. */
+/* read_pmc() reads the hardware counter that `index` of an event's control page names; read_clock()
+ * reads the clock from which the times of the control page are calculated. */
 #if defined(__x86_64__) || defined(__i386__)
 #define HAS_USER_COUNTERS
 
@@ -315,7 +317,8 @@ static u64 read_clock(void)
 #elif defined(__aarch64__)
 #define HAS_USER_COUNTERS
 
-/* The instruction contains the register's number: each register requires its own. */
+/* The instruction mrs contains the number of the register: each counter register requires an
+ * instruction of its own. */
 #define PMEV(n)                                                                     \
 	case (n) + 1:                                                               \
 		__asm__ volatile("mrs %0, pmevcntr" #n "_el0" : "=r"(v));          \
@@ -349,7 +352,8 @@ static u64 read_clock(void)
 #endif
 
 #ifdef HAS_USER_COUNTERS
-/* linux/perf_event.h, at time_offset and at cap_user_time_short: ns since the page was written. */
+/* Returns the ns since the kernel wrote the control page. cycles: the present read_clock(). The
+ * formula is in linux/perf_event.h, at time_offset and at cap_user_time_short. */
 static u64 page_delta(const volatile struct perf_event_mmap_page *p, u64 cycles)
 {
 	u16 shift = p->time_shift & 63;
@@ -361,8 +365,8 @@ static u64 page_delta(const volatile struct perf_event_mmap_page *p, u64 cycles)
 	       ((cycles & (((u64)1 << shift) - 1)) * mult >> shift);
 }
 
-/* Calculates count and times from the control page and the hardware counter. False: the page does
- * not allow it; only read(2) can return them. */
+/* Calculates the count and the times of an event from its control page and hardware counter, and
+ * stores them in *c. False if the page does not allow this: then only read(2) returns them. */
 static bool page_count(const volatile struct perf_event_mmap_page *p, struct gp_count *c)
 {
 	u32 index = p->index;
@@ -381,11 +385,12 @@ static bool page_count(const volatile struct perf_event_mmap_page *p, struct gp_
 	return true;
 }
 
-/* page_count() under the page's seqlock: the kernel changes `lock` whenever it writes the page,
- * which happens on this CPU, between two instructions of this function. */
+/* Calls page_count() until the kernel has not written the control page meanwhile: the kernel
+ * changes the page's `lock`, a seqlock, at each write. It writes on this CPU, between two
+ * instructions of this function, so that fences for the compiler are enough. */
 static bool page_read(const volatile struct perf_event_mmap_page *p, struct gp_count *c)
 {
-	enum { TRIES = 100 }; /* then read(2) is used */
+	enum { TRIES = 100 }; /* after so many attempts, read(2) is used instead */
 
 	for (int i = 0; i < TRIES; i++) {
 		u32 lock = p->lock;

@@ -1,5 +1,5 @@
-/* perfevent.c - perf events: opens events[] for a target with gp_open(), reads them and switches
- * them.
+/* perfevent.c - perf events: opens events[] for a target with gp_open(), reads their counts, and
+ * enables and disables them.
  * SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "perfstream.h"
@@ -9,7 +9,8 @@
 #include "gpustat/perf.h"
 #include "sys.h"
 
-enum { SW_CGROUP_SWITCHES = 11 }; /* linux/perf_event.h since Linux 5.13 */
+/* PERF_COUNT_SW_CGROUP_SWITCHES, which linux/perf_event.h defines since Linux 5.13 */
+enum { SW_CGROUP_SWITCHES = 11 };
 
 struct perf_opened perf_opened;
 
@@ -20,7 +21,7 @@ bool cpu_has(const struct cpuset *s, u32 cpu)
 
 /* --- sites ------------------------------------------------------------------------------------ */
 
-/* Reads the first number of a file in the folder of a CPU; -1: there is none. */
+/* Returns the first number in a file below the /sys folder of a CPU; -1 if there is none. */
 static i32 cpu_number(u32 cpu, const char *folder, const char *file)
 {
 	char path[96], text[1024];
@@ -41,7 +42,7 @@ static i32 cpu_topology(u32 cpu, const char *what)
 	return cpu_number(cpu, "/topology/", what);
 }
 
-/* Returns the NUMA node of a CPU, whose folder has a link nodeN. */
+/* Returns the NUMA node N of a CPU, whose /sys folder has a link nodeN; -1 if unknown. */
 static i32 cpu_node(u32 cpu)
 {
 	char path[48];
@@ -65,8 +66,9 @@ static i32 cpu_node(u32 cpu)
 	return node;
 }
 
-/* Finds the CPU's cache of the wanted level; 0: of the highest one. Not every kernel has the file
- * `id`: as in perf, the first CPU that shares the cache is its number. */
+/* Stores the level and the number of a CPU's cache in *p. wanted: the level; 0: the highest level.
+ * The number of a cache is the first CPU that shares it, as in perf, because not every kernel has
+ * the file `id`. */
 static void cpu_cache(struct site *p, u32 cpu, u8 wanted)
 {
 	i32 level;
@@ -87,7 +89,7 @@ static void cpu_cache(struct site *p, u32 cpu, u8 wanted)
 
 static i32 cpu_package(u32 cpu)
 {
-	/* package + 2; 0: not read yet */
+	/* for each CPU: the number of its package + 2; 0: not read yet */
 	static TABLE(i16, known, MAX_CPUS, 2048, "packages of CPUs");
 
 	if (!table_has(&known.t, cpu))
@@ -97,7 +99,8 @@ static i32 cpu_package(u32 cpu)
 	return known.rows[cpu] - 2;
 }
 
-/* The numbers that a row has, by enum split. */
+/* The topology numbers that a site (a result row of one event) has. site_parts[] lists them for
+ * each value of enum split. */
 enum { BY_CPU = 1, BY_SOCKET = 2, BY_DIE = 4, BY_CORE = 8, BY_CLUSTER = 16, BY_CACHE = 32,
        BY_NODE = 64 };
 static const u8 site_parts[] = {
@@ -107,8 +110,8 @@ static const u8 site_parts[] = {
 	[SPLIT_CACHE] = BY_SOCKET | BY_DIE | BY_CACHE, [SPLIT_NODE] = BY_NODE,
 };
 
-/* Returns the number. Without its file, on kernels before Linux 5.3 (dies) and 5.16 (clusters), it
- * is 0, as in perf. */
+/* Returns the number in a CPU's topology file `what`; 0, as in perf, if the file does not exist:
+ * before Linux 5.3 for dies, before Linux 5.16 for clusters. */
 static i32 topology_or_0(u32 cpu, const char *what)
 {
 	i32 n = cpu_topology(cpu, what);
@@ -130,8 +133,9 @@ static void site_of_cpu(struct site *p, const struct target *t, u32 cpu)
 		cpu_cache(p, cpu, t->level);
 }
 
-/* Returns the site of a count on this CPU or of this task, by t->split; a new one if it is not in
- * sites[]. MAX_SITES: the table is full. task: index + 1 in t->tasks; cgroup: text. */
+/* Returns the index in sites[] of the site for a count on this CPU or of this task, as t->split
+ * divides them; adds the site if it is new. MAX_SITES if the table is full. task: index + 1 in
+ * t->tasks; 0: none; cgroup: number of the text with its name. */
 static u32 site_get(const struct target *t, i32 cpu, u32 task, u32 cgroup)
 {
 	struct site p = { SITE_ALL, .cgroup = cgroup };
@@ -179,16 +183,16 @@ static bool is_wide(const struct event *ev)
 	return ev->pmu && pmus[ev->pmu].wide;
 }
 
-/* Returns whether the event samples. With EM_READ the group is read with each sample of its
- * leader: its members only count. */
+/* True if the event writes samples. With EM_READ (modifier S) each sample of a group leader
+ * contains the counts of the whole group, and the members of the group only count. */
 static bool is_sampled(const struct event *ev, bool leader)
 {
 	return leader || !(ev->mods & EM_READ);
 }
 
-/* Returns whether PERF_SAMPLE_PERIOD can be requested. With it, events that the kernel counts in
- * software give one sample per hit, whose period is the number of hits (perf_swevent_event());
- * and the period of its clock events stays the first one for ever. */
+/* True if PERF_SAMPLE_PERIOD can be requested for the event. With this flag, events that the kernel
+ * counts in software write one sample per hit, whose period is the number of hits
+ * (perf_swevent_event()), and the kernel's clock events report their first period for ever. */
 static bool has_sample_period(const struct event *ev)
 {
 	return ev->type != PERF_TYPE_SOFTWARE && ev->type != PERF_TYPE_TRACEPOINT &&
@@ -196,7 +200,8 @@ static bool has_sample_period(const struct event *ev)
 	       !ev->path;
 }
 
-/* tracks: the kernel is to write records of maps and names to the event's ring. */
+/* Sets the fields of perf_event_attr that sampling needs. tracks: the kernel shall also write
+ * records of memory maps and task names to the event's ring. */
 static void attr_sampling(struct perf_event_attr *a, const struct event *ev, const struct target *t,
 			  bool leader, bool tracks)
 {
@@ -215,7 +220,7 @@ static void attr_sampling(struct perf_event_attr *a, const struct event *ev, con
 		a->sample_type |= PERF_SAMPLE_CALLCHAIN;
 	if (ev->mods & EM_READ)
 		a->sample_type |= PERF_SAMPLE_READ;
-	/* as of perf record: nothing reads the times of a sampling event */
+	/* as `perf record` does: nothing reads time_enabled and time_running of sampling events */
 	a->read_format &= PERF_FORMAT_GROUP;
 	a->read_format |= PERF_FORMAT_ID | PERF_FORMAT_LOST;
 	a->sample_id_all = 1;
@@ -249,27 +254,29 @@ static void attr_make(struct gp_event *e, const struct event *ev, const struct t
 	if (t->kernel_only)
 		a->exclude_user = a->exclude_hv = 1;
 	a->enable_on_exec = leader && t->on_exec && ev->set == 0;
-	/* fork(2) reads an inherited probe's path again, from the memory of the forking task: it
-	 * fails in any task but this process. */
+	/* Probes with a path are not inherited: fork(2) would read the path again, from the memory
+	 * of the task that forks, which fails in any task but this process. */
 	a->inherit = t->ntasks && !t->no_inherit && !ev->no_inherit && !t->limit && !ev->path;
 	if (ev->trigger) {
 		a->sample_period = ev->trigger;
 		a->wakeup_events = 1;
-		a->inherit = 0; /* PERF_EVENT_IOC_REFRESH refuses it */
+		a->inherit = 0; /* PERF_EVENT_IOC_REFRESH refuses inherited events */
 	}
 	if (t->sampling)
 		attr_sampling(a, ev, t, leader, tracks);
 }
 
-/* Events of which an error has a meaning of its own. */
+/* Kinds of events for which an error of perf_event_open(2) has a special meaning; OF_ANY: the
+ * rest. */
 enum { OF_ANY, OF_UPROBE, OF_KPROBE, OF_HARDENED, OF_SOFTWARE, OF_BREAKPOINT, OF_TRACEFS,
        OF_OTHERS };
 
-/* Each row says what an error of perf_event_open(2) means; the first one that fits is used.
- * uprobes: since Linux 6.17 perf_uprobe_event_init() requires CAP_SYS_ADMIN, before CAP_PERFMON.
- * kprobes require CAP_PERFMON, whatever perf_event_paranoid is; EPERM: __register_trace_kprobe() in
- * a kernel that is locked down; EADDRNOTAVAIL: several functions of that name (since Linux 6.6);
- * EINVAL: one without probes. OF_HARDENED: a perf_event_paranoid of 3 or more.
+/* Each row says what an error of perf_event_open(2) means; the first row that fits is used.
+ * uprobes: since Linux 6.17 perf_uprobe_event_init() requires CAP_SYS_ADMIN, before 6.17
+ * CAP_PERFMON. kprobes require CAP_PERFMON, whatever perf_event_paranoid is; EPERM is from
+ * __register_trace_kprobe() in a kernel that is locked down; EADDRNOTAVAIL: several functions have
+ * this name (since Linux 6.6); EINVAL: the function cannot be probed. OF_HARDENED: a
+ * perf_event_paranoid of 3 or more.
  * OF_TRACEFS: tracefs, whose folder only root may open, refused the number of a tracepoint. */
 static const struct {
 	u8 of, err, state;
@@ -292,8 +299,8 @@ static const struct {
 	{ OF_ANY, ENOMEM, CS_NO_MEMORY }, { OF_ANY, ENOSYS, CS_NO_PERF },
 };
 
-/* Returns whether the user may not trace a task: then perf_event_paranoid, whatever its value, does
- * not let him count it (perf_check_permission() in the kernel's kernel/events/core.c). */
+/* True if the user may not trace a task: then the user may not count it either, whatever the value
+ * of perf_event_paranoid (perf_check_permission() in the kernel's kernel/events/core.c). */
 static bool is_of_others(u32 tid)
 {
 	char path[TASK_PATH], b[8];
@@ -302,9 +309,9 @@ static bool is_of_others(u32 tid)
 	return is_denied(sys_readlinkat(roots.proc, path, b, sizeof(b)));
 }
 
-/* Returns whether the kernel denies each event without CAP_SYS_ADMIN, also to CAP_PERFMON, as the
- * kernels of Debian and Ubuntu do if perf_event_paranoid is above 2. Linux itself has no such
- * value, and ignores it. */
+/* True if the kernel denies all events to a process without CAP_SYS_ADMIN, even with CAP_PERFMON,
+ * as the kernels of Debian and Ubuntu do if perf_event_paranoid is above 2. Linux itself defines no
+ * such value, and ignores it. */
 static bool is_hardened(void)
 {
 	char text[24];
@@ -315,7 +322,8 @@ static bool is_hardened(void)
 			  &line) && scan_i64(line, &level) && level > 2;
 }
 
-/* tid: the task that is counted; 0: none. */
+/* Returns the kind of event, OF_*, by which errors[] is searched. tid: the counted task; 0:
+ * none. */
 static u8 event_kind(long err, const struct event *ev, u32 tid)
 {
 	return ev->denied ? OF_TRACEFS :
@@ -337,8 +345,8 @@ static u8 state_from_error(long err, const struct event *ev, u32 tid)
 	return CS_UNSUPPORTED;
 }
 
-/* For each index of events[] that is sampled. Row NONE: the format that all events have in
- * common. */
+/* A row for each sampling event, at its index in events[]. The row NONE has the record format that
+ * all events have in common. */
 struct sampled {
 	union evattr attr; /* as the kernel accepted it */
 	struct pformat format;
@@ -359,12 +367,12 @@ static struct table perf_table = TABLE_ROW(perf.sampled, MAX_EVENTS, 16, "sample
 struct scope {
 	i32 cpu;
 	u32 task;      /* index + 1 in the target's tasks; 0: all */
-	u32 cgroup;    /* text */
-	i32 cgroup_fd; /* -1: none */
+	u32 cgroup;    /* number of the text with the cgroup's name */
+	i32 cgroup_fd; /* descriptor of the cgroup's folder; -1: none */
 };
 
-/* Returns whether an open event of this CPU and task gets the records of maps and names: one per
- * ring is enough. */
+/* True if an event that is already open on this CPU and task writes the records of memory maps and
+ * task names to its ring: one such event per ring is enough. */
 static bool is_tracked(const struct target *t, const struct scope *at)
 {
 	u32 pid = at->task ? t->tasks[at->task - 1].tid : 0;
@@ -386,8 +394,9 @@ static bool is_kernel_only(const struct perf_event_attr *a)
 		 a->config == SW_CGROUP_SWITCHES));
 }
 
-/* After the error `err`: raises the limit of open files once, leaves out the tasks that a task
- * starts, or excludes kernel code from the event of a task. False: nothing is left to try. */
+/* Prepares another attempt after perf_event_open(2) failed with `err`: raises the limit of open
+ * files (once), excludes child tasks (inherit), or excludes kernel code from an event that counts a
+ * task. False if nothing is left to try. */
 static bool attr_reduce(struct perf_event_attr *a, bool task, long err)
 {
 	if (err == -EMFILE && !perf.raised) {
@@ -407,9 +416,9 @@ static bool attr_reduce(struct perf_event_attr *a, bool task, long err)
 	return true;
 }
 
-/* Opens one event. Returns its descriptor, or -errno: if the kernel first refused for lack of
- * rights and a later try failed otherwise, the first error. leader: a descriptor, or -1; grouped:
- * it is read with its group. */
+/* Opens one event. Returns its descriptor, or -errno: an error for lack of rights, even if a later
+ * attempt failed with another error. leader: the group leader's descriptor, or -1; grouped: the
+ * event is read together with its group. */
 static long open_one(const struct event *ev, const struct target *t, const struct scope *at,
 		     i32 leader, bool grouped)
 {
@@ -469,16 +478,16 @@ static long filter_set(long fd, const struct event *ev)
 	return r < 0 ? r : fd;
 }
 
-/* Opens events[from] up to, not including, events[to] for one scope as one group: a group of the
- * user, or software events that are grouped to save reads. Events that fail get a state and no
- * descriptor. */
+/* Opens events[from] up to, not including, events[to] as one group for one CPU, task or cgroup: a
+ * group {a,b} that the user wrote, or software events that are grouped to save reads. Events that
+ * cannot be opened get a state and no descriptor. */
 static void open_group(u32 from, u32 to, const struct target *t, const struct scope *at)
 {
 	bool asked = events[from].group != 0, grouped = to - from > 1;
 	struct count *leader = NULL, *c;
 
 	for (u32 i = from; i < to && (c = count_new(i, t, at)); i++) {
-		bool refused; /* it was opened, but its filter was refused */
+		bool refused; /* the event was opened, but its filter was refused */
 		long fd;
 
 		if (asked && !leader && i > from && !(events[i].mods & EM_WEAK)) {
@@ -512,8 +521,8 @@ static void open_group(u32 from, u32 to, const struct target *t, const struct sc
 	}
 }
 
-/* Returns whether gpustat may put the event in a group of its own: a software event or tracepoint
- * of no group. */
+/* True if gpustat may group the event with others to save reads: it is a software event or a
+ * tracepoint that the user put in no group. */
 static bool is_groupable(const struct event *ev)
 {
 	return (ev->type == PERF_TYPE_SOFTWARE || ev->type == PERF_TYPE_TRACEPOINT) && !ev->pmu &&
@@ -521,9 +530,9 @@ static bool is_groupable(const struct event *ev)
 	       !ev->trigger && !(ev->mods & (EM_PINNED | EM_EXCLUSIVE));
 }
 
-/* Returns the end of the events that are opened in one group with events[from]: a group of the
- * user, or consecutive software events, which need no hardware counter and cost one read as a
- * group. */
+/* Returns the index after the last event that is opened in one group with events[from]. The group
+ * is one that the user wrote, or consecutive software events, which need no hardware counter and
+ * cost one read as a group. */
 static u32 group_end(u32 from, const struct target *t)
 {
 	const struct event *first = &events[from];
@@ -536,8 +545,8 @@ static u32 group_end(u32 from, const struct target *t)
 	return to;
 }
 
-/* Returns whether the event is opened on this CPU. packages: those that already have a count of
- * an event of which one per package is enough; the CPU's package is added. */
+/* True if the event must be opened on this CPU. packages: the CPU packages on which an event that
+ * counts whole packages (per_pkg) is already open; the package of this CPU is added to them. */
 static bool cpu_selected(const struct event *ev, const struct target *t, u32 cpu,
 			 struct cpuset *packages)
 {
@@ -559,7 +568,7 @@ static bool cpu_selected(const struct event *ev, const struct target *t, u32 cpu
 static void open_cpus(u32 from, u32 to, const struct target *t, struct scope *at)
 {
 	static struct cpuset packages;
-	/* chosen CPUs that are offline are opened too: their state reports it */
+	/* events are opened on chosen CPUs that are offline, too: their state reports this */
 	const struct cpuset *all = t->has_cpus && !events[from].elsewhere ? &t->cpus :
 				   &perf.online;
 
@@ -596,7 +605,7 @@ static void open_events(u32 from, u32 to, const struct target *t, struct scope *
 		open_cpus(from, to, t, at);
 	} else {
 		for (at->task = 1; at->task <= t->ntasks; at->task++)
-			/* an inherited event must be of one CPU to have a ring */
+			/* the kernel maps a ring of an inherited event only if it is of one CPU */
 			if (t->has_cpus || (t->sampling && !t->no_inherit && !t->limit))
 				open_cpus(from, to, t, at);
 			else
@@ -605,8 +614,8 @@ static void open_events(u32 from, u32 to, const struct target *t, struct scope *
 	}
 }
 
-/* Puts the PMU's own name into the event's name: with -A the instances of a PMU are separate
- * events. */
+/* Replaces the text before the slash in an event's name with the name of its PMU: with -A, the
+ * instances of a PMU (uncore_imc_0, uncore_imc_1) have separate rows. */
 static void name_instance(struct event *ev)
 {
 	char name[4096];
@@ -624,8 +633,9 @@ static void name_instance(struct event *ev)
 	ev->name = text_put(ev->name, (struct str){ b.p, b.p + b.n });
 }
 
-/* Makes evrows[] of the counts: sorted by event, then by site. apart: -A, events on several PMUs
- * are not summed. */
+/* Fills evrows[], the result rows, sorted by event, then by site, and stores in each count the
+ * index of its row. apart: with -A, the counts of one event on several PMUs are not summed in one
+ * row. */
 static void rows_make(bool apart)
 {
 	u16 n = 0;
@@ -674,11 +684,12 @@ static i32 open_cgroup(u32 text)
 		put_z(&b, hierarchies[i]);
 		if (!hierarchies[i][0] && strncmp(name, "/sys/", 5) != 0)
 			continue;
-		/* a path below /sys */
+		/* the last hierarchy, "", is for a name that is a path below /sys */
 		put_z(&b, hierarchies[i][0] ? name + (name[0] == '/') : name + 5);
 		path[b.n] = '\0';
 		fd = sys_openat(roots.sys, path, O_RDONLY | O_DIRECTORY);
-		/* a cgroup, not the tmpfs above */
+		/* only the folder of a cgroup has this file, not the tmpfs that is above version
+		 * 1 */
 		if (fd >= 0 && sys_has_file((int)fd, "cgroup.procs"))
 			return (i32)fd;
 		if (fd >= 0)
@@ -687,7 +698,8 @@ static i32 open_cgroup(u32 text)
 	return -1;
 }
 
-/* Returns whether all cgroups of t exist; if not, *missing is the first name that does not. */
+/* True if all cgroups of t exist; else stores the name of the first one that does not exist in
+ * *missing. */
 bool perf_cgroups(const struct target *t, const char **missing)
 {
 	for (u32 i = 0; i < t->ncgroups; i++) {
@@ -714,7 +726,8 @@ void perf_open(const struct target *t)
 			at.cgroup = t->cgroups[g];
 			at.cgroup_fd = open_cgroup(at.cgroup);
 			if (at.cgroup_fd < 0)
-				/* removed since the last repetition: do not count all tasks */
+				/* the cgroup was removed since the last repetition: without it, all
+				 * tasks would be counted */
 				continue;
 		}
 		for (u32 from = 1, to; from <= nrows.events; from = to) {
@@ -752,8 +765,9 @@ static bool is_leader(u32 i)
 }
 
 
-/* Reads a virtual counter. A counter is counted from its first reading after it was switched on; a
- * level is stored as it is. False: no value now. */
+/* Reads a virtual counter at the time t (ns) into c->now. A level is stored as it is read; any
+ * other counter counts from its first reading after it was enabled. False if it has no value
+ * now. */
 static bool update_virtual(struct count *c, i64 t)
 {
 	u64 v;
@@ -805,7 +819,8 @@ static void switch_virtual(struct count *c, bool on)
 	c->on_since = t;
 }
 
-/* A trigger overflows once; then it is disabled until its set is enabled again. */
+/* Enables the trigger event of an event set for one overflow. Then the kernel disables the trigger
+ * until the event set is enabled again. */
 static void enable_trigger(struct count *c)
 {
 	if (c->armed)
@@ -815,8 +830,8 @@ static void enable_trigger(struct count *c)
 	c->armed = true;
 }
 
-/* Enables or disables all counts of a set. exec: the kernel enables those of tasks at their exec;
- * only the others are enabled here. */
+/* Enables or disables all counts of an event set. exec: the kernel enables the counts of tasks at
+ * their exec, and only the other counts are enabled here. */
 void perf_enable(u32 set, bool on, bool exec)
 {
 	perf.virtual_time = 0;
@@ -838,7 +853,8 @@ void perf_enable(u32 set, bool on, bool exec)
 	}
 }
 
-/* Returns the trigger whose descriptor has overflowed; NULL: fd is not a trigger. */
+/* Returns the count of the trigger event whose descriptor fd has overflowed, and notes the
+ * overflow; NULL if fd is not that of a trigger. */
 const struct count *perf_fired(i32 fd)
 {
 	for (u32 i = 1; i <= nrows.counts; i++)
@@ -864,8 +880,8 @@ bool perf_has_pmu(void)
 	return fd >= 0 || fd == -EACCES || fd == -EPERM;
 }
 
-/* Returns whether the CPU is offline now. Reads /sys: call it only for a count that stands still.
- * */
+/* True if the CPU is offline now. It reads /sys: call it only for a count that does not
+ * increase. */
 static bool is_offline(i32 cpu)
 {
 	static struct cpuset now;
@@ -897,7 +913,8 @@ static void group_fail(u32 leader, int error)
 		gp_recover(c->fd); /* try again in the next interval */
 }
 
-/* Reads the leader and its members at once; the kernel returns them in the order of opening. */
+/* Reads the counts of a group leader and its members with one read(2), which returns them in the
+ * order in which the events were opened. leader: index in counts[]. */
 static void read_group(u32 leader)
 {
 	struct gp_count now[MAX_GROUP];
@@ -927,8 +944,8 @@ static void read_group(u32 leader)
 	}
 }
 
-/* Reads the counts to which each read adds the present value (xe's frequencies), to start from
- * there. */
+/* Takes the first reading of events to whose count each read adds the present value (R_PER_READ:
+ * xe's frequencies); later readings are compared with it. */
 void perf_baseline(void)
 {
 	for (u32 i = 1; i <= nrows.counts; i++)
@@ -966,8 +983,8 @@ static long id_read(u32 i)
 	return r;
 }
 
-/* Gives a count the ring of its CPU, or of its task if it counts on all CPUs; the first count maps
- * it. Returns < 0: -errno. */
+/* Makes a sampling count write to the ring of its CPU, or of its task if it counts on all CPUs. The
+ * first count of a CPU or task maps the ring. Returns a negative -errno on failure. */
 static long ring_assign(struct count *c, u32 pages)
 {
 	long r;
@@ -1003,9 +1020,9 @@ static long rings_map(u32 pages)
 	return r < 0 ? r : 0;
 }
 
-/* Maps the rings of all counts that sample; pages, a power of two, is for each ring. What the
- * kernel refuses is halved for all of them: else the first ring would take what the user may have
- * (perf_event_mlock_kb), and leave nothing to the others. Returns 0 or -errno. */
+/* Maps the rings of all counts that sample. pages: the size of each ring, a power of two. If the
+ * kernel refuses this size, it is halved for all rings: else the first ring would take all memory
+ * that the user may lock (perf_event_mlock_kb). Returns 0 or -errno. */
 long perf_rings(u32 pages)
 {
 	u8 was;
@@ -1024,7 +1041,8 @@ long perf_rings(u32 pages)
 	return r;
 }
 
-/* Returns the event of a record; NONE: unknown. Records of a single event have no number. */
+/* Returns the index in events[] of the event that a record is from; NONE if unknown. If there is
+ * only one event, its records have no event ID. */
 u32 perf_event_of(const struct prec *r)
 {
 	return r->have & PS_IDENTIFIER ? counts[count_find(r->id)].event : nrows.events == 1;
@@ -1068,7 +1086,7 @@ i32 perf_ring_mate(i32 fd)
 	return -1;
 }
 
-/* Sets the next period of all events without a period of their own. */
+/* Sets a new sampling period for all sampling events that have no period of their own. */
 void perf_period(u64 period)
 {
 	for (u32 i = 1; i <= nrows.counts; i++)
@@ -1093,8 +1111,9 @@ u64 perf_lost(void)
 	return lost;
 }
 
-/* Limits each sampling event to n overflows. Returns the limit of all together. exec: they are
- * enabled later, at the exec: the kernel keeps their limit. */
+/* Limits each sampling count to n samples. Returns the limit of all counts together. exec: the
+ * counts are disabled again, since they are enabled later, at the exec; the kernel keeps their
+ * limit. */
 u64 perf_limit(u32 n, bool exec)
 {
 	u64 all = 0;

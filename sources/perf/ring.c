@@ -8,26 +8,27 @@
 #include <errno.h>
 
 struct mapped {
-	struct ring r; /* what the kernel has written */
+	struct ring r; /* the records that the kernel has written to the ring */
 	struct gp_ring map;
-	struct ring b; /* records of block `first` that were taken from r */
-	u32 first, last; /* blocks; NONE: no record was taken */
-	u64 published; /* the data_tail that the kernel has */
-	u64 time;      /* of the next record */
-	u64 task;      /* PID and TID of the last sample that rings_copy() has passed on */
+	struct ring b; /* records in block `first`, which were moved from r to the backlog */
+	u32 first, last; /* blocks of the backlog with records of this ring; NONE: no block */
+	u64 published; /* the data_tail that was last written for the kernel */
+	u64 time;      /* time of the ring's next record */
+	u64 task;      /* PID and TID of the last sample that rings_copy() has seen */
 	/* rings[i].heap is element i of a binary heap: the indices of rings that have records, the
 	 * ring with the earliest record on top. It does not belong to ring i. */
 	u16 heap;
 };
 
-/* Records that were taken from a ring. The backlog holds a burst: decoding takes longer than an
- * event. */
+/* The backlog: records that were moved out of the rings, so that the kernel has room for new ones.
+ * It holds a burst of samples, since decoding a sample takes longer than the event that caused
+ * it. */
 enum {
-	BLOCK_BYTES = PERF_RECORD_BYTES - 8, /* the longest record has so many: a multiple of 8 */
+	BLOCK_BYTES = PERF_RECORD_BYTES - 8, /* size of the longest record: a multiple of 8 */
 	MAX_BLOCKS = 257, /* 16 MiB: 250 000 samples, which take a second to decode at most */
 };
 struct block {
-	u32 next; /* of this ring, or free */
+	u32 next; /* index of the ring's next block, or of the next free block */
 	u32 n;
 	char bytes[BLOCK_BYTES];
 };
@@ -47,13 +48,14 @@ static struct {
 
 u64 rings_lost, rings_corrupt;
 
-/* Maps the ring of a perf event. pages: a power of two. Returns the ring's number, or -errno. */
+/* Maps the ring of a perf event. pages: the ring's size, a power of two. Returns the ring's index
+ * in merge.rings, or -errno. */
 long rings_add(int fd, u32 pages)
 {
 	struct mapped *m;
 	int error;
 
-	/* the first block of the backlog before tables of symbols use up the memory */
+	/* reserve the first block of the backlog now, before the symbol tables use up the memory */
 	if (!table_has(&merge.table, merge.nrings) || !table_has(&merge.blocks_table, 1))
 		return -ENOMEM;
 	m = &merge.rings[merge.nrings];
@@ -98,7 +100,8 @@ static void heap_down(u32 i)
 	}
 }
 
-/* Builds the heap of the rings that have records. next: returns the ring's next records. */
+/* Builds the heap of the rings that have records, ordered by the time of their next records. next:
+ * returns the records of a ring, either those in the ring or those in the backlog. */
 static void heap_fill(const struct pformat *f, const struct ring *(*next)(struct mapped *m))
 {
 	merge.nheap = 0;
@@ -148,7 +151,8 @@ static bool record_deliver(struct ring *from, const struct pformat *common,
 	return true;
 }
 
-/* Returns the bytes of a ring from `from` on, up to `to` or the ring's end. */
+/* Returns the bytes of a ring from `from` on, up to `to` or to the end of the buffer, where the
+ * ring wraps around. */
 static struct str ring_part(const struct ring *r, u64 from, u64 to)
 {
 	size_t at = (size_t)(from & (r->size - 1));
@@ -159,7 +163,7 @@ static struct str ring_part(const struct ring *r, u64 from, u64 to)
 
 /* --- copies ----------------------------------------------------------------------------------- */
 
-/* Returns the place of PID and TID in a sample; 0: it has none. */
+/* Returns the byte offset of PID and TID in samples of this format; 0 if the samples have none. */
 static u64 task_at(const struct pformat *f)
 {
 	u64 at = 8;
@@ -169,8 +173,8 @@ static u64 task_at(const struct pformat *f)
 	return f->sample_type & PS_TID ? at : 0;
 }
 
-/* Returns whether the next record of a ring, of so many bytes, is a sample of the same task as the
- * sample before. */
+/* True if the next record of a ring, a sample of `size` bytes, is of the same task as the ring's
+ * previous sample. Stores the PID and TID of the sample in m->task. */
 static bool is_same_task(struct mapped *m, size_t size, const struct pformat *f)
 {
 	u64 at = task_at(f), was = m->task;
@@ -181,7 +185,8 @@ static bool is_same_task(struct mapped *m, size_t size, const struct pformat *f)
 	return at && m->task == was;
 }
 
-/* Notes the times of a ring's first and last sample, which begin there. */
+/* Updates to->first_sample and to->last_sample with the times of two samples of a ring, which begin
+ * at the bytes `first` and `last`. */
 static void samples_note(struct ring r, const struct pformat *f, struct ring_reader *to, u64 first,
 			 u64 last)
 {
@@ -195,9 +200,9 @@ static void samples_note(struct ring r, const struct pformat *f, struct ring_rea
 		to->last_sample = time;
 }
 
-/* Passes records of a ring to handle(): those that are not samples, and samples whose task is not
- * that of the sample before. Returns the number of samples. The tail is then behind the last
- * record, also if the rest of the ring is invalid. */
+/* Passes two kinds of records of a ring to to->handle(): those that are not samples, and samples
+ * whose task differs from that of the previous sample. Returns the number of all samples. Moves the
+ * ring's tail behind the last valid record. */
 static u64 ring_scan(struct mapped *m, struct ring_reader *to)
 {
 	const struct pformat *common = to->format(0);
@@ -227,8 +232,8 @@ static void ring_copy(const struct ring *r, u64 from, const struct ring_reader *
 		to->copy(part = ring_part(r, from, r->tail));
 }
 
-/* Passes the records of all rings to to->copy(), each ring's in its order, as they lie in memory.
- * Only few of them are decoded and passed to to->handle(): see ring_scan(). Returns the number of
+/* Passes the undecoded records of all rings to to->copy(), one ring after the other. Only few of
+ * the records are also decoded and passed to to->handle(): see ring_scan(). Returns the number of
  * samples. */
 u64 rings_copy(struct ring_reader *to)
 {
@@ -252,13 +257,15 @@ u64 rings_copy(struct ring_reader *to)
 
 /* --- the backlog ------------------------------------------------------------------------------ */
 
-/* Adds a block to what was taken from a ring. NULL: all blocks are in use. */
+/* Appends an empty block to the backlog of a ring. Returns the block; NULL if all blocks are in
+ * use. */
 static struct block *block_add(struct mapped *m)
 {
 	u32 i = merge.free;
 
 	if (!i && !table_has(&merge.blocks_table, merge.nblocks + 1)) {
-		merge.blocks_table.dropped = 0; /* the kernel counts what it loses then */
+		/* not reported here: the kernel counts the records that it loses because of this */
+		merge.blocks_table.dropped = 0;
 		return NULL;
 	}
 	i = i ? i : ++merge.nblocks;
@@ -276,7 +283,8 @@ static struct block *block_add(struct mapped *m)
 	return &merge.blocks[i];
 }
 
-/* Returns what was taken from a ring; it is empty only if no record is left. */
+/* Returns the next records of a ring that are in the backlog, and frees the blocks that were read
+ * completely. The result is empty only if the backlog has no more records of the ring. */
 static const struct ring *ring_taken(struct mapped *m)
 {
 	while (m->b.tail == m->b.head && m->first) {
@@ -296,7 +304,8 @@ static const struct ring *ring_taken(struct mapped *m)
 	return &m->b;
 }
 
-/* Takes records of a ring that fit in the rest of a block. Returns their bytes. */
+/* Moves the records of a ring that fit into the rest of a block to that block. Returns their size
+ * in bytes. */
 static size_t block_take(struct mapped *m, struct block *to)
 {
 	struct ring rest = m->r;
@@ -316,7 +325,8 @@ static size_t block_take(struct mapped *m, struct block *to)
 	return n;
 }
 
-/* Takes all records of a ring; if the backlog is full, some of them, and the others stay. */
+/* Moves all records of a ring to the backlog; if the backlog is full, the rest stays in the
+ * ring. */
 static void ring_take(struct mapped *m)
 {
 	struct block *to = m->last ? &merge.blocks[m->last] : NULL;
@@ -325,7 +335,7 @@ static void ring_take(struct mapped *m)
 	while (m->r.tail != m->r.head) {
 		if (to && block_take(m, to))
 			continue;
-		if (!ring_size(&m->r)) { /* the rest is invalid */
+		if (!ring_size(&m->r)) { /* the rest of the ring is invalid */
 			rings_corrupt++;
 			m->r.tail = m->r.head;
 		} else if ((to = block_add(m)) == NULL) {
@@ -344,10 +354,12 @@ static void rings_take(void)
 
 /* --- records in order of time ----------------------------------------------------------------- */
 
-/* Takes the records of the rings, as many as the backlog holds, and passes them on. */
+/* Moves the records of the rings to the backlog, as many as it holds, and passes those up to the
+ * time `until` on in order of time. Returns the number of records that were passed on. */
 static u64 drain_taken(u64 until, const struct ring_reader *to)
 {
-	enum { STEP = 64 }; /* records: a page holds so many samples */
+	/* records between two calls of rings_take(): a page of a ring holds so many samples */
+	enum { STEP = 64 };
 	const struct pformat *common = to->format(0);
 	u64 n = 0;
 
@@ -370,15 +382,15 @@ static u64 drain_taken(u64 until, const struct ring_reader *to)
 
 /* Passes the records of all rings to to->handle() in order of time, but leaves those after `until`:
  * a record that another CPU writes at this moment may be older than one that is already in a ring.
- * Samples for which to->again() returns true are not decoded. Returns the number of records. The
- * rings are emptied again and again meanwhile, so that a burst does not overflow them; an `until`
- * in the past ends it, however many records come. A record's views are valid until handle()
- * returns. If no event has TIME, the order is that of the rings. */
+ * Samples for which to->again() returns true are not decoded. Returns the number of records. While
+ * this function runs, it repeatedly moves new records out of the rings, so that a burst does not
+ * overflow them; it ends even if records keep coming, if `until` is in the past. A record's views
+ * are valid until handle() returns. If no event has TIME, the order is that of the rings. */
 u64 rings_drain(u64 until, const struct ring_reader *to)
 {
 	u64 n, all = 0;
 
-	/* again, since a full backlog may have had no block for a ring */
+	/* repeat, since a full backlog may have had no block for the records of some ring */
 	while ((n = drain_taken(until, to)) > 0)
 		all += n;
 	return all;
