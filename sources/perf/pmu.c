@@ -20,13 +20,14 @@ struct names {
 	u32 at[];
 };
 enum {
-	MAX_NAMES = 4096, /* a folder of 2500 was seen: hv_24x7 */
+	MAX_NAMES = 4096, /* the largest folder that was seen has 2500: the events of hv_24x7 */
 	NAMES_HEAD = sizeof(struct names) + MAX_NAMES * sizeof(u32),
 	NAMES_BYTES = NAMES_HEAD + (160 << 10),
 };
 
-/* One list for the PMUs, one for the tracepoint systems or a PMU's events, one for the folder
- * inside: they are in use at the same time. */
+/* The lists of names, which are in use at the same time. PMU_NAMES: all PMUs; SYSTEMS: the
+ * tracepoint systems, or the events of a PMU; INSIDE: the names in a folder of one system or
+ * PMU. */
 enum { PMU_NAMES, SYSTEMS, INSIDE, FOLDERS };
 static struct {
 	struct names *folders[FOLDERS];
@@ -34,7 +35,7 @@ static struct {
 	bool pmus_read;
 	struct str cores[8]; /* core PMUs: one per kind of CPU; no machine has so many kinds */
 	u32 ncores;
-	u16 rows, last_group; /* the highest row and group numbers in use */
+	u16 rows, last_group; /* the highest .row and .group of events[] in use */
 	u32 nfinal;      /* the .group of events[1..nfinal] is final */
 	char gpu_bytes[512];
 } pmulist;
@@ -45,7 +46,7 @@ static struct table folder_tables[FOLDERS] = { FOLDER(PMU_NAMES), FOLDER(SYSTEMS
 
 struct events_given events_given;
 
-/* The item that is being added; messages begin with its text. */
+/* The item of an event list that is being added to events[]. Messages begin with its text. */
 static struct {
 	struct buf *why;
 	struct str item, missing; /* missing: the event that was not found */
@@ -63,8 +64,8 @@ static void put_short(struct buf *b, struct str s)
 	put_z(b, cut ? "..." : s.p < s.e ? "" : "''");
 }
 
-/* Appends the message `ITEM: what "s"more`, without "s" if s is empty; sets -EINVAL. Returns
- * false. */
+/* Appends the message `ITEM: what "s"more` to adding.why, without "s" if s is empty, and sets
+ * adding.error to -EINVAL. Returns false. */
 static bool reject(const char *what, struct str s, const char *more)
 {
 	put_short(adding.why, adding.item);
@@ -80,7 +81,7 @@ static bool reject(const char *what, struct str s, const char *more)
 	return false;
 }
 
-/* The same with -ENOENT: this machine does not have it. */
+/* Like reject(), but sets adding.error to -ENOENT: this machine does not have the item. */
 static bool reject_missing(const char *what, struct str s, const char *more)
 {
 	reject(what, s, more);
@@ -88,7 +89,7 @@ static bool reject_missing(const char *what, struct str s, const char *more)
 	return false;
 }
 
-/* reject() and reject_missing() of a message without "s". */
+/* Call reject() and reject_missing() with a message that quotes no text. */
 static bool reject_z(const char *what)
 {
 	return reject(what, (struct str){ 0 }, "");
@@ -123,8 +124,8 @@ static void names_add(struct table *t, struct names *l, const char *name)
 	l->n++;
 }
 
-/* Reads the names in a folder into list `which`; valid until that list is read again. Returns an
- * empty list if the folder cannot be read. */
+/* Reads the names in a folder below --sys into pmulist.folders[which], and returns that list, which
+ * is valid until it is read again. The list is empty if the folder cannot be read. */
 static const struct names *names_read(u8 which, const char *path)
 {
 	static struct names none;
@@ -143,7 +144,8 @@ static const struct names *names_read(u8 which, const char *path)
 	return l;
 }
 
-/* Returns whether the name is that of a file in its folder: no hidden file, no path. */
+/* True if s is a plain file name: not a path with a slash, and not a name that begins with a
+ * dot. */
 static bool is_leaf(struct str s)
 {
 	return s.p < s.e && str_len(s) < 256 && *s.p != '.' && !memchr(s.p, '/', str_len(s));
@@ -204,7 +206,8 @@ static bool read_number(const char *path, u64 *v)
 	return read_line(path, b, sizeof(b), &line) == 0 && scan_u64(line, v) == line.e;
 }
 
-/* Reads the CPUs that are online; without /sys those of the affinity mask. False: unknown. */
+/* Stores the CPUs that are online in *cpus; if there is no /sys, those of this process's affinity
+ * mask. False if they are unknown. */
 bool cpus_online(struct cpuset *cpus)
 {
 	static char b[4096];
@@ -239,15 +242,15 @@ static bool read_cpus(struct pmu *p, struct str name, const char *file)
 	static char b[4096];
 	struct str line = { 0 };
 
-	/* An empty list is a newline only: no CPU. */
+	/* A file with only a newline is an empty list: the PMU has no CPU. */
 	if (read_line(pmu_path(name, file), b, sizeof(b), &line) != 0)
 		return false;
 	p->has_cpus = parse_cpulist(line, &p->cpus);
 	return p->has_cpus;
 }
 
-/* Returns the PMU's index in pmus[]; adds it if needed. NONE: it has no type, or the table is
- * full. */
+/* Returns the PMU's index in pmus[]; adds the PMU if needed. NONE if the PMU has no type, or the
+ * table is full. */
 static u32 pmu_open(struct str name)
 {
 	struct pmu *p;
@@ -267,7 +270,7 @@ static u32 pmu_open(struct str name)
 	return nrows.pmus;
 }
 
-/* The same, with a message on NONE. */
+/* Like pmu_open(), but also writes a message if it returns NONE. */
 static u32 pmu_need(struct str name)
 {
 	u32 p = pmu_open(name);
@@ -277,15 +280,16 @@ static u32 pmu_need(struct str name)
 	return p;
 }
 
-/* Returns the number of kinds of CPU if there are several, else 0: then the core PMU's type, in the
- * upper half of config, distinguishes their generic events. */
+/* Returns the number of kinds of CPU if the machine has several, else 0. With several kinds, a
+ * generic event (cycles) has the type of a core PMU in the upper half of config, to select the
+ * kind. */
 static u32 hybrid_cores(void)
 {
 	pmus_all();
 	return pmulist.ncores > 1 ? pmulist.ncores : 0;
 }
 
-/* Returns whether a file of events/ describes another file there, such as its unit. */
+/* True if a file of a PMU's folder events/ is not an event, but describes one, such as its unit. */
 static bool is_detail(struct str s)
 {
 	static const char tails[][12] = { "?*.unit", "?*.scale", "?*.per-pkg", "?*.snapshot" };
@@ -337,7 +341,7 @@ static const struct {
 	{ "max-stack", W_REFUSED }, { "nr", W_REFUSED },          { "aux-output", W_REFUSED },
 	{ "aux-action", W_REFUSED }, { "aux-sample-size", W_REFUSED }, { "cpu", W_REFUSED },
 	{ "ratio-to-prev", W_REFUSED },
-	/* uprobe and kprobe only */
+	/* terms of the PMUs uprobe and kprobe only */
 	{ "path", W_PATH },         { "func", W_PATH },           { "offset", W_OFFSET },
 };
 
@@ -403,8 +407,8 @@ static bool format_apply(struct event *ev, const struct evterm *t, struct str te
 	return false;
 }
 
-/* Applies a generic event that is the only term of a core PMU (cpu_core/cycles/): on hybrid
- * machines the PMU's type is part of its config. False: it is not such a term. */
+/* Applies a term that is a generic event, and the only term of a core PMU: cpu_core/cycles/. On
+ * hybrid machines the PMU's type is part of the event's config. False if it is not such a term. */
 static bool generic_apply(struct event *ev, const struct evterm *t, struct str terms)
 {
 	u32 type;
@@ -418,7 +422,8 @@ static bool generic_apply(struct event *ev, const struct evterm *t, struct str t
 	return true;
 }
 
-/* Applies one term that is not an alias; later terms overwrite earlier ones. */
+/* Applies one term of PMU/TERM,.../ that is not the name of a file in the PMU's folder events/.
+ * Later terms overwrite earlier ones. False after a message. */
 static bool term_apply(struct event *ev, const struct evterm *t, struct str terms)
 {
 	static char b[4096];
@@ -465,7 +470,8 @@ static void read_text(u32 *to, const char *path)
 		*to = text_put(*to, line);
 }
 
-/* Reads the unit, scale and rule of an event: the files beside it in events/. */
+/* Reads the unit, scale and rule of a PMU's event from the files beside it in the folder events/:
+ * NAME.unit, NAME.scale, NAME.per-pkg and NAME.snapshot. */
 static void event_details(struct event *ev, struct str pmu, struct str name)
 {
 	char b[512];
@@ -490,8 +496,8 @@ static void event_details(struct event *ev, struct str pmu, struct str name)
 	}
 }
 
-/* Applies the terms of an events/ file. Parameters that it leaves open (term=?) must be in the
- * user's terms. */
+/* Applies the terms in a file of a PMU's folder events/. Parameters that the file leaves open
+ * (term=?) must be in the user's terms. False after a message. */
 static bool alias_apply(struct event *ev, struct str name, struct str text, struct str terms)
 {
 	struct evlist l = { .rest = text };
@@ -516,7 +522,8 @@ static bool alias_apply(struct event *ev, struct str name, struct str text, stru
 	return !missing;
 }
 
-/* Applies all terms: aliases first, so that the user's terms overwrite theirs. */
+/* Applies all terms of PMU/TERMS/: first those that name a file in the PMU's folder events/, then
+ * the others, so that the user's terms overwrite those of the files. False after a message. */
 static bool terms_apply(struct event *ev, struct str terms)
 {
 	static char b[4096];
@@ -620,8 +627,8 @@ static bool has_wild(struct str s)
 
 static bool add_generic(u32 type, u64 config);
 
-/* Adds a generic event with common terms: cycles/period=100000/. False without a message: the name
- * is not a generic event. */
+/* Adds a generic event with terms that every PMU accepts: cycles/period=100000/. False after a
+ * message; false without a message if the name is not that of a generic event. */
 static bool add_generic_terms(struct str name, struct str terms)
 {
 	u32 type, first = nrows.events + 1;
@@ -684,7 +691,8 @@ static bool add_pmu(struct str pmu, struct str terms)
 	return reject_missing_z("no such counter; gpustat events lists them");
 }
 
-/* Adds a software, hardware, cache or raw event; other than software on each kind of CPU. */
+/* Adds a software, hardware, cache or raw event to events[]; on a machine with several kinds of
+ * CPU, one event for each kind, unless it is a software event. */
 static bool add_generic(u32 type, u64 config)
 {
 	u32 n = type == PT_SOFTWARE ? 0 : hybrid_cores();
@@ -710,7 +718,7 @@ static bool add_generic(u32 type, u64 config)
 	return true;
 }
 
-/* Adds an event without a PMU's name, on each PMU whose events/ has it. */
+/* Adds an event whose PMU the user did not name, for each PMU that has it in its folder events/. */
 static bool add_bare(struct str name)
 {
 	const struct names *l = pmus_all();
@@ -726,7 +734,8 @@ static bool add_bare(struct str name)
 	return reject_missing_z("no such event; gpustat events lists them");
 }
 
-/* Prints why a symbol cannot be found. where: the file or process, or NULL: the kernel. */
+/* Writes a message why the address of a symbol is unknown. err: the -errno of symbol_place() or
+ * symbol_kernel(); where: the file or process; NULL: the kernel. Returns false. */
 static bool reject_place(long err, struct str symbol, const char *where)
 {
 	static const struct {
@@ -756,7 +765,8 @@ static bool reject_place(long err, struct str symbol, const char *where)
 	return false;
 }
 
-/* Finds the address of mem:SYMBOL in the kernel (:k), or in the program that is counted. */
+/* Stores the address of a breakpoint mem:SYMBOL+OFFSET in *address: in the kernel (:k), or in the
+ * program that is counted. False after a message. */
 static bool mem_address(const struct evitem *it, u64 *address)
 {
 	const struct events_given *of = &events_given;
@@ -795,7 +805,8 @@ static bool add_mem(const struct evitem *it)
 	return true;
 }
 
-/* Finds the offset of FILE:SYMBOL in the file. */
+/* Stores in *offset where the probe uprobe:FILE:SYMBOL+OFFSET is in the file, in bytes. False after
+ * a message. */
 static bool probe_offset(const struct evitem *it, u64 *offset)
 {
 	char file[4096];
@@ -829,15 +840,15 @@ static bool add_probe(const struct evitem *it)
 	ev->pmu = p;
 	ev->path = text_put(NONE, it->a);
 	ev->kernel = kernel;
-	ev->config[0] = it->returns; /* format/retprobe: config:0 */
+	ev->config[0] = it->returns; /* the PMU's format/retprobe is bit 0 of config */
 	ev->config[2] = offset;
 	return true;
 }
 
 /* --- tracepoints ------------------------------------------------------------------------------ */
 
-/* Returns the events folder of tracefs; before Linux 4.1, or if it is mounted only there, the one
- * below debugfs. NULL: *r is the -errno. */
+/* Returns the path of tracefs' folder events below --sys; the one below debugfs before Linux 4.1,
+ * or if tracefs is mounted only there. NULL if neither can be opened: then *r is the -errno. */
 const char *trace_root(long *r)
 {
 	static const char *const folders[] = { "kernel/tracing/events",
@@ -858,7 +869,7 @@ const char *trace_root(long *r)
 	return NULL;
 }
 
-/* Returns whether a tracepoint can be found by its name: 0, or -errno of tracefs. */
+/* Returns 0 if tracepoints can be found by their names, else the -errno of reading tracefs. */
 long events_tracefs(void)
 {
 	char b[64];
@@ -879,8 +890,8 @@ static bool reject_access(void)
 	return false;
 }
 
-/* Adds a tracepoint whose number only root may read: it is not counted, but the other events are.
- * Returns 1; -1: message. */
+/* Adds a tracepoint whose number only root may read: it cannot be counted, but the other events of
+ * the list can. Returns 1, or -1 after a message. */
 static int trace_denied(struct str shown)
 {
 	struct event *ev;
@@ -894,7 +905,8 @@ static int trace_denied(struct str shown)
 	return 1;
 }
 
-/* Returns 1; 0: no such tracepoint; -1: message. */
+/* Adds the tracepoint sys:name to events[]. shown: its name in the output. Returns 1; 0 if there is
+ * no such tracepoint; -1 after a message. */
 static int trace_add(const char *root, struct str sys, struct str name, struct str shown)
 {
 	char b[64];
@@ -973,7 +985,7 @@ static bool add_found_trace(struct str sys, struct str name)
 
 static bool add_trace(struct str sys, struct str name)
 {
-	u8 was = privilege_raise(MAY_READ); /* is_leaf(): names cannot lead out of tracefs */
+	u8 was = privilege_raise(MAY_READ); /* is_leaf() keeps names from leaving tracefs */
 	bool found = add_found_trace(sys, name);
 
 	privilege_lower(was);
@@ -994,7 +1006,7 @@ static bool gpu_add(const struct buf *b)
 	return add_list((struct str){ b->p, b->p + b->n }, false);
 }
 
-/* Adds PMU/EVENT/ for each event of the i915's PMU that matches. */
+/* Adds PMU/EVENT/ for each event of an i915 PMU whose name matches the pattern. */
 static bool add_i915(struct str pmu, struct str pattern)
 {
 	const struct names *systems = names_read(SYSTEMS, pmu_path(pmu, "/events"));
@@ -1018,8 +1030,8 @@ static bool add_i915(struct str pmu, struct str pattern)
 /* include/uapi/drm/xe_drm.h: DRM_XE_ENGINE_CLASS_* */
 static const char *const xe_classes[] = { "rcs", "bcs", "vcs", "vecs", "ccs" };
 
-/* Returns whether /sys has the gt, or engines of that class on it. The PMU xe_0000_03_00.0 is the
- * device 0000:03:00.0. */
+/* True if /sys lists this gt of an xe GPU or, if class is not NULL, engines of this class on the
+ * gt. The PMU xe_0000_03_00.0 belongs to the PCI device 0000:03:00.0. */
 static bool xe_has(struct str pmu, u8 gt, const char *class)
 {
 	char slot[32];
@@ -1060,14 +1072,15 @@ static void put_xe(struct buf *b, struct str pmu, const char *event, u8 gt, int 
 		put_str(b, pmu);
 		put_c(b, '/');
 		put_z(b, xe_classes[class]);
-		put_z(b, gt ? "0-gt1" : "0"); /* the media gt */
+		put_z(b, gt ? "0-gt1" : "0"); /* gt 1 is the media gt */
 		put_z(b, "-busy/'");
 	}
 	put_c(b, '/');
 }
 
-/* Adds the busy share of each engine: active ticks / total ticks, which must be read together. /sys
- * lists classes, not instances. */
+/* Adds the busy share of each engine of an xe GPU: active ticks / total ticks, in one group, since
+ * they must be read together. Only instance 0 of each engine class is counted: /sys lists classes,
+ * not instances. */
 static bool add_xe_busy(struct str pmu)
 {
 	bool found = false;
@@ -1151,8 +1164,8 @@ static bool add_gpu_energy(void)
 	return reject_missing_z("no power/energy-gpu/ here, and no hwmon energy of a GPU");
 }
 
-/* Finds a name in --pmu-file, whose lines are "NAME EVENT"; # begins a comment. False: it has none
- * or no event. */
+/* Stores the EVENT of an alias in *event, from --pmu-file, whose lines are "NAME EVENT"; # begins a
+ * comment. False if the file does not have the name, or its line has no event. */
 static bool file_event(struct str name, struct str *event)
 {
 	struct str rest = events_given.aliases, line, word;
@@ -1167,7 +1180,8 @@ static bool file_event(struct str name, struct str *event)
 	return false;
 }
 
-/* Adds the events of an alias. Returns 1; 0: the name is not an alias; -1: message. */
+/* Adds the events of an alias: a name of --pmu-file, gpu-busy, gpu-freq or gpu-energy. Returns 1; 0
+ * if the name is not an alias; -1 after a message. */
 static int add_alias(struct str name, bool grouped)
 {
 	bool busy = str_is(name, "gpu-busy"), freq = str_is(name, "gpu-freq"), good;
@@ -1240,15 +1254,16 @@ static void event_mods(struct event *ev, u16 mods, u8 precise)
 	ev->precise = precise > ev->precise ? precise : ev->precise;
 }
 
-/* cpu-clock and task-clock count time. */
+/* Sets the unit of the software events cpu-clock and task-clock, which count ns. */
 static void event_unit(struct event *ev)
 {
 	if (ev->type == PT_SOFTWARE && ev->config[0] < 2 && !ev->virt && ev->unit == NONE)
 		ev->unit = text_put(NONE, S("ns"));
 }
 
-/* Makes groups of the members from events[first] on, whose .group is the number of their PMU
- * instance: the i-th instances of all members become one group. */
+/* Makes groups of the members of {a,b}, which are the events from events[first] on. A member may be
+ * on several PMUs, and its .group is the number of the PMU among these until now: the i-th PMUs of
+ * all members become one group. False after a message. */
 static bool group_close(u32 first, const struct evitem *it)
 {
 	u16 last = 0;
@@ -1302,7 +1317,8 @@ static bool add_list(struct str list, bool aliases)
 	return l.why ? reject(l.why, l.at, "") : true;
 }
 
-/* The fill level of the tables, to which mark_restore() returns. */
+/* The number of events and the highest row and group numbers at some time: mark_restore() removes
+ * all events that were added since then. */
 struct mark {
 	u32 events;
 	u16 rows, group;
@@ -1321,7 +1337,8 @@ static void mark_restore(struct mark m)
 	pmulist.last_group = m.group;
 }
 
-/* Adds the events of a list to the set. False: none was added, and why contains the message. */
+/* Adds the events of an event list to events[]. set: index of their event set. False if no event
+ * was added: then why contains the message. */
 bool events_add(struct str list, u16 set, struct buf *why)
 {
 	struct mark m = mark_get();
@@ -1356,8 +1373,8 @@ static void put_flag(struct buf *b, const char *name, bool on)
 	put_z(b, "=1");
 }
 
-/* Prints flags with perf's names. exclude_guest is not shown: perf sets it for every event without
- * other modifiers. */
+/* Appends the flags of an event's perf_event_attr to b, with the names of the fields. exclude_guest
+ * is not shown: perf sets it for every event without other modifiers. */
 static void put_attr_flags(struct buf *b, const struct event *ev)
 {
 	u16 rings = ev->mods & (EM_USER | EM_KERNEL | EM_HV);
@@ -1431,7 +1448,8 @@ void event_attr(const struct event *ev, bool leader, struct gp_event *e)
 	memcpy(e->attr, &attr, sizeof(attr));
 }
 
-/* Paths of probes, each with its NUL. */
+/* The paths of uprobes and the function names of kprobes that gp_parse() has returned, one after
+ * the other, each with its NUL. */
 static struct {
 	char *paths;
 	size_t used;
@@ -1458,7 +1476,8 @@ static const char *path_keep(u32 text)
 	return kept.paths + kept.used - n;
 }
 
-/* Lists the CPUs on which a wide event is opened, then -1. */
+/* Stores in cpus[] the CPUs on which an event of a wide PMU (one that counts whole CPUs or
+ * packages) must be opened, then -1. */
 static void event_cpus(const struct event *ev, i32 *cpus)
 {
 	const struct pmu *p = &pmus[ev->pmu];
@@ -1525,7 +1544,7 @@ long events_attr(struct str list, struct gp_event *to, size_t cap, struct buf *w
 	long n;
 
 	if (!m.events)
-		nrows.pmus = 0; /* a driver that was loaded again may have another type number */
+		nrows.pmus = 0; /* read PMUs again: a reloaded driver may have another type */
 	if (!events_add(list, 0, why))
 		return adding.error;
 	n = attrs_make(m, to, cap);
@@ -1545,7 +1564,7 @@ int gp_parse(const char *list, struct gp_event *to, int cap, char *why, size_t n
 	if (!list || (!to && cap > 0))
 		return -EFAULT;
 	sys_lock(&lib_lock);
-	roots_open(); /* may fail: generic events need no root */
+	roots_open(); /* may fail: generic events need neither /proc nor /sys */
 	pmulist.pmus_read = false; /* a driver may have been loaded since the last call */
 	n = events_attr(str_z(list), to, cap > 0 ? (size_t)cap : 0, &b);
 	sys_unlock(&lib_lock);
@@ -1578,7 +1597,8 @@ static struct {
 	void (*show)(struct str name, struct str unit, struct str what);
 } listing;
 
-/* A pattern without * and ? matches any name that contains it. */
+/* Passes an event to listing.show() if its name matches listing.glob. A glob without * and ?
+ * matches any name that contains it. */
 static void list_one(struct str name, struct str unit, struct str what)
 {
 	if (has_wild(listing.glob) ? glob_match(listing.glob, name, NULL) :
@@ -1690,9 +1710,10 @@ static void list_pmus(void)
 	}
 }
 
-/* An event without a number cannot be counted. Some of the system ftrace have none; those of any
- * other system all have one, or none of them has (kernel/trace/trace_events.c: event_create_dir()).
- * The other two names in each folder are files of the system. */
+/* Lists all tracepoints that have a number, the file `id`: others cannot be counted. In the system
+ * ftrace, some have none; in any other system, either all have a number or none has
+ * (kernel/trace/trace_events.c: event_create_dir()). `enable` and `filter` in each system's folder
+ * are files, not tracepoints. */
 static void list_tracepoints(void)
 {
 	long r;
@@ -1703,7 +1724,7 @@ static void list_tracepoints(void)
 	for (u32 i = 0; i < systems->n; i++) {
 		const char *path = path_make(root, name_at(systems, i), "", (struct str){ 0 }, "");
 		const struct names *inside = names_read(INSIDE, path);
-		bool all = false; /* all events of this system have a number */
+		bool all = false; /* all tracepoints of this system have a number */
 
 		for (u32 k = 0; k < inside->n; k++) {
 			char name[256];
@@ -1806,11 +1827,11 @@ static void mean_event(struct str name, struct str unit, struct str what)
 	}
 }
 
-/* Appends the name of the event that is nearest to the one that events_add() did not find: not if
- * the event may be in a file that could not be read. */
+/* Appends the name of the event that is most similar to the one that events_add() did not find.
+ * Appends nothing if some file could not be read, since the event may be in that file. */
 void events_suggest(struct buf *b)
 {
-	struct buf scratch = *b; /* for messages about PMUs that cannot be listed */
+	struct buf scratch = *b; /* gets the messages about PMUs that cannot be listed */
 
 	adding.why = &scratch;
 	meant = (struct nearest){ .text = adding.missing };

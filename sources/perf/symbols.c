@@ -1,6 +1,6 @@
-/* symbols.c - addresses to functions: the maps of processes, the symbols of the mapped files and of
- * the kernel. Files are read in windows and never mapped: a file that is changed meanwhile gives
- * wrong names, but no signal.
+/* symbols.c - finds the functions of sampled addresses, from the maps of processes, the symbols of
+ * the mapped files and those of the kernel. Files are read in windows and never mapped: a file that
+ * is changed meanwhile causes wrong names, but no SIGBUS.
  * SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "perfstream.h"
@@ -12,25 +12,31 @@
 enum {
 	MAX_PROCS = 32769,     /* tasks: the default of pid_max */
 	MAX_MAPS = 65537,      /* a thousand processes with 65 executable maps each */
-	/* each keeps a descriptor; a desktop runs some 500 programs and libraries */
+	/* mapped files, each of which keeps a descriptor; a desktop runs some 500 programs and
+	 * libraries */
 	MAX_FILES = 1025,
 	MAX_KSYMS = 1 << 18,   /* functions of a distribution's kernel with its modules: 150 000 */
-	/* of all files with samples: libLLVM has 35 000 functions, cc1 27 000 */
+	/* symbols of all files in which samples lie: libLLVM has 35 000 functions, cc1 27 000 */
 	MAX_SYMS = 3 << 17,
-	MAX_TEXT = 10 << 20,   /* the kernel's names: 3 to 6 MB; of files, the names with samples */
+	/* bytes of names: those of all kernel symbols take 3 to 6 MB; of the symbols of files, only
+	 * names of sampled functions are stored */
+	MAX_TEXT = 10 << 20,
 	MAX_LOADS = 8,         /* executable segments of a file; linkers make one or two */
 	MAX_PHDRS = 256, MAX_SHDRS = 1 << 16,
-	/* of a file, whose size says little: it may consist of holes. Browsers with their symbols
-	 * have 2 million; a PLT has an entry for each function of other libraries. */
+	/* symbols and PLT entries of one file. The file's size is no limit, since the file may
+	 * consist of holes. Browsers with their symbols have 2 million symbols; a PLT has an entry
+	 * for each function of other libraries. */
 	MAX_ELF_SYMS = 1 << 24, MAX_PLT = 1 << 16,
-	MAX_SYMBOL = 4096,     /* bytes of a name; longer ones are cut */
-	MAX_UNSIZED = 1 << 16, /* bytes: the longest symbol without a size */
-	/* addresses: a compiler has 74 000 in 20 s at 10 kHz, few of them often */
+	MAX_SYMBOL = 4096,     /* bytes of a symbol's name; longer names are cut */
+	MAX_UNSIZED = 1 << 16, /* bytes: the longest that a symbol without a size is taken to be */
+	/* addresses whose functions are remembered: a compiler has samples at 74 000 addresses in
+	 * 20 s at 10 kHz, at few of them often */
 	CACHE = 1 << 15,
 	WINDOW = 1 << 16,
 	TASK_COMM = 16, BUILD_ID_BYTES = 20,
-	VDSO_FD = -2,          /* the kernel's code in this process, instead of a file */
-	MAX_NOTES = 4096,      /* bytes of a segment or section with notes */
+	/* stands for a descriptor of the vDSO, the kernel's code in the memory of this process */
+	VDSO_FD = -2,
+	MAX_NOTES = 4096,      /* bytes that are read of an ELF segment or section with notes */
 };
 
 struct symbols symbols;
@@ -40,16 +46,16 @@ static struct {
 	char *text;
 	u32 text_n;
 	char *window;
-	int window_fd; /* -1: it holds nothing of a file */
+	int window_fd; /* descriptor of the file whose bytes are in `window`; -1: none */
 	u64 window_at;
 	size_t window_n;
 	struct sym *ksyms;
 	u32 nksyms;
 	bool kernel_read, kernel_unsorted;
-	bool kernel_partial; /* the tables were too small: no more symbols are added */
-	/* Numbers of address spaces in the cache: the kernel's at present; the highest one in use.
-	 * A change of maps or symbols gives the space a new number, so that old entries no longer
-	 * match. */
+	bool kernel_partial; /* the tables were too small: no more kernel symbols are added */
+	/* In the cache of addresses each address space has a number. kernel_space: the kernel's at
+	 * present; last_space: the highest number in use. When maps or symbols change, the address
+	 * space gets a new number, so that its old cache entries no longer match. */
 	u32 kernel_space, last_space;
 	struct file *files;
 	u32 nfiles;
@@ -60,22 +66,24 @@ static struct {
 	struct proc *procs;
 	u32 nprocs, proc_hand;
 	struct proc *maps_proc;
-	struct lookup *lookup; /* of symbol_place() and symbol_kernel() */
-	u64 record_time; /* of the last record with a time */
+	struct lookup *lookup; /* the search of symbol_place() or symbol_kernel() */
+	u64 record_time; /* time of the last record that has a time */
 	struct str vdso;
 	u8 kernel_id[BUILD_ID_BYTES];
 	void (*show_module)(const struct prec *r); /* see symbols_modules() */
 	struct cached *cache;
-	u32 misses; /* since the cache grew last; it grows after as many misses as it has entries */
+	u32 misses; /* of the cache since it last grew: it grows after one miss per entry */
 	bool kernel_hidden, tasks_hidden; /* see symbols_restrict() */
-	u8 nested; /* 1: no, 2: yes, see symbols_nested(); 0: it was not asked */
-	bool by_task;    /* the events are those of tasks, not of CPUs */
-	u64 losses_time; /* records of processes that started or ended before were lost */
+	u8 nested; /* result of symbols_nested(): 1: no, 2: yes; 0: not known yet */
+	bool by_task;    /* all events count tasks, not CPUs */
+	/* ns of CLOCK_MONOTONIC when records were last lost: gpustat may not know of processes that
+	 * started or ended before */
+	u64 losses_time;
 } symtab = { .text_n = 1, .window_fd = -1, .kernel_space = 1, .last_space = 1 };
 
 static struct symbol_tables {
 	struct table text, window, ksyms, files, syms, maps, procs, cache;
-} symbol_tables; /* its values are at the end of this file, where all types are known */
+} symbol_tables; /* initialized at the end of this file, where all types are known */
 
 static struct {
 	u32 files[1024], procs[2048];
@@ -83,7 +91,8 @@ static struct {
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Returns the index in `text` of a copy of s with a NUL after it; it is never freed. 0: no room. */
+/* Appends a copy of s and a NUL to symtab.text, where it is never freed. Returns its index there; 0
+ * if the table is full. */
 static u32 text_add(struct str s)
 {
 	u32 at = symtab.text_n;
@@ -110,8 +119,8 @@ static u32 hash_pair(u64 a, u64 b)
 
 /* --- windows of files ------------------------------------------------------------------------- */
 
-/* Returns at least n bytes of a file from offset `at` on; valid until the next read. Empty: the
- * file is shorter, or cannot be read. */
+/* Returns at least n bytes of a file from offset `at` on, as a view that is valid until the next
+ * call. Empty if the file is shorter, or cannot be read. */
 static struct str bytes_at(int fd, u64 at, size_t n)
 {
 	struct str from = symtab.vdso;
@@ -144,15 +153,18 @@ static struct str bytes_at(int fd, u64 at, size_t n)
 
 /* --- symbols, sorted by address --------------------------------------------------------------- */
 
-/* The two highest bits of the size are its rank among symbols of the same address. */
+/* A symbol. The two highest bits of its size are its rank: of several symbols with the same
+ * address, that of the highest rank is used. */
 struct sym {
 	u64 addr;
 	u32 size;
-	u32 name; /* in `text` where IN_TEXT is set, else in the file's string table; see IN_PLT */
+	u32 name; /* offset in symtab.text if IN_TEXT is set, else in the file's string table */
 };
 enum { RANK_SHIFT = 30, SIZE_MASK = (1 << RANK_SHIFT) - 1 };
 #define IN_TEXT 0x80000000u
-#define IN_PLT 0x40000000u /* the name is the number of a relocation; NO_RELOC: there is none */
+/* sym.name is the index of the relocation of a PLT entry; NO_RELOC: no relocation names the
+ * symbol */
+#define IN_PLT 0x40000000u
 #define NO_RELOC (IN_PLT - 1)
 
 static int sym_cmp(const struct sym *x, const struct sym *y)
@@ -206,8 +218,8 @@ static void syms_sort(struct sym *s, size_t n)
 	}
 }
 
-/* Returns the innermost symbol that contains the address: functions may lie inside others. NULL:
- * none. */
+/* Returns the innermost of the symbols s[n] that contains the address: functions may lie inside
+ * others. NULL if no symbol contains it. */
 static struct sym *sym_find(struct sym *s, size_t n, u64 addr)
 {
 	size_t low = 0, high = n;
@@ -231,13 +243,15 @@ static struct sym *sym_find(struct sym *s, size_t n, u64 addr)
 
 /* --- kernel symbols --------------------------------------------------------------------------- */
 
-/* Index: character - '0'; value: that of the digit + 1; 0: not a digit. */
+/* The values of hexadecimal digits. Index: the character - '0'; element: the digit's value + 1; 0
+ * if the character is not a digit. */
 static const u8 hexdigit[] = {
 	1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
 	['A' - '0'] = 11, 12, 13, 14, 15, 16, ['a' - '0'] = 11, 12, 13, 14, 15, 16,
 };
 
-/* Parses all hexadecimal digits at the start of s. False: there is none. */
+/* Stores the hexadecimal number at the start of *s in *v, and removes its digits from *s. False if
+ * *s begins with no such digit. */
 static bool scan_hex(struct str *s, u64 *v)
 {
 	const char *from = s->p;
@@ -264,9 +278,9 @@ static void ksym_add(u64 addr, u64 size, u8 rank, struct str name)
 		(struct sym){ addr, (u32)size | (u32)rank << RANK_SHIFT, at | IN_TEXT };
 }
 
-/* Parses a line of kallsyms: address, type, name; for a module's symbol also a tab and [module].
- * Only code is kept. Rank among symbols of one address: 2 for a name without an underscore in
- * front, 1 for a global one. */
+/* Parses a line of /proc/kallsyms: address, type, name; for a module's symbol also a tab and
+ * [module]. Adds the symbol if it is code. Its rank among symbols of the same address is 2 for a
+ * name without an underscore in front, plus 1 for a global symbol. */
 static void kallsyms_line(struct str line)
 {
 	u64 addr;
@@ -286,8 +300,9 @@ static void kallsyms_line(struct str line)
 }
 
 /* Calls line() for each line of a file below --proc. A last line without a newline is skipped.
- * Overwrites the window. If the program's file gave the capabilities, the file is read without
- * them: addresses and paths are shown only as far as the user may read them. */
+ * Overwrites symtab.window. If gpustat has its capabilities from its program file (setcap), the
+ * file is read without them: addresses and paths are shown only as far as the user may read
+ * them. */
 static void each_line(const char *path, void (*line)(struct str))
 {
 	size_t n = 0;
@@ -320,7 +335,7 @@ static void kernel_load(void)
 		symtab.kernel_read = symtab.kernel_unsorted = true;
 		each_line("kallsyms", kallsyms_line);
 		symbols.hidden = symbols.hidden || (!symtab.nksyms && !symtab.kernel_partial);
-		if (symtab.kernel_partial) { /* a part of the symbols would give wrong names */
+		if (symtab.kernel_partial) { /* only some of the symbols would give wrong names */
 			symtab.nksyms = 0;
 			symtab.text_n = n;
 		}
@@ -330,8 +345,8 @@ static void kernel_load(void)
 	symtab.kernel_unsorted = false;
 }
 
-/* Adds kernel code of a PERF_RECORD_KSYMBOL: BPF programs and trampolines that were loaded
- * meanwhile. */
+/* Adds the kernel symbol of a PERF_RECORD_KSYMBOL: a BPF program or trampoline that was loaded
+ * during the measurement. */
 static void kernel_add(const struct prec *r)
 {
 	if (!symtab.kernel_read || r->flags & 1) /* PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER */
@@ -341,7 +356,8 @@ static void kernel_add(const struct prec *r)
 	symtab.kernel_space = ++symtab.last_space;
 }
 
-/* Reads the build ID of the kernel or of a module from its notes below /sys. */
+/* Returns the build ID of the kernel or of a module from the file with its ELF notes below /sys;
+ * empty if unknown. The result is a view of b. */
 static struct str notes_id(const char *path, char *b, size_t cap)
 {
 	static const u16 order = 1; /* the notes have the kernel's byte order */
@@ -350,7 +366,8 @@ static struct str notes_id(const char *path, char *b, size_t cap)
 			     *(const u8 *)&order == 0, 4);
 }
 
-/* Puts a build ID into a record of a map. Without one it is a PR_MMAP. */
+/* Stores a build ID in the record of a memory map, which thereby becomes a PR_MMAP2. If the build
+ * ID is empty, the record remains a PR_MMAP. */
 static void record_id(struct prec *r, struct str id)
 {
 	r->build_id = id;
@@ -360,8 +377,9 @@ static void record_id(struct prec *r, struct str id)
 	}
 }
 
-/* Makes the record of the kernel's text that `perf record` writes to its files; its build ID is
- * valid until the next call. False: the addresses of _text and _etext are hidden. */
+/* Stores in *r the memory map record of the kernel's code, as `perf record` writes it to its files.
+ * Its build ID is valid until the next call. False if the addresses of _text and _etext are
+ * hidden. */
 bool symbols_kernel(struct prec *r)
 {
 	char notes[MAX_NOTES];
@@ -386,8 +404,8 @@ bool symbols_kernel(struct prec *r)
 	return from && to > from;
 }
 
-/* Parses a line of /proc/modules: name, bytes, users, their names, state, address. An address that
- * is hidden is 0. */
+/* Parses a line of /proc/modules: name, bytes, number of users, their names, state, address. Passes
+ * a memory map record of the module to symtab.show_module(), unless its address is hidden (0). */
 static void module_line(struct str line)
 {
 	char path[128], name[80], notes[1024];
@@ -415,7 +433,7 @@ static void module_line(struct str line)
 	symtab.show_module(&r);
 }
 
-/* Calls show() with a record for each kernel module, as `perf record` writes it. */
+/* Calls show() with the memory map record of each kernel module, as `perf record` writes it. */
 void symbols_modules(void (*show)(const struct prec *r))
 {
 	symtab.show_module = show;
@@ -428,28 +446,29 @@ struct file {
 	struct str path;
 	u64 ino;
 	u32 major, minor;
-	u32 next;         /* in its bucket */
+	u32 next;         /* index of the next file in the same hash bucket */
 	int fd;
-	int names_fd;     /* the file with the string table: fd, or that of a debug file */
-	/* the process through which opening was tried last; UINT32_MAX: it was opened */
+	int names_fd;     /* descriptor of the file with the string table: fd, or a debug file */
+	/* the process through whose folder in /proc opening was tried last; UINT32_MAX: the file
+	 * was opened */
 	u32 tried_pid;
 	bool wide, big;   /* ELF: 64-bit; big-endian */
 	bool thumb;       /* ARM: bit 0 of a function's address marks Thumb code */
-	bool links;       /* its name may be a link */
+	bool links;       /* its path may be a symbolic link */
 	bool full;        /* a perf-PID.map that is too large: no more of it is read */
 	u8 machine;       /* e_machine, if it is below 256 */
 	u16 section_names; /* number of the section with the names of sections */
-	bool fresh;       /* it was mapped during the measurement */
-	bool far;         /* it was counted in symbols.remote */
+	bool fresh;       /* the file was mapped during the measurement */
+	bool far;         /* the file was counted in symbols.remote */
 	bool id_known;    /* the build ID was read, if the file has one */
 	u8 id_n, id[BUILD_ID_BYTES];
 	u8 nloads;
 	struct load {
 		u64 offset, vaddr, size;
 	} loads[MAX_LOADS];
-	u32 first, count; /* in syms */
-	u64 names, names_n; /* string table: offset and length */
-	/* ELF: the program headers and the sections: offset, bytes of each, number */
+	u32 first, count; /* its symbols: index of the first in symtab.syms, number */
+	u64 names, names_n; /* string table of its symbols: offset and length in the file */
+	/* ELF: program headers, section headers: offset in the file, bytes of one, number */
 	struct {
 		u64 at, each, n;
 	} heads, sections;
@@ -459,10 +478,10 @@ struct file {
 	} plt;
 };
 
-/* A map of code, or of a part of a file. */
+/* A memory map of a process: of code, or of a part of a file. */
 struct map {
 	u64 start, end, pgoff;
-	u32 next, file;
+	u32 next, file; /* index of the process's next older map; index in symtab.files */
 };
 
 /* Offsets and sizes of ELF fields, in 32-bit and in 64-bit files: elf(5). */
@@ -506,8 +525,8 @@ static u64 efield(const struct file *f, const char *p, u8 which)
 	return v;
 }
 
-/* Returns structure i of an array at offset `from` whose elements are `each` bytes apart; `what`:
- * EHDR to REL. NULL: beyond the end of the file. */
+/* Returns the ELF structure i of an array at file offset `from` whose elements are `each` bytes
+ * apart. what: its type, EHDR to REL. NULL if it is beyond the end of the file. */
 static const char *estruct(const struct file *f, u8 what, u64 from, u64 each, u64 i)
 {
 	size_t n = esizes[what][f->wide];
@@ -517,7 +536,8 @@ static const char *estruct(const struct file *f, u8 what, u64 from, u64 each, u6
 	return bytes_at(f->fd, from + i * each, n).p;
 }
 
-/* Returns program header i, or section i. NULL: there is none. */
+/* elf_head() returns program header i of an ELF file, elf_section() section header i; NULL if there
+ * is none. */
 static const char *elf_head(const struct file *f, u64 i)
 {
 	return i < f->heads.n ? estruct(f, PHDR, f->heads.at, f->heads.each, i) : NULL;
@@ -560,7 +580,8 @@ static void sym_add(u64 addr, u64 size, u32 rank, u32 name)
 	symtab.syms[symtab.nsyms++] = (struct sym){ addr, (u32)size | rank << RANK_SHIFT, name };
 }
 
-/* Adds a symbol if it is a function, or a global label in code, as assemblers write them. */
+/* Adds the ELF symbol at p to those of f if it is a function, or a global label in code, as
+ * assembler files have them. */
 static void elf_symbol(struct file *f, const char *p)
 {
 	u64 info = efield(f, p, ST_INFO), value = efield(f, p, ST_VALUE),
@@ -569,7 +590,8 @@ static void elf_symbol(struct file *f, const char *p)
 	    name = efield(f, p, ST_NAME);
 	u32 rank;
 
-	/* STT_FUNC, STT_GNU_IFUNC; STT_NOTYPE that is not STB_LOCAL; SHN_UNDEF, SHN_ABS */
+	/* accepted: STT_FUNC, STT_GNU_IFUNC, and STT_NOTYPE that is not STB_LOCAL; skipped: symbols
+	 * of SHN_UNDEF and SHN_ABS */
 	if ((type != 2 && type != 10 && (type != 0 || bind == 0)) || !section || section == 0xfff1)
 		return;
 	if (f->thumb)
@@ -580,9 +602,10 @@ static void elf_symbol(struct file *f, const char *p)
 	sym_add(value, size, rank, (u32)name);
 }
 
-/* Finds the first section of that type with symbols, and the table of their names: f->names. from:
- * the file itself, or that with its debug information. *at: its offset; *count: of symbols. False:
- * there is none. */
+/* Finds the first symbol section of a type, SHT_SYMTAB or SHT_DYNSYM, in `from`: f itself, or the
+ * file with the debug information of f. Stores the section's offset in *at, the number of its
+ * symbols in *count, and the place of their string table in f->names. False if there is no such
+ * section. */
 static bool symbols_section(struct file *f, const struct file *from, u64 type, u64 *at, u64 *count)
 {
 	const char *p;
@@ -605,8 +628,8 @@ static bool symbols_section(struct file *f, const struct file *from, u64 type, u
 	return true;
 }
 
-/* Adds the symbols of the first section of that type. from: as for symbols_section(). False: it has
- * no functions. */
+/* Adds the functions of the first symbol section of a type to the symbols of f. type, from: as for
+ * symbols_section(). False if f has no symbols then. */
 static bool elf_symbols(struct file *f, const struct file *from, u64 type)
 {
 	const char *p;
@@ -644,14 +667,15 @@ static bool elf_begin(struct file *f)
 	f->sections.n = f->sections.at ? efield(f, p, E_SHNUM) : 0;
 	if (f->sections.at && !f->sections.n &&
 	    (p = estruct(f, SHDR, f->sections.at, f->sections.each, 0)) != NULL)
-		/* elf(5): e_shnum is too small for the number of sections */
+		/* elf(5): if e_shnum is too small for the number of sections, section 0 has it */
 		f->sections.n = efield(f, p, SH_SIZE);
 	if (f->sections.n > MAX_SHDRS)
 		f->sections.n = MAX_SHDRS;
 	return true;
 }
 
-/* Keeps the build ID, if these notes have one. */
+/* Stores the build ID in f->id if one of the ELF notes has it: n bytes of notes at file offset
+ * `at`. False if there is none. */
 static bool elf_notes(struct file *f, u64 at, u64 n, u64 align)
 {
 	struct str notes = bytes_at(f->fd, at, n < MAX_NOTES ? (size_t)n : MAX_NOTES), id;
@@ -665,8 +689,9 @@ static bool elf_notes(struct file *f, u64 at, u64 n, u64 align)
 	return f->id_n;
 }
 
-/* Reads the build ID of an ELF file, whose header was read: from its segments; those of a file with
- * debug information are empty, but it has sections. */
+/* Reads the build ID of an ELF file into f->id, after elf_begin(): from its note segments or, if
+ * they have none, from its note sections, since the segments of a file with debug information are
+ * empty. */
 static void elf_id(struct file *f)
 {
 	const char *p;
@@ -686,15 +711,16 @@ static void elf_id(struct file *f)
 
 /* --- the PLT ---------------------------------------------------------------------------------- */
 
-/* The struct has what is needed of a section. */
+/* The fields of an ELF section header that the PLT and .gnu_debuglink need. */
 struct section {
-	u32 name, link; /* name: offset in the section of names */
+	u32 name, link; /* name: offset in the section with the names of sections */
 	u64 addr, at, size;
 };
 
 enum { MAX_SECTIONS = 64 }; /* sections of a program or library; linkers make some 30 */
 
-/* Finds sections by name. n: number of names. to[i]: all 0 if there is no such section. */
+/* Finds n sections by their names: stores the section names[i] in to[i], which is all 0 if there is
+ * no such section. */
 static void sections_find(const struct file *f, const char *const *names, struct section *to,
 			  size_t n)
 {
@@ -712,7 +738,7 @@ static void sections_find(const struct file *f, const char *const *names, struct
 	p = elf_section(f, f->section_names);
 	table = p ? efield(f, p, SH_OFFSET) : 0;
 	table_n = p ? efield(f, p, SH_SIZE) : 0;
-	bytes_at(f->fd, table, 1); /* the window then has all names */
+	bytes_at(f->fd, table, 1); /* reads the names of all sections into the window */
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < n; k++) {
 			size_t bytes = strlen(names[k]) + 1;
@@ -726,7 +752,7 @@ static void sections_find(const struct file *f, const char *const *names, struct
 		}
 }
 
-/* The PLTs of machines: bytes before the first entry, and of each entry. */
+/* The form of a PLT for each e_machine: bytes before the first entry, bytes of each entry. */
 static const struct {
 	u8 machine, head, each;
 } plts[] = {
@@ -735,8 +761,8 @@ static const struct {
 	{ 243, 32, 16 },                 /* EM_RISCV */
 };
 
-/* Adds a symbol for each entry of a PLT, in the order of its relocations. head: bytes before the
- * first one. */
+/* Adds a symbol for each of the n entries of a PLT, which are in the order of its relocations.
+ * head: bytes before the first entry; each: bytes of an entry. */
 static void plt_entries(const struct section *plt, u64 head, u64 each, u64 n)
 {
 	for (u64 i = 0; i < n && i < MAX_PLT && plt->size >= head &&
@@ -744,8 +770,9 @@ static void plt_entries(const struct section *plt, u64 head, u64 each, u64 n)
 		sym_add(plt->addr + head + i * each, each, 2, IN_PLT | (u32)i);
 }
 
-/* Adds symbols NAME@plt for the jumps to functions of libraries. All else in these sections has a
- * symbol without a name: it does not belong to the function before, which is _init. */
+/* Adds symbols NAME@plt for the entries of the PLT, which are jumps to functions of libraries.
+ * Other code in the PLT's sections gets a symbol without a name, so that it does not count as a
+ * part of the function before these sections, which is _init. */
 static void elf_plt(struct file *f)
 {
 	enum { PLT, SEC, GOT, RELA, REL_, ALL };
@@ -775,7 +802,7 @@ static void elf_plt(struct file *f)
 			plt_entries(&s[PLT], plts[i].head, plts[i].each, n);
 }
 
-/* Returns the offset in its string table of the name of an entry of the PLT; 0: it has none. */
+/* Returns the offset of the name of PLT entry i in the PLT's string table; 0 if it has no name. */
 static u64 plt_name(const struct file *f, u32 i)
 {
 	const char *p = i == NO_RELOC ? NULL : estruct(f, REL, f->plt.relocs, f->plt.each, i);
@@ -790,7 +817,7 @@ static u64 plt_name(const struct file *f, u32 i)
 
 static struct {
 	struct str path;
-	u64 near[3];  /* devices of file systems that answer: is_remote() */
+	u64 near[3];  /* devices of file systems that are known to answer: see is_remote() */
 	bool listed;  /* mountinfo has at least one mount */
 	bool rooted;  /* mountinfo has a mount at / */
 	bool far;     /* path is below a mount that may not answer */
@@ -807,8 +834,8 @@ static bool is_local(u64 device)
 	       device == mounts_check.near[2];
 }
 
-/* Returns whether a path is below a mount point. mountinfo writes a blank or '\\' as an octal
- * number: it matches any character here. */
+/* True if a path is below a mount point. mountinfo writes a blank or a backslash in a mount point
+ * as an octal number of 4 characters, which matches any character of the path here. */
 static bool path_crosses(struct str path, struct str point)
 {
 	for (; point.p < point.e; path.p++, point.p++)
@@ -820,7 +847,8 @@ static bool path_crosses(struct str path, struct str point)
 }
 
 /* Parses a line of proc_pid_mountinfo(5): id parent major:minor root point options... - type source
- * options */
+ * options. Sets mounts_check.far if mounts_check.path is below the mount point, and the file system
+ * is one of FUSE or a network. */
 static void mount_line(struct str line)
 {
 	struct str kinds = STR("fuse* nfs* cifs smb3 9p virtiofs ceph afs lustre orangefs ocfs2 "
@@ -850,10 +878,10 @@ static u64 known_device(int dir, const char *path)
 	return sys_stat_cached(dir, path, &k) < 0 ? 0 : device_number(k.dev[0], k.dev[1]);
 }
 
-/* Returns whether opening the file below that root may ask a server of FUSE or a network: a
- * server that does not answer would block the program for ever. A server from which a process
- * mapped the file during the measurement does answer, and so does that of the program's own root
- * and working directory. */
+/* True if opening f below a root may ask a server of FUSE or of a network: a server that does not
+ * answer would block gpustat for ever. A server from which a process mapped the file during the
+ * measurement does answer, and so does that of gpustat's own root and working directory. root: a
+ * path below /proc, such as PID/root; mounts: the path of its mountinfo. */
 static bool is_remote(const char *root, const char *mounts, const struct file *f)
 {
 	u64 device = known_device(roots.proc, root);
@@ -864,17 +892,19 @@ static bool is_remote(const char *root, const char *mounts, const struct file *f
 	mounts_check.near[2] = f->fresh ? device_number(f->major, f->minor) : 0;
 	mounts_check.listed = mounts_check.rooted = mounts_check.far = false;
 	each_line(mounts, mount_line);
-	/* A root that is a folder below a mount point is in no list of mounts. It has the device of
-	 * its mount, and a disk's device has a number. */
+	/* If the root is a folder below a mount point, mountinfo lists no mount at /. Then the
+	 * device of the root is tested: it is that of the mount, and that of a disk has a major
+	 * number. */
 	return mounts_check.far ||
 	       (mounts_check.listed && !mounts_check.rooted && device && device <= UINT32_MAX &&
 		!is_local(device));
 }
 
-/* Opens for reading what an O_PATH descriptor refers to, and closes that, which may be an -errno.
- * Only regular files are opened: a device may have side effects. A file with another inode number
- * than f is refused if its device is that of the mapped file, since below another root overlays may
- * number files in their own way; strict: always. Returns a descriptor, or -1. */
+/* Opens the file of the O_PATH descriptor `probe` for reading, and closes probe, which may also be
+ * an -errno. Only regular files are opened: opening a device may have side effects. A file with
+ * another inode number than that of f is refused if it is on the same device as f; if strict is
+ * set, on any device. (Below another root, overlay file systems may number files in their own way.)
+ * Returns a descriptor, or -1. */
 static int reopen_regular(long probe, const struct file *f, bool strict)
 {
 	char self[40];
@@ -899,8 +929,9 @@ static int reopen_regular(long probe, const struct file *f, bool strict)
 }
 
 /* Opens f below a root, "PID/root" or "self/root", if it is a regular file: see reopen_regular().
- * The kernel's names contain no links, so a name that is a link now was replaced. mounts: the
- * root's mountinfo. Returns a descriptor, or -1. */
+ * Paths from the kernel contain no symbolic links: a path that is a link now was replaced, and is
+ * refused unless f->links is set. mounts: path of the root's mountinfo. Returns a descriptor, or
+ * -1. */
 static int open_regular(const char *root, const char *mounts, struct file *f, bool strict)
 {
 	char path[64 + 4096];
@@ -929,8 +960,8 @@ static void put_address(struct buf *b, u64 v)
 	put_str(b, str_of(hex.p + 2, hex.n - 2)); /* without 0x */
 }
 
-/* Opens a file that has no name any more: through the map of the process, which only root may, or
- * as the program that it runs. */
+/* Opens a file that was deleted: through /proc/PID/map_files, which only root may use, or through
+ * /proc/PID/exe if the file is the program of the process. Returns a descriptor, or -1. */
 static int open_mapped(const struct file *f, u32 pid, const struct map *m)
 {
 	char path[80];
@@ -949,8 +980,9 @@ static int open_mapped(const struct file *f, u32 pid, const struct map *m)
 	return reopen_regular(sys_openat(roots.proc, path, O_PATH), f, true);
 }
 
-/* Opens a file: through the root of the process, through its map, or, if the process has ended, by
- * the same name below the program's own root. */
+/* Opens a mapped file: by its path below the root of process pid, through the process's map m, or,
+ * if the process has ended, by the same path below gpustat's own root. Returns a descriptor, or
+ * -1. */
 static int file_open_of(struct file *f, u32 pid, const struct map *m)
 {
 	char root[TASK_PATH], mounts[TASK_PATH];
@@ -966,7 +998,8 @@ static int file_open_of(struct file *f, u32 pid, const struct map *m)
 	return fd < 0 ? open_regular("self/root", "self/mountinfo", f, true) : fd;
 }
 
-/* Closes the file: the number of its descriptor may be reused. */
+/* Closes a file and forgets its bytes in the window, since its descriptor's number may be
+ * reused. */
 static void file_close(struct file *f)
 {
 	if (f->names_fd > 0 && f->names_fd != f->fd)
@@ -978,8 +1011,8 @@ static void file_close(struct file *f)
 
 /* --- files with debug information ------------------------------------------------------------- */
 
-/* CRC-32 of a whole file, as .gnu_debuglink has it: reflected, polynomial 0x04c11db7. False: it is
- * larger than any debug file should be, or cannot be read. */
+/* Stores in *crc the CRC-32 of a whole file, as .gnu_debuglink has it: reflected, polynomial
+ * 0x04c11db7. False if the file is larger than any debug file should be, or cannot be read. */
 static bool file_crc(int fd, u32 *crc)
 {
 	enum { MOST = 256 << 20 };
@@ -1001,9 +1034,9 @@ static bool file_crc(int fd, u32 *crc)
 	return at > 0 && at < MOST;
 }
 
-/* Opens the file at that path, below the program's own root, and adds its symbols to f, if it
- * belongs to f: its build ID is the same or, if f has none, its CRC is that of *crc. False: it does
- * not, or has no symbols, as f itself, whose name a link may have. */
+/* Opens a file with debug information, at a path below gpustat's own root, and adds its symbols to
+ * f, if it belongs to f: its build ID is the same or, if f has none, its CRC is *crc. False if it
+ * does not belong to f, or has no symbols: .gnu_debuglink may also name f itself. */
 static bool debug_open(struct file *f, const struct buf *path, const u32 *crc)
 {
 	struct file d = { .path = str_of(path->p, path->n), .links = true, .far = true };
@@ -1024,7 +1057,8 @@ static bool debug_open(struct file *f, const struct buf *path, const u32 *crc)
 	return false;
 }
 
-/* Takes the symbols of the debug file that has the build ID in its name. */
+/* Adds the symbols of the debug file in /usr/lib/debug/.build-id whose path has the build ID of f.
+ * False if there is none. */
 static bool debug_by_id(struct file *f)
 {
 	char path[96];
@@ -1040,8 +1074,9 @@ static bool debug_by_id(struct file *f)
 	return f->id_n > 1 && debug_open(f, &b, NULL);
 }
 
-/* Takes those of the debug file that .gnu_debuglink names: a name without folders, zeros up to a
- * multiple of 4, and its CRC. */
+/* Adds the symbols of the debug file that the section .gnu_debuglink of f names. The section has a
+ * file name without folders, zeros up to a multiple of 4, and the CRC of the debug file. False if
+ * there is none. */
 static bool debug_by_link(struct file *f)
 {
 	static const char *const sections[] = { ".gnu_debuglink" };
@@ -1078,8 +1113,8 @@ static bool debug_by_link(struct file *f)
 	return false;
 }
 
-/* Adds the symbols of the file with the debug information of f, which has only those for the
- * dynamic linker itself. */
+/* Adds the symbols of the file with the debug information of f: f itself has only symbols for the
+ * dynamic linker. False if there is no such file. */
 static bool debug_symbols(struct file *f)
 {
 	if (f->path.p == f->path.e)
@@ -1109,8 +1144,9 @@ static void elf_load(struct file *f)
 
 /* --- the vDSO --------------------------------------------------------------------------------- */
 
-/* Finds the vDSO of this process: that of all processes of its kernel with addresses of the same
- * width. The kernel wrote it; its sections are at its end. */
+/* Finds the vDSO in the memory of this process, and stores its bytes in symtab.vdso; all processes
+ * with addresses of the same width have the same vDSO. The kernel wrote it, so that its ELF header
+ * can be trusted; its section headers are at its end. False if there is none. */
 static bool vdso_find(void)
 {
 	enum { LEAST = 4096 /* a page */, MOST = 1 << 16 };
@@ -1136,8 +1172,8 @@ static bool is_vdso(const struct file *f)
 	return str_is(f->path, "[vdso]");
 }
 
-/* Returns whether a process that has the vDSO there has addresses as wide as those of this
- * process. */
+/* True if the process whose vDSO is mapped at m has addresses as wide as those of this process (32
+ * or 64 bits). */
 static bool has_own_width(const struct map *m)
 {
 	return (m->start > UINT32_MAX) == (sizeof(void *) == 8);
@@ -1160,8 +1196,8 @@ static void file_load(struct file *f, u32 pid, const struct map *m)
 		file_close(f);
 }
 
-/* Returns the build ID of a file; empty: it has none, or cannot be read. m: a map of it, or
- * NULL. */
+/* Returns the build ID of a file; empty if the file has none, or cannot be read. m: a map of the
+ * file in process pid, or NULL. */
 static struct str file_id(struct file *f, u32 pid, const struct map *m)
 {
 	if (!f->id_known && f->fd == -1 && (f->fd = file_open_of(f, pid, m)) >= 0) {
@@ -1201,7 +1237,8 @@ static u32 file_get(const struct prec *r)
 	return i;
 }
 
-/* Reads the build ID of a file that a record names, while its task still runs. */
+/* Reads the build ID of the file that a memory map record names. Must be called while the record's
+ * process still runs, since the file is opened through the process's root. */
 void symbols_file(const struct prec *r)
 {
 	u32 i = file_get(r);
@@ -1237,14 +1274,14 @@ static struct str name_at(int fd, u64 table, u64 table_n, u64 at)
 	nul = s.p < s.e ? memchr(s.p, '\0', str_len(s)) : NULL;
 	if (nul)
 		s.e = nul;
-	/* files with debug information have NAME@@VERSION */
+	/* names in files with debug information may be NAME@@VERSION: the name ends before @ */
 	nul = s.p < s.e ? memchr(s.p + 1, '@', str_len(s) - 1) : NULL;
 	if (nul)
 		s.e = nul;
 	return s;
 }
 
-/* Returns the name of an entry of the PLT: that of the function, and @plt. */
+/* Returns the name of PLT entry i, FUNCTION@plt, in the buffer b; empty if unknown. */
 static struct str plt_symbol(const struct file *f, u32 i, char b[MAX_SYMBOL + 8])
 {
 	u64 at = plt_name(f, i);
@@ -1258,8 +1295,8 @@ static struct str plt_symbol(const struct file *f, u32 i, char b[MAX_SYMBOL + 8]
 	return str_of(to.p, to.n);
 }
 
-/* Returns a symbol's name. It is read when it is needed first, since most names never are. Empty:
- * unknown. */
+/* Returns a symbol's name; empty if unknown. A name is read from the file when it is needed for the
+ * first time, since most names are never needed. */
 static struct str sym_name(const struct file *f, struct sym *y)
 {
 	char plt[MAX_SYMBOL + 8];
@@ -1299,15 +1336,17 @@ static struct str file_symbol(const struct file *f, struct sym *y)
 
 /* A task: threads have a name, processes also maps. */
 struct proc {
-	u32 id, next;  /* in its bucket */
-	u32 maps;      /* the newest first: it hides older ones that it overlaps */
+	u32 id, next;  /* TID; index of the next task in the same hash bucket */
+	u32 maps;      /* index of its newest map; a map hides older maps that it overlaps */
 	u32 space;     /* the present number of its address space in the cache */
 	u8 comm_n;
 	bool mapped;   /* its maps are known, as far as possible */
 	bool dead, named;
-	u32 jit;       /* the file of its perf-PID.map; 0: it was not found yet */
-	u64 jit_time;  /* of the record for which it was looked for, or read, last; 0: never */
-	u64 own_since; /* see is_own(); 0: unknown; NEVER_OWN: the user may not read its maps */
+	u32 jit;       /* index in symtab.files of its perf-PID.map; 0: not found yet */
+	u64 jit_time;  /* record time when perf-PID.map was last searched for or read; 0: never */
+	/* ns since which the user is known to have the right to read its maps, see is_own(); 0:
+	 * unknown; NEVER_OWN: the user does not have this right */
+	u64 own_since;
 	char comm[TASK_COMM];
 };
 
@@ -1332,7 +1371,8 @@ static u32 map_new(void)
 	for (u32 i = 1; !symtab.free_map && i <= symtab.nprocs; i++)
 		if (symtab.procs[i].dead) {
 			maps_free(&symtab.procs[i]);
-			symbol_tables.maps.dropped -= symtab.free_map != 0; /* room was found */
+			/* a map was freed, so that none is dropped after all */
+			symbol_tables.maps.dropped -= symtab.free_map != 0;
 		}
 	m = symtab.free_map;
 	if (m)
@@ -1356,8 +1396,8 @@ static struct proc *proc_find(u32 id)
 	return i ? &symtab.procs[i] : NULL;
 }
 
-/* Removes a task that has ended and returns its index; NONE: all tasks live. proc_hand: the last
- * index that was tried. */
+/* Removes a task that has ended from symtab.procs, and returns its index; NONE if no task has
+ * ended. symtab.proc_hand: the index that was tried last. */
 static u32 proc_reuse(void)
 {
 	for (u32 n = 0; n < symtab.nprocs; n++) {
@@ -1372,7 +1412,7 @@ static u32 proc_reuse(void)
 		     link = &symtab.procs[*link].next)
 			;
 		*link = symtab.procs[i].next;
-		symbol_tables.procs.dropped--; /* room was found */
+		symbol_tables.procs.dropped--; /* the new task gets this row after all */
 		return i;
 	}
 	return NONE;
@@ -1430,7 +1470,7 @@ static void map_add(struct proc *p, u64 start, u64 len, u64 pgoff, u32 file)
 	p->maps = m;
 }
 
-/* --- code that processes make: /tmp/perf-PID.map ---------------------------------------------- */
+/* --- code that processes generate (JIT): /tmp/perf-PID.map ------------------------------------ */
 
 static void syms_reverse(struct sym *s, size_t n)
 {
@@ -1462,8 +1502,8 @@ static void syms_to_end(struct file *f)
 	f->first = symtab.nsyms - f->count;
 }
 
-/* Removes symbols whose address a newer one has: the code there was made anew. The name of the
- * newest symbol was added last. */
+/* Removes each symbol of a perf-PID.map whose address a newer symbol has, too: the process has
+ * replaced the code there. The newest symbol is the one whose name was added last. */
 static void syms_newest(struct file *f)
 {
 	struct sym *s = symtab.syms + f->first;
@@ -1499,8 +1539,9 @@ static void jit_line(struct str line)
 		sym_add(addr, size, 0, at | IN_TEXT);
 }
 
-/* Reads the lines that were added to a perf-PID.map; f->names is where they begin. A process can
- * write what it likes: at most MOST bytes are read. Returns whether there were any. */
+/* Reads the lines that a process has added to its perf-PID.map since the last call. f->names: file
+ * offset of the first new line. At most MOST bytes of the file are read, since a process can write
+ * any number of them. True if there were new lines. */
 static bool jit_read(struct file *f)
 {
 	enum { MOST = 4 << 20 };
@@ -1528,15 +1569,15 @@ static bool jit_read(struct file *f)
 		f->full = symbols.dropped != dropped;
 	}
 	f->count = symtab.nsyms - f->first;
-	if (f->count) { /* without symbols there may be no table */
+	if (f->count) { /* without symbols, symtab.syms may not exist */
 		syms_sort(symtab.syms + f->first, f->count);
 		syms_newest(f);
 	}
 	return f->names > from;
 }
 
-/* Reads from /proc the user of a process, and its PID in its own PID namespace. If it has ended,
- * they are those of this program's user, and the PID that is known. */
+/* Returns the effective user ID of a process, and stores its PID in its own PID namespace in
+ * *inner, both from /proc. If the process has ended, they are the user ID of gpustat, and pid. */
 static u32 jit_owner(u32 pid, u64 *inner)
 {
 	char path[TASK_PATH], b[4096];
@@ -1548,7 +1589,7 @@ static u32 jit_owner(u32 pid, u64 *inner)
 	text = str_read(b, slurp(roots.proc, path, b, sizeof(b)));
 	while (str_cut(&text, '\n', &line))
 		if (str_skip_z(&line, "Uid:")) {
-			str_word(&line, &word); /* the real one */
+			str_word(&line, &word); /* the real user ID; the effective one follows */
 			str_word(&line, &word);
 			scan_u64(word, &uid);
 		} else if (str_skip_z(&line, "NSpid:")) {
@@ -1577,7 +1618,7 @@ static int jit_open(struct file *f, u32 pid, u32 owner)
 	return -1;
 }
 
-/* Finds the perf-PID.map of a process. */
+/* Opens the perf-PID.map of a process, if there is one, and stores its index in p->jit. */
 static void jit_begin(struct proc *p)
 {
 	char path[48];
@@ -1600,7 +1641,7 @@ static void jit_begin(struct proc *p)
 		return;
 	}
 	f = &symtab.files[i];
-	file_close(f); /* that of a process before, which had the same PID */
+	file_close(f); /* the file of an earlier process that had the same PID */
 	f->fd = fd;
 	f->names = f->count = 0;
 	f->full = false;
@@ -1615,8 +1656,8 @@ static bool jit_due(const struct proc *p)
 	return !p->jit_time || symtab.record_time - p->jit_time >= NS_PER_S;
 }
 
-/* Reads what a process added to its perf-PID.map since the last time, once in a second. Returns
- * whether there is any. */
+/* Reads what a process has added to its perf-PID.map, at most once in a second by the time of the
+ * records. True if there were new lines. */
 static bool jit_refresh(struct proc *p)
 {
 	struct stat st;
@@ -1631,7 +1672,7 @@ static bool jit_refresh(struct proc *p)
 		return false;
 	f = &symtab.files[p->jit];
 	if (!f->full && sys_fstat(f->fd, &st) == 0 && (u64)st.st_size < f->names)
-		/* it was written anew */
+		/* the file is shorter than before: it was written again from its start */
 		f->names = f->count = 0;
 	if (!jit_read(f))
 		return false;
@@ -1648,11 +1689,12 @@ static struct sym *jit_find(const struct proc *p, u64 ip)
 
 /* --- addresses that the user may not see ----------------------------------------------- */
 
-/* Returns whether the user had the right to read the maps of a process at that time (ns of
- * CLOCK_MONOTONIC). The right is that of ptrace_may_access() without capabilities, which
- * readlink(2) of PID/cwd asks for (proc_fd_access_allowed() in the kernel's fs/proc/base.c), also
- * of a kernel thread. It is known from the time of that call on, until the process executes
- * another program: one that changes its user by itself loses it (PR_GET_DUMPABLE of prctl(2)). */
+/* True if the user had the right to read the maps of a process at `time` (ns of CLOCK_MONOTONIC).
+ * The right is that of ptrace_may_access() without capabilities, which readlink(2) of PID/cwd
+ * requires (proc_fd_access_allowed() in the kernel's fs/proc/base.c), even for a kernel thread. The
+ * answer of readlink(2) is used from the time of that call on, until the process executes another
+ * program. A process that changes its user without that can no longer be read (PR_GET_DUMPABLE of
+ * prctl(2)). */
 static bool is_own(u32 pid, u64 time)
 {
 	struct proc *p = proc_get(pid);
@@ -1668,13 +1710,14 @@ static bool is_own(u32 pid, u64 time)
 	return time >= p->own_since;
 }
 
-/* If the program's file gave it capabilities, the records contain more than its user may read: from
- * now on symbols_feed() tells what to hide. The user alone would get addresses of the kernel if
- * perf_event_paranoid is at most 1, and addresses of all tasks if it is at most 0, from events of
- * CPUs (perf_allow_kernel() and perf_allow_cpu() in the kernel's linux/perf_event.h). child: the
- * command, which was started with the user's rights; 0: none. Must be called before the first
- * sample: only the tasks of the target, and those that they start, have events then. The kernel
- * removes the events of a task that executes a program with more rights (begin_new_exec()). */
+/* If gpustat has capabilities from its program file (setcap), the records contain more than its
+ * user may read: from now on, the result of symbols_feed() says which addresses must be hidden.
+ * Without capabilities, the user would get addresses of the kernel if perf_event_paranoid is at
+ * most 1, and addresses of all tasks if it is at most 0, from events of CPUs (perf_allow_kernel()
+ * and perf_allow_cpu() in the kernel's linux/perf_event.h). child: PID of the command, which was
+ * started with the user's rights; 0: none. Must be called before the first sample: then only the
+ * tasks of the target, and the tasks that they start, have events. The kernel removes the events of
+ * a task that executes a program with more rights (begin_new_exec()). */
 void symbols_restrict(const struct target *t, i32 child)
 {
 	char text[24];
@@ -1702,7 +1745,8 @@ bool symbols_restricted(void)
 	return symtab.kernel_hidden || symtab.tasks_hidden;
 }
 
-/* Returns the modes, 1 << enum pmode each, whose addresses in a record must be hidden. */
+/* Returns the CPU modes, a bit 1 << enum pmode for each, whose addresses in a record must be hidden
+ * from the user. */
 static u32 hidden_modes(const struct prec *r)
 {
 	bool map = r->type == PR_MMAP || r->type == PR_MMAP2;
@@ -1731,8 +1775,8 @@ static void report_found(struct prec *r)
 	symbols.found(r);
 }
 
-/* Parses a line of proc_pid_maps(5): start-end perms offset major:minor inode path. False: it is
- * not executable, or malformed. */
+/* Parses a line of proc_pid_maps(5) into *r: start-end perms offset major:minor inode path. False
+ * if the map is not executable, or the line is malformed. */
 static bool maps_parse(struct str line, struct prec *r)
 {
 	static const struct str anonymous = STR("//anon");
@@ -1750,7 +1794,7 @@ static bool maps_parse(struct str line, struct prec *r)
 	r->minor = (u32)minor_;
 	r->name = str_trim(line);
 	if (r->name.p == r->name.e)
-		r->name = anonymous; /* the name in the kernel's records */
+		r->name = anonymous; /* the name of anonymous maps in the kernel's records */
 	return true;
 }
 
@@ -1763,7 +1807,8 @@ static void maps_line(struct str line)
 	map_add(symtab.maps_proc, r.at, r.len, r.pgoff, file_get(&r));
 }
 
-/* Reports the maps of a process as the kernel's records would have told them. */
+/* Passes the maps of a process to symbols.found(), as the memory map records that the kernel would
+ * have written. */
 static void report_maps(const struct proc *p)
 {
 	for (u32 m = symbols.found ? p->maps : 0; m; m = symtab.maps[m].next) {
@@ -1783,7 +1828,8 @@ static void report_maps(const struct proc *p)
 	}
 }
 
-/* Returns a task, with its name from /proc if no record gave it one. NULL: no room. */
+/* Returns the task with this TID; adds it if it is new. Its name is read from /proc if no record
+ * has set it. NULL if the table of tasks is full. */
 static struct proc *proc_named(u32 pid, u32 tid)
 {
 	struct proc *p = proc_get(tid);
@@ -1804,7 +1850,8 @@ static struct proc *proc_named(u32 pid, u32 tid)
 	return p;
 }
 
-/* Returns a process, with its maps from /proc if they are unknown. NULL: no room. */
+/* Returns the process with this PID; adds it if it is new. Its name and maps are read from /proc if
+ * they are unknown. NULL if the table of tasks is full. */
 static struct proc *proc_mapped(u32 pid)
 {
 	struct proc *p = proc_named(pid, pid);
@@ -1827,9 +1874,9 @@ void symbols_task(u32 pid, u32 tid)
 	proc_named(pid, tid);
 }
 
-/* Returns whether tasks of other PID namespaces have TID 0 in the records, as the idle tasks do:
- * not in the first namespace, which contains all others. Its number is PROC_PID_INIT_INO of the
- * kernel. */
+/* True if records can have TID 0 for tasks of other PID namespaces, as they have for idle tasks.
+ * That is so unless gpustat runs in the first PID namespace, which contains all others, and whose
+ * number is PROC_PID_INIT_INO of the kernel. */
 bool symbols_nested(void)
 {
 	static const char first[] = "pid:[4026531836]";
@@ -1843,7 +1890,7 @@ bool symbols_nested(void)
 	return symtab.nested == 2;
 }
 
-/* Returns the name of a task; empty: unknown. */
+/* Returns the name of a task; empty if unknown. */
 struct str symbols_comm(u32 pid, u32 tid)
 {
 	const struct proc *p = tid ? proc_named(pid, tid) : NULL;
@@ -1889,7 +1936,7 @@ static void feed_fork(const struct prec *r)
 	p->jit_time = 0;
 	p->own_since = symtab.by_task && from ? from->own_since : 0;
 	first = from && from != p ? from->maps : 0;
-	p->mapped = first != 0; /* else /proc is read when they are needed */
+	p->mapped = first != 0; /* else the maps are read from /proc when they are needed */
 	p->named = false;
 	if (name && name->comm_n)
 		proc_name(p, (struct str){ name->comm, name->comm + name->comm_n });
@@ -1905,8 +1952,9 @@ static void feed_fork(const struct prec *r)
 	}
 }
 
-/* Adds a map of code. PID 0 stands for all processes of other namespaces. One that must be hidden
- * is read again if the process is shown later. */
+/* Adds the map of a memory map record to its process. PID 0 stands for all processes of other PID
+ * namespaces: it gets no maps. hide: the user may not see the map now; the maps of the process are
+ * read from /proc again when they are needed. */
 static void feed_map(const struct prec *r, bool hide)
 {
 	struct proc *p = !r->who ? NULL : hide ? proc_find(r->who) : proc_mapped(r->who);
@@ -1917,9 +1965,10 @@ static void feed_map(const struct prec *r, bool hide)
 		map_add(p, r->at, r->len, r->pgoff, file_get(r));
 }
 
-/* Updates names, maps and kernel code. The caller must pass all records, in order of time. Returns
- * the modes, 1 << enum pmode each, whose addresses in the record the user may not see: then names
- * for them must not be searched. */
+/* Updates the names and maps of tasks, and the symbols of the kernel, from a record. The caller
+ * must pass all records, in order of time. Returns the CPU modes, a bit 1 << enum pmode for each,
+ * whose addresses in the record the user may not see: symbol_find() must not be called for
+ * these. */
 u32 symbols_feed(const struct prec *r)
 {
 	u32 hidden = hidden_modes(r);
@@ -1933,7 +1982,7 @@ u32 symbols_feed(const struct prec *r)
 		break;
 	case PR_MMAP:
 	case PR_MMAP2:
-		/* Maps of the kernel are not kept; data has no symbols that a sample could hit. */
+		/* Maps of the kernel and of data are not kept: samples do not hit data. */
 		if (r->mode != PM_USER || (r->type == PR_MMAP2 && !(r->prot & 4)) ||
 		    (r->misc & PM_EXEC))
 			break;
@@ -1945,7 +1994,7 @@ u32 symbols_feed(const struct prec *r)
 	case PR_EXIT:
 		p = proc_find(r->who_tid);
 		if (p)
-			p->dead = true; /* other threads may live on with its maps */
+			p->dead = true; /* keep its maps: its other threads may still run */
 		break;
 	case PR_KSYMBOL:
 		kernel_add(r);
@@ -1960,8 +2009,8 @@ u32 symbols_feed(const struct prec *r)
 
 struct cached {
 	u64 ip, offset;
-	u32 space; /* 0: empty */
-	bool unnamed; /* code that the process made: its name may be known later */
+	u32 space; /* number of the address space; 0: the entry is empty */
+	bool unnamed; /* generated code (JIT) without a name yet: perf-PID.map may have it later */
 	struct str symbol, module;
 };
 
@@ -1985,8 +2034,8 @@ static void find_kernel(struct cached *c)
 	}
 }
 
-/* Finds the symbol in a file. c->offset is the file offset of the address; the segment that
- * contains it gives the ELF address. */
+/* Finds the symbol of an address in the mapped file f, and stores it in *c. c->offset is the file
+ * offset of the address when this is called; the segment that contains it gives the ELF address. */
 static void find_file(struct cached *c, struct file *f, u32 pid, const struct map *m)
 {
 	c->module = f->path;
@@ -2010,7 +2059,8 @@ static void find_file(struct cached *c, struct file *f, u32 pid, const struct ma
 	}
 }
 
-/* Finds the symbol of code that the process made itself, as its perf-PID.map names it. */
+/* Finds the symbol of an address in code that the process generated (JIT): its perf-PID.map has
+ * it. */
 static void find_jit(struct cached *c, struct proc *p)
 {
 	struct sym *y = jit_find(p, c->ip);
@@ -2046,7 +2096,7 @@ static void find_user(struct cached *c, struct proc *p)
  * freed. False: no function is known. */
 bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *module, u64 *offset)
 {
-	/* user code of PID 0 is that of any process of another namespace */
+	/* PID 0 stands for any process of another PID namespace: its user code has no known maps */
 	struct proc *p = mode == PM_USER && pid ? proc_mapped(pid) : NULL;
 	u32 space = mode == PM_KERNEL ? symtab.kernel_space : p ? p->space : 0;
 	u32 hash = hash_pair(ip, space);
@@ -2078,7 +2128,8 @@ bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *modul
 }
 
 /* Reads the kernel's symbols now, which takes some 50 ms, instead of at the first sample that needs
- * them. They take most of the memory: the other tables get their first rows before. */
+ * them. The other tables get their first rows before, since these symbols take most of the
+ * memory. */
 void symbols_preload(void)
 {
 	struct table *const others[] = {
@@ -2096,10 +2147,11 @@ void symbols_preload(void)
 struct lookup {
 	struct str name;
 	struct file f;
-	u64 value, rank;  /* of the symbols found: those of the highest rank */
-	u32 found;        /* of that rank, with different values */
-	bool stripped;    /* the file has only the symbols for other files */
-	u64 ino, base;    /* of a process: its executable; what was added to its addresses */
+	u64 value, rank;  /* of the symbol with the highest rank that has the name: address, rank */
+	u32 found;        /* number of symbols of this rank with different addresses */
+	bool stripped;    /* the file has only the symbols that other files use */
+	/* of a process: inode number of its executable; address in memory - address as linked */
+	u64 ino, base;
 	bool mapped;
 };
 
@@ -2114,8 +2166,9 @@ static void lookup_add(struct lookup *l, u64 value, u64 rank)
 	l->found++;
 }
 
-/* Finds the places of the name in the table of names, so that the symbols themselves need no text:
- * to[cap]. A name may be the end of a longer one. Returns their number. */
+/* Finds l->name in the file's string table, and stores the offsets of all matches in to[cap]:
+ * symbols are then compared by offset, not by text. A match may be the end of a longer name.
+ * Returns the number of offsets. */
 static size_t name_places(struct lookup *l, u64 *to, size_t cap)
 {
 	u64 at = 0;
@@ -2138,7 +2191,8 @@ static size_t name_places(struct lookup *l, u64 *to, size_t cap)
 	return found;
 }
 
-/* Adds the symbols of a section that have the name and are defined in the file. */
+/* Passes to lookup_add() each symbol that has the name l->name and is defined in the file, from the
+ * first symbol section of a type: SHT_SYMTAB or SHT_DYNSYM. */
 static void lookup_section(struct lookup *l, u64 type)
 {
 	u64 at, count, names[16];
@@ -2170,7 +2224,8 @@ static void lookup_section(struct lookup *l, u64 type)
 	}
 }
 
-/* Finds where the executable of a process was loaded. */
+/* Parses a line of a process's maps. If it maps the process's executable, stores in l->base how far
+ * the executable was moved in memory. */
 static void base_line(struct str line)
 {
 	struct lookup *l = symtab.lookup;
@@ -2189,7 +2244,8 @@ static void base_line(struct str line)
 	}
 }
 
-/* Fills *to. Returns 0, or -errno. */
+/* Stores the location of the symbol that was found in *to. moves: the program is
+ * position-independent. Returns 0 or -errno, as symbol_place() does. */
 static long place_make(struct lookup *l, u32 pid, bool moves, struct elf_place *to)
 {
 	char path[TASK_PATH];
@@ -2214,8 +2270,8 @@ static long place_make(struct lookup *l, u32 pid, bool moves, struct elf_place *
 	return 0;
 }
 
-/* Opens a regular file: opening a device may have side effects. Returns its descriptor, or
- * -errno. */
+/* Opens a file for reading if it is a regular file: opening a device may have side effects. Returns
+ * its descriptor, or -errno; -ENOEXEC if it is not a regular file. */
 static long open_program(int dir, const char *path, struct stat *st)
 {
 	long probe = sys_openat(dir, path, O_PATH), r;
@@ -2228,9 +2284,9 @@ static long open_program(int dir, const char *path, struct stat *st)
 	       sys_openat(dir, path, O_RDONLY | O_NONBLOCK);
 }
 
-/* Finds where a program has a symbol: the file, or the executable of a process. Returns 0 or
- * -errno: ENOEXEC: not an ELF file; ENXIO: it has no such symbol; ENODATA: the same, but it is
- * stripped; ENOTUNIQ: several have this name. */
+/* Stores the location of a symbol in *to: in the executable of process pid or, if pid is 0, in a
+ * file. Returns 0 or -errno: ENOEXEC: it is not an ELF file; ENXIO: it has no such symbol; ENODATA:
+ * it has no such symbol, but is stripped; ENOTUNIQ: several symbols have this name. */
 long symbol_place(u32 pid, const char *file, struct str name, struct elf_place *to)
 {
 	enum { ET_EXEC = 2 };
@@ -2268,7 +2324,8 @@ long symbol_place(u32 pid, const char *file, struct str name, struct elf_place *
 	return r;
 }
 
-/* Adds a line of kallsyms that has the name: not of a module. */
+/* Parses a line of /proc/kallsyms, and passes its address to lookup_add() if it has the name
+ * l->name. Symbols of modules never match: their lines do not end with the name. */
 static void kernel_line(struct str line)
 {
 	struct lookup *l = symtab.lookup;
@@ -2282,8 +2339,8 @@ static void kernel_line(struct str line)
 	lookup_add(l, addr, 1);
 }
 
-/* Finds the address of a symbol of the kernel. Returns 0 or -errno: EACCES: the kernel hides it;
- * ENXIO: it has none; ENOTUNIQ: several have this name. */
+/* Stores the address of a kernel symbol in *address. Returns 0 or -errno: EACCES: the kernel hides
+ * the address; ENXIO: the kernel has no such symbol; ENOTUNIQ: several symbols have this name. */
 long symbol_kernel(struct str name, u64 *address)
 {
 	struct lookup l = { .name = name };

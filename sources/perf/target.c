@@ -5,7 +5,8 @@
 #include "sources/perf/perf.h"
 #include "sys.h"
 
-static TABLE(struct member, members, 16384, 512, "tasks to measure"); /* threads of large servers */
+/* 16384: as many threads as large servers have */
+static TABLE(struct member, members, 16384, 512, "tasks to measure");
 
 static bool target_add(struct target *t, u32 tid, u32 pid)
 {
@@ -18,7 +19,7 @@ static bool target_add(struct target *t, u32 tid, u32 pid)
 	return true;
 }
 
-/* Returns the PID of a thread's process; if it cannot be read, tid. */
+/* Returns the PID of a thread's process; if the PID cannot be read, tid. */
 static u32 process_of(u32 tid)
 {
 	static const struct str key = STR("Tgid:");
@@ -36,7 +37,7 @@ static u32 process_of(u32 tid)
 	return tid;
 }
 
-/* Returns a thread's name as a text; NONE: it has ended. */
+/* Returns the number of a text with a thread's name; NONE if the thread has ended. */
 u32 task_comm(u32 tid)
 {
 	char path[TASK_PATH], name[32];
@@ -47,13 +48,13 @@ u32 task_comm(u32 tid)
 									 NONE;
 }
 
-/* Adds a thread. False: it does not exist, or the table is full. */
+/* Adds a thread to the target. False if the thread does not exist, or the table is full. */
 bool target_thread(struct target *t, u32 tid)
 {
 	return sys_kill((int)tid, 0) != -ESRCH && target_add(t, tid, process_of(tid));
 }
 
-/* Adds all threads of a process. False: the process does not exist. */
+/* Adds all threads of a process to the target. False if the process does not exist. */
 bool target_process(struct target *t, u32 pid)
 {
 	char path[TASK_PATH];
@@ -64,7 +65,7 @@ bool target_process(struct target *t, u32 pid)
 	u8 was;
 
 	task_path(path, pid, "/task");
-	was = privilege_raise(MAY_PTRACE); /* hidepid */
+	was = privilege_raise(MAY_PTRACE); /* /proc may be mounted with hidepid */
 	dir_open(&d, roots.proc, path);
 	privilege_lower(was);
 	if (d.fd < 0)
@@ -80,7 +81,7 @@ bool target_process(struct target *t, u32 pid)
 	return any;
 }
 
-/* Adds all threads of all processes. False: /proc cannot be read. */
+/* Adds all threads of all processes to the target. False if /proc cannot be read. */
 bool target_machine(struct target *t)
 {
 	const char *name;
@@ -92,14 +93,14 @@ bool target_machine(struct target *t)
 		return false;
 	while ((name = dir_next(&d)))
 		if (scan_u64(str_z(name), &pid) && pid <= INT32_MAX)
-			target_process(t, (u32)pid); /* false: it has ended */
+			target_process(t, (u32)pid); /* false: the process has ended */
 	dir_close(&d);
 	t->every = true;
 	return t->ntasks != 0;
 }
 
-/* Returns whether all tasks have ended. kill(2) finds a zombie, which has no threads to count,
- * until its parent waits for it. */
+/* True if all tasks of the target have ended. A zombie, which has no threads to count, has not
+ * ended in this sense until its parent waits for it: kill(2) still finds it. */
 bool target_ended(const struct target *t)
 {
 	for (u32 i = 0; i < t->ntasks; i++)

@@ -6,8 +6,8 @@
 
 /* --- format files ----------------------------------------------------------------------------- */
 
-/* Returns the bytes of an element by the words of its type; 0: unknown. A long has the size of the
- * program's, as the kernel's has. */
+/* Returns the size in bytes of a C type by the words of its name, for example "unsigned long"; 0 if
+ * unknown. The kernel's long is taken to be as large as that of this program. */
 static u8 type_size(struct str type)
 {
 	static const struct {
@@ -26,8 +26,9 @@ static u8 type_size(struct str type)
 	return 0;
 }
 
-/* Takes the declaration of a field apart: "__data_loc char[] name", "unsigned long args[6]". *n:
- * the number of elements, if it is known; else 0. */
+/* Parses the declaration of a tracepoint's field, such as "__data_loc char[] name" or "unsigned
+ * long args[6]", into *f. Stores the number of array elements in *n; 0 if unknown. False if the
+ * declaration has no type or no name. */
 static bool read_declaration(struct str s, struct tpfield *f, u64 *n)
 {
 	const char *name;
@@ -56,8 +57,8 @@ static bool read_declaration(struct str s, struct tpfield *f, u64 *n)
 	return name > s.p && name < s.e;
 }
 
-/* Sets the bytes of an element, where the number of elements and the size say more than the type.
- */
+/* Sets f->each, the size of an array element or a number, where the number of elements (n) and the
+ * size of the field are more exact than the name of the type. */
 static void set_each(struct tpfield *f, u64 n)
 {
 	if (f->form == TP_ARRAY && f->place == TP_HERE && n && f->size % n == 0)
@@ -68,7 +69,8 @@ static void set_each(struct tpfield *f, u64 n)
 		f->each = f->size > 8 ? 0 : (u8)f->size;
 }
 
-/* Reads a part "offset:8;" in front of *s. */
+/* Parses a part such as "offset:8;" at the start of *s: stores the number in *v and removes the
+ * part from *s. name: "offset:". False if *s does not begin with it. */
 static bool read_part(struct str *s, const char *name, u32 *v)
 {
 	u64 n;
@@ -85,8 +87,8 @@ static bool read_part(struct str *s, const char *name, u32 *v)
 	return true;
 }
 
-/* Parses the next field of a format file and removes it from *format. False: there is no more. A
- * line that cannot be understood is skipped. */
+/* Parses the next field of a tracepoint's format file into *f and removes it from *format. False if
+ * there are no more fields. A line that cannot be understood is skipped. */
 bool tpfield_next(struct str *format, struct tpfield *f)
 {
 	struct str line;
@@ -118,7 +120,8 @@ bool tpfield_next(struct str *format, struct tpfield *f)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* Reads a number of 1, 2, 4 or 8 bytes in the machine's order; false: of another size. */
+/* Stores the number of 1, 2, 4 or 8 bytes at p, in the machine's byte order, in *v. False if the
+ * size is another one. */
 static bool load_number(const char *p, u32 size, bool is_signed, i64 *v)
 {
 	u8 n8;
@@ -146,7 +149,7 @@ static bool load_number(const char *p, u32 size, bool is_signed, i64 *v)
 	}
 }
 
-/* Returns the bytes of a field in a sample; p NULL: the sample is too short for it. */
+/* Returns the bytes of a field in a sample's payload; .p is NULL if the sample is too short. */
 struct str tpfield_bytes(const struct tpfield *f, struct str payload)
 {
 	size_t n = str_len(payload), at = f->at, size = f->size;
@@ -166,8 +169,8 @@ struct str tpfield_bytes(const struct tpfield *f, struct str payload)
 	return str_of(payload.p + at, size);
 }
 
-/* Returns the value of a field that is a number; false: it is not one, or the sample is too short.
- * An unsigned number of 64 bits is returned as it is stored. */
+/* Stores the value of a field that is a number or a pointer in *v. False if the field is a text or
+ * an array, or the sample is too short. An unsigned 64-bit number is stored bit by bit as it is. */
 bool tpfield_number(const struct tpfield *f, struct str payload, i64 *v)
 {
 	struct str b = tpfield_bytes(f, payload);
@@ -176,7 +179,8 @@ bool tpfield_number(const struct tpfield *f, struct str payload, i64 *v)
 	       load_number(b.p, (u32)str_len(b), f->is_signed, v);
 }
 
-/* Returns a text up to its NUL, in the sample itself. p NULL: the sample is too short. */
+/* Returns the text of a field, up to its NUL, as a view of the sample's payload; .p is NULL if the
+ * sample is too short. */
 struct str tpfield_text(const struct tpfield *f, struct str payload)
 {
 	struct str b = tpfield_bytes(f, payload), text;
@@ -185,7 +189,8 @@ struct str tpfield_text(const struct tpfield *f, struct str payload)
 	return text;
 }
 
-/* Writes the elements of an array: numbers with blanks between them, bytes in hexadecimal. */
+/* Appends the elements of an array field to b: numbers with blanks between them; bytes in
+ * hexadecimal, without blanks. */
 void tpfield_array(struct buf *b, const struct tpfield *f, struct str bytes)
 {
 	i64 v;

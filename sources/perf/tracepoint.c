@@ -1,5 +1,5 @@
-/* tracepoint.c - what tracefs says of the fields of tracepoints: their format files, also as
- * perf.data has them.
+/* tracepoint.c - reads the format files of tracepoints in tracefs, which describe the fields of
+ * their samples, and makes the section of a perf.data file that contains these format files.
  * SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "counters.h"
@@ -9,22 +9,23 @@
 #include <errno.h>
 
 enum {
-	MAX_TPFIELDS = 65536,     /* 2500 tracepoints have some 20 000 */
-	MAX_TPTEXT = 16 << 20,    /* their format files have 5 MB */
+	MAX_TPFIELDS = 65536,     /* the 2500 tracepoints of a kernel have some 20 000 fields */
+	MAX_TPTEXT = 16 << 20,    /* bytes: the format files of these tracepoints have 5 MB */
 	FORMAT_BYTES = 128 << 10, /* the longest format file has 20 KB */
 };
 
-/* The tracepoints whose samples have fields. */
+/* The tracepoints of events[], with the contents of their format files. */
 static struct {
-	char *text;             /* format files, and what perf.data has besides */
+	char *text;             /* format files, and the section for perf.data */
 	size_t text_n;
-	bool short_of; /* memory: text is not complete */
+	bool short_of;          /* memory was short: `text` is not complete */
 	struct tpfield *fields;
 	u32 nfields;
 	struct points {
-		u32 first, n;      /* in fields */
-		size_t at, size;   /* of the format file in text; 0, 0: it was not read */
-	} *points; /* by index of events[] */
+		u32 first, n;      /* its fields: index of the first in `fields`, number */
+		/* offset and bytes of its format file in `text`; size 0: it was not read */
+		size_t at, size;
+	} *points; /* a row for each tracepoint, at its index in events[] */
 	struct table text_table, fields_table, points_table;
 } tp = {
 	.text_table = TABLE_ROW(tp.text, MAX_TPTEXT, 4096, "bytes of tracepoints' formats"),
@@ -34,7 +35,8 @@ static struct {
 
 /* --- tracefs ---------------------------------------------------------------------------------- */
 
-/* Splits the name of a tracepoint as it was given, "SYSTEM:NAME:MODIFIERS". */
+/* Splits the name of a tracepoint as the user wrote it, "SYSTEM:NAME:MODIFIERS", into *sys and
+ * *name. False if one of them is empty. */
 static bool point_name(char *given, struct str *sys, struct str *name)
 {
 	struct str s = str_z(given);
@@ -43,9 +45,9 @@ static bool point_name(char *given, struct str *sys, struct str *name)
 	return str_cut(&s, ':', name) && str_len(*sys) && str_len(*name);
 }
 
-/* Appends a file of tracefs to the text. Returns its length, or -errno. Only an empty read is the
- * end: the kernel returns whole lines, the most that fit into a page, and a format file has a long
- * one. */
+/* Appends the contents of a tracefs file to tp.text. Returns their length in bytes, or -errno. Only
+ * an empty read marks the end of the file: each read returns only as many whole lines as fit into a
+ * page, and a format file has a long line. */
 static long text_read(const char *path)
 {
 	size_t n = 0;
@@ -106,8 +108,9 @@ static long point_read(u32 event, const char *root)
 	return 0;
 }
 
-/* Reads the format files of all tracepoints of events[] that can be opened; before the process is
- * confined. Returns 0, or the first -errno: tracepoints without it have no fields. */
+/* Reads the format files of all tracepoints of events[] that can be opened. Must be called before
+ * the process is confined. Returns 0, or the -errno of the first file that could not be read: its
+ * tracepoint has no fields then. */
 long tracepoints_read(void)
 {
 	u8 was = privilege_raise(MAY_READ);
@@ -127,7 +130,8 @@ long tracepoints_read(void)
 	return first;
 }
 
-/* Returns the fields of a tracepoint, and their number; NULL: none were read. */
+/* Returns the fields of a tracepoint, and stores their number in *n; NULL if its format file was
+ * not read. event: index in events[]. */
 const struct tpfield *tracepoint_fields(u32 event, u32 *n)
 {
 	bool has = event < tp.points_table.ready;
@@ -136,7 +140,7 @@ const struct tpfield *tracepoint_fields(u32 event, u32 *n)
 	return has ? tp.fields + tp.points[event].first : NULL;
 }
 
-/* Returns the field with this name; NULL: the tracepoint has none. */
+/* Returns the field with this name; NULL if the tracepoint has no such field. */
 const struct tpfield *tracepoint_find(u32 event, const char *name)
 {
 	u32 n;
@@ -150,7 +154,8 @@ const struct tpfield *tracepoint_find(u32 event, const char *name)
 
 /* --- perf.data -------------------------------------------------------------------------------- */
 
-/* The feature HEADER_TRACING_DATA as tools/perf/util/trace-event-info.c of Linux writes it. */
+/* The data_*() functions make the section HEADER_TRACING_DATA of a perf.data file, in the format
+ * that tools/perf/util/trace-event-info.c of Linux writes. */
 
 static void data_put(const void *p, size_t n)
 {
@@ -171,7 +176,8 @@ static void data_put64(u64 v)
 	data_put(&v, sizeof(v));
 }
 
-/* Appends a text with its NUL, and the size and the bytes of a file with this name. */
+/* Appends the name of a tracefs file with its NUL, the file's size as a u64, and its contents; the
+ * size is 0 if the file cannot be read. */
 static void data_put_file(const char *root, const char *name)
 {
 	char path[64];
@@ -192,8 +198,8 @@ static void data_put_file(const char *root, const char *name)
 		memcpy(tp.text + at, &size, sizeof(size));
 }
 
-/* Returns the system of an event whose format file was read; empty: it was not, or an event before
- * it is the same tracepoint. */
+/* Returns the system of a tracepoint; empty if its format file was not read, or if an earlier event
+ * of events[] is the same tracepoint. given: buffer for the result. */
 static struct str point_system(u32 event, char given[256])
 {
 	struct str sys, name;
@@ -207,7 +213,7 @@ static struct str point_system(u32 event, char given[256])
 	return point_name(given, &sys, &name) ? sys : (struct str){ 0 };
 }
 
-/* Appends the number of tracepoints of a system, and their format files. */
+/* Appends the number of tracepoints of a system, and their format files, each after its size. */
 static void data_put_system(struct str sys)
 {
 	size_t at = tp.text_n;
@@ -226,7 +232,7 @@ static void data_put_system(struct str sys)
 		memcpy(tp.text + at, &n, sizeof(n));
 }
 
-/* Returns whether the event is the first one of its system. */
+/* True if the tracepoint is the first one of its system in events[]. */
 static bool is_first(u32 event, struct str sys)
 {
 	char given[256];
@@ -258,9 +264,9 @@ static void data_put_systems(void)
 		memcpy(tp.text + at, &n, sizeof(n));
 }
 
-/* Returns what a perf.data file says of the tracepoints of tracepoints_read(), with the formats of
- * the kernel's own buffers; before the process is confined. Empty: there are none, or there is no
- * memory. */
+/* Returns the section HEADER_TRACING_DATA of a perf.data file: the format files that
+ * tracepoints_read() has read, and those of the kernel's trace buffers. Must be called before the
+ * process is confined. Empty if there are no tracepoints, or memory was short. */
 struct str tracepoints_data(void)
 {
 	const u16 one = 1;
@@ -278,9 +284,9 @@ struct str tracepoints_data(void)
 		data_put_file(root, "header_event");
 		data_put_system(LIT("ftrace"));
 		data_put_systems();
-		data_put32(0); /* symbols: other parts of the file have them */
-		data_put32(0); /* formats of trace_printk() */
-		data_put64(0); /* names of tasks: the records have them */
+		data_put32(0); /* bytes of kernel symbols: other parts of perf.data have them */
+		data_put32(0); /* bytes of formats of trace_printk() */
+		data_put64(0); /* bytes of task names: the records have them */
 	}
 	privilege_lower(was);
 	return str_of(tp.text + from, tp.short_of ? 0 : tp.text_n - from);

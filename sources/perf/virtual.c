@@ -13,41 +13,44 @@
 
 #define S(lit) ((struct str)STR(lit))
 
-#pragma weak src_vcio /* of an optional feature */
+#pragma weak src_vcio /* its file belongs to a feature that can be left out of the binary */
 
 enum { MAX_VIRTUAL = 1025 /* the limit of open files is usually lower */ };
 
 struct virt {
 	const struct vkind *kind;
-	u16 which;        /* tool: index in tools[]; /proc: the file of procfield_find(); events of
-			   * GPU drivers: number of gpuevent_find() */
-	int fd, state;    /* hwmon: the channel; runtime_status of its device, or -1 */
-	u32 device;       /* engines */
-	u8 n;             /* bytes of name */
-	char name[MAX_NAME]; /* engines, /proc */
+	u16 which;        /* tool: index in tools[]; /proc: file from procfield_find(); events of
+			   * GPU drivers: number from gpuevent_find() */
+	int fd, state;    /* hwmon: descriptors of the channel's file, and of the runtime_status of
+			   * its device, or -1 */
+	u32 device;       /* engines: index in devices[] */
+	u8 n;             /* bytes in name[] */
+	char name[MAX_NAME]; /* NAME of SOURCE/NAME/: engines and /proc need it when they read */
 };
 
 /* A kind of virtual counters. */
 struct vkind {
-	char source[7]; /* pattern of the text before the slash */
+	char source[7]; /* pattern for SOURCE of its events SOURCE/NAME/ */
 	/* Calls virt_new() for the counter SOURCE/NAME/, and fills ev. False: there is none. */
 	bool (*find)(struct str source, struct str name, struct event *ev);
-	bool (*read)(const struct virt *v, u64 *value); /* false: no value now */
-	void (*prepare)(void);           /* before list() in a confined process; or NULL */
-	void (*list)(void);              /* calls virtuals.show_event(); or NULL */
-	void (*start)(void);             /* before the first reading; or NULL */
-	void (*sample)(void);            /* once per reading; or NULL */
-	void (*drain)(void);             /* at *due; or NULL */
-	const i64 *due;                  /* as virtual_due() returns it; or NULL */
-	u8 (*state)(const struct virt *v); /* enum cstate: why it is not counted; or NULL */
+	bool (*read)(const struct virt *v, u64 *value); /* false: the counter has no value now */
+	/* The following members may be NULL. */
+	/* opens what list() needs; is called before the process is confined */
+	void (*prepare)(void);
+	void (*list)(void);              /* calls virtuals.show_event() for each counter */
+	void (*start)(void);             /* is called before the first reading */
+	void (*sample)(void);            /* is called once per reading */
+	void (*drain)(void);             /* is called at the time *due, so that no count is lost */
+	const i64 *due;                  /* ns of CLOCK_MONOTONIC; -1: never */
+	u8 (*state)(const struct virt *v); /* enum cstate: CS_COUNTED, or why it is not counted */
 };
 
 static struct {
-	struct virt *rows; /* from 1 on */
+	struct virt *rows; /* used from index 1 on */
 	u32 n;
-	const struct vkind *finding; /* while its find() runs */
+	const struct vkind *finding; /* the kind whose find() runs now */
 	bool gpus_started;
-	/* Gets each event of a list; while it is listed. */
+	/* The function that virtual_list() was called with: gets each counter of the list. */
 	void (*show_event)(struct str name, struct str unit, struct str what);
 	struct table table;
 } virtuals = {
@@ -111,7 +114,8 @@ static bool tool_find(struct str source, struct str name, struct event *ev)
 			if (!v)
 				return false;
 			v->which = (u16)i;
-			ev->type = PT_SOFTWARE; /* perf resolves them to its dummy event */
+			/* as in perf: tool events have type and config of the dummy event */
+			ev->type = PT_SOFTWARE;
 			ev->config[0] = 9;
 			set_unit(ev, "ns", 0);
 			return true;
@@ -177,8 +181,8 @@ static void proc_list(void)
 
 /* --- hwmon, Documentation/hwmon/sysfs-interface.rst ------------------------------------------- */
 
-/* Returns whether a source means the chip in folder dir. hwmon_NAME: the chip's name; hwmon3: its
- * folder; hwmon: any. */
+/* True if SOURCE of an event SOURCE/NAME/ means the hwmon chip in folder dir: "hwmon_NAME" with the
+ * chip's name, "hwmon3" with its folder, or "hwmon" for any chip. */
 static bool hwmon_matches(struct str source, const char *dir)
 {
 	char b[128];
@@ -262,8 +266,8 @@ static void hwmon_list(void)
 	dir_close(&d);
 }
 
-/* Writes the event of the first GPU with an energy channel: hwmon3/energy1/. False: there is
- * none. */
+/* Appends the name of the energy event of the first GPU that has a hwmon energy channel, for
+ * example hwmon3/energy1/. False if no GPU has one. */
 bool virtual_gpu_energy(struct buf *event)
 {
 	struct dir d;
@@ -319,7 +323,7 @@ void gpus_sample(void)
 
 bool (*virtual_filter)(u32 device, u32 place);
 
-/* Returns the device's place in gpustat's order, from 0. */
+/* Returns the device's position in the order in which gpustat lists devices, from 0. */
 static u32 gpu_place(u32 device)
 {
 	u32 n = 0;
@@ -335,7 +339,8 @@ static bool gpu_selected(u32 device)
 	       (!virtual_filter || virtual_filter(device, gpu_place(device)));
 }
 
-/* Returns N of gpuN: the device's place among those that --device chose, from 0. */
+/* Returns N of the event source gpuN: the device's position among those that --device chose, from
+ * 0. */
 static u32 gpu_number(u32 device)
 {
 	u32 n = 0;
@@ -346,8 +351,8 @@ static u32 gpu_number(u32 device)
 	return n;
 }
 
-/* Reads the busy time of an engine: the kernel's counter of the whole device if there is one, else
- * the sum of its clients. False: no value in the latest reading. */
+/* Stores the busy time of an engine in *v: the kernel's counter for the whole device if there is
+ * one, else the sum over the device's clients. False if the latest reading has no value. */
 static bool engine_read(const struct virt *at, u64 *v)
 {
 	bool found = false;
@@ -489,7 +494,8 @@ bool virtual_source(struct str source)
 	return kind_find(source);
 }
 
-/* Finds the counter SOURCE/NAME/ and fills ev. False: no such counter, or no room. */
+/* Finds the virtual counter SOURCE/NAME/ and fills *ev. False if there is no such counter, or no
+ * room. */
 bool virtual_find(struct str source, struct str name, struct event *ev)
 {
 	virtuals.finding = kind_find(source);
@@ -535,7 +541,7 @@ u8 virtual_state(const struct event *ev)
 	return at->kind->state ? at->kind->state(at) : CS_COUNTED;
 }
 
-/* Reads a virtual counter. False: no value now. */
+/* Stores the present value of a virtual counter in *v. False if it has no value now. */
 bool virtual_read(const struct event *ev, u64 *v)
 {
 	const struct virt *at = &virtuals.rows[ev->virt];
