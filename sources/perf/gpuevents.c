@@ -35,7 +35,7 @@ _Static_assert(sizeof(struct v3d_create) == 40 && sizeof(struct v3d_values) == 1
 	       sizeof(struct msm_param) == 24 && sizeof(struct msm_group) == 32 &&
 	       sizeof(struct msm_config) == 32, "as in the kernel's headers");
 
-enum { MSM_STREAM = 1, MSM_3D = 0x10 /* the pipe */, MSM_CHIP_ID = 3 };
+enum { MSM_STREAM = 1, MSM_3D = 0x10 /* MSM_PIPE_3D0 */, MSM_CHIP_ID = 3 };
 
 /* maximum number of events that one driver counts: v3d can count 32 at the same time */
 enum { MOST = CNTREC_MOST };
@@ -52,8 +52,8 @@ struct gpu {
 	const struct gpudriver *driver; /* NULL: the GPU was not searched for yet */
 	i32 node;                       /* descriptor of the render node; -1: none */
 	long error;                     /* -errno: why the GPU cannot count events; 0: it can */
-	bool started, counts;           /* counts: the last start succeeded */
-	bool changed;                   /* events were added since the start */
+	bool started, counts;           /* counts: the last start of counting succeeded */
+	bool changed;                   /* events were added since the last start */
 	long name_error;                /* -errno: the driver cannot list the names of events */
 	bool allowed;                   /* sandbox_ioctl() has allowed reading the counters */
 	u32 id;                         /* v3d: ID of the monitor; msm: generation, 0: unknown */

@@ -21,7 +21,7 @@ static struct {
 	struct pollfd *all;
 	size_t nfds, nwatched;
 	bool all_watched; /* every process of the target that still runs has a descriptor in fds */
-	size_t control_n; /* bytes of an incomplete line of --control */
+	size_t control_n; /* bytes of an incomplete line that was read from --control */
 	struct table table;
 } polled = {
 	.fds = base_fds,
@@ -123,7 +123,8 @@ static void control_read(struct measure *m)
 	struct str rest = { text, text + polled.control_n + (n > 0 ? n : 0) }, line;
 
 	if (n == 0 || (n < 0 && n != -EAGAIN && n != -EINTR))
-		m->control = polled.fds[FD_CONTROL].fd = -1; /* end of file or an error */
+		/* end of file or an error: do not wait for commands any more */
+		m->control = polled.fds[FD_CONTROL].fd = -1;
 	while (line_next(&rest, &line)) {
 		if (is_word(line, "enable"))
 			switch_on(m, false);
@@ -143,7 +144,8 @@ static void control_read(struct measure *m)
 
 /* --- begin ------------------------------------------------------------------------------------ */
 
-/* Adds a pidfd for each process of the target to fds: the measurement ends when all have ended. */
+/* Adds a pidfd for each process of the target to polled.fds: the measurement ends when all these
+ * processes have ended. */
 static void watch_processes(const struct target *t)
 {
 	polled.all_watched = true;
@@ -369,7 +371,7 @@ static bool rings_woke(void)
  * has ended: this was the last reading. */
 bool measure_next(struct measure *m)
 {
-	if (m->last != m->start) /* the first interval has begun already */
+	if (m->last != m->start) /* the rows of the first interval need no rows_begin() */
 		rows_begin();
 	for (;;) {
 		long r = tasks_wait(polled.fds, polled.nfds, deadline(m));
@@ -384,7 +386,7 @@ bool measure_next(struct measure *m)
 		if (has_ended(m, now)) {
 			if (m->sampling) /* so that the kernel adds nothing while rings are read */
 				switch_off(m);
-			m->failure = child_failure(); /* 0 without a command */
+			m->failure = child_failure(); /* 0 if there is no command */
 			/* if the command could not be run, the rows keep earlier repetitions */
 			if (!m->failure)
 				rows_update(m);

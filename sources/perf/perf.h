@@ -255,8 +255,8 @@ bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *modul
 
 /* The location of a symbol in a program: the result of symbol_place(). */
 struct elf_place {
-	u64 address;         /* in the process's memory, or as the file was linked */
-	u64 offset;          /* in the file, in bytes */
+	/* address in the process's memory, or as the file was linked; byte offset in the file */
+	u64 address, offset;
 	bool code;           /* offset is known: the symbol is in an executable segment */
 	bool fixed;          /* the symbol has this address while the program runs */
 };
@@ -269,7 +269,7 @@ long symbol_kernel(struct str name, u64 *address);
 struct measure {
 	struct target *target;
 	char **argv;           /* the command, or NULL */
-	bool repeats;          /* argv will be started again after this measurement */
+	bool repeats;          /* the command will be started again after this measurement */
 	i64 interval, timeout; /* ns; 0: none */
 	i64 first;             /* ns: the length of the first interval; 0: as the others */
 	i64 delay;             /* ns until counting starts; negative: until --control's `enable` */

@@ -214,7 +214,7 @@ static size_t *low_word(void *page, size_t at)
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 	at += sizeof(u64) - sizeof(size_t);
 #endif
-	return (size_t *)(void *)((char *)page + at); /* a page is aligned */
+	return (size_t *)(void *)((char *)page + at); /* the control page is aligned */
 }
 
 /* Returns the number of bytes that the kernel has ever written to a ring: its data_head. was: an
@@ -375,7 +375,8 @@ static bool page_count(const volatile struct perf_event_mmap_page *p, struct gp_
 
 	if (!index || !p->cap_user_rdpmc || !p->cap_user_time || width < 1 || width > 64)
 		return false;
-	/* The counter's highest bit is its sign. Unsigned overflow is intended: it cancels out. */
+	/* The highest bit of the hardware counter is its sign. The sum is modulo 2^64: unsigned
+	 * overflow is intended. */
 	sign = UINT64_C(1) << (width - 1);
 	low = read_pmc(index) & (sign | (sign - 1));
 	c->value = offset + (low ^ sign) - sign;
@@ -424,7 +425,7 @@ int gp_read_self(const struct gp_ring *r, uint64_t read_format, struct gp_count 
 	n = gp_read(r->fd, read_format, all, GP_MAX_GROUP);
 	if (n <= 0)
 		return n ? n : -ENODATA;
-	if (n > 1) { /* find this event in the group */
+	if (n > 1) { /* the event is in a group: find its count by its ID */
 		int error = gp_id(r->fd, &id);
 
 		if (error)

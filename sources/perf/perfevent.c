@@ -348,7 +348,7 @@ static u8 state_from_error(long err, const struct event *ev, u32 tid)
 /* A row for each sampling event, at its index in events[]. The row NONE has the record format that
  * all events have in common. */
 struct sampled {
-	union evattr attr; /* as the kernel accepted it */
+	union evattr attr; /* the perf_event_attr that the kernel accepted */
 	struct pformat format;
 };
 
@@ -384,7 +384,7 @@ static bool is_tracked(const struct target *t, const struct scope *at)
 	return false;
 }
 
-/* Returns whether only kernel code triggers the event: with exclude_kernel it would always be 0. */
+/* True if only kernel code triggers the event: with exclude_kernel its count would always be 0. */
 static bool is_kernel_only(const struct perf_event_attr *a)
 {
 	return a->type == PERF_TYPE_TRACEPOINT ||
@@ -405,13 +405,14 @@ static bool attr_reduce(struct perf_event_attr *a, bool task, long err)
 		return true;
 	}
 	if (err == -EINVAL && a->inherit && a->sample_type & PERF_SAMPLE_READ) {
-		a->inherit = 0; /* Linux 4.13 to 6.11 refuse both (perf_event_alloc()) */
+		/* Linux 4.13 to 6.11 refuse inherit with PERF_SAMPLE_READ (perf_event_alloc()) */
+		a->inherit = 0;
 		return true;
 	}
 	if (!is_denied(err) || !task || a->exclude_kernel || a->exclude_user ||
 	    is_kernel_only(a))
 		return false;
-	/* user space of one's own tasks may always be counted */
+	/* every user may count the user space of the user's own tasks */
 	a->exclude_kernel = a->exclude_hv = 1;
 	return true;
 }
@@ -467,8 +468,8 @@ static struct count *count_new(u32 ev, const struct target *t, const struct scop
 	return c;
 }
 
-/* Sets the event's filter, if it has one. Returns fd; closes it and returns -errno if the kernel
- * refuses the filter. fd may be an -errno. */
+/* Sets the filter of a tracepoint, if the event has one. fd: the event's descriptor, or an -errno,
+ * which is returned. Returns fd; closes it and returns -errno if the kernel refuses the filter. */
 static long filter_set(long fd, const struct event *ev)
 {
 	long r = fd >= 0 && ev->filter ? gp_filter((int)fd, text_path(ev->filter)) : 0;
@@ -496,7 +497,7 @@ static void open_group(u32 from, u32 to, const struct target *t, const struct sc
 		}
 		fd = open_one(&events[i], t, at, leader ? leader->fd : -1, grouped);
 		if (fd == -EINVAL && grouped && !asked && !leader)
-			/* before Linux 4.13 inherited groups cannot be read */
+			/* before Linux 4.13 inherited groups cannot be read: open single events */
 			fd = open_one(&events[i], t, at, -1, grouped = false);
 		if (fd < 0 && leader && (!asked || events[i].mods & EM_WEAK))
 			fd = open_one(&events[i], t, at, -1, false);
@@ -582,7 +583,7 @@ static void open_cpus(u32 from, u32 to, const struct target *t, struct scope *at
 			any = true;
 		}
 	at->cpu = -1;
-	for (u32 i = from; i < to && !any; i++) { /* the event does not exist on these CPUs */
+	for (u32 i = from; i < to && !any; i++) { /* the PMU is on none of the chosen CPUs */
 		struct count *c = count_new(i, t, at);
 
 		if (c)
@@ -787,7 +788,8 @@ static bool update_virtual(struct count *c, i64 t)
 	}
 	if (!c->live) {
 		c->live = true;
-		c->state = CS_UNREADABLE; /* until the next reading: a count is a difference */
+		/* no value until the next reading: the count is the difference of two readings */
+		c->state = CS_UNREADABLE;
 		c->on_since = t;
 	} else if (v < c->last) {
 		c->state = CS_BACKWARDS;
@@ -899,8 +901,8 @@ static u8 stalled_state(const struct count *c)
 	return c->now.enabled && !sites[c->site].cgroup ? CS_RETURNED : CS_COUNTED;
 }
 
-/* Sets the state of all counts of a group after its read failed; error 0: the leader is pinned and
- * got no hardware counter. */
+/* Sets the state of all counts of a group after the read of its leader failed. leader: index in
+ * counts[]; error: -errno; 0: the leader is pinned and got no hardware counter. */
 static void group_fail(u32 leader, int error)
 {
 	struct count *c = &counts[leader];
@@ -910,7 +912,7 @@ static void group_fail(u32 leader, int error)
 			counts[i].state = !error ? CS_PINNED :
 					  state_from_error(error, &events[c->event], c->pid);
 	if (!error)
-		gp_recover(c->fd); /* try again in the next interval */
+		gp_recover(c->fd); /* so that the event may count in the next interval */
 }
 
 /* Reads the counts of a group leader and its members with one read(2), which returns them in the
@@ -1032,7 +1034,7 @@ long perf_rings(u32 pages)
 		return -ENOMEM;
 	was = privilege_raise(MAY_PERF);
 	r = rings_map(pages);
-	/* -ENOMEM: there is no memory for the pages that `sample` chose */
+	/* -ENOMEM: there is no memory for the number of pages that `sample` chose by itself */
 	while ((r == -EPERM || (r == -ENOMEM && pages <= 1024)) && pages > 1) {
 		rings_close();
 		r = rings_map(pages /= 2);
@@ -1072,8 +1074,8 @@ size_t perf_pollfds(struct pollfd *fds, size_t cap)
 	return n;
 }
 
-/* Returns another descriptor that writes to the ring of fd, whose task has ended; -1: there is
- * none. */
+/* Returns the descriptor of another event that writes to the ring of fd, whose task has ended; -1
+ * if there is none. */
 i32 perf_ring_mate(i32 fd)
 {
 	u32 i = 1;

@@ -31,12 +31,12 @@ enum {
 enum { PMU_NAMES, SYSTEMS, INSIDE, FOLDERS };
 static struct {
 	struct names *folders[FOLDERS];
-	const struct names *pmu_names; /* NULL before they are read */
+	const struct names *pmu_names; /* the names of all PMUs; NULL before they are read */
 	bool pmus_read;
 	struct str cores[8]; /* core PMUs: one per kind of CPU; no machine has so many kinds */
 	u32 ncores;
 	u16 rows, last_group; /* the highest .row and .group of events[] in use */
-	u32 nfinal;      /* the .group of events[1..nfinal] is final */
+	u32 nfinal;      /* the .group of events[1..nfinal] will not change any more */
 	char gpu_bytes[512];
 } pmulist;
 
@@ -305,7 +305,7 @@ static const char *event_path(struct str pmu, struct str event, const char *tail
 	return is_detail(event) ? "" : path_make(DEVICES, pmu, "/events/", event, tail);
 }
 
-/* Appends the names in a folder of the PMU to the message. */
+/* Appends the names in a PMU's folder, /events or /format, to the message in adding.why. */
 static void put_names(struct str pmu, const char *folder)
 {
 	const struct names *inside;
@@ -1085,7 +1085,7 @@ static bool add_xe_busy(struct str pmu)
 {
 	bool found = false;
 
-	/* gt 0, gt 1; i == 2: /sys lists no engine, try all classes of gt 0 */
+	/* i == 0: gt 0; i == 1: gt 1; i == 2: /sys lists no engine: try all classes on gt 0 */
 	for (u8 i = 0; i < 3 && !(i == 2 && found); i++)
 		for (int class = 0; class < (int)LEN(xe_classes); class++) {
 			struct buf b = gpu_text();
@@ -1424,12 +1424,13 @@ static void attr_modifiers(struct perf_event_attr *a, u16 mods, bool leader)
 		a->exclude_host = !(mods & EM_HOST);
 	}
 	a->exclude_idle = !!(mods & EM_IDLE);
-	a->pinned = leader && mods & EM_PINNED; /* the kernel accepts both for leaders only */
+	/* the kernel accepts `pinned` and `exclusive` only for group leaders */
+	a->pinned = leader && mods & EM_PINNED;
 	a->exclusive = leader && mods & EM_EXCLUSIVE;
 }
 
-/* Fills *e with the attributes that all callers need: a leader is disabled at first, and so is its
- * group. The caller must set a probe's path (config1). */
+/* Fills *e with the attributes that all callers need. A group leader is disabled at first, and
+ * thereby its group. For a uprobe or kprobe, the caller must set config1, the path or function. */
 void event_attr(const struct event *ev, bool leader, struct gp_event *e)
 {
 	union evattr attr = { .a = { .type = ev->type, .config = ev->config[0] } };
@@ -1489,7 +1490,7 @@ static void event_cpus(const struct event *ev, i32 *cpus)
 	cpus[n] = -1;
 }
 
-/* Fills *e for gp_parse(). Returns 0 or -errno. */
+/* Fills *e for gp_parse(), from one event of events[]. Returns 0 or -errno. */
 static long event_make(const struct event *ev, bool leader, bool grouped, struct gp_event *e)
 {
 	struct perf_event_attr *a = (struct perf_event_attr *)(void *)e->attr;
@@ -1565,7 +1566,7 @@ int gp_parse(const char *list, struct gp_event *to, int cap, char *why, size_t n
 		return -EFAULT;
 	sys_lock(&lib_lock);
 	roots_open(); /* may fail: generic events need neither /proc nor /sys */
-	pmulist.pmus_read = false; /* a driver may have been loaded since the last call */
+	pmulist.pmus_read = false; /* a driver may have added a PMU since the last call */
 	n = events_attr(str_z(list), to, cap > 0 ? (size_t)cap : 0, &b);
 	sys_unlock(&lib_lock);
 	if (why && nwhy)
@@ -1573,7 +1574,8 @@ int gp_parse(const char *list, struct gp_event *to, int cap, char *why, size_t n
 	return (int)n;
 }
 
-/* Prints a line for each event: its name and attributes. */
+/* Appends a line for each event of events[] to b: its name and the fields of its
+ * perf_event_attr. */
 void events_resolve(struct buf *b)
 {
 	static char name[4096];
@@ -1665,7 +1667,7 @@ static void list_event(struct str pmu, struct str name)
 	text_free(ev.unit);
 }
 
-/* Lists a PMU itself: its type, and the config bits of each term. */
+/* Lists a PMU as PMU/TERM=N,.../, with its type and the config bits of each of its terms. */
 static void list_pmu(struct str pmu)
 {
 	char name[128], what[2048], format[256];
@@ -1819,7 +1821,7 @@ static void mean_event(struct str name, struct str unit, struct str what)
 	(void)unit;
 	(void)what;
 	if (str_cut(&rest, '/', &part) && str_cut(&rest, '/', &part))
-		nearest_try(&meant, part); /* PMU/EVENT/ may also be written as EVENT */
+		nearest_try(&meant, part); /* the user may write PMU/EVENT/ as EVENT */
 	nearest_try(&meant, name);
 	if (meant.name.p && meant.name.p != meant_name) {
 		str_copy(meant_name, sizeof(meant_name), meant.name);

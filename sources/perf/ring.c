@@ -39,7 +39,7 @@ static struct {
 	u32 nblocks, free;
 	struct mapped *rings;
 	u32 nrings;
-	u32 nheap; /* rings that have records */
+	u32 nheap; /* number of rings that have records: elements of the heap */
 	struct table table, blocks_table;
 } merge = {
 	.blocks_table = TABLE_ROW(merge.blocks, MAX_BLOCKS, 4, "blocks of samples"),
@@ -123,13 +123,13 @@ static const struct ring *ring_written(struct mapped *m)
 	return &m->r;
 }
 
-/* Removes one record from a ring and calls to->again() or to->handle(). False: the rest of the ring
- * is invalid. */
+/* Removes one record from a ring and passes it to to->again() or to->handle(). False if the rest of
+ * the ring is invalid. common: the record format that all events have in common. */
 static bool record_deliver(struct ring *from, const struct pformat *common,
 			   const struct ring_reader *to)
 {
 	const struct pformat *f = common;
-	char scratch[PERF_RECORD_BYTES]; /* for a record that wraps around the ring's end */
+	char scratch[PERF_RECORD_BYTES]; /* gets a record that wraps around the ring's end */
 	struct str rec;
 	struct prec r;
 	bool sample = ring_size(from) && ring_type(from) == PR_SAMPLE;
@@ -206,7 +206,7 @@ static void samples_note(struct ring r, const struct pformat *f, struct ring_rea
 static u64 ring_scan(struct mapped *m, struct ring_reader *to)
 {
 	const struct pformat *common = to->format(0);
-	u64 n = 0, first = 0, last = 0; /* where the first and the last sample begin */
+	u64 n = 0, first = 0, last = 0; /* samples; where the first and the last one begin */
 	size_t size;
 
 	while ((size = ring_size(&m->r)) > 0) {
@@ -225,7 +225,8 @@ static u64 ring_scan(struct mapped *m, struct ring_reader *to)
 	return n;
 }
 
-/* Passes the bytes of a ring from `from` up to the tail to copy(): in two parts if they wrap. */
+/* Passes the bytes of a ring from `from` up to its tail to to->copy(): in two parts if they wrap
+ * around the end of the ring. */
 static void ring_copy(const struct ring *r, u64 from, const struct ring_reader *to)
 {
 	for (struct str part; from < r->tail; from += str_len(part))

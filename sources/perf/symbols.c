@@ -10,7 +10,7 @@
 #include "sys.h"
 
 enum {
-	MAX_PROCS = 32769,     /* tasks: the default of pid_max */
+	MAX_PROCS = 32769,     /* tasks: as many as the default of pid_max allows */
 	MAX_MAPS = 65537,      /* a thousand processes with 65 executable maps each */
 	/* mapped files, each of which keeps a descriptor; a desktop runs some 500 programs and
 	 * libraries */
@@ -72,7 +72,8 @@ static struct {
 	u8 kernel_id[BUILD_ID_BYTES];
 	void (*show_module)(const struct prec *r); /* see symbols_modules() */
 	struct cached *cache;
-	u32 misses; /* of the cache since it last grew: it grows after one miss per entry */
+	/* misses of the cache since it last grew: after as many misses as entries it grows again */
+	u32 misses;
 	bool kernel_hidden, tasks_hidden; /* see symbols_restrict() */
 	u8 nested; /* result of symbols_nested(): 1: no, 2: yes; 0: not known yet */
 	bool by_task;    /* all events count tasks, not CPUs */
@@ -335,7 +336,7 @@ static void kernel_load(void)
 		symtab.kernel_read = symtab.kernel_unsorted = true;
 		each_line("kallsyms", kallsyms_line);
 		symbols.hidden = symbols.hidden || (!symtab.nksyms && !symtab.kernel_partial);
-		if (symtab.kernel_partial) { /* only some of the symbols would give wrong names */
+		if (symtab.kernel_partial) { /* an incomplete list of symbols gives wrong names */
 			symtab.nksyms = 0;
 			symtab.text_n = n;
 		}
@@ -360,7 +361,7 @@ static void kernel_add(const struct prec *r)
  * empty if unknown. The result is a view of b. */
 static struct str notes_id(const char *path, char *b, size_t cap)
 {
-	static const u16 order = 1; /* the notes have the kernel's byte order */
+	static const u16 order = 1; /* to test the byte order: notes have that of the kernel */
 
 	return note_build_id(str_read(b, slurp(roots.sys, path, b, cap)),
 			     *(const u8 *)&order == 0, 4);
@@ -460,7 +461,7 @@ struct file {
 	u16 section_names; /* number of the section with the names of sections */
 	bool fresh;       /* the file was mapped during the measurement */
 	bool far;         /* the file was counted in symbols.remote */
-	bool id_known;    /* the build ID was read, if the file has one */
+	bool id_known;    /* id and id_n were read; id_n 0: the file has no build ID */
 	u8 id_n, id[BUILD_ID_BYTES];
 	u8 nloads;
 	struct load {
@@ -472,7 +473,8 @@ struct file {
 	struct {
 		u64 at, each, n;
 	} heads, sections;
-	/* ELF: the relocations of the PLT, the symbols that they name, and their string table */
+	/* ELF: file offsets of the PLT's relocations, of the symbols that they name, and of the
+	 * string table of these symbols; each: bytes of a relocation; names_n: of the table */
 	struct {
 		u64 relocs, each, symbols, names, names_n;
 	} plt;
@@ -643,7 +645,7 @@ static bool elf_symbols(struct file *f, const struct file *from, u64 type)
 	return symtab.nsyms > f->first;
 }
 
-/* Reads the ELF header. False: it is no ELF file. */
+/* Reads the ELF header of f. False if f is not an ELF file. */
 static bool elf_begin(struct file *f)
 {
 	struct str head = bytes_at(f->fd, 0, esizes[EHDR][0]);
@@ -957,7 +959,7 @@ static void put_address(struct buf *b, u64 v)
 	struct buf hex = BUF(text);
 
 	put_hex64(&hex, v);
-	put_str(b, str_of(hex.p + 2, hex.n - 2)); /* without 0x */
+	put_str(b, str_of(hex.p + 2, hex.n - 2)); /* the digits, without 0x */
 }
 
 /* Opens a file that was deleted: through /proc/PID/map_files, which only root may use, or through
@@ -1179,8 +1181,8 @@ static bool has_own_width(const struct map *m)
 	return (m->start > UINT32_MAX) == (sizeof(void *) == 8);
 }
 
-/* Reads the symbols of a file once. If it cannot be opened, it is tried again for the next process
- * that maps the file. */
+/* Opens a mapped file and reads its symbols. If the file cannot be opened, opening is tried again
+ * for the next process that maps the file. */
 static void file_load(struct file *f, u32 pid, const struct map *m)
 {
 	f->tried_pid = pid;
@@ -1256,7 +1258,8 @@ void symbols_ids(void (*show)(struct str id, struct str path))
 			     symtab.files[i].path);
 }
 
-/* Returns a name in a string table, up to its NUL. Empty: it is outside the table. */
+/* Returns the name at byte `at` of an ELF string table, up to its NUL; empty if it is outside the
+ * table. table, table_n: offset and length of the table in the file. */
 static struct str name_at(int fd, u64 table, u64 table_n, u64 at)
 {
 	struct str s;
@@ -1340,7 +1343,7 @@ struct proc {
 	u32 maps;      /* index of its newest map; a map hides older maps that it overlaps */
 	u32 space;     /* the present number of its address space in the cache */
 	u8 comm_n;
-	bool mapped;   /* its maps are known, as far as possible */
+	bool mapped;   /* its maps are known from records, or were read from /proc */
 	bool dead, named;
 	u32 jit;       /* index in symtab.files of its perf-PID.map; 0: not found yet */
 	u64 jit_time;  /* record time when perf-PID.map was last searched for or read; 0: never */
@@ -1451,7 +1454,8 @@ static void map_add(struct proc *p, u64 start, u64 len, u64 pgoff, u32 file)
 	u64 end = len > UINT64_MAX - start ? UINT64_MAX : start + len;
 	u32 *link = &p->maps, m;
 
-	/* Free the maps that the new one covers completely. There are no records of munmap(2). */
+	/* Free the maps that the new map covers completely: the kernel writes no records of
+	 * munmap(2). */
 	while (*link) {
 		m = *link;
 		if (symtab.maps[m].start >= start && symtab.maps[m].end <= end) {
@@ -1623,7 +1627,7 @@ static void jit_begin(struct proc *p)
 {
 	char path[48];
 	struct buf b = BUF(path);
-	struct file *f, only = { .far = true }; /* not counted in symbols.remote */
+	struct file *f, only = { .far = true }; /* far: do not count it in symbols.remote */
 	u64 inner;
 	u32 owner = jit_owner(p->id, &inner), i;
 	int fd;
@@ -1867,7 +1871,7 @@ static struct proc *proc_mapped(u32 pid)
 	return p;
 }
 
-/* Reads the name and maps of a task that started before the measurement. */
+/* Reads from /proc the name and maps of a task that started before the measurement. */
 void symbols_task(u32 pid, u32 tid)
 {
 	proc_mapped(pid);
@@ -2112,7 +2116,8 @@ bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *modul
 		    symbol_tables.cache.ready < CACHE) {
 			symtab.misses = 0;
 			table_has(&symbol_tables.cache, symbol_tables.cache.ready);
-			symbol_tables.cache.dropped = 0; /* a smaller cache is only slower */
+			/* no error if the cache could not grow: a small one is only slower */
+			symbol_tables.cache.dropped = 0;
 			c = &symtab.cache[hash % symbol_tables.cache.ready];
 		}
 		*c = (struct cached){ .ip = ip, .offset = ip, .space = space };
@@ -2212,7 +2217,8 @@ static void lookup_section(struct lookup *l, u64 type)
 		section = efield(&l->f, p, ST_SHNDX);
 		value = efield(&l->f, p, ST_VALUE);
 		name = efield(&l->f, p, ST_NAME);
-		/* functions, data, labels: not STT_SECTION, STT_FILE, STT_TLS; defined */
+		/* accepted: functions, data and labels that are defined; skipped: STT_SECTION,
+		 * STT_FILE, STT_TLS, and symbols of SHN_UNDEF and SHN_ABS */
 		if ((info & 15) == 3 || (info & 15) == 4 || (info & 15) == 6 || !section ||
 		    section == 0xfff1)
 			continue;

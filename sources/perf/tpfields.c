@@ -108,7 +108,7 @@ bool tpfield_next(struct str *format, struct tpfield *f)
 			continue;
 		if (!read_part(&rest, "offset:", &f->at) || !read_part(&rest, "size:", &f->size))
 			continue;
-		read_part(&rest, "signed:", &is_signed); /* absent before Linux 2.6.32 */
+		read_part(&rest, "signed:", &is_signed); /* this part is absent before 2.6.32 */
 		f->is_signed = is_signed != 0;
 		set_each(f, n);
 		rest = f->name;

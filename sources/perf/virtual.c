@@ -15,7 +15,7 @@
 
 #pragma weak src_vcio /* its file belongs to a feature that can be left out of the binary */
 
-enum { MAX_VIRTUAL = 1025 /* the limit of open files is usually lower */ };
+enum { MAX_VIRTUAL = 1025 /* more than the usual limit of open files */ };
 
 struct virt {
 	const struct vkind *kind;
@@ -382,7 +382,7 @@ static bool engine_find(struct str source, struct str name, struct event *ev)
 
 			if (!v)
 				return false;
-			/* the engine need not exist yet: its first client may add it */
+			/* the GPU need not have the engine yet: its first client may add it */
 			v->device = i;
 			set_unit(ev, "ns", 0);
 			return true;
