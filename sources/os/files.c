@@ -60,7 +60,8 @@ long open_retry(int at, const char *path, int flags)
 	return fd;
 }
 
-/* Starts a listing. fd: of a folder, which dir_close(d) closes, or -errno. Returns fd. */
+/* Starts the listing of a folder in *d. fd: descriptor of the open folder, which dir_close(d)
+ * closes, or -errno. p: buffer of cap bytes for directory entries. Returns fd. */
 static long dir_begin(struct dir *d, long fd, char *p, size_t cap)
 {
 	fileio.calls++;
@@ -87,7 +88,8 @@ long dir_open(struct dir *d, int at, const char *path)
 	return files_note_error(dir_open_in(d, at, path, d->b, sizeof(d->b)));
 }
 
-/* Returns the next name, without . and ..; NULL at the end or if the folder vanished. */
+/* Returns the next name in the folder, except . and ..; NULL at the end, or if the folder can no
+ * longer be read. */
 const char *dir_next(struct dir *d)
 {
 	for (;;) {
@@ -123,14 +125,15 @@ void dir_close(struct dir *d)
 	d->fd = -1;
 }
 
-/* Closes a folder; after dir_resume() the listing continues at the same name. */
+/* Closes a folder before its listing is complete, to save a descriptor. After dir_resume() the
+ * listing continues where it was. */
 void dir_suspend(struct dir *d)
 {
 	d->place = sys_lseek(d->fd, 0, SEEK_CUR);
 	dir_close(d);
 }
 
-/* Opens a suspended folder again. False: it cannot be opened any more. */
+/* Opens a folder that dir_suspend() closed. False if it cannot be opened any more. */
 bool dir_resume(struct dir *d, int at, const char *path)
 {
 	d->fd = (int)open_retry(at, path, O_RDONLY | O_DIRECTORY);
@@ -139,10 +142,11 @@ bool dir_resume(struct dir *d, int at, const char *path)
 	return d->fd >= 0 && sys_lseek(d->fd, d->place, SEEK_SET) >= 0;
 }
 
-/* Reads on from *n, up to cap. A seq_file of one record is returned by one read if the buffer is
- * large enough: a read that ends inside a page and after a newline has reached the end, which saves
- * one more read. A file of many records (diskstats, cpuinfo) may have more records then. Returns
- * -errno, 0 at the end, or the bytes of the last read. */
+/* Continues to read a file at offset *n, up to cap bytes in all, and adds the bytes read to *n. The
+ * kernel returns a seq_file of one record in one read if the buffer is large enough: if a read ends
+ * after a newline and not at the end of a page, the end of the file is reached, which saves one
+ * read. A file of many records (diskstats, cpuinfo) may have more records there. Returns -errno, 0
+ * at the end, or the number of bytes of the last read. */
 static long slurp_more(int fd, char *b, size_t *n, size_t cap)
 {
 	long r;
@@ -158,8 +162,8 @@ static long slurp_more(int fd, char *b, size_t *n, size_t cap)
 	return r > 0 && *n % 4096 && b[*n - 1] == '\n' ? 0 : r;
 }
 
-/* Reads the whole of an open file from its start. Returns its length, or -errno; cap if it did not
- * fit. */
+/* Reads an open file from its start into b. Returns its length, or -errno; cap if the file is
+ * larger than cap bytes. */
 long slurp_fd(int fd, char *b, size_t cap)
 {
 	size_t n = 0;
@@ -168,8 +172,8 @@ long slurp_fd(int fd, char *b, size_t cap)
 	return r < 0 ? r : (long)n;
 }
 
-/* The same into a table of bytes. Returns t->most if the file is larger, -ENOMEM if there is no
- * memory for it. */
+/* Reads an open file from its start into a table of bytes. Returns its length, or -errno; t->most
+ * if the file is larger than the table can become, -ENOMEM if there is no memory for it. */
 long slurp_table_fd(int fd, struct table *t)
 {
 	size_t n = 0;
@@ -195,14 +199,15 @@ long slurp(int dir, const char *path, char *b, size_t cap)
 	n = slurp_fd((int)fd, b, cap);
 	if (n == -ENOMEM || dir == roots.proc)
 		files_note_error(n);
-	else if (is_transient_error(n)) /* a value is not known: sensors may return such an error */
+	else if (is_transient_error(n)) /* reported, not counted: sensors may return it */
 		fileio.error = n;
 	sys_close((int)fd);
 	fileio.calls++;
 	return n;
 }
 
-/* Reads the first line of a file, trimmed; false if there is none. */
+/* Reads a file into b and sets *line to its first line, without blanks at both ends. False if the
+ * file cannot be read or has no complete line. */
 bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line)
 {
 	long n = slurp(dir, path, b, cap);
@@ -214,7 +219,8 @@ bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line
 	return true;
 }
 
-/* Sets path to a file of a process or thread, relative to the root: its id, then leaf. */
+/* Sets path to the path of a file of a process or thread, relative to the --proc root: the id, then
+ * leaf ("/stat"). */
 void task_path(char path[TASK_PATH], u32 id, const char *leaf)
 {
 	struct buf b = buf_on(path, TASK_PATH - 1);
@@ -229,7 +235,8 @@ struct writing writing;
 
 enum { WRITE_TIMEOUT = 2 /* s */ };
 
-/* Waits WRITE_TIMEOUT at most. True: a write of PIPE_BUF bytes does not block. */
+/* Waits until a write of PIPE_BUF bytes to fd does not block, WRITE_TIMEOUT at most. False after
+ * the timeout. */
 static bool has_room(int fd)
 {
 	struct pollfd full = { .fd = fd, .events = POLLOUT };
@@ -239,7 +246,8 @@ static bool has_room(int fd)
 			      NULL) != 0;
 }
 
-/* Returns the length of the whole lines in the first PIPE_BUF bytes. A longer line is cut. */
+/* Returns the length of the complete lines within the first PIPE_BUF bytes at p; PIPE_BUF if the
+ * first line is longer. */
 static size_t lines_in_piece(const char *p)
 {
 	size_t n = PIPE_BUF;
@@ -249,9 +257,10 @@ static size_t lines_in_piece(const char *p)
 	return n ? n : PIPE_BUF;
 }
 
-/* Writes all n bytes, in one write if the kernel accepts it whole. Into a pipe, it writes pieces of
- * whole lines: the kernel does not mix PIPE_BUF bytes with those of other processes (pipe(7)).
- * Returns 0 or -errno; -ETIMEDOUT if writing.urgent is set and no process reads. */
+/* Writes all n bytes, if possible in one call of write(2). To a pipe, text is written in pieces of
+ * complete lines and at most PIPE_BUF bytes: the kernel does not mix such a piece with output of
+ * other processes (pipe(7)). Returns 0 or -errno; -ETIMEDOUT if writing.urgent is set and no
+ * process reads. */
 long write_all(int fd, const char *p, size_t n)
 {
 	const bool binary = (HAS(timeline) || HAS(capture)) && writing.binary;
@@ -264,7 +273,7 @@ long write_all(int fd, const char *p, size_t n)
 
 		if (r == -EINTR)
 			continue;
-		if (r == -EAGAIN) { /* a process that shares the file has set O_NONBLOCK */
+		if (r == -EAGAIN) { /* another process has set O_NONBLOCK on this open file */
 			struct pollfd full = { .fd = fd, .events = POLLOUT };
 
 			r = sys_poll_until(&full, 1, -1, NULL);

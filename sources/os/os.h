@@ -7,50 +7,57 @@
 
 /* --- sources/os/tables.c: tables that grow ---------------------------------------------------- */
 
-/* A table of rows of one type. The owner has a pointer to the rows, which is NULL before the first
- * row is used. New rows are filled with zeros. */
+/* A table of rows of one type that grows as rows are used. Its owner has a pointer to the rows,
+ * which is NULL before the first row is used. New rows are filled with zeros. */
 struct table {
-	void *rows;          /* address of the owner's pointer */
-	const char *name;    /* what the rows hold, for messages: "clients" */
+	void *rows;          /* address of the owner's pointer to the rows */
+	const char *name;    /* noun for the rows in messages: "clients" */
 	u32 size : 20;       /* bytes of a row */
-	u32 first : 10;      /* pages of 4 KiB in the first step; later steps add half the size */
-	u32 begun : 1;       /* it was used: address space has been reserved, if there was any */
+	/* size of the first step of growth, in pages of 4 KiB; later steps add half of the size */
+	u32 first : 10;
+	u32 begun : 1;       /* the table has been used: it has address space, if any was left */
 	u32 cut : 1;         /* address space was too short for `most` rows */
-	u32 most;            /* maximum number of rows; reduced at the first use if it is cut */
-	u32 ready;           /* rows that may be used now */
-	u32 dropped;         /* rows that had no room since table_full() last returned it */
+	u32 most;            /* maximum number of rows; the first use reduces it if cut is set */
+	u32 ready;           /* number of rows that may be used now */
+	/* number of times that a row had no room, since table_full() last returned this table */
+	u32 dropped;
 };
 
 #define TABLE_OF(owner, row_bytes, most_rows, first_bytes, what) \
 	{ .rows = &(owner), .name = (what), .size = (row_bytes), \
 	  .first = ((first_bytes) + 4095) >> 12, .most = (most_rows) }
-/* Initializes the table of a pointer, which may be a member of the owner's state. */
+/* Initializes a table whose rows the owner's pointer will point to. The pointer may be a member of
+ * a struct. */
 #define TABLE_ROW(pointer, most_rows, first_rows, what) \
 	TABLE_OF(pointer, sizeof(*(pointer)), most_rows, (first_rows) * sizeof(*(pointer)), what)
-/* A table with its pointer: the rows are name.rows[i], the table is name.t. */
+/* Defines a table together with the pointer to its rows: the rows are name.rows[i], the table is
+ * name.t. */
 #define TABLE(type, name, most_rows, first_rows, what) \
 	struct { struct table t; type *rows; } name = { \
 		TABLE_ROW((name).rows, most_rows, first_rows, what), NULL \
 	}
 
-/* The same for the bytes of one object, which is used up to some byte. */
+/* Defines the table pointer_table, whose rows are the bytes of one object, *pointer. Only the bytes
+ * up to the last one used take memory. */
 #define TABLE_BYTES(pointer, first_bytes, what) \
 	struct table pointer##_table = TABLE_OF(pointer, 1, sizeof(*(pointer)), first_bytes, what)
 
-/* Reserves the address space of all tables; else the first use of a table does it. It must be
+/* Reserves the address space of all tables, unless the first use of a table has done so. It must be
  * called before system calls are filtered. */
 void tables_reserve(void);
-/* Makes the row usable. False: there is no room, and the row is counted as dropped. */
+/* Makes the row with this index usable. Returns false, and counts the row as dropped, if the table
+ * is full or no memory is left. */
 bool table_has(struct table *t, size_t row);
-/* Makes all rows usable, or as many as there is room for. Returns how many. For tables that are
- * passed on as one buffer. */
+/* Makes all rows of a table usable, or as many as memory allows. Returns the number of usable rows.
+ * For tables that are passed to a function as one buffer. */
 size_t table_all(struct table *t);
-/* A table could not grow: memory or address space is short. An object that was not found may be one
- * that had no room. */
+/* True after a table could not grow because memory or address space was short. Then an object that
+ * is not found in a table may exist: the table may have had no room for it. */
 extern bool tables_short;
-/* Returns the next table that dropped rows since it was last returned, and how many; NULL: none. */
+/* Returns a table that has dropped rows since this function last returned it, and stores their
+ * number in *dropped; NULL if there is no such table. */
 const struct table *table_full(u32 *dropped);
-/* Returns an empty buffer on all bytes of a table, or on as many as there is room for. */
+/* Returns an empty buffer that uses all bytes of a table, or as many as memory allows. */
 struct buf table_buf(struct table *t);
 
 /* --- sources/os/privilege.c: capabilities beyond those of the user ---------------------------- */
@@ -62,7 +69,7 @@ enum {
 	MAY_PERF = 8,    /* count any event in any process */
 	MAY_SYMBOLS = 16, /* read the kernel's addresses */
 	MAY_KILL = 32,   /* signal any process */
-	MAY_BPF = 64,    /* load the iterator of descriptors */
+	MAY_BPF = 64,    /* load the BPF iterator over the descriptors of all processes */
 };
 
 long privilege_begin(u8 may, u8 here, bool starts);
@@ -85,16 +92,19 @@ enum {
 	CALLS_WATCH = 8,     /* find the processes that have a device open */
 	CALLS_PERF = 16,     /* read perf events */
 	CALLS_OPEN_PERF = 32, /* open perf events */
-	CALLS_DRM = 64,      /* ioctls of devices and OA streams */
-	CALLS_NET = 128,     /* use a connection */
+	CALLS_DRM = 64,      /* ioctls of DRM devices and OA streams */
+	CALLS_NET = 128,     /* send to and receive from an open socket */
 	CALLS_CHILD = 256,   /* start a command, and wait for it */
-	CALLS_SCREEN = 1024, /* a terminal's modes */
+	CALLS_SCREEN = 1024, /* read and set a terminal's modes */
 	CALLS_GETFD = 2048,  /* duplicate descriptors of processes whose fd/ may not be read */
 };
 
+/* The parts of the sandbox that this process has. */
 struct sandbox {
-	long filter;   /* 0, or -errno if there is none; -ECANCELED: not requested */
-	long landlock; /* version of its ABI, or -errno */
+	long filter;   /* seccomp filter: 0, or -errno if none; -ECANCELED: not requested */
+	/* version of the kernel's Landlock ABI, or -errno if Landlock is not used; -ECANCELED: not
+	 * requested, or the rules were dropped on purpose */
+	long landlock;
 };
 extern struct sandbox sandbox;
 
@@ -108,76 +118,91 @@ void sandbox_enter(u16 groups, i32 child);
 
 extern struct roots {
 	int proc, sys;         /* descriptors of --proc and --sys; -1: not open */
-	const char *proc_name; /* NULL: /proc */
-	bool proc_given;       /* --proc: its pids may be those of another system */
-	bool sys_given;
+	const char *proc_name; /* folder of --proc; NULL: /proc */
+	bool proc_given;       /* --proc was given: PIDs in it may be those of another system */
+	bool sys_given;        /* --sys was given */
 } roots;
 extern struct fileio {
-	long limit;          /* descriptors that may be open */
+	long limit;          /* maximum number of open descriptors of this process */
 	u32 calls;           /* system calls made on folders and small files, modulo 2^32 */
-	i32 open_fds;        /* descriptors that scans and clients have open now */
-	u32 transient;       /* transient errors: the object may exist */
-	u32 unread;          /* objects not read in this run; some are in registry.dropped */
-	char error_name[80]; /* ": NAME: " of the last such object, or ": " */
-	long error;          /* -errno of the last such object or unreadable file; 0: none */
+	i32 open_fds;        /* number of descriptors that scans and clients have open now */
+	u32 transient;       /* number of transient errors: after one, the object may exist */
+	/* number of files and other objects that could not be read in this run; registry.dropped
+	 * counts some of them too */
+	u32 unread;
+	char error_name[80]; /* ": NAME: " of the object that was last counted as unread, or ": " */
+	long error;          /* -errno of the last object that could not be read; 0: none */
 } fileio;
-/* Returns whether an error says nothing about the object: no descriptor or memory was left, a
- * signal came, or the medium failed. */
+/* True if r is a transient error (-errno), which does not tell whether the object exists: no
+ * descriptor or memory was left, a signal came, or an I/O error occurred. */
 bool is_transient_error(long r);
-void files_note_missing(const char *name, long error); /* counts an object left out */
+/* Counts an object, for example a file, that this run leaves out because of error (-errno). */
+void files_note_missing(const char *name, long error);
 long files_note_error(long r); /* counts r if it is a transient error; returns r */
 
+/* A folder whose names are being listed. */
 struct dir {
 	int fd;
-	int n;  /* bytes in p; 0: at the end; -errno: the folder vanished */
-	int at; /* offset of the next name */
+	/* number of bytes of directory entries in p; 0: at the end of the folder; -errno: the
+	 * folder can no longer be read */
+	int n;
+	int at; /* offset of the next directory entry in p */
 	char *p;
 	size_t cap;
-	i64 place; /* file offset to continue at, while it is suspended */
-	_Alignas(8) char b[2048];
+	i64 place; /* file offset at which dir_resume() continues, while the folder is closed */
+	_Alignas(8) char b[2048]; /* the buffer p, unless dir_open_in() was given another one */
 };
 
-long open_retry(int at, const char *path, int flags); /* retries after a signal */
+long open_retry(int at, const char *path, int flags); /* openat(), repeated after EINTR */
 long dir_open(struct dir *d, int at, const char *path);
-long dir_adopt(struct dir *d, long fd); /* fd: of an open folder, or -errno */
+/* Starts a listing of the open folder fd; an fd that is -errno is counted and returned. */
+long dir_adopt(struct dir *d, long fd);
 void dir_suspend(struct dir *d);
 bool dir_resume(struct dir *d, int at, const char *path);
-/* Like dir_open(), with a larger buffer p for the names; p must live as long as d. */
+/* Like dir_open(), with the caller's buffer p for the directory entries; p must live as long as
+ * d. */
 long dir_open_in(struct dir *d, int at, const char *path, char *p, size_t cap);
 const char *dir_next(struct dir *d);
 void dir_close(struct dir *d);
 long slurp(int dir, const char *path, char *b, size_t cap);
 long slurp_fd(int fd, char *b, size_t cap);
-long slurp_table_fd(int fd, struct table *t); /* the table grows as the file is read */
+long slurp_table_fd(int fd, struct table *t); /* t: table of bytes, which grows as necessary */
 bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line);
 enum { TASK_PATH = 32 };
 void task_path(char path[TASK_PATH], u32 id, const char *leaf);
-extern const int stop_signals[3]; /* signals that end a run; its results so far are printed */
+extern const int stop_signals[3]; /* signals that end a run; results so far are printed */
 /* How write_all() writes. */
 extern struct writing {
-	volatile bool urgent; /* the run was stopped: it waits two seconds at most */
-	bool binary;          /* the output has no lines: it is not cut */
+	volatile bool urgent; /* a signal has stopped the run: wait for a reader 2 s at most */
+	bool binary;          /* output to a pipe is binary: do not split it at ends of lines */
 } writing;
 long write_all(int fd, const char *p, size_t n);
 
-/* For the libraries. lib_lock: only one call at a time uses tables. */
+/* For the libraries. lib_lock: held by each library call that uses tables, so that only one thread
+ * at a time uses them. */
 extern int lib_lock;
-long roots_open(void); /* opens /proc and /sys as the roots that are not open yet */
+long roots_open(void); /* opens /proc and /sys as roots, for each root that is not open yet */
 
 /* --- sources/os/trace.c: files that this run finds and reads, an optional feature ------------- */
 
+/* Reports of trace.c about a file: it exists; it was opened; it is a folder that was opened; it
+ * exists, but access was refused. */
 enum traced { TRACED_THERE, TRACED_FILE, TRACED_FOLDER, TRACED_DENIED };
 
-/* The functions that are called for each file below the roots. Its path begins with "proc/" or
- * "sys/", with links as the program used them; it is a number, see trace_path(). While one of them
- * runs, nothing is traced. */
+/* Functions that trace.c calls for each file below the --proc and --sys roots that the program
+ * finds or reads. path: number of the file's path, for trace_path(). The path begins with "proc/"
+ * or "sys/"; symbolic links in it are not resolved. While one of these functions runs, nothing is
+ * traced. */
 struct tracer {
-	bool (*may_open)(u32 path); /* false: the program gets -ENOENT */
+	bool (*may_open)(u32 path); /* false: the program's open() of the file returns -ENOENT */
 	void (*found)(u32 path, enum traced what);
-	void (*node)(u32 path, const u32 rdev[2]); /* a character device */
-	bool (*whole)(u32 path); /* the first read goes on to the end of the file */
-	/* The bytes that were read at an offset, UINT64_MAX: after those before, and the texts of
-	 * links. They may be changed. Both return the new length, at most cap, or -errno. */
+	/* reports a character device; rdev: its major and minor number */
+	void (*node)(u32 path, const u32 rdev[2]);
+	bool (*whole)(u32 path); /* true: the first read of the file reads it to its end */
+	/* content: receives the n bytes in b that the program read at file offset at; UINT64_MAX:
+	 * at the end of the read before. link: receives the target of a symbolic link. n is -errno
+	 * if the read failed. Both may change the bytes, and return the new length, at most cap,
+	 * or -errno. */
 	long (*content)(u32 path, char *b, long n, size_t cap, u64 at);
 	long (*link)(u32 path, char *b, long n, size_t cap);
 };
@@ -185,16 +210,19 @@ struct tracer {
 enum { TRACE_PATHS = 1 << 17 };
 
 extern const struct tracer *tracer; /* NULL: nothing is traced */
-u32 trace_number(struct str path); /* of a path, which is added if it is new; 0: no room */
-struct str trace_path(u32 number);
-extern u32 ntraced; /* the numbers are 1 to ntraced */
+/* Returns the number of a path, which is added if it is new. 0 if the table is full. */
+u32 trace_number(struct str path);
+struct str trace_path(u32 number); /* returns the path with this number */
+extern u32 ntraced; /* number of known paths: their numbers are 1 to ntraced */
 
 /* --- sources/os/replace.c: atomic replacement of a file --------------------------------------- */
 
+/* A file that is being replaced: its new content goes to a temporary file in the same folder, which
+ * is then renamed. */
 struct replacement {
-	int dir, fd; /* fd: of the temporary file in the same folder; -1: there is none */
-	const char *base;
-	char name[256];
+	int dir, fd; /* descriptors of the folder, and of the temporary file or -1 */
+	const char *base; /* name of the file to replace, without its folder */
+	char name[256];   /* name of the temporary file */
 };
 
 long file_open(const char *path, int flags);
@@ -208,7 +236,7 @@ long replace_finish(struct replacement *f, long r);
 /* --- sources/os/process.c: the child that runs a command, signals and waits ------------------- */
 
 struct pollfd;
-extern i32 tasks_wake;
+extern i32 tasks_wake; /* descriptor that becomes readable when a stop signal comes, or -1 */
 
 /* Raises the limit on open descriptors for this process, but not for the command that it starts. */
 void files_raise(void);
@@ -217,8 +245,8 @@ long tasks_wait(struct pollfd *fds, size_t n, i64 until);
 int tasks_signal(void);
 i32 tasks_overflow(void);
 i64 next_due(i64 start, i64 due, i64 step);
-/* A helper process forks and signals the command's processes, run after run, so that this process
- * does not need the right to do so. */
+/* True if a helper process forks and signals the command's process in every repetition, so that
+ * this process can drop the right to do so. */
 extern bool child_forker;
 void child_hooks(char **argv, const char *before, const char *after);
 int child_hook(bool after);

@@ -1,35 +1,35 @@
-/* privilege.c - capabilities beyond those of the user: each command keeps the ones that it needs,
- * for as long as it needs them.
+/* privilege.c - capabilities beyond those of the user: each command of gpustat keeps the ones that
+ * it needs, for as long as it needs them.
  *
- * If the program's file gave them (setcap, setuid: AT_SECURE), the effective set is empty, so that
- * every path is opened with the rights of the user who started the program. The set has the
- * required capabilities only between privilege_raise() and privilege_lower(), and only for files of
- * the kernel, whose paths no user chooses. If the process is root, or has inherited its
- * capabilities, its user has the same rights: then only the capabilities that no command needs are
- * dropped. SPDX-License-Identifier: MIT */
+ * If the process got its capabilities from the program's file (setcap, setuid: AT_SECURE), the
+ * effective set is empty, so that every path is opened with the rights of the user who started the
+ * program. The effective set has the required capabilities only between privilege_raise() and
+ * privilege_lower(), and only for files of the kernel, whose paths no user chooses. If the process
+ * is root, or has inherited its capabilities, its user has the same rights: then only the
+ * capabilities that the command does not need are dropped. SPDX-License-Identifier: MIT */
 #include "built.h"
 #include "sources/os/os.h"
 #include "sys.h"
 
 #include <stdlib.h>
 
-/* linux/capability.h */
+/* The capabilities (cap: number in linux/capability.h) that each right MAY_* requires. */
 static const struct {
 	u8 may, cap;
 } needs[] = {
 	{ MAY_READ, 2 },     /* CAP_DAC_READ_SEARCH */
-	{ MAY_WRITE, 1 },    /* CAP_DAC_OVERRIDE: in folders of other users */
-	{ MAY_WRITE, 3 },    /* CAP_FOWNER: their files in sticky folders */
+	{ MAY_WRITE, 1 },    /* CAP_DAC_OVERRIDE: write in folders of other users */
+	{ MAY_WRITE, 3 },    /* CAP_FOWNER: replace files of other users in sticky folders */
 	{ MAY_PTRACE, 19 },  /* CAP_SYS_PTRACE */
 	{ MAY_PERF, 38 },    /* CAP_PERFMON */
-	{ MAY_PERF, 21 },    /* CAP_SYS_ADMIN: before Linux 5.8, and if Debian's paranoid is 3 */
+	{ MAY_PERF, 21 },    /* CAP_SYS_ADMIN: before Linux 5.8, or with Debian's paranoid 3 */
 	{ MAY_PERF, 14 },    /* CAP_IPC_LOCK: rings beyond kernel.perf_event_mlock_kb */
 	{ MAY_SYMBOLS, 34 }, /* CAP_SYSLOG: kernel.kptr_restrict */
-	{ MAY_KILL, 5 },     /* CAP_KILL: a command that changed its user */
+	{ MAY_KILL, 5 },     /* CAP_KILL: signal a command that changed its user */
 #if HAS(bpf)
 	{ MAY_BPF, 39 },     /* CAP_BPF */
-	{ MAY_BPF, 38 },     /* CAP_PERFMON: a program that reads the kernel's structures */
-	{ MAY_BPF, 21 },     /* CAP_SYS_ADMIN includes both */
+	{ MAY_BPF, 38 },     /* CAP_PERFMON: load a BPF program that reads kernel structures */
+	{ MAY_BPF, 21 },     /* CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON */
 #endif
 };
 
@@ -43,7 +43,8 @@ static u64 caps_mask(u8 may)
 	return set;
 }
 
-/* A capability that could not be dropped would apply to the next path, whatever it is: exit. */
+/* Exits, because a capability could not be dropped: it would apply to the next path that is opened,
+ * which the user may have chosen. */
 _Noreturn static void exit_unsafe(void)
 {
 	static const char why[] = "gpustat: capabilities cannot be dropped\n";
@@ -54,10 +55,14 @@ _Noreturn static void exit_unsafe(void)
 
 static struct {
 	struct sys_caps caps[2];
-	bool secured; /* the effective set is empty, except while it is raised */
-	u8 raised;
+	/* the capabilities are from the program's file: the effective set is empty, except between
+	 * privilege_raise() and privilege_lower() */
+	bool secured;
+	u8 raised; /* MAY_* whose capabilities are in the effective set now */
 } privs;
 
+/* Restores the effective capabilities to what they were before privilege_raise(), which returned
+ * `was`. */
 void privilege_lower(u8 was)
 {
 	bool less = (privs.raised & ~was) != 0;
@@ -72,8 +77,9 @@ void privilege_lower(u8 was)
 		exit_unsafe();
 }
 
-/* Adds these rights, as far as the process has them, for the files that are opened next. Returns
- * the previous set for privilege_lower(). */
+/* Adds the capabilities of these rights (MAY_*) to the effective set, as far as the process has
+ * them, for the files that are opened until privilege_lower(). Returns the previous rights, the
+ * argument of privilege_lower(). */
 u8 privilege_raise(u8 may)
 {
 	u8 was = privs.raised;
@@ -82,9 +88,9 @@ u8 privilege_raise(u8 may)
 	return was;
 }
 
-/* Drops all rights but these, permanently. Returns 0 or -errno. If the program's file gave the
- * capabilities, the inheritable set is the user's own, and stays for the command that is run; else
- * it is cleared. */
+/* Permanently drops all capabilities except those of the rights `may` (MAY_*). Returns 0 or -errno.
+ * If the capabilities are from the program's file, the inheritable set is the user's own and is
+ * kept for the command that gpustat starts; else it is cleared. */
 long privilege_keep(u8 may)
 {
 	bool less = false;
@@ -105,7 +111,8 @@ long privilege_keep(u8 may)
 	return r;
 }
 
-/* Drops these rights, permanently, except for what `others` needs too. */
+/* Permanently drops the capabilities of the rights `may` (MAY_*), except those that the rights
+ * `others` also require. */
 void privilege_drop(u8 may, u8 others)
 {
 	u64 set = caps_mask(may) & ~caps_mask(others);
@@ -118,11 +125,11 @@ void privilege_drop(u8 may, u8 others)
 		exit_unsafe();
 }
 
-/* Drops the rights that the command does not need. may: the rights that it needs if the program's
- * file gave them. here: the rights that it needs otherwise. starts: it starts a command of the
- * user, which inherits this process's rights: then all are kept until privilege_keep(), unless the
- * program's file gave them. Returns 0, or -errno if rights that the user does not have could not be
- * dropped. */
+/* Drops the capabilities that the command of gpustat does not need. may: the rights (MAY_*) that it
+ * needs if the capabilities are from the program's file; here: the rights that it needs otherwise.
+ * starts: it starts a command of the user, which inherits the capabilities of this process: then
+ * all are kept until privilege_keep(), unless they are from the program's file. Returns 0, or
+ * -errno if capabilities that the user does not have could not be dropped. */
 long privilege_begin(u8 may, u8 here, bool starts)
 {
 	u32 uid = (u32)getauxval(AT_UID);
@@ -137,20 +144,22 @@ long privilege_begin(u8 may, u8 here, bool starts)
 	return privs.secured ? r : 0;
 }
 
-/* For the child that executes a command of the user: drops all that the program's file gave. */
+/* Drops all capabilities that are from the program's file. For the child process that executes a
+ * command of the user. */
 void privilege_end(void)
 {
 	if (privs.secured)
 		privilege_keep(0);
 }
 
-/* Returns whether the capabilities come from the program's file, and not from the process that
- * started it. */
+/* Returns whether the capabilities of this process are from the program's file (setcap, setuid),
+ * and not inherited from the process that started it. */
 bool privilege_from_file(void)
 {
 	return privs.secured;
 }
 
+/* Returns whether this process may raise any capability of the rights `may` (MAY_*). */
 bool privilege_has(u8 may)
 {
 	u64 set = caps_mask(may);
@@ -158,9 +167,10 @@ bool privilege_has(u8 may)
 	return privs.caps[0].permitted & (u32)set || privs.caps[1].permitted & (u32)(set >> 32);
 }
 
-/* Reads a path from the environment. If the program's file gave the capabilities, paths are opened
- * with the user's rights. A program that only contains the library may have other rights, so
- * secure_getenv(3) is used. */
+/* Returns the environment variable `name`, which is a path; NULL if it is not set. If gpustat has
+ * its capabilities from its own file, it opens paths with the user's rights, so that the variable
+ * is safe to use. Another program that uses the library may not do so: for it, secure_getenv(3)
+ * ignores the variable if the program runs setuid or with file capabilities. */
 const char *privilege_getenv(const char *name)
 {
 	return privs.secured ? getenv(name) : secure_getenv(name);

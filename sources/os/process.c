@@ -1,24 +1,31 @@
-/* process.c - the child that runs a command: its start, its end; waits for signals and for
- * overflows of perf events. SPDX-License-Identifier: MIT */
+/* process.c - the child process that runs a command: its start and its end; waiting for signals and
+ * for overflows of perf events. SPDX-License-Identifier: MIT */
 #include "sources/os/os.h"
 #include "gpustat/perf.h"
 #include "sys.h"
 
-enum { SIG_OVERFLOW = 40 }; /* a real-time signal: they queue, and each one has its descriptor */
+/* a real-time signal: such signals queue, and each one carries the event's descriptor */
+enum { SIG_OVERFLOW = 40 };
 
-static const int wait_signals[] = { SIGCHLD, SIG_OVERFLOW }; /* delivered in tasks_wait() only */
-enum { NO_CHILD_YET = 0, ENDED = -1, IN_CHILD = INT32_MIN /* in the child, until its exec */ };
+/* signals that are blocked except in tasks_wait() */
+static const int wait_signals[] = { SIGCHLD, SIG_OVERFLOW };
+/* Values of task.child that are not PIDs. IN_CHILD: in the child process itself, until its exec. */
+enum { NO_CHILD_YET = 0, ENDED = -1, IN_CHILD = INT32_MIN };
+/* Indexes in gate[]. */
 enum { CHILD_READS, PARENT_WRITES, PARENT_READS, CHILD_WRITES };
-/* Two pipes: over one the parent lets the child execute the command, over the other the child
- * reports why that failed. Every kernel has pipes; sockets need CONFIG_NET, an eventfd
- * CONFIG_EVENTFD. CHILD_READS stays open in the parent: a write to a child that died must not raise
- * SIGPIPE. */
+/* Two pipes between this process and its child: through the first, the parent lets the child
+ * execute the command; through the second, the child reports why its exec failed. Pipes, because
+ * every kernel has them: sockets need CONFIG_NET, an eventfd CONFIG_EVENTFD. CHILD_READS stays open
+ * in the parent, because a write to a child that has died must not raise SIGPIPE. */
 static int gate[4] = { -1, -1, -1, -1 };
-bool child_forker;     /* forker_main() reads the gate, not the child */
-enum { GO = 0 /* no signal */, BEFORE = 253, AFTER, NEXT }; /* the bytes that are not signals */
+bool child_forker;     /* true: forker_main() reads the gate, not the child */
+/* Bytes written to the gate. GO: execute the command; other values below BEFORE are signals to
+ * send. BEFORE, AFTER: run that shell command; NEXT: fork the next child. */
+enum { GO = 0, BEFORE = 253, AFTER, NEXT };
+/* A pipe to which the handler of stop signals writes. */
 static int wake[2] = { -1, -1 };
-/* The read end of wake: a stop signal that comes just before a wait ends that wait. -1 if there is
- * a command. */
+/* The read end of the pipe `wake`, to poll together with other descriptors: a stop signal that
+ * comes just before a wait ends the wait through it. -1 if gpustat runs a command. */
 i32 tasks_wake = -1;
 
 /* --- waits ------------------------------------------------------------------------------------ */
@@ -33,19 +40,23 @@ static long gate_send(u8 what)
 }
 
 static struct {
-	sigset_t command_mask; /* the signal mask at the start, which the command gets */
+	sigset_t command_mask; /* signal mask when the program started, which the command gets */
 	sigset_t wait_mask;    /* the signal mask in tasks_wait() */
-	bool sigchld_ignored;  /* by the process that started this one, and for the command */
+	/* the process that started this one ignores SIGCHLD: so does the command */
+	bool sigchld_ignored;
 	volatile sig_atomic_t signalled, nsignals;
 	const char *before, *after; /* shell commands of child_hooks(), or NULL */
-	i32 child;     /* its pid, one of these, or -errno: it could not be started */
+	/* the child's pid, NO_CHILD_YET, ENDED, IN_CHILD, or -errno if it could not be started */
+	i32 child;
 	/* Descriptors of overflowed events that tasks_overflow() has not returned yet. */
 	volatile i32 overflowed[64];
 	volatile u32 noverflowed;
-	struct sys_limit old_limit; /* before files_raise(); {0}: it was not called */
+	/* limit of open files before files_raise(); {0}: files_raise() was not called */
+	struct sys_limit old_limit;
 	struct rusage usage; /* of the child that child_ended() waited for */
 } task;
 
+/* Sends a signal to the command's process, directly or through the helper process. */
 static void child_signal(int sig)
 {
 	if (task.child <= 0)
@@ -58,8 +69,9 @@ static void child_signal(int sig)
 	sys_kill(task.child, SIGCONT); /* a stopped command could not act on the signal */
 }
 
-/* A signal that another process sent to this one (si_code <= 0) is passed on to the command; a
- * signal from the terminal has reached the command already. The third one ends this process. */
+/* Handler of SIGINT, SIGTERM and SIGHUP. A signal that another process sent to this one (si_code <=
+ * 0) is passed on to the command; a signal from the terminal has reached the command already. The
+ * second signal restores the default actions, so that the third one ends this process. */
 static void on_stop(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
@@ -77,7 +89,7 @@ static void on_stop(int sig, siginfo_t *info, void *context)
 
 static void on_child(int sig)
 {
-	(void)sig; /* its arrival has ended the wait */
+	(void)sig; /* no action: its arrival ends tasks_wait() */
 }
 
 static void on_overflow(int sig, siginfo_t *info, void *context)
@@ -88,9 +100,10 @@ static void on_overflow(int sig, siginfo_t *info, void *context)
 		task.overflowed[task.noverflowed++] = info->si_fd;
 }
 
-/* Installs the signal handlers. From then on SIGCHLD and overflows are delivered only in
- * tasks_wait(), so that none is missed. Ignored signals stay ignored in this process and in the
- * command: nohup. */
+/* Installs the signal handlers. command: gpustat runs a command. From then on SIGCHLD and the
+ * signals of event overflows are delivered only in tasks_wait(), so that none is missed. Stop
+ * signals that were ignored at the start (nohup) stay ignored in this process and in the
+ * command. */
 void tasks_catch(bool command)
 {
 	sys_block(wait_signals, LEN(wait_signals), &task.command_mask);
@@ -106,6 +119,8 @@ void tasks_catch(bool command)
 		sys_signal_info(stop_signals[i], on_stop);
 }
 
+/* Waits until one of the n descriptors is ready, a signal comes, or the time `until` (ns,
+ * CLOCK_MONOTONIC; negative: no limit). Returns the number of ready descriptors, or -errno. */
 long tasks_wait(struct pollfd *fds, size_t n, i64 until)
 {
 	return sys_poll_until(fds, n, until, &task.wait_mask);
@@ -123,14 +138,15 @@ i32 tasks_overflow(void)
 	return task.noverflowed ? task.overflowed[--task.noverflowed] : -1;
 }
 
-/* Returns the time of the next sample: start plus a multiple of step, not in the past. */
+/* Returns the time of the next sample in ns: start plus a multiple of step, not in the past. due:
+ * the time at which the present sample was due. */
 i64 next_due(i64 start, i64 due, i64 step)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC);
 
 	due += step;
 	if (due < now + step / 2)
-		/* no sample shorter than half a step */
+		/* skip due times that have passed or are less than half a step ahead */
 		due = start + (now - start + step + step / 2) / step * step;
 	return due;
 }
@@ -153,7 +169,7 @@ static bool gate_report(i32 what)
 	return write_all(gate[CHILD_WRITES], (const char *)&what, sizeof(what)) >= 0;
 }
 
-/* Reads the next byte. False: the other end is closed. */
+/* Reads the next byte from descriptor `end` of the gate. False if the other end is closed. */
 static bool gate_read(int end, void *byte)
 {
 	long r;
@@ -163,7 +179,7 @@ static bool gate_read(int end, void *byte)
 	return r == 1;
 }
 
-/* Gives a child the rights, limits and signals that a command gets. */
+/* Gives a new child process the capabilities, limits and signal actions that a command gets. */
 static void child_prepare(void)
 {
 	task.child = IN_CHILD;
@@ -173,8 +189,8 @@ static void child_prepare(void)
 		sys_signal_persistent(SIGCHLD, SIG_IGN);
 }
 
-/* Executes the command once the parent allows it. A signal before the exec ends the child as if it
- * had ended the command: on_stop() is still the handler. */
+/* Main function of the child process: executes the command once the parent allows it. A signal
+ * before the exec ends the child as if it had ended the command: on_stop() is still the handler. */
 _Noreturn static void child_main(char **argv)
 {
 	u8 what;
@@ -187,8 +203,8 @@ _Noreturn static void child_main(char **argv)
 	_exit(what == GO ? 127 : 128 + what);
 }
 
-/* Sends a signal to the pidfd, or to the pid if the kernel has no pidfds (before 5.2) or a
- * container refuses them. */
+/* Sends a signal to a process by its pidfd, or by its pid if the kernel has no pidfds (before 5.2)
+ * or a container refuses them. */
 static void signal_send(i32 pid, i32 pidfd, u8 sig)
 {
 	long r = sys_pidfd_signal(pidfd, sig);
@@ -197,7 +213,8 @@ static void signal_send(i32 pid, i32 pidfd, u8 sig)
 		sys_kill(pid, sig);
 }
 
-/* Runs a shell command and waits for its end. Returns 1 + its exit code, or -errno. */
+/* Runs a shell command of child_hooks() and waits for its end. Returns 1 + its exit code, or
+ * -errno. */
 static i32 hook_run(const char *text)
 {
 	char shell[] = "sh", option[] = "-c", command[4096];
@@ -217,11 +234,12 @@ static i32 hook_run(const char *text)
 				     WEXITSTATUS(status));
 }
 
-/* The helper process of a repeated command: it forks the command's processes when the parent has no
- * right to do so any more. They are the parent's children all the same (CLONE_PARENT). It continues
- * when a child has executed the command or has ended (CLONE_VFORK): until then the child, not this
- * process, reads the gate. The parent may have waited for that child by then, and another process
- * may have its pid: signals go to its pidfd. */
+/* Main function of the helper process of a repeated command: it forks the command's processes when
+ * the parent has no right to do so any more. These processes are the parent's children nevertheless
+ * (CLONE_PARENT). The helper continues when the child it forked has executed the command or has
+ * ended (CLONE_VFORK): until then the child, not the helper, reads the gate. When a signal is to be
+ * sent, the parent may have waited for that child, and another process may have its pid: the helper
+ * sends signals to the child's pidfd. */
 _Noreturn static void forker_main(char **argv)
 {
 	i32 pid = 0, pidfd = -1;
@@ -238,7 +256,7 @@ _Noreturn static void forker_main(char **argv)
 				signal_send(pid, pidfd, what);
 			continue;
 		}
-		sys_close(pidfd); /* of the previous run */
+		sys_close(pidfd); /* pidfd of the previous repetition's child */
 		pid = (i32)sys_fork(CLONE_PARENT | CLONE_VFORK | CLONE_PIDFD, &pidfd);
 		if (!gate_report(pid > 0 ? 0 : pid < 0 ? pid : (i32)sys_pid()))
 			break;
@@ -261,8 +279,9 @@ static void gate_close_all(void)
 		gate_close(i);
 }
 
-/* Returns the next number that the child reports; 0: none. After an error nothing can be received
- * in order: the helper process at the other end is told to exit, so that nobody waits for it. */
+/* Returns the next number that the child or the helper process reports through the gate; 0 if there
+ * are no more. After an error the order of later reports would be unknown: the helper process is
+ * told to exit, so that nobody waits for it. */
 static i32 gate_receive(void)
 {
 	i32 what = 0;
@@ -276,7 +295,8 @@ static i32 gate_receive(void)
 	return what;
 }
 
-/* Opens new pipes and forks a process that calls run(argv). Returns its pid, or -errno. */
+/* Opens the two pipes of the gate and forks a process that calls run(argv). Returns its pid, or
+ * -errno. */
 static long gate_open(void (*run)(char **), char **argv)
 {
 	long pid;
@@ -297,8 +317,8 @@ static long gate_open(void (*run)(char **), char **argv)
 	return pid;
 }
 
-/* Sets the shell commands that child_hook() runs; NULL: none. The helper process starts, which runs
- * them, too. */
+/* Sets the shell commands that child_hook() runs before and after each run of the command; NULL:
+ * none. Starts the helper process, which runs them. */
 void child_hooks(char **argv, const char *before, const char *after)
 {
 	task.before = before;
@@ -322,8 +342,9 @@ int child_hook(bool after)
 }
 
 /* Forks the process that will execute argv; it waits for child_release() or child_abort(). Returns
- * its pid, or -errno. repeats: the command will be started again. If a helper process cannot create
- * children of this process, as under some emulators, this process forks them itself. */
+ * its pid, or -errno. repeats: the command will be started again, by a helper process. If that
+ * cannot create children of this process, as under some emulators, this process forks them
+ * itself. */
 long child_start(char **argv, bool repeats)
 {
 	long pid = -EPIPE;
@@ -333,14 +354,16 @@ long child_start(char **argv, bool repeats)
 		child_forker = gate_open(forker_main, argv) > 0;
 	if (child_forker && gate_send(NEXT) > 0 && (next = gate_receive()))
 		pid = next;
-	/* In later calls this process may not be allowed to fork. */
+	/* Only the first call may give up the helper: later this process may have no right to
+	 * fork. */
 	child_forker &= pid > 0 || task.child != NO_CHILD_YET;
 	if (!child_forker)
 		pid = gate_open(child_main, argv);
 	return task.child = (i32)pid;
 }
 
-/* Makes the kernel send SIG_OVERFLOW when the event fd overflows. */
+/* Makes the kernel send SIG_OVERFLOW to this process when the event with descriptor fd
+ * overflows. */
 void tasks_notify(i32 fd)
 {
 	sys_signal_info(SIG_OVERFLOW, on_overflow);
@@ -348,9 +371,9 @@ void tasks_notify(i32 fd)
 	sys_set_flags(fd, O_ASYNC, 0);
 }
 
-/* Lets the child execute its command, or ends it with the stop signal that has come: that may have
- * come before there was a child to pass it on to. Returns 0, or -errno: the command was not
- * executed. A child that died earlier is reported by child_ended(). */
+/* Lets the child execute its command; if a stop signal has come, ends the child with that signal
+ * instead, because it may have come before there was a child to pass it on to. Returns 0, or -errno
+ * if the command was not executed. A child that died earlier is reported by child_ended(). */
 long child_release(void)
 {
 	long r = gate_send((u8)task.signalled);
@@ -369,7 +392,7 @@ void child_abort(void)
 		gate_close(PARENT_WRITES);
 }
 
-/* Returns whether the child has ended. *status: its wait status; negative: -errno, its status is
+/* Returns whether the child has ended. *status: its wait status, or -errno if its status is
  * unknown. */
 bool child_ended(int *status)
 {
@@ -379,14 +402,14 @@ bool child_ended(int *status)
 		;
 	if (task.child <= 0 || r == 0)
 		return false;
-	if (r < 0) /* the kernel has no such child any more */
+	if (r < 0) /* the child has ended, and its status is lost */
 		*status = (int)r;
 	task.child = ENDED;
 	return true;
 }
 
-/* The same for a subreaper: also waits for all other children that have ended, which the command or
- * its children left behind. */
+/* Like child_ended(), for a process that is a subreaper: also waits for all other children that
+ * have ended, which the command or its children left behind. */
 bool children_ended(int *status)
 {
 	int other;
@@ -407,19 +430,21 @@ static u64 time_ns(struct timeval t)
 	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_usec * 1000;
 }
 
-/* For a child that child_ended() waited for: its CPU time and that of its ended children, ns. */
+/* Stores the CPU time in ns, in user mode and in the kernel, of the child that child_ended() waited
+ * for, including that of its ended children. */
 void child_times(u64 *user, u64 *system)
 {
 	*user = time_ns(task.usage.ru_utime);
 	*system = time_ns(task.usage.ru_stime);
 }
 
+/* Ends the command, with SIGKILL if at_once, else with SIGTERM. */
 void child_stop(bool at_once)
 {
 	child_signal(at_once ? SIGKILL : SIGTERM);
 }
 
-/* For a child that has ended: returns 0 if it executed its command, else -errno of the exec. */
+/* Returns 0 if the child, which must have ended, executed its command; else -errno of its exec. */
 long child_failure(void)
 {
 	i32 err = 0, next;

@@ -7,17 +7,21 @@
 #include <limits.h>
 
 enum {
-	NAME_BYTES = 200, /* of the file's name in the temporary name, which has NAME_MAX at most */
-	MAX_LINKS = 40,   /* in a path: as many as Linux follows */
-	NOBODY = 65534,   /* the default of kernel.overflowuid */
+	/* maximum bytes of the file's name in the temporary file's name, which has NAME_MAX at
+	 * most */
+	NAME_BYTES = 200,
+	MAX_LINKS = 40,   /* maximum number of links in a path, as in Linux */
+	/* uid shown for users without a number here: default of kernel.overflowuid */
+	NOBODY = 65534,
 };
-#define MAX_AGE UINT64_C(60000000000) /* ns */
+#define MAX_AGE UINT64_C(60000000000) /* ns: a younger temporary file is not removed */
 
-/* The signal mask before all signals were blocked: they are while there is a temporary file, so
- * that it is not left behind. */
+/* The signal mask before replace_open() blocked all signals. They are blocked while a temporary
+ * file exists, so that no signal ends the process and leaves the file behind. */
 static sigset_t old_mask;
 
-/* Sets dir to the folder of a path. The path must be shorter than PATH_MAX. */
+/* Sets dir to the folder of a path; "." if the path has no slash. The path must be shorter than
+ * PATH_MAX. */
 static void folder_of(const char *path, char dir[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
@@ -27,10 +31,11 @@ static void folder_of(const char *path, char dir[PATH_MAX])
 	dir[n ? n : 1] = '\0';
 }
 
-/* Returns 1 if the folder of a path is shared: all users may write to it, and no user may remove
- * files of others. Else 0, or -errno. In a shared folder, only files and links of this user or of
- * the folder's owner are followed or written to, so that no other user can have put them there.
- * Linux does the same if fs.protected_symlinks, protected_regular and protected_fifos are 1. */
+/* Returns 1 if the folder of a path is shared, like /tmp: all users may write to it, and no user
+ * may remove files of others. Else 0, or -errno. Sets dir to the folder and *in to its stat(2). In
+ * a shared folder, gpustat follows and writes to only files and links of this user or of the
+ * folder's owner, so that no other user can have put them there. Linux does the same if
+ * fs.protected_symlinks, protected_regular and protected_fifos are 1. */
 static long folder_check(const char *path, char dir[PATH_MAX], struct stat *in)
 {
 	static const u32 shared = S_ISVTX | S_IWOTH;
@@ -41,16 +46,16 @@ static long folder_check(const char *path, char dir[PATH_MAX], struct stat *in)
 	return r < 0 ? r : (in->st_mode & shared) == shared;
 }
 
-/* Returns whether a file belongs neither to this user nor to the owner of its folder `in`. In a
- * user namespace all users without a number are NOBODY: two files of NOBODY may belong to
+/* Returns whether a file belongs neither to this user nor to the owner of its folder `in`. A user
+ * namespace shows every user that has no uid in it as NOBODY: two files of NOBODY may belong to
  * different users. */
 static bool is_foreign(const struct stat *st, const struct stat *in)
 {
 	return st->st_uid != sys_euid() && (st->st_uid != in->st_uid || st->st_uid == NOBODY);
 }
 
-/* Returns 0 if the link at this path may be followed; 1 if only the kernel can follow it, as a link
- * in /proc may point to a file without a name; or -errno. */
+/* Returns 0 if the symbolic link at this path may be followed; 1 if only the kernel can follow it,
+ * because a link in /proc may point to a file without a name; or -errno. */
 static long link_check(const char *path, const struct stat *link)
 {
 	char dir[PATH_MAX];
@@ -65,8 +70,8 @@ static long link_check(const char *path, const struct stat *link)
 	return r < 0 ? r : (u32)fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Puts the target of the link at this path before *rest, which is at the end of b. Returns 0 or
- * -errno. */
+/* Inserts the target of the symbolic link at `path` before *rest, the unresolved rest of a path,
+ * which is at the end of the buffer b. Returns 0 or -errno. */
 static long link_read(const char *path, char *b, char **rest)
 {
 	long n = sys_readlinkat(AT_FDCWD, path, b, (size_t)(*rest - b));
@@ -78,13 +83,13 @@ static long link_read(const char *path, char *b, char **rest)
 	return n < 0 ? n : 0;
 }
 
-/* Resolves the links of a path, each of which link_check() must allow. Sets at to the resolved
- * path, and *st to the state of its file, with mode 0 if it does not exist. Returns 1 if only the
- * kernel can follow a link; else 0, or -errno. With O_NOFOLLOW a link that is the last name is not
- * resolved. */
+/* Resolves the symbolic links of a path, each of which link_check() must allow. Sets at to the
+ * resolved path, and *st to the stat(2) of its file, with st_mode 0 if the file does not exist.
+ * Returns 1 if only the kernel can follow a link; else 0, or -errno. With O_NOFOLLOW a link that is
+ * the last component of the path is not resolved. */
 static long path_resolve(const char *path, int flags, char at[PATH_MAX], struct stat *st)
 {
-	char b[PATH_MAX], *rest; /* the part that is not resolved yet */
+	char b[PATH_MAX], *rest; /* rest: the part of the path that is not resolved yet */
 	size_t n = strlen(path) + 1;
 	u32 links = 0;
 	long r = -ENOENT;
@@ -116,7 +121,8 @@ static long path_resolve(const char *path, int flags, char at[PATH_MAX], struct 
 	return r;
 }
 
-/* Opens the file at path. -EEXIST: it did not exist when the path was resolved. */
+/* Resolves a path and opens its file. Returns a descriptor, or -errno; -EEXIST if the file did not
+ * exist when the path was resolved, but exists now. */
 static long open_once(const char *path, int flags)
 {
 	char at[PATH_MAX], dir[PATH_MAX];
@@ -136,9 +142,9 @@ static long open_once(const char *path, int flags)
 	return r < 0 ? r : sys_openat_new(at, flags, 0644);
 }
 
-/* Opens a file that an option or the environment named. Returns a descriptor, or -errno. In a
- * shared folder, with O_CREAT, the file is new, or belongs to this user or to the folder's owner:
- * no other user can exchange it meanwhile. */
+/* Opens a file that an option or the environment named. Returns a descriptor, or -errno. With
+ * O_CREAT in a shared folder (see folder_check()), the file is new, or belongs to this user or to
+ * the folder's owner: no other user can replace it between the check and the opening. */
 long file_open(const char *path, int flags)
 {
 	long r = open_once(path, flags);
@@ -148,8 +154,8 @@ long file_open(const char *path, int flags)
 	return r == -EEXIST ? -EACCES : r;
 }
 
-/* Reads the whole of a file that the user named. Returns its length, or -errno; cap if it did not
- * fit. */
+/* Reads a file that the user named into b. Returns its length, or -errno; cap if the file is larger
+ * than cap bytes. */
 long file_slurp(const char *path, char *b, size_t cap)
 {
 	long fd = file_open(path, O_RDONLY | O_NONBLOCK), n;
@@ -161,7 +167,8 @@ long file_slurp(const char *path, char *b, size_t cap)
 	return n;
 }
 
-/* The same into a table of bytes; -EFBIG if the file fills it. */
+/* Reads a file that the user named into a table of bytes. Returns its length, or -errno; -EFBIG if
+ * the file fills the table. */
 long file_slurp_table(const char *path, struct table *t)
 {
 	long fd = file_open(path, O_RDONLY | O_NONBLOCK), n;
@@ -173,7 +180,7 @@ long file_slurp_table(const char *path, struct table *t)
 	return n < (long)t->most ? n : -EFBIG;
 }
 
-/* Begins the name of a temporary file: .FILE. */
+/* Begins the name of a temporary file in f->name with ".FILE.". Returns the buffer to append to. */
 static struct buf name_begin(struct replacement *f)
 {
 	struct buf b = buf_on(f->name, sizeof(f->name) - 1);
@@ -185,9 +192,10 @@ static struct buf name_begin(struct replacement *f)
 	return b;
 }
 
-/* Returns whether a name is that of a temporary file, .FILE.PID.TIME, that a killed process has
- * left behind. The process must be gone, and TIME more than a minute ago or of an earlier boot: a
- * process of another PID namespace, which is not in /proc, keeps its file for a shorter time. */
+/* Returns whether a file has the name of a temporary file, .FILE.PID.TIME, that a killed process
+ * has left behind. start: ".FILE.". The process PID must not exist, and TIME (ns, CLOCK_MONOTONIC)
+ * must be more than a minute ago, or of an earlier boot: a process of another PID namespace, which
+ * is not in /proc, keeps its temporary file for a shorter time. */
 static bool is_left(struct str name, struct str start)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC);
@@ -195,7 +203,7 @@ static bool is_left(struct str name, struct str start)
 	char path[40];
 	struct buf b = BUF_Z(path);
 
-	/* TIME has at least ten digits: .log.2024.11 is somebody else's file */
+	/* TIME has at least ten digits: .log.2024.11 is a file of another program */
 	if (!str_skip(&name, start) || !(name.p = scan_u64(name, &pid)) ||
 	    !str_skip_z(&name, ".") || scan_u64(name, &time) != name.e || time < 1000000000)
 		return false;
@@ -226,7 +234,8 @@ long replace_begin(struct replacement *f, const char *path)
 	return r == -EACCES || r == -EROFS ? r : 0;
 }
 
-/* Returns whether a file was written in the last minute: another machine may do so. */
+/* Returns whether a file was written in the last minute: another machine that shares the folder may
+ * be writing it. */
 static bool is_recent(const struct stat *s)
 {
 	i64 age = sys_now(CLOCK_REALTIME) - (i64)s->st_mtim.tv_sec * 1000000000;
@@ -234,8 +243,8 @@ static bool is_recent(const struct stat *s)
 	return age >= 0 && age < (i64)MAX_AGE;
 }
 
-/* Removes the temporary files that killed processes of this user have left. To be called once after
- * replace_begin(): it reads the whole folder. */
+/* Removes the temporary files that killed processes of this user have left in the folder. To be
+ * called once after replace_begin(), because it reads the whole folder. */
 void replace_clean(struct replacement *f)
 {
 	struct buf start = name_begin(f);
@@ -252,8 +261,8 @@ void replace_clean(struct replacement *f)
 	dir_close(&d);
 }
 
-/* Creates a temporary file in the same folder, with that mode whatever the umask is. Returns 0 or
- * -errno. Signals are blocked until replace_finish(). */
+/* Creates the temporary file in the folder of the file to replace, with that mode whatever the
+ * umask is. Returns 0 or -errno. Signals are blocked until replace_finish(). */
 long replace_open(struct replacement *f, u32 mode)
 {
 	struct buf b = name_begin(f);
@@ -261,7 +270,8 @@ long replace_open(struct replacement *f, u32 mode)
 
 	sys_block_all(&old_mask);
 	put_u64(&b, sys_pid());
-	/* The time: in a container the pid is often the same, also that of a killed process. */
+	/* The time makes the name unique: in a container the pid is often the same as that of an
+	 * earlier, killed process. */
 	put_c(&b, '.');
 	put_u64(&b, (u64)sys_now(CLOCK_MONOTONIC));
 	f->name[b.n] = '\0';
@@ -273,8 +283,9 @@ long replace_open(struct replacement *f, u32 mode)
 	return fd;
 }
 
-/* If r is 0, renames the temporary file to the file; else removes it. Returns 0 or -errno: r, or
- * that of the call that failed here. */
+/* Ends a replacement. r: result of writing the temporary file, 0 or -errno. If it is 0, renames the
+ * temporary file to the file that it replaces; else removes it. Returns 0; r if that was an error;
+ * or -errno of closing or renaming. */
 long replace_finish(struct replacement *f, long r)
 {
 	long closed;

@@ -1,7 +1,7 @@
 /* sandbox.c - limits on what this process may do once its command has begun: a seccomp filter that
- * allows the system calls of the command, and Landlock rules for the files that it will open later.
- * Both are optional: if the kernel has none, or a container refuses them, the command runs without.
- * SPDX-License-Identifier: MIT */
+ * allows the system calls that the command needs, and Landlock rules for the files that it will
+ * open later. Both are optional: if the kernel does not have them, or a container refuses them, the
+ * command runs without them. SPDX-License-Identifier: MIT */
 #include "sources/os/os.h"
 #include "sys.h"
 
@@ -9,7 +9,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-/* A filter is for one architecture: a 32-bit program on the same kernel has other call numbers. */
+/* A seccomp filter is for one architecture: a 32-bit program on the same kernel has other system
+ * call numbers. */
 #if defined __x86_64__
 #define ARCH AUDIT_ARCH_X86_64
 #elif defined __i386__
@@ -25,12 +26,12 @@
 #elif defined __powerpc64__
 #define ARCH AUDIT_ARCH_PPC64LE
 #else
-#define ARCH 0 /* unknown: no filter */
+#define ARCH 0 /* unknown architecture: no filter */
 #endif
 
 /* --- system calls ----------------------------------------------------------------------------- */
 
-/* musl's names of the calls that it makes if the kernel has no 64-bit time. */
+/* musl's names of the system calls that it makes if the kernel has no 64-bit time. */
 #ifdef SYS_clock_gettime32
 #define SYS_clock_gettime   SYS_clock_gettime32
 #define SYS_clock_getres    SYS_clock_getres_time32
@@ -40,15 +41,19 @@
 #define SYS_newfstatat SYS_fstatat64
 #endif
 
-/* Checks of a call's arguments. NEVER: a call that only an attacker would make. */
+/* The kind of check that the filter makes of a system call's arguments. ANY: no check. NEVER: the
+ * system call kills the process, because only an attacker would make it. */
 enum check { ANY, OPEN, IOCTL, FCNTL, MMAP, PRCTL, LIMIT, KILL, NEVER };
 enum { CHECK_SHIFT = 12, ALL_GROUPS = (1 << CHECK_SHIFT) - 1 };
 
 static const struct call {
-	u16 nr, groups; /* groups: CALLS_* that make the call, and its check */
+	/* nr: number of the system call. groups: OR of the CALLS_* whose commands may make the
+	 * call; above CHECK_SHIFT its enum check */
+	u16 nr, groups;
 } calls[] = {
 #define CALL(name, groups, check) { SYS_##name, (groups) | (check) << CHECK_SHIFT }
-/* SYS_ is pasted in each macro: libc's headers may rename some calls by macros. */
+/* Each macro pastes SYS_ itself: libc's headers may define some of these names as macros, which
+ * would be expanded first. */
 #define ALL(name) { SYS_##name, ALL_GROUPS }
 #define FILES(name) { SYS_##name, CALLS_FILES }
 	/* The most frequent calls first: kernels before 5.11 run the filter for each call. */
@@ -60,7 +65,7 @@ static const struct call {
 	ALL(rt_sigprocmask), ALL(rt_sigaction), ALL(rt_sigreturn), ALL(restart_syscall),
 	ALL(exit_group), ALL(getpid), ALL(gettid), ALL(geteuid), ALL(uname), ALL(clock_getres),
 	CALL(fcntl, ALL_GROUPS, FCNTL), CALL(prctl, ALL_GROUPS, PRCTL),
-	ALL(capset), /* to drop capabilities, or to raise those of the permitted set */
+	ALL(capset), /* to drop capabilities, or to make those of the permitted set effective */
 	CALL(kill, CALLS_CHILD | CALLS_SCREEN | CALLS_WRITE, KILL),
 	CALL(unlinkat, CALLS_REPLACE, ANY), CALL(renameat2, CALLS_REPLACE, ANY),
 	CALL(fchmod, CALLS_REPLACE, ANY),
@@ -68,16 +73,19 @@ static const struct call {
 	CALL(inotify_init1, CALLS_WATCH, ANY), CALL(inotify_add_watch, CALLS_WATCH, ANY),
 	CALL(pidfd_open, CALLS_WATCH, ANY),
 	CALL(pidfd_getfd, CALLS_GETFD, ANY),
-	CALL(mprotect, ALL_GROUPS, MMAP), /* tables grow in reserved address space */
+	/* makes reserved address space writable, for tables that grow */
+	CALL(mprotect, ALL_GROUPS, MMAP),
 	/* finds the CPUs of a machine without /sys */
 	CALL(sched_getaffinity, CALLS_PERF | CALLS_OPEN_PERF, ANY),
 	CALL(perf_event_open, CALLS_OPEN_PERF, ANY), CALL(prlimit64, CALLS_OPEN_PERF, LIMIT),
 	CALL(munmap, CALLS_PERF, ANY),
-	{ SYS_LANDLOCK, CALLS_OPEN_PERF }, /* the doctor command reads its version */
+	/* the doctor command reads the version of Landlock's ABI */
+	{ SYS_LANDLOCK, CALLS_OPEN_PERF },
 	CALL(sendto, CALLS_NET, ANY), CALL(shutdown, CALLS_NET, ANY),
 	CALL(recvfrom, CALLS_NET, ANY), CALL(getsockopt, CALLS_NET, ANY),
 	CALL(wait4, CALLS_CHILD, ANY), CALL(getrusage, CALLS_CHILD, ANY),
-	/* Calls that some architectures have in addition, or instead. */
+	/* System calls that some architectures have in addition to those above, or instead of
+	 * them. */
 #ifdef SYS_mmap2
 	CALL(mmap2, CALLS_PERF, MMAP),
 #else
@@ -111,7 +119,7 @@ static const struct call {
 #ifdef SYS_renameat
 	CALL(renameat, CALLS_REPLACE, ANY),
 #endif
-#ifdef SYS_socketcall /* its kind is in memory, which a filter cannot read */
+#ifdef SYS_socketcall /* its arguments are in memory, which a filter cannot read */
 	CALL(socketcall, CALLS_NET, ANY),
 #endif
 #undef FILES
@@ -139,7 +147,8 @@ static const struct call {
 /* --- the filter: linux/filter.h; offsets into struct seccomp_data ---------------------------- */
 
 enum { MAX_FILTER = 200 };
-enum { TO_ALLOW = 255, TO_KILL = 254, TO_DENY = 253 }; /* jump targets, replaced at the end */
+/* placeholders for jump targets, which make_filter() replaces */
+enum { TO_ALLOW = 255, TO_KILL = 254, TO_DENY = 253 };
 
 struct program {
 	struct sock_filter code[MAX_FILTER];
@@ -151,33 +160,36 @@ static void emit(struct program *p, u16 code, u32 k, u8 jt, u8 jf)
 	p->code[p->n++] = (struct sock_filter){ code, jt, jf, k };
 }
 
+/* Emits a comparison of the accumulator with value. then, otherwise: numbers of instructions to
+ * skip if equal and if not, or TO_*. */
 static void emit_if(struct program *p, u32 value, u8 then, u8 otherwise)
 {
 	emit(p, BPF_JMP | BPF_JEQ | BPF_K, value, then, otherwise);
 }
 
-/* Loads the low half of an argument: the checked arguments are ints. All supported architectures
- * are little-endian. */
+/* Emits a load of the low 32 bits of argument n: all checked arguments are ints. All supported
+ * architectures are little-endian. */
 static void emit_arg(struct program *p, size_t n)
 {
 	emit(p, BPF_LD | BPF_W | BPF_ABS,
 	     (u32)(offsetof(struct seccomp_data, args) + n * sizeof(u64)), 0, 0);
 }
 
-/* DRM requests: the version, and those that oa.c makes to i915 and xe. None of them submits work to
- * the GPU. */
+/* Numbers of the DRM ioctl requests that are allowed: DRM_IOCTL_VERSION, and those that oa.c makes
+ * to i915 and xe. None of them submits work to the GPU. */
 static const u8 drm_requests[] = { 0x00, 0x40, 0x46, 0x4b, 0x71, 0x76, 0x77, 0x78, 0x79 };
 
-/* Requests that are allowed on one descriptor each: descriptor << 16 | type and number. */
+/* ioctl requests that are each allowed on one descriptor only. key: descriptor << 16 | the
+ * request's type and number. */
 static struct {
 	u32 key[16];
 	u8 n;
 } requests;
 
-/* Allows an ioctl request, whatever its size and direction, on this descriptor alone. The caller
- * keeps the descriptor open until the program ends, so that its number is not used again, or
- * chooses a number that no other file gets, and opens it later. It has to call this before
- * sandbox_enter(). Returns false if there is no room, or the descriptor is above 65535. */
+/* Allows an ioctl request, whatever its size and direction, on this descriptor only. To be called
+ * before sandbox_enter(). The caller keeps the descriptor open until the program ends, so that its
+ * number is not used for another file; or it reserves a number that no other file gets, and opens
+ * the descriptor later. Returns false if there is no room, or the descriptor is above 65535. */
 bool sandbox_ioctl(i32 fd, u32 request)
 {
 	if (requests.n == LEN(requests.key) || fd < 0 || fd > UINT16_MAX)
@@ -186,6 +198,7 @@ bool sandbox_ioctl(i32 fd, u32 request)
 	return true;
 }
 
+/* Emits the check of the requests that sandbox_ioctl() allows on one descriptor. */
 static void emit_requests(struct program *p)
 {
 	emit_arg(p, 0);
@@ -199,8 +212,9 @@ static void emit_requests(struct program *p)
 		emit_if(p, requests.key[i], TO_ALLOW, 0);
 }
 
-/* Terminals: the size, and with CALLS_SCREEN the modes; not TIOCSTI, which inserts input. Open
- * files: requests of perf, of DRM and of OA streams, and those of sandbox_ioctl(). */
+/* Emits the check of ioctl(2). It allows on a terminal: reading its size, and with CALLS_SCREEN its
+ * modes, but not TIOCSTI, which inserts input; on open files: the requests of perf, of DRM and of
+ * OA streams, and those of sandbox_ioctl(). */
 static void emit_ioctl(struct program *p, u16 groups)
 {
 	if (requests.n)
@@ -211,7 +225,7 @@ static void emit_ioctl(struct program *p, u16 groups)
 		emit_if(p, TCGETS, TO_ALLOW, 0);
 		emit_if(p, TCSETS, TO_ALLOW, 0);
 	}
-	/* Type and number, without size and direction. */
+	/* Keep the request's type and number, without size and direction. */
 	emit(p, BPF_ALU | BPF_AND | BPF_K, 0xffff, 0, 0);
 	for (size_t i = 0; groups & CALLS_DRM && i < LEN(drm_requests); i++)
 		emit_if(p, 'd' << 8 | drm_requests[i], TO_ALLOW, 0);
@@ -223,8 +237,9 @@ static void emit_ioctl(struct program *p, u16 groups)
 	emit_if(p, UINT32_MAX, 0, TO_DENY);
 }
 
-/* Allows signals to the command, or to this process, which sends itself a signal after its handler;
- * and signal 0, which checks that a process exists. */
+/* Emits the check of kill(2). It allows signals to the command (process child), or without a
+ * command to this process, which sends itself a signal after its handler; and signal 0 to any
+ * process, which tests whether a process exists. */
 static void emit_kill(struct program *p, i32 child)
 {
 	emit_arg(p, 0);
@@ -233,8 +248,9 @@ static void emit_kill(struct program *p, i32 child)
 	emit_if(p, 0, TO_ALLOW, TO_DENY);
 }
 
-/* Allows to open for reading, and with CALLS_REPLACE to create a new file: O_EXCL alone would open
- * any file. 3 is O_ACCMODE of the kernel; musl's includes O_PATH. */
+/* Emits the check of openat(2). It allows to open files for reading, and with CALLS_REPLACE to
+ * create a new file: O_CREAT and O_EXCL are both required, because with O_EXCL alone any file could
+ * be opened. 3 is O_ACCMODE of the kernel; musl's includes O_PATH. */
 static void emit_open(struct program *p, u16 groups)
 {
 	emit_arg(p, 2);
@@ -246,15 +262,17 @@ static void emit_open(struct program *p, u16 groups)
 	emit(p, BPF_JMP | BPF_JSET | BPF_K, 3 | O_CREAT | O_TRUNC, TO_DENY, TO_ALLOW);
 }
 
-/* Emits the check that follows a matching call number. Every check ends in a jump. */
+/* Emits the check of a call's arguments, which follows the comparison of the call's number. Every
+ * check ends in a jump. child: PID of the command, or 0. */
 static void emit_check(struct program *p, enum check check, u16 groups, i32 child)
 {
 	switch (check) {
 	case OPEN:
 		emit_open(p, groups);
 		break;
-	/* Descriptor and file flags. The later commands choose the process and the signal that a
-	 * descriptor notifies: this process, if event sets are switched by overflows. */
+	/* fcntl(2) may read and set descriptor flags and file flags. A command that opens perf
+	 * events later may also choose the signal of a descriptor and the process that gets it, but
+	 * only this process: event sets are switched by overflows. */
 	case FCNTL:
 		emit_arg(p, 1);
 		if (groups & CALLS_OPEN_PERF && groups & CALLS_CHILD) {
@@ -265,7 +283,7 @@ static void emit_check(struct program *p, enum check check, u16 groups, i32 chil
 		}
 		emit(p, BPF_JMP | BPF_JGT | BPF_K, F_SETFL, TO_DENY, TO_ALLOW);
 		break;
-	case LIMIT: /* of this process */
+	case LIMIT: /* prlimit(2) of this process only */
 		emit_arg(p, 0);
 		emit_if(p, 0, TO_ALLOW, TO_DENY);
 		break;
@@ -273,7 +291,8 @@ static void emit_check(struct program *p, enum check check, u16 groups, i32 chil
 		emit_arg(p, 2);
 		emit(p, BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, TO_DENY, TO_ALLOW);
 		break;
-	case PRCTL: /* also PR_GET_TIMERSLACK, which is between the two */
+	/* PR_SET_TIMERSLACK to PR_TASK_PERF_EVENTS_ENABLE; PR_GET_TIMERSLACK is between them */
+	case PRCTL:
 		emit_arg(p, 0);
 		emit(p, BPF_JMP | BPF_JGT | BPF_K, PR_TASK_PERF_EVENTS_ENABLE, TO_DENY, 0);
 		emit(p, BPF_JMP | BPF_JGE | BPF_K, PR_SET_TIMERSLACK, TO_ALLOW, TO_DENY);
@@ -286,7 +305,8 @@ static void emit_check(struct program *p, enum check check, u16 groups, i32 chil
 	}
 }
 
-/* Emits the test of one call, and its check. jf is the length of the check, to jump over it. */
+/* Emits the comparison with the number of one system call, and the check of its arguments, if
+ * commands of these groups may make the call. The jump offset jf, set last, skips the check. */
 static void emit_call(struct program *p, const struct call *c, u16 groups, i32 child)
 {
 	enum check check = c->groups >> CHECK_SHIFT;
@@ -303,9 +323,9 @@ static void emit_call(struct program *p, const struct call *c, u16 groups, i32 c
 	p->code[at].jf = (u8)(p->n - at - 1);
 }
 
-/* A call that is not in the table fails as on a kernel without it, for which a newer libc has a
- * fallback; an argument that is not allowed fails with EPERM. The strict build for tests kills in
- * both cases, so that no run hides a missing row. */
+/* A system call that is not in calls[] fails with ENOSYS, as on a kernel without it, for which
+ * newer libcs have a fallback; an argument that is not allowed fails with EPERM. The strict build
+ * for tests kills the process in both cases, so that no test hides a missing row. */
 #ifdef SANDBOX_STRICT
 #define UNKNOWN SECCOMP_RET_KILL_PROCESS
 #define REFUSED SECCOMP_RET_KILL_PROCESS
@@ -314,6 +334,8 @@ static void emit_call(struct program *p, const struct call *c, u16 groups, i32 c
 #define REFUSED (SECCOMP_RET_ERRNO | EPERM)
 #endif
 
+/* Makes the whole filter: the check of the architecture, the checks of all calls, and at the end
+ * one return for each verdict, to which the placeholders TO_* now point. */
 static void make_filter(struct program *p, u16 groups, i32 child)
 {
 	static const struct { u8 mark; u32 verdict; } ends[] = {
@@ -345,7 +367,7 @@ static void make_filter(struct program *p, u16 groups, i32 child)
 
 /* --- files: the constants of linux/landlock.h, of all its versions --------------------------- */
 
-/* The ABI versions that added rights on files, on TCP, and scopes. */
+/* The versions of Landlock's ABI that added a right: on files, on TCP, or a scope. */
 enum { REFER_ABI = 2, TRUNCATE_ABI = 3, TCP_ABI = 4, IOCTL_ABI = 5, SCOPE_ABI = 6 };
 enum { LL_WRITE = 1 << 1, LL_READ = 1 << 2, LL_LIST = 1 << 3, LL_REMOVE = 1 << 5,
        LL_CREATE = 1 << 8, LL_FIRST = (1 << 13) - 1,
@@ -357,7 +379,7 @@ static u32 handled;
 struct sandbox sandbox = { .filter = -ECANCELED, .landlock = -ECANCELED };
 
 /* Starts a set of Landlock rules. After sandbox_enter() only the files and folders with a rule may
- * be opened. */
+ * be opened. Stores the ABI version, or -errno, in sandbox.landlock. */
 void sandbox_close_files(void)
 {
 	struct landlock_rights r = { 0 };
@@ -374,7 +396,8 @@ void sandbox_close_files(void)
 		sandbox.landlock = abi;
 }
 
-/* Drops all rules: incomplete rules would stop the command from doing its work. */
+/* Drops all Landlock rules, because incomplete rules would stop the command from doing its work; or
+ * closes them once they are in force. why: new value of sandbox.landlock. */
 static void rules_drop(long why)
 {
 	sys_close(ruleset);
@@ -382,8 +405,9 @@ static void rules_drop(long why)
 	sandbox.landlock = why;
 }
 
-/* Adds a rule for an open file, or for a folder and all below it. Pipes and sockets need no rule:
- * -EBADFD. */
+/* Adds a Landlock rule for an open file, or for a folder and everything below it. rights: LL_*. A
+ * negative fd is -errno of the open. Pipes and sockets need no rule: the kernel returns -EBADFD for
+ * them. */
 static void rule_add(i32 fd, u32 rights)
 {
 	long r = fd;
@@ -394,14 +418,16 @@ static void rule_add(i32 fd, u32 rights)
 		rules_drop(r);
 }
 
+/* Adds a Landlock rule for an open folder. write: files in it may be written, created and removed;
+ * else it may be listed and files below it read. */
 void sandbox_folder(i32 fd, bool write)
 {
 	rule_add(fd, write ? LL_WRITE | LL_REMOVE | LL_CREATE : LL_READ | LL_LIST);
 }
 
-/* Adds a rule for a file that the user named; NULL: none. A file in /proc may belong to another
- * process, which a process confined by Landlock may not access whatever its rules are: then all
- * rules are dropped. False: the file cannot be opened. */
+/* Adds a Landlock rule for a file that the user named; path NULL: adds none. A file in /proc may
+ * belong to another process, which a process confined by Landlock may not access whatever its rules
+ * are: then all rules are dropped. Returns false if the file cannot be opened. */
 bool sandbox_file(const char *path, bool write)
 {
 	struct statfs fs;
@@ -423,8 +449,9 @@ bool sandbox_file(const char *path, bool write)
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-/* From here on only the calls of these groups, an OR of CALLS_*, are allowed. child: the command,
- * which was started before; 0: none. */
+/* Puts the Landlock rules and the seccomp filter in force. From here on only the system calls of
+ * these groups, an OR of CALLS_*, are allowed. child: PID of the command, which was started before;
+ * 0: none. */
 void sandbox_enter(u16 groups, i32 child)
 {
 	struct program p;

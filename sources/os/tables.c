@@ -1,18 +1,20 @@
-/* tables.c - tables that grow. A table's rows are in address space that is reserved at the table's
- * first use, and become writable in steps as rows are used: RLIMIT_DATA, overcommit mode 2 and
- * memory cgroups count only writable memory, cgroups only once it is touched. Rows never move.
- * SPDX-License-Identifier: MIT */
+/* tables.c - tables that grow. The rows of a table are in address space that is reserved at the
+ * first use of any table. They become writable in steps as rows are used: RLIMIT_DATA and
+ * overcommit mode 2 count only writable memory, and memory cgroups count it only once it is
+ * touched. Rows never move. SPDX-License-Identifier: MIT */
 #include "sources/os/os.h"
 #include "sys.h"
 
 #ifndef ARENA_BYTES
-#define ARENA_BYTES ((size_t)512 << 20) /* twice what all tables of all commands can hold */
+#define ARENA_BYTES ((size_t)512 << 20) /* twice the size of all tables of all commands when full */
 #endif
 
 enum {
-	ARENA_MIN = 512 << 10, /* with less free address space, every table is full at once */
+	/* minimum size of the arena: with less free address space, no table has any row */
+	ARENA_MIN = 512 << 10,
 	PAGE_MIN = 4096,
-	SHARE = 8, /* a table gets 1/8 of the rest at most: a short arena serves all */
+	/* a table gets at most 1/8 of the remaining arena, so that a small one serves all tables */
+	SHARE = 8,
 };
 
 bool tables_short;
@@ -20,13 +22,13 @@ bool tables_short;
 static struct {
 	char *arena;
 	size_t arena_left;
-	bool reserved; /* the reservation was done or tried */
-	struct table *used[96]; /* the tables that have begun; no command uses so many */
+	bool reserved; /* the arena was reserved, or that has failed */
+	struct table *used[96]; /* the tables that have been used; no command uses more */
 	u32 nused;
 } space;
 
-/* If address space is limited (RLIMIT_AS), half of the free space is left for rings and mapped
- * files. */
+/* Reserves the arena, the address space of all tables, once. If address space is limited
+ * (RLIMIT_AS), half of the free address space is left for ring buffers and mapped files. */
 void tables_reserve(void)
 {
 	size_t n = ARENA_BYTES;
@@ -43,7 +45,8 @@ void tables_reserve(void)
 	space.arena_left = space.arena ? n : 0;
 }
 
-/* Makes the first bytes of a table writable: as many as it has, at most. */
+/* Makes the first bytes of a table writable, at most all that its rows need, and updates t->ready.
+ * False if the kernel refuses it. */
 static bool table_commit(struct table *t, char *rows, size_t bytes)
 {
 	size_t all = (size_t)t->most * t->size;
@@ -55,9 +58,9 @@ static bool table_commit(struct table *t, char *rows, size_t bytes)
 	return true;
 }
 
-/* Gives a table its address space, once, and so many bytes of memory, or its first step. If there
- * is none, the table has no rows from then on, and the owner's pointer stays what it was: row 0 may
- * be read there. Such a table is in used[] too. */
+/* Gives a table its address space, once, and makes so many bytes of it writable, or those of the
+ * first step. If there is no address space or memory, the table has no rows from then on, and the
+ * owner's pointer is not changed: row 0 may be read through it. Such a table is in used[] too. */
 static void table_begin(struct table *t, size_t bytes)
 {
 	size_t first = (size_t)t->first * PAGE_MIN, want = (size_t)t->most * t->size;
@@ -73,7 +76,7 @@ static void table_begin(struct table *t, size_t bytes)
 	share = space.arena_left / SHARE;
 	share = share > first ? share : first;
 	want = want < share ? want : share;
-	want = (want + page - 1) & -page; /* each table begins on a new page */
+	want = (want + page - 1) & -page; /* each table begins on a page of its own */
 	want = want <= space.arena_left ? want : 0;
 	space.arena_left -= want;
 	rows = space.arena + space.arena_left;
@@ -97,7 +100,8 @@ static char *table_rows(const struct table *t)
 	return rows;
 }
 
-/* Makes so many rows usable. False: there is no room. */
+/* Makes so many rows of a table usable. False if the table is full or no memory is left; then
+ * t->dropped is increased. */
 static bool table_grow(struct table *t, size_t rows)
 {
 	size_t step;

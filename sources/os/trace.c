@@ -1,6 +1,7 @@
-/* trace.c - reports each file below the --proc and --sys roots that this run finds or reads. The
- * functions of sys.h that find and read files are weak; those of this file take their places, so
- * that a program without this file has no code for it. SPDX-License-Identifier: MIT */
+/* trace.c - reports each file below the --proc and --sys roots that this run finds or reads to the
+ * functions of a struct tracer. The functions of sys.h that find and read files are weak; those of
+ * this file replace them in the program. A program that is linked without this file contains no
+ * code for tracing. SPDX-License-Identifier: MIT */
 #define sys_openat      plain_openat
 #define sys_close       plain_close
 #define sys_read        plain_read
@@ -30,14 +31,14 @@ enum { HEADS = 4096, MAX_FDS = 1 << 20, PATH_MOST = 512 };
 /* --- paths: each has a number ----------------------------------------------------------------- */
 
 struct path {
-	u32 at, len; /* of its text */
-	u32 next;    /* path of the same hash */
+	u32 at, len; /* offset in path_texts, and length */
+	u32 next;    /* number of the next path in the hash chain; 0: the last */
 };
 static TABLE(struct path, known_paths, TRACE_PATHS, 256, "paths");
 static TABLE(char, path_texts, 8 << 20, 16384, "bytes of paths");
 static struct {
 	u32 heads[HEADS];
-	u32 text_end; /* bytes of texts */
+	u32 text_end; /* number of bytes used in path_texts */
 } path_index;
 
 struct str trace_path(u32 number)
@@ -64,9 +65,10 @@ u32 trace_number(struct str path)
 
 /* --- descriptors and their paths -------------------------------------------------------------- */
 
-/* numbers; 0: a file that is not traced */
+/* Index: descriptor; value: number of its path, or 0 if the file is not traced. */
 static TABLE(u32, fd_paths, MAX_FDS, 1024, "traced descriptors");
 
+/* Returns the number of the path of an open file; 0 if it is not traced. */
 static u32 fd_path(int fd)
 {
 	return fd >= 0 && (u32)fd < fd_paths.t.ready ? fd_paths.rows[fd] : 0;
@@ -79,12 +81,13 @@ static void fd_set_path(long fd, u32 path)
 		fd_paths.rows[fd] = path;
 }
 
-/* A path below a root without a number, because it is too long or there is no room: the file is not
- * opened, since nothing could replace the names in it. */
+/* Result of traced_path() for a path below a root that has no number, because it is too long or the
+ * table is full. Such a file is not opened, since the names of users in it could not be
+ * replaced. */
 static const u32 no_number = UINT32_MAX;
 
-/* Returns the number of a path relative to a folder that is a root or is traced; 0: it is not
- * traced. */
+/* Returns the number of the path dir/name. 0 if it is not traced: dir is neither a root nor a
+ * traced folder, or name is absolute. no_number if it has no number. */
 static u32 traced_path(int dir, const char *name)
 {
 	char text[PATH_MOST];
@@ -109,10 +112,12 @@ static u32 traced_path(int dir, const char *name)
 
 /* --- the functions of sys.h ------------------------------------------------------------------- */
 
-/* sys.h declares these functions only under the names above. */
+/* Declares and begins a function that replaces one of sys.h, which here declares these functions
+ * only under the names plain_*. */
 #define REPLACES(type, name, ...) type name(__VA_ARGS__); type name(__VA_ARGS__)
 
-/* Reports that a file was found, or that it is there but refused. */
+/* Reports to the tracer that a file was found, or that it exists, but access to it was refused. r:
+ * result of the system call, negative: -errno. */
 static void trace_found(u32 path, long r, enum traced what)
 {
 	const struct tracer *t = tracer;
@@ -124,6 +129,7 @@ static void trace_found(u32 path, long r, enum traced what)
 	tracer = t;
 }
 
+/* Returns whether the program may open a file. path: 0 for a file that is not traced. */
 static bool may_open(u32 path)
 {
 	const struct tracer *t = tracer;
@@ -153,13 +159,14 @@ REPLACES(long, sys_close, int fd)
 	return plain_close(fd);
 }
 
-/* Reads at an offset; UINT64_MAX: after what was read before. */
+/* Reads at offset `at`; UINT64_MAX: at the file's current offset. */
 static long plain_read_at(int fd, char *b, size_t n, u64 at)
 {
 	return at == UINT64_MAX ? plain_read(fd, b, n) : plain_pread(fd, b, n, at);
 }
 
-/* Reads on after the first n bytes, to the end of the file or of the buffer. */
+/* Continues a read that has returned n bytes, to the end of the file or of the buffer. Returns the
+ * total number of bytes. */
 static long read_whole(int fd, char *b, long n, size_t cap, u64 at)
 {
 	long r = n;
@@ -171,6 +178,8 @@ static long read_whole(int fd, char *b, long n, size_t cap, u64 at)
 	return n;
 }
 
+/* Reads a file and passes what was read to the tracer, which may change it. at: see
+ * plain_read_at(). */
 static long trace_read(int fd, char *b, size_t cap, u64 at)
 {
 	const struct tracer *t = tracer;
@@ -213,7 +222,8 @@ REPLACES(int, sys_has_file, int dir, const char *name)
 	return has;
 }
 
-/* Only descriptors of processes are found this way. */
+/* Reports a character device. The program finds only the descriptors of processes (/proc/PID/fd)
+ * with this function. */
 REPLACES(long, sys_stat_cached, int dir, const char *name, struct sys_statx *k)
 {
 	long r = plain_stat_cached(dir, name, k);

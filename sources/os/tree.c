@@ -1,7 +1,8 @@
-/* tree.c - the processes that descend from this one: the command of `run` and all that it starts.
- * The parent of a process is read once, when a list of /proc shows it first: it stays in the tree
- * when its parent ends, and when it changes its group or session. So that the children of such a
- * parent descend from this process too, as those of a daemon, this process is their subreaper.
+/* tree.c - the processes that descend from this one: the command of `run` and all processes that it
+ * starts. The parent of a process is read once, when a listing of /proc contains the process for
+ * the first time: the process stays in the tree when its parent ends, and when it changes its
+ * process group or session. This process is a subreaper: it becomes the parent of orphans, such as
+ * daemons, so that their later children are recognised as its descendants too.
  * SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "sources/os/os.h"
@@ -9,8 +10,9 @@
 
 enum { MAX_LISTED = 65536, MAX_DEPTH = 64 };
 
-/* The present list of /proc and the one before, each in ascending order: twice the pid, plus 1 for
- * a process of the tree. */
+/* The processes in the present listing of /proc (at[tree.now]) and in the one before, each in
+ * ascending order of PID: twice the PID, plus 1 for a process of the tree. A row of the table has
+ * one process of each listing. */
 struct listed {
 	u32 at[2];
 };
@@ -18,17 +20,19 @@ static TABLE(struct listed, listed, MAX_LISTED, 1024, "processes of the machine"
 
 static struct {
 	u32 n[2];
-	u8 now;     /* the present list */
-	u32 last;   /* pid that was added last */
+	u8 now; /* index of the present listing in n[] and in at[]; the other one is that before */
+	u32 last;   /* PID that was last added to the present listing */
 	u32 self, living, all;
 } tree;
 
+/* Begins a new listing of /proc. */
 static void list_begin(void)
 {
 	tree.now ^= 1;
 	tree.n[tree.now] = tree.living = 0;
 }
 
+/* Appends a process to the present listing. member: it is part of the tree. */
 static void list_add(u32 pid, bool member)
 {
 	tree.last = pid;
@@ -37,8 +41,8 @@ static void list_add(u32 pid, bool member)
 		listed.rows[tree.n[tree.now]++].at[tree.now] = pid << 1 | member;
 }
 
-/* Returns 1 if a list has the process as one of the tree, 0 if it has it as another one, -1 if it
- * does not have it. */
+/* Returns 1 if a listing (index in at[]) has the process as one of the tree, 0 if it has it as a
+ * process outside of the tree, -1 if it does not have it. */
 static int list_find(u8 list, u32 pid)
 {
 	u32 lo = 0, hi = tree.n[list];
@@ -56,11 +60,12 @@ static int list_find(u8 list, u32 pid)
 	return (int)(listed.rows[lo].at[list] & 1);
 }
 
-/* Returns the parent of a process; 0: unknown, or it has none. The comm before it may hold any
- * byte. */
+/* Returns the parent's PID of a process, from /proc/PID/stat; 0 if it is unknown, or the process
+ * has no parent. The search for the fields begins at the last ')', because the comm before it may
+ * contain any byte. */
 static u32 parent_of(u32 pid)
 {
-	char path[TASK_PATH], b[1024]; /* 52 numbers and a comm */
+	char path[TASK_PATH], b[1024]; /* room for the 52 fields of /proc/PID/stat */
 	struct str s, word;
 	u64 parent = 0;
 	long n;
@@ -76,7 +81,9 @@ static u32 parent_of(u32 pid)
 	return (u32)parent;
 }
 
-/* A parent may have a higher pid than its child, so that this list does not have it yet. */
+/* Returns whether a process descends from this one. Each ancestor is searched in both listings: a
+ * parent may have a higher PID than its child, and then the present listing does not have it
+ * yet. */
 static bool descends(u32 pid)
 {
 	for (u32 depth = 0; depth < MAX_DEPTH && (pid = parent_of(pid)); depth++) {
@@ -90,8 +97,8 @@ static bool descends(u32 pid)
 	return false;
 }
 
-/* Begins the tree. All processes that exist now are outside of it, also children that this process
- * had before it executed this program. */
+/* Begins the tree. All processes that exist now are outside of the tree, also children that this
+ * process had before it executed gpustat. */
 void tree_begin(void)
 {
 	struct dir d;
@@ -99,7 +106,7 @@ void tree_begin(void)
 	u64 pid;
 
 	tree.self = sys_pid();
-	sys_subreaper(); /* an old kernel refuses it: then a child of a daemon may be missed */
+	sys_subreaper(); /* an old kernel refuses this: then children of a daemon may be missed */
 	list_begin();
 	if (dir_open(&d, roots.proc, ".") < 0)
 		return;
@@ -112,8 +119,9 @@ void tree_begin(void)
 	dir_close(&d);
 }
 
-/* Returns whether a process is part of the tree. It is called for each process of a list of /proc,
- * in ascending order. */
+/* Returns whether a process is part of the tree. To be called for each process of a listing of
+ * /proc, in ascending order of PID: a PID that is not higher than the one before begins a new
+ * listing. */
 bool tree_has(u32 pid)
 {
 	int member;
@@ -129,7 +137,8 @@ bool tree_has(u32 pid)
 	return member;
 }
 
-/* Returns the number of processes of the tree so far; *living: of those in the last list. */
+/* Returns the number of processes that have been in the tree so far; *living: number of those in
+ * the last listing. */
 u32 tree_size(u32 *living)
 {
 	*living = tree.living;
