@@ -13,9 +13,9 @@ static struct str inst_of(const struct hostcounter *h)
 	return (struct str){ h->inst, h->inst + h->n };
 }
 
-/* The error to report for an error of the kernel: missing permission, missing descriptors or
- * memory; any other error means that the value does not exist (-ENOENT). Sensors of sleeping
- * devices return EAGAIN, ENODATA, EIO, ... */
+/* Returns the error to report for an error of the kernel (-errno). Missing permission, and a lack
+ * of descriptors or memory are kept; any other error means that the value does not exist: -ENOENT.
+ * Sensors of sleeping devices return EAGAIN, ENODATA, EIO, ... */
 static long error_simplify(long error)
 {
 	switch (error) {
@@ -34,12 +34,12 @@ static long error_simplify(long error)
 /* --- files with many values: read once in a reading, when the first counter needs them -------- */
 
 enum file {
-	F_STAT, F_MEMINFO, F_VMSTAT, /* the files of procfield_*() */
+	F_STAT, F_MEMINFO, F_VMSTAT, /* the files that procfield_*() read */
 	F_DISKSTATS, F_LOADAVG, F_CPUINFO, F_PSI_CPU, F_PSI_MEMORY, F_PSI_IO,
 	FILES, F_NONE = FILES,
 };
 
-enum { TEXT_PART = 4096 /* minimum room for each read() */ };
+enum { TEXT_PART = 4096 /* minimum free bytes in text_bytes for each read() */ };
 
 static void cpus_parse(struct str text);
 static void disks_parse(struct str text);
@@ -49,44 +49,46 @@ static const struct source_text {
 	const char *path;
 	void (*parse)(struct str text);
 	u32 cap;
-	bool many; /* a file of many records */
+	bool many; /* the file has many records: one read() may return only some of them */
 } text_sources[FILES] = {
-	/* 128 bytes for each of MAX_CPUS, 2 for each interrupt */
+	/* room for 128 bytes for each of MAX_CPUS, and 2 for each interrupt */
 	[F_STAT]       = { "stat", cpus_parse, 1 << 20, false },
 	[F_MEMINFO]    = { "meminfo", NULL, 128 << 10, false },
 	[F_VMSTAT]     = { "vmstat", NULL, 128 << 10, true },
-	/* 4000 disks and partitions */
+	/* room for 4000 disks and partitions */
 	[F_DISKSTATS]  = { "diskstats", disks_parse, 512 << 10, true },
 	[F_LOADAVG]    = { "loadavg", NULL, TEXT_PART, false },
-	/* 1000 CPUs; most of it are their flags */
+	/* room for 1000 CPUs, with their long lists of flags */
 	[F_CPUINFO]    = { "cpuinfo", clocks_parse, 2 << 20, true },
 	[F_PSI_CPU]    = { "pressure/cpu", NULL, TEXT_PART, false },
 	[F_PSI_MEMORY] = { "pressure/memory", NULL, TEXT_PART, false },
 	[F_PSI_IO]     = { "pressure/io", NULL, TEXT_PART, false },
 };
 
-enum { DK_READ, DK_WRITE, DK_BUSY, DK_FIELDS }; /* fields of a disk */
+enum { DK_READ, DK_WRITE, DK_BUSY, DK_FIELDS }; /* indexes of the values of a disk */
 
-/* All state of this file but the texts and the buckets. */
+/* The state of this file, except texts[] and buckets. */
 static struct {
-	u32 reading; /* number of the present reading, which reads each file at most once */
-	bool listing;    /* in host_list(): files that it opens are closed after it */
-	char *text_bytes; /* the texts of the files of one reading, one after the other */
+	u32 reading; /* number of the present reading; each reading reads a file at most once */
+	bool listing;    /* host_list() runs: it closes the files that it opens */
+	/* contents of the files that the present reading has read, one after the other */
+	char *text_bytes;
 	size_t text_used;
 	struct small_file *smalls;
 	u16 nsmalls;
 	long smalls_open;
 	struct cpu *cpus;
-	u32 cpus_reading, ncpus; /* the last reading of stat, and the number of CPUs in it */
+	/* number of the last reading of /proc/stat, and number of CPUs in it */
+	u32 cpus_reading, ncpus;
 	struct disk *disks;
 	u32 ndisks, last_disk;
-	u32 disks_reading; /* the previous reading of diskstats */
-	u64 disks_sum[DK_FIELDS]; /* of whole physical disks */
+	u32 disks_reading; /* number of the previous reading of diskstats */
+	u64 disks_sum[DK_FIELDS]; /* sums over physical disks, without partitions */
 	struct proc *procs;
 	u32 nprocs, io_seen;
 	u64 io_sum[2];
 	long io_error;
-	u64 processes;         /* number of processes, in reading processes_seen */
+	u64 processes;         /* number of processes in the reading with number processes_seen */
 	u32 processes_seen;
 	bool cpuinfo_has_clocks;
 	struct zone *zones;
@@ -95,22 +97,23 @@ static struct {
 
 static struct host_tables {
 	struct table text_bytes, smalls, cpus, disks, procs, zones;
-} host_tables; /* its values are at the end of this file, where all types are known */
+} host_tables; /* initialized at the end of this file, where all types are known */
 
 enum { IO_BUCKETS = 4096 };
 static struct {
-	u16 smalls[256], procs[IO_BUCKETS]; /* row + 1; row */
+	/* first row of each hash chain: smalls: its index + 1; procs: its index; 0: none */
+	u16 smalls[256], procs[IO_BUCKETS];
 } buckets;
 
 static struct text {
 	int fd;
 	bool open;
-	bool used;  /* needed by a counter since host_trim() */
-	bool listed; /* existed in host_list() */
-	u32 reading; /* the last reading that read it */
+	bool used;  /* a counter has needed it since host_trim() */
+	bool listed; /* the file existed when host_list() ran */
+	u32 reading; /* number of the reading in which it was last read */
 	long error;
-	size_t at, n; /* offset and length in text_bytes */
-	i64 t;       /* ns, when it was read */
+	size_t at, n; /* offset and length of the file's content in text_bytes */
+	i64 t;       /* ns, time at which it was last read */
 } texts[FILES];
 
 static void text_close(struct text *f)
@@ -120,9 +123,9 @@ static void text_close(struct text *f)
 	f->open = false;
 }
 
-/* Reads a file to its end into text_bytes, after text_used: its length, or -errno. From a seq_file
- * of many records, read() returns the whole records that fit into a page, even if more follow; from
- * one of a single record, all that fits into the buffer. */
+/* Reads a file to its end into text_bytes, after text_used. Returns its length, or -errno. From a
+ * seq_file of many records, read() returns the whole records that fit into a page, even if more
+ * follow; from a seq_file of one record, everything that fits into the buffer. */
 static long read_all(int fd, const struct source_text *from)
 {
 	size_t n = 0, room;
@@ -193,8 +196,8 @@ static const struct {
 	{ "procs_running", true }, { "procs_blocked", true },
 };
 
-/* The next line's name, without the colon of meminfo, and its number; kB are converted to bytes.
- * False: there are no more. */
+/* Finds the next line "NAME NUMBER" of a text. Stores its name, without the colon that meminfo has,
+ * and its number; kB are converted to bytes. False if there are no more such lines. */
 static bool field_next(struct str *text, struct str *name, u64 *v)
 {
 	struct str line, word;
@@ -234,7 +237,8 @@ bool procfield_read(u8 file, struct str name, u64 *v)
 	return field_get(file, name, v) == 0;
 }
 
-/* Returns whether the field of a file with this name is shown; level: as it is, not as a rate. */
+/* Returns whether gpustat offers the field with this name of a file. *level: its value is shown as
+ * it is; else as a rate. */
 static bool field_shown(u8 file, struct str name, bool *level)
 {
 	*level = file == F_MEMINFO || glob_match(S("nr_*"), name, NULL);
@@ -251,7 +255,8 @@ static const char *field_unit(u8 file, struct str name)
 	return file == F_MEMINFO && !glob_match(S("HugePages_*"), name, NULL) ? "bytes" : NULL;
 }
 
-/* unit: NULL if it has none. */
+/* Finds the file that has a field with this name, in the order stat, meminfo, vmstat. *level: the
+ * value is shown as it is; else as a rate. *unit: NULL if it has none. */
 bool procfield_find(struct str name, u8 *file, bool *level, const char **unit)
 {
 	u64 v;
@@ -292,19 +297,21 @@ static const struct {
 	[SM_ENERGY] = { "class/powercap/", "/energy_uj" },
 };
 
-enum { MAX_SMALL = 4096 /* the clocks of 3500 CPUs, and their zones */ };
+enum { MAX_SMALL = 4096 /* files: the clocks of 3500 CPUs, and the thermal and energy zones */ };
 
 struct small_file {
-	bool used; /* needed by a counter since host_trim() */
-	bool has_baseline; /* SM_ENERGY: was is of an earlier reading */
-	u8 kind, n; /* enum small; length of inst */
-	u16 next;   /* in its hash chain: row + 1; 0: the last */
+	bool used; /* a counter has needed it since host_trim() */
+	bool has_baseline; /* SM_ENERGY: `was` has the value of an earlier reading */
+	u8 kind, n; /* enum small; number of bytes in inst */
+	u16 next;   /* next row of the hash chain: its index + 1; 0: the last */
 	char inst[32];
 	int fd;
 	u32 reading;
 	long error;
 	i64 value;
-	u64 was, sum, range; /* SM_ENERGY, uJ */
+	/* SM_ENERGY, uJ: value of the previous reading; sum of all increases; value at which the
+	 * kernel's counter restarts */
+	u64 was, sum, range;
 };
 
 static const char *join(const char *a, struct str b, const char *c)
@@ -324,7 +331,8 @@ static const char *small_path(u8 kind, struct str inst)
 	return join(small_paths[kind].before, inst, small_paths[kind].after);
 }
 
-/* The row of a file, which is added if necessary. NULL: no room. */
+/* Returns the row of the file of a kind (enum small) and an instance, which is added if necessary.
+ * NULL if the table is full. */
 static struct small_file *small_find(u8 kind, struct str inst)
 {
 	u16 *bucket = &buckets.smalls[hash_more(kind, inst) % LEN(buckets.smalls)];
@@ -361,8 +369,8 @@ static bool number_at(int root, const char *path, i64 *v)
 	return n > 0 && parse_sensor((struct str){ b, b + n }, v);
 }
 
-/* Adds the energy since the previous reading to sum. The kernel's counter restarts at 0 after
- * max_energy_range_uj: Documentation/power/powercap/powercap.rst. */
+/* Adds the energy that a zone has used since the previous reading to f->sum. The kernel's counter
+ * restarts at 0 after max_energy_range_uj: Documentation/power/powercap/powercap.rst. */
 static void energy_add(struct small_file *f, struct str zone)
 {
 	u64 now = (u64)f->value;
@@ -395,8 +403,8 @@ static long small_fill(struct small_file *f, struct str inst)
 	}
 	if (n >= 0)
 		n = slurp_fd(f->fd, b, sizeof(b));
-	/* A file that cannot be read is closed: a new one of the same name may come. Few files are
-	 * kept open: perf events need descriptors, too. */
+	/* A file that cannot be read is closed, because a new file of the same name may appear.
+	 * Only a quarter of all descriptors is kept open: perf events need descriptors, too. */
 	if (n < 0 || host.smalls_open > fileio.limit / 4)
 		small_close(f);
 	if (n < 0)
@@ -428,21 +436,24 @@ static long small_get(u8 kind, struct str inst, const struct small_file **at)
 
 /* --- CPUs: proc_stat(5) ----------------------------------------------------------------------- */
 
-/* Fields of a line, jiffies. guest and guest_nice follow; user and nice include them. */
+/* Indexes of the fields of a CPU's line in /proc/stat, in jiffies. The fields guest and guest_nice
+ * follow in the file; user and nice include them. */
 enum { J_USER, J_NICE, J_SYSTEM, J_IDLE, J_IOWAIT, J_IRQ, J_SOFTIRQ, J_STEAL, J_FIELDS };
 #define J(field) (1u << J_##field)
 enum { J_ALL = (1 << J_FIELDS) - 1 };
 
 struct cpu {
 	u64 was[J_FIELDS];
-	u64 sum[J_FIELDS]; /* never decreases, although idle and iowait of the kernel can */
+	/* sum of all increases: never decreases, although the kernel's idle and iowait can */
+	u64 sum[J_FIELDS];
 	u64 hz;
-	u32 seen, clocked; /* the last readings with its times, with hz */
-	u8 n; /* number of fields; old kernels have 4 */
+	u32 seen, clocked; /* numbers of the last readings that had its times, and its clock hz */
+	u8 n; /* number of fields in its line; old kernels have 4 */
 };
-enum { CPU_ALL, CPU_FIRST }; /* rows */
+enum { CPU_ALL, CPU_FIRST }; /* rows of cpus[]: all CPUs together; cpu0 */
 
-/* The row of "cpu" and a number; CPU_ALL if there is no number. False: not a CPU, or no room. */
+/* Stores the row of an instance in *row: of "cpu" with a number the row of that CPU; of "cpu" alone
+ * CPU_ALL. False if the name is not that of a CPU, or there is no room. */
 static bool cpu_row(struct str inst, u32 *row)
 {
 	u64 n;
@@ -458,7 +469,8 @@ static bool cpu_row(struct str inst, u32 *row)
 	return table_has(&host_tables.cpus, *row);
 }
 
-/* Returns the number of fields; 0: one is malformed. */
+/* Reads the fields of a CPU's line into j[]. Returns the number of fields; 0 if one is
+ * malformed. */
 static u8 jiffies_scan(struct str line, u64 *j)
 {
 	struct str word;
@@ -470,7 +482,8 @@ static u8 jiffies_scan(struct str line, u64 *j)
 	return n > J_IDLE ? n : 0;
 }
 
-/* Adds the increase since the previous reading to the sums of a CPU, and to more. */
+/* Adds the increase of each of the n fields j since the previous reading to the sums of a CPU, and
+ * to the array more. */
 static void cpu_grow(struct cpu *c, const u64 *j, u8 n, u64 *more)
 {
 	for (u8 i = 0; i < n; i++) {
@@ -484,9 +497,9 @@ static void cpu_grow(struct cpu *c, const u64 *j, u8 n, u64 *more)
 	c->seen = host.reading;
 }
 
-/* Parses /proc/stat. The line of all CPUs does not include the idle time of a CPU that is offline
- * (get_idle_time() of fs/proc/stat.c): when a CPU goes or comes, the increase of that line is that
- * of the CPUs that were there in both readings. */
+/* Parses /proc/stat. Its first line, of all CPUs, does not include the idle time of a CPU that is
+ * offline (get_idle_time() of fs/proc/stat.c). So when a CPU goes offline or comes online, the
+ * increase for all CPUs is computed from the CPUs that are in both readings. */
 static void cpus_parse(struct str text)
 {
 	u64 all[J_FIELDS], stayed[J_FIELDS] = { 0 }, none[J_FIELDS] = { 0 };
@@ -524,22 +537,25 @@ static void cpus_parse(struct str text)
 /* --- disks: Documentation/admin-guide/iostats.rst --------------------------------------------- */
 
 enum {
-	SECTOR = 512,    /* in diskstats, for every disk */
+	SECTOR = 512,    /* bytes of a sector in diskstats, for every disk */
 	MAX_DISKS = 4096 /* 1000 disks with three partitions */
 };
 
 struct disk {
-	char name[32];  /* DISK_NAME_LEN */
+	char name[32];  /* DISK_NAME_LEN of the kernel */
 	u8 n;
 	bool whole;     /* not a partition */
-	bool physical;  /* not on top of another disk */
-	u32 seen;       /* the last reading with it */
-	u64 was[DK_FIELDS]; /* sectors, sectors, ms */
-	u64 sum[DK_FIELDS]; /* never decreases, even if a value wraps or the disk is replaced */
+	bool physical;  /* not a virtual disk, such as a dm, md or loop device */
+	u32 seen;       /* number of the last reading that contained it */
+	/* values of the previous reading: sectors read, sectors written, ms busy */
+	u64 was[DK_FIELDS];
+	/* sums of all increases: never decrease, even if a value wraps or the disk is replaced */
+	u64 sum[DK_FIELDS];
 };
 
-/* Names of virtual disks: a dm device has no slaves while it is being created. The first three
- * exist before they are used. */
+/* Patterns of names of virtual disks. A dm device is recognised by its name, because it has no
+ * slaves while it is being created. Devices of the first three kinds exist before they are used:
+ * see disk_unused(). */
 static const char not_physical[][6] = { "loop*", "ram*", "zram*", "dm-*", "md*" };
 
 static bool disk_is(u32 i, struct str name)
@@ -549,7 +565,8 @@ static bool disk_is(u32 i, struct str name)
 					  host.disks[i].name + host.disks[i].n });
 }
 
-/* The row of a disk, or ndisks. Fast if called for the disks in the order of the file. */
+/* Returns the index of a disk in host.disks[], or host.ndisks if it is not there. Fast if called
+ * for the disks in the order of diskstats. */
 static u32 disk_find(struct str name)
 {
 	u32 i = 0;
@@ -562,7 +579,7 @@ static u32 disk_find(struct str name)
 	return i;
 }
 
-/* The path of a disk's file in /sys/block, where names have '!' for '/'. */
+/* Returns the path of a file of a disk in /sys/block, where names have '!' instead of '/'. */
 static const char *disk_path(struct str name, const char *leaf)
 {
 	char b[32];
@@ -609,9 +626,10 @@ static struct disk *disk_add(struct str name)
 	return d;
 }
 
-/* Adds the increase since the previous reading to the sums of a disk. io_ticks has 32 bits in every
- * kernel, sectors have the bits of long. A disk that was missing in the previous reading may be
- * another one: then a lower number does not mean a wrap. */
+/* Adds the increase since the previous reading to the sums of a disk. The busy time has 32 bits in
+ * every kernel, numbers of sectors have as many bits as a long. A disk that was missing in the
+ * previous reading may be another one with the same name: then a lower number does not mean that
+ * the kernel's counter has wrapped. */
 static void disk_grow(struct disk *d, const u64 *now)
 {
 	for (int i = 0; i < DK_FIELDS; i++) {
@@ -629,8 +647,8 @@ static void disk_grow(struct disk *d, const u64 *now)
 	d->seen = host.reading;
 }
 
-/* A line is: major minor name, then: reads, merged, sectors, ms, the same for writes, in flight, ms
- * busy. */
+/* Parses a line of diskstats: major, minor, name, reads, merged reads, sectors read, ms reading,
+ * the same four for writes, requests in flight, ms busy. False if it is malformed. */
 static bool disk_scan(struct str line, struct str *name, u64 *now)
 {
 	struct str word;
@@ -645,7 +663,7 @@ static bool disk_scan(struct str line, struct str *name, u64 *now)
 	now[DK_READ] = f[2];
 	now[DK_WRITE] = f[6];
 	now[DK_BUSY] = f[9];
-	/* An exabyte is 2^51 sectors: no disk has transferred so much. */
+	/* 2^50 sectors are half an exabyte: no disk has transferred so much */
 	return ((f[2] | f[6]) >> 50) == 0 && f[9] >> 50 == 0;
 }
 
@@ -668,18 +686,18 @@ static void disks_parse(struct str text)
 /* --- I/O of processes: proc_pid_io(5) --------------------------------------------------------- */
 
 enum {
-	MAX_PROCS = 32768, /* default of kernel.pid_max */
-	MAX_DEPTH = 32,    /* ancestors of a process that are searched */
+	MAX_PROCS = 32768, /* the default of kernel.pid_max */
+	MAX_DEPTH = 32,    /* maximum number of ancestors of a process that are searched */
 };
 
 /* A process, identified by PID and start time. */
 struct proc {
 	u32 pid, parent, next;
-	u32 seen;      /* the last reading with it */
+	u32 seen;      /* number of the last reading that contained it */
 	u64 start;     /* clock ticks since boot */
-	bool has_io;   /* io is known */
+	bool has_io;   /* io[] was read */
 	u64 io[2];     /* rchar, wchar: bytes */
-	u64 increase[2]; /* since the previous reading */
+	u64 increase[2]; /* increase of io[] since the previous reading */
 };
 
 static u32 proc_find(u32 pid, u64 start)
@@ -691,7 +709,8 @@ static u32 proc_find(u32 pid, u64 start)
 	return i;
 }
 
-/* The process with this PID, of several the living one; 0: none. */
+/* Returns the index in host.procs[] of the process with this PID, if several have had it that of
+ * the living one; 0: none. */
 static u32 proc_find_any(u32 pid)
 {
 	u32 found = 0;
@@ -772,10 +791,11 @@ static struct proc *proc_add(u32 pid, u64 start)
 	return &host.procs[host.nprocs];
 }
 
-/* Reads the I/O of a process. If it started after the last reading, all its I/O counts; if it could
- * not be read then, only its I/O from now on. A sum over the user's own processes is not that of
- * all processes: io_error becomes -EACCES. For root it does not: only few processes refuse root,
- * those with capabilities that it does not have in a container. */
+/* Reads the I/O of a process (/proc/PID/io) and computes its increase. If the process started after
+ * the previous reading, all its I/O counts; if it could not be read in the previous reading, only
+ * its I/O from now on. If the user may not read some processes, the sum is not that of all
+ * processes: host.io_error becomes -EACCES. It does not for root: only few processes refuse root,
+ * those with capabilities that root does not have in a container. */
 static void proc_update(u32 pid)
 {
 	u64 start, io[2];
@@ -809,9 +829,10 @@ static void proc_update(u32 pid)
 	p->has_io = true;
 }
 
-/* Handles a process that has ended. The kernel adds its I/O to the process that waited for it
- * (wait_task_zombie() of kernel/exit.c): subtracts the part that was counted already from that
- * process, which is the nearest living ancestor whose increase is large enough. */
+/* Corrects the increases for a process that has ended. The kernel adds its I/O to the process that
+ * waited for it (wait_task_zombie() of kernel/exit.c). So the part of it that earlier readings have
+ * counted is subtracted from that process: the nearest living ancestor whose increase is large
+ * enough. */
 static void proc_ended(const struct proc *gone)
 {
 	u32 pid = gone->parent;
@@ -832,7 +853,7 @@ static void proc_ended(const struct proc *gone)
 	}
 }
 
-/* Adds the increase of all processes to io_sum, and removes those that have ended. */
+/* Adds the increases of all processes to host.io_sum, and removes the processes that have ended. */
 static void procs_sum(void)
 {
 	u32 n = 0;
@@ -851,7 +872,7 @@ static void procs_sum(void)
 	host.nprocs = n;
 }
 
-/* Calls visit, unless it is NULL, for each process. Returns the number of processes. */
+/* Calls visit(), unless it is NULL, for each process in /proc. Returns the number of processes. */
 static u64 procs_each(void (*visit)(u32 pid))
 {
 	struct dir d;
@@ -902,15 +923,16 @@ enum method {
 	H_ZONE
 };
 
-/* A kind of counter. */
+/* A kind of counter, which exists once for each instance: a row of rows[]. */
 struct row {
-	const char *name, *what; /* name: '*' stands for the instance */
-	const char *key; /* field of the file */
-	u8 less, limit;  /* enum amount: subtracted from the value; maximum of the value */
+	const char *name, *what; /* name: a '*' in it stands for the instance; what: description */
+	const char *key; /* name of the field in the file, or NULL */
+	/* enum amount: what is subtracted from the value; the maximum of the value */
+	u8 less, limit;
 	u8 unit, rule, group, method, file, arg;
 };
 
-/* Fields of meminfo for less and limit. */
+/* The fields of meminfo that a row's members less and limit can name. */
 enum amount { M_NONE, M_TOTAL, M_AVAILABLE, M_COMMIT, M_SWAP, M_SWAP_FREE };
 static const char *const amounts[] = {
 	[M_TOTAL] = "MemTotal", [M_AVAILABLE] = "MemAvailable", [M_COMMIT] = "CommitLimit",
@@ -937,7 +959,8 @@ static long cpu_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 	return 0;
 }
 
-/* arg: 1 if the field counts pages. */
+/* Reads a field of stat, meminfo or vmstat. r->arg: 1 if the field counts pages, which are
+ * converted to bytes. */
 static long field_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 {
 	long error = field_get(r->file, str_z(r->key), v);
@@ -951,7 +974,8 @@ static long field_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 	return 0;
 }
 
-/* Reads a field of meminfo. Kernels before 3.14 have no MemAvailable: it is computed. */
+/* Reads a field of meminfo. Kernels before 3.14 have no MemAvailable: it is estimated as MemFree +
+ * Buffers + Cached. */
 static long memory_get(struct str name, u64 *v)
 {
 	static const char parts[][8] = { "MemFree", "Buffers", "Cached" };
@@ -984,7 +1008,8 @@ static long memory_read(const struct row *r, struct str inst, u64 *v, u64 *total
 	return 0;
 }
 
-/* The file is "0.52 0.41 0.38 2/1234 65432"; arg: index of the word. */
+/* Reads a value of /proc/loadavg, which is "0.52 0.41 0.38 2/1234 65432". r->arg: index of the
+ * word: 0 to 2 a load average, in 1/100; 3 the number of threads, after the slash. */
 static long load_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 {
 	struct str text, line, word = { 0 }, running;
@@ -1001,7 +1026,8 @@ static long load_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 	return str_cut(&word, '/', &running) && scan_u64(word, v) == word.e ? 0 : -ENOENT;
 }
 
-/* A line is "some avg10=0.12 avg60=0.08 avg300=0.05 total=12345678"; its total is in us. */
+/* Reads the total of the line r->key ("some", "full") of a pressure file, in us; *total: time of
+ * the reading in us. A line is "some avg10=0.12 avg60=0.08 avg300=0.05 total=12345678". */
 static long pressure_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 {
 	struct str text, line, word;
@@ -1085,7 +1111,8 @@ static long clock_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 	return 0;
 }
 
-/* A negative temperature is returned as its two's complement. */
+/* Reads a temperature (mC) or an energy (uJ) of a zone. A negative temperature is returned as its
+ * two's complement. */
 static long zone_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 {
 	const struct small_file *f = NULL;
@@ -1128,7 +1155,8 @@ static long (*const row_readers[])(const struct row *r, struct str inst, u64 *v,
 #define ROW(group, name, unit, what, rule, arg, method) \
 	{ name, what, NULL, 0, 0, unit, rule, group, method, F_NONE, arg }
 
-/* Rows of one group are adjacent: each instance of a group has all its rows. */
+/* All kinds of counters. Rows of one group are adjacent, because list_instance() lists all rows of
+ * a group for each instance. */
 static const struct row rows[] = {
 	CPU_SHARE("util", "time that the CPU is not idle", J_ALL & ~(J(IDLE) | J(IOWAIT))),
 	CPU_SHARE("user", "time in user space, guests' included", J(USER) | J(NICE)),
@@ -1194,12 +1222,12 @@ static const struct row rows[] = {
 /* --- the list of counters --------------------------------------------------------------------- */
 
 struct listing {
-	size_t first, n; /* rows of the group */
+	size_t first, n; /* first row and number of rows of the group in rows[] */
 	void (*found)(const struct hostcounter *h);
 };
 
-/* Appends a name as a part of a counter's name: blanks, '/', control characters and malformed UTF-8
- * become '_'. */
+/* Appends a name from the kernel, at most 31 bytes of it, to the name of a counter: blanks, '/',
+ * control characters and malformed UTF-8 become '_'. */
 static void put_clean(struct buf *b, struct str name)
 {
 	const char *end = str_len(name) < 31 ? name.e : name.p + 31;
@@ -1225,8 +1253,8 @@ static u64 row_max(const struct row *r)
 	return max;
 }
 
-/* Lists the counters of a group for one instance. shown: the instance in the name. max: UINT64_MAX:
- * the maximum of the row. */
+/* Lists the counters of a group for one instance. shown: the instance as it appears in the name.
+ * max: the maximum of the values; UINT64_MAX: that of the row. */
 static void list_instance(const struct listing *l, struct str inst, struct str shown, u64 max)
 {
 	for (size_t i = l->first; i < l->first + l->n; i++) {
@@ -1255,14 +1283,14 @@ static void list_one(const struct listing *l)
 	list_instance(l, S("-"), S("-"), UINT64_MAX);
 }
 
-/* The files exist only with CONFIG_TASK_IO_ACCOUNTING. */
+/* Lists the I/O of processes. /proc/PID/io exists only with CONFIG_TASK_IO_ACCOUNTING. */
 static void list_io(const struct listing *l)
 {
 	if (sys_has_file(roots.proc, "self/io") || sys_has_file(roots.proc, "1/io"))
 		list_one(l);
 }
 
-/* The CPUs that are present; if /sys does not say, those in /proc/stat. */
+/* Stores the CPUs that are present in *set; if /sys does not tell them, those in /proc/stat. */
 static void cpus_present(struct cpuset *set)
 {
 	static char b[4096];
@@ -1319,8 +1347,8 @@ static void list_clock(const struct listing *l, struct str cpu)
 	list_instance(l, cpu, cpu, known ? (u64)khz * 1000 : UINT64_MAX);
 }
 
-/* Only the start of cpuinfo is read, to find out whether it has clocks: the whole file may take
- * 20 ms for each CPU. */
+/* Lists the clocks of all CPUs. Only the start of cpuinfo is read, to find out whether it has
+ * clocks: reading the whole file may take 20 ms for each CPU. */
 static void list_clocks(const struct listing *l)
 {
 	static char b[4096];
@@ -1357,7 +1385,7 @@ static void list_disks(const struct listing *l)
 	}
 }
 
-enum { MAX_ZONES = 256 /* large servers have some dozens */ };
+enum { MAX_ZONES = 256 /* thermal or energy zones; large servers have some dozens */ };
 
 struct zone {
 	char inst[32], shown[64 + 24];
@@ -1389,7 +1417,8 @@ static void zone_put(struct str name)
 	host.nzones++;
 }
 
-/* Finds the folders whose name is the prefix and numbers, and sorts them by name. */
+/* Finds the folders in dir whose names are the prefix followed by numbers ("intel-rapl:0:1"), and
+ * sorts them by name into host.zones[]. */
 static void zones_find(const char *dir, struct str prefix)
 {
 	struct dir d;
@@ -1412,7 +1441,7 @@ static void zones_find(const char *dir, struct str prefix)
 	dir_close(&d);
 }
 
-/* The number at the end of the kernel's name. */
+/* Returns the number at the end of the kernel's name of a zone: "3" of "thermal_zone3". */
 static struct str zone_number(const struct zone *z)
 {
 	struct str s = zone_inst(z);
@@ -1423,8 +1452,8 @@ static struct str zone_number(const struct zone *z)
 	return s;
 }
 
-/* Appends the name of a zone that is in the file leaf; "zone" and its number if that cannot be
- * read. */
+/* Appends the name of a zone, which is the first line of its file leaf; if that cannot be read,
+ * "zone" and the zone's number. */
 static void zone_name(struct buf *b, const struct zone *z, const char *dir, const char *leaf)
 {
 	char line[128];
@@ -1439,8 +1468,8 @@ static void zone_name(struct buf *b, const struct zone *z, const char *dir, cons
 	put_str(b, zone_number(z));
 }
 
-/* Lists the counters of all zones. leaf: the file with a zone's name. If an earlier zone has the
- * same name, '#' and the zone's number are appended. */
+/* Lists the counters of all zones in host.zones[]. leaf: name of the file that has a zone's name.
+ * If an earlier zone has the same name, '#' and the zone's number are appended. */
 static void list_zones(const struct listing *l, const char *dir, const char *leaf)
 {
 	for (u32 i = 0; i < host.nzones; i++) {
@@ -1449,7 +1478,8 @@ static void list_zones(const struct listing *l, const char *dir, const char *lea
 		struct str rest = zone_inst(z), part;
 		u32 same = 0;
 
-		/* intel-rapl:0:1 is a part of intel-rapl:0: its name includes that of the whole. */
+		/* intel-rapl:0:1 is a part of the zone intel-rapl:0: the name of that zone is put
+		 * before its own. */
 		if (str_cut(&rest, ':', &part) && str_cut(&rest, ':', &part) &&
 		    rest.p && rest.p < rest.e) {
 			outer.n = (u8)(part.e - z->inst);
@@ -1543,7 +1573,7 @@ void host_trim(void)
 }
 
 static struct host_tables host_tables = {
-	.text_bytes = TABLE_ROW(host.text_bytes, 4 << 20 /* all caps and a part */, 16 << 10,
+	.text_bytes = TABLE_ROW(host.text_bytes, 4 << 20 /* all .cap + TEXT_PART */, 16 << 10,
 			  "bytes of /proc"),
 	.smalls = TABLE_ROW(host.smalls, MAX_SMALL, 16, "files of one number"),
 	.cpus = TABLE_ROW(host.cpus, CPU_FIRST + MAX_CPUS, 26, "CPUs"),
