@@ -10,25 +10,27 @@
 
 enum {
 	NAME_BUCKETS = 4096,
-	ALL_TEXT = 256 * MAX_NAMED,    /* names and descriptions have some 100 bytes each */
-	TEXT_BYTES = 1024,             /* of one description; longer ones are truncated */
-	/* ns: the resolution of /proc/stat is 100 Hz; percentages of less time are meaningless */
+	/* bytes: the name and description of a counter have some 100 each */
+	ALL_TEXT = 256 * MAX_NAMED,
+	TEXT_BYTES = 1024, /* maximum bytes of one description; longer ones are truncated */
+	/* ns: the times in /proc/stat have a resolution of 10 ms; percentages of a shorter time are
+	 * meaningless */
 	MIN_INTERVAL = 10000000,
-	FULL_PERCENT = 100000, /* in 1/1000 % */
+	FULL_PERCENT = 100000, /* 100 % in 1/1000 %, the unit of R_PERCENT */
 };
 
 u32 nnamed;
 
 static struct {
 	struct named *named;
-	char *texts; /* of all counters, each with its NUL */
-	u16 buckets[NAME_BUCKETS]; /* index + 1 */
+	char *texts; /* the texts of all counters, each with its NUL */
+	u16 buckets[NAME_BUCKETS]; /* first counter of each hash chain: its index + 1; 0: none */
 	u32 nactive;
 	bool sampling;
 	size_t texts_used;
 	i64 last_reading; /* ns */
-	u8 step; /* the next one of catalog_reach(); STEPS: all were done */
-	bool recommends; /* the counters that are added now are recommended */
+	u8 step; /* number of the step that catalog_reach() does next; STEPS: all were done */
+	bool recommends; /* catalog_add() is being called for recommended names */
 } catalog;
 static struct {
 	struct table named, texts;
@@ -39,8 +41,9 @@ static struct {
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Copies a text with its NUL; the copy is never freed. NULL: no room. last: NULL, or a text of the
- * previous counter, which is returned if it is equal: there are few vendors and units. */
+/* Copies a text and a NUL into catalog.texts; the copy is never freed. Returns the copy; NULL if
+ * the table is full. last: NULL, or a text of the previous counter, which is returned if it is
+ * equal: there are few different vendors and units. */
 static const char *text_store(struct str s, const char *last)
 {
 	size_t n = str_len(s);
@@ -53,11 +56,11 @@ static const char *text_store(struct str s, const char *last)
 	p = catalog.texts + catalog.texts_used;
 	if (n)
 		memcpy(p, s.p, n);
-	catalog.texts_used += n + 1; /* the next byte is 0 */
+	catalog.texts_used += n + 1; /* the byte after the text is 0 already */
 	return p;
 }
 
-/* NULL if the feature counters is not built in: nothing else shows descriptions. */
+/* NULL if gpustat is built without the feature "counters": nothing else shows descriptions. */
 #pragma weak counter_describe
 
 static const char *description_store(const struct counter_info *n, const char *last)
@@ -171,7 +174,7 @@ static const struct provider *providers[] = {
 #endif
 };
 
-/* The text before the first wildcard character. */
+/* Returns the part of a pattern before its first wildcard character. */
 static struct str literal_prefix(struct str word)
 {
 	struct str s = { word.p, word.p };
@@ -181,9 +184,10 @@ static struct str literal_prefix(struct str word)
 	return s;
 }
 
-enum { GPUS = 1 << PROVIDER_GPU | 1 << PROVIDER_OA }; /* each requires the other */
+/* catalog_providers_for() returns both or neither, since each needs the other */
+enum { GPUS = 1 << PROVIDER_GPU | 1 << PROVIDER_OA };
 
-/* PROVIDER_FILE is always included, because a file may contain any name. */
+/* Always includes PROVIDER_FILE, because a file of counters may contain any name. */
 u32 catalog_providers_for(struct str word)
 {
 	struct str head = literal_prefix(word);
@@ -203,8 +207,9 @@ u32 catalog_providers_for(struct str word)
 	return mask & GPUS ? mask | GPUS : mask;
 }
 
-/* Raises privileges for a provider, unless it reads files of a folder that the user named instead
- * of the kernel's. Returns the state for privilege_lower(). */
+/* Raises the privileges of this process for a provider that reads files of the kernel; not for
+ * PROVIDER_FILE, which reads files of a folder that the user named. Returns the state for
+ * privilege_lower(). */
 static u8 provider_raise(size_t provider)
 {
 	return privilege_raise(provider == PROVIDER_FILE ? 0 : MAY_READ | MAY_PTRACE);
@@ -212,7 +217,8 @@ static u8 provider_raise(size_t provider)
 
 enum { STEPS = FINDS * LEN(providers) };
 
-/* Does one step of one provider. */
+/* Finds the counters of one step of one provider. step: enum FIND_* * number of providers + enum
+ * provider. */
 static void step_run(u32 step)
 {
 	u32 provider = step % LEN(providers);
@@ -260,8 +266,8 @@ static i64 clamp(u64 v)
 	return v > INT64_MAX ? INT64_MAX : (i64)v;
 }
 
-/* Returns whether this is the first reading since the start. If so, it becomes the baseline of
- * later ones; the value remains 0. */
+/* Returns whether this is the first reading of a counter since it was started. If so, the reading
+ * becomes the baseline of later ones, and the counter's value remains 0. */
 static bool is_first(struct named *n, u64 v, u64 total, i64 t)
 {
 	bool first = !n->has_baseline;
@@ -275,8 +281,8 @@ static bool is_first(struct named *n, u64 v, u64 total, i64 t)
 	return first;
 }
 
-/* Returns whether nothing can be computed yet: this is the first reading, or too soon after the
- * previous one. */
+/* Returns whether no rate or percentage can be computed yet: this is the first reading of the
+ * counter, or it is less than MIN_INTERVAL after the previous one. */
 static bool too_early(struct named *n, u64 v, u64 total, i64 t)
 {
 	bool first = is_first(n, v, total, t);
@@ -290,7 +296,7 @@ static void set_level(struct named *n, u64 v, u64 total, i64 t)
 	(void)total;
 	(void)t;
 	n->value = n->min < 0 ? (i64)v : clamp(v);
-	n->value += n->value == -1; /* -1 is KD_UNKNOWN_COUNTER_VAL_KHR */
+	n->value += n->value == -1; /* shows -1 as 0: -1 is KD_UNKNOWN_COUNTER_VAL_KHR */
 	n->known = true;
 }
 
@@ -328,7 +334,7 @@ static void set_share(struct named *n, u64 v, u64 total, i64 t)
 		return;
 	known = course_delta(CO_RESET, n->was, v, &d) &&
 		course_delta(CO_RESET, n->total_was, total, &all);
-	/* While the denominator does not change, the share is undefined: keep the last one. */
+	/* While the denominator does not change, the percentage is undefined: keep the last one. */
 	if (known && all == 0)
 		return;
 	n->known = known;
@@ -353,7 +359,7 @@ static void set_percent(struct named *n, u64 v, u64 total, i64 t)
 	n->unmeasured = false;
 }
 
-/* The counter at this place in the list of active counters. */
+/* Returns the counter at this position in the list of active counters. */
 static struct named *active(u32 place)
 {
 	return &catalog.named[catalog.named[place].active_index];
@@ -373,8 +379,8 @@ static void counter_read(struct named *n, i64 t)
 		set[n->rule](n, v, total, t);
 }
 
-/* Takes one reading of the active counters from this place on. due: providers read new values even
- * if the last reading is recent. */
+/* Takes one reading of the active counters from this position in the list on. due: providers read
+ * new values even if the last reading is recent. */
 static void read_from(u32 place, bool due)
 {
 	i64 t = sys_now(CLOCK_MONOTONIC);
@@ -385,7 +391,8 @@ static void read_from(u32 place, bool due)
 		catalog.last_reading = t;
 	for (u32 i = place; i < catalog.nactive; i++)
 		used[active(i)->provider] = true;
-	/* some GPU counters are read from another provider; one sample is of v3d and of msm */
+	/* Some counters of provider_gpu are read from another provider. The sample() of v3d also
+	 * reads the events of msm. */
 	used[PROVIDER_OA] |= used[PROVIDER_GPU];
 	used[PROVIDER_V3D] |= used[PROVIDER_MSM] || used[PROVIDER_GPU];
 	for (size_t i = 0; i < LEN(providers); i++)
@@ -399,7 +406,7 @@ static void read_from(u32 place, bool due)
 		counter_read(active(i), t);
 }
 
-/* Sets the active counters from this place on to 0 and takes their first reading. */
+/* Sets the active counters from this position in the list on to 0 and takes their first reading. */
 static void start_from(u32 place)
 {
 	for (u32 i = place; i < catalog.nactive; i++) {

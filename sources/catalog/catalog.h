@@ -1,6 +1,6 @@
-/* catalog.h - interface of sources/catalog: counters by name, their providers, KHR_perfcounter, and
- * the report of gpustat doctor. Functions that are not declared here are static.
- * SPDX-License-Identifier: MIT */
+/* catalog.h - interface of sources/catalog: the list of all named counters, their providers, the
+ * library KHR_perfcounter, and the report of gpustat doctor. Functions that are not declared here
+ * are static. SPDX-License-Identifier: MIT */
 #ifndef CATALOG_H
 #define CATALOG_H
 
@@ -9,40 +9,50 @@
 
 /* --- sources/catalog/probe.c: which sources can be read, and how to fix the others ------------ */
 
-/* The state of one source of values. */
+/* One row of gpustat doctor: whether a source of values, such as perf events or hwmon, can be read
+ * here, and how to make it readable. */
 struct probed {
 	struct entity e; /* K_SOURCE */
 	u8 status;       /* enum probe_status */
-	char source[64], detail[160], remedy[512]; /* detail, remedy: "": none */
+	char source[64], detail[160], remedy[512]; /* detail, remedy: "" if there is none */
 };
 
 enum probe_status { PROBE_OK, PROBE_DENIED, PROBE_ABSENT };
 
-/* program: path of the executable, for the setcap command of the remedies. */
+/* probe_self() reads the capabilities of this process, before the sandbox restricts them.
+ * probe_all() calls show() for each row of gpustat doctor. program: path of the executable, for the
+ * setcap command in the remedies. */
 void probe_self(const char *program);
 void probe_all(const char *program, void (*show)(const struct probed *p));
 
 /* --- sources/catalog/catalog.c: the list of all counters, by name, of all providers ----------- */
 
-enum { MAX_NAMED = 16384 /* 2500 tracepoints, 256 CPUs with 8 each, and as many again */ };
+enum { MAX_NAMED = 16384 /* 2500 tracepoints, 8 for each of 256 CPUs, and as many again */ };
 
-/* A counter with a name. The texts, min and max never change. */
+/* A named counter: an element of the list of all counters. Its texts, min and max never change. */
 struct named {
-	const char *vendor, *name, *what, *unit; /* what: ends in the unit in parentheses, if any */
-	i64 min, max;       /* INT64_MAX: no limit */
-	bool active, known; /* known: value is valid */
-	bool recommended;   /* by KHR_perfcounter; it can be active though it is refused */
-	bool refused;       /* at the last activation */
-	bool unmeasured;    /* only started, not measured yet: value is 0, by KHR_perfcounter */
-	i64 value;          /* of the last reading; after catalog_stop(): of that call */
+	/* what: description, which ends in the unit in parentheses, if any */
+	const char *vendor, *name, *what, *unit;
+	i64 min, max;       /* limits of the value; max INT64_MAX: no limit */
+	bool active, known; /* active: selected by catalog_activate(); known: value is valid */
+	/* KHR_perfcounter recommends this name; such a counter can be active even if refused is
+	 * set */
+	bool recommended;
+	bool refused;       /* the provider had no permission to open it at the last activation */
+	/* started, but nothing is measured yet: value is 0, as KHR_perfcounter requires */
+	bool unmeasured;
+	i64 value;          /* value at the last reading; after catalog_stop(): at that call */
 	u8 provider, rule;  /* private, like all members below; enum provider, enum rule */
-	u32 at;             /* the provider's number for it */
-	bool has_baseline;  /* was and total_was are of a reading since the start */
+	u32 at;             /* the provider's number for this counter */
+	/* was and total_was have values of a reading since the counter was started */
+	bool has_baseline;
 	u64 was, total_was;
-	i64 t_was;         /* ns */
-	u32 next;          /* in its hash chain */
-	u32 place;         /* in the list of active counters */
-	u32 active_index;  /* element of that list: named[i].active_index is for place i */
+	i64 t_was;         /* ns, time of the reading that was and total_was are of */
+	u32 next;          /* next counter of the hash chain: its index + 1; 0: the last */
+	u32 place;         /* position in the list of active counters */
+	/* the list of active counters: the active_index of named[k] is the index of the counter at
+	 * position k */
+	u32 active_index;
 };
 
 enum {
@@ -51,22 +61,26 @@ enum {
 	PROVIDERS
 };
 
-/* The steps that find counters, in the order of the list: the recommended names of CPUs, all other
- * recommended names, all other names. */
+/* The steps in which each provider adds its counters to the list, in this order: the recommended
+ * names of CPUs, all other recommended names, all other names. */
 enum { FIND_FIRST, FIND_RECOMMENDED, FIND_ALL, FINDS };
 
 /* A source of named counters. It reads values only for counters that are open. */
 struct provider {
-	struct str prefix;    /* of the names that FIND_ALL adds; {0}: any name */
-	/* Call catalog_add() for each counter of their step, already listed or not; NULL: there is
-	 * none. */
+	struct str prefix; /* prefix of the names that FIND_ALL adds; {0}: they may be any names */
+	/* One function for each step, which calls catalog_add() for each counter of the step, even
+	 * if the list has it already. NULL: the provider has no counters for the step. */
 	void (*find[FINDS])(void);
-	long (*open)(u32 at); /* 0; -EACCES, -EPERM: refused; other -errno: cannot be read here */
+	/* opens a counter: 0; -EACCES or -EPERM: no permission; other -errno: it cannot be read
+	 * here */
+	long (*open)(u32 at);
 	void (*close)(u32 at); /* called once for each open(), even if that failed */
-	/* Takes a reading of all open counters. due: false if the last reading is so recent that
-	 * percentages of the time would be meaningless. NULL: read() reads each counter itself. */
+	/* Takes a reading of all open counters of the provider. due: false if the last reading was
+	 * so recent that percentages of the time since then would be meaningless. The member is
+	 * NULL if read() reads each counter itself. */
 	void (*sample)(bool due);
-	/* The value in the last reading: 0, or -errno. total: the denominator of an R_SHARE. */
+	/* Stores the value of an open counter at the last reading in *v, and the denominator of an
+	 * R_SHARE in *total. Returns 0 or -errno. */
 	long (*read)(u32 at, u64 *v, u64 *total);
 	/* Returns why an open counter has no value; NULL: it can have one. The member is NULL if
 	 * the provider knows no reasons. */
@@ -84,44 +98,50 @@ struct counter_info {
 	u64 max;       /* UINT64_MAX: no limit */
 };
 
-/* Appends a counter, unless there is one of the same vendor and name. */
+/* Appends a counter to the list, unless the list has one with the same vendor and name. at: the
+ * provider's number for it. */
 void catalog_add(u8 provider, u32 at, const struct counter_info *n);
 bool catalog_has(struct str vendor, struct str name);
-/* Copies a recommended name into b with the number x instead of each X. */
+/* Copies a recommended name into b, with the number x in place of each letter X ("CPU X
+ * utilization"). */
 struct str catalog_numbered(char *b, size_t cap, struct str s, u64 x);
-/* The number of a counter of provider_event: the first of these events, separated by blanks, that
- * exists. The string must remain valid. */
+/* Returns provider_event's number for a counter. events: names of perf events separated by blanks;
+ * the counter counts the first one that exists. */
 u32 event_slot(const char *events);
 /* Returns whether reading this counter of provider_gpu keeps other programs from counting. */
 bool gpu_counter_exclusive(u32 at);
-/* The number of a counter of provider_v3d or provider_msm. */
+/* Returns the number of provider_v3d or provider_msm for the counter of an event. */
 u32 driver_slot(u8 provider, struct str event);
-/* The number of a counter of provider_oa: the first of these counters, separated by blanks, that a
- * metric set of GPU number gpu has. The string must remain valid, and is compared by address. */
+/* Returns provider_oa's number for a counter of GPU number gpu. counters: names of OA counters
+ * separated by blanks, of which the first one that a metric set of the GPU has is used. The string
+ * must remain valid, and is compared by address. */
 u32 oa_slot(u32 gpu, const char *counters);
-/* The device with this number. Numbers never change: those of the first scan are in device_order(),
- * new devices follow. NULL: the device is gone, or there is no such number. */
+/* Returns the device with this GPU number; NULL if it is gone, or there is no such number. Numbers
+ * never change: the devices of the first scan are numbered in device_order(), new devices get the
+ * next numbers. */
 const struct device *gpu_device(u32 gpu);
 
-extern u32 nnamed; /* number of counters: their indexes are 0 .. nnamed - 1 */
+extern u32 nnamed; /* number of named counters: their indexes are 0 .. nnamed - 1 */
 
 enum { ALL_PROVIDERS = (1 << PROVIDERS) - 1 };
 
-/* Finds the counters of these providers (one bit each) and appends new ones. 0, or -EACCES if
- * neither /proc nor /sys may be read. Indexes are those of KHR_perfcounter only if all providers
- * were asked at each call. */
+/* Finds the counters of these providers (a bit for each) and appends new ones to the list. Returns
+ * 0, or -EACCES if neither /proc nor /sys may be read. The indexes are those of KHR_perfcounter
+ * only if each call includes all providers. */
 long catalog_refresh(u32 providers);
-/* Finds counters only until there is one with this index. 0; -EACCES: as above; -EINVAL: there is
- * no such index. */
+/* Finds counters until the list has one with index i. Returns 0; -EACCES if neither /proc nor /sys
+ * may be read; -EINVAL if there are not so many counters. */
 long catalog_reach(u32 i);
-/* The providers (one bit each) that may have a counter of this name, or one that matches it as a
- * pattern with * and ?. */
+/* Returns the providers (a bit for each) that may have a counter of this name, or one that matches
+ * it as a pattern with * and ?. */
 u32 catalog_providers_for(struct str word);
 const struct named *catalog_at(u32 i);
-/* Finds a counter by name; if two vendors have it, the first one. */
+/* Finds a counter by name; if two vendors have it, the first one in the list. Stores its index in
+ * *i. */
 bool catalog_find(struct str name, u32 *i);
-/* Activates all of these counters, or none: 0, or -EACCES. Recommended ones that are refused become
- * active, and are unknown. */
+/* Activates all of the n counters with the indexes is[], or none. Returns 0, or -EACCES if a
+ * provider has no permission for one of them. Recommended counters become active even then, and are
+ * unknown. */
 long catalog_activate(const u32 *is, size_t n);
 void catalog_deactivate(u32 i);
 /* Returns why an active counter has no value; NULL: it can have one, or the reason is not known. */

@@ -1,25 +1,26 @@
-/* descriptions.c - the descriptions of named counters: text, rights and unit.
- * SPDX-License-Identifier: MIT */
+/* descriptions.c - the descriptions of named counters: what they count, the capability that they
+ * require, and their unit. SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "sources/catalog/catalog.h"
 
-enum { MAX_WHAT = 128 }; /* bytes; longer texts are truncated */
+enum { MAX_WHAT = 128 }; /* maximum bytes of the text; longer texts are truncated */
 
-/* The capability that a process needs to read a counter if it is not root. */
+/* The capabilities that a process without root's rights needs to read counters whose vendor and
+ * name match these patterns. */
 static const struct {
-	struct str vendor, name; /* patterns */
+	struct str vendor, name;
 	const char *capability;
 } rights[] = {
-	/* perf_event_open(2), perf_event_paranoid: events that count all programs */
+	/* perf_event_open(2), perf_event_paranoid: events that count all processes */
 	{ STR("*"), STR("perf/*"), "CAP_PERFMON" },
 	{ STR("*"), STR("GPU * frames / sec"), "CAP_PERFMON" },
-	/* i915 and xe, perf_stream_paranoid: OA units */
+	/* sysctl dev.i915.perf_stream_paranoid and xe's observation_paranoid: OA units */
 	{ STR("*"), STR("oa/*"), "CAP_PERFMON" },
 	{ STR("i915"), STR("GPU * processors utilization"), "CAP_PERFMON" },
 	{ STR("xe"), STR("GPU * processors utilization"), "CAP_PERFMON" },
 	{ STR("i915"), STR("*rimitive count"), "CAP_PERFMON" },
 	{ STR("xe"), STR("*rimitive count"), "CAP_PERFMON" },
-	/* proc(5), /proc/PID/io of other users */
+	/* proc(5): /proc/PID/io of processes of other users */
 	{ STR("linux"), STR("File * bytes / sec"), "CAP_SYS_PTRACE" },
 	{ STR("linux"), STR("host/file/*"), "CAP_SYS_PTRACE" },
 	/* drivers/powercap/powercap_sys.c: the mode of energy_uj is 0400 */

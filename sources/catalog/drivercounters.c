@@ -1,5 +1,5 @@
-/* drivercounters.c - provider of the events that GPU drivers count for all programs: v3d/all/NAME,
- * msm/all/BLOCK:NAME. SPDX-License-Identifier: MIT */
+/* drivercounters.c - providers of the events that the GPU drivers v3d and msm count for all
+ * programs together: counters v3d/all/NAME and msm/all/BLOCK:NAME. SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "counters.h"
 #include "sources/os/os.h"
@@ -11,10 +11,12 @@
 
 enum { MAX_DRIVER_EVENTS = 512 };
 
+/* An event of a GPU driver. Its index in driverlist.slots[] is the provider's number for its
+ * counter. */
 struct slot {
-	u32 event;  /* text: its name without source and slashes */
-	u32 number; /* of gpuevent_find(), while it is open */
-	u16 opened; /* number of open counters */
+	u32 event;  /* text: name of the event without source and slashes: NAME, BLOCK:NAME */
+	u32 number; /* the event's number, from gpuevent_find(), while it is open */
+	u16 opened; /* number of open counters of this event */
 	u8 provider;
 	bool found;
 };
@@ -22,7 +24,7 @@ struct slot {
 static struct {
 	struct slot *slots;
 	u32 n;
-	u8 listing; /* the provider whose events are listed */
+	u8 listing; /* provider whose events are being listed */
 	struct table table;
 } driverlist = {
 	.table = TABLE_ROW(driverlist.slots, MAX_DRIVER_EVENTS, 64, "counters of GPU drivers"),
@@ -33,8 +35,8 @@ static struct str source_of(u8 provider)
 	return provider == PROVIDER_V3D ? S("v3d") : S("msm");
 }
 
-/* Returns the number of the counter of an event, a new one if it has none; MAX_DRIVER_EVENTS: there
- * is no room. */
+/* Returns the index in driverlist.slots[] of an event, which is added if it is new;
+ * MAX_DRIVER_EVENTS if the table is full. */
 u32 driver_slot(u8 provider, struct str event)
 {
 	for (u32 i = 0; i < driverlist.n; i++)
@@ -144,7 +146,7 @@ const struct provider provider_v3d = {
 	.close = slot_close, .sample = events_sample, .read = slot_read, .reason = slot_reason,
 };
 
-/* The sample of provider_v3d is of both. */
+/* No sample(): that of provider_v3d reads the events of both drivers. */
 const struct provider provider_msm = {
 	.prefix = STR("msm/"), .find = { [FIND_ALL] = list_msm }, .open = slot_open,
 	.close = slot_close, .read = slot_read, .reason = slot_reason,

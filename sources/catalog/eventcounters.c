@@ -1,4 +1,5 @@
-/* eventcounters.c - provider of perf events, counted on every CPU. SPDX-License-Identifier: MIT */
+/* eventcounters.c - provider of perf events: counters perf/CLASS/INSTANCE/EVENT, which count an
+ * event on every CPU. SPDX-License-Identifier: MIT */
 #include "gpustat/perf.h"
 #include "parse.h"
 #include "counters.h"
@@ -11,33 +12,37 @@
 #define S(lit) ((struct str)STR(lit))
 
 enum {
-	MAX_SLOTS = 8192,       /* counters of events */
-	MAX_CPU_EVENTS = 16384, /* descriptors: 64 events on 256 CPUs */
-	MAX_EVENT_PMUS = 64,    /* PMUs that can count the same event: memory controllers */
+	MAX_SLOTS = 8192,       /* maximum number of counters of perf events */
+	MAX_CPU_EVENTS = 16384, /* maximum number of open descriptors: 64 events on 256 CPUs */
+	/* PMUs that can count the same event, for example memory controllers */
+	MAX_EVENT_PMUS = 64,
 	NAME_CAP = 320,
-	/* ns that an event may be enabled without running; after that, the value is unknown */
+	/* ns that an event may be enabled without running; after that, its counter is unknown */
 	MAX_NOT_RUNNING = 10000000,
-	MICRO = 6, /* energy is in millionths of a Joule */
+	MICRO = 6, /* decimal places: energies are converted to millionths of a Joule */
 };
 
-/* An event on one CPU. */
+/* A perf event that is open on one CPU. */
 struct cpu_event {
 	int fd;
-	u32 next; /* next one of the same slot; 0: the last */
+	u32 next; /* index of the next event of the same slot; 0: the last */
 	u64 read_format, scale;
 	u64 enabled; /* ns, time_enabled at the last check for dropped events */
 	u8 point;
 	bool micro;
 };
 
+/* A counter of perf events. Its index in eventlist.slots[] is the provider's number for it. */
 struct slot {
-	u32 events;  /* text: events separated by blanks; the first one that exists is counted */
+	/* text: names of events separated by blanks; the first one that exists is counted */
+	u32 events;
 	u32 opened;  /* number of open counters */
-	u32 first;   /* its first event on a CPU; 0: none */
+	u32 first;   /* index in cpu_events[] of its first open event; 0: none */
 	i64 t;       /* ns, time of the last check for dropped events */
-	u64 base;    /* counted before the events were opened again */
-	/* the highest sum so far, which is the value: with multiplexing, the scaled sum can
-	 * decrease a little */
+	/* the value when the events were last opened again, after the kernel had dropped them */
+	u64 base;
+	/* the counter's value: the highest sum over all CPUs so far. With multiplexing, the scaled
+	 * sum can decrease a little. */
 	u64 highest;
 };
 
@@ -48,8 +53,8 @@ static struct {
 	u32 ncpu_events, free_cpu_event;
 	struct slot *slots;
 	u32 nslots;
-	bool listed; /* the events of the packages were added to the list */
-	struct gp_event *pmu_events; /* the event that is opened now, on each of its PMUs */
+	bool listed; /* list_events() has added all events to the list of counters */
+	struct gp_event *pmu_events; /* the event that is being opened, once for each of its PMUs */
 } eventlist;
 static struct {
 	struct table cpu_events, slots, pmu_events;
@@ -76,7 +81,7 @@ u32 event_slot(const char *list)
 	return list[0] ? slot_new(str_z(list)) : MAX_SLOTS;
 }
 
-/* perf/CLASS/INSTANCE/EVENT */
+/* Appends the name of the counter of an event: perf/CLASS/INSTANCE/EVENT. */
 static void put_name(struct buf *b, struct str event)
 {
 	struct str rest = event, part;
@@ -101,7 +106,8 @@ static void put_name(struct buf *b, struct str event)
 	}
 }
 
-/* Adds a counter for this event, unless the event has parameters that the user must supply. */
+/* Adds a counter for this event to the list, unless the event has parameters that the user must
+ * supply ("=?" in its name). */
 static void event_add(struct str event, struct str unit, struct str what)
 {
 	char name[NAME_CAP];
@@ -118,7 +124,8 @@ static void event_add(struct str event, struct str unit, struct str what)
 	if (parse_evname(event, &type, &config) && type == PT_SOFTWARE && config < 2)
 		n.unit = S("ns"); /* cpu-clock, task-clock */
 	if (str_is(unit, "MHz"))
-		n.rule = R_RATE; /* i915 integrates its clocks over time */
+		/* i915's frequency events add up the clock over time: the rate is the mean clock */
+		n.rule = R_RATE;
 	n.name = (struct str){ name, name + b.n };
 	if (b.full || str_find(event, S("=?")) || catalog_has(n.vendor, n.name))
 		return;
@@ -165,7 +172,7 @@ static void cpu_events_close(struct slot *s)
 	}
 }
 
-/* Opens an event on one CPU and enables it: 0, or -errno. */
+/* Opens an event on one CPU, enables it and adds it to the slot. Returns 0 or -errno. */
 static long cpu_event_open(struct slot *s, struct gp_event *e, i32 cpu)
 {
 	int fd = gp_open(e, -1, cpu, -1);
@@ -186,22 +193,23 @@ static long cpu_event_open(struct slot *s, struct gp_event *e, i32 cpu)
 	return gp_enable(fd);
 }
 
-/* Returns whether this error means that only this CPU does not have the event, or is offline. Any
- * other error fails the whole counter: a count of some CPUs only, because descriptors ran out,
- * would be wrong. */
+/* Returns whether an error (-errno) means only that this CPU does not have the event, or is
+ * offline. Any other error makes the whole counter fail: if descriptors run out, for example, a
+ * count of only some CPUs would be wrong. */
 static bool is_cpu_error(long r)
 {
 	return r == -ENODEV || r == -ENOENT || r == -EOPNOTSUPP || r == -EINVAL;
 }
 
-/* The result for several CPUs, from the result so far and that of one more: 0 if any of them
- * succeeded and no error was serious. */
+/* Returns the result of opening an event on several CPUs. r: result so far; one: result for the
+ * next CPU. 0 if the event was opened on any CPU and each error was is_cpu_error(). */
 static long result_merge(long r, long one)
 {
 	return r == 0 && (one == 0 || is_cpu_error(one)) ? 0 : one;
 }
 
-/* Opens an event on every CPU that can count it: 0 if there is one, else the last -errno. */
+/* Opens an event on every CPU that can count it. Returns 0 if there is one, else the last
+ * -errno. */
 static long cpu_events_open(struct slot *s, struct gp_event *e)
 {
 	static struct cpuset all;
@@ -220,8 +228,10 @@ static long cpu_events_open(struct slot *s, struct gp_event *e)
 
 static long event_open(struct slot *s, struct str event)
 {
-	struct buf why = { .p = (char *)s }; /* no room for a message: it is not used */
-	size_t cap = table_all(&eventlist_tables.pmu_events); /* before pmu_events is read */
+	/* a buffer of 0 bytes: the error message is not needed */
+	struct buf why = { .p = (char *)s };
+	/* before the pointer pmu_events is used */
+	size_t cap = table_all(&eventlist_tables.pmu_events);
 	long n = events_attr(event, eventlist.pmu_events, cap, &why), r = n < 0 ? n : -ENOENT;
 
 	for (long i = 0; i < n && (r == 0 || is_cpu_error(r)); i++)
@@ -273,9 +283,9 @@ static u64 pow10_of(u8 n)
 	return v;
 }
 
-/* The count in the event's unit, or in millionths of it, rounded. A scale has up to 19 digits, and
- * can have more than 19 decimal places: that of RAPL's energy is 2.3e-10 Joules, truncated after
- * the 28th. */
+/* Returns a count multiplied by the event's scale, in the event's unit, or in millionths of Joules,
+ * rounded. A scale has up to 19 digits, and can have more than 19 decimal places: that of RAPL's
+ * energy is 2.3e-10 Joules, truncated after the 28th. */
 static u64 scaled(const struct cpu_event *p, u64 count)
 {
 	enum { MOST = 19 };
@@ -294,12 +304,14 @@ static u64 scaled(const struct cpu_event *p, u64 count)
 	return count / pow10_of(point) + (count % pow10_of(point) >= pow10_of(point) / 2);
 }
 
-/* ns between checks: a kernel without a finer clock has 100 ticks a second */
+/* ns between checks for dropped events: a kernel without finer clocks updates time_enabled 100
+ * times a second */
 enum { CHECK_INTERVAL = 15000000 };
 
-/* The sum over all CPUs. The kernel drops the events of a CPU that goes offline, as all but one do
- * while the machine sleeps, and does not restore them when it is online again: an event whose
- * time_enabled has stopped is opened again. */
+/* Reads the value of a counter: the sum over all CPUs. The kernel drops the events of a CPU that
+ * goes offline, as all CPUs but one do while the machine sleeps, and does not restore them when the
+ * CPU is online again: if the time_enabled of an event has stopped, all events of the counter are
+ * opened again. */
 static long slot_read(u32 at, u64 *v, u64 *total)
 {
 	struct slot *s = at < eventlist.nslots ? &eventlist.slots[at] : NULL;

@@ -22,27 +22,30 @@ enum {
 	NAME_BYTES = 96,
 	UNIT_BYTES = 32,
 	FILE_BYTES = 64 << 10, /* a larger file is not read */
-	MAX_FOLDER_NAMES = 4096, /* names that are read; limits the time for a full folder */
+	/* maximum number of names read from the folder, which limits the time for a full folder */
+	MAX_FOLDER_NAMES = 4096,
 };
 
+/* A file of counters; its name is the vendor of its counters. */
 struct file {
 	char name[VENDOR_BYTES];
-	u32 opened; /* number of its open counters */
+	u32 opened; /* number of open counters of this file */
 };
 
+/* A counter of a file: one of its lines. Its index in filelist.lines[] is the provider's number. */
 struct line {
 	u32 file;
 	char name[NAME_BYTES];
 	u8 n;
 	bool open, known;
 	i64 value;
-	u32 next; /* in its hash chain: index + 1; 0: the last */
+	u32 next; /* next counter of the hash chain: its index + 1; 0: the last */
 };
 
 static struct {
 	struct file *files;
 	struct line *lines;
-	char *bytes; /* of the file that is read */
+	char *bytes; /* content of the file that is being read */
 	u32 nfiles;
 	u32 nlines, line_bucket[256];
 } filelist;
@@ -56,7 +59,8 @@ static struct {
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Reads a file into bytes. False: it cannot be read, is not a regular file, or is too large. */
+/* Reads a file of the folder dir into filelist.bytes and sets *text to its content. False if it
+ * cannot be read, is not a regular file, or is too large. */
 static bool file_text(int dir, const char *name, struct str *text)
 {
 	long fd = sys_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY), n;
@@ -86,7 +90,7 @@ static bool is_number(struct str s, i64 *v)
 	return scan_i64(s, v) == s.e;
 }
 
-/* Removes and returns the last word. */
+/* Removes the last word from *s and returns it. */
 static struct str last_word(struct str *s)
 {
 	struct str w;
@@ -100,13 +104,14 @@ static struct str last_word(struct str *s)
 	return w;
 }
 
+/* A line of a file of counters: NAME VALUE UNIT. */
 struct file_value {
 	struct str name, unit;
 	i64 value;
 };
 
-/* The next line. whole: it ends in a newline; the last line of a file may not. Returns false at the
- * end of the text. */
+/* Takes the next line from a text. *whole: it ends in a newline; the last line of a file may not.
+ * Returns false at the end of the text. */
 static bool value_line(struct str *text, struct str *line, bool *whole)
 {
 	*whole = line_next(text, line);
@@ -117,8 +122,9 @@ static bool value_line(struct str *text, struct str *line, bool *whole)
 	return *whole || line->p < line->e;
 }
 
-/* The next valid line; false: there are no more. A line without a newline may be incomplete: its
- * value is complete only if a unit follows it. */
+/* Takes the next valid line of a file of counters from a text and stores it in *t. False if there
+ * are no more. A line without a newline may be incomplete: its value is complete only if a unit
+ * follows it. */
 static bool value_next(struct str *text, struct file_value *t)
 {
 	struct str line;

@@ -1,5 +1,6 @@
-/* gpucounters.c - provider of the counters of GPUs in the registry, with the names that
- * KHR_perfcounter recommends for them. SPDX-License-Identifier: MIT */
+/* gpucounters.c - provider of the counters of GPUs: counters drm/DEVICE/INSTANCE/QUANTITY, whose
+ * values are in the registry, and the names that KHR_perfcounter recommends for GPUs.
+ * SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "counters.h"
 #include "sources/os/os.h"
@@ -13,35 +14,40 @@
 #define S(lit) ((struct str)STR(lit))
 
 enum {
-	MAX_GPU_COUNTERS = 8192, /* 64 devices with 128 each */
+	MAX_GPU_COUNTERS = 8192, /* room for 64 devices with 128 counters each */
 	NAME_CAP = 512,
-	SCAN_INTERVAL = 1000000000, /* ns between the scans for counters that clients have */
+	/* ns between two scans of the processes, which find the counters of clients */
+	SCAN_INTERVAL = 1000000000,
 };
 
 struct gpucounter;
 typedef bool read_fn(const struct gpucounter *c, const struct device *d, u64 *v);
 
 struct gpucounter {
-	read_fn *read; /* d: the GPU; NULL: it is gone, or there is no such GPU */
-	u8 gpu, desc; /* gpu: its place; for a recommended name, its number */
+	read_fn *read; /* reads the value; d: the GPU, NULL if it is gone, or there is none */
+	/* gpu: index in gpulist.gpus[]; with a recommended name: in gpulist.numbers[]. desc: the
+	 * quantity */
+	u8 gpu, desc;
 	u16 inst;
-	const struct recommended *recommended; /* of a recommended name; NULL: another name */
-	const struct provider *provider; /* provider of the value; NULL: the registry */
-	u32 at;                          /* that provider's number for it */
+	const struct recommended *recommended; /* row of the recommended name; NULL: another name */
+	/* other provider that has the value; NULL: the registry has it */
+	const struct provider *provider;
+	u32 at;                          /* number of that provider for this counter */
 };
 
 /* --- devices and their numbers ---------------------------------------------------------------- */
 
 static struct {
-	/* Names of all devices: GPUs, NPUs and display controllers. A device that is removed keeps
-	 * its place: it may come back. */
+	/* Names ("card0") of all devices: GPUs, NPUs and display controllers. A device that is
+	 * removed keeps its index, because it may come back. */
 	char gpus[MAX_DEVICES][sizeof(devices[0].dev)];
 	u32 ngpus;
 	/* The GPU with number X in recommended names is gpus[numbers[X]]. */
 	u32 numbers[MAX_DEVICES], nnumbers;
 	struct gpucounter *counters;
-	u32 ncounters, nopen; /* nopen: open counters whose values are from the registry */
-	i64 sampled; /* ns, time of the last reading; 0: none */
+	/* nopen: number of open counters whose values are from the registry */
+	u32 ncounters, nopen;
+	i64 sampled; /* ns, time at which the GPUs were last read; 0: never */
 } gpulist;
 static struct table gpulist_table = TABLE_ROW(gpulist.counters, MAX_GPU_COUNTERS, 64,
 			"counters of GPUs");
@@ -69,8 +75,8 @@ static bool has_place(const struct device *d)
 	return false;
 }
 
-/* Display controllers, which cannot render, and NPUs are not GPUs. The NPU of RKNPU has the device
- * nodes of a GPU. */
+/* Returns whether a device is a GPU. Display controllers, which cannot render, and NPUs are not.
+ * The NPU of the driver RKNPU has the device nodes of a GPU. */
 static bool is_gpu(const struct device *d)
 {
 	return d->accel < 0 && (d->render >= 0 || d->card < 0) && d->part < PART_NPU &&
@@ -98,7 +104,7 @@ static void number_add(u32 place)
 		gpulist.numbers[gpulist.nnumbers++] = place;
 }
 
-/* The first device without a place, in device_order(); NONE: all have one. */
+/* Returns the first device, in device_order(), that is not in gpulist.gpus[]; NONE if all are. */
 static u32 new_device(void)
 {
 	u32 next = NONE;
@@ -110,7 +116,7 @@ static u32 new_device(void)
 	return next;
 }
 
-/* Appends new devices to gpus, in device_order(). */
+/* Appends new devices to gpulist.gpus[], in device_order(), and numbers the GPUs among them. */
 static void places_add(void)
 {
 	u32 next;
@@ -190,7 +196,8 @@ static bool any_engine(struct str driver, struct str engine)
 	return true;
 }
 
-/* The busy time of the busiest engine for which match() is true; false: unknown. */
+/* Stores the busy time of the busiest engine of a device for which match() is true, in 1/1000 %.
+ * False if no such engine has one. */
 static bool busiest_engine(const struct device *d,
 			   bool (*match)(struct str driver, struct str engine), u64 *v)
 {
@@ -207,7 +214,8 @@ static bool busiest_engine(const struct device *d,
 	return found;
 }
 
-/* The kernel's value for the device; else that of its busiest engine. */
+/* Stores the busy time of a device: the kernel's value for the device, else that of its busiest
+ * engine. False if neither is known. */
 static bool gpu_busy(const struct device *d, u64 *v)
 {
 	return device_busy(d, v) || busiest_engine(d, any_engine, v);
@@ -219,8 +227,8 @@ static bool read_busy(const struct gpucounter *c, const struct device *d, u64 *v
 	return d && gpu_busy(d, v);
 }
 
-/* Engines that do only vertex or only fragment work, by the driver's names. With other drivers, one
- * engine does both. */
+/* Engines that do only vertex or only fragment work; names are patterns of the driver's names. With
+ * other drivers, one engine does both. */
 static const struct {
 	char driver[9], engine[13];
 	bool fragment;
@@ -315,7 +323,8 @@ static void add(const struct gpucounter *c, const struct counter_info *n)
 	catalog_add(PROVIDER_GPU, gpulist.ncounters++, n);
 }
 
-/* drm/DEVICE/INSTANCE/QUANTITY */
+/* Adds a counter with the name drm/DEVICE/INSTANCE/QUANTITY. inst: the instance; empty: "-" in the
+ * name. */
 static void add_native(const struct gpucounter *c, struct str inst, struct str quantity,
 		       struct counter_info *n)
 {
@@ -334,17 +343,20 @@ static void add_native(const struct gpucounter *c, struct str inst, struct str q
 	n->name = (struct str){ 0 };
 }
 
-/* The units of the registry's values, by the unit of the field that shows them. */
+/* The units in which the registry stores values, by the unit (enum unit) of the output field that
+ * shows them. */
 static const char unit_names[][9] = {
 	[U_NONE] = "", [U_BYTES] = "bytes", [U_HZ] = "Hz", [U_NS] = "ns", [U_PERCENT] = "%",
 	[U_CELSIUS] = "mC", [U_WATT] = "uW", [U_JOULE] = "uJ", [U_RPM] = "rpm", [U_VOLT] = "mV",
 	[U_AMPERE] = "mA", [U_GTS] = "0.1 GT/s", [U_MS] = "ms",
 };
 
-/* The quantities that are named counters without a computation. */
+/* The quantities of the registry that are named counters as they are; other counters are computed
+ * from several quantities (struct derived). */
 static const struct native {
 	u8 desc, limit, rule, unit;
-	const char *what, *name; /* name: see quantities.h */
+	/* what: description; name: QUANTITY or INSTANCE/QUANTITY, see quantities.h */
+	const char *what, *name;
 } natives[] = {
 #define RULE(course, unit) \
 	((unit) == U_PERCENT ? R_PERCENT : CO_##course == CO_LEVEL ? R_LEVEL : R_COUNT)
@@ -380,7 +392,7 @@ static void list_native(const struct device *d, const struct native *q, u8 gpu)
 	}
 }
 
-/* Values that are computed from several counters of the registry. */
+/* Counters that are computed from several values of the registry. */
 static const struct derived {
 	read_fn *read;
 	const char *name, *unit, *what;
@@ -440,8 +452,8 @@ static void list_gpus(void)
 
 /* --- recommended names ------------------------------------------------------------------------ */
 
-/* Tracepoints that count displayed frames. They count the frames of all devices together, so they
- * are used only if there is one device. */
+/* Tracepoints that count displayed frames, by driver. A tracepoint counts the frames of all devices
+ * of its driver together, so it is used only if one device has displays. */
 static const struct {
 	const char *driver, *events;
 } frame_tracepoints[] = {
@@ -449,7 +461,8 @@ static const struct {
 	{ "xe", "i915:intel_pipe_update_end xe:intel_pipe_update_end" },
 };
 
-/* Returns whether /sys/class/drm has connectors of this device, such as card0-HDMI-A-1. */
+/* Returns whether a device has connectors for displays in /sys/class/drm, such as
+ * card0-HDMI-A-1. */
 static bool has_connectors(const struct device *d)
 {
 	struct dir dir;
@@ -467,8 +480,8 @@ static bool has_connectors(const struct device *d)
 	return found;
 }
 
-/* Returns whether this device has connectors and no other device has; same_driver: no other
- * device of the same driver. */
+/* Returns whether this device has connectors, and no other device has any. same_driver: only
+ * devices with the same driver matter. */
 static bool is_only_display(const struct device *d, bool same_driver)
 {
 	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
@@ -478,8 +491,8 @@ static bool is_only_display(const struct device *d, bool same_driver)
 	return has_connectors(d);
 }
 
-/* The device that displays the frames of a GPU: the GPU itself, or, if it has no connectors and is
- * the only GPU, a display controller. */
+/* Returns the device that displays the frames of a GPU: the GPU itself, or, if it has no connectors
+ * and is the only GPU, a display controller. */
 static const struct device *display_device(const struct device *gpu)
 {
 	for (u32 i = NONE; gpulist.nnumbers == 1 && !has_connectors(gpu) &&
@@ -489,7 +502,8 @@ static const struct device *display_device(const struct device *gpu)
 	return gpu;
 }
 
-/* The tracepoints that count the frames of a GPU; "": none. */
+/* Returns the tracepoints that count the displayed frames of a GPU, separated by blanks; "" if none
+ * do. */
 static const char *frame_events(const struct device *gpu)
 {
 	const struct device *d = gpu ? display_device(gpu) : NULL;
@@ -502,11 +516,11 @@ static const char *frame_events(const struct device *gpu)
 	return is_only_display(d, false) ? "drm:drm_vblank_event_delivered" : "";
 }
 
-/* NULL if the feature oa is not built in. */
+/* NULL if gpustat is built without the feature "oa". */
 #pragma weak provider_oa
 #pragma weak oa_slot
 
-/* Returns whether an OA unit may have values of this GPU: only Intel's drivers have OA units. */
+/* Returns whether a GPU may have an OA unit: only GPUs with Intel's drivers have one. */
 static bool has_oa(u32 gpu)
 {
 	struct str driver = vendor_of(gpu);
@@ -514,15 +528,16 @@ static bool has_oa(u32 gpu)
 	return oa_slot && (str_is(driver, "i915") || str_is(driver, "xe"));
 }
 
-/* NULL if the feature gpuevents is not built in. */
+/* NULL if gpustat is built without the feature "gpuevents". */
 #pragma weak provider_v3d
 #pragma weak provider_msm
 #pragma weak driver_slot
 
-/* Drivers that count events for all programs, by pattern. */
+/* Drivers that count events for all programs together. driver: pattern of the driver's name. */
 static const struct eventdriver {
 	char driver[7];
-	u8 provider, event; /* event: index in the events of struct recommended */
+	/* event: index of the driver's event in events[] of struct recommended */
+	u8 provider, event;
 	const struct provider *row;
 } event_drivers[] = {
 	{ "v3d", PROVIDER_V3D, 0, &provider_v3d },
@@ -538,14 +553,17 @@ static const struct eventdriver *event_driver(u32 gpu)
 	return NULL;
 }
 
-/* Section 3.5 of KHR_perfcounter, and frames, which section 1 counts. X: the GPU's number. */
+/* The names that KHR_perfcounter recommends for GPUs: section 3.5, and frames, which section 1
+ * mentions. The X in a name stands for the GPU's number. */
 static const struct recommended {
 	const char *name, *what, *unit;
 	u8 rule;
-	u8 provider;    /* PROVIDER_OA, PROVIDER_EVENT: can also be read from that provider */
+	/* PROVIDER_OA, PROVIDER_EVENT: that provider can have the value; PROVIDER_GPU: only the
+	 * registry has it */
+	u8 provider;
 	read_fn *read;
-	const char *oa; /* counters of OA metric sets, for old and for new hardware */
-	const char *events[2]; /* of event_drivers; NULL: none */
+	const char *oa; /* names of counters of OA metric sets, for old and for new hardware */
+	const char *events[2]; /* events of drivers, by event_drivers[].event; NULL: none */
 } driver_names[] = {
 	{ "Graphic driver utilization", "busy time of the busiest GPU", "%", R_PERCENT,
 	  PROVIDER_GPU, read_driver, NULL, { NULL } },
@@ -575,8 +593,9 @@ static const struct recommended {
 	  { "PTB-primitives-discarded-reversed", "tse:culled" } },
 };
 
-/* The video memory of all GPUs; UINT64_MAX if one of them has none or it is unknown. It is the
- * limit of a counter, which is set when the counter is added and never changes. */
+/* Returns the bytes of video memory of all GPUs together; UINT64_MAX if one of them has none or its
+ * size is unknown. It is the limit of a counter, which is set when the counter is added and never
+ * changes. */
 static u64 vram_all(void)
 {
 	u64 sum = 0, v;
@@ -591,8 +610,9 @@ static u64 vram_all(void)
 	return sum ? sum : UINT64_MAX;
 }
 
-/* Adds these recommended names for one GPU, unless a vendor has them already: those of GPU 0 are
- * added before a GPU is found, and the vendor depends on the GPU's driver. */
+/* Adds the n recommended names t for one GPU, except those that are in the list already, with any
+ * vendor: the names of GPU 0 are added before a GPU is found, and the vendor of a counter depends
+ * on the GPU's driver. */
 static void recommend(const struct recommended *t, size_t n, u32 gpu)
 {
 	for (; n > 0; n--, t++) {
@@ -630,8 +650,8 @@ static bool has_new_device(void)
 	return gpulist.ngpus < MAX_DEVICES && new_device() != NONE;
 }
 
-/* Every call reads the folders of devices. Processes are read only once a second, for the
- * counters that their clients have. */
+/* Searches for new devices. Every call reads the folders of devices. The processes are read at most
+ * once a second, for counters whose values come from clients, such as the busy times of engines. */
 static void scan_gpus(void)
 {
 	if (gpulist.sampled)
@@ -653,8 +673,9 @@ static void recommend_gpus(void)
 	recommend(total_names, LEN(total_names), 0);
 }
 
-/* Returns the place of the GPU whose value a counter has. One value for all GPUs is that of the
- * first one that counts: with an OA unit, or by events of its driver. */
+/* Returns the index in gpulist.gpus[] of the GPU whose value a recommended counter has. For a
+ * counter without a GPU number in its name, it is the first GPU that can count: with an OA unit, or
+ * with events of its driver. */
 static u32 counting_gpu(const struct gpucounter *c)
 {
 	u32 x = c->gpu;
@@ -665,7 +686,7 @@ static u32 counting_gpu(const struct gpucounter *c)
 	return number_place(x);
 }
 
-/* Selects the provider of a recommended counter that is being opened. */
+/* Selects the provider that has the value of a recommended counter, when the counter is opened. */
 static void provider_select(struct gpucounter *c)
 {
 	const struct eventdriver *d;
@@ -689,7 +710,8 @@ static void provider_select(struct gpucounter *c)
 	}
 }
 
-/* Returns whether the counter is an event of v3d or msm, which others cannot count meanwhile. */
+/* Returns whether the counter is an event of v3d or msm, which other programs cannot count while
+ * gpustat counts it. */
 bool gpu_counter_exclusive(u32 at)
 {
 	const struct gpucounter *c = &gpulist.counters[at];
@@ -727,7 +749,8 @@ static void counter_close(u32 at)
 		files_close();
 }
 
-/* Without a GPU, no process is searched for clients. */
+/* Reads the GPUs for the open counters. While there is no GPU, no processes are searched for
+ * clients. */
 static void sample_gpus(bool due)
 {
 	if (!gpulist.nopen || !due)

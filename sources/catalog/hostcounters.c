@@ -1,5 +1,5 @@
-/* hostcounters.c - provider of the counters of the machine itself, with the names that
- * KHR_perfcounter recommends for them. SPDX-License-Identifier: MIT */
+/* hostcounters.c - provider of the counters of the machine itself (sources/host): host/NAME, and
+ * the names that KHR_perfcounter recommends for them. SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "counters.h"
 #include "sources/os/os.h"
@@ -14,7 +14,9 @@ enum { MAX_HOST_COUNTERS = MAX_NAMED / 2 };
 static struct {
 	struct hostcounter *counters;
 	u32 n;
-	u32 nlisted; /* the first ones, which are in the catalogue */
+	/* number of elements, from the first on, whose names host/... are in the list of
+	 * counters */
+	u32 nlisted;
 	struct table table;
 } hostlist = {
 	.table = TABLE_ROW(hostlist.counters, MAX_HOST_COUNTERS, 128, "counters of the host"),
@@ -73,9 +75,11 @@ static const struct {
 	[RATE] = { "1/s", R_RATE }, [BYTE_RATE] = { "bytes/s", R_RATE },
 };
 
-/* Section 3 of KHR_perfcounter, in its order. X: the CPU's number. */
+/* The names that section 3 of KHR_perfcounter recommends, in its order. The X in a name stands for
+ * the CPU's number. */
 static const struct recommended {
-	const char *name, *host; /* recommended name; name of the same host counter */
+	/* name: recommended name; host: name of the host counter that has its value */
+	const char *name, *host;
 	const char *what;
 	u8 measure; /* enum measure */
 } cpu_names[] = {
@@ -109,8 +113,8 @@ static const struct hostcounter *host_find(struct str name)
 	return NULL;
 }
 
-/* Adds a recommended name, even if this machine has no such host counter: then its value is
- * unknown. */
+/* Adds a recommended name with the number x to the list, even if this machine does not have the
+ * host counter for it: then its value is unknown. */
 static void recommended_add(const struct recommended *r, u64 x)
 {
 	char name[64], host[HOST_NAME];
@@ -156,7 +160,7 @@ static void host_find_recommended(void)
 		recommended_add(&host_names[k], 0);
 }
 
-/* Reads the counter once, to find out whether its file may be opened. */
+/* Opens a counter: reads it once, to find out whether its file may be read. Returns 0 or -errno. */
 static long host_open(u32 at)
 {
 	u64 v, total;
@@ -167,7 +171,8 @@ static long host_open(u32 at)
 static void host_close(u32 at)
 {
 	(void)at;
-	host_trim(); /* the second call closes everything; open counters reopen what they need */
+	/* the second call closes all files; the next reading opens again those that it needs */
+	host_trim();
 	host_trim();
 }
 

@@ -1,5 +1,5 @@
-/* hwmoncounters.c - provider of hwmon channels, except those of GPUs.
- * SPDX-License-Identifier: MIT */
+/* hwmoncounters.c - provider of hwmon channels, except those of GPUs: counters
+ * hwmon/CHIP/CHANNEL/WHAT. SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "counters.h"
 #include "sources/os/os.h"
@@ -10,12 +10,14 @@
 
 #define S(lit) ((struct str)STR(lit))
 
-enum { MAX_SENSORS = 1024 /* servers have some 300 */ };
+enum { MAX_SENSORS = 1024 /* maximum number of hwmon channels; servers have some 300 */ };
 
 struct sensor {
-	char dir[32], chip[32]; /* chip, because hwmon3 may be another chip later */
+	/* folder ("hwmon3") and name of the chip: the folder may be that of another chip later */
+	char dir[32], chip[32];
 	char chan[16];
-	int fd, state; /* the channel's file; runtime_status of its device; or -1 */
+	/* descriptors of the channel's file, and of runtime_status of the chip's device; or -1 */
+	int fd, state;
 };
 
 static struct {
@@ -44,8 +46,8 @@ static bool is_listed(const char *dir, struct str chip, struct str chan)
 	return false;
 }
 
-/* Adds hwmon/CHIP/CHANNEL/WHAT. If there is another chip of that name, the name of its folder is
- * appended: CHIP.hwmon3. */
+/* Adds the counter hwmon/CHIP/CHANNEL/WHAT of a channel. If another chip with the same name has
+ * that counter, the name of the chip's folder is appended to CHIP: CHIP.hwmon3. */
 static void sensor_add(const char *dir, struct str chip, struct str chan, const struct channel *c)
 {
 	char name[HOST_NAME + 160], what[128], label[64];

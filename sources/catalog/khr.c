@@ -1,5 +1,5 @@
-/* khr.c - KD_KHR_perfcounter: the functions of KD/KHR_perfcounter.h, on top of catalog.c.
- * SPDX-License-Identifier: MIT */
+/* khr.c - the library for KD_KHR_perfcounter: the functions of KD/KHR_perfcounter.h, on top of
+ * catalog.c. SPDX-License-Identifier: MIT */
 #include "sources/os/os.h"
 #include "sources/catalog/catalog.h"
 #include "sys.h"
@@ -24,10 +24,11 @@ static KDint fail(KDint e)
 	return -1;
 }
 
-enum { MAX_INDEXES = 1 << 20 /* each counter 64 times: a larger length must be an error */ };
+enum { MAX_INDEXES = 1 << 20 /* each counter 64 times: a call with more indexes fails */ };
 
-/* Checks the arguments of a function: 0, or the error. Counters are found as far as the indexes
- * require. The caller holds lib_lock. */
+/* Checks an array of n indexes of counters, which a function of the library was called with.
+ * Returns 0 or a KD_E* error. Counters are found only up to the highest index. The caller holds
+ * lib_lock. */
 static KDint arguments_check(const KDint *indexes, KDint n)
 {
 	if (catalog_reach(0) == -EACCES)
@@ -45,17 +46,20 @@ KDint KD_APIENTRY kdGetNumberOfCountersKHR(void)
 	KDint n;
 
 	sys_lock(&lib_lock);
-	if (nnamed) /* steps that are left come first: the order of the list is always the same */
+	/* do the remaining steps of catalog_reach() first: the order of the list never depends on
+	 * the calls */
+	if (nnamed)
 		catalog_reach(UINT32_MAX);
 	n = catalog_refresh(ALL_PROVIDERS) < 0 ? -1 : (KDint)nnamed;
 	sys_unlock(&lib_lock);
-	/* The recommended names are listed on every machine: an empty list means no memory. */
+	/* The recommended names are in the list on every machine: an empty list means that no
+	 * memory was left. */
 	return n > 0 ? n : fail(n < 0 ? KD_EACCES : KD_ENOMEM);
 }
 
 static TABLE(KDCounterInfoKHR, infos, MAX_NAMED, 64, "descriptions of counters");
 
-/* The description of a counter; NULL: no room. */
+/* Returns the description of the counter with index i; NULL if the table is full. */
 static const KDCounterInfoKHR *info_get(u32 i)
 {
 	const struct named *n = catalog_at(i);

@@ -1,6 +1,7 @@
-/* oacounters.c - provider of the counters of Intel's OA units. A GPU has one stream, for the metric
- * set of the first counter that was opened. Counters of its other sets are unknown; they can be
- * opened when all counters of that set are closed. SPDX-License-Identifier: MIT */
+/* oacounters.c - provider of the counters of Intel's OA units: oa/DEVICE/SET/COUNTER. A GPU has one
+ * OA stream, which counts the metric set of the counter that was opened first. Counters of other
+ * metric sets of the GPU are unknown; they can be opened when all counters of that set are closed.
+ * SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "perfstream.h"
 #include "counters.h"
@@ -13,39 +14,44 @@
 #define S(lit) ((struct str)STR(lit))
 
 enum {
-	MAX_SETS_LISTED = 1024, /* metric files have some 60 */
+	MAX_SETS_LISTED = 1024, /* metric sets; metric files of a GPU have some 60 */
 	MAX_OA_SLOTS = 8192,
-	MAX_STREAMS = 4,        /* Intel GPUs in a machine; 290 KiB each, most of it never used */
+	/* Intel GPUs in a machine; each stream has 290 KiB, most of which are never used */
+	MAX_STREAMS = 4,
 	NAME_CAP = 256,
-	READ_INTERVAL = 100000000, /* ns; the interval of OA reports is derived from it */
+	/* ns between readings; the interval of OA reports is derived from it */
+	READ_INTERVAL = 100000000,
 };
 
 /* --- the list --------------------------------------------------------------------------------- */
 
+/* A metric set of a GPU. */
 struct listed {
 	u32 gpu;
 	struct oaset set;
 };
 
-/* One counter of a metric set. With choices: the first of these names that a set of the GPU has. */
+/* A counter of an OA metric set. Its index in oalist.slots[] is the provider's number for it. If
+ * choices is not NULL, the counter is the first of these names that a metric set of the GPU has. */
 struct oaslot {
 	u32 gpu, set;
 	struct str name;
-	const char *choices; /* names separated by blanks, or NULL */
+	const char *choices; /* names of OA counters separated by blanks, or NULL */
 	u32 opened;
-	bool uses_stream; /* it is one of the counters that keep the stream open */
+	bool uses_stream; /* it is open and keeps the GPU's stream open */
 	bool known;
-	u64 value;        /* R_COUNT: since it was opened */
+	u64 value; /* value at the last reading; R_COUNT: increase since the counter was opened */
 };
 
+/* The OA stream of a GPU, with the equations of its metric set. */
 struct stream {
-	u32 opened; /* number of open counters; 0: no stream */
+	u32 opened; /* number of open counters that use the stream; 0: this row has no stream */
 	u32 gpu, set;
 	struct oalive live;
 	struct oaprog prog;
 	struct oaplan plan;
 	u64 sum[OA_SLOTS];
-	u64 longest; /* see oa_longest() */
+	u64 longest; /* result of oa_longest() for this GPU */
 	bool has_last;
 	char last[OA_REPORT_BYTES];
 	u64 deltas;
@@ -54,10 +60,10 @@ struct stream {
 static struct {
 	struct listed *sets;
 	u32 nsets;
-	bool seen[MAX_DEVICES]; /* GPUs whose sets were listed */
+	bool seen[MAX_DEVICES]; /* GPU numbers whose metric sets were listed */
 	struct oaslot *slots;
 	u32 nslots;
-	struct stream *streams; /* as many as oalist_tables.streams.ready */
+	struct stream *streams; /* number of rows: oalist_tables.streams.ready */
 } oalist;
 static struct {
 	struct table sets, slots, streams;
@@ -83,7 +89,7 @@ static u8 rule_of(struct str unit)
 	return str_is(unit, "percent") ? R_PERCENT : str_is(unit, "hz") ? R_LEVEL : R_COUNT;
 }
 
-/* oa/DEVICE/SET/COUNTER */
+/* Adds the counter oa/DEVICE/SET/COUNTER to the list. set: index in oalist.sets[]. */
 static void list_counter(const struct device *d, u32 set, const struct oadef *c)
 {
 	char name[NAME_CAP];
@@ -140,7 +146,8 @@ static void list_file(const struct oafile *f, u32 gpu, const struct device *d,
 	}
 }
 
-/* The PCI device id from /sys. The device node is not opened, because that may wake the device. */
+/* Stores the PCI device id of a GPU, from /sys. False if it is unknown. The device node is not
+ * opened, because that may wake the device. */
 static bool pci_id(const struct device *d, u64 *id)
 {
 	char path[96], b[64];
@@ -152,7 +159,7 @@ static bool pci_id(const struct device *d, u64 *id)
 	put_z(&to, "/device/device");
 	path[to.n] = '\0';
 	return slurp_line(roots.sys, path, b, sizeof(b), &line) &&
-	       scan_num(line, id) == line.e && *id <= UINT16_MAX; /* 0x9a49 */
+	       scan_num(line, id) == line.e && *id <= UINT16_MAX; /* the line is 0x9a49 */
 }
 
 static const struct oaplatform *platform_of(const struct device *d)
@@ -167,15 +174,16 @@ static const struct oaplatform *platform_of(const struct device *d)
 	known = pci_id(d, &id);
 	if (known)
 		p = oaplatform_by_pci((u32)id);
-	/* xe reports the version of a GPU whose id is not listed. */
+	/* For a GPU whose PCI id is not known, xe reports the hardware version. */
 	if (p || !d->awake || (known && strcmp(d->driver, "xe") != 0))
 		return p;
-	oa_attach(&asked, (u32)(d - devices)); /* on failure, the platform may be known anyway */
+	/* even if this fails, it may have set asked.dev.platform */
+	oa_attach(&asked, (u32)(d - devices));
 	oa_stop(&asked);
 	return asked.dev.platform;
 }
 
-/* Lists the metric sets of each GPU once. */
+/* Lists the counters of all metric sets of each GPU, once for each GPU. */
 static void list_sets(void)
 {
 	for (u32 gpu = 0; gpu < MAX_DEVICES; gpu++) {
@@ -200,6 +208,7 @@ static struct stream *stream_of(u32 gpu)
 	return NULL;
 }
 
+/* Opens the OA stream of a GPU for a metric set (index in oalist.sets[]). Returns 0 or -errno. */
 static long stream_begin(struct stream *s, u32 gpu, u32 set)
 {
 	const struct oaprops props = { .interval = READ_INTERVAL };
@@ -225,7 +234,8 @@ static long stream_begin(struct stream *s, u32 gpu, u32 set)
 	return 0;
 }
 
-/* Adds the difference from the report before. A difference that is unknown is left out. */
+/* Adds the difference between a report and the one before to the sums of a stream. A difference
+ * that is unknown is left out. body: the report. */
 static void report_add(struct stream *s, struct str body)
 {
 	u8 step;
@@ -247,8 +257,8 @@ static void report_add(struct stream *s, struct str body)
 	s->has_last = true;
 }
 
-/* Reads the reports that are in the OA buffer now, at most one full buffer, and sums the counter
- * differences. False: the stream has failed. */
+/* Reads the reports that are in the OA buffer now, at most as many as the buffer can hold, and sums
+ * the differences of the raw counters in s->sum. False if the stream has failed. */
 static bool stream_read(struct stream *s)
 {
 	u64 nread = 0;
@@ -263,7 +273,8 @@ static bool stream_read(struct stream *s)
 
 		while (oarec_next(&rest, false, &r) && r.type != OT_CORRUPT) {
 			if (r.type == OT_BUFFER_LOST)
-				s->has_last = false; /* what was counted until now is unknown */
+				/* the difference from the last report before the loss is unknown */
+				s->has_last = false;
 			else if (r.type == OT_SAMPLE)
 				report_add(s, r.body);
 		}
@@ -273,7 +284,8 @@ static bool stream_read(struct stream *s)
 
 /* --- readings --------------------------------------------------------------------------------- */
 
-/* The index of a counter in the program of the stream's metric set; prog.n: not in this set. */
+/* Returns the index of a counter in the compiled equations of the stream's metric set; s->prog.n if
+ * the set does not have the counter. */
 static u32 program_index(const struct stream *s, const struct oaslot *at)
 {
 	u32 i = 0;
@@ -283,7 +295,8 @@ static u32 program_index(const struct stream *s, const struct oaslot *at)
 	return i;
 }
 
-/* Converts a value to a whole number; percentages to 1/1000 %. False: not a number, or negative. */
+/* Converts the value of an OA counter to a whole number, percentages to 1/1000 %. False if it is
+ * negative or not a number. */
 static bool to_whole(const struct oacounter *c, union oaval v, u64 *n)
 {
 	double times = rule_of(c->units) == R_PERCENT ? 1000 : 1;
@@ -298,7 +311,8 @@ static bool to_whole(const struct oacounter *c, union oaval v, u64 *n)
 	return true;
 }
 
-/* Computes the equations, and updates the values of the open counters of the stream. */
+/* Computes the equations of the stream's metric set from s->sum, and updates the values of the open
+ * counters of the set. */
 static void values_update(struct stream *s)
 {
 	static union oaval values[MAX_OA_COUNTERS];
@@ -327,8 +341,8 @@ static void values_forget(u32 gpu)
 			oalist.slots[i].known = false;
 }
 
-/* If no report came since the previous reading, the values do not change; the next report includes
- * the counts since then. */
+/* Takes a reading of all streams. If no report came since the previous reading, the values do not
+ * change; the next report includes the counts since then. */
 static void streams_sample(bool due)
 {
 	for (u32 i = 0; i < oalist_tables.streams.ready && due; i++) {
@@ -367,8 +381,9 @@ static bool set_has(const struct oaset *s, struct str name, struct str *found)
 	return false;
 }
 
-/* Selects the first name that a metric set has, and the set: of several sets the one that is being
- * counted already, if it has the name. */
+/* Sets at->name to the first of at->choices that a metric set of the GPU has, and at->set to that
+ * set; if several sets have the name, to the set that the GPU's stream counts already, if it is one
+ * of them. False if no set has any of the names. */
 static bool choice_find(struct oaslot *at)
 {
 	const struct stream *s = stream_of(at->gpu);
@@ -419,7 +434,7 @@ static long slot_open(u32 at)
 	}
 	s->opened++;
 	c->uses_stream = true;
-	c->known = program_index(s, c) < s->prog.n; /* the value is 0 until reports come */
+	c->known = program_index(s, c) < s->prog.n; /* known: value is 0 until reports come */
 	return 0;
 }
 

@@ -1,6 +1,7 @@
-/* probe.c - the rows of gpustat doctor: which sources can be read here, and for the others the
- * command that fixes it. It wakes no device and changes nothing: every file is closed immediately,
- * and nodes of GPUs are not opened. SPDX-License-Identifier: MIT */
+/* probe.c - the rows of gpustat doctor: which sources of values can be read here, and for the
+ * others a remedy: the command that makes them readable. Doctor wakes no device and changes
+ * nothing: it closes every file immediately, and does not open the device nodes of GPUs.
+ * SPDX-License-Identifier: MIT */
 #include "built.h"
 #include "parse.h"
 #include "counters.h"
@@ -12,15 +13,17 @@
 #include "gpustat/perf.h"
 #include "sys.h"
 
-/* Functions of optional features, which are not called if these are left out. */
+/* Functions of optional features. They are NULL, and not called, if gpustat is built without these
+ * features. */
 #pragma weak vcio_asked
 #pragma weak vcio_fd
 #pragma weak vcio_reason
 #pragma weak iterator_state
 
-enum { MAX_PROBED = 26 + 3 * MAX_DEVICES }; /* rows of probe_all(), and of probe_device() */
+/* rows: those of probe_all(), and of probe_device() for each device */
+enum { MAX_PROBED = 26 + 3 * MAX_DEVICES };
 
-/* linux/capability.h */
+/* Numbers of capabilities: linux/capability.h. */
 enum { CAP_DAC_READ_SEARCH = 2, CAP_SYS_PTRACE = 19, CAP_SYS_ADMIN = 21, CAP_PERFMON = 38,
        CAP_BPF = 39 };
 #define CAP(n) (UINT64_C(1) << (n))
@@ -29,7 +32,7 @@ static const struct {
 	u8 cap;
 	char name[20], docker[22];
 } caps[] = {
-	/* root has CAP_DAC_OVERRIDE there */
+	/* in a container, root has CAP_DAC_OVERRIDE, which includes this one */
 	{ CAP_DAC_READ_SEARCH, "cap_dac_read_search", " --user=0" },
 	{ CAP_SYS_PTRACE, "cap_sys_ptrace", " --cap-add=SYS_PTRACE" },
 	{ CAP_SYS_ADMIN, "cap_sys_admin", " --cap-add=SYS_ADMIN" },
@@ -39,39 +42,42 @@ static const struct {
 #endif
 };
 
-/* Options of docker run, in addition to capabilities. */
+/* Options of docker run that give a container access to a source; bits of needed_docker. */
 enum { DOCKER_PID = 1, DOCKER_DRI = 2, DOCKER_TRACING = 4, DOCKER_DEBUG = 8 };
 static const char *const docker_flags[] = {
 	" --pid=host", " --device=/dev/dri", " -v /sys/kernel/tracing:/sys/kernel/tracing",
 	" -v /sys/kernel/debug:/sys/kernel/debug",
 };
 
+/* A row of doctor, and what its source requires if it cannot be read. */
 struct probe_row {
 	struct probed p;
-	u64 needed_caps;  /* capabilities that it requires */
-	u8 needed_docker; /* DOCKER_ options that it requires */
+	u64 needed_caps;  /* bits CAP(): capabilities that the source requires */
+	u8 needed_docker; /* bits DOCKER_*: options of docker run that the source requires */
 };
 
 static struct {
 	struct probe_row *rows;
 	size_t nrows;
-	struct probe_row spare; /* used for rows without room */
+	struct probe_row spare; /* takes the row if the table is full */
 	struct probe_row *latest;
-	const char *root_missing; /* why the next rows are unknown, or NULL */
+	const char *root_missing; /* reason why the rows added next are unknown, or NULL */
 } probe;
 static struct table probe_table = TABLE_ROW(probe.rows, MAX_PROBED, 24, "rows of doctor");
 
-/* This process, from the real /proc, not from a captured tree. */
+/* The rights of this process and the machine's settings. The process is read from the real /proc,
+ * even with --proc. */
 static struct {
 	u64 effective, bounding;
-	bool no_new_privs, no_suid; /* execve() ignores file capabilities */
-	bool user_ns;               /* not in the initial user namespace: no capability counts */
+	bool no_new_privs, no_suid; /* each of them makes execve() ignore file capabilities */
+	bool user_ns; /* the process is not in the initial user namespace: no capability counts */
 	bool container;
-	bool lockdown;              /* the kernel refuses even root */
-	u8 perfmon;                 /* CAP_PERFMON; before Linux 5.8, CAP_SYS_ADMIN included it */
-	i64 paranoid;               /* kernel.perf_event_paranoid */
-	char level[24];             /* the same as text; "unknown" */
-	bool has_level;             /* it could be read */
+	bool lockdown;              /* kernel lockdown: some files are refused even to root */
+	/* number of the capability for perf: CAP_PERFMON; before Linux 5.8 CAP_SYS_ADMIN */
+	u8 perfmon;
+	i64 paranoid;               /* value of kernel.perf_event_paranoid */
+	char level[24];             /* text of kernel.perf_event_paranoid, or "unknown" */
+	bool has_level;             /* kernel.perf_event_paranoid could be read */
 } self;
 
 static char file[4096];
@@ -87,17 +93,19 @@ static void put_parts(char *to, size_t cap, const char *const *parts)
 	to[b.n] = '\0';
 }
 
-/* Sets an array of char to the concatenation of texts. */
+/* Sets an array of char to the concatenation of several texts. */
 #define SET(to, ...) put_parts(to, sizeof(to), (const char *const[]){ __VA_ARGS__, NULL })
 
-/* Begins rows that are read from /proc or from /sys: sets root_missing if it is missing. */
+/* To be called before rows are added whose source is in /proc (in_proc) or in /sys: sets
+ * probe.root_missing if that could not be opened. */
 static void root_select(bool in_proc)
 {
 	probe.root_missing = (in_proc ? roots.proc : roots.sys) >= 0 ? NULL :
 			     in_proc ? "not known without /proc" : "not known without /sys";
 }
 
-/* Adds a row, whose source is the texts a and b together. */
+/* Adds a row of doctor. Its source is the text a followed by b. While probe.root_missing is set,
+ * the row is absent for that reason. Returns the row. */
 static struct probed *row_add(const char *a, const char *b, u8 status, const char *detail)
 {
 	struct probed *p;
@@ -112,7 +120,8 @@ static struct probed *row_add(const char *a, const char *b, u8 status, const cha
 	return p;
 }
 
-/* Sets what the last row requires: capabilities, and options of docker run. */
+/* Sets what the source of the row added last requires: capabilities (bits CAP()), and options of
+ * docker run (bits DOCKER_*). */
 static void row_requires(u64 capabilities, u8 given)
 {
 	probe.latest->needed_caps = capabilities;
@@ -129,14 +138,15 @@ static u8 status_of(long r)
 	return r >= 0 ? PROBE_OK : is_denied(r) ? PROBE_DENIED : PROBE_ABSENT;
 }
 
-/* Returns whether this process has these capabilities in the initial user namespace, as perf and
- * others require. */
+/* Returns whether this process has these capabilities (bits CAP()) in the initial user namespace,
+ * as the kernel requires for perf and other sources. */
 static bool has(u64 capabilities)
 {
 	return !self.user_ns && (self.effective & capabilities) == capabilities;
 }
 
-/* Returns whether file capabilities, which setcap sets, have no effect. */
+/* Returns whether capabilities that setcap adds to the program's file have no effect for this
+ * process. */
 static bool no_file_caps(void)
 {
 	return self.user_ns || self.no_new_privs;
@@ -147,7 +157,8 @@ static bool may_perfmon(void)
 	return has(CAP(self.perfmon)) || has(CAP(CAP_SYS_ADMIN));
 }
 
-/* Appends "41 of 75 processes" to the detail. */
+/* Appends n, total and a noun to the detail of a row: "41 of 75 processes"; only the total if n is
+ * equal to it. */
 static void put_count(struct probed *p, u64 n, u64 total, const char *what)
 {
 	struct buf b = { .p = p->detail, .n = strlen(p->detail), .cap = sizeof(p->detail) - 1 };
@@ -165,7 +176,8 @@ static void put_count(struct probed *p, u64 n, u64 total, const char *what)
 
 /* --- this process ----------------------------------------------------------------------------- */
 
-/* The hexadecimal value of the line "KEY:\tVALUE"; unknown: the result if there is no such line. */
+/* Returns the hexadecimal value of the line "KEY:\tVALUE" of /proc/PID/status. unknown: the result
+ * if there is no such line. */
 static u64 status_value(struct str text, const char *key, u64 unknown)
 {
 	struct str line, name;
@@ -211,7 +223,8 @@ static bool in_container(void)
 		namespace_is_inner(AT_FDCWD, "/proc/self/ns/ipc", "ipc:[4026531839]") > 0);
 }
 
-/* Reads the state of this process. Must be called before the sandbox, which sets no_new_privs. */
+/* Reads the state of this process into self. Must be called before the sandbox is entered, which
+ * sets no_new_privs. */
 void probe_self(const char *program)
 {
 	struct str text, line;
@@ -243,8 +256,9 @@ void probe_self(const char *program)
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-/* Returns whether PID/what may be listed and its first entry opened, or with links: its target
- * read. The entry is not read: reading an fdinfo file can wake the device. */
+/* Returns whether this process may list the folder /proc/PID/WHAT and open its first entry, or with
+ * links: read the target of its first entry. An opened entry is not read, because reading an fdinfo
+ * file can wake the device. */
 static bool may_list(const char *pid, const char *what, bool links)
 {
 	char path[64], b[64];
@@ -259,7 +273,8 @@ static bool may_list(const char *pid, const char *what, bool links)
 	registry.saw_others |= r >= 0 && task_is_foreign(d.fd, (u32)number);
 	if (r >= 0 && (name = dir_next(&d)) && links) {
 		r = sys_readlinkat(d.fd, name, b, sizeof(b));
-		r = r == -EINVAL ? 0 : r; /* a captured tree may have files there */
+		/* in a captured tree (--proc), the entries may be files */
+		r = r == -EINVAL ? 0 : r;
 	} else if (r >= 0 && name) {
 		r = sys_openat(d.fd, name, O_RDONLY | O_NONBLOCK);
 		if (r >= 0)
@@ -274,8 +289,8 @@ static void probe_processes(const char *source, const char *what, bool links, u6
 	u64 n = 0, refused = 0;
 	struct dir d;
 	const char *name;
-	/* Even with the capabilities a few processes may be unreadable: a security module protects
-	 * them, or they have more privileges. */
+	/* Even with the required capabilities a few processes may be unreadable: a security module
+	 * protects them, or they have more privileges. The source is good nevertheless. */
 	bool good;
 
 	if (dir_open(&d, roots.proc, ".") >= 0)
@@ -304,7 +319,8 @@ static void probe_namespace(void)
 			     why == proc_hidepid ? 0 : DOCKER_PID);
 }
 
-/* Adds whether a single look at the processes can use the kernel's iterator of descriptors. */
+/* Adds the row of the kernel's BPF iterator over descriptors, which can replace the reading of
+ * /proc if the processes are read only once. */
 static void probe_iterator(void)
 {
 	const struct iterator_state *s = iterator_state();
@@ -321,7 +337,8 @@ static void probe_iterator(void)
 /* --- perf events ------------------------------------------------------------------------------ */
 
 static const struct perf_kind {
-	char source[17], permits[3]; /* permits: a perf_event_paranoid that permits it to all */
+	/* permits: a value of perf_event_paranoid with which every user may open such events */
+	char source[17], permits[3];
 	u8 type, mods;
 	u8 denied_from; /* lowest value of perf_event_paranoid that requires CAP_PERFMON for it */
 	bool wide;
@@ -333,9 +350,9 @@ static const struct perf_kind {
 	{ "perf hardware", "2", PT_HARDWARE, EM_USER, 3, false },
 };
 
-/* Opens an event to find out whether that is permitted: 0 or more, or -errno. Opening a tracepoint
- * would enable it in the kernel, so the result for it is computed: its data is for privileged
- * users. */
+/* Tries to open an event of this kind. Returns 0 or more, or -errno. Opening a tracepoint would
+ * enable it in the kernel, so the result for it is computed: its data is for privileged users
+ * only. */
 static long try_event(const struct perf_kind *k)
 {
 	struct event ev = { .type = k->type, .mods = k->mods };
@@ -366,13 +383,15 @@ static void perf_row(const struct perf_kind *k, long r)
 		row_requires(CAP(self.paranoid > 2 ? CAP_SYS_ADMIN : self.perfmon), 0);
 	else if (self.paranoid < k->denied_from || may_perfmon())
 		SET(p->detail, "refused by a security module or a filter of system calls");
-	else if (self.paranoid > 2 || no_file_caps()) /* Debian's 3: CAP_PERFMON is not enough */
+	/* with Debian's 3, CAP_PERFMON is not enough */
+	else if (self.paranoid > 2 || no_file_caps())
 		SET(p->remedy, "sysctl kernel.perf_event_paranoid=", k->permits);
 	else
 		row_requires(CAP(self.perfmon), 0);
 }
 
-/* Adds the row of tracepoints, whose numbers are in tracefs: only root may open its folder. */
+/* Adds the row of tracepoints if tracefs could not be read (r: -errno): it has their numbers, and
+ * only root may open its folder. */
 static void tracefs_row(const struct perf_kind *k, long r)
 {
 	row_add(k->source, "", status_of(r),
@@ -444,9 +463,10 @@ static void probe_oa(const char *driver, const char *knob)
 
 /* --- file systems and small files ------------------------------------------------------------- */
 
-/* Adds the row of a file system. An empty folder means that it is not mounted. leaf: a file of it
- * to read, or NULL. given: the DOCKER_ option that mounts it. A locked down kernel permits only
- * those files of debugfs that all users may read and none may write (debugfs_locked_down()). */
+/* Adds the row of a file system. path: its mount point, relative to /sys; if this folder is empty,
+ * the file system is not mounted. leaf: a file of it to read, or NULL. given: the DOCKER_* option
+ * that mounts it. A locked down kernel permits only those files of debugfs that all users may read
+ * and none may write (debugfs_locked_down()). */
 static void probe_mount(const char *source, const char *path, const char *leaf, u8 given)
 {
 	struct dir d;
@@ -456,7 +476,8 @@ static void probe_mount(const char *source, const char *path, const char *leaf, 
 
 	if (r >= 0 && !empty)
 		r = leaf ? slurp(d.fd, leaf, file, sizeof(file)) : self.lockdown ? -EPERM : 0;
-	r = r == -ENOENT && d.fd >= 0 ? 0 : r; /* it is mounted, with less in it */
+	/* the file system is mounted, but has no such file */
+	r = r == -ENOENT && d.fd >= 0 ? 0 : r;
 	dir_close(&d);
 	locked = r == -EPERM && self.lockdown;
 	p = row_add(source, "", empty ? PROBE_ABSENT : status_of(r),
@@ -495,10 +516,12 @@ static void probe_rapl(void)
 
 /* --- devices ---------------------------------------------------------------------------------- */
 
-/* Finds the name of an id in /etc/group or /etc/passwd, whose lines are NAME:x:ID:... */
+/* Finds the name of a user or group id in /etc/passwd or /etc/group (path), whose lines are
+ * NAME:x:ID:..., and stores it in to. False if there is none. */
 static bool id_name(const char *path, u32 id, char *to, size_t cap)
 {
-	char text[64 << 10]; /* a larger file is truncated: system groups are at its start */
+	/* bytes that are read; of a larger file, the start has the system groups */
+	char text[64 << 10];
 	long n = slurp(AT_FDCWD, path, text, sizeof(text));
 	struct str all = str_read(text, n), line, name, piece;
 	u64 v;
@@ -513,7 +536,8 @@ static bool id_name(const char *path, u32 id, char *to, size_t cap)
 	return false;
 }
 
-/* Adds the row of a device node. r: the result of opening it, or of a check. */
+/* Adds the row of a device node. r: the result of opening it, or of a check of its permissions. If
+ * access is denied, the remedy adds the user to the node's group. */
 static void node_row(const char *path, long r, const char *detail)
 {
 	char group[64], user[64];
@@ -543,7 +567,7 @@ static void probe_node(const struct device *d)
 		row_requires(0, DOCKER_DRI);
 }
 
-/* Adds whether NVIDIA's driver tells the utilisation of a device. */
+/* Adds the row of a device's utilisation: whether NVIDIA's driver reports it. */
 static void probe_nvidia(const struct device *d)
 {
 	bool denied = false;
@@ -578,8 +602,8 @@ static void probe_device(const struct device *d)
 	}
 }
 
-/* Adds the number of devices. If there are none: the folders that were searched, and the drivers
- * that could have devices there. */
+/* Adds the row with the number of devices; if there are none, with the folders that were searched
+ * and the drivers that gpustat supports there. */
 static void probe_devices(void)
 {
 	u64 n = 0;
@@ -598,8 +622,8 @@ static void probe_devices(void)
 	p->detail[b.n] = '\0';
 }
 
-/* Adds whether inotify reports new clients when they open a device node; else only the rescan finds
- * them. */
+/* Adds the row of inotify: whether it reports that processes open device nodes; else only the
+ * rescan finds new clients. */
 static void probe_inotify(void)
 {
 	const char *where;
@@ -619,8 +643,9 @@ static void probe_inotify(void)
 		SET(p->remedy, "sysctl fs.inotify.max_user_watches=65536");
 }
 
-/* Adds a part of the sandbox. r: its result; -ECANCELED: --no-sandbox; r > 0 is appended to the
- * detail. is: the detail if it works; missing: the detail if the kernel does not have it. */
+/* Adds the row of a part of the sandbox. r: its result; -ECANCELED: --no-sandbox; a positive r is
+ * appended to the detail. is: the detail if that part works; missing: the detail if the kernel does
+ * not have it. */
 static void probe_sandbox(const char *source, long r, const char *is, const char *missing)
 {
 	struct probed *p = row_add(source, "", status_of(r), r >= 0 ? is :
@@ -633,7 +658,7 @@ static void probe_sandbox(const char *source, long r, const char *is, const char
 
 /* --- remedies --------------------------------------------------------------------------------- */
 
-/* Appends s, quoted for a shell if necessary. */
+/* Appends the word s, quoted for a shell if necessary. */
 static void put_word(struct buf *b, const char *s)
 {
 	bool plain = true;
@@ -660,9 +685,10 @@ static void put_docker(struct buf *b, u64 all, u8 given)
 	put_z(b, " IMAGE");
 }
 
-/* Appends a command of setcap, which adds the needed capabilities to those that the program has.
- * What requires CAP_DAC_READ_SEARCH is for root alone: on the program's file it would let all who
- * may execute the program read every directory and file of the kernel's file systems. */
+/* Appends a setcap command, which adds the needed capabilities to those that the program has now;
+ * or sudo, if setcap cannot help or a source requires CAP_DAC_READ_SEARCH. That capability is for
+ * root alone: on the program's file it would let all who may execute the program read every
+ * directory and file of the kernel's file systems. */
 static void put_setcap(struct buf *b, u64 needed, const char *program)
 {
 	bool root = self.no_suid || needed & CAP(CAP_DAC_READ_SEARCH);
@@ -678,19 +704,20 @@ static void put_setcap(struct buf *b, u64 needed, const char *program)
 		}
 	put_z(b, root ? "" : "+ep ");
 	put_word(b, program);
-	/* The remedy remains a command: this is a comment of the shell. */
+	/* A comment of the shell, so that the remedy is still a command. */
 	if (HAS(events) && !root)
 		put_z(b, " # for members of a group only: make setcap GROUP=gpustat");
 }
 
 /* Sets the remedy of a row, or appends to its detail why there is none. A container must be started
- * again, with the options for all rows: all, given. */
+ * again, with the options that all rows together require: all (capabilities), given (DOCKER_*). */
 static void remedy_make(struct probe_row *s, const char *program, u64 all, u8 given)
 {
 	struct probed *p = &s->p;
 	struct buf b = buf_on(p->remedy, sizeof(p->remedy) - 1);
 	u64 missing = s->needed_caps;
-	/* execve(2) refuses a file with capabilities that are not in the bounding set. */
+	/* True: setcap is no remedy, because execve(2) refuses a file with capabilities that are
+	 * not in the bounding set. */
 	bool unbound = (self.bounding & missing) != missing;
 	const char *why = NULL;
 
