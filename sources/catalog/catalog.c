@@ -10,7 +10,7 @@
 
 enum {
 	NAME_BUCKETS = 4096,
-	/* bytes: the name and description of a counter have some 100 each */
+	/* bytes of all names and descriptions; those of a counter have some 100 each */
 	ALL_TEXT = 256 * MAX_NAMED,
 	TEXT_BYTES = 1024, /* maximum bytes of one description; longer ones are truncated */
 	/* ns: the times in /proc/stat have a resolution of 10 ms; percentages of a shorter time are
@@ -28,7 +28,7 @@ static struct {
 	u32 nactive;
 	bool sampling;
 	size_t texts_used;
-	i64 last_reading; /* ns */
+	i64 last_reading; /* ns, time of the last reading of the providers */
 	u8 step; /* number of the step that catalog_reach() does next; STEPS: all were done */
 	bool recommends; /* catalog_add() is being called for recommended names */
 } catalog;
@@ -60,7 +60,8 @@ static const char *text_store(struct str s, const char *last)
 	return p;
 }
 
-/* NULL if gpustat is built without the feature "counters": nothing else shows descriptions. */
+/* counter_describe is NULL if gpustat is built without the feature "counters": nothing else shows
+ * descriptions. */
 #pragma weak counter_describe
 
 static const char *description_store(const struct counter_info *n, const char *last)
@@ -184,7 +185,8 @@ static struct str literal_prefix(struct str word)
 	return s;
 }
 
-/* catalog_providers_for() returns both or neither, since each needs the other */
+/* The providers of GPU counters: catalog_providers_for() returns both or neither, since each needs
+ * the other. */
 enum { GPUS = 1 << PROVIDER_GPU | 1 << PROVIDER_OA };
 
 /* Always includes PROVIDER_FILE, because a file of counters may contain any name. */
@@ -217,8 +219,8 @@ static u8 provider_raise(size_t provider)
 
 enum { STEPS = FINDS * LEN(providers) };
 
-/* Finds the counters of one step of one provider. step: enum FIND_* * number of providers + enum
- * provider. */
+/* Finds the counters of one step (FIND_*) of one provider (PROVIDER_*). step: FIND_* times the
+ * number of providers, plus PROVIDER_*. */
 static void step_run(u32 step)
 {
 	u32 provider = step % LEN(providers);

@@ -12,7 +12,7 @@
 /* One row of gpustat doctor: whether a source of values, such as perf events or hwmon, can be read
  * here, and how to make it readable. */
 struct probed {
-	struct entity e; /* K_SOURCE */
+	struct entity e; /* of kind K_SOURCE */
 	u8 status;       /* enum probe_status */
 	char source[64], detail[160], remedy[512]; /* detail, remedy: "" if there is none */
 };
@@ -42,7 +42,7 @@ struct named {
 	/* started, but nothing is measured yet: value is 0, as KHR_perfcounter requires */
 	bool unmeasured;
 	i64 value;          /* value at the last reading; after catalog_stop(): at that call */
-	u8 provider, rule;  /* private, like all members below; enum provider, enum rule */
+	u8 provider, rule;  /* private, like all members below: PROVIDER_*, enum rule */
 	u32 at;             /* the provider's number for this counter */
 	/* was and total_was have values of a reading since the counter was started */
 	bool has_baseline;
@@ -74,7 +74,8 @@ struct provider {
 	/* opens a counter: 0; -EACCES or -EPERM: no permission; other -errno: it cannot be read
 	 * here */
 	long (*open)(u32 at);
-	void (*close)(u32 at); /* called once for each open(), even if that failed */
+	/* closes a counter; called once for each open(), even for one that failed */
+	void (*close)(u32 at);
 	/* Takes a reading of all open counters of the provider. due: false if the last reading was
 	 * so recent that percentages of the time since then would be meaningless. The member is
 	 * NULL if read() reads each counter itself. */
@@ -93,9 +94,9 @@ extern const struct provider provider_oa, provider_file, provider_v3d, provider_
 /* The description of a counter for catalog_add(), which copies the texts. */
 struct counter_info {
 	struct str vendor, name, what, unit;
-	u8 rule;       /* enum rule */
+	u8 rule;       /* enum rule: how readings become the value */
 	bool is_signed;
-	u64 max;       /* UINT64_MAX: no limit */
+	u64 max;       /* maximum of the value; UINT64_MAX: no limit */
 };
 
 /* Appends a counter to the list, unless the list has one with the same vendor and name. at: the
@@ -108,7 +109,7 @@ struct str catalog_numbered(char *b, size_t cap, struct str s, u64 x);
 /* Returns provider_event's number for a counter. events: names of perf events separated by blanks;
  * the counter counts the first one that exists. */
 u32 event_slot(const char *events);
-/* Returns whether reading this counter of provider_gpu keeps other programs from counting. */
+/* Returns whether other programs cannot count while this counter of provider_gpu is open. */
 bool gpu_counter_exclusive(u32 at);
 /* Returns the number of provider_v3d or provider_msm for the counter of an event. */
 u32 driver_slot(u8 provider, struct str event);

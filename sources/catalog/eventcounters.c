@@ -14,7 +14,7 @@
 enum {
 	MAX_SLOTS = 8192,       /* maximum number of counters of perf events */
 	MAX_CPU_EVENTS = 16384, /* maximum number of open descriptors: 64 events on 256 CPUs */
-	/* PMUs that can count the same event, for example memory controllers */
+	/* maximum number of PMUs that can count the same event, for example memory controllers */
 	MAX_EVENT_PMUS = 64,
 	NAME_CAP = 320,
 	/* ns that an event may be enabled without running; after that, its counter is unknown */
@@ -25,9 +25,10 @@ enum {
 /* A perf event that is open on one CPU. */
 struct cpu_event {
 	int fd;
-	u32 next; /* index of the next event of the same slot; 0: the last */
+	u32 next; /* index in cpu_events[] of the same counter's next event; 0: the last */
 	u64 read_format, scale;
-	u64 enabled; /* ns, time_enabled at the last check for dropped events */
+	/* ns, time_enabled at the last check whether the kernel has dropped the event */
+	u64 enabled;
 	u8 point;
 	bool micro;
 };
@@ -36,9 +37,9 @@ struct cpu_event {
 struct slot {
 	/* text: names of events separated by blanks; the first one that exists is counted */
 	u32 events;
-	u32 opened;  /* number of open counters */
+	u32 opened;  /* number of times that this counter is open */
 	u32 first;   /* index in cpu_events[] of its first open event; 0: none */
-	i64 t;       /* ns, time of the last check for dropped events */
+	i64 t;       /* ns, time of the last check whether the kernel has dropped the events */
 	/* the value when the events were last opened again, after the kernel had dropped them */
 	u64 base;
 	/* the counter's value: the highest sum over all CPUs so far. With multiplexing, the scaled
@@ -122,7 +123,7 @@ static void event_add(struct str event, struct str unit, struct str what)
 
 	put_name(&b, event);
 	if (parse_evname(event, &type, &config) && type == PT_SOFTWARE && config < 2)
-		n.unit = S("ns"); /* cpu-clock, task-clock */
+		n.unit = S("ns"); /* the events cpu-clock and task-clock */
 	if (str_is(unit, "MHz"))
 		/* i915's frequency events add up the clock over time: the rate is the mean clock */
 		n.rule = R_RATE;
@@ -136,7 +137,8 @@ static void event_add(struct str event, struct str unit, struct str what)
 		catalog_add(PROVIDER_EVENT, at, &n);
 }
 
-/* Only the first call lists the events: there are some 2500 tracepoints. */
+/* Adds all perf events to the list of counters. Only the first call does so, because there are some
+ * 2500 tracepoints. */
 static void list_events(void)
 {
 
@@ -230,7 +232,7 @@ static long event_open(struct slot *s, struct str event)
 {
 	/* a buffer of 0 bytes: the error message is not needed */
 	struct buf why = { .p = (char *)s };
-	/* before the pointer pmu_events is used */
+	/* first, because it sets the pointer eventlist.pmu_events */
 	size_t cap = table_all(&eventlist_tables.pmu_events);
 	long n = events_attr(event, eventlist.pmu_events, cap, &why), r = n < 0 ? n : -ENOENT;
 

@@ -21,7 +21,7 @@ enum {
 	VENDOR_BYTES = 64,
 	NAME_BYTES = 96,
 	UNIT_BYTES = 32,
-	FILE_BYTES = 64 << 10, /* a larger file is not read */
+	FILE_BYTES = 64 << 10, /* maximum bytes of a file of counters; a larger file is not read */
 	/* maximum number of names read from the folder, which limits the time for a full folder */
 	MAX_FOLDER_NAMES = 4096,
 };

@@ -236,7 +236,7 @@ static const struct {
 	{ "panfrost", "vertex-tiler", false }, { "panfrost", "fragment", true },
 	{ "mali*", "vertex*", false },         { "mali*", "fragment*", true },
 	{ "lima", "gp", false },               { "lima", "pp*", true },
-	{ "v3d", "bin", false }, /* binning runs the coordinate shaders */
+	{ "v3d", "bin", false }, /* binning runs the coordinate shaders: vertex work */
 	{ "v3d", "render", true },
 };
 
@@ -516,7 +516,7 @@ static const char *frame_events(const struct device *gpu)
 	return is_only_display(d, false) ? "drm:drm_vblank_event_delivered" : "";
 }
 
-/* NULL if gpustat is built without the feature "oa". */
+/* provider_oa and oa_slot are NULL if gpustat is built without the feature "oa". */
 #pragma weak provider_oa
 #pragma weak oa_slot
 
@@ -528,7 +528,8 @@ static bool has_oa(u32 gpu)
 	return oa_slot && (str_is(driver, "i915") || str_is(driver, "xe"));
 }
 
-/* NULL if gpustat is built without the feature "gpuevents". */
+/* These are NULL if gpustat is built without the feature "gpuevents": v3d's and msm's providers,
+ * and driver_slot. */
 #pragma weak provider_v3d
 #pragma weak provider_msm
 #pragma weak driver_slot

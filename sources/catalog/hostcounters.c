@@ -81,7 +81,7 @@ static const struct recommended {
 	/* name: recommended name; host: name of the host counter that has its value */
 	const char *name, *host;
 	const char *what;
-	u8 measure; /* enum measure */
+	u8 measure; /* enum measure: unit and rule */
 } cpu_names[] = {
 	{ "CPU X utilization", "cpu/cpuX/util", "time that the CPU was busy", SHARE },
 	{ "CPU X user mode utilization", "cpu/cpuX/user", "time that the CPU spent in user mode",
@@ -92,7 +92,8 @@ static const struct recommended {
 	{ "Physical memory usage", "memory/-/used", "main memory in use: all that is not available",
 	  BYTES },
 	{ "Virtual memory usage", "memory/-/committed", "memory committed to programs", BYTES },
-	/* minor faults need no I/O: the page cache has the page, or the page is new */
+	/* only major faults: minor faults need no I/O, because the page cache has the page, or the
+	 * page is new */
 	{ "Cache pages fault / sec", "vm/-/major_faults", "page faults that needed I/O", RATE },
 	{ "File read bytes / sec", "file/all/read", "bytes that programs read from files",
 	  BYTE_RATE },

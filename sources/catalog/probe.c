@@ -205,9 +205,9 @@ static struct str slurp_text(int dir, const char *path)
 	return str_read(file, n);
 }
 
-/* Returns whether this process runs in a container. The marker files alone are not enough: they
- * also exist on a machine whose disk was made from an image. In a container, some namespace is
- * not the initial one. */
+/* Returns whether this process runs in a container: a marker of a container exists, and at least
+ * one namespace is not the initial one. The markers alone are not enough: they also exist on a
+ * machine whose disk was made from an image. */
 static bool in_container(void)
 {
 	struct str path;
@@ -340,7 +340,8 @@ static const struct perf_kind {
 	/* permits: a value of perf_event_paranoid with which every user may open such events */
 	char source[17], permits[3];
 	u8 type, mods;
-	u8 denied_from; /* lowest value of perf_event_paranoid that requires CAP_PERFMON for it */
+	/* lowest value of perf_event_paranoid that requires CAP_PERFMON for such events */
+	u8 denied_from;
 	bool wide;
 } perf_kinds[] = {
 	{ "perf own", "2", PT_SOFTWARE, EM_USER, 3, false },

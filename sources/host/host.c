@@ -477,7 +477,8 @@ static u8 jiffies_scan(struct str line, u64 *j)
 	u8 n = 0;
 
 	for (; n < J_FIELDS && str_word(&line, &word); n++)
-		if (scan_u64(word, &j[n]) != word.e || j[n] >> 60) /* the sum must not overflow */
+		/* too large: the sum of the fields must not overflow */
+		if (scan_u64(word, &j[n]) != word.e || j[n] >> 60)
 			return 0;
 	return n > J_IDLE ? n : 0;
 }
@@ -538,13 +539,13 @@ static void cpus_parse(struct str text)
 
 enum {
 	SECTOR = 512,    /* bytes of a sector in diskstats, for every disk */
-	MAX_DISKS = 4096 /* 1000 disks with three partitions */
+	MAX_DISKS = 4096 /* room for 1000 disks with three partitions each */
 };
 
 struct disk {
 	char name[32];  /* DISK_NAME_LEN of the kernel */
 	u8 n;
-	bool whole;     /* not a partition */
+	bool whole;     /* a whole disk, not a partition */
 	bool physical;  /* not a virtual disk, such as a dm, md or loop device */
 	u32 seen;       /* number of the last reading that contained it */
 	/* values of the previous reading: sectors read, sectors written, ms busy */
@@ -599,7 +600,7 @@ static bool disk_physical(struct str name)
 	for (size_t i = 0; i < LEN(not_physical); i++)
 		if (glob_match(str_z(not_physical[i]), name, NULL))
 			return false;
-	/* A hidden disk is one path to another disk. */
+	/* A hidden disk is one of several paths to another disk. */
 	if (number_at(roots.sys, disk_path(name, "/hidden"), &hidden) && hidden)
 		return false;
 	if (dir_open(&d, roots.sys, disk_path(name, "/slaves")) < 0)
@@ -694,9 +695,9 @@ enum {
 struct proc {
 	u32 pid, parent, next;
 	u32 seen;      /* number of the last reading that contained it */
-	u64 start;     /* clock ticks since boot */
+	u64 start;     /* time of its start, in clock ticks since boot */
 	bool has_io;   /* io[] was read */
-	u64 io[2];     /* rchar, wchar: bytes */
+	u64 io[2];     /* rchar and wchar of /proc/PID/io: bytes it has read and written */
 	u64 increase[2]; /* increase of io[] since the previous reading */
 };
 

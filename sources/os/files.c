@@ -32,7 +32,7 @@ long files_note_error(long r)
 		fileio.transient++;
 		fileio.unread++;
 		fileio.error = r;
-		fileio.error_name[2] = '\0'; /* the name belongs to an earlier error */
+		fileio.error_name[2] = '\0'; /* no name: error_name belongs to an earlier error */
 	}
 	return r;
 }
@@ -46,7 +46,7 @@ void files_note_missing(const char *name, long error)
 	put_z(&b, ": ");
 	put_z(&b, name);
 	put_z(&b, ": ");
-	if (b.full) /* the message has no name then */
+	if (b.full) /* the name is too long: the message has none */
 		b.n = 2;
 	buf_z(&b);
 }
@@ -233,7 +233,7 @@ void task_path(char path[TASK_PATH], u32 id, const char *leaf)
 const int stop_signals[3] = { SIGINT, SIGTERM, SIGHUP };
 struct writing writing;
 
-enum { WRITE_TIMEOUT = 2 /* s */ };
+enum { WRITE_TIMEOUT = 2 /* s: how long to wait for a reader */ };
 
 /* Waits until a write of PIPE_BUF bytes to fd does not block, WRITE_TIMEOUT at most. False after
  * the timeout. */
@@ -265,7 +265,7 @@ long write_all(int fd, const char *p, size_t n)
 {
 	const bool binary = (HAS(timeline) || HAS(capture)) && writing.binary;
 	const bool pieces = !binary && n > PIPE_BUF &&
-			    sys_lseek(fd, 0, SEEK_CUR) < 0; /* not a file */
+			    sys_lseek(fd, 0, SEEK_CUR) < 0; /* fd is not a regular file */
 
 	while (n > 0) {
 		size_t some = pieces && n > PIPE_BUF ? lines_in_piece(p) : n;

@@ -63,11 +63,11 @@ struct buf table_buf(struct table *t);
 /* --- sources/os/privilege.c: capabilities beyond those of the user ---------------------------- */
 
 enum {
-	MAY_READ = 1,    /* kernel files that only root may read */
-	MAY_WRITE = 2,   /* files and folders of other users */
+	MAY_READ = 1,    /* read kernel files that only root may read */
+	MAY_WRITE = 2,   /* write files and folders of other users */
 	MAY_PTRACE = 4,  /* read processes of other users */
 	MAY_PERF = 8,    /* count any event in any process */
-	MAY_SYMBOLS = 16, /* read the kernel's addresses */
+	MAY_SYMBOLS = 16, /* read addresses of kernel symbols */
 	MAY_KILL = 32,   /* signal any process */
 	MAY_BPF = 64,    /* load the BPF iterator over the descriptors of all processes */
 };
@@ -84,7 +84,7 @@ const char *privilege_getenv(const char *name);
 
 /* --- sources/os/sandbox.c: limits on later system calls and files ----------------------------- */
 
-/* Groups of system calls that a command needs. */
+/* Groups of system calls: a command needs one or more of them. */
 enum {
 	CALLS_FILES = 1,     /* find and read files */
 	CALLS_REPLACE = 2,   /* create a file, and rename it over another one */
@@ -94,7 +94,7 @@ enum {
 	CALLS_OPEN_PERF = 32, /* open perf events */
 	CALLS_DRM = 64,      /* ioctls of DRM devices and OA streams */
 	CALLS_NET = 128,     /* send to and receive from an open socket */
-	CALLS_CHILD = 256,   /* start a command, and wait for it */
+	CALLS_CHILD = 256,   /* wait for the command that was started before, and signal it */
 	CALLS_SCREEN = 1024, /* read and set a terminal's modes */
 	CALLS_GETFD = 2048,  /* duplicate descriptors of processes whose fd/ may not be read */
 };
@@ -124,7 +124,7 @@ extern struct roots {
 } roots;
 extern struct fileio {
 	long limit;          /* maximum number of open descriptors of this process */
-	u32 calls;           /* system calls made on folders and small files, modulo 2^32 */
+	u32 calls; /* number of system calls made on folders and small files, modulo 2^32 */
 	i32 open_fds;        /* number of descriptors that scans and clients have open now */
 	u32 transient;       /* number of transient errors: after one, the object may exist */
 	/* number of files and other objects that could not be read in this run; registry.dropped
@@ -138,7 +138,7 @@ extern struct fileio {
 bool is_transient_error(long r);
 /* Counts an object, for example a file, that this run leaves out because of error (-errno). */
 void files_note_missing(const char *name, long error);
-long files_note_error(long r); /* counts r if it is a transient error; returns r */
+long files_note_error(long r); /* if r (-errno) is a transient error, counts it; returns r */
 
 /* A folder whose names are being listed. */
 struct dir {
@@ -209,7 +209,7 @@ struct tracer {
 
 enum { TRACE_PATHS = 1 << 17 };
 
-extern const struct tracer *tracer; /* NULL: nothing is traced */
+extern const struct tracer *tracer; /* the tracer in use; NULL: nothing is traced */
 /* Returns the number of a path, which is added if it is new. 0 if the table is full. */
 u32 trace_number(struct str path);
 struct str trace_path(u32 number); /* returns the path with this number */

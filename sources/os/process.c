@@ -41,7 +41,7 @@ static long gate_send(u8 what)
 
 static struct {
 	sigset_t command_mask; /* signal mask when the program started, which the command gets */
-	sigset_t wait_mask;    /* the signal mask in tasks_wait() */
+	sigset_t wait_mask;    /* signal mask during tasks_wait() */
 	/* the process that started this one ignores SIGCHLD: so does the command */
 	bool sigchld_ignored;
 	volatile sig_atomic_t signalled, nsignals;
@@ -53,7 +53,7 @@ static struct {
 	volatile u32 noverflowed;
 	/* limit of open files before files_raise(); {0}: files_raise() was not called */
 	struct sys_limit old_limit;
-	struct rusage usage; /* of the child that child_ended() waited for */
+	struct rusage usage; /* resource usage of the child that child_ended() waited for */
 } task;
 
 /* Sends a signal to the command's process, directly or through the helper process. */
@@ -308,7 +308,7 @@ static long gate_open(void (*run)(char **), char **argv)
 	if (pid >= 0)
 		pid = sys_fork(0, NULL);
 	if (pid == 0) {
-		gate_close(PARENT_WRITES); /* the child can then notice that the parent has ended */
+		gate_close(PARENT_WRITES); /* so that the child notices the end of the parent */
 		run(argv);
 	}
 	if (pid < 0)
@@ -326,8 +326,8 @@ void child_hooks(char **argv, const char *before, const char *after)
 	child_forker = gate_open(forker_main, argv) > 0;
 }
 
-/* Runs the shell command before or after a run of the command and waits for its end. Returns its
- * exit code, or -errno. */
+/* Runs the shell command of child_hooks() for before or after a run of the command, if there is
+ * one, and waits for its end. Returns its exit code, or -errno. */
 int child_hook(bool after)
 {
 	i32 r = -EPIPE;

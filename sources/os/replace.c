@@ -149,7 +149,8 @@ long file_open(const char *path, int flags)
 {
 	long r = open_once(path, flags);
 
-	if (r == -EEXIST) /* another process of this user may have created it */
+	/* another process of this user may have created the file meanwhile: open it */
+	if (r == -EEXIST)
 		r = open_once(path, flags);
 	return r == -EEXIST ? -EACCES : r;
 }
@@ -230,7 +231,7 @@ long replace_begin(struct replacement *f, const char *path)
 		return r;
 	f->dir = (int)r;
 	r = sys_faccess(f->dir, ".", W_OK | X_OK);
-	/* Other errors may come from a seccomp filter that does not know the call. */
+	/* Other errors may come from a seccomp filter that does not know faccessat2(2). */
 	return r == -EACCES || r == -EROFS ? r : 0;
 }
 
