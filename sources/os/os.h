@@ -16,7 +16,7 @@ struct table {
 	/* size of the first step of growth, in pages of 4 KiB; later steps add half of the size */
 	u32 first : 10;
 	u32 begun : 1;       /* the table has been used: it has address space, if any was left */
-	u32 cut : 1;         /* address space was too short for `most` rows */
+	u32 cut : 1; /* address space was too short for the `most` rows that the owner asked for */
 	u32 most;            /* maximum number of rows; the first use reduces it if cut is set */
 	u32 ready;           /* number of rows that may be used now */
 	/* number of times that a row had no room, since table_full() last returned this table */

@@ -1,7 +1,7 @@
-/* tables.c - tables that grow. The rows of a table are in address space that is reserved at the
- * first use of any table. They become writable in steps as rows are used: RLIMIT_DATA and
- * overcommit mode 2 count only writable memory, and memory cgroups count it only once it is
- * touched. Rows never move. SPDX-License-Identifier: MIT */
+/* tables.c - tables that grow. The rows of a table are in address space that is set aside for it at
+ * its first use. They become writable in steps as rows are used: RLIMIT_DATA and overcommit mode 2
+ * count only writable memory, and memory cgroups count it only once it is touched. Rows never move.
+ * SPDX-License-Identifier: MIT */
 #include "sources/os/os.h"
 #include "sys.h"
 
@@ -23,7 +23,7 @@ static struct {
 	char *arena;
 	size_t arena_left;
 	bool reserved; /* the arena was reserved, or that has failed */
-	struct table *used[96]; /* the tables that have been used; no command uses more */
+	struct table *used[96]; /* the tables that have been used; no command uses 96 */
 	u32 nused;
 } space;
 
@@ -76,7 +76,7 @@ static void table_begin(struct table *t, size_t bytes)
 	share = space.arena_left / SHARE;
 	share = share > first ? share : first;
 	want = want < share ? want : share;
-	want = (want + page - 1) & -page; /* each table begins on a page of its own */
+	want = (want + page - 1) & -page; /* each table begins on a new page */
 	want = want <= space.arena_left ? want : 0;
 	space.arena_left -= want;
 	rows = space.arena + space.arena_left;
