@@ -8,19 +8,21 @@ const struct oafile oabasic = { .origin = OM_BASIC };
 
 /* --- registers -------------------------------------------------------------------------------- */
 
-/* The counters are those that have fixed events in hardware (the A counters: Intel's PRMs,
- * "Observability"), and the few that the selects below add. So one list serves all GPUs of a
- * family. The kernel accepts each address: gen7_oa_b_counters[] and the tables after it in
- * i915_perf.c, and the same tables in xe_oa.c. The values are those on which the public metric
- * files agree. None of this was tried on hardware. */
+/* The built-in sets have the counters whose events are fixed in hardware (the A counters: Intel's
+ * PRMs, "Observability"), and a few counters whose events the registers below select. So one set
+ * serves all GPUs of a family. The kernel allows each register address used here:
+ * gen7_oa_b_counters[] and the tables after it in i915_perf.c, and the same tables in xe_oa.c. The
+ * register values are those on which the public metric files agree. The built-in sets were not
+ * tried on hardware. */
 
-/* GDT_CHICKEN_BITS: GT_NOA_ENABLE, as in all sets of the platform. */
+/* Register GDT_CHICKEN_BITS with bit GT_NOA_ENABLE, as in all public metric sets of Haswell. */
 static const u32 hsw_noa[][2] = { { 0x9840, 0x80 } };
 
-/* OASTARTTRIG, OAREPORTTRIG: counters start at once, and only the timer triggers reports. Haswell's
- * reports have no clock; B7 counts it, as in ComputeExtended: CEC7 (27a8, 27ac) compares "greater
- * or equal" with a value that the other side never falls below, and the upper four bits of 2724
- * make B4 to B7 the counters of the CECs. */
+/* The values of the registers OASTARTTRIG and OAREPORTTRIG make counters start at once, and let
+ * only the timer trigger reports. Haswell's reports do not contain the GPU clock, so counter B7
+ * counts it, as in the public set ComputeExtended: register CEC7 (0x27a8, 0x27ac) compares "greater
+ * or equal" with a value that its input never falls below, and the upper four bits of 0x2724 make
+ * B4 to B7 the counters of the CECs. */
 static const u32 hsw_oa[][2] = {
 	{ 0x2710, 0 }, { 0x2714, 0x800000 }, { 0x2720, 0 }, { 0x2724, 0xf0800000 }, { 0x2740, 0 },
 	{ 0x27a8, 0x7fff3 }, { 0x27ac, 0xfffe },
@@ -28,30 +30,32 @@ static const u32 hsw_oa[][2] = {
 static const u32 gen8_oa[][2] = {
 	{ 0x2710, 0 }, { 0x2714, 0x800000 }, { 0x2720, 0 }, { 0x2724, 0x800000 }, { 0x2740, 0 },
 };
-/* The last register, GEN12_OAG_OA_PESS, is in all sets of Xe_HP and in no earlier set. */
+/* The last register, GEN12_OAG_OA_PESS, is in all public metric sets of Xe_HP and in none of
+ * earlier GPUs, so the set of Gen12 leaves it out. */
 static const u32 gen12_oa[][2] = {
 	{ 0xd900, 0 }, { 0xd904, 0x800000 }, { 0xd910, 0 }, { 0xd914, 0x800000 }, { 0xd920, 0 },
 	{ 0xdc40, 0 }, { 0x2b2c, 0 },
 };
 
-/* EU_PERF_CNTL: 12 bits for each of two counters, from A7 on: the event, the threads (4 bits each;
- * 0: all) and the EUs. Events 0 and 1 are the FPUs, 2 is send, 3 both FPUs, 4 active, 5 stalled, 8
- * the threads in flight, in units of 8. */
+/* Each register EU_PERF_CNTL selects what two counters count, from A7 on. It has 12 bits for each
+ * counter: the event, the threads (0: all) and the EUs, 4 bits each. Events 0 and 1 are the FPUs, 2
+ * is send, 3 both FPUs, 4 active, 5 stalled, 8 the threads in flight, in units of 8. */
 static const u32 gen8_flex[][2] = {
 	{ 0xe458, 0x5004 }, { 0xe558, 0x0003 }, { 0xe658, 0x2001 }, { 0xe758, 0x0008 },
 };
-/* One counter cannot sum up all EUs: each event has four counters, each for a quarter of the EUs (7
- * to a). */
+/* On Gen12 one counter cannot sum up all EUs. So each event has four counters, each for a quarter
+ * of the EUs: the EU field of EU_PERF_CNTL is 7 to 0xa. */
 static const u32 gen12_flex[][2] = {
 	{ 0xe458, 0x804704 }, { 0xe558, 0xa04904 }, { 0xe658, 0x805705 }, { 0xe758, 0xa05905 },
 	{ 0xe45c, 0x808708 }, { 0xe55c, 0xa08908 },
 };
 static const u32 xehp_flex[][2] = { { 0xe458, 0x5004 }, { 0xe558, 0x3008 } };
-/* PEC7 and PEC20 count all threads. */
+/* On Xe2 these two register values make the counters PEC7 and PEC20 count all threads. */
 static const u32 xe2_flex[][2] = { { 0xe458, 0 }, { 0xe65c, 0 } };
 
-/* PES: the register of PECn selects its event; from PEC32 on there are three such registers. Each
- * has an upper word, which may still be that of an earlier set: all public sets write 0 to it. */
+/* The PES register of counter PECn selects the event that it counts; from PEC32 on a counter has
+ * three such registers. The upper 32 bits of each register may still have the value of an earlier
+ * metric set, so 0 is written to them, as in all public sets. */
 #define PES_AT(at, event) { at, event }, { (at) + 4, 0 }
 #define PES(n, event) PES_AT(0x13000 + 8 * (n), event)
 #define PES3(n, event) \
@@ -110,7 +114,8 @@ const char *const oabasic_max[] = {
 	[CORES] = "$GpuCoreClocks $XeCoreTotalCount UMUL",
 };
 
-/* Abbreviations for the end of an equation. Each is always the last word of an equation. */
+/* Abbreviations that the equations of oabasic_rows[] use: word stands for the text end. It is
+ * always the last word of an equation. */
 static const struct {
 	const char *word, *end;
 } abbreviations[] = {
@@ -133,7 +138,8 @@ bool oabasic_expand(struct str word, struct str *rest)
 #define PER_EU " %EU"
 #define SUM4(a, b, c, d) "A " a " READ A " b " READ FADD A " c " READ FADD A " d " READ FADD"
 
-/* Rows have the order of metric files: a counter is after those that it refers to. */
+/* As in metric files, the row of a counter comes after the rows of all counters that its equation
+ * refers to. */
 const struct oabasic_row oabasic_rows[] = {
 	{ ALL, false, NS, NO_MAX, "GpuTime",
 	  "GPU_TIME 0 READ 1000000000 UMUL $GpuTimestampFrequency UDIV" },

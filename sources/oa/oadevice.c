@@ -12,12 +12,12 @@ enum {
 	PTL, NVLS, NVLP, CRI, PLATFORMS
 };
 
-enum { XE3P = 3500 /* the first generation of Xe3p: xe_pci.c has 35.10 and 35.11 */ };
+enum { XE3P = 3500 /* first graphics version of Xe3p, times 100: xe_pci.c has 35.10 and 35.11 */ };
 
-/* Threads per EU and shifts are from lib/i915/perf.c and lib/xe/xe_oa.c of IGT, which has 7 threads
- * for Xe2 and Xe3, too. It does not have the platforms after PTL, which are named as in xe_pci.c;
- * xe reports their threads and clock. The clock is the usual one: kernels and recordings report the
- * device's own. */
+/* Threads per EU and ts_shift are from lib/i915/perf.c and lib/xe/xe_oa.c of IGT (intel-gpu-tools),
+ * which has 7 threads for Xe2 and Xe3, too. IGT does not have the platforms after PTL: these are
+ * named as in xe_pci.c, and xe reports their threads and clock. ts_hz is the usual clock of the
+ * platform; kernels and recordings report the clock of the device itself. */
 const struct oaplatform oaplatforms[] = {
 	[HSW]    = { "hsw", OF_HSW, 750, false, 7, 0, 12500000 },
 	[BDW]    = { "bdw", OF_GEN8, 800, false, 7, 0, 12500000 },
@@ -55,8 +55,9 @@ const struct oaplatform oaplatforms[] = {
 const size_t noaplatforms = LEN(oaplatforms);
 _Static_assert(LEN(oaplatforms) == PLATFORMS, "a row for each");
 
-/* GPUs of unknown PCI ids, by the version of their graphics IP, which xe reports from 12.70 on.
- * They have the built-in metric set of the family, and none of a metric file. */
+/* Platforms for GPUs whose PCI id is not in pci_ids[]. They are found by the version of the
+ * graphics IP, which xe reports from 12.70 on; gen is the first version of the platform. These GPUs
+ * have the built-in metric set of their family, but no set from a metric file. */
 static const struct oaplatform unlisted[] = {
 	{ "xehp", OF_XEHP, 1270, true, 8, 1, 0 },
 	{ "xe2", OF_XE2, 2000, true, 0, 0, 0 },
@@ -64,11 +65,11 @@ static const struct oaplatform unlisted[] = {
 	{ "xe2", OF_XE2, XE3P, true, 0, 0, 0 },
 };
 
-/* The ids are from include/drm/intel/pciids.h of Linux, 0bd0 to 0bd2 from IGT. GT levels are those
- * of IGT. Where IGT has no set, another platform is used here: GT2 for GT1 and GT1.5 of SKL to CFL,
- * GT3 for KBL GT4; MTL GT2 for ARL U and S, MTL GT3 for ARL H, which has as many cores; PTL for
- * WCL: both are Xe3_LPG in xe_pci.c. A range may include unused ids, but none of another
- * platform. */
+/* The PCI device ids of each platform, from include/drm/intel/pciids.h of Linux; 0x0bd0 to 0x0bd2
+ * are from IGT. GT levels are those of IGT. GPUs for which IGT has no metric set get that of
+ * another platform: GT2 for GT1 and GT1.5 of SKL to CFL, GT3 for KBL GT4; MTL GT2 for ARL U and S,
+ * MTL GT3 for ARL H, which has as many cores; PTL for WCL: both are Xe3_LPG in xe_pci.c. A range
+ * may include unused ids, but none of another platform. */
 static const struct {
 	u16 first, last;
 	u8 platform;
@@ -99,7 +100,7 @@ static const struct {
 	{ 0xfd80, 0xfd81, PTL },
 };
 
-/* Returns the platform of a PCI device id; NULL: unknown. */
+/* Returns the platform of a PCI device id; NULL if the id is unknown. */
 const struct oaplatform *oaplatform_by_pci(u32 pci)
 {
 	for (size_t i = 0; i < LEN(pci_ids); i++)
@@ -108,8 +109,8 @@ const struct oaplatform *oaplatform_by_pci(u32 pci)
 	return NULL;
 }
 
-/* Returns a platform for a version of the graphics IP, times 100; NULL: it is unknown, or the
- * drivers of such GPUs do not report it. */
+/* Returns the row of unlisted[] for a version of the graphics IP, times 100. Returns NULL if the
+ * version is unknown (0), or earlier than those that drivers report. */
 static const struct oaplatform *platform_by_version(u64 version)
 {
 	const struct oaplatform *p = NULL;
@@ -120,8 +121,8 @@ static const struct oaplatform *platform_by_version(u64 version)
 	return p;
 }
 
-/* Removes lead, which is in lower case, from the start of s, where it may be in any case. False: s
- * does not start with it. */
+/* Removes the prefix lead from the start of s, regardless of case; lead itself must be in lower
+ * case. Returns false if s does not start with lead. */
 static bool skip_nocase(struct str *s, struct str lead)
 {
 	struct str r = *s;
@@ -134,7 +135,7 @@ static bool skip_nocase(struct str *s, struct str lead)
 }
 
 /* Returns the platform of a chipset in a metric file ("SKLGT2") or of a metric file's name
- * ("xe-lnl"), in any case; NULL: no such platform. */
+ * ("xe-lnl"), in any case; NULL if there is no such platform. */
 const struct oaplatform *oaplatform_by_name(struct str name)
 {
 	skip_nocase(&name, (struct str)STR("xe-"));
@@ -149,7 +150,8 @@ const struct oaplatform *oaplatform_by_name(struct str name)
 
 /* --- a device --------------------------------------------------------------------------------- */
 
-/* Sets the platform, and the numbers that are the same on all its devices unless they are known. */
+/* Sets the platform of a device. Also sets the threads per EU and the clock of the OA unit to the
+ * platform's numbers, unless they are known already. */
 static void platform_set(struct oadevice *d, const struct oaplatform *p)
 {
 	d->platform = p;
@@ -177,7 +179,8 @@ static void version_set(struct oadevice *d, u64 version)
 		platform_set(d, platform_by_version(version));
 }
 
-/* The header of struct drm_i915_query_topology_info: eight u16. Offsets count from its end. */
+/* The header of struct drm_i915_query_topology_info: eight u16. The masks follow it: subslice_at
+ * and eu_at are their offsets from the end of this header, in bytes. */
 struct topology {
 	u16 flags, slices, subslices, eus, subslice_at, subslice_stride, eu_at, eu_stride;
 };
@@ -193,7 +196,7 @@ static u64 bit_mask(u64 i)
 	return i < 64 ? (u64)1 << i : 0;
 }
 
-/* Returns true if all data that the header describes lies within n bytes. */
+/* Returns true if all masks that the header describes lie within the n bytes after it. */
 static bool topology_fits(const struct topology *t, u64 n)
 {
 	u64 all = (u64)t->slices * t->subslices;
@@ -204,20 +207,20 @@ static bool topology_fits(const struct topology *t, u64 n)
 	       t->eu_at + all * t->eu_stride <= n;
 }
 
-/* Adds subslice ss of slice s to the device. */
+/* Adds subslice ss of slice s to the device's number and masks of subslices. */
 static void subslice_add(struct oadevice *d, const struct topology *t, u64 s, u64 ss)
 {
 	u16 gen = d->platform ? d->platform->gen : 0;
 	u64 at = s * t->subslices + ss;
 
 	d->var[OV_SUBSLICES]++;
-	/* Equations expect this number of bits per slice: intel_perf_for_devinfo() in
-	 * lib/i915/perf.c of IGT. */
+	/* In the subslice mask, equations expect 3 bits per slice before Gen11, then 8:
+	 * intel_perf_for_devinfo() in lib/i915/perf.c of IGT. */
 	d->var[OV_SUBSLICE_MASK] |= bit_mask(s * (gen < 1100 ? 3 : 8) + ss);
 	d->cores_all |= bit_mask(at);
 	if (gen >= 1255) {
-		/* The kernel reports all as one slice, but slices have four cores each:
-		 * intel_device_info.c of Mesa, update_from_single_slice_topology(). */
+		/* From DG2 on, the kernel reports all subslices as one slice, but a slice has four
+		 * cores: intel_device_info.c of Mesa, update_from_single_slice_topology(). */
 		d->slices |= bit_mask(at / 4);
 		d->cores |= bit_mask(at);
 	} else {
@@ -226,9 +229,9 @@ static void subslice_add(struct oadevice *d, const struct topology *t, u64 s, u6
 	}
 }
 
-/* Sets the topology from the result of DRM_I915_QUERY_TOPOLOGY_INFO. False, with the device
- * unchanged: the result is malformed or has no EU. Counts and masks are those of the query, as in
- * IGT, even if it reports all as one slice. */
+/* Sets the topology from the result of DRM_I915_QUERY_TOPOLOGY_INFO. Returns false and leaves the
+ * device unchanged if the result is malformed or has no EU. Counts and masks are those of the
+ * query, as in IGT, even if the query reports all subslices as one slice. */
 bool oadevice_topology(struct oadevice *d, struct str query)
 {
 	struct oadevice got = *d;
@@ -260,16 +263,17 @@ bool oadevice_topology(struct oadevice *d, struct str query)
 						eu);
 		}
 	}
-	got.var[OV_XECORE_MASK] = got.var[OV_SLICE_MASK]; /* as in IGT */
+	got.var[OV_XECORE_MASK] = got.var[OV_SLICE_MASK]; /* IGT uses the mask of slices, too */
 	if (!got.var[OV_EUS])
 		return false;
 	*d = got;
 	return true;
 }
 
-/* Returns the bits to shift a correlation's timestamp left for that of reports. Some OA units
- * ignore CTC_SHIFT and count 1, 2, 4 or 8 times as fast as the command streamer:
- * xe_oa_timestamp_frequency() in xe_oa.c, i915_perf_oa_timestamp_frequency() in i915_perf.c. */
+/* Returns by how many bits a timestamp of the command streamer (oa_correlate()) must be shifted
+ * left to become a timestamp of reports. Some OA units ignore CTC_SHIFT and count 1, 2, 4 or 8
+ * times as fast as the command streamer: xe_oa_timestamp_frequency() in xe_oa.c,
+ * i915_perf_oa_timestamp_frequency() in i915_perf.c. */
 u8 oadevice_ts_shift(const struct oadevice *d)
 {
 	u64 hz = d->var[OV_CS_HZ];
@@ -295,7 +299,8 @@ _Static_assert(sizeof(struct xe_gt) == 96, "as in the kernel's header");
 
 enum { MASK_GEOMETRY = 1, MASK_COMPUTE, MASK_L3, MASK_EUS, MASK_EUS16 };
 
-/* Removes the first n bytes of s and copies them. False: s is shorter. */
+/* Copies the first n bytes of s to the buffer to, and removes them from s. Returns false if s has
+ * fewer bytes. */
 static bool take(struct str *s, void *to, size_t n)
 {
 	if (str_len(*s) < n)
@@ -305,7 +310,8 @@ static bool take(struct str *s, void *to, size_t n)
 	return true;
 }
 
-/* Returns how many groups of `size` bits, below 64, have one that is set. */
+/* Divides bits into groups of size bits (below 64), and returns the number of groups with a bit
+ * that is set. */
 static u64 group_count(u64 bits, u8 size)
 {
 	u64 n = 0;
@@ -315,8 +321,8 @@ static u64 group_count(u64 bits, u8 size)
 	return n;
 }
 
-/* Sets the version of the first GT that is not for media only, and the clock of its command
- * streamers; and the platform if it is unknown. */
+/* Sets the graphics version and the clock of the command streamers, from the first GT in the reply
+ * to GT_LIST that is not for media only. Also sets the platform if it is unknown. */
 void oadevice_gts(struct oadevice *d, struct str reply)
 {
 	struct xe_gts head;
@@ -349,9 +355,10 @@ bool oagt_version(struct str reply, u64 id, u16 *major)
 	return false;
 }
 
-/* Sets the numbers that the mask of L3 banks determines: CDriverInterfaceLinuxXe of Intel's
- * metrics-discovery, which does not know the nodes of Xe3p. A node has up to four banks, and two
- * nodes have one copy engine. A small GPU of Xe3, with one node, has two SQIDIs. */
+/* Sets those numbers of the GPU that follow from its mask of L3 banks. The rules are from
+ * CDriverInterfaceLinuxXe of Intel's metrics-discovery, which does not know the L3 nodes of Xe3p. A
+ * node has up to four banks, and two nodes have one copy engine. A small GPU of Xe3, with one node,
+ * has two SQIDIs. */
 static void l3_set(struct oadevice *d, u64 banks)
 {
 	u16 gen = d->platform ? d->platform->gen : 0;
@@ -365,9 +372,9 @@ static void l3_set(struct oadevice *d, u64 banks)
 	d->var[OV_SQIDI] = nodes == 1 && gen >= 3000 ? 2 : nodes;
 }
 
-/* Sets the number of L3 banks, and what follows from it. *subslices: their mask; *eus: the mask of
- * those of each subslice; 0: unknown. Only the first GT counts: the others are for media, or those
- * of other tiles. */
+/* Decodes a reply to GT_TOPOLOGY: sets the number of L3 banks and the numbers that follow from it,
+ * stores the mask of all subslices in *subslices and the mask of the EUs of each subslice in *eus
+ * (0 if unknown). Only the first GT is used: the others are for media, or belong to other tiles. */
 void oadevice_masks(struct oadevice *d, struct str reply, u64 *subslices, u64 *eus)
 {
 	struct xe_mask m;
@@ -389,7 +396,8 @@ void oadevice_masks(struct oadevice *d, struct str reply, u64 *subslices, u64 *e
 	}
 }
 
-/* The keys of HWCONFIG, and what Mesa makes of them from Xe2 on: intel_hwconfig_process_table() in
+/* Keys of xe's HWCONFIG table, and the variable that each sets on Xe2 and later. Values with
+ * per_slice are multiplied by the number of slices. As in Mesa: intel_hwconfig_process_table() in
  * src/intel/dev/intel_hwconfig.c. */
 enum { MAX_SLICES = 1 };
 static const struct {
@@ -402,8 +410,8 @@ static const struct {
 	{ 63, OV_GEOMETRY_PIPE, true }, /* GEOMETRY_PIPES_PER_SLICE */
 };
 
-/* Finds the value of a key in the table: u32 key, u32 number of values, u32 values. Returns 0 if it
- * has none, or more than one. */
+/* Returns the value of a key in a HWCONFIG table, whose entries are: u32 key, u32 number of values,
+ * u32 values. Returns 0 if no entry has this key and exactly one value. */
 static u64 hwconfig_value(struct str table, u32 key)
 {
 	u32 entry[2], value;
@@ -418,7 +426,7 @@ static u64 hwconfig_value(struct str table, u32 key)
 	return 0;
 }
 
-/* Sets the numbers that HWCONFIG reports. */
+/* Sets the numbers of the GPU that the reply to HWCONFIG contains. */
 void oadevice_hwconfig(struct oadevice *d, struct str reply)
 {
 	u64 slices = hwconfig_value(reply, MAX_SLICES);
@@ -435,9 +443,10 @@ void oadevice_hwconfig(struct oadevice *d, struct str reply)
 
 /* --- variables -------------------------------------------------------------------------------- */
 
-/* The names of variables. They are those of intel_perf_devinfo in the code that IGT and Mesa
- * (gen_perf.py) generate from metric files; in Mesa, $XeCoreMask is the mask of subslices. The
- * variables of xe from Sqidi on are from Intel's metrics-discovery. */
+/* Names of equation variables, without the $. The names up to QueryMode are those of
+ * intel_perf_devinfo in the code that IGT and Mesa (gen_perf.py) generate from metric files; in
+ * Mesa, $XeCoreMask is the mask of subslices. The variables of xe, from SqidiTotalCount on, are
+ * from Intel's metrics-discovery. */
 static const struct {
 	char name[25];
 	u8 var;
@@ -466,12 +475,13 @@ static const struct {
 	{ "ColorPipeTotalCount", OV_COLOR_PIPE },
 	{ "ComputeEngineTotalCount", OV_COMPUTE_ENGINE },
 	{ "CopyEngineTotalCount", OV_COPY_ENGINE },
-	/* In recordings of this program only. */
+	/* The next two names appear only in recordings that this program has written. */
 	{ "CommandStreamerFrequency", OV_CS_HZ },
 	{ "GraphicsVersion", OV_VERSION },
 };
 
-/* Reads a number below max from the start of s, and removes it from s. */
+/* Parses a number at the start of s, stores it in *v and removes it from s. Returns false if there
+ * is no number, or if it is max or more. */
 static bool index_parse(struct str *s, u64 max, u64 *v)
 {
 	const char *e = scan_u64(*s, v);
@@ -482,7 +492,8 @@ static bool index_parse(struct str *s, u64 max, u64 *v)
 	return true;
 }
 
-/* Finds the variables with an index: GtSlice0, GtSlice0XeCore3, GtXeCore12. */
+/* Finds a variable with an index by its name: GtSlice0, GtSlice0XeCore3, GtXeCore12. Returns false
+ * if name is no such variable. */
 static bool find_indexed(struct str name, u8 *var, u64 *index)
 {
 	u64 core;
@@ -503,8 +514,9 @@ static bool find_indexed(struct str name, u8 *var, u64 *index)
 	return name.p == name.e;
 }
 
-/* Finds the variable of a name, with or without its $. *index: 0 if the variable has none. False:
- * no such variable. */
+/* Finds an equation variable by its name, with or without the $. Stores its number (enum oavar) in
+ * *var, and its index in *index, 0 if the variable has none. Returns false if there is no such
+ * variable. */
 bool oavar_find(struct str name, u8 *var, u8 *index)
 {
 	u64 i = 0;
@@ -520,7 +532,8 @@ bool oavar_find(struct str name, u8 *var, u8 *index)
 	return found;
 }
 
-/* Reads a variable of the device. False, with the value 0: it is unknown. */
+/* Stores the value of an equation variable of the device in *value. Returns false and stores 0 if
+ * the value is unknown. */
 bool oavar_value(const struct oadevice *d, u8 var, u8 index, u64 *value)
 {
 	u64 bits = var == OV_GT_SLICE ? d->slices : var == OV_GT_XECORE ? d->cores : d->cores_all;
@@ -532,7 +545,7 @@ bool oavar_value(const struct oadevice *d, u8 var, u8 index, u64 *value)
 	return var >= OV_NUMBERS || *value;
 }
 
-/* Returns the name of a variable without an index, the first one if it has several. */
+/* Returns the name of an equation variable that has no index; its first name if it has several. */
 const char *oavar_name(unsigned var)
 {
 	size_t i = 0;
@@ -544,10 +557,11 @@ const char *oavar_name(unsigned var)
 
 /* --- numbers in recordings -------------------------------------------------------------------- */
 
-/* INFO and TOPOLOGY contain the variables before this one. */
+/* First variable that put_oadevice() writes: the records INFO and TOPOLOGY of a recording contain
+ * the variables before this one. */
 enum { FIRST_NUMBER = OV_THREADS };
 
-/* Appends a line "NAME VALUE" for each number that is known. */
+/* Appends a line "NAME VALUE" for each number of the GPU, from FIRST_NUMBER on, that is known. */
 void put_oadevice(struct buf *b, const struct oadevice *d)
 {
 	for (unsigned var = FIRST_NUMBER; var < OV_NUMBERS; var++) {
@@ -560,8 +574,8 @@ void put_oadevice(struct buf *b, const struct oadevice *d)
 	}
 }
 
-/* Sets the numbers that the text has, and the platform if it is unknown. Other lines, and the
- * number 0, are ignored. */
+/* Sets the numbers of the GPU from lines "NAME VALUE", as put_oadevice() writes them, and the
+ * platform if it is unknown. Lines with other names and the value 0 are ignored. */
 void oadevice_read(struct oadevice *d, struct str text)
 {
 	struct str name, value;

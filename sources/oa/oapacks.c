@@ -1,5 +1,6 @@
-/* oapacks.c - the pack of metric sets that is built in: the files of make OA_XML="a.xml b.xml",
- * else the sets of oabuiltin.h. Without the feature, and without OA_XML, it is empty.
+/* oapacks.c - the built-in pack of metric sets: that of the files in `make OA_XML="a.xml b.xml"`,
+ * otherwise that of oabuiltin.h. It is empty if the program is built without the feature oasets and
+ * without OA_XML.
  * SPDX-License-Identifier: MIT */
 #include "built.h"
 #include "sources/oa/oa.h"
