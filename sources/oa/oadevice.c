@@ -299,8 +299,8 @@ _Static_assert(sizeof(struct xe_gt) == 96, "as in the kernel's header");
 
 enum { MASK_GEOMETRY = 1, MASK_COMPUTE, MASK_L3, MASK_EUS, MASK_EUS16 };
 
-/* Copies the first n bytes of s to the buffer to, and removes them from s. Returns false if s has
- * fewer bytes. */
+/* Copies the first n bytes of s to *to, and removes them from s. Returns false if s has fewer
+ * bytes. */
 static bool take(struct str *s, void *to, size_t n)
 {
 	if (str_len(*s) < n)
@@ -575,7 +575,7 @@ void put_oadevice(struct buf *b, const struct oadevice *d)
 }
 
 /* Sets the numbers of the GPU from lines "NAME VALUE", as put_oadevice() writes them, and the
- * platform if it is unknown. Lines with other names and the value 0 are ignored. */
+ * platform if it is unknown. Ignores lines with another name or with the value 0. */
 void oadevice_read(struct oadevice *d, struct str text)
 {
 	struct str name, value;

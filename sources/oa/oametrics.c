@@ -11,11 +11,12 @@
 
 /* --- packs: reading --------------------------------------------------------------------------- */
 
-static const char magic[] = "gpuOA\r\n\1"; /* the last byte is the version */
+static const char magic[] = "gpuOA\r\n\1"; /* the last byte is the version of the pack format */
 static const struct str pack_magic = { magic, magic + sizeof(magic) - 1 };
 
-/* Parses a number in groups of 7 bits, the lowest first; all bytes but the last have bit 7 set.
- * False: it is incomplete, or has more than 64 bits. */
+/* Parses a number of a pack at the start of s, and removes it from s. A byte has 7 bits of the
+ * number, the lowest bits first; all bytes but the last have bit 7 set. Returns false if the number
+ * is incomplete or has more than 64 bits. */
 static bool uint_parse(struct str *s, u64 *v)
 {
 	u64 x = 0;
@@ -34,9 +35,9 @@ static bool uint_parse(struct str *s, u64 *v)
 	return false;
 }
 
-/* Returns s.p + n; NULL: s is shorter, or n has more than BITS bits: packs are shorter than 2^BITS.
- * Each power of two in n is checked and added separately, so that a prover, which does not know the
- * length of s, sees that the result lies within s. */
+/* Returns s.p + n; NULL if s is shorter, or if n has more than BITS bits, because packs are shorter
+ * than 2^BITS bytes. Each power of two in n is checked and added separately, so that a program
+ * prover, which does not know the length of s, sees that the result lies within s. */
 static const char *str_offset(struct str s, u64 n)
 {
 	enum { BITS = 25 };
@@ -55,7 +56,8 @@ static const char *str_offset(struct str s, u64 n)
 	return s.p;
 }
 
-/* Parses an entry: a length, and as many bytes. */
+/* Parses an entry of a pack at the start of s, and removes it from s: a length, then so many bytes,
+ * which are stored in *entry. Returns false if s is too short. */
 static bool entry_parse(struct str *s, struct str *entry)
 {
 	const char *e;
@@ -68,8 +70,8 @@ static bool entry_parse(struct str *s, struct str *entry)
 	return true;
 }
 
-/* Returns a pack's heap; *sets: the sets, which follow it. Both are empty if the file is not a
- * pack. */
+/* Returns the heap of a pack, and stores the metric sets, which follow the heap, in *sets. Both are
+ * empty if the file is not a pack. */
 static struct str pack_heap(const struct oafile *f, struct str *sets)
 {
 	struct str s = f->text, heap = { s.e, s.e };
@@ -80,7 +82,9 @@ static struct str pack_heap(const struct oafile *f, struct str *sets)
 	return heap;
 }
 
-/* Parses a reference to an entry of the heap, by its offset there. False: there is no entry. */
+/* Parses a reference at the start of s, and removes it from s: the offset of an entry in the pack's
+ * heap. Stores the bytes of that entry in *entry. Returns false if there is no entry at the
+ * offset. */
 static bool ref_parse(struct str *s, struct str heap, struct str *entry)
 {
 	u64 at;
@@ -90,7 +94,7 @@ static bool ref_parse(struct str *s, struct str heap, struct str *entry)
 
 /* --- sets, their counters and registers ------------------------------------------------------- */
 
-/* Returns the value of an attribute; empty if the tag does not have it. */
+/* Returns the value of an XML attribute; empty if the tag does not have the attribute. */
 static struct str attr_value(const struct xmltag *t, const char *name)
 {
 	struct str v = { t->attrs.p, t->attrs.p };
@@ -99,7 +103,8 @@ static struct str attr_value(const struct xmltag *t, const char *name)
 	return v;
 }
 
-/* Finds the next element of a name; *body: its content. */
+/* Finds the next XML element with this name. Stores its start tag in *t and its content in *body,
+ * and moves *at past the element. Returns false if there is none. */
 static bool xml_element(struct str *at, const char *name, struct xmltag *t, struct str *body)
 {
 	struct xmltag end;
@@ -119,7 +124,7 @@ static bool xml_element(struct str *at, const char *name, struct xmltag *t, stru
 	return false;
 }
 
-/* Parses a guid to the form that sysfs uses, in lower case; "" if the text is not a guid. */
+/* Converts the text of a GUID to lower case, as in sysfs; stores "" if s is not a GUID. */
 static void guid_parse(struct str s, char guid[37])
 {
 	size_t i;
@@ -135,7 +140,8 @@ static void guid_parse(struct str s, char guid[37])
 	guid[i == 36 && s.p == s.e ? 36 : 0] = '\0';
 }
 
-/* Converts 16 bytes to the same form; "" if s has another length. */
+/* Converts the 16 bytes of a GUID in a pack to the text that sysfs uses, in lower case; stores ""
+ * if s does not have 16 bytes. */
 static void guid_from_bytes(struct str s, char guid[37])
 {
 	struct buf b = buf_on(guid, 36);
@@ -199,7 +205,8 @@ static bool pack_set_next(struct str *at, struct str heap, struct oaset *s)
 	return true;
 }
 
-/* at: the rest of the table of families. */
+/* Stores the built-in set of the next family in *s. *at covers those rows of oafamilies[] that were
+ * not read yet. Returns false at the end of the table. */
 static bool basic_set_next(struct str *at, struct oaset *s)
 {
 	const struct oafamily *f;
@@ -269,7 +276,8 @@ static bool pack_def_next(struct str *at, struct str heap, struct oadef *c)
 	       (s.p >= s.e || ref_parse(&s, heap, &c->description));
 }
 
-/* at: the rest of the table of rows. */
+/* Stores the next counter of the built-in set s in *c. *at covers those rows of oabasic_rows[] that
+ * were not read yet. Returns false at the end of the table. */
 static bool basic_def_next(const struct oaset *s, struct str *at, struct oadef *c)
 {
 	size_t family = (size_t)(s->body.p - (const char *)oafamilies) / sizeof(struct oafamily);
@@ -309,9 +317,10 @@ bool oadef_next(const struct oaset *s, struct str *at, struct oadef *c)
 	return basic_def_next(s, at, c);
 }
 
-/* Registers of one type, and the condition under which a device uses them. */
+/* A register config of a metric set: registers of one type, and the condition (availability) under
+ * which a device uses them. */
 struct config {
-	u8 type; /* enum oaregs; OREGS: an unknown type */
+	u8 type; /* enum oaregs; OREGS if the type is unknown */
 	struct str available, list;
 };
 
@@ -350,7 +359,7 @@ static bool config_next(const struct oaset *s, struct str *at, struct config *c)
 		c->type = (u8)*at->p++;
 		return ref_parse(at, heap, &c->available) && ref_parse(at, heap, &c->list);
 	}
-	/* at: the rest of the list of types. */
+	/* In a built-in set, *at covers those elements of types[] that were not read yet. */
 	if (!at->p)
 		*at = (struct str){ types, types + OREGS };
 	if (at->p >= at->e)
@@ -365,7 +374,8 @@ static bool config_next(const struct oaset *s, struct str *at, struct config *c)
 	return true;
 }
 
-/* Parses an attribute that is a hexadecimal number of up to 32 bits, with 0x. */
+/* Stores the value of an XML attribute in *v. Returns false if the value is not a hexadecimal
+ * number with 0x and up to 32 bits. */
 static bool hex_attr(const struct xmltag *t, const char *name, u32 *v)
 {
 	struct str s = attr_value(t, name);
@@ -378,8 +388,10 @@ static bool hex_attr(const struct xmltag *t, const char *name, u32 *v)
 	return true;
 }
 
-/* Reads the next register and its value. reg: the previous ones, { 0 } at first: packs store the
- * difference of addresses. Returns 1; 0 at the end; -EINVAL. */
+/* Reads the next register of a list: stores its address in reg[0] and its value in reg[1]. Before
+ * the call, reg must have the previous register, or { 0 } for the first one, because packs store
+ * differences of addresses. Returns 1, 0 at the end of the list, or -EINVAL if the register is
+ * malformed. */
 static long register_next(u8 origin, struct str *list, u32 reg[2])
 {
 	struct xmltag t;
@@ -432,10 +444,10 @@ enum {
 	W_ANDL, W_SHL, W_SHR, W_UGT, W_UGTE, W_ULT, W_ULTE, W_OPS,
 	W_READ = 31,
 	W_A = 32, W_B, W_C, W_TIME, W_CLOCK, W_PERFCNT, W_PEC, W_GROUPS_END,
-	W_NAME = 64,  /* $NAME; a reference to the name follows */
-	W_OTHER,      /* an unknown word; a reference to it follows */
-	W_NUMBER,     /* a number, which follows */
-	W_SMALL = 128 /* a number up to 127, in the other bits */
+	W_NAME = 64,  /* $NAME; in a pack a reference to the name follows */
+	W_OTHER,      /* an unknown word; in a pack a reference to its text follows */
+	W_NUMBER,     /* a number; in a pack its value follows */
+	W_SMALL = 128 /* a number up to 127, which is in the low 7 bits */
 };
 
 static const struct {
@@ -452,15 +464,17 @@ static const struct {
 };
 
 struct oatoken {
-	u8 word;         /* W_NUMBER for all numbers */
+	u8 word;         /* enum W_; W_NUMBER for all numbers, not W_SMALL */
 	u64 n;
-	struct str text; /* W_NAME, W_OTHER */
+	struct str text; /* the name after $ of W_NAME, or the word of W_OTHER */
 };
 
-/* Reads the next token of an equation in text; false at its end. */
+/* Reads the next token of an equation that is text, not packed, and removes it from *eq. Returns
+ * false at the end of the equation. */
 static bool word_next(struct str *eq, struct oatoken *t)
 {
-	char b[25]; /* 20 digits are enough; a word of sizeof(b) or more is too long */
+	/* longest word that is known: a number of 20 digits; longer words become W_OTHER */
+	char b[25];
 	size_t len;
 	struct str w;
 	u64 n;
@@ -489,7 +503,8 @@ static bool word_next(struct str *eq, struct oatoken *t)
 	return true;
 }
 
-/* Reads the next token of an equation from any source; false at its end. */
+/* Reads the next token of an equation from a file of any origin: XML, pack or built in. Removes it
+ * from *eq, and returns false at the end of the equation. */
 static bool token_next(const struct oafile *f, struct str *eq, struct oatoken *t)
 {
 	struct str sets, heap = pack_heap(f, &sets);
@@ -516,26 +531,30 @@ static bool token_next(const struct oafile *f, struct str *eq, struct oatoken *t
 
 /* --- equations: the stack machine ------------------------------------------------------------- */
 
-/* Operations on u64, conversions to double and to u64, operations on doubles. */
-enum { V_PUSH, V_ADD, V_SUB, V_SUB_CLAMP /* not below 0 */, V_MUL, V_DIV,
-       V_MULDIV, /* of three u64: a product of 128 bits, divided */
+/* Instructions of the stack machine: operations on u64, conversions to double and to u64,
+ * operations on doubles. */
+enum { V_PUSH, V_ADD, V_SUB, V_SUB_CLAMP /* a difference below 0 becomes 0 */, V_MUL, V_DIV,
+       V_MULDIV, /* a * b / c of three u64, with a product of 128 bits */
        V_MIN, V_AND, V_ANDL, V_SHL, V_SHR, V_GT, V_GE, V_LT, V_LE,
-       V_RATIO, /* of two u64, as a double: percentages, the last step of most counters */
+       /* quotient of two u64 as a double: the last step of percentages, as most counters are */
+       V_RATIO,
        V_DOUBLE, V_U64, V_FADD, V_FSUB, V_FMUL, V_FDIV, V_FMAX };
 
-/* oains.src: where the right operand is, and which operand (left or right) is converted first, to
- * double or to u64. */
+/* Values of oains.src: where the right operand is (SRC_), and whether the left (L_) or right (R_)
+ * operand is first converted to double or to u64. */
 enum { SRC_CONST, SRC_SLOT, SRC_COUNTER, SRC_STACK, SRC_MASK = 3,
        L_DOUBLE = 4, L_U64 = 8, R_DOUBLE = 16, R_U64 = 32 };
 
 enum {
-	MAX_OPERANDS = 16,            /* 9 in the public files */
-	MAX_DEPTH = 2 * MAX_OPERANDS, /* each may be two factors of a product; a power of two */
+	MAX_OPERANDS = 16,            /* equations of the public metric files need 9 */
+	/* an operand may be two factors of a product; a power of two */
+	MAX_DEPTH = 2 * MAX_OPERANDS,
 };
 
-/* Converts a double to u64. The result is undefined in C if it does not fit: here a negative value
- * or NaN becomes 0, a value that is too large UINT64_MAX. The comparison is by bits: doubles from 0
- * to infinity have the order of their bits, then come NaNs, then negative values. */
+/* Converts a double to u64. In C the result is undefined if the value does not fit: here a negative
+ * value or NaN becomes 0, and a value that is too large becomes UINT64_MAX. The bits of the doubles
+ * are compared as integers: doubles from 0 to infinity have the order of their bits, then come
+ * NaNs, then negative values. */
 static u64 double_to_u64(union oaval v)
 {
 	static const union oaval beyond = { .f = 18446744073709551616.0 };
@@ -566,8 +585,10 @@ static union oaval convert(union oaval v, bool to_double, bool to_u64)
 	return to_double ? val_double((double)v.u) : to_u64 ? val_u64(double_to_u64(v)) : v;
 }
 
-/* Runs code. The top of the stack is in a variable, not on the stack. The compiler limits the
- * depth; sp is within the stack for any code. */
+/* Runs the instructions c.from to c.to - 1, and returns their result. sum has the slots, v the
+ * values of earlier counters. The top of the stack is in the variable a, not in stack[]. The
+ * compiler limits the depth of the stack; indexes are taken modulo MAX_DEPTH, so that any code
+ * stays within stack[]. */
 static union oaval code_eval(const struct oains *all, struct oacode c, union oaval *stack,
 			     const u64 *sum, const union oaval *v)
 {
@@ -594,7 +615,8 @@ static union oaval code_eval(const struct oains *all, struct oacode c, union oav
 		case V_PUSH: stack[sp++ % MAX_DEPTH] = a; a = b; break;
 		case V_ADD:  a.u += b.u; break;
 		case V_SUB:  a.u -= b.u; break;
-		/* Counters are not read at the same time: a part may exceed the whole. */
+		/* The GPU does not read all counters at the same time, so that the count of a part
+		 * may exceed the count of the whole. */
 		case V_SUB_CLAMP: a.u = a.u > b.u ? a.u - b.u : 0; break;
 		case V_MUL:  a.u *= b.u; break;
 		case V_DIV:  a.u = b.u ? a.u / b.u : 0; break;
@@ -626,13 +648,13 @@ static union oaval code_eval(const struct oains *all, struct oacode c, union oav
 
 /* --- equations: compilation ------------------------------------------------------------------- */
 
-/* The operation of each operator on two u64 (u), and on anything else (f); 0: the operands are
- * converted to the other type first. Types are those of IGT's generated code: a sum or product of
- * two u64 is computed as u64, and the result is then converted to the type that the operator's
- * letter says. */
+/* The instruction for each operator of equations: u for two u64, f if an operand is a double; 0 if
+ * there is none, and the operands are converted to the other type first. Types are those of IGT's
+ * generated code: a sum or product of two u64 is computed as u64, and the result is then converted
+ * to the type that the operator's letter says (U or F). */
 static const struct {
 	u8 u, f;
-	bool is_float; /* the result */
+	bool is_float; /* type of the result */
 } operators[W_OPS] = {
 	[W_UADD] = { V_ADD, V_FADD, false }, [W_USUB] = { V_SUB, V_FSUB, false },
 	[W_UMUL] = { V_MUL, V_FMUL, false },
@@ -648,7 +670,8 @@ static const struct {
 
 #define GROUP(word) (1 + (word) - W_A)
 
-/* Hardware counters: the first slot of a letter, and the number of counters. */
+/* Groups of hardware counters, which equations name by a letter or word: the first slot of each
+ * group in a sum, and its number of counters; 0 if reports do not have the group. */
 static const struct {
 	u8 slot, n;
 } letters[1 + W_GROUPS_END - W_A] = {
@@ -659,28 +682,30 @@ static const struct {
 	[GROUP(W_PEC)] = { OA_A, 64 },
 };
 
-enum verdict { OK, ABSENT /* the device does not have it */, BAD };
+enum verdict { OK, ABSENT /* not for this device */, BAD };
 
-/* An operand of the equation so far: a constant, or where its value will be. A group is the letter
- * of hardware counters; only an index may follow it. */
+/* An operand on the compiler's stack: a constant, or where its value will be when the equation is
+ * evaluated, or a group of hardware counters, after which only an index may follow. */
 struct operand {
-	u8 src; /* SRC_ */
+	u8 src; /* SRC_CONST, SRC_SLOT, SRC_COUNTER or SRC_STACK */
 	bool is_float;
-	u8 group; /* in letters[]; 0: none */
+	u8 group; /* index in letters[]; 0 if the operand is no group */
 	u16 arg;
 	union oaval k;
-	struct oains *product; /* the V_MUL that computes it, or NULL */
+	struct oains *product; /* the V_MUL instruction that computes the operand, or NULL */
 };
 
 struct compiler {
-	struct oaprog *p; /* NULL: only constants are allowed */
+	struct oaprog *p; /* receives the code; NULL if only constants are allowed */
 	const struct oaset *s;
 	const struct oadevice *d;
-	u32 ncode, ndefs;   /* instructions; counters of the set so far, with those left out */
-	struct oacounter c; /* the current one */
+	/* number of emitted instructions; number of the set's counters read so far */
+	u32 ncode, ndefs;
+	struct oacounter c; /* the counter that is being compiled */
 	const char *error;
 	struct operand stack[MAX_OPERANDS];
-	u8 n, nemitted;     /* operands; how many of them, the lowest, have an emitted push */
+	/* number of operands; the lowest nemitted of them have an emitted V_PUSH */
+	u8 n, nemitted;
 };
 
 static u8 compile_error(struct compiler *m, const char *error)
@@ -699,7 +724,7 @@ static u8 instr_emit(struct compiler *m, struct oains i)
 	return OK;
 }
 
-/* Emits pushes for those of the lowest n operands that have none. */
+/* Emits a V_PUSH for each of the lowest n operands that does not have one yet. */
 static u8 operands_emit(struct compiler *m, u8 n)
 {
 	for (; m->nemitted < n; m->nemitted++) {
@@ -722,7 +747,8 @@ static u8 operand_push(struct compiler *m, struct operand o)
 	return OK;
 }
 
-/* Pops the two top operands. False: there are fewer. */
+/* Pops the two top operands of the compiler's stack into *l and *r. Returns false if there are
+ * fewer. */
 static bool operands_pop(struct compiler *m, struct operand *l, struct operand *r)
 {
 	if (m->n < 2 || m->n > MAX_OPERANDS)
@@ -750,9 +776,10 @@ static u8 read_compile(struct compiler *m)
 		.arg = (u16)(letters[group.group].slot + i) });
 }
 
-/* A sum of hours, in ticks, times 10^9 has more than 64 bits: the factors of a product that is
- * divided stay on the stack, until the division takes both. The product's instruction becomes a
- * push, which leaves two operands as they are if both are on the stack. */
+/* Turns a product and the division after it into one V_MULDIV with 128 bits, because ticks of
+ * several hours, times 10^9, have more than 64 bits. The instruction of the product becomes a
+ * V_PUSH, so that both factors stay on the stack until the division takes them. If both factors are
+ * on the stack already, this V_PUSH changes nothing. */
 static void product_divide(struct oains *product, struct oains *division)
 {
 	if (product && division->op == V_DIV) {
@@ -761,7 +788,8 @@ static void product_divide(struct oains *product, struct oains *division)
 	}
 }
 
-/* Compiles an operator. An operator on two constants is evaluated here, not for each report. */
+/* Compiles an operator of an equation. An operator on two constants is evaluated now, and not for
+ * each report. */
 static u8 operator_compile(struct compiler *m, u8 word)
 {
 	struct operand l, r;
@@ -802,7 +830,8 @@ static u8 operator_compile(struct compiler *m, u8 word)
 	return operand_push(m, l);
 }
 
-/* Returns the index of an earlier counter; MAX_OA_COUNTERS: none has that name. */
+/* Returns the index of the counter with this name in p->counters[]; MAX_OA_COUNTERS if none has
+ * this name. */
 static u32 counter_index(const struct oaprog *p, struct str name)
 {
 	for (u32 i = 0; i < p->n && i < MAX_OA_COUNTERS; i++) {
@@ -814,7 +843,8 @@ static u32 counter_index(const struct oaprog *p, struct str name)
 	return MAX_OA_COUNTERS;
 }
 
-/* Compiles a reference to an earlier counter. If that one was left out, this one is, too. */
+/* Compiles a reference to an earlier counter of the set. If the earlier counter was left out as
+ * malformed or absent, returns ABSENT, so that the current counter is left out, too. */
 static u8 counter_ref_compile(struct compiler *m, struct str name)
 {
 	struct str at = { 0 };
@@ -863,7 +893,8 @@ static u8 token_compile(struct compiler *m, const struct oatoken *t)
 	}
 }
 
-/* Compiles an equation; its value is then the only operand, stack[0]. */
+/* Compiles an equation. After success its value is the only operand on the compiler's stack,
+ * m->stack[0]. */
 static u8 equation_compile(struct compiler *m, struct str eq)
 {
 	struct oatoken t;
@@ -894,7 +925,8 @@ static u8 code_compile(struct compiler *m, struct str eq, bool is_float, struct 
 	return verdict;
 }
 
-/* Evaluates a condition, which must be constant. An empty condition is true. */
+/* Evaluates the condition of a counter or of registers, which must be constant. Returns OK if the
+ * condition is true or empty, ABSENT if it is false, BAD if it is malformed. */
 static u8 condition_eval(struct compiler *m, struct str eq)
 {
 	struct oaprog *p = m->p;
@@ -913,7 +945,8 @@ static u8 condition_eval(struct compiler *m, struct str eq)
 	return verdict;
 }
 
-/* Compiles the maximum of the current counter, if there is one and its variables are known. */
+/* Compiles the equation of the current counter's maximum. Returns false if there is no such
+ * equation, or if it is malformed or has an unknown variable. */
 static bool max_compile(struct compiler *m, const struct oadef *def)
 {
 	u32 unknown = m->c.unknown;
@@ -1030,8 +1063,8 @@ long oaset_regs(const struct oaset *s, const struct oadevice *d, u8 type, u32 (*
 	struct config c;
 	size_t n = 0;
 
-	/* Configs that the device may use are in ascending order of priority: the last one is
-	 * used. */
+	/* Several register configs of a type may have conditions that are true for the device. They
+	 * are in ascending order of priority: the last one is used. */
 	while (config_next(s, &at, &c)) {
 		u32 reg[2] = { 0 };
 		u8 verdict = c.type == type ? condition_eval(&m, c.available) : ABSENT;
@@ -1052,10 +1085,10 @@ long oaset_regs(const struct oaset *s, const struct oadevice *d, u8 type, u32 (*
 
 /* --- packs: writing --------------------------------------------------------------------------- */
 
-/* A pack: the magic with the version; the heap, after its length; the sets up to the end, each
- * after its length. Numbers are as in uint_parse(). The heap holds entries, each after its length;
- * equal entries are stored once. A reference is the offset of an entry in the heap. The first entry
- * is empty. Entries are
+/* The format of a pack: the magic with the version; the heap, after its length; the metric sets up
+ * to the end, each after its length. Numbers are as in uint_parse(). The heap holds entries, each
+ * after its length; equal entries are stored once. A reference is the offset of an entry in the
+ * heap. The first entry is empty. Entries are
  *   texts; guids, 16 bytes; equations, in the bytes of enum W_;
  *   counters: 1 for float or 0, then name, units, equation, max, availability, and the description
  *   if there is one;
@@ -1082,7 +1115,8 @@ static void put_entry(struct buf *b, struct str s)
 	put_str(b, s);
 }
 
-/* Appends a reference to the entry with these bytes; a new one is added to the heap. */
+/* Appends to b a reference to the heap's entry with the bytes s. If the heap has no such entry,
+ * adds it. */
 static void put_ref(struct oapacker *p, struct buf *b, struct str s)
 {
 	struct str at, entry;
@@ -1107,7 +1141,8 @@ static void put_ref(struct oapacker *p, struct buf *b, struct str s)
 	}
 }
 
-/* Appends a reference to the content of one of the smaller buffers, and empties that buffer. */
+/* Stores the content of the buffer part (p->part, p->code or p->list) as an entry of the heap,
+ * appends a reference to that entry to b, and empties part. */
 static void put_part_ref(struct oapacker *p, struct buf *b, struct buf *part)
 {
 	put_ref(p, b, (struct str){ part->p, part->p + part->n });
@@ -1151,7 +1186,7 @@ static void pack_counters(struct oapacker *p, const struct oaset *s)
 	}
 }
 
-/* Returns false if a register is malformed. */
+/* Appends the register configs of a set to p->list. Returns false if a register is malformed. */
 static bool pack_configs(struct oapacker *p, const struct oaset *s)
 {
 	struct str at = { 0 };
@@ -1175,10 +1210,10 @@ static bool pack_configs(struct oapacker *p, const struct oaset *s)
 	return true;
 }
 
-/* Converts a guid to 16 bytes. Returns their number; 0: there is no guid. */
+/* Converts the text of a GUID to 16 bytes. Returns 16, or 0 if guid is "". */
 static size_t guid_to_bytes(const char guid[37], char b[16])
 {
-	size_t n = 0; /* digits */
+	size_t n = 0; /* number of hexadecimal digits */
 
 	memset(b, 0, 16);
 	for (size_t i = 0; i < 36 && guid[i] && n < 32; i++)
@@ -1221,7 +1256,7 @@ bool oapack_make(struct oapacker *p, struct buf heap, const struct oafile *files
 	p->list = BUF(p->list_b);
 	p->part = BUF(p->part_b);
 	p->code = BUF(p->code_b);
-	put_part_ref(p, &p->list, &p->part); /* the empty entry */
+	put_part_ref(p, &p->list, &p->part); /* the first entry of the heap is empty */
 	p->list.n = 0;
 	for (size_t i = 0; i < n; i++)
 		for (struct str at = { 0 }; oaset_next(&files[i], &at, &s);)

@@ -1,7 +1,7 @@
-/* oastream.c - OA streams of i915 and xe: identifies the GPU, registers metric sets, reads reports;
- * and xe's streams of EU stalls.
- * Layouts and numbers are those of linux/include/uapi/drm/{drm,i915_drm,xe_drm}.h; they are
- * repeated here because the build machine's copy may be old or missing.
+/* oastream.c - OA streams of i915 and xe: identifies the GPU, registers metric sets, reads reports.
+ * Also reads xe's streams of EU stall samples. Layouts and numbers are those of
+ * linux/include/uapi/drm/{drm,i915_drm,xe_drm}.h; they are repeated here because the build
+ * machine's copy may be old or missing.
  * SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "perfstream.h"
@@ -33,12 +33,13 @@ struct xe_query { u64 more; u32 id, size; u64 data, zero[2]; };
 struct xe_observe { u64 more, type, op, param; };
 struct xe_prop { u64 next; u32 name, pad, property, pad2; u64 value, zero[2]; };
 struct xe_config { u64 more; char uuid[36]; u32 n; u64 regs; };
-struct xe_status { u64 more, value, zero[3]; }; /* of the STATUS and INFO ioctls */
+struct xe_status { u64 more, value, zero[3]; }; /* argument of the STATUS and INFO ioctls */
 struct xe_units { u64 more; u32 n, pad; };
 struct xe_unit { u64 more; u32 id, type; u64 caps, ts_hz, zero[4], engines; };
 struct xe_engine { u16 class, instance, gt, pad; };
 struct xe_cycles { struct xe_engine engine; i32 clock; u32 width; u64 cycles, cpu_ns, cpu_delta; };
-struct xe_stalls { u64 more, caps, record, buffer, zero[5], n; /* then periods in GPU clocks */ };
+/* Start of the reply to XE_STALLS; n periods follow, u64 in GPU clocks. */
+struct xe_stalls { u64 more, caps, record, buffer, zero[5], n; };
 
 _Static_assert(sizeof(struct i915_config) == 72 && sizeof(struct i915_sseu) == 32 &&
 	       sizeof(struct xe_query) == 40 && sizeof(struct xe_prop) == 48 &&
@@ -69,19 +70,22 @@ enum { OBSERVE_OA, OBSERVE_STALLS };             /* enum drm_xe_observation_type
 enum { STALL_GT = 1, STALL_PERIOD, STALL_WAIT }; /* enum drm_xe_eu_stall_property_id */
 enum { XE_DECODE = 2, XE_ENHANCE, XE_COMPUTE };  /* DRM_XE_ENGINE_CLASS_* */
 enum { I915_NONBLOCK = 1 | 2 /* FD_CLOEXEC | FD_NONBLOCK */ };
-enum { HEADER = 8 /* bytes of a record's header */ };
+enum { HEADER = 8 /* bytes of the header of an OA record */ };
 enum { BUFFER = 16 << 20 /* bytes of i915's OA buffer, and xe's default */ };
 
-/* Properties of a stream. */
+/* Properties of an OA stream: indexes in props[]. */
 enum { P_UNIT, P_SAMPLE, P_SET, P_FORMAT, P_EXPONENT, P_CTX, P_HOLD, P_SSEU, P_POLL, P_CLASS,
        P_INSTANCE, P_BUFFER, P_WAIT,
        PROPS,
-       A_XE = PROPS, A_RATE, A_OTHER /* only used in the table of failures */ };
+       A_XE = PROPS, A_RATE, A_OTHER /* from A_XE on: only keys of failures[] */ };
 #define BIT(p) (1u << (p))
 
 static const struct {
-	u8 i915, revision; /* number, first revision of the perf interface; 0: not in i915 */
-	u8 xe, cap;        /* number, required capability of the OA unit; 0: not in xe, none */
+	/* i915: number of the property, first revision of the perf interface that has it; 0:
+	 * none */
+	u8 i915, revision;
+	/* xe: number of the property, capability bits of the OA unit that it requires; 0: none */
+	u8 xe, cap;
 	const char *option;
 } props[PROPS] = {
 	[P_UNIT]     = { 0, 0, 1, 0, "--oa-unit" },
@@ -107,11 +111,12 @@ enum { C_NODE, C_DRIVER, C_CLOCK, C_UNIT, C_SET, C_FORMAT, C_ADD, C_OPEN,
 #define CAPABLE "setcap cap_perfmon+ep gpustat"
 static const char no_oa[] = "the driver has no OA for this GPU";
 
-/* The first matching row applies: the call, the error, the properties that were requested, and
- * those that were not. */
+/* Messages for failed calls. The first row applies whose call and error match, whose requested
+ * properties (bits P_ and A_) all were requested, and of whose not_requested properties none
+ * was. */
 static const struct failure {
 	u8 call;
-	u16 error; /* 0: any */
+	u16 error; /* errno; 0 matches any */
 	u16 requested, not_requested;
 	const char *what, *remedy;
 } failures[] = {
@@ -213,7 +218,7 @@ static const struct failure {
 	{ C_READ, 0, 0, 0, "the stream cannot be read", NULL },
 };
 
-/* Sets what and remedy from the table, and returns error. */
+/* Sets l->what and l->remedy from the table failures[], and returns error. */
 static long fail(struct oalive *l, u8 call, u32 requested, long error)
 {
 	const struct failure *f = failures;
@@ -228,7 +233,8 @@ static long fail(struct oalive *l, u8 call, u32 requested, long error)
 	return error;
 }
 
-/* Returns a path with a number in it, valid until the next call. */
+/* Returns the path that consists of a, number, b, c and d; empty if it is too long. It is valid
+ * until the next call. */
 static const char *path_format(const char *a, u64 number, const char *b, struct str c,
 			       const char *d)
 {
@@ -244,16 +250,17 @@ static const char *path_format(const char *a, u64 number, const char *b, struct 
 	return path;
 }
 
-/* Returns the path of a file of the device's primary node, below roots.sys, valid until the next
- * call. */
+/* Returns the path class/drm/cardN, followed by a, b and c, of a file of the device's primary node.
+ * It is relative to roots.sys, and valid until the next call of path_format(). */
 static const char *card_path(const struct device *d, const char *a, struct str b, const char *c)
 {
 	return path_format("class/drm/card", d->card < 0 ? UINT32_MAX : (u64)d->card, a, b, c);
 }
 
-static char error_message[512]; /* l->what, if it contains names */
+static char error_message[512]; /* text of l->what if it contains names of options or processes */
 
-/* Makes error_message the stream's error; returns the buffer for the rest of the message. */
+/* Makes l->what point to error_message, and starts the message with begins. Returns the buffer to
+ * which the caller appends the rest. */
 static struct buf message_begin(struct oalive *l, const char *begins)
 {
 	struct buf b = buf_on(error_message, sizeof(error_message) - 1);
@@ -264,7 +271,8 @@ static struct buf message_begin(struct oalive *l, const char *begins)
 	return b;
 }
 
-/* Returns true if the process has a stream open. link: the target of its descriptor. */
+/* Returns true if the process has a stream open: if one of the links in /proc/PID/fd has the target
+ * link. */
 static bool holds_stream(u64 pid, const char *link)
 {
 	const char *fd;
@@ -283,8 +291,9 @@ static bool holds_stream(u64 pid, const char *link)
 	return found;
 }
 
-/* Returns -EBUSY and names the processes that may have the stream: there is one at a time. what:
- * the message; link: the target of the stream's descriptor. */
+/* Returns -EBUSY, because the kernel allows one such stream at a time. Sets l->what to the text
+ * what and the names of the processes that may have the stream open: those with a link in
+ * /proc/PID/fd whose target is link. */
 static long fail_busy(struct oalive *l, const char *what, const char *link)
 {
 	struct buf b = message_begin(l, what);
@@ -317,11 +326,12 @@ static long fail_busy(struct oalive *l, const char *what, const char *link)
 
 /* --- device information from the driver ------------------------------------------------------- */
 
-/* The content is a reply of xe, a few hundred bytes so far; or the registers of a set, of which the
- * largest public one has 676; then the reports; or a recording. */
+/* oa_bytes has one content after another: a reply of xe (a few hundred bytes so far), or the
+ * registers of a metric set (the largest public set has 676), then the reports of a stream, or the
+ * bytes of a recording. */
 char *oa_bytes;
 struct table oa_bytes_table =
-	TABLE_ROW(oa_bytes, 320 << 10 /* the rest of a record, and reads of 256 KiB */, 1,
+	TABLE_ROW(oa_bytes, 320 << 10 /* bytes: the rest of a record, and reads of 256 KiB */, 1,
 		  "bytes of OA reports");
 
 static bool param_get(const struct oalive *l, i32 number, u64 *v)
@@ -335,7 +345,8 @@ static bool param_get(const struct oalive *l, i32 number, u64 *v)
 	return true;
 }
 
-/* Reads the reply of a query into oa_bytes. Returns bytes, or -errno. */
+/* Reads xe's reply to a device query into oa_bytes. Returns its length in bytes, or -errno; -EFBIG
+ * if oa_bytes is too small. */
 static long xe_query(const struct oalive *l, u32 id)
 {
 	struct xe_query q = { .id = id };
@@ -356,7 +367,8 @@ static bool number_read(int root, const char *path, u64 *v)
 	return slurp_line(root, path, text, sizeof(text), &s) && scan_u64(s, v) == s.e && s.p < s.e;
 }
 
-/* Returns the frequency in the first of these files that can be read, in Hz; 0: none. */
+/* Returns the frequency, in Hz, from the first of these sysfs files that can be read (they have
+ * MHz); 0 if none can be read. */
 static u64 frequency_read(const struct oalive *l, const char *const files[4])
 {
 	u64 mhz;
@@ -392,9 +404,10 @@ static void put_mask(u8 *to, u64 bits)
 		*to++ |= (u8)bits;
 }
 
-/* Builds a topology as DRM_I915_QUERY returns it, for drivers that do not: all slices are alike,
- * and the EUs of each subslice are its lowest bits. The masks of the callers have 8 slices of 8
- * subslices, or 1 of 64, so l->topology has room. */
+/* Builds a topology as DRM_I915_QUERY returns it, for drivers that do not return one. All slices
+ * get the same subslices, and each subslice gets the lowest bits of its EU mask, one per EU.
+ * Callers pass masks of up to 8 slices of 8 subslices, or 1 slice of 64, so l->topology has
+ * room. */
 static void topology_build(struct oalive *l, u64 slice_mask, u64 subslice_mask, u64 eus)
 {
 	struct topology t = { .slices = 1, .subslices = 1, .eus = (u16)(eus < 64 ? eus : 64),
@@ -431,8 +444,8 @@ static long i915_query(struct oalive *l, u64 id)
 	return r < 0 ? r : item.length;
 }
 
-/* Linux 4.17 and later report the whole topology; earlier kernels report the subslices of the first
- * slice and the number of EUs. */
+/* Reads the topology of a GPU of i915. Linux 4.17 and later report the whole topology; earlier
+ * kernels report the subslices of the first slice and the number of EUs. */
 static void i915_topology(struct oalive *l, u16 gen)
 {
 	u64 slices = 0, subslices = 0, n = 0, eus = 0;
@@ -446,7 +459,8 @@ static void i915_topology(struct oalive *l, u16 gen)
 		   param_get(l, PARAM_SUBSLICE_MASK, &subslices) &&
 		   param_get(l, PARAM_SUBSLICES, &n) && param_get(l, PARAM_EUS, &eus) && n > 0) {
 		topology_build(l, slices & 0xff, subslices & 0xff, (eus + n - 1) / n);
-		l->dev.var[OV_EUS] = eus; /* exact, even if subslices differ */
+		/* the exact number, even if subslices have different numbers of EUs */
+		l->dev.var[OV_EUS] = eus;
 	}
 }
 
@@ -472,7 +486,8 @@ static long i915_attach(struct oalive *l)
 	return 0;
 }
 
-/* Returns true if the OA unit that counts for this engine is the one to use. */
+/* Returns true if the OA unit that counts for engine e is to be used: if e is the requested engine,
+ * or, without a request, if media is set and e is a video engine. */
 static bool engine_wanted(const struct oaprops *p, bool media, const struct xe_engine *e)
 {
 	if (p->has_engine)
@@ -480,8 +495,9 @@ static bool engine_wanted(const struct oaprops *p, bool media, const struct xe_e
 	return media && (e->class == XE_DECODE || e->class == XE_ENHANCE);
 }
 
-/* Chooses an OA unit: the requested one, that of the requested engine, or the first one that counts
- * for a video engine (media) or for the whole GPU. Returns 0, or -errno with what and remedy. */
+/* Chooses an OA unit of xe and stores it in *unit: the requested unit, that of the requested
+ * engine, or the first one that counts for a video engine (if media is set) or for the whole GPU.
+ * Returns 0, or -errno with l->what and l->remedy. */
 static long xe_unit(struct oalive *l, const struct oaprops *p, bool media, struct xe_unit *unit)
 {
 	long n = xe_query(l, XE_UNITS);
@@ -515,14 +531,14 @@ static long xe_unit(struct oalive *l, const struct oaprops *p, bool media, struc
 		    (p->has_unit ? BIT(P_UNIT) : 0) | (p->has_engine ? BIT(P_CLASS) : 0), n);
 }
 
-/* Reads the reply of a query, valid until the next one; empty: the driver does not answer. */
+/* Returns xe's reply to a device query, valid until the next query; empty if the query fails. */
 static struct str xe_reply(const struct oalive *l, u32 id)
 {
 	return str_read(oa_bytes, xe_query(l, id));
 }
 
-/* Builds a topology of one slice with all subslices, as i915 reports it for Xe_HP and as recordings
- * of xe have it (IGT's xe_oa.c). */
+/* Builds the topology of a GPU of xe: one slice with all subslices, as i915 reports it for Xe_HP
+ * and as recordings of xe have it (IGT's xe_oa.c). */
 static void xe_topology(struct oalive *l)
 {
 	u64 subslices, eus;
@@ -534,7 +550,7 @@ static void xe_topology(struct oalive *l)
 
 static long xe_identify(struct oalive *l)
 {
-	u64 id[2]; /* the number of CONFIG's values, and the first value */
+	u64 id[2]; /* start of the reply to CONFIG: the number of values, and the first value */
 
 	if (xe_query(l, XE_CONFIG) < (long)sizeof(id))
 		return fail(l, C_DRIVER, 0, -ENODEV);
@@ -570,7 +586,8 @@ static long open_node(const struct device *d)
 	return r;
 }
 
-/* Opens the device and finds its driver: i915 or xe. Returns 0, or -errno with what and remedy. */
+/* Opens the device's node in /dev/dri, and finds out whether its driver is i915 or xe. Returns 0,
+ * or -errno with l->what and l->remedy. */
 static long device_open(struct oalive *l, u32 device)
 {
 	char name[16];
@@ -596,7 +613,7 @@ static long device_open(struct oalive *l, u32 device)
 	return 0;
 }
 
-/* Opens the device and identifies the GPU. Returns 0, or -errno with what and remedy. */
+/* Opens the device and identifies the GPU. Returns 0, or -errno with l->what and l->remedy. */
 long oa_attach(struct oalive *l, u32 device)
 {
 	long r = device_open(l, device);
@@ -637,7 +654,8 @@ static bool set_registered(struct oalive *l, const struct oaset *s)
 	return oa_has_set(&devices[l->device], str_z(s->guid), &l->set);
 }
 
-/* Registers the set with the kernel. Returns its number, or -errno. */
+/* Registers a metric set with the kernel; regs has its registers of each type, in the order of enum
+ * oaregs, and n their numbers. Returns the kernel's number of the set, or -errno. */
 static long add_config(const struct oalive *l, const struct oaset *s, u32 (*regs)[2],
 		       const u32 n[OREGS])
 {
@@ -659,8 +677,8 @@ static long add_config(const struct oalive *l, const struct oaset *s, u32 (*regs
 	}
 }
 
-/* Registers the set unless the kernel has it; l->set: the kernel's number. Returns 0, or -errno
- * with what and remedy. */
+/* Registers a metric set unless the kernel has it already, and stores the kernel's number of the
+ * set in l->set. Returns 0, or -errno with l->what and l->remedy. */
 static long register_set(struct oalive *l, const struct oaset *s)
 {
 	u32 (*regs)[2] = (void *)oa_bytes, n[OREGS], all = 0;
@@ -678,7 +696,8 @@ static long register_set(struct oalive *l, const struct oaset *s)
 		n[type] = (u32)r;
 	}
 	r = add_config(l, s, regs, n);
-	if (r == -EADDRINUSE && set_registered(l, s)) /* registered by another process meanwhile */
+	/* another process has registered the set meanwhile */
+	if (r == -EADDRINUSE && set_registered(l, s))
 		return 0;
 	if (r < 0)
 		return fail(l, C_ADD, 0, r);
@@ -703,7 +722,8 @@ static void unregister_set(struct oalive *l)
 
 /* --- the stream ------------------------------------------------------------------------------- */
 
-/* Returns ns between two reports. Documentation/gpu/i915: the timer counts to 2^(exponent + 1). */
+/* Returns the period of reports in ns, for an exponent of the OA timer with ts_hz ticks per second.
+ * Documentation/gpu/i915: the timer counts to 2^(exponent + 1). */
 static u64 exponent_period(i32 exponent, u64 ts_hz)
 {
 	u64 ns = muldiv(UINT64_C(2) << exponent, 1000000000, ts_hz);
@@ -711,8 +731,8 @@ static u64 exponent_period(i32 exponent, u64 ts_hz)
 	return ns ? ns : 1;
 }
 
-/* Returns the exponent of the longest period that does not exceed the requested one; 0 if all
- * do. */
+/* Returns the exponent of the longest period of reports that does not exceed the requested period,
+ * in ns; 0 if all periods exceed it. */
 static i32 period_exponent(u64 period, u64 ts_hz)
 {
 	i32 e = 31;
@@ -732,10 +752,11 @@ static u64 max_rate(const struct oalive *l)
 	return hz;
 }
 
-/* Chooses the exponent and the period. A requested period is at most oa_longest(). If none is
- * requested: 100 reports per interval, but 32-bit counters must not wrap twice between two reports.
- * Those of Haswell's 40 EUs, at 1.25 GHz, wrap every 85 ms; later GPUs have 40 bits where it
- * matters. */
+/* Chooses the exponent and the period of the OA timer. A requested period is limited to
+ * oa_longest(). If none is requested, there are 100 reports per interval, but the period is at most
+ * 20 ms on Haswell and 100 ms on later GPUs, because counters must not wrap twice between two
+ * reports. The 32-bit counters of Haswell's 40 EUs, at 1.25 GHz, wrap every 85 ms; later GPUs have
+ * 40 bits where it matters. */
 static void choose_period(struct oalive *l, const struct oaprops *p, u32 *requested)
 {
 	bool gen7 = l->dev.platform && l->dev.platform->gen < 800;
@@ -767,7 +788,8 @@ static long choose_format(struct oalive *l, const struct oaset *s, const struct 
 		fail(l, C_FORMAT, 0, -EINVAL);
 }
 
-/* Checks that this kernel has every requested property. Returns 0, or -EINVAL with what. */
+/* Checks that this kernel's driver has every requested property of a stream (bits P_). caps has the
+ * capabilities of xe's OA unit. Returns 0, or -EINVAL with l->what. */
 static long check_props(struct oalive *l, u32 requested, u64 caps)
 {
 	for (u32 i = 0; i < PROPS; i++) {
@@ -808,8 +830,8 @@ static long open_i915(const struct oalive *l, u32 requested, const u64 v[PROPS])
 	return sys_drm(l->drm, I915_OPEN, &o);
 }
 
-/* Opens a stream of xe with n properties, each a number and a value. type: OBSERVE_OA or
- * OBSERVE_STALLS. Returns its descriptor, or -errno. */
+/* Opens a stream of xe with n properties, each a number and a value. type is OBSERVE_OA or
+ * OBSERVE_STALLS. Returns the descriptor of the stream, or -errno. */
 static long observe(const struct oalive *l, u64 type, u64 (*v)[2], u32 n)
 {
 	struct xe_prop list[PROPS] = { { 0 } };
@@ -872,8 +894,8 @@ static long open_stream(struct oalive *l, const struct oaprops *p, u32 requested
 	return 0;
 }
 
-/* Registers the set, opens the stream and removes the set. Returns 0, or -errno with what and
- * remedy. */
+/* Registers the metric set, opens the OA stream and removes the set from the kernel again. Returns
+ * 0, or -errno with l->what and l->remedy. */
 long oa_start(struct oalive *l, const struct oaset *s, const struct oaprops *p)
 {
 	struct xe_unit unit = { 0 };
@@ -888,12 +910,12 @@ long oa_start(struct oalive *l, const struct oaset *s, const struct oaprops *p)
 	requested |= p->buffer ? BIT(P_BUFFER) : 0;
 	requested |= p->wait_reports ? BIT(P_WAIT) : 0;
 	requested |= p->has_unit || l->dev.xe ? BIT(P_UNIT) : 0;
-	/* xe: the engine determines the unit; the engine instance is a property only with an exec
-	 * queue. */
+	/* On xe the requested engine determines the OA unit; the engine instance is a property of
+	 * the stream only with an exec queue (has_ctx). */
 	requested |= !p->has_engine ? 0 : !l->dev.xe ? BIT(P_CLASS) | BIT(P_INSTANCE) :
 		p->has_ctx ? BIT(P_INSTANCE) : 0;
-	/* The low byte of xe's format number is its type: 2 is OAM, 4 OAM_MPEC, the formats of
-	 * media. */
+	/* The low byte of xe's format number is the type of the format: 2 is OAM and 4 OAM_MPEC,
+	 * the formats of OA units for media. */
 	if (r == 0 && l->dev.xe)
 		r = xe_unit(l, p, (l->format->xe & 0xff) == 2 || (l->format->xe & 0xff) == 4,
 			    &unit);
@@ -904,8 +926,8 @@ long oa_start(struct oalive *l, const struct oaset *s, const struct oaprops *p)
 	r = register_set(l, s);
 	if (r == 0)
 		r = open_stream(l, p, requested, unit.caps);
-	/* The stream keeps its set. The set is removed now, so that it does not remain if this
-	 * process is killed. */
+	/* An open stream keeps its metric set. The set is removed from the kernel now, so that it
+	 * does not remain there if this process is killed. */
 	unregister_set(l);
 	privilege_lower(was);
 	return r;
@@ -922,9 +944,10 @@ static void put_header(char *to, u32 type, size_t body)
 	memcpy(to, h, sizeof(h));
 }
 
-/* xe reports lost data with EIO, and an ioctl says what was lost: writes a record for each bit of
- * its status, in the order of the bits. A missed trigger queue or a counter overflow affects some
- * reports, not the buffer. Returns bytes, or -EIO. */
+/* Writes records that say what data xe has lost, after a read failed with EIO: one record for each
+ * bit that the STATUS ioctl of the stream returns, in the order of the bits. A missed trigger queue
+ * or a counter overflow affects some reports, not the buffer. Returns the bytes written to b, or
+ * -EIO. */
 static long xe_lost(const struct oalive *l, char *b)
 {
 	static const u8 types[] = { REC_REPORT_LOST, REC_BUFFER_LOST, REC_REPORT_LOST,
@@ -942,8 +965,9 @@ static long xe_lost(const struct oalive *l, char *b)
 	return n ? n : -EIO;
 }
 
-/* Reports without headers are read to the end of b, then moved to its start one by one, each after
- * a header. Returns bytes, or -errno. */
+/* Reads reports of xe, which have no headers, to the end of b; then moves them to the start of b
+ * one by one, each after a record header as i915 writes it. Returns the bytes of these records, or
+ * -errno. */
 static long xe_read(const struct oalive *l, char *b, size_t cap)
 {
 	const size_t size = l->format->size;
@@ -966,18 +990,20 @@ long oa_read(struct oalive *l, char *b, size_t cap)
 
 	if (r == -EAGAIN || r == -EINTR)
 		return 0;
-	/* No driver ends a stream with 0 bytes: it is an error. */
+	/* No driver returns 0 bytes at the end of a stream: 0 is an error. */
 	return r > 0 ? r : fail(l, C_READ, 0, r < 0 ? r : -ENODEV);
 }
 
-/* Reads the GPU's clock and CLOCK_MONOTONIC at the same time. i915, if its register may be read:
- * between two readings of CLOCK_MONOTONIC, the closest pair of five. xe does the same in the
- * kernel. False: the clock cannot be read. */
+/* Stores the clock of the GPU's command streamer in *gpu_ts, and CLOCK_MONOTONIC at the same time
+ * in *cpu_ns. On i915 the program reads the GPU's register between two readings of CLOCK_MONOTONIC,
+ * five times, and uses the try whose two readings are closest; xe does the same in the kernel.
+ * Returns false if the GPU's clock cannot be read. */
 bool oa_correlate(const struct oalive *l, u64 *cpu_ns, u64 *gpu_ts)
 {
 	struct xe_cycles c = { .clock = CLOCK_MONOTONIC };
 	struct xe_query q = { .id = XE_CYCLES, .size = sizeof(c), .data = ADDR(&c) };
-	struct i915_reg reg = { .offset = 0x2358 | 1 }; /* I915_REG_READ_8B_WA: 36 bits at once */
+	/* with I915_REG_READ_8B_WA: reads 36 bits at once */
+	struct i915_reg reg = { .offset = 0x2358 | 1 };
 	i64 best = INT64_MAX;
 
 	if (l->dev.xe) {
@@ -1002,7 +1028,8 @@ bool oa_correlate(const struct oalive *l, u64 *cpu_ns, u64 *gpu_ts)
 	return true;
 }
 
-/* Closes the stream and the device, and removes the set if this process registered it. */
+/* Closes the stream and the device, and removes the metric set from the kernel if this process
+ * registered it. */
 void oa_stop(struct oalive *l)
 {
 	if (l->fd >= 0)
@@ -1016,7 +1043,8 @@ void oa_stop(struct oalive *l)
 
 /* --- EU stalls -------------------------------------------------------------------------------- */
 
-/* Finds the layout of samples of a GT. Returns 0, or -errno with what and remedy. */
+/* Sets l->stalls to the layout of EU stall samples of this GT. Returns 0, or -errno with l->what
+ * and l->remedy. */
 static long stalls_layout(struct oalive *l, u64 gt)
 {
 	u16 major;
@@ -1028,8 +1056,9 @@ static long stalls_layout(struct oalive *l, u64 gt)
 	return 0;
 }
 
-/* Chooses the period of the GPU that is nearest to the requested one; the shorter one of two. 1004
- * clocks are the driver's own choice. Returns 0, or -errno with what and remedy. */
+/* Sets l->period to that sampling period of the GPU, in GPU clocks, which is nearest to cycles; to
+ * the shorter one if two are equally near. cycles 0 requests 1004 clocks, the driver's own default.
+ * Returns 0, or -errno with l->what and l->remedy. */
 static long stalls_period(struct oalive *l, u64 cycles)
 {
 	u64 wish = cycles ? cycles : 1004, best = UINT64_MAX;
@@ -1038,7 +1067,7 @@ static long stalls_period(struct oalive *l, u64 cycles)
 
 	if (n >= (long)sizeof(s))
 		memcpy(&s, oa_bytes, sizeof(s));
-	/* s.n is 0 if n is an error */
+	/* s.n is 0 if the query failed */
 	for (size_t i = 0; i < s.n && sizeof(s) + (i + 1) * sizeof(u64) <= (size_t)n; i++) {
 		u64 period, off;
 
@@ -1055,8 +1084,9 @@ static long stalls_period(struct oalive *l, u64 cycles)
 	return 0;
 }
 
-/* Opens the stream. By default the kernel wakes the program when a quarter of the smallest buffer,
- * that of one core, may be full. Returns its descriptor, or -errno. */
+/* Opens the stream of EU stall samples. By default the kernel wakes this program when a quarter of
+ * the smallest buffer, that of one core, may be full. Returns the descriptor of the stream, or
+ * -errno. */
 static long stalls_open(const struct oalive *l, const struct stallprops *p)
 {
 	u64 wait = p->wait_reports ? p->wait_reports : (l->buffer / STALL_BYTES + 3) / 4;
@@ -1068,8 +1098,8 @@ static long stalls_open(const struct oalive *l, const struct stallprops *p)
 	return r;
 }
 
-/* Opens the device and its stream of samples, and starts it. Returns 0, or -errno with what and
- * remedy. */
+/* Opens the device and its stream of EU stall samples, and starts the stream. Returns 0, or -errno
+ * with l->what and l->remedy. */
 long stalls_start(struct oalive *l, u32 device, const struct stallprops *p)
 {
 	long r = device_open(l, device);
@@ -1089,14 +1119,15 @@ long stalls_start(struct oalive *l, u32 device, const struct stallprops *p)
 	return r < 0 ? fail(l, C_OPEN_STALLS, p->wait_reports ? BIT(P_WAIT) : 0, r) : 0;
 }
 
-/* Reads whole samples. Returns bytes; 0: nothing to read now; -EIO: the GPU dropped samples because
- * a buffer was full, and the stream continues; or another -errno, with what and remedy. */
+/* Reads whole EU stall samples. Returns the number of bytes; 0 if there is nothing to read now;
+ * -EIO if the GPU dropped samples because a buffer was full (the stream continues); or another
+ * -errno with l->what and l->remedy. */
 long stalls_read(struct oalive *l, char *b, size_t cap)
 {
 	long r = sys_read(l->fd, b, cap - cap % STALL_BYTES);
 
 	if (r == -EAGAIN || r == -EINTR)
 		return 0;
-	/* The driver does not end a stream with 0 bytes: it is an error. */
+	/* The driver does not return 0 bytes at the end of a stream: 0 is an error. */
 	return r > 0 || r == -EIO ? r : fail(l, C_READ_STALLS, 0, r < 0 ? r : -ENODEV);
 }
