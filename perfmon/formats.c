@@ -1,4 +1,5 @@
-/* formats.c - sampling formats: default, histogram, n-way, and the list with those of programs.
+/* formats.c - sampling formats of perfmon2: the built-in ones (default, histogram, n-way), and the
+ * list of these and of the formats that programs register.
  * SPDX-License-Identifier: MIT */
 #include "perfmon_int.h"
 
@@ -16,7 +17,8 @@ int fmt_error(int r)
 
 /* --- default: entries one after another ------------------------------------------------------- */
 
-/* Returns the size of the largest entry, in bytes. */
+/* Returns the size in bytes of an entry of the default format with the values of npmds PMDs: the
+ * largest entry. */
 static u64 entry_max(u16 npmds)
 {
 	return sizeof(pfm_dfl_smpl_entry_t) + npmds * sizeof(u64);
@@ -55,8 +57,9 @@ static int dfl_init(void *buf, u32 flags, u16 npmds, const void *arg)
 	return 0;
 }
 
-/* Adds 1 to the count, after all earlier writes. It uses a fence and a store: a release of 64 bits
- * would call libatomic on mips and old arm, which programs that use this library need not link. */
+/* Adds 1 to a count in the sampling buffer, after all earlier writes to the buffer. This is done by
+ * a fence and a store: a store of 64 bits with release order would call libatomic on mips and old
+ * arm, which programs that use this library need not link. */
 static void publish(u64 *count)
 {
 	__atomic_thread_fence(__ATOMIC_RELEASE);
@@ -68,9 +71,10 @@ static bool dfl_has_room(const pfm_dfl_smpl_hdr_t *h)
 	return h->hdr_buf_size - h->hdr_cur_offs >= h->hdr_min_buf_space;
 }
 
-/* Adds an entry. Returns whether there is room for another one after it. False also if there was
- * none for this one: the buffer of a context that was loaded again while it was full is still full.
- * The numbers in the buffer can be trusted, because the program can map it only for reading. */
+/* Adds an entry for an overflow to a buffer of the default format. Returns true if there is room
+ * for another entry after it. Returns false without adding the entry if the buffer was full before:
+ * a context may be loaded again while its buffer is full. The numbers in the buffer can be trusted,
+ * because the program can map it only for reading. */
 static bool dfl_add(pfm_dfl_smpl_hdr_t *h, const pfm_ovfl_arg_t *o, u64 ip, u64 tstamp)
 {
 	pfm_dfl_smpl_entry_t e = { .pid = o->pid, .ovfl_pmd = o->ovfl_pmd,
@@ -155,7 +159,8 @@ static u64 hist_hash(const pfm_hist_smpl_entry_t *k)
 	return x ^ x >> 32;
 }
 
-/* Returns the entry of this key, or a free one; NULL: there is neither. */
+/* Returns the entry of the histogram with the key k (ip, tgid, ovfl_pmd, set), or a free entry for
+ * this key; NULL if all entries have other keys. */
 static pfm_hist_smpl_entry_t *hist_find(pfm_hist_smpl_hdr_t *h, const pfm_hist_smpl_entry_t *k)
 {
 	pfm_hist_smpl_entry_t *table = (void *)(h + 1);
@@ -188,8 +193,9 @@ static int hist_handler(void *buf, pfm_ovfl_arg_t *o, u64 ip, u64 tstamp)
 		e->count++;
 		h->hdr_count++;
 	}
-	/* With more than 7 of 8 entries in use a search becomes long (Knuth, 6.4: 32 entries); and
-	 * without a free entry a new key would be lost. */
+	/* The histogram counts as full when 7 of 8 entries are in use. With more of them a search
+	 * becomes long (Knuth, 6.4: 32 entries); and without a free entry a new key would be
+	 * lost. */
 	o->ovfl_ctrl = PFM_OVFL_CTRL_RESET;
 	if (h->hdr_used < h->hdr_entries - h->hdr_entries / 8)
 		return 0;
@@ -211,7 +217,7 @@ static int hist_restart(int active, u32 *ctrl, void *buf)
 
 /* --- n-way: several default buffers, filled one after another --------------------------------- */
 
-/* Returns the size of one part, in bytes: whole words. */
+/* Returns the size in bytes of one part of an n-way buffer, rounded down to a multiple of 8. */
 static u64 part_size(const pfm_nway_smpl_arg_t *a)
 {
 	return (a->buf_size - sizeof(pfm_nway_smpl_hdr_t)) / a->buf_parts & ~(u64)7;
@@ -259,7 +265,8 @@ static int nway_handler(void *buf, pfm_ovfl_arg_t *o, u64 ip, u64 tstamp)
 	if (dfl_add(part, o, ip, tstamp))
 		return 0;
 	part->hdr_overflows++;
-	if (h->hdr_filled - h->hdr_read < h->hdr_parts) /* else all parts were full before */
+	/* otherwise all parts were full before this overflow */
+	if (h->hdr_filled - h->hdr_read < h->hdr_parts)
 		publish(&h->hdr_filled);
 	o->ovfl_ctrl |= PFM_OVFL_CTRL_NOTIFY;
 	if (h->hdr_filled - h->hdr_read < h->hdr_parts)

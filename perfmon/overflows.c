@@ -7,8 +7,8 @@
 
 /* --- virtual PMDs: counters of the registry --------------------------------------------------- */
 
-/* Starts the sampling of counters, which all of the process shares: once, and only if the program
- * has not started it. */
+/* Starts the sampling of named counters, which the whole process shares: only once, and only if the
+ * program has not started it, so that the counter khr has no value yet. */
 static void sampling_start(int khr)
 {
 	static bool started;
@@ -20,8 +20,9 @@ static void sampling_start(int khr)
 	started = true;
 }
 
-/* Returns the counter with this index; NULL: there is none. New counters, as those of a device that
- * was added, are looked for only at the end of the list, because that takes many system calls. */
+/* Returns the description of the named counter with index i; NULL if there is none. New counters,
+ * as those of a device that was added, are looked for only at the end of the list, because this
+ * search takes many system calls. */
 static const KDCounterInfoKHR *khr_info(KDint i)
 {
 	const KDCounterInfoKHR *info = kdGetCounterInformationKHR(i);
@@ -76,8 +77,8 @@ struct service {
 };
 static TABLE(struct service, service, 1, 1, "memory of the thread");
 
-/* Stores the counts in the PMDs' seen: from the record, which has those of the moment of the
- * overflow; PMDs outside the group get their current count. */
+/* Stores the kernel's count of each PMD of the set in its member seen. The record has the counts of
+ * the group at the moment of the overflow; PMDs outside the group get their current count. */
 static void record_counts(struct set *s, const struct ovfl_record *r)
 {
 	const struct { u64 value, id; } *v = (const void *)(r + 1);
@@ -100,9 +101,10 @@ static bool has_overflowed(const struct pmd *p)
 	return p->samples && !p->hold && (i64)p->value < 0 && (i64)pmd_value(p) >= 0;
 }
 
-/* Returns the PMD that overflowed; NULL: not one of this set. Since Linux 6.3, software events that
- * overflow at the same time all have the id of the first one (kernel/events/core.c:
- * do_perf_sw_event() has one perf_sample_data for them): then the counts show which one it was. */
+/* Returns the PMD whose overflow a record with this event id reports; NULL if no PMD of the set has
+ * the id. Since Linux 6.3, the records of software events that overflow at the same time all have
+ * the id of the first event (kernel/events/core.c: do_perf_sw_event() has one perf_sample_data for
+ * them). Then the counts show which PMD overflowed. */
 static struct pmd *sample_pmd(struct set *s, u64 id)
 {
 	struct pmd *named = NULL, *other = NULL;
@@ -118,7 +120,8 @@ static struct pmd *sample_pmd(struct set *s, u64 id)
 
 /* --- handling an overflow --------------------------------------------------------------------- */
 
-/* False: the queue of the socket is full, or its other end is closed. */
+/* Sends a message to the program, through the context's socket pair. Returns false if the queue of
+ * the socket is full, or if the program has closed its end. */
 static bool msg_send(struct ctx *c, const struct msg *m)
 {
 	u64 b[MSG_SIZE / sizeof(u64)];
@@ -127,9 +130,10 @@ static bool msg_send(struct ctx *c, const struct msg *m)
 	return sys_send(c->end, b, n) == (long)n;
 }
 
-/* Takes a message back from the program's end of the socket pair. If the program has closed the
- * descriptor of its last call, the message stays in the queue. The duplicate stays that of the same
- * socket, whatever the program does meanwhile. */
+/* Removes a message that was just sent from the queue of the program's socket, for contexts with
+ * PFM_FL_OVFL_NO_MSG: the program gets SIGIO, but no message. If the program has closed the
+ * descriptor of its last call, the message stays in the queue. The descriptor is duplicated first:
+ * the duplicate refers to the same socket even if the program closes the descriptor meanwhile. */
 static void msg_take_back(const struct ctx *c)
 {
 	u64 b[MSG_SIZE / sizeof(u64)];
@@ -143,25 +147,27 @@ static void msg_take_back(const struct ctx *c)
 	sys_close(fd);
 }
 
-/* Restarts a PMD with its short reset. It counts from the overflow on; but if the kernel has
- * stopped it, or has another period than the new one, it is held until set_run() corrects that. The
- * event need not be disabled to set PERIOD_MAX, which means that there is no period any more. */
+/* Restarts a PMD after an overflow, with its short reset value. The PMD counts from the overflow
+ * on. But if the kernel has stopped its event, or the period in the kernel is not the new one, the
+ * PMD is held (hold) until set_run() corrects this. The period PERIOD_MAX means that no further
+ * overflow is wanted; it can be set without disabling the event. */
 static void pmd_restart(struct pmd *p, bool stopped)
 {
-	p->at -= p->value; /* the count at which it overflowed */
+	p->at -= p->value; /* the kernel's count at which the PMD overflowed */
 	p->value = pmd_reset(p, false);
 	if (!stopped && pmd_period(p->value) == PERIOD_MAX && gp_period(p->fd, PERIOD_MAX) == 0)
 		p->armed = PERIOD_MAX;
 	p->hold = p->rearm = stopped || pmd_period(p->value) != p->armed;
-	/* The count is a whole period or more after the overflow. If records were lost, the kernel
-	 * has begun one period after another. If not, the interrupt came that late, and the kernel
-	 * begins the next period there (kernel/events, each PMU's event_set_period()). */
+	/* The kernel's count is now a whole period or more past the overflow. If records were lost,
+	 * the kernel has begun several periods, one after another. If not, the interrupt came that
+	 * late, and the kernel begins the next period at the count of the interrupt (kernel/events,
+	 * each PMU's event_set_period()). */
 	if (!p->hold && p->seen - p->at >= p->armed)
 		p->at = p->lost ? p->seen - (p->seen - p->at) % p->armed : p->seen;
 	p->lost = false;
 }
 
-/* Resets the other PMDs that an overflow of p resets: its reset_pmds. */
+/* Resets the other PMDs that must be reset when p overflows: those in p->reset_pmds. */
 static void linked_reset(struct set *s, const struct pmd *p)
 {
 	for (struct pmd *q = s->pmds; q; q = q->next)
@@ -172,7 +178,7 @@ static void linked_reset(struct set *s, const struct pmd *p)
 		}
 }
 
-/* Leaves the reset of p and of its reset_pmds to pfm_restart(). */
+/* Marks p and its reset_pmds in the set, so that pfm_restart() resets them. */
 static void reset_defer(struct set *s, const struct pmd *p)
 {
 	bv_add(s->reset_pmds, p->num);
@@ -180,9 +186,9 @@ static void reset_defer(struct set *s, const struct pmd *p)
 		s->reset_pmds[i] |= p->reset_pmds[i];
 }
 
-/* Masks the context: nothing counts from the moment of this overflow on. Values stay as they were
- * then, no matter when the kernel stops the counters. PMDs that overflowed at the same moment are
- * handled here, and have no overflow of their own. */
+/* Masks the context: nothing counts from the moment of the current overflow on. The PMDs keep their
+ * values of that moment, no matter when the kernel stops their events. Other PMDs that overflowed
+ * at that moment are reported with this overflow, and not handled on their own. */
 static void ctx_mask(struct ctx *c, struct set *s)
 {
 	for (struct pmd *p = s->pmds; p; p = p->next) {
@@ -219,15 +225,16 @@ static u32 fmt_handle(const struct ctx *c, const struct set *s, const struct pmd
 	return a.ovfl_ctrl;
 }
 
-/* Returns how many overflows a record stands for: its count includes earlier overflows whose
- * records were lost or came too late. */
+/* Returns how many overflows of p the current record stands for. The count in the record includes
+ * earlier overflows whose records were lost or came too late. */
 static u64 overflow_count(const struct pmd *p, bool stopped)
 {
 	return stopped || !p->armed ? 1 : 1 + (p->seen - (p->at - p->value)) / p->armed;
 }
 
-/* Subtracts the overflows from those until the next set. True: the last one was among them. If only
- * one is left, the kernel is asked to stop the PMD there: the library might react too late. */
+/* Subtracts overflows from p->switch_left, the overflows until the switch to the next set. Returns
+ * true if none is left: the switch is due. If one is left, the kernel is asked to stop the PMD's
+ * event at that overflow, because the library might react too late. */
 static bool switch_due(const struct set *s, struct pmd *p, u64 overflows)
 {
 	if (!(s->flags & PFM_SETFL_OVFL_SWITCH) || !p->switch_left)
@@ -248,7 +255,8 @@ static void overflow(struct ctx *c, struct set *s, const struct ovfl_record *r)
 
 	record_counts(s, r);
 	p = sample_pmd(s, r->id);
-	/* not of this set, after the PMD was stopped, or for a period that it no longer has */
+	/* ignore records for other sets, for a PMD whose reset is pending, or for a period that the
+	 * PMD no longer has */
 	if (!p || p->rearm || p->armed == PERIOD_MAX)
 		return;
 	stopped = p->limit;
@@ -271,25 +279,27 @@ static void overflow(struct ctx *c, struct set *s, const struct ovfl_record *r)
 		pmd_restart(p, stopped);
 		c->switches = c->switches || due;
 	} else {
-		p->rearm = true; /* it continues to count, past zero */
+		p->rearm = true; /* the PMD is not reset: it continues to count, past zero */
 	}
 	if (notifies && ctrl & PFM_OVFL_CTRL_NOTIFY) {
 		struct msg m = { PFM_MSG_OVFL, r->pid, r->tid, s->id, (u16)r->cpu, r->ip, { 0 } };
 
 		memcpy(m.pmds, s->ovfl_pmds, sizeof(m.pmds));
 		if (!msg_send(c, &m) && c->state == ST_LOADED) {
-			/* as perfmon does: without a message no pfm_restart() would follow */
+			/* mask the context if the message was not sent, as perfmon does: without a
+			 * message no pfm_restart() would follow */
 			reset_defer(s, p);
 			ctx_mask(c, s);
 		}
-		/* as perfmon does (pfm_ovfl_notify_user()): SIGIO comes without a message */
+		/* with NO_MSG the program gets SIGIO without a message, as in perfmon
+		 * (pfm_ovfl_notify_user()) */
 		if (c->flags & PFM_FL_OVFL_NO_MSG)
 			msg_take_back(c);
 	}
 }
 
-/* Handles at most as many bytes as the ring can hold: records that arrive meanwhile could keep it
- * busy for ever. */
+/* Handles at most as many bytes as the ring can hold, because records that arrive meanwhile could
+ * keep this function busy for ever. */
 void set_drain(struct ctx *c, struct set *s)
 {
 	size_t done = 0;
@@ -331,13 +341,13 @@ void ctx_update(struct ctx *c)
 	if (c->state == ST_MASKED)
 		ctx_halt(c);
 	else
-		set_halt(c, s); /* this handles more overflows, which may mask */
+		set_halt(c, s); /* this handles more overflows, which may mask the context */
 	if (c->state == ST_MASKED)
 		ctx_halt(c);
 	ctx_run(c);
 }
 
-/* Does the long reset of the PMDs that waited for pfm_restart(). */
+/* Resets the PMDs of s->reset_pmds, which waited for pfm_restart(), to their long reset values. */
 static void deferred_reset(struct set *s)
 {
 	for (struct pmd *p = s->pmds; p; p = p->next)
@@ -373,12 +383,12 @@ int ctx_restart(struct ctx *c)
 
 /* --- the service thread ----------------------------------------------------------------------- */
 
-/* Time between checks whether a thread has ended: if its events are in the error state, poll(2)
- * cannot wait for its end. */
+/* Time in ns between two checks whether the monitored thread has ended: if its perf events are in
+ * the error state, poll(2) cannot wait for its end. */
 enum { END_CHECK_NS = 200000000 };
 
-/* Returns whether the descriptor has the event now: the one that was polled may have been closed,
- * and its number used again. */
+/* Returns true if the descriptor has the poll event now. This must be asked again, because the
+ * descriptor that was polled may have been closed, and its number used again. */
 static bool has_event(int fd, int event)
 {
 	struct pollfd p = { .fd = fd };
@@ -396,7 +406,7 @@ static void deadline_lower(i64 *until, i64 t)
 static struct {
 	bool service_running;
 	int wake_fd;
-	struct pollfd *fds; /* wake_fd, and two for each context */
+	struct pollfd *fds; /* wake_fd, then up to two descriptors for each context */
 	struct table table;
 } server = { .wake_fd = -1,
 	     .table = TABLE_ROW(server.fds, 1 + 2 * MAX_CTXS, 128, "polled descriptors") };
@@ -406,8 +416,9 @@ bool service_reserve(u32 n)
 	return table_has(&server.table, 2 * (size_t)n);
 }
 
-/* Fills fds with the descriptors to wait for, two per context at most. Returns their number;
- * *until: when to stop waiting, CLOCK_MONOTONIC; -1: never. */
+/* Fills server.fds[] with the descriptors to wait for, two per context at most, and returns their
+ * number. Stores in *until the time at which to stop waiting, in ns of CLOCK_MONOTONIC; -1 if
+ * never. */
 static size_t service_pollfds(i64 *until)
 {
 	size_t n = 0;
@@ -447,7 +458,7 @@ static void ctx_timeout(struct ctx *c)
 	ctx_run(c);
 }
 
-/* The thread that was monitored has ended. */
+/* Unloads a context whose monitored thread has ended, and sends the message PFM_MSG_END. */
 static void ctx_end(struct ctx *c)
 {
 	struct msg m = { .type = PFM_MSG_END };
@@ -466,12 +477,12 @@ static void ctx_serve(struct ctx *c, int end, int ring)
 	}
 	if (c->state == ST_UNLOADED)
 		return;
-	/* No matter what poll(2) reported: it reports an overflow once (perf_poll()), and may have
-	 * done so for a context that had this descriptor before. */
+	/* Overflows are handled no matter what poll(2) reported: it reports an overflow only once
+	 * (perf_poll()), and may have done so for an earlier context with this descriptor. */
 	ctx_update(c);
 	ctx_timeout(c);
 	if (ring & POLLERR && c->active->ring.page && has_event(c->active->leader->fd, POLLERR))
-		/* each poll reports POLLERR for a pinned group without a counter */
+		/* poll(2) reports POLLERR each time if a pinned group has no hardware counter */
 		c->active->failed = true;
 	if ((ring & POLLHUP || c->active->failed) && c->active->ring.page &&
 	    has_event(c->active->leader->fd, POLLHUP))
@@ -529,7 +540,8 @@ int service_start(void)
 	/* The thread inherits the signal mask: lib_enter() has blocked all signals. */
 	r = pthread_create(&thread, &attr, service_main, NULL);
 	pthread_attr_destroy(&attr);
-	/* glibc puts thread-local memory on the stack, and its size depends on the program */
+	/* EINVAL means that the stack is too small: glibc puts thread-local memory on it, whose
+	 * size depends on the program */
 	if (r == EINVAL) {
 		r = pthread_create(&thread, NULL, service_main, NULL);
 		if (r == 0)
