@@ -265,7 +265,7 @@ static int nway_handler(void *buf, pfm_ovfl_arg_t *o, u64 ip, u64 tstamp)
 	if (dfl_add(part, o, ip, tstamp))
 		return 0;
 	part->hdr_overflows++;
-	/* otherwise all parts were full before this overflow */
+	/* if not, all parts were full before this overflow */
 	if (h->hdr_filled - h->hdr_read < h->hdr_parts)
 		publish(&h->hdr_filled);
 	o->ovfl_ctrl |= PFM_OVFL_CTRL_NOTIFY;

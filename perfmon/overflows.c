@@ -255,8 +255,8 @@ static void overflow(struct ctx *c, struct set *s, const struct ovfl_record *r)
 
 	record_counts(s, r);
 	p = sample_pmd(s, r->id);
-	/* ignore records for other sets, for a PMD whose reset is pending, or for a period that the
-	 * PMD no longer has */
+	/* ignore a record that is for no PMD of this set, that came after its PMD was stopped, or
+	 * that is for a period which the PMD no longer has */
 	if (!p || p->rearm || p->armed == PERIOD_MAX)
 		return;
 	stopped = p->limit;

@@ -6,8 +6,8 @@
 struct ctxs ctxs = { .table = TABLE_ROW(ctxs.rows, MAX_CTXS, 16, "contexts") };
 int lock;
 
-/* The process that the contexts belong to. A child of fork() has their descriptors, but no service
- * thread, and cannot use them. */
+/* PID of the process that the contexts belong to. A child of fork() has their descriptors, too, but
+ * no service thread, and cannot use the contexts. */
 static u32 owner;
 static sigset_t saved_sigmask; /* signal mask of the thread that has the lock, before the call */
 
@@ -24,9 +24,9 @@ static void ctx_close(struct ctx *c)
 	c->state = ST_FREE;
 }
 
-/* Frees the contexts that a child of fork() has from its parent. Closing duplicates of the parent's
- * descriptors does not affect the parent's counters. Rings are not inherited (perf_mmap():
- * VM_DONTCOPY): the child may have other memory at their addresses. */
+/* In a child of fork(), frees the contexts that it has from its parent. Closing duplicates of the
+ * parent's descriptors does not affect the parent's counters. Rings are not inherited (perf_mmap():
+ * VM_DONTCOPY), and must not be unmapped: the child may have other memory at their addresses. */
 static void forget_parent(void)
 {
 	for (struct ctx *c = ctxs.rows; c < ctxs_end(); c++) {
@@ -38,10 +38,11 @@ static void forget_parent(void)
 	service_forget();
 }
 
-/* Makes the process the owner at its first call; its other threads wait until that is done. */
+/* Makes the calling process the owner of the library's data at its first call. Its other threads
+ * wait until that is done. */
 static void process_enter(u32 pid)
 {
-	const u32 entering = pid | 1u << 31; /* no pid has that bit */
+	const u32 entering = pid | 1u << 31; /* no PID has bit 31 */
 	u32 was = __atomic_load_n(&owner, __ATOMIC_ACQUIRE);
 
 	while (was != pid) {
@@ -50,7 +51,7 @@ static void process_enter(u32 pid)
 			was = __atomic_load_n(&owner, __ATOMIC_ACQUIRE);
 		} else if (__atomic_compare_exchange_n(&owner, &was, entering, 0, __ATOMIC_ACQUIRE,
 						       __ATOMIC_ACQUIRE)) {
-			lock = 0; /* fork() did not copy the thread that may hold it */
+			lock = 0; /* fork() did not copy the thread that may hold the lock */
 			forget_parent();
 			__atomic_store_n(&owner, pid, __ATOMIC_RELEASE);
 			was = pid;
@@ -162,7 +163,7 @@ void ctxs_reap(void)
 	}
 }
 
-/* Returns a free context; NULL: no room. */
+/* Returns a free row of ctxs, or a new one; NULL if the table is full. */
 static struct ctx *ctx_new(void)
 {
 	struct ctx *c = ctxs.rows;
@@ -176,7 +177,8 @@ static struct ctx *ctx_new(void)
 	       &ctxs.rows[ctxs.n++] : NULL;
 }
 
-/* Returns the number of PMDs of the PMU: an entry may have as many values. */
+/* Returns the number of PMDs in the active table: an entry of a sampling buffer has at most this
+ * number of values. */
 static u16 count_pmds(void)
 {
 	const struct pmumap *map = pmumap();
@@ -215,7 +217,8 @@ int ctx_create(u32 flags, bool v23, const struct pfm_smpl_fmt *fmt, const void *
 	r = (int)sys_seqpacket(fds);
 	if (r == 0) {
 		c->end = fds[1];
-		/* last: fmt_exit must be called after fmt_init */
+		/* the last step: after the format's fmt_init, nothing may fail that would require
+		 * its fmt_exit */
 		r = fmt ? buffer_open(c, count_pmds(), arg) : 0;
 		if (r < 0)
 			sys_close(fds[0]);
@@ -239,16 +242,18 @@ void *pfm_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off
 	long error = 0;
 	void *p;
 
-	if (flags & MAP_ANONYMOUS) /* no lock: it is never a sampling buffer */
+	/* no lock is needed: anonymous memory is never a sampling buffer */
+	if (flags & MAP_ANONYMOUS)
 		return sys_mmap_at(addr, length, prot, flags, fd, offset, &error);
 	lib_enter();
 	c = ctx_find(fd);
 	if (c && (!c->buf || length == 0 || length > c->size || offset != 0))
 		error = -EINVAL;
 	else if (c && prot & (PROT_WRITE | PROT_EXEC))
-		error = -EPERM; /* the library writes the buffer, and relies on it */
+		/* only the library may write the buffer: it relies on the content */
+		error = -EPERM;
 	else if (c)
-		/* a private mapping need not show later samples */
+		/* MAP_SHARED, because a private mapping need not show later samples */
 		flags = (flags & ~MAP_TYPE) | MAP_SHARED;
 	p = error ? MAP_FAILED :
 	    sys_mmap_at(addr, length, prot, flags, c ? c->memfd : fd, offset, &error);
@@ -258,7 +263,7 @@ void *pfm_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off
 
 /* --- registers -------------------------------------------------------------------------------- */
 
-/* Translates an -errno of perf_event_open(2) to that of this interface. */
+/* Translates an -errno of perf_event_open(2) to the -errno that perfmon2's calls return for it. */
 static int load_error(int r)
 {
 	if (r == -EACCES)
@@ -266,15 +271,17 @@ static int load_error(int r)
 	return r == -ENOENT || r == -EOPNOTSUPP || r == -ENODEV || r == -E2BIG ? -EINVAL : r;
 }
 
-/* Stops a loaded context before registers change. A set whose counters must change is then opened
- * again as a whole: other PMDs may share the group or the ring of the changed one. */
+/* Stops a loaded context before registers change; change_end() continues it. All perf events of a
+ * set that changes are opened again, because other PMDs may share the group or the ring of the
+ * changed PMD. */
 static void change_begin(struct ctx *c)
 {
 	if (c->state == ST_LOADED)
 		ctx_halt(c);
 }
 
-/* A set that cannot be opened again counts nothing from now on: its PMDs cannot be read. */
+/* Closes the perf events of a set and opens them again, with the values of its registers. If this
+ * fails, the set counts nothing from now on, and its PMDs cannot be read. Returns 0 or -errno. */
 static int set_reopen(struct ctx *c, struct set *s)
 {
 	int r;
@@ -286,7 +293,8 @@ static int set_reopen(struct ctx *c, struct set *s)
 	return r;
 }
 
-/* Opens the changed sets again and continues. Returns error, or else the first error of a set. */
+/* Opens the perf events of changed sets again, and makes the context continue. Returns error if it
+ * is not 0, otherwise the first error of a set. */
 static int change_end(struct ctx *c, int error)
 {
 	int r = 0;
@@ -335,7 +343,7 @@ int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count)
 	return ctx_leave(change_end(c, bad ? -EINVAL : 0));
 }
 
-/* Returns whether all PMDs of the vector exist. */
+/* Returns true if all PMDs of a bit vector exist in the active table. */
 static bool are_pmds(const u64 *bv)
 {
 	const struct pmumap *map = pmumap();
@@ -346,7 +354,8 @@ static bool are_pmds(const u64 *bv)
 	return true;
 }
 
-/* Takes the PMDs of a vector into use, to be recorded, reset or read. False: no room. */
+/* Adds the PMDs of a bit vector to the set, so that they can be recorded, reset or read. Returns
+ * false if the table of PMDs is full. */
 static bool use_pmds(struct set *s, const u64 *bv)
 {
 	for (unsigned i = 0; i < PMU_REGS; i++)
@@ -365,7 +374,7 @@ static u32 pmd_seed(const pfarg_pmd_t *a)
 {
 	u64 now = (u64)sys_now(CLOCK_MONOTONIC);
 
-	/* 1 to 2^31 - 2: random_next() of 0 is always 0. */
+	/* The seed is 1 to 2^31 - 2, not 0, because random_next() of 0 is always 0. */
 	return (u32)((a->reg_random_seed ? a->reg_random_seed : now ^ now >> 31) %
 		     (INT32_MAX - 1)) + 1;
 }
@@ -428,8 +437,8 @@ int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count)
 	return ctx_leave(change_end(c, bad ? -EINVAL : 0));
 }
 
-/* As in perfmon, a counter that was never written or named in a vector is not in use and cannot be
- * read. */
+/* Reads one PMD. As in perfmon, a counting PMD that was never written, nor named in a bit vector of
+ * another PMD, is not in use and cannot be read. */
 static u32 pmd_read(const struct ctx *c, pfarg_pmd_t *a)
 {
 	struct set *s = ctx_set(c, a->reg_set);
@@ -479,7 +488,8 @@ int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
 
 /* --- load, start, stop ------------------------------------------------------------------------ */
 
-/* Checks that the next set of every set exists, and clears the state of the previous load. */
+/* Prepares the sets of a context to be loaded: checks that the next set of every set exists, and
+ * clears the state of the previous load. Returns 0 or -EINVAL. */
 static int sets_prepare(struct ctx *c)
 {
 	for (struct set *s = c->sets; s; s = s->next) {
@@ -511,7 +521,7 @@ static int load_target(struct ctx *c, u32 pid)
 	return (int)sys_kill(c->pid, 0);
 }
 
-/* Discards the messages of an earlier load. */
+/* Discards the unread messages of an earlier load of the context. */
 static void messages_drop(int fd)
 {
 	u64 b[MSG_SIZE / sizeof(u64)];
@@ -563,7 +573,8 @@ void ctx_unload(struct ctx *c)
 	for (struct set *s = c->sets; s; s = s->next)
 		set_close(s);
 	c->started = false;
-	c->left = 0; /* sets may be created and deleted now */
+	/* no rest of a timeout is kept: sets may be created and deleted while unloaded */
+	c->left = 0;
 	c->state = ST_UNLOADED;
 }
 

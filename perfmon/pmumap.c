@@ -3,21 +3,22 @@
  * the lowest bit is 0; NUMBER is decimal or 0x hexadecimal:
  *
  *   table NAME             begins a table; the first one that fits the machine is active
- *   fits EVENT             the table fits if gp_parse() knows the events of all such lines; without
- *                          such a line it always fits
+ *   fits EVENT             the table fits a machine on which gp_parse() knows the events of all
+ *                          such lines; a table without fits lines fits every machine
  *   fits machine:GLOB      the table fits only if `uname -m` matches GLOB
  *   pmc RANGE [mask BITS] [default NUMBER]
  *                          configuration registers, the bits of them that may be set, and their
  *                          first value
  *   pmd RANGE [pmc RANGE] event EVENT [enable=BITS] [user=[!]BIT] [kernel=[!]BIT]
- *                          counters. Each has a PMC that configures it, or one PMC configures all.
+ *                          PMDs that count events. Each PMD has its own PMC, or one PMC
+ *                          configures all.
  *                          In EVENT, {BITS} is replaced by these bits of the PMC's value, lowest
- *                          bits first; {BITS|NUMBER} sets more bits. A term that is 0 is left out
- *                          unless it is the first. The counter is disabled while all bits of enable
- *                          are 0. It counts user or kernel mode only while BIT is 1 (!: 0)
+ *                          bits first; {BITS|NUMBER} sets more bits. A term whose fields are all 0
+ *                          is left out unless it is the first. The PMD is disabled while all bits
+ *                          of enable are 0. It counts in user or kernel mode only while the bit of
+ *                          user= or kernel= is 1, or 0 after !
  *   pmd NUMBER counter NAME
- *                          a virtual register, from 256 on: the counter of the catalogue that has
- *                          this name
+ *                          a virtual PMD, from 256 on: its value is that of the named counter NAME
  *
  * SPDX-License-Identifier: MIT */
 #include "pmumap.h"
@@ -28,16 +29,19 @@
 #include <stdlib.h>
 
 enum {
-	MAP_BYTES = 1 << 16,  /* capacity for $GPUSTAT_PMU_MAP: ample for one line per register */
-	EVENT_TEXT = 200,     /* length of one event: an i915 event with every field has 150 */
-	EVENT_FIELDS = 16,    /* fields in one event: a POWER event has as many */
-	/* length of an event with the values of its fields */
+	/* most bytes of the file $GPUSTAT_PMU_MAP: ample for one line per register */
+	MAP_BYTES = 1 << 16,
+	/* most characters of one event: an i915 event with every field has 150 */
+	EVENT_TEXT = 200,
+	EVENT_FIELDS = 16,    /* most fields {BITS} in one event: a POWER event has 16 */
+	/* most characters of an event whose fields are replaced by their values */
 	EVENT_EXPANDED = EVENT_TEXT + EVENT_FIELDS * 18 + 4,
-	EVENT_PMUS = 16,      /* PMUs that have one event: kinds of cores */
+	/* most PMUs that know the same event: one for each kind of CPU cores */
+	EVENT_PMUS = 16,
 	BIT_ALWAYS = 0xff, BIT_CLEAR = 0x40, /* see bit_parse() */
 };
 
-/* The lines that pmumap() adds to a built-in table. */
+/* The virtual registers: lines that pmumap() adds to a built-in table. */
 static const char virtual_lines[] =
 	"pmd 256 counter CPU 0 utilization\n"
 	"pmd 257 counter CPU 0 user mode utilization\n"
@@ -108,7 +112,7 @@ const size_t npmumap_builtin = LEN(pmumap_builtin);
 
 /* --- bits ------------------------------------------------------------------------------------- */
 
-/* Parses N or N-M; false: neither, or above max. */
+/* Parses N or N-M into *lo and *hi. Returns false if s is neither, or if a number is above max. */
 static bool range_parse(struct str s, u64 max, u64 *lo, u64 *hi)
 {
 	const char *p = scan_u64(s, lo);
@@ -125,8 +129,8 @@ static u64 ones(u64 lo, u64 hi)
 	return (hi - lo == 63 ? UINT64_MAX : (UINT64_C(1) << (hi - lo + 1)) - 1) << lo;
 }
 
-/* Parses a list of bits into *mask, and packs these bits of v into *cut. False: it is not a list of
- * bits. */
+/* Parses a list of bits ("0-7,32-35") into *mask, and packs these bits of v, without gaps, into
+ * *cut. Returns false if bits is not such a list. */
 static bool bits_extract(struct str bits, u64 v, u64 *mask, u64 *cut)
 {
 	struct str range;
@@ -145,7 +149,8 @@ static bool bits_extract(struct str bits, u64 v, u64 *mask, u64 *cut)
 	return *mask != 0;
 }
 
-/* Calculates the value of a field, BITS or BITS|NUMBER, for the PMC value v. */
+/* Calculates the value of an event's field, BITS or BITS|NUMBER, for the PMC value v. Returns false
+ * if the field is malformed. */
 static bool field_value(struct str field, u64 v, u64 *value)
 {
 	struct str bits;
@@ -161,8 +166,8 @@ static bool field_value(struct str field, u64 v, u64 *value)
 	return true;
 }
 
-/* Parses the value of user= or kernel=: the number of the bit, plus BIT_CLEAR after "!". Without
- * such a word the caller has BIT_ALWAYS. */
+/* Parses the value of user= or kernel= into *bit: the number of the PMC bit, plus BIT_CLEAR if "!"
+ * precedes it. A PMD without user= or kernel= has BIT_ALWAYS instead. */
 static bool bit_parse(struct str s, u8 *bit)
 {
 	bool clear = str_skip_z(&s, "!");
@@ -174,7 +179,8 @@ static bool bit_parse(struct str s, u8 *bit)
 	return true;
 }
 
-/* Returns whether the PMC value v enables the mode that belongs to bit. */
+/* Returns true if the PMC value v enables counting in the mode (user or kernel) that bit controls;
+ * bit is as bit_parse() stores it. */
 static bool mode_enabled(u8 bit, u64 v)
 {
 	return bit == BIT_ALWAYS || (v >> (bit & 63) & 1) != (bit & BIT_CLEAR ? 1 : 0);
@@ -188,7 +194,8 @@ static bool map_error(struct pmumap *m, const char *why)
 	return false;
 }
 
-/* Copies s to the text of the table, with a zero byte after it; NULL: no room. */
+/* Copies s to m->text, with a zero byte after it, and returns the copy; NULL, with m->why set, if
+ * there is no room. */
 static const char *text_keep(struct pmumap *m, struct str s)
 {
 	size_t n = str_len(s);
@@ -204,7 +211,7 @@ static const char *text_keep(struct pmumap *m, struct str s)
 	return p;
 }
 
-/* Returns whether all bytes are printable ASCII. */
+/* Returns true if all bytes of s are printable ASCII. */
 static bool is_plain(struct str s)
 {
 	for (; s.p < s.e; s.p++)
@@ -213,7 +220,8 @@ static bool is_plain(struct str s)
 	return true;
 }
 
-/* Checks an event: its length and characters, and that each pair of braces holds a field. */
+/* Checks the event of a table line: its length and characters, and that each pair of braces holds a
+ * field. Returns false and sets m->why if it is wrong. */
 static bool event_check(struct pmumap *m, struct str s)
 {
 	struct str piece, field;
@@ -237,7 +245,7 @@ static bool event_check(struct pmumap *m, struct str s)
 	return true;
 }
 
-/* Reads the value after a word that requires one. */
+/* Reads the next word of a line into *value. Returns false and sets m->why if there is none. */
 static bool value_next(struct pmumap *m, struct str *line, struct str *value)
 {
 	return str_word(line, value) || map_error(m, "a value is missing");
@@ -289,7 +297,7 @@ static bool virtual_parse(struct pmumap *m, u64 n, u64 last, struct str *line)
 	return m->pmd[n].counter;
 }
 
-/* Parses enable=BITS, user=[!]BIT or kernel=[!]BIT. */
+/* Parses a word of a pmd line: enable=BITS, user=[!]BIT or kernel=[!]BIT. */
 static bool pmd_bits_parse(struct pmumap *m, struct pmureg *r, struct str word)
 {
 	u64 cut;
@@ -305,8 +313,9 @@ static bool pmd_bits_parse(struct pmumap *m, struct pmureg *r, struct str word)
 	return map_error(m, "expected enable=, user= or kernel=");
 }
 
-/* Parses the RANGE after pmc in the line of a PMD: one PMC for each PMD, or one for all. *pmc: the
- * first; *step: the distance to the PMC of the next PMD. */
+/* Parses the RANGE after the word pmc in a pmd line: one PMC for each PMD, or one PMC for all.
+ * Stores the number of the first PMC in *pmc, and the distance to the PMC of the next PMD, 1 or 0,
+ * in *step. */
 static bool pmd_pmcs_parse(struct pmumap *m, struct str *line, u64 npmds, u64 *pmc, u64 *step)
 {
 	struct str value;
@@ -364,8 +373,9 @@ static bool pmd_parse(struct pmumap *m, struct str *line)
 	return r.event;
 }
 
-/* The events of all fits lines are stored as one string, separated by newlines. A line can be added
- * only while that string is the last one in the table's text: before any register. */
+/* Parses a fits line. The conditions of all fits lines of a table are stored as one string,
+ * separated by newlines. One can be added only while that string is the last one in m->text: before
+ * any register. */
 static bool fits_parse(struct pmumap *m, struct str *line)
 {
 	struct str event = { 0 }, more;
@@ -450,7 +460,8 @@ bool pmumap_next(struct str *text, u32 *line, struct pmumap *m)
 
 /* --- the event of a PMD ----------------------------------------------------------------------- */
 
-/* Returns the next piece of an event, up to '/' or ',' outside of braces, or to the end. */
+/* Returns the next piece of an event, up to '/' or ',' outside of braces, or to the end, and
+ * removes it from s. */
 static struct str piece_next(struct str *s)
 {
 	struct str piece = *s;
@@ -462,7 +473,8 @@ static struct str piece_next(struct str *s)
 	return piece;
 }
 
-/* Writes a piece with the values of its fields. True: it has fields, and all are 0. */
+/* Appends a piece of an event to b, with its fields replaced by their values for the PMC value v.
+ * Returns true if the piece has fields and all their values are 0. */
 static bool put_piece(struct buf *b, struct str s, u64 v)
 {
 	struct str plain, field;
@@ -518,8 +530,8 @@ int pmumap_text(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, st
 	return b->full ? -E2BIG : 1;
 }
 
-/* Finds the event that gp_parse() knows by this text; if several PMUs have it, that of the first.
- * 1, or -errno. */
+/* Stores the event that gp_parse() finds for this text in *e; that of the first PMU if several PMUs
+ * have it. Returns 1 or -errno. */
 static int event_find(const char *text, struct gp_event *e)
 {
 	struct gp_event found[EVENT_PMUS];
@@ -542,7 +554,7 @@ int pmumap_event(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, s
 
 /* --- the active table ------------------------------------------------------------------------- */
 
-/* Returns whether the machine name of uname(2) matches glob. */
+/* Returns true if the machine name of uname(2) matches glob. */
 static bool machine_fits(struct str glob)
 {
 	struct utsname name = { 0 };
@@ -550,7 +562,7 @@ static bool machine_fits(struct str glob)
 	return sys_uname(&name) == 0 && glob_match(glob, str_z(name.machine), NULL);
 }
 
-/* Returns whether the machine satisfies all fits lines of the table. */
+/* Returns true if this machine satisfies all fits lines of the table. */
 static bool map_fits(const struct pmumap *m)
 {
 	struct str all = str_z(m->fits), event;
@@ -571,7 +583,8 @@ static bool map_fits(const struct pmumap *m)
 	return true;
 }
 
-/* Parses the first table that fits. */
+/* Parses the tables of a text until one fits this machine; that table is then in *m. Returns false
+ * and sets m->why if no table fits. */
 static bool map_choose(struct pmumap *m, struct str text)
 {
 	u32 line = 0;
@@ -584,12 +597,13 @@ static bool map_choose(struct pmumap *m, struct str text)
 
 struct active_map {
 	struct pmumap map;
-	char text[MAP_BYTES]; /* content of a file */
+	char text[MAP_BYTES]; /* content of the file $GPUSTAT_PMU_MAP */
 };
 static TABLE(struct active_map, active_map, 1, 1, "tables of registers");
 
-/* Reads a file and chooses one of its tables. All tables are parsed before, so that a wrong line is
- * found no matter which table fits. */
+/* Reads a file of tables, and chooses the first table that fits this machine. All tables are parsed
+ * before, so that a wrong line is found no matter which table fits. Returns false and sets m->why
+ * after an error. */
 static bool map_read(struct pmumap *m, const char *name)
 {
 	long n = file_slurp(name, active_map.rows->text, MAP_BYTES);
@@ -714,8 +728,8 @@ void pmumap_put(const struct pmumap *m, bool fits, struct buf *b)
 			put_pmd(b, i, &m->pmd[i]);
 }
 
-/* A line of perfmon_map without its description (perfmon2, perfmon/perfmon_sysfs.c:
- * mappings_show()). */
+/* Appends the line of a register in perfmon2's file perfmon_map, up to its description (perfmon2,
+ * perfmon/perfmon_sysfs.c: mappings_show()). */
 static void put_mapping(struct buf *b, const char *name, u64 n, const struct pmureg *r, u64 mask)
 {
 	put_register(b, name, n);
@@ -726,7 +740,7 @@ static void put_mapping(struct buf *b, const char *name, u64 n, const struct pmu
 	put_c(b, ':');
 }
 
-/* The description of a PMC: the PMDs that it configures. */
+/* Appends the description of a PMC in perfmon_map: the PMDs that it configures. */
 static void put_configured(const struct pmumap *m, size_t pmc, struct buf *b)
 {
 	put_z(b, "configures");

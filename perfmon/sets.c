@@ -1,4 +1,5 @@
-/* sets.c - event sets: their registers, their counters in the kernel, and the active set.
+/* sets.c - event sets of perfmon2: their registers, their perf events in the kernel, and the active
+ * set.
  * SPDX-License-Identifier: MIT */
 #include "perfmon_int.h"
 
@@ -34,7 +35,7 @@ u64 pmd_reset(struct pmd *p, bool is_long)
 
 	if (p->flags & PFM_REGFL_RANDOM) {
 		p->seed = random_next(p->seed);
-		if (p->random_mask >> 31) /* a second number makes it 62 bits wide */
+		if (p->random_mask >> 31) /* a second random number makes r 62 bits wide */
 			r |= (u64)(p->seed = random_next(p->seed)) << 31;
 		v -= r & p->random_mask;
 	}
@@ -132,8 +133,8 @@ struct set *set_next(const struct ctx *c, const struct set *s)
 int ctx_create_set(struct ctx *c, struct setdesc *d)
 {
 	const u32 both = PFM_SETFL_OVFL_SWITCH | PFM_SETFL_TIME_SWITCH;
-	/* The interface counts in timer ticks, and so does this: a waiting thread is hardly more
-	 * exact. */
+	/* perfmon2 measures timeouts in timer ticks, so this library rounds them up to ticks, too:
+	 * its waiting service thread is hardly more exact. */
 	u64 tick = (u64)sys_clock_resolution(CLOCK_MONOTONIC_COARSE);
 	struct set *s;
 
@@ -184,7 +185,7 @@ int ctx_info_set(struct ctx *c, struct setinfo *i)
 		return -EINVAL;
 	}
 	i->d = (struct setdesc){ s->id, s->id_next, s->flags, s->timeout };
-	if (s == c->active && c->deadline >= 0) /* the rest of it */
+	if (s == c->active && c->deadline >= 0) /* report the rest of the timeout */
 		i->d.timeout = c->deadline > now ? (u64)(c->deadline - now) : 0;
 	else if (s == c->active && c->left)
 		i->d.timeout = (u64)c->left;
@@ -209,8 +210,9 @@ static bool has_period(const struct pmd *p)
 		pmd_period(p->long_reset) != PERIOD_MAX);
 }
 
-/* Chooses the leader of the set. When the kernel disables it, all stop. So it should be a PMD that
- * the kernel stops at its overflow: see set_run(). */
+/* Returns the PMD that is best as group leader of the set. When the kernel disables the leader, all
+ * members of the group stop. So the leader should be a PMD that the kernel stops at its overflow:
+ * see needs_limit(). */
 static struct pmd *leader_find(const struct set *s)
 {
 	struct pmd *best = NULL;
@@ -242,7 +244,8 @@ static void event_prepare(struct gp_event *e, struct pmd *p, bool leads, bool sk
 
 	a->disabled = 1;
 	a->inherit = 0;
-	a->pinned = leads; /* it has a counter all the time, or a read says that it has none */
+	/* a pinned leader has a hardware counter all the time; without one, a read reports that */
+	a->pinned = leads;
 	a->exclude_idle = skips_idle;
 	a->read_format = READ_FORMAT;
 	a->sample_period = 0;
@@ -258,7 +261,8 @@ static void event_prepare(struct gp_event *e, struct pmd *p, bool leads, bool sk
 	a->watermark = 0;
 }
 
-/* All events of a set get the same clock: events that share a ring must have the same one. */
+/* Sets CLOCK_MONOTONIC as the clock of an event's records: perf events that share a ring must have
+ * the same clock. */
 static void event_clock(struct gp_event *e)
 {
 	struct perf_event_attr *a = gp_attr(e);
@@ -267,8 +271,9 @@ static void event_clock(struct gp_event *e)
 	a->clockid = CLOCK_MONOTONIC;
 }
 
-/* Opens the event of a PMD; an event that cannot be in the group is opened without it. Returns 0,
- * also if the PMC disables the PMD, or -errno. */
+/* Opens the perf event of a PMD. An event that the kernel refuses in the group of the set's leader
+ * is opened outside the group. Returns 0 or -errno; 0 without an open event if the PMC disables the
+ * PMD. */
 static int pmd_open(struct ctx *c, struct set *s, struct pmd *p)
 {
 	struct gp_event e = { 0 };
@@ -291,8 +296,9 @@ static int pmd_open(struct ctx *c, struct set *s, struct pmd *p)
 	return gp_id(p->fd, &p->id);
 }
 
-/* Maps the ring, with as many pages as the user may have. If no PMD has a period it gets no
- * records, but poll(2) then reports the end of the thread. */
+/* Maps the ring of the set's leader, with as many pages as the user may have, up to RING_PAGES. If
+ * no PMD has a sampling period (samples is false), the ring gets no records, but poll(2) then
+ * reports the end of the monitored thread. */
 static int ring_open(struct set *s, bool samples)
 {
 	int r = -EPERM;
@@ -361,7 +367,7 @@ void set_read(struct set *s)
 	}
 }
 
-/* Returns whether the kernel must stop the PMD at its next overflow: if that overflow requires
+/* Returns true if the kernel must stop the PMD at its next overflow, because that overflow requires
  * more than a restart with the same period. */
 static bool needs_limit(const struct set *s, const struct pmd *p, bool has_fmt)
 {
@@ -395,8 +401,8 @@ void set_run(struct set *s, bool has_fmt)
 		p->hold = false;
 		if (p->fd < 0)
 			continue;
-		/* The event is disabled here: otherwise a software event would overflow at once
-		 * (kernel/events/core.c). */
+		/* The period is set while the event is disabled: otherwise a software event would
+		 * overflow at once (kernel/events/core.c). */
 		if (p->rearm && p->samples && gp_period(p->fd, pmd_period(p->value)) == 0)
 			p->armed = pmd_period(p->value);
 		p->rearm = false;
@@ -425,7 +431,8 @@ void set_halt(struct ctx *c, struct set *s)
 	if (s->leader)
 		set_read(s);
 	for (struct pmd *p = s->pmds; p; p = p->next) {
-		/* the kernel stopped it, even if there was no record of that */
+		/* the kernel has stopped the event at its limit, even if there was no record of
+		 * that */
 		if (p->limit && (i64)(p->seen - p->stop) >= 0)
 			p->limit = p->on = false;
 		p->value = pmd_value(p);
@@ -435,8 +442,8 @@ void set_halt(struct ctx *c, struct set *s)
 
 /* --- the active set --------------------------------------------------------------------------- */
 
-/* Sets the deadline of the active set. It is calculated from the previous deadline, unless that is
- * too old: so the delays of waking up do not add up. */
+/* Sets the deadline at which the timeout of the active set ends. It is calculated from the previous
+ * deadline, unless that is too old, so that the delays of the service thread do not add up. */
 static void deadline_next(struct ctx *c)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC), timeout = (i64)c->active->timeout;
@@ -463,7 +470,7 @@ void ctx_run(struct ctx *c)
 	set_run(c->active, c->fmt != NULL);
 }
 
-/* The rest of the timeout is kept until the set runs again. */
+/* The rest of the active set's timeout is kept in c->left until the set runs again. */
 void ctx_halt(struct ctx *c)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC);
