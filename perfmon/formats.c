@@ -10,7 +10,7 @@ enum {
 
 int fmt_error(int r)
 {
-	enum { MAX_ERRNO = 4095 }; /* linux/err.h */
+	enum { MAX_ERRNO = 4095 }; /* as in linux/err.h */
 
 	return r > 0 || r < -MAX_ERRNO ? -EINVAL : r;
 }

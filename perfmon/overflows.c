@@ -72,8 +72,9 @@ enum { SERVICE_STACK = 128 << 10 /* bytes; the programs' sampling formats run on
 
 /* Memory of the service thread, which is started before the first context is created. */
 struct service {
-	char stack[SERVICE_STACK]; /* page-aligned, because tables are */
-	u64 record[65536 / sizeof(u64)]; /* the size field of a record has 16 bits */
+	char stack[SERVICE_STACK]; /* page-aligned, because the memory of a table is */
+	/* for the longest perf record: its size field has 16 bits */
+	u64 record[65536 / sizeof(u64)];
 };
 static TABLE(struct service, service, 1, 1, "memory of the thread");
 
@@ -203,7 +204,8 @@ static void ctx_mask(struct ctx *c, struct set *s)
 	c->state = ST_MASKED;
 }
 
-/* Passes an overflow to the sampling format. Returns the format's ovfl_ctrl. */
+/* Passes an overflow to the context's sampling format. Returns the actions that the format
+ * requests, PFM_OVFL_CTRL_. */
 static u32 fmt_handle(const struct ctx *c, const struct set *s, const struct pmd *p,
 		      const struct ovfl_record *r)
 {

@@ -475,7 +475,8 @@ int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
 	if (!c)
 		return ctx_leave(error);
 	if (c->state != ST_UNLOADED && c->active->running) {
-		ctx_update(c); /* the values include all overflows until now */
+		/* handles all overflows until now, so that the values include them */
+		ctx_update(c);
 		if (c->active->running)
 			set_read(c->active);
 	}

@@ -36,7 +36,7 @@ struct pmd {
 	bool used;             /* this row of the table is in use */
 	/* descriptor of the perf event; -1 if it is not open, or if the PMC disables it */
 	int fd;
-	int khr;               /* REG_VIRTUAL: index of the named counter; below 0: none */
+	int khr;               /* REG_VIRTUAL: index of the named counter; negative if unknown */
 	u64 id;                /* the kernel's id of the event, as in samples and group reads */
 	bool member;           /* the event is in the group of the set's leader */
 	bool samples;          /* the event has a sampling period */
@@ -134,10 +134,9 @@ struct ctx {
 	u64 ino;
 	int pid, cpu;            /* thread and CPU to count on: arguments of gp_open() */
 	struct set *sets, *active;
-	/* end of the active set's timeout, ns of CLOCK_MONOTONIC; -1: none */
+	/* ns of CLOCK_MONOTONIC at which the active set's timeout ends; -1 if it has none */
 	i64 deadline;
-	/* ns left of the active set's timeout while the context is stopped or masked; 0: all of
-	 * it */
+	/* ns left of the active set's timeout while stopped or masked; 0 for the whole timeout */
 	i64 left;
 	/* an overflow requires a switch from the active set to the next one */
 	bool switches;

@@ -52,12 +52,12 @@ static const char virtual_lines[] =
 	"pmd 262 counter GPU 0 utilization\n"
 	"pmd 263 counter GPU memory usage\n";
 
-/* Sources of the tables. Software events: PERF_COUNT_SW_* of linux/perf_event.h, numbered from 0.
- * Intel: SDM 3B, "Performance Monitoring". AMD: APM 2, "PerfEvtSeln". Arm: Arm ARM,
- * PMEVTYPER<n>_EL0 and PMCCFILTR_EL0. MIPS: MIPS32 PRA, "Performance Counter Control"; perf uses
- * event numbers from 128 on for odd MIPS counters. POWER has no register like those of the others:
- * a PMC is the raw event code, and its two highest bits, which no code uses, exclude user or kernel
- * mode. */
+/* Sources of the built-in tables of registers. Software events: PERF_COUNT_SW_* of
+ * linux/perf_event.h, numbered from 0. Intel: SDM 3B, "Performance Monitoring". AMD: APM 2,
+ * "PerfEvtSeln". Arm: Arm ARM, PMEVTYPER<n>_EL0 and PMCCFILTR_EL0. MIPS: MIPS32 PRA, "Performance
+ * Counter Control"; perf uses event numbers from 128 on for odd MIPS counters. POWER has no
+ * configuration register like those of the other CPUs: a PMC of its table is the raw event code,
+ * and its two highest bits, which no code uses, exclude user or kernel mode. */
 #define INTEL(pmu) \
 	"pmc 0-7 mask 0-20,22-31\n" \
 	"pmc 16 mask 0-1,3-5,7-9,11\n" \
@@ -96,7 +96,7 @@ const char *const pmumap_builtin[] = {
 	"pmc 0-5 mask 0-59,62-63\n"
 	"pmd 0-5 pmc 0-5 event cpu/event={0-59}/ enable=0-59 user=!62 kernel=!63\n",
 	"table mips\n"
-	/* RISC-V, Alpha and SPARC also have a PMU named cpu, without fields */
+	/* only MIPS: RISC-V, Alpha and SPARC also have a PMU named cpu, without fields */
 	"fits machine:mips*\n"
 	"fits cpu/config=1/\n"
 	"pmc 0-3 mask 0-11\n"

@@ -25,12 +25,13 @@ struct pmureg {
 	uint8_t npmcs;       /* PMD: number of PMCs that configure it */
 	uint16_t pmcs[4];    /* PMD: numbers of the PMCs that configure it */
 	uint64_t mask;       /* PMC: bits that may be set */
-	uint64_t dflt;       /* PMC: its value in a new set */
+	uint64_t dflt;       /* PMC: value of the register in a new event set */
 	const char *counter; /* REG_VIRTUAL: name of the named counter */
 	/* private to pmumap.c, for REG_COUNTER only */
 	/* event in the syntax of gp_parse(); {fields} are replaced by bits of the PMC */
 	const char *event;
-	/* mask of PMC bits: the PMD is disabled while all are 0; 0: always enabled */
+	/* mask of PMC bits: the PMD is disabled while all of them are 0; 0 if it is always
+	 * enabled */
 	uint64_t enable;
 	/* PMC bits that enable counting in user and kernel mode, as bit_parse() stores them */
 	uint8_t user, kernel;

@@ -122,7 +122,7 @@ extern const struct oafile oabasic;
 struct oabasic_row {
 	u8 families;
 	bool is_float;
-	u8 units, max; /* indexes of oabasic_units[] and oabasic_max[] */
+	u8 units, max; /* indexes in oabasic_units[] and oabasic_max[] */
 	const char *name, *equation;
 };
 
@@ -171,7 +171,8 @@ struct oapacker {
 	 * is free. At most half of the slots are used. */
 	u32 hashes[1 << 16];
 	u32 used;
-	char set_b[64], list_b[1 << 14], code_b[1 << 14], part_b[1 << 16] /* 8 000 registers */;
+	/* Memory of these buffers, and of one for a set. part_b has room for 8 000 registers. */
+	char set_b[64], list_b[1 << 14], code_b[1 << 14], part_b[1 << 16];
 	char sets_b[1 << 17];
 };
 
@@ -247,7 +248,7 @@ bool oaprog_max(const struct oaprog *p, size_t i, const u64 *sum, const union oa
 struct oaprops {
 	const struct oaformat *format; /* NULL: the default of the metric set or of the platform */
 	u64 period;                    /* ns between two reports; 0: chosen from interval */
-	i64 interval;                  /* ns between two outputs; 0: none */
+	i64 interval;                  /* ns between two outputs; 0 if there is no interval */
 	bool has_ctx, has_engine, hold, has_sseu, has_unit;
 	/* number of a GEM context (i915) or exec queue (xe) that belongs to oalive.drm */
 	u64 ctx;

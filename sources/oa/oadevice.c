@@ -164,7 +164,8 @@ static void platform_set(struct oadevice *d, const struct oaplatform *p)
 		d->var[OV_TS_HZ] = p->ts_hz;
 }
 
-/* Initializes a device of a platform (NULL: unknown), with nothing known of its topology. */
+/* Initializes a device of platform p (NULL if the platform is unknown), with an unknown
+ * topology. */
 void oadevice_init(struct oadevice *d, u32 pci, const struct oaplatform *p)
 {
 	*d = (struct oadevice){ .pci = pci };

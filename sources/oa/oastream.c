@@ -69,7 +69,7 @@ enum { XE_OPEN, XE_ADD, XE_REMOVE };
 enum { OBSERVE_OA, OBSERVE_STALLS };             /* enum drm_xe_observation_type */
 enum { STALL_GT = 1, STALL_PERIOD, STALL_WAIT }; /* enum drm_xe_eu_stall_property_id */
 enum { XE_DECODE = 2, XE_ENHANCE, XE_COMPUTE };  /* DRM_XE_ENGINE_CLASS_* */
-enum { I915_NONBLOCK = 1 | 2 /* FD_CLOEXEC | FD_NONBLOCK */ };
+enum { I915_NONBLOCK = 1 | 2 /* I915_PERF_FLAG_FD_CLOEXEC and _NONBLOCK */ };
 enum { HEADER = 8 /* bytes of the header of an OA record */ };
 enum { BUFFER = 16 << 20 /* bytes of i915's OA buffer, and xe's default */ };
 
@@ -81,10 +81,11 @@ enum { P_UNIT, P_SAMPLE, P_SET, P_FORMAT, P_EXPONENT, P_CTX, P_HOLD, P_SSEU, P_P
 #define BIT(p) (1u << (p))
 
 static const struct {
-	/* i915: number of the property, first revision of the perf interface that has it; 0:
-	 * none */
+	/* i915: number of the property, 0 if i915 lacks it; first revision of the perf interface
+	 * that has the property */
 	u8 i915, revision;
-	/* xe: number of the property, capability bits of the OA unit that it requires; 0: none */
+	/* xe: number of the property, 0 if xe lacks it; capability bits of the OA unit that the
+	 * property requires, or 0 */
 	u8 xe, cap;
 	const char *option;
 } props[PROPS] = {
@@ -227,7 +228,7 @@ static long fail(struct oalive *l, u8 call, u32 requested, long error)
 		requested |= BIT(A_XE);
 	while (f->call != call || (f->error && f->error != -error) ||
 	       (f->requested & requested) != f->requested || (f->not_requested & requested))
-		f++; /* the last row of each call matches everything */
+		f++; /* the last row of each call in failures[] matches every error */
 	l->what = f->what;
 	l->remedy = f->remedy;
 	return error;
@@ -742,7 +743,7 @@ static i32 period_exponent(u64 period, u64 ts_hz)
 	return e;
 }
 
-/* Returns the reports per second that i915 allows without privileges; 0: no limit. */
+/* Returns the reports per second that i915 allows without privileges; 0 if there is no limit. */
 static u64 max_rate(const struct oalive *l)
 {
 	u64 hz = 0;
@@ -754,9 +755,9 @@ static u64 max_rate(const struct oalive *l)
 
 /* Chooses the exponent and the period of the OA timer. A requested period is limited to
  * oa_longest(). If none is requested, there are 100 reports per interval, but the period is at most
- * 20 ms on Haswell and 100 ms on later GPUs, because counters must not wrap twice between two
- * reports. The 32-bit counters of Haswell's 40 EUs, at 1.25 GHz, wrap every 85 ms; later GPUs have
- * 40 bits where it matters. */
+ * 20 ms on Haswell and 100 ms on later GPUs (or what max_rate() requires), because counters must
+ * not wrap twice between two reports. The 32-bit counters of Haswell's 40 EUs, at 1.25 GHz, wrap
+ * every 85 ms; later GPUs have 40 bits where it matters. */
 static void choose_period(struct oalive *l, const struct oaprops *p, u32 *requested)
 {
 	bool gen7 = l->dev.platform && l->dev.platform->gen < 800;
@@ -939,7 +940,8 @@ enum { REC_SAMPLE = 1, REC_REPORT_LOST, REC_BUFFER_LOST }; /* enum drm_i915_perf
 
 static void put_header(char *to, u32 type, size_t body)
 {
-	const u32 h[2] = { type, (u32)(HEADER + body) << 16 }; /* u32 type, u16 pad, u16 size */
+	/* u32 type, u16 pad, u16 size of the record */
+	const u32 h[2] = { type, (u32)(HEADER + body) << 16 };
 
 	memcpy(to, h, sizeof(h));
 }
