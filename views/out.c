@@ -50,8 +50,8 @@ void put_quoted(struct buf *b, struct str s)
 	put_c(b, '"');
 }
 
-/* Returns the width of s on a terminal: one column for each UTF-8 sequence. Bytes that continue a
- * sequence are 10xxxxxx; they are counted in eight bytes at a time. */
+/* Returns the width of s on a terminal: one column for each UTF-8 sequence. The bytes 10xxxxxx,
+ * which continue a sequence, are not counted; the first loop examines eight bytes at a time. */
 static size_t text_width(struct str s)
 {
 	const u64 ones = UINT64_C(0x0101010101010101);
@@ -109,7 +109,8 @@ void put_iso(struct buf *b, u64 us)
 	put_c(b, 'Z');
 }
 
-/* Returns whether c is the column of this name outside of all groups. c may be NULL. */
+/* Returns whether c is the column `name` of those that have no group (such as "time", unlike
+ * "engine.busy"). c may be NULL. */
 static bool is_ungrouped(const struct column *c, const char *name)
 {
 	return c && !c->group && c->member && strcmp(c->member, name) == 0;
@@ -139,7 +140,7 @@ void put_number(struct buf *b, const struct val *v)
 		put_str(b, v->s);
 }
 
-/* Writes a value without quotes around text. A null value writes nothing. */
+/* Writes the value of a field, without quotes around text; writes nothing if it is unknown. */
 static void put_plain(struct buf *b, const struct out *o, const struct field *f)
 {
 	if (is_iso(o, f))
@@ -179,7 +180,7 @@ void put_human(struct buf *b, struct val v)
 	/* Units that are shown in another unit or with a fixed number of decimals. */
 	static const struct {
 		u8 unit, point, keep;
-		bool near; /* rounded, not cut */
+		bool near; /* the value divided by `by` is rounded; false: it is cut */
 		u32 by;
 		char end[4];
 	} scales[] = {
@@ -195,7 +196,7 @@ void put_human(struct buf *b, struct val v)
 		v.unit = coarse[v.unit];
 	if (v.neg && (v.unit != U_CELSIUS || n >= 500))
 		put_c(b, '-');
-	if (v.unit == U_NONE && !v.point) { /* most counters */
+	if (v.unit == U_NONE && !v.point) { /* most counters have no unit */
 		put_u64(b, n);
 		return;
 	}
@@ -224,7 +225,7 @@ void put_human(struct buf *b, struct val v)
 		put_dec(b, n * 10 / ten + (n * 10 % ten >= ten / 2 && ten > 10), 1, 1);
 	else
 		put_u64(b, n);
-	for (const char *name = units[v.unit].name; *name; name++) /* most have one byte */
+	for (const char *name = units[v.unit].name; *name; name++) /* most names have one byte */
 		put_c(b, *name);
 }
 
@@ -245,8 +246,8 @@ static bool in_key(char c)
 	return (u8)((c | 32) - 'a') < 26 || (u8)(c - '0') < 10 || c == '.';
 }
 
-/* Writes an instance as a part of a key: every character that is not a letter, a digit, '_' or '.'
- * becomes '_'. */
+/* Writes the name of an instance (engine, region, sensor) as a part of a logfmt key: every
+ * character that is not a letter, a digit, '_' or '.' becomes '_'. */
 static void put_inst(struct buf *b, struct str inst)
 {
 	size_t from = b->n;
@@ -257,8 +258,8 @@ static void put_inst(struct buf *b, struct str inst)
 			b->p[i] = '_';
 }
 
-/* Writes the name of a field: group.instance.member; without the instance if it is empty. put
- * writes the instance. */
+/* Writes the full name of a field: group.instance.member, where an empty instance is left out, or
+ * only the member if the column has no group. put() writes the instance. */
 void put_field_name(struct buf *b, const struct column *c, struct str inst,
 		    void (*put)(struct buf *, struct str))
 {
@@ -299,7 +300,7 @@ static void json_value(struct buf *b, const struct out *o, const struct field *f
 	}
 }
 
-/* Writes the comma between a member and the one before it, if there is one. */
+/* Writes the comma before a member of a JSON object, unless it is the first member. */
 static void json_comma(struct buf *b)
 {
 	if (b->n && b->p[b->n - 1] != '{')
@@ -313,13 +314,13 @@ static void json_key(struct buf *b, struct str key)
 	put_c(b, ':');
 }
 
-/* Writes a key from the table of columns, which needs no escaping. */
+/* Writes a JSON key from the table columns[]: a faster json_key(), since it needs no escaping. */
 static void json_name(struct buf *b, const char *name)
 {
 	struct str s = str_z(name);
 	char *to = b->p + b->n, *end = b->p + b->cap;
 
-	if (end - to < (ptrdiff_t)str_len(s) + 4) { /* it may not fit */
+	if (end - to < (ptrdiff_t)str_len(s) + 4) { /* the key may not fit in the buffer */
 		json_key(b, s);
 		return;
 	}
@@ -390,8 +391,8 @@ static void json_group(struct buf *b, const struct out *o, const struct field *f
 	put_c(b, '}');
 }
 
-/* Returns the index after the last field of field i's group. *any: at least one of them is
- * selected. */
+/* Returns the index after the last field of the group that field i belongs to. Stores in *any
+ * whether -f selects at least one field of the group. */
 static size_t json_span(const struct out *o, const struct record *r, size_t i, bool *any)
 {
 	size_t end = i + 1;
@@ -451,15 +452,15 @@ static struct str inst_key(struct str inst, char *to)
 	return str_of(to, b.n);
 }
 
-/* Completes the key of a field, if the name of another instance becomes the same key: appends ~
- * and, in hexadecimal, the bytes of the name that are not in the key. */
+/* Makes the logfmt key of a field unique if put_inst() turns the name of another instance into the
+ * same key: appends ~ and, in hexadecimal, the bytes of the name that it replaces by '_'. */
 static void put_unique(struct buf *b, const struct record *r, const struct field *f)
 {
 	char own[KEY_BYTES], others[KEY_BYTES];
 	struct str key = inst_key(f->inst, own);
 	bool same = false;
 
-	if (str_eq(key, f->inst)) /* its key is its name */
+	if (str_eq(key, f->inst)) /* the name itself is the key: the other name gets the ~ */
 		return;
 	for (size_t i = 0; i < r->n; i++)
 		same |= r->f[i].col == f->col && !str_eq(r->f[i].inst, f->inst) &&
@@ -472,8 +473,8 @@ static void put_unique(struct buf *b, const struct record *r, const struct field
 			put_hex(b, (u8)*p);
 }
 
-/* Writes field i of a record, with the separator before it unless it is the first one written.
- * Returns false if the field is not selected or null: then it writes nothing. */
+/* Writes field i of a record as logfmt, key=value, after a separator unless it is the first field
+ * written. Returns false and writes nothing if the field is not selected by -f or is null. */
 bool put_logfmt(struct buf *b, const struct out *o, const struct record *r, size_t i, bool first)
 {
 	const struct field *f = &r->f[i];
@@ -514,8 +515,8 @@ static bool begins_formula(char c)
 	return c == '=' || c == '+' || c == '-' || c == '@';
 }
 
-/* A formula can start programs: puts a ' in front of the cell, so that it is text. A number is no
- * formula. */
+/* Puts a ' in front of the CSV cell that begins at offset `from` if a spreadsheet would take it for
+ * a formula, which can start programs. Numbers are left as they are. */
 static void csv_guard(struct buf *b, size_t from)
 {
 	size_t i = from + 1;
@@ -544,7 +545,7 @@ struct str csv_unguarded(struct str cell)
 static void csv_quote(struct buf *b, const struct out *o, size_t from)
 {
 	char *p = b->p + from, *e, *to;
-	size_t n; /* length with the outer quotes, and with each inner quote doubled */
+	size_t n; /* length of b with the outer quotes, and with each inner quote doubled */
 	bool need;
 
 	if (!o->csv_exact)
@@ -573,8 +574,8 @@ static void csv_quote(struct buf *b, const struct out *o, size_t from)
 		*p = '"';
 }
 
-/* Writes field i of a record with `put`: of a list all items, with `sep` between them. NULL: the
- * record has no such field. */
+/* Writes field i of a record with put(); if the field is a list, all its items with `sep` between
+ * them. If the record has no field i, put() gets NULL. */
 static void put_field(struct buf *b, const struct out *o, const struct record *r, size_t i,
 		      char sep,
 		      void (*put)(struct buf *, const struct out *, const struct field *))
@@ -599,14 +600,15 @@ static void csv_value(struct buf *b, const struct out *o, const struct record *r
 	size_t from = b->n;
 
 	if (i < r->n && r->f[i].v.type == V_INT && r->f[i].col->shape != S_LIST) {
-		put_number(b, &r->f[i].v); /* most values: 5 % fewer instructions per record */
+		/* a shortcut for most values: 5 % fewer instructions per record */
+		put_number(b, &r->f[i].v);
 		return;
 	}
 	put_field(b, o, r, i, ' ', csv_item);
 	csv_quote(b, o, from);
 }
 
-/* The first columns of each row of the long form: they identify the entity. */
+/* The first columns of each row of long CSV (format csv without -f): they identify the entity. */
 static const char *const csv_idcols[] = { "time", "dt", "kind", "dev", "driver", "pdev", "client",
 					  "pid", "comm", "cgroup" };
 
@@ -620,14 +622,14 @@ static void csv_ids(const struct out *o, struct buf *b, const struct record *r)
 	}
 }
 
-/* Returns whether the field has a row of its own in the long form. */
+/* Returns whether the field has a row of its own in long CSV (format csv without -f). */
 static bool has_row(const struct field *f)
 {
 	return !(f->col->when & (W_ID | W_META)) && (!f->empty || f->col->shape == S_LIST);
 }
 
-/* Writes the long form: one row for each value. The columns that identify the entity are formatted
- * for the first row and copied into the others. */
+/* Writes a record as long CSV (format csv without -f): one row for each value. The columns that
+ * identify the entity are formatted for the first row and copied into the others. */
 static void csv_long(struct out *o, struct buf *b, const struct record *r)
 {
 	const struct val *summary = record_get(r, NULL, "summary");
@@ -662,7 +664,7 @@ static void csv_long(struct out *o, struct buf *b, const struct record *r)
 
 /* --- line ------------------------------------------------------------------------------------- */
 
-/* Writes a value; v NULL: it is unknown. */
+/* Writes a value for people; "-" if v is NULL, which means that the value is unknown. */
 static void cell_val(struct buf *b, const struct val *v)
 {
 	if (!v)
@@ -680,28 +682,29 @@ static void cell_field(struct buf *b, const struct record *r, const char *group,
 
 struct cellargs {
 	const char *field; /* member or group whose value is shown */
-	u16 width;         /* of the cell, in characters */
-	bool grouped;      /* a comma between thousands */
-	const struct val *v; /* of the member; NULL: unknown, or `field` is a group */
+	u16 width;         /* width of the cell, in characters */
+	bool grouped;      /* a count gets commas between its thousands */
+	const struct val *v; /* value of the member; NULL if unknown, or if `field` is a group */
 };
 
-/* A column of `line`. width is the minimum: the values of the first sample may make the column
- * wider. ENGINES gets the rest of the line. */
+/* A predefined column of format line. width is the minimum, in characters: the values of the first
+ * sample may make the column wider. The column ENGINES gets the rest of the line. */
 struct layout {
 	u16 kinds;         /* W_* */
 	u8 width, flags;   /* enum layout_flags */
 	const char *title;
-	const char *field; /* cellargs.field of put; NULL: put chooses the fields itself */
+	const char *field; /* passed to put() as a.field; NULL if put() chooses the fields itself */
 	void (*put)(struct buf *b, const struct record *r, struct cellargs a);
 };
 
 enum layout_flags {
 	RIGHT = 1,
-	LIST = 2, /* a column of `list` only */
-	/* The column is shown only if the run has at least one of these. */
+	LIST = 2, /* the column is shown only by the command `list` */
+	/* The column is shown only if the records of the run have one of the properties that are
+	 * set here: sites, repetitions, event sets, OA reports, OA contexts (see struct out). */
 	SITES = 4, REPEATS = 8, SETS = 16, REPORTS = 32, CONTEXTS = 64,
 	NEEDS = SITES | REPEATS | SETS | REPORTS | CONTEXTS,
-	OPTIONAL = 128, /* left out if the line is too wide for the terminal */
+	OPTIONAL = 128, /* the column is left out if the line is too wide for the terminal */
 };
 
 static void cell_member(struct buf *b, const struct record *r, struct cellargs a)
@@ -715,7 +718,7 @@ static void cell_group(struct buf *b, const struct record *r, struct cellargs a)
 	cell_field(b, r, a.field, NULL);
 }
 
-/* Returns the text of a field outside of all groups; "" if it has none. */
+/* Returns the text of the field `member`, which has no group; "" if the record has no such text. */
 FEATURED static struct str text_in(const struct record *r, const char *member)
 {
 	const struct val *v = record_get(r, NULL, member);
@@ -752,7 +755,7 @@ FEATURED static void cell_value(struct buf *b, const struct record *r, struct ce
 FEATURED static void put_grouped(struct buf *b, struct str number)
 {
 	const char *p = number.p;
-	size_t left = 0; /* digits before the point */
+	size_t left = 0; /* number of digits from here to the decimal point */
 
 	for (; p < number.e && *p != '.'; p++)
 		left += *p != '-';
@@ -778,7 +781,8 @@ FEATURED static void cell_unit(struct buf *b, const struct record *r, struct cel
 	put_text(b, is_clock(r) ? (struct str)STR("msec") : text_in(r, "unit"));
 }
 
-/* Writes "-" for an empty unit: cells follow, and a blank would shift them. */
+/* Writes the unit of a counter; "-" if it has none, because an empty cell would shift the cells
+ * after it. */
 FEATURED static void cell_unit_or_dash(struct buf *b, const struct record *r, struct cellargs a)
 {
 	struct str unit = text_in(r, "unit");
@@ -812,8 +816,8 @@ FEATURED static void cell_ratio(struct buf *b, const struct record *r, struct ce
 	put_ratio(b, stalls, " ");
 }
 
-/* Writes the function, the address of the data, the number of lost samples, the counts of the
- * group, and the callers after " < ". */
+/* Writes the cell SYMBOL of a sample: the function, the address of the data, the number of lost
+ * samples, the counts of the event's group, and each caller after " < ". */
 FEATURED static void cell_symbol(struct buf *b, const struct record *r, struct cellargs a)
 {
 	static const char *const more[] = { "addr", "lost" };
@@ -844,7 +848,8 @@ FEATURED static void cell_symbol(struct buf *b, const struct record *r, struct c
 	}
 }
 
-/* Writes the name of a counter or of a row of a profile, there after its address if it has one. */
+/* Writes the name of a counter or of a row of a profile. If the row has an address, it is written
+ * before the name. */
 FEATURED static void cell_name(struct buf *b, const struct record *r, struct cellargs a)
 {
 	(void)a;
@@ -881,14 +886,14 @@ FEATURED static void cell_interval(struct buf *b, const struct record *r, struct
 	put_z(b, steps[i].name);
 }
 
-/* Writes the name of a system call, or its number if that has no name. */
+/* Writes the name of a system call, or its number if the name is unknown. */
 FEATURED static void cell_call(struct buf *b, const struct record *r, struct cellargs a)
 {
 	(void)a;
 	cell_field(b, r, NULL, record_get(r, NULL, "name") ? "name" : "number");
 }
 
-/* Writes nothing if the text is unknown. */
+/* Writes the text of the cell's field; nothing if the text is unknown, unlike cell_member(). */
 FEATURED static void cell_text(struct buf *b, const struct record *r, struct cellargs a)
 {
 	(void)r;
@@ -896,7 +901,8 @@ FEATURED static void cell_text(struct buf *b, const struct record *r, struct cel
 		put_text(b, a.v->s);
 }
 
-/* Writes dt in milliseconds: two reports may be much less than a second apart. */
+/* Writes dt, the time that an OA record is about, in milliseconds: two reports may be much less
+ * than a second apart. */
 FEATURED static void cell_dt(struct buf *b, const struct record *r, struct cellargs a)
 {
 	(void)r;
@@ -916,12 +922,12 @@ static bool field_in_group(const struct field *f, const char *group)
 	return f->col->group && group && strcmp(f->col->group, group) == 0;
 }
 
-/* The fields that a line may need besides those of its columns. One of those of engines is shown:
- * busy in per cent, or with -r the busy time, or the cycles if there is no time (enum
- * engine_field). */
+/* Fields that format line uses in addition to those that its columns name. For each engine it shows
+ * one of three fields: busy in per cent, or with -r the busy time, or the cycles if the busy time
+ * is unknown (enum engine_field). */
 static const struct str line_fields[] = {
 	STR("engine.busy"), STR("engine.busy_ns"), STR("engine.cycles"),
-	STR("load"), STR("driver"), /* of ENGINES and BUSY, see record_busy() */
+	STR("load"), STR("driver"), /* for the columns ENGINES and BUSY, see record_busy() */
 	STR("time"), STR("summary"),
 };
 
@@ -939,13 +945,14 @@ enum { MAX_ENGINES = 512 };
 
 /* The engines of the record that is being written, in the order of its fields. */
 static struct {
-	size_t n, width;       /* width: the sum of cost[], later with "+N" */
-	u32 at[MAX_ENGINES];   /* their fields */
-	u16 cost[MAX_ENGINES]; /* width in characters with one blank; 0: left out */
+	size_t n, width;       /* number of engines; width: the sum of cost[], later with "+N" */
+	u32 at[MAX_ENGINES];   /* indexes of the engines' fields in the record */
+	/* width of each engine's text in characters, with one blank; 0 if the engine is left out */
+	u16 cost[MAX_ENGINES];
 } engines;
 
-/* Lists the engines; with `loads` also the units of an NPU or a memory controller whose load the
- * kernel reports. Returns whether an engine has a value. */
+/* Stores the engines of the record in `engines`. loads: also the units of an NPU and the memory
+ * controller whose load the kernel reports. Returns whether one of them has a known value. */
 static bool engines_list(const struct record *r, bool loads)
 {
 	const struct column *c = NULL;
@@ -964,7 +971,7 @@ static bool engines_list(const struct record *r, bool loads)
 			if (!loads || f->v.type != V_INT || !field_in_group(f, "load"))
 				continue;
 		} else if (i && value == ENGINE_CYCLES && str_eq(r->f[i - 1].inst, f->inst)) {
-			continue; /* cycles, and there is a time */
+			continue; /* the field before is the busy time of this engine */
 		}
 		any |= f->v.type != V_NULL;
 		engines.at[engines.n++] = (u32)i;
@@ -972,7 +979,8 @@ static bool engines_list(const struct record *r, bool loads)
 	return any;
 }
 
-/* Lists the engines; loads only if no engine has a value. */
+/* Stores the engines of the record in `engines`; if none has a known value, also the units that
+ * have a load. */
 static void engines_find(const struct record *r)
 {
 	if (!engines_list(r, false))
@@ -988,8 +996,9 @@ static size_t digits(size_t v)
 	return n;
 }
 
-/* Returns the width of the busy engines and of "+N" for the idle ones, with one blank; if all are
- * idle, that of the first one and "+N". cell_engines() has just written them. */
+/* Returns the minimum width of ENGINES for the record, in characters: the busy engines, "+N" for
+ * the idle ones, and one blank; if all engines are idle, the first one and "+N". The caller has
+ * just called cell_engines() for the record. */
 static size_t engines_least(const struct record *r)
 {
 	size_t width, left = 0;
@@ -1007,7 +1016,8 @@ static size_t engines_least(const struct record *r)
 	return width + (left ? 1 + digits(left) : 0);
 }
 
-/* Leaves out the least busy engine that is still shown; of several the last one. */
+/* Leaves out the least busy of the engines that are still shown; if several are equally busy, the
+ * last one. */
 static void engine_hide(const struct record *r)
 {
 	size_t least = 0;
@@ -1022,7 +1032,8 @@ static void engine_hide(const struct record *r)
 	engines.cost[least] = 0;
 }
 
-/* Writes all engines and measures them, or writes those that are not left out. */
+/* Writes the engines with blanks between them. all: writes every engine and stores its width in
+ * engines.cost; otherwise writes only the engines that are not left out. */
 static void put_engines(struct buf *b, const struct record *r, bool all)
 {
 	size_t from = b->n, at;
@@ -1041,8 +1052,8 @@ static void put_engines(struct buf *b, const struct record *r, bool all)
 	}
 }
 
-/* Writes all engines in the driver's order. If they do not fit, "+N" replaces the N least busy
- * ones. */
+/* Writes the cell ENGINES: all engines in the driver's order. If they do not fit in a.width
+ * characters, "+N" replaces the N least busy engines. */
 static void cell_engines(struct buf *b, const struct record *r, struct cellargs a)
 {
 	size_t left, more = 0, from = b->n;
@@ -1054,7 +1065,7 @@ static void cell_engines(struct buf *b, const struct record *r, struct cellargs 
 		put_c(b, '-');
 		engines.width = 2;
 	}
-	/* The width counts one blank after each engine; " +N" starts with the last of them. */
+	/* engines.width counts one blank after each engine, and so the blank before "+N". */
 	if (engines.n < 2 || (b->full == full && engines.width <= a.width + 1u))
 		return;
 	for (left = engines.n; left > 1 && engines.width + more > a.width + 1u; left--) {
@@ -1114,7 +1125,8 @@ static void cell_names(struct buf *b, const struct record *r, struct cellargs a)
 		put_c(b, '-');
 }
 
-/* Writes "temp,fan: no sensor; memory: ...": groups with the same reason are joined. */
+/* Writes which groups of values a device does not have, and why, as "temp,fan: no sensor; memory:
+ * ...". Groups with the same reason are written together. */
 static void cell_missing(struct buf *b, const struct record *r, struct cellargs a)
 {
 	bool any = false;
@@ -1296,17 +1308,19 @@ static bool cell_matches(const struct cell *c, const struct field *f)
 	return c->col == own && (!own->group || str_eq(cell_inst(c), f->inst));
 }
 
-/* Returns whether a pattern that matches the field is the name of a counter, without its group. */
+/* Returns whether a pattern that matches the field is only the name of a counter, without the
+ * field's group "counter" before it. */
 static bool is_counter_name(const struct field *f, struct str pattern)
 {
 	return f->col->group && !str_skip_z(&pattern, f->col->group);
 }
 
-/* Returns whether a pattern that matches the field names only this field: it has as many parts as
- * the name, or is the name of a counter. */
+/* Returns whether a pattern that matches the field can match no other field: it has as many parts
+ * as the field's name, or is the name of a counter. */
 static bool is_whole_name(const struct field *f, struct str pattern)
 {
-	/* the number of points in a name: of S_SCALAR, S_MEMBER, S_INST, S_BOTH and S_LIST */
+	/* number of '.' in the name of a field with shape S_SCALAR, S_MEMBER, S_INST, S_BOTH and
+	 * S_LIST, as digits */
 	static const char points[] = "01120";
 	size_t n = '0';
 
@@ -1315,23 +1329,24 @@ static bool is_whole_name(const struct field *f, struct str pattern)
 	return n >= (u8)points[f->col->shape] || is_counter_name(f, pattern);
 }
 
-/* Returns whether the field belongs to the column: a column that had no field when the columns were
- * chosen has the field that its pattern names. */
+/* Returns whether the output column c shows the field. If no record had a field for the column when
+ * the columns were chosen (c->col is NULL), it shows the field that its pattern of -f names. */
 static bool cell_has(const struct cell *c, const struct field *f)
 {
 	return c->col ? cell_matches(c, f) :
 	       c->pattern && field_match(f, *c->pattern) && is_whole_name(f, *c->pattern);
 }
 
-/* Returns the index of the column's field in the record, of a list that of its first item; r->n or
- * more: there is none. Most records have it where the record before had it. */
+/* Returns the index in r->f[] of the field that the output column c shows; if the field is a list,
+ * the index of its first item; r->n or more if the record has no such field. Looks first where the
+ * record before had the field. */
 static size_t cell_find(struct cell *c, const struct record *r)
 {
 	size_t i = c->place - 1u;
 
 	if (c->col && i < r->n && r->f[i].col == c->col && !c->col->group &&
 	    c->col->shape != S_LIST)
-		return i; /* most cells of a line */
+		return i; /* a shortcut for most cells of format line */
 	if (c->place && (r->steady || (i < r->n && r->f[i].col->shape != S_LIST &&
 				       cell_has(c, &r->f[i]))))
 		return i;
@@ -1341,13 +1356,14 @@ static size_t cell_find(struct cell *c, const struct record *r)
 	return i;
 }
 
-/* Returns whether the column is that of field i. */
+/* Returns whether the output column c shows field i of the record. */
 FEATURED static bool is_column_of(const struct cell *c, const struct record *r, size_t i)
 {
 	return r->steady && c->place ? c->place == i + 1 : cell_has(c, &r->f[i]);
 }
 
-/* Returns the value of the column's field; NULL: it is unknown, or the column has no such field. */
+/* Returns the value of the field that the output column c shows; NULL if the value is unknown, or
+ * if the record has no such field. */
 static const struct val *cell_known(struct cell *c, const struct record *r)
 {
 	size_t i = c->col ? cell_find(c, r) : r->n;
@@ -1355,7 +1371,8 @@ static const struct val *cell_known(struct cell *c, const struct record *r)
 	return i < r->n && r->f[i].v.type != V_NULL ? &r->f[i].v : NULL;
 }
 
-/* Returns the name of the summary, which comes before field i, the time; NULL: it has none. */
+/* Returns the value of the field "summary" (min, avg or max), which is before field i, the time;
+ * NULL if the record has none. */
 static const struct val *summary_before(const struct record *r, size_t i)
 {
 	for (size_t k = 0; k < i && k < r->n; k++)
@@ -1364,7 +1381,8 @@ static const struct val *summary_before(const struct record *r, size_t i)
 	return NULL;
 }
 
-/* Writes a cell of at most `width` characters, if it can be cut. Returns its width. */
+/* Writes the cell of a record in the output column c, and returns its width in characters. `width`
+ * is the maximum for ENGINES, which leaves out engines; other cells are not cut. */
 static size_t line_cell(struct buf *b, const struct out *o, const struct record *r, struct cell *c,
 			u16 width)
 {
@@ -1373,7 +1391,7 @@ static size_t line_cell(struct buf *b, const struct out *o, const struct record 
 	const struct val *v;
 
 	if (i < r->n && r->f[i].v.type == V_INT && r->f[i].col->shape != S_LIST) {
-		put_human(b, r->f[i].v); /* most cells of a record with many counters */
+		put_human(b, r->f[i].v); /* a shortcut for records with many counters */
 		return b->n - from;
 	}
 	if (layout)
@@ -1385,7 +1403,7 @@ static size_t line_cell(struct buf *b, const struct out *o, const struct record 
 		put_field(b, o, r, i, ',', put_cell);
 	if (layout && layout->put == cell_engines)
 		return engines.width - 1;
-	if (!layout && b->n == from) /* an empty text */
+	if (!layout && b->n == from) /* the value is an empty text */
 		put_c(b, '-');
 	return text_width((struct str){ b->p + from, b->p + b->n });
 }
@@ -1421,8 +1439,9 @@ static void cell_set_inst(struct cell *c, struct str inst)
 	c->inst_n = (u8)n;
 }
 
-/* Adds a column for each counter of an OA set or of the catalogue, titled with its name. Columns of
- * K_COUNTERS are at least as wide as values of their unit usually are. */
+/* Adds an output column for each counter of an OA metric set, or for each selected named counter.
+ * Its title is the counter's name. Columns of K_COUNTERS are at least as wide as values of their
+ * unit usually are. */
 static void line_counters(struct out *o, const struct record *r)
 {
 	static const u8 widths[UNITS] = {
@@ -1449,14 +1468,15 @@ static void line_counters(struct out *o, const struct record *r)
 	}
 }
 
-/* Returns whether min, avg and max need a column of their own: otherwise they replace the time. */
+/* Returns whether the words min, avg and max need a column of their own; otherwise they are written
+ * in place of the time. */
 static bool has_summary_column(const struct out *o)
 {
 	return o->summary && (o->inner || o->time == T_NONE);
 }
 
-/* Returns the column of this name outside of all groups; NULL: no record of these kinds (W_*) has
- * one. */
+/* Returns the column `name`, one without a group, that records of these kinds (W_*) have; NULL if
+ * they have none, or if name is NULL. */
 static const struct column *column_named(u32 kinds, const char *name)
 {
 	for (const struct column *c = columns; name && c < columns + ncolumns; c++)
@@ -1467,7 +1487,7 @@ static const struct column *column_named(u32 kinds, const char *name)
 
 static const struct str summary_pattern = STR("summary");
 
-/* Adds the columns of `line` for the kind of record, without -f. */
+/* Adds the columns that format line shows without -f, for records of kind o->kind. */
 static void line_layout(struct out *o, const struct record *r)
 {
 	struct cell *c;
@@ -1499,9 +1519,9 @@ static size_t pattern_index(const struct out *o, const struct field *f)
 	return i;
 }
 
-/* Adds a column for this field, unless there is one; f NULL: for a pattern that matches no field,
- * if it has no column. Columns are sorted by the pattern, then by the column of the schema. Returns
- * the place of the column in the row. */
+/* Adds an output column for field f, unless there is one, and returns its index in o->shown[].
+ * order: the index of the pattern that selects the field. f NULL: adds a column for a pattern that
+ * no field matches. Output columns are sorted by `order`, then as in columns[]. */
 static size_t column_add(struct out *o, size_t order, const struct field *f)
 {
 	const struct str *pattern = order < o->npatterns ? &o->patterns[order] : NULL;
@@ -1541,7 +1561,8 @@ static void columns_measure(struct out *o, const struct record *r)
 	}
 }
 
-/* Adds a column for the field that is called so. */
+/* Adds an output column for the field whose name is the title. The title comes from the header of a
+ * CSV file that the output is appended to. */
 void out_add_title(struct out *o, struct str title)
 {
 	struct cell *c = cell_add(o, o->ncells, title);
@@ -1550,7 +1571,7 @@ void out_add_title(struct out *o, struct str title)
 		c->pattern = &c->title;
 }
 
-/* Returns whether -f selects the field, but no column shows it. */
+/* Returns whether -f selects the field, but no output column shows it. */
 bool out_lacks(const struct out *o, const struct field *f)
 {
 	size_t i = 0;
@@ -1574,8 +1595,8 @@ FEATURED static bool in_table(const struct out *o, const struct column *c)
 	return c->when & W_TABLE || (has_summary_column(o) && is_ungrouped(c, "summary"));
 }
 
-/* Adds a column for each field that the table shows and that has a value. Most of them have one
- * already: the column after that of the field before. */
+/* Adds an output column for each field that format table shows and whose value is known. Most
+ * fields have a column already: the one after the column of the field before. */
 FEATURED static void table_columns(struct out *o, const struct record *r)
 {
 	size_t at = 0;
@@ -1592,8 +1613,9 @@ FEATURED static void table_columns(struct out *o, const struct record *r)
 	}
 }
 
-/* Adds a column for each field that -f selects; without -f for each that the table shows. Steady
- * records have the same fields, so -f selects no other ones once the header is written. */
+/* Adds an output column for each field that -f selects; without -f, for each field that format
+ * table shows. Steady records all have the same fields: with -f, no column is added after the
+ * header. */
 FEATURED static void table_layout(struct out *o, const struct record *r)
 {
 	if (!o->npatterns)
@@ -1602,10 +1624,12 @@ FEATURED static void table_layout(struct out *o, const struct record *r)
 		columns_measure(o, r);
 }
 
-/* Enough for MAX_PIDS_SHOWN PIDs, or for a path of which every byte is escaped to four. */
+/* CELL_BYTES: maximum size of a cell, enough for MAX_PIDS_SHOWN PIDs, or for a path of which every
+ * byte is escaped as four bytes. */
 enum { CELL_BYTES = 64 << 10, BLANKS = 32 };
 
-/* The text of one cell, after blanks: a cell is copied together with the blanks before it. */
+/* The text of one cell, after BLANKS blanks: a cell is copied together with the blanks that are
+ * needed before it. */
 static char cell_bytes[BLANKS + CELL_BYTES];
 
 static struct buf cell_buf(void)
@@ -1673,7 +1697,7 @@ FEATURED static void head_group(struct buf *b, const struct cell *c)
 
 enum { LAST_WIDTH = 16 };
 
-/* Sets the widths of the columns: as wide as their titles and values need. */
+/* Makes all output columns as wide as their titles and values need; ENGINES, as its title needs. */
 static void set_widths(struct out *o)
 {
 	for (size_t i = 0; i < o->ncells; i++) {
@@ -1688,7 +1712,8 @@ static void set_widths(struct out *o)
 	}
 }
 
-/* Returns the width of the columns that are shown, each with one blank, except ENGINES. */
+/* Returns the total width in characters of the output columns that are shown, except ENGINES, with
+ * one blank after each. */
 static size_t width_of_others(struct out *o)
 {
 	size_t sum = 0;
@@ -1698,14 +1723,14 @@ static size_t width_of_others(struct out *o)
 
 		if (c->hidden || is_engines(c))
 			continue;
-		/* The last column is not padded and may be as long as a path: count only a part. */
+		/* The last column is not padded and may have a path: count LAST_WIDTH at most. */
 		sum += (i + 1 == o->ncells && c->width > LAST_WIDTH ? LAST_WIDTH : c->width) + 1u;
 	}
 	return sum;
 }
 
-/* Finds the column that is left out next: the last one that no record has a value for, else the
- * last one of the others. NULL: none may be left out. */
+/* Returns the OPTIONAL column to leave out next so that a line fits the terminal: the last one for
+ * which no record has a value, else the last one; NULL if no column may be left out. */
 static struct cell *optional_cell(struct out *o)
 {
 	struct cell *unknown = NULL, *other = NULL;
@@ -1723,8 +1748,8 @@ static struct cell *optional_cell(struct out *o)
 	return unknown ? unknown : other;
 }
 
-/* Sets the widths of the columns so that the line fits the terminal: ENGINES gets what the other
- * columns leave, and if its busy engines have no room, columns are left out. */
+/* Sets the widths of the output columns so that the line fits the terminal: ENGINES gets what the
+ * other columns leave. If the busy engines do not fit in that, OPTIONAL columns are left out. */
 static void assign_widths(struct out *o)
 {
 	struct cell *list = NULL, *c;
@@ -1749,12 +1774,12 @@ static void assign_widths(struct out *o)
 	raise_width(&list->width, wish);
 }
 
-/* Writes a row of values of r, or if that is NULL the header row that `head` writes, without blanks
- * at the end. */
+/* Writes a row with one cell for each output column, without blanks at the end: the values of
+ * record r, or if r is NULL the header, of which head() writes each cell. */
 static void put_row(struct buf *b, struct out *o, const struct record *r,
 		    void (*head)(struct buf *, const struct cell *))
 {
-	size_t from = b->n, gap = 0; /* blanks before the next cell */
+	size_t from = b->n, gap = 0; /* gap: number of blanks before the next cell */
 
 	memset(cell_bytes, ' ', BLANKS);
 	for (size_t i = 0; i < o->ncells; i++) {
@@ -1762,7 +1787,7 @@ static void put_row(struct buf *b, struct out *o, const struct record *r,
 		struct cell *c = cell_at(o, i);
 		size_t w = 0, pad;
 
-		/* -1: the line has the time already */
+		/* with -1, the first record on the line has written the time already */
 		if (c->hidden || (o->line_records == 2 && !o->npatterns && is_time(c->col)))
 			continue;
 		if (head) {
@@ -1829,8 +1854,8 @@ static void line_record(struct out *o, struct buf *b, const struct record *r)
 		o->line_records = 1;
 }
 
-/* Requests a header for the next sample if that would not fit on the terminal below the last
- * header. Its widths are those of the next sample. */
+/* Requests a new header before the next sample if one more sample of this length would not fit on
+ * the terminal below the last header. The next sample then determines the widths of the columns. */
 static void line_turn_page(struct out *o)
 {
 	if (o->height && !o->no_header && o->lines + o->sample_lines >= o->height) {
@@ -1875,8 +1900,8 @@ FEATURED static void table_record(struct out *o, struct buf *b, const struct rec
 	if (!o->headed) {
 		bool two_rows = false;
 
-		/* A column that a later record added was not measured for the earlier ones:
-		 * their cell is "-", which always fits. */
+		/* If a record added a column, the records before it were not measured for that
+		 * column: their cell is "-", which always fits. */
 		columns_complete(o);
 		assign_widths(o);
 		for (size_t i = 0; i < o->ncells && !o->npatterns; i++)
@@ -1903,9 +1928,10 @@ FEATURED static bool table_end(struct out *o, struct buf *b)
 
 /* --- block ------------------------------------------------------------------------------------ */
 
-enum { BLOCK_WIDTH = 80, BLOCK_LEAST = 40, BLOCK_AT = 18 /* column of the values */ };
+enum { BLOCK_WIDTH = 80, BLOCK_LEAST = 40, BLOCK_AT = 18 /* column at which the values begin */ };
 
-/* Writes the label of a row: a name for people, else that of the field. */
+/* Writes the label of a row of format block: a name for people if there is one, else the name of
+ * the field or group. */
 static void block_label(struct buf *b, const char *name)
 {
 	static const char *const labels[][2] = {
@@ -1948,11 +1974,12 @@ static size_t item_width(struct str text)
 	return n;
 }
 
-/* Writes the words of a text in lines of at most `width` characters, from BLOCK_AT on. Lines end
- * after an item, or after a word of an item that is longer than a line. */
+/* Writes the words of a text in lines of at most `width` characters, which begin with BLOCK_AT
+ * blanks or the label. Lines end after an item (comma or semicolon), or after a word of an item
+ * that is longer than a line. */
 static void block_wrap(struct buf *b, struct str text, size_t width)
 {
-	bool begins = true; /* an item */
+	bool begins = true; /* the next word is the first one of an item */
 	size_t at = BLOCK_AT;
 	struct str word;
 
@@ -1977,7 +2004,9 @@ static void block_wrap(struct buf *b, struct str text, size_t width)
 	}
 }
 
-/* Returns whether the block shows the field: not what is zero, usual or part of the title. */
+/* Returns whether format block shows the field in a row. It leaves out unknown and empty values,
+ * the time, the fields of the title, regions with 0 bytes, a capacity of 1, and counts of 0 that
+ * are about the whole run (W_RUN). */
 static bool block_shows(const struct out *o, const struct field *f)
 {
 	const struct column *c = f->col;
@@ -1992,7 +2021,8 @@ static bool block_shows(const struct out *o, const struct field *f)
 	return !(field_in_group(f, "memory") && zero) && !(c->id == D_CAPACITY && f->v.n == 1);
 }
 
-/* Returns whether any instance of a group, the fields from `at` to `end`, shows several values. */
+/* Returns whether format block shows several values of any instance of a group. The group has the
+ * fields from index `at` to end - 1. */
 static bool block_has_pairs(const struct out *o, const struct record *r, size_t at, size_t end)
 {
 	const struct field *was = NULL;
@@ -2010,14 +2040,14 @@ static bool block_has_pairs(const struct out *o, const struct record *r, size_t 
 }
 
 /* Writes the values of a group or list: "card0, renderD128", "edge 52C, mem 70C", "render, video
- * capacity 2", "sclk cur 2124MHz, max 2526MHz; mclk cur 1249MHz". Instances without a value to show
- * are named if they can have several. */
+ * capacity 2", "sclk cur 2124MHz, max 2526MHz; mclk cur 1249MHz". An instance without a value to
+ * show is named, too, if instances of the group can have several values. */
 static void block_group(struct buf *b, const struct out *o, const struct record *r, size_t at,
 			size_t end)
 {
 	const char *between = block_has_pairs(o, r, at, end) ? "; " : ", ";
 	const struct field *was = NULL;
-	bool valued = false; /* the instance has a value */
+	bool valued = false; /* a value of the current instance is written */
 
 	for (; at < end; at++) {
 		const struct field *f = &r->f[at];
@@ -2056,7 +2086,8 @@ static void block_title(struct buf *b, const struct out *o, const struct record 
 	put_z(b, o->colour ? "\033[0m\n" : "\n");
 }
 
-/* Writes the values of a scalar, a list or a group. */
+/* Writes the values of a row of format block: those of a scalar, a list or a group, which has the
+ * fields from index `at` to end - 1. */
 static void block_values(struct buf *b, const struct out *o, const struct record *r, size_t at,
 			 size_t end)
 {
@@ -2070,7 +2101,8 @@ static void block_values(struct buf *b, const struct out *o, const struct record
 		put_cell(b, o, f);
 }
 
-/* Writes a title, and a row for each scalar, list and group that has values. */
+/* Writes a device in format block: a title, and a row for each scalar, list and group that has
+ * values. */
 FEATURED static void block_record(struct out *o, struct buf *b, const struct record *r)
 {
 	size_t width = o->width && o->width < BLOCK_WIDTH ? o->width : BLOCK_WIDTH;
@@ -2098,7 +2130,8 @@ FEATURED static void block_record(struct out *o, struct buf *b, const struct rec
 
 /* --- csv and plain: values for programs, in columns ------------------------------------------- */
 
-/* Writes the titles of the columns; with a comma as separator as CSV. */
+/* Writes the header, the titles of the columns with `sep` between them. If sep is a comma, titles
+ * are quoted as CSV. */
 static void put_titles(struct out *o, struct buf *b, char sep,
 		       void (*put)(struct buf *, const struct cell *))
 {
@@ -2115,7 +2148,8 @@ static void put_titles(struct out *o, struct buf *b, char sep,
 	put_c(b, '\n');
 }
 
-/* Writes the header if it is not written yet: a file without records has one, too. */
+/* Writes the header of a CSV file if it is not written yet. It is called at the end of a sample,
+ * too: a file without records also has a header. */
 static bool csv_end(struct out *o, struct buf *b)
 {
 	if (o->headed)
@@ -2150,11 +2184,12 @@ static void csv_record(struct out *o, struct buf *b, const struct record *r)
 			put_c(b, ',');
 		csv_value(b, o, r, cell_find(cell_at(o, i), r));
 	}
-	put_z(b, b->n == from ? "\"\"\n" : "\n"); /* a blank line would not count as a row */
+	/* Programs do not take a blank line for a row with one empty cell. */
+	put_z(b, b->n == from ? "\"\"\n" : "\n");
 }
 
-/* Writes text without blanks, which separate columns: a blank and a backslash become \x20 and
- * \x5c. */
+/* Writes a text for format plain, where blanks separate the columns: a blank becomes \x20 and a
+ * backslash \x5c. */
 FEATURED static void plain_text(struct buf *b, struct str s)
 {
 	const char *p = s.p;
@@ -2180,7 +2215,8 @@ FEATURED static void plain_value(struct buf *b, const struct out *o, const struc
 		put_plain(b, o, f);
 }
 
-/* The columns are chosen on the first sample, but with -S only the last one has a summary. */
+/* Chooses the columns of format plain from the first sample. With -S, adds the column "summary" in
+ * any case, since only records of the last sample have this field. */
 FEATURED static void plain_measure(struct out *o, const struct record *r)
 {
 	const struct column *c = column_named(1u << o->kind, "summary");
@@ -2229,14 +2265,14 @@ static u64 number_in(const struct record *r, const char *member)
 	return v && v->type == V_INT ? v->n : 0;
 }
 
-/* Returns the value, NULL if there is none. As in perf (printout()), an event that did not run in
- * an interval, because its task did not, has none. */
+/* Returns the count of an event record; NULL if there is none. As in perf (printout()), an event
+ * that did not run in an interval, because its task did not run, has no value. */
 static const struct val *perf_value(const struct record *r)
 {
 	return number_in(r, "runtime") ? record_get(r, NULL, "value") : NULL;
 }
 
-/* Writes what perf writes in place of a missing value. */
+/* Writes the text that perf stat writes in place of a missing count. */
 static void csv_absent(struct buf *b, const struct record *r)
 {
 	struct str reason = text_in(r, "reason");
@@ -2245,7 +2281,8 @@ static void csv_absent(struct buf *b, const struct record *r)
 	put_z(b, counted ? "<not counted>" : "<not supported>");
 }
 
-/* Writes perf's metric, and its unit. x NULL: there is none. */
+/* Writes the last two fields of a line of perf-csv, the metric and its unit. Both are empty if x is
+ * NULL, which means that the event has no metric, or if the event has no count. */
 static void put_metric(struct buf *b, const struct record *r, const char *sep,
 		       const struct ratio *x)
 {
@@ -2256,7 +2293,8 @@ static void put_metric(struct buf *b, const struct record *r, const char *sep,
 	put_c(b, '\n');
 }
 
-/* Writes the first fields of a line: [time,][where,][CPUs,] */
+/* Writes the first fields of a line of perf-csv: the time or the word "summary", where the event
+ * was counted, and the number of CPUs that are summed: [time,][where,][CPUs,] */
 static void perfcsv_place(const struct out *o, struct buf *b, const struct record *r,
 			  const char *sep)
 {
@@ -2264,7 +2302,7 @@ static void perfcsv_place(const struct out *o, struct buf *b, const struct recor
 
 	if (record_get(r, NULL, "summary")) {
 		if (!o->unmarked) {
-			put_z(b, "         summary"); /* %16s */
+			put_z(b, "         summary"); /* perf formats it with %16s */
 			put_z(b, sep);
 		}
 	} else if (time && !o->once) {
@@ -2284,7 +2322,8 @@ static void perfcsv_place(const struct out *o, struct buf *b, const struct recor
 	}
 }
 
-/* Writes a line with only a metric, below that of instructions. */
+/* Writes a line of perf-csv that has only a metric, the stalled cycles per instruction, below the
+ * line of the event instructions. */
 static void perfcsv_stalls(const struct out *o, struct buf *b, const struct record *r,
 			  const char *sep)
 {
@@ -2346,7 +2385,7 @@ static void perfjson_text(struct buf *b, const char *key, struct str text)
 	put_quoted(b, text);
 }
 
-/* Writes a number with the six decimals of %f. */
+/* Writes n * 10^-point with six decimals, as printf's %f does. */
 static void put_fixed(struct buf *b, u64 n, u8 point)
 {
 	for (; point > 6; point--)
@@ -2356,11 +2395,12 @@ static void put_fixed(struct buf *b, u64 n, u8 point)
 		put_z(b, i == 0 ? ".0" : "0");
 }
 
-/* Writes the beginning of an object: the time of an interval, where the event was counted, and the
- * number of CPUs there. */
+/* Writes the beginning of an object of perf-json: the time of the interval, where the event was
+ * counted, and the number of CPUs that are summed. */
 static void perfjson_place(const struct out *o, struct buf *b, const struct record *r)
 {
-	/* The first field that the record has says what the place is. */
+	/* Fields that say where the event was counted, and perf's keys for them: the first field
+	 * that the record has is used. */
 	static const char *const places[][2] = {
 		{ "cpu", "cpu" }, { "core", "core" }, { "cache", "cache" },
 		{ "cluster", "cluster" }, { "die", "die" }, { "socket", "socket" },
@@ -2391,7 +2431,8 @@ static void perfjson_place(const struct out *o, struct buf *b, const struct reco
 		perfjson_text(b, "set", text_in(r, "set"));
 }
 
-/* Writes a metric, 0 without a unit if there is none, and the end of the object. */
+/* Writes the metric and its unit, the last members of an object of perf-json. x: a ratio of 0 with
+ * the unit "" if the event has no metric. */
 static void perfjson_metric(struct buf *b, const struct ratio *x)
 {
 	struct ratio exact = *x;
@@ -2416,7 +2457,7 @@ static void perfjson_value(struct buf *b, const struct record *r)
 	put_c(b, '"');
 }
 
-/* Writes the object of `perf stat -j` 6.1. */
+/* Writes an event record as the JSON object that `perf stat -j` of perf 6.1 writes. */
 FEATURED static void perfjson_record(struct out *o, struct buf *b, const struct record *r)
 {
 	struct buf unit = cell_buf();
@@ -2448,10 +2489,10 @@ FEATURED static void perfjson_record(struct out *o, struct buf *b, const struct 
 
 /* --- the table of formats --------------------------------------------------------------------- */
 
-/* The content of a format. */
+/* Kinds of output that formats consist of. */
 enum {
 	CONTENT_RECORDS,
-	CONTENT_RAW,      /* records with the fields of -r */
+	CONTENT_RAW,      /* records with the fields that option -r shows */
 	CONTENT_STACKS,
 	CONTENT_PERFDATA, /* the kernel's perf records */
 	CONTENT_LEFT_OUT, /* the feature that has the format was left out of the build */
@@ -2459,21 +2500,21 @@ enum {
 
 enum {
 	F_MEASURE_FIRST = 1, /* column widths are measured on the first sample only */
-	F_ONE_LINE = 2,      /* -1 is allowed */
+	F_ONE_LINE = 2,      /* option -1 is allowed: each sample is one line */
 	F_FIELD_COLUMNS = 4, /* with -f each field has a column of its own */
 	F_REPLACES_FILE = 8, /* -O: each sample replaces the content of the file */
-	F_TOTALS = 16,       /* records have the totals of -r beside the rates */
+	F_TOTALS = 16,       /* records have the rates and also the totals that -r shows */
 	F_LINE_WRITES = 32,  /* each line needs a write() of its own */
 	F_DOCUMENT = 64,     /* a sample is a complete document; labels distinguish its records */
 	F_COVERS_RUN = 128,  /* one text for the whole run: `end` is called at the end of the run */
-	F_UDP = 256,         /* -O udp: is allowed */
+	F_UDP = 256,         /* output as UDP datagrams (-O udp:) is allowed */
 	F_FILE_HEADER = 512, /* one header for each file, also if several runs append to it */
 	F_NO_NAME = 1024,    /* the names of devices are not shown unless -f selects them */
-	F_TIME_AXIS = 2048,  /* only for records that have a time */
-	F_MONOTONIC = 4096,  /* the time is that of -t mono */
-	F_BINARY = 8192,     /* the output has no lines */
-	F_FOR_PEOPLE = 16384, /* lines may follow the records */
-	F_STATELESS = 32768, /* after the header, equal records have equal texts */
+	F_TIME_AXIS = 2048,  /* the format can show only records that have a time */
+	F_MONOTONIC = 4096,  /* times are those of -t mono: CLOCK_MONOTONIC */
+	F_BINARY = 8192,     /* the output is binary and has no lines */
+	F_FOR_PEOPLE = 16384, /* lines that are not records may follow the last record */
+	F_STATELESS = 32768, /* after the header, equal records are written as equal texts */
 };
 
 static const struct format {
@@ -2484,10 +2525,11 @@ static const struct format {
 		const char *feature; /* CONTENT_LEFT_OUT: name of the feature */
 	};
 	void (*record)(struct out *o, struct buf *b, const struct record *r);
-	/* end of a sample; true: call it again after writing b, there is more */
+	/* appends the end of a sample; returns true if it must be called again, after b is written,
+	 * because there is more */
 	bool (*end)(struct out *o, struct buf *b);
 	u16 flags;   /* F_* */
-	u16 kinds;  /* W_*: only these kinds of records; 0: all */
+	u16 kinds;  /* W_* of the kinds of records that the format can show; 0: all kinds */
 	u8 content;
 } formats[] = {
 #define FORMAT(feature, ...) ROW(FORMAT, feature)(feature, __VA_ARGS__)
@@ -2564,7 +2606,8 @@ bool format_shows(const struct format *f, u8 kind)
 	return !f->kinds || f->kinds >> kind & 1;
 }
 
-/* Returns the format after f, of those that are built in; NULL: the first one, or there is none. */
+/* Returns the next format after f that is built in; f NULL: the first one. Returns NULL after the
+ * last format. */
 const struct format *format_next(const struct format *f)
 {
 	for (f = f ? f + 1 : formats; f < formats + LEN(formats); f++)
@@ -2578,7 +2621,7 @@ struct str format_name(const struct format *f)
 	return f->name;
 }
 
-/* Formats of `sample` that do not consist of records. */
+/* Returns whether the format is folded stacks, which do not consist of records. */
 bool format_is_folded(const struct format *f)
 {
 	return f->content == CONTENT_STACKS;
@@ -2600,7 +2643,7 @@ bool format_raw(const struct format *f)
 	return f->content == CONTENT_RAW;
 }
 
-/* Returns whether records have all their fields without -f. */
+/* Returns whether the format shows all fields of a record if -f does not select some. */
 bool format_has_all_fields(const struct format *f)
 {
 	return f->record == csv_record || f->record == json_record ||
@@ -2642,7 +2685,8 @@ bool format_is_document(const struct format *f)
 	return f->flags & F_DOCUMENT;
 }
 
-/* Returns whether the format is one text for the whole run: then out_end() is called at its end. */
+/* Returns whether the format is one text for the whole run, such as svg: then out_end() is called
+ * at the end of the run, not of each sample. */
 bool format_covers_run(const struct format *f)
 {
 	return f->flags & F_COVERS_RUN;
@@ -2674,15 +2718,16 @@ bool format_has_names(const struct format *f)
 	return !(f->flags & F_NO_NAME);
 }
 
-/* Returns whether lines that are not records may follow the last record: people read it, and no
- * option has chosen what is shown of a record. */
+/* Returns whether lines that are not records may follow the last record: the format is for people,
+ * and no option has chosen what is shown of a record. */
 bool out_has_footer(const struct out *o)
 {
 	return o->fmt->flags & F_FOR_PEOPLE && !o->one_line && !o->no_header && !o->npatterns;
 }
 
-/* Stores the fields that the lines of this run show, as patterns, and returns their number. *when:
- * the columns that a table shows, W_*. Both 0: all fields may be shown. */
+/* Finds which fields the run can show without -f. Format line: stores the fields as patterns in
+ * words[] and returns their number. Format table: also stores in *when the properties (W_*) of the
+ * columns that it shows. If both are 0, all fields may be shown. */
 size_t out_default_fields(const struct out *o, struct str words[MAX_WORDS], u32 *when)
 {
 	bool line = o->fmt->record == line_record;
@@ -2719,7 +2764,7 @@ void out_measure(struct out *o, const struct record *r)
 void out_record(struct out *o, struct buf *b, const struct record *r)
 {
 	if (!r->f) {
-		b->full = true; /* there was no memory for its fields */
+		b->full = true; /* there was no memory for the record's fields */
 		return;
 	}
 	if (o->note)
@@ -2727,7 +2772,8 @@ void out_record(struct out *o, struct buf *b, const struct record *r)
 	o->fmt->record(o, b, r);
 }
 
-/* Appends the end of a sample. Returns true if there is more: call it again after writing b. */
+/* Appends the end of a sample. Returns true if there is more: the caller writes b and calls it
+ * again. */
 bool out_end(struct out *o, struct buf *b)
 {
 	return o->fmt->end && o->fmt->end(o, b);

@@ -15,18 +15,18 @@
 enum proftable { PROF_COMM, PROF_SYMBOL, PROF_IP, PROF_STACK, PROF_TABLES };
 
 struct profrow {
-	struct str name;   /* comm, symbol or folded stack */
-	struct str module; /* of symbols and ips */
+	struct str name;   /* task name (comm), function or folded stack */
+	struct str module; /* file that contains the function or the address */
 	u64 ip;
 	u64 samples, period;
 };
 
-/* Sums over all samples, with those that had no room in the table. */
+/* Sums over all samples of each profile table, including samples that did not fit in the table. */
 extern struct profile_sums {
 	u64 samples[PROF_TABLES], period[PROF_TABLES];
-	u64 dropped; /* samples that had no room */
+	u64 dropped; /* number of samples that did not fit in a profile table */
 } profile_sums;
-/* Allocates the first rows of the tables in `sums`, a mask of 1 << enum proftable. */
+/* Allocates the first rows of the profile tables in `sums`, a mask of 1 << enum proftable. */
 void profile_begin(u8 sums);
 
 struct profrow *profile_add(u8 table, const struct profrow *r);
@@ -40,10 +40,10 @@ void folded_row(struct buf *b, const struct profrow *r);
 /* --- views/intervals.c: the times that tasks wait for a CPU or are in system calls ------------ */
 
 struct interval {
-	u64 key;       /* of waits the TID; the number of the system call */
-	char comm[16]; /* of waits; "": unknown */
+	u64 key;       /* TID of the waiting task, or number of the system call */
+	char comm[16]; /* name of the waiting task; "" if unknown or for a system call */
 	u64 count, errors;
-	u64 total, max; /* ns */
+	u64 total, max; /* sum of the intervals and the longest one, ns */
 };
 
 void intervals_begin(bool calls);
@@ -56,7 +56,7 @@ void waits_in(u32 tid, struct str comm, u64 time);
 void calls_enter(u32 tid, u64 number, u64 time);
 void calls_exit(u32 tid, u64 number, bool failed, u64 time);
 void calls_end(u32 tid);
-u64 intervals_dropped(void); /* intervals that had no room */
+u64 intervals_dropped(void); /* number of intervals that are not summed: a table was full */
 size_t intervals_sort(void);
 const struct interval *intervals_row(size_t i);
 
@@ -78,14 +78,16 @@ bool repeat_sum(const struct repeat *from, u64 period);
 /* --- views/perfdata.c: the file that `perf report` reads -------------------------------------- */
 
 struct pdevent {
-	struct str attr; /* struct perf_event_attr as passed to the kernel; all of the same size */
+	/* bytes of struct perf_event_attr as passed to the kernel; as many for all events */
+	struct str attr;
 	struct str name;
 	const u64 *ids;
 	u32 nids;
-	u16 group; /* consecutive events of one number are a group; 0: none */
+	u16 group; /* consecutive events with the same number are one event group; 0 if none */
 };
 
-/* The numbers of features: parts of the file that describe the machine and the events. */
+/* Numbers of the features of perf.data: sections that describe the machine and the events (HEADER_*
+ * of perf's tools/perf/util/header.h). */
 enum {
 	PD_TRACING_DATA = 1, PD_BUILD_ID, PD_HOSTNAME, PD_OSRELEASE, PD_VERSION, PD_ARCH,
 	PD_NRCPUS, PD_CPUDESC, PD_CPUID, PD_TOTAL_MEM, PD_CMDLINE, PD_EVENT_DESC,
@@ -95,18 +97,21 @@ enum {
 
 struct pdfeature {
 	u8 number;
-	struct str bytes; /* PD_EVENT_DESC needs none */
+	struct str bytes; /* content of the section; unused for PD_EVENT_DESC */
 };
 
 struct perfdata {
-	struct buf b; /* the caller's buffer, 128 KiB or more: two records */
-	long (*write)(const char *p, size_t n);         /* writes all n bytes: 0, or -errno */
-	long (*patch)(u64 at, const char *p, size_t n); /* the same, overwriting at this offset */
+	struct buf b; /* the caller's buffer of 128 KiB or more, which hold two perf records */
+	/* writes all n bytes at the end of the file; returns 0 or -errno */
+	long (*write)(const char *p, size_t n);
+	/* overwrites n bytes from file offset `at` on; returns 0 or -errno */
+	long (*patch)(u64 at, const char *p, size_t n);
 	const struct pdevent *events;
 	u32 nevents;
-	struct pformat format; /* of the first event: sample_id fields of synthesized records */
+	/* record format of all events: determines the sample_id fields of synthesized records */
+	struct pformat format;
 	u64 attrs_at, data_at, written, features;
-	long error; /* the first -errno */
+	long error; /* first error of write() or patch() as -errno; 0 if none */
 };
 
 void perfdata_begin(struct perfdata *d);
@@ -120,23 +125,23 @@ void perfdata_u64(struct buf *b, u64 v);
 void perfdata_string(struct buf *b, struct str s);
 bool perfdata_build_id(struct buf *b, u8 mode, struct str id, struct str name);
 
-/* --- views/record.c: samples ------------------------------------------------------------------ */
+/* --- views/record.c: entities of records, besides those of counters.h ------------------------- */
 
-/* An address in the code, resolved. */
+/* An address in the code of a task or the kernel, with the function and file that contain it. */
 struct frame {
 	u64 ip, offset;
 	u8 mode;                  /* enum pmode */
-	struct str symbol, module; /* empty: unknown */
+	struct str symbol, module; /* function, and file that contains it; empty if unknown */
 };
 
 enum { MAX_FRAMES = 512 }; /* kernel.perf_event_max_stack is 127 by default */
 
-/* One overflow of an event, with its task and its place in the code. */
+/* One sample of a perf event, with the task and the code address at which the event overflowed. */
 struct sample {
 	struct entity e; /* K_SAMPLE */
 	const struct prec *r;
-	u32 event; /* NONE: unknown, or a record of lost samples */
-	u64 period; /* 0: unknown */
+	u32 event; /* index in events[]; NONE if unknown, or if the record reports lost samples */
+	u64 period; /* number of counts that the sample stands for; 0 if unknown */
 	struct str comm;
 	struct frame at;
 	struct frame chain[MAX_FRAMES];
@@ -144,21 +149,21 @@ struct sample {
 	struct {
 		u32 event;
 		u64 count;
-	} group[MAX_GROUP]; /* :S */
+	} group[MAX_GROUP]; /* counts of the event's group, read with the sample (modifier :S) */
 	u32 ngroup;
-	const struct tpfield *fields; /* of a tracepoint */
+	const struct tpfield *fields; /* fields of a tracepoint's samples, nfields of them */
 	u32 nfields;
-	bool common; /* the fields that all tracepoints have are shown, too */
+	bool common; /* also show the fields that all tracepoints have, such as common_pid */
 };
 
-/* One row of a profile. */
+/* One row of a profile: all samples with the same comm, function, address or stack. */
 struct profile {
 	struct entity e; /* K_PROFILE */
 	u8 table;        /* enum proftable */
 	const struct profrow *row;
 };
 
-/* The waits of a task, or the calls of a system call, in sum. */
+/* Summed times of one task's waits for a CPU, or of all calls of one system call. */
 struct timesum {
 	struct entity e; /* K_LATENCY, K_SYSCALL */
 	const struct interval *sum;
@@ -167,88 +172,95 @@ struct timesum {
 /* The counts of an OA unit between two consecutive reports, or summed over several. */
 struct oarow {
 	struct entity e;              /* K_OA */
-	struct str dev, set;          /* empty: unknown */
-	u64 index;                    /* of the report, or of the sum */
-	u64 reports;                  /* deltas that are summed */
-	u64 lost;                     /* records of losses since the row before */
-	const struct oareport *head;  /* of the report; for a sum only its timestamp is valid */
+	struct str dev, set;          /* names of device and metric set; empty if unknown */
+	u64 index;                    /* number of the report, or of the sum, in the stream */
+	u64 reports;                  /* number of differences between reports in the sum */
+	u64 lost;                     /* number of notices of lost reports since the row before */
+	/* header of the report; for a sum of reports only its timestamp is valid */
+	const struct oareport *head;
 	bool sum, has_cpu_time, has_ctx;
 	u64 cpu_time, ctx;
-	u64 ts_hz;                    /* 0: unknown */
-	const u64 *slots;             /* OA_SLOTS; NULL: nothing was counted */
-	bool stored;                  /* slots are the report's values, not deltas */
+	u64 ts_hz;                    /* frequency of the OA timestamp, Hz; 0 if unknown */
+	const u64 *slots;             /* OA_SLOTS raw counters; NULL if nothing was counted */
+	bool stored;                  /* slots[] has one report's values, not differences */
 	const struct oaprog *prog;
-	const union oaval *values;    /* of prog's counters */
-	const struct oaplan *raw;     /* --raw: the plan whose slots are shown; prog is not used */
+	const union oaval *values;    /* results of prog's equations, one for each counter */
+	/* with --raw: the raw counters (slots) to show; prog is not used then. Else NULL. */
+	const struct oaplan *raw;
 };
 
-/* Samples of EU stalls at one instruction, or at all of them. */
+/* Samples of EU stalls at one instruction, or at all instructions together. */
 struct stallrow {
 	struct entity e;     /* K_STALL */
-	struct str dev;      /* empty: unknown */
-	bool has_ip;
-	u64 ip, sum;         /* sum: of counts[] */
-	u64 lost;            /* times that the GPU dropped samples, since the row before */
+	struct str dev;      /* name of the device; empty if unknown */
+	bool has_ip;         /* false: the row is for all instructions */
+	u64 ip, sum;         /* address of the instruction; sum of all counts[] */
+	u64 lost;            /* how often the GPU dropped samples since the row before */
 	const struct stallformat *format;
-	const u64 *counts;   /* STALL_REASONS */
+	const u64 *counts;   /* number of samples by stall reason, STALL_REASONS elements */
 };
 
-/* A selected counter of the catalogue and its index; title: of its column. */
+/* A selected named counter, its index in the list of all, and the title of its output column. */
 struct picked {
 	const struct named *counter;
 	u32 index;
 	struct str title;
 };
 
-/* One counter (K_COUNTER), or all counters of a sample in one record (K_COUNTERS). */
+/* Values of named counters: of one (K_COUNTER), or of all that are selected (K_COUNTERS). */
 struct reading {
 	struct entity e;
 	const struct picked *picked;
 	size_t n;
 };
 
-/* The use of one device by a command, in total (gpustat run). */
+/* Facts about a command that `gpustat run` has started: indexes in facts[] of struct run, which is
+ * the total use of one device by that command. */
 enum runfact { RUN_STATUS, RUN_USER, RUN_SYSTEM, RUN_PROCESSES, RUN_RUNNING, RUN_READINGS,
 	       RUN_OPENS, RUN_CLIENTS, RUN_ENDED, RUN_UNREAD, RUN_FACTS };
 
 struct run {
-	struct entity e; /* K_RUN: use since the start; the most memory; energy of the device */
-	struct entity first, level; /* readings from which e is computed, see commands/run.c */
-	u32 device;      /* NONE: there is none */
+	/* K_RUN: use by the command since its start, maximum of memory, energy of the device */
+	struct entity e;
+	/* readings that commands/run.c computes e from: the first ones; memory at the last one */
+	struct entity first, level;
+	u32 device;      /* index in devices[]; NONE if the command used no device */
 	struct str command;
-	u64 used;        /* the most memory, bytes */
+	u64 used;        /* maximum of the memory in use, bytes */
 	bool has_used;
-	bool estimated;  /* energy: the sum of power readings */
-	u64 facts[RUN_FACTS]; /* UINT64_MAX: unknown; times in ns */
+	bool estimated;  /* the energy has a part computed from power readings and time */
+	u64 facts[RUN_FACTS]; /* by enum runfact; UINT64_MAX if unknown; times in ns */
 };
 
 /* --- views/record.c: the schema: from an entity to the fields of its record ------------------- */
 
 extern const struct unitinfo {
 	char name[8];
-	u8 point; /* the kernel's unit is 10^-point of this one */
+	u8 point; /* values are stored in 10^-point of the unit, as the kernel reports them */
 } units[UNITS];
 
-enum vtype { V_NULL, V_INT, V_TEXT, V_TIME, V_DIGITS /* a number too large for V_INT, as text */ };
+/* Types of values. V_DIGITS is a number that is too large for V_INT, stored as text. */
+enum vtype { V_NULL, V_INT, V_TEXT, V_TIME, V_DIGITS };
 
 struct val {
 	u8 type;  /* enum vtype */
 	u8 unit;  /* enum unit */
-	bool neg; /* V_INT: minus n */
-	u8 point; /* V_INT: decimals in addition to those of the unit */
-	u64 n;    /* V_INT: in 10^-point of the unit; V_TIME: microseconds */
+	bool neg; /* V_INT: the value is -n */
+	u8 point; /* V_INT: number of decimal places in addition to units[unit].point */
+	u64 n;    /* V_INT: digits of the value without a decimal point; V_TIME: microseconds */
 	struct str s;
 };
 
+/* Places of a column's value in the JSON object of a record. */
 enum shape {
-	S_SCALAR, /* "member": value */
-	S_MEMBER, /* "group": { "member": value } */
-	S_INST,   /* "group": { "instance": value } */
-	S_BOTH,   /* "group": { "instance": { "member": value } } */
-	S_LIST,   /* "group": [ value, ... ] */
+	S_SCALAR, /* JSON: "member": value */
+	S_MEMBER, /* JSON: "group": { "member": value } */
+	S_INST,   /* JSON: "group": { "instance": value } */
+	S_BOTH,   /* JSON: "group": { "instance": { "member": value } } */
+	S_LIST,   /* JSON: "group": [ value, ... ] */
 };
 
-/* The kinds of records that have a column, and its properties. */
+/* Bits of column.when: the kinds of records that have the column, and properties of the column. */
 enum {
 	W_DEVICE = 1 << K_DEVICE, W_CLIENT = 1 << K_CLIENT, W_CGROUP = 1 << K_CGROUP,
 	W_PROCESS = 1 << K_PROCESS, W_FDINFO = 1 << K_FDINFO, W_EVENT = 1 << K_EVENT,
@@ -256,23 +268,25 @@ enum {
 	W_PROFILE = 1 << K_PROFILE, W_OA = 1 << K_OA, W_COUNTER = 1 << K_COUNTER,
 	W_COUNTERS = 1 << K_COUNTERS, W_SOURCE = 1 << K_SOURCE, W_COMMAND = 1 << K_RUN,
 	W_STALL = 1 << K_STALL, W_LATENCY = 1 << K_LATENCY, W_SYSCALL = 1 << K_SYSCALL,
-	W_LIVE = 1 << 16,   /* without -r */
-	W_RAW = 1 << 17,    /* with -r, and in fdinfo records */
-	W_LIST = 1 << 18,   /* only for `list` */
-	W_SPARSE = 1 << 19, /* left out if null */
-	W_TABLE = 1 << 20,  /* shown by `table` without -f */
-	W_ID = 1 << 21,     /* long CSV: a column of its own, or part of the instance column */
-	W_META = 1 << 22,   /* about the record; has no row in long CSV */
+	W_LIVE = 1 << 16,   /* records have the column without -r */
+	W_RAW = 1 << 17,    /* records have the column with -r; so have fdinfo records */
+	W_LIST = 1 << 18,   /* only records of the command `list` have the column */
+	W_SPARSE = 1 << 19, /* the field is left out of a record if its value is unknown */
+	W_TABLE = 1 << 20,  /* format table shows the column without -f */
+	/* long CSV (csv without -f): each row has the value, as a column or part of `instance` */
+	W_ID = 1 << 21,
+	W_META = 1 << 22,   /* describes the record itself; has no row in long CSV */
 	W_TOTAL = 1 << 23,  /* counted since the start: does not decrease during a run */
-	W_LABEL = 1 << 24,  /* metrics: a label */
-	W_EXPLICIT = 1 << 25, /* metrics: only if -f names it */
-	W_RUN = 1 << 26,    /* metrics: about the run, not the record: once in an exposition */
+	W_LABEL = 1 << 24,  /* formats of metrics.c: the value is a label of the metrics */
+	W_EXPLICIT = 1 << 25, /* formats of metrics.c: shown only if -f names the field */
+	/* formats prom and openmetrics: about the run, not the record; written once per sample */
+	W_RUN = 1 << 26,
 };
 
 struct column {
 	const char *group, *member;
 	u8 shape, unit;
-	u8 id;    /* source of the value: enum desc, or enum label of record.c */
+	u8 id;    /* source of the value: a quantity, enum desc, or enum label of record.c */
 	u32 when; /* W_* */
 	const char *help;
 };
@@ -288,42 +302,49 @@ struct field {
 };
 
 enum {
-	MAX_FIELDS = 8192, /* all counters of an entity, each in several columns, and the scalars */
+	/* fields of a record: scalars, and all counters of an entity, each in several columns */
+	MAX_FIELDS = 8192,
 	MAX_PIDS_SHOWN = MAX_FIELDS / 2,
 	REC_TEXT = 64 << 10,
 };
 
 struct record {
 	u8 kind;
-	bool has_ratio, has_stalls; /* of an event to another one: see record_ratio() */
-	bool steady; /* all such records of this run have the same fields, in the same order */
+	/* whether record_ratio() and record_stall_ratio() return a ratio for the record's event */
+	bool has_ratio, has_stalls;
+	/* all records of this kind have the same fields, in the same order, during the run */
+	bool steady;
 	const struct entity *e;
-	const struct task *owner; /* of a client, or NULL */
-	struct str cgroup;        /* of a cgroup, or of a client's owner, once it was needed */
+	const struct task *owner; /* owner of the client, or task of the process; or NULL */
+	/* path of the cgroup, or of the owner's cgroup; read when it is first needed */
+	struct str cgroup;
 	const char *container_path; /* the path that `container` was parsed from */
 	struct container container;
-	u32 lost; /* fields that had no room */
+	u32 lost; /* number of fields that did not fit in the record */
 	u64 memory_size; /* bytes of the memory that the field "used" is about; 0: unknown */
 	size_t n, text_n;
-	/* in record.c's table, which all records share: only one is valid at a time */
+	/* the fields, in memory that all records share: only one record is valid at a time */
 	struct field *f;
-	/* REC_TEXT bytes of the same table, for texts that are formatted for the record */
+	/* REC_TEXT bytes of the memory that all records share: texts formatted for this record */
 	char *text;
 };
 
 /* Options of record_make(), the same for all records of a sample. */
 struct recopts {
 	bool raw, list;
-	bool both;    /* rates and, beside them, the totals of -r */
-	i64 time_us;  /* on the clock of -t; negative: none */
-	i64 dt_us;    /* since the sample before; negative: none */
-	const char *file;    /* fdinfo */
-	const char *summary; /* "min", "avg", "max" of -S, or NULL */
+	bool both;    /* show rates and, in addition, the totals that -r shows */
+	i64 time_us;  /* time of the sample on the clock of -t, us; negative if it has none */
+	i64 dt_us;    /* interval of the sample, us; negative if it has none */
+	const char *file;    /* fdinfo records: name of the dump */
+	/* of a summary, the value of the field summary: "min", "avg", "max", "total"; else NULL */
+	const char *summary;
 };
 
-extern const char *const kind_names[]; /* by enum kind, up to the last one of the build */
+/* Names of the kinds of records, by enum kind. Small builds have none for the last kinds. */
+extern const char *const kind_names[];
 
-bool record_alloc(void); /* allocates the first record, as record_make() does; false: no memory */
+/* Allocates the memory that all records share, unless it is there. Returns false without memory. */
+bool record_alloc(void);
 void record_clear(struct record *r, const struct entity *e);
 void record_put(struct record *r, const struct column *c, struct str inst, const struct val *v);
 void record_make(struct record *r, const struct entity *e, const struct recopts *o);
@@ -336,7 +357,7 @@ struct str symbol_name(struct str s);
 bool record_descriptor(const struct record *r, u64 *fd);
 const struct val *record_get(const struct record *r, const char *group, const char *member);
 bool record_busy(const struct record *r, u64 *busy);
-/* The values of an engine that a line can show. */
+/* The value of an engine that a column has. Format line shows one of them for each engine. */
 enum engine_field { ENGINE_NONE, ENGINE_BUSY, ENGINE_TIME, ENGINE_CYCLES };
 enum engine_field engine_field_of(const struct column *c);
 bool field_match(const struct field *f, struct str pattern);
@@ -344,8 +365,8 @@ void field_name(struct buf *b, const char *dev, const struct field *f);
 bool pattern_known(struct str pattern, u8 kind);
 void pattern_nearest(struct nearest *n, u8 kind);
 
-/* Texts of a record that identify the entity of a value, as they were written. From ID_CLIENT on: a
- * different text means a different entity. */
+/* Indexes of the texts that identify the entity of a recorded value, as the recording has them.
+ * From ID_CLIENT on, values with different texts belong to different entities. */
 enum plotid {
 	ID_KIND, ID_DEV, ID_EVENT, ID_COMM, ID_NAME, ID_UNIT, ID_CLIENT, ID_PID, ID_CGROUP, ID_SET,
 	ID_CPU, ID_CORE,
@@ -366,72 +387,79 @@ bool ratio_stalls(const struct entity *e, struct ratio *x);
 void put_ratio(struct buf *b, const struct ratio *x, const char *between);
 void put_times(struct buf *b);
 
-/* --- views/summary.c: min, avg and max -------------------------------------------------------- */
+/* --- views/summary.c: min, avg and max of each value over a run or interval (-S, --inner) ----- */
 
 void summary_add(const struct record *r);
 void summary_reset(void);
 void summary_apply(struct record *r, const char *which);
 
-/* --- views/out.c: formats ---------------------------------------------------------- */
+/* --- views/out.c: output formats (-o) --------------------------------------------------------- */
 
 enum timefmt { T_DEFAULT, T_NONE, T_EPOCH, T_ISO, T_MONO };
 
-/* all counters of a metric set, and all other fields */
+/* Patterns of -f, and columns of output: all counters of a metric set, and all other fields. */
 enum { MAX_PATTERNS = MAX_OA_COUNTERS + 64, MAX_CELLS = MAX_PATTERNS };
 
-/* A column of `line` or `table`. */
+/* A column of the output, in formats line, table, plain and csv. */
 struct cell {
 	struct str title;
-	const struct column *col; /* table: shows the fields of col with this inst */
-	char *inst; /* one of out.insts */
+	const struct column *col; /* the column shows fields of col with instance `inst` */
+	char *inst; /* inst_n bytes in one of out.insts */
 	u8 inst_n;
-	const struct str *pattern; /* -f: the title, if it is not the name of col */
-	u16 order;          /* index of the pattern */
-	u16 place;          /* index of the field in the last record, plus 1; 0: unknown */
-	const struct layout *layout; /* line */
-	/* in characters; needed: by the values; least: ENGINES without idle ones */
+	/* the pattern of -f that is the title, if the title is not the name of the field */
+	const struct str *pattern;
+	u16 order;          /* index in out.patterns of the pattern that selects the column */
+	u16 place;          /* index of its field in the last record, plus 1; 0 if unknown */
+	/* format line: the predefined column that puts the text; NULL if a field is put as is */
+	const struct layout *layout;
+	/* in characters: set for the column; needed by its values; needed by ENGINES without the
+	 * idle engines */
 	u16 width, needed, least;
 	bool right;
-	bool known;  /* a record of the measured sample has a value */
-	bool hidden; /* there is no room */
-	bool leaf;          /* the title is the whole name of the field */
+	bool known;  /* a record of the sample that determined the widths has a value for it */
+	bool hidden; /* left out, because the line is too wide for the terminal */
+	bool leaf;          /* the title is the full name of the field, GROUP.INSTANCE.MEMBER */
 };
 
 struct out {
 	const struct format *fmt;
-	const struct str *patterns; /* -f */
+	const struct str *patterns; /* patterns of -f, which select fields */
 	size_t npatterns;
-	/* called for each record before it is written; NULL: nothing */
+	/* called for each record before it is written; may be NULL */
 	void (*note)(struct out *o, const struct record *r);
-	bool csv_exact; /* csv: no ' in front of text that a spreadsheet takes for a formula */
+	/* format csv: put no ' in front of a text that a spreadsheet would take for a formula */
+	bool csv_exact;
 	bool no_header, one_line, colour, list, summary;
-	bool once;     /* a single sample: the time is not shown */
-	bool inner;    /* --inner: each sample is a summary, with its own time */
-	bool sites, summed, repeats, sets; /* event records: the columns that distinguish them */
-	bool reports, contexts; /* oa records: one for each report; for each context */
-	const char *separator; /* perf-csv; NULL: a comma */
-	bool unmarked;  /* perf-csv: records of the whole run are not named as such */
-	u16 width;  /* of the terminal, in characters; 0: lines may have any width */
-	u16 height; /* of the terminal, in lines: the header is repeated; 0: it is not */
+	bool once;     /* the run has only one sample: its time is not shown */
+	bool inner;    /* --inner: records sum up several readings and have a time of their own */
+	/* event records have: a site; a number of summed counts; repetitions; event sets */
+	bool sites, summed, repeats, sets;
+	bool reports, contexts; /* oa records: one for each report; one for each context */
+	const char *separator; /* format perf-csv: text between two fields; NULL for a comma */
+	bool unmarked;  /* format perf-csv: lines of the whole run lack the word "summary" */
+	u16 width;  /* width of the terminal, characters; 0 if lines may have any width */
+	u16 height; /* height of the terminal, lines; 0 if the header is not repeated */
 	u8 time;   /* enum timefmt */
-	bool grouped; /* line: a comma between the thousands of a count */
-	i32 offset; /* of local time, in seconds east */
-	/* metrics */
-	const char *host; /* graphite, statsd, collectd: name of this machine; NULL: unknown */
+	bool grouped; /* format line: counts have commas between the thousands, as 1,234,567 */
+	i32 offset; /* offset of local time from UTC, in seconds east */
+	/* members for the formats of metrics.c; timelines use `now`, too */
+	const char *host; /* formats graphite, statsd, collectd: this machine; NULL if unknown */
 	i64 now;          /* time of this sample: ns on CLOCK_REALTIME */
-	i64 interval;     /* ns, collectd; 0: unknown */
+	i64 interval;     /* format collectd: time between two samples, ns; 0 if unknown */
 	u64 self_ns, self_bytes; /* CPU time and resident memory of this process; 0: unknown */
-	/* timelines: a number that other runs do not have; `now` on two other clocks, 0: unknown */
+	/* formats perfetto and chrome: a number that no other run has; the time of this sample on
+	 * CLOCK_MONOTONIC and on CLOCK_BOOTTIME, ns, 0 if unknown */
 	u32 run;
 	i64 monotonic, boottime;
-	/* kept between records */
-	bool headed;     /* the header is written (svg: there was a record) */
-	bool ran;        /* table: a sample is written */
-	u8 line_records; /* records on this line so far, at most 2 */
-	size_t lines, sample_lines; /* since the last header, which counts; of this sample */
+	/* state that is kept from one record to the next */
+	bool headed;     /* the header is written; format svg: there was a record */
+	bool ran;        /* format table: an earlier sample is written */
+	u8 line_records; /* number of records on the current line so far, at most 2 */
+	/* number of lines since the last header, with the header; lines of this sample */
+	size_t lines, sample_lines;
 	u8 kind;
-	size_t ncells, lost; /* columns in the table; columns that had no room in it */
-	u16 shown[MAX_CELLS];    /* indexes of cells, from left to right */
+	size_t ncells, lost; /* number of cells; of columns or metric series that did not fit */
+	u16 shown[MAX_CELLS];    /* indexes in cells[], in the order of output, left to right */
 	struct cell cells[MAX_CELLS];
 	char insts[MAX_CELLS][MAX_NAME];
 };
@@ -464,7 +492,7 @@ bool format_is_document(const struct format *f);
 void put_number(struct buf *b, const struct val *v);
 bool put_logfmt(struct buf *b, const struct out *o, const struct record *r, size_t i, bool first);
 bool out_selects(const struct out *o, const struct field *f);
-enum { MAX_WORDS = 16 /* fields of a line, which has ten columns */ };
+enum { MAX_WORDS = 16 /* fields that format line shows of a GPU: it has ten columns */ };
 size_t out_default_fields(const struct out *o, struct str words[MAX_WORDS], u32 *when);
 void put_field_name(struct buf *b, const struct column *c, struct str inst,
 		    void (*put)(struct buf *, struct str));
@@ -482,16 +510,16 @@ void put_human(struct buf *b, struct val v);
 
 /* --- views/metrics.c: fields as metric families, for time series databases -------------------- */
 
-/* Formats where a sample is a complete document: metric families in order, each series once. */
+/* Formats prom and openmetrics: a sample is a document of metric families, each series once. */
 void prom_record(struct out *o, struct buf *b, const struct record *r);
 bool prom_end(struct out *o, struct buf *b);
 bool openmetrics_end(struct out *o, struct buf *b);
-/* Formats with one line for each value. */
+/* Formats with one line for each value; in influx, for each group of values. */
 void influx_record(struct out *o, struct buf *b, const struct record *r);
 void graphite_record(struct out *o, struct buf *b, const struct record *r);
 void statsd_record(struct out *o, struct buf *b, const struct record *r);
 void collectd_record(struct out *o, struct buf *b, const struct record *r);
-/* One line of the kernel log for each sample. */
+/* Format kmsg: one line of the kernel log for each sample. */
 void kmsg_record(struct out *o, struct buf *b, const struct record *r);
 bool kmsg_end(struct out *o, struct buf *b);
 
@@ -506,12 +534,12 @@ enum { SCREEN_ROWS = 200, SCREEN_COLS = 500 /* more than any readable terminal h
 
 /* Style of a cell: one of 8 colours, and attributes. */
 enum style { RED = 1, GREEN, YELLOW, BLUE, MAGENTA, CYAN, GREY, BOLD = 8, REVERSE = 16 };
-enum { COLOUR = 7 /* mask of the first seven */ };
+enum { COLOUR = 7 /* mask of the colour in enum style: RED to GREY, or 0 */ };
 
 struct screen {
 	u16 rows, cols;
 	bool ascii, plain; /* ASCII characters only; no colours */
-	bool known;        /* the terminal shows `was` */
+	bool known;        /* the terminal shows the cells `was`; false: all cells are written */
 	struct screen_row {
 		u32 now[SCREEN_COLS], was[SCREEN_COLS];
 	} *grid; /* the caller's array of `rows` rows */
@@ -523,7 +551,8 @@ void screen_char(struct screen *s, int row, int col, u8 style, u32 c);
 int screen_put(struct screen *s, int row, int col, int width, u8 style, struct str text);
 void screen_frame(struct screen *s, struct buf *b);
 
-/* Keys that are not characters; a character is its own code. F1 to F10 are consecutive. */
+/* Codes of keys that are not characters. The code of a character key is the character. KEY_F1 to
+ * KEY_F10 are consecutive. */
 enum key {
 	KEY_ESC = 033, KEY_FIRST = 0x100, KEY_UP = KEY_FIRST, KEY_DOWN, KEY_RIGHT, KEY_LEFT,
 	KEY_HOME, KEY_END, KEY_PGUP,
@@ -531,8 +560,8 @@ enum key {
 };
 
 struct keys {
-	u8 state, n; /* n: first number of the current escape sequence */
-	bool more;   /* the sequence has more numbers */
+	u8 state, n; /* KS_* of screen.c; first number of the current escape sequence */
+	bool more;   /* the current escape sequence has more than one number */
 };
 
 u16 key_feed(struct keys *k, u8 c);
@@ -549,35 +578,39 @@ void profile_draw(struct screen *s, const struct profhead *h, u8 tables, u64 top
 
 /* --- views/topview.c: drawing of the live screen ---------------------------------------------- */
 
-enum { HISTORY = 512 /* samples: more than the widest graph shows */, FILTER_BYTES = 64 };
+/* HISTORY: number of samples that are kept for a graph, more than the widest graph shows. */
+enum { HISTORY = 512, FILTER_BYTES = 64 };
 enum topmode { TOP_LIST, TOP_FILTER, TOP_SORT, TOP_HELP,
-	       TOP_REPLAY /* only for hints: TOP_LIST of a recorded run */ };
+	       TOP_REPLAY /* selects the hints about keys for TOP_LIST of a recorded run */ };
 
 struct top {
-	/* content */
+	/* what the screen shows */
 	const u32 *devs, *rows; /* devices and clients, filtered and sorted by the caller */
 	size_t ndevs, nrows, nall; /* nall: clients before the filter */
 	i64 interval;
-	size_t wide, high;      /* size of the terminal, if the grid is smaller */
-	/* choices of the user */
-	/* enum topmode; column to sort by; column under the menu's cursor */
+	/* columns and lines of the terminal; wide is 0 unless they exceed those of the grid that is
+	 * drawn (struct screen) */
+	size_t wide, high;
+	/* what the user has chosen */
+	/* enum topmode; column to sort by; column under the cursor of the sort menu */
 	u8 mode, sort, choice;
 	bool inverted, frozen, on_devices;
-	/* Makes the record of a client or process of `rows`. */
+	/* Makes in *r the record of a client or process; row: an element of `rows`. */
 	void (*row_make)(struct record *r, u32 row);
-	/* a recorded run: the time of the sample in us, or -1; its place in the file, in per cent;
-	 * its pace is 2^speed times the recorded one */
+	/* replay of a recorded run: whether there is one; whether its end is reached; position in
+	 * the file, in per cent; the replay is 2^speed times as fast as the run was; time of the
+	 * sample in us, or -1; number of malformed lines */
 	bool replay, ended;
 	u8 percent;
 	int speed;
 	i64 time;
 	u64 malformed;
-	/* row under the cursor; first client shown; columns scrolled away; first device, line
-	 * shown */
+	/* row under the cursor; first client shown; number of columns scrolled away to the left;
+	 * first device shown; first line of the help shown */
 	size_t at, first, left, dev_first, help_first;
 	char filter[FILTER_BYTES];
 	u8 filter_n;
-	/* rows that the last frame had room for */
+	/* number of clients, devices and lines of help that fitted on the last drawn screen */
 	size_t page, dev_page, help_page;
 };
 
@@ -602,7 +635,8 @@ bool svg_end(struct out *o, struct buf *b);
 
 /* --- views/tar.c: headers of the members of a tar file, an optional feature ------------------- */
 
-enum { TAR_BLOCK = 512, TAR_HEAD = 5 * TAR_BLOCK /* at most, with a link of 1023 bytes */ };
+/* TAR_HEAD: longest header of a member, in bytes: a link with a target of 1023 bytes. */
+enum { TAR_BLOCK = 512, TAR_HEAD = 5 * TAR_BLOCK };
 enum { TAR_FILE = '0', TAR_LINK = '2', TAR_FOLDER = '5' };
 
 struct tarhead {
@@ -612,8 +646,9 @@ struct tarhead {
 	char type;
 };
 
-/* Appends the header of a member. Its bytes and tar_pad() follow. False: the name is too long. */
+/* Appends the header of a member of a tar file. The caller appends the member's content after it
+ * and calls tar_pad(). Returns false if the name is too long. */
 bool tar_put(struct buf *b, const struct tarhead *m);
-void tar_pad(struct buf *b, u64 size); /* appends zeros up to the next block */
+void tar_pad(struct buf *b, u64 size); /* appends zeros after `size` bytes, to a full block */
 
 #endif
