@@ -21,7 +21,8 @@ const struct unitinfo units[UNITS] = {
 	[U_MILLIV] = { "mV", 0 },  [U_MILLIA] = { "mA", 0 },
 };
 
-/* Sources of columns that are not simply a counter (enum desc). */
+/* Sources of the values of columns, besides counters of the registry. They continue enum desc,
+ * since column.id can be of either enum. */
 enum label {
 	L_SCHEMA = D_COUNT, L_KIND, L_SUMMARY, L_TIME, L_DT, L_FILE, L_DEV, L_DRIVER, L_PDEV,
 	L_CLIENT, L_NAME, L_PID, L_COMM, L_PIDS, L_CGROUP, L_CONTAINER, L_CONTAINER_KIND, L_POD,
@@ -38,11 +39,11 @@ enum label {
 	L_SAMPLES, L_PERCENT,
 	L_INDEX, L_CTX, L_TS, L_CPU_TIME, L_TICKS, L_OA_FREQ, L_REPORTS, L_ID, L_UNSLICE, L_SLICE,
 	L_FIELDS, L_NUMBER, L_CALLS, L_ERRORS, L_TOTAL, L_MEAN, L_LONGEST,
-	L_OA_COUNTERS, L_ALL_COUNTS, L_STALL, /* L_STALL + enum stallreason */
+	L_OA_COUNTERS, L_ALL_COUNTS, L_STALL, /* count of a reason: L_STALL + enum stallreason */
 	L_STALL_LAST = L_STALL + STALL_REASONS - 1,
 	L_VENDOR, L_MIN, L_MAX, L_SCALE, L_WHAT, L_COUNTERS, L_SOURCE, L_STATUS, L_OK, L_DETAIL,
 	L_REMEDY,
-	L_COMMAND, L_FACT, /* L_FACT + enum runfact */
+	L_COMMAND, L_FACT, /* fact about a command: L_FACT + enum runfact */
 };
 _Static_assert((int)L_FACT + RUN_FACTS <= UINT8_MAX, "a column's id is a byte");
 
@@ -54,20 +55,22 @@ _Static_assert((int)L_FACT + RUN_FACTS <= UINT8_MAX, "a column's id is a byte");
 #define KINDS K_COUNT
 #define SUM_KINDS ", latency or syscall"
 #else
-#define KINDS K_LATENCY /* a small build has no rows for the last kinds */
+#define KINDS K_LATENCY /* a build without `sample` has no records of the last kinds */
 #define SUM_KINDS ""
 #endif
 #define LIVE  (W_DEVICE | W_CLIENT | W_CGROUP | W_PROCESS)
 #define BOTH  (W_LIVE | W_RAW)
 
-/* The text of -f help and of metrics. The rows of every build have none if nothing shows it. */
+/* The description of a column, which -f help and the formats of metrics.c show. Builds without both
+ * have empty descriptions. */
 #if HAS(help) || HAS(metrics)
 #define WHAT(text) text
 #else
 #define WHAT(text) ""
 #endif
 
-/* In the order of the record. The columns of a group are consecutive. */
+/* The schema: all columns, in the order that their fields have in a record. The columns of a group
+ * are consecutive. */
 const struct column columns[] = {
 	{ NULL, "schema", S_SCALAR, U_NONE, L_SCHEMA, EVERY | BOTH | W_META,
 	  WHAT("version; raised if a key must change") },
@@ -412,17 +415,19 @@ const struct column columns[] = {
 const size_t ncolumns = LEN(columns);
 _Static_assert(LEN(columns) < 256, "plans number them in a byte");
 
-/* Functions that many fields use: inlined copies would be a third of the code of this file. */
+/* Marks functions that the code for many fields calls: inlined copies of them would be a third of
+ * the code of this file. */
 #define SHARED __attribute__((noinline))
 
-/* --- building --------------------------------------------------------------------------------- */
+/* --- filling a record: memory for its fields, and the functions that set values --------------- */
 
 static bool is_group(const struct entity *e)
 {
 	return e->kind == K_CGROUP || e->kind == K_PROCESS;
 }
 
-/* An entity is the first member of the struct that it identifies. */
+/* Returns the device that e is, or that the group or client e is on. An entity is the first member
+ * of its struct, so that its pointer can be cast. */
 static const struct device *device_of(const struct entity *e)
 {
 	return e->kind == K_DEVICE ? (const struct device *)(const void *)e :
@@ -440,20 +445,22 @@ static const struct group *group_of(const struct entity *e)
 	return (const struct group *)(const void *)e;
 }
 
-/* The texts and fields of a record. The texts come first: memory for fields grows with them. */
+/* The memory that all records share: texts and fields of the last one. The fields are at the end,
+ * so that the memory can grow by fields. */
 static struct storage {
 	char text[REC_TEXT];
-	struct ratio ratio, stalls; /* of an event, found once */
+	struct ratio ratio, stalls; /* results of record_ratio() and record_stall_ratio() */
 	struct field f[MAX_FIELDS];
 } *storage;
 static TABLE_BYTES(storage, REC_TEXT + sizeof(struct ratio) + 64 * sizeof(struct field),
 		   "bytes of a record");
 
-static size_t fields_ready; /* fields that have memory and may be of any shape */
+/* number of fields in storage->f[] that have memory and may be of any shape, not only scalars */
+static size_t fields_ready;
 
-/* Makes memory for one more field usable. Returns false if there is none, and counts the field
- * as lost. The last ncolumns fields are reserved for scalars: there are fewer scalars than
- * columns. */
+/* Makes memory for one more field of a record usable. Returns false if there is none, and counts
+ * the field in r->lost. The last ncolumns fields are reserved for scalars, of which a record has
+ * fewer than ncolumns. */
 static bool fields_grow(struct record *r, const struct column *c)
 {
 	size_t at = offsetof(struct storage, f), most = MAX_FIELDS - ncolumns;
@@ -468,7 +475,8 @@ static bool fields_grow(struct record *r, const struct column *c)
 	return has;
 }
 
-/* Returns the next field, without a value. The caller guarantees that it has memory. */
+/* Adds a field without a value to a record and returns it. The caller guarantees that there is
+ * memory for it. */
 static struct field *field_init(struct record *r, const struct column *c, struct str inst)
 {
 	struct field *f = &r->f[r->n++];
@@ -478,7 +486,7 @@ static struct field *field_init(struct record *r, const struct column *c, struct
 	f->v.type = V_NULL; /* member by member: one assignment would be a loop over 64 bytes */
 	f->v.unit = f->v.point = 0;
 	f->v.neg = f->empty = false;
-	f->v.n = 0; /* unknown values are sorted by it, too */
+	f->v.n = 0; /* sorting compares v.n, even of unknown values */
 	f->v.s = (struct str){ 0 };
 	return f;
 }
@@ -488,7 +496,7 @@ SHARED static struct field *field_alloc(struct record *r, const struct column *c
 	return fields_grow(r, c) ? field_init(r, c, inst) : NULL;
 }
 
-/* Adds a field without a value. Returns NULL if there is no room. */
+/* Adds a field without a value to a record and returns it; NULL if there is no memory for it. */
 static struct field *field_add(struct record *r, const struct column *c, struct str inst)
 {
 	return r->n < fields_ready ? field_init(r, c, inst) : field_alloc(r, c, inst);
@@ -502,7 +510,8 @@ static void add_empty(struct record *r, const struct column *c)
 		f->empty = true;
 }
 
-/* The set_ functions set a value that is still null; an unknown value stays null. */
+/* The functions set_*() store a value in *v, which is null before. *v stays null if the value is
+ * unknown. */
 SHARED static void set_int(struct val *v, u64 n, u8 unit)
 {
 	v->type = V_INT;
@@ -530,13 +539,13 @@ SHARED static void set_text(struct val *v, struct str s)
 	v->s = s;
 }
 
-/* NULL means unknown. */
+/* Stores a text in *v, or null if z is NULL, which means that the text is unknown. */
 SHARED static void set_z(struct val *v, const char *z)
 {
 	set_text(v, str_z(z));
 }
 
-/* "" means unknown. */
+/* Stores a text in *v. *v stays null if the text is "", which means that it is unknown. */
 SHARED static void set_label(struct val *v, const char *z)
 {
 	if (z[0])
@@ -601,7 +610,8 @@ static struct str text_append(struct record *r, const struct buf *b)
 	return (struct str){ b->p, b->p + b->n };
 }
 
-/* Copies a stored text into the record's texts. Returns a NULL text for NONE. */
+/* Copies the text that the registry has under this number (text_put()) into the record's texts, and
+ * returns the copy. Returns a NULL text for NONE. */
 SHARED static struct str text_load(struct record *r, u32 text)
 {
 	struct buf b = text_room(r);
@@ -628,8 +638,9 @@ const char *const kind_names[KINDS] = {
 #endif
 };
 
-/* Returns the time over which the entity's rates are computed, in us: for a client that between
- * its own two readings, otherwise that of the sample; -1: unknown, or there are no rates. */
+/* Returns the interval over which the entity's rates are computed, in us: for a client the time
+ * between its last two readings, otherwise the interval of the sample. Returns -1 if it is unknown,
+ * or if the record has no rates (-r, `list`). */
 static i64 entity_dt(const struct entity *e, const struct recopts *o)
 {
 	if (o->raw || o->list || o->dt_us < 0)
@@ -645,7 +656,7 @@ static i64 entity_dt(const struct entity *e, const struct recopts *o)
 #define PROCESS_OWNER(e) NULL
 #endif
 
-/* Sets r->owner of a client or process. */
+/* Sets r->owner: the owner of a client, the task of a process, NULL for other records. */
 static void owner_find(struct record *r)
 {
 	r->owner = r->kind == K_CLIENT  ? client_owner(client_of(r->e)) :
@@ -653,7 +664,8 @@ static void owner_find(struct record *r)
 					  NULL;
 }
 
-/* Returns the path of a cgroup, or of the owner's cgroup; loads it when it is first needed. */
+/* Returns the path of the cgroup that the record is about, or of the cgroup of r->owner; a NULL
+ * text if there is none. Copies it into the record's texts when it is first needed. */
 static struct str record_cgroup(struct record *r)
 {
 	if (r->cgroup.p)
@@ -675,7 +687,8 @@ static struct container record_container(struct record *r)
 	return r->container;
 }
 
-/* Sets the kind of a container, or the uid of its pod: systemd's names have '_' for '-' there. */
+/* Stores in *v the kind of the record's container or, if id is L_POD, the uid of its Kubernetes
+ * pod: cgroups that systemd names have '_' in place of the '-' of a uid. */
 FEATURED static void container_field(struct val *v, struct record *r, u8 id)
 {
 	struct container c = record_container(r);
@@ -772,8 +785,8 @@ static void process_field(struct val *v, struct record *r, u8 id)
 }
 #endif
 
-/* Sets a text that was formatted in text_room(). If it had no room, it stays null and is
- * counted. */
+/* Stores in *v the text in b, a buffer from text_room(). If the text did not fit in b, *v stays
+ * null and r->lost is raised. */
 FEATURED static void set_appended(struct val *v, struct record *r, const struct buf *b)
 {
 	if (b->full)
@@ -791,8 +804,8 @@ FEATURED static void set_hex(struct val *v, struct record *r, u64 n)
 }
 
 #if HAS(stat) || HAS(sample)
-/* Writes the place where a row was counted: CPU3, S0-D0-C2, S0-D0-L3-ID0, N0, sh-1234,
- * /system.slice; nothing if it was counted everywhere. */
+/* Writes where an event was counted: CPU3, S0-D0-C2, S0-D0-L3-ID0, N0, sh-1234, /system.slice;
+ * nothing if it was counted on all CPUs and in all tasks. */
 static void put_site(struct buf *b, const struct site *s)
 {
 	static const char *const letters[] = { "CPU", "N", "S", "D", "CLS", "L", "ID", "C" };
@@ -825,7 +838,8 @@ static const struct evrow *row_of(const struct entity *e)
 	return (const struct evrow *)(const void *)e;
 }
 
-/* Sets a part of the place where a row was counted: numbers below `least` mean everywhere. */
+/* Stores in *v one number of the site at which an event was counted: a CPU, core, PID or the like.
+ * Numbers below `least` mean that the event was counted on all of them: *v stays null. */
 static void set_site(struct val *v, i64 n, i64 least)
 {
 	set_known(v, n >= least, (u64)n);
@@ -859,7 +873,8 @@ static void event_value(struct val *v, const struct evrow *row)
 	v->neg = row->neg;
 }
 
-/* Sets a field of the event's set; null if the event has none. */
+/* Stores in *v one property of the event's set: name, id, number of turns, active time or timeout.
+ * *v stays null if the event has no set. */
 static void set_field(struct val *v, struct record *r, const struct evset *set, u8 id)
 {
 	if (!set->name)
@@ -875,7 +890,8 @@ static void set_field(struct val *v, struct record *r, const struct evset *set, 
 	}
 }
 
-/* Sets a ratio or its unit. */
+/* Stores in *v the ratio of the record's event to another one, its unit in words (L_METRIC_UNIT),
+ * or the stalled cycles per instruction (L_STALLS). */
 static void ratio_field(struct val *v, struct record *r, u8 id)
 {
 	struct buf b = text_room(r);
@@ -938,8 +954,9 @@ static void event_field(struct val *v, struct record *r, u8 id)
 	}
 }
 
-/* Writes the place where the row e was counted, escaped, for people and for perf's format.
- * cgroup: with the cgroup; false where the cgroup has its own field. */
+/* Writes where the event of row e was counted, for people and for the formats perf-csv and
+ * perf-json; bytes that are not printable are escaped. cgroup: with the cgroup; false if the output
+ * has the cgroup in a field of its own. */
 void record_site(struct buf *b, const struct entity *e, bool cgroup)
 {
 	char text[4200];
@@ -951,7 +968,8 @@ void record_site(struct buf *b, const struct entity *e, bool cgroup)
 	put_text(b, (struct str){ t.p, t.p + t.n });
 }
 
-/* Returns the instance of the rows of long CSV: the event, its set and where it was counted. */
+/* Returns the text that an event's rows of long CSV have in the column instance, SET:EVENT@SITE:
+ * the event, its set and where it was counted. */
 static struct str event_label(struct record *r)
 {
 	const struct evrow *row = row_of(r->e);
@@ -984,7 +1002,8 @@ static const struct profile *profile_of(const struct entity *e)
 	return (const struct profile *)(const void *)e;
 }
 
-/* Sets symbol+0x1f; null if the symbol is unknown. */
+/* Stores in *v the function of a frame and the offset in it, as symbol+0x1f. *v stays null if the
+ * function is unknown. */
 static void set_symbol(struct val *v, struct record *r, const struct frame *f)
 {
 	struct buf b = text_room(r);
@@ -1057,7 +1076,7 @@ static void profile_field(struct val *v, struct record *r, u8 id)
 			set_hex(v, r, p->row->ip);
 		return;
 	default:
-		/* rounded: all rows together are 100 % */
+		/* The percentage is rounded, so that all rows together are 100 %. */
 		set_int(v, (muldiv(p->row->period, 200000, profile_sums.period[p->table]) + 1) / 2,
 			U_PERCENT);
 	}
@@ -1083,7 +1102,7 @@ static void time_field(struct val *v, struct record *r, u8 id)
 	}
 }
 
-/* Adds the counts of a sample's group, each with its event's name as instance. */
+/* Adds the counts of a sample's event group as fields, each with the event's name as instance. */
 static void add_values(struct record *r, const struct column *c, const struct sample *s)
 {
 	for (u32 i = 0; i < s->ngroup; i++)
@@ -1147,7 +1166,7 @@ static void add_sampled(struct record *r, const struct column *c)
 		r, c, sample_of(r->e));
 }
 
-/* Returns the instance of the rows of long CSV of a sample: the event and the CPU. */
+/* Returns the text that a sample's rows of long CSV have in the column instance: EVENT@CPU. */
 static struct str sample_label(struct record *r)
 {
 	const struct sample *s = sample_of(r->e);
@@ -1183,7 +1202,8 @@ static void oa_freq(struct val *v, const struct oarow *w)
 		set_int(v, muldiv(w->slots[OA_CLOCK], w->ts_hz, w->slots[OA_TIME]), U_HZ);
 }
 
-/* Sets a field of the report's header. A sum has only the timestamp. */
+/* Stores in *v a field of the OA report's header. For a sum of reports, only the timestamp is
+ * known. */
 static void oahead_field(struct val *v, const struct oarow *w, u8 id)
 {
 	const struct oareport *h = w->head;
@@ -1230,7 +1250,7 @@ static u64 to_micros(double part)
 	double near = part * 1e6, over = near - (double)(i64)near, high, beyond;
 	u64 n = (u64)(i64)near, bits;
 
-	if (over < 0.499999 || over > 0.500001) /* the error of the product is less than that */
+	if (over < 0.499999 || over > 0.500001) /* the error of the product is less than 10^-6 */
 		return n + (over > 0.5);
 	/* Near a half: multiply the high and the low half of part separately. Their products fit
 	 * the bits of a double, and the high one is so close to n + 0.5 that their difference is
@@ -1251,7 +1271,7 @@ static void put_huge(struct buf *b, double f)
 	u64 m, left, carry;
 
 	memcpy(&m, &f, sizeof(m));
-	left = (m >> 52) - 1075; /* m * 2^left */
+	left = (m >> 52) - 1075; /* the value of the double is m * 2^left */
 	m = (m & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
 	nine[0] = (u32)(m % 1000000000);
 	nine[1] = (u32)(m / 1000000000);
@@ -1271,7 +1291,8 @@ static void put_huge(struct buf *b, double f)
 		put_n(b, digits_before(d + DIGITS, nine[n], 9), 9);
 }
 
-/* Sets a number that does not fit 64 bits with six decimals, as text: V_DIGITS. */
+/* Stores in *v, as text (V_DIGITS), a number that does not fit in 64 bits with six decimals. *v
+ * stays null if the number is infinite or not a number. */
 static void set_large(struct record *r, struct val *v, double f)
 {
 	struct buf b = text_room(r);
@@ -1294,7 +1315,7 @@ static void set_large(struct record *r, struct val *v, double f)
 	v->type = v->type == V_TEXT ? V_DIGITS : V_NULL;
 }
 
-/* Sets a number with six decimals; null if it is infinite or not a number. */
+/* Stores a number with six decimals in *v. *v stays null if it is infinite or not a number. */
 static void set_float(struct record *r, struct val *v, double f)
 {
 	bool neg = f < 0;
@@ -1370,12 +1391,13 @@ static void stall_field(struct val *v, struct record *r, u8 id)
 		if (w->has_ip)
 			set_hex(v, r, w->ip);
 		return;
-	default: /* null: the GPU does not distinguish the reason */
+	default: /* *v stays null if the GPU does not count this stall reason separately */
 		set_known(v, w->format->at[id - L_STALL], w->counts[id - L_STALL]);
 	}
 }
 
-/* Returns the instance of the rows of long CSV of a stall: the address. */
+/* Returns the text that the rows of EU stalls in long CSV have in the column instance: the address
+ * of the instruction. */
 static struct str stall_label(struct record *r)
 {
 	struct val v = { 0 };
@@ -1398,10 +1420,12 @@ static void set_limit(struct val *v, i64 n)
 		set_signed(v, n, U_NONE);
 }
 
-/* Sets 100 / max as a C float, with nine digits: so many identify a float. */
+/* Stores in *v the factor 100 / max, computed as a C float, with nine digits: so many are needed to
+ * tell any two floats apart. */
 static void set_scale(struct val *v, i64 max)
 {
-	double d = (double)(float)(100.0f / (float)max); /* the i387 divides with more bits */
+	/* The cast to float is needed because the i387 divides with more bits. */
+	double d = (double)(float)(100.0f / (float)max);
 
 	if (max <= 0 || max == INT64_MAX)
 		return;
@@ -1439,7 +1463,7 @@ static void counter_field(struct val *v, struct record *r, u8 id)
 	}
 }
 
-/* Returns the unit without decimals that has this name; U_NONE if there is none. */
+/* Returns the unit (enum unit) of whole numbers that has this name; U_NONE if there is none. */
 static u8 unit_find(const char *name)
 {
 	u8 i = 0;
@@ -1449,7 +1473,7 @@ static u8 unit_find(const char *name)
 	return i < UNITS ? i : U_NONE;
 }
 
-/* Adds all selected counters, each with its title as instance. */
+/* Adds all selected named counters as fields, each with its title as instance. */
 static void add_picked(struct record *r, const struct column *c)
 {
 	const struct reading *of = reading_of(r->e);
@@ -1524,9 +1548,10 @@ static void run_field(struct val *v, struct record *r, u8 id)
 /* Functions that fill the fields of each kind of record, except the fields that all kinds have. */
 static const struct kind_ops {
 	void (*scalar)(struct val *v, struct record *r, u8 id);
-	/* adds several fields; NULL: they come from the registry */
+	/* adds the fields of a group or list; NULL if their values come from the registry */
 	void (*many)(struct record *r, const struct column *c);
-	/* instance of the rows of long CSV, if the W_ID columns do not identify them; or NULL */
+	/* returns the text of the column instance of long CSV; NULL if the columns with W_ID
+	 * identify the entity */
 	struct str (*label)(struct record *r);
 } kind_ops[KINDS] = {
 	[K_DEVICE] = { .scalar = device_field }, [K_CLIENT] = { .scalar = device_field },
@@ -1576,7 +1601,9 @@ static void scalar(struct val *v, struct record *r, const struct recopts *o, u8 
 	}
 }
 
-/* near: a counter of the instance; it is moved. */
+/* Stores in *v the value of one instance of an entity for the column with this id. Returns false if
+ * it is unknown. near: a counter of the instance, where the search begins; it is moved to the next
+ * counter if it was the right one. */
 static bool counter_value(const struct entity *e, u8 id, u16 inst, struct counter *near,
 			  const struct recopts *o, u64 *v)
 {
@@ -1589,7 +1616,8 @@ static bool counter_value(const struct entity *e, u8 id, u16 inst, struct counte
 	case L_ENGINE_UTIL: return engine_util(e, inst, v);
 	case L_ENGINE_FREQ: return engine_freq(e, inst, v);
 	case D_CAPACITY:
-		/* "In the absence of this tag parser shall assume capacity of one" */
+		/* drm-usage-stats.rst of Linux about drm-engine-capacity-*: "In the absence of this
+		 * tag parser shall assume capacity of one" */
 		if (!reg_get_or_sum(e, id, inst, v))
 			*v = 1;
 		return true;
@@ -1598,14 +1626,15 @@ static bool counter_value(const struct entity *e, u8 id, u16 inst, struct counte
 			return true;
 		if (!reg_rate(e, id == D_POWER ? D_ENERGY : D_FREQ_SPENT, inst, &d, &dt))
 			return false;
-		*v = muldiv(d, 1000000000, dt); /* uJ per ns; kHz x ms per ns */
+		*v = muldiv(d, 1000000000, dt); /* uW from uJ per ns; Hz from kHz x ms per ns */
 		return true;
 	default:
 		return reg_get_near(e, near, id, inst, v);
 	}
 }
 
-/* Returns whether a counter of this desc adds its instance to the group of the columns c to end. */
+/* Returns whether a counter of quantity desc makes its instance part of the group with the columns
+ * c to end - 1. */
 static bool in_group(u8 desc, const struct column *c, const struct column *end)
 {
 	for (; c < end; c++)
@@ -1622,17 +1651,17 @@ static bool is_column(const struct column *c, const struct record *r, const stru
 	return c->when & 1u << r->kind && (c->when & mode || (o->both && c->when & W_TOTAL));
 }
 
-/* The groups of columns of a kind of record, found once for each kind and mode (-r, `list`). A
- * column outside of groups is a group of its own. */
+/* The columns that records of one kind show, found once for each kind and mode (-r, `list`). They
+ * are divided into parts: one for each group that has instances, and one for each other column. */
 struct plan {
 	bool ready;
 	u8 n;
 	struct part {
-		u8 from, to;   /* columns; to: not included */
-		u8 first, end; /* the range of those that are wanted */
-		u8 class;      /* enum desc_class: the counters that add instances */
+		u8 from, to;   /* the part has the columns from `from` to to - 1 of columns[] */
+		u8 first, end; /* the wanted columns of the part are from `first` to end - 1 */
+		u8 class;      /* enum desc_class: class of the counters that add instances */
 	} parts[LEN(columns)];
-	bool wanted[LEN(columns)]; /* of the columns in groups: part of the record */
+	bool wanted[LEN(columns)]; /* by index in columns[]: records show the column */
 };
 
 static void add_instance(struct record *r, const struct counter *k, const struct plan *p,
@@ -1650,7 +1679,7 @@ static void add_instance(struct record *r, const struct counter *k, const struct
 		if (!p->wanted[m])
 			continue;
 		known = counter_value(r->e, c->id, inst, &near, o, &v);
-		/* Memory keys that a dump does not have are left out. */
+		/* An fdinfo record leaves out the memory keys that its dump does not have. */
 		if (known || !(c->when & W_SPARSE || (r->kind == K_FDINFO && is_region(c->id))))
 			add_counter(r, c, name, known, v);
 	}
@@ -1684,7 +1713,8 @@ static int cmp_u32(u32 a, u32 b)
 	return a < b ? -1 : a > b;
 }
 
-/* Adds the holders of a client to the list that begins with field `from`, in order. */
+/* Adds the PIDs of a client's holders to the list that begins with field `from`, each once and in
+ * ascending order. */
 static void add_holders(struct record *r, const struct column *c, const struct client *of,
 			size_t from)
 {
@@ -1769,7 +1799,7 @@ static void add_list(struct record *r, const struct entity *e, const struct colu
 		add_throttle(r, c, e);
 }
 
-/* Removes the field with this instance from the fields from index `from` on. */
+/* Removes the field with this instance from the fields r->f[from] to the last one. */
 static void inst_remove(struct record *r, size_t from, struct str inst)
 {
 	for (size_t i = from; i < r->n; i++)
@@ -1779,7 +1809,7 @@ static void inst_remove(struct record *r, size_t from, struct str inst)
 		}
 }
 
-enum { MAX_OTHER = 512 }; /* keys; the driver with the most has 6 */
+enum { MAX_OTHER = 512 }; /* lines of a text that become fields; the driver with the most has 6 */
 
 /* Adds a field for each "key:value" line of a stored text. */
 static void add_lines(struct record *r, const struct column *c, u32 lines)
@@ -1789,7 +1819,7 @@ static void add_lines(struct record *r, const struct column *c, u32 lines)
 
 	while (line_next(&text, &line)) {
 		str_cut(&line, ':', &key);
-		inst_remove(r, from, key); /* the last of two equal keys is kept */
+		inst_remove(r, from, key); /* of two lines with equal keys, the last one counts */
 		if (r->n - from >= MAX_OTHER)
 			r->lost++;
 		else
@@ -1809,7 +1839,7 @@ static bool has_engine_time(const struct entity *e)
 	return false;
 }
 
-/* Adds the important groups that are empty, each with the reason. */
+/* Adds a field for each important group of which a device has no values, with the reason. */
 static void add_missing(struct record *r, const struct entity *e, const struct column *c)
 {
 	static const char *const names[] = { "engine", "memory", "freq", "temp", "power", "fan" };
@@ -1861,8 +1891,8 @@ static const struct column *group_end(const struct column *c)
 	return end;
 }
 
-/* Skips `part` and the dot after it at the front of *p. Returns false, and changes nothing, if
- * *p does not start with it. */
+/* Removes the word `part` and the dot after it from the front of the pattern *p. Returns false and
+ * leaves *p unchanged if its first word is another one. */
 static bool pattern_skip(struct str *p, struct str part)
 {
 	struct str q = *p;
@@ -1880,8 +1910,9 @@ static struct {
 	u32 when;
 } selection;
 
-/* Limits records of this kind to the fields that the patterns may show, and to those of the columns
- * `when` (W_*); n and when 0: no limit. The patterns must stay valid. */
+/* Limits records of this kind to fields that the n patterns of -f may match, and fields of columns
+ * with a property in `when` (W_*). There is no limit if n and `when` are 0. The patterns must stay
+ * valid. */
 void record_select(u8 kind, const struct str *patterns, size_t n, u32 when)
 {
 	selection.kind = kind;
@@ -1890,7 +1921,8 @@ void record_select(u8 kind, const struct str *patterns, size_t n, u32 when)
 	selection.when = when;
 }
 
-/* Returns whether a pattern without its group names a member of the group. */
+/* Returns whether p, a pattern whose first part (the group) is removed, names a member of the
+ * group. */
 static bool is_member(struct str group, struct str p)
 {
 	for (const struct column *c = columns; c < columns + ncolumns; c++)
@@ -1900,15 +1932,16 @@ static bool is_member(struct str group, struct str p)
 	return false;
 }
 
-/* Returns whether a pattern may match the column. A group is selected as a whole, or a member of it
- * for all instances: these are not known yet, and patterns of counters are instances without the
- * group. */
+/* Returns whether the patterns of record_select() may match fields of the column. Instances are not
+ * known yet, so that a pattern selects a whole group, or one member of it for all instances.
+ * Columns of OA counters and named counters are always selected: their patterns are instances
+ * without the group. */
 static bool is_selected(const struct column *c, u8 kind)
 {
 	bool is = (selection.n == 0 && selection.when == 0) || selection.kind != kind ||
 		  c->id == L_OA_COUNTERS || c->id == L_COUNTERS ||
 		  c->when & selection.when ||
-		  c->id == L_CPU_TIME; /* where timelines show the record */
+		  c->id == L_CPU_TIME; /* the time at which timelines show the record */
 
 	for (size_t i = 0; i < selection.n && !is; i++) {
 		struct str p = selection.patterns[i];
@@ -1921,7 +1954,7 @@ static bool is_selected(const struct column *c, u8 kind)
 	return is;
 }
 
-/* Begins a record without fields. */
+/* Begins a record of entity e, without fields. The record before is no longer valid. */
 void record_clear(struct record *r, const struct entity *e)
 {
 	*r = (struct record){ .kind = e->kind, .e = e };
@@ -1942,7 +1975,8 @@ void record_put(struct record *r, const struct column *c, struct str inst, const
 		f->v = *v;
 }
 
-/* Returns whether a selected column shows the counter of this desc directly. */
+/* Returns whether a column that record_select() has selected has the counters of quantity desc as
+ * its values. */
 bool record_shows(u8 desc)
 {
 	for (const struct column *c = columns; c < columns + ncolumns; c++)
@@ -2025,14 +2059,15 @@ bool record_alloc(void)
 	return table_has(&storage_table, REC_TEXT + 2 * sizeof(struct ratio) - 1);
 }
 
-/* Returns the ratio of the event that the record is about; NULL: there is none. */
+/* Returns the ratio of the record's event to another one, such as insn per cycle; NULL if there is
+ * none. */
 const struct ratio *record_ratio(const struct record *r)
 {
 	return r->has_ratio ? &storage->ratio : NULL;
 }
 
-/* Returns the stalled cycles per instruction; NULL: unknown, or the record is not about
- * instructions. */
+/* Returns the stalled cycles per instruction; NULL if they are unknown, or if the record is not
+ * about the event instructions. */
 const struct ratio *record_stall_ratio(const struct record *r)
 {
 	return r->has_stalls ? &storage->stalls : NULL;
@@ -2077,7 +2112,8 @@ static inline bool same_word(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : !a && !b;
 }
 
-/* Returns the first value of this column that is known, of any instance; or NULL. */
+/* Returns the first known value in the record for the column with this group (NULL: without a
+ * group) and member, of any instance; NULL if there is none. */
 const struct val *record_get(const struct record *r, const char *group, const char *member)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -2099,7 +2135,8 @@ struct str symbol_name(struct str s)
 	return s;
 }
 
-/* Finds the number of the descriptor that a client is, if it has no drm-client-id. */
+/* Stores in *fd the number of the descriptor that a client without drm-client-id is. Returns false
+ * for other clients and other kinds of records. */
 bool record_descriptor(const struct record *r, u64 *fd)
 {
 	const struct client *c = r->kind == K_CLIENT && r->e ? client_of(r->e) : NULL;
@@ -2120,7 +2157,7 @@ enum engine_field engine_field_of(const struct column *c)
 	}
 }
 
-/* Raises *most to the value of a field. Returns whether it has one. */
+/* Raises *most to v if v is larger. Returns whether v is a known number. */
 static bool raise_value(u64 *most, const struct val *v)
 {
 	if (v->type != V_INT)
@@ -2129,9 +2166,9 @@ static bool raise_value(u64 *most, const struct val *v)
 	return true;
 }
 
-/* Finds how busy a record's device or client is, in 1/1000 %: the kernel's own figure, else the
- * busy time of the busiest engine, else the highest load of a unit, such as the core of an NPU,
- * else that of the memory controller. Returns false if none is known. */
+/* Stores in *busy how busy a record's device or client is, in 1/1000 %: the kernel's own figure,
+ * else the busy share of the busiest engine, else the highest load of a unit, such as the core of
+ * an NPU, else the load of the memory controller. Returns false if none of them is known. */
 bool record_busy(const struct record *r, u64 *busy)
 {
 	const struct val *own = record_get(r, NULL, "busy"),
@@ -2159,8 +2196,9 @@ bool record_busy(const struct record *r, u64 *busy)
 	return known || own || loaded || has_memory;
 }
 
-/* Returns whether a pattern matches: "busy", "engine", "engine.render", "engine.busy",
- * "engine.render.busy"; for counters of oa and of the catalogue also the instance alone. */
+/* Returns whether a pattern of -f matches the field: "busy", "engine", "engine.render",
+ * "engine.busy" or "engine.render.busy". The instance alone matches OA counters and named
+ * counters. */
 bool field_match(const struct field *f, struct str p)
 {
 	const struct column *c = f->col;
@@ -2194,8 +2232,9 @@ bool pattern_known(struct str p, u8 kind)
 	return false;
 }
 
-/* Tries the names of all fields of such records: groups, or members without a group. Only the
- * part of the text before a point is compared. */
+/* Searches for the name that is nearest to n->text, a wrong name in -f, among the groups of records
+ * of this kind and their members without a group. Only the text before the first '.' is
+ * compared. */
 void pattern_nearest(struct nearest *n, u8 kind)
 {
 	struct str whole = n->text;
@@ -2211,7 +2250,8 @@ void pattern_nearest(struct nearest *n, u8 kind)
 void field_name(struct buf *b, const char *dev, const struct field *f)
 {
 	const struct column *c = f->col;
-	bool spread = c->shape == S_BOTH && strcmp(c->group, "freq") != 0; /* an engine or region */
+	/* the field is of an engine or region */
+	bool spread = c->shape == S_BOTH && strcmp(c->group, "freq") != 0;
 	const struct str parts[] = { str_z(spread ? "" : c->group), f->inst,
 				     str_z(c->id == L_ENGINE_BUSY ? "" : c->member) };
 
@@ -2232,7 +2272,7 @@ size_t plot_id(struct str name)
 			 "die cluster cache node");
 }
 
-/* Returns W_* of the record's kind; 0: unknown. */
+/* Returns the bits W_* of the kind that a recorded value's text ID_KIND names; 0 if unknown. */
 u16 plot_kind(const struct plotids *id)
 {
 	static const u16 kinds[] = { W_DEVICE, W_CLIENT, W_CGROUP, W_PROCESS, W_EVENT, W_SAMPLE,
