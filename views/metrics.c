@@ -9,12 +9,15 @@
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* The base units that prometheus.io recommends. */
+/* For each unit of columns, the base unit that prometheus.io recommends, which ends the names of
+ * metrics, and the type that collectd has for it. */
 static const struct base {
 	const char *name;
-	const char *own;  /* word for the unit at the end of members; left out of names; or NULL */
-	u8 shift;         /* decimals of the base unit in addition to those of the unit */
-	/* collectd: type in types.db, whose values are in the unit itself; or NULL */
+	/* word for the unit at the end of names of members, left out of names of metrics; or NULL
+	 * */
+	const char *own;
+	u8 shift;         /* decimal places of the base unit in addition to those of the unit */
+	/* collectd's type in types.db, or NULL; its values are in the unit, not in the base unit */
 	const char *type;
 } bases[UNITS] = {
 	[U_PERCENT] = { "ratio", "percent", 2, "percent" },
@@ -33,8 +36,8 @@ static const struct base {
 	[U_NANO] = { "seconds", NULL, 0, NULL },
 };
 
-/* The label for the instances of a group, or for the items of a list. Other groups have
- * "sensor". */
+/* Names of the labels that hold an instance of a group, or an item of a list. Groups that are not
+ * in this table have the label "sensor". */
 static const struct {
 	const char *group, *label;
 } instances[] = {
@@ -53,7 +56,8 @@ static struct str instance_label(const struct column *c)
 	return (struct str)STR("sensor");
 }
 
-/* Appends a word to a name that begins at `from`. */
+/* Appends a word of n bytes to the name of a metric that begins at offset `from` of b, with '_'
+ * before it if it is not the first word. */
 static void put_part(struct buf *b, size_t from, const char *z, size_t n)
 {
 	if (n == 0)
@@ -68,8 +72,8 @@ static void put_word(struct buf *b, size_t from, const char *z)
 	put_part(b, from, z, z ? strlen(z) : 0);
 }
 
-/* Writes the end of a metric name: the member without its word for the unit, the base unit, and
- * "total" for a counter. */
+/* Writes the end of the name of a metric: the member without its word for the unit, the base unit,
+ * and "total" if the column is a total (W_TOTAL). */
 static void format_suffix(struct buf *b, const struct column *c)
 {
 	const struct base *base = &bases[c->unit];
@@ -85,14 +89,14 @@ static void format_suffix(struct buf *b, const struct column *c)
 	put_word(b, 0, c->when & W_TOTAL ? "total" : NULL);
 }
 
-/* Appends the end of a metric name to a name that begins at `from`. It is formatted once per
- * column. */
+/* Appends the end of the name of a metric, see format_suffix(), to a name that begins at offset
+ * `from` of b. The end is formatted only once for each column. */
 static void put_suffix(struct buf *b, size_t from, const struct column *c)
 {
 	static struct suffix {
 		u8 n;
 		bool ready;
-		char text[46]; /* the longest has 30 */
+		char text[46]; /* the longest end of a name has 30 bytes */
 	} suffixes[256];
 	struct suffix *r = &suffixes[c - columns];
 	struct buf text = { .p = r->text, .cap = sizeof(r->text) };
@@ -105,7 +109,8 @@ static void put_suffix(struct buf *b, size_t from, const struct column *c)
 	put_part(b, from, r->text, r->n);
 }
 
-/* Returns the word for a metric name: promtool reports "counter" in a name as a type. */
+/* Returns a word for the name of a metric: "value" in place of "counter", because promtool reports
+ * names that contain the name of a type. */
 static const char *avoid_type(const char *word)
 {
 	return word && strcmp(word, "counter") == 0 ? "value" : word;
@@ -124,8 +129,8 @@ static void put_family(struct buf *b, u8 kind, const struct column *c)
 
 /* --- text and numbers ------------------------------------------------------------------------- */
 
-/* Writes a text that may hold any bytes: control characters and invalid UTF-8 become '?', and the
- * special characters get a backslash. */
+/* Writes a text that may hold any bytes: control characters and invalid UTF-8 become '?', and
+ * characters in `specials` get a backslash. */
 static void put_escaped(struct buf *b, struct str s, const char *specials)
 {
 	const u8 where = *specials == ',' ? CLEAN_TAG : CLEAN_STRING;
@@ -145,7 +150,7 @@ static void put_escaped(struct buf *b, struct str s, const char *specials)
 	}
 }
 
-/* Writes a value in the base unit. */
+/* Writes a value in the base unit of its unit, see bases[]. */
 static void put_value(struct buf *b, const struct val *v)
 {
 	if (v->type != V_INT) {
@@ -158,7 +163,7 @@ static void put_value(struct buf *b, const struct val *v)
 		put_dec(b, v->n, (u8)(units[v->unit].point + v->point + bases[v->unit].shift), 1);
 		return;
 	}
-	put_u64(b, v->n); /* tenths of 10^9 transfers; statsd knows no exponents */
+	put_u64(b, v->n); /* in units of 10^8 transfers/s; statsd knows no exponents */
 	put_z(b, v->n ? "00000000" : "");
 }
 
@@ -170,7 +175,8 @@ struct label {
 	struct str name, value;
 };
 
-/* Returns whether the field is selected and not a label; its value may be unknown. */
+/* Returns whether the field is selected by -f or by default and is not a label. Its value may be
+ * unknown. */
 static bool is_wanted(const struct out *o, const struct field *f)
 {
 	return !f->empty && !(f->col->when & (W_LABEL | W_META)) &&
@@ -183,25 +189,30 @@ static bool is_shown(const struct out *o, const struct field *f)
 }
 
 enum {
-	MAX_SERIES = 1 << 19,       /* 50 of each of 10 000 clients: amdgpu has 40 */
-	SERIES_TEXT = 48 << 20,     /* 96 bytes each; the series of a record share its labels */
+	/* series of a sample: 50 for each of 10 000 clients; a client of amdgpu has 40 */
+	MAX_SERIES = 1 << 19,
+	/* bytes of text of all series, 96 each: the series of a record share its labels */
+	SERIES_TEXT = 48 << 20,
 	MIN_BUCKETS = 1 << 10,
-	ROOM = 16 << 10,            /* names, paths and numbers of a field */
-	VALUE = 512,                /* a double has up to 309 digits before its point */
-	FAMILIES = 256 + 2,         /* one for each column; F_INFO; F_SAMPLES */
+	ROOM = 16 << 10,            /* bytes for the names, paths and numbers of one field */
+	VALUE = 512,                /* bytes of a value: a double has up to 309 digits before '.' */
+	FAMILIES = 256 + 2,         /* metric families: one for each column, F_INFO and F_SAMPLES */
 	F_INFO = 256, F_SAMPLES,
 };
 
 struct series {
-	u32 next, hash, chain; /* next: of its family; chain: next of its bucket */
-	u32 base, base_n, inst, inst_n; /* labels of the record and of the instance, in texts */
-	u32 value, value_n;             /* in texts */
+	/* index of the next series of the same family; hash; index of the next series in the same
+	 * bucket */
+	u32 next, hash, chain;
+	/* offset and length in expo.texts of the labels of the record and of the instance */
+	u32 base, base_n, inst, inst_n;
+	u32 value, value_n;             /* offset and length of the value in expo.texts */
 	u16 family;
-	u64 sum; /* the value if value_n is 0 */
+	u64 sum; /* value of the series if value_n is 0 */
 };
 
 struct span {
-	u32 at, n, hash; /* in texts */
+	u32 at, n, hash; /* offset, length and hash of a part of expo.texts */
 };
 
 static struct {
@@ -212,15 +223,16 @@ static struct {
 	u8 series_kind;
 	struct buf path;
 	char *path_text;
-	size_t tag_ends[MAX_LABELS]; /* offset in path after the tag of each label */
+	size_t tag_ends[MAX_LABELS]; /* offset in expo.path after the tag of each label */
 	bool kmsg_cut;
-	/* prom and openmetrics */
+	/* members for the formats prom and openmetrics */
 	struct series *series;
 	u32 nseries, nbuckets, *buckets; /* nbuckets: a power of two */
 	char *series_text;
-	struct span record_labels, inst_labels; /* of the current record, of its current instance */
-	/* The field whose instance inst_labels is, if the next fields may have the same one; or
-	 * NULL. */
+	/* labels of the current record, and of the current instance of one of its groups */
+	struct span record_labels, inst_labels;
+	/* The field from whose instance inst_labels was made; NULL if the next field cannot use the
+	 * same labels. */
 	const struct field *inst_field;
 	struct {
 		u32 first, last;
@@ -233,7 +245,7 @@ static struct {
 	.series = TABLE_ROW(expo.series, MAX_SERIES, 170, "series of a sample"),
 	.buckets = TABLE_ROW(expo.buckets, MAX_SERIES, MIN_BUCKETS, "buckets of series"),
 	.series_text = TABLE_ROW(expo.series_text, SERIES_TEXT, 1, "bytes of series"),
-	/* Escapes make the record's texts twice as long. */
+	/* Escaping can make the texts of a record twice as long. */
 	.path = TABLE_ROW(expo.path_text, 2 * REC_TEXT + 4096, 1, "bytes of a path"),
 };
 
@@ -254,8 +266,8 @@ static void label_add(const struct record *r, const struct field *f)
 	expo.nlabels += l->value.p < l->value.e;
 }
 
-/* A client without drm-client-id is one descriptor of its process. Without the number of that, the
- * clients of a process would be one series. */
+/* Adds the label "fd" to the labels of a client without drm-client-id: the number of the descriptor
+ * that the client is. Without it, all such clients of a process would be one series. */
 static void label_fd(const struct record *r)
 {
 	static const struct column fd = { .member = "fd" };
@@ -286,7 +298,7 @@ static void put_label(struct buf *b, size_t from, struct str name, struct str va
 
 /* --- prom and openmetrics: the series of a sample --------------------------------------------- */
 
-/* Returns the part of texts from offset `at` on. */
+/* Returns the part of expo.texts from offset `at` to the end. */
 static struct str text_since(u32 at)
 {
 	return (struct str){ expo.series_text + at, expo.series_text + expo.texts.n };
@@ -297,9 +309,9 @@ static bool same_text(u32 a, u32 n, u32 b, u32 m)
 	return n == m && (a == b || memcmp(expo.series_text + a, expo.series_text + b, n) == 0);
 }
 
-/* Makes room in texts for one field: n bytes, which escapes make twice as long, for two labels,
- * and ROOM for names. A field that needs more is cut and then dropped. Returns false if there is
- * no room, and counts the loss. */
+/* Makes room in expo.texts for one field: 4 * n bytes for two labels of n bytes, which escaping can
+ * make twice as long, and ROOM bytes for names. A field that needs more is dropped later. Returns
+ * false and counts the loss in o->lost if there is no memory. */
 static bool text_reserve(struct out *o, size_t n)
 {
 	bool has = table_has(&expo_tables.series_text, expo.texts.n + 4 * n + ROOM);
@@ -310,7 +322,7 @@ static bool text_reserve(struct out *o, size_t n)
 	return has;
 }
 
-/* Returns the part of texts from offset `at` on, with its hash. */
+/* Returns the part of expo.texts from offset `at` to the end, with its hash. */
 static struct span text_span(u32 at)
 {
 	return (struct span){ at, (u32)expo.texts.n - at, hash_more(HASH_BEGIN, text_since(at)) };
@@ -340,8 +352,8 @@ static void chain(u32 i)
 	*bucket = i;
 }
 
-/* Doubles the buckets when there are as many series; without memory the chains get longer instead.
- * Returns false if there are no buckets at all. */
+/* Doubles the number of hash buckets when there are as many series as buckets. Without memory for
+ * that, the chains get longer instead. Returns false if there are no buckets at all. */
 static bool buckets_grow(void)
 {
 	size_t n = expo.nbuckets ? (size_t)2 * expo.nbuckets : MIN_BUCKETS;
@@ -352,12 +364,12 @@ static bool buckets_grow(void)
 		for (u32 i = 1; i <= expo.nseries; i++)
 			chain(i);
 	}
-	expo_tables.buckets.dropped = 0; /* no series is lost by it */
+	expo_tables.buckets.dropped = 0; /* too few buckets lose no series: not an error */
 	return expo.nbuckets > 0;
 }
 
-/* Returns the series of a family with the current labels, a new one if there is none yet; NULL:
- * no room. */
+/* Returns the series of a family with the current labels, and adds it if there is none yet. Returns
+ * NULL and counts the loss in o->lost if there is no room. */
 static struct series *series_get(struct out *o, u16 family)
 {
 	u32 h = (expo.record_labels.hash + family * 2654435761u) ^ expo.inst_labels.hash;
@@ -392,8 +404,8 @@ static struct series *series_get(struct out *o, u16 family)
 	return s;
 }
 
-/* Sets the value of a series: the part of texts from offset `at` on. A second value replaces the
- * first. s NULL: discards the text. */
+/* Sets the value of a series to the part of expo.texts from offset `at` on, in place of an earlier
+ * value. Discards that part if s is NULL. */
 static void series_set(struct series *s, u32 at)
 {
 	u32 n = (u32)expo.texts.n - at;
@@ -410,12 +422,13 @@ static void series_set(struct series *s, u32 at)
 	s->value_n = n;
 }
 
-/* Sets the instance labels of a field. Consecutive fields of one instance share them. */
+/* Sets expo.inst_labels to the labels for the instance of a field. Consecutive fields of the same
+ * instance share them. */
 static void inst_set(const struct field *f)
 {
 	const struct column *c = f->col;
 	bool item = c->shape == S_LIST, text = f->v.type == V_TEXT;
-	char digits[400]; /* a double has up to 309 before its point */
+	char digits[400]; /* a double has up to 309 digits before its point */
 	struct buf v = { .p = digits, .cap = sizeof(digits) };
 	u32 at = (u32)expo.texts.n;
 
@@ -436,7 +449,7 @@ static void inst_set(const struct field *f)
 	expo.inst_field = item || text ? NULL : f;
 }
 
-/* Sets the instance labels to the part of texts from offset `at` on, which may be empty. */
+/* Sets expo.inst_labels to the part of expo.texts from offset `at` on, which may be empty. */
 static void inst_set_text(u32 at)
 {
 	expo.inst_labels = text_span(at);
@@ -463,7 +476,8 @@ static void series_add(struct out *o, const struct record *r, const struct field
 	}
 }
 
-/* Adds the texts that are not labels as one series: gpustat_device_info{...} 1 */
+/* Adds one series with all texts of the record that are not labels yet, as the labels of a metric
+ * with the value 1: gpustat_device_info{...} 1 */
 static void info_add(struct out *o, const struct record *r)
 {
 	u32 from = (u32)expo.texts.n;
@@ -523,8 +537,9 @@ void prom_record(struct out *o, struct buf *b, const struct record *r)
 	}
 }
 
-/* Writes HELP, TYPE and, if there is one, UNIT of a family. OpenMetrics (open) names a family
- * without the suffix (end) of its samples. */
+/* Writes the lines HELP and TYPE of a metric family, and for OpenMetrics (open) the line UNIT if
+ * the family has a unit. In OpenMetrics, the name of a family lacks the suffix `end` of its
+ * samples. */
 static void put_header(struct buf *b, struct str name, const char *end, const char *unit,
 		       const char *help, bool open)
 {
@@ -567,8 +582,8 @@ static void put_series(struct buf *b, struct str name, const struct series *s)
 	put_c(b, '\n');
 }
 
-/* Returns the first of the columns that are the same family in different modes (-r): the HELP of a
- * family must always be the same. */
+/* Returns the first of the adjacent columns that are the same metric family with -r and without it:
+ * the HELP of a family must be the same in both modes. */
 static const struct column *family_column(const struct column *c)
 {
 	while (c > columns && c->group && c[-1].group && strcmp(c->group, c[-1].group) == 0 &&
@@ -577,7 +592,8 @@ static const struct column *family_column(const struct column *c)
 	return c;
 }
 
-/* Writes the rest of a family, until b is half full. Returns false if there is more. */
+/* Writes the header of family i and its series, as far as they are not written yet, until b is half
+ * full. Returns false if some are left. */
 static bool put_families(struct buf *b, u16 i, bool open)
 {
 	char text[128];
@@ -615,15 +631,15 @@ static bool is_requested(const struct out *o, const char *member)
 	return o->npatterns == 0;
 }
 
-/* Writes the metrics of the run. They have no labels, but the kind of record in the name, so
- * that files of two kinds can be used side by side. `dropped` is self_dropped for kinds that have
- * a field `dropped`. */
+/* Writes the metrics that are about the run, not about one record. They have no labels, but the
+ * kind of record in the name, so that files of two commands can be used side by side. The metric
+ * `dropped` has the name self_dropped for kinds whose records have a field `dropped`. */
 static void put_run_metrics(const struct out *o, struct buf *b, bool open)
 {
 	static const struct {
-		/* other: name for other kinds than devices */
+		/* name: for records of devices; other: name for other kinds of records */
 		const char *name, *other, *end, *unit, *help;
-		const char *member; /* -f MEMBER requests it */
+		const char *member; /* with -f, the metric is shown only if -f names this field */
 		u8 point;
 		bool live; /* only for devices, clients, cgroups and processes */
 	} rows[] = {
@@ -659,8 +675,8 @@ static void put_run_metrics(const struct out *o, struct buf *b, bool open)
 	}
 }
 
-/* Writes the sample, family by family, until b is half full. Returns true if there is more. At
- * the end it clears the table for the next sample. */
+/* Writes the series of the sample, family by family, until b is half full. Returns true if there is
+ * more to write. At the end it removes all series, for the next sample. */
 static bool put_exposition(const struct out *o, struct buf *b, bool open)
 {
 	for (unsigned i = 0; i < FAMILIES; i++)
@@ -705,12 +721,13 @@ static void put_tag(struct buf *b, struct str name, struct str value)
 	put_str(b, name);
 	put_c(b, '=');
 	put_escaped(b, value, ",= ");
-	/* would escape the blank after it; it cannot be escaped itself */
+	/* A '\' at the end would escape the character after the tag, and cannot be escaped. */
 	if (b->n && b->p[b->n - 1] == '\\')
 		b->p[b->n - 1] = '_';
 }
 
-/* Writes the tags in alphabetical order, with the tag of an instance or list item in its place. */
+/* Writes the tags of the record in alphabetical order, and among them the tag name=value of an
+ * instance or list item, unless value is empty. */
 static void put_tags(struct buf *b, struct str name, struct str value)
 {
 	size_t i = 0, at;
@@ -725,7 +742,8 @@ static void put_tags(struct buf *b, struct str name, struct str value)
 	b->full |= expo.path.full;
 }
 
-/* Sorts labels by name. The names have no digits. */
+/* Sorts expo.labels by name. The names have no digits, which str_order() would compare as numbers.
+ * */
 static void sort_labels(void)
 {
 	for (size_t i = 1; i < expo.nlabels; i++)
@@ -748,7 +766,8 @@ static void tags_begin(const struct record *r)
 	}
 }
 
-/* Returns whether two fields of groups belong to the same line. */
+/* Returns whether two fields are written on the same line of format influx: they have the same
+ * group and instance, and are not items of a list. */
 static bool same_point(const struct field *a, const struct field *b)
 {
 	return a && a->col->shape != S_LIST && a->col->group && b->col->group &&
@@ -801,7 +820,8 @@ static void influx_field(struct buf *b, const struct field *f)
 	}
 }
 
-/* Ends a line with the time in nanoseconds since 1970, unless -t has another clock or none. */
+/* Ends a line of format influx with the time of the record in nanoseconds since 1970, unless it has
+ * none or -t has chosen the monotonic clock. */
 static void influx_finish(const struct out *o, struct buf *b, const struct val *time)
 {
 	if (time && o->time != T_MONO) {
@@ -812,8 +832,8 @@ static void influx_finish(const struct out *o, struct buf *b, const struct val *
 	put_c(b, '\n');
 }
 
-/* Writes one line for all scalars and one for each instance of a group. All numbers are floats:
- * a field must not change its type. */
+/* Writes one line for all scalars and one for each instance of a group. All numbers are written as
+ * floats, because in InfluxDB a field must not change its type. */
 void influx_record(struct out *o, struct buf *b, const struct record *r)
 {
 	const struct val *time = record_get(r, NULL, "time");
@@ -845,15 +865,15 @@ void influx_record(struct out *o, struct buf *b, const struct record *r)
 /* --- graphite, statsd, collectd: a line for each value ---------------------------------------- */
 
 enum {
-	NODE_BYTES = 255, /* of a file name */
-	PART_BYTES = 127, /* collectd: DATA_MAX_NAME_LEN without the NUL */
+	NODE_BYTES = 255, /* maximum length of a component of graphite paths: that of a file name */
+	PART_BYTES = 127, /* maximum of collectd's names: DATA_MAX_NAME_LEN without the NUL */
 };
 
 static const struct str dev_label = STR("dev"), stat_label = STR("stat"), unit_label = STR("unit");
 
-/* Turns the text from offset `from` on into one component of a path: letters, digits, - and _;
- * dots: and '.', if it is not the separator. A text longer than `most` is cut and ends with a
- * hash of the whole. */
+/* Turns the text of b from offset `from` on into one component of a path: characters that are not
+ * letters, digits, '-' or '_' become '_'. dots: keeps '.', where it is not the separator of the
+ * path. A text longer than `most` bytes is cut and then ends with a hash of the whole text. */
 static void node_end(struct buf *b, size_t from, size_t most, bool dots)
 {
 	u32 h = b->n - from > most ?
@@ -886,7 +906,7 @@ static void put_node(struct buf *b, struct str s)
 	node_end(b, from, NODE_BYTES, false);
 }
 
-/* Writes the values of the labels that identify the entity, separated by '-'. */
+/* Writes the values of the labels that identify the entity on its device, separated by '-'. */
 static void put_identity(struct buf *b, size_t from)
 {
 	for (size_t i = 0; i < expo.nlabels; i++) {
@@ -908,7 +928,8 @@ static struct str label_find(struct str name)
 	return (struct str){ 0 };
 }
 
-/* gpustat.HOST.DEV[.KIND.ID] */
+/* Sets expo.path to the beginning of the paths of all values of a record, for graphite and statsd:
+ * gpustat.HOST.DEV[.KIND.ID] */
 static void path_begin(const struct out *o, const struct record *r)
 {
 	struct str dev;
@@ -932,7 +953,8 @@ static void path_begin(const struct out *o, const struct record *r)
 		node_end(&expo.path, from, NODE_BYTES, false);
 }
 
-/* Returns the instance of a field, or the item if it is in a list. number: for its digits. */
+/* Returns the instance of a field; if the field is in a list, the item itself. number: buffer for
+ * the digits of an item that is a number. */
 static struct str item_text(const struct field *f, struct buf *number)
 {
 	if (f->col->shape != S_LIST)
@@ -943,7 +965,8 @@ static struct str item_text(const struct field *f, struct buf *number)
 	return (struct str){ number->p, number->p + number->n };
 }
 
-/* [.GROUP][.INSTANCE].MEMBER_UNIT[.STAT] */
+/* Writes the path of a value, for graphite and statsd: expo.path and
+ * [.GROUP][.INSTANCE].MEMBER_UNIT[.STAT] */
 static void put_path(struct buf *b, const struct field *f)
 {
 	char text[24];
@@ -965,7 +988,8 @@ static void put_path(struct buf *b, const struct field *f)
 		put_node(b, stat);
 }
 
-/* Returns whether a field can be shown as a number; a list item is the number 1. */
+/* Returns whether a field is shown and can be shown as a number. The item of a list is shown as the
+ * number 1, with the item in the path. */
 static bool is_numeric(const struct out *o, const struct field *f)
 {
 	return is_shown(o, f) && (f->v.type != V_TEXT || f->col->shape == S_LIST);
@@ -979,8 +1003,8 @@ static void put_numeric(struct buf *b, const struct field *f)
 		put_value(b, &f->v);
 }
 
-/* Returns a total; for samples, the sum over all samples of this path so far: a path has only
- * one value per second. */
+/* Returns the value of a field that is a total. For samples of perf events, returns the sum over
+ * all samples with the path expo.path so far, since a path has only one value per second. */
 static u64 running_total(struct out *o, const struct record *r, const struct field *f)
 {
 	u32 from = (u32)expo.texts.n, n = expo.nseries;
@@ -1015,8 +1039,8 @@ void graphite_record(struct out *o, struct buf *b, const struct record *r)
 	}
 }
 
-/* Writes gauges, and counters for the totals of samples. A signed value changes a gauge instead
- * of setting it: a negative one is preceded by 0. */
+/* Writes values as gauges, and the totals of samples of perf events as counters. A value with a
+ * sign changes a gauge instead of setting it: before a negative value the gauge is set to 0. */
 void statsd_record(struct out *o, struct buf *b, const struct record *r)
 {
 	path_begin(o, r);
@@ -1036,8 +1060,8 @@ void statsd_record(struct out *o, struct buf *b, const struct record *r)
 	}
 }
 
-/* Writes the type and its instance. `derive` of types.db takes whole numbers only: totals stay
- * in the kernel's unit. */
+/* Writes collectd's type and type instance of a field. The type `derive` of types.db takes only
+ * whole numbers: totals stay in the unit of the kernel. */
 static void put_type(struct buf *b, const struct field *f)
 {
 	const struct column *c = f->col;
@@ -1076,7 +1100,8 @@ static void collectd_value(struct out *o, struct buf *b, const struct record *r,
 		put_numeric(b, f);
 }
 
-/* HOST/gpustat-DEV[-KIND-ID][-STAT] */
+/* Sets expo.path to collectd's host, plugin and plugin instance of a record:
+ * HOST/gpustat-DEV[-KIND-ID][-STAT] */
 static void plugin_begin(const struct out *o, const struct record *r)
 {
 	const struct str host = o->host ? str_z(o->host) : (struct str)STR("localhost");
@@ -1108,7 +1133,8 @@ void collectd_record(struct out *o, struct buf *b, const struct record *r)
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 
-		/* An unknown value is shown only if it has a unit: without one it may be a text. */
+		/* An unknown value is written (as U) only if the column has a unit: the values of a
+		 * column without a unit may be texts. */
 		if (!is_numeric(o, f) &&
 		    (f->v.type != V_NULL || f->col->unit == U_NONE || !is_wanted(o, f)))
 			continue;
@@ -1134,11 +1160,12 @@ enum { KMSG_BYTES = 976 /* LOG_LINE_MAX of older kernels, including the prefix *
 static char kmsg_text[KMSG_BYTES];
 static struct buf kmsg_line = { .p = kmsg_text, .cap = KMSG_BYTES - sizeof(" ...\n") + 1 };
 
-/* Returns whether the field is shown: the fields of -f or those of `table`, without the time:
- * the log has its own. */
+/* Returns whether format kmsg shows the field: the fields that -f selects, or else those of format
+ * table except the time, since the kernel log has its own time. */
 static bool kmsg_shows(const struct out *o, const struct field *f)
 {
-	bool sum = f->col->when & W_META && f->col->when & W_LABEL; /* -S: min, avg or max */
+	/* with -S, the field that is "min", "avg" or "max" */
+	bool sum = f->col->when & W_META && f->col->when & W_LABEL;
 
 	return out_selects(o, f) && (sum || !(f->col->when & W_META)) &&
 	       (sum || o->npatterns || (f->col->when & W_TABLE && f->v.type != V_TIME));
@@ -1170,7 +1197,8 @@ void kmsg_record(struct out *o, struct buf *b, const struct record *r)
 	}
 }
 
-/* Writes the line of the sample. " ..." marks a line that was cut. */
+/* Writes the sample as one line of the kernel log. " ..." at the end means that the line was cut.
+ * */
 bool kmsg_end(struct out *o, struct buf *b)
 {
 	(void)o;
