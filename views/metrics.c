@@ -7,16 +7,15 @@
 #include "views/views.h"
 #include "sources/os/os.h"
 
-/* --- names ------------------------------------------------------------------------------------ */
+/* --- names of metrics ------------------------------------------------------------------------- */
 
 /* For each unit of columns, the base unit that prometheus.io recommends, which ends the names of
  * metrics, and the type that collectd has for it. */
 static const struct base {
 	const char *name;
-	/* word for the unit at the end of names of members, left out of names of metrics; or NULL
-	 * */
+	/* word for the unit that ends names of members, left out of names of metrics; or NULL */
 	const char *own;
-	u8 shift;         /* decimal places of the base unit in addition to those of the unit */
+	u8 shift;         /* the base unit has so many decimal places more than units[].point */
 	/* collectd's type in types.db, or NULL; its values are in the unit, not in the base unit */
 	const char *type;
 } bases[UNITS] = {
@@ -227,7 +226,7 @@ static struct {
 	bool kmsg_cut;
 	/* members for the formats prom and openmetrics */
 	struct series *series;
-	u32 nseries, nbuckets, *buckets; /* nbuckets: a power of two */
+	u32 nseries, nbuckets, *buckets; /* nbuckets: size of the hash index, a power of two */
 	char *series_text;
 	/* labels of the current record, and of the current instance of one of its groups */
 	struct span record_labels, inst_labels;
@@ -641,7 +640,7 @@ static void put_run_metrics(const struct out *o, struct buf *b, bool open)
 		const char *name, *other, *end, *unit, *help;
 		const char *member; /* with -f, the metric is shown only if -f names this field */
 		u8 point;
-		bool live; /* only for devices, clients, cgroups and processes */
+		bool live; /* shown only with records of devices, clients, cgroups or processes */
 	} rows[] = {
 		{ "unreadable_processes", "unreadable_processes", "", NULL,
 		  "processes that cannot be read", "unreadable", 0, true },
@@ -713,7 +712,7 @@ static void line_begin(const struct record *r)
 	expo.path = table_buf(&expo_tables.path);
 }
 
-/* --- influx ----------------------------------------------------------------------------------- */
+/* --- format influx ---------------------------------------------------------------------------- */
 
 static void put_tag(struct buf *b, struct str name, struct str value)
 {
@@ -742,8 +741,7 @@ static void put_tags(struct buf *b, struct str name, struct str value)
 	b->full |= expo.path.full;
 }
 
-/* Sorts expo.labels by name. The names have no digits, which str_order() would compare as numbers.
- * */
+/* Sorts expo.labels by name. The names have no digits, which str_order() compares as numbers. */
 static void sort_labels(void)
 {
 	for (size_t i = 1; i < expo.nlabels; i++)
@@ -1153,9 +1151,10 @@ void collectd_record(struct out *o, struct buf *b, const struct record *r)
 	}
 }
 
-/* --- kmsg ------------------------------------------------------------------------------------- */
+/* --- format kmsg ------------------------------------------------------------------------------ */
 
-enum { KMSG_BYTES = 976 /* LOG_LINE_MAX of older kernels, including the prefix */ };
+/* Maximum length of a line of the kernel log: LOG_LINE_MAX of older kernels, with the prefix. */
+enum { KMSG_BYTES = 976 };
 
 static char kmsg_text[KMSG_BYTES];
 static struct buf kmsg_line = { .p = kmsg_text, .cap = KMSG_BYTES - sizeof(" ...\n") + 1 };
@@ -1197,8 +1196,8 @@ void kmsg_record(struct out *o, struct buf *b, const struct record *r)
 	}
 }
 
-/* Writes the sample as one line of the kernel log. " ..." at the end means that the line was cut.
- * */
+/* Writes the sample as one line of the kernel log. " ..." at its end means that the line was
+ * cut. */
 bool kmsg_end(struct out *o, struct buf *b)
 {
 	(void)o;

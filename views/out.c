@@ -121,7 +121,7 @@ static bool is_time(const struct column *c)
 	return is_ungrouped(c, "time");
 }
 
-/* Returns whether f is the record's time and -t asks for an ISO date. */
+/* Returns whether f is the field "time" and -t asks for an ISO date. */
 static bool is_iso(const struct out *o, const struct field *f)
 {
 	return o->time == T_ISO && f->v.type == V_TIME && is_time(f->col);
@@ -600,7 +600,7 @@ static void csv_value(struct buf *b, const struct out *o, const struct record *r
 	size_t from = b->n;
 
 	if (i < r->n && r->f[i].v.type == V_INT && r->f[i].col->shape != S_LIST) {
-		/* a shortcut for most values: 5 % fewer instructions per record */
+		/* shortcut for most values: 5 % fewer instructions per record */
 		put_number(b, &r->f[i].v);
 		return;
 	}
@@ -690,8 +690,8 @@ struct cellargs {
 /* A predefined column of format line. width is the minimum, in characters: the values of the first
  * sample may make the column wider. The column ENGINES gets the rest of the line. */
 struct layout {
-	u16 kinds;         /* W_* */
-	u8 width, flags;   /* enum layout_flags */
+	u16 kinds;         /* bits W_* of the kinds of records that have the column */
+	u8 width, flags;   /* flags: bits of enum layout_flags */
 	const char *title;
 	const char *field; /* passed to put() as a.field; NULL if put() chooses the fields itself */
 	void (*put)(struct buf *b, const struct record *r, struct cellargs a);
@@ -1287,7 +1287,7 @@ static const struct layout layouts[] = {
 #endif
 };
 
-/* Returns whether the column would be empty in every line of this run. */
+/* Returns whether the column of format line would be empty in every line of this run. */
 static bool layout_is_empty(const struct out *o, const struct layout *l)
 {
 	int has = (o->sites ? SITES : 0) | (o->repeats ? REPEATS : 0) | (o->sets ? SETS : 0) |
@@ -1509,7 +1509,7 @@ static void line_layout(struct out *o, const struct record *r)
 		line_counters(o, r);
 }
 
-/* Returns the index of the first pattern that matches the field; npatterns if none does. */
+/* Returns the index of the first pattern of -f that matches the field; npatterns if none does. */
 static size_t pattern_index(const struct out *o, const struct field *f)
 {
 	size_t i = 0;
@@ -1682,7 +1682,8 @@ static void head_title(struct buf *b, const struct cell *c)
 		put_text(b, cell_inst(c));
 }
 
-/* Returns the group to write above the title of a column of `table`; NULL: none. */
+/* Returns the name of the group that format table writes above the title of a column; NULL if it
+ * writes none. */
 FEATURED static const char *group_above(const struct cell *c)
 {
 	const struct column *own = c->col;
@@ -1960,7 +1961,8 @@ static bool ends_item(struct str word)
 	return last == ',' || last == ';';
 }
 
-/* Returns the width of the first item of a text: its words up to a comma or semicolon. */
+/* Returns the width in characters of the first item of a text: its words up to one that ends in a
+ * comma or semicolon. */
 static size_t item_width(struct str text)
 {
 	struct str word;
@@ -2499,10 +2501,10 @@ enum {
 };
 
 enum {
-	F_MEASURE_FIRST = 1, /* column widths are measured on the first sample only */
+	F_MEASURE_FIRST = 1, /* columns and widths are chosen from the first sample only */
 	F_ONE_LINE = 2,      /* option -1 is allowed: each sample is one line */
 	F_FIELD_COLUMNS = 4, /* with -f each field has a column of its own */
-	F_REPLACES_FILE = 8, /* -O: each sample replaces the content of the file */
+	F_REPLACES_FILE = 8, /* with -O, each sample replaces the content of the file */
 	F_TOTALS = 16,       /* records have the rates and also the totals that -r shows */
 	F_LINE_WRITES = 32,  /* each line needs a write() of its own */
 	F_DOCUMENT = 64,     /* a sample is a complete document; labels distinguish its records */
@@ -2522,13 +2524,13 @@ static const struct format {
 	union {
 		/* called for all records of a sample before the first one is written */
 		void (*measure)(struct out *o, const struct record *r);
-		const char *feature; /* CONTENT_LEFT_OUT: name of the feature */
+		const char *feature; /* CONTENT_LEFT_OUT: name of the feature that was left out */
 	};
 	void (*record)(struct out *o, struct buf *b, const struct record *r);
 	/* appends the end of a sample; returns true if it must be called again, after b is written,
 	 * because there is more */
 	bool (*end)(struct out *o, struct buf *b);
-	u16 flags;   /* F_* */
+	u16 flags;   /* bits F_* */
 	u16 kinds;  /* W_* of the kinds of records that the format can show; 0: all kinds */
 	u8 content;
 } formats[] = {
@@ -2637,7 +2639,7 @@ bool format_is_stateless(const struct format *f)
 	return f->flags & F_STATELESS;
 }
 
-/* Returns whether the format shows fields that only -r has. */
+/* Returns whether the format shows fields that other formats show only with -r. */
 bool format_raw(const struct format *f)
 {
 	return f->content == CONTENT_RAW;
@@ -2747,7 +2749,8 @@ size_t out_default_fields(const struct out *o, struct str words[MAX_WORDS], u32 
 	return n;
 }
 
-/* Returns whether all records of the next sample must be passed to out_measure() first. */
+/* Returns whether all records of the next sample must be passed to out_measure() before the first
+ * one is written, to choose the columns and their widths. */
 bool out_measures(const struct out *o)
 {
 	/* Long CSV has fixed columns. */

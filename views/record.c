@@ -455,7 +455,7 @@ static struct storage {
 static TABLE_BYTES(storage, REC_TEXT + sizeof(struct ratio) + 64 * sizeof(struct field),
 		   "bytes of a record");
 
-/* number of fields in storage->f[] that have memory and may be of any shape, not only scalars */
+/* Number of fields in storage->f[] that have memory and may be of any shape, not only scalars. */
 static size_t fields_ready;
 
 /* Makes memory for one more field of a record usable. Returns false if there is none, and counts
@@ -1300,7 +1300,7 @@ static void set_large(struct record *r, struct val *v, double f)
 	char d[DIGITS];
 	u64 whole;
 
-	if (!(f <= 0x1.fffffffffffffp1023)) /* infinite, or not a number */
+	if (!(f <= 0x1.fffffffffffffp1023)) /* the number is infinite, or not a number */
 		return;
 	whole = huge ? 0 : (u64)f;
 	if (huge)
@@ -1485,7 +1485,7 @@ static void add_picked(struct record *r, const struct column *c)
 		if (!f || !k)
 			continue;
 		set_signed(&f->v, k->value, unit_find(k->unit));
-		/* an unknown value keeps its unit, which determines the width of the column */
+		/* The unit is set even without a value: it determines the width of the column. */
 		f->v.type = is_measured(k) ? V_INT : V_NULL;
 	}
 }
@@ -1688,7 +1688,7 @@ static void add_instance(struct record *r, const struct counter *k, const struct
 static void add_group(struct record *r, const struct plan *p, const struct part *t,
 		      const struct recopts *o)
 {
-	/* marks[i] == mark: the group has instance i already */
+	/* marks[i] == mark: instance i of the group is added already */
 	static u32 marks[MAX_INSTANCES], mark;
 	const struct column *c = columns + t->from, *end = columns + t->to;
 	enum desc_class class = t->class;
@@ -1811,7 +1811,7 @@ static void inst_remove(struct record *r, size_t from, struct str inst)
 
 enum { MAX_OTHER = 512 }; /* lines of a text that become fields; the driver with the most has 6 */
 
-/* Adds a field for each "key:value" line of a stored text. */
+/* Adds a field for each line "key:value" of a text. lines: number of the text, see text_put(). */
 static void add_lines(struct record *r, const struct column *c, u32 lines)
 {
 	struct str text = text_load(r, lines), line, key;
@@ -2105,7 +2105,7 @@ void record_make(struct record *r, const struct entity *e, const struct recopts 
 	}
 }
 
-/* --- reading a record ------------------------------------------------------------------------- */
+/* --- reading the fields of a record, and matching patterns of -f with them -------------------- */
 
 static inline bool same_word(const char *a, const char *b)
 {

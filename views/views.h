@@ -10,7 +10,7 @@
 #include "sources/oa/oa.h"
 #include "sources/catalog/catalog.h"
 
-/* --- views/profile.c: sums of samples --------------------------------------------------------- */
+/* --- views/profile.c: perf samples summed by comm, symbol, address or stack ------------------- */
 
 enum proftable { PROF_COMM, PROF_SYMBOL, PROF_IP, PROF_STACK, PROF_TABLES };
 
@@ -37,7 +37,7 @@ void folded_frame(struct buf *b, struct str symbol, struct str module, u8 mode);
 void folded_comm(struct buf *b, struct str comm);
 void folded_row(struct buf *b, const struct profrow *r);
 
-/* --- views/intervals.c: the times that tasks wait for a CPU or are in system calls ------------ */
+/* --- views/intervals.c: sums of the times that tasks wait for a CPU or are in system calls ---- */
 
 struct interval {
 	u64 key;       /* TID of the waiting task, or number of the system call */
@@ -64,7 +64,7 @@ const struct interval *intervals_row(size_t i);
 
 struct str syscall_name(u64 number);
 
-/* --- views/repeat.c: samples that equal an earlier one but for their time --------------------- */
+/* --- views/repeat.c: reuses the text or sums of an earlier sample with the same content ------- */
 
 struct repeat;
 
@@ -97,7 +97,7 @@ enum {
 
 struct pdfeature {
 	u8 number;
-	struct str bytes; /* content of the section; unused for PD_EVENT_DESC */
+	struct str bytes; /* content of the feature's section; unused for PD_EVENT_DESC */
 };
 
 struct perfdata {
@@ -130,15 +130,15 @@ bool perfdata_build_id(struct buf *b, u8 mode, struct str id, struct str name);
 /* An address in the code of a task or the kernel, with the function and file that contain it. */
 struct frame {
 	u64 ip, offset;
-	u8 mode;                  /* enum pmode */
+	u8 mode;                  /* mode of the CPU, enum pmode */
 	struct str symbol, module; /* function, and file that contains it; empty if unknown */
 };
 
-enum { MAX_FRAMES = 512 }; /* kernel.perf_event_max_stack is 127 by default */
+enum { MAX_FRAMES = 512 }; /* of a call chain; kernel.perf_event_max_stack is 127 by default */
 
 /* One sample of a perf event, with the task and the code address at which the event overflowed. */
 struct sample {
-	struct entity e; /* K_SAMPLE */
+	struct entity e; /* of kind K_SAMPLE */
 	const struct prec *r;
 	u32 event; /* index in events[]; NONE if unknown, or if the record reports lost samples */
 	u64 period; /* number of counts that the sample stands for; 0 if unknown */
@@ -158,20 +158,20 @@ struct sample {
 
 /* One row of a profile: all samples with the same comm, function, address or stack. */
 struct profile {
-	struct entity e; /* K_PROFILE */
-	u8 table;        /* enum proftable */
+	struct entity e; /* of kind K_PROFILE */
+	u8 table;        /* profile table of the row, enum proftable */
 	const struct profrow *row;
 };
 
 /* Summed times of one task's waits for a CPU, or of all calls of one system call. */
 struct timesum {
-	struct entity e; /* K_LATENCY, K_SYSCALL */
+	struct entity e; /* of kind K_LATENCY or K_SYSCALL */
 	const struct interval *sum;
 };
 
 /* The counts of an OA unit between two consecutive reports, or summed over several. */
 struct oarow {
-	struct entity e;              /* K_OA */
+	struct entity e;              /* of kind K_OA */
 	struct str dev, set;          /* names of device and metric set; empty if unknown */
 	u64 index;                    /* number of the report, or of the sum, in the stream */
 	u64 reports;                  /* number of differences between reports in the sum */
@@ -191,7 +191,7 @@ struct oarow {
 
 /* Samples of EU stalls at one instruction, or at all instructions together. */
 struct stallrow {
-	struct entity e;     /* K_STALL */
+	struct entity e;     /* of kind K_STALL */
 	struct str dev;      /* name of the device; empty if unknown */
 	bool has_ip;         /* false: the row is for all instructions */
 	u64 ip, sum;         /* address of the instruction; sum of all counts[] */
@@ -220,7 +220,8 @@ enum runfact { RUN_STATUS, RUN_USER, RUN_SYSTEM, RUN_PROCESSES, RUN_RUNNING, RUN
 	       RUN_OPENS, RUN_CLIENTS, RUN_ENDED, RUN_UNREAD, RUN_FACTS };
 
 struct run {
-	/* K_RUN: use by the command since its start, maximum of memory, energy of the device */
+	/* of kind K_RUN: use of the device by the command since its start, maximum of the memory,
+	 * energy of the device */
 	struct entity e;
 	/* readings that commands/run.c computes e from: the first ones; memory at the last one */
 	struct entity first, level;
@@ -228,8 +229,8 @@ struct run {
 	struct str command;
 	u64 used;        /* maximum of the memory in use, bytes */
 	bool has_used;
-	bool estimated;  /* the energy has a part computed from power readings and time */
-	u64 facts[RUN_FACTS]; /* by enum runfact; UINT64_MAX if unknown; times in ns */
+	bool estimated;  /* true: a part of the energy is computed from power readings and time */
+	u64 facts[RUN_FACTS]; /* facts by enum runfact; UINT64_MAX if unknown; times in ns */
 };
 
 /* --- views/record.c: the schema: from an entity to the fields of its record ------------------- */
@@ -243,8 +244,8 @@ extern const struct unitinfo {
 enum vtype { V_NULL, V_INT, V_TEXT, V_TIME, V_DIGITS };
 
 struct val {
-	u8 type;  /* enum vtype */
-	u8 unit;  /* enum unit */
+	u8 type;  /* type of the value, enum vtype */
+	u8 unit;  /* unit of the value, enum unit */
 	bool neg; /* V_INT: the value is -n */
 	u8 point; /* V_INT: number of decimal places in addition to units[unit].point */
 	u64 n;    /* V_INT: digits of the value without a decimal point; V_TIME: microseconds */
@@ -287,7 +288,7 @@ struct column {
 	const char *group, *member;
 	u8 shape, unit;
 	u8 id;    /* source of the value: a quantity, enum desc, or enum label of record.c */
-	u32 when; /* W_* */
+	u32 when; /* bits W_*: kinds of records that have the column, and properties */
 	const char *help;
 };
 
@@ -298,7 +299,7 @@ struct field {
 	const struct column *col;
 	struct str inst;
 	struct val v;
-	bool empty; /* placeholder for a group or list without values */
+	bool empty; /* the field is a placeholder for a group or list without values */
 };
 
 enum {
@@ -318,10 +319,10 @@ struct record {
 	const struct task *owner; /* owner of the client, or task of the process; or NULL */
 	/* path of the cgroup, or of the owner's cgroup; read when it is first needed */
 	struct str cgroup;
-	const char *container_path; /* the path that `container` was parsed from */
+	const char *container_path; /* the path of the cgroup that `container` was parsed from */
 	struct container container;
 	u32 lost; /* number of fields that did not fit in the record */
-	u64 memory_size; /* bytes of the memory that the field "used" is about; 0: unknown */
+	u64 memory_size; /* bytes of the memory that the field "used" is a part of; 0: unknown */
 	size_t n, text_n;
 	/* the fields, in memory that all records share: only one record is valid at a time */
 	struct field *f;
@@ -336,7 +337,7 @@ struct recopts {
 	i64 time_us;  /* time of the sample on the clock of -t, us; negative if it has none */
 	i64 dt_us;    /* interval of the sample, us; negative if it has none */
 	const char *file;    /* fdinfo records: name of the dump */
-	/* of a summary, the value of the field summary: "min", "avg", "max", "total"; else NULL */
+	/* value of the field "summary": "min", "avg", "max" or "total"; NULL for other records */
 	const char *summary;
 };
 
@@ -409,15 +410,15 @@ struct cell {
 	/* the pattern of -f that is the title, if the title is not the name of the field */
 	const struct str *pattern;
 	u16 order;          /* index in out.patterns of the pattern that selects the column */
-	u16 place;          /* index of its field in the last record, plus 1; 0 if unknown */
+	u16 place;          /* index of the shown field in the last record, plus 1; 0 if unknown */
 	/* format line: the predefined column that puts the text; NULL if a field is put as is */
 	const struct layout *layout;
-	/* in characters: set for the column; needed by its values; needed by ENGINES without the
-	 * idle engines */
+	/* widths of the column in characters: as set; as its values need; as the column ENGINES
+	 * needs without idle engines */
 	u16 width, needed, least;
 	bool right;
-	bool known;  /* a record of the sample that determined the widths has a value for it */
-	bool hidden; /* left out, because the line is too wide for the terminal */
+	bool known;  /* the sample that determined the widths had a value for the column */
+	bool hidden; /* the column is left out: the line is too wide for the terminal */
 	bool leaf;          /* the title is the full name of the field, GROUP.INSTANCE.MEMBER */
 };
 
@@ -425,25 +426,26 @@ struct out {
 	const struct format *fmt;
 	const struct str *patterns; /* patterns of -f, which select fields */
 	size_t npatterns;
-	/* called for each record before it is written; may be NULL */
+	/* function that is called for each record before it is written; may be NULL */
 	void (*note)(struct out *o, const struct record *r);
 	/* format csv: put no ' in front of a text that a spreadsheet would take for a formula */
 	bool csv_exact;
 	bool no_header, one_line, colour, list, summary;
 	bool once;     /* the run has only one sample: its time is not shown */
 	bool inner;    /* --inner: records sum up several readings and have a time of their own */
-	/* event records have: a site; a number of summed counts; repetitions; event sets */
+	/* records of perf events say where they were counted; how many counts are summed; the
+	 * deviation of repetitions; the event set */
 	bool sites, summed, repeats, sets;
-	bool reports, contexts; /* oa records: one for each report; one for each context */
+	bool reports, contexts; /* there is one oa record for each report; for each context */
 	const char *separator; /* format perf-csv: text between two fields; NULL for a comma */
 	bool unmarked;  /* format perf-csv: lines of the whole run lack the word "summary" */
 	u16 width;  /* width of the terminal, characters; 0 if lines may have any width */
 	u16 height; /* height of the terminal, lines; 0 if the header is not repeated */
-	u8 time;   /* enum timefmt */
+	u8 time;   /* format of times (-t), enum timefmt */
 	bool grouped; /* format line: counts have commas between the thousands, as 1,234,567 */
 	i32 offset; /* offset of local time from UTC, in seconds east */
 	/* members for the formats of metrics.c; timelines use `now`, too */
-	const char *host; /* formats graphite, statsd, collectd: this machine; NULL if unknown */
+	const char *host; /* graphite, statsd, collectd: name of this machine; or NULL */
 	i64 now;          /* time of this sample: ns on CLOCK_REALTIME */
 	i64 interval;     /* format collectd: time between two samples, ns; 0 if unknown */
 	u64 self_ns, self_bytes; /* CPU time and resident memory of this process; 0: unknown */
@@ -452,13 +454,14 @@ struct out {
 	u32 run;
 	i64 monotonic, boottime;
 	/* state that is kept from one record to the next */
-	bool headed;     /* the header is written; format svg: there was a record */
-	bool ran;        /* format table: an earlier sample is written */
+	bool headed;     /* true after the header; format svg: after the first record */
+	bool ran;        /* format table: true after the first sample */
 	u8 line_records; /* number of records on the current line so far, at most 2 */
-	/* number of lines since the last header, with the header; lines of this sample */
+	/* number of lines since the last header, with the header; number of lines of this sample */
 	size_t lines, sample_lines;
 	u8 kind;
-	size_t ncells, lost; /* number of cells; of columns or metric series that did not fit */
+	/* number of elements in cells[]; number of columns or metric series that did not fit */
+	size_t ncells, lost;
 	u16 shown[MAX_CELLS];    /* indexes in cells[], in the order of output, left to right */
 	struct cell cells[MAX_CELLS];
 	char insts[MAX_CELLS][MAX_NAME];
@@ -528,9 +531,10 @@ bool kmsg_end(struct out *o, struct buf *b);
 void perfetto_record(struct out *o, struct buf *b, const struct record *r);
 void chrome_record(struct out *o, struct buf *b, const struct record *r);
 
-/* --- views/screen.c: a terminal: its cells and its keys --------------------------------------- */
+/* --- views/screen.c: cells that are drawn on a terminal, and keys that are pressed ------------ */
 
-enum { SCREEN_ROWS = 200, SCREEN_COLS = 500 /* more than any readable terminal has */ };
+/* Size of the largest grid of cells that is drawn: no readable terminal has more. */
+enum { SCREEN_ROWS = 200, SCREEN_COLS = 500 };
 
 /* Style of a cell: one of 8 colours, and attributes. */
 enum style { RED = 1, GREEN, YELLOW, BLUE, MAGENTA, CYAN, GREY, BOLD = 8, REVERSE = 16 };
@@ -538,7 +542,7 @@ enum { COLOUR = 7 /* mask of the colour in enum style: RED to GREY, or 0 */ };
 
 struct screen {
 	u16 rows, cols;
-	bool ascii, plain; /* ASCII characters only; no colours */
+	bool ascii, plain; /* ascii: only ASCII characters are drawn; plain: no colours */
 	bool known;        /* the terminal shows the cells `was`; false: all cells are written */
 	struct screen_row {
 		u32 now[SCREEN_COLS], was[SCREEN_COLS];
@@ -576,7 +580,7 @@ struct profhead {
 
 void profile_draw(struct screen *s, const struct profhead *h, u8 tables, u64 top);
 
-/* --- views/topview.c: drawing of the live screen ---------------------------------------------- */
+/* --- views/topview.c: drawing of the live screen of `gpustat top` ----------------------------- */
 
 /* HISTORY: number of samples that are kept for a graph, more than the widest graph shows. */
 enum { HISTORY = 512, FILTER_BYTES = 64 };
@@ -624,7 +628,7 @@ u8 top_column(struct str field);
 u8 top_column_of_key(u16 key);
 void top_draw(struct screen *s, struct top *t, struct record *r);
 
-/* --- views/svg.c: a run as a picture ---------------------------------------------------------- */
+/* --- views/svg.c: the values of a run as an SVG picture --------------------------------------- */
 
 void svg_begin(i64 time_us, i64 dt_us);
 void svg_put(const struct plotids *id, const struct column *c, struct str inst, const struct val *v,
@@ -641,7 +645,7 @@ enum { TAR_FILE = '0', TAR_LINK = '2', TAR_FOLDER = '5' };
 
 struct tarhead {
 	struct str name, link;
-	u64 size, mtime; /* bytes; seconds since 1970 */
+	u64 size, mtime; /* size in bytes; time of the last change in seconds since 1970 */
 	u16 mode;
 	char type;
 };
