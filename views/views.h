@@ -279,7 +279,8 @@ enum {
 	W_META = 1 << 22,   /* describes the record itself; has no row in long CSV */
 	W_TOTAL = 1 << 23,  /* counted since the start: does not decrease during a run */
 	W_LABEL = 1 << 24,  /* formats of metrics.c: the value is a label of the metrics */
-	W_EXPLICIT = 1 << 25, /* formats of metrics.c: shown only if -f names the field */
+	/* formats of metrics.c, perfetto and chrome: shown only if -f names the field */
+	W_EXPLICIT = 1 << 25,
 	/* formats prom and openmetrics: about the run, not the record; written once per sample */
 	W_RUN = 1 << 26,
 };
