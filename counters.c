@@ -129,7 +129,7 @@ struct evset evsets[MAX_SETS];
 
 enum { UNSIGNED, SIGNED };
 const struct quantity quantities[D_COUNT] = {
-#define STORED(id, course, sign, sum) [D_##id] = { CO_##course, sign, sum },
+#define STORED(id, course, sign, range, sum) [D_##id] = { CO_##course, sign, RG_##range, sum },
 #include "quantities.h"
 };
 /* Orders of the enumerators of enum desc on which comparisons in this file and in others depend. */
@@ -617,6 +617,49 @@ void reg_put_same(struct entity *e, i64 t)
  * long, its driver has started it again: its increase is then computed from its present value. */
 static const i64 restart_ns = 10000000000;
 
+/* Counts a reading that is not plausible: its value or its rate is unknown in this sample. where,
+ * sensor: device and sensor, or folder and channel. */
+void count_implausible(const char *where, struct str sensor, u8 range, u64 v)
+{
+	struct implausible *i = &registry.implausible;
+	struct buf b = buf_on(i->where, sizeof(i->where) - 1);
+
+	i->total++;
+	i->range = range;
+	i->v = (i64)v;
+	put_z(&b, where);
+	if (sensor.p < sensor.e) {
+		put_c(&b, ' ');
+		put_str(&b, sensor);
+	}
+	buf_z(&b);
+}
+
+static void device_implausible(struct entity *e, u8 desc, u16 inst, u64 v)
+{
+	struct device *d = (struct device *)e;
+
+	if (e->kind != K_DEVICE)
+		return;
+	d->implausible++;
+	count_implausible(d->dev, inst_name(inst), quantities[desc].range, v);
+}
+
+/* Decides what a reading of a CO_METER counter is. last, t_last: the reading before it. */
+static void check_meter(struct entity *e, struct counter *c, u64 last, i64 t_last)
+{
+	struct history *k = reg_history(c);
+	u8 meter;
+
+	if ((c->flags & (CF_SEEN | CF_BASE)) != (CF_SEEN | CF_BASE))
+		return;
+	meter = meter_step(k, last, t_last, quantities[c->desc].range);
+	if (meter == METER_KNOWN)
+		return;
+	set_flags(c, c->flags & (u8)~(meter == METER_JUMP ? CF_BASE : CF_SEEN));
+	device_implausible(e, c->desc, c->inst, k->now);
+}
+
 /* Checks whether the value of a counter of e is lower than in the reading before, and decides
  * whether it went backwards or was restarted. */
 static void check_decrease(struct entity *e, struct counter *c)
@@ -649,11 +692,14 @@ static void check_decrease(struct entity *e, struct counter *c)
 }
 
 /* Stores the value v of the counter (desc, inst) of e, read at t. stays: PUT_*, for a counter that
- * already has a value in this reading. Returns false if a table is full. */
-bool reg_put_as(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u8 stays)
+ * already has a value in this reading. limit: as in is_plausible(). Returns false if a table is
+ * full. */
+static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u8 stays,
+			u64 limit)
 {
 	u32 last_put = e->at;
 	struct counter at, *c = counter_put(e, desc, inst, &at);
+	struct history last = { 0 };
 
 	if (c && c->flags & CF_SEEN) {
 		if (desc == D_THROTTLE)
@@ -665,6 +711,12 @@ bool reg_put_as(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u8 sta
 		if (stays == PUT_FIRST || (stays == PUT_WEAK && !(c->flags & CF_WEAK)))
 			return true;
 	}
+	if (!is_plausible(quantities[desc].range, v, limit)) {
+		device_implausible(e, desc, c ? c->inst : 0, v);
+		return true;
+	}
+	if (c && c->flags & CF_RATE)
+		last = *reg_history(c);
 	if (!c || !set_now(c, v)) {
 		count_dropped(e);
 		return false;
@@ -672,14 +724,28 @@ bool reg_put_as(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u8 sta
 	set_flags(c, (c->flags & (u8)~CF_WEAK) | CF_SEEN | (stays == PUT_WEAK ? CF_WEAK : 0));
 	if (c->flags & CF_RATE) {
 		reg_history(c)->t = t;
-		check_decrease(e, c);
+		if (quantities[desc].course == CO_METER)
+			check_meter(e, c, last.now, last.t);
+		else
+			check_decrease(e, c);
 	}
 	return true;
 }
 
+bool reg_put_as(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u8 stays)
+{
+	return put_reading(e, desc, inst, v, t, stays, 0);
+}
+
 bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
 {
-	return reg_put_as(e, desc, inst, v, t, PUT_FIRST);
+	return put_reading(e, desc, inst, v, t, PUT_FIRST, 0);
+}
+
+/* The same as reg_put(), for a sensor with a limit. */
+void reg_put_limited(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u64 limit)
+{
+	put_reading(e, desc, inst, v, t, PUT_FIRST, limit);
 }
 
 /* Adds v to the value that a counter of e has in this reading: the kernel prints it in several
@@ -727,7 +793,10 @@ void reg_baseline(const struct counter *c, u64 v, i64 t)
 void reg_compare(struct entity *e)
 {
 	for (struct counter *c = reg_first(e); c; c = reg_next(c))
-		check_decrease(e, c);
+		if (quantities[c->desc].course == CO_METER)
+			check_meter(e, c, reg_history(c)->was, reg_history(c)->t_was);
+		else
+			check_decrease(e, c);
 }
 
 /* Discards the readings of e before the last one, because they were readings of another entity with
@@ -794,10 +863,11 @@ static bool counter_rate(const struct counter *c, u64 *d, u64 *dt)
 	if (!c || (c->flags & (CF_SEEN | CF_BASE)) != (CF_SEEN | CF_BASE))
 		return false;
 	k = reg_history(c);
-	if (k->t <= k->t_was || !course_delta(quantities[c->desc].course, k->was, k->now, d))
+	if (k->t <= k->t_was)
 		return false;
 	*dt = (u64)(k->t - k->t_was);
-	return true;
+	return course_delta(quantities[c->desc].course, k->was, k->now,
+			    most_in(quantities[c->desc].range, *dt), d);
 }
 
 /* Stores in *v the value of the entity's own counter, or the sum over its clients if it has no such
@@ -1095,7 +1165,7 @@ static u64 sum_increase(struct counter *c, bool added)
 	if (!added || !(c->flags & CF_OLD))
 		return d;
 	return c->flags & CF_BASE &&
-	       course_delta(quantities[c->desc].course, k->was, k->now, &d) ? d : 0;
+	       course_delta(quantities[c->desc].course, k->was, k->now, UINT64_MAX, &d) ? d : 0;
 }
 
 static void sum_engine(struct entity *into, const struct entity *e, struct counter *c, bool rates,

@@ -181,6 +181,7 @@ static int run_cmd(void)
 	    (code == EX_USAGE || code == EX_NODEVICE || code == EX_DENIED))
 		code = EX_FAIL; /* the device, event or counter may be missing in a full table */
 	code = finish_run(code);
+	say_implausible();
 	if (is_check())
 		return code;
 	if (code == EX_OK && !opt.http && say_missing_devices() && !opt.command)

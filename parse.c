@@ -483,7 +483,7 @@ u64 muldiv(u64 a, u64 b, u64 c)
 }
 
 /* Computes the increase between two readings of a counter. Returns false if it cannot be known. */
-bool course_delta(u8 course, u64 was, u64 now, u64 *d)
+bool course_delta(u8 course, u64 was, u64 now, u64 most, u64 *d)
 {
 	*d = now - was;
 	if (now >= was)
@@ -493,7 +493,8 @@ bool course_delta(u8 course, u64 was, u64 now, u64 *d)
 	else
 		*d = 0;
 	/* A value larger than 32 bits cannot have wrapped at 32 bits. */
-	return course == CO_PEAK || (course == CO_WRAP32 && was <= UINT32_MAX);
+	return course == CO_PEAK ||
+	       (course == CO_WRAP32 && was <= UINT32_MAX && *d <= most);
 }
 
 /* Returns the value from which the next increase of a counter is computed: `now`, or `was` if the
@@ -501,6 +502,127 @@ bool course_delta(u8 course, u64 was, u64 now, u64 *d)
 u64 course_base(u8 course, u64 was, u64 now)
 {
 	return course == CO_PEAK && now < was ? was : now;
+}
+
+/* --- plausible readings of sensors ------------------------------------------------------------ */
+
+const struct bounds ranges[RANGES] = {
+	[RG_ANY]      = { "", INT64_MIN, INT64_MAX, 0, 0, 0 },
+	/* mC. Drivers print -256 C and 511 C for a GPU that is powered off. 100 C above its limit,
+	 * a chip has burnt. */
+	[RG_TEMP]     = { "temperature", -100000, 500000, 0, 1, 100000 },
+	/* uW, uJ. A server with eight accelerators draws 10.2 kW (DGX H100). A limit can be set by
+	 * the user, so the power may be well above it. */
+	[RG_POWER]    = { "power", 0, 20000000000, 0, 10, 0 },
+	[RG_ENERGY]   = { "energy", 0, INT64_MAX, 20000000000, 0, 0 },
+	[RG_FAN]      = { "fan speed", 0, 60000, 0, 4, 0 }, /* rpm; 65535 is a register without a value */
+	[RG_PWM]      = { "pwm", 0, 255, 0, 0, 0 },
+	[RG_VOLT]     = { "voltage", -1000000, 1000000, 0, 4, 0 },   /* mV */
+	[RG_CURRENT]  = { "current", -10000000, 10000000, 0, 4, 0 }, /* mA */
+	[RG_CLOCK]    = { "clock", 0, 100000000000, 0, 0, 0 },     /* Hz */
+	[RG_LOAD]     = { "load", 0, 1000000, 0, 0, 0 },          /* 1/1000 %; up to 1000 % is clamped */
+	[RG_BYTES]    = { "memory", 0, INT64_MAX, 0, 0, 0 },
+	[RG_LINK]     = { "link speed", 0, 10240, 0, 0, 0 },            /* 0.1 GT/s */
+	[RG_IDLE]     = { "idle time", 0, INT64_MAX, 2000, 0, 0 },     /* ms of idle time, read a little late */
+	[RG_HUMIDITY] = { "humidity", 0, 100000, 0, 0, 0 },           /* 1/1000 % */
+};
+
+/* Returns whether a sensor can have measured v, an i64 if the range has negative values. limit: the
+ * highest limit that the driver states for this sensor; 0: it states none. */
+bool is_plausible(u8 range, u64 v, u64 limit)
+{
+	const struct bounds *r = &ranges[range];
+	u64 size = (u64)r->high - (u64)r->low;
+
+	if (range == RG_ANY)
+		return true;
+	if (v - (u64)r->low > size || (r->times && v == UINT32_MAX))
+		return false;
+	return !r->times || !limit || (i64)v <= (i64)r->more ||
+	       (v - r->more - 1) / r->times < limit;
+}
+
+/* Returns the largest increase of a counter in a time; UINT64_MAX if it is unknown. Counters may be
+ * updated only every 0.1 s. */
+u64 most_in(u8 range, u64 ns)
+{
+	u64 per_second = ranges[range].per_second;
+
+	return per_second ? muldiv(per_second, ns < 100000000 ? 100000000 : ns, 1000000000) :
+	       UINT64_MAX;
+}
+
+enum { METER_READINGS = 3 /* that a dip lasts at most */ };
+
+static bool meter_rate(u8 range, u64 from, i64 t_from, const struct history *h, u64 *rate)
+{
+	u64 ns = (u64)(h->t - t_from);
+
+	*rate = UINT64_MAX;
+	if (h->now < from || h->t <= t_from)
+		return false;
+	*rate = muldiv(h->now - from, 1000000000, ns);
+	return h->now - from <= most_in(range, ns);
+}
+
+/* Decides what the new reading h->now of a hardware counter is, for example of energy. last, t_last:
+ * the reading before. If the counter decreases, `was` stays for some readings: it continues there
+ * after a dip. If it counts on from the low value instead, it was restarted, and only the interval
+ * with the restart is unknown. Of two rates that are possible, the lower one is taken. */
+u8 meter_step(struct history *h, u64 last, i64 t_last, u8 range)
+{
+	u64 rate, rate_last;
+	bool whole = meter_rate(range, h->was, h->t_was, h, &rate);
+
+	if (!h->below && h->now >= h->was)
+		return whole ? METER_KNOWN : METER_JUMP;
+	if (h->below && h->now > last &&
+	    meter_rate(range, last, t_last, h, &rate_last) &&
+	    (!whole || rate_last < rate)) {
+		h->was = last;
+		h->t_was = t_last;
+		whole = true;
+	}
+	if (whole || h->now >= h->was) {
+		h->below = 0;
+		return whole ? METER_KNOWN : METER_JUMP;
+	}
+	if (++h->below <= METER_READINGS)
+		return METER_UNKNOWN;
+	h->below = 0;
+	return METER_JUMP;
+}
+
+/* Adds a reading to the sum. wrap: the value at which the counter continues from 0; 0: unknown. A
+ * wrap is accepted if the energy that is used then is possible. Returns false if the value of this
+ * reading is not known. */
+bool energy_sum(struct energy *e, u64 v, i64 t, u64 wrap)
+{
+	struct history *h = &e->h;
+	u64 last = h->now, at = last - e->wrapped;
+	i64 t_last = h->t;
+	u8 meter;
+
+	if (!e->has_reading) {
+		*e = (struct energy){ .h = { .now = v, .was = v, .t = t, .t_was = t },
+				      .sum = v, .has_reading = true };
+		return true;
+	}
+	if (v < at && at <= wrap && !h->below && t > t_last &&
+	    wrap - at + v <= most_in(RG_ENERGY, (u64)(t - t_last)))
+		e->wrapped += wrap;
+	h->now = v + e->wrapped;
+	h->t = t;
+	meter = meter_step(h, last, t_last, RG_ENERGY);
+	if (meter == METER_UNKNOWN)
+		return false;
+	if (meter == METER_KNOWN)
+		e->sum += h->now - h->was;
+	else
+		e->sum -= e->sum > 0;
+	h->was = h->now;
+	h->t_was = h->t;
+	return true;
 }
 
 /* --- output: text appended to buffers --------------------------------------------------------- */

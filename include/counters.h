@@ -58,6 +58,7 @@ enum rule {
 struct quantity {
 	u8 course; /* enum course (parse.h): CO_* */
 	bool is_signed;
+	u8 range; /* RG_*, the plausible readings */
 	/* quantity (D_SUM_*) that is the sum of this one over clients; NONE if it is not summed */
 	u8 sum;
 };
@@ -80,14 +81,6 @@ enum {
 	CF_BIG = 16,
 	CF_KIB = 32, /* the value is stored in KiB */
 	CF_WEAK = 64, /* the value was stored with PUT_WEAK */
-};
-
-struct history {
-	u64 now, was;
-	i64 t, t_was; /* times in ns at which `now` and `was` were read */
-	/* for a counter that must not decrease: time in ns of the first reading in which it was
-	 * lower than `was`; 0 if it is not lower */
-	i64 below;
 };
 
 /* An entity: the object to which counters belong, for example a device or a client. It is the first
@@ -128,6 +121,7 @@ struct device {
 	i32 card, render, accel; /* numbers in the names of the device's nodes, or -1 */
 	/* number of clients in this sample; number of those without a known holder */
 	u32 clients, waiting;
+	u32 implausible;         /* number of readings of this sample that were not plausible */
 	u32 anonymous;           /* approximate number of descriptors of clients without an id */
 	u8 part;                 /* enum chip_part */
 	/* false: the device sleeps, and files that could wake it are not read */
@@ -262,7 +256,15 @@ extern struct row_counts {
 	u32 devices, clients, holders, tasks, cgroups, groups;
 	u32 pmus, events, counts, evrows, sites, evsets;
 } nrows;
+/* Readings that were not plausible: their number, and the last of them, for --verbose. */
+struct implausible {
+	u32 total; /* since the start */
+	u8 range;
+	i64 v;           /* in the unit of the file */
+	char where[80];  /* device and sensor, or the file */
+};
 extern struct registry {
+	struct implausible implausible;
 	/* number of rows, texts and values that were left out since the start, for example because
 	 * a table was full */
 	u32 dropped;
@@ -286,6 +288,9 @@ enum { PUT_FIRST, PUT_LAST, PUT_WEAK };
 bool reg_put_as(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u8 stays);
 /* as reg_put_as() with PUT_FIRST */
 bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t);
+void count_implausible(const char *where, struct str sensor, u8 range, u64 v);
+/* as reg_put(), for a sensor with a limit: see is_plausible() */
+void reg_put_limited(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u64 limit);
 void reg_add(struct entity *e, u8 desc, struct str inst, u64 v);
 void reg_put_previous(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, i64 below);
 void reg_compare(struct entity *e);

@@ -113,11 +113,63 @@ enum course {
 	/* lower values are ignored until the counter exceeds its highest value (drm-usage-stats) */
 	CO_PEAK,
 	CO_RESET,  /* a lower value means that the counter was reset */
-	CO_WRAP32, /* a lower value means that the counter, which has 32 bits, has wrapped */
+	/* a lower value means that the counter, which has 32 bits, has wrapped, if it can have
+	 * increased so much since the previous reading */
+	CO_WRAP32,
+	CO_METER,  /* a lower value is a dip or a restart: meter_step() decides */
 };
 
-bool course_delta(u8 course, u64 was, u64 now, u64 *d);
+/* most: the largest increase that is possible between the two readings; UINT64_MAX: unknown */
+bool course_delta(u8 course, u64 was, u64 now, u64 most, u64 *d);
 u64 course_base(u8 course, u64 was, u64 now);
+
+/* Readings of a counter with a rate. */
+struct history {
+	u64 now, was;
+	i64 t, t_was; /* ns, when `now` and `was` were read */
+	/* CO_PEAK: the reading since which the counter is lower than `was`, ns; CO_METER: number of
+	 * readings since then. 0: it is not lower. */
+	i64 below;
+};
+
+/* What a reading of a CO_METER counter is. */
+enum meter {
+	METER_KNOWN,   /* the increase from `was` to `now` */
+	METER_JUMP,    /* more than the device can have used: no increase */
+	METER_UNKNOWN, /* lower than before: neither value nor increase are known yet */
+};
+u8 meter_step(struct history *h, u64 last, i64 t_last, u8 range);
+
+/* A file that counts energy, and the sum of its increases. */
+struct energy {
+	struct history h; /* of the counter without its wraps */
+	u64 sum;          /* uJ; decreases by 1 where an increase is not known */
+	u64 wrapped;
+	bool has_reading;
+};
+bool energy_sum(struct energy *e, u64 v, i64 t, u64 wrap);
+
+/* --- parse.c: plausible readings of sensors --------------------------------------------------- */
+
+/* Ranges of plausible readings, rows of ranges[]. */
+enum sensor_range {
+	RG_ANY, RG_TEMP, RG_POWER, RG_ENERGY, RG_FAN, RG_PWM, RG_VOLT, RG_CURRENT, RG_CLOCK,
+	RG_LOAD, RG_BYTES, RG_LINK, RG_IDLE, RG_HUMIDITY,
+	RANGES
+};
+
+struct bounds {
+	const char *what;
+	i64 low, high;  /* in the unit of the registry, for example 1/1000 degree Celsius */
+	u64 per_second; /* largest increase of a counter; 0: unknown */
+	/* A reading of more than `times` the highest of the limits that the driver states for the
+	 * sensor, plus `more`, is not plausible. times 0: limits are not compared. */
+	u32 times, more;
+};
+extern const struct bounds ranges[RANGES];
+
+bool is_plausible(u8 range, u64 v, u64 limit);
+u64 most_in(u8 range, u64 ns);
 
 /* --- parse.c: perf events as users name them -------------------------------------------------- */
 

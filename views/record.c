@@ -26,8 +26,8 @@ const struct unitinfo units[UNITS] = {
 enum label {
 	L_SCHEMA = D_COUNT, L_KIND, L_SUMMARY, L_TIME, L_DT, L_FILE, L_DEV, L_DRIVER, L_PDEV,
 	L_CLIENT, L_NAME, L_PID, L_COMM, L_PIDS, L_CGROUP, L_CONTAINER, L_CONTAINER_KIND, L_POD,
-	L_STATE, L_NODES, L_CLIENTS, L_UNREADABLE, L_DROPPED, L_SKIPPED, L_OTHER, L_FACTS,
-	L_MISSING,
+	L_STATE, L_NODES, L_CLIENTS, L_UNREADABLE, L_DROPPED, L_IMPLAUSIBLE, L_SKIPPED,
+	L_OTHER, L_FACTS, L_MISSING,
 #define COMPUTED(id, ...) L_##id,
 #include "quantities.h"
 	L_EVENT, L_SET, L_SET_ID, L_CPU, L_CORE, L_SOCKET,
@@ -372,16 +372,19 @@ const struct column columns[] = {
 	  WHAT("processes that cannot be read") },
 	{ NULL, "dropped", S_SCALAR, U_NONE, L_DROPPED, W_DEVICE | BOTH | W_RUN,
 	  WHAT("clients, engines, regions that did not fit") },
+	{ NULL, "implausible", S_SCALAR, U_NONE, L_IMPLAUSIBLE, W_DEVICE | BOTH | W_SPARSE,
+	  WHAT("readings that were not plausible, and are unknown") },
 #define OPTIONAL(feature, ...) ROW(OPTIONAL, feature)(__VA_ARGS__)
 #define OPTIONAL1(...) __VA_ARGS__
 #if !WHOLE
 #define OPTIONAL0(...)
 #endif
-#define QUANTITY(id, course, sign, sum, limit, group, member, shape, unit, when, what, named) \
+#define QUANTITY(id, course, sign, range, sum, limit, group, member, shape, unit, when, what, \
+		 named) \
 	{ group, member, shape, unit, D_##id, when, WHAT(what) },
 #define COMPUTED(id, group, member, shape, unit, when, what) \
 	{ group, member, shape, unit, L_##id, when, WHAT(what) },
-#define FIELD(id, course, sign, sum, group, member, shape, unit, when, what) \
+#define FIELD(id, course, sign, range, sum, group, member, shape, unit, when, what) \
 	{ group, member, shape, unit, D_##id, when, WHAT(what) },
 #include "quantities.h"
 #if HAS(dmem)
@@ -721,6 +724,7 @@ static void device_field(struct val *v, struct record *r, u8 id)
 	case L_CONTAINER: set_text(v, record_container(r).id); return;
 	case L_SKIPPED:   set_int(v, c->skipped, U_NONE); return;
 	case L_UNREADABLE: set_int(v, registry.unreadable, U_NONE); return;
+	case L_IMPLAUSIBLE: set_known(v, d->implausible, d->implausible); return;
 	case L_NAME:
 		if (e->kind == K_DEVICE)
 			set_label(v, d->name);

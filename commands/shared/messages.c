@@ -112,6 +112,26 @@ void say_dropped(void)
 		say_number(without_room(), " values had no room and were left out");
 }
 
+/* --verbose: prints how many readings of sensors were not plausible, and the last of them. */
+void say_implausible(void)
+{
+	const struct implausible *i = &registry.implausible;
+	char text[256];
+	struct buf b = BUF_Z(text);
+
+	if (!i->total || !opt.verbose)
+		return;
+	put_u64(&b, i->total);
+	put_z(&b, i->total == 1 ? " reading was not plausible and is unknown: " :
+		  " readings were not plausible and are unknown; the last one: ");
+	put_z(&b, i->where);
+	put_z(&b, ": ");
+	put_z(&b, ranges[i->range].what);
+	put_z(&b, i->v < 0 ? " -" : " ");
+	put_u64(&b, i->v < 0 ? 0 - (u64)i->v : (u64)i->v);
+	say_z(buf_z(&b));
+}
+
 void say_unread_files(void)
 {
 	say("not all files could be read", fileio.error_name, error_text(fileio.error));

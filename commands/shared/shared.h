@@ -142,6 +142,7 @@ void say_error(const char *who, long err);
 int command_code(long failure, int status);
 bool say_full(void);
 void say_dropped(void);
+void say_implausible(void);
 int usage(const char *a, const char *b, const char *c);
 int usage_z(const char *z);
 const char *error_text(long err);

@@ -132,6 +132,7 @@ void catalog_add(u8 provider, u32 at, const struct counter_info *n)
 	}
 	to = &catalog.named[nnamed];
 	*to = (struct named){ .provider = provider, .at = at, .rule = n->rule,
+			      .range = n->range,
 			      .recommended = catalog.recommends,
 			      .min = n->is_signed ? INT64_MIN : 0,
 			      .max = n->max > INT64_MAX || n->max == 0 ? INT64_MAX : (i64)n->max };
@@ -307,7 +308,9 @@ static void set_count(struct named *n, u64 v, u64 total, i64 t)
 	u64 d;
 
 	is_first(n, v, total, t);
-	n->known = course_delta(CO_RESET, n->was, v, &d);
+	n->known = course_delta(CO_RESET, n->was, v, UINT64_MAX, &d) &&
+		   d <= most_in(n->range, (u64)(t - n->t_was));
+	n->t_was = t;
 	if (n->known)
 		n->value = clamp((u64)n->value + (d > INT64_MAX ? INT64_MAX : d));
 	n->was = v;
@@ -319,7 +322,7 @@ static void set_rate(struct named *n, u64 v, u64 total, i64 t)
 
 	if (too_early(n, v, total, t))
 		return;
-	n->known = course_delta(CO_RESET, n->was, v, &d);
+	n->known = course_delta(CO_RESET, n->was, v, UINT64_MAX, &d);
 	if (n->known)
 		n->value = clamp(muldiv(d, 1000000000, (u64)(t - n->t_was)));
 	n->was = v;
@@ -334,8 +337,8 @@ static void set_share(struct named *n, u64 v, u64 total, i64 t)
 
 	if (too_early(n, v, total, t))
 		return;
-	known = course_delta(CO_RESET, n->was, v, &d) &&
-		course_delta(CO_RESET, n->total_was, total, &all);
+	known = course_delta(CO_RESET, n->was, v, UINT64_MAX, &d) &&
+		course_delta(CO_RESET, n->total_was, total, UINT64_MAX, &all);
 	/* While the denominator does not change, the percentage is undefined: keep the last one. */
 	if (known && all == 0)
 		return;

@@ -43,6 +43,7 @@ struct named {
 	bool unmeasured;
 	i64 value;          /* value at the last reading; after catalog_stop(): at that call */
 	u8 provider, rule;  /* private, like all members below: PROVIDER_*, enum rule */
+	u8 range;           /* enum sensor_range: a count that increases faster is unknown */
 	u32 at;             /* the provider's number for this counter */
 	/* was and total_was have values of a reading since the counter was started */
 	bool has_baseline;
@@ -95,6 +96,7 @@ extern const struct provider provider_oa, provider_file, provider_v3d, provider_
 struct counter_info {
 	struct str vendor, name, what, unit;
 	u8 rule;       /* enum rule: how readings become the value */
+	u8 range;      /* enum sensor_range: its plausible increases */
 	bool is_signed;
 	u64 max;       /* maximum of the value; UINT64_MAX: no limit */
 };

@@ -148,6 +148,16 @@ static bool read_value(const struct gpucounter *c, const struct device *d, u64 *
 	return d && reg_get_or_sum(&d->e, c->desc, c->inst, v);
 }
 
+static bool read_power(const struct gpucounter *c, const struct device *d, u64 *v)
+{
+	u64 uj, ns;
+
+	if (!d || !reg_rate(&d->e, D_ENERGY, c->inst, &uj, &ns))
+		return false;
+	*v = muldiv(uj, 1000000000, ns);
+	return true;
+}
+
 static bool read_engine(const struct gpucounter *c, const struct device *d, u64 *v)
 {
 	return d && engine_busy(&d->e, c->inst, v);
@@ -360,12 +370,13 @@ static const struct native {
 } natives[] = {
 #define RULE(course, unit) \
 	((unit) == U_PERCENT ? R_PERCENT : CO_##course == CO_LEVEL ? R_LEVEL : R_COUNT)
-#define QUANTITY(id, course, sign, sum, limit, group, member, shape, unit, when, what, named) \
+#define QUANTITY(id, course, sign, range, sum, limit, group, member, shape, unit, when, what, \
+		 named) \
 	{ D_##id, limit, RULE(course, unit), unit, what, named },
-#define NAMED(id, course, unit, what, named) \
+#define NAMED(id, course, range, unit, what, named) \
 	{ D_##id, NONE, RULE(course, unit), unit, what, named },
 #include "quantities.h"
-}, power_from_energy = { D_ENERGY, NONE, R_RATE, U_WATT, "power, computed from energy",
+}, power_from_energy = { D_ENERGY, NONE, R_LEVEL, U_WATT, "power, computed from energy",
 			"power" };
 
 static void list_native(const struct device *d, const struct native *q, u8 gpu)
@@ -379,8 +390,10 @@ static void list_native(const struct device *d, const struct native *q, u8 gpu)
 					  .unit = str_z(unit_names[q->unit]),
 					  .rule = q->rule,
 					  .is_signed = is_signed(q->desc),
+					  .range = quantities[q->desc].range,
 					  .max = q->rule == R_PERCENT ? 100 : UINT64_MAX };
-		struct gpucounter g = { .read = read_value, .gpu = gpu, .desc = q->desc,
+		struct gpucounter g = { .read = q == &power_from_energy ? read_power : read_value,
+					.gpu = gpu, .desc = q->desc,
 					.inst = c->inst };
 
 		if (c->desc != q->desc && (sum == NONE || c->desc != sum))

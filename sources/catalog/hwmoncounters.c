@@ -16,8 +16,7 @@ struct sensor {
 	/* folder ("hwmon3") and name of the chip: the folder may be that of another chip later */
 	char dir[32], chip[32];
 	char chan[16];
-	/* descriptors of the channel's file, and of runtime_status of the chip's device; or -1 */
-	int fd, state;
+	struct channel_file file;
 };
 
 static struct {
@@ -84,7 +83,7 @@ static void sensor_add(const char *dir, struct str chip, struct str chan, const 
 	str_copy(to->dir, sizeof(to->dir), str_z(dir));
 	str_copy(to->chip, sizeof(to->chip), chip);
 	str_copy(to->chan, sizeof(to->chan), chan);
-	to->fd = to->state = -1;
+	to->file.fd = to->file.state = -1;
 	catalog_add(PROVIDER_HWMON, hwmonlist.n++, &info);
 }
 
@@ -140,31 +139,19 @@ static long sensor_open(u32 at)
 	if (!slurp_line(roots.sys, hwmon_path(s->dir, S("name"), ""), b, sizeof(b), &chip) ||
 	    !str_is(chip, s->chip))
 		return -ENOENT;
-	s->fd = channel_open(s->dir, str_z(s->chan));
-	if (s->fd < 0)
-		return s->fd;
-	s->state = (int)sys_openat(roots.sys,
-				   hwmon_path(s->dir, S("device/power/runtime_status"), ""),
-				   O_RDONLY | O_NONBLOCK);
-	return 0;
+	return channel_open(&s->file, s->dir, str_z(s->chan));
 }
 
 static void sensor_close(u32 at)
 {
-	struct sensor *s = &hwmonlist.sensors[at];
-
-	if (s->fd >= 0)
-		sys_close(s->fd);
-	if (s->state >= 0)
-		sys_close(s->state);
-	s->fd = s->state = -1;
+	channel_close(&hwmonlist.sensors[at].file);
 }
 
 static long sensor_read(u32 at, u64 *v, u64 *total)
 {
 	(void)total;
-	return hwmonlist.sensors[at].fd >= 0 &&
-	       channel_read(hwmonlist.sensors[at].fd, hwmonlist.sensors[at].state, v) ? 0 : -ENOENT;
+	return hwmonlist.sensors[at].file.fd >= 0 &&
+	       channel_read(&hwmonlist.sensors[at].file, v) ? 0 : -ENOENT;
 }
 
 const struct provider provider_hwmon = {

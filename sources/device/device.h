@@ -128,13 +128,31 @@ bool board_store(const struct attr *a, struct entity *e, struct str inst, struct
 struct channel {
 	char prefix[9], unit[4], raw_unit[9];
 	u8 point, rule; /* point: decimal places from raw_unit to unit; rule: enum rule */
+	u8 range;       /* enum sensor_range: its plausible readings */
 	const char *what;
 };
 
 const struct channel *channel_find(struct str name);
+/* A channel that is read. */
+struct channel_file {
+	int fd, state; /* its value; runtime_status of its device, or -1 */
+	u8 range;      /* enum sensor_range */
+	char name[28]; /* hwmon3/temp1, for messages */
+	u64 limit;     /* as channel_limit() returns it */
+	struct energy energy;
+};
+
 const char *hwmon_path(const char *dir, struct str leaf, const char *tail);
-int channel_open(const char *dir, struct str name);
-bool channel_read(int fd, int state, u64 *value);
+/* Opens a channel. Returns 0, or -errno. */
+long channel_open(struct channel_file *f, const char *dir, struct str name);
+/* Reads it; a negative level is stored as two's complement, energy as the sum of the plausible
+ * increases. Returns false if there is no value, or the device is suspended: it is not read, so
+ * that it is not resumed. */
+bool channel_read(struct channel_file *f, u64 *value);
+void channel_close(struct channel_file *f);
+/* Returns the highest limit that the driver states for a channel; 0: none. path: its folder,
+ * relative to /sys; file: one of its files, for example temp1_input. */
+u64 channel_limit(const char *path, struct str file);
 
 /* --- sources/device/vcio.c: values of a Raspberry Pi's firmware, an optional feature --------- */
 

@@ -248,6 +248,7 @@ struct sensor {
 		i64 last;  /* with A_SLOW: when the file was read last, ns */
 		u64 value; /* with A_FIXED: its value, if `reads` is not 0 */
 	};
+	u64 limit; /* the highest limit that the driver states for this channel; 0: none */
 	char inst[INST_BYTES];
 };
 static TABLE(struct sensor, sensors, MAX_SENSORS, 64, "sensors");
@@ -358,7 +359,7 @@ static struct entity *sensor_entity(const struct sensor *s)
 
 static void sensor_put(const struct sensor *s, u8 desc, struct str inst, u64 v, i64 t)
 {
-	reg_put(sensor_entity(s), desc, inst, v, t);
+	reg_put_limited(sensor_entity(s), desc, inst, v, t, s->limit);
 }
 
 static u32 sensor_factor(const struct sensor *s)
@@ -617,6 +618,8 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 	switch (a->inst) {
 	case FROM_CHAN:
 		channel_inst(s->inst, dir, leaf);
+		if (ranges[quantities[a->desc].range].times)
+			s->limit = channel_limit(dir, leaf);
 		break;
 	case FROM_ZONE:
 		found = zone_inst(s->inst, dir, p->device);
@@ -1384,6 +1387,7 @@ static void sysfs_sample(void)
 
 		read_state(d, &sysdirs[i]);
 		reg_begin(&d->e, sys_now(CLOCK_MONOTONIC));
+		d->implausible = 0;
 		probe_device(i);
 		registry.dropped += sysdirs[i].lost + sysdirs[i].unread;
 		fileio.unread += sysdirs[i].unread;

@@ -514,10 +514,12 @@ static void put_count(struct buf *b, struct counter *k, u16 *n)
 	if (k->flags & CF_RATE) {
 		const struct history *h = reg_history(k);
 		i64 ms;
+		/* A CO_METER counter that was lower than before was probably restarted. */
+		bool meter = quantities[k->desc].course == CO_METER;
 
-		c.t = k->flags & CF_SEEN ? h->t : h->t_was;
-		c.v = reg_base(k);
-		ms = h->below && c.t >= h->below ? (c.t - h->below) / 1000000 : -1;
+		c.t = k->flags & CF_SEEN || meter ? h->t : h->t_was;
+		c.v = meter ? h->now : reg_base(k);
+		ms = !meter && h->below && c.t >= h->below ? (c.t - h->below) / 1000000 : -1;
 		c.below = ms < UINT32_MAX ? (u32)(ms + 1) : UINT32_MAX;
 	}
 	c.n = (u8)str_len(inst);

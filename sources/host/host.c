@@ -83,6 +83,7 @@ static struct {
 	struct disk *disks;
 	u32 ndisks, last_disk;
 	u32 disks_reading; /* number of the previous reading of diskstats */
+	i64 disks_t;       /* time of that reading, ns */
 	u64 disks_sum[DK_FIELDS]; /* sums over physical disks, without partitions */
 	struct proc *procs;
 	u32 nprocs, io_seen;
@@ -301,7 +302,6 @@ enum { MAX_SMALL = 4096 /* files: the clocks of 3500 CPUs, and the thermal and e
 
 struct small_file {
 	bool used; /* a counter has needed it since host_trim() */
-	bool has_baseline; /* SM_ENERGY: `was` has the value of an earlier reading */
 	u8 kind, n; /* enum small; number of bytes in inst */
 	u16 next;   /* next row of the hash chain: its index + 1; 0: the last */
 	char inst[32];
@@ -309,9 +309,8 @@ struct small_file {
 	u32 reading;
 	long error;
 	i64 value;
-	/* SM_ENERGY, uJ: value of the previous reading; sum of all increases; value at which the
-	 * kernel's counter restarts */
-	u64 was, sum, range;
+	u64 range; /* SM_ENERGY: highest value of the kernel's counter, uJ; 0: unknown */
+	struct energy energy;
 };
 
 static const char *join(const char *a, struct str b, const char *c)
@@ -369,30 +368,24 @@ static bool number_at(int root, const char *path, i64 *v)
 	return n > 0 && parse_sensor((struct str){ b, b + n }, v);
 }
 
-/* Adds the energy that a zone has used since the previous reading to f->sum. The kernel's counter
- * restarts at 0 after max_energy_range_uj: Documentation/power/powercap/powercap.rst. */
-static void energy_add(struct small_file *f, struct str zone)
+/* Adds a reading to the sum of a zone. The kernel's counter restarts at 0 after
+ * max_energy_range_uj: Documentation/power/powercap/powercap.rst. */
+static bool zone_energy(struct small_file *f, struct str zone)
 {
-	u64 now = (u64)f->value;
-
-	if (!f->has_baseline) {
+	if (!f->energy.has_reading) {
 		const char *path = join(small_paths[SM_ENERGY].before, zone,
 					"/max_energy_range_uj");
 		i64 range;
 
 		f->range = number_at(roots.sys, path, &range) && range > 0 ? (u64)range : 0;
-		f->sum = now;
-	} else if (now >= f->was) {
-		f->sum += now - f->was;
-	} else if (f->was <= f->range) {
-		f->sum += f->range - f->was + now;
 	}
-	f->was = now;
-	f->has_baseline = true;
+	return energy_sum(&f->energy, (u64)f->value, sys_now(CLOCK_MONOTONIC), f->range);
 }
 
 static long small_fill(struct small_file *f, struct str inst)
 {
+	u8 range = f->kind == SM_TEMP ? RG_TEMP : f->kind == SM_CLOCK ? RG_CLOCK : RG_ENERGY;
+	u64 scale = f->kind == SM_CLOCK ? 1000 : 1; /* scaling_cur_freq is in kHz */
 	char b[64];
 	long n = f->fd;
 
@@ -412,8 +405,12 @@ static long small_fill(struct small_file *f, struct str inst)
 	if (!parse_sensor((struct str){ b, b + n }, &f->value) ||
 	    (f->kind != SM_TEMP && f->value < 0))
 		return -ENOENT;
-	if (f->kind == SM_ENERGY)
-		energy_add(f, inst);
+	if (!(f->kind == SM_ENERGY ? zone_energy(f, inst) :
+	      is_plausible(range, (u64)f->value * scale, 0))) {
+		count_implausible(small_path(f->kind, inst), (struct str){ 0 }, range,
+				  (u64)f->value);
+		return -ENOENT;
+	}
 	return 0;
 }
 
@@ -635,10 +632,12 @@ static void disk_grow(struct disk *d, const u64 *now)
 {
 	for (int i = 0; i < DK_FIELDS; i++) {
 		u8 course = i == DK_BUSY || sizeof(long) == 4 ? CO_WRAP32 : CO_RESET;
+		u64 ns = (u64)(texts[F_DISKSTATS].t - host.disks_t);
+		u64 most = i == DK_BUSY ? most_in(RG_IDLE, ns) : UINT64_MAX;
 		u64 more = now[i];
 
 		if (d->seen && (d->seen != host.disks_reading ||
-				!course_delta(course, d->was[i], now[i], &more)))
+				!course_delta(course, d->was[i], now[i], most, &more)))
 			more = 0;
 		d->was[i] = now[i];
 		d->sum[i] += more;
@@ -682,6 +681,7 @@ static void disks_parse(struct str text)
 				disk_grow(d, now);
 		}
 	host.disks_reading = host.reading;
+	host.disks_t = texts[F_DISKSTATS].t;
 }
 
 /* --- I/O of processes: proc_pid_io(5) --------------------------------------------------------- */
@@ -1121,7 +1121,7 @@ static long zone_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 
 	(void)total;
 	if (!error)
-		*v = r->arg == SM_ENERGY ? f->sum : (u64)f->value;
+		*v = r->arg == SM_ENERGY ? f->energy.sum : (u64)f->value;
 	return error;
 }
 

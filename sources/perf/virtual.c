@@ -21,8 +21,7 @@ struct virt {
 	const struct vkind *kind;
 	u16 which;        /* tool: index in tools[]; /proc: file from procfield_find(); events of
 			   * GPU drivers: number from gpuevent_find() */
-	int fd, state;    /* hwmon: descriptors of the channel's file, and of the runtime_status of
-			   * its device, or -1 */
+	struct channel_file channel; /* hwmon */
 	u32 device;       /* engines: index in devices[] */
 	u8 n;             /* bytes in name[] */
 	char name[MAX_NAME]; /* NAME of SOURCE/NAME/: engines and /proc need it when they read */
@@ -33,7 +32,7 @@ struct vkind {
 	char source[7]; /* pattern for SOURCE of its events SOURCE/NAME/ */
 	/* Calls virt_new() for the counter SOURCE/NAME/, and fills ev. False: there is none. */
 	bool (*find)(struct str source, struct str name, struct event *ev);
-	bool (*read)(const struct virt *v, u64 *value); /* false: the counter has no value now */
+	bool (*read)(struct virt *v, u64 *value); /* false: the counter has no value now */
 	/* The following members may be NULL. */
 	/* opens what list() needs; is called before the process is confined */
 	void (*prepare)(void);
@@ -66,7 +65,7 @@ static struct virt *virt_new(struct str name, struct event *ev)
 		return NULL;
 	}
 	v = &virtuals.rows[virtuals.n + 1];
-	*v = (struct virt){ .kind = virtuals.finding, .fd = -1, .state = -1,
+	*v = (struct virt){ .kind = virtuals.finding, .channel = { .fd = -1, .state = -1 },
 			    .n = (u8)str_len(name) };
 	if (name.p)
 		memcpy(v->name, name.p, str_len(name));
@@ -123,7 +122,7 @@ static bool tool_find(struct str source, struct str name, struct event *ev)
 	return false;
 }
 
-static bool tool_read(const struct virt *at, u64 *v)
+static bool tool_read(struct virt *at, u64 *v)
 {
 	u64 user = 0, system = 0;
 
@@ -164,7 +163,7 @@ static bool proc_find(struct str source, struct str name, struct event *ev)
 	return true;
 }
 
-static bool proc_read(const struct virt *at, u64 *v)
+static bool proc_read(struct virt *at, u64 *v)
 {
 	return procfield_read((u8)at->which, virt_name(at), v);
 }
@@ -200,23 +199,19 @@ static bool hwmon_find(struct str source, struct str name, struct event *ev)
 	const struct channel *c = channel_find(name);
 	const char *dir;
 	struct dir d;
-	int fd = -1;
+	struct channel_file file = { .fd = -1 };
 
 	if (!c || dir_open(&d, roots.sys, HWMON_DIR) < 0)
 		return false;
-	while (fd < 0 && (dir = dir_next(&d)))
-		if (hwmon_matches(source, dir) && (fd = channel_open(dir, name)) >= 0) {
+	while (file.fd < 0 && (dir = dir_next(&d)))
+		if (hwmon_matches(source, dir) && channel_open(&file, dir, name) == 0) {
 			struct virt *v = virt_new(name, ev);
 
 			if (!v) {
-				sys_close(fd);
+				channel_close(&file);
 				break;
 			}
-			v->fd = fd;
-			v->state = (int)sys_openat(roots.sys,
-						   hwmon_path(dir, S("device/power/runtime_status"),
-							      ""),
-						   O_RDONLY | O_NONBLOCK);
+			v->channel = file;
 			ev->rule = c->rule;
 			set_unit(ev, c->unit, c->point);
 		}
@@ -224,9 +219,9 @@ static bool hwmon_find(struct str source, struct str name, struct event *ev)
 	return ev->virt != 0;
 }
 
-static bool hwmon_read(const struct virt *at, u64 *v)
+static bool hwmon_read(struct virt *at, u64 *v)
 {
-	return channel_read(at->fd, at->state, v);
+	return channel_read(&at->channel, v);
 }
 
 static void list_hwmon(const char *dir)
@@ -353,7 +348,7 @@ static u32 gpu_number(u32 device)
 
 /* Stores the busy time of an engine in *v: the kernel's counter for the whole device if there is
  * one, else the sum over the device's clients. False if the latest reading has no value. */
-static bool engine_read(const struct virt *at, u64 *v)
+static bool engine_read(struct virt *at, u64 *v)
 {
 	bool found = false;
 
@@ -445,7 +440,7 @@ FEATURED static bool gpuevent_add(struct str source, struct str name, struct eve
 	return true;
 }
 
-FEATURED static bool driver_read(const struct virt *at, u64 *v)
+FEATURED static bool driver_read(struct virt *at, u64 *v)
 {
 	return gpuevent_value(at->which, v);
 }
@@ -544,7 +539,7 @@ u8 virtual_state(const struct event *ev)
 /* Stores the present value of a virtual counter in *v. False if it has no value now. */
 bool virtual_read(const struct event *ev, u64 *v)
 {
-	const struct virt *at = &virtuals.rows[ev->virt];
+	struct virt *at = &virtuals.rows[ev->virt];
 
 	return at->kind->read(at, v);
 }

@@ -1658,7 +1658,7 @@ static void t_course(void)
 
 	for (size_t i = 0; i < LEN(rows); i++) {
 		u64 d = 77;
-		bool known = course_delta(rows[i].course, rows[i].was, rows[i].now, &d);
+		bool known = course_delta(rows[i].course, rows[i].was, rows[i].now, UINT64_MAX, &d);
 
 		check(known == rows[i].known && (!known || d == rows[i].d), "course %s", rows[i].name);
 		check_u64(course_base(rows[i].course, rows[i].was, rows[i].now), rows[i].base,
@@ -1671,7 +1671,7 @@ static void t_course(void)
 		for (int i = 0; i < 100000; i++) {
 			u64 now = rnd() % 1000 + (u64)i, d;
 
-			bad += !course_delta(CO_PEAK, was, now, &d);
+			bad += !course_delta(CO_PEAK, was, now, UINT64_MAX, &d);
 			was = course_base(CO_PEAK, was, now);
 			sum += d;
 			peak = now > peak ? now : peak;
@@ -1682,7 +1682,7 @@ static void t_course(void)
 			u64 step = rnd() % 0xffffffff, d;
 
 			real += step;
-			course_delta(CO_WRAP32, was, (u32)real, &d);
+			course_delta(CO_WRAP32, was, (u32)real, UINT64_MAX, &d);
 			was = course_base(CO_WRAP32, was, (u32)real);
 			sum += d;
 			bad += sum != real;
@@ -1691,8 +1691,146 @@ static void t_course(void)
 	}
 }
 
+static void t_plausible(void)
+{
+	static const struct {
+		u8 range;
+		u64 v, limit;
+		bool ok;
+	} rows[] = {
+		{ RG_TEMP, 500000, 0, true }, { RG_TEMP, 500001, 0, false },
+		{ RG_TEMP, (u64)-100000, 0, true }, { RG_TEMP, (u64)-100001, 0, false },
+		{ RG_TEMP, 0, 0, true }, { RG_TEMP, UINT32_MAX, 0, false },
+		{ RG_TEMP, (u64)INT64_MIN, 0, false }, { RG_TEMP, INT64_MAX, 0, false },
+		{ RG_TEMP, 195000, 95000, true }, { RG_TEMP, 195001, 95000, false },
+		{ RG_TEMP, (u64)-5000, 95000, true }, { RG_TEMP, 300000, UINT64_MAX, true },
+		{ RG_POWER, 20000000000, 0, true }, { RG_POWER, 20000000001, 0, false },
+		{ RG_POWER, UINT32_MAX, 0, false }, { RG_POWER, UINT32_MAX - 1, 0, true },
+		{ RG_POWER, 100, 10, true }, { RG_POWER, 101, 10, false },
+		{ RG_POWER, 0, 10, true }, { RG_POWER, (u64)-1, 0, false },
+		{ RG_FAN, 60000, 0, true }, { RG_FAN, 65535, 0, false },
+		{ RG_FAN, 4, 1, true }, { RG_FAN, 5, 1, false },
+		{ RG_PWM, 255, 0, true }, { RG_PWM, 256, 0, false },
+		{ RG_VOLT, (u64)-1000000, 0, true }, { RG_VOLT, 1000001, 0, false },
+		{ RG_CURRENT, 10000000, 0, true }, { RG_CURRENT, (u64)-10000001, 0, false },
+		{ RG_CLOCK, 100000000000, 0, true }, { RG_CLOCK, 100000000001, 0, false },
+		{ RG_LOAD, 1000000, 0, true }, { RG_LOAD, 65535000, 0, false },
+		{ RG_BYTES, INT64_MAX, 0, true }, { RG_BYTES, UINT64_MAX, 0, false },
+		{ RG_LINK, 1280, 0, true }, { RG_LINK, 65535, 0, false },
+		{ RG_HUMIDITY, 100000, 0, true }, { RG_HUMIDITY, 100001, 0, false },
+		{ RG_ANY, UINT64_MAX, 0, true }, { RG_ANY, 0, 1, true },
+	};
+	u64 d;
+
+	for (size_t i = 0; i < LEN(rows); i++)
+		check(is_plausible(rows[i].range, rows[i].v, rows[i].limit) == rows[i].ok,
+		      "plausible: %s %" PRId64 " with the limit %" PRIu64 ": %s",
+		      ranges[rows[i].range].what, (i64)rows[i].v, rows[i].limit,
+		      rows[i].ok ? "yes" : "no");
+	check_u64(most_in(RG_ENERGY, 1000000000), 20000000000, "20 kJ are possible in a second");
+	check_u64(most_in(RG_ENERGY, 1), 2000000000, "a counter may lag by 0.1 s");
+	check_u64(most_in(RG_TEMP, 1), UINT64_MAX, "no rate is known");
+	check(course_delta(CO_WRAP32, UINT32_MAX - 9, 90, 100, &d) && d == 100,
+	      "a wrap with the largest possible increase");
+	check(!course_delta(CO_WRAP32, UINT32_MAX - 9, 91, 100, &d),
+	      "a decrease that no possible wrap explains is none");
+}
+
+/* Readings of an energy counter once per second, in J: what each is, and the mean power in W. */
+static void t_meter(void)
+{
+	enum { K = METER_KNOWN, J = METER_JUMP, U = METER_UNKNOWN };
+	static const struct {
+		const char *name;
+		size_t n;
+		struct {
+			u32 joule;
+			u8 meter;
+			u32 watt;
+		} at[8];
+	} rows[] = {
+		{ "steady", 3,
+		  { { 1000000, K, 0 }, { 1000050, K, 50 }, { 1000100, K, 50 } } },
+		{ "a dip", 4,
+		  { { 1000000, K, 0 }, { 200, U, 0 }, { 1000100, K, 50 }, { 1000150, K, 50 } } },
+		{ "a dip of two readings that stand still", 4,
+		  { { 1000000, K, 0 }, { 200, U, 0 }, { 200, U, 0 }, { 1000150, K, 50 } } },
+		{ "a dip of three readings that count", 5,
+		  { { 1000000, K, 0 }, { 200, U, 0 }, { 250, K, 50 }, { 1000150, J, 0 },
+		    { 1000200, K, 50 } } },
+		{ "a restart", 4,
+		  { { 1000000, K, 0 }, { 10, U, 0 }, { 60, K, 50 }, { 110, K, 50 } } },
+		{ "a restart that stands still", 7,
+		  { { 9000000, K, 0 }, { 0, U, 0 }, { 0, U, 0 }, { 0, U, 0 }, { 0, J, 0 },
+		    { 0, K, 0 }, { 50, K, 50 } } },
+		{ "a small dip", 3,
+		  { { 1000, K, 0 }, { 10, U, 0 }, { 1050, K, 25 } } },
+		{ "a jump", 3,
+		  { { 1000000, K, 0 }, { 1262144, J, 0 }, { 1262194, K, 50 } } },
+		{ "a dip and a jump", 4,
+		  { { 1000000, K, 0 }, { 10, U, 0 }, { 9000000, J, 0 }, { 9000050, K, 50 } } },
+		{ "a second decrease", 4,
+		  { { 1000000, K, 0 }, { 900, U, 0 }, { 10, U, 0 }, { 60, K, 50 } } },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		u64 first = rows[i].at[0].joule * UINT64_C(1000000);
+		struct history h = { .now = first, .was = first, .t = 1000000000,
+				     .t_was = 1000000000 };
+		bool ok = true;
+
+		for (size_t k = 1; k < rows[i].n; k++) {
+			u64 last = h.now;
+			i64 t_last = h.t;
+			u8 meter;
+
+			h.now = rows[i].at[k].joule * UINT64_C(1000000);
+			h.t += 1000000000;
+			meter = meter_step(&h, last, t_last, RG_ENERGY);
+			ok &= meter == rows[i].at[k].meter;
+			if (meter == K)
+				ok &= muldiv(h.now - h.was, 1000, (u64)(h.t - h.t_was)) ==
+				      rows[i].at[k].watt;
+			if (meter != U) {
+				h.was = h.now;
+				h.t_was = h.t;
+			}
+			if (!ok) {
+				note("reading %zu: %d", k, meter);
+				break;
+			}
+		}
+		check(ok, "meter: %s", rows[i].name);
+	}
+}
+
+/* An energy counter that continues from 0 after 262143 J: sums of readings once per second. */
+static void t_energy(void)
+{
+	struct energy e = { 0 };
+	u64 wrap = 262143000000, from = 262100000000;
+
+	check(energy_sum(&e, from, 1000000000, wrap) && e.sum == from, "energy: the first reading");
+	check(energy_sum(&e, 7000000, 2000000000, wrap) && e.sum == wrap + 7000000,
+	      "energy: a wrap that 50 W reach");
+	check(energy_sum(&e, 57000000, 3000000000, wrap) && e.sum == wrap + 57000000,
+	      "energy: after the wrap");
+	check(!energy_sum(&e, 1000000, 4000000000, wrap),
+	      "energy: a decrease that 20 kW do not explain is no wrap");
+	check(energy_sum(&e, 51000000, 5000000000, wrap) && e.sum == wrap + 107000000,
+	      "energy: one interval is missing");
+	check(energy_sum(&e, 101000000, 6000000000, wrap) && e.sum == wrap + 157000000,
+	      "energy: it counts on");
+	e = (struct energy){ 0 };
+	check(energy_sum(&e, from, 1000000000, 0) && !energy_sum(&e, 7000000, 2000000000, 0),
+	      "energy: a counter whose range is unknown does not wrap");
+}
+
 int main(void)
 {
+	t_plausible();
+	t_meter();
+	t_energy();
 	t_str();
 	t_proven();
 	t_glob();

@@ -168,10 +168,13 @@ static void t_memory(void)
 	two->apu = true;
 	check(vram_all() == UINT64_MAX, "one that uses main memory has no limit");
 	two->apu = false;
-	reg_put(&one->e, D_VRAM_USED, LIT(""), UINT64_MAX - 5, 1000);
-	check(read_memory(NULL, NULL, &v) && v == UINT64_MAX - 5, "what is used by one");
-	reg_put(&two->e, D_VRAM_USED, LIT(""), 6, 1000);
+	reg_put(&one->e, D_VRAM_USED, LIT(""), INT64_MAX - 5, 1000);
+	check(read_memory(NULL, NULL, &v) && v == INT64_MAX - 5, "what is used by one");
+	reg_put(&two->e, D_VRAM_USED, LIT(""), INT64_MAX, 1000);
+	reg_put(&two->e, D_GTT_USED, LIT(""), INT64_MAX, 1000);
+	two->apu = true;
 	check(read_memory(NULL, NULL, &v) && v == UINT64_MAX, "a sum that overflows is the largest");
+	two->apu = false;
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */

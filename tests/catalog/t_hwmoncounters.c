@@ -63,7 +63,7 @@ static void t_read(void)
 	file_is("hwmon7/temp1_input", "N/A\n");
 	check(provider_hwmon.read(3, &v, &total) == -ENOENT, "none");
 	provider_hwmon.close(3);
-	check(hwmonlist.sensors[3].fd == -1 && hwmonlist.sensors[3].state == -1, "it is closed");
+	check(hwmonlist.sensors[3].file.fd == -1 && hwmonlist.sensors[3].file.state == -1, "it is closed");
 	file_is("hwmon7/temp1_input", "1\n");
 	file_is("hwmon7/device/power/runtime_status", "suspended\n");
 	check(provider_hwmon.open(3) == 0 && provider_hwmon.read(3, &v, &total) == -ENOENT,

@@ -71,17 +71,18 @@ static const char *chip_file(const char *leaf)
 /* Returns whether the channel opens, and has this value. */
 static bool has_value(const char *name, u64 want)
 {
-	int fd = channel_open("hwmon0", str_z(name));
+	struct channel_file f;
 	u64 v = want + 1;
-	bool ok = fd >= 0 && channel_read(fd, -1, &v) && v == want;
+	bool ok = channel_open(&f, "hwmon0", str_z(name)) == 0 && channel_read(&f, &v) && v == want;
 
-	if (fd >= 0)
-		close(fd);
+	channel_close(&f);
 	return ok;
 }
 
 static void t_open(void)
 {
+	struct channel_file f;
+
 	put(chip_file("temp1_input"), "41000\n");
 	put(chip_file("power1_input"), "1\n");
 	put(chip_file("power1_average"), "2\n");
@@ -90,8 +91,8 @@ static void t_open(void)
 	check(has_value("temp1", 41000), "a channel with _input");
 	check(has_value("power1", 1), "_input is preferred to _average");
 	check(has_value("power2", 3), "a channel with _average only");
-	check(channel_open("hwmon0", S("power3")) == -ENOENT, "a limit is not a channel's value");
-	check(channel_open("hwmon1", S("temp1")) == -ENOENT, "there is no such chip");
+	check(channel_open(&f, "hwmon0", S("power3")) == -ENOENT, "a limit is not a channel's value");
+	check(channel_open(&f, "hwmon1", S("temp1")) == -ENOENT, "there is no such chip");
 	/* Opening a pipe that has no writer would block without O_NONBLOCK. */
 	check(mkfifo(chip_file("temp9_input"), 0644) == 0 && !has_value("temp9", 0),
 	      "a pipe does not block");
@@ -103,7 +104,7 @@ static void t_open(void)
 	rights_drop(false);
 	chmod(chip_file("power4_average"), 0);
 	rights_drop(true);
-	check(channel_open("hwmon0", S("power4")) == -EACCES, "both files of a channel are denied");
+	check(channel_open(&f, "hwmon0", S("power4")) == -EACCES, "both files of a channel are denied");
 	rights_drop(false);
 }
 
@@ -120,8 +121,10 @@ static void t_values(void)
 	} texts[] = {
 		{ "42000\n", true, 42000 }, { "-5000\n", true, -5000 }, { "0\n", true, 0 },
 		{ "-0\n", true, 0 }, { "007\n", true, 7 }, { "1\n2\n", true, 1 },
-		{ "9223372036854775807\n", true, INT64_MAX },
-		{ "-9223372036854775807\n", true, -INT64_MAX },
+		{ "1000000\n", true, 1000000 }, { "-1000000\n", true, -1000000 },
+		{ "1000001\n", false, 0 }, { "-1000001\n", false, 0 },
+		{ "4294967295\n", false, 0 },
+		{ "9223372036854775807\n", false, 0 }, { "-9223372036854775807\n", false, 0 },
 		{ ZEROS "12\n", true, 12 }, /* 64 bytes */
 		{ ZEROS "123\n", false, 0 },
 		{ "9223372036854775808\n", false, 0 }, { "-9223372036854775808\n", false, 0 },
@@ -131,22 +134,87 @@ static void t_values(void)
 		{ "5 \n", false, 0 }, { "12\r\n", false, 0 }, { "0x10\n", false, 0 },
 		{ "1.5\n", false, 0 }, { "N/A\n", false, 0 }, { "\n5\n", false, 0 },
 	};
-	int fd;
+	struct channel_file f;
 
 	put(chip_file("in0_input"), "1\n");
-	fd = channel_open("hwmon0", S("in0"));
+	channel_open(&f, "hwmon0", S("in0"));
 	for (size_t i = 0; i < LEN(texts); i++) {
 		u64 v = 77;
 		bool ok;
 
 		put(chip_file("in0_input"), texts[i].text);
-		ok = channel_read(fd, -1, &v);
+		ok = channel_read(&f, &v);
 		if (!check(ok == texts[i].ok && v == (ok ? (u64)texts[i].v : 77),
 			   "text %zu has %s value", i, texts[i].ok ? "its" : "no"))
 			note("%s: %d, %" PRId64, show(str_z(texts[i].text)), ok, (i64)v);
 	}
-	close(fd);
-	check(!channel_read(-1, -1, &(u64){ 0 }), "a channel that is not open has no value");
+	channel_close(&f);
+	check(f.fd == -1 && f.state == -1, "a channel that is closed has no descriptor");
+	check(!channel_read(&f, &(u64){ 0 }), "a channel that is not open has no value");
+}
+
+/* --- plausible values ------------------------------------------------------------------------- */
+
+static void t_limits(void)
+{
+	static const struct {
+		const char *limits[2][2], *channel, *reading;
+		bool ok;
+	} rows[] = {
+		{ { { "temp2_crit", "100000\n" } }, "temp2", "200000\n", true },
+		{ { { "temp2_crit", "100000\n" } }, "temp2", "255000\n", false },
+		{ { { "temp2_crit", "100000\n" }, { "temp2_emergency", "160000\n" } }, "temp2",
+		  "255000\n", true },
+		{ { { "temp2_crit", "0\n" } }, "temp2", "255000\n", true },
+		{ { { "temp2_crit", "-1\n" } }, "temp2", "255000\n", true },
+		{ { { "temp2_crit", "text\n" } }, "temp2", "255000\n", true },
+		{ { { "fan2_max", "3300\n" } }, "fan2", "13200\n", true },
+		{ { { "fan2_max", "3300\n" } }, "fan2", "13204\n", false },
+		{ { { "power5_rated_max", "300000000\n" } }, "power5", "2999000000\n", true },
+		{ { { "power5_rated_max", "300000000\n" } }, "power5", "3001000000\n", false },
+		{ { { "power5_cap_max", "300000000\n" }, { "power5_max", "50000000\n" } },
+		  "power5", "2999000000\n", true },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		struct channel_file f;
+		char name[32];
+		u32 before = registry.implausible.total;
+		u64 v;
+		bool ok;
+
+		for (size_t k = 0; k < 2 && rows[i].limits[k][0]; k++)
+			put(chip_file(rows[i].limits[k][0]), rows[i].limits[k][1]);
+		snprintf(name, sizeof(name), "%s_input", rows[i].channel);
+		put(chip_file(name), rows[i].reading);
+		ok = channel_open(&f, "hwmon0", str_z(rows[i].channel)) == 0 && channel_read(&f, &v);
+		check(ok == rows[i].ok && registry.implausible.total - before == !ok,
+		      "%s %s beside %s %s is %s", rows[i].channel, show(str_z(rows[i].reading)),
+		      rows[i].limits[0][0], show(str_z(rows[i].limits[0][1])),
+		      rows[i].ok ? "plausible" : "not plausible, and is counted");
+		channel_close(&f);
+		for (size_t k = 0; k < 2 && rows[i].limits[k][0]; k++)
+			unlink(chip_file(rows[i].limits[k][0]));
+	}
+	check_str(str_z(registry.implausible.where), "hwmon0/power5", "the channel is named");
+}
+
+static void t_energy(void)
+{
+	struct channel_file f;
+	u64 v;
+
+	put(chip_file("energy1_input"), "5000000000\n");
+	check(channel_open(&f, "hwmon0", S("energy1")) == 0 && channel_read(&f, &v) &&
+	      v == 5000000000, "energy: the first reading");
+	put(chip_file("energy1_input"), "7\n");
+	check(!channel_read(&f, &v), "energy: a dip is unknown");
+	put(chip_file("energy1_input"), "5000001000\n");
+	check(channel_read(&f, &v) && v == 5000001000, "energy: it continues after the dip");
+	put(chip_file("energy1_input"), "267144001000\n");
+	check(channel_read(&f, &v) && v == 5000000999,
+	      "energy: a jump of 262 kJ is not counted, and looks like a reset");
+	channel_close(&f);
 }
 
 static void t_suspended(void)
@@ -159,12 +227,12 @@ static void t_suspended(void)
 		{ "resuming\n", true }, { "unsupported\n", true }, { "error\n", true },
 		{ "", true }, { "suspend", false }, { "susp", true },
 	};
-	int fd, state;
+	struct channel_file f;
 
 	put(chip_file("fan1_input"), "1200\n");
 	put(in_folder("state"), "active\n");
-	fd = channel_open("hwmon0", S("fan1"));
-	state = open(in_folder("state"), O_RDONLY);
+	channel_open(&f, "hwmon0", S("fan1"));
+	f.state = open(in_folder("state"), O_RDONLY);
 	for (size_t i = 0; i < LEN(states); i++) {
 		u64 v = 0;
 		u32 before;
@@ -172,7 +240,7 @@ static void t_suspended(void)
 
 		put(in_folder("state"), states[i].text);
 		before = fileio.calls;
-		ok = channel_read(fd, state, &v);
+		ok = channel_read(&f, &v);
 		check(ok == states[i].reads && v == (ok ? 1200 : 0),
 		      "state '%s': the channel is %s",
 		      show(str_z(states[i].text)), states[i].reads ? "read" : "not read");
@@ -180,9 +248,10 @@ static void t_suspended(void)
 			check_u64(fileio.calls - before, ok ? 2 : 1, "state '%s': system calls",
 				  show(str_z(states[i].text)));
 	}
-	check(channel_read(fd, -1, &(u64){ 0 }), "a device without a state is read");
-	close(fd);
-	close(state);
+	close(f.state);
+	f.state = -1;
+	check(channel_read(&f, &(u64){ 0 }), "a device without a state is read");
+	channel_close(&f);
 }
 
 int main(void)
@@ -193,6 +262,8 @@ int main(void)
 	t_paths();
 	t_open();
 	t_values();
+	t_limits();
+	t_energy();
 	t_suspended();
 	shell("rm -rf $D");
 	return unit_end();

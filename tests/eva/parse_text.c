@@ -65,7 +65,7 @@ int main(void)
 		scan_dec(a, (unsigned)any(), &v);
 		parse_interval(a, &w);
 		muldiv(any(), any(), any());
-		course_delta((u8)any(), any(), any(), &v);
+		course_delta((u8)any(), any(), any(), any(), &v);
 		course_base((u8)any(), any(), any());
 	}
 	return 0;

@@ -630,10 +630,19 @@ static void t_energy(void)
 	is_value("energy/package-0/energy", UINT64_C(123456789012));
 	put("sys/class/powercap/intel-rapl:0/energy_uj", "5\n");
 	host_begin();
-	is_value("energy/package-0/energy", UINT64_C(123456789012));
+	is_error("energy/package-0/energy", -ENOENT, "a decrease beyond the range is no wrap");
 	put("sys/class/powercap/intel-rapl:0/energy_uj", "8\n");
 	host_begin();
 	is_value("energy/package-0/energy", UINT64_C(123456789015));
+	put("sys/class/powercap/intel-rapl:0/max_energy_range_uj", "262143328850\n");
+	start(base);
+	is_value("energy/package-0/energy", 8);
+	put("sys/class/powercap/intel-rapl:0/energy_uj", "7\n");
+	host_begin();
+	is_error("energy/package-0/energy", -ENOENT, "a decrease that 262 kJ would explain is no wrap");
+	put("sys/class/thermal/thermal_zone1/temp", "-256000\n");
+	host_begin();
+	is_error("thermal/acpitz/temp", -ENOENT, "a temperature that is not plausible is unknown");
 }
 
 static void t_zones(void)
@@ -739,7 +748,7 @@ static void forget(void)
 {
 	memset(host.cpus, 0, sizeof(host.cpus[0]) * (CPU_FIRST + 8));
 	for (size_t i = 0; i < host.nsmalls; i++)
-		host.smalls[i].has_baseline = false;
+		host.smalls[i].energy.has_reading = false;
 	memset(host.disks_sum, 0, sizeof(host.disks_sum));
 	memset(buckets.procs, 0, sizeof(buckets.procs));
 	host.io_sum[0] = host.io_sum[1] = 0;

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# t_plausible.py PROG - readings that no sensor can have measured are unknown, in every command.
+# The machines are made of files, see tests/machine.py. Prints TAP. SPDX-License-Identifier: MIT
+import csv
+import io
+import json
+import os
+import sys
+
+sys.dont_write_bytecode = True  # no __pycache__ in the source folder
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import machine  # noqa: E402
+from machine import AMD, I915, TESTS, check, eq, rewrite, test  # noqa: E402
+
+IMPOSSIBLE = {"temp1_input": "2112000", "temp2_input": "-256000", "temp3_input": "511000", "power1_input": "4290000000000",
+              "fan1_input": "65535", "in0_input": "18446744073709551", "curr1_input": "-2147483648000", "temp4_input": "61000"}
+
+
+def gpu(m, files, driver="amdgpu", pdev=AMD):
+    """A GPU with a hwmon chip that has these files."""
+    dev = m.device(driver, pdev)
+    for name, text in {"name": driver, **files}.items():
+        m.write(f"{dev}/hwmon/hwmon3/{name}", text + "\n")
+    m.link(f"{dev}/hwmon/hwmon3", "sys/class/hwmon/hwmon3")
+    m.link(dev, f"{dev}/hwmon/hwmon3/device")
+    return f"{dev}/hwmon/hwmon3"
+
+
+def chip(m, number, files):
+    """A hwmon chip that is not a GPU's."""
+    for name, text in {"name": "chip", **files}.items():
+        m.write(f"sys/class/hwmon/hwmon{number}/{name}", text + "\n")
+
+
+@test("devices: an impossible reading is null, is counted, and is reported with -v")
+def _(m):
+    gpu(m, IMPOSSIBLE)
+    r = m.json()[0]
+    eq((r["temp"], r["power"], r["fan"], r["volt"], r.get("current")),
+       ({"temp1": None, "temp2": None, "temp3": None, "temp4": 61.0}, {"power1": None}, {"fan1": None}, {"in0": None},
+        None), "values")
+    eq(r["implausible"], 7, "implausible")
+    e = m.run("-v", "-w", "0.02").err.decode()
+    check("8 readings were not plausible and are unknown; the last one: card0 power1: power 4290000000000\n" in e, f"-v: {e!r}")
+    check("plausible" not in m.run("-w", "0.02").err.decode(), "no message without -v")
+    line = m.run("-w", "0.02", "-H", "-t", "none").out.decode()
+    check("2112" not in line and "4290" not in line and "65535" not in line, f"line: {line!r}")
+
+
+@test("devices: values without a fault have no column of implausible readings")
+def _(m):
+    gpu(m, {"temp1_input": "61000", "power1_input": "300000000"})
+    r = m.json()[0]
+    eq((r["temp"], r["power"], r.get("implausible")), ({"temp1": 61.0}, {"power1": 300.0}, None), "values")
+
+
+@test("devices: a reading far above the limit of its channel is unknown")
+def _(m):
+    gpu(m, {"temp1_input": "255000", "temp1_crit": "105000", "temp2_input": "120000", "temp2_crit": "105000",
+            "power1_average": "4000000000", "power1_cap_max": "300000000", "power2_average": "450000000",
+            "power2_cap_max": "300000000", "fan1_input": "16383", "fan1_max": "3300", "fan2_input": "3500", "fan2_max": "3300"})
+    r = m.json()[0]
+    eq((r["temp"], r["power"], r["fan"]),
+       ({"temp1": None, "temp2": 120.0}, {"power1": None, "power2": 450.0}, {"fan1": None, "fan2": 3500}), "values")
+
+
+@test("check: an impossible reading raises no alarm")
+def _(m):
+    gpu(m, IMPOSSIBLE)
+    r = m.run("check", "-m", "temp", "-w", "90", "-c", "95")
+    eq(r.code, 0, f"check -m temp: {r.out!r}")
+    r = m.run("check", "-m", "power.power1", "-w", "90", "-c", "95")
+    check(r.code == 3 and b"4290000" not in r.out, f"check -m power: {r!r}")
+
+
+@test("stat, counters and host have no impossible readings either")
+def _(m):
+    chip(m, 0, IMPOSSIBLE)
+    m.write("sys/class/thermal/thermal_zone0/type", "soc\n")
+    m.write("sys/class/thermal/thermal_zone0/temp", "-256000\n")
+    names = [n[:-6] for n in IMPOSSIBLE]
+    out = m.run("stat", "-e", ",".join(f"hwmon_chip/{n}/" for n in names), "-w", "0.02", "-o", "json").out.decode()
+    values = {r["event"]: r["value"] for r in map(json.loads, out.splitlines()) if "event" in r}
+    eq({k.split("/")[1]: v for k, v in values.items() if v is not None}, {"temp4": 61.0}, f"stat: {out}")
+    r = m.run("counters", "hwmon/*", "-w", "0.02", "-o", "csv", "-f", "name,value")
+    rows = list(csv.reader(io.StringIO(r.out.decode())))[1:]
+    eq({name.split("/")[2]: v for name, v in rows if v}, {"temp4": "61000"}, f"counters: {rows}")
+    r = m.run("host", "-f", "thermal/soc/temp", "-w", "0.02", "-o", "json")
+    check(b"256" not in r.out, f"host: {r.out!r}")
+
+
+def joules(values):
+    return [round(v * 10**6) for v in values]
+
+
+def powers(m, values):
+    """Mean power in W and energy in J of samples once per second; values: readings in J."""
+    chan = gpu(m, {"energy1_input": str(joules(values[:1])[0])}, "i915", I915)
+    steps = [lambda v=v: rewrite(m.path(chan, "energy1_input"), f"{v}\n") for v in joules(values[1:])]
+    samples = m.live(steps=steps, interval=1)
+    return [(s[0]["power"].get("card"), s[0]["energy"].get("card")) for s in samples]
+
+
+def watts(got):
+    return [None if p is None else round(p) for p, _e in got]
+
+
+@test("energy: a counter that dips once has its true power before and after")
+def _(m):
+    got = powers(m, [22543309, 22543361, 200, 22543465, 22543517])
+    eq(watts(got), [52, None, 52, 52], "power")
+    eq([e for _p, e in got], [22543361, None, 22543465, 22543517], "energy")
+
+
+@test("energy: a counter that was restarted has one interval without power")
+def _(m):
+    eq(watts(powers(m, [22543309, 22543361, 30, 82, 134])), [52, None, 52, 52], "power")
+
+
+@test("energy: a step of 2^32 units of 2^-14 J is no power")
+def _(m):
+    eq(watts(powers(m, [22543309, 22543361, 22805557, 22805609])), [52, None, 52], "power")
+
+
+if __name__ == "__main__":
+    machine.main(sys.argv[1], TESTS)
