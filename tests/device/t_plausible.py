@@ -122,5 +122,16 @@ def _(m):
     eq(watts(powers(m, [22543309, 22543361, 22805557, 22805609])), [52, None, 52], "power")
 
 
+@test("energy: from run to run, one interval with a restart is unknown")
+def _(m):
+    chan = gpu(m, {"energy1_input": "1000000000"}, "i915", I915)
+    got = []
+    for value in ("1000000000", "1000000100", "500", "700"):
+        rewrite(m.path(chan, "energy1_input"), value + "\n")
+        r = m.json("--state", m.path("state"))[0]
+        got.append((r["energy"]["card"], (r["power"]["card"] or 0) > 0))
+    eq(got, [(1000.0, False), (1000.0001, True), (None, False), (0.0007, True)], "energy, and whether there is power")
+
+
 if __name__ == "__main__":
     machine.main(sys.argv[1], TESTS)
