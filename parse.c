@@ -1555,7 +1555,8 @@ bool parse_devno(struct str s, unsigned *maj, unsigned *min)
 }
 
 /* Parses amdgpu's pp_dpm_*: "1: 2100Mhz *". *cur is the clock of the line with the star, *max the
- * highest clock, both in Hz. */
+ * highest clock, both in Hz. Returns whether there is a current clock: some chips mark no line. *max
+ * is 0 if the table has no clock. */
 bool parse_dpm(struct str text, u64 *cur, u64 *max)
 {
 	struct str line = text, label = text;

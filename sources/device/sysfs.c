@@ -404,11 +404,12 @@ static void store_sum(const struct sensor *s, struct str text, i64 t)
 static void store_dpm(const struct sensor *s, struct str text, i64 t)
 {
 	u64 cur, max;
+	bool known = parse_dpm(text, &cur, &max);
 
-	if (!parse_dpm(text, &cur, &max))
-		return;
-	sensor_put(s, D_FREQ_CUR, str_z(s->inst), cur, t);
-	sensor_put(s, D_FREQ_MAX, str_z(s->inst), max, t);
+	if (known)
+		sensor_put(s, D_FREQ_CUR, str_z(s->inst), cur, t);
+	if (known || max)
+		sensor_put(s, D_FREQ_MAX, str_z(s->inst), max, t);
 }
 
 /* Stores the speed of a PCI link, in 0.1 GT/s: "8.0 GT/s PCIe". "Unknown" has no digits: it is not

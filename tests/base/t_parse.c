@@ -904,19 +904,21 @@ static void t_dpm(void)
 		{ "0: 500Mhz *\n", true, 500, 500 },
 		{ "S: 19Mhz *\n0: 500Mhz \n1: 2575Mhz \n", true, 19, 2575 },
 		{ "0: 2100Mhz \n1: 500Mhz *\n", true, 500, 2100 },
-		{ "0: 500Mhz \n1: 2100Mhz \n", false, 0, 0 },
+		{ "0: 500Mhz \n1: 2100Mhz \n", false, 0, 2100 },
+		{ "0: 2100Mhz \n1: 500Mhz \n", false, 0, 2100 },
+		{ "0: 0Mhz *\n", true, 0, 0 },
 		{ "0: 2.5GT/s, x8 310Mhz \n1: 16.0GT/s, x16 619Mhz *\n", false, 0, 0 },
-		{ "0: 500Mhz \n1: 800Mhz *", false, 0, 0 },
+		{ "0: 500Mhz \n1: 800Mhz *", false, 0, 500 },
 		{ "0: Mhz *\n", false, 0, 0 }, { "500Mhz *\n", false, 0, 0 }, { ":\n*\n", false, 0, 0 }, { "", false, 0, 0 },
 		{ "0: 18446744073709551615Mhz *\n1: 5Mhz *\n", true, 5, 5 },
 		{ "0: 99999999999999999999Mhz *\n", false, 0, 0 },
 	};
 
 	for (size_t i = 0; i < LEN(rows); i++) {
-		u64 cur = 0, max = 0;
+		u64 cur = 0, max = 1;
 		bool is = parse_dpm(edge_str(rows[i].s, strlen(rows[i].s)), &cur, &max);
 
-		check(is == rows[i].is && (!is || (cur == rows[i].cur * 1000000 && max == rows[i].max * 1000000)),
+		check(is == rows[i].is && cur == rows[i].cur * 1000000 && max == rows[i].max * 1000000,
 		      "dpm: %s", show(str_z(rows[i].s)));
 		check(replay(str_z(rows[i].s), feed_sysfs),
 		      "dpm: every truncation and change of row %zu", i);
