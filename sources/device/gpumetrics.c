@@ -4,13 +4,18 @@
 #include "counters.h"
 #include "sources/device/device.h"
 
-/* struct gpu_metrics_v* of drivers/gpu/drm/amd/include/kgd_pp_interface.h, little endian: u16 size,
+/* struct gpu_metrics_v* of drivers/gpu/drm/amd/include/kgd_pp_interface.h, u16 size,
  * u8 format revision, u8 content revision, then the fields of that revision, which metricrows[]
  * describes. A field whose bits are all set is not supported. Units in format 1: degrees C, %, W,
  * MHz, 0.1 GT/s; formats 2 and 3 have 1/100 degrees C, 1/100 % and mW. The socket power of format 2
  * is not read: newer firmware reports it in W, and hwmon has the right value. The registry keeps
  * the first value that it gets for an instance: those of hwmon and of other sysfs files come
- * first. */
+ * first.
+ *
+ * Revision 1.9 (as in Linux 7.2) describes itself: s32 number of attributes, then for each
+ * attribute a u64 with its unit (bits 31 to 24), type (23 to 20), id (19 to 10) and number of
+ * values (9 to 0), and the values, without padding. If an attribute has several values, of dies or
+ * partitions, the first one is used; revisions 1.4 to 1.8 are read in the same way. */
 
 /* Names of the counters' instances, the same as in hwmon and other sysfs files. */
 enum {
@@ -28,11 +33,15 @@ static const char metric_insts[][9] = {
 	[I_GFX] = "gfx", [I_FCLK] = "fclk", [I_VDDNB] = "vddnb"
 };
 
+/* enum amdgpu_metrics_attr_unit */
+enum { UNIT_NONE, UNIT_MHZ, UNIT_CELSIUS, UNIT_WATT, UNIT_TENTH_GT = 7, UNIT_PERCENT = 10 };
+
 static const struct metricrow {
 	/* format revision; first and last content revision with this field */
 	u8 format, first, last;
-	u8 width; /* bytes of the field */
+	u8 width; /* bytes of the field; revision 1.9: the unit of the attribute */
 	u32 desc : 8, inst : 8;
+	/* offset of the field; revision 1.9: the id of enum amdgpu_metrics_attr_id */
 	u32 offset : 12;
 	/* zeros to append to the field's number, which convert it to the registry's unit */
 	u32 zeros : 4;
@@ -78,15 +87,20 @@ static const struct metricrow {
 	{ 1, 3, 3, 2, D_VOLT, I_VDDGFX, 106, 0 },
 	{ 1, 3, 3, 2, D_VOLT, I_VDDMEM, 108, 0 },
 
-	{ 1, 4, 5, 2, D_TEMP, I_JUNCTION, 4, 3 },
-	{ 1, 4, 5, 2, D_TEMP, I_MEM, 6, 3 },
-	{ 1, 4, 5, 2, D_TEMP, I_VRSOC, 8, 3 },
-	{ 1, 4, 5, 2, D_POWER, I_PPT, 10, 6 },
-	{ 1, 4, 5, 2, D_GPU_BUSY, I_NONE, 12, 3 },
-	{ 1, 4, 5, 2, D_LOAD, I_MEM, 14, 3 },
+	{ 1, 4, 8, 2, D_TEMP, I_JUNCTION, 4, 3 },
+	{ 1, 4, 8, 2, D_TEMP, I_MEM, 6, 3 },
+	{ 1, 4, 8, 2, D_TEMP, I_VRSOC, 8, 3 },
+	{ 1, 4, 8, 2, D_POWER, I_PPT, 10, 6 },
+	{ 1, 4, 8, 2, D_GPU_BUSY, I_NONE, 12, 3 },
+	{ 1, 4, 8, 2, D_LOAD, I_MEM, 14, 3 },
 	{ 1, 4, 5, 2, D_LOAD, I_VCN, 16, 3 },
+	{ 1, 6, 6, 2, D_LOAD, I_VCN, 408, 3 },
+	{ 1, 7, 7, 2, D_LOAD, I_VCN, 440, 3 },
+	{ 1, 8, 8, 2, D_LOAD, I_VCN, 456, 3 },
 	{ 1, 4, 4, 8, D_ENERGY, I_PPT, 24, 0 },
 	{ 1, 5, 5, 8, D_ENERGY, I_PPT, 88, 0 },
+	{ 1, 6, 6, 8, D_ENERGY, I_PPT, 16, 0 },
+	{ 1, 7, 8, 8, D_ENERGY, I_PPT, 24, 0 },
 	{ 1, 4, 4, 2, D_LINK_WIDTH, I_NONE, 48, 0 },
 	{ 1, 4, 4, 2, D_LINK_SPEED, I_NONE, 50, 0 },
 	{ 1, 4, 4, 2, D_FREQ_CUR, I_SCLK, 240, 6 },
@@ -95,6 +109,27 @@ static const struct metricrow {
 	{ 1, 5, 5, 2, D_LINK_SPEED, I_NONE, 114, 0 },
 	{ 1, 5, 5, 2, D_FREQ_CUR, I_SCLK, 312, 6 },
 	{ 1, 5, 5, 2, D_FREQ_CUR, I_MCLK, 352, 6 },
+	{ 1, 6, 6, 2, D_LINK_WIDTH, I_NONE, 60, 0 },
+	{ 1, 6, 6, 2, D_LINK_SPEED, I_NONE, 62, 0 },
+	{ 1, 6, 6, 2, D_FREQ_CUR, I_SCLK, 264, 6 },
+	{ 1, 6, 6, 2, D_FREQ_CUR, I_MCLK, 304, 6 },
+	{ 1, 7, 8, 2, D_LINK_WIDTH, I_NONE, 68, 0 },
+	{ 1, 7, 8, 2, D_LINK_SPEED, I_NONE, 70, 0 },
+	{ 1, 7, 8, 2, D_FREQ_CUR, I_SCLK, 296, 6 },
+	{ 1, 7, 8, 2, D_FREQ_CUR, I_MCLK, 336, 6 },
+
+	{ 1, 9, 9, UNIT_CELSIUS, D_TEMP, I_JUNCTION, 0, 3 },
+	{ 1, 9, 9, UNIT_CELSIUS, D_TEMP, I_MEM, 1, 3 },
+	{ 1, 9, 9, UNIT_CELSIUS, D_TEMP, I_VRSOC, 2, 3 },
+	{ 1, 9, 9, UNIT_WATT, D_POWER, I_PPT, 3, 6 },
+	{ 1, 9, 9, UNIT_PERCENT, D_GPU_BUSY, I_NONE, 4, 3 },
+	{ 1, 9, 9, UNIT_PERCENT, D_LOAD, I_MEM, 5, 3 },
+	{ 1, 9, 9, UNIT_PERCENT, D_LOAD, I_VCN, 42, 3 },
+	{ 1, 9, 9, UNIT_NONE, D_ENERGY, I_PPT, 7, 0 },
+	{ 1, 9, 9, UNIT_NONE, D_LINK_WIDTH, I_NONE, 16, 0 },
+	{ 1, 9, 9, UNIT_TENTH_GT, D_LINK_SPEED, I_NONE, 17, 0 },
+	{ 1, 9, 9, UNIT_MHZ, D_FREQ_CUR, I_SCLK, 33, 6 },
+	{ 1, 9, 9, UNIT_MHZ, D_FREQ_CUR, I_MCLK, 37, 6 },
 
 	{ 2, 0, 0, 2, D_TEMP, I_EDGE, 16, 1 },
 	{ 2, 0, 0, 2, D_TEMP, I_SOC, 18, 1 },
@@ -150,21 +185,61 @@ static const struct {
 	{ 56, "ppm" },       { 57, "fit" },
 };
 
+/* Returns the number in the first n bytes at p. */
+static u64 number(const char *p, size_t n, bool big)
+{
+	u64 v = 0;
+
+	for (size_t i = 0; i < n; i++)
+		v |= (u64)(u8)p[i] << 8 * (big ? n - 1 - i : i);
+	return v;
+}
+
+/* Returns whether the numbers of a table are big endian. The driver writes them in the byte order of
+ * its machine, and a file that was copied may be from a machine of the other order. So the order is
+ * the one in which the size at the beginning is the length of the file. If both orders fit, or none
+ * because the table is cut, it is the order of this machine. The caller guarantees 4 bytes. */
+static bool is_big(struct str blob)
+{
+	bool little = number(blob.p, 2, false) == str_len(blob);
+	bool big = number(blob.p, 2, true) == str_len(blob);
+
+	return little == big ? __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ : big;
+}
+
 /* Stores in *v the unsigned little-endian number of `width` bytes (at most 8) at an offset of the
  * gpu_metrics blob. False if the blob, or the size that it states, ends before the number's end, or
  * if all bits of the number are set. */
 static bool field_read(struct str blob, size_t offset, size_t width, u64 *v)
 {
-	const char *p = blob.p;
-
 	*v = 0;
-	if (blob.e - p < 4 || offset + width > ((u8)p[0] | (size_t)(u8)p[1] << 8) ||
-	    (size_t)(blob.e - p) < offset + width)
+	if (str_len(blob) < 4 || offset + width > number(blob.p, 2, is_big(blob)) ||
+	    str_len(blob) < offset + width)
 		return false;
-	p += offset;
-	for (size_t i = 0; i < width && blob.e - p > 0; i++)
-		*v |= (u64)(u8)*p++ << 8 * i;
+	*v = number(blob.p + offset, width, is_big(blob));
 	return *v != UINT64_MAX >> (64 - 8 * width);
+}
+
+/* Reads the first value of the attribute of a row, in revision 1.9. False if there is none, or if it
+ * is negative or has another unit than the row. Types: u8, s8, u16, s16, u32, s32, u64, s64. The size
+ * of other types, and so the place of the next attribute, is unknown. */
+static bool attribute_read(struct str blob, const struct metricrow *r, u64 *v)
+{
+	size_t at = 8;
+	u64 left, code;
+
+	if (!field_read(blob, 4, 4, &left))
+		return false;
+	for (; left && field_read(blob, at, 8, &code) && (code >> 20 & 15) < 8; left--) {
+		size_t width = (size_t)1 << (code >> 21 & 3), values = code & 1023;
+
+		at += 8;
+		if (values && (code >> 10 & 1023) == r->offset)
+			return code >> 24 == r->width && field_read(blob, at, width, v) &&
+			       !((code >> 20) & (*v >> (8 * width - 1)) & 1);
+		at += values * width;
+	}
+	return false;
 }
 
 /* Stores in *m the next value of a gpu_metrics blob, in the order of metricrows[]. False if there
@@ -178,8 +253,11 @@ bool metrics_next(struct str blob, size_t *row, struct metric *m)
 		if ((u8)blob.p[2] != r->format || (u8)blob.p[3] < r->first ||
 		    (u8)blob.p[3] > r->last)
 			continue;
-		if (!field_read(blob, r->offset, r->width, &v))
+		if (r->first == 9 ? !attribute_read(blob, r, &v) :
+				    !field_read(blob, r->offset, r->width, &v))
 			continue;
+		if (r->desc != D_ENERGY && v > UINT32_MAX)
+			continue; /* the product would not fit */
 		/* Some SMU11 chips report the PCIe generation, 1 to 4, in place of the link's
 		 * speed. */
 		if (r->desc == D_LINK_SPEED && v < 10)

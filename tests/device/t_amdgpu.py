@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# t_amdgpu.py PROG - amdgpu's tables: clocks without a current one, gpu_metrics of all byte orders. The
+# machines are made of files, see tests/machine.py. Prints TAP. SPDX-License-Identifier: MIT
+import os
+import struct
+import sys
+
+sys.dont_write_bytecode = True  # no __pycache__ in the source folder
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import machine  # noqa: E402
+from machine import AMD, TESTS, check, eq, test  # noqa: E402
+
+EDGE, PPT0 = 1 << 35, 1
+
+
+@test("pp_dpm_*: a table without a current clock has its maximum; the current clock is null")
+def _(m):
+    m.device("amdgpu", AMD, files={
+        "pp_dpm_sclk": "0: 500Mhz \n1: 600Mhz *\n2: 2900Mhz \n", "pp_dpm_mclk": "0: 1000Mhz \n1: 400Mhz \n",
+        "pp_dpm_fclk": "0: 0Mhz *\n", "pp_dpm_vclk": "\n", "pp_dpm_dclk": "0: 16.0GT/s, x16 619Mhz *\n"})
+    one, = m.json()
+    eq(one["freq"], {"sclk": {"cur": 600000000, "max": 2900000000}, "mclk": {"cur": None, "max": 1000000000},
+                     "fclk": {"cur": 0, "max": 0}}, "freq")
+    check(b" 600MHz " in m.run("-w", "0.02", "-H").out, "line")
+    eq(m.run("-w", "0.02", "-o", "plain", "-H", "-f", "freq.mclk.cur,freq.mclk.max").out, b"- 1000000000\n", "plain")
+
+
+@test("pp_dpm_*: the current clock is then that of gpu_metrics")
+def _(m):
+    m.device("amdgpu", AMD, files={"pp_dpm_sclk": "0: 500Mhz \n1: 2900Mhz \n", "gpu_metrics": v13("<")})
+    eq(m.json()[0]["freq"]["sclk"], {"cur": 777000000, "max": 2900000000}, "freq")
+
+
+def v13(order, throttle=0, hotspot=41, edge=38):
+    """gpu_metrics 1.3, in which only these values are supported."""
+    b = bytearray(b"\xff" * 120)
+    struct.pack_into(order + "HBBHH", b, 0, 120, 1, 3, edge, hotspot)
+    struct.pack_into(order + "H", b, 54, 777)
+    struct.pack_into(order + "Q", b, 112, throttle)
+    return bytes(b)
+
+
+def v19(order, *attributes):
+    """gpu_metrics 1.9 of (unit, type, id, values)."""
+    body = b"".join(struct.pack(order + "Q", unit << 24 | kind << 20 | number << 10 | len(values)) +
+                    struct.pack(f"{order}{len(values)}{'BbHhIiQq'[kind]}", *values) for unit, kind, number, values in attributes)
+    return struct.pack(order + "HBBi", 8 + len(body), 1, 9, len(attributes)) + body
+
+
+@test("gpu_metrics 1.9: the values of its attributes, in both byte orders")
+def _(m):
+    dev = m.device("amdgpu", AMD)
+    for order in "<>":
+        m.write(f"{dev}/gpu_metrics", v19(
+            order, (2, 2, 0, [42]), (2, 2, 1, [40]), (2, 2, 2, [44]), (3, 2, 3, [194]), (10, 2, 4, [7]), (10, 2, 5, [3]), (0, 6, 7, [1 << 20]),
+            (0, 2, 16, [16]), (7, 2, 17, [320]), (9, 6, 29, [1] * 8), (1, 2, 33, range(2098, 2106)), (1, 2, 37, [900]), (10, 2, 42, [13, 14, 15, 16])))
+        one, = m.json()
+        eq((one["temp"], one["power"], one["busy"], one["load"], one["energy"]),
+           ({"junction": 42.0, "mem": 40.0, "vrsoc": 44.0}, {"PPT": 194.0}, 7.0, {"mem": 3.0, "vcn": 13.0}, {"PPT": 16.0}), order)
+        eq((one["link"]["speed"], one["link"]["width"], one["freq"]["sclk"]["cur"], one["freq"]["mclk"]["cur"]), (32.0, 16, 2098000000, 900000000), order)
+
+
+@test("gpu_metrics: a table of a machine of the other byte order has the same values")
+def _(m):
+    dev = m.device("amdgpu", AMD)
+    for order in "<>":
+        m.write(f"{dev}/gpu_metrics", v13(order, PPT0 | EDGE, edge=75))
+        one, = m.json()
+        eq((one["temp"], one["freq"]["sclk"]["cur"], one["throttle"]), ({"edge": 75.0, "junction": 41.0}, 777000000, ["ppt0", "temp_edge"]), order)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: t_amdgpu.py PROG")
+    sys.exit(machine.main(sys.argv[1], TESTS))
