@@ -168,21 +168,31 @@ static const struct metricrow {
 };
 
 /* Bits of the field indep_throttle_status: SMU_THROTTLER_*_BIT of
- * drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h */
-static const struct {
+ * drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h.
+ *
+ * The firmware of RDNA3 and RDNA4 sets temp_hotspot always, also at idle at 41 degrees C: the driver
+ * sets a bit for any share of throttling but 0. So a reason with a temperature in the same table is
+ * active only if that is at least `least` degrees C, which is less than any limit that the firmware
+ * comes with. For the hot spot, which has limits of 95 to 110, it is 90, as in LACT and amdgpu_top.
+ * No other bit is known to be wrong, and makers of laptops lower these limits: 70. A reason without
+ * a temperature is what its bit says. */
+static const struct throttler {
 	u8 bit;
 	char reason[13];
+	u8 inst, least; /* the temperature; 0: none */
 } throttlers[] = {
-	{ 0, "ppt0" },       { 1, "ppt1" },       { 2, "ppt2" },         { 3, "ppt3" },
-	{ 4, "spl" },        { 5, "fppt" },       { 6, "sppt" },         { 7, "sppt_apu" },
-	{ 16, "tdc_gfx" },   { 17, "tdc_soc" },   { 18, "tdc_mem" },     { 19, "tdc_vdd" },
-	{ 20, "tdc_cvip" },  { 21, "edc_cpu" },   { 22, "edc_gfx" },     { 23, "apcc" },
-	{ 32, "temp_gpu" },  { 33, "temp_core" }, { 34, "temp_mem" },    { 35, "temp_edge" },
-	{ 36, "temp_hotspot" }, { 37, "temp_soc" }, { 38, "temp_vr_gfx" }, { 39, "temp_vr_soc" },
-	{ 40, "temp_vr_mem0" }, { 41, "temp_vr_mem1" },
-	{ 42, "temp_liquid0" }, { 43, "temp_liquid1" },
-	{ 44, "vrhot0" },    { 45, "vrhot1" },    { 46, "prochot_cpu" }, { 47, "prochot_gfx" },
-	{ 56, "ppm" },       { 57, "fit" },
+	{ 0, "ppt0", 0, 0 }, { 1, "ppt1", 0, 0 }, { 2, "ppt2", 0, 0 }, { 3, "ppt3", 0, 0 },
+	{ 4, "spl", 0, 0 }, { 5, "fppt", 0, 0 }, { 6, "sppt", 0, 0 }, { 7, "sppt_apu", 0, 0 },
+	{ 16, "tdc_gfx", 0, 0 }, { 17, "tdc_soc", 0, 0 }, { 18, "tdc_mem", 0, 0 },
+	{ 19, "tdc_vdd", 0, 0 }, { 20, "tdc_cvip", 0, 0 }, { 21, "edc_cpu", 0, 0 },
+	{ 22, "edc_gfx", 0, 0 }, { 23, "apcc", 0, 0 },
+	{ 32, "temp_gpu", I_EDGE, 70 }, { 33, "temp_core", 0, 0 }, { 34, "temp_mem", I_MEM, 70 },
+	{ 35, "temp_edge", I_EDGE, 70 }, { 36, "temp_hotspot", I_JUNCTION, 90 },
+	{ 37, "temp_soc", I_SOC, 70 }, { 38, "temp_vr_gfx", I_VRGFX, 70 },
+	{ 39, "temp_vr_soc", I_VRSOC, 70 }, { 40, "temp_vr_mem0", I_VRMEM, 70 },
+	{ 41, "temp_vr_mem1", 0, 0 }, { 42, "temp_liquid0", 0, 0 }, { 43, "temp_liquid1", 0, 0 },
+	{ 44, "vrhot0", 0, 0 }, { 45, "vrhot1", 0, 0 }, { 46, "prochot_cpu", 0, 0 },
+	{ 47, "prochot_gfx", 0, 0 }, { 56, "ppm", 0, 0 }, { 57, "fit", 0, 0 },
 };
 
 /* Returns the number in the first n bytes at p. */
@@ -280,11 +290,25 @@ bool metrics_is_apu(struct str blob)
 	return blob.e - blob.p >= 4 && ((u8)blob.p[2] == 2 || (u8)blob.p[2] == 3);
 }
 
+/* Returns whether the temperature of a reason is high enough, or unknown. Chips without a sensor
+ * report 0, too. */
+static bool is_hot(struct str blob, const struct throttler *t)
+{
+	size_t row = 0;
+	struct metric m;
+
+	while (t->inst && metrics_next(blob, &row, &m))
+		if (m.desc == D_TEMP && m.inst == metric_insts[t->inst])
+			return m.v == 0 || m.v >= t->least * 1000u;
+	return true;
+}
+
 /* Stores in *reason the next throttle reason of a gpu_metrics blob, and in *on whether it is
  * active. Only the reasons that mean the same on every chip are returned. False if there are no
  * more. The caller sets *bit to 0 before the first call. */
 bool metrics_throttle(struct str blob, size_t *bit, const char **reason, bool *on)
 {
+	const struct throttler *t;
 	size_t offset = 0;
 	u64 v;
 
@@ -296,8 +320,9 @@ bool metrics_throttle(struct str blob, size_t *bit, const char **reason, bool *o
 		offset = 120;
 	if (!offset || !field_read(blob, offset, 8, &v))
 		return false;
-	*reason = throttlers[*bit].reason;
-	*on = v >> throttlers[*bit].bit & 1;
+	t = &throttlers[*bit];
+	*reason = t->reason;
+	*on = (v >> t->bit & 1) && is_hot(blob, t);
 	++*bit;
 	return true;
 }

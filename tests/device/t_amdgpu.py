@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# t_amdgpu.py PROG - amdgpu's tables: clocks without a current one, gpu_metrics of all byte orders. The
-# machines are made of files, see tests/machine.py. Prints TAP. SPDX-License-Identifier: MIT
+# t_amdgpu.py PROG - amdgpu's tables: clocks without a current one, gpu_metrics of all byte orders,
+# and reasons for throttling. The machines are made of files, see
+# tests/machine.py. Prints TAP. SPDX-License-Identifier: MIT
 import os
 import struct
 import sys
@@ -10,7 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import machine  # noqa: E402
 from machine import AMD, TESTS, check, eq, test  # noqa: E402
 
-EDGE, PPT0 = 1 << 35, 1
+HOTSPOT, EDGE, PPT0 = 1 << 36, 1 << 35, 1
 
 
 @test("pp_dpm_*: a table without a current clock has its maximum; the current clock is null")
@@ -67,6 +68,16 @@ def _(m):
         m.write(f"{dev}/gpu_metrics", v13(order, PPT0 | EDGE, edge=75))
         one, = m.json()
         eq((one["temp"], one["freq"]["sclk"]["cur"], one["throttle"]), ({"edge": 75.0, "junction": 41.0}, 777000000, ["ppt0", "temp_edge"]), order)
+
+
+@test("throttle: a reason about a temperature counts only if that temperature is high or unknown")
+def _(m):
+    dev = m.device("amdgpu", AMD)
+    for bits, hotspot, edge, want in ((HOTSPOT, 41, 38, []), (HOTSPOT, 89, 38, []), (HOTSPOT, 90, 38, ["temp_hotspot"]),
+                                      (HOTSPOT | PPT0, 75, 60, ["ppt0"]), (EDGE, 41, 69, []), (EDGE | HOTSPOT, 110, 70, ["temp_edge", "temp_hotspot"]),
+                                      (HOTSPOT, 0xffff, 38, ["temp_hotspot"]), (HOTSPOT, 0, 38, ["temp_hotspot"])):
+        m.write(f"{dev}/gpu_metrics", v13("<", bits, hotspot, edge))
+        eq(m.json()[0]["throttle"], want, f"{bits:#x} at {hotspot} and {edge}")
 
 
 if __name__ == "__main__":

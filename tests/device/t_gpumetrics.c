@@ -316,6 +316,50 @@ static bool reason_on(struct str s, const char *name)
 	return false;
 }
 
+/* Reasons about a temperature, in tables with all bits set. */
+static void t_hot(void)
+{
+	static const struct {
+		u8 format, content;
+		const char *reason;
+		u16 offset, least; /* the temperature, and when the reason is active, in units of the table */
+	} rows[] = {
+		{ 1, 3, "temp_hotspot", 6, 90 }, { 1, 3, "temp_gpu", 4, 70 }, { 1, 3, "temp_edge", 4, 70 }, { 1, 3, "temp_mem", 8, 70 },
+		{ 1, 3, "temp_vr_gfx", 10, 70 }, { 1, 3, "temp_vr_soc", 12, 70 }, { 1, 3, "temp_vr_mem0", 14, 70 },
+		{ 2, 2, "temp_gpu", 4, 7000 }, { 2, 2, "temp_soc", 6, 7000 }, { 2, 4, "temp_gpu", 4, 7000 },
+		/* these have no temperature in the table */
+		{ 1, 3, "temp_soc", 6, 0 }, { 1, 3, "temp_core", 6, 0 }, { 1, 3, "temp_vr_mem1", 14, 0 }, { 1, 3, "temp_liquid0", 6, 0 },
+		{ 1, 3, "prochot_gfx", 6, 0 }, { 1, 3, "vrhot0", 10, 0 }, { 1, 3, "ppt0", 6, 0 }, { 2, 2, "temp_hotspot", 4, 0 },
+		{ 2, 2, "temp_core", 4, 0 },
+	};
+	char b[MAX_BLOB];
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		const struct revision *r = revisions;
+		struct str s;
+		bool low, high;
+
+		while (r->format != rows[i].format || r->content != rows[i].content)
+			r++;
+		s = blob_of(r, 0, b);
+		put_field(b + r->throttle, 8, UINT64_MAX >> 1);
+		check(reason_on(s, rows[i].reason), "throttle v%u.%u: %s without a temperature is what its bit says", r->format,
+		      r->content, rows[i].reason);
+		put_field(b + rows[i].offset, 2, 0);
+		check(reason_on(s, rows[i].reason), "throttle v%u.%u: %s: a temperature of 0 is none", r->format, r->content,
+		      rows[i].reason);
+		put_field(b + rows[i].offset, 2, rows[i].least ? rows[i].least - 1u : 41u);
+		low = reason_on(s, rows[i].reason);
+		put_field(b + rows[i].offset, 2, rows[i].least);
+		high = reason_on(s, rows[i].reason);
+		check(low == !rows[i].least && high, "throttle v%u.%u: %s is active from %u on", r->format, r->content,
+		      rows[i].reason, rows[i].least);
+		put_field(b + r->throttle, 8, 0);
+		check(!reason_on(s, rows[i].reason), "throttle v%u.%u: %s needs its bit at any temperature", r->format,
+		      r->content, rows[i].reason);
+	}
+}
+
 /* Complete blobs of the other byte order, of which the size is the only sign. */
 static void t_order(void)
 {
@@ -495,6 +539,7 @@ int main(void)
 	t_metrics();
 	t_metrics_others();
 	t_throttle();
+	t_hot();
 	t_order();
 	t_attributes();
 	for (size_t k = 0; k < LEN(revisions); k++)
