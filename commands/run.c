@@ -105,6 +105,19 @@ static void energies_add(u32 device, u64 ns)
 			energy_add(x, e, k, ns);
 }
 
+/* Adds the busy time of the whole device in the last interval. Its value also counts work that the
+ * driver counts for no client, as that of amdgpu's user queues. */
+static void busy_add(u32 device, u64 ns)
+{
+	struct run *x = run_of_device(device);
+	u64 busy;
+
+	if (!x || !device_busy(&devices[device], &busy))
+		return;
+	x->busy += muldiv(busy, ns, 100000);
+	x->measured += ns;
+}
+
 /* Old drivers report only the busy share of an interval. */
 static void share_add(struct run *x, const struct entity *e, const struct counter *k, u64 ns)
 {
@@ -242,8 +255,10 @@ static void reading_take(void)
 	reg_sum_clients(false, true);
 	for (size_t i = 0; i < norder; i++) {
 		reading_add(order[i], now, command.readings ? (u64)(now - command.last) : 0);
-		if (sensors && command.readings)
-			energies_add(order[i], (u64)(now - command.sensors));
+		if (!sensors || !command.readings)
+			continue;
+		energies_add(order[i], (u64)(now - command.sensors));
+		busy_add(order[i], (u64)(now - command.sensors));
 	}
 	clients_note(command.ended ? command.ended : now);
 	if (nodes_opened() || holders_found != command.found)
@@ -441,6 +456,11 @@ static void put_device(struct buf *b, const struct run *x)
 		put_z(b, "  most memory ");
 		put_human(b, (struct val){ .type = V_INT, .unit = U_BYTES, .n = x->used });
 		put_c(b, '\n');
+	}
+	if (x->measured) {
+		put_z(b, "  the whole device ");
+		put_human(b, (struct val){ .type = V_INT, .unit = U_PERCENT, .n = run_busy(x) });
+		put_z(b, " busy\n");
 	}
 	for (struct counter *k = reg_first(&x->e); k; k = reg_next(k))
 		put_energy(b, x, k);

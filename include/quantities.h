@@ -54,7 +54,7 @@
 #define OPTIONAL(feature, ...) __VA_ARGS__
 #endif
 
-COMPUTED(BUSY, NULL, "busy", S_SCALAR, U_PERCENT, W_DEVICE | BOTH | W_TABLE,
+COMPUTED(BUSY, NULL, "busy", S_SCALAR, U_PERCENT, W_DEVICE | W_COMMAND | BOTH | W_TABLE,
 	 "busy time of the whole device, counted by the kernel")
 COMPUTED(IDLE, NULL, "idle", S_SCALAR, U_PERCENT, W_DEVICE | BOTH,
 	 "time in the deepest sleep state (rc6, gtidle)")

@@ -1537,6 +1537,9 @@ static void run_field(struct val *v, struct record *r, u8 id)
 	} else if (id == L_USED) {
 		if (x->has_used)
 			set_int(v, x->used, U_BYTES);
+	} else if (id == L_BUSY) {
+		if (x->measured)
+			set_int(v, run_busy(x), U_PERCENT);
 	} else if (id < L_FACT) {
 		r->e = &devices[x->device].e;
 		device_field(v, r, id);

@@ -230,8 +230,17 @@ struct run {
 	u64 used;        /* maximum of the memory in use, bytes */
 	bool has_used;
 	bool estimated;  /* true: a part of the energy is computed from power readings and time */
+	/* busy time of the whole device in ns; time in ns of the intervals with a busy value */
+	u64 busy, measured;
 	u64 facts[RUN_FACTS]; /* facts by enum runfact; UINT64_MAX if unknown; times in ns */
 };
+
+/* Returns how busy the whole device was, in 1/1000 %. The caller has checked that measured is not
+ * 0. Each interval may lose a ns of busy: the result is rounded. */
+static inline u64 run_busy(const struct run *x)
+{
+	return muldiv(x->busy + x->measured / 200000, 100000, x->measured);
+}
 
 /* --- views/record.c: the schema: from an entity to the fields of its record ------------------- */
 

@@ -104,6 +104,14 @@ def _(m):
     check(b"energy of the device 1.0 J, mean power" in sensor_text, f"{sensor_text!r}")
 
 
+@test("run: how busy the whole device was, which also counts work of no client")
+def _(m):
+    m.device("amdgpu", machine.AMD, files={"gpu_busy_percent": "87\n"})
+    one, = records(command(m, "-o", "json", "--", "sleep", "0.3"))
+    eq((one["busy"], one["clients"]), (87.0, 0), "JSON")
+    check(b"\n  the whole device 87.0% busy\n" in command(m, "--", "sleep", "0.3").err, "text")
+
+
 @test("run: without a count of energy it is computed from power, and the text says: about")
 def _(m):
     sensor(m, "power1_input", 4000000)

@@ -341,6 +341,32 @@ static void t_energy(void)
 	check(is_read(D_POWER) && !is_read(D_TEMP), "no other sensor is read");
 }
 
+static u64 whole; /* 1/1000 % */
+
+static void whole_device(void)
+{
+	reg_begin(&devices[1].e, clock_now);
+	if (whole)
+		reg_put(&devices[1].e, D_GPU_BUSY, (struct str){ 0 }, whole, clock_now);
+}
+
+static void t_whole_device(void)
+{
+	clear();
+	fake.fill = whole_device;
+	whole = 90000; /* before the command */
+	take(0);
+	whole = 40000;
+	take(S);
+	whole = 100000;
+	take(2 * (i64)S);
+	whole = 0; /* unknown */
+	take(4 * (i64)S);
+	end();
+	check_u64(command.runs[1].busy, 2400000000, "the busy time of the whole device");
+	check_u64(command.runs[1].measured, 3 * (u64)S, "the time with a busy value");
+}
+
 static void share(void)
 {
 	struct client *c = client(1);
@@ -582,9 +608,12 @@ static void t_report(void)
 	reg_put(&command.runs[1].e, D_CYCLES, LIT("odd"), 77, command.begun);
 	reg_put(&command.runs[1].e, D_ENERGY, LIT("card"), 8000000, command.begun);
 	command.runs[1].estimated = true;
+	command.runs[1].busy = 1500000000;
+	command.runs[1].measured = 4 * (u64)S;
 	totals_end(&command.runs[1], command.runs[1].facts);
 	check_report(HEAD "card0 xe\n  render      1.000 s, 25.0% busy\n"
 		     "  odd         77 cycles of an unknown clock\n  most memory 3.0M\n"
+		     "  the whole device 37.5% busy\n"
 		     "  energy of the device about 8.0 J, mean power 2.0 W (card)\n"
 		     "  2 of 3 clients ended between two readings: the use in their last 0.015 s at most "
 		     "is unknown\n", "all that is known");
@@ -698,6 +727,7 @@ int main(void)
 	t_frequency();
 	t_memory();
 	t_energy();
+	t_whole_device();
 	t_share();
 	t_ended();
 	t_plan();

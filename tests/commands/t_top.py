@@ -758,6 +758,12 @@ def facts():
     check(s.startswith("suspended amdgpu AMD Radeon RX "), f"asleep; a name may be cut: {s}")
     s, _ = line("xe-suspended", 80)
     check(" 0000:03:00.0 " in s, f"the slot, since the name is only an id: {s}")
+    with tempfile.TemporaryDirectory() as base:  # amdgpu counts no engine time of user queues
+        m = Machine(base)
+        m.device("amdgpu", "0000:03:00.0", files={"gpu_busy_percent": "87\n"})
+        m.fd(10, 5, "drm-driver:\tamdgpu\ndrm-client-id:\t8\ndrm-pdev:\t0000:03:00.0\ndrm-engine-gfx:\t0 ns\n")
+        s, _ = line(base, 80)
+        check(s.endswith(" 87.0%"), f"the device's own busy value, not that of its engines: {s}")
     s, _ = line("v3d", 80, name="card1")
     check(re.fullmatch(r"vc4-drm brcm,bcm2711-vc5 \(Rasp\S* +-", s), f"no power management is no state: {s}")
     s, text = line("jetson", 80, name="gpu.0")

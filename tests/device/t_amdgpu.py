@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # t_amdgpu.py PROG - amdgpu's tables: clocks without a current one, gpu_metrics of all byte orders,
-# and reasons for throttling. The machines are made of files, see
+# reasons for throttling, and work that no client has. The machines are made of files, see
 # tests/machine.py. Prints TAP. SPDX-License-Identifier: MIT
 import os
+import re
 import struct
 import sys
 
 sys.dont_write_bytecode = True  # no __pycache__ in the source folder
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import machine  # noqa: E402
-from machine import AMD, TESTS, check, eq, test  # noqa: E402
+from machine import AMD, TESTS, check, dump, eq, ns, test  # noqa: E402
 
 HOTSPOT, EDGE, PPT0 = 1 << 36, 1 << 35, 1
 
@@ -78,6 +79,33 @@ def _(m):
                                       (HOTSPOT, 0xffff, 38, ["temp_hotspot"]), (HOTSPOT, 0, 38, ["temp_hotspot"])):
         m.write(f"{dev}/gpu_metrics", v13("<", bits, hotspot, edge))
         eq(m.json()[0]["throttle"], want, f"{bits:#x} at {hotspot} and {edge}")
+
+
+def queues(m):
+    """A GPU that is busy with work of user queues: the engine time of its client stays 0."""
+    m.device("amdgpu", AMD, files={"gpu_busy_percent": "87\n"})
+    m.fd(10, 5, dump("amdgpu", 8, *ns(gfx=0, compute=0), pdev=AMD))
+
+
+@test("user queues: the device's own busy value is shown, not the 0 of its clients")
+def _(m):
+    queues(m)
+    one, = m.json()
+    eq((one["busy"], one["engine"]["gfx"]["busy"]), (87.0, 0.0), "JSON")
+    check(re.search(rb"^card0 amdgpu +87\.0% ", m.run("-w", "0.02", "-t", "none", "-H").out), "line")
+    check(b'\ngpustat_busy_ratio{dev="card0"} 0.87\n' in m.run("-w", "0.02", "-o", "prom").out, "prom")
+    r = m.run("check", "--window", "1ms", "-w", "50", "-c", "80")
+    check(r.code == 2 and b"card0 busy 87%" in r.out, f"check: {r!r}")
+    check(b"card0_busy.value 87.0\n" in m.run("munin", "--window", "1ms").out, "munin")
+    check(re.search(rb"drm/card0/-/busy +87 %", m.run("counters", "-w", "0.05", "drm/card0/-/busy").out), "counters")
+
+
+@test("user queues: plot draws the device's own busy value, too")
+def _(m):
+    queues(m)
+    path = m.write("run.json", m.run("-o", "json", "-n", "3", "0.02").out)
+    r = machine.run(["plot", path])
+    check(re.search(rb">whole device<.*?>87<.*\n.*>gfx<.*?>0<", r.out), f"plot: {r!r}")
 
 
 if __name__ == "__main__":
