@@ -132,7 +132,7 @@ struct history {
 	i64 below;
 };
 
-/* What a reading of a CO_METER counter is. */
+/* The result of meter_step(): what a reading of a CO_METER counter means. */
 enum meter {
 	METER_KNOWN,   /* the increase from `was` to `now` */
 	METER_JUMP,    /* more than the device can have used: no increase */

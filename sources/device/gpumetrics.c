@@ -170,12 +170,12 @@ static const struct metricrow {
 /* Bits of the field indep_throttle_status: SMU_THROTTLER_*_BIT of
  * drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h.
  *
- * The firmware of RDNA3 and RDNA4 sets temp_hotspot always, also at idle at 41 degrees C: the driver
- * sets a bit for any share of throttling but 0. So a reason with a temperature in the same table is
- * active only if that is at least `least` degrees C, which is less than any limit that the firmware
- * comes with. For the hot spot, which has limits of 95 to 110, it is 90, as in LACT and amdgpu_top.
- * No other bit is known to be wrong, and makers of laptops lower these limits: 70. A reason without
- * a temperature is what its bit says. */
+ * The firmware of RDNA3 and RDNA4 sets temp_hotspot always, also at idle at 41 degrees C: the
+ * driver sets a bit for any share of throttling but 0. So a reason with a temperature in the same
+ * table is active only if that is at least `least` degrees C, which is less than any limit that the
+ * firmware comes with. For the hot spot, which has limits of 95 to 110, it is 90, as in LACT and
+ * amdgpu_top. No other bit is known to be wrong, and makers of laptops lower these limits: 70. A
+ * reason without a temperature is what its bit says. */
 static const struct throttler {
 	u8 bit;
 	char reason[13];
@@ -205,10 +205,10 @@ static u64 number(const char *p, size_t n, bool big)
 	return v;
 }
 
-/* Returns whether the numbers of a table are big endian. The driver writes them in the byte order of
- * its machine, and a file that was copied may be from a machine of the other order. So the order is
- * the one in which the size at the beginning is the length of the file. If both orders fit, or none
- * because the table is cut, it is the order of this machine. The caller guarantees 4 bytes. */
+/* Returns whether the numbers of a table are big endian. The driver writes them in the byte order
+ * of its machine, and a file that was copied may be from a machine of the other order. So the order
+ * is the one in which the size at the beginning is the length of the file. If both orders fit, or
+ * none because the table is cut, it is the order of this machine. The caller guarantees 4 bytes. */
 static bool is_big(struct str blob)
 {
 	bool little = number(blob.p, 2, false) == str_len(blob);
@@ -230,9 +230,9 @@ static bool field_read(struct str blob, size_t offset, size_t width, u64 *v)
 	return *v != UINT64_MAX >> (64 - 8 * width);
 }
 
-/* Reads the first value of the attribute of a row, in revision 1.9. False if there is none, or if it
- * is negative or has another unit than the row. Types: u8, s8, u16, s16, u32, s32, u64, s64. The size
- * of other types, and so the place of the next attribute, is unknown. */
+/* Reads the first value of the attribute of a row, in revision 1.9. False if there is none, or if
+ * it is negative or has another unit than the row. Types: u8, s8, u16, s16, u32, s32, u64, s64. The
+ * size of other types, and so the place of the next attribute, is unknown. */
 static bool attribute_read(struct str blob, const struct metricrow *r, u64 *v)
 {
 	size_t at = 8;
