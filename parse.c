@@ -515,16 +515,16 @@ const struct bounds ranges[RANGES] = {
 	 * the user, so the power may be well above it. */
 	[RG_POWER]    = { "power", 0, 20000000000, 0, 10, 0 },
 	[RG_ENERGY]   = { "energy", 0, INT64_MAX, 20000000000, 0, 0 },
-	[RG_FAN]      = { "fan speed", 0, 60000, 0, 4, 0 }, /* rpm; 65535 is a register without a value */
+	[RG_FAN]      = { "fan speed", 0, 60000, 0, 4, 0 }, /* rpm; 65535: a register is unset */
 	[RG_PWM]      = { "pwm", 0, 255, 0, 0, 0 },
 	[RG_VOLT]     = { "voltage", -1000000, 1000000, 0, 4, 0 },   /* mV */
 	[RG_CURRENT]  = { "current", -10000000, 10000000, 0, 4, 0 }, /* mA */
-	[RG_CLOCK]    = { "clock", 0, 100000000000, 0, 0, 0 },     /* Hz */
-	[RG_LOAD]     = { "load", 0, 1000000, 0, 0, 0 },          /* 1/1000 %; up to 1000 % is clamped */
+	[RG_CLOCK]    = { "clock", 0, 100000000000, 0, 0, 0 },       /* Hz */
+	[RG_LOAD]     = { "load", 0, 1000000, 0, 0, 0 }, /* 1/1000 %; 100 to 1000 %: clamped */
 	[RG_BYTES]    = { "memory", 0, INT64_MAX, 0, 0, 0 },
-	[RG_LINK]     = { "link speed", 0, 10240, 0, 0, 0 },            /* 0.1 GT/s */
-	[RG_IDLE]     = { "idle time", 0, INT64_MAX, 2000, 0, 0 },     /* ms of idle time, read a little late */
-	[RG_HUMIDITY] = { "humidity", 0, 100000, 0, 0, 0 },           /* 1/1000 % */
+	[RG_LINK]     = { "link speed", 0, 10240, 0, 0, 0 },         /* 0.1 GT/s */
+	[RG_IDLE]     = { "idle time", 0, INT64_MAX, 2000, 0, 0 },   /* ms; read a little late */
+	[RG_HUMIDITY] = { "humidity", 0, 100000, 0, 0, 0 },          /* 1/1000 % */
 };
 
 /* Returns whether a sensor can have measured v, an i64 if the range has negative values. limit: the
@@ -565,8 +565,8 @@ static bool meter_rate(u8 range, u64 from, i64 t_from, const struct history *h, 
 	return h->now - from <= most_in(range, ns);
 }
 
-/* Decides what the new reading h->now of a hardware counter is, for example of energy. last, t_last:
- * the reading before. If the counter decreases, `was` stays for some readings: it continues there
+/* Decides what the new reading h->now of a hardware counter means, for example of energy. last,
+ * t_last: the previous reading and its time. If the counter decreases, `was` stays for some readings: it continues there
  * after a dip. If it counts on from the low value instead, it was restarted, and only the interval
  * with the restart is unknown. Of two rates that are possible, the lower one is taken. */
 u8 meter_step(struct history *h, u64 last, i64 t_last, u8 range)
@@ -1555,8 +1555,8 @@ bool parse_devno(struct str s, unsigned *maj, unsigned *min)
 }
 
 /* Parses amdgpu's pp_dpm_*: "1: 2100Mhz *". *cur is the clock of the line with the star, *max the
- * highest clock, both in Hz. Returns whether there is a current clock: some chips mark no line. *max
- * is 0 if the table has no clock. */
+ * highest clock, both in Hz. Returns whether there is a current clock: some chips mark no line.
+ * *max is 0 if the table has no clock. */
 bool parse_dpm(struct str text, u64 *cur, u64 *max)
 {
 	struct str line = text, label = text;
