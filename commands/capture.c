@@ -1,6 +1,7 @@
-/* capture.c - gpustat capture: a tar file of the files below /proc and /sys that this program finds
- * and reads on this machine, and the records that it made of them. The bytes of a file are those
- * that the program itself read: capture reads no file for its own use, so that it wakes no device.
+/* capture.c - gpustat capture: writes a tar file with the files below /proc and /sys that this
+ * program finds and reads on this machine, and with the records that it made of them. The bytes of
+ * a file are those that the program itself read: capture reads no file for its own use, so that it
+ * wakes no device.
  * SPDX-License-Identifier: MIT */
 #include "commands/commands.h"
 #include "sources/device/device.h"
@@ -9,38 +10,41 @@
 #include "sources/perf/perf.h"
 #include "sys.h"
 
-/* Functions of optional features: NULL if the feature is left out; they are not called then. */
+/* Weak references to functions of optional features: NULL in a build without the feature, which
+ * does not call them. */
 #pragma weak names_find
 
 enum { FILE_MOST = 256 << 10, RECORD_BYTES = 512 << 10, PATH_MOST = 1024, MAX_LINKS = 40 };
-enum { TAR_STEP = 64 << 10 }; /* bytes of the tar file that wait to be written, at most */
-enum { PAUSE = 1000000000 /* ns between the two readings */ };
+/* most bytes of the tar file that are buffered before they are written */
+enum { TAR_STEP = 64 << 10 };
+enum { PAUSE = 1000000000 /* ns between the two readings of a capture */ };
 
-/* Facts about a path, after the bits of enum traced. */
+/* Bits of a path's facts in struct state, above the bits 1 << TRACED_*. */
 enum {
-	IS_LINK = 1 << TRACED_DENIED << 1, /* the program read the link */
-	IS_NODE = IS_LINK << 1,  /* a link to a device node */
-	IS_PUT = IS_LINK << 2,   /* the tar file has it, without content */
-	IS_CHECKED = IS_LINK << 3, /* put_unread() was called for it */
-	IS_CUT = IS_LINK << 4,   /* only its beginning is in the tar file */
-	IS_OUT = IS_LINK << 5,   /* left out: its path is too long, or leaves the roots */
+	IS_LINK = 1 << TRACED_DENIED << 1, /* the path is a link, and the program read its text */
+	IS_NODE = IS_LINK << 1,  /* the path is a link to a device node */
+	IS_PUT = IS_LINK << 2,   /* the tar file has the path, without content */
+	IS_CHECKED = IS_LINK << 3, /* put_unread() was called for the path */
+	IS_CUT = IS_LINK << 4,   /* the tar file has only the beginning of the file */
+	/* the path is not in the tar file: it is too long, or it leads out of /proc and /sys */
+	IS_OUT = IS_LINK << 5,
 };
 
 struct state {
-	u16 facts;    /* 1 << enum traced, IS_* */
-	u8 reading;   /* the last one that has its content; 0: none */
+	u16 facts;    /* bits 1 << TRACED_* (enum traced) and IS_* */
+	u8 reading;   /* number of the last reading that added the file's content; 0 if none did */
 	u32 rdev[2];
-}; /* by the numbers of paths */
+}; /* a row of states[]; its index is the number that trace_number() gave the path */
 static TABLE(struct state, states, TRACE_PATHS, 256, "captured paths");
 static TABLE(char, content, FILE_MOST, 16384, "bytes of a captured file");
 static TABLE(char, records, RECORD_BYTES, 65536, "bytes of records");
 
 static struct {
-	u32 path;  /* of the file that is being read; 0: none */
-	size_t n;  /* bytes of it in `content` */
-	bool repeats; /* this reading has it already */
+	u32 path;  /* number of the path of the file that is being read; 0 if none */
+	size_t n;  /* number of bytes of that file in `content` */
+	bool repeats; /* the tar file has the file's content of this reading already */
 	bool full;    /* the first read filled its buffer: the file may be longer */
-	u8 reading;   /* 1, 2 */
+	u8 reading;   /* number of the current reading, 1 or 2 */
 	u64 mtime;
 	u32 files, links, folders, cut, denied, left_out;
 	bool failed;
@@ -78,8 +82,8 @@ static void tar_bytes(const char *p, size_t n)
 	}
 }
 
-/* Appends a member; name: below the folder of the tar file. Returns false if the name is too
- * long. */
+/* Appends a member with m.size bytes of content at p to the tar file. name: its path below the
+ * folder capture/. Returns false if the name is too long. */
 static bool member_put(struct str name, struct tarhead m, const char *p)
 {
 	char path[PATH_MOST + 32], head[TAR_HEAD + TAR_BLOCK];
@@ -107,7 +111,8 @@ static void leave_out(u32 path)
 	state_of(path)->facts |= IS_OUT;
 }
 
-/* Appends a file, a link or a folder, if the tar file does not have it yet. */
+/* Appends a file, a link or a folder to the tar file, unless the tar file has it already. p:
+ * content of a file; NULL if there is none. */
 static void path_put(struct str path, struct tarhead m, const char *p)
 {
 	u32 number = trace_number(path);
@@ -142,7 +147,8 @@ static void folder_put(struct str path, u16 mode)
 
 /* --- real paths ------------------------------------------------------------------------------- */
 
-/* Returns the root of a path, and in *below the path relative to it. */
+/* Returns the descriptor of the root, /proc or /sys, of a path that begins with proc or sys. Stores
+ * the path relative to that root in *below. */
 static int root_of(const char *path, const char **below)
 {
 	bool proc = path[0] == 'p';
@@ -152,8 +158,8 @@ static int root_of(const char *path, const char **below)
 	return proc ? roots.proc : roots.sys;
 }
 
-/* Puts a link with the text that the capture has: a name may be replaced, and /sys/X is relative
- * to the folder of the tar file. */
+/* Adds a link to the tar file. Its text can differ from the text on the machine: a name may be
+ * replaced, and /sys/X becomes relative to the folder of the tar file. */
 static void link_put(struct str path, const char *text, size_t n)
 {
 	char b[PATH_MOST];
@@ -174,7 +180,7 @@ static void link_put(struct str path, const char *text, size_t n)
 						 .link = str_of(b, to.n) }, NULL);
 }
 
-/* Cuts the last part of a path. False: it is empty. */
+/* Removes the last component of a path. Returns false if the path is empty. */
 static bool path_up(struct buf *b)
 {
 	size_t n = b->n;
@@ -187,7 +193,8 @@ static bool path_up(struct buf *b)
 	return true;
 }
 
-/* Appends a part of a path. The first one is proc or sys: a link may lead from one to the other. */
+/* Appends a component to a path. Returns false if it is the first one and neither proc nor sys: a
+ * link may lead from proc to sys and back, but to no other folder. */
 static bool path_down(struct buf *b, struct str part)
 {
 	if (!b->n && !str_is(part, "proc") && !str_is(part, "sys"))
@@ -197,14 +204,16 @@ static bool path_down(struct buf *b, struct str part)
 	return !b->full;
 }
 
-/* The steps of path_resolve(): the rest of the path is in one of two buffers. */
+/* The state of path_resolve(). left: the components of the path that are not resolved yet; after a
+ * link they are, together with the link's text, in the buffer b[which]. */
 struct rest {
 	char b[2][PATH_MOST];
 	u8 which;
 	struct str left;
 };
 
-/* Follows a link: its text comes before the rest of the path. False: it leads out of the roots. */
+/* Follows a link at the end of *real: puts the link's text before the components in r->left.
+ * Returns false if the link leads out of /proc and /sys. */
 static bool link_follow(struct buf *real, struct rest *r, const char *text, size_t n)
 {
 	struct buf next = buf_on(r->b[r->which ^= 1], PATH_MOST);
@@ -224,8 +233,9 @@ static bool link_follow(struct buf *real, struct rest *r, const char *text, size
 	return !next.full;
 }
 
-/* Sets *real to the path of a file without links on the way, and puts these links. follow: also
- * the last part. False: it leads out of the roots. real has room for a zero at the end. */
+/* Stores in *real the path of a file without links, and adds the links on the way to the tar file.
+ * follow: a link at the end of the path is followed, too. Returns false if the path leads out of
+ * /proc and /sys. real must have room for a zero at the end. */
 static bool path_resolve(struct str path, bool follow, struct buf *real)
 {
 	struct rest rest = { .left = path };
@@ -282,10 +292,12 @@ static void content_end(void)
 							      .size = now.n }, content.rows);
 	else
 		leave_out(path);
-	state_of(path)->reading = now.reading; /* the real path, which may differ, has its own */
+	/* path_put() marked the real path, which may be another one */
+	state_of(path)->reading = now.reading;
 }
 
-/* Files outside of the roots, such as ../etc/passwd, are not read: they have the names of users. */
+/* Returns false for a file outside of /proc and /sys, such as ../etc/passwd: such files have the
+ * names of users, and are not read. */
 static bool may_open(u32 path)
 {
 	return !str_find(trace_path(path), LIT("/../"));
@@ -301,7 +313,7 @@ static void node_found(u32 path, const u32 rdev[2])
 {
 	struct state *s = state_of(path);
 
-	/* Not memory, terminals and pseudoterminals, which most processes have open. */
+	/* Skips memory devices, terminals and pseudoterminals, which most processes have open. */
 	if (rdev[0] < 6 || (rdev[0] >= 136 && rdev[0] < 144))
 		return;
 	s->facts |= IS_NODE;
@@ -330,7 +342,8 @@ static void content_add(u32 path, const char *b, size_t n)
 		note_cut(path);
 }
 
-/* A file with names is read in one piece: the lengths in the file and in the capture differ. */
+/* Returns whether names in the file are replaced. Such a file is read in one piece, because its
+ * length in the capture differs from its length on the machine. */
 static bool has_names(u32 path)
 {
 	return !opt.plain_names && placeholders_apply(trace_path(path));
@@ -342,7 +355,7 @@ static long content_read(u32 path, char *b, long n, size_t cap, u64 at)
 
 	if (begins) {
 		content_end();
-		now.path = n < 0 ? 0 : path; /* it may be a folder */
+		now.path = n < 0 ? 0 : path; /* n < 0: it cannot be read, as a folder */
 		now.n = 0;
 		now.repeats = state_of(path)->reading == now.reading;
 		now.full = n > 0 && (size_t)n == cap;
@@ -370,7 +383,8 @@ static const struct tracer captures = {
 
 /* --- files without content: at the end of a reading ------------------------------------------- */
 
-/* Puts the links and folders of a folder in /sys that the program has listed. */
+/* Adds to the tar file the links and folders inside a folder of /sys that the program has
+ * listed. */
 static void children_put(struct str folder)
 {
 	char path[PATH_MOST], text[PATH_MOST];
@@ -398,7 +412,7 @@ static void children_put(struct str folder)
 	dir_close(&d);
 }
 
-/* Puts a path that was found and not read. */
+/* Adds to the tar file a path that the program found but did not read. */
 static void put_unread(u32 path)
 {
 	struct state *s = state_of(path);
@@ -430,7 +444,7 @@ static void put_unread(u32 path)
 		children_put(name);
 }
 
-/* Ends a reading: puts what is not in the tar file yet. */
+/* Ends a reading: adds the paths that are not in the tar file yet. */
 static void reading_end(void)
 {
 	tracer = NULL;
@@ -442,7 +456,8 @@ static void reading_end(void)
 
 /* --- PMUs and names --------------------------------------------------------------------------- */
 
-/* Calls read() for each name in a folder, which is not read itself. */
+/* Calls read() with the path of each entry of a folder below /sys, but not with the folder
+ * itself. */
 static void folder_read(const char *path, void (*read)(const char *path))
 {
 	char below[256];
@@ -477,7 +492,8 @@ static bool lstat_is(const char *path, mode_t type)
 	return sys_lstat_at(roots.sys, path, &st) == 0 && (st.st_mode & S_IFMT) == type;
 }
 
-/* The events, formats and CPUs of a PMU are constants of its driver. */
+/* Reads an entry of a PMU's folder: a file, or the files in its folders events, format and caps.
+ * They are constants of the PMU's driver. */
 static void pmu_read(const char *path)
 {
 	static const struct str folders[] = { STR("events"), STR("format"), STR("caps") };
@@ -494,7 +510,8 @@ static void pmu_folder_read(const char *path)
 	folder_read(path, pmu_read);
 }
 
-/* A hwmon chip's name is read; its sensors are only found: to read them could wake a device. */
+/* Reads the file `name` of a hwmon chip. Of all other files, which can be sensors, it only finds
+ * out that they exist: to read them could wake a device. */
 static void channel_find_file(const char *path)
 {
 	if (str_is(str_base(str_z(path)), "name"))
@@ -508,7 +525,8 @@ static void chip_read(const char *path)
 	folder_read(path, channel_find_file);
 }
 
-/* Puts a file pci.ids with the names of this machine's devices, where runs with --proc find it. */
+/* Adds a file pci.ids with the names of this machine's devices to the tar file, at the path where
+ * gpustat --proc searches for it. */
 static void ids_put(void)
 {
 	static char text[4096];
@@ -533,7 +551,8 @@ static void ids_put(void)
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* Puts the records so far as a member: NAME.json, NAME.2.json. */
+/* Adds the records in b to the tar file as a member NAME.json, from part 2 on NAME.2.json and so
+ * on, and empties b. */
 static void records_put(const char *name, u32 part, struct buf *b)
 {
 	char text[32];
@@ -550,7 +569,8 @@ static void records_put(const char *name, u32 part, struct buf *b)
 	b->n = 0;
 }
 
-/* Puts the records of two kinds, which may be the same one. */
+/* Adds the records of two kinds of entities to the tar file. If the two kinds are the same, its
+ * records are added once. */
 static void records_make(const char *name, const u8 kinds[2], const struct recopts *ro)
 {
 	struct buf b = table_buf(&records.t);
@@ -571,8 +591,8 @@ static void records_make(const char *name, const u8 kinds[2], const struct recop
 	records_put(name, ++part, &b);
 }
 
-/* Puts all records of a reading. The clients are added to the sums of devices and to those of
- * processes, once each. */
+/* Adds all records of a reading to the tar file, as members with these names. The clients are
+ * summed once for the devices and once for the processes. */
 static void reading_records(const char *const *names, const struct recopts *other)
 {
 	static const struct recopts raw = { .raw = true, .dt_us = -1, .time_us = -1 };
@@ -585,7 +605,7 @@ static void reading_records(const char *const *names, const struct recopts *othe
 	reg_sum_clients(false, !other->list);
 	records_make(names[0], devices_clients, &raw);
 	records_make(names[1], other->list ? only_devices : devices_clients, other);
-	if (!registry.group_of) /* built without procs */
+	if (!registry.group_of) /* built without the feature procs */
 		return;
 	reg_sum_clients(true, !other->list);
 	records_make(names[2], processes, &raw);
@@ -647,7 +667,7 @@ static void manifest_put(void)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Appends ", N WORDS" if there is any. */
+/* Appends ", N WORDS" unless n is 0; after a blank without the comma. */
 static void put_count(struct buf *b, u32 n, const char *words)
 {
 	if (!n)

@@ -6,8 +6,8 @@
 #include "sys.h"
 
 enum {
-	LINE_BYTES = 4096,  /* limit of NRPE */
-	SHOWN_BYTES = 1024, /* of the line, for the text before the perfdata */
+	LINE_BYTES = 4096,  /* limit of NRPE for a plugin's output */
+	SHOWN_BYTES = 1024, /* bytes of the output line for the text before the perfdata */
 	MAX_METRICS_CHECKED = 32,
 	MAX_CHECKED = 1024,
 	LABEL_CHARS = 19,
@@ -17,16 +17,18 @@ enum {
 enum state { ST_OK, ST_WARNING, ST_CRITICAL, ST_UNKNOWN };
 static const char *const states[] = { "OK", "WARNING", "CRITICAL", "UNKNOWN" };
 
-/* One end of a range. It is exact, from a whole number of bytes to millionths of a watt. */
+/* One end of a range: the number whole + frac / 10^9, negative with neg. The decimal form is exact,
+ * from a whole number of bytes to millionths of a watt. open: the range has no limit there. */
 struct edge {
 	bool open, neg;
-	u32 frac; /* 10^-9 */
+	u32 frac; /* billionths of the unit */
 	u64 whole;
 };
 
-/* "10", "10:", "~:10", "10:20", "@10:20": outside of low to high is an alert, with @ inside. */
+/* A range of a monitoring plugin: "10", "10:", "~:10", "10:20" or "@10:20". A value outside of low
+ * to high is an alert; with @ (inside) it is a value from low to high. */
 struct range {
-	struct str text; /* empty: none */
+	struct str text; /* the range as an option has it; empty if there is no range */
 	bool inside;
 	struct edge low, high;
 };
@@ -34,13 +36,13 @@ struct range {
 struct metric_check {
 	struct str pattern;
 	struct range warning, critical;
-	bool known; /* a device has a value of it */
+	bool known; /* a device has a value of this field */
 };
 
-/* The values that are checked, in the order of devices and fields. */
+/* A value that is checked. The table has them in the order of devices and fields. */
 struct checked {
-	char label[LABEL_CHARS + 1]; /* "": no perfdata */
-	struct str name; /* in text */
+	char label[LABEL_CHARS + 1]; /* label of the perfdata; empty if the value has no perfdata */
+	struct str name; /* name of the value, in text[] */
 	char text[NAME_BYTES];
 	struct val v;
 	const struct metric_check *m;
@@ -60,13 +62,14 @@ static struct table verdict_table = TABLE_ROW(verdict.found, MAX_CHECKED, 16,
 
 /* --- output and errors ------------------------------------------------------------------------ */
 
-/* Prints the line. Returns the exit code: the state; UNKNOWN if the line cannot be written. */
+/* Prints the output line of the plugin. Returns the exit code: the state, or UNKNOWN if the line
+ * cannot be written. */
 static int check_print(u8 state, struct str text, struct str perfdata)
 {
 	static char line[LINE_BYTES];
 	struct buf b = BUF_Z(line);
 
-	sys_ignore(SIGALRM); /* one line, not two */
+	sys_ignore(SIGALRM); /* a timeout must not print a second line */
 	put_z(&b, "GPU ");
 	put_z(&b, states[state]);
 	put_z(&b, " - ");
@@ -85,8 +88,8 @@ int check_unknown(const char *why)
 	return check_print(ST_UNKNOWN, str_z(why), (struct str){ 0 });
 }
 
-/* Ends the process after the timeout: a read of a kernel file can block for ever. It makes only
- * async-signal-safe calls. */
+/* Handles SIGALRM: ends the process after the timeout, because a read of a kernel file can block
+ * for ever. The handler makes only async-signal-safe calls. */
 static _Noreturn void on_alarm(int sig)
 {
 	(void)sig;
@@ -140,7 +143,7 @@ static bool parse_range(struct str s, struct range *r)
 		return true;
 	r->inside = str_skip_z(&rest, "@");
 	if (!memchr(rest.p, ':', str_len(rest)))
-		return parse_edge(rest, &r->high); /* 0 to high */
+		return parse_edge(rest, &r->high); /* the range is 0 to high */
 	str_cut(&rest, ':', &low);
 	if (str_is(low, "~"))
 		r->low.open = true;
@@ -189,14 +192,16 @@ static bool range_is_whole(const struct range *r)
 	return r->low.open || r->high.open || edge_order(&r->low, &r->high) <= 0;
 }
 
-/* The edges from low to high of a contain those of b. */
+/* Returns whether the numbers from low to high of range a contain those of range b, without regard
+ * to @. */
 static bool range_covers(const struct range *a, const struct range *b)
 {
 	return (a->low.open || (!b->low.open && edge_order(&a->low, &b->low) <= 0)) &&
 	       (a->high.open || (!b->high.open && edge_order(&b->high, &a->high) <= 0));
 }
 
-/* Every value lies between the edges of a or between those of b. */
+/* Returns whether every number is between low and high of range a or of range b, without regard to
+ * @. */
 static bool ranges_fill(const struct range *a, const struct range *b)
 {
 	bool low = a->low.open || (b->low.open &&
@@ -207,16 +212,17 @@ static bool ranges_fill(const struct range *a, const struct range *b)
 	return low && high;
 }
 
-/* No value lies between the edges of a and between those of b. */
+/* Returns whether no number is between low and high of both ranges, without regard to @. */
 static bool ranges_disjoint(const struct range *a, const struct range *b)
 {
 	return (!a->high.open && !b->low.open && edge_order(&a->high, &b->low) < 0) ||
 	       (!b->high.open && !a->low.open && edge_order(&b->high, &a->low) < 0);
 }
 
-/* Returns whether every value that is an alert of w is one of c, too, and not the other way round:
- * WARNING would never be reported. That is so if the values of both options were exchanged. Two
- * equal ranges, and a range without alerts, are accepted: some configurations have no warning. */
+/* Returns whether every alert of the warning range w is also an alert of the critical range c, and
+ * not the other way round: WARNING would never be reported. That is so if the values of -w and -c
+ * were exchanged. Two equal ranges, and a warning range without alerts, are accepted: some
+ * configurations have no warning. */
 static bool is_exchanged(const struct range *w, const struct range *c)
 {
 	bool same = w->inside == c->inside && range_covers(w, c) && range_covers(c, w);
@@ -242,8 +248,8 @@ static int say_exchanged(const struct metric_check *m)
 		     "because all its values are CRITICAL", NULL);
 }
 
-/* Parses the next range of a list; an empty one means no range. Returns an exit code, or -1 to
- * continue. */
+/* Parses the next range of the list of -w or -c; an empty one means that the field has no range.
+ * Returns an exit code, or -1 to continue. */
 static int range_next(const char *option, struct str *list, struct range *r)
 {
 	struct str piece;
@@ -348,8 +354,8 @@ static bool is_blind(const struct device *d)
 	return (registry.unreadable && !registry.saw_others) || (!seen && proc_hidden_reason());
 }
 
-/* Returns whether this field is a sum over clients: it is not the device's value if is_blind(),
- * and the device does not have it without clients. */
+/* Returns whether this field is a sum over the clients of a device. Such a sum is not the value of
+ * the whole device if is_blind(), and a device without clients does not have the field. */
 static bool is_client_sum(struct str name)
 {
 	return str_among(name, "engine memory clients used") < 4;
@@ -365,8 +371,8 @@ static bool is_default(const struct field *f)
 	return field_match(f, own ? device : engine);
 }
 
-/* Adds 0 % for a device without clients or asleep. It has no perfdata, because the names of the
- * engines are unknown. */
+/* Adds the value 0 % for a device that is asleep or has no clients. The value has no perfdata,
+ * because the names of the engines are unknown. */
 static void idle_add(const struct device *d)
 {
 	char text[128];
@@ -411,7 +417,7 @@ static void values_add(const struct device *d)
 	verdict.refused |= verdict.nfound == before && blind;
 }
 
-/* --- the line --------------------------------------------------------------------------------- */
+/* --- the output line -------------------------------------------------------------------------- */
 
 static void put_value(struct buf *b, const struct val *v)
 {
@@ -472,9 +478,9 @@ static void put_counted(struct buf *b, u64 n, const char *what)
 	put_z(b, what);
 }
 
-/* Appends the fields of -m that no device has, which make an OK state UNKNOWN. Sums over clients
- * are not counted, because a device has them only with clients; if a device is asleep, no field is,
- * because it may have the field when it is awake. */
+/* Appends the fields of -m that no device has; each of them turns the state OK into UNKNOWN. Sums
+ * over clients are left out, because a device has them only with clients. If a device is asleep,
+ * all fields are left out, because the device may have them when it is awake. */
 static void put_missing(struct buf *b)
 {
 	for (size_t i = 0; i < verdict.nmetrics; i++) {
@@ -490,7 +496,7 @@ static void put_missing(struct buf *b)
 	}
 }
 
-/* Appends the values, the worst state first. */
+/* Appends the checked values, those with the worst state first. */
 static void put_items(struct buf *b)
 {
 	u64 left = 0;
@@ -515,7 +521,7 @@ static int print_found(void)
 {
 	static char text[SHOWN_BYTES + 512], perf[LINE_BYTES - sizeof(text) - 32];
 	struct buf t = BUF(text), p = BUF(perf);
-	bool missing = say_missing_devices(); /* the message is kept */
+	bool missing = say_missing_devices(); /* it keeps the message in last_message */
 
 	for (size_t i = 0; i < verdict.nfound; i++) {
 		size_t n = p.n;
@@ -528,7 +534,7 @@ static int print_found(void)
 			p.full = false;
 		}
 	}
-	/* A value that was not read may be worse. */
+	/* A value that was not read may have a worse state. */
 	if ((registry.dropped || missing) && verdict.worst == ST_OK)
 		verdict.worst = ST_UNKNOWN;
 	put_items(&t);
@@ -579,7 +585,8 @@ static int check(void)
 
 int cmd_check(void)
 {
-	static sigset_t none; /* not const: in .bss it needs no bytes in the file */
+	/* not const, so that it is in .bss and needs no bytes in the program's file */
+	static sigset_t none;
 	i64 timeout = opt.check.timeout ? opt.check.timeout : 10000000000;
 	int code;
 

@@ -33,46 +33,54 @@ void timing_begin(i32 child);
 void timing_handle(const struct prec *r);
 bool timing_print(void);
 
-/* --- commands/sampleheader.c: what a perf.data file says about the machine and the run -------- */
+/* --- commands/sampleheader.c: facts in a perf.data header about the machine and the run ------- */
 
 struct pdrun {
 	const struct perfdata *file;
-	u64 first, last; /* ns: the times of the first and the last sample; 0: there is none */
+	/* times of the first and the last sample, in ns; 0 if there was no sample */
+	u64 first, last;
 };
 
-enum { PD_MACHINE_BYTES = 256 << 10 }; /* for a thousand CPUs: 70 KB of lists of siblings */
+/* room for the features of a perf.data header: a thousand CPUs have 70 KB of lists of sibling
+ * CPUs */
+enum { PD_MACHINE_BYTES = 256 << 10 };
 size_t sample_features(const struct pdrun *of, struct buf *b, struct pdfeature to[PD_FEATURES]);
 
-/* --- commands/oarecords.c: OA reports of a live stream or a recording to records -------------- */
+/* --- commands/oarecords.c: makes records of the OA reports of a stream or a recording --------- */
 
 struct oastream {
 	struct oadevice dev;
-	const struct oaplatform *platform; /* NULL: unknown */
+	const struct oaplatform *platform; /* the GPU's platform; NULL if unknown */
 	const struct oaformat *format;
-	struct oaset set;                  /* with has_set */
-	const char *dev_name;              /* NULL: unknown */
+	struct oaset set;                  /* the metric set; valid if has_set */
+	const char *dev_name;              /* name of the device node; NULL if unknown */
 	u64 ts_hz;
-	i32 exponent;                      /* of the timer period; -1: unknown */
+	i32 exponent; /* OA exponent that sets the period of reports; -1 if unknown */
 	bool live, has_set, filtered;
 	struct oafilter filter;
-	u64 cpu_ns, gpu_ts, correlations;  /* last correlation of clocks, and their number */
-	u64 seen, deltas, lost;            /* reports so far; reports in the current sum */
-	bool failed;                       /* a write failed */
+	/* times of the last correlation of the CPU's clock (ns) with the GPU's (timestamp); number
+	 * of correlations */
+	u64 cpu_ns, gpu_ts, correlations;
+	/* number of reports so far; of differences of reports in the current sum; of losses since
+	 * the last record */
+	u64 seen, deltas, lost;
+	bool failed;                       /* the output or the recording could not be written */
 };
 
 extern struct oastream stream;
-extern struct oaprog *equations; /* of the current metric set */
+extern struct oaprog *equations; /* compiled equations of the current metric set */
 extern struct table equations_table;
 
 int stream_ready(void);
-const char *stream_report(struct str body); /* what is wrong with the report; NULL: nothing */
+/* Returns the text of an error in the report, or NULL. */
+const char *stream_report(struct str body);
 void stream_lost(bool buffer);
 void stream_correlate(u64 cpu_ns, u64 gpu_ts);
 void stream_emit_sum(void);
-int stream_finish(bool failed); /* exit code */
+int stream_finish(bool failed); /* returns an exit code */
 void stream_keep_last(void);
 
-/* --- commands/stalls.c: samples of EU stalls, of a live stream or a recording ----------------- */
+/* --- commands/stalls.c: sums of EU stalls, from a live stream or a recording ------------------ */
 
 void stalls_begin(const struct stallformat *f);
 bool stalls_add(u64 ns, struct str samples);
@@ -82,36 +90,40 @@ int cmd_stalls(void);
 
 /* --- commands/oasets.c, commands/oa.c, commands/replay.c -------------------------------------- */
 
-enum { NUMBERS_BYTES = 1024 /* the 11 names and numbers of put_oadevice() */ };
-/* Ends a message about a set that is not known. */
+enum { NUMBERS_BYTES = 1024 /* room for the 11 names and numbers that put_oadevice() writes */ };
+/* The end of each message about an unknown metric set: it says where more sets are. */
 #define METRICS_REMEDY \
 	"other sets are in the files oa-*.xml of IGT GPU Tools and Mesa: use --metrics FILE"
 const struct oafile *file_at(size_t i, const char **name);
 bool load_metrics(void);
-int set_unknown(struct str name); /* reports it; exit code */
+int set_unknown(struct str name); /* prints the error; returns an exit code */
 int pack(void);
 bool set_find(struct str name, bool by_guid, const struct oaplatform *p, struct oaset *s);
 int replay(void);
-int check_oa(void); /* exit code, or -1: the options suit each other */
-/* Chooses the device of a stream. Returns an exit code, or -1 on success. none: there is none. */
+/* Checks the options of oa. Returns an exit code after a usage error, or -1 to continue. */
+int check_oa(void);
+/* Chooses the device of a stream, for which fits() must be true, and stores its index in *device.
+ * none: the message if there is no such device. Returns an exit code, or -1 on success. */
 int stream_device(bool (*fits)(const struct device *d), const char *none, u32 *device);
-int say_failure(const struct oalive *l, long r); /* exit code */
-/* The recording of --record, if it is requested. False: an error was reported. */
+/* Prints the error r of a call for l, and its fix. Returns an exit code. */
+int say_failure(const struct oalive *l, long r);
+/* Opens the recording of --record, if it was requested, and writes the records that describe the
+ * stream. Returns false after an error message. */
 bool record_open(const struct oalive *l, const struct oainfo *i);
 bool record_bytes(const char *p, size_t n);
 int cmd_oa(void);
 
 /* --- commands/playback.c: top --replay -------------------------------------------------------- */
 
-/* The sample that is shown. */
+/* The sample of the recorded run that is on the screen. */
 extern struct playback {
-	u64 at;        /* its place in the file */
-	i64 time;      /* us; -1: unknown */
-	i64 wait;      /* ns until the next one; -1: there is none */
-	u64 malformed; /* lines so far */
+	u64 at;        /* offset of the sample in the file, in bytes */
+	i64 time;      /* time of the sample, in us; -1 if unknown */
+	i64 wait;      /* ns until the next sample; -1 if there is none */
+	u64 malformed; /* number of malformed lines that were read so far */
 } playback;
 
-int playback_open(const char *name); /* exit code, or -1: the first sample is shown */
+int playback_open(const char *name); /* returns an exit code, or -1 if the first sample was read */
 bool playback_close(void);
 bool playback_next(void);
 void playback_back(void);
@@ -122,17 +134,20 @@ u32 playback_rows(void);
 u32 playback_id(u32 row);
 void playback_record(struct record *r, u32 row);
 
-/* --- commands/placeholders.c: names in the files of a captured machine are replaced ----------- */
+/* --- commands/placeholders.c: replaces names in the files of a captured machine --------------- */
 
 enum placeholder {
 	HIDDEN_COMMAND, HIDDEN_GROUP, HIDDEN_PATH, HIDDEN_CLIENT, HIDDEN_SERIAL, PLACEHOLDER_KINDS
 };
 
-extern u32 placeholders[PLACEHOLDER_KINDS]; /* names of each kind so far */
+/* number of different names of each kind that were replaced so far */
+extern u32 placeholders[PLACEHOLDER_KINDS];
 
-/* path: as of struct tracer. placeholders_apply(): its file may contain names. */
+/* Returns true if the file of this path can contain names to replace. Paths begin with proc/ or
+ * sys/, as in struct tracer. */
 bool placeholders_apply(struct str path);
-/* Replace the names in the text of a file or link. Return its new length, at most cap. */
+/* Replace the names in b, the n bytes of a file or of a link's text. Return the new length, which
+ * is at most cap. */
 size_t placeholders_put(struct str path, char *b, size_t n, size_t cap);
 size_t placeholders_put_link(struct str path, char *b, size_t n, size_t cap);
 

@@ -18,7 +18,7 @@ static const struct graph {
 	{ "clients", "GPU clients", "clients", "--base 1000 -l 0", "clients" },
 };
 
-/* The names in the present graph. */
+/* The munin field names of the graph that is being printed. */
 static struct {
 	char (*series)[SERIES_BYTES];
 	size_t nseries;
@@ -36,7 +36,8 @@ static bool is_name_used(const char *name)
 }
 
 /* Converts a name to a field name of munin: letters, digits and '_', not beginning with a digit. If
- * an earlier field has the same name, a number is appended. NULL: no room. */
+ * an earlier field of the graph has the same name, a number is appended. Returns NULL if there is
+ * no room for the name. */
 static const char *series_name(struct str name)
 {
 	char *to;
@@ -58,7 +59,7 @@ static const char *series_name(struct str name)
 	to[b.n] = '\0';
 	n = b.n;
 	b.cap = SERIES_BYTES - 1;
-	b.full = false; /* a long name was cut */
+	b.full = false; /* a long name was cut, which is no error */
 	for (u64 i = 2; is_name_used(to); i++) {
 		b.n = n;
 		put_c(&b, '_');
@@ -198,7 +199,8 @@ int cmd_munin(void)
 		return autoconf();
 	default_state();
 	if (config) {
-		opt.state = NULL; /* the next values are since the time that is stored there */
+		/* the state file must not change: the next values count from the time in it */
+		opt.state = NULL;
 		opt.window = 1;
 	}
 	code = live_measure(&ro);

@@ -4,20 +4,21 @@
 #include "parse.h"
 
 enum { MAX_NAMES = 65536, MADE_BYTES = 64 << 10, COMM_MOST = 15 /* TASK_COMM_LEN - 1 */ };
-enum { SHORT_ID = 32 /* digits of a UUID; the id of a container has 64 */ };
+enum { SHORT_ID = 32 /* hex digits of a UUID, the shortest id; the id of a container has 64 */ };
 
 struct name {
-	u64 hash;   /* of the kind and the name; two names of one hash would be one placeholder */
-	u32 number; /* the names of each kind are counted from 1 */
+	/* hash of the kind and the name; two names with the same hash get the same placeholder */
+	u64 hash;
+	u32 number; /* number in the placeholder: the names of each kind are numbered from 1 */
 };
 static u32 nnames;
 static TABLE(struct name, names, MAX_NAMES, 256, "replaced names");
-/* the new text of a file */
+/* the text of a file after its names were replaced */
 static TABLE(char, made, MADE_BYTES, 4096, "bytes of a text with placeholders");
 
 u32 placeholders[PLACEHOLDER_KINDS];
 
-/* Returns the number of a name. If there is no room for more names it is 0. */
+/* Returns the number in a name's placeholder; 0 if the table of names is full. */
 static u32 name_number(enum placeholder kind, struct str name)
 {
 	u64 hash = hash_quick(name) * 31 + kind;
@@ -47,8 +48,8 @@ static bool is_alnum(char c)
 	return (u8)(c - '0') < 10 || (u8)((c | 32) - 'a') < 26;
 }
 
-/* Appends a number with leading zeros. It has the length and the separators of the serial number,
- * which programs that read the capture check. */
+/* Appends the placeholder of a serial number: a number with leading zeros, with the length and the
+ * separators of the serial number, because programs that read the capture check these. */
 static void put_serial(struct buf *b, struct str serial)
 {
 	u64 n = name_number(HIDDEN_SERIAL, serial);
@@ -65,7 +66,8 @@ static void put_serial(struct buf *b, struct str serial)
 
 /* --- files of processes ----------------------------------------------------------------------- */
 
-/* counters.c treats the first three in their own way: they hold devices for other processes. */
+/* Appends the placeholder of a process name. Three names are kept: counters.c treats these
+ * processes in their own way, because they hold devices for other processes. */
 static void put_comm(struct buf *b, struct str comm)
 {
 	static const char known[] = "systemd-logind elogind-daemon seatd";
@@ -76,7 +78,8 @@ static void put_comm(struct buf *b, struct str comm)
 		put_placeholder(b, HIDDEN_COMMAND, comm);
 }
 
-/* The newline at the end is not part of the name; others are. */
+/* Replaces the name in a file /proc/PID/comm. The newline at the end is not part of the name; other
+ * newlines are. */
 static void replace_comm(struct buf *b, struct str text)
 {
 	bool newline = text.p < text.e && text.e[-1] == '\n';
@@ -85,7 +88,8 @@ static void replace_comm(struct buf *b, struct str text)
 	put_z(b, newline ? "\n" : "");
 }
 
-/* "12 (NAME) S 1 ...": a name may have parentheses, too. */
+/* Replaces the name in a file /proc/PID/stat, "12 (NAME) S 1 ...". The name itself may have
+ * parentheses, too. */
 static void replace_stat(struct buf *b, struct str text)
 {
 	const char *open = text.p, *end = text.e;
@@ -94,7 +98,7 @@ static void replace_stat(struct buf *b, struct str text)
 		open++;
 	while (end > text.p && end[-1] != ')')
 		end--;
-	if (end <= open) { /* the file of the machine, or a name without an end */
+	if (end <= open) { /* /proc/stat of the machine, or the name has no end */
 		put_str(b, end > text.p ? text : (struct str){ text.p, open });
 		return;
 	}
@@ -103,8 +107,8 @@ static void replace_stat(struct buf *b, struct str text)
 	put_str(b, (struct str){ end - 1, text.e });
 }
 
-/* Calls put() for the value of each line whose key matches, "KEY: VALUE" or with another separator;
- * the other lines are kept. */
+/* Replaces values in lines "KEY: VALUE", or with another separator: calls put() to append the value
+ * of each line whose key matches the pattern. The other lines are kept. */
 static void replace_values(struct buf *b, struct str text, char separator, const char *pattern,
 			   void (*put)(struct buf *b, struct str value))
 {
@@ -130,7 +134,8 @@ static void replace_status(struct buf *b, struct str text)
 	replace_values(b, text, ':', "Name", put_comm);
 }
 
-/* The name of the command, as in comm, without its folder and its arguments. */
+/* Replaces the text of a file /proc/PID/cmdline by the placeholder of the command's name as in
+ * /proc/PID/comm, without the folder and the arguments. */
 static void replace_cmdline(struct buf *b, struct str text)
 {
 	struct str name;
@@ -155,7 +160,8 @@ static void replace_fdinfo(struct buf *b, struct str text)
 
 /* --- cgroups ---------------------------------------------------------------------------------- */
 
-/* Returns the end of an id at the beginning of s: hex digits, which '-' and '_' may separate. */
+/* Returns the end of an id at the beginning of s: hex digits, which '-' and '_' may separate.
+ * Returns s.p if there is no id, or if it has less than 32 digits. */
 static const char *id_end(struct str s)
 {
 	size_t digits = 0;
@@ -173,14 +179,15 @@ static const char *id_end(struct str s)
 	return digits >= SHORT_ID ? p : s.p;
 }
 
-/* Words of the names that systemd, container engines and kubelet make. */
+/* Words in the names of cgroups that systemd, container engines and kubelet make: they are kept. */
 static const char generic[] =
 	"system user session app background init slice scope service socket mount docker libpod "
 	"kubepods besteffort burstable guaranteed pod cri containerd crio conmon podman lxc "
 	"payload monitor machine qemu buildkit snap flatpak run ecs garden machines vte spawn dbus "
 	"systemd nspawn kubelet nerdctl ecstasks";
 
-/* A word of such a name, a number or an id is not the name of a person or program. */
+/* Appends the placeholder of a word in a cgroup's name. A generic word or a number is kept: it is
+ * not the name of a person or program. */
 static void put_word(struct buf *b, struct str word)
 {
 	u64 n;
@@ -218,7 +225,7 @@ static void put_cgroup(struct buf *b, struct str path)
 	}
 }
 
-/* "0::/PATH", "4:memory,cpu:/PATH" */
+/* Replaces the names in a file /proc/PID/cgroup: lines "0::/PATH" and "4:memory,cpu:/PATH". */
 static void replace_cgroup(struct buf *b, struct str text)
 {
 	struct str rest = text, line, path, part;
@@ -241,7 +248,7 @@ static void replace_serial(struct buf *b, struct str text)
 	put_serial(b, text);
 }
 
-/* "GPU UUID: 	 GPU-0b5c1d2e-..." */
+/* Appends the placeholder of a UUID in a file of NVIDIA's driver: "GPU UUID: GPU-0b5c1d2e-...". */
 static void put_uuid(struct buf *b, struct str uuid)
 {
 	if (str_skip_z(&uuid, "GPU-"))
@@ -254,7 +261,8 @@ static void replace_uuids(struct buf *b, struct str text)
 	replace_values(b, text, ':', "*UUID*", put_uuid);
 }
 
-/* sysfs of AMD's compute driver: node_show() of kfd_topology.c prints "unique_id 1234". */
+/* Replaces the serial number in a file of AMD's compute driver in sysfs: node_show() of
+ * kfd_topology.c prints "unique_id 1234". */
 static void replace_properties(struct buf *b, struct str text)
 {
 	replace_values(b, text, ' ', "unique_id", put_serial);
@@ -262,7 +270,7 @@ static void replace_properties(struct buf *b, struct str text)
 
 /* --- all files -------------------------------------------------------------------------------- */
 
-/* The files that have names: their path, and its last part. */
+/* The files that contain names: patterns of the path and of its last component. */
 static const struct namerule {
 	const char *path, *leaf;
 	void (*replace)(struct buf *b, struct str text);
@@ -275,7 +283,7 @@ static const struct namerule {
 	{ "proc/*/fdinfo/*", "*", replace_fdinfo },
 	{ "proc/*", "information", replace_uuids },
 	{ "sys/*", "properties", replace_properties },
-	{ "*", "unique_id", replace_serial }, /* amdgpu */
+	{ "*", "unique_id", replace_serial }, /* amdgpu's serial number of a GPU */
 	{ "*", "*serial*", replace_serial },
 	{ "*", "*uuid*", replace_serial },
 };
@@ -307,8 +315,9 @@ size_t placeholders_put(struct str path, char *b, size_t n, size_t cap)
 	return n;
 }
 
-/* The links of descriptors: device nodes and objects without a path are kept. Deeper folders of
- * /dev have files with names that users chose: /dev/shm, /dev/mqueue, /dev/hugepages. */
+/* Replaces the text of a link /proc/PID/fd/N. Links to device nodes and to objects without a path
+ * are kept. Deeper folders of /dev have files with names that users chose: /dev/shm, /dev/mqueue,
+ * /dev/hugepages. */
 size_t placeholders_put_link(struct str path, char *b, size_t n, size_t cap)
 {
 	static const char *const kept[] = { "/dev/dri/", "/dev/accel/", "anon_inode:", "pipe:[",
