@@ -9,11 +9,14 @@ static struct oalive gpu; /* the GPU whose sets are listed, or whose stream runs
 /* --- list ------------------------------------------------------------------------------------- */
 
 static struct {
-	const struct oaplatform *platform; /* only its sets are listed; NULL: all */
-	const struct device *device;       /* NULL: none here */
+	/* only metric sets of this platform are listed; NULL: all sets */
+	const struct oaplatform *platform;
+	/* the GPU whose registered sets are marked; NULL if there is none */
+	const struct device *device;
 } listing;
 
-/* Writes a cell that ends at a column of the line that begins at from. */
+/* Appends a cell to the line that begins at the offset `from` of the output, and blanks up to this
+ * column of the line. */
 static void put_cell(size_t from, size_t column, struct str s)
 {
 	put_text(&out, s);
@@ -43,8 +46,9 @@ static void put_set(struct str name, struct str chipset, u64 counters, struct st
 		flush();
 }
 
-/* Compiles the set for a device that has all hardware, so that no counter is left out for lack of
- * it. False: there is no memory, or the set has too many counters. */
+/* Compiles the equations of a metric set for a device that has all hardware, so that no counter is
+ * left out because its hardware is missing. Returns false if there is no memory, or if the set has
+ * too many counters. */
 static bool set_compile(const struct oaset *s)
 {
 	static struct oadevice d;
@@ -56,7 +60,8 @@ static bool set_compile(const struct oaset *s)
 	return table_has(&equations_table, 0) && oaprog_compile(equations, s, &d, &why);
 }
 
-/* Lists a registered set unless a source of metric sets has it. */
+/* Lists a metric set that is registered in the kernel, unless a file or a built-in pack has it,
+ * too. */
 static void list_kernel_set(struct str guid, u64 id)
 {
 	struct oaset s;
@@ -151,7 +156,8 @@ static int list(void)
 	listing.platform = opt.oa.platform;
 	listing.device = device ? &devices[device] : NULL;
 	if (device && !listing.platform) {
-		oa_attach(&gpu, device); /* may find the platform even if the GPU has no OA */
+		/* oa_attach() may find the platform even if the GPU has no OA */
+		oa_attach(&gpu, device);
 		listing.platform = gpu.dev.platform;
 		oa_stop(&gpu);
 	}
@@ -177,8 +183,8 @@ bool record_bytes(const char *p, size_t n)
 	return r >= 0;
 }
 
-/* Reads both clocks for the stream's records, and writes the correlation to the recording. False:
- * the recording cannot be written. */
+/* Reads the clocks of the CPU and the GPU for the times of the stream's records, and writes the
+ * correlation to the recording. Returns false if the recording cannot be written. */
 static bool correlate(const struct oalive *l)
 {
 	char text[64];
@@ -193,8 +199,8 @@ static bool correlate(const struct oalive *l)
 	return record_bytes(b.p, b.n);
 }
 
-/* Opens the recording, if one is requested, and writes the records that precede the reports. False:
- * an error was reported. */
+/* Opens the recording, if one is requested, and writes the records that precede the reports.
+ * Returns false after an error message. */
 bool record_open(const struct oalive *l, const struct oainfo *i)
 {
 	static char text[TOPOLOGY_BYTES + 2048], about[512], numbers[NUMBERS_BYTES];
@@ -210,7 +216,8 @@ bool record_open(const struct oalive *l, const struct oainfo *i)
 		return false;
 	}
 	record_fd = (int)fd;
-	if (stream.set.file == &oabasic) /* IGT's readers crash if they do not know the set */
+	/* IGT's programs that read recordings crash if they do not know the metric set */
+	if (stream.set.file == &oabasic)
 		say(opt.oa.record, l->dev.xe ? ": xe-perf-reader" : ": i915-perf-reader",
 		    " cannot read this recording: it does not know the metric set Basic");
 	put_oarec(&b, l->dev.xe, OT_VERSION,
@@ -253,8 +260,8 @@ static void choose_registered(struct str guid, u64 id)
 		memcpy(stream.set.guid, guid.p, str_len(guid));
 }
 
-/* Finds the first of the usual sets that a source has for this platform: Ponte Vecchio has no
- * RenderBasic, and a program without the feature oasets has only Basic. */
+/* Finds a default metric set for the platform: the first one of the three below that exists for it.
+ * Ponte Vecchio has no RenderBasic, and a program without the feature oasets has only Basic. */
 static bool usual_set_find(const struct oaplatform *p, struct oaset *s)
 {
 	static const struct str usual[] = { STR("RenderBasic"), STR("ComputeBasic"), STR("Basic") };
@@ -265,9 +272,9 @@ static bool usual_set_find(const struct oaplatform *p, struct oaset *s)
 	return false;
 }
 
-/* Chooses the set of -m, else a usual one. An unknown GPU gets no built-in set, which would be that
- * of another GPU. --raw needs a set that programs the unit, but any set that the kernel has is
- * enough. Returns an exit code, or -1 on success. */
+/* Chooses the metric set of -m, else a default one. An unknown GPU gets no built-in set, which
+ * would be that of another GPU. --raw needs a set because it programs the OA unit; any set that is
+ * registered in the kernel is enough. Returns an exit code, or -1 on success. */
 static int choose_set(const struct oalive *l)
 {
 	const struct oaplatform *p = l->dev.platform;
@@ -296,7 +303,7 @@ static int choose_set(const struct oalive *l)
 	return set_unknown(opt.oa.set);
 }
 
-/* Reads a report; the first one with a fault causes a message. */
+/* Processes a report of the live stream. Only the first invalid report causes a message. */
 static void report_read(struct str body)
 {
 	static bool said;
@@ -307,8 +314,8 @@ static void report_read(struct str body)
 	said |= fault != NULL;
 }
 
-/* Reads what is available now, but at most the size of the OA buffer: reports may come faster than
- * they can be read. Returns the result of the last oa_read(). */
+/* Reads the reports that are available now, but at most as many as the OA buffer holds: reports may
+ * come faster than they can be read. Returns the result of the last oa_read(). */
 static long drain(struct oalive *l)
 {
 	u64 taken = 0;
@@ -331,7 +338,8 @@ static long drain(struct oalive *l)
 	return n;
 }
 
-/* Reports the actual period if one was requested; with -v also what a stream costs. */
+/* Prints the metric set, the report format and the actual period, if a period was requested; with
+ * -v always, and with the side effects of a stream. */
 static void say_stream(const struct oalive *l)
 {
 	char text[200];
@@ -354,7 +362,8 @@ static void say_stream(const struct oalive *l)
 		      " no other program can use this OA unit");
 }
 
-/* Waits until the next record is due or a quarter of the OA buffer may be full, at most 1 s. */
+/* Waits until the next record is due, or until a quarter of the OA buffer may be full; at most 1
+ * s. */
 static void wait_stream(const struct oalive *l, i64 due, i64 now)
 {
 	u64 fill = l->period * (l->buffer / l->format->size) / 4;
@@ -368,7 +377,8 @@ static void wait_stream(const struct oalive *l, i64 due, i64 now)
 		sleep_until(wake);
 }
 
-/* Runs the stream until COUNT, a signal or an error. Returns an exit code. */
+/* Runs the stream until COUNT intervals have passed, or until a signal or an error. Returns an exit
+ * code. */
 static int run_stream(struct oalive *l)
 {
 	bool sums = !opt.oa.reports && !opt.oa.contexts && !opt.oa.totals;
@@ -449,7 +459,7 @@ static int live(void)
 		stream.format = gpu.format;
 		stream.exponent = gpu.exponent;
 		stream.ts_hz = gpu.dev.var[OV_TS_HZ];
-		/* From gen12 on the OA unit itself counts only the context. */
+		/* From gen12 on the OA unit itself counts only the selected context. */
 		stream.filtered = p->has_ctx && stream.platform && stream.platform->gen >= 800 &&
 				  stream.platform->gen < 1200;
 		stream.filter.any = true;

@@ -13,23 +13,26 @@ struct table equations_table = TABLE_ROW(equations, 1, 1, "OA equations");
 static struct {
 	struct oaplan plan;
 	const char *previous; /* the previous report, or NULL */
-	/* The header of the previous report, and room for the next one. */
+	/* head: header of the previous report. spare: room for the header of the next one. Both are
+	 * elements of heads[]. */
 	struct oareport heads[2], *head, *spare;
 	struct oareport first; /* header of the report that the current sum begins with */
 	u64 sum[OA_SLOTS], nsums;
-	/* In replay, in ticks of the timestamp: between two sums; so far; at the end of the current
-	 * sum. */
+	/* Only in replay, in ticks of the GPU's timestamp. step: interval between two sums.
+	 * elapsed: time since the first report. due: time at which the current sum ends. */
 	u64 step, elapsed, due;
-	u64 longest;      /* ticks between two reports whose difference is known */
-	/* The first correlation of the clocks after the last report, the number of that report,
-	 * and the longest time without a report. */
+	u64 longest;      /* most ticks between two reports whose difference is known */
+	/* quiet_ns: CPU time of the first correlation of the clocks after the last report.
+	 * quiet_seen: number of reports at that time. quiet_most: the longest time without a
+	 * report, in ns, after which the next difference is still known. */
 	u64 quiet_ns, quiet_seen, quiet_most;
-	bool began;       /* head is that of a report */
+	bool began;       /* there was a report: head is valid */
 	bool gap_said;
 	bool any_written; /* a complete document was written */
 } oarun;
 
-/* Writes the current sum, of one report or of several, as a record, and clears it. */
+/* Writes the current sum of differences, of one report or of several, as a record, and clears it.
+ * h: header of the record's report, or NULL. index: number of the report or of the sum. */
 static void record_emit(const struct oareport *h, u64 index, bool is_report)
 {
 	static union oaval values[MAX_OA_COUNTERS];
@@ -69,7 +72,7 @@ static void record_emit(const struct oareport *h, u64 index, bool is_report)
 		update_offset();
 	stream.failed |= !show_record(&row.e, &ro);
 	if (format_is_document(opt.out.fmt)) {
-		/* One record per document: it has nothing else that distinguishes two records. */
+		/* A document has one record: nothing in it could tell two records apart. */
 		stream.failed |= finish_sample() != EX_OK;
 		oarun.any_written = true;
 	}
@@ -77,8 +80,8 @@ static void record_emit(const struct oareport *h, u64 index, bool is_report)
 	stream.deltas = stream.lost = 0;
 }
 
-/* Ends the output, and returns an exit code. failed: the recording is bad; if no record came from
- * it, the output does not replace a file. */
+/* Ends the output, and returns an exit code. failed: the recording is bad; if no record was made
+ * from it, the old file of -O is not replaced. */
 int stream_finish(bool failed)
 {
 	return oarun.any_written || (failed && sink_gathers()) ? finish() : finish_sample();
@@ -91,8 +94,8 @@ void stream_emit_sum(void)
 
 /* --- reports ---------------------------------------------------------------------------------- */
 
-/* Returns the generation whose layout report headers have; for an unknown GPU, the oldest one with
- * such reports. */
+/* Returns the GPU generation (1200: gen12) whose layout the report headers have; for an unknown GPU
+ * the oldest generation with this format of headers. */
 static u16 generation(void)
 {
 	static const u16 oldest[] = { [OH_GEN7] = 750, [OH_GEN8] = 1200, [OH_WIDE] = 1270 };
@@ -100,7 +103,8 @@ static u16 generation(void)
 	return stream.platform ? stream.platform->gen : oldest[stream.format->head];
 }
 
-/* Returns true if the current sum ends before the interval that this report begins. */
+/* Returns whether this report begins a new interval, or with --contexts a new context: then the
+ * current sum must be written first. */
 static bool sum_ends(const struct oareport *h)
 {
 	if (opt.oa.contexts)
@@ -109,7 +113,8 @@ static bool sum_ends(const struct oareport *h)
 	return oarun.step && oarun.elapsed >= oarun.due;
 }
 
-/* Adds the difference from the previous report to the sum. */
+/* Adds the difference between the previous report and this one to the current sum; with --reports
+ * writes it as a record. */
 static void delta_add(const char *report)
 {
 	if (stream.deltas == 0 && !opt.oa.reports)
@@ -120,7 +125,8 @@ static void delta_add(const char *report)
 		record_emit(oarun.head, stream.seen - 1, true);
 }
 
-/* Adds a report to the sum, or shows it. */
+/* Adds the difference that this report ends to the current sum, and writes the sums that end. With
+ * --raw --reports writes the values of the report itself. */
 static void report_add(const char *report)
 {
 	struct oareport *h = oarun.spare;
@@ -128,14 +134,15 @@ static void report_add(const char *report)
 	u64 ticks;
 
 	if (opt.oa.totals && stream.deltas && !stream.filtered)
-		h = oarun.head; /* its header is not used */
+		h = oarun.head; /* the header of this report is not used */
 	else
 		oareport_head(stream.format, generation(), stream.exponent, report, h);
 	if (stream.filtered)
 		matches = oafilter_match(&stream.filter, h);
 	if (oarun.began && oarun.step) {
 		ticks = oa_ts_delta(stream.format, oarun.head->ts, h->ts);
-		if (ticks <= oa_ts_delta(stream.format, h->ts, oarun.head->ts)) /* not backward */
+		/* the timestamp did not go backward */
+		if (ticks <= oa_ts_delta(stream.format, h->ts, oarun.head->ts))
 			oarun.elapsed += ticks;
 	}
 	if (opt.raw && opt.oa.reports) {
@@ -155,7 +162,8 @@ static void report_add(const char *report)
 	oarun.previous = report;
 }
 
-/* Counts a loss. The difference across a lost buffer is unknown; a lost report does no harm. */
+/* Counts a loss of reports. buffer: the OA buffer was lost, so that the difference between the
+ * reports before and after it is unknown. A single lost report does no harm. */
 void stream_lost(bool buffer)
 {
 	stream.lost++;
@@ -165,8 +173,8 @@ void stream_lost(bool buffer)
 	stream.filter.last = false;
 }
 
-/* Returns the report from which the next difference is counted; NULL: there is none, or the
- * difference is not of the selected context. */
+/* Returns the report with which the next difference begins; NULL if there is none, or if that
+ * difference is not one of the selected context. */
 static const char *base_report(void)
 {
 	return stream.filtered && !stream.filter.last ? NULL : oarun.previous;
@@ -181,9 +189,10 @@ static void gap_lost(void)
 	oarun.gap_said = true;
 }
 
-/* A report that the hardware never wrote, or whose timestamp runs backward, is a loss, as a lost
- * buffer is, and no difference begins with it. After a long time without reports only the
- * difference is lost. */
+/* Processes a report. A report that the hardware never wrote, or whose timestamp goes backward,
+ * counts as a loss, as a lost buffer does, and no difference begins with it. After too long a time
+ * without reports only the difference is lost. Returns the text of an error in the report, or
+ * NULL. */
 const char *stream_report(struct str body)
 {
 	static const char *const faults[OA_STEPS] = {
@@ -209,8 +218,8 @@ const char *stream_report(struct str body)
 	return fault;
 }
 
-/* Keeps a correlation of the clocks. After a long time without a report, the next timestamp cannot
- * tell whether it wrapped. */
+/* Stores a correlation of the clocks of the CPU and the GPU. If there was no report for a long
+ * time, the GPU's timestamp may have wrapped, and the next difference is dropped. */
 void stream_correlate(u64 cpu_ns, u64 gpu_ts)
 {
 	stream.cpu_ns = cpu_ns;
@@ -224,7 +233,8 @@ void stream_correlate(u64 cpu_ns, u64 gpu_ts)
 	}
 }
 
-/* Copies the previous report. To be called before the bytes that contain it are overwritten. */
+/* Copies the previous report to memory of its own. Must be called before the bytes that contain the
+ * report are overwritten. */
 void stream_keep_last(void)
 {
 	static char kept[OA_REPORT_BYTES];
@@ -254,7 +264,7 @@ static bool counter_exists(struct str name)
 	return false;
 }
 
-/* Checks that each pattern of -f is a field or a counter. False: an error was reported. */
+/* Checks that each pattern of -f is a field or a counter. Returns false after an error message. */
 static bool check_counters(void)
 {
 	for (size_t i = 0; i < opt.out.npatterns; i++) {
@@ -323,7 +333,8 @@ static void choose_counters(void)
 	oaprog_select(equations, wanted);
 }
 
-/* Reports once which counters have no value, and why. */
+/* Prints how many counters have no value, and which numbers of the GPU they need that are
+ * unknown. */
 static void say_unknown(void)
 {
 	char text[512];
@@ -382,10 +393,12 @@ int stream_ready(void)
 	oaplan_make(&oarun.plan, stream.format, opt.raw ? NULL : equations->slots);
 	oarun.step = stream.live || !opt.interval ? 0 :
 		muldiv((u64)opt.interval, stream.ts_hz, 1000000000);
-	oarun.step += !oarun.step && !stream.live && opt.interval && stream.ts_hz; /* at least 1 */
+	/* at least 1 tick */
+	oarun.step += !oarun.step && !stream.live && opt.interval && stream.ts_hz;
 	oarun.due = oarun.step;
 	oarun.longest = oa_longest(stream.format, stream.ts_hz, stream.dev.var[OV_MAX_HZ]);
-	/* A quarter of the range of timestamps: more than half may be a step backward. */
+	/* A quarter of the range of timestamps: a difference of more than half of the range may be
+	 * a step backward. */
 	oarun.quiet_most = muldiv(oa_ts_delta(stream.format, 1, 0) / 4, 1000000000, stream.ts_hz);
 	opt.out.reports = opt.oa.reports;
 	opt.out.contexts = opt.oa.reports || opt.oa.contexts;

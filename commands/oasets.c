@@ -7,15 +7,15 @@
 #include <limits.h>
 
 static struct {
-	struct oafile files[MAX_METRICS + 1]; /* those of --metrics, and gpu.pack */
+	struct oafile files[MAX_METRICS + 1]; /* the files of --metrics, and gpu.pack */
 	const char *names[MAX_METRICS + 1];
 	size_t nfiles;
 	struct oapacker *packer;
 	char *heap;
 } packs;
 
-/* Returns source i of metric sets, in the order of search; *name: its name. NULL: there are no
- * more. */
+/* Returns the i-th source of metric sets, in the order of search, and stores its name in *name.
+ * Returns NULL after the last one. */
 const struct oafile *file_at(size_t i, const char **name)
 {
 	*name = i < packs.nfiles ? packs.names[i] : "built-in";
@@ -25,7 +25,8 @@ const struct oafile *file_at(size_t i, const char **name)
 	return i == 0 ? &oapack : i == 1 ? &oabasic : NULL;
 }
 
-/* Adds the metric sets of a file. fd: its descriptor, or -errno. */
+/* Adds the metric sets of a file. fd: descriptor of the file, or -errno if it could not be opened.
+ * Returns false after an error message. */
 static bool file_add(const char *name, long fd)
 {
 	struct str text = { 0 };
@@ -48,15 +49,16 @@ static bool file_load(const char *name)
 	return file_add(name, file_open(name, O_RDONLY));
 }
 
-enum { PACK_MOST = 16 << 20 }; /* bytes; all public sets have 511 KB */
+enum { PACK_MOST = 16 << 20 }; /* most bytes of gpu.pack; a pack of all public sets has 511 KB */
 
-/* Adds a pack that no option names, if only those could write it who could also replace the
- * program. owner: that of the program. A program with capabilities gives its user nothing more:
- * --metrics takes any file. False: there is no such file, or it is not used. */
+/* Adds the sets of a pack that no option names, but only if nobody can write the file who could not
+ * also replace the program. owner: user ID that owns the program. If the program has capabilities,
+ * its user gains nothing by this file: --metrics takes any file. Returns false if the file does not
+ * exist or is not used. */
 static bool pack_add(const char *path, u32 owner)
 {
 	struct stat st = { 0 };
-	long fd = file_open(path, O_RDONLY | O_NONBLOCK); /* a FIFO must not block */
+	long fd = file_open(path, O_RDONLY | O_NONBLOCK); /* opening a FIFO must not block */
 	long r = fd < 0 ? fd : sys_fstat((int)fd, &st);
 
 	if (r == -ENOENT || r == -ENOTDIR)
@@ -78,7 +80,8 @@ static bool pack_add(const char *path, u32 owner)
 	return false;
 }
 
-/* Adds the pack beside the program, else that of the machine. */
+/* Adds the file gpu.pack in the folder of the program; if there is none, the one in
+ * /usr/share/gpustat. */
 static void pack_find(void)
 {
 	static const char self[] = "/proc/self/exe", base[] = "gpu.pack";
@@ -105,7 +108,8 @@ bool load_metrics(void)
 	return true;
 }
 
-/* Finds the first set with that name, or with that guid, for platform p; NULL: any platform. */
+/* Finds the first metric set with this name, or with by_guid this GUID, for platform p (NULL: any
+ * platform), and stores it in *s. Returns false if there is none. */
 bool set_find(struct str name, bool by_guid, const struct oaplatform *p, struct oaset *s)
 {
 	const struct oafile *f;
@@ -138,7 +142,7 @@ static struct {
 	struct table packer, heap;
 } packs_tables = {
 	.packer = TABLE_ROW(packs.packer, 1, 1, "packs of metric sets"),
-	/* all public metric files: 496 KB */
+	/* the pack of all public metric files has 496 KB here */
 	.heap = TABLE_ROW(packs.heap, 2 << 20, 1, "bytes of a pack"),
 };
 
@@ -167,7 +171,7 @@ int pack(void)
 		if (!file_load(opt.words[i]))
 			return EX_FAIL;
 	close_files();
-	if (!sandbox_file(opt.output, true)) { /* the file does not exist */
+	if (!sandbox_file(opt.output, true)) { /* the file does not exist yet */
 		struct replacement to;
 
 		replace_begin(&to, opt.output);

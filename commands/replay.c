@@ -4,28 +4,29 @@
 #include "commands/commands.h"
 #include "sys.h"
 
-enum { CARRY_BYTES = 1 << 16 /* the longest record */ };
+enum { CARRY_BYTES = 1 << 16 /* bytes of the longest record */ };
 enum { MAX_FAULTS = 8, DETECT_BYTES = 16, PROGRESS_DELAY = 500000000 /* ns */ };
 
 /* --- faults of the file ----------------------------------------------------------------------- */
 
 static struct {
-	/* The bytes of the last read, in oa_bytes: after the rest of an incomplete record, and at
-	 * the start of a page, where copies are faster. */
+	/* The bytes of the last read(2), in oa_bytes. The incomplete record at the end of the read
+	 * before is copied in front of them. They are at the start of a page, where copies are
+	 * faster. */
 	char *chunk;
-	u64 chunk_at;             /* its offset in the file */
+	u64 chunk_at;             /* offset of the chunk in the file */
 	bool is_recording, is_xe; /* is_recording false: a raw stream */
 	bool headerless;          /* reports or samples without headers, as xe returns them */
 	bool ready, faulty;
 	u64 nfaults;
-	int exit_code; /* not -1: stop with this exit code */
+	int exit_code; /* if not -1: stop reading and end with this exit code */
 	struct oainfo info;
 	u64 info_at;
 	bool has_info;
 	size_t topology_n, numbers_n;
 } recording = { .exit_code = -1 };
 
-/* Copies of parts of the file. */
+/* Copies of those parts of the recording that are used later. */
 static struct {
 	char topology[TOPOLOGY_BYTES], numbers[NUMBERS_BYTES], set[256], guid[40];
 } copies;
@@ -47,8 +48,9 @@ static void say_set(const char *a, struct str name, const char *b)
 
 /* --- the set and the device ------------------------------------------------------------------- */
 
-/* Finds the set by name for this platform; else by guid, which identifies it better than a name
- * that all platforms have; else by name for another platform. */
+/* Finds the metric set of a recording by name for its platform; else by guid, which identifies it
+ * better than a name that all platforms have; else by name for another platform. Returns false if
+ * no source has the set. */
 static bool set_find_recorded(struct str name, struct str guid)
 {
 	const struct oaplatform *p = stream.platform;
@@ -67,8 +69,9 @@ static bool set_find_recorded(struct str name, struct str guid)
 	return true;
 }
 
-/* Chooses the set of -m, else the one that the recording names, else Basic: most of its counters
- * have fixed events, whatever set was recorded. Returns an exit code, or -1 on success. */
+/* Chooses the metric set of -m, else the one that the recording names, else Basic: most counters of
+ * Basic have fixed events, whatever set was recorded. at: offset of the first report. Returns an
+ * exit code, or -1 on success. */
 static int choose_set(u64 at)
 {
 	static const struct str basic = STR("Basic"), none = { 0 };
@@ -79,7 +82,7 @@ static int choose_set(u64 at)
 	stream.has_set = name.p < name.e &&
 		set_find_recorded(name, opt.oa.set.p ? none : str_z(copies.guid));
 	if (opt.raw && stream.has_set) {
-		stream.has_set = false; /* the name is known, but the counters are not used */
+		stream.has_set = false; /* --raw does not use the counters of the set */
 		return -1;
 	}
 	if (stream.has_set) {
@@ -100,7 +103,8 @@ static int choose_set(u64 at)
 	return -1;
 }
 
-/* Begins the description of the device; finds its platform if it is unknown (NULL). */
+/* Initializes the description of the recorded device. p: its platform; if it is unknown (NULL), the
+ * platform is found by the numbers of the GPU in the recording. */
 static void device_begin(const struct oaplatform *p)
 {
 	oadevice_init(&stream.dev, recording.has_info ? recording.info.pci : 0, p);
@@ -108,8 +112,8 @@ static void device_begin(const struct oaplatform *p)
 	stream.platform = stream.dev.platform;
 }
 
-/* Prepares the stream for the first report, which is at `at`: records that describe it come
- * before. */
+/* Prepares the stream for the first report, which is at the offset `at` of the file. The records
+ * that describe the stream come before it. */
 static void replay_prepare(u64 at)
 {
 	const struct oaformat *f = opt.oa.props.format;
@@ -178,8 +182,8 @@ static bool is_stalls(void)
 	return opt.out.kind == K_STALL;
 }
 
-/* Prepares for the first samples of EU stalls: the GPU's version is the format of a recording, else
- * that of --platform. */
+/* Prepares for the first samples of EU stalls. Their layout is found by the GPU's version: that of
+ * --platform, else the number of the format in a recording. */
 static void stalls_prepare(u64 at)
 {
 	recording.ready = true;
@@ -193,7 +197,7 @@ static void stalls_prepare(u64 at)
 		recording.exit_code = EX_FAIL;
 }
 
-/* Reads a record of samples of EU stalls, or of their loss. */
+/* Processes a record of a recording: samples of EU stalls, or their loss. */
 static void stalls_read_record(const struct oarec *r, u64 at)
 {
 	struct str samples;
@@ -244,7 +248,7 @@ static void info_read(struct str body, u64 at)
 	str_copy(copies.guid, sizeof(copies.guid), recording.info.guid);
 }
 
-/* Copies a body up to the capacity of the copy; returns its bytes. */
+/* Copies the body of a record, at most cap bytes. Returns the number of copied bytes. */
 static size_t body_copy(char *to, size_t cap, struct str body)
 {
 	size_t n = str_len(body) < cap ? str_len(body) : cap;
@@ -297,8 +301,8 @@ static void record_read(const struct oarec *r, u64 at)
 	}
 }
 
-/* Processes all complete reports or samples of a stream without headers; returns the bytes after
- * them. */
+/* Processes all complete reports, or samples of EU stalls, of a stream without record headers.
+ * Returns the bytes after the last complete one. */
 static struct str headerless_read(struct str bytes)
 {
 	size_t size = is_stalls() ? STALL_BYTES : stream.format->size;
@@ -312,7 +316,7 @@ static struct str headerless_read(struct str bytes)
 	return bytes;
 }
 
-/* Processes all complete records; returns the bytes after them. */
+/* Processes all complete records in these bytes. Returns the bytes after the last complete one. */
 static struct str records_read(struct str bytes)
 {
 	struct oarec r;
@@ -335,7 +339,8 @@ static struct str records_read(struct str bytes)
 	return bytes;
 }
 
-/* Finds the type of the file from its first bytes. */
+/* Finds from its first bytes whether the file is a recording, or a stream with or without record
+ * headers. */
 static void detect_type(struct str bytes)
 {
 	u32 type = 0;
@@ -362,7 +367,8 @@ static void detect_type(struct str bytes)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* Shows the progress, if standard error is a terminal and the output is not. */
+/* Shows on standard error how much of the file was read, if standard error is a terminal and the
+ * output is not. */
 static void show_progress(u64 done, u64 size, bool end)
 {
 	static i64 begun, shown;

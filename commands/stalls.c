@@ -4,24 +4,29 @@
 #include "sources/device/device.h"
 #include "sys.h"
 
-enum { MAX_ADDRESSES = 65536 /* instructions of 16 bytes: 1 MiB of shaders in one interval */ };
+enum { MAX_ADDRESSES = 65536 /* 16 bytes each: 1 MiB of shader instructions in an interval */ };
 
-/* The counts at one instruction, or at all of them; and their sum. */
+/* The counts of EU stalls by reason, at one instruction or at all instructions; and their sum. */
 struct stallsum {
 	u64 ip, sum, counts[STALL_REASONS];
-	u32 next; /* row of the same bucket, plus 1 */
-	/* not of row i: first row of bucket i, plus 1; the i-th row when sorted */
+	u32 next; /* index + 1 of the next row in the same hash bucket; 0 if there is none */
+	/* These two do not belong to the instruction of row i. bucket: index + 1 of the first row
+	 * in hash bucket i; 0 if there is none. order: index of the i-th row when sorted. */
 	u32 bucket, order;
 };
 
 static struct {
 	const struct stallformat *format;
-	struct stallsum *rows;   /* by instruction */
-	struct stallsum all;     /* of this interval; with -o folded, of the run */
+	struct stallsum *rows;   /* one row per instruction */
+	/* sums over all instructions in this interval; with -o folded, in the run */
+	struct stallsum all;
 	u32 nrows, nbuckets;
-	u64 start, begun, last;  /* ns: of the run, of the interval, of the last samples */
-	u64 step, due;           /* replay, ns since the start: an interval; when this one ends */
-	struct table table;      /* of rows */
+	/* ns: start of the run; start of the interval; time of the last samples */
+	u64 start, begun, last;
+	/* replay only, ns: length of an interval; end of the current one since the start of the
+	 * run */
+	u64 step, due;
+	struct table table;      /* the table of `rows` */
 } stalls = {
 	.table = TABLE_ROW(stalls.rows, MAX_ADDRESSES, 128, "addresses of EU stalls"),
 };
@@ -43,7 +48,7 @@ static void address_link(u32 i)
 	*bucket = i + 1;
 }
 
-/* Makes as many buckets as there are rows with memory. */
+/* Makes as many hash buckets as the table has rows in memory. */
 static void buckets_grow(void)
 {
 	for (u32 i = 0; i < stalls.nbuckets; i++)
@@ -53,7 +58,8 @@ static void buckets_grow(void)
 		address_link(i);
 }
 
-/* Returns the sum of an instruction; NULL: there is no room for it. */
+/* Returns the row of the instruction at this address, which is added if it is new. Returns NULL if
+ * the table is full. */
 static struct stallsum *address_get(u64 ip)
 {
 	struct stallsum *a;
@@ -81,7 +87,8 @@ static void sum_add(struct stallsum *to, const struct stall *s)
 	}
 }
 
-/* The sums of all addresses are exact even if an address had no room. */
+/* Adds a sample to the row of its instruction and to the sums over all instructions, which are
+ * exact even if the table had no room for an instruction. */
 static void sample_add(const struct stall *s)
 {
 	struct stallsum *a = opt.oa.sums ? NULL : address_get(s->ip);
@@ -99,7 +106,8 @@ static void sums_clear(void)
 	stalls.all = (struct stallsum){ 0 };
 }
 
-/* Compares rows: by their sum, the highest first; then by address. */
+/* Returns whether row a comes before row b: rows are sorted by their sum, the highest first; then
+ * by address. */
 static bool is_before(u32 a, u32 b)
 {
 	const struct stallsum *x = &stalls.rows[a], *y = &stalls.rows[b];
@@ -139,7 +147,8 @@ static void row_show(const struct stallsum *s, bool has_ip, const struct recopts
 	stream.lost = 0;
 }
 
-/* Writes an address as a stack: the address, the reason below it, and the count. */
+/* Writes the counts at an instruction as folded stacks: for each reason a line with the address,
+ * the reason below it, and the count. */
 static void row_fold(const struct stallsum *s)
 {
 	for (size_t i = 0; i < STALL_REASONS; i++) {
@@ -183,7 +192,7 @@ static void interval_emit(void)
 	sums_clear();
 }
 
-/* Prepares for samples of a layout. */
+/* Prepares for samples of EU stalls with this layout. */
 void stalls_begin(const struct stallformat *f)
 {
 	stalls.format = f;
@@ -208,7 +217,8 @@ static void time_set(u64 ns)
 	stalls.last = ns;
 }
 
-/* Adds the samples that were read at a time. False: the last one is incomplete. */
+/* Adds the samples that were read at the time ns. Returns false if the last sample is
+ * incomplete. */
 bool stalls_add(u64 ns, struct str samples)
 {
 	struct stall s;
@@ -219,7 +229,7 @@ bool stalls_add(u64 ns, struct str samples)
 	return samples.p == samples.e;
 }
 
-/* Counts that the GPU has dropped samples. */
+/* Counts a loss: the GPU has dropped samples before the time ns. */
 void stalls_lost(u64 ns)
 {
 	time_set(ns);
@@ -231,7 +241,8 @@ int stalls_finish(void)
 {
 	if (stalls.format && (stalls.all.sum || stream.lost || stalls.last > stalls.begun))
 		interval_emit();
-	if (format_is_folded(opt.out.fmt) && stream.lost) /* stacks have no place for it */
+	/* folded stacks have no field for losses */
+	if (format_is_folded(opt.out.fmt) && stream.lost)
 		say_number(stream.lost, stream.lost > 1 ? " losses of samples: a buffer was full" :
 							  " loss of samples: a buffer was full");
 	return finish();
@@ -239,7 +250,8 @@ int stalls_finish(void)
 
 /* --- live ------------------------------------------------------------------------------------- */
 
-/* Adds samples to the recording, if there is one. body: of the record, with the time. */
+/* Appends a record to the recording, if there is one. body: the time, and the samples that were
+ * read then. */
 static void record_stalls(u8 type, struct str body)
 {
 	struct buf b = buf_on(oa_bytes + oa_bytes_table.ready / 2, oa_bytes_table.ready / 2);
@@ -250,11 +262,11 @@ static void record_stalls(u8 type, struct str body)
 	stream.failed |= !record_bytes(b.p, b.n);
 }
 
-/* Reads what is available now, but at most the sum of all cores' buffers: samples may come faster
- * than they can be read. Returns the result of the last stalls_read(). */
+/* Reads the samples that are available now, but at most as many as the buffers of all cores hold:
+ * samples may come faster than they can be read. Returns the result of the last stalls_read(). */
 static long drain(struct oalive *l, u64 now)
 {
-	enum { CORES = 64, RECORD = 60 << 10 /* bytes of samples in a record */ };
+	enum { CORES = 64, RECORD = 60 << 10 /* most bytes of samples in a record */ };
 	size_t half = oa_bytes_table.ready / 2 - 2 * sizeof(now);
 	char *samples = oa_bytes + sizeof(now);
 	bool lost = false;
@@ -270,14 +282,14 @@ static long drain(struct oalive *l, u64 now)
 		} else if (n == -EIO) {
 			stalls_lost(now);
 			record_stalls(OT_STALLS_LOST, (struct str){ oa_bytes, samples });
-			n = lost ? 0 : 1; /* samples follow a loss */
+			n = lost ? 0 : 1; /* after a loss there are samples to read */
 			lost = true;
 		}
 	}
 	return n < 0 ? n : 0;
 }
 
-/* Sets the time, also in the recording: no samples until now. */
+/* Marks a time until which there are no more samples, also in the recording. */
 static void time_mark(u64 now)
 {
 	stalls_add(now, (struct str){ 0 });
@@ -299,7 +311,8 @@ static void say_period(const struct oalive *l)
 		      " the EU stalls of this GT");
 }
 
-/* Runs the stream until COUNT, a signal or an error. Returns an exit code. */
+/* Runs the stream until COUNT intervals have passed, or until a signal or an error. Returns an exit
+ * code. */
 static int run_stalls(struct oalive *l)
 {
 	i64 start = sys_now(CLOCK_MONOTONIC), due = next_due(start, start, opt.interval);
