@@ -8,8 +8,9 @@ static void name_frame(struct frame *f, u32 pid)
 	symbol_find(pid, f->ip, f->mode, &f->symbol, &f->module, &f->offset);
 }
 
-/* Finds the names of the callers; the first address of a chain is the sample's own. hidden: modes
- * whose frames are left out. */
+/* Finds the symbols of the frames in a sample's call chain. The first address of the chain is that
+ * of the sample itself, and is skipped. hidden: bits 1 << enum pmode; frames of these modes are
+ * left out. */
 static void name_chain(struct sample *s, u32 hidden)
 {
 	struct str chain = s->r->chain;
@@ -38,16 +39,22 @@ static struct {
 	u64 nsamples;
 	u64 nhidden; /* samples whose address the user may not see */
 	bool sample_failed;
-	u64 period_now; /* for events without a period of their own; 0: the kernel chooses */
+	/* period of the events without a period of their own; 0 if the kernel chooses it */
+	u64 period_now;
 	struct perfdata pdata;
 	struct ring_reader reader;
-	struct repeat *repeat; /* of the sample in hand, to be filled; or NULL */
-	struct str tracing; /* of perfdata: what it says of tracepoints */
+	/* entry to be filled for samples that equal the current one; NULL if it is not
+	 * remembered */
+	struct repeat *repeat;
+	struct str tracing; /* -o perfdata: the description of tracepoints in the file */
 	bool common; /* -f names a field that all tracepoints have */
-	u8 time_word, period_word; /* of a sample, in units of 8 bytes; period_word 0: unknown */
+	/* indices of the time and the period in a sample, in words of 8 bytes; period_word 0: the
+	 * period must not differ in equal samples */
+	u8 time_word, period_word;
 } sampling;
 
-/* Adds a sample to a row of sums, and remembers the row for equal samples. */
+/* Adds a sample to a row of a table of sums (enum proftable), and remembers the row for equal
+ * samples. */
 static void profile_put(u8 table, const struct profrow *row)
 {
 	struct profrow *to = profile_add(table, row);
@@ -92,7 +99,7 @@ static void profile_sample(const struct sample *s)
 		profile_put(PROF_IP, &row);
 }
 
-/* Returns the time of -t in us; -1: none. */
+/* Converts the time of a sample, ns, to the clock of -t, us. Returns -1 if no time is shown. */
 static i64 shown_time(u64 time)
 {
 	return opt.out.time == T_NONE ? -1 : ((i64)time + sampling.clock_offset) / 1000;
@@ -143,8 +150,9 @@ static long pdata_patch(u64 at, const char *p, size_t n)
 	return 0;
 }
 
-/* Writes a record of a name or of a map. Readers older than Linux 5.12 know build IDs only in the
- * header, as kernels do. */
+/* Writes a record of a task's name or of a map to the perf.data file. Readers older than Linux 5.12
+ * expect build IDs only in the header of the file, as kernels of that age do not write them: on
+ * such a kernel the record loses its build ID. */
 static void pdata_map(const struct prec *r)
 {
 	struct prec plain = *r;
@@ -156,19 +164,21 @@ static void pdata_map(const struct prec *r)
 	perfdata_synthesize(&sampling.pdata, &plain);
 }
 
-/* A task that was found is written before all records that were copied with its first sample: it
- * may have samples in several rings. */
+/* Writes the name or a map of a task that was found in /proc. Its time is that of the earliest
+ * record that was copied with the task's first sample, because the task may have samples in several
+ * rings. */
 static void pdata_found(const struct prec *r)
 {
 	struct prec first = *r;
 
-	if (sampling.reader.first) /* else records are written in order of time */
+	if (sampling.reader.first) /* 0: records are written in order of time */
 		first.time = sampling.reader.first;
 	pdata_map(&first);
 }
 
-/* Reads the build ID of a file that a record of the kernel maps, if the record has none: before
- * Linux 5.12. It is then a part of the file's header. */
+/* Reads the build ID of an executable file that a record of the kernel maps, if the record has
+ * none: kernels before Linux 5.12 write none. It becomes a part of the header of the perf.data
+ * file. */
 static void pdata_file(const struct prec *r)
 {
 	if (!perf_opened.build_ids && r->type == PR_MMAP2 && r->mode == PM_USER && r->prot & 4 &&
@@ -176,14 +186,14 @@ static void pdata_file(const struct prec *r)
 		symbols_file(r);
 }
 
-/* Returns whether all tasks were there when the measurement began, or have records of their names
- * and maps. */
+/* Returns whether the names and maps of all sampled tasks are known: each task existed when the
+ * measurement began, or the kernel writes records of its name and maps. */
 static bool has_known_tasks(const struct target *t)
 {
 	return !t->all && !t->ncgroups;
 }
 
-/* Writes a record without what the user may not see. */
+/* Writes a record to the perf.data file without the addresses that the user may not see. */
 static void pdata_restricted(const struct prec *r)
 {
 	u32 hidden = symbols_feed(r);
@@ -220,7 +230,8 @@ static void pdata_copy(struct str records)
 	perfdata_records(&sampling.pdata, records);
 }
 
-/* Begins the file: the events, each with the kernel's numbers of its counts. */
+/* Begins the perf.data file with its list of events, each with the IDs by which the kernel
+ * identifies its counts. */
 static void pdata_begin(void)
 {
 	struct pdbufs *to = pdbufs.rows;
@@ -249,14 +260,17 @@ static void pdata_begin(void)
 	perfdata_begin(&sampling.pdata);
 }
 
-/* Writes the records of the kernel's text and modules. Tasks that started before the measurement
- * are written when they are found: those of the target at once, others with their first sample. */
+/* Writes the records of the kernel's text and modules to the perf.data file. Tasks that started
+ * before the measurement are written when they are found: those of the target at once, others with
+ * their first sample. */
 static void pdata_preamble(void)
 {
 	static struct prec kernel;
 	static const struct prec others = { .type = PR_COMM, .name = STR("[unknown]") };
 
-	if (symbols_nested()) /* perf would call them swapper */
+	/* names the tasks of other PID namespaces, which have TID 0: perf would call them
+	 * swapper */
+	if (symbols_nested())
 		pdata_map(&others);
 	if (symbols_kernel(&kernel))
 		pdata_map(&kernel);
@@ -266,7 +280,7 @@ static void pdata_preamble(void)
 	symbols.build_ids = true;
 }
 
-/* Returns how many CPUs are online; *last: the highest number of one. */
+/* Returns the number of online CPUs, and stores the highest number of such a CPU in *last. */
 static u32 cpus_count(u32 *last)
 {
 	struct cpuset online;
@@ -311,8 +325,8 @@ static void timing_record(const struct prec *r)
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* Reads the values of the sample's group; with --reset-on-overflow the differences from the sample
- * before. */
+/* Stores the counts of the sample's group of events in s->group; with --reset-on-overflow their
+ * differences from the sample before. */
 static void group_read(struct sample *s)
 {
 	struct pvalue v;
@@ -332,13 +346,14 @@ static void group_read(struct sample *s)
 	}
 }
 
-/* Returns whether no more samples are to be shown. */
+/* Returns whether no more samples are to be shown: the output failed, or there were COUNT
+ * samples. */
 static bool is_done(void)
 {
 	return sampling.sample_failed || (opt.count && sampling.nsamples >= opt.count);
 }
 
-/* Returns a word of a sample; 0: it is shorter. */
+/* Returns the i-th word of 8 bytes of a sample; 0 if the sample is shorter. */
 static u64 sample_word(struct str sample, u8 i)
 {
 	u64 v = 0;
@@ -348,8 +363,8 @@ static u64 sample_word(struct str sample, u8 i)
 	return v;
 }
 
-/* Shows or sums a sample that equals an earlier one but for its time. False: there was none: it has
- * to be decoded. */
+/* Shows or sums a sample that equals an earlier one except for its time, and for its period if that
+ * varies. Returns false if there is no such earlier sample: the caller has to decode this one. */
 static bool sample_again(struct str sample)
 {
 	bool varies = sampling.period_word != 0, done;
@@ -377,7 +392,7 @@ static void record_handle(const struct prec *r)
 
 	s.e = (struct entity){ .kind = K_SAMPLE };
 	s.common = sampling.common;
-	if (r->type != PR_SAMPLE) { /* it may change a name or a map */
+	if (r->type != PR_SAMPLE) { /* the record may change a name or a map */
 		repeats_forget();
 		sampling.repeat = NULL;
 	}
@@ -392,7 +407,7 @@ static void record_handle(const struct prec *r)
 	s.event = r->type == PR_SAMPLE ? perf_event_of(r) : NONE;
 	s.comm = s.event ? symbols_comm(r->pid, r->tid) : (struct str){ 0 };
 	s.at = (struct frame){ .ip = shown.ip, .mode = r->mode };
-	s.nchain = s.ngroup = s.nfields = 0; /* the record of a loss has none */
+	s.nchain = s.ngroup = s.nfields = 0; /* a record of lost samples has none of these */
 	s.period = 0;
 	if (s.event) {
 		sampling.nsamples++;
@@ -418,14 +433,14 @@ static void record_handle(const struct prec *r)
 
 static u8 words_count(u64 bits)
 {
-	u8 n = 1; /* the header */
+	u8 n = 1; /* one word for the header of the record */
 
 	for (; bits; bits &= bits - 1)
 		n++;
 	return n;
 }
 
-/* Returns the number of events that can have samples. */
+/* Returns the number of events that can have samples: those that are not hidden. */
 static u32 events_shown(void)
 {
 	u32 n = 0;
@@ -435,15 +450,16 @@ static u32 events_shown(void)
 	return n;
 }
 
-/* Finds where samples have what may differ in a sample that comes again. Such samples are not
- * remembered if each has counts of its own, or if the output depends on the records before. */
+/* Finds the positions of the values that may differ in samples that count as equal: the time and
+ * the period. Samples are not remembered if each has counts of its own, or if the output depends on
+ * the records before. */
 static void repeats_begin(void)
 {
 	u64 t = perf_format(0)->sample_type;
 
 	sampling.reader = (struct ring_reader){ .format = perf_format, .handle = record_handle };
 	sampling.time_word = words_count(t & (PS_IDENTIFIER | PS_IP | PS_TID));
-	/* several events may have different fields; a record shows its period */
+	/* not if events may have different fields, or if a record shows the period */
 	if (opt.profile && events_shown() == 1 && t & PS_PERIOD)
 		sampling.period_word = words_count(t & (PS_IDENTIFIER | PS_IP | PS_TID | PS_TIME |
 							PS_ADDR | PS_CPU));
@@ -474,8 +490,8 @@ static bool print_profile(void)
 	return flush();
 }
 
-/* Sets the next period: the long one after a ring reached its wakeup mark, else the short one; with
- * random bits. */
+/* Sets the next sampling period: that of --long-period after a ring reached its wakeup mark, else
+ * that of --short-period or --sample-period. Adds the random bits of --period-random. */
 static void vary_period(const struct measure *m)
 {
 	u64 period = m->woken && opt.long_period ? opt.long_period :
@@ -484,7 +500,7 @@ static void vary_period(const struct measure *m)
 	if (!opt.random_mask && !opt.long_period && !opt.short_period)
 		return;
 	opt.seed = opt.seed % 0x7fffffff ? opt.seed : 1;
-	/* Carta's generator, as perfmon2 has it */
+	/* Carta's random number generator, as in perfmon2 */
 	opt.seed = 16807 * (opt.seed & 0x7fffffff) % 0x7fffffff;
 	period += opt.seed & opt.random_mask;
 	if (!period || period == sampling.period_now)
@@ -493,9 +509,9 @@ static void vary_period(const struct measure *m)
 	repeats_forget();
 }
 
-/* Handles the records in the rings. all: at the end, or if a ring is nearly full, those up to now;
- * else only records that are older than 1 ms: another CPU may still write a record that precedes
- * the others. */
+/* Handles the records in the rings. all: handles the records up to now, at the end of the run or if
+ * a ring is nearly full. Else only records that are older than 1 ms: another CPU may still write a
+ * record that precedes the newer ones. */
 static void drain(bool all)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC);
@@ -508,16 +524,16 @@ static void drain(bool all)
 		perfdata_finish_round(&sampling.pdata);
 		return;
 	}
-	/* each time: the clock may be set */
+	/* computed each time, because the clock may have been set */
 	sampling.clock_offset = opt.out.time == T_MONO ? 0 : sys_now(CLOCK_REALTIME) - now;
-	update_offset(); /* timelines compare the clocks again */
+	update_offset(); /* -o timeline compares the clocks again */
 	rings_drain((u64)now - (all ? 0 : 1000000), &sampling.reader);
 	if (!sampling.sample_failed && !flush())
 		sampling.sample_failed = true;
 }
 
-/* Reports losses that no record in a ring has reported. lost: all losses, as the kernel counts
- * them. */
+/* Reports lost samples that no record in a ring has reported. lost: number of all lost samples, as
+ * the kernel counts them. */
 static void losses_report(u64 lost)
 {
 	struct prec r = { .type = PR_LOST_SAMPLES, .lost = lost - rings_lost, .have = PS_TIME,
@@ -564,7 +580,8 @@ static bool live_begin(const struct measure *m)
 	return terminal_enter() && live_draw(m);
 }
 
-/* Reads the keys that were typed. False: one of them ends the run, or the terminal is closed. */
+/* Reads the keys that were typed. Returns false if one of them ends the run, or if the terminal is
+ * closed. */
 static bool live_keys(void)
 {
 	char b[64];
@@ -581,7 +598,8 @@ static bool live_keys(void)
 	return on;
 }
 
-/* Handles what came since the last call, and draws if it is time. False: the run ends. */
+/* Handles the keys and signals that came since the last call, and draws the screen unless only a
+ * ring is full. Returns false if the run ends. */
 static bool live_update(const struct measure *m)
 {
 	unsigned rows, cols;
@@ -606,7 +624,7 @@ static void sample_loop(struct measure *m)
 		if (opt.live && !live_update(m))
 			m->stop = true;
 		if (m->limit && !m->argv && sampling.nsamples + rings_lost >= m->limit)
-			m->stop = true; /* there is no command that ends it */
+			m->stop = true; /* no command ends the run: the limit of samples does */
 		if (is_done())
 			m->stop = true;
 	}
@@ -616,17 +634,19 @@ static void sample_loop(struct measure *m)
 		sampling.sample_failed = true;
 }
 
-/* Returns the fields of samples that the output needs; each has 8 bytes in a ring. */
+/* Returns the fields of samples that the output needs, as bits PS_*. Each field takes 8 bytes in a
+ * ring. */
 static u32 sample_fields(const struct target *t)
 {
 	if (timing_is_on())
 		return PS_TID | PS_TIME;
-	if (makes_perfdata()) /* those of perf record */
+	if (makes_perfdata()) /* the fields that perf record requests */
 		return PS_IP | PS_TID | PS_TIME | (has_known_tasks(t) && !t->raw ? 0 : PS_CPU);
 	return PS_IP | PS_TID | PS_TIME | (opt.profile ? 0 : PS_ADDR | PS_CPU);
 }
 
-/* Returns whether an event may have a burst of samples: each few hits are a sample. */
+/* Returns whether an event may have a burst of samples, because its period is less than 100
+ * counts. */
 static bool has_bursts(const struct target *t)
 {
 	enum { SHORT = 100 };
@@ -640,8 +660,9 @@ static bool has_bursts(const struct target *t)
 	return false;
 }
 
-/* Returns the number of pages of each ring: so many that any user may have them; for bursts up to
- * 4 MiB, all CPUs together 8 MiB. What the kernel refuses is halved. */
+/* Returns the number of pages of each ring: 128, which any user may have; for events with bursts of
+ * samples up to 4 MiB, but 8 MiB for all CPUs together. A size that the kernel refuses is
+ * halved. */
 static u32 pages_default(const struct target *t)
 {
 	enum { FEW = 128, RING_BYTES = 4 << 20, ALL_BYTES = 8 << 20 };
@@ -651,16 +672,18 @@ static u32 pages_default(const struct target *t)
 	while (bytes * cpus > ALL_BYTES)
 		bytes /= 2;
 	bytes /= sys_page_size();
-	if (!has_bursts(t) || bytes < FEW || t->limit || t->no_inherit) /* a ring for each task */
+	/* with t->limit or t->no_inherit each task has a ring of its own */
+	if (!has_bursts(t) || bytes < FEW || t->limit || t->no_inherit)
 		return FEW;
 	return (u32)bytes;
 }
 
-/* Returns after how many ns the rings are read though none has reached its wakeup mark; 0: never.
- * Names and maps that are in no record have to be read while their task still runs. */
+/* Returns the time in ns after which the rings are read though none has reached its wakeup mark; 0:
+ * never. Names and maps that are in no record have to be read from /proc while their task still
+ * runs. */
 static i64 read_interval(const struct target *t)
 {
-	/* nobody waits for the output of a sample */
+	/* true if nobody waits for the output of each sample */
 	bool later = opt.profile || timing_is_on() || makes_perfdata() || sys_is_regular(out_fd);
 
 	if (!later || opt.count || opt.long_period || opt.short_period)
@@ -668,8 +691,9 @@ static i64 read_interval(const struct target *t)
 	return makes_perfdata() && has_known_tasks(t) ? 0 : 1000000000;
 }
 
-/* Sets when the rings are read. The first time is sooner: tasks that were there before are named
- * when their first sample is read, unless they have ended by then. */
+/* Sets the intervals after which the rings are read. The first one is shorter: the names of tasks
+ * that existed before the run are read with their first sample, unless the tasks have ended by
+ * then. */
 static void set_intervals(struct measure *m)
 {
 	enum { FIRST = 100000000 };
@@ -683,7 +707,8 @@ static const char *sample_default(void)
 	return timing_is_on() ? timing_events() : perf_has_pmu() ? "cycles" : "cpu-clock";
 }
 
-/* Returns why callers cannot be found in the way that --call-graph asks for; NULL: they can. */
+/* Returns an error message if callers cannot be found in the way that --call-graph requests, else
+ * NULL. */
 static const char *unwind_conflict(void)
 {
 	static const char *const reasons[UNWINDS] = {
@@ -696,7 +721,7 @@ static const char *unwind_conflict(void)
 	return reasons[opt.call_graph];
 }
 
-/* Returns what --live excludes; NULL: nothing of it was given. */
+/* Returns an error message if the options contain one that --live excludes, else NULL. */
 static const char *live_conflict(void)
 {
 	if (opt.command || opt.output || opt.out.fmt != format_find((struct str)STR("line")))
@@ -736,14 +761,15 @@ static int sample_options(struct target *t)
 	if (makes_perfdata() && !opt.output)
 		return usage_z("-o perfdata requires -O FILE");
 	t->sampling = true;
-	/* each thread's inherited event has its own count */
+	/* an inherited event has a count of its own in each thread */
 	t->no_inherit |= opt.reset_on_overflow;
 	sampling.period_now = t->period;
 	if (!t->period && !t->freq)
 		t->freq = 4000;
-	/* few samples, of which the last one ends the measurement; or each has its own period;
-	 * otherwise 0: half of the ring, also if the kernel allows only a smaller one:
-	 * ring_buffer_init() in kernel/events/ring_buffer.c */
+	/* Wake up at each sample if there are few samples, of which the last one ends the
+	 * measurement, or if each sample has its own period. Otherwise 0: the kernel wakes up at
+	 * half of the ring, also if it allows only a smaller ring: ring_buffer_init() in
+	 * kernel/events/ring_buffer.c */
 	if (!t->wakeup && (t->limit || opt.random_mask))
 		t->wakeup = 1;
 	return -1;
@@ -772,7 +798,8 @@ static void say_sample_end(void)
 		say_number(symbols.dropped + profile_sums.dropped, " names or rows did not fit");
 }
 
-/* Prints the highest rate that the kernel allows, if --freq is higher. False: it is not. */
+/* Prints the highest rate that the kernel allows, if --freq is higher. Returns false if it is
+ * not. */
 static bool say_rate(void)
 {
 	char text[32];
@@ -798,8 +825,8 @@ static void put_cpu(struct buf *b, const struct count *c)
 	put_u64(b, (u64)c->cpu);
 }
 
-/* Prints the events that could not be opened, on some or all CPUs or tasks, and why. False: none
- * could. */
+/* Prints the events that could not be opened on some or all CPUs or tasks, and the reasons. Returns
+ * false if no event could be opened. */
 static bool say_events(void)
 {
 	bool any = false;
@@ -834,7 +861,7 @@ static bool say_events(void)
 	return any;
 }
 
-/* Returns the exit code, or -1 to continue. */
+/* Checks that the events can be sampled. Returns an exit code, or -1 to continue. */
 static int check_events(void)
 {
 	if (makes_perfdata() && nrows.events > MAX_PDEVENTS)
@@ -847,8 +874,9 @@ static int check_events(void)
 	return -1;
 }
 
-/* Without --freq and --sample-period each hit of an event at a place in the code is sampled, as
- * perf record does: the frequency that the kernel begins with would skip nearly all of few hits. */
+/* Without --freq and --sample-period, samples each hit of a tracepoint, a breakpoint or a probe, as
+ * perf record does. With a frequency, the period that the kernel begins with would skip nearly all
+ * hits of an event with few hits. */
 static void periods_default(void)
 {
 	for (u32 i = 1; i <= nrows.events; i++)
@@ -857,7 +885,7 @@ static void periods_default(void)
 			events[i].period = 1;
 }
 
-/* Returns whether the output has fields of tracepoints. */
+/* Returns whether the output has the fields of tracepoints (sched_switch has next_pid). */
 static bool shows_fields(void)
 {
 	bool shows = makes_perfdata() || (!opt.profile && !opt.out.npatterns &&
@@ -901,9 +929,9 @@ static int open_sample_output(void)
 	return code;
 }
 
-/* With --cpu only some CPUs are sampled. A task may execute another program on any other one: an
- * event that counts nothing brings its name and maps from there. Returns false with a message on
- * errors. */
+/* Adds a hidden event if --cpu selects only some CPUs. A sampled task may execute another program
+ * on any other CPU: an event there that counts nothing writes the records of its name and maps.
+ * Returns false after an error message. */
 static bool add_tracker(void)
 {
 	struct cpuset online;
@@ -985,7 +1013,8 @@ static void ready(i32 child, bool again)
 	if (timing_is_on())
 		timing_begin(child);
 	symbols_restrict(&opt.target, child);
-	/* after the fork: in overcommit mode 2 the fork would count their memory twice */
+	/* read the kernel's symbols after the fork: with vm.overcommit_memory 2 the fork would
+	 * count their memory twice */
 	if (has_kernel() && !timing_is_on())
 		symbols_preload();
 	opt.calls |= opt.live ? CALLS_SCREEN : 0;
@@ -1015,8 +1044,8 @@ int cmd_sample(void)
 				  "a larger kernel.perf_event_mlock_kb" : NULL);
 		return EX_FAIL;
 	}
-	/* for the maps of tasks that are sampled for the first time; if the program's file gave the
-	 * rights, maps are read without them */
+	/* Keep the privileges to read the maps of tasks that are sampled for the first time. If the
+	 * program's file gave the privileges, maps are read without them. */
 	keep_privileges(privilege_from_file() ? 0 : MAY_READ | MAY_PTRACE | MAY_SYMBOLS);
 	any = say_events();
 	if (timing_is_on()) {
@@ -1028,7 +1057,8 @@ int cmd_sample(void)
 	} else {
 		repeats_begin();
 	}
-	/* now, since they may end before the first reading of the rings */
+	/* read the names and maps of these tasks now, since they may end before the first reading
+	 * of the rings */
 	for (u32 i = 0; i < opt.target.ntasks; i++)
 		symbols_task(opt.target.tasks[i].leader, opt.target.tasks[i].tid);
 	if (opt.live && !live_begin(&m))

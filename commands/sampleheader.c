@@ -9,14 +9,15 @@
 enum { ITEM_BYTES = 4096 };
 static struct {
 	const struct pdrun *run;
-	struct buf *ids; /* of put_ids() */
+	struct buf *ids; /* the buffer to which put_ids() appends build IDs */
 } header;
 
 #define CPU_FOLDER "devices/system/cpu/"
 
 /* --- small files ------------------------------------------------------------------------------ */
 
-/* Reads the beginning of a file, up to the last complete line. */
+/* Reads the first cap bytes of a file into b. Returns the complete lines of them; empty if the file
+ * cannot be read. */
 static struct str file_begin(int dir, const char *path, char *b, size_t cap)
 {
 	long fd = open_retry(dir, path, O_RDONLY | O_NONBLOCK), r = -1;
@@ -30,7 +31,9 @@ static struct str file_begin(int dir, const char *path, char *b, size_t cap)
 	return str_of(b, r > 0 ? (size_t)r : 0);
 }
 
-/* Reads the first line of lead, number, leaf below /sys. False: there is none, or it is empty. */
+/* Reads the first line of a file below /sys. Its path is lead, number and leaf:
+ * "devices/system/cpu/cpu", 0, "/topology/core_id". Returns false if there is no such file, or if
+ * the line is empty. */
 static bool read_item(const char *lead, u32 number, const char *leaf, char b[ITEM_BYTES],
 		      struct str *line)
 {
@@ -43,7 +46,7 @@ static bool read_item(const char *lead, u32 number, const char *leaf, char b[ITE
 	return slurp_line(roots.sys, buf_z(&p), b, ITEM_BYTES, line) && line->p < line->e;
 }
 
-/* Finds the value of a key in lines "key : value". Empty: there is none. */
+/* Returns the value of a key in lines "key : value"; empty if there is no such line. */
 static struct str value_of(struct str text, const char *key)
 {
 	struct str line, name;
@@ -54,7 +57,7 @@ static struct str value_of(struct str text, const char *key)
 	return (struct str){ 0 };
 }
 
-/* Reads a set of CPUs or nodes. False: it is unknown. */
+/* Reads a set of CPUs or NUMA nodes from a file below /sys. Returns false if it is unknown. */
 static bool read_set(const char *path, struct cpuset *set)
 {
 	char b[ITEM_BYTES];
@@ -75,7 +78,8 @@ static u32 set_count(const struct cpuset *set, u32 *last)
 	return n;
 }
 
-/* Returns the number of CPUs that the file's lists of CPUs have, present or not. */
+/* Returns the highest number of a present CPU, plus 1: the lists of CPUs in the perf.data file have
+ * all lower numbers, too, present or not. */
 static u32 cpus_available(void)
 {
 	struct cpuset set;
@@ -144,7 +148,8 @@ static bool put_cpudesc(struct buf *b)
 	return v.p < v.e;
 }
 
-/* The numbers by which perf finds the events of a CPU: of /proc/cpuinfo, or arm64's MIDR. */
+/* Appends the numbers by which perf finds the events of a CPU: those of /proc/cpuinfo, or arm64's
+ * MIDR. Returns false if they are unknown. */
 static bool put_cpuid(struct buf *b)
 {
 	static const struct {
@@ -191,8 +196,8 @@ static bool put_memory(struct buf *b)
 	return true;
 }
 
-/* Appends the different lists of CPUs that these files of the CPUs contain, and their number in
- * front. False: no CPU has the file. */
+/* Appends the lists of CPUs that the files `leaf` of all CPUs contain, each list once, and in front
+ * of them the number of lists. Returns false if no CPU has such a file. */
 static bool put_lists(struct buf *b, u32 cpus, const char *leaf)
 {
 	char text[ITEM_BYTES];
@@ -218,7 +223,7 @@ static bool put_lists(struct buf *b, u32 cpus, const char *leaf)
 	return n > 0;
 }
 
-/* Returns a number of the CPU's topology; UINT32_MAX: unknown. */
+/* Returns the number in a topology file of the CPU; UINT32_MAX if it is unknown. */
 static u32 topology_number(u32 cpu, const char *leaf)
 {
 	char text[ITEM_BYTES];
@@ -242,7 +247,8 @@ static bool put_topology(struct buf *b)
 		perfdata_u32(b, topology_number(cpu, "/topology/physical_package_id"));
 	}
 	whole = b->n;
-	if (!put_lists(b, cpus, "/topology/die_cpus_list")) { /* before Linux 5.2 */
+	/* Linux before 5.2 has no such files */
+	if (!put_lists(b, cpus, "/topology/die_cpus_list")) {
 		b->n = whole;
 		return true;
 	}
@@ -251,7 +257,7 @@ static bool put_topology(struct buf *b)
 	return true;
 }
 
-/* Finds the number after a word in lines "Node 0 MemTotal: 5 kB". */
+/* Returns the number after a word in lines "Node 0 MemTotal: 5 kB"; 0 if there is none. */
 static u64 node_memory(struct str text, const char *what)
 {
 	struct str line, word;
@@ -356,8 +362,8 @@ static void put_module_id(const struct prec *r)
 		perfdata_build_id(header.ids, PM_KERNEL, r->build_id, r->name);
 }
 
-/* Appends the build IDs that no record has: those of the kernel, its modules, and all files that
- * were mapped. */
+/* Appends the build IDs of the kernel, its modules and all files that were mapped, if the kernel
+ * writes none in records. Returns false if there are none. */
 static bool put_ids(struct buf *b)
 {
 	size_t from = b->n;
@@ -377,11 +383,12 @@ static bool put_ids(struct buf *b)
 
 static bool put_descriptions(struct buf *b)
 {
-	(void)b; /* perfdata_end() writes them */
+	(void)b; /* perfdata_end() writes the descriptions of the events */
 	return header.run->file->nevents > 0;
 }
 
-/* Appends the groups: a name, the number of the leader and that of the members. */
+/* Appends the groups of events: for each a name, the index of its leader and its number of
+ * events. */
 static bool put_groups(struct buf *b)
 {
 	const struct pdevent *events_ = header.run->file->events;
@@ -405,7 +412,7 @@ static bool put_groups(struct buf *b)
 	return n > 0;
 }
 
-/* The times of the first and the last sample, in ns of the samples' clock. */
+/* Appends the times of the first and the last sample, in ns of the samples' clock. */
 static bool put_span(struct buf *b)
 {
 	perfdata_u64(b, header.run->first);
@@ -413,14 +420,14 @@ static bool put_span(struct buf *b)
 	return header.run->first != 0;
 }
 
-/* The resolution of the samples' clock, in ns. */
+/* Appends the resolution of the samples' clock, in ns. */
 static bool put_clockid(struct buf *b)
 {
 	perfdata_u64(b, (u64)sys_clock_resolution(CLOCK_MONOTONIC));
 	return true;
 }
 
-/* One moment in both clocks, for times of day. */
+/* Appends one moment in both clocks: perf computes times of day from it. */
 static bool put_clocks(struct buf *b)
 {
 	perfdata_u32(b, 1); /* version of this feature */
@@ -432,7 +439,7 @@ static bool put_clocks(struct buf *b)
 
 static const struct {
 	u8 number;
-	bool (*put)(struct buf *b); /* false: what it describes is unknown */
+	bool (*put)(struct buf *b); /* appends the feature; returns false if its data are unknown */
 } rows[] = {
 	{ PD_BUILD_ID, put_ids },
 	{ PD_HOSTNAME, put_hostname }, { PD_OSRELEASE, put_release }, { PD_VERSION, put_version },
@@ -444,8 +451,8 @@ static const struct {
 	{ PD_CLOCKID, put_clockid }, { PD_CLOCK_DATA, put_clocks },
 };
 
-/* Appends the bytes of all features to b, and their places to `to`, in ascending order of their
- * numbers. Returns how many there are. */
+/* Appends the bytes of all features to b, and stores the number and the bytes of each feature in
+ * `to`, in ascending order of the numbers. Returns the number of features. */
 size_t sample_features(const struct pdrun *of, struct buf *b, struct pdfeature to[PD_FEATURES])
 {
 	size_t n = 0;

@@ -15,7 +15,8 @@ static const char *const default_hardware[] = {
 	 "iTLB-loads,iTLB-load-misses"),
 	"L1-dcache-prefetches,L1-dcache-prefetch-misses",
 };
-/* The default events that few PMUs have: perf counts them, too, if the PMU "cpu" lists them. */
+/* The default events that few PMUs have. As in perf, they are counted if the PMU "cpu" lists
+ * them. */
 static const char *const default_stalls[] = { "stalled-cycles-frontend", "stalled-cycles-backend" };
 
 static bool is_listed_stall(const char *name)
@@ -28,8 +29,8 @@ static bool is_listed_stall(const char *name)
 	return sys_has_file(roots.sys, buf_z(&b));
 }
 
-/* Adds the default events, by the number of -d. Without a PMU: more software events instead of
- * hardware events. */
+/* Adds the default events: the more options -d, the more events. Without a PMU, software events
+ * take the place of hardware events. Returns false after an error message. */
 static bool add_defaults(void)
 {
 	bool pmu = perf_has_pmu();
@@ -47,11 +48,12 @@ static bool add_defaults(void)
 	return true;
 }
 
-/* --- sets: [ID:]NAME=EVENTS@RULE. RULE: a time, or overflow:EVENT:N,... ----------------------- */
+/* --- event sets: --set [ID:]NAME=EVENTS@RULE. RULE: a time, or overflow:EVENT:N,... ----------- */
 
 struct setspec {
 	struct str name, events;
-	struct str switching; /* when the next set is enabled: rules with @ between them */
+	/* the rules that say when the next set is enabled, with @ between them */
+	struct str switching;
 	u64 id;
 	bool has_id;
 };
@@ -76,8 +78,9 @@ static bool parse_set(struct str s, struct setspec *x)
 	return x->name.p < x->name.e && x->events.p < x->events.e;
 }
 
-/* Makes the event of that name a trigger of the set: after `times` overflows the next set is
- * enabled. Adds the event to the set if needed. False: the message was printed. */
+/* Makes the event of this name a trigger of the event set: after `times` overflows the next set is
+ * enabled. Adds the event to the set if the set does not have it. Returns false after an error
+ * message. */
 static bool add_trigger(u16 set, struct str name, u64 times)
 {
 	u32 first = 1, i;
@@ -90,13 +93,14 @@ static bool add_trigger(u16 set, struct str name, u64 times)
 	events[i].trigger = times * (events[i].period && !events[i].freq ? events[i].period : 1);
 	for (u32 k = 1; k <= nrows.events; k++)
 		if (k == i || (events[k].group && events[k].group == events[i].group))
-			/* PERF_EVENT_IOC_REFRESH refuses inherited events; the same for the whole
-			 * group */
+			/* PERF_EVENT_IOC_REFRESH refuses inherited events, and all events of a
+			 * group must be the same in this */
 			events[k].no_inherit = true;
 	return true;
 }
 
-/* Cuts the next piece up to a comma that is not between slashes. False: the list is empty. */
+/* Removes the next event from a list of events with commas between them, and stores it in *piece. A
+ * comma between two slashes is part of an event. Returns false if the list is empty. */
 static bool cut_event(struct str *list, struct str *piece)
 {
 	bool inside = false;
@@ -124,7 +128,7 @@ static bool add_switching(u16 set, struct str switching, bool asked)
 
 			if (!parse_interval(rule, &evsets[set].timeout))
 				return false;
-			/* a shorter time would be spent in switching */
+			/* a shorter time would be used up by the switching of sets */
 			if (evsets[set].timeout < 100000)
 				evsets[set].timeout = 100000;
 			evsets[set].timeout = (evsets[set].timeout + step - 1) / step * step;
@@ -156,8 +160,9 @@ static bool usage_set(struct str s)
 	return false;
 }
 
-/* Adds the sets of --set in the order of their ids. A set without an id gets the next one; the
- * events of -e, if there are any, are set 0. False: message, or no set has an event. */
+/* Adds the event sets of --set in the order of their ids. A set without an id gets the next id; the
+ * events of -e, if there are any, are set 0. Returns false after an error message, or if no set has
+ * an event. */
 static bool add_sets(void)
 {
 	struct setspec specs[MAX_SETS];
@@ -206,14 +211,16 @@ static bool add_sets(void)
 
 static bool add_all_events(void)
 {
-	if (!add_lists() || (opt.nsets && !add_sets())) /* -e first: it is set 0 */
+	/* the events of -e come first, because they are set 0 */
+	if (!add_lists() || (opt.nsets && !add_sets()))
 		return false;
 	if (opt.nevents || opt.nsets)
 		return true;
 	return opt.null_run ? add_events((struct str)STR("duration_time"), 0) : add_defaults();
 }
 
-/* Returns the number of rows to pass to row_entity(): complete events, each at all sites. */
+/* Returns the number of rows to pass to row_entity(): evrows[] has one row for each event at each
+ * site; if the last event lacks rows of some sites, they are included. */
 static u32 rows_shown(void)
 {
 	return (nrows.evrows + nrows.sites - 1) / nrows.sites * nrows.sites;
@@ -228,8 +235,8 @@ static bool state_is_denied(u8 state)
 	return denied >> state & 1;
 }
 
-/* Returns whether a row of -a --per-thread is left out: the thread did nothing, has ended, or may
- * not be counted while others may, which say_denied() reports. */
+/* Returns whether a row of -a --per-thread is not shown: the thread did nothing, has ended, or may
+ * not be counted while other threads may, which say_denied() reports. */
 static bool is_idle_thread(const struct evrow *r)
 {
 	static const u64 idle = 1ull << CS_NEVER_RAN | 1ull << CS_NOT_ENABLED | 1ull << CS_GONE;
@@ -239,7 +246,8 @@ static bool is_idle_thread(const struct evrow *r)
 		(state_is_denied(r->state) && perf_countable()));
 }
 
-/* Reports how many counts of threads were denied, and why: their rows are not shown. */
+/* Reports how many counts of threads were denied, and why, because the rows of these threads are
+ * not shown. */
 static void say_denied(void)
 {
 	char text[256];
@@ -260,8 +268,8 @@ static void say_denied(void)
 	}
 }
 
-/* Returns the i-th row to show: sorted by event, but with --per-core and --per-socket by core or
- * socket, as perf does. NULL: do not show it. */
+/* Returns the i-th row to show, from 1 on. Rows are sorted by event, but with --per-core and
+ * --per-socket by core or socket, as in perf. Returns NULL if the row is not shown. */
 static struct entity *row_entity(u32 i)
 {
 	u32 nnames = rows_shown() / nrows.sites, at = i - 1;
@@ -308,7 +316,8 @@ static size_t order_rows(u32 shown)
 	return n;
 }
 
-/* Returns the time that the rows are about, of repetitions the mean; -1: nothing was counted. */
+/* Returns the time in which the rows were counted, in us; with --repeat the mean of all runs; -1 if
+ * nothing was counted. */
 static i64 elapsed_us(void)
 {
 	const struct evrow *elapsed = &rows_times()->elapsed;
@@ -326,8 +335,8 @@ static void read_cpu_time(const struct measure *m)
 		child_times(&t->user, &t->system);
 }
 
-/* Prints all rows. whole: those of the whole run, after those of the intervals. Returns the exit
- * code. */
+/* Prints all rows of counts. whole: the rows are totals of the whole run, after the rows of its
+ * intervals. Returns the exit code. */
 static int print_rows(const struct measure *m, bool whole)
 {
 	struct recopts ro = { .raw = opt.raw || format_raw(opt.out.fmt),
@@ -377,8 +386,9 @@ static bool has_virtual(void)
 	return false;
 }
 
-/* measure.ready: all is open. Drops rights, unless this process itself must fork the command's next
- * run, which inherits them. */
+/* The function `ready` of struct measure, which is called when all events are open. Drops
+ * privileges; but not if this process itself must fork the command's next run, which inherits its
+ * privileges. */
 static void ready(i32 child, bool again)
 {
 	if (again && !child_forker)
@@ -389,8 +399,8 @@ static void ready(i32 child, bool again)
 			(again ? MAY_PERF | MAY_PTRACE : 0));
 }
 
-/* Runs the shell command of --pre or --post. Returns whether it succeeded; otherwise *code is its
- * exit code, and the message was printed. */
+/* Runs the shell command of --pre, or with after that of --post. Returns true if it succeeded; else
+ * prints a message, and stores its exit code in *code. */
 static bool run_hook(bool after, int *code)
 {
 	char text[24];
@@ -425,7 +435,7 @@ static int stat_once(struct measure *m, bool *counted)
 			code = print_rows(m, false);
 		if (code == EX_OK && (!left || --left > 0))
 			continue;
-		if (m->argv) /* the command continues */
+		if (m->argv) /* the command continues after the last interval */
 			m->interval = 0;
 		m->stop = !m->argv;
 	}
@@ -444,7 +454,8 @@ static int stat_once(struct measure *m, bool *counted)
 	return print_rows(m, true);
 }
 
-/* Runs all measurements. *result: the exit code. Returns whether results are left to print. */
+/* Runs all measurements, and stores the exit code in *result. Returns whether there are results
+ * that must still be printed. */
 static bool run_all(struct measure *m, bool *counted, int *result)
 {
 	for (u64 i = 0; (opt.repeat == 0 || i < opt.repeat) && !tasks_signal(); i++) {
@@ -487,10 +498,10 @@ int cmd_stat(void)
 	if (!add_all_events())
 		return EX_USAGE;
 	if (opt.repeat != 1 && opt.target.split == SPLIT_THREAD)
-		opt.target.split = SPLIT_NONE; /* each run has other threads */
+		opt.target.split = SPLIT_NONE; /* each run of the command has other threads */
 	if ((code = find_target(&opt.target)) >= 0 || (code = sink_open()) >= 0)
 		return code;
-	/* A measurement without an end of its own ends after opt.window. */
+	/* A measurement that neither a command nor an option ends, ends after opt.window. */
 	if (!opt.command && !opt.interval && !opt.timeout && (opt.windowed || !opt.npids))
 		m.timeout = opt.window;
 	opt.out.once = !opt.interval;

@@ -6,7 +6,8 @@
 
 enum role { WAKEUP, NEW, SWITCH, ENTER, EXIT, ROLES };
 
-/* The fields that are read of each tracepoint, in the order of struct timing's. */
+/* The tracepoint of each role, and its fields that are read. The arrays of timing.fields have the
+ * same order. */
 enum { MAX_READ = 5 };
 static const struct {
 	const char *event;
@@ -22,7 +23,7 @@ static const struct {
 
 static struct {
 	const struct tpfield *fields[ROLES][MAX_READ];
-	bool of_command; /* only the waits of the command and of what it starts */
+	bool of_command; /* sum only the waits of the command and of the tasks that it starts */
 } timing;
 
 bool timing_is_on(void)
@@ -30,7 +31,8 @@ bool timing_is_on(void)
 	return opt.latency || opt.syscalls;
 }
 
-/* Checks the options. Returns the exit code, or -1 to continue. */
+/* Checks the options of --latency and --syscalls, and sets what they imply. Returns the exit code,
+ * or -1 to continue. */
 int timing_options(struct target *t)
 {
 	if (opt.latency && opt.syscalls)
@@ -58,8 +60,8 @@ const char *timing_events(void)
 			     "raw_syscalls:sys_enter,raw_syscalls:sys_exit";
 }
 
-/* Sets what is sampled for the target. Waits are those of the whole machine: a task that is
- * switched to is not yet running, and its own events do not count that. */
+/* Sets which tasks are sampled. --latency samples the whole machine: when the kernel switches to a
+ * task, that task is not yet running, and events that belong to it do not count the switch. */
 void timing_target(struct target *t)
 {
 	if (!opt.latency)
@@ -75,7 +77,8 @@ static u8 role_of(u32 event)
 	return (u8)(event - 1 + (opt.latency ? WAKEUP : ENTER));
 }
 
-/* Finds the fields of the events. False: one is missing, and the message was printed. */
+/* Finds the fields of the tracepoints that are read. Returns false after a message if one is
+ * missing. */
 bool timing_fields(void)
 {
 	for (u32 i = 1; i <= nrows.events; i++) {
@@ -92,7 +95,7 @@ bool timing_fields(void)
 	return true;
 }
 
-/* Prepares the sums. child: the command, which waits before its exec. */
+/* Prepares the sums. child: PID of the command's process, which waits before its exec. */
 void timing_begin(i32 child)
 {
 	intervals_begin(opt.syscalls);
@@ -102,7 +105,8 @@ void timing_begin(i32 child)
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* Returns a number of a sample; 0: the sample is too short. */
+/* Returns the number in a field of a tracepoint's sample; 0 if the sample is too short. field:
+ * index in roles[role].fields. */
 static i64 number_in(const struct prec *r, u8 role, u8 field)
 {
 	const struct tpfield *f = timing.fields[role][field];
@@ -120,8 +124,9 @@ static struct str comm_in(const struct prec *r, u8 role, u8 field)
 
 static void switch_handle(const struct prec *r)
 {
-	/* R and, if it was preempted, a bit above those of the states: TASK_REPORT_MAX in the
-	 * kernel's include/linux/sched.h, before Linux 4.14 TASK_STATE_MAX */
+	/* The state of a task that can run is R, which is 0; if the task was preempted, it has a
+	 * bit above those of the states: TASK_REPORT_MAX in the kernel's include/linux/sched.h,
+	 * before Linux 4.14 TASK_STATE_MAX */
 	enum { STATES = 0xff };
 
 	waits_out((u32)number_in(r, SWITCH, 0), comm_in(r, SWITCH, 1),
@@ -168,7 +173,7 @@ void timing_handle(const struct prec *r)
 		calls_end(r->who_tid);
 }
 
-/* Prints the sums. False: the output failed. */
+/* Prints the sums. Returns false if the output failed. */
 bool timing_print(void)
 {
 	struct timesum x = { .e = { .kind = opt.out.kind, .used = true } };
