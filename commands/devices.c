@@ -1,24 +1,25 @@
-/* devices.c - devices, their clients and cgroups, sample by sample; gpustat list.
+/* devices.c - prints devices, their clients or cgroups, sample by sample; gpustat list.
  * SPDX-License-Identifier: MIT */
 #include "commands/commands.h"
 #include "sources/drm/drm.h"
 #include "sources/device/device.h"
 #include "sys.h"
 
-/* Functions of optional features: NULL if the feature is left out; they are not called then. */
+/* Weak references to functions of optional features: NULL in a build without the feature, which
+ * does not call them. */
 #pragma weak state_sample
 #pragma weak summary_add
 #pragma weak summary_reset
 #pragma weak cgroups_read
 
 static struct {
-	bool printed;   /* a record was printed */
+	bool printed;   /* at least one record was printed */
 	bool unsaved;   /* the last sample is not yet in the file of --state */
-	bool continues; /* a run of several samples that began with a device */
+	bool continues; /* the run has several samples, and there was a device at its start */
 } live;
 
 /* Writes the sample that was printed to the file of --state, so that the next run continues from
- * it. At most once per second: a run that is killed loses little. */
+ * it. It is written at most once per second: a run that is killed loses little. */
 static void save_sample(void)
 {
 	static i64 last;
@@ -37,8 +38,8 @@ static bool is_grouped(u8 kind)
 }
 
 /* Chooses the devices, clients or groups that exist now and pass the filters, and computes their
- * sums. Returns false if there is no device and never was one: a device that was unplugged may come
- * back. */
+ * sums. Returns false if there is no device and there was none at the start of the run: a device
+ * that was unplugged may come back. */
 static bool choose_and_sum(const struct recopts *ro)
 {
 	u8 kind = opt.cmd->kind;
@@ -59,7 +60,7 @@ static bool choose_and_sum(const struct recopts *ro)
 	return true;
 }
 
-/* Sorts the records, and limits their number. */
+/* Sorts the records by the field of --sort, and limits their number to that of --top. */
 static void sort_records(const struct recopts *ro)
 {
 	if (opt.sort.p)
@@ -86,7 +87,7 @@ static bool show_records(const struct recopts *ro)
 }
 
 /* Prints min, avg and max of the readings of the entities that still exist: as three samples, or as
- * one sample in a format where each sample replaces the one before. Exit code. */
+ * one sample in a format where each sample replaces the one before. Returns the exit code. */
 static int print_summary(struct recopts ro)
 {
 	static const char *const which[] = { "min", "avg", "max" };
@@ -106,7 +107,7 @@ static int print_summary(struct recopts ro)
 	return format_is_document(opt.out.fmt) ? finish_sample() : EX_OK;
 }
 
-/* Prints one sample. Exit code. */
+/* Prints one sample. Returns the exit code. */
 static int print_sample(const struct recopts *ro)
 {
 	update_offset();
@@ -120,8 +121,8 @@ static int print_sample(const struct recopts *ro)
 	return EX_OK;
 }
 
-/* --inner: adds a reading, and prints the readings of an interval as one sample at its end. Exit
- * code. */
+/* Handles a reading of --inner: adds it to the summary. If it ends an interval, prints the summary
+ * of the interval as one sample. Returns the exit code. */
 static int print_inner(const struct recopts *ro, bool ends)
 {
 	int code;
@@ -138,7 +139,7 @@ static int print_inner(const struct recopts *ro, bool ends)
 	return code;
 }
 
-/* Appends a time in s in its largest unit and the next smaller one: "2 min 55 s". */
+/* Appends a time of s seconds in its largest unit and the next smaller one: "2 min 55 s". */
 static void put_time(struct buf *b, u64 s)
 {
 	static const struct {
@@ -208,7 +209,7 @@ static void say_discovery(void)
 	say_z(buf_z(&b));
 }
 
-/* --verbose: reports the last value of a device's file that is unknown, and the reason. */
+/* --verbose: reports the device's file whose value was unknown most recently, and the reason. */
 static void say_failed(void)
 {
 	const struct failed *f = &sysfs_failed;
@@ -223,8 +224,8 @@ static void say_failed(void)
 	say(buf_z(&b), ": ", f->error ? error_text(f->error) : "not a valid value");
 }
 
-/* Prints the messages at the end of a run. Returns its exit code: `code`, or another one if records
- * are missing. */
+/* Prints the messages at the end of a run. Returns the exit code of the run: `code`, or another one
+ * if records are missing. */
 static int run_end(int code)
 {
 	if (code == EX_NODEVICE)
@@ -256,7 +257,7 @@ static int run_samples(void)
 	int code = EX_OK;
 
 	ticks_begin(&t);
-	if (stopped) /* while waiting for the start time */
+	if (stopped) /* a signal came while ticks_begin() waited for the start time */
 		return EX_OK;
 	registry.repeats = t.repeat || opt.inner;
 	sources_start();
@@ -271,10 +272,10 @@ static int run_samples(void)
 		if (code != EX_OK || --t.left == 0)
 			return run_end(code);
 	} else if (norder == 0 && !opt.http) {
-		return run_end(EX_NODEVICE); /* no device to wait for */
+		return run_end(EX_NODEVICE); /* without a device there is no sample to wait for */
 	} else if (age >= 0) {
 		hide_clients();
-		/* No sample shows this reading, but totals contain it. */
+		/* No sample shows this first reading, but the totals (-r) contain it. */
 		reg_sum_clients(is_grouped(opt.cmd->kind), false);
 	}
 	while (ticks_next(&t)) {

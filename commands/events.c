@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 static struct {
-	bool listed;         /* an event was shown */
-	struct nearest near; /* of the names that do not match */
+	bool listed;         /* an event of the list was shown */
+	struct nearest near; /* the name that is most similar to a pattern without a match */
 	char near_name[MAX_NEAR + 1];
 } names;
 
@@ -36,7 +36,7 @@ static void show_event(struct str name, struct str unit, struct str what)
 	put_c(&out, '\n');
 }
 
-/* Appends a member of a JSON object; null if the text is empty. */
+/* Appends a member of a JSON object; its value is null if the text is empty. */
 static void put_member(const char *key, struct str text)
 {
 	put_c(&out, ',');
@@ -48,8 +48,8 @@ static void put_member(const char *key, struct str text)
 		put_z(&out, "null");
 }
 
-/* The PMU of an event is in front of the first slash. A tracepoint has a colon; its list has no
- * description. */
+/* Prints an event as a JSON object. The name of its PMU is the part of its name before the first
+ * slash. The name of a tracepoint has a colon, and the list of tracepoints has no descriptions. */
 static void show_json(struct str name, struct str unit, struct str what)
 {
 	struct str rest = name, pmu;
@@ -79,7 +79,8 @@ static void try_name(struct str name, struct str unit, struct str what)
 	}
 }
 
-/* Lists the events with such names. Without any, the message has the nearest name. */
+/* Lists the events whose names match a pattern. If there are none, the error message has the most
+ * similar name. Returns the exit code. */
 static int list_events(const char *glob)
 {
 	char text[64];
@@ -97,7 +98,8 @@ static int list_events(const char *glob)
 	return EX_FAIL;
 }
 
-/* Allows no other files from here on than those of /proc and /sys, and the map. */
+/* From here on, allows access only to the files of /proc and /sys, and to the register map in
+ * $GPUSTAT_PMU_MAP. */
 static void confine_to_roots(void)
 {
 	close_files();

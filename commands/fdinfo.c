@@ -33,13 +33,14 @@ static void say_dump(const char *name, const char *what)
 	say_as("fdinfo", name, ": ", what);
 }
 
-/* Decodes one dump and prints it. If not `show`, only the widths of its columns are measured. Exit
- * code. */
+/* Decodes one dump of an fdinfo file and prints its record. If show is false, only measures the
+ * widths of its columns. Returns the exit code. */
 static int decode(const char *name, bool show)
 {
 	static struct client client = { .e = { .used = true, .kind = K_FDINFO } };
 	struct recopts ro = { .raw = true, .dt_us = -1, .time_us = -1, .file = name };
-	struct device *d = &devices[NONE]; /* the labels of a dump use the unused row */
+	/* the driver and the address in a dump are put into this unused row */
+	struct device *d = &devices[NONE];
 	struct fdhead h;
 	struct str text;
 	long n = read_dump(name);
@@ -92,7 +93,8 @@ int cmd_fdinfo(void)
 	confine(0);
 	fdinfo_wants.others = true;
 	for (size_t i = 0; i < opt.nwords && out_measures(&opt.out); i++)
-		if (is_regular(opt.words[i])) /* other files may be readable only once */
+		/* files that are not regular, such as pipes, may be readable only once */
+		if (is_regular(opt.words[i]))
 			decode(opt.words[i], false);
 	for (size_t i = 0; i < opt.nwords && !stopped; i++) {
 		int r = decode(opt.words[i], true);
@@ -100,6 +102,6 @@ int cmd_fdinfo(void)
 		code = r != EX_OK ? r : code;
 		shown |= r == EX_OK;
 	}
-	/* Without any record the old file is not replaced. */
+	/* If no record was made, the old file of -O is not replaced. */
 	return (!shown && sink_gathers()) || finish_sample() == EX_OK ? code : EX_FAIL;
 }

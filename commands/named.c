@@ -7,11 +7,12 @@
 
 /* The selected counters, in output order. */
 static TABLE(struct picked, picked, MAX_NAMED, 32, "counters that are shown");
-enum { MAX_POINTS = 64 }; /* tracepoints that patterns select without --all */
+enum { MAX_POINTS = 64 }; /* most tracepoints that patterns select without --all */
 
 static const struct str no_prefix = STR(""), host_prefix = STR("host/");
 
-/* The columns of gpustat host with -o line: title and counter. */
+/* The columns of gpustat host with -o line: the title of each column, and the name of its
+ * counter. */
 static const char line_columns[] =
 	"CPU    host/cpu/all/util "
 	"USER   host/cpu/all/user "
@@ -26,23 +27,23 @@ static const char line_columns[] =
 	"CTXSW  host/cpu/all/switches "
 	"LOAD   host/load/-/1";
 
-/* gpustat host reads these only if -f names them: they are sums over all processes, and every
- * sample opens files of each process. That takes some 25 us for each process; all other counters
- * together take 0.7 ms. */
+/* gpustat host reads these counters only if -f names them: they are sums over all processes, and
+ * every sample opens files of each process. That takes some 25 us for each process; all other
+ * counters together take 0.7 ms. */
 static const struct str expensive = STR("host/file/*");
 
 /* --- selection of counters -------------------------------------------------------------------- */
 
 static struct {
 	size_t npicked;
-	bool one_record; /* one record has all values of a sample, one in each column */
+	bool one_record; /* one record has all values of a sample, each in a column of its own */
 	u32 left_out; /* number of tracepoints that were not selected */
-	bool is_picked[MAX_NAMED]; /* by index */
+	bool is_picked[MAX_NAMED]; /* by the counter's index in the list of all named counters */
 	u32 exclusive; /* number of counters of v3d and msm that were not selected */
 } pick;
 
-/* Returns whether a column has this title. Counters of files may have the same name with
- * different vendors; the titles of columns must be unique. */
+/* Returns whether a selected counter has this title of a column already. Counters of files may have
+ * the same name with different vendors; the titles of columns must be unique. */
 static bool has_column(struct str title)
 {
 	for (size_t i = 0; i < pick.npicked; i++)
@@ -71,7 +72,8 @@ static bool is_exclusive(const struct named *n)
 	       (n->provider == PROVIDER_GPU && gpu_counter_exclusive(n->at));
 }
 
-/* The function of struct ticks that reads what would be lost until the next sample. */
+/* The function `drain` of struct ticks: reads the virtual counters whose counts would be lost
+ * before the next sample. Returns when to call it again. */
 static i64 counters_drain(void)
 {
 	if (virtual_due() >= 0 && sys_now(CLOCK_MONOTONIC) >= virtual_due())
@@ -85,8 +87,9 @@ static i64 counters_drain(void)
 #define counters_drain NULL
 #endif
 
-/* Returns whether the word is the name of an exclusive counter, or a pattern that begins with the
- * name of its driver. */
+/* Returns whether a word of the command line may select an exclusive counter: the word is the
+ * counter's name, or a pattern that begins with the name of the counter's driver. With
+ * opt.out.list, which shows no values, any pattern may select it. */
 static bool may_pick_exclusive(struct str word, struct str name)
 {
 	struct str driver;
@@ -100,9 +103,10 @@ static bool may_pick_exclusive(struct str word, struct str name)
 	return false;
 }
 
-/* Returns true if a pattern may select this counter. A kernel has some 2500 tracepoints; each is
- * opened on every CPU, and closing one takes the kernel some 0.03 s. So a pattern without their
- * prefix selects none of them, and all patterns together select at most 64. */
+/* Returns whether a pattern may select this counter. A kernel has some 2500 tracepoints; each is
+ * opened on every CPU, and closing one takes the kernel some 0.03 s. So a pattern that does not
+ * begin with perf/tracepoint/ selects no tracepoint, and all patterns together select at most
+ * 64. */
 static bool may_pick(struct str word, struct str name)
 {
 	static const struct str points = STR("perf/tracepoint/");
@@ -116,8 +120,8 @@ static bool may_pick(struct str word, struct str name)
 	return false;
 }
 
-/* Selects the counters whose name is the prefix and then the word, which may be a pattern. False:
- * there is none. */
+/* Selects the counters whose name is the prefix and then the word, which may be a pattern. Returns
+ * false if there is no such counter. */
 static bool word_pick(struct str word, struct str prefix)
 {
 	bool any = false;
@@ -146,14 +150,14 @@ static int no_counter(struct str word)
 {
 	char name[256];
 
-	if (say_full()) /* it may be one of those that had no room */
+	if (say_full()) /* the counter may be one that the table had no room for */
 		return EX_FAIL;
 	str_copy(name, sizeof(name), word);
 	return usage("no such counter: ", name, WHERE_ELSE);
 }
 
-/* Lists the counters of these providers; either /proc or /sys may be missing. Returns an exit code,
- * or -1 to continue. */
+/* Fills the list of all named counters with those of these providers, bits 1 << PROVIDER_*. Either
+ * /proc or /sys may be missing. Returns an exit code, or -1 to continue. */
 static int open_catalog(u32 providers)
 {
 	if (!open_roots(false) || (roots.proc < 0 && roots.sys < 0))
@@ -202,10 +206,10 @@ static int list_picked(void)
 }
 
 /* Lists all counters with -v; else the recommended ones, those of GPUs except metric sets, and
- * those of other programs. */
+ * those in files of other programs. Returns the exit code. */
 static int list(void)
 {
-	/* these have hundreds to thousands of names */
+	/* these providers have hundreds to thousands of counters */
 	const u32 long_lists = 1 << PROVIDER_HOST | 1 << PROVIDER_HWMON | 1 << PROVIDER_EVENT |
 			       1 << PROVIDER_OA;
 
@@ -226,7 +230,7 @@ static char lower(char c)
 	return c;
 }
 
-/* Returns whether the name contains the word, in upper or lower case. */
+/* Returns whether the name contains the word; upper and lower case of letters are the same. */
 static bool name_contains(struct str name, struct str word)
 {
 	for (; str_len(name) >= str_len(word); name.p++) {
@@ -240,8 +244,9 @@ static bool name_contains(struct str name, struct str word)
 	return false;
 }
 
-/* Lists the counters whose names contain the word, which is no name. If there is none, or if values
- * were asked for, the message has the nearest name. Returns an exit code. */
+/* Lists the counters whose names contain the word, which is not the name of a counter. If there are
+ * none, or if values were requested (timed), the error message has the most similar name. Returns
+ * an exit code. */
 static int find(struct str word, bool timed)
 {
 	struct nearest near = { .text = word };
@@ -268,8 +273,8 @@ static int find(struct str word, bool timed)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* Opens the selected counters. Counters that are refused are unknown; if all are refused, that is
- * an error. Returns an exit code, or -1 to continue. */
+/* Opens the selected counters. A counter that is refused has no value; it is an error if all are
+ * refused. Returns an exit code, or -1 to continue. */
 static int activate(void)
 {
 	const struct named *first = NULL;
@@ -294,7 +299,8 @@ static int activate(void)
 	return refused == n ? EX_DENIED : -1;
 }
 
-/* Prints why the first counter that cannot have a value has none, and how many more have none. */
+/* Prints the reason why a selected counter cannot have a value, for the first such counter, and the
+ * number of the others. */
 static void say_reasons(void)
 {
 	size_t n = 0;
@@ -349,8 +355,8 @@ static int sample(void)
 
 /* --- counters --------------------------------------------------------------------------------- */
 
-/* The providers (one bit each) of the words of the command line. A word that is a valid interval
- * can be a counter of a file only: PROVIDER_FILE is always included. */
+/* Returns the providers, bits 1 << PROVIDER_*, that the words of the command line name. A word that
+ * is a valid interval can only be a counter of a file: PROVIDER_FILE is always included. */
 static u32 words_providers(void)
 {
 	u32 all = opt.nwords ? 1 << PROVIDER_FILE : ALL_PROVIDERS;
@@ -362,7 +368,8 @@ static u32 words_providers(void)
 	return all;
 }
 
-/* The words are names of counters, then INTERVAL and COUNT; or one word that is in names. */
+/* Runs gpustat counters. Its words are names of counters, then INTERVAL and COUNT; or one word: the
+ * counters whose names contain it are listed. */
 int cmd_counters(void)
 {
 	bool timed = opt.interval || opt.count || opt.windowed || opt.on_stdin || opt.http;
@@ -419,8 +426,8 @@ static void pattern_add(struct str pattern)
 		opt.patterns[opt.out.npatterns++] = pattern;
 }
 
-/* Selects the counters of this name or pattern: those of the host; if there are none, any
- * others. */
+/* Selects the counters of the host with this name or pattern; if there are none, those of any other
+ * provider. Returns false if there is no such counter. */
 static bool word_pick_any(struct str word)
 {
 	if (word_pick(word, host_prefix))

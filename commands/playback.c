@@ -6,19 +6,23 @@
 enum class { C_DEVICE, C_CLIENT, C_PROCESS, CLASSES };
 
 enum {
-	TEXT_BYTES = 16 << 20,     /* of 10 000 clients */
-	SEEK_BYTES = 1 << 20,      /* read before a sample for its graph and its clients */
+	TEXT_BYTES = 16 << 20,     /* text of the records of 10 000 clients */
+	/* bytes that are read before a sample for its graph and its clients */
+	SEEK_BYTES = 1 << 20,
 	SEEK_MOST = 64 << 20,
-	MAX_WAIT = 7 * 24 * 3600,  /* s between two samples: more is not a pace */
+	/* most seconds to wait between two samples: a longer gap is shortened */
+	MAX_WAIT = 7 * 24 * 3600,
 };
 
-/* A client or process: the text of its record. */
+/* The record of a client or process. id: as id_of() computes it. at, n: offset and length of the
+ * record's text in struct kept. */
 struct row {
 	u64 id;
 	u32 at, n;
 };
 
-/* The rows of the last sample that had records of a class, from C_CLIENT on, and their tables. */
+/* The records of the last sample that had records of the class: kept[0] are clients, kept[1]
+ * processes. */
 static struct kept {
 	struct row *rows;
 	char *text;
@@ -39,11 +43,13 @@ static struct kept {
 
 static struct {
 	struct runfile file;
-	bool plain;            /* there was a record that is not a summary */
+	bool plain;            /* the file has a record that is not a summary */
 	u32 n[CLASSES], used[CLASSES];
-	u64 ids[MAX_DEVICES];  /* of the devices of the sample */
-	i64 times[CLASSES], dt; /* of the sample, in us */
-	/* the next record, which is not part of the sample */
+	u64 ids[MAX_DEVICES];  /* ids of the devices of the current sample, by id_of() */
+	/* times: time of the records of each class in the current sample; dt: interval of the
+	 * rates; us */
+	i64 times[CLASSES], dt;
+	/* the next record of the file, which is not yet part of the sample */
 	struct {
 		char *p, *e;
 		u64 at, id;
@@ -51,7 +57,7 @@ static struct {
 		u8 class;
 		bool is;
 	} next;
-	struct record *filled; /* by put_field() */
+	struct record *filled; /* the record that put_field() fills */
 	bool keeps_names;      /* names of instances are kept for later frames */
 } play;
 
@@ -59,8 +65,8 @@ struct playback playback;
 
 /* --- a record --------------------------------------------------------------------------------- */
 
-/* Converts a value of JSON to the unit of the column. A number that is too large becomes the
- * largest one; digits that the column does not have are cut. */
+/* Converts a value of JSON to the unit of the column. A number that is too large becomes
+ * UINT64_MAX; decimal digits beyond those of the unit are cut. */
 static void value_convert(struct val *v, const struct column *c)
 {
 	u8 point = units[c->unit].point;
@@ -125,8 +131,8 @@ static void copy_label(char *to, size_t cap, const struct record *r, const char 
 	str_copy(to, cap, v && v->type == V_TEXT ? v->s : (struct str){ 0 });
 }
 
-/* Returns the device of this name, which is added if it is new; NONE: there is no room. The place
- * of a device that is gone is used again. */
+/* Returns the index in devices[] of the device with this name, which is added if it is new. The row
+ * of a device that is gone is used again. Returns NONE if the table is full. */
 static u32 device_named(struct str dev)
 {
 	u32 n, gone = NONE;
@@ -154,7 +160,8 @@ static u32 device_named(struct str dev)
 	return n;
 }
 
-/* Shows the device of a record: its values, or those of a client only the labels. */
+/* Shows the device that a record names. values: it is a record of the device itself, whose values
+ * are shown; else one of a client or process, of which only the labels of the device are used. */
 static void device_take(struct str dev, struct str text, bool values)
 {
 	u32 n = device_named(dev);
@@ -203,7 +210,7 @@ static bool next_find(void)
 {
 	char *p, *e;
 
-	play.file.ended = false; /* the file may have grown */
+	play.file.ended = false; /* the file may have grown since then */
 	while (!play.next.is && runfile_next(&play.file, &p, &e) > 0) {
 		struct runrec j;
 		u8 class;
@@ -238,16 +245,17 @@ static bool has_id(u8 class, u64 id)
 	return has;
 }
 
-/* Returns whether the next record begins another sample. A sample has the records of one time of
- * each class. Runs of several kinds may write to one file: the records of devices begin a sample,
- * those of clients and processes that are read until the next are part of it. Without times, a
- * sample ends at the first record that is about the same entity as another one. */
+/* Returns whether the next record begins another sample. begun: bits of the classes that the
+ * current sample has. In a sample, all records of a class have the same time. Runs with records of
+ * several kinds may write to one file: the records of devices begin a sample, and the records of
+ * clients and processes up to the next ones of devices are part of it. Without times, a sample ends
+ * at the first record about an entity that the sample has already. */
 static bool sample_ends(u8 begun)
 {
 	u8 class = play.next.class;
 	i64 time = play.next.time, was = -1, dt = play.dt > play.next.dt ? play.dt : play.next.dt;
 
-	if (begun >> (class + 1)) /* a later class has begun */
+	if (begun >> (class + 1)) /* the sample has records of a later class already */
 		return true;
 	if (begun >> class & 1)
 		return time >= 0 && play.times[class] >= 0 ? time != play.times[class] :
@@ -274,7 +282,8 @@ static void record_take(void)
 
 	if (!runrec_read(&j, text))
 		return;
-	str_copy(dev, sizeof(dev), j.id.text[ID_DEV]); /* the text is overwritten */
+	/* device_take() overwrites the memory of this text */
+	str_copy(dev, sizeof(dev), j.id.text[ID_DEV]);
 	device_take(str_z(dev), text, class == C_DEVICE);
 	if (class != C_DEVICE)
 		row_take(class, play.next.id, text);
@@ -282,9 +291,9 @@ static void record_take(void)
 		play.ids[play.n[class]++] = play.next.id;
 }
 
-/* Returns the time until the next sample, in ns; -1: there is none. The interval of its rates
- * counts where the difference of the times is not plausible: a second run may have been appended
- * much later, or the clock was set. */
+/* Returns the time until the next sample, in ns; -1 if there is none. It is the difference of the
+ * samples' times, or the interval of the next sample's rates if that difference is not plausible: a
+ * second run may have been appended much later, or the clock was set. */
 static i64 wait_find(void)
 {
 	i64 dt, gap, most;
@@ -301,7 +310,8 @@ static i64 wait_find(void)
 	return gap > 0 ? gap * 1000 : opt.interval;
 }
 
-/* Reads the next sample. Returns false at the end of the file; the last sample stays. */
+/* Reads the next sample. Returns false at the end of the file: then the last sample stays on the
+ * screen. */
 bool playback_next(void)
 {
 	u8 begun = 0;
@@ -344,8 +354,8 @@ void playback_begin(void)
 	playback_next();
 }
 
-/* Shows the last sample that begins before a place in the file. The samples before it are read for
- * the graphs, and for clients that have records in other samples. */
+/* Shows the last sample that begins before this offset in the file. The samples before it are read,
+ * too: for the graphs, and because the last records of clients may be in an earlier sample. */
 static void show_before(u64 place)
 {
 	u64 size = SEEK_BYTES, first, from;
@@ -357,7 +367,7 @@ static void show_before(u64 place)
 		while (next_find() && play.next.at < place && playback_next())
 			first = first < playback.at ? first : playback.at;
 		size *= 4;
-		/* the first sample may have begun before `from` */
+		/* the first sample that was read may have begun before `from` */
 	} while (from && size <= SEEK_MOST && (first == UINT64_MAX || first == playback.at) &&
 		 !stopped);
 	if (first == UINT64_MAX)
@@ -381,7 +391,7 @@ void playback_back(void)
 	show_before(playback.at);
 }
 
-/* Returns the place of the sample in the file, in per cent. */
+/* Returns the position of the current sample in the file, in per cent of the file's size. */
 u8 playback_percent(void)
 {
 	u64 size = file_size();
@@ -406,7 +416,7 @@ u32 playback_id(u32 row)
 	return (u32)kept[shown_class() - C_CLIENT].rows[row].id | 1;
 }
 
-/* Makes the record of a client or process. */
+/* Makes the record of a client or process. row: its row in the current sample. */
 void playback_record(struct record *r, u32 row)
 {
 	const struct kept *k = &kept[shown_class() - C_CLIENT];
@@ -440,7 +450,7 @@ int playback_open(const char *name)
 	return EX_FAIL;
 }
 
-/* Reports malformed lines. Returns whether there was none. */
+/* Reports malformed lines. Returns true if there were none. */
 bool playback_close(void)
 {
 	runfile_end(&play.file);

@@ -48,8 +48,8 @@ static void put_value(const struct plotids *id, const struct column *c, struct s
 		svg_put(id, c, inst, v, chosen);
 }
 
-/* Returns whether a summary is drawn: the means in a recording of --inner; not the summary that
- * -S writes after the samples. */
+/* Returns whether records of a summary (min, avg or max) are drawn: only the averages, in a
+ * recording of --inner; but not the summary that -S writes after the samples. */
 static bool summary_is_drawn(struct str which)
 {
 	return !plain && str_is(which, "avg");
@@ -64,7 +64,7 @@ struct cell_column {
 	u8 role, id;
 	struct str name, inst;
 	const struct column *col;
-	struct str cell; /* of the current row */
+	struct str cell; /* the column's cell in the current row */
 };
 
 static struct {
@@ -80,7 +80,8 @@ static struct {
 	.cells = TABLE_ROW(header.cells, MAX_COLUMNS, 64, "columns of a CSV file"),
 };
 
-/* Finds the cells of a row and removes their quotes. Returns their number; 0: malformed. */
+/* Finds the cells of a row of the CSV file and removes their quotes. Returns the number of cells; 0
+ * if the row is malformed. */
 static size_t csv_cells(char *p, char *e)
 {
 	for (size_t n = 0; table_has(&header_tables.cells, n);) {
@@ -103,7 +104,7 @@ static size_t csv_cells(char *p, char *e)
 	return 0;
 }
 
-/* Parses the header. Returns false if gpustat did not write it. */
+/* Parses the header line of a CSV file. Returns false if gpustat did not write it. */
 static bool csv_header(char *p, char *e)
 {
 	static const struct { struct str name; u8 role; } roles[] = {
@@ -119,7 +120,8 @@ static bool csv_header(char *p, char *e)
 	header.ncells = csv_cells(p, e);
 	for (size_t i = 0; i < header.ncells; i++)
 		header.is_long |= str_eq(header.cells[i].cell, roles[2].name);
-	/* The names must point into the copy: the row in the buffer will be overwritten. */
+	/* The names of columns must point into header.text: the row in the buffer will be
+	 * overwritten. */
 	for (size_t i = 0; i < header.ncells; i++) {
 		struct cell_column *c = &header.cells[i];
 		struct str name = str_of(header.text + (c->cell.p - p), str_len(c->cell));
@@ -137,7 +139,7 @@ static bool csv_header(char *p, char *e)
 		if (!c->role && !header.is_long && (c->col = field_find(name, 0, &c->inst)))
 			c->role = CELL_COLUMN;
 		known += c->role != CELL_OTHER;
-		if (!c->role && !header.is_long) { /* a counter of oa or host */
+		if (!c->role && !header.is_long) { /* the name of a counter of gpustat oa or host */
 			c->role = CELL_COLUMN;
 			c->col = column_find((struct str)STR("counter"), (struct str){ 0 }, 0);
 			c->inst = name;
@@ -154,7 +156,8 @@ static bool is_header(const char *p, const char *e)
 	return (size_t)(e - p) == header.n && memcmp(p, header.text, header.n) == 0;
 }
 
-/* Draws a cell of a column of -f: a number, or "render=12.5 copy=0.0" for several instances. */
+/* Draws the cell of a field of -f in a CSV row: a number, or "render=12.5 copy=0.0" for several
+ * instances. */
 static bool csv_list(const struct plotids *id, const struct cell_column *c)
 {
 	struct str cell = c->cell;
@@ -197,7 +200,7 @@ static bool csv_row(char *p, char *e)
 		case CELL_VALUE:    value = header.cells[i].cell; break;
 		default:            break;
 		}
-	/* it may be FIELD.avg */
+	/* the field may be FIELD.avg, of a summary */
 	if (str_len(field) && !(c = field_find(field, plot_kind(&id), NULL))) {
 		const char *dot = field.e;
 
@@ -249,7 +252,7 @@ static long read_all(int fd)
 	long r;
 
 	in.fd = fd;
-	while ((r = runfile_next(&in, &p, &e)) > 0) /* stopped: the rows so far are drawn */
+	while ((r = runfile_next(&in, &p, &e)) > 0) /* after a signal the rows so far are drawn */
 		if (in.is_json) {
 			if (!json_record((struct str){ p, e }))
 				runfile_bad(&in, ": not a record");
@@ -285,6 +288,6 @@ int cmd_plot(void)
 		return EX_FAIL;
 	}
 	runfile_end(&in);
-	opt.out.headed = true; /* without records there is a picture that says so */
+	opt.out.headed = true; /* a run without records gives a picture that says so */
 	return in.bad ? EX_FAIL : EX_OK;
 }

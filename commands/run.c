@@ -15,24 +15,29 @@
 
 #include <poll.h>
 
-/* While clients come and go, readings take a fifth of a CPU at most. */
+/* SHORTEST_WAIT: least time between two readings. IDLE_SHARE: each wait is at least 4 times as long
+ * as the reading before, so that readings take at most a fifth of a CPU. AGE_PART: a young client
+ * is read again after an eighth of its age. */
 enum { SHORTEST_WAIT = 1000000 /* ns */, IDLE_SHARE = 4, AGE_PART = 8 };
 
-/* A client at the last reading. */
+/* A client of the command at the last reading. */
 struct seen {
-	u32 serial, device; /* serial 0: there was none */
-	i64 read;           /* ns */
+	u32 serial, device; /* serial 0: there was no client in this row */
+	i64 read;           /* time of the last reading of the client, ns */
 };
 
 static struct {
-	struct run *runs;  /* by device; row 0: there is no device */
-	struct seen *seen; /* by the rows of clients */
+	struct run *runs;  /* totals by index in devices[]; row 0 if there is no device */
+	struct seen *seen; /* by index in clients[] */
 	i64 begun, ended;  /* ns: the command's start and end */
-	i64 last, sensors; /* last reading of clients; of devices */
-	i64 newest;        /* last time that a client was new or a node was opened */
-	i64 first, due;    /* the next reading: if a node is opened; else */
+	i64 last, sensors; /* ns: last reading of the clients; of the devices */
+	i64 newest;        /* ns: last time that a client was new or a node was opened */
+	/* ns: time of the next reading: `due`, or earlier if a device node is opened, but not
+	 * before `first` */
+	i64 first, due;
 	u64 readings;
-	u32 opens, found;  /* nodes_opens at the start; holders_found at the last reading */
+	/* value of nodes_opens at the start; of holders_found at the last reading */
+	u32 opens, found;
 	int status;
 } command;
 static struct {
@@ -44,7 +49,8 @@ static struct {
 
 /* --- totals ----------------------------------------------------------------------------------- */
 
-/* Returns the row of a device, NONE: of no device. NULL: there is no room. */
+/* Returns the totals of a device, which are added if they are new. device: index in devices[], or
+ * NONE on a machine without a device. Returns NULL if the table is full. */
 static struct run *run_of_device(u32 device)
 {
 	struct run *x;
@@ -81,8 +87,8 @@ static void total_raise(struct run *x, u8 desc, u16 inst, u64 v)
 		total_add(x, desc, inst, v - was);
 }
 
-/* Adds the energy that a channel counted since the last reading, or the product of power and time
- * if it does not count energy. */
+/* Adds the energy that a hwmon channel counted since the last reading; if the channel does not
+ * count energy, adds the product of its power and the time. */
 static void energy_add(struct run *x, const struct entity *e, const struct counter *k, u64 ns)
 {
 	u64 d, dt;
@@ -118,14 +124,16 @@ static void busy_add(u32 device, u64 ns)
 	x->measured += ns;
 }
 
-/* Old drivers report only the busy share of an interval. */
+/* Adds the busy time of an engine in an interval of ns. Old drivers report only the busy share of
+ * an interval. */
 static void share_add(struct run *x, const struct entity *e, const struct counter *k, u64 ns)
 {
 	if (!reg_find(e, D_SUM_NS, k->inst) && !reg_find(e, D_SUM_CYCLES, k->inst))
 		total_add(x, D_BUSY_NS, k->inst, muldiv(reg_now(k), ns, 1000000000));
 }
 
-/* Adds a reading of a device and of the clients on it; ns: since the reading before. */
+/* Adds a reading of a device and of its clients to the totals. ns: the time since the reading
+ * before. */
 static void reading_add(u32 device, i64 now, u64 ns)
 {
 	struct run *x = run_of_device(device);
@@ -140,7 +148,8 @@ static void reading_add(u32 device, i64 now, u64 ns)
 
 		if (!(k->flags & CF_SEEN))
 			continue;
-		/* The command may have inherited clients: their use until now is not its own. */
+		/* The command may have inherited clients: their use before the first reading is not
+		 * its own. */
 		base = command.readings ? 0 : reg_now(k);
 		if (k->desc == D_SUM_NS || k->desc == D_SUM_CYCLES)
 			reg_put(&x->first, k->desc == D_SUM_NS ? D_BUSY_NS : D_CYCLES, name, base,
@@ -160,7 +169,8 @@ static void reading_add(u32 device, i64 now, u64 ns)
 	x->used = used > x->used ? used : x->used;
 }
 
-/* Notes the first and the last reading of the clock that an engine's cycles are counted by. */
+/* Stores in x->first the first and the last reading of the clock that an engine's cycles are
+ * counted by. */
 static void clock_note(struct run *x, const struct client *c)
 {
 	for (struct counter *k = reg_first(&c->e); k; k = reg_next(k)) {
@@ -182,7 +192,7 @@ static void clock_note(struct run *x, const struct client *c)
 	}
 }
 
-/* Notes which clients are new, and which have ended since the last reading. */
+/* Counts the clients that are new, and those that have ended since the last reading. */
 static void clients_note(i64 now)
 {
 	for (u32 n = 1; n <= nrows.clients && table_has(&command_tables.seen, n); n++) {
@@ -216,7 +226,7 @@ static bool sensors_due(i64 now)
 	       now - command.sensors >= opt.interval / (asleep ? AGE_PART : 1);
 }
 
-/* As sources_sample(), without a reading of the devices. */
+/* Reads the clients as sources_sample() does, but not the devices. */
 static void clients_sample(void)
 {
 	u8 was = privilege_raise(MAY_READ | MAY_PTRACE);
@@ -228,7 +238,7 @@ static void clients_sample(void)
 	privilege_lower(was);
 }
 
-/* Sets the time of the next reading. began: when the last one began, ns. */
+/* Sets the time of the next reading. began: start of the last reading, ns. */
 static void reading_plan(i64 began)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC), wait = IDLE_SHARE * (now - began);
@@ -272,7 +282,8 @@ static void reading_take(void)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Computes the use of the engines from the sums of the clients, which contain those that ended. */
+/* Computes the use of the engines from the sums over the clients, which contain the clients that
+ * have ended. */
 static void engines_total(struct run *x)
 {
 	const struct entity *e = &devices[x->device].e;
@@ -300,7 +311,7 @@ static void engines_total(struct run *x)
 	}
 }
 
-/* Computes the facts about the command, for the records of all devices. */
+/* Stores in f[] the facts about the command that are the same in the records of all devices. */
 static void facts_get(u64 f[RUN_FACTS])
 {
 	u32 running = 0, all = tree_size(&running);
@@ -315,7 +326,8 @@ static void facts_get(u64 f[RUN_FACTS])
 	f[RUN_OPENS] = watched ? nodes_opens - command.opens : UINT64_MAX;
 }
 
-/* Completes the totals of a device. Its rates are those from the command's start to its end. */
+/* Completes the totals of a device. common: the facts about the command. Rates are those from the
+ * command's start to its end. */
 static void totals_end(struct run *x, const u64 common[RUN_FACTS])
 {
 	memcpy(x->facts, common, RUN_CLIENTS * sizeof(common[0]));
@@ -329,7 +341,7 @@ static void totals_end(struct run *x, const u64 common[RUN_FACTS])
 	x->e.t = command.ended;
 }
 
-/* Appends a time in s. */
+/* Appends a time in seconds with three decimals. */
 static void put_seconds(struct buf *b, u64 ns)
 {
 	put_dec(b, ns / 1000000, 3, 3);
@@ -343,7 +355,7 @@ static void put_counted(struct buf *b, u64 n, const char *what)
 	put_z(b, n == 1 ? "" : "s");
 }
 
-/* Appends a line with a number, unless it is 0. */
+/* Appends a line with the text `what` and the number n, unless n is 0. */
 static void put_line(struct buf *b, const char *what, u64 n)
 {
 	if (n == 0)
@@ -353,7 +365,7 @@ static void put_line(struct buf *b, const char *what, u64 n)
 	put_c(b, '\n');
 }
 
-/* Appends what the command itself took. */
+/* Appends the command, its exit status, and the wall time and CPU time that it took. */
 static void put_command(struct buf *b, const struct run *x)
 {
 	const u64 *f = x->facts;
@@ -420,7 +432,7 @@ static void put_energy(struct buf *b, const struct run *x, const struct counter 
 	put_z(b, ")\n");
 }
 
-/* Appends how much is not known about the clients that ended. */
+/* Appends how many clients ended between two readings, and for how long their use is unknown. */
 static void put_ended(struct buf *b, const u64 *f)
 {
 	if (!f[RUN_ENDED])
@@ -434,7 +446,7 @@ static void put_ended(struct buf *b, const u64 *f)
 	put_z(b, " at most is unknown\n");
 }
 
-/* Appends what the command took of a device. */
+/* Appends what the command took of a device: time of engines, memory and energy. */
 static void put_device(struct buf *b, const struct run *x)
 {
 	const struct device *d = &devices[x->device];
@@ -467,7 +479,7 @@ static void put_device(struct buf *b, const struct run *x)
 	put_ended(b, x->facts);
 }
 
-/* Appends how many opens were seen of which no client was. */
+/* Appends how many times a device node was opened without a client that was seen. */
 static void put_opens(struct buf *b)
 {
 	u64 opens = command.runs[order[0]].facts[RUN_OPENS], known = 0;
@@ -481,7 +493,7 @@ static void put_opens(struct buf *b)
 		 "that ended before their first reading\n");
 }
 
-/* Joins the words of the command. A command that is too long is cut. */
+/* Returns the words of the command, joined by blanks. A command that is too long is cut. */
 static struct str command_text(void)
 {
 	static char text[4096];
@@ -509,7 +521,7 @@ static void put_report(struct buf *b)
 		put_opens(b);
 }
 
-/* Prints the report as text, or as a record per device. Exit code. */
+/* Prints the report as text, or as a record per device. Returns the exit code. */
 static int report(void)
 {
 	struct recopts ro = { .both = true, .time_us = sample_time(),
@@ -566,16 +578,18 @@ static bool reading_wait(void)
 	}
 }
 
-/* Energy, and power where the device does not count energy; no other sensors. */
+/* Filter of the values of devices that need not be read: only power is read, for devices that do
+ * not count energy. Energy is always read. */
 static bool is_read(u8 desc)
 {
 	return desc == D_POWER;
 }
 
-/* Prepares the readings, and takes the first one. Exit code, or -1 to continue. */
+/* Prepares the readings, and takes the first one. Returns an exit code, or -1 to continue. */
 static int readings_begin(void)
 {
-	rescan.budget = RESCAN_ALL; /* of the few processes that process_filter lets through */
+	/* scan all of the few processes that process_filter lets through */
+	rescan.budget = RESCAN_ALL;
 	registry.repeats = true;
 	sensing.filter = is_read;
 	tree_begin();
@@ -623,7 +637,8 @@ int cmd_run(void)
 	code = command_code(failure, command.status);
 	if (failure < 0)
 		return code;
-	children_ended(&(int){ 0 }); /* those that the command has not waited for */
+	/* reaps the processes that the command has not waited for */
+	children_ended(&(int){ 0 });
 	reading_take();
 	return report() != EX_OK && code == EX_OK ? EX_FAIL : code;
 }

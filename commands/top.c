@@ -4,7 +4,7 @@
 #include "sources/drm/drm.h"
 #include "sys.h"
 
-enum { FIRST_SAMPLE = 500000000 /* ns from the first reading, at most */ };
+enum { FIRST_SAMPLE = 500000000 /* most ns from the first reading to the first sample */ };
 
 static struct recopts ropts = { .dt_us = -1, .time_us = -1 };
 
@@ -28,7 +28,7 @@ static void measure_screen(void)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* Returns the number that identifies a client in all samples. */
+/* Returns the number that identifies the client of a row in all samples. */
 static u32 row_serial(u32 row)
 {
 	return opt.oa.replay ? playback_id(row) : clients[row].e.serial;
@@ -76,7 +76,7 @@ static bool row_wanted(const struct record *r)
 	       (!opt.cgroup.p || in_cgroup(text_of(r, "cgroup")));
 }
 
-/* Puts the clients of the sample that the options select into `order`. */
+/* Puts those clients of the recorded sample that the options select into order[]. */
 static void choose_rows(void)
 {
 	bool all = !opt.ndevices && !opt.npids && !opt.comm.p && !opt.cgroup.p;
@@ -129,7 +129,7 @@ static void devices_show(void)
 	view.any_device |= norder > 0;
 }
 
-/* Shows the sample that was read from the file. */
+/* Shows the sample that was read from the file of the recorded run. */
 static void replay_show(void)
 {
 	devices_show();
@@ -189,8 +189,8 @@ static void sort_by(u8 column)
 	view.top.inverted = false;
 }
 
-/* Changes the interval to the next step. One that is longer than the last step is not made
- * longer. */
+/* Changes the interval of samples to the next longer or shorter step. An interval that is longer
+ * than the longest step is not made longer. */
 static void change_interval(bool longer)
 {
 	static const u16 steps[] = { 1, 2, 5, 10, 20, 50, 100, 200, 300, 600 };
@@ -230,7 +230,7 @@ static u8 filter_key(u16 key)
 	else if (key == 0x7f || key == '\b')
 		while (view.top.filter_n &&
 		       ((u8)view.top.filter[--view.top.filter_n] & 0xc0) == 0x80)
-			; /* all bytes of a character */
+			; /* removes all bytes of one UTF-8 character */
 	else if (key >= ' ' && key < KEY_FIRST && key != 0x7f && view.top.filter_n < FILTER_BYTES)
 		view.top.filter[view.top.filter_n++] = (char)key;
 	return ARRANGE;
@@ -265,7 +265,8 @@ static u8 help_key(u16 key)
 	return DRAW;
 }
 
-/* Handles the keys of a recorded run. Returns the actions; false: it is another key. */
+/* Handles the keys that only a recorded run has, and stores their actions in *asked. Returns false
+ * if it is another key. */
 static bool replay_key(u16 key, u8 *asked)
 {
 	enum { MOST = 10 };
@@ -370,7 +371,8 @@ static u8 keys_read(bool paused)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-/* Returns the ns until the sample after the one that is shown; negative: there is none. */
+/* Returns the time in ns until the sample after the one that is shown; negative if there is
+ * none. */
 static i64 interval_get(void)
 {
 	i64 wait = playback.wait;
@@ -382,8 +384,8 @@ static i64 interval_get(void)
 	return wait < INT64_MAX >> -view.top.speed ? wait << -view.top.speed : INT64_MAX / 2;
 }
 
-/* Reads the sample that is due, or several if they are due sooner than they can be shown. Returns
- * when the next one is due; negative: never. */
+/* Reads the sample of the recorded run that is due, or several if they are due sooner than they can
+ * be shown. Returns the time at which the next sample is due; negative if there is none. */
 static i64 replay_due(i64 due)
 {
 	enum { MOST = 64 };
@@ -406,7 +408,8 @@ static i64 due_from(i64 now)
 	return wait < 0 ? wait : now + wait;
 }
 
-/* Reads or arranges what was asked for. Returns when the next sample is due. */
+/* Performs the actions that keys or the time asked for: reads a sample, or filters and sorts the
+ * clients again. Returns the time at which the next sample is due. */
 static i64 answer(u8 asked, i64 start, i64 due)
 {
 	if (asked & MOVED) {
@@ -423,7 +426,8 @@ static i64 answer(u8 asked, i64 start, i64 due)
 	return due;
 }
 
-/* Shows the first sample. Returns when the next one is due. */
+/* Shows the first sample. Returns the time at which the next one is due; negative if there is
+ * none. */
 static i64 first_show(i64 now)
 {
 	if (opt.oa.replay) {
@@ -480,7 +484,8 @@ static int run(void)
 	return good ? EX_OK : EX_FAIL;
 }
 
-/* Shows lines of devices, as without a command: the terminal is too simple for a screen. */
+/* Prints lines of devices, as gpustat without a command does, because the terminal is too simple
+ * for a screen. Returns the exit code. */
 static int run_lines(void)
 {
 	static struct cmd lines;
@@ -498,7 +503,8 @@ static int run_lines(void)
 	return cmd_live();
 }
 
-/* Opens what is shown: the machine, or the file of a recorded run. Exit code, or -1. */
+/* Opens the source of the samples: the machine, or the file of a recorded run. Returns an exit
+ * code, or -1 to continue. */
 static int source_open(void)
 {
 	view.top.row_make = live_record;
