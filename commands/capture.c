@@ -145,7 +145,7 @@ static void folder_put(struct str path, u16 mode)
 			 NULL);
 }
 
-/* --- real paths ------------------------------------------------------------------------------- */
+/* --- paths without links ---------------------------------------------------------------------- */
 
 /* Returns the descriptor of the root, /proc or /sys, of a path that begins with proc or sys. Stores
  * the path relative to that root in *below. */
@@ -270,7 +270,7 @@ static bool path_resolve(struct str path, bool follow, struct buf *real)
 	return true;
 }
 
-/* --- what the program finds and reads: struct tracer ------------------------------------------ */
+/* --- functions of struct tracer: they see what the program finds and reads -------------------- */
 
 static void note_cut(u32 path)
 {
@@ -381,7 +381,7 @@ static const struct tracer captures = {
 	.link = link_read,
 };
 
-/* --- files without content: at the end of a reading ------------------------------------------- */
+/* --- the end of a reading: links, folders and files without content --------------------------- */
 
 /* Adds to the tar file the links and folders inside a folder of /sys that the program has
  * listed. */
@@ -454,7 +454,7 @@ static void reading_end(void)
 			put_unread(i);
 }
 
-/* --- PMUs and names --------------------------------------------------------------------------- */
+/* --- files of PMUs and hwmon chips, names of devices ------------------------------------------ */
 
 /* Calls read() with the path of each entry of a folder below /sys, but not with the folder
  * itself. */
@@ -549,7 +549,7 @@ static void ids_put(void)
 			 (struct tarhead){ .type = TAR_FILE, .mode = 0444, .size = b.n }, text);
 }
 
-/* --- records ---------------------------------------------------------------------------------- */
+/* --- members with records in JSON ------------------------------------------------------------- */
 
 /* Adds the records in b to the tar file as a member NAME.json, from part 2 on NAME.2.json and so
  * on, and empties b. */
@@ -613,7 +613,7 @@ static void reading_records(const char *const *names, const struct recopts *othe
 		records_make(names[3], processes, other);
 }
 
-/* --- the manifest ----------------------------------------------------------------------------- */
+/* --- the member `manifest` -------------------------------------------------------------------- */
 
 static void put_line(struct buf *b, const char *key, struct str text)
 {
@@ -665,7 +665,7 @@ static void manifest_put(void)
 						      .size = b.n }, b.p);
 }
 
-/* --- the command ------------------------------------------------------------------------------ */
+/* --- the command `capture` -------------------------------------------------------------------- */
 
 /* Appends ", N WORDS" unless n is 0; after a blank without the comma. */
 static void put_count(struct buf *b, u32 n, const char *words)

@@ -18,7 +18,8 @@ enum state { ST_OK, ST_WARNING, ST_CRITICAL, ST_UNKNOWN };
 static const char *const states[] = { "OK", "WARNING", "CRITICAL", "UNKNOWN" };
 
 /* One end of a range: the number whole + frac / 10^9, negative with neg. The decimal form is exact,
- * from a whole number of bytes to millionths of a watt. open: the range has no limit there. */
+ * from a whole number of bytes to millionths of a watt. open: the range has no limit at this
+ * end. */
 struct edge {
 	bool open, neg;
 	u32 frac; /* billionths of the unit */
@@ -26,7 +27,7 @@ struct edge {
 };
 
 /* A range of a monitoring plugin: "10", "10:", "~:10", "10:20" or "@10:20". A value outside of low
- * to high is an alert; with @ (inside) it is a value from low to high. */
+ * to high is an alert; with @, which sets inside, a value from low to high is one. */
 struct range {
 	struct str text; /* the range as an option has it; empty if there is no range */
 	bool inside;
@@ -39,7 +40,7 @@ struct metric_check {
 	bool known; /* a device has a value of this field */
 };
 
-/* A value that is checked. The table has them in the order of devices and fields. */
+/* A value that is checked. verdict.found has them in the order of devices and fields. */
 struct checked {
 	char label[LABEL_CHARS + 1]; /* label of the perfdata; empty if the value has no perfdata */
 	struct str name; /* name of the value, in text[] */
@@ -60,7 +61,7 @@ static struct {
 static struct table verdict_table = TABLE_ROW(verdict.found, MAX_CHECKED, 16,
 			"values that are checked");
 
-/* --- output and errors ------------------------------------------------------------------------ */
+/* --- output of the line, and the timeout ------------------------------------------------------ */
 
 /* Prints the output line of the plugin. Returns the exit code: the state, or UNKNOWN if the line
  * cannot be written. */
@@ -113,7 +114,7 @@ static void alarm_at(i64 t)
 	_exit(0);
 }
 
-/* --- ranges ----------------------------------------------------------------------------------- */
+/* --- ranges of -w and -c ---------------------------------------------------------------------- */
 
 static bool parse_edge(struct str s, struct edge *e)
 {
@@ -192,16 +193,15 @@ static bool range_is_whole(const struct range *r)
 	return r->low.open || r->high.open || edge_order(&r->low, &r->high) <= 0;
 }
 
-/* Returns whether the numbers from low to high of range a contain those of range b, without regard
- * to @. */
+/* Returns whether the numbers from low to high of range a contain those of range b; @ is
+ * ignored. */
 static bool range_covers(const struct range *a, const struct range *b)
 {
 	return (a->low.open || (!b->low.open && edge_order(&a->low, &b->low) <= 0)) &&
 	       (a->high.open || (!b->high.open && edge_order(&b->high, &a->high) <= 0));
 }
 
-/* Returns whether every number is between low and high of range a or of range b, without regard to
- * @. */
+/* Returns whether every number is between low and high of range a or of range b; @ is ignored. */
 static bool ranges_fill(const struct range *a, const struct range *b)
 {
 	bool low = a->low.open || (b->low.open &&
@@ -212,7 +212,7 @@ static bool ranges_fill(const struct range *a, const struct range *b)
 	return low && high;
 }
 
-/* Returns whether no number is between low and high of both ranges, without regard to @. */
+/* Returns whether no number is between low and high of both ranges; @ is ignored. */
 static bool ranges_disjoint(const struct range *a, const struct range *b)
 {
 	return (!a->high.open && !b->low.open && edge_order(&a->high, &b->low) < 0) ||
@@ -286,7 +286,7 @@ static int metrics_parse(void)
 	return -1;
 }
 
-/* --- values ----------------------------------------------------------------------------------- */
+/* --- the values that are checked -------------------------------------------------------------- */
 
 /* Makes the perfdata label of a name: invalid characters become '_'. A label that is not the whole
  * name ends in a hash of the name, which is the same in every run. attempt: number of earlier

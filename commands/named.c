@@ -168,7 +168,7 @@ static int open_catalog(u32 providers)
 	return EX_DENIED;
 }
 
-/* --- records ---------------------------------------------------------------------------------- */
+/* --- records of the selected counters --------------------------------------------------------- */
 
 /* Prints the selected counters. Returns an exit code. */
 static int print_picked(const struct recopts *ro)
@@ -271,7 +271,7 @@ static int find(struct str word, bool timed)
 	return usage("no such counter: ", name, buf_z(&b));
 }
 
-/* --- samples ---------------------------------------------------------------------------------- */
+/* --- samples of the selected counters --------------------------------------------------------- */
 
 /* Opens the selected counters. A counter that is refused has no value; it is an error if all are
  * refused. Returns an exit code, or -1 to continue. */
@@ -353,7 +353,7 @@ static int sample(void)
 	return conclude(code);
 }
 
-/* --- counters --------------------------------------------------------------------------------- */
+/* --- the command `counters` ------------------------------------------------------------------- */
 
 /* Returns the providers, bits 1 << PROVIDER_*, that the words of the command line name. A word that
  * is a valid interval can only be a counter of a file: PROVIDER_FILE is always included. */
@@ -392,7 +392,7 @@ int cmd_counters(void)
 	return code >= 0 ? code : sample();
 }
 
-/* --- host ------------------------------------------------------------------------------------- */
+/* --- the command `host` ----------------------------------------------------------------------- */
 
 static void line_pick(void)
 {

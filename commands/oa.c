@@ -6,7 +6,7 @@
 
 static struct oalive gpu; /* the GPU whose sets are listed, or whose stream runs */
 
-/* --- list ------------------------------------------------------------------------------------- */
+/* --- the command `oa list` -------------------------------------------------------------------- */
 
 static struct {
 	/* only metric sets of this platform are listed; NULL: all sets */
@@ -244,7 +244,7 @@ static bool record_begin(const struct oalive *l, const struct oaprops *p)
 	return record_open(l, &i);
 }
 
-/* --- live ------------------------------------------------------------------------------------- */
+/* --- the stream of the GPU -------------------------------------------------------------------- */
 
 int say_failure(const struct oalive *l, long r)
 {
@@ -260,8 +260,8 @@ static void choose_registered(struct str guid, u64 id)
 		memcpy(stream.set.guid, guid.p, str_len(guid));
 }
 
-/* Finds a default metric set for the platform: the first one of the three below that exists for it.
- * Ponte Vecchio has no RenderBasic, and a program without the feature oasets has only Basic. */
+/* Finds a default metric set for the platform: RenderBasic, else ComputeBasic, else Basic. Ponte
+ * Vecchio has no RenderBasic, and a program without the feature oasets has only Basic. */
 static bool usual_set_find(const struct oaplatform *p, struct oaset *s)
 {
 	static const struct str usual[] = { STR("RenderBasic"), STR("ComputeBasic"), STR("Basic") };

@@ -8,7 +8,7 @@ struct oastream stream;
 struct oaprog *equations;
 struct table equations_table = TABLE_ROW(equations, 1, 1, "OA equations");
 
-/* --- records ---------------------------------------------------------------------------------- */
+/* --- records of sums of reports --------------------------------------------------------------- */
 
 static struct {
 	struct oaplan plan;
@@ -92,7 +92,7 @@ void stream_emit_sum(void)
 	record_emit(stream.deltas ? &oarun.first : NULL, oarun.nsums++, false);
 }
 
-/* --- reports ---------------------------------------------------------------------------------- */
+/* --- sums of the differences of reports ------------------------------------------------------- */
 
 /* Returns the GPU generation (1200: gen12) whose layout the report headers have; for an unknown GPU
  * the oldest generation with this format of headers. */
@@ -243,7 +243,7 @@ void stream_keep_last(void)
 		oarun.previous = memcpy(kept, oarun.previous, oarun.plan.bytes);
 }
 
-/* --- preparation ------------------------------------------------------------------------------ */
+/* --- preparation for the first report --------------------------------------------------------- */
 
 static bool slot_has_name(size_t slot, struct str name)
 {

@@ -136,13 +136,13 @@ int set_unknown(struct str name)
 		     "'; gpustat oa list shows the known ones; " METRICS_REMEDY);
 }
 
-/* --- pack ------------------------------------------------------------------------------------- */
+/* --- the command `oa pack` -------------------------------------------------------------------- */
 
 static struct {
 	struct table packer, heap;
 } packs_tables = {
 	.packer = TABLE_ROW(packs.packer, 1, 1, "packs of metric sets"),
-	/* the pack of all public metric files has 496 KB here */
+	/* the heap of a pack of all public metric files has 496 KB */
 	.heap = TABLE_ROW(packs.heap, 2 << 20, 1, "bytes of a pack"),
 };
 

@@ -268,7 +268,7 @@ static void replace_properties(struct buf *b, struct str text)
 	replace_values(b, text, ' ', "unique_id", put_serial);
 }
 
-/* --- all files -------------------------------------------------------------------------------- */
+/* --- which file has which names --------------------------------------------------------------- */
 
 /* The files that contain names: patterns of the path and of its last component. */
 static const struct namerule {

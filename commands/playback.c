@@ -63,7 +63,7 @@ static struct {
 
 struct playback playback;
 
-/* --- a record --------------------------------------------------------------------------------- */
+/* --- values of a record ----------------------------------------------------------------------- */
 
 /* Converts a value of JSON to the unit of the column. A number that is too large becomes
  * UINT64_MAX; decimal digits beyond those of the unit are cut. */
@@ -399,7 +399,7 @@ u8 playback_percent(void)
 	return playback.wait < 0 || !size ? 100 : (u8)muldiv(playback.at, 100, size);
 }
 
-/* --- the rows of a sample --------------------------------------------------------------------- */
+/* --- clients and processes of the current sample ---------------------------------------------- */
 
 static u8 shown_class(void)
 {
@@ -425,7 +425,7 @@ void playback_record(struct record *r, u32 row)
 	record_fill(r, &devices[0].e, str_of(k->text + w->at, w->n), false);
 }
 
-/* --- the file --------------------------------------------------------------------------------- */
+/* --- opening and closing of the file ---------------------------------------------------------- */
 
 /* Opens the file, and reads the first sample. Returns an exit code, or -1 to continue. */
 int playback_open(const char *name)

@@ -8,7 +8,7 @@ enum { HEADER_BYTES = 64 << 10, MAX_COLUMNS = 1024 };
 static struct runfile in;
 static bool plain; /* there was a record that is not a summary (-S, --inner) */
 
-/* --- fields ----------------------------------------------------------------------------------- */
+/* --- fields and their columns ----------------------------------------------------------------- */
 
 /* Returns the column of a field as -f names it: "busy", "temp", "engine.busy"; if inst is not
  * NULL also "engine.render.busy" and "temp.edge", and sets *inst. */
@@ -55,7 +55,7 @@ static bool summary_is_drawn(struct str which)
 	return !plain && str_is(which, "avg");
 }
 
-/* --- CSV -------------------------------------------------------------------------------------- */
+/* --- files of CSV ----------------------------------------------------------------------------- */
 
 enum { CELL_OTHER, CELL_ID, CELL_TIME, CELL_DT, CELL_FIELD, CELL_INSTANCE, CELL_VALUE,
        CELL_COLUMN };
@@ -224,7 +224,7 @@ static bool csv_row(char *p, char *e)
 	return true;
 }
 
-/* --- JSON ------------------------------------------------------------------------------------- */
+/* --- files of JSON ---------------------------------------------------------------------------- */
 
 static void json_put_value(struct runrec *j, const struct column *c, struct str inst,
 			   const struct val *v)

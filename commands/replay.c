@@ -7,7 +7,7 @@
 enum { CARRY_BYTES = 1 << 16 /* bytes of the longest record */ };
 enum { MAX_FAULTS = 8, DETECT_BYTES = 16, PROGRESS_DELAY = 500000000 /* ns */ };
 
-/* --- faults of the file ----------------------------------------------------------------------- */
+/* --- errors in the file ----------------------------------------------------------------------- */
 
 static struct {
 	/* The bytes of the last read(2), in oa_bytes. The incomplete record at the end of the read
@@ -46,7 +46,7 @@ static void say_set(const char *a, struct str name, const char *b)
 	say(a, text, b);
 }
 
-/* --- the set and the device ------------------------------------------------------------------- */
+/* --- the metric set and the device of a recording --------------------------------------------- */
 
 /* Finds the metric set of a recording by name for its platform; else by guid, which identifies it
  * better than a name that all platforms have; else by name for another platform. Returns false if
@@ -167,7 +167,7 @@ static void replay_prepare(u64 at)
 		recording.exit_code = stream_ready();
 }
 
-/* --- records ---------------------------------------------------------------------------------- */
+/* --- records of a recording ------------------------------------------------------------------- */
 
 static void report_read(struct str body, u64 at)
 {
@@ -365,7 +365,7 @@ static void detect_type(struct str bytes)
 	recording.headerless = recording.exit_code < 0;
 }
 
-/* --- the file --------------------------------------------------------------------------------- */
+/* --- reading of the file ---------------------------------------------------------------------- */
 
 /* Shows on standard error how much of the file was read, if standard error is a terminal and the
  * output is not. */
@@ -391,7 +391,8 @@ static void show_progress(u64 done, u64 size, bool end)
 	sys_write(2, b.p, b.n);
 }
 
-/* Reports the faults that are known only at the end of the file. */
+/* Reports the errors in the file that are known only at its end. rest: the bytes after the last
+ * complete record. size: bytes of the file. */
 static void check_end(struct str rest, u64 size)
 {
 	u64 at = recording.chunk_at + (u64)(rest.p - recording.chunk);

@@ -47,7 +47,7 @@ static struct {
 	.seen = TABLE_ROW(command.seen, MAX_CLIENTS, 64, "clients"),
 };
 
-/* --- totals ----------------------------------------------------------------------------------- */
+/* --- totals of each device -------------------------------------------------------------------- */
 
 /* Returns the totals of a device, which are added if they are new. device: index in devices[], or
  * NONE on a machine without a device. Returns NULL if the table is full. */
@@ -280,7 +280,7 @@ static void reading_take(void)
 	reading_plan(began);
 }
 
-/* --- the end ---------------------------------------------------------------------------------- */
+/* --- the report at the end of the command ----------------------------------------------------- */
 
 /* Computes the use of the engines from the sums over the clients, which contain the clients that
  * have ended. */
@@ -556,7 +556,7 @@ static int report(void)
 	return finish_sample();
 }
 
-/* --- the run ---------------------------------------------------------------------------------- */
+/* --- the run of the command ------------------------------------------------------------------- */
 
 /* Waits for the next reading. Returns whether the command has ended. */
 static bool reading_wait(void)

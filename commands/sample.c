@@ -117,7 +117,7 @@ static void show_sample(const struct sample *s)
 		repeat_fill_text(sampling.repeat, str_of(out.p + from, out.n - from), ro.time_us);
 }
 
-/* --- perf.data -------------------------------------------------------------------------------- */
+/* --- output as a perf.data file --------------------------------------------------------------- */
 
 enum { MAX_PDEVENTS = 1024 };
 
@@ -323,7 +323,7 @@ static void timing_record(const struct prec *r)
 	timing_handle(r);
 }
 
-/* --- records ---------------------------------------------------------------------------------- */
+/* --- records of the ring buffers -------------------------------------------------------------- */
 
 /* Stores the counts of the sample's group of events in s->group; with --reset-on-overflow their
  * differences from the sample before. */

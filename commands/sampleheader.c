@@ -14,7 +14,7 @@ static struct {
 
 #define CPU_FOLDER "devices/system/cpu/"
 
-/* --- small files ------------------------------------------------------------------------------ */
+/* --- reading of small files ------------------------------------------------------------------- */
 
 /* Reads the first cap bytes of a file into b. Returns the complete lines of them; empty if the file
  * cannot be read. */
@@ -91,7 +91,7 @@ static u32 cpus_available(void)
 	return last + 1;
 }
 
-/* --- the machine ------------------------------------------------------------------------------ */
+/* --- features of perf.data about the machine -------------------------------------------------- */
 
 static bool put_name(struct buf *b, const char *name)
 {
@@ -337,7 +337,7 @@ static bool put_pmus(struct buf *b)
 	return n > 0;
 }
 
-/* --- the run ---------------------------------------------------------------------------------- */
+/* --- features of perf.data about the run ------------------------------------------------------ */
 
 static bool put_arguments(struct buf *b)
 {

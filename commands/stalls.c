@@ -31,7 +31,7 @@ static struct {
 	.table = TABLE_ROW(stalls.rows, MAX_ADDRESSES, 128, "addresses of EU stalls"),
 };
 
-/* --- sums ------------------------------------------------------------------------------------- */
+/* --- sums by instruction ---------------------------------------------------------------------- */
 
 static u32 *bucket_of(u64 ip)
 {
@@ -133,7 +133,7 @@ static void addresses_sort(void)
 		}
 }
 
-/* --- records ---------------------------------------------------------------------------------- */
+/* --- records of an interval ------------------------------------------------------------------- */
 
 static void row_show(const struct stallsum *s, bool has_ip, const struct recopts *ro)
 {
@@ -248,7 +248,7 @@ int stalls_finish(void)
 	return finish();
 }
 
-/* --- live ------------------------------------------------------------------------------------- */
+/* --- the stream of the GPU -------------------------------------------------------------------- */
 
 /* Appends a record to the recording, if there is one. body: the time, and the samples that were
  * read then. */

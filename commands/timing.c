@@ -103,7 +103,7 @@ void timing_begin(i32 child)
 		waits_want((u32)child);
 }
 
-/* --- records ---------------------------------------------------------------------------------- */
+/* --- handling of samples and other records ---------------------------------------------------- */
 
 /* Returns the number in a field of a tracepoint's sample; 0 if the sample is too short. field:
  * index in roles[role].fields. */

@@ -26,7 +26,7 @@ static void measure_screen(void)
 	view.top.high = rows;
 }
 
-/* --- samples ---------------------------------------------------------------------------------- */
+/* --- samples: reading, filtering and sorting -------------------------------------------------- */
 
 /* Returns the number that identifies the client of a row in all samples. */
 static u32 row_serial(u32 row)
@@ -172,7 +172,7 @@ static bool draw(void)
 	return out.n == 0 || terminal_show(out.p, out.n);
 }
 
-/* --- keys ------------------------------------------------------------------------------------- */
+/* --- handling of keys ------------------------------------------------------------------------- */
 
 /* Actions of a key in addition to drawing a frame. RETIME: restart the interval. MOVED: another
  * recorded sample was read. */
@@ -369,7 +369,7 @@ static u8 keys_read(bool paused)
 	return asked;
 }
 
-/* --- the loop --------------------------------------------------------------------------------- */
+/* --- the main loop ---------------------------------------------------------------------------- */
 
 /* Returns the time in ns until the sample after the one that is shown; negative if there is
  * none. */
