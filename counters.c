@@ -61,13 +61,13 @@ struct text {
 	char b[27]; /* most texts are names and need one part, which is half a cache line */
 };
 
-struct device devices[MAX_DEVICES];
 struct client *clients;
 struct holder *holders;
 struct task *tasks;
 static struct {
-	/* Row NONE of the tables cgroups, pmus and evrows, which may be read as an empty row. Until
+	/* Row NONE of the tables devices, cgroups, pmus and evrows, which may be read as an empty row. Until
 	 * the first row of such a table is used, the table consists of this object only. */
+	struct device no_device;
 	struct cgroup no_cgroup;
 	struct pmu no_pmu;
 	struct evrow no_evrow;
@@ -93,13 +93,15 @@ static struct {
 	u32 id_bucket[4096]; /* first counts of hash chains, by the kernel's id */
 } reg;
 
+struct device *devices = &reg.no_device;
 struct cgroup *cgroups = &reg.no_cgroup;
 struct group *groups;
 struct taskinfo *taskinfos;
 static struct {
-	struct table clients, holders, tasks, cgroups, groups;
+	struct table devices, clients, holders, tasks, cgroups, groups;
 	struct table names, name_bytes, layouts, lines, histories, texts;
 } reg_tables = {
+	.devices = TABLE_ROW(devices, MAX_DEVICES, 8, "devices"),
 	.clients = TABLE_ROW(clients, MAX_CLIENTS, 64, "clients"),
 	.holders = TABLE_ROW(holders, MAX_HOLDERS, 128, "descriptors of clients"),
 	.tasks = TABLE_ROW(tasks, MAX_TASKS, 64, "processes with clients"),
@@ -1841,13 +1843,15 @@ u32 device_next(u32 i, bool gone)
 	return NONE;
 }
 
+/* Returns a new device; NONE: there is no room, and device_lost() is the caller's, who may try the
+ * same device several times. */
 u32 device_add(void)
 {
 	u32 n;
 
-	for (n = 1; n < MAX_DEVICES && devices[n].e.used; n++)
+	for (n = 1; n <= nrows.devices && devices[n].e.used; n++)
 		;
-	if (n == MAX_DEVICES)
+	if (n == MAX_DEVICES || !table_has(&reg_tables.devices, n))
 		return NONE;
 	devices[n] =
 		(struct device){ .e = { .used = true, .kind = K_DEVICE, .serial = ++reg.serials },
@@ -1858,6 +1862,13 @@ u32 device_add(void)
 	if (n > nrows.devices)
 		nrows.devices = n;
 	return n;
+}
+
+/* Counts a device that has no room. */
+void device_lost(void)
+{
+	reg_tables.devices.dropped++;
+	registry.dropped++;
 }
 
 static u64 device_rank(const struct device *d)

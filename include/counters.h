@@ -227,7 +227,9 @@ struct taskinfo {
 };
 
 enum {
-	MAX_DEVICES = 65,      /* for decades, DRM had 64 minors of each type */
+	/* 8 accelerators in 8 partitions are 64 devices; servers have up to 16 accelerators, and SR-IOV
+	 * multiplies them */
+	MAX_DEVICES = 513,
 	/* 10 000 clients and some more; rows of clients, holders and tasks have 16-bit numbers */
 	MAX_CLIENTS = 16385,
 	MAX_HOLDERS = 32769,
@@ -240,8 +242,9 @@ enum {
 	MAX_NAME = 128,
 };
 
-extern struct device devices[MAX_DEVICES];
-/* Tables, which grow: only the rows that struct row_counts counts may be accessed. */
+/* Tables, which grow: only the rows that struct row_counts counts, and row NONE of devices[], may be
+ * accessed. */
+extern struct device *devices;
 extern struct client *clients;
 extern struct holder *holders;
 extern struct task *tasks;
@@ -354,6 +357,7 @@ const struct task *group_task(const struct group *g);
 const struct taskinfo *taskinfo_of(const struct group *g);
 void str_copy(char *field, size_t cap, struct str s);
 u32 device_add(void);
+void device_lost(void);
 u32 device_next(u32 i, bool gone);
 int device_order(const struct device *a, const struct device *b);
 

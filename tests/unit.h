@@ -111,6 +111,15 @@ static bool check_str(struct str got, const char *want, const char *fmt, ...)
 	return same;
 }
 
+/* Fills devices[] with zeros: its first n rows can be used without device_add(). */
+__attribute__((unused)) static void devices_clear(u32 n)
+{
+	while (nrows.devices < n && device_add() != NONE)
+		;
+	memset(devices, 0, (n + 1) * sizeof(*devices));
+	nrows.devices = 0;
+}
+
 /* --- memory before or after an inaccessible page ---------------------------------------------- */
 
 enum { EDGE_BYTES = 1 << 20 };

@@ -14,7 +14,7 @@
 #define S(lit) ((struct str)STR(lit))
 
 enum {
-	MAX_GPU_COUNTERS = 8192, /* room for 64 devices with 128 counters each */
+	MAX_GPU_COUNTERS = MAX_NAMED,
 	NAME_CAP = 512,
 	/* ns between two scans of the processes, which find the counters of clients */
 	SCAN_INTERVAL = 1000000000,
@@ -27,7 +27,8 @@ struct gpucounter {
 	read_fn *read; /* reads the value; d: the GPU, NULL if it is gone, or there is none */
 	/* gpu: index in gpulist.gpus[]; with a recommended name: in gpulist.numbers[]. desc: the
 	 * quantity */
-	u8 gpu, desc;
+	u16 gpu;
+	u8 desc;
 	u16 inst;
 	const struct recommended *recommended; /* row of the recommended name; NULL: another name */
 	/* other provider that has the value; NULL: the registry has it */
@@ -379,7 +380,7 @@ static const struct native {
 }, power_from_energy = { D_ENERGY, NONE, R_LEVEL, U_WATT, "power, computed from energy",
 			"power" };
 
-static void list_native(const struct device *d, const struct native *q, u8 gpu)
+static void list_native(const struct device *d, const struct native *q, u16 gpu)
 {
 	const char *slash = strchr(q->name, '/');
 	struct str name = str_z(slash ? slash + 1 : q->name);
@@ -426,7 +427,7 @@ static const struct derived {
 	{ read_freq, "freq", "Hz", "mean clock of the engine while busy", R_LEVEL },
 };
 
-static void add_derived(const struct derived *t, u8 gpu, u16 inst)
+static void add_derived(const struct derived *t, u16 gpu, u16 inst)
 {
 	struct counter_info n = { .what = str_z(t->what), .unit = str_z(t->unit), .rule = t->rule,
 			    .max = t->rule == R_PERCENT ? 100 : UINT64_MAX };
@@ -435,7 +436,7 @@ static void add_derived(const struct derived *t, u8 gpu, u16 inst)
 	add_native(&g, inst_name(inst), str_z(t->name), &n);
 }
 
-static void list_gpu(u8 gpu)
+static void list_gpu(u16 gpu)
 {
 	const struct device *d = gpu_device(gpu);
 
@@ -460,7 +461,7 @@ static void list_gpu(u8 gpu)
 static void list_gpus(void)
 {
 	for (u32 i = 0; i < gpulist.ngpus; i++)
-		list_gpu((u8)i);
+		list_gpu((u16)i);
 }
 
 /* --- recommended names ------------------------------------------------------------------------ */
@@ -639,7 +640,7 @@ static void recommend(const struct recommended *t, size_t n, u32 gpu)
 			.max = t->rule == R_PERCENT ? 100 :
 			       t->read == read_memory ? vram_all() : UINT64_MAX
 		};
-		struct gpucounter g = { .read = t->read, .gpu = (u8)gpu, .recommended = t };
+		struct gpucounter g = { .read = t->read, .gpu = (u16)gpu, .recommended = t };
 		u32 i;
 
 		if (!catalog_find(to.name, &i))

@@ -264,7 +264,7 @@ const char *nvidia_reason(u32 device, bool *denied);
 /* Calls found() for each process that uses a GPU of NVIDIA; slot is NV_SLOT + the device's number.
  * False if there is no such GPU. */
 bool nvidia_scan(void (*found)(u32 pid, u32 device, u32 slot));
-enum { NV_SLOT = 64 }; /* kfd_scan() uses the slots below NV_SLOT */
+enum { NV_SLOT = MAX_DEVICES }; /* kfd_scan() uses the slots below NV_SLOT */
 /* Stores the current values of the process whose pid is the key of the client c; t is the time in
  * ns. False if the process no longer uses the GPU, or if the GPU sleeps or does not answer. */
 bool nvidia_read(struct client *c, i64 t);

@@ -20,7 +20,7 @@ struct failed sysfs_failed;
 
 enum {
 	MAX_NODES = 3 * MAX_DEVICES, /* a device can have a card, a renderD and an accel node */
-	MAX_SENSORS = 4096,          /* a device has about 40 files */
+	MAX_SENSORS = 40 * MAX_DEVICES,
 	/* largest text of a file: trans_stat of 20 states has 3 KiB, sysfs files at most 4 KiB */
 	FILE_BYTES = 8192,
 	PATH_BYTES = 512,
@@ -32,15 +32,15 @@ static const char *const node_names[] = { "card", "renderD", "accel", "nvidia" }
 
 /* A device node. A removed one stays in the table, with there == false, as long as its device does:
  * a process may still hold it. */
-static struct node {
+struct node {
 	u32 maj, min, device;
 	i32 number; /* number in the node's name: 128 of renderD128 */
 	u8 kind;
 	bool there, seen; /* there: the node exists; seen: the current scan has found it */
-} nodes[MAX_NODES];
+};
 
 /* State of a device that only this file uses. */
-static struct sysdir {
+struct sysdir {
 	char path[128];  /* folder of the device, relative to /sys; empty: none */
 	char node[48];   /* folder of its primary node: class/drm/cardN */
 	/* descriptor of power/runtime_status, kept open; -1: not open; -2: cannot be opened */
@@ -55,7 +55,12 @@ static struct sysdir {
 	bool slept;
 	/* number of sensors that had no room; number of transient errors when files were opened */
 	u32 lost, unread;
-} sysdirs[MAX_DEVICES];
+};
+
+static struct node *nodes;
+static struct sysdir *sysdirs; /* index: that of devices[]; a row exists if its device is in use */
+static struct table nodes_table = TABLE_ROW(nodes, MAX_NODES, 64, "nodes of devices");
+static struct table sysdirs_table = TABLE_ROW(sysdirs, MAX_DEVICES, 16, "folders of devices");
 
 static const char insts[][8] = {
 	[IS_MEM] = "mem", [IS_VCN] = "vcn", [IS_SCLK] = "sclk", [IS_MCLK] = "mclk",
@@ -804,6 +809,20 @@ void device_identify(u32 n)
 		str_copy(d->pdev, sizeof(d->pdev), v);
 }
 
+/* Adds a device. Returns its index, or NONE if a table is full. */
+static u32 device_new(void)
+{
+	u32 n = device_add();
+
+	if (n != NONE && !table_has(&sysdirs_table, n)) {
+		devices[n].e.used = false;
+		n = NONE;
+	}
+	if (n != NONE)
+		sysdirs[n] = (struct sysdir){ .status = -1 };
+	return n;
+}
+
 /* Returns the device whose folder is `path` below a root, and adds it if it is new. If it returns
  * NONE, sysfs.device_error has the reason. */
 u32 device_in_folder(int root, const char *path)
@@ -819,10 +838,9 @@ u32 device_in_folder(int root, const char *path)
 	n = device_by_ino(&st);
 	if (n != NONE)
 		return n;
-	n = device_add();
+	n = device_new();
 	if (n == NONE)
 		return NONE;
-	sysdirs[n] = (struct sysdir){ .status = -1 };
 	devices[n].ino = st.st_ino;
 	devices[n].ino_dev = st.st_dev;
 	if (root == roots.sys)
@@ -859,7 +877,7 @@ static void node_path(char *out, size_t cap, u8 kind, i32 number)
 
 static struct node *node_new(void)
 {
-	if (sysfs.nnodes < MAX_NODES)
+	if (table_has(&nodes_table, sysfs.nnodes))
 		return &nodes[sysfs.nnodes++];
 	registry.dropped++;
 	return NULL;
@@ -882,11 +900,28 @@ static void node_fill(struct node *n, u32 device, u8 kind, i32 number, const cha
 /* Counts a device that is left out because device_in_folder() returned NONE. */
 void device_missing(const char *path)
 {
-	if (is_transient_error(sysfs.device_error)) /* files_note_error() has counted it */
-		return;
-	registry.dropped++;
-	if (sysfs.device_error)
+	if (!sysfs.device_error) {
+		device_lost();
+	} else if (!is_transient_error(sysfs.device_error)) { /* files_note_error() has counted these */
+		registry.dropped++;
 		files_note_missing(path, sysfs.device_error);
+	}
+}
+
+static void folder_found(void *found, const char *path, struct str star)
+{
+	(void)path;
+	(void)star;
+	*(bool *)found = true;
+}
+
+/* Returns whether there is a folder that the pattern matches. */
+static bool folder_exists(const char *path, const char *pattern)
+{
+	bool found = false;
+
+	match_folders(roots.sys, path, str_z(pattern), (struct str){ 0 }, folder_found, &found);
+	return found;
 }
 
 /* Registers an entry of class/drm or class/accel if it is a node: it may also be a connector, or
@@ -909,7 +944,8 @@ static void node_register(const char *name)
 	if (device == NONE && sys_fstatat(roots.sys, path, &st) == -ENOENT)
 		device = device_in_folder(roots.sys, dir);
 	if (device == NONE) {
-		if (kind != N_RENDER) /* count the device once, not each of its nodes */
+		/* The device is counted once: with its primary node, if it has one. */
+		if (kind != N_RENDER || !folder_exists(path, "drm/card*"))
 			device_missing(path);
 		return;
 	}
@@ -1180,10 +1216,8 @@ static bool scan_nvidia(void)
 			n = sysfs_device_at_slot(str_z(slot));
 		if (HAS(nvidia) && n != NONE && nvidia_seen(n))
 			continue;
-		if (n == NONE && (n = device_add()) != NONE)
-			sysdirs[n] = (struct sysdir){ .status = -1 };
-		if (n == NONE) {
-			registry.dropped++;
+		if (n == NONE && (n = device_new()) == NONE) {
+			device_lost();
 			continue;
 		}
 		str_copy(devices[n].pdev, sizeof(devices[n].pdev), str_z(slot));
@@ -1215,7 +1249,7 @@ static void scan_devices(bool changed, bool nvidia)
 		}
 		n->seen = false;
 	}
-	for (u32 i = 1; i <= nrows.devices; i++)
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
 		if (sysdirs[i].changed) {
 			device_update(i);
 			changed = true;
@@ -1426,14 +1460,13 @@ static void sysfs_scan(void)
 	} else {
 		registry.dropped += lost;
 	}
-	for (u32 i = 1; i <= nrows.devices; i++)
-		if (devices[i].e.used)
-			device_forget(i);
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
+		device_forget(i);
 }
 
 static void sysfs_rest(void)
 {
-	for (u32 i = 1; i <= nrows.devices; i++)
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
 		sensors_close(i);
 }
 
@@ -1547,12 +1580,13 @@ static u32 device_unlisted(struct str name)
 	while ((n = device_next(n, true)) != NONE)
 		if (!devices[n].ino && str_is(name, devices[n].dev))
 			return n;
-	n = device_add();
-	if (n == NONE)
+	n = device_new();
+	if (n == NONE) {
+		device_lost();
 		return NONE;
+	}
 	str_copy(devices[n].dev, sizeof(devices[n].dev), name);
 	devices[n].unlisted = true;
-	sysdirs[n] = (struct sysdir){ .status = -1 };
 	devices_decide();
 	return n;
 }

@@ -7,13 +7,12 @@
 #include "sources/drm/drm.h"
 #include "sources/device/device.h"
 
-enum { MAX_GPUS = 64 };
-
 /* The GPUs that kfd lists, with its number (gpu_id), PCI domain and location_id of each. */
 static struct {
 	u64 id, domain, location;
+	u64 render; /* number of its render node; 0 if the kernel does not report it (before 5.0) */
 	u32 device; /* index in devices[], as of this scan; NONE: unknown */
-} gpus[MAX_GPUS];
+} gpus[MAX_DEVICES - 1];
 static u32 ngpus;
 static char file[4096];
 
@@ -35,6 +34,16 @@ static void put_digits(struct buf *b, u64 v, int digits)
 {
 	while (digits-- > 0)
 		put_c(b, "0123456789abcdef"[v >> 4 * digits & 15]);
+}
+
+/* Returns the device with the render node renderD<number>; NONE if there is none. The partitions of
+ * an accelerator share its PCI address, but have a render node each. */
+static u32 device_rendering(u64 number)
+{
+	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
+		if (devices[i].render >= 0 && (u64)devices[i].render == number)
+			return i;
+	return NONE;
 }
 
 /* Returns the device at a PCI address; NONE if there is none. location is kfd's location_id: bus,
@@ -87,8 +96,8 @@ static void gpus_find(void)
 	if (dir_open(&d, roots.sys, ROOT "topology/nodes") < 0)
 		return;
 	ngpus = 0;
-	while ((name = dir_next(&d)) && ngpus < MAX_GPUS) {
-		u64 id, domain = 0, location;
+	while ((name = dir_next(&d))) {
+		u64 id, domain = 0, location, render = 0;
 		struct str text;
 		long n;
 
@@ -96,6 +105,10 @@ static void gpus_find(void)
 			      &id) ||
 		    id == 0)
 			continue; /* gpu_id is 0: the node is a CPU */
+		if (ngpus == LEN(gpus)) {
+			registry.dropped++;
+			break;
+		}
 		n = slurp(roots.sys,
 			  kfd_path(path, ROOT "topology/nodes/", name, "/properties", 0, ""),
 			  file, sizeof(file));
@@ -103,7 +116,9 @@ static void gpus_find(void)
 		property_get(text, (struct str)STR("domain"), &domain);
 		if (!property_get(text, (struct str)STR("location_id"), &location))
 			continue;
+		property_get(text, (struct str)STR("drm_render_minor"), &render);
 		gpus[ngpus].id = id;
+		gpus[ngpus].render = render;
 		gpus[ngpus].domain = domain;
 		gpus[ngpus++].location = location;
 	}
@@ -122,7 +137,8 @@ bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot))
 	if (ngpus == 0 || dir_open(&d, roots.sys, ROOT "proc") < 0)
 		return false;
 	for (u32 i = 0; i < ngpus; i++)
-		gpus[i].device = device_at(gpus[i].domain, gpus[i].location);
+		gpus[i].device = gpus[i].render ? device_rendering(gpus[i].render) :
+						  device_at(gpus[i].domain, gpus[i].location);
 	while ((name = dir_next(&d)))
 		for (u32 i = 0; i < ngpus; i++) {
 			struct str s = str_z(name);

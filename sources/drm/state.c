@@ -10,7 +10,7 @@
 
 /* Numbers are in the machine's byte order: no other machine has this boot id. A change of the row
  * format or of the order of kept[] requires another magic. */
-static const char magic[8] = { 'g', 'p', 'u', 's', 't', 'a', 't', '1' };
+static const char magic[8] = { 'g', 'p', 'u', 's', 't', 'a', 't', '2' };
 
 struct statehead {
 	char magic[8], boot[40];
@@ -21,12 +21,12 @@ struct statehead {
 
 /* The identity of an entity. In the file, the entity's text, counters and holders follow it. */
 struct staterow {
-	u8 kind, keykind;
-	/* number of the device in this file; for another entity, the number of its device */
-	u8 device;
+	u8 kind, keykind, zero;
 	u8 flags; /* RF_* */
 	u16 counters, text; /* number of counters; bytes of text */
-	u32 holders, zero;
+	u32 holders;
+	/* number of the device in this file; for another entity, the number of its device */
+	u32 device;
 	u64 key;   /* key of a client; of a device, the inode of its sysfs folder */
 	i64 t;
 };
@@ -115,7 +115,7 @@ static bool row_parse(struct str *s, struct rowview *v)
 	struct str inst;
 
 	if (!bytes_read(s, r, sizeof(*r)) || r->kind > K_CGROUP || r->keykind >= KEY_KINDS ||
-	    r->t < 0 || r->counters > MAX_COUNTERS ||
+	    r->device >= MAX_DEVICES || r->t < 0 || r->counters > MAX_COUNTERS ||
 	    (r->kind == K_DEVICE && r->text != sizeof(struct statedevice)) ||
 	    !view_read(s, &v->text, r->text))
 		return false;
@@ -251,7 +251,7 @@ static bool is_hidden(u32 device, struct str saved_holders)
 static struct {
 	struct str loaded; /* rows of the loaded file; empty if no file was loaded */
 	struct statehead now; /* head of the file that this run writes */
-	u8 device_map[256]; /* index: device number of the file; value: that of the registry */
+	u16 device_map[MAX_DEVICES]; /* index: device number of the file; value: that of the registry */
 	bool cleaned;       /* temporary files that killed runs have left were removed */
 	bool sums;          /* D_SUM_* are sums over all clients: no filter hides any */
 } saved;
@@ -322,7 +322,7 @@ static void rows_apply(void)
 		if (v.r.flags & RF_DONE)
 			continue;
 		if (v.r.kind == K_DEVICE)
-			saved.device_map[v.r.device] = (u8)row_device(&v);
+			saved.device_map[v.r.device] = (u16)row_device(&v);
 		if (row_apply(&v, saved.device_map[v.r.device]))
 			at[offsetof(struct staterow, flags)] = (char)(v.r.flags | RF_DONE);
 	}
@@ -562,7 +562,7 @@ static void put_devices(struct buf *b)
 		str_copy(id.driver, sizeof(id.driver), str_z(d->driver));
 		str_copy(id.pdev, sizeof(id.pdev), str_z(d->pdev));
 		put_row(b, &d->e,
-			(struct staterow){ .device = (u8)i, .text = sizeof(id), .key = d->ino,
+			(struct staterow){ .device = i, .text = sizeof(id), .key = d->ino,
 					   .flags = !d->anonymous && !registry.unreadable &&
 						    !registry.dropped ? RF_WHOLE : 0 },
 			&id, NONE);
@@ -576,7 +576,7 @@ static void put_groups(struct buf *b)
 	for (u32 i = 1; i <= nrows.groups; i++)
 		if (groups[i].e.used && groups[i].e.kind == K_CGROUP)
 			put_row(b, &groups[i].e,
-				(struct staterow){ .device = (u8)groups[i].device,
+				(struct staterow){ .device = groups[i].device,
 						   .text = (u16)text_copy(
 							   cgroups[groups[i].cgroup].path, path,
 							   sizeof(path)) },
@@ -590,7 +590,7 @@ static void put_unseen(struct buf *b)
 	struct rowview v;
 
 	for (const char *from = rest.p; row_parse(&rest, &v); from = rest.p) {
-		u8 device = saved.device_map[v.r.device];
+		u32 device = saved.device_map[v.r.device];
 
 		if (v.r.flags & RF_DONE || !devices[device].e.used)
 			continue;
@@ -617,7 +617,7 @@ static struct str state_make(void)
 	for (u32 i = 1; i <= nrows.clients; i++)
 		if (clients[i].e.used && clients[i].e.first)
 			put_row(&b, &clients[i].e,
-				(struct staterow){ .device = (u8)clients[i].device,
+				(struct staterow){ .device = clients[i].device,
 						   .key = clients[i].key,
 						   .keykind = clients[i].keykind },
 				NULL, clients[i].holders);

@@ -154,7 +154,7 @@ static void clear(void)
 	fake.devices = fake.ticks = 1;
 	fake.age = -1;
 	memset(&live, 0, sizeof(live));
-	memset(devices, 0, sizeof(devices));
+	devices_clear(3);
 	for (nrows.devices = 0; nrows.devices < 3; nrows.devices++)
 		devices[nrows.devices + 1].e = (struct entity){ .used = true, .kind = K_DEVICE };
 	registry.unreadable = registry.dropped = 0;

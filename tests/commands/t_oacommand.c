@@ -195,7 +195,7 @@ static void clear(void)
 	memset(&stream, 0, sizeof(stream));
 	memset(&gpu, 0, sizeof(gpu));
 	memset(&listing, 0, sizeof(listing));
-	memset(devices, 0, sizeof(devices));
+	devices_clear(1);
 	str_copy(devices[1].driver, sizeof(devices[1].driver), LIT("i915"));
 	str_copy(devices[1].dev, sizeof(devices[1].dev), LIT("card0"));
 	oadevice_init(&gpu.dev, 0x1912, platform("sklgt2"));

@@ -722,6 +722,7 @@ static void t_command(void)
 
 int main(void)
 {
+	devices_clear(3);
 	t_busy();
 	t_cycles();
 	t_frequency();

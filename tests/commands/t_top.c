@@ -196,7 +196,7 @@ static void clear(void)
 	terminal = (struct terminal){ .screen.grid = terminal.screen.grid }; /* rows of a table never move */
 	view.top.row_make = playback_record;
 	memset(&playback, 0, sizeof(playback));
-	memset(devices, 0, sizeof(devices));
+	devices_clear(9);
 	for (u32 i = 0; i < 4; i++) {
 		row_list[i] = i;
 		snprintf(devices[i].dev, sizeof(devices[i].dev), "card%u", i);

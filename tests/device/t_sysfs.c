@@ -28,8 +28,7 @@ static const char *in_sys(const char *dir, const char *leaf)
 	return in_folder("sys/%s/%s", dir, leaf);
 }
 
-/* Forgets all devices, and makes an empty /sys. */
-static void reset(void)
+static void forget_devices(void)
 {
 	src_sysfs.rest();
 	for (u32 i = 1; i <= nrows.devices; i++) {
@@ -38,6 +37,12 @@ static void reset(void)
 		sysdirs[i] = (struct sysdir){ .status = -1 };
 	}
 	nrows.devices = sysfs.nnodes = 0;
+}
+
+/* Forgets all devices, and makes an empty /sys. */
+static void reset(void)
+{
+	forget_devices();
 	sensing.listing = false;
 	shell("rm -rf $D/sys");
 	root_set(&roots.sys, in_folder("sys"));
@@ -190,7 +195,7 @@ static bool store_any(struct str text)
 static void t_formats(void)
 {
 	reset();
-	device_add();
+	device_new();
 	for (size_t i = 0; i < LEN(texts); i++) {
 		const struct text *t = &texts[i];
 		const struct attr *a = attr_of(t->leaf);
@@ -507,13 +512,15 @@ static void t_room(void)
 static void t_devices(void)
 {
 	enum { LEFT_OUT = 3, CARDS = MAX_DEVICES - 1 + LEFT_OUT };
-	u32 before = registry.dropped, bad = 0;
+	const struct table *full;
+	u32 left, before = registry.dropped, bad = 0;
 
 	reset();
 	for (u32 i = 0; i < CARDS; i++) {
 		put(in_folder("sys/devices/pci/%u/uevent", (unsigned)i), "DRIVER=xe\n");
 		put_link(in_folder("sys/class/drm/card%u/device", (unsigned)i),
 			 in_folder("sys/devices/pci/%u", (unsigned)i));
+		put_folder(in_folder("sys/devices/pci/%u/drm/card%u", (unsigned)i, (unsigned)i));
 		put_link(in_folder("sys/class/drm/renderD%u/device", (unsigned)i + 128),
 			 in_folder("sys/devices/pci/%u", (unsigned)i));
 	}
@@ -522,6 +529,9 @@ static void t_devices(void)
 	src_sysfs.start();
 	check(registry.dropped - before == LEFT_OUT && nrows.devices == MAX_DEVICES - 1,
 	      "devices without room are counted once, not each of their nodes");
+	full = table_full(&left);
+	check(full && strcmp(full->name, "devices") == 0 && full->ready == MAX_DEVICES &&
+	      left == LEFT_OUT, "the table and their number are told");
 	for (u32 i = 0; i < 5; i++) {
 		before = registry.dropped;
 		src_sysfs.scan();
@@ -529,6 +539,13 @@ static void t_devices(void)
 	}
 	check_u64(bad, 0, "each later scan counts them again, also if it does not read /sys");
 	nodes_stop();
+	/* Partitions of accelerators have render nodes only. */
+	shell("rm -r $D/sys/class/drm/card* $D/sys/devices/pci/*/drm");
+	forget_devices();
+	before = registry.dropped;
+	src_sysfs.start();
+	check(registry.dropped - before == LEFT_OUT && nrows.devices == MAX_DEVICES - 1,
+	      "devices with a render node only are counted, too");
 }
 
 /* Scans, after a restart of the watches: /sys is read. */
@@ -564,7 +581,7 @@ static void t_unplugged(void)
 	scan();
 	check(devices[1].e.used, "or of which a client is known");
 	client_remove(held);
-	other = device_add();
+	other = device_new();
 	held = client_add(other, KEY_ID, 1);
 	reg_begin(&devices[1].e, 1000);
 	reg_put(&devices[1].e, D_TEMP, LIT("x"), 5, 1000);

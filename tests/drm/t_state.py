@@ -61,7 +61,7 @@ class State:
         self.magic, self.boot, *self.roots, self.mono, self.boottime, n = HEAD.unpack(b[:HEAD.size])
         self.rows, at = [], HEAD.size
         while at < len(b) - 8:
-            kind, keykind, device, flags, counters, text, holders, _, key, t = ROW.unpack_from(b, at)
+            kind, keykind, _, flags, counters, text, holders, device, key, t = ROW.unpack_from(b, at)
             at += ROW.size
             row = dict(kind=kind, keykind=keykind, device=device, flags=flags, key=key, t=t, text=b[at:at + text],
                        counters=[], holders=[])
@@ -80,8 +80,8 @@ class State:
     def bytes(self):
         b = HEAD.pack(self.magic, self.boot, *self.roots, self.mono, self.boottime, len(self.rows))
         for r in self.rows:
-            b += ROW.pack(r["kind"], r["keykind"], r["device"], r["flags"], len(r["counters"]), len(r["text"]),
-                          len(r["holders"]), 0, r["key"], r["t"]) + r["text"]
+            b += ROW.pack(r["kind"], r["keykind"], 0, r["flags"], len(r["counters"]), len(r["text"]),
+                          len(r["holders"]), r["device"], r["key"], r["t"]) + r["text"]
             b += b"".join(COUNT.pack(v, t, what, len(name), below) + name for v, t, what, name, below in r["counters"])
             b += b"".join(HOLDER.pack(*h) for h in r["holders"])
         return b + struct.pack("=Q", fnv(b))
@@ -472,7 +472,7 @@ def _(m):
     eq(os.stat(c.path).st_mode & 0o7777, 0o600, "mode")
     eq(state_files(m), ["state"], "files")
     s = State(c.path)
-    eq((s.magic, len(s.clients())), (b"gpustat1", 1), "what it is")
+    eq((s.magic, len(s.clients())), (b"gpustat2", 1), "what it is")
 
 
 def spoil(m, good):
@@ -522,7 +522,7 @@ def spoil(m, good):
     yield "empty", body(b""), b"not a state file"
     yield "text", body(b"root:x:0:0\n" * 1000), b"not a state file"
     yield "zeroes", body(bytes(100000)), b"not a state file"
-    yield "9 MB", body(b"gpustat1" + bytes(9 << 20)), b""
+    yield "9 MB", body(b"gpustat2" + bytes(9 << 20)), b""
     yield "an older version", body(b"gpustat0" + good[8:]), b"not a state file"
     for n in (1, 7, 8, 9, len(good) // 2, len(good) - 8, len(good) - 1):
         yield f"cut at {n}", body(good[:n]), b""
