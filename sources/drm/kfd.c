@@ -11,6 +11,7 @@
 static struct {
 	u64 id, domain, location;
 	u64 render; /* number of its render node; 0 if the kernel does not report it (before 5.0) */
+	bool apu;   /* the node has CPUs, too */
 	u32 device; /* index in devices[], as of this scan; NONE: unknown */
 } gpus[MAX_DEVICES - 1];
 static u32 ngpus;
@@ -97,7 +98,7 @@ static void gpus_find(void)
 		return;
 	ngpus = 0;
 	while ((name = dir_next(&d))) {
-		u64 id, domain = 0, location, render = 0;
+		u64 id, domain = 0, location, render = 0, cpus = 0, simds = 0;
 		struct str text;
 		long n;
 
@@ -118,6 +119,9 @@ static void gpus_find(void)
 			continue;
 		property_get(text, (struct str)STR("drm_render_minor"), &render);
 		gpus[ngpus].id = id;
+		property_get(text, (struct str)STR("cpu_cores_count"), &cpus);
+		property_get(text, (struct str)STR("simd_count"), &simds);
+		gpus[ngpus].apu = cpus && simds;
 		gpus[ngpus].render = render;
 		gpus[ngpus].domain = domain;
 		gpus[ngpus++].location = location;
@@ -139,6 +143,9 @@ bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot))
 	for (u32 i = 0; i < ngpus; i++)
 		gpus[i].device = gpus[i].render ? device_rendering(gpus[i].render) :
 						  device_at(gpus[i].domain, gpus[i].location);
+	for (u32 i = 0; i < ngpus; i++)
+		if (gpus[i].device != NONE)
+			devices[gpus[i].device].apu |= gpus[i].apu;
 	while ((name = dir_next(&d)))
 		for (u32 i = 0; i < ngpus; i++) {
 			struct str s = str_z(name);

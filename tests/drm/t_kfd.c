@@ -83,9 +83,9 @@ static void t_scan(void)
 	u32 gpu7 = 0, gpu9 = 1;
 
 	file_is("topology/nodes/1/gpu_id", "7\n");
-	file_is("topology/nodes/1/properties", "vendor_id 4098\nlocation_id 768\n");
+	file_is("topology/nodes/1/properties", "cpu_cores_count 0\nsimd_count 8\nvendor_id 4098\nlocation_id 768\n");
 	file_is("topology/nodes/2/gpu_id", "9\n");
-	file_is("topology/nodes/2/properties", "domain 171\nlocation_id 65535\n");
+	file_is("topology/nodes/2/properties", "domain 171\nlocation_id 65535\ncpu_cores_count 8\nsimd_count 8\n");
 	file_is("topology/nodes/3/gpu_id", "11\n");
 	file_is("topology/nodes/3/properties", "domain 0\n");
 	check(!kfd_scan(found), "without the folder of processes there is nothing to scan");
@@ -106,6 +106,23 @@ static void t_scan(void)
 	check(strstr(found_text, "42:1:") && strstr(found_text, "42:2:"), "a process on two GPUs");
 	check_u64(strlen(found_text), 14, "a process without memory or with an invalid pid is none");
 	check(gpus[gpu7].device == 1 && gpus[gpu9].device == 2, "each GPU has its device");
+	check(!devices[1].apu && devices[2].apu, "a node with CPUs and SIMDs is an APU");
+	file_is("topology/nodes/2/properties", "location_id 768\ndrm_render_minor 129\n");
+	devices[2].render = 129;
+	check(kfd_scan(found) && gpus[gpu7].device == 1 && gpus[gpu9].device == 2,
+	      "partitions at one address have their own render nodes");
+	devices[2].render = 130;
+	check(kfd_scan(found) && gpus[gpu9].device == NONE, "a render node that is not here");
+}
+
+static void t_room(void)
+{
+	u32 before = registry.dropped;
+
+	shell("cd $D/class/kfd/kfd/topology/nodes && for i in $(seq 4 520); do mkdir $i; "
+	      "echo $i >$i/gpu_id; echo location_id 1 >$i/properties; done");
+	kfd_scan(found);
+	check(ngpus == LEN(gpus) && registry.dropped == before + 1, "too many GPUs are counted");
 }
 
 static u64 value(const struct entity *e, u8 desc, const char *inst)
@@ -156,6 +173,7 @@ int main(void)
 	t_none();
 	t_scan();
 	t_read();
+	t_room();
 	shell("rm -rf \"$D\"");
 	return unit_end();
 }
