@@ -194,6 +194,22 @@ static bool hwmon_matches(struct str source, const char *dir)
 	       str_eq(source, name);
 }
 
+/* Returns whether a source means another chip than that in folder dir, too: chips may have equal
+ * names. */
+static bool hwmon_others(struct str source, const char *dir)
+{
+	struct dir d;
+	const char *other;
+	bool found = false;
+
+	if (dir_open(&d, roots.sys, HWMON_DIR) < 0)
+		return false;
+	while (!found && (other = dir_next(&d)))
+		found = strcmp(other, dir) != 0 && hwmon_matches(source, other);
+	dir_close(&d);
+	return found;
+}
+
 static bool hwmon_find(struct str source, struct str name, struct event *ev)
 {
 	const struct channel *c = channel_find(name);
@@ -237,6 +253,8 @@ static void list_hwmon(const char *dir)
 		return;
 	put_str(&to, name);
 	source[to.n] = '\0';
+	if (hwmon_others(str_z(source), dir))
+		str_copy(source, sizeof(source), str_z(dir));
 	while ((leaf = dir_next(&d))) {
 		struct str s = str_z(leaf), chan;
 		const struct channel *c;
