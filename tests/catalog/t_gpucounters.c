@@ -51,7 +51,8 @@ struct str catalog_numbered(char *b, size_t cap, struct str s, u64 x)
 
 static struct device *device_new(const char *dev, const char *driver, i32 card, i32 render, i32 accel)
 {
-	struct device *d = &devices[device_add()];
+	u32 n = device_add();
+	struct device *d = &devices[n];
 
 	str_copy(d->dev, sizeof(d->dev), str_z(dev));
 	str_copy(d->driver, sizeof(d->driver), str_z(driver));

@@ -87,7 +87,8 @@ static bool name_fed(struct str s)
 
 static struct device *add_device(const char *name)
 {
-	struct device *d = &devices[device_add()];
+	u32 n = device_add();
+	struct device *d = &devices[n];
 
 	str_copy(d->dev, sizeof(d->dev), str_z(name));
 	d->card = (i32)nrows.devices - 1;

@@ -117,10 +117,11 @@ static void t_scan(void)
 
 static void t_room(void)
 {
-	u32 before = registry.dropped;
+	u32 before;
 
 	shell("cd $D/class/kfd/kfd/topology/nodes && for i in $(seq 4 520); do mkdir $i; "
-	      "echo $i >$i/gpu_id; echo location_id 1 >$i/properties; done");
+	      "echo $i >$i/gpu_id; printf 'location_id 1\\ndrm_render_minor 999\\n' >$i/properties; done");
+	before = registry.dropped;
 	kfd_scan(found);
 	check(ngpus == LEN(gpus) && registry.dropped == before + 1, "too many GPUs are counted");
 }

@@ -48,8 +48,7 @@ static void forget(void)
 	reg_sum_clients(false, true);
 	for (u32 i = 1; i <= nrows.devices; i++)
 		reg_clear(&devices[i].e);
-	memset(devices, 0, sizeof(devices));
-	nrows.devices = 0;
+	devices_clear(nrows.devices);
 	saved.loaded = (struct str){ 0 };
 	registry.all_sums = true;
 }

@@ -117,8 +117,10 @@ static void reset(void)
 {
 	nvidia_rest();
 	ctl = (__typeof__(ctl)){ .fd = -1 };
-	reg_clear(&devices[1].e);
-	devices[1].e.used = false;
+	if (nrows.devices) {
+		reg_clear(&devices[1].e);
+		devices[1].e.used = false;
+	}
 	nrows.devices = 0;
 	device_add();
 	strcpy(devices[1].driver, "nvidia");

@@ -170,7 +170,8 @@ static void run_form(struct str s)
 {
 	enum { CORES = 1, GC_CORES = 2, CELSIUS = 7, FORMS = 8 };
 	struct attr a = { .folder = take_u8(&s) % FORMS, .format = T_BOARD, .zeros = take_u8(&s) % 7 };
-	struct entity *e = &devices[device_add()].e;
+	u32 at = device_add();
+	struct entity *e = &devices[at].e;
 	u64 v;
 	bool any = false, said;
 
