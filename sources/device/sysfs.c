@@ -24,7 +24,8 @@ enum {
 	/* largest text of a file: trans_stat of 20 states has 3 KiB, sysfs files at most 4 KiB */
 	FILE_BYTES = 8192,
 	PATH_BYTES = 512,
-	INST_BYTES = 40,
+	INST_BYTES = 80,
+	MAX_PORTS = 16, /* of PCIe above a device, each switch has two */
 };
 
 enum node_kind { N_CARD, N_RENDER, N_ACCEL, N_NVIDIA };
@@ -75,7 +76,7 @@ static const char insts[][8] = {
 enum base { B_DEVICE, B_NODE, B_SYS };
 
 enum {
-	F_POWER, F_ANY, F_AMDGPU, F_HWMON, F_I915_GT, F_I915, F_I915_POWER, F_XE_FREQ, F_XE_IDLE,
+	F_POWER, F_LINK, F_ANY, F_AMDGPU, F_HWMON, F_I915_GT, F_I915, F_I915_POWER, F_XE_FREQ, F_XE_IDLE,
 	F_XE_THROTTLE, F_XE_MEMORY, F_DEVFREQ, F_MSM, F_V3D, F_NOUVEAU, F_VPU, F_VPU_FREQ,
 	F_THERMAL
 };
@@ -87,6 +88,7 @@ static const struct folder {
 	const char *dir; /* path below the base; '*': any name, '#': the number of the card */
 } folders[] = {
 	[F_POWER]       = { NULL, B_DEVICE, "power" },
+	[F_LINK]        = { NULL, B_DEVICE, "" }, /* and the ports above, see probe_links() */
 	[F_ANY]         = { NULL, B_DEVICE, "" },
 	[F_AMDGPU]      = { "amdgpu", B_DEVICE, "" },
 	[F_HWMON]       = { NULL, B_DEVICE, "hwmon/hwmon*" },
@@ -113,8 +115,8 @@ static const struct attr attrs[] = {
 	{ F_POWER, T_NUMBER, D_ACTIVE_MS, A_ASLEEP | A_LIMIT, 0, NO_INST, "runtime_active_time" },
 	{ F_POWER, T_NUMBER, D_SUSPENDED_MS, A_ASLEEP | A_LIMIT, 0, NO_INST,
 	  "runtime_suspended_time" },
-	{ F_ANY, T_LINK, D_LINK_SPEED, 0, 0, NO_INST, "current_link_speed" },
-	{ F_ANY, T_NUMBER, D_LINK_WIDTH, 0, 0, NO_INST, "current_link_width" },
+	{ F_LINK, T_LINK, D_LINK_SPEED, 0, 0, NO_INST, "current_link_speed" },
+	{ F_LINK, T_LINK, D_LINK_WIDTH, 0, 0, NO_INST, "current_link_width" },
 	{ F_ANY, T_LINK, D_LINK_MAX_SPEED, A_LIMIT, 0, NO_INST, "max_link_speed" },
 	{ F_ANY, T_NUMBER, D_LINK_MAX_WIDTH, A_LIMIT, 0, NO_INST, "max_link_width" },
 
@@ -210,8 +212,7 @@ static const struct attr attrs[] = {
 	{ F_DEVFREQ, T_NUMBER, D_FREQ_MIN, 0, 0, FROM_DIR, "min_freq" },
 	{ F_DEVFREQ, T_NUMBER, D_FREQ_MAX, 0, 0, FROM_DIR, "max_freq" },
 	{ F_DEVFREQ, T_TRANS, D_FREQ_SPENT, 0, 0, FROM_DIR, "trans_stat" },
-	/* msm: the card's device is the display controller. The GPU is another device, whose
-	 * devfreq folder is searched for by its name. */
+	/* The card may be the display controller; the GPU is another platform device then. */
 	{ F_MSM, T_NUMBER, D_FREQ_CUR, 0, 0, FROM_DIR, "cur_freq" },
 	{ F_MSM, T_NUMBER, D_FREQ_TARGET, 0, 0, FROM_DIR, "target_freq" },
 	{ F_MSM, T_NUMBER, D_FREQ_MIN, 0, 0, FROM_DIR, "min_freq" },
@@ -248,7 +249,12 @@ struct sensor {
 	const struct attr *attr;
 	/* rank: order among sensors of one row, by the numbers in their names */
 	u32 device, rank, reads;
+	u32 path; /* text, relative to the root; NONE: it had no room */
 	int fd;
+	u8 misses, wait; /* ENODEV in a row; samples in which it is not opened again */
+	u8 clash;        /* why its name is longer: BY_* */
+	bool in_proc;    /* path is relative to /proc */
+	char folder[16]; /* the part of its folder's name that distinguishes equal folders */
 	union {
 		i64 last;  /* with A_SLOW: when the file was read last, ns */
 		u64 value; /* with A_FIXED: its value, if `reads` is not 0 */
@@ -364,7 +370,11 @@ static struct entity *sensor_entity(const struct sensor *s)
 
 static void sensor_put(const struct sensor *s, u8 desc, struct str inst, u64 v, i64 t)
 {
-	reg_put_limited(sensor_entity(s), desc, inst, v, t, s->limit);
+	/* a reason that one of several GTs has is one of the device */
+	if (desc == D_THROTTLE && v)
+		reg_put_as(sensor_entity(s), desc, inst, v, t, PUT_LAST);
+	else
+		reg_put_limited(sensor_entity(s), desc, inst, v, t, s->limit);
 }
 
 static u32 sensor_factor(const struct sensor *s)
@@ -417,14 +427,30 @@ static void store_dpm(const struct sensor *s, struct str text, i64 t)
 		sensor_put(s, D_FREQ_MAX, str_z(s->inst), max, t);
 }
 
-/* Stores the speed of a PCI link, in 0.1 GT/s: "8.0 GT/s PCIe". "Unknown" has no digits: it is not
+/* Parses the speed of a PCI link in 0.1 GT/s ("8.0 GT/s PCIe"), or its width in lanes ("16"). False
+ * if the text has none: "Unknown" has no digits, and an integrated GPU has 0 lanes or, where the registers read as ones,
+ * 63 or 255. */
+static bool scan_link(struct str text, u8 desc, u64 *v)
+{
+	if (desc == D_LINK_WIDTH)
+		return scan_u64(text, v) && *v - 1 < 32;
+	return scan_dec(text, 1, v);
+}
+
+/* Stores the speed or the width of a PCI link. The lowest value of the device and of the ports above
+ * it is stored. Ports are read after the device: if the device has no link, that of its port is not
  * stored. */
 static void store_link(const struct sensor *s, struct str text, i64 t)
 {
-	u64 v;
+	u8 desc = s->attr->desc;
+	u64 v, lowest;
 
-	if (scan_dec(text, 1, &v))
-		sensor_put(s, s->attr->desc, (struct str){ 0 }, v, t);
+	if (!scan_link(text, desc, &v))
+		return;
+	if (s->rank == 0)
+		sensor_put(s, desc, (struct str){ 0 }, v, t);
+	else if (reg_get(sensor_entity(s), desc, 0, &lowest) && v < lowest)
+		reg_put_as(sensor_entity(s), desc, (struct str){ 0 }, v, t, PUT_LAST);
 }
 
 static void store_v3d(const struct sensor *s, struct str text, i64 t)
@@ -535,22 +561,28 @@ static void channel_inst(char *out, const char *dir, struct str leaf)
 			set_inst(out, str_z(labels[i].label));
 }
 
-/* Stores in out the type of a thermal zone. The kernel links no zone to a device: the type tells a
- * GPU from an NPU, and the first device of that kind without a PCI slot gets the zone. True if that
- * is this device. */
-static bool zone_inst(char *out, const char *dir, u32 device)
+/* Returns the device that the link `device` in a folder names; NONE: there is no link, or it names
+ * none of the devices. */
+static u32 folder_owner(const char *dir)
 {
-	struct str type;
-	bool npu;
+	char path[PATH_BYTES];
+	struct stat st;
+
+	return path_join(path, sizeof(path), dir, "device") &&
+	       sys_fstatat(roots.sys, path, &st) == 0 ? device_by_ino(&st) : NONE;
+}
+
+/* Returns the owner of a thermal zone of this type that no link leads to: the type distinguishes
+ * GPU from NPU, and the first platform device of that kind gets the zone. */
+static u32 zone_owner(struct str type)
+{
+	bool npu = str_find(type, (struct str)STR("npu"));
 	u32 owner = NONE;
 
-	if (devices[device].pdev[0] || !read_line(dir, "type", &type))
-		return false;
-	npu = str_find(type, (struct str)STR("npu"));
-	/* Types of zones: Jetson Xavier has GPU-therm, Exynos has G3D. */
+	/* Jetson Xavier has GPU-therm, Exynos has G3D. */
 	if (!npu && !str_find(type, (struct str)STR("gpu")) &&
 	    !str_find(type, (struct str)STR("GPU")) && !str_is(type, "G3D"))
-		return false;
+		return NONE;
 	for (u32 i = NONE; (i = device_next(i, true)) != NONE;) {
 		const struct device *d = &devices[i];
 		bool fits = npu ? d->accel >= 0 || d->part == PART_NPU :
@@ -561,8 +593,20 @@ static bool zone_inst(char *out, const char *dir, u32 device)
 		    (!owner || device_order(d, &devices[owner]) < 0))
 			owner = i;
 	}
+	return owner;
+}
+
+/* Sets the name of a thermal zone. True if it is of this device. */
+static bool zone_inst(char *out, const char *dir, u32 device)
+{
+	u32 owner = folder_owner(dir);
+	struct str type;
+
+	if ((owner == NONE ? devices[device].pdev[0] : owner != device) ||
+	    !read_line(dir, "type", &type))
+		return false;
 	set_inst(out, type);
-	return owner == device;
+	return (owner == NONE ? zone_owner(type) : owner) == device;
 }
 
 /* True if a quantity is only shown in its own column, and no other value is computed from it. */
@@ -577,6 +621,86 @@ static bool attr_enabled(const struct attr *a, bool asleep)
 {
 	return (!(a->flags & A_LIMIT) || sensing.listing) && !!(a->flags & A_ASLEEP) == asleep &&
 	       (!sensing.filter || !display_only(a->desc) || sensing.filter(a->desc));
+}
+
+/* Reads the name of the hwmon chip of a sensor; empty: its folder is not that of a chip. */
+static void sensor_chip(const struct sensor *s, char chip[INST_BYTES])
+{
+	char path[PATH_BYTES], *end;
+	struct str line;
+
+	path[text_copy(s->path, path, sizeof(path) - 1)] = chip[0] = '\0';
+	end = strrchr(path, '/');
+	if (end)
+		*end = '\0';
+	if (s->attr->inst == FROM_CHAN && end && read_line(path, "name", &line))
+		set_inst(chip, line);
+}
+
+enum { BY_CHIP = 1, BY_FOLDER = 2, BY_CHANNEL = 4 };
+
+/* Finds what distinguishes two sensors whose counters would be the same one. */
+static void clash_find(struct sensor *a, const struct sensor *b)
+{
+	char one[INST_BYTES], other[INST_BYTES];
+
+	if (a == b || a->attr != b->attr || !a->inst[0] || strcmp(a->inst, b->inst) != 0 ||
+	    a->attr->format == T_BOARD || a->attr->desc == D_THROTTLE)
+		return;
+	if (strcmp(a->folder, b->folder) == 0) {
+		a->clash |= BY_CHANNEL;
+		return;
+	}
+	sensor_chip(a, one);
+	sensor_chip(b, other);
+	a->clash |= strcmp(one, other) == 0 ? BY_CHIP | BY_FOLDER : BY_CHIP;
+}
+
+/* Gives a sensor the name CHIP_NAME_FOLDER_CHANNEL, with the parts that distinguish it. */
+static void clash_rename(struct sensor *s)
+{
+	char name[2 * INST_BYTES + 64], path[PATH_BYTES];
+	struct buf b = BUF_Z(name);
+	struct str leaf = str_base(str_of(path, text_copy(s->path, path, sizeof(path)))), channel;
+
+	str_cut(&leaf, '_', &channel);
+	if (s->clash & BY_CHIP)
+		sensor_chip(s, name);
+	b.n = s->clash & BY_CHIP ? strlen(name) : 0;
+	if (b.n)
+		put_c(&b, '_');
+	put_z(&b, s->inst);
+	if (s->clash & BY_FOLDER) {
+		put_c(&b, '_');
+		put_z(&b, s->folder);
+	}
+	if (s->clash & BY_CHANNEL) {
+		put_c(&b, '_');
+		put_str(&b, channel);
+	}
+	set_inst(s->inst, str_z(buf_z(&b)));
+}
+
+/* Renames the sensors from `from` on whose counters would be the same one: chips of one device may
+ * have channels with equal names. A channel with a limit has the same name in both rows; a limit
+ * that has no other row does not rename it. */
+static void names_separate(u32 from)
+{
+	struct sensor *all = sensors.rows;
+
+	for (u32 i = from; i < sysfs.nsensors; i++)
+		for (u32 k = from; k < sysfs.nsensors; k++)
+			clash_find(&all[i], &all[k]);
+	for (u32 i = from; i < sysfs.nsensors; i++)
+		for (u32 k = from; k < sysfs.nsensors; k++)
+			if (all[k].attr->inst == FROM_CHAN && all[i].attr->inst == FROM_CHAN &&
+			    !(all[k].attr->flags & A_LIMIT) &&
+			    strcmp(all[i].folder, all[k].folder) == 0 &&
+			    strcmp(all[i].inst, all[k].inst) == 0)
+				all[i].clash |= all[k].clash;
+	for (u32 i = from; i < sysfs.nsensors; i++)
+		if (all[i].clash)
+			clash_rename(&all[i]);
 }
 
 /* Returns the first number in a name; 0 if there is none, or if it is 1000 or more. */
@@ -620,6 +744,7 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 	}
 	s = &sensors.rows[sysfs.nsensors];
 	*s = (struct sensor){ .attr = a, .device = p->device, .fd = (int)fd,
+			      .in_proc = p->root == roots.proc,
 			      .rank = name_number(dirstar) * 1000 + name_number(leaf) };
 	switch (a->inst) {
 	case FROM_CHAN:
@@ -636,10 +761,13 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 	}
 	/* i915's throttle_reason_status reports whether there is any reason; it is not a reason
 	 * itself. */
-	if (found && (a->desc != D_THROTTLE || strcmp(s->inst, "status") != 0))
-		sysfs.nsensors++;
-	else
+	if (!found || (a->desc == D_THROTTLE && strcmp(s->inst, "status") == 0)) {
 		sys_close((int)fd);
+		return;
+	}
+	s->path = text_put(NONE, str_z(path));
+	str_copy(s->folder, sizeof(s->folder), dirstar);
+	sysfs.nsensors++;
 }
 
 /* True if the file name of a row of attrs[] is a pattern, which may match several files. */
@@ -667,10 +795,12 @@ void probe_dir(void *arg, const char *path, struct str star)
 		return;
 	while ((name = dir_next(&d)))
 		for (const struct attr *a = p->first; a < p->end; a++) {
-			struct str leafstar;
+			struct str leafstar = { 0 };
 
 			if (is_pattern(a->leaf) && attr_enabled(a, p->asleep) &&
-			    glob_match(str_z(a->leaf), str_z(name), &leafstar))
+			    glob_match(str_z(a->leaf), str_z(name), &leafstar) &&
+			    /* power1_rated_max is not the power*_max of a channel */
+			    (a->inst != FROM_CHAN || !str_find(leafstar, (struct str)STR("_"))))
 				sensor_add(p, a, path, str_z(name), star, leafstar);
 		}
 	dir_close(&d);
@@ -697,6 +827,76 @@ static void sensors_sort(u32 from)
 			sensors.rows[k] = sensors.rows[k - 1];
 		sensors.rows[k] = s;
 	}
+}
+
+/* Returns the device of an Adreno GPU whose clock is in the folder path of class/devfreq. The link
+ * `device` there names the GPU's platform device: a device of its own, or a part of the DRM device
+ * of the display controller, which has a render node then. */
+static u32 msm_owner(const char *path)
+{
+	u32 owner = folder_owner(path), first = NONE;
+
+	for (u32 i = NONE; owner == NONE && (i = device_next(i, true)) != NONE;)
+		if (devices[i].render >= 0 && glob_match(str_z(folders[F_MSM].driver),
+							 str_z(devices[i].driver), NULL) &&
+		    (first == NONE || device_order(&devices[i], &devices[first]) < 0))
+			first = i;
+	return owner != NONE ? owner : first;
+}
+
+static void probe_msm(void *arg, const char *path, struct str star)
+{
+	if (msm_owner(path) == ((const struct probe *)arg)->device)
+		probe_dir(arg, path, star);
+}
+
+/* Calls each() for the folder of a device and those of the ports between it and the root port, as
+ * long as it returns true. star: how many ports are below the folder, or equal to it. */
+static void links_each(u32 device, bool (*each)(void *arg, const char *path, struct str star),
+		       void *arg)
+{
+	char path[PATH_BYTES], number[8];
+
+	str_copy(path, sizeof(path), str_z(sysdirs[device].path));
+	for (u32 i = 0; i < MAX_PORTS && path[0]; i++) {
+		struct buf b = BUF_Z(number);
+
+		put_u64(&b, i);
+		if (!each(arg, path, str_z(buf_z(&b))))
+			return;
+		b = (struct buf){ .p = path, .n = strlen(path), .cap = sizeof(path) - 1 };
+		put_z(&b, "/..");
+		buf_z(&b);
+	}
+}
+
+static bool link_probe(void *arg, const char *path, struct str star)
+{
+	u32 before = sysfs.nsensors;
+
+	probe_dir(arg, path, star);
+	return sysfs.nsensors > before;
+}
+
+/* Finds the folder with the lowest value. */
+struct lowest {
+	u8 desc;
+	u64 v;
+	char path[PATH_BYTES];
+};
+
+static bool link_compare(void *arg, const char *path, struct str star)
+{
+	struct lowest *low = arg;
+	u64 v;
+	bool has = scan_link(read_text(roots.sys, path, low->desc == D_LINK_WIDTH ?
+			     "current_link_width" : "current_link_speed"), low->desc, &v);
+
+	if (has && (*star.p == '0' || v < low->v)) {
+		low->v = v;
+		str_copy(low->path, sizeof(low->path), str_z(path));
+	}
+	return has;
 }
 
 static void probe(u32 device, bool asleep)
@@ -730,10 +930,15 @@ static void probe(u32 device, bool asleep)
 			put_u64(&b, (u64)devices[device].card);
 			dir = (struct str){ number, number + b.n };
 		}
-		match_folders(roots.sys, base, dir, (struct str){ 0 }, probe_dir, &p);
+		if (p.first->folder == F_LINK)
+			links_each(device, link_probe, &p);
+		else
+			match_folders(roots.sys, base, dir, (struct str){ 0 },
+				      p.first->folder == F_MSM ? probe_msm : probe_dir, &p);
 	}
 	if (HAS(boards))
 		boards_probe(device, asleep);
+	names_separate(from);
 	sensors_sort(from);
 }
 
@@ -967,9 +1172,10 @@ static void sensors_close(u32 device)
 	u32 n = 0;
 
 	for (u32 i = 0; i < sysfs.nsensors; i++) {
-		if (sensors.rows[i].device == device)
+		if (sensors.rows[i].device == device) {
+			text_free(sensors.rows[i].path);
 			sys_close(sensors.rows[i].fd);
-		else
+		} else
 			sensors.rows[n++] = sensors.rows[i];
 	}
 	sysfs.nsensors = n;
@@ -1272,6 +1478,44 @@ static void devices_decide(void)
 
 /* --- readings --------------------------------------------------------------------------------- */
 
+static void vddnb_find(void *found, const char *path, struct str star)
+{
+	struct str line;
+
+	(void)star;
+	*(bool *)found |= read_line(path, "", &line) && str_is(line, "vddnb");
+}
+
+static bool device_number(u32 n, const char *leaf, u64 *v)
+{
+	return scan_u64(sysfs_text(n, leaf), v);
+}
+
+/* Returns whether a device of amdgpu is part of an APU, by its files; metrics_is_apu() and kfd have
+ * other signs of it. amdgpu_pm.c shows the voltage of the north bridge only on APUs. Without hwmon:
+ * a small part of main memory is its video memory, whose vendor is unknown. A card with unknown
+ * vendor (before GCN 3, or a virtual function) has a link, a fan, a limit of its power, or more
+ * video memory. */
+static bool is_apu(u32 n)
+{
+	const char *path = sysdirs[n].path;
+	u64 vram, gtt, lanes;
+	bool found = false;
+	struct str line;
+
+	match_folders(roots.sys, path, (struct str)STR("hwmon/hwmon*/in*_label"),
+		      (struct str){ 0 }, vddnb_find, &found);
+	return found ||
+	       (device_number(n, "mem_info_vram_total", &vram) &&
+		device_number(n, "mem_info_gtt_total", &gtt) &&
+		vram && vram <= 1 << 30 && vram <= gtt / 2 &&
+		!(read_line(path, "mem_info_vram_vendor", &line) && !str_is(line, "unknown")) &&
+		!scan_link(sysfs_text(n, "current_link_width"), D_LINK_WIDTH, &lanes) &&
+		!folder_exists(path, "hwmon/hwmon*/fan*") &&
+		!folder_exists(path, "hwmon/hwmon*/pwm*") &&
+		!folder_exists(path, "hwmon/hwmon*/power*_cap"));
+}
+
 static void probe_device(u32 n)
 {
 	struct sysdir *at = &sysdirs[n];
@@ -1287,6 +1531,7 @@ static void probe_device(u32 n)
 	if (devices[n].awake && !at->probed) {
 		at->probed = true;
 		probe(n, false);
+		devices[n].apu |= strcmp(devices[n].driver, "amdgpu") == 0 && is_apu(n);
 	}
 	at->unread += fileio.transient - before;
 	fileio.unread -= fileio.transient - before;
@@ -1322,8 +1567,23 @@ static void nvidia_facts(struct buf *b, const char *slot)
 				 str_trim(line));
 }
 
-static void gather_facts(struct device *d, const struct sysdir *at)
+/* The slot of the port with the slowest or narrowest link, if it is not the device's own link. */
+static void link_fact(struct buf *b, u32 n, u8 desc, const char *name)
 {
+	struct lowest low = { .desc = desc };
+	struct str slot;
+
+	links_each(n, link_compare, &low);
+	if (low.path[0] && strcmp(low.path, sysdirs[n].path) != 0 &&
+	    parse_uevent(read_text(roots.sys, low.path, "uevent"),
+			 (struct str)STR("PCI_SLOT_NAME"), &slot))
+		put_fact(b, name, slot);
+}
+
+static void gather_facts(u32 n)
+{
+	struct device *d = &devices[n];
+	const struct sysdir *at = &sysdirs[n];
 	char text[1024];
 	struct buf b = BUF(text);
 	struct str line;
@@ -1331,6 +1591,10 @@ static void gather_facts(struct device *d, const struct sysdir *at)
 	for (size_t i = 0; i < LEN(facts) && at->path[0]; i++)
 		if (read_line(at->path, facts[i], &line))
 			put_fact(&b, facts[i], line);
+	if (d->awake) {
+		link_fact(&b, n, D_LINK_SPEED, "link_speed_at");
+		link_fact(&b, n, D_LINK_WIDTH, "link_width_at");
+	}
 	if (strcmp(d->driver, "nvidia") == 0)
 		nvidia_facts(&b, d->pdev);
 	d->facts = text_put(d->facts, (struct str){ text, text + b.n });
@@ -1353,7 +1617,7 @@ static void explain_missing(u32 n)
 	    str_is(line, "0"))
 		d->no_engines = "profiling is off; as root: "
 				"echo 3 > /sys/class/drm/CARD/device/profiling (panfrost: 1)";
-	gather_facts(d, at);
+	gather_facts(n);
 	d->no_sensors = !d->awake ? "asleep; reading could wake it" :
 			at->denied ? "permission denied" : "the driver has no file for it";
 }
@@ -1374,6 +1638,32 @@ static long sensor_read(const struct sensor *s)
 	return n;
 }
 
+/* Opens the file of a sensor again, and reads it: after -ENODEV the driver was bound again, or the
+ * hardware does not answer. Each time that this does not help the pause is twice as long, up to 64
+ * samples. If there is no such file any more, the files of the device are new ones. */
+static long sensor_reopen(struct sensor *s)
+{
+	char path[PATH_BYTES];
+	long fd, n = -ENODEV;
+
+	if (s->wait) {
+		s->wait--;
+		return n;
+	}
+	path[text_copy(s->path, path, sizeof(path) - 1)] = '\0';
+	fd = path[0] ? open_retry(s->in_proc ? roots.proc : roots.sys, path,
+				  O_RDONLY | O_NONBLOCK) : -ENOENT;
+	if (fd >= 0) {
+		sys_close(s->fd);
+		s->fd = (int)fd;
+		n = sensor_read(s);
+	}
+	sysdirs[s->device].changed |= fd == -ENOENT;
+	s->misses = (u8)(n != -ENODEV ? 0 : s->misses < 6 ? s->misses + 1 : 6);
+	s->wait = (u8)(n == -ENODEV ? 1 << s->misses : 0);
+	return n;
+}
+
 static void sensor_sample(struct sensor *s)
 {
 	const struct attr *a = s->attr;
@@ -1391,8 +1681,8 @@ static void sensor_sample(struct sensor *s)
 		return;
 	s->last = t;
 	n = sensor_read(s);
-	/* -ENODEV: the driver was bound again, so that its files must be opened again. */
-	sysdirs[s->device].changed |= n == -ENODEV;
+	if (n == -ENODEV)
+		n = sensor_reopen(s);
 	if (n <= 0 && (n < 0 || a->format == T_BOARD))
 		file_failed(s->device, a, n);
 	if (is_region(a->desc)) /* the sum over regions lacks this value: the error is counted */

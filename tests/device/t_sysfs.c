@@ -5,6 +5,8 @@
 
 static int64_t fake_now(clockid_t clock);
 #define sys_now fake_now
+static long fake_slurp_fd(int fd, char *b, size_t cap);
+#define slurp_fd fake_slurp_fd
 #include "../../sources/device/sysfs.c"
 
 #define PCI "devices/pci0000:00/0000:03:00.0"
@@ -19,6 +21,21 @@ static int64_t fake_now(clockid_t clock)
 
 	clock_gettime(clock, &t);
 	return stopped_at ? stopped_at : (i64)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool no_device; /* reads of temp1_input fail with ENODEV */
+static u32 no_device_reads;
+
+#undef slurp_fd
+static long fake_slurp_fd(int fd, char *b, size_t cap)
+{
+	char link[64], path[512] = "";
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (!no_device || readlink(link, path, sizeof(path) - 1) < 0 || !strstr(path, "temp1_input"))
+		return slurp_fd(fd, b, cap);
+	no_device_reads++;
+	return -ENODEV;
 }
 
 /* --- machines --------------------------------------------------------------------------------- */
@@ -123,10 +140,10 @@ static const struct text {
 	{ "temp*_input", "9223372036854775808\n", D_TEMP, "x", none },
 	{ "power*_cap", "15000000\n", D_POWER_CAP, "x", 15000000 },
 	{ "power*_cap", "0\n", D_POWER_CAP, "x", none },
-	{ "current_link_width", "16\n", D_LINK_WIDTH, "x", 16 },
-	{ "current_link_width", "32\n", D_LINK_WIDTH, "x", 32 },
-	{ "current_link_width", "0\n", D_LINK_WIDTH, "x", none },
-	{ "current_link_width", "33\n", D_LINK_WIDTH, "x", none },
+	{ "current_link_width", "16\n", D_LINK_WIDTH, "", 16 },
+	{ "current_link_width", "32\n", D_LINK_WIDTH, "", 32 },
+	{ "current_link_width", "0\n", D_LINK_WIDTH, "", none },
+	{ "current_link_width", "33\n", D_LINK_WIDTH, "", none },
 	{ "max_link_width", "255\n", D_LINK_MAX_WIDTH, "x", none },
 	{ "current_link_speed", "8.0 GT/s PCIe\n", D_LINK_SPEED, "", 80 },
 	{ "current_link_speed", "2.5 GT/s\n", D_LINK_SPEED, "", 25 },
@@ -239,8 +256,8 @@ static void t_labels(void)
 		{ "temp2_label", " a,b c\x7f\xc3\n", D_TEMP, "a_b_c__" },
 		{ "temp3_label", "\n", D_TEMP, "vram" },   /* the label of the ABI page */
 		{ "temp4_label", "", D_TEMP, "temp4" },
-		{ "temp10_label", "0123456789012345678901234567890123456789x\n", D_TEMP,
-		  "012345678901234567890123456789012345678" },
+		{ "temp10_label", THIRTY THIRTY THIRTY "\n", D_TEMP,
+		  THIRTY THIRTY "0000000000000000000" },
 		{ "energy1_input", "5\n", D_ENERGY, "card" },
 		{ "energy2_input", "5\n", D_ENERGY, "pkg" },
 		{ "energy3_input", "5\n", D_ENERGY, "energy3" },
@@ -529,8 +546,10 @@ static void t_devices(void)
 	src_sysfs.start();
 	check(registry.dropped - before == LEFT_OUT && nrows.devices == MAX_DEVICES - 1,
 	      "devices without room are counted once, not each of their nodes");
-	full = table_full(&left);
-	check(full && strcmp(full->name, "devices") == 0 && full->ready == MAX_DEVICES &&
+	do
+		full = table_full(&left);
+	while (full && strcmp(full->name, "devices") != 0);
+	check(full && full->ready == MAX_DEVICES &&
 	      left == LEFT_OUT, "the table and their number are told");
 	for (u32 i = 0; i < 5; i++) {
 		before = registry.dropped;
@@ -614,6 +633,187 @@ static void t_nvidia(void)
 	reset();
 }
 
+/* --- names, owners, links --------------------------------------------------------------------- */
+
+static void chip(const char *folder, const char *name, const char *energy)
+{
+	put(in_folder("sys/" PCI "/hwmon/%s/name", folder), name);
+	put(in_folder("sys/" PCI "/hwmon/%s/energy1_input", folder), energy);
+}
+
+static void t_equal_names(void)
+{
+	machine("i915", "active\n");
+	chip("hwmon3", "i915\n", "9\n");
+	chip("hwmon4", "i915_gt0\n", "3\n");
+	chip("hwmon5", "i915_gt1\n", "5\n");
+	src_sysfs.start();
+	check(get(D_ENERGY, "card") == 9 && get(D_ENERGY, "i915_gt0_energy1") == 3 &&
+	      get(D_ENERGY, "i915_gt1_energy1") == 5 && get(D_ENERGY, "energy1") == none,
+	      "channels of two chips have the names of their chips");
+	chip("hwmon5", "i915_gt0\n", "5\n");
+	src_sysfs.rest();
+	src_sysfs.sample();
+	check(get(D_ENERGY, "i915_gt0_energy1_hwmon4") == 3 &&
+	      get(D_ENERGY, "i915_gt0_energy1_hwmon5") == 5, "equal chips: those of their folders");
+	machine("xe", "active\n");
+	file_put("hwmon/hwmon1/temp2_input", "2\n");
+	file_put("hwmon/hwmon1/temp2_label", "vram\n");
+	file_put("hwmon/hwmon1/temp3_input", "3\n");
+	file_put("hwmon/hwmon1/temp3_label", "vram\n");
+	file_put("hwmon/hwmon1/power1_average", "4\n");
+	file_put("hwmon/hwmon1/power1_input", "5\n");
+	file_put("tile0/memory/freq0/max_freq", "6\n");
+	file_put("tile1/memory/freq0/max_freq", "7\n");
+	src_sysfs.start();
+	check(get(D_TEMP, "vram_temp2") == 2 && get(D_TEMP, "vram_temp3") == 3, "equal labels");
+	check(get(D_POWER, "power1") == 4, "two files of one channel are one value");
+	check(get(D_FREQ_MAX, "memory_tile0") == 6000000 &&
+	      get(D_FREQ_MAX, "memory_tile1") == 7000000, "two tiles");
+	machine("xe", "active\n");
+	file_put("hwmon/hwmon1/power1_rated_max", "8\n");
+	sensing.listing = true;
+	src_sysfs.start();
+	check(get(D_POWER_MAX, "power1") == none && get(D_POWER_RATED, "power1") == 8,
+	      "power1_rated_max is no power1_max");
+}
+
+static void t_throttle(void)
+{
+	machine("i915", "active\n");
+	put(in_sys("class/drm/card0/gt/gt0", "throttle_reason_pl1"), "0\n");
+	put(in_sys("class/drm/card0/gt/gt1", "throttle_reason_pl1"), "1\n");
+	src_sysfs.start();
+	check_u64(get(D_THROTTLE, "pl1"), 1, "a reason of the second GT");
+}
+
+/* The device is below a switch, whose slot is slower. */
+static void t_link(void)
+{
+	static const char *const ports[] = { "..", "../.." };
+	static const struct { const char *speed, *width, *device; u64 want_speed, want_width; } rows[] = {
+		{ "8.0 GT/s PCIe\n", "8\n", "16\n", 80, 8 },
+		{ "32.0 GT/s PCIe\n", "16\n", "4\n", 160, 4 },
+		{ "Unknown\n", "0\n", "16\n", 160, 16 },
+		{ "8.0 GT/s PCIe\n", "8\n", "0\n", 80, none },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		machine("amdgpu", "active\n");
+		shell("rm $D/sys/class/drm/card0/device; mkdir -p $D/sys/devices/p0/p1/d; "
+		      "ln -s ../../../devices/p0/p1/d $D/sys/class/drm/card0/device");
+		put(in_folder("sys/devices/p0/p1/d/current_link_speed"), "16.0 GT/s PCIe\n");
+		put(in_folder("sys/devices/p0/p1/d/current_link_width"), rows[i].device);
+		put(in_folder("sys/devices/p0/p1/d/%s/current_link_speed", ports[0]), "16.0 GT/s PCIe\n");
+		put(in_folder("sys/devices/p0/p1/d/%s/current_link_width", ports[0]), "16\n");
+		put(in_folder("sys/devices/p0/p1/d/%s/current_link_speed", ports[1]), rows[i].speed);
+		put(in_folder("sys/devices/p0/p1/d/%s/current_link_width", ports[1]), rows[i].width);
+		put(in_folder("sys/devices/p0/uevent"), "PCI_SLOT_NAME=0000:00:03.1\n");
+		sensing.listing = true;
+		src_sysfs.start();
+		check(get(D_LINK_SPEED, "") == rows[i].want_speed &&
+		      get(D_LINK_WIDTH, "") == rows[i].want_width, "links of row %zu", i);
+		if (i < 2) {
+			char text[256];
+			struct str t = str_of(text, text_copy(devices[1].facts, text, sizeof(text)));
+
+			check(str_find(t, LIT("link_speed_at:0000:00:03.1")) == !i,
+			      "the slowest link of row %zu has a place if it is not the device's", i);
+		}
+	}
+}
+
+static void t_apu(void)
+{
+	static const struct { const char *leaf, *text; bool apu; } rows[] = {
+		{ "power/control", "auto\n", true },
+		{ "mem_info_vram_vendor", "unknown\n", true },
+		{ "mem_info_vram_vendor", "hynix\n", false },
+		{ "current_link_width", "16\n", false },
+		{ "hwmon/hwmon1/fan1_input", "0\n", false },
+		{ "hwmon/hwmon1/pwm1", "0\n", false },
+		{ "hwmon/hwmon1/power1_cap", "0\n", false },
+		{ "mem_info_vram_total", "2147483648\n", false },
+		{ "mem_info_gtt_total", "1073741823\n", false },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		machine("amdgpu", "active\n");
+		file_put("mem_info_vram_total", "536870912\n");
+		file_put("mem_info_gtt_total", "8589934592\n");
+		file_put(rows[i].leaf, rows[i].text);
+		src_sysfs.start();
+		check(devices[1].apu == rows[i].apu, "an APU with %s: %s", rows[i].leaf, rows[i].text);
+	}
+	machine("amdgpu", "active\n");
+	file_put("mem_info_vram_total", "8589934592\n");
+	file_put("hwmon/hwmon1/in1_label", "vddnb\n");
+	src_sysfs.start();
+	check(devices[1].apu, "the voltage of a north bridge");
+}
+
+/* Two cards of msm: the first has a display controller only. */
+static void t_owner(void)
+{
+	reset();
+	for (u32 i = 0; i < 2; i++) {
+		put(in_folder("sys/devices/soc/d%u/uevent", (unsigned)i), "DRIVER=msm_dpu\n");
+		put_link(in_folder("sys/class/drm/card%u/device", (unsigned)i),
+			 in_folder("sys/devices/soc/d%u", (unsigned)i));
+	}
+	put_link(in_folder("sys/class/drm/renderD128/device"), in_folder("sys/devices/soc/d1"));
+	put(in_folder("sys/devices/soc/gpu/devfreq/5.gpu/cur_freq"), "7\n");
+	put_link(in_folder("sys/devices/soc/gpu/devfreq/5.gpu/device"), in_folder("sys/devices/soc/gpu"));
+	put_link(in_folder("sys/class/devfreq/5.gpu"), in_folder("sys/devices/soc/gpu/devfreq/5.gpu"));
+	src_sysfs.start();
+	for (u32 i = 1; i <= 2; i++)
+		check(!!reg_find(&devices[i].e, D_FREQ_CUR, reg_first(&devices[i].e) ?
+		      reg_first(&devices[i].e)->inst : 0) == (devices[i].render >= 0),
+		      "the clock is that of the device with a render node: %s", devices[i].dev);
+	shell("rm $D/sys/devices/soc/gpu/devfreq/5.gpu/device");
+	put_link(in_folder("sys/devices/soc/gpu/devfreq/5.gpu/device"), in_folder("sys/devices/soc/d0"));
+	for (u32 i = 1; i <= 2; i++)
+		reg_clear(&devices[i].e);
+	src_sysfs.rest();
+	src_sysfs.sample();
+	for (u32 i = 1; i <= 2; i++)
+		check(!!reg_first(&devices[i].e) == (devices[i].render < 0),
+		      "the link to a known device counts: %s", devices[i].dev);
+}
+
+/* A sensor that fails with ENODEV is opened again, alone, and less and less often. */
+static void t_no_device(void)
+{
+	u32 opens = 0;
+	int other;
+
+	machine("i915", "active\n");
+	file_put("hwmon/hwmon0/temp1_input", "5\n");
+	file_put("hwmon/hwmon0/temp2_input", "6\n");
+	src_sysfs.start();
+	other = sensors.rows[1].fd;
+	no_device = true;
+	src_sysfs.sample();
+	check(no_device_reads == 2 && get(D_TEMP, "temp1") == none && get(D_TEMP, "temp2") == 6 &&
+	      sensors.rows[1].fd == other && !sysdirs[1].changed, "it alone is opened again");
+	for (u32 i = 0; i < 400; i++) {
+		u32 was = no_device_reads;
+
+		src_sysfs.sample();
+		opens += no_device_reads - was > 1;
+	}
+	check(opens > 4 && opens < 14, "400 samples open it %u times", (unsigned)opens);
+	no_device = false;
+	src_sysfs.sample();
+	check(get(D_TEMP, "temp1") == 5, "it answers again");
+	no_device = true;
+	shell("rm $D/sys/" PCI "/hwmon/hwmon0/temp1_input");
+	for (u32 i = 0; i < 100; i++)
+		src_sysfs.sample();
+	check(sysdirs[1].changed, "its file is gone: all files of the device are opened again");
+	no_device = false;
+}
+
 /* --- profiling -------------------------------------------------------------------------------- */
 
 static long denied_error;
@@ -689,6 +889,12 @@ int main(void)
 	t_devices();
 	t_unplugged();
 	t_nvidia();
+	t_equal_names();
+	t_throttle();
+	t_link();
+	t_apu();
+	t_owner();
+	t_no_device();
 	t_profiling();
 	shell("rm -rf $D");
 	return unit_end();
