@@ -227,8 +227,8 @@ struct taskinfo {
 };
 
 enum {
-	/* 8 accelerators in 8 partitions are 64 devices; servers have up to 16 accelerators, and SR-IOV
-	 * multiplies them */
+	/* 8 accelerators in 8 partitions are 64 devices; servers have up to 16 accelerators, and
+	 * SR-IOV multiplies them */
 	MAX_DEVICES = 513,
 	/* 10 000 clients and some more; rows of clients, holders and tasks have 16-bit numbers */
 	MAX_CLIENTS = 16385,
