@@ -65,8 +65,9 @@ struct client *clients;
 struct holder *holders;
 struct task *tasks;
 static struct {
-	/* Row NONE of the tables devices, cgroups, pmus and evrows, which may be read as an empty row. Until
-	 * the first row of such a table is used, the table consists of this object only. */
+	/* Row NONE of the tables devices, cgroups, pmus and evrows, which may be read as an empty
+	 * row. Until the first row of such a table is used, the table consists of this object
+	 * only. */
 	struct device no_device;
 	struct cgroup no_cgroup;
 	struct pmu no_pmu;

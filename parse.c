@@ -566,9 +566,10 @@ static bool meter_rate(u8 range, u64 from, i64 t_from, const struct history *h, 
 }
 
 /* Decides what the new reading h->now of a hardware counter means, for example of energy. last,
- * t_last: the previous reading and its time. If the counter decreases, `was` stays for some readings: it continues there
- * after a dip. If it counts on from the low value instead, it was restarted, and only the interval
- * with the restart is unknown. Of two rates that are possible, the lower one is taken. */
+ * t_last: the previous reading and its time. If the counter decreases, `was` stays for some
+ * readings: it continues there after a dip. If it counts on from the low value instead, it was
+ * restarted, and only the interval with the restart is unknown. Of two rates that are possible, the
+ * lower one is taken. */
 u8 meter_step(struct history *h, u64 last, i64 t_last, u8 range)
 {
 	u64 rate, rate_last;

@@ -242,8 +242,8 @@ enum {
 	MAX_NAME = 128,
 };
 
-/* Tables, which grow: only the rows that struct row_counts counts, and row NONE of devices[], may be
- * accessed. */
+/* Tables, which grow: only the rows that struct row_counts counts, and row NONE of devices[], may
+ * be accessed. */
 extern struct device *devices;
 extern struct client *clients;
 extern struct holder *holders;

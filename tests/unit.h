@@ -112,7 +112,7 @@ static bool check_str(struct str got, const char *want, const char *fmt, ...)
 }
 
 /* Fills devices[] with zeros: its first n rows can be used without device_add(). */
-__attribute__((unused)) static void devices_clear(u32 n)
+static inline void devices_clear(u32 n)
 {
 	while (nrows.devices < n && device_add() != NONE)
 		;

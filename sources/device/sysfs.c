@@ -429,8 +429,8 @@ static void store_dpm(const struct sensor *s, struct str text, i64 t)
 }
 
 /* Parses the speed of a PCI link in 0.1 GT/s ("8.0 GT/s PCIe"), or its width in lanes ("16"). False
- * if the text has none: "Unknown" has no digits, and an integrated GPU has 0 lanes or, where the registers read as ones,
- * 63 or 255. */
+ * if the text has none: "Unknown" has no digits, and an integrated GPU has 0 lanes or, where the
+ * registers read as ones, 63 or 255. */
 static bool scan_link(struct str text, u8 desc, u64 *v)
 {
 	if (desc == D_LINK_WIDTH)
@@ -438,8 +438,8 @@ static bool scan_link(struct str text, u8 desc, u64 *v)
 	return scan_dec(text, 1, v);
 }
 
-/* Stores the speed or the width of a PCI link. The lowest value of the device and of the ports above
- * it is stored. Ports are read after the device: if the device has no link, that of its port is not
+/* Stores the speed or the width of a PCI link: the lowest value of the device and of the ports above
+ * it. Ports are read after the device: if the device has no link, that of its port is not
  * stored. */
 static void store_link(const struct sensor *s, struct str text, i64 t)
 {
@@ -1108,7 +1108,8 @@ void device_missing(const char *path)
 {
 	if (!sysfs.device_error) {
 		device_lost();
-	} else if (!is_transient_error(sysfs.device_error)) { /* files_note_error() has counted these */
+	} else if (!is_transient_error(sysfs.device_error)) {
+		/* files_note_error() counts transient errors */
 		registry.dropped++;
 		files_note_missing(path, sysfs.device_error);
 	}

@@ -251,7 +251,8 @@ static bool is_hidden(u32 device, struct str saved_holders)
 static struct {
 	struct str loaded; /* rows of the loaded file; empty if no file was loaded */
 	struct statehead now; /* head of the file that this run writes */
-	u16 device_map[MAX_DEVICES]; /* index: device number of the file; value: that of the registry */
+	/* index: device number of the file; value: that of the registry */
+	u16 device_map[MAX_DEVICES];
 	bool cleaned;       /* temporary files that killed runs have left were removed */
 	bool sums;          /* D_SUM_* are sums over all clients: no filter hides any */
 } saved;

@@ -177,7 +177,8 @@ static void t_labels(void)
 
 static struct device *add_device(const char *name, i64 busy)
 {
-	struct device *d = &devices[device_add()];
+	u32 n = device_add(); /* before devices[] is used: the first row makes its memory */
+	struct device *d = &devices[n];
 
 	str_copy(d->dev, sizeof(d->dev), str_z(name));
 	d->card = (i32)nrows.devices - 1;

@@ -172,10 +172,13 @@ static void t_measure(void)
 
 static void t_unread(void)
 {
-	str_copy(devices[device_add()].dev, 32, LIT("card0"));
+	u32 n = device_add();
+
+	str_copy(devices[n].dev, 32, LIT("card0"));
 	say_unread();
 	check(is_said(NULL), "all was read");
-	str_copy(devices[device_add()].dev, 32, LIT("card1"));
+	n = device_add();
+	str_copy(devices[n].dev, 32, LIT("card1"));
 	registry.unreadable = 3;
 	hidden = "hidepid";
 	no_vcio = "no firmware";

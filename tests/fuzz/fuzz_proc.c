@@ -14,7 +14,7 @@ enum { MAX_LISTED = 2048, MAX_LOOKED_UP = 256 /* each look-up searches the file 
 
 static struct {
 	struct hostcounter h[MAX_LISTED];
-	struct energy {
+	struct reading {
 		bool known, ranged;
 		u64 uj, range;
 	} first[MAX_LISTED];     /* values of the first reading */
@@ -279,7 +279,7 @@ static void check_small(const struct hostcounter *h, long r, u64 v)
 /* Between two readings energy increases, or wraps after its maximum. */
 static void check_energy(const struct hostcounter *h, long r, u64 v)
 {
-	struct energy *was = &all->first[h - all->h];
+	struct reading *was = &all->first[h - all->h];
 	u64 now;
 
 	if (strncmp(h->name, "energy/", 7) != 0 || !plain_number("class/powercap", h, "energy_uj", &now) || (all->again && !was->known))
@@ -290,9 +290,12 @@ static void check_energy(const struct hostcounter *h, long r, u64 v)
 		was->uj = now;
 	}
 	if (now >= was->uj)
-		must(r == 0 && v == now, "energy is the amount used");
-	else if (was->ranged)
-		must(r == 0 && v == (was->uj <= was->range ? was->range + now : was->uj), "energy continues across a wrap");
+		must(r == 0 && v == (now - was->uj <= 2000000000 ? now : was->uj - (was->uj > 0)),
+		     "energy increases by at most 20 kW");
+	else if (was->ranged && was->uj <= was->range && was->range - was->uj + now <= 2000000000)
+		must(r == 0 && v == was->range + now, "energy continues across a wrap");
+	else
+		must(r == -ENOENT, "a decrease that no wrap explains is unknown");
 }
 
 /* The sums of a line of proc/stat or proc/diskstats over the readings. */

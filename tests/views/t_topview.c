@@ -143,13 +143,14 @@ static void t_identity(void)
 		{ 12, "0000:03:00.0", "Arc A770 G" }, { 11, "03:00.0", "Arc A770 G" },
 		{ 7, "03:00.0", "Arc A77" }, { 6, "", "" }, { 0, "", "" },
 	};
-	struct device *d = devices + 1;
+	struct device *d;
 
 	device_new("Arc A770 G", "0000:03:00.0");
 	device_new("8086:56a0", "0000:04:00.0");
 	device_new("Same", "0000:05:00.0");
 	device_new("Same", "0001:06:00.0");
 	device_new("8086:56a1", "");
+	d = devices + 1;
 	check_str(identity(&d[0]), "Arc A770 G", "a name");
 	check_str(identity(&d[1]), "0000:04:00.0", "a slot instead of VENDOR:DEVICE");
 	check_str(identity(&d[2]), "0000:05:00.0", "a slot, if two have the same name");
