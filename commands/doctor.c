@@ -3,18 +3,28 @@
 #include "commands/commands.h"
 #include "sys.h"
 
-static bool failed;
-
-static void show(const struct probed *p)
+/* Prints all rows as one sample, so that a table has the widths of all of them. The columns of line
+ * grow row by row: one long detail does not push the remedies of all rows aside. */
+static bool show_rows(size_t n)
 {
 	struct recopts ro = { .dt_us = -1, .time_us = -1 };
 
-	failed |= !failed && !show_record(&p->e, &ro);
+	bool first = out_measures(&opt.out) && !format_has_one_line(opt.out.fmt);
+
+	for (size_t i = 0; first && i < n; i++) {
+		record_make(&rec, &probed_row(i)->e, &ro);
+		out_measure(&opt.out, &rec);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!show_record(&probed_row(i)->e, &ro))
+			return false;
+	return finish_sample() == EX_OK;
 }
 
 int cmd_doctor(void)
 {
 	char program[512];
+	bool good;
 	long n = sys_readlinkat(AT_FDCWD, "/proc/self/exe", program, sizeof(program) - 1);
 
 	if (!open_roots(false))
@@ -27,7 +37,6 @@ int cmd_doctor(void)
 	probe_self(program);
 	confine(0);
 	sources_start();
-	probe_all(program, show);
-	failed |= finish_sample() != EX_OK;
-	return say_full() || failed ? EX_FAIL : EX_OK;
+	good = show_rows(probe_all(program));
+	return say_full() || !good ? EX_FAIL : EX_OK;
 }

@@ -23,7 +23,8 @@ enum probe_status { PROBE_OK, PROBE_DENIED, PROBE_ABSENT };
  * probe_all() calls show() for each row of gpustat doctor. program: path of the executable, for the
  * setcap command in the remedies. */
 void probe_self(const char *program);
-void probe_all(const char *program, void (*show)(const struct probed *p));
+size_t probe_all(const char *program); /* number of rows */
+const struct probed *probed_row(size_t i);
 
 /* --- sources/catalog/catalog.c: the list of all counters, by name, of all providers ----------- */
 

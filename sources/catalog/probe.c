@@ -745,7 +745,12 @@ static void remedy_make(struct probe_row *s, const char *program, u64 all, u8 gi
 	p->detail[b.n] = '\0';
 }
 
-void probe_all(const char *program, void (*show)(const struct probed *p))
+const struct probed *probed_row(size_t i)
+{
+	return &probe.rows[i].p;
+}
+
+size_t probe_all(const char *program)
 {
 	u64 all = 0;
 	u8 given = 0, was = privilege_raise(UINT8_MAX);
@@ -791,9 +796,8 @@ void probe_all(const char *program, void (*show)(const struct probed *p))
 		all |= probe.rows[i].needed_caps;
 		given |= probe.rows[i].needed_docker;
 	}
-	for (size_t i = 0; i < probe.nrows; i++) {
+	for (size_t i = 0; i < probe.nrows; i++)
 		if (probe.rows[i].needed_caps || probe.rows[i].needed_docker)
 			remedy_make(&probe.rows[i], program, all, given);
-		show(&probe.rows[i].p);
-	}
+	return probe.nrows;
 }

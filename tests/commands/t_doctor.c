@@ -21,7 +21,7 @@ struct opts opt;
 struct record rec;
 
 static char steps[64], path[1024];
-static u32 shown, fails_at;
+static u32 shown, measured, fails_at;
 static bool with_roots, full, end_fails;
 
 static void step(const char *name) { strncat(steps, name, sizeof(steps) - strlen(steps) - 1); }
@@ -35,31 +35,37 @@ int finish_sample(void) { step("end"); return end_fails ? EX_FAIL : EX_OK; }
 
 bool show_record(const struct entity *e, const struct recopts *ro)
 {
+	measured += opt.out.ncells > 0;
 	return e->kind == K_SOURCE && ro->dt_us < 0 && ro->time_us < 0 && ++shown != fails_at;
 }
 
-void probe_all(const char *program, void (*each)(const struct probed *p))
+const struct probed *probed_row(size_t i)
 {
-	static const struct probed p = { .e = { .kind = K_SOURCE } };
+	static const struct probed rows[3] = { { .e = { .kind = K_SOURCE } },
+		{ .e = { .kind = K_SOURCE } }, { .e = { .kind = K_SOURCE } } };
 
+	return &rows[i];
+}
+
+size_t probe_all(const char *program)
+{
 	step(strcmp(program, path) == 0 ? "all " : "other ");
-	for (int i = 0; i < 3; i++)
-		each(&p);
+	return 3;
 }
 
 static int run(long n, u32 bad)
 {
 	link_n = n;
 	fails_at = bad;
-	shown = 0;
+	shown = measured = 0;
 	steps[0] = path[0] = '\0';
-	failed = false;
 	with_roots = true;
 	return cmd_doctor();
 }
 
 int main(void)
 {
+	opt.out.fmt = format_find((struct str)STR("line"));
 	check(run(5, 0) == EX_OK && strcmp(path, "ppppp") == 0 && shown == 3, "the path of the program");
 	check_str(str_z(steps), "self confine start all end",
 		  "what needs more rights is probed before they are dropped");
@@ -68,6 +74,10 @@ int main(void)
 	check(run(0, 0) == EX_OK && strcmp(path, "gpustat") == 0, "an empty link: its name");
 	check(run(5000, 0) == EX_OK && strlen(path) == 511, "a long path is cut, with its end");
 	check(run(5, 2) == EX_FAIL && shown == 2, "after an error no other record is shown");
+	check(measured == 0, "line: no row is measured before it is shown");
+	opt.out = (struct out){ .fmt = format_find((struct str)STR("table")), .kind = K_SOURCE };
+	check(run(5, 0) == EX_OK && measured == 3 && shown == 3,
+	      "table: all rows are measured before the first one is shown");
 	end_fails = true;
 	check(run(5, 0) == EX_FAIL, "an error at the end");
 	end_fails = false;

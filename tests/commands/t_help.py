@@ -188,6 +188,10 @@ def _(_m):
     for more in ([], ["-f", "source,status,detail,remedy"]):
         head = run(["doctor", "-o", "table", *roots, *more]).out.decode().splitlines()[0]
         eq(head.split(), ["source", "status", "detail", "remedy"], f"columns {more}")
+    roots = ["--proc", f"{HERE}/trees/mixed/proc", "--sys", f"{HERE}/trees/mixed/sys"]
+    rows = run(["doctor", "-o", "table", *roots]).out.decode().splitlines()
+    at = [rows[0].index(w) for w in ("status", "detail", "remedy")]
+    check(len(rows) > 10 and all(row[i - 1] == " " != row[i] for row in rows for i in at), "all rows have the columns of the header")
     eq(run(["doctor", *roots]).out.decode().splitlines()[0].split(), ["STATUS", "SOURCE", "DETAIL", "REMEDY"], "columns of line")
 
 

@@ -858,7 +858,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	src_fdinfo.scan();
 	src_fdinfo.sample();
 	show_all();
-	probe_all("gpustat", probed);
+	for (size_t i = 0, n = probe_all("gpustat"); i < n; i++)
+		probed(probed_row(i));
 	check_devices(false);
 	name_all(s);
 	check_devices(false);
