@@ -1,0 +1,3 @@
+for t in etnaviv lima msm panfrost panthor v3d; do
+	g --proc $t/proc --sys $t/sys -w 0.01 -o csv -f dev,busy,temp,engine.busy,load,freq,power,fan,vram,throttle 2>&1
+done
