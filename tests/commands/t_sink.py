@@ -154,6 +154,21 @@ def _(d):
     eq(read(path).splitlines()[1], b"52.0,,card0", "row below a quoted header")
 
 
+@test("CSV: a new file that is started after the message has the column that was named")
+def _(d):
+    machine.feature("plain")
+    path = os.path.join(d, "run.csv")
+    eq(append(path, "-o", "csv", "-f", "dev,temp.edge").err, b"", "the first file")
+    for _ in range(2):
+        eq(append(path, "-o", "csv", "-f", "dev,used,temp.edge").err,
+           b"gpustat: no column for used: the header of the file has none; a new file has it\n", "the message of each run")
+    os.rename(path, path + ".1")
+    for _ in range(2):
+        eq(append(path, "-o", "csv", "-f", "dev,used,temp.edge").err, b"", "no message")
+    lines = read(path).splitlines()
+    eq((lines[0], len(lines)), (b"dev,used,temp.edge", 3), "the header of the new file, and two rows")
+
+
 @test("CSV: a header that cannot be used is reported")
 def _(d):
     machine.feature("plain")
