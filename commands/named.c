@@ -264,11 +264,12 @@ static int find(struct str word, bool timed)
 	}
 	if (!timed && pick.npicked)
 		return list_picked();
-	if (!near.name.p || say_full())
-		return no_counter(word);
+	if (say_full()) /* it may be one of those that had no room */
+		return EX_FAIL;
 	str_copy(name, sizeof(name), word);
 	put_nearest(&b, "", &near);
-	return usage("no such counter: ", name, buf_z(&b));
+	say("no such counter: ", name, near.name.p ? buf_z(&b) : WHERE_ELSE);
+	return EX_FAIL;
 }
 
 /* --- samples of the selected counters --------------------------------------------------------- */

@@ -265,7 +265,7 @@ static void t_counters(void)
 		 "steps dropped \n", NULL, "without -v: those of GPUs, and the recommended ones");
 	counters("USER", all_providers, EX_OK, " host/cpu/all/user\nsteps dropped \n", NULL,
 		 "a word lists the counters whose names contain it, in upper or lower case");
-	counters("USER 5", all_providers, EX_USAGE, NOTHING, "no such counter: USER",
+	counters("USER 5", all_providers, EX_FAIL, NOTHING, "no such counter: USER",
 		 "a word before a time is a name");
 	counters("drm/* 10", gpu_and_file, EX_OK, " drm/card0/render/busy drm/card1/render/busy"
 		 STEPS "1 words of times, 2 opened, 1 samples, 1 records\nrecords:\n", NULL,
@@ -284,10 +284,10 @@ static void t_counters(void)
 	counters("", interval, EX_USAGE, NOTHING, "counters: NAME is missing", "only -i");
 	counters("", count, EX_USAGE, NOTHING, "counters: NAME is missing", "only -n");
 	counters("", window, EX_USAGE, NOTHING, "counters: NAME is missing", "only -w");
-	counters("perf/cycles nosuch", NULL, EX_USAGE, "0 samples, 0 records",
+	counters("perf/cycles nosuch", NULL, EX_FAIL, "0 samples, 0 records",
 		 "no such counter: nosuch; gpustat counters -v lists them\n", "an unknown name");
 	counters("nosuch", full, EX_FAIL, NOTHING, NULL, "it may be one without room");
-	counters("perf/cycles x", bad_times, EX_USAGE, "0 samples", "no such counter: x", "no time");
+	counters("perf/cycles x", bad_times, EX_FAIL, "0 samples", "no such counter: x", "no time");
 	counters("perf/cycles 5", bad_times, EX_USAGE, "0 opened, 0 samples", NULL, "bad times");
 }
 
