@@ -36,18 +36,6 @@ static void show_event(struct str name, struct str unit, struct str what)
 	put_c(&out, '\n');
 }
 
-/* Appends a member of a JSON object; its value is null if the text is empty. */
-static void put_member(const char *key, struct str text)
-{
-	put_c(&out, ',');
-	put_quoted(&out, str_z(key));
-	put_c(&out, ':');
-	if (str_len(text))
-		put_quoted(&out, text);
-	else
-		put_z(&out, "null");
-}
-
 /* Prints an event as a JSON object. The name of its PMU is the part of its name before the first
  * slash. The name of a tracepoint has a colon, and the list of tracepoints has no descriptions. */
 static void show_json(struct str name, struct str unit, struct str what)
@@ -61,10 +49,10 @@ static void show_json(struct str name, struct str unit, struct str what)
 		pmu = str_z(!str_len(what) && str_find(name, LIT(":")) ? "tracepoint" :
 			    str_is(what, "software event") ? "software" : NULL);
 	put_z(&out, "{\"schema\":1,\"kind\":\"event_name\"");
-	put_member("name", name);
-	put_member("unit", unit);
-	put_member("description", what);
-	put_member("pmu", pmu);
+	put_text_member(&out, "name", name);
+	put_text_member(&out, "unit", unit);
+	put_text_member(&out, "description", what);
+	put_text_member(&out, "pmu", pmu);
 	put_z(&out, "}\n");
 }
 

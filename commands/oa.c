@@ -15,6 +15,22 @@ static struct {
 	const struct device *device;
 } listing;
 
+/* True if the output format is json. */
+static bool is_json(void)
+{
+	return opt.out.fmt == format_find((struct str)STR("json"));
+}
+
+/* Appends a member of a JSON object: key, then the number n, or null if n is 0: unknown. */
+static void put_count(const char *key, u64 n)
+{
+	put_z(&out, key);
+	if (n)
+		put_u64(&out, n);
+	else
+		put_z(&out, "null");
+}
+
 /* Appends a cell to the line that begins at the offset `from` of the output, and blanks up to this
  * column of the line. */
 static void put_cell(size_t from, size_t column, struct str s)
@@ -23,24 +39,43 @@ static void put_cell(size_t from, size_t column, struct str s)
 	put_columns(&out, from, column);
 }
 
+static struct str or_dash(struct str s)
+{
+	return str_len(s) ? s : (struct str)STR("-");
+}
+
+/* Writes a set. Empty texts are unknown. */
 static void put_set(struct str name, struct str chipset, u64 counters, struct str format,
 		    struct str guid, const char *where)
 {
 	size_t from = out.n;
-	u64 id;
+	u64 id = 0;
+	bool in_kernel = listing.device && oa_has_set(listing.device, guid, &id);
 
-	put_cell(from, 32, name);
-	put_cell(from, 40, chipset);
-	put_u64(&out, counters);
-	put_columns(&out, from, 45);
-	put_cell(from, 65, format);
-	put_cell(from, 102, guid);
-	if (listing.device && oa_has_set(listing.device, guid, &id)) {
-		put_z(&out, "kernel ");
-		put_u64(&out, id);
-		put_z(&out, where[0] ? ", " : "");
+	if (is_json()) {
+		put_z(&out, "{\"schema\":1,\"kind\":\"oa_set\"");
+		put_text_member(&out, "name", name);
+		put_text_member(&out, "chipset", chipset);
+		put_count(",\"counters\":", counters);
+		put_text_member(&out, "format", format);
+		put_text_member(&out, "guid", guid);
+		put_count(",\"kernel_id\":", id);
+		put_text_member(&out, "source", str_z(where));
+		put_z(&out, "}");
+	} else {
+		put_cell(from, 32, or_dash(name));
+		put_cell(from, 40, or_dash(chipset));
+		put_u64(&out, counters);
+		put_columns(&out, from, 45);
+		put_cell(from, 65, or_dash(format));
+		put_cell(from, 102, guid);
+		if (in_kernel) {
+			put_z(&out, "kernel ");
+			put_u64(&out, id);
+			put_z(&out, where[0] ? ", " : "");
+		}
+		put_text(&out, str_z(where));
 	}
-	put_text(&out, str_z(where));
 	put_c(&out, '\n');
 	if (out.n > OUT_BYTES / 2 && !lost_record)
 		flush();
@@ -68,8 +103,7 @@ static void list_kernel_set(struct str guid, u64 id)
 
 	(void)id;
 	if (!set_find(guid, true, NULL, &s))
-		put_set((struct str)STR("-"), (struct str)STR("-"), 0, (struct str)STR("-"), guid,
-			"");
+		put_set((struct str){ 0 }, (struct str){ 0 }, 0, (struct str){ 0 }, guid, "");
 }
 
 static void list_sets(void)
@@ -84,14 +118,14 @@ static void list_sets(void)
 		while (oaset_next(f, &at, &s))
 			if (!listing.platform || oaset_fits(&s, listing.platform))
 				put_set(s.name, s.chipset, set_compile(&s) ? equations->n : 0,
-					s.format.p < s.format.e ? s.format : (struct str)STR("-"),
-					str_z(s.guid), where);
+					s.format, str_z(s.guid), where);
 	}
 	if (listing.device)
 		oa_each_registered(listing.device, list_kernel_set);
 }
 
-static void put_max(u32 i)
+/* Returns the maximum of a counter; 0: it is unknown. */
+static u64 counter_max(u32 i)
 {
 	static u64 nothing[OA_SLOTS]; /* not const: a constant would add its bytes to the program */
 	static union oaval zeros[MAX_OA_COUNTERS];
@@ -104,10 +138,37 @@ static void put_max(u32 i)
 		else if (max.f > 0 && max.f < 18446744073709551616.0)
 			n = (u64)max.f;
 	}
-	if (n)
-		put_u64(&out, n);
+	return n;
+}
+
+static void put_counter_json(const struct oacounter *c, u64 max)
+{
+	put_z(&out, "{\"schema\":1,\"kind\":\"oa_counter\"");
+	put_text_member(&out, "name", c->name);
+	put_text_member(&out, "type", str_z(c->is_float ? "float" : "uint64"));
+	put_count(",\"max\":", max);
+	put_text_member(&out, "unit", c->units);
+	put_text_member(&out, "description", c->description);
+	put_z(&out, "}\n");
+}
+
+static void put_counter_line(const struct oacounter *c, u64 max)
+{
+	size_t from = out.n;
+
+	put_cell(from, 44, c->name);
+	put_cell(from, 52, str_z(c->is_float ? "float" : "uint64"));
+	if (max)
+		put_u64(&out, max);
 	else
 		put_c(&out, '-');
+	put_columns(&out, from, 66);
+	put_text(&out, c->units);
+	if (str_len(c->description)) {
+		put_columns(&out, from, 78);
+		put_text(&out, c->description);
+	}
+	put_c(&out, '\n');
 }
 
 static int list_counters(struct str name)
@@ -119,19 +180,8 @@ static int list_counters(struct str name)
 	if (!set_compile(&s))
 		return usage("'", opt.words[1], "': its counters are invalid");
 	for (u32 i = 0; i < equations->n; i++) {
-		struct str description = equations->counters[i].description;
-		size_t from = out.n;
-
-		put_cell(from, 44, equations->counters[i].name);
-		put_cell(from, 52, str_z(equations->counters[i].is_float ? "float" : "uint64"));
-		put_max(i);
-		put_columns(&out, from, 66);
-		put_text(&out, equations->counters[i].units);
-		if (description.p < description.e) {
-			put_columns(&out, from, 78);
-			put_text(&out, description);
-		}
-		put_c(&out, '\n');
+		(is_json() ? put_counter_json : put_counter_line)(&equations->counters[i],
+								  counter_max(i));
 		if (!flush_record())
 			return EX_FAIL;
 	}

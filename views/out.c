@@ -50,6 +50,18 @@ void put_quoted(struct buf *b, struct str s)
 	put_c(b, '"');
 }
 
+/* Appends a comma and a member to a JSON object in b; its value is null if the text is empty. */
+void put_text_member(struct buf *b, const char *key, struct str text)
+{
+	put_c(b, ',');
+	put_quoted(b, str_z(key));
+	put_c(b, ':');
+	if (str_len(text))
+		put_quoted(b, text);
+	else
+		put_z(b, "null");
+}
+
 /* Returns the width of s on a terminal: one column for each UTF-8 sequence. The bytes 10xxxxxx,
  * which continue a sequence, are not counted; the first loop examines eight bytes at a time. */
 static size_t text_width(struct str s)

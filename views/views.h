@@ -481,6 +481,7 @@ const struct format *format_find(struct str name);
 const char *format_left_out(struct str name);
 const struct format *format_next(const struct format *f);
 void put_quoted(struct buf *b, struct str s);
+void put_text_member(struct buf *b, const char *key, struct str text);
 struct str format_name(const struct format *f);
 void put_iso(struct buf *b, u64 us);
 bool format_shows(const struct format *f, u8 kind);

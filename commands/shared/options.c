@@ -794,12 +794,29 @@ static bool format_is(const struct format *f, const char *name)
 	return str_is(format_name(f), name);
 }
 
+static bool is_oa_word(const char *word)
+{
+	return HAS(oa) && opt.cmd && opt.cmd->with & WITH_OA && opt.nwords &&
+	       strcmp(opt.words[0], word) == 0;
+}
+
+bool is_oa_list(void)
+{
+	return is_oa_word("list");
+}
+
+/* Returns whether oa does something other than measure: list or pack. */
+bool is_oa_list_or_pack(void)
+{
+	return is_oa_list() || is_oa_word("pack");
+}
+
 /* Returns whether a format can show the records of the command. A list has no time axis. */
 static bool format_suits(const struct format *f)
 {
 	const struct cmd *c = cmd_or_first();
 
-	if (c->with & WITH_EVENTS)
+	if (c->with & WITH_EVENTS || is_oa_list())
 		return format_is(f, "line") || format_is(f, "json");
 	return format_shows(f, (u8)c->kind) &&
 	       !(format_has_time_axis(f) && c->with & (WITH_LIST | WITH_RUN));
@@ -1140,6 +1157,21 @@ static const struct cmd *find_subcommand(const char *word)
 	return NULL;
 }
 
+/* Prints that a word is no interval and no word of oa. Exit code. */
+static int no_oa_word(const char *word)
+{
+	struct str words = STR("list|pack|stalls"), name;
+	struct nearest near = { .text = str_z(word) };
+	char text[96];
+	struct buf b = BUF_Z(text);
+
+	while (str_cut(&words, '|', &name))
+		nearest_try(&near, name);
+	put_z(&b, "': not an interval, list, pack or stalls");
+	put_nearest(&b, "", &near);
+	return usage("'", word, buf_z(&b));
+}
+
 static int no_command(const char *word)
 {
 	char names[256];
@@ -1187,13 +1219,6 @@ static int help_words(char **words)
 	}
 	put_help(&out);
 	return finish();
-}
-
-/* Returns whether oa does something other than measure: list or pack. */
-bool is_oa_list_or_pack(void)
-{
-	return HAS(oa) && opt.cmd->with & WITH_OA && opt.nwords &&
-	       str_among(str_z(opt.words[0]), "list pack") < 2;
 }
 
 /* Returns whether the interval is too short for /dev/kmsg: the kernel accepts 10 records in 5 s;
@@ -1247,6 +1272,9 @@ static int parse_words(void)
 	if ((opt.nwords == 1 || opt.nwords == 2) && opt.cmd == opt.cmds &&
 	    (u8)(word[0] - '0') > 9 && word[0] != '.')
 		return no_command(word);
+	if (HAS(oa) && opt.nwords && opt.cmd->with & WITH_OA && (u8)(word[0] - '0') > 9 &&
+	    word[0] != '.')
+		return no_oa_word(word);
 	return parse_times(opt.words, opt.nwords);
 }
 
@@ -1325,9 +1353,10 @@ static int check_options(void)
 	if (!format_suits(opt.out.fmt))
 		return usage("this format cannot show these records; use ", suitable_formats(),
 			     NULL);
-	if ((is_oa_list_or_pack() && !format_is(opt.out.fmt, "line")) ||
-	    (format_has_time_axis(opt.out.fmt) && /* these records have none */
-	     (has_sums() || (!opt.nwords && opt.cmd->with == WITH_COUNTERS))))
+	if (is_oa_word("pack") && !format_is(opt.out.fmt, "line"))
+		return usage_z("oa pack writes a file: it has no format");
+	if (format_has_time_axis(opt.out.fmt) && /* these records have none */
+	    (has_sums() || (!opt.nwords && opt.cmd->with == WITH_COUNTERS)))
 		return usage_z("this format cannot show these records");
 	if (HAS(oa) && opt.oa.props.format && !(opt.cmd->with & WITH_OA))
 		return usage_z("only oa supports formats of OA reports");

@@ -160,6 +160,7 @@ bool open_roots(bool needed);
 void say_at(const char *file, u64 at, const char *what);
 bool show_record(const struct entity *e, const struct recopts *ro);
 bool is_check(void);
+bool is_oa_list(void);
 bool is_oa_list_or_pack(void);
 int parse_args(const struct cmd *cmds, size_t ncmds, char **argv); /* exit code, or -1 to run */
 void output_begin(void);

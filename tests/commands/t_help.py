@@ -111,6 +111,8 @@ def _(_m):
 @test("messages: a misspelt name is an error that says which name was meant")
 def _(_m):
     for args, said in ((["porcs"], "'porcs': not a command or an interval; did you mean 'procs'?"),
+                       (["oa", "lits"], "'lits': not an interval, list, pack or stalls; did you mean 'list'?"),
+                       (["oa", "xyzzy", "1"], "'xyzzy': not an interval, list, pack or stalls"),
                        (["lst"], "'lst': not a command or an interval; did you mean 'list'?"),
                        (["--devcie", "0"], "unknown option '--devcie'; did you mean '--device'?"),
                        (["--fieldss=dev"], "unknown option '--fieldss=dev'; did you mean '--fields'?"),
@@ -145,6 +147,8 @@ def _(_m):
     for args, said in ((["-p", "abc"], "invalid PID 'abc' for --pid: use 12 or 12,345"),
                        (["-i", "5x"], "invalid time '5x' for --interval: use 100ms, 1, 1.5s, 1m"),
                        (["-c", "0"], "invalid number '0' for --count: use 1 or more"),
+                       (["oa", "list", "-o", "csv"], "this format cannot show these records; use line json"),
+                       (["oa", "pack", "-j"], "oa pack writes a file: it has no format"),
                        (["-t", "noon"], "invalid value 'noon' for --time: use none, epoch, iso or mono"),
                        (["list", "-o", "svg"], "this format cannot show these records; use " + " ".join(formats("list")))):
         r = run(args)
@@ -180,6 +184,24 @@ def _(_m):
     for args in (["--resolve", "cycles"], ["--map"]):
         r = run(["events", "-o", "json", *args, *pmus()])
         eq((r.code, r.err), (2, b"gpustat: --map and --resolve exclude -o json\n"), f"{args}")
+
+
+@test("oa list: -j has an object per metric set and per counter, with the texts of the lines; empty ones are null")
+def _(_m):
+    roots = ["--proc", f"{HERE}/trees/panthor/proc", "--sys", f"{HERE}/trees/panthor/sys"]
+    for args, width, kind, keys in ((["list"], 6, "oa_set", ["name", "chipset", "counters", "format", "guid", "kernel_id", "source"]),
+                                    (["list", "Basic", "--platform", "hsw"], 3, "oa_counter", ["name", "type", "max", "unit", "description"])):
+        r = run(["oa", *args, *roots])
+        if b"not built in" in r.err:
+            continue
+        lines = r.out.decode().splitlines()
+        recs = [json.loads(line) for line in run(["oa", *args, *roots, "-j"]).out.decode().splitlines()]
+        check(len(lines) > 10 and len(lines) == len(recs), f"as many records as lines: {len(lines)}, {len(recs)}")
+        for line, x in zip(lines, recs):
+            eq(list(x), ["schema", "kind", *keys], "keys")
+            eq((x["schema"], x["kind"]), (1, kind), "schema, kind")
+            values = [x[k] for k in keys if k != "kernel_id"]
+            eq(["-" if v is None else str(v) for v in values][:width], line.split()[:width], "the values of the line")
 
 
 @test("doctor: the table has all its columns, also if no record has a remedy")
