@@ -5,6 +5,12 @@
 #include "sources/device/device.h"
 #include "sys.h"
 
+/* Functions of an optional feature: NULL if it is left out. */
+#pragma weak fields_note
+#pragma weak fields_nearest
+#pragma weak fields_say
+#pragma weak fields_wrong
+
 enum {
 	LINE_BYTES = 4096,  /* limit of NRPE for a plugin's output */
 	SHOWN_BYTES = 1024, /* bytes of the output line for the text before the perfdata */
@@ -63,6 +69,21 @@ static struct table verdict_table = TABLE_ROW(verdict.found, MAX_CHECKED, 16,
 
 /* --- output of the line, and the timeout ------------------------------------------------------ */
 
+/* Prints the JSON record of check. values: the texts that put_json_value() has written into the
+ * second half of the memory of `out`. Returns the exit code: the state, or UNKNOWN if the record
+ * cannot be written. */
+static int json_print(u8 state, struct str text, struct str values)
+{
+	struct buf b = { .p = out.p, .cap = out.cap / 2 };
+
+	put_z(&b, "{\"schema\":1,\"kind\":\"check\"");
+	put_text_member(&b, "state", str_z(states[state]));
+	put_text_member(&b, "message", text);
+	put_z(&b, ",\"values\":[");
+	return write_all(1, b.p, b.n) < 0 || write_all(1, values.p, str_len(values)) < 0 ||
+	       write_all(1, "]}\n", 3) < 0 ? ST_UNKNOWN : state;
+}
+
 /* Prints the output line of the plugin. Returns the exit code: the state, or UNKNOWN if the line
  * cannot be written. */
 static int check_print(u8 state, struct str text, struct str perfdata)
@@ -71,6 +92,8 @@ static int check_print(u8 state, struct str text, struct str perfdata)
 	struct buf b = BUF_Z(line);
 
 	sys_ignore(SIGALRM); /* a timeout must not print a second line */
+	if (opt.check.json)
+		return json_print(state, text, perfdata);
 	put_z(&b, "GPU ");
 	put_z(&b, states[state]);
 	put_z(&b, " - ");
@@ -253,12 +276,16 @@ static int say_exchanged(const struct metric_check *m)
 static int range_next(const char *option, struct str *list, struct range *r)
 {
 	struct str piece;
+	char text[128];
 
 	str_cut(list, ',', &piece);
 	if (parse_range(piece, r) && range_is_whole(r))
 		return -1;
-	return usage(option, ": invalid range; use 10, 10:, ~:10, 10:20 or @10:20", NULL);
+	str_copy(text, sizeof(text), piece);
+	return usage("invalid range '", text, option);
 }
+
+#define RANGES "use 10, 10:, ~:10, 10:20 or @10:20"
 
 /* Parses -m, -w and -c: the nth range is for the nth field. Returns an exit code, or -1 to
  * continue. */
@@ -272,10 +299,11 @@ static int metrics_parse(void)
 
 		*m = (struct metric_check){ 0 };
 		if (list.p && (!str_cut(&list, ',', &piece) || !pattern_known(piece, K_DEVICE)))
-			return usage_z("-m: no such field; gpustat -f help lists them");
-		m->pattern = piece;
-		if (range_next("-w", &warning, &m->warning) >= 0 ||
-		    range_next("-c", &critical, &m->critical) >= 0)
+			return no_field(piece);
+		m->pattern = opt.patterns[verdict.nmetrics] = piece;
+		opt.out.npatterns = list.p ? verdict.nmetrics + 1 : 0;
+		if (range_next("' for --warning: " RANGES, &warning, &m->warning) >= 0 ||
+		    range_next("' for --critical: " RANGES, &critical, &m->critical) >= 0)
 			return EX_USAGE;
 		if (is_exchanged(&m->warning, &m->critical))
 			return say_exchanged(m);
@@ -393,6 +421,8 @@ static void values_add(const struct device *d)
 	size_t before = verdict.nfound;
 	bool blind = is_blind(d);
 
+	if (fields_note)
+		fields_note(&opt.out, &rec);
 	for (size_t m = 0; m < verdict.nmetrics; m++)
 		for (size_t i = 0; i < rec.n; i++) {
 			const struct metric_check *of = &verdict.metrics[m];
@@ -450,6 +480,21 @@ static void put_item(struct buf *b, const struct checked *c)
 	put_z(b, unit);
 }
 
+/* Appends the object of a value; null: it has no unit or no such range. */
+static void put_json_value(struct buf *b, const struct checked *c)
+{
+	const char *unit = unit_text(c);
+
+	put_z(b, b->n ? ",{\"value\":" : "{\"value\":");
+	put_value(b, &c->v);
+	put_text_member(b, "unit", str_z(unit[0] ? unit : units[c->v.unit].name));
+	put_text_member(b, "name", c->name);
+	put_text_member(b, "state", str_z(states[c->state]));
+	put_text_member(b, "warning", c->m->warning.text);
+	put_text_member(b, "critical", c->m->critical.text);
+	put_c(b, '}');
+}
+
 /* Appends 'label'=value[UOM];warn;crit;min;max. */
 static void put_perfdata(struct buf *b, const struct checked *c)
 {
@@ -492,6 +537,10 @@ static void put_missing(struct buf *b)
 		put_z(b, "; ");
 		put_str(b, verdict.metrics[i].pattern);
 		put_z(b, " unknown");
+		if (fields_nearest && fields_nearest(i)[0]) {
+			put_z(b, ", the nearest name is ");
+			put_z(b, fields_nearest(i));
+		}
 		verdict.worst = verdict.worst == ST_OK ? ST_UNKNOWN : verdict.worst;
 	}
 }
@@ -521,13 +570,16 @@ static int print_found(void)
 {
 	static char text[SHOWN_BYTES + 512], perf[LINE_BYTES - sizeof(text) - 32];
 	struct buf t = BUF(text), p = BUF(perf);
+	bool json = opt.check.json;
 	bool missing = say_missing_devices(); /* it keeps the message in last_message */
 
+	if (json)
+		p = (struct buf){ .p = out.p + out.cap / 2, .cap = out.cap / 2 };
 	for (size_t i = 0; i < verdict.nfound; i++) {
 		size_t n = p.n;
 
 		if (verdict.found[i].label[0])
-			put_perfdata(&p, &verdict.found[i]);
+			(json ? put_json_value : put_perfdata)(&p, &verdict.found[i]);
 		if (p.full) {
 			verdict.nlost++;
 			p.n = n;
@@ -547,8 +599,7 @@ static int print_found(void)
 		put_z(&t, error_text(fileio.error));
 	if (opt.verbose)
 		put_counted(&t, registry.unreadable, " processes unreadable");
-	return check_print(verdict.worst, (struct str){ text, text + t.n },
-			   (struct str){ perf, perf + p.n });
+	return check_print(verdict.worst, (struct str){ text, text + t.n }, str_of(p.p, p.n));
 }
 
 static int check(void)
@@ -578,6 +629,8 @@ static int check(void)
 		say_unread();
 	else if (fileio.unread)
 		say_unread_files();
+	else if (fields_wrong && fields_wrong())
+		fields_say();
 	else
 		say_z("nothing was measured; gpustat list says why");
 	return -1;

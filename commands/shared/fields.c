@@ -89,9 +89,15 @@ static void pattern_note(size_t i, struct str pattern, const struct record *r)
 	}
 }
 
+/* Returns the name that is nearest to the wrong pattern i of -f; "": none is known. */
+const char *fields_nearest(size_t i)
+{
+	return i < MAX_NEAREST && named.found[i] == PATTERN_WRONG ? named.nearest[i].name : "";
+}
+
 static void say_wrong(size_t i)
 {
-	const char *near = i < MAX_NEAREST ? named.nearest[i].name : "";
+	const char *near = fields_nearest(i);
 	char text[MAX_NAME + NEAREST_BYTES + 96];
 	struct buf b = BUF_Z(text);
 

@@ -533,6 +533,8 @@ static const struct option {
 	       "metric FIELD", HELP("the field to check, as in -f (busy, else engine.busy)")),
 	OPTION(check, 't', WITH_CHECK, TO(TIME, check.timeout),
 	       "timeout T", HELP("UNKNOWN after T (10s)")),
+	OPTION(check, 'j', WITH_CHECK, TO(FLAG, check.json), "json",
+	       HELP("a JSON record instead of the line")),
 #endif
 
 #if HAS(perf)
@@ -1365,7 +1367,7 @@ static int check_options(void)
 	return -1;
 }
 
-static int no_field(struct str p)
+int no_field(struct str p)
 {
 	char name[128], text[96];
 	struct buf b = BUF_Z(text);

@@ -78,6 +78,7 @@ struct checkopts {
 	struct str warning, critical; /* ranges of monitoring plugins; empty: none */
 	struct str metric;            /* a field, as in -f */
 	i64 timeout;                  /* ns */
+	bool json;                    /* a record instead of the line */
 };
 
 enum unwind { UNWIND_FP, UNWIND_DWARF, UNWIND_LBR, UNWINDS };
@@ -162,6 +163,7 @@ bool show_record(const struct entity *e, const struct recopts *ro);
 bool is_check(void);
 bool is_oa_list(void);
 bool is_oa_list_or_pack(void);
+int no_field(struct str p);
 int parse_args(const struct cmd *cmds, size_t ncmds, char **argv); /* exit code, or -1 to run */
 void output_begin(void);
 int finish_run(int code);
@@ -185,6 +187,7 @@ bool sink_end(void);
 /* --- commands/shared/fields.c: checks of the fields of -f ------------------------------------- */
 
 void fields_note(struct out *o, const struct record *r);
+const char *fields_nearest(size_t i);
 void fields_say(void);
 bool fields_wrong(void);
 void append_begin(void);

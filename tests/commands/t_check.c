@@ -14,6 +14,7 @@ static bool no_timers; /* a kernel without CONFIG_POSIX_TIMERS */
 
 struct opts opt;
 struct record rec;
+struct buf out;
 
 static int measured = -1;          /* what live_measure() returns */
 static const char *hidden;         /* why processes cannot be seen */
@@ -28,6 +29,15 @@ int live_measure(struct recopts *ro)
 }
 
 bool live_save(void) { return true; }
+
+int no_field(struct str p)
+{
+	char name[64];
+
+	str_copy(name, sizeof(name), p);
+	return usage("no field ", name, NULL);
+}
+
 void confine(i32 child) { (void)child; }
 bool sleep_until(i64 t) { return t > 0; }
 void say_unread(void) { say_z("unread"); }
@@ -289,16 +299,16 @@ static const struct runcase {
 	{ "busy,fan", "10", "", fill_two, 1, "; fan unknown |",
 	  "WARNING is not replaced by UNKNOWN" },
 	{ "busy,clients", "", "", fill_two, 0, "card0 clients 1", "a sum over clients" },
-	{ NULL, "20:10", "", fill_two, 3, "-w: invalid range; use 10",
+	{ NULL, "20:10", "", fill_two, 3, "invalid range '20:10' for --warning: use 10",
 	  "an invalid range: UNKNOWN" },
 	{ NULL, "95", "80", fill_two, 3, "-w 95 -c 80: WARNING would never be reported",
 	  "exchanged limits: UNKNOWN" },
 	{ "temp,busy", "10,95", "20,80", fill_two, 3, "-w 95 -c 80: WARNING would never",
 	  "exchanged limits of the second field: UNKNOWN" },
-	{ NULL, "", "x", fill_two, 3, "-c: invalid range", "the message names the option" },
+	{ NULL, "", "x", fill_two, 3, "invalid range 'x' for --critical: use", "the message names the option" },
 	{ "temp", "1,2", "", fill_two, 3, "more ranges than fields in -m", "a range too many" },
-	{ "temp,nonsense", "", "", fill_two, 3, "-m: no such field", "an unknown field: UNKNOWN" },
-	{ "temp,,fan", "", "", fill_two, 3, "-m: no such field", "an empty field: UNKNOWN" },
+	{ "temp,nonsense", "", "", fill_two, 3, "no field nonsense", "an unknown field: UNKNOWN" },
+	{ "temp,,fan", "", "", fill_two, 3, "no field ", "an empty field: UNKNOWN" },
 	{ NULL, "", "", fill_idle, 0, "GPU OK - card0 no client\n", "no client: 0 %, no perfdata" },
 	{ NULL, "@0", "", fill_idle, 1, "GPU WARNING - card0 no client (warning)\n",
 	  "no client: 0 % is checked" },
@@ -328,6 +338,7 @@ static void prepare(const struct runcase *r)
 static void t_runs(void)
 {
 	char many[40 * 5] = "busy";
+	static char json[4096];
 
 	for (size_t i = 0; i < LEN(runcases); i++) {
 		prepare(&runcases[i]);
@@ -340,6 +351,21 @@ static void t_runs(void)
 	child_check(cmd_check, 3, "-m: too many fields\n", NULL, "33 fields are too many: UNKNOWN");
 	opt.check.metric = str_of(many, 32 * 5 - 1);
 	child_check(cmd_check, 0, "GPU OK - ", NULL, "32 fields are not");
+	prepare(&runcases[0]);
+	opt.check.json = true;
+	out = (struct buf){ .p = json, .cap = sizeof(json) };
+	opt.check.warning = (struct str)STR("40");
+	child_check(cmd_check, 1, "{\"schema\":1,\"kind\":\"check\",\"state\":\"WARNING\",\"message\":"
+		    "\"" TWO " (warning), card1 busy 7%\",\"values\":["
+		    "{\"value\":45.5,\"unit\":\"%\",\"name\":\"card0 busy\",\"state\":\"WARNING\","
+		    "\"warning\":\"40\",\"critical\":null},{\"value\":7,", NULL, "JSON: a record");
+	child_check(run_alarm, 3, "\"state\":\"UNKNOWN\",\"message\":\"timeout\",\"values\":[]}\n",
+		    NULL, "JSON: a timeout");
+	out.cap = 300;
+	child_check(cmd_check, 1, "; 1 values had no room\",\"values\":["
+		    "{\"value\":45.5,\"unit\":\"%\",\"name\":\"card0 busy\",\"state\":\"WARNING\","
+		    "\"warning\":\"40\",\"critical\":null}]}\n", NULL,
+		    "JSON: no room for a value");
 	prepare(&runcases[0]);
 	measured = EX_FAIL;
 	child_check(cmd_check, 3, "GPU UNKNOWN - ", NULL, "a failed reading: UNKNOWN");

@@ -5,6 +5,7 @@
 # SPDX-License-Identifier: MIT
 import fcntl
 import itertools
+import json
 import os
 import pty
 import re
@@ -41,7 +42,7 @@ def ask(m, *args, window="1ms", **kw):
     perfdata)."""
     r = run(["check", "--window", window, *args, *m.roots()], **kw)
     eq(r.err, b"", "stderr")
-    text = r.out.decode("ascii")
+    text = r.out.decode()
     check(text.endswith("\n") and text.count("\n") == 1 and len(text) <= 4096, f"one line: {text!r}")
     check(text.count("|") <= 1, f"more than one |: {text!r}")
     head, _, perf = text[:-1].partition("|")
@@ -118,6 +119,35 @@ def _(m):
         wrong = [w for w in pool.map(one, cases) if w]
     check(len(cases) > 800, f"{len(cases)} cases")
     check(not wrong, f"{len(wrong)} of {len(cases)} wrong: {wrong[:5]}")
+
+
+@test("-m: the nearest name is named, of a field and of an instance; UNKNOWN")
+def _(m):
+    warm(m)
+    for args, said in ((["-m", "tepm"], "'tepm': these records have no such field; did you mean 'temp'?"),
+                       (["-m", "temp.egde"], "'temp.egde': no device has this field; the nearest name is temp.edge"),
+                       (["-m", "temp,temp.egde"], "card0 temp edge 45 C; temp.egde unknown, the nearest name is temp.edge")):
+        eq(ask(m, *args)[:2], (3, said), f"{args}")
+    code, said, _ = ask(m, "-m", "temp,temp.egde", "-w", "40")
+    eq((code, said), (1, "card0 temp edge 45 C (warning); temp.egde unknown, the nearest name is temp.edge"), "WARNING remains")
+
+
+@test("-j: the state, the message and the values as a JSON record, also without a device")
+def _(m):
+    r = run(["check", "-j", "--window", "1ms", *m.roots()])
+    got = json.loads(r.out)
+    eq((r.code, got["kind"], got["state"], got["values"]), (3, "check", "UNKNOWN", []), "no GPU")
+    check(got["message"].startswith("no GPU here"), f"message {got}")
+    warm(m)
+    for args, code in ((["-w", "40", "-c", "80"], 1), (["-w", "50"], 0), (["-c", "@40:50"], 2)):
+        r = run(["check", "--json", "-m", "temp", "--window", "1ms", *args, *m.roots()])
+        got = json.loads(r.out)
+        line = run(["check", "-m", "temp", "--window", "1ms", *args, *m.roots()]).out.decode()
+        eq((r.code, STATES.index(got["state"])), (code, code), f"{args}")
+        eq(f"GPU {got['state']} - {got['message']} ", line.split("|")[0], "the text of the line")
+        eq([(v["name"], v["value"], v["unit"], v["state"]) for v in got["values"]], [("card0 temp edge", 45, "C", got["state"])], "values")
+    r = run(["check", "-j", "-w", "x", *m.roots()])
+    eq((r.code, json.loads(r.out)["message"]), (3, "invalid range 'x' for --warning: use 10, 10:, ~:10, 10:20 or @10:20"), "-w x")
 
 
 @test("invalid ranges: UNKNOWN on stdout")

@@ -367,7 +367,7 @@ static void t_errors(void)
 		{ "g 1 2 3", "'3': unexpected argument" },
 		{ "g -i 1 2 3", "'3': unexpected argument" },
 		{ "g -i 1 2s", "invalid count '2s': use 1 or more" },
-		{ "check -j", "--json is not an option of check" },
+		{ "check -o json", "--format is not an option of check" },
 		{ "g 1x", "invalid interval '1x': use 100ms, 1, 1.5s, 1m" },
 		{ "clients x", "invalid interval 'x'" },
 		{ "list x", "'x': unexpected argument" }, { "check 1", "'1': unexpected argument" },
