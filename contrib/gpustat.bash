@@ -42,11 +42,11 @@ _gpustat()
 		formats='line json'
 		;;
 	stat)
-		options='-c=N --count=N -w=T --window=T --not=SEL -f=A,B --fields=A,B -o=F --format=F -j --json -O=FILE --output=FILE -1 --one-line -H --no-header --csv-exact -q --quiet -v --verbose --pmu-file=FILE --proc=DIR --sys=DIR --no-sandbox -h --help -V --version -e=LIST --event=LIST -a --all-cpus -C=LIST --cpu=LIST -p=PIDS --pid=PIDS -t=TIDS --tid=TIDS -G=PATHS --cgroup=PATHS --filter=EXPR --log-fd=N -i --no-inherit --timeout=MS -D=MS --delay=MS --control=HOW --all-user --all-kernel --device=SEL --time=HOW --interval=T -I=MS --interval-print=MS -r=N --repeat=N --pre=COMMAND --post=COMMAND -n --null -d --detailed -A --per-cpu --per-core --per-socket --per-die --per-cluster --per-cache --per-node --per-thread --set=SET --summary --for-each-cgroup=PATHS -B --big-num --no-scale --raw -x=SEP --field-separator=SEP --no-csv-summary --json-output --no-aggr -g=PATHS --cgroup=PATHS --append --no-merge --interval-count=N'
+		options='-c=N --count=N --not=SEL -f=A,B --fields=A,B -o=F --format=F -j --json -O=FILE --output=FILE -1 --one-line -H --no-header --csv-exact -q --quiet -v --verbose --pmu-file=FILE --proc=DIR --sys=DIR --no-sandbox -h --help -V --version -e=LIST --event=LIST -a --all-cpus -C=LIST --cpu=LIST -p=PIDS --pid=PIDS -t=TIDS --tid=TIDS -G=PATHS --cgroup=PATHS --filter=EXPR --log-fd=N -i --no-inherit --timeout=MS -D=MS --delay=MS --control=HOW --all-user --all-kernel --device=SEL --time=HOW -w=T --window=T --interval=T -I=MS --interval-print=MS -r=N --repeat=N --pre=COMMAND --post=COMMAND -n --null -d --detailed -A --per-cpu --per-core --per-socket --per-die --per-cluster --per-cache --per-node --per-thread --set=SET --summary --for-each-cgroup=PATHS -B --big-num --no-scale --raw -x=SEP --field-separator=SEP --no-csv-summary --json-output --no-aggr -g=PATHS --cgroup=PATHS --append --no-merge --interval-count=N'
 		formats='line table plain csv json logfmt prom openmetrics influx graphite statsd collectd kmsg svg perfetto chrome perf-csv perf-json'
 		;;
 	sample)
-		options='-w=T --window=T --not=SEL -k=N --top=N -f=A,B --fields=A,B -o=F --format=F -j --json -O=FILE --output=FILE -1 --one-line -H --no-header --csv-exact -q --quiet -v --verbose --pmu-file=FILE --proc=DIR --sys=DIR --no-sandbox -h --help -V --version -e=LIST --event=LIST -a --all-cpus -C=LIST --cpu=LIST -p=PIDS --pid=PIDS -t=TIDS --tid=TIDS -G=PATHS --cgroup=PATHS --filter=EXPR --log-fd=N -i --no-inherit --timeout=MS -D=MS --delay=MS --control=HOW --all-user --all-kernel --device=SEL --time=HOW --reset-on-overflow -F=HZ --freq=HZ --count=N -c=N --sample-period=N -g --call-graph --summary --latency --syscalls --live --limit=N --period-random=MASK,SEED --long-period=N --short-period=N -m=N --mmap-pages=N --wakeup=N --watermark=BYTES'
+		options='--not=SEL -k=N --top=N -f=A,B --fields=A,B -o=F --format=F -j --json -O=FILE --output=FILE -1 --one-line -H --no-header --csv-exact -q --quiet -v --verbose --pmu-file=FILE --proc=DIR --sys=DIR --no-sandbox -h --help -V --version -e=LIST --event=LIST -a --all-cpus -C=LIST --cpu=LIST -p=PIDS --pid=PIDS -t=TIDS --tid=TIDS -G=PATHS --cgroup=PATHS --filter=EXPR --log-fd=N -i --no-inherit --timeout=MS -D=MS --delay=MS --control=HOW --all-user --all-kernel --device=SEL --time=HOW -w=T --window=T --reset-on-overflow -F=HZ --freq=HZ --count=N -c=N --sample-period=N -g --call-graph --summary --latency --syscalls --live --limit=N --period-random=MASK,SEED --long-period=N --short-period=N -m=N --mmap-pages=N --wakeup=N --watermark=BYTES'
 		formats='line table plain csv json logfmt prom openmetrics influx graphite statsd collectd kmsg svg perfetto chrome folded perfdata'
 		;;
 	run)
@@ -59,7 +59,7 @@ _gpustat()
 		words='list pack stalls'
 		;;
 	check)
-		options='--window=T --state=FILE -d=SEL --device=SEL --not=SEL --ids=DIR --enable-profiling -q --quiet -v --verbose --proc=DIR --sys=DIR --no-sandbox -h --help -V --version -w=RANGE --warning=RANGE -c=RANGE --critical=RANGE -m=FIELD --metric=FIELD -t=T --timeout=T'
+		options='--window=T --state=FILE -d=SEL --device=SEL --not=SEL --ids=DIR --enable-profiling -q --quiet -v --verbose --proc=DIR --sys=DIR --no-sandbox -h --help -V --version -w=RANGE --warning=RANGE -c=RANGE --critical=RANGE -m=FIELD --metric=FIELD -t=T --timeout=T -j --json'
 		;;
 	munin)
 		options='--window=T --state=FILE -d=SEL --device=SEL --not=SEL --ids=DIR --enable-profiling -q --quiet -v --verbose --proc=DIR --sys=DIR --no-sandbox -h --help -V --version'
@@ -86,6 +86,7 @@ _gpustat()
 		[ "${i%%=*}" != "$o" ] || case $i in *=*) kind=${i#*=} ;; esac
 		names+=" ${i%%=*}"
 	done
+	[[ $cmd$kind != events || $cur == -* ]] || { kind=LIST o=-e; }
 	case $kind in
 	F) names=$formats ;;
 	HOW)

@@ -548,8 +548,6 @@ _gpustat() {
 		specs=(
 			'-c+[stop after N samples]:N:'
 			'--count=[stop after N samples]:N:'
-			'-w+[stop after T if there is no command and no INTERVAL]:T:'
-			'--window=[stop after T if there is no command and no INTERVAL]:T:'
 			'--not=[leave out: card1, renderD128, 03:00.0 or xe; nothing of it is read]:SEL:_gpustat_devices'
 			'-f+[only these fields; -f help lists them]:A,B:_gpustat_fields'
 			'--fields=[only these fields; -f help lists them]:A,B:_gpustat_fields'
@@ -600,6 +598,8 @@ _gpustat() {
 			'--all-kernel[only in the kernel]'
 			'--device=[gpu0, gpu1, ... are these devices]:SEL:_gpustat_devices'
 			'--time=[none, epoch, iso or mono]:HOW:(none epoch iso mono)'
+			'-w+[stop after T if there is no command and no INTERVAL]:T:'
+			'--window=[stop after T if there is no command and no INTERVAL]:T:'
 			'--interval=[sample every T: 100ms, 1, 1.5s, 1m]:T:'
 			'-I+[as --interval, in milliseconds]:MS:'
 			'--interval-print=[as --interval, in milliseconds]:MS:'
@@ -622,7 +622,7 @@ _gpustat() {
 			'--per-thread[a record per thread]'
 			'--set=[\[ID:\]NAME=EVENTS@10ms or @overflow:EVENT:N: sets in turn]:SET:'
 			'--summary[after the intervals also the counts of the whole run]'
-			'--for-each-cgroup=[each of these cgroups]:PATHS:'
+			'--for-each-cgroup=[as -G]:PATHS:'
 			'-B[line: 1,234,567 instead of 1234567]'
 			'--big-num[line: 1,234,567 instead of 1234567]'
 			'--no-scale[do not scale the counts of multiplexed events]'
@@ -631,18 +631,16 @@ _gpustat() {
 			'--field-separator=[-o perf-csv with SEP between the fields]:SEP:'
 			'--no-csv-summary[-o perf-csv: --summary without that word]'
 			'--json-output[as -o perf-json]'
-			'--no-aggr[a record per CPU and PMU instance]'
-			'-g+[each of these cgroups]:PATHS:'
+			'--no-aggr[as -A]'
+			'-g+[as -G]:PATHS:'
 			'--append[accepted: -O appends in any case]'
-			'--no-merge[a record per CPU and PMU instance]'
-			'--interval-count=[stop after N samples]:N:'
+			'--no-merge[as -A]'
+			'--interval-count=[as -c]:N:'
 			'*:command:_command_names -e'
 		)
 		;;
 	sample)
 		specs=(
-			'-w+[stop after T if there is no command and no INTERVAL]:T:'
-			'--window=[stop after T if there is no command and no INTERVAL]:T:'
 			'--not=[leave out: card1, renderD128, 03:00.0 or xe; nothing of it is read]:SEL:_gpustat_devices'
 			'-k+[the first N records of each sample, or of each sum]:N:'
 			'--top=[the first N records of each sample, or of each sum]:N:'
@@ -695,6 +693,8 @@ _gpustat() {
 			'--all-kernel[only in the kernel]'
 			'--device=[gpu0, gpu1, ... are these devices]:SEL:_gpustat_devices'
 			'--time=[none, epoch, iso or mono]:HOW:(none epoch iso mono)'
+			'-w+[stop after T if there is no command]:T:'
+			'--window=[stop after T if there is no command]:T:'
 			'--reset-on-overflow[group counts since the last sample (:S)]'
 			'-F+[samples per second (4000)]:HZ:'
 			'--freq=[samples per second (4000)]:HZ:'
@@ -841,6 +841,8 @@ _gpustat() {
 			'--metric=[the field to check, as in -f (busy, else engine.busy)]:FIELD:_gpustat_fields'
 			'-t+[UNKNOWN after T (10s)]:T:'
 			'--timeout=[UNKNOWN after T (10s)]:T:'
+			'-j[a JSON record instead of the line]'
+			'--json[a JSON record instead of the line]'
 		)
 		;;
 	munin)
@@ -869,8 +871,8 @@ _gpustat() {
 	capture)
 		specs=(
 			'--not=[leave out: card1, renderD128, 03:00.0 or xe; nothing of it is read]:SEL:_gpustat_devices'
-			'-O+[write the tar to FILE, which is replaced]:FILE:_files'
-			'--output=[write the tar to FILE, which is replaced]:FILE:_files'
+			'-O+[write to FILE, which is replaced]:FILE:_files'
+			'--output=[write to FILE, which is replaced]:FILE:_files'
 			'--plain-names[keep names of clients, commands, paths and cgroups, and serial numbers]'
 			'-q[no messages]'
 			'--quiet[no messages]'
@@ -889,8 +891,8 @@ _gpustat() {
 		specs=(
 			'-f+[only these fields; -f help lists them]:A,B:_gpustat_fields'
 			'--fields=[only these fields; -f help lists them]:A,B:_gpustat_fields'
-			'-O+[append to FILE (metrics, pictures: replace it); or udp:HOST:PORT]:FILE:_files'
-			'--output=[append to FILE (metrics, pictures: replace it); or udp:HOST:PORT]:FILE:_files'
+			'-O+[write to FILE, which is replaced]:FILE:_files'
+			'--output=[write to FILE, which is replaced]:FILE:_files'
 			'-q[no messages]'
 			'--quiet[no messages]'
 			'-v[report what could not be read, and how to fix it]'

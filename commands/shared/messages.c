@@ -1,5 +1,6 @@
 /* messages.c - messages on standard error, and the texts of errors. SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
+#include "built.h"
 #include "sys.h"
 
 char last_message[512];
@@ -218,13 +219,26 @@ void say_error(const char *who, long err)
 	say(who, ": ", error_text(err));
 }
 
+/* Returns whether the command is the word after -g of sample, which may have been meant as a
+ * method. */
+static bool may_be_method(void)
+{
+	struct str before = str_z(HAS(sample) && opt.argv ? opt.command[-1] : NULL);
+
+	return str_is(before, "-g") || str_is(before, "--call-graph");
+}
+
 /* Returns the exit code that a shell reports for a command. failure: -errno of its exec, or 0;
  * status: of wait(2), or -errno: it is unknown. Prints why it could not be started, or why its
  * status is unknown. */
 int command_code(long failure, int status)
 {
 	if (failure < 0) {
-		say_error(opt.command[0], failure);
+		if (failure == -ENOENT && may_be_method())
+			say(opt.command[0], ": no such command, and no method of --call-graph; "
+			    "use fp", NULL);
+		else
+			say_error(opt.command[0], failure);
 		return failure == -ENOENT ? 127 : 126;
 	}
 	if (status < 0) {

@@ -79,13 +79,23 @@ bool named_so(u32 device, struct str sel, device_test *is)
 	return name_has(device, sel);
 }
 
+/* Appends the name of a folder without the slashes at its end. */
+static void put_folder(struct buf *b, const char *dir)
+{
+	struct str s = str_z(dir);
+
+	while (str_len(s) && s.e[-1] == '/')
+		s.e--;
+	put_str(b, s);
+}
+
 /* Appends where devices were searched for. */
 static void put_searched(struct buf *b)
 {
 	put_z(b, "; looked in ");
-	put_z(b, opt.sys ? opt.sys : "/sys");
+	put_folder(b, opt.sys ? opt.sys : "/sys");
 	put_z(b, "/class/drm, class/accel, ");
-	put_z(b, opt.proc ? opt.proc : "/proc");
+	put_folder(b, opt.proc ? opt.proc : "/proc");
 	put_z(b, "/driver/nvidia");
 	put_z(b, boards_start ? ", files of vendor drivers" : "");
 	for (size_t i = 0; i < opt.ncmds; i++)

@@ -431,12 +431,9 @@ static const struct option {
 	{ 'c', OVERVIEW | WITH_LIVE | WITH_TOP | WITH_STAT | WITH_STREAM | WITH_NAMED,
 	  TO(COUNT, count),
 	  "count N" HELP("stop after N samples") },
-	{ 'n', WITH_LIVE | WITH_TOP | WITH_STREAM | WITH_NAMED, TO(COUNT, count), "count N"
-	  HELP("as -c") },
+	{ 'n', WITH_LIVE | WITH_TOP | WITH_STREAM | WITH_NAMED, TO(COUNT, count), "count N" },
 	{ 'w', WITH_LIVE | WITH_NAMED, BY(set_window),
 	  "window T" HELP("time between two reads if no INTERVAL is given (0.5s)\ttime: " TIMES) },
-	OPTION(perf, 'w', WITH_PERF, BY(set_window), "window T",
-	       HELP("stop after T if there is no command and no INTERVAL\ttime: " TIMES)),
 	{ '\0', WITH_CHECK | WITH_MUNIN, BY(set_window),
 	  "window T" HELP("time between two reads (0.5s)\ttime: " TIMES) },
 	{ 'r', WITH_LIVE | WITH_FDINFO, TO(FLAG, raw),
@@ -457,7 +454,7 @@ static const struct option {
 	  BY(set_device),
 	  "device SEL" HELP("only card1, renderD128, 03:00.0, xe, 0, part of a name"
 			  "\tdevice: card1, renderD128, 03:00.0, xe, 0 or a part of the name") },
-	OPTION(top, 'd', WITH_TOP, TO(TIME, interval), "delay T", HELP("as -i")),
+	OPTION(top, 'd', WITH_TOP, TO(TIME, interval), "delay T", ""),
 	{ '\0', WITH_TOP, BY(set_device), "device SEL" },
 	{ '\0', WITH_DEVICES | WITH_LIST | WITH_STREAM | WITH_COMMAND | WITH_NAMED | WITH_DOCTOR |
 	  WITH_CAPTURE, BY(set_not),
@@ -482,7 +479,7 @@ static const struct option {
 	{ 'o', OVERVIEW | WITH_RECORDS | WITH_EVENTS, BY(set_format), "format F"
 	  HELP("\tformat: ") },
 	{ 'j', WITH_RECORDS | WITH_EVENTS, BY(set_json), "json" HELP("as -o json") },
-	{ 'O', OVERVIEW | WITH_RECORDS | WITH_PLOT, TO(Z, output),
+	{ 'O', OVERVIEW | WITH_RECORDS, TO(Z, output),
 	  "output FILE" HELP("append to FILE (metrics, pictures: replace it); or udp:HOST:PORT") },
 	{ '1', WITH_RECORDS, TO(FLAG, out.one_line),
 	  "one-line" HELP("all records of a sample on one line (line, json)") },
@@ -494,15 +491,16 @@ static const struct option {
 	OPTION(summary, 'S', WITH_LIVE, TO(FLAG, summary),
 	       "summary", HELP("min, avg and max at the end")),
 	{ '\0', WITH_LIVE | WITH_TOP, BY(set_rescan),
-	  "sweep N" HELP("system calls per sample to rescan for new clients (80); 0; all") },
+	  "sweep N" HELP("system calls per sample to rescan for new clients (80); 0; all"
+			 "\tnumber: 80, 0 or all") },
 	{ '\0', WITH_DEVICES, TO(FLAG, profiling),
 	  "enable-profiling" HELP("panfrost, panthor: enable busy times during the run") },
 	OPTION(top, '\0', WITH_TOP, TO(FLAG, ascii),
 	       "ascii", HELP("only ASCII characters on the screen")),
 	OPTION(top, '\0', WITH_TOP, TO(Z, oa.replay),
 	       "replay FILE", HELP("play a recorded run")),
-	OPTION(capture, 'O', WITH_CAPTURE, TO(Z, output), "output FILE",
-	       HELP("write the tar to FILE, which is replaced")),
+	{ 'O', WITH_CAPTURE | WITH_PLOT, TO(Z, output), "output FILE"
+	  HELP("write to FILE, which is replaced") },
 	OPTION(capture, '\0', WITH_CAPTURE, TO(FLAG, plain_names), "plain-names",
 	       HELP("keep names of clients, commands, paths and cgroups, and serial numbers")),
 	{ 'q', OVERVIEW | WITH_ALL, TO(FLAG, quiet), "quiet" HELP("no messages") },
@@ -575,6 +573,8 @@ static const struct option {
 #endif
 
 #if HAS(stat)
+	OPTION(stat, 'w', WITH_STAT, BY(set_window), "window T",
+	       HELP("stop after T if there is no command and no INTERVAL\ttime: " TIMES)),
 	OPTION(stat, '\0', WITH_STAT, TO(TIME, interval), "interval T", ""),
 	OPTION(stat, 'I', WITH_STAT, TO(MS, interval),
 	       "interval-print MS", HELP("as --interval, in milliseconds")),
@@ -628,6 +628,8 @@ static const struct option {
 #endif
 
 #if HAS(sample)
+	OPTION(sample, 'w', WITH_SAMPLE, BY(set_window), "window T",
+	       HELP("stop after T if there is no command\ttime: " TIMES)),
 	OPTION(sample, '\0', WITH_SAMPLE, TO(FLAG, reset_on_overflow),
 	       "reset-on-overflow", HELP("group counts since the last sample (:S)")),
 	OPTION(sample, 'F', WITH_SAMPLE, TO(COUNT, target.freq),
@@ -858,10 +860,23 @@ static void put_wrapped(struct buf *b, size_t from, struct str text)
 	}
 }
 
-static void put_option(struct buf *b, const struct option *o)
+/* Returns the option of these commands (WITH_*) that this one is only another spelling of; NULL: it
+ * is none. */
+static const struct option *alias_of(const struct option *o, u32 with)
+{
+	for (size_t i = 0; !str_len(own_part(o, false)) && i < LEN(options); i++)
+		if (options[i].with & with && options[i].to == o->to &&
+		    options[i].kind == o->kind && str_len(own_part(&options[i], false)))
+			return &options[i];
+	return NULL;
+}
+
+static void put_option(struct buf *b, const struct option *o, u32 with)
 {
 	struct str help = o->letter == 'o' ? str_z(suitable_formats()) : option_part(o, false);
+	const struct option *as = helps ? alias_of(o, with) : NULL;
 	size_t from = b->n;
+	char text[] = "as -X";
 
 	put_z(b, o->letter ? "-" : "   ");
 	if (o->letter) {
@@ -870,6 +885,10 @@ static void put_option(struct buf *b, const struct option *o)
 	}
 	put_z(b, " --");
 	put_str(b, option_spelling(o));
+	if (as && as->letter) {
+		text[sizeof(text) - 2] = as->letter;
+		help = str_z(text);
+	}
 	if (helps)
 		put_wrapped(b, from, help);
 	put_c(b, '\n');
@@ -879,7 +898,7 @@ static void put_options(struct buf *b, u32 with)
 {
 	for (size_t i = 0; i < LEN(options); i++)
 		if (is_option(&options[i]) && options[i].with & with)
-			put_option(b, &options[i]);
+			put_option(b, &options[i], with);
 }
 
 static void put_features(struct buf *b)
@@ -916,7 +935,7 @@ static void put_cmd_help(struct buf *b, const struct cmd *c)
 {
 	put_z(b, c->name[0] ? "gpustat " : "gpustat");
 	put_z(b, c->name);
-	put_z(b, " [OPTIONS] ");
+	put_z(b, c->args[0] ? " [OPTIONS] " : " [OPTIONS]");
 	put_z(b, c->args);
 	put_z(b, "\n");
 	put_z(b, c->help);

@@ -144,7 +144,8 @@ int open_control(struct measure *m)
 		return -1;
 	fifo = str_skip_z(&how, "fifo:");
 	if ((!fifo && !str_skip_z(&how, "fd:")) || !split(how, ends, 2, &n) || n == 0)
-		return usage_z("--control requires fd:N[,M] or fifo:PATH[,ACK]");
+		return usage("invalid value '", opt.control,
+			     "' for --control: use fd:N[,M] or fifo:PATH[,ACK]");
 	for (size_t i = 0; i < n; i++) {
 		char path[PATH_MAX + 1]; /* + 1: the kernel refuses a name that is too long */
 		u64 number;

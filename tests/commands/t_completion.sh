@@ -52,7 +52,7 @@ values() {
 	are 'collectd csv' list -o c && has 'json prom influx' -o '' && hasnt folded -o '' && has folded sample --format '' &&
 		are 'epoch iso mono none' -t '' && are iso --time = i && hasnt iso stat -t '' && are '' -i '' && are '' stat --control '' &&
 		has 'engine.NAME.busy clients' -f '' && has 'dev,clients' -f dev,cl &&
-		has 'page-faults proc/ctxt/' stat -e '' && are 'cpu-clock,page-faults' stat --event cpu-clock,page-f && are '' stat -C ''
+		has 'page-faults proc/ctxt/' stat -e '' && are page-faults events page-f && are page-faults events --resolve page-f && are --pmu-file events --pmu && are 'cpu-clock,page-faults' stat --event cpu-clock,page-f && are '' stat -C ''
 }
 devices() {
 	"$prog" list $tree -H -o csv -f dev >"$tmp/devs" && [ -s "$tmp/devs" ] &&

@@ -134,6 +134,31 @@ def _(_m):
             eq((r.code, r.out, r.err.decode()), (2, b"", f"gpustat: {said}\n"), f"{args}")
 
 
+@test("messages: sample -g before a word that is no command names the method; no GPU: the searched folders have one slash")
+def _(m):
+    for args in (["-g"], ["--call-graph"]):
+        r = run(["sample", *pmus(), *args, "dwarff"])
+        if b"not built in" not in r.err:
+            eq((r.code, r.err.decode().splitlines()[-1]),
+               (127, "gpustat: dwarff: no such command, and no method of --call-graph; use fp"), f"{args}")
+    r = run(["sample", *pmus(), "-g", "--", "dwarff"])
+    check(b"method" not in r.err, f"after --: {r!r}")
+    r = run(["--proc", f"{m.proc}//", "--sys", f"{m.sys}/"])
+    check(r.code == 3 and f"looked in {m.sys}/class/drm, class/accel, {m.proc}/driver/nvidia".encode() in r.err, f"no GPU: {r!r}")
+
+
+@test("help: no line of a command repeats another one, none ends in a blank, and no help names what the command does not take")
+def _(_m):
+    for c in commands():
+        shown = text(c, "--help")
+        check(not re.search(r" $", shown, re.M), f"{c}: a blank at the end of a line")
+        helps = [h for letter, name, h in options(c) if h]
+        texts = [h for h in helps if not re.fullmatch("as -.", h)]
+        eq(sorted(set(texts)), sorted(texts), f"{c}: a help text twice")
+        check("INTERVAL" in shown.splitlines()[0] or "INTERVAL" not in "".join(helps), f"{c}: takes no INTERVAL")
+    check("append" not in text("plot", "--help"), "plot replaces its file")
+
+
 @test("messages: a name that resembles nothing gets no suggestion")
 def _(_m):
     for args in (["xyzzy"], ["--xyzzy"], ["-o", "xyzzy"], ["-f", "xyzzy"], ["list", "--xyzzy"], ["x" * 40], ["--" + "x" * 300],
@@ -147,6 +172,8 @@ def _(_m):
     for args, said in ((["-p", "abc"], "invalid PID 'abc' for --pid: use 12 or 12,345"),
                        (["-i", "5x"], "invalid time '5x' for --interval: use 100ms, 1, 1.5s, 1m"),
                        (["-c", "0"], "invalid number '0' for --count: use 1 or more"),
+                       (["--sweep", "x"], "invalid number 'x' for --sweep: use 80, 0 or all"),
+                       (["stat", "--control", "x", "true"], "invalid value 'x' for --control: use fd:N[,M] or fifo:PATH[,ACK]"),
                        (["oa", "list", "-o", "csv"], "this format cannot show these records; use line json"),
                        (["oa", "pack", "-j"], "oa pack writes a file: it has no format"),
                        (["-t", "noon"], "invalid value 'noon' for --time: use none, epoch, iso or mono"),

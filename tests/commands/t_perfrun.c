@@ -194,7 +194,7 @@ static void t_control(void)
 
 	check(control(NULL, &m) == -1 && m.control == -1, "no --control");
 	for (size_t i = 0; i < LEN(wrong); i++)
-		check(control(wrong[i], &m) == EX_USAGE && is_said("--control requires fd:N[,M] or fifo:"),
+		check(control(wrong[i], &m) == EX_USAGE && is_said("' for --control: use fd:N[,M] or fifo:PATH[,ACK]"),
 		      "--control '%s'", wrong[i]);
 	check(control("fd:0", &m) == -1 && m.control == 0 && m.ack == -1, "a descriptor");
 	check(control("fd:0,1", &m) == -1 && m.control == 0 && m.ack == 1, "two of them");
