@@ -163,11 +163,12 @@ static void report_add(const char *report)
 }
 
 /* Counts a loss of reports. buffer: the OA buffer was lost, so that the difference between the
- * reports before and after it is unknown. A single lost report does no harm. */
+ * reports before and after it is unknown. The difference across a single lost report is known, but
+ * not the context to which it belongs, because the lost report may have begun another one. */
 void stream_lost(bool buffer)
 {
 	stream.lost++;
-	if (!buffer)
+	if (!buffer && !stream.filtered && !opt.oa.contexts)
 		return;
 	oarun.previous = NULL;
 	stream.filter.last = false;

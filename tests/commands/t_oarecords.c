@@ -186,6 +186,45 @@ static void t_losses(void)
 	check(stream.failed, "a write that fails");
 }
 
+/* A report that begins another context may be the one that was lost. */
+static void t_lost_switch(void)
+{
+	static const u32 ids[] = { 17, 18, 0 }; /* of the report after the loss */
+	static const char *const summed[] = {
+		"sum0:3-1 30t 30us c17@100 ",
+		"sum0:1-1 10t 10us c17@100 sum1:2-0 20t 20us c18@900 ",
+		"sum0:1-1 10t 10us c17@100 sum1:1-0 10t 10us c-1@900 sum2:1-0 10t 10us c17@910 ",
+	};
+	static const char *const filtered[] = {
+		"sum0:3-1 30t 30us c-1@100 ", "sum0:1-1 10t 10us c-1@100 ", "sum0:2-1 20t 20us c-1@100 ",
+	};
+
+	for (unsigned k = 0; k < LEN(ids); k++)
+		for (unsigned filter = 0; filter < 2; filter++) {
+			clear();
+			opt.oa.contexts = !filter;
+			begin();
+			stream.filtered = filter;
+			stream.filter.ctx = 17;
+			report(100, 17, 0);
+			report(110, 17, 10);
+			stream_lost(false);
+			report(900, ids[k], 500);
+			report(910, ids[k] ? ids[k] : 17, 510);
+			report(920, ids[k] ? ids[k] : 17, 520);
+			stream_emit_sum();
+			check_seen(filter ? filtered[k] : summed[k], filter ? "--ctx: a lost report" :
+				   "--contexts: a lost report");
+		}
+	clear();
+	begin();
+	stream_lost(false);
+	report(100, 17, 0);
+	report(110, 17, 10);
+	stream_emit_sum();
+	check_seen("sum0:1-1 10t 10us c-1@100 ", "a loss before the first report");
+}
+
 /* A report with words of 0, and says whether it is refused for that. */
 static bool report_unwritten(void)
 {
@@ -385,6 +424,7 @@ int main(void)
 	t_intervals();
 	t_contexts();
 	t_losses();
+	t_lost_switch();
 	t_spoiled();
 	t_gaps();
 	t_kept();

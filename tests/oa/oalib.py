@@ -172,10 +172,12 @@ class Truth:
                 lost += t["kind"].endswith("_lost")
                 broken |= t["kind"] == "buffer_lost"
 
-    def deltas(self):
-        """[(index, sample, next sample, records of loss until then)], without those across an overflow."""
+    def deltas(self, across=True):
+        """[(index, sample, next sample, records of loss until then)], without those across an overflow; across: with those
+        across a lost report."""
         s = self.samples
-        return [(k, s[k], s[k + 1], self.lost[k + 1]) for k in range(len(s) - 1) if not self.broken[k + 1]]
+        return [(k, s[k], s[k + 1], self.lost[k + 1]) for k in range(len(s) - 1)
+                if not self.broken[k + 1] and (across or self.lost[k] == self.lost[k + 1])]
 
     def sum_of(self, deltas):
         return [sum(x) for x in zip(*(b["d"] for _k, _a, b, _l in deltas))]

@@ -272,12 +272,36 @@ def same_in_formats(path, metrics):
 
 # --- streams without a recorder's records ---------------------------------------------------------
 
+def head_of_file():
+    """The records before the reports of a recording of Skylake."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "frames.rec"), "rb") as f:
+        return b"".join(record(r.number, r.body) for r in records(f.read()) if r.number in (65536, 65537, 65538))
+
+
+@test("a lost report, or a lost buffer: nothing is counted until a report names its context")
+def _(m):
+    def reports(*those):
+        return b"".join(record(1, struct.pack("<5I", 1 << 19 | bool(ctx) << 16, ts, ctx, ts, a0).ljust(256, b"\0"))
+                        for ts, ctx, a0 in those)
+    before = reports((1000, 17, 0), (2000, 17, 100), (3000, 17, 200))
+    # the report at which context 18 began is lost: it counted 8000 of the 8050
+    for after, of_17, runs in (
+            (reports((4000, 18, 8250), (5000, 17, 9250), (6000, 17, 9300)), 250, [(17, 200), (18, 1000), (17, 50)]),
+            (reports((4000, 17, 8250), (5000, 17, 8300)), 250, [(17, 250)]),
+            (reports((4000, 0, 8250), (5000, 17, 9250), (6000, 17, 9300)), 250, [(17, 200), (None, 1000), (17, 50)])):
+        for loss in (2, 3):
+            path = m.write(f"loss{loss}.rec", head_of_file() + before + record(loss, b"") + after)
+            total, = replay(path, "--raw", "--totals", "--ctx", 17, code=1, err=None)  # it has no CPU times
+            eq((total["counter"]["A0"], total["lost"]), (of_17, 1), f"record {loss}: A0 of --ctx, losses")
+            recs = replay(path, "--raw", "--contexts", code=1, err=None)
+            eq([(r["ctx"], r["counter"]["A0"]) for r in recs], runs, f"record {loss}: contexts and their A0")
+            eq([r["lost"] for r in recs], [1] + [0] * (len(recs) - 1), f"record {loss}: losses")
+
+
 @test("a sum of an hour, a report per second: the time and the frequency are exact")
 def _(m):
     """The timestamps of 12 MHz wrap ten times, the clock of 1.05 GHz 880 times."""
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "frames.rec"), "rb") as f:
-        file = records(f.read())
-    head = b"".join(record(r.number, r.body) for r in file if r.number in (65536, 65537, 65538))
+    head = head_of_file()
     samples = [record(1, struct.pack("<4I", 1 << 19, k * 12_000_000 + 5 & M32, 0, k * 1_050_000_000 & M32).ljust(256, b"\0"))
                for k in range(3601)]
     path = m.write("hour.rec", head + b"".join(samples))
@@ -482,7 +506,7 @@ def intervals(g, p, what, args):
 
 def contexts(g, p, what):
     """--contexts: the sum of each run of reports of the same context; --ctx: of those of one."""
-    deltas = g.truth.deltas()
+    deltas = g.truth.deltas(across=False)
     recs = replay(g.path, "--raw", "--contexts")
     eq([r["index"] for r in recs], list(range(len(recs))), f"{what} --contexts: indices")
     runs, last = [], None
