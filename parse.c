@@ -18,6 +18,36 @@ bool str_is(struct str s, const char *z)
 	return str_eq(s, str_z(z));
 }
 
+static bool same_letter(char a, char b)
+{
+	return a == b || ((a ^ b) == 32 && (u8)((a | 32) - 'a') < 26);
+}
+
+static const char *skip_zeros(struct str s)
+{
+	while (s.e - s.p > 1 && *s.p == '0' && s.p[1] != ':' && s.p[1] != '.')
+		s.p++;
+	return s.p;
+}
+
+/* Returns whether two texts are equal, in upper or lower case. slot: they are PCI addresses, whose
+ * numbers may have any number of leading zeros. */
+bool str_same(struct str a, struct str b, bool slot)
+{
+	bool begins = slot; /* a number */
+
+	for (; a.p < a.e && b.p < b.e; a.p++) {
+		if (begins) {
+			a.p = skip_zeros(a);
+			b.p = skip_zeros(b);
+		}
+		begins = slot && (*a.p == ':' || *a.p == '.');
+		if (!same_letter(*a.p, *b.p++))
+			return false;
+	}
+	return a.p == a.e && b.p == b.e;
+}
+
 /* Moves s past lead if it begins with lead. Returns false, and leaves s unchanged, if it does
  * not. */
 bool str_skip(struct str *s, struct str lead)

@@ -163,6 +163,7 @@ int cmd_events(void)
 		return show_map();
 	if (!read_events_file())
 		return EX_USAGE;
+	virtual_filter = device_wanted;
 	virtual_prepare(); /* reads descriptors of other processes, which Landlock would hide */
 	confine_to_roots();
 	return list_events(opt.nwords ? opt.words[0] : "*");

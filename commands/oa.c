@@ -203,6 +203,8 @@ static int list(void)
 		return EX_FAIL;
 	src_sysfs.start();
 	device = device_chosen(is_intel);
+	if (!device && opt.ndevices)
+		return no_device();
 	listing.platform = opt.oa.platform;
 	listing.device = device ? &devices[device] : NULL;
 	if (device && !listing.platform) {

@@ -38,7 +38,7 @@ _gpustat()
 		options='-i=T --interval=T -c=N --count=N -n=N --count=N -d=T --delay=T --device=SEL --not=SEL --ids=DIR -p=PID --pid=PID --children -C=NAME --comm=NAME -g=PATH --cgroup=PATH -s=FIELD --sort=FIELD --sweep=N --enable-profiling --ascii --replay=FILE -q --quiet -v --verbose --proc=DIR --sys=DIR --no-sandbox -h --help -V --version'
 		;;
 	events)
-		options='-o=F --format=F -j --json -q --quiet -v --verbose --pmu-file=FILE --resolve --map --perfmon --proc=DIR --sys=DIR --no-sandbox -h --help -V --version'
+		options='-o=F --format=F -j --json -q --quiet -v --verbose --pmu-file=FILE --resolve --map --perfmon --proc=DIR --sys=DIR --no-sandbox -h --help -V --version --device=SEL'
 		formats='line json'
 		;;
 	stat)

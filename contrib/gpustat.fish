@@ -230,6 +230,7 @@ complete -c gpustat -n '__gpustat_in events' -l sys -x -a '(__fish_complete_dire
 complete -c gpustat -n '__gpustat_in events' -l no-sandbox -d 'use no system call filter and no Landlock'
 complete -c gpustat -n '__gpustat_in events' -s h -l help -d 'this text'
 complete -c gpustat -n '__gpustat_in events' -s V -l version -d 'the version'
+complete -c gpustat -n '__gpustat_in events' -l device -x -a '(__gpustat_devices)' -d 'gpu0, gpu1, ... are these devices'
 complete -c gpustat -n '__gpustat_in events' -a '(__gpustat_events)'
 complete -c gpustat -n '__gpustat_in stat' -s c -l count -x -d 'stop after N samples'
 complete -c gpustat -n '__gpustat_in stat' -l not -x -a '(__gpustat_devices)' -d 'leave out: card1, renderD128, 03:00.0 or xe; nothing of it is read'

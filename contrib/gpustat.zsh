@@ -541,6 +541,7 @@ _gpustat() {
 			'--help[this text]'
 			'-V[the version]'
 			'--version[the version]'
+			'--device=[gpu0, gpu1, ... are these devices]:SEL:_gpustat_devices'
 			'*:event:_gpustat_events'
 		)
 		;;

@@ -14,6 +14,7 @@ struct unitword {
 
 bool str_eq(struct str a, struct str b);
 bool str_is(struct str s, const char *z);
+bool str_same(struct str a, struct str b, bool slot);
 bool str_skip(struct str *s, struct str lead);
 bool str_skip_z(struct str *s, const char *lead);
 bool str_cut(struct str *s, char sep, struct str *piece);

@@ -52,28 +52,17 @@ void names_prepare(void)
 		find_names();
 }
 
-/* Returns whether a selector is the device's PCI slot without the domain, or its driver. */
-bool is_short_for(const struct device *d, struct str sel)
-{
-	struct str slot = str_z(d->pdev), domain;
-
-	str_cut(&slot, ':', &domain);
-	return str_len(sel) && (str_eq(sel, slot) || str_is(sel, d->driver));
-}
-
-/* Returns whether a selector is a short form, or else a part of the device's name. It is no part of
- * a name if it is a number, or if it selects any device otherwise: most runs need no names. is():
- * whether it is a long form. */
+/* Returns whether a selector is a part of the device's name. It is no part of a name if it is a
+ * number, or if it selects any device otherwise: most runs need no names. is(): whether it selects
+ * a device otherwise. */
 bool named_so(u32 device, struct str sel, device_test *is)
 {
 	u64 n;
 
 	if (scan_u64(sel, &n) == sel.e)
 		return false;
-	if (is_short_for(&devices[device], sel))
-		return true;
 	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
-		if (is(&devices[i], 0, sel) || is_short_for(&devices[i], sel))
+		if (is(&devices[i], 0, sel))
 			return false;
 	find_names();
 	return name_has(device, sel);

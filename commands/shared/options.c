@@ -567,7 +567,7 @@ static const struct option {
 	       "all-user", HELP("only in user space")),
 	OPTION(perf, '\0', WITH_PERF, TO(FLAG, target.kernel_only),
 	       "all-kernel", HELP("only in the kernel")),
-	OPTION(perf, '\0', WITH_PERF, BY(set_device),
+	OPTION(perf, '\0', WITH_PERF | WITH_EVENTS, BY(set_device),
 	       "device SEL", HELP("gpu0, gpu1, ... are these devices")),
 	OPTION(perf, '\0', WITH_PERF, BY(set_time), "time HOW", ""),
 #endif

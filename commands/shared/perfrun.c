@@ -41,7 +41,7 @@ bool add_events(struct str list, u16 set)
 	events_given.file = NULL;
 	if (opt.command && opt.command[0])
 		events_given.file = command_file(opt.command[0], path);
-	virtual_filter = opt.ndevices ? device_wanted : NULL;
+	virtual_filter = device_wanted;
 	if (events_add(list, set, &b))
 		return true;
 	events_suggest(&b);

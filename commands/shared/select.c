@@ -8,7 +8,6 @@
 #pragma weak summary_apply
 #pragma weak names_prepare
 #pragma weak named_so
-#pragma weak is_short_for
 #pragma weak put_hint
 
 u32 *order;
@@ -111,16 +110,29 @@ static bool node_is(const struct device *d, struct str sel)
 	const i32 numbers[] = { d->card, d->render, d->accel };
 
 	for (size_t i = 0; i < LEN(names); i++) {
-		struct str s = sel;
-		u64 n;
+		char text[32];
+		struct buf b = BUF(text);
 
-		if (numbers[i] >= 0 && str_skip_z(&s, names[i]) && scan_u64(s, &n) == s.e &&
-		    n == (u64)numbers[i])
+		put_z(&b, names[i]);
+		put_u64(&b, (u64)numbers[i]);
+		if (numbers[i] >= 0 && str_same(sel, str_of(b.p, b.n), false))
 			return true;
 	}
-	return str_eq(sel, str_z(d->dev));
+	return str_same(sel, str_z(d->dev), false);
 }
 
+/* Returns whether a selector is the device's PCI address, with or without the domain. */
+static bool slot_is(const struct device *d, struct str sel)
+{
+	struct str slot = str_z(d->pdev), domain;
+
+	if (!str_len(sel) || str_same(sel, slot, true))
+		return str_len(sel);
+	str_cut(&slot, ':', &domain);
+	return str_same(sel, slot, true);
+}
+
+/* Returns whether a selector is the device's number, node, PCI address or driver. */
 static bool selected(const struct device *d, u64 index, struct str sel)
 {
 	u64 n;
@@ -129,9 +141,10 @@ static bool selected(const struct device *d, u64 index, struct str sel)
 		return n == index;
 	str_skip_z(&sel, "/dev/dri/");
 	str_skip_z(&sel, "/dev/accel/");
-	if (node_is(d, sel) || (d->pdev[0] && str_eq(sel, str_z(d->pdev))))
+	if (node_is(d, sel) || slot_is(d, sel))
 		return true;
-	return str_skip_z(&sel, "driver:") && str_eq(sel, str_z(d->driver));
+	str_skip_z(&sel, "driver:");
+	return str_len(sel) && str_same(sel, str_z(d->driver), false);
 }
 
 /* The selectors of -d and of --not: those that have selected a device, and those that a message was
@@ -191,15 +204,14 @@ u8 device_choice(u32 device)
 	u8 choice = 0;
 
 	for (size_t k = 0; k < opt.nnot; k++)
-		if (selected(d, UINT64_MAX, opt.not[k]) ||
-		    (is_short_for && is_short_for(d, opt.not[k]))) {
+		if (selected(d, UINT64_MAX, opt.not[k])) {
 			choice |= DEVICE_LEFT_OUT;
 			selectors.not_found[k] = true;
 		}
 	for (size_t k = 0; k < opt.ndevices; k++) {
 		struct str sel = opt.devices[k];
 
-		if (str_skip_z(&sel, "driver:") && str_is(sel, d->driver))
+		if (str_skip_z(&sel, "driver:") && str_same(sel, str_z(d->driver), false))
 			choice |= DEVICE_BY_DRIVER;
 	}
 	return choice;

@@ -249,7 +249,6 @@ int no_device(void);
 void names_prepare(void);
 typedef bool device_test(const struct device *d, u64 index, struct str sel);
 bool named_so(u32 device, struct str sel, device_test *is);
-bool is_short_for(const struct device *d, struct str sel);
 void put_hint(struct buf *b);
 
 /* --- commands/shared/sampling.c: readings of devices and their clients ------------------------ */

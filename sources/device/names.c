@@ -343,20 +343,14 @@ void names_find(const char *folder)
 
 /* --- selection -------------------------------------------------------------------------------- */
 
-static bool same_letter(char a, char b)
-{
-	return a == b || ((a ^ b) == 32 && (u8)((a | 32) - 'a') < 26);
-}
-
 bool name_has(u32 device, struct str part)
 {
-	struct str name;
-	size_t n = str_len(part), i = 0;
+	struct str name = str_z(devices[device].name);
+	size_t n = str_len(part);
 
-	for (name = str_z(devices[device].name); n && i < n && str_len(name) >= n; name.p++)
-		for (i = 0; i < n && same_letter(name.p[i], part.p[i]); i++)
-			;
-	return n && i == n;
+	while (str_len(name) > n && !str_same(str_of(name.p, n), part, false))
+		name.p++;
+	return n && str_len(name) >= n && str_same(str_of(name.p, n), part, false);
 }
 
 /* Stores a name in *best if it is nearer to the misspelt text than the best so far. Of equally near

@@ -9,6 +9,30 @@
 
 /* --- text ------------------------------------------------------------------------------------- */
 
+static void t_same(void)
+{
+	static const struct { const char *a, *b; bool same, slot; } rows[] = {
+		{ "", "", true, true }, { "a", "", false, false }, { "xe", "XE", true, true },
+		{ "x[", "x{", false, false }, { "x@", "x`", false, false }, { "k1", "k\x11", false, false },
+		{ "0000:03:00.0", "0:3:0.0", false, true }, { "00000000:0B:00.0", "0000:0b:00.0", false, true },
+		{ "03:00.0", "3:00.0", false, true }, { "30:00.0", "3:00.0", false, false },
+		{ "10000:e1:00.0", "0000:e1:00.0", false, false }, { "0:3:0.0", "0:3:0.", false, false },
+		{ "0:3:0.0", "0:3::0", false, false }, { "0", "000", false, true }, { "0:", "00:", false, true },
+		{ "0:3:0.0", "3:0.0", false, false },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++)
+		for (int turn = 0; turn < 2; turn++) {
+			const char *a = turn ? rows[i].b : rows[i].a, *b = turn ? rows[i].a : rows[i].b;
+			struct str x = edge_str(a, strlen(a)), y = str_z(b);
+
+			check(str_same(x, y, false) == rows[i].same, "'%s' and '%s': %s", a, b,
+			      rows[i].same ? "equal" : "not equal");
+			check(str_same(x, y, true) == rows[i].slot, "'%s' and '%s': %s", a, b,
+			      rows[i].slot ? "one address" : "two addresses");
+		}
+}
+
 static void t_str(void)
 {
 	struct str s, w, empty = { 0 };
@@ -1834,6 +1858,7 @@ int main(void)
 	t_meter();
 	t_energy();
 	t_str();
+	t_same();
 	t_proven();
 	t_glob();
 	t_scan();

@@ -33,6 +33,8 @@ static void step(const char *name) { put_z(&steps, name); }
 bool open_roots(bool needed) { return !needed && !fake.no_roots; }
 void close_files(void) { step("close "); }
 void confine(i32 child) { step(child ? "child " : "confine "); }
+bool (*virtual_filter)(u32 device, u32 place);
+bool device_wanted(u32 device, u32 place) { return device == place; }
 void virtual_prepare(void) { step("gpus "); }
 bool flush(void) { out.n = 0; fake.flushed++; return !fake.flush_fails; }
 bool flush_record(void) { return out.n <= OUT_BYTES / 2 || flush(); }

@@ -123,6 +123,35 @@ def _(m):
         eq([r["dev"] for r in m.json("list", "-d", sel)], want, f"list -d {sel}")
 
 
+@test("options: -d takes each spelling of a PCI address, of a driver and of a node, in every command that has it")
+def _(m):
+    three(m)
+    m.device("i915", "000f:00:0e.0", card=3, render=131)
+    m.fd(31, 9, dump("i915", 31, *ns(render=1e9), pdev="000f:00:0e.0"), link="/dev/dri/renderD131")
+    commands = {
+        (): "card3", ("procs",): "card3", ("clients",): "card3", ("cgroups",): "card3", ("list",): "card3",
+        ("check",): "", ("munin", "config"): "card3", ("oa", "list"): "", ("oa", "-r"): "",
+    }
+    for sel in ("000f:00:0e.0", "000F:00:0E.0", "0000000F:00:0E.0", "f:0:e.0", "00:0E.0", "0:e.0", "CARD3", "renderd131"):
+        for words, shown in commands.items():
+            if words[:1] and words[0] in tap.left_out(machine.PROG):
+                continue
+            r = m.run(*words, "-d", sel, *(["-w", "1ms"] if not words or words[0][0] in "pc" and words[0] != "check" else []))
+            check(b"no such device" not in r.err and b"no device" not in r.err, f"{words} -d {sel}: {r!r}")
+            check(shown.encode() in r.out + r.err and b"card1" not in r.out, f"{words} -d {sel}: {r!r}")
+        for words in (["stat", "-w", "1ms", "-e", "gpu0/render/"], ["events", "gpu0/"]):
+            r = m.run(*words, "--device", sel)
+            check(r.code == 0 and b"gpu0/render/" in r.out, f"{words} --device {sel}: {r!r}")
+        eq([d["dev"] for d in m.json("--not", sel)], ["card0", "card1", "accel0"], f"--not {sel}")
+    eq({d["dev"] for d in m.json("-d", "I915,driver:XE")}, {"card0", "card1", "card3"}, "drivers")
+    for sel in ("0:0:c.0", "1000f:00:0e.0", "0e.0", "00:0e", "i91"):
+        r = m.run("-d", sel, "-w", "1ms")
+        check(r.code == 3 and b"no such device" in r.err, f"-d {sel}: {r!r}")
+        if "oa" not in tap.left_out(machine.PROG):
+            r = m.run("oa", "list", "-d", sel)
+            check(r.code == 3 and b"no such device" in r.err and not r.out, f"oa list -d {sel}: {r!r}")
+
+
 @test("options: devices are sorted by primary, render and accel node")
 def _(m):
     m.device("ivpu", "0000:00:0b.0", card=None, render=None, accel=0)

@@ -61,7 +61,7 @@ static void t_lists(void)
 	opt.events[1] = LIT("tt");
 	opt.filters[1] = LIT("pid==1");
 	opt.nevents = 2;
-	check(add_lists() && lists == 2 && nrows.events == 3 && !virtual_filter, "two lists");
+	check(add_lists() && lists == 2 && nrows.events == 3, "two lists");
 	check(events[1].filter == NONE && text_eq(events[2].filter, LIT("pid==1")) &&
 	      text_eq(events[3].filter, LIT("pid==1")), "a filter is of the list before it");
 	opt.events[0] = LIT("ts");

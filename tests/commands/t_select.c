@@ -32,7 +32,7 @@ static u32 intel, amd, npu; /* the devices */
 static void make_devices(void)
 {
 	amd = add_device("card1", "amdgpu", "0000:03:00.0", 1, 129, -1);
-	npu = add_device("accel0", "ivpu", "", -1, -1, 0);
+	npu = add_device("accel0", "ivpu", "000f:03:0b.1", -1, -1, 0);
 	intel = add_device("card0", "i915", "0000:00:02.0", 0, 128, -1);
 }
 
@@ -42,6 +42,7 @@ static void t_not(void)
 		{ "card1", 1, 0, 0 }, { "renderD128", 0, 0, 1 }, { "accel0", 0, 1, 0 }, { "0", 0, 0, 0 }, { "2", 0, 0, 0 },
 		{ "driver:amdgpu", 1, 0, 0 }, { "0000:03:00.0", 1, 0, 0 }, { "3", 0, 0, 0 }, { "card", 0, 0, 0 },
 		{ "", 0, 0, 0 },
+		{ "AMDGPU", 1, 0, 0 }, { "0:0:2.0", 0, 0, 1 }, { "F:03:0B.1", 0, 1, 0 },
 	};
 
 	for (size_t i = 0; i < LEN(rows); i++) {
@@ -54,6 +55,8 @@ static void t_not(void)
 	opt.devices[0] = S("driver:i915");
 	opt.ndevices = 1;
 	check(device_choice(intel) == DEVICE_BY_DRIVER && device_choice(amd) == 0, "-d driver:i915 names the driver");
+	opt.devices[0] = S("driver:I915");
+	check(device_choice(intel) == DEVICE_BY_DRIVER, "in any case");
 	opt.devices[0] = S("i915");
 	check(device_choice(intel) == 0, "-d i915 does not");
 	opt.ndevices = 0;
@@ -90,7 +93,17 @@ static void t_devices(void)
 		{ "card2", "" },
 		{ "renderD1", "" }, { "card1x", "" }, { "card", "" }, { "accel1", "" },
 		{ "driver:", "" },
-		{ "i915", "" }, { "0000:03:00", "" }, { "", "" }, { "card-1", "" }, { "-1", "" },
+		/* any case, any number of leading zeros, with or without the domain */
+		{ "i915", "card0" }, { "I915", "card0" }, { "driver:I915", "card0" }, { "i91", "" },
+		{ "CARD1", "card1" }, { "RENDERd129", "card1" }, { "Accel0", "accel0" },
+		{ "/dev/dri/renderd128", "card0" },
+		{ "00000000:00:02.0", "card0" }, { "0:00:02.0", "card0" }, { "0:0:2.0", "card0" },
+		{ "00:02.0", "card0" }, { "0:2.0", "card0" }, { "000:003:000.000", "card1" },
+		{ "0000F:03:0B.1", "accel0" }, { "f:3:b.1", "accel0" }, { "3:B.1", "accel0" },
+		{ "000F:03:0b.1", "accel0" }, { "1000F:03:0b.1", "" }, { "0:03:0b.1", "" },
+		{ "0000:03:00", "" }, { "0000:03:00.", "" }, { "0000:03:00.1", "" }, { ":03:00.0", "" },
+		{ "02.0", "" }, { "0000:0000:00:02.0", "" }, { ".", "" }, { ":", "" }, { "00:", "" },
+		{ "0000:00:02.0 ", "" }, { "", "" }, { "card-1", "" }, { "-1", "" },
 		{ "card18446744073709551617", "" },
 	};
 
