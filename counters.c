@@ -2084,8 +2084,10 @@ static void row_finish(struct evrow *r, i64 dt, bool scale)
 {
 	const struct event *ev = &events[r->event];
 
-	if (r->cut) /* a sum without some of its counts is not a value */
+	if (r->cut) { /* a sum without some of its counts is not a value */
 		r->state = CS_NO_FILES;
+		r->sum = (struct tally){ 0 };
+	}
 	r->share = r->sum.enabled ? muldiv(r->sum.running, 100000, r->sum.enabled) : 0;
 	if (r->state != CS_COUNTED) /* the mean of earlier repetitions keeps its decimals */
 		return;

@@ -515,6 +515,8 @@ static void open_group(u32 from, u32 to, const struct target *t, const struct sc
 			   refused ? CS_FILTER :
 			   leader && fd == -EINVAL ? CS_NO_GROUP :
 			   state_from_error(fd, &events[i], c->pid);
+		if (c->state == CS_NO_FILES)
+			files_note_error(fd);
 		if (fd >= 0 && grouped && !leader) {
 			leader = c;
 			c->members = true;

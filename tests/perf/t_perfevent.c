@@ -440,6 +440,7 @@ static void test_fallbacks(void)
 	check(open_state(PERF_TYPE_HARDWARE, 0, &of_task, few_files_kernel) == CS_NO_FILES &&
 		      nopened == 1,
 	      "the limit is raised only once");
+	check(fileio.error == -EMFILE && fileio.unread == 2, "each lack is counted for the exit status");
 	reset(NULL);
 	event(PERF_TYPE_TRACEPOINT, 0)->denied = true;
 	perf_open(&of_task);
