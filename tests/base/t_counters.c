@@ -1573,6 +1573,13 @@ static void t_intervals(void)
 	}
 	check_u64(bad, 0, "100 000 intervals with different shares have the right values");
 	check_u64(raw, t.value, "the sum of all intervals is the count");
+	no_rows();
+	count_in(1, 1, (struct tally){ 7, 100, 100 });
+	count_in(1, 1, (struct tally){ 0 });
+	counts[2].state = CS_NO_FILES;
+	rows_sum(100, true);
+	check(evrows[1].state == CS_NO_FILES && evrows[1].sum.enabled == 0 && evrows[1].share == 0,
+	      "a row without a descriptor on one CPU has neither a value nor a time");
 
 	no_rows(); /* the count wraps at 2^64 */
 	count_in(1, 1, tally(UINT64_MAX - 4, 100, 100));
