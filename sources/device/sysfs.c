@@ -60,8 +60,12 @@ struct sysdir {
 
 static struct node *nodes;
 static struct sysdir *sysdirs; /* index: that of devices[]; a row exists if its device is in use */
-static struct table nodes_table = TABLE_ROW(nodes, MAX_NODES, 64, "nodes of devices");
-static struct table sysdirs_table = TABLE_ROW(sysdirs, MAX_DEVICES, 16, "folders of devices");
+static struct {
+	struct table nodes, sysdirs;
+} sysfs_tables = {
+	.nodes = TABLE_ROW(nodes, MAX_NODES, 64, "nodes of devices"),
+	.sysdirs = TABLE_ROW(sysdirs, MAX_DEVICES, 16, "folders of devices"),
+};
 
 static const char insts[][8] = {
 	[IS_MEM] = "mem", [IS_VCN] = "vcn", [IS_SCLK] = "sclk", [IS_MCLK] = "mclk",
@@ -438,8 +442,8 @@ static bool scan_link(struct str text, u8 desc, u64 *v)
 	return scan_dec(text, 1, v);
 }
 
-/* Stores the speed or the width of a PCI link: the lowest value of the device and of the ports above
- * it. Ports are read after the device: if the device has no link, that of its port is not
+/* Stores the speed or the width of a PCI link: the lowest value of the device and of the ports
+ * above it. Ports are read after the device: if the device has no link, that of its port is not
  * stored. */
 static void store_link(const struct sensor *s, struct str text, i64 t)
 {
@@ -1020,7 +1024,7 @@ static u32 device_new(void)
 {
 	u32 n = device_add();
 
-	if (n != NONE && !table_has(&sysdirs_table, n)) {
+	if (n != NONE && !table_has(&sysfs_tables.sysdirs, n)) {
 		devices[n].e.used = false;
 		n = NONE;
 	}
@@ -1083,7 +1087,7 @@ static void node_path(char *out, size_t cap, u8 kind, i32 number)
 
 static struct node *node_new(void)
 {
-	if (table_has(&nodes_table, sysfs.nnodes))
+	if (table_has(&sysfs_tables.nodes, sysfs.nnodes))
 		return &nodes[sysfs.nnodes++];
 	registry.dropped++;
 	return NULL;
