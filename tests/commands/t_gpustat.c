@@ -52,6 +52,7 @@ bool say_missing_devices(void) { return missing; }
 bool is_check(void) { return opt.cmd && opt.cmd->with & WITH_CHECK; }
 int check_unknown(const char *why) { step(why); return EX_UNKNOWN; }
 void say_unread_files(void) { say_z("unread"); }
+void say_implausible(void) {}
 
 int finish_run(int c)
 {

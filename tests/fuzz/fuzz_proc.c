@@ -14,7 +14,7 @@ enum { MAX_LISTED = 2048, MAX_LOOKED_UP = 256 /* each look-up searches the file 
 
 static struct {
 	struct hostcounter h[MAX_LISTED];
-	struct reading {
+	struct first_energy {
 		bool known, ranged;
 		u64 uj, range;
 	} first[MAX_LISTED];     /* values of the first reading */
@@ -279,7 +279,7 @@ static void check_small(const struct hostcounter *h, long r, u64 v)
 /* Between two readings energy increases, or wraps after its maximum. */
 static void check_energy(const struct hostcounter *h, long r, u64 v)
 {
-	struct reading *was = &all->first[h - all->h];
+	struct first_energy *was = &all->first[h - all->h];
 	u64 now;
 
 	if (strncmp(h->name, "energy/", 7) != 0 || !plain_number("class/powercap", h, "energy_uj", &now) || (all->again && !was->known))
