@@ -6,43 +6,45 @@
 #include "sources/os/os.h"
 
 enum {
-	MAX_TIMED = 65536, /* tasks at one time; with waits those of the whole run */
-	MAX_CALLS = 1024,  /* an architecture has some 450 system calls */
+	MAX_TIMED = 65536, /* tasks: of waits all of the run, of system calls those that exist */
+	MAX_CALLS = 1024,  /* system calls: an architecture has some 450 */
 };
 
 enum state { UNKNOWN, READY, RUNNING, SLEEPING, IN_CALL };
 
-/* A task, or a system call. */
+/* Row of a table: a task in intervals.tasks, or a system call in intervals.calls. */
 struct row {
 	struct interval sum;
-	u64 since;         /* ns: the begin of the interval that is open */
-	u64 call;          /* IN_CALL: its number */
-	u32 epoch;         /* the interval is known only in this epoch */
-	u8 state;          /* enum state */
-	bool wanted;       /* its waits are summed, if only those of some tasks are */
-	u32 next;          /* row of the same bucket, or free, plus 1 */
-	/* not of row i: first row of bucket i, plus 1; the i-th row when sorted */
+	u64 since;         /* ns: time at which the task entered its state */
+	u64 call;          /* number of the system call that the task is in, if IN_CALL */
+	u32 epoch;         /* value of intervals.epoch for which state and since are valid */
+	u8 state;          /* enum state of the task */
+	bool wanted;       /* the task's waits are summed even if intervals.some is set */
+	u32 next;          /* next row of the same hash bucket or of the free rows, plus 1 */
+	/* These two belong to the table, not to this row. In row i they have the first row of hash
+	 * bucket i, plus 1, and the row that is at position i when the table is sorted. */
 	u32 bucket, order;
 };
 
 struct rows {
 	struct row *row;
-	u32 n, nbuckets, free; /* free: a row plus 1 */
+	u32 n, nbuckets, free; /* free: index of the first free row, plus 1; 0: none */
 	struct table table;
 };
 
 static struct {
 	struct rows tasks, calls;
-	u32 epoch;
-	bool some;     /* only wanted tasks */
-	bool by_calls; /* the rows of the result are system calls */
+	u32 epoch;     /* number of times that records were lost */
+	bool some;     /* only the waits of wanted tasks are summed */
+	bool by_calls; /* the result has a row per system call, not per task */
 	u64 dropped;
 } intervals = {
 	.tasks = { .table = TABLE_ROW(intervals.tasks.row, MAX_TIMED, 128, "tasks with times") },
 	.calls = { .table = TABLE_ROW(intervals.calls.row, MAX_CALLS, 64, "system calls") },
 };
 
-/* Allocates the first rows. calls: system calls are summed, not waits. */
+/* Allocates the first rows of the tables. calls: true to sum system calls, false to sum the waits
+ * of tasks. */
 void intervals_begin(bool calls)
 {
 	intervals.by_calls = calls;
@@ -70,7 +72,8 @@ static struct row *row_find(const struct rows *of, u64 key)
 	return i ? &of->row[i - 1] : NULL;
 }
 
-/* Makes as many buckets as there are rows with memory; no row is free then. */
+/* Makes as many hash buckets as the table has rows with memory, and adds all rows to them again.
+ * The caller guarantees that no row is free. */
 static void buckets_grow(struct rows *of)
 {
 	for (u32 i = 0; i < of->nbuckets; i++)
@@ -80,7 +83,8 @@ static void buckets_grow(struct rows *of)
 		row_link(of, i);
 }
 
-/* Finds a row, or adds it. NULL: there is no room. */
+/* Returns the row with this key, a TID or the number of a system call. Adds the row if there is
+ * none. NULL if the table is full. */
 static struct row *row_get(struct rows *of, u64 key)
 {
 	struct row *r = row_find(of, key);
@@ -132,7 +136,7 @@ static bool is_in(const struct row *r, u8 state)
 	return r->state == state && r->epoch == intervals.epoch;
 }
 
-/* Adds the interval from r->since. A time that goes backwards adds nothing. */
+/* Adds the interval from r->since to `time` to a sum. Adds nothing if `time` is before r->since. */
 static void sum_add(struct interval *to, const struct row *r, u64 time, bool failed)
 {
 	u64 ns = time - r->since;
@@ -145,7 +149,8 @@ static void sum_add(struct interval *to, const struct row *r, u64 time, bool fai
 	to->max = ns > to->max ? ns : to->max;
 }
 
-/* Records were lost: how the intervals that are open now end is unknown. */
+/* Called when perf records were lost: the intervals that are open now are not summed, since their
+ * ends may be in the lost records. */
 void intervals_lost(void)
 {
 	intervals.epoch++;
@@ -156,7 +161,7 @@ u64 intervals_dropped(void)
 	return intervals.dropped;
 }
 
-/* Only the waits of wanted tasks are summed. */
+/* Marks a task as wanted. From the first call on, only the waits of wanted tasks are summed. */
 void waits_want(u32 tid)
 {
 	struct row *r = row_get(&intervals.tasks, tid);
@@ -166,7 +171,7 @@ void waits_want(u32 tid)
 		r->wanted = true;
 }
 
-/* A wanted task has started a task, which is wanted, too. */
+/* Called when a task has started another one: the new task is wanted if its parent is. */
 void waits_fork(u32 parent, u32 tid)
 {
 	struct row *r = intervals.some ? row_find(&intervals.tasks, parent) : NULL;
@@ -192,7 +197,8 @@ static struct row *waiting(u32 tid, struct str comm)
 	return r;
 }
 
-/* A task was woken up. One that runs is woken up, too, if it was about to sleep. */
+/* Called when a task was woken up: its wait for a CPU begins. A running task is ignored: the kernel
+ * also reports a wakeup for a task that was only about to sleep. */
 void waits_wakeup(u32 tid, struct str comm, u64 time)
 {
 	struct row *r = waiting(tid, comm);
@@ -221,7 +227,7 @@ void waits_in(u32 tid, struct str comm, u64 time)
 	set_state(r, RUNNING, time);
 }
 
-/* A task begins a system call. */
+/* Called when a task enters a system call. */
 void calls_enter(u32 tid, u64 number, u64 time)
 {
 	struct row *r = row_get(&intervals.tasks, tid);
@@ -232,7 +238,7 @@ void calls_enter(u32 tid, u64 number, u64 time)
 	set_state(r, IN_CALL, time);
 }
 
-/* A system call returns; its begin may not have been seen. */
+/* Called when a system call returns. Its time is summed only if its start was seen, too. */
 void calls_exit(u32 tid, u64 number, bool failed, u64 time)
 {
 	struct row *r = row_find(&intervals.tasks, tid), *call;
@@ -245,7 +251,8 @@ void calls_exit(u32 tid, u64 number, bool failed, u64 time)
 	set_state(r, RUNNING, time);
 }
 
-/* A task has ended: its system call never returns, and its number may become that of another. */
+/* Called when a task has ended: removes its row. Its last system call never returns, and its TID
+ * may be used for another task. */
 void calls_end(u32 tid)
 {
 	struct row *r = row_find(&intervals.tasks, tid);
@@ -256,7 +263,8 @@ void calls_end(u32 tid)
 
 /* --- the result ------------------------------------------------------------------------------- */
 
-/* Compares rows: waits by the longest one, system calls by their whole time; then by key. */
+/* Compares rows for sorting: tasks by their longest wait, system calls by their total time; equal
+ * rows by their keys. */
 static int row_cmp(const struct rows *of, u32 a, u32 b)
 {
 	const struct interval *x = &of->row[a].sum, *y = &of->row[b].sum;
@@ -268,7 +276,8 @@ static int row_cmp(const struct rows *of, u32 a, u32 b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-/* Sorts the rows with intervals, and returns their number. */
+/* Sorts the rows that have at least one interval, and returns their number. intervals_row() returns
+ * them in this order. */
 size_t intervals_sort(void)
 {
 	struct rows *of = intervals.by_calls ? &intervals.calls : &intervals.tasks;

@@ -1,7 +1,7 @@
 /* perfdata.c - the file that `perf report` and `perf script` read: a header, the kernel's
  * records as they came, and a description of the machine. See
- * tools/perf/Documentation/perf.data-file-format.txt of Linux. Pure: the caller's functions
- * write. SPDX-License-Identifier: MIT */
+ * tools/perf/Documentation/perf.data-file-format.txt of Linux. Pure: makes no system calls, since
+ * functions of the caller write the file. SPDX-License-Identifier: MIT */
 #include "perfstream.h"
 #include "counters.h"
 #include "views/views.h"
@@ -38,7 +38,7 @@ static u64 offset_now(const struct perfdata *d)
 	return d->written + d->b.n;
 }
 
-/* Writes a number in host byte order: the reader detects the order from the first number. */
+/* Writes a number in host byte order: perf detects the order from the first number of the file. */
 static void put64(struct perfdata *d, u64 v)
 {
 	put(d, &v, sizeof(v));
@@ -84,7 +84,8 @@ static void put_header(struct perfdata *d, u64 data_end)
 	put_zeros(d, 3 * sizeof(u64));
 }
 
-/* Writes the part before the records. perfdata_end() writes the header again with their size. */
+/* Writes the parts of a perf.data file that come before the records: header, event IDs, attributes.
+ * perfdata_end() writes the header again, when the size of the records is known. */
 void perfdata_begin(struct perfdata *d)
 {
 	u64 ids = HEADER_BYTES;
@@ -103,15 +104,16 @@ void perfdata_begin(struct perfdata *d)
 	d->data_at = offset_now(d);
 }
 
-/* Returns the place of a field in a sample: after the header and those of the fields `before` that
- * the sample has; each has 8 bytes. */
+/* Returns the offset of a field in a PERF_RECORD_SAMPLE, in bytes. before: PS_* bits of the fields
+ * that can precede it; those that the sample has need 8 bytes each, after a header of 8 bytes. */
 static size_t sample_offset(const struct prec *r, u64 before)
 {
 	return 8 + 8 * (size_t)__builtin_popcountll(r->have & before);
 }
 
-/* Overwrites with 0 the addresses of these modes in a sample, and the fields of a tracepoint. at:
- * its copy in the buffer. */
+/* Overwrites addresses in a sample with 0 if they belong to a hidden mode: bit 1 << enum pmode of
+ * `hidden`. Does the same with the fields of a tracepoint. at: the copy of the sample in the
+ * buffer. */
 static void hide_addresses(char *at, const struct prec *r, u32 hidden)
 {
 	struct str chain = r->chain;
@@ -130,8 +132,8 @@ static void hide_addresses(char *at, const struct prec *r, u32 hidden)
 			memset(at + (chain.p - r->raw.p) - sizeof(ip), 0, sizeof(ip));
 }
 
-/* Writes a record as the kernel sent it, but without the addresses of the hidden modes, 1 << enum
- * pmode each. */
+/* Writes a perf record as the kernel sent it, but with 0 instead of addresses of the modes in the
+ * mask `hidden` (1 << enum pmode). */
 void perfdata_record(struct perfdata *d, const struct prec *r, u32 hidden)
 {
 	size_t n = str_len(r->raw);
@@ -141,7 +143,8 @@ void perfdata_record(struct perfdata *d, const struct prec *r, u32 hidden)
 		hide_addresses(d->b.p + d->b.n - n, r, hidden);
 }
 
-/* Writes records as they are; many of them without a copy in the buffer. */
+/* Writes the bytes of perf records unchanged. Large blocks are written directly, not through the
+ * buffer. */
 void perfdata_records(struct perfdata *d, struct str records)
 {
 	if (str_len(records) < d->b.cap / 8) {
@@ -152,8 +155,8 @@ void perfdata_records(struct perfdata *d, struct str records)
 	write_now(d, records.p, str_len(records));
 }
 
-/* Writes a mark: no later record is older than the records before the previous mark. The reader
- * sorts records up to there. */
+/* Writes a PERF_RECORD_FINISHED_ROUND. It promises that no later record is older than the records
+ * before the previous mark of this type, so that perf can sort the records up to that mark. */
 void perfdata_finish_round(struct perfdata *d)
 {
 	perfdata_synthesize(d, &(struct prec){ .type = PR_FINISHED_ROUND });
@@ -191,7 +194,8 @@ static void put_sample_id(struct perfdata *d, const struct prec *r)
 		put64(d, r->id);
 }
 
-/* Writes a build ID as MMAP2 has it: a length, 3 bytes of nothing, 20 bytes. */
+/* Writes a build ID as in a PERF_RECORD_MMAP2: 1 byte with the length, 3 unused bytes, 20 bytes for
+ * the ID. */
 static void put_build_id(struct perfdata *d, struct str id)
 {
 	size_t n = str_len(id) < BUILD_ID_BYTES ? str_len(id) : BUILD_ID_BYTES;
@@ -202,8 +206,8 @@ static void put_build_id(struct perfdata *d, struct str id)
 	put_zeros(d, BUILD_ID_BYTES - n);
 }
 
-/* Writes a record that the kernel did not send, in the kernel's format: MMAP, MMAP2, COMM,
- * LOST_SAMPLES; or FINISHED_ROUND, which has a header only. */
+/* Writes a perf record that the kernel did not send, in the kernel's format. Its type is MMAP,
+ * MMAP2, COMM or LOST_SAMPLES; or FINISHED_ROUND, which has only a header. */
 void perfdata_synthesize(struct perfdata *d, const struct prec *r)
 {
 	static const u8 sizes[] = { [PR_MMAP] = 40, [PR_COMM] = 16, [PR_MMAP2] = 72,
@@ -250,7 +254,7 @@ void perfdata_synthesize(struct perfdata *d, const struct prec *r)
 
 /* --- features --------------------------------------------------------------------------------- */
 
-/* Appends numbers in host byte order, as the records have them. */
+/* Appends a number of a feature, in host byte order, as all numbers of a perf.data file are. */
 void perfdata_u32(struct buf *b, u32 v)
 {
 	put_n(b, (const char *)&v, sizeof(v));
@@ -261,7 +265,8 @@ void perfdata_u64(struct buf *b, u64 v)
 	put_n(b, (const char *)&v, sizeof(v));
 }
 
-/* Appends a string with its NUL, padded to a multiple of 64 as perf does. */
+/* Appends a string of a feature: its length, then the text with a NUL, padded to a multiple of 64
+ * bytes as perf does. */
 void perfdata_string(struct buf *b, struct str s)
 {
 	size_t n = str_len(s) < 4095 ? str_len(s) : 4095, padded = (n + 64) & ~(size_t)63;
@@ -272,8 +277,9 @@ void perfdata_string(struct buf *b, struct str s)
 		put_c(b, '\0');
 }
 
-/* Appends an entry of PD_BUILD_ID: a header like that of a record, the PID of the machine (-1),
- * the ID, its length, and the name of the file, of the kernel or of a module. False: no room. */
+/* Appends an entry of the feature PD_BUILD_ID: a header like that of a record, a PID (-1: the host
+ * machine), the build ID, its length, and the name of a file, of the kernel or of a module. Returns
+ * false if the buffer is full. */
 bool perfdata_build_id(struct buf *b, u8 mode, struct str id, struct str name)
 {
 	enum { FIXED = 8 + 4 + 24, HAS_LENGTH = 1 << 15 };
@@ -296,7 +302,7 @@ bool perfdata_build_id(struct buf *b, u8 mode, struct str id, struct str name)
 	return true;
 }
 
-/* Writes what the attributes and the names of all events are. */
+/* Writes the feature PD_EVENT_DESC: the attributes, names and IDs of all events. */
 static void put_events(struct perfdata *d)
 {
 	put32(d, d->nevents);
@@ -313,7 +319,7 @@ static void put_events(struct perfdata *d)
 	}
 }
 
-/* Writes the buffer over the file at offset `at`. */
+/* Overwrites the file with the contents of the buffer, from offset `at` on. */
 static void patch(struct perfdata *d, u64 at)
 {
 	long r = d->error ? 0 : d->patch(at, d->b.p, d->b.n);
@@ -323,9 +329,9 @@ static void patch(struct perfdata *d, u64 at)
 	d->b.n = 0;
 }
 
-/* Writes the part after the records, the n features that describe the machine and the events, in
- * ascending order of their numbers, and the header with all sizes. Returns 0 or the first
- * -errno. */
+/* Ends a perf.data file: writes the n features f[], which describe the machine and the events and
+ * must be in ascending order of their numbers, and writes the header again with all sizes. Returns
+ * 0 or the first -errno. */
 long perfdata_end(struct perfdata *d, const struct pdfeature *f, size_t n)
 {
 	u64 table = offset_now(d), at[PD_FEATURES + 1];

@@ -6,17 +6,18 @@
 #include "sources/os/os.h"
 
 enum {
-	MAX_COMMS = 4096,     /* names of tasks: threads of a pool are often numbered */
-	MAX_PSYMBOLS = 16384, /* functions with samples: 20 s of a compiler had 4500 */
-	MAX_IPS = 131072,     /* addresses with samples: the same compiler had 74 000 at 10 kHz */
+	MAX_COMMS = 4096,     /* names of tasks; the threads of a pool often have numbered names */
+	MAX_PSYMBOLS = 16384, /* functions with samples: a profile of a compiler of 20 s had 4500 */
+	MAX_IPS = 131072,     /* addresses with samples: that profile had 74 000 at 10 kHz */
 	MAX_STACKS = 16384,
-	MAX_PTEXT = 4 << 20,  /* comms, and 16 384 stacks of 250 bytes */
+	MAX_PTEXT = 4 << 20,  /* bytes of comms and stacks: 16 384 stacks of 250 bytes */
 };
 
 struct row {
 	struct profrow r;
-	u32 hash, next;    /* next: row of the same bucket, plus 1 */
-	/* not of row i: first row of bucket i, plus 1; the i-th row when sorted */
+	u32 hash, next;    /* next: index of the next row in the same hash bucket, plus 1 */
+	/* These two belong to the table, not to this row. In row i they have the first row of hash
+	 * bucket i, plus 1, and the row that is at position i when the table is sorted. */
 	u32 bucket, order;
 };
 
@@ -73,7 +74,7 @@ static void row_link(u8 table, u32 i)
 	*bucket = i + 1;
 }
 
-/* Makes as many buckets as there are rows with memory. */
+/* Makes as many hash buckets as the table has rows with memory, and adds all rows to them again. */
 static void buckets_grow(u8 table)
 {
 	for (u32 i = 0; i < prof.nbuckets[table]; i++)
@@ -85,7 +86,8 @@ static void buckets_grow(u8 table)
 
 static struct row *row_add(u8 table, const struct profrow *r, u32 hash)
 {
-	/* Comms and stacks are copied: the names of other tables stay valid by themselves. */
+	/* Comms and stacks are copied. The names of symbols and modules stay valid without a copy:
+	 * the caller of profile_add() guarantees that. */
 	size_t n = table == PROF_COMM || table == PROF_STACK ? str_len(r->name) : 0;
 	struct row *x;
 
@@ -106,7 +108,7 @@ static struct row *row_add(u8 table, const struct profrow *r, u32 hash)
 	return x;
 }
 
-/* Adds a sample to a row that profile_add() has returned. */
+/* Counts one more sample, with its period, in a row that profile_add() has returned. */
 void profile_more(u8 table, struct profrow *row, u64 period)
 {
 	profile_sums.samples[table]++;
@@ -115,9 +117,10 @@ void profile_more(u8 table, struct profrow *row, u64 period)
 	row->period += period;
 }
 
-/* Adds samples to the row with this name, module and address. A comm and a stack are copied; the
- * caller guarantees that names of symbols and modules stay valid. Returns the row, which never
- * moves; NULL: there is no room. */
+/* Adds the samples and periods of r to the row of the table that has the same name, module and
+ * address, and makes that row if there is none. A comm and a stack are copied; the caller
+ * guarantees that names of symbols and modules stay valid. Returns the row, which never moves;
+ * NULL if the table is full. */
 struct profrow *profile_add(u8 table, const struct profrow *r)
 {
 	u32 hash = hash_more(hash_more(HASH_BEGIN ^ (u32)(r->ip ^ r->ip >> 32), r->name),
@@ -157,8 +160,8 @@ static int row_cmp(u8 table, u32 a, u32 b)
 	return c ? c : (x->ip > y->ip) - (x->ip < y->ip);
 }
 
-/* Sorts a table and returns the number of its rows. profile_row() returns them until the next
- * profile_add(). */
+/* Sorts a table of the profile and returns the number of its rows. profile_row() returns the rows
+ * in this order until the next profile_add(). */
 size_t profile_sort(u8 table)
 {
 	struct row *all = prof.rows[table];

@@ -2,7 +2,8 @@
  * calls. SPDX-License-Identifier: MIT */
 #include "views/views.h"
 
-/* The columns of the numbers, and from how many columns on a screen has the module, too. */
+/* Columns and widths of the numbers on the screen. WIDE: number of columns that a screen must have
+ * to show the module, too. */
 enum { SHARE_AT = 0, SHARE_WIDTH = 7, SAMPLES_AT = 8, SAMPLES_WIDTH = 10, NAME_AT = 20, WIDE = 60 };
 
 static void put_right(struct screen *s, int row, int at, int width, struct str number)
@@ -36,7 +37,8 @@ static void draw_row(struct screen *s, int row, u8 table, const struct profrow *
 		screen_put(s, row, s->cols - module, module, GREY, str_base(r->module));
 }
 
-/* Draws a table into `high` rows from `row` on, the first one with the titles. */
+/* Draws a table of the profile into `high` rows of the screen, from `row` on. The first of them has
+ * the titles of the columns. */
 static void draw_table(struct screen *s, int row, int high, u8 table, u64 top)
 {
 	static const char *const titles[] = {
@@ -73,8 +75,8 @@ static void draw_head(struct screen *s, const struct profhead *h)
 	screen_put(s, 0, 0, s->cols, REVERSE, str_of(b.p, b.n));
 }
 
-/* Draws the tables, a mask of 1 << enum proftable; each gets the same number of rows. top: the most
- * rows of each; 0: no limit. */
+/* Draws a frame: the title and the tables in the mask `tables` (1 << enum proftable), all with the
+ * same number of screen rows. top: maximum number of rows shown of each table; 0: no limit. */
 void profile_draw(struct screen *s, const struct profhead *h, u8 tables, u64 top)
 {
 	int n = 0, row = 1, high;

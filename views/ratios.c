@@ -7,14 +7,15 @@
 
 enum { MICROS = 1000000, PERCENT = 100, PER_SECOND = 1000000000 };
 
-/* A generic event: its PERF_TYPE_* and its config. */
+/* Key of a generic perf event: its PERF_TYPE_* and its config. */
 #define KEY(type, config) ((u32)(type) << 24 | (config))
 #define HARD(config)      KEY(PT_HARDWARE, config)
-/* linux/perf_event.h: reads of a cache, and those of them that miss */
+/* keys of PERF_TYPE_HW_CACHE events (linux/perf_event.h): reads of a cache, and read misses */
 #define READS(cache)      KEY(PT_HW_CACHE, cache)
 #define MISSES(cache)     KEY(PT_HW_CACHE, (cache) | 1 << 16)
 
-/* Instead of a denominator: a clock of the CPUs, the time of the measurement. */
+/* Keys in ratiorow that are no generic event. As the denominator `by`: CLOCK is task-clock or
+ * cpu-clock, ELAPSED is the time of the measurement. As the numerator `of`: ANY is any event. */
 enum { CLOCK = KEY(PT_SOFTWARE, 0xfffffe), ELAPSED, ANY };
 /* PERF_COUNT_HW_*, PERF_COUNT_SW_* and PERF_COUNT_HW_CACHE_* of linux/perf_event.h */
 enum { CYCLES, INSTRUCTIONS, REFERENCES, CACHE_MISSES, BRANCHES, BRANCH_MISSES,
@@ -22,11 +23,12 @@ enum { CYCLES, INSTRUCTIONS, REFERENCES, CACHE_MISSES, BRANCHES, BRANCH_MISSES,
 enum { CPU_CLOCK, TASK_CLOCK };
 enum { L1D, L1I, LL, DTLB, ITLB };
 
-/* The first row of an event whose denominator was counted applies. The words and the decimals are
- * those of perf 6.1, tools/perf/util/stat-shadow.c. */
+/* Ratios of an event's count (of) to another count (by). For each event, the first row is used
+ * whose `by` was counted, too. The words and the decimals are those of perf 6.1,
+ * tools/perf/util/stat-shadow.c. */
 static const struct ratiorow {
 	u32 of, by;
-	u32 times; /* the factor: 1, PERCENT or PER_SECOND */
+	u32 times; /* factor of the ratio: 1, PERCENT or PER_SECOND */
 	u8 decimals;
 	const char *words;
 } ratiorows[] = {
@@ -48,7 +50,8 @@ static const struct ratiorow {
 
 static u32 event_key(const struct event *ev)
 {
-	/* with several kinds of CPUs, the high half names the PMU: PERF_PMU_TYPE_SHIFT */
+	/* On machines with several kinds of CPUs, the high 32 bits of config select the PMU
+	 * (PERF_PMU_TYPE_SHIFT); they are not part of the key. */
 	u32 config = (u32)ev->config[0];
 
 	return ev->virt || ev->type > PT_HW_CACHE || config > 0xffffff ? ANY :
@@ -60,14 +63,15 @@ static bool is_clock_key(u32 key)
 	return key == KEY(PT_SOFTWARE, TASK_CLOCK) || key == KEY(PT_SOFTWARE, CPU_CLOCK);
 }
 
-/* Returns whether the row is a count of events, which a ratio can be made of. */
+/* True if a row of `stat` has a count of events, not a time or another value: only counts have
+ * ratios. */
 static bool is_count(const struct evrow *r)
 {
 	return r->state == CS_COUNTED && !r->point && events[r->event].rule == R_COUNT;
 }
 
-/* Returns whether two events count the same: in the same set, on the same CPUs, and both in the
- * kernel or both not, as in perf (evsel_context()). */
+/* True if the counts of two events can be compared: they are in the same event set, on the CPUs of
+ * the same PMU, and count in the same modes (user, kernel, ...), as in perf's evsel_context(). */
 static bool counts_same(const struct event *a, const struct event *b)
 {
 	enum { WHERE = EM_USER | EM_KERNEL | EM_HV | EM_IDLE | EM_GUEST | EM_HOST };
@@ -76,7 +80,8 @@ static bool counts_same(const struct event *a, const struct event *b)
 	       (a->pmu == b->pmu || b->type == PT_SOFTWARE);
 }
 
-/* Returns the count of the event `key` where r was counted; 0: it was not counted there. */
+/* Returns the count of the event `key` at the site of row r (the same CPU, core, cgroup or thread);
+ * 0 if that event was not counted there. */
 static u64 count_beside(const struct evrow *r, u32 key)
 {
 	for (u32 i = 1 + r->site; i <= nrows.evrows; i += nrows.sites) {
@@ -97,7 +102,8 @@ static u64 ratio_of(u64 count, u64 times, u64 by)
 	return twice == UINT64_MAX ? twice : twice / 2 + twice % 2;
 }
 
-/* Finds the ratio of the row e to a count beside it. False: there is none. */
+/* Stores in *x the ratio of the count of e, a row of `stat`, to the count of another event at the
+ * same site. Returns false if e has no ratio. */
 bool ratio_find(const struct entity *e, struct ratio *x)
 {
 	const struct evrow *r = (const struct evrow *)(const void *)e;
@@ -124,8 +130,9 @@ bool ratio_find(const struct entity *e, struct ratio *x)
 	return false;
 }
 
-/* Finds the stalled cycles per instruction, for the row of instructions: the higher one of the
- * frontend and the backend. */
+/* Stores in *x the stalled cycles per instruction, if e is the row of the event instructions: the
+ * stalled cycles of the frontend or of the backend, whichever are more. Returns false if there are
+ * none. */
 bool ratio_stalls(const struct entity *e, struct ratio *x)
 {
 	const struct evrow *r = (const struct evrow *)(const void *)e;
@@ -141,7 +148,7 @@ bool ratio_stalls(const struct entity *e, struct ratio *x)
 	return (front || back) && x->micros != UINT64_MAX;
 }
 
-/* Writes the number as perf rounds it, `between`, and the words. */
+/* Writes a ratio: the number, rounded as perf rounds it, the text `between`, and the words. */
 void put_ratio(struct buf *b, const struct ratio *x, const char *between)
 {
 	static const u32 tens[] = { 1, 10, 100, 1000, 10000, 100000, 1000000 };
@@ -158,7 +165,8 @@ void put_ratio(struct buf *b, const struct ratio *x, const char *between)
 	put_z(b, x->words);
 }
 
-/* Writes seconds with nine decimals, at the right edge of a column, as perf does. */
+/* Writes a time in seconds with nine decimals, right-aligned in a column of 18 characters, as perf
+ * does, and then the words. */
 static void put_seconds(struct buf *b, u64 ns, const char *words)
 {
 	enum { WIDTH = 18 };
@@ -172,8 +180,8 @@ static void put_seconds(struct buf *b, u64 ns, const char *words)
 	put_z(b, words);
 }
 
-/* Writes the end of a run for people: the time elapsed, and the CPU time of the command; of several
- * runs the mean and its standard error. */
+/* Writes the last lines of perf's output for people: the time elapsed, and the CPU time of the
+ * command; after several runs the mean of the time elapsed and its standard error. */
 void put_times(struct buf *b)
 {
 	const struct runtimes *t = rows_times();

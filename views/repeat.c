@@ -1,39 +1,40 @@
-/* repeat.c - samples that equal an earlier one but for their time: a busy function gives the same
- * sample again and again. What was made of the earlier one, a text or rows of sums, is used again.
- * Pure. SPDX-License-Identifier: MIT */
+/* repeat.c - cache for samples that differ from an earlier one only in their time: a busy function
+ * gives the same sample again and again. The result for the earlier one, a text or rows of sums, is
+ * used again. Pure: no system calls. SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "perfstream.h"
 #include "views/views.h"
 #include "sources/os/os.h"
 
 enum {
-	REPEATS = 512, /* samples that are remembered: 600 KB */
-	REPEAT_WORDS = 32, /* of a record: a callchain of 20 addresses */
-	REPEAT_TEXT = 900, /* bytes; the long form of CSV has 600 to 800 */
-	REPEAT_TIMES = 16, /* lines of the long form */
-	MAX_TIME = 24,
+	REPEATS = 512, /* number of remembered samples; they need 600 KB */
+	REPEAT_WORDS = 32, /* words of 8 bytes of a perf record: a callchain of 20 addresses */
+	REPEAT_TEXT = 900, /* bytes of a sample's text: long CSV has 600 to 800 */
+	REPEAT_TIMES = 16, /* times in a sample's text: long CSV has one on each line */
+	MAX_TIME = 24,     /* bytes of a time */
 };
 
 struct repeat {
 	u64 words[REPEAT_WORDS];
-	u32 nwords, run; /* run: that of repeats.run when it was filled */
+	u32 nwords, run; /* run: value of repeats.run when the result was stored; 0: no result */
 	struct profrow *rows[PROF_TABLES];
 	u64 period;
 	u32 text_n, ntimes, time_n;
-	u16 times[REPEAT_TIMES]; /* where the time is in the text */
+	u16 times[REPEAT_TIMES]; /* offsets of the sample's time in text[] */
 	char text[REPEAT_TEXT];
 };
 
 static struct {
 	struct repeat *rows;
-	u32 run; /* what was remembered in an earlier run is forgotten */
+	u32 run; /* increased by repeats_forget(): results with another number are not used */
 	struct table table;
 } repeats = {
 	.run = 1,
 	.table = TABLE_ROW(repeats.rows, REPEATS, 16, "samples that are repeated"),
 };
 
-/* Forgets all samples: names or maps have changed. */
+/* Forgets the results of all samples. Called when the names of tasks or the maps of processes have
+ * changed, since the same sample may give another result then. */
 void repeats_forget(void)
 {
 	repeats.run++;
@@ -47,9 +48,11 @@ static u64 word_at(struct str rec, u32 i)
 	return v;
 }
 
-/* Returns where a sample is remembered; to be filled unless repeat_put_text() or repeat_sum() finds
- * it filled. NULL: it is new (it is remembered now, to be filled when it comes again), it is too
- * long, or there is no memory. ignored: bit i is set if word i of the record may differ. */
+/* Returns the cache row of a sample that came before. The caller then uses repeat_put_text() or
+ * repeat_sum(); if these return false, it stores the result with repeat_fill_text() or
+ * repeat_fill_row(). Returns NULL if the sample is new (its result can be stored when it comes
+ * again), if it is too long, or if there is no memory. ignored: bit i is set if word i of the
+ * record may differ. */
 struct repeat *repeat_of(struct str rec, u64 ignored)
 {
 	u32 n = (u32)(str_len(rec) / 8), i = 0;
@@ -58,11 +61,11 @@ struct repeat *repeat_of(struct str rec, u64 ignored)
 
 	if (!repeats.table.begun)
 		table_all(&repeats.table);
-	if (n > REPEAT_WORDS || !repeats.table.ready) /* with few rows it is only slower */
+	if (n > REPEAT_WORDS || !repeats.table.ready) /* too long, or no memory */
 		return NULL;
 	for (; i < n; i++)
 		if (!(ignored >> i & 1))
-			/* a constant of MurmurHash3's fmix64 */
+			/* the factor is a constant of MurmurHash3's fmix64 */
 			hash = (hash ^ hash >> 29 ^ word_at(rec, i)) * 0xff51afd7ed558ccd;
 	to = &repeats.rows[(hash >> 32) % repeats.table.ready];
 	for (i = 0; i < n && (ignored >> i & 1 || to->words[i] == word_at(rec, i)); i++)
@@ -79,8 +82,9 @@ struct repeat *repeat_of(struct str rec, u64 ignored)
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Returns whether a time at that place of a text is the field of the record: a cell in front of a
- * line of CSV, or a member of JSON, in whose texts each quotation mark has a backslash. */
+/* True if the digits at `at` are the field "time" of the record, and not a part of another field:
+ * they begin a line (the first cell of CSV) or follow "time": of JSON. A text inside JSON cannot
+ * contain that, since its quotation marks have backslashes. */
 static bool is_time_field(struct str text, const char *at)
 {
 	struct str before = { text.p, at };
@@ -91,8 +95,8 @@ static bool is_time_field(struct str text, const char *at)
 		memcmp(at - str_len(member), member.p, str_len(member)) == 0);
 }
 
-/* Writes a time as put_number() does, with six decimals: at least 8 bytes. Returns its length; 0:
- * it is longer than MAX_TIME. */
+/* Writes a time in us as put_number() writes it: in seconds with six decimals, at least 8 bytes.
+ * Returns its length; 0 if it is longer than MAX_TIME. */
 static size_t time_put(char *to, i64 time_us)
 {
 	struct buf b = { .p = to, .cap = MAX_TIME };
@@ -101,8 +105,9 @@ static size_t time_put(char *to, i64 time_us)
 	return b.full ? 0 : b.n;
 }
 
-/* Remembers the text of a record and where the record's time is in it; time_us: -1: it has none.
- * The text is not remembered if the time is also a part of another field. */
+/* Stores the text of a record in the cache, and the offsets of the record's time in it. time_us:
+ * the time; -1 if the text has none. Stores no text if the same digits are also a part of another
+ * field. */
 void repeat_fill_text(struct repeat *to, struct str text, i64 time_us)
 {
 	char now[MAX_TIME];
@@ -125,7 +130,7 @@ void repeat_fill_text(struct repeat *to, struct str text, i64 time_us)
 	to->run = repeats.run;
 }
 
-/* Copies a time of 8 to 24 bytes: three words that may overlap are faster than a loop. */
+/* Copies the text of a time, 8 to 24 bytes, as three words that may overlap: faster than a loop. */
 static void time_copy(char *to, const char *now, size_t n)
 {
 	size_t mid = n < 16 ? n - 8 : 8;
@@ -135,7 +140,8 @@ static void time_copy(char *to, const char *now, size_t n)
 	memcpy(to + n - 8, now + n - 8, 8);
 }
 
-/* Appends the text with another time. False: there is none, or its time is not as long. */
+/* Appends the stored text of a sample, with another time in it. Returns false if no text is stored,
+ * or if the new time has another length. */
 bool repeat_put_text(const struct repeat *from, struct buf *b, i64 time_us)
 {
 	char now[MAX_TIME];
@@ -154,8 +160,8 @@ bool repeat_put_text(const struct repeat *from, struct buf *b, i64 time_us)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* Remembers the row of a table to which the sample was added; NULL: it had no room, so that the
- * sample is not remembered at all. */
+/* Stores in the cache to which row of a table of the profile a sample was added. row: NULL if that
+ * table was full; then the cache is not used for this sample. */
 void repeat_fill_row(struct repeat *to, u8 table, struct profrow *row, u64 period)
 {
 	to->rows[table] = row;
@@ -163,8 +169,8 @@ void repeat_fill_row(struct repeat *to, u8 table, struct profrow *row, u64 perio
 	to->run = row ? repeats.run : 0;
 }
 
-/* Adds a sample to the remembered rows; period: 0: that of the earlier sample. False: there are
- * none. */
+/* Adds a sample to the rows of the profile that are stored for it in the cache. period: 0 to use
+ * the period of the earlier sample. Returns false if no rows are stored. */
 bool repeat_sum(const struct repeat *from, u64 period)
 {
 	if (from->run != repeats.run)

@@ -2,8 +2,8 @@
  * sequences, and parses keys. Pure: no system calls. SPDX-License-Identifier: MIT */
 #include "views/views.h"
 
-/* A cell: the character in the low bits, the style above. A wide character's second cell holds
- * TAIL. */
+/* Bits of a cell of the grid: the character in the low bits, the style from bit CELL_STYLE on. TAIL
+ * is the character of the second cell of a wide character. UNKNOWN: position of the cursor. */
 enum { CELL_CHAR = 0x1fffff, CELL_STYLE = 21, TAIL = CELL_CHAR, UNKNOWN = -1 };
 
 /* --- the width of a character ----------------------------------------------------------------- */
@@ -14,7 +14,7 @@ enum { W_ZERO, W_ONE, W_TWO, W_UNSURE };
  * are shown as '?': scripts with joining or stacking letters, on whose width terminals do not
  * agree, and private characters. */
 static const struct {
-	u16 from, to; /* from U+10000 on: in units of 16 */
+	u16 from, to; /* range of characters; if plane is 1, in units of 16 characters */
 	u8 width, plane;
 } widths[] = {
 	{ 0xad, 0xad, W_UNSURE, 0 },      { 0x300, 0x36f, W_ZERO, 0 },
@@ -75,7 +75,8 @@ static u8 char_width(u32 c)
 
 /* --- the grid --------------------------------------------------------------------------------- */
 
-/* Sets the size of the terminal, limited to that of the grid. The next frame draws all cells. */
+/* Sets the size of the screen to that of the terminal, but at most to the size of the grid. The
+ * next frame draws all cells. */
 void screen_size(struct screen *s, size_t rows, size_t cols)
 {
 	s->rows = (u16)(rows < SCREEN_ROWS ? rows : SCREEN_ROWS);
@@ -95,7 +96,7 @@ void screen_clear(struct screen *s)
 			*cell_at(s, y, x) = ' ';
 }
 
-/* Sets a cell. If it was half of a wide character, the other half becomes a blank. */
+/* Sets a cell of the grid. If it was half of a wide character, the other half becomes a blank. */
 static void put_cell(struct screen *s, int row, int col, u32 cell)
 {
 	u32 *c = cell_at(s, row, col), blank = ' ';
@@ -107,8 +108,8 @@ static void put_cell(struct screen *s, int row, int col, u32 cell)
 	*c = cell;
 }
 
-/* Puts one character that is one cell wide, as the caller guarantees. Outside of the grid: does
- * nothing. */
+/* Puts a character into a cell of the grid. The caller guarantees that it is one cell wide. A
+ * position outside of the grid is ignored. */
 void screen_char(struct screen *s, int row, int col, u8 style, u32 c)
 {
 	if (row >= 0 && row < s->rows && col >= 0 && col < s->cols)
@@ -116,8 +117,8 @@ void screen_char(struct screen *s, int row, int col, u8 style, u32 c)
 			 c | (u32)(s->plain ? style & (BOLD | REVERSE) : style) << CELL_STYLE);
 }
 
-/* Puts a text, which may hold any bytes, into at most `width` cells; a longer one is cut between
- * characters. Returns the number of cells used. */
+/* Puts a text, which may contain any bytes, into at most `width` cells of the grid. A longer text
+ * is cut between characters. Returns the number of cells used. */
 int screen_put(struct screen *s, int row, int col, int width, u8 style, struct str text)
 {
 	char clean[16 * SCREEN_COLS];
@@ -125,7 +126,7 @@ int screen_put(struct screen *s, int row, int col, int width, u8 style, struct s
 	int x = col, end = width < s->cols - col ? col + width : s->cols;
 
 	if (str_len(text) > (size_t)4 * SCREEN_COLS)
-		/* a character has at most 4 bytes: the rest does not fit */
+		/* a row has SCREEN_COLS characters of at most 4 bytes: the rest does not fit */
 		text.e = text.p + (size_t)4 * SCREEN_COLS;
 	put_text(&b, text);
 	for (size_t at = 0, n; at < b.n; at += n) {
@@ -146,7 +147,7 @@ int screen_put(struct screen *s, int row, int col, int width, u8 style, struct s
 		screen_char(s, row, x++, style, c);
 		if (w == W_ONE)
 			continue;
-		/* ' ': the first half is left of the screen */
+		/* the second cell is a blank if the first one is left of the screen */
 		screen_char(s, row, x, style, x > 0 ? TAIL : ' ');
 		x++;
 	}
@@ -155,7 +156,8 @@ int screen_put(struct screen *s, int row, int col, int width, u8 style, struct s
 
 /* --- the changes ------------------------------------------------------------------------------ */
 
-/* The position of the terminal's cursor and its current style. col may be UNKNOWN. */
+/* Position of the terminal's cursor, and the style that the terminal uses for the next character.
+ * row and col may be UNKNOWN. */
 struct pen {
 	int row, col;
 	u8 style;
@@ -173,7 +175,7 @@ static void put_csi(struct buf *b, int n, int m, char final)
 	put_c(b, final);
 }
 
-/* Writes an SGR sequence with n parameters. */
+/* Writes the escape sequence SGR (ECMA-48), which sets the style, with n parameters. */
 static void put_sgr(struct buf *b, const u8 *p, size_t n)
 {
 	put_z(b, "\033[");
@@ -186,9 +188,10 @@ static void put_sgr(struct buf *b, const u8 *p, size_t n)
 	put_c(b, 'm');
 }
 
-/* Writes the change of style: ECMA-48, and 90 as in aixterm. Attributes can only be added: to
- * remove one, all are reset first. A reversed colour is drawn as black on the colour: the
- * terminal's own background colour may be unreadable on it. */
+/* Writes the escape sequence that changes the style: parameters of ECMA-48, and 90 for grey as in
+ * aixterm. Attributes such as bold can only be added: to remove one, all are reset first. Reversed
+ * colours are drawn as black text on the colour, since text in the terminal's own background colour
+ * may be unreadable there. */
 static void set_style(struct buf *b, struct pen *at, u8 style)
 {
 	u8 p[4], from = at->style, colour = style & COLOUR;
@@ -210,8 +213,9 @@ static void set_style(struct buf *b, struct pen *at, u8 style)
 	at->style = style;
 }
 
-/* Returns the bytes that writing n cells again takes; 8 or more, which is more than any cursor
- * movement, if their style differs or their width is unsure. */
+/* Returns the number of bytes to write n unchanged cells again, instead of moving the cursor over
+ * them. Returns 8 or more, which is more than any cursor movement, if their style differs from
+ * `style` or if terminals differ in their width. */
 static size_t rewrite_cost(const u32 *cells, int n, u8 style)
 {
 	size_t cost = 0;
@@ -230,8 +234,9 @@ static void put_glyph(const struct screen *s, struct buf *b, struct pen *at, con
 
 	put_utf8(b, c);
 	at->col++;
-	/* Fonts and terminals differ in the width of characters outside of these ranges. After
-	 * the last column the cursor stays on it. */
+	/* The position of the cursor is unknown after a character on whose width fonts and
+	 * terminals do not agree: all but U+0000 to U+02FF and U+2500 to U+25FF. It is also unknown
+	 * after the last column, where the cursor stays. */
 	if ((c >= 0x300 && (c < 0x2500 || c > 0x25ff)) || at->col >= s->cols)
 		at->col = UNKNOWN;
 }
@@ -283,7 +288,8 @@ static void row_diff(struct screen *s, struct buf *b, struct pen *at, int row)
 	}
 }
 
-/* Writes the escape sequences after which the terminal shows the grid. */
+/* Writes the escape sequences that make the terminal show the grid: only cells that have changed
+ * since the last frame, or all cells if s->known is false. */
 void screen_frame(struct screen *s, struct buf *b)
 {
 	struct pen at = { UNKNOWN, UNKNOWN, 0 };
@@ -306,10 +312,11 @@ void screen_frame(struct screen *s, struct buf *b)
 
 enum { KS_GROUND, KS_ESC, KS_CSI, KS_PARAMS, KS_SS3, KS_LINUX /* after ESC [ [ */ };
 
-/* Returns the key of CSI n ~, with the numbers of DEC and xterm; 0: unknown. */
+/* Returns the key of the escape sequence CSI n ~, with the numbers of DEC terminals and xterm; 0 if
+ * n is unknown. */
 static u16 key_numbered(u8 n)
 {
-	static const u8 keys[] = { /* less KEY_FIRST, plus 1 */
+	static const u8 keys[] = { /* enum key, minus KEY_FIRST, plus 1; 0: no key */
 #define K(key) ((key) - KEY_FIRST + 1)
 		[1] = K(KEY_HOME), [4] = K(KEY_END), K(KEY_PGUP), K(KEY_PGDN), K(KEY_HOME),
 		K(KEY_END),
@@ -322,14 +329,15 @@ static u16 key_numbered(u8 n)
 
 static u16 key_final(u8 c)
 {
-	static const char letters[] = "ABCD" "H" "F" "\1\1" "PQRS"; /* in the order of enum key */
+	/* last byte of the sequence of each key, in the order of enum key; \1: the key has none */
+	static const char letters[] = "ABCD" "H" "F" "\1\1" "PQRS";
 	const char *p = c >= 'A' ? strchr(letters, c) : NULL;
 
 	return p ? (u16)(KEY_FIRST + (p - letters)) : 0;
 }
 
-/* Parses one more byte. Returns the key that it completes: the byte itself or one of enum key;
- * 0: none yet, or the sequence is unknown. */
+/* Parses one byte of input from the terminal. Returns the key that it completes: the byte itself or
+ * a value of enum key; 0 if the escape sequence is not complete, or is unknown. */
 u16 key_feed(struct keys *k, u8 c)
 {
 	u8 state = k->state;
@@ -366,8 +374,8 @@ u16 key_feed(struct keys *k, u8 c)
 	}
 }
 
-/* Ends an incomplete sequence: the caller calls it when no byte follows for a while. Returns
- * KEY_ESC if it was Esc alone; otherwise 0. */
+/* Ends an incomplete escape sequence of a key. The caller calls it when no more bytes have come for
+ * a while. Returns KEY_ESC if the sequence was a single Esc; otherwise 0. */
 u16 key_timeout(struct keys *k)
 {
 	u8 state = k->state;

@@ -1,21 +1,23 @@
-/* summary.c - min, avg and max of the values of records (-S). Pure: no system calls.
- * SPDX-License-Identifier: MIT */
+/* summary.c - min, avg and max of the values of records (options -S and --inner). Pure: no
+ * system calls. SPDX-License-Identifier: MIT */
 #include "counters.h"
 #include "views/views.h"
 #include "sources/os/os.h"
 
-enum { SLOTS = 1 << 16, MAX_STATS = 3 << 14 /* 3/4 of the slots: a fuller index is slow */ };
+/* SLOTS: size of the hash index. MAX_STATS: number of rows, 3/4 of the slots: with more, finding a
+ * row in the index is slow. */
+enum { SLOTS = 1 << 16, MAX_STATS = 3 << 14 };
 
 struct stat_row {
-	u32 serial; /* of the entity */
+	u32 serial; /* serial number of the entity that the value belongs to */
 	const struct column *col;
 	const char *inst;
 	i64 min, max, sum, n;
 };
 
 static struct {
-	struct stat_row *stats; /* from index 1 */
-	u16 *rows;              /* hash index of stats; 0: a free slot */
+	struct stat_row *stats; /* rows, from index 1 on */
+	u16 *rows;              /* hash index: each slot has an index in stats[], or 0 if free */
 	size_t nstats;
 } sums;
 static struct {
@@ -33,7 +35,8 @@ void summary_reset(void)
 	sums.nstats = 0;
 }
 
-/* Returns whether a column has a mean: momentary values do, totals and identifiers do not. */
+/* True if a mean of the column's values makes sense: for momentary values, but not for totals and
+ * identifiers. */
 static bool has_mean(const struct column *c)
 {
 	return (c->unit != U_NONE || c->when & W_TABLE) && !(c->when & (W_ID | W_TOTAL));
@@ -44,7 +47,8 @@ static bool is_measured(const struct field *f)
 	return f->v.type == V_INT && f->v.n <= INT64_MAX / (1 << 20) && has_mean(f->col);
 }
 
-/* Returns the slot of a field in the index: that of its row, or a free one. */
+/* Returns the slot of the hash index that has the row of a field, or a free slot if the field has
+ * no row. */
 static u16 *slot_find(const struct entity *e, const struct field *f)
 {
 	size_t h = e->serial * (size_t)2654435761u + (size_t)(f->col - columns) * 131 +
@@ -59,7 +63,7 @@ static u16 *slot_find(const struct entity *e, const struct field *f)
 	}
 }
 
-/* Adds the values of a record. */
+/* Adds the values of a record to the sums, minima and maxima. */
 void summary_add(const struct record *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -101,7 +105,8 @@ void summary_apply(struct record *r, const char *which)
 		i64 v;
 
 		if (!row) {
-			/* A total has no mean; the value in the record is only the last one. */
+			/* A total has no mean, and its value in this record is only the last one:
+			 * the field becomes null. */
 			if (f->v.type == V_INT && (has_mean(f->col) || f->col->when & W_TOTAL))
 				f->v = (struct val){ 0 };
 			continue;

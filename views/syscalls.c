@@ -4,8 +4,8 @@
 #include "views/views.h"
 #include <sys/syscall.h>
 
-/* The numbers, and the names in the same order, each with its NUL: one string
- * of them all would be longer than C99 guarantees. */
+/* Numbers and names of the system calls, in the same order. Each name is a member with its own NUL:
+ * one string of all names would be longer than C99 guarantees. */
 static const u16 numbers[] = {
 #define N(number, name) number,
 #include "views/syscallnames.h"
@@ -21,7 +21,7 @@ static const struct {
 #undef N
 };
 
-/* Returns the name of a system call; p NULL: unknown. */
+/* Returns the name of a system call; .p is NULL if the number is unknown. */
 struct str syscall_name(u64 number)
 {
 	const char *name = (const char *)&names;

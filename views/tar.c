@@ -4,7 +4,8 @@
 
 enum { NAME = 100, PREFIX = 155, AT_SUM = 148 };
 
-/* Appends text to a field of so many bytes; zeros follow. The caller has cleared the block. */
+/* Appends a field of the header that is `width` bytes wide: the text, then zeros. The caller has
+ * set the block to zeros. */
 static void put_field(struct buf *b, struct str text, size_t width)
 {
 	size_t end = b->n + width;
@@ -13,7 +14,8 @@ static void put_field(struct buf *b, struct str text, size_t width)
 	b->n = end;
 }
 
-/* Appends an octal number of width - 1 digits and a zero. */
+/* Appends a field of the header that is `width` bytes wide: an octal number of width - 1 digits,
+ * and a NUL. */
 static void put_octal(struct buf *b, u64 v, size_t width)
 {
 	for (size_t i = width - 1; i; i--)
@@ -21,7 +23,8 @@ static void put_octal(struct buf *b, u64 v, size_t width)
 	put_c(b, '\0');
 }
 
-/* Splits a name at a '/' into what the fields prefix and name can hold. False: it is too long. */
+/* Splits the name of a member at a '/', so that both pieces fit into the header fields prefix and
+ * name. Returns false if the name is too long. */
 static bool split_name(struct str *name, struct str *prefix)
 {
 	const char *p = name->p;
@@ -52,7 +55,7 @@ static void put_block(struct buf *b, const struct tarhead *m, struct str prefix)
 	memset(b->p + from, 0, TAR_BLOCK);
 	put_field(b, m->name, NAME);
 	put_octal(b, m->mode, 8);
-	put_octal(b, 0, 8); /* the user and the group: root */
+	put_octal(b, 0, 8); /* owner: user and group are root */
 	put_octal(b, 0, 8);
 	put_octal(b, m->size, 12);
 	put_octal(b, m->mtime, 12);
@@ -74,8 +77,8 @@ void tar_pad(struct buf *b, u64 size)
 		put_c(b, '\0');
 }
 
-/* ustar has 100 bytes for the text of a link. A longer one comes before its member, in a member of
- * type K: GNU tar's extension, which the other programs read, too. */
+/* The ustar header has 100 bytes for the target of a symbolic link. A longer target is written
+ * before the link, as a member of type K: an extension of GNU tar that other programs read, too. */
 bool tar_put(struct buf *b, const struct tarhead *m)
 {
 	struct tarhead part = *m;
