@@ -6,7 +6,8 @@
 #include "sources/drm/drm.h"
 #include "sys.h"
 
-/* Functions of optional features, which are not called if these are left out. */
+/* Functions of optional features. They are NULL if the feature is left out, and are not called
+ * then. */
 #pragma weak vcio_fd
 #pragma weak iterator_load
 #pragma weak iterator_state
@@ -27,8 +28,9 @@ bool drop_privileges(void)
 	return r >= 0;
 }
 
-/* Closes the file system to a command that reads no other process and only files that it names
- * before confine(). The folder of a file that -O replaces stays writable. */
+/* Starts the Landlock rules of a command that reads no other process. After confine() the command
+ * can open only files that it has named before. The folder of a file that -O replaces stays
+ * writable. */
 void close_files(void)
 {
 	if (opt.no_sandbox)
@@ -43,7 +45,8 @@ static void say_without(const char *what, long r)
 		say(what, error_text(r), NULL);
 }
 
-/* -v: reports how the descriptors of processes are found. */
+/* --verbose: prints how the descriptors of processes are found: by the kernel's BPF iterator, or by
+ * a scan of /proc, with the reason. */
 static void say_iterator(void)
 {
 	const struct iterator_state *s = iterator_state();
@@ -58,8 +61,8 @@ static void say_iterator(void)
 	say_z(buf_z(&b));
 }
 
-/* Loads the kernel's iterator of descriptors for a command that looks at the processes once, and
- * gives up the right to do so. */
+/* Loads a BPF iterator over the descriptors of all processes, for a command that scans the
+ * processes once. Then drops the privilege to load BPF programs. */
 static void iterator_prepare(void)
 {
 	bool doctor = opt.cmd->with & WITH_DOCTOR;
@@ -74,8 +77,9 @@ static void iterator_prepare(void)
 	privilege_drop(MAY_BPF, opt.cmd->privileges & (u8)~MAY_BPF);
 }
 
-/* Installs the filter of system calls and Landlock. From here on, only the system calls of the
- * command are permitted. child: the PID of its command, which has been forked, or 0. */
+/* Installs the seccomp filter and Landlock: from here on, only the system calls that the current
+ * command of gpustat needs are permitted. child: PID of the process that was forked for the user's
+ * command (stat -- COMMAND), or 0. */
 void confine(i32 child)
 {
 	static bool done;
@@ -92,7 +96,8 @@ void confine(i32 child)
 		calls &= (u16)~CALLS_WATCH;
 	if (opt.state || sink_folder() >= 0)
 		calls |= CALLS_REPLACE;
-	if (opt.profiling || (opt.nwords && opt.cmd->with & WITH_OA)) /* oa pack */
+	/* --enable-profiling and `oa pack` write files */
+	if (opt.profiling || (opt.nwords && opt.cmd->with & WITH_OA))
 		calls |= CALLS_WRITE;
 	if (calls & CALLS_WATCH && !privilege_has(MAY_READ))
 		calls |= CALLS_GETFD;
@@ -106,15 +111,16 @@ void confine(i32 child)
 	say_without("no Landlock: ", sandbox.landlock);
 }
 
-/* Drops all privileges but `may`, and those to replace a file or to stop a command. The caller has
- * opened everything else. */
+/* Drops all privileges except `may` (MAY_*), and except those to replace the file of -O and to stop
+ * the user's command. The caller has opened all other files. */
 void keep_privileges(u8 may)
 {
 	privilege_keep(may | (opt.output && sink_gathers() ? MAY_WRITE : 0) |
 		       (opt.command ? MAY_KILL : 0));
 }
 
-/* Confines a command that has opened all files that it reads. */
+/* Confines a command of gpustat that has opened all files that it reads: no files, only its system
+ * calls, no privileges. */
 void confine_to_opened(void)
 {
 	close_files();

@@ -1,13 +1,15 @@
-/* fields.c - checks of the fields that -f names: names that no record has, values that appear after
- * the header; the end and the columns of a file that the output is appended to.
+/* fields.c - checks of the fields that -f names: warns about names that no record has, and about
+ * fields that appear after the header was written. When the output is appended to a file, takes the
+ * columns from its header and completes its last line.
  * SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
 #include "sys.h"
 
 /* --- names that no record has ----------------------------------------------------------------- */
 
-/* The states of a pattern. It is wrong if the records have its group, but not its instance; a group
- * without instances may get any. */
+/* States of a pattern of -f. PATTERN_WRONG: records have fields of the group that it names, but no
+ * field that it matches. While no record has the group, the pattern stays NEW: its fields may still
+ * appear. PATTERN_SAID: a message was printed. */
 enum { PATTERN_NEW, PATTERN_WRONG, PATTERN_SAID, PATTERN_FOUND };
 enum { MAX_NEAREST = 16, NEAREST_BYTES = 96 };
 
@@ -16,12 +18,12 @@ static struct {
 	u8 found[MAX_PATTERNS]; /* PATTERN_* */
 	struct {
 		u32 edits;
-		char name[NEAREST_BYTES]; /* "": too long */
-	} nearest[MAX_NEAREST];           /* of the first patterns */
+		char name[NEAREST_BYTES]; /* "": none, or too long */
+	} nearest[MAX_NEAREST];           /* nearest field names, for the first patterns of -f */
 } named;
 
-/* Keeps the name of a field if it is nearer to pattern i than those before. rest: the pattern
- * without its group. */
+/* Stores the name of field f as the suggestion for pattern i of -f, if it needs fewer edits than
+ * the suggestion so far. rest: the pattern without its group. */
 static void nearest_put(size_t i, struct str rest, const struct field *f)
 {
 	const struct str parts[] = { f->inst, str_z(f->col->member) };
@@ -50,8 +52,9 @@ static void nearest_put(size_t i, struct str rest, const struct field *f)
 	}
 }
 
-/* Returns whether records of this kind can have the field that the pattern names, but this run's do
- * not: a rate with --raw, a total without it. rest: the pattern without the group of f. */
+/* True if a column of this kind of records matches the pattern, even if it is not shown in this
+ * run: a rate is hidden with --raw, a total without it. rest: the pattern without the group of
+ * f. */
 static bool is_of_other_mode(const struct field *f, struct str rest, u8 kind)
 {
 	struct str member = rest;
@@ -113,10 +116,10 @@ static void say_wrong(size_t i)
 /* --- values that appear after the header ------------------------------------------------------ */
 
 static struct {
-	char names[512]; /* " a b c " */
-	size_t n, said;  /* bytes of names: all; those of which a message was printed */
+	char names[512]; /* fields without a column, as " a b c " */
+	size_t n, said;  /* bytes in names[]; bytes of the names that a message has reported */
 	bool full;
-	const char *file; /* the columns are those of this file; NULL: of this run */
+	const char *file; /* file whose header has the columns; NULL: the header of this run */
 } late;
 
 static void late_add(const struct field *f)
@@ -141,8 +144,9 @@ static void late_add(const struct field *f)
 	late.full |= all.full || name.full;
 }
 
-/* Notes the fields of a record that have no column. With a header, line gets new columns and one
- * more header; in the other formats all rows have the columns of the header. */
+/* Finds the fields of a record that have no column. Format line gets new columns and prints another
+ * header, if it prints headers; in the other formats all rows keep the columns of the header, and
+ * fields_say() reports the fields that are missing there. */
 static void late_note(struct out *o, const struct record *r)
 {
 	static bool full;
@@ -173,7 +177,8 @@ static void say_late(void)
 
 /* --- all checks ------------------------------------------------------------------------------- */
 
-/* Called for each record before it is written. */
+/* Checks a record against the patterns of -f and the columns of the header. Called for each record
+ * before it is written. */
 void fields_note(struct out *o, const struct record *r)
 {
 	static bool noted;
@@ -188,7 +193,8 @@ void fields_note(struct out *o, const struct record *r)
 		late_note(o, r);
 }
 
-/* Called after each sample: prints what is new. */
+/* Prints messages about patterns of -f and fields without a column that were not reported yet.
+ * Called after each sample. */
 void fields_say(void)
 {
 	for (size_t i = 0; i < opt.out.npatterns; i++)
@@ -198,7 +204,7 @@ void fields_say(void)
 		say_late();
 }
 
-/* Returns whether -f named a field that no record of the run had. */
+/* True if -f named a field that no record of the run had. */
 bool fields_wrong(void)
 {
 	bool wrong = false;
@@ -215,8 +221,9 @@ static void say_header(const char *why)
 	say(opt.output, ": its header is not used: ", why);
 }
 
-/* Takes the next cell of a row of CSV, and removes its quotes in place, and the ' of a text that a
- * spreadsheet would take for a formula. *at: NULL after the last. */
+/* Stores the next cell of a row of CSV in *cell, without its quotes, which are removed in place,
+ * and without the ' before a text that a spreadsheet would take for a formula. *at: start of the
+ * cell; becomes NULL after the last cell. Returns false if there are no more cells. */
 static bool cell_next(char **at, const char *end, struct str *cell)
 {
 	char *p = *at, *to = p;
@@ -237,12 +244,12 @@ static bool cell_next(char **at, const char *end, struct str *cell)
 	return true;
 }
 
-/* Takes the columns from the header of the CSV file that the output is appended to. fd: to read it,
- * or -errno. */
+/* Reads the header of the CSV file that the output is appended to, and uses its columns for the
+ * rows of this run. fd: descriptor of the file, or -errno if it could not be opened. */
 static void columns_take(long fd)
 {
 	struct out *o = &opt.out;
-	/* The columns of a header store no instance: their memory has the header. */
+	/* The columns of a header need no memory for instances, so the header is read into it. */
 	char *text = (char *)&o->insts;
 	long n = fd < 0 ? fd : sys_pread((int)fd, text, sizeof(o->insts), 0);
 	const char *end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
@@ -264,7 +271,8 @@ static void columns_take(long fd)
 		return;
 	while (cell_next(&text, end, &title)) {
 		known |= pattern_known(title, opt.cmd->kind);
-		for (size_t i = 0; i < o->npatterns; i++) /* they may be counters */
+		/* a pattern may be the name of a counter, which pattern_known() does not know */
+		for (size_t i = 0; i < o->npatterns; i++)
 			known |= glob_match(o->patterns[i], title, NULL);
 		out_add_title(o, title);
 	}
@@ -277,9 +285,12 @@ static void columns_take(long fd)
 	late.file = NULL;
 }
 
-static bool is_cut; /* the file does not end with a newline: a full disk has cut the last record */
+/* The file that the output is appended to does not end with a newline: its last record was cut, for
+ * example because the disk was full. */
+static bool is_cut;
 
-/* Looks at the file that was opened for appending: at its end, and for CSV at its header. */
+/* Prepares to append to the output file if it is not empty: finds out if its last line is complete,
+ * and reads the columns of a CSV header. */
 void append_begin(void)
 {
 	char path[] = "/proc/self/fd/0", last = '\n';
@@ -289,7 +300,7 @@ void append_begin(void)
 	if ((!opt.output && out_fd > 9) || sys_fstat(out_fd, &st) < 0 ||
 	    !S_ISREG(st.st_mode) || st.st_size == 0 || !(sys_fcntl(out_fd, F_GETFL, 0) & O_APPEND))
 		return;
-	path[sizeof(path) - 2] = (char)('0' + out_fd % 10); /* one digit is enough */
+	path[sizeof(path) - 2] = (char)('0' + out_fd % 10); /* out_fd is at most 9 here */
 	fd = file_open(opt.output ? opt.output : path, O_RDONLY);
 	if (fd >= 0)
 		sys_pread((int)fd, &last, 1, (u64)st.st_size - 1);
@@ -301,7 +312,7 @@ void append_begin(void)
 		sys_close((int)fd);
 }
 
-/* Called before each write: begins a new line after a cut one. */
+/* Ends the last line of the output file with a newline, if it was cut. Called before each write. */
 void append_line(void)
 {
 	if (is_cut)

@@ -1,13 +1,13 @@
-/* http.c - answers one HTTP request on the socket that inetd or systemd passed: the part of RFC
- * 9112 that a scrape needs. SPDX-License-Identifier: MIT */
+/* http.c - answers one HTTP request on the socket that inetd or systemd passed. It implements the
+ * part of HTTP/1.1 (RFC 9112) that Prometheus needs to scrape it. SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
 #include "sys.h"
 
 #include <stdlib.h>
 
 enum { REQUEST_BYTES = 8 << 10 };
-static const i64 REQUEST_TIMEOUT = 5000000000; /* ns, for the request and for the answer */
-static const i64 CLOSE_TIMEOUT = 1000000000;   /* ns, until the client closes the connection */
+static const i64 REQUEST_TIMEOUT = 5000000000; /* ns to receive the request, and to answer */
+static const i64 CLOSE_TIMEOUT = 1000000000;   /* ns to wait for the client to close */
 
 static bool answer_begun; /* a part of the answer was sent */
 static i64 wait_until;    /* ns on CLOCK_MONOTONIC: end of the current wait */
@@ -74,7 +74,7 @@ static void wait_for_close(void)
 	}
 }
 
-/* Answers with an error. Exit code. */
+/* Answers the request with an error status, such as "404 Not Found". Returns the exit code. */
 static int send_error(const char *status, const char *more)
 {
 	out.n = 0;
@@ -87,8 +87,8 @@ static int send_error(const char *status, const char *more)
 	return EX_OK;
 }
 
-/* Ends the connection after the sample was sent, or answers with an error if there was none. Exit
- * code. */
+/* Ends the connection after a sample was sent as the answer, or answers with an error if no sample
+ * was sent. Returns the exit code. */
 int http_end(int code)
 {
 	if (!answer_begun)
@@ -97,7 +97,7 @@ int http_end(int code)
 	return code;
 }
 
-/* Returns whether a header line is Host, in upper or lower case. */
+/* True if a header line of the request is "Host:", in upper or lower case. */
 static bool is_host(struct str line)
 {
 	static const char host[] = "host:";
@@ -121,7 +121,9 @@ static struct str target_path(struct str target)
 	return absolute && path.p == path.e ? (struct str)STR("/") : path;
 }
 
-/* Parses the request and answers it. Exit code; -1: the answer is a sample. */
+/* Parses the head of a request. Answers HEAD requests and errors, and returns the exit code. For a
+ * valid GET request it appends the head of the answer to out and returns -1; the caller adds a
+ * sample. */
 static int answer(struct str head)
 {
 	struct str line = { 0 }, method = { 0 }, target = { 0 };
@@ -151,7 +153,8 @@ static int answer(struct str head)
 	return which == 0 ? -1 : http_end(finish());
 }
 
-/* Returns the end of the head, which is after an empty line; NULL if it is not complete. */
+/* Returns the end of the request's head, which is after an empty line; NULL if the head is not
+ * complete. */
 static const char *head_end(const char *p, const char *e)
 {
 	for (; p < e; p++)
@@ -172,8 +175,8 @@ static int passed_socket(void)
 	       3 : 0;
 }
 
-/* Returns whether two descriptors are the same file. Under inetd standard error is the socket, and
- * messages would go to the client. */
+/* True if two descriptors refer to the same file. inetd passes the socket as standard error, too:
+ * messages must be suppressed then, because they would go to the client. */
 static bool is_same_file(int a, int b)
 {
 	struct stat x, y;
@@ -182,8 +185,8 @@ static bool is_same_file(int a, int b)
 	       x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Reads a request and answers it. Exit code, or -1: the head of the answer is in out, and a sample
- * follows. */
+/* Reads a request from the passed socket. Returns the exit code if the request was answered or
+ * failed; -1 if the head of the answer is in out and the caller adds a sample. */
 int http_request(void)
 {
 	static char b[REQUEST_BYTES];

@@ -11,11 +11,12 @@ bool is_check(void)
 }
 
 enum {
-	BEGIN_BYTES = 48,                 /* start of a part that is too long */
-	PART_BYTES = 4 * BEGIN_BYTES + 3, /* as many bytes as \xNN, and the dots */
+	BEGIN_BYTES = 48,                 /* bytes that are printed of a part that is too long */
+	PART_BYTES = 4 * BEGIN_BYTES + 3, /* room for them, each written as \xNN, and for "..." */
 };
 
-/* Appends a part of a message; only its start and dots if there is no room for all of it. */
+/* Appends one of the parts of a message; only its start and "..." if the whole part does not
+ * fit. */
 static void put_part(struct buf *b, struct str s)
 {
 	size_t n = b->n;
@@ -31,8 +32,9 @@ static void put_part(struct buf *b, struct str s)
 	put_z(b, "...");
 }
 
-/* Prints "who: abc" on standard error; NULLs are left out. check keeps the message for its line on
- * standard output. */
+/* Prints a message on standard error: who, ": ", and the parts a, b and c, which may be NULL. In
+ * the command check, the message is stored in last_message instead, for its line on standard
+ * output. */
 void say_as(const char *who, const char *a, const char *b, const char *c)
 {
 	const char *const parts[] = { who, ": ", a, b, c };
@@ -79,14 +81,15 @@ void say_number(u64 n, const char *what)
 	say(buf_z(&b), what, NULL);
 }
 
-/* Returns the number of things without room. Files that could not be read are not counted: their
- * message states the reason. */
+/* Returns how many values or entities were left out because there was no room for them. Files that
+ * could not be read are subtracted: a message of their own states the reason. */
 u64 without_room(void)
 {
 	return registry.dropped > fileio.unread ? registry.dropped - fileio.unread : 0;
 }
 
-/* Prints which tables were full. Returns false if none was. */
+/* Prints a message for each table that was full, with the number of rows left out. Returns false if
+ * no table was full. */
 bool say_full(void)
 {
 	bool any = false;
@@ -106,7 +109,8 @@ bool say_full(void)
 	return any;
 }
 
-/* Prints which tables were full; if none was, the number of values without room elsewhere. */
+/* Prints which tables were full. If no table was full, prints the number of values that were left
+ * out for lack of room elsewhere, if any. */
 void say_dropped(void)
 {
 	if (!say_full() && without_room())
@@ -138,7 +142,7 @@ void say_unread_files(void)
 	say("not all files could be read", fileio.error_name, error_text(fileio.error));
 }
 
-/* Prints a message about a byte of a file. */
+/* Prints a message about the contents of a file, with the offset `at` in bytes. */
 void say_at(const char *file, u64 at, const char *what)
 {
 	char text[64];
@@ -163,8 +167,9 @@ int usage_z(const char *z)
 	return usage(z, NULL, NULL);
 }
 
-/* The texts of libc for common errors, and the names of the other errors that a system call, a
- * driver or a file system of Linux may return. The numbers depend on the architecture. */
+/* ERRORS: texts for common errors, those of libc's strerror(). ERROR_NAMES: other errors that a
+ * system call, a driver or a file system of Linux may return; their names are printed. The numbers
+ * of errors depend on the architecture. */
 #define ERRORS(E) \
 	E(ENOEXEC, "Exec format error") E(ESRCH, "No such process") \
 	E(EPERM, "Operation not permitted") E(ENOENT, "No such file or directory") \
@@ -219,8 +224,8 @@ void say_error(const char *who, long err)
 	say(who, ": ", error_text(err));
 }
 
-/* Returns whether the command is the word after -g of sample, which may have been meant as a
- * method. */
+/* True if the user's command is the word after -g of `sample`, which may have been meant as a method
+ * of -g. */
 static bool may_be_method(void)
 {
 	struct str before = str_z(HAS(sample) && opt.argv ? opt.command[-1] : NULL);
@@ -228,9 +233,9 @@ static bool may_be_method(void)
 	return str_is(before, "-g") || str_is(before, "--call-graph");
 }
 
-/* Returns the exit code that a shell reports for a command. failure: -errno of its exec, or 0;
- * status: of wait(2), or -errno: it is unknown. Prints why it could not be started, or why its
- * status is unknown. */
+/* Returns the exit code that a shell would report for the user's command, and prints a message if
+ * it could not be started or if its status is unknown. failure: -errno of execve(2), or 0; status:
+ * the status of wait(2), or -errno if it is unknown. */
 int command_code(long failure, int status)
 {
 	if (failure < 0) {

@@ -1,25 +1,27 @@
-/* naming.c - when names of devices are searched for: to show them, and for -d.
+/* naming.c - decides when the names of device models are searched for: if they are shown, and if -d
+ * may contain one.
  * SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
 #include "sources/device/device.h"
 #include "sys.h"
 
-#pragma weak boards_start /* NULL if it is left out */
+#pragma weak boards_start /* NULL if the feature boards is left out */
 
-/* Returns whether this command shows the names of devices. */
+/* True if this command shows the names of devices, or sorts by them. */
 static bool shows_names(void)
 {
 	bool shows = opt.cmd->with & (WITH_LIST | WITH_TOP) || str_is(opt.sort, "name");
 
 	for (size_t i = 0; i < opt.out.npatterns; i++)
 		shows |= str_is(opt.patterns[i], "name");
-	/* a block has it in its title */
+	/* format block has the name in the title of each device */
 	shows |= opt.out.fmt == format_find((struct str)STR("block"));
 	shows |= opt.cmd->with & WITH_LIVE && !opt.out.npatterns && format_has_names(opt.out.fmt);
 	return shows && (opt.cmd->with & WITH_TOP || opt.cmd->kind == K_DEVICE);
 }
 
-/* Reports a folder of --ids that cannot be opened: the names are then those without it. */
+/* Prints an error if the folder of --ids cannot be opened. The run goes on with the names that are
+ * found without that folder. */
 static void check_ids(void)
 {
 	static bool checked;
@@ -35,7 +37,8 @@ static void check_ids(void)
 		sys_close((i32)fd);
 }
 
-/* A recorded device has the name that its records have. */
+/* Searches for the names of all devices. With --replay nothing is searched: a recorded device has
+ * the name in its records. */
 static void find_names(void)
 {
 	if (opt.oa.replay)
@@ -44,17 +47,17 @@ static void find_names(void)
 	names_find(opt.ids);
 }
 
-/* Finds the names of new devices if they are shown: pci.ids is large, and most runs do not need
- * it. */
+/* Searches for the names of new devices, but only if this run shows names: reading pci.ids, a large
+ * file, is not needed in most runs. */
 void names_prepare(void)
 {
 	if (shows_names())
 		find_names();
 }
 
-/* Returns whether a selector is a part of the device's name. It is no part of a name if it is a
- * number, or if it selects any device otherwise: most runs need no names. is(): whether it selects
- * a device otherwise. */
+/* True if a selector of -d is a part of the device's name. Names are compared only if the selector is
+ * not a number and selects no device in another way, because most runs do not need names. is:
+ * function that returns true if the selector selects a device in another way. */
 bool named_so(u32 device, struct str sel, device_test *is)
 {
 	u64 n;
@@ -78,7 +81,7 @@ static void put_folder(struct buf *b, const char *dir)
 	put_str(b, s);
 }
 
-/* Appends where devices were searched for. */
+/* Appends to a message the folders in which devices were searched for. */
 static void put_searched(struct buf *b)
 {
 	put_z(b, "; looked in ");
@@ -92,8 +95,8 @@ static void put_searched(struct buf *b)
 			put_z(b, "; try: gpustat doctor");
 }
 
-/* Appends to the message that there is no device: what -d may have meant, or where devices were
- * searched for. */
+/* Appends a hint to the message that no device was found: with -d the nearest name of a device,
+ * without -d the folders in which devices were searched for. */
 void put_hint(struct buf *b)
 {
 	struct nearest near = { 0 };

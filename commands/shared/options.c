@@ -11,7 +11,9 @@
 
 struct opts opt;
 
-/* A comma at the end of a list is an error, too: piece.e + 1 == list.e. */
+/* Splits a list at its commas and appends the pieces to to[max]; *n: number of pieces in to[].
+ * Returns false if a piece is empty or there are too many. A comma at the end of the list is an
+ * error, too: piece.e + 1 == list.e. */
 bool split(struct str list, struct str *to, size_t max, size_t *n)
 {
 	struct str piece;
@@ -37,7 +39,8 @@ static bool set_rescan(struct str s)
 	return true;
 }
 
-/* Sets the format of the output, or for oa the format of reports: their names differ. */
+/* Parses the value of -o: the format of the output, or for oa the format of the OA reports. No name
+ * belongs to both. */
 static bool set_format(struct str s)
 {
 	const struct format *f = format_find(s);
@@ -182,8 +185,8 @@ FEATURED static bool set_cpus(struct str s)
 	return opt.target.has_cpus = s.p < s.e && parse_cpulist(s, &opt.target.cpus);
 }
 
-/* Parses the numbers of processes or threads, and sets *kind. The threads of processes are found
- * later, when /proc is open. */
+/* Parses the value of -p or -t: PIDs or TIDs. Sets *kind, the member of opt.target that tells which
+ * of both they are. The threads of processes are found later, when /proc is open. */
 FEATURED static bool set_tasks(struct str s, bool *kind)
 {
 	size_t had = opt.npids;
@@ -268,7 +271,8 @@ FEATURED static bool set_random(struct str s)
 	       scan_num(s, &opt.seed) == s.e;
 }
 
-/* Returns the way to find callers that a word names, as fp or dwarf,8192; UNWINDS: none. */
+/* Returns the method to find callers (enum unwind) that a text names, such as fp or dwarf,8192;
+ * UNWINDS if it names none. */
 FEATURED static u8 call_graph_of(struct str s)
 {
 	struct str how;
@@ -337,7 +341,8 @@ FEATURED static bool set_metrics(struct str s)
 	return true;
 }
 
-/* Parses CLASS[:INSTANCE]: enum drm_i915_gem_engine_class, by name or number. */
+/* Parses CLASS[:INSTANCE] of an engine. The class is a name, or a number of enum
+ * drm_i915_gem_engine_class. */
 FEATURED static bool set_engine(struct str s)
 {
 	enum { CLASSES = 5 };
@@ -354,7 +359,8 @@ FEATURED static bool set_engine(struct str s)
 	return opt.oa.props.has_engine = n <= UINT16_MAX && instance <= UINT16_MAX;
 }
 
-/* Parses SLICES:SUBSLICES:MIN:MAX: masks, and EUs per subslice. */
+/* Parses SLICES:SUBSLICES:MIN:MAX: masks of slices and subslices, least and most EUs per
+ * subslice. */
 FEATURED static bool set_sseu(struct str s)
 {
 	u64 v[4] = { 0 };
@@ -382,7 +388,8 @@ FEATURED static bool set_log_fd(struct str s)
 	return opt.out_chosen = true;
 }
 
-/* --help explains each option; messages say which values are accepted and which name was meant. */
+/* The feature help is built in: --help explains each option, and messages tell which values are
+ * accepted and which name was probably meant. */
 static const bool helps = HAS(help);
 
 static bool set_time(struct str s)
@@ -391,24 +398,27 @@ static bool set_time(struct str s)
 	return opt.out.time <= T_MONO;
 }
 
-/* How the value of an option is stored. OPT_OWN: by its function; OPT_MAYBE: the same, with or
- * without a value. */
+/* How the value of an option is parsed and stored. OPT_OWN: by the function option.set; OPT_MAYBE:
+ * also by that function, but the value may be missing; OPT_LEFT_OUT: the option is not built in. */
 enum optkind { OPT_OWN, OPT_MAYBE, OPT_FLAG, OPT_Z, OPT_STR, OPT_TIME, OPT_MS, OPT_COUNT,
 	       OPT_COUNT32, OPT_LEFT_OUT };
 
-/* The rows of all commands. A letter may have several rows: the row of the current command applies.
- * stat and sample have the letters of perf. */
+/* The options of all commands. A letter may be in several rows, for different commands: the row of
+ * the current command applies. stat and sample use the same letters as perf. */
 static const struct option {
 	char letter;
-	u32 with : 24; /* WITH_*: the commands that take it; OVERVIEW */
-	u32 kind : 8;
+	u32 with : 24; /* WITH_*: commands that accept the option; OVERVIEW: --help shows it */
+	u32 kind : 8;  /* enum optkind */
 	union {
-		void *to; /* a member of opt */
-		bool (*set)(struct str value); /* OPT_OWN; without an argument: {0} */
-		const char *feature; /* OPT_LEFT_OUT: the feature that it belongs to */
+		void *to; /* member of opt in which the value is stored */
+		/* OPT_OWN, OPT_MAYBE: parses and stores the value, {0} if there is none; false if
+		 * it is not accepted */
+		bool (*set)(struct str value);
+		const char *feature; /* OPT_LEFT_OUT: feature that the option belongs to */
 	};
-	/* Its name, and after a blank the name of its value; tab, help; tab, what messages call a
-	 * value, colon, the values that are accepted: see option_help() and option_forms(). */
+	/* Three parts with tabs between them. First the long name of the option, and after a blank
+	 * the name of its value; then the help; then the noun for a value in messages, a colon, and
+	 * the values that are accepted. See option_spelling(), option_part() and option_forms(). */
 	const char *text;
 } options[] = {
 #define TO(what, member) OPT_##what, { .to = &opt.member }
@@ -521,7 +531,8 @@ static const struct option {
 	{ 'h', OVERVIEW | WITH_ALL, BY(NULL), "help" HELP("this text") },
 	{ 'V', WITH_ALL, BY(NULL), "version" HELP("the version") },
 
-	/* The options of a command that was left out are left out with it: it is named first. */
+	/* A command that is not built in has no rows: the message that it is not built in names the
+	 * command and not its options. */
 #if HAS(check)
 	OPTION(check, 'w', WITH_CHECK, TO(STR, check.warning),
 	       "warning RANGE", HELP("WARNING outside RANGE: 80, 10:, @10:20")),
@@ -721,9 +732,9 @@ static const struct option {
 #undef TO
 #undef BY
 
-static bool chosen_options[LEN(options)]; /* on the command line */
+static bool chosen_options[LEN(options)]; /* the option was given on the command line */
 
-/* Returns the spelling of an option: its name, and after a blank the name of its value. */
+/* Returns the first part of an option's text: its name, and after a blank the name of its value. */
 static struct str option_spelling(const struct option *o)
 {
 	struct str text = str_z(o->text), spelling;
@@ -737,7 +748,7 @@ static bool is_built_in(const struct cmd *c)
 	return WHOLE || c->run;
 }
 
-/* Returns whether a command is part of another one: its name has two words. */
+/* True if a command is a subcommand of another one: its name has two words, such as "oa list". */
 static bool is_subcommand(const struct cmd *c)
 {
 	return HAS(oa) && strchr(c->name, ' ');
@@ -766,7 +777,8 @@ static bool takes_value(const struct option *o)
 	return option_name(o).e < option_spelling(o).e;
 }
 
-/* Returns the help of a row, or the text after it: what messages say about its values. */
+/* Returns the help in a row of options[]; with `forms` the third part of the row's text: the noun
+ * for a value, and the accepted values. Empty if the row has none. */
 static struct str own_part(const struct option *o, bool forms)
 {
 	struct str text = str_z(o->text), part = { 0 };
@@ -776,8 +788,8 @@ static struct str own_part(const struct option *o, bool forms)
 	return part;
 }
 
-/* Returns the help or the forms of an option. An alias has those of the option that it is another
- * spelling of. */
+/* Returns the help of an option; with `forms` the noun for a value and the accepted values. An
+ * alias, whose row has none, gets those of the option that stores to the same member. */
 static struct str option_part(const struct option *o, bool forms)
 {
 	struct str part = own_part(o, forms);
@@ -815,7 +827,8 @@ bool is_oa_list_or_pack(void)
 	return is_oa_list() || is_oa_word("pack");
 }
 
-/* Returns whether a format can show the records of the command. A list has no time axis. */
+/* True if an output format can show the records of the command. `list` and `run` print no series of
+ * samples, which formats with a time axis require. */
 static bool format_suits(const struct format *f)
 {
 	const struct cmd *c = cmd_or_first();
@@ -826,7 +839,7 @@ static bool format_suits(const struct format *f)
 	       !(format_has_time_axis(f) && c->with & (WITH_LIST | WITH_RUN));
 }
 
-/* Returns the names of these formats. */
+/* Returns the names of the formats that can show the records of the command. */
 static const char *suitable_formats(void)
 {
 	static char names[160];
@@ -842,8 +855,8 @@ static const char *suitable_formats(void)
 
 enum { HELP_COLUMN = 24, HELP_WIDTH = 79 };
 
-/* Appends words in lines of at most HELP_WIDTH columns, from the column HELP_COLUMN on. from: where
- * the line starts. */
+/* Appends the words of a help text in lines of at most HELP_WIDTH columns, from the column
+ * HELP_COLUMN on. from: index in b->p at which the first line starts. */
 static void put_wrapped(struct buf *b, size_t from, struct str text)
 {
 	struct str word;
@@ -957,7 +970,8 @@ static void put_help(struct buf *b)
 		put_overview(b);
 }
 
-/* Prints what is wrong with an option. Exit code. */
+/* Prints that an option is not used correctly: its name, then why and which. Returns the exit
+ * code. */
 static int option_usage(const struct option *o, const char *why, const char *which)
 {
 	char text[128];
@@ -968,7 +982,8 @@ static int option_usage(const struct option *o, const char *why, const char *whi
 	return usage("--", buf_z(&b), which);
 }
 
-/* Returns what messages call the value of an option, and the values that are accepted. */
+/* Returns the noun that messages use for the value of an option, a colon, and the values that are
+ * accepted: "time: 100ms, 1". */
 static struct str option_forms(const struct option *o)
 {
 	static const char *const by_kind[] = {
@@ -981,14 +996,16 @@ static struct str option_forms(const struct option *o)
 	return str_len(forms) ? forms : option_part(o, true);
 }
 
-/* Returns whether the value of -o is a file: -o of perf stat and perf record is gpustat's -O. */
+/* True if the value of -o looks like the name of a file: -o of perf stat and perf record is -O of
+ * gpustat. */
 static bool is_file_for_format(const struct option *o, const char *value)
 {
 	return HAS(perf) && o->letter == 'o' && cmd_or_first()->with & WITH_RECORDS &&
 	       (strchr(value, '/') || strchr(value, '.'));
 }
 
-/* Appends the values that an option accepts, or the name that was probably meant. */
+/* Appends to a message the values that an option accepts, or the name of the format that was
+ * probably meant by `value`. */
 static void put_forms(struct buf *b, const struct option *o, struct str forms, const char *value)
 {
 	struct nearest near = { .text = str_z(value) };
@@ -1019,7 +1036,7 @@ static int option_bad_value(const struct option *o, const char *value)
 	if (str_len(forms))
 		str_cut(&forms, ':', &noun);
 	else
-		forms = option_part(o, false); /* the help lists the values */
+		forms = option_part(o, false); /* these helps list the values */
 	put_z(&a, "invalid ");
 	put_str(&a, noun);
 	put_z(&a, " '");
@@ -1055,8 +1072,9 @@ static bool set_value(const struct option *o, struct str s)
 	}
 }
 
-/* Applies an option. *at is the index of its argument; rest is the text after the letter or after
- * '=', or NULL. Exit code, or -1 to continue. */
+/* Applies an option of the command line. *at: index of the argument with the option, increased if
+ * the next argument is its value; rest: value in the same argument, after the letter or after '=',
+ * or NULL. Returns the exit code, or -1 to continue. */
 static int option_apply(const struct option *o, char **argv, int *at, const char *rest)
 {
 	if (!o->to) {
@@ -1069,7 +1087,7 @@ static int option_apply(const struct option *o, char **argv, int *at, const char
 	if (!is_option(o))
 		return not_built_in(o->feature);
 	chosen_options[o - options] = true;
-	if (takes_value(o) && !rest) { /* otherwise only --summary may have a value */
+	if (takes_value(o) && !rest) { /* the value of OPT_MAYBE must be in the same argument */
 		if (!argv[*at + 1])
 			return option_usage(o, " requires a value", NULL);
 		rest = argv[++*at];
@@ -1077,8 +1095,9 @@ static int option_apply(const struct option *o, char **argv, int *at, const char
 	return set_value(o, str_z(rest)) ? -1 : option_bad_value(o, rest);
 }
 
-/* Finds the row of a letter or a name: that of the current command; else any other row, for the
- * message that it is not an option of this command. */
+/* Returns the row of options[] with this letter or, if the letter is 0, with this name: the row of
+ * the current command, else that of any command, for the message that the current command does not
+ * have this option. Returns NULL if there is none. */
 static const struct option *find_option(char letter, struct str name)
 {
 	const struct option *other = NULL;
@@ -1093,7 +1112,7 @@ static const struct option *find_option(char letter, struct str name)
 	return other;
 }
 
-/* Appends which name was probably meant. Returns false if none was. */
+/* Appends to a message the name that was probably meant. Returns false if there is no such name. */
 static bool asked(struct buf *b, const char *lead, const struct nearest *n)
 {
 	if (!helps || !n->name.p)
@@ -1102,7 +1121,8 @@ static bool asked(struct buf *b, const char *lead, const struct nearest *n)
 	return true;
 }
 
-/* Prints that there is no such option, and the nearest one of the command. */
+/* Prints that the command has no option `word`, and the option with the nearest name. Returns the
+ * exit code. */
 static int no_option(const char *word, struct str name)
 {
 	char text[96];
@@ -1135,7 +1155,7 @@ static int long_option(char **argv, int *at)
 	if (rest && !takes_value(o) && o->kind != OPT_MAYBE)
 		return option_usage(o, " takes no value", NULL);
 	if (HAS(sample) && !rest && o->set == set_call_graph && argv[*at + 1] &&
-	    call_graph_of(str_z(argv[*at + 1])) < UNWINDS) /* two words, as perf has them */
+	    call_graph_of(str_z(argv[*at + 1])) < UNWINDS) /* --call-graph dwarf, as in perf */
 		rest = argv[++*at];
 	return option_apply(o, argv, at, rest);
 }
@@ -1165,7 +1185,8 @@ static const struct cmd *find_cmd(const char *word)
 	return NULL;
 }
 
-/* Returns the part of the current command that has this name; NULL: it has none. */
+/* Returns the subcommand of the current command with this name, such as `list` of oa; NULL if there
+ * is none. */
 static const struct cmd *find_subcommand(const char *word)
 {
 	for (size_t i = 1; HAS(oa) && opt.cmd && i < opt.ncmds; i++) {
@@ -1214,14 +1235,15 @@ static int no_command(const char *word)
 	return usage("'", word, buf_z(&b));
 }
 
-/* Handles `help [COMMAND]` and `version`. Exit code. */
+/* Runs `help [COMMAND]` and `version`. words: arguments from `help` or `version` on. Returns the
+ * exit code. */
 static int help_words(char **words)
 {
 	char **rest = words + 1;
 
 	if (words[0][0] == 'h' && *rest && !find_cmd(*rest) &&
 	    str_among(str_z(*rest), "help version") < 2) {
-		rest++; /* `help help` is the help of all */
+		rest++; /* `help help` and `help version` print the overview */
 	} else if (words[0][0] == 'h' && *rest) {
 		opt.cmd = find_cmd(*rest);
 		if (!opt.cmd)
@@ -1242,8 +1264,8 @@ static int help_words(char **words)
 	return finish();
 }
 
-/* Returns whether the interval is too short for /dev/kmsg: the kernel accepts 10 records in 5 s;
- * --inner prints three per interval. */
+/* True if the output goes to /dev/kmsg and the interval is too short: the kernel accepts 10 records
+ * in 5 s; with --inner each interval has three. */
 static bool too_fast(void)
 {
 	return HAS(kmsg) && sink_is_kmsg() && opt.interval &&
@@ -1256,13 +1278,14 @@ static int say_too_fast(void)
 		       "use an interval of 0.5s or more, with --inner 1.5s");
 }
 
-/* Returns whether the option with this letter was given. */
+/* True if the option with this letter was given on the command line. */
 static bool is_chosen(char letter)
 {
 	return chosen_options[find_option(letter, (struct str){ 0 }) - options];
 }
 
-/* Parses INTERVAL and COUNT; after -i only COUNT. Exit code, or -1 to continue. */
+/* Parses the arguments INTERVAL and COUNT; after -i only COUNT. Returns the exit code on errors, or
+ * -1 to continue. */
 int parse_times(char **words, size_t n)
 {
 	size_t at = is_chosen('i');
@@ -1279,7 +1302,8 @@ int parse_times(char **words, size_t n)
 	return too_fast() ? say_too_fast() : -1;
 }
 
-/* Parses the words of commands that accept INTERVAL and COUNT. Exit code, or -1 to continue. */
+/* Parses the arguments that are no options as INTERVAL and COUNT. Does nothing for commands whose
+ * arguments have another meaning. Returns the exit code on errors, or -1 to continue. */
 static int parse_words(void)
 {
 	const char *word = opt.words[0];
@@ -1299,7 +1323,8 @@ static int parse_words(void)
 	return parse_times(opt.words, opt.nwords);
 }
 
-/* Checks options that exclude each other. Returns the message, or NULL. */
+/* Finds options that cannot be used together. Returns the error message, or NULL if there are
+ * none. */
 static const char *option_conflict(void)
 {
 	const struct format *f = opt.out.fmt;
@@ -1330,21 +1355,22 @@ static const char *option_conflict(void)
 	return NULL;
 }
 
-/* Checks that the format suits the destination of -O. Returns the message, or NULL. */
+/* Checks that the output format can be written to the destination of -O. Returns the error message,
+ * or NULL if it can. */
 static const char *output_conflict(void)
 {
 	struct str to = str_z(opt.output);
 	bool kmsg = opt.out.fmt == format_find((struct str)STR("kmsg"));
 
 	if (str_skip_z(&to, "udp:") && !format_has_udp(opt.out.fmt) &&
-	    !(opt.cmd->with & WITH_CAPTURE)) /* which has no -o */
+	    !(opt.cmd->with & WITH_CAPTURE)) /* capture has no -o */
 		return "-O udp:HOST:PORT requires -o statsd or -o graphite";
 	if (sink_is_kmsg() && !kmsg)
 		return "-O /dev/kmsg requires -o kmsg";
 	return NULL;
 }
 
-/* Returns whether sample prints sums: they have no time. */
+/* True if `sample` prints sums instead of samples. Sums have no time. */
 static bool has_sums(void)
 {
 	return HAS(sample) && (opt.profile || opt.latency || opt.syscalls);
@@ -1401,8 +1427,9 @@ int no_field(struct str p)
 	return usage("'", name, buf_z(&b));
 }
 
-/* Checks the fields of -f and -s. With --summary the field "summary" is added in front, since it
- * distinguishes the records. Exit code, or -1 to continue. */
+/* Checks the fields of -f and -s. If there are records of minimum, average and maximum, or of a
+ * whole run, adds the field "summary" before those of -f, since it tells these records apart.
+ * Returns the exit code on errors, or -1 to continue. */
 static int check_patterns(void)
 {
 	bool has = !(HAS(summary) || HAS(stat)) || !opt.out.summary || opt.out.npatterns == 0 ||
@@ -1420,7 +1447,7 @@ static int check_patterns(void)
 		struct str p = i < opt.out.npatterns ? opt.patterns[i] : opt.sort;
 
 		if (!p.p || pattern_known(p, opt.out.kind) ||
-		    opt.cmd->with & (WITH_OA | WITH_HOST | WITH_PLOT)) /* it may be a counter */
+		    opt.cmd->with & (WITH_OA | WITH_HOST | WITH_PLOT)) /* p may be a counter */
 			continue;
 		return no_field(p);
 	}
@@ -1432,8 +1459,8 @@ static bool takes_command(void)
 	return opt.cmd && opt.cmd->with & WITH_COMMAND;
 }
 
-/* Returns whether a word begins the command of stat, sample or run. stat accepts INTERVAL and COUNT
- * before it; they are stored here. */
+/* True if a word of the command line begins the user's command that stat, sample or run starts.
+ * stat accepts INTERVAL and COUNT before it: this function stores them and returns false. */
 static bool begins_command(const char *word)
 {
 	struct str s = str_z(word);
@@ -1446,8 +1473,8 @@ static bool begins_command(const char *word)
 	return false;
 }
 
-/* Chooses the format if no option names one. `list` has blocks, unless options for lines are
- * given. */
+/* Chooses the output format if no option names one: kmsg for /dev/kmsg; block for `list`, unless
+ * there are options that only formats with lines have. */
 static void choose_format(void)
 {
 	bool kmsg = HAS(kmsg) && sink_is_kmsg();
@@ -1463,7 +1490,7 @@ static void set_defaults(const struct cmd *cmds, size_t ncmds, char **argv)
 {
 	opt.cmds = cmds;
 	opt.ncmds = ncmds;
-	opt.words = argv + 1; /* words are moved to the front, over arguments already parsed */
+	opt.words = argv + 1; /* words are stored in argv[] itself, over arguments already parsed */
 	opt.argv = argv;
 	opt.window = 500000000;
 	opt.repeat = 1;

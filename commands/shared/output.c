@@ -22,8 +22,8 @@ void output_begin(void)
 	out = table_buf(&out_bytes.t);
 }
 
-/* Writes all output so far, in one write if the kernel accepts it whole. Returns false on errors,
- * with a message. */
+/* Writes all output that is in the buffer `out`, with one write(2) if the kernel accepts all of it.
+ * Returns false on errors, with a message. */
 bool flush(void)
 {
 	long r;
@@ -46,15 +46,16 @@ bool flush(void)
 	return r >= 0;
 }
 
-/* Ends a record: those of a sample are written together, and before they fill the buffer. Returns
- * false on errors. */
+/* Called after each record: writes the output if the buffer is more than half full. Otherwise the
+ * record stays there, so that all records of a sample are written together. Returns false on
+ * errors. */
 bool flush_record(void)
 {
 	return out.n <= OUT_BYTES / 2 || flush();
 }
 
-/* Appends `rec` to the output. If there is no room, writes the records before it first. Returns
- * false on errors. */
+/* Appends the record `rec` to the output. If it does not fit into the buffer, writes the records
+ * before it first. Returns false on errors. */
 bool append_record(void)
 {
 	const bool headed = opt.out.headed;
@@ -63,7 +64,7 @@ bool append_record(void)
 	out_record(&opt.out, &out, &rec);
 	if (!out.full)
 		return flush_record();
-	opt.out.headed = headed; /* the header is lost, too */
+	opt.out.headed = headed; /* a header before the record did not fit either */
 	out.full = from == 0;
 	out.n = from;
 	return flush() && (from == 0 || append_record());
@@ -88,8 +89,8 @@ i64 sample_time(void)
 	return sys_now(opt.out.time == T_MONO ? CLOCK_MONOTONIC : CLOCK_REALTIME) / 1000;
 }
 
-/* Returns the seconds east of Greenwich for the time in `line` and `table`: of the zone $TZ, else
- * of the zone of the machine. */
+/* Returns the offset of local time from UTC, in seconds (east is positive), for the formats line
+ * and table. The time zone is $TZ, else that of the machine. now: seconds since 1970. */
 static i32 local_offset(i64 now)
 {
 	static char b[64 << 10];
@@ -113,8 +114,9 @@ static i32 local_offset(i64 now)
 	return tz ? parse_tz(str_z(tz), now) : 0;
 }
 
-/* Updates the clock and, for local time, the offset; called before each sample. Zones change their
- * offset at a quarter of an hour. */
+/* Stores the current time for the output and, if it shows local time, the offset from UTC. Called
+ * before each sample. The offset is computed once per quarter of an hour, since time zones change
+ * their offset only at a quarter. */
 void update_offset(void)
 {
 	static i64 quarter = -1;
@@ -139,7 +141,8 @@ int finish(void)
 	return flush() ? EX_OK : EX_FAIL;
 }
 
-/* Measures the CPU time of this process, and its memory if /proc is the one of this process. */
+/* Stores the CPU time that gpustat has used, and its memory if /proc belongs to the same PID
+ * namespace (has self/statm). */
 static void measure_self(void)
 {
 	char text[64];
@@ -154,7 +157,8 @@ static void measure_self(void)
 		opt.out.self_bytes = pages * sys_page_size();
 }
 
-/* Appends the end of the format and writes everything to its destination. Exit code. */
+/* Appends the end that the format requires, and writes the output to its destination. Returns the
+ * exit code. */
 static int finish_all(void)
 {
 	if (format_is_document(opt.out.fmt))
@@ -165,7 +169,8 @@ static int finish_all(void)
 	return flush() && sink_end() ? EX_OK : EX_FAIL;
 }
 
-/* Ends a sample. Exit code. */
+/* Ends a sample: writes its output, unless the format needs the whole run first. Returns the exit
+ * code. */
 int finish_sample(void)
 {
 	if (fields_say)
@@ -173,8 +178,8 @@ int finish_sample(void)
 	return format_covers_run(opt.out.fmt) ? EX_OK : finish_all();
 }
 
-/* Ends the run, with the exit code so far. Formats of a whole run are written now, with the samples
- * that there are. Exit code. */
+/* Ends the run. Formats that show a whole run are written now, with the samples that were taken.
+ * code: exit code so far. Returns the exit code. */
 int finish_run(int code)
 {
 	int r = EX_OK;

@@ -7,8 +7,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* Finds the file of a command as execvp(3) does; a part of PATH that is too long is skipped. path:
- * room for it. NULL: there is none. */
+/* Returns the path of the program that execvp(3) would run for a command; NULL if there is none. A
+ * folder in $PATH that is too long is skipped. path: buffer for the result. */
 static const char *command_file(const char *name, char path[PATH_MAX])
 {
 	const char *dirs = getenv("PATH");
@@ -29,7 +29,7 @@ static const char *command_file(const char *name, char path[PATH_MAX])
 	return NULL;
 }
 
-/* Adds the events of a list to a set. False: the message was printed. */
+/* Adds the events of a list, as in -e, to an event set. Returns false with a message on errors. */
 bool add_events(struct str list, u16 set)
 {
 	char why[1024], path[PATH_MAX];
@@ -49,7 +49,7 @@ bool add_events(struct str list, u16 set)
 	return false;
 }
 
-/* Reads --pmu-file, if it was given. False: the message was printed. */
+/* Reads the file of --pmu-file, if the option was given. Returns false with a message on errors. */
 bool read_events_file(void)
 {
 	static TABLE(char, text, 64 << 10, 4096, "bytes of --pmu-file");
@@ -61,8 +61,8 @@ bool read_events_file(void)
 	return n >= 0;
 }
 
-/* Adds the events of all -e. A --filter applies to the events of the -e before it: all must be
- * tracepoints. */
+/* Adds the events of all options -e. A --filter applies to the events of the -e before it, which
+ * must all be tracepoints. Returns false with a message on errors. */
 bool add_lists(void)
 {
 	for (size_t i = 0; i < opt.nevents; i++) {
@@ -87,8 +87,8 @@ void say_user_only(void)
 	      "as root, or: setcap cap_perfmon+ep gpustat");
 }
 
-/* Finds the threads and cgroups to count; /proc must be open. Returns the exit code, or -1 to
- * continue. */
+/* Stores in *t the threads and cgroups in which events are counted. The caller has opened /proc.
+ * Returns the exit code, with a message, on errors; -1 to continue. */
 int find_target(struct target *t)
 {
 	const char *missing;
@@ -104,7 +104,7 @@ int find_target(struct target *t)
 
 		while (opt.pids[first] != opt.pids[i])
 			first++;
-		if (first < i) /* once is enough */
+		if (first < i) /* the same PID was given before */
 			continue;
 		if (t->whole ? target_process(t, opt.pids[i]) : target_thread(t, opt.pids[i]))
 			continue;
@@ -168,8 +168,8 @@ int open_control(struct measure *m)
 	return -1;
 }
 
-/* Returns the exit code: that of the command if it failed, else `code`. Prints why the command
- * could not be started or waited for. */
+/* Returns the exit code of gpustat: that of the user's command if it failed, else `code`. Prints a
+ * message if the command could not be started or waited for. */
 int command_result(const struct measure *m, int code)
 {
 	int status = m->argv ? command_code(m->failure, m->status) : 0;

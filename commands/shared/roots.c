@@ -1,11 +1,13 @@
-/* roots.c - opens /proc and /sys, or what --proc and --sys name. SPDX-License-Identifier: MIT */
+/* roots.c - opens /proc and /sys, or the folders of --proc and --sys.
+ * SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
 #include "sys.h"
 
 enum { NO_PROC = 1, NO_SYS = 2, NO_NAMED = 4, REFUSED = 8 };
 
-/* Opens a root. Returns 0, `missing` if it is not mounted there, or NO_NAMED or REFUSED with the
- * error printed. */
+/* Opens a root: `dir`, which is /proc or /sys, or the folder `given` by an option. Returns 0;
+ * `missing` if no file system of the type `magic` is mounted at dir; NO_NAMED or REFUSED, with a
+ * message, if the folder of the option or dir cannot be opened. */
 static int open_root(int *fd, const char *dir, const char *given, u32 magic, int missing)
 {
 	struct statfs fs;
@@ -22,7 +24,7 @@ static int open_root(int *fd, const char *dir, const char *given, u32 magic, int
 	if (r >= 0)
 		sys_close(*fd);
 	*fd = -1;
-	fileio.error = -ENOENT; /* what is not found may still exist */
+	fileio.error = -ENOENT; /* devices and processes may exist even though none is found */
 	return missing;
 }
 
@@ -50,8 +52,8 @@ static void say_rootless(void)
 		say_z(buf_z(&b));
 }
 
-/* Opens /proc and /sys. Returns false if one is missing that the command needs. A message reports
- * what is missing in any case. */
+/* Opens /proc and /sys. Prints a message if one of them is missing. needed: the command cannot work
+ * without them. Returns false if the command cannot continue. */
 bool open_roots(bool needed)
 {
 	int failed = open_root(&roots.sys, "/sys", opt.sys, SYSFS_MAGIC, NO_SYS) |

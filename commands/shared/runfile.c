@@ -1,18 +1,19 @@
-/* runfile.c - reads a recorded run: the output of -o json or -o csv, one row or record at a time,
- * and the values of a record. SPDX-License-Identifier: MIT */
+/* runfile.c - reads a recorded run: a file with the output of -o json or -o csv. It reads one row
+ * of CSV or record of JSON at a time, and parses the values of JSON.
+ * SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
 #include "sys.h"
 
 enum {
-	RUN_BYTES = 2 * OUT_BYTES, /* twice the longest record that gpustat writes */
+	RUN_BYTES = 2 * OUT_BYTES, /* buffer: twice the longest record that gpustat writes */
 	UNESCAPED_BYTES = 64 << 10,
-	MAX_REPORTED = 3, /* malformed lines with a message of their own */
+	MAX_REPORTED = 3, /* number of malformed lines that get a message of their own */
 };
 
 static struct {
-	char *bytes;          /* of the file, see struct runfile */
+	char *bytes;          /* bytes of the file, see struct runfile */
 	char *text;
-	struct buf unescaped; /* in text, until the end of the record */
+	struct buf unescaped; /* texts without escapes, in `text`; valid until the next record */
 } reader;
 static struct {
 	struct table bytes, text;
@@ -21,8 +22,8 @@ static struct {
 	.text = TABLE_ROW(reader.text, UNESCAPED_BYTES, 1, "bytes of texts of a record"),
 };
 
-/* Counts the current row as malformed, and reports the first ones. The rest of a line of JSON is
- * skipped. A row that is read again counts once. */
+/* Counts the current row as malformed, and prints a message for the first MAX_REPORTED of them. In
+ * JSON, the rest of the line is skipped. A row that is read again is counted only once. */
 void runfile_bad(struct runfile *f, const char *what)
 {
 	char text[64];
@@ -48,8 +49,8 @@ static bool is_digit(const char *p, const char *e)
 	return p < e && (u8)(*p - '0') < 10;
 }
 
-/* Parses a JSON number, without anything after it. Digits after the 19th count only for the
- * magnitude. */
+/* Parses a text that is a JSON number and nothing else, and stores it in *v. Digits after the 19th
+ * only change the magnitude. Returns false if the text is not a number. */
 bool scan_value(struct str s, struct val *v)
 {
 	const char *p = s.p, *digits;
@@ -121,7 +122,8 @@ static bool scan_iso(struct str s, i64 *us)
 	return true;
 }
 
-/* Parses seconds or a date. Returns microseconds; -1: it is neither. */
+/* Parses a time: seconds, or a date in ISO 8601. Returns microseconds; -1 if the text is
+ * neither. */
 i64 time_parse(struct str s)
 {
 	i64 us;
@@ -134,7 +136,9 @@ i64 time_parse(struct str s)
 
 /* --- JSON: a small strict parser for the output of gpustat ------------------------------------ */
 
-/* Returns the column with this group and member; empty: without. kinds 0: of any kind of record. */
+/* Returns the column of the schema with this group and member; an empty text stands for a column
+ * without a group or without a member. Returns NULL if there is none. kinds: W_* bits of the kinds
+ * of records that can have the column; 0: any. */
 const struct column *column_find(struct str group, struct str member, u16 kinds)
 {
 	static size_t last;
@@ -158,8 +162,8 @@ static void blanks_skip(struct str *s)
 		s->p++;
 }
 
-/* Parses a string from after its first quote to after its last; *text: between them, not
- * unescaped. */
+/* Parses a JSON string. *s begins after the opening quote and is moved behind the closing one.
+ * *text becomes the text between the quotes, with its escapes. Returns false if it is malformed. */
 static bool json_string(struct str *s, struct str *text)
 {
 	text->p = s->p;
@@ -208,10 +212,10 @@ static struct str unescape(struct str s)
 	return (struct str){ reader.text + start, reader.text + reader.unescaped.n };
 }
 
-/* Skips an object or array that is not drawn, up to its closing bracket. */
+/* Skips a JSON object or array whose values are not used, up to its closing bracket. */
 static bool json_skip(struct str *s)
 {
-	u64 kinds = 0; /* a bit for each open bracket; 1: '{' */
+	u64 kinds = 0; /* one bit for each open bracket: 1 for '{', 0 for '[' */
 	struct str text;
 
 	for (unsigned depth = 0; s->p < s->e;) {
@@ -253,7 +257,8 @@ static const struct column *json_column(const struct runrec *j, const struct str
 	return c && c->shape == S_MEMBER ? c : NULL;
 }
 
-/* Stores a member of the record that identifies it. */
+/* Stores a member of a JSON record in *j, if the member identifies the record's entity or is its
+ * time, dt or summary. */
 static void json_member(struct runrec *j, struct str key, struct str v)
 {
 	size_t id = plot_id(key);
@@ -276,7 +281,8 @@ static void json_put(struct runrec *j, const struct str *keys, size_t depth, con
 	j->put(j, c, inst, v);
 }
 
-/* Parses a text, a number, null, true or false: a member of the record (depth 1) or of a group. */
+/* Parses a JSON text, number, null, true or false, which is a member of the record (depth 1) or of
+ * a group in it. true and false are treated as null. */
 static bool json_scalar(struct runrec *j, struct str *s, const struct str *keys, size_t depth)
 {
 	bool is_text = *s->p == '"';
@@ -306,7 +312,7 @@ static bool json_scalar(struct runrec *j, struct str *s, const struct str *keys,
 	return true;
 }
 
-/* Parses an array, of which only the texts are values. */
+/* Parses a JSON array. Only its texts are passed on as values. */
 static bool json_list(struct runrec *j, struct str *s, const struct str *keys)
 {
 	static const struct str none;
@@ -329,7 +335,8 @@ static bool json_list(struct runrec *j, struct str *s, const struct str *keys)
 	return true;
 }
 
-/* Parses an object from after its opening brace. Groups have at most three levels. */
+/* Parses a JSON object. *s begins after the opening brace. A record has objects in objects, with at
+ * most three levels. */
 static bool json_object(struct runrec *j, struct str *s, struct str *keys, size_t depth)
 {
 	for (bool first = true;; first = false) {
@@ -367,7 +374,8 @@ static bool json_object(struct runrec *j, struct str *s, struct str *keys, size_
 	return true;
 }
 
-/* Checks a record as a whole, and finds what identifies it. Returns false if it is malformed. */
+/* Checks a whole record of JSON, and stores in *j the texts that identify its entity, and its
+ * times. Returns false if the record is malformed. */
 bool runrec_read(struct runrec *j, struct str s)
 {
 	struct str keys[3], at = { s.p + 1, s.e };
@@ -377,8 +385,9 @@ bool runrec_read(struct runrec *j, struct str s)
 	return s.p < s.e && json_object(j, &at, keys, 0) && at.p == s.e;
 }
 
-/* Passes the values of a record that runrec_read() has checked to to(): numbers; all: also texts,
- * and unknown values. The column is NULL if it is unknown. */
+/* Calls to() for each value of a record that runrec_read() has checked: for numbers only, or with
+ * `all` also for texts and unknown values. The column passed to to() is NULL if it is not in the
+ * schema. */
 void runrec_values(struct runrec *j, struct str s, bool all, run_value *to)
 {
 	struct str keys[3], at = { s.p + 1, s.e };
@@ -390,9 +399,9 @@ void runrec_values(struct runrec *j, struct str s, bool all, run_value *to)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Returns the end of a row: for CSV a line break outside of quotes; for JSON the end of the line
- * or after the brace that closes the record: -1 writes many records on a line. NULL: the end is
- * not in the buffer. */
+/* csv_end() and json_end() return the end of a row; NULL if the end is not in the buffer. A row of
+ * CSV ends at a line break outside of quotes. A record of JSON ends after its closing brace, since
+ * option -1 writes many records on a line, or at the end of the line. */
 static char *csv_end(char *p, const char *e)
 {
 	for (bool quoted = false; p < e; p++) {
@@ -421,7 +430,8 @@ static char *json_end(char *p, const char *e)
 	return p < e ? p : NULL;
 }
 
-/* Skips what is between records of JSON: blanks, line breaks, commas and brackets of an array. */
+/* Skips the characters between two records of JSON: blanks, line breaks, commas, and the brackets
+ * of an array of records. */
 static char *json_begin(struct runfile *f, char *p, const char *e)
 {
 	for (; p < e; p++) {
@@ -457,7 +467,8 @@ static void format_detect(struct runfile *f)
 	f->line = f->is_json;
 }
 
-/* Reads more of the file. Returns 0 at its end, 1 if the buffer is full, or -errno. */
+/* Reads more of the file into the buffer. Returns 0 if bytes were read or the file has ended; 1 if
+ * the buffer is full, which means that a record is too long; or -errno. */
 static long more_read(struct runfile *f)
 {
 	long r;
@@ -481,7 +492,8 @@ static long more_read(struct runfile *f)
 	return r == -EINTR ? 0 : r < 0 ? r : 0;
 }
 
-/* Finds the next row of CSV, or the next record of JSON, in the buffer: from *p to *e. */
+/* Finds the next row of CSV or record of JSON in the buffer, and stores its start in *p and its end
+ * in *e. Returns false if the buffer does not contain all of it. */
 static bool row_find(struct runfile *f, char **p, char **e)
 {
 	char *end, *all = reader.bytes + f->n;
@@ -502,8 +514,9 @@ static bool row_find(struct runfile *f, char **p, char **e)
 	return true;
 }
 
-/* Reads the next row of CSV or record of JSON, without its line break; its bytes may be changed.
- * Returns 1; 0 at the end of the file, or after a signal to stop; or -errno. */
+/* Reads the next row of CSV or record of JSON, without its line break: from *p to *e, in a buffer
+ * that the caller may change. Returns 1 if there is one; 0 at the end of the file or after a signal
+ * that stops the run; or -errno. */
 long runfile_next(struct runfile *f, char **p, char **e)
 {
 	for (;;) {
@@ -530,7 +543,8 @@ long runfile_next(struct runfile *f, char **p, char **e)
 	}
 }
 
-/* Continues with the first line of JSON that begins at or after this place. */
+/* Continues to read with the first line of JSON that begins at or after the offset `at` of the
+ * file. Returns 0 or -errno. */
 long runfile_seek(struct runfile *f, u64 at)
 {
 	i64 r = sys_lseek(f->fd, (i64)(at - (at > 0)), SEEK_SET);
@@ -542,7 +556,7 @@ long runfile_seek(struct runfile *f, u64 at)
 	return r < 0 ? (long)r : 0;
 }
 
-/* Reports how many rows were malformed, unless each one was reported. */
+/* Prints how many rows of the file were malformed, unless each of them had a message of its own. */
 void runfile_end(const struct runfile *f)
 {
 	if (f->bad > (f->silent ? 0 : MAX_REPORTED))

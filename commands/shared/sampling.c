@@ -13,8 +13,8 @@
 #pragma weak state_save
 #pragma weak vcio_reason
 
-/* --state: saves the last reading for the next run. Returns false on errors; a message is printed
- * once per error. */
+/* --state: saves the last reading in a file for the next run. Returns false on errors; a message is
+ * printed only when the error changes. */
 bool live_save(void)
 {
 	static long reported;
@@ -61,7 +61,8 @@ void sources_start(void)
 	privilege_lower(was);
 }
 
-/* Takes one reading; `scan`: also finds new devices and clients, in a run of several samples. */
+/* Takes one reading of all devices and their clients. scan: also finds new devices and clients, as
+ * a run of several samples does. */
 void sources_sample(bool scan)
 {
 	u8 was = privilege_raise(MAY_READ | MAY_PTRACE);
@@ -78,8 +79,8 @@ void sources_sample(bool scan)
 	privilege_lower(was);
 }
 
-/* --state: loads the reading of the last run as the one before the first. Returns its age in ns;
- * -1: there is none. */
+/* --state: loads the reading that the last run has saved, so that the first sample of this run has
+ * rates since then. Returns the age of that reading in ns; -1 if there is none. */
 i64 since_last_run(void)
 {
 	const char *why;
@@ -93,8 +94,9 @@ i64 since_last_run(void)
 	return why ? -1 : age;
 }
 
-/* Measures for a command that shows one sample: rates since the last run, or over a window. Exit
- * code, or -1: the devices are chosen and sorted, and their sums computed. */
+/* Takes the readings for a command that shows one sample: its rates are since the last run
+ * (--state) or over a window of time. Returns -1 when the devices are selected and sorted, and the
+ * sums of their clients are computed; otherwise the exit code. */
 int live_measure(struct recopts *ro)
 {
 	i64 was, now;
@@ -131,7 +133,8 @@ void say_unreadable(void)
 			   "or: setcap cap_sys_ptrace+ep gpustat");
 }
 
-/* Reports why NVIDIA's driver does not tell the utilisation of devices. */
+/* Prints, for each device of NVIDIA's driver, why its utilisation could not be read from the
+ * driver. */
 static void say_nvidia(void)
 {
 	bool denied;

@@ -13,17 +13,17 @@
 u32 *order;
 size_t norder;
 static struct {
-	bool chosen[MAX_DEVICES]; /* by -d */
-	struct val *keys;         /* values to sort by */
-	char *text;               /* of keys */
+	bool chosen[MAX_DEVICES]; /* the device is selected by -d, or there is no -d */
+	struct val *keys;         /* value to sort by, for each entity */
+	char *text;               /* bytes of the keys that are texts */
 } picks;
 static struct {
 	struct table order, keys, text;
 } picks_tables = {
-	/* After the list, a merge needs room for half of it. */
+	/* The merge sort needs memory for half of the list, after the list. */
 	.order = TABLE_ROW(order, MAX_CLIENTS + MAX_CLIENTS / 2, 64, "records"),
 	.keys = TABLE_ROW(picks.keys, MAX_CLIENTS, 64, "values to sort by"),
-	/* a path of 250 bytes for each client */
+	/* room for a path of 250 bytes for each client */
 	.text = TABLE_ROW(picks.text, 4 << 20, 4096, "bytes of texts to sort by"),
 };
 
@@ -63,7 +63,8 @@ static int by_group(u32 a, u32 b)
 						      sizeof(y)) });
 }
 
-/* Compares: numbers from the highest, then texts from A, then unknown values. */
+/* Compares the sort keys of entities a and b: numbers come first, from the highest to the lowest;
+ * then texts from A to Z; then unknown values. */
 static int by_field(u32 a, u32 b)
 {
 	const struct val *x = &picks.keys[a], *y = &picks.keys[b];
@@ -77,7 +78,8 @@ static int by_field(u32 a, u32 b)
 	return x->n == y->n ? 0 : (x->n < y->n) == !x->neg ? 1 : -1;
 }
 
-/* Merge sort: equal elements keep their order. */
+/* Sorts v[] with merge sort, so that equal elements keep their order. half: memory for n / 2
+ * elements. */
 static void sort_part(u32 *v, size_t n, u32 *half, order_fn *cmp)
 {
 	size_t k = n / 2, i = 0, j = k, at = 0;
@@ -91,7 +93,7 @@ static void sort_part(u32 *v, size_t n, u32 *half, order_fn *cmp)
 		v[at++] = j < n && cmp(half[i], v[j]) > 0 ? v[j++] : half[i++];
 }
 
-/* Sorts the first n of the list. */
+/* Sorts the first n elements of order[]. Does nothing if there is no memory to sort. */
 static void sort(size_t n, order_fn *cmp)
 {
 	if (n > 1 && table_has(&picks_tables.order, n + n / 2 - 1))
@@ -147,14 +149,16 @@ static bool selected(const struct device *d, u64 index, struct str sel)
 	return str_len(sel) && str_same(sel, str_z(d->driver), false);
 }
 
-/* The selectors of -d and of --not: those that have selected a device, and those that a message was
- * printed for. */
+/* States of the selectors of -d (found, said) and of --not (not_found, not_said): found: the
+ * selector has selected a device; said: a message that it has selected none was printed. tried: the
+ * selectors of -d were compared with a device. */
 static struct {
 	bool tried, found[MAX_SELECTORS], said[MAX_SELECTORS];
 	bool not_found[MAX_SELECTORS], not_said[MAX_SELECTORS];
 } selectors;
 
-/* Returns whether -d selects a device; place is its index in the order of devices. */
+/* True if -d selects the device, or if there is no -d. place: position of the device in the sorted
+ * list of devices, which a selector can be: -d 0. */
 bool device_wanted(u32 device, u32 place)
 {
 	bool is = opt.ndevices == 0;
@@ -167,7 +171,8 @@ bool device_wanted(u32 device, u32 place)
 	return is && !devices[device].left_out;
 }
 
-/* Prints which of the selectors have selected no device, each once. Returns whether one has not. */
+/* Prints a message for each selector in list[] that has selected no device, once per run. Returns
+ * true if there is such a selector. */
 static bool say_missing(const struct str *list, size_t n, const bool *found, bool *said,
 			const char *text)
 {
@@ -185,8 +190,8 @@ static bool say_missing(const struct str *list, size_t n, const bool *found, boo
 	return missing;
 }
 
-/* Prints which devices of -d and --not have not been found, each once. Returns whether one of -d
- * has not. */
+/* Prints a message for each selector of -d and --not that has selected no device, once per run.
+ * Returns true if there is such a selector of -d. */
 bool say_missing_devices(void)
 {
 	say_missing(opt.not, opt.nnot, selectors.not_found, selectors.not_said,
@@ -195,9 +200,10 @@ bool say_missing_devices(void)
 			   "no device ");
 }
 
-/* Returns whether --not leaves out a device, and whether -d names its driver: DEVICE_*. Numbers are
- * not compared, because those of devices change when others come; nor are names of models, because
- * their files must not be read with the privileges for readings. */
+/* Returns a mask: DEVICE_LEFT_OUT if --not excludes the device, DEVICE_BY_DRIVER if -d names its
+ * driver. Selectors that are a position in the list of devices are not compared, because positions
+ * change when devices are added; names of models are not compared either, because the files with
+ * names must not be read with the privileges for readings. */
 u8 device_choice(u32 device)
 {
 	const struct device *d = &devices[device];
@@ -217,14 +223,16 @@ u8 device_choice(u32 device)
 	return choice;
 }
 
-/* Allocates memory for the first records before clients use up the memory. */
+/* Allocates the memory for the first record and its sort order, before the tables of clients can
+ * use up the memory. */
 void records_alloc(void)
 {
 	table_has(&picks_tables.order, 0);
 	record_alloc();
 }
 
-/* Puts all devices into `order`, sorted, and keeps those that -d selects. */
+/* Stores in order[] the devices that -d selects (all without -d), sorted, and their number in
+ * norder. */
 void choose_devices(void)
 {
 	size_t n = 0;
@@ -242,11 +250,12 @@ void choose_devices(void)
 		if (picks.chosen[order[i]])
 			order[norder++] = order[i];
 	}
-	if (norder && !(opt.cmd->with & (WITH_TOP | WITH_CHECK))) /* these say it at the end */
+	/* top and check print these messages at the end of the run */
+	if (norder && !(opt.cmd->with & (WITH_TOP | WITH_CHECK)))
 		say_missing_devices();
 }
 
-/* Returns the first device that -d selects and that fits; NONE if there is none. */
+/* Returns the first device that -d selects and for which fits() is true; NONE if there is none. */
 u32 device_chosen(bool (*fits)(const struct device *d))
 {
 	choose_devices();
@@ -256,7 +265,8 @@ u32 device_chosen(bool (*fits)(const struct device *d))
 	return NONE;
 }
 
-/* Returns whether a cgroup matches -g. */
+/* True if a cgroup matches -g: its path matches the pattern, it is below the cgroup of -g, or -g is
+ * the first 12 or more digits of its container's id. */
 bool in_cgroup(struct str path)
 {
 	struct str rest = path, id = parse_container(path).id;
@@ -271,7 +281,7 @@ bool in_cgroup(struct str path)
 	return str_len(opt.cgroup) >= 12 && str_skip(&id, opt.cgroup);
 }
 
-/* Returns whether a process matches all of -p, -C and -g. */
+/* True if a process matches each of the options -p, -C and -g that were given. */
 static bool task_wanted(const struct task *t)
 {
 	static char b[4096];
@@ -299,14 +309,16 @@ static bool client_wanted(const struct client *c)
 	return false;
 }
 
-/* Marks the clients that filters exclude from the records and from the sums. */
+/* Sets `hidden` of the clients that -d, -p, -C and -g exclude from the records and from the
+ * sums. */
 void hide_clients(void)
 {
 	for (u32 i = 1; i <= nrows.clients; i++)
 		clients[i].hidden = clients[i].e.used && !client_wanted(&clients[i]);
 }
 
-/* Puts all clients, cgroups or processes of the sample into `order`, sorted. */
+/* Stores in order[] all clients, cgroups or processes of the sample, sorted, and their number in
+ * norder. kind: K_CLIENT, K_CGROUP or K_PROCESS. */
 void choose_entities(u8 kind)
 {
 	u32 n = kind == K_CLIENT ? nrows.clients : nrows.groups;
@@ -323,7 +335,8 @@ void choose_entities(u8 kind)
 
 void (*record_source)(struct record *r, u32 n);
 
-/* Makes the record of entity n, or that of the summary of its readings. */
+/* Makes the record of entity n in `rec`. With --summary or --inner, its values are then replaced by
+ * their minimum, average or maximum (ro->summary). */
 void make_record(u8 kind, u32 n, const struct recopts *ro)
 {
 	if (record_source)
@@ -334,8 +347,8 @@ void make_record(u8 kind, u32 n, const struct recopts *ro)
 		summary_apply(&rec, ro->summary);
 }
 
-/* Returns whether v is a better key: of several values the highest is used, so for engines the
- * busiest. */
+/* True if v is a better sort key than *key: of several fields that match -s, the highest value is
+ * used. A device is thus sorted by its busiest engine. */
 static bool is_higher(const struct val *v, const struct val *key)
 {
 	return key->type == V_NULL ||
@@ -379,9 +392,9 @@ int no_device(void)
 {
 	char names[512];
 	struct buf b = BUF_Z(names);
-	bool left_out = false; /* a device, by --not */
+	bool left_out = false; /* --not has excluded a device */
 
-	if (say_full()) /* there may have been no room for the device */
+	if (say_full()) /* the device may be missing because the table of devices is full */
 		return EX_FAIL;
 	for (u32 i = 1; i <= nrows.devices; i++)
 		if (devices[i].e.used && devices[i].left_out) {

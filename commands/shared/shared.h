@@ -21,12 +21,13 @@
 
 enum exit_code {
 	EX_OK, EX_FAIL, EX_USAGE, EX_NODEVICE, EX_DENIED,
-	EX_UNKNOWN = EX_NODEVICE, /* of monitoring plugins */
+	EX_UNKNOWN = EX_NODEVICE, /* check: the state UNKNOWN of monitoring plugins */
 };
 
 enum { MAX_PIDS = 64, MAX_SELECTORS = 16, MAX_LISTS = 64, MAX_METRICS = 64, OUT_BYTES = 1 << 19 };
 
-/* The commands that an option is for. */
+/* Bits for commands and groups of commands. Each command has its own bit in cmd.with; an option has
+ * the bits of all commands that accept it. */
 enum {
 	WITH_LIVE = 1, WITH_LIST = 2, WITH_FDINFO = 4, WITH_EVENTS = 8, WITH_STAT = 16,
 	WITH_SAMPLE = 32, WITH_OA = 64, WITH_COUNTERS = 128, WITH_HOST = 256, WITH_TOP = 512,
@@ -35,7 +36,7 @@ enum {
 	OVERVIEW = 1 << 23, /* gpustat --help shows the option */
 	WITH_NAMED = WITH_COUNTERS | WITH_HOST,
 	WITH_PERF = WITH_STAT | WITH_SAMPLE,
-	WITH_COMMAND = WITH_PERF | WITH_RUN, /* start a command */
+	WITH_COMMAND = WITH_PERF | WITH_RUN, /* commands of gpustat that start another command */
 	WITH_GPUS = WITH_LIVE | WITH_LIST | WITH_FDINFO,
 	WITH_STREAM = WITH_OA | WITH_STALLS,
 	WITH_RECORDS = WITH_GPUS | WITH_COMMAND | WITH_STREAM | WITH_NAMED | WITH_DOCTOR,
@@ -49,34 +50,36 @@ enum {
 };
 
 struct cmd {
-	const char *name, *args, *help; /* help: one of two columns of --help, 30 and 31 wide */
-	u32 kind : 8;  /* enum kind of its records */
-	u32 with : 24; /* WITH_*: selects its options */
-	u8 privileges; /* MAY_*: privileges that it needs */
-	u16 calls; /* CALLS_*: system calls that it needs after its start */
+	/* help: its line in --help, which shows two commands side by side: 30 and 31 columns */
+	const char *name, *args, *help;
+	u32 kind : 8;  /* enum kind: kind of the records that the command prints */
+	u32 with : 24; /* WITH_*: options with one of these bits are options of the command */
+	u8 privileges; /* MAY_*: privileges that the command needs */
+	u16 calls; /* CALLS_*: groups of system calls that the command needs after its start */
 	int (*run)(void);
 };
 
-/* The sums of --summary without a value. */
+/* Tables of sums that `sample --summary` prints if the option has no value: bits 1 << enum
+ * proftable. */
 enum { ALL_SUMS = 1 << PROF_COMM | 1 << PROF_SYMBOL | 1 << PROF_IP };
 
-/* Options of oa. */
+/* Options of the commands oa and stalls. */
 struct oaopts {
-	struct str set;                   /* -m */
-	const char *metrics[MAX_METRICS]; /* files */
+	struct str set;                   /* -m: name or GUID of the metric set */
+	const char *metrics[MAX_METRICS]; /* --metrics: names of files with metric sets */
 	size_t nmetrics;
-	const char *record, *replay; /* replay: also of top */
+	const char *record, *replay; /* names of files; top has --replay, too */
 	const struct oaplatform *platform;
 	struct oaprops props;
 	bool reports, totals, contexts;
 	struct stallprops stalls;
-	bool sums;                   /* stalls: without addresses */
+	bool sums;                   /* stalls: sums by reason, without addresses */
 };
 
-/* Options of check. */
+/* Options of the command check. */
 struct checkopts {
 	struct str warning, critical; /* ranges of monitoring plugins; empty: none */
-	struct str metric;            /* a field, as in -f */
+	struct str metric;            /* name of the field that is checked, as in -f */
 	i64 timeout;                  /* ns */
 	bool json;                    /* a record instead of the line */
 };
@@ -84,7 +87,8 @@ struct checkopts {
 enum unwind { UNWIND_FP, UNWIND_DWARF, UNWIND_LBR, UNWINDS };
 
 struct opts {
-	const struct cmd *cmds, *cmd; /* all commands, the first without a name; the current one */
+	/* cmds: all commands; the name of the first one is empty. cmd: the current command */
+	const struct cmd *cmds, *cmd;
 	size_t ncmds;
 	struct out out;
 	struct str patterns[MAX_PATTERNS], devices[MAX_SELECTORS], not[MAX_SELECTORS];
@@ -98,40 +102,40 @@ struct opts {
 	bool raw, quiet, verbose, no_sandbox, summary, fields_help, resolve, map, perfmon, every;
 	bool children;
 	const char *output, *state;
-	bool plain_names;  /* capture */
-	i64 inner;              /* ns between the readings of one record; 0: one reading */
+	bool plain_names;  /* capture: keep names and serial numbers in the output */
+	i64 inner;              /* --inner: ns between the readings of a sample; 0: one reading */
 	bool align, on_stdin, http, profiling, ascii;
-	struct checkopts check; /* check */
-	/* stat and sample */
+	struct checkopts check;
+	/* from here to random_mask: options of stat and sample, some also of run */
 	struct target target;
 	struct str events[MAX_LISTS], filters[MAX_LISTS], sets[MAX_SETS];
 	size_t nevents, nsets;
 	char **argv, **command;
 	int command_exit; /* exit code of the command after its end, as in a shell */
 	const char *control, *pmu_file;
-	u64 repeat;       /* 0: forever */
+	u64 repeat;       /* stat: number of runs of the command; 0: forever */
 	const char *before, *after; /* shell commands around each run, or NULL */
-	i64 delay;        /* ns; negative: until --control enables counting */
-	i64 timeout;      /* ns; 0: none */
+	i64 delay;        /* ns until counting starts; negative: until --control enables it */
+	i64 timeout;      /* ns until counting ends; 0: no limit */
 	u8 detail;
 	u8 call_graph;    /* enum unwind: how callers are found */
 	bool windowed, out_chosen, null_run, totals, no_scale, reset_on_overflow, usage_said;
-	u16 calls;        /* CALLS_*: in addition to those of the command */
+	u16 calls;        /* CALLS_*: system calls needed in addition to cmd->calls */
 	bool latency, syscalls;
 	bool live;        /* sample: sums on a screen */
-	u8 profile;       /* enum proftable: 1 << each table of --summary */
-	u32 pages;        /* of each ring */
+	u8 profile;       /* tables of --summary: bits 1 << enum proftable */
+	u32 pages;        /* number of pages of each ring buffer */
 	u64 random_mask, seed, long_period, short_period;
 	struct oaopts oa;
 };
 
 extern struct opts opt;
-extern struct record rec; /* the current one */
-extern struct buf out;    /* output not yet written */
+extern struct record rec; /* the current record */
+extern struct buf out;    /* output that has not been written yet */
 extern int out_fd;
 extern bool lost_record;                /* a record did not fit into out: exit code 1 */
-extern volatile sig_atomic_t stopped;   /* by a signal, which is not an error */
-extern char last_message[512];          /* check: its line on stdout */
+extern volatile sig_atomic_t stopped;   /* set by a signal that ends the run; not an error */
+extern char last_message[512];          /* check: last message, for its line on stdout */
 
 void say(const char *a, const char *b, const char *c);
 void say_as(const char *who, const char *a, const char *b, const char *c);
@@ -180,7 +184,7 @@ void close_files(void);
 int sink_open(void);
 bool sink_is_kmsg(void);
 bool sink_gathers(void);
-i32 sink_folder(void); /* folder of the file that is replaced; -1: none */
+i32 sink_folder(void); /* descriptor of the folder of the file that -O replaces; -1 if none */
 long sink_write(const char *p, size_t n);
 bool sink_end(void);
 
@@ -196,24 +200,27 @@ void append_line(void);
 /* --- commands/shared/http.c: one request on a socket of inetd or systemd ---------------------- */
 
 bool http_takes_format(void);
-int http_request(void); /* exit code, or -1: out has the head of the answer, a sample follows */
+/* Returns the exit code; -1 if out has the head of the answer and the caller adds a sample. */
+int http_request(void);
 long http_write(const char *p, size_t n);
 int http_end(int code);
 
 /* --- commands/shared/ticks.c: the times of samples -------------------------------------------- */
 
 struct ticks {
-	i64 interval, step; /* ns: between samples; between readings */
-	i64 start, end;     /* start of the run, end of the interval; ns on CLOCK_REALTIME (--align)
-			     * or _MONOTONIC */
-	i64 first, begun;   /* first reading; last sample: ns on CLOCK_MONOTONIC */
-	u64 left;           /* samples; 0: no limit */
-	u64 lines;          /* --on-stdin: lines read and not yet answered */
-	bool repeat;        /* several samples: scan for new clients */
-	bool ends;          /* the current reading ends a sample */
+	i64 interval, step; /* ns between two samples; ns between two readings */
+	i64 start, end;     /* times of the start of the run and of the end of the current interval,
+			     * in ns on CLOCK_REALTIME with --align, else on CLOCK_MONOTONIC */
+	i64 first, begun;   /* times of the first reading and of the last sample: ns on
+			     * CLOCK_MONOTONIC */
+	u64 left;           /* number of samples still to print; 0: no limit */
+	u64 lines;          /* --on-stdin: lines that were read but got no sample yet */
+	bool repeat;        /* the run has several samples: each scans for new clients */
+	bool ends;          /* the current reading is the last one of a sample */
 	bool failed;        /* standard input could not be read: a message was printed */
-	/* Called while the next reading is not due yet. Returns when to call it again, ns on
-	 * CLOCK_MONOTONIC; -1: never. Set after ticks_begin(); NULL: none. */
+	/* Function that ticks_next() calls while it waits for the next reading. It returns when to
+	 * call it again, in ns on CLOCK_MONOTONIC; -1: not before that reading. NULL: there is no
+	 * such function. It is set after ticks_begin(). */
 	i64 (*drain)(void);
 };
 
@@ -224,7 +231,9 @@ void ticks_stamp(struct ticks *t, struct recopts *ro);
 
 /* --- commands/shared/select.c: selection and order of records -------------------- */
 
-extern u32 *order; /* records of this sample: indices of devices, clients or groups */
+/* Entities of this sample in the order of their records: indices in devices[], clients[] or
+ * groups[]. */
+extern u32 *order;
 extern size_t norder;
 
 struct entity *entity_at(u8 kind, u32 n);
@@ -233,7 +242,7 @@ void choose_devices(void);
 void hide_clients(void);
 void choose_entities(u8 kind);
 void sort_by_field(u8 kind, const struct recopts *ro);
-/* NULL, or makes the records of sort_by_field() instead of record_make(). */
+/* Function that sort_by_field() and make_record() call instead of record_make(); NULL: none. */
 extern void (*record_source)(struct record *r, u32 n);
 void order_add(size_t *n, u32 i);
 bool in_cgroup(struct str path);
@@ -257,7 +266,7 @@ void sources_start(void);
 void sources_sample(bool scan);
 int live_measure(struct recopts *ro);
 bool live_save(void);
-i64 since_last_run(void); /* ns; -1: no --state, or no earlier run */
+i64 since_last_run(void); /* --state: ns since the last run; -1: no --state, or no earlier run */
 void say_unreadable(void);
 void say_unread(void);
 
@@ -266,18 +275,21 @@ void say_unread(void);
 struct runfile {
 	const char *name;
 	int fd;
-	u64 line, bad;  /* number of the line; malformed rows */
-	u64 at, bad_at; /* place in the file of the buffer; after the last malformed row */
-	size_t from, n; /* bytes of the buffer: those that are done; all */
-	u64 row_at;     /* place of the row in the file */
-	bool is_json;   /* known if begun */
+	u64 line, bad;  /* number of the current line; number of malformed rows */
+	u64 at, bad_at; /* offsets in the file: of the buffer; of the last malformed row, plus 1 */
+	size_t from, n; /* bytes of the buffer that have been parsed; bytes that it contains */
+	u64 row_at;     /* offset of the current row in the file */
+	bool is_json;   /* the file is JSON, not CSV; valid if begun is set */
+	/* begun: the format was detected; ended: the whole file was read; in_array: JSON has opened
+	 * an array of records with '[' */
 	bool begun, ended, in_array;
 	bool skipping;  /* within a line that is too long or malformed */
-	bool loose;     /* commas may be anywhere between records */
+	bool loose;     /* commas between records are accepted outside of an array, too */
 	bool silent;    /* malformed rows are counted without a message */
 };
 
-/* A record of JSON: the texts that identify it, and its times in microseconds; -1: unknown. */
+/* A record that is read from JSON: the texts that identify its entity, and its times. time and dt
+ * are in us; -1: unknown. all, put: the arguments of runrec_values(). */
 struct runrec {
 	struct plotids id;
 	i64 time, dt;
@@ -301,14 +313,17 @@ const struct column *column_find(struct str group, struct str member, u16 kinds)
 
 /* --- commands/shared/terminal.c: a terminal that shows a screen ------------------------------- */
 
-enum { TERMINAL_TIMEOUT = 100000000 /* ns; bytes after an Esc come sooner, also on slow lines */ };
+/* ns; longest wait for the rest of an escape sequence after an Esc (its bytes come sooner, also on
+ * slow lines), and for a terminal that accepts no output */
+enum { TERMINAL_TIMEOUT = 100000000 };
 
 extern struct terminal {
 	struct screen screen;
 	struct keys keys;
-	volatile sig_atomic_t resized, suspended, resumed; /* signals that came */
-	struct termios termios_was;
-	bool keeps_stops;  /* the signals that end the run have handlers already */
+	/* set by SIGWINCH, SIGTSTP and SIGCONT */
+	volatile sig_atomic_t resized, suspended, resumed;
+	struct termios termios_was; /* the modes of the terminal before the run */
+	bool keeps_stops;  /* the caller has handlers for the signals that end the run */
 	bool entered;      /* termios_was and has_keys are known */
 	bool has_keys;     /* standard input is a terminal */
 	long write_error;

@@ -1,4 +1,5 @@
-/* signals.c - signals that stop a run, and sleep until the next sample.
+/* signals.c - handlers for signals that stop a run, and the sleep until the next sample, which they
+ * end.
  * SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
 #include "sources/device/device.h"
@@ -6,8 +7,8 @@
 
 volatile sig_atomic_t stopped;
 
-/* Handles other signals that end the process: restores profiling, then delivers the signal again
- * with its default action. */
+/* Handler for signals that kill the process: switches the profiling of GPUs (--enable-profiling)
+ * back, then sends the signal again with its default action. */
 static void on_fatal(int sig)
 {
 	profiling_restore();
@@ -15,10 +16,11 @@ static void on_fatal(int sig)
 	sys_kill((int)sys_pid(), sig);
 }
 
-static struct timespec volatile wake; /* end of the current sleep */
+static struct timespec volatile wake; /* end of the current sleep, on CLOCK_MONOTONIC */
 
-/* Sleeps until t on CLOCK_MONOTONIC. Returns false if a signal stops the run: also one that arrives
- * just before the system call, since its handler sets `wake` to the past. */
+/* Sleeps until t, in ns on CLOCK_MONOTONIC. Returns false if a signal stops the run. A signal that
+ * arrives just before the system call is noticed, too: its handler sets `wake` to the past, so that
+ * the system call returns at once. */
 bool sleep_until(i64 t)
 {
 	wake.tv_sec = (time_t)(t / 1000000000);
@@ -39,11 +41,11 @@ static void on_signal(int sig)
 
 static void on_too_large(int sig)
 {
-	(void)sig; /* write(2) returns EFBIG */
+	(void)sig; /* nothing to do: write(2) returns EFBIG after this handler */
 }
 
-/* signal(7): signals that do not end a process, that cannot be caught, or that have a handler
- * here. */
+/* Signals for which on_fatal() is not installed: they do not end a process, cannot be caught, or
+ * have another handler in this file. See signal(7). */
 #define BIT(sig) (UINT64_C(1) << (sig))
 static const u64 NOT_FATAL = BIT(SIGKILL) | BIT(SIGSTOP) | BIT(SIGCHLD) | BIT(SIGCONT) |
 	BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGXFSZ);
@@ -55,15 +57,16 @@ static void handle_fatal(void)
 			sys_signal(sig, on_fatal);
 }
 
-/* Called at the start: a file that reaches its size limit is an error of write(), not a signal. */
+/* Installs a handler for SIGXFSZ, so that a file that reaches its size limit is an error of
+ * write(2) and does not kill the process. Called at the start of the program. */
 void signals_begin(void)
 {
 	if (sys_signal_persistent(SIGXFSZ, on_too_large))
-		sys_ignore(SIGXFSZ); /* for the command, too */
+		sys_ignore(SIGXFSZ); /* inherited by the user's command, too */
 }
 
-/* SIGINT, SIGTERM and SIGHUP stop the run after the current record; other signals end it after
- * profiling is restored. */
+/* Installs the handlers of a run: SIGINT, SIGTERM and SIGHUP stop it after the current record; with
+ * --enable-profiling, other signals end it after profiling was switched back. */
 void signals_handle(void)
 {
 	if (opt.profiling)

@@ -11,14 +11,15 @@
 #pragma weak append_begin
 #pragma weak append_line
 
-/* Ethernet's 1500 bytes minus the headers of IPv6 and UDP and some space for tunnels: statsd's own
- * figure. */
+/* Bytes of a datagram: Ethernet's 1500 minus the headers of IPv6 and UDP and some space for
+ * tunnels. statsd recommends the same number. */
 enum { DATAGRAM_BYTES = 1432 };
-/* kernel/printk/printk.c: DEFAULT_RATELIMIT_BURST, _INTERVAL */
+/* The kernel's limit for writes to /dev/kmsg: DEFAULT_RATELIMIT_BURST messages in
+ * DEFAULT_RATELIMIT_INTERVAL, kernel/printk/printk.c */
 enum { KMSG_BURST = 10, KMSG_PERIOD = 5 /* s */ };
 
 static struct {
-	bool replaces; /* each sample replaces the file */
+	bool replaces; /* each sample replaces the file of -O */
 	bool is_udp;
 	struct replacement file;
 } sink = { .file.fd = -1 };
@@ -30,7 +31,7 @@ bool sink_is_kmsg(void)
 
 /* --- udp:HOST:PORT ---------------------------------------------------------------------------- */
 
-/* Parses an IPv4 address: four numbers. */
+/* Parses an IPv4 address, such as 127.0.0.1, into 4 bytes. */
 static bool parse_ipv4(struct str s, u8 *to)
 {
 	struct str part;
@@ -86,7 +87,8 @@ static bool parse_ipv6(struct str s, u8 *to)
 	return s.p == s.e && (gap <= 16 ? n < 16 : n == 16);
 }
 
-/* Prints a message if r is -errno. Exit code, or -1 to continue. */
+/* Prints a message about the destination of the output if r is -errno. Returns the exit code, or -1
+ * if r is not an error. */
 static int say_failed(long r)
 {
 	if (r >= 0)
@@ -117,14 +119,14 @@ static int open_udp(struct str at)
 		good &= parse_ipv6((struct str){ host.p + 1, host.e - 1 }, (u8 *)&to.v6.sin6_addr);
 	} else {
 		to.any.sa_family = AF_INET;
-		if (str_is(host, "localhost")) /* no name is looked up */
+		if (str_is(host, "localhost")) /* the only name: others would require DNS */
 			host = (struct str)STR("127.0.0.1");
 		good &= parse_ipv4(host, (u8 *)&to.v4.sin_addr);
 	}
 	if (!good)
 		return usage("-O ", opt.output,
 			     ": use an IP address: udp:127.0.0.1:8125 or udp:[::1]:8125");
-	/* The port of IPv6 is at the same place. */
+	/* The port has the same offset in sockaddr_in and sockaddr_in6. */
 	to.v4.sin_port = (in_port_t)(n >> 8 | (n & 255) << 8);
 	fd = sys_socket_to(&to.any, to.any.sa_family == AF_INET ? sizeof(to.v4) : sizeof(to.v6),
 			   SOCK_DGRAM);
@@ -133,8 +135,9 @@ static int open_udp(struct str at)
 	return say_failed(fd);
 }
 
-/* Sends one datagram. ECONNREFUSED is about an earlier datagram: this one was not sent, and is sent
- * again. It is not an error, since the receiver may start later. */
+/* Sends one datagram. ECONNREFUSED reports that an earlier datagram was not received, and that this
+ * one was not sent: it is sent again. ECONNREFUSED is not an error, since the receiver may be
+ * started later. Returns a negative number on other errors. */
 static long send_datagram(const char *p, size_t n)
 {
 	static bool reported;
@@ -149,7 +152,8 @@ static long send_datagram(const char *p, size_t n)
 	return r == -ECONNREFUSED ? 0 : r;
 }
 
-/* Sends datagrams of whole lines; the longest line (nodes of 255 bytes) fits. */
+/* Sends text in datagrams that contain whole lines. The longest line fits into one datagram: the
+ * nodes of a metric's path have at most 255 bytes. */
 static long send_lines(const char *p, size_t n)
 {
 	const char *e = p + n, *from = p;
@@ -169,8 +173,8 @@ static long send_lines(const char *p, size_t n)
 
 /* --- the kernel's log ------------------------------------------------------------------------- */
 
-/* Warns once if more lines are written than the kernel accepts: it drops the lines beyond the limit
- * of a descriptor, and reports that only when the descriptor is closed. */
+/* Counts a line for /dev/kmsg, and prints a warning once if there are more than the kernel accepts:
+ * it drops lines beyond its limit, and reports that only when the descriptor is closed. */
 static void count_kmsg(void)
 {
 	static i64 begun;
@@ -189,7 +193,8 @@ static void count_kmsg(void)
 	}
 }
 
-/* Writes each line separately: a line is one record there. */
+/* Writes each line with a write(2) of its own, since the kernel makes one log record of each
+ * write. */
 static long write_lines(const char *p, size_t n)
 {
 	const char *e = p + n;
@@ -208,10 +213,10 @@ static long write_lines(const char *p, size_t n)
 
 /* --- a file that is replaced as a whole ------------------------------------------------------- */
 
-/* Returns whether a new file should replace this one: nothing exists there yet, a regular file, or
- * a link to one. The link itself is replaced and not followed, since anybody who may write the
- * directory could point it anywhere. Devices, FIFOs, and links to a descriptor of this process
- * (/dev/stdout) are written to. */
+/* True if the file with this name is to be replaced by a new file: if it does not exist, is a
+ * regular file, or is a link to one. The link itself is replaced and not followed, since anybody
+ * who may write the directory could point it anywhere. Returns false for devices, FIFOs, and links
+ * to a descriptor of this process (/dev/stdout), which are opened and written to. */
 static bool is_replaceable(const char *name)
 {
 	struct stat there, link, ours;
@@ -236,8 +241,8 @@ static bool is_replaced(void)
 
 /* --- all destinations ------------------------------------------------------------------------- */
 
-/* Opens the destination of -O, or chooses the stream that the command prints to. Exit code, or -1
- * to continue. */
+/* Opens the destination of -O; without -O chooses standard output or standard error. Returns the
+ * exit code, with a message, on errors; -1 to continue. */
 int sink_open(void)
 {
 	int flags = format_is_perfdata(opt.out.fmt) ? O_RDWR | O_CREAT | O_TRUNC :
@@ -281,7 +286,8 @@ int sink_open(void)
 	return say_failed(fd);
 }
 
-/* Returns whether nobody can see a part of a sample before its end. */
+/* True if the destination gets each sample as a whole: a replaced file, datagrams, or the answer to
+ * an HTTP request. */
 bool sink_gathers(void)
 {
 	return is_replaced() || (HAS(udp) && sink.is_udp) || (HAS(http) && opt.http);
@@ -297,14 +303,15 @@ static long open_replacement(void)
 	return is_replaced() && sink.file.fd < 0 ? replace_open(&sink.file, 0644) : 0;
 }
 
-/* Replaces the file if r is 0; else keeps the old one. Returns r, or the -errno of the call that
- * failed here. */
+/* Ends the new file that is to replace the file of -O. If r is 0, it replaces the old file; if r is
+ * -errno of an earlier call, the old file is kept. Returns r, or the -errno of a call that failed
+ * here. */
 static long end_replacement(long r)
 {
 	return is_replaced() ? replace_finish(&sink.file, r) : r;
 }
 
-/* Writes whole records. Returns 0, or -errno. */
+/* Writes whole records to the destination of the output. Returns 0, or -errno. */
 long sink_write(const char *p, size_t n)
 {
 	long r;
@@ -325,7 +332,8 @@ long sink_write(const char *p, size_t n)
 	return r < 0 ? end_replacement(r) : 0;
 }
 
-/* Ends a sample. Returns false, with a message, if the sample could not be stored. */
+/* Ends a sample: a new file with it replaces the file of -O. Returns false, with a message, if the
+ * sample could not be stored. */
 bool sink_end(void)
 {
 	return say_failed(end_replacement(open_replacement())) < 0;

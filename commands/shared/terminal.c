@@ -11,7 +11,8 @@ static struct table grid_table = TABLE_ROW(terminal.screen.grid, SCREEN_ROWS, 25
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
-/* The signals that end the run come first: stop_signals. */
+/* Signals that a screen handles. The first ones end the run, in the same order as
+ * stop_signals[]. */
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT };
 
 static void on_signal(int sig)
@@ -26,8 +27,8 @@ static void on_signal(int sig)
 		stopped = 1;
 }
 
-/* Installs handlers that stay installed after a signal: a second signal must not end the process
- * before the terminal is restored. */
+/* Installs the handlers for signals[]. They stay installed after a signal: a second signal must not
+ * end the process before the terminal is restored. */
 void terminal_catch(void)
 {
 	for (size_t i = terminal.keeps_stops ? LEN(stop_signals) : 0; i < LEN(signals); i++) {
@@ -39,8 +40,9 @@ void terminal_catch(void)
 
 /* --- the terminal ----------------------------------------------------------------------------- */
 
-/* Writes a frame, with one write if the terminal accepts it. A signal to stop discards the rest.
- * Returns false after an error, which is in write_error. */
+/* Writes a frame to the terminal, with one write(2) if the terminal accepts it. After a signal that
+ * stops the run, the rest is discarded. On errors, stores -errno in terminal.write_error and
+ * returns false. */
 bool terminal_show(const char *p, size_t n)
 {
 	while (n > 0) {
@@ -69,7 +71,8 @@ static bool show_z(const char *z)
 	return terminal_show(z, strlen(z));
 }
 
-/* Sets the terminal modes: alternate screen, no cursor, no wrap after the last column. */
+/* Prepares the terminal for a screen: keys are passed on at once and without echo; alternate
+ * screen, no cursor, no wrap after the last column. Returns false on errors. */
 bool terminal_enter(void)
 {
 	struct termios t;
@@ -108,12 +111,13 @@ void terminal_leave(void)
 		sys_set_termios(0, &terminal.termios_was);
 }
 
-/* Finds the size of the terminal, and how much of it the screen has. */
+/* Stores the size of the terminal in *rows and *cols, and sets the size of the screen, which may be
+ * smaller. *rows is reduced if there is no memory for all rows. */
 void terminal_measure(unsigned *rows, unsigned *cols)
 {
 	*rows = *cols = 0;
 	sys_window(1, rows, cols);
-	if (!*rows || !*cols) { /* a serial line has no size */
+	if (!*rows || !*cols) { /* a terminal on a serial line reports no size */
 		*rows = 24;
 		*cols = 80;
 	}
@@ -122,7 +126,8 @@ void terminal_measure(unsigned *rows, unsigned *cols)
 	screen_size(&terminal.screen, *rows, *cols);
 }
 
-/* Suspends as a shell expects it: restores the terminal and stops the process until SIGCONT. */
+/* Suspends the program after Ctrl-Z, as a shell expects: restores the terminal and stops the
+ * process until SIGCONT. */
 void terminal_suspend(void)
 {
 	terminal.suspended = 0;
@@ -133,8 +138,8 @@ void terminal_suspend(void)
 	terminal.resumed = 1;
 }
 
-/* Returns whether the locale's character set is UTF-8, in the order of variables of
- * setlocale(3). */
+/* True if the character set of the user's locale is UTF-8. The variables LC_ALL, LC_CTYPE and LANG
+ * are checked in the order of setlocale(3). */
 bool terminal_is_utf8(void)
 {
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
@@ -158,14 +163,15 @@ bool terminal_is_dumb(void)
 
 /* --- waits ------------------------------------------------------------------------------------ */
 
-/* Waits for a key or a signal, until t at most. Returns the result of poll(2); -EINTR: a signal. */
+/* Waits for a key or a signal, at most until t (ns on CLOCK_MONOTONIC). Returns the result of
+ * poll(2); -EINTR after a signal. */
 long terminal_wait(i64 t)
 {
 	struct pollfd p = { .fd = terminal.has_keys ? 0 : -1, .events = POLLIN };
 	sigset_t was;
 	long r = -EINTR;
 
-	/* no signal may come between the check and the wait */
+	/* signals are blocked, so that none can arrive between the check and poll(2) */
 	sys_block(signals, LEN(signals), &was);
 	if (!stopped && !terminal.resized && !terminal.suspended && !terminal.resumed)
 		r = sys_poll_until(&p, 1, t, &was);

@@ -1,24 +1,27 @@
-/* ticks.c - the times of readings: at each step of the clock, or for each line of standard input.
+/* ticks.c - times of the readings of a run: at multiples of a step, or for each line of standard
+ * input.
  * SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
 #include "sys.h"
 
-/* Returns the next due time. Due times are start plus a multiple of the step. The next one is at
- * least half a step away, since a shorter sample would say little: a due time that was missed is
- * skipped, and one that the clock reached a little early is not used twice. */
+/* Returns the next due time after `now`; due times are start plus a multiple of the step, all in
+ * ns. A due time that is less than half a step away is skipped, since so short a sample would mean
+ * little. So a missed due time is skipped, and a due time at which the process woke up a little
+ * early is not used twice. */
 static i64 due_after(i64 now, i64 start, i64 step)
 {
 	return start + (now - start + step + step / 2) / step * step;
 }
 
-/* Returns the time on the clock of the due times. */
+/* Returns the time, in ns, on the clock of the due times: the wall clock with --align. */
 static i64 now_on_clock(void)
 {
 	return sys_now(opt.align ? CLOCK_REALTIME : CLOCK_MONOTONIC);
 }
 
-/* Called before the first reading, which --align also delays to a due time. Without an interval
- * there is one sample, over a window. */
+/* Initializes the times of a run: interval, step and number of samples. Called before the first
+ * reading. With --align it sleeps until the first due time. Without an interval there is one
+ * sample, of the length of --window. */
 void ticks_begin(struct ticks *t)
 {
 	bool repeat = opt.interval || opt.on_stdin;
@@ -35,11 +38,12 @@ void ticks_begin(struct ticks *t)
 	}
 }
 
-/* Permits wake-ups that are late by a hundredth of the step, so that the kernel can combine
- * several. The next due time does not depend on it, and dt has the real time. */
+/* Permits the kernel to wake this process later by up to a hundredth of the step, so that it can
+ * combine several wake-ups. The next due time does not depend on the delay, and the field dt has
+ * the real time. */
 static void allow_slack(const struct ticks *t)
 {
-	/* ns: the default of prctl(2); a delay that nobody sees */
+	/* ns; normal: the default of PR_SET_TIMERSLACK; most: a delay that nobody notices */
 	static const i64 normal = 50000, most = 20000000;
 	i64 slack = t->step / 100;
 
@@ -47,7 +51,7 @@ static void allow_slack(const struct ticks *t)
 		sys_timer_slack(slack < most ? slack : most);
 }
 
-/* Called after the first reading. */
+/* Starts the first interval: stores its start and its end. Called after the first reading. */
 void ticks_start(struct ticks *t)
 {
 	allow_slack(t);
@@ -56,8 +60,8 @@ void ticks_start(struct ticks *t)
 	t->begun = t->first = sys_now(CLOCK_MONOTONIC);
 }
 
-/* Waits for the next line of standard input: each line, whatever its text, requests one sample.
- * Returns false at the end. */
+/* --on-stdin: waits for the next line of standard input. Each line, whatever its text, requests one
+ * sample. Returns false at the end of the input, or if a signal stops the run. */
 static bool line_wait(struct ticks *t)
 {
 	static char b[4096];
@@ -90,7 +94,8 @@ static bool line_wait(struct ticks *t)
 	return !stopped;
 }
 
-/* Sleeps until a time, and drains what is due before. Returns false if a signal came. */
+/* Sleeps until a time, in ns on CLOCK_MONOTONIC, and calls t->drain() whenever it is due before.
+ * Returns false if a signal stops the run. */
 static bool drain_until(const struct ticks *t, i64 until)
 {
 	i64 due = t->drain ? t->drain() : -1;
@@ -119,8 +124,8 @@ static bool due_wait(struct ticks *t)
 	if (!drain_until(t, sys_now(CLOCK_MONOTONIC) + due - now))
 		return false;
 	now = now_on_clock();
-	/* The rest of an interval is not longer than the interval, unless the clock was set
-	 * back. */
+	/* This reading ends the sample if the end of the interval is less than half a step away. If
+	 * it is more than an interval away, the clock was set back: the sample ends, too. */
 	t->ends = !opt.inner || now + t->step / 2 >= t->end || t->end - now > t->interval;
 	if (t->ends)
 		t->end = due_after(now, t->start, t->interval);
@@ -134,7 +139,8 @@ bool ticks_next(struct ticks *t)
 	return opt.on_stdin ? line_wait(t) : due_wait(t);
 }
 
-/* Called after a reading: stores its time and the time since the sample before. */
+/* Stores the time of a reading, and the time since the sample before, in *ro. Called after each
+ * reading. */
 void ticks_stamp(struct ticks *t, struct recopts *ro)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC);
