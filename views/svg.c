@@ -1,23 +1,24 @@
-/* svg.c - a run as a picture: values over time as self-contained SVG. Values are stored in
- * columns of time (slots), which get wider as the run gets longer; each slot keeps the minimum
- * and the maximum. Pure: no system calls. SPDX-License-Identifier: MIT */
+/* svg.c - draws a run as a picture: its values over time, as self-contained SVG. Values are stored
+ * in slots, which are columns of the time axis. Slots get wider as the run gets longer; each keeps
+ * the minimum and the maximum. Pure: no system calls. SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "views/views.h"
 #include "sources/os/os.h"
 
 enum {
 	PLOT_W = 640,           /* pixels of the time axis */
-	SLOTS = 2 * PLOT_W,     /* columns of time: one per pixel after they were widened */
+	SLOTS = 2 * PLOT_W,     /* most columns of time: after widening, one per pixel */
 	MAX_SERIES = 512,       /* 8 in each panel of a machine with 8 GPUs; 10 KiB each */
 	MAX_PANELS = 96,        /* more would make a picture of 12 000 pixels */
-	SHOWN = 8,              /* lines in a panel: the number of distinguishable colours */
+	SHOWN = 8,              /* most lines in a panel: the number of distinguishable colours */
 	LABEL = 64,             /* bytes of a name; the legend has room for half of them */
 	DEFAULT_POINT = 6,      /* decimals of values without a unit */
-	LEFT = 60,              /* start of the time axis: room for numbers before it */
+	LEFT = 60,              /* pixels left of the time axis, for the numbers of the scale */
 	LEGEND = LEFT + PLOT_W + 14, NAMES = 198, NUMBER = 48,
 	WIDTH = LEGEND + 20 + NAMES + 3 * NUMBER + 14,
 	ROW = 16,
-	MAX_KEPT = SLOTS * 3 / 4, /* slots after widening; with more, gaps are merged, too */
+	/* most slots after widening: if more are left, slots are merged across gaps, too */
+	MAX_KEPT = SLOTS * 3 / 4,
 };
 
 /* --- panels and series ------------------------------------------------------------------------ */
@@ -25,9 +26,9 @@ enum {
 /* Fields that are drawn without -f, in the order of their panels. Fields with the same title
  * share a panel. */
 static const struct drawn {
-	const char *field, *title, *what; /* what: added to the instance in the name of a line */
-	u16 kinds;                        /* W_*; 0: all */
-	bool separate;                    /* each instance has a panel of its own */
+	const char *field, *title, *what; /* what: text after the instance in a line's name */
+	u16 kinds;                        /* W_*: kinds of records; 0: all */
+	bool separate;                    /* each instance gets a panel of its own */
 } drawn_fields[] = {
 	{ "engine.busy", "engines busy", NULL, 0, false },
 	{ "busy", "engines busy", "whole device", 0, false },
@@ -48,22 +49,24 @@ static const struct drawn {
 	{ "counter", NULL, NULL, W_OA | W_COUNTERS, true },
 };
 
-/* A panel. Its values are stored as whole numbers of 2^shift * 10^-point of the unit: point
- * starts as the unit has it; for large values point decreases and shift increases. */
+/* A panel: a chart with several lines. Its values are stored as whole numbers of
+ * 2^shift * 10^-point of the unit. point starts with the decimals of the unit; if a value is too
+ * large, point is decreased, then shift is increased. */
 struct panel {
 	u64 key, dev;
-	size_t rank; /* first by device, then by quantity */
+	size_t rank; /* sort key of panels: first by device, then by quantity */
 	const struct column *col;
 	u8 point, shift;
 	bool fine; /* some value was not a whole number of the unit */
 	char title[2 * LABEL], unit[LABEL];
 	u8 title_n, unit_n;
 	struct series *shown[SHOWN];
-	size_t nshown, more; /* set when drawn; more: series that are not shown */
+	size_t nshown, more; /* numbers of series that are shown and not shown; set when drawn */
 };
 
+/* The values of one line in a panel. */
 struct series {
-	u64 key, sample; /* sample: number of the last one with a value */
+	u64 key, sample; /* sample: number of the last sample that had a value of the series */
 	u64 entity;      /* hash of the entity, the same in all panels */
 	struct panel *panel;
 	size_t from, to;
@@ -72,23 +75,28 @@ struct series {
 	char name[LABEL];
 	u8 name_n;
 	bool shown;
-	u8 colour; /* set when drawn: from 1 */
-	i32 lo[SLOTS], hi[SLOTS]; /* lo > hi: unknown */
+	u8 colour; /* number of the colour, plus 1; set when drawn */
+	i32 lo[SLOTS], hi[SLOTS]; /* minimum and maximum in each slot; lo > hi: unknown */
 };
 
-/* The columns of time, in microseconds since the first sample. */
+/* A column of the time axis. Times are in microseconds since the first sample. */
 struct slot {
 	i64 from, to;
-	bool broken; /* there is a gap before it */
+	bool broken; /* there is a gap in time before the slot */
 };
 
 static struct {
-	size_t n; /* slots */
-	i64 first, last, step, end; /* first, last: as in the records; negative: unknown */
-	i64 width; /* of a slot, once slots were widened; 0: each sample has a slot */
-	u64 samples, went_back, dropped; /* times the clock went back; values that had no room */
-	bool any, counted; /* counted: no times or intervals are known: samples are 1 s apart */
-	i64 dt;
+	size_t n; /* number of slots in use */
+	/* us. first, last: times of samples as in the records, negative: unknown; step: time
+	 * between the last two samples; end: length of the axis */
+	i64 first, last, step, end;
+	i64 width; /* us: width of a slot after slots were widened; 0: each sample has a slot */
+	/* numbers of samples, of times that the clock went back, of values without room */
+	u64 samples, went_back, dropped;
+	/* any: there was a sample; counted: the records have no times, samples are drawn 1 s
+	 * apart */
+	bool any, counted;
+	i64 dt; /* us: interval of the rates of the current record; negative: unknown */
 } axis;
 
 static struct {
@@ -109,7 +117,7 @@ static struct {
 	.slots = TABLE_ROW(drawing.slots, SLOTS, SLOTS, "columns of time"),
 };
 
-/* in 10^-point of a unit; ten times that fits 64 bits */
+/* Largest value that is drawn, in 10^-point of its unit. Ten times this value fits into 64 bits. */
 static const u64 MAX_FIXED = 1000000000000000000;
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -147,8 +155,8 @@ static void series_merge_slots(struct series *s, const u16 *to)
 	s->to = to[s->to];
 }
 
-/* Merges slots into slots that are as wide as a pixel. gaps: not across a gap; if that leaves
- * too many slots, it is repeated across gaps. */
+/* Merges slots, so that each is as wide as a pixel. gaps: slots on both sides of a gap in time are
+ * not merged; if that leaves more than MAX_KEPT slots, they are merged across gaps, too. */
 static void widen_slots(bool gaps)
 {
 	static u16 to[SLOTS];
@@ -186,8 +194,8 @@ static void slot_open(i64 step, bool broken)
 	drawing.slots[axis.n++].broken = broken;
 }
 
-/* Begins the next sample. There is a gap before it if the clock went back, or jumped by much
- * more than the interval. */
+/* Begins the next sample. There is a gap before the sample if the clock went back, or if it jumped
+ * by more than three times the usual time between samples. */
 static void sample_begin(i64 time)
 {
 	i64 usual = axis.dt > 0 ? axis.dt : axis.step > 0 ? axis.step : 1000000, delta = usual;
@@ -211,8 +219,8 @@ static void sample_begin(i64 time)
 	slot_open(delta, broken);
 }
 
-/* Begins a record. Records with the same time are one sample. dt: the interval of its rates.
- * Both are in microseconds; negative: unknown. */
+/* Begins a record; records with the same time belong to one sample. time: the time of the record,
+ * dt: the interval of its rates, both in microseconds; negative: unknown. */
 void svg_begin(i64 time, i64 dt)
 {
 	time = time > INT64_MAX / 8 ? -1 : time;
@@ -232,7 +240,7 @@ static u64 text_hash(u64 h, struct str s)
 	return (hash64_more(h, s) ^ 0x1ff) * HASH64_PRIME;
 }
 
-/* Writes a text; bytes and characters that XML forbids become U+FFFD. */
+/* Writes a text, in which invalid bytes and characters that XML forbids become U+FFFD. */
 static void put_clean(struct buf *b, struct str s)
 {
 	static const struct str nonchars = STR("\xef\xbf");
@@ -268,8 +276,9 @@ static void put_word(struct buf *b, const char *lead, struct str s)
 	put_clean(b, s);
 }
 
-/* Splits the instance of a row of long CSV, "SET:EVENT@SITE", which has no fields of these
- * names. Returns the event. */
+/* Splits the instance in a row of long CSV from `stat`, "SET:EVENT@SITE", since long CSV has no
+ * columns for the event and its site. Returns "SET:EVENT"; stores the site in *site, empty if there
+ * is none. */
 static struct str event_split(struct str inst, struct str *site)
 {
 	const char *at = inst.e;
@@ -280,8 +289,8 @@ static struct str event_split(struct str inst, struct str *site)
 	return (struct str){ inst.p, at > inst.p ? at - 1 : inst.e };
 }
 
-/* Splits a counter: the panel of "host/disk/sda/read" is "host/disk/read" (returned), its line
- * "sda" (*which). */
+/* Splits the name of a counter, such as "host/disk/sda/read". Returns the name of its panel,
+ * "host/disk/read"; stores the name of its line, "sda", in *which. */
 static struct str counter_split(struct str name, struct str *which)
 {
 	static char text[4 * LABEL];
@@ -376,7 +385,8 @@ static u64 power_of_ten(unsigned n)
 	return ten;
 }
 
-/* Sets *to to the value in 10^-point of its unit. Returns false if it is too large. */
+/* Stores the value of v in *to, in 10^-point of its unit. Returns false if it is above
+ * MAX_FIXED. */
 static bool to_fixed(const struct val *v, unsigned point, i64 *to)
 {
 	int places = (int)point - units[v->unit].point - v->point;
@@ -406,8 +416,8 @@ static void panel_divide(const struct panel *p, i32 by)
 	}
 }
 
-/* Sets *to to the value as the panel stores it, after changing point and shift of the panel if
- * required. Returns false if the value is too large for any panel. */
+/* Stores in *to the value v as a number of the panel. If v is too large, first changes point and
+ * shift of the panel, and all values that it has. Returns false if v is too large for any panel. */
 static bool panel_fit(struct panel *p, const struct val *v, i32 *to)
 {
 	i64 x;
@@ -424,8 +434,9 @@ static bool panel_fit(struct panel *p, const struct val *v, i32 *to)
 	return true;
 }
 
-/* Returns a series for a new line. If the table is full, the series with the smallest sum in the
- * same panel is replaced, if it is smaller than v; NULL: there is none. */
+/* Returns a series for a new line of panel p, whose first value is v. If the table of series is
+ * full, returns the series of this panel with the smallest sum, which is replaced, if that sum is
+ * smaller than v; otherwise NULL. */
 static struct series *series_new(const struct panel *p, i32 v)
 {
 	struct series *least = NULL;
@@ -500,8 +511,9 @@ static void series_put(struct series *s, i32 v)
 	s->sample = axis.samples;
 }
 
-/* Returns the name of the panel of a counter or event, which the record contains, not the field;
- * otherwise a NULL text. *name: the instance; becomes the name of the line. */
+/* Returns the name of the panel of a counter or perf event, each of which gets a panel of its own;
+ * a NULL text for other fields. The name is in the record or in the field's instance. *name: the
+ * instance of the field; becomes the name of the line in the panel. */
 static struct str separate_name(const struct plotids *id, const struct column *c,
 				const struct drawn *q, u16 kind, struct str *name)
 {
@@ -516,8 +528,8 @@ static struct str separate_name(const struct plotids *id, const struct column *c
 			     id->text[ID_NAME] : inst, name);
 }
 
-/* Sets the unit of the previous value, if the record contains it: long CSV has it after the
- * value. */
+/* Sets the unit of the panel to which the previous value was added, if the record has a unit. A
+ * function of its own, because rows of long CSV have the unit after the value. */
 void svg_unit(struct str unit)
 {
 	struct panel *p = drawing.last_panel;
@@ -525,13 +537,14 @@ void svg_unit(struct str unit)
 
 	if (!p || p->unit_n || !unit.p)
 		return;
-	drawing.last_panel = NULL; /* the next unit may belong to an unknown value */
+	drawing.last_panel = NULL; /* the next unit may belong to a value that is not drawn */
 	b.p = p->unit;
 	put_clean(&b, unit);
 	p->unit_n = (u8)b.n;
 }
 
-/* Adds a value of the current record. chosen: -f names it, so it is drawn in any case. */
+/* Adds a value of the current record to the picture. id: texts that identify the record's entity;
+ * chosen: -f names the field, so that it is drawn even if it is not in drawn_fields[]. */
 void svg_put(const struct plotids *id, const struct column *c, struct str inst, const struct val *v,
 	     bool chosen)
 {
@@ -580,7 +593,7 @@ void svg_put(const struct plotids *id, const struct column *c, struct str inst, 
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* Returns the enum plotid of a field outside of all groups; ID_COUNT: it has none. */
+/* Adds a record to the picture: all its numbers that are drawn, or with -f those that -f names. */
 void svg_record(struct out *o, struct buf *b, const struct record *r)
 {
 	static char text[ID_COUNT][DIGITS];
@@ -616,16 +629,17 @@ void svg_record(struct out *o, struct buf *b, const struct record *r)
 
 /* --- scales ----------------------------------------------------------------------------------- */
 
-/* The scale of a panel's axis, in 10^-point of the unit. */
+/* Scale of the vertical axis of a panel. Values are in 10^-point of the unit. */
 struct scale {
 	i64 bottom, top, step;
-	u64 div;                 /* divisor of the numbers that are written, for `lead` */
-	u8 digits;               /* decimals of the steps */
-	const char *lead, *unit; /* "G", "Hz" */
+	u64 div;                 /* value of 1 lead unit: numbers are written divided by it */
+	u8 digits;               /* decimals of the numbers at the axis */
+	const char *lead, *unit; /* prefix and unit, such as "G" and "Hz" */
 };
 
-/* Returns a step that divides a range into four or fewer: 1, 2, 2.5 or 5 times a power of ten;
- * for bytes a power of two. */
+/* Returns the step between the lines of a scale, so that the range has four steps or fewer: 1, 2,
+ * 2.5 or 5 times a power of ten times `least`, the smallest step; for bytes `least` times a power
+ * of two. */
 static i64 nice_step(i64 range, bool bytes, i64 least)
 {
 	static const u8 steps[] = { 10, 20, 25, 50 };
@@ -665,7 +679,7 @@ static void scale_unit(struct scale *s, u8 unit)
 		  unit == U_RATE ? "B/s" :
 		  unit == U_CELSIUS ? "\xc2\xb0" "C" :
 		  unit == U_NS ? "s" : units[unit].name;
-	/* from: 25 000 is not written as "25 thousand" */
+	/* from: a unit without a prefix starts at 100 thousand: 25 000 is written in full */
 	for (; i + 1 < LEN(leads[0]) && high / s->div >= base * from; i++) {
 		s->div *= base;
 		from = 1;
@@ -680,7 +694,8 @@ static struct scale scale_of(i64 min, i64 max, u8 unit, unsigned point, bool fin
 
 	if (unit == U_PERCENT && min >= 0 && max <= 100 * one + one / 2)
 		s.top = 100 * one;
-	/* changes of one degree are not enlarged; 0 C is not a natural bottom */
+	/* A temperature scale does not start at 0 C, and does not enlarge changes of one degree to
+	 * the height of the panel. */
 	if (unit != U_CELSIUS || s.top - s.bottom >= 2 * far) {
 		s.bottom = min < 0 || unit == U_CELSIUS ? min : 0;
 		s.top = s.top > 0 || unit == U_CELSIUS ? s.top : 0;
@@ -708,7 +723,7 @@ static void put_fixed(struct buf *b, i64 v, u64 div, u8 digits)
 	put_dec(b, n, digits, digits);
 }
 
-/* Writes v / div with three digits; a whole number is written in full. */
+/* Writes v / div with three significant digits; a whole number is written with all its digits. */
 static void put_short(struct buf *b, i64 v, u64 div)
 {
 	u64 a = (u64)(v < 0 ? -v : v), n = muldiv(a, 10000, div);
@@ -719,7 +734,7 @@ static void put_short(struct buf *b, i64 v, u64 div)
 
 /* --- the text of the picture ------------------------------------------------------------------ */
 
-/* Writes a text in which each '%' is the next number of n. */
+/* Writes a text in which each '%' is replaced by the next number of n[]. */
 static void put_numbered(struct buf *b, const char *text, const i64 *n)
 {
 	for (; *text; text++) {
@@ -734,8 +749,8 @@ static void put_numbered(struct buf *b, const char *text, const i64 *n)
 	}
 }
 
-/* Writes a text escaped for XML, cut to `room` columns; characters of three bytes or more count
- * two. */
+/* Writes a text escaped for XML, cut to `room` columns. Characters of three bytes or more are
+ * counted as two columns, since they may be wide. */
 static void put_xml(struct buf *b, struct str s, size_t room)
 {
 	static const struct { char c; const char *as; } escapes[] = {
@@ -769,7 +784,7 @@ static void text_at(struct buf *b, const char *class, i64 x, i64 y)
 	put_z(b, "\">");
 }
 
-/* Returns the x coordinate of a time, in tenths of a pixel. */
+/* Returns the x coordinate of a time, in tenths of a pixel from the start of the time axis. */
 static i64 time_to_x(i64 t)
 {
 	i64 span = axis.end;
@@ -795,7 +810,7 @@ static void pen_to(struct pen *p, i64 x, i64 y)
 	p->y = y;
 }
 
-/* Ends a line. A single point is drawn as a short line. */
+/* Ends a line of a chart. A single point is drawn as a short line. */
 static void pen_up(struct pen *p)
 {
 	if (p->down && !p->drawn)
@@ -803,8 +818,8 @@ static void pen_up(struct pen *p)
 	p->down = p->drawn = false;
 }
 
-/* Draws a vertical line from the minimum to the maximum of a pixel's slots, starting at the
- * nearer end. */
+/* Draws a vertical line from the minimum to the maximum of the values in one column of pixels. It
+ * starts at the end that is nearer to the previous point. */
 static void draw_column(struct pen *p, i64 x, i64 low, i64 high)
 {
 	i64 to_low = p->y > low ? p->y - low : low - p->y;
@@ -816,7 +831,7 @@ static void draw_column(struct pen *p, i64 x, i64 low, i64 high)
 		pen_to(p, x, low_first ? high : low);
 }
 
-/* Maps the values of a panel to pixels. */
+/* Data to map the values of a panel to pixels. pixels: height of the chart. */
 struct chart {
 	struct scale scale;
 	i64 pixels;
@@ -860,8 +875,8 @@ static void draw_line(struct buf *b, const struct series *s, const struct chart 
 
 /* --- panels ----------------------------------------------------------------------------------- */
 
-/* Chooses the series that a panel shows: all if there is room, otherwise those with the largest
- * sums. Series that were always 0 are shown only if there are few. */
+/* Chooses the series that a panel shows: all if there are at most SHOWN, otherwise those with the
+ * largest sums. Series that were always 0 are shown only in a panel with SHOWN / 2 or fewer. */
 static void choose_shown(struct panel *p)
 {
 	struct series *end = drawing.series + drawing.nseries, *best;
@@ -888,7 +903,7 @@ static void choose_shown(struct panel *p)
 	p->more = n - p->nshown;
 }
 
-/* Returns the colour that the entity has in another panel; SHOWN: none. */
+/* Returns the number of the colour that the entity has in another panel; SHOWN if it has none. */
 static u8 colour_of(u64 entity)
 {
 	for (struct series *s = drawing.series; s < drawing.series + drawing.nseries; s++)
@@ -897,8 +912,8 @@ static u8 colour_of(u64 entity)
 	return SHOWN;
 }
 
-/* Assigns colours: an entity keeps its colour from other panels, but no two lines of a panel
- * have the same. */
+/* Assigns colours to the lines of a panel: an entity gets the colour that it has in other panels,
+ * if no other line of this panel has it. */
 static void choose_colours(const struct panel *p)
 {
 	unsigned taken = 0;
@@ -981,8 +996,8 @@ static void draw_legend(struct buf *b, const struct panel *p, const struct scale
 	put_numbered(b, "and % more, with lower values</text>\n", (const i64[]){ (i64)p->more });
 }
 
-/* Steps of the time axis in seconds. Steps below a second, of days and of samples are 1, 2 or 5
- * times a power of ten. */
+/* Steps between the marks of the time axis, in seconds. Shorter steps, steps of several days, and
+ * steps in numbers of samples are not in the table: they are 1, 2 or 5 times a power of ten. */
 static const u32 time_steps[] = {
 	1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400,
 };
@@ -1002,7 +1017,8 @@ static i64 time_step(i64 span)
 				return k * ten;
 }
 
-/* Writes a time in the largest unit that is not larger than `by`. */
+/* Writes a time in the largest unit (d, h, min, s, ms, us) that is not larger than the time
+ * `by`. */
 static void put_time(struct buf *b, i64 us, i64 by)
 {
 	static const struct { i64 us; char name[4]; } in[] = {
@@ -1045,8 +1061,8 @@ static void draw_grid(struct buf *b, const struct scale *s, i64 y, i64 pixels)
 	put_c(b, '\n');
 }
 
-/* Returns the unit of a panel: that of the record, if it is one of units[]; otherwise that of
- * the column. */
+/* Returns the unit of a panel (enum unit): the unit in the records, if it is one of units[];
+ * otherwise the unit of the column. */
 static u8 unit_of(struct panel *p)
 {
 	for (u8 u = 0; u < UNITS && p->unit_n; u++)
@@ -1085,7 +1101,8 @@ static void draw_panel(struct buf *b, struct panel *p, i64 y)
 	y += 24;
 	draw_grid(b, &c.scale, y, c.pixels);
 	put_numbered(b, "<g transform=\"translate(% %)scale(.1)\">\n", (const i64[]){ LEFT, y });
-	/* the first is drawn last, on top; each path begins with its line in the legend */
+	/* The first series is drawn last, on top of the others. Each path begins with the short
+	 * line in the legend. */
 	for (size_t i = p->nshown; i-- > 0;) {
 		const struct series *s = p->shown[i];
 
@@ -1099,8 +1116,9 @@ static void draw_panel(struct buf *b, struct panel *p, i64 y)
 	draw_legend(b, p, &c.scale, y);
 }
 
-/* The colours of Okabe and Ito, which colour-blind people can distinguish; a little darker on
- * white, lighter on black. In print, each line also has a dash pattern of its own. */
+/* Style sheet of the picture. The colours are those of Okabe and Ito, which colour-blind people can
+ * distinguish; a little darker on white, lighter on black. In print, each line also has a dash
+ * pattern of its own. */
 static const char style[] =
 	"<style>svg{font:11px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"
 	"font-variant-numeric:tabular-nums;max-width:100%;height:auto}"
@@ -1127,7 +1145,8 @@ static void put_count(struct buf *b, u64 n, const char *what)
 		put_c(b, 's');
 }
 
-/* Writes the date, the duration, the number of samples, and what the picture does not show. */
+/* Writes the subtitle of the picture: the date, the number of samples, the duration, and what the
+ * picture does not show. */
 static void put_summary(struct buf *b)
 {
 	if (!axis.any) {
@@ -1186,7 +1205,8 @@ static void put_header(struct buf *b)
 	put_z(b, "</tspan></text>\n");
 }
 
-/* Writes the picture, one panel at a time. Returns true if there is more. */
+/* Writes the next part of the picture: one panel, with the first one also the head of the file.
+ * Returns true if there are more panels: the caller calls it again. */
 bool svg_end(struct out *o, struct buf *b)
 {
 	static i64 y;

@@ -1,6 +1,6 @@
 /* timeline.c - formats for trace viewers: perfetto, the protobuf messages of Perfetto, and chrome,
- * the JSON events of Chrome. Fields with a number are counters there, and samples are instants. It
- * makes no system calls except for memory, and keeps which tracks it has described.
+ * the JSON events of Chrome. Numbers of records become counters, and perf samples become instants.
+ * It makes no system calls except for memory. It remembers which tracks it has described.
  * SPDX-License-Identifier: MIT */
 #include "parse.h"
 #include "counters.h"
@@ -9,19 +9,20 @@
 
 /* --- what is described ------------------------------------------------------------------------ */
 
-/* The tracks of 650 devices or clients with 50 counters each. */
+/* MAX_DESCRIBED: enough for the tracks of 650 devices or clients with 50 counters each. PROBES:
+ * number of slots of the hash table in which a hash may be. */
 enum { MAX_DESCRIBED = 1 << 15, PROBES = 8 };
 
-/* hashes of descriptions; 0: a free place */
+/* Hash table of the tracks and names that were described; 0: a free slot. */
 static TABLE(u64, described, MAX_DESCRIBED, MAX_DESCRIBED, "tracks of a timeline");
 
-/* Returns whether a track or name was described before, and notes that it is described now. If
- * there is no room, a later hash takes the place of an earlier one, which is then described again:
- * that makes the output longer, but not wrong. */
+/* True if the track or name with this hash was described before. If not, the caller describes it
+ * now, and its hash is stored. If the table is full, it replaces an earlier hash; the earlier track
+ * is then described again, which makes the output longer, but not wrong. */
 static bool is_described(u64 hash)
 {
 	if (!table_has(&described.t, MAX_DESCRIBED - 1)) {
-		described.t.dropped = 0; /* nothing is lost by it */
+		described.t.dropped = 0; /* no message: nothing is missing in the output */
 		return false;
 	}
 	for (u64 i = 0; i < PROBES; i++) {
@@ -38,9 +39,9 @@ static bool is_described(u64 hash)
 	return false;
 }
 
-static i64 clocks_compared; /* o->monotonic of the last comparison of clocks */
+static i64 clocks_compared; /* ns: o->monotonic when put_clocks() was last called */
 
-/* Describes all tracks again, and compares the clocks again. */
+/* Forgets all descriptions: all tracks, and the times of the clocks, are written again. */
 static void forget_described(void)
 {
 	clocks_compared = 0;
@@ -52,17 +53,18 @@ static void forget_described(void)
 
 enum { TITLE_BYTES = 512, NAME_BYTES = 1024 };
 
-/* Place of the current record: when, and whose track. The texts are those of the record. */
+/* Place of the current record in the timeline: its time, and the track that its values belong to.
+ * comm, event, subject and unit point to texts of the record. */
 static struct {
-	u32 run;            /* of struct out */
+	u32 run;            /* number of the run, from struct out */
 	u64 time;           /* ns */
-	u64 elapsed;        /* ns: sum of dt so far, the time where a recording has no other */
-	u64 process, owner; /* ids of tracks: of the process, 0: unknown; of the entity */
+	u64 elapsed;        /* ns: sum of dt so far; used as the time of records without a time */
+	u64 process, owner; /* ids of tracks: of the process (0: unknown), and of the entity */
 	u32 pid, tid;       /* 0: unknown */
 	struct str comm, event;
-	struct str subject; /* the counter, event or symbol that the record is about; or empty */
+	struct str subject; /* counter, event or symbol that the record is about; may be empty */
 	struct str unit;    /* of the subject's value */
-	struct buf title;   /* of the entity */
+	struct buf title;   /* title of the entity's track, in text[] */
 	char text[TITLE_BYTES];
 } place;
 
@@ -80,8 +82,9 @@ static u64 hash_number(u64 h, u64 n)
 	return hash64_more(h, str_of(bytes, sizeof(bytes)));
 }
 
-/* Adds what distinguishes the entity to its title: "card0", "client 217". The title may be cut, but
- * the id of the track may not. */
+/* Adds a value that distinguishes the entity from others to the title of its track ("card0",
+ * "client 217") and to the hash that is the id of the track. A long title is cut; the hash is
+ * always of the whole value. */
 static void title_add(const char *member, const struct val *v)
 {
 	put_z(&place.title, place.title.n ? " " : "");
@@ -98,7 +101,8 @@ static void title_add(const char *member, const struct val *v)
 
 enum part { TIME, CPU_TIME, DT, PID, TID, COMM, EVENT, NAME, IP, SYMBOL, UNIT };
 
-/* Returns what the column is for the place of its record. It is found once per column. */
+/* Returns which member of `place` a column sets (enum part), by the column's name; another number
+ * if it sets none. The names are compared once per column. */
 static u8 part_of(const struct column *c)
 {
 	static const char names[] = "time cpu_time dt pid tid comm event name ip symbol unit";
@@ -110,7 +114,8 @@ static u8 part_of(const struct column *c)
 	return (u8)(*part - 1);
 }
 
-/* Uses a field outside of all groups for the place. */
+/* Sets a member of `place`, the position of the current record in the timeline, from a field of the
+ * record that is in no group, such as time, pid or name. */
 static void place_field(u8 kind, const struct field *f)
 {
 	const struct val *v = &f->v;
@@ -133,14 +138,15 @@ static void place_field(u8 kind, const struct field *f)
 	else if (part == UNIT)
 		place.unit = v->s;
 	else if (part == SYMBOL)
-		place.subject = symbol_name(v->s); /* after the address */
+		place.subject = symbol_name(v->s); /* replaces the address: ip comes before */
 	else if (part == IP || (part == NAME && kind == K_COUNTER))
 		place.subject = v->s;
 	else if (f->col->when & W_LABEL && kind != K_SAMPLE)
 		title_add(f->col->member, v);
 }
 
-/* A client without drm-client-id is one descriptor of its process. */
+/* Adds the number of the descriptor to the title of a client without drm-client-id, since such a
+ * client is one descriptor of its process. */
 static void place_descriptor(const struct record *r)
 {
 	struct val fd = { .type = V_INT };
@@ -149,8 +155,9 @@ static void place_descriptor(const struct record *r)
 		title_add("fd", &fd);
 }
 
-/* Sets the place to that of a record: an entity with a title, which may be that of a process. A
- * sample is that of a thread. */
+/* Sets `place` for a record: its time, and the track of its entity, with a title. The track is
+ * inside that of a process if the record has a PID. The track of a perf sample is that of its
+ * thread. */
 static void place_find(const struct out *o, const struct record *r)
 {
 	const u64 start = hash_text(HASH64_BEGIN, LIT("gpustat"));
@@ -183,7 +190,8 @@ static bool is_number(const struct val *v)
 	return v->type == V_INT || v->type == V_DIGITS;
 }
 
-/* Returns whether the field is shown as a number: not what identifies the entity. */
+/* True if a field is shown as a counter: it is a number that does not identify the entity, and -f
+ * selects it. */
 static bool is_counter(const struct out *o, const struct field *f)
 {
 	return is_number(&f->v) && f->col->shape != S_LIST &&
@@ -191,7 +199,7 @@ static bool is_counter(const struct out *o, const struct field *f)
 	       (o->npatterns ? out_selects(o, f) : !(f->col->when & W_EXPLICIT));
 }
 
-/* Returns whether the field is an item of a call chain. */
+/* True if a field is an item of a call chain, and is selected by -f. */
 static bool is_caller(const struct out *o, const struct field *f)
 {
 	return f->v.type == V_TEXT && f->col->shape == S_LIST && out_selects(o, f);
@@ -202,8 +210,8 @@ static bool is_value(const struct field *f)
 	return !f->col->group && str_is(str_z(f->col->member), "value");
 }
 
-/* Returns the name of a field of the subject, if that is not empty. It is valid until the next
- * call. */
+/* Returns the name of a counter in the timeline: the subject of the record, if it is not empty, and
+ * the name of the field. The text is valid until the next call. */
 static struct str name_of(struct str subject, const struct field *f)
 {
 	static char text[NAME_BYTES];
@@ -222,7 +230,7 @@ static struct str counter_unit(const struct field *f)
 	return is_value(f) ? place.unit : str_z(units[f->v.unit].name);
 }
 
-/* Returns the decimals of a number of 64 bits. */
+/* Returns the number of decimals of a value of type V_INT. */
 static u8 decimals(const struct val *v)
 {
 	return (u8)(units[v->unit].point + v->point);
@@ -233,7 +241,7 @@ static bool is_integer(const struct val *v)
 	return v->type == V_INT && decimals(v) == 0 && v->n <= INT64_MAX;
 }
 
-/* Returns 10^n, exactly for all units. */
+/* Returns 10^n. The result is exact for the decimals of all units. */
 static double power_of_ten(size_t n)
 {
 	double ten = 1;
@@ -264,7 +272,9 @@ static double number(const struct val *v)
 
 static const struct str no_subject;
 
-/* The functions of a format. They append to b, and use `place`. */
+/* Functions that write the parts of a timeline format. They append to b, and use `place`, the
+ * position of the current record. process, owner: describe the track of a process or entity;
+ * counter: writes a value; instant: writes a perf sample. */
 struct timeline {
 	void (*begin)(struct out *o, struct buf *b); /* before each record; or NULL */
 	void (*process)(struct out *o, struct buf *b);
@@ -298,8 +308,8 @@ static void timeline_record(const struct timeline *t, struct out *o, struct buf 
 
 /* --- perfetto: messages ----------------------------------------------------------------------- */
 
-/* protobuf.dev, "Encoding": a field is a key, which is its number and the type of what follows,
- * and a value. */
+/* Types of values in protobuf (protobuf.dev, "Encoding"): each field of a message is a key, with
+ * the number of the field and the type of its value, and then the value. */
 enum { WIRE_VARINT, WIRE_FIXED64, WIRE_BYTES };
 
 static void put_varint(struct buf *b, u64 v)
@@ -336,11 +346,12 @@ static void put_double(struct buf *b, u32 number, double v)
 	put_n(b, bytes, sizeof(bytes));
 }
 
-/* Begins a field with bytes whose number is not known yet. Returns what message_end() needs. */
+/* Begins a protobuf field that is a message or string of unknown length. Returns the position in
+ * the buffer at which its bytes start, which the caller passes to message_end(). */
 static size_t message_begin(struct buf *b, u32 number)
 {
 	put_key(b, number, WIRE_BYTES);
-	put_c(b, '\0'); /* the length, if it is less than 128 */
+	put_c(b, '\0'); /* one byte for the length: enough if it is less than 128 */
 	return b->n;
 }
 
@@ -351,14 +362,14 @@ static void message_end(struct buf *b, size_t from)
 	size_t n = b->n - from;
 
 	put_varint(&length, n);
-	put_n(b, bytes, length.n - 1); /* room for the longer length */
+	put_n(b, bytes, length.n - 1); /* make room for a length of more than one byte */
 	if (b->full)
 		return;
 	memmove(b->p + from + length.n - 1, b->p + from, n);
 	memcpy(b->p + from - 1, bytes, length.n);
 }
 
-/* Writes a string, which must be UTF-8: each invalid byte becomes U+FFFD. */
+/* Writes a protobuf string. It must be UTF-8, so each invalid byte of s becomes U+FFFD. */
 static void put_string(struct buf *b, u32 number, struct str s)
 {
 	size_t from = message_begin(b, number);
@@ -381,7 +392,7 @@ static void put_string(struct buf *b, u32 number, struct str s)
 
 /* --- perfetto: packets ------------------------------------------------------------------------ */
 
-/* The numbers of fields in protos/perfetto/trace of Perfetto 50. */
+/* Numbers of protobuf fields, from protos/perfetto/trace of Perfetto 50. */
 enum {
 	TRACE_PACKET = 1, /* trace.proto */
 	/* trace_packet.proto, trace_packet_defaults.proto */
@@ -400,14 +411,15 @@ enum {
 	FRAME_FUNCTION = 1, ANNOTATION_INTEGER = 4, ANNOTATION_DOUBLE = 5, ANNOTATION_NAME = 10,
 };
 
-/* The values of PACKET_FLAGS: packets after this one need no earlier one; this one needs the
- * defaults of an earlier one. */
+/* Values of PACKET_FLAGS. STATE_CLEARED: the packets from this one on do not depend on earlier
+ * ones; NEEDS_STATE: this packet depends on the defaults in an earlier one. */
 enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
 enum { BUILTIN_REALTIME = 1, BUILTIN_MONOTONIC = 3, BUILTIN_BOOTTIME = 6 };
 enum { TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 
-/* A suspended machine stops CLOCK_MONOTONIC, and CLOCK_REALTIME may be set: Perfetto, too, compares
- * the clocks every ten seconds. */
+/* The differences between the clocks change when the machine is suspended, which stops
+ * CLOCK_MONOTONIC, and when CLOCK_REALTIME is set. So the times of all clocks are written every ten
+ * seconds, as Perfetto itself does. */
 enum { SNAPSHOT_SECONDS = 10 };
 
 static size_t packet_begin(struct buf *b, u64 flags)
@@ -428,8 +440,9 @@ static void put_reading(struct buf *b, u64 id, u64 ns)
 	message_end(b, clock);
 }
 
-/* Writes the same time on three clocks, to align this run with other traces. The time of a
- * recording is known on one clock only, which is that of the whole trace then. */
+/* Writes the current time on three clocks, so that Perfetto can align this run with other traces.
+ * The time of a recorded run is known only on one clock, which is then declared as the clock of the
+ * whole trace. */
 static void put_clocks(const struct out *o, struct buf *b)
 {
 	size_t packet = packet_begin(b, NEEDS_STATE), clocks = message_begin(b, PACKET_CLOCKS);
@@ -493,7 +506,8 @@ static void put_thread(struct buf *b)
 	message_end(b, thread);
 }
 
-/* Describes the track of a thread, or one with a title, in which are the tracks of its counters. */
+/* Describes the track of the current record's entity: that of a thread, or one with a title, which
+ * is the parent of the tracks of the entity's counters. */
 static void perfetto_owner(struct out *o, struct buf *b)
 {
 	size_t packet = packet_begin(b, NEEDS_STATE), track = message_begin(b, PACKET_TRACK);
@@ -536,7 +550,7 @@ static void describe_counter(struct buf *b, u64 id, const struct field *f)
 	message_end(b, packet);
 }
 
-/* Returns the id of a counter's track, which is the same in all runs. */
+/* Returns the id of the track of a counter: a hash of names, so it is the same in all runs. */
 static u64 counter_id(const struct field *f)
 {
 	u64 h = hash_text(place.owner, place.subject);
@@ -580,8 +594,8 @@ static void put_frame(struct buf *b, struct str function)
 	message_end(b, frame);
 }
 
-/* Writes the callers of a sampled function and the function itself, the outermost first; nothing if
- * there are no callers. */
+/* perfetto: writes the call stack of a perf sample, from the outermost caller to the sampled
+ * function. Writes nothing if the record has no callers. */
 static void put_stack(struct buf *b, const struct out *o, const struct record *r)
 {
 	size_t stack = 0;
@@ -643,8 +657,8 @@ void perfetto_record(struct out *o, struct buf *b, const struct record *r)
 
 /* --- chrome ----------------------------------------------------------------------------------- */
 
-/* Counters belong to processes in this format: entities that are no processes get numbers that no
- * process has, include/linux/threads.h: PID_MAX_LIMIT is 2^22. */
+/* In format chrome, counters belong to processes. An entity without a PID gets a number as its PID
+ * that no process can have: PID_MAX_LIMIT is 2^22 (include/linux/threads.h). */
 enum { FIRST_NO_PROCESS = 1 << 30 };
 
 static u64 chrome_pid(void)
@@ -652,8 +666,8 @@ static u64 chrome_pid(void)
 	return place.pid ? place.pid : FIRST_NO_PROCESS | place.owner % FIRST_NO_PROCESS;
 }
 
-/* Begins an event, one per line. The comma is in front of it, so that a file that was cut between
- * two lines only lacks the bracket at its end. */
+/* Begins an event of format chrome; each event is a line. The comma is before the event and not
+ * after it, so that in a file that was cut between two lines only the last bracket is missing. */
 static void event_begin(struct out *o, struct buf *b, struct str name, char phase)
 {
 	put_c(b, o->headed || o->no_header ? ',' : '[');
@@ -708,7 +722,7 @@ static void chrome_counter(struct out *o, struct buf *b, const struct field *f)
 
 	event_begin(o, b, name_of(place.subject, f), 'C');
 	chrome_time(b);
-	if (place.pid) /* the name with the id is the name of the counter */
+	if (place.pid) /* Chrome shows the id as a part of the counter's name */
 		put_member(b, ",\"id\":", str_of(place.text, place.title.n));
 	put_member(b, ",\"args\":{", str_len(unit) ? unit : LIT("value"));
 	put_c(b, ':');
@@ -716,7 +730,8 @@ static void chrome_counter(struct out *o, struct buf *b, const struct field *f)
 	put_z(b, "}}\n");
 }
 
-/* Writes the callers and the function, the outermost first; nothing if there are no callers. */
+/* chrome: writes the call stack of a perf sample, from the outermost caller to the sampled
+ * function. Writes nothing if the record has no callers. */
 static void chrome_stack(struct out *o, struct buf *b, const struct record *r)
 {
 	bool any = false;

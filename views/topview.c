@@ -16,19 +16,19 @@ enum { MAX_GAUGES = 255, UNKNOWN_BUSY = 255, MAX_GAUGE_ROWS = 16, GRAPH_ROWS = 3
 struct gauge {
 	struct str name;
 	struct val now;
-	u64 max; /* bytes; 0: unknown. Not used for percentages: their maximum is 100 % */
+	u64 max; /* bytes; 0: unknown. Not used for values in per cent: their maximum is 100 % */
 };
 
-/* The last sample of a device. It is kept so that a frame for a key press makes no records of
- * devices, which may have 200 engines each. */
+/* The texts, gauges and graph of a device on the screen, from its last samples. They are stored so
+ * that a frame after a key press needs no new record of the device, which may have 200 engines. */
 struct devview {
-	u32 serial, n;     /* of the device; samples so far */
-	bool known;        /* a sample had a busy figure */
-	u8 busy[HISTORY];  /* per cent, or UNKNOWN_BUSY; a ring */
+	u32 serial, n;     /* serial number of the device's entity; number of samples so far */
+	bool known;        /* some sample had a busy value */
+	u8 busy[HISTORY];  /* ring buffer for the graph: per cent, or UNKNOWN_BUSY */
 	u8 ngauges;
 	struct gauge gauges[MAX_GAUGES];
-	u16 nfacts;        /* bytes */
-	char facts[TEXT];  /* busy, memory, then others by importance; each ends with a NUL */
+	u16 nfacts;        /* bytes used in facts[] */
+	char facts[TEXT];  /* texts with a NUL each: busy, memory, then others by importance */
 };
 static TABLE(struct devview, devviews, MAX_DEVICES, 1, "devices on the screen");
 
@@ -39,7 +39,7 @@ static void add_gauge(struct devview *p, struct str name, const struct val *now,
 		p->gauges[p->ngauges++] = (struct gauge){ name, *now, max ? max->n : 0 };
 }
 
-/* Sets the gauges: memory, engines, other loads. */
+/* Reads the gauges of a device from its record: memory, engines, other loads. */
 static void gauges_read(struct devview *p, const struct record *r)
 {
 	static const char memory[][5] = { "vram", "gtt" };
@@ -60,7 +60,7 @@ static void gauges_read(struct devview *p, const struct record *r)
 	}
 }
 
-/* Cuts the text back to n bytes if it is longer than room. */
+/* Removes the last part of a text, from byte n on, if the text is longer than `room`. */
 static void undo_if_longer(struct buf *b, size_t n, size_t room)
 {
 	if (b->n > room)
@@ -77,7 +77,8 @@ static void put_val(struct buf *b, const struct val *v)
 		put_human(b, *v);
 }
 
-/* Returns the first known field of this name, of the domain of another field or (NULL) of any. */
+/* Returns the first field with this name that has a value, such as freq.max. domain: a field of the
+ * clock domain that it must belong to; NULL: any domain. NULL if there is none. */
 static const struct field *freq_find(const struct record *r, struct str name,
 				     const struct field *domain)
 {
@@ -106,9 +107,10 @@ static void put_clock(struct buf *b, const struct record *r)
 	put_c(b, '\0');
 }
 
-/* The fields that a fact shows. */
-enum which { FIRST, BEGIN /* the first; the next fact continues it */,
-	     REST /* all others, with names */, ALL };
+/* Fields of a record that a fact shows, of those that match its name. FIRST: the first one; BEGIN:
+ * the first one, and the next fact continues the text; REST: all but the first, with their names;
+ * ALL: all of them. */
+enum which { FIRST, BEGIN, REST, ALL };
 
 static const struct fact {
 	char word[12], field[11];
@@ -154,15 +156,16 @@ static void facts_read(struct devview *p, const struct record *r, const struct v
 	p->nfacts = (u16)b.n;
 }
 
-/* Forgets the graphs: the samples that follow are not after those before. */
+/* Clears the graphs of all devices. Called when the next sample does not follow the last one in
+ * time, as after a jump in a recorded run. */
 void top_forget(void)
 {
 	for (u32 i = 0; i < devviews.t.ready; i++)
 		devviews.rows[i].n = devviews.rows[i].known = 0;
 }
 
-/* Stores a sample of a device. The first one has no rates and is not part of the graph. Returns
- * false if there is no room for the device. */
+/* Stores a sample of a device for the screen. first: the first sample of a run, which has no rates
+ * and is not added to the graph. Returns false if there is no memory for the device. */
 bool top_device(const struct record *r, bool first)
 {
 	size_t device = (size_t)((const struct device *)(const void *)r->e - devices);
@@ -188,7 +191,7 @@ bool top_device(const struct record *r, bool first)
 
 /* --- parts of a screen ------------------------------------------------------------------------ */
 
-/* Writes a template, with the next number of n for each '#'. */
+/* Writes a text in which each '#' is replaced by the next number of n[]. */
 static void put_template(struct buf *b, const char *form, const u64 *n)
 {
 	for (; *form; form++)
@@ -208,7 +211,7 @@ static int put(struct screen *s, int row, int col, u8 style, const char *z)
 	return screen_put(s, row, col, SCREEN_COLS, style, str_z(z));
 }
 
-/* Writes ASCII text so that it ends before column `end`. */
+/* Puts ASCII text on the screen, right-aligned: it ends before column `end`. */
 static void put_right(struct screen *s, int row, int end, u8 style, const struct buf *b)
 {
 	screen_put(s, row, end - (int)b->n, (int)b->n, style, (struct str){ b->p, b->p + b->n });
@@ -232,7 +235,8 @@ static void put_bar(struct screen *s, int row, int col, int width, u64 n, u64 ma
 	if (width <= 0)
 		return;
 	halves = max ? (int)muldiv(n < max ? n : max, 2 * (u64)width, max) : 0;
-	halves += max && n && !halves && n >= max / 2000; /* a value shown as 0.1 % is visible */
+	/* a value that is printed as 0.1 % or more has at least half a cell */
+	halves += max && n && !halves && n >= max / 2000;
 	for (int i = 0; i < width; i++)
 		if (2 * i + 1 < halves)
 			screen_char(s, row, col + i, style, s->ascii ? '|' : 0x2588);
@@ -242,8 +246,8 @@ static void put_bar(struct screen *s, int row, int col, int width, u64 n, u64 ma
 			screen_char(s, row, col + i, GREY, s->ascii ? ' ' : 0x2591);
 }
 
-/* Draws the last samples of a device, the newest at the right. A value above 0 has at least an
- * eighth of a cell. */
+/* Draws the graph of a device: the busy values of its last samples, the newest at the right. A
+ * value above 0 is at least an eighth of a cell high. */
 static void put_graph(struct screen *s, int row, int col, int width, int height,
 		      const struct devview *p)
 {
@@ -293,7 +297,8 @@ static void put_gauge(struct screen *s, int row, int col, int width, int name,
 
 /* --- devices ---------------------------------------------------------------------------------- */
 
-/* Writes the facts that fit into `room`. The first two are right-aligned. */
+/* Writes those facts of a device that fit into `room` bytes. The first two, busy and memory, are
+ * right-aligned. brief: memory is written, too, because the line has no gauge for it. */
 static void put_facts(struct buf *b, const struct devview *p, size_t room, bool brief)
 {
 	struct str rest = { p->facts, p->facts + p->nfacts };
@@ -312,14 +317,14 @@ static void put_facts(struct buf *b, const struct devview *p, size_t room, bool 
 	}
 }
 
-/* Returns whether the name of a device is VENDOR:DEVICE: no file has another name for it. */
+/* True if the name of a device is its ids VENDOR:DEVICE, because no file has a name for them. */
 static bool has_ids_only(const struct device *d)
 {
 	return strlen(d->name) == 9 && d->name[4] == ':';
 }
 
-/* Returns the text that tells a device from others: its name, or its slot if another device has
- * the same name or its name is unknown. */
+/* Returns the text that tells a device from the others: the name of its model, or its PCI slot if
+ * another device has the same name or the name is unknown. */
 static struct str identity(const struct device *d)
 {
 	bool same = !d->name[0] || (d->pdev[0] && has_ids_only(d));
@@ -330,8 +335,9 @@ static struct str identity(const struct device *d)
 	return str_z(same ? d->pdev : d->name);
 }
 
-/* Cuts an identity to `room` cells: of a slot the domain is left out if it is 0000, and a part of
- * the rest would be wrong: it is empty if it does not fit. */
+/* Returns the text of identity(), cut to `room` cells. A name is cut at its end. Of a PCI slot only
+ * the domain 0000 is left out; if it is still too long, the result is empty, because a part of a
+ * slot would be wrong. */
 static struct str identity_cut(const struct device *d, struct str id, int room)
 {
 	bool slot = id.p == d->pdev;
@@ -345,8 +351,8 @@ static struct str identity_cut(const struct device *d, struct str id, int room)
 	return id;
 }
 
-/* Draws the line of a device: its node and identity, which are always there, and from cell `from`
- * on its facts. brief: with the graph between them, for a screen that has one line per device. */
+/* Draws the first line of a device: its node and identity, which are always shown, and from column
+ * `from` on its facts. brief: the graph is between them, for a screen with one line per device. */
 static void put_device_line(struct screen *s, int row, u32 device, int from, bool brief)
 {
 	const struct device *d = &devices[device];
@@ -377,7 +383,7 @@ static void put_device_line(struct screen *s, int row, u32 device, int from, boo
 		return;
 	}
 	for (size_t i = 0; i < LEN(words); i++) {
-		/* the cells that the identity, which comes later, needs */
+		/* `after`: cells to keep free for the identity, which comes later in words[] */
 		struct str least_id = identity_cut(d, id, LEAST_NAME), word = words[i];
 		int after = i < 2 ? (int)str_len(least_id) + (id.p < id.e) : 0;
 
@@ -389,7 +395,8 @@ static void put_device_line(struct screen *s, int row, u32 device, int from, boo
 	}
 }
 
-/* Columns of the gauges: after the graph, `across` of them side by side. */
+/* Columns of a device's graph and gauges: the graph is `graph` columns wide; from column `from` on
+ * there are `across` gauges side by side, each `width` columns wide. */
 struct gauge_layout {
 	int graph, from, across, width;
 };
@@ -440,7 +447,7 @@ static void put_device(struct screen *s, int row, int height, u32 device,
 	}
 }
 
-/* Draws the devices in at most `rows` rows. Returns the number of rows used. */
+/* Draws the devices in at most `rows` rows of the screen. Returns the number of rows used. */
 static int put_devices(struct screen *s, struct top *t, int row, int rows)
 {
 	struct gauge_layout p = gauge_layout_get(s);
@@ -471,7 +478,7 @@ static int put_devices(struct screen *s, struct top *t, int row, int rows)
 /* --- clients ---------------------------------------------------------------------------------- */
 
 static const struct topcol {
-	char title[10], field[12]; /* field: for -s; "": cannot be sorted by */
+	char title[10], field[12]; /* field: name of the field for -s; "": not sortable */
 	u8 width;
 	char key;
 	bool right;
@@ -490,7 +497,8 @@ static const struct topcol {
 
 const u8 top_ncolumns = LEN(topcols);
 
-/* Returns the field of a column for -s; "" if it cannot be sorted by. */
+/* Returns the name of the field that a column of clients shows, as for -s; "" if clients cannot be
+ * sorted by the column. */
 struct str top_field(u8 column)
 {
 	return str_z(column < LEN(topcols) ? topcols[column].field : "");
@@ -532,8 +540,8 @@ static bool contains(struct str s, const char *what, size_t n)
 	return false;
 }
 
-/* Returns whether the filter matches a client: a part of the name, PID or cgroup of its owner, in
- * upper or lower case. */
+/* True if the filter that the user has typed matches a client: it is a part of the name, PID or
+ * cgroup of the client's owner, in upper or lower case. */
 bool top_match(const struct top *t, const struct record *r)
 {
 	static const char fields[][7] = { "comm", "pid", "cgroup" };
@@ -553,7 +561,7 @@ bool top_match(const struct top *t, const struct record *r)
 	return is;
 }
 
-/* Writes the busy engines, in per cent. */
+/* Writes the busy engines of a client, with their busy time in per cent. */
 static void put_engines(struct buf *b, const struct record *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -570,10 +578,10 @@ static void put_engines(struct buf *b, const struct record *r)
 	}
 }
 
-enum { LEAST_TEXT = 12 /* cells: a text column is not shown in fewer */ };
+enum { LEAST_TEXT = 12 /* cells: least width of a text column */ };
 
-/* Returns the width of column i at x; 0: it does not fit. The last column that fits gets the
- * rest of the line. */
+/* Returns the width of column i of the clients if it starts at cell x; 0 if it does not fit. The
+ * last column that fits gets the rest of the line. */
 static int width_at(const struct screen *s, size_t i, int x)
 {
 	const struct topcol *c = &topcols[i], *next = c + 1;
@@ -610,7 +618,7 @@ static void put_client(struct screen *s, int row, const struct top *t, const str
 		} else if (c->key == 'P') {
 			if (record_busy(r, &busy)) {
 				put_dec(&b, (busy + 50) / 100, 1, 1);
-				/* no green or yellow: they are unreadable on white */
+				/* green and yellow are not used: unreadable on a white screen */
 				style |= busy >= 50 && !chosen ?
 					 BOLD | (busy >= 80000 ? RED : 0) : 0;
 			} else {
@@ -750,7 +758,8 @@ static void put_interval(struct buf *b, i64 ns)
 	put_c(b, 's');
 }
 
-/* Writes a count such as "  2 devices" if it fits into `room`. */
+/* Writes a count such as "  2 devices", if the text is at most `room` bytes long with it. what: the
+ * text with '#' for the number; a final 's' is left out if n is 1. */
 static void put_count(struct buf *b, size_t room, u64 n, const char *what)
 {
 	size_t from = b->n;
@@ -761,7 +770,8 @@ static void put_count(struct buf *b, size_t room, u64 n, const char *what)
 	undo_if_longer(b, from, room);
 }
 
-/* Writes the time of a sample: a date, or seconds since the start of the machine. */
+/* Writes the time of a recorded sample: a date, or seconds since the machine was started if the
+ * time is too small for a date. Writes nothing if the time is negative (unknown). */
 static void put_time(struct buf *b, i64 us)
 {
 	size_t from = b->n;
@@ -776,8 +786,9 @@ static void put_time(struct buf *b, i64 us)
 	}
 }
 
-/* Writes the time and the place of a recorded sample, and how fast the run is played, at the right
- * end of the title: as much as fits after column x, the time last. */
+/* Writes at the right end of the title: the time of a recorded sample, its position in the file in
+ * per cent, and the speed of the replay. If not all of it fits after column x, the position is left
+ * out first. */
 static void put_replay(struct screen *s, const struct top *t, int x)
 {
 	char text[TEXT];
@@ -830,7 +841,7 @@ static void put_title(struct screen *s, const struct top *t)
 		put_right(s, 0, s->cols, GREY, &b);
 }
 
-/* Pairs of words: a key and its action. */
+/* Hints in the last line of the screen for each mode: pairs of words, a key and its action. */
 static const char *const hints[] = {
 	[TOP_LIST] = "F1 Help F4 Filter F6 Sort F10 Quit Space Freeze",
 	[TOP_REPLAY] = "F1 Help Space Pause + Faster - Slower . Next , Back 0 Begin $ End F10 Quit",
@@ -871,7 +882,7 @@ static void put_footer(struct screen *s, const struct top *t)
 	}
 }
 
-/* Draws a frame into the grid. r: a record for the clients, one after the other. */
+/* Draws a frame of the screen into the grid. r: memory for the record of one client at a time. */
 void top_draw(struct screen *s, struct top *t, struct record *r)
 {
 	bool titles = s->rows >= 5, footer = s->rows >= 4;

@@ -224,8 +224,8 @@ void say_error(const char *who, long err)
 	say(who, ": ", error_text(err));
 }
 
-/* True if the user's command is the word after -g of `sample`, which may have been meant as a method
- * of -g. */
+/* True if the user's command is the word after -g of `sample`, which may have been meant as a
+ * method of -g. */
 static bool may_be_method(void)
 {
 	struct str before = str_z(HAS(sample) && opt.argv ? opt.command[-1] : NULL);

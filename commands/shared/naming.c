@@ -55,8 +55,8 @@ void names_prepare(void)
 		find_names();
 }
 
-/* True if a selector of -d is a part of the device's name. Names are compared only if the selector is
- * not a number and selects no device in another way, because most runs do not need names. is:
+/* True if a selector of -d is a part of the device's name. Names are compared only if the selector
+ * is not a number and selects no device in another way, because most runs do not need names. is:
  * function that returns true if the selector selects a device in another way. */
 bool named_so(u32 device, struct str sel, device_test *is)
 {
