@@ -466,8 +466,9 @@ static struct series *series_find(u64 key)
 static void series_name(struct series *s, const struct plotids *id, const struct drawn *q,
 			struct str inst, u16 kind)
 {
-	static const enum plotid where[] = { ID_SOCKET, ID_CORE, ID_CPU };
-	static const char *const letters[] = { "S", "C", "CPU" };
+	static const enum plotid where[] = { ID_NODE, ID_SOCKET, ID_DIE, ID_CLUSTER, ID_CACHE,
+					     ID_CORE, ID_CPU };
+	static const char *const letters[] = { "N", "S", "D", "CLS", "cache ", "C", "CPU" };
 	struct buf b = { .p = s->name, .cap = sizeof(s->name) };
 
 	if (kind == W_CGROUP)
@@ -565,7 +566,7 @@ void svg_put(const struct plotids *id, const struct column *c, struct str inst, 
 		axis.dropped++;
 		return;
 	}
-	for (size_t i = ID_CLIENT; i <= ID_TID; i++) /* not ID_COMM, ID_NAME: names may change */
+	for (size_t i = ID_CLIENT; i < ID_COUNT; i++) /* not ID_COMM, ID_NAME: names may change */
 		if (str_len(id->text[i]) && (i != ID_PID || !str_len(id->text[ID_CLIENT])))
 			entity = text_hash(entity + i, id->text[i]);
 	key = text_hash(text_hash(text_hash(p->key + entity, str_z(c->group)), str_z(c->member)),

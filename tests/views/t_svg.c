@@ -208,6 +208,34 @@ static void t_names(void)
 	      "the picture refers to nothing outside of itself");
 }
 
+static void t_parts(void)
+{
+	static const struct {
+		enum plotid id;
+		const char *name;
+	} rows[] = {
+		{ ID_NODE, ">N1<" }, { ID_SOCKET, ">S1<" }, { ID_DIE, ">D1<" }, { ID_CLUSTER, ">CLS1<" },
+		{ ID_CACHE, ">cache 1<" }, { ID_CORE, ">C1<" }, { ID_CPU, ">CPU1<" },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		struct plotids id = { 0 };
+		const char *p;
+
+		id.text[ID_KIND] = S("event");
+		id.text[ID_EVENT] = S("cycles");
+		clear();
+		svg_begin(0, 1);
+		for (int part = 0; part < 2; part++) {
+			id.text[rows[i].id] = part ? S("1") : S("0");
+			svg_put(&id, column_of(NULL, "value"), (struct str){ 0 }, whole(5), false);
+		}
+		check_u64(drawing.nseries, 2, "parts of the machine: two series beside %s", rows[i].name);
+		p = picture();
+		check(strstr(p, rows[i].name) != NULL, "parts of the machine: one is named %s", rows[i].name);
+	}
+}
+
 static void t_many(void)
 {
 	struct plotids id = card("client");
@@ -376,6 +404,7 @@ int main(void)
 	t_gaps();
 	t_untimed();
 	t_names();
+	t_parts();
 	t_many();
 	t_scales();
 	t_numbers();
