@@ -1365,8 +1365,8 @@ static u32 *group_bucket(u32 device, u32 cgroup, u32 pid)
 	return &reg.group_bucket[(device * 31 + cgroup + pid) % LEN(reg.group_bucket)];
 }
 
-/* Returns the group of a device and a cgroup, or of a device and the process t. A group that does
- * not exist is added; NULL if the table is full. */
+/* Returns the row of groups[] that sums the clients of a cgroup on a device, or the clients of the
+ * process t on a device. A row that does not exist is added; NULL if the table is full. */
 struct group *group_add(u32 device, u32 cgroup, const struct task *t)
 {
 	u32 pid = HAS(procs) && t ? t->pid : 0, *bucket = group_bucket(device, cgroup, pid), n;
@@ -1963,7 +1963,8 @@ void count_set_id(u32 i, u64 id)
 	*bucket = i;
 }
 
-/* Returns the count with this id of the kernel; NONE if there is none. */
+/* Returns the index in counts[] of the event to which the kernel gave this id (PERF_EVENT_IOC_ID);
+ * NONE if there is none. */
 u32 count_find(u64 id)
 {
 	u32 i = reg.id_bucket[id % LEN(reg.id_bucket)];

@@ -662,9 +662,9 @@ const struct oaformat oaformats[] = {
 	  RUNS(U32(OA_A, 4, 16), U40(OA_A + 4, 20, 32, 164), U32(OA_A + 24, 4, 112),
 	       U40(OA_A + 28, 4, 128, 188),
 	    U32(OA_A + 32, 5, 144), U32(OA_A + 37, 1, 184), B8_C8(192)) },
-	/* The counters of the compute engine's unit are named by their places: which of the A
-	 * counters they are is not published for all. In the second format, two R counters follow
-	 * 22 A. */
+	/* OAC, the OA unit of the compute engine: its counters are named by their positions in the
+	 * report, because Intel has not published for each of them which A counter it is. In the
+	 * format of the second row, two R counters follow 22 A counters. */
 	{ "OAC_A24u64_B8_C8", NULL, "A", 320, OH_WIDE, 0, XE(7, OAC, 1, 0, 0),
 	  RUNS(U64(OA_A, 24, 32), B8_C8(224)) },
 	{ "OAC_A22u32_R2u32_B8_C8", NULL, "A", 192, OH_WIDE, 0, XE(8, OAC, 2, 0, 0),

@@ -210,7 +210,7 @@ static bool next_find(void)
 {
 	char *p, *e;
 
-	play.file.ended = false; /* the file may have grown since then */
+	play.file.ended = false; /* the file may have grown since its end was read */
 	while (!play.next.is && runfile_next(&play.file, &p, &e) > 0) {
 		struct runrec j;
 		u8 class;

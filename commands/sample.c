@@ -1044,8 +1044,9 @@ int cmd_sample(void)
 				  "a larger kernel.perf_event_mlock_kb" : NULL);
 		return EX_FAIL;
 	}
-	/* Keep the privileges to read the maps of tasks that are sampled for the first time. If the
-	 * program's file gave the privileges, maps are read without them. */
+	/* Keep the privileges of the user, which reading the maps of newly sampled tasks requires.
+	 * Privileges that come from the program's file (file capabilities) are not kept: a user who
+	 * may execute the file would see the maps of other users' tasks. */
 	keep_privileges(privilege_from_file() ? 0 : MAY_READ | MAY_PTRACE | MAY_SYMBOLS);
 	any = say_events();
 	if (timing_is_on()) {

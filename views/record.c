@@ -1152,7 +1152,8 @@ static void set_tracepoint(struct val *v, struct record *r, const struct tpfield
 	}
 }
 
-/* Adds the fields of a tracepoint; those that all tracepoints have, only if they are selected. */
+/* Adds the tracepoint fields of a sample to a record. The fields that all tracepoints have, such as
+ * common_pid, are added only if the option -f selects them. */
 static void add_fields(struct record *r, const struct column *c, const struct sample *s)
 {
 	for (u32 i = 0; i < s->nfields; i++) {

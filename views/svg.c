@@ -27,7 +27,8 @@ enum {
  * share a panel. */
 static const struct drawn {
 	const char *field, *title, *what; /* what: text after the instance in a line's name */
-	u16 kinds;                        /* W_*: kinds of records; 0: all */
+	/* bits W_*: the field is drawn for these kinds of records; 0: for all kinds */
+	u16 kinds;
 	bool separate;                    /* each instance gets a panel of its own */
 } drawn_fields[] = {
 	{ "engine.busy", "engines busy", NULL, 0, false },

@@ -39,8 +39,9 @@ struct slot {
 	u32 events;
 	u32 opened;  /* number of times that this counter is open */
 	u32 first;   /* index in cpu_events[] of its first open event; 0: none */
-	i64 t;       /* ns, time of the last check whether the kernel has dropped the events */
-	/* the value when the events were last opened again, after the kernel had dropped them */
+	i64 t;       /* ns, time of the last check of the event descriptors, see the next member */
+	/* the counter's value when its events were last opened again. The kernel ends events, so
+	 * that reads return 0 bytes, when their CPU goes offline or their driver is unloaded. */
 	u64 base;
 	/* the counter's value: the highest sum over all CPUs so far. With multiplexing, the scaled
 	 * sum can decrease a little. */

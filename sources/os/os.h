@@ -13,7 +13,8 @@ struct table {
 	void *rows;          /* address of the owner's pointer to the rows */
 	const char *name;    /* noun for the rows in messages: "clients" */
 	u32 size : 20;       /* bytes of a row */
-	/* size of the first step of growth, in pages of 4 KiB; later steps add half of the size */
+	/* A table grows in steps: size of the first step, in pages of 4 KiB. Later steps add half
+	 * of the table's size. */
 	u32 first : 10;
 	u32 begun : 1;       /* the table has been used: it has address space, if any was left */
 	u32 cut : 1; /* address space was too short for the `most` rows that the owner asked for */

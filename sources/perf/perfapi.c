@@ -176,7 +176,8 @@ int gp_read(int fd, uint64_t read_format, struct gp_count *to, int cap)
 			return -ENOSPC;
 		to[n] = (struct gp_count){ v.value, v.id, v.lost, v.enabled, v.running };
 	}
-	return n ? n : -EINVAL; /* the event was opened with another read_format */
+	/* no value: the caller opened the event with another read_format than it passed */
+	return n ? n : -EINVAL;
 }
 
 uint64_t gp_scaled(const struct gp_count *c)
