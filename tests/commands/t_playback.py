@@ -330,12 +330,12 @@ def hostile():
 
 
 def crowds():
-    """20 000 clients and 200 devices: as many as there is room for, and how many were dropped."""
-    text = lines([device(START, n) for n in range(200)] + [client(START, 1000 + k, f"c{k}") for k in range(20000)] + [device(START + 1)])
+    """20 000 clients and 600 devices: as many as there is room for, and how many were dropped."""
+    text = lines([device(START, n) for n in range(600)] + [client(START, 1000 + k, f"c{k}") for k in range(20000)] + [device(START + 1)])
     with File(text) as path, play(path, 100) as p:
-        p.until("64 devices")
+        p.until("512 devices")
         press(p, " ")
-        check(re.search(r"64 devices  16384 clients  \d+ dropped", title(p)), title(p))
+        check(re.search(r"512 devices  16384 clients  \d+ dropped", title(p)), title(p))
         since = time.monotonic()
         press(p, "G")
         check("16384/16384" in p.text(), "the last one")
@@ -419,7 +419,7 @@ def main():
              (follows, "the cursor follows its client"), (kinds, "devices, clients, processes; other kinds are skipped"),
              (identities, "the name of a device, or its slot if two have the same name"), (options, "options select devices, clients and order"),
              (refusals, "files that are not a recorded run, no terminal"), (malformed, "malformed lines and a cut last line are counted"),
-             (hostile, "hostile names, numbers and bytes"), (crowds, "20 000 clients and 200 devices"), (huge, "a file of 300 MB"),
+             (hostile, "hostile names, numbers and bytes"), (crowds, "20 000 clients and 600 devices"), (huge, "a file of 300 MB"),
              (large_sample, "samples of megabytes"), (grows, "a file that grows"), (confined, "only the recording is opened")]
     for f, name in tests:
         if os.environ.get("ONLY", "") not in f.__name__:
