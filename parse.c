@@ -547,7 +547,9 @@ const struct bounds ranges[RANGES] = {
 	[RG_ENERGY]   = { "energy", 0, INT64_MAX, 20000000000, 0, 0 },
 	[RG_FAN]      = { "fan speed", 0, 60000, 0, 4, 0 }, /* rpm; 65535: a register is unset */
 	[RG_PWM]      = { "pwm", 0, 255, 0, 0, 0 },
-	[RG_VOLT]     = { "voltage", -1000000, 1000000, 0, 4, 0 },   /* mV */
+	/* mV. Limits of voltages are not compared: firmware leaves those of many boards' chips at
+	 * arbitrary values, such as 0.09 V beside 1.28 V. */
+	[RG_VOLT]     = { "voltage", -1000000, 1000000, 0, 0, 0 },
 	[RG_CURRENT]  = { "current", -10000000, 10000000, 0, 4, 0 }, /* mA */
 	[RG_CLOCK]    = { "clock", 0, 100000000000, 0, 0, 0 },       /* Hz */
 	[RG_LOAD]     = { "load", 0, 1000000, 0, 0, 0 }, /* 1/1000 %; 100 to 1000 %: clamped */
@@ -566,6 +568,7 @@ bool is_plausible(u8 range, u64 v, u64 limit)
 
 	if (range == RG_ANY)
 		return true;
+	/* A register of 32 bits that are all set has no value: 4295 W would be plausible. */
 	if (v - (u64)r->low > size || (r->times && v == UINT32_MAX))
 		return false;
 	return !r->times || !limit || (i64)v <= (i64)r->more ||
@@ -586,7 +589,7 @@ enum { METER_READINGS = 3 /* that a dip lasts at most */ };
 
 static bool meter_rate(u8 range, u64 from, i64 t_from, const struct history *h, u64 *rate)
 {
-	u64 ns = (u64)(h->t - t_from);
+	u64 ns = (u64)h->t - (u64)t_from;
 
 	*rate = UINT64_MAX;
 	if (h->now < from || h->t <= t_from)
@@ -618,8 +621,10 @@ u8 meter_step(struct history *h, u64 last, i64 t_last, u8 range)
 		h->below = 0;
 		return whole ? METER_KNOWN : METER_JUMP;
 	}
-	if (++h->below <= METER_READINGS)
+	if (h->below < METER_READINGS) {
+		h->below++;
 		return METER_UNKNOWN;
+	}
 	h->below = 0;
 	return METER_JUMP;
 }
@@ -640,7 +645,7 @@ bool energy_sum(struct energy *e, u64 v, i64 t, u64 wrap)
 		return true;
 	}
 	if (v < at && at <= wrap && !h->below && t > t_last &&
-	    wrap - at + v <= most_in(RG_ENERGY, (u64)(t - t_last)))
+	    wrap - at + v <= most_in(RG_ENERGY, (u64)t - (u64)t_last))
 		e->wrapped += wrap;
 	h->now = v + e->wrapped;
 	h->t = t;

@@ -69,6 +69,14 @@ u64 channel_limit(const char *path, struct str file)
 	return highest;
 }
 
+static bool is_suspended(const struct channel_file *f)
+{
+	char b[32];
+	struct str s = str_read(b, f->state >= 0 ? slurp_fd(f->state, b, sizeof(b)) : 0);
+
+	return str_skip_z(&s, "suspend");
+}
+
 long channel_open(struct channel_file *f, const char *dir, struct str name)
 {
 	const struct channel *c = channel_find(name);
@@ -95,7 +103,8 @@ long channel_open(struct channel_file *f, const char *dir, struct str name)
 				   O_RDONLY | O_NONBLOCK);
 	put_z(&to, HWMON_DIR "/");
 	put_z(&to, dir);
-	if (!to.full)
+	/* Reading a limit would resume a suspended device, as reading the value would. */
+	if (!to.full && !is_suspended(f))
 		f->limit = channel_limit(buf_z(&to), name);
 	return 0;
 }
@@ -103,14 +112,9 @@ long channel_open(struct channel_file *f, const char *dir, struct str name)
 bool channel_read(struct channel_file *f, u64 *value)
 {
 	char b[64];
-	long n = f->state >= 0 ? slurp_fd(f->state, b, sizeof(b)) : 0;
-	struct str s = str_read(b, n);
 	i64 i;
 
-	if (str_skip_z(&s, "suspend"))
-		return false;
-	n = slurp_fd(f->fd, b, sizeof(b));
-	if (!parse_sensor(str_read(b, n), &i))
+	if (is_suspended(f) || !parse_sensor(str_read(b, slurp_fd(f->fd, b, sizeof(b))), &i))
 		return false;
 	if (!is_plausible(f->range, (u64)i, f->limit) ||
 	    (f->range == RG_ENERGY &&

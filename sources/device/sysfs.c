@@ -754,7 +754,7 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 	switch (a->inst) {
 	case FROM_CHAN:
 		channel_inst(s->inst, dir, leaf);
-		if (ranges[quantities[a->desc].range].times)
+		if (ranges[quantities[a->desc].range].times && !(a->flags & A_LIMIT))
 			s->limit = channel_limit(dir, leaf);
 		break;
 	case FROM_ZONE:

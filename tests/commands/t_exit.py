@@ -20,7 +20,7 @@ FEW = 6  # descriptors
 W = ["-w", "1ms"]
 LIVE = {0: [TREE], 1: [NOWHERE, TREE + FULL, TREE + NO_FILE, TREE + ["-d", *SOME], FEW],
         2: [["--nonsense"], TREE + ["-f", "nope"], TREE + ["0"]], 3: [TREE + ["-d", *NONE], "empty"]}
-# Of each command: its words, and for each exit status the options that lead to it. FEW: the options
+# A row has the words of a command and, for each exit status, the options that lead to it. FEW: the options
 # of status 0 with few descriptors. "empty": with a /proc and a /sys without files.
 ROWS = [
     (W, LIVE), (["procs", *W], LIVE), (["clients", *W], LIVE), (["cgroups", *W], LIVE),

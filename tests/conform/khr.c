@@ -862,7 +862,7 @@ static int child_recommended(void)
 }
 
 /* All counters of the machine can be activated together. */
-/* Whether the kernel refuses the event that counts each call of a kernel function: only that one asks
+/* Returns whether the kernel refuses the event that counts each call of a kernel function: only that one asks
  * the security module even to be counted (perf_trace_event_perm() of kernel/trace/trace_event_perf.c). */
 static int refuses_function(void)
 {

@@ -392,7 +392,7 @@ struct attribute {
 	u64 v;
 };
 
-/* What Linux 7.2 reports of an MI300X, from SMU_13_0_6_METRICS_FIELDS of smu_v13_0_6_ppt.h. */
+/* The attributes that Linux 7.2 reports for an MI300X, from SMU_13_0_6_METRICS_FIELDS of smu_v13_0_6_ppt.h. */
 static const struct attribute mi300[] = {
 	{ 2, U16, 0, 1, 42 }, { 2, U16, 1, 1, 40 }, { 2, U16, 2, 1, 44 }, { 3, U16, 3, 1, 194 }, { 10, U16, 4, 1, 7 },
 	{ 10, U16, 5, 1, 3 }, { 8, U64, 6, 1, 5300 }, { 0, U64, 7, 1, 1 << 20 }, { 4, U64, 8, 1, 99 }, { 0, U32, 9, 1, 54536484 },

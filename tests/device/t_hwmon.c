@@ -199,6 +199,30 @@ static void t_limits(void)
 	check_str(str_z(registry.implausible.where), "hwmon0/power5", "the channel is named");
 }
 
+/* A limit of a suspended device is not read: that would resume it. */
+static void t_asleep(void)
+{
+	struct channel_file f;
+	u64 v;
+
+	put(chip_file("temp7_input"), "255000\n");
+	put(chip_file("temp7_crit"), "100000\n");
+	shell("mkdir -p $D/sys/class/hwmon/hwmon0/device/power");
+	put(chip_file("device/power/runtime_status"), "suspended\n");
+	check(channel_open(&f, "hwmon0", S("temp7")) == 0 && f.limit == 0 && !channel_read(&f, &v),
+	      "neither limit nor value of a suspended device is read");
+	channel_close(&f);
+	put(chip_file("device/power/runtime_status"), "active\n");
+	check(channel_open(&f, "hwmon0", S("temp7")) == 0 && f.limit == 100000 && !channel_read(&f, &v),
+	      "the limit of an active device is read");
+	channel_close(&f);
+	put(chip_file("in7_input"), "1280\n");
+	put(chip_file("in7_max"), "90\n");
+	check(channel_open(&f, "hwmon0", S("in7")) == 0 && channel_read(&f, &v) && v == 1280,
+	      "limits of voltages are not compared");
+	channel_close(&f);
+}
+
 static void t_energy(void)
 {
 	struct channel_file f;
@@ -264,6 +288,7 @@ int main(void)
 	t_values();
 	t_limits();
 	t_energy();
+	t_asleep();
 	t_suspended();
 	shell("rm -rf $D");
 	return unit_end();

@@ -67,6 +67,15 @@ int main(void)
 		muldiv(any(), any(), any());
 		course_delta((u8)any(), any(), any(), any(), &v);
 		course_base((u8)any(), any(), any());
+		is_plausible((u8)any() % RANGES, any(), any());
+		most_in((u8)any() % RANGES, any());
+		{
+			struct energy e = { { any(), any(), (i64)any(), (i64)any(), (i64)any() },
+					    any(), any(), any() & 1 };
+
+			meter_step(&e.h, any(), (i64)any(), (u8)any() % RANGES);
+			energy_sum(&e, any(), (i64)any(), any());
+		}
 	}
 	return 0;
 }
