@@ -702,6 +702,7 @@ static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t
 {
 	u32 last_put = e->at;
 	struct counter at, *c = counter_put(e, desc, inst, &at);
+	const struct quantity *q = &quantities[desc];
 	struct history last = { 0 };
 
 	if (c && c->flags & CF_SEEN) {
@@ -714,11 +715,12 @@ static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t
 		if (stays == PUT_FIRST || (stays == PUT_WEAK && !(c->flags & CF_WEAK)))
 			return true;
 	}
-	if (!is_plausible(quantities[desc].range, v, limit)) {
+	/* most values are of clients and have no range: they cost no call */
+	if (q->range != RG_ANY && !is_plausible(q->range, v, limit)) {
 		device_implausible(e, desc, c ? c->inst : 0, v);
 		return true;
 	}
-	if (c && c->flags & CF_RATE)
+	if (q->course == CO_METER && c)
 		last = *reg_history(c);
 	if (!c || !set_now(c, v)) {
 		count_dropped(e);
@@ -727,7 +729,7 @@ static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t
 	set_flags(c, (c->flags & (u8)~CF_WEAK) | CF_SEEN | (stays == PUT_WEAK ? CF_WEAK : 0));
 	if (c->flags & CF_RATE) {
 		reg_history(c)->t = t;
-		if (quantities[desc].course == CO_METER)
+		if (q->course == CO_METER)
 			check_meter(e, c, last.now, last.t);
 		else
 			check_decrease(e, c);

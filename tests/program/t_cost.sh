@@ -80,8 +80,8 @@ counting() {
 		fi
 	fi
 
-	# A twentieth of perf's 13 000 KiB; 512 were measured.
-	resident 620 'KiB resident while a command is counted' stat -e task-clock ./nothing
+	# A twentieth of perf's 13 000 KiB. 548 of 688 are pages of the file, which the kernel maps 64 KiB at a time.
+	resident 700 'KiB resident while a command is counted' stat -e task-clock ./nothing
 
 	if ! command -v valgrind >/dev/null; then
 		skip 'instructions per sample' 'needs package valgrind'
@@ -232,7 +232,7 @@ texts() {
 	per_byte 20400 'of prom' "$tmp/format" client prom 8 300 "$text"
 	per_byte 50700 'of influx' "$tmp/format" client influx 8 300 "$text"
 	# 1 and 10 % above the figures when this test was written: 7923 and 38674.
-	per_record 8000 line
+	per_record 8050 line # 7 963 before devices[] was a table that grows
 	per_record 42600 table
 }
 # The goal is 405 504 bytes; newer features are above it: the built-in metric sets of OA have 38 KB.
@@ -241,7 +241,7 @@ size() {
 		skip 'bytes of the stripped binary' 'its bound is that of x86-64'
 		return
 	fi
-	at_most 621800 "$(wc -c <"$tmp/stripped")" 'bytes of the stripped binary'
+	at_most 634000 "$(wc -c <"$tmp/stripped")" 'bytes of the stripped binary'
 }
 watching() {
 	if ! command -v strace >/dev/null || ! strace -o /dev/null true 2>/dev/null; then
@@ -261,7 +261,7 @@ watching() {
 	quiet
 	one_look
 	# shellcheck disable=SC2086
-	resident 1160 'KiB resident with 1 000 clients' $gpu --proc "$tmp/t/many/proc" -H 20ms 5
+	resident 1240 'KiB resident with 1 000 clients' $gpu --proc "$tmp/t/many/proc" -H 20ms 5
 	if command -v valgrind >/dev/null; then
 		reading
 	else
