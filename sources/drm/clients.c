@@ -585,13 +585,12 @@ bool descriptor_found(u32 pid, u32 fd, unsigned maj, unsigned min)
 {
 	u32 device = sysfs_device(maj, min);
 
-	if (device == NONE)
-		registry.dropped++;
-	else if (devices[device].left_out)
+	if (device == NONE || devices[device].left_out)
 		return true;
-	else if (maj == MAJOR_NVIDIA)
-		descriptor_nvidia(pid, fd, device);
-	return device == NONE || maj == MAJOR_NVIDIA || descriptor_new(pid, fd, device);
+	if (maj != MAJOR_NVIDIA)
+		return descriptor_new(pid, fd, device);
+	descriptor_nvidia(pid, fd, device);
+	return true;
 }
 
 /* Scans one descriptor of a process: `name` in the folder fd/, which is open as dir. False if

@@ -571,17 +571,17 @@ static void t_devices_come_and_go(void)
 	snprintf(proc, sizeof(proc), "%s/h/proc", tmp);
 	snprintf(sys, sizeof(sys), "%s/h/sys", tmp);
 	root(proc, sys);
-	shell("cd @/h/sys/class/drm && for i in $(seq 100 139); do mkdir card$i; done");
+	shell("cd @/h/sys/class/drm && for i in $(seq 1000 1299); do mkdir card$i; done");
 	catalog_refresh(ALL_PROVIDERS);
-	check(catalog_has(S("linux"), S("drm/card139/-/clients")) && registry.dropped == dropped,
-	      "40 devices are listed");
-	shell("cd @/h/sys/class/drm && rmdir card1?? && for i in $(seq 200 239); do mkdir card$i; done");
+	check(catalog_has(S("linux"), S("drm/card1299/-/clients")) && registry.dropped == dropped,
+	      "300 devices are listed");
+	shell("cd @/h/sys/class/drm && rmdir card1??? && for i in $(seq 2000 2299); do mkdir card$i; done");
 	catalog_refresh(ALL_PROVIDERS);
 	catalog_refresh(ALL_PROVIDERS);
 	catalog_refresh(ALL_PROVIDERS);
-	check(catalog_has(S("linux"), S("drm/card200/-/clients")),
-	      "40 other devices replace them, and the first is listed");
-	check(!catalog_has(S("linux"), S("drm/card239/-/clients")) && registry.dropped > dropped,
+	check(catalog_has(S("linux"), S("drm/card2000/-/clients")),
+	      "300 other devices replace them, and the first is listed");
+	check(!catalog_has(S("linux"), S("drm/card2299/-/clients")) && registry.dropped > dropped,
 	      "the last of them does not fit, and is counted as dropped");
 }
 
