@@ -10,7 +10,8 @@
 #   make check     run the quick tests with what is installed
 #   make mutate    plant small faults, and list those that no test notices
 #   make arch      measure the size on eight architectures, in emulated machines
-#   make setcap GROUP=gpustat   let the members of a group see the work of other users
+#   make setcap    let the members of the group gpustat, or GROUP=NAME, see the GPU clients of other users;
+#                  PERFMON=1: also their perf events
 #   make OA_XML="oa-tglgt2.xml oa-bmg.xml"   with these OA metric files built in
 #   make oa-pack OA_XML="xml/*/oa-*.xml"     write gpu.pack, with all metric sets of these files
 #   make oa-sets OA_XML="xml/*/oa-*.xml"     write sources/oa/oabuiltin.h again
@@ -387,17 +388,18 @@ install-strip: install
 
 # Not part of install, which may run without root and may fill a package. Copies of a file lose its
 # capabilities. Only members of GROUP may execute a program that has capabilities, as in the kernel's
-# Documentation/admin-guide/perf-security.rst. CAPS=clients: only the clients of other users' GPUs.
-# chgrp removes capabilities, and the mode is set before others are added.
-CAPS = all
-CAPS_all     = cap_perfmon,cap_sys_ptrace
-CAPS_clients = cap_sys_ptrace
+# Documentation/admin-guide/perf-security.rst. cap_sys_ptrace is enough for the GPU clients of other users; PERFMON=1
+# adds cap_perfmon. chown removes capabilities, and the mode is set before new ones are added.
+GROUP  = gpustat
+CAPS_  = cap_sys_ptrace
+CAPS_1 = cap_sys_ptrace,cap_perfmon
 setcap:
-	@[ -n "$(GROUP)" ] || { echo "make setcap requires a group whose members may run the program: GROUP=gpustat" >&2; exit 1; }
-	@[ -n "$(CAPS_$(CAPS))" ] || { echo "CAPS is all or clients, not $(CAPS)" >&2; exit 1; }
-	chown root:$(GROUP) $(DESTDIR)$(BINDIR)/$(PROG) || { echo "to create the group: groupadd --system $(GROUP)" >&2; exit 1; }
+	@[ -n "$(GROUP)" ] || { echo "make setcap: GROUP is empty; name a group whose members may run the program" >&2; exit 1; }
+	@[ -n "$(CAPS_$(PERFMON))" ] || { echo "make setcap: PERFMON is 1 or not set, not $(PERFMON)" >&2; exit 1; }
+	chown root:$(GROUP) $(DESTDIR)$(BINDIR)/$(PROG) || { \
+		echo "nothing was changed. To create the group: groupadd --system $(GROUP); to add a user: usermod -aG $(GROUP) USER" >&2; exit 1; }
 	chmod 750 $(DESTDIR)$(BINDIR)/$(PROG)
-	setcap $(CAPS_$(CAPS))+ep $(DESTDIR)$(BINDIR)/$(PROG)
+	setcap $(CAPS_$(PERFMON))+ep $(DESTDIR)$(BINDIR)/$(PROG)
 
 # Generates the completion of each shell from --help. The generated files are part of the repository.
 completion: $(PROG)
