@@ -278,7 +278,8 @@ static int find(struct str word, bool timed)
  * refused. Returns an exit code, or -1 to continue. */
 static int activate(void)
 {
-	const struct named *first = NULL;
+	const struct picked *first = NULL;
+	const char *why;
 	size_t n = 0, refused = 0;
 
 	for (size_t i = 0; i < pick.npicked && !stopped; i++) {
@@ -287,13 +288,12 @@ static int activate(void)
 		n++;
 		if (catalog_activate(&picked.rows[i].index, 1) < 0 ||
 		    picked.rows[i].counter->refused)
-			first = refused++ ? first : picked.rows[i].counter;
+			first = refused++ ? first : &picked.rows[i];
 	}
 	if (!first)
 		return -1;
-	say(first->name, ": denied; run as root",
-	    first->provider == PROVIDER_HOST || first->provider == PROVIDER_HWMON ? NULL :
-	    ", or: setcap cap_perfmon+ep gpustat, or: sysctl kernel.perf_event_paranoid=-1");
+	why = catalog_reason(first->index);
+	say(first->counter->name, ": ", why ? why : "denied; run as root");
 	if (refused > 1)
 		say_number(refused - 1, refused > 2 ? " more counters are denied" :
 			   " more counter is denied");
@@ -308,7 +308,7 @@ static void say_reasons(void)
 
 	for (size_t i = 0; i < pick.npicked; i++) {
 		const struct named *c = picked.rows[i].counter;
-		const char *why = c ? catalog_reason(picked.rows[i].index) : NULL;
+		const char *why = c && !c->refused ? catalog_reason(picked.rows[i].index) : NULL;
 
 		if (why && n++ == 0)
 			say(c->name, ": ", why);

@@ -483,7 +483,7 @@ const char *catalog_reason(u32 i)
 	const struct named *c = &catalog.named[i];
 	const struct provider *p = providers[c->provider];
 
-	return c->active && p->reason ? p->reason(c->at) : NULL;
+	return (c->active || c->refused) && p->reason ? p->reason(c->at) : NULL;
 }
 
 void catalog_deactivate(u32 i)

@@ -148,7 +148,8 @@ bool catalog_find(struct str name, u32 *i);
  * unknown. */
 long catalog_activate(const u32 *is, size_t n);
 void catalog_deactivate(u32 i);
-/* Returns why an active counter has no value; NULL: it can have one, or the reason is not known. */
+/* Returns why a counter that is active, or that could not be activated for lack of permission, has no
+ * value, and what fixes that; NULL: it can have one, or the reason is not known. */
 const char *catalog_reason(u32 i);
 void catalog_start(void);
 void catalog_stop(void);

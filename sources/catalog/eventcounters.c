@@ -6,6 +6,7 @@
 #include "sources/os/os.h"
 #include "sources/perf/perf.h"
 #include "sources/host/host.h"
+#include "built.h"
 #include "sources/catalog/catalog.h"
 #include "sys.h"
 
@@ -39,6 +40,7 @@ struct slot {
 	u32 events;
 	u32 opened;  /* number of times that this counter is open */
 	u32 first;   /* index in cpu_events[] of its first open event; 0: none */
+	u8 refusal;  /* CS_*: why it could not be opened; CS_COUNTED: it was not denied */
 	i64 t;       /* ns, time of the last check of the event descriptors, see the next member */
 	/* the counter's value when its events were last opened again. The kernel ends events, so
 	 * that reads return 0 bytes, when their CPU goes offline or their driver is unloaded. */
@@ -239,6 +241,11 @@ static long event_open(struct slot *s, struct str event)
 
 	for (long i = 0; i < n && (r == 0 || is_cpu_error(r)); i++)
 		r = result_merge(r, cpu_events_open(s, &eventlist.pmu_events[i]));
+	/* reading the event's number was denied, not opening the event */
+	if (n == -EACCES)
+		s->refusal = CS_TRACEFS;
+	else if (r == -EACCES || r == -EPERM)
+		s->refusal = HAS(perf) && perf_paranoid() > 2 ? CS_HARDENED : CS_DENIED;
 	if (r < 0)
 		cpu_events_close(s);
 	return r;
@@ -266,6 +273,7 @@ static long slot_acquire(u32 at)
 	if (s->opened++)
 		return s->first ? 0 : -ENOENT;
 	s->base = s->highest = 0;
+	s->refusal = CS_COUNTED;
 	return slot_open(s);
 }
 
@@ -353,7 +361,14 @@ static long slot_read(u32 at, u64 *v, u64 *total)
 	return not_running || dropped ? -EBUSY : 0;
 }
 
+static const char *slot_reason(u32 at)
+{
+	const struct slot *s = at < eventlist.nslots ? &eventlist.slots[at] : NULL;
+
+	return s && s->refusal != CS_COUNTED ? state_text(s->refusal) : NULL;
+}
+
 const struct provider provider_event = {
 	.prefix = STR("perf/"), .find = { [FIND_ALL] = list_events },
-	.open = slot_acquire, .close = slot_release, .read = slot_read,
+	.open = slot_acquire, .close = slot_release, .read = slot_read, .reason = slot_reason,
 };

@@ -64,6 +64,7 @@ static struct {
 	struct oaslot *slots;
 	u32 nslots;
 	struct stream *streams; /* number of rows: oalist_tables.streams.ready */
+	char refusal[192];      /* why the last stream could not be opened, and what fixes it */
 } oalist;
 static struct {
 	struct table sets, slots, streams;
@@ -223,6 +224,12 @@ static long stream_begin(struct stream *s, u32 gpu, u32 set)
 	if (r == 0)
 		r = oa_start(&s->live, &oalist.sets[set].set, &props);
 	if (r < 0) {
+		struct buf b = BUF_Z(oalist.refusal);
+
+		put_z(&b, s->live.what ? s->live.what : "");
+		put_z(&b, s->live.what && s->live.remedy ? "; " : "");
+		put_z(&b, s->live.what && s->live.remedy ? s->live.remedy : "");
+		buf_z(&b);
 		oa_stop(&s->live);
 		return r;
 	}
@@ -457,7 +464,16 @@ static void slot_close(u32 at)
 	values_forget(s->gpu);
 }
 
+/* Returns why the stream of the counter opened last could not be opened. */
+static const char *slot_reason(u32 at)
+{
+	const struct oaslot *c = at < oalist.nslots ? &oalist.slots[at] : NULL;
+
+	return c && !c->uses_stream && oalist.refusal[0] ? oalist.refusal : NULL;
+}
+
 const struct provider provider_oa = {
 	.prefix = STR("oa/"), .find = { [FIND_ALL] = list_sets },
 	.open = slot_open, .close = slot_close, .sample = streams_sample, .read = slot_read,
+	.reason = slot_reason,
 };

@@ -707,7 +707,8 @@ static void put_setcap(struct buf *b, u64 needed, const char *program)
 	put_word(b, program);
 	/* A comment of the shell, so that the remedy is still a command. */
 	if (HAS(events) && !root)
-		put_z(b, " # for members of a group only: make setcap GROUP=gpustat");
+		put_z(b, all & ~CAP(CAP_SYS_PTRACE) ? " # for members of a group only: make setcap PERFMON=1" :
+			 " # for members of a group only: make setcap");
 }
 
 /* Sets the remedy of a row, or appends to its detail why there is none. A container must be started

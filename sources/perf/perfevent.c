@@ -314,12 +314,7 @@ static bool is_of_others(u32 tid)
  * such value, and ignores it. */
 static bool is_hardened(void)
 {
-	char text[24];
-	struct str line;
-	i64 level;
-
-	return slurp_line(roots.proc, "sys/kernel/perf_event_paranoid", text, sizeof(text),
-			  &line) && scan_i64(line, &level) && level > 2;
+	return perf_paranoid() > 2;
 }
 
 /* Returns the kind of event, OF_*, by which errors[] is searched. tid: the counted task; 0:

@@ -883,6 +883,17 @@ long events_tracefs(void)
 	return r > 0 || (root && r == -ENOENT) ? 0 : r;
 }
 
+/* Returns kernel.perf_event_paranoid; 2, the kernel's default, if it cannot be read. */
+i64 perf_paranoid(void)
+{
+	char text[24];
+	struct str line;
+	i64 level;
+
+	return slurp_line(roots.proc, "sys/kernel/perf_event_paranoid", text, sizeof(text),
+			  &line) && scan_i64(line, &level) ? level : 2;
+}
+
 static bool reject_access(void)
 {
 	reject_z("only root can read tracefs");

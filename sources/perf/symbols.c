@@ -1724,16 +1724,12 @@ static bool is_own(u32 pid, u64 time)
  * a task that executes a program with more rights (begin_new_exec()). */
 void symbols_restrict(const struct target *t, i32 child)
 {
-	char text[24];
-	struct str line;
 	struct proc *p;
 	i64 level;
 
 	if (!privilege_from_file())
 		return;
-	if (!slurp_line(roots.proc, "sys/kernel/perf_event_paranoid", text, sizeof(text), &line) ||
-	    !scan_i64(line, &level))
-		level = 2;
+	level = perf_paranoid();
 	symtab.kernel_hidden = level > 1;
 	symtab.tasks_hidden = level > 0;
 	symtab.by_task = t->ntasks || (child > 0 && !t->all && !t->has_cpus && !t->ncgroups);

@@ -488,7 +488,7 @@ def _(_m):
             raise Skip("anybody may count, or nobody can")
     r = run("counters", name, "-w", "0.02", nobody=True)
     eq((r.code, r.out), (4, b""), "alone")
-    check(re.fullmatch(rb"gpustat: perf/[^\n]* denied;[^\n]* setcap [^\n]*\n", r.err), f"message {r.err!r}")
+    check(re.fullmatch(rb"gpustat: perf/[^\n]* denied[:;][^\n]* setcap [^\n]*\n", r.err), f"message {r.err!r}")
     r = run("counters", name, "Processes amount", "-w", "0.02", "-o", "json", nobody=True)
     eq((r.code, [v["value"] is None for v in parse_json(r.out)]), (0, [True, False]), f"beside another ({r.err!r})")
     check(b"denied" in r.err, f"message {r.err!r}")

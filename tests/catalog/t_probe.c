@@ -192,7 +192,7 @@ static void t_words(void)
 	}
 }
 
-#define FOR_GROUP " # for members of a group only: make setcap GROUP=gpustat"
+#define FOR_GROUP " # for members of a group only: make setcap"
 
 static const struct state {
 	bool container, user_ns, no_new_privs, no_suid, no_bounding;

@@ -98,10 +98,11 @@ long catalog_activate(const u32 *is, size_t n)
 	return str_is(str_z(fake.rows[*is].unit), "no") ? -EACCES : 0;
 }
 
-/* Counters whose unit is "busy" have no value. */
+/* Counters whose unit is "busy" have no value. A refused event has a reason, a counter of the host has none. */
 const char *catalog_reason(u32 i)
 {
-	return str_is(str_z(fake.rows[i].unit), "busy") ? "another program counts" : NULL;
+	return str_is(str_z(fake.rows[i].unit), "busy") ? "another program counts" :
+	       str_is(str_z(fake.rows[i].unit), "no") && i == 5 ? "denied: the provider's reason" : NULL;
 }
 
 int parse_times(char **words, size_t n)
@@ -353,8 +354,7 @@ static void fails_when_half_full(void)
 static void t_samples(void)
 {
 	counters("perf/cycles drm/*", refuse_event, EX_OK, "2 opened, 1 samples",
-		 "perf/cycles: denied; run as root, or: setcap cap_perfmon+ep gpustat, or: "
-		 "sysctl kernel.perf_event_paranoid=-1\n", "one is refused");
+		 "perf/cycles: denied: the provider's reason\n", "one is refused: its provider has the reason");
 	counters("host/cpu/all/util drm/*", refuse_host, EX_OK, "1 samples",
 		 "host/cpu/all/util: denied; run as root\n", "no remedy of events for the host");
 	counters("host/cpu/* drm/*", refuse_two, EX_OK, "1 samples",
