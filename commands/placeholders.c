@@ -88,11 +88,16 @@ static void replace_comm(struct buf *b, struct str text)
 	put_z(b, newline ? "\n" : "");
 }
 
-/* Replaces the name in a file /proc/PID/stat, "12 (NAME) S 1 ...". The name itself may have
- * parentheses, too. */
+/* The fields of /proc/PID/stat, counted from 1 as in proc_pid_stat(5), that are addresses of the
+ * process: start_code to kstkeip, wchan, start_data to env_end. */
+static const u64 address_fields = UINT64_C(0x1f) << 26 | UINT64_C(1) << 35 | UINT64_C(0x7f) << 45;
+
+/* Replaces the name in a file /proc/PID/stat, "12 (NAME) S 1 ...", and each address by 0. The name
+ * itself may have parentheses, too. */
 static void replace_stat(struct buf *b, struct str text)
 {
 	const char *open = text.p, *end = text.e;
+	struct str rest = text;
 
 	while (open < end && *open != '(')
 		open++;
@@ -104,7 +109,19 @@ static void replace_stat(struct buf *b, struct str text)
 	}
 	put_str(b, (struct str){ text.p, open + 1 });
 	put_comm(b, (struct str){ open + 1, end - 1 });
-	put_str(b, (struct str){ end - 1, text.e });
+	rest.p = end - 1;
+	for (u32 field = 2; rest.p < rest.e; field++) {
+		const char *word = rest.p;
+
+		while (rest.p < rest.e && *rest.p != ' ' && *rest.p != '\n')
+			rest.p++;
+		if (field < 64 && address_fields >> field & 1)
+			put_c(b, '0');
+		else
+			put_str(b, (struct str){ word, rest.p });
+		if (rest.p < rest.e)
+			put_c(b, *rest.p++);
+	}
 }
 
 /* Replaces values in lines "KEY: VALUE", or with another separator: calls put() to append the value

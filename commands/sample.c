@@ -907,6 +907,11 @@ static void fields_prepare(struct target *t)
 
 	for (u32 i = 1; i <= nrows.events && !t->raw; i++)
 		t->raw = events[i].type == PT_TRACEPOINT && shows_fields();
+	if (t->raw && !may_see(SEE_TRACEPOINT_FIELDS)) {
+		t->raw = false;
+		say_z("the fields of tracepoints are only shown to root, or with "
+		      "sysctl kernel.perf_event_paranoid=-1");
+	}
 	if (t->raw)
 		r = tracepoints_read();
 	if (r < 0)

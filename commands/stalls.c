@@ -346,6 +346,20 @@ static bool is_xe(const struct device *d)
 	return strcmp(d->driver, "xe") == 0;
 }
 
+/* Leaves out the addresses of instructions if the user may not see them: they belong to programs of
+ * all users. Returns an exit code if nothing else was requested; -1 to continue. */
+static int addresses_restrict(void)
+{
+	bool only = opt.oa.record || format_is_folded(opt.out.fmt);
+
+	if (may_see(SEE_GPU_ADDRESSES) || (opt.oa.sums && !only))
+		return -1;
+	say_z("addresses of EU stalls are only shown to root, or with "
+	      "sysctl dev.xe.observation_paranoid=0");
+	opt.oa.sums = true;
+	return only ? EX_DENIED : -1;
+}
+
 static int live(void)
 {
 	static struct oalive gpu;
@@ -353,7 +367,7 @@ static int live(void)
 	int code = stream_device(is_xe, "no GPU with the xe driver here", &device);
 	long r;
 
-	if (code >= 0)
+	if (code >= 0 || (code = addresses_restrict()) >= 0)
 		return code;
 	r = stalls_start(&gpu, device, &opt.oa.stalls);
 	if (r < 0)

@@ -245,7 +245,7 @@ static long event_open(struct slot *s, struct str event)
 	if (n == -EACCES)
 		s->refusal = CS_TRACEFS;
 	else if (r == -EACCES || r == -EPERM)
-		s->refusal = HAS(perf) && perf_paranoid() > 2 ? CS_HARDENED : CS_DENIED;
+		s->refusal = HAS(perf) && perf_hardened() ? CS_HARDENED : CS_DENIED;
 	if (r < 0)
 		cpu_events_close(s);
 	return r;

@@ -219,6 +219,40 @@ bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line
 	return true;
 }
 
+/* Returns the number in a file of /proc/sys, whose path is relative to the --proc root; unknown: the
+ * result if it cannot be read. */
+i64 setting_read(const char *path, i64 unknown)
+{
+	char text[24];
+	struct str line;
+	i64 v;
+
+	return slurp_line(roots.proc, path, text, sizeof(text), &line) && scan_i64(line, &v) ? v :
+	       unknown;
+}
+
+/* The setting of the kernel, and its highest value, with which every user may see SEE_*, and so the
+ * user of a program whose file has capabilities: perf_allow_kernel(), perf_allow_cpu() and
+ * perf_allow_tracepoint() in the kernel's linux/perf_event.h, and xe_eu_stall_stream_open(). */
+static const struct {
+	const char *setting;
+	i64 most;
+} permits[] = {
+	[SEE_KERNEL_ADDRESSES] = { "sys/kernel/perf_event_paranoid", 1 },
+	[SEE_OTHERS_ADDRESSES] = { "sys/kernel/perf_event_paranoid", 0 },
+	[SEE_TRACEPOINT_FIELDS] = { "sys/kernel/perf_event_paranoid", -1 },
+	[SEE_GPU_ADDRESSES] = { "sys/dev/xe/observation_paranoid", 0 },
+};
+
+/* Returns whether the user may see data of the kind SEE_*: always if the user has the capabilities
+ * of this process too; if they are from the program's file, only what the kernel's setting lets
+ * users without capabilities see. */
+bool may_see(u8 what)
+{
+	return !privilege_from_file() ||
+	       setting_read(permits[what].setting, INT64_MAX) <= permits[what].most;
+}
+
 /* Sets path to the path of a file of a process or thread, relative to the --proc root: the id, then
  * leaf ("/stat"). */
 void task_path(char path[TASK_PATH], u32 id, const char *leaf)

@@ -168,6 +168,13 @@ void dir_close(struct dir *d);
 long slurp(int dir, const char *path, char *b, size_t cap);
 long slurp_fd(int fd, char *b, size_t cap);
 long slurp_table_fd(int fd, struct table *t); /* t: table of bytes, which grows as necessary */
+i64 setting_read(const char *path, i64 unknown);
+
+/* Data that gpustat can read with the capabilities of its program file, although its user may not:
+ * addresses of the kernel; addresses, modules and paths of other users' tasks; the fields of
+ * tracepoints; addresses of programs on the GPU, which are of all users. */
+enum see { SEE_KERNEL_ADDRESSES, SEE_OTHERS_ADDRESSES, SEE_TRACEPOINT_FIELDS, SEE_GPU_ADDRESSES };
+bool may_see(u8 what);
 bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line);
 enum { TASK_PATH = 32 };
 void task_path(char path[TASK_PATH], u32 id, const char *leaf);

@@ -28,7 +28,7 @@ void event_attr(const struct event *ev, bool leader, struct gp_event *e);
 long events_attr(struct str list, struct gp_event *to, size_t cap, struct buf *why);
 void events_resolve(struct buf *b);
 long events_tracefs(void);
-i64 perf_paranoid(void);
+bool perf_hardened(void);
 const char *trace_root(long *r);
 void events_suggest(struct buf *b);
 /* Calls show() for each available event whose name matches glob. */

@@ -309,21 +309,13 @@ static bool is_of_others(u32 tid)
 	return is_denied(sys_readlinkat(roots.proc, path, b, sizeof(b)));
 }
 
-/* True if the kernel denies all events to a process without CAP_SYS_ADMIN, even with CAP_PERFMON,
- * as the kernels of Debian and Ubuntu do if perf_event_paranoid is above 2. Linux itself defines no
- * such value, and ignores it. */
-static bool is_hardened(void)
-{
-	return perf_paranoid() > 2;
-}
-
 /* Returns the kind of event, OF_*, by which errors[] is searched. tid: the counted task; 0:
  * none. */
 static u8 event_kind(long err, const struct event *ev, u32 tid)
 {
 	return ev->denied ? OF_TRACEFS :
 	       ev->path && !ev->kernel ? OF_UPROBE :
-	       err == -EACCES && is_hardened() ? OF_HARDENED :
+	       err == -EACCES && perf_hardened() ? OF_HARDENED :
 	       ev->path ? OF_KPROBE :
 	       tid && is_of_others(tid) ? OF_OTHERS :
 	       ev->type == PERF_TYPE_SOFTWARE ? OF_SOFTWARE :

@@ -883,15 +883,12 @@ long events_tracefs(void)
 	return r > 0 || (root && r == -ENOENT) ? 0 : r;
 }
 
-/* Returns kernel.perf_event_paranoid; 2, the kernel's default, if it cannot be read. */
-i64 perf_paranoid(void)
+/* True if the kernel denies all events to a process without CAP_SYS_ADMIN, even with CAP_PERFMON,
+ * as the kernels of Debian and Ubuntu do if perf_event_paranoid is above 2. Linux itself defines no
+ * such value, and ignores it. */
+bool perf_hardened(void)
 {
-	char text[24];
-	struct str line;
-	i64 level;
-
-	return slurp_line(roots.proc, "sys/kernel/perf_event_paranoid", text, sizeof(text),
-			  &line) && scan_i64(line, &level) ? level : 2;
+	return setting_read("sys/kernel/perf_event_paranoid", 0) > 2;
 }
 
 static bool reject_access(void)

@@ -1715,23 +1715,18 @@ static bool is_own(u32 pid, u64 time)
 }
 
 /* If gpustat has capabilities from its program file (setcap), the records contain more than its
- * user may read: from now on, the result of symbols_feed() says which addresses must be hidden.
- * Without capabilities, the user would get addresses of the kernel if perf_event_paranoid is at
- * most 1, and addresses of all tasks if it is at most 0, from events of CPUs (perf_allow_kernel()
- * and perf_allow_cpu() in the kernel's linux/perf_event.h). child: PID of the command, which was
- * started with the user's rights; 0: none. Must be called before the first sample: then only the
+ * user may read: from now on, the result of symbols_feed() says which addresses must be hidden, by
+ * the rules of may_see(). child: PID of the command, which was started with the user's rights; 0: none. Must be called before the first sample: then only the
  * tasks of the target, and the tasks that they start, have events. The kernel removes the events of
  * a task that executes a program with more rights (begin_new_exec()). */
 void symbols_restrict(const struct target *t, i32 child)
 {
 	struct proc *p;
-	i64 level;
 
 	if (!privilege_from_file())
 		return;
-	level = perf_paranoid();
-	symtab.kernel_hidden = level > 1;
-	symtab.tasks_hidden = level > 0;
+	symtab.kernel_hidden = !may_see(SEE_KERNEL_ADDRESSES);
+	symtab.tasks_hidden = !may_see(SEE_OTHERS_ADDRESSES);
 	symtab.by_task = t->ntasks || (child > 0 && !t->all && !t->has_cpus && !t->ncgroups);
 	p = child > 0 ? proc_get((u32)child) : NULL;
 	if (p)

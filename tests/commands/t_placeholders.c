@@ -35,6 +35,12 @@ static void t_files(void)
 		{ "proc/7/stat", "7 (Xorg) S 1 7\n", "7 (command1) S 1 7\n" },
 		{ "proc/7/stat", "7 (a) S 1 (b) S 1 7\n", "7 (command4) S 1 7\n" },
 		{ "proc/7/stat", "7 () S\n", "7 () S\n" },
+		/* the addresses of the process: fields 26 to 30, 35 and 45 to 51 */
+		{ "proc/7/stat", "7 (Xorg) R 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 "
+		  "31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52\n",
+		  "7 (command1) R 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 0 0 0 0 0 "
+		  "31 32 33 34 0 36 37 38 39 40 41 42 43 44 0 0 0 0 0 0 0 52\n" },
+		{ "proc/7/stat", "7 (Xorg) R  4", "7 (command1) R  4" },
 		{ "proc/7/stat", "7 (no end", "7 " },
 		{ "proc/7/stat", "7) (1 2", "7) (1 2" },
 		{ "proc/stat", "cpu 1 2 3\n", "cpu 1 2 3\n" },

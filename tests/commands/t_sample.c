@@ -96,6 +96,7 @@ void symbols_preload(void) { fake.preloads++; }
 u32 symbols_feed(const struct prec *r) { (void)r; return fake.hidden; }
 void symbols_restrict(const struct target *t, i32 child) { (void)t; fake.restricted = child; }
 bool symbols_restricted(void) { return fake.hidden != 0; }
+bool may_see(u8 what) { return what != SEE_TRACEPOINT_FIELDS || !fake.hidden; }
 void symbols_task(u32 pid, u32 tid) { (void)pid, (void)tid; }
 struct str symbols_comm(u32 pid, u32 tid) { return pid && tid ? LIT("comm") : LIT(""); }
 bool symbols_kernel(struct prec *r) { (void)r; return false; }
@@ -361,6 +362,13 @@ static void t_fields(void)
 	fields_prepare(&opt.target);
 	check(is_said("the fields of a tracepoint: error"),
 	      "a format file that cannot be read is reported");
+	fake.formats = 0;
+	fake.hidden = 1;
+	steps.n = 0;
+	fields_prepare(&opt.target);
+	check(!opt.target.raw && !steps.n && is_said("the fields of tracepoints are only shown to root"),
+	      "fields that the user may not see");
+	fake.hidden = 0;
 }
 
 /* --- --latency, --syscalls -------------------------------------------------------------------- */

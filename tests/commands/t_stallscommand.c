@@ -33,6 +33,7 @@ static i64 last_dt;
 static long queue[8]; /* results of stalls_read(): samples, or -errno */
 static u32 nqueue;
 static char steps[128], recorded[64];
+static bool from_file; /* the program's file gave the capabilities, and the kernel denies users the addresses */
 
 static void step(const char *name) { strcat(steps, name); }
 
@@ -63,6 +64,7 @@ i64 next_due(i64 start, i64 due, i64 s) { (void)start; return due + s; }
 int check_oa(void) { return -1; }
 int sink_open(void) { step("sink "); return -1; }
 int replay(void) { step("replay "); return EX_OK; }
+bool may_see(u8 what) { return what != SEE_GPU_ADDRESSES || !from_file; }
 void keep_privileges(u8 may) { step(may == MAY_WRITE ? "keep-write " : "keep "); }
 void confine(i32 child) { step(child ? "child " : "confine "); }
 int say_failure(const struct oalive *l, long r) { (void)l; return r == -EACCES ? EX_DENIED : EX_FAIL; }
@@ -288,6 +290,25 @@ static void t_live(void)
 	opt.verbose = false;
 }
 
+/* A program whose file has capabilities shows the sums of all addresses only. */
+static void t_restricted(void)
+{
+	static const char message[] = "addresses of EU stalls are only shown to root, or with "
+				      "sysctl dev.xe.observation_paranoid=0\n";
+
+	from_file = true;
+	check(run(1, NULL, (const long[]){ 3, 0 }, 2) == EX_OK && is_said(message), "no addresses: a message");
+	shown_are("all=3 | ", "the sum");
+	opt.oa.sums = false;
+	check(run(1, "file", (const long[]){ 3, 0 }, 2) == EX_DENIED && strcmp(steps, "sink ") == 0, "no recording");
+	opt.oa.sums = false;
+	opt.oa.record = NULL;
+	begin(true, 1000000);
+	steps[0] = '\0';
+	check(cmd_stalls() == EX_DENIED && strcmp(steps, "sink ") == 0, "no stacks");
+	from_file = opt.oa.sums = false;
+}
+
 static void t_start(void)
 {
 	opt.oa.replay = "file";
@@ -309,6 +330,7 @@ int main(void)
 	t_intervals();
 	t_folded();
 	t_live();
+	t_restricted();
 	t_start();
 	return unit_end();
 }

@@ -1,6 +1,8 @@
 /* t_files.c - unit test of sources/os/files.c: files and folders of any size, errors that are counted,
  * listings that are interrupted, writes. SPDX-License-Identifier: MIT */
+#define privilege_from_file from_file
 #include "../../sources/os/files.c"
+#undef privilege_from_file
 
 #include "child.h"
 #include "folder.h"
@@ -9,6 +11,12 @@
 #include <sys/wait.h>
 
 static int root = -1;
+static bool file_has_capabilities;
+
+bool from_file(void)
+{
+	return file_has_capabilities;
+}
 static char big[20001];
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -278,6 +286,36 @@ static void t_write(void)
 	check(write_pipe(true) == 0, "also if the write is urgent");
 }
 
+/* --- what the user may see -------------------------------------------------------------------- */
+
+static void t_may_see(void)
+{
+	/* by perf_event_paranoid: kernel addresses, addresses of others, fields of tracepoints */
+	static const struct {
+		const char *level;
+		u8 seen;
+	} rows[] = { { "-1", 7 }, { "0", 3 }, { "1", 1 }, { "2", 0 }, { "3", 0 }, { "x", 0 } };
+
+	roots.proc = root;
+	shell("cd \"$D\" && mkdir -p sys/kernel sys/dev/xe");
+	check(!file_has_capabilities && may_see(SEE_KERNEL_ADDRESSES) && may_see(SEE_GPU_ADDRESSES), "root sees all");
+	file_has_capabilities = true;
+	check(!may_see(SEE_KERNEL_ADDRESSES) && !may_see(SEE_GPU_ADDRESSES), "settings that cannot be read permit nothing");
+	for (size_t i = 0; i < LEN(rows); i++) {
+		u8 seen = 0;
+
+		put_file(in_folder("sys/kernel/perf_event_paranoid"), rows[i].level, strlen(rows[i].level));
+		for (u8 what = SEE_KERNEL_ADDRESSES; what <= SEE_TRACEPOINT_FIELDS; what++)
+			seen |= (u8)(may_see(what) << what);
+		check(seen == rows[i].seen, "perf_event_paranoid %s: %#x", rows[i].level, seen);
+	}
+	put_file(in_folder("sys/dev/xe/observation_paranoid"), "1\n", 2);
+	check(!may_see(SEE_GPU_ADDRESSES), "xe denies users the addresses of stalls");
+	put_file(in_folder("sys/dev/xe/observation_paranoid"), "0\n", 2);
+	check(may_see(SEE_GPU_ADDRESSES), "xe lets users see them");
+	file_has_capabilities = false;
+}
+
 int main(void)
 {
 	folder_begin("files");
@@ -285,6 +323,7 @@ int main(void)
 	t_slurp();
 	t_slurp_line();
 	t_slurp_table();
+	t_may_see();
 	t_errors();
 	t_folders();
 	t_paths();

@@ -2,8 +2,10 @@
  * truncated at every byte, with absurd numbers; mappings of processes; kallsyms.
  * SPDX-License-Identifier: MIT */
 #define privilege_from_file from_file
+#define may_see user_may_see
 #include "../../sources/perf/symbols.c" /* for its static tables */
 #undef privilege_from_file
+#undef may_see
 #include "unit.h"
 
 #include <sys/stat.h>
@@ -17,6 +19,11 @@ static bool gave_capabilities;
 bool from_file(void)
 {
 	return gave_capabilities;
+}
+
+bool user_may_see(u8 what)
+{
+	return setting_read("sys/kernel/perf_event_paranoid", 2) <= (what == SEE_KERNEL_ADDRESSES ? 1 : 0);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
