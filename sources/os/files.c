@@ -32,7 +32,8 @@ long files_note_error(long r)
 		fileio.transient++;
 		fileio.unread++;
 		fileio.error = r;
-		fileio.error_name[2] = '\0'; /* no name: error_name belongs to an earlier error */
+		/* the name stored with an earlier error does not belong to this one */
+		fileio.error_name[2] = '\0';
 	}
 	return r;
 }
@@ -46,7 +47,7 @@ void files_note_missing(const char *name, long error)
 	put_z(&b, ": ");
 	put_z(&b, name);
 	put_z(&b, ": ");
-	if (b.full) /* the name is too long: the message has none */
+	if (b.full) /* the name does not fit the buffer: messages show the error without a name */
 		b.n = 2;
 	buf_z(&b);
 }
@@ -133,7 +134,8 @@ void dir_suspend(struct dir *d)
 	dir_close(d);
 }
 
-/* Opens a folder that dir_suspend() closed. False if it cannot be opened any more. */
+/* Reopens a folder that dir_suspend() closed, at the place that its listing had reached. False if
+ * it cannot be opened any more. */
 bool dir_resume(struct dir *d, int at, const char *path)
 {
 	d->fd = (int)open_retry(at, path, O_RDONLY | O_DIRECTORY);
@@ -142,11 +144,11 @@ bool dir_resume(struct dir *d, int at, const char *path)
 	return d->fd >= 0 && sys_lseek(d->fd, d->place, SEEK_SET) >= 0;
 }
 
-/* Continues to read a file at offset *n, up to cap bytes in all, and adds the bytes read to *n. The
- * kernel returns a seq_file of one record in one read if the buffer is large enough: if a read ends
- * after a newline and not at the end of a page, the end of the file is reached, which saves one
- * read. A file of many records (diskstats, cpuinfo) may have more records there. Returns -errno, 0
- * at the end, or the number of bytes of the last read. */
+/* Continues to read a file at offset *n, up to cap bytes in all, and adds the number of bytes read
+ * to *n. The kernel returns a seq_file of one record in one read if the buffer is large enough: if
+ * a read ends after a newline and not at the end of a page, the end of the file is reached, which
+ * saves one read. At the end of a page, a file of many records (diskstats, cpuinfo) may continue.
+ * Returns -errno, 0 at the end, or the number of bytes of the last read. */
 static long slurp_more(int fd, char *b, size_t *n, size_t cap)
 {
 	long r;
@@ -199,7 +201,7 @@ long slurp(int dir, const char *path, char *b, size_t cap)
 	n = slurp_fd((int)fd, b, cap);
 	if (n == -ENOMEM || dir == roots.proc)
 		files_note_error(n);
-	else if (is_transient_error(n)) /* reported, not counted: sensors may return it */
+	else if (is_transient_error(n)) /* only messages show this error: sensors may return it */
 		fileio.error = n;
 	sys_close((int)fd);
 	fileio.calls++;
@@ -253,8 +255,8 @@ bool may_see(u8 what)
 	       setting_read(permits[what].setting, INT64_MAX) <= permits[what].most;
 }
 
-/* Sets path to the path of a file of a process or thread, relative to the --proc root: the id, then
- * leaf ("/stat"). */
+/* Sets path to the path of a file of a process or thread, relative to the --proc root: its id,
+ * followed by leaf (for example "/stat"). */
 void task_path(char path[TASK_PATH], u32 id, const char *leaf)
 {
 	struct buf b = buf_on(path, TASK_PATH - 1);
@@ -267,10 +269,10 @@ void task_path(char path[TASK_PATH], u32 id, const char *leaf)
 const int stop_signals[3] = { SIGINT, SIGTERM, SIGHUP };
 struct writing writing;
 
-enum { WRITE_TIMEOUT = 2 /* s: how long to wait for a reader */ };
+enum { WRITE_TIMEOUT = 2 /* seconds to wait for the reader of a pipe */ };
 
-/* Waits until a write of PIPE_BUF bytes to fd does not block, WRITE_TIMEOUT at most. False after
- * the timeout. */
+/* Waits until a write of PIPE_BUF bytes to fd does not block, for at most WRITE_TIMEOUT seconds.
+ * False after the timeout. */
 static bool has_room(int fd)
 {
 	struct pollfd full = { .fd = fd, .events = POLLOUT };
@@ -299,7 +301,7 @@ long write_all(int fd, const char *p, size_t n)
 {
 	const bool binary = (HAS(timeline) || HAS(capture)) && writing.binary;
 	const bool pieces = !binary && n > PIPE_BUF &&
-			    sys_lseek(fd, 0, SEEK_CUR) < 0; /* fd is not a regular file */
+			    sys_lseek(fd, 0, SEEK_CUR) < 0; /* fd is a pipe, socket or terminal */
 
 	while (n > 0) {
 		size_t some = pieces && n > PIPE_BUF ? lines_in_piece(p) : n;
@@ -307,7 +309,7 @@ long write_all(int fd, const char *p, size_t n)
 
 		if (r == -EINTR)
 			continue;
-		if (r == -EAGAIN) { /* another process has set O_NONBLOCK on this open file */
+		if (r == -EAGAIN) { /* fd is full, and another process has set O_NONBLOCK */
 			struct pollfd full = { .fd = fd, .events = POLLOUT };
 
 			r = sys_poll_until(&full, 1, -1, NULL);

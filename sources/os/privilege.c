@@ -22,9 +22,13 @@ static const struct {
 	{ MAY_WRITE, 3 },    /* CAP_FOWNER: replace files of other users in sticky folders */
 	{ MAY_PTRACE, 19 },  /* CAP_SYS_PTRACE */
 	{ MAY_PERF, 38 },    /* CAP_PERFMON */
-	{ MAY_PERF, 21 },    /* CAP_SYS_ADMIN: before Linux 5.8, or with Debian's paranoid 3 */
-	{ MAY_PERF, 14 },    /* CAP_IPC_LOCK: rings beyond kernel.perf_event_mlock_kb */
-	{ MAY_SYMBOLS, 34 }, /* CAP_SYSLOG: kernel.kptr_restrict */
+	/* CAP_SYS_ADMIN: for perf events before Linux 5.8, or with Debian's
+	 * kernel.perf_event_paranoid = 3 */
+	{ MAY_PERF, 21 },
+	/* CAP_IPC_LOCK: for perf ring buffers beyond kernel.perf_event_mlock_kb */
+	{ MAY_PERF, 14 },
+	/* CAP_SYSLOG: shows kernel addresses in spite of kernel.kptr_restrict */
+	{ MAY_SYMBOLS, 34 },
 	{ MAY_KILL, 5 },     /* CAP_KILL: signal a command that changed its user */
 #if HAS(bpf)
 	{ MAY_BPF, 39 },     /* CAP_BPF */
@@ -55,10 +59,10 @@ _Noreturn static void exit_unsafe(void)
 
 static struct {
 	struct sys_caps caps[2];
-	/* the capabilities are from the program's file: the effective set is empty, except between
-	 * privilege_raise() and privilege_lower() */
+	/* true if the capabilities are from the program's file (setcap, setuid): the effective set
+	 * is empty, except between privilege_raise() and privilege_lower() */
 	bool secured;
-	u8 raised; /* MAY_* whose capabilities are in the effective set now */
+	u8 raised; /* rights (MAY_*) whose capabilities are in the effective set now */
 } privs;
 
 /* Restores the effective capabilities to what they were before privilege_raise(), which returned
@@ -125,11 +129,12 @@ void privilege_drop(u8 may, u8 others)
 		exit_unsafe();
 }
 
-/* Drops the capabilities that the command of gpustat does not need. may: the rights (MAY_*) that it
- * needs if the capabilities are from the program's file; here: the rights that it needs otherwise.
- * starts: it starts a command of the user, which inherits the capabilities of this process: then
- * all are kept until privilege_keep(), unless they are from the program's file. Returns 0, or
- * -errno if capabilities that the user does not have could not be dropped. */
+/* Drops the capabilities that the command of gpustat does not need. may: the rights (MAY_*) that
+ * the command needs if the capabilities are from the program's file; here: the rights that it needs
+ * if they are not. starts: the command executes a program that the user named, which inherits the
+ * capabilities of this process: then all are kept until privilege_keep(), unless they are from the
+ * program's file. Returns 0, or -errno if capabilities that the user does not have could not be
+ * dropped. */
 long privilege_begin(u8 may, u8 here, bool starts)
 {
 	u32 uid = (u32)getauxval(AT_UID);
@@ -169,8 +174,8 @@ bool privilege_has(u8 may)
 
 /* Returns the environment variable `name`, which is a path; NULL if it is not set. If gpustat has
  * its capabilities from its own file, it opens paths with the user's rights, so that the variable
- * is safe to use. Another program that uses the library may not do so: for it, secure_getenv(3)
- * ignores the variable if the program runs setuid or with file capabilities. */
+ * is safe to use. A program that uses gpustat as a library opens paths with its own rights: there,
+ * secure_getenv(3) ignores the variable if the program runs setuid or with file capabilities. */
 const char *privilege_getenv(const char *name)
 {
 	return privs.secured ? getenv(name) : secure_getenv(name);

@@ -4,28 +4,34 @@
 #include "gpustat/perf.h"
 #include "sys.h"
 
-/* a real-time signal: such signals queue, and each one carries the event's descriptor */
+/* signal of a perf event that overflows; real-time signals queue, and each one carries a
+ * descriptor */
 enum { SIG_OVERFLOW = 40 };
 
-/* signals that are blocked except in tasks_wait() */
+/* signals that are blocked except while tasks_wait() waits */
 static const int wait_signals[] = { SIGCHLD, SIG_OVERFLOW };
-/* Values of task.child that are not PIDs. IN_CHILD: in the child process itself, until its exec. */
+/* Values of task.child, the PID of the command's process, that are not PIDs. NO_CHILD_YET: no
+ * process was started; ENDED: the process has ended; IN_CHILD: this is the child process itself,
+ * before its exec. */
 enum { NO_CHILD_YET = 0, ENDED = -1, IN_CHILD = INT32_MIN };
-/* Indexes in gate[]. */
+/* Indexes of the descriptors in gate[], the two pipes between parent and child. */
 enum { CHILD_READS, PARENT_WRITES, PARENT_READS, CHILD_WRITES };
 /* Two pipes between this process and its child: through the first, the parent lets the child
  * execute the command; through the second, the child reports why its exec failed. Pipes, because
  * every kernel has them: sockets need CONFIG_NET, an eventfd CONFIG_EVENTFD. CHILD_READS stays open
  * in the parent, because a write to a child that has died must not raise SIGPIPE. */
 static int gate[4] = { -1, -1, -1, -1 };
-bool child_forker;     /* true: forker_main() reads the gate, not the child */
-/* Bytes written to the gate. GO: execute the command; other values below BEFORE are signals to
- * send. BEFORE, AFTER: run that shell command; NEXT: fork the next child. */
+/* true: the helper process (forker_main()) reads what the parent writes to gate[], not the child */
+bool child_forker;
+/* Bytes that the parent writes to its pipe in gate[]. GO: execute the command. BEFORE, AFTER: run
+ * the shell command that is set for before or after each run. NEXT: fork the next child. Other
+ * values are numbers of signals to send. */
 enum { GO = 0, BEFORE = 253, AFTER, NEXT };
-/* A pipe to which the handler of stop signals writes. */
+/* A pipe to which the handler of stop signals writes a byte, which ends a wait in poll(2). */
 static int wake[2] = { -1, -1 };
-/* The read end of the pipe `wake`, to poll together with other descriptors: a stop signal that
- * comes just before a wait ends the wait through it. -1 if gpustat runs a command. */
+/* The read end of the pipe `wake`, which is polled together with other descriptors: a stop signal
+ * that comes just before a wait makes it readable, which ends the wait. -1 if gpustat runs a
+ * command. */
 i32 tasks_wake = -1;
 
 /* --- waits ------------------------------------------------------------------------------------ */
@@ -40,18 +46,22 @@ static long gate_send(u8 what)
 }
 
 static struct {
-	sigset_t command_mask; /* signal mask when the program started, which the command gets */
-	sigset_t wait_mask;    /* signal mask during tasks_wait() */
-	/* the process that started this one ignores SIGCHLD: so does the command */
+	/* signal mask when gpustat started; the command is executed with it */
+	sigset_t command_mask;
+	sigset_t wait_mask;    /* signal mask while tasks_wait() waits */
+	/* SIGCHLD was ignored when gpustat started: the command is executed with SIGCHLD ignored */
 	bool sigchld_ignored;
 	volatile sig_atomic_t signalled, nsignals;
-	const char *before, *after; /* shell commands of child_hooks(), or NULL */
-	/* the child's pid, NO_CHILD_YET, ENDED, IN_CHILD, or -errno if it could not be started */
+	/* shell commands to run before and after the command, or NULL */
+	const char *before, *after;
+	/* PID of the child, or NO_CHILD_YET, ENDED or IN_CHILD; -errno if it could not be
+	 * started */
 	i32 child;
-	/* Descriptors of overflowed events that tasks_overflow() has not returned yet. */
+	/* Descriptors of perf events that have overflowed, and that tasks_overflow() has not
+	 * returned yet. */
 	volatile i32 overflowed[64];
 	volatile u32 noverflowed;
-	/* limit of open files before files_raise(); {0}: files_raise() was not called */
+	/* limit on open descriptors before files_raise() raised it; {0}: it was not raised */
 	struct sys_limit old_limit;
 	struct rusage usage; /* resource usage of the child that child_ended() waited for */
 } task;
@@ -66,12 +76,14 @@ static void child_signal(int sig)
 		return;
 	}
 	sys_kill(task.child, sig);
-	sys_kill(task.child, SIGCONT); /* a stopped command could not act on the signal */
+	/* continues a stopped process, which could not act on the signal */
+	sys_kill(task.child, SIGCONT);
 }
 
-/* Handler of SIGINT, SIGTERM and SIGHUP. A signal that another process sent to this one (si_code <=
- * 0) is passed on to the command; a signal from the terminal has reached the command already. The
- * second signal restores the default actions, so that the third one ends this process. */
+/* Handler of the stop signals SIGINT, SIGTERM and SIGHUP. A signal that another process sent to
+ * this one (si_code <= 0) is passed on to the command; a signal from the terminal has reached the
+ * command already. The second stop signal restores the default actions, so that the third one ends
+ * this process. */
 static void on_stop(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
@@ -89,7 +101,7 @@ static void on_stop(int sig, siginfo_t *info, void *context)
 
 static void on_child(int sig)
 {
-	(void)sig; /* no action: its arrival ends tasks_wait() */
+	(void)sig; /* SIGCHLD needs no action: its arrival ends the wait in tasks_wait() */
 }
 
 static void on_overflow(int sig, siginfo_t *info, void *context)
@@ -100,8 +112,8 @@ static void on_overflow(int sig, siginfo_t *info, void *context)
 		task.overflowed[task.noverflowed++] = info->si_fd;
 }
 
-/* Installs the signal handlers. command: gpustat runs a command. From then on SIGCHLD and the
- * signals of event overflows are delivered only in tasks_wait(), so that none is missed. Stop
+/* Installs the signal handlers. command: true if gpustat runs a command. From then on SIGCHLD and
+ * the signals of event overflows are delivered only in tasks_wait(), so that none is missed. Stop
  * signals that were ignored at the start (nohup) stay ignored in this process and in the
  * command. */
 void tasks_catch(bool command)
@@ -132,7 +144,8 @@ int tasks_signal(void)
 	return task.signalled;
 }
 
-/* Returns the descriptor of an event that has overflowed since the last call, or -1. */
+/* Returns the descriptor of a perf event that has overflowed, each overflow once; -1 if there is
+ * none. */
 i32 tasks_overflow(void)
 {
 	return task.noverflowed ? task.overflowed[--task.noverflowed] : -1;
@@ -146,7 +159,7 @@ i64 next_due(i64 start, i64 due, i64 step)
 
 	due += step;
 	if (due < now + step / 2)
-		/* skip due times that have passed or are less than half a step ahead */
+		/* skip times of samples that have passed or are less than half a step ahead */
 		due = start + (now - start + step + step / 2) / step * step;
 	return due;
 }
@@ -169,7 +182,8 @@ static bool gate_report(i32 what)
 	return write_all(gate[CHILD_WRITES], (const char *)&what, sizeof(what)) >= 0;
 }
 
-/* Reads the next byte from descriptor `end` of the gate. False if the other end is closed. */
+/* Reads the next byte from gate[end], the read end of a pipe between parent and child. False if the
+ * write end is closed. */
 static bool gate_read(int end, void *byte)
 {
 	long r;
@@ -179,7 +193,8 @@ static bool gate_read(int end, void *byte)
 	return r == 1;
 }
 
-/* Gives a new child process the capabilities, limits and signal actions that a command gets. */
+/* Sets the capabilities, limits and signal actions of a new child process to those that a command
+ * gets. */
 static void child_prepare(void)
 {
 	task.child = IN_CHILD;
@@ -189,8 +204,9 @@ static void child_prepare(void)
 		sys_signal_persistent(SIGCHLD, SIG_IGN);
 }
 
-/* Main function of the child process: executes the command once the parent allows it. A signal
- * before the exec ends the child as if it had ended the command: on_stop() is still the handler. */
+/* Main function of the child process: executes the command once the parent allows it. A stop signal
+ * that comes before the exec ends the child with exit status 128 + signal, because on_stop() is
+ * still its handler. */
 _Noreturn static void child_main(char **argv)
 {
 	u8 what;
@@ -213,7 +229,7 @@ static void signal_send(i32 pid, i32 pidfd, u8 sig)
 		sys_kill(pid, sig);
 }
 
-/* Runs a shell command of child_hooks() and waits for its end. Returns 1 + its exit code, or
+/* Runs a shell command in a new process and waits for its end. Returns 1 + its exit code, or
  * -errno. */
 static i32 hook_run(const char *text)
 {
@@ -234,12 +250,12 @@ static i32 hook_run(const char *text)
 				     WEXITSTATUS(status));
 }
 
-/* Main function of the helper process of a repeated command: it forks the command's processes when
- * the parent has no right to do so any more. These processes are the parent's children nevertheless
- * (CLONE_PARENT). The helper continues when the child it forked has executed the command or has
- * ended (CLONE_VFORK): until then the child, not the helper, reads the gate. When a signal is to be
- * sent, the parent may have waited for that child, and another process may have its pid: the helper
- * sends signals to the child's pidfd. */
+/* Main function of the helper process of a repeated command. It forks the process of each
+ * repetition, because the parent may have dropped the right to fork; with CLONE_PARENT these
+ * processes are children of the parent. With CLONE_VFORK the helper continues when the child has
+ * executed the command or has ended: until then the child, not the helper, reads what the parent
+ * writes. The helper sends signals to the child's pidfd: once the parent has waited for the child,
+ * another process may have its pid. */
 _Noreturn static void forker_main(char **argv)
 {
 	i32 pid = 0, pidfd = -1;
@@ -256,7 +272,7 @@ _Noreturn static void forker_main(char **argv)
 				signal_send(pid, pidfd, what);
 			continue;
 		}
-		sys_close(pidfd); /* pidfd of the previous repetition's child */
+		sys_close(pidfd); /* closes the pidfd of the previous repetition's child */
 		pid = (i32)sys_fork(CLONE_PARENT | CLONE_VFORK | CLONE_PIDFD, &pidfd);
 		if (!gate_report(pid > 0 ? 0 : pid < 0 ? pid : (i32)sys_pid()))
 			break;
@@ -279,9 +295,9 @@ static void gate_close_all(void)
 		gate_close(i);
 }
 
-/* Returns the next number that the child or the helper process reports through the gate; 0 if there
- * are no more. After an error the order of later reports would be unknown: the helper process is
- * told to exit, so that nobody waits for it. */
+/* Returns the next number that the child or the helper process writes to its pipe to the parent; 0
+ * if there are no more. After an error it would be unknown what later numbers belong to: the helper
+ * process is made to exit, by closing the pipe that it reads. */
 static i32 gate_receive(void)
 {
 	i32 what = 0;
@@ -295,8 +311,8 @@ static i32 gate_receive(void)
 	return what;
 }
 
-/* Opens the two pipes of the gate and forks a process that calls run(argv). Returns its pid, or
- * -errno. */
+/* Opens the two pipes between this process and a new child, and forks the child, which calls
+ * run(argv). Returns its pid, or -errno. */
 static long gate_open(void (*run)(char **), char **argv)
 {
 	long pid;
@@ -308,7 +324,8 @@ static long gate_open(void (*run)(char **), char **argv)
 	if (pid >= 0)
 		pid = sys_fork(0, NULL);
 	if (pid == 0) {
-		gate_close(PARENT_WRITES); /* so that the child notices the end of the parent */
+		/* the child then reads an end of file when the parent ends */
+		gate_close(PARENT_WRITES);
 		run(argv);
 	}
 	if (pid < 0)
@@ -318,7 +335,7 @@ static long gate_open(void (*run)(char **), char **argv)
 }
 
 /* Sets the shell commands that child_hook() runs before and after each run of the command; NULL:
- * none. Starts the helper process, which runs them. */
+ * none. Starts the helper process, which executes them. */
 void child_hooks(char **argv, const char *before, const char *after)
 {
 	task.before = before;
@@ -326,8 +343,8 @@ void child_hooks(char **argv, const char *before, const char *after)
 	child_forker = gate_open(forker_main, argv) > 0;
 }
 
-/* Runs the shell command of child_hooks() for before or after a run of the command, if there is
- * one, and waits for its end. Returns its exit code, or -errno. */
+/* Runs the shell command that is set for before the command, or for after it, and waits for its
+ * end. Returns its exit code, 0 if none is set, or -errno. */
 int child_hook(bool after)
 {
 	i32 r = -EPIPE;
@@ -342,9 +359,9 @@ int child_hook(bool after)
 }
 
 /* Forks the process that will execute argv; it waits for child_release() or child_abort(). Returns
- * its pid, or -errno. repeats: the command will be started again, by a helper process. If that
- * cannot create children of this process, as under some emulators, this process forks them
- * itself. */
+ * its pid, or -errno. repeats: true if the command will be started again: a helper process forks
+ * it. If the helper cannot create children of this process, as under some emulators, this process
+ * forks them itself. */
 long child_start(char **argv, bool repeats)
 {
 	long pid = -EPIPE;
@@ -354,15 +371,15 @@ long child_start(char **argv, bool repeats)
 		child_forker = gate_open(forker_main, argv) > 0;
 	if (child_forker && gate_send(NEXT) > 0 && (next = gate_receive()))
 		pid = next;
-	/* Only the first call may give up the helper: later this process may have no right to
-	 * fork. */
+	/* Only the first call may stop using the helper process: in later calls, this process may
+	 * have no right to fork. */
 	child_forker &= pid > 0 || task.child != NO_CHILD_YET;
 	if (!child_forker)
 		pid = gate_open(child_main, argv);
 	return task.child = (i32)pid;
 }
 
-/* Makes the kernel send SIG_OVERFLOW to this process when the event with descriptor fd
+/* Makes the kernel send SIG_OVERFLOW to this process when the perf event with descriptor fd
  * overflows. */
 void tasks_notify(i32 fd)
 {
@@ -371,9 +388,10 @@ void tasks_notify(i32 fd)
 	sys_set_flags(fd, O_ASYNC, 0);
 }
 
-/* Lets the child execute its command; if a stop signal has come, ends the child with that signal
- * instead, because it may have come before there was a child to pass it on to. Returns 0, or -errno
- * if the command was not executed. A child that died earlier is reported by child_ended(). */
+/* Lets the child execute its command. If a stop signal has come, ends the child with that signal
+ * instead, because the signal may have come before there was a child to pass it on to. Returns 0,
+ * or -errno if the command was not executed. A child that died earlier is reported by
+ * child_ended(). */
 long child_release(void)
 {
 	long r = gate_send((u8)task.signalled);
@@ -438,7 +456,7 @@ void child_times(u64 *user, u64 *system)
 	*system = time_ns(task.usage.ru_stime);
 }
 
-/* Ends the command, with SIGKILL if at_once, else with SIGTERM. */
+/* Sends the command the signal that ends it: SIGKILL if at_once is true, else SIGTERM. */
 void child_stop(bool at_once)
 {
 	child_signal(at_once ? SIGKILL : SIGTERM);

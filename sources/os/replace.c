@@ -7,14 +7,15 @@
 #include <limits.h>
 
 enum {
-	/* maximum bytes of the file's name in the temporary file's name, which has NAME_MAX at
-	 * most */
+	/* number of bytes of the replaced file's name that its temporary file's name contains at
+	 * most: a name in Linux has at most NAME_MAX bytes */
 	NAME_BYTES = 200,
-	MAX_LINKS = 40,   /* maximum number of links in a path, as in Linux */
-	/* uid shown for users without a number here: default of kernel.overflowuid */
+	MAX_LINKS = 40,   /* maximum number of symbolic links in a path, the same as in Linux */
+	/* uid that a user namespace shows for users without a uid in it: default of
+	 * kernel.overflowuid */
 	NOBODY = 65534,
 };
-#define MAX_AGE UINT64_C(60000000000) /* ns: a younger temporary file is not removed */
+#define MAX_AGE UINT64_C(60000000000) /* ns: a temporary file younger than this is not removed */
 
 /* The signal mask before replace_open() blocked all signals. They are blocked while a temporary
  * file exists, so that no signal ends the process and leaves the file behind. */
@@ -33,7 +34,7 @@ static void folder_of(const char *path, char dir[PATH_MAX])
 
 /* Returns 1 if the folder of a path is shared, like /tmp: all users may write to it, and no user
  * may remove files of others. Else 0, or -errno. Sets dir to the folder and *in to its stat(2). In
- * a shared folder, gpustat follows and writes to only files and links of this user or of the
+ * a shared folder, gpustat follows only links, and writes only to files, of this user or of the
  * folder's owner, so that no other user can have put them there. Linux does the same if
  * fs.protected_symlinks, protected_regular and protected_fifos are 1. */
 static long folder_check(const char *path, char dir[PATH_MAX], struct stat *in)
@@ -149,7 +150,7 @@ long file_open(const char *path, int flags)
 {
 	long r = open_once(path, flags);
 
-	/* another process of this user may have created the file meanwhile: open it */
+	/* the file did not exist before, but exists now: open it if this user has created it */
 	if (r == -EEXIST)
 		r = open_once(path, flags);
 	return r == -EEXIST ? -EACCES : r;
@@ -204,7 +205,8 @@ static bool is_left(struct str name, struct str start)
 	char path[40];
 	struct buf b = BUF_Z(path);
 
-	/* TIME has at least ten digits: .log.2024.11 is a file of another program */
+	/* TIME in the name of a temporary file has at least ten digits: .log.2024.11 is a file of
+	 * another program */
 	if (!str_skip(&name, start) || !(name.p = scan_u64(name, &pid)) ||
 	    !str_skip_z(&name, ".") || scan_u64(name, &time) != name.e || time < 1000000000)
 		return false;
@@ -231,7 +233,7 @@ long replace_begin(struct replacement *f, const char *path)
 		return r;
 	f->dir = (int)r;
 	r = sys_faccess(f->dir, ".", W_OK | X_OK);
-	/* Other errors may come from a seccomp filter that does not know faccessat2(2). */
+	/* Ignore other errors: a seccomp filter that does not know faccessat2(2) may cause them. */
 	return r == -EACCES || r == -EROFS ? r : 0;
 }
 
@@ -262,8 +264,8 @@ void replace_clean(struct replacement *f)
 	dir_close(&d);
 }
 
-/* Creates the temporary file in the folder of the file to replace, with that mode whatever the
- * umask is. Returns 0 or -errno. Signals are blocked until replace_finish(). */
+/* Creates the temporary file in the folder of the file to replace, with the permissions `mode`
+ * whatever the umask is. Returns 0 or -errno. Signals are blocked until replace_finish(). */
 long replace_open(struct replacement *f, u32 mode)
 {
 	struct buf b = name_begin(f);
@@ -271,8 +273,8 @@ long replace_open(struct replacement *f, u32 mode)
 
 	sys_block_all(&old_mask);
 	put_u64(&b, sys_pid());
-	/* The time makes the name unique: in a container the pid is often the same as that of an
-	 * earlier, killed process. */
+	/* The time makes the temporary file's name unique: in a container the pid is often the same
+	 * as that of an earlier, killed process. */
 	put_c(&b, '.');
 	put_u64(&b, (u64)sys_now(CLOCK_MONOTONIC));
 	f->name[b.n] = '\0';

@@ -31,7 +31,8 @@
 
 /* --- system calls ----------------------------------------------------------------------------- */
 
-/* musl's names of the system calls that it makes if the kernel has no 64-bit time. */
+/* musl's names of the system calls with 32-bit times, which it makes if the kernel has no 64-bit
+ * ones. */
 #ifdef SYS_clock_gettime32
 #define SYS_clock_gettime   SYS_clock_gettime32
 #define SYS_clock_getres    SYS_clock_getres_time32
@@ -47,13 +48,13 @@ enum check { ANY, OPEN, IOCTL, FCNTL, MMAP, PRCTL, LIMIT, KILL, NEVER };
 enum { CHECK_SHIFT = 12, ALL_GROUPS = (1 << CHECK_SHIFT) - 1 };
 
 static const struct call {
-	/* nr: number of the system call. groups: OR of the CALLS_* whose commands may make the
-	 * call; above CHECK_SHIFT its enum check */
+	/* nr: number of the system call. groups: bit mask of the groups (CALLS_*) to which the call
+	 * belongs; the bits from CHECK_SHIFT on are its enum check */
 	u16 nr, groups;
 } calls[] = {
 #define CALL(name, groups, check) { SYS_##name, (groups) | (check) << CHECK_SHIFT }
-/* Each macro pastes SYS_ itself: libc's headers may define some of these names as macros, which
- * would be expanded first. */
+/* Each of these macros concatenates SYS_ and the name itself: libc's headers may define some of
+ * these names as macros, and a nested macro would expand them first. */
 #define ALL(name) { SYS_##name, ALL_GROUPS }
 #define FILES(name) { SYS_##name, CALLS_FILES }
 	/* The most frequent calls first: kernels before 5.11 run the filter for each call. */
@@ -65,7 +66,7 @@ static const struct call {
 	ALL(rt_sigprocmask), ALL(rt_sigaction), ALL(rt_sigreturn), ALL(restart_syscall),
 	ALL(exit_group), ALL(getpid), ALL(gettid), ALL(geteuid), ALL(uname), ALL(clock_getres),
 	CALL(fcntl, ALL_GROUPS, FCNTL), CALL(prctl, ALL_GROUPS, PRCTL),
-	ALL(capset), /* to drop capabilities, or to make those of the permitted set effective */
+	ALL(capset), /* capset(2) drops capabilities, or makes permitted ones effective */
 	CALL(kill, CALLS_CHILD | CALLS_SCREEN | CALLS_WRITE, KILL),
 	CALL(unlinkat, CALLS_REPLACE, ANY), CALL(renameat2, CALLS_REPLACE, ANY),
 	CALL(fchmod, CALLS_REPLACE, ANY),
@@ -73,9 +74,9 @@ static const struct call {
 	CALL(inotify_init1, CALLS_WATCH, ANY), CALL(inotify_add_watch, CALLS_WATCH, ANY),
 	CALL(pidfd_open, CALLS_WATCH, ANY),
 	CALL(pidfd_getfd, CALLS_GETFD, ANY),
-	/* makes reserved address space writable, for tables that grow */
+	/* mprotect(2) makes reserved address space writable, for tables that grow */
 	CALL(mprotect, ALL_GROUPS, MMAP),
-	/* finds the CPUs of a machine without /sys */
+	/* sched_getaffinity(2) finds the CPUs if there is no /sys */
 	CALL(sched_getaffinity, CALLS_PERF | CALLS_OPEN_PERF, ANY),
 	CALL(perf_event_open, CALLS_OPEN_PERF, ANY), CALL(prlimit64, CALLS_OPEN_PERF, LIMIT),
 	CALL(munmap, CALLS_PERF, ANY),
@@ -119,7 +120,7 @@ static const struct call {
 #ifdef SYS_renameat
 	CALL(renameat, CALLS_REPLACE, ANY),
 #endif
-#ifdef SYS_socketcall /* its arguments are in memory, which a filter cannot read */
+#ifdef SYS_socketcall /* its arguments are in memory, which no seccomp filter can read */
 	CALL(socketcall, CALLS_NET, ANY),
 #endif
 #undef FILES
@@ -144,10 +145,10 @@ static const struct call {
 #undef CALL
 };
 
-/* --- the filter: linux/filter.h; offsets into struct seccomp_data ---------------------------- */
+/* --- the seccomp filter: a BPF program (linux/filter.h) that reads struct seccomp_data -------- */
 
 enum { MAX_FILTER = 200 };
-/* placeholders for jump targets, which make_filter() replaces */
+/* placeholders for jump offsets in the filter, which make_filter() replaces at the end */
 enum { TO_ALLOW = 255, TO_KILL = 254, TO_DENY = 253 };
 
 struct program {
@@ -160,15 +161,15 @@ static void emit(struct program *p, u16 code, u32 k, u8 jt, u8 jf)
 	p->code[p->n++] = (struct sock_filter){ code, jt, jf, k };
 }
 
-/* Emits a comparison of the accumulator with value. then, otherwise: numbers of instructions to
- * skip if equal and if not, or TO_*. */
+/* Appends to the filter a comparison of BPF's accumulator with value. then, otherwise: number of
+ * instructions to skip if they are equal or differ, or a placeholder TO_*. */
 static void emit_if(struct program *p, u32 value, u8 then, u8 otherwise)
 {
 	emit(p, BPF_JMP | BPF_JEQ | BPF_K, value, then, otherwise);
 }
 
-/* Emits a load of the low 32 bits of argument n: all checked arguments are ints. All supported
- * architectures are little-endian. */
+/* Appends to the filter a load of the low 32 bits of the system call's argument n. The rest is not
+ * needed: all checked arguments are ints. All supported architectures are little-endian. */
 static void emit_arg(struct program *p, size_t n)
 {
 	emit(p, BPF_LD | BPF_W | BPF_ABS,
@@ -186,7 +187,7 @@ static struct {
 	u8 n;
 } requests;
 
-/* Allows an ioctl request, whatever its size and direction, on this descriptor only. To be called
+/* Allows an ioctl request, whatever its size and direction, on the descriptor fd only. To be called
  * before sandbox_enter(). The caller keeps the descriptor open until the program ends, so that its
  * number is not used for another file; or it reserves a number that no other file gets, and opens
  * the descriptor later. Returns false if there is no room, or the descriptor is above 65535. */
@@ -198,7 +199,8 @@ bool sandbox_ioctl(i32 fd, u32 request)
 	return true;
 }
 
-/* Emits the check of the requests that sandbox_ioctl() allows on one descriptor. */
+/* Appends to the filter the check of the ioctl requests that sandbox_ioctl() has allowed on single
+ * descriptors. */
 static void emit_requests(struct program *p)
 {
 	emit_arg(p, 0);
@@ -212,9 +214,9 @@ static void emit_requests(struct program *p)
 		emit_if(p, requests.key[i], TO_ALLOW, 0);
 }
 
-/* Emits the check of ioctl(2). It allows on a terminal: reading its size, and with CALLS_SCREEN its
- * modes, but not TIOCSTI, which inserts input; on open files: the requests of perf, of DRM and of
- * OA streams, and those of sandbox_ioctl(). */
+/* Appends to the filter the check of ioctl(2). It allows on a terminal: reading its size, and with
+ * CALLS_SCREEN its modes, but not TIOCSTI, which inserts input; on open files: the requests of
+ * perf, of DRM and of OA streams, and those of sandbox_ioctl(). */
 static void emit_ioctl(struct program *p, u16 groups)
 {
 	if (requests.n)
@@ -237,9 +239,9 @@ static void emit_ioctl(struct program *p, u16 groups)
 	emit_if(p, UINT32_MAX, 0, TO_DENY);
 }
 
-/* Emits the check of kill(2). It allows signals to the command (process child), or without a
- * command to this process, which sends itself a signal after its handler; and signal 0 to any
- * process, which tests whether a process exists. */
+/* Appends to the filter the check of kill(2). It allows signals to the command (process child), or
+ * without a command to this process, which sends itself a signal at the end of its signal handler;
+ * and signal 0 to any process, which tests whether a process exists. */
 static void emit_kill(struct program *p, i32 child)
 {
 	emit_arg(p, 0);
@@ -248,9 +250,9 @@ static void emit_kill(struct program *p, i32 child)
 	emit_if(p, 0, TO_ALLOW, TO_DENY);
 }
 
-/* Emits the check of openat(2). It allows to open files for reading, and with CALLS_REPLACE to
- * create a new file: O_CREAT and O_EXCL are both required, because with O_EXCL alone any file could
- * be opened. 3 is O_ACCMODE of the kernel; musl's includes O_PATH. */
+/* Appends to the filter the check of openat(2). It allows to open files for reading, and with
+ * CALLS_REPLACE to create a new file: O_CREAT and O_EXCL are both required, because with O_EXCL
+ * alone any file could be opened. 3 is O_ACCMODE of the kernel; musl's includes O_PATH. */
 static void emit_open(struct program *p, u16 groups)
 {
 	emit_arg(p, 2);
@@ -262,8 +264,8 @@ static void emit_open(struct program *p, u16 groups)
 	emit(p, BPF_JMP | BPF_JSET | BPF_K, 3 | O_CREAT | O_TRUNC, TO_DENY, TO_ALLOW);
 }
 
-/* Emits the check of a call's arguments, which follows the comparison of the call's number. Every
- * check ends in a jump. child: PID of the command, or 0. */
+/* Appends to the filter the check of a system call's arguments, which follows the comparison of the
+ * call's number. Every check ends in a jump. child: PID of the command, or 0. */
 static void emit_check(struct program *p, enum check check, u16 groups, i32 child)
 {
 	switch (check) {
@@ -271,8 +273,8 @@ static void emit_check(struct program *p, enum check check, u16 groups, i32 chil
 		emit_open(p, groups);
 		break;
 	/* fcntl(2) may read and set descriptor flags and file flags. A command that opens perf
-	 * events later may also choose the signal of a descriptor and the process that gets it, but
-	 * only this process: event sets are switched by overflows. */
+	 * events later may also choose the signal that an overflow of an event sends, but only to
+	 * this process: event sets are switched by overflows. */
 	case FCNTL:
 		emit_arg(p, 1);
 		if (groups & CALLS_OPEN_PERF && groups & CALLS_CHILD) {
@@ -283,7 +285,7 @@ static void emit_check(struct program *p, enum check check, u16 groups, i32 chil
 		}
 		emit(p, BPF_JMP | BPF_JGT | BPF_K, F_SETFL, TO_DENY, TO_ALLOW);
 		break;
-	case LIMIT: /* prlimit(2) of this process only */
+	case LIMIT: /* prlimit(2) is allowed for this process only (pid 0) */
 		emit_arg(p, 0);
 		emit_if(p, 0, TO_ALLOW, TO_DENY);
 		break;
@@ -291,7 +293,8 @@ static void emit_check(struct program *p, enum check check, u16 groups, i32 chil
 		emit_arg(p, 2);
 		emit(p, BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, TO_DENY, TO_ALLOW);
 		break;
-	/* PR_SET_TIMERSLACK to PR_TASK_PERF_EVENTS_ENABLE; PR_GET_TIMERSLACK is between them */
+	/* prctl(2) may make the requests from PR_SET_TIMERSLACK to PR_TASK_PERF_EVENTS_ENABLE, with
+	 * PR_GET_TIMERSLACK between them */
 	case PRCTL:
 		emit_arg(p, 0);
 		emit(p, BPF_JMP | BPF_JGT | BPF_K, PR_TASK_PERF_EVENTS_ENABLE, TO_DENY, 0);
@@ -305,8 +308,9 @@ static void emit_check(struct program *p, enum check check, u16 groups, i32 chil
 	}
 }
 
-/* Emits the comparison with the number of one system call, and the check of its arguments, if
- * commands of these groups may make the call. The jump offset jf, set last, skips the check. */
+/* Appends to the filter the comparison with the number of one system call, and the check of its
+ * arguments, if commands of these groups may make the call. The comparison's jump offset jf, which
+ * skips the check, is set last. */
 static void emit_call(struct program *p, const struct call *c, u16 groups, i32 child)
 {
 	enum check check = c->groups >> CHECK_SHIFT;
@@ -323,9 +327,10 @@ static void emit_call(struct program *p, const struct call *c, u16 groups, i32 c
 	p->code[at].jf = (u8)(p->n - at - 1);
 }
 
-/* A system call that is not in calls[] fails with ENOSYS, as on a kernel without it, for which
- * newer libcs have a fallback; an argument that is not allowed fails with EPERM. The strict build
- * for tests kills the process in both cases, so that no test hides a missing row. */
+/* A system call that the filter does not know fails with ENOSYS, as on a kernel without it, for
+ * which newer libcs have a fallback; an argument that is not allowed fails with EPERM. The strict
+ * build for tests kills the process in both cases, so that no test hides a missing row of
+ * calls[]. */
 #ifdef SANDBOX_STRICT
 #define UNKNOWN SECCOMP_RET_KILL_PROCESS
 #define REFUSED SECCOMP_RET_KILL_PROCESS
@@ -334,8 +339,9 @@ static void emit_call(struct program *p, const struct call *c, u16 groups, i32 c
 #define REFUSED (SECCOMP_RET_ERRNO | EPERM)
 #endif
 
-/* Makes the whole filter: the check of the architecture, the checks of all calls, and at the end
- * one return for each verdict, to which the placeholders TO_* now point. */
+/* Makes the whole filter: the check of the architecture, the checks of all system calls, and at the
+ * end one return instruction for each verdict. The placeholders TO_* are replaced by jumps to
+ * these. */
 static void make_filter(struct program *p, u16 groups, i32 child)
 {
 	static const struct { u8 mark; u32 verdict; } ends[] = {
@@ -365,7 +371,7 @@ static void make_filter(struct program *p, u16 groups, i32 child)
 	}
 }
 
-/* --- files: the constants of linux/landlock.h, of all its versions --------------------------- */
+/* --- files: Landlock rules, with the constants of all versions of linux/landlock.h ------------ */
 
 /* The versions of Landlock's ABI that added a right: on files, on TCP, or a scope. */
 enum { REFER_ABI = 2, TRUNCATE_ABI = 3, TCP_ABI = 4, IOCTL_ABI = 5, SCOPE_ABI = 6 };
@@ -447,11 +453,11 @@ bool sandbox_file(const char *path, bool write)
 	return true;
 }
 
-/* --- both ------------------------------------------------------------------------------------- */
+/* --- start of the filter and of the rules ----------------------------------------------------- */
 
 /* Puts the Landlock rules and the seccomp filter in force. From here on only the system calls of
- * these groups, an OR of CALLS_*, are allowed. child: PID of the command, which was started before;
- * 0: none. */
+ * the groups in `groups`, an OR of CALLS_*, are allowed. child: PID of the command, which was
+ * started before; 0: none. */
 void sandbox_enter(u16 groups, i32 child)
 {
 	struct program p;

@@ -6,14 +6,16 @@
 #include "sys.h"
 
 #ifndef ARENA_BYTES
-#define ARENA_BYTES ((size_t)512 << 20) /* twice the size of all tables of all commands when full */
+#define ARENA_BYTES ((size_t)512 << 20) /* address space: twice what all tables need when full */
 #endif
 
 enum {
-	/* minimum size of the arena: with less free address space, no table has any row */
+	/* minimum size in bytes of the arena, the address space of all tables: with less, no table
+	 * has any row */
 	ARENA_MIN = 512 << 10,
 	PAGE_MIN = 4096,
-	/* a table gets at most 1/8 of the remaining arena, so that a small one serves all tables */
+	/* a table gets at most 1/8 of the arena that is left, so that also a small arena has room
+	 * for all tables */
 	SHARE = 8,
 };
 
@@ -22,8 +24,8 @@ bool tables_short;
 static struct {
 	char *arena;
 	size_t arena_left;
-	bool reserved; /* the arena was reserved, or that has failed */
-	struct table *used[96]; /* the tables that have been used; no command uses 96 */
+	bool reserved; /* true after the attempt to reserve the arena, also if it failed */
+	struct table *used[96]; /* the tables used so far; no command uses as many as 96 */
 	u32 nused;
 } space;
 
@@ -45,8 +47,8 @@ void tables_reserve(void)
 	space.arena_left = space.arena ? n : 0;
 }
 
-/* Makes the first bytes of a table writable, at most all that its rows need, and updates t->ready.
- * False if the kernel refuses it. */
+/* Makes the first `bytes` bytes of a table writable, but not more than its rows need, and updates
+ * t->ready, the number of usable rows. False if the kernel refuses it. */
 static bool table_commit(struct table *t, char *rows, size_t bytes)
 {
 	size_t all = (size_t)t->most * t->size;
@@ -58,9 +60,10 @@ static bool table_commit(struct table *t, char *rows, size_t bytes)
 	return true;
 }
 
-/* Gives a table its address space, once, and makes so many bytes of it writable, or those of the
- * first step. If there is no address space or memory, the table has no rows from then on, and the
- * owner's pointer is not changed: row 0 may be read through it. Such a table is in used[] too. */
+/* Reserves the address space of a table at its first use, and makes `bytes` bytes of it writable,
+ * or those of the first growth step. If there is no address space or memory, the table has no rows
+ * from then on, and the owner's pointer to the rows is not changed, because it may point to a
+ * static row 0. Such a table is in used[] too. */
 static void table_begin(struct table *t, size_t bytes)
 {
 	size_t first = (size_t)t->first * PAGE_MIN, want = (size_t)t->most * t->size;
@@ -100,8 +103,8 @@ static char *table_rows(const struct table *t)
 	return rows;
 }
 
-/* Makes so many rows of a table usable. False if the table is full or no memory is left; then
- * t->dropped is increased. */
+/* Makes the first `rows` rows of a table usable. False if the table is full or no memory is left;
+ * then t->dropped is increased. */
 static bool table_grow(struct table *t, size_t rows)
 {
 	size_t step;

@@ -28,11 +28,11 @@ u32 ntraced;
 
 enum { HEADS = 4096, MAX_FDS = 1 << 20, PATH_MOST = 512 };
 
-/* --- paths: each has a number ----------------------------------------------------------------- */
+/* --- paths of traced files: each has a number ------------------------------------------------- */
 
 struct path {
-	u32 at, len; /* offset in path_texts, and length */
-	u32 next;    /* number of the next path in the hash chain; 0: the last */
+	u32 at, len; /* offset of the path's text in path_texts, and its length in bytes */
+	u32 next;    /* number of the next path in the hash chain; 0: this is the last one */
 };
 static TABLE(struct path, known_paths, TRACE_PATHS, 256, "paths");
 static TABLE(char, path_texts, 8 << 20, 16384, "bytes of paths");
@@ -65,7 +65,8 @@ u32 trace_number(struct str path)
 
 /* --- descriptors and their paths -------------------------------------------------------------- */
 
-/* Index: descriptor; value: number of its path, or 0 if the file is not traced. */
+/* Paths of the open files. Index: descriptor; value: number of the file's path, or 0 if the file is
+ * not traced. */
 static TABLE(u32, fd_paths, MAX_FDS, 1024, "traced descriptors");
 
 /* Returns the number of the path of an open file; 0 if it is not traced. */
@@ -81,13 +82,14 @@ static void fd_set_path(long fd, u32 path)
 		fd_paths.rows[fd] = path;
 }
 
-/* Result of traced_path() for a path below a root that has no number, because it is too long or the
- * table is full. Such a file is not opened, since the names of users in it could not be
- * replaced. */
+/* Result of traced_path() for a path below a root that cannot get a number, because the path is too
+ * long or the table is full. Such a file is not opened, because the tracer could not replace the
+ * names of users in it. */
 static const u32 no_number = UINT32_MAX;
 
-/* Returns the number of the path dir/name. 0 if it is not traced: dir is neither a root nor a
- * traced folder, or name is absolute. no_number if it has no number. */
+/* Returns the number of the path of a file: `name` in the open folder dir. 0 if the file is not
+ * traced: dir is neither a root nor a traced folder, or name is absolute. no_number if the path
+ * cannot get a number. */
 static u32 traced_path(int dir, const char *name)
 {
 	char text[PATH_MOST];
@@ -112,12 +114,12 @@ static u32 traced_path(int dir, const char *name)
 
 /* --- the functions of sys.h ------------------------------------------------------------------- */
 
-/* Declares and begins a function that replaces one of sys.h, which here declares these functions
- * only under the names plain_*. */
+/* Begins the definition of a function that replaces one of sys.h. Also declares the function,
+ * because in this file sys.h declares it under a name plain_* only. */
 #define REPLACES(type, name, ...) type name(__VA_ARGS__); type name(__VA_ARGS__)
 
-/* Reports to the tracer that a file was found, or that it exists, but access to it was refused. r:
- * result of the system call, negative: -errno. */
+/* Reports to the tracer that a file was found; or that a file exists, but access to it was refused.
+ * r: result of the system call, negative: -errno. */
 static void trace_found(u32 path, long r, enum traced what)
 {
 	const struct tracer *t = tracer;
@@ -129,7 +131,8 @@ static void trace_found(u32 path, long r, enum traced what)
 	tracer = t;
 }
 
-/* Returns whether the program may open a file. path: 0 for a file that is not traced. */
+/* Returns whether the program may open a file. path: number of the file's path; 0: the file is not
+ * traced. */
 static bool may_open(u32 path)
 {
 	const struct tracer *t = tracer;
@@ -159,7 +162,8 @@ REPLACES(long, sys_close, int fd)
 	return plain_close(fd);
 }
 
-/* Reads at offset `at`; UINT64_MAX: at the file's current offset. */
+/* Reads up to n bytes of an open file at offset `at`, without tracing it; UINT64_MAX: at the file's
+ * current offset. */
 static long plain_read_at(int fd, char *b, size_t n, u64 at)
 {
 	return at == UINT64_MAX ? plain_read(fd, b, n) : plain_pread(fd, b, n, at);
@@ -178,8 +182,8 @@ static long read_whole(int fd, char *b, long n, size_t cap, u64 at)
 	return n;
 }
 
-/* Reads a file and passes what was read to the tracer, which may change it. at: see
- * plain_read_at(). */
+/* Reads up to cap bytes of an open file at offset `at` (UINT64_MAX: the current one), and passes
+ * them to the tracer, which may change them. */
 static long trace_read(int fd, char *b, size_t cap, u64 at)
 {
 	const struct tracer *t = tracer;
@@ -222,8 +226,8 @@ REPLACES(int, sys_has_file, int dir, const char *name)
 	return has;
 }
 
-/* Reports a character device. The program finds only the descriptors of processes (/proc/PID/fd)
- * with this function. */
+/* Reports a character device to the tracer. The program finds character devices only among the
+ * descriptors of processes (/proc/PID/fd), and only with this function. */
 REPLACES(long, sys_stat_cached, int dir, const char *name, struct sys_statx *k)
 {
 	long r = plain_stat_cached(dir, name, k);

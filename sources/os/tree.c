@@ -10,9 +10,9 @@
 
 enum { MAX_LISTED = 65536, MAX_DEPTH = 64 };
 
-/* The processes in the present listing of /proc (at[tree.now]) and in the one before, each in
- * ascending order of PID: twice the PID, plus 1 for a process of the tree. A row of the table has
- * one process of each listing. */
+/* Two lists of processes: those of the present listing of /proc, at[tree.now], and those of the
+ * listing before. Both are sorted by PID. A value is twice the PID, plus 1 if the process is part
+ * of the tree. A row of the table has one process of each list. */
 struct listed {
 	u32 at[2];
 };
@@ -20,8 +20,9 @@ static TABLE(struct listed, listed, MAX_LISTED, 1024, "processes of the machine"
 
 static struct {
 	u32 n[2];
-	u8 now; /* index of the present listing in n[] and in at[]; the other one is that before */
-	u32 last;   /* PID that was last added to the present listing */
+	/* index in n[] and at[] of the present listing; the other index is the listing before */
+	u8 now;
+	u32 last;   /* PID that was last added to the present listing of /proc */
 	u32 self, living, all;
 } tree;
 
@@ -32,7 +33,7 @@ static void list_begin(void)
 	tree.n[tree.now] = tree.living = 0;
 }
 
-/* Appends a process to the present listing. member: it is part of the tree. */
+/* Appends a process to the present listing. member: true if it is part of the tree. */
 static void list_add(u32 pid, bool member)
 {
 	tree.last = pid;
@@ -41,8 +42,8 @@ static void list_add(u32 pid, bool member)
 		listed.rows[tree.n[tree.now]++].at[tree.now] = pid << 1 | member;
 }
 
-/* Returns 1 if a listing (index in at[]) has the process as one of the tree, 0 if it has it as a
- * process outside of the tree, -1 if it does not have it. */
+/* Searches a process in a listing of /proc; list: index in at[]. Returns 1 if the listing has it as
+ * part of the tree, 0 if as outside of the tree, -1 if the listing does not have it. */
 static int list_find(u8 list, u32 pid)
 {
 	u32 lo = 0, hi = tree.n[list];
@@ -106,7 +107,8 @@ void tree_begin(void)
 	u64 pid;
 
 	tree.self = sys_pid();
-	sys_subreaper(); /* an old kernel refuses this: then children of a daemon may be missed */
+	/* an old kernel has no subreapers: descendants of a daemon may be missed */
+	sys_subreaper();
 	list_begin();
 	if (dir_open(&d, roots.proc, ".") < 0)
 		return;
@@ -137,8 +139,8 @@ bool tree_has(u32 pid)
 	return member;
 }
 
-/* Returns the number of processes that have been in the tree so far; *living: number of those in
- * the last listing. */
+/* Returns the number of processes that have been in the tree so far; *living: number of processes
+ * of the tree in the last listing. */
 u32 tree_size(u32 *living)
 {
 	*living = tree.living;
