@@ -14,14 +14,16 @@ void (*fdinfo_hook)(void);
 
 enum {
 	PAGE = 4096,
-	/* buffer for an fdinfo file: drivers print up to 1.5 KiB, after the lines of file locks */
+	/* bytes of the buffer for an fdinfo file: drivers print up to 1.5 KiB, and the kernel a
+	 * line per file lock before that */
 	FD_BYTES = 64 << 10,
-	/* descriptors reserved for open folders, inotify, and sensors of devices that wake up */
+	/* number of descriptors reserved for open folders, inotify, and sensors of devices that
+	 * wake up */
 	SPARE_FDS = 20,
 };
 
-/* Buffers. text: an fdinfo file; others: its lines whose keys drm-usage-stats does not define;
- * task: the file comm or cgroup of a process. */
+/* Buffers for files in /proc. text: an fdinfo file; others: the lines of an fdinfo file whose keys
+ * the kernel's drm-usage-stats.rst does not define; task: the file comm or cgroup of a process. */
 struct buffers {
 	char text[FD_BYTES], others[FD_BYTES], task[FD_BYTES];
 };
@@ -29,7 +31,7 @@ static TABLE(struct buffers, buffers, 1, 1, "buffers for fdinfo files");
 
 /* --- values of an fdinfo file ----------------------------------------------------------------- */
 
-/* indexed by key of fdinfo: quantity + 1; 0: the key is no counter */
+/* Index: key of an fdinfo line (FD_*). Value: 1 + its quantity (D_*); 0: the key is no counter. */
 static const u8 fd_descs[] = {
 	[FD_BUSY_NS] = D_BUSY_NS + 1,   [FD_CYCLES] = D_CYCLES + 1,
 	[FD_TOTAL_CYCLES] = D_TOTAL_CYCLES + 1, [FD_CAPACITY] = D_CAPACITY + 1,
@@ -40,7 +42,7 @@ static const u8 fd_descs[] = {
 	[FD_ACTIVE] = D_ACTIVE + 1,     [FD_OTHER] = 0,
 };
 
-/* Puts the values of an fdinfo file, read at t (ns), into its client as one reading. */
+/* Stores the values of an fdinfo file, which was read at t (ns), as one reading of its client. */
 void fdinfo_put(struct client *c, struct str text, const struct fdhead *h, i64 t)
 {
 	bool others = fdinfo_wants.others && table_has(&buffers.t, 0);
@@ -63,8 +65,9 @@ void fdinfo_put(struct client *c, struct str text, const struct fdhead *h, i64 t
 			put_str(&other, l.text);
 			put_c(&other, '\n');
 		} else if (l.key < LEN(fd_descs) && fd_descs[l.key]) {
-			/* The last one of a repeated key counts. drm-memory-X is an old spelling,
-			 * which some drivers print besides drm-resident-X. */
+			/* If a key is repeated, its last line is stored. drm-memory-X is an old
+			 * spelling, which some drivers print besides drm-resident-X: then it is
+			 * ignored. */
 			reg_put_as(&c->e, (u8)(fd_descs[l.key] - 1), l.name, l.n, t,
 				   l.key == FD_MEMORY ? PUT_WEAK : PUT_LAST);
 		}
@@ -77,24 +80,28 @@ void fdinfo_put(struct client *c, struct str text, const struct fdhead *h, i64 t
 }
 
 static struct {
-	/* number of the current scan, which is a full scan, an fd scan or compute_scan() */
+	/* number of the current scan: a full scan of /proc, the scan of one process's descriptors,
+	 * or compute_scan() */
 	u32 scan_no;
 	u32 sample_no; /* number of the current sample */
-	/* Indexed by device: a descriptor was skipped, because reading it could have woken the
-	 * device. */
+	/* Index: device. True if a descriptor of the device was skipped, because reading its fdinfo
+	 * could have woken the device. */
 	bool device_skipped[MAX_DEVICES];
-	/* a descriptor was skipped, because reading it could have woken its device */
+	/* true if a descriptor was skipped, because reading its fdinfo could have woken the
+	 * device */
 	bool skipped_asleep;
-	bool in_rescan;      /* the current fd scan is part of the rescan */
-	/* like struct device's `anonymous`, but counted in this rescan cycle */
+	/* true if the current scan of a process's descriptors is part of the rescan */
+	bool in_rescan;
+	/* Index: device. Number of its descriptors whose client is not known, as far as the current
+	 * rescan cycle has counted them. */
 	u32 rescan_anonymous[MAX_DEVICES];
-	long fd_budget;      /* number of fdinfo files that may still be kept open */
-	u32 holders_seen; /* number of times that a scan has met the descriptor of a holder */
+	long fd_budget;      /* number of further fdinfo files that may be kept open */
+	u32 holders_seen; /* number of times that a scan has found the descriptor of a holder */
 } scans;
 
-/* Repeats the client's last reading if the text of its fdinfo is the same, by its 64-bit hash. True
- * if it did. This saves parsing: of 10 000 clients, few work at a time. A reading in which a
- * counter went backwards or had no room is not repeated: the text is parsed again. */
+/* Repeats the client's last reading if its fdinfo text has the same 64-bit hash. Returns true if it
+ * does. This saves parsing: of 10 000 clients, few work at a time. After a reading in which a
+ * counter went backwards or had no room, the text is always parsed. */
 static bool fdinfo_put_same(struct client *c, struct str text, i64 t)
 {
 	if (!c->text_hash || c->e.went_backwards || c->e.dropped ||
@@ -105,7 +112,7 @@ static bool fdinfo_put_same(struct client *c, struct str text, i64 t)
 	return true;
 }
 
-/* Stores 0 for the memory keys of a region that this fdinfo file lacks although it names the
+/* Stores 0 for memory keys of a region that this fdinfo file lacks although it has the total of the
  * region. These are keys that an earlier reading had, and those in `zero` (Z_*), which the driver
  * prints only if they are not 0. */
 static void zero_absent(struct client *c, u8 zero, i64 t)
@@ -117,7 +124,8 @@ static void zero_absent(struct client *c, u8 zero, i64 t)
 		for (size_t i = 0; i < LEN(bits); i++)
 			named |= (u8)((k->desc == bits[i] && !(k->flags & CF_SEEN)) << i);
 	for (struct counter *k = named ? reg_first(&c->e) : NULL; k; k = reg_next(k)) {
-		/* reg_put() may move k to the end of the list: k is met again */
+		/* reg_put() may move counter k to the end of the list: this loop then finds k
+		 * again */
 		u16 inst = k->inst;
 
 		if (k->desc != D_TOTAL || !(k->flags & CF_SEEN))
@@ -128,8 +136,8 @@ static void zero_absent(struct client *c, u8 zero, i64 t)
 	}
 }
 
-/* Sets the baseline of engines that amdgpu prints for the first time: they had done nothing at the
- * previous reading. */
+/* Sets the previous value of engines that amdgpu prints for the first time to 0: amdgpu does not
+ * print an engine that has done nothing. */
 void new_engines_baseline(struct client *c, struct str driver)
 {
 	if (!str_eq(driver, (struct str)STR("amdgpu")))
@@ -140,7 +148,7 @@ void new_engines_baseline(struct client *c, struct str driver)
 			reg_baseline(k, 0, c->e.t_was);
 }
 
-/* Returns whether all holders of the client were first seen in this sample. */
+/* Returns whether all known descriptors (holders) of the client were first seen in this sample. */
 static bool holders_are_new(const struct client *c)
 {
 	for (u32 h = c->holders; h; h = holders[h].next_client)
@@ -149,15 +157,15 @@ static bool holders_are_new(const struct client *c)
 	return true;
 }
 
-/* Puts the text of an fdinfo file, read at t (ns), into its client. */
+/* Stores the values of an fdinfo text, which was read at t (ns), in its client. */
 static void client_put(struct client *c, struct str text, const struct fdhead *h, i64 t)
 {
 	struct device *d = &devices[c->device];
-	bool known = c->e.fresh; /* the client was read in the previous sample */
+	bool known = c->e.fresh; /* true if the client was read in the previous sample */
 
 	fdinfo_put(c, text, h, t);
-	/* Before Linux 6.5, client ids are per device and are used again. If a counter went
-	 * backwards and all holders are new, this is another client. */
+	/* Before Linux 6.5, client ids are per device and are used again: if a counter went
+	 * backwards and all descriptors of the client are new, another client has the id now. */
 	if (c->e.went_backwards && holders_are_new(c)) {
 		reg_clear(&c->e);
 		fdinfo_put(c, text, h, t);
@@ -199,13 +207,13 @@ static struct str proc_text(u32 pid, const char *file, char *b, size_t cap)
 /* Returns when the process started, in clock ticks since boot; UINT64_MAX: unknown. */
 u64 task_start(u32 pid)
 {
-	char b[1024]; /* /proc/PID/stat has 52 numbers and a comm */
+	char b[1024]; /* room for /proc/PID/stat, which has 52 numbers and a name */
 	u64 start;
 
 	return parse_stat_start(proc_text(pid, "stat", b, sizeof(b)), &start) ? start : UINT64_MAX;
 }
 
-/* Reads the name and the cgroup of a process. */
+/* Reads the name and the cgroup of a process into its row of tasks[]. */
 void task_describe(struct task *t)
 {
 	struct str s, path;
@@ -219,7 +227,7 @@ void task_describe(struct task *t)
 	t->read = sys_now(CLOCK_MONOTONIC);
 	if (s.e > s.p) {
 		if (s.e[-1] == '\n')
-			s.e--; /* other newlines are part of the name */
+			s.e--; /* the last newline is not part of the process's name, others are */
 		t->comm_len =
 			(u8)(str_len(s) < sizeof(t->comm) ? str_len(s) : sizeof(t->comm));
 		memcpy(t->comm, s.p, t->comm_len);
@@ -252,7 +260,7 @@ static void holder_drop(u32 h)
 
 /* Returns the index in tasks[] of the process with this pid, and adds it if it is new; NONE if the
  * table is full. If the process has another start time than the row, its pid has been used again:
- * the holders of the old process are dropped. */
+ * the holders (descriptors) of the old process are dropped. */
 static u32 task_get(u32 pid)
 {
 	u32 n = task_find(pid);
@@ -295,15 +303,17 @@ static bool is_exhausted(long r)
 	return r == -EMFILE || r == -ENFILE || r == -ENOMEM;
 }
 
-/* Closes one descriptor that is kept open, for a more urgent use: an fdinfo file, or the folder of
- * an interrupted scan. False if none is kept open. */
+/* Closes one descriptor that gpustat keeps open, for a more urgent use: that of an fdinfo file, or
+ * of the folder of an interrupted scan. Returns false if none is kept open. */
 static bool descriptor_release(void)
 {
 	for (u32 h = nrows.holders; h > 0; h--)
 		if (holders[h].client && holders[h].io >= 0) {
 			io_close(holders[h].io);
 			holders[h].io = -1;
-			scans.fd_budget = 0; /* fewer descriptors are available than assumed */
+			/* keep no more fdinfo files open: fewer descriptors are available than
+			 * assumed */
+			scans.fd_budget = 0;
 			return true;
 		}
 	return fd_scans_suspend() || proc_list_suspend();
@@ -361,9 +371,9 @@ static long fdinfo_slurp(int fd)
 }
 
 /* Reads an fdinfo file into buffers->text, and returns its length or -errno. If io is not NULL, the
- * file may stay open: its descriptor is stored in *io, and used by the next call. is_drm false: the
- * file may be one of epoll or inotify, which have no limit, so that it is read to its end only if
- * its first page has a DRM key. */
+ * file may stay open: its descriptor is stored in *io, and used by the next call. is_drm: the file
+ * is that of a GPU node. If false, it may be that of an epoll or inotify descriptor, which can be
+ * of any length: it is read to its end only if its first page has a DRM key. */
 static long holder_read(u32 pid, u32 fd, int *io, bool is_drm)
 {
 	char path[64];
@@ -408,7 +418,7 @@ static void head_key(const struct fdhead *h, u32 pid, u32 fd, u8 *kind, u64 *key
 }
 
 /* True if the fdinfo of the device's clients may be read: this neither wakes the device nor can
- * crash the kernel, and the device is not left out. */
+ * crash the kernel, and the option --not does not exclude the device. */
 static bool may_read(u32 device)
 {
 	const struct device *d = &devices[device];
@@ -469,10 +479,11 @@ static void anonymous_count(u32 device)
 	if (!scans.in_rescan)
 		++*n;
 	else if (++scans.rescan_anonymous[device] > *n)
-		*n = scans.rescan_anonymous[device]; /* smaller counts are already part of *n */
+		*n = scans.rescan_anonymous[device]; /* a count up to *n is already part of *n */
 }
 
-/* Replaces the counts of anonymous clients by those of the rescan cycle that has ended. */
+/* Replaces each device's number of descriptors whose client is not known by the number that the
+ * rescan cycle, which has ended, has counted. */
 void anonymous_resolve(void)
 {
 	for (u32 i = 1; i <= nrows.devices; i++) {
@@ -481,7 +492,7 @@ void anonymous_resolve(void)
 	}
 }
 
-/* Reads the fdinfo of a descriptor that has no holder yet, and adds its client. device NONE: the
+/* Reads the fdinfo of a descriptor that is not known yet, and adds its client. device NONE: the
  * device is found from the fdinfo text, and a file that is not DRM's is ignored. False if the file
  * may not be read. */
 static bool descriptor_new(u32 pid, u32 fd, u32 device)
@@ -559,8 +570,8 @@ static long is_gpu(int dir, const char *name, unsigned *maj, unsigned *min)
 		return files_note_error(r);
 	fileio.calls++;
 	n = sys_readlinkat(dir, name, b, sizeof(b));
-	/* If the link can be read although its target may not be, or although stat of the target
-	 * fails, the target is a file of FUSE. */
+	/* stat(2) has failed. If the link can be read nevertheless, its target is a file of FUSE,
+	 * or the link is that of a captured tree. */
 	if (denied(n) || is_transient_error(n))
 		return files_note_error(n);
 	for (size_t i = 0; n > 0 && i < LEN(folders); i++) {
@@ -603,11 +614,12 @@ static bool descriptor_scan(int dir, u32 pid, const char *name)
 
 	if (gpu <= 0 && !is_transient_error(gpu))
 		return !denied(gpu);
-	fd = fd_number(name); /* parsed only for GPU nodes, which are few */
+	/* the number is parsed only for descriptors of GPU nodes, which are few */
+	fd = fd_number(name);
 	if (fd == UINT32_MAX)
 		return true;
 	holder = holder_find(pid, fd);
-	/* A transient error: a known holder stays, and the process is scanned again. */
+	/* After a transient error, a known descriptor stays, and the process is scanned again. */
 	if (is_transient_error(gpu)) {
 		if (holder != NONE)
 			holder_mark_seen(holder);
@@ -619,7 +631,7 @@ static bool descriptor_scan(int dir, u32 pid, const char *name)
 		return true;
 	}
 	if (holder != NONE)
-		holder_drop(holder); /* the descriptor belongs to another device now */
+		holder_drop(holder); /* the descriptor is now that of another device */
 	return descriptor_found(pid, fd, maj, min);
 }
 
@@ -754,7 +766,7 @@ void fd_scan_begin(struct fd_scan *l, u32 pid, char *names, size_t cap)
 	l->st = (struct stat){ .st_size = 0 };
 	l->no = ++scans.scan_no;
 	l->open = true;
-	/* The pid may have been used again by another process. */
+	/* Find out whether the pid of a known process has been used again by another process. */
 	if (registry.repeats && task_find(pid) != NONE)
 		task_get(pid);
 	l->over = !fd_scan_open(l, names, cap);
@@ -798,7 +810,7 @@ bool fd_scan_step(struct fd_scan *l)
 		fd_scan_resume(l);
 	name = l->over ? NULL : dir_next(&l->d);
 	if (!name) {
-		/* ENOENT: the process has ended. */
+		/* After -ENOENT, the scan is complete: the process has ended. */
 		l->incomplete |= !l->over && l->d.n < 0 && l->d.n != -ENOENT;
 		return false;
 	}
@@ -815,7 +827,7 @@ bool fd_scan_step(struct fd_scan *l)
 	return !l->by_fdinfo && fd_scan_open_fdinfo(l);
 }
 
-/* Ends an fd scan. record: store its result in the process table. */
+/* Ends an fd scan. record: true: store its result in the process table. */
 void fd_scan_end(struct fd_scan *l, bool record)
 {
 	registry.saw_others |= !l->refused && l->d.fd >= 0 && !registry.saw_others &&
@@ -833,14 +845,15 @@ void fd_scan_end(struct fd_scan *l, bool record)
 		process_enqueue(l->pid, false);
 }
 
-/* Returns whether the holder was seen in scan `scan` or later; scan numbers may wrap. */
+/* Returns whether the scan with number `scan`, or a later one, has found the holder's descriptor.
+ * Numbers of scans may wrap. */
 static bool holder_seen_since(const struct holder *h, u32 scan)
 {
 	return (i32)(h->seen - scan) >= 0;
 }
 
-/* Drops those holders of a process whose descriptors were not found, if the fd scan of the process
- * is complete. */
+/* Drops those holders of a process whose descriptors its fd scan has not found, if the scan is
+ * complete. */
 void fd_scan_forget(const struct fd_scan *l)
 {
 	u32 task = task_find(l->pid);
@@ -864,7 +877,7 @@ u32 full_scan_begin(void)
 	return ++scans.scan_no;
 }
 
-/* Drops the holders that were not seen in the full scan with this number. */
+/* Drops the holders whose descriptors the full scan with this number has not found. */
 void full_scan_forget(u32 scan)
 {
 	for (u32 h = 1; h <= nrows.holders; h++)
@@ -872,7 +885,7 @@ void full_scan_forget(u32 scan)
 			holder_drop(h);
 }
 
-/* Drops the holders of a process that has ended. */
+/* Drops all holders (descriptors of clients) of a process that has ended. */
 void process_gone(u32 pid)
 {
 	if (task_find(pid) == NONE)
@@ -894,8 +907,8 @@ static bool compute_read(struct client *c)
 						      kfd_read(c, (u32)c->key, t);
 }
 
-/* Adds a process that AMD's compute driver or NVIDIA's driver lists. Its holder has a descriptor
- * number above INT32_MAX, which no process can have. */
+/* Adds a process that AMD's compute driver or NVIDIA's driver lists. It gets a holder with an
+ * invented descriptor number above INT32_MAX, which no real descriptor has. */
 static void compute_found(u32 pid, u32 device, u32 slot)
 {
 	u32 fd = 1u << 31 | slot, holder = holder_find(pid, fd), client;
@@ -917,8 +930,8 @@ static void compute_found(u32 pid, u32 device, u32 slot)
 		clients[client].read_sample = scans.sample_no;
 }
 
-/* Drops the holders with descriptor numbers from `from` to end - 1 that the current compute_scan()
- * has not met: the driver no longer lists these processes. */
+/* Drops the holders with invented descriptor numbers from `from` to end - 1 whose processes the
+ * current compute_scan() has not found: the driver no longer lists these processes. */
 static void compute_forget(u32 from, u32 end)
 {
 	for (u32 h = 1; h <= nrows.holders; h++)
@@ -952,8 +965,8 @@ static void holder_recheck(u32 n)
 	struct dir d;
 
 	holder_drop(n);
-	/* The process may hold the client through another descriptor now, which a descriptor count
-	 * does not show. */
+	/* The process may hold the client through another descriptor now, although its number of
+	 * descriptors has not changed. */
 	process_enqueue(pid, true);
 	if (folder_open(&d, proc_path(path, pid, "fd", 0, false), d.b, sizeof(d.b)) < 0)
 		return;
@@ -971,8 +984,9 @@ static bool slot_differs(const struct fdhead *h, u32 device)
 	return at != NONE && at != device;
 }
 
-/* Reads the fdinfo text of a holder, through *io if io is not NULL. Returns false on a transient
- * error: the current text is unknown. An error of another kind yields an empty text. */
+/* Reads the fdinfo text of a holder's descriptor, from the open file *io if io is not NULL. Returns
+ * false on a transient error: the current text is unknown. An error of another kind yields an empty
+ * text. */
 static bool holder_text(u32 n, int *io, struct str *text)
 {
 	long len = holder_read(holders[n].pid, holders[n].fd, io, true);
@@ -994,8 +1008,8 @@ static bool text_matches_client(u32 n, struct str text, struct fdhead *head)
 	return kind == c->keykind && key == c->key && !slot_differs(head, c->device);
 }
 
-/* True if a holder's descriptor is still one of its device's node. This does not read fdinfo, which
- * may have no keys, or may not be read now. */
+/* True if a holder's descriptor is still that of a node of its device. This does not read fdinfo,
+ * which may have no keys, or may not be read now. */
 static bool holder_same_node(u32 n)
 {
 	char path[64];
@@ -1010,9 +1024,9 @@ static bool holder_same_node(u32 n)
 	return gpu > 0 && clients[h->client].device == sysfs_device(maj, min);
 }
 
-/* True if an fdinfo text without drm- keys is that of the holder's descriptor: after a hot unplug,
- * drm_show_fdinfo() prints none (drm_file.c of Linux 7.2). If the descriptor is closed, there is no
- * text. */
+/* True if an fdinfo text without drm- keys is still that of the holder's descriptor: after a hot
+ * unplug, drm_show_fdinfo() prints no keys (drm_file.c of Linux 7.2). If the descriptor is closed,
+ * there is no text. */
 static bool holder_is_silent(u32 n, struct str text, const struct fdhead *head)
 {
 	return text.p < text.e && !head->driver.p && holder_same_node(n);
@@ -1050,7 +1064,7 @@ static u32 holders_count(const struct client *c)
 }
 
 /* Ends a reading of a client whose fdinfo had no values. Rates continue from its last reading that
- * had some. */
+ * had values. */
 static void client_silence(struct client *c)
 {
 	reg_begin(&c->e, c->e.t);
@@ -1120,7 +1134,8 @@ static void client_read(u32 n)
 		return;
 	}
 	if (holders_read(n) && c->read_sample != scans.sample_no && c->holders)
-		holders_read(n); /* again, through holders that the first call has added */
+		/* read the client again, through holders that the first call has added */
+		holders_read(n);
 	if (c->read_sample != scans.sample_no)
 		c->e.fresh = false;
 }
@@ -1135,7 +1150,7 @@ static bool is_orphan(const struct client *c)
 /* Reads all clients that have not been read in this sample. */
 void clients_read(void)
 {
-	u32 n = nrows.clients; /* the loop may add clients, which have been read then */
+	u32 n = nrows.clients; /* the loop may add clients, which have been read already */
 
 	for (u32 i = 1; i <= n; i++)
 		if (clients[i].e.used && clients[i].read_sample != scans.sample_no)
@@ -1150,8 +1165,8 @@ bool clients_orphaned(void)
 	return false;
 }
 
-/* Removes clients without holders. keep_orphans: orphans (see is_orphan()) are kept, because a
- * process that may hold one is still to be scanned. */
+/* Removes clients without holders. keep_orphans: clients that have lost their last known holder are
+ * kept, because a process that may hold one is still to be scanned. */
 void clients_drop(bool keep_orphans)
 {
 	for (u32 i = 1; i <= nrows.clients; i++)
@@ -1173,8 +1188,8 @@ void fdinfo_begin(void)
 {
 	struct dir d;
 
-	/* The number of the opened folder is about the number of open descriptors, because a new
-	 * descriptor gets the lowest free number. */
+	/* The descriptor number of a folder opened now is about the number of open descriptors,
+	 * because a new descriptor gets the lowest free number. */
 	scans.fd_budget = fileio.limit - SPARE_FDS -
 		    (dir_open(&d, roots.proc, ".") >= 0 ? d.fd : fileio.limit);
 	dir_close(&d);

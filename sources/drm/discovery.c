@@ -9,71 +9,78 @@
 #include "sources/device/device.h"
 #include "sys.h"
 
-#pragma weak iterator_scan /* a function of an optional feature: NULL if it is left out */
+#pragma weak iterator_scan /* function of the optional BPF feature: NULL if that is left out */
 
 enum {
-	/* limit of system calls per sample for notified processes: about 10 ms */
+	/* maximum number of system calls per sample for notified processes; they take about 10
+	 * ms */
 	NOTIFIED_CALLS = 4096,
 };
 
-/* Counts that are parts of registry.dropped and registry.transient. */
+/* Losses of one or more scans: number of objects without room, and number of transient errors. They
+ * are parts of registry.dropped and registry.transient. */
 struct loss {
 	u32 dropped, transient;
 };
 
 /* A position in a table, kept from sample to sample. */
 struct cursor {
-	u32 at;   /* last row that was checked */
-	u32 left; /* rows that may still be checked in this sample */
+	u32 at;   /* index of the row that was checked last */
+	u32 left; /* number of rows that may still be checked in this sample */
 };
 
-/* The parts of the rescan. Each has a row in rescan_steps[]. */
+/* The parts of the rescan, the search in each sample for what inotify does not report. Each part
+ * has a row in rescan_steps[]. */
 enum part { PART_TASK, PART_HOLDER, PART_PROCESS, PART_NEW, PART_CHANGED, PART_DESCRIPTOR, PARTS };
 
 /* A process may change its name or cgroup: both are read again after this time. */
 static const i64 describe_interval_ns = 5000000000;
 
-/* All state of this file is in one struct, which can be copied and put back. */
+/* All state of discovery.c is in one struct, which can be copied and restored as a whole. */
 static struct discovery {
-	bool full_scan_done;     /* a full scan has begun, once at least */
-	/* opening /proc has failed: rescan_facts() cannot say how long a cycle is */
+	bool full_scan_done;     /* true after at least one full scan of /proc has begun */
+	/* true after opening /proc has failed: the length of a rescan cycle is unknown */
 	bool proc_unopened;
 	u64 cycle_descriptors;   /* number of descriptors in the last full scan or rescan cycle */
-	u64 cycle_calls;         /* system calls that were needed to scan these descriptors */
-	/* losses of finished scans; each sample counts them again, until the same processes are
-	 * scanned again */
+	u64 cycle_calls;         /* number of system calls that scanning these descriptors took */
+	/* losses of finished scans; each sample counts these again, until the processes that caused
+	 * them are scanned again */
 	struct loss lost;
-	i64 compute_read;        /* ns, when compute_scan() was called last to find new processes */
-	u32 calls_at_sample_end; /* fileio.calls at the end of the previous sample */
+	i64 compute_read;        /* time in ns of the last regular call of compute_scan() */
+	/* number of system calls (fileio.calls) at the end of the previous sample */
+	u32 calls_at_sample_end;
 
-	/* Members about notified processes. */
-	i32 notified_calls_left;   /* system calls that are left of NOTIFIED_CALLS in this sample */
-	bool all_checked;          /* all processes were checked for changes in this sample */
-	bool opened_without_client; /* an open was reported, but no descriptor was found yet */
-	struct fd_scan queue_scans[QUEUES]; /* the fd scan of each queue */
+	/* Members about notified processes, which are scanned at once. */
+	/* number of system calls that are left of NOTIFIED_CALLS in this sample */
+	i32 notified_calls_left;
+	bool all_checked; /* true if all processes were checked for changes in this sample */
+	/* inotify reported an open of a device node, but no new descriptor was found yet */
+	bool opened_without_client;
+	struct fd_scan queue_scans[QUEUES]; /* the scan of one process from each queue */
 
-	/* Members about the rescan. */
-	i64 rescan_began;        /* ns, when the rescan of this sample began */
-	/* system calls left in this sample; < 0: a step that found something exceeded the budget */
+	/* Members about the rescan of all processes. */
+	i64 rescan_began;        /* time in ns when the rescan began in this sample */
+	/* number of system calls that the rescan may still make in this sample; < 0: its last step
+	 * found something and exceeded the budget */
 	i64 calls_left;
-	bool list_done;          /* the process list was read to its end in this sample */
+	bool list_done; /* true if the process list (/proc) was read to its end in this sample */
 	struct cursor task_cursor, holder_cursor;
 	struct {
-		/* system calls of the part so far, times SCALE / share; the part with the lowest
-		 * number runs next */
+		/* system calls that this part of the rescan has made, times SCALE / its share; the
+		 * part with the lowest value runs next */
 		u64 spent;
-		bool over; /* the part has nothing more to do in this sample */
+		bool over; /* true: the part has nothing more to do in this sample */
 	} parts[PARTS];
-	u64 latest_spent;        /* `spent` of the part that ran last, before its step */
-	/* the fd scan of the rescan, which goes through all processes */
+	u64 latest_spent;        /* value of `spent` of the part that ran last, before its step */
+	/* the rescan's scan of one process's descriptors; the rescan scans all processes in turn */
 	struct fd_scan rescan_fd_scan;
-	u32 rescan_pid;          /* process of rescan_fd_scan; NONE: between two cycles */
-	/* Sums over the current rescan cycle, so far. */
+	u32 rescan_pid; /* PID of the process that the rescan scans; NONE: between two cycles */
+	/* Sums over the current rescan cycle so far: descriptors, system calls, losses. */
 	u64 partial_descriptors, partial_calls;
 	struct loss partial_lost;
 	bool cycle_over;         /* a rescan cycle ended in this sample */
-	/* sums over the samples in which no rescan cycle ended: system calls of the rescan;
-	 * samples */
+	/* sums over the samples in which no rescan cycle ended: number of the rescan's system
+	 * calls; number of these samples */
 	u64 unfinished_calls, unfinished_samples;
 } discovery;
 
@@ -88,16 +95,16 @@ static bool proc_list_open(bool at_once)
 	return proc_list_is_open();
 }
 
-/* True if a holder is not the first one of its client: a client is read through its first
- * holder. */
+/* True if the holder n, a descriptor of a client, is not the first one of its client: a client is
+ * read through its first holder. */
 static bool holder_is_secondary(u32 n)
 {
 	return holders[n].client && holders[n].fd <= INT32_MAX &&
 	       clients[holders[n].client].holders != n;
 }
 
-/* Verifies all holders that are not the first one of their client. A full scan recognizes a known
- * descriptor by its number and device only, not by its client. */
+/* Checks that all holders that are not the first one of their client still hold it. A full scan
+ * recognizes a known descriptor by its number and device only, not by its client. */
 static void secondary_holders_verify(void)
 {
 	for (u32 n = 1; n <= nrows.holders; n++)
@@ -106,15 +113,15 @@ static void secondary_holders_verify(void)
 }
 
 /* Returns the number of system calls that an fd scan needed for its descriptors: one each, or three
- * with a pidfd. */
+ * if it has read /proc/PID/fdinfo instead of /proc/PID/fd. */
 static u64 fd_scan_calls(const struct fd_scan *l)
 {
 	return (u64)l->n * (l->by_fdinfo ? 3 : 1);
 }
 
-/* Scans every descriptor of every process. Holders that are not seen are dropped, unless the scan
- * is incomplete. If a run has only one scan, the kernel's iterator may find the descriptors
- * instead. */
+/* Scans every descriptor of every process. Holders whose descriptors are not found are dropped,
+ * unless the scan is incomplete. If a run has only one scan, the kernel's BPF iterator may find the
+ * descriptors instead. */
 static void full_scan(void)
 {
 	static struct fd_scan l;
@@ -168,9 +175,9 @@ static bool queue_step(u8 queue)
 
 /* --- notified processes ----------------------------------------------------------------------- */
 
-/* Resets the counts of anonymous clients (struct device) if there is no rescan. True if there were
- * any: the caller then scans all processes. Otherwise a closed one would never be noticed, and some
- * would be counted more than once. */
+/* If there is no rescan, resets the number of descriptors of each device whose client is not known.
+ * Returns true if there were any: the caller then scans all processes and counts them again.
+ * Otherwise a closed descriptor would never be noticed, and others would be counted twice. */
 static bool anonymous_recount(void)
 {
 	u32 n = 0;
@@ -198,8 +205,8 @@ static void changed_enqueue(void)
 	compute_scan();
 }
 
-/* Scans the notified processes. Processes that exceed this sample's budget are scanned first in the
- * next one. */
+/* Scans the notified processes: those that inotify, a lost client or a device that woke up points
+ * at. Processes that exceed this sample's budget are scanned first in the next one. */
 static void notified_scan(void)
 {
 	for (u32 before = fileio.calls;
@@ -207,7 +214,8 @@ static void notified_scan(void)
 		discovery.notified_calls_left -= (i32)(fileio.calls - before);
 }
 
-/* Finds new clients by inotify and by devices that woke up. */
+/* Finds new clients after inotify has reported an open of a device node, or a device has woken
+ * up. */
 static void notices_handle(void)
 {
 	u32 before = holders_found;
@@ -226,8 +234,8 @@ static void notices_handle(void)
 
 /* --- rescan: what inotify does not report ----------------------------------------------------- */
 
-/* Returns the next of the rows 1 to n for which is() is true, and continues with row 1 after row n;
- * NONE if no row is left for this sample. */
+/* Returns the index of the next table row, after that of the cursor t, for which is() is true. The
+ * rows have the indexes 1 to n; row 1 follows row n. NONE if no row is left for this sample. */
 static u32 cursor_next(struct cursor *t, u32 n, bool (*is)(u32))
 {
 	while (t->left) {
@@ -245,8 +253,8 @@ static bool description_is_old(u32 n)
 	       discovery.rescan_began - tasks[n].read > describe_interval_ns;
 }
 
-/* Reads the name and the cgroup of the next process for which they are old. False if there is
- * none. */
+/* Reads the name and the cgroup of the next process of which they were read too long ago. False if
+ * there is no such process. */
 static bool rescan_task(void)
 {
 	u32 n = cursor_next(&discovery.task_cursor, nrows.tasks, description_is_old);
@@ -256,7 +264,8 @@ static bool rescan_task(void)
 	return n != NONE;
 }
 
-/* Verifies the next holder that is not the first one of its client. False if there is none. */
+/* Checks that the next holder that is not the first one of its client still holds it. False if
+ * there is no such holder. */
 static bool rescan_holder(void)
 {
 	u32 n = cursor_next(&discovery.holder_cursor, nrows.holders, holder_is_secondary);
@@ -266,8 +275,8 @@ static bool rescan_holder(void)
 	return n != NONE;
 }
 
-/* Checks the next process of the process list, and queues it if it is new or its descriptor count
- * has changed. False if the list has ended. */
+/* Checks the next process of the process list (/proc), and queues it if it is new or its descriptor
+ * count has changed. False if the list has ended. */
 static bool rescan_process(void)
 {
 	u32 pid;
@@ -323,7 +332,7 @@ static void rescan_cycle_end(void)
 }
 
 /* Scans the next descriptor of the rescan cycle. False if the cycle is complete. The process's row
- * in the process table is updated only if process_is_stale(). */
+ * in the process table is updated only if the row itself cannot show a change of the process. */
 static bool rescan_fd_step(void)
 {
 	if (!discovery.rescan_fd_scan.open) {
@@ -357,8 +366,8 @@ static void loss_add(struct loss *l, struct loss before)
 	l->transient += now.transient - before.transient;
 }
 
-/* Does one step of the rescan cycle. False if the cycle is complete. Losses of the step are counted
- * in partial_lost, not in the registry. */
+/* Does one step of the rescan cycle. False if the cycle is complete. Objects that the step has lost
+ * are counted in partial_lost, not in the registry. */
 static bool rescan_descriptor(void)
 {
 	struct loss before = loss_so_far();
@@ -374,19 +383,19 @@ static bool rescan_descriptor(void)
 
 enum {
 	SHARES = 20,
-	SCALE = 18, /* a multiple of each share, for integer division */
+	SCALE = 18, /* a common multiple of all shares, so that SCALE / share is an integer */
 	PROCESS_SHARE = 3,
 	DESCRIPTOR_SHARE = 9,
 };
 
-/* Each part of the rescan has its share of the system calls while it has something to do. With
+/* Each part of the rescan gets its share of the system calls while it has something to do. With
  * equal shares, a rescan cycle of 502 processes with 13 500 descriptors would take up to 2231
  * samples, not 822. */
 static const struct {
-	/* does one step of the part; false: the part has nothing more to do in this sample */
+	/* does one step of this part of the rescan; false: nothing more to do in this sample */
 	bool (*step)(void);
 	u8 share;           /* share of the rescan's system calls, in 1/SHARES */
-	u8 most;            /* largest number of system calls of a step that finds nothing new */
+	u8 most;            /* maximum number of system calls of a step that finds nothing new */
 } rescan_steps[PARTS] = {
 	[PART_TASK] = { rescan_task, 2, 6 },
 	[PART_HOLDER] = { rescan_holder, 2, 3 },
@@ -416,9 +425,12 @@ static u32 part_step(u32 part)
 	u64 *spent = &discovery.parts[part].spent;
 
 	discovery.parts[part].over = !rescan_steps[part].step();
-	if (part == PART_PROCESS) /* the step may have queued a process for these two parts */
+	/* the step may have queued a new or changed process, which the parts NEW and CHANGED
+	 * scan */
+	if (part == PART_PROCESS)
 		discovery.parts[PART_NEW].over = discovery.parts[PART_CHANGED].over = false;
-	/* A part that had nothing to do for a while does not catch up. */
+	/* A part that had nothing to do for a while does not get the system calls that it has not
+	 * used. */
 	*spent = *spent > discovery.latest_spent ? *spent : discovery.latest_spent;
 	discovery.latest_spent = *spent;
 	*spent += (u64)(fileio.calls - before) * (SCALE / rescan_steps[part].share);
@@ -549,7 +561,8 @@ static void fdinfo_scan(void)
 	}
 	if (registry.repeats)
 		registry.unreadable = processes_refused();
-	/* A rescan cycle that began and ended in this sample has counted all losses itself. */
+	/* The losses of a rescan cycle that began and ended in this sample are in discovery.lost
+	 * already. */
 	if (!discovery.cycle_over || !begins)
 		loss_add(&discovery.lost, before);
 	registry.dropped = before.dropped + discovery.lost.dropped + processes_unlisted();
@@ -586,7 +599,8 @@ static void fdinfo_start(void)
 		nodes_start();
 	fdinfo_begin();
 	fdinfo_scan();
-	/* nvidia_sample() needs to know which processes have a node open */
+	/* nvidia_sample() follows the scan, because it needs to know which processes have a node
+	 * open */
 	if (HAS(nvidia) && nvidia_sample())
 		compute_scan();
 	clients_next_sample();

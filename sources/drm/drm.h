@@ -10,12 +10,12 @@
 
 /* --- sources/drm/clients.c: DRM clients of a process, and their fdinfo files ------------------ */
 
-/* Settings of the commands: what is read besides the counters of clients. */
+/* Settings that a command of gpustat makes: data to read besides the counters of clients. */
 extern struct fdinfo_wants {
-	bool tasks;  /* names and cgroups of processes */
-	bool others; /* lines of fdinfo whose keys drm-usage-stats does not define */
+	bool tasks;  /* read the names and cgroups of processes */
+	bool others; /* store the lines of fdinfo whose keys drm-usage-stats does not define */
 } fdinfo_wants;
-/* called after each reading of the clients; NULL: nothing is called */
+/* function that is called after each reading of the clients, or NULL */
 extern void (*fdinfo_hook)(void);
 void fdinfo_put(struct client *c, struct str text, const struct fdhead *h, i64 t);
 void new_engines_baseline(struct client *c, struct str driver);
@@ -26,19 +26,22 @@ bool task_is_foreign(int dir, u32 pid);
  * after each descriptor. */
 struct fd_scan {
 	struct dir d;
-	struct stat st; /* stat of the folder fd/, when the scan began */
-	i32 own;        /* fileio.open_fds, when the scan began */
-	u32 pid, no;    /* no: number of this scan, compared with struct holder's `seen` */
-	u32 n, nseen;   /* numbers of descriptors listed so far; of holders among them */
-	bool open, over, refused; /* not ended yet; nothing is left to list; no permission */
+	struct stat st; /* stat(2) of the folder /proc/PID/fd when the scan began */
+	i32 own; /* number of descriptors that gpustat had open for scans when this one began */
+	/* PID of the process; number of this scan, compared with struct holder's `seen` */
+	u32 pid, no;
+	u32 n, nseen;   /* number of descriptors listed so far; number of holders among them */
+	/* open: the scan has not ended yet; over: nothing is left to list; refused: permission was
+	 * denied */
+	bool open, over, refused;
 	bool suspended; /* the scan's folder is closed for now, because descriptors ran out */
 	bool incomplete; /* some descriptors were not scanned: too few descriptors or memory */
 	bool by_fdinfo; /* the scan lists fdinfo/, because fd/ cannot be opened */
 	bool asleep;    /* a descriptor was skipped, because reading it could wake its device */
-	/* the scan is part of the rescan, which counts anonymous clients separately */
+	/* the scan is part of the rescan, which counts descriptors of unknown clients separately */
 	bool in_rescan;
-	/* pidfd of the process, with by_fdinfo if reading fdinfo could wake a device; otherwise
-	 * -1 */
+	/* pidfd of the process if by_fdinfo is set and reading fdinfo could wake a device;
+	 * otherwise -1 */
 	int pidfd;
 };
 
@@ -61,7 +64,8 @@ void anonymous_resolve(void);
 bool devices_woke(void);
 void fdinfo_begin(void);
 void fdinfo_close(void);
-extern u32 holders_found; /* number of holders that were added since the start */
+/* number of holders (descriptors of clients) that were added since the start */
+extern u32 holders_found;
 
 /* --- sources/drm/taskinfo.c: facts of processes (optional) ------------------------------------ */
 
@@ -71,13 +75,15 @@ void taskinfos_begin(bool (*shows)(u8 desc), const u32 *pids, size_t n);
 
 extern const struct source src_fdinfo;
 
-/* How long a rescan cycle is, in which every descriptor of every process is scanned once. */
+/* Facts about the length of a rescan cycle, in which every descriptor of every process is scanned
+ * once. */
 struct rescan_facts {
 	u64 descriptors;    /* number of descriptors of all processes */
-	/* samples that a cycle takes at most; 0: there is no rescan, or it is not known */
+	/* maximum number of samples that a rescan cycle takes; 0: unknown, or there is no rescan */
 	u64 samples;
-	bool measured_pace; /* `samples` is computed from the system calls per sample so far */
-	bool scanned;       /* /proc has been scanned */
+	/* `samples` is computed from the measured number of system calls per sample */
+	bool measured_pace;
+	bool scanned;       /* at least one full scan of /proc has begun */
 };
 
 struct rescan_facts rescan_facts(void);
@@ -85,12 +91,14 @@ bool fd_scans_suspend(void);
 bool any_node(void);
 int namespace_is_inner(int proc, const char *link, const char *initial);
 const char *proc_hidden_reason(void);
-extern const char proc_hidepid[]; /* the reason if hidepid hides processes */
+/* text of proc_hidden_reason() if the mount option hidepid hides processes */
+extern const char proc_hidepid[];
 
-/* --- sources/drm/iterator.c: all descriptors of GPU nodes in few reads (optional) ------------- */
+/* --- sources/drm/iterator.c: BPF iterator over all descriptors of GPU nodes (optional) -------- */
 
-/* Why the kernel's iterator of descriptors is not used. reason: NULL if it was loaded. denied:
- * capabilities are missing. error: -errno of the file or system call that `reason` names, or 0. */
+/* State of the kernel's iterator of descriptors (BPF). reason: why it is not used; NULL if it was
+ * loaded. denied: capabilities are missing. error: -errno of the file or system call that `reason`
+ * names, or 0. */
 struct iterator_state {
 	const char *reason;
 	long error;
@@ -109,9 +117,10 @@ bool iterator_scan(void);
  * 0: no rescan; RESCAN_ALL: a full scan in each sample. */
 extern struct rescan {
 	u32 budget;
-	bool timed; /* in each sample, the rescan also ends after 0.2 ms */
+	bool timed; /* the rescan also ends after 0.2 ms in each sample */
 } rescan;
-extern bool (*process_filter)(u32 pid); /* true for each process that is listed; NULL: all are */
+/* returns true for a process that may be scanned; NULL: all */
+extern bool (*process_filter)(u32 pid);
 
 /* The queues of processes that wait for an fd scan. NOTIFIED: there was a notice (inotify, a lost
  * client, a device that woke up). NEW: the process is new. CHANGED: its descriptor count has
@@ -121,8 +130,8 @@ enum scan_queue { QUEUE_NOTIFIED, QUEUE_NEW, QUEUE_CHANGED, QUEUES };
 /* Large buffers for the names in a folder, so that listing it needs few system calls. They can be
  * used after proc_list_begin(true) has opened /proc. */
 extern struct scan_names {
-	char proc[32 << 10]; /* names of 1000 processes */
-	char fds[32 << 10];  /* names of 1300 descriptors of one process */
+	char proc[32 << 10]; /* room for the names of about 1000 processes in /proc */
+	char fds[32 << 10];  /* room for the names of about 1300 descriptors of one process */
 } *scan_names;
 
 void proc_list_begin(bool at_once);
@@ -142,7 +151,7 @@ bool kernel_counts_fds(void);
 void process_scanned(u32 pid, const struct stat *st, i32 own, u32 n, bool refused, bool asleep);
 u32 processes_refused(void);  /* number of processes whose descriptors may not be read */
 u32 processes_known(void);    /* number of rows of the process table */
-u32 processes_unlisted(void); /* number of processes without a row: the table was full */
+u32 processes_unlisted(void); /* number of processes that had no room in the process table */
 
 /* --- sources/drm/state.c: the readings of the last run, kept in a file ------------------------ */
 

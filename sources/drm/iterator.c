@@ -19,16 +19,19 @@ struct held {
 };
 
 enum {
-	/* bytes of a piece: type information that cannot be mapped is read in pieces */
+	/* number of bytes in which type information (BTF) that cannot be mapped is read */
 	PIECE = 64 << 10,
-	FEW = 150,        /* with fewer processes, a full scan of /proc is as cheap: docs/cost.md */
-	/* limit of reads with EAGAIN: the kernel found no record in a million descriptors */
+	/* with fewer processes, the iterator is not used: a full scan of /proc is as cheap
+	 * (docs/cost.md) */
+	FEW = 150,
+	/* maximum number of reads that return EAGAIN: the kernel has found no record in a million
+	 * descriptors */
 	RETRIES = 10000,
 	MAX_RECORDS = 1 << 18,
 };
 
-/* The iterator of this run. fd: its descriptor, which is read once; -1: it is not loaded. rows: its
- * records; before they are read, the buffer for type information. */
+/* The BPF iterator of this run. fd: its descriptor, which is read once; -1: it is not loaded. rows:
+ * the records that were read; before that, the buffer for type information. */
 static struct {
 	int fd;
 	struct iterator_state state;
@@ -43,17 +46,17 @@ static struct {
 
 /* --- type information ------------------------------------------------------------------------- */
 
-/* A part of the file of type information: the bytes from p to e are in memory; after them follow
- * the bytes of the file from the offset `at` to `end`. */
+/* A part of the kernel's file of type information (BTF): the bytes from p to e are in memory; the
+ * bytes of the file from the offset `at` to `end` follow them. */
 struct pieces {
 	const u8 *p, *e;
-	u8 *buffer; /* memory for PIECE bytes */
+	u8 *buffer; /* memory for PIECE bytes of the file */
 	u64 at, end;
 	int fd;
 };
 
-/* Reads more of the file, so that at least n bytes (at most PIECE) are in memory. False if the file
- * ends before, or a read fails. sysfs returns one page per call. */
+/* Reads more of the file of type information, so that at least n bytes (at most PIECE) are in
+ * memory. False if the file ends before, or a read fails. sysfs returns one page per call. */
 static bool pieces_fill(struct pieces *s, size_t n)
 {
 	size_t have = (size_t)(s->e - s->p);
@@ -76,7 +79,8 @@ static bool pieces_fill(struct pieces *s, size_t n)
 	return true;
 }
 
-/* Returns the address of the next n bytes, and skips them; NULL if there are not so many. */
+/* Returns the address of the next n bytes of type information, and moves behind them; NULL if fewer
+ * are left. */
 static const u8 *pieces_take(struct pieces *s, size_t n)
 {
 	const u8 *p;
@@ -127,31 +131,35 @@ static const struct {
 
 enum {
 	ALL_MEMBERS = (1 << MEMBERS) - 1,
-	/* limit of anonymous members of one structure, which have members of their own */
+	/* maximum number of anonymous members (structures and unions) to search in one pass */
 	MAX_NESTED = 16,
-	DEPTH = 4, /* limit of passes over all types, one for each level of anonymous members */
-	MAX_OFFSET = 32000, /* the offset in a BPF instruction has 16 bits */
+	DEPTH = 4, /* maximum number of passes over all types, one per level of anonymous members */
+	MAX_OFFSET = 32000, /* maximum offset of a member: a BPF instruction has 16 bits for it */
 };
 
-/* A structure to search: one of names[], or an anonymous one inside of it. */
+/* A structure of the kernel to search for members: one of names[], or an anonymous one inside of
+ * it. */
 struct nested {
-	u32 id, base; /* id: its BTF type; base: its offset in the structure of names[], in bytes */
-	u8 of; /* index in names[] */
+	/* id: number of its BTF type; base: its offset in the named structure, in bytes */
+	u32 id, base;
+	u8 of; /* index in names[] of the named structure */
 };
 
 struct layout {
 	u32 names[NAMES]; /* offset of each name in the strings of BTF; 0: not found */
-	u32 function;     /* BTF type of the function bpf_iter_task_file; 0: not found */
-	u32 found;        /* members that were found: 1 << enum needed */
+	u32 function; /* number of the BTF type of the function bpf_iter_task_file; 0: not found */
+	u32 found;        /* bit mask of the members that were found: 1 << enum needed */
 	u16 offset[MEMBERS]; /* offset of each member in its structure, in bytes */
-	/* structures to search in this pass; in the next */
+	/* structures to search in this pass over the types; structures to search in the next
+	 * pass */
 	struct nested now[MAX_NESTED], next[MAX_NESTED];
-	struct nested named; /* in the first pass, the structure that struct_find() has found */
+	/* the structure that struct_find() has found last by its name, in the first pass */
+	struct nested named;
 	u8 nnow, nnext, nnames;
 };
 
-/* Returns the 32-bit word number n at p. The header and the types of BTF consist of such words,
- * which are little-endian, as is the machine. */
+/* Returns the 32-bit word with index n of those at p. The header and the types of BTF consist of
+ * such words, which are little-endian, as is the machine. */
 static u32 word(const u8 *p, unsigned n)
 {
 	u32 v;
@@ -171,7 +179,9 @@ static inline const u8 *nul_find(const u8 *p, const u8 *e)
 
 		memcpy(&v, p, 8);
 		v = (v - ones) & ~v & ones << 7;
-		if (v) /* the lowest bit of v is in the first NUL, on a little-endian machine */
+		/* the lowest bit set in v is in the byte of the first NUL, on a little-endian
+		 * machine */
+		if (v)
 			return p + (__builtin_ctzll(v) >> 3);
 	}
 	while (p < e && *p)
@@ -252,8 +262,8 @@ static bool struct_take(struct layout *l, struct pieces *s, const struct nested 
 	return true;
 }
 
-/* Returns the structure to search that has this type id or, in the first pass, this name; NULL if
- * the type is not searched for. */
+/* Returns the structure to search for members that has this type id or, in the first pass, this
+ * name; NULL if the type is not such a structure. */
 static const struct nested *struct_find(struct layout *l, u32 id, u32 name, bool first)
 {
 	for (u8 i = 0; i < l->nnow; i++)
@@ -267,12 +277,13 @@ static const struct nested *struct_find(struct layout *l, u32 id, u32 name, bool
 	return NULL;
 }
 
-/* Reads all BTF types once. first: structures are found by their names; otherwise by the type ids
- * that anonymous members have named. False if the types are truncated or of an unknown kind. */
+/* Reads all BTF types once. first: true: structures are found by their names; false: by the type
+ * ids of anonymous members that the pass before has found. Returns false if the types are truncated
+ * or of an unknown kind. */
 static bool types_scan(struct layout *l, struct pieces *s, bool first)
 {
-	/* For each kind of BTF type: number of bytes that follow its 12 bytes, and of each of its n
-	 * parts. Kinds above 19 are unknown. */
+	/* Sizes in bytes for each kind of BTF type: fixed: data after the common 12 bytes; part:
+	 * each of the n elements after that. Kinds above 19 are unknown. */
 	enum { STRUCT = 4, UNION = 5, FUNC = 12, KINDS = 20 };
 	static const struct {
 		u8 fixed, part;
@@ -312,7 +323,8 @@ static bool layout_find(struct layout *l, const u8 *map, int fd, u64 size, u8 *b
 	struct pieces head = { .p = buffer, .e = buffer, .buffer = buffer, .end = size, .fd = fd };
 	struct pieces part;
 	const u8 *h;
-	u64 begin[2], len[2]; /* offset and length of the types [0], and of the strings [1] */
+	/* offset and length in the file: [0]: of the types, [1]: of the strings */
+	u64 begin[2], len[2];
 
 	memset(l, 0, sizeof(*l));
 	if (map) {
@@ -357,7 +369,7 @@ static bool layout_find(struct layout *l, const u8 *map, int fd, u64 size, u8 *b
 /* A BPF instruction: Documentation/bpf/standardization/instruction-set.rst. It is defined here
  * because linux/bpf.h of old systems has no iterators. */
 struct insn {
-	u8 code, regs; /* regs: destination, and source << 4 */
+	u8 code, regs; /* regs: number of the destination register, and that of the source << 4 */
 	i16 off;
 	i32 imm;
 };
@@ -467,8 +479,8 @@ static long program_load(const struct program *p, u32 function)
 	return r;
 }
 
-/* Finds the offsets in the open file of type information, which is mapped from Linux 6.16 on, and
- * otherwise read in pieces. False if they are not found. */
+/* Finds the offsets of the needed members in fd, the kernel's open file of type information. It is
+ * mapped from Linux 6.16 on, and otherwise read in pieces. False if they are not found. */
 static bool layout_read(struct layout *l, int fd)
 {
 	struct stat st;
@@ -485,9 +497,9 @@ static bool layout_read(struct layout *l, int fd)
 	return found;
 }
 
-/* --- where it can be used --------------------------------------------------------------------- */
+/* --- conditions for the use of the iterator --------------------------------------------------- */
 
-/* True if the kernel lets this process load the program: with CAP_BPF and CAP_PERFMON, or with
+/* True if the kernel lets this process load the BPF program: with CAP_BPF and CAP_PERFMON, or with
  * CAP_SYS_ADMIN, in the initial user namespace. CAP_SYS_PTRACE is needed, too: without it, the
  * processes that may not be read must be counted, which only a scan of /proc does. */
 static bool may_load(void)
@@ -501,8 +513,8 @@ static bool may_load(void)
 	       namespace_is_inner(AT_FDCWD, "/proc/self/ns/user", "user:[4026531837]") == 0;
 }
 
-/* Returns why the iterator should not be used: it would find other descriptors than a scan of
- * /proc, or cost more. NULL if it may be used. st_nlink of /proc counts the processes. */
+/* Returns why the BPF iterator should not be used: it would find other descriptors than a scan of
+ * /proc, or cost more. NULL if it may be used. st_nlink of /proc tells the number of processes. */
 static const char *unfit_reason(bool always, bool no_node)
 {
 	struct statfs fs;
@@ -541,8 +553,9 @@ static void iterator_open(void)
 	s->reason = NULL;
 }
 
-/* Loads the iterator for the next full scan; must be called before system calls are filtered.
- * always: also if there are few processes. no_node: also if /dev has no node of a device. */
+/* Loads the BPF iterator for the next full scan; must be called before system calls are filtered.
+ * always: load it also if there are few processes. no_node: load it also if /dev has no node of a
+ * device. */
 void iterator_load(bool always, bool no_node)
 {
 	u8 was;
@@ -583,14 +596,14 @@ static long records_read(void)
 	return r < 0 ? r : n % sizeof(struct held) ? -EIO : (long)(n / sizeof(struct held));
 }
 
-/* True if a process is still the one of a record: its pid may have been used again. start: its
- * start from /proc, in ticks of 10 ms. */
+/* True if the process of a record still exists, and its pid has not been used again. start: start
+ * time of the process that has the pid now, from /proc, in ticks of 10 ms. */
 static bool is_same_process(const struct held *r, u64 start)
 {
 	return start == r->start / 10000000;
 }
 
-/* Scans the descriptors of one process as a scan of /proc does. */
+/* Scans the descriptors of one process in /proc, not through the iterator. */
 static void process_scan(u32 pid)
 {
 	static struct fd_scan l;
@@ -623,8 +636,8 @@ static void process_take(const struct held *r, size_t n)
 		}
 }
 
-/* Finds all clients through the iterator, which works once. False if the iterator is not loaded, or
- * if reading it failed. */
+/* Finds all clients through the BPF iterator, which can be read only once. False if the iterator is
+ * not loaded, or if reading it failed. */
 bool iterator_scan(void)
 {
 	long n;
@@ -646,6 +659,6 @@ bool iterator_scan(void)
 			end++;
 		process_take(first, end - i);
 	}
-	registry.saw_others = true; /* the kernel lists the processes of all users */
+	registry.saw_others = true; /* the iterator reports the processes of all users */
 	return true;
 }

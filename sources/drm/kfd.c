@@ -7,20 +7,23 @@
 #include "sources/drm/drm.h"
 #include "sources/device/device.h"
 
-/* The GPUs that kfd lists, with its number (gpu_id), PCI domain and location_id of each. */
+/* The GPUs that AMD's compute driver (kfd) lists. id: kfd's gpu_id; domain: PCI domain; location:
+ * kfd's location_id, which has the PCI bus, device and function. */
 static struct {
 	u64 id, domain, location;
-	u64 render; /* number of its render node; 0 if the kernel does not report it (before 5.0) */
-	bool apu;   /* the node has CPUs, too */
-	u32 device; /* index in devices[], as of this scan; NONE: unknown */
+	/* number N of the GPU's render node renderDN; 0 if the kernel does not report it (before
+	 * 5.0) */
+	u64 render;
+	bool apu;   /* the GPU is part of an APU: its node in kfd's topology has CPUs, too */
+	u32 device; /* index of the GPU in devices[], as of this scan; NONE: unknown */
 } gpus[MAX_DEVICES - 1];
 static u32 ngpus;
 static char file[4096];
 
 #define ROOT "class/kfd/kfd/"
 
-/* Finds a line "NAME VALUE" in the file `properties` of a node of kfd's topology. True if *v was
- * set to the value. */
+/* Finds the line "NAME VALUE" in text, the file `properties` of a node of kfd's topology. True if
+ * *v was set to the value. */
 static bool property_get(struct str text, struct str name, u64 *v)
 {
 	struct str line, word;
@@ -87,7 +90,8 @@ static bool file_u64(const char *path, u64 *v)
 	       scan_u64(line, v) == line.e;
 }
 
-/* Finds the GPUs of kfd. This is repeated in each scan: a GPU or its driver may be added later. */
+/* Finds the GPUs that kfd lists. This is repeated in each scan, because a GPU or its driver may be
+ * added later. */
 static void gpus_find(void)
 {
 	char path[128];
@@ -105,7 +109,7 @@ static void gpus_find(void)
 		if (!file_u64(kfd_path(path, ROOT "topology/nodes/", name, "/gpu_id", 0, ""),
 			      &id) ||
 		    id == 0)
-			continue; /* gpu_id is 0: the node is a CPU */
+			continue; /* gpu_id is 0: this node of kfd's topology is a CPU */
 		if (ngpus == LEN(gpus)) {
 			registry.dropped++;
 			break;
@@ -129,8 +133,8 @@ static void gpus_find(void)
 	dir_close(&d);
 }
 
-/* Calls found() for each process and each GPU on which it holds memory; slot is the index in
- * gpus[]. False if kfd is not there or has no GPU. */
+/* Calls found() for each process that kfd lists, and each GPU on which the process has memory;
+ * slot: index of the GPU in gpus[]. False if the machine has no kfd, or kfd has no GPU. */
 bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot))
 {
 	char path[128];

@@ -15,35 +15,41 @@ enum { MAX_PROCESSES = 65536 };
  * list accesses few pages. */
 struct row {
 	u32 pid;
-	u32 ino;    /* inode of its fd/, folded to 32 bits: it changes if the pid is used again */
-	u32 count;  /* st_size of its fd/: since Linux 6.2 the number of its descriptors */
-	u8 list_no; /* number of the last process list that had the process */
-	u8 flags; /* P_* */
+	u32 ino; /* inode of /proc/PID/fd, folded to 32 bits: it changes if the pid is used again */
+	u32 count;  /* st_size of /proc/PID/fd: since Linux 6.2 the number of descriptors */
+	u8 list_no; /* number of the last process list (listing of /proc) that had the process */
+	u8 flags; /* bit mask of P_* */
 };
 static TABLE(struct row, processes, MAX_PROCESSES, 128, "processes");
 enum {
-	P_QUEUES = (1 << QUEUES) - 1, /* 1 << enum scan_queue: the process waits in that queue */
-	P_COUNTED = 8,  /* `count` is correct: the fd scan has found as many descriptors */
+	/* bits 1 << enum scan_queue: the process waits in that queue */
+	P_QUEUES = (1 << QUEUES) - 1,
+	P_COUNTED = 8,  /* the row's `count` is correct: the last scan found as many descriptors */
 	P_REFUSED = 16, /* the descriptors of the process may not be read */
-	P_ASLEEP = 32,  /* a descriptor was skipped, because reading it could wake its device */
+	/* a descriptor was skipped, because reading its fdinfo could wake its device */
+	P_ASLEEP = 32,
 	/* fewer descriptors were listed than counted: a file is being opened, which takes its
 	 * descriptor number before it appears in fd/ */
 	P_OPENING = 64,
 };
 
 static struct {
-	u32 nrows, hint; /* hint: probably the row of the next pid */
-	/* number of sorted rows; the rows after them were appended, in any order */
+	/* number of rows; index of the row that probably has the pid searched next */
+	u32 nrows, hint;
+	/* number of rows that are sorted by pid; the rows after them were appended in any order */
 	u32 nsorted;
-	/* a process list is read at once: new rows are appended, and only the last of these is
-	 * found */
+	/* true while a process list is read at once: new rows are appended, and of these only the
+	 * last one can be found */
 	bool appends;
-	u32 nrefused, nwaiting[QUEUES]; /* number of rows with P_REFUSED; of rows in each queue */
-	/* number of processes of the last complete list for which there was no row */
+	/* number of rows with the flag P_REFUSED; number of processes that wait in each queue */
+	u32 nrefused, nwaiting[QUEUES];
+	/* number of processes of the last complete list that had no row, because the table was
+	 * full */
 	u32 nunlisted;
-	/* number of processes of the current list, so far, for which there was no row */
+	/* number of processes of the current list, so far, that had no row */
 	u32 nunlisted_now;
-	/* the kernel counts descriptors: a folder fd/ had as many names as its st_size says */
+	/* true if the kernel reports descriptor counts: a folder /proc/PID/fd had as many names as
+	 * its st_size says */
 	bool counts_fds;
 	/* the folder /proc; for the rescan, it stays open from sample to sample */
 	struct dir d;
@@ -51,7 +57,7 @@ static struct {
 	u8 no;             /* number of the current process list */
 } proclist;
 
-/* Returns the number of the first row whose pid is not less than `pid`, or nrows. */
+/* Returns the index of the first row whose pid is not less than `pid`, or nrows. */
 static u32 row_place(u32 pid)
 {
 	u32 lo = 0, hi = proclist.nsorted;
@@ -136,8 +142,9 @@ static bool is_self(u32 pid)
 	return pid == self && !roots.proc_given;
 }
 
-/* Returns the number of descriptors of a process, if the kernel reports it in st_size. own: number
- * of descriptors that gpustat has opened to scan others; they are not counted as its own. */
+/* Returns the number of descriptors of a process, if the kernel reports it in st_size of
+ * /proc/PID/fd. own: number of descriptors that gpustat has opened to scan processes; they are not
+ * counted as its own. */
 static u32 fd_count(u32 pid, const struct stat *st, i32 own)
 {
 	return (u32)st->st_size - (is_self(pid) ? (u32)own : 0);
@@ -162,7 +169,7 @@ static void enqueue(struct row *r, u8 queue)
 	r->flags |= (u8)(1 << queue);
 }
 
-/* Removes a process from all queues. */
+/* Removes a process from all queues of processes to scan. */
 static void dequeue(struct row *r)
 {
 	for (unsigned q = 0; q < QUEUES; q++)
@@ -170,9 +177,10 @@ static void dequeue(struct row *r)
 	r->flags &= (u8)~P_QUEUES;
 }
 
-/* Stores the result of a finished fd scan in the row of the process. st and own: stat of fd/ and
- * fileio.open_fds when the scan began; n: number of descriptors found; refused: they may not be
- * read; asleep: one was skipped, because reading it could wake its device. */
+/* Stores the result of a finished fd scan in the row of the process. st: stat of /proc/PID/fd, own:
+ * number of descriptors that gpustat had open for scans, both when the scan began; n: number of
+ * descriptors found; refused: they may not be read; asleep: one was skipped, because reading its
+ * fdinfo could wake its device. */
 void process_scanned(u32 pid, const struct stat *st, i32 own, u32 n, bool refused, bool asleep)
 {
 	struct row *r = registry.repeats ? row_get(pid) : NULL;
@@ -186,7 +194,8 @@ void process_scanned(u32 pid, const struct stat *st, i32 own, u32 n, bool refuse
 	counted = n == r->count || refused || is_self(pid);
 	opening = proclist.counts_fds && !counted && n < r->count;
 	if (opening && !(r->flags & P_OPENING))
-		/* the process is scanned once more; after that, the rescan finds the file */
+		/* scan the process once more now; a file that appears later is found by the
+		 * rescan */
 		enqueue(r, QUEUE_NOTIFIED);
 	flag_set(r, P_OPENING, opening);
 	flag_set(r, P_COUNTED, counted);
@@ -234,8 +243,8 @@ void proc_list_end(void)
 	rows_sort();
 }
 
-/* Closes /proc, which frees a descriptor, until the process list is continued. False if no list is
- * open, or if it is read at once. */
+/* Closes /proc, which frees a descriptor; the process list opens it again to continue. False if no
+ * list is open, or if the list is read at once. */
 bool proc_list_suspend(void)
 {
 	if (!proclist.open || proclist.appends || proclist.d.fd < 0)
@@ -257,8 +266,8 @@ static long list_open_names(void)
 					    sizeof(scan_names->proc)));
 }
 
-/* Begins a new process list. at_once: the caller reads all of the list now, so that /proc is listed
- * in few system calls, each of which takes longer. */
+/* Begins a new process list, the listing of /proc. at_once: true: the caller reads the whole list
+ * now; then /proc is listed with a large buffer, in few system calls that take longer each. */
 void proc_list_begin(bool at_once)
 {
 	proc_list_end();
@@ -319,8 +328,8 @@ u32 proc_list_next(void (*gone)(u32 pid))
 	return NONE;
 }
 
-/* True if a process has changed since its last fd scan. notice: true also for a process whose
- * descriptor count is not reliable. */
+/* True if a process has changed since its last fd scan. notice: true: return true also for a
+ * process whose descriptor count is not reliable. */
 bool process_changed(u32 pid, bool notice)
 {
 	char path[TASK_PATH];
@@ -335,7 +344,7 @@ bool process_changed(u32 pid, bool notice)
 		   r->count == fd_count(pid, &st, fileio.open_fds) &&
 		   (!notice || r->flags & P_COUNTED)))
 		return false;
-	/* Kernel threads have no descriptors. */
+	/* A process without descriptors, such as a kernel thread, need not be scanned. */
 	if (proclist.counts_fds && e == 0 && st.st_size == 0) {
 		process_scanned(pid, &st, 0, 0, false, false);
 		return false;
@@ -343,8 +352,8 @@ bool process_changed(u32 pid, bool notice)
 	return true;
 }
 
-/* Queues a process for an fd scan. notice: it is scanned in this sample, if the budget allows
- * it. */
+/* Queues a process for an fd scan. notice: true: the process is scanned in this sample, if the
+ * budget allows it. */
 void process_enqueue(u32 pid, bool notice)
 {
 	struct row *r = row_find(pid);
@@ -366,7 +375,7 @@ u32 process_dequeue(u8 queue)
 
 		if (!(r->flags >> queue & 1))
 			continue;
-		dequeue(r); /* before the fd scan, which may queue the process again */
+		dequeue(r); /* remove the process before its scan, which may queue it again */
 		return last[queue] = r->pid;
 	}
 	return NONE;
@@ -378,8 +387,8 @@ bool processes_notified(void)
 	return proclist.nwaiting[QUEUE_NOTIFIED];
 }
 
-/* Queues the processes of which a descriptor was skipped, because reading it could wake its device:
- * a device has woken up. */
+/* Queues the processes of which a descriptor was skipped, because reading its fdinfo could wake its
+ * device. Called after a device has woken up. */
 void processes_enqueue_asleep(void)
 {
 	for (u32 i = 0; i < proclist.nrows; i++)

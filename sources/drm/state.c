@@ -8,30 +8,34 @@
 #include "sources/drm/drm.h"
 #include "sys.h"
 
-/* Numbers are in the machine's byte order: no other machine has this boot id. A change of the row
- * format or of the order of kept[] requires another magic. */
+/* Magic of a state file. Numbers in the file are in the machine's byte order: no other machine has
+ * the boot id that the file contains. A change of the row format or of the order of kept[] requires
+ * another magic. */
 static const char magic[8] = { 'g', 'p', 'u', 's', 't', 'a', 't', '2' };
 
 struct statehead {
 	char magic[8], boot[40];
-	u64 roots[4];       /* st_dev and st_ino of /proc and of /sys */
-	i64 mono, boottime; /* time of the reading by both clocks, ns */
+	u64 roots[4];       /* st_dev and st_ino of the folder /proc, then of /sys */
+	/* time of the reading in ns, by CLOCK_MONOTONIC and by CLOCK_BOOTTIME */
+	i64 mono, boottime;
 	u64 rows;
 };
 
-/* The identity of an entity. In the file, the entity's text, counters and holders follow it. */
+/* A row of the file: the identity of an entity (device, client or cgroup). The entity's text,
+ * counters and holders follow the row. */
 struct staterow {
 	u8 kind, keykind, zero;
-	u8 flags; /* RF_* */
-	u16 counters, text; /* number of counters; bytes of text */
+	u8 flags; /* bit mask of RF_* */
+	u16 counters, text; /* number of counters in the row; number of bytes of its text */
 	u32 holders;
-	/* number of the device in this file; for another entity, the number of its device */
+	/* for a device: its number in this file; for another entity: the number of its device */
 	u32 device;
-	u64 key;   /* key of a client; of a device, the inode of its sysfs folder */
+	u64 key;   /* for a client: its key; for a device: the inode of its folder in /sys */
 	i64 t;
 };
 
-/* The text of a device's row: with the inode, it identifies the device. */
+/* The text of a device's row in the state file: together with the inode, it identifies the
+ * device. */
 struct statedevice {
 	u64 ino_dev;
 	char dev[sizeof(devices[0].dev)], driver[sizeof(devices[0].driver)],
@@ -41,9 +45,10 @@ struct statedevice {
 struct statecount {
 	u64 v;
 	i64 t;
-	u8 index, n; /* index in kept[]; bytes of the instance's name, which follows */
+	/* index of the quantity in kept[]; number of bytes of the instance's name, which follows */
+	u8 index, n;
 	u8 zero[2];
-	u32 below;   /* 1 + the time from struct history's `below` to t, in ms; 0: it is 0 */
+	u32 below;   /* 1 + the time in ms from struct history's `below` to t; 0 if `below` is 0 */
 };
 
 struct stateholder {
@@ -56,17 +61,18 @@ _Static_assert(sizeof(struct statehead) == 104 && sizeof(struct staterow) == 32 
 	       "no padding: files are read by programs for 32 bits, too");
 
 enum {
-	RF_FRESH = 1,  /* the entity was read in the last reading */
-	RF_WHOLE = 2,  /* of a device's row: all clients of the device were read */
-	/* set in memory only, never in the file: the row was applied, or is out of date */
+	RF_FRESH = 1,  /* the entity was read in the last sample before the file was written */
+	RF_WHOLE = 2,  /* in a device's row: all clients of the device were read */
+	/* the row was applied to the registry, or is out of date; set in memory only, never in the
+	 * file */
 	RF_DONE = 128,
-	/* Limit of a state file in bytes, with room for a full registry: 131 000 counters and 33
-	 * 000 holders in 4 MB, and groups. */
+	/* Maximum size of a state file in bytes. The counters and holders of a full registry
+	 * (131 000 and 33 000) take 4 MB; the rest is for groups. */
 	STATE_BYTES = 8 << 20,
 };
 
-/* Quantities that continue from run to run: those with a history, then those that are persistent.
- * Their order is part of the file format. */
+/* Quantities that the state file keeps from run to run: first those of which rates are computed,
+ * then persistent ones. Their order is part of the file format. */
 static const u8 kept[] = { D_BUSY_NS, D_CYCLES, D_TOTAL_CYCLES, D_GPU_BUSY_US, D_IDLE_MS, D_ENERGY,
 			   D_FREQ_SPENT, D_CAPACITY, D_ALL_NS, D_ALL_CYCLES, D_ALL_TOTAL_CYCLES };
 enum { KEPT_CAPACITY = 7 };
@@ -159,8 +165,8 @@ static const char *state_parse(struct str file, const struct statehead *expected
 
 /* --- rows to the registry --------------------------------------------------------------------- */
 
-/* Returns the device of the registry that a device's row in the file is about; NONE if it does not
- * exist now. */
+/* Returns the device of the registry that a device's row in the file describes; NONE if the device
+ * does not exist now. */
 static u32 row_device(const struct rowview *v)
 {
 	struct statedevice id;
@@ -186,8 +192,8 @@ static bool is_of_this_run(const struct entity *e, const struct counter *k)
 	return k->desc == D_BUSY_NS && reg_find(e, D_BUSY_PCT, k->inst);
 }
 
-/* Makes the counters of a row the previous reading of the entity e. shown: the values of D_ALL_*
- * are also those of D_SUM_*. */
+/* Makes the counters of a row of the file the previous reading of the entity e. shown: true: sums
+ * over all clients (D_ALL_*) are also the sums over the shown clients (D_SUM_*). */
 static void row_put_previous(struct entity *e, const struct rowview *v, bool shown)
 {
 	struct statecount c;
@@ -251,10 +257,12 @@ static bool is_hidden(u32 device, struct str saved_holders)
 static struct {
 	struct str loaded; /* rows of the loaded file; empty if no file was loaded */
 	struct statehead now; /* head of the file that this run writes */
-	/* index: device number of the file; value: that of the registry */
+	/* index: number of a device in the file; value: its index in devices[], or NONE */
 	u16 device_map[MAX_DEVICES];
-	bool cleaned;       /* temporary files that killed runs have left were removed */
-	bool sums;          /* D_SUM_* are sums over all clients: no filter hides any */
+	bool cleaned; /* true: temporary files that killed runs have left were removed already */
+	/* true: the sums over shown clients (D_SUM_*) are sums over all clients: no filter hides
+	 * any */
+	bool sums;
 } saved;
 
 /* Makes the saved reading of a client's row the previous reading of the client c, which has the
@@ -331,13 +339,13 @@ static void rows_apply(void)
 
 /* --- clients that are newer than the file ----------------------------------------------------- */
 
-/* The clocks of each device: D_TOTAL_CYCLES, as the clients of the device had them in the saved
+/* The GPU clocks (D_TOTAL_CYCLES) of each device, as the device's clients had them in the saved
  * reading. */
 static struct entity clocks[MAX_DEVICES];
-/* indexed by device: the saved reading has all clients of the device */
+/* Index: device. True if the saved reading has all clients of the device. */
 static bool seen_all[MAX_DEVICES];
 
-/* Sets clocks[] and seen_all[] from the loaded rows. */
+/* Sets clocks[] and seen_all[] from the loaded rows of devices and clients. */
 static void clocks_load(void)
 {
 	struct str rest = saved.loaded, inst;
@@ -364,7 +372,7 @@ static bool is_new(const struct client *c, const struct statehead *h)
 	bool later = c->holders != NONE;
 
 	for (u32 i = c->holders; i; i = holders[i].next_client) {
-		/* start of the process in 1/100 s (USER_HZ) */
+		/* start time of the process in 1/100 s (USER_HZ) */
 		u64 start = tasks[holders[i].task].start;
 
 		later &= start != UINT64_MAX && start > (u64)h->boottime / 10000000;
@@ -447,8 +455,8 @@ static const char *state_read(const char *path, struct str *file)
 	return why;
 }
 
-/* Makes the reading of the file in the table `loaded` the previous one. Returns the same as
- * state_load(). */
+/* Makes the reading of the file in the table `loaded` the previous reading. Returns NULL and sets
+ * *age, the age of that reading in ns, or returns why the file cannot be used. */
 static const char *state_apply(struct str file, bool filtered, i64 *age)
 {
 	struct statehead h;
@@ -482,7 +490,9 @@ const char *state_load(const char *path, bool filtered, i64 *age)
 	registry.all_sums = true;
 	head_make();
 	why = state_read(path, &file);
-	head_time(); /* after state_read(): another run may just have written the file */
+	/* take the time after reading the file, because another run may just have written the
+	 * file */
+	head_time();
 	return why ? why : state_apply(file, filtered, age);
 }
 
@@ -515,7 +525,8 @@ static void put_count(struct buf *b, struct counter *k, u16 *n)
 	if (k->flags & CF_RATE) {
 		const struct history *h = reg_history(k);
 		i64 ms;
-		/* A CO_METER counter that was lower than before was probably restarted. */
+		/* A counter of the kind CO_METER that went backwards was probably restarted: its
+		 * present value is saved. */
 		bool meter = quantities[k->desc].course == CO_METER;
 
 		c.t = k->flags & CF_SEEN || meter ? h->t : h->t_was;
@@ -631,8 +642,8 @@ static struct str state_make(void)
 	return (struct str){ b.p, b.full ? b.p : b.p + b.n };
 }
 
-/* Replaces the state file by one with the last reading. Returns 0, or -errno, with the old file
- * unchanged. Only a regular file is replaced. */
+/* Writes the last reading into a new state file that replaces the old one. Returns 0, or -errno,
+ * with the old file unchanged. Only a regular file is replaced. */
 long state_save(const char *path)
 {
 	struct replacement f;

@@ -8,21 +8,22 @@
 #include "sys.h"
 
 enum {
-	STAT_BYTES = 1024, /* bytes of /proc/PID/stat: 52 numbers and a comm */
-	CMDLINE_BYTES = 512, /* a longer command line is cut */
+	STAT_BYTES = 1024, /* size of the buffer for /proc/PID/stat: 52 numbers and a name */
+	CMDLINE_BYTES = 512, /* maximum size of a command line; a longer one is cut */
 	USERS = 8,           /* number of users whose names are remembered */
-	USER_BYTES = 33,     /* useradd allows names of 32 bytes */
-	GENERATIONS = 4096,  /* limit of ancestors of a process that are followed */
+	USER_BYTES = 33,     /* size of a user name and its NUL: useradd allows 32 bytes */
+	GENERATIONS = 4096,  /* maximum number of ancestors of a process that are followed */
 };
 
-/* The facts that are shown, and the processes whose descendants are searched for. */
+/* The facts of processes that are shown, and the processes whose descendants are searched for. */
 static struct {
 	bool stat, user, cmdline;
-	const u32 *pids; /* processes of the option -p, with --children */
+	const u32 *pids; /* PIDs of the option -p, if --children is given */
 	size_t npids;
 } wanted;
 
-/* Returns the beginning of the file /proc/PID<file>, at most cap bytes. b is its buffer. */
+/* Reads the beginning of a file of a process, /proc/PID followed by `file`, into b, at most cap
+ * bytes. Returns the text that was read. */
 static struct str head_read(u32 pid, const char *file, char *b, size_t cap)
 {
 	char path[TASK_PATH];
@@ -67,7 +68,7 @@ static bool passwd_line(struct str line, u32 uid, char name[USER_BYTES])
 	u64 n;
 
 	str_cut(&line, ':', &user);
-	str_cut(&line, ':', &rest); /* this field is the password */
+	str_cut(&line, ':', &rest); /* skip the field that has the password */
 	str_cut(&line, ':', &rest);
 	if (scan_u64(rest, &n) != rest.e || n != uid || user.p == user.e)
 		return false;
@@ -107,8 +108,8 @@ static long user_find(u32 uid, char name[USER_BYTES])
 	return found ? 1 : n < 0 ? n : fd < 0 && fd != -ENOENT ? fd : 0;
 }
 
-/* Returns the name of a user, or the uid in digits if there is no name; empty if the file passwd
- * could not be read. */
+/* Returns the name of a user, or the uid in digits if the user has no name; an empty text if the
+ * file passwd could not be read. */
 static struct str user_name(u32 uid)
 {
 	static struct {
@@ -127,7 +128,8 @@ static struct str user_name(u32 uid)
 		i = next++ % USERS;
 		users[i].uid = uid;
 		found = user_find(uid, users[i].name);
-		users[i].known = found >= 0; /* otherwise the next reading tries again */
+		/* if false, the next reading tries again to find the user's name */
+		users[i].known = found >= 0;
 		if (found < 0)
 			return (struct str){ 0 };
 		if (!found) {
@@ -215,7 +217,8 @@ static void info_read(u32 task)
 }
 
 /* Reads the facts of each process that owns a client which is not hidden. Then sets `keep` in the
- * groups of processes without clients: true if the process has not ended. */
+ * groups (struct group) of processes that have no client any more: true if the process has not
+ * ended. */
 static void facts_read(void)
 {
 	static u32 no;
@@ -241,8 +244,9 @@ static void facts_read(void)
 	}
 }
 
-/* Returns the group of the process that owns a client on its device, and adds the client to the
- * group's list if it is not hidden. NULL if there is no owner or no room. */
+/* Returns the group (struct group) of the process that owns a client on the client's device, and
+ * adds the client to the group's list if the client is not hidden. NULL if there is no owner or no
+ * room. */
 static struct group *process_group(struct client *c)
 {
 	const struct task *owner = client_owner(c);
@@ -272,9 +276,9 @@ static bool is_ancestor(u64 pid)
 	return i < wanted.npids;
 }
 
-/* Returns whether a process descends from one of -p, by following its parents. In a captured tree,
- * parents may form a loop: a pid is compared with one that was seen 1, 2, 4, 8, ... steps before
- * (Brent). */
+/* Returns whether a process descends from one of the option -p, by following its parents. In a
+ * captured tree, parents may form a loop: a pid is compared with one that was seen 1, 2, 4, 8, ...
+ * steps before (Brent). */
 static u8 lineage_find(u32 pid)
 {
 	char b[STAT_BYTES];
@@ -283,8 +287,8 @@ static u8 lineage_find(u32 pid)
 
 	for (u32 i = 0; i < GENERATIONS && !is_ancestor(at); i++) {
 		if (!parse_stat_field(head_read((u32)at, "/stat", b, sizeof(b)), 4, &at))
-			/* the process has just ended, and its child has another parent: not known
-			 * yet */
+			/* the process `at` has just ended, and its child has another parent now:
+			 * the next reading tries again */
 			return NO_LINEAGE;
 		if (at == 0 || at == mark || at > INT32_MAX)
 			return OTHER_TREE;
@@ -296,8 +300,8 @@ static u8 lineage_find(u32 pid)
 	return is_ancestor(at) ? IN_TREE : OTHER_TREE;
 }
 
-/* Sets `lineage` of each process that holds a client: whether it descends from one of -p. A process
- * that once did still does after its parent has ended. */
+/* Sets `lineage` of each process that holds a client: whether the process descends from one of the
+ * option -p. A process that once descended from one still does after its parent has ended. */
 static void children_find(void)
 {
 	for (u32 t = 1; t <= nrows.tasks; t++)
@@ -305,7 +309,7 @@ static void children_find(void)
 			tasks[t].lineage = lineage_find(tasks[t].pid);
 }
 
-/* --- when ------------------------------------------------------------------------------------- */
+/* --- hook that is called after each reading --------------------------------------------------- */
 
 static void taskinfos_read(void)
 {
@@ -315,9 +319,9 @@ static void taskinfos_read(void)
 		facts_read();
 }
 
-/* Says what is read in each reading. shows: returns whether a quantity D_PROC_* is shown; the
- * registry then sums by process, and the facts that are shown are read. shows NULL: neither. pids:
- * the processes whose descendants are found, of which there are n. */
+/* Sets which facts of processes each reading reads. shows: returns whether a quantity D_PROC_* is
+ * shown; the registry then sums by process, and the facts that are shown are read. shows NULL:
+ * neither is done. pids: the n processes whose descendants are searched for. */
 void taskinfos_begin(bool (*shows)(u8 desc), const u32 *pids, size_t n)
 {
 	if (shows) {
