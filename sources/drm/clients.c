@@ -96,7 +96,9 @@ static struct {
 	 * rescan cycle has counted them. */
 	u32 rescan_anonymous[MAX_DEVICES];
 	long fd_budget;      /* number of further fdinfo files that may be kept open */
-	u32 holders_seen; /* number of times that a scan has found the descriptor of a holder */
+	/* number of times that a scan has found a descriptor through which a process holds a
+	 * client */
+	u32 holders_seen;
 } scans;
 
 /* Repeats the client's last reading if its fdinfo text has the same 64-bit hash. Returns true if it
@@ -148,7 +150,8 @@ void new_engines_baseline(struct client *c, struct str driver)
 			reg_baseline(k, 0, c->e.t_was);
 }
 
-/* Returns whether all known descriptors (holders) of the client were first seen in this sample. */
+/* Returns whether all known descriptors of the client, of all processes, were first seen in this
+ * sample. */
 static bool holders_are_new(const struct client *c)
 {
 	for (u32 h = c->holders; h; h = holders[h].next_client)
@@ -479,7 +482,8 @@ static void anonymous_count(u32 device)
 	if (!scans.in_rescan)
 		++*n;
 	else if (++scans.rescan_anonymous[device] > *n)
-		*n = scans.rescan_anonymous[device]; /* a count up to *n is already part of *n */
+		/* *n is the larger one of this cycle's count and that of the cycle before */
+		*n = scans.rescan_anonymous[device];
 }
 
 /* Replaces each device's number of descriptors whose client is not known by the number that the
@@ -554,7 +558,8 @@ static bool is_gpu_node(const struct sys_statx *k, unsigned *maj, unsigned *min)
 
 /* Returns 1 if a descriptor is of a DRM, accel or NVIDIA node, 0 if it is not, or -errno. dir and
  * name: the descriptor's link in /proc/PID/fd. The device number of the node is stored in *maj and
- * *min. If the link leads nowhere (in a captured tree), the node is found by the link's text. */
+ * *min. If the link leads nowhere (in a saved copy of /proc), the node is found by the link's
+ * text. */
 static long is_gpu(int dir, const char *name, unsigned *maj, unsigned *min)
 {
 	static const struct str folders[] = { STR("/dev/dri/"), STR("/dev/accel/"), STR("/dev/") };
@@ -571,7 +576,7 @@ static long is_gpu(int dir, const char *name, unsigned *maj, unsigned *min)
 	fileio.calls++;
 	n = sys_readlinkat(dir, name, b, sizeof(b));
 	/* stat(2) has failed. If the link can be read nevertheless, its target is a file of FUSE,
-	 * or the link is that of a captured tree. */
+	 * or the link is in a saved copy of another machine's /proc. */
 	if (denied(n) || is_transient_error(n))
 		return files_note_error(n);
 	for (size_t i = 0; n > 0 && i < LEN(folders); i++) {
@@ -706,8 +711,9 @@ static long pidfd_get(u32 pid)
 	return sys_pidfd_open(pid);
 }
 
-/* Continues an fd scan in /proc/PID/fdinfo if /proc/PID/fd is refused: this happens with
- * CAP_SYS_PTRACE, but without CAP_DAC_READ_SEARCH. False if fdinfo/ cannot be scanned either. */
+/* Continues the scan of a process's descriptors in /proc/PID/fdinfo if /proc/PID/fd is refused:
+ * this happens with CAP_SYS_PTRACE, but without CAP_DAC_READ_SEARCH. False if fdinfo/ cannot be
+ * scanned either. */
 static bool fd_scan_open_fdinfo(struct fd_scan *l)
 {
 	char path[64];
@@ -733,8 +739,8 @@ static bool fd_scan_open_fdinfo(struct fd_scan *l)
 	return pidfd >= 0;
 }
 
-/* Opens the folder of an fd scan: /proc/PID/fd, or /proc/PID/fdinfo if fd is refused. False if
- * there is nothing to scan. */
+/* Opens the folder for the scan of a process's descriptors: /proc/PID/fd, or /proc/PID/fdinfo if fd
+ * is refused. False if there is nothing to scan. */
 static bool fd_scan_open(struct fd_scan *l, char *names, size_t cap)
 {
 	char path[64];
@@ -755,8 +761,8 @@ static bool fd_scan_open(struct fd_scan *l, char *names, size_t cap)
 	return l->d.fd >= 0 || fd_scan_open_fdinfo(l);
 }
 
-/* Begins the fd scan of a process. `names` is a buffer of cap bytes for the names in its folder,
- * which must exist until the scan ends. */
+/* Begins the fd scan, that of all descriptors, of a process. `names` is a buffer of cap bytes for
+ * the names in its folder, which must exist until the scan ends. */
 void fd_scan_begin(struct fd_scan *l, u32 pid, char *names, size_t cap)
 {
 	l->pid = pid;
@@ -798,8 +804,8 @@ static void fd_scan_resume(struct fd_scan *l)
 	l->incomplete |= is_transient_error(files_note_error(l->d.fd));
 }
 
-/* Scans the next descriptor of an fd scan. False if there are no more. If the kernel lets fd/ be
- * listed but refuses its links, the scan begins again in fdinfo/. */
+/* Scans the next descriptor of a process. False if there are no more. If the kernel lets
+ * /proc/PID/fd be listed but refuses its links, the scan begins again in /proc/PID/fdinfo. */
 bool fd_scan_step(struct fd_scan *l)
 {
 	const char *name;
@@ -827,7 +833,8 @@ bool fd_scan_step(struct fd_scan *l)
 	return !l->by_fdinfo && fd_scan_open_fdinfo(l);
 }
 
-/* Ends an fd scan. record: true: store its result in the process table. */
+/* Ends the scan of a process's descriptors. record: true if its result is to be stored in the
+ * process table. */
 void fd_scan_end(struct fd_scan *l, bool record)
 {
 	registry.saw_others |= !l->refused && l->d.fd >= 0 && !registry.saw_others &&
@@ -845,15 +852,15 @@ void fd_scan_end(struct fd_scan *l, bool record)
 		process_enqueue(l->pid, false);
 }
 
-/* Returns whether the scan with number `scan`, or a later one, has found the holder's descriptor.
- * Numbers of scans may wrap. */
+/* Returns whether the scan with number `scan`, or a later one, has found the descriptor of the
+ * holder h. Numbers of scans may wrap. */
 static bool holder_seen_since(const struct holder *h, u32 scan)
 {
 	return (i32)(h->seen - scan) >= 0;
 }
 
-/* Drops those holders of a process whose descriptors its fd scan has not found, if the scan is
- * complete. */
+/* Drops the holders (descriptors of clients) of a process that its last scan, l, has not found, if
+ * that scan is complete. */
 void fd_scan_forget(const struct fd_scan *l)
 {
 	u32 task = task_find(l->pid);
@@ -869,7 +876,7 @@ void fd_scan_forget(const struct fd_scan *l)
 	task_prune(task);
 }
 
-/* Begins a full scan. Returns its number, for full_scan_forget(). */
+/* Begins a full scan of /proc. Returns its number, which full_scan_forget() needs. */
 u32 full_scan_begin(void)
 {
 	for (u32 i = 1; i <= nrows.devices; i++)
@@ -877,7 +884,7 @@ u32 full_scan_begin(void)
 	return ++scans.scan_no;
 }
 
-/* Drops the holders whose descriptors the full scan with this number has not found. */
+/* Drops all holders (descriptors of clients) that the full scan with this number has not found. */
 void full_scan_forget(u32 scan)
 {
 	for (u32 h = 1; h <= nrows.holders; h++)
@@ -895,7 +902,7 @@ void process_gone(u32 pid)
 			holder_drop(h);
 }
 
-/* --- processes that a driver lists ------------------------------------------------------------ */
+/* --- processes that AMD's or NVIDIA's driver lists -------------------------------------------- */
 
 /* Stores the current values of a client that is a process of AMD's compute driver or of NVIDIA's
  * driver. False if the driver has none. */
@@ -930,8 +937,8 @@ static void compute_found(u32 pid, u32 device, u32 slot)
 		clients[client].read_sample = scans.sample_no;
 }
 
-/* Drops the holders with invented descriptor numbers from `from` to end - 1 whose processes the
- * current compute_scan() has not found: the driver no longer lists these processes. */
+/* Drops the holders of processes that the driver does not list any more: those with invented
+ * descriptor numbers from `from` to end - 1 that the current compute_scan() has not found. */
 static void compute_forget(u32 from, u32 end)
 {
 	for (u32 h = 1; h <= nrows.holders; h++)
@@ -940,8 +947,8 @@ static void compute_forget(u32 from, u32 end)
 			holder_drop(h);
 }
 
-/* Finds the processes that AMD's compute driver and NVIDIA's driver list, and drops the holders
- * that they no longer list. */
+/* Finds the processes that AMD's compute driver and NVIDIA's driver list, and drops the clients of
+ * those that they no longer list. */
 void compute_scan(void)
 {
 	const u32 kfd = 1u << 31, nvidia = kfd + NV_SLOT;
@@ -955,8 +962,8 @@ void compute_scan(void)
 
 /* --- readings --------------------------------------------------------------------------------- */
 
-/* Drops a holder whose descriptor may have been closed or used again, and scans the descriptor as a
- * new one. */
+/* Drops the holder n, a descriptor of a client that may have been closed or used again, and scans
+ * the descriptor as a new one. */
 static void holder_recheck(u32 n)
 {
 	u32 pid = holders[n].pid, fd = holders[n].fd;
@@ -984,9 +991,9 @@ static bool slot_differs(const struct fdhead *h, u32 device)
 	return at != NONE && at != device;
 }
 
-/* Reads the fdinfo text of a holder's descriptor, from the open file *io if io is not NULL. Returns
- * false on a transient error: the current text is unknown. An error of another kind yields an empty
- * text. */
+/* Reads the fdinfo text of the descriptor of the holder n, from the open file *io if io is not
+ * NULL. Returns false on a transient error: the current text is unknown. After another error, the
+ * text is empty. */
 static bool holder_text(u32 n, int *io, struct str *text)
 {
 	long len = holder_read(holders[n].pid, holders[n].fd, io, true);
@@ -995,7 +1002,7 @@ static bool holder_text(u32 n, int *io, struct str *text)
 	return !is_transient_error(len);
 }
 
-/* True if an fdinfo text is still that of the client of the holder n. */
+/* True if the fdinfo text of the holder n, a descriptor, is still that of the holder's client. */
 static bool text_matches_client(u32 n, struct str text, struct fdhead *head)
 {
 	const struct client *c = &clients[holders[n].client];
@@ -1008,8 +1015,8 @@ static bool text_matches_client(u32 n, struct str text, struct fdhead *head)
 	return kind == c->keykind && key == c->key && !slot_differs(head, c->device);
 }
 
-/* True if a holder's descriptor is still that of a node of its device. This does not read fdinfo,
- * which may have no keys, or may not be read now. */
+/* True if the descriptor of the holder n is still that of a node of its client's device. This does
+ * not read fdinfo, which may have no keys, or may not be read now. */
 static bool holder_same_node(u32 n)
 {
 	char path[64];
@@ -1024,9 +1031,9 @@ static bool holder_same_node(u32 n)
 	return gpu > 0 && clients[h->client].device == sysfs_device(maj, min);
 }
 
-/* True if an fdinfo text without drm- keys is still that of the holder's descriptor: after a hot
- * unplug, drm_show_fdinfo() prints no keys (drm_file.c of Linux 7.2). If the descriptor is closed,
- * there is no text. */
+/* True if an fdinfo text without drm- keys is that of a descriptor which still holds its client:
+ * after a hot unplug, drm_show_fdinfo() prints no keys (drm_file.c of Linux 7.2). If the descriptor
+ * is closed, there is no text. */
 static bool holder_is_silent(u32 n, struct str text, const struct fdhead *head)
 {
 	return text.p < text.e && !head->driver.p && holder_same_node(n);
@@ -1038,8 +1045,8 @@ static bool client_is_unreadable(const struct client *c)
 	return c->keykind == KEY_PID || !may_read(c->device);
 }
 
-/* Checks that the descriptor of a holder still holds its client; if not, the descriptor is scanned
- * as a new one. */
+/* Checks that a process still holds a client through the descriptor of the holder n; if not, the
+ * descriptor is scanned as a new one. */
 void holder_verify(u32 n)
 {
 	struct fdhead head;
@@ -1052,8 +1059,9 @@ void holder_verify(u32 n)
 		holder_recheck(n);
 }
 
-/* Returns the number of holders of a client. To check each holder once, the caller checks the first
- * one that many times: a holder that is dropped and added again becomes the last one. */
+/* Returns the number of holders of a client: the descriptors through which processes hold it. To
+ * check each of them once, the caller checks the first one that many times: a holder that is
+ * dropped and added again becomes the last one. */
 static u32 holders_count(const struct client *c)
 {
 	u32 n = 0;
@@ -1073,8 +1081,8 @@ static void client_silence(struct client *c)
 	c->read_sample = scans.sample_no;
 }
 
-/* Reads a client through its first holder that is still valid: all holders have the same values.
- * Returns false on a transient error. */
+/* Reads a client through the first of its holders (descriptors) that is still valid: all have the
+ * same values. Returns false on a transient error. */
 static bool holders_read(u32 n)
 {
 	struct client *c = &clients[n];
@@ -1134,7 +1142,7 @@ static void client_read(u32 n)
 		return;
 	}
 	if (holders_read(n) && c->read_sample != scans.sample_no && c->holders)
-		/* read the client again, through holders that the first call has added */
+		/* read again, through holders (descriptors) that the first call has added */
 		holders_read(n);
 	if (c->read_sample != scans.sample_no)
 		c->e.fresh = false;
@@ -1150,7 +1158,7 @@ static bool is_orphan(const struct client *c)
 /* Reads all clients that have not been read in this sample. */
 void clients_read(void)
 {
-	u32 n = nrows.clients; /* the loop may add clients, which have been read already */
+	u32 n = nrows.clients; /* clients that the loop adds have been read already */
 
 	for (u32 i = 1; i <= n; i++)
 		if (clients[i].e.used && clients[i].read_sample != scans.sample_no)
@@ -1165,8 +1173,8 @@ bool clients_orphaned(void)
 	return false;
 }
 
-/* Removes clients without holders. keep_orphans: clients that have lost their last known holder are
- * kept, because a process that may hold one is still to be scanned. */
+/* Removes the clients that no known descriptor holds. keep_orphans: clients with a client id or
+ * PASID are kept, because a process that may hold one is still to be scanned. */
 void clients_drop(bool keep_orphans)
 {
 	for (u32 i = 1; i <= nrows.clients; i++)

@@ -9,7 +9,7 @@
 #include "sources/device/device.h"
 #include "sys.h"
 
-#pragma weak iterator_scan /* function of the optional BPF feature: NULL if that is left out */
+#pragma weak iterator_scan /* iterator_scan() is NULL if the program is built without BPF */
 
 enum {
 	/* maximum number of system calls per sample for notified processes; they take about 10
@@ -17,8 +17,8 @@ enum {
 	NOTIFIED_CALLS = 4096,
 };
 
-/* Losses of one or more scans: number of objects without room, and number of transient errors. They
- * are parts of registry.dropped and registry.transient. */
+/* Numbers of objects that scans have lost: those without room in a table, and transient errors.
+ * They are parts of registry.dropped and registry.transient. */
 struct loss {
 	u32 dropped, transient;
 };
@@ -43,22 +43,23 @@ static struct discovery {
 	bool proc_unopened;
 	u64 cycle_descriptors;   /* number of descriptors in the last full scan or rescan cycle */
 	u64 cycle_calls;         /* number of system calls that scanning these descriptors took */
-	/* losses of finished scans; each sample counts these again, until the processes that caused
-	 * them are scanned again */
+	/* objects lost by finished scans; each sample counts these again, until the processes that
+	 * caused them are scanned again */
 	struct loss lost;
-	i64 compute_read;        /* time in ns of the last regular call of compute_scan() */
+	/* time in ns when compute_scan() was last called to find new compute processes */
+	i64 compute_read;
 	/* number of system calls (fileio.calls) at the end of the previous sample */
 	u32 calls_at_sample_end;
 
-	/* Members about notified processes, which are scanned at once. */
+	/* State of the scans of processes at which inotify or a waking device points. */
 	/* number of system calls that are left of NOTIFIED_CALLS in this sample */
 	i32 notified_calls_left;
 	bool all_checked; /* true if all processes were checked for changes in this sample */
 	/* inotify reported an open of a device node, but no new descriptor was found yet */
 	bool opened_without_client;
-	struct fd_scan queue_scans[QUEUES]; /* the scan of one process from each queue */
+	struct fd_scan queue_scans[QUEUES]; /* the present scan of each queue of processes */
 
-	/* Members about the rescan of all processes. */
+	/* State of the rescan, which scans all processes step by step. */
 	i64 rescan_began;        /* time in ns when the rescan began in this sample */
 	/* number of system calls that the rescan may still make in this sample; < 0: its last step
 	 * found something and exceeded the budget */
@@ -75,7 +76,7 @@ static struct discovery {
 	/* the rescan's scan of one process's descriptors; the rescan scans all processes in turn */
 	struct fd_scan rescan_fd_scan;
 	u32 rescan_pid; /* PID of the process that the rescan scans; NONE: between two cycles */
-	/* Sums over the current rescan cycle so far: descriptors, system calls, losses. */
+	/* Sums over the current rescan cycle so far: descriptors, system calls, lost objects. */
 	u64 partial_descriptors, partial_calls;
 	struct loss partial_lost;
 	bool cycle_over;         /* a rescan cycle ended in this sample */
@@ -84,8 +85,8 @@ static struct discovery {
 	u64 unfinished_calls, unfinished_samples;
 } discovery;
 
-/* Opens /proc for a new process list; suspends fd scans if no descriptor is left. Returns false if
- * /proc cannot be opened. */
+/* Opens /proc for a new listing of the processes. If no descriptor is left, closes folders of
+ * unfinished scans. Returns false if /proc cannot be opened. */
 static bool proc_list_open(bool at_once)
 {
 	do
@@ -95,16 +96,17 @@ static bool proc_list_open(bool at_once)
 	return proc_list_is_open();
 }
 
-/* True if the holder n, a descriptor of a client, is not the first one of its client: a client is
- * read through its first holder. */
+/* True if the holder n, a descriptor of a client, is not the first one of its client. Only the
+ * first one is used to read the client. */
 static bool holder_is_secondary(u32 n)
 {
 	return holders[n].client && holders[n].fd <= INT32_MAX &&
 	       clients[holders[n].client].holders != n;
 }
 
-/* Checks that all holders that are not the first one of their client still hold it. A full scan
- * recognizes a known descriptor by its number and device only, not by its client. */
+/* Checks that each holder (descriptor of a client) that is not its client's first one still holds
+ * this client. A full scan recognizes a known descriptor by its number and device only, not by its
+ * client. */
 static void secondary_holders_verify(void)
 {
 	for (u32 n = 1; n <= nrows.holders; n++)
@@ -112,15 +114,15 @@ static void secondary_holders_verify(void)
 			holder_verify(n);
 }
 
-/* Returns the number of system calls that an fd scan needed for its descriptors: one each, or three
- * if it has read /proc/PID/fdinfo instead of /proc/PID/fd. */
+/* Returns the number of system calls that the scan of a process needed for its descriptors: one
+ * each, or three if it has read /proc/PID/fdinfo instead of /proc/PID/fd. */
 static u64 fd_scan_calls(const struct fd_scan *l)
 {
 	return (u64)l->n * (l->by_fdinfo ? 3 : 1);
 }
 
-/* Scans every descriptor of every process. Holders whose descriptors are not found are dropped,
- * unless the scan is incomplete. If a run has only one scan, the kernel's BPF iterator may find the
+/* Scans every descriptor of every process. Known descriptors that are not found are dropped, unless
+ * the scan is incomplete. If a run has only one scan, the kernel's BPF iterator may find the
  * descriptors instead. */
 static void full_scan(void)
 {
@@ -175,7 +177,7 @@ static bool queue_step(u8 queue)
 
 /* --- notified processes ----------------------------------------------------------------------- */
 
-/* If there is no rescan, resets the number of descriptors of each device whose client is not known.
+/* If there is no rescan, resets each device's number of descriptors whose client is not known.
  * Returns true if there were any: the caller then scans all processes and counts them again.
  * Otherwise a closed descriptor would never be noticed, and others would be counted twice. */
 static bool anonymous_recount(void)
@@ -189,9 +191,9 @@ static bool anonymous_recount(void)
 	return n;
 }
 
-/* Queues every process that has changed since its last fd scan: it may hold a client that has no
- * known holder. This takes one stat per process. If the kernel reports no descriptor counts, all
- * processes are queued. */
+/* Queues for a scan every process that has changed since its last scan: it may hold a client of
+ * which no holder is known. This takes one stat(2) per process. If the kernel reports no descriptor
+ * counts, all processes are queued. */
 static void changed_enqueue(void)
 {
 	bool all = anonymous_recount() || !kernel_counts_fds();
@@ -232,10 +234,11 @@ static void notices_handle(void)
 	discovery.opened_without_client = opened && !kernel_counts_fds() && holders_found == before;
 }
 
-/* --- rescan: what inotify does not report ----------------------------------------------------- */
+/* --- rescan: search for what inotify does not report ------------------------------------------ */
 
 /* Returns the index of the next table row, after that of the cursor t, for which is() is true. The
- * rows have the indexes 1 to n; row 1 follows row n. NONE if no row is left for this sample. */
+ * rows have the indexes 1 to n; row 1 follows row n. NONE if all rows were checked in this
+ * sample. */
 static u32 cursor_next(struct cursor *t, u32 n, bool (*is)(u32))
 {
 	while (t->left) {
@@ -253,8 +256,8 @@ static bool description_is_old(u32 n)
 	       discovery.rescan_began - tasks[n].read > describe_interval_ns;
 }
 
-/* Reads the name and the cgroup of the next process of which they were read too long ago. False if
- * there is no such process. */
+/* Reads the name and the cgroup of the next process if they were last read more than 5 s ago. False
+ * if there is no such process. */
 static bool rescan_task(void)
 {
 	u32 n = cursor_next(&discovery.task_cursor, nrows.tasks, description_is_old);
@@ -264,8 +267,8 @@ static bool rescan_task(void)
 	return n != NONE;
 }
 
-/* Checks that the next holder that is not the first one of its client still holds it. False if
- * there is no such holder. */
+/* Checks that the next holder (descriptor of a client) that is not its client's first one still
+ * holds this client. False if there is no such holder. */
 static bool rescan_holder(void)
 {
 	u32 n = cursor_next(&discovery.holder_cursor, nrows.holders, holder_is_secondary);
@@ -308,8 +311,8 @@ static bool fd_scan_suspend(struct fd_scan *l)
 	return l->suspended = true;
 }
 
-/* Closes the folder of one unfinished fd scan, which frees a descriptor; the scan opens it again
- * when it continues. False if no folder is open. */
+/* Closes the folder of one unfinished scan of a process, which frees a descriptor; the scan opens
+ * it again when it continues. False if no folder is open. */
 bool fd_scans_suspend(void)
 {
 	for (size_t i = 0; i < LEN(discovery.queue_scans); i++)
@@ -319,7 +322,7 @@ bool fd_scans_suspend(void)
 }
 
 /* Ends a rescan cycle, in which all descriptors of all processes have been scanned: the counts of
- * the cycle replace those of the cycle before. */
+ * this cycle replace those of the previous one. */
 static void rescan_cycle_end(void)
 {
 	discovery.cycle_over = true;
@@ -367,7 +370,7 @@ static void loss_add(struct loss *l, struct loss before)
 }
 
 /* Does one step of the rescan cycle. False if the cycle is complete. Objects that the step has lost
- * are counted in partial_lost, not in the registry. */
+ * are counted in discovery.partial_lost, not in the registry. */
 static bool rescan_descriptor(void)
 {
 	struct loss before = loss_so_far();
@@ -561,18 +564,18 @@ static void fdinfo_scan(void)
 	}
 	if (registry.repeats)
 		registry.unreadable = processes_refused();
-	/* The losses of a rescan cycle that began and ended in this sample are in discovery.lost
-	 * already. */
+	/* If a rescan cycle began and ended in this sample, discovery.lost already has all objects
+	 * that were lost in the sample. */
 	if (!discovery.cycle_over || !begins)
 		loss_add(&discovery.lost, before);
 	registry.dropped = before.dropped + discovery.lost.dropped + processes_unlisted();
 	registry.transient = before.transient + discovery.lost.transient;
 }
 
-/* Reads all clients. A client that has lost its last holder may be held by another process, or
- * through another descriptor: the processes that held such clients are scanned first, then all
- * processes that have changed. Such a client is kept while one of these processes waits for its
- * scan. */
+/* Reads all clients. If the last known descriptor of a client is closed, another process or another
+ * descriptor may still hold the client: the processes that held such clients are scanned first,
+ * then all processes that have changed. Such a client is kept while one of these processes waits
+ * for its scan. */
 static void fdinfo_sample(void)
 {
 	if (HAS(nvidia) && nvidia_sample())

@@ -28,9 +28,11 @@ struct fd_scan {
 	struct dir d;
 	struct stat st; /* stat(2) of the folder /proc/PID/fd when the scan began */
 	i32 own; /* number of descriptors that gpustat had open for scans when this one began */
-	/* PID of the process; number of this scan, compared with struct holder's `seen` */
+	/* PID of the scanned process; number of this scan, which is stored in struct holder's
+	 * `seen` */
 	u32 pid, no;
-	u32 n, nseen;   /* number of descriptors listed so far; number of holders among them */
+	/* number of descriptors listed so far; number of those that hold a known client */
+	u32 n, nseen;
 	/* open: the scan has not ended yet; over: nothing is left to list; refused: permission was
 	 * denied */
 	bool open, over, refused;
@@ -64,7 +66,7 @@ void anonymous_resolve(void);
 bool devices_woke(void);
 void fdinfo_begin(void);
 void fdinfo_close(void);
-/* number of holders (descriptors of clients) that were added since the start */
+/* number of descriptors of clients (holders) that were added since the start */
 extern u32 holders_found;
 
 /* --- sources/drm/taskinfo.c: facts of processes (optional) ------------------------------------ */
@@ -81,9 +83,9 @@ struct rescan_facts {
 	u64 descriptors;    /* number of descriptors of all processes */
 	/* maximum number of samples that a rescan cycle takes; 0: unknown, or there is no rescan */
 	u64 samples;
-	/* `samples` is computed from the measured number of system calls per sample */
+	/* true: `samples` is computed from the measured number of system calls per sample */
 	bool measured_pace;
-	bool scanned;       /* at least one full scan of /proc has begun */
+	bool scanned;       /* true if at least one full scan of /proc has begun */
 };
 
 struct rescan_facts rescan_facts(void);
@@ -117,14 +119,14 @@ bool iterator_scan(void);
  * 0: no rescan; RESCAN_ALL: a full scan in each sample. */
 extern struct rescan {
 	u32 budget;
-	bool timed; /* the rescan also ends after 0.2 ms in each sample */
+	bool timed; /* the rescan stops after 0.2 ms in each sample, even if calls are left */
 } rescan;
 /* returns true for a process that may be scanned; NULL: all */
 extern bool (*process_filter)(u32 pid);
 
-/* The queues of processes that wait for an fd scan. NOTIFIED: there was a notice (inotify, a lost
- * client, a device that woke up). NEW: the process is new. CHANGED: its descriptor count has
- * changed, or its last fd scan was incomplete. */
+/* The queues of processes whose descriptors are to be scanned. NOTIFIED: inotify, a lost client or
+ * a device that woke up points at the process. NEW: the process is new. CHANGED: its descriptor
+ * count has changed, or its last scan was incomplete. */
 enum scan_queue { QUEUE_NOTIFIED, QUEUE_NEW, QUEUE_CHANGED, QUEUES };
 
 /* Large buffers for the names in a folder, so that listing it needs few system calls. They can be

@@ -19,7 +19,8 @@ struct held {
 };
 
 enum {
-	/* number of bytes in which type information (BTF) that cannot be mapped is read */
+	/* size of the pieces, in bytes, in which type information (BTF) is read if it cannot be
+	 * mapped */
 	PIECE = 64 << 10,
 	/* with fewer processes, the iterator is not used: a full scan of /proc is as cheap
 	 * (docs/cost.md) */
@@ -50,7 +51,7 @@ static struct {
  * bytes of the file from the offset `at` to `end` follow them. */
 struct pieces {
 	const u8 *p, *e;
-	u8 *buffer; /* memory for PIECE bytes of the file */
+	u8 *buffer; /* buffer for PIECE bytes of the file */
 	u64 at, end;
 	int fd;
 };
@@ -142,7 +143,7 @@ enum {
 struct nested {
 	/* id: number of its BTF type; base: its offset in the named structure, in bytes */
 	u32 id, base;
-	u8 of; /* index in names[] of the named structure */
+	u8 of; /* index in names[] of the structure's name */
 };
 
 struct layout {
@@ -213,7 +214,8 @@ static bool strings_scan(struct layout *l, struct pieces *s)
 		size_t len = (size_t)(end - s->p);
 
 		if (end == s->e && len == PIECE && s->p == s->buffer) {
-			at += PIECE; /* the bytes are a part of a very long string */
+			/* skip these bytes: they are a part of a string longer than the buffer */
+			at += PIECE;
 			s->p = s->e;
 		} else if (end == s->e) {
 			if (!pieces_fill(s, len + 1))
@@ -247,8 +249,8 @@ static void member_take(struct layout *l, const struct nested *in, const u8 *m, 
 		l->next[l->nnext++] = (struct nested){ word(m, 1), (u32)at, in->of };
 }
 
-/* Reads the n members of a structure that is searched for. False if the type information is
- * truncated. */
+/* Reads the n members of a structure in BTF, and stores the offsets of those that are needed. False
+ * if the type information is truncated. */
 static bool struct_take(struct layout *l, struct pieces *s, const struct nested *in, u32 n,
 			bool bitfields)
 {
@@ -385,7 +387,7 @@ struct program {
 	u16 n;
 };
 
-/* Appends an instruction to the program. off TO_END: the instruction jumps to the end of the
+/* Appends an instruction to the BPF program. off TO_END: the instruction jumps to the end of the
  * program. */
 static void emit(struct program *p, u8 code, unsigned to, unsigned from, int off, i32 imm)
 {
@@ -578,7 +580,7 @@ const struct iterator_state *iterator_state(void)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Reads all records of the iterator into its rows. Returns their number, or -errno. */
+/* Reads all records of the BPF iterator into iterator.rows. Returns their number, or -errno. */
 static long records_read(void)
 {
 	enum { STEP = 64 << 10 }; /* bytes per read; the kernel returns 32 KiB at most */

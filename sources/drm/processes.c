@@ -11,8 +11,8 @@ bool (*process_filter)(u32 pid);
 
 enum { MAX_PROCESSES = 65536 };
 
-/* The state of a process at its last fd scan. Rows are sorted by pid, so that reading the process
- * list accesses few pages. */
+/* A row of the process table: the state of a process at its last fd scan, that of its descriptors.
+ * Rows are sorted by pid, so that reading the process list accesses few pages. */
 struct row {
 	u32 pid;
 	u32 ino; /* inode of /proc/PID/fd, folded to 32 bits: it changes if the pid is used again */
@@ -34,7 +34,8 @@ enum {
 };
 
 static struct {
-	/* number of rows; index of the row that probably has the pid searched next */
+	/* nrows: number of rows in the process table; hint: index of the row that probably has the
+	 * pid searched next */
 	u32 nrows, hint;
 	/* number of rows that are sorted by pid; the rows after them were appended in any order */
 	u32 nsorted;
@@ -43,21 +44,22 @@ static struct {
 	bool appends;
 	/* number of rows with the flag P_REFUSED; number of processes that wait in each queue */
 	u32 nrefused, nwaiting[QUEUES];
-	/* number of processes of the last complete list that had no row, because the table was
-	 * full */
+	/* number of processes of the last complete list that had no row in the process table,
+	 * because it was full */
 	u32 nunlisted;
-	/* number of processes of the current list, so far, that had no row */
+	/* number of processes of the current list, so far, that have no row in the process table */
 	u32 nunlisted_now;
 	/* true if the kernel reports descriptor counts: a folder /proc/PID/fd had as many names as
 	 * its st_size says */
 	bool counts_fds;
-	/* the folder /proc; for the rescan, it stays open from sample to sample */
+	/* the folder /proc, which the rescan keeps open from sample to sample */
 	struct dir d;
 	bool open;
-	u8 no;             /* number of the current process list */
+	u8 no;             /* number of the current process list (listing of /proc) */
 } proclist;
 
-/* Returns the index of the first row whose pid is not less than `pid`, or nrows. */
+/* Returns the index of the first row whose pid is not less than `pid`; proclist.nrows if there is
+ * none. */
 static u32 row_place(u32 pid)
 {
 	u32 lo = 0, hi = proclist.nsorted;
@@ -111,7 +113,8 @@ static struct row *row_get(u32 pid)
 	return &processes.rows[i];
 }
 
-/* Sorts the rows by pid. /proc lists processes in this order; a captured tree may not. */
+/* Sorts the rows by pid. The kernel lists /proc in this order; a saved copy of /proc may have
+ * another. */
 static void rows_sort(void)
 {
 	for (u32 gap = proclist.nsorted < proclist.nrows ? proclist.nrows / 2 : 0; gap;
@@ -177,10 +180,10 @@ static void dequeue(struct row *r)
 	r->flags &= (u8)~P_QUEUES;
 }
 
-/* Stores the result of a finished fd scan in the row of the process. st: stat of /proc/PID/fd, own:
- * number of descriptors that gpustat had open for scans, both when the scan began; n: number of
- * descriptors found; refused: they may not be read; asleep: one was skipped, because reading its
- * fdinfo could wake its device. */
+/* Stores the result of a finished scan of a process's descriptors in the row of the process. st:
+ * stat of /proc/PID/fd, own: number of descriptors that gpustat had open for scans, both when the
+ * scan began; n: number of descriptors found; refused: they may not be read; asleep: one was
+ * skipped, because reading its fdinfo could wake its device. */
 void process_scanned(u32 pid, const struct stat *st, i32 own, u32 n, bool refused, bool asleep)
 {
 	struct row *r = registry.repeats ? row_get(pid) : NULL;
@@ -213,8 +216,8 @@ u32 processes_unlisted(void)
 	return proclist.nunlisted;
 }
 
-/* True if the row of a process cannot show a change: its descriptor count is wrong, or its
- * descriptors may not be read. */
+/* True if the row of a process in the process table cannot be used to detect a change: its
+ * descriptor count is wrong, or the process's descriptors may not be read. */
 bool process_is_stale(u32 pid)
 {
 	const struct row *r = row_find(pid);
@@ -297,8 +300,8 @@ static void forget_vanished(void (*gone)(u32 pid))
 	proclist.nunlisted = proclist.nunlisted_now;
 }
 
-/* Returns the pid of the next process in the list; NONE if the list has ended. After a complete
- * list, gone() is called for each known process that was not in it. */
+/* Returns the pid of the next process in the process list; NONE if the list has ended. After a
+ * complete list, gone() is called for each known process that was not in it. */
 u32 proc_list_next(void (*gone)(u32 pid))
 {
 	const char *name;
@@ -328,8 +331,8 @@ u32 proc_list_next(void (*gone)(u32 pid))
 	return NONE;
 }
 
-/* True if a process has changed since its last fd scan. notice: true: return true also for a
- * process whose descriptor count is not reliable. */
+/* True if a process has changed since the last scan of its descriptors. notice: true: return true
+ * also for a process whose descriptor count is not reliable. */
 bool process_changed(u32 pid, bool notice)
 {
 	char path[TASK_PATH];
@@ -352,8 +355,8 @@ bool process_changed(u32 pid, bool notice)
 	return true;
 }
 
-/* Queues a process for an fd scan. notice: true: the process is scanned in this sample, if the
- * budget allows it. */
+/* Queues a process for a scan of its descriptors. notice: true: it is scanned in this sample, if
+ * the budget allows it. */
 void process_enqueue(u32 pid, bool notice)
 {
 	struct row *r = row_find(pid);
@@ -381,7 +384,8 @@ u32 process_dequeue(u8 queue)
 	return NONE;
 }
 
-/* Returns whether a notified process still waits for its fd scan. */
+/* Returns whether a process at which inotify, a lost client or a waking device pointed still waits
+ * for the scan of its descriptors. */
 bool processes_notified(void)
 {
 	return proclist.nwaiting[QUEUE_NOTIFIED];

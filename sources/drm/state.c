@@ -21,8 +21,8 @@ struct statehead {
 	u64 rows;
 };
 
-/* A row of the file: the identity of an entity (device, client or cgroup). The entity's text,
- * counters and holders follow the row. */
+/* A row of the file: the identity of an entity (device, client or cgroup). The entity's text, its
+ * counters, and the processes that hold it if it is a client, follow the row. */
 struct staterow {
 	u8 kind, keykind, zero;
 	u8 flags; /* bit mask of RF_* */
@@ -67,7 +67,7 @@ enum {
 	 * file */
 	RF_DONE = 128,
 	/* Maximum size of a state file in bytes. The counters and holders of a full registry
-	 * (131 000 and 33 000) take 4 MB; the rest is for groups. */
+	 * (131 000 and 33 000) take 4 MB; the rest is for rows of cgroups. */
 	STATE_BYTES = 8 << 20,
 };
 
@@ -80,7 +80,7 @@ enum { KEPT_CAPACITY = 7 };
 static TABLE(char, loaded, STATE_BYTES, 16 << 10, "bytes of the state file");
 static TABLE(char, saving, STATE_BYTES, 16 << 10, "bytes of the state file");
 
-/* --- bytes to rows: pure functions ------------------------------------------------------------ */
+/* --- from the bytes of a file to rows: pure functions ----------------------------------------- */
 
 static bool bytes_read(struct str *s, void *to, size_t n)
 {
@@ -106,7 +106,8 @@ static bool count_parse(struct str *s, struct statecount *c, struct str *inst)
 	       c->n <= MAX_NAME && view_read(s, inst, c->n);
 }
 
-/* A row of the state file, and views of its text, counters and holders. */
+/* A row of the state file, and the positions in the file of its text, its counters and the
+ * processes that held the client. */
 struct rowview {
 	struct staterow r;
 	struct str text, values, saved_holders;
@@ -337,7 +338,7 @@ static void rows_apply(void)
 	}
 }
 
-/* --- clients that are newer than the file ----------------------------------------------------- */
+/* --- clients that are newer than the state file ----------------------------------------------- */
 
 /* The GPU clocks (D_TOTAL_CYCLES) of each device, as the device's clients had them in the saved
  * reading. */
@@ -479,9 +480,10 @@ static const char *state_apply(struct str file, bool filtered, i64 *age)
 	return NULL;
 }
 
-/* Makes the reading that the last run saved the previous one. The caller has taken its first
- * reading. filtered: the sums shown do not include all clients. Returns NULL and sets *age to the
- * age of the saved reading in ns, or returns why there is none. */
+/* Loads the state file: the reading that the last run saved becomes the one before the first
+ * reading of this run, which the caller has taken. filtered: the sums shown do not include all
+ * clients. Returns NULL and sets *age to the age of the saved reading in ns, or returns why there
+ * is none. */
 const char *state_load(const char *path, bool filtered, i64 *age)
 {
 	struct str file = { 0 };
@@ -525,8 +527,8 @@ static void put_count(struct buf *b, struct counter *k, u16 *n)
 	if (k->flags & CF_RATE) {
 		const struct history *h = reg_history(k);
 		i64 ms;
-		/* A counter of the kind CO_METER that went backwards was probably restarted: its
-		 * present value is saved. */
+		/* A CO_METER counter that went backwards has probably been restarted: its present
+		 * value is saved. */
 		bool meter = quantities[k->desc].course == CO_METER;
 
 		c.t = k->flags & CF_SEEN || meter ? h->t : h->t_was;

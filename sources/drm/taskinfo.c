@@ -277,8 +277,8 @@ static bool is_ancestor(u64 pid)
 }
 
 /* Returns whether a process descends from one of the option -p, by following its parents. In a
- * captured tree, parents may form a loop: a pid is compared with one that was seen 1, 2, 4, 8, ...
- * steps before (Brent). */
+ * saved copy of /proc, parents may form a loop: a pid is compared with one that was seen 1, 2, 4,
+ * 8, ... steps before (Brent's algorithm). */
 static u8 lineage_find(u32 pid)
 {
 	char b[STAT_BYTES];

@@ -16,22 +16,21 @@ struct table {
 	/* Size of the table's first growth step, in pages of 4 KiB. Each later step adds half of
 	 * the table's size. */
 	u32 first : 10;
-	/* true after the first use, which reserves the table's address space, if any is left */
+	/* true after the first use, which reserves address space for the table, if any is left */
 	u32 begun : 1;
 	/* true if address space was too short for as many rows as the owner asked for */
 	u32 cut : 1;
 	u32 most; /* maximum number of rows; the first use reduces it if address space is short */
 	u32 ready;           /* number of rows that have memory and may be used now */
-	/* number of attempts to use a row that failed since table_full() last returned this
-	 * table */
+	/* number of failed attempts to add a row since table_full() last returned this table */
 	u32 dropped;
 };
 
 #define TABLE_OF(owner, row_bytes, most_rows, first_bytes, what) \
 	{ .rows = &(owner), .name = (what), .size = (row_bytes), \
 	  .first = ((first_bytes) + 4095) >> 12, .most = (most_rows) }
-/* Initializes a struct table. The owner's variable `pointer`, which may be a member of a struct,
- * will point to the rows. */
+/* Initializer of a struct table for rows of the type to which `pointer` points. `pointer` is the
+ * owner's variable, or a member of a struct, that will point to the rows. */
 #define TABLE_ROW(pointer, most_rows, first_rows, what) \
 	TABLE_OF(pointer, sizeof(*(pointer)), most_rows, (first_rows) * sizeof(*(pointer)), what)
 /* Defines the struct `name`, which has a table t and the pointer to its rows: row i is
@@ -56,7 +55,7 @@ bool table_has(struct table *t, size_t row);
  * For tables that are passed to a function as one buffer. */
 size_t table_all(struct table *t);
 /* True after a table could not grow because memory or address space was short. Then an object that
- * is not found in a table may exist: the table may have had no room for it. */
+ * is not found in a table may exist nevertheless: the table may have had no room for it. */
 extern bool tables_short;
 /* Returns a table that has dropped rows since this function last returned it, and stores their
  * number in *dropped; NULL if there is no such table. */
@@ -110,8 +109,8 @@ enum {
 /* The state of this process's sandbox: a seccomp filter and Landlock rules. */
 struct sandbox {
 	long filter; /* 0: the seccomp filter is in force; -ECANCELED: not requested; else -errno */
-	/* version of the kernel's Landlock ABI, or -errno if Landlock is not used; -ECANCELED: not
-	 * requested, or the rules were dropped on purpose */
+	/* version of the kernel's Landlock ABI, or -errno if no Landlock rules are in force;
+	 * -ECANCELED: they were not requested, or were dropped on purpose */
 	long landlock;
 };
 extern struct sandbox sandbox;
@@ -122,7 +121,7 @@ bool sandbox_file(const char *path, bool write);
 bool sandbox_ioctl(i32 fd, u32 request);
 void sandbox_enter(u16 groups, i32 child);
 
-/* --- sources/os/files.c: reading of small files below the roots of --proc and --sys ----------- */
+/* --- sources/os/files.c: reading of small files below the folders of --proc and --sys --------- */
 
 extern struct roots {
 	int proc, sys;         /* descriptors of the folders of --proc and --sys; -1: not open */
@@ -136,12 +135,14 @@ extern struct fileio {
 	u32 calls; /* number of system calls for folders and small files so far, modulo 2^32 */
 	/* number of open descriptors of folders, and of fdinfo files that stay open */
 	i32 open_fds;
-	u32 transient; /* number of transient errors, which do not tell whether the object exists */
+	/* number of transient errors (is_transient_error()) so far: the object may exist
+	 * nevertheless */
+	u32 transient;
 	/* number of files and other objects that this run could not read; some of them are also
 	 * counted in registry.dropped */
 	u32 unread;
-	/* name of the object that was last counted as unread, for messages: ": NAME: "; ": " if it
-	 * has none */
+	/* text that precedes an error in messages: the name of the object that was last counted as
+	 * unread, as in ": stat: "; ": " if no name is known */
 	char error_name[80];
 	long error;          /* error (-errno) of the last object that could not be read; 0: none */
 } fileio;
@@ -205,7 +206,7 @@ long write_all(int fd, const char *p, size_t n);
 /* Lock of the library versions of gpustat: each library call that uses tables holds it, so that
  * only one thread at a time uses them. */
 extern int lib_lock;
-long roots_open(void); /* opens /proc and /sys as the roots, unless roots are open already */
+long roots_open(void); /* opens /proc and /sys as root folders, unless --proc or --sys did */
 
 /* --- sources/os/trace.c: tracing of the files that this run reads (optional) ------------------ */
 
@@ -263,7 +264,8 @@ long replace_finish(struct replacement *f, long r);
 /* --- sources/os/process.c: the child process that runs a command; signals and waits ----------- */
 
 struct pollfd;
-extern i32 tasks_wake; /* descriptor that becomes readable when a stop signal comes, or -1 */
+/* descriptor that becomes readable when a stop signal (SIGINT, SIGTERM, SIGHUP) comes, or -1 */
+extern i32 tasks_wake;
 
 /* Raises the limit on open descriptors of this process, but not of the command that it starts. */
 void files_raise(void);

@@ -33,7 +33,7 @@ static const struct {
 #if HAS(bpf)
 	{ MAY_BPF, 39 },     /* CAP_BPF */
 	{ MAY_BPF, 38 },     /* CAP_PERFMON: load a BPF program that reads kernel structures */
-	{ MAY_BPF, 21 },     /* CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON */
+	{ MAY_BPF, 21 },     /* CAP_SYS_ADMIN: may be used instead of CAP_BPF and CAP_PERFMON */
 #endif
 };
 

@@ -4,8 +4,8 @@
 #include "gpustat/perf.h"
 #include "sys.h"
 
-/* signal of a perf event that overflows; real-time signals queue, and each one carries a
- * descriptor */
+/* signal that the kernel sends when a perf event overflows. It is a real-time signal: these are
+ * queued, and each one carries the event's descriptor. */
 enum { SIG_OVERFLOW = 40 };
 
 /* signals that are blocked except while tasks_wait() waits */
@@ -159,7 +159,7 @@ i64 next_due(i64 start, i64 due, i64 step)
 
 	due += step;
 	if (due < now + step / 2)
-		/* skip times of samples that have passed or are less than half a step ahead */
+		/* skip samples that were due in the past or are due in less than half a step */
 		due = start + (now - start + step + step / 2) / step * step;
 	return due;
 }
@@ -324,7 +324,8 @@ static long gate_open(void (*run)(char **), char **argv)
 	if (pid >= 0)
 		pid = sys_fork(0, NULL);
 	if (pid == 0) {
-		/* the child then reads an end of file when the parent ends */
+		/* close the child's copy of the pipe's write end: it then notices the end of the
+		 * parent */
 		gate_close(PARENT_WRITES);
 		run(argv);
 	}

@@ -55,8 +55,8 @@ static bool is_foreign(const struct stat *st, const struct stat *in)
 	return st->st_uid != sys_euid() && (st->st_uid != in->st_uid || st->st_uid == NOBODY);
 }
 
-/* Returns 0 if the symbolic link at this path may be followed; 1 if only the kernel can follow it,
- * because a link in /proc may point to a file without a name; or -errno. */
+/* Returns 0 if the symbolic link at this path may be followed; 1 if it is a link in /proc, which
+ * only the kernel can follow, because it may point to a file without a name; or -errno. */
 static long link_check(const char *path, const struct stat *link)
 {
 	char dir[PATH_MAX];
@@ -150,7 +150,7 @@ long file_open(const char *path, int flags)
 {
 	long r = open_once(path, flags);
 
-	/* the file did not exist before, but exists now: open it if this user has created it */
+	/* the file was created after the check: open it if it was created by this user */
 	if (r == -EEXIST)
 		r = open_once(path, flags);
 	return r == -EEXIST ? -EACCES : r;
@@ -195,9 +195,10 @@ static struct buf name_begin(struct replacement *f)
 }
 
 /* Returns whether a file has the name of a temporary file, .FILE.PID.TIME, that a killed process
- * has left behind. start: ".FILE.". The process PID must not exist, and TIME (ns, CLOCK_MONOTONIC)
- * must be more than a minute ago, or of an earlier boot: a process of another PID namespace, which
- * is not in /proc, keeps its temporary file for a shorter time. */
+ * has left behind. start: ".FILE.". There must be no process with this PID, and TIME (ns,
+ * CLOCK_MONOTONIC) must be more than a minute ago, or of an earlier boot. The minute is for
+ * processes of other PID namespaces, which are not in /proc: they keep a temporary file for a
+ * shorter time. */
 static bool is_left(struct str name, struct str start)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC);

@@ -31,8 +31,8 @@
 
 /* --- system calls ----------------------------------------------------------------------------- */
 
-/* musl's names of the system calls with 32-bit times, which it makes if the kernel has no 64-bit
- * ones. */
+/* musl's names of the system calls with 32-bit times, which libc makes if the kernel does not have
+ * those with 64-bit times. */
 #ifdef SYS_clock_gettime32
 #define SYS_clock_gettime   SYS_clock_gettime32
 #define SYS_clock_getres    SYS_clock_getres_time32
@@ -80,7 +80,8 @@ static const struct call {
 	CALL(sched_getaffinity, CALLS_PERF | CALLS_OPEN_PERF, ANY),
 	CALL(perf_event_open, CALLS_OPEN_PERF, ANY), CALL(prlimit64, CALLS_OPEN_PERF, LIMIT),
 	CALL(munmap, CALLS_PERF, ANY),
-	/* the doctor command reads the version of Landlock's ABI */
+	/* `gpustat doctor` calls landlock_create_ruleset(2) to read the version of Landlock's
+	 * ABI */
 	{ SYS_LANDLOCK, CALLS_OPEN_PERF },
 	CALL(sendto, CALLS_NET, ANY), CALL(shutdown, CALLS_NET, ANY),
 	CALL(recvfrom, CALLS_NET, ANY), CALL(getsockopt, CALLS_NET, ANY),
@@ -120,7 +121,7 @@ static const struct call {
 #ifdef SYS_renameat
 	CALL(renameat, CALLS_REPLACE, ANY),
 #endif
-#ifdef SYS_socketcall /* its arguments are in memory, which no seccomp filter can read */
+#ifdef SYS_socketcall /* arguments of socketcall(2) are in memory: not filtered */
 	CALL(socketcall, CALLS_NET, ANY),
 #endif
 #undef FILES
@@ -176,8 +177,9 @@ static void emit_arg(struct program *p, size_t n)
 	     (u32)(offsetof(struct seccomp_data, args) + n * sizeof(u64)), 0, 0);
 }
 
-/* Numbers of the DRM ioctl requests that are allowed: DRM_IOCTL_VERSION, and those that oa.c makes
- * to i915 and xe. None of them submits work to the GPU. */
+/* Numbers of the DRM ioctl requests that are allowed: DRM_IOCTL_VERSION, and those with which
+ * gpustat opens OA streams of i915 and xe and queries their properties. None of them submits work
+ * to the GPU. */
 static const u8 drm_requests[] = { 0x00, 0x40, 0x46, 0x4b, 0x71, 0x76, 0x77, 0x78, 0x79 };
 
 /* ioctl requests that are each allowed on one descriptor only. key: descriptor << 16 | the
@@ -453,7 +455,7 @@ bool sandbox_file(const char *path, bool write)
 	return true;
 }
 
-/* --- start of the filter and of the rules ----------------------------------------------------- */
+/* --- start of the seccomp filter and of the Landlock rules ------------------------------------ */
 
 /* Puts the Landlock rules and the seccomp filter in force. From here on only the system calls of
  * the groups in `groups`, an OR of CALLS_*, are allowed. child: PID of the command, which was

@@ -6,7 +6,7 @@
 #include "sys.h"
 
 #ifndef ARENA_BYTES
-#define ARENA_BYTES ((size_t)512 << 20) /* address space: twice what all tables need when full */
+#define ARENA_BYTES ((size_t)512 << 20) /* twice the bytes that all tables need when full */
 #endif
 
 enum {

@@ -10,7 +10,7 @@
 
 enum { MAX_LISTED = 65536, MAX_DEPTH = 64 };
 
-/* Two lists of processes: those of the present listing of /proc, at[tree.now], and those of the
+/* Two lists of processes: at[tree.now] is the present listing of /proc, the other one is the
  * listing before. Both are sorted by PID. A value is twice the PID, plus 1 if the process is part
  * of the tree. A row of the table has one process of each list. */
 struct listed {
@@ -98,8 +98,8 @@ static bool descends(u32 pid)
 	return false;
 }
 
-/* Begins the tree. All processes that exist now are outside of the tree, also children that this
- * process had before it executed gpustat. */
+/* Begins the tree of this process's descendants. All processes that exist now are outside of the
+ * tree, also children that this process had before it executed gpustat. */
 void tree_begin(void)
 {
 	struct dir d;
