@@ -482,7 +482,7 @@ static void anonymous_count(u32 device)
 	if (!scans.in_rescan)
 		++*n;
 	else if (++scans.rescan_anonymous[device] > *n)
-		/* *n is the larger one of this cycle's count and that of the cycle before */
+		/* keep the larger one of the counts of this rescan cycle and of the cycle before */
 		*n = scans.rescan_anonymous[device];
 }
 

@@ -79,7 +79,7 @@ static struct discovery {
 	/* Sums over the current rescan cycle so far: descriptors, system calls, lost objects. */
 	u64 partial_descriptors, partial_calls;
 	struct loss partial_lost;
-	bool cycle_over;         /* a rescan cycle ended in this sample */
+	bool cycle_over;         /* true if a rescan cycle ended in this sample */
 	/* sums over the samples in which no rescan cycle ended: number of the rescan's system
 	 * calls; number of these samples */
 	u64 unfinished_calls, unfinished_samples;

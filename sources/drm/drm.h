@@ -12,8 +12,9 @@
 
 /* Settings that a command of gpustat makes: data to read besides the counters of clients. */
 extern struct fdinfo_wants {
-	bool tasks;  /* read the names and cgroups of processes */
-	bool others; /* store the lines of fdinfo whose keys drm-usage-stats does not define */
+	bool tasks;  /* true: read the names and cgroups of processes */
+	/* true: store the lines of fdinfo whose keys drm-usage-stats does not define */
+	bool others;
 } fdinfo_wants;
 /* function that is called after each reading of the clients, or NULL */
 extern void (*fdinfo_hook)(void);

@@ -26,7 +26,8 @@ enum {
 	P_QUEUES = (1 << QUEUES) - 1,
 	P_COUNTED = 8,  /* the row's `count` is correct: the last scan found as many descriptors */
 	P_REFUSED = 16, /* the descriptors of the process may not be read */
-	/* a descriptor was skipped, because reading its fdinfo could wake its device */
+	/* a descriptor of the process was skipped, because reading its fdinfo could wake its
+	 * device */
 	P_ASLEEP = 32,
 	/* fewer descriptors were listed than counted: a file is being opened, which takes its
 	 * descriptor number before it appears in fd/ */

@@ -71,8 +71,8 @@ enum {
 	STATE_BYTES = 8 << 20,
 };
 
-/* Quantities that the state file keeps from run to run: first those of which rates are computed,
- * then persistent ones. Their order is part of the file format. */
+/* Quantities that the state file keeps from run to run. Rows of clients have only those up to
+ * D_CAPACITY. The order is part of the file format. */
 static const u8 kept[] = { D_BUSY_NS, D_CYCLES, D_TOTAL_CYCLES, D_GPU_BUSY_US, D_IDLE_MS, D_ENERGY,
 			   D_FREQ_SPENT, D_CAPACITY, D_ALL_NS, D_ALL_CYCLES, D_ALL_TOTAL_CYCLES };
 enum { KEPT_CAPACITY = 7 };

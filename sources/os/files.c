@@ -201,7 +201,7 @@ long slurp(int dir, const char *path, char *b, size_t cap)
 	n = slurp_fd((int)fd, b, cap);
 	if (n == -ENOMEM || dir == roots.proc)
 		files_note_error(n);
-	else if (is_transient_error(n)) /* only messages show this error: sensors may return it */
+	else if (is_transient_error(n)) /* not counted as unread: sensors may return this error */
 		fileio.error = n;
 	sys_close((int)fd);
 	fileio.calls++;
