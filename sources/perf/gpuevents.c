@@ -47,29 +47,32 @@ _Static_assert(sizeof(((struct v3d_create *)0)->counters) == MOST, "events of a 
  * for the stream has 2^SHIFT bytes, and holds the records of at least 2 s. */
 enum { DRAIN = 200000000, PERIOD = 10000000, SHIFT = 16 };
 
-/* The GPU of one driver, and the events of it that gpuevent_find() has found. */
+/* The GPU of one driver, and those of its events that gpuevent_find() has found. */
 struct gpu {
-	const struct gpudriver *driver; /* NULL: the GPU was not searched for yet */
+	const struct gpudriver *driver; /* driver of the GPU; NULL: no GPU was searched for yet */
 	i32 node;                       /* descriptor of the render node; -1: none */
-	long error;                     /* -errno: why the GPU cannot count events; 0: it can */
-	bool started, counts;           /* counts: the last start of counting succeeded */
-	bool changed;                   /* events were added since the last start */
-	long name_error;                /* -errno: the driver cannot list the names of events */
-	bool allowed;                   /* sandbox_ioctl() has allowed reading the counters */
-	u32 id;                         /* v3d: ID of the monitor; msm: generation, 0: unknown */
+	long error; /* reason why the GPU cannot count events, as -errno; 0: it can */
+	bool started, counts; /* started: counting was tried; counts: it was started successfully */
+	bool changed; /* true: events were added since counting was last started */
+	/* reason why the driver cannot list the names of its events, as -errno; 0: it can */
+	long name_error;
+	bool allowed; /* true: the sandbox allows the ioctl request that reads the counters */
+	/* v3d: ID of the performance monitor; msm: generation of the GPU (A6XX, A7XX), 0 if
+	 * unknown */
+	u32 id;
 	i32 stream;                     /* msm: descriptor of the counter stream */
-	u32 kept;                       /* msm: bytes of an incomplete record in records[] */
+	u32 kept; /* msm: number of bytes in records[] that belong to an incomplete record */
 	char records[4096];
-	/* one element for each event */
-	u32 select[MOST];               /* the event's number in the driver's numbering */
-	char group[MOST][16];           /* msm: the event's hardware block, padded with zeros */
-	u8 slot[MOST];                  /* the event's index in count.sum */
-	u16 users[MOST];                /* callers of gpuevent_find(); 0: the element is free */
-	u64 base[MOST];                 /* what the event counted before the last start */
+	/* Arrays with one element for each event: */
+	u32 select[MOST];               /* number by which the driver selects the event */
+	char group[MOST][16]; /* msm: name of the event's hardware block, padded with zeros */
+	u8 slot[MOST];                  /* index of the event's sum in count.sum[] */
+	u16 users[MOST]; /* number of callers that use the event; 0: the element is free */
+	u64 base[MOST];                 /* count of the event until counting was last started */
 	struct cntsum count;
 };
 
-/* One event that a driver offers. name: without SOURCE and slashes. */
+/* One event that a driver offers. name: NAME of the event SOURCE/NAME/. */
 struct gpuname {
 	u32 select;
 	struct str name, what;
@@ -85,8 +88,8 @@ static struct str array_text(const char *p, size_t n)
 	return (struct str){ p, p + strnlen(p, n) };
 }
 
-/* Stores the number, name and description of v3d's i-th event in *to. The kernel can list them
- * since Linux 6.11. Returns 0, or -errno if there are no more events. */
+/* Stores the number, name and description of v3d's i-th event in *to. v3d can list its events since
+ * Linux 6.11. Returns 0, or -errno if there are no more events. */
 static long v3d_name(const struct gpu *g, u32 i, struct gpuname *to)
 {
 	long r = i <= UINT8_MAX ? 0 : -EINVAL;
@@ -105,7 +108,7 @@ static void v3d_stop(struct gpu *g)
 	sys_drm(g->node, V3D_DESTROY, &g->id);
 }
 
-/* Creates a performance monitor with the events in g, and makes it v3d's global monitor, which
+/* Creates a performance monitor with the events of GPU g, and makes it v3d's global monitor, which
  * counts the jobs of all programs. Returns 0 or -errno; -ENOTTY: the kernel is too old. */
 static long v3d_start(struct gpu *g)
 {
@@ -145,7 +148,7 @@ enum { A6XX = 6, A7XX = 7, ABSENT = UINT8_MAX };
  * drivers/gpu/drm/msm/registers/adreno of Linux. */
 static const struct countable {
 	char name[22];
-	u8 select[2]; /* of A6XX and A7XX; ABSENT: that generation does not have the event */
+	u8 select[2]; /* numbers on A6XX and A7XX GPUs; ABSENT: this generation lacks the event */
 } countables[] = {
 	{ "ccu:busy", { 0, 0 } },
 	{ "cp:always", { 0, 0 } }, { "cp:busy", { 2, 2 } },
@@ -171,8 +174,9 @@ static const struct countable {
 	{ "vpc:busy", { 0, 0 } }, { "vsc:busy", { 0, 0 } },
 };
 
-/* Returns the generation of an Adreno GPU by its chip ID, as a6xx_catalog.c of Linux has it; 0:
- * unknown. A702 is an a6xx GPU, despite its number; the IDs of later a7xx GPUs begin with 0x43. */
+/* Returns the generation of an Adreno GPU from its chip ID, by the table in a6xx_catalog.c of
+ * Linux; 0: unknown. A702 is an a6xx GPU, despite its number; the IDs of later a7xx GPUs begin with
+ * 0x43. */
 static u32 chip_generation(u64 id)
 {
 	if (id == 0x07000200 || id == 0x07000400 || id >> 24 == 6)
@@ -251,8 +255,8 @@ static long msm_start(struct gpu *g)
 		to->selects = ADDR(selects + n - to->n);
 		c.n += to->n != 0;
 	}
-	/* A request that reserves no counters is allowed to everybody since Linux 7.2; -EINVAL: an
-	 * older kernel does not know the ioctl. */
+	/* Tests if the kernel knows the ioctl: since Linux 7.2, every user may send a request that
+	 * reserves no counters; an older kernel returns -EINVAL. */
 	if (sys_drm(g->node, MSM_CONFIG, &none) == -EINVAL)
 		return -ENOTTY;
 	was = privilege_raise(MAY_PERF);
@@ -276,7 +280,8 @@ static long msm_read(struct gpu *g)
 	size_t size = CNTREC_HEAD + g->count.n * sizeof(u64);
 	long n = 1;
 
-	/* at most as many reads as twice the kernel's buffer needs: new records may keep coming */
+	/* limit the reads to twice the size of the kernel's buffer, since new records may keep
+	 * coming */
 	for (u32 i = 0; i < (2 << SHIFT) / sizeof(g->records) && n > 0; i++) {
 		const char *p = g->records;
 
@@ -293,13 +298,14 @@ static long msm_read(struct gpu *g)
 
 static const struct gpudriver {
 	char source[4];     /* the driver's name: SOURCE of its events SOURCE/NAME/ */
-	bool blocks;        /* event names are BLOCK:NAME, and BLOCK:N selects by number */
-	/* names of the driver in /sys: msm's render node may belong to its display driver */
+	bool blocks;        /* true: event names are BLOCK:NAME, and BLOCK:N selects by number */
+	/* names by which /sys may list the driver of the render node: that of msm may belong to its
+	 * display driver */
 	const char *places;
-	void (*attach)(struct gpu *g);                  /* reads the GPU's generation; or NULL */
+	void (*attach)(struct gpu *g); /* reads the generation of an opened GPU; may be NULL */
 	long (*name)(const struct gpu *g, u32 i, struct gpuname *to);
 	long (*start)(struct gpu *g);                                   /* 0, or -errno */
-	void (*stop)(struct gpu *g);                    /* only after a successful start */
+	void (*stop)(struct gpu *g); /* stops counting after a successful start */
 	long (*read)(struct gpu *g);                                    /* 0, or -errno */
 } drivers[] = {
 	{ "v3d", false, "v3d", NULL, v3d_name, v3d_start, v3d_stop, v3d_read },
@@ -311,7 +317,7 @@ i64 gpuevents_due = -1;
 
 static struct gpu gpus[LEN(drivers)];
 
-/* True if the driver of this render node, as /sys names it, is one of d->places. */
+/* True if the driver of this render node, as /sys names it, is in the list d->places. */
 static bool is_place(const struct gpudriver *d, const char *node)
 {
 	char path[64], link[256];
@@ -351,7 +357,8 @@ static long node_open(const struct gpudriver *d, const char *node)
 }
 
 /* Finds the driver's first GPU and opens its render node; no board has a second GPU of these
- * drivers. With --sys no GPU is opened: the nodes of /dev do not belong to the given files. */
+ * drivers. With --sys no GPU is opened, because the nodes in /dev do not belong to the folder that
+ * replaces /sys. */
 static void gpu_attach(struct gpu *g, const struct gpudriver *d)
 {
 	const char *node;
@@ -397,8 +404,8 @@ void gpuevents_prepare(void)
 	}
 }
 
-/* Stores in *select the driver's number of the event with this name; for msm's BLOCK:N, it is N.
- * False if there is no such event. */
+/* Stores in *select the driver's number of the event with this name; for the name BLOCK:N of an msm
+ * event, the number is N. False if there is no such event. */
 static bool select_find(struct gpu *g, struct str name, u32 *select)
 {
 	struct gpuname n;
@@ -437,8 +444,8 @@ static void gpu_stop(struct gpu *g)
 	g->started = g->counts = g->changed = false;
 }
 
-/* Returns the index of an event in the arrays of *g, for one more user; adds the event if it is
- * new. MOST if all elements are in use. */
+/* Returns the index of an event in the arrays of *g, and adds one user to the event; adds the event
+ * if it is new. Returns MOST if all elements are in use. */
 static u32 place_get(struct gpu *g, const char group[16], u32 select)
 {
 	u32 i = 0, unused = MOST;
@@ -453,8 +460,9 @@ static u32 place_get(struct gpu *g, const char group[16], u32 select)
 			return MOST;
 		}
 		if (i == g->count.n)
-			g->slot[g->count.n++] = (u8)i; /* the sum of a new slot is 0 */
-		/* an old sum is the count of the event that had this index before */
+			g->slot[g->count.n++] = (u8)i; /* the new element of count.sum[] is 0 */
+		/* the element of count.sum[] may have the sum of an earlier event with this index:
+		 * subtract this sum */
 		g->base[i] = 0 - g->count.sum[g->slot[i]];
 		g->select[i] = select;
 		memcpy(g->group[i], group, 16);

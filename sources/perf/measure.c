@@ -12,16 +12,18 @@ enum { MAX_WATCHED = 64, GRACE = 1000000000 };
 
 enum { FD_CONTROL, FD_WAKE, FD_KEYS, FD_FIRST };
 
-/* The descriptors for poll(2): FD_CONTROL to FD_KEYS, then the watched processes. The descriptors
- * of rings follow only in the larger array polled.all. */
+/* The descriptors for poll(2) as long as no rings are read: FD_CONTROL to FD_KEYS, then the watched
+ * processes. With rings, the larger array polled.all is used, in which the descriptors of the rings
+ * follow. */
 static struct pollfd base_fds[FD_FIRST + MAX_WATCHED];
 
 static struct {
-	struct pollfd *fds; /* the array that is in use: base_fds, or all */
+	struct pollfd *fds; /* array for poll(2) that is in use: base_fds or polled.all */
 	struct pollfd *all;
 	size_t nfds, nwatched;
-	bool all_watched; /* every process of the target that still runs has a descriptor in fds */
-	size_t control_n; /* bytes of an incomplete line that was read from --control */
+	/* true: each process of the target that still runs has a descriptor in polled.fds */
+	bool all_watched;
+	size_t control_n; /* number of bytes of an incomplete line that was read from --control */
 	struct table table;
 } polled = {
 	.fds = base_fds,
@@ -52,7 +54,8 @@ static void set_disable(struct measure *m, i64 now)
 	evsets[m->set].active += now - m->set_since;
 }
 
-/* Returns the index of the next event set that can be counted, or `set` if there is no other. */
+/* Returns the index of the next event set after `set` that can be counted, or `set` if there is no
+ * other. */
 static u32 next_set(u32 set)
 {
 	for (u32 i = 1; i <= nrows.evsets; i++)
@@ -114,8 +117,8 @@ static bool is_word(struct str line, const char *word)
 	return str_is(str_trim(line), word);
 }
 
-/* Reads and executes the commands of --control, one per line: enable, disable, stop and ping, as
- * in perf. Each of them is answered with a line "ack", if there is a file for answers. */
+/* Reads and executes the commands of --control, one per line: enable, disable, stop and ping, as in
+ * perf. Answers each command with a line "ack", if --control names a file for answers. */
 static void control_read(struct measure *m)
 {
 	static char text[256];
@@ -137,7 +140,7 @@ static void control_read(struct measure *m)
 		if (m->ack >= 0 && sys_is_writable(m->ack))
 			sys_write(m->ack, "ack\n", 4);
 	}
-	/* no known command is longer than the buffer: drop the line */
+	/* a line that fills the buffer is not a known command: discard it */
 	polled.control_n = str_len(rest) < sizeof(text) ? str_len(rest) : 0;
 	memmove(text, rest.p, polled.control_n);
 }
@@ -165,7 +168,7 @@ static void watch_processes(const struct target *t)
 	}
 }
 
-/* Marks the event sets of which no event could be opened: next_set() skips these sets. */
+/* Marks the event sets without any event that could be opened; next_set() skips these sets. */
 static void check_sets(void)
 {
 	for (u32 s = 0; s < nrows.evsets; s++) {
@@ -176,7 +179,8 @@ static void check_sets(void)
 	}
 }
 
-/* Maps the rings, and adds their descriptors to polled.fds. Returns 0 or -errno. */
+/* Maps the rings of all sampling events, and adds their descriptors to polled.fds. Returns 0 or
+ * -errno. */
 static long rings_start(struct measure *m)
 {
 	struct target *t = m->target;
@@ -184,8 +188,8 @@ static long rings_start(struct measure *m)
 
 	if (rings < 0)
 		return rings;
-	/* if there is no room for the rings' descriptors, the rings are read once per interval, or
-	 * every 0.1 s */
+	/* if there is no memory for the rings' descriptors, the rings are read once per interval,
+	 * or every 0.1 s */
 	if (table_all(&polled.table) > polled.nfds) {
 		polled.fds = memcpy(polled.all, base_fds, sizeof(base_fds));
 		polled.nfds += perf_pollfds(polled.fds + polled.nfds,
@@ -198,8 +202,8 @@ static long rings_start(struct measure *m)
 	return rings;
 }
 
-/* Names the site of a command's first thread (its row of the result) after the command's file:
- * /proc shows this name only after the exec. */
+/* Sets the name in the result row of a command's first thread to the name of the command's file,
+ * since /proc shows this name only after exec(2). */
 static void site_name(u32 tid, const char *file)
 {
 	for (u32 i = 0; i < nrows.sites; i++)
@@ -229,7 +233,8 @@ long measure_start(struct measure *m)
 		pid = child_start(m->argv, m->repeats);
 		if (pid < 0)
 			return pid;
-		if (t->every) /* the command did not exist yet when the threads were listed */
+		/* add the command: it did not exist yet when the threads were listed */
+		if (t->every)
 			target_thread(t, (u32)pid);
 	} else {
 		watch_processes(t);
@@ -331,9 +336,10 @@ static void rows_update(struct measure *m)
 	i64 now;
 
 	if (m->sampling)
-		return; /* all data is in the rings */
+		return; /* when sampling, all data is in the rings, and no counts are read */
 	perf_read(sys_now(CLOCK_MONOTONIC));
-	/* the time is taken after the counts, so that no clock event exceeds the interval */
+	/* the time is read after the counts, so that a clock event (cpu-clock) never counts more ns
+	 * than the interval has */
 	now = sys_now(CLOCK_MONOTONIC);
 	if (m->on && has_sets()) {
 		evsets[m->set].active += now - m->set_since;
@@ -353,7 +359,7 @@ void measure_whole(struct measure *m)
 	rows_sum(m->dt, m->scale);
 }
 
-/* True if poll(2) reported a ring. The descriptor of a task that has ended would be reported for
+/* True if poll(2) reported a ring. poll(2) would report the descriptor of a task that has ended for
  * ever: it is replaced by another descriptor that writes to the same ring. */
 static bool rings_woke(void)
 {
@@ -371,7 +377,7 @@ static bool rings_woke(void)
  * has ended: this was the last reading. */
 bool measure_next(struct measure *m)
 {
-	if (m->last != m->start) /* the rows of the first interval need no rows_begin() */
+	if (m->last != m->start) /* only the first interval needs no reset of the result rows */
 		rows_begin();
 	for (;;) {
 		long r = tasks_wait(polled.fds, polled.nfds, deadline(m));
@@ -384,10 +390,14 @@ bool measure_next(struct measure *m)
 		if (!m->due && m->delay > 0 && now >= m->begun + m->delay)
 			switch_on(m, false);
 		if (has_ended(m, now)) {
-			if (m->sampling) /* so that the kernel adds nothing while rings are read */
+			/* stop counting, so that the kernel adds no records while the rings are
+			 * read */
+			if (m->sampling)
 				switch_off(m);
-			m->failure = child_failure(); /* 0 if there is no command */
-			/* if the command could not be run, the rows keep earlier repetitions */
+			/* child_failure() returns 0 if there is no command */
+			m->failure = child_failure();
+			/* if the command could not be run, the result rows keep the counts of
+			 * earlier repetitions */
 			if (!m->failure)
 				rows_update(m);
 			return false;

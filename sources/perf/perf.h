@@ -10,13 +10,13 @@
 
 /* --- sources/perf/pmu.c: perf events by name -------------------------------------------------- */
 
-/* The aliases and the program that names in event lists can refer to, from the command's
- * options. */
+/* From the command's options: the aliases that event lists can contain, and the program in which
+ * the symbols of breakpoints are looked up. */
 extern struct events_given {
-	struct str aliases; /* the text of --pmu-file: one alias per line, "NAME EVENT" */
-	/* the program in which the SYMBOL of a breakpoint mem:SYMBOL is looked up */
-	u32 pid;          /* PID of a running process; 0: none */
-	const char *file; /* path of the command's program; NULL: none */
+	struct str aliases; /* text of --pmu-file: one alias per line, "NAME EVENT" */
+	/* The program in which the SYMBOL of a breakpoint mem:SYMBOL is looked up: */
+	u32 pid;          /* PID, if the program is a running process; 0: none */
+	const char *file; /* path of the program that the command starts; NULL: none */
 } events_given;
 
 struct gp_event;
@@ -51,42 +51,46 @@ enum split { SPLIT_NONE, SPLIT_CPU, SPLIT_THREAD, SPLIT_CORE, SPLIT_SOCKET, SPLI
 	     SPLIT_CLUSTER, SPLIT_CACHE, SPLIT_NODE };
 
 struct member {
-	u32 tid, leader; /* TID of a thread; PID of its process */
+	u32 tid, leader; /* tid: TID of a thread to count; leader: PID of its process */
 };
 
-/* The tasks, CPUs or cgroups whose events are counted, and how. */
+/* The tasks, CPUs or cgroups whose events are counted or sampled, and the options for counting and
+ * sampling. */
 struct target {
-	bool all;                     /* all tasks are counted, on all CPUs */
-	bool has_cpus;                /* events are counted only on the CPUs in `cpus` */
-	bool on_exec;                 /* counting starts at the exec of the command */
-	bool no_inherit;              /* child tasks of the counted tasks are not counted */
+	bool all;                     /* true: all tasks are counted, on all CPUs */
+	bool has_cpus;                /* true: events are counted only on the CPUs in `cpus` */
+	bool on_exec;                 /* true: counting starts when the command calls exec(2) */
+	bool no_inherit;              /* true: child tasks of the counted tasks are not counted */
 	bool user_only, kernel_only;
 	bool sampling;
 	/* The threads to count. All targets share one table of threads: only one target at a time
 	 * can have threads. */
 	const struct member *tasks;
 	u32 ntasks;
-	bool whole, threads;          /* -p: all threads of processes; -t: single threads */
-	bool every;                   /* every thread of the machine is counted, in its own row */
+	/* whole: -p counts all threads of processes; threads: -t counts single threads */
+	bool whole, threads;
+	bool every; /* true: every thread of the machine is counted, in its own row */
 	struct cpuset cpus;
-	u32 cgroups[16];              /* names of cgroups: numbers of texts */
+	u32 cgroups[16]; /* names of the cgroups to count: numbers of strings, see text_put() */
 	u32 ncgroups;
 	u8 split;                     /* enum split */
-	u8 level;                     /* cache level of SPLIT_CACHE; 0: the highest level */
-	u64 period, freq;             /* for sampling events without a period of their own; Hz */
-	bool period_varies;           /* the period is changed during the run */
-	u32 wakeup;                   /* samples per wakeup of poll(2); bytes if watermark is set */
+	u8 level; /* for SPLIT_CACHE: level of the caches; 0: the highest level */
+	/* sampling period, or frequency in Hz, of events that have none of their own */
+	u64 period, freq;
+	bool period_varies; /* true: perf_period() changes the sampling period during the run */
+	u32 wakeup; /* number of samples that wake up poll(2); of bytes if watermark is set */
 	bool watermark, callchain;
-	bool build_ids;               /* the kernel is asked for build IDs in MMAP2 records */
-	u32 fields;                   /* PS_ bits of each sample, besides those that events need */
-	bool raw;                     /* samples of tracepoints include the tracepoint's fields */
-	u32 limit;                    /* maximum number of samples of each count; 0: no limit */
+	bool build_ids;               /* true: the kernel is asked for build IDs in MMAP2 records */
+	u32 fields; /* PERF_SAMPLE_* bits of all samples; the samples of some events have more */
+	bool raw; /* true: samples of tracepoints include the tracepoint's fields */
+	u32 limit; /* maximum number of samples of an event per CPU or task; 0: no limit */
 };
 
 /* Rights and features that the kernel granted or denied to the events that were opened. */
 extern struct perf_opened {
-	bool user_only; /* an event counts user space only: no right to count the kernel */
-	bool build_ids; /* the kernel writes build IDs into MMAP2 records */
+	/* true: an event counts only user space, because the user may not count the kernel */
+	bool user_only;
+	bool build_ids; /* true: the kernel accepted the request for build IDs in MMAP2 records */
 } perf_opened;
 
 bool cpu_has(const struct cpuset *s, u32 cpu);
@@ -124,22 +128,25 @@ bool target_machine(struct target *t);
 void gpus_start(void);
 void gpus_sample(void);
 /* Starts the virtual counters. Must be called after all event names were looked up, and before the
- * process is confined. */
+ * process enters its sandbox. */
 void virtual_start(void);
 /* Returns when virtual_sample() or virtual_drain() has to be called again, so that no count is
  * lost: ns of CLOCK_MONOTONIC; -1: never. */
 i64 virtual_due(void);
 void virtual_drain(void);
-void virtual_sample(void); /* must be called once per reading, before virtual_read() */
-/* Callback that returns true if --device chose a GPU. device: index in devices[]; place: its
- * position in gpustat's list of devices, from 0. NULL: all GPUs are chosen. */
+/* reads the sources of all virtual counters: must be called before each series of virtual_read() */
+void virtual_sample(void);
+/* Callback that returns true if --device chose a GPU. device: index in devices[]; place: position
+ * in gpustat's list of devices, from 0. If the callback is NULL, all GPUs are chosen. */
 extern bool (*virtual_filter)(u32 device, u32 place);
 
-bool virtual_source(struct str source); /* true if events SOURCE/NAME/ are virtual counters */
+/* true if all events SOURCE/NAME/ of this source are virtual counters */
+bool virtual_source(struct str source);
 bool virtual_find(struct str source, struct str name, struct event *ev);
 u8 virtual_state(const struct event *ev);
 bool virtual_read(const struct event *ev, u64 *v);
-/* Opens what virtual_list() needs. Must be called before the process is confined. */
+/* Opens the files and devices that virtual_list() reads. Must be called before the process enters
+ * its sandbox. */
 void virtual_prepare(void);
 void virtual_list(void (*show)(struct str name, struct str unit, struct str what));
 void virtual_engines(void (*found)(void *arg, struct str event), void *arg);
@@ -149,9 +156,10 @@ bool virtual_gpu_energy(struct buf *event);
 
 /* Finds the event SOURCE/NAME/ of a GPU driver; stores its unit, which may be empty. The caller
  * uses the event until gpuevent_release(). Returns the event's number, or -1 if there is no such
- * event or no room. */
+ * event or the table of events is full. */
 long gpuevent_find(struct str source, struct str name, struct str *unit);
-/* Opens what gpuevents_list() needs. Must be called before the process is confined. */
+/* Opens the GPUs whose events gpuevents_list() lists. Must be called before the process enters its
+ * sandbox. */
 void gpuevents_prepare(void);
 /* Calls show() for each event of a GPU driver. source: "v3d" or "msm"; empty: both drivers. */
 void gpuevents_list(struct str source,
@@ -159,9 +167,11 @@ void gpuevents_list(struct str source,
 /* Starts to count all events that gpuevent_find() has found. */
 void gpuevents_start(void);
 void gpuevent_release(u32 number);
-u8 gpuevent_state(u32 number); /* enum cstate: CS_COUNTED, or why the event is not counted */
+/* returns an enum cstate: CS_COUNTED, or the reason why the event is not counted */
+u8 gpuevent_state(u32 number);
 void gpuevents_read(void);
-/* ns of CLOCK_MONOTONIC when gpuevents_read() has to be called again; -1: never */
+/* time (ns of CLOCK_MONOTONIC) at which gpuevents_read() must be called again, so that no counter
+ * wraps; -1: never */
 extern i64 gpuevents_due;
 /* Stores in *v the event's count from its start to the last gpuevents_read(). False if the event
  * is not counted. */
@@ -169,10 +179,12 @@ bool gpuevent_value(u32 number, u64 *v);
 
 /* --- sources/perf/ring.c: the ring buffers of perf events ------------------------------------- */
 
-enum { MAX_RINGS = MAX_CPUS }; /* one ring per CPU */
+enum { MAX_RINGS = MAX_CPUS }; /* maximum number of rings: one per CPU */
 
-extern u64 rings_lost;    /* samples and records that the kernel lost because a ring was full */
-/* number of invalid records, and of times that an invalid record hid the rest of a ring */
+/* number of samples and records that the kernel lost because a ring was full */
+extern u64 rings_lost;
+/* number of invalid records, plus number of times that the rest of a ring was skipped because of an
+ * invalid record */
 extern u64 rings_corrupt;
 
 long rings_add(int fd, u32 pages);
@@ -182,13 +194,15 @@ struct ring_reader {
 	/* Returns the record format of the event with this kernel ID; id 0: the format that all
 	 * events have in common. */
 	const struct pformat *(*format)(u64 id);
-	/* Gets an undecoded sample. True: the sample was handled and is not decoded. May be
-	 * NULL. */
+	/* Is called with each sample before it is decoded. Returns true if the sample is done and
+	 * need not be decoded. May be NULL. */
 	bool (*again)(struct str sample);
 	void (*handle)(const struct prec *r);
-	void (*copy)(struct str records); /* gets undecoded records; only rings_copy() calls it */
-	/* Times that only rings_copy() sets; 0: none. first: of the earliest record in this call;
-	 * first_sample, last_sample: of the first and the last sample in all calls. */
+	/* is called with undecoded records, only by rings_copy() */
+	void (*copy)(struct str records);
+	/* Times (ns) that only rings_copy() sets; 0: there is no such record. first: time of the
+	 * earliest record in this call; first_sample, last_sample: times of the first and the last
+	 * sample in all calls. */
 	u64 first, first_sample, last_sample;
 };
 
@@ -199,19 +213,20 @@ void rings_close(void);
 /* --- sources/perf/tpfields.c: the fields of a tracepoint ----------------------------------------
  */
 
-/* The location of the bytes of a tracepoint's field in a sample. TP_HERE: at the field's offset.
- * TP_DATA_LOC: the field is a 32-bit word with the offset and the size of the bytes. TP_REL_LOC,
- * since Linux 5.17: the same, but the offset counts from the end of that word. */
+/* The location of the bytes of a tracepoint's field in a sample. TP_HERE: the bytes are at the
+ * field's offset. TP_DATA_LOC: the field is a 32-bit word with the offset and the size of the
+ * bytes. TP_REL_LOC, since Linux 5.17: like TP_DATA_LOC, but the offset counts from the end of the
+ * word. */
 enum tpplace { TP_HERE, TP_DATA_LOC, TP_REL_LOC };
 enum tpform { TP_NUMBER, TP_POINTER, TP_TEXT, TP_ARRAY };
 
 struct tpfield {
 	struct str name;
 	u32 at, size;   /* offset and size of the field in the sample's payload, in bytes */
-	u8 each;        /* size of an array element or of the number, in bytes; 0: unknown */
-	u8 place, form; /* enum tpplace, enum tpform */
+	u8 each;        /* size in bytes of the number or of an array element; 0: unknown */
+	u8 place, form; /* place: enum tpplace; form: enum tpform */
 	bool is_signed;
-	bool common;    /* all tracepoints have this field: its name begins with common_ */
+	bool common;    /* true: all tracepoints have this field; its name begins with common_ */
 };
 
 bool tpfield_next(struct str *format, struct tpfield *f);
@@ -230,14 +245,16 @@ struct str tracepoints_data(void);
 /* --- sources/perf/symbols.c: addresses to functions ------------------------------------------- */
 
 extern struct symbols {
-	u32 dropped; /* tasks, maps, files and symbols that did not fit the tables */
-	u32 remote;  /* files that were not read, because their file server may not answer */
-	bool hidden; /* the kernel hides the addresses of its symbols: kptr_restrict */
-	/* Called for each task name and each memory map that was read from /proc, because the task
-	 * started before the measurement. r is the record that the kernel would have written, with
-	 * the time of the last record that symbols_feed() got. May be NULL. */
+	u32 dropped; /* number of tasks, maps, files and symbols that did not fit into the tables */
+	/* number of files that were not read, because their file server may not answer */
+	u32 remote;
+	bool hidden; /* true: the kernel hides the addresses of its symbols (kptr_restrict) */
+	/* Callback for each task name and each memory map that was read from /proc, because the
+	 * task started before the measurement. r: the record that the kernel would have written,
+	 * with the time of the record that symbols_feed() got last. May be NULL. */
 	void (*found)(const struct prec *r);
-	bool build_ids; /* the map records that found() gets have the build IDs of their files */
+	/* true: memory map records passed to found() have the build IDs of their files */
+	bool build_ids;
 } symbols;
 
 void symbols_preload(void);
@@ -256,10 +273,11 @@ bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *modul
 
 /* The location of a symbol in a program: the result of symbol_place(). */
 struct elf_place {
-	/* address in the process's memory, or as the file was linked; byte offset in the file */
+	/* address: in the process's memory or, without a process, as the file was linked; offset:
+	 * byte offset of the symbol in the file */
 	u64 address, offset;
-	bool code;           /* offset is known: the symbol is in an executable segment */
-	bool fixed;          /* the symbol has this address while the program runs */
+	bool code;           /* true: the symbol is in an executable segment, and offset is valid */
+	bool fixed;          /* true: the symbol has this address when the program runs */
 };
 
 long symbol_place(u32 pid, const char *file, struct str name, struct elf_place *to);
@@ -270,27 +288,32 @@ long symbol_kernel(struct str name, u64 *address);
 struct measure {
 	struct target *target;
 	char **argv;           /* the command, or NULL */
-	bool repeats;          /* the command will be started again after this measurement */
-	i64 interval, timeout; /* ns; 0: none */
-	i64 first;             /* ns: the length of the first interval; 0: as the others */
-	i64 delay;             /* ns until counting starts; negative: until --control's `enable` */
-	int control, ack;      /* descriptors of --control: commands, answers; -1: none */
-	bool keys;             /* measure_next() also returns if standard input is readable */
-	bool scale;            /* scale counts by time_enabled / time_running */
-	bool sampling;         /* measure_next() also returns if a ring reached its wakeup mark */
-	u32 pages;             /* size of each ring, a power of two */
-	long rings;            /* 0, or -errno if the rings could not be mapped */
-	u64 limit;             /* maximum number of samples of all counts together; 0: no limit */
+	bool repeats;          /* true: the command will be started again after this measurement */
+	/* interval: ns between readings; timeout: ns until the end; 0: none */
+	i64 interval, timeout;
+	i64 first; /* length of the first interval in ns; 0: the same as that of the others */
+	/* ns from measure_start() until counting starts; negative: counting starts at the command
+	 * `enable` of --control */
+	i64 delay;
+	/* descriptors of --control: to read commands, to write answers; -1: none */
+	int control, ack;
+	bool keys;             /* true: measure_next() also returns if standard input is readable */
+	bool scale;            /* true: counts are scaled by time_enabled / time_running */
+	bool sampling; /* true: measure_next() also returns if a ring has reached its wakeup mark */
+	u32 pages;             /* size of each ring in pages, a power of two */
+	long rings; /* result of mapping the rings: 0 or -errno */
+	u64 limit;             /* maximum number of samples of all events together; 0: no limit */
 	bool typed;            /* result of measure_next(): standard input is readable */
 	bool woken;            /* result of measure_next(): a ring has reached its wakeup mark */
-	/* called when all events are open and the command waits before its exec; or NULL */
+	/* Callback, or NULL: called when all events are open and the command waits before its
+	 * exec(2). */
 	void (*ready)(i32 child, bool repeats);
-	/* state of the measurement: times are ns of CLOCK_MONOTONIC; 0: not yet */
+	/* State of the measurement. Times are in ns of CLOCK_MONOTONIC; 0: not reached yet. */
 	i64 begun, start, last, dt, due, set_since, set_due, stopped;
 	u32 set;
 	bool on, stop;
-	int status;            /* exit status of the command from wait(2); negative: -errno */
-	long failure;          /* -errno: the command could not be run */
+	int status; /* exit status of the command as wait(2) returns it; negative: -errno */
+	long failure;          /* reason why the command could not be run, as -errno; 0: none */
 };
 
 long measure_start(struct measure *m);

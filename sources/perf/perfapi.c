@@ -15,23 +15,27 @@ _Static_assert(sizeof(union evattr) == sizeof(((struct gp_event *)0)->attr),
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Removes or changes the next field of attr that an older kernel, or a 64-bit kernel below a 32-bit
- * program, may refuse. False: nothing is left to remove. */
+/* Removes or changes the next field of *a (perf_event_attr) that an older kernel, or a 64-bit
+ * kernel below a 32-bit program, may refuse. False: no such field is left. */
 static bool attr_downgrade(struct perf_event_attr *a, bool precise)
 {
 	if (a->read_format & PERF_FORMAT_LOST)
-		a->read_format &= ~(u64)PERF_FORMAT_LOST; /* unknown before Linux 6.0 */
+		/* PERF_FORMAT_LOST exists since Linux 6.0 */
+		a->read_format &= ~(u64)PERF_FORMAT_LOST;
 	else if (a->build_id)
-		a->build_id = 0; /* unknown before Linux 5.12 */
+		a->build_id = 0; /* the field exists since Linux 5.12 */
 	else if (a->ksymbol)
-		a->ksymbol = 0; /* unknown before Linux 5.1 */
+		a->ksymbol = 0; /* the field exists since Linux 5.1 */
 	else if (sizeof(long) == 4 && a->type == PERF_TYPE_BREAKPOINT &&
 		 a->bp_type == HW_BREAKPOINT_X && a->bp_len == 4)
-		a->bp_len = 8; /* HW_BREAKPOINT_X requires the kernel's sizeof(long), maybe 8 */
+		/* the length of an execution breakpoint must be that of the kernel's long, which
+		 * may be 8 bytes */
+		a->bp_len = 8;
 	else if (precise && a->precise_ip)
 		a->precise_ip--;
 	else if (a->sample_type & PERF_SAMPLE_READ && a->inherit)
-		a->inherit = 0; /* not allowed with PERF_SAMPLE_READ before Linux 6.12 */
+		/* Linux before 6.12 refuses inherit together with PERF_SAMPLE_READ */
+		a->inherit = 0;
 	else
 		return false;
 	return true;
@@ -159,7 +163,8 @@ int gp_recover(int fd)
 
 int gp_read(int fd, uint64_t read_format, struct gp_count *to, int cap)
 {
-	/* number of events, time_enabled, time_running; for each event its value, ID and lost */
+	/* layout: number of events, time_enabled, time_running; then value, ID and number of lost
+	 * samples of each event */
 	u64 b[3 + 3 * GP_MAX_GROUP];
 	long got = sys_read(fd, b, sizeof(b));
 	struct str values = { (const char *)b, (const char *)b + (got > 0 ? got : 0) };
@@ -176,7 +181,7 @@ int gp_read(int fd, uint64_t read_format, struct gp_count *to, int cap)
 			return -ENOSPC;
 		to[n] = (struct gp_count){ v.value, v.id, v.lost, v.enabled, v.running };
 	}
-	/* no value: the caller opened the event with another read_format than it passed */
+	/* without a value, the event was opened with another read_format than the argument */
 	return n ? n : -EINVAL;
 }
 
@@ -207,20 +212,21 @@ int gp_notify(int fd, int sig, int tid)
 
 /* --- rings ------------------------------------------------------------------------------------ */
 
-/* Returns a pointer to the low word of the u64 at byte `at` of a ring's control page. The kernel
- * too uses only that word (ring_buffer_has_space() takes an unsigned long), and 32-bit processors
- * can read and write only that word in one access. */
+/* Returns a pointer to the low word (as wide as a long) of the u64 at byte `at` of a ring's control
+ * page. The kernel, too, uses only the low word (ring_buffer_has_space() takes an unsigned long),
+ * and a 32-bit processor cannot read or write the whole u64 in one access. */
 static size_t *low_word(void *page, size_t at)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 	at += sizeof(u64) - sizeof(size_t);
 #endif
-	return (size_t *)(void *)((char *)page + at); /* the control page is aligned */
+	/* safe, because the control page is aligned */
+	return (size_t *)(void *)((char *)page + at);
 }
 
-/* Returns the number of bytes that the kernel has ever written to a ring: its data_head. was: an
- * earlier result, which gives the high word on 32-bit machines. The caller must call this before it
- * reads the records up to that byte. */
+/* Returns the number of bytes that the kernel has ever written to a ring, its data_head. was: the
+ * result of an earlier call, which supplies the high word on 32-bit machines. The caller must call
+ * this before it reads the records up to that byte. */
 u64 ring_head(void *page, u64 was)
 {
 	size_t *head = low_word(page, offsetof(struct perf_event_mmap_page, data_head));
@@ -281,7 +287,8 @@ long gp_next(struct gp_ring *r, void *b, size_t cap)
 		return -EINVAL;
 	data = (struct ring){ .p = r->data, .size = r->size, .tail = r->tail };
 	data.head = r->head = ring_head(r->page, r->head);
-	n = ring_size(&data); /* read the size only once: shared memory may change */
+	/* read the record's size only once: the kernel may change shared memory */
+	n = ring_size(&data);
 	if (n > cap)
 		return -EFBIG;
 	if (n)
@@ -295,8 +302,8 @@ long gp_next(struct gp_ring *r, void *b, size_t cap)
 
 /* --- reading counters without a system call --------------------------------------------------- */
 
-/* read_pmc() reads the hardware counter that `index` of an event's control page names; read_clock()
- * reads the clock from which the times of the control page are calculated. */
+/* read_pmc() reads the hardware counter that the field `index` of an event's control page selects;
+ * read_clock() reads the clock from which the times in the control page are calculated. */
 #if defined(__x86_64__) || defined(__i386__)
 #define HAS_USER_COUNTERS
 
@@ -318,7 +325,7 @@ static u64 read_clock(void)
 #elif defined(__aarch64__)
 #define HAS_USER_COUNTERS
 
-/* The instruction mrs contains the number of the register: each counter register requires an
+/* The machine code of mrs contains the number of the register: each counter register requires an
  * instruction of its own. */
 #define PMEV(n)                                                                     \
 	case (n) + 1:                                                               \
@@ -353,8 +360,9 @@ static u64 read_clock(void)
 #endif
 
 #ifdef HAS_USER_COUNTERS
-/* Returns the ns since the kernel wrote the control page. cycles: the present read_clock(). The
- * formula is in linux/perf_event.h, at time_offset and at cap_user_time_short. */
+/* Returns the time in ns since the kernel last wrote an event's control page. cycles: the value
+ * that read_clock() returned just now. The formula is in linux/perf_event.h, in the comments on
+ * time_offset and cap_user_time_short. */
 static u64 page_delta(const volatile struct perf_event_mmap_page *p, u64 cycles)
 {
 	u16 shift = p->time_shift & 63;
@@ -367,7 +375,7 @@ static u64 page_delta(const volatile struct perf_event_mmap_page *p, u64 cycles)
 }
 
 /* Calculates the count and the times of an event from its control page and hardware counter, and
- * stores them in *c. False if the page does not allow this: then only read(2) returns them. */
+ * stores them in *c. False if the page does not allow this, so that read(2) must be used. */
 static bool page_count(const volatile struct perf_event_mmap_page *p, struct gp_count *c)
 {
 	u32 index = p->index;
@@ -376,8 +384,8 @@ static bool page_count(const volatile struct perf_event_mmap_page *p, struct gp_
 
 	if (!index || !p->cap_user_rdpmc || !p->cap_user_time || width < 1 || width > 64)
 		return false;
-	/* The highest bit of the hardware counter is its sign. The sum is modulo 2^64: unsigned
-	 * overflow is intended. */
+	/* The hardware counter is a signed number, whose highest bit is the sign. The addition is
+	 * modulo 2^64: unsigned overflow is intended. */
 	sign = UINT64_C(1) << (width - 1);
 	low = read_pmc(index) & (sign | (sign - 1));
 	c->value = offset + (low ^ sign) - sign;
@@ -387,12 +395,12 @@ static bool page_count(const volatile struct perf_event_mmap_page *p, struct gp_
 	return true;
 }
 
-/* Calls page_count() until the kernel has not written the control page meanwhile: the kernel
- * changes the page's `lock`, a seqlock, at each write. It writes on this CPU, between two
+/* Repeats page_count() until the kernel did not write the control page during the call: each write
+ * changes the page's member `lock`, a seqlock. The kernel writes on this CPU, between two
  * instructions of this function, so that fences for the compiler are enough. */
 static bool page_read(const volatile struct perf_event_mmap_page *p, struct gp_count *c)
 {
-	enum { TRIES = 100 }; /* after so many attempts, read(2) is used instead */
+	enum { TRIES = 100 }; /* number of attempts after which read(2) is used instead */
 
 	for (int i = 0; i < TRIES; i++) {
 		u32 lock = p->lock;

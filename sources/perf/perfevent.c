@@ -9,7 +9,7 @@
 #include "gpustat/perf.h"
 #include "sys.h"
 
-/* PERF_COUNT_SW_CGROUP_SWITCHES, which linux/perf_event.h defines since Linux 5.13 */
+/* value of PERF_COUNT_SW_CGROUP_SWITCHES, which linux/perf_event.h defines only since Linux 5.13 */
 enum { SW_CGROUP_SWITCHES = 11 };
 
 struct perf_opened perf_opened;
@@ -89,7 +89,7 @@ static void cpu_cache(struct site *p, u32 cpu, u8 wanted)
 
 static i32 cpu_package(u32 cpu)
 {
-	/* for each CPU: the number of its package + 2; 0: not read yet */
+	/* for each CPU: number of its package (socket) + 2; 1: unknown; 0: not read yet */
 	static TABLE(i16, known, MAX_CPUS, 2048, "packages of CPUs");
 
 	if (!table_has(&known.t, cpu))
@@ -110,8 +110,8 @@ static const u8 site_parts[] = {
 	[SPLIT_CACHE] = BY_SOCKET | BY_DIE | BY_CACHE, [SPLIT_NODE] = BY_NODE,
 };
 
-/* Returns the number in a CPU's topology file `what`; 0, as in perf, if the file does not exist:
- * before Linux 5.3 for dies, before Linux 5.16 for clusters. */
+/* Returns the number in a CPU's topology file `what`; 0, as in perf, if the kernel has no such
+ * file: die_id exists since Linux 5.3, cluster_id since Linux 5.16. */
 static i32 topology_or_0(u32 cpu, const char *what)
 {
 	i32 n = cpu_topology(cpu, what);
@@ -133,9 +133,10 @@ static void site_of_cpu(struct site *p, const struct target *t, u32 cpu)
 		cpu_cache(p, cpu, t->level);
 }
 
-/* Returns the index in sites[] of the site for a count on this CPU or of this task, as t->split
- * divides them; adds the site if it is new. MAX_SITES if the table is full. task: index + 1 in
- * t->tasks; 0: none; cgroup: number of the text with its name. */
+/* Returns the index in sites[] of the site (the CPU, group of CPUs, task or cgroup of a result row)
+ * to which a count belongs; adds the site if it is new. cpu: CPU of the count, or -1; task: index +
+ * 1 in t->tasks, 0: none; cgroup: number of the string with its name. MAX_SITES if the table is
+ * full. */
 static u32 site_get(const struct target *t, i32 cpu, u32 task, u32 cgroup)
 {
 	struct site p = { SITE_ALL, .cgroup = cgroup };
@@ -190,9 +191,9 @@ static bool is_sampled(const struct event *ev, bool leader)
 	return leader || !(ev->mods & EM_READ);
 }
 
-/* True if PERF_SAMPLE_PERIOD can be requested for the event. With this flag, events that the kernel
- * counts in software write one sample per hit, whose period is the number of hits
- * (perf_swevent_event()), and the kernel's clock events report their first period for ever. */
+/* True if PERF_SAMPLE_PERIOD can be requested for the event. With this flag, software events ignore
+ * their sampling period: they write a sample at each increment, with the increment as the period
+ * (perf_swevent_event()), and clock events report their first period for ever. */
 static bool has_sample_period(const struct event *ev)
 {
 	return ev->type != PERF_TYPE_SOFTWARE && ev->type != PERF_TYPE_TRACEPOINT &&
@@ -230,7 +231,7 @@ static void attr_sampling(struct perf_event_attr *a, const struct event *ev, con
 		a->mmap = a->mmap2 = a->comm = a->comm_exec = a->task = a->ksymbol = 1;
 	a->build_id = tracks && t->build_ids;
 	a->watermark = t->watermark;
-	a->wakeup_events = t->wakeup; /* or wakeup_watermark: a union */
+	a->wakeup_events = t->wakeup; /* also sets wakeup_watermark, the other member of a union */
 }
 
 static void attr_make(struct gp_event *e, const struct event *ev, const struct target *t,
@@ -266,18 +267,18 @@ static void attr_make(struct gp_event *e, const struct event *ev, const struct t
 		attr_sampling(a, ev, t, leader, tracks);
 }
 
-/* Kinds of events for which an error of perf_event_open(2) has a special meaning; OF_ANY: the
- * rest. */
+/* Kinds of events for which an error of perf_event_open(2) has a special meaning; OF_ANY: all other
+ * events. */
 enum { OF_ANY, OF_UPROBE, OF_KPROBE, OF_HARDENED, OF_SOFTWARE, OF_BREAKPOINT, OF_TRACEFS,
        OF_OTHERS };
 
-/* Each row says what an error of perf_event_open(2) means; the first row that fits is used.
- * uprobes: since Linux 6.17 perf_uprobe_event_init() requires CAP_SYS_ADMIN, before 6.17
- * CAP_PERFMON. kprobes require CAP_PERFMON, whatever perf_event_paranoid is; EPERM is from
- * __register_trace_kprobe() in a kernel that is locked down; EADDRNOTAVAIL: several functions have
- * this name (since Linux 6.6); EINVAL: the function cannot be probed. OF_HARDENED: a
- * perf_event_paranoid of 3 or more.
- * OF_TRACEFS: tracefs, whose folder only root may open, refused the number of a tracepoint. */
+/* Each row has the state (enum cstate) to report for an error of perf_event_open(2); the first row
+ * that fits is used. uprobes: since Linux 6.17 perf_uprobe_event_init() requires CAP_SYS_ADMIN,
+ * before 6.17 CAP_PERFMON. kprobes require CAP_PERFMON, whatever perf_event_paranoid is; EPERM is
+ * from __register_trace_kprobe() in a kernel that is locked down; EADDRNOTAVAIL: several functions
+ * have this name (since Linux 6.6); EINVAL: the function cannot be probed. OF_HARDENED: a
+ * perf_event_paranoid of 3 or more. OF_TRACEFS: only root may open the folder of tracefs, so that
+ * the number of a tracepoint cannot be read. */
 static const struct {
 	u8 of, err, state;
 } errors[] = {
@@ -309,7 +310,7 @@ static bool is_of_others(u32 tid)
 	return is_denied(sys_readlinkat(roots.proc, path, b, sizeof(b)));
 }
 
-/* Returns the kind of event, OF_*, by which errors[] is searched. tid: the counted task; 0:
+/* Returns the kind of event (OF_*) to be searched for in errors[]. tid: the counted task; 0:
  * none. */
 static u8 event_kind(long err, const struct event *ev, u32 tid)
 {
@@ -332,19 +333,20 @@ static u8 state_from_error(long err, const struct event *ev, u32 tid)
 	return CS_UNSUPPORTED;
 }
 
-/* A row for each sampling event, at its index in events[]. The row NONE has the record format that
- * all events have in common. */
+/* A row for each sampling event, at its index in events[]. The row with index NONE has the record
+ * format that all events have in common. */
 struct sampled {
-	union evattr attr; /* the perf_event_attr that the kernel accepted */
+	union evattr attr; /* the perf_event_attr with which the kernel opened the event */
 	struct pformat format;
 };
 
-/* All state of this file; the events and counts themselves are in counters.c. */
+/* All state of this file except the events and counts, which are in counters.c. */
 static struct {
 	struct sampled *sampled;
 	struct cpuset online;
-	bool raised;      /* the limit of open files */
-	i64 virtual_time; /* when virtual_sample() ran for this reading: ns; 0: not yet */
+	bool raised;      /* true: the limit of open files was raised */
+	/* time (ns) at which virtual_sample() ran for the current reading; 0: not yet */
+	i64 virtual_time;
 } perf;
 static struct table perf_table = TABLE_ROW(perf.sampled, MAX_EVENTS, 16, "sampled events");
 
@@ -353,8 +355,8 @@ static struct table perf_table = TABLE_ROW(perf.sampled, MAX_EVENTS, 16, "sample
 /* The CPU, task or cgroup for which a count is opened. */
 struct scope {
 	i32 cpu;
-	u32 task;      /* index + 1 in the target's tasks; 0: all */
-	u32 cgroup;    /* number of the text with the cgroup's name */
+	u32 task;      /* index + 1 in the target's array of tasks; 0: all tasks */
+	u32 cgroup;    /* number of the string with the cgroup's name, see text_put() */
 	i32 cgroup_fd; /* descriptor of the cgroup's folder; -1: none */
 };
 
@@ -371,7 +373,8 @@ static bool is_tracked(const struct target *t, const struct scope *at)
 	return false;
 }
 
-/* True if only kernel code triggers the event: with exclude_kernel its count would always be 0. */
+/* True if only kernel code triggers the event, so that its count would always be 0 with
+ * exclude_kernel. */
 static bool is_kernel_only(const struct perf_event_attr *a)
 {
 	return a->type == PERF_TYPE_TRACEPOINT ||
@@ -404,9 +407,9 @@ static bool attr_reduce(struct perf_event_attr *a, bool task, long err)
 	return true;
 }
 
-/* Opens one event. Returns its descriptor, or -errno: an error for lack of rights, even if a later
- * attempt failed with another error. leader: the group leader's descriptor, or -1; grouped: the
- * event is read together with its group. */
+/* Opens one event. Returns its descriptor, or -errno; if any attempt failed for lack of rights,
+ * returns that error and not the error of a later attempt. leader: the group leader's descriptor,
+ * or -1; grouped: the event is read together with its group. */
 static long open_one(const struct event *ev, const struct target *t, const struct scope *at,
 		     i32 leader, bool grouped)
 {
@@ -433,7 +436,8 @@ static long open_one(const struct event *ev, const struct target *t, const struc
 		union evattr *kept = &perf.sampled[ev - events].attr;
 
 		memcpy(kept, e.attr, sizeof(*kept));
-		kept->a.size = PERF_ATTR_SIZE_VER7; /* every reader of perf.data knows this size */
+		/* size of perf_event_attr that all programs that read perf.data know */
+		kept->a.size = PERF_ATTR_SIZE_VER7;
 	}
 	return fd;
 }
@@ -475,7 +479,7 @@ static void open_group(u32 from, u32 to, const struct target *t, const struct sc
 	struct count *leader = NULL, *c;
 
 	for (u32 i = from; i < to && (c = count_new(i, t, at)); i++) {
-		bool refused; /* the event was opened, but its filter was refused */
+		bool refused; /* true: the event was opened, but the kernel refused its filter */
 		long fd;
 
 		if (asked && !leader && i > from && !(events[i].mods & EM_WEAK)) {
@@ -484,7 +488,8 @@ static void open_group(u32 from, u32 to, const struct target *t, const struct sc
 		}
 		fd = open_one(&events[i], t, at, leader ? leader->fd : -1, grouped);
 		if (fd == -EINVAL && grouped && !asked && !leader)
-			/* before Linux 4.13 inherited groups cannot be read: open single events */
+			/* before Linux 4.13 inherited groups cannot be read: open the events
+			 * without a group */
 			fd = open_one(&events[i], t, at, -1, grouped = false);
 		if (fd < 0 && leader && (!asked || events[i].mods & EM_WEAK))
 			fd = open_one(&events[i], t, at, -1, false);
@@ -558,7 +563,8 @@ static bool cpu_selected(const struct event *ev, const struct target *t, u32 cpu
 static void open_cpus(u32 from, u32 to, const struct target *t, struct scope *at)
 {
 	static struct cpuset packages;
-	/* events are opened on chosen CPUs that are offline, too: their state reports this */
+	/* chosen CPUs that are offline are included: the state of their counts reports that the CPU
+	 * is offline */
 	const struct cpuset *all = t->has_cpus && !events[from].elsewhere ? &t->cpus :
 				   &perf.online;
 
@@ -595,7 +601,8 @@ static void open_events(u32 from, u32 to, const struct target *t, struct scope *
 		open_cpus(from, to, t, at);
 	} else {
 		for (at->task = 1; at->task <= t->ntasks; at->task++)
-			/* the kernel maps a ring of an inherited event only if it is of one CPU */
+			/* the kernel maps the ring of an inherited event only if the event counts
+			 * on a single CPU */
 			if (t->has_cpus || (t->sampling && !t->no_inherit && !t->limit))
 				open_cpus(from, to, t, at);
 			else
@@ -623,9 +630,9 @@ static void name_instance(struct event *ev)
 	ev->name = text_put(ev->name, (struct str){ b.p, b.p + b.n });
 }
 
-/* Fills evrows[], the result rows, sorted by event, then by site, and stores in each count the
- * index of its row. apart: with -A, the counts of one event on several PMUs are not summed in one
- * row. */
+/* Fills evrows[], the result rows, sorted by event, then by site (CPU, task or cgroup), and stores
+ * in each count the index of its row. apart: with -A, the counts of one event on several PMUs are
+ * not summed in one row. */
 static void rows_make(bool apart)
 {
 	u16 n = 0;
@@ -658,8 +665,8 @@ static void rows_make(bool apart)
 	}
 }
 
-/* Opens a cgroup's folder. Returns its descriptor, or -1. The hierarchy of perf_event, version 1,
- * is tried first: a controller in version 1 is not part of version 2. */
+/* Opens a cgroup's folder. Returns its descriptor, or -1. The version 1 hierarchy of perf_event is
+ * tried first, since a controller that is used in version 1 is not available in version 2. */
 static i32 open_cgroup(u32 text)
 {
 	static const char *const hierarchies[] = { "fs/cgroup/perf_event/", "fs/cgroup/unified/",
@@ -674,12 +681,13 @@ static i32 open_cgroup(u32 text)
 		put_z(&b, hierarchies[i]);
 		if (!hierarchies[i][0] && strncmp(name, "/sys/", 5) != 0)
 			continue;
-		/* the last hierarchy, "", is for a name that is a path below /sys */
+		/* the last hierarchy, "", is for a cgroup whose name is a path that begins with
+		 * /sys/ */
 		put_z(&b, hierarchies[i][0] ? name + (name[0] == '/') : name + 5);
 		path[b.n] = '\0';
 		fd = sys_openat(roots.sys, path, O_RDONLY | O_DIRECTORY);
-		/* only the folder of a cgroup has this file, not the tmpfs that is above version
-		 * 1 */
+		/* only a cgroup's folder has the file cgroup.procs; the tmpfs above the folders of
+		 * version 1 has none */
 		if (fd >= 0 && sys_has_file((int)fd, "cgroup.procs"))
 			return (i32)fd;
 		if (fd >= 0)
@@ -716,8 +724,8 @@ void perf_open(const struct target *t)
 			at.cgroup = t->cgroups[g];
 			at.cgroup_fd = open_cgroup(at.cgroup);
 			if (at.cgroup_fd < 0)
-				/* the cgroup was removed since the last repetition: without it, all
-				 * tasks would be counted */
+				/* the cgroup was removed since the last repetition: events without
+				 * a cgroup would count all tasks */
 				continue;
 		}
 		for (u32 from = 1, to; from <= nrows.events; from = to) {
@@ -756,8 +764,8 @@ static bool is_leader(u32 i)
 
 
 /* Reads a virtual counter at the time t (ns) into c->now. A level is stored as it is read; any
- * other counter counts from its first reading after it was enabled. False if it has no value
- * now. */
+ * other counter counts from its first reading after it was enabled. False if the counter has no
+ * value now. */
 static bool update_virtual(struct count *c, i64 t)
 {
 	u64 v;
@@ -810,8 +818,8 @@ static void switch_virtual(struct count *c, bool on)
 	c->on_since = t;
 }
 
-/* Enables the trigger event of an event set for one overflow. Then the kernel disables the trigger
- * until the event set is enabled again. */
+/* Enables the trigger event of an event set until its next overflow. Then the kernel disables the
+ * trigger until the event set is enabled again. */
 static void enable_trigger(struct count *c)
 {
 	if (c->armed)
@@ -822,7 +830,7 @@ static void enable_trigger(struct count *c)
 }
 
 /* Enables or disables all counts of an event set. exec: the kernel enables the counts of tasks at
- * their exec, and only the other counts are enabled here. */
+ * exec(2), and this function enables only the other counts. */
 void perf_enable(u32 set, bool on, bool exec)
 {
 	perf.virtual_time = 0;
@@ -844,8 +852,8 @@ void perf_enable(u32 set, bool on, bool exec)
 	}
 }
 
-/* Returns the count of the trigger event whose descriptor fd has overflowed, and notes the
- * overflow; NULL if fd is not that of a trigger. */
+/* Returns the count of the trigger event with descriptor fd, which has overflowed, and records that
+ * the trigger is no longer enabled; NULL if no trigger event has this descriptor. */
 const struct count *perf_fired(i32 fd)
 {
 	for (u32 i = 1; i <= nrows.counts; i++)
@@ -871,7 +879,7 @@ bool perf_has_pmu(void)
 	return fd >= 0 || fd == -EACCES || fd == -EPERM;
 }
 
-/* True if the CPU is offline now. It reads /sys: call it only for a count that does not
+/* True if the CPU is offline now. Reads /sys: to be called only for a count that does not
  * increase. */
 static bool is_offline(i32 cpu)
 {
@@ -901,7 +909,8 @@ static void group_fail(u32 leader, int error)
 			counts[i].state = !error ? CS_PINNED :
 					  state_from_error(error, &events[c->event], c->pid);
 	if (!error)
-		gp_recover(c->fd); /* so that the event may count in the next interval */
+		/* enable the event again, so that it may count in the next interval */
+		gp_recover(c->fd);
 }
 
 /* Reads the counts of a group leader and its members with one read(2), which returns them in the
@@ -935,8 +944,8 @@ static void read_group(u32 leader)
 	}
 }
 
-/* Takes the first reading of events to whose count each read adds the present value (R_PER_READ:
- * xe's frequencies); later readings are compared with it. */
+/* Takes the first reading of events whose count increases by the present value at each read
+ * (R_PER_READ: frequencies of xe); later readings are compared with the first one. */
 void perf_baseline(void)
 {
 	for (u32 i = 1; i <= nrows.counts; i++)
@@ -1023,7 +1032,8 @@ long perf_rings(u32 pages)
 		return -ENOMEM;
 	was = privilege_raise(MAY_PERF);
 	r = rings_map(pages);
-	/* -ENOMEM: there is no memory for the number of pages that `sample` chose by itself */
+	/* -ENOMEM: there is no memory for the number of pages that `gpustat sample` chose by
+	 * default */
 	while ((r == -EPERM || (r == -ENOMEM && pages <= 1024)) && pages > 1) {
 		rings_close();
 		r = rings_map(pages /= 2);
@@ -1063,8 +1073,8 @@ size_t perf_pollfds(struct pollfd *fds, size_t cap)
 	return n;
 }
 
-/* Returns the descriptor of another event that writes to the ring of fd, whose task has ended; -1
- * if there is none. */
+/* fd: descriptor of an event whose task has ended. Returns the descriptor of another event that
+ * writes to the same ring; -1 if there is none. */
 i32 perf_ring_mate(i32 fd)
 {
 	u32 i = 1;
@@ -1102,8 +1112,8 @@ u64 perf_lost(void)
 	return lost;
 }
 
-/* Limits each sampling count to n samples. Returns the limit of all counts together. exec: the
- * counts are disabled again, since they are enabled later, at the exec; the kernel keeps their
+/* Limits each sampling event to n samples per CPU or task. Returns the limit of all together. exec:
+ * true if the events are enabled later: they are disabled again here, and the kernel keeps their
  * limit. */
 u64 perf_limit(u32 n, bool exec)
 {

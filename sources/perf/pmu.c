@@ -20,7 +20,9 @@ struct names {
 	u32 at[];
 };
 enum {
-	MAX_NAMES = 4096, /* the largest folder that was seen has 2500: the events of hv_24x7 */
+	/* maximum number of names in a folder; the largest one seen, with the events of hv_24x7,
+	 * has 2500 */
+	MAX_NAMES = 4096,
 	NAMES_HEAD = sizeof(struct names) + MAX_NAMES * sizeof(u32),
 	NAMES_BYTES = NAMES_HEAD + (160 << 10),
 };
@@ -33,10 +35,11 @@ static struct {
 	struct names *folders[FOLDERS];
 	const struct names *pmu_names; /* the names of all PMUs; NULL before they are read */
 	bool pmus_read;
-	struct str cores[8]; /* core PMUs: one per kind of CPU; no machine has so many kinds */
+	/* names of the core PMUs, one per kind of CPU; no machine has 8 kinds */
+	struct str cores[8];
 	u32 ncores;
-	u16 rows, last_group; /* the highest .row and .group of events[] in use */
-	u32 nfinal;      /* the .group of events[1..nfinal] will not change any more */
+	u16 rows, last_group; /* highest values of .row and .group of all elements of events[] */
+	u32 nfinal;      /* .group of events[1] to events[nfinal] will not change any more */
 	char gpu_bytes[512];
 } pmulist;
 
@@ -46,12 +49,13 @@ static struct table folder_tables[FOLDERS] = { FOLDER(PMU_NAMES), FOLDER(SYSTEMS
 
 struct events_given events_given;
 
-/* The item of an event list that is being added to events[]. Messages begin with its text. */
+/* The state while an item of an event list is added to events[]. Messages begin with the text of
+ * the item. */
 static struct {
 	struct buf *why;
-	struct str item, missing; /* missing: the event that was not found */
+	struct str item, missing; /* missing: name of the event that was not found */
 	u16 set;
-	long error; /* -errno of the latest message */
+	long error; /* -errno that belongs to the latest message */
 } adding;
 
 /* --- messages --------------------------------------------------------------------------------- */
@@ -64,8 +68,8 @@ static void put_short(struct buf *b, struct str s)
 	put_z(b, cut ? "..." : s.p < s.e ? "" : "''");
 }
 
-/* Appends the message `ITEM: what "s"more` to adding.why, without "s" if s is empty, and sets
- * adding.error to -EINVAL. Returns false. */
+/* Appends an error message to adding.why: the item, what, s in quotation marks (nothing if s is
+ * empty) and more. Sets adding.error to -EINVAL. Returns false. */
 static bool reject(const char *what, struct str s, const char *more)
 {
 	put_short(adding.why, adding.item);
@@ -81,7 +85,8 @@ static bool reject(const char *what, struct str s, const char *more)
 	return false;
 }
 
-/* Like reject(), but sets adding.error to -ENOENT: this machine does not have the item. */
+/* Appends an error message as reject() does, but sets adding.error to -ENOENT: this machine does
+ * not have the item. */
 static bool reject_missing(const char *what, struct str s, const char *more)
 {
 	reject(what, s, more);
@@ -89,7 +94,7 @@ static bool reject_missing(const char *what, struct str s, const char *more)
 	return false;
 }
 
-/* Call reject() and reject_missing() with a message that quotes no text. */
+/* Append an error message as reject() and reject_missing() do, but without a quotation. */
 static bool reject_z(const char *what)
 {
 	return reject(what, (struct str){ 0 }, "");
@@ -124,8 +129,8 @@ static void names_add(struct table *t, struct names *l, const char *name)
 	l->n++;
 }
 
-/* Reads the names in a folder below --sys into pmulist.folders[which], and returns that list, which
- * is valid until it is read again. The list is empty if the folder cannot be read. */
+/* Reads the names in a folder below /sys (or --sys) into pmulist.folders[which], and returns that
+ * list, which is valid until it is read again. The list is empty if the folder cannot be read. */
 static const struct names *names_read(u8 which, const char *path)
 {
 	static struct names none;
@@ -151,8 +156,8 @@ static bool is_leaf(struct str s)
 	return s.p < s.e && str_len(s) < 256 && *s.p != '.' && !memchr(s.p, '/', str_len(s));
 }
 
-/* Returns the path a/b + c + d + tail below --sys; valid until the next call. If b or d is not a
- * plain file name, the path is empty, which no file has. */
+/* Returns the path a/b followed by c, d and tail, for a file below /sys (or --sys); valid until the
+ * next call. If b or d is not a plain file name, returns an empty path, which no file has. */
 static const char *path_make(const char *a, struct str b, const char *c, struct str d,
 			     const char *tail)
 {
@@ -242,7 +247,7 @@ static bool read_cpus(struct pmu *p, struct str name, const char *file)
 	static char b[4096];
 	struct str line = { 0 };
 
-	/* A file with only a newline is an empty list: the PMU has no CPU. */
+	/* A file with only a newline is an empty list, and means that the PMU has no CPU. */
 	if (read_line(pmu_path(name, file), b, sizeof(b), &line) != 0)
 		return false;
 	p->has_cpus = parse_cpulist(line, &p->cpus);
@@ -270,7 +275,8 @@ static u32 pmu_open(struct str name)
 	return nrows.pmus;
 }
 
-/* Like pmu_open(), but also writes a message if it returns NONE. */
+/* Returns the PMU's index in pmus[] as pmu_open() does, and writes an error message if it is
+ * NONE. */
 static u32 pmu_need(struct str name)
 {
 	u32 p = pmu_open(name);
@@ -281,8 +287,8 @@ static u32 pmu_need(struct str name)
 }
 
 /* Returns the number of kinds of CPU if the machine has several, else 0. With several kinds, a
- * generic event (cycles) has the type of a core PMU in the upper half of config, to select the
- * kind. */
+ * generic event (cycles) has the type of a core PMU in the upper half of config, which selects the
+ * kind of CPU. */
 static u32 hybrid_cores(void)
 {
 	pmus_all();
@@ -305,7 +311,7 @@ static const char *event_path(struct str pmu, struct str event, const char *tail
 	return is_detail(event) ? "" : path_make(DEVICES, pmu, "/events/", event, tail);
 }
 
-/* Appends the names in a PMU's folder, /events or /format, to the message in adding.why. */
+/* Appends the names in a PMU's folder (/events or /format) to the error message in adding.why. */
 static void put_names(struct str pmu, const char *folder)
 {
 	const struct names *inside;
@@ -341,7 +347,7 @@ static const struct {
 	{ "max-stack", W_REFUSED }, { "nr", W_REFUSED },          { "aux-output", W_REFUSED },
 	{ "aux-action", W_REFUSED }, { "aux-sample-size", W_REFUSED }, { "cpu", W_REFUSED },
 	{ "ratio-to-prev", W_REFUSED },
-	/* terms of the PMUs uprobe and kprobe only */
+	/* terms that only the PMUs uprobe and kprobe accept */
 	{ "path", W_PATH },         { "func", W_PATH },           { "offset", W_OFFSET },
 };
 
@@ -407,8 +413,9 @@ static bool format_apply(struct event *ev, const struct evterm *t, struct str te
 	return false;
 }
 
-/* Applies a term that is a generic event, and the only term of a core PMU: cpu_core/cycles/. On
- * hybrid machines the PMU's type is part of the event's config. False if it is not such a term. */
+/* Applies a generic event that is the only term of a core PMU, as in cpu_core/cycles/: sets type
+ * and config of the event. On hybrid machines the PMU's type is a part of config. False if the term
+ * is not such an event. */
 static bool generic_apply(struct event *ev, const struct evterm *t, struct str terms)
 {
 	u32 type;
@@ -423,7 +430,7 @@ static bool generic_apply(struct event *ev, const struct evterm *t, struct str t
 }
 
 /* Applies one term of PMU/TERM,.../ that is not the name of a file in the PMU's folder events/.
- * Later terms overwrite earlier ones. False after a message. */
+ * Later terms overwrite earlier ones. False: an error message was written. */
 static bool term_apply(struct event *ev, const struct evterm *t, struct str terms)
 {
 	static char b[4096];
@@ -470,8 +477,8 @@ static void read_text(u32 *to, const char *path)
 		*to = text_put(*to, line);
 }
 
-/* Reads the unit, scale and rule of a PMU's event from the files beside it in the folder events/:
- * NAME.unit, NAME.scale, NAME.per-pkg and NAME.snapshot. */
+/* Reads the unit, the scale and the rule (how the value is computed) of a PMU's event from the
+ * files NAME.unit, NAME.scale, NAME.per-pkg and NAME.snapshot in the PMU's folder events/. */
 static void event_details(struct event *ev, struct str pmu, struct str name)
 {
 	char b[512];
@@ -485,7 +492,8 @@ static void event_details(struct event *ev, struct str pmu, struct str name)
 	ev->per_pkg |= read_number(event_path(pmu, name, ".per-pkg"), &v) && v;
 	if (read_number(event_path(pmu, name, ".snapshot"), &v) && v)
 		ev->rule = R_LEVEL;
-	/* i915_pmu.c integrates MHz over time; xe_pmu.c adds the present MHz at each read. */
+	/* Frequency events: i915_pmu.c of Linux counts MHz integrated over time; xe_pmu.c adds the
+	 * present MHz to the count at each read. */
 	if (glob_match(S("i915*"), pmu, NULL) && glob_match(S("*-frequency*"), name, NULL)) {
 		ev->rule = R_RATE;
 		ev->unit = text_put(ev->unit, S("MHz"));
@@ -496,8 +504,8 @@ static void event_details(struct event *ev, struct str pmu, struct str name)
 	}
 }
 
-/* Applies the terms in a file of a PMU's folder events/. Parameters that the file leaves open
- * (term=?) must be in the user's terms. False after a message. */
+/* Applies the terms in a file of a PMU's folder events/. The user's terms must contain each
+ * parameter whose value the file leaves open (term=?). False: an error message was written. */
 static bool alias_apply(struct event *ev, struct str name, struct str text, struct str terms)
 {
 	struct evlist l = { .rest = text };
@@ -523,7 +531,8 @@ static bool alias_apply(struct event *ev, struct str name, struct str text, stru
 }
 
 /* Applies all terms of PMU/TERMS/: first those that name a file in the PMU's folder events/, then
- * the others, so that the user's terms overwrite those of the files. False after a message. */
+ * the others, so that the user's terms overwrite those of the files. False: an error message was
+ * written. */
 static bool terms_apply(struct event *ev, struct str terms)
 {
 	static char b[4096];
@@ -627,8 +636,8 @@ static bool has_wild(struct str s)
 
 static bool add_generic(u32 type, u64 config);
 
-/* Adds a generic event with terms that every PMU accepts: cycles/period=100000/. False after a
- * message; false without a message if the name is not that of a generic event. */
+/* Adds a generic event with terms that every PMU accepts: cycles/period=100000/. False: an error
+ * message was written, or (without a message) the name is not that of a generic event. */
 static bool add_generic_terms(struct str name, struct str terms)
 {
 	u32 type, first = nrows.events + 1;
@@ -651,8 +660,8 @@ static bool add_generic_terms(struct str name, struct str terms)
 	return l.why ? reject(l.why, l.at, "") : true;
 }
 
-/* Adds PMU/TERMS/ for every PMU that the name matches and that has the terms; if a PMU has exactly
- * this name, only for that one. */
+/* Adds the event PMU/TERMS/ of every PMU whose name matches the pattern `pmu` and that has these
+ * terms; if `pmu` is the exact name of a PMU, only of that one. */
 static bool add_pmu(struct str pmu, struct str terms)
 {
 	const struct names *l = pmus_all();
@@ -734,8 +743,9 @@ static bool add_bare(struct str name)
 	return reject_missing_z("no such event; gpustat events lists them");
 }
 
-/* Writes a message why the address of a symbol is unknown. err: the -errno of symbol_place() or
- * symbol_kernel(); where: the file or process; NULL: the kernel. Returns false. */
+/* Writes an error message that says why the address of a symbol is unknown. err: the -errno of
+ * symbol_place() or symbol_kernel(); where: the file or process that was searched; NULL: the
+ * kernel. Returns false. */
 static bool reject_place(long err, struct str symbol, const char *where)
 {
 	static const struct {
@@ -765,8 +775,8 @@ static bool reject_place(long err, struct str symbol, const char *where)
 	return false;
 }
 
-/* Stores the address of a breakpoint mem:SYMBOL+OFFSET in *address: in the kernel (:k), or in the
- * program that is counted. False after a message. */
+/* Stores the address of a breakpoint mem:SYMBOL+OFFSET in *address. The symbol is one of the kernel
+ * (with the modifier :k) or of the program that is counted. False: an error message was written. */
 static bool mem_address(const struct evitem *it, u64 *address)
 {
 	const struct events_given *of = &events_given;
@@ -805,8 +815,8 @@ static bool add_mem(const struct evitem *it)
 	return true;
 }
 
-/* Stores in *offset where the probe uprobe:FILE:SYMBOL+OFFSET is in the file, in bytes. False after
- * a message. */
+/* Stores the file offset (bytes) of the probe uprobe:FILE:SYMBOL+OFFSET in *offset. False: an error
+ * message was written. */
 static bool probe_offset(const struct evitem *it, u64 *offset)
 {
 	char file[4096];
@@ -840,15 +850,17 @@ static bool add_probe(const struct evitem *it)
 	ev->pmu = p;
 	ev->path = text_put(NONE, it->a);
 	ev->kernel = kernel;
-	ev->config[0] = it->returns; /* the PMU's format/retprobe is bit 0 of config */
+	/* return probe: its flag, the PMU's format/retprobe, is bit 0 of config */
+	ev->config[0] = it->returns;
 	ev->config[2] = offset;
 	return true;
 }
 
 /* --- tracepoints ------------------------------------------------------------------------------ */
 
-/* Returns the path of tracefs' folder events below --sys; the one below debugfs before Linux 4.1,
- * or if tracefs is mounted only there. NULL if neither can be opened: then *r is the -errno. */
+/* Returns the path below /sys (or --sys) of the folder events of tracefs, or of the same folder
+ * below debugfs if tracefs is mounted only there (always before Linux 4.1). Returns NULL if neither
+ * can be opened, and stores the -errno in *r. */
 const char *trace_root(long *r)
 {
 	static const char *const folders[] = { "kernel/tracing/events",
@@ -899,7 +911,7 @@ static bool reject_access(void)
 }
 
 /* Adds a tracepoint whose number only root may read: it cannot be counted, but the other events of
- * the list can. Returns 1, or -1 after a message. */
+ * the list can. Returns 1, or -1 after an error message. */
 static int trace_denied(struct str shown)
 {
 	struct event *ev;
@@ -914,7 +926,7 @@ static int trace_denied(struct str shown)
 }
 
 /* Adds the tracepoint sys:name to events[]. shown: its name in the output. Returns 1; 0 if there is
- * no such tracepoint; -1 after a message. */
+ * no such tracepoint; -1 after an error message. */
 static int trace_add(const char *root, struct str sys, struct str name, struct str shown)
 {
 	char b[64];
@@ -993,7 +1005,8 @@ static bool add_found_trace(struct str sys, struct str name)
 
 static bool add_trace(struct str sys, struct str name)
 {
-	u8 was = privilege_raise(MAY_READ); /* is_leaf() keeps names from leaving tracefs */
+	/* the raised rights are safe: is_leaf() refuses names that lead out of tracefs */
+	u8 was = privilege_raise(MAY_READ);
 	bool found = add_found_trace(sys, name);
 
 	privilege_lower(was);
@@ -1038,8 +1051,9 @@ static bool add_i915(struct str pmu, struct str pattern)
 /* include/uapi/drm/xe_drm.h: DRM_XE_ENGINE_CLASS_* */
 static const char *const xe_classes[] = { "rcs", "bcs", "vcs", "vecs", "ccs" };
 
-/* True if /sys lists this gt of an xe GPU or, if class is not NULL, engines of this class on the
- * gt. The PMU xe_0000_03_00.0 belongs to the PCI device 0000:03:00.0. */
+/* True if /sys lists this GT (a part of an xe GPU with its own engines) or, if class is not NULL,
+ * engines of this class in the GT. The PMU xe_0000_03_00.0 belongs to the PCI device
+ * 0000:03:00.0. */
 static bool xe_has(struct str pmu, u8 gt, const char *class)
 {
 	char slot[32];
@@ -1080,7 +1094,7 @@ static void put_xe(struct buf *b, struct str pmu, const char *event, u8 gt, int 
 		put_str(b, pmu);
 		put_c(b, '/');
 		put_z(b, xe_classes[class]);
-		put_z(b, gt ? "0-gt1" : "0"); /* gt 1 is the media gt */
+		put_z(b, gt ? "0-gt1" : "0"); /* GT 1 is the media GT */
 		put_z(b, "-busy/'");
 	}
 	put_c(b, '/');
@@ -1093,7 +1107,8 @@ static bool add_xe_busy(struct str pmu)
 {
 	bool found = false;
 
-	/* i == 0: gt 0; i == 1: gt 1; i == 2: /sys lists no engine: try all classes on gt 0 */
+	/* i == 0: engines of GT 0; i == 1: of GT 1; i == 2: /sys lists no engine, so try all
+	 * classes on GT 0 */
 	for (u8 i = 0; i < 3 && !(i == 2 && found); i++)
 		for (int class = 0; class < (int)LEN(xe_classes); class++) {
 			struct buf b = gpu_text();
@@ -1172,8 +1187,8 @@ static bool add_gpu_energy(void)
 	return reject_missing_z("no power/energy-gpu/ here, and no hwmon energy of a GPU");
 }
 
-/* Stores the EVENT of an alias in *event, from --pmu-file, whose lines are "NAME EVENT"; # begins a
- * comment. False if the file does not have the name, or its line has no event. */
+/* Looks up an alias in --pmu-file, whose lines are "NAME EVENT" (# begins a comment), and stores
+ * its EVENT in *event. False if the file does not have the name, or its line has no event. */
 static bool file_event(struct str name, struct str *event)
 {
 	struct str rest = events_given.aliases, line, word;
@@ -1189,7 +1204,7 @@ static bool file_event(struct str name, struct str *event)
 }
 
 /* Adds the events of an alias: a name of --pmu-file, gpu-busy, gpu-freq or gpu-energy. Returns 1; 0
- * if the name is not an alias; -1 after a message. */
+ * if the name is not an alias; -1 after an error message. */
 static int add_alias(struct str name, bool grouped)
 {
 	bool busy = str_is(name, "gpu-busy"), freq = str_is(name, "gpu-freq"), good;
@@ -1269,9 +1284,9 @@ static void event_unit(struct event *ev)
 		ev->unit = text_put(NONE, S("ns"));
 }
 
-/* Makes groups of the members of {a,b}, which are the events from events[first] on. A member may be
- * on several PMUs, and its .group is the number of the PMU among these until now: the i-th PMUs of
- * all members become one group. False after a message. */
+/* Makes groups of the members of {a,b}: events[first] and all events after it. A member can exist
+ * on several PMUs; until now, its .group is the position of its PMU among these. The events of all
+ * members with the same position become one group. False: an error message was written. */
 static bool group_close(u32 first, const struct evitem *it)
 {
 	u16 last = 0;
@@ -1325,8 +1340,8 @@ static bool add_list(struct str list, bool aliases)
 	return l.why ? reject(l.why, l.at, "") : true;
 }
 
-/* The number of events and the highest row and group numbers at some time: mark_restore() removes
- * all events that were added since then. */
+/* A saved state of events[]: the number of events and the highest row and group numbers.
+ * mark_restore() removes all events that were added after the state was saved. */
 struct mark {
 	u32 events;
 	u16 rows, group;
@@ -1346,7 +1361,7 @@ static void mark_restore(struct mark m)
 }
 
 /* Adds the events of an event list to events[]. set: index of their event set. False if no event
- * was added: then why contains the message. */
+ * was added, and an error message was written to why. */
 bool events_add(struct str list, u16 set, struct buf *why)
 {
 	struct mark m = mark_get();
@@ -1437,8 +1452,9 @@ static void attr_modifiers(struct perf_event_attr *a, u16 mods, bool leader)
 	a->exclusive = leader && mods & EM_EXCLUSIVE;
 }
 
-/* Fills *e with the attributes that all callers need. A group leader is disabled at first, and
- * thereby its group. For a uprobe or kprobe, the caller must set config1, the path or function. */
+/* Fills *e with the attributes that all callers need. A group leader is opened disabled, so that
+ * its group does not count yet. For a uprobe or kprobe, the caller must set config1, the address of
+ * the path or function name. */
 void event_attr(const struct event *ev, bool leader, struct gp_event *e)
 {
 	union evattr attr = { .a = { .type = ev->type, .config = ev->config[0] } };
@@ -1486,7 +1502,7 @@ static const char *path_keep(u32 text)
 }
 
 /* Stores in cpus[] the CPUs on which an event of a wide PMU (one that counts whole CPUs or
- * packages) must be opened, then -1. */
+ * packages) must be opened, followed by -1. */
 static void event_cpus(const struct event *ev, i32 *cpus)
 {
 	const struct pmu *p = &pmus[ev->pmu];
@@ -1553,7 +1569,8 @@ long events_attr(struct str list, struct gp_event *to, size_t cap, struct buf *w
 	long n;
 
 	if (!m.events)
-		nrows.pmus = 0; /* read PMUs again: a reloaded driver may have another type */
+		/* forget the PMUs, since a driver that was loaded again may have another type */
+		nrows.pmus = 0;
 	if (!events_add(list, 0, why))
 		return adding.error;
 	n = attrs_make(m, to, cap);
@@ -1573,8 +1590,9 @@ int gp_parse(const char *list, struct gp_event *to, int cap, char *why, size_t n
 	if (!list || (!to && cap > 0))
 		return -EFAULT;
 	sys_lock(&lib_lock);
-	roots_open(); /* may fail: generic events need neither /proc nor /sys */
-	pmulist.pmus_read = false; /* a driver may have added a PMU since the last call */
+	roots_open(); /* an error is ignored, since generic events need neither /proc nor /sys */
+	/* read the list of PMUs again, since a driver may have added one after the last call */
+	pmulist.pmus_read = false;
 	n = events_attr(str_z(list), to, cap > 0 ? (size_t)cap : 0, &b);
 	sys_unlock(&lib_lock);
 	if (why && nwhy)
@@ -1675,7 +1693,7 @@ static void list_event(struct str pmu, struct str name)
 	text_free(ev.unit);
 }
 
-/* Lists a PMU as PMU/TERM=N,.../, with its type and the config bits of each of its terms. */
+/* Lists a PMU as PMU/TERM=N,.../, with the PMU's type and the config bits of each of its terms. */
 static void list_pmu(struct str pmu)
 {
 	char name[128], what[2048], format[256];
@@ -1720,10 +1738,10 @@ static void list_pmus(void)
 	}
 }
 
-/* Lists all tracepoints that have a number, the file `id`: others cannot be counted. In the system
- * ftrace, some have none; in any other system, either all have a number or none has
- * (kernel/trace/trace_events.c: event_create_dir()). `enable` and `filter` in each system's folder
- * are files, not tracepoints. */
+/* Lists all tracepoints that have a number, in the file `id`: tracepoints without one cannot be
+ * counted. In the system ftrace, some have none; in any other system, either all have a number or
+ * none has (kernel/trace/trace_events.c: event_create_dir()). `enable` and `filter` in each
+ * system's folder are files, not tracepoints. */
 static void list_tracepoints(void)
 {
 	long r;
@@ -1734,7 +1752,7 @@ static void list_tracepoints(void)
 	for (u32 i = 0; i < systems->n; i++) {
 		const char *path = path_make(root, name_at(systems, i), "", (struct str){ 0 }, "");
 		const struct names *inside = names_read(INSIDE, path);
-		bool all = false; /* all tracepoints of this system have a number */
+		bool all = false; /* true: all tracepoints of this system have a number */
 
 		for (u32 k = 0; k < inside->n; k++) {
 			char name[256];
@@ -1756,7 +1774,7 @@ static void list_tracepoints(void)
 	privilege_lower(was);
 }
 
-/* Lists the names of --pmu-file. */
+/* Lists the names of the aliases in --pmu-file. */
 static void list_file(void)
 {
 	struct str rest = events_given.aliases, line, word;
@@ -1829,7 +1847,8 @@ static void mean_event(struct str name, struct str unit, struct str what)
 	(void)unit;
 	(void)what;
 	if (str_cut(&rest, '/', &part) && str_cut(&rest, '/', &part))
-		nearest_try(&meant, part); /* the user may write PMU/EVENT/ as EVENT */
+		/* the user may have written EVENT instead of PMU/EVENT/ */
+		nearest_try(&meant, part);
 	nearest_try(&meant, name);
 	if (meant.name.p && meant.name.p != meant_name) {
 		str_copy(meant_name, sizeof(meant_name), meant.name);
@@ -1841,7 +1860,8 @@ static void mean_event(struct str name, struct str unit, struct str what)
  * Appends nothing if some file could not be read, since the event may be in that file. */
 void events_suggest(struct buf *b)
 {
-	struct buf scratch = *b; /* gets the messages about PMUs that cannot be listed */
+	/* buffer for messages about PMUs that cannot be listed; they are discarded */
+	struct buf scratch = *b;
 
 	adding.why = &scratch;
 	meant = (struct nearest){ .text = adding.missing };

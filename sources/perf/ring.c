@@ -8,15 +8,17 @@
 #include <errno.h>
 
 struct mapped {
-	struct ring r; /* the records that the kernel has written to the ring */
+	struct ring r; /* view of the records that the kernel has written to the ring */
 	struct gp_ring map;
-	struct ring b; /* records in block `first`, which were moved from r to the backlog */
-	u32 first, last; /* blocks of the backlog with records of this ring; NONE: no block */
-	u64 published; /* the data_tail that was last written for the kernel */
-	u64 time;      /* time of the ring's next record */
+	struct ring b; /* view of the records that were moved from r to backlog block `first` */
+	/* indices of the first and last backlog block with records of this ring; NONE: no block */
+	u32 first, last;
+	u64 published; /* value of data_tail that was last written to the control page */
+	u64 time;      /* time (ns) of the ring's next record */
 	u64 task;      /* PID and TID of the last sample that rings_copy() has seen */
-	/* rings[i].heap is element i of a binary heap: the indices of rings that have records, the
-	 * ring with the earliest record on top. It does not belong to ring i. */
+	/* Element i of a binary heap is stored in rings[i].heap, but is unrelated to ring i. The
+	 * heap has the indices of the rings that have records, the ring with the earliest record on
+	 * top. */
 	u16 heap;
 };
 
@@ -25,7 +27,8 @@ struct mapped {
  * it. */
 enum {
 	BLOCK_BYTES = PERF_RECORD_BYTES - 8, /* size of the longest record: a multiple of 8 */
-	MAX_BLOCKS = 257, /* 16 MiB: 250 000 samples, which take a second to decode at most */
+	/* 16 MiB: room for 250 000 samples, which are decoded in a second at most */
+	MAX_BLOCKS = 257,
 };
 struct block {
 	u32 next; /* index of the ring's next block, or of the next free block */
@@ -33,7 +36,7 @@ struct block {
 	char bytes[BLOCK_BYTES];
 };
 
-/* The rings, merged by the time of their next records. */
+/* The rings of all events, whose records are merged in order of time. */
 static struct {
 	struct block *blocks;
 	u32 nblocks, free;
@@ -101,7 +104,8 @@ static void heap_down(u32 i)
 }
 
 /* Builds the heap of the rings that have records, ordered by the time of their next records. next:
- * returns the records of a ring, either those in the ring or those in the backlog. */
+ * callback that returns a view of a ring's records, either those in the ring or those in the
+ * backlog. */
 static void heap_fill(const struct pformat *f, const struct ring *(*next)(struct mapped *m))
 {
 	merge.nheap = 0;
@@ -129,7 +133,7 @@ static bool record_deliver(struct ring *from, const struct pformat *common,
 			   const struct ring_reader *to)
 {
 	const struct pformat *f = common;
-	char scratch[PERF_RECORD_BYTES]; /* gets a record that wraps around the ring's end */
+	char scratch[PERF_RECORD_BYTES]; /* buffer for a record that wraps around the ring's end */
 	struct str rec;
 	struct prec r;
 	bool sample = ring_size(from) && ring_type(from) == PR_SAMPLE;
@@ -206,7 +210,9 @@ static void samples_note(struct ring r, const struct pformat *f, struct ring_rea
 static u64 ring_scan(struct mapped *m, struct ring_reader *to)
 {
 	const struct pformat *common = to->format(0);
-	u64 n = 0, first = 0, last = 0; /* samples; where the first and the last one begin */
+	/* n: number of samples; first, last: positions of the first and the last sample in the
+	 * ring */
+	u64 n = 0, first = 0, last = 0;
 	size_t size;
 
 	while ((size = ring_size(&m->r)) > 0) {
@@ -265,7 +271,8 @@ static struct block *block_add(struct mapped *m)
 	u32 i = merge.free;
 
 	if (!i && !table_has(&merge.blocks_table, merge.nblocks + 1)) {
-		/* not reported here: the kernel counts the records that it loses because of this */
+		/* a full backlog is not reported as a full table: the kernel counts the records
+		 * that it loses because of it */
 		merge.blocks_table.dropped = 0;
 		return NULL;
 	}
@@ -336,7 +343,8 @@ static void ring_take(struct mapped *m)
 	while (m->r.tail != m->r.head) {
 		if (to && block_take(m, to))
 			continue;
-		if (!ring_size(&m->r)) { /* the rest of the ring is invalid */
+		/* the record has no valid size: skip the rest of the ring */
+		if (!ring_size(&m->r)) {
 			rings_corrupt++;
 			m->r.tail = m->r.head;
 		} else if ((to = block_add(m)) == NULL) {
@@ -355,11 +363,13 @@ static void rings_take(void)
 
 /* --- records in order of time ----------------------------------------------------------------- */
 
-/* Moves the records of the rings to the backlog, as many as it holds, and passes those up to the
- * time `until` on in order of time. Returns the number of records that were passed on. */
+/* Moves the records of the rings to the backlog, as many as it holds. Passes the records of the
+ * backlog that are not later than `until` to to->handle(), in order of time. Returns the number of
+ * records that were passed. */
 static u64 drain_taken(u64 until, const struct ring_reader *to)
 {
-	/* records between two calls of rings_take(): a page of a ring holds so many samples */
+	/* number of records between two calls of rings_take(): as many samples as one page of a
+	 * ring holds */
 	enum { STEP = 64 };
 	const struct pformat *common = to->format(0);
 	u64 n = 0;
@@ -381,17 +391,18 @@ static u64 drain_taken(u64 until, const struct ring_reader *to)
 	return n;
 }
 
-/* Passes the records of all rings to to->handle() in order of time, but leaves those after `until`:
- * a record that another CPU writes at this moment may be older than one that is already in a ring.
- * Samples for which to->again() returns true are not decoded. Returns the number of records. While
- * this function runs, it repeatedly moves new records out of the rings, so that a burst does not
- * overflow them; it ends even if records keep coming, if `until` is in the past. A record's views
- * are valid until handle() returns. If no event has TIME, the order is that of the rings. */
+/* Passes the records of all rings to to->handle() in order of time, except records later than
+ * `until`: another CPU may be writing a record that is older than those in the rings. Samples for
+ * which to->again() returns true are not decoded. Returns the number of records. While this
+ * function runs, it repeatedly moves new records out of the rings, so that a burst does not
+ * overflow them; if `until` is in the past, it returns even if the kernel keeps writing records.
+ * The strings of a record are valid until handle() returns. If samples have no time
+ * (PERF_SAMPLE_TIME), the order is that of the rings. */
 u64 rings_drain(u64 until, const struct ring_reader *to)
 {
 	u64 n, all = 0;
 
-	/* repeat, since a full backlog may have had no block for the records of some ring */
+	/* repeat: if the backlog was full, it had no block for the records of some ring */
 	while ((n = drain_taken(until, to)) > 0)
 		all += n;
 	return all;

@@ -10,38 +10,45 @@
 #include "sys.h"
 
 enum {
-	MAX_PROCS = 32769,     /* tasks: as many as the default of pid_max allows */
-	MAX_MAPS = 65537,      /* a thousand processes with 65 executable maps each */
-	/* mapped files, each of which keeps a descriptor; a desktop runs some 500 programs and
-	 * libraries */
+	MAX_PROCS = 32769, /* maximum number of tasks: as many as the default of pid_max allows */
+	/* maximum number of maps: a thousand processes with 65 executable maps each */
+	MAX_MAPS = 65537,
+	/* maximum number of mapped files, each of which keeps a descriptor open; a desktop runs
+	 * some 500 programs and libraries */
 	MAX_FILES = 1025,
-	MAX_KSYMS = 1 << 18,   /* functions of a distribution's kernel with its modules: 150 000 */
-	/* symbols of all files in which samples lie: libLLVM has 35 000 functions, cc1 27 000 */
+	/* maximum number of kernel symbols; a distribution's kernel and its modules have 150 000
+	 * functions */
+	MAX_KSYMS = 1 << 18,
+	/* maximum number of symbols of all files that have samples; libLLVM has 35 000 functions,
+	 * cc1 27 000 */
 	MAX_SYMS = 3 << 17,
-	/* bytes of names: those of all kernel symbols take 3 to 6 MB; of the symbols of files, only
-	 * names of sampled functions are stored */
+	/* maximum bytes of all names: those of the kernel's symbols take 3 to 6 MB; of the symbols
+	 * of files, only names of sampled functions are stored */
 	MAX_TEXT = 10 << 20,
-	MAX_LOADS = 8,         /* executable segments of a file; linkers make one or two */
+	/* maximum number of executable segments of a file; linkers make one or two */
+	MAX_LOADS = 8,
 	MAX_PHDRS = 256, MAX_SHDRS = 1 << 16,
-	/* symbols and PLT entries of one file. The file's size is no limit, since the file may
-	 * consist of holes. Browsers with their symbols have 2 million symbols; a PLT has an entry
-	 * for each function of other libraries. */
+	/* Maximum number of symbols and of PLT entries of one file. The file's size does not limit
+	 * them, since a sparse file can have any size. Browsers with their symbols have 2 million
+	 * symbols; a PLT has an entry for each function that the file uses of other libraries. */
 	MAX_ELF_SYMS = 1 << 24, MAX_PLT = 1 << 16,
-	MAX_SYMBOL = 4096,     /* bytes of a symbol's name; longer names are cut */
-	MAX_UNSIZED = 1 << 16, /* bytes: the longest that a symbol without a size is taken to be */
-	/* addresses whose functions are remembered: a compiler has samples at 74 000 addresses in
-	 * 20 s at 10 kHz, at few of them often */
+	MAX_SYMBOL = 4096,     /* maximum bytes of a symbol's name; longer names are cut */
+	/* maximum size in bytes that is assumed for a symbol without a size */
+	MAX_UNSIZED = 1 << 16,
+	/* maximum number of addresses whose functions are cached: sampling a compiler for 20 s at
+	 * 10 kHz hits 74 000 addresses, of which few are hit often */
 	CACHE = 1 << 15,
 	WINDOW = 1 << 16,
 	TASK_COMM = 16, BUILD_ID_BYTES = 20,
-	/* stands for a descriptor of the vDSO, the kernel's code in the memory of this process */
+	/* stands for a descriptor of the vDSO, which is no file but kernel code in the memory of
+	 * this process */
 	VDSO_FD = -2,
-	MAX_NOTES = 4096,      /* bytes that are read of an ELF segment or section with notes */
+	MAX_NOTES = 4096, /* maximum bytes that are read of an ELF segment or section with notes */
 };
 
 struct symbols symbols;
 
-/* All state of this file but the buckets. */
+/* All state of this file except the hash buckets. */
 static struct {
 	char *text;
 	u32 text_n;
@@ -52,10 +59,11 @@ static struct {
 	struct sym *ksyms;
 	u32 nksyms;
 	bool kernel_read, kernel_unsorted;
-	bool kernel_partial; /* the tables were too small: no more kernel symbols are added */
-	/* In the cache of addresses each address space has a number. kernel_space: the kernel's at
-	 * present; last_space: the highest number in use. When maps or symbols change, the address
-	 * space gets a new number, so that its old cache entries no longer match. */
+	bool kernel_partial; /* true: a table was too small; no more kernel symbols are added */
+	/* In the cache of addresses each address space has a number. kernel_space: present number
+	 * of the kernel's address space; last_space: the highest number in use. When maps or
+	 * symbols change, the address space gets a new number, so that its old cache entries no
+	 * longer match. */
 	u32 kernel_space, last_space;
 	struct file *files;
 	u32 nfiles;
@@ -66,19 +74,21 @@ static struct {
 	struct proc *procs;
 	u32 nprocs, proc_hand;
 	struct proc *maps_proc;
-	struct lookup *lookup; /* the search of symbol_place() or symbol_kernel() */
-	u64 record_time; /* time of the last record that has a time */
+	struct lookup *lookup; /* the search that symbol_place() or symbol_kernel() is doing */
+	u64 record_time; /* time (ns) of the last record that has a time */
 	struct str vdso;
 	u8 kernel_id[BUILD_ID_BYTES];
-	void (*show_module)(const struct prec *r); /* see symbols_modules() */
+	void (*show_module)(const struct prec *r); /* callback of symbols_modules() */
 	struct cached *cache;
-	/* misses of the cache since it last grew: after as many misses as entries it grows again */
+	/* number of misses of the cache since the cache last grew; when it exceeds the number of
+	 * entries, the cache grows again */
 	u32 misses;
-	bool kernel_hidden, tasks_hidden; /* see symbols_restrict() */
-	u8 nested; /* result of symbols_nested(): 1: no, 2: yes; 0: not known yet */
-	bool by_task;    /* all events count tasks, not CPUs */
-	/* ns of CLOCK_MONOTONIC when records were last lost: gpustat may not know of processes that
-	 * started or ended before */
+	/* the user may not see addresses of the kernel, of other users' tasks */
+	bool kernel_hidden, tasks_hidden;
+	u8 nested; /* stored result of symbols_nested(): 2: true; 1: false; 0: not known yet */
+	bool by_task;    /* true: all events belong to tasks, not to CPUs */
+	/* time (ns of CLOCK_MONOTONIC) when records were last lost; gpustat may not know of
+	 * processes that started or ended before */
 	u64 losses_time;
 } symtab = { .text_n = 1, .window_fd = -1, .kernel_space = 1, .last_space = 1 };
 
@@ -112,7 +122,7 @@ static u32 text_add(struct str s)
 
 static u32 hash_pair(u64 a, u64 b)
 {
-	/* constants of MurmurHash3's fmix64 */
+	/* constants: 2^64 divided by the golden ratio, and a factor of MurmurHash3's fmix64 */
 	u64 x = (a ^ b * 0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd;
 
 	return (u32)(x >> 32 ^ x >> 48);
@@ -155,16 +165,17 @@ static struct str bytes_at(int fd, u64 at, size_t n)
 /* --- symbols, sorted by address --------------------------------------------------------------- */
 
 /* A symbol. The two highest bits of its size are its rank: of several symbols with the same
- * address, that of the highest rank is used. */
+ * address, the one with the highest rank is used. */
 struct sym {
 	u64 addr;
 	u32 size;
-	u32 name; /* offset in symtab.text if IN_TEXT is set, else in the file's string table */
+	/* offset of the name: in symtab.text if IN_TEXT is set, else in the file's string table */
+	u32 name;
 };
 enum { RANK_SHIFT = 30, SIZE_MASK = (1 << RANK_SHIFT) - 1 };
 #define IN_TEXT 0x80000000u
-/* sym.name is the index of the relocation of a PLT entry; NO_RELOC: no relocation names the
- * symbol */
+/* IN_PLT: bit of sym.name that marks a PLT entry; the other bits are the index of the entry's
+ * relocation, or NO_RELOC if no relocation names the symbol */
 #define IN_PLT 0x40000000u
 #define NO_RELOC (IN_PLT - 1)
 
@@ -177,9 +188,9 @@ static int sym_cmp(const struct sym *x, const struct sym *y)
 	return x->name < y->name ? 1 : x->name > y->name ? -1 : 0;
 }
 
-/* Shell sort: in place, no slower than libc's qsort(), which is 2 KB; fast on input that is nearly
- * sorted, as the kernel's symbols are. Knuth's gaps 3h + 1 have no common divisor: O(n^1.5) for any
- * file. */
+/* Sorts symbols in place with Shell sort: no slower than libc's qsort(), whose code has 2 KB; fast
+ * on input that is nearly sorted, as the kernel's symbols are. Knuth's gaps 3h + 1 have no common
+ * divisor, so that the time is O(n^1.5) for any file. */
 static void syms_order(struct sym *s, size_t n)
 {
 	size_t gap = 1;
@@ -197,8 +208,8 @@ static void syms_order(struct sym *s, size_t n)
 		}
 }
 
-/* Sorts symbols by address. A symbol without a size gets one: it ends at the next address that has
- * a symbol. */
+/* Sorts symbols by address. A symbol without a size gets one: up to the next address that has a
+ * symbol, but at most MAX_UNSIZED bytes. */
 static void syms_sort(struct sym *s, size_t n)
 {
 	u64 next = 0, last = 0;
@@ -252,7 +263,7 @@ static const u8 hexdigit[] = {
 };
 
 /* Stores the hexadecimal number at the start of *s in *v, and removes its digits from *s. False if
- * *s begins with no such digit. */
+ * *s does not begin with a hexadecimal digit. */
 static bool scan_hex(struct str *s, u64 *v)
 {
 	const char *from = s->p;
@@ -300,10 +311,10 @@ static void kallsyms_line(struct str line)
 	ksym_add(addr, 0, (u8)((*line.p != '_') << 1 | (type == 'T')), line);
 }
 
-/* Calls line() for each line of a file below --proc. A last line without a newline is skipped.
- * Overwrites symtab.window. If gpustat has its capabilities from its program file (setcap), the
- * file is read without them: addresses and paths are shown only as far as the user may read
- * them. */
+/* Calls line() for each line of a file below /proc (or --proc). A last line without a newline is
+ * skipped. Overwrites symtab.window. If gpustat has its capabilities from its program file
+ * (setcap), the file is read without them, so that the kernel shows only addresses and paths that
+ * the user may read. */
 static void each_line(const char *path, void (*line)(struct str))
 {
 	size_t n = 0;
@@ -336,7 +347,8 @@ static void kernel_load(void)
 		symtab.kernel_read = symtab.kernel_unsorted = true;
 		each_line("kallsyms", kallsyms_line);
 		symbols.hidden = symbols.hidden || (!symtab.nksyms && !symtab.kernel_partial);
-		if (symtab.kernel_partial) { /* an incomplete list of symbols gives wrong names */
+		/* discard an incomplete list of symbols, which would give wrong names */
+		if (symtab.kernel_partial) {
 			symtab.nksyms = 0;
 			symtab.text_n = n;
 		}
@@ -361,7 +373,8 @@ static void kernel_add(const struct prec *r)
  * empty if unknown. The result is a view of b. */
 static struct str notes_id(const char *path, char *b, size_t cap)
 {
-	static const u16 order = 1; /* to test the byte order: notes have that of the kernel */
+	/* for a test of the byte order: ELF notes have that of the kernel */
+	static const u16 order = 1;
 
 	return note_build_id(str_read(b, slurp(roots.sys, path, b, cap)),
 			     *(const u8 *)&order == 0, 4);
@@ -405,8 +418,9 @@ bool symbols_kernel(struct prec *r)
 	return from && to > from;
 }
 
-/* Parses a line of /proc/modules: name, bytes, number of users, their names, state, address. Passes
- * a memory map record of the module to symtab.show_module(), unless its address is hidden (0). */
+/* Parses a line of /proc/modules: name, bytes, number of users, names of users, state, address.
+ * Passes a memory map record of the module to symtab.show_module(), unless the module's address is
+ * hidden (0). */
 static void module_line(struct str line)
 {
 	char path[128], name[80], notes[1024];
@@ -449,32 +463,34 @@ struct file {
 	u32 major, minor;
 	u32 next;         /* index of the next file in the same hash bucket */
 	int fd;
-	int names_fd;     /* descriptor of the file with the string table: fd, or a debug file */
-	/* the process through whose folder in /proc opening was tried last; UINT32_MAX: the file
-	 * was opened */
+	int names_fd;     /* descriptor of the file with the symbols' names: fd, or a debug file */
+	/* PID of the process through whose folder in /proc the file was last tried to be opened;
+	 * UINT32_MAX: the file was opened */
 	u32 tried_pid;
-	bool wide, big;   /* ELF: 64-bit; big-endian */
-	bool thumb;       /* ARM: bit 0 of a function's address marks Thumb code */
-	bool links;       /* its path may be a symbolic link */
-	bool full;        /* a perf-PID.map that is too large: no more of it is read */
-	u8 machine;       /* e_machine, if it is below 256 */
-	u16 section_names; /* number of the section with the names of sections */
-	bool fresh;       /* the file was mapped during the measurement */
-	bool far;         /* the file was counted in symbols.remote */
-	bool id_known;    /* id and id_n were read; id_n 0: the file has no build ID */
+	bool wide, big;   /* wide: 64-bit ELF; big: big-endian */
+	bool thumb;       /* ARM file: bit 0 of a function's address only marks Thumb code */
+	bool links;       /* true: the file's path may be a symbolic link */
+	bool full;        /* true: this perf-PID.map is too large; no more of it is read */
+	u8 machine;       /* e_machine of the ELF file if it is below 256, else 0 */
+	u16 section_names; /* number of the ELF section that has the names of all sections */
+	bool fresh;       /* true: the file was mapped during the measurement */
+	bool far;         /* true: the file was counted in symbols.remote */
+	bool id_known;    /* true: id and id_n were read; id_n 0: the file has no build ID */
 	u8 id_n, id[BUILD_ID_BYTES];
 	u8 nloads;
 	struct load {
 		u64 offset, vaddr, size;
 	} loads[MAX_LOADS];
-	u32 first, count; /* its symbols: index of the first in symtab.syms, number */
-	u64 names, names_n; /* string table of its symbols: offset and length in the file */
-	/* ELF: program headers, section headers: offset in the file, bytes of one, number */
+	u32 first, count; /* symbols of the file: index of the first in symtab.syms, number */
+	u64 names, names_n; /* string table of the symbols: file offset, bytes */
+	/* ELF program headers and section headers: file offset, bytes of one header, number of
+	 * headers */
 	struct {
 		u64 at, each, n;
 	} heads, sections;
-	/* ELF: file offsets of the PLT's relocations, of the symbols that they name, and of the
-	 * string table of these symbols; each: bytes of a relocation; names_n: of the table */
+	/* The ELF file's PLT: file offsets of its relocations, of the symbols that these name, and
+	 * of the string table of these symbols. each: bytes of a relocation; names_n: bytes of the
+	 * string table. */
 	struct {
 		u64 relocs, each, symbols, names, names_n;
 	} plt;
@@ -483,7 +499,8 @@ struct file {
 /* A memory map of a process: of code, or of a part of a file. */
 struct map {
 	u64 start, end, pgoff;
-	u32 next, file; /* index of the process's next older map; index in symtab.files */
+	/* indices: of the process's next older map in symtab.maps, of the file in symtab.files */
+	u32 next, file;
 };
 
 /* Offsets and sizes of ELF fields, in 32-bit and in 64-bit files: elf(5). */
@@ -527,8 +544,9 @@ static u64 efield(const struct file *f, const char *p, u8 which)
 	return v;
 }
 
-/* Returns the ELF structure i of an array at file offset `from` whose elements are `each` bytes
- * apart. what: its type, EHDR to REL. NULL if it is beyond the end of the file. */
+/* Returns ELF structure i of an array in a file. what: type of the structures, EHDR to REL; from:
+ * file offset of the array; each: bytes from one structure to the next. NULL if the structure is
+ * beyond the end of the file. */
 static const char *estruct(const struct file *f, u8 what, u64 from, u64 each, u64 i)
 {
 	size_t n = esizes[what][f->wide];
@@ -604,10 +622,10 @@ static void elf_symbol(struct file *f, const char *p)
 	sym_add(value, size, rank, (u32)name);
 }
 
-/* Finds the first symbol section of a type, SHT_SYMTAB or SHT_DYNSYM, in `from`: f itself, or the
- * file with the debug information of f. Stores the section's offset in *at, the number of its
- * symbols in *count, and the place of their string table in f->names. False if there is no such
- * section. */
+/* Finds the first section of a type, SHT_SYMTAB or SHT_DYNSYM, in the file `from`, which is f
+ * itself or the file with the debug information of f. Stores the section's offset in *at, the
+ * number of its symbols in *count, and the place of their string table in f->names. False if there
+ * is no such section. */
 static bool symbols_section(struct file *f, const struct file *from, u64 type, u64 *at, u64 *count)
 {
 	const char *p;
@@ -630,8 +648,9 @@ static bool symbols_section(struct file *f, const struct file *from, u64 type, u
 	return true;
 }
 
-/* Adds the functions of the first symbol section of a type to the symbols of f. type, from: as for
- * symbols_section(). False if f has no symbols then. */
+/* Adds the functions of the first symbol section of a type to the symbols of f. from: the file with
+ * the section, f itself or the file with the debug information of f. False if f still has no
+ * symbols. */
 static bool elf_symbols(struct file *f, const struct file *from, u64 type)
 {
 	const char *p;
@@ -669,15 +688,16 @@ static bool elf_begin(struct file *f)
 	f->sections.n = f->sections.at ? efield(f, p, E_SHNUM) : 0;
 	if (f->sections.at && !f->sections.n &&
 	    (p = estruct(f, SHDR, f->sections.at, f->sections.each, 0)) != NULL)
-		/* elf(5): if e_shnum is too small for the number of sections, section 0 has it */
+		/* elf(5): if e_shnum is too small for the number of sections, the header of section
+		 * 0 has the number */
 		f->sections.n = efield(f, p, SH_SIZE);
 	if (f->sections.n > MAX_SHDRS)
 		f->sections.n = MAX_SHDRS;
 	return true;
 }
 
-/* Stores the build ID in f->id if one of the ELF notes has it: n bytes of notes at file offset
- * `at`. False if there is none. */
+/* Searches the n bytes of ELF notes at file offset `at` for the build ID, and stores it in f->id.
+ * False if the notes have none. */
 static bool elf_notes(struct file *f, u64 at, u64 n, u64 align)
 {
 	struct str notes = bytes_at(f->fd, at, n < MAX_NOTES ? (size_t)n : MAX_NOTES), id;
@@ -713,13 +733,13 @@ static void elf_id(struct file *f)
 
 /* --- the PLT ---------------------------------------------------------------------------------- */
 
-/* The fields of an ELF section header that the PLT and .gnu_debuglink need. */
+/* The fields of an ELF section header that are needed to read the PLT and .gnu_debuglink. */
 struct section {
-	u32 name, link; /* name: offset in the section with the names of sections */
+	u32 name, link; /* name: offset in the section that has the names of all sections */
 	u64 addr, at, size;
 };
 
-enum { MAX_SECTIONS = 64 }; /* sections of a program or library; linkers make some 30 */
+enum { MAX_SECTIONS = 64 }; /* maximum number of sections of a file; linkers make some 30 */
 
 /* Finds n sections by their names: stores the section names[i] in to[i], which is all 0 if there is
  * no such section. */
@@ -740,7 +760,7 @@ static void sections_find(const struct file *f, const char *const *names, struct
 	p = elf_section(f, f->section_names);
 	table = p ? efield(f, p, SH_OFFSET) : 0;
 	table_n = p ? efield(f, p, SH_SIZE) : 0;
-	bytes_at(f->fd, table, 1); /* reads the names of all sections into the window */
+	bytes_at(f->fd, table, 1); /* reads the names of all sections into the window at once */
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < n; k++) {
 			size_t bytes = strlen(names[k]) + 1;
@@ -754,7 +774,8 @@ static void sections_find(const struct file *f, const char *const *names, struct
 		}
 }
 
-/* The form of a PLT for each e_machine: bytes before the first entry, bytes of each entry. */
+/* The layout of a PLT for each e_machine. head: bytes before the first entry; each: bytes of an
+ * entry. */
 static const struct {
 	u8 machine, head, each;
 } plts[] = {
@@ -819,10 +840,11 @@ static u64 plt_name(const struct file *f, u32 i)
 
 static struct {
 	struct str path;
-	u64 near[3];  /* devices of file systems that are known to answer: see is_remote() */
-	bool listed;  /* mountinfo has at least one mount */
-	bool rooted;  /* mountinfo has a mount at / */
-	bool far;     /* path is below a mount that may not answer */
+	/* numbers of devices whose file systems are known to answer: see is_remote() */
+	u64 near[3];
+	bool listed;  /* true: mountinfo has at least one mount */
+	bool rooted;  /* true: mountinfo has a mount at / */
+	bool far;     /* true: path is below a mount whose server may not answer */
 } mounts_check;
 
 static u64 device_number(u32 major_, u32 minor_)
@@ -849,8 +871,8 @@ static bool path_crosses(struct str path, struct str point)
 }
 
 /* Parses a line of proc_pid_mountinfo(5): id parent major:minor root point options... - type source
- * options. Sets mounts_check.far if mounts_check.path is below the mount point, and the file system
- * is one of FUSE or a network. */
+ * options. Sets mounts_check.far if mounts_check.path is below the mount point, and the mount is
+ * FUSE or a network file system. */
 static void mount_line(struct str line)
 {
 	struct str kinds = STR("fuse* nfs* cifs smb3 9p virtiofs ceph afs lustre orangefs ocfs2 "
@@ -880,10 +902,11 @@ static u64 known_device(int dir, const char *path)
 	return sys_stat_cached(dir, path, &k) < 0 ? 0 : device_number(k.dev[0], k.dev[1]);
 }
 
-/* True if opening f below a root may ask a server of FUSE or of a network: a server that does not
- * answer would block gpustat for ever. A server from which a process mapped the file during the
- * measurement does answer, and so does that of gpustat's own root and working directory. root: a
- * path below /proc, such as PID/root; mounts: the path of its mountinfo. */
+/* True if opening f below a root folder may ask a server of FUSE or of a network: a server that
+ * does not answer would block gpustat for ever. Two kinds of servers do answer: one from which a
+ * process mapped the file during the measurement, and those of gpustat's own root and working
+ * directory. root: a path below /proc, such as PID/root; mounts: the path of the mountinfo of the
+ * process. */
 static bool is_remote(const char *root, const char *mounts, const struct file *f)
 {
 	u64 device = known_device(roots.proc, root);
@@ -894,8 +917,8 @@ static bool is_remote(const char *root, const char *mounts, const struct file *f
 	mounts_check.near[2] = f->fresh ? device_number(f->major, f->minor) : 0;
 	mounts_check.listed = mounts_check.rooted = mounts_check.far = false;
 	each_line(mounts, mount_line);
-	/* If the root is a folder below a mount point, mountinfo lists no mount at /. Then the
-	 * device of the root is tested: it is that of the mount, and that of a disk has a major
+	/* If the root of a process is a folder inside a mount, mountinfo lists no mount at /. Then
+	 * the root's device number is tested, which is that of the mount: only disks have a major
 	 * number. */
 	return mounts_check.far ||
 	       (mounts_check.listed && !mounts_check.rooted && device && device <= UINT32_MAX &&
@@ -903,10 +926,10 @@ static bool is_remote(const char *root, const char *mounts, const struct file *f
 }
 
 /* Opens the file of the O_PATH descriptor `probe` for reading, and closes probe, which may also be
- * an -errno. Only regular files are opened: opening a device may have side effects. A file with
- * another inode number than that of f is refused if it is on the same device as f; if strict is
- * set, on any device. (Below another root, overlay file systems may number files in their own way.)
- * Returns a descriptor, or -1. */
+ * an -errno. Only a regular file is opened: opening a device may have side effects. A file on the
+ * same device as f must have the inode number of f; if strict is set, a file on any device must.
+ * (Below another root, overlay file systems may number files in their own way.) Returns a
+ * descriptor, or -1. */
 static int reopen_regular(long probe, const struct file *f, bool strict)
 {
 	char self[40];
@@ -1000,8 +1023,8 @@ static int file_open_of(struct file *f, u32 pid, const struct map *m)
 	return fd < 0 ? open_regular("self/root", "self/mountinfo", f, true) : fd;
 }
 
-/* Closes a file and forgets its bytes in the window, since its descriptor's number may be
- * reused. */
+/* Closes a file and marks the window as empty, since the number of the file's descriptor may be
+ * used again. */
 static void file_close(struct file *f)
 {
 	if (f->names_fd > 0 && f->names_fd != f->fd)
@@ -1036,9 +1059,9 @@ static bool file_crc(int fd, u32 *crc)
 	return at > 0 && at < MOST;
 }
 
-/* Opens a file with debug information, at a path below gpustat's own root, and adds its symbols to
- * f, if it belongs to f: its build ID is the same or, if f has none, its CRC is *crc. False if it
- * does not belong to f, or has no symbols: .gnu_debuglink may also name f itself. */
+/* Opens a file with debug information, at a path below gpustat's own root. Adds its symbols to f if
+ * it belongs to f: it has the same build ID or, if f has none, the CRC *crc. False if it does not
+ * belong to f, as when .gnu_debuglink names f itself, or has no symbols. */
 static bool debug_open(struct file *f, const struct buf *path, const u32 *crc)
 {
 	struct file d = { .path = str_of(path->p, path->n), .links = true, .far = true };
@@ -1059,8 +1082,8 @@ static bool debug_open(struct file *f, const struct buf *path, const u32 *crc)
 	return false;
 }
 
-/* Adds the symbols of the debug file in /usr/lib/debug/.build-id whose path has the build ID of f.
- * False if there is none. */
+/* Adds the symbols of the debug file of f in /usr/lib/debug/.build-id, whose path is the build ID
+ * of f. False if there is no such file. */
 static bool debug_by_id(struct file *f)
 {
 	char path[96];
@@ -1078,7 +1101,7 @@ static bool debug_by_id(struct file *f)
 
 /* Adds the symbols of the debug file that the section .gnu_debuglink of f names. The section has a
  * file name without folders, zeros up to a multiple of 4, and the CRC of the debug file. False if
- * there is none. */
+ * there is no such file. */
 static bool debug_by_link(struct file *f)
 {
 	static const char *const sections[] = { ".gnu_debuglink" };
@@ -1147,8 +1170,8 @@ static void elf_load(struct file *f)
 /* --- the vDSO --------------------------------------------------------------------------------- */
 
 /* Finds the vDSO in the memory of this process, and stores its bytes in symtab.vdso; all processes
- * with addresses of the same width have the same vDSO. The kernel wrote it, so that its ELF header
- * can be trusted; its section headers are at its end. False if there is none. */
+ * with addresses of the same width have the same vDSO. The kernel wrote the vDSO, so that its ELF
+ * header can be trusted; its section headers are at its end. False if there is no vDSO. */
 static bool vdso_find(void)
 {
 	enum { LEAST = 4096 /* a page */, MOST = 1 << 16 };
@@ -1258,7 +1281,7 @@ void symbols_ids(void (*show)(struct str id, struct str path))
 			     symtab.files[i].path);
 }
 
-/* Returns the name at byte `at` of an ELF string table, up to its NUL; empty if it is outside the
+/* Returns the name at byte `at` of an ELF string table, up to its NUL; empty if `at` is outside the
  * table. table, table_n: offset and length of the table in the file. */
 static struct str name_at(int fd, u64 table, u64 table_n, u64 at)
 {
@@ -1337,18 +1360,19 @@ static struct str file_symbol(const struct file *f, struct sym *y)
 
 #define NEVER_OWN UINT64_MAX
 
-/* A task: threads have a name, processes also maps. */
+/* A task. For every thread the name is stored, for the first thread of a process also the process's
+ * memory maps. */
 struct proc {
-	u32 id, next;  /* TID; index of the next task in the same hash bucket */
-	u32 maps;      /* index of its newest map; a map hides older maps that it overlaps */
-	u32 space;     /* the present number of its address space in the cache */
+	u32 id, next;  /* id: TID; next: index of the next task in the same hash bucket */
+	u32 maps; /* index of the process's newest map; a map hides older maps that it overlaps */
+	u32 space;     /* the present number of the task's address space in the cache */
 	u8 comm_n;
-	bool mapped;   /* its maps are known from records, or were read from /proc */
+	bool mapped;   /* true: the maps are known from records, or were read from /proc */
 	bool dead, named;
-	u32 jit;       /* index in symtab.files of its perf-PID.map; 0: not found yet */
+	u32 jit;       /* index in symtab.files of the process's perf-PID.map; 0: not found yet */
 	u64 jit_time;  /* record time when perf-PID.map was last searched for or read; 0: never */
-	/* ns since which the user is known to have the right to read its maps, see is_own(); 0:
-	 * unknown; NEVER_OWN: the user does not have this right */
+	/* time (ns) from which on the user is known to have the right to read the task's maps, see
+	 * is_own(); 0: unknown; NEVER_OWN: the user does not have this right */
 	u64 own_since;
 	char comm[TASK_COMM];
 };
@@ -1374,7 +1398,7 @@ static u32 map_new(void)
 	for (u32 i = 1; !symtab.free_map && i <= symtab.nprocs; i++)
 		if (symtab.procs[i].dead) {
 			maps_free(&symtab.procs[i]);
-			/* a map was freed, so that none is dropped after all */
+			/* a map was freed for the new one: do not count the new one as dropped */
 			symbol_tables.maps.dropped -= symtab.free_map != 0;
 		}
 	m = symtab.free_map;
@@ -1415,7 +1439,8 @@ static u32 proc_reuse(void)
 		     link = &symtab.procs[*link].next)
 			;
 		*link = symtab.procs[i].next;
-		symbol_tables.procs.dropped--; /* the new task gets this row after all */
+		/* the new task gets this row: do not count it as dropped */
+		symbol_tables.procs.dropped--;
 		return i;
 	}
 	return NONE;
@@ -1506,8 +1531,8 @@ static void syms_to_end(struct file *f)
 	f->first = symtab.nsyms - f->count;
 }
 
-/* Removes each symbol of a perf-PID.map whose address a newer symbol has, too: the process has
- * replaced the code there. The newest symbol is the one whose name was added last. */
+/* If several symbols of a perf-PID.map have the same address, removes all but the newest, since the
+ * process has replaced the code there. The newest symbol is the one whose name was added last. */
 static void syms_newest(struct file *f)
 {
 	struct sym *s = symtab.syms + f->first;
@@ -1573,7 +1598,7 @@ static bool jit_read(struct file *f)
 		f->full = symbols.dropped != dropped;
 	}
 	f->count = symtab.nsyms - f->first;
-	if (f->count) { /* without symbols, symtab.syms may not exist */
+	if (f->count) { /* without symbols, the array symtab.syms may not be allocated */
 		syms_sort(symtab.syms + f->first, f->count);
 		syms_newest(f);
 	}
@@ -1581,7 +1606,8 @@ static bool jit_read(struct file *f)
 }
 
 /* Returns the effective user ID of a process, and stores its PID in its own PID namespace in
- * *inner, both from /proc. If the process has ended, they are the user ID of gpustat, and pid. */
+ * *inner, both from /proc. If the process has ended, returns gpustat's own user ID, and stores
+ * pid. */
 static u32 jit_owner(u32 pid, u64 *inner)
 {
 	char path[TASK_PATH], b[4096];
@@ -1593,7 +1619,8 @@ static u32 jit_owner(u32 pid, u64 *inner)
 	text = str_read(b, slurp(roots.proc, path, b, sizeof(b)));
 	while (str_cut(&text, '\n', &line))
 		if (str_skip_z(&line, "Uid:")) {
-			str_word(&line, &word); /* the real user ID; the effective one follows */
+			/* skip the real user ID, after which the effective one follows */
+			str_word(&line, &word);
 			str_word(&line, &word);
 			scan_u64(word, &uid);
 		} else if (str_skip_z(&line, "NSpid:")) {
@@ -1622,12 +1649,14 @@ static int jit_open(struct file *f, u32 pid, u32 owner)
 	return -1;
 }
 
-/* Opens the perf-PID.map of a process, if there is one, and stores its index in p->jit. */
+/* Opens the perf-PID.map of a process, if there is one, and stores its index in symtab.files in
+ * p->jit. */
 static void jit_begin(struct proc *p)
 {
 	char path[48];
 	struct buf b = BUF(path);
-	struct file *f, only = { .far = true }; /* far: do not count it in symbols.remote */
+	/* far is set so that the file is not counted in symbols.remote */
+	struct file *f, only = { .far = true };
 	u64 inner;
 	u32 owner = jit_owner(p->id, &inner), i;
 	int fd;
@@ -1645,7 +1674,7 @@ static void jit_begin(struct proc *p)
 		return;
 	}
 	f = &symtab.files[i];
-	file_close(f); /* the file of an earlier process that had the same PID */
+	file_close(f); /* close the file of an earlier process that had the same PID */
 	f->fd = fd;
 	f->names = f->count = 0;
 	f->full = false;
@@ -1660,8 +1689,8 @@ static bool jit_due(const struct proc *p)
 	return !p->jit_time || symtab.record_time - p->jit_time >= NS_PER_S;
 }
 
-/* Reads what a process has added to its perf-PID.map, at most once in a second by the time of the
- * records. True if there were new lines. */
+/* Reads the lines that a process has added to its perf-PID.map, at most once per second of record
+ * time. True if there were new lines. */
 static bool jit_refresh(struct proc *p)
 {
 	struct stat st;
@@ -1694,11 +1723,11 @@ static struct sym *jit_find(const struct proc *p, u64 ip)
 /* --- addresses that the user may not see ----------------------------------------------- */
 
 /* True if the user had the right to read the maps of a process at `time` (ns of CLOCK_MONOTONIC).
- * The right is that of ptrace_may_access() without capabilities, which readlink(2) of PID/cwd
- * requires (proc_fd_access_allowed() in the kernel's fs/proc/base.c), even for a kernel thread. The
- * answer of readlink(2) is used from the time of that call on, until the process executes another
- * program. A process that changes its user without that can no longer be read (PR_GET_DUMPABLE of
- * prctl(2)). */
+ * The right is that of ptrace_may_access() without capabilities. readlink(2) of PID/cwd requires
+ * the same right (proc_fd_access_allowed() in the kernel's fs/proc/base.c), even for a kernel
+ * thread, and is used as the test. The result of the test is valid from then on, until the process
+ * executes another program. A process that changes its user without executing a program cannot be
+ * read any more (PR_GET_DUMPABLE of prctl(2)). */
 static bool is_own(u32 pid, u64 time)
 {
 	struct proc *p = proc_get(pid);
@@ -1714,11 +1743,12 @@ static bool is_own(u32 pid, u64 time)
 	return time >= p->own_since;
 }
 
-/* If gpustat has capabilities from its program file (setcap), the records contain more than its
- * user may read: from now on, the result of symbols_feed() says which addresses must be hidden, by
- * the rules of may_see(). child: PID of the command, which was started with the user's rights; 0: none. Must be called before the first sample: then only the
- * tasks of the target, and the tasks that they start, have events. The kernel removes the events of
- * a task that executes a program with more rights (begin_new_exec()). */
+/* Hides addresses from the user if gpustat has capabilities from its program file (setcap), since
+ * the records then contain more than the user may read: from now on, the result of symbols_feed()
+ * says which addresses must be hidden, by the rules of may_see(). child: PID of the command, which
+ * was started with the user's rights; 0: none. Must be called before the first sample, when only
+ * the tasks of the target, and the tasks that they start, have events. The kernel removes the
+ * events of a task that executes a program with more rights (begin_new_exec()). */
 void symbols_restrict(const struct target *t, i32 child)
 {
 	struct proc *p;
@@ -1740,8 +1770,8 @@ bool symbols_restricted(void)
 	return symtab.kernel_hidden || symtab.tasks_hidden;
 }
 
-/* Returns the CPU modes, a bit 1 << enum pmode for each, whose addresses in a record must be hidden
- * from the user. */
+/* Returns a set of CPU modes, as bits 1 << enum pmode: the addresses that a record has in these
+ * modes must be hidden from the user. */
 static u32 hidden_modes(const struct prec *r)
 {
 	bool map = r->type == PR_MMAP || r->type == PR_MMAP2;
@@ -1758,7 +1788,7 @@ static u32 hidden_modes(const struct prec *r)
 
 /* --- tasks that started before the measurement --------------------------------------- */
 
-/* Passes a record made from /proc to symbols.found(). */
+/* Passes a record that was made from data of /proc to symbols.found(). */
 static void report_found(struct prec *r)
 {
 	if (!symbols.found)
@@ -1789,7 +1819,7 @@ static bool maps_parse(struct str line, struct prec *r)
 	r->minor = (u32)minor_;
 	r->name = str_trim(line);
 	if (r->name.p == r->name.e)
-		r->name = anonymous; /* the name of anonymous maps in the kernel's records */
+		r->name = anonymous; /* the kernel's records have this name for anonymous maps */
 	return true;
 }
 
@@ -1869,9 +1899,9 @@ void symbols_task(u32 pid, u32 tid)
 	proc_named(pid, tid);
 }
 
-/* True if records can have TID 0 for tasks of other PID namespaces, as they have for idle tasks.
- * That is so unless gpustat runs in the first PID namespace, which contains all others, and whose
- * number is PROC_PID_INIT_INO of the kernel. */
+/* True if TID 0 in a record can mean a task of another PID namespace, and not only an idle task. It
+ * cannot if gpustat runs in the first PID namespace, which contains all others and has the number
+ * PROC_PID_INIT_INO of the kernel. */
 bool symbols_nested(void)
 {
 	static const char first[] = "pid:[4026531836]";
@@ -1931,7 +1961,8 @@ static void feed_fork(const struct prec *r)
 	p->jit_time = 0;
 	p->own_since = symtab.by_task && from ? from->own_since : 0;
 	first = from && from != p ? from->maps : 0;
-	p->mapped = first != 0; /* else the maps are read from /proc when they are needed */
+	/* without maps of the parent, the maps are read from /proc when they are needed */
+	p->mapped = first != 0;
 	p->named = false;
 	if (name && name->comm_n)
 		proc_name(p, (struct str){ name->comm, name->comm + name->comm_n });
@@ -1947,9 +1978,9 @@ static void feed_fork(const struct prec *r)
 	}
 }
 
-/* Adds the map of a memory map record to its process. PID 0 stands for all processes of other PID
- * namespaces: it gets no maps. hide: the user may not see the map now; the maps of the process are
- * read from /proc again when they are needed. */
+/* Adds the map of a memory map record to its process. PID 0 means any process of another PID
+ * namespace, for which no maps are stored. hide: the user may not see the map now; the maps of the
+ * process are read from /proc again when they are needed. */
 static void feed_map(const struct prec *r, bool hide)
 {
 	struct proc *p = !r->who ? NULL : hide ? proc_find(r->who) : proc_mapped(r->who);
@@ -1961,9 +1992,9 @@ static void feed_map(const struct prec *r, bool hide)
 }
 
 /* Updates the names and maps of tasks, and the symbols of the kernel, from a record. The caller
- * must pass all records, in order of time. Returns the CPU modes, a bit 1 << enum pmode for each,
- * whose addresses in the record the user may not see: symbol_find() must not be called for
- * these. */
+ * must pass all records, in order of time. Returns a set of CPU modes, as bits 1 << enum pmode: the
+ * user may not see the addresses that the record has in these modes, and symbol_find() must not be
+ * called for them. */
 u32 symbols_feed(const struct prec *r)
 {
 	u32 hidden = hidden_modes(r);
@@ -1977,7 +2008,8 @@ u32 symbols_feed(const struct prec *r)
 		break;
 	case PR_MMAP:
 	case PR_MMAP2:
-		/* Maps of the kernel and of data are not kept: samples do not hit data. */
+		/* Maps of the kernel and of data are not stored, since the addresses of samples are
+		 * not in data. */
 		if (r->mode != PM_USER || (r->type == PR_MMAP2 && !(r->prot & 4)) ||
 		    (r->misc & PM_EXEC))
 			break;
@@ -1989,7 +2021,8 @@ u32 symbols_feed(const struct prec *r)
 	case PR_EXIT:
 		p = proc_find(r->who_tid);
 		if (p)
-			p->dead = true; /* keep its maps: its other threads may still run */
+			/* keep the maps of the process: its other threads may still run */
+			p->dead = true;
 		break;
 	case PR_KSYMBOL:
 		kernel_add(r);
@@ -2004,8 +2037,9 @@ u32 symbols_feed(const struct prec *r)
 
 struct cached {
 	u64 ip, offset;
-	u32 space; /* number of the address space; 0: the entry is empty */
-	bool unnamed; /* generated code (JIT) without a name yet: perf-PID.map may have it later */
+	u32 space; /* number of the address space of ip; 0: the entry is empty */
+	/* true: generated code (JIT) without a name, which perf-PID.map may have later */
+	bool unnamed;
 	struct str symbol, module;
 };
 
@@ -2029,8 +2063,9 @@ static void find_kernel(struct cached *c)
 	}
 }
 
-/* Finds the symbol of an address in the mapped file f, and stores it in *c. c->offset is the file
- * offset of the address when this is called; the segment that contains it gives the ELF address. */
+/* Finds the symbol of an address in the mapped file f, and stores it in *c. The caller must set
+ * c->offset to the file offset of the address; the segment that contains this offset gives the ELF
+ * address. */
 static void find_file(struct cached *c, struct file *f, u32 pid, const struct map *m)
 {
 	c->module = f->path;
@@ -2054,8 +2089,8 @@ static void find_file(struct cached *c, struct file *f, u32 pid, const struct ma
 	}
 }
 
-/* Finds the symbol of an address in code that the process generated (JIT): its perf-PID.map has
- * it. */
+/* Finds the symbol of an address in code that the process generated (JIT) in the perf-PID.map of
+ * the process. */
 static void find_jit(struct cached *c, struct proc *p)
 {
 	struct sym *y = jit_find(p, c->ip);
@@ -2091,7 +2126,7 @@ static void find_user(struct cached *c, struct proc *p)
  * freed. False: no function is known. */
 bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *module, u64 *offset)
 {
-	/* PID 0 stands for any process of another PID namespace: its user code has no known maps */
+	/* PID 0 means any process of another PID namespace, whose user code has no known maps */
 	struct proc *p = mode == PM_USER && pid ? proc_mapped(pid) : NULL;
 	u32 space = mode == PM_KERNEL ? symtab.kernel_space : p ? p->space : 0;
 	u32 hash = hash_pair(ip, space);
@@ -2107,7 +2142,7 @@ bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *modul
 		    symbol_tables.cache.ready < CACHE) {
 			symtab.misses = 0;
 			table_has(&symbol_tables.cache, symbol_tables.cache.ready);
-			/* no error if the cache could not grow: a small one is only slower */
+			/* not an error if the cache could not grow: a small cache is only slower */
 			symbol_tables.cache.dropped = 0;
 			c = &symtab.cache[hash % symbol_tables.cache.ready];
 		}
@@ -2124,8 +2159,8 @@ bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *modul
 }
 
 /* Reads the kernel's symbols now, which takes some 50 ms, instead of at the first sample that needs
- * them. The other tables get their first rows before, since these symbols take most of the
- * memory. */
+ * them. The first rows of the other tables are allocated before, since the kernel's symbols take
+ * most of the memory. */
 void symbols_preload(void)
 {
 	struct table *const others[] = {
@@ -2143,10 +2178,12 @@ void symbols_preload(void)
 struct lookup {
 	struct str name;
 	struct file f;
-	u64 value, rank;  /* of the symbol with the highest rank that has the name: address, rank */
-	u32 found;        /* number of symbols of this rank with different addresses */
-	bool stripped;    /* the file has only the symbols that other files use */
-	/* of a process: inode number of its executable; address in memory - address as linked */
+	/* address and rank of the symbol with the highest rank that has the name */
+	u64 value, rank;
+	u32 found;        /* number of symbols with the name and this rank at different addresses */
+	bool stripped;    /* true: the file has only the symbols that other files use */
+	/* of a process: ino: inode number of its executable; base: address in memory minus address
+	 * as linked */
 	u64 ino, base;
 	bool mapped;
 };
@@ -2241,8 +2278,8 @@ static void base_line(struct str line)
 	}
 }
 
-/* Stores the location of the symbol that was found in *to. moves: the program is
- * position-independent. Returns 0 or -errno, as symbol_place() does. */
+/* Stores in *to the location of the symbol that lookup_add() has selected. moves: true if the
+ * program is position-independent. Returns 0, or -errno as symbol_place() does. */
 static long place_make(struct lookup *l, u32 pid, bool moves, struct elf_place *to)
 {
 	char path[TASK_PATH];
@@ -2281,9 +2318,10 @@ static long open_program(int dir, const char *path, struct stat *st)
 	       sys_openat(dir, path, O_RDONLY | O_NONBLOCK);
 }
 
-/* Stores the location of a symbol in *to: in the executable of process pid or, if pid is 0, in a
- * file. Returns 0 or -errno: ENOEXEC: it is not an ELF file; ENXIO: it has no such symbol; ENODATA:
- * it has no such symbol, but is stripped; ENOTUNIQ: several symbols have this name. */
+/* Stores the location of a symbol in *to. The symbol is searched for in the executable of process
+ * pid or, if pid is 0, in a file. Returns 0 or -errno: ENOEXEC: not an ELF file; ENXIO: no such
+ * symbol; ENODATA: no such symbol, but the file is stripped; ENOTUNIQ: several symbols have this
+ * name. */
 long symbol_place(u32 pid, const char *file, struct str name, struct elf_place *to)
 {
 	enum { ET_EXEC = 2 };
@@ -2321,8 +2359,9 @@ long symbol_place(u32 pid, const char *file, struct str name, struct elf_place *
 	return r;
 }
 
-/* Parses a line of /proc/kallsyms, and passes its address to lookup_add() if it has the name
- * l->name. Symbols of modules never match: their lines do not end with the name. */
+/* Parses a line of /proc/kallsyms, and passes the address to lookup_add() if the symbol has the
+ * name l->name. Symbols of modules never match, because their lines end with the name of the
+ * module. */
 static void kernel_line(struct str line)
 {
 	struct lookup *l = symtab.lookup;

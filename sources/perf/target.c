@@ -5,7 +5,7 @@
 #include "sources/perf/perf.h"
 #include "sys.h"
 
-/* 16384: as many threads as large servers have */
+/* maximum number of threads to measure: 16384, as many as large servers have */
 static TABLE(struct member, members, 16384, 512, "tasks to measure");
 
 static bool target_add(struct target *t, u32 tid, u32 pid)
@@ -19,7 +19,7 @@ static bool target_add(struct target *t, u32 tid, u32 pid)
 	return true;
 }
 
-/* Returns the PID of a thread's process; if the PID cannot be read, tid. */
+/* Returns the PID of a thread's process; tid itself if the PID cannot be read. */
 static u32 process_of(u32 tid)
 {
 	static const struct str key = STR("Tgid:");
@@ -37,7 +37,8 @@ static u32 process_of(u32 tid)
 	return tid;
 }
 
-/* Returns the number of a text with a thread's name; NONE if the thread has ended. */
+/* Stores the name of a thread with text_put(). Returns the number of the stored string; NONE if the
+ * thread has ended. */
 u32 task_comm(u32 tid)
 {
 	char path[TASK_PATH], name[32];
@@ -65,7 +66,8 @@ bool target_process(struct target *t, u32 pid)
 	u8 was;
 
 	task_path(path, pid, "/task");
-	was = privilege_raise(MAY_PTRACE); /* /proc may be mounted with hidepid */
+	/* this right is needed if /proc is mounted with hidepid */
+	was = privilege_raise(MAY_PTRACE);
 	dir_open(&d, roots.proc, path);
 	privilege_lower(was);
 	if (d.fd < 0)
@@ -93,14 +95,15 @@ bool target_machine(struct target *t)
 		return false;
 	while ((name = dir_next(&d)))
 		if (scan_u64(str_z(name), &pid) && pid <= INT32_MAX)
-			target_process(t, (u32)pid); /* false: the process has ended */
+			/* a result of false is ignored: the process has ended */
+			target_process(t, (u32)pid);
 	dir_close(&d);
 	t->every = true;
 	return t->ntasks != 0;
 }
 
-/* True if all tasks of the target have ended. A zombie, which has no threads to count, has not
- * ended in this sense until its parent waits for it: kill(2) still finds it. */
+/* True if all tasks of the target have ended. A zombie has no threads to count, but is not taken as
+ * ended until its parent waits for it, since kill(2) still finds it. */
 bool target_ended(const struct target *t)
 {
 	for (u32 i = 0; i < t->ntasks; i++)

@@ -6,8 +6,8 @@
 
 /* --- format files ----------------------------------------------------------------------------- */
 
-/* Returns the size in bytes of a C type by the words of its name, for example "unsigned long"; 0 if
- * unknown. The kernel's long is taken to be as large as that of this program. */
+/* Returns the size in bytes of a C type from the words of its name, for example "unsigned long"; 0
+ * if unknown. The kernel's long is assumed to be as large as that of this program. */
 static u8 type_size(struct str type)
 {
 	static const struct {
@@ -57,8 +57,8 @@ static bool read_declaration(struct str s, struct tpfield *f, u64 *n)
 	return name > s.p && name < s.e;
 }
 
-/* Sets f->each, the size of an array element or a number, where the number of elements (n) and the
- * size of the field are more exact than the name of the type. */
+/* Corrects f->each, the size in bytes of a number or an array element. The number of array elements
+ * (n) and the size of the whole field are more reliable than the name of the type. */
 static void set_each(struct tpfield *f, u64 n)
 {
 	if (f->form == TP_ARRAY && f->place == TP_HERE && n && f->size % n == 0)
@@ -70,7 +70,8 @@ static void set_each(struct tpfield *f, u64 n)
 }
 
 /* Parses a part such as "offset:8;" at the start of *s: stores the number in *v and removes the
- * part from *s. name: "offset:". False if *s does not begin with it. */
+ * part from *s. name: the word before the number, such as "offset:". False if *s does not begin
+ * with this word. */
 static bool read_part(struct str *s, const char *name, u32 *v)
 {
 	u64 n;
@@ -108,7 +109,8 @@ bool tpfield_next(struct str *format, struct tpfield *f)
 			continue;
 		if (!read_part(&rest, "offset:", &f->at) || !read_part(&rest, "size:", &f->size))
 			continue;
-		read_part(&rest, "signed:", &is_signed); /* this part is absent before 2.6.32 */
+		/* "signed:" is missing before Linux 2.6.32 */
+		read_part(&rest, "signed:", &is_signed);
 		f->is_signed = is_signed != 0;
 		set_each(f, n);
 		rest = f->name;
@@ -120,8 +122,8 @@ bool tpfield_next(struct str *format, struct tpfield *f)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* Stores the number of 1, 2, 4 or 8 bytes at p, in the machine's byte order, in *v. False if the
- * size is another one. */
+/* Reads a number of 1, 2, 4 or 8 bytes at p, in the machine's byte order, and stores it in *v.
+ * False if the size is not one of these. */
 static bool load_number(const char *p, u32 size, bool is_signed, i64 *v)
 {
 	u8 n8;
@@ -170,7 +172,7 @@ struct str tpfield_bytes(const struct tpfield *f, struct str payload)
 }
 
 /* Stores the value of a field that is a number or a pointer in *v. False if the field is a text or
- * an array, or the sample is too short. An unsigned 64-bit number is stored bit by bit as it is. */
+ * an array, or the sample is too short. An unsigned 64-bit number is stored with the same bits. */
 bool tpfield_number(const struct tpfield *f, struct str payload, i64 *v)
 {
 	struct str b = tpfield_bytes(f, payload);

@@ -9,23 +9,26 @@
 #include <errno.h>
 
 enum {
-	MAX_TPFIELDS = 65536,     /* the 2500 tracepoints of a kernel have some 20 000 fields */
-	MAX_TPTEXT = 16 << 20,    /* bytes: the format files of these tracepoints have 5 MB */
-	FORMAT_BYTES = 128 << 10, /* the longest format file has 20 KB */
+	/* maximum number of fields; the 2500 tracepoints of a kernel have 20 000 */
+	MAX_TPFIELDS = 65536,
+	/* maximum bytes of all format files; those of 2500 tracepoints have 5 MB */
+	MAX_TPTEXT = 16 << 20,
+	FORMAT_BYTES = 128 << 10, /* maximum bytes of a format file; the longest has 20 KB */
 };
 
 /* The tracepoints of events[], with the contents of their format files. */
 static struct {
-	char *text;             /* format files, and the section for perf.data */
+	char *text;             /* text of the format files, then of the section for perf.data */
 	size_t text_n;
-	bool short_of;          /* memory was short: `text` is not complete */
+	bool short_of;          /* true: memory was short, and `text` is not complete */
 	struct tpfield *fields;
 	u32 nfields;
 	struct points {
-		u32 first, n;      /* its fields: index of the first in `fields`, number */
-		/* offset and bytes of its format file in `text`; size 0: it was not read */
+		u32 first, n; /* fields of the tracepoint: index of the first in `fields`, number */
+		/* format file of the tracepoint: offset in `text`, size in bytes; size 0: the file
+		 * was not read */
 		size_t at, size;
-	} *points; /* a row for each tracepoint, at its index in events[] */
+	} *points; /* one row per tracepoint, with the same index as in events[] */
 	struct table text_table, fields_table, points_table;
 } tp = {
 	.text_table = TABLE_ROW(tp.text, MAX_TPTEXT, 4096, "bytes of tracepoints' formats"),
@@ -176,8 +179,8 @@ static void data_put64(u64 v)
 	data_put(&v, sizeof(v));
 }
 
-/* Appends the name of a tracefs file with its NUL, the file's size as a u64, and its contents; the
- * size is 0 if the file cannot be read. */
+/* Appends to tp.text the name of a tracefs file with its NUL, the file's size as a u64, and the
+ * file's contents; the size is 0 if the file cannot be read. */
 static void data_put_file(const char *root, const char *name)
 {
 	char path[64];
@@ -198,8 +201,8 @@ static void data_put_file(const char *root, const char *name)
 		memcpy(tp.text + at, &size, sizeof(size));
 }
 
-/* Returns the system of a tracepoint; empty if its format file was not read, or if an earlier event
- * of events[] is the same tracepoint. given: buffer for the result. */
+/* Returns the SYSTEM of a tracepoint SYSTEM:NAME; empty if its format file was not read, or if an
+ * earlier element of events[] is the same tracepoint. given: buffer for the result. */
 static struct str point_system(u32 event, char given[256])
 {
 	struct str sys, name;
@@ -213,7 +216,8 @@ static struct str point_system(u32 event, char given[256])
 	return point_name(given, &sys, &name) ? sys : (struct str){ 0 };
 }
 
-/* Appends the number of tracepoints of a system, and their format files, each after its size. */
+/* Appends to tp.text the number of tracepoints of a system and, for each of them, the size of its
+ * format file and the format file. */
 static void data_put_system(struct str sys)
 {
 	size_t at = tp.text_n;
@@ -232,7 +236,7 @@ static void data_put_system(struct str sys)
 		memcpy(tp.text + at, &n, sizeof(n));
 }
 
-/* True if the tracepoint is the first one of its system in events[]. */
+/* True if this tracepoint of system sys is the first tracepoint of the system in events[]. */
 static bool is_first(u32 event, struct str sys)
 {
 	char given[256];
@@ -284,9 +288,10 @@ struct str tracepoints_data(void)
 		data_put_file(root, "header_event");
 		data_put_system(LIT("ftrace"));
 		data_put_systems();
-		data_put32(0); /* bytes of kernel symbols: other parts of perf.data have them */
-		data_put32(0); /* bytes of formats of trace_printk() */
-		data_put64(0); /* bytes of task names: the records have them */
+		/* size of kernel symbols: none, since other parts of perf.data have them */
+		data_put32(0);
+		data_put32(0); /* size of the formats of trace_printk(): none */
+		data_put64(0); /* size of task names: none, since the records have them */
 	}
 	privilege_lower(was);
 	return str_of(tp.text + from, tp.short_of ? 0 : tp.text_n - from);

@@ -13,43 +13,50 @@
 
 #define S(lit) ((struct str)STR(lit))
 
-#pragma weak src_vcio /* its file belongs to a feature that can be left out of the binary */
+#pragma weak src_vcio /* weak symbol, since the feature vcio can be left out of the binary */
 
-enum { MAX_VIRTUAL = 1025 /* more than the usual limit of open files */ };
+/* maximum number of virtual counters: more than the usual limit of open files, since each hwmon
+ * counter needs a file */
+enum { MAX_VIRTUAL = 1025 };
 
 struct virt {
 	const struct vkind *kind;
-	u16 which;        /* tool: index in tools[]; /proc: file from procfield_find(); events of
-			   * GPU drivers: number from gpuevent_find() */
-	struct channel_file channel; /* hwmon */
-	u32 device;       /* engines: index in devices[] */
-	u8 n;             /* bytes in name[] */
-	char name[MAX_NAME]; /* NAME of SOURCE/NAME/: engines and /proc need it when they read */
+	/* which counter of its kind: for tool events the index in tools[]; for /proc the file from
+	 * procfield_find(); for events of GPU drivers the number from gpuevent_find() */
+	u16 which;
+	struct channel_file channel; /* hwmon: the open file of the channel */
+	u32 device;       /* GPU engines: index of the GPU in devices[] */
+	u8 n;             /* number of bytes in name[] */
+	char name[MAX_NAME]; /* NAME of SOURCE/NAME/, needed to read GPU engines and /proc */
 };
 
-/* A kind of virtual counters. */
+/* One kind of virtual counters, for example hwmon or /proc. */
 struct vkind {
-	char source[7]; /* pattern for SOURCE of its events SOURCE/NAME/ */
-	/* Calls virt_new() for the counter SOURCE/NAME/, and fills ev. False: there is none. */
+	char source[7]; /* pattern for SOURCE of the kind's events SOURCE/NAME/ */
+	/* Adds the counter SOURCE/NAME/ with virt_new(), and fills in ev. False: there is no such
+	 * counter. */
 	bool (*find)(struct str source, struct str name, struct event *ev);
-	bool (*read)(struct virt *v, u64 *value); /* false: the counter has no value now */
+	/* stores the counter's value; false: it has no value now */
+	bool (*read)(struct virt *v, u64 *value);
 	/* The following members may be NULL. */
-	/* opens what list() needs; is called before the process is confined */
+	/* opens the files that list() needs; called before the process enters its sandbox */
 	void (*prepare)(void);
-	void (*list)(void);              /* calls virtuals.show_event() for each counter */
-	void (*start)(void);             /* is called before the first reading */
-	void (*sample)(void);            /* is called once per reading */
-	void (*drain)(void);             /* is called at the time *due, so that no count is lost */
-	const i64 *due;                  /* ns of CLOCK_MONOTONIC; -1: never */
-	u8 (*state)(const struct virt *v); /* enum cstate: CS_COUNTED, or why it is not counted */
+	void (*list)(void); /* calls virtuals.show_event() for each counter of this kind */
+	void (*start)(void); /* prepares the kind's counters; is called before the first reading */
+	/* reads the source of all counters of the kind; is called once per reading */
+	void (*sample)(void);
+	void (*drain)(void); /* reads counters at the time *due, before they can wrap around */
+	const i64 *due; /* when to call drain(): ns of CLOCK_MONOTONIC; -1: never */
+	/* returns an enum cstate: CS_COUNTED, or the reason why the counter is not counted */
+	u8 (*state)(const struct virt *v);
 };
 
 static struct {
-	struct virt *rows; /* used from index 1 on */
+	struct virt *rows; /* all virtual counters, from index 1 on */
 	u32 n;
-	const struct vkind *finding; /* the kind whose find() runs now */
+	const struct vkind *finding; /* the kind of counter whose find() runs now */
 	bool gpus_started;
-	/* The function that virtual_list() was called with: gets each counter of the list. */
+	/* Callback of virtual_list(), which is called with each counter that is listed. */
 	void (*show_event)(struct str name, struct str unit, struct str what);
 	struct table table;
 } virtuals = {
@@ -113,7 +120,7 @@ static bool tool_find(struct str source, struct str name, struct event *ev)
 			if (!v)
 				return false;
 			v->which = (u16)i;
-			/* as in perf: tool events have type and config of the dummy event */
+			/* as in perf: tool events have the type and config of the dummy event */
 			ev->type = PT_SOFTWARE;
 			ev->config[0] = 9;
 			set_unit(ev, "ns", 0);
@@ -180,8 +187,9 @@ static void proc_list(void)
 
 /* --- hwmon, Documentation/hwmon/sysfs-interface.rst ------------------------------------------- */
 
-/* True if SOURCE of an event SOURCE/NAME/ means the hwmon chip in folder dir: "hwmon_NAME" with the
- * chip's name, "hwmon3" with its folder, or "hwmon" for any chip. */
+/* True if SOURCE of an event SOURCE/NAME/ selects the hwmon chip in folder dir. SOURCE can be
+ * "hwmon_NAME" with the chip's name, the name of the folder, such as "hwmon3", or "hwmon" for any
+ * chip. */
 static bool hwmon_matches(struct str source, const char *dir)
 {
 	char b[128];
@@ -194,7 +202,7 @@ static bool hwmon_matches(struct str source, const char *dir)
 	       str_eq(source, name);
 }
 
-/* Returns whether a source means another chip than that in folder dir, too: chips may have equal
+/* True if a source also selects another chip than that in folder dir: chips may have equal
  * names. */
 static bool hwmon_others(struct str source, const char *dir)
 {
@@ -395,7 +403,8 @@ static bool engine_find(struct str source, struct str name, struct event *ev)
 
 			if (!v)
 				return false;
-			/* the GPU need not have the engine yet: its first client may add it */
+			/* accept an engine that the GPU does not have yet: its first client may add
+			 * it */
 			v->device = i;
 			set_unit(ev, "ns", 0);
 			return true;
@@ -507,8 +516,8 @@ bool virtual_source(struct str source)
 	return kind_find(source);
 }
 
-/* Finds the virtual counter SOURCE/NAME/ and fills *ev. False if there is no such counter, or no
- * room. */
+/* Finds the virtual counter SOURCE/NAME/ and fills *ev. False if there is no such counter, or the
+ * table is full. */
 bool virtual_find(struct str source, struct str name, struct event *ev)
 {
 	virtuals.finding = kind_find(source);
@@ -546,7 +555,7 @@ void virtual_drain(void)
 			kinds[i].drain();
 }
 
-/* Returns CS_COUNTED, or why the counter cannot be counted. */
+/* Returns CS_COUNTED, or the reason (enum cstate) why a virtual counter cannot be counted. */
 u8 virtual_state(const struct event *ev)
 {
 	const struct virt *at = &virtuals.rows[ev->virt];
