@@ -299,8 +299,8 @@ static long msm_read(struct gpu *g)
 static const struct gpudriver {
 	char source[4];     /* the driver's name: SOURCE of its events SOURCE/NAME/ */
 	bool blocks;        /* true: event names are BLOCK:NAME, and BLOCK:N selects by number */
-	/* names by which /sys may list the driver of the render node: that of msm may belong to its
-	 * display driver */
+	/* names of the driver in /sys, for the render node; the render node of msm may belong to
+	 * its display driver, which has other names */
 	const char *places;
 	void (*attach)(struct gpu *g); /* reads the generation of an opened GPU; may be NULL */
 	long (*name)(const struct gpu *g, u32 i, struct gpuname *to);

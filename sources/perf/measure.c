@@ -12,9 +12,9 @@ enum { MAX_WATCHED = 64, GRACE = 1000000000 };
 
 enum { FD_CONTROL, FD_WAKE, FD_KEYS, FD_FIRST };
 
-/* The descriptors for poll(2) as long as no rings are read: FD_CONTROL to FD_KEYS, then the watched
- * processes. With rings, the larger array polled.all is used, in which the descriptors of the rings
- * follow. */
+/* The descriptors for poll(2) as long as no rings are read: first those of --control, of signals
+ * and of the keyboard, then one for each watched process. With rings, the larger array polled.all
+ * is used, in which the descriptors of the rings follow. */
 static struct pollfd base_fds[FD_FIRST + MAX_WATCHED];
 
 static struct {
@@ -359,8 +359,8 @@ void measure_whole(struct measure *m)
 	rows_sum(m->dt, m->scale);
 }
 
-/* True if poll(2) reported a ring. poll(2) would report the descriptor of a task that has ended for
- * ever: it is replaced by another descriptor that writes to the same ring. */
+/* True if poll(2) reported a ring. As soon as a task has ended, poll(2) reports its descriptor at
+ * each call: the descriptor is replaced by another one that writes to the same ring. */
 static bool rings_woke(void)
 {
 	bool any = false;

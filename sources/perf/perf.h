@@ -14,9 +14,9 @@
  * the symbols of breakpoints are looked up. */
 extern struct events_given {
 	struct str aliases; /* text of --pmu-file: one alias per line, "NAME EVENT" */
-	/* The program in which the SYMBOL of a breakpoint mem:SYMBOL is looked up: */
-	u32 pid;          /* PID, if the program is a running process; 0: none */
-	const char *file; /* path of the program that the command starts; NULL: none */
+	/* The program in which the SYMBOL of a breakpoint mem:SYMBOL is looked up. */
+	u32 pid;          /* PID of the running process whose symbols are looked up; 0: none */
+	const char *file; /* path of the program file whose symbols are looked up; NULL: none */
 } events_given;
 
 struct gp_event;
@@ -67,14 +67,15 @@ struct target {
 	 * can have threads. */
 	const struct member *tasks;
 	u32 ntasks;
-	/* whole: -p counts all threads of processes; threads: -t counts single threads */
+	/* whole: -p selected processes, with all their threads; threads: -t selected single
+	 * threads */
 	bool whole, threads;
 	bool every; /* true: every thread of the machine is counted, in its own row */
 	struct cpuset cpus;
 	u32 cgroups[16]; /* names of the cgroups to count: numbers of strings, see text_put() */
 	u32 ncgroups;
 	u8 split;                     /* enum split */
-	u8 level; /* for SPLIT_CACHE: level of the caches; 0: the highest level */
+	u8 level; /* with SPLIT_CACHE: level of the caches that have rows; 0: the highest level */
 	/* sampling period, or frequency in Hz, of events that have none of their own */
 	u64 period, freq;
 	bool period_varies; /* true: perf_period() changes the sampling period during the run */
@@ -292,8 +293,8 @@ struct measure {
 	/* interval: ns between readings; timeout: ns until the end; 0: none */
 	i64 interval, timeout;
 	i64 first; /* length of the first interval in ns; 0: the same as that of the others */
-	/* ns from measure_start() until counting starts; negative: counting starts at the command
-	 * `enable` of --control */
+	/* delay of the start of counting in ns; negative: counting starts at the command `enable`
+	 * of --control */
 	i64 delay;
 	/* descriptors of --control: to read commands, to write answers; -1: none */
 	int control, ack;

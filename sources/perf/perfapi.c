@@ -20,12 +20,12 @@ _Static_assert(sizeof(union evattr) == sizeof(((struct gp_event *)0)->attr),
 static bool attr_downgrade(struct perf_event_attr *a, bool precise)
 {
 	if (a->read_format & PERF_FORMAT_LOST)
-		/* PERF_FORMAT_LOST exists since Linux 6.0 */
+		/* the kernel knows PERF_FORMAT_LOST since Linux 6.0 */
 		a->read_format &= ~(u64)PERF_FORMAT_LOST;
 	else if (a->build_id)
-		a->build_id = 0; /* the field exists since Linux 5.12 */
+		a->build_id = 0; /* the kernel knows build_id since Linux 5.12 */
 	else if (a->ksymbol)
-		a->ksymbol = 0; /* the field exists since Linux 5.1 */
+		a->ksymbol = 0; /* the kernel knows ksymbol since Linux 5.1 */
 	else if (sizeof(long) == 4 && a->type == PERF_TYPE_BREAKPOINT &&
 		 a->bp_type == HW_BREAKPOINT_X && a->bp_len == 4)
 		/* the length of an execution breakpoint must be that of the kernel's long, which
@@ -163,8 +163,8 @@ int gp_recover(int fd)
 
 int gp_read(int fd, uint64_t read_format, struct gp_count *to, int cap)
 {
-	/* layout: number of events, time_enabled, time_running; then value, ID and number of lost
-	 * samples of each event */
+	/* result of read(2): number of events, time_enabled, time_running; then value, ID and
+	 * number of lost samples of each event */
 	u64 b[3 + 3 * GP_MAX_GROUP];
 	long got = sys_read(fd, b, sizeof(b));
 	struct str values = { (const char *)b, (const char *)b + (got > 0 ? got : 0) };

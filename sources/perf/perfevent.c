@@ -231,7 +231,8 @@ static void attr_sampling(struct perf_event_attr *a, const struct event *ev, con
 		a->mmap = a->mmap2 = a->comm = a->comm_exec = a->task = a->ksymbol = 1;
 	a->build_id = tracks && t->build_ids;
 	a->watermark = t->watermark;
-	a->wakeup_events = t->wakeup; /* also sets wakeup_watermark, the other member of a union */
+	/* also sets wakeup_watermark, which is in a union with wakeup_events */
+	a->wakeup_events = t->wakeup;
 }
 
 static void attr_make(struct gp_event *e, const struct event *ev, const struct target *t,

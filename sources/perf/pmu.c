@@ -55,7 +55,7 @@ static struct {
 	struct buf *why;
 	struct str item, missing; /* missing: name of the event that was not found */
 	u16 set;
-	long error; /* -errno that belongs to the latest message */
+	long error; /* -errno of the error that the latest message reports */
 } adding;
 
 /* --- messages --------------------------------------------------------------------------------- */
@@ -1847,7 +1847,8 @@ static void mean_event(struct str name, struct str unit, struct str what)
 	(void)unit;
 	(void)what;
 	if (str_cut(&rest, '/', &part) && str_cut(&rest, '/', &part))
-		/* the user may have written EVENT instead of PMU/EVENT/ */
+		/* compare EVENT, too, since the user may have written EVENT instead of
+		 * PMU/EVENT/ */
 		nearest_try(&meant, part);
 	nearest_try(&meant, name);
 	if (meant.name.p && meant.name.p != meant_name) {

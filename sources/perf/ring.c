@@ -14,7 +14,7 @@ struct mapped {
 	/* indices of the first and last backlog block with records of this ring; NONE: no block */
 	u32 first, last;
 	u64 published; /* value of data_tail that was last written to the control page */
-	u64 time;      /* time (ns) of the ring's next record */
+	u64 time;      /* time (ns) of the ring's next record that was not passed on yet */
 	u64 task;      /* PID and TID of the last sample that rings_copy() has seen */
 	/* Element i of a binary heap is stored in rings[i].heap, but is unrelated to ring i. The
 	 * heap has the indices of the rings that have records, the ring with the earliest record on

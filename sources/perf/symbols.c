@@ -83,7 +83,8 @@ static struct {
 	/* number of misses of the cache since the cache last grew; when it exceeds the number of
 	 * entries, the cache grows again */
 	u32 misses;
-	/* the user may not see addresses of the kernel, of other users' tasks */
+	/* kernel_hidden, tasks_hidden: the user may not see addresses of the kernel, or of other
+	 * users' tasks */
 	bool kernel_hidden, tasks_hidden;
 	u8 nested; /* stored result of symbols_nested(): 2: true; 1: false; 0: not known yet */
 	bool by_task;    /* true: all events belong to tasks, not to CPUs */
@@ -464,8 +465,8 @@ struct file {
 	u32 next;         /* index of the next file in the same hash bucket */
 	int fd;
 	int names_fd;     /* descriptor of the file with the symbols' names: fd, or a debug file */
-	/* PID of the process through whose folder in /proc the file was last tried to be opened;
-	 * UINT32_MAX: the file was opened */
+	/* PID of the process through whose folder in /proc the last attempt was made to open the
+	 * file; UINT32_MAX: the file was opened */
 	u32 tried_pid;
 	bool wide, big;   /* wide: 64-bit ELF; big: big-endian */
 	bool thumb;       /* ARM file: bit 0 of a function's address only marks Thumb code */
@@ -481,8 +482,9 @@ struct file {
 	struct load {
 		u64 offset, vaddr, size;
 	} loads[MAX_LOADS];
-	u32 first, count; /* symbols of the file: index of the first in symtab.syms, number */
-	u64 names, names_n; /* string table of the symbols: file offset, bytes */
+	/* index of the file's first symbol in symtab.syms, number of its symbols */
+	u32 first, count;
+	u64 names, names_n; /* string table of the file's symbols: file offset, size in bytes */
 	/* ELF program headers and section headers: file offset, bytes of one header, number of
 	 * headers */
 	struct {
@@ -2178,10 +2180,12 @@ void symbols_preload(void)
 struct lookup {
 	struct str name;
 	struct file f;
-	/* address and rank of the symbol with the highest rank that has the name */
+	/* value, rank: address and rank of the symbol that has the searched name; if several have
+	 * it, of the one with the highest rank */
 	u64 value, rank;
-	u32 found;        /* number of symbols with the name and this rank at different addresses */
-	bool stripped;    /* true: the file has only the symbols that other files use */
+	u32 found; /* number of different addresses of symbols that have the name and this rank */
+	/* true: the file is stripped, and has only the symbols that other files use (.dynsym) */
+	bool stripped;
 	/* of a process: ino: inode number of its executable; base: address in memory minus address
 	 * as linked */
 	u64 ino, base;

@@ -24,7 +24,8 @@ static struct {
 	struct tpfield *fields;
 	u32 nfields;
 	struct points {
-		u32 first, n; /* fields of the tracepoint: index of the first in `fields`, number */
+		/* index of the tracepoint's first field in `fields`, number of its fields */
+		u32 first, n;
 		/* format file of the tracepoint: offset in `text`, size in bytes; size 0: the file
 		 * was not read */
 		size_t at, size;
@@ -112,8 +113,8 @@ static long point_read(u32 event, const char *root)
 }
 
 /* Reads the format files of all tracepoints of events[] that can be opened. Must be called before
- * the process is confined. Returns 0, or the -errno of the first file that could not be read: its
- * tracepoint has no fields then. */
+ * the process enters its sandbox. Returns 0, or the -errno of the first file that could not be
+ * read, whose tracepoint then has no fields. */
 long tracepoints_read(void)
 {
 	u8 was = privilege_raise(MAY_READ);
@@ -270,7 +271,7 @@ static void data_put_systems(void)
 
 /* Returns the section HEADER_TRACING_DATA of a perf.data file: the format files that
  * tracepoints_read() has read, and those of the kernel's trace buffers. Must be called before the
- * process is confined. Empty if there are no tracepoints, or memory was short. */
+ * process enters its sandbox. Empty if there are no tracepoints, or memory was short. */
 struct str tracepoints_data(void)
 {
 	const u16 one = 1;
