@@ -16,51 +16,59 @@
 
 /* Variables that equations use ("$NAME"). Their names in metric files are in oadevice.c. */
 enum oavar {
-	/* Numbers of the GPU. None of them can be 0, so the value 0 means that it is unknown. */
+	/* Properties of the GPU, such as its number of EUs. None of them can be 0: the value 0
+	 * means that the property is unknown. */
 	OV_EUS, OV_SLICES, OV_SUBSLICES, OV_TS_HZ, OV_MAX_HZ,
 	OV_THREADS, OV_SQIDI, OV_L3_BANK, OV_L3_NODE, OV_GEOMETRY_PIPE, OV_DEPTH_PIPE,
 	OV_COLOR_PIPE, OV_COMPUTE_ENGINE, OV_COPY_ENGINE,
-	OV_CS_HZ,       /* frequency of the command streamer's clock, which oa_correlate() reads */
-	OV_VERSION,     /* version of the graphics IP, times 100 */
+	OV_CS_HZ,       /* frequency in Hz of the command streamer's clock */
+	OV_VERSION,     /* graphics IP version times 100: 2004 is 20.04 */
 	OV_NUMBERS,
 	OV_SLICE_MASK = OV_NUMBERS, OV_SUBSLICE_MASK, OV_XECORE_MASK, OV_REVISION, OV_QUERY_MODE,
-	OV_GT_SLICE,    /* index: the slice; value: 1 if present, else 0 */
-	OV_GT_XECORE,   /* index: slice * 4 + core within the slice */
-	OV_XECORE,      /* index: the core, numbered across all slices ($GtXeCoreN) */
+	OV_GT_SLICE,    /* $GtSliceN: 1 if the GPU has slice N, else 0; the index is N */
+	/* $GtSliceNXeCoreM: 1 if slice N has core M, else 0; the index is N * 4 + M */
+	OV_GT_XECORE,
+	/* $GtXeCoreN: 1 if the GPU has core N, counted across all slices, else 0; the index is N */
+	OV_XECORE,
 	OV_COUNT
 };
 
 /* Families of platforms. Each family has one built-in metric set and one default report format. */
 enum oafam { OF_HSW, OF_GEN8, OF_GEN9, OF_GEN11, OF_GEN12, OF_XEHP, OF_XE2 };
 
-/* A platform: GPUs that share the metric sets of one chipset. threads and ts_hz are 0 if
- * unknown. */
+/* A GPU platform: all GPUs that use the same metric sets. The members threads and ts_hz are 0 if
+ * they are unknown. */
 struct oaplatform {
-	/* "sklgt2": the chipset's name in metric files, in lower case; or the name of a family */
+	/* name of the platform's chipset in metric files, in lower case ("sklgt2"), or of its
+	 * family */
 	char name[7];
 	u8 family;     /* enum oafam */
 	u16 gen;       /* graphics generation times 100 */
-	bool xe;       /* only xe supports the platform, not i915 */
+	bool xe;       /* true if only the driver xe supports the platform, not i915 */
 	u8 threads;    /* number of threads per EU */
-	u8 ts_shift;   /* result of oadevice_ts_shift() if the two clocks do not determine it */
-	/* clock of the OA unit in Hz; used if neither driver nor recording reports it */
+	/* log2 of the OA unit's clock divided by the command streamer's; used if the driver does
+	 * not report both clocks */
+	u8 ts_shift;
+	/* frequency of the OA unit's clock in Hz, for drivers and recordings that do not report
+	 * it */
 	u32 ts_hz;
 };
 
 extern const struct oaplatform oaplatforms[];
 extern const size_t noaplatforms;
 
-/* A GPU, as its driver or a recording describes it. */
+/* A GPU: its platform, topology and equation variables, from its driver or an OA recording. */
 struct oadevice {
 	const struct oaplatform *platform; /* NULL if unknown */
 	u32 pci;
-	bool xe;                           /* the driver is xe, not i915 */
-	u64 var[OV_COUNT];                 /* values of the equation variables without an index */
-	/* mask of the slices that are present, for OV_GT_SLICE */
+	bool xe;                           /* true if the GPU's driver is xe, false if i915 */
+	/* values of the equation variables that have no index, by enum oavar */
+	u64 var[OV_COUNT];
+	/* bit mask of the slices that the GPU has, for the variables $GtSliceN */
 	u64 slices;
-	/* mask of the subslices that are present, 4 bits per slice, for OV_GT_XECORE */
+	/* bit mask of the subslices that the GPU has, 4 bits per slice, for $GtSliceNXeCoreM */
 	u64 cores;
-	/* mask of the subslices that are present, numbered across all slices, for OV_XECORE */
+	/* bit mask of the subslices that the GPU has, numbered across all slices, for $GtXeCoreN */
 	u64 cores_all;
 };
 
@@ -69,16 +77,16 @@ const struct oaplatform *oaplatform_by_name(struct str name);
 void oadevice_init(struct oadevice *d, u32 pci, const struct oaplatform *p);
 bool oadevice_topology(struct oadevice *d, struct str query);
 u8 oadevice_ts_shift(const struct oadevice *d);
-/* The next four functions decode replies of xe to DRM_IOCTL_XE_DEVICE_QUERY: GT_LIST, GT_TOPOLOGY
- * and HWCONFIG. */
+/* The next four functions decode replies of the driver xe to the device queries GT_LIST,
+ * GT_TOPOLOGY and HWCONFIG (DRM_IOCTL_XE_DEVICE_QUERY). */
 void oadevice_gts(struct oadevice *d, struct str reply);
 /* Stores the major version of the GT with this id, from a reply to GT_LIST, in *major; 0 means that
  * the GPU has no version register. Returns false if the reply has no such GT. */
 bool oagt_version(struct str reply, u64 id, u16 *major);
 void oadevice_masks(struct oadevice *d, struct str reply, u64 *subslices, u64 *eus);
 void oadevice_hwconfig(struct oadevice *d, struct str reply);
-/* Write and read, as text, the numbers of a GPU that no other record of an OA recording
- * contains. */
+/* put_oadevice() writes, and oadevice_read() reads, a text with the properties of a GPU, such as
+ * its threads per EU, that no other record of an OA recording contains. */
 void put_oadevice(struct buf *b, const struct oadevice *d);
 void oadevice_read(struct oadevice *d, struct str text);
 bool oavar_find(struct str name, u8 *var, u8 *index);
@@ -87,7 +95,7 @@ const char *oavar_name(unsigned var);
 
 /* --- sources/oa/oametrics.c: metric sets (XML, packs, built-in) and equations ----------------- */
 
-enum oaorigin { OM_XML, OM_PACK, OM_BASIC /* tables of oabasic.c, written for this program */ };
+enum oaorigin { OM_XML, OM_PACK, OM_BASIC /* OM_BASIC: tables of oabasic.c */ };
 
 /* A file, pack or built-in table of metric sets. The text is mapped or static, and is never
  * freed. */
@@ -97,11 +105,16 @@ struct oafile {
 };
 
 struct oaset {
-	const struct oafile *file; /* NULL if only the kernel knows the definition of the set */
-	struct str name, chipset; /* attribute symbol_name; chipset, or the family for OM_BASIC */
-	struct str format;        /* name of the report format (attribute oa_format), or empty */
-	char guid[37];            /* in lower case; "" if it is missing or malformed */
-	struct str body;          /* private to oametrics.c: encoded counters and registers */
+	/* file that defines the metric set; NULL if only the kernel knows the set */
+	const struct oafile *file;
+	/* XML attributes symbol_name and chipset; for a built-in set, chipset is the GPU family */
+	struct str name, chipset;
+	/* XML attribute oa_format: name of the OA report format; empty if missing */
+	struct str format;
+	/* GUID of the set in lower case; "" if it is missing or malformed */
+	char guid[37];
+	/* private to oametrics.c: counters and registers of the set, in the encoding of its file */
+	struct str body;
 };
 
 /* The definition of a counter in a metric set. Its equations are tokens (see struct oatoken) if the
@@ -109,11 +122,14 @@ struct oaset {
 struct oadef {
 	struct str name, units;
 	bool is_float;
-	struct str equation, max, available; /* empty if the definition has none */
-	struct str description;              /* empty if there is none, as in the built-in sets */
+	/* equations of the value, of its maximum and of the condition under which the device has
+	 * the counter; empty if the definition lacks them */
+	struct str equation, max, available;
+	/* text of the counter's description; empty if there is none, as in the built-in sets */
+	struct str description;
 };
 
-/* Types of registers; i915 names them mux, boolean and flex. */
+/* Types of registers in a metric set; i915 names them mux, boolean and flex. */
 enum oaregs { OREG_NOA, OREG_OA, OREG_FLEX, OREGS };
 
 extern const struct oafile oabasic;
@@ -122,7 +138,7 @@ extern const struct oafile oabasic;
 struct oabasic_row {
 	u8 families;
 	bool is_float;
-	u8 units, max; /* indexes in oabasic_units[] and oabasic_max[] */
+	u8 units, max; /* indexes of the unit in oabasic_units[], of the maximum in oabasic_max[] */
 	const char *name, *equation;
 };
 
@@ -134,9 +150,10 @@ struct oafamily {
 };
 
 extern const char oabasic_units[][9];
-extern const char *const oabasic_max[]; /* equation of a counter's maximum; NULL if it has none */
-/* Returns true if the word of an equation is an abbreviation of oabasic.c, and stores in *rest the
- * equation text that replaces it. */
+/* equations of counters' maximums; an element is NULL for counters without a maximum */
+extern const char *const oabasic_max[];
+/* True if the word is an abbreviation that only built-in equations use, such as "%". Stores the
+ * text of the equation that the abbreviation stands for in *rest. */
 bool oabasic_expand(struct str word, struct str *rest);
 extern const struct oabasic_row oabasic_rows[];
 extern const size_t noabasic_rows;
@@ -147,8 +164,9 @@ extern const struct oafile oapack; /* the built-in pack of metric sets; it may b
 /* Returns true if the text is a pack, or complete and well-formed metric XML. Stores the text and
  * its origin (OM_PACK or OM_XML) in *f. */
 bool oafile_detect(struct oafile *f, struct str text);
-/* Store the next set of a file in *s, or the next counter of a set in *c; return false at the end.
- * *at is the position in the file or the set, and must be { 0 } at the first call. */
+/* oaset_next() stores the next metric set of a file in *s, oadef_next() the next counter of a set
+ * in *c. Both return false at the end. *at is the position in the file or set, and must be { 0 } at
+ * the first call. */
 bool oaset_next(const struct oafile *f, struct str *at, struct oaset *s);
 bool oadef_next(const struct oaset *s, struct str *at, struct oadef *c);
 /* Returns true if the metric set is for platform p; false if p is NULL. */
@@ -159,9 +177,9 @@ bool oaset_fits(const struct oaset *s, const struct oaplatform *p);
 long oaset_regs(const struct oaset *s, const struct oadevice *d, u8 type, u32 (*regs)[2],
 		size_t cap);
 
-/* The state of writing a pack, whose format is described in oametrics.c. In a pack of all public
- * metric files, 874 sets take 15 KB and 10 758 heap entries take 496 KB; the longest entry has
- * 1 026 bytes. */
+/* State of the writer of a pack, which is a compact file of metric sets (format: see oametrics.c).
+ * In a pack of all public metric files, 874 sets take 15 KB and 10 758 heap entries take 496 KB;
+ * the longest entry has 1 026 bytes. */
 struct oapacker {
 	/* The finished pack is the bytes of list, heap and sets, one after the other. While the
 	 * pack is written, list collects a list of counters or register configs, part one element
@@ -171,7 +189,8 @@ struct oapacker {
 	 * is free. At most half of the slots are used. */
 	u32 hashes[1 << 16];
 	u32 used;
-	/* Memory of these buffers, and of one for a set. part_b has room for 8 000 registers. */
+	/* Memory of the buffers list, code, part and sets, and of the buffer for one metric set
+	 * (set_b). part_b has room for 8 000 registers. */
 	char set_b[64], list_b[1 << 14], code_b[1 << 14], part_b[1 << 16];
 	char sets_b[1 << 17];
 };
@@ -194,13 +213,16 @@ struct oacounter {
 	struct str name, units, description;
 	bool is_float, wanted;
 	bool has_max;
-	/* private: this counter, or a counter that refers to it, is wanted */
+	/* private: true if this counter is wanted, or if the equation of a wanted counter refers to
+	 * it */
 	bool evaluated;
 	struct oacode {
-		u16 from, to; /* first instruction, and the one after the last, in oaprog.code */
-	/* private: compiled equations of the value and of the maximum */
+		/* range of instructions in oaprog.code: first one, one after the last */
+		u16 from, to;
+	/* private: the compiled equations of the counter's value (code) and of its maximum (max) */
 	} code, max;
-	/* private: bit i is set if an equation of this counter refers to counters[i] */
+	/* private: bit i is set if an equation of this counter refers to counter i of the metric
+	 * set */
 	u64 needs[MAX_OA_COUNTERS / 64];
 	/* Bit i is set if the equation needs the variable i (enum oavar), and the value of that
 	 * variable is unknown. 0 if the counter can be computed. */
@@ -208,7 +230,7 @@ struct oacounter {
 };
 
 /* An instruction of the stack machine that evaluates equations. src says where the right operand
- * is: in k, or in the slot or counter with number arg, or on the stack. */
+ * is: the constant k, the raw counter or the metric counter with number arg, or the stack. */
 struct oains {
 	u8 op, src;
 	u16 arg;
@@ -218,10 +240,11 @@ struct oains {
 /* A metric set compiled for a device, without the counters that the device does not have. */
 struct oaprog {
 	u32 n;
-	u32 bad; /* number of counters left out because they are malformed */
+	u32 bad; /* number of malformed counters of the metric set, which are left out */
 	struct oacounter counters[MAX_OA_COUNTERS];
 	struct oains code[MAX_OA_CODE];
-	/* true for each slot of a sum (OA_TIME, ...) that the wanted counters read */
+	/* slots[i]: true if an equation of a wanted counter reads element i (OA_TIME, ...) of the
+	 * sums of raw counters */
 	bool slots[OA_SLOTS];
 };
 
@@ -232,9 +255,9 @@ bool oaprog_compile(struct oaprog *p, const struct oaset *s, const struct oadevi
 /* Makes oaprog_eval() compute only the counters i with counters[i] true, and those that they refer
  * to. NULL selects all counters, which is the default. */
 void oaprog_select(struct oaprog *p, const bool *counters);
-/* Computes the counters from sum, which has the summed differences of reports by slot, and stores
- * their values in v[p->n]. Values of counters that are not wanted may stay unchanged; values of
- * counters that need an unknown variable have no meaning. */
+/* Computes the counters of a compiled metric set and stores their values in v[p->n]. sum has, for
+ * each raw counter, the sum of its differences between reports. Values of counters that are not
+ * wanted may stay unchanged; values of counters that need an unknown variable have no meaning. */
 void oaprog_eval(const struct oaprog *p, const u64 *sum, union oaval *v);
 /* Stores the maximum of the wanted counter i in *max, in the counter's own type. v is the result of
  * oaprog_eval() for the same sum. Returns false if the metric set defines no maximum, or if it
@@ -246,20 +269,25 @@ bool oaprog_max(const struct oaprog *p, size_t i, const u64 *sum, const union oa
 
 /* Properties of an OA stream, except its metric set. */
 struct oaprops {
-	const struct oaformat *format; /* NULL: the default of the metric set or of the platform */
-	u64 period;                    /* ns between two reports; 0: chosen from interval */
-	i64 interval;                  /* ns between two outputs; 0 if there is no interval */
+	/* report format; NULL: the default of the metric set or platform */
+	const struct oaformat *format;
+	/* ns between two OA reports; 0: derived from the member interval */
+	u64 period;
+	/* ns between two outputs of the command; 0: no periodic output */
+	i64 interval;
 	bool has_ctx, has_engine, hold, has_sseu, has_unit;
-	/* number of a GEM context (i915) or exec queue (xe) that belongs to oalive.drm */
+	/* number of the GEM context (i915) or exec queue (xe) that is counted alone; it belongs to
+	 * the descriptor oalive.drm */
 	u64 ctx;
 	u16 engine_class, engine_instance;
-	u64 slices, subslices;         /* masks of option --sseu */
+	u64 slices, subslices;         /* masks of slices and subslices from option --sseu */
 	u16 min_eus, max_eus;
-	/* i915: ns between two checks for new reports; 0: the kernel's default */
+	/* i915: ns between the kernel's checks for new reports; 0: the kernel's default */
 	u64 poll_ns;
-	u64 unit;                      /* xe: number of the OA unit */
+	u64 unit;                      /* xe: number of the OA unit that writes the reports */
 	u64 buffer;                    /* xe: bytes of the OA buffer; 0: the kernel's default */
-	/* xe: reports in the buffer before the kernel wakes the reader; 0: the kernel's default */
+	/* xe: number of reports in the OA buffer at which the kernel wakes the reader; 0: the
+	 * kernel's default */
 	u32 wait_reports;
 };
 
@@ -269,25 +297,27 @@ enum { TOPOLOGY_BYTES = 8192 };
 struct oalive {
 	struct oadevice dev;
 	u32 device;                    /* index in devices[] */
-	/* descriptors of the DRM node and of the stream; -1 if not open */
+	/* descriptors of the DRM device node (drm) and of the stream (fd); -1 if not open */
 	int drm, fd;
 	u32 revision;                  /* revision of i915's perf interface */
 	const struct oaformat *format;
 	i32 exponent;
 	const struct stallformat *stalls; /* layout of EU stall samples */
-	/* ns between two reports, or GPU clocks between two EU stall samples */
+	/* period of the stream: ns between two OA reports, or GPU clocks between two EU stall
+	 * samples */
 	u64 period;
-	/* bytes of the OA buffer, or of each core's buffer of EU stall samples */
+	/* size of the OA buffer, or of each core's buffer of EU stall samples, in bytes */
 	u64 buffer;
 	u64 min_hz, max_hz;
 	u64 set;                       /* the kernel's number of the metric set */
-	/* this process registered the set with the kernel, and has to remove it */
+	/* true if this process registered the metric set with the kernel and must remove it */
 	bool added;
 	u64 unit;
 	/* topology in the layout of DRM_I915_QUERY, written to recordings */
 	char topology[TOPOLOGY_BYTES];
 	size_t topology_n;
-	/* error message of the function that failed, or NULL; its fix, or NULL */
+	/* what: error message of the last call that failed, or NULL; remedy: how to fix it, or
+	 * NULL */
 	const char *what, *remedy;
 };
 
@@ -297,32 +327,32 @@ long oa_attach(struct oalive *l, u32 device);
  * each set. */
 bool oa_has_set(const struct device *d, struct str guid, u64 *id);
 void oa_each_registered(const struct device *d, void (*found)(struct str guid, u64 id));
-/* Registers metric set s if the kernel does not have it, and opens the OA stream. Returns 0, or
- * -errno with what and remedy. */
+/* Opens an OA stream for metric set s, which is registered with the kernel if necessary. Returns 0;
+ * or -errno, with the error message in l->what and its fix in l->remedy. */
 long oa_start(struct oalive *l, const struct oaset *s, const struct oaprops *p);
-/* A buffer of OA_BYTES_MIN bytes or more that all streams share. It can be used after oa_attach()
- * returned 0. Each call of a function of oastream.c may overwrite it. */
+/* Buffer of OA_BYTES_MIN bytes or more, which all OA streams share. It can be used after
+ * oa_attach() has returned 0. Each call of a function of oastream.c may overwrite it. */
 enum { OA_BYTES_MIN = 64 << 10 };
 extern char *oa_bytes;
 extern struct table oa_bytes_table;
 /* Reads whole OA records into b, in the layout of i915, also if the driver is xe. cap must be
- * OA_BYTES_MIN or more. Returns the number of bytes, 0 if there is nothing to read now, or -errno
- * with what and remedy. */
+ * OA_BYTES_MIN or more. Returns the number of bytes; 0 if there is nothing to read now; or -errno,
+ * with the error message in l->what and its fix in l->remedy. */
 long oa_read(struct oalive *l, char *b, size_t cap);
 bool oa_correlate(const struct oalive *l, u64 *cpu_ns, u64 *gpu_ts);
 void oa_stop(struct oalive *l);
 
 /* Properties of a stream of EU stall samples. */
 struct stallprops {
-	u64 cycles;       /* GPU clocks between two samples; 0: the driver's default */
+	u64 cycles;       /* GPU clocks between two EU stall samples; 0: the driver's default */
 	u64 gt;
-	/* samples in the buffer before the kernel wakes the reader; 0: chosen from the buffer's
-	 * size */
+	/* number of samples in the buffer at which the kernel wakes the reader; 0: derived from the
+	 * size of the buffer */
 	u32 wait_reports;
 };
 
-/* Opens a device and its stream of EU stall samples. After success, oa_bytes can be used. oa_stop()
- * closes the stream and the device, and may be called after a failure, too. */
+/* Opens a device and its stream of EU stall samples. After success, the buffer oa_bytes can be
+ * used. oa_stop() closes the stream and the device, and may also be called after a failure. */
 long stalls_start(struct oalive *l, u32 device, const struct stallprops *p);
 long stalls_read(struct oalive *l, char *b, size_t cap);
 

@@ -18,11 +18,11 @@ const struct oafile oabasic = { .origin = OM_BASIC };
 /* Register GDT_CHICKEN_BITS with bit GT_NOA_ENABLE, as in all public metric sets of Haswell. */
 static const u32 hsw_noa[][2] = { { 0x9840, 0x80 } };
 
-/* The values of the registers OASTARTTRIG and OAREPORTTRIG make counters start at once, and let
+/* The values of the registers OASTARTTRIG and OAREPORTTRIG make all counters start at once, and let
  * only the timer trigger reports. Haswell's reports do not contain the GPU clock, so counter B7
- * counts it, as in the public set ComputeExtended: register CEC7 (0x27a8, 0x27ac) compares "greater
- * or equal" with a value that its input never falls below, and the upper four bits of 0x2724 make
- * B4 to B7 the counters of the CECs. */
+ * counts it, as in the public set ComputeExtended: the custom event counter CEC7 (0x27a8, 0x27ac)
+ * compares "greater or equal" with a value that its input never falls below, and the upper four
+ * bits of 0x2724 connect B4 to B7 with such event counters. */
 static const u32 hsw_oa[][2] = {
 	{ 0x2710, 0 }, { 0x2714, 0x800000 }, { 0x2720, 0 }, { 0x2724, 0xf0800000 }, { 0x2740, 0 },
 	{ 0x27a8, 0x7fff3 }, { 0x27ac, 0xfffe },
@@ -37,9 +37,10 @@ static const u32 gen12_oa[][2] = {
 	{ 0xdc40, 0 }, { 0x2b2c, 0 },
 };
 
-/* Each register EU_PERF_CNTL selects what two counters count, from A7 on. It has 12 bits for each
- * counter: the event, the threads (0: all) and the EUs, 4 bits each. Events 0 and 1 are the FPUs, 2
- * is send, 3 both FPUs, 4 active, 5 stalled, 8 the threads in flight, in units of 8. */
+/* Each register EU_PERF_CNTL selects the events of two counters, the first register those of A7 and
+ * A8. It has 12 bits for each counter: the event, the threads (0: all) and the EUs, 4 bits each.
+ * The events are 0 and 1: one of the two FPUs is active; 2: send is active; 3: both FPUs are
+ * active; 4: the EU is active; 5: the EU is stalled; 8: threads in flight, in units of 8. */
 static const u32 gen8_flex[][2] = {
 	{ 0xe458, 0x5004 }, { 0xe558, 0x0003 }, { 0xe658, 0x2001 }, { 0xe758, 0x0008 },
 };
@@ -114,8 +115,8 @@ const char *const oabasic_max[] = {
 	[CORES] = "$GpuCoreClocks $XeCoreTotalCount UMUL",
 };
 
-/* Abbreviations that the equations of oabasic_rows[] use: word stands for the text end. It is
- * always the last word of an equation. */
+/* Abbreviations for the ends of equations in oabasic_rows[]: if the last word of an equation is
+ * word, the text end replaces this word. */
 static const struct {
 	const char *word, *end;
 } abbreviations[] = {

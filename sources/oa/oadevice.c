@@ -134,8 +134,8 @@ static bool skip_nocase(struct str *s, struct str lead)
 	return true;
 }
 
-/* Returns the platform of a chipset in a metric file ("SKLGT2") or of a metric file's name
- * ("xe-lnl"), in any case; NULL if there is no such platform. */
+/* Finds a platform by the name of its chipset ("SKLGT2") or of its metric file ("xe-lnl"), in upper
+ * or lower case. Returns NULL if there is no such platform. */
 const struct oaplatform *oaplatform_by_name(struct str name)
 {
 	skip_nocase(&name, (struct str)STR("xe-"));
@@ -150,8 +150,8 @@ const struct oaplatform *oaplatform_by_name(struct str name)
 
 /* --- a device --------------------------------------------------------------------------------- */
 
-/* Sets the platform of a device. Also sets the threads per EU and the clock of the OA unit to the
- * platform's numbers, unless they are known already. */
+/* Sets the platform of a device. Also sets the device's threads per EU and clock of the OA unit to
+ * those of the platform, unless they are known already. */
 static void platform_set(struct oadevice *d, const struct oaplatform *p)
 {
 	d->platform = p;
@@ -197,7 +197,7 @@ static u64 bit_mask(u64 i)
 	return i < 64 ? (u64)1 << i : 0;
 }
 
-/* Returns true if all masks that the header describes lie within the n bytes after it. */
+/* Returns true if all masks described by the topology header t lie within the n bytes after it. */
 static bool topology_fits(const struct topology *t, u64 n)
 {
 	u64 all = (u64)t->slices * t->subslices;
@@ -215,8 +215,8 @@ static void subslice_add(struct oadevice *d, const struct topology *t, u64 s, u6
 	u64 at = s * t->subslices + ss;
 
 	d->var[OV_SUBSLICES]++;
-	/* In the subslice mask, equations expect 3 bits per slice before Gen11, then 8:
-	 * intel_perf_for_devinfo() in lib/i915/perf.c of IGT. */
+	/* Equations expect a subslice mask with 3 bits per slice before Gen11, and with 8 bits from
+	 * Gen11 on: intel_perf_for_devinfo() in lib/i915/perf.c of IGT. */
 	d->var[OV_SUBSLICE_MASK] |= bit_mask(s * (gen < 1100 ? 3 : 8) + ss);
 	d->cores_all |= bit_mask(at);
 	if (gen >= 1255) {
@@ -264,7 +264,8 @@ bool oadevice_topology(struct oadevice *d, struct str query)
 						eu);
 		}
 	}
-	got.var[OV_XECORE_MASK] = got.var[OV_SLICE_MASK]; /* IGT uses the mask of slices, too */
+	/* as in IGT, the value of $XeCoreMask is the mask of slices */
+	got.var[OV_XECORE_MASK] = got.var[OV_SLICE_MASK];
 	if (!got.var[OV_EUS])
 		return false;
 	*d = got;
@@ -356,10 +357,10 @@ bool oagt_version(struct str reply, u64 id, u16 *major)
 	return false;
 }
 
-/* Sets those numbers of the GPU that follow from its mask of L3 banks. The rules are from
- * CDriverInterfaceLinuxXe of Intel's metrics-discovery, which does not know the L3 nodes of Xe3p. A
- * node has up to four banks, and two nodes have one copy engine. A small GPU of Xe3, with one node,
- * has two SQIDIs. */
+/* Sets the numbers of L3 banks, L3 nodes, copy engines and SQIDIs, which follow from the mask of L3
+ * banks. The rules are from CDriverInterfaceLinuxXe of Intel's metrics-discovery, which does not
+ * know the L3 nodes of Xe3p. A node has up to four banks, and two nodes have one copy engine. A
+ * small GPU of Xe3, with one node, has two SQIDIs. */
 static void l3_set(struct oadevice *d, u64 banks)
 {
 	u16 gen = d->platform ? d->platform->gen : 0;
@@ -427,7 +428,7 @@ static u64 hwconfig_value(struct str table, u32 key)
 	return 0;
 }
 
-/* Sets the numbers of the GPU that the reply to HWCONFIG contains. */
+/* Sets the GPU's numbers of pipes and of threads per EU from xe's reply to the query HWCONFIG. */
 void oadevice_hwconfig(struct oadevice *d, struct str reply)
 {
 	u64 slices = hwconfig_value(reply, MAX_SLICES);
@@ -562,7 +563,7 @@ const char *oavar_name(unsigned var)
  * the variables before this one. */
 enum { FIRST_NUMBER = OV_THREADS };
 
-/* Appends a line "NAME VALUE" for each number of the GPU, from FIRST_NUMBER on, that is known. */
+/* Appends a line "NAME VALUE" for each known property of the GPU, from FIRST_NUMBER on. */
 void put_oadevice(struct buf *b, const struct oadevice *d)
 {
 	for (unsigned var = FIRST_NUMBER; var < OV_NUMBERS; var++) {
@@ -575,7 +576,7 @@ void put_oadevice(struct buf *b, const struct oadevice *d)
 	}
 }
 
-/* Sets the numbers of the GPU from lines "NAME VALUE", as put_oadevice() writes them, and the
+/* Sets properties of the GPU from lines "NAME VALUE", as put_oadevice() writes them, and the
  * platform if it is unknown. Ignores lines with another name or with the value 0. */
 void oadevice_read(struct oadevice *d, struct str text)
 {

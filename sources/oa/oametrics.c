@@ -56,8 +56,8 @@ static const char *str_offset(struct str s, u64 n)
 	return s.p;
 }
 
-/* Parses an entry of a pack at the start of s, and removes it from s: a length, then so many bytes,
- * which are stored in *entry. Returns false if s is too short. */
+/* Parses an entry of a pack at the start of s, and removes it from s. An entry is a length, then
+ * that number of bytes, which *entry then refers to. Returns false if s is too short. */
 static bool entry_parse(struct str *s, struct str *entry)
 {
 	const char *e;
@@ -70,8 +70,8 @@ static bool entry_parse(struct str *s, struct str *entry)
 	return true;
 }
 
-/* Returns the heap of a pack, and stores the metric sets, which follow the heap, in *sets. Both are
- * empty if the file is not a pack. */
+/* Returns the heap of a pack, which has the texts, equations and lists of its metric sets. Stores
+ * the sets, which follow the heap, in *sets. Both are empty if the file is not a pack. */
 static struct str pack_heap(const struct oafile *f, struct str *sets)
 {
 	struct str s = f->text, heap = { s.e, s.e };
@@ -320,7 +320,7 @@ bool oadef_next(const struct oaset *s, struct str *at, struct oadef *c)
 /* A register config of a metric set: registers of one type, and the condition (availability) under
  * which a device uses them. */
 struct config {
-	u8 type; /* enum oaregs; OREGS if the type is unknown */
+	u8 type; /* type of the registers: enum oaregs; OREGS if it is unknown */
 	struct str available, list;
 };
 
@@ -438,16 +438,17 @@ bool oaset_fits(const struct oaset *s, const struct oaplatform *p)
 
 /* --- equations: words ------------------------------------------------------------------------- */
 
-/* The words of equations. Packs contain these numbers, so a number must never change. */
+/* The numbers of the words of equations. Packs contain them, so a number must never change. */
 enum {
 	W_UADD, W_USUB, W_UMUL, W_UDIV, W_FADD, W_FSUB, W_FMUL, W_FDIV, W_UMIN, W_FMAX, W_AND,
 	W_ANDL, W_SHL, W_SHR, W_UGT, W_UGTE, W_ULT, W_ULTE, W_OPS,
 	W_READ = 31,
 	W_A = 32, W_B, W_C, W_TIME, W_CLOCK, W_PERFCNT, W_PEC, W_GROUPS_END,
-	W_NAME = 64,  /* $NAME; in a pack a reference to the name follows */
-	W_OTHER,      /* an unknown word; in a pack a reference to its text follows */
-	W_NUMBER,     /* a number; in a pack its value follows */
-	W_SMALL = 128 /* a number up to 127, which is in the low 7 bits */
+	W_NAME = 64,  /* W_NAME: the word $NAME; in a pack, a reference to the name follows */
+	W_OTHER,      /* W_OTHER: an unknown word; in a pack, a reference to its text follows */
+	W_NUMBER,     /* W_NUMBER: a number; in a pack, its value follows */
+	/* W_SMALL: marks a number up to 127, which is in the low 7 bits of this byte */
+	W_SMALL = 128
 };
 
 static const struct {
@@ -464,16 +465,17 @@ static const struct {
 };
 
 struct oatoken {
-	u8 word;         /* enum W_; W_NUMBER for all numbers, not W_SMALL */
+	u8 word;         /* kind of the word: W_*; numbers are always W_NUMBER, not W_SMALL */
 	u64 n;
-	struct str text; /* the name after $ of W_NAME, or the word of W_OTHER */
+	/* W_NAME: the name after the $; W_OTHER: the unknown word; otherwise empty */
+	struct str text;
 };
 
 /* Reads the next token of an equation that is text, not packed, and removes it from *eq. Returns
  * false at the end of the equation. */
 static bool word_next(struct str *eq, struct oatoken *t)
 {
-	/* longest word that is known: a number of 20 digits; longer words become W_OTHER */
+	/* room for the longest known word, a number of 20 digits; longer words become W_OTHER */
 	char b[25];
 	size_t len;
 	struct str w;
@@ -536,7 +538,7 @@ static bool token_next(const struct oafile *f, struct str *eq, struct oatoken *t
 enum { V_PUSH, V_ADD, V_SUB, V_SUB_CLAMP /* a difference below 0 becomes 0 */, V_MUL, V_DIV,
        V_MULDIV, /* a * b / c of three u64, with a product of 128 bits */
        V_MIN, V_AND, V_ANDL, V_SHL, V_SHR, V_GT, V_GE, V_LT, V_LE,
-       /* quotient of two u64 as a double: the last step of percentages, as most counters are */
+       /* V_RATIO: quotient of two u64 as a double, the last step of the equation of a percentage */
        V_RATIO,
        V_DOUBLE, V_U64, V_FADD, V_FSUB, V_FMUL, V_FDIV, V_FMAX };
 
@@ -546,8 +548,9 @@ enum { SRC_CONST, SRC_SLOT, SRC_COUNTER, SRC_STACK, SRC_MASK = 3,
        L_DOUBLE = 4, L_U64 = 8, R_DOUBLE = 16, R_U64 = 32 };
 
 enum {
-	MAX_OPERANDS = 16,            /* equations of the public metric files need 9 */
-	/* an operand may be two factors of a product; a power of two */
+	MAX_OPERANDS = 16,            /* size of the compiler's stack; public equations need 9 */
+	/* size of the stack at evaluation: an operand of the compiler may be two factors of a
+	 * product; a power of two */
 	MAX_DEPTH = 2 * MAX_OPERANDS,
 };
 
@@ -585,10 +588,10 @@ static union oaval convert(union oaval v, bool to_double, bool to_u64)
 	return to_double ? val_double((double)v.u) : to_u64 ? val_u64(double_to_u64(v)) : v;
 }
 
-/* Runs the instructions c.from to c.to - 1, and returns their result. sum has the slots, v the
- * values of earlier counters. The top of the stack is in the variable a, not in stack[]. The
- * compiler limits the depth of the stack; indexes are taken modulo MAX_DEPTH, so that any code
- * stays within stack[]. */
+/* Runs the instructions c.from to c.to - 1, and returns their result. sum has the sums of the raw
+ * counters, v the values of the metric set's counters before this one. The top of the stack is in
+ * the variable a, not in stack[]. The compiler limits the depth of the stack; indexes are taken
+ * modulo MAX_DEPTH, so that any code stays within stack[]. */
 static union oaval code_eval(const struct oains *all, struct oacode c, union oaval *stack,
 			     const u64 *sum, const union oaval *v)
 {
@@ -616,7 +619,7 @@ static union oaval code_eval(const struct oains *all, struct oacode c, union oav
 		case V_ADD:  a.u += b.u; break;
 		case V_SUB:  a.u -= b.u; break;
 		/* The GPU does not read all counters at the same time, so that the count of a part
-		 * may exceed the count of the whole. */
+		 * may exceed the count of the whole: their difference is then 0. */
 		case V_SUB_CLAMP: a.u = a.u > b.u ? a.u - b.u : 0; break;
 		case V_MUL:  a.u *= b.u; break;
 		case V_DIV:  a.u = b.u ? a.u / b.u : 0; break;
@@ -670,8 +673,9 @@ static const struct {
 
 #define GROUP(word) (1 + (word) - W_A)
 
-/* Groups of hardware counters, which equations name by a letter or word: the first slot of each
- * group in a sum, and its number of counters; 0 if reports do not have the group. */
+/* Groups of hardware counters, which equations name by a letter or word: slot is the index of the
+ * group's first counter in sums of raw counters, n the number of its counters, 0 if reports do not
+ * have the group. */
 static const struct {
 	u8 slot, n;
 } letters[1 + W_GROUPS_END - W_A] = {
@@ -689,22 +693,25 @@ enum verdict { OK, ABSENT /* not for this device */, BAD };
 struct operand {
 	u8 src; /* SRC_CONST, SRC_SLOT, SRC_COUNTER or SRC_STACK */
 	bool is_float;
-	u8 group; /* index in letters[]; 0 if the operand is no group */
+	/* group of hardware counters: index in letters[]; 0 if the operand is not a group */
+	u8 group;
 	u16 arg;
 	union oaval k;
 	struct oains *product; /* the V_MUL instruction that computes the operand, or NULL */
 };
 
 struct compiler {
-	struct oaprog *p; /* receives the code; NULL if only constants are allowed */
+	/* program that receives the compiled code; NULL if the equation must be constant */
+	struct oaprog *p;
 	const struct oaset *s;
 	const struct oadevice *d;
-	/* number of emitted instructions; number of the set's counters read so far */
+	/* ncode: number of emitted instructions; ndefs: number of the set's counters read so far */
 	u32 ncode, ndefs;
 	struct oacounter c; /* the counter that is being compiled */
 	const char *error;
 	struct operand stack[MAX_OPERANDS];
-	/* number of operands; the lowest nemitted of them have an emitted V_PUSH */
+	/* n: number of operands on the stack; a V_PUSH was emitted for each of the lowest
+	 * nemitted */
 	u8 n, nemitted;
 };
 
@@ -908,8 +915,8 @@ static u8 equation_compile(struct compiler *m, struct str eq)
 	return verdict;
 }
 
-/* Compiles an equation to code whose result has the type of the counter. The code of an equation
- * that fails is removed. */
+/* Compiles an equation to code whose result has the type of the counter. If the equation is
+ * malformed, its code is removed. */
 static u8 code_compile(struct compiler *m, struct str eq, bool is_float, struct oacode *code)
 {
 	u32 from = m->ncode;

@@ -33,12 +33,12 @@ struct xe_query { u64 more; u32 id, size; u64 data, zero[2]; };
 struct xe_observe { u64 more, type, op, param; };
 struct xe_prop { u64 next; u32 name, pad, property, pad2; u64 value, zero[2]; };
 struct xe_config { u64 more; char uuid[36]; u32 n; u64 regs; };
-struct xe_status { u64 more, value, zero[3]; }; /* argument of the STATUS and INFO ioctls */
+struct xe_status { u64 more, value, zero[3]; }; /* argument of xe's stream ioctls STATUS and INFO */
 struct xe_units { u64 more; u32 n, pad; };
 struct xe_unit { u64 more; u32 id, type; u64 caps, ts_hz, zero[4], engines; };
 struct xe_engine { u16 class, instance, gt, pad; };
 struct xe_cycles { struct xe_engine engine; i32 clock; u32 width; u64 cycles, cpu_ns, cpu_delta; };
-/* Start of the reply to XE_STALLS; n periods follow, u64 in GPU clocks. */
+/* Start of xe's reply to the query XE_STALLS; n sampling periods follow, u64 in GPU clocks. */
 struct xe_stalls { u64 more, caps, record, buffer, zero[5], n; };
 
 _Static_assert(sizeof(struct i915_config) == 72 && sizeof(struct i915_sseu) == 32 &&
@@ -71,21 +71,21 @@ enum { STALL_GT = 1, STALL_PERIOD, STALL_WAIT }; /* enum drm_xe_eu_stall_propert
 enum { XE_DECODE = 2, XE_ENHANCE, XE_COMPUTE };  /* DRM_XE_ENGINE_CLASS_* */
 enum { I915_NONBLOCK = 1 | 2 /* I915_PERF_FLAG_FD_CLOEXEC and _NONBLOCK */ };
 enum { HEADER = 8 /* bytes of the header of an OA record */ };
-enum { BUFFER = 16 << 20 /* bytes of i915's OA buffer, and xe's default */ };
+enum { BUFFER = 16 << 20 /* bytes of the OA buffer: always with i915, by default with xe */ };
 
 /* Properties of an OA stream: indexes in props[]. */
 enum { P_UNIT, P_SAMPLE, P_SET, P_FORMAT, P_EXPONENT, P_CTX, P_HOLD, P_SSEU, P_POLL, P_CLASS,
        P_INSTANCE, P_BUFFER, P_WAIT,
        PROPS,
-       A_XE = PROPS, A_RATE, A_OTHER /* from A_XE on: only keys of failures[] */ };
+       A_XE = PROPS, A_RATE, A_OTHER /* from A_XE on: conditions in failures[], not properties */ };
 #define BIT(p) (1u << (p))
 
 static const struct {
-	/* i915: number of the property, 0 if i915 lacks it; first revision of the perf interface
-	 * that has the property */
+	/* i915: number of the property in i915's interface, 0 if it has none; revision: first
+	 * revision of i915's perf interface with the property */
 	u8 i915, revision;
-	/* xe: number of the property, 0 if xe lacks it; capability bits of the OA unit that the
-	 * property requires, or 0 */
+	/* xe: number of the property in xe's interface, 0 if it has none; cap: capability bits of
+	 * the OA unit that the property requires, or 0 */
 	u8 xe, cap;
 	const char *option;
 } props[PROPS] = {
@@ -112,9 +112,9 @@ enum { C_NODE, C_DRIVER, C_CLOCK, C_UNIT, C_SET, C_FORMAT, C_ADD, C_OPEN,
 #define CAPABLE "setcap cap_perfmon+ep gpustat"
 static const char no_oa[] = "the driver has no OA for this GPU";
 
-/* Messages for failed calls. The first row applies whose call and error match, whose requested
- * properties (bits P_ and A_) all were requested, and of whose not_requested properties none
- * was. */
+/* Error messages for failed calls. The first matching row applies: its call and error match, all of
+ * its requested properties (bits P_ and A_) were requested, and none of its not_requested
+ * properties was. */
 static const struct failure {
 	u8 call;
 	u16 error; /* errno; 0 matches any */
@@ -219,7 +219,8 @@ static const struct failure {
 	{ C_READ, 0, 0, 0, "the stream cannot be read", NULL },
 };
 
-/* Sets l->what and l->remedy from the table failures[], and returns error. */
+/* Stores the error message and its fix, from the table failures[], in l->what and l->remedy.
+ * Returns error. */
 static long fail(struct oalive *l, u8 call, u32 requested, long error)
 {
 	const struct failure *f = failures;
@@ -258,7 +259,7 @@ static const char *card_path(const struct device *d, const char *a, struct str b
 	return path_format("class/drm/card", d->card < 0 ? UINT32_MAX : (u64)d->card, a, b, c);
 }
 
-static char error_message[512]; /* text of l->what if it contains names of options or processes */
+static char error_message[512]; /* buffer of an error message that names options or processes */
 
 /* Makes l->what point to error_message, and starts the message with begins. Returns the buffer to
  * which the caller appends the rest. */
@@ -272,8 +273,8 @@ static struct buf message_begin(struct oalive *l, const char *begins)
 	return b;
 }
 
-/* Returns true if the process has a stream open: if one of the links in /proc/PID/fd has the target
- * link. */
+/* Returns true if the process has a stream open, that is, a descriptor whose link in /proc/PID/fd
+ * has the target link. */
 static bool holds_stream(u64 pid, const char *link)
 {
 	const char *fd;
@@ -292,8 +293,8 @@ static bool holds_stream(u64 pid, const char *link)
 	return found;
 }
 
-/* Returns -EBUSY, because the kernel allows one such stream at a time. Sets l->what to the text
- * what and the names of the processes that may have the stream open: those with a link in
+/* Returns -EBUSY, because the kernel allows one stream of this kind at a time. Sets l->what to the
+ * text what and the names of the processes that may have the stream open: those with a link in
  * /proc/PID/fd whose target is link. */
 static long fail_busy(struct oalive *l, const char *what, const char *link)
 {
@@ -327,12 +328,12 @@ static long fail_busy(struct oalive *l, const char *what, const char *link)
 
 /* --- device information from the driver ------------------------------------------------------- */
 
-/* oa_bytes has one content after another: a reply of xe (a few hundred bytes so far), or the
- * registers of a metric set (the largest public set has 676), then the reports of a stream, or the
- * bytes of a recording. */
+/* The buffer oa_bytes is used for several things in turn: a reply of xe (a few hundred bytes so
+ * far), the registers of a metric set (the largest public set has 676), and then the reports of a
+ * stream, or the bytes of a recording. */
 char *oa_bytes;
 struct table oa_bytes_table =
-	TABLE_ROW(oa_bytes, 320 << 10 /* bytes: the rest of a record, and reads of 256 KiB */, 1,
+	TABLE_ROW(oa_bytes, 320 << 10 /* bytes: an incomplete record, and a read of 256 KiB */, 1,
 		  "bytes of OA reports");
 
 static bool param_get(const struct oalive *l, i32 number, u64 *v)
@@ -368,8 +369,8 @@ static bool number_read(int root, const char *path, u64 *v)
 	return slurp_line(root, path, text, sizeof(text), &s) && scan_u64(s, v) == s.e && s.p < s.e;
 }
 
-/* Returns the frequency, in Hz, from the first of these sysfs files that can be read (they have
- * MHz); 0 if none can be read. */
+/* Returns the frequency in Hz from the first of four sysfs files (with values in MHz) that can be
+ * read; 0 if none can be read. */
 static u64 frequency_read(const struct oalive *l, const char *const files[4])
 {
 	u64 mhz;
@@ -406,9 +407,8 @@ static void put_mask(u8 *to, u64 bits)
 }
 
 /* Builds a topology as DRM_I915_QUERY returns it, for drivers that do not return one. All slices
- * get the same subslices, and each subslice gets the lowest bits of its EU mask, one per EU.
- * Callers pass masks of up to 8 slices of 8 subslices, or 1 slice of 64, so l->topology has
- * room. */
+ * get the same subslices, and each subslice gets an EU mask with the lowest eus bits set. Callers
+ * pass masks of up to 8 slices of 8 subslices, or 1 slice of 64, so l->topology has room. */
 static void topology_build(struct oalive *l, u64 slice_mask, u64 subslice_mask, u64 eus)
 {
 	struct topology t = { .slices = 1, .subslices = 1, .eus = (u16)(eus < 64 ? eus : 64),
@@ -445,8 +445,8 @@ static long i915_query(struct oalive *l, u64 id)
 	return r < 0 ? r : item.length;
 }
 
-/* Reads the topology of a GPU of i915. Linux 4.17 and later report the whole topology; earlier
- * kernels report the subslices of the first slice and the number of EUs. */
+/* Reads the topology of a GPU with the driver i915. Linux 4.17 and later report the whole topology;
+ * earlier kernels report the subslices of the first slice and the number of EUs. */
 static void i915_topology(struct oalive *l, u16 gen)
 {
 	u64 slices = 0, subslices = 0, n = 0, eus = 0;
@@ -460,7 +460,7 @@ static void i915_topology(struct oalive *l, u16 gen)
 		   param_get(l, PARAM_SUBSLICE_MASK, &subslices) &&
 		   param_get(l, PARAM_SUBSLICES, &n) && param_get(l, PARAM_EUS, &eus) && n > 0) {
 		topology_build(l, slices & 0xff, subslices & 0xff, (eus + n - 1) / n);
-		/* the exact number, even if subslices have different numbers of EUs */
+		/* the exact number of EUs, even if subslices have different numbers of EUs */
 		l->dev.var[OV_EUS] = eus;
 	}
 }
@@ -498,7 +498,7 @@ static bool engine_wanted(const struct oaprops *p, bool media, const struct xe_e
 
 /* Chooses an OA unit of xe and stores it in *unit: the requested unit, that of the requested
  * engine, or the first one that counts for a video engine (if media is set) or for the whole GPU.
- * Returns 0, or -errno with l->what and l->remedy. */
+ * Returns 0; or -errno, with the error message in l->what and its fix in l->remedy. */
 static long xe_unit(struct oalive *l, const struct oaprops *p, bool media, struct xe_unit *unit)
 {
 	long n = xe_query(l, XE_UNITS);
@@ -538,8 +538,8 @@ static struct str xe_reply(const struct oalive *l, u32 id)
 	return str_read(oa_bytes, xe_query(l, id));
 }
 
-/* Builds the topology of a GPU of xe: one slice with all subslices, as i915 reports it for Xe_HP
- * and as recordings of xe have it (IGT's xe_oa.c). */
+/* Builds the topology of a GPU with the driver xe: one slice with all subslices, as i915 reports it
+ * for Xe_HP and as recordings of xe have it (IGT's xe_oa.c). */
 static void xe_topology(struct oalive *l)
 {
 	u64 subslices, eus;
@@ -551,7 +551,8 @@ static void xe_topology(struct oalive *l)
 
 static long xe_identify(struct oalive *l)
 {
-	u64 id[2]; /* start of the reply to CONFIG: the number of values, and the first value */
+	/* start of xe's reply to the query CONFIG: number of values; PCI device id and revision */
+	u64 id[2];
 
 	if (xe_query(l, XE_CONFIG) < (long)sizeof(id))
 		return fail(l, C_DRIVER, 0, -ENODEV);
@@ -587,8 +588,8 @@ static long open_node(const struct device *d)
 	return r;
 }
 
-/* Opens the device's node in /dev/dri, and finds out whether its driver is i915 or xe. Returns 0,
- * or -errno with l->what and l->remedy. */
+/* Opens the device's node in /dev/dri, and finds out whether its driver is i915 or xe. Returns 0;
+ * or -errno, with the error message in l->what and its fix in l->remedy. */
 static long device_open(struct oalive *l, u32 device)
 {
 	char name[16];
@@ -614,7 +615,8 @@ static long device_open(struct oalive *l, u32 device)
 	return 0;
 }
 
-/* Opens the device and identifies the GPU. Returns 0, or -errno with l->what and l->remedy. */
+/* Opens the device and identifies the GPU. Returns 0; or -errno, with the error message in l->what
+ * and its fix in l->remedy. */
 long oa_attach(struct oalive *l, u32 device)
 {
 	long r = device_open(l, device);
@@ -655,8 +657,9 @@ static bool set_registered(struct oalive *l, const struct oaset *s)
 	return oa_has_set(&devices[l->device], str_z(s->guid), &l->set);
 }
 
-/* Registers a metric set with the kernel; regs has its registers of each type, in the order of enum
- * oaregs, and n their numbers. Returns the kernel's number of the set, or -errno. */
+/* Registers a metric set with the kernel. regs: the set's registers, by type in the order of
+ * enum oaregs; n: number of registers of each type. Returns the kernel's number of the set, or
+ * -errno. */
 static long add_config(const struct oalive *l, const struct oaset *s, u32 (*regs)[2],
 		       const u32 n[OREGS])
 {
@@ -679,7 +682,8 @@ static long add_config(const struct oalive *l, const struct oaset *s, u32 (*regs
 }
 
 /* Registers a metric set unless the kernel has it already, and stores the kernel's number of the
- * set in l->set. Returns 0, or -errno with l->what and l->remedy. */
+ * set in l->set. Returns 0; or -errno, with the error message in l->what and its fix in
+ * l->remedy. */
 static long register_set(struct oalive *l, const struct oaset *s)
 {
 	u32 (*regs)[2] = (void *)oa_bytes, n[OREGS], all = 0;
@@ -697,7 +701,7 @@ static long register_set(struct oalive *l, const struct oaset *s)
 		n[type] = (u32)r;
 	}
 	r = add_config(l, s, regs, n);
-	/* another process has registered the set meanwhile */
+	/* another process registered the same metric set in the meantime */
 	if (r == -EADDRINUSE && set_registered(l, s))
 		return 0;
 	if (r < 0)
@@ -757,7 +761,7 @@ static u64 max_rate(const struct oalive *l)
  * oa_longest(). If none is requested, there are 100 reports per interval, but the period is at most
  * 20 ms on Haswell and 100 ms on later GPUs (or what max_rate() requires), because counters must
  * not wrap twice between two reports. The 32-bit counters of Haswell's 40 EUs, at 1.25 GHz, wrap
- * every 85 ms; later GPUs have 40 bits where it matters. */
+ * every 85 ms; the fast counters of later GPUs have 40 bits. */
 static void choose_period(struct oalive *l, const struct oaprops *p, u32 *requested)
 {
 	bool gen7 = l->dev.platform && l->dev.platform->gen < 800;
@@ -790,7 +794,7 @@ static long choose_format(struct oalive *l, const struct oaset *s, const struct 
 }
 
 /* Checks that this kernel's driver has every requested property of a stream (bits P_). caps has the
- * capabilities of xe's OA unit. Returns 0, or -EINVAL with l->what. */
+ * capabilities of xe's OA unit. Returns 0; or -EINVAL, with the error message in l->what. */
 static long check_props(struct oalive *l, u32 requested, u64 caps)
 {
 	for (u32 i = 0; i < PROPS; i++) {
@@ -896,7 +900,7 @@ static long open_stream(struct oalive *l, const struct oaprops *p, u32 requested
 }
 
 /* Registers the metric set, opens the OA stream and removes the set from the kernel again. Returns
- * 0, or -errno with l->what and l->remedy. */
+ * 0; or -errno, with the error message in l->what and its fix in l->remedy. */
 long oa_start(struct oalive *l, const struct oaset *s, const struct oaprops *p)
 {
 	struct xe_unit unit = { 0 };
@@ -940,7 +944,7 @@ enum { REC_SAMPLE = 1, REC_REPORT_LOST, REC_BUFFER_LOST }; /* enum drm_i915_perf
 
 static void put_header(char *to, u32 type, size_t body)
 {
-	/* u32 type, u16 pad, u16 size of the record */
+	/* layout of the header: u32 type, u16 padding, u16 size of the whole record */
 	const u32 h[2] = { type, (u32)(HEADER + body) << 16 };
 
 	memcpy(to, h, sizeof(h));
@@ -1004,7 +1008,7 @@ bool oa_correlate(const struct oalive *l, u64 *cpu_ns, u64 *gpu_ts)
 {
 	struct xe_cycles c = { .clock = CLOCK_MONOTONIC };
 	struct xe_query q = { .id = XE_CYCLES, .size = sizeof(c), .data = ADDR(&c) };
-	/* with I915_REG_READ_8B_WA: reads 36 bits at once */
+	/* timestamp register; flag I915_REG_READ_8B_WA (1): i915 reads all its 36 bits at once */
 	struct i915_reg reg = { .offset = 0x2358 | 1 };
 	i64 best = INT64_MAX;
 
@@ -1045,8 +1049,8 @@ void oa_stop(struct oalive *l)
 
 /* --- EU stalls -------------------------------------------------------------------------------- */
 
-/* Sets l->stalls to the layout of EU stall samples of this GT. Returns 0, or -errno with l->what
- * and l->remedy. */
+/* Sets l->stalls to the layout of EU stall samples of this GT. Returns 0; or -errno, with the error
+ * message in l->what and its fix in l->remedy. */
 static long stalls_layout(struct oalive *l, u64 gt)
 {
 	u16 major;
@@ -1058,9 +1062,9 @@ static long stalls_layout(struct oalive *l, u64 gt)
 	return 0;
 }
 
-/* Sets l->period to that sampling period of the GPU, in GPU clocks, which is nearest to cycles; to
- * the shorter one if two are equally near. cycles 0 requests 1004 clocks, the driver's own default.
- * Returns 0, or -errno with l->what and l->remedy. */
+/* Sets l->period to the sampling period that the GPU supports and that is nearest to cycles, in GPU
+ * clocks; to the shorter one if two are equally near. cycles 0 requests 1004 clocks, the driver's
+ * own default. Returns 0; or -errno, with the error message in l->what and its fix in l->remedy. */
 static long stalls_period(struct oalive *l, u64 cycles)
 {
 	u64 wish = cycles ? cycles : 1004, best = UINT64_MAX;
@@ -1069,7 +1073,7 @@ static long stalls_period(struct oalive *l, u64 cycles)
 
 	if (n >= (long)sizeof(s))
 		memcpy(&s, oa_bytes, sizeof(s));
-	/* s.n is 0 if the query failed */
+	/* the number of periods, s.n, is 0 if the query failed */
 	for (size_t i = 0; i < s.n && sizeof(s) + (i + 1) * sizeof(u64) <= (size_t)n; i++) {
 		u64 period, off;
 
@@ -1100,8 +1104,8 @@ static long stalls_open(const struct oalive *l, const struct stallprops *p)
 	return r;
 }
 
-/* Opens the device and its stream of EU stall samples, and starts the stream. Returns 0, or -errno
- * with l->what and l->remedy. */
+/* Opens the device and its stream of EU stall samples, and starts the stream. Returns 0; or -errno,
+ * with the error message in l->what and its fix in l->remedy. */
 long stalls_start(struct oalive *l, u32 device, const struct stallprops *p)
 {
 	long r = device_open(l, device);
@@ -1123,7 +1127,7 @@ long stalls_start(struct oalive *l, u32 device, const struct stallprops *p)
 
 /* Reads whole EU stall samples. Returns the number of bytes; 0 if there is nothing to read now;
  * -EIO if the GPU dropped samples because a buffer was full (the stream continues); or another
- * -errno with l->what and l->remedy. */
+ * -errno, with the error message in l->what and its fix in l->remedy. */
 long stalls_read(struct oalive *l, char *b, size_t cap)
 {
 	long r = sys_read(l->fd, b, cap - cap % STALL_BYTES);
