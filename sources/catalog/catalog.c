@@ -10,13 +10,15 @@
 
 enum {
 	NAME_BUCKETS = 4096,
-	/* bytes of all names and descriptions; those of a counter have some 100 each */
+	/* bytes of the texts of all counters; a counter's name and description have some 100
+	 * each */
 	ALL_TEXT = 256 * MAX_NAMED,
 	TEXT_BYTES = 1024, /* maximum bytes of one description; longer ones are truncated */
-	/* ns: the times in /proc/stat have a resolution of 10 ms; percentages of a shorter time are
-	 * meaningless */
+	/* ns, minimum time between two readings for a rate or percentage, because the times in
+	 * /proc/stat have a resolution of 10 ms */
 	MIN_INTERVAL = 10000000,
-	FULL_PERCENT = 100000, /* 100 % in 1/1000 %, the unit of R_PERCENT */
+	/* 100 % in units of 1/1000 %, in which the values of R_PERCENT are read */
+	FULL_PERCENT = 100000,
 };
 
 u32 nnamed;
@@ -24,13 +26,15 @@ u32 nnamed;
 static struct {
 	struct named *named;
 	char *texts; /* the texts of all counters, each with its NUL */
-	u16 buckets[NAME_BUCKETS]; /* first counter of each hash chain: its index + 1; 0: none */
+	/* hash table of counter names: index + 1 of the first counter of each chain; 0: none */
+	u16 buckets[NAME_BUCKETS];
 	u32 nactive;
 	bool sampling;
 	size_t texts_used;
 	i64 last_reading; /* ns, time of the last reading of the providers */
-	u8 step; /* number of the step that catalog_reach() does next; STEPS: all were done */
-	bool recommends; /* catalog_add() is being called for recommended names */
+	u8 step; /* number of the step that catalog_reach() does next; STEPS: all steps were done */
+	/* true while catalog_add() is called for names that KHR_perfcounter recommends */
+	bool recommends;
 } catalog;
 static struct {
 	struct table named, texts;
@@ -42,8 +46,8 @@ static struct {
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* Copies a text and a NUL into catalog.texts; the copy is never freed. Returns the copy; NULL if
- * the table is full. last: NULL, or a text of the previous counter, which is returned if it is
- * equal: there are few different vendors and units. */
+ * the table is full. last: NULL, or the same kind of text of the previous counter; if the two are
+ * equal, returns last instead of a copy, because few vendors and units differ. */
 static const char *text_store(struct str s, const char *last)
 {
 	size_t n = str_len(s);
@@ -56,12 +60,13 @@ static const char *text_store(struct str s, const char *last)
 	p = catalog.texts + catalog.texts_used;
 	if (n)
 		memcpy(p, s.p, n);
-	catalog.texts_used += n + 1; /* the byte after the text is 0 already */
+	/* the table is filled with zeros, so the byte after the text is its NUL */
+	catalog.texts_used += n + 1;
 	return p;
 }
 
-/* counter_describe is NULL if gpustat is built without the feature "counters": nothing else shows
- * descriptions. */
+/* counter_describe is NULL if gpustat is built without the feature "counters": then no command
+ * shows descriptions of counters. */
 #pragma weak counter_describe
 
 static const char *description_store(const struct counter_info *n, const char *last)
@@ -186,11 +191,12 @@ static struct str literal_prefix(struct str word)
 	return s;
 }
 
-/* The providers of GPU counters: catalog_providers_for() returns both or neither, since each needs
- * the other. */
+/* The providers of GPU counters: the result of catalog_providers_for() has both or neither, because
+ * each needs the other. */
 enum { GPUS = 1 << PROVIDER_GPU | 1 << PROVIDER_OA };
 
-/* Always includes PROVIDER_FILE, because a file of counters may contain any name. */
+/* The returned mask always includes PROVIDER_FILE, because a file of counters may contain any
+ * name. */
 u32 catalog_providers_for(struct str word)
 {
 	struct str head = literal_prefix(word);
@@ -299,7 +305,8 @@ static void set_level(struct named *n, u64 v, u64 total, i64 t)
 	(void)total;
 	(void)t;
 	n->value = n->min < 0 ? (i64)v : clamp(v);
-	n->value += n->value == -1; /* shows -1 as 0: -1 is KD_UNKNOWN_COUNTER_VAL_KHR */
+	/* stores 0 instead of -1, which is KD_UNKNOWN_COUNTER_VAL_KHR */
+	n->value += n->value == -1;
 	n->known = true;
 }
 
@@ -339,7 +346,8 @@ static void set_share(struct named *n, u64 v, u64 total, i64 t)
 		return;
 	known = course_delta(CO_RESET, n->was, v, UINT64_MAX, &d) &&
 		course_delta(CO_RESET, n->total_was, total, UINT64_MAX, &all);
-	/* While the denominator does not change, the percentage is undefined: keep the last one. */
+	/* While the denominator does not change, the percentage is undefined: keep the last
+	 * value. */
 	if (known && all == 0)
 		return;
 	n->known = known;
@@ -364,7 +372,7 @@ static void set_percent(struct named *n, u64 v, u64 total, i64 t)
 	n->unmeasured = false;
 }
 
-/* Returns the counter at this position in the list of active counters. */
+/* Returns the counter at the position place in the list of active counters. */
 static struct named *active(u32 place)
 {
 	return &catalog.named[catalog.named[place].active_index];
@@ -384,8 +392,8 @@ static void counter_read(struct named *n, i64 t)
 		set[n->rule](n, v, total, t);
 }
 
-/* Takes one reading of the active counters from this position in the list on. due: providers read
- * new values even if the last reading is recent. */
+/* Takes one reading of the active counters from the position place in the list on. due: true if
+ * providers must read new values even if the last reading is recent. */
 static void read_from(u32 place, bool due)
 {
 	i64 t = sys_now(CLOCK_MONOTONIC);
@@ -396,8 +404,8 @@ static void read_from(u32 place, bool due)
 		catalog.last_reading = t;
 	for (u32 i = place; i < catalog.nactive; i++)
 		used[active(i)->provider] = true;
-	/* Some counters of provider_gpu are read from another provider. The sample() of v3d also
-	 * reads the events of msm. */
+	/* Counters of provider_gpu may be read from provider_oa, provider_v3d or provider_msm. The
+	 * function sample() of provider_v3d also reads the events of msm. */
 	used[PROVIDER_OA] |= used[PROVIDER_GPU];
 	used[PROVIDER_V3D] |= used[PROVIDER_MSM] || used[PROVIDER_GPU];
 	for (size_t i = 0; i < LEN(providers); i++)
@@ -411,7 +419,8 @@ static void read_from(u32 place, bool due)
 		counter_read(active(i), t);
 }
 
-/* Sets the active counters from this position in the list on to 0 and takes their first reading. */
+/* Sets the active counters from the position place in the list on to 0, and takes their first
+ * reading. */
 static void start_from(u32 place)
 {
 	for (u32 i = place; i < catalog.nactive; i++) {

@@ -14,46 +14,56 @@
 struct probed {
 	struct entity e; /* of kind K_SOURCE */
 	u8 status;       /* enum probe_status */
-	char source[64], detail[160], remedy[512]; /* detail, remedy: "" if there is none */
+	/* detail: explanation of the status, or ""; remedy: command that makes the source readable,
+	 * or "" */
+	char source[64], detail[160], remedy[512];
 };
 
 enum probe_status { PROBE_OK, PROBE_DENIED, PROBE_ABSENT };
 
-/* probe_self() reads the capabilities of this process, before the sandbox restricts them.
- * probe_all() calls show() for each row of gpustat doctor. program: path of the executable, for the
- * setcap command in the remedies. */
+/* probe_self() reads the capabilities of this process, and must be called before the sandbox
+ * restricts them. probe_all() makes the rows of gpustat doctor and returns their number;
+ * probed_row() returns row i. program: path of the executable, for the setcap command in the
+ * remedies. */
 void probe_self(const char *program);
-size_t probe_all(const char *program); /* number of rows */
+size_t probe_all(const char *program);
 const struct probed *probed_row(size_t i);
 
 /* --- sources/catalog/catalog.c: the list of all counters, by name, of all providers ----------- */
 
-enum { MAX_NAMED = 16384 /* 2500 tracepoints, 8 for each of 256 CPUs, and as many again */ };
+enum { MAX_NAMED = 16384 /* counters: 2500 tracepoints, 8 for each of 256 CPUs, and spare */ };
 
 /* A named counter: an element of the list of all counters. Its texts, min and max never change. */
 struct named {
-	/* what: description, which ends in the unit in parentheses, if any */
+	/* what: description of the counter, which ends in the unit in parentheses, if there is a
+	 * unit */
 	const char *vendor, *name, *what, *unit;
-	i64 min, max;       /* limits of the value; max INT64_MAX: no limit */
+	i64 min, max;       /* limits of the value; max is INT64_MAX if there is no limit */
 	bool active, known; /* active: selected by catalog_activate(); known: value is valid */
-	/* KHR_perfcounter recommends this name; such a counter can be active even if refused is
-	 * set */
+	/* true if KHR_perfcounter recommends this name; such a counter can be active even if the
+	 * permission to open it is missing */
 	bool recommended;
-	bool refused;       /* the provider had no permission to open it at the last activation */
-	/* started, but nothing is measured yet: value is 0, as KHR_perfcounter requires */
+	/* true if the permission to open the counter was missing at the last activation */
+	bool refused;
+	/* true if the counter is started, but nothing is measured yet: the value is 0, as
+	 * KHR_perfcounter requires */
 	bool unmeasured;
-	i64 value;          /* value at the last reading; after catalog_stop(): at that call */
-	u8 provider, rule;  /* private, like all members below: PROVIDER_*, enum rule */
-	u8 range;           /* enum sensor_range: a count that increases faster is unknown */
-	u32 at;             /* the provider's number for this counter */
-	/* was and total_was have values of a reading since the counter was started */
+	i64 value;          /* value at the last reading; catalog_stop() also takes a reading */
+	/* provider: PROVIDER_*; rule: enum rule; private, like all members below */
+	u8 provider, rule;
+	/* enum sensor_range: limits how fast a count can increase; if it increases faster, the
+	 * value is unknown */
+	u8 range;
+	u32 at;             /* number by which the provider identifies the counter */
+	/* true if was and total_was have the values of a reading since the counter was started */
 	bool has_baseline;
 	u64 was, total_was;
-	i64 t_was;         /* ns, time of the reading that was and total_was are of */
-	u32 next;          /* next counter of the hash chain: its index + 1; 0: the last */
-	u32 place;         /* position in the list of active counters */
-	/* the list of active counters: the active_index of named[k] is the index of the counter at
-	 * position k */
+	i64 t_was;         /* ns, time of the reading whose values are in was and total_was */
+	/* index + 1 of the next counter in the chain of the hash table; 0: none */
+	u32 next;
+	u32 place;         /* position of this counter in the list of active counters */
+	/* The list of active counters is stored in this member of the elements of named[]:
+	 * named[k].active_index is the index of the active counter at position k. */
 	u32 active_index;
 };
 
@@ -69,12 +79,14 @@ enum { FIND_FIRST, FIND_RECOMMENDED, FIND_ALL, FINDS };
 
 /* A source of named counters. It reads values only for counters that are open. */
 struct provider {
-	struct str prefix; /* prefix of the names that FIND_ALL adds; {0}: they may be any names */
+	/* prefix of the names that the step FIND_ALL adds; {0} if these names have no common
+	 * prefix */
+	struct str prefix;
 	/* One function for each step, which calls catalog_add() for each counter of the step, even
 	 * if the list has it already. NULL: the provider has no counters for the step. */
 	void (*find[FINDS])(void);
-	/* opens a counter: 0; -EACCES or -EPERM: no permission; other -errno: it cannot be read
-	 * here */
+	/* Opens a counter. Returns 0; -EACCES or -EPERM if the permission is missing; or another
+	 * -errno if the counter cannot be read on this machine. */
 	long (*open)(u32 at);
 	/* closes a counter; called once for each open(), even for one that failed */
 	void (*close)(u32 at);
@@ -82,11 +94,11 @@ struct provider {
 	 * so recent that percentages of the time since then would be meaningless. The member is
 	 * NULL if read() reads each counter itself. */
 	void (*sample)(bool due);
-	/* Stores the value of an open counter at the last reading in *v, and the denominator of an
-	 * R_SHARE in *total. Returns 0 or -errno. */
+	/* Stores the value of an open counter at the last reading in *v and, for a counter with the
+	 * rule R_SHARE, the denominator of the percentage in *total. Returns 0 or -errno. */
 	long (*read)(u32 at, u64 *v, u64 *total);
-	/* Returns why an open counter has no value; NULL: it can have one. The member is NULL if
-	 * the provider knows no reasons. */
+	/* Returns the reason why an open counter has no value; NULL if it can have a value. The
+	 * member is NULL if the provider never has a reason to report. */
 	const char *(*reason)(u32 at);
 };
 
@@ -96,33 +108,33 @@ extern const struct provider provider_oa, provider_file, provider_v3d, provider_
 /* The description of a counter for catalog_add(), which copies the texts. */
 struct counter_info {
 	struct str vendor, name, what, unit;
-	u8 rule;       /* enum rule: how readings become the value */
-	u8 range;      /* enum sensor_range: its plausible increases */
+	u8 rule;       /* enum rule: how the value is computed from readings */
+	u8 range;      /* enum sensor_range: how fast a count can plausibly increase */
 	bool is_signed;
-	u64 max;       /* maximum of the value; UINT64_MAX: no limit */
+	u64 max;       /* maximum of the value; 0 or UINT64_MAX: no limit */
 };
 
-/* Appends a counter to the list, unless the list has one with the same vendor and name. at: the
- * provider's number for it. */
+/* Appends a counter to the list, unless the list has a counter with the same vendor and name. at:
+ * the number by which the provider identifies the counter. */
 void catalog_add(u8 provider, u32 at, const struct counter_info *n);
 bool catalog_has(struct str vendor, struct str name);
 /* Copies a recommended name into b, with the number x in place of each letter X ("CPU X
  * utilization"). */
 struct str catalog_numbered(char *b, size_t cap, struct str s, u64 x);
-/* Returns provider_event's number for a counter. events: names of perf events separated by blanks;
- * the counter counts the first one that exists. */
+/* Returns the number by which provider_event identifies a counter of perf events. events: names of
+ * perf events separated by blanks; the counter counts the first event that exists. */
 u32 event_slot(const char *events);
 /* Returns whether other programs cannot count while this counter of provider_gpu is open. */
 bool gpu_counter_exclusive(u32 at);
-/* Returns the number of provider_v3d or provider_msm for the counter of an event. */
+/* Returns the number by which provider_v3d or provider_msm identifies the counter of an event. */
 u32 driver_slot(u8 provider, struct str event);
-/* Returns provider_oa's number for a counter of GPU number gpu. counters: names of OA counters
- * separated by blanks, of which the first one that a metric set of the GPU has is used. The string
- * must remain valid, and is compared by address. */
+/* Returns the number by which provider_oa identifies a counter of GPU number gpu. counters: names
+ * of OA counters separated by blanks, of which the first one that a metric set of the GPU has is
+ * used. The string must remain valid, and is compared by address. */
 u32 oa_slot(u32 gpu, const char *counters);
-/* Returns the device with this GPU number; NULL if it is gone, or there is no such number. Numbers
- * never change: the devices of the first scan are numbered in device_order(), new devices get the
- * next numbers. */
+/* Returns the device with this GPU number; NULL if the device was removed, or no device has the
+ * number. Numbers never change: the devices of the first scan are numbered in device_order(), new
+ * devices get the next numbers. */
 const struct device *gpu_device(u32 gpu);
 
 extern u32 nnamed; /* number of named counters: their indexes are 0 .. nnamed - 1 */
@@ -130,26 +142,27 @@ extern u32 nnamed; /* number of named counters: their indexes are 0 .. nnamed - 
 enum { ALL_PROVIDERS = (1 << PROVIDERS) - 1 };
 
 /* Finds the counters of these providers (a bit for each) and appends new ones to the list. Returns
- * 0, or -EACCES if neither /proc nor /sys may be read. The indexes are those of KHR_perfcounter
- * only if each call includes all providers. */
+ * 0, or -EACCES if neither /proc nor /sys may be read. The counters have the indexes of
+ * KHR_perfcounter only if each call includes all providers. */
 long catalog_refresh(u32 providers);
-/* Finds counters until the list has one with index i. Returns 0; -EACCES if neither /proc nor /sys
- * may be read; -EINVAL if there are not so many counters. */
+/* Finds counters until the list has a counter with index i. Returns 0; -EACCES if neither /proc nor
+ * /sys may be read; -EINVAL if there are too few counters. */
 long catalog_reach(u32 i);
-/* Returns the providers (a bit for each) that may have a counter of this name, or one that matches
- * it as a pattern with * and ?. */
+/* Returns the providers (a bit for each) that may have a counter with the name word, or, if word is
+ * a pattern with * and ?, one that matches it. */
 u32 catalog_providers_for(struct str word);
 const struct named *catalog_at(u32 i);
-/* Finds a counter by name; if two vendors have it, the first one in the list. Stores its index in
- * *i. */
+/* Finds a counter by name and stores its index in *i. If several vendors have a counter with this
+ * name, the first one in the list is used. */
 bool catalog_find(struct str name, u32 *i);
-/* Activates all of the n counters with the indexes is[], or none. Returns 0, or -EACCES if a
- * provider has no permission for one of them. Recommended counters become active even then, and are
- * unknown. */
+/* Activates the n counters with the indexes is[], and returns 0. If a provider has no permission to
+ * open one of them, activates none and returns -EACCES; counters with recommended names are
+ * activated even without permission, and their values are unknown. */
 long catalog_activate(const u32 *is, size_t n);
 void catalog_deactivate(u32 i);
-/* Returns why a counter that is active, or that could not be activated for lack of permission, has no
- * value, and what fixes that; NULL: it can have one, or the reason is not known. */
+/* Returns the reason why a counter that is active, or that could not be activated for lack of
+ * permission, has no value, and what fixes that; NULL if it can have a value, or if the reason is
+ * not known. */
 const char *catalog_reason(u32 i);
 void catalog_start(void);
 void catalog_stop(void);

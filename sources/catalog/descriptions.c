@@ -3,7 +3,7 @@
 #include "parse.h"
 #include "sources/catalog/catalog.h"
 
-enum { MAX_WHAT = 128 }; /* maximum bytes of the text; longer texts are truncated */
+enum { MAX_WHAT = 128 }; /* maximum bytes of a counter's description; longer texts are truncated */
 
 /* The capabilities that a process without root's rights needs to read counters whose vendor and
  * name match these patterns. */

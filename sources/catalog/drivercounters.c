@@ -11,11 +11,12 @@
 
 enum { MAX_DRIVER_EVENTS = 512 };
 
-/* An event of a GPU driver. Its index in driverlist.slots[] is the provider's number for its
- * counter. */
+/* An event of a GPU driver. The provider identifies its counter by its index in
+ * driverlist.slots[]. */
 struct slot {
-	u32 event;  /* text: name of the event without source and slashes: NAME, BLOCK:NAME */
-	u32 number; /* the event's number, from gpuevent_find(), while it is open */
+	/* number of a stored text: name of the event, NAME or BLOCK:NAME, without its source */
+	u32 event;
+	u32 number; /* number of the event from gpuevent_find(), while the event is open */
 	u16 opened; /* number of open counters of this event */
 	u8 provider;
 	bool found;
@@ -24,7 +25,7 @@ struct slot {
 static struct {
 	struct slot *slots;
 	u32 n;
-	u8 listing; /* provider whose events are being listed */
+	u8 listing; /* PROVIDER_* of the provider whose events are being listed */
 	struct table table;
 } driverlist = {
 	.table = TABLE_ROW(driverlist.slots, MAX_DRIVER_EVENTS, 64, "counters of GPU drivers"),
@@ -146,7 +147,7 @@ const struct provider provider_v3d = {
 	.close = slot_close, .sample = events_sample, .read = slot_read, .reason = slot_reason,
 };
 
-/* No sample(): that of provider_v3d reads the events of both drivers. */
+/* This provider has no sample(): the function of provider_v3d reads the events of both drivers. */
 const struct provider provider_msm = {
 	.prefix = STR("msm/"), .find = { [FIND_ALL] = list_msm }, .open = slot_open,
 	.close = slot_close, .read = slot_read, .reason = slot_reason,

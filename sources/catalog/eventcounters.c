@@ -18,32 +18,35 @@ enum {
 	/* maximum number of PMUs that can count the same event, for example memory controllers */
 	MAX_EVENT_PMUS = 64,
 	NAME_CAP = 320,
-	/* ns that an event may be enabled without running; after that, its counter is unknown */
+	/* ns that an event may be enabled without running; after a longer time, the value of its
+	 * counter is unknown */
 	MAX_NOT_RUNNING = 10000000,
-	MICRO = 6, /* decimal places: energies are converted to millionths of a Joule */
+	MICRO = 6, /* decimal places of energies, which are converted to millionths of a Joule */
 };
 
 /* A perf event that is open on one CPU. */
 struct cpu_event {
 	int fd;
-	u32 next; /* index in cpu_events[] of the same counter's next event; 0: the last */
+	u32 next; /* index in cpu_events[] of the next event of the same counter; 0: none */
 	u64 read_format, scale;
-	/* ns, time_enabled at the last check whether the kernel has dropped the event */
+	/* ns, time_enabled of the event at the last check for events that the kernel has dropped */
 	u64 enabled;
 	u8 point;
 	bool micro;
 };
 
-/* A counter of perf events. Its index in eventlist.slots[] is the provider's number for it. */
+/* A counter of perf events. The provider identifies it by its index in eventlist.slots[]. */
 struct slot {
-	/* text: names of events separated by blanks; the first one that exists is counted */
+	/* number of a stored text: names of events separated by blanks, of which the first one that
+	 * exists is counted */
 	u32 events;
 	u32 opened;  /* number of times that this counter is open */
-	u32 first;   /* index in cpu_events[] of its first open event; 0: none */
+	u32 first;   /* index in cpu_events[] of the counter's first open event; 0: none */
 	u8 refusal;  /* CS_*: why it could not be opened; CS_COUNTED: it was not denied */
-	i64 t;       /* ns, time of the last check of the event descriptors, see the next member */
-	/* the counter's value when its events were last opened again. The kernel ends events, so
-	 * that reads return 0 bytes, when their CPU goes offline or their driver is unloaded. */
+	/* ns, time of the last check whether the kernel has dropped events of this counter */
+	i64 t;
+	/* the counter's value when its events were last opened again, because the kernel had
+	 * dropped some of them when a CPU went offline; 0 if they never were */
 	u64 base;
 	/* the counter's value: the highest sum over all CPUs so far. With multiplexing, the scaled
 	 * sum can decrease a little. */
@@ -57,8 +60,9 @@ static struct {
 	u32 ncpu_events, free_cpu_event;
 	struct slot *slots;
 	u32 nslots;
-	bool listed; /* list_events() has added all events to the list of counters */
-	struct gp_event *pmu_events; /* the event that is being opened, once for each of its PMUs */
+	bool listed; /* true if list_events() has added all perf events to the list of counters */
+	/* attributes of the event that is being opened: one element for each PMU that has it */
+	struct gp_event *pmu_events;
 } eventlist;
 static struct {
 	struct table cpu_events, slots, pmu_events;
@@ -126,9 +130,10 @@ static void event_add(struct str event, struct str unit, struct str what)
 
 	put_name(&b, event);
 	if (parse_evname(event, &type, &config) && type == PT_SOFTWARE && config < 2)
-		n.unit = S("ns"); /* the events cpu-clock and task-clock */
+		n.unit = S("ns"); /* the software events cpu-clock and task-clock count ns */
 	if (str_is(unit, "MHz"))
-		/* i915's frequency events add up the clock over time: the rate is the mean clock */
+		/* i915's frequency events add up the clock in MHz over time: their rate is the mean
+		 * clock */
 		n.rule = R_RATE;
 	n.name = (struct str){ name, name + b.n };
 	if (b.full || str_find(event, S("=?")) || catalog_has(n.vendor, n.name))
@@ -177,7 +182,7 @@ static void cpu_events_close(struct slot *s)
 	}
 }
 
-/* Opens an event on one CPU, enables it and adds it to the slot. Returns 0 or -errno. */
+/* Opens an event on one CPU, enables it and adds it to the counter s. Returns 0 or -errno. */
 static long cpu_event_open(struct slot *s, struct gp_event *e, i32 cpu)
 {
 	int fd = gp_open(e, -1, cpu, -1);
@@ -206,15 +211,15 @@ static bool is_cpu_error(long r)
 	return r == -ENODEV || r == -ENOENT || r == -EOPNOTSUPP || r == -EINVAL;
 }
 
-/* Returns the result of opening an event on several CPUs. r: result so far; one: result for the
- * next CPU. 0 if the event was opened on any CPU and each error was is_cpu_error(). */
+/* Returns the combined result of opening an event on several CPUs: 0 if the event was opened on any
+ * CPU and each error was is_cpu_error(), else -errno. r: result for the CPUs so far; one: result
+ * for the next CPU. */
 static long result_merge(long r, long one)
 {
 	return r == 0 && (one == 0 || is_cpu_error(one)) ? 0 : one;
 }
 
-/* Opens an event on every CPU that can count it. Returns 0 if there is one, else the last
- * -errno. */
+/* Opens an event on every CPU that can count it. Returns 0 if any CPU can, else the last -errno. */
 static long cpu_events_open(struct slot *s, struct gp_event *e)
 {
 	static struct cpuset all;
@@ -235,7 +240,7 @@ static long event_open(struct slot *s, struct str event)
 {
 	/* a buffer of 0 bytes: the error message is not needed */
 	struct buf why = { .p = (char *)s };
-	/* first, because it sets the pointer eventlist.pmu_events */
+	/* table_all() must be called first, because it sets the pointer eventlist.pmu_events */
 	size_t cap = table_all(&eventlist_tables.pmu_events);
 	long n = events_attr(event, eventlist.pmu_events, cap, &why), r = n < 0 ? n : -ENOENT;
 
@@ -294,9 +299,9 @@ static u64 pow10_of(u8 n)
 	return v;
 }
 
-/* Returns a count multiplied by the event's scale, in the event's unit, or in millionths of Joules,
- * rounded. A scale has up to 19 digits, and can have more than 19 decimal places: that of RAPL's
- * energy is 2.3e-10 Joules, truncated after the 28th. */
+/* Returns a count multiplied by the event's scale and rounded, in the event's unit, or in
+ * millionths of Joules. A scale has up to 19 digits, and can have more than 19 decimal places: the
+ * scale of RAPL's energy is 2.3e-10 Joules, truncated after the 28th decimal place. */
 static u64 scaled(const struct cpu_event *p, u64 count)
 {
 	enum { MOST = 19 };
@@ -315,14 +320,14 @@ static u64 scaled(const struct cpu_event *p, u64 count)
 	return count / pow10_of(point) + (count % pow10_of(point) >= pow10_of(point) / 2);
 }
 
-/* ns between checks for dropped events: a kernel without finer clocks updates time_enabled 100
- * times a second */
+/* ns between checks for dropped events; it is longer than 10 ms, because a kernel without
+ * high-resolution clocks updates time_enabled only 100 times a second */
 enum { CHECK_INTERVAL = 15000000 };
 
 /* Reads the value of a counter: the sum over all CPUs. The kernel drops the events of a CPU that
- * goes offline, as all CPUs but one do while the machine sleeps, and does not restore them when the
- * CPU is online again: if the time_enabled of an event has stopped, all events of the counter are
- * opened again. */
+ * goes offline (all CPUs but one do so while the machine sleeps), and does not restore them when
+ * the CPU is online again. Therefore, if the time_enabled of an event does not advance, all events
+ * of the counter are opened again. */
 static long slot_read(u32 at, u64 *v, u64 *total)
 {
 	struct slot *s = at < eventlist.nslots ? &eventlist.slots[at] : NULL;

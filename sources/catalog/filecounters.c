@@ -32,14 +32,15 @@ struct file {
 	u32 opened; /* number of open counters of this file */
 };
 
-/* A counter of a file: one of its lines. Its index in filelist.lines[] is the provider's number. */
+/* A counter of a file: one of its lines. The provider identifies it by its index in
+ * filelist.lines[]. */
 struct line {
 	u32 file;
 	char name[NAME_BYTES];
 	u8 n;
 	bool open, known;
 	i64 value;
-	u32 next; /* next counter of the hash chain: its index + 1; 0: the last */
+	u32 next; /* index + 1 of the next counter in the chain of the hash table; 0: none */
 };
 
 static struct {
@@ -59,8 +60,8 @@ static struct {
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Reads a file of the folder dir into filelist.bytes and sets *text to its content. False if it
- * cannot be read, is not a regular file, or is too large. */
+/* Reads a file of the folder dir into filelist.bytes and sets *text to its content. Returns false
+ * if the file cannot be read, is not a regular file, or is too large. */
 static bool file_text(int dir, const char *name, struct str *text)
 {
 	long fd = sys_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY), n;
@@ -110,8 +111,8 @@ struct file_value {
 	i64 value;
 };
 
-/* Takes the next line from a text. *whole: it ends in a newline; the last line of a file may not.
- * Returns false at the end of the text. */
+/* Removes the next line from *text and stores it in *line. *whole is then true if the line ends in
+ * a newline, which the last line of a file may lack. Returns false at the end of the text. */
 static bool value_line(struct str *text, struct str *line, bool *whole)
 {
 	*whole = line_next(text, line);
@@ -122,9 +123,9 @@ static bool value_line(struct str *text, struct str *line, bool *whole)
 	return *whole || line->p < line->e;
 }
 
-/* Takes the next valid line of a file of counters from a text and stores it in *t. False if there
- * are no more. A line without a newline may be incomplete: its value is complete only if a unit
- * follows it. */
+/* Reads the next valid line of a file of counters, stores its name, value and unit in *t, and
+ * removes it from *text. Returns false if there are no more valid lines. A line without a newline
+ * may be incomplete: its value is complete only if a unit follows the value. */
 static bool value_next(struct str *text, struct file_value *t)
 {
 	struct str line;
@@ -224,7 +225,8 @@ static void list_files(void)
 	if (folder_open(&d) < 0)
 		return;
 	while ((name = dir_next(&d)) && nnames++ < MAX_FOLDER_NAMES) {
-		/* A program may be writing a file with a dot, to rename it when it is complete. */
+		/* Files whose names begin with a dot are not read: a program may be writing such a
+		 * file, to rename it when it is complete. */
 		bool readable = name[0] != '.' && file_text(d.fd, name, &text);
 		u32 file = readable ? file_number(str_z(name)) : MAX_FILES;
 

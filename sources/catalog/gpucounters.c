@@ -16,7 +16,7 @@
 enum {
 	MAX_GPU_COUNTERS = MAX_NAMED,
 	NAME_CAP = 512,
-	/* ns between two scans of the processes, which find the counters of clients */
+	/* minimum ns between two scans of all processes for the counters of their DRM clients */
 	SCAN_INTERVAL = 1000000000,
 };
 
@@ -24,16 +24,20 @@ struct gpucounter;
 typedef bool read_fn(const struct gpucounter *c, const struct device *d, u64 *v);
 
 struct gpucounter {
-	read_fn *read; /* reads the value; d: the GPU, NULL if it is gone, or there is none */
-	/* gpu: index in gpulist.gpus[]; with a recommended name: in gpulist.numbers[]. desc: the
-	 * quantity */
+	/* function that reads the counter's value; its argument d is the GPU, NULL if the GPU was
+	 * removed or the counter belongs to no GPU */
+	read_fn *read;
+	/* gpu: index of the GPU in gpulist.gpus[], or in gpulist.numbers[] if the counter has a
+	 * recommended name; desc: quantity (D_*) */
 	u16 gpu;
 	u8 desc;
 	u16 inst;
-	const struct recommended *recommended; /* row of the recommended name; NULL: another name */
-	/* other provider that has the value; NULL: the registry has it */
+	/* table row of the counter's name if KHR_perfcounter recommends it, else NULL */
+	const struct recommended *recommended;
+	/* other provider that reads the counter's value; NULL: the value is in the registry */
 	const struct provider *provider;
-	u32 at;                          /* number of that provider for this counter */
+	/* number by which the other provider identifies this counter */
+	u32 at;
 };
 
 /* --- devices and their numbers ---------------------------------------------------------------- */
@@ -76,8 +80,8 @@ static bool has_place(const struct device *d)
 	return false;
 }
 
-/* Returns whether a device is a GPU. Display controllers, which cannot render, and NPUs are not.
- * The NPU of the driver RKNPU has the device nodes of a GPU. */
+/* Returns whether a device is a GPU. NPUs, and display controllers, which cannot render, are not
+ * GPUs. The NPU of the driver RKNPU has the device nodes of a GPU. */
 static bool is_gpu(const struct device *d)
 {
 	return d->accel < 0 && (d->render >= 0 || d->card < 0) && d->part < PART_NPU &&
@@ -117,7 +121,8 @@ static u32 new_device(void)
 	return next;
 }
 
-/* Appends new devices to gpulist.gpus[], in device_order(), and numbers the GPUs among them. */
+/* Appends new devices to gpulist.gpus[], in device_order(), and gives numbers to the GPUs among
+ * them. */
 static void places_add(void)
 {
 	u32 next;
@@ -207,8 +212,8 @@ static bool any_engine(struct str driver, struct str engine)
 	return true;
 }
 
-/* Stores the busy time of the busiest engine of a device for which match() is true, in 1/1000 %.
- * False if no such engine has one. */
+/* Stores the busy time, in 1/1000 %, of the busiest engine of a device for which match() is true.
+ * Returns false if no such engine has a known busy time. */
 static bool busiest_engine(const struct device *d,
 			   bool (*match)(struct str driver, struct str engine), u64 *v)
 {
@@ -225,8 +230,8 @@ static bool busiest_engine(const struct device *d,
 	return found;
 }
 
-/* Stores the busy time of a device: the kernel's value for the device, else that of its busiest
- * engine. False if neither is known. */
+/* Stores the busy time of a device in 1/1000 %: the kernel's value for the device, else that of its
+ * busiest engine. Returns false if neither is known. */
 static bool gpu_busy(const struct device *d, u64 *v)
 {
 	return device_busy(d, v) || busiest_engine(d, any_engine, v);
@@ -238,8 +243,8 @@ static bool read_busy(const struct gpucounter *c, const struct device *d, u64 *v
 	return d && gpu_busy(d, v);
 }
 
-/* Engines that do only vertex or only fragment work; names are patterns of the driver's names. With
- * other drivers, one engine does both. */
+/* Engines that do only vertex work, or only fragment work (fragment is true). driver and engine are
+ * patterns of the driver's names. With drivers that are not in this table, one engine does both. */
 static const struct {
 	char driver[9], engine[13];
 	bool fragment;
@@ -247,7 +252,7 @@ static const struct {
 	{ "panfrost", "vertex-tiler", false }, { "panfrost", "fragment", true },
 	{ "mali*", "vertex*", false },         { "mali*", "fragment*", true },
 	{ "lima", "gp", false },               { "lima", "pp*", true },
-	{ "v3d", "bin", false }, /* binning runs the coordinate shaders: vertex work */
+	{ "v3d", "bin", false }, /* v3d's binning runs coordinate shaders, which is vertex work */
 	{ "v3d", "render", true },
 };
 
@@ -334,8 +339,7 @@ static void add(const struct gpucounter *c, const struct counter_info *n)
 	catalog_add(PROVIDER_GPU, gpulist.ncounters++, n);
 }
 
-/* Adds a counter with the name drm/DEVICE/INSTANCE/QUANTITY. inst: the instance; empty: "-" in the
- * name. */
+/* Adds a counter with the name drm/DEVICE/INSTANCE/QUANTITY. If inst is empty, INSTANCE is "-". */
 static void add_native(const struct gpucounter *c, struct str inst, struct str quantity,
 		       struct counter_info *n)
 {
@@ -467,7 +471,7 @@ static void list_gpus(void)
 /* --- recommended names ------------------------------------------------------------------------ */
 
 /* Tracepoints that count displayed frames, by driver. A tracepoint counts the frames of all devices
- * of its driver together, so it is used only if one device has displays. */
+ * of its driver together, so it is used only if exactly one of these devices has displays. */
 static const struct {
 	const char *driver, *events;
 } frame_tracepoints[] = {
@@ -494,8 +498,8 @@ static bool has_connectors(const struct device *d)
 	return found;
 }
 
-/* Returns whether this device has connectors, and no other device has any. same_driver: only
- * devices with the same driver matter. */
+/* Returns whether this device has connectors for displays, and no other device has any.
+ * same_driver: true if only devices with the same driver are compared. */
 static bool is_only_display(const struct device *d, bool same_driver)
 {
 	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
@@ -516,8 +520,8 @@ static const struct device *display_device(const struct device *gpu)
 	return gpu;
 }
 
-/* Returns the tracepoints that count the displayed frames of a GPU, separated by blanks; "" if none
- * do. */
+/* Returns the tracepoints that count the displayed frames of a GPU, separated by blanks; "" if
+ * there are none. */
 static const char *frame_events(const struct device *gpu)
 {
 	const struct device *d = gpu ? display_device(gpu) : NULL;
@@ -542,8 +546,8 @@ static bool has_oa(u32 gpu)
 	return oa_slot && (str_is(driver, "i915") || str_is(driver, "xe"));
 }
 
-/* These are NULL if gpustat is built without the feature "gpuevents": v3d's and msm's providers,
- * and driver_slot. */
+/* provider_v3d, provider_msm and driver_slot are NULL if gpustat is built without the feature
+ * "gpuevents". */
 #pragma weak provider_v3d
 #pragma weak provider_msm
 #pragma weak driver_slot
@@ -551,7 +555,8 @@ static bool has_oa(u32 gpu)
 /* Drivers that count events for all programs together. driver: pattern of the driver's name. */
 static const struct eventdriver {
 	char driver[7];
-	/* event: index of the driver's event in events[] of struct recommended */
+	/* provider: PROVIDER_*; event: index of the driver's event in events[] of struct
+	 * recommended */
 	u8 provider, event;
 	const struct provider *row;
 } event_drivers[] = {
@@ -568,17 +573,19 @@ static const struct eventdriver *event_driver(u32 gpu)
 	return NULL;
 }
 
-/* The names that KHR_perfcounter recommends for GPUs: section 3.5, and frames, which section 1
- * mentions. The X in a name stands for the GPU's number. */
+/* The names that KHR_perfcounter recommends for GPUs: those of its section 3.5, and frames, which
+ * its section 1 mentions. The X in a name stands for the GPU's number. */
 static const struct recommended {
 	const char *name, *what, *unit;
 	u8 rule;
-	/* PROVIDER_OA, PROVIDER_EVENT: that provider can have the value; PROVIDER_GPU: only the
-	 * registry has it */
+	/* provider that can have the value, in addition to the registry: PROVIDER_OA or
+	 * PROVIDER_EVENT; PROVIDER_GPU if only the registry has the value */
 	u8 provider;
 	read_fn *read;
-	const char *oa; /* names of counters of OA metric sets, for old and for new hardware */
-	const char *events[2]; /* events of drivers, by event_drivers[].event; NULL: none */
+	/* names of counters of Intel's OA metric sets, for old and for new hardware, or NULL */
+	const char *oa;
+	/* names of the events of GPU drivers, indexed by event_drivers[].event; NULL: none */
+	const char *events[2];
 } driver_names[] = {
 	{ "Graphic driver utilization", "busy time of the busiest GPU", "%", R_PERCENT,
 	  PROVIDER_GPU, read_driver, NULL, { NULL } },
@@ -608,9 +615,9 @@ static const struct recommended {
 	  { "PTB-primitives-discarded-reversed", "tse:culled" } },
 };
 
-/* Returns the bytes of video memory of all GPUs together; UINT64_MAX if one of them has none or its
- * size is unknown. It is the limit of a counter, which is set when the counter is added and never
- * changes. */
+/* Returns the bytes of video memory of all GPUs together; UINT64_MAX if a GPU has no video memory
+ * or its size is unknown. The result becomes the limit of a counter, which is set when the counter
+ * is added and never changes. */
 static u64 vram_all(void)
 {
 	u64 sum = 0, v;
@@ -665,8 +672,9 @@ static bool has_new_device(void)
 	return gpulist.ngpus < MAX_DEVICES && new_device() != NONE;
 }
 
-/* Searches for new devices. Every call reads the folders of devices. The processes are read at most
- * once a second, for counters whose values come from clients, such as the busy times of engines. */
+/* Searches for new devices. Every call reads the folders of devices in /sys. The processes are
+ * scanned at most once a second, for counters whose values come from DRM clients, such as the busy
+ * times of engines. */
 static void scan_gpus(void)
 {
 	if (gpulist.sampled)
@@ -688,8 +696,8 @@ static void recommend_gpus(void)
 	recommend(total_names, LEN(total_names), 0);
 }
 
-/* Returns the index in gpulist.gpus[] of the GPU whose value a recommended counter has. For a
- * counter without a GPU number in its name, it is the first GPU that can count: with an OA unit, or
+/* Returns the index in gpulist.gpus[] of the GPU whose value a counter with a recommended name
+ * shows. If the name has no GPU number, this is the first GPU that can count, with an OA unit or
  * with events of its driver. */
 static u32 counting_gpu(const struct gpucounter *c)
 {
@@ -701,7 +709,7 @@ static u32 counting_gpu(const struct gpucounter *c)
 	return number_place(x);
 }
 
-/* Selects the provider that has the value of a recommended counter, when the counter is opened. */
+/* Selects, when a counter with a recommended name is opened, the provider that has its value. */
 static void provider_select(struct gpucounter *c)
 {
 	const struct eventdriver *d;

@@ -14,8 +14,8 @@ enum { MAX_HOST_COUNTERS = MAX_NAMED / 2 };
 static struct {
 	struct hostcounter *counters;
 	u32 n;
-	/* number of elements, from the first on, whose names host/... are in the list of
-	 * counters */
+	/* number of elements of counters[], from the first on, whose names host/... are in the list
+	 * of counters */
 	u32 nlisted;
 	struct table table;
 } hostlist = {
@@ -81,7 +81,7 @@ static const struct recommended {
 	/* name: recommended name; host: name of the host counter that has its value */
 	const char *name, *host;
 	const char *what;
-	u8 measure; /* enum measure: unit and rule */
+	u8 measure; /* enum measure: index in measures[], which has the unit and the rule */
 } cpu_names[] = {
 	{ "CPU X utilization", "cpu/cpuX/util", "time that the CPU was busy", SHARE },
 	{ "CPU X user mode utilization", "cpu/cpuX/user", "time that the CPU spent in user mode",
@@ -92,8 +92,8 @@ static const struct recommended {
 	{ "Physical memory usage", "memory/-/used", "main memory in use: all that is not available",
 	  BYTES },
 	{ "Virtual memory usage", "memory/-/committed", "memory committed to programs", BYTES },
-	/* only major faults: minor faults need no I/O, because the page cache has the page, or the
-	 * page is new */
+	/* counts only major page faults: minor faults need no I/O, because the page cache has the
+	 * page, or the page is new */
 	{ "Cache pages fault / sec", "vm/-/major_faults", "page faults that needed I/O", RATE },
 	{ "File read bytes / sec", "file/all/read", "bytes that programs read from files",
 	  BYTE_RATE },
@@ -114,8 +114,8 @@ static const struct hostcounter *host_find(struct str name)
 	return NULL;
 }
 
-/* Adds a recommended name with the number x to the list, even if this machine does not have the
- * host counter for it: then its value is unknown. */
+/* Adds a recommended name to the list, with the number x in place of X, even if this machine does
+ * not have the host counter with the name's value: then the value is unknown. */
 static void recommended_add(const struct recommended *r, u64 x)
 {
 	char name[64], host[HOST_NAME];
@@ -172,7 +172,8 @@ static long host_open(u32 at)
 static void host_close(u32 at)
 {
 	(void)at;
-	/* the second call closes all files; the next reading opens again those that it needs */
+	/* The second call of host_trim() closes all files of host counters; the next reading opens
+	 * those files again that it needs. */
 	host_trim();
 	host_trim();
 }

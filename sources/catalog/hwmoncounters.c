@@ -13,7 +13,8 @@
 enum { MAX_SENSORS = 1024 /* maximum number of hwmon channels; servers have some 300 */ };
 
 struct sensor {
-	/* folder ("hwmon3") and name of the chip: the folder may be that of another chip later */
+	/* dir: name of the chip's folder, such as "hwmon3"; chip: name of the chip, which must be
+	 * compared, because the folder may belong to another chip later */
 	char dir[32], chip[32];
 	char chan[16];
 	struct channel_file file;
@@ -45,8 +46,8 @@ static bool is_listed(const char *dir, struct str chip, struct str chan)
 	return false;
 }
 
-/* Adds the counter hwmon/CHIP/CHANNEL/WHAT of a channel. If another chip with the same name has
- * that counter, the name of the chip's folder is appended to CHIP: CHIP.hwmon3. */
+/* Adds the counter hwmon/CHIP/CHANNEL/WHAT of a channel. If another chip with the same name has a
+ * counter with this name, the name of the chip's folder is appended to CHIP: CHIP.hwmon3. */
 static void sensor_add(const char *dir, struct str chip, struct str chan, const struct channel *c)
 {
 	char name[HOST_NAME + 160], what[128], label[64];

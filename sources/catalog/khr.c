@@ -24,10 +24,10 @@ static KDint fail(KDint e)
 	return -1;
 }
 
-enum { MAX_INDEXES = 1 << 20 /* each counter 64 times: a call with more indexes fails */ };
+enum { MAX_INDEXES = 1 << 20 /* maximum indexes in a call, 64 for each counter; more fail */ };
 
-/* Checks an array of n indexes of counters, which a function of the library was called with.
- * Returns 0 or a KD_E* error. Counters are found only up to the highest index. The caller holds
+/* Checks the array of n counter indexes that was passed to a function of the library. Returns 0 or
+ * a KD_E* error. Finds counters only up to the highest index in the array. The caller holds
  * lib_lock. */
 static KDint arguments_check(const KDint *indexes, KDint n)
 {
@@ -46,14 +46,14 @@ KDint KD_APIENTRY kdGetNumberOfCountersKHR(void)
 	KDint n;
 
 	sys_lock(&lib_lock);
-	/* do the remaining steps of catalog_reach() first: the order of the list never depends on
-	 * the calls */
+	/* Do the remaining steps of catalog_reach() first, so that the order of the list of
+	 * counters does not depend on the order in which the library's functions are called. */
 	if (nnamed)
 		catalog_reach(UINT32_MAX);
 	n = catalog_refresh(ALL_PROVIDERS) < 0 ? -1 : (KDint)nnamed;
 	sys_unlock(&lib_lock);
-	/* The recommended names are in the list on every machine: an empty list means that no
-	 * memory was left. */
+	/* KHR_perfcounter's recommended names are in the list on every machine: an empty list means
+	 * that no memory was left. */
 	return n > 0 ? n : fail(n < 0 ? KD_EACCES : KD_ENOMEM);
 }
 

@@ -14,12 +14,14 @@
 #define S(lit) ((struct str)STR(lit))
 
 enum {
-	MAX_SETS_LISTED = 1024, /* metric sets; metric files of a GPU have some 60 */
+	/* maximum number of metric sets; the metric files of a GPU have some 60 */
+	MAX_SETS_LISTED = 1024,
 	MAX_OA_SLOTS = 8192,
-	/* Intel GPUs in a machine; each stream has 290 KiB, most of which are never used */
+	/* maximum number of Intel GPUs with an OA stream; each stream has 290 KiB, most of which
+	 * are never used */
 	MAX_STREAMS = 4,
 	NAME_CAP = 256,
-	/* ns between readings; the interval of OA reports is derived from it */
+	/* ns between readings of OA streams; the interval of OA reports is derived from it */
 	READ_INTERVAL = 100000000,
 };
 
@@ -31,27 +33,33 @@ struct listed {
 	struct oaset set;
 };
 
-/* A counter of an OA metric set. Its index in oalist.slots[] is the provider's number for it. If
- * choices is not NULL, the counter is the first of these names that a metric set of the GPU has. */
+/* A counter of an OA metric set. The provider identifies it by its index in oalist.slots[]. If
+ * choices is not NULL, the counter is the first one of these names that a metric set of the GPU
+ * has. */
 struct oaslot {
 	u32 gpu, set;
 	struct str name;
 	const char *choices; /* names of OA counters separated by blanks, or NULL */
 	u32 opened;
-	bool uses_stream; /* it is open and keeps the GPU's stream open */
+	bool uses_stream; /* true if the counter is open and keeps the GPU's OA stream open */
 	bool known;
-	u64 value; /* value at the last reading; R_COUNT: increase since the counter was opened */
+	/* value at the last reading; for a counter with the rule R_COUNT, the increase since the
+	 * counter was opened */
+	u64 value;
 };
 
 /* The OA stream of a GPU, with the equations of its metric set. */
 struct stream {
-	u32 opened; /* number of open counters that use the stream; 0: this row has no stream */
+	/* number of open counters that use the stream; 0: this element of streams[] is unused */
+	u32 opened;
 	u32 gpu, set;
 	struct oalive live;
 	struct oaprog prog;
 	struct oaplan plan;
 	u64 sum[OA_SLOTS];
-	u64 longest; /* result of oa_longest() for this GPU */
+	/* result of oa_longest(): longest time between two reports, in timestamp ticks, at which
+	 * their difference is known */
+	u64 longest;
 	bool has_last;
 	char last[OA_REPORT_BYTES];
 	u64 deltas;
@@ -60,10 +68,10 @@ struct stream {
 static struct {
 	struct listed *sets;
 	u32 nsets;
-	bool seen[MAX_DEVICES]; /* GPU numbers whose metric sets were listed */
+	bool seen[MAX_DEVICES]; /* seen[i]: true if the metric sets of GPU number i were listed */
 	struct oaslot *slots;
 	u32 nslots;
-	struct stream *streams; /* number of rows: oalist_tables.streams.ready */
+	struct stream *streams; /* number of elements: oalist_tables.streams.ready */
 	char refusal[192];      /* why the last stream could not be opened, and what fixes it */
 } oalist;
 static struct {
@@ -90,7 +98,8 @@ static u8 rule_of(struct str unit)
 	return str_is(unit, "percent") ? R_PERCENT : str_is(unit, "hz") ? R_LEVEL : R_COUNT;
 }
 
-/* Adds the counter oa/DEVICE/SET/COUNTER to the list. set: index in oalist.sets[]. */
+/* Adds the counter oa/DEVICE/SET/COUNTER to the list of counters. set: index of its metric set in
+ * oalist.sets[]. */
 static void list_counter(const struct device *d, u32 set, const struct oadef *c)
 {
 	char name[NAME_CAP];
@@ -147,8 +156,8 @@ static void list_file(const struct oafile *f, u32 gpu, const struct device *d,
 	}
 }
 
-/* Stores the PCI device id of a GPU, from /sys. False if it is unknown. The device node is not
- * opened, because that may wake the device. */
+/* Stores the PCI device id of a GPU, from /sys, in *id. Returns false if it is unknown. The GPU's
+ * device node is not opened, because that may wake the device. */
 static bool pci_id(const struct device *d, u64 *id)
 {
 	char path[96], b[64];
@@ -160,7 +169,8 @@ static bool pci_id(const struct device *d, u64 *id)
 	put_z(&to, "/device/device");
 	path[to.n] = '\0';
 	return slurp_line(roots.sys, path, b, sizeof(b), &line) &&
-	       scan_num(line, id) == line.e && *id <= UINT16_MAX; /* the line is 0x9a49 */
+	       /* the line has a form like 0x9a49 */
+	       scan_num(line, id) == line.e && *id <= UINT16_MAX;
 }
 
 static const struct oaplatform *platform_of(const struct device *d)
@@ -175,10 +185,11 @@ static const struct oaplatform *platform_of(const struct device *d)
 	known = pci_id(d, &id);
 	if (known)
 		p = oaplatform_by_pci((u32)id);
-	/* For a GPU whose PCI id is not known, xe reports the hardware version. */
+	/* If no platform has the PCI id, the driver xe is asked, which reports the GPU's hardware
+	 * version. */
 	if (p || !d->awake || (known && strcmp(d->driver, "xe") != 0))
 		return p;
-	/* even if this fails, it may have set asked.dev.platform */
+	/* even if oa_attach() fails, it may have set asked.dev.platform */
 	oa_attach(&asked, (u32)(d - devices));
 	oa_stop(&asked);
 	return asked.dev.platform;
@@ -241,8 +252,8 @@ static long stream_begin(struct stream *s, u32 gpu, u32 set)
 	return 0;
 }
 
-/* Adds the difference between a report and the one before to the sums of a stream. A difference
- * that is unknown is left out. body: the report. */
+/* Adds the difference between a report and the report before it to the sums of a stream. A
+ * difference that is unknown is left out. body: the bytes of the report. */
 static void report_add(struct stream *s, struct str body)
 {
 	u8 step;
@@ -265,7 +276,7 @@ static void report_add(struct stream *s, struct str body)
 }
 
 /* Reads the reports that are in the OA buffer now, at most as many as the buffer can hold, and sums
- * the differences of the raw counters in s->sum. False if the stream has failed. */
+ * up the differences of the raw counters in s->sum. Returns false if the stream has failed. */
 static bool stream_read(struct stream *s)
 {
 	u64 nread = 0;
@@ -280,7 +291,8 @@ static bool stream_read(struct stream *s)
 
 		while (oarec_next(&rest, false, &r) && r.type != OT_CORRUPT) {
 			if (r.type == OT_BUFFER_LOST)
-				/* the difference from the last report before the loss is unknown */
+				/* the difference between the last report before the loss and the
+				 * next report is unknown */
 				s->has_last = false;
 			else if (r.type == OT_SAMPLE)
 				report_add(s, r.body);
@@ -302,8 +314,8 @@ static u32 program_index(const struct stream *s, const struct oaslot *at)
 	return i;
 }
 
-/* Converts the value of an OA counter to a whole number, percentages to 1/1000 %. False if it is
- * negative or not a number. */
+/* Converts the value of an OA counter to a whole number, and percentages to 1/1000 %. Returns false
+ * if the value is negative or not a number. */
 static bool to_whole(const struct oacounter *c, union oaval v, u64 *n)
 {
 	double times = rule_of(c->units) == R_PERCENT ? 1000 : 1;
@@ -348,8 +360,8 @@ static void values_forget(u32 gpu)
 			oalist.slots[i].known = false;
 }
 
-/* Takes a reading of all streams. If no report came since the previous reading, the values do not
- * change; the next report includes the counts since then. */
+/* Takes a reading of all OA streams. If no report came since the previous reading, the values of
+ * counters do not change; the next report includes the counts since then. */
 static void streams_sample(bool due)
 {
 	for (u32 i = 0; i < oalist_tables.streams.ready && due; i++) {
@@ -388,9 +400,9 @@ static bool set_has(const struct oaset *s, struct str name, struct str *found)
 	return false;
 }
 
-/* Sets at->name to the first of at->choices that a metric set of the GPU has, and at->set to that
- * set; if several sets have the name, to the set that the GPU's stream counts already, if it is one
- * of them. False if no set has any of the names. */
+/* Sets at->name to the first of the names at->choices that a metric set of the GPU has, and at->set
+ * to this metric set. If several sets have the name, prefers the set that the GPU's stream counts
+ * already. Returns false if no set has any of the names. */
 static bool choice_find(struct oaslot *at)
 {
 	const struct stream *s = stream_of(at->gpu);
@@ -441,7 +453,8 @@ static long slot_open(u32 at)
 	}
 	s->opened++;
 	c->uses_stream = true;
-	c->known = program_index(s, c) < s->prog.n; /* known: value is 0 until reports come */
+	/* known is true although no report was read yet: the value is 0 until reports come */
+	c->known = program_index(s, c) < s->prog.n;
 	return 0;
 }
 

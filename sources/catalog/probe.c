@@ -20,7 +20,8 @@
 #pragma weak vcio_reason
 #pragma weak iterator_state
 
-/* rows: those of probe_all(), and of probe_device() for each device */
+/* maximum number of rows of doctor: 26 that probe_all() adds, and 3 of probe_device() for each
+ * device */
 enum { MAX_PROBED = 26 + 3 * MAX_DEVICES };
 
 /* Numbers of capabilities: linux/capability.h. */
@@ -32,7 +33,7 @@ static const struct {
 	u8 cap;
 	char name[20], docker[22];
 } caps[] = {
-	/* in a container, root has CAP_DAC_OVERRIDE, which includes this one */
+	/* in a container, root has CAP_DAC_OVERRIDE, which includes CAP_DAC_READ_SEARCH */
 	{ CAP_DAC_READ_SEARCH, "cap_dac_read_search", " --user=0" },
 	{ CAP_SYS_PTRACE, "cap_sys_ptrace", " --cap-add=SYS_PTRACE" },
 	{ CAP_SYS_ADMIN, "cap_sys_admin", " --cap-add=SYS_ADMIN" },
@@ -42,14 +43,15 @@ static const struct {
 #endif
 };
 
-/* Options of docker run that give a container access to a source; bits of needed_docker. */
+/* Options of docker run that give a container access to a source of values: bits of
+ * probe_row.needed_docker, and indexes by bit of docker_flags[]. */
 enum { DOCKER_PID = 1, DOCKER_DRI = 2, DOCKER_TRACING = 4, DOCKER_DEBUG = 8 };
 static const char *const docker_flags[] = {
 	" --pid=host", " --device=/dev/dri", " -v /sys/kernel/tracing:/sys/kernel/tracing",
 	" -v /sys/kernel/debug:/sys/kernel/debug",
 };
 
-/* A row of doctor, and what its source requires if it cannot be read. */
+/* A row of gpustat doctor, and the rights that its source requires if it cannot be read. */
 struct probe_row {
 	struct probed p;
 	u64 needed_caps;  /* bits CAP(): capabilities that the source requires */
@@ -59,21 +61,28 @@ struct probe_row {
 static struct {
 	struct probe_row *rows;
 	size_t nrows;
-	struct probe_row spare; /* takes the row if the table is full */
+	struct probe_row spare; /* used for a new row if the table is full; it is not shown */
 	struct probe_row *latest;
-	const char *root_missing; /* reason why the rows added next are unknown, or NULL */
+	/* reason why the status of the rows added next cannot be known, or NULL */
+	const char *root_missing;
 } probe;
 static struct table probe_table = TABLE_ROW(probe.rows, MAX_PROBED, 24, "rows of doctor");
 
-/* The rights of this process and the machine's settings. The process is read from the real /proc,
+/* The rights of this process and the machine's settings. The rights are read from the real /proc,
  * even with --proc. */
 static struct {
 	u64 effective, bounding;
-	bool no_new_privs, no_suid; /* each of them makes execve() ignore file capabilities */
-	bool user_ns; /* the process is not in the initial user namespace: no capability counts */
+	/* each is true if execve() ignores capabilities of files: by no_new_privs, or by the mount
+	 * option nosuid of the program's file system */
+	bool no_new_privs, no_suid;
+	/* true if the process is not in the initial user namespace: then its capabilities do not
+	 * count */
+	bool user_ns;
 	bool container;
-	bool lockdown;              /* kernel lockdown: some files are refused even to root */
-	/* number of the capability for perf: CAP_PERFMON; before Linux 5.8 CAP_SYS_ADMIN */
+	/* true if kernel lockdown is on: some files are refused even to root */
+	bool lockdown;
+	/* number of the capability that perf requires: CAP_PERFMON; before Linux 5.8
+	 * CAP_SYS_ADMIN */
 	u8 perfmon;
 	i64 paranoid;               /* value of kernel.perf_event_paranoid */
 	char level[24];             /* text of kernel.perf_event_paranoid, or "unknown" */
@@ -96,16 +105,16 @@ static void put_parts(char *to, size_t cap, const char *const *parts)
 /* Sets an array of char to the concatenation of several texts. */
 #define SET(to, ...) put_parts(to, sizeof(to), (const char *const[]){ __VA_ARGS__, NULL })
 
-/* To be called before rows are added whose source is in /proc (in_proc) or in /sys: sets
- * probe.root_missing if that could not be opened. */
+/* Must be called before rows are added whose source is in /proc (in_proc is true) or in /sys: sets
+ * probe.root_missing if this file system could not be opened. */
 static void root_select(bool in_proc)
 {
 	probe.root_missing = (in_proc ? roots.proc : roots.sys) >= 0 ? NULL :
 			     in_proc ? "not known without /proc" : "not known without /sys";
 }
 
-/* Adds a row of doctor. Its source is the text a followed by b. While probe.root_missing is set,
- * the row is absent for that reason. Returns the row. */
+/* Adds a row of gpustat doctor and returns it. The name of its source is the text a followed by b.
+ * While probe.root_missing is set, the row gets the status "absent" with that reason as detail. */
 static struct probed *row_add(const char *a, const char *b, u8 status, const char *detail)
 {
 	struct probed *p;
@@ -120,8 +129,8 @@ static struct probed *row_add(const char *a, const char *b, u8 status, const cha
 	return p;
 }
 
-/* Sets what the source of the row added last requires: capabilities (bits CAP()), and options of
- * docker run (bits DOCKER_*). */
+/* Sets the rights that the source of the row added last requires: capabilities (bits CAP()), and
+ * options of docker run (bits DOCKER_*). */
 static void row_requires(u64 capabilities, u8 given)
 {
 	probe.latest->needed_caps = capabilities;
@@ -157,8 +166,8 @@ static bool may_perfmon(void)
 	return has(CAP(self.perfmon)) || has(CAP(CAP_SYS_ADMIN));
 }
 
-/* Appends n, total and a noun to the detail of a row: "41 of 75 processes"; only the total if n is
- * equal to it. */
+/* Appends n, total and the noun what to the detail of a row: "41 of 75 processes"; only total and
+ * the noun if n is equal to total. */
 static void put_count(struct probed *p, u64 n, u64 total, const char *what)
 {
 	struct buf b = { .p = p->detail, .n = strlen(p->detail), .cap = sizeof(p->detail) - 1 };
@@ -256,9 +265,9 @@ void probe_self(const char *program)
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-/* Returns whether this process may list the folder /proc/PID/WHAT and open its first entry, or with
- * links: read the target of its first entry. An opened entry is not read, because reading an fdinfo
- * file can wake the device. */
+/* Returns whether this process may list the folder /proc/PID/WHAT and open its first entry; if
+ * links is true, whether it may read the target of the first entry, a link. An opened entry is not
+ * read, because reading an fdinfo file can wake the device. */
 static bool may_list(const char *pid, const char *what, bool links)
 {
 	char path[64], b[64];
@@ -273,7 +282,7 @@ static bool may_list(const char *pid, const char *what, bool links)
 	registry.saw_others |= r >= 0 && task_is_foreign(d.fd, (u32)number);
 	if (r >= 0 && (name = dir_next(&d)) && links) {
 		r = sys_readlinkat(d.fd, name, b, sizeof(b));
-		/* in a captured tree (--proc), the entries may be files */
+		/* in captured test data (--proc), the entries may be files instead of links */
 		r = r == -EINVAL ? 0 : r;
 	} else if (r >= 0 && name) {
 		r = sys_openat(d.fd, name, O_RDONLY | O_NONBLOCK);
@@ -290,7 +299,7 @@ static void probe_processes(const char *source, const char *what, bool links, u6
 	struct dir d;
 	const char *name;
 	/* Even with the required capabilities a few processes may be unreadable: a security module
-	 * protects them, or they have more privileges. The source is good nevertheless. */
+	 * protects them, or they have more privileges. The source is still reported as readable. */
 	bool good;
 
 	if (dir_open(&d, roots.proc, ".") >= 0)
@@ -320,7 +329,7 @@ static void probe_namespace(void)
 }
 
 /* Adds the row of the kernel's BPF iterator over descriptors, which can replace the reading of
- * /proc if the processes are read only once. */
+ * /proc by commands that read the processes only once. */
 static void probe_iterator(void)
 {
 	const struct iterator_state *s = iterator_state();
@@ -337,10 +346,11 @@ static void probe_iterator(void)
 /* --- perf events ------------------------------------------------------------------------------ */
 
 static const struct perf_kind {
-	/* permits: a value of perf_event_paranoid with which every user may open such events */
+	/* permits: a value of perf_event_paranoid at which every user may open events of this
+	 * kind */
 	char source[17], permits[3];
 	u8 type, mods;
-	/* lowest value of perf_event_paranoid that requires CAP_PERFMON for such events */
+	/* lowest value of perf_event_paranoid at which events of this kind require CAP_PERFMON */
 	u8 denied_from;
 	bool wide;
 } perf_kinds[] = {
@@ -352,8 +362,8 @@ static const struct perf_kind {
 };
 
 /* Tries to open an event of this kind. Returns 0 or more, or -errno. Opening a tracepoint would
- * enable it in the kernel, so the result for it is computed: its data is for privileged users
- * only. */
+ * enable it in the kernel, so the result for tracepoints is computed from the rights of this
+ * process: only privileged users may read data of tracepoints. */
 static long try_event(const struct perf_kind *k)
 {
 	struct event ev = { .type = k->type, .mods = k->mods };
@@ -384,15 +394,15 @@ static void perf_row(const struct perf_kind *k, long r)
 		row_requires(CAP(self.paranoid > 2 ? CAP_SYS_ADMIN : self.perfmon), 0);
 	else if (self.paranoid < k->denied_from || may_perfmon())
 		SET(p->detail, "refused by a security module or a filter of system calls");
-	/* with Debian's 3, CAP_PERFMON is not enough */
+	/* with Debian's perf_event_paranoid of 3, CAP_PERFMON is not enough */
 	else if (self.paranoid > 2 || no_file_caps())
 		SET(p->remedy, "sysctl kernel.perf_event_paranoid=", k->permits);
 	else
 		row_requires(CAP(self.perfmon), 0);
 }
 
-/* Adds the row of tracepoints if tracefs could not be read (r: -errno): it has their numbers, and
- * only root may open its folder. */
+/* Adds the row of tracepoints if tracefs could not be read (r: -errno). tracefs has the numbers of
+ * tracepoints, and only root may open its folder. */
 static void tracefs_row(const struct perf_kind *k, long r)
 {
 	row_add(k->source, "", status_of(r),
@@ -465,9 +475,10 @@ static void probe_oa(const char *driver, const char *knob)
 /* --- file systems and small files ------------------------------------------------------------- */
 
 /* Adds the row of a file system. path: its mount point, relative to /sys; if this folder is empty,
- * the file system is not mounted. leaf: a file of it to read, or NULL. given: the DOCKER_* option
- * that mounts it. A locked down kernel permits only those files of debugfs that all users may read
- * and none may write (debugfs_locked_down()). */
+ * the file system is not mounted. leaf: a file of the file system that is read as a test, or NULL.
+ * given: the DOCKER_* option that mounts the file system in a container. A locked down kernel
+ * permits only those files of debugfs that all users may read and none may write
+ * (debugfs_locked_down()). */
 static void probe_mount(const char *source, const char *path, const char *leaf, u8 given)
 {
 	struct dir d;
@@ -477,7 +488,7 @@ static void probe_mount(const char *source, const char *path, const char *leaf, 
 
 	if (r >= 0 && !empty)
 		r = leaf ? slurp(d.fd, leaf, file, sizeof(file)) : self.lockdown ? -EPERM : 0;
-	/* the file system is mounted, but has no such file */
+	/* the file system is mounted, but does not have the file leaf */
 	r = r == -ENOENT && d.fd >= 0 ? 0 : r;
 	dir_close(&d);
 	locked = r == -EPERM && self.lockdown;
@@ -518,10 +529,10 @@ static void probe_rapl(void)
 /* --- devices ---------------------------------------------------------------------------------- */
 
 /* Finds the name of a user or group id in /etc/passwd or /etc/group (path), whose lines are
- * NAME:x:ID:..., and stores it in to. False if there is none. */
+ * NAME:x:ID:..., and stores it in to. Returns false if no line has the id. */
 static bool id_name(const char *path, u32 id, char *to, size_t cap)
 {
-	/* bytes that are read; of a larger file, the start has the system groups */
+	/* only this number of bytes is read; the system groups are at the start of a larger file */
 	char text[64 << 10];
 	long n = slurp(AT_FDCWD, path, text, sizeof(text));
 	struct str all = str_read(text, n), line, name, piece;
@@ -568,7 +579,7 @@ static void probe_node(const struct device *d)
 		row_requires(0, DOCKER_DRI);
 }
 
-/* Adds the row of a device's utilisation: whether NVIDIA's driver reports it. */
+/* Adds the row that says whether NVIDIA's driver reports the utilisation of a device. */
 static void probe_nvidia(const struct device *d)
 {
 	bool denied = false;
@@ -603,8 +614,8 @@ static void probe_device(const struct device *d)
 	}
 }
 
-/* Adds the row with the number of devices; if there are none, with the folders that were searched
- * and the drivers that gpustat supports there. */
+/* Adds the row with the number of devices; if there are no devices, with the folders that were
+ * searched and the drivers that gpustat supports. */
 static void probe_devices(void)
 {
 	u64 n = 0;
@@ -623,8 +634,8 @@ static void probe_devices(void)
 	p->detail[b.n] = '\0';
 }
 
-/* Adds the row of inotify: whether it reports that processes open device nodes; else only the
- * rescan finds new clients. */
+/* Adds the row of inotify, which says whether inotify can report that processes open device nodes;
+ * if not, only the regular rescan of processes finds new clients. */
 static void probe_inotify(void)
 {
 	const char *where;
@@ -644,9 +655,9 @@ static void probe_inotify(void)
 		SET(p->remedy, "sysctl fs.inotify.max_user_watches=65536");
 }
 
-/* Adds the row of a part of the sandbox. r: its result; -ECANCELED: --no-sandbox; a positive r is
- * appended to the detail. is: the detail if that part works; missing: the detail if the kernel does
- * not have it. */
+/* Adds the row of a part of the sandbox. r: -errno, or the result of setting the part up, which is
+ * appended to the detail if it is above 0; -ECANCELED with --no-sandbox. is: the detail if the part
+ * works; missing: the detail if the kernel does not have the part. */
 static void probe_sandbox(const char *source, long r, const char *is, const char *missing)
 {
 	struct probed *p = row_add(source, "", status_of(r), r >= 0 ? is :
@@ -687,8 +698,8 @@ static void put_docker(struct buf *b, u64 all, u8 given)
 }
 
 /* Appends a setcap command, which adds the needed capabilities to those that the program has now;
- * or sudo, if setcap cannot help or a source requires CAP_DAC_READ_SEARCH. That capability is for
- * root alone: on the program's file it would let all who may execute the program read every
+ * or sudo, if setcap cannot help or a source requires CAP_DAC_READ_SEARCH. Only root should have
+ * that capability: on the program's file it would let all who may execute the program read every
  * directory and file of the kernel's file systems. */
 static void put_setcap(struct buf *b, u64 needed, const char *program)
 {
@@ -705,21 +716,22 @@ static void put_setcap(struct buf *b, u64 needed, const char *program)
 		}
 	put_z(b, root ? "" : "+ep ");
 	put_word(b, program);
-	/* A comment of the shell, so that the remedy is still a command. */
+	/* The hint is a shell comment, so that the remedy can still be executed as a command. */
 	if (HAS(events) && !root)
 		put_z(b, all & ~CAP(CAP_SYS_PTRACE) ? " # for members of a group only: make setcap PERFMON=1" :
 			 " # for members of a group only: make setcap");
 }
 
-/* Sets the remedy of a row, or appends to its detail why there is none. A container must be started
- * again, with the options that all rows together require: all (capabilities), given (DOCKER_*). */
+/* Sets the remedy of a row, or appends the reason why there is none to the row's detail. A
+ * container must be started again, with the options that all rows together require: all
+ * (capabilities), given (DOCKER_*). */
 static void remedy_make(struct probe_row *s, const char *program, u64 all, u8 given)
 {
 	struct probed *p = &s->p;
 	struct buf b = buf_on(p->remedy, sizeof(p->remedy) - 1);
 	u64 missing = s->needed_caps;
-	/* True: setcap is no remedy, because execve(2) refuses a file with capabilities that are
-	 * not in the bounding set. */
+	/* true if setcap is no remedy, because execve(2) refuses a file with capabilities that are
+	 * not in the bounding set */
 	bool unbound = (self.bounding & missing) != missing;
 	const char *why = NULL;
 
