@@ -16,13 +16,13 @@
 
 /* Variables that equations use ("$NAME"). Their names in metric files are in oadevice.c. */
 enum oavar {
-	/* Properties of the GPU, such as its number of EUs. None of them can be 0: the value 0
-	 * means that the property is unknown. */
+	/* Variables that are properties of the GPU, such as its number of EUs. None of them can be
+	 * 0: the value 0 means that the property is unknown. */
 	OV_EUS, OV_SLICES, OV_SUBSLICES, OV_TS_HZ, OV_MAX_HZ,
 	OV_THREADS, OV_SQIDI, OV_L3_BANK, OV_L3_NODE, OV_GEOMETRY_PIPE, OV_DEPTH_PIPE,
 	OV_COLOR_PIPE, OV_COMPUTE_ENGINE, OV_COPY_ENGINE,
 	OV_CS_HZ,       /* frequency in Hz of the command streamer's clock */
-	OV_VERSION,     /* graphics IP version times 100: 2004 is 20.04 */
+	OV_VERSION,     /* version of the graphics IP times 100: 2004 is version 20.04 */
 	OV_NUMBERS,
 	OV_SLICE_MASK = OV_NUMBERS, OV_SUBSLICE_MASK, OV_XECORE_MASK, OV_REVISION, OV_QUERY_MODE,
 	OV_GT_SLICE,    /* $GtSliceN: 1 if the GPU has slice N, else 0; the index is N */
@@ -33,7 +33,8 @@ enum oavar {
 	OV_COUNT
 };
 
-/* Families of platforms. Each family has one built-in metric set and one default report format. */
+/* Families of GPU platforms. Each family has one built-in metric set and one default report
+ * format. */
 enum oafam { OF_HSW, OF_GEN8, OF_GEN9, OF_GEN11, OF_GEN12, OF_XEHP, OF_XE2 };
 
 /* A GPU platform: all GPUs that use the same metric sets. The members threads and ts_hz are 0 if
@@ -62,7 +63,7 @@ struct oadevice {
 	const struct oaplatform *platform; /* NULL if unknown */
 	u32 pci;
 	bool xe;                           /* true if the GPU's driver is xe, false if i915 */
-	/* values of the equation variables that have no index, by enum oavar */
+	/* values of the equation variables that have no index; the subscript is an enum oavar */
 	u64 var[OV_COUNT];
 	/* bit mask of the slices that the GPU has, for the variables $GtSliceN */
 	u64 slices;
@@ -111,9 +112,10 @@ struct oaset {
 	struct str name, chipset;
 	/* XML attribute oa_format: name of the OA report format; empty if missing */
 	struct str format;
-	/* GUID of the set in lower case; "" if it is missing or malformed */
+	/* GUID of the metric set in lower case; "" if it is missing or malformed */
 	char guid[37];
-	/* private to oametrics.c: counters and registers of the set, in the encoding of its file */
+	/* counters and registers of the set, in the encoding of its file; used only by
+	 * oametrics.c */
 	struct str body;
 };
 
@@ -138,7 +140,9 @@ extern const struct oafile oabasic;
 struct oabasic_row {
 	u8 families;
 	bool is_float;
-	u8 units, max; /* indexes of the unit in oabasic_units[], of the maximum in oabasic_max[] */
+	/* units: index of the counter's unit in oabasic_units[]; max: index of the equation of its
+	 * maximum in oabasic_max[] */
+	u8 units, max;
 	const char *name, *equation;
 };
 
@@ -150,7 +154,8 @@ struct oafamily {
 };
 
 extern const char oabasic_units[][9];
-/* equations of counters' maximums; an element is NULL for counters without a maximum */
+/* Equations of the maximums of built-in counters; an element is NULL for counters that have no
+ * maximum. */
 extern const char *const oabasic_max[];
 /* True if the word is an abbreviation that only built-in equations use, such as "%". Stores the
  * text of the equation that the abbreviation stands for in *rest. */
@@ -159,7 +164,8 @@ extern const struct oabasic_row oabasic_rows[];
 extern const size_t noabasic_rows;
 extern const struct oafamily oafamilies[];
 extern const size_t noafamilies;
-extern const struct oafile oapack; /* the built-in pack of metric sets; it may be empty */
+/* the built-in pack (compact file) of metric sets; it may be empty */
+extern const struct oafile oapack;
 
 /* Returns true if the text is a pack, or complete and well-formed metric XML. Stores the text and
  * its origin (OM_PACK or OM_XML) in *f. */
@@ -171,9 +177,9 @@ bool oaset_next(const struct oafile *f, struct str *at, struct oaset *s);
 bool oadef_next(const struct oaset *s, struct str *at, struct oadef *c);
 /* Returns true if the metric set is for platform p; false if p is NULL. */
 bool oaset_fits(const struct oaset *s, const struct oaplatform *p);
-/* Stores in regs the addresses and values of those registers of one type (enum oaregs) that the
- * metric set requires on device d. Returns their number, -E2BIG if there are more than cap, or
- * -EINVAL if a register or its condition is malformed. */
+/* Stores the registers of one type (enum oaregs) that the metric set requires on device d in regs:
+ * address, value. Returns the number of registers, -E2BIG if there are more than cap, or -EINVAL if
+ * a register or its condition is malformed. */
 long oaset_regs(const struct oaset *s, const struct oadevice *d, u8 type, u32 (*regs)[2],
 		size_t cap);
 
@@ -181,16 +187,16 @@ long oaset_regs(const struct oaset *s, const struct oadevice *d, u8 type, u32 (*
  * In a pack of all public metric files, 874 sets take 15 KB and 10 758 heap entries take 496 KB;
  * the longest entry has 1 026 bytes. */
 struct oapacker {
-	/* The finished pack is the bytes of list, heap and sets, one after the other. While the
-	 * pack is written, list collects a list of counters or register configs, part one element
-	 * of that list, and code one equation of that element. */
+	/* The finished pack consists of the bytes of list, heap and sets, in this order. While the
+	 * pack is written, list holds the current list (of counters or register configs), part one
+	 * element of that list, and code one equation of that element. */
 	struct buf list, heap, sets, part, code;
-	/* Hash table of the heap's entries: 1 + the offset of an entry in the heap; 0 if the slot
-	 * is free. At most half of the slots are used. */
+	/* Hash table of the pack's heap entries: 1 + the offset of an entry in the heap; 0 if the
+	 * slot is free. At most half of the slots are used. */
 	u32 hashes[1 << 16];
 	u32 used;
-	/* Memory of the buffers list, code, part and sets, and of the buffer for one metric set
-	 * (set_b). part_b has room for 8 000 registers. */
+	/* Memory of the pack writer's buffers list, code, part and sets, and of its buffer for one
+	 * metric set (set_b). part_b has room for 8 000 registers. */
 	char set_b[64], list_b[1 << 14], code_b[1 << 14], part_b[1 << 16];
 	char sets_b[1 << 17];
 };
@@ -214,23 +220,25 @@ struct oacounter {
 	bool is_float, wanted;
 	bool has_max;
 	/* private: true if this counter is wanted, or if the equation of a wanted counter refers to
-	 * it */
+	 * this counter */
 	bool evaluated;
 	struct oacode {
-		/* range of instructions in oaprog.code: first one, one after the last */
+		/* from, to: index in oaprog.code of the first instruction of a compiled equation,
+		 * and of the one after its last instruction */
 		u16 from, to;
 	/* private: the compiled equations of the counter's value (code) and of its maximum (max) */
 	} code, max;
 	/* private: bit i is set if an equation of this counter refers to counter i of the metric
 	 * set */
 	u64 needs[MAX_OA_COUNTERS / 64];
-	/* Bit i is set if the equation needs the variable i (enum oavar), and the value of that
-	 * variable is unknown. 0 if the counter can be computed. */
+	/* Bit i is set if the counter's equation needs the variable i (enum oavar), and the value
+	 * of that variable is unknown. 0 if the counter can be computed. */
 	u32 unknown;
 };
 
 /* An instruction of the stack machine that evaluates equations. src says where the right operand
- * is: the constant k, the raw counter or the metric counter with number arg, or the stack. */
+ * is: the constant k, a raw counter or a counter of the metric set (arg is its number), or the
+ * stack. */
 struct oains {
 	u8 op, src;
 	u16 arg;
@@ -248,20 +256,21 @@ struct oaprog {
 	bool slots[OA_SLOTS];
 };
 
-/* Compiles metric set s for device d. Returns false if the set has too many counters. Appends this
- * error, or that of the first malformed counter, to why. */
+/* Compiles the equations of metric set s for device d. Returns false if the set has too many
+ * counters. Appends to why an error message: for too many counters, or for the first malformed
+ * counter. */
 bool oaprog_compile(struct oaprog *p, const struct oaset *s, const struct oadevice *d,
 		    struct buf *why);
-/* Makes oaprog_eval() compute only the counters i with counters[i] true, and those that they refer
- * to. NULL selects all counters, which is the default. */
+/* Makes oaprog_eval() compute only the counters i for which counters[i] is true, and counters to
+ * which their equations refer. NULL selects all counters, which is the default. */
 void oaprog_select(struct oaprog *p, const bool *counters);
 /* Computes the counters of a compiled metric set and stores their values in v[p->n]. sum has, for
  * each raw counter, the sum of its differences between reports. Values of counters that are not
  * wanted may stay unchanged; values of counters that need an unknown variable have no meaning. */
 void oaprog_eval(const struct oaprog *p, const u64 *sum, union oaval *v);
-/* Stores the maximum of the wanted counter i in *max, in the counter's own type. v is the result of
- * oaprog_eval() for the same sum. Returns false if the metric set defines no maximum, or if it
- * needs an unknown variable. */
+/* Stores the maximum of the wanted counter i in *max, as an integer or a double like the counter's
+ * value. v is the result of oaprog_eval() for the same sum. Returns false if the metric set defines
+ * no maximum, or if the maximum needs an unknown variable. */
 bool oaprog_max(const struct oaprog *p, size_t i, const u64 *sum, const union oaval *v,
 		union oaval *max);
 
@@ -269,18 +278,18 @@ bool oaprog_max(const struct oaprog *p, size_t i, const u64 *sum, const union oa
 
 /* Properties of an OA stream, except its metric set. */
 struct oaprops {
-	/* report format; NULL: the default of the metric set or platform */
+	/* format of OA reports; NULL: the default of the metric set or platform */
 	const struct oaformat *format;
-	/* ns between two OA reports; 0: derived from the member interval */
+	/* ns between two OA reports; 0: chosen by gpustat from the interval between two outputs */
 	u64 period;
-	/* ns between two outputs of the command; 0: no periodic output */
+	/* ns between two outputs of gpustat; 0: output is not periodic */
 	i64 interval;
 	bool has_ctx, has_engine, hold, has_sseu, has_unit;
-	/* number of the GEM context (i915) or exec queue (xe) that is counted alone; it belongs to
+	/* number of the GEM context (i915) or exec queue (xe) to count alone; it was created with
 	 * the descriptor oalive.drm */
 	u64 ctx;
 	u16 engine_class, engine_instance;
-	u64 slices, subslices;         /* masks of slices and subslices from option --sseu */
+	u64 slices, subslices;         /* masks of the slices and subslices in option --sseu */
 	u16 min_eus, max_eus;
 	/* i915: ns between the kernel's checks for new reports; 0: the kernel's default */
 	u64 poll_ns;
@@ -309,11 +318,11 @@ struct oalive {
 	/* size of the OA buffer, or of each core's buffer of EU stall samples, in bytes */
 	u64 buffer;
 	u64 min_hz, max_hz;
-	u64 set;                       /* the kernel's number of the metric set */
+	u64 set;                       /* number by which the kernel identifies the metric set */
 	/* true if this process registered the metric set with the kernel and must remove it */
 	bool added;
 	u64 unit;
-	/* topology in the layout of DRM_I915_QUERY, written to recordings */
+	/* topology of the GPU in the layout of DRM_I915_QUERY, as OA recordings contain it */
 	char topology[TOPOLOGY_BYTES];
 	size_t topology_n;
 	/* what: error message of the last call that failed, or NULL; remedy: how to fix it, or
@@ -322,9 +331,9 @@ struct oalive {
 };
 
 long oa_attach(struct oalive *l, u32 device);
-/* These two functions read from sysfs which metric sets are registered with the kernel.
- * oa_has_set() stores the kernel's number of one set in *id; oa_each_registered() calls found() for
- * each set. */
+/* oa_has_set() and oa_each_registered() read from sysfs which metric sets are registered with the
+ * kernel. oa_has_set() stores the kernel's number of one set in *id; oa_each_registered() calls
+ * found() for each set. */
 bool oa_has_set(const struct device *d, struct str guid, u64 *id);
 void oa_each_registered(const struct device *d, void (*found)(struct str guid, u64 id));
 /* Opens an OA stream for metric set s, which is registered with the kernel if necessary. Returns 0;
@@ -346,8 +355,8 @@ void oa_stop(struct oalive *l);
 struct stallprops {
 	u64 cycles;       /* GPU clocks between two EU stall samples; 0: the driver's default */
 	u64 gt;
-	/* number of samples in the buffer at which the kernel wakes the reader; 0: derived from the
-	 * size of the buffer */
+	/* number of EU stall samples in the buffer at which the kernel wakes the reader; 0: derived
+	 * from the size of the buffer */
 	u32 wait_reports;
 };
 

@@ -8,14 +8,15 @@ const struct oafile oabasic = { .origin = OM_BASIC };
 
 /* --- registers -------------------------------------------------------------------------------- */
 
-/* The built-in sets have the counters whose events are fixed in hardware (the A counters: Intel's
- * PRMs, "Observability"), and a few counters whose events the registers below select. So one set
- * serves all GPUs of a family. The kernel allows each register address used here:
- * gen7_oa_b_counters[] and the tables after it in i915_perf.c, and the same tables in xe_oa.c. The
- * register values are those on which the public metric files agree. The built-in sets were not
- * tried on hardware. */
+/* The built-in metric sets have the counters whose events are fixed in hardware (the A counters:
+ * Intel's PRMs, "Observability"), and a few counters whose events are selected by the registers in
+ * this file. So one set serves all GPUs of a family. The kernel allows each register address used
+ * here: gen7_oa_b_counters[] and the tables after it in i915_perf.c, and the same tables in
+ * xe_oa.c. The register values are those on which the public metric files agree. The built-in sets
+ * were not tried on hardware. */
 
-/* Register GDT_CHICKEN_BITS with bit GT_NOA_ENABLE, as in all public metric sets of Haswell. */
+/* The register GDT_CHICKEN_BITS with its bit GT_NOA_ENABLE set, as in all public metric sets of
+ * Haswell. */
 static const u32 hsw_noa[][2] = { { 0x9840, 0x80 } };
 
 /* The values of the registers OASTARTTRIG and OAREPORTTRIG make all counters start at once, and let
@@ -30,8 +31,8 @@ static const u32 hsw_oa[][2] = {
 static const u32 gen8_oa[][2] = {
 	{ 0x2710, 0 }, { 0x2714, 0x800000 }, { 0x2720, 0 }, { 0x2724, 0x800000 }, { 0x2740, 0 },
 };
-/* The last register, GEN12_OAG_OA_PESS, is in all public metric sets of Xe_HP and in none of
- * earlier GPUs, so the set of Gen12 leaves it out. */
+/* The last register in this table, GEN12_OAG_OA_PESS, is in all public metric sets of Xe_HP and in
+ * none of earlier GPUs, so the built-in set of Gen12 leaves it out. */
 static const u32 gen12_oa[][2] = {
 	{ 0xd900, 0 }, { 0xd904, 0x800000 }, { 0xd910, 0 }, { 0xd914, 0x800000 }, { 0xd920, 0 },
 	{ 0xdc40, 0 }, { 0x2b2c, 0 },
@@ -54,9 +55,9 @@ static const u32 xehp_flex[][2] = { { 0xe458, 0x5004 }, { 0xe558, 0x3008 } };
 /* On Xe2 these two register values make the counters PEC7 and PEC20 count all threads. */
 static const u32 xe2_flex[][2] = { { 0xe458, 0 }, { 0xe65c, 0 } };
 
-/* The PES register of counter PECn selects the event that it counts; from PEC32 on a counter has
- * three such registers. The upper 32 bits of each register may still have the value of an earlier
- * metric set, so 0 is written to them, as in all public sets. */
+/* The PES register of the OA counter PECn selects the event that the counter counts; from PEC32 on,
+ * a counter has three such registers. The upper 32 bits of each register may still have the value
+ * of an earlier metric set, so 0 is written to them, as in all public sets. */
 #define PES_AT(at, event) { at, event }, { (at) + 4, 0 }
 #define PES(n, event) PES_AT(0x13000 + 8 * (n), event)
 #define PES3(n, event) \
@@ -115,8 +116,8 @@ const char *const oabasic_max[] = {
 	[CORES] = "$GpuCoreClocks $XeCoreTotalCount UMUL",
 };
 
-/* Abbreviations for the ends of equations in oabasic_rows[]: if the last word of an equation is
- * word, the text end replaces this word. */
+/* Abbreviations in the equations of oabasic_rows[]: if the last word of an equation is word, it
+ * stands for the text end. */
 static const struct {
 	const char *word, *end;
 } abbreviations[] = {

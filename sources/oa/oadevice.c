@@ -12,7 +12,8 @@ enum {
 	PTL, NVLS, NVLP, CRI, PLATFORMS
 };
 
-enum { XE3P = 3500 /* first graphics version of Xe3p, times 100: xe_pci.c has 35.10 and 35.11 */ };
+/* First version of the graphics IP of Xe3p, times 100; the versions in xe_pci.c are 35.10 and 35.11. */
+enum { XE3P = 3500 };
 
 /* Threads per EU and ts_shift are from lib/i915/perf.c and lib/xe/xe_oa.c of IGT (intel-gpu-tools),
  * which has 7 threads for Xe2 and Xe3, too. IGT does not have the platforms after PTL: these are
@@ -66,10 +67,10 @@ static const struct oaplatform unlisted[] = {
 };
 
 /* The PCI device ids of each platform, from include/drm/intel/pciids.h of Linux; 0x0bd0 to 0x0bd2
- * are from IGT. GT levels are those of IGT. GPUs for which IGT has no metric set get that of
- * another platform: GT2 for GT1 and GT1.5 of SKL to CFL, GT3 for KBL GT4; MTL GT2 for ARL U and S,
- * MTL GT3 for ARL H, which has as many cores; PTL for WCL: both are Xe3_LPG in xe_pci.c. A range
- * may include unused ids, but none of another platform. */
+ * are from IGT. GT levels are those of IGT. GPUs for which IGT has no metric set are in the rows of
+ * another platform: GT1 and GT1.5 of SKL to CFL are GT2; KBL GT4 is GT3; ARL U and S are MTL GT2;
+ * ARL H is MTL GT3, which has as many cores; WCL is PTL: both are Xe3_LPG in xe_pci.c. A range may
+ * include unused ids, but no ids of another platform. */
 static const struct {
 	u16 first, last;
 	u8 platform;
@@ -109,8 +110,8 @@ const struct oaplatform *oaplatform_by_pci(u32 pci)
 	return NULL;
 }
 
-/* Returns the row of unlisted[] for a version of the graphics IP, times 100. Returns NULL if the
- * version is unknown (0), or earlier than those that drivers report. */
+/* Returns the row of unlisted[] for a graphics IP version, given times 100. Returns NULL if the
+ * version is unknown (0), or earlier than the versions that drivers report. */
 static const struct oaplatform *platform_by_version(u64 version)
 {
 	const struct oaplatform *p = NULL;
@@ -191,7 +192,7 @@ static bool has_bit(const char *p, u64 bit)
 	return (u8)p[bit / 8] >> (bit & 7) & 1;
 }
 
-/* Returns the mask of bit i; 0 if i is above 63. */
+/* Returns a mask with only bit i set; 0 if i is above 63. */
 static u64 bit_mask(u64 i)
 {
 	return i < 64 ? (u64)1 << i : 0;
@@ -208,7 +209,8 @@ static bool topology_fits(const struct topology *t, u64 n)
 	       t->eu_at + all * t->eu_stride <= n;
 }
 
-/* Adds subslice ss of slice s to the device's number and masks of subslices. */
+/* Counts subslice ss of slice s as present: adds it to the device's number of subslices and to its
+ * masks of slices and subslices. */
 static void subslice_add(struct oadevice *d, const struct topology *t, u64 s, u64 ss)
 {
 	u16 gen = d->platform ? d->platform->gen : 0;
@@ -231,8 +233,8 @@ static void subslice_add(struct oadevice *d, const struct topology *t, u64 s, u6
 }
 
 /* Sets the topology from the result of DRM_I915_QUERY_TOPOLOGY_INFO. Returns false and leaves the
- * device unchanged if the result is malformed or has no EU. Counts and masks are those of the
- * query, as in IGT, even if the query reports all subslices as one slice. */
+ * device unchanged if the result is malformed or has no EU. The numbers and masks of slices are
+ * those in the result, as in IGT, even if the kernel reports all subslices as one slice. */
 bool oadevice_topology(struct oadevice *d, struct str query)
 {
 	struct oadevice got = *d;
@@ -264,7 +266,7 @@ bool oadevice_topology(struct oadevice *d, struct str query)
 						eu);
 		}
 	}
-	/* as in IGT, the value of $XeCoreMask is the mask of slices */
+	/* $XeCoreMask has the mask of slices as its value, as in IGT */
 	got.var[OV_XECORE_MASK] = got.var[OV_SLICE_MASK];
 	if (!got.var[OV_EUS])
 		return false;
@@ -323,8 +325,9 @@ static u64 group_count(u64 bits, u8 size)
 	return n;
 }
 
-/* Sets the graphics version and the clock of the command streamers, from the first GT in the reply
- * to GT_LIST that is not for media only. Also sets the platform if it is unknown. */
+/* Sets the graphics IP version and the clock of the command streamers, from xe's reply to the
+ * query GT_LIST: from the first GT that is not for media only. Also sets the platform if it is
+ * unknown. */
 void oadevice_gts(struct oadevice *d, struct str reply)
 {
 	struct xe_gts head;
@@ -374,9 +377,10 @@ static void l3_set(struct oadevice *d, u64 banks)
 	d->var[OV_SQIDI] = nodes == 1 && gen >= 3000 ? 2 : nodes;
 }
 
-/* Decodes a reply to GT_TOPOLOGY: sets the number of L3 banks and the numbers that follow from it,
- * stores the mask of all subslices in *subslices and the mask of the EUs of each subslice in *eus
- * (0 if unknown). Only the first GT is used: the others are for media, or belong to other tiles. */
+/* Decodes xe's reply to the query GT_TOPOLOGY: sets the number of L3 banks and the numbers that
+ * follow from it, stores the mask of all subslices in *subslices and the mask of the EUs of each
+ * subslice in *eus (0 if unknown). Only the first GT is used: the other GTs are for media, or
+ * belong to other tiles. */
 void oadevice_masks(struct oadevice *d, struct str reply, u64 *subslices, u64 *eus)
 {
 	struct xe_mask m;
@@ -398,9 +402,9 @@ void oadevice_masks(struct oadevice *d, struct str reply, u64 *subslices, u64 *e
 	}
 }
 
-/* Keys of xe's HWCONFIG table, and the variable that each sets on Xe2 and later. Values with
- * per_slice are multiplied by the number of slices. As in Mesa: intel_hwconfig_process_table() in
- * src/intel/dev/intel_hwconfig.c. */
+/* Keys of xe's HWCONFIG table, each with the equation variable that it sets on Xe2 and later. If
+ * per_slice is true, the value is multiplied by the number of slices. As in Mesa:
+ * intel_hwconfig_process_table() in src/intel/dev/intel_hwconfig.c. */
 enum { MAX_SLICES = 1 };
 static const struct {
 	u8 key, var;
@@ -482,8 +486,8 @@ static const struct {
 	{ "GraphicsVersion", OV_VERSION },
 };
 
-/* Parses a number at the start of s, stores it in *v and removes it from s. Returns false if there
- * is no number, or if it is max or more. */
+/* Parses a number at the start of s, stores it in *v and removes it from s. Returns false if s does
+ * not start with a number, or if the number is not below max. */
 static bool index_parse(struct str *s, u64 max, u64 *v)
 {
 	const char *e = scan_u64(*s, v);
@@ -494,8 +498,8 @@ static bool index_parse(struct str *s, u64 max, u64 *v)
 	return true;
 }
 
-/* Finds a variable with an index by its name: GtSlice0, GtSlice0XeCore3, GtXeCore12. Returns false
- * if name is no such variable. */
+/* Finds an equation variable that has an index in its name: GtSlice0, GtSlice0XeCore3, GtXeCore12.
+ * Returns false if name is not the name of such a variable. */
 static bool find_indexed(struct str name, u8 *var, u64 *index)
 {
 	u64 core;
@@ -517,7 +521,7 @@ static bool find_indexed(struct str name, u8 *var, u64 *index)
 }
 
 /* Finds an equation variable by its name, with or without the $. Stores its number (enum oavar) in
- * *var, and its index in *index, 0 if the variable has none. Returns false if there is no such
+ * *var, and its index in *index (0 if the variable has no index). Returns false if there is no such
  * variable. */
 bool oavar_find(struct str name, u8 *var, u8 *index)
 {
@@ -563,7 +567,8 @@ const char *oavar_name(unsigned var)
  * the variables before this one. */
 enum { FIRST_NUMBER = OV_THREADS };
 
-/* Appends a line "NAME VALUE" for each known property of the GPU, from FIRST_NUMBER on. */
+/* Appends a line "NAME VALUE" for each known property of the GPU (variables from FIRST_NUMBER
+ * on). */
 void put_oadevice(struct buf *b, const struct oadevice *d)
 {
 	for (unsigned var = FIRST_NUMBER; var < OV_NUMBERS; var++) {

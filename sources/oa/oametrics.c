@@ -11,7 +11,8 @@
 
 /* --- packs: reading --------------------------------------------------------------------------- */
 
-static const char magic[] = "gpuOA\r\n\1"; /* the last byte is the version of the pack format */
+/* the last byte of the magic is the version of the pack format */
+static const char magic[] = "gpuOA\r\n\1";
 static const struct str pack_magic = { magic, magic + sizeof(magic) - 1 };
 
 /* Parses a number of a pack at the start of s, and removes it from s. A byte has 7 bits of the
@@ -35,9 +36,9 @@ static bool uint_parse(struct str *s, u64 *v)
 	return false;
 }
 
-/* Returns s.p + n; NULL if s is shorter, or if n has more than BITS bits, because packs are shorter
- * than 2^BITS bytes. Each power of two in n is checked and added separately, so that a program
- * prover, which does not know the length of s, sees that the result lies within s. */
+/* Returns s.p + n; NULL if s is shorter than n bytes, or if n has more than BITS bits (packs are
+ * shorter than 2^BITS bytes). Each power of two in n is checked and added separately, so that a
+ * program prover, which does not know the length of s, sees that the result lies within s. */
 static const char *str_offset(struct str s, u64 n)
 {
 	enum { BITS = 25 };
@@ -82,9 +83,9 @@ static struct str pack_heap(const struct oafile *f, struct str *sets)
 	return heap;
 }
 
-/* Parses a reference at the start of s, and removes it from s: the offset of an entry in the pack's
- * heap. Stores the bytes of that entry in *entry. Returns false if there is no entry at the
- * offset. */
+/* Parses a reference at the start of s, and removes it from s. A reference is the offset of an
+ * entry in the pack's heap. Stores the bytes of that entry in *entry. Returns false if there is no
+ * entry at the offset. */
 static bool ref_parse(struct str *s, struct str heap, struct str *entry)
 {
 	u64 at;
@@ -205,8 +206,8 @@ static bool pack_set_next(struct str *at, struct str heap, struct oaset *s)
 	return true;
 }
 
-/* Stores the built-in set of the next family in *s. *at covers those rows of oafamilies[] that were
- * not read yet. Returns false at the end of the table. */
+/* Stores the built-in metric set of the next GPU family in *s. *at covers the rows of oafamilies[]
+ * that are not read yet. Returns false at the end of the table. */
 static bool basic_set_next(struct str *at, struct oaset *s)
 {
 	const struct oafamily *f;
@@ -276,8 +277,8 @@ static bool pack_def_next(struct str *at, struct str heap, struct oadef *c)
 	       (s.p >= s.e || ref_parse(&s, heap, &c->description));
 }
 
-/* Stores the next counter of the built-in set s in *c. *at covers those rows of oabasic_rows[] that
- * were not read yet. Returns false at the end of the table. */
+/* Stores the next counter of the built-in metric set s in *c. *at covers the rows of oabasic_rows[]
+ * that are not read yet. Returns false at the end of the table. */
 static bool basic_def_next(const struct oaset *s, struct str *at, struct oadef *c)
 {
 	size_t family = (size_t)(s->body.p - (const char *)oafamilies) / sizeof(struct oafamily);
@@ -359,7 +360,8 @@ static bool config_next(const struct oaset *s, struct str *at, struct config *c)
 		c->type = (u8)*at->p++;
 		return ref_parse(at, heap, &c->available) && ref_parse(at, heap, &c->list);
 	}
-	/* In a built-in set, *at covers those elements of types[] that were not read yet. */
+	/* If the set is built in, *at covers the register types in types[] that are not read
+	 * yet. */
 	if (!at->p)
 		*at = (struct str){ types, types + OREGS };
 	if (at->p >= at->e)
@@ -375,7 +377,7 @@ static bool config_next(const struct oaset *s, struct str *at, struct config *c)
 }
 
 /* Stores the value of an XML attribute in *v. Returns false if the value is not a hexadecimal
- * number with 0x and up to 32 bits. */
+ * number that begins with 0x and has up to 32 bits. */
 static bool hex_attr(const struct xmltag *t, const char *name, u32 *v)
 {
 	struct str s = attr_value(t, name);
@@ -438,7 +440,8 @@ bool oaset_fits(const struct oaset *s, const struct oaplatform *p)
 
 /* --- equations: words ------------------------------------------------------------------------- */
 
-/* The numbers of the words of equations. Packs contain them, so a number must never change. */
+/* The words of equations and their numbers. Packs contain these numbers, so that they must never
+ * change. */
 enum {
 	W_UADD, W_USUB, W_UMUL, W_UDIV, W_FADD, W_FSUB, W_FMUL, W_FDIV, W_UMIN, W_FMAX, W_AND,
 	W_ANDL, W_SHL, W_SHR, W_UGT, W_UGTE, W_ULT, W_ULTE, W_OPS,
@@ -465,17 +468,19 @@ static const struct {
 };
 
 struct oatoken {
-	u8 word;         /* kind of the word: W_*; numbers are always W_NUMBER, not W_SMALL */
+	u8 word;         /* number of the word (W_*); for every number W_NUMBER, not W_SMALL */
 	u64 n;
-	/* W_NAME: the name after the $; W_OTHER: the unknown word; otherwise empty */
+	/* if word is W_NAME, the name after the $; if it is W_OTHER, the unknown word; else
+	 * empty */
 	struct str text;
 };
 
-/* Reads the next token of an equation that is text, not packed, and removes it from *eq. Returns
- * false at the end of the equation. */
+/* Reads the next token of an equation in text form, as in XML files, and removes it from *eq.
+ * Returns false at the end of the equation. */
 static bool word_next(struct str *eq, struct oatoken *t)
 {
-	/* room for the longest known word, a number of 20 digits; longer words become W_OTHER */
+	/* room for the longest word that is known, a number of 20 digits; a longer word becomes a
+	 * token W_OTHER */
 	char b[25];
 	size_t len;
 	struct str w;
@@ -535,8 +540,10 @@ static bool token_next(const struct oafile *f, struct str *eq, struct oatoken *t
 
 /* Instructions of the stack machine: operations on u64, conversions to double and to u64,
  * operations on doubles. */
-enum { V_PUSH, V_ADD, V_SUB, V_SUB_CLAMP /* a difference below 0 becomes 0 */, V_MUL, V_DIV,
-       V_MULDIV, /* a * b / c of three u64, with a product of 128 bits */
+enum { V_PUSH, V_ADD, V_SUB,
+       V_SUB_CLAMP, /* V_SUB_CLAMP: a difference below 0 becomes 0 */
+       V_MUL, V_DIV,
+       V_MULDIV, /* V_MULDIV: a * b / c of three u64; the product has 128 bits */
        V_MIN, V_AND, V_ANDL, V_SHL, V_SHR, V_GT, V_GE, V_LT, V_LE,
        /* V_RATIO: quotient of two u64 as a double, the last step of the equation of a percentage */
        V_RATIO,
@@ -548,9 +555,9 @@ enum { SRC_CONST, SRC_SLOT, SRC_COUNTER, SRC_STACK, SRC_MASK = 3,
        L_DOUBLE = 4, L_U64 = 8, R_DOUBLE = 16, R_U64 = 32 };
 
 enum {
-	MAX_OPERANDS = 16,            /* size of the compiler's stack; public equations need 9 */
-	/* size of the stack at evaluation: an operand of the compiler may be two factors of a
-	 * product; a power of two */
+	MAX_OPERANDS = 16,            /* most operands of an equation; public ones need 9 */
+	/* size of the stack on which equations are evaluated, a power of two; twice MAX_OPERANDS,
+	 * because one operand may be two factors of a product that is not multiplied yet */
 	MAX_DEPTH = 2 * MAX_OPERANDS,
 };
 
@@ -651,10 +658,11 @@ static union oaval code_eval(const struct oains *all, struct oacode c, union oav
 
 /* --- equations: compilation ------------------------------------------------------------------- */
 
-/* The instruction for each operator of equations: u for two u64, f if an operand is a double; 0 if
- * there is none, and the operands are converted to the other type first. Types are those of IGT's
- * generated code: a sum or product of two u64 is computed as u64, and the result is then converted
- * to the type that the operator's letter says (U or F). */
+/* The instruction for each operator of equations: u if both operands are u64, f if an operand is a
+ * double; 0 if there is no such instruction, and the operands are converted to the other type
+ * first. Types are those of IGT's generated code: a sum or product of two u64 is computed as u64,
+ * and the result is then converted to the type that the first letter of the operator says (U or
+ * F). */
 static const struct {
 	u8 u, f;
 	bool is_float; /* type of the result */
@@ -688,16 +696,16 @@ static const struct {
 
 enum verdict { OK, ABSENT /* not for this device */, BAD };
 
-/* An operand on the compiler's stack: a constant, or where its value will be when the equation is
+/* An operand on the compiler's stack: a constant, the place of a value when the equation is
  * evaluated, or a group of hardware counters, after which only an index may follow. */
 struct operand {
-	u8 src; /* SRC_CONST, SRC_SLOT, SRC_COUNTER or SRC_STACK */
+	u8 src; /* place of the operand's value: SRC_CONST, SRC_SLOT, SRC_COUNTER or SRC_STACK */
 	bool is_float;
 	/* group of hardware counters: index in letters[]; 0 if the operand is not a group */
 	u8 group;
 	u16 arg;
 	union oaval k;
-	struct oains *product; /* the V_MUL instruction that computes the operand, or NULL */
+	struct oains *product; /* the V_MUL instruction whose product is this operand, or NULL */
 };
 
 struct compiler {
@@ -705,13 +713,14 @@ struct compiler {
 	struct oaprog *p;
 	const struct oaset *s;
 	const struct oadevice *d;
-	/* ncode: number of emitted instructions; ndefs: number of the set's counters read so far */
+	/* ncode: number of emitted instructions; ndefs: number of counters of the metric set that
+	 * were read so far */
 	u32 ncode, ndefs;
 	struct oacounter c; /* the counter that is being compiled */
 	const char *error;
 	struct operand stack[MAX_OPERANDS];
-	/* n: number of operands on the stack; a V_PUSH was emitted for each of the lowest
-	 * nemitted */
+	/* n: number of operands in stack[]; nemitted: number of operands, from stack[0] on, for
+	 * which V_PUSH was emitted */
 	u8 n, nemitted;
 };
 
@@ -731,7 +740,8 @@ static u8 instr_emit(struct compiler *m, struct oains i)
 	return OK;
 }
 
-/* Emits a V_PUSH for each of the lowest n operands that does not have one yet. */
+/* Emits a V_PUSH instruction for each of the lowest n operands of the compiler's stack, unless it
+ * has one already. */
 static u8 operands_emit(struct compiler *m, u8 n)
 {
 	for (; m->nemitted < n; m->nemitted++) {
@@ -754,8 +764,8 @@ static u8 operand_push(struct compiler *m, struct operand o)
 	return OK;
 }
 
-/* Pops the two top operands of the compiler's stack into *l and *r. Returns false if there are
- * fewer. */
+/* Pops the two top operands of the compiler's stack into *l and *r. Returns false if the stack has
+ * fewer than two. */
 static bool operands_pop(struct compiler *m, struct operand *l, struct operand *r)
 {
 	if (m->n < 2 || m->n > MAX_OPERANDS)
@@ -783,9 +793,9 @@ static u8 read_compile(struct compiler *m)
 		.arg = (u16)(letters[group.group].slot + i) });
 }
 
-/* Turns a product and the division after it into one V_MULDIV with 128 bits, because ticks of
- * several hours, times 10^9, have more than 64 bits. The instruction of the product becomes a
- * V_PUSH, so that both factors stay on the stack until the division takes them. If both factors are
+/* Turns a product and the division after it into one V_MULDIV instruction with 128 bits, because
+ * ticks of several hours, times 10^9, have more than 64 bits. The product's instruction becomes a
+ * V_PUSH, so that both factors stay on the stack until the division uses them. If both factors are
  * on the stack already, this V_PUSH changes nothing. */
 static void product_divide(struct oains *product, struct oains *division)
 {
@@ -795,8 +805,8 @@ static void product_divide(struct oains *product, struct oains *division)
 	}
 }
 
-/* Compiles an operator of an equation. An operator on two constants is evaluated now, and not for
- * each report. */
+/* Compiles an operator of an equation. An operator on two constants is evaluated at once, so that
+ * it need not be evaluated for each report. */
 static u8 operator_compile(struct compiler *m, u8 word)
 {
 	struct operand l, r;
@@ -850,8 +860,8 @@ static u32 counter_index(const struct oaprog *p, struct str name)
 	return MAX_OA_COUNTERS;
 }
 
-/* Compiles a reference to an earlier counter of the set. If the earlier counter was left out as
- * malformed or absent, returns ABSENT, so that the current counter is left out, too. */
+/* Compiles a reference to an earlier counter of the metric set. Returns ABSENT if the earlier
+ * counter was left out as malformed or absent, so that the current counter is left out, too. */
 static u8 counter_ref_compile(struct compiler *m, struct str name)
 {
 	struct str at = { 0 };
@@ -1070,8 +1080,8 @@ long oaset_regs(const struct oaset *s, const struct oadevice *d, u8 type, u32 (*
 	struct config c;
 	size_t n = 0;
 
-	/* Several register configs of a type may have conditions that are true for the device. They
-	 * are in ascending order of priority: the last one is used. */
+	/* Several register configs of the same type may have conditions that are true for the
+	 * device. They are in ascending order of priority: the last one is used. */
 	while (config_next(s, &at, &c)) {
 		u32 reg[2] = { 0 };
 		u8 verdict = c.type == type ? condition_eval(&m, c.available) : ABSENT;
@@ -1092,18 +1102,18 @@ long oaset_regs(const struct oaset *s, const struct oadevice *d, u8 type, u32 (*
 
 /* --- packs: writing --------------------------------------------------------------------------- */
 
-/* The format of a pack: the magic with the version; the heap, after its length; the metric sets up
- * to the end, each after its length. Numbers are as in uint_parse(). The heap holds entries, each
- * after its length; equal entries are stored once. A reference is the offset of an entry in the
- * heap. The first entry is empty. Entries are
- *   texts; guids, 16 bytes; equations, in the bytes of enum W_;
- *   counters: 1 for float or 0, then name, units, equation, max, availability, and the description
- *   if there is one;
- *   lists of counters;
- *   lists of registers: the difference to the previous address, the sign in the lowest bit, and
+/* The format of a pack: the magic with the version; the length of the heap, and the heap; then, up
+ * to the end, the metric sets, each after its length. Numbers are as in uint_parse(). The heap
+ * holds entries, each after its length; equal entries are stored once. A reference is the offset of
+ * an entry in the heap. The first entry is empty. Each other entry is one of
+ *   a text; a guid, 16 bytes; an equation, in the bytes of enum W_;
+ *   a counter: 1 for float or 0, then references to name, units, equation, max, availability, and
+ *   to the description if there is one;
+ *   a list of references to counters;
+ *   a list of registers: the difference to the previous address, the sign in the lowest bit, and
  *   the value;
- *   lists of configs: type, availability, registers.
- * A set: name, chipset, oa_format, guid, counters, configs. */
+ *   a list of configs: type, then references to availability and to a list of registers.
+ * A set: references to name, chipset, oa_format, guid, list of counters and list of configs. */
 
 static void put_uint(struct buf *b, u64 v)
 {
@@ -1122,14 +1132,14 @@ static void put_entry(struct buf *b, struct str s)
 	put_str(b, s);
 }
 
-/* Appends to b a reference to the heap's entry with the bytes s. If the heap has no such entry,
- * adds it. */
+/* Appends to b a reference to the entry of the pack's heap that has the bytes s. If the heap has no
+ * such entry, adds one. */
 static void put_ref(struct oapacker *p, struct buf *b, struct str s)
 {
 	struct str at, entry;
 
-	/* Only this function writes hashes[], but its values are still compared with the heap: this
-	 * ensures that each offset lies within the heap. */
+	/* Only put_ref() writes hashes[], but the offsets in hashes[] are still compared with the
+	 * size of the heap: this ensures that each offset lies within the heap. */
 	for (u32 hash = hash_more(HASH_BEGIN, s); !p->heap.full; hash++) {
 		u32 *h = &p->hashes[hash % LEN(p->hashes)], was = *h;
 
@@ -1193,7 +1203,8 @@ static void pack_counters(struct oapacker *p, const struct oaset *s)
 	}
 }
 
-/* Appends the register configs of a set to p->list. Returns false if a register is malformed. */
+/* Appends the register configs of a metric set to the list p->list of a pack. Returns false if a
+ * register is malformed. */
 static bool pack_configs(struct oapacker *p, const struct oaset *s)
 {
 	struct str at = { 0 };
@@ -1263,7 +1274,7 @@ bool oapack_make(struct oapacker *p, struct buf heap, const struct oafile *files
 	p->list = BUF(p->list_b);
 	p->part = BUF(p->part_b);
 	p->code = BUF(p->code_b);
-	put_part_ref(p, &p->list, &p->part); /* the first entry of the heap is empty */
+	put_part_ref(p, &p->list, &p->part); /* adds the first entry of the heap, which is empty */
 	p->list.n = 0;
 	for (size_t i = 0; i < n; i++)
 		for (struct str at = { 0 }; oaset_next(&files[i], &at, &s);)

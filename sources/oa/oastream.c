@@ -71,13 +71,13 @@ enum { STALL_GT = 1, STALL_PERIOD, STALL_WAIT }; /* enum drm_xe_eu_stall_propert
 enum { XE_DECODE = 2, XE_ENHANCE, XE_COMPUTE };  /* DRM_XE_ENGINE_CLASS_* */
 enum { I915_NONBLOCK = 1 | 2 /* I915_PERF_FLAG_FD_CLOEXEC and _NONBLOCK */ };
 enum { HEADER = 8 /* bytes of the header of an OA record */ };
-enum { BUFFER = 16 << 20 /* bytes of the OA buffer: always with i915, by default with xe */ };
+enum { BUFFER = 16 << 20 /* bytes of the OA buffer: fixed with i915, the default with xe */ };
 
 /* Properties of an OA stream: indexes in props[]. */
 enum { P_UNIT, P_SAMPLE, P_SET, P_FORMAT, P_EXPONENT, P_CTX, P_HOLD, P_SSEU, P_POLL, P_CLASS,
        P_INSTANCE, P_BUFFER, P_WAIT,
        PROPS,
-       A_XE = PROPS, A_RATE, A_OTHER /* from A_XE on: conditions in failures[], not properties */ };
+       A_XE = PROPS, A_RATE, A_OTHER /* from A_XE on: not properties; conditions of failures[] */ };
 #define BIT(p) (1u << (p))
 
 static const struct {
@@ -229,14 +229,16 @@ static long fail(struct oalive *l, u8 call, u32 requested, long error)
 		requested |= BIT(A_XE);
 	while (f->call != call || (f->error && f->error != -error) ||
 	       (f->requested & requested) != f->requested || (f->not_requested & requested))
-		f++; /* the last row of each call in failures[] matches every error */
+		/* the search ends, because the last row for each call in failures[] matches every
+		 * error */
+		f++;
 	l->what = f->what;
 	l->remedy = f->remedy;
 	return error;
 }
 
-/* Returns the path that consists of a, number, b, c and d; empty if it is too long. It is valid
- * until the next call. */
+/* Returns the path that consists of a, number, b, c and d; empty if it is too long. The result is
+ * valid until the next call of path_format(). */
 static const char *path_format(const char *a, u64 number, const char *b, struct str c,
 			       const char *d)
 {
@@ -252,8 +254,8 @@ static const char *path_format(const char *a, u64 number, const char *b, struct 
 	return path;
 }
 
-/* Returns the path class/drm/cardN, followed by a, b and c, of a file of the device's primary node.
- * It is relative to roots.sys, and valid until the next call of path_format(). */
+/* Returns the path of a file in sysfs of the device's primary node: class/drm/cardN, followed by a,
+ * b and c, relative to roots.sys. The result is valid until the next call of path_format(). */
 static const char *card_path(const struct device *d, const char *a, struct str b, const char *c)
 {
 	return path_format("class/drm/card", d->card < 0 ? UINT32_MAX : (u64)d->card, a, b, c);
@@ -261,8 +263,8 @@ static const char *card_path(const struct device *d, const char *a, struct str b
 
 static char error_message[512]; /* buffer of an error message that names options or processes */
 
-/* Makes l->what point to error_message, and starts the message with begins. Returns the buffer to
- * which the caller appends the rest. */
+/* Makes the error message l->what point to the buffer error_message, and starts the message with
+ * begins. Returns the buffer, to which the caller appends the rest of the message. */
 static struct buf message_begin(struct oalive *l, const char *begins)
 {
 	struct buf b = buf_on(error_message, sizeof(error_message) - 1);
@@ -333,7 +335,7 @@ static long fail_busy(struct oalive *l, const char *what, const char *link)
  * stream, or the bytes of a recording. */
 char *oa_bytes;
 struct table oa_bytes_table =
-	TABLE_ROW(oa_bytes, 320 << 10 /* bytes: an incomplete record, and a read of 256 KiB */, 1,
+	TABLE_ROW(oa_bytes, 320 << 10 /* bytes: an incomplete record and one read of 256 KiB */, 1,
 		  "bytes of OA reports");
 
 static bool param_get(const struct oalive *l, i32 number, u64 *v)
@@ -347,8 +349,8 @@ static bool param_get(const struct oalive *l, i32 number, u64 *v)
 	return true;
 }
 
-/* Reads xe's reply to a device query into oa_bytes. Returns its length in bytes, or -errno; -EFBIG
- * if oa_bytes is too small. */
+/* Reads xe's reply to a device query into the buffer oa_bytes. Returns the length of the reply in
+ * bytes, or -errno; -EFBIG if the buffer is too small. */
 static long xe_query(const struct oalive *l, u32 id)
 {
 	struct xe_query q = { .id = id };
@@ -406,7 +408,7 @@ static void put_mask(u8 *to, u64 bits)
 		*to++ |= (u8)bits;
 }
 
-/* Builds a topology as DRM_I915_QUERY returns it, for drivers that do not return one. All slices
+/* Builds a topology in the layout of DRM_I915_QUERY, for drivers that do not report one. All slices
  * get the same subslices, and each subslice gets an EU mask with the lowest eus bits set. Callers
  * pass masks of up to 8 slices of 8 subslices, or 1 slice of 64, so l->topology has room. */
 static void topology_build(struct oalive *l, u64 slice_mask, u64 subslice_mask, u64 eus)
@@ -487,8 +489,8 @@ static long i915_attach(struct oalive *l)
 	return 0;
 }
 
-/* Returns true if the OA unit that counts for engine e is to be used: if e is the requested engine,
- * or, without a request, if media is set and e is a video engine. */
+/* Returns true if the OA unit that counts for engine e must be used: e is the requested engine, or
+ * no engine is requested, media is set, and e is a video engine. */
 static bool engine_wanted(const struct oaprops *p, bool media, const struct xe_engine *e)
 {
 	if (p->has_engine)
@@ -532,7 +534,8 @@ static long xe_unit(struct oalive *l, const struct oaprops *p, bool media, struc
 		    (p->has_unit ? BIT(P_UNIT) : 0) | (p->has_engine ? BIT(P_CLASS) : 0), n);
 }
 
-/* Returns xe's reply to a device query, valid until the next query; empty if the query fails. */
+/* Returns xe's reply to a device query; empty if the query fails. The reply is valid until the next
+ * query. */
 static struct str xe_reply(const struct oalive *l, u32 id)
 {
 	return str_read(oa_bytes, xe_query(l, id));
@@ -551,7 +554,8 @@ static void xe_topology(struct oalive *l)
 
 static long xe_identify(struct oalive *l)
 {
-	/* start of xe's reply to the query CONFIG: number of values; PCI device id and revision */
+	/* start of xe's reply to the query CONFIG: id[0] is the number of values, id[1] has the PCI
+	 * device id and revision */
 	u64 id[2];
 
 	if (xe_query(l, XE_CONFIG) < (long)sizeof(id))
@@ -757,11 +761,11 @@ static u64 max_rate(const struct oalive *l)
 	return hz;
 }
 
-/* Chooses the exponent and the period of the OA timer. A requested period is limited to
- * oa_longest(). If none is requested, there are 100 reports per interval, but the period is at most
- * 20 ms on Haswell and 100 ms on later GPUs (or what max_rate() requires), because counters must
- * not wrap twice between two reports. The 32-bit counters of Haswell's 40 EUs, at 1.25 GHz, wrap
- * every 85 ms; the fast counters of later GPUs have 40 bits. */
+/* Chooses the exponent and the period of the OA timer. A period that the user requests is limited
+ * to oa_longest(). Without a request, there are 100 reports per interval, but the period is at most
+ * 20 ms on Haswell and 100 ms on later GPUs (longer if max_rate() requires it), because counters
+ * must not wrap twice between two reports. The 32-bit counters of Haswell's 40 EUs, at 1.25 GHz,
+ * wrap every 85 ms; the fast counters of later GPUs have 40 bits. */
 static void choose_period(struct oalive *l, const struct oaprops *p, u32 *requested)
 {
 	bool gen7 = l->dev.platform && l->dev.platform->gen < 800;
@@ -793,8 +797,8 @@ static long choose_format(struct oalive *l, const struct oaset *s, const struct 
 		fail(l, C_FORMAT, 0, -EINVAL);
 }
 
-/* Checks that this kernel's driver has every requested property of a stream (bits P_). caps has the
- * capabilities of xe's OA unit. Returns 0; or -EINVAL, with the error message in l->what. */
+/* Checks that this kernel's driver has every requested property of a stream (bits P_). caps: the
+ * capability bits of xe's OA unit. Returns 0; or -EINVAL, with the error message in l->what. */
 static long check_props(struct oalive *l, u32 requested, u64 caps)
 {
 	for (u32 i = 0; i < PROPS; i++) {
@@ -835,8 +839,8 @@ static long open_i915(const struct oalive *l, u32 requested, const u64 v[PROPS])
 	return sys_drm(l->drm, I915_OPEN, &o);
 }
 
-/* Opens a stream of xe with n properties, each a number and a value. type is OBSERVE_OA or
- * OBSERVE_STALLS. Returns the descriptor of the stream, or -errno. */
+/* Opens a stream of xe with the n properties v, each of which is a number and a value. type is
+ * OBSERVE_OA or OBSERVE_STALLS. Returns the descriptor of the stream, or -errno. */
 static long observe(const struct oalive *l, u64 type, u64 (*v)[2], u32 n)
 {
 	struct xe_prop list[PROPS] = { { 0 } };
@@ -915,8 +919,8 @@ long oa_start(struct oalive *l, const struct oaset *s, const struct oaprops *p)
 	requested |= p->buffer ? BIT(P_BUFFER) : 0;
 	requested |= p->wait_reports ? BIT(P_WAIT) : 0;
 	requested |= p->has_unit || l->dev.xe ? BIT(P_UNIT) : 0;
-	/* On xe the requested engine determines the OA unit; the engine instance is a property of
-	 * the stream only with an exec queue (has_ctx). */
+	/* On xe the engine that the user requests determines the OA unit; the engine instance is a
+	 * property of the stream only with an exec queue (has_ctx). */
 	requested |= !p->has_engine ? 0 : !l->dev.xe ? BIT(P_CLASS) | BIT(P_INSTANCE) :
 		p->has_ctx ? BIT(P_INSTANCE) : 0;
 	/* The low byte of xe's format number is the type of the format: 2 is OAM and 4 OAM_MPEC,
@@ -931,8 +935,8 @@ long oa_start(struct oalive *l, const struct oaset *s, const struct oaprops *p)
 	r = register_set(l, s);
 	if (r == 0)
 		r = open_stream(l, p, requested, unit.caps);
-	/* An open stream keeps its metric set. The set is removed from the kernel now, so that it
-	 * does not remain there if this process is killed. */
+	/* An open stream keeps using its metric set. The set is removed from the kernel now, so
+	 * that it does not remain registered if this process is killed. */
 	unregister_set(l);
 	privilege_lower(was);
 	return r;
@@ -944,7 +948,7 @@ enum { REC_SAMPLE = 1, REC_REPORT_LOST, REC_BUFFER_LOST }; /* enum drm_i915_perf
 
 static void put_header(char *to, u32 type, size_t body)
 {
-	/* layout of the header: u32 type, u16 padding, u16 size of the whole record */
+	/* layout of a record's header: u32 type, u16 padding, u16 size of the whole record */
 	const u32 h[2] = { type, (u32)(HEADER + body) << 16 };
 
 	memcpy(to, h, sizeof(h));
@@ -971,9 +975,9 @@ static long xe_lost(const struct oalive *l, char *b)
 	return n ? n : -EIO;
 }
 
-/* Reads reports of xe, which have no headers, to the end of b; then moves them to the start of b
- * one by one, each after a record header as i915 writes it. Returns the bytes of these records, or
- * -errno. */
+/* Reads OA reports of xe, which have no record headers, to the end of b; then moves them to the
+ * start of b one by one, each after a record header as i915 writes it. Returns the number of bytes
+ * of these records, or -errno. */
 static long xe_read(const struct oalive *l, char *b, size_t cap)
 {
 	const size_t size = l->format->size;
@@ -996,19 +1000,20 @@ long oa_read(struct oalive *l, char *b, size_t cap)
 
 	if (r == -EAGAIN || r == -EINTR)
 		return 0;
-	/* No driver returns 0 bytes at the end of a stream: 0 is an error. */
+	/* No driver returns 0 bytes at the end of an OA stream, so a result of 0 is an error. */
 	return r > 0 ? r : fail(l, C_READ, 0, r < 0 ? r : -ENODEV);
 }
 
 /* Stores the clock of the GPU's command streamer in *gpu_ts, and CLOCK_MONOTONIC at the same time
- * in *cpu_ns. On i915 the program reads the GPU's register between two readings of CLOCK_MONOTONIC,
- * five times, and uses the try whose two readings are closest; xe does the same in the kernel.
- * Returns false if the GPU's clock cannot be read. */
+ * in *cpu_ns. On i915 the GPU's register is read five times, each time between two readings of
+ * CLOCK_MONOTONIC, and the try whose two readings are closest is used; xe does the same in the
+ * kernel. Returns false if the GPU's clock cannot be read. */
 bool oa_correlate(const struct oalive *l, u64 *cpu_ns, u64 *gpu_ts)
 {
 	struct xe_cycles c = { .clock = CLOCK_MONOTONIC };
 	struct xe_query q = { .id = XE_CYCLES, .size = sizeof(c), .data = ADDR(&c) };
-	/* timestamp register; flag I915_REG_READ_8B_WA (1): i915 reads all its 36 bits at once */
+	/* GPU timestamp register; with the flag I915_REG_READ_8B_WA (1), i915 reads its 36 bits at
+	 * once */
 	struct i915_reg reg = { .offset = 0x2358 | 1 };
 	i64 best = INT64_MAX;
 
@@ -1073,7 +1078,7 @@ static long stalls_period(struct oalive *l, u64 cycles)
 
 	if (n >= (long)sizeof(s))
 		memcpy(&s, oa_bytes, sizeof(s));
-	/* the number of periods, s.n, is 0 if the query failed */
+	/* s.n, the number of sampling periods, is 0 if the query failed */
 	for (size_t i = 0; i < s.n && sizeof(s) + (i + 1) * sizeof(u64) <= (size_t)n; i++) {
 		u64 period, off;
 
@@ -1091,8 +1096,8 @@ static long stalls_period(struct oalive *l, u64 cycles)
 }
 
 /* Opens the stream of EU stall samples. By default the kernel wakes this program when a quarter of
- * the smallest buffer, that of one core, may be full. Returns the descriptor of the stream, or
- * -errno. */
+ * the smallest buffer, which is that of one core, may be full. Returns the descriptor of the
+ * stream, or -errno. */
 static long stalls_open(const struct oalive *l, const struct stallprops *p)
 {
 	u64 wait = p->wait_reports ? p->wait_reports : (l->buffer / STALL_BYTES + 3) / 4;
@@ -1134,6 +1139,7 @@ long stalls_read(struct oalive *l, char *b, size_t cap)
 
 	if (r == -EAGAIN || r == -EINTR)
 		return 0;
-	/* The driver does not return 0 bytes at the end of a stream: 0 is an error. */
+	/* The driver xe does not return 0 bytes at the end of a stream, so a result of 0 is an
+	 * error. */
 	return r > 0 || r == -EIO ? r : fail(l, C_READ_STALLS, 0, r < 0 ? r : -ENODEV);
 }
