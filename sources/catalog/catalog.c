@@ -10,14 +10,14 @@
 
 enum {
 	NAME_BUCKETS = 4096,
-	/* bytes of the texts of all counters; a counter's name and description have some 100
-	 * each */
+	/* bytes of the texts of all counters; a name and a description have some 100 bytes each */
 	ALL_TEXT = 256 * MAX_NAMED,
-	TEXT_BYTES = 1024, /* maximum bytes of one description; longer ones are truncated */
+	/* maximum bytes of a counter's description; longer descriptions are truncated */
+	TEXT_BYTES = 1024,
 	/* ns, minimum time between two readings for a rate or percentage, because the times in
 	 * /proc/stat have a resolution of 10 ms */
 	MIN_INTERVAL = 10000000,
-	/* 100 % in units of 1/1000 %, in which the values of R_PERCENT are read */
+	/* 100 % in 1/1000 %, the unit of readings of R_PERCENT counters */
 	FULL_PERCENT = 100000,
 };
 
@@ -26,13 +26,16 @@ u32 nnamed;
 static struct {
 	struct named *named;
 	char *texts; /* the texts of all counters, each with its NUL */
-	/* hash table of counter names: index + 1 of the first counter of each chain; 0: none */
+	/* hash table of the counters' names: index + 1 of the first counter of each chain; 0 if a
+	 * chain is empty */
 	u16 buckets[NAME_BUCKETS];
 	u32 nactive;
 	bool sampling;
 	size_t texts_used;
-	i64 last_reading; /* ns, time of the last reading of the providers */
-	u8 step; /* number of the step that catalog_reach() does next; STEPS: all steps were done */
+	i64 last_reading; /* ns, time at which providers were last asked for a new reading */
+	/* next step that catalog_reach() does to fill the list of counters; STEPS: all steps were
+	 * done */
+	u8 step;
 	/* true while catalog_add() is called for names that KHR_perfcounter recommends */
 	bool recommends;
 } catalog;
@@ -46,8 +49,8 @@ static struct {
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* Copies a text and a NUL into catalog.texts; the copy is never freed. Returns the copy; NULL if
- * the table is full. last: NULL, or the same kind of text of the previous counter; if the two are
- * equal, returns last instead of a copy, because few vendors and units differ. */
+ * the table is full. last: the vendor, unit or description of the previous counter, which is
+ * returned instead of a copy if it is equal to the text; NULL: always copy. */
 static const char *text_store(struct str s, const char *last)
 {
 	size_t n = str_len(s);
@@ -216,9 +219,9 @@ u32 catalog_providers_for(struct str word)
 	return mask & GPUS ? mask | GPUS : mask;
 }
 
-/* Raises the privileges of this process for a provider that reads files of the kernel; not for
- * PROVIDER_FILE, which reads files of a folder that the user named. Returns the state for
- * privilege_lower(). */
+/* Raises the privileges of this process before functions of a provider are called that read files
+ * of the kernel. For PROVIDER_FILE, which reads a folder that the user named, raises nothing.
+ * Returns the state for privilege_lower(). */
 static u8 provider_raise(size_t provider)
 {
 	return privilege_raise(provider == PROVIDER_FILE ? 0 : MAY_READ | MAY_PTRACE);
@@ -226,8 +229,8 @@ static u8 provider_raise(size_t provider)
 
 enum { STEPS = FINDS * LEN(providers) };
 
-/* Finds the counters of one step (FIND_*) of one provider (PROVIDER_*). step: FIND_* times the
- * number of providers, plus PROVIDER_*. */
+/* Adds the counters of one step (FIND_*) of one provider (PROVIDER_*) to the list. step: FIND_*
+ * times the number of providers, plus PROVIDER_*. */
 static void step_run(u32 step)
 {
 	u32 provider = step % LEN(providers);
@@ -275,8 +278,8 @@ static i64 clamp(u64 v)
 	return v > INT64_MAX ? INT64_MAX : (i64)v;
 }
 
-/* Returns whether this is the first reading of a counter since it was started. If so, the reading
- * becomes the baseline of later ones, and the counter's value remains 0. */
+/* Returns whether v is the first reading of a counter since the counter was started. If so, v
+ * becomes the baseline of later readings, and the counter's value remains 0. */
 static bool is_first(struct named *n, u64 v, u64 total, i64 t)
 {
 	bool first = !n->has_baseline;
@@ -290,8 +293,8 @@ static bool is_first(struct named *n, u64 v, u64 total, i64 t)
 	return first;
 }
 
-/* Returns whether no rate or percentage can be computed yet: this is the first reading of the
- * counter, or it is less than MIN_INTERVAL after the previous one. */
+/* Returns whether no rate or percentage can be computed yet: v is the first reading of the counter,
+ * or was read less than MIN_INTERVAL after the previous one. */
 static bool too_early(struct named *n, u64 v, u64 total, i64 t)
 {
 	bool first = is_first(n, v, total, t);
@@ -305,7 +308,7 @@ static void set_level(struct named *n, u64 v, u64 total, i64 t)
 	(void)total;
 	(void)t;
 	n->value = n->min < 0 ? (i64)v : clamp(v);
-	/* stores 0 instead of -1, which is KD_UNKNOWN_COUNTER_VAL_KHR */
+	/* stores 0 in place of -1, because -1 is KD_UNKNOWN_COUNTER_VAL_KHR */
 	n->value += n->value == -1;
 	n->known = true;
 }
@@ -404,8 +407,8 @@ static void read_from(u32 place, bool due)
 		catalog.last_reading = t;
 	for (u32 i = place; i < catalog.nactive; i++)
 		used[active(i)->provider] = true;
-	/* Counters of provider_gpu may be read from provider_oa, provider_v3d or provider_msm. The
-	 * function sample() of provider_v3d also reads the events of msm. */
+	/* Some counters of provider_gpu have their values from provider_oa, provider_v3d or
+	 * provider_msm, and sample() of provider_v3d also reads the events of msm. */
 	used[PROVIDER_OA] |= used[PROVIDER_GPU];
 	used[PROVIDER_V3D] |= used[PROVIDER_MSM] || used[PROVIDER_GPU];
 	for (size_t i = 0; i < LEN(providers); i++)

@@ -31,39 +31,44 @@ const struct probed *probed_row(size_t i);
 
 /* --- sources/catalog/catalog.c: the list of all counters, by name, of all providers ----------- */
 
-enum { MAX_NAMED = 16384 /* counters: 2500 tracepoints, 8 for each of 256 CPUs, and spare */ };
+/* Maximum number of named counters: some 2500 tracepoints, 8 for each of 256 CPUs, and reserve. */
+enum { MAX_NAMED = 16384 };
 
 /* A named counter: an element of the list of all counters. Its texts, min and max never change. */
 struct named {
 	/* what: description of the counter, which ends in the unit in parentheses, if there is a
 	 * unit */
 	const char *vendor, *name, *what, *unit;
-	i64 min, max;       /* limits of the value; max is INT64_MAX if there is no limit */
-	bool active, known; /* active: selected by catalog_activate(); known: value is valid */
-	/* true if KHR_perfcounter recommends this name; such a counter can be active even if the
-	 * permission to open it is missing */
+	i64 min, max;       /* limits of value; max is INT64_MAX if there is no upper limit */
+	/* active: catalog_activate() selected the counter; known: value is valid */
+	bool active, known;
+	/* true if KHR_perfcounter recommends the counter's name; such a counter can be active even
+	 * without the permission to open it */
 	bool recommended;
 	/* true if the permission to open the counter was missing at the last activation */
 	bool refused;
 	/* true if the counter is started, but nothing is measured yet: the value is 0, as
 	 * KHR_perfcounter requires */
 	bool unmeasured;
-	i64 value;          /* value at the last reading; catalog_stop() also takes a reading */
-	/* provider: PROVIDER_*; rule: enum rule; private, like all members below */
+	/* value of the counter at its last reading; catalog_stop() takes a last reading */
+	i64 value;
+	/* provider: PROVIDER_*; rule: enum rule (how readings become the value); these and all
+	 * members below are private to catalog.c */
 	u8 provider, rule;
-	/* enum sensor_range: limits how fast a count can increase; if it increases faster, the
-	 * value is unknown */
+	/* enum sensor_range: how fast a count can plausibly increase; if it increases faster, the
+	 * counter's value is unknown */
 	u8 range;
 	u32 at;             /* number by which the provider identifies the counter */
-	/* true if was and total_was have the values of a reading since the counter was started */
+	/* true if the counter was read since it was started: was and total_was have the result of
+	 * an earlier reading */
 	bool has_baseline;
 	u64 was, total_was;
 	i64 t_was;         /* ns, time of the reading whose values are in was and total_was */
-	/* index + 1 of the next counter in the chain of the hash table; 0: none */
+	/* index + 1 of the next counter with the same hash of its name; 0: none */
 	u32 next;
 	u32 place;         /* position of this counter in the list of active counters */
-	/* The list of active counters is stored in this member of the elements of named[]:
-	 * named[k].active_index is the index of the active counter at position k. */
+	/* The active_index members of all elements of named[] are together the list of active
+	 * counters: named[k].active_index is the index of the active counter at position k. */
 	u32 active_index;
 };
 
@@ -73,26 +78,27 @@ enum {
 	PROVIDERS
 };
 
-/* The steps in which each provider adds its counters to the list, in this order: the recommended
- * names of CPUs, all other recommended names, all other names. */
+/* The steps in which each provider adds its counters to the list, in this order: names that
+ * KHR_perfcounter recommends for CPUs, all other recommended names, all other names. */
 enum { FIND_FIRST, FIND_RECOMMENDED, FIND_ALL, FINDS };
 
-/* A source of named counters. It reads values only for counters that are open. */
+/* A source of named counters. Values can be read only for counters that were opened. */
 struct provider {
-	/* prefix of the names that the step FIND_ALL adds; {0} if these names have no common
-	 * prefix */
+	/* prefix of the names of all counters that the provider adds in the step FIND_ALL; {0} if
+	 * they have no common prefix */
 	struct str prefix;
-	/* One function for each step, which calls catalog_add() for each counter of the step, even
-	 * if the list has it already. NULL: the provider has no counters for the step. */
+	/* find[step]: function that calls catalog_add() for each of the provider's counters of that
+	 * step, even if the list has the counter already. NULL: the provider has no counters for
+	 * the step. */
 	void (*find[FINDS])(void);
 	/* Opens a counter. Returns 0; -EACCES or -EPERM if the permission is missing; or another
 	 * -errno if the counter cannot be read on this machine. */
 	long (*open)(u32 at);
-	/* closes a counter; called once for each open(), even for one that failed */
+	/* Closes a counter. It is called once for each call of open(), even if open() failed. */
 	void (*close)(u32 at);
 	/* Takes a reading of all open counters of the provider. due: false if the last reading was
-	 * so recent that percentages of the time since then would be meaningless. The member is
-	 * NULL if read() reads each counter itself. */
+	 * so recent that percentages of the time between them would be meaningless. NULL if read()
+	 * reads each counter itself. */
 	void (*sample)(bool due);
 	/* Stores the value of an open counter at the last reading in *v and, for a counter with the
 	 * rule R_SHARE, the denominator of the percentage in *total. Returns 0 or -errno. */
@@ -111,22 +117,23 @@ struct counter_info {
 	u8 rule;       /* enum rule: how the value is computed from readings */
 	u8 range;      /* enum sensor_range: how fast a count can plausibly increase */
 	bool is_signed;
-	u64 max;       /* maximum of the value; 0 or UINT64_MAX: no limit */
+	u64 max;       /* maximum of the counter's value; 0 or UINT64_MAX: no limit */
 };
 
 /* Appends a counter to the list, unless the list has a counter with the same vendor and name. at:
  * the number by which the provider identifies the counter. */
 void catalog_add(u8 provider, u32 at, const struct counter_info *n);
 bool catalog_has(struct str vendor, struct str name);
-/* Copies a recommended name into b, with the number x in place of each letter X ("CPU X
- * utilization"). */
+/* Copies a name that KHR_perfcounter recommends, such as "CPU X utilization", into b, with the
+ * number x in place of each letter X. */
 struct str catalog_numbered(char *b, size_t cap, struct str s, u64 x);
 /* Returns the number by which provider_event identifies a counter of perf events. events: names of
  * perf events separated by blanks; the counter counts the first event that exists. */
 u32 event_slot(const char *events);
-/* Returns whether other programs cannot count while this counter of provider_gpu is open. */
+/* Returns whether an open counter of provider_gpu prevents other programs from counting. */
 bool gpu_counter_exclusive(u32 at);
-/* Returns the number by which provider_v3d or provider_msm identifies the counter of an event. */
+/* Returns the number by which provider_v3d or provider_msm identifies the counter of a driver's
+ * event. */
 u32 driver_slot(u8 provider, struct str event);
 /* Returns the number by which provider_oa identifies a counter of GPU number gpu. counters: names
  * of OA counters separated by blanks, of which the first one that a metric set of the GPU has is
@@ -137,16 +144,16 @@ u32 oa_slot(u32 gpu, const char *counters);
  * devices get the next numbers. */
 const struct device *gpu_device(u32 gpu);
 
-extern u32 nnamed; /* number of named counters: their indexes are 0 .. nnamed - 1 */
+extern u32 nnamed; /* number of counters in the list; their indexes are 0 .. nnamed - 1 */
 
 enum { ALL_PROVIDERS = (1 << PROVIDERS) - 1 };
 
-/* Finds the counters of these providers (a bit for each) and appends new ones to the list. Returns
- * 0, or -EACCES if neither /proc nor /sys may be read. The counters have the indexes of
- * KHR_perfcounter only if each call includes all providers. */
+/* Appends the counters of these providers (a bit for each) to the list, unless the list has them
+ * already. Returns 0, or -EACCES if neither /proc nor /sys may be read. The counters have the
+ * indexes of KHR_perfcounter only if each call includes all providers. */
 long catalog_refresh(u32 providers);
-/* Finds counters until the list has a counter with index i. Returns 0; -EACCES if neither /proc nor
- * /sys may be read; -EINVAL if there are too few counters. */
+/* Adds counters to the list until it has a counter with index i. Returns 0; -EACCES if neither
+ * /proc nor /sys may be read; -EINVAL if there are too few counters. */
 long catalog_reach(u32 i);
 /* Returns the providers (a bit for each) that may have a counter with the name word, or, if word is
  * a pattern with * and ?, one that matches it. */
@@ -166,12 +173,13 @@ void catalog_deactivate(u32 i);
 const char *catalog_reason(u32 i);
 void catalog_start(void);
 void catalog_stop(void);
-/* Takes one reading of all active counters, between catalog_start() and catalog_stop(). */
+/* Takes one reading of all active counters. Has an effect only between catalog_start() and
+ * catalog_stop(). */
 void catalog_sample(void);
 
 /* --- sources/catalog/descriptions.c ----------------------------------------------------------- */
 
-/* Appends the description of a counter: "what; requires CAPABILITY (unit)". */
+/* Appends the description of a counter to b: "TEXT; requires CAPABILITY (UNIT)". */
 void counter_describe(const struct counter_info *n, struct buf *b);
 
 #endif

@@ -11,7 +11,7 @@ static const struct {
 	struct str vendor, name;
 	const char *capability;
 } rights[] = {
-	/* perf_event_open(2), perf_event_paranoid: events that count all processes */
+	/* perf_event_open(2), perf_event_paranoid: events that count all processes require it */
 	{ STR("*"), STR("perf/*"), "CAP_PERFMON" },
 	{ STR("*"), STR("GPU * frames / sec"), "CAP_PERFMON" },
 	/* sysctl dev.i915.perf_stream_paranoid and xe's observation_paranoid: OA units */

@@ -11,10 +11,10 @@
 
 enum { MAX_DRIVER_EVENTS = 512 };
 
-/* An event of a GPU driver. The provider identifies its counter by its index in
+/* An event of a GPU driver. The provider identifies the event's counter by the event's index in
  * driverlist.slots[]. */
 struct slot {
-	/* number of a stored text: name of the event, NAME or BLOCK:NAME, without its source */
+	/* name of the event, NAME or BLOCK:NAME, without its source; stored by text_put() */
 	u32 event;
 	u32 number; /* number of the event from gpuevent_find(), while the event is open */
 	u16 opened; /* number of open counters of this event */
@@ -36,8 +36,8 @@ static struct str source_of(u8 provider)
 	return provider == PROVIDER_V3D ? S("v3d") : S("msm");
 }
 
-/* Returns the index in driverlist.slots[] of an event, which is added if it is new;
- * MAX_DRIVER_EVENTS if the table is full. */
+/* Returns the index of an event in driverlist.slots[]; a new event is added to the table first.
+ * Returns MAX_DRIVER_EVENTS if the table is full. */
 u32 driver_slot(u8 provider, struct str event)
 {
 	for (u32 i = 0; i < driverlist.n; i++)
@@ -147,7 +147,8 @@ const struct provider provider_v3d = {
 	.close = slot_close, .sample = events_sample, .read = slot_read, .reason = slot_reason,
 };
 
-/* This provider has no sample(): the function of provider_v3d reads the events of both drivers. */
+/* provider_msm has no function sample(): sample() of provider_v3d reads the events of both
+ * drivers. */
 const struct provider provider_msm = {
 	.prefix = STR("msm/"), .find = { [FIND_ALL] = list_msm }, .open = slot_open,
 	.close = slot_close, .read = slot_read, .reason = slot_reason,

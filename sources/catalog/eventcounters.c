@@ -21,7 +21,7 @@ enum {
 	/* ns that an event may be enabled without running; after a longer time, the value of its
 	 * counter is unknown */
 	MAX_NOT_RUNNING = 10000000,
-	MICRO = 6, /* decimal places of energies, which are converted to millionths of a Joule */
+	MICRO = 6, /* decimal places of energies, which are stored in millionths of a Joule */
 };
 
 /* A perf event that is open on one CPU. */
@@ -37,10 +37,10 @@ struct cpu_event {
 
 /* A counter of perf events. The provider identifies it by its index in eventlist.slots[]. */
 struct slot {
-	/* number of a stored text: names of events separated by blanks, of which the first one that
-	 * exists is counted */
+	/* names of events separated by blanks, of which the first one that exists is counted;
+	 * stored by text_put() */
 	u32 events;
-	u32 opened;  /* number of times that this counter is open */
+	u32 opened;  /* number of calls that opened this counter and were not followed by a close */
 	u32 first;   /* index in cpu_events[] of the counter's first open event; 0: none */
 	u8 refusal;  /* CS_*: why it could not be opened; CS_COUNTED: it was not denied */
 	/* ns, time of the last check whether the kernel has dropped events of this counter */
@@ -48,8 +48,8 @@ struct slot {
 	/* the counter's value when its events were last opened again, because the kernel had
 	 * dropped some of them when a CPU went offline; 0 if they never were */
 	u64 base;
-	/* the counter's value: the highest sum over all CPUs so far. With multiplexing, the scaled
-	 * sum can decrease a little. */
+	/* value of the counter: the highest sum over all CPUs so far, because the scaled sum can
+	 * decrease a little with multiplexing */
 	u64 highest;
 };
 
@@ -89,7 +89,7 @@ u32 event_slot(const char *list)
 	return list[0] ? slot_new(str_z(list)) : MAX_SLOTS;
 }
 
-/* Appends the name of the counter of an event: perf/CLASS/INSTANCE/EVENT. */
+/* Appends the name of a perf event's counter: perf/CLASS/INSTANCE/EVENT. */
 static void put_name(struct buf *b, struct str event)
 {
 	struct str rest = event, part;
@@ -145,8 +145,8 @@ static void event_add(struct str event, struct str unit, struct str what)
 		catalog_add(PROVIDER_EVENT, at, &n);
 }
 
-/* Adds all perf events to the list of counters. Only the first call does so, because there are some
- * 2500 tracepoints. */
+/* Adds all perf events to the list of counters. Later calls do nothing, because there are some 2500
+ * tracepoints. */
 static void list_events(void)
 {
 
@@ -203,7 +203,7 @@ static long cpu_event_open(struct slot *s, struct gp_event *e, i32 cpu)
 	return gp_enable(fd);
 }
 
-/* Returns whether an error (-errno) means only that this CPU does not have the event, or is
+/* Returns whether the error r (-errno) means only that a CPU does not have the event, or is
  * offline. Any other error makes the whole counter fail: if descriptors run out, for example, a
  * count of only some CPUs would be wrong. */
 static bool is_cpu_error(long r)
@@ -212,8 +212,8 @@ static bool is_cpu_error(long r)
 }
 
 /* Returns the combined result of opening an event on several CPUs: 0 if the event was opened on any
- * CPU and each error was is_cpu_error(), else -errno. r: result for the CPUs so far; one: result
- * for the next CPU. */
+ * CPU and is_cpu_error() is true for all errors, else -errno. r: result for the CPUs so far; one:
+ * result for the next CPU. */
 static long result_merge(long r, long one)
 {
 	return r == 0 && (one == 0 || is_cpu_error(one)) ? 0 : one;
@@ -238,7 +238,7 @@ static long cpu_events_open(struct slot *s, struct gp_event *e)
 
 static long event_open(struct slot *s, struct str event)
 {
-	/* a buffer of 0 bytes: the error message is not needed */
+	/* a buffer with room for 0 bytes, because the error message is not needed */
 	struct buf why = { .p = (char *)s };
 	/* table_all() must be called first, because it sets the pointer eventlist.pmu_events */
 	size_t cap = table_all(&eventlist_tables.pmu_events);

@@ -22,7 +22,8 @@ enum {
 	NAME_BYTES = 96,
 	UNIT_BYTES = 32,
 	FILE_BYTES = 64 << 10, /* maximum bytes of a file of counters; a larger file is not read */
-	/* maximum number of names read from the folder, which limits the time for a full folder */
+	/* maximum number of names read from the folder of counter files, so that a full folder does
+	 * not take long */
 	MAX_FOLDER_NAMES = 4096,
 };
 
@@ -40,7 +41,7 @@ struct line {
 	u8 n;
 	bool open, known;
 	i64 value;
-	u32 next; /* index + 1 of the next counter in the chain of the hash table; 0: none */
+	u32 next; /* index + 1 of the next counter with the same hash of its name; 0: none */
 };
 
 static struct {

@@ -16,7 +16,8 @@
 enum {
 	MAX_GPU_COUNTERS = MAX_NAMED,
 	NAME_CAP = 512,
-	/* minimum ns between two scans of all processes for the counters of their DRM clients */
+	/* minimum ns between two scans of all processes, which find DRM clients and their
+	 * counters */
 	SCAN_INTERVAL = 1000000000,
 };
 
@@ -32,11 +33,12 @@ struct gpucounter {
 	u16 gpu;
 	u8 desc;
 	u16 inst;
-	/* table row of the counter's name if KHR_perfcounter recommends it, else NULL */
+	/* table row of the counter's name if KHR_perfcounter recommends the name, else NULL */
 	const struct recommended *recommended;
-	/* other provider that reads the counter's value; NULL: the value is in the registry */
+	/* provider that reads the counter's value for provider_gpu; NULL: the value is in the
+	 * registry */
 	const struct provider *provider;
-	/* number by which the other provider identifies this counter */
+	/* number by which that other provider, if any, identifies this counter */
 	u32 at;
 };
 
@@ -47,10 +49,10 @@ static struct {
 	 * removed keeps its index, because it may come back. */
 	char gpus[MAX_DEVICES][sizeof(devices[0].dev)];
 	u32 ngpus;
-	/* The GPU with number X in recommended names is gpus[numbers[X]]. */
+	/* numbers[X]: index in gpus[] of the GPU with number X in recommended names */
 	u32 numbers[MAX_DEVICES], nnumbers;
 	struct gpucounter *counters;
-	/* nopen: number of open counters whose values are from the registry */
+	/* nopen: number of open counters whose values are in the registry */
 	u32 ncounters, nopen;
 	i64 sampled; /* ns, time at which the GPUs were last read; 0: never */
 } gpulist;
@@ -109,7 +111,8 @@ static void number_add(u32 place)
 		gpulist.numbers[gpulist.nnumbers++] = place;
 }
 
-/* Returns the first device, in device_order(), that is not in gpulist.gpus[]; NONE if all are. */
+/* Returns the first device, in device_order(), that is not in gpulist.gpus[]; NONE if there is no
+ * such device. */
 static u32 new_device(void)
 {
 	u32 next = NONE;
@@ -243,8 +246,8 @@ static bool read_busy(const struct gpucounter *c, const struct device *d, u64 *v
 	return d && gpu_busy(d, v);
 }
 
-/* Engines that do only vertex work, or only fragment work (fragment is true). driver and engine are
- * patterns of the driver's names. With drivers that are not in this table, one engine does both. */
+/* Engines that do only vertex work (fragment is false) or only fragment work. The strings driver
+ * and engine are patterns. With drivers that are not in this table, one engine does both. */
 static const struct {
 	char driver[9], engine[13];
 	bool fragment;
@@ -358,19 +361,20 @@ static void add_native(const struct gpucounter *c, struct str inst, struct str q
 	n->name = (struct str){ 0 };
 }
 
-/* The units in which the registry stores values, by the unit (enum unit) of the output field that
- * shows them. */
+/* Names of the units in which the registry stores values; the index is the unit (enum unit) of the
+ * output field that shows the value. */
 static const char unit_names[][9] = {
 	[U_NONE] = "", [U_BYTES] = "bytes", [U_HZ] = "Hz", [U_NS] = "ns", [U_PERCENT] = "%",
 	[U_CELSIUS] = "mC", [U_WATT] = "uW", [U_JOULE] = "uJ", [U_RPM] = "rpm", [U_VOLT] = "mV",
 	[U_AMPERE] = "mA", [U_GTS] = "0.1 GT/s", [U_MS] = "ms",
 };
 
-/* The quantities of the registry that are named counters as they are; other counters are computed
- * from several quantities (struct derived). */
+/* Quantities of the registry whose values are shown unchanged as named counters; other counters are
+ * computed from several quantities (struct derived). */
 static const struct native {
 	u8 desc, limit, rule, unit;
-	/* what: description; name: QUANTITY or INSTANCE/QUANTITY, see quantities.h */
+	/* what: description of the quantity; name: QUANTITY or INSTANCE/QUANTITY of its counters,
+	 * from quantities.h */
 	const char *what, *name;
 } natives[] = {
 #define RULE(course, unit) \
@@ -498,8 +502,8 @@ static bool has_connectors(const struct device *d)
 	return found;
 }
 
-/* Returns whether this device has connectors for displays, and no other device has any.
- * same_driver: true if only devices with the same driver are compared. */
+/* Returns whether this device has connectors for displays and is the only such device; if
+ * same_driver is true, the only one of its driver. */
 static bool is_only_display(const struct device *d, bool same_driver)
 {
 	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
@@ -552,7 +556,7 @@ static bool has_oa(u32 gpu)
 #pragma weak provider_msm
 #pragma weak driver_slot
 
-/* Drivers that count events for all programs together. driver: pattern of the driver's name. */
+/* GPU drivers that count events for all programs together. driver: pattern of the driver's name. */
 static const struct eventdriver {
 	char driver[7];
 	/* provider: PROVIDER_*; event: index of the driver's event in events[] of struct
@@ -632,9 +636,9 @@ static u64 vram_all(void)
 	return sum ? sum : UINT64_MAX;
 }
 
-/* Adds the n recommended names t for one GPU, except those that are in the list already, with any
- * vendor: the names of GPU 0 are added before a GPU is found, and the vendor of a counter depends
- * on the GPU's driver. */
+/* Adds the n recommended names t for one GPU to the list, unless the list has the name already with
+ * any vendor: the names of GPU 0 are added before a GPU is found, and the vendor of a counter is
+ * known only when the GPU is found. */
 static void recommend(const struct recommended *t, size_t n, u32 gpu)
 {
 	for (; n > 0; n--, t++) {
@@ -696,9 +700,9 @@ static void recommend_gpus(void)
 	recommend(total_names, LEN(total_names), 0);
 }
 
-/* Returns the index in gpulist.gpus[] of the GPU whose value a counter with a recommended name
- * shows. If the name has no GPU number, this is the first GPU that can count, with an OA unit or
- * with events of its driver. */
+/* Returns the index in gpulist.gpus[] of the GPU that has the value of a counter with a recommended
+ * name. If the name has no GPU number, this is the first GPU that can count with an OA unit or with
+ * events of its driver. */
 static u32 counting_gpu(const struct gpucounter *c)
 {
 	u32 x = c->gpu;
@@ -709,7 +713,8 @@ static u32 counting_gpu(const struct gpucounter *c)
 	return number_place(x);
 }
 
-/* Selects, when a counter with a recommended name is opened, the provider that has its value. */
+/* Selects the provider that has the value of a counter with a recommended name. Called when the
+ * counter is opened. */
 static void provider_select(struct gpucounter *c)
 {
 	const struct eventdriver *d;
@@ -772,8 +777,8 @@ static void counter_close(u32 at)
 		files_close();
 }
 
-/* Reads the GPUs for the open counters. While there is no GPU, no processes are searched for
- * clients. */
+/* Reads the values of all GPUs for the open counters. While there is no GPU, the processes are not
+ * searched for DRM clients. */
 static void sample_gpus(bool due)
 {
 	if (!gpulist.nopen || !due)

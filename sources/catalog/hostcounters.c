@@ -75,10 +75,10 @@ static const struct {
 	[RATE] = { "1/s", R_RATE }, [BYTE_RATE] = { "bytes/s", R_RATE },
 };
 
-/* The names that section 3 of KHR_perfcounter recommends, in its order. The X in a name stands for
- * the CPU's number. */
+/* The names that section 3 of KHR_perfcounter recommends for the CPUs and the machine, in the order
+ * of that section. The X in a name stands for the CPU's number. */
 static const struct recommended {
-	/* name: recommended name; host: name of the host counter that has its value */
+	/* name: recommended name; host: name of the host counter whose value it shows */
 	const char *name, *host;
 	const char *what;
 	u8 measure; /* enum measure: index in measures[], which has the unit and the rule */
@@ -114,8 +114,8 @@ static const struct hostcounter *host_find(struct str name)
 	return NULL;
 }
 
-/* Adds a recommended name to the list, with the number x in place of X, even if this machine does
- * not have the host counter with the name's value: then the value is unknown. */
+/* Adds a recommended name to the list, with the number x in place of X. If this machine does not
+ * have the host counter for it, the name is added anyway, and its value is unknown. */
 static void recommended_add(const struct recommended *r, u64 x)
 {
 	char name[64], host[HOST_NAME];
@@ -161,7 +161,8 @@ static void host_find_recommended(void)
 		recommended_add(&host_names[k], 0);
 }
 
-/* Opens a counter: reads it once, to find out whether its file may be read. Returns 0 or -errno. */
+/* Opens a host counter, that is, reads it once to find out whether its file may be read. Returns 0
+ * or -errno. */
 static long host_open(u32 at)
 {
 	u64 v, total;

@@ -24,11 +24,12 @@ static KDint fail(KDint e)
 	return -1;
 }
 
-enum { MAX_INDEXES = 1 << 20 /* maximum indexes in a call, 64 for each counter; more fail */ };
+/* Maximum number of counter indexes that a library function accepts: 64 for each counter. */
+enum { MAX_INDEXES = 1 << 20 };
 
 /* Checks the array of n counter indexes that was passed to a function of the library. Returns 0 or
- * a KD_E* error. Finds counters only up to the highest index in the array. The caller holds
- * lib_lock. */
+ * a KD_E* error. The list of counters is filled only up to the highest index in the array. The
+ * caller holds lib_lock. */
 static KDint arguments_check(const KDint *indexes, KDint n)
 {
 	if (catalog_reach(0) == -EACCES)

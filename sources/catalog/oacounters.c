@@ -27,19 +27,21 @@ enum {
 
 /* --- the list --------------------------------------------------------------------------------- */
 
-/* A metric set of a GPU. */
+/* A metric set, and the number of the GPU that has it. */
 struct listed {
 	u32 gpu;
 	struct oaset set;
 };
 
-/* A counter of an OA metric set. The provider identifies it by its index in oalist.slots[]. If
- * choices is not NULL, the counter is the first one of these names that a metric set of the GPU
- * has. */
+/* A counter of an OA metric set. The provider identifies the counter by its index in
+ * oalist.slots[]. If choices is not NULL, the counter is the first one of the names in choices that
+ * a metric set of the GPU has. */
 struct oaslot {
 	u32 gpu, set;
 	struct str name;
-	const char *choices; /* names of OA counters separated by blanks, or NULL */
+	/* names of OA counters separated by blanks, from which one is chosen when the counter is
+	 * opened; or NULL */
+	const char *choices;
 	u32 opened;
 	bool uses_stream; /* true if the counter is open and keeps the GPU's OA stream open */
 	bool known;
@@ -169,7 +171,7 @@ static bool pci_id(const struct device *d, u64 *id)
 	put_z(&to, "/device/device");
 	path[to.n] = '\0';
 	return slurp_line(roots.sys, path, b, sizeof(b), &line) &&
-	       /* the line has a form like 0x9a49 */
+	       /* e.g. the line 0x9a49 */
 	       scan_num(line, id) == line.e && *id <= UINT16_MAX;
 }
 
@@ -195,7 +197,7 @@ static const struct oaplatform *platform_of(const struct device *d)
 	return asked.dev.platform;
 }
 
-/* Lists the counters of all metric sets of each GPU, once for each GPU. */
+/* Adds the counters of all metric sets of each GPU to the list of counters, once for each GPU. */
 static void list_sets(void)
 {
 	for (u32 gpu = 0; gpu < MAX_DEVICES; gpu++) {
@@ -453,7 +455,7 @@ static long slot_open(u32 at)
 	}
 	s->opened++;
 	c->uses_stream = true;
-	/* known is true although no report was read yet: the value is 0 until reports come */
+	/* from now on the counter is known: its value is 0 until reports come */
 	c->known = program_index(s, c) < s->prog.n;
 	return 0;
 }

@@ -13,14 +13,14 @@
 #include "gpustat/perf.h"
 #include "sys.h"
 
-/* Functions of optional features. They are NULL, and not called, if gpustat is built without these
- * features. */
+/* Functions of optional features, declared weak: they are NULL, and are not called, if gpustat is
+ * built without these features. */
 #pragma weak vcio_asked
 #pragma weak vcio_fd
 #pragma weak vcio_reason
 #pragma weak iterator_state
 
-/* maximum number of rows of doctor: 26 that probe_all() adds, and 3 of probe_device() for each
+/* maximum number of rows of gpustat doctor: 26 of probe_all(), and 3 of probe_device() for each
  * device */
 enum { MAX_PROBED = 26 + 3 * MAX_DEVICES };
 
@@ -54,14 +54,14 @@ static const char *const docker_flags[] = {
 /* A row of gpustat doctor, and the rights that its source requires if it cannot be read. */
 struct probe_row {
 	struct probed p;
-	u64 needed_caps;  /* bits CAP(): capabilities that the source requires */
-	u8 needed_docker; /* bits DOCKER_*: options of docker run that the source requires */
+	u64 needed_caps;  /* bits CAP(n): capabilities that the row's source requires */
+	u8 needed_docker; /* bits DOCKER_*: options of docker run that the row's source requires */
 };
 
 static struct {
 	struct probe_row *rows;
 	size_t nrows;
-	struct probe_row spare; /* used for a new row if the table is full; it is not shown */
+	struct probe_row spare; /* a new row is written here, and not shown, if the table is full */
 	struct probe_row *latest;
 	/* reason why the status of the rows added next cannot be known, or NULL */
 	const char *root_missing;
@@ -84,9 +84,10 @@ static struct {
 	/* number of the capability that perf requires: CAP_PERFMON; before Linux 5.8
 	 * CAP_SYS_ADMIN */
 	u8 perfmon;
-	i64 paranoid;               /* value of kernel.perf_event_paranoid */
-	char level[24];             /* text of kernel.perf_event_paranoid, or "unknown" */
-	bool has_level;             /* kernel.perf_event_paranoid could be read */
+	i64 paranoid;               /* value of the sysctl kernel.perf_event_paranoid */
+	/* text of the sysctl kernel.perf_event_paranoid, or "unknown" */
+	char level[24];
+	bool has_level;             /* true if kernel.perf_event_paranoid could be read */
 } self;
 
 static char file[4096];
@@ -102,7 +103,7 @@ static void put_parts(char *to, size_t cap, const char *const *parts)
 	to[b.n] = '\0';
 }
 
-/* Sets an array of char to the concatenation of several texts. */
+/* Sets the char array to to the concatenation of the other arguments, which are strings. */
 #define SET(to, ...) put_parts(to, sizeof(to), (const char *const[]){ __VA_ARGS__, NULL })
 
 /* Must be called before rows are added whose source is in /proc (in_proc is true) or in /sys: sets
@@ -147,8 +148,8 @@ static u8 status_of(long r)
 	return r >= 0 ? PROBE_OK : is_denied(r) ? PROBE_DENIED : PROBE_ABSENT;
 }
 
-/* Returns whether this process has these capabilities (bits CAP()) in the initial user namespace,
- * as the kernel requires for perf and other sources. */
+/* Returns whether this process has all of the given capabilities (bits CAP()) in the initial user
+ * namespace, as the kernel requires for perf and other sources. */
 static bool has(u64 capabilities)
 {
 	return !self.user_ns && (self.effective & capabilities) == capabilities;
@@ -185,8 +186,8 @@ static void put_count(struct probed *p, u64 n, u64 total, const char *what)
 
 /* --- this process ----------------------------------------------------------------------------- */
 
-/* Returns the hexadecimal value of the line "KEY:\tVALUE" of /proc/PID/status. unknown: the result
- * if there is no such line. */
+/* Returns the hexadecimal value of the line "KEY:\tVALUE" in text, the content of /proc/PID/status.
+ * unknown: the result if text has no such line. */
 static u64 status_value(struct str text, const char *key, u64 unknown)
 {
 	struct str line, name;
@@ -214,9 +215,9 @@ static struct str slurp_text(int dir, const char *path)
 	return str_read(file, n);
 }
 
-/* Returns whether this process runs in a container: a marker of a container exists, and at least
- * one namespace is not the initial one. The markers alone are not enough: they also exist on a
- * machine whose disk was made from an image. */
+/* Returns whether this process runs in a container: a file or cgroup that marks a container exists,
+ * and at least one namespace is not the initial one. Such files alone are not enough: they also
+ * exist on a machine whose disk was made from an image. */
 static bool in_container(void)
 {
 	struct str path;
@@ -232,8 +233,8 @@ static bool in_container(void)
 		namespace_is_inner(AT_FDCWD, "/proc/self/ns/ipc", "ipc:[4026531839]") > 0);
 }
 
-/* Reads the state of this process into self. Must be called before the sandbox is entered, which
- * sets no_new_privs. */
+/* Reads the rights of this process and the machine's settings into self. Must be called before the
+ * sandbox is entered, which sets no_new_privs. */
 void probe_self(const char *program)
 {
 	struct str text, line;
@@ -394,7 +395,8 @@ static void perf_row(const struct perf_kind *k, long r)
 		row_requires(CAP(self.paranoid > 2 ? CAP_SYS_ADMIN : self.perfmon), 0);
 	else if (self.paranoid < k->denied_from || may_perfmon())
 		SET(p->detail, "refused by a security module or a filter of system calls");
-	/* with Debian's perf_event_paranoid of 3, CAP_PERFMON is not enough */
+	/* with perf_event_paranoid above 2, a value of Debian's kernels, CAP_PERFMON is not
+	 * enough */
 	else if (self.paranoid > 2 || no_file_caps())
 		SET(p->remedy, "sysctl kernel.perf_event_paranoid=", k->permits);
 	else
@@ -532,7 +534,7 @@ static void probe_rapl(void)
  * NAME:x:ID:..., and stores it in to. Returns false if no line has the id. */
 static bool id_name(const char *path, u32 id, char *to, size_t cap)
 {
-	/* only this number of bytes is read; the system groups are at the start of a larger file */
+	/* the first 64 KiB are read, which have the system groups even if the file is larger */
 	char text[64 << 10];
 	long n = slurp(AT_FDCWD, path, text, sizeof(text));
 	struct str all = str_read(text, n), line, name, piece;
@@ -548,8 +550,8 @@ static bool id_name(const char *path, u32 id, char *to, size_t cap)
 	return false;
 }
 
-/* Adds the row of a device node. r: the result of opening it, or of a check of its permissions. If
- * access is denied, the remedy adds the user to the node's group. */
+/* Adds the row of a device node to gpustat doctor. r: the result of opening the node, or of
+ * checking its permissions. If access is denied, the remedy adds the user to the node's group. */
 static void node_row(const char *path, long r, const char *detail)
 {
 	char group[64], user[64];
@@ -655,8 +657,8 @@ static void probe_inotify(void)
 		SET(p->remedy, "sysctl fs.inotify.max_user_watches=65536");
 }
 
-/* Adds the row of a part of the sandbox. r: -errno, or the result of setting the part up, which is
- * appended to the detail if it is above 0; -ECANCELED with --no-sandbox. is: the detail if the part
+/* Adds the row of a part of the sandbox. r: -errno, -ECANCELED with --no-sandbox, or the part's
+ * result of 0 or more, which is appended to the detail if it is not 0. is: the detail if the part
  * works; missing: the detail if the kernel does not have the part. */
 static void probe_sandbox(const char *source, long r, const char *is, const char *missing)
 {
@@ -670,7 +672,7 @@ static void probe_sandbox(const char *source, long r, const char *is, const char
 
 /* --- remedies --------------------------------------------------------------------------------- */
 
-/* Appends the word s, quoted for a shell if necessary. */
+/* Appends the word s to a shell command, in quotes if necessary. */
 static void put_word(struct buf *b, const char *s)
 {
 	bool plain = true;
@@ -716,7 +718,8 @@ static void put_setcap(struct buf *b, u64 needed, const char *program)
 		}
 	put_z(b, root ? "" : "+ep ");
 	put_word(b, program);
-	/* The hint is a shell comment, so that the remedy can still be executed as a command. */
+	/* The hint is added as a shell comment, so that the remedy can still be executed as a
+	 * command. */
 	if (HAS(events) && !root)
 		put_z(b, all & ~CAP(CAP_SYS_PTRACE) ? " # for members of a group only: make setcap PERFMON=1" :
 			 " # for members of a group only: make setcap");
