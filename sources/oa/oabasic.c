@@ -116,8 +116,8 @@ const char *const oabasic_max[] = {
 	[CORES] = "$GpuCoreClocks $XeCoreTotalCount UMUL",
 };
 
-/* Abbreviations in the equations of oabasic_rows[]: if the last word of an equation is word, it
- * stands for the text end. */
+/* Abbreviations in oabasic_rows[]: an equation may end in one of these words, in place of the
+ * longer text end. */
 static const struct {
 	const char *word, *end;
 } abbreviations[] = {

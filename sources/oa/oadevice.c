@@ -12,7 +12,7 @@ enum {
 	PTL, NVLS, NVLP, CRI, PLATFORMS
 };
 
-/* First version of the graphics IP of Xe3p, times 100; the versions in xe_pci.c are 35.10 and 35.11. */
+/* First version of the graphics IP of Xe3p, times 100; xe_pci.c has versions 35.10 and 35.11. */
 enum { XE3P = 3500 };
 
 /* Threads per EU and ts_shift are from lib/i915/perf.c and lib/xe/xe_oa.c of IGT (intel-gpu-tools),
@@ -274,9 +274,9 @@ bool oadevice_topology(struct oadevice *d, struct str query)
 	return true;
 }
 
-/* Returns by how many bits a timestamp of the command streamer (oa_correlate()) must be shifted
- * left to become a timestamp of reports. Some OA units ignore CTC_SHIFT and count 1, 2, 4 or 8
- * times as fast as the command streamer: xe_oa_timestamp_frequency() in xe_oa.c,
+/* Returns the number of bits by which a timestamp of the command streamer (oa_correlate()) must be
+ * shifted left to become a timestamp of OA reports. Some OA units ignore CTC_SHIFT and count 1, 2,
+ * 4 or 8 times as fast as the command streamer: xe_oa_timestamp_frequency() in xe_oa.c,
  * i915_perf_oa_timestamp_frequency() in i915_perf.c. */
 u8 oadevice_ts_shift(const struct oadevice *d)
 {

@@ -70,7 +70,7 @@ enum { OBSERVE_OA, OBSERVE_STALLS };             /* enum drm_xe_observation_type
 enum { STALL_GT = 1, STALL_PERIOD, STALL_WAIT }; /* enum drm_xe_eu_stall_property_id */
 enum { XE_DECODE = 2, XE_ENHANCE, XE_COMPUTE };  /* DRM_XE_ENGINE_CLASS_* */
 enum { I915_NONBLOCK = 1 | 2 /* I915_PERF_FLAG_FD_CLOEXEC and _NONBLOCK */ };
-enum { HEADER = 8 /* bytes of the header of an OA record */ };
+enum { HEADER = 8 /* size of the header of an OA record in bytes */ };
 enum { BUFFER = 16 << 20 /* bytes of the OA buffer: fixed with i915, the default with xe */ };
 
 /* Properties of an OA stream: indexes in props[]. */
