@@ -11,19 +11,20 @@ static const struct {
 	struct str vendor, name;
 	const char *capability;
 } rights[] = {
-	/* perf_event_open(2), perf_event_paranoid: events that count all processes require it */
+	/* perf_event_open(2): perf events that count all processes, unless perf_event_paranoid
+	 * permits */
 	{ STR("*"), STR("perf/*"), "CAP_PERFMON" },
 	{ STR("*"), STR("GPU * frames / sec"), "CAP_PERFMON" },
-	/* sysctl dev.i915.perf_stream_paranoid and xe's observation_paranoid: OA units */
+	/* OA units: the sysctls dev.i915.perf_stream_paranoid and dev.xe.observation_paranoid */
 	{ STR("*"), STR("oa/*"), "CAP_PERFMON" },
 	{ STR("i915"), STR("GPU * processors utilization"), "CAP_PERFMON" },
 	{ STR("xe"), STR("GPU * processors utilization"), "CAP_PERFMON" },
 	{ STR("i915"), STR("*rimitive count"), "CAP_PERFMON" },
 	{ STR("xe"), STR("*rimitive count"), "CAP_PERFMON" },
-	/* proc(5): /proc/PID/io of processes of other users */
+	/* proc(5): reading /proc/PID/io of the processes of other users */
 	{ STR("linux"), STR("File * bytes / sec"), "CAP_SYS_PTRACE" },
 	{ STR("linux"), STR("host/file/*"), "CAP_SYS_PTRACE" },
-	/* drivers/powercap/powercap_sys.c: the mode of energy_uj is 0400 */
+	/* drivers/powercap/powercap_sys.c: only root may read energy_uj (mode 0400) */
 	{ STR("linux"), STR("host/energy/*"), "CAP_DAC_READ_SEARCH" },
 };
 

@@ -27,7 +27,7 @@ enum {
 /* A perf event that is open on one CPU. */
 struct cpu_event {
 	int fd;
-	u32 next; /* index in cpu_events[] of the next event of the same counter; 0: none */
+	u32 next; /* index in cpu_events[] of the next open event of the same counter; 0: none */
 	u64 read_format, scale;
 	/* ns, time_enabled of the event at the last check for events that the kernel has dropped */
 	u64 enabled;

@@ -455,7 +455,7 @@ static long slot_open(u32 at)
 	}
 	s->opened++;
 	c->uses_stream = true;
-	/* from now on the counter is known: its value is 0 until reports come */
+	/* marks the value of the counter as known: it is 0 until OA reports come */
 	c->known = program_index(s, c) < s->prog.n;
 	return 0;
 }
