@@ -19,19 +19,22 @@ enum { FILE_MOST = 256 << 10, RECORD_BYTES = 512 << 10, PATH_MOST = 1024, MAX_LI
 enum { TAR_STEP = 64 << 10 };
 enum { PAUSE = 1000000000 /* ns between the two readings of a capture */ };
 
-/* Bits of a path's facts in struct state, above the bits 1 << TRACED_*. */
+/* Bits of struct state.facts, the properties of a path. The lower bits are 1 << TRACED_* (enum
+ * traced). */
 enum {
-	IS_LINK = 1 << TRACED_DENIED << 1, /* the path is a link, and the program read its text */
+	/* the path is a symbolic link, and the program read its target */
+	IS_LINK = 1 << TRACED_DENIED << 1,
 	IS_NODE = IS_LINK << 1,  /* the path is a link to a device node */
 	IS_PUT = IS_LINK << 2,   /* the tar file has the path, without content */
-	IS_CHECKED = IS_LINK << 3, /* put_unread() was called for the path */
+	/* put_unread() has tried to add the path, which was not read, to the tar file */
+	IS_CHECKED = IS_LINK << 3,
 	IS_CUT = IS_LINK << 4,   /* the tar file has only the beginning of the file */
 	/* the path is not in the tar file: it is too long, or it leads out of /proc and /sys */
 	IS_OUT = IS_LINK << 5,
 };
 
 struct state {
-	u16 facts;    /* bits 1 << TRACED_* (enum traced) and IS_* */
+	u16 facts;    /* properties of the path: bits 1 << TRACED_* and the bits IS_... above */
 	u8 reading;   /* number of the last reading that added the file's content; 0 if none did */
 	u32 rdev[2];
 }; /* a row of states[]; its index is the number that trace_number() gave the path */
@@ -42,7 +45,8 @@ static TABLE(char, records, RECORD_BYTES, 65536, "bytes of records");
 static struct {
 	u32 path;  /* number of the path of the file that is being read; 0 if none */
 	size_t n;  /* number of bytes of that file in `content` */
-	bool repeats; /* the tar file has the file's content of this reading already */
+	/* the tar file already has the file's content as found in the current reading */
+	bool repeats;
 	bool full;    /* the first read filled its buffer: the file may be longer */
 	u8 reading;   /* number of the current reading, 1 or 2 */
 	u64 mtime;
@@ -76,7 +80,7 @@ static void tar_bytes(const char *p, size_t n)
 		put_n(&out, p, some);
 		p += some;
 		n -= some;
-		out.full |= !cap; /* flush() reports that there is no memory */
+		out.full |= !cap; /* the buffer `out` has no memory: flush() reports this error */
 		if (out.n == cap)
 			tar_flush();
 	}
@@ -233,9 +237,9 @@ static bool link_follow(struct buf *real, struct rest *r, const char *text, size
 	return !next.full;
 }
 
-/* Stores in *real the path of a file without links, and adds the links on the way to the tar file.
- * follow: a link at the end of the path is followed, too. Returns false if the path leads out of
- * /proc and /sys. real must have room for a zero at the end. */
+/* Stores in *real the path of a file without links, and adds to the tar file each link that the
+ * path contains. follow: a link at the end of the path is followed, too. Returns false if the path
+ * leads out of /proc and /sys. real must have room for a zero at the end. */
 static bool path_resolve(struct str path, bool follow, struct buf *real)
 {
 	struct rest rest = { .left = path };
@@ -270,7 +274,7 @@ static bool path_resolve(struct str path, bool follow, struct buf *real)
 	return true;
 }
 
-/* --- functions of struct tracer: they see what the program finds and reads -------------------- */
+/* --- functions of struct tracer: called for each file that the program finds or reads --------- */
 
 static void note_cut(u32 path)
 {
@@ -292,7 +296,7 @@ static void content_end(void)
 							      .size = now.n }, content.rows);
 	else
 		leave_out(path);
-	/* path_put() marked the real path, which may be another one */
+	/* path_put() has marked the path without links; `path` with links is marked here */
 	state_of(path)->reading = now.reading;
 }
 
@@ -355,7 +359,8 @@ static long content_read(u32 path, char *b, long n, size_t cap, u64 at)
 
 	if (begins) {
 		content_end();
-		now.path = n < 0 ? 0 : path; /* n < 0: it cannot be read, as a folder */
+		/* n < 0: the path cannot be read, for example because it is a folder */
+		now.path = n < 0 ? 0 : path;
 		now.n = 0;
 		now.repeats = state_of(path)->reading == now.reading;
 		now.full = n > 0 && (size_t)n == cap;
@@ -569,8 +574,8 @@ static void records_put(const char *name, u32 part, struct buf *b)
 	b->n = 0;
 }
 
-/* Adds the records of two kinds of entities to the tar file. If the two kinds are the same, its
- * records are added once. */
+/* Adds the records of two kinds of entities to the tar file. If both kinds are the same, their
+ * records are added only once. */
 static void records_make(const char *name, const u8 kinds[2], const struct recopts *ro)
 {
 	struct buf b = table_buf(&records.t);
@@ -591,8 +596,8 @@ static void records_make(const char *name, const u8 kinds[2], const struct recop
 	records_put(name, ++part, &b);
 }
 
-/* Adds all records of a reading to the tar file, as members with these names. The clients are
- * summed once for the devices and once for the processes. */
+/* Adds all records of a reading to the tar file, as members with the four names in names[]. The
+ * clients are summed up twice: for the devices, and for the processes. */
 static void reading_records(const char *const *names, const struct recopts *other)
 {
 	static const struct recopts raw = { .raw = true, .dt_us = -1, .time_us = -1 };
@@ -605,7 +610,8 @@ static void reading_records(const char *const *names, const struct recopts *othe
 	reg_sum_clients(false, !other->list);
 	records_make(names[0], devices_clients, &raw);
 	records_make(names[1], other->list ? only_devices : devices_clients, other);
-	if (!registry.group_of) /* built without the feature procs */
+	/* a program without the feature procs has no records of processes */
+	if (!registry.group_of)
 		return;
 	reg_sum_clients(true, !other->list);
 	records_make(names[2], processes, &raw);
@@ -667,7 +673,8 @@ static void manifest_put(void)
 
 /* --- the command `capture` -------------------------------------------------------------------- */
 
-/* Appends ", N WORDS" unless n is 0; after a blank without the comma. */
+/* Appends the number n and the words to a list, after ", " if the list does not end with a blank.
+ * Appends nothing if n is 0. */
 static void put_count(struct buf *b, u32 n, const char *words)
 {
 	if (!n)

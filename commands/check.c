@@ -23,8 +23,8 @@ enum {
 enum state { ST_OK, ST_WARNING, ST_CRITICAL, ST_UNKNOWN };
 static const char *const states[] = { "OK", "WARNING", "CRITICAL", "UNKNOWN" };
 
-/* One end of a range: the number whole + frac / 10^9, negative with neg. The decimal form is exact,
- * from a whole number of bytes to millionths of a watt. open: the range has no limit at this
+/* One limit of a range: the number whole + frac / 10^9, negative if neg is set. Unlike a float, it
+ * is exact for a number of bytes and for millionths of a watt. open: the range has no limit at this
  * end. */
 struct edge {
 	bool open, neg;
@@ -33,9 +33,10 @@ struct edge {
 };
 
 /* A range of a monitoring plugin: "10", "10:", "~:10", "10:20" or "@10:20". A value outside of low
- * to high is an alert; with @, which sets inside, a value from low to high is one. */
+ * to high is an alert; if the range begins with @ (inside), a value from low to high is an
+ * alert. */
 struct range {
-	struct str text; /* the range as an option has it; empty if there is no range */
+	struct str text; /* text of the range in -w or -c; empty if there is no range */
 	bool inside;
 	struct edge low, high;
 };
@@ -43,13 +44,13 @@ struct range {
 struct metric_check {
 	struct str pattern;
 	struct range warning, critical;
-	bool known; /* a device has a value of this field */
+	bool known; /* at least one device has a value of this field */
 };
 
 /* A value that is checked. verdict.found has them in the order of devices and fields. */
 struct checked {
 	char label[LABEL_CHARS + 1]; /* label of the perfdata; empty if the value has no perfdata */
-	struct str name; /* name of the value, in text[] */
+	struct str name; /* name of the value; its characters are in text[] */
 	char text[NAME_BYTES];
 	struct val v;
 	const struct metric_check *m;
@@ -61,13 +62,13 @@ static struct {
 	struct checked *found;
 	size_t nmetrics;
 	size_t nfound, nlost;
-	u8 worst; /* the worst state of all values */
+	u8 worst; /* the worst state of all checked values */
 	bool refused, asleep;
 } verdict;
 static struct table verdict_table = TABLE_ROW(verdict.found, MAX_CHECKED, 16,
 			"values that are checked");
 
-/* --- output of the line, and the timeout ------------------------------------------------------ */
+/* --- output of the plugin's line, and the timeout --------------------------------------------- */
 
 /* Prints the JSON record of check. values: the texts that put_json_value() has written into the
  * second half of the memory of `out`. Returns the exit code: the state, or UNKNOWN if the record
@@ -91,7 +92,7 @@ static int check_print(u8 state, struct str text, struct str perfdata)
 	static char line[LINE_BYTES];
 	struct buf b = BUF_Z(line);
 
-	sys_ignore(SIGALRM); /* a timeout must not print a second line */
+	sys_ignore(SIGALRM); /* the handler of the timeout must not print a second line */
 	if (opt.check.json)
 		return json_print(state, text, perfdata);
 	put_z(&b, "GPU ");
@@ -167,7 +168,8 @@ static bool parse_range(struct str s, struct range *r)
 		return true;
 	r->inside = str_skip_z(&rest, "@");
 	if (!memchr(rest.p, ':', str_len(rest)))
-		return parse_edge(rest, &r->high); /* the range is 0 to high */
+		/* a range without a colon is from 0 to this number */
+		return parse_edge(rest, &r->high);
 	str_cut(&rest, ':', &low);
 	if (str_is(low, "~"))
 		r->low.open = true;
@@ -373,8 +375,8 @@ static void value_add(struct metric_check *m, struct str name, const struct val 
 	verdict.nfound++;
 }
 
-/* Returns whether the device may have clients that cannot be seen. A few processes that refuse
- * even root do not count. */
+/* Returns whether clients of the device may be invisible to this user, because processes are
+ * unreadable or hidden. A few processes that not even root can read do not count. */
 static bool is_blind(const struct device *d)
 {
 	bool seen = registry.saw_others && (d->clients || d->anonymous);
@@ -383,7 +385,8 @@ static bool is_blind(const struct device *d)
 }
 
 /* Returns whether this field is a sum over the clients of a device. Such a sum is not the value of
- * the whole device if is_blind(), and a device without clients does not have the field. */
+ * the whole device if some clients are invisible (is_blind()), and a device without clients does
+ * not have the field. */
 static bool is_client_sum(struct str name)
 {
 	return str_among(name, "engine memory clients used") < 4;
@@ -457,7 +460,8 @@ static void put_value(struct buf *b, const struct val *v)
 		b->n--;
 }
 
-/* The unit of measurement in perfdata. The guidelines have only these: none, s, %, B and c. */
+/* The unit of measurement in perfdata. The guidelines for monitoring plugins allow only: none, s,
+ * %, B and c. */
 static const char *unit_text(const struct checked *c)
 {
 	return c->v.unit == U_PERCENT ? "%" : c->v.unit == U_BYTES ? "B" :
@@ -480,7 +484,8 @@ static void put_item(struct buf *b, const struct checked *c)
 	put_z(b, unit);
 }
 
-/* Appends the object of a value; null: it has no unit or no such range. */
+/* Appends a value as a JSON object. Its members unit, warning and critical are null if the value
+ * has no unit or no such range. */
 static void put_json_value(struct buf *b, const struct checked *c)
 {
 	const char *unit = unit_text(c);
@@ -571,7 +576,8 @@ static int print_found(void)
 	static char text[SHOWN_BYTES + 512], perf[LINE_BYTES - sizeof(text) - 32];
 	struct buf t = BUF(text), p = BUF(perf);
 	bool json = opt.check.json;
-	bool missing = say_missing_devices(); /* it keeps the message in last_message */
+	/* prints no message here, but stores it in last_message */
+	bool missing = say_missing_devices();
 
 	if (json)
 		p = (struct buf){ .p = out.p + out.cap / 2, .cap = out.cap / 2 };

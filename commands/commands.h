@@ -58,11 +58,11 @@ struct oastream {
 	i32 exponent; /* OA exponent that sets the period of reports; -1 if unknown */
 	bool live, has_set, filtered;
 	struct oafilter filter;
-	/* times of the last correlation of the CPU's clock (ns) with the GPU's (timestamp); number
-	 * of correlations */
+	/* The last correlation of two clocks: the CPU's time in ns, and the GPU's timestamp at the
+	 * same moment; and the number of correlations so far. */
 	u64 cpu_ns, gpu_ts, correlations;
-	/* number of reports so far; of differences of reports in the current sum; of losses since
-	 * the last record */
+	/* seen: number of reports so far. deltas: number of differences of two reports in the
+	 * current sum. lost: number of losses since the last record. */
 	u64 seen, deltas, lost;
 	bool failed;                       /* the output or the recording could not be written */
 };
@@ -72,7 +72,8 @@ extern struct oaprog *equations; /* compiled equations of the current metric set
 extern struct table equations_table;
 
 int stream_ready(void);
-/* Returns the text of an error in the report, or NULL. */
+/* Processes a report of the OA unit. Returns the text of the error if the report is invalid, else
+ * NULL. */
 const char *stream_report(struct str body);
 void stream_lost(bool buffer);
 void stream_correlate(u64 cpu_ns, u64 gpu_ts);
@@ -96,7 +97,8 @@ enum { NUMBERS_BYTES = 1024 /* room for the 11 names and numbers that put_oadevi
 	"other sets are in the files oa-*.xml of IGT GPU Tools and Mesa: use --metrics FILE"
 const struct oafile *file_at(size_t i, const char **name);
 bool load_metrics(void);
-int set_unknown(struct str name); /* prints the error; returns an exit code */
+/* prints that there is no such metric set; returns an exit code */
+int set_unknown(struct str name);
 int pack(void);
 bool set_find(struct str name, bool by_guid, const struct oaplatform *p, struct oaset *s);
 int replay(void);
@@ -105,7 +107,8 @@ int check_oa(void);
 /* Chooses the device of a stream, for which fits() must be true, and stores its index in *device.
  * none: the message if there is no such device. Returns an exit code, or -1 on success. */
 int stream_device(bool (*fits)(const struct device *d), const char *none, u32 *device);
-/* Prints the error r of a call for l, and its fix. Returns an exit code. */
+/* Prints the error r (-errno) of a system call for the stream l, and how to fix it. Returns an exit
+ * code. */
 int say_failure(const struct oalive *l, long r);
 /* Opens the recording of --record, if it was requested, and writes the records that describe the
  * stream. Returns false after an error message. */
@@ -115,7 +118,7 @@ int cmd_oa(void);
 
 /* --- commands/playback.c: top --replay -------------------------------------------------------- */
 
-/* The sample of the recorded run that is on the screen. */
+/* The sample of a recorded run that top --replay shows now. */
 extern struct playback {
 	u64 at;        /* offset of the sample in the file, in bytes */
 	i64 time;      /* time of the sample, in us; -1 if unknown */
@@ -123,7 +126,8 @@ extern struct playback {
 	u64 malformed; /* number of malformed lines that were read so far */
 } playback;
 
-int playback_open(const char *name); /* returns an exit code, or -1 if the first sample was read */
+/* opens a recorded run; returns an exit code, or -1 if its first sample was read */
+int playback_open(const char *name);
 bool playback_close(void);
 bool playback_next(void);
 void playback_back(void);

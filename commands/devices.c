@@ -15,11 +15,13 @@
 static struct {
 	bool printed;   /* at least one record was printed */
 	bool unsaved;   /* the last sample is not yet in the file of --state */
-	bool continues; /* the run has several samples, and there was a device at its start */
+	/* the run has several samples and began with a device: a sample may be without devices */
+	bool continues;
 } live;
 
-/* Writes the sample that was printed to the file of --state, so that the next run continues from
- * it. It is written at most once per second: a run that is killed loses little. */
+/* Writes the sample that was printed to the file of --state: the rates of the next run are since
+ * that sample. The file is written at most once per second, so that a run that is killed loses
+ * little. */
 static void save_sample(void)
 {
 	static i64 last;
@@ -37,9 +39,9 @@ static bool is_grouped(u8 kind)
 	return kind >= K_CGROUP;
 }
 
-/* Chooses the devices, clients or groups that exist now and pass the filters, and computes their
- * sums. Returns false if there is no device and there was none at the start of the run: a device
- * that was unplugged may come back. */
+/* Chooses the devices, clients or groups that exist now and pass the filters, and sums up the
+ * clients of devices and groups. Returns false if there is no device and there was none at the
+ * start of the run; otherwise a device that was unplugged may come back. */
 static bool choose_and_sum(const struct recopts *ro)
 {
 	u8 kind = opt.cmd->kind;
@@ -209,7 +211,7 @@ static void say_discovery(void)
 	say_z(buf_z(&b));
 }
 
-/* --verbose: reports the device's file whose value was unknown most recently, and the reason. */
+/* --verbose: prints the last file of a device that had no valid value, and the reason. */
 static void say_failed(void)
 {
 	const struct failed *f = &sysfs_failed;
@@ -292,7 +294,8 @@ static int run_samples(void)
 	return run_end(code == EX_OK && t.failed ? EX_FAIL : code);
 }
 
-/* Limits records to the fields that are printed and the field that they are sorted by. */
+/* Limits the fields that are read and stored in records to those that are printed and the one of
+ * --sort. */
 static void choose_fields(void)
 {
 	static struct str words[MAX_WORDS + 1];

@@ -3,8 +3,9 @@
 #include "commands/commands.h"
 #include "sys.h"
 
-/* Prints all rows as one sample, so that a table has the widths of all of them. The columns of line
- * grow row by row: one long detail does not push the remedies of all rows aside. */
+/* Prints the rows of doctor as one sample. For a table, the widths of all rows are measured first.
+ * In the format line, a column becomes wider only when a longer cell is printed: one long detail
+ * does not shift the remedies of all rows. */
 static bool show_rows(size_t n)
 {
 	struct recopts ro = { .dt_us = -1, .time_us = -1 };

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 static struct {
-	bool listed;         /* an event of the list was shown */
-	struct nearest near; /* the name that is most similar to a pattern without a match */
+	bool listed;         /* at least one event of the list was printed */
+	struct nearest near; /* the event name that is most similar to a pattern without a match */
 	char near_name[MAX_NEAR + 1];
 } names;
 
@@ -25,7 +25,7 @@ static void show_event(struct str name, struct str unit, struct str what)
 
 	if (!has_room())
 		return;
-	from = out.n; /* has_room() may have written and emptied the buffer */
+	from = out.n; /* start of the line in `out`, which has_room() may have emptied */
 	put_text(&out, name);
 	put_columns(&out, from, 44);
 	put_text(&out, unit);
@@ -164,7 +164,8 @@ int cmd_events(void)
 	if (!read_events_file())
 		return EX_USAGE;
 	virtual_filter = device_wanted;
-	virtual_prepare(); /* reads descriptors of other processes, which Landlock would hide */
+	/* reads descriptors of other processes, to which Landlock denies access later */
+	virtual_prepare();
 	confine_to_roots();
 	return list_events(opt.nwords ? opt.words[0] : "*");
 }

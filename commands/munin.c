@@ -59,7 +59,7 @@ static const char *series_name(struct str name)
 	to[b.n] = '\0';
 	n = b.n;
 	b.cap = SERIES_BYTES - 1;
-	b.full = false; /* a long name was cut, which is no error */
+	b.full = false; /* a long name was cut: this is not an error */
 	for (u64 i = 2; is_name_used(to); i++) {
 		b.n = n;
 		put_c(&b, '_');
@@ -199,7 +199,8 @@ int cmd_munin(void)
 		return autoconf();
 	default_state();
 	if (config) {
-		/* the state file must not change: the next values count from the time in it */
+		/* `munin config` must not change the state file: the next values are rates since
+		 * its time */
 		opt.state = NULL;
 		opt.window = 1;
 	}

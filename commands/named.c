@@ -36,9 +36,10 @@ static const struct str expensive = STR("host/file/*");
 
 static struct {
 	size_t npicked;
-	bool one_record; /* one record has all values of a sample, each in a column of its own */
+	bool one_record; /* all values of a sample are columns of one record */
 	u32 left_out; /* number of tracepoints that were not selected */
-	bool is_picked[MAX_NAMED]; /* by the counter's index in the list of all named counters */
+	/* true for each selected counter; the index is that of the list of all named counters */
+	bool is_picked[MAX_NAMED];
 	u32 exclusive; /* number of counters of v3d and msm that were not selected */
 } pick;
 
@@ -64,8 +65,8 @@ static void counter_pick(u32 i, struct str title)
 }
 
 #if HAS(counters) && HAS(gpuevents)
-/* Returns whether only one program at a time can read the counter, which disturbs others: it is
- * read only if it is named. */
+/* Returns whether only one program at a time can read the counter. Such a counter is read only if
+ * the command line names it, because other programs cannot read it meanwhile. */
 static bool is_exclusive(const struct named *n)
 {
 	return n->provider == PROVIDER_V3D || n->provider == PROVIDER_MSM ||
@@ -73,7 +74,8 @@ static bool is_exclusive(const struct named *n)
 }
 
 /* The function `drain` of struct ticks: reads the virtual counters whose counts would be lost
- * before the next sample. Returns when to call it again. */
+ * before the next sample. Returns the time of the next call, in ns on CLOCK_MONOTONIC; -1: none is
+ * needed. */
 static i64 counters_drain(void)
 {
 	if (virtual_due() >= 0 && sys_now(CLOCK_MONOTONIC) >= virtual_due())
@@ -150,14 +152,14 @@ static int no_counter(struct str word)
 {
 	char name[256];
 
-	if (say_full()) /* the counter may be one that the table had no room for */
+	if (say_full()) /* the counter may be missing because a table was full */
 		return EX_FAIL;
 	str_copy(name, sizeof(name), word);
 	return usage("no such counter: ", name, WHERE_ELSE);
 }
 
-/* Fills the list of all named counters with those of these providers, bits 1 << PROVIDER_*. Either
- * /proc or /sys may be missing. Returns an exit code, or -1 to continue. */
+/* Fills the list of all named counters from these providers (bits 1 << PROVIDER_*). Either /proc or
+ * /sys may be missing. Returns an exit code, or -1 to continue. */
 static int open_catalog(u32 providers)
 {
 	if (!open_roots(false) || (roots.proc < 0 && roots.sys < 0))
@@ -205,11 +207,11 @@ static int list_picked(void)
 	return conclude(print_picked(&ro));
 }
 
-/* Lists all counters with -v; else the recommended ones, those of GPUs except metric sets, and
- * those in files of other programs. Returns the exit code. */
+/* Lists all counters with -v; else the recommended counters, and all counters of GPUs (except those
+ * of metric sets) and of files. Returns the exit code. */
 static int list(void)
 {
-	/* these providers have hundreds to thousands of counters */
+	/* providers that have hundreds to thousands of counters */
 	const u32 long_lists = 1 << PROVIDER_HOST | 1 << PROVIDER_HWMON | 1 << PROVIDER_EVENT |
 			       1 << PROVIDER_OA;
 
@@ -264,7 +266,7 @@ static int find(struct str word, bool timed)
 	}
 	if (!timed && pick.npicked)
 		return list_picked();
-	if (say_full()) /* it may be one of those that had no room */
+	if (say_full()) /* the counter may be missing because a table was full */
 		return EX_FAIL;
 	str_copy(name, sizeof(name), word);
 	put_nearest(&b, "", &near);
@@ -274,8 +276,8 @@ static int find(struct str word, bool timed)
 
 /* --- samples of the selected counters --------------------------------------------------------- */
 
-/* Opens the selected counters. A counter that is refused has no value; it is an error if all are
- * refused. Returns an exit code, or -1 to continue. */
+/* Opens the selected counters. A counter that the kernel refuses to open has no value; it is an
+ * error if all are refused. Returns an exit code, or -1 to continue. */
 static int activate(void)
 {
 	const struct picked *first = NULL;
@@ -300,8 +302,8 @@ static int activate(void)
 	return refused == n ? EX_DENIED : -1;
 }
 
-/* Prints the reason why a selected counter cannot have a value, for the first such counter, and the
- * number of the others. */
+/* Prints for the first selected counter that cannot have a value the reason, and the number of
+ * other such counters. */
 static void say_reasons(void)
 {
 	size_t n = 0;

@@ -4,14 +4,15 @@
 #include "sources/device/device.h"
 #include "sys.h"
 
-static struct oalive gpu; /* the GPU whose sets are listed, or whose stream runs */
+/* the GPU whose metric sets are listed, or whose stream of reports is read */
+static struct oalive gpu;
 
 /* --- the command `oa list` -------------------------------------------------------------------- */
 
 static struct {
 	/* only metric sets of this platform are listed; NULL: all sets */
 	const struct oaplatform *platform;
-	/* the GPU whose registered sets are marked; NULL if there is none */
+	/* the GPU: sets that are registered in its driver are marked; NULL if there is none */
 	const struct device *device;
 } listing;
 
@@ -21,7 +22,8 @@ static bool is_json(void)
 	return opt.out.fmt == format_find((struct str)STR("json"));
 }
 
-/* Appends a member of a JSON object: key, then the number n, or null if n is 0: unknown. */
+/* Appends a member of a JSON object: key, then the number n; null if n is 0, which means
+ * unknown. */
 static void put_count(const char *key, u64 n)
 {
 	put_z(&out, key);
@@ -31,8 +33,8 @@ static void put_count(const char *key, u64 n)
 		put_z(&out, "null");
 }
 
-/* Appends a cell to the line that begins at the offset `from` of the output, and blanks up to this
- * column of the line. */
+/* Appends the text s to the output, and blanks up to this column of the line. from: offset in the
+ * output at which the line begins. */
 static void put_cell(size_t from, size_t column, struct str s)
 {
 	put_text(&out, s);
@@ -44,7 +46,7 @@ static struct str or_dash(struct str s)
 	return str_len(s) ? s : (struct str)STR("-");
 }
 
-/* Writes a set. Empty texts are unknown. */
+/* Writes a metric set of the list. A text that is empty is unknown. */
 static void put_set(struct str name, struct str chipset, u64 counters, struct str format,
 		    struct str guid, const char *where)
 {
@@ -124,10 +126,11 @@ static void list_sets(void)
 		oa_each_registered(listing.device, list_kernel_set);
 }
 
-/* Returns the maximum of a counter; 0: it is unknown. */
+/* Returns the maximum of a counter of the metric set; 0 if it is unknown. */
 static u64 counter_max(u32 i)
 {
-	static u64 nothing[OA_SLOTS]; /* not const: a constant would add its bytes to the program */
+	/* not const, so that it is in .bss and needs no bytes in the program's file */
+	static u64 nothing[OA_SLOTS];
 	static union oaval zeros[MAX_OA_COUNTERS];
 	union oaval max;
 	u64 n = 0;
@@ -235,8 +238,8 @@ bool record_bytes(const char *p, size_t n)
 	return r >= 0;
 }
 
-/* Reads the clocks of the CPU and the GPU for the times of the stream's records, and writes the
- * correlation to the recording. Returns false if the recording cannot be written. */
+/* Reads the clocks of the CPU and the GPU, so that timestamps can be converted, and writes both
+ * times to the recording. Returns false if the recording cannot be written. */
 static bool correlate(const struct oalive *l)
 {
 	char text[64];
@@ -296,7 +299,7 @@ static bool record_begin(const struct oalive *l, const struct oaprops *p)
 	return record_open(l, &i);
 }
 
-/* --- the stream of the GPU -------------------------------------------------------------------- */
+/* --- reading of the live stream of a GPU ------------------------------------------------------ */
 
 int say_failure(const struct oalive *l, long r)
 {
@@ -325,8 +328,8 @@ static bool usual_set_find(const struct oaplatform *p, struct oaset *s)
 }
 
 /* Chooses the metric set of -m, else a default one. An unknown GPU gets no built-in set, which
- * would be that of another GPU. --raw needs a set because it programs the OA unit; any set that is
- * registered in the kernel is enough. Returns an exit code, or -1 on success. */
+ * would be that of another GPU. --raw needs a set, too, because its registers program the OA unit;
+ * any set that is registered in the kernel is enough. Returns an exit code, or -1 on success. */
 static int choose_set(const struct oalive *l)
 {
 	const struct oaplatform *p = l->dev.platform;

@@ -8,27 +8,28 @@ struct oastream stream;
 struct oaprog *equations;
 struct table equations_table = TABLE_ROW(equations, 1, 1, "OA equations");
 
-/* --- records of sums of reports --------------------------------------------------------------- */
+/* --- writing of reports and their sums as records --------------------------------------------- */
 
 static struct {
 	struct oaplan plan;
-	const char *previous; /* the previous report, or NULL */
+	const char *previous; /* bytes of the previous report; NULL if it is not known */
 	/* head: header of the previous report. spare: room for the header of the next one. Both are
 	 * elements of heads[]. */
 	struct oareport heads[2], *head, *spare;
 	struct oareport first; /* header of the report that the current sum begins with */
 	u64 sum[OA_SLOTS], nsums;
-	/* Only in replay, in ticks of the GPU's timestamp. step: interval between two sums.
-	 * elapsed: time since the first report. due: time at which the current sum ends. */
+	/* Used only with --replay; unit: ticks of the GPU's timestamp. step: interval between two
+	 * sums. elapsed: time since the first report. due: time at which the current sum ends. */
 	u64 step, elapsed, due;
-	u64 longest;      /* most ticks between two reports whose difference is known */
-	/* quiet_ns: CPU time of the first correlation of the clocks after the last report.
-	 * quiet_seen: number of reports at that time. quiet_most: the longest time without a
-	 * report, in ns, after which the next difference is still known. */
+	/* longest time between two reports, in ticks, in which no counter wraps twice */
+	u64 longest;
+	/* quiet_ns: CPU time of the first correlation of the CPU's clock with the GPU's after the
+	 * last report. quiet_seen: number of reports until then. quiet_most: longest time without a
+	 * report, in ns, after which the difference to the next report is still known. */
 	u64 quiet_ns, quiet_seen, quiet_most;
-	bool began;       /* there was a report: head is valid */
+	bool began;       /* at least one report was read: head is valid */
 	bool gap_said;
-	bool any_written; /* a complete document was written */
+	bool any_written; /* at least one record was written as a complete document */
 } oarun;
 
 /* Writes the current sum of differences, of one report or of several, as a record, and clears it.
@@ -72,7 +73,8 @@ static void record_emit(const struct oareport *h, u64 index, bool is_report)
 		update_offset();
 	stream.failed |= !show_record(&row.e, &ro);
 	if (format_is_document(opt.out.fmt)) {
-		/* A document has one record: nothing in it could tell two records apart. */
+		/* Each record is a document of its own: two records in a document could not be told
+		 * apart. */
 		stream.failed |= finish_sample() != EX_OK;
 		oarun.any_written = true;
 	}
@@ -80,8 +82,8 @@ static void record_emit(const struct oareport *h, u64 index, bool is_report)
 	stream.deltas = stream.lost = 0;
 }
 
-/* Ends the output, and returns an exit code. failed: the recording is bad; if no record was made
- * from it, the old file of -O is not replaced. */
+/* Ends the output, and returns an exit code. failed: the recording is invalid; then the old file of
+ * -O is not replaced if no record was made. */
 int stream_finish(bool failed)
 {
 	return oarun.any_written || (failed && sink_gathers()) ? finish() : finish_sample();
@@ -94,8 +96,8 @@ void stream_emit_sum(void)
 
 /* --- sums of the differences of reports ------------------------------------------------------- */
 
-/* Returns the GPU generation (1200: gen12) whose layout the report headers have; for an unknown GPU
- * the oldest generation with this format of headers. */
+/* Returns the GPU generation (1200: gen12) that determines the layout of the report headers; for an
+ * unknown GPU the oldest generation with this format of headers. */
 static u16 generation(void)
 {
 	static const u16 oldest[] = { [OH_GEN7] = 750, [OH_GEN8] = 1200, [OH_WIDE] = 1270 };
@@ -114,7 +116,7 @@ static bool sum_ends(const struct oareport *h)
 }
 
 /* Adds the difference between the previous report and this one to the current sum; with --reports
- * writes it as a record. */
+ * writes the difference as a record. */
 static void delta_add(const char *report)
 {
 	if (stream.deltas == 0 && !opt.oa.reports)
@@ -125,8 +127,8 @@ static void delta_add(const char *report)
 		record_emit(oarun.head, stream.seen - 1, true);
 }
 
-/* Adds the difference that this report ends to the current sum, and writes the sums that end. With
- * --raw --reports writes the values of the report itself. */
+/* Adds the difference between the previous report and this one to the current sum, and writes the
+ * sum if this report ends it. With --raw --reports writes the values of the report itself. */
 static void report_add(const char *report)
 {
 	struct oareport *h = oarun.spare;
@@ -134,14 +136,14 @@ static void report_add(const char *report)
 	u64 ticks;
 
 	if (opt.oa.totals && stream.deltas && !stream.filtered)
-		h = oarun.head; /* the header of this report is not used */
+		h = oarun.head; /* the header of this report is not needed for a total */
 	else
 		oareport_head(stream.format, generation(), stream.exponent, report, h);
 	if (stream.filtered)
 		matches = oafilter_match(&stream.filter, h);
 	if (oarun.began && oarun.step) {
 		ticks = oa_ts_delta(stream.format, oarun.head->ts, h->ts);
-		/* the timestamp did not go backward */
+		/* the GPU's timestamp did not go backward */
 		if (ticks <= oa_ts_delta(stream.format, h->ts, oarun.head->ts))
 			oarun.elapsed += ticks;
 	}
@@ -174,8 +176,8 @@ void stream_lost(bool buffer)
 	stream.filter.last = false;
 }
 
-/* Returns the report with which the next difference begins; NULL if there is none, or if that
- * difference is not one of the selected context. */
+/* Returns the report from which the next difference is computed; NULL if there is none, or if the
+ * difference does not belong to the selected context. */
 static const char *base_report(void)
 {
 	return stream.filtered && !stream.filter.last ? NULL : oarun.previous;
@@ -190,10 +192,10 @@ static void gap_lost(void)
 	oarun.gap_said = true;
 }
 
-/* Processes a report. A report that the hardware never wrote, or whose timestamp goes backward,
- * counts as a loss, as a lost buffer does, and no difference begins with it. After too long a time
- * without reports only the difference is lost. Returns the text of an error in the report, or
- * NULL. */
+/* Processes a report. Returns the text of the error if the report is invalid, else NULL. A report
+ * that the hardware never wrote, or whose timestamp goes backward, counts as a loss like a lost
+ * buffer, and no difference begins with it. After too long a time without reports only the
+ * difference is lost. */
 const char *stream_report(struct str body)
 {
 	static const char *const faults[OA_STEPS] = {

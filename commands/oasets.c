@@ -51,10 +51,10 @@ static bool file_load(const char *name)
 
 enum { PACK_MOST = 16 << 20 }; /* most bytes of gpu.pack; a pack of all public sets has 511 KB */
 
-/* Adds the sets of a pack that no option names, but only if nobody can write the file who could not
- * also replace the program. owner: user ID that owns the program. If the program has capabilities,
- * its user gains nothing by this file: --metrics takes any file. Returns false if the file does not
- * exist or is not used. */
+/* Adds the metric sets of a pack that no option names, but only if each user who may write the file
+ * may also replace the program. owner: user ID that owns the program. If the program has
+ * capabilities, a user gains nothing by this file, because --metrics accepts any file. Returns
+ * false if the file does not exist or is not used. */
 static bool pack_add(const char *path, u32 owner)
 {
 	struct stat st = { 0 };
@@ -171,7 +171,8 @@ int pack(void)
 		if (!file_load(opt.words[i]))
 			return EX_FAIL;
 	close_files();
-	if (!sandbox_file(opt.output, true)) { /* the file does not exist yet */
+	/* the new file is created in its folder, which the sandbox must permit */
+	if (!sandbox_file(opt.output, true)) {
 		struct replacement to;
 
 		replace_begin(&to, opt.output);

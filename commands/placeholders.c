@@ -103,7 +103,8 @@ static void replace_stat(struct buf *b, struct str text)
 		open++;
 	while (end > text.p && end[-1] != ')')
 		end--;
-	if (end <= open) { /* /proc/stat of the machine, or the name has no end */
+	/* the text is /proc/stat of the machine, or the name has no closing parenthesis */
+	if (end <= open) {
 		put_str(b, end > text.p ? text : (struct str){ text.p, open });
 		return;
 	}
@@ -285,7 +286,7 @@ static void replace_properties(struct buf *b, struct str text)
 	replace_values(b, text, ' ', "unique_id", put_serial);
 }
 
-/* --- which file has which names --------------------------------------------------------------- */
+/* --- table of the files that contain names ---------------------------------------------------- */
 
 /* The files that contain names: patterns of the path and of its last component. */
 static const struct namerule {

@@ -6,23 +6,24 @@
 enum class { C_DEVICE, C_CLIENT, C_PROCESS, CLASSES };
 
 enum {
-	TEXT_BYTES = 16 << 20,     /* text of the records of 10 000 clients */
-	/* bytes that are read before a sample for its graph and its clients */
+	TEXT_BYTES = 16 << 20,     /* bytes for the text of the records of 10 000 clients */
+	/* first and largest number of bytes that are read before a requested sample, to fill its
+	 * graph and find its clients */
 	SEEK_BYTES = 1 << 20,
 	SEEK_MOST = 64 << 20,
 	/* most seconds to wait between two samples: a longer gap is shortened */
 	MAX_WAIT = 7 * 24 * 3600,
 };
 
-/* The record of a client or process. id: as id_of() computes it. at, n: offset and length of the
- * record's text in struct kept. */
+/* The record of a client or process. id: hash of the texts that identify it, see id_of(). at, n:
+ * offset and length of the record's text in kept[].text. */
 struct row {
 	u64 id;
 	u32 at, n;
 };
 
-/* The records of the last sample that had records of the class: kept[0] are clients, kept[1]
- * processes. */
+/* Records of clients (kept[0]) and processes (kept[1]), each from the last sample that had such
+ * records. */
 static struct kept {
 	struct row *rows;
 	char *text;
@@ -45,11 +46,12 @@ static struct {
 	struct runfile file;
 	bool plain;            /* the file has a record that is not a summary */
 	u32 n[CLASSES], used[CLASSES];
-	u64 ids[MAX_DEVICES];  /* ids of the devices of the current sample, by id_of() */
+	/* identities of the devices in the current sample: results of id_of() */
+	u64 ids[MAX_DEVICES];
 	/* times: time of the records of each class in the current sample; dt: interval of the
-	 * rates; us */
+	 * rates; both in us */
 	i64 times[CLASSES], dt;
-	/* the next record of the file, which is not yet part of the sample */
+	/* the next record of the file, which is not yet part of the current sample */
 	struct {
 		char *p, *e;
 		u64 at, id;
@@ -57,7 +59,7 @@ static struct {
 		u8 class;
 		bool is;
 	} next;
-	struct record *filled; /* the record that put_field() fills */
+	struct record *filled; /* the record in which put_field() stores each value */
 	bool keeps_names;      /* names of instances are kept for later frames */
 } play;
 
@@ -160,8 +162,9 @@ static u32 device_named(struct str dev)
 	return n;
 }
 
-/* Shows the device that a record names. values: it is a record of the device itself, whose values
- * are shown; else one of a client or process, of which only the labels of the device are used. */
+/* Updates the device that a record names. values: true if it is a record of the device itself,
+ * whose values are shown; false if it is one of a client or process, of which only the labels of
+ * the device are used. */
 static void device_take(struct str dev, struct str text, bool values)
 {
 	u32 n = device_named(dev);
@@ -210,7 +213,8 @@ static bool next_find(void)
 {
 	char *p, *e;
 
-	play.file.ended = false; /* the file may have grown since its end was read */
+	/* reading continues at the former end: the file may have grown since */
+	play.file.ended = false;
 	while (!play.next.is && runfile_next(&play.file, &p, &e) > 0) {
 		struct runrec j;
 		u8 class;
@@ -245,11 +249,12 @@ static bool has_id(u8 class, u64 id)
 	return has;
 }
 
-/* Returns whether the next record begins another sample. begun: bits of the classes that the
- * current sample has. In a sample, all records of a class have the same time. Runs with records of
- * several kinds may write to one file: the records of devices begin a sample, and the records of
- * clients and processes up to the next ones of devices are part of it. Without times, a sample ends
- * at the first record about an entity that the sample has already. */
+/* Returns whether the next record begins another sample. begun: bits 1 << class of the classes
+ * (device, client, process) that the current sample has. In a sample, all records of a class have
+ * the same time. Runs with records of several kinds may write to one file: the records of devices
+ * begin a sample, and the records of clients and processes up to the next ones of devices are part
+ * of it. Without times, a sample ends at the first record about an entity that the sample has
+ * already. */
 static bool sample_ends(u8 begun)
 {
 	u8 class = play.next.class;
@@ -430,7 +435,8 @@ void playback_record(struct record *r, u32 row)
 /* Opens the file, and reads the first sample. Returns an exit code, or -1 to continue. */
 int playback_open(const char *name)
 {
-	long fd = file_open(name, O_RDONLY | O_NONBLOCK /* a FIFO would wait for a writer */);
+	/* O_NONBLOCK: without it, opening a FIFO would wait for a writer */
+	long fd = file_open(name, O_RDONLY | O_NONBLOCK);
 	struct stat st;
 
 	play.file = (struct runfile){ .name = name, .fd = (int)fd, .loose = true, .silent = true };

@@ -6,7 +6,7 @@
 enum { HEADER_BYTES = 64 << 10, MAX_COLUMNS = 1024 };
 
 static struct runfile in;
-static bool plain; /* there was a record that is not a summary (-S, --inner) */
+static bool plain; /* the file has a record that is not a summary of -S or --inner */
 
 /* --- fields and their columns ----------------------------------------------------------------- */
 
@@ -48,8 +48,9 @@ static void put_value(const struct plotids *id, const struct column *c, struct s
 		svg_put(id, c, inst, v, chosen);
 }
 
-/* Returns whether records of a summary (min, avg or max) are drawn: only the averages, in a
- * recording of --inner; but not the summary that -S writes after the samples. */
+/* Returns whether summary records (which: min, avg or max) are drawn: only the averages, and only
+ * if all records are summaries, as with --inner. The summary that -S writes after the samples is
+ * not drawn. */
 static bool summary_is_drawn(struct str which)
 {
 	return !plain && str_is(which, "avg");
@@ -64,7 +65,7 @@ struct cell_column {
 	u8 role, id;
 	struct str name, inst;
 	const struct column *col;
-	struct str cell; /* the column's cell in the current row */
+	struct str cell; /* text of the column's cell in the current row */
 };
 
 static struct {
@@ -104,7 +105,7 @@ static size_t csv_cells(char *p, char *e)
 	return 0;
 }
 
-/* Parses the header line of a CSV file. Returns false if gpustat did not write it. */
+/* Parses the header line of a CSV file. Returns false if it is not a header that gpustat writes. */
 static bool csv_header(char *p, char *e)
 {
 	static const struct { struct str name; u8 role; } roles[] = {
@@ -139,7 +140,8 @@ static bool csv_header(char *p, char *e)
 		if (!c->role && !header.is_long && (c->col = field_find(name, 0, &c->inst)))
 			c->role = CELL_COLUMN;
 		known += c->role != CELL_OTHER;
-		if (!c->role && !header.is_long) { /* the name of a counter of gpustat oa or host */
+		/* not a field: the name of a counter of gpustat oa or host */
+		if (!c->role && !header.is_long) {
 			c->role = CELL_COLUMN;
 			c->col = column_find((struct str)STR("counter"), (struct str){ 0 }, 0);
 			c->inst = name;
@@ -200,7 +202,7 @@ static bool csv_row(char *p, char *e)
 		case CELL_VALUE:    value = header.cells[i].cell; break;
 		default:            break;
 		}
-	/* the field may be FIELD.avg, of a summary */
+	/* in a summary, the cell is the name of a field and .min, .avg or .max */
 	if (str_len(field) && !(c = field_find(field, plot_kind(&id), NULL))) {
 		const char *dot = field.e;
 
@@ -252,7 +254,8 @@ static long read_all(int fd)
 	long r;
 
 	in.fd = fd;
-	while ((r = runfile_next(&in, &p, &e)) > 0) /* after a signal the rows so far are drawn */
+	/* after a signal, the rows that were read so far are drawn */
+	while ((r = runfile_next(&in, &p, &e)) > 0)
 		if (in.is_json) {
 			if (!json_record((struct str){ p, e }))
 				runfile_bad(&in, ": not a record");
@@ -288,6 +291,6 @@ int cmd_plot(void)
 		return EX_FAIL;
 	}
 	runfile_end(&in);
-	opt.out.headed = true; /* a run without records gives a picture that says so */
+	opt.out.headed = true; /* a run without records is drawn as a picture that says so */
 	return in.bad ? EX_FAIL : EX_OK;
 }

@@ -10,23 +10,24 @@ enum { MAX_FAULTS = 8, DETECT_BYTES = 16, PROGRESS_DELAY = 500000000 /* ns */ };
 /* --- errors in the file ----------------------------------------------------------------------- */
 
 static struct {
-	/* The bytes of the last read(2), in oa_bytes. The incomplete record at the end of the read
-	 * before is copied in front of them. They are at the start of a page, where copies are
-	 * faster. */
+	/* The bytes of the last read(2), in oa_bytes. If the read before ended with an incomplete
+	 * record, that part is copied in front of them. read(2) stores at the start of a page,
+	 * where copying is faster. */
 	char *chunk;
 	u64 chunk_at;             /* offset of the chunk in the file */
-	bool is_recording, is_xe; /* is_recording false: a raw stream */
+	/* is_recording: the file is a recording; false: bytes of a stream */
+	bool is_recording, is_xe;
 	bool headerless;          /* reports or samples without headers, as xe returns them */
 	bool ready, faulty;
 	u64 nfaults;
-	int exit_code; /* if not -1: stop reading and end with this exit code */
+	int exit_code; /* -1, or the exit code with which reading the file must end */
 	struct oainfo info;
 	u64 info_at;
 	bool has_info;
 	size_t topology_n, numbers_n;
 } recording = { .exit_code = -1 };
 
-/* Copies of those parts of the recording that are used later. */
+/* Copies of parts of the recording that are needed after the next read(2). */
 static struct {
 	char topology[TOPOLOGY_BYTES], numbers[NUMBERS_BYTES], set[256], guid[40];
 } copies;
@@ -197,7 +198,7 @@ static void stalls_prepare(u64 at)
 		recording.exit_code = EX_FAIL;
 }
 
-/* Processes a record of a recording: samples of EU stalls, or their loss. */
+/* Processes one record of a recording: samples of EU stalls, or the loss of such samples. */
 static void stalls_read_record(const struct oarec *r, u64 at)
 {
 	struct str samples;
@@ -248,7 +249,8 @@ static void info_read(struct str body, u64 at)
 	str_copy(copies.guid, sizeof(copies.guid), recording.info.guid);
 }
 
-/* Copies the body of a record, at most cap bytes. Returns the number of copied bytes. */
+/* Copies the body of a record (its bytes after the header), at most cap bytes. Returns the number
+ * of copied bytes. */
 static size_t body_copy(char *to, size_t cap, struct str body)
 {
 	size_t n = str_len(body) < cap ? str_len(body) : cap;
@@ -302,7 +304,7 @@ static void record_read(const struct oarec *r, u64 at)
 }
 
 /* Processes all complete reports, or samples of EU stalls, of a stream without record headers.
- * Returns the bytes after the last complete one. */
+ * Returns the incomplete rest at the end of `bytes`. */
 static struct str headerless_read(struct str bytes)
 {
 	size_t size = is_stalls() ? STALL_BYTES : stream.format->size;
@@ -316,7 +318,7 @@ static struct str headerless_read(struct str bytes)
 	return bytes;
 }
 
-/* Processes all complete records in these bytes. Returns the bytes after the last complete one. */
+/* Processes all complete records in `bytes`. Returns the incomplete rest at the end. */
 static struct str records_read(struct str bytes)
 {
 	struct oarec r;
@@ -355,8 +357,7 @@ static void detect_type(struct str bytes)
 	}
 	if (recording.is_recording || !opt.oa.platform || !opt.oa.platform->xe)
 		return;
-	/* Not oarec_next(), which requires a whole record: a pipe may have delivered only the
-	 * header. */
+	/* oarec_next() requires a complete record; a pipe may have delivered only the header. */
 	if (str_len(bytes) >= sizeof(type))
 		memcpy(&type, bytes.p, sizeof(type));
 	if (type >= 1 && type <= OT_BUFFER_LOST + 1)

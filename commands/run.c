@@ -22,21 +22,25 @@ enum { SHORTEST_WAIT = 1000000 /* ns */, IDLE_SHARE = 4, AGE_PART = 8 };
 
 /* A client of the command at the last reading. */
 struct seen {
-	u32 serial, device; /* serial 0: there was no client in this row */
+	/* serial: number of the client; 0: the row has no client. device: index in devices[] */
+	u32 serial, device;
 	i64 read;           /* time of the last reading of the client, ns */
 };
 
 static struct {
-	struct run *runs;  /* totals by index in devices[]; row 0 if there is no device */
-	struct seen *seen; /* by index in clients[] */
-	i64 begun, ended;  /* ns: the command's start and end */
-	i64 last, sensors; /* ns: last reading of the clients; of the devices */
-	i64 newest;        /* ns: last time that a client was new or a node was opened */
+	/* totals of each device, by index in devices[]; row 0 if there is no device */
+	struct run *runs;
+	struct seen *seen; /* state of each client, by index in clients[] */
+	i64 begun, ended;  /* times of the command's start and end, in ns */
+	i64 last, sensors; /* times of the last reading of the clients and of the devices, in ns */
+	/* time at which a client was last new or a node was last opened, in ns */
+	i64 newest;
 	/* ns: time of the next reading: `due`, or earlier if a device node is opened, but not
 	 * before `first` */
 	i64 first, due;
 	u64 readings;
-	/* value of nodes_opens at the start; of holders_found at the last reading */
+	/* opens: number of opens of device nodes (nodes_opens) at the start. found: number of
+	 * holders of clients (holders_found) at the last reading. */
 	u32 opens, found;
 	int status;
 } command;
@@ -111,8 +115,8 @@ static void energies_add(u32 device, u64 ns)
 			energy_add(x, e, k, ns);
 }
 
-/* Adds the busy time of the whole device in the last interval. Its value also counts work that the
- * driver counts for no client, as that of amdgpu's user queues. */
+/* Adds the busy time of the whole device in the last ns nanoseconds. The busy time of a device
+ * includes work that the driver counts for no client, such as that of amdgpu's user queues. */
 static void busy_add(u32 device, u64 ns)
 {
 	struct run *x = run_of_device(device);
@@ -149,7 +153,7 @@ static void reading_add(u32 device, i64 now, u64 ns)
 		if (!(k->flags & CF_SEEN))
 			continue;
 		/* The command may have inherited clients: their use before the first reading is not
-		 * its own. */
+		 * counted. */
 		base = command.readings ? 0 : reg_now(k);
 		if (k->desc == D_SUM_NS || k->desc == D_SUM_CYCLES)
 			reg_put(&x->first, k->desc == D_SUM_NS ? D_BUSY_NS : D_CYCLES, name, base,
@@ -169,8 +173,8 @@ static void reading_add(u32 device, i64 now, u64 ns)
 	x->used = used > x->used ? used : x->used;
 }
 
-/* Stores in x->first the first and the last reading of the clock that an engine's cycles are
- * counted by. */
+/* Stores in x->first the first and the last reading of the GPU clock in whose cycles the use of an
+ * engine is counted. */
 static void clock_note(struct run *x, const struct client *c)
 {
 	for (struct counter *k = reg_first(&c->e); k; k = reg_next(k)) {
@@ -214,8 +218,8 @@ static void clients_note(i64 now)
 	}
 }
 
-/* Returns whether the devices are to be read, too: their sensors at each interval; their state more
- * often while one sleeps, since the clients of a device can be read once it is awake. */
+/* Returns whether the devices must be read, too: at each interval because of their sensors; more
+ * often while a device sleeps, because its clients can be read only after it wakes up. */
 static bool sensors_due(i64 now)
 {
 	bool asleep = false;
@@ -238,7 +242,8 @@ static void clients_sample(void)
 	privilege_lower(was);
 }
 
-/* Sets the time of the next reading. began: start of the last reading, ns. */
+/* Sets the earliest and the latest time of the next reading. began: time at which the last reading
+ * began, in ns. */
 static void reading_plan(i64 began)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC), wait = IDLE_SHARE * (now - began);
@@ -326,8 +331,8 @@ static void facts_get(u64 f[RUN_FACTS])
 	f[RUN_OPENS] = watched ? nodes_opens - command.opens : UINT64_MAX;
 }
 
-/* Completes the totals of a device. common: the facts about the command. Rates are those from the
- * command's start to its end. */
+/* Completes the totals of a device. common: the facts about the command. Rates are averages from
+ * the command's start to its end. */
 static void totals_end(struct run *x, const u64 common[RUN_FACTS])
 {
 	memcpy(x->facts, common, RUN_CLIENTS * sizeof(common[0]));
@@ -355,7 +360,7 @@ static void put_counted(struct buf *b, u64 n, const char *what)
 	put_z(b, n == 1 ? "" : "s");
 }
 
-/* Appends a line with the text `what` and the number n, unless n is 0. */
+/* Appends the text `what`, the number n and a newline. Appends nothing if n is 0. */
 static void put_line(struct buf *b, const char *what, u64 n)
 {
 	if (n == 0)
@@ -479,7 +484,7 @@ static void put_device(struct buf *b, const struct run *x)
 	put_ended(b, x->facts);
 }
 
-/* Appends how many times a device node was opened without a client that was seen. */
+/* Appends how many opens of device nodes belong to no client that was seen. */
 static void put_opens(struct buf *b)
 {
 	u64 opens = command.runs[order[0]].facts[RUN_OPENS], known = 0;
@@ -538,7 +543,8 @@ static int report(void)
 		struct run *x = run_of_device(order[i]);
 
 		if (!x)
-			return EX_FAIL; /* a message says which table had no room */
+			/* no room for the totals: a message names the table that is full */
+			return EX_FAIL;
 		x->command = words;
 		totals_end(x, common);
 	}
@@ -578,8 +584,8 @@ static bool reading_wait(void)
 	}
 }
 
-/* Filter of the values of devices that need not be read: only power is read, for devices that do
- * not count energy. Energy is always read. */
+/* Returns whether a value of devices is read in addition to energy, which is always read: only
+ * power, from which energy is computed if a device does not count it. */
 static bool is_read(u8 desc)
 {
 	return desc == D_POWER;
@@ -588,7 +594,7 @@ static bool is_read(u8 desc)
 /* Prepares the readings, and takes the first one. Returns an exit code, or -1 to continue. */
 static int readings_begin(void)
 {
-	/* scan all of the few processes that process_filter lets through */
+	/* process_filter admits only the command's few processes: rescan all of them each time */
 	rescan.budget = RESCAN_ALL;
 	registry.repeats = true;
 	sensing.filter = is_read;

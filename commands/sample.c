@@ -35,21 +35,21 @@ static bool makes_perfdata(void)
 }
 
 static struct {
-	i64 clock_offset; /* ns: the clock of -t minus the samples' clock */
+	i64 clock_offset; /* ns from the clock of the samples to the clock of -t */
 	u64 nsamples;
-	u64 nhidden; /* samples whose address the user may not see */
+	u64 nhidden; /* number of samples whose address this user may not see */
 	bool sample_failed;
 	/* period of the events without a period of their own; 0 if the kernel chooses it */
 	u64 period_now;
 	struct perfdata pdata;
 	struct ring_reader reader;
-	/* entry to be filled for samples that equal the current one; NULL if it is not
-	 * remembered */
+	/* entry in which the current sample is remembered, so that equal samples need not be
+	 * decoded; NULL if it is not remembered */
 	struct repeat *repeat;
-	struct str tracing; /* -o perfdata: the description of tracepoints in the file */
+	struct str tracing; /* description of the tracepoints in the perf.data file (-o perfdata) */
 	bool common; /* -f names a field that all tracepoints have */
-	/* indices of the time and the period in a sample, in words of 8 bytes; period_word 0: the
-	 * period must not differ in equal samples */
+	/* Indices of the time and of the period in a sample, in words of 8 bytes. period_word is 0
+	 * if only samples with the same period count as equal. */
 	u8 time_word, period_word;
 } sampling;
 
@@ -171,7 +171,7 @@ static void pdata_found(const struct prec *r)
 {
 	struct prec first = *r;
 
-	if (sampling.reader.first) /* 0: records are written in order of time */
+	if (sampling.reader.first) /* 0: all records are already written in order of time */
 		first.time = sampling.reader.first;
 	pdata_map(&first);
 }
@@ -260,16 +260,16 @@ static void pdata_begin(void)
 	perfdata_begin(&sampling.pdata);
 }
 
-/* Writes the records of the kernel's text and modules to the perf.data file. Tasks that started
- * before the measurement are written when they are found: those of the target at once, others with
- * their first sample. */
+/* Writes the records of the kernel's text and modules to the perf.data file. The names and maps of
+ * tasks that started before the measurement are written when they are read from /proc: those of the
+ * target at once, others with their first sample. */
 static void pdata_preamble(void)
 {
 	static struct prec kernel;
 	static const struct prec others = { .type = PR_COMM, .name = STR("[unknown]") };
 
-	/* names the tasks of other PID namespaces, which have TID 0: perf would call them
-	 * swapper */
+	/* Adds the name [unknown] for tasks of other PID namespaces, which have TID 0 here: perf
+	 * would call them swapper. */
 	if (symbols_nested())
 		pdata_map(&others);
 	if (symbols_kernel(&kernel))
@@ -392,7 +392,8 @@ static void record_handle(const struct prec *r)
 
 	s.e = (struct entity){ .kind = K_SAMPLE };
 	s.common = sampling.common;
-	if (r->type != PR_SAMPLE) { /* the record may change a name or a map */
+	/* a record other than a sample may change the name or map of a task */
+	if (r->type != PR_SAMPLE) {
 		repeats_forget();
 		sampling.repeat = NULL;
 	}
@@ -407,7 +408,8 @@ static void record_handle(const struct prec *r)
 	s.event = r->type == PR_SAMPLE ? perf_event_of(r) : NONE;
 	s.comm = s.event ? symbols_comm(r->pid, r->tid) : (struct str){ 0 };
 	s.at = (struct frame){ .ip = shown.ip, .mode = r->mode };
-	s.nchain = s.ngroup = s.nfields = 0; /* a record of lost samples has none of these */
+	/* a record of lost samples has no call chain, counts or fields */
+	s.nchain = s.ngroup = s.nfields = 0;
 	s.period = 0;
 	if (s.event) {
 		sampling.nsamples++;
@@ -428,12 +430,12 @@ static void record_handle(const struct prec *r)
 	else if (s.event)
 		profile_sample(&s);
 	sampling.repeat = NULL;
-	s.r = NULL; /* `shown` is valid only in this call */
+	s.r = NULL; /* s is static, but the variable `shown` ends with this call */
 }
 
 static u8 words_count(u64 bits)
 {
-	u8 n = 1; /* one word for the header of the record */
+	u8 n = 1; /* the header of the record takes one word */
 
 	for (; bits; bits &= bits - 1)
 		n++;
@@ -451,15 +453,15 @@ static u32 events_shown(void)
 }
 
 /* Finds the positions of the values that may differ in samples that count as equal: the time and
- * the period. Samples are not remembered if each has counts of its own, or if the output depends on
- * the records before. */
+ * the period. Samples are not remembered if each has the counts of its group, or if the output
+ * depends on earlier records. */
 static void repeats_begin(void)
 {
 	u64 t = perf_format(0)->sample_type;
 
 	sampling.reader = (struct ring_reader){ .format = perf_format, .handle = record_handle };
 	sampling.time_word = words_count(t & (PS_IDENTIFIER | PS_IP | PS_TID));
-	/* not if events may have different fields, or if a record shows the period */
+	/* the period may differ only if sums of one event are shown */
 	if (opt.profile && events_shown() == 1 && t & PS_PERIOD)
 		sampling.period_word = words_count(t & (PS_IDENTIFIER | PS_IP | PS_TID | PS_TIME |
 							PS_ADDR | PS_CPU));
@@ -509,9 +511,9 @@ static void vary_period(const struct measure *m)
 	repeats_forget();
 }
 
-/* Handles the records in the rings. all: handles the records up to now, at the end of the run or if
- * a ring is nearly full. Else only records that are older than 1 ms: another CPU may still write a
- * record that precedes the newer ones. */
+/* Handles the records in the ring buffers. all: true at the end of the run, or if a ring is nearly
+ * full: handles all records up to now. Else handles only records that are older than 1 ms, because
+ * another CPU may still write a record that precedes the newer ones. */
 static void drain(bool all)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC);
@@ -524,9 +526,9 @@ static void drain(bool all)
 		perfdata_finish_round(&sampling.pdata);
 		return;
 	}
-	/* computed each time, because the clock may have been set */
+	/* the offset is computed each time, because the clock may have been set */
 	sampling.clock_offset = opt.out.time == T_MONO ? 0 : sys_now(CLOCK_REALTIME) - now;
-	update_offset(); /* -o timeline compares the clocks again */
+	update_offset(); /* also compares the clocks again for -o timeline */
 	rings_drain((u64)now - (all ? 0 : 1000000), &sampling.reader);
 	if (!sampling.sample_failed && !flush())
 		sampling.sample_failed = true;
@@ -598,8 +600,8 @@ static bool live_keys(void)
 	return on;
 }
 
-/* Handles the keys and signals that came since the last call, and draws the screen unless only a
- * ring is full. Returns false if the run ends. */
+/* Handles the keys and signals that came since the last call, and draws the screen, except if the
+ * only reason for the call is that a ring is full. Returns false if the run ends. */
 static bool live_update(const struct measure *m)
 {
 	unsigned rows, cols;
@@ -624,7 +626,8 @@ static void sample_loop(struct measure *m)
 		if (opt.live && !live_update(m))
 			m->stop = true;
 		if (m->limit && !m->argv && sampling.nsamples + rings_lost >= m->limit)
-			m->stop = true; /* no command ends the run: the limit of samples does */
+			/* no command can end the run: the limit of samples ends it */
+			m->stop = true;
 		if (is_done())
 			m->stop = true;
 	}
@@ -640,7 +643,7 @@ static u32 sample_fields(const struct target *t)
 {
 	if (timing_is_on())
 		return PS_TID | PS_TIME;
-	if (makes_perfdata()) /* the fields that perf record requests */
+	if (makes_perfdata()) /* the same fields that perf record requests */
 		return PS_IP | PS_TID | PS_TIME | (has_known_tasks(t) && !t->raw ? 0 : PS_CPU);
 	return PS_IP | PS_TID | PS_TIME | (opt.profile ? 0 : PS_ADDR | PS_CPU);
 }
@@ -672,15 +675,15 @@ static u32 pages_default(const struct target *t)
 	while (bytes * cpus > ALL_BYTES)
 		bytes /= 2;
 	bytes /= sys_page_size();
-	/* with t->limit or t->no_inherit each task has a ring of its own */
+	/* with t->limit or t->no_inherit each task has a ring of its own: keep it small */
 	if (!has_bursts(t) || bytes < FEW || t->limit || t->no_inherit)
 		return FEW;
 	return (u32)bytes;
 }
 
-/* Returns the time in ns after which the rings are read though none has reached its wakeup mark; 0:
- * never. Names and maps that are in no record have to be read from /proc while their task still
- * runs. */
+/* Returns the interval, in ns, at which the rings are read even if none has reached its wakeup
+ * mark; 0: never. Names and maps that the kernel writes to no record must be read from /proc while
+ * their task still runs. */
 static i64 read_interval(const struct target *t)
 {
 	/* true if nobody waits for the output of each sample */
@@ -761,7 +764,7 @@ static int sample_options(struct target *t)
 	if (makes_perfdata() && !opt.output)
 		return usage_z("-o perfdata requires -O FILE");
 	t->sampling = true;
-	/* an inherited event has a count of its own in each thread */
+	/* --reset-on-overflow: an inherited event would have a separate count in each thread */
 	t->no_inherit |= opt.reset_on_overflow;
 	sampling.period_now = t->period;
 	if (!t->period && !t->freq)
@@ -885,7 +888,7 @@ static void periods_default(void)
 			events[i].period = 1;
 }
 
-/* Returns whether the output has the fields of tracepoints (sched_switch has next_pid). */
+/* Returns whether the output has the fields of tracepoints, such as next_pid of sched_switch. */
 static bool shows_fields(void)
 {
 	bool shows = makes_perfdata() || (!opt.profile && !opt.out.npatterns &&
@@ -935,8 +938,8 @@ static int open_sample_output(void)
 }
 
 /* Adds a hidden event if --cpu selects only some CPUs. A sampled task may execute another program
- * on any other CPU: an event there that counts nothing writes the records of its name and maps.
- * Returns false after an error message. */
+ * on any other CPU: the hidden event counts nothing there, but makes the kernel write records of
+ * the task's new name and maps. Returns false after an error message. */
 static bool add_tracker(void)
 {
 	struct cpuset online;
@@ -988,7 +991,7 @@ static int sample_finish(const struct measure *m, bool any)
 {
 	int code = command_result(m, any ? EX_OK : EX_DENIED);
 
-	if (m->failure) /* no command ran: keep the old output file */
+	if (m->failure) /* the command could not be started: keep the old output file */
 		return code;
 	if (sampling.sample_failed || (any && opt.profile && !opt.live && !print_profile()) ||
 	    (any && timing_is_on() && !timing_print()))
@@ -1049,9 +1052,9 @@ int cmd_sample(void)
 				  "a larger kernel.perf_event_mlock_kb" : NULL);
 		return EX_FAIL;
 	}
-	/* Keep the privileges of the user, which reading the maps of newly sampled tasks requires.
-	 * Privileges that come from the program's file (file capabilities) are not kept: a user who
-	 * may execute the file would see the maps of other users' tasks. */
+	/* Keep the privileges that the user has, because reading the maps of newly sampled tasks
+	 * requires them. Privileges that come from the program's file (file capabilities) are
+	 * dropped: a user who may execute the file would see the maps of other users' tasks. */
 	keep_privileges(privilege_from_file() ? 0 : MAY_READ | MAY_PTRACE | MAY_SYMBOLS);
 	any = say_events();
 	if (timing_is_on()) {
@@ -1063,8 +1066,8 @@ int cmd_sample(void)
 	} else {
 		repeats_begin();
 	}
-	/* read the names and maps of these tasks now, since they may end before the first reading
-	 * of the rings */
+	/* Read the names and maps of the tasks of -p and -t now, because they may end before the
+	 * first reading of the rings. */
 	for (u32 i = 0; i < opt.target.ntasks; i++)
 		symbols_task(opt.target.tasks[i].leader, opt.target.tasks[i].tid);
 	if (opt.live && !live_begin(&m))

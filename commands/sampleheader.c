@@ -78,8 +78,8 @@ static u32 set_count(const struct cpuset *set, u32 *last)
 	return n;
 }
 
-/* Returns the highest number of a present CPU, plus 1: the lists of CPUs in the perf.data file have
- * all lower numbers, too, present or not. */
+/* Returns the highest number of a present CPU, plus 1. The lists of CPUs in a perf.data file also
+ * have all lower numbers, even if no CPU has that number. */
 static u32 cpus_available(void)
 {
 	struct cpuset set;
@@ -148,8 +148,8 @@ static bool put_cpudesc(struct buf *b)
 	return v.p < v.e;
 }
 
-/* Appends the numbers by which perf finds the events of a CPU: those of /proc/cpuinfo, or arm64's
- * MIDR. Returns false if they are unknown. */
+/* Appends the identifier by which perf finds the event names for this model of CPU: the numbers in
+ * /proc/cpuinfo, or arm64's register MIDR. Returns false if they are unknown. */
 static bool put_cpuid(struct buf *b)
 {
 	static const struct {
@@ -362,8 +362,8 @@ static void put_module_id(const struct prec *r)
 		perfdata_build_id(header.ids, PM_KERNEL, r->build_id, r->name);
 }
 
-/* Appends the build IDs of the kernel, its modules and all files that were mapped, if the kernel
- * writes none in records. Returns false if there are none. */
+/* Appends the build IDs of the kernel, its modules and all files that were mapped, unless the
+ * kernel writes build IDs in its records. Returns false if there are none. */
 static bool put_ids(struct buf *b)
 {
 	size_t from = b->n;
@@ -427,7 +427,8 @@ static bool put_clockid(struct buf *b)
 	return true;
 }
 
-/* Appends one moment in both clocks: perf computes times of day from it. */
+/* Appends one moment on CLOCK_REALTIME and on CLOCK_MONOTONIC: perf computes the times of day of
+ * samples from both. */
 static bool put_clocks(struct buf *b)
 {
 	perfdata_u32(b, 1); /* version of this feature */
@@ -439,7 +440,8 @@ static bool put_clocks(struct buf *b)
 
 static const struct {
 	u8 number;
-	bool (*put)(struct buf *b); /* appends the feature; returns false if its data are unknown */
+	/* appends the data of the feature; returns false if they are unknown */
+	bool (*put)(struct buf *b);
 } rows[] = {
 	{ PD_BUILD_ID, put_ids },
 	{ PD_HOSTNAME, put_hostname }, { PD_OSRELEASE, put_release }, { PD_VERSION, put_version },

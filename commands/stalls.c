@@ -4,12 +4,16 @@
 #include "sources/device/device.h"
 #include "sys.h"
 
-enum { MAX_ADDRESSES = 65536 /* 16 bytes each: 1 MiB of shader instructions in an interval */ };
+enum { MAX_ADDRESSES = 65536 /* an instruction has 16 bytes: room for 1 MiB of shader code */ };
 
-/* The counts of EU stalls by reason, at one instruction or at all instructions; and their sum. */
+/* The counts of EU stalls by reason, and their sum: for one instruction, or for all
+ * instructions. */
 struct stallsum {
 	u64 ip, sum, counts[STALL_REASONS];
-	u32 next; /* index + 1 of the next row in the same hash bucket; 0 if there is none */
+	/* bucket and order do not belong to the instruction of their row. bucket of row i: index +
+	 * 1 of the first row in hash bucket i; 0 if there is none. order of row i: index of the row
+	 * that is at position i after sorting. */
+	u32 next;
 	/* These two do not belong to the instruction of row i. bucket: index + 1 of the first row
 	 * in hash bucket i; 0 if there is none. order: index of the i-th row when sorted. */
 	u32 bucket, order;
@@ -21,10 +25,11 @@ static struct {
 	/* sums over all instructions in this interval; with -o folded, in the run */
 	struct stallsum all;
 	u32 nrows, nbuckets;
-	/* ns: start of the run; start of the interval; time of the last samples */
+	/* start: start of the run. begun: start of the interval. last: time of the last samples.
+	 * All in ns. */
 	u64 start, begun, last;
-	/* replay only, ns: length of an interval; end of the current one since the start of the
-	 * run */
+	/* Used only with --replay, in ns. step: length of an interval. due: end of the current
+	 * interval, as time since the start of the run. */
 	u64 step, due;
 	struct table table;      /* the table of `rows` */
 } stalls = {
@@ -48,7 +53,7 @@ static void address_link(u32 i)
 	*bucket = i + 1;
 }
 
-/* Makes as many hash buckets as the table has rows in memory. */
+/* Makes the number of hash buckets equal to the number of rows that the table has memory for. */
 static void buckets_grow(void)
 {
 	for (u32 i = 0; i < stalls.nbuckets; i++)
@@ -248,10 +253,10 @@ int stalls_finish(void)
 	return finish();
 }
 
-/* --- the stream of the GPU -------------------------------------------------------------------- */
+/* --- reading of the live stream of a GPU ------------------------------------------------------ */
 
-/* Appends a record to the recording, if there is one. body: the time, and the samples that were
- * read then. */
+/* Appends a record to the file of --record, if the option was given. body: the time of reading, and
+ * the samples that were read. */
 static void record_stalls(u8 type, struct str body)
 {
 	struct buf b = buf_on(oa_bytes + oa_bytes_table.ready / 2, oa_bytes_table.ready / 2);
@@ -282,14 +287,14 @@ static long drain(struct oalive *l, u64 now)
 		} else if (n == -EIO) {
 			stalls_lost(now);
 			record_stalls(OT_STALLS_LOST, (struct str){ oa_bytes, samples });
-			n = lost ? 0 : 1; /* after a loss there are samples to read */
+			n = lost ? 0 : 1; /* after a loss, samples can be read again at once */
 			lost = true;
 		}
 	}
 	return n < 0 ? n : 0;
 }
 
-/* Marks a time until which there are no more samples, also in the recording. */
+/* Handles a time without samples up to `now`, and writes it to the file of --record. */
 static void time_mark(u64 now)
 {
 	stalls_add(now, (struct str){ 0 });

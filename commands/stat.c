@@ -15,7 +15,7 @@ static const char *const default_hardware[] = {
 	 "iTLB-loads,iTLB-load-misses"),
 	"L1-dcache-prefetches,L1-dcache-prefetch-misses",
 };
-/* The default events that few PMUs have. As in perf, they are counted if the PMU "cpu" lists
+/* Default events that few PMUs have. As in perf, gpustat counts them if the PMU "cpu" lists
  * them. */
 static const char *const default_stalls[] = { "stalled-cycles-frontend", "stalled-cycles-backend" };
 
@@ -48,11 +48,11 @@ static bool add_defaults(void)
 	return true;
 }
 
-/* --- event sets: --set [ID:]NAME=EVENTS@RULE. RULE: a time, or overflow:EVENT:N,... ----------- */
+/* --- the option --set [ID:]NAME=EVENTS@RULE of stat. RULE: a time, or overflow:EVENT:N,... ---- */
 
 struct setspec {
 	struct str name, events;
-	/* the rules that say when the next set is enabled, with @ between them */
+	/* the rules of the event set, with @ between them: they say when the next set is enabled */
 	struct str switching;
 	u64 id;
 	bool has_id;
@@ -78,9 +78,9 @@ static bool parse_set(struct str s, struct setspec *x)
 	return x->name.p < x->name.e && x->events.p < x->events.e;
 }
 
-/* Makes the event of this name a trigger of the event set: after `times` overflows the next set is
- * enabled. Adds the event to the set if the set does not have it. Returns false after an error
- * message. */
+/* Makes the event with this name the trigger of an event set: after `times` overflows of the event,
+ * the next set is enabled. Adds the event to the set if the set does not have it. Returns false
+ * after an error message. */
 static bool add_trigger(u16 set, struct str name, u64 times)
 {
 	u32 first = 1, i;
@@ -93,8 +93,8 @@ static bool add_trigger(u16 set, struct str name, u64 times)
 	events[i].trigger = times * (events[i].period && !events[i].freq ? events[i].period : 1);
 	for (u32 k = 1; k <= nrows.events; k++)
 		if (k == i || (events[k].group && events[k].group == events[i].group))
-			/* PERF_EVENT_IOC_REFRESH refuses inherited events, and all events of a
-			 * group must be the same in this */
+			/* PERF_EVENT_IOC_REFRESH refuses events with `inherit`, and all events of a
+			 * group must have the same `inherit`. */
 			events[k].no_inherit = true;
 	return true;
 }
@@ -128,7 +128,7 @@ static bool add_switching(u16 set, struct str switching, bool asked)
 
 			if (!parse_interval(rule, &evsets[set].timeout))
 				return false;
-			/* a shorter time would be used up by the switching of sets */
+			/* 100 us at least: switching of sets would use up a shorter time */
 			if (evsets[set].timeout < 100000)
 				evsets[set].timeout = 100000;
 			evsets[set].timeout = (evsets[set].timeout + step - 1) / step * step;
@@ -199,7 +199,8 @@ static bool add_sets(void)
 
 		evsets[set] = (struct evset){ .name = text_put(NONE, x->name), .id = (u16)x->id };
 		if (!add_events(x->events, set))
-			continue; /* the message was printed; this set is never enabled */
+			/* a message was printed: this set has no events and is never enabled */
+			continue;
 		any = true;
 		if (!add_switching(set, x->switching, x->events.e < x->switching.p))
 			return !opt.usage_said && usage_set(opt.sets[order_of[i]]);
@@ -219,8 +220,9 @@ static bool add_all_events(void)
 	return opt.null_run ? add_events((struct str)STR("duration_time"), 0) : add_defaults();
 }
 
-/* Returns the number of rows to pass to row_entity(): evrows[] has one row for each event at each
- * site; if the last event lacks rows of some sites, they are included. */
+/* Returns the number of rows of counts to pass to row_entity(). evrows[] has one row for each event
+ * at each site; if the last event does not have rows for all sites yet, the missing ones are
+ * included in the number. */
 static u32 rows_shown(void)
 {
 	return (nrows.evrows + nrows.sites - 1) / nrows.sites * nrows.sites;
@@ -235,8 +237,8 @@ static bool state_is_denied(u8 state)
 	return denied >> state & 1;
 }
 
-/* Returns whether a row of -a --per-thread is not shown: the thread did nothing, has ended, or may
- * not be counted while other threads may, which say_denied() reports. */
+/* Returns whether stat -a --per-thread leaves out this row: the thread did nothing or has ended, or
+ * this user may count other threads but not this one. say_denied() reports the last case. */
 static bool is_idle_thread(const struct evrow *r)
 {
 	static const u64 idle = 1ull << CS_NEVER_RAN | 1ull << CS_NOT_ENABLED | 1ull << CS_GONE;
@@ -268,15 +270,17 @@ static void say_denied(void)
 	}
 }
 
-/* Returns the i-th row to show, from 1 on. Rows are sorted by event, but with --per-core and
- * --per-socket by core or socket, as in perf. Returns NULL if the row is not shown. */
+/* Returns the i-th row to show; i begins with 1. Rows are sorted by event; with --per-core and
+ * --per-socket they are sorted by core or socket, as in perf. Returns NULL if the row is not
+ * shown. */
 static struct entity *row_entity(u32 i)
 {
 	u32 nnames = rows_shown() / nrows.sites, at = i - 1;
 	u32 row = opt.out.summed ? 1 + at % nnames * nrows.sites + at / nnames : i;
 	struct evrow *r = &evrows[row <= nrows.evrows ? row : NONE];
 
-	/* /sys does not list this engine: it is shown only if the kernel can count it. */
+	/* /sys does not list the GPU engine of this event: show it only if the kernel can count
+	 * it. */
 	if (events[r->event].guess && r->state == CS_UNSUPPORTED && perf_countable())
 		return NULL;
 	if (is_idle_thread(r))
@@ -284,7 +288,8 @@ static struct entity *row_entity(u32 i)
 	return r->e.used && !events[r->event].hidden ? &r->e : NULL;
 }
 
-/* Returns whether a row comes after another one of the same event: it counted less. */
+/* Returns whether a row is sorted after another row of the same event, because its count is
+ * lower. */
 static bool is_after(u32 row, u32 other)
 {
 	const struct evrow *x = &evrows[row], *y = &evrows[other];
@@ -387,8 +392,8 @@ static bool has_virtual(void)
 }
 
 /* The function `ready` of struct measure, which is called when all events are open. Drops
- * privileges; but not if this process itself must fork the command's next run, which inherits its
- * privileges. */
+ * privileges, except if this process itself must fork the next run of the user's command: that run
+ * inherits the privileges. */
 static void ready(i32 child, bool again)
 {
 	if (again && !child_forker)
@@ -435,7 +440,7 @@ static int stat_once(struct measure *m, bool *counted)
 			code = print_rows(m, false);
 		if (code == EX_OK && (!left || --left > 0))
 			continue;
-		if (m->argv) /* the command continues after the last interval */
+		if (m->argv) /* count the rest of the command without intervals */
 			m->interval = 0;
 		m->stop = !m->argv;
 	}
@@ -464,7 +469,7 @@ static bool run_all(struct measure *m, bool *counted, int *result)
 		if (i > 0)
 			perf_close();
 		if (!run_hook(false, result))
-			return i > 0; /* print the results of the earlier runs */
+			return i > 0; /* if --pre failed, print the results of the earlier runs */
 		m->repeats = i + 1 != opt.repeat || opt.before || opt.after;
 		code = stat_once(m, counted);
 		*result = command_result(m, EX_OK);
@@ -498,10 +503,12 @@ int cmd_stat(void)
 	if (!add_all_events())
 		return EX_USAGE;
 	if (opt.repeat != 1 && opt.target.split == SPLIT_THREAD)
-		opt.target.split = SPLIT_NONE; /* each run of the command has other threads */
+		/* the runs of the command have different threads: their counts cannot be averaged
+		 * by thread */
+		opt.target.split = SPLIT_NONE;
 	if ((code = find_target(&opt.target)) >= 0 || (code = sink_open()) >= 0)
 		return code;
-	/* A measurement that neither a command nor an option ends, ends after opt.window. */
+	/* A measurement ends after opt.window if neither a command nor an option ends it. */
 	if (!opt.command && !opt.interval && !opt.timeout && (opt.windowed || !opt.npids))
 		m.timeout = opt.window;
 	opt.out.once = !opt.interval;

@@ -6,7 +6,7 @@
 
 enum role { WAKEUP, NEW, SWITCH, ENTER, EXIT, ROLES };
 
-/* The tracepoint of each role, and its fields that are read. The arrays of timing.fields have the
+/* The tracepoint of each role, and those of its fields that are read. timing.fields[][] has the
  * same order. */
 enum { MAX_READ = 5 };
 static const struct {
@@ -61,7 +61,8 @@ const char *timing_events(void)
 }
 
 /* Sets which tasks are sampled. --latency samples the whole machine: when the kernel switches to a
- * task, that task is not yet running, and events that belong to it do not count the switch. */
+ * task, that task is not running yet, so that an event which belongs to the task would not count
+ * the switch. */
 void timing_target(struct target *t)
 {
 	if (!opt.latency)
@@ -95,7 +96,8 @@ bool timing_fields(void)
 	return true;
 }
 
-/* Prepares the sums. child: PID of the command's process, which waits before its exec. */
+/* Prepares the sums. child: PID of the process that will execute the user's command, but has not
+ * yet. */
 void timing_begin(i32 child)
 {
 	intervals_begin(opt.syscalls);
@@ -124,9 +126,9 @@ static struct str comm_in(const struct prec *r, u8 role, u8 field)
 
 static void switch_handle(const struct prec *r)
 {
-	/* The state of a task that can run is R, which is 0; if the task was preempted, it has a
-	 * bit above those of the states: TASK_REPORT_MAX in the kernel's include/linux/sched.h,
-	 * before Linux 4.14 TASK_STATE_MAX */
+	/* The state of a runnable task is R, which is 0. If the task was preempted, a bit above all
+	 * states is set: TASK_REPORT_MAX in the kernel's include/linux/sched.h; before Linux 4.14,
+	 * TASK_STATE_MAX. */
 	enum { STATES = 0xff };
 
 	waits_out((u32)number_in(r, SWITCH, 0), comm_in(r, SWITCH, 1),

@@ -4,7 +4,7 @@
 #include "sources/drm/drm.h"
 #include "sys.h"
 
-enum { FIRST_SAMPLE = 500000000 /* most ns from the first reading to the first sample */ };
+enum { FIRST_SAMPLE = 500000000 /* longest time from the first reading to the first sample, ns */ };
 
 static struct recopts ropts = { .dt_us = -1, .time_us = -1 };
 
@@ -12,8 +12,8 @@ static struct {
 	struct top top;
 	u32 shown_devices[MAX_DEVICES];
 	bool any_device;
-	/* Serial of the client under the cursor, which follows it; 0: the cursor stays in the first
-	 * line. */
+	/* Serial number of the client under the cursor; the cursor stays on this client when
+	 * clients are sorted again. 0: the cursor stays in the first line. */
 	u32 chosen;
 } view;
 
@@ -26,9 +26,10 @@ static void measure_screen(void)
 	view.top.high = rows;
 }
 
-/* --- samples: reading, filtering and sorting -------------------------------------------------- */
+/* --- reading, filtering and sorting of samples ------------------------------------------------ */
 
-/* Returns the number that identifies the client of a row in all samples. */
+/* Returns a number for the client in this row. The number of a client is the same in all
+ * samples. */
 static u32 row_serial(u32 row)
 {
 	return opt.oa.replay ? playback_id(row) : clients[row].e.serial;
@@ -60,7 +61,7 @@ static struct str text_of(const struct record *r, const char *field)
 	return v && v->type == V_TEXT ? v->s : (struct str){ 0 };
 }
 
-/* Returns whether a recorded client matches all of -d, -p, -C and -g. */
+/* Returns whether a client of a recorded run matches all of the options -d, -p, -C and -g. */
 static bool row_wanted(const struct record *r)
 {
 	const struct val *v = record_get(r, NULL, "pid");
@@ -174,8 +175,9 @@ static bool draw(void)
 
 /* --- handling of keys ------------------------------------------------------------------------- */
 
-/* Actions of a key in addition to drawing a frame. RETIME: restart the interval. MOVED: another
- * recorded sample was read. */
+/* Actions after a key, in addition to drawing a frame. ARRANGE: filter and sort again. SAMPLE: take
+ * or read the next sample. RETIME: restart the interval. MOVED: another sample of the recorded run
+ * was read. */
 enum { DRAW = 0, ARRANGE = 1, SAMPLE = 2, RETIME = 4, QUIT = 8, MOVED = 16 };
 
 static void sort_by(u8 column)
@@ -189,8 +191,8 @@ static void sort_by(u8 column)
 	view.top.inverted = false;
 }
 
-/* Changes the interval of samples to the next longer or shorter step. An interval that is longer
- * than the longest step is not made longer. */
+/* Changes the interval between samples to the next longer or shorter step. An interval longer than
+ * the longest step stays as it is if a longer one is requested. */
 static void change_interval(bool longer)
 {
 	static const u16 steps[] = { 1, 2, 5, 10, 20, 50, 100, 200, 300, 600 };
@@ -204,8 +206,8 @@ static void change_interval(bool longer)
 		opt.interval = view.top.interval = steps[i] * (i64)UNIT;
 }
 
-/* Moves the cursor *at of a list of n rows, of which `page` are shown. Returns false if the key
- * does not move the cursor. */
+/* Moves the cursor *at in a list of n rows, of which `page` fit on the screen. Returns false if the
+ * key is not one that moves the cursor. */
 static bool cursor_move(u16 key, size_t *at, size_t page, size_t n)
 {
 	size_t last = n ? n - 1 : 0, step = page > 1 ? page - 1 : 1;
@@ -297,7 +299,8 @@ static u8 list_key(u16 key)
 		return DRAW;
 	}
 	switch (key) {
-	case 'q': case KEY_F10: case 3: /* ^C, if the terminal does not send a signal for it */
+	/* 3 is ^C, which is a key if the terminal sends no signal for it */
+	case 'q': case KEY_F10: case 3:
 		return QUIT;
 	case 'h': case '?': case KEY_F1:
 		view.top.mode = TOP_HELP;
@@ -352,8 +355,8 @@ static u8 key_handle(u16 key)
 	return modes[view.top.mode](key);
 }
 
-/* Reads and handles all keys that were typed. paused: no byte followed an Esc within the
- * timeout. Returns the actions of the keys. */
+/* Reads and handles all keys that were typed. paused: true if no byte followed an Esc within the
+ * timeout, so that Esc itself is the key. Returns the actions of the keys. */
 static u8 keys_read(bool paused)
 {
 	char b[256];
@@ -408,8 +411,9 @@ static i64 due_from(i64 now)
 	return wait < 0 ? wait : now + wait;
 }
 
-/* Performs the actions that keys or the time asked for: reads a sample, or filters and sorts the
- * clients again. Returns the time at which the next sample is due. */
+/* Performs the requested actions: reads the next sample, or filters and sorts the clients again.
+ * asked: actions that a key or the end of an interval requested. Returns the time at which the next
+ * sample is due. */
 static i64 answer(u8 asked, i64 start, i64 due)
 {
 	if (asked & MOVED) {

@@ -12,9 +12,9 @@
 #pragma weak iterator_load
 #pragma weak iterator_state
 
-/* Drops the privileges that neither the files named by options nor the command need. With --proc or
- * --sys the command itself needs none, since those files are not the kernel's. Returns false with a
- * message on errors. */
+/* Drops the privileges that are needed neither to open the files of options nor by the command.
+ * With --proc or --sys the command needs no privileges, because these files are not those of the
+ * kernel. Returns false with a message on errors. */
 bool drop_privileges(void)
 {
 	u8 files = opt.output || opt.state || opt.oa.record || opt.control ||
@@ -29,8 +29,8 @@ bool drop_privileges(void)
 }
 
 /* Starts the Landlock rules of a command that reads no other process. After confine() the command
- * can open only files that it has named before. The folder of a file that -O replaces stays
- * writable. */
+ * can open only files that were passed to sandbox_file() or sandbox_folder(). The folder of a file
+ * that -O replaces stays writable. */
 void close_files(void)
 {
 	if (opt.no_sandbox)
@@ -96,12 +96,14 @@ void confine(i32 child)
 		calls &= (u16)~CALLS_WATCH;
 	if (opt.state || sink_folder() >= 0)
 		calls |= CALLS_REPLACE;
-	/* --enable-profiling and `oa pack` write files */
+	/* --enable-profiling and `gpustat oa pack` write files */
 	if (opt.profiling || (opt.nwords && opt.cmd->with & WITH_OA))
 		calls |= CALLS_WRITE;
 	if (calls & CALLS_WATCH && !privilege_has(MAY_READ))
 		calls |= CALLS_GETFD;
-	if (opt.http) /* confined before it reads the request: counters are opened later */
+	/* with --http the program is confined before it reads the request, and opens its counters
+	 * later */
+	if (opt.http)
 		calls |= opt.cmd->with & WITH_NAMED ?
 			 CALLS_NET | CALLS_OPEN_PERF | CALLS_WRITE : CALLS_NET;
 	if (HAS(vcio) && calls & CALLS_WATCH)
@@ -111,8 +113,8 @@ void confine(i32 child)
 	say_without("no Landlock: ", sandbox.landlock);
 }
 
-/* Drops all privileges except `may` (MAY_*), and except those to replace the file of -O and to stop
- * the user's command. The caller has opened all other files. */
+/* Drops all privileges except those in `may` (bits MAY_*), the one to replace the file of -O, and
+ * the one to stop the user's command. The caller has opened all other files. */
 void keep_privileges(u8 may)
 {
 	privilege_keep(may | (opt.output && sink_gathers() ? MAY_WRITE : 0) |

@@ -5,11 +5,11 @@
 #include "commands/shared/shared.h"
 #include "sys.h"
 
-/* --- names that no record has ----------------------------------------------------------------- */
+/* --- patterns of -f that match no field ------------------------------------------------------- */
 
-/* States of a pattern of -f. PATTERN_WRONG: records have fields of the group that it names, but no
- * field that it matches. While no record has the group, the pattern stays NEW: its fields may still
- * appear. PATTERN_SAID: a message was printed. */
+/* States of a pattern of -f. PATTERN_NEW: no record had the group of fields that the pattern names;
+ * its fields may still appear. PATTERN_WRONG: records had the group, but no field that matches.
+ * PATTERN_SAID: the same, and a message was printed. */
 enum { PATTERN_NEW, PATTERN_WRONG, PATTERN_SAID, PATTERN_FOUND };
 enum { MAX_NEAREST = 16, NEAREST_BYTES = 96 };
 
@@ -19,11 +19,12 @@ static struct {
 	struct {
 		u32 edits;
 		char name[NEAREST_BYTES]; /* "": none, or too long */
-	} nearest[MAX_NEAREST];           /* nearest field names, for the first patterns of -f */
+	/* field names most similar to the first MAX_NEAREST patterns of -f */
+	} nearest[MAX_NEAREST];
 } named;
 
-/* Stores the name of field f as the suggestion for pattern i of -f, if it needs fewer edits than
- * the suggestion so far. rest: the pattern without its group. */
+/* Stores the name of field f as the suggestion for pattern i of -f, if the name differs in fewer
+ * characters than the suggestion so far. rest: the pattern without the name of its group. */
 static void nearest_put(size_t i, struct str rest, const struct field *f)
 {
 	const struct str parts[] = { f->inst, str_z(f->col->member) };
@@ -52,8 +53,8 @@ static void nearest_put(size_t i, struct str rest, const struct field *f)
 	}
 }
 
-/* True if a column of this kind of records matches the pattern, even if it is not shown in this
- * run: a rate is hidden with --raw, a total without it. rest: the pattern without the group of
+/* True if a column of this kind of records matches the pattern, even a column that this run does
+ * not show: rates are hidden with --raw, totals without it. rest: the pattern without the group of
  * f. */
 static bool is_of_other_mode(const struct field *f, struct str rest, u8 kind)
 {
@@ -92,7 +93,8 @@ static void pattern_note(size_t i, struct str pattern, const struct record *r)
 	}
 }
 
-/* Returns the name that is nearest to the wrong pattern i of -f; "": none is known. */
+/* Returns the field name most similar to pattern i of -f, which matches no field; "" if none is
+ * known. */
 const char *fields_nearest(size_t i)
 {
 	return i < MAX_NEAREST && named.found[i] == PATTERN_WRONG ? named.nearest[i].name : "";
@@ -116,10 +118,12 @@ static void say_wrong(size_t i)
 /* --- values that appear after the header ------------------------------------------------------ */
 
 static struct {
-	char names[512]; /* fields without a column, as " a b c " */
-	size_t n, said;  /* bytes in names[]; bytes of the names that a message has reported */
+	char names[512]; /* names of fields without a column, such as " a b c " */
+	/* n: bytes in names[]; said: bytes of the names that a message has reported */
+	size_t n, said;
 	bool full;
-	const char *file; /* file whose header has the columns; NULL: the header of this run */
+	/* file whose CSV header has the columns; NULL: the header printed by this run has them */
+	const char *file;
 } late;
 
 static void late_add(const struct field *f)
@@ -135,7 +139,7 @@ static void late_add(const struct field *f)
 	put_c(&name, ' ');
 	if (str_find(str_of(late.names, late.n), str_of(name.p, name.n)))
 		return;
-	all.n -= all.n > 0; /* two names share the blank between them */
+	all.n -= all.n > 0; /* the blank after a name is also the blank before the next name */
 	put_str(&all, str_of(name.p, name.n));
 	if (!all.full && !name.full)
 		late.n = all.n;
@@ -144,9 +148,9 @@ static void late_add(const struct field *f)
 	late.full |= all.full || name.full;
 }
 
-/* Finds the fields of a record that have no column. Format line gets new columns and prints another
- * header, if it prints headers; in the other formats all rows keep the columns of the header, and
- * fields_say() reports the fields that are missing there. */
+/* Finds the fields of a record that have no column. In the format line, adds columns and prints the
+ * header again, unless headers are off. In the other formats all rows keep the columns of the first
+ * header, and fields_say() reports the missing fields. */
 static void late_note(struct out *o, const struct record *r)
 {
 	static bool full;
@@ -204,7 +208,7 @@ void fields_say(void)
 		say_late();
 }
 
-/* True if -f named a field that no record of the run had. */
+/* True if a pattern of -f matched no field of any record in the run. */
 bool fields_wrong(void)
 {
 	bool wrong = false;
@@ -249,7 +253,8 @@ static bool cell_next(char **at, const char *end, struct str *cell)
 static void columns_take(long fd)
 {
 	struct out *o = &opt.out;
-	/* The columns of a header need no memory for instances, so the header is read into it. */
+	/* The header is read into the memory for instances, because the columns of a header need
+	 * none. */
 	char *text = (char *)&o->insts;
 	long n = fd < 0 ? fd : sys_pread((int)fd, text, sizeof(o->insts), 0);
 	const char *end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
@@ -271,7 +276,7 @@ static void columns_take(long fd)
 		return;
 	while (cell_next(&text, end, &title)) {
 		known |= pattern_known(title, opt.cmd->kind);
-		/* a pattern may be the name of a counter, which pattern_known() does not know */
+		/* pattern_known() does not know the names of counters, which a pattern may match */
 		for (size_t i = 0; i < o->npatterns; i++)
 			known |= glob_match(o->patterns[i], title, NULL);
 		out_add_title(o, title);

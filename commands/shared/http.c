@@ -6,11 +6,12 @@
 #include <stdlib.h>
 
 enum { REQUEST_BYTES = 8 << 10 };
-static const i64 REQUEST_TIMEOUT = 5000000000; /* ns to receive the request, and to answer */
+/* ns for receiving the request, and again for sending the answer */
+static const i64 REQUEST_TIMEOUT = 5000000000;
 static const i64 CLOSE_TIMEOUT = 1000000000;   /* ns to wait for the client to close */
 
-static bool answer_begun; /* a part of the answer was sent */
-static i64 wait_until;    /* ns on CLOCK_MONOTONIC: end of the current wait */
+static bool answer_begun; /* at least a part of the answer was sent */
+static i64 wait_until;    /* time at which the current wait ends, in ns on CLOCK_MONOTONIC */
 
 static const char *content_type(void)
 {
@@ -164,8 +165,8 @@ static const char *head_end(const char *p, const char *e)
 	return NULL;
 }
 
-/* Returns the socket: descriptor 3 if sd_listen_fds(3) applies to this process, else standard
- * input. */
+/* Returns the descriptor of the socket: 3 if systemd passed it to this process (sd_listen_fds(3)),
+ * else 0, standard input. */
 static int passed_socket(void)
 {
 	const char *pid = getenv("LISTEN_PID"), *n = getenv("LISTEN_FDS");

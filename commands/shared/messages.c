@@ -12,7 +12,8 @@ bool is_check(void)
 
 enum {
 	BEGIN_BYTES = 48,                 /* bytes that are printed of a part that is too long */
-	PART_BYTES = 4 * BEGIN_BYTES + 3, /* room for them, each written as \xNN, and for "..." */
+	/* room for BEGIN_BYTES bytes, each written as \xNN, and for "..." */
+	PART_BYTES = 4 * BEGIN_BYTES + 3,
 };
 
 /* Appends one of the parts of a message; only its start and "..." if the whole part does not
@@ -27,14 +28,14 @@ static void put_part(struct buf *b, struct str s)
 	b->n = n;
 	b->full = false;
 	for (s.e = s.p + BEGIN_BYTES; ((u8)*s.e & 0xc0) == 0x80 && s.e > s.p; s.e--)
-		; /* back to the start of a character */
+		; /* move the end back to the start of a UTF-8 character */
 	put_text(b, s);
 	put_z(b, "...");
 }
 
-/* Prints a message on standard error: who, ": ", and the parts a, b and c, which may be NULL. In
- * the command check, the message is stored in last_message instead, for its line on standard
- * output. */
+/* Prints a message on standard error: who, ": ", and the texts a, b and c, each of which may be
+ * NULL. In the command check, stores the message in last_message instead, because the plugin prints
+ * it in its line on standard output. */
 void say_as(const char *who, const char *a, const char *b, const char *c)
 {
 	const char *const parts[] = { who, ": ", a, b, c };
@@ -81,8 +82,8 @@ void say_number(u64 n, const char *what)
 	say(buf_z(&b), what, NULL);
 }
 
-/* Returns how many values or entities were left out because there was no room for them. Files that
- * could not be read are subtracted: a message of their own states the reason. */
+/* Returns how many values or entities were left out because there was no room in memory. Files that
+ * could not be read are not counted: another message reports them. */
 u64 without_room(void)
 {
 	return registry.dropped > fileio.unread ? registry.dropped - fileio.unread : 0;
@@ -109,8 +110,8 @@ bool say_full(void)
 	return any;
 }
 
-/* Prints which tables were full. If no table was full, prints the number of values that were left
- * out for lack of room elsewhere, if any. */
+/* Prints which tables were full. If none was, prints how many values were left out for lack of
+ * other room, unless there are none. */
 void say_dropped(void)
 {
 	if (!say_full() && without_room())
@@ -224,8 +225,8 @@ void say_error(const char *who, long err)
 	say(who, ": ", error_text(err));
 }
 
-/* True if the user's command is the word after -g of `sample`, which may have been meant as a
- * method of -g. */
+/* True if the user's command of `sample` follows directly after its option -g: the user may have
+ * meant the word as a method of --call-graph. */
 static bool may_be_method(void)
 {
 	struct str before = str_z(HAS(sample) && opt.argv ? opt.command[-1] : NULL);

@@ -14,14 +14,14 @@ static bool shows_names(void)
 
 	for (size_t i = 0; i < opt.out.npatterns; i++)
 		shows |= str_is(opt.patterns[i], "name");
-	/* format block has the name in the title of each device */
+	/* format block shows the name in the title of each device */
 	shows |= opt.out.fmt == format_find((struct str)STR("block"));
 	shows |= opt.cmd->with & WITH_LIVE && !opt.out.npatterns && format_has_names(opt.out.fmt);
 	return shows && (opt.cmd->with & WITH_TOP || opt.cmd->kind == K_DEVICE);
 }
 
-/* Prints an error if the folder of --ids cannot be opened. The run goes on with the names that are
- * found without that folder. */
+/* Prints an error if the folder of --ids cannot be opened. The run continues with the names of
+ * devices that are found in other places. */
 static void check_ids(void)
 {
 	static bool checked;
@@ -55,9 +55,9 @@ void names_prepare(void)
 		find_names();
 }
 
-/* True if a selector of -d is a part of the device's name. Names are compared only if the selector
- * is not a number and selects no device in another way, because most runs do not need names. is:
- * function that returns true if the selector selects a device in another way. */
+/* True if a selector of -d is a part of the device's name. Names are read and compared only if the
+ * selector is not a number and is() is false for all devices: most runs do not need names. is():
+ * returns true if the selector selects a device by number, node, address or driver. */
 bool named_so(u32 device, struct str sel, device_test *is)
 {
 	u64 n;

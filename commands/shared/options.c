@@ -11,9 +11,9 @@
 
 struct opts opt;
 
-/* Splits a list at its commas and appends the pieces to to[max]; *n: number of pieces in to[].
- * Returns false if a piece is empty or there are too many. A comma at the end of the list is an
- * error, too: piece.e + 1 == list.e. */
+/* Splits a list at its commas and appends the pieces to to[max]. *n: number of pieces in to[], also
+ * of earlier calls. Returns false if a piece is empty or there are too many; a comma at the end of
+ * the list is an error, too. */
 bool split(struct str list, struct str *to, size_t max, size_t *n)
 {
 	struct str piece;
@@ -39,8 +39,8 @@ static bool set_rescan(struct str s)
 	return true;
 }
 
-/* Parses the value of -o: the format of the output, or for oa the format of the OA reports. No name
- * belongs to both. */
+/* Parses the value of -o: a format of the output or, for the command oa, a format of OA reports. No
+ * output format has the name of a report format. */
 static bool set_format(struct str s)
 {
 	const struct format *f = format_find(s);
@@ -185,8 +185,8 @@ FEATURED static bool set_cpus(struct str s)
 	return opt.target.has_cpus = s.p < s.e && parse_cpulist(s, &opt.target.cpus);
 }
 
-/* Parses the value of -p or -t: PIDs or TIDs. Sets *kind, the member of opt.target that tells which
- * of both they are. The threads of processes are found later, when /proc is open. */
+/* Parses the value of -p or -t: PIDs or TIDs. Sets *kind: opt.target.whole for PIDs,
+ * opt.target.threads for TIDs. The threads of processes are found later, when /proc is open. */
 FEATURED static bool set_tasks(struct str s, bool *kind)
 {
 	size_t had = opt.npids;
@@ -271,8 +271,8 @@ FEATURED static bool set_random(struct str s)
 	       scan_num(s, &opt.seed) == s.e;
 }
 
-/* Returns the method to find callers (enum unwind) that a text names, such as fp or dwarf,8192;
- * UNWINDS if it names none. */
+/* Parses a method of finding callers, such as fp or dwarf,8192. Returns it as enum unwind; UNWINDS
+ * if there is no such method. */
 FEATURED static u8 call_graph_of(struct str s)
 {
 	struct str how;
@@ -359,8 +359,8 @@ FEATURED static bool set_engine(struct str s)
 	return opt.oa.props.has_engine = n <= UINT16_MAX && instance <= UINT16_MAX;
 }
 
-/* Parses SLICES:SUBSLICES:MIN:MAX: masks of slices and subslices, least and most EUs per
- * subslice. */
+/* Parses SLICES:SUBSLICES:MIN:MAX: bit masks of slices and subslices, then the least and the
+ * greatest number of EUs per subslice. */
 FEATURED static bool set_sseu(struct str s)
 {
 	u64 v[4] = { 0 };
@@ -398,27 +398,29 @@ static bool set_time(struct str s)
 	return opt.out.time <= T_MONO;
 }
 
-/* How the value of an option is parsed and stored. OPT_OWN: by the function option.set; OPT_MAYBE:
- * also by that function, but the value may be missing; OPT_LEFT_OUT: the option is not built in. */
+/* Kind of an option: how its value is parsed and stored. OPT_OWN: by the function option.set.
+ * OPT_MAYBE: also by option.set, but the value may be missing. OPT_LEFT_OUT: the option is not
+ * built in. */
 enum optkind { OPT_OWN, OPT_MAYBE, OPT_FLAG, OPT_Z, OPT_STR, OPT_TIME, OPT_MS, OPT_COUNT,
 	       OPT_COUNT32, OPT_LEFT_OUT };
 
-/* The options of all commands. A letter may be in several rows, for different commands: the row of
- * the current command applies. stat and sample use the same letters as perf. */
+/* The options of all commands. A letter may be in several rows, for different commands: the row
+ * that the current command accepts is used. stat and sample use the same letters as perf. */
 static const struct option {
 	char letter;
-	u32 with : 24; /* WITH_*: commands that accept the option; OVERVIEW: --help shows it */
+	/* WITH_*: commands that accept the option. OVERVIEW: gpustat --help shows it */
+	u32 with : 24;
 	u32 kind : 8;  /* enum optkind */
 	union {
 		void *to; /* member of opt in which the value is stored */
-		/* OPT_OWN, OPT_MAYBE: parses and stores the value, {0} if there is none; false if
-		 * it is not accepted */
+		/* for OPT_OWN and OPT_MAYBE: parses and stores the value, which is {0} if it is
+		 * missing; returns false if the value is invalid */
 		bool (*set)(struct str value);
-		const char *feature; /* OPT_LEFT_OUT: feature that the option belongs to */
+		const char *feature; /* for OPT_LEFT_OUT: name of the feature that has the option */
 	};
-	/* Three parts with tabs between them. First the long name of the option, and after a blank
-	 * the name of its value; then the help; then the noun for a value in messages, a colon, and
-	 * the values that are accepted. See option_spelling(), option_part() and option_forms(). */
+	/* Three parts with tabs between them: first the long name of the option, and after a blank
+	 * a word for its value; second the help; third a noun for the value in messages, a colon,
+	 * and the accepted values. See option_spelling(), option_part() and option_forms(). */
 	const char *text;
 } options[] = {
 #define TO(what, member) OPT_##what, { .to = &opt.member }
@@ -531,8 +533,8 @@ static const struct option {
 	{ 'h', OVERVIEW | WITH_ALL, BY(NULL), "help" HELP("this text") },
 	{ 'V', WITH_ALL, BY(NULL), "version" HELP("the version") },
 
-	/* A command that is not built in has no rows: the message that it is not built in names the
-	 * command and not its options. */
+	/* The options of a command that is not built in are left out: if it is used, a message
+	 * names the command. */
 #if HAS(check)
 	OPTION(check, 'w', WITH_CHECK, TO(STR, check.warning),
 	       "warning RANGE", HELP("WARNING outside RANGE: 80, 10:, @10:20")),
@@ -732,9 +734,10 @@ static const struct option {
 #undef TO
 #undef BY
 
-static bool chosen_options[LEN(options)]; /* the option was given on the command line */
+static bool chosen_options[LEN(options)]; /* true for each option that was on the command line */
 
-/* Returns the first part of an option's text: its name, and after a blank the name of its value. */
+/* Returns the first part of an option's text: its long name, and after a blank a word for its
+ * value. */
 static struct str option_spelling(const struct option *o)
 {
 	struct str text = str_z(o->text), spelling;
@@ -777,8 +780,9 @@ static bool takes_value(const struct option *o)
 	return option_name(o).e < option_spelling(o).e;
 }
 
-/* Returns the help in a row of options[]; with `forms` the third part of the row's text: the noun
- * for a value, and the accepted values. Empty if the row has none. */
+/* Returns the help in a row of options[]; if `forms` is set, the third part of the row's text
+ * instead: a noun for the value, and the accepted values. Empty if the row does not have that
+ * part. */
 static struct str own_part(const struct option *o, bool forms)
 {
 	struct str text = str_z(o->text), part = { 0 };
@@ -788,8 +792,9 @@ static struct str own_part(const struct option *o, bool forms)
 	return part;
 }
 
-/* Returns the help of an option; with `forms` the noun for a value and the accepted values. An
- * alias, whose row has none, gets those of the option that stores to the same member. */
+/* Returns the help of an option; if `forms` is set, the noun for its value and the accepted values
+ * instead. An alias has no help in its row: it gets that of the option that stores its value in the
+ * same member. */
 static struct str option_part(const struct option *o, bool forms)
 {
 	struct str part = own_part(o, forms);
@@ -821,7 +826,7 @@ bool is_oa_list(void)
 	return is_oa_word("list");
 }
 
-/* Returns whether oa does something other than measure: list or pack. */
+/* Returns whether the command is `oa list` or `oa pack`, which measure nothing. */
 bool is_oa_list_or_pack(void)
 {
 	return is_oa_list() || is_oa_word("pack");
@@ -873,8 +878,8 @@ static void put_wrapped(struct buf *b, size_t from, struct str text)
 	}
 }
 
-/* Returns the option of these commands (WITH_*) that this one is only another spelling of; NULL: it
- * is none. */
+/* Returns the option of the commands `with` (WITH_*) for which o is only another name; NULL if o is
+ * not an alias. */
 static const struct option *alias_of(const struct option *o, u32 with)
 {
 	for (size_t i = 0; !str_len(own_part(o, false)) && i < LEN(options); i++)
@@ -970,8 +975,8 @@ static void put_help(struct buf *b)
 		put_overview(b);
 }
 
-/* Prints that an option is not used correctly: its name, then why and which. Returns the exit
- * code. */
+/* Prints that an option is used incorrectly. why, which: texts after the name of the option.
+ * Returns the exit code. */
 static int option_usage(const struct option *o, const char *why, const char *which)
 {
 	char text[128];
@@ -982,8 +987,8 @@ static int option_usage(const struct option *o, const char *why, const char *whi
 	return usage("--", buf_z(&b), which);
 }
 
-/* Returns the noun that messages use for the value of an option, a colon, and the values that are
- * accepted: "time: 100ms, 1". */
+/* Returns a noun for the value of an option, a colon, and the accepted values, for messages: "time:
+ * 100ms, 1". */
 static struct str option_forms(const struct option *o)
 {
 	static const char *const by_kind[] = {
@@ -1004,8 +1009,8 @@ static bool is_file_for_format(const struct option *o, const char *value)
 	       (strchr(value, '/') || strchr(value, '.'));
 }
 
-/* Appends to a message the values that an option accepts, or the name of the format that was
- * probably meant by `value`. */
+/* Appends to a message the values that an option accepts; for an unknown format, the most similar
+ * name of a format. */
 static void put_forms(struct buf *b, const struct option *o, struct str forms, const char *value)
 {
 	struct nearest near = { .text = str_z(value) };
@@ -1036,7 +1041,8 @@ static int option_bad_value(const struct option *o, const char *value)
 	if (str_len(forms))
 		str_cut(&forms, ':', &noun);
 	else
-		forms = option_part(o, false); /* these helps list the values */
+		/* the help of these options lists the accepted values */
+		forms = option_part(o, false);
 	put_z(&a, "invalid ");
 	put_str(&a, noun);
 	put_z(&a, " '");
@@ -1087,7 +1093,8 @@ static int option_apply(const struct option *o, char **argv, int *at, const char
 	if (!is_option(o))
 		return not_built_in(o->feature);
 	chosen_options[o - options] = true;
-	if (takes_value(o) && !rest) { /* the value of OPT_MAYBE must be in the same argument */
+	/* the value of an OPT_MAYBE option must be in the same argument */
+	if (takes_value(o) && !rest) {
 		if (!argv[*at + 1])
 			return option_usage(o, " requires a value", NULL);
 		rest = argv[++*at];
@@ -1155,7 +1162,8 @@ static int long_option(char **argv, int *at)
 	if (rest && !takes_value(o) && o->kind != OPT_MAYBE)
 		return option_usage(o, " takes no value", NULL);
 	if (HAS(sample) && !rest && o->set == set_call_graph && argv[*at + 1] &&
-	    call_graph_of(str_z(argv[*at + 1])) < UNWINDS) /* --call-graph dwarf, as in perf */
+	/* the method may be the next argument, as in perf: --call-graph dwarf */
+	    call_graph_of(str_z(argv[*at + 1])) < UNWINDS)
 		rest = argv[++*at];
 	return option_apply(o, argv, at, rest);
 }
@@ -1199,7 +1207,7 @@ static const struct cmd *find_subcommand(const char *word)
 	return NULL;
 }
 
-/* Prints that a word is no interval and no word of oa. Exit code. */
+/* Prints that a word is neither an interval nor a subcommand of oa. Returns the exit code. */
 static int no_oa_word(const char *word)
 {
 	struct str words = STR("list|pack|stalls"), name;
@@ -1376,7 +1384,7 @@ static bool has_sums(void)
 	return HAS(sample) && (opt.profile || opt.latency || opt.syscalls);
 }
 
-/* Returns the kind of the records of this run. */
+/* Returns the kind of records that this run prints (enum kind). */
 static u8 kind_shown(void)
 {
 	if (!has_sums())
@@ -1447,7 +1455,8 @@ static int check_patterns(void)
 		struct str p = i < opt.out.npatterns ? opt.patterns[i] : opt.sort;
 
 		if (!p.p || pattern_known(p, opt.out.kind) ||
-		    opt.cmd->with & (WITH_OA | WITH_HOST | WITH_PLOT)) /* p may be a counter */
+		/* p may be the name of a counter */
+		    opt.cmd->with & (WITH_OA | WITH_HOST | WITH_PLOT))
 			continue;
 		return no_field(p);
 	}
@@ -1473,8 +1482,8 @@ static bool begins_command(const char *word)
 	return false;
 }
 
-/* Chooses the output format if no option names one: kmsg for /dev/kmsg; block for `list`, unless
- * there are options that only formats with lines have. */
+/* Chooses the output format if there is no option -o: kmsg if the output is /dev/kmsg; block for
+ * the command `list`, unless it has options that only line formats support. */
 static void choose_format(void)
 {
 	bool kmsg = HAS(kmsg) && sink_is_kmsg();
@@ -1490,7 +1499,8 @@ static void set_defaults(const struct cmd *cmds, size_t ncmds, char **argv)
 {
 	opt.cmds = cmds;
 	opt.ncmds = ncmds;
-	opt.words = argv + 1; /* words are stored in argv[] itself, over arguments already parsed */
+	/* words that are no options are collected in argv[], over arguments already parsed */
+	opt.words = argv + 1;
 	opt.argv = argv;
 	opt.window = 500000000;
 	opt.repeat = 1;

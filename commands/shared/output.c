@@ -47,8 +47,8 @@ bool flush(void)
 }
 
 /* Called after each record: writes the output if the buffer is more than half full. Otherwise the
- * record stays there, so that all records of a sample are written together. Returns false on
- * errors. */
+ * record stays in the buffer, so that all records of a sample are written together. Returns false
+ * on errors. */
 bool flush_record(void)
 {
 	return out.n <= OUT_BYTES / 2 || flush();
@@ -64,7 +64,8 @@ bool append_record(void)
 	out_record(&opt.out, &out, &rec);
 	if (!out.full)
 		return flush_record();
-	opt.out.headed = headed; /* a header before the record did not fit either */
+	/* the header before the record did not fit either: print it again */
+	opt.out.headed = headed;
 	out.full = from == 0;
 	out.n = from;
 	return flush() && (from == 0 || append_record());
@@ -89,8 +90,9 @@ i64 sample_time(void)
 	return sys_now(opt.out.time == T_MONO ? CLOCK_MONOTONIC : CLOCK_REALTIME) / 1000;
 }
 
-/* Returns the offset of local time from UTC, in seconds (east is positive), for the formats line
- * and table. The time zone is $TZ, else that of the machine. now: seconds since 1970. */
+/* Returns the offset of local time from UTC at the time `now` (seconds since 1970), in seconds;
+ * east is positive. The time zone is $TZ, else that of the machine. Used by the formats line and
+ * table. */
 static i32 local_offset(i64 now)
 {
 	static char b[64 << 10];
@@ -114,9 +116,9 @@ static i32 local_offset(i64 now)
 	return tz ? parse_tz(str_z(tz), now) : 0;
 }
 
-/* Stores the current time for the output and, if it shows local time, the offset from UTC. Called
- * before each sample. The offset is computed once per quarter of an hour, since time zones change
- * their offset only at a quarter. */
+/* Stores the current time for the output, and the offset of local time from UTC if it is shown.
+ * Called before each sample. The offset is computed only once in 15 minutes: time zones change it
+ * only at a multiple of 15 minutes. */
 void update_offset(void)
 {
 	static i64 quarter = -1;
@@ -141,8 +143,8 @@ int finish(void)
 	return flush() ? EX_OK : EX_FAIL;
 }
 
-/* Stores the CPU time that gpustat has used, and its memory if /proc belongs to the same PID
- * namespace (has self/statm). */
+/* Stores the CPU time that gpustat itself has used; also its memory, if /proc/self/statm exists,
+ * which requires a /proc of the same PID namespace. */
 static void measure_self(void)
 {
 	char text[64];
@@ -178,8 +180,8 @@ int finish_sample(void)
 	return format_covers_run(opt.out.fmt) ? EX_OK : finish_all();
 }
 
-/* Ends the run. Formats that show a whole run are written now, with the samples that were taken.
- * code: exit code so far. Returns the exit code. */
+/* Ends the run. Formats that show a whole run are written now. code: the exit code so far. Returns
+ * the exit code. */
 int finish_run(int code)
 {
 	int r = EX_OK;

@@ -61,8 +61,8 @@ bool read_events_file(void)
 	return n >= 0;
 }
 
-/* Adds the events of all options -e. A --filter applies to the events of the -e before it, which
- * must all be tracepoints. Returns false with a message on errors. */
+/* Adds the events of all options -e. A --filter applies to the events of the last -e before it,
+ * which must all be tracepoints. Returns false with a message on errors. */
 bool add_lists(void)
 {
 	for (size_t i = 0; i < opt.nevents; i++) {
@@ -104,7 +104,7 @@ int find_target(struct target *t)
 
 		while (opt.pids[first] != opt.pids[i])
 			first++;
-		if (first < i) /* the same PID was given before */
+		if (first < i) /* the option has the same PID twice */
 			continue;
 		if (t->whole ? target_process(t, opt.pids[i]) : target_thread(t, opt.pids[i]))
 			continue;
@@ -147,7 +147,8 @@ int open_control(struct measure *m)
 		return usage("invalid value '", opt.control,
 			     "' for --control: use fd:N[,M] or fifo:PATH[,ACK]");
 	for (size_t i = 0; i < n; i++) {
-		char path[PATH_MAX + 1]; /* + 1: the kernel refuses a name that is too long */
+		/* one byte longer, so that the kernel refuses a name that is too long */
+		char path[PATH_MAX + 1];
 		u64 number;
 		long fd;
 

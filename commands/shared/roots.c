@@ -5,9 +5,9 @@
 
 enum { NO_PROC = 1, NO_SYS = 2, NO_NAMED = 4, REFUSED = 8 };
 
-/* Opens a root: `dir`, which is /proc or /sys, or the folder `given` by an option. Returns 0;
- * `missing` if no file system of the type `magic` is mounted at dir; NO_NAMED or REFUSED, with a
- * message, if the folder of the option or dir cannot be opened. */
+/* Opens a root folder: `dir`, which is /proc or /sys, or the folder `given` by --proc or --sys.
+ * Returns 0 on success; `missing` if no file system of the type `magic` is mounted at dir; NO_NAMED
+ * (folder of the option) or REFUSED (dir), with a message, if the folder cannot be opened. */
 static int open_root(int *fd, const char *dir, const char *given, u32 magic, int missing)
 {
 	struct statfs fs;
@@ -24,7 +24,8 @@ static int open_root(int *fd, const char *dir, const char *given, u32 magic, int
 	if (r >= 0)
 		sys_close(*fd);
 	*fd = -1;
-	fileio.error = -ENOENT; /* devices and processes may exist even though none is found */
+	/* without this folder, devices and processes are not found though they may exist */
+	fileio.error = -ENOENT;
 	return missing;
 }
 

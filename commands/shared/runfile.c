@@ -5,15 +5,17 @@
 #include "sys.h"
 
 enum {
-	RUN_BYTES = 2 * OUT_BYTES, /* buffer: twice the longest record that gpustat writes */
+	/* bytes of the buffer: twice the longest record that gpustat writes */
+	RUN_BYTES = 2 * OUT_BYTES,
 	UNESCAPED_BYTES = 64 << 10,
 	MAX_REPORTED = 3, /* number of malformed lines that get a message of their own */
 };
 
 static struct {
-	char *bytes;          /* bytes of the file, see struct runfile */
+	char *bytes;          /* the buffer: a part of the file, see struct runfile */
 	char *text;
-	struct buf unescaped; /* texts without escapes, in `text`; valid until the next record */
+	/* JSON strings after their escapes were decoded, in `text`; valid until the next record */
+	struct buf unescaped;
 } reader;
 static struct {
 	struct table bytes, text;
@@ -134,7 +136,7 @@ i64 time_parse(struct str s)
 	return scan_dec(s, 6, &n) == s.e && s.p < s.e && n < INT64_MAX ? (i64)n : -1;
 }
 
-/* --- JSON: a small strict parser for the output of gpustat ------------------------------------ */
+/* --- a small strict parser of the JSON that gpustat writes ------------------------------------ */
 
 /* Returns the column of the schema with this group and member; an empty text stands for a column
  * without a group or without a member. Returns NULL if there is none. kinds: W_* bits of the kinds
@@ -201,7 +203,7 @@ static struct str unescape(struct str s)
 		s.p += 2;
 		if (s.p[-1] == 'u' && s.e - s.p >= 4) {
 			u = hex4(s.p);
-			/* gpustat does not write surrogate pairs */
+			/* surrogates become U+FFFD: gpustat does not write surrogate pairs */
 			put_utf8(&reader.unescaped, u >= 0xd800 && u < 0xe000 ? 0xfffd : u);
 			s.p += 4;
 			continue;
@@ -281,8 +283,8 @@ static void json_put(struct runrec *j, const struct str *keys, size_t depth, con
 	j->put(j, c, inst, v);
 }
 
-/* Parses a JSON text, number, null, true or false, which is a member of the record (depth 1) or of
- * a group in it. true and false are treated as null. */
+/* Parses a JSON string, number, null, true or false. It is a member of the record (depth 1), or of
+ * a group in the record. true and false are treated as null. */
 static bool json_scalar(struct runrec *j, struct str *s, const struct str *keys, size_t depth)
 {
 	bool is_text = *s->p == '"';
@@ -312,7 +314,7 @@ static bool json_scalar(struct runrec *j, struct str *s, const struct str *keys,
 	return true;
 }
 
-/* Parses a JSON array. Only its texts are passed on as values. */
+/* Parses a JSON array. Only strings in the array become values. */
 static bool json_list(struct runrec *j, struct str *s, const struct str *keys)
 {
 	static const struct str none;
@@ -385,8 +387,8 @@ bool runrec_read(struct runrec *j, struct str s)
 	return s.p < s.e && json_object(j, &at, keys, 0) && at.p == s.e;
 }
 
-/* Calls to() for each value of a record that runrec_read() has checked: for numbers only, or with
- * `all` also for texts and unknown values. The column passed to to() is NULL if it is not in the
+/* Calls to() for each value of a record that runrec_read() has checked: only for numbers, or if
+ * `all` is set also for texts and unknown values. to() gets NULL for a column that is not in the
  * schema. */
 void runrec_values(struct runrec *j, struct str s, bool all, run_value *to)
 {
@@ -399,9 +401,9 @@ void runrec_values(struct runrec *j, struct str s, bool all, run_value *to)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* csv_end() and json_end() return the end of a row; NULL if the end is not in the buffer. A row of
- * CSV ends at a line break outside of quotes. A record of JSON ends after its closing brace, since
- * option -1 writes many records on a line, or at the end of the line. */
+/* csv_end() and json_end() return the end of the row at p; NULL if the buffer contains only a part
+ * of the row. A row of CSV ends at a line break outside of quotes. A record of JSON ends after its
+ * closing brace (option -1 writes many records on a line), or at the end of the line. */
 static char *csv_end(char *p, const char *e)
 {
 	for (bool quoted = false; p < e; p++) {

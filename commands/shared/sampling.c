@@ -13,8 +13,8 @@
 #pragma weak state_save
 #pragma weak vcio_reason
 
-/* --state: saves the last reading in a file for the next run. Returns false on errors; a message is
- * printed only when the error changes. */
+/* --state: saves the last reading in a file for the next run. Returns false on errors. A message is
+ * printed only if the error differs from that of the previous call. */
 bool live_save(void)
 {
 	static long reported;
@@ -61,8 +61,8 @@ void sources_start(void)
 	privilege_lower(was);
 }
 
-/* Takes one reading of all devices and their clients. scan: also finds new devices and clients, as
- * a run of several samples does. */
+/* Takes one reading of all devices and their clients. scan: true in a run of several samples: also
+ * finds new devices and clients. */
 void sources_sample(bool scan)
 {
 	u8 was = privilege_raise(MAY_READ | MAY_PTRACE);
@@ -94,9 +94,9 @@ i64 since_last_run(void)
 	return why ? -1 : age;
 }
 
-/* Takes the readings for a command that shows one sample: its rates are since the last run
- * (--state) or over a window of time. Returns -1 when the devices are selected and sorted, and the
- * sums of their clients are computed; otherwise the exit code. */
+/* Takes the readings for a command that prints one sample. Its rates are averages since the last
+ * run (--state), else over a window of time. Returns an exit code; or -1 on success: the devices
+ * are selected and sorted, and the sums of their clients are computed. */
 int live_measure(struct recopts *ro)
 {
 	i64 was, now;

@@ -14,16 +14,16 @@ u32 *order;
 size_t norder;
 static struct {
 	bool chosen[MAX_DEVICES]; /* the device is selected by -d, or there is no -d */
-	struct val *keys;         /* value to sort by, for each entity */
-	char *text;               /* bytes of the keys that are texts */
+	struct val *keys;         /* value that each entity is sorted by */
+	char *text;               /* bytes of the texts in keys[] */
 } picks;
 static struct {
 	struct table order, keys, text;
 } picks_tables = {
-	/* The merge sort needs memory for half of the list, after the list. */
+	/* The merge sort needs additional memory after the list, for half of its elements. */
 	.order = TABLE_ROW(order, MAX_CLIENTS + MAX_CLIENTS / 2, 64, "records"),
 	.keys = TABLE_ROW(picks.keys, MAX_CLIENTS, 64, "values to sort by"),
-	/* room for a path of 250 bytes for each client */
+	/* 4 MiB: room for a cgroup path of 250 bytes for each client */
 	.text = TABLE_ROW(picks.text, 4 << 20, 4096, "bytes of texts to sort by"),
 };
 
@@ -149,9 +149,9 @@ static bool selected(const struct device *d, u64 index, struct str sel)
 	return str_len(sel) && str_same(sel, str_z(d->driver), false);
 }
 
-/* States of the selectors of -d (found, said) and of --not (not_found, not_said): found: the
- * selector has selected a device; said: a message that it has selected none was printed. tried: the
- * selectors of -d were compared with a device. */
+/* States of the selectors of -d (found, said) and of --not (not_found, not_said). found: the
+ * selector has selected a device. said: a message was printed that the selector has selected none.
+ * tried: the selectors of -d were compared with the devices at least once. */
 static struct {
 	bool tried, found[MAX_SELECTORS], said[MAX_SELECTORS];
 	bool not_found[MAX_SELECTORS], not_said[MAX_SELECTORS];
@@ -309,8 +309,8 @@ static bool client_wanted(const struct client *c)
 	return false;
 }
 
-/* Sets `hidden` of the clients that -d, -p, -C and -g exclude from the records and from the
- * sums. */
+/* Sets the member `hidden` of all clients that -d, -p, -C and -g exclude: they have no records and
+ * are not part of sums. */
 void hide_clients(void)
 {
 	for (u32 i = 1; i <= nrows.clients; i++)
@@ -326,7 +326,7 @@ void choose_entities(u8 kind)
 	norder = 0;
 	for (u32 i = 1; i <= n; i++)
 		if (entity_at(kind, i)->used && entity_at(kind, i)->kind == kind &&
-		    /* a client without a holder was not read */
+		/* a client without a holder was not read: no process has it open */
 		    (kind == K_CLIENT ? !clients[i].hidden && clients[i].holders :
 		     groups[i].clients))
 			order_add(&norder, i);
@@ -335,8 +335,8 @@ void choose_entities(u8 kind)
 
 void (*record_source)(struct record *r, u32 n);
 
-/* Makes the record of entity n in `rec`. With --summary or --inner, its values are then replaced by
- * their minimum, average or maximum (ro->summary). */
+/* Makes the record of entity n in `rec`. For --summary and --inner, each value is then replaced by
+ * its minimum, average or maximum, as ro->summary says. */
 void make_record(u8 kind, u32 n, const struct recopts *ro)
 {
 	if (record_source)
@@ -347,8 +347,8 @@ void make_record(u8 kind, u32 n, const struct recopts *ro)
 		summary_apply(&rec, ro->summary);
 }
 
-/* True if v is a better sort key than *key: of several fields that match -s, the highest value is
- * used. A device is thus sorted by its busiest engine. */
+/* Returns whether v replaces *key as the sort key: if several fields match -s, the highest value is
+ * used. For example, devices are sorted by their busiest engine. */
 static bool is_higher(const struct val *v, const struct val *key)
 {
 	return key->type == V_NULL ||
@@ -392,7 +392,7 @@ int no_device(void)
 {
 	char names[512];
 	struct buf b = BUF_Z(names);
-	bool left_out = false; /* --not has excluded a device */
+	bool left_out = false; /* at least one device was excluded by --not */
 
 	if (say_full()) /* the device may be missing because the table of devices is full */
 		return EX_FAIL;

@@ -36,7 +36,8 @@ enum {
 	OVERVIEW = 1 << 23, /* gpustat --help shows the option */
 	WITH_NAMED = WITH_COUNTERS | WITH_HOST,
 	WITH_PERF = WITH_STAT | WITH_SAMPLE,
-	WITH_COMMAND = WITH_PERF | WITH_RUN, /* commands of gpustat that start another command */
+	/* commands of gpustat that start a command of the user */
+	WITH_COMMAND = WITH_PERF | WITH_RUN,
 	WITH_GPUS = WITH_LIVE | WITH_LIST | WITH_FDINFO,
 	WITH_STREAM = WITH_OA | WITH_STALLS,
 	WITH_RECORDS = WITH_GPUS | WITH_COMMAND | WITH_STREAM | WITH_NAMED | WITH_DOCTOR,
@@ -44,18 +45,19 @@ enum {
 	WITH_DEVICES = WITH_LIVE | WITH_TOP | WITH_CHECK | WITH_MUNIN,
 	/* commands that work, at least in part, without /proc or /sys */
 	WITH_ROOTLESS = WITH_COMMAND | WITH_EVENTS | WITH_NAMED | WITH_DOCTOR,
-	/* commands that read no other process */
+	/* commands that do not read other processes */
 	WITH_CLOSED = WITH_FDINFO | WITH_EVENTS | WITH_STREAM | WITH_PLOT,
 	WITH_ALL = WITH_RECORDS | WITH_EVENTS | WITH_DEVICES | WITH_PLOT | WITH_CAPTURE,
 };
 
 struct cmd {
-	/* help: its line in --help, which shows two commands side by side: 30 and 31 columns */
+	/* help: text in gpustat --help, which shows two commands side by side: at most 30 columns
+	 * for the first one, 31 for the second */
 	const char *name, *args, *help;
 	u32 kind : 8;  /* enum kind: kind of the records that the command prints */
-	u32 with : 24; /* WITH_*: options with one of these bits are options of the command */
-	u8 privileges; /* MAY_*: privileges that the command needs */
-	u16 calls; /* CALLS_*: groups of system calls that the command needs after its start */
+	u32 with : 24; /* WITH_*: the command accepts the options that have one of these bits */
+	u8 privileges; /* privileges that the command needs: bits MAY_* */
+	u16 calls; /* system calls that the command needs after its start: bits CALLS_* */
 	int (*run)(void);
 };
 
@@ -65,23 +67,25 @@ enum { ALL_SUMS = 1 << PROF_COMM | 1 << PROF_SYMBOL | 1 << PROF_IP };
 
 /* Options of the commands oa and stalls. */
 struct oaopts {
-	struct str set;                   /* -m: name or GUID of the metric set */
-	const char *metrics[MAX_METRICS]; /* --metrics: names of files with metric sets */
+	struct str set;                   /* option -m: name or GUID of the metric set */
+	const char *metrics[MAX_METRICS]; /* option --metrics: names of files with metric sets */
 	size_t nmetrics;
-	const char *record, *replay; /* names of files; top has --replay, too */
+	/* names of the files of --record and --replay; top has --replay, too */
+	const char *record, *replay;
 	const struct oaplatform *platform;
 	struct oaprops props;
 	bool reports, totals, contexts;
 	struct stallprops stalls;
-	bool sums;                   /* stalls: sums by reason, without addresses */
+	bool sums;                   /* option of stalls: print sums by reason, without addresses */
 };
 
 /* Options of the command check. */
 struct checkopts {
-	struct str warning, critical; /* ranges of monitoring plugins; empty: none */
+	/* ranges of -w and -c, see struct range in check.c; empty if not given */
+	struct str warning, critical;
 	struct str metric;            /* name of the field that is checked, as in -f */
 	i64 timeout;                  /* ns */
-	bool json;                    /* a record instead of the line */
+	bool json;                    /* print a JSON record instead of the plugin's line */
 };
 
 enum unwind { UNWIND_FP, UNWIND_DWARF, UNWIND_LBR, UNWINDS };
@@ -103,27 +107,30 @@ struct opts {
 	bool children;
 	const char *output, *state;
 	bool plain_names;  /* capture: keep names and serial numbers in the output */
-	i64 inner;              /* --inner: ns between the readings of a sample; 0: one reading */
+	/* option --inner: ns between the readings within a sample; 0: one reading */
+	i64 inner;
 	bool align, on_stdin, http, profiling, ascii;
 	struct checkopts check;
-	/* from here to random_mask: options of stat and sample, some also of run */
+	/* members up to random_mask: options of stat and sample, some also of run */
 	struct target target;
 	struct str events[MAX_LISTS], filters[MAX_LISTS], sets[MAX_SETS];
 	size_t nevents, nsets;
 	char **argv, **command;
-	int command_exit; /* exit code of the command after its end, as in a shell */
+	int command_exit; /* exit code of the user's command after its end, as a shell reports it */
 	const char *control, *pmu_file;
-	u64 repeat;       /* stat: number of runs of the command; 0: forever */
-	const char *before, *after; /* shell commands around each run, or NULL */
-	i64 delay;        /* ns until counting starts; negative: until --control enables it */
-	i64 timeout;      /* ns until counting ends; 0: no limit */
+	/* option -r of stat: number of runs of the user's command; 0: run it again and again */
+	u64 repeat;
+	/* shell commands of --pre and --post, executed around each run; or NULL */
+	const char *before, *after;
+	i64 delay;        /* ns until counting starts; negative: --control enables it */
+	i64 timeout;      /* ns until counting ends; 0: no limit of time */
 	u8 detail;
-	u8 call_graph;    /* enum unwind: how callers are found */
+	u8 call_graph;    /* enum unwind: method of finding the callers */
 	bool windowed, out_chosen, null_run, totals, no_scale, reset_on_overflow, usage_said;
-	u16 calls;        /* CALLS_*: system calls needed in addition to cmd->calls */
+	u16 calls;        /* system calls needed in addition to cmd->calls: bits CALLS_* */
 	bool latency, syscalls;
-	bool live;        /* sample: sums on a screen */
-	u8 profile;       /* tables of --summary: bits 1 << enum proftable */
+	bool live;        /* option of sample: show sums on a screen while samples come */
+	u8 profile;       /* tables of sums that --summary prints: bits 1 << enum proftable */
 	u32 pages;        /* number of pages of each ring buffer */
 	u64 random_mask, seed, long_period, short_period;
 	struct oaopts oa;
@@ -133,9 +140,11 @@ extern struct opts opt;
 extern struct record rec; /* the current record */
 extern struct buf out;    /* output that has not been written yet */
 extern int out_fd;
-extern bool lost_record;                /* a record did not fit into out: exit code 1 */
+/* a record was larger than the buffer `out` and is missing: exit code 1 */
+extern bool lost_record;
 extern volatile sig_atomic_t stopped;   /* set by a signal that ends the run; not an error */
-extern char last_message[512];          /* check: last message, for its line on stdout */
+/* last message of check, which is printed in the plugin's line on standard output */
+extern char last_message[512];
 
 void say(const char *a, const char *b, const char *c);
 void say_as(const char *who, const char *a, const char *b, const char *c);
@@ -168,7 +177,8 @@ bool is_check(void);
 bool is_oa_list(void);
 bool is_oa_list_or_pack(void);
 int no_field(struct str p);
-int parse_args(const struct cmd *cmds, size_t ncmds, char **argv); /* exit code, or -1 to run */
+/* returns an exit code, or -1 if the command can run */
+int parse_args(const struct cmd *cmds, size_t ncmds, char **argv);
 void output_begin(void);
 int finish_run(int code);
 bool drop_privileges(void);
@@ -188,7 +198,7 @@ i32 sink_folder(void); /* descriptor of the folder of the file that -O replaces;
 long sink_write(const char *p, size_t n);
 bool sink_end(void);
 
-/* --- commands/shared/fields.c: checks of the fields of -f ------------------------------------- */
+/* --- commands/shared/fields.c: checks of the option -f ---------------------------------------- */
 
 void fields_note(struct out *o, const struct record *r);
 const char *fields_nearest(size_t i);
@@ -200,7 +210,8 @@ void append_line(void);
 /* --- commands/shared/http.c: one request on a socket of inetd or systemd ---------------------- */
 
 bool http_takes_format(void);
-/* Returns the exit code; -1 if out has the head of the answer and the caller adds a sample. */
+/* Reads and checks the request. Returns the exit code if the request was answered or failed; -1 if
+ * `out` has the head of the answer and the caller adds a sample. */
 int http_request(void);
 long http_write(const char *p, size_t n);
 int http_end(int code);
@@ -208,19 +219,20 @@ int http_end(int code);
 /* --- commands/shared/ticks.c: the times of samples -------------------------------------------- */
 
 struct ticks {
-	i64 interval, step; /* ns between two samples; ns between two readings */
+	i64 interval, step; /* interval: ns between two samples. step: ns between two readings */
 	i64 start, end;     /* times of the start of the run and of the end of the current interval,
 			     * in ns on CLOCK_REALTIME with --align, else on CLOCK_MONOTONIC */
 	i64 first, begun;   /* times of the first reading and of the last sample: ns on
 			     * CLOCK_MONOTONIC */
 	u64 left;           /* number of samples still to print; 0: no limit */
-	u64 lines;          /* --on-stdin: lines that were read but got no sample yet */
+	/* number of lines read from standard input (--on-stdin) that got no sample yet */
+	u64 lines;
 	bool repeat;        /* the run has several samples: each scans for new clients */
 	bool ends;          /* the current reading is the last one of a sample */
 	bool failed;        /* standard input could not be read: a message was printed */
-	/* Function that ticks_next() calls while it waits for the next reading. It returns when to
-	 * call it again, in ns on CLOCK_MONOTONIC; -1: not before that reading. NULL: there is no
-	 * such function. It is set after ticks_begin(). */
+	/* Function that ticks_next() calls while it waits for the next reading; NULL if there is
+	 * none. It returns the time of its next call, in ns on CLOCK_MONOTONIC, or -1 if no call is
+	 * needed before that reading. It is set after ticks_begin(). */
 	i64 (*drain)(void);
 };
 
@@ -242,7 +254,8 @@ void choose_devices(void);
 void hide_clients(void);
 void choose_entities(u8 kind);
 void sort_by_field(u8 kind, const struct recopts *ro);
-/* Function that sort_by_field() and make_record() call instead of record_make(); NULL: none. */
+/* Function that sort_by_field() and make_record() call instead of record_make(), if it is not
+ * NULL. */
 extern void (*record_source)(struct record *r, u32 n);
 void order_add(size_t *n, u32 i);
 bool in_cgroup(struct str path);
@@ -266,7 +279,8 @@ void sources_start(void);
 void sources_sample(bool scan);
 int live_measure(struct recopts *ro);
 bool live_save(void);
-i64 since_last_run(void); /* --state: ns since the last run; -1: no --state, or no earlier run */
+/* with --state: ns since the last run; -1 if there is no --state or no earlier run */
+i64 since_last_run(void);
 void say_unreadable(void);
 void say_unread(void);
 
@@ -275,15 +289,18 @@ void say_unread(void);
 struct runfile {
 	const char *name;
 	int fd;
-	u64 line, bad;  /* number of the current line; number of malformed rows */
-	u64 at, bad_at; /* offsets in the file: of the buffer; of the last malformed row, plus 1 */
-	size_t from, n; /* bytes of the buffer that have been parsed; bytes that it contains */
+	u64 line, bad;  /* line: number of the current line. bad: number of malformed rows */
+	/* at: offset of the buffer in the file. bad_at: offset of the last malformed row in the
+	 * file, plus 1 */
+	u64 at, bad_at;
+	/* from: bytes of the buffer that have been parsed. n: bytes in the buffer */
+	size_t from, n;
 	u64 row_at;     /* offset of the current row in the file */
 	bool is_json;   /* the file is JSON, not CSV; valid if begun is set */
-	/* begun: the format was detected; ended: the whole file was read; in_array: JSON has opened
-	 * an array of records with '[' */
+	/* begun: the format was detected. ended: the whole file was read. in_array: the JSON text
+	 * began an array of records with '['. */
 	bool begun, ended, in_array;
-	bool skipping;  /* within a line that is too long or malformed */
+	bool skipping;  /* the parser skips the rest of a line that is too long or malformed */
 	bool loose;     /* commas between records are accepted outside of an array, too */
 	bool silent;    /* malformed rows are counted without a message */
 };
@@ -313,8 +330,8 @@ const struct column *column_find(struct str group, struct str member, u16 kinds)
 
 /* --- commands/shared/terminal.c: a terminal that shows a screen ------------------------------- */
 
-/* ns; longest wait for the rest of an escape sequence after an Esc (its bytes come sooner, also on
- * slow lines), and for a terminal that accepts no output */
+/* Longest wait for the terminal, in ns: for the rest of an escape sequence after an Esc (also slow
+ * lines send it sooner), and until a terminal accepts output. */
 enum { TERMINAL_TIMEOUT = 100000000 };
 
 extern struct terminal {
@@ -323,8 +340,9 @@ extern struct terminal {
 	/* set by SIGWINCH, SIGTSTP and SIGCONT */
 	volatile sig_atomic_t resized, suspended, resumed;
 	struct termios termios_was; /* the modes of the terminal before the run */
-	bool keeps_stops;  /* the caller has handlers for the signals that end the run */
-	bool entered;      /* termios_was and has_keys are known */
+	/* true if the caller has installed handlers for the signals that end the run */
+	bool keeps_stops;
+	bool entered;      /* terminal_enter() was called: termios_was and has_keys are valid */
 	bool has_keys;     /* standard input is a terminal */
 	long write_error;
 } terminal;

@@ -16,11 +16,11 @@ static void on_fatal(int sig)
 	sys_kill((int)sys_pid(), sig);
 }
 
-static struct timespec volatile wake; /* end of the current sleep, on CLOCK_MONOTONIC */
+static struct timespec volatile wake; /* time at which the current sleep ends, on CLOCK_MONOTONIC */
 
-/* Sleeps until t, in ns on CLOCK_MONOTONIC. Returns false if a signal stops the run. A signal that
- * arrives just before the system call is noticed, too: its handler sets `wake` to the past, so that
- * the system call returns at once. */
+/* Sleeps until the time t, in ns on CLOCK_MONOTONIC. Returns false if a signal stops the run, also
+ * a signal just before the system call: its handler sets `wake` to a past time, so that the system
+ * call returns at once. */
 bool sleep_until(i64 t)
 {
 	wake.tv_sec = (time_t)(t / 1000000000);
@@ -41,7 +41,7 @@ static void on_signal(int sig)
 
 static void on_too_large(int sig)
 {
-	(void)sig; /* nothing to do: write(2) returns EFBIG after this handler */
+	(void)sig; /* nothing to do: because of this handler, write(2) returns EFBIG */
 }
 
 /* Signals for which on_fatal() is not installed: they do not end a process, cannot be caught, or
@@ -62,11 +62,12 @@ static void handle_fatal(void)
 void signals_begin(void)
 {
 	if (sys_signal_persistent(SIGXFSZ, on_too_large))
-		sys_ignore(SIGXFSZ); /* inherited by the user's command, too */
+		sys_ignore(SIGXFSZ); /* the user's command inherits that SIGXFSZ is ignored */
 }
 
-/* Installs the handlers of a run: SIGINT, SIGTERM and SIGHUP stop it after the current record; with
- * --enable-profiling, other signals end it after profiling was switched back. */
+/* Installs the signal handlers of a run: SIGINT, SIGTERM and SIGHUP end the run after the current
+ * record. With --enable-profiling, fatal signals end it after the profiling of GPUs was switched
+ * back. */
 void signals_handle(void)
 {
 	if (opt.profiling)

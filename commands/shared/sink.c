@@ -87,8 +87,8 @@ static bool parse_ipv6(struct str s, u8 *to)
 	return s.p == s.e && (gap <= 16 ? n < 16 : n == 16);
 }
 
-/* Prints a message about the destination of the output if r is -errno. Returns the exit code, or -1
- * if r is not an error. */
+/* Prints a message about the destination of the output if r is an error (-errno). Returns the exit
+ * code, or -1 if r is not an error. */
 static int say_failed(long r)
 {
 	if (r >= 0)
@@ -119,7 +119,8 @@ static int open_udp(struct str at)
 		good &= parse_ipv6((struct str){ host.p + 1, host.e - 1 }, (u8 *)&to.v6.sin6_addr);
 	} else {
 		to.any.sa_family = AF_INET;
-		if (str_is(host, "localhost")) /* the only name: others would require DNS */
+		/* localhost is the only host name that is accepted: others would require DNS */
+		if (str_is(host, "localhost"))
 			host = (struct str)STR("127.0.0.1");
 		good &= parse_ipv4(host, (u8 *)&to.v4.sin_addr);
 	}
@@ -135,9 +136,9 @@ static int open_udp(struct str at)
 	return say_failed(fd);
 }
 
-/* Sends one datagram. ECONNREFUSED reports that an earlier datagram was not received, and that this
- * one was not sent: it is sent again. ECONNREFUSED is not an error, since the receiver may be
- * started later. Returns a negative number on other errors. */
+/* Sends one datagram. ECONNREFUSED means that an earlier datagram was not received, and that this
+ * one was not sent: it is sent again. ECONNREFUSED is not reported as an error, because the
+ * receiver may be started later. Returns a negative number on other errors. */
 static long send_datagram(const char *p, size_t n)
 {
 	static bool reported;
@@ -173,8 +174,9 @@ static long send_lines(const char *p, size_t n)
 
 /* --- the kernel's log ------------------------------------------------------------------------- */
 
-/* Counts a line for /dev/kmsg, and prints a warning once if there are more than the kernel accepts:
- * it drops lines beyond its limit, and reports that only when the descriptor is closed. */
+/* Counts a line for /dev/kmsg, and prints a warning once if there are more lines than the kernel
+ * accepts. The kernel drops lines beyond its limit, and reports that only when the descriptor is
+ * closed. */
 static void count_kmsg(void)
 {
 	static i64 begun;
@@ -286,8 +288,8 @@ int sink_open(void)
 	return say_failed(fd);
 }
 
-/* True if the destination gets each sample as a whole: a replaced file, datagrams, or the answer to
- * an HTTP request. */
+/* True if the destination accepts only whole samples: a file that is replaced, datagrams, or the
+ * answer to an HTTP request. */
 bool sink_gathers(void)
 {
 	return is_replaced() || (HAS(udp) && sink.is_udp) || (HAS(http) && opt.http);
@@ -303,9 +305,9 @@ static long open_replacement(void)
 	return is_replaced() && sink.file.fd < 0 ? replace_open(&sink.file, 0644) : 0;
 }
 
-/* Ends the new file that is to replace the file of -O. If r is 0, it replaces the old file; if r is
- * -errno of an earlier call, the old file is kept. Returns r, or the -errno of a call that failed
- * here. */
+/* Ends the new file that is to replace the file of -O. If r is 0, the new file replaces the old
+ * one. If r is an error of an earlier call (-errno), the old file is kept. Returns r, or -errno of
+ * a call in this function. */
 static long end_replacement(long r)
 {
 	return is_replaced() ? replace_finish(&sink.file, r) : r;

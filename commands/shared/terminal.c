@@ -11,7 +11,7 @@ static struct table grid_table = TABLE_ROW(terminal.screen.grid, SCREEN_ROWS, 25
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
-/* Signals that a screen handles. The first ones end the run, in the same order as
+/* Signals that a screen handles. Those that end the run come first, in the same order as in
  * stop_signals[]. */
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT };
 
@@ -171,7 +171,7 @@ long terminal_wait(i64 t)
 	sigset_t was;
 	long r = -EINTR;
 
-	/* signals are blocked, so that none can arrive between the check and poll(2) */
+	/* signals are blocked until poll(2): none can arrive after the check and before poll(2) */
 	sys_block(signals, LEN(signals), &was);
 	if (!stopped && !terminal.resized && !terminal.suspended && !terminal.resumed)
 		r = sys_poll_until(&p, 1, t, &was);

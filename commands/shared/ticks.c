@@ -4,16 +4,17 @@
 #include "commands/shared/shared.h"
 #include "sys.h"
 
-/* Returns the next due time after `now`; due times are start plus a multiple of the step, all in
- * ns. A due time that is less than half a step away is skipped, since so short a sample would mean
- * little. So a missed due time is skipped, and a due time at which the process woke up a little
- * early is not used twice. */
+/* Returns the next due time after `now`, in ns. Due times are `start` plus a multiple of the step.
+ * A due time less than half a step away is skipped: its sample would be too short to be useful. So
+ * no due time is used twice if the process woke up a little early, and a missed due time has no
+ * sample. */
 static i64 due_after(i64 now, i64 start, i64 step)
 {
 	return start + (now - start + step + step / 2) / step * step;
 }
 
-/* Returns the time, in ns, on the clock of the due times: the wall clock with --align. */
+/* Returns the current time in ns, on the clock that due times use: the wall clock with --align,
+ * else CLOCK_MONOTONIC. */
 static i64 now_on_clock(void)
 {
 	return sys_now(opt.align ? CLOCK_REALTIME : CLOCK_MONOTONIC);
@@ -43,7 +44,8 @@ void ticks_begin(struct ticks *t)
  * the real time. */
 static void allow_slack(const struct ticks *t)
 {
-	/* ns; normal: the default of PR_SET_TIMERSLACK; most: a delay that nobody notices */
+	/* In ns. normal: the kernel's default of PR_SET_TIMERSLACK. most: longest delay, which a
+	 * user does not notice. */
 	static const i64 normal = 50000, most = 20000000;
 	i64 slack = t->step / 100;
 
@@ -70,7 +72,8 @@ static bool line_wait(struct ticks *t)
 	long r;
 
 	while (t->lines == 0) {
-		sys_block(stop_signals, LEN(stop_signals), &heard); /* a signal now ends the wait */
+		/* a signal that arrives from now on ends the wait */
+		sys_block(stop_signals, LEN(stop_signals), &heard);
 		r = stopped ? -EINTR : sys_poll_until(&fd, 1, -1, &heard);
 		sys_unblock(&heard);
 		if (stopped)
@@ -88,13 +91,14 @@ static bool line_wait(struct ticks *t)
 		}
 	}
 	t->lines--;
-	/* The first line may arrive right after the start: a rate requires some time. */
+	/* Wait for opt.window, because a rate requires some time and the first line may come right
+	 * after the start. */
 	if (!opt.raw && t->begun == t->first)
 		return sleep_until(t->first + opt.window);
 	return !stopped;
 }
 
-/* Sleeps until a time, in ns on CLOCK_MONOTONIC, and calls t->drain() whenever it is due before.
+/* Sleeps until a time, in ns on CLOCK_MONOTONIC. Calls t->drain() each time that it is due before.
  * Returns false if a signal stops the run. */
 static bool drain_until(const struct ticks *t, i64 until)
 {
@@ -112,13 +116,15 @@ static bool due_wait(struct ticks *t)
 {
 	i64 now = now_on_clock(), due;
 
-	if (t->end - now > 2 * t->interval) /* the clock was set back */
+	/* more than two intervals to the end: the clock was set back */
+	if (t->end - now > 2 * t->interval)
 		t->end = due_after(now, t->start, t->interval);
 	due = t->end;
 	if (opt.inner) {
 		i64 inner = due_after(now, t->end - t->interval, t->step);
 
-		/* The last reading is at the end of the interval. */
+		/* A reading less than half a step before the end of the interval is moved to the
+		 * end. */
 		due = inner + t->step / 2 < due ? inner : due;
 	}
 	if (!drain_until(t, sys_now(CLOCK_MONOTONIC) + due - now))
