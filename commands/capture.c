@@ -10,8 +10,8 @@
 #include "sources/perf/perf.h"
 #include "sys.h"
 
-/* Weak references to functions of optional features: NULL in a build without the feature, which
- * does not call them. */
+/* Weak references to functions of optional features. If a feature is not built in, its functions
+ * are NULL and are never called. */
 #pragma weak names_find
 
 enum { FILE_MOST = 256 << 10, RECORD_BYTES = 512 << 10, PATH_MOST = 1024, MAX_LINKS = 40 };

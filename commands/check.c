@@ -592,7 +592,8 @@ static int print_found(void)
 			p.full = false;
 		}
 	}
-	/* A value that was not read may have a worse state. */
+	/* The state is UNKNOWN instead of OK if values are missing: one of them might be an
+	 * alert. */
 	if ((registry.dropped || missing) && verdict.worst == ST_OK)
 		verdict.worst = ST_UNKNOWN;
 	put_items(&t);

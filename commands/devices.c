@@ -5,8 +5,8 @@
 #include "sources/device/device.h"
 #include "sys.h"
 
-/* Weak references to functions of optional features: NULL in a build without the feature, which
- * does not call them. */
+/* Weak references to functions of optional features. If a feature is not built in, its functions
+ * are NULL and are never called. */
 #pragma weak state_sample
 #pragma weak summary_add
 #pragma weak summary_reset

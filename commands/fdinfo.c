@@ -93,7 +93,8 @@ int cmd_fdinfo(void)
 	confine(0);
 	fdinfo_wants.others = true;
 	for (size_t i = 0; i < opt.nwords && out_measures(&opt.out); i++)
-		/* Measuring requires an additional reading: pipes may be readable only once. */
+		/* The widths of columns are measured in an additional reading. Files that are not
+		 * regular, such as pipes, may be readable only once. */
 		if (is_regular(opt.words[i]))
 			decode(opt.words[i], false);
 	for (size_t i = 0; i < opt.nwords && !stopped; i++) {

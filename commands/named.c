@@ -90,8 +90,8 @@ static i64 counters_drain(void)
 #endif
 
 /* Returns whether a word of the command line may select an exclusive counter: the word is the
- * counter's name, or a pattern that begins with the name of the counter's driver. With
- * opt.out.list, which shows no values, any pattern may select it. */
+ * counter's name, or a pattern that begins with the name of the counter's driver. If counters are
+ * only listed, without values, any pattern may select it. */
 static bool may_pick_exclusive(struct str word, struct str name)
 {
 	struct str driver;

@@ -7,7 +7,8 @@
 #include <limits.h>
 
 static struct {
-	struct oafile files[MAX_METRICS + 1]; /* the files of --metrics, and gpu.pack */
+	/* files with metric sets: those of --metrics, and gpu.pack */
+	struct oafile files[MAX_METRICS + 1];
 	const char *names[MAX_METRICS + 1];
 	size_t nfiles;
 	struct oapacker *packer;

@@ -152,7 +152,8 @@ static bool csv_header(char *p, char *e)
 	return known > 0;
 }
 
-/* Returns whether a row is the header again: a second run that appends to the file writes it. */
+/* Returns whether a row is a copy of the header: a second run that appends to the file writes
+ * another header. */
 static bool is_header(const char *p, const char *e)
 {
 	return (size_t)(e - p) == header.n && memcmp(p, header.text, header.n) == 0;

@@ -14,10 +14,11 @@ static struct {
 	 * record, that part is copied in front of them. read(2) stores at the start of a page,
 	 * where copying is faster. */
 	char *chunk;
-	u64 chunk_at;             /* offset of the chunk in the file */
+	u64 chunk_at;             /* offset in the file of the bytes in chunk */
 	/* is_recording: the file is a recording; false: bytes of a stream */
 	bool is_recording, is_xe;
-	bool headerless;          /* reports or samples without headers, as xe returns them */
+	/* the file has no record headers, only reports or samples as xe returns them */
+	bool headerless;
 	bool ready, faulty;
 	u64 nfaults;
 	int exit_code; /* -1, or the exit code with which reading the file must end */

@@ -451,7 +451,7 @@ static void put_ended(struct buf *b, const u64 *f)
 	put_z(b, " at most is unknown\n");
 }
 
-/* Appends what the command took of a device: time of engines, memory and energy. */
+/* Appends how much of a device the command used: time of engines, memory and energy. */
 static void put_device(struct buf *b, const struct run *x)
 {
 	const struct device *d = &devices[x->device];

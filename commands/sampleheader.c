@@ -57,7 +57,8 @@ static struct str value_of(struct str text, const char *key)
 	return (struct str){ 0 };
 }
 
-/* Reads a set of CPUs or NUMA nodes from a file below /sys. Returns false if it is unknown. */
+/* Reads a set of CPUs or NUMA nodes from a file below /sys. Returns false if the file has no valid
+ * set. */
 static bool read_set(const char *path, struct cpuset *set)
 {
 	char b[ITEM_BYTES];

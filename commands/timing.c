@@ -96,8 +96,8 @@ bool timing_fields(void)
 	return true;
 }
 
-/* Prepares the sums. child: PID of the process that will execute the user's command, but has not
- * yet. */
+/* Prepares the sums. child: PID of the process that will execute the user's command; it waits
+ * before its exec. */
 void timing_begin(i32 child)
 {
 	intervals_begin(opt.syscalls);

@@ -115,7 +115,7 @@ static void say_wrong(size_t i)
 	say("'", buf_z(&b), NULL);
 }
 
-/* --- values that appear after the header ------------------------------------------------------ */
+/* --- fields that first appear after the header was printed ------------------------------------ */
 
 static struct {
 	char names[512]; /* names of fields without a column, such as " a b c " */
@@ -305,7 +305,7 @@ void append_begin(void)
 	if ((!opt.output && out_fd > 9) || sys_fstat(out_fd, &st) < 0 ||
 	    !S_ISREG(st.st_mode) || st.st_size == 0 || !(sys_fcntl(out_fd, F_GETFL, 0) & O_APPEND))
 		return;
-	path[sizeof(path) - 2] = (char)('0' + out_fd % 10); /* out_fd is at most 9 here */
+	path[sizeof(path) - 2] = (char)('0' + out_fd % 10); /* out_fd has only one digit */
 	fd = file_open(opt.output ? opt.output : path, O_RDONLY);
 	if (fd >= 0)
 		sys_pread((int)fd, &last, 1, (u64)st.st_size - 1);

@@ -24,8 +24,9 @@ static struct {
 	.text = TABLE_ROW(reader.text, UNESCAPED_BYTES, 1, "bytes of texts of a record"),
 };
 
-/* Counts the current row as malformed, and prints a message for the first MAX_REPORTED of them. In
- * JSON, the rest of the line is skipped. A row that is read again is counted only once. */
+/* Counts the current row as malformed, and prints a message for each of the first MAX_REPORTED
+ * malformed rows. In JSON, the rest of the line is skipped. A row that is read again is counted
+ * only once. */
 void runfile_bad(struct runfile *f, const char *what)
 {
 	char text[64];

@@ -250,7 +250,7 @@ void choose_devices(void)
 		if (picks.chosen[order[i]])
 			order[norder++] = order[i];
 	}
-	/* top and check print these messages at the end of the run */
+	/* top and check print messages about missing devices at the end of the run */
 	if (norder && !(opt.cmd->with & (WITH_TOP | WITH_CHECK)))
 		say_missing_devices();
 }

@@ -41,8 +41,8 @@ void terminal_catch(void)
 /* --- the terminal ----------------------------------------------------------------------------- */
 
 /* Writes a frame to the terminal, with one write(2) if the terminal accepts it. After a signal that
- * stops the run, the rest is discarded. On errors, stores -errno in terminal.write_error and
- * returns false. */
+ * stops the run, the rest of the frame is discarded. On errors, stores -errno in
+ * terminal.write_error and returns false. */
 bool terminal_show(const char *p, size_t n)
 {
 	while (n > 0) {
