@@ -176,7 +176,7 @@ static int run_cmd(void)
 
 	say_full();
 	if (opt.out.lost && opt.cmd->with & (WITH_PERF | WITH_STREAM | WITH_FDINFO))
-		say_number(opt.out.lost, " series or columns had no room and were left out");
+		say_number(opt.out.lost, " series or columns were left out: the tables are full");
 	if (tables_short && !opt.command_exit &&
 	    (code == EX_USAGE || code == EX_NODEVICE || code == EX_DENIED))
 		code = EX_FAIL; /* the device, event or counter may be missing in a full table */

@@ -600,7 +600,8 @@ static int print_found(void)
 	put_missing(&t);
 	put_z(&t, missing ? "; " : "");
 	put_z(&t, missing ? last_message : "");
-	put_counted(&t, verdict.nlost + without_room(), " values had no room");
+	put_counted(&t, verdict.nlost + without_room(),
+			    " values were left out: the tables are full");
 	put_counted(&t, registry.dropped - without_room(), " files could not be read: ");
 	if (registry.dropped > without_room())
 		put_z(&t, error_text(fileio.error));
@@ -621,7 +622,7 @@ static int check(void)
 	else if (code == EX_NODEVICE)
 		no_device();
 	else if (code >= 0)
-		say_z("stopped by a signal");
+		say_z("the check was stopped by a signal");
 	if (code >= 0)
 		return -1;
 	for (size_t i = 0; i < norder; i++) {

@@ -109,7 +109,7 @@ static int resolve_events(void)
 			return EX_USAGE;
 	for (u32 i = 1; i <= nrows.events; i++)
 		if (events[i].denied) {
-			say_z("only root can read tracefs");
+			say_z("only root can read tracefs; run as root");
 			return EX_DENIED;
 		}
 	confine_to_roots();
@@ -126,7 +126,7 @@ static int show_map(void)
 	confine_to_roots();
 	m = pmumap();
 	if (!m) {
-		say_z("no memory for the table of registers");
+		say_z("no memory for the map of perfmon2 registers");
 		return EX_FAIL;
 	}
 	if (m->why) {
@@ -150,7 +150,7 @@ int cmd_events(void)
 	if (opt.perfmon && !opt.map)
 		return usage_z("--perfmon requires --map");
 	if (opt.map && opt.resolve)
-		return usage_z("--map and --resolve exclude each other");
+		return usage("--map and --resolve", " exclude each other", NULL);
 	if ((opt.map || opt.resolve) && opt.out.fmt != format_find((struct str)STR("line")))
 		return usage_z("--map and --resolve exclude -o json");
 	if (opt.nwords > most && !opt.resolve)

@@ -50,11 +50,11 @@ static int decode(const char *name, bool show)
 		return EX_OK;
 	if (!fdinfo_head(text, &h)) {
 		if (show)
-			say_dump(name, n < 0 ? error_text(n) : "not a DRM file");
+			say_dump(name, n < 0 ? error_text(n) : "not the fdinfo of a DRM file");
 		return EX_FAIL;
 	}
 	if (n == DUMP_BYTES && show)
-		say_dump(name, "longer than 1 MiB: the rest is not read");
+		say_dump(name, "the file is longer than 1 MiB: the rest is not read");
 	reg_clear(&client.e);
 	text_free(client.name);
 	text_free(client.other);

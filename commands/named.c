@@ -295,10 +295,9 @@ static int activate(void)
 	if (!first)
 		return -1;
 	why = catalog_reason(first->index);
-	say(first->counter->name, ": ", why ? why : "denied; run as root");
+	say(first->counter->name, ": ", why ? why : "access is denied; run as root");
 	if (refused > 1)
-		say_number(refused - 1, refused > 2 ? " more counters are denied" :
-			   " more counter is denied");
+		say_number(refused, " of the selected counters are denied");
 	return refused == n ? EX_DENIED : -1;
 }
 
@@ -316,8 +315,7 @@ static void say_reasons(void)
 			say(c->name, ": ", why);
 	}
 	if (n > 1)
-		say_number(n - 1, n > 2 ? " more counters have no value" :
-			   " more counter has no value");
+		say_number(n, " of the selected counters have no value");
 }
 
 static int sample(void)
@@ -332,8 +330,8 @@ static int sample(void)
 			   "64, --all opens all");
 	if (HAS_EXCLUSIVE && pick.exclusive)
 		say_number(pick.exclusive,
-			   " counters of a GPU driver were left out, because other programs cannot "
-			   "count meanwhile: v3d/* or msm/* opens them");
+			   " counters of a GPU driver were left out, because they exclude "
+			   "other programs; v3d/* or msm/* opens them");
 	if (!pick.npicked)
 		return say_full() ? EX_FAIL : EX_USAGE;
 	if ((code = activate()) >= 0)

@@ -365,7 +365,7 @@ static void report_read(struct str body)
 	const char *fault = stream_report(body);
 
 	if (fault && !said)
-		say("the kernel sent ", fault, NULL);
+		say("the kernel sent an invalid OA report: ", fault, NULL);
 	said |= fault != NULL;
 }
 
@@ -413,7 +413,7 @@ static void say_stream(const struct oalive *l)
 	if (opt.verbose || opt.oa.props.period)
 		say_z(buf_z(&b));
 	if (opt.verbose)
-		say_z("while it runs, the GPU does not enter RC6, the OA buffer is pinned, and"
+		say_z("while gpustat runs, the GPU does not enter RC6, the OA buffer is pinned, and"
 		      " no other program can use this OA unit");
 }
 
@@ -461,8 +461,8 @@ static int run_stream(struct oalive *l)
 	}
 	stream.failed |= !correlate(l);
 	if (record_fd >= 0 && !stream.correlations)
-		say(opt.oa.record, ": the driver gives no correlation of the clocks: the recording"
-		    " has no CPU times", NULL);
+		say(opt.oa.record, ": the driver does not relate the clocks of GPU and CPU: the "
+		    "recording has no CPU times", NULL);
 	if (!sums && stream.deltas && !opt.oa.reports)
 		stream_emit_sum();
 	if (stream_finish(r < 0) != EX_OK || stream.failed)
@@ -534,9 +534,9 @@ int check_oa(void)
 	const struct oaopts *o = &opt.oa;
 
 	if (o->reports + o->totals + o->contexts > 1)
-		return usage_z("--reports, --totals and --contexts exclude each other");
+		return usage("--reports, --totals and --contexts", " exclude each other", NULL);
 	if (o->replay && o->record)
-		return usage_z("--record and --replay exclude each other");
+		return usage("--record and --replay", " exclude each other", NULL);
 	if (o->replay && opt.count)
 		return usage_z("--replay takes no COUNT");
 	if (o->replay && opt.interval && (o->reports || o->totals || o->contexts))

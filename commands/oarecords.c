@@ -188,7 +188,7 @@ static void gap_lost(void)
 	stream_lost(true);
 	if (!oarun.gap_said)
 		say_z("the time between two reports is so long that counters may have wrapped:"
-		      " what was counted in it is left out");
+		      " the counts of that time are left out");
 	oarun.gap_said = true;
 }
 
@@ -381,7 +381,8 @@ int stream_ready(void)
 		return EX_FAIL;
 	}
 	if (equations->bad) {
-		say("counter left out: ", buf_z(&why), equations->bad > 1 ? ", and others" : NULL);
+		say("invalid counter of the metric set left out: ", buf_z(&why),
+		    equations->bad > 1 ? "; other counters, too" : NULL);
 	}
 	if (!check_counters())
 		return EX_USAGE;

@@ -38,7 +38,7 @@ static bool file_add(const char *name, long fd)
 		return false;
 	}
 	if (!oafile_detect(&packs.files[packs.nfiles], text)) {
-		say(name, ": not an XML file or a pack of metric sets", NULL);
+		say(name, ": the file is not XML or a pack of metric sets", NULL);
 		return false;
 	}
 	packs.names[packs.nfiles++] = name;
@@ -67,15 +67,10 @@ static bool pack_add(const char *path, u32 owner)
 	if (r == 0 && S_ISREG(st.st_mode) && st.st_size <= PACK_MOST &&
 	    (st.st_uid == 0 || st.st_uid == owner) && !(st.st_mode & (S_IWGRP | S_IWOTH)))
 		return file_add(path, fd);
-	if (r < 0)
-		say_error(path, r);
-	else if (!S_ISREG(st.st_mode))
-		say(path, ": not used: it is not a regular file", NULL);
-	else if (st.st_size > PACK_MOST)
-		say(path, ": not used: it has more than 16 MiB", NULL);
-	else
-		say(path, ": not used: it must belong to root or to the program's owner, and nobody"
-		    " else may write it", NULL);
+	say(path, ": this pack of metric sets is not used: ",
+	    r < 0 ? error_text(r) : !S_ISREG(st.st_mode) ? "it is not a regular file" :
+	    st.st_size > PACK_MOST ? "it has more than 16 MiB" :
+	    "it must belong to root or to the program's owner, and nobody else may write it");
 	if (fd >= 0)
 		sys_close((int)fd);
 	return false;

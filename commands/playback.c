@@ -441,7 +441,7 @@ int playback_open(const char *name)
 
 	play.file = (struct runfile){ .name = name, .fd = (int)fd, .loose = true, .silent = true };
 	if (fd >= 0 && sys_fstat((int)fd, &st) == 0 && !S_ISREG(st.st_mode)) {
-		say(name, ": not a regular file", NULL);
+		say("cannot replay ", name, ": it is not a regular file");
 		return EX_FAIL;
 	}
 	if (fd < 0) {
@@ -451,8 +451,9 @@ int playback_open(const char *name)
 	confine_to_opened();
 	if (playback_next())
 		return -1;
-	say(name, play.file.begun && !play.file.is_json ? ": not JSON of gpustat; write it with "
-	    "-o json" : ": no record of a device, client or process; write it with -o json", NULL);
+	say("cannot replay ", name, play.file.begun && !play.file.is_json ?
+	    ": it is not JSON of gpustat; write it with -o json" :
+	    ": it has no record of a device, client or process; write it with -o json");
 	return EX_FAIL;
 }
 

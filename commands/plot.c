@@ -288,7 +288,8 @@ int cmd_plot(void)
 	confine_to_opened();
 	r = read_all((int)fd);
 	if (r < 0) {
-		say(in.name, ": ", r == -ENOEXEC ? "not CSV or JSON of gpustat" : error_text(r));
+		say(in.name, ": ",
+		    r == -ENOEXEC ? "the file is not CSV or JSON of gpustat" : error_text(r));
 		return EX_FAIL;
 	}
 	runfile_end(&in);

@@ -62,12 +62,15 @@ static bool set_find_recorded(struct str name, struct str guid)
 		return true;
 	if (set_find(guid, true, NULL, s)) {
 		if (p || !str_eq(name, s->name))
-			say_set("metric set ", name, " was found by its guid only");
+			say_set("metric set ", name,
+				" is unknown by name: the set with the same GUID is used");
 		return true;
 	}
 	if (!set_find(name, false, NULL, s))
 		return false;
-	say_set("metric set ", name, p ? " is for another GPU" : " was found by its name only");
+	say_set("metric set ", name, p ?
+		" is used although it is for another GPU" :
+		" is used although the GPU is unknown");
 	return true;
 }
 

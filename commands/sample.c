@@ -743,7 +743,7 @@ static int sample_options(struct target *t)
 	if (opt.live && !opt.profile)
 		opt.profile = 1 << PROF_SYMBOL;
 	if (t->period && t->freq)
-		return usage_z("--freq and --sample-period exclude each other");
+		return usage("--freq and --sample-period", " exclude each other", NULL);
 	t->period_varies = opt.random_mask || opt.long_period || opt.short_period;
 	if (t->period_varies && !t->period)
 		return usage_z("--period-random, --long-period and --short-period "
@@ -784,21 +784,22 @@ static void say_sample_end(void)
 	if (perf_opened.user_only)
 		say_user_only();
 	if (rings_lost)
-		say_number(rings_lost, " samples were lost: the rings were full; "
+		say_number(rings_lost, " samples were lost: the ring buffers were full; "
 				       "--mmap-pages makes them larger");
 	if (rings_corrupt)
-		say_number(rings_corrupt, " records were invalid");
+		say_number(rings_corrupt, " invalid records of the kernel were skipped");
 	if (sampling.nhidden)
-		say_number(sampling.nhidden, " samples have no address: only the program may read "
-					     "it; root sees all");
+		say_number(sampling.nhidden, " samples have no address, because you may not read "
+					     "it; run as root");
 	if (symbols.hidden && opt.verbose)
-		say_z("the kernel hides its symbols: kernel.kptr_restrict");
+		say_z("the kernel hides its function names (kernel.kptr_restrict); run as root");
 	if (symbols.remote)
 		say_number(symbols.remote,
-			   " files on FUSE or network mounts were not read for symbols; "
-			   "run gpustat in that mount");
+			   " files were not read for symbols, because they are on FUSE or network "
+			   "mounts");
 	if (symbols.dropped || profile_sums.dropped)
-		say_number(symbols.dropped + profile_sums.dropped, " names or rows did not fit");
+		say_number(symbols.dropped + profile_sums.dropped,
+			   " names or sums were left out: the tables are full");
 }
 
 /* Prints the highest rate that the kernel allows, if --freq is higher. Returns false if it is
@@ -855,11 +856,10 @@ static bool say_events(void)
 		name[b.n] = '\0';
 		if (events[ev].hidden)
 			continue;
-		if (state == CS_REFUSED && !say_rate())
-			say(name, some ? ": partly " : ": ",
-			    "not supported: the kernel refuses these settings; try gpustat stat");
-		else if (state != CS_REFUSED && (state || !some))
-			say(name, some ? ": partly " : ": ", state_text(state ? state : CS_GONE));
+		if (state == CS_REFUSED ? !say_rate() : state || !some)
+			say(name, some ? ": on some CPUs or tasks " : ": ", state == CS_REFUSED ?
+			    "not supported: the kernel refuses these settings; try gpustat stat" :
+			    state_text(state ? state : CS_GONE));
 	}
 	return any;
 }
@@ -918,7 +918,7 @@ static void fields_prepare(struct target *t)
 	if (t->raw)
 		r = tracepoints_read();
 	if (r < 0)
-		say_error("the fields of a tracepoint", r);
+		say_error("cannot read the fields of a tracepoint", r);
 	if (t->raw && makes_perfdata())
 		sampling.tracing = tracepoints_data();
 }
@@ -1047,8 +1047,8 @@ int cmd_sample(void)
 	m.keys = opt.live && sys_columns(0) >= 0;
 	r = measure_start(&m);
 	if (r < 0) {
-		say(m.rings < 0 ? "cannot map a ring: " : "cannot start a process: ", error_text(r),
-		    m.rings < 0 ? "; use a smaller --mmap-pages or "
+		say(m.rings < 0 ? "cannot map a ring buffer: " : "cannot start a process: ",
+		    error_text(r), m.rings < 0 ? "; use a smaller --mmap-pages or "
 				  "a larger kernel.perf_event_mlock_kb" : NULL);
 		return EX_FAIL;
 	}

@@ -248,8 +248,7 @@ int stalls_finish(void)
 		interval_emit();
 	/* folded stacks have no field for losses */
 	if (format_is_folded(opt.out.fmt) && stream.lost)
-		say_number(stream.lost, stream.lost > 1 ? " losses of samples: a buffer was full" :
-							  " loss of samples: a buffer was full");
+		say_number(stream.lost, " or more EU stall samples were lost: a buffer was full");
 	return finish();
 }
 
@@ -312,8 +311,8 @@ static void say_period(const struct oalive *l)
 	if (opt.verbose || opt.oa.stalls.cycles)
 		say_z(buf_z(&b));
 	if (opt.verbose)
-		say_z("while it runs, the GPU does not enter RC6, and no other program can sample"
-		      " the EU stalls of this GT");
+		say_z("while gpustat runs, the GPU does not enter RC6, and no other program can "
+		      "sample the EU stalls of this GT");
 }
 
 /* Runs the stream until COUNT intervals have passed, or until a signal or an error. Returns an exit

@@ -377,7 +377,8 @@ static void say_failed_sets(void)
 
 		name[text_copy(evsets[i].name, name, sizeof(name) - 1)] = '\0';
 		if (evsets[i].failed)
-			say("set ", name, ": none of its events can be counted; it is skipped");
+			say("event set ", name,
+			    ": none of its events can be counted; it is skipped");
 	}
 }
 
@@ -415,7 +416,7 @@ static bool run_hook(bool after, int *code)
 	if (r == 0)
 		return true;
 	put_u64(&b, (u64)r);
-	say(after ? "--post: " : "--pre: ", r < 0 ? error_text(r) : "exit code ",
+	say(after ? "--post failed: " : "--pre failed: ", r < 0 ? error_text(r) : "exit code ",
 	    r < 0 ? NULL : buf_z(&b));
 	*code = r < 0 ? EX_FAIL : r;
 	return false;

@@ -35,18 +35,19 @@ bool timing_is_on(void)
  * or -1 to continue. */
 int timing_options(struct target *t)
 {
-	if (opt.latency && opt.syscalls)
-		return usage_z("--latency and --syscalls exclude each other");
-	if (opt.nevents || opt.profile || t->callchain)
-		return usage_z("--latency and --syscalls exclude -e, --summary and -g");
-	if (format_is_folded(opt.out.fmt) || format_is_perfdata(opt.out.fmt))
-		return usage_z("--latency and --syscalls exclude -o folded and -o perfdata");
-	if (t->period || t->freq || t->limit || opt.long_period || opt.short_period ||
-	    opt.random_mask)
-		return usage_z("--latency and --syscalls exclude options of periods and limits");
-	if (t->has_cpus || (opt.latency && t->ncgroups))
-		return usage_z(t->has_cpus ? "--latency and --syscalls exclude -C: tasks change "
-					     "their CPU" : "--latency excludes -G");
+	const char *other =
+		opt.latency && opt.syscalls ? " exclude each other" :
+		opt.nevents || opt.profile || t->callchain ? " exclude -e, --summary and -g" :
+		format_is_folded(opt.out.fmt) || format_is_perfdata(opt.out.fmt) ?
+		" exclude -o folded and -o perfdata" :
+		t->period || t->freq || t->limit || opt.long_period || opt.short_period ||
+		opt.random_mask ? " exclude options of periods and limits" :
+		t->has_cpus ? " exclude -C: tasks change their CPU" : NULL;
+
+	if (other)
+		return usage("--latency and --syscalls", other, NULL);
+	if (opt.latency && t->ncgroups)
+		return usage_z("--latency excludes -G");
 	opt.out.kind = opt.latency ? K_LATENCY : K_SYSCALL;
 	t->period = 1;
 	t->raw = true;
@@ -89,7 +90,8 @@ bool timing_fields(void)
 			timing.fields[role][k] = tracepoint_find(i, roles[role].fields[k]);
 			if (timing.fields[role][k] || events[i].denied)
 				continue;
-			say(roles[role].event, " has no field ", roles[role].fields[k]);
+			say(roles[role].event, ": this tracepoint has no field ",
+			    roles[role].fields[k]);
 			return false;
 		}
 	}
@@ -189,6 +191,6 @@ bool timing_print(void)
 			return false;
 	}
 	if (intervals_dropped())
-		say_number(intervals_dropped(), " intervals had no room");
+		say_number(intervals_dropped(), " waits or calls were left out: the table is full");
 	return flush();
 }

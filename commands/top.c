@@ -497,7 +497,7 @@ static int run_lines(void)
 
 	if (r >= 0)
 		return r;
-	say_z("dumb terminal: prints lines instead of a screen");
+	say_z("dumb terminal: gpustat prints lines instead of a screen");
 	lines = *opt.cmd;
 	lines.kind = opt.out.kind = K_DEVICE;
 	opt.out.colour = false;
@@ -549,7 +549,7 @@ int cmd_top(void)
 	code = terminal_enter() ? run() : EX_FAIL;
 	terminal_leave();
 	if (code == EX_FAIL)
-		say_error("standard output", terminal.write_error);
+		say_error("cannot write to standard output", terminal.write_error);
 	if (opt.oa.replay)
 		return playback_close() ? code : EX_FAIL;
 	return code == EX_OK && !view.any_device ? no_device() : code;

@@ -109,8 +109,8 @@ void confine(i32 child)
 	if (HAS(vcio) && calls & CALLS_WATCH)
 		sandbox_ioctl(vcio_fd(), VCIO_REQUEST);
 	sandbox_enter(calls, child);
-	say_without("no filter of system calls: ", sandbox.filter);
-	say_without("no Landlock: ", sandbox.landlock);
+	say_without("the system call filter is off: ", sandbox.filter);
+	say_without("Landlock is off: ", sandbox.landlock);
 }
 
 /* Drops all privileges except those in `may` (bits MAY_*), the one to replace the file of -O, and

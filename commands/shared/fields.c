@@ -144,7 +144,7 @@ static void late_add(const struct field *f)
 	if (!all.full && !name.full)
 		late.n = all.n;
 	else if (!late.full)
-		say_z("no column for further fields after the header");
+		say_z("fields without a column in the header were left out");
 	late.full |= all.full || name.full;
 }
 
@@ -172,9 +172,9 @@ static void late_note(struct out *o, const struct record *r)
 static void say_late(void)
 {
 	late.names[late.n - 1] = '\0';
-	say("no column for", late.names + late.said, late.file ?
-	    ": the header of the file has none; a new file has it" :
-	    ": it appeared after the header; the next run has it");
+	say("the header has no column for", late.names + late.said, late.file ?
+	    "; a new file has it" :
+	    "; the next run has it");
 	late.names[late.n - 1] = ' ';
 	late.said = late.n - 1;
 }
@@ -222,7 +222,7 @@ bool fields_wrong(void)
 
 static void say_header(const char *why)
 {
-	say(opt.output, ": its header is not used: ", why);
+	say(opt.output, ": the header of this file is not used: ", why);
 }
 
 /* Stores the next cell of a row of CSV in *cell, without its quotes, which are removed in place,
@@ -266,12 +266,13 @@ static void columns_take(long fd)
 	if (end && end - text >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
 		text += 3; /* a byte order mark */
 	if (!end) {
-		say_header(n < 0 ? error_text(n) : "it is too long or has no end");
+		say_header(n < 0 ? error_text(n) : "its line is too long or has no end");
 		return;
 	}
 	is_long = str_find((struct str){ text, end }, LIT("field,instance,value"));
 	if (is_long != (o->npatterns == 0))
-		say_header(is_long ? "it is one without -f" : "it is one with -f");
+		say_header(is_long ? "the file was written without -f" :
+				     "the file was written with -f");
 	if (is_long || o->npatterns == 0)
 		return;
 	while (cell_next(&text, end, &title)) {

@@ -115,7 +115,7 @@ bool say_full(void)
 void say_dropped(void)
 {
 	if (!say_full() && without_room())
-		say_number(without_room(), " values had no room and were left out");
+		say_number(without_room(), " values were left out: the tables are full");
 }
 
 /* --verbose: prints how many readings of sensors were not plausible, and the last of them. */
@@ -140,7 +140,7 @@ void say_implausible(void)
 
 void say_unread_files(void)
 {
-	say("not all files could be read", fileio.error_name, error_text(fileio.error));
+	say("some files could not be read", fileio.error_name, error_text(fileio.error));
 }
 
 /* Prints a message about the contents of a file, with the offset `at` in bytes. */
@@ -241,14 +241,15 @@ int command_code(long failure, int status)
 {
 	if (failure < 0) {
 		if (failure == -ENOENT && may_be_method())
-			say(opt.command[0], ": no such command, and no method of --call-graph; "
+			say(opt.command[0], ": neither a command nor a method of --call-graph; "
 			    "use fp", NULL);
 		else
 			say_error(opt.command[0], failure);
 		return failure == -ENOENT ? 127 : 126;
 	}
 	if (status < 0) {
-		say(opt.command[0], ": its exit status is unknown: ", error_text(status));
+		say(opt.command[0], ": the exit status of the command is unknown: ",
+		    error_text(status));
 		return EX_FAIL;
 	}
 	return opt.command_exit =

@@ -29,8 +29,8 @@ bool flush(void)
 	long r;
 
 	if (out.full) {
-		say_z(out.cap ? "a record is too long for its buffer: left out" :
-		      "no memory for the output");
+		say_z(out.cap ? "a record was left out: it is larger than the output buffer" :
+		      "not enough memory for the output");
 		registry.dropped++;
 		lost_record = true;
 		out.n = 0;
@@ -39,8 +39,9 @@ bool flush(void)
 	}
 	r = sink_write(out.p, out.n);
 	if (r < 0)
-		say_error(opt.output ? opt.output : opt.http ? "the socket" :
-			  out_fd == 2 ? "standard error" : "standard output", r);
+		say_error(opt.output ? opt.output : opt.http ? "cannot write to the socket" :
+			  out_fd == 2 ? "cannot write to standard error" :
+			  "cannot write to standard output", r);
 	else
 		out.n = 0;
 	return r >= 0;

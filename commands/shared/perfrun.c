@@ -83,8 +83,8 @@ bool add_lists(void)
 
 void say_user_only(void)
 {
-	say_z("only user space is counted: kernel.perf_event_paranoid; "
-	      "as root, or: setcap cap_perfmon+ep gpustat");
+	say_z("only user space is counted, because of kernel.perf_event_paranoid; "
+	      "run as root, or: setcap cap_perfmon+ep gpustat");
 }
 
 /* Stores in *t the threads and cgroups in which events are counted. The caller has opened /proc.
@@ -96,7 +96,7 @@ int find_target(struct target *t)
 	if (opt.command && !opt.command[0])
 		return usage_z("no command after --");
 	if ((t->all && opt.npids) || (t->whole && t->threads))
-		return usage_z("-a, -p and -t exclude each other");
+		return usage("-a, -p and -t", " exclude each other", NULL);
 	for (size_t i = 0; i < opt.npids; i++) {
 		char pid[24];
 		struct buf b = BUF_Z(pid);
@@ -109,24 +109,25 @@ int find_target(struct target *t)
 		if (t->whole ? target_process(t, opt.pids[i]) : target_thread(t, opt.pids[i]))
 			continue;
 		put_u64(&b, opt.pids[i]);
-		say(!t->whole ? "no thread " :
-		    roots.proc < 0 ? "no /proc to find threads of process " : "no process ",
+		say(!t->whole ? "no thread has the TID " :
+		    roots.proc < 0 ? "/proc is required to find the threads of process " :
+		    "no process has the PID ",
 		    buf_z(&b), NULL);
 		return EX_FAIL;
 	}
 	if (!perf_cgroups(t, &missing)) {
-		say("no cgroup ", missing, NULL);
+		say("no such cgroup: ", missing, NULL);
 		return EX_FAIL;
 	}
 	if (!opt.npids && !t->ncgroups && (!opt.command || t->has_cpus))
 		t->all = true;
 	if (t->split >= SPLIT_CORE && !t->all && !t->ncgroups)
-		return usage_z("--per-core, --per-socket, --per-die, --per-cluster, --per-cache "
-			       "and --per-node require -a or -C: a task may run on all CPUs");
+		return usage_z("--per-core, --per-die, ... "
+			       "require -a or -C: a task may run on all CPUs");
 	if (t->all && t->split == SPLIT_THREAD) {
 		t->all = false;
 		if (!target_machine(t)) {
-			say_z("--per-thread: no /proc to find the threads of the machine");
+			say_z("--per-thread requires /proc, to find all threads");
 			return EX_FAIL;
 		}
 	}

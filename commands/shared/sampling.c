@@ -24,8 +24,8 @@ bool live_save(void)
 		return true;
 	r = state_save(opt.state);
 	if (r < 0 && r != reported)
-		say(opt.state, ": not written: ",
-		    r == -EINVAL ? "not a regular file" : error_text(r));
+		say(opt.state, ": the state was not saved: ",
+		    r == -EINVAL ? "it is not a regular file" : error_text(r));
 	reported = r;
 	return r == 0;
 }
@@ -90,7 +90,7 @@ i64 since_last_run(void)
 		return -1;
 	why = state_load(opt.state, opt.npids || opt.comm.p || opt.cgroup.p, &age);
 	if (why)
-		say(opt.state, ": not used: ", why);
+		say(opt.state, ": this state file is not used: ", why);
 	return why ? -1 : age;
 }
 

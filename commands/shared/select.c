@@ -195,9 +195,9 @@ static bool say_missing(const struct str *list, size_t n, const bool *found, boo
 bool say_missing_devices(void)
 {
 	say_missing(opt.not, opt.nnot, selectors.not_found, selectors.not_said,
-		    "--not: no device ");
+		    "--not: no such device: ");
 	return say_missing(opt.devices, opt.ndevices, selectors.found, selectors.said,
-			   "no device ");
+			   "no such device: ");
 }
 
 /* Returns a mask: DEVICE_LEFT_OUT if --not excludes the device, DEVICE_BY_DRIVER if -d names its
@@ -405,8 +405,8 @@ int no_device(void)
 		}
 	if (put_hint && !left_out)
 		put_hint(&b);
-	say(opt.ndevices ? "no such device; there are:" :
-	    left_out ? "--not leaves out all devices" : "no GPU here",
+	say(opt.ndevices ? "no device matches -d; devices:" :
+	    left_out ? "--not excludes all devices" : "no GPU was found",
 	    b.n || !opt.ndevices ? buf_z(&b) : " none", NULL);
 	return EX_NODEVICE;
 }

@@ -146,7 +146,7 @@ static long send_datagram(const char *p, size_t n)
 
 	if (r == -ECONNREFUSED) {
 		if (opt.verbose && !reported)
-			say(opt.output, ": nothing listens there", NULL);
+			say(opt.output, ": no program listens at this address", NULL);
 		reported = true;
 		r = write_all(out_fd, p, n);
 	}
@@ -264,7 +264,7 @@ int sink_open(void)
 		return opt.out_chosen ? say_failed(sys_fcntl(out_fd, F_GETFD, 0)) : -1;
 	}
 	if (opt.out_chosen)
-		return usage_z("--log-fd and -O exclude each other");
+		return usage("--log-fd and -O", " exclude each other", NULL);
 	sink.is_udp = HAS(udp) && str_skip_z(&to, "udp:");
 	if (sink.is_udp)
 		return open_udp(to);

@@ -554,10 +554,10 @@ static void t_out(void)
 		int status;
 		const char *says;
 	} cases[] = {
-		{ "stdout is closed: each command exits 1 with a message", close_out, 1, "standard output: Bad file descriptor" },
-		{ "stdout is full: each command exits 1 with a message", full_out, 1, "standard output: No space left on device" },
+		{ "stdout is closed: each command exits 1 with a message", close_out, 1, "cannot write to standard output: Bad file descriptor" },
+		{ "stdout is full: each command exits 1 with a message", full_out, 1, "cannot write to standard output: No space left on device" },
 		{ "the reader of the output has exited: SIGPIPE ends each command silently", gone_out, 128 + SIGPIPE, "" },
-		{ "the reader has exited and SIGPIPE is ignored: each command exits 1 with a message", gone_quietly, 1, "standard output: Broken pipe" },
+		{ "the reader has exited and SIGPIPE is ignored: each command exits 1 with a message", gone_quietly, 1, "cannot write to standard output: Broken pipe" },
 	};
 
 	pid_t pid = work();

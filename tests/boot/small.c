@@ -36,7 +36,7 @@ static void t_no_device(void)
 	for (size_t i = 0; i < LEN(commands); i++) {
 		struct run *r = run(commands[i], NULL);
 
-		want(r->status == 3 && strstr(r->text[1], "no GPU here; looked in /sys/class/drm"), "gpustat %s: exit %d: %s", r->args, r->status,
+		want(r->status == 3 && strstr(r->text[1], "no GPU was found; looked in /sys/class/drm"), "gpustat %s: exit %d: %s", r->args, r->status,
 		     r->text[1]);
 		close_run(r);
 	}

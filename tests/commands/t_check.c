@@ -317,11 +317,11 @@ static const struct runcase {
 	  "a device asleep: no temperature" },
 	{ NULL, "", "", fill_unmeasured, 3, "nothing was measured", "clients without a busy time" },
 	{ NULL, "", "", fill_blind, 3, "GPU UNKNOWN - unread\n", "unreadable processes: UNKNOWN" },
-	{ NULL, "", "", fill_dropped, 3, "; 3 values had no room |",
+	{ NULL, "", "", fill_dropped, 3, "; 3 values were left out: the tables are full |",
 	  "lost values: UNKNOWN, not OK" },
-	{ NULL, "40", "", fill_dropped, 1, "; 3 values had no room |",
+	{ NULL, "40", "", fill_dropped, 1, "; 3 values were left out: the tables are full |",
 	  "lost values: still WARNING" },
-	{ NULL, "", "", fill_none, 3, "GPU UNKNOWN - no GPU here\n", "no device" },
+	{ NULL, "", "", fill_none, 3, "GPU UNKNOWN - no GPU was found\n", "no device" },
 };
 
 static const struct cmd check_cmd = { .name = "check", .kind = K_DEVICE, .with = WITH_CHECK };
@@ -361,8 +361,8 @@ static void t_runs(void)
 		    "\"warning\":\"40\",\"critical\":null},{\"value\":7,", NULL, "JSON: a record");
 	child_check(run_alarm, 3, "\"state\":\"UNKNOWN\",\"message\":\"timeout\",\"values\":[]}\n",
 		    NULL, "JSON: a timeout");
-	out.cap = 300;
-	child_check(cmd_check, 1, "; 1 values had no room\",\"values\":["
+	out.cap = 320;
+	child_check(cmd_check, 1, "; 1 values were left out: the tables are full\",\"values\":["
 		    "{\"value\":45.5,\"unit\":\"%\",\"name\":\"card0 busy\",\"state\":\"WARNING\","
 		    "\"warning\":\"40\",\"critical\":null}]}\n", NULL,
 		    "JSON: no room for a value");
@@ -370,7 +370,7 @@ static void t_runs(void)
 	measured = EX_FAIL;
 	child_check(cmd_check, 3, "GPU UNKNOWN - ", NULL, "a failed reading: UNKNOWN");
 	measured = EX_OK;
-	child_check(cmd_check, 3, "GPU UNKNOWN - stopped by a signal\n", NULL, "a signal: UNKNOWN");
+	child_check(cmd_check, 3, "GPU UNKNOWN - the check was stopped by a signal\n", NULL, "a signal: UNKNOWN");
 	child_check(run_alarm, 3, "GPU UNKNOWN - timeout\n", NULL, "a timeout: UNKNOWN");
 	child_check(run_no_timers, 3, "GPU UNKNOWN - timeout\n", NULL, "a timeout on a kernel without timers: UNKNOWN");
 	measured = -1;
@@ -394,7 +394,7 @@ static void t_long(void)
 	check(strstr(c->out, "name 299 299 C (warning), ") && strstr(c->out, " more; "),
 	      "300 values: the warning is first, values without room are counted");
 	check(strchr(c->out, '|') && !strchr(strchr(c->out, '|') + 1, '|') &&
-	      strstr(c->out, " values had no room |"),
+	      strstr(c->out, " values were left out: the tables are full |"),
 	      "300 values: values without perfdata are counted");
 }
 

@@ -137,7 +137,7 @@ def _(m):
     r = run(["check", "-j", "--window", "1ms", *m.roots()])
     got = json.loads(r.out)
     eq((r.code, got["kind"], got["state"], got["values"]), (3, "check", "UNKNOWN", []), "no GPU")
-    check(got["message"].startswith("no GPU here"), f"message {got}")
+    check(got["message"].startswith("no GPU was found"), f"message {got}")
     warm(m)
     for args, code in ((["-w", "40", "-c", "80"], 1), (["-w", "50"], 0), (["-c", "@40:50"], 2)):
         r = run(["check", "--json", "-m", "temp", "--window", "1ms", *args, *m.roots()])
@@ -216,7 +216,7 @@ def _(m):
                  ["-o", "json"], ["-d", ""], ["extra"], ["1"]):
         eq(ask(m, *args)[0], 3, f"{args}")
     # the feature names has the places where devices are searched for
-    check("no GPU here" + ("" if "names" in tap.left_out(machine.PROG) else "; looked in ") in ask(m)[1], "no GPU")
+    check("no GPU was found" + ("" if "names" in tap.left_out(machine.PROG) else "; looked in ") in ask(m)[1], "no GPU")
     m.device("i915", I915)
     check("there are: card0" in ask(m, "-d", "card7")[1], "no such device")
     check("nothing was measured" in ask(m, "-m", "temp")[1], "nothing measured")
@@ -309,7 +309,7 @@ def _(m):
     code, text, perf = ask(m, "-w", "80", "-c", "90")
     shown = len(metrics(perf))
     eq(code, 0, "exit")
-    check(f"; {120 - shown} values had no room" in text and re.search(r"; \d+ more", text), text)
+    check(f"; {120 - shown} values were left out: the tables are full" in text and re.search(r"; \d+ more", text), text)
 
 
 @test("values without room in the line are still checked")
@@ -320,10 +320,10 @@ def _(m):
         m.fd(100 + i, 5, dump("i915", 7, *[f"drm-engine-e{k}:\t0 ns" for k in range(60)], f"drm-engine-capacity-e59:\t{9 if i == 19 else 1}", pdev=pdev),
              link=f"/dev/dri/renderD{128 + i}")
     code, text, perf = ask(m, "-m", "engine.capacity", "-w", "5")
-    check(code == 1 and f"; {1200 - len(metrics(perf))} values had no room" in text, f"{code} {text}")
+    check(code == 1 and f"; {1200 - len(metrics(perf))} values were left out: the tables are full" in text, f"{code} {text}")
     m.fd(200, 5, dump("i915", 8, *[f"drm-engine-e{k}:\t0 ns" for k in range(700)], pdev="0000:01:00.0"))
     code, text, perf = ask(m, "-d", "card0", "-m", "engine.e0.busy")
-    check(len(metrics(perf)) == 1 and re.search("; [0-9]+ values had no room", text), f"beyond the registry's: {text}")
+    check(len(metrics(perf)) == 1 and re.search("; [0-9]+ values were left out: the tables are full", text), f"beyond the registry's: {text}")
 
 
 @test("files that could not be opened for lack of descriptors: UNKNOWN, unless a value that was read raises an alert")
@@ -434,7 +434,7 @@ def _(_m):
         for field in ("temp", "energy", "fan", "volt", "freq", "vram", "memory", "clients"):
             want = sorted(v for r in recs for v in numbers(r.get(field)))
             r = run(["check", "--window", "1ms", "-m", field, "-w", "~:1.5", "-c", "-5:99", *roots])
-            if b"had no room" in r.out:
+            if b"were left out: the tables are full" in r.out:
                 continue
             eq(sorted(float(v[0]) for v in metrics(r.out.decode().partition("|")[2]).values()), want, f"{tree} {field}")
             states = [2 if not -5 <= v <= 99 else 1 if v > 1.5 else 0 for v in want]

@@ -83,7 +83,7 @@ def _(m):
     check(b"\ncard0 i915: no client seen\ncard1 xe: no client seen\n" in command(m, "--", "true").err, "text")
     r = command(m, "-d", "card7", "--", "echo", "ran")
     eq((r.code, r.out), (3, b""), "-d card7: exit status and output")
-    check(b"no such device; there are:" in r.err and b" card0" in r.err, f"{r.err!r}")
+    check(b"no device matches -d; devices:" in r.err and b" card0" in r.err, f"{r.err!r}")
 
 
 def sensor(m, name, value):

@@ -308,7 +308,7 @@ static void t_map(void)
 	check(run(NULL, NULL) == EX_USAGE, "--perfmon without --map");
 	clear();
 	opt.map = true;
-	check(run(NULL, NULL) == EX_FAIL && is_said("no memory for the table of registers"),
+	check(run(NULL, NULL) == EX_FAIL && is_said("no memory for the map of perfmon2 registers"),
 	      "no memory");
 }
 

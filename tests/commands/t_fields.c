@@ -112,8 +112,8 @@ static void t_late(void)
 	opt.out.headed = true;
 	fields_note(&opt.out, &r);
 	fields_say();
-	check(is_said("no column for engine.render.busy engine.copy.busy: "
-		      "it appeared after the header; the next run has it\n"), "two values");
+	check(is_said("the header has no column for engine.render.busy "
+		      "engine.copy.busy; the next run has it\n"), "two values");
 	fields_note(&opt.out, &r);
 	fields_say();
 	check(is_said(NULL), "they are said once");
@@ -121,7 +121,7 @@ static void t_late(void)
 	late.file = "file";
 	fields_note(&opt.out, &r);
 	fields_say();
-	check(is_said("no column for engine.video.busy: the header of the file has none; "
+	check(is_said("the header has no column for engine.video.busy; "
 		      "a new file has it\n"), "a third one is said alone");
 	late.file = NULL;
 	for (u32 i = 0; i < 60; i++) {
@@ -131,8 +131,8 @@ static void t_late(void)
 		few[1].inst = str_z(inst);
 		fields_note(&opt.out, &r);
 	}
-	check_u64(said.n, strlen("no column for further fields after the header\n"), "one message");
-	check(is_said("no column for further fields after the header\n"), "there is no room for all");
+	check_u64(said.n, strlen("fields without a column in the header were left out\n"), "one message");
+	check(is_said("fields without a column in the header were left out\n"), "there is no room for all");
 	check(late.n <= sizeof(late.names), "within the buffer");
 	fields_say();
 	said.n = 0;
@@ -201,18 +201,18 @@ static void t_headers(void)
 	check(opt.out.headed, "a counter that -f selects");
 	header("other,counter\n", 2);
 	check(!opt.out.headed && opt.out.ncells == 0 && !late.file &&
-	      is_said("csv: its header is not used: its columns are not fields of these records\n"),
+	      is_said("csv: the header of this file is not used: its columns are not fields of these records\n"),
 	      "columns of something else");
 	header("time,dev,field,instance,value\n", 2);
-	check(!opt.out.headed && is_said("it is one without -f\n"), "a header without -f");
+	check(!opt.out.headed && is_said("the file was written without -f\n"), "a header without -f");
 	header("time,dev,field,instance,value\n", 0);
 	check(!opt.out.headed && is_said(NULL), "which is right without -f");
 	header("dev\n", 0);
-	check(!opt.out.headed && is_said("it is one with -f\n"), "a header with -f");
+	check(!opt.out.headed && is_said("the file was written with -f\n"), "a header with -f");
 	header("dev", 2);
-	check(!opt.out.headed && is_said("it is too long or has no end\n"), "a line without an end");
+	check(!opt.out.headed && is_said("its line is too long or has no end\n"), "a line without an end");
 	columns_take(-EACCES);
-	check(is_said("its header is not used: error\n"), "a file that cannot be read");
+	check(is_said("the header of this file is not used: error\n"), "a file that cannot be read");
 }
 
 static void t_ends(void)

@@ -140,7 +140,7 @@ def _(m):
         r = run(["sample", *pmus(), *args, "dwarff"])
         if b"not built in" not in r.err:
             eq((r.code, r.err.decode().splitlines()[-1]),
-               (127, "gpustat: dwarff: no such command, and no method of --call-graph; use fp"), f"{args}")
+               (127, "gpustat: dwarff: neither a command nor a method of --call-graph; use fp"), f"{args}")
     r = run(["sample", *pmus(), "-g", "--", "dwarff"])
     check(b"method" not in r.err, f"after --: {r!r}")
     r = run(["--proc", f"{m.proc}//", "--sys", f"{m.sys}/"])

@@ -123,7 +123,7 @@ static void t_commands(void)
 	check_str(said(), "gpustat: cmd: No such file or directory\ngpustat: cmd: Permission denied\n",
 		  "the reasons");
 	check(command_code(0, -ECHILD) == EX_FAIL, "an unknown status");
-	check_str(said(), "gpustat: cmd: its exit status is unknown: ECHILD\n", "the reason");
+	check_str(said(), "gpustat: cmd: the exit status of the command is unknown: ECHILD\n", "the reason");
 }
 
 static void t_full(void)
@@ -139,7 +139,7 @@ static void t_full(void)
 	fileio.unread = 2;
 	check(without_room() == 3, "files that could not be read are not counted");
 	say_dropped();
-	check_str(said(), "gpustat: 3 values had no room and were left out\n", "three values");
+	check_str(said(), "gpustat: 3 values were left out: the tables are full\n", "three values");
 	fileio.unread = 5;
 	say_dropped();
 	check(without_room() == 0 && nwritten == 0, "none is left");
@@ -147,7 +147,7 @@ static void t_full(void)
 	check(without_room() == 0, "never fewer than none");
 	files_note_missing("card0", -EACCES);
 	say_unread_files();
-	check_str(said(), "gpustat: not all files could be read: card0: Permission denied\n",
+	check_str(said(), "gpustat: some files could not be read: card0: Permission denied\n",
 		  "the last file that could not be read");
 }
 

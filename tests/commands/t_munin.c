@@ -207,12 +207,12 @@ static void t_ends(void)
 		    "two words: exit code 2");
 	opt.nwords = 0;
 	measured = EX_NODEVICE;
-	child_check(run_munin, 3, NULL, "no GPU here\n", "no device: exit code 3");
+	child_check(run_munin, 3, NULL, "no GPU was found\n", "no device: exit code 3");
 	measured = EX_FAIL;
 	child_check(run_munin, 1, NULL, NULL, "a failed reading: exit code 1");
 	measured = -1;
 	fill = fill_dropped;
-	child_check(run_munin, 0, values, "gpustat: 2 values had no room and were left out\n",
+	child_check(run_munin, 0, values, "gpustat: 2 values were left out: the tables are full\n",
 		    "lost values are reported");
 	saves = false;
 	child_check(run_munin, 1, values, "2 values", "the state cannot be written: exit code 1");

@@ -368,7 +368,7 @@ static void t_drain(void)
 	      fake.reads == 3, "all that is there is read");
 	clear();
 	add_read("st");
-	check(drain(&gpu) == 0 && is_said("the kernel sent a sample too small for its format"),
+	check(drain(&gpu) == 0 && is_said("the kernel sent an invalid OA report: a sample too small for its format"),
 	      "a short sample");
 	clear();
 	gpu.buffer = 20;
@@ -522,7 +522,7 @@ static void t_intervals(void)
 	fake.no_clocks = true;
 	opt.oa.record = "g";
 	record_fd = 9;
-	check(run_stream(&gpu) == EX_OK && is_said("g: the driver gives no correlation of the clocks"),
+	check(run_stream(&gpu) == EX_OK && is_said("g: the driver does not relate the clocks of GPU and CPU"),
 	      "a recording without clocks");
 }
 
@@ -573,7 +573,7 @@ static void t_say(void)
 	opt.verbose = true;
 	opt.oa.props.period = 0;
 	say_stream(&gpu);
-	check(is_said("(exponent 9)\nwhile it runs, the GPU does not enter RC6"), "-v: its costs, too");
+	check(is_said("(exponent 9)\nwhile gpustat runs, the GPU does not enter RC6"), "-v: its costs, too");
 }
 
 /* --- live ------------------------------------------------------------------------------------- */

@@ -44,7 +44,7 @@ static void t_found(void)
 	check(truncate(in_folder("large"), PACK_MOST + 1) == 0 && !pack_add(in_folder("large"), me) &&
 	      is_said("not used: it has more than 16 MiB\n"), "a file that is too large");
 	put(in_folder("text"), "text");
-	check(!pack_add(in_folder("text"), me) && is_said("not an XML file or a pack of metric sets\n"),
+	check(!pack_add(in_folder("text"), me) && is_said("the file is not XML or a pack of metric sets\n"),
 	      "a text");
 }
 

@@ -31,7 +31,7 @@ bool is_check(void) { return false; }
 static void t_flush(void)
 {
 	put_z(&out, "x");
-	check(!flush() && lost_record && is_said("no memory for the output\n"), "without memory");
+	check(!flush() && lost_record && is_said("not enough memory for the output\n"), "without memory");
 	lost_record = false;
 	output_begin();
 	check(out.cap == OUT_BYTES && out.n == 0, "with memory");
@@ -39,11 +39,11 @@ static void t_flush(void)
 	check(flush() && nwritten == 3 && out.n == 0, "all is written");
 	put_z(&out, "abc");
 	write_result = -ENOSPC;
-	check(!flush() && is_said("standard output: ") && out.n == 3, "an error keeps the output");
+	check(!flush() && is_said("cannot write to standard output: ") && out.n == 3, "an error keeps the output");
 	out_fd = 2;
-	check(!flush() && is_said("standard error: "), "of standard error");
+	check(!flush() && is_said("cannot write to standard error: "), "of standard error");
 	opt.http = true;
-	check(!flush() && is_said("the socket: "), "of a connection");
+	check(!flush() && is_said("cannot write to the socket: "), "of a connection");
 	opt.output = "file";
 	check(!flush() && is_said("file: "), "of a file");
 	opt.output = NULL;
@@ -53,7 +53,7 @@ static void t_flush(void)
 	out.full = true;
 	writes = 0;
 	check(flush() && out.n == 0 && !out.full && writes == 0 && lost_record &&
-	      is_said("a record is too long for its buffer: left out\n"), "a record without room");
+	      is_said("a record was left out: it is larger than the output buffer\n"), "a record without room");
 	lost_record = false;
 }
 
@@ -88,7 +88,7 @@ static void t_append(void)
 	out.cap = n - 1;
 	out.n = 0;
 	check(append_record() && writes == 1 && out.n == 0 && lost_record &&
-	      is_said("a record is too long for its buffer: left out\n"), "one that never fits");
+	      is_said("a record was left out: it is larger than the output buffer\n"), "one that never fits");
 	lost_record = opt.out.headed = false;
 	opt.out.fmt = format_find((struct str)STR("csv"));
 	out.cap = 80; /* room for the header alone */

@@ -148,7 +148,7 @@ static void t_targets(void)
 	check(find_target(&t) == -1, "some CPUs per core");
 	opt.command = NULL;
 	cgroups_there = false;
-	check(find_target(&t) == EX_FAIL && is_said("no cgroup group\n"), "one that does not exist");
+	check(find_target(&t) == EX_FAIL && is_said("no such cgroup: group\n"), "one that does not exist");
 	cgroups_there = true;
 	opt.pids[0] = opt.pids[2] = 7;
 	opt.pids[1] = 8;
@@ -162,18 +162,18 @@ static void t_targets(void)
 	t = (struct target){ .threads = true };
 	check(find_target(&t) == -1 && threads == 2, "threads");
 	opt.pids[1] = 99;
-	check(find_target(&t) == EX_FAIL && is_said("no thread 99\n"), "a thread that does not exist");
+	check(find_target(&t) == EX_FAIL && is_said("no thread has the TID 99\n"), "a thread that does not exist");
 	t = (struct target){ .whole = true };
 	roots.proc = 0;
-	check(find_target(&t) == EX_FAIL && is_said("no process 99\n"), "a process that does not");
+	check(find_target(&t) == EX_FAIL && is_said("no process has the PID 99\n"), "a process that does not");
 	roots.proc = -1;
-	check(find_target(&t) == EX_FAIL && is_said("no /proc to find threads of process 99\n"),
+	check(find_target(&t) == EX_FAIL && is_said("/proc is required to find the threads of process 99\n"),
 	      "the reason may be that there is no /proc");
 	opt.npids = 0;
 	t = (struct target){ .split = SPLIT_THREAD, .whole = true };
 	check(find_target(&t) == -1 && !t.all && machines == 1, "the threads of the machine");
 	t = (struct target){ .split = SPLIT_THREAD };
-	check(find_target(&t) == EX_FAIL && is_said("--per-thread: no /proc to find the threads"),
+	check(find_target(&t) == EX_FAIL && is_said("--per-thread requires /proc"),
 	      "which are not known without /proc");
 }
 
@@ -231,7 +231,7 @@ int main(void)
 	t_control();
 	t_result();
 	say_user_only();
-	check(is_said("only user space is counted: kernel.perf_event_paranoid"), "only user space");
+	check(is_said("only user space is counted, because of kernel.perf_event_paranoid"), "only user space");
 	shell("rm -rf \"$D\"");
 	return unit_end();
 }

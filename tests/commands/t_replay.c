@@ -481,14 +481,14 @@ static void t_sets(void)
 	prepare(true, TGL, 10, "Render", "guid-r");
 	got("guid-t", "tglgt2", NULL, "the set of this platform, whatever the guid");
 	prepare(true, TGL, 10, "Other", "guid-r");
-	got("guid-r", "tglgt2", "metric set Other was found by its guid only\n", "a set by its guid");
+	got("guid-r", "tglgt2", "metric set Other is unknown by name: the set with the same GUID is used\n", "a set by its guid");
 	prepare(true, SKL, 10, "Copy", "guid-x");
-	got("guid-c", "sklgt2", "metric set Copy is for another GPU\n", "a set of another platform");
+	got("guid-c", "sklgt2", "metric set Copy is used although it is for another GPU\n", "a set of another platform");
 	prepare(true, 0xffff, 10, "Copy", "guid-c");
 	got("guid-c", "tglgt2", "f 16: the device's PCI id is unknown: use --platform NAME\n",
 	    "an unknown device: its set tells the platform");
 	prepare(true, 0xffff, 10, "Copy", "guid-x");
-	got("guid-c", "tglgt2", "metric set Copy was found by its name only\n",
+	got("guid-c", "tglgt2", "metric set Copy is used although the GPU is unknown\n",
 	    "without a platform, a name alone");
 	prepare(true, SKL, 10, "Other", "guid-x");
 	got("guid-b", "sklgt2", "metric set Other is unknown: Basic is used; other sets are in the files "

@@ -360,7 +360,7 @@ static void t_fields(void)
 	events[1].type = PT_TRACEPOINT;
 	fake.formats = -EACCES;
 	fields_prepare(&opt.target);
-	check(is_said("the fields of a tracepoint: error"),
+	check(is_said("cannot read the fields of a tracepoint: error"),
 	      "a format file that cannot be read is reported");
 	fake.formats = 0;
 	fake.hidden = 1;
@@ -393,7 +393,7 @@ static void t_timing(void)
 	clear();
 	opt.syscalls = true;
 	fake.formats = -2;
-	check(cmd_sample() == EX_FAIL && is_said("the fields of a tracepoint: error"), "a field is missing");
+	check(cmd_sample() == EX_FAIL && is_said("cannot read the fields of a tracepoint: error"), "a field is missing");
 	clear();
 	opt.syscalls = true;
 	opt.count = 2;
@@ -1082,10 +1082,10 @@ static void t_refused(void)
 	check(say_events() && is_said("b: denied"), "one is denied");
 	counts[1].event = 2;
 	say_events();
-	check(is_said("b: partly "), "on one of two CPUs");
+	check(is_said("b: on some CPUs or tasks "), "on one of two CPUs");
 	counts[2].state = CS_OFFLINE;
 	say_events();
-	check(is_said("b on CPU 2: partly "), "an offline CPU is named");
+	check(is_said("b on CPU 2: on some CPUs or tasks "), "an offline CPU is named");
 	counts[1].fd = -1;
 	for (int i = 1; i <= 2; i++) {
 		counts[i].state = CS_DENIED;
@@ -1130,10 +1130,10 @@ static void t_end(void)
 	profile_sums.dropped = 6;
 	symbols.hidden = perf_opened.user_only = true;
 	say_sample_end();
-	check_str(str_of(said.p, said.n), "user only\n2 samples were lost: the rings were full; "
-		  "--mmap-pages makes them larger\n3 records were invalid\n"
-		  "4 files on FUSE or network mounts were not read for symbols; run gpustat in that "
-		  "mount\n11 names or rows did not fit\n", "messages");
+	check_str(str_of(said.p, said.n), "user only\n2 samples were lost: the ring buffers were full; "
+		  "--mmap-pages makes them larger\n3 invalid records of the kernel were skipped\n"
+		  "4 files were not read for symbols, because they are on FUSE or network "
+		  "mounts\n11 names or sums were left out: the tables are full\n", "messages");
 	said.n = 0;
 	opt.verbose = true;
 	say_sample_end();
@@ -1217,7 +1217,7 @@ static void t_command(void)
 	check(cmd_sample() == EX_USAGE, "options that are wrong");
 	clear();
 	fake.start = fake.rings = -ENOMEM;
-	check(cmd_sample() == EX_FAIL && is_said("cannot map a ring: ENOMEM; use a smaller"), "no ring");
+	check(cmd_sample() == EX_FAIL && is_said("cannot map a ring buffer: ENOMEM; use a smaller"), "no ring");
 	clear();
 	fake.start = -EIO;
 	check(cmd_sample() == EX_FAIL && is_said("cannot start a process: EIO\n"), "no process");

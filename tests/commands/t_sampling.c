@@ -130,16 +130,16 @@ static void t_state(void)
 	check(since_last_run() == 5000000000 && filtered, "with a filter");
 	opt.npids = 0;
 	load_result = "damaged";
-	check(since_last_run() == -1 && is_said("file: not used: damaged\n"), "a file that is not used");
+	check(since_last_run() == -1 && is_said("file: this state file is not used: damaged\n"), "a file that is not used");
 	save_result = -ENOSPC;
-	check(!live_save() && is_said("file: not written: error\n"), "it could not be written");
+	check(!live_save() && is_said("file: the state was not saved: error\n"), "it could not be written");
 	check(!live_save() && is_said(NULL), "the same error is said once");
 	save_result = -EINVAL;
-	check(!live_save() && is_said("file: not written: not a regular file\n"), "another error is said");
+	check(!live_save() && is_said("file: the state was not saved: it is not a regular file\n"), "another error is said");
 	save_result = 0;
 	check(live_save(), "it is written");
 	save_result = -EINVAL;
-	check(!live_save() && is_said("not a regular file"), "an error that comes back is said again");
+	check(!live_save() && is_said("it is not a regular file"), "an error that comes back is said again");
 	opt.state = NULL;
 	load_result = NULL;
 }

@@ -379,12 +379,12 @@ static int run_full(void)
 
 static void t_no_device(void)
 {
-	child_check(run_none, EX_NODEVICE, NULL, "gpustat: no GPU here\n",
+	child_check(run_none, EX_NODEVICE, NULL, "gpustat: no GPU was found\n",
 		    "no device: exit code 3");
 	child_check(run_other, EX_NODEVICE, NULL,
-		    "gpustat: no such device; there are: card1 accel0 card0\n",
+		    "gpustat: no device matches -d; devices: card1 accel0 card0\n",
 		    "-d selects no device: the message names the devices");
-	child_check(run_no_names, EX_NODEVICE, NULL, "no such device; there are: none\n",
+	child_check(run_no_names, EX_NODEVICE, NULL, "no device matches -d; devices: none\n",
 		    "-d selects no device, and there is none");
 	child_check(run_full, EX_FAIL, NULL, "gpustat: records: room for ",
 		    "a full table: exit code 1, since the device may have had no room");

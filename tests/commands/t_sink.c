@@ -162,7 +162,7 @@ static void t_datagrams(void)
 	opt.verbose = true;
 	results[0] = -ECONNREFUSED;
 	check(send_datagram("a", 1) == 0 && nwrites == 2, "one that was refused is sent again");
-	check(is_said(": nothing listens there\n"), "with -v this is said");
+	check(is_said(": no program listens at this address\n"), "with -v this is said");
 	results[1] = -ECONNREFUSED;
 	written();
 	written();

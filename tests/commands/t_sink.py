@@ -143,7 +143,7 @@ def _(d):
     for args in (["dev,temp"], ["temp,dev"], ["dev,used,temp.edge"], ["dev"]):
         r = append(path, "-o", "csv", "-f", *args)
         eq(r.code, 0, "exit code")
-        eq(r.err, b"gpustat: no column for used: the header of the file has none; a new file has it\n" if "used" in args[0] else b"",
+        eq(r.err, b"gpustat: the header has no column for used; a new file has it\n" if "used" in args[0] else b"",
            f"message of {args}")
     lines = read(path).splitlines()
     eq(lines[0], b"dev,temp.edge,temp.junction,temp.mem,temp.vrgfx,temp.vrsoc", "header")
@@ -161,7 +161,7 @@ def _(d):
     eq(append(path, "-o", "csv", "-f", "dev,temp.edge").err, b"", "the first file")
     for _ in range(2):
         eq(append(path, "-o", "csv", "-f", "dev,used,temp.edge").err,
-           b"gpustat: no column for used: the header of the file has none; a new file has it\n", "the message of each run")
+           b"gpustat: the header has no column for used; a new file has it\n", "the message of each run")
     os.rename(path, path + ".1")
     for _ in range(2):
         eq(append(path, "-o", "csv", "-f", "dev,used,temp.edge").err, b"", "no message")
@@ -174,15 +174,15 @@ def _(d):
     machine.feature("plain")
     path = os.path.join(d, "run.csv")
     for old, args, why in ((b"x,y\n", ["-f", "dev"], b"its columns are not fields of these records"),
-                           (b"dev,temp.edge\n", [], b"it is one with -f"),
-                           (machine.CSV_HEADER.encode() + b"\n", ["-f", "dev"], b"it is one without -f"),
-                           (b"dev", ["-f", "dev"], b"it is too long or has no end"),
-                           (b"dev," * 20000 + b"dev\n", ["-f", "dev"], b"it is too long or has no end"),
+                           (b"dev,temp.edge\n", [], b"the file was written with -f"),
+                           (machine.CSV_HEADER.encode() + b"\n", ["-f", "dev"], b"the file was written without -f"),
+                           (b"dev", ["-f", "dev"], b"its line is too long or has no end"),
+                           (b"dev," * 20000 + b"dev\n", ["-f", "dev"], b"its line is too long or has no end"),
                            (b"dev," * 400 + b"dev\n", ["-f", "dev"], b"its columns are not fields of these records")):
         with open(path, "wb") as f:
             f.write(old)
         r = append(path, "-o", "csv", *args)
-        eq((r.code, r.err), (0, b"gpustat: " + path.encode() + b": its header is not used: " + why + b"\n"), "exit code, message")
+        eq((r.code, r.err), (0, b"gpustat: " + path.encode() + b": the header of this file is not used: " + why + b"\n"), "exit code, message")
         check(read(path).count(b"card0") >= 1, "no row")
 
 
@@ -346,7 +346,7 @@ def _(d):
     with open(os.path.join(d, "out"), "wb") as f:
         r = subprocess.run([PROG, *ONCE, "-o", "json"], stdout=f, stderr=subprocess.PIPE,
                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
-    eq((r.returncode, r.stderr), (1, b"gpustat: standard output: File too large\n"), "exit code, message")
+    eq((r.returncode, r.stderr), (1, b"gpustat: cannot write to standard output: File too large\n"), "exit code, message")
 
 
 @test("a folder that is not writable or does not exist: a message before the first sample")
@@ -572,7 +572,7 @@ def _(d):
     r = run(args)
     eq((r.code, r.err), (0, b""), "exit code, messages")
     r = run([*args, "-v"])
-    eq((r.code, r.err.count(b"nothing listens")), (0, 1), "exit code, times said")
+    eq((r.code, r.err.count(b"no program listens")), (0, 1), "exit code, times said")
 
 
 @test("udp: the longest lines fit into a datagram, and all are received")

@@ -243,12 +243,12 @@ static void t_folded(void)
 	stalls_lost(9000);
 	check(stalls_finish() == EX_OK && records == 0, "no record");
 	check_str(str_of(out.p, out.n), "0x50;tdr 6\n0x320;tdr 2\n", "stacks of the whole run");
-	check(is_said("1 loss of samples: a buffer was full\n"), "a loss");
+	check(is_said("1 or more EU stall samples were lost: a buffer was full\n"), "a loss");
 	begin(true, 0);
 	stalls_lost(1);
 	stalls_lost(2);
 	stalls_finish();
-	check(is_said("2 losses of samples: a buffer was full\n"), "two");
+	check(is_said("2 or more EU stall samples were lost: a buffer was full\n"), "two");
 }
 
 /* --- streams ---------------------------------------------------------------------------------- */
@@ -286,7 +286,7 @@ static void t_live(void)
 	start_result = 0;
 	opt.verbose = true;
 	run(1, NULL, NULL, 0);
-	check(is_said("a sample every 1 GPU clocks\nwhile it runs, the GPU does not enter RC6"), "-v");
+	check(is_said("a sample every 1 GPU clocks\nwhile gpustat runs, the GPU does not enter RC6"), "-v");
 	opt.verbose = false;
 }
 

@@ -116,7 +116,7 @@ static void t_fields(void)
 	check(timing_fields() && nfields == 2 + 2 + 5, "all fields of waits");
 	clear(true);
 	fake.missing = "next_pid";
-	check(!timing_fields() && is_said("sched:sched_switch has no field next_pid"), "a missing field");
+	check(!timing_fields() && is_said("sched:sched_switch: this tracepoint has no field next_pid"), "a missing field");
 	events[3].denied = true;
 	check(timing_fields(), "fields of a tracepoint that only root may read");
 	clear(false);

@@ -675,11 +675,11 @@ static void t_run(void)
 	clear();
 	fake.devices = 1;
 	fake.writes[0] = -EIO;
-	check(cmd_top() == EX_FAIL && is_said("standard output: EIO"), "a terminal that is gone");
+	check(cmd_top() == EX_FAIL && is_said("cannot write to standard output: EIO"), "a terminal that is gone");
 	clear();
 	fake.devices = 1;
 	fake.writes[1] = -EIO;
-	check(cmd_top() == EX_FAIL && is_said("standard output: EIO"), "at the first frame");
+	check(cmd_top() == EX_FAIL && is_said("cannot write to standard output: EIO"), "at the first frame");
 	clear();
 	fake.roots = false;
 	check(cmd_top() == EX_FAIL && fake.n == 0, "no /sys");
@@ -715,7 +715,7 @@ static void t_dumb(void)
 	opt.sort = LIT("pid");
 	opt.out.colour = true;
 	check(cmd_top() == EX_OK && fake.lines == 1 && fake.lines_kind == K_DEVICE && !opt.out.colour &&
-	      is_said("dumb terminal: prints lines instead of a screen"), "lines of devices");
+	      is_said("dumb terminal: gpustat prints lines instead of a screen"), "lines of devices");
 	check(!opt.sort.p, "a field of clients does not sort them");
 	clear();
 	no_terminal = true;

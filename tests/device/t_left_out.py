@@ -51,7 +51,7 @@ def _(m):
             eq({r["dev"] for r in recs}, {"card1"}, f"{args} --not {sel}")
     r = m.run("--not", "nope,card0,card7", "-o", "json", "0.02", "3")
     eq(({x["dev"] for x in parse_json(r.out)}, r.code), ({"card1"}, 0), "--not of devices that do not exist")
-    eq(r.err, b"gpustat: --not: no device nope\ngpustat: --not: no device card7\n", "each is named once")
+    eq(r.err, b"gpustat: --not: no such device: nope\ngpustat: --not: no such device: card7\n", "each is named once")
     r = m.run("--not", "0", "-o", "json", "-w", "0.02")
     eq({x["dev"] for x in parse_json(r.out)}, {"card0", "card1"}, "--not of a number")
     eq([r["dev"] for r in m.json("-d", "1", "--not", "card0")], ["card1"], "the numbers of -d count all devices")
@@ -159,9 +159,9 @@ def _(m):
 def _(m):
     two(m)
     r = m.run("list", "--not", "card0,card1")
-    eq((r.code, r.err), (3, b"gpustat: --not leaves out all devices\n"), "all devices")
+    eq((r.code, r.err), (3, b"gpustat: --not excludes all devices\n"), "all devices")
     r = m.run("list", "-d", "card0", "--not", "card0")
-    eq((r.code, r.err), (3, b"gpustat: no such device; there are: card1\n"), "the device of -d")
+    eq((r.code, r.err), (3, b"gpustat: no device matches -d; devices: card1\n"), "the device of -d")
 
 
 @test("-d: two selectors of one device are both found")

@@ -344,14 +344,14 @@ def _(m):
                       ("0000:04:01.0", "0000:04:00.0"), ("nope", None), ("x" * 40, None), ("zz,crad1", "card1"), ("carrrd", None), ("7", None)):
         r = m.run("-r", "-d", sel)
         eq((r.code, r.out), (3, b""), f"-d {sel}")
-        check(r.err.startswith(b"gpustat: no such device; there are: card"), f"-d {sel}: {r.err}")
+        check(r.err.startswith(b"gpustat: no device matches -d; devices: card"), f"-d {sel}: {r.err}")
         eq(r.err.decode().partition("; did you mean '")[2], f"{want}'?\n" if want else "", f"-d {sel}")
 
 
 @test("no GPU: the message says where it looked, and to try doctor if that is built in")
 def _(m):
     r = m.run()
-    want = f"gpustat: no GPU here; looked in {m.sys}/class/drm, class/accel, {m.proc}/driver/nvidia, files of vendor drivers"
+    want = f"gpustat: no GPU was found; looked in {m.sys}/class/drm, class/accel, {m.proc}/driver/nvidia, files of vendor drivers"
     check(r.code == 3 and not r.out, f"{r!r}")
     has = machine.run(["doctor", "--help"]).code == 0
     eq(r.err.decode(), want + ("; try: gpustat doctor\n" if has else "\n"), "message")

@@ -58,7 +58,7 @@ def compare_dump(name):
         r = run(["fdinfo", "-o", "json", path])
         if want is None:
             eq((r.code, r.out), (1, b""), f"no DRM file ({r!r})")
-            check(b"not a DRM file" in r.err, f"message {r.err!r}")
+            check(b"not the fdinfo of a DRM file" in r.err, f"message {r.err!r}")
             return
         eq(r.code, 0, f"exit code ({r!r})")
         got, = parse_json(r.out)

@@ -25,7 +25,7 @@ from machine import (AMD, I915, NOBODY, XE, Skip, as_root, busy, check, dump, eq
 
 TESTS = []
 MINUTE = 60 * 10**9
-NOT_USED = b": not used: "
+NOT_USED = b": this state file is not used: "
 
 
 def test(name, slow=False):
@@ -600,7 +600,7 @@ def _(m):
         was = os.lstat(name)
         r = m.run("--state", name, "-w", "0.02", "-o", "json", timeout=60)
         eq((r.code, len(parse_json(r.out))), (1, 1), f"{name}: {r!r}")
-        check(b"not written" in r.err, f"{name}: {r!r}")
+        check(b"the state was not saved" in r.err, f"{name}: {r!r}")
         now = os.lstat(name)
         eq((now.st_ino, now.st_mode), (was.st_ino, was.st_mode), name)
     eq(open(m.path("elsewhere"), "rb").read(), before, "behind the link")
@@ -624,7 +624,7 @@ def _(m):
     r = m.run("--state", m.path("no/such/folder"), "-o", "json", "-q", "1.1", "3")
     eq((r.code, len(parse_json(r.out))), (1, 3), f"a run: {r!r}")
     r = m.run("--state", m.path("no/such/folder"), "-o", "json", "1.1", "3")
-    eq((r.code, r.err.count(b"not written")), (1, 1), f"said once: {r!r}")
+    eq((r.code, r.err.count(b"the state was not saved")), (1, 1), f"said once: {r!r}")
     r = m.run("--state", m.path("no/such/folder"), "-w", "0.02", "-o", "json")
     eq((r.code, len(parse_json(r.out))), (1, 1), f"no folder: {r!r}")
     as_root()

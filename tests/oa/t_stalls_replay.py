@@ -208,7 +208,7 @@ def _(m):
     for args, n in (((), None), ((1,), None), (("-k", 3), 3)):
         eq(run("--replay", path, "-o", "folded", *args).out.decode().splitlines(), sum(want[:n], []), f"lines, with {args}")
     path = m.write("r", recording("xe3p", stalls(0, *packed("xe3p", samples)), lost(1), lost(2)))
-    run("--replay", path, "-o", "folded", err=b"gpustat: 2 losses of samples: a buffer was full\n")
+    run("--replay", path, "-o", "folded", err=b"gpustat: 2 or more EU stall samples were lost: a buffer was full\n")
 
 
 @test("a table that is full is reported by its name, and the sums of all instructions stay exact")

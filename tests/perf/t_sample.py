@@ -304,7 +304,7 @@ def _(m):
             r = subprocess.run([*shell, machine.PROG, "sample", "-e", "raw_syscalls:sys_enter", *args, "-O", out, "--",
                                 path, "100000"], capture_output=True, timeout=120, check=False)
             eq(r.returncode, 0, f"{args}: exit code ({r.stderr!r})")
-            lost = re.match(rb"gpustat: (\d+) samples were lost: the rings were full", r.stderr)
+            lost = re.match(rb"gpustat: (\d+) samples were lost: the ring buffers were full", r.stderr)
             check(lost or not r.stderr, f"{args}: message {r.stderr!r}")
             with open(out, "rb") as f:
                 text = f.read()

@@ -157,7 +157,7 @@ def _(m):
             parse(r.out)
     bad = m.write(os.fsdecode(b"b\x1b[31m\xff.txt"), "no\n")
     r = run(["fdinfo", bad])
-    check(b"\x1b" not in r.err and b"not a DRM file" in r.err, f"message {r.err!r}")
+    check(b"\x1b" not in r.err and b"not the fdinfo of a DRM file" in r.err, f"message {r.err!r}")
 
 
 def stopped(m, sig, args):
