@@ -354,7 +354,7 @@ static int choose_set(const struct oalive *l)
 	if (s->guid[0])
 		return -1;
 	if (!opt.oa.set.p)
-		return usage_z("no metric set is known for this GPU; " METRICS_REMEDY);
+		return usage("no metric set is known for this GPU", "; " METRICS_REMEDY, NULL);
 	return set_unknown(opt.oa.set);
 }
 

@@ -451,9 +451,8 @@ int playback_open(const char *name)
 	confine_to_opened();
 	if (playback_next())
 		return -1;
-	say("cannot replay ", name, play.file.begun && !play.file.is_json ?
-	    ": it is not JSON of gpustat; write it with -o json" :
-	    ": it has no record of a device, client or process; write it with -o json");
+	say("cannot replay ", name,
+	    ": it has no record of a device, client or process written with -o json");
 	return EX_FAIL;
 }
 

@@ -99,9 +99,9 @@ static int choose_set(u64 at)
 		return set_unknown(opt.oa.set);
 	stream.has_set = stream.platform && set_find(basic, false, stream.platform, &stream.set);
 	if (name.p < name.e) {
-		say_set("metric set ", name, stream.has_set ?
-			" is unknown: Basic is used; " METRICS_REMEDY :
-			" is unknown: raw counters are used; " METRICS_REMEDY);
+		say_set(stream.has_set ? "Basic is used instead of the unknown metric set " :
+			"raw counters are used instead of the unknown metric set ", name,
+			"; " METRICS_REMEDY);
 		fault_add(recording.has_info ? recording.info_at : at, "unknown metric set");
 	}
 	opt.raw |= !stream.has_set;

@@ -447,11 +447,11 @@ static const struct option {
 	{ 'w', WITH_LIVE | WITH_NAMED, BY(set_window),
 	  "window T" HELP("time between two reads if no INTERVAL is given (0.5s)\ttime: " TIMES) },
 	{ '\0', WITH_CHECK | WITH_MUNIN, BY(set_window),
-	  "window T" HELP("time between two reads (0.5s)\ttime: " TIMES) },
+	  "window T" HELP("time between two reads (0.5s)") },
 	{ 'r', WITH_LIVE | WITH_FDINFO, TO(FLAG, raw),
-	  "raw" HELP("one read: the kernel's counters, not rates") },
+	  "raw" HELP("read once and print the kernel's counters, not rates") },
 	OPTION(state, '\0', WITH_LIVE | WITH_CHECK | WITH_MUNIN, TO(Z, state), "state FILE",
-	       HELP("rates since the run that wrote FILE, without waiting; rewrite it")),
+	       HELP("print rates since the run that wrote FILE; rewrite FILE")),
 	OPTION(summary, '\0', WITH_LIVE, TO(TIME, inner),
 	       "inner T", HELP("read every T; print min, avg and max as one record each")),
 	{ '\0', WITH_LIVE | WITH_NAMED, TO(FLAG, align),
@@ -459,148 +459,150 @@ static const struct option {
 	{ '\0', WITH_LIVE | WITH_NAMED, TO(FLAG, on_stdin),
 	  "on-stdin" HELP("a sample for each line read from standard input") },
 	OPTION(http, '\0', WITH_LIVE | WITH_NAMED, TO(FLAG, http),
-	       "http", HELP("answer one HTTP request on the socket passed by inetd or systemd")),
+	       "http", HELP("answer one HTTP request on a socket of inetd or systemd")),
 	OPTION(counters, '\0', WITH_NAMED, TO(FLAG, every),
-	       "all", HELP("no limit on kernel tracepoints, also in patterns")),
+	       "all", HELP("open all matching kernel tracepoints, not only 64")),
 	{ 'd', OVERVIEW | (WITH_DEVICES & ~WITH_TOP) | WITH_LIST | WITH_STREAM | WITH_RUN,
 	  BY(set_device),
-	  "device SEL" HELP("only card1, renderD128, 03:00.0, xe, 0, part of a name"
-			  "\tdevice: card1, renderD128, 03:00.0, xe, 0 or a part of the name") },
+	  "device SEL" HELP("only this GPU: card1, renderD128, 03:00.0, xe, 0, name") },
 	OPTION(top, 'd', WITH_TOP, TO(TIME, interval), "delay T", ""),
 	{ '\0', WITH_TOP, BY(set_device), "device SEL" },
 	{ '\0', WITH_DEVICES | WITH_LIST | WITH_STREAM | WITH_COMMAND | WITH_NAMED | WITH_DOCTOR |
 	  WITH_CAPTURE, BY(set_not),
-	  "not SEL" HELP("leave out: card1, renderD128, 03:00.0 or xe; nothing of it is read"
-			 "\tdevice: card1, renderD128, 03:00.0 or xe") },
+	  "not SEL" HELP("exclude and do not read: card1, renderD128, 03:00.0, xe") },
 	OPTION(names, '\0', WITH_DEVICES | WITH_LIST | WITH_STREAM, TO(Z, ids),
-	       "ids DIR", HELP("the folder of pci.ids and amdgpu.ids")),
+	       "ids DIR", HELP("read device names from pci.ids and amdgpu.ids in DIR")),
 	{ 'p', WITH_LIVE | WITH_LIST | WITH_TOP, BY(set_pid),
 	  "pid PID" HELP("only clients of these processes\tPID: 12 or 12,345") },
 	OPTION(procs, '\0', WITH_LIVE | WITH_LIST | WITH_TOP, TO(FLAG, children),
-	       "children", HELP("of the processes of --pid and of all that descend from them")),
+	       "children", HELP("with --pid: also clients of the descendant processes")),
 	{ 'C', WITH_LIVE | WITH_LIST | WITH_TOP, TO(STR, comm),
 	  "comm NAME" HELP("only clients of processes named NAME; * and ? match") },
 	{ 'g', WITH_LIVE | WITH_LIST | WITH_TOP, TO(STR, cgroup),
-	  "cgroup PATH" HELP("only clients in or below this cgroup, or in this container id") },
+	  "cgroup PATH" HELP("only clients in or below this cgroup or container ID") },
 	{ 'k', WITH_LIVE | WITH_LIST | WITH_SAMPLE | WITH_STALLS, TO(COUNT, top),
-	  "top N" HELP("the first N records of each sample, or of each sum") },
+	  "top N" HELP("print only the first N records of each sample or sum") },
 	{ 's', WITH_LIVE | WITH_LIST | WITH_TOP, TO(STR, sort),
-	  "sort FIELD" HELP("sort numbers from the highest, texts from A") },
+	  "sort FIELD" HELP("sort by FIELD: numbers from the highest, texts from A") },
 	{ 'f', OVERVIEW | WITH_RECORDS | WITH_PLOT, BY(set_fields),
-	  "fields A,B" HELP("only these fields; -f help lists them\tfields: A or A,B") },
+	  "fields A,B" HELP("print only these fields; -f help lists all\tfields: A or A,B") },
 	{ 'o', OVERVIEW | WITH_RECORDS | WITH_EVENTS, BY(set_format), "format F"
 	  HELP("\tformat: ") },
-	{ 'j', WITH_RECORDS | WITH_EVENTS, BY(set_json), "json" HELP("as -o json") },
+	{ 'j', WITH_RECORDS | WITH_EVENTS, BY(set_json), "json" HELP("same as -o json") },
 	{ 'O', OVERVIEW | WITH_RECORDS, TO(Z, output),
-	  "output FILE" HELP("append to FILE (metrics, pictures: replace it); or udp:HOST:PORT") },
+	  "output FILE" HELP("append output to FILE or send it to udp:HOST:PORT; "
+			     "metrics and pictures replace FILE") },
 	{ '1', WITH_RECORDS, TO(FLAG, out.one_line),
-	  "one-line" HELP("all records of a sample on one line (line, json)") },
-	{ 'H', OVERVIEW | WITH_RECORDS, TO(FLAG, out.no_header), "no-header" HELP("no header") },
+	  "one-line" HELP("-o line, json: all records of a sample on one line") },
+	{ 'H', OVERVIEW | WITH_RECORDS, TO(FLAG, out.no_header), "no-header"
+	  HELP("print no header") },
 	{ '\0', WITH_RECORDS, TO(FLAG, out.csv_exact),
-	  "csv-exact" HELP("csv: no ' before = + - @") },
+	  "csv-exact" HELP("-o csv: no ' before texts that begin with = + - @") },
 	{ 't', OVERVIEW | WITH_GPUS | WITH_STREAM | WITH_NAMED | WITH_RUN, BY(set_time),
-	  "time HOW" HELP("none, epoch, iso or mono") },
+	  "time HOW" HELP("time of records: none, epoch, iso or mono") },
 	OPTION(summary, 'S', WITH_LIVE, TO(FLAG, summary),
-	       "summary", HELP("min, avg and max at the end")),
+	       "summary", HELP("print min, avg and max of the values at the end")),
 	{ '\0', WITH_LIVE | WITH_TOP, BY(set_rescan),
-	  "sweep N" HELP("system calls per sample to rescan for new clients (80); 0; all"
-			 "\tnumber: 80, 0 or all") },
+	  "sweep N" HELP("system calls per sample to find clients: 80, 0 or all") },
 	{ '\0', WITH_DEVICES, TO(FLAG, profiling),
 	  "enable-profiling" HELP("panfrost, panthor: enable busy times during the run") },
 	OPTION(top, '\0', WITH_TOP, TO(FLAG, ascii),
 	       "ascii", HELP("only ASCII characters on the screen")),
 	OPTION(top, '\0', WITH_TOP, TO(Z, oa.replay),
-	       "replay FILE", HELP("play a recorded run")),
+	       "replay FILE", HELP("replay the run recorded in FILE")),
 	{ 'O', WITH_CAPTURE | WITH_PLOT, TO(Z, output), "output FILE"
 	  HELP("write to FILE, which is replaced") },
 	OPTION(capture, '\0', WITH_CAPTURE, TO(FLAG, plain_names), "plain-names",
-	       HELP("keep names of clients, commands, paths and cgroups, and serial numbers")),
-	{ 'q', OVERVIEW | WITH_ALL, TO(FLAG, quiet), "quiet" HELP("no messages") },
+	       HELP("do not replace names, paths and serial numbers")),
+	{ 'q', OVERVIEW | WITH_ALL, TO(FLAG, quiet), "quiet" HELP("print no messages") },
 	{ 'v', OVERVIEW | WITH_ALL, TO(FLAG, verbose),
 	  "verbose" HELP("report what could not be read, and how to fix it") },
 	OPTION(perf, '\0', WITH_PERF | WITH_EVENTS, TO(Z, pmu_file),
-	       "pmu-file FILE", HELP("more events: a line NAME EVENT for each")),
+	       "pmu-file FILE", HELP("read more events from FILE, one NAME EVENT per line")),
 	OPTION(events, '\0', WITH_EVENTS, TO(FLAG, resolve),
-	       "resolve", HELP("show the arguments of perf_event_open(2)")),
+	       "resolve", HELP("show the perf_event_open(2) arguments of EVENT")),
 	OPTION(events, '\0', WITH_EVENTS, TO(FLAG, map),
-	       "map", HELP("show the events of perfmon2's registers; -v: more")),
+	       "map", HELP("show the event of each perfmon2 register; -v: details")),
 	OPTION(events, '\0', WITH_EVENTS, TO(FLAG, perfmon),
-	       "perfmon", HELP("--map as the text of /proc/perfmon_map")),
+	       "perfmon", HELP("print --map in the format of /proc/perfmon_map")),
 	{ '\0', WITH_ALL, TO(Z, proc), "proc DIR" HELP("read DIR instead of /proc") },
 	{ '\0', WITH_ALL, TO(Z, sys), "sys DIR" HELP("read DIR instead of /sys") },
 	{ '\0', WITH_ALL, TO(FLAG, no_sandbox),
 	  "no-sandbox" HELP("use no system call filter and no Landlock") },
-	{ 'h', OVERVIEW | WITH_ALL, BY(NULL), "help" HELP("this text") },
-	{ 'V', WITH_ALL, BY(NULL), "version" HELP("the version") },
+	{ 'h', OVERVIEW | WITH_ALL, BY(NULL), "help" HELP("print this help") },
+	{ 'V', WITH_ALL, BY(NULL), "version" HELP("print the version") },
 
 	/* The options of a command that is not built in are left out: if it is used, a message
 	 * names the command. */
 #if HAS(check)
 	OPTION(check, 'w', WITH_CHECK, TO(STR, check.warning),
-	       "warning RANGE", HELP("WARNING outside RANGE: 80, 10:, @10:20")),
+	       "warning RANGE", HELP("WARNING if a value is outside RANGE: 80, 10:, @10:20")),
 	OPTION(check, 'c', WITH_CHECK, TO(STR, check.critical),
-	       "critical RANGE", HELP("CRITICAL outside RANGE")),
+	       "critical RANGE", HELP("CRITICAL if a value is outside RANGE")),
 	OPTION(check, 'm', WITH_CHECK, TO(STR, check.metric),
 	       "metric FIELD", HELP("the field to check, as in -f (busy, else engine.busy)")),
 	OPTION(check, 't', WITH_CHECK, TO(TIME, check.timeout),
-	       "timeout T", HELP("UNKNOWN after T (10s)")),
+	       "timeout T", HELP("exit with UNKNOWN after T (10s)")),
 	OPTION(check, 'j', WITH_CHECK, TO(FLAG, check.json), "json",
-	       HELP("a JSON record instead of the line")),
+	       HELP("print a JSON record instead of a line")),
 #endif
 
 #if HAS(perf)
 	OPTION(perf, 'e', WITH_PERF, BY(set_event), "event LIST",
-	       HELP("what to count: names, {groups}, pmu/terms/\tlist: at most 64 of them")),
+	       HELP("events: names, {groups} or pmu/terms/\tlist: at most 64 of them")),
 	OPTION(perf, 'a', WITH_PERF, TO(FLAG, target.all),
-	       "all-cpus", HELP("all processes on every CPU")),
+	       "all-cpus", HELP("measure all processes on all CPUs")),
 	OPTION(perf, 'C', WITH_PERF, BY(set_cpus), "cpu LIST",
-	       HELP("only these CPUs: 0,2-3\tlist of CPUs: 0 or 0,2-3")),
+	       HELP("measure only on these CPUs: 0 or 0,2-3")),
 	OPTION(perf, 'p', WITH_PERF, BY(set_target_pid),
-	       "pid PIDS", HELP("these processes, with all their threads\tPID: 12 or 12,345")),
+	       "pid PIDS",
+	       HELP("measure these processes with all their threads\tPID: 12 or 12,345")),
 	OPTION(perf, 't', WITH_PERF, BY(set_tid), "tid TIDS",
-	       HELP("these threads\tTID: 12 or 12,345")),
+	       HELP("measure these threads\tTID: 12 or 12,345")),
 	OPTION(perf, 'G', WITH_PERF, BY(set_cgroups), "cgroup PATHS",
-	       HELP("each of these cgroups\tlist of cgroups: a/b or a/b,c")),
+	       HELP("measure each of these cgroups: a/b or a/b,c")),
 	OPTION(perf, '\0', WITH_PERF, BY(set_filter),
 	       "filter EXPR",
-	       HELP("filter hits of the tracepoints of the -e before it"
+	       HELP("count only the hits of the preceding -e that match EXPR"
 		    "\tfilter: an expression, after -e")),
 	OPTION(perf, '\0', WITH_PERF, BY(set_log_fd), "log-fd N",
-	       HELP("write to this descriptor\tdescriptor: 0 or more")),
+	       HELP("write to file descriptor N\tdescriptor: 0 or more")),
 	OPTION(perf, 'i', WITH_PERF, TO(FLAG, target.no_inherit),
-	       "no-inherit", HELP("without child tasks")),
-	OPTION(perf, '\0', WITH_PERF, TO(MS, timeout), "timeout MS", HELP("stop after this time")),
+	       "no-inherit", HELP("do not measure child tasks")),
+	OPTION(perf, '\0', WITH_PERF, TO(MS, timeout), "timeout MS",
+	       HELP("stop after MS milliseconds")),
 	OPTION(perf, 'D', WITH_PERF, BY(set_delay),
 	       "delay MS",
-	       HELP("start counting after MS; -1: when --control enables"
+	       HELP("start counting after MS; -1: when --control enables it"
 		    "\ttime: 100 (ms), 1.5s or -1")),
 	OPTION(perf, '\0', WITH_PERF, TO(Z, control),
-	       "control HOW", HELP("fd:N[,M] or fifo:PATH: enable, disable, stop")),
+	       "control HOW", HELP("enable, disable, stop measuring by fd:N[,M], fifo:PATH")),
 	OPTION(perf, '\0', WITH_PERF, TO(FLAG, target.user_only),
-	       "all-user", HELP("only in user space")),
+	       "all-user", HELP("measure only user space")),
 	OPTION(perf, '\0', WITH_PERF, TO(FLAG, target.kernel_only),
-	       "all-kernel", HELP("only in the kernel")),
+	       "all-kernel", HELP("measure only the kernel")),
 	OPTION(perf, '\0', WITH_PERF | WITH_EVENTS, BY(set_device),
-	       "device SEL", HELP("gpu0, gpu1, ... are these devices")),
+	       "device SEL", HELP("GPUs that events gpu0/, gpu1/ mean: card1, 03:00.0, xe")),
 	OPTION(perf, '\0', WITH_PERF, BY(set_time), "time HOW", ""),
 #endif
 
 #if HAS(stat)
 	OPTION(stat, 'w', WITH_STAT, BY(set_window), "window T",
-	       HELP("stop after T if there is no command and no INTERVAL\ttime: " TIMES)),
+	       HELP("stop after T if there is no command and no INTERVAL")),
 	OPTION(stat, '\0', WITH_STAT, TO(TIME, interval), "interval T", ""),
 	OPTION(stat, 'I', WITH_STAT, TO(MS, interval),
-	       "interval-print MS", HELP("as --interval, in milliseconds")),
+	       "interval-print MS", HELP("sample every MS milliseconds")),
 	OPTION(stat, 'r', WITH_STAT, BY(set_repeat),
 	       "repeat N",
 	       HELP("run the command N times: mean and deviation; 0: forever\tnumber: 0 or more")),
 	OPTION(stat, '\0', WITH_STAT, TO(Z, before), "pre COMMAND",
-	       HELP("run this by sh before each run of the command; it is not counted")),
+	       HELP("run COMMAND by sh before each run; it is not counted")),
 	OPTION(stat, '\0', WITH_STAT, TO(Z, after),
-	       "post COMMAND", HELP("the same after each run")),
-	OPTION(stat, 'n', WITH_STAT, TO(FLAG, null_run), "null", HELP("count only time")),
+	       "post COMMAND", HELP("run COMMAND by sh after each run; it is not counted")),
+	OPTION(stat, 'n', WITH_STAT, TO(FLAG, null_run), "null",
+	       HELP("count no events, measure only time")),
 	OPTION(stat, 'd', WITH_STAT, BY(set_detail),
-	       "detailed", HELP("more events by default; -dd and -ddd: still more")),
+	       "detailed", HELP("count more default events; -dd and -ddd: still more")),
 	OPTION(stat, 'A', WITH_STAT, BY(set_per_cpu),
 	       "per-cpu", HELP("a record per CPU and PMU instance")),
 	OPTION(stat, '\0', WITH_STAT, BY(set_per_core), "per-core", HELP("a record per core")),
@@ -610,18 +612,19 @@ static const struct option {
 	OPTION(stat, '\0', WITH_STAT, BY(set_per_cluster),
 	       "per-cluster", HELP("a record per cluster of cores")),
 	OPTION(stat, '\0', WITH_STAT, OPT_MAYBE, { .set = set_per_cache }, "per-cache",
-	       HELP("a record per last-level cache; =L2: of this level\tcache: L1 to L4")),
+	       HELP("a record per last-level cache; =L2: per L2 cache\tcache: L1 to L4")),
 	OPTION(stat, '\0', WITH_STAT, BY(set_per_node),
 	       "per-node", HELP("a record per NUMA node")),
 	OPTION(stat, '\0', WITH_STAT, BY(set_per_thread), "per-thread",
 	       HELP("a record per thread")),
 	OPTION(stat, '\0', WITH_STAT, BY(set_set),
-	       "set SET", HELP("[ID:]NAME=EVENTS@10ms or @overflow:EVENT:N: sets in turn")),
+	       "set SET", HELP("count event sets in turn: SET is [ID:]NAME=EVENTS@10ms "
+		    "or ...@overflow:EVENT:N")),
 	OPTION(stat, '\0', WITH_STAT, TO(FLAG, totals),
-	       "summary", HELP("after the intervals also the counts of the whole run")),
+	       "summary", HELP("at the end also print the counts of the whole run")),
 	OPTION(stat, '\0', WITH_STAT, BY(set_cgroups), "for-each-cgroup PATHS", ""),
 	OPTION(stat, 'B', WITH_STAT, TO(FLAG, out.grouped),
-	       "big-num", HELP("line: 1,234,567 instead of 1234567")),
+	       "big-num", HELP("-o line: print 1,234,567 instead of 1234567")),
 	OPTION(stat, '\0', WITH_STAT, TO(FLAG, no_scale),
 	       "no-scale", HELP("do not scale the counts of multiplexed events")),
 	OPTION(stat, '\0', WITH_STAT, TO(FLAG, raw),
@@ -630,31 +633,32 @@ static const struct option {
 	       "field-separator SEP",
 	       HELP("-o perf-csv with SEP between the fields\tseparator: a text, or \\t")),
 	OPTION(stat, '\0', WITH_STAT, TO(FLAG, out.unmarked),
-	       "no-csv-summary", HELP("-o perf-csv: --summary without that word")),
-	OPTION(stat, '\0', WITH_STAT, BY(set_perf_json), "json-output", HELP("as -o perf-json")),
+	       "no-csv-summary", HELP("-o perf-csv: omit the first word of --summary lines")),
+	OPTION(stat, '\0', WITH_STAT, BY(set_perf_json), "json-output",
+	       HELP("same as -o perf-json")),
 	OPTION(stat, '\0', WITH_STAT, BY(set_per_cpu), "no-aggr", ""),
 	OPTION(stat, 'g', WITH_STAT, BY(set_cgroups), "cgroup PATHS", ""),
 	OPTION(stat, '\0', WITH_STAT, BY(set_append), "append",
-	       HELP("accepted: -O appends in any case")),
+	       HELP("no effect: -O always appends")),
 	OPTION(stat, '\0', WITH_STAT, BY(set_per_cpu), "no-merge", ""),
 	OPTION(stat, '\0', WITH_STAT, TO(COUNT, count), "interval-count N", ""),
 #endif
 
 #if HAS(sample)
 	OPTION(sample, 'w', WITH_SAMPLE, BY(set_window), "window T",
-	       HELP("stop after T if there is no command\ttime: " TIMES)),
+	       HELP("stop after T if there is no command")),
 	OPTION(sample, '\0', WITH_SAMPLE, TO(FLAG, reset_on_overflow),
-	       "reset-on-overflow", HELP("group counts since the last sample (:S)")),
+	       "reset-on-overflow", HELP("reset the counts of a group (:S) after each sample")),
 	OPTION(sample, 'F', WITH_SAMPLE, TO(COUNT, target.freq),
 	       "freq HZ", HELP("samples per second (4000)")),
 	OPTION(sample, '\0', WITH_SAMPLE, TO(COUNT, count), "count N", ""),
 	OPTION(sample, 'c', WITH_SAMPLE, TO(COUNT, target.period),
-	       "sample-period N", HELP("a sample every N counts")),
+	       "sample-period N", HELP("take a sample every N counts")),
 	OPTION(sample, 'g', WITH_SAMPLE, OPT_MAYBE, { .set = set_call_graph },
-	       "call-graph", HELP("record call chains, by frame pointers (fp)\tmethod: fp")),
+	       "call-graph", HELP("record call chains, by frame pointers: fp")),
 	OPTION(sample, '\0', WITH_SAMPLE, OPT_MAYBE, { .set = set_profile },
 	       "summary",
-	       HELP("sums at the end; =comm, =symbol, =ip or several\tsum: comm, symbol or ip")),
+	       HELP("print sums at the end, all or only: comm, symbol or ip")),
 	OPTION(sample, '\0', WITH_SAMPLE, TO(FLAG, latency),
 	       "latency", HELP("sum how long each task waits for a CPU")),
 	OPTION(sample, '\0', WITH_SAMPLE, TO(FLAG, syscalls),
@@ -665,46 +669,48 @@ static const struct option {
 	       "limit N", HELP("at most N samples per event, CPU and task")),
 	OPTION(sample, '\0', WITH_SAMPLE, BY(set_random),
 	       "period-random MASK,SEED",
-	       HELP("adds random bits of MASK to the period\tpair: 0xff,1")),
+	       HELP("add random bits, within MASK, to the period\tpair: 0xff,1")),
 	OPTION(sample, '\0', WITH_SAMPLE, TO(COUNT, long_period),
-	       "long-period N", HELP("the period after a ring was full and was drained")),
+	       "long-period N", HELP("period after a ring buffer filled up and was read")),
 	OPTION(sample, '\0', WITH_SAMPLE, TO(COUNT, short_period),
-	       "short-period N", HELP("the period otherwise")),
+	       "short-period N", HELP("period in other cases than --long-period")),
 	OPTION(sample, 'm', WITH_SAMPLE, BY(set_pages),
-	       "mmap-pages N", HELP("pages of each ring: 2^n (128)\tnumber: 2^n, such as 128")),
+	       "mmap-pages N", HELP("pages of each ring buffer: a power of 2 (128)")),
 	OPTION(sample, '\0', WITH_SAMPLE, BY(set_wakeup),
-	       "wakeup N", HELP("read a ring after N samples\tnumber: 1 or more")),
+	       "wakeup N", HELP("read a ring buffer after N samples\tnumber: 1 or more")),
 	OPTION(sample, '\0', WITH_SAMPLE, BY(set_watermark),
-	       "watermark BYTES", HELP("read a ring after BYTES (half of it)\tnumber: 1 or more")),
+	       "watermark BYTES",
+	       HELP("read a ring buffer after BYTES (half its size)\tnumber: 1 or more")),
 #endif
 
 #if HAS(oa)
 	OPTION(oa, 'm', WITH_OA, TO(STR, oa.set), "metric-set NAME",
-	       HELP("by name or guid (RenderBasic, else Basic; replay: the recording's)")),
+	       HELP("metric set by name or GUID (RenderBasic, else Basic); "
+		    "replay: the recording's")),
 	OPTION(oa, '\0', WITH_OA, BY(set_metrics),
 	       "metrics FILE",
-	       HELP("metric sets: XML or a pack; may be repeated\tfile: a name, at most 64 times")),
+	       HELP("read metric sets from FILE (64 at most): XML or a pack")),
 	OPTION(oa, 'r', WITH_OA, TO(FLAG, raw),
-	       "raw", HELP("the report's own counters A0.., B0.., C0..: requires no set")),
+	       "raw", HELP("print the raw counters of reports (A0, B0, C0, ...)")),
 	OPTION(oa, '\0', WITH_OA, TO(FLAG, oa.reports),
 	       "reports", HELP("a record per report, as with --replay")),
 	OPTION(oa, '\0', WITH_OA, TO(FLAG, oa.totals), "totals",
-	       HELP("one record: the sum of all")),
+	       HELP("print one record: the sum of all reports")),
 	OPTION(oa, '\0', WITH_OA, TO(FLAG, oa.contexts),
-	       "contexts", HELP("a record per run of reports of one context")),
+	       "contexts", HELP("a record per sequence of reports of one context")),
 	OPTION(oa, '\0', WITH_OA, TO(TIME, oa.props.period),
-	       "period T", HELP("time between reports; rounded down to a period of the timer")),
+	       "period T", HELP("time between reports, rounded down to a timer period")),
 	OPTION(oa, '\0', WITH_OA, BY(set_ctx),
 	       "ctx N",
-	       HELP("only this context; in a recording: the hardware's number\tnumber: 12 or 0xc")),
+	       HELP("only this GPU context (--replay: its hardware number)\tnumber: 12 or 0xc")),
 	OPTION(oa, '\0', WITH_OA, BY(set_engine),
 	       "engine CLASS[:N]",
-	       HELP("OA unit of this engine"
+	       HELP("use the OA unit of this engine"
 		    "\tengine: render, copy, video, video-enhance, compute, or video:1")),
 	OPTION(oa, '\0', WITH_OA, TO(FLAG, oa.props.hold),
 	       "hold-preemption", HELP("do not preempt the context of --ctx")),
 	OPTION(oa, '\0', WITH_OA, BY(set_sseu), "sseu S:SS:MIN:MAX",
-	       HELP("i915: slices, subslices (masks) and EUs during the run\tnumbers: 1:0xff:8:8")),
+	       HELP("i915: use only these slices, subslices (masks) and EUs\tnumbers: 1:0xff:8:8")),
 	OPTION(oa, '\0', WITH_OA, TO(TIME, oa.props.poll_ns),
 	       "poll-period T", HELP("i915: how often the kernel checks for reports (5ms)")),
 	OPTION(oa, '\0', WITH_OA, BY(set_unit), "oa-unit N",
@@ -712,22 +718,22 @@ static const struct option {
 	OPTION(oa, '\0', WITH_OA, BY(set_buffer),
 	       "buffer-size BYTES", HELP("xe: size of the OA buffer\tnumber: 1 or more")),
 	OPTION(oa, '\0', WITH_OA, TO(COUNT32, oa.props.wait_reports),
-	       "wait-reports N", HELP("xe: wake up after N reports")),
+	       "wait-reports N", HELP("xe: read the buffer after N reports")),
 	OPTION(oa, 'S', WITH_STALLS, TO(FLAG, oa.sums),
-	       "summary", HELP("sums by reason, without addresses")),
+	       "summary", HELP("print sums per stall reason, without addresses")),
 	OPTION(oa, '\0', WITH_STALLS, TO(COUNT, oa.stalls.cycles), "sample-period CYCLES",
-	       HELP("GPU clocks between two samples; the nearest that the GPU has (1004)")),
+	       HELP("GPU clocks between two samples (1004), rounded")),
 	OPTION(oa, '\0', WITH_STALLS, BY(set_gt), "gt N",
 	       HELP("the GT whose EUs are sampled (0)\tnumber: 0 or more")),
 	OPTION(oa, '\0', WITH_STALLS, TO(COUNT32, oa.stalls.wait_reports),
-	       "wait-reports N", HELP("wake up after N sums of samples")),
+	       "wait-reports N", HELP("read the sample buffer after N entries")),
 	OPTION(oa, '\0', WITH_STREAM, TO(Z, oa.record),
-	       "record FILE", HELP("also write a recording")),
+	       "record FILE", HELP("also write a recording to FILE")),
 	OPTION(oa, '\0', WITH_STREAM, TO(Z, oa.replay),
 	       "replay FILE", HELP("read a recording or a raw stream; - is standard input")),
 	OPTION(oa, '\0', WITH_STREAM, BY(set_platform),
 	       "platform NAME",
-	       HELP("the GPU of a raw stream\tplatform: sklgt2, tglgt2, lnl, ...")),
+	       HELP("GPU that wrote the raw stream: sklgt2, tglgt2, lnl, ...")),
 #endif
 };
 
@@ -844,18 +850,27 @@ static bool format_suits(const struct format *f)
 	       !(format_has_time_axis(f) && c->with & (WITH_LIST | WITH_RUN));
 }
 
-/* Returns the names of the formats that can show the records of the command. */
-static const char *suitable_formats(void)
-{
-	static char names[160];
-	struct buf b = BUF_Z(names);
+#define FORMAT_HELP "output format:"
 
+/* Returns the help of -o: FORMAT_HELP and the formats that can show the records of the command. */
+static const char *format_help(void)
+{
+	static char text[176];
+	struct buf b = BUF_Z(text);
+
+	put_z(&b, FORMAT_HELP);
 	for (const struct format *f = NULL; (f = format_next(f));)
 		if (format_suits(f)) {
-			put_z(&b, b.n ? " " : "");
+			put_c(&b, ' ');
 			put_str(&b, format_name(f));
 		}
 	return buf_z(&b);
+}
+
+/* Returns the names of the formats that can show the records of the command. */
+static const char *suitable_formats(void)
+{
+	return format_help() + sizeof(FORMAT_HELP);
 }
 
 enum { HELP_COLUMN = 24, HELP_WIDTH = 79 };
@@ -891,10 +906,10 @@ static const struct option *alias_of(const struct option *o, u32 with)
 
 static void put_option(struct buf *b, const struct option *o, u32 with)
 {
-	struct str help = o->letter == 'o' ? str_z(suitable_formats()) : option_part(o, false);
+	struct str help = o->letter == 'o' ? str_z(format_help()) : option_part(o, false);
 	const struct option *as = helps ? alias_of(o, with) : NULL;
 	size_t from = b->n;
-	char text[] = "as -X";
+	char text[] = "same as -X";
 
 	put_z(b, o->letter ? "-" : "   ");
 	if (o->letter) {
@@ -946,7 +961,8 @@ static void put_overview(struct buf *b)
 	}
 	put_z(b, n % 2 ? "\n\n" : "\n");
 	put_options(b, OVERVIEW);
-	put_z(b, "\nMore: gpustat COMMAND --help (procs has those of no command); man gpustat\n");
+	put_z(b, "\nMore: gpustat COMMAND --help (procs: options without a COMMAND); "
+		 "man gpustat\n");
 }
 
 static void put_cmd_help(struct buf *b, const struct cmd *c)
@@ -1034,15 +1050,17 @@ static int option_bad_value(const struct option *o, const char *value)
 {
 	char text[256], start[32];
 	struct buf b = BUF_Z(text), a = BUF_Z(start);
-	struct str noun = STR("value"), forms = helps ? option_forms(o) : noun;
+	struct str noun = STR("value"), help, forms = helps ? option_forms(o) : noun;
 
 	if (!WHOLE && o->letter == 'o' && format_left_out(str_z(value)))
 		return not_built_in(format_left_out(str_z(value)));
-	if (str_len(forms))
+	if (str_len(forms)) {
 		str_cut(&forms, ':', &noun);
-	else
-		/* the help of these options lists the accepted values */
+	} else {
+		/* the help of these options lists the accepted values after a colon */
 		forms = option_part(o, false);
+		str_cut(&forms, ':', &help);
+	}
 	put_z(&a, "invalid ");
 	put_str(&a, noun);
 	put_z(&a, " '");

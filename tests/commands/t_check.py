@@ -218,7 +218,7 @@ def _(m):
     # the feature names has the places where devices are searched for
     check("no GPU was found" + ("" if "names" in tap.left_out(machine.PROG) else "; looked in ") in ask(m)[1], "no GPU")
     m.device("i915", I915)
-    check("there are: card0" in ask(m, "-d", "card7")[1], "no such device")
+    check("devices: card0" in ask(m, "-d", "card7")[1], "no such device")
     check("nothing was measured" in ask(m, "-m", "temp")[1], "nothing measured")
     check("nothing was measured" in ask(m, "-m", "driver")[1], "no number")
     r = run(["check", "--proc", m.path("nowhere"), "--sys", m.sys])

@@ -40,7 +40,7 @@ def options(command):
 
 
 def formats(command):
-    return next((h.split() for _, name, h in options(command) if name == "format"), [])
+    return next((h.removeprefix("output format: ").split() for _, name, h in options(command) if name == "format"), [])
 
 
 def pmus():
@@ -153,7 +153,7 @@ def _(_m):
         shown = text(c, "--help")
         check(not re.search(r" $", shown, re.M), f"{c}: a blank at the end of a line")
         helps = [h for letter, name, h in options(c) if h]
-        texts = [h for h in helps if not re.fullmatch("as -.", h)]
+        texts = [h for h in helps if not re.fullmatch("same as -.", h)]
         eq(sorted(set(texts)), sorted(texts), f"{c}: a help text twice")
         check("INTERVAL" in shown.splitlines()[0] or "INTERVAL" not in "".join(helps), f"{c}: takes no INTERVAL")
     check("append" not in text("plot", "--help"), "plot replaces its file")
@@ -172,7 +172,7 @@ def _(_m):
     for args, said in ((["-p", "abc"], "invalid PID 'abc' for --pid: use 12 or 12,345"),
                        (["-i", "5x"], "invalid time '5x' for --interval: use 100ms, 1, 1.5s, 1m"),
                        (["-c", "0"], "invalid number '0' for --count: use 1 or more"),
-                       (["--sweep", "x"], "invalid number 'x' for --sweep: use 80, 0 or all"),
+                       (["--sweep", "x"], "invalid value 'x' for --sweep: use 80, 0 or all"),
                        (["stat", "--control", "x", "true"], "invalid value 'x' for --control: use fd:N[,M] or fifo:PATH[,ACK]"),
                        (["oa", "list", "-o", "csv"], "this format cannot show these records; use line json"),
                        (["oa", "pack", "-j"], "oa pack writes a file: it has no format"),

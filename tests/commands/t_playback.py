@@ -264,8 +264,8 @@ def refusals():
             with open(names[k], "wb") as f:
                 f.write(text)
         for path, want in ((names["none"], "No such file"), (base, "not a regular file"), (names["fifo"], "not a regular file"), ("/dev/null", "not a regular file"),
-                           (names["csv"], "not JSON of gpustat"), (names["empty"], "no record of a device, client or process"),
-                           (names["events"], "no record of a device, client or process"), (names["binary"], "not JSON of gpustat")):
+                           (names["csv"], "no record of a device, client or process"), (names["empty"], "no record of a device, client or process"),
+                           (names["events"], "no record of a device, client or process"), (names["binary"], "no record of a device, client or process")):
             with play(path) as p:
                 out = p.all().decode()
                 check(want in out and "\033" not in out, f"{path}: {out!r}")

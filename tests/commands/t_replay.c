@@ -491,15 +491,15 @@ static void t_sets(void)
 	got("guid-c", "tglgt2", "metric set Copy is used although the GPU is unknown\n",
 	    "without a platform, a name alone");
 	prepare(true, SKL, 10, "Other", "guid-x");
-	got("guid-b", "sklgt2", "metric set Other is unknown: Basic is used; other sets are in the files "
+	got("guid-b", "sklgt2", "Basic is used instead of the unknown metric set Other; other sets are in the files "
 	    "oa-*.xml of IGT GPU Tools and Mesa: use --metrics FILE\nf 16: unknown metric set\n", "an unknown set");
 	check(!opt.raw, "the built-in one can be evaluated");
 	prepare(true, TGL, 10, "Other", "guid-x");
-	got("", "tglgt2", "metric set Other is unknown: raw counters are used; other sets are in the "
+	got("", "tglgt2", "raw counters are used instead of the unknown metric set Other; other sets are in the "
 	    "files oa-*.xml of IGT GPU Tools and Mesa: use --metrics FILE\nf 16: unknown metric set\n", "an unknown set, and no built-in one");
 	check(opt.raw, "raw counters are shown");
 	prepare(true, 0xffff, 10, "Other", "guid-x");
-	got("", "", "metric set Other is unknown: raw counters are used", "nothing is known");
+	got("", "", "raw counters are used instead of the unknown metric set Other", "nothing is known");
 	prepare(true, SKL, 10, "Render", "guid-r");
 	opt.oa.set = LIT("guid-c");
 	got("guid-c", "sklgt2", NULL, "-m with a guid");
