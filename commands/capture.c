@@ -684,10 +684,11 @@ static void put_count(struct buf *b, u32 n, const char *words)
 	put_z(b, words);
 }
 
+static const char *const words[] = { " commands", " words of cgroups", " paths",
+				     " client names", " serial numbers" };
+
 static void say_contents(void)
 {
-	static const char *const words[] = { " commands", " words of cgroups", " paths",
-					     " client names", " serial numbers" };
 	char text[512];
 	struct buf b = BUF_Z(text);
 

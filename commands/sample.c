@@ -799,7 +799,7 @@ static void say_sample_end(void)
 			   "mounts");
 	if (symbols.dropped || profile_sums.dropped)
 		say_number(symbols.dropped + profile_sums.dropped,
-			   " names or sums were left out: the tables are full");
+			   " symbol names or sums were left out: the tables are full");
 }
 
 /* Prints the highest rate that the kernel allows, if --freq is higher. Returns false if it is

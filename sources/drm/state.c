@@ -447,7 +447,7 @@ static const char *state_read(const char *path, struct str *file)
 	else if (st.st_size >= STATE_BYTES)
 		why = "too large";
 	else if (!table_has(&loaded.t, (size_t)st.st_size))
-		why = "no memory for it";
+		why = "no memory to read it";
 	else if ((n = slurp_fd((int)fd, loaded.rows, loaded.t.ready)) < 0)
 		why = "cannot be read";
 	else

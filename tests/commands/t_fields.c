@@ -201,7 +201,7 @@ static void t_headers(void)
 	check(opt.out.headed, "a counter that -f selects");
 	header("other,counter\n", 2);
 	check(!opt.out.headed && opt.out.ncells == 0 && !late.file &&
-	      is_said("csv: the header of this file is not used: its columns are not fields of these records\n"),
+	      is_said("csv: the header of this file is not used: no column is a field of these records\n"),
 	      "columns of something else");
 	header("time,dev,field,instance,value\n", 2);
 	check(!opt.out.headed && is_said("the file was written without -f\n"), "a header without -f");
@@ -210,7 +210,7 @@ static void t_headers(void)
 	header("dev\n", 0);
 	check(!opt.out.headed && is_said("the file was written with -f\n"), "a header with -f");
 	header("dev", 2);
-	check(!opt.out.headed && is_said("its line is too long or has no end\n"), "a line without an end");
+	check(!opt.out.headed && is_said("the header line is too long or has no end\n"), "a line without an end");
 	columns_take(-EACCES);
 	check(is_said("the header of this file is not used: error\n"), "a file that cannot be read");
 }

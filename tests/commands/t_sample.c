@@ -1133,7 +1133,7 @@ static void t_end(void)
 	check_str(str_of(said.p, said.n), "user only\n2 samples were lost: the ring buffers were full; "
 		  "--mmap-pages makes them larger\n3 invalid records of the kernel were skipped\n"
 		  "4 files were not read for symbols, because they are on FUSE or network "
-		  "mounts\n11 names or sums were left out: the tables are full\n", "messages");
+		  "mounts\n11 symbol names or sums were left out: the tables are full\n", "messages");
 	said.n = 0;
 	opt.verbose = true;
 	say_sample_end();

@@ -146,13 +146,13 @@ def _(m):
     two(m)
     for args in (["-w", "0.02"], ["0.01", "3"], ["clients", "-w", "0.02"], ["list"]):
         r = m.run(*args, "-d", "card0,nope,driver:xe", "-o", "json")
-        eq((r.code, r.err), (1, b"gpustat: no device nope\ngpustat: no device driver:xe\n"), f"{args}: exit code, messages")
+        eq((r.code, r.err), (1, b"gpustat: no such device: nope\ngpustat: no such device: driver:xe\n"), f"{args}: exit code, messages")
         eq({x["dev"] for x in parse_json(r.out)}, {"card0"}, f"{args}: devices")
     r = m.run("-d", "nope", "-w", "0.02")
     eq(r.code, 3, "exit code if none exists")
     r = m.run("check", "-d", "card0,nope")
     eq(r.code, 3, f"check is UNKNOWN ({r!r})")
-    check(r.out.startswith(b"GPU UNKNOWN - card0 ") and b"; no device nope |" in r.out, f"check: {r.out!r}")
+    check(r.out.startswith(b"GPU UNKNOWN - card0 ") and b"; no such device: nope |" in r.out, f"check: {r.out!r}")
 
 
 @test("--not: the message if no device is left names it, and not the devices that are left out")
