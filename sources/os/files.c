@@ -221,8 +221,8 @@ bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line
 	return true;
 }
 
-/* Returns the number in a file of /proc/sys, whose path is relative to the --proc root; unknown: the
- * result if it cannot be read. */
+/* Returns the number in a file of /proc/sys. path: relative to the --proc root; unknown: the result
+ * if the file cannot be read. */
 i64 setting_read(const char *path, i64 unknown)
 {
 	char text[24];

@@ -241,7 +241,7 @@ size() {
 		skip 'bytes of the stripped binary' 'its bound is that of x86-64'
 		return
 	fi
-	at_most 634000 "$(wc -c <"$tmp/stripped")" 'bytes of the stripped binary'
+	at_most 634880 "$(wc -c <"$tmp/stripped")" 'bytes of the stripped binary'
 }
 watching() {
 	if ! command -v strace >/dev/null || ! strace -o /dev/null true 2>/dev/null; then
