@@ -26,7 +26,8 @@ extern struct profile_sums {
 	u64 samples[PROF_TABLES], period[PROF_TABLES];
 	u64 dropped; /* number of samples that did not fit in a profile table */
 } profile_sums;
-/* Allocates the first rows of the profile tables in `sums`, a mask of 1 << enum proftable. */
+/* Allocates the first rows of the profile tables. sums: mask of the tables to use, bits 1 << enum
+ * proftable. */
 void profile_begin(u8 sums);
 
 struct profrow *profile_add(u8 table, const struct profrow *r);
@@ -43,7 +44,7 @@ struct interval {
 	u64 key;       /* TID of the waiting task, or number of the system call */
 	char comm[16]; /* name of the waiting task; "" if unknown or for a system call */
 	u64 count, errors;
-	u64 total, max; /* sum of the intervals and the longest one, ns */
+	u64 total, max; /* sum of all intervals, and the longest interval, in ns */
 };
 
 void intervals_begin(bool calls);
@@ -56,7 +57,7 @@ void waits_in(u32 tid, struct str comm, u64 time);
 void calls_enter(u32 tid, u64 number, u64 time);
 void calls_exit(u32 tid, u64 number, bool failed, u64 time);
 void calls_end(u32 tid);
-u64 intervals_dropped(void); /* number of intervals that are not summed: a table was full */
+u64 intervals_dropped(void); /* number of intervals not summed because a table was full */
 size_t intervals_sort(void);
 const struct interval *intervals_row(size_t i);
 
@@ -78,12 +79,15 @@ bool repeat_sum(const struct repeat *from, u64 period);
 /* --- views/perfdata.c: the file that `perf report` reads -------------------------------------- */
 
 struct pdevent {
-	/* bytes of struct perf_event_attr as passed to the kernel; as many for all events */
+	/* struct perf_event_attr as it was passed to the kernel; its size is the same for all
+	 * events */
 	struct str attr;
 	struct str name;
 	const u64 *ids;
 	u32 nids;
-	u16 group; /* consecutive events with the same number are one event group; 0 if none */
+	/* number of the event group; consecutive events with the same number belong to it; 0: no
+	 * group */
+	u16 group;
 };
 
 /* Numbers of the features of perf.data: sections that describe the machine and the events (HEADER_*
@@ -101,14 +105,16 @@ struct pdfeature {
 };
 
 struct perfdata {
-	struct buf b; /* the caller's buffer of 128 KiB or more, which hold two perf records */
-	/* writes all n bytes at the end of the file; returns 0 or -errno */
+	struct buf b; /* buffer of the caller, 128 KiB or more: enough for two perf records */
+	/* caller's function that appends n bytes to the file; returns 0 or -errno */
 	long (*write)(const char *p, size_t n);
-	/* overwrites n bytes from file offset `at` on; returns 0 or -errno */
+	/* caller's function that overwrites n bytes of the file from offset `at` on; returns 0 or
+	 * -errno */
 	long (*patch)(u64 at, const char *p, size_t n);
 	const struct pdevent *events;
 	u32 nevents;
-	/* record format of all events: determines the sample_id fields of synthesized records */
+	/* sample format of all events; determines the sample_id fields of records that gpustat
+	 * itself makes */
 	struct pformat format;
 	u64 attrs_at, data_at, written, features;
 	long error; /* first error of write() or patch() as -errno; 0 if none */
@@ -131,16 +137,19 @@ bool perfdata_build_id(struct buf *b, u8 mode, struct str id, struct str name);
 struct frame {
 	u64 ip, offset;
 	u8 mode;                  /* mode of the CPU, enum pmode */
-	struct str symbol, module; /* function, and file that contains it; empty if unknown */
+	/* name of the function and of the file that contains it; empty if unknown */
+	struct str symbol, module;
 };
 
-enum { MAX_FRAMES = 512 }; /* of a call chain; kernel.perf_event_max_stack is 127 by default */
+enum { MAX_FRAMES = 512 }; /* maximum length of a call chain; 127 is the kernel's default */
 
 /* One sample of a perf event, with the task and the code address at which the event overflowed. */
 struct sample {
-	struct entity e; /* of kind K_SAMPLE */
+	struct entity e; /* entity of kind K_SAMPLE */
 	const struct prec *r;
-	u32 event; /* index in events[]; NONE if unknown, or if the record reports lost samples */
+	/* index of the perf event in events[]; NONE if unknown, or if the record reports lost
+	 * samples */
+	u32 event;
 	u64 period; /* number of counts that the sample stands for; 0 if unknown */
 	struct str comm;
 	struct frame at;
@@ -149,94 +158,100 @@ struct sample {
 	struct {
 		u32 event;
 		u64 count;
-	} group[MAX_GROUP]; /* counts of the event's group, read with the sample (modifier :S) */
+	} group[MAX_GROUP]; /* counts of all events of the group (modifier :S) */
 	u32 ngroup;
-	const struct tpfield *fields; /* fields of a tracepoint's samples, nfields of them */
+	/* fields of the event's tracepoint: array with nfields elements */
+	const struct tpfield *fields;
 	u32 nfields;
-	bool common; /* also show the fields that all tracepoints have, such as common_pid */
+	bool common; /* true: also show the fields that all tracepoints have, such as common_pid */
 };
 
 /* One row of a profile: all samples with the same comm, function, address or stack. */
 struct profile {
-	struct entity e; /* of kind K_PROFILE */
+	struct entity e; /* entity of kind K_PROFILE */
 	u8 table;        /* profile table of the row, enum proftable */
 	const struct profrow *row;
 };
 
 /* Summed times of one task's waits for a CPU, or of all calls of one system call. */
 struct timesum {
-	struct entity e; /* of kind K_LATENCY or K_SYSCALL */
+	struct entity e; /* entity of kind K_LATENCY (a task) or K_SYSCALL (a system call) */
 	const struct interval *sum;
 };
 
 /* The counts of an OA unit between two consecutive reports, or summed over several. */
 struct oarow {
-	struct entity e;              /* of kind K_OA */
+	struct entity e;              /* entity of kind K_OA */
 	struct str dev, set;          /* names of device and metric set; empty if unknown */
-	u64 index;                    /* number of the report, or of the sum, in the stream */
-	u64 reports;                  /* number of differences between reports in the sum */
-	u64 lost;                     /* number of notices of lost reports since the row before */
+	u64 index; /* number of the report or sum, counted from the start of the stream */
+	u64 reports;                  /* number of report differences that this row sums up */
+	u64 lost; /* how often the stream reported lost reports since the previous row */
 	/* header of the report; for a sum of reports only its timestamp is valid */
 	const struct oareport *head;
 	bool sum, has_cpu_time, has_ctx;
 	u64 cpu_time, ctx;
 	u64 ts_hz;                    /* frequency of the OA timestamp, Hz; 0 if unknown */
-	const u64 *slots;             /* OA_SLOTS raw counters; NULL if nothing was counted */
-	bool stored;                  /* slots[] has one report's values, not differences */
+	const u64 *slots; /* raw counters, OA_SLOTS elements; NULL if nothing was counted */
+	bool stored; /* true: slots[] has the raw values of one report, not differences */
 	const struct oaprog *prog;
-	const union oaval *values;    /* results of prog's equations, one for each counter */
-	/* with --raw: the raw counters (slots) to show; prog is not used then. Else NULL. */
+	/* values of the counters: the results of the equations in prog */
+	const union oaval *values;
+	/* with --raw: selects the raw counters in slots[] to show instead of prog's; else NULL */
 	const struct oaplan *raw;
 };
 
 /* Samples of EU stalls at one instruction, or at all instructions together. */
 struct stallrow {
-	struct entity e;     /* of kind K_STALL */
+	struct entity e;     /* entity of kind K_STALL */
 	struct str dev;      /* name of the device; empty if unknown */
-	bool has_ip;         /* false: the row is for all instructions */
-	u64 ip, sum;         /* address of the instruction; sum of all counts[] */
-	u64 lost;            /* how often the GPU dropped samples since the row before */
+	bool has_ip;         /* false: the row is the sum over all instructions */
+	u64 ip, sum;         /* address of the instruction; sum of all elements of counts[] */
+	u64 lost;            /* how often the GPU dropped samples since the previous row */
 	const struct stallformat *format;
 	const u64 *counts;   /* number of samples by stall reason, STALL_REASONS elements */
 };
 
-/* A selected named counter, its index in the list of all, and the title of its output column. */
+/* A selected named counter, its index in the list of all named counters, and the title of its
+ * output column. */
 struct picked {
 	const struct named *counter;
 	u32 index;
 	struct str title;
 };
 
-/* Values of named counters: of one (K_COUNTER), or of all that are selected (K_COUNTERS). */
+/* The entity of a record with one named counter (K_COUNTER), or with all selected named counters
+ * (K_COUNTERS). */
 struct reading {
 	struct entity e;
 	const struct picked *picked;
 	size_t n;
 };
 
-/* Facts about a command that `gpustat run` has started: indexes in facts[] of struct run, which is
- * the total use of one device by that command. */
+/* Indexes in run.facts[]: facts about the command that `gpustat run` has started, such as its exit
+ * status. struct run has the command's total use of one device. */
 enum runfact { RUN_STATUS, RUN_USER, RUN_SYSTEM, RUN_PROCESSES, RUN_RUNNING, RUN_READINGS,
 	       RUN_OPENS, RUN_CLIENTS, RUN_ENDED, RUN_UNREAD, RUN_FACTS };
 
 struct run {
-	/* of kind K_RUN: use of the device by the command since its start, maximum of the memory,
-	 * energy of the device */
+	/* entity of kind K_RUN: its counters are the command's use of the device since its start,
+	 * the maximum of its memory, and the energy of the device */
 	struct entity e;
-	/* readings that commands/run.c computes e from: the first ones; memory at the last one */
+	/* readings from which commands/run.c computes e. first: values at the start; level: memory
+	 * at the last reading */
 	struct entity first, level;
 	u32 device;      /* index in devices[]; NONE if the command used no device */
 	struct str command;
-	u64 used;        /* maximum of the memory in use, bytes */
+	u64 used;        /* maximum of the memory that was in use, bytes */
 	bool has_used;
 	bool estimated;  /* true: a part of the energy is computed from power readings and time */
-	/* busy time of the whole device in ns; time in ns of the intervals with a busy value */
+	/* busy time of the whole device; length of all intervals in which it was known; both in
+	 * ns */
 	u64 busy, measured;
-	u64 facts[RUN_FACTS]; /* facts by enum runfact; UINT64_MAX if unknown; times in ns */
+	u64 facts[RUN_FACTS]; /* indexed by enum runfact; UINT64_MAX if unknown; times in ns */
 };
 
-/* Returns how busy the whole device was, in 1/1000 %. The caller has checked that measured is not
- * 0. Each interval may lose a ns of busy: the result is rounded. */
+/* Returns how busy the whole device was, in 1/1000 %. The caller has checked that x->measured is
+ * not 0. The result is rounded, because each interval may lose 1 ns of busy time. */
 static inline u64 run_busy(const struct run *x)
 {
 	return muldiv(x->busy + x->measured / 200000, 100000, x->measured);
@@ -246,7 +261,9 @@ static inline u64 run_busy(const struct run *x)
 
 extern const struct unitinfo {
 	char name[8];
-	u8 point; /* values are stored in 10^-point of the unit, as the kernel reports them */
+	/* values are stored as whole numbers of 10^-point of the unit, as the kernel reports
+	 * them */
+	u8 point;
 } units[UNITS];
 
 /* Types of values. V_DIGITS is a number that is too large for V_INT, stored as text. */
@@ -255,19 +272,20 @@ enum vtype { V_NULL, V_INT, V_TEXT, V_TIME, V_DIGITS };
 struct val {
 	u8 type;  /* type of the value, enum vtype */
 	u8 unit;  /* unit of the value, enum unit */
-	bool neg; /* V_INT: the value is -n */
+	bool neg; /* V_INT: the value is negative, -n */
 	u8 point; /* V_INT: number of decimal places in addition to units[unit].point */
-	u64 n;    /* V_INT: digits of the value without a decimal point; V_TIME: microseconds */
+	/* V_INT: the value as a whole number, without its decimal point; V_TIME: microseconds */
+	u64 n;
 	struct str s;
 };
 
 /* Places of a column's value in the JSON object of a record. */
 enum shape {
-	S_SCALAR, /* JSON: "member": value */
-	S_MEMBER, /* JSON: "group": { "member": value } */
-	S_INST,   /* JSON: "group": { "instance": value } */
-	S_BOTH,   /* JSON: "group": { "instance": { "member": value } } */
-	S_LIST,   /* JSON: "group": [ value, ... ] */
+	S_SCALAR, /* the value is in JSON at "member": value */
+	S_MEMBER, /* the value is in JSON at "group": { "member": value } */
+	S_INST,   /* the value is in JSON at "group": { "instance": value } */
+	S_BOTH,   /* the value is in JSON at "group": { "instance": { "member": value } } */
+	S_LIST,   /* the value is in JSON at "group": [ value, ... ] */
 };
 
 /* Bits of column.when: the kinds of records that have the column, and properties of the column. */
@@ -278,27 +296,31 @@ enum {
 	W_PROFILE = 1 << K_PROFILE, W_OA = 1 << K_OA, W_COUNTER = 1 << K_COUNTER,
 	W_COUNTERS = 1 << K_COUNTERS, W_SOURCE = 1 << K_SOURCE, W_COMMAND = 1 << K_RUN,
 	W_STALL = 1 << K_STALL, W_LATENCY = 1 << K_LATENCY, W_SYSCALL = 1 << K_SYSCALL,
-	W_LIVE = 1 << 16,   /* records have the column without -r */
-	W_RAW = 1 << 17,    /* records have the column with -r; so have fdinfo records */
+	W_LIVE = 1 << 16,   /* records have the column if option -r is not used */
+	W_RAW = 1 << 17, /* records have the column if option -r is used; so have fdinfo records */
 	W_LIST = 1 << 18,   /* only records of the command `list` have the column */
 	W_SPARSE = 1 << 19, /* the field is left out of a record if its value is unknown */
 	W_TABLE = 1 << 20,  /* format table shows the column without -f */
-	/* long CSV (csv without -f): each row has the value, as a column or part of `instance` */
+	/* the value identifies the entity: each row of long CSV (csv without -f) has it, in a
+	 * column or as a part of `instance` */
 	W_ID = 1 << 21,
-	W_META = 1 << 22,   /* describes the record itself; has no row in long CSV */
-	W_TOTAL = 1 << 23,  /* counted since the start: does not decrease during a run */
-	W_LABEL = 1 << 24,  /* formats of metrics.c: the value is a label of the metrics */
-	/* formats of metrics.c, perfetto and chrome: shown only if -f names the field */
+	W_META = 1 << 22,   /* the column describes the record itself; it has no row in long CSV */
+	/* the value is a total since a start: it does not decrease during a run */
+	W_TOTAL = 1 << 23,
+	W_LABEL = 1 << 24,  /* formats of metrics.c: the value is a label of the record's metrics */
+	/* formats of metrics.c, perfetto and chrome show the column only if -f names it */
 	W_EXPLICIT = 1 << 25,
-	/* formats prom and openmetrics: about the run, not the record; written once per sample */
+	/* the value is about the whole run: prom and openmetrics write it once per sample, not per
+	 * record */
 	W_RUN = 1 << 26,
 };
 
 struct column {
 	const char *group, *member;
 	u8 shape, unit;
-	u8 id;    /* source of the value: a quantity, enum desc, or enum label of record.c */
-	u32 when; /* bits W_*: kinds of records that have the column, and properties */
+	u8 id;    /* source of the value: a quantity (enum desc), or enum label of record.c */
+	/* bits W_*: the kinds of records that have the column, and properties of the column */
+	u32 when;
 	const char *help;
 };
 
@@ -313,7 +335,8 @@ struct field {
 };
 
 enum {
-	/* fields of a record: scalars, and all counters of an entity, each in several columns */
+	/* maximum number of fields in a record: scalars, and all counters of an entity, each in
+	 * several columns */
 	MAX_FIELDS = 8192,
 	MAX_PIDS_SHOWN = MAX_FIELDS / 2,
 	REC_TEXT = 64 << 10,
@@ -321,32 +344,34 @@ enum {
 
 struct record {
 	u8 kind;
-	/* whether record_ratio() and record_stall_ratio() return a ratio for the record's event */
+	/* has_ratio: record_ratio() returns a ratio for the record's event; has_stalls:
+	 * record_stall_ratio() does */
 	bool has_ratio, has_stalls;
-	/* all records of this kind have the same fields, in the same order, during the run */
+	/* true: all records of this kind have the same fields, in the same order, during the run */
 	bool steady;
 	const struct entity *e;
 	const struct task *owner; /* owner of the client, or task of the process; or NULL */
-	/* path of the cgroup, or of the owner's cgroup; read when it is first needed */
+	/* path of the entity's cgroup, or of its owner's cgroup; read when it is first needed */
 	struct str cgroup;
-	const char *container_path; /* the path of the cgroup that `container` was parsed from */
+	const char *container_path; /* path of the cgroup from which `container` was parsed */
 	struct container container;
 	u32 lost; /* number of fields that did not fit in the record */
-	u64 memory_size; /* bytes of the memory that the field "used" is a part of; 0: unknown */
+	u64 memory_size; /* size in bytes of the memory whose use is the field "used"; 0: unknown */
 	size_t n, text_n;
-	/* the fields, in memory that all records share: only one record is valid at a time */
+	/* fields of the record, in memory that all records share: only one record is valid at a
+	 * time */
 	struct field *f;
-	/* REC_TEXT bytes of the memory that all records share: texts formatted for this record */
+	/* texts formatted for this record: REC_TEXT bytes that all records share */
 	char *text;
 };
 
 /* Options of record_make(), the same for all records of a sample. */
 struct recopts {
 	bool raw, list;
-	bool both;    /* show rates and, in addition, the totals that -r shows */
+	bool both;    /* show rates and, in addition, the totals that option -r shows */
 	i64 time_us;  /* time of the sample on the clock of -t, us; negative if it has none */
 	i64 dt_us;    /* interval of the sample, us; negative if it has none */
-	const char *file;    /* fdinfo records: name of the dump */
+	const char *file;    /* fdinfo records: name of the file that was parsed */
 	/* value of the field "summary": "min", "avg", "max" or "total"; NULL for other records */
 	const char *summary;
 };
@@ -354,7 +379,8 @@ struct recopts {
 /* Names of the kinds of records, by enum kind. Small builds have none for the last kinds. */
 extern const char *const kind_names[];
 
-/* Allocates the memory that all records share, unless it is there. Returns false without memory. */
+/* Allocates the memory that all records share, if it is not allocated yet. Returns false if there
+ * is no memory. */
 bool record_alloc(void);
 void record_clear(struct record *r, const struct entity *e);
 void record_put(struct record *r, const struct column *c, struct str inst, const struct val *v);
@@ -368,7 +394,8 @@ struct str symbol_name(struct str s);
 bool record_descriptor(const struct record *r, u64 *fd);
 const struct val *record_get(const struct record *r, const char *group, const char *member);
 bool record_busy(const struct record *r, u64 *busy);
-/* The value of an engine that a column has. Format line shows one of them for each engine. */
+/* Values of an engine that a column can have: busy in per cent, busy time, cycles. Format line
+ * shows one of them for each engine. */
 enum engine_field { ENGINE_NONE, ENGINE_BUSY, ENGINE_TIME, ENGINE_CYCLES };
 enum engine_field engine_field_of(const struct column *c);
 bool field_match(const struct field *f, struct str pattern);
@@ -376,8 +403,8 @@ void field_name(struct buf *b, const char *dev, const struct field *f);
 bool pattern_known(struct str pattern, u8 kind);
 void pattern_nearest(struct nearest *n, u8 kind);
 
-/* Indexes of the texts that identify the entity of a recorded value, as the recording has them.
- * From ID_CLIENT on, values with different texts belong to different entities. */
+/* Indexes in plotids.text[]: the texts that identify the entity of a value in a recording. Two
+ * values that differ in one of the texts from ID_CLIENT on belong to different entities. */
 enum plotid {
 	ID_KIND, ID_DEV, ID_EVENT, ID_COMM, ID_NAME, ID_UNIT, ID_CLIENT, ID_PID, ID_CGROUP, ID_SET,
 	ID_CPU, ID_CORE,
@@ -408,71 +435,79 @@ void summary_apply(struct record *r, const char *which);
 
 enum timefmt { T_DEFAULT, T_NONE, T_EPOCH, T_ISO, T_MONO };
 
-/* Patterns of -f, and columns of output: all counters of a metric set, and all other fields. */
+/* Maximum number of patterns of -f, and of output columns: enough for all counters of a metric set
+ * and all other fields. */
 enum { MAX_PATTERNS = MAX_OA_COUNTERS + 64, MAX_CELLS = MAX_PATTERNS };
 
 /* A column of the output, in formats line, table, plain and csv. */
 struct cell {
 	struct str title;
-	const struct column *col; /* the column shows fields of col with instance `inst` */
-	char *inst; /* inst_n bytes in one of out.insts */
+	/* the output column shows fields of this schema column with instance `inst` */
+	const struct column *col;
+	char *inst; /* name of the instance: inst_n bytes in one row of out.insts */
 	u8 inst_n;
-	/* the pattern of -f that is the title, if the title is not the name of the field */
+	/* pattern of -f that is the title if `title` is empty, and that selects the field if `col`
+	 * is NULL; or NULL */
 	const struct str *pattern;
-	u16 order;          /* index in out.patterns of the pattern that selects the column */
-	u16 place;          /* index of the shown field in the last record, plus 1; 0 if unknown */
-	/* format line: the predefined column that puts the text; NULL if a field is put as is */
+	u16 order;          /* index in out.patterns of the pattern that selects this column */
+	u16 place;          /* index in record.f[] of the field shown last, plus 1; 0 if unknown */
+	/* format line: predefined column whose put() writes the cell; NULL if the value of a field
+	 * is written without it */
 	const struct layout *layout;
-	/* widths of the column in characters: as set; as its values need; as the column ENGINES
-	 * needs without idle engines */
+	/* Widths of the column in characters. width: used for output; needed: of the widest value;
+	 * least: that ENGINES needs if idle engines are not shown. */
 	u16 width, needed, least;
 	bool right;
-	bool known;  /* the sample that determined the widths had a value for the column */
-	bool hidden; /* the column is left out: the line is too wide for the terminal */
-	bool leaf;          /* the title is the full name of the field, GROUP.INSTANCE.MEMBER */
+	bool known;  /* a value was known in the sample from which the widths were chosen */
+	/* true: the column is not shown, because the line is too wide for the terminal */
+	bool hidden;
+	bool leaf; /* true: the title is the full name of the field, GROUP.INSTANCE.MEMBER */
 };
 
 struct out {
 	const struct format *fmt;
-	const struct str *patterns; /* patterns of -f, which select fields */
+	const struct str *patterns; /* array with npatterns patterns of -f, which select fields */
 	size_t npatterns;
 	/* function that is called for each record before it is written; may be NULL */
 	void (*note)(struct out *o, const struct record *r);
-	/* format csv: put no ' in front of a text that a spreadsheet would take for a formula */
+	/* format csv: true to write no ' before a text that a spreadsheet would interpret as a
+	 * formula */
 	bool csv_exact;
 	bool no_header, one_line, colour, list, summary;
 	bool once;     /* the run has only one sample: its time is not shown */
 	bool inner;    /* --inner: records sum up several readings and have a time of their own */
-	/* records of perf events say where they were counted; how many counts are summed; the
-	 * deviation of repetitions; the event set */
+	/* Fields of perf event records: where they were counted (sites); how many counts were
+	 * summed (summed); the deviation of repetitions (repeats); the event set (sets). */
 	bool sites, summed, repeats, sets;
-	bool reports, contexts; /* there is one oa record for each report; for each context */
+	bool reports, contexts; /* there is an oa record for each report; for each OA context */
 	const char *separator; /* format perf-csv: text between two fields; NULL for a comma */
-	bool unmarked;  /* format perf-csv: lines of the whole run lack the word "summary" */
+	bool unmarked;  /* format perf-csv: lines about the whole run do not begin with "summary" */
 	u16 width;  /* width of the terminal, characters; 0 if lines may have any width */
 	u16 height; /* height of the terminal, lines; 0 if the header is not repeated */
 	u8 time;   /* format of times (-t), enum timefmt */
 	bool grouped; /* format line: counts have commas between the thousands, as 1,234,567 */
 	i32 offset; /* offset of local time from UTC, in seconds east */
-	/* members for the formats of metrics.c; timelines use `now`, too */
-	const char *host; /* graphite, statsd, collectd: name of this machine; or NULL */
+	/* The next members are for the formats of metrics.c; timelines use `now`, too. */
+	const char *host; /* graphite, statsd, collectd: name of this machine; NULL: localhost */
 	i64 now;          /* time of this sample: ns on CLOCK_REALTIME */
 	i64 interval;     /* format collectd: time between two samples, ns; 0 if unknown */
 	u64 self_ns, self_bytes; /* CPU time and resident memory of this process; 0: unknown */
-	/* formats perfetto and chrome: a number that no other run has; the time of this sample on
-	 * CLOCK_MONOTONIC and on CLOCK_BOOTTIME, ns, 0 if unknown */
+	/* Formats perfetto and chrome. run: a number that no other run has; monotonic, boottime:
+	 * time of this sample on these clocks in ns, 0 if unknown. */
 	u32 run;
 	i64 monotonic, boottime;
-	/* state that is kept from one record to the next */
-	bool headed;     /* true after the header; format svg: after the first record */
+	/* The members below are the state of the output between two records. */
+	bool headed;     /* true after the header was written; format svg: after the first record */
 	bool ran;        /* format table: true after the first sample */
-	u8 line_records; /* number of records on the current line so far, at most 2 */
-	/* number of lines since the last header, with the header; number of lines of this sample */
+	u8 line_records; /* option -1: number of records on the current line; 2 also means more */
+	/* number of lines since the last header, with the header; number of lines of the current
+	 * sample */
 	size_t lines, sample_lines;
 	u8 kind;
-	/* number of elements in cells[]; number of columns or metric series that did not fit */
+	/* number of elements used in cells[]; number of columns or metric series that did not
+	 * fit */
 	size_t ncells, lost;
-	u16 shown[MAX_CELLS];    /* indexes in cells[], in the order of output, left to right */
+	u16 shown[MAX_CELLS];    /* indexes in cells[] of the output columns, from left to right */
 	struct cell cells[MAX_CELLS];
 	char insts[MAX_CELLS][MAX_NAME];
 };
@@ -506,7 +541,7 @@ bool format_is_document(const struct format *f);
 void put_number(struct buf *b, const struct val *v);
 bool put_logfmt(struct buf *b, const struct out *o, const struct record *r, size_t i, bool first);
 bool out_selects(const struct out *o, const struct field *f);
-enum { MAX_WORDS = 16 /* fields that format line shows of a GPU: it has ten columns */ };
+enum { MAX_WORDS = 16 /* maximum number of fields of a GPU in format line */ };
 size_t out_default_fields(const struct out *o, struct str words[MAX_WORDS], u32 *when);
 void put_field_name(struct buf *b, const struct column *c, struct str inst,
 		    void (*put)(struct buf *, struct str));
@@ -524,11 +559,12 @@ void put_human(struct buf *b, struct val v);
 
 /* --- views/metrics.c: fields as metric families, for time series databases -------------------- */
 
-/* Formats prom and openmetrics: a sample is a document of metric families, each series once. */
+/* Formats prom and openmetrics: a sample is a document of metric families, in which each series
+ * occurs once. */
 void prom_record(struct out *o, struct buf *b, const struct record *r);
 bool prom_end(struct out *o, struct buf *b);
 bool openmetrics_end(struct out *o, struct buf *b);
-/* Formats with one line for each value; in influx, for each group of values. */
+/* Formats that write one line for each value; influx writes one line for each group of values. */
 void influx_record(struct out *o, struct buf *b, const struct record *r);
 void graphite_record(struct out *o, struct buf *b, const struct record *r);
 void statsd_record(struct out *o, struct buf *b, const struct record *r);
@@ -544,20 +580,22 @@ void chrome_record(struct out *o, struct buf *b, const struct record *r);
 
 /* --- views/screen.c: cells that are drawn on a terminal, and keys that are pressed ------------ */
 
-/* Size of the largest grid of cells that is drawn: no readable terminal has more. */
+/* Maximum size of the grid of cells that is drawn; a terminal with more cells would not be
+ * readable. */
 enum { SCREEN_ROWS = 200, SCREEN_COLS = 500 };
 
 /* Style of a cell: one of 8 colours, and attributes. */
 enum style { RED = 1, GREEN, YELLOW, BLUE, MAGENTA, CYAN, GREY, BOLD = 8, REVERSE = 16 };
-enum { COLOUR = 7 /* mask of the colour in enum style: RED to GREY, or 0 */ };
+enum { COLOUR = 7 /* mask of the colour bits in a style, RED to GREY; 0: no colour */ };
 
 struct screen {
 	u16 rows, cols;
 	bool ascii, plain; /* ascii: only ASCII characters are drawn; plain: no colours */
-	bool known;        /* the terminal shows the cells `was`; false: all cells are written */
+	/* true: the terminal shows the cells `was`; false: unknown, all cells are written */
+	bool known;
 	struct screen_row {
 		u32 now[SCREEN_COLS], was[SCREEN_COLS];
-	} *grid; /* the caller's array of `rows` rows */
+	} *grid; /* array with at least `rows` elements, provided by the caller */
 };
 
 void screen_size(struct screen *s, size_t rows, size_t cols);
@@ -575,14 +613,15 @@ enum key {
 };
 
 struct keys {
-	u8 state, n; /* KS_* of screen.c; first number of the current escape sequence */
+	/* state of the parser, KS_* of screen.c; first number of the current escape sequence */
+	u8 state, n;
 	bool more;   /* the current escape sequence has more than one number */
 };
 
 u16 key_feed(struct keys *k, u8 c);
 u16 key_timeout(struct keys *k);
 
-/* --- views/profileview.c: the screen of sample --live ----------------------------------------- */
+/* --- views/profileview.c: drawing of the live screen of `gpustat sample --live` --------------- */
 
 struct profhead {
 	struct str event;
@@ -596,36 +635,40 @@ void profile_draw(struct screen *s, const struct profhead *h, u8 tables, u64 top
 /* HISTORY: number of samples that are kept for a graph, more than the widest graph shows. */
 enum { HISTORY = 512, FILTER_BYTES = 64 };
 enum topmode { TOP_LIST, TOP_FILTER, TOP_SORT, TOP_HELP,
-	       TOP_REPLAY /* selects the hints about keys for TOP_LIST of a recorded run */ };
+	       TOP_REPLAY /* no mode: index of the hints about keys for TOP_LIST in a replay */ };
 
 struct top {
-	/* what the screen shows */
-	const u32 *devs, *rows; /* devices and clients, filtered and sorted by the caller */
-	size_t ndevs, nrows, nall; /* nall: clients before the filter */
+	/* The next members are what the screen shows. */
+	/* indexes of devices and clients, filtered and sorted by the caller */
+	const u32 *devs, *rows;
+	size_t ndevs, nrows, nall; /* nall: number of clients before filtering */
 	i64 interval;
-	/* columns and lines of the terminal; wide is 0 unless they exceed those of the grid that is
-	 * drawn (struct screen) */
+	/* columns and lines of the terminal, if it is larger than the grid that is drawn (struct
+	 * screen); otherwise wide is 0 */
 	size_t wide, high;
-	/* what the user has chosen */
-	/* enum topmode; column to sort by; column under the cursor of the sort menu */
+	/* The next members are what the user has chosen. */
+	/* mode: enum topmode; sort: column by which clients are sorted; choice: column under the
+	 * cursor of the sort menu */
 	u8 mode, sort, choice;
 	bool inverted, frozen, on_devices;
-	/* Makes in *r the record of a client or process; row: an element of `rows`. */
+	/* Callback that makes the record of a client or process in *r. row: an element of
+	 * rows[]. */
 	void (*row_make)(struct record *r, u32 row);
-	/* replay of a recorded run: whether there is one; whether its end is reached; position in
-	 * the file, in per cent; the replay is 2^speed times as fast as the run was; time of the
-	 * sample in us, or -1; number of malformed lines */
+	/* Replay of a recorded run. replay: true if there is one; ended: its end is reached;
+	 * percent: position in the file; speed: it runs 2^speed times as fast as the recorded run;
+	 * time: of the sample in us, or -1; malformed: number of malformed lines. */
 	bool replay, ended;
 	u8 percent;
 	int speed;
 	i64 time;
 	u64 malformed;
-	/* row under the cursor; first client shown; number of columns scrolled away to the left;
-	 * first device shown; first line of the help shown */
+	/* at: row under the cursor; first: first client shown; left: number of columns scrolled out
+	 * at the left; dev_first: first device shown; help_first: first line of the help shown */
 	size_t at, first, left, dev_first, help_first;
 	char filter[FILTER_BYTES];
 	u8 filter_n;
-	/* number of clients, devices and lines of help that fitted on the last drawn screen */
+	/* number of clients (page), devices (dev_page) and lines of help (help_page) that fitted on
+	 * the last drawn screen */
 	size_t page, dev_page, help_page;
 };
 
@@ -650,7 +693,8 @@ bool svg_end(struct out *o, struct buf *b);
 
 /* --- views/tar.c: headers of the members of a tar file, an optional feature ------------------- */
 
-/* TAR_HEAD: longest header of a member, in bytes: a link with a target of 1023 bytes. */
+/* TAR_HEAD: maximum size of a member's header in bytes: that of a link with a target of 1023
+ * bytes. */
 enum { TAR_BLOCK = 512, TAR_HEAD = 5 * TAR_BLOCK };
 enum { TAR_FILE = '0', TAR_LINK = '2', TAR_FOLDER = '5' };
 
@@ -664,6 +708,7 @@ struct tarhead {
 /* Appends the header of a member of a tar file. The caller appends the member's content after it
  * and calls tar_pad(). Returns false if the name is too long. */
 bool tar_put(struct buf *b, const struct tarhead *m);
-void tar_pad(struct buf *b, u64 size); /* appends zeros after `size` bytes, to a full block */
+/* pads a member of `size` bytes with zeros to a full block */
+void tar_pad(struct buf *b, u64 size);
 
 #endif
