@@ -2,8 +2,8 @@
  * calls. SPDX-License-Identifier: MIT */
 #include "views/views.h"
 
-/* Columns and widths of the numbers on the screen. WIDE: number of columns that a screen must have
- * to show the module, too. */
+/* Columns and widths of the numbers on the screen. WIDE: minimum number of screen columns at which
+ * the module is shown, too. */
 enum { SHARE_AT = 0, SHARE_WIDTH = 7, SAMPLES_AT = 8, SAMPLES_WIDTH = 10, NAME_AT = 20, WIDE = 60 };
 
 static void put_right(struct screen *s, int row, int at, int width, struct str number)
@@ -37,7 +37,7 @@ static void draw_row(struct screen *s, int row, u8 table, const struct profrow *
 		screen_put(s, row, s->cols - module, module, GREY, str_base(r->module));
 }
 
-/* Draws a table of the profile into `high` rows of the screen, from `row` on. The first of them has
+/* Draws a table of the profile into `high` rows of the screen, starting at row `row`, which gets
  * the titles of the columns. */
 static void draw_table(struct screen *s, int row, int high, u8 table, u64 top)
 {

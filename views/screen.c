@@ -3,18 +3,20 @@
 #include "views/views.h"
 
 /* Bits of a cell of the grid: the character in the low bits, the style from bit CELL_STYLE on. TAIL
- * is the character of the second cell of a wide character. UNKNOWN: position of the cursor. */
+ * is the character of the second cell of a wide character. UNKNOWN is a row or column of the cursor
+ * that is not known. */
 enum { CELL_CHAR = 0x1fffff, CELL_STYLE = 21, TAIL = CELL_CHAR, UNKNOWN = -1 };
 
 /* --- the width of a character ----------------------------------------------------------------- */
 
 enum { W_ZERO, W_ONE, W_TWO, W_UNSURE };
 
-/* From Unicode 15: EastAsianWidth.txt and the general categories Mn, Me, Cf. W_UNSURE characters
- * are shown as '?': scripts with joining or stacking letters, on whose width terminals do not
- * agree, and private characters. */
+/* Widths of characters from Unicode 15: EastAsianWidth.txt and the general categories Mn, Me, Cf.
+ * W_UNSURE characters are shown as '?': terminals use different widths for scripts with joining or
+ * stacking letters, and private characters have no defined width. */
 static const struct {
-	u16 from, to; /* range of characters; if plane is 1, in units of 16 characters */
+	/* range of characters; if plane is 1, the numbers are in units of 16 characters */
+	u16 from, to;
 	u8 width, plane;
 } widths[] = {
 	{ 0xad, 0xad, W_UNSURE, 0 },      { 0x300, 0x36f, W_ZERO, 0 },
@@ -126,7 +128,7 @@ int screen_put(struct screen *s, int row, int col, int width, u8 style, struct s
 	int x = col, end = width < s->cols - col ? col + width : s->cols;
 
 	if (str_len(text) > (size_t)4 * SCREEN_COLS)
-		/* a row has SCREEN_COLS characters of at most 4 bytes: the rest does not fit */
+		/* at most SCREEN_COLS characters of up to 4 bytes fit in a row */
 		text.e = text.p + (size_t)4 * SCREEN_COLS;
 	put_text(&b, text);
 	for (size_t at = 0, n; at < b.n; at += n) {
@@ -147,7 +149,7 @@ int screen_put(struct screen *s, int row, int col, int width, u8 style, struct s
 		screen_char(s, row, x++, style, c);
 		if (w == W_ONE)
 			continue;
-		/* the second cell is a blank if the first one is left of the screen */
+		/* if the first cell is left of the screen, the second one becomes a blank */
 		screen_char(s, row, x, style, x > 0 ? TAIL : ' ');
 		x++;
 	}
@@ -175,7 +177,7 @@ static void put_csi(struct buf *b, int n, int m, char final)
 	put_c(b, final);
 }
 
-/* Writes the escape sequence SGR (ECMA-48), which sets the style, with n parameters. */
+/* Writes the escape sequence SGR (ECMA-48), which sets the style. p: its n parameters. */
 static void put_sgr(struct buf *b, const u8 *p, size_t n)
 {
 	put_z(b, "\033[");
@@ -189,9 +191,9 @@ static void put_sgr(struct buf *b, const u8 *p, size_t n)
 }
 
 /* Writes the escape sequence that changes the style: parameters of ECMA-48, and 90 for grey as in
- * aixterm. Attributes such as bold can only be added: to remove one, all are reset first. Reversed
- * colours are drawn as black text on the colour, since text in the terminal's own background colour
- * may be unreadable there. */
+ * aixterm. To remove an attribute such as bold, all attributes are reset first. Reversed colours
+ * are drawn as black text on the colour, because text in the terminal's own background colour may
+ * be unreadable on it. */
 static void set_style(struct buf *b, struct pen *at, u8 style)
 {
 	u8 p[4], from = at->style, colour = style & COLOUR;
@@ -213,9 +215,9 @@ static void set_style(struct buf *b, struct pen *at, u8 style)
 	at->style = style;
 }
 
-/* Returns the number of bytes to write n unchanged cells again, instead of moving the cursor over
- * them. Returns 8 or more, which is more than any cursor movement, if their style differs from
- * `style` or if terminals differ in their width. */
+/* Returns the number of bytes needed to write n unchanged cells again, which may be shorter than a
+ * cursor movement. Returns 8 or more, which is longer than any cursor movement, if the style of a
+ * cell is not `style`, or if its character may have another width on some terminals. */
 static size_t rewrite_cost(const u32 *cells, int n, u8 style)
 {
 	size_t cost = 0;
@@ -234,9 +236,9 @@ static void put_glyph(const struct screen *s, struct buf *b, struct pen *at, con
 
 	put_utf8(b, c);
 	at->col++;
-	/* The position of the cursor is unknown after a character on whose width fonts and
-	 * terminals do not agree: all but U+0000 to U+02FF and U+2500 to U+25FF. It is also unknown
-	 * after the last column, where the cursor stays. */
+	/* The position of the cursor is treated as unknown after a character whose width differs
+	 * between fonts and terminals: all but U+0000 to U+02FF and U+2500 to U+25FF. It is also
+	 * unknown after the last column, where the cursor does not move. */
 	if ((c >= 0x300 && (c < 0x2500 || c > 0x25ff)) || at->col >= s->cols)
 		at->col = UNKNOWN;
 }
@@ -310,13 +312,13 @@ void screen_frame(struct screen *s, struct buf *b)
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-enum { KS_GROUND, KS_ESC, KS_CSI, KS_PARAMS, KS_SS3, KS_LINUX /* after ESC [ [ */ };
+enum { KS_GROUND, KS_ESC, KS_CSI, KS_PARAMS, KS_SS3, KS_LINUX /* ESC [ [ has been read */ };
 
-/* Returns the key of the escape sequence CSI n ~, with the numbers of DEC terminals and xterm; 0 if
- * n is unknown. */
+/* Returns the key of the escape sequence CSI n ~, as in DEC terminals and xterm; 0 if n is
+ * unknown. */
 static u16 key_numbered(u8 n)
 {
-	static const u8 keys[] = { /* enum key, minus KEY_FIRST, plus 1; 0: no key */
+	static const u8 keys[] = { /* for each n: enum key, minus KEY_FIRST, plus 1; 0: no key */
 #define K(key) ((key) - KEY_FIRST + 1)
 		[1] = K(KEY_HOME), [4] = K(KEY_END), K(KEY_PGUP), K(KEY_PGDN), K(KEY_HOME),
 		K(KEY_END),
@@ -329,15 +331,17 @@ static u16 key_numbered(u8 n)
 
 static u16 key_final(u8 c)
 {
-	/* last byte of the sequence of each key, in the order of enum key; \1: the key has none */
+	/* last byte of each key's escape sequence, in the order of enum key; \1: no such
+	 * sequence */
 	static const char letters[] = "ABCD" "H" "F" "\1\1" "PQRS";
 	const char *p = c >= 'A' ? strchr(letters, c) : NULL;
 
 	return p ? (u16)(KEY_FIRST + (p - letters)) : 0;
 }
 
-/* Parses one byte of input from the terminal. Returns the key that it completes: the byte itself or
- * a value of enum key; 0 if the escape sequence is not complete, or is unknown. */
+/* Parses one byte of input from the terminal. Returns the key that is complete with this byte: the
+ * byte itself or a value of enum key. Returns 0 if an escape sequence is not complete, or is
+ * unknown. */
 u16 key_feed(struct keys *k, u8 c)
 {
 	u8 state = k->state;
@@ -369,13 +373,13 @@ u16 key_feed(struct keys *k, u8 c)
 		return 0;
 	case KS_SS3:
 		return key_final(c);
-	default: /* KS_LINUX */
+	default: /* state KS_LINUX: function keys of the Linux console */
 		return c >= 'A' && c <= 'E' ? (u16)(KEY_F1 + c - 'A') : 0;
 	}
 }
 
-/* Ends an incomplete escape sequence of a key. The caller calls it when no more bytes have come for
- * a while. Returns KEY_ESC if the sequence was a single Esc; otherwise 0. */
+/* Ends an incomplete escape sequence. Called when no byte has come for a while. Returns KEY_ESC if
+ * the sequence was only the byte Esc; otherwise 0. */
 u16 key_timeout(struct keys *k)
 {
 	u8 state = k->state;

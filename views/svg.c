@@ -6,18 +6,20 @@
 #include "sources/os/os.h"
 
 enum {
-	PLOT_W = 640,           /* pixels of the time axis */
-	SLOTS = 2 * PLOT_W,     /* most columns of time: after widening, one per pixel */
-	MAX_SERIES = 512,       /* 8 in each panel of a machine with 8 GPUs; 10 KiB each */
-	MAX_PANELS = 96,        /* more would make a picture of 12 000 pixels */
-	SHOWN = 8,              /* most lines in a panel: the number of distinguishable colours */
-	LABEL = 64,             /* bytes of a name; the legend has room for half of them */
+	PLOT_W = 640,           /* width of the time axis in pixels */
+	/* maximum number of slots (columns of time); after widening, one per pixel */
+	SLOTS = 2 * PLOT_W,
+	MAX_SERIES = 512,       /* maximum number of lines: 8 per panel on 8 GPUs; 10 KiB each */
+	MAX_PANELS = 96, /* maximum number of panels: more would be a picture of 12 000 pixels */
+	SHOWN = 8, /* maximum number of lines in a panel: that of distinguishable colours */
+	LABEL = 64, /* maximum length of a name in bytes; the legend shows up to half of them */
 	DEFAULT_POINT = 6,      /* decimals of values without a unit */
-	LEFT = 60,              /* pixels left of the time axis, for the numbers of the scale */
+	LEFT = 60, /* pixels left of the time axis, for the numbers of the vertical axis */
 	LEGEND = LEFT + PLOT_W + 14, NAMES = 198, NUMBER = 48,
 	WIDTH = LEGEND + 20 + NAMES + 3 * NUMBER + 14,
 	ROW = 16,
-	/* most slots after widening: if more are left, slots are merged across gaps, too */
+	/* maximum number of slots after widening; if more are left, slots on both sides of a gap in
+	 * time are merged, too */
 	MAX_KEPT = SLOTS * 3 / 4,
 };
 
@@ -26,8 +28,8 @@ enum {
 /* Fields that are drawn without -f, in the order of their panels. Fields with the same title
  * share a panel. */
 static const struct drawn {
-	const char *field, *title, *what; /* what: text after the instance in a line's name */
-	/* bits W_*: the field is drawn for these kinds of records; 0: for all kinds */
+	const char *field, *title, *what; /* end of a line's name, after the instance */
+	/* bits W_*: kinds of records for which the field is drawn; 0: all kinds */
 	u16 kinds;
 	bool separate;                    /* each instance gets a panel of its own */
 } drawn_fields[] = {
@@ -50,25 +52,26 @@ static const struct drawn {
 	{ "counter", NULL, NULL, W_OA | W_COUNTERS, true },
 };
 
-/* A panel: a chart with several lines. Its values are stored as whole numbers of
- * 2^shift * 10^-point of the unit. point starts with the decimals of the unit; if a value is too
- * large, point is decreased, then shift is increased. */
+/* A panel: a chart with several lines. Its values are stored as whole numbers of 2^shift/10^point
+ * of the unit. At first, point is the number of decimals of the unit. If a value is too large,
+ * point is decreased, and after that shift is increased. */
 struct panel {
 	u64 key, dev;
 	size_t rank; /* sort key of panels: first by device, then by quantity */
 	const struct column *col;
 	u8 point, shift;
-	bool fine; /* some value was not a whole number of the unit */
+	bool fine; /* true if a value was not a whole number of the unit */
 	char title[2 * LABEL], unit[LABEL];
 	u8 title_n, unit_n;
 	struct series *shown[SHOWN];
-	size_t nshown, more; /* numbers of series that are shown and not shown; set when drawn */
+	/* number of series in shown[]; number of series not shown; set when drawn */
+	size_t nshown, more;
 };
 
 /* The values of one line in a panel. */
 struct series {
-	u64 key, sample; /* sample: number of the last sample that had a value of the series */
-	u64 entity;      /* hash of the entity, the same in all panels */
+	u64 key, sample; /* sample: number of the last sample with a value of this line */
+	u64 entity;      /* hash of the client, process or the like; the same in all panels */
 	struct panel *panel;
 	size_t from, to;
 	i64 sum, n;
@@ -76,28 +79,31 @@ struct series {
 	char name[LABEL];
 	u8 name_n;
 	bool shown;
-	u8 colour; /* number of the colour, plus 1; set when drawn */
-	i32 lo[SLOTS], hi[SLOTS]; /* minimum and maximum in each slot; lo > hi: unknown */
+	u8 colour; /* index of the line's colour, plus 1; 0: none yet */
+	/* minimum and maximum in each slot; lo > hi if no value is known */
+	i32 lo[SLOTS], hi[SLOTS];
 };
 
 /* A column of the time axis. Times are in microseconds since the first sample. */
 struct slot {
 	i64 from, to;
-	bool broken; /* there is a gap in time before the slot */
+	bool broken; /* there is a gap in time between the previous slot and this one */
 };
 
 static struct {
 	size_t n; /* number of slots in use */
-	/* us. first, last: times of samples as in the records, negative: unknown; step: time
-	 * between the last two samples; end: length of the axis */
+	/* In us. first, last: times of the first and last sample as in the records, negative if
+	 * unknown; step: time between the last two samples; end: length of the time axis. */
 	i64 first, last, step, end;
-	i64 width; /* us: width of a slot after slots were widened; 0: each sample has a slot */
-	/* numbers of samples, of times that the clock went back, of values without room */
+	/* width of a slot in us, after slots were widened; 0: each sample has its own slot */
+	i64 width;
+	/* number of samples; how often the clock went back; number of values for which there was no
+	 * room */
 	u64 samples, went_back, dropped;
-	/* any: there was a sample; counted: the records have no times, samples are drawn 1 s
-	 * apart */
+	/* any: there was at least one sample; counted: the records have no times, so samples are
+	 * drawn at distances of 1 s */
 	bool any, counted;
-	i64 dt; /* us: interval of the rates of the current record; negative: unknown */
+	i64 dt; /* interval of the rates of the current record, in us; negative if unknown */
 } axis;
 
 static struct {
@@ -107,7 +113,7 @@ static struct {
 	size_t nseries, npanels;
 	struct series *last_series;
 	struct panel *last_panel;
-	struct panel *placed[MAX_PANELS]; /* from top to bottom */
+	struct panel *placed[MAX_PANELS]; /* in the order of the picture, from top to bottom */
 	size_t next_panel;
 } drawing;
 static struct {
@@ -118,7 +124,7 @@ static struct {
 	.slots = TABLE_ROW(drawing.slots, SLOTS, SLOTS, "columns of time"),
 };
 
-/* Largest value that is drawn, in 10^-point of its unit. Ten times this value fits into 64 bits. */
+/* Maximum value that is drawn, in 10^-point of its unit. Ten times this value fits in 64 bits. */
 static const u64 MAX_FIXED = 1000000000000000000;
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -156,8 +162,9 @@ static void series_merge_slots(struct series *s, const u16 *to)
 	s->to = to[s->to];
 }
 
-/* Merges slots, so that each is as wide as a pixel. gaps: slots on both sides of a gap in time are
- * not merged; if that leaves more than MAX_KEPT slots, they are merged across gaps, too. */
+/* Merges slots of the time axis, so that each slot is as wide as a pixel. gaps: true to keep slots
+ * on both sides of a gap in time apart; if more than MAX_KEPT slots are left, they are merged,
+ * too. */
 static void widen_slots(bool gaps)
 {
 	static u16 to[SLOTS];
@@ -195,8 +202,8 @@ static void slot_open(i64 step, bool broken)
 	drawing.slots[axis.n++].broken = broken;
 }
 
-/* Begins the next sample. There is a gap before the sample if the clock went back, or if it jumped
- * by more than three times the usual time between samples. */
+/* Begins the next sample. A gap is shown before it if the clock went back, or if the time since the
+ * previous sample is more than three times the usual one. */
 static void sample_begin(i64 time)
 {
 	i64 usual = axis.dt > 0 ? axis.dt : axis.step > 0 ? axis.step : 1000000, delta = usual;
@@ -220,8 +227,8 @@ static void sample_begin(i64 time)
 	slot_open(delta, broken);
 }
 
-/* Begins a record; records with the same time belong to one sample. time: the time of the record,
- * dt: the interval of its rates, both in microseconds; negative: unknown. */
+/* Begins a record. Records with the same time belong to one sample. time: time of the record; dt:
+ * interval of its rates; both in microseconds, negative if unknown. */
 void svg_begin(i64 time, i64 dt)
 {
 	time = time > INT64_MAX / 8 ? -1 : time;
@@ -235,7 +242,7 @@ void svg_begin(i64 time, i64 dt)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Adds a text and a terminator to a hash. */
+/* Adds a text to a hash, and a value that marks the end of the text. */
 static u64 text_hash(u64 h, struct str s)
 {
 	return (hash64_more(h, s) ^ 0x1ff) * HASH64_PRIME;
@@ -257,7 +264,7 @@ static void put_clean(struct buf *b, struct str s)
 	}
 }
 
-/* Returns the last 40 bytes of a path: its end says more than its beginning. */
+/* Returns the last 40 bytes of a path, because its end is more specific than its beginning. */
 static struct str tail(struct str s)
 {
 	const char *from = str_len(s) > 40 ? s.e - 40 : s.p;
@@ -278,8 +285,8 @@ static void put_word(struct buf *b, const char *lead, struct str s)
 }
 
 /* Splits the instance in a row of long CSV from `stat`, "SET:EVENT@SITE", since long CSV has no
- * columns for the event and its site. Returns "SET:EVENT"; stores the site in *site, empty if there
- * is none. */
+ * columns for the event and its site. Returns "SET:EVENT". Stores in *site the site, or an empty
+ * text if there is none. */
 static struct str event_split(struct str inst, struct str *site)
 {
 	const char *at = inst.e;
@@ -290,8 +297,8 @@ static struct str event_split(struct str inst, struct str *site)
 	return (struct str){ inst.p, at > inst.p ? at - 1 : inst.e };
 }
 
-/* Splits the name of a counter, such as "host/disk/sda/read". Returns the name of its panel,
- * "host/disk/read"; stores the name of its line, "sda", in *which. */
+/* Splits the name of a counter, such as "host/disk/sda/read". Returns the name of the panel,
+ * "host/disk/read". Stores in *which the name of the line, "sda". */
 static struct str counter_split(struct str name, struct str *which)
 {
 	static char text[4 * LABEL];
@@ -307,7 +314,7 @@ static struct str counter_split(struct str name, struct str *which)
 	put_str(&b, (struct str){ name.p, from });
 	put_str(&b, (struct str){ last + 1, name.e });
 	*which = (struct str){ from, last };
-	if (str_is(*which, "-")) /* the sum of all */
+	if (str_is(*which, "-")) /* "-" stands for the sum of all */
 		*which = (struct str){ 0 };
 	return b.full ? name : (struct str){ b.p, b.p + b.n };
 }
@@ -386,8 +393,8 @@ static u64 power_of_ten(unsigned n)
 	return ten;
 }
 
-/* Stores the value of v in *to, in 10^-point of its unit. Returns false if it is above
- * MAX_FIXED. */
+/* Stores in *to the value v, as a whole number of 10^-point of its unit. Returns false if it is
+ * above MAX_FIXED. */
 static bool to_fixed(const struct val *v, unsigned point, i64 *to)
 {
 	int places = (int)point - units[v->unit].point - v->point;
@@ -417,8 +424,9 @@ static void panel_divide(const struct panel *p, i32 by)
 	}
 }
 
-/* Stores in *to the value v as a number of the panel. If v is too large, first changes point and
- * shift of the panel, and all values that it has. Returns false if v is too large for any panel. */
+/* Stores in *to the value v, as a whole number in the panel's scaling (point and shift). If v is
+ * too large, first changes the scaling and all values that the panel has. Returns false if v is too
+ * large for any scaling. */
 static bool panel_fit(struct panel *p, const struct val *v, i32 *to)
 {
 	i64 x;
@@ -435,8 +443,8 @@ static bool panel_fit(struct panel *p, const struct val *v, i32 *to)
 	return true;
 }
 
-/* Returns a series for a new line of panel p, whose first value is v. If the table of series is
- * full, returns the series of this panel with the smallest sum, which is replaced, if that sum is
+/* Returns memory for a new line (series) of panel p, whose first value is v. If the table is full,
+ * returns the line of this panel with the smallest sum, to be replaced, provided that this sum is
  * smaller than v; otherwise NULL. */
 static struct series *series_new(const struct panel *p, i32 v)
 {
@@ -455,7 +463,7 @@ static struct series *series_find(u64 key)
 	struct series *s = drawing.last_series;
 
 	for (size_t i = 0; i < drawing.nseries;
-	     i++) { /* series come in the same order in each sample */
+	     i++) { /* a fast path: lines come in the same order in each sample */
 		if (++s >= drawing.series + drawing.nseries)
 			s = drawing.series;
 		if (s->key == key)
@@ -513,9 +521,9 @@ static void series_put(struct series *s, i32 v)
 	s->sample = axis.samples;
 }
 
-/* Returns the name of the panel of a counter or perf event, each of which gets a panel of its own;
- * a NULL text for other fields. The name is in the record or in the field's instance. *name: the
- * instance of the field; becomes the name of the line in the panel. */
+/* Returns the name of the panel of a counter or perf event, because each has its own panel; a NULL
+ * text for other fields. The name is taken from the record or from the field's instance. *name:
+ * first the instance of the field, on return the name of the line in the panel. */
 static struct str separate_name(const struct plotids *id, const struct column *c,
 				const struct drawn *q, u16 kind, struct str *name)
 {
@@ -530,8 +538,8 @@ static struct str separate_name(const struct plotids *id, const struct column *c
 			     id->text[ID_NAME] : inst, name);
 }
 
-/* Sets the unit of the panel to which the previous value was added, if the record has a unit. A
- * function of its own, because rows of long CSV have the unit after the value. */
+/* Sets the unit of the panel to which the previous value was added, if the record has a unit. This
+ * is not a part of svg_put(), because rows of long CSV have the unit after the value. */
 void svg_unit(struct str unit)
 {
 	struct panel *p = drawing.last_panel;
@@ -545,8 +553,8 @@ void svg_unit(struct str unit)
 	p->unit_n = (u8)b.n;
 }
 
-/* Adds a value of the current record to the picture. id: texts that identify the record's entity;
- * chosen: -f names the field, so that it is drawn even if it is not in drawn_fields[]. */
+/* Adds a value of the current record to the picture. id: texts that identify the record's entity.
+ * chosen: true if -f names the field; then it is drawn even if it is not in drawn_fields[]. */
 void svg_put(const struct plotids *id, const struct column *c, struct str inst, const struct val *v,
 	     bool chosen)
 {
@@ -567,7 +575,8 @@ void svg_put(const struct plotids *id, const struct column *c, struct str inst, 
 		axis.dropped++;
 		return;
 	}
-	for (size_t i = ID_CLIENT; i < ID_COUNT; i++) /* not ID_COMM, ID_NAME: names may change */
+	/* ID_COMM and ID_NAME are not used, because names may change */
+	for (size_t i = ID_CLIENT; i < ID_COUNT; i++)
 		if (str_len(id->text[i]) && (i != ID_PID || !str_len(id->text[ID_CLIENT])))
 			entity = text_hash(entity + i, id->text[i]);
 	key = text_hash(text_hash(text_hash(p->key + entity, str_z(c->group)), str_z(c->member)),
@@ -588,14 +597,16 @@ void svg_put(const struct plotids *id, const struct column *c, struct str inst, 
 		drawing.last_series = s;
 	}
 	if (axis.last < 0 && s->sample == axis.samples && s->n)
-		sample_begin(-1); /* without times, a repeated value is in the next sample */
+		/* records without times: the same field again means a new sample */
+		sample_begin(-1);
 	series_put(s, n);
 	svg_unit(id->text[ID_UNIT]);
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* Adds a record to the picture: all its numbers that are drawn, or with -f those that -f names. */
+/* Adds a record to the picture: with -f, the numbers that -f names; without -f, those in
+ * drawn_fields[]. */
 void svg_record(struct out *o, struct buf *b, const struct record *r)
 {
 	static char text[ID_COUNT][DIGITS];
@@ -634,14 +645,14 @@ void svg_record(struct out *o, struct buf *b, const struct record *r)
 /* Scale of the vertical axis of a panel. Values are in 10^-point of the unit. */
 struct scale {
 	i64 bottom, top, step;
-	u64 div;                 /* value of 1 lead unit: numbers are written divided by it */
-	u8 digits;               /* decimals of the numbers at the axis */
+	u64 div; /* divisor of the values for the numbers at the axis: 1 of the prefixed unit */
+	u8 digits;               /* number of decimals of the numbers at the axis */
 	const char *lead, *unit; /* prefix and unit, such as "G" and "Hz" */
 };
 
-/* Returns the step between the lines of a scale, so that the range has four steps or fewer: 1, 2,
- * 2.5 or 5 times a power of ten times `least`, the smallest step; for bytes `least` times a power
- * of two. */
+/* Returns the step between two grid lines of a scale, so that the range has at most four steps. The
+ * step is 1, 2, 2.5 or 5 times a power of ten, times `least`, the smallest step; for bytes it is
+ * `least` times a power of two. */
 static i64 nice_step(i64 range, bool bytes, i64 least)
 {
 	static const u8 steps[] = { 10, 20, 25, 50 };
@@ -681,7 +692,8 @@ static void scale_unit(struct scale *s, u8 unit)
 		  unit == U_RATE ? "B/s" :
 		  unit == U_CELSIUS ? "\xc2\xb0" "C" :
 		  unit == U_NS ? "s" : units[unit].name;
-	/* from: a unit without a prefix starts at 100 thousand: 25 000 is written in full */
+	/* from: prefixes are used from this multiple of the base on. A unit without SI prefixes
+	 * uses "thousand" from 100 thousand on, and 25 000 is written in full. */
 	for (; i + 1 < LEN(leads[0]) && high / s->div >= base * from; i++) {
 		s->div *= base;
 		from = 1;
@@ -696,8 +708,8 @@ static struct scale scale_of(i64 min, i64 max, u8 unit, unsigned point, bool fin
 
 	if (unit == U_PERCENT && min >= 0 && max <= 100 * one + one / 2)
 		s.top = 100 * one;
-	/* A temperature scale does not start at 0 C, and does not enlarge changes of one degree to
-	 * the height of the panel. */
+	/* The scale of a temperature does not start at 0 C, but covers at least 10 degrees, so that
+	 * a change of one degree does not fill the height of the panel. */
 	if (unit != U_CELSIUS || s.top - s.bottom >= 2 * far) {
 		s.bottom = min < 0 || unit == U_CELSIUS ? min : 0;
 		s.top = s.top > 0 || unit == U_CELSIUS ? s.top : 0;
@@ -734,7 +746,7 @@ static void put_short(struct buf *b, i64 v, u64 div)
 		  n >= 999500 || n < 5 || a % div == 0 ? 0 : n >= 99950 ? 1 : n >= 995 ? 2 : 3);
 }
 
-/* --- the text of the picture ------------------------------------------------------------------ */
+/* --- writing the SVG text of the picture ------------------------------------------------------ */
 
 /* Writes a text in which each '%' is replaced by the next number of n[]. */
 static void put_numbered(struct buf *b, const char *text, const i64 *n)
@@ -751,8 +763,8 @@ static void put_numbered(struct buf *b, const char *text, const i64 *n)
 	}
 }
 
-/* Writes a text escaped for XML, cut to `room` columns. Characters of three bytes or more are
- * counted as two columns, since they may be wide. */
+/* Writes a text escaped for XML, cut to `room` character widths. Characters of three bytes or more
+ * are counted as two, because they may be wide. */
 static void put_xml(struct buf *b, struct str s, size_t room)
 {
 	static const struct { char c; const char *as; } escapes[] = {
@@ -762,7 +774,7 @@ static void put_xml(struct buf *b, struct str s, size_t room)
 	while (s.p < s.e) {
 		size_t n = utf8_len(s.p, s.e), width = n > 2 ? 2 : 1, k = 0;
 
-		if (n == 0) /* the text was cut within a character */
+		if (n == 0) /* the text ends within a character, whose bytes are left out */
 			return;
 		if (room < width + (s.p + n < s.e)) {
 			put_z(b, "\xe2\x80\xa6");
@@ -812,7 +824,7 @@ static void pen_to(struct pen *p, i64 x, i64 y)
 	p->y = y;
 }
 
-/* Ends a line of a chart. A single point is drawn as a short line. */
+/* Ends a line of a chart (an SVG path). A single point is drawn as a short line. */
 static void pen_up(struct pen *p)
 {
 	if (p->down && !p->drawn)
@@ -820,8 +832,8 @@ static void pen_up(struct pen *p)
 	p->down = p->drawn = false;
 }
 
-/* Draws a vertical line from the minimum to the maximum of the values in one column of pixels. It
- * starts at the end that is nearer to the previous point. */
+/* Draws a vertical line from the minimum to the maximum of the values in one column of pixels. The
+ * line starts at the end that is nearer to the previous point. */
 static void draw_column(struct pen *p, i64 x, i64 low, i64 high)
 {
 	i64 to_low = p->y > low ? p->y - low : low - p->y;
@@ -833,14 +845,14 @@ static void draw_column(struct pen *p, i64 x, i64 low, i64 high)
 		pen_to(p, x, low_first ? high : low);
 }
 
-/* Data to map the values of a panel to pixels. pixels: height of the chart. */
+/* Data for mapping the values of a panel to pixels. pixels: height of the chart. */
 struct chart {
 	struct scale scale;
 	i64 pixels;
 	u8 shift;
 };
 
-/* Returns the y coordinate of a value from the top of the panel, in tenths of a pixel. */
+/* Returns the y coordinate of a value, measured from the top of the panel in tenths of a pixel. */
 static i64 value_to_y(const struct chart *f, i32 v)
 {
 	const struct scale *s = &f->scale;
@@ -877,8 +889,9 @@ static void draw_line(struct buf *b, const struct series *s, const struct chart 
 
 /* --- panels ----------------------------------------------------------------------------------- */
 
-/* Chooses the series that a panel shows: all if there are at most SHOWN, otherwise those with the
- * largest sums. Series that were always 0 are shown only in a panel with SHOWN / 2 or fewer. */
+/* Chooses the lines that a panel shows: all if there are at most SHOWN, otherwise those with the
+ * largest sums. Lines that were always 0 are shown only if the panel has at most SHOWN / 2
+ * lines. */
 static void choose_shown(struct panel *p)
 {
 	struct series *end = drawing.series + drawing.nseries, *best;
@@ -905,7 +918,8 @@ static void choose_shown(struct panel *p)
 	p->more = n - p->nshown;
 }
 
-/* Returns the number of the colour that the entity has in another panel; SHOWN if it has none. */
+/* Returns the index of the colour that the entity has in another panel; SHOWN if it has no colour
+ * yet. */
 static u8 colour_of(u64 entity)
 {
 	for (struct series *s = drawing.series; s < drawing.series + drawing.nseries; s++)
@@ -914,8 +928,8 @@ static u8 colour_of(u64 entity)
 	return SHOWN;
 }
 
-/* Assigns colours to the lines of a panel: an entity gets the colour that it has in other panels,
- * if no other line of this panel has it. */
+/* Assigns colours to the lines of a panel. A line gets the colour that its entity has in other
+ * panels, unless another line of this panel has this colour already. */
 static void choose_colours(const struct panel *p)
 {
 	unsigned taken = 0;
@@ -978,7 +992,8 @@ static void draw_legend(struct buf *b, const struct panel *p, const struct scale
 
 		put_z(b, "<g clip-path=\"url(#c)\">");
 		text_at(b, "n", LEGEND + 20, at);
-		if (str_len(name) > 24) { /* it may be cut */
+		/* the end of the name may be hidden: add a tooltip with the name */
+		if (str_len(name) > 24) {
 			put_z(b, "<title>");
 			put_xml(b, name, (size_t)2 * LABEL);
 			put_z(b, "</title>");
@@ -1019,8 +1034,8 @@ static i64 time_step(i64 span)
 				return k * ten;
 }
 
-/* Writes a time in the largest unit (d, h, min, s, ms, us) that is not larger than the time
- * `by`. */
+/* Writes the time us. Its unit (d, h, min, s, ms, us) is the largest one that is not larger than
+ * the time `by`. */
 static void put_time(struct buf *b, i64 us, i64 by)
 {
 	static const struct { i64 us; char name[4]; } in[] = {
@@ -1103,8 +1118,8 @@ static void draw_panel(struct buf *b, struct panel *p, i64 y)
 	y += 24;
 	draw_grid(b, &c.scale, y, c.pixels);
 	put_numbered(b, "<g transform=\"translate(% %)scale(.1)\">\n", (const i64[]){ LEFT, y });
-	/* The first series is drawn last, on top of the others. Each path begins with the short
-	 * line in the legend. */
+	/* The first line is drawn last, over the others. Each path begins with the short line in
+	 * the legend. */
 	for (size_t i = p->nshown; i-- > 0;) {
 		const struct series *s = p->shown[i];
 
@@ -1155,8 +1170,8 @@ static void put_summary(struct buf *b)
 		put_z(b, "no samples");
 		return;
 	}
-	/* A time above 31 years is a date, not an uptime; only years with four digits are
-	 * written. */
+	/* A time above 31 years is a date and not the time since boot. Only years with four digits
+	 * are written. */
 	if (axis.first >= 1000000000000000 && axis.first < 253402300800000000) {
 		put_iso(b, (u64)axis.first);
 		b->n -= strlen(".000000Z");
@@ -1207,8 +1222,8 @@ static void put_header(struct buf *b)
 	put_z(b, "</tspan></text>\n");
 }
 
-/* Writes the next part of the picture: one panel, with the first one also the head of the file.
- * Returns true if there are more panels: the caller calls it again. */
+/* Writes the next part of the picture, which is one panel; the first call also writes the head of
+ * the file. Returns true if there are more panels, so that the caller must call it again. */
 bool svg_end(struct out *o, struct buf *b)
 {
 	static i64 y;

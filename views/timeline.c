@@ -7,22 +7,23 @@
 #include "views/views.h"
 #include "sources/os/os.h"
 
-/* --- what is described ------------------------------------------------------------------------ */
+/* --- tracks that have been described in the output -------------------------------------------- */
 
 /* MAX_DESCRIBED: enough for the tracks of 650 devices or clients with 50 counters each. PROBES:
- * number of slots of the hash table in which a hash may be. */
+ * maximum number of slots of the hash table that are searched for a hash. */
 enum { MAX_DESCRIBED = 1 << 15, PROBES = 8 };
 
-/* Hash table of the tracks and names that were described; 0: a free slot. */
+/* Hash table: hashes of the tracks and names that were described; 0: the slot is free. */
 static TABLE(u64, described, MAX_DESCRIBED, MAX_DESCRIBED, "tracks of a timeline");
 
-/* True if the track or name with this hash was described before. If not, the caller describes it
- * now, and its hash is stored. If the table is full, it replaces an earlier hash; the earlier track
- * is then described again, which makes the output longer, but not wrong. */
+/* True if the track or name with this hash was described before. If not, stores the hash, and the
+ * caller must write the description now. If the slots are occupied, another hash is replaced; its
+ * track will be described again, which makes the output longer, but not wrong. */
 static bool is_described(u64 hash)
 {
 	if (!table_has(&described.t, MAX_DESCRIBED - 1)) {
-		described.t.dropped = 0; /* no message: nothing is missing in the output */
+		/* no warning is needed: without the table, the output is only longer */
+		described.t.dropped = 0;
 		return false;
 	}
 	for (u64 i = 0; i < PROBES; i++) {
@@ -39,9 +40,10 @@ static bool is_described(u64 hash)
 	return false;
 }
 
-static i64 clocks_compared; /* ns: o->monotonic when put_clocks() was last called */
+static i64 clocks_compared; /* value of o->monotonic at the last call of put_clocks(), ns */
 
-/* Forgets all descriptions: all tracks, and the times of the clocks, are written again. */
+/* Forgets which tracks were described, so that all tracks, and the times of the clocks, are written
+ * again. */
 static void forget_described(void)
 {
 	clocks_compared = 0;
@@ -53,17 +55,18 @@ static void forget_described(void)
 
 enum { TITLE_BYTES = 512, NAME_BYTES = 1024 };
 
-/* Place of the current record in the timeline: its time, and the track that its values belong to.
- * comm, event, subject and unit point to texts of the record. */
+/* Position of the current record in the timeline: its time, and the track that its values belong
+ * to. comm, event, subject and unit point to texts of the record. */
 static struct {
 	u32 run;            /* number of the run, from struct out */
-	u64 time;           /* ns */
-	u64 elapsed;        /* ns: sum of dt so far; used as the time of records without a time */
-	u64 process, owner; /* ids of tracks: of the process (0: unknown), and of the entity */
+	u64 time;           /* time of the record, ns */
+	u64 elapsed; /* sum of all dt so far, ns: replaces the time in records without a time */
+	/* ids of two tracks: that of the process (0: unknown), and that of the entity */
+	u64 process, owner;
 	u32 pid, tid;       /* 0: unknown */
 	struct str comm, event;
 	struct str subject; /* counter, event or symbol that the record is about; may be empty */
-	struct str unit;    /* of the subject's value */
+	struct str unit;    /* unit of the subject's value */
 	struct buf title;   /* title of the entity's track, in text[] */
 	char text[TITLE_BYTES];
 } place;
@@ -78,13 +81,14 @@ static u64 hash_number(u64 h, u64 n)
 	char bytes[8];
 
 	for (size_t i = 0; i < sizeof(bytes); i++)
-		bytes[i] = (char)(u8)(n >> 8 * i); /* the same hash on all machines */
+		/* little-endian, so that the hash is the same on all machines */
+		bytes[i] = (char)(u8)(n >> 8 * i);
 	return hash64_more(h, str_of(bytes, sizeof(bytes)));
 }
 
-/* Adds a value that distinguishes the entity from others to the title of its track ("card0",
- * "client 217") and to the hash that is the id of the track. A long title is cut; the hash is
- * always of the whole value. */
+/* Adds a value that distinguishes the entity from others, such as card0 or client 217, to the title
+ * of its track and to the hash that is the id of the track. A long title is cut; the hash always
+ * includes the whole value. */
 static void title_add(const char *member, const struct val *v)
 {
 	put_z(&place.title, place.title.n ? " " : "");
@@ -101,12 +105,12 @@ static void title_add(const char *member, const struct val *v)
 
 enum part { TIME, CPU_TIME, DT, PID, TID, COMM, EVENT, NAME, IP, SYMBOL, UNIT };
 
-/* Returns which member of `place` a column sets (enum part), by the column's name; another number
- * if it sets none. The names are compared once per column. */
+/* Returns which member of `place` is set from a column (enum part), by the name of the column;
+ * another number if none is set. The names are compared only once per column. */
 static u8 part_of(const struct column *c)
 {
 	static const char names[] = "time cpu_time dt pid tid comm event name ip symbol unit";
-	static u8 parts[256]; /* enum part, plus 1; 0: not known yet */
+	static u8 parts[256]; /* for each column: enum part, plus 1; 0: not known yet */
 	u8 *part = &parts[c - columns];
 
 	if (!*part)
@@ -114,8 +118,8 @@ static u8 part_of(const struct column *c)
 	return (u8)(*part - 1);
 }
 
-/* Sets a member of `place`, the position of the current record in the timeline, from a field of the
- * record that is in no group, such as time, pid or name. */
+/* Sets a member of `place`, the position of the current record in the timeline, from a field
+ * without a group, such as time, pid or name. */
 static void place_field(u8 kind, const struct field *f)
 {
 	const struct val *v = &f->v;
@@ -138,15 +142,16 @@ static void place_field(u8 kind, const struct field *f)
 	else if (part == UNIT)
 		place.unit = v->s;
 	else if (part == SYMBOL)
-		place.subject = symbol_name(v->s); /* replaces the address: ip comes before */
+		/* replaces the address, because the field ip comes before symbol */
+		place.subject = symbol_name(v->s);
 	else if (part == IP || (part == NAME && kind == K_COUNTER))
 		place.subject = v->s;
 	else if (f->col->when & W_LABEL && kind != K_SAMPLE)
 		title_add(f->col->member, v);
 }
 
-/* Adds the number of the descriptor to the title of a client without drm-client-id, since such a
- * client is one descriptor of its process. */
+/* Adds the number of the descriptor to the title of a client without drm-client-id, because such a
+ * client is identified by one descriptor of its process. */
 static void place_descriptor(const struct record *r)
 {
 	struct val fd = { .type = V_INT };
@@ -155,9 +160,9 @@ static void place_descriptor(const struct record *r)
 		title_add("fd", &fd);
 }
 
-/* Sets `place` for a record: its time, and the track of its entity, with a title. The track is
- * inside that of a process if the record has a PID. The track of a perf sample is that of its
- * thread. */
+/* Sets `place` for a record: its time, and the track of its entity, with a title. The track of the
+ * entity is below the track of a process if the record has a PID. The track of a perf sample is
+ * that of its thread. */
 static void place_find(const struct out *o, const struct record *r)
 {
 	const u64 start = hash_text(HASH64_BEGIN, LIT("gpustat"));
@@ -210,8 +215,8 @@ static bool is_value(const struct field *f)
 	return !f->col->group && str_is(str_z(f->col->member), "value");
 }
 
-/* Returns the name of a counter in the timeline: the subject of the record, if it is not empty, and
- * the name of the field. The text is valid until the next call. */
+/* Returns the name of a counter in the timeline: the subject of the record (if it is not empty),
+ * then the name of the field. The text is valid until the next call. */
 static struct str name_of(struct str subject, const struct field *f)
 {
 	static char text[NAME_BYTES];
@@ -272,11 +277,11 @@ static double number(const struct val *v)
 
 static const struct str no_subject;
 
-/* Functions that write the parts of a timeline format. They append to b, and use `place`, the
- * position of the current record. process, owner: describe the track of a process or entity;
+/* Functions that write the parts of a timeline format to b. They use `place`, the position of the
+ * current record. process, owner: write the description of the track of a process or entity;
  * counter: writes a value; instant: writes a perf sample. */
 struct timeline {
-	void (*begin)(struct out *o, struct buf *b); /* before each record; or NULL */
+	void (*begin)(struct out *o, struct buf *b); /* called before each record; or NULL */
 	void (*process)(struct out *o, struct buf *b);
 	void (*owner)(struct out *o, struct buf *b);
 	void (*counter)(struct out *o, struct buf *b, const struct field *f);
@@ -300,7 +305,7 @@ static void timeline_record(const struct timeline *t, struct out *o, struct buf 
 	for (size_t i = 0; i < r->n && r->kind != K_SAMPLE; i++)
 		if (is_counter(o, &r->f[i]))
 			t->counter(o, b, &r->f[i]);
-	if (b->full) { /* the record is discarded */
+	if (b->full) { /* the record will be discarded, and all descriptions in it */
 		forget_described();
 		o->headed = headed;
 	}
@@ -351,7 +356,7 @@ static void put_double(struct buf *b, u32 number, double v)
 static size_t message_begin(struct buf *b, u32 number)
 {
 	put_key(b, number, WIRE_BYTES);
-	put_c(b, '\0'); /* one byte for the length: enough if it is less than 128 */
+	put_c(b, '\0'); /* reserve one byte for the length, enough for a length below 128 */
 	return b->n;
 }
 
@@ -362,7 +367,8 @@ static void message_end(struct buf *b, size_t from)
 	size_t n = b->n - from;
 
 	put_varint(&length, n);
-	put_n(b, bytes, length.n - 1); /* make room for a length of more than one byte */
+	/* move the bytes, because the length needs more than one byte */
+	put_n(b, bytes, length.n - 1);
 	if (b->full)
 		return;
 	memmove(b->p + from + length.n - 1, b->p + from, n);
@@ -394,18 +400,18 @@ static void put_string(struct buf *b, u32 number, struct str s)
 
 /* Numbers of protobuf fields, from protos/perfetto/trace of Perfetto 50. */
 enum {
-	TRACE_PACKET = 1, /* trace.proto */
-	/* trace_packet.proto, trace_packet_defaults.proto */
+	TRACE_PACKET = 1, /* number from trace.proto */
+	/* numbers from trace_packet.proto, trace_packet_defaults.proto */
 	PACKET_CLOCKS = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_EVENT = 11,
 	PACKET_FLAGS = 13, PACKET_CLOCK_ID = 58, PACKET_DEFAULTS = 59, PACKET_TRACK = 60,
-	/* clock_snapshot.proto */
+	/* numbers from clock_snapshot.proto */
 	CLOCKS_CLOCK = 1, CLOCKS_PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIMESTAMP = 2,
-	/* track_event/track_descriptor.proto, process_descriptor.proto, thread_descriptor.proto,
-	 * counter_descriptor.proto */
+	/* numbers from track_event/track_descriptor.proto, process_descriptor.proto,
+	 * thread_descriptor.proto, counter_descriptor.proto */
 	TRACK_ID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5,
 	TRACK_COUNTER = 8, PROCESS_PID = 1, PROCESS_NAME = 6, THREAD_PID = 1, THREAD_TID = 2,
 	THREAD_NAME = 5, COUNTER_UNIT = 3, COUNTER_UNIT_NAME = 6,
-	/* track_event/track_event.proto, debug_annotation.proto */
+	/* numbers from track_event/track_event.proto, debug_annotation.proto */
 	EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_CATEGORY = 22,
 	EVENT_NAME = 23, EVENT_INTEGER = 30, EVENT_DOUBLE = 44, EVENT_STACK = 55, STACK_FRAME = 1,
 	FRAME_FUNCTION = 1, ANNOTATION_INTEGER = 4, ANNOTATION_DOUBLE = 5, ANNOTATION_NAME = 10,
@@ -417,9 +423,9 @@ enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
 enum { BUILTIN_REALTIME = 1, BUILTIN_MONOTONIC = 3, BUILTIN_BOOTTIME = 6 };
 enum { TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 
-/* The differences between the clocks change when the machine is suspended, which stops
- * CLOCK_MONOTONIC, and when CLOCK_REALTIME is set. So the times of all clocks are written every ten
- * seconds, as Perfetto itself does. */
+/* Seconds after which the times of all clocks are written again, as in Perfetto itself: the
+ * differences between the clocks change when the machine is suspended, which stops CLOCK_MONOTONIC,
+ * and when CLOCK_REALTIME is set. */
 enum { SNAPSHOT_SECONDS = 10 };
 
 static size_t packet_begin(struct buf *b, u64 flags)
@@ -441,8 +447,8 @@ static void put_reading(struct buf *b, u64 id, u64 ns)
 }
 
 /* Writes the current time on three clocks, so that Perfetto can align this run with other traces.
- * The time of a recorded run is known only on one clock, which is then declared as the clock of the
- * whole trace. */
+ * For a recorded run, only one clock is known, which is then declared as the clock of the whole
+ * trace. */
 static void put_clocks(const struct out *o, struct buf *b)
 {
 	size_t packet = packet_begin(b, NEEDS_STATE), clocks = message_begin(b, PACKET_CLOCKS);
@@ -506,8 +512,8 @@ static void put_thread(struct buf *b)
 	message_end(b, thread);
 }
 
-/* Describes the track of the current record's entity: that of a thread, or one with a title, which
- * is the parent of the tracks of the entity's counters. */
+/* Writes the description of the track of the current record's entity. It is the track of a thread,
+ * or a track with a title, below which are the tracks of the entity's counters. */
 static void perfetto_owner(struct out *o, struct buf *b)
 {
 	size_t packet = packet_begin(b, NEEDS_STATE), track = message_begin(b, PACKET_TRACK);
@@ -527,7 +533,8 @@ static void perfetto_owner(struct out *o, struct buf *b)
 
 static void put_unit(struct buf *b, struct str unit)
 {
-	/* CounterDescriptor.Unit: UNIT_TIME_NS and UNIT_SIZE_BYTES; other units have a name. */
+	/* Writes the unit of a counter. CounterDescriptor.Unit has numbers for ns and bytes
+	 * (UNIT_TIME_NS, UNIT_SIZE_BYTES); other units are written by name. */
 	const u64 known = str_is(unit, "ns") ? 1 : str_is(unit, "bytes") ? 3 : 0;
 	size_t counter = message_begin(b, TRACK_COUNTER);
 
@@ -550,7 +557,8 @@ static void describe_counter(struct buf *b, u64 id, const struct field *f)
 	message_end(b, packet);
 }
 
-/* Returns the id of the track of a counter: a hash of names, so it is the same in all runs. */
+/* Returns the id of the track of a counter. It is a hash of names, so it is the same in all
+ * runs. */
 static u64 counter_id(const struct field *f)
 {
 	u64 h = hash_text(place.owner, place.subject);
@@ -594,7 +602,7 @@ static void put_frame(struct buf *b, struct str function)
 	message_end(b, frame);
 }
 
-/* perfetto: writes the call stack of a perf sample, from the outermost caller to the sampled
+/* Perfetto: writes the call stack of a perf sample, from the outermost caller to the sampled
  * function. Writes nothing if the record has no callers. */
 static void put_stack(struct buf *b, const struct out *o, const struct record *r)
 {
@@ -657,8 +665,8 @@ void perfetto_record(struct out *o, struct buf *b, const struct record *r)
 
 /* --- chrome ----------------------------------------------------------------------------------- */
 
-/* In format chrome, counters belong to processes. An entity without a PID gets a number as its PID
- * that no process can have: PID_MAX_LIMIT is 2^22 (include/linux/threads.h). */
+/* In format chrome, counters belong to processes. An entity without a PID gets a number as its PID,
+ * from this one on, that no process can have: PID_MAX_LIMIT is 2^22 (include/linux/threads.h). */
 enum { FIRST_NO_PROCESS = 1 << 30 };
 
 static u64 chrome_pid(void)
@@ -666,8 +674,8 @@ static u64 chrome_pid(void)
 	return place.pid ? place.pid : FIRST_NO_PROCESS | place.owner % FIRST_NO_PROCESS;
 }
 
-/* Begins an event of format chrome; each event is a line. The comma is before the event and not
- * after it, so that in a file that was cut between two lines only the last bracket is missing. */
+/* Begins an event of format chrome; each event is a line. The comma between two events is at the
+ * start of the second one: if a file is cut between two lines, only its last bracket is missing. */
 static void event_begin(struct out *o, struct buf *b, struct str name, char phase)
 {
 	put_c(b, o->headed || o->no_header ? ',' : '[');
@@ -693,7 +701,7 @@ static void put_member(struct buf *b, const char *key, struct str value)
 static void chrome_time(struct buf *b)
 {
 	put_z(b, ",\"ts\":");
-	put_dec(b, place.time, 3, 1); /* in us */
+	put_dec(b, place.time, 3, 1); /* ts is in us, place.time in ns */
 }
 
 static void chrome_name(struct out *o, struct buf *b, const char *kind, struct str name)
@@ -730,7 +738,7 @@ static void chrome_counter(struct out *o, struct buf *b, const struct field *f)
 	put_z(b, "}}\n");
 }
 
-/* chrome: writes the call stack of a perf sample, from the outermost caller to the sampled
+/* Chrome: writes the call stack of a perf sample, from the outermost caller to the sampled
  * function. Writes nothing if the record has no callers. */
 static void chrome_stack(struct out *o, struct buf *b, const struct record *r)
 {

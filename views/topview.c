@@ -8,27 +8,29 @@
 enum { MAX_GAUGES = 255, UNKNOWN_BUSY = 255, MAX_GAUGE_ROWS = 16, GRAPH_ROWS = 3, GAUGE_WIDTH = 44,
        GAUGE_NAME = 13,
        GAUGE_VALUE = 9, TEXT = 256,
-       DATES_FROM = 1000000000, /* s: a smaller time is not a date */
-       LEAST_NAME = 7 /* cells of a name that is cut, or of a slot without domain: 03:00.0 */ };
+       DATES_FROM = 1000000000, /* in seconds since 1970: a smaller time is not a date */
+       LEAST_NAME = 7 /* minimum width of a cut name, or of a PCI slot such as 03:00.0 */ };
 
-/* --- the state of each device ----------------------------------------------------------------- */
+/* --- values of each device that are shown ----------------------------------------------------- */
 
 struct gauge {
 	struct str name;
 	struct val now;
-	u64 max; /* bytes; 0: unknown. Not used for values in per cent: their maximum is 100 % */
+	/* maximum in bytes; 0: unknown. Not used for values in per cent, whose maximum is 100 % */
+	u64 max;
 };
 
-/* The texts, gauges and graph of a device on the screen, from its last samples. They are stored so
- * that a frame after a key press needs no new record of the device, which may have 200 engines. */
+/* The texts, gauges and graph of a device on the screen, from its most recent samples. They are
+ * stored so that a key press can redraw the screen without making the record of the device again,
+ * which may have 200 engines. */
 struct devview {
 	u32 serial, n;     /* serial number of the device's entity; number of samples so far */
-	bool known;        /* some sample had a busy value */
-	u8 busy[HISTORY];  /* ring buffer for the graph: per cent, or UNKNOWN_BUSY */
+	bool known;        /* true: the busy value was known in at least one sample */
+	u8 busy[HISTORY];  /* ring buffer for the graph: how busy, in per cent, or UNKNOWN_BUSY */
 	u8 ngauges;
 	struct gauge gauges[MAX_GAUGES];
-	u16 nfacts;        /* bytes used in facts[] */
-	char facts[TEXT];  /* texts with a NUL each: busy, memory, then others by importance */
+	u16 nfacts;        /* number of bytes used in facts[] */
+	char facts[TEXT];  /* texts, each with a NUL: busy, memory, then others by importance */
 };
 static TABLE(struct devview, devviews, MAX_DEVICES, 1, "devices on the screen");
 
@@ -39,7 +41,7 @@ static void add_gauge(struct devview *p, struct str name, const struct val *now,
 		p->gauges[p->ngauges++] = (struct gauge){ name, *now, max ? max->n : 0 };
 }
 
-/* Reads the gauges of a device from its record: memory, engines, other loads. */
+/* Stores the values of a device's gauges from its record: memory, engines, other loads. */
 static void gauges_read(struct devview *p, const struct record *r)
 {
 	static const char memory[][5] = { "vram", "gtt" };
@@ -60,7 +62,8 @@ static void gauges_read(struct devview *p, const struct record *r)
 	}
 }
 
-/* Removes the last part of a text, from byte n on, if the text is longer than `room`. */
+/* Removes the text from byte n on, which was added last, if the whole text is longer than `room`
+ * bytes. */
 static void undo_if_longer(struct buf *b, size_t n, size_t room)
 {
 	if (b->n > room)
@@ -77,8 +80,9 @@ static void put_val(struct buf *b, const struct val *v)
 		put_human(b, *v);
 }
 
-/* Returns the first field with this name that has a value, such as freq.max. domain: a field of the
- * clock domain that it must belong to; NULL: any domain. NULL if there is none. */
+/* Returns the first field with this name, such as freq.max, that has a value. domain: a field of
+ * the clock domain to which the field must belong; NULL: any domain. Returns NULL if there is
+ * none. */
 static const struct field *freq_find(const struct record *r, struct str name,
 				     const struct field *domain)
 {
@@ -100,15 +104,15 @@ static void put_clock(struct buf *b, const struct record *r)
 	put_human(b, now->v);
 	max = freq_find(r, (struct str)STR("freq.max"), now);
 	if (max) {
-		b->n -= 3; /* MHz */
+		b->n -= 3; /* remove the unit MHz */
 		put_c(b, '/');
 		put_human(b, max->v);
 	}
 	put_c(b, '\0');
 }
 
-/* Fields of a record that a fact shows, of those that match its name. FIRST: the first one; BEGIN:
- * the first one, and the next fact continues the text; REST: all but the first, with their names;
+/* Selects which of the fields that match a fact's name the fact shows. FIRST: the first one; BEGIN:
+ * the first one, and the next fact continues its text; REST: all but the first, with their names;
  * ALL: all of them. */
 enum which { FIRST, BEGIN, REST, ALL };
 
@@ -152,12 +156,12 @@ static void facts_read(struct devview *p, const struct record *r, const struct v
 	for (size_t i = 0; i < LEN(facts); i++)
 		put_fact(&b, r, &facts[i]);
 	while (b.n && b.p[b.n - 1])
-		b.n--; /* the buffer was full: remove the incomplete fact */
+		b.n--; /* the buffer was full: remove the text that is incomplete */
 	p->nfacts = (u16)b.n;
 }
 
-/* Clears the graphs of all devices. Called when the next sample does not follow the last one in
- * time, as after a jump in a recorded run. */
+/* Clears the graphs of all devices. Called when the next sample does not directly follow the
+ * previous one in time, as after a jump in a recorded run. */
 void top_forget(void)
 {
 	for (u32 i = 0; i < devviews.t.ready; i++)
@@ -223,7 +227,7 @@ static void fill(struct screen *s, int row, int col, int width, u8 style, u32 c)
 		screen_char(s, row, col++, style, c);
 }
 
-/* Draws a bar of n/max, in half cells unless the screen is ASCII. */
+/* Draws a bar that is filled to n/max, in steps of half a cell; in ASCII, in whole cells. */
 static void put_bar(struct screen *s, int row, int col, int width, u64 n, u64 max, u8 style)
 {
 	int halves;
@@ -235,7 +239,7 @@ static void put_bar(struct screen *s, int row, int col, int width, u64 n, u64 ma
 	if (width <= 0)
 		return;
 	halves = max ? (int)muldiv(n < max ? n : max, 2 * (u64)width, max) : 0;
-	/* a value that is printed as 0.1 % or more has at least half a cell */
+	/* at least half a cell for a value that is printed as 0.1 % or more */
 	halves += max && n && !halves && n >= max / 2000;
 	for (int i = 0; i < width; i++)
 		if (2 * i + 1 < halves)
@@ -246,7 +250,7 @@ static void put_bar(struct screen *s, int row, int col, int width, u64 n, u64 ma
 			screen_char(s, row, col + i, GREY, s->ascii ? ' ' : 0x2591);
 }
 
-/* Draws the graph of a device: the busy values of its last samples, the newest at the right. A
+/* Draws the graph of a device: how busy it was in its last samples, with the newest at the right. A
  * value above 0 is at least an eighth of a cell high. */
 static void put_graph(struct screen *s, int row, int col, int width, int height,
 		      const struct devview *p)
@@ -297,8 +301,8 @@ static void put_gauge(struct screen *s, int row, int col, int width, int name,
 
 /* --- devices ---------------------------------------------------------------------------------- */
 
-/* Writes those facts of a device that fit into `room` bytes. The first two, busy and memory, are
- * right-aligned. brief: memory is written, too, because the line has no gauge for it. */
+/* Writes the facts of a device that fit in `room` bytes. The first two, busy and memory, are
+ * right-aligned. brief: true to write the memory, too, because the line has no gauge for it. */
 static void put_facts(struct buf *b, const struct devview *p, size_t room, bool brief)
 {
 	struct str rest = { p->facts, p->facts + p->nfacts };
@@ -306,7 +310,7 @@ static void put_facts(struct buf *b, const struct devview *p, size_t room, bool 
 	for (size_t i = 0, n, from; rest.p < rest.e; rest.p += n + 1, i++) {
 		n = strlen(rest.p);
 		if (i == 1 && !brief)
-			continue; /* memory has a gauge */
+			continue; /* skip the memory: a gauge shows it */
 		from = b->n;
 		if (i)
 			put_z(b, "  ");
@@ -317,14 +321,15 @@ static void put_facts(struct buf *b, const struct devview *p, size_t room, bool 
 	}
 }
 
-/* True if the name of a device is its ids VENDOR:DEVICE, because no file has a name for them. */
+/* True if the name of a device consists of its ids, VENDOR:DEVICE, because no file has a name for
+ * them. */
 static bool has_ids_only(const struct device *d)
 {
 	return strlen(d->name) == 9 && d->name[4] == ':';
 }
 
-/* Returns the text that tells a device from the others: the name of its model, or its PCI slot if
- * another device has the same name or the name is unknown. */
+/* Returns the text that distinguishes a device from the others: the name of its model; or its PCI
+ * slot if another device has the same name, or if the name is unknown. */
 static struct str identity(const struct device *d)
 {
 	bool same = !d->name[0] || (d->pdev[0] && has_ids_only(d));
@@ -335,9 +340,9 @@ static struct str identity(const struct device *d)
 	return str_z(same ? d->pdev : d->name);
 }
 
-/* Returns the text of identity(), cut to `room` cells. A name is cut at its end. Of a PCI slot only
- * the domain 0000 is left out; if it is still too long, the result is empty, because a part of a
- * slot would be wrong. */
+/* Returns the text of identity(), cut to `room` cells. A name is cut at its end. Only the domain
+ * 0000 is removed from a PCI slot; if the slot is still too long, the result is empty, because a
+ * part of a slot would be misleading. */
 static struct str identity_cut(const struct device *d, struct str id, int room)
 {
 	bool slot = id.p == d->pdev;
@@ -347,12 +352,13 @@ static struct str identity_cut(const struct device *d, struct str id, int room)
 	if ((int)str_len(id) > room)
 		id.e = slot || room < LEAST_NAME ? id.p : id.p + room;
 	while (id.e > id.p && !slot && ((u8)*id.e & 0xc0) == 0x80)
-		id.e--; /* whole characters */
+		id.e--; /* do not cut within a UTF-8 character */
 	return id;
 }
 
-/* Draws the first line of a device: its node and identity, which are always shown, and from column
- * `from` on its facts. brief: the graph is between them, for a screen with one line per device. */
+/* Draws the first line of a device: its node and identity, which are always shown, and its facts
+ * from column `from` on. brief: true for a screen with one line per device; then the graph is
+ * between the identity and the facts. */
 static void put_device_line(struct screen *s, int row, u32 device, int from, bool brief)
 {
 	const struct device *d = &devices[device];
@@ -383,7 +389,8 @@ static void put_device_line(struct screen *s, int row, u32 device, int from, boo
 		return;
 	}
 	for (size_t i = 0; i < LEN(words); i++) {
-		/* `after`: cells to keep free for the identity, which comes later in words[] */
+		/* after: number of cells to keep free for the identity, which comes later in
+		 * words[] */
 		struct str least_id = identity_cut(d, id, LEAST_NAME), word = words[i];
 		int after = i < 2 ? (int)str_len(least_id) + (id.p < id.e) : 0;
 
@@ -395,8 +402,8 @@ static void put_device_line(struct screen *s, int row, u32 device, int from, boo
 	}
 }
 
-/* Columns of a device's graph and gauges: the graph is `graph` columns wide; from column `from` on
- * there are `across` gauges side by side, each `width` columns wide. */
+/* Positions of a device's graph and gauges in screen columns: the graph is `graph` columns wide;
+ * from column `from` on there are `across` gauges side by side, each `width` columns wide. */
 struct gauge_layout {
 	int graph, from, across, width;
 };
@@ -478,7 +485,8 @@ static int put_devices(struct screen *s, struct top *t, int row, int rows)
 /* --- clients ---------------------------------------------------------------------------------- */
 
 static const struct topcol {
-	char title[10], field[12]; /* field: name of the field for -s; "": not sortable */
+	/* field: name of the field for option -s; "" if clients cannot be sorted by the column */
+	char title[10], field[12];
 	u8 width;
 	char key;
 	bool right;
@@ -497,8 +505,8 @@ static const struct topcol {
 
 const u8 top_ncolumns = LEN(topcols);
 
-/* Returns the name of the field that a column of clients shows, as for -s; "" if clients cannot be
- * sorted by the column. */
+/* Returns the name, as for option -s, of the field that a column of clients shows; "" if clients
+ * cannot be sorted by the column. */
 struct str top_field(u8 column)
 {
 	return str_z(column < LEN(topcols) ? topcols[column].field : "");
@@ -540,8 +548,8 @@ static bool contains(struct str s, const char *what, size_t n)
 	return false;
 }
 
-/* True if the filter that the user has typed matches a client: it is a part of the name, PID or
- * cgroup of the client's owner, in upper or lower case. */
+/* True if a client matches the filter that the user has typed: the filter is a part of the name,
+ * PID or cgroup of the client's owner. Upper and lower case are the same. */
 bool top_match(const struct top *t, const struct record *r)
 {
 	static const char fields[][7] = { "comm", "pid", "cgroup" };
@@ -561,7 +569,7 @@ bool top_match(const struct top *t, const struct record *r)
 	return is;
 }
 
-/* Writes the busy engines of a client, with their busy time in per cent. */
+/* Writes the engines of a client that are busy, with their busy share in per cent. */
 static void put_engines(struct buf *b, const struct record *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -578,10 +586,10 @@ static void put_engines(struct buf *b, const struct record *r)
 	}
 }
 
-enum { LEAST_TEXT = 12 /* cells: least width of a text column */ };
+enum { LEAST_TEXT = 12 /* minimum width of a text column, in cells */ };
 
-/* Returns the width of column i of the clients if it starts at cell x; 0 if it does not fit. The
- * last column that fits gets the rest of the line. */
+/* Returns the width of a column of the clients if it starts at cell x; 0 if it does not fit. i:
+ * index in topcols[]. The last column that fits gets the rest of the line. */
 static int width_at(const struct screen *s, size_t i, int x)
 {
 	const struct topcol *c = &topcols[i], *next = c + 1;
@@ -618,7 +626,7 @@ static void put_client(struct screen *s, int row, const struct top *t, const str
 		} else if (c->key == 'P') {
 			if (record_busy(r, &busy)) {
 				put_dec(&b, (busy + 50) / 100, 1, 1);
-				/* green and yellow are not used: unreadable on a white screen */
+				/* no green and yellow, which are unreadable on a white screen */
 				style |= busy >= 50 && !chosen ?
 					 BOLD | (busy >= 80000 ? RED : 0) : 0;
 			} else {
@@ -758,8 +766,8 @@ static void put_interval(struct buf *b, i64 ns)
 	put_c(b, 's');
 }
 
-/* Writes a count such as "  2 devices", if the text is at most `room` bytes long with it. what: the
- * text with '#' for the number; a final 's' is left out if n is 1. */
+/* Writes a count such as "  2 devices", unless the whole text would then be longer than `room`
+ * bytes. what: the text with '#' for the number; a final 's' is left out if n is 1. */
 static void put_count(struct buf *b, size_t room, u64 n, const char *what)
 {
 	size_t from = b->n;
@@ -770,8 +778,8 @@ static void put_count(struct buf *b, size_t room, u64 n, const char *what)
 	undo_if_longer(b, from, room);
 }
 
-/* Writes the time of a recorded sample: a date, or seconds since the machine was started if the
- * time is too small for a date. Writes nothing if the time is negative (unknown). */
+/* Writes the time of a recorded sample: a date; or seconds since boot if the time is too small for
+ * a date. Writes nothing if the time is negative, which means unknown. */
 static void put_time(struct buf *b, i64 us)
 {
 	size_t from = b->n;
@@ -787,8 +795,8 @@ static void put_time(struct buf *b, i64 us)
 }
 
 /* Writes at the right end of the title: the time of a recorded sample, its position in the file in
- * per cent, and the speed of the replay. If not all of it fits after column x, the position is left
- * out first. */
+ * per cent, and the speed of the replay. The position is left out if the text does not fit after
+ * column x. */
 static void put_replay(struct screen *s, const struct top *t, int x)
 {
 	char text[TEXT];
@@ -841,7 +849,8 @@ static void put_title(struct screen *s, const struct top *t)
 		put_right(s, 0, s->cols, GREY, &b);
 }
 
-/* Hints in the last line of the screen for each mode: pairs of words, a key and its action. */
+/* Hints about keys for each mode, in the last line of the screen: pairs of words, a key and its
+ * action. */
 static const char *const hints[] = {
 	[TOP_LIST] = "F1 Help F4 Filter F6 Sort F10 Quit Space Freeze",
 	[TOP_REPLAY] = "F1 Help Space Pause + Faster - Slower . Next , Back 0 Begin $ End F10 Quit",
@@ -882,7 +891,8 @@ static void put_footer(struct screen *s, const struct top *t)
 	}
 }
 
-/* Draws a frame of the screen into the grid. r: memory for the record of one client at a time. */
+/* Draws a frame of the screen into the grid. r: memory for the record of a client; only one record
+ * is used at a time. */
 void top_draw(struct screen *s, struct top *t, struct record *r)
 {
 	bool titles = s->rows >= 5, footer = s->rows >= 4;
@@ -895,8 +905,9 @@ void top_draw(struct screen *s, struct top *t, struct record *r)
 		put(s, row + rows / 3, 1, BOLD, t->replay ? "no device in this sample" :
 		    "no DRM or accel device here; still looking");
 	if (t->mode != TOP_HELP && rows > 0) {
-		/* Reserve half of the rows for clients; fewer if there are fewer, in steps of four,
-		 * so that the screen does not move with each new client. */
+		/* Reserve up to half of the rows for clients. With few clients, the number of
+		 * reserved rows changes in steps of four, so that the screen does not move with
+		 * each new client. */
 		int want = t->nall < (size_t)rows ? (int)(t->nall + 4) / 4 * 4 : rows;
 		int took = put_devices(s, t, row, rows - (want < rows / 2 ? want : rows / 2));
 
