@@ -6,8 +6,9 @@
 #include "sources/os/os.h"
 
 enum {
-	MAX_TIMED = 65536, /* tasks: of waits all of the run, of system calls those that exist */
-	MAX_CALLS = 1024,  /* system calls: an architecture has some 450 */
+	/* maximum number of tasks with rows; for waits, tasks that have ended keep theirs */
+	MAX_TIMED = 65536,
+	MAX_CALLS = 1024,  /* maximum number of system calls; an architecture has about 450 */
 };
 
 enum state { UNKNOWN, READY, RUNNING, SLEEPING, IN_CALL };
@@ -16,27 +17,32 @@ enum state { UNKNOWN, READY, RUNNING, SLEEPING, IN_CALL };
 struct row {
 	struct interval sum;
 	u64 since;         /* ns: time at which the task entered its state */
-	u64 call;          /* number of the system call that the task is in, if IN_CALL */
-	u32 epoch;         /* value of intervals.epoch for which state and since are valid */
-	u8 state;          /* enum state of the task */
-	bool wanted;       /* the task's waits are summed even if intervals.some is set */
-	u32 next;          /* next row of the same hash bucket or of the free rows, plus 1 */
-	/* These two belong to the table, not to this row. In row i they have the first row of hash
-	 * bucket i, plus 1, and the row that is at position i when the table is sorted. */
+	u64 call; /* number of the system call that the task is in, if its state is IN_CALL */
+	/* value of intervals.epoch when the state was set; if it has changed, the state is
+	 * unknown */
+	u32 epoch;
+	u8 state;          /* state of the task, enum state */
+	bool wanted;       /* true: waits_want() selected this task, so its waits are summed */
+	/* index, plus 1, of the next row in the same hash bucket or in the list of free rows; 0:
+	 * none */
+	u32 next;
+	/* Two arrays of the table are stored in its rows. In row i, bucket is the index, plus 1, of
+	 * the first row in hash bucket i, and order is the index of the row at position i after
+	 * sorting. */
 	u32 bucket, order;
 };
 
 struct rows {
 	struct row *row;
-	u32 n, nbuckets, free; /* free: index of the first free row, plus 1; 0: none */
+	u32 n, nbuckets, free; /* free: index of the first free row, plus 1; 0 if no row is free */
 	struct table table;
 };
 
 static struct {
 	struct rows tasks, calls;
-	u32 epoch;     /* number of times that records were lost */
-	bool some;     /* only the waits of wanted tasks are summed */
-	bool by_calls; /* the result has a row per system call, not per task */
+	u32 epoch;     /* how often perf records were lost so far */
+	bool some;     /* true: only the waits of selected tasks (row.wanted) are summed */
+	bool by_calls; /* true: the result has one row per system call; false: one per task */
 	u64 dropped;
 } intervals = {
 	.tasks = { .table = TABLE_ROW(intervals.tasks.row, MAX_TIMED, 128, "tasks with times") },
@@ -72,8 +78,8 @@ static struct row *row_find(const struct rows *of, u64 key)
 	return i ? &of->row[i - 1] : NULL;
 }
 
-/* Makes as many hash buckets as the table has rows with memory, and adds all rows to them again.
- * The caller guarantees that no row is free. */
+/* Sets the number of hash buckets of a table to its number of allocated rows, and adds all rows to
+ * the buckets again. The caller guarantees that no row is free. */
 static void buckets_grow(struct rows *of)
 {
 	for (u32 i = 0; i < of->nbuckets; i++)
@@ -84,7 +90,7 @@ static void buckets_grow(struct rows *of)
 }
 
 /* Returns the row with this key, a TID or the number of a system call. Adds the row if there is
- * none. NULL if the table is full. */
+ * none. Returns NULL if the table is full. */
 static struct row *row_get(struct rows *of, u64 key)
 {
 	struct row *r = row_find(of, key);
@@ -136,7 +142,8 @@ static bool is_in(const struct row *r, u8 state)
 	return r->state == state && r->epoch == intervals.epoch;
 }
 
-/* Adds the interval from r->since to `time` to a sum. Adds nothing if `time` is before r->since. */
+/* Adds the interval from r->since to `time` to the sums in *to. Adds nothing if `time` is before
+ * r->since. */
 static void sum_add(struct interval *to, const struct row *r, u64 time, bool failed)
 {
 	u64 ns = time - r->since;
@@ -161,7 +168,7 @@ u64 intervals_dropped(void)
 	return intervals.dropped;
 }
 
-/* Marks a task as wanted. From the first call on, only the waits of wanted tasks are summed. */
+/* Selects a task. From the first call on, only the waits of selected tasks are summed. */
 void waits_want(u32 tid)
 {
 	struct row *r = row_get(&intervals.tasks, tid);
@@ -171,7 +178,7 @@ void waits_want(u32 tid)
 		r->wanted = true;
 }
 
-/* Called when a task has started another one: the new task is wanted if its parent is. */
+/* Called when a task has created another one: selects the new task if its parent is selected. */
 void waits_fork(u32 parent, u32 tid)
 {
 	struct row *r = intervals.some ? row_find(&intervals.tasks, parent) : NULL;
@@ -180,8 +187,8 @@ void waits_fork(u32 parent, u32 tid)
 		waits_want(tid);
 }
 
-/* Returns the row of a task whose waits are summed, or NULL. Task 0, which runs if no other does,
- * never waits. */
+/* Returns the row of a task whose waits are summed; NULL if they are not summed. The waits of task
+ * 0, the kernel's idle task, are never summed. */
 static struct row *waiting(u32 tid, struct str comm)
 {
 	struct row *r = NULL;
@@ -197,8 +204,8 @@ static struct row *waiting(u32 tid, struct str comm)
 	return r;
 }
 
-/* Called when a task was woken up: its wait for a CPU begins. A running task is ignored: the kernel
- * also reports a wakeup for a task that was only about to sleep. */
+/* Called when a task was woken up: its wait for a CPU begins. A running task is ignored, because
+ * the kernel also reports the wakeup of a task that had not gone to sleep yet. */
 void waits_wakeup(u32 tid, struct str comm, u64 time)
 {
 	struct row *r = waiting(tid, comm);
@@ -207,7 +214,8 @@ void waits_wakeup(u32 tid, struct str comm, u64 time)
 		set_state(r, READY, time);
 }
 
-/* A CPU changes from one task to another one. ready: the first one could still run, and waits. */
+/* Called when a CPU stops running a task to run another one. ready: true if the task could have
+ * gone on running, so that its wait for a CPU begins; false if it sleeps. */
 void waits_out(u32 tid, struct str comm, bool ready, u64 time)
 {
 	struct row *r = waiting(tid, comm);
@@ -238,7 +246,8 @@ void calls_enter(u32 tid, u64 number, u64 time)
 	set_state(r, IN_CALL, time);
 }
 
-/* Called when a system call returns. Its time is summed only if its start was seen, too. */
+/* Called when a system call returns. The time of the call is summed only if its start was recorded,
+ * too. */
 void calls_exit(u32 tid, u64 number, bool failed, u64 time)
 {
 	struct row *r = row_find(&intervals.tasks, tid), *call;
@@ -251,8 +260,8 @@ void calls_exit(u32 tid, u64 number, bool failed, u64 time)
 	set_state(r, RUNNING, time);
 }
 
-/* Called when a task has ended: removes its row. Its last system call never returns, and its TID
- * may be used for another task. */
+/* Called when a task has ended: removes its row, because its last system call never returns, and
+ * its TID may be used for another task. */
 void calls_end(u32 tid)
 {
 	struct row *r = row_find(&intervals.tasks, tid);

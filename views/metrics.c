@@ -9,14 +9,16 @@
 
 /* --- names of metrics ------------------------------------------------------------------------- */
 
-/* For each unit of columns, the base unit that prometheus.io recommends, which ends the names of
- * metrics, and the type that collectd has for it. */
+/* Names of each unit, by enum unit. name: the base unit that prometheus.io recommends, which
+ * becomes the end of a metric's name. */
 static const struct base {
 	const char *name;
-	/* word for the unit that ends names of members, left out of names of metrics; or NULL */
+	/* unit suffix of the names of fields (such as ns in busy_ns) that names of metrics do not
+	 * have; NULL if there is none */
 	const char *own;
-	u8 shift;         /* the base unit has so many decimal places more than units[].point */
-	/* collectd's type in types.db, or NULL; its values are in the unit, not in the base unit */
+	/* number of decimal places that a value has more in the base unit than in the unit */
+	u8 shift;
+	/* type of the values in collectd's types.db, in the unit and not the base unit; or NULL */
 	const char *type;
 } bases[UNITS] = {
 	[U_PERCENT] = { "ratio", "percent", 2, "percent" },
@@ -35,8 +37,8 @@ static const struct base {
 	[U_NANO] = { "seconds", NULL, 0, NULL },
 };
 
-/* Names of the labels that hold an instance of a group, or an item of a list. Groups that are not
- * in this table have the label "sensor". */
+/* Names of the labels for the instance of a group (such as an engine) or an item of a list. Groups
+ * that are not in this table have the label "sensor". */
 static const struct {
 	const char *group, *label;
 } instances[] = {
@@ -55,8 +57,8 @@ static struct str instance_label(const struct column *c)
 	return (struct str)STR("sensor");
 }
 
-/* Appends a word of n bytes to the name of a metric that begins at offset `from` of b, with '_'
- * before it if it is not the first word. */
+/* Appends a word of n bytes to the name of a metric, which begins at offset `from` of b. Writes '_'
+ * before the word if it is not the first word of the name. */
 static void put_part(struct buf *b, size_t from, const char *z, size_t n)
 {
 	if (n == 0)
@@ -71,8 +73,8 @@ static void put_word(struct buf *b, size_t from, const char *z)
 	put_part(b, from, z, z ? strlen(z) : 0);
 }
 
-/* Writes the end of the name of a metric: the member without its word for the unit, the base unit,
- * and "total" if the column is a total (W_TOTAL). */
+/* Writes the end of a metric's name: the column's member name without its unit suffix, then the
+ * base unit, and "total" if the column is a total (W_TOTAL). */
 static void format_suffix(struct buf *b, const struct column *c)
 {
 	const struct base *base = &bases[c->unit];
@@ -83,19 +85,20 @@ static void format_suffix(struct buf *b, const struct column *c)
 	n -= n && c->member[n - 1] == '_';
 	put_part(b, 0, c->member, n);
 	if (c->member && strcmp(c->member, "count") == 0)
-		put_z(b, "ed"); /* OpenMetrics reserves _count for histograms */
+		/* the result is "counted", because OpenMetrics reserves _count for histograms */
+		put_z(b, "ed");
 	put_word(b, 0, base->name);
 	put_word(b, 0, c->when & W_TOTAL ? "total" : NULL);
 }
 
-/* Appends the end of the name of a metric, see format_suffix(), to a name that begins at offset
- * `from` of b. The end is formatted only once for each column. */
+/* Appends the end of a metric's name (see format_suffix()) to the name that begins at offset `from`
+ * of b. The end is formatted only once for each column. */
 static void put_suffix(struct buf *b, size_t from, const struct column *c)
 {
 	static struct suffix {
 		u8 n;
 		bool ready;
-		char text[46]; /* the longest end of a name has 30 bytes */
+		char text[46]; /* enough: the longest end of a metric's name has 30 bytes */
 	} suffixes[256];
 	struct suffix *r = &suffixes[c - columns];
 	struct buf text = { .p = r->text, .cap = sizeof(r->text) };
@@ -108,8 +111,8 @@ static void put_suffix(struct buf *b, size_t from, const struct column *c)
 	put_part(b, from, r->text, r->n);
 }
 
-/* Returns a word for the name of a metric: "value" in place of "counter", because promtool reports
- * names that contain the name of a type. */
+/* Returns the word, but "value" for "counter": promtool reports names of metrics that contain the
+ * name of a metric type. */
 static const char *avoid_type(const char *word)
 {
 	return word && strcmp(word, "counter") == 0 ? "value" : word;
@@ -128,8 +131,8 @@ static void put_family(struct buf *b, u8 kind, const struct column *c)
 
 /* --- text and numbers ------------------------------------------------------------------------- */
 
-/* Writes a text that may hold any bytes: control characters and invalid UTF-8 become '?', and
- * characters in `specials` get a backslash. */
+/* Writes a text that may contain any bytes: control characters and invalid UTF-8 become '?', and
+ * characters in `specials` get a backslash before them. */
 static void put_escaped(struct buf *b, struct str s, const char *specials)
 {
 	const u8 where = *specials == ',' ? CLEAN_TAG : CLEAN_STRING;
@@ -149,7 +152,7 @@ static void put_escaped(struct buf *b, struct str s, const char *specials)
 	}
 }
 
-/* Writes a value in the base unit of its unit, see bases[]. */
+/* Writes a value, converted to the base unit of its unit (bases[]), such as ns to seconds. */
 static void put_value(struct buf *b, const struct val *v)
 {
 	if (v->type != V_INT) {
@@ -162,7 +165,8 @@ static void put_value(struct buf *b, const struct val *v)
 		put_dec(b, v->n, (u8)(units[v->unit].point + v->point + bases[v->unit].shift), 1);
 		return;
 	}
-	put_u64(b, v->n); /* in units of 10^8 transfers/s; statsd knows no exponents */
+	/* v->n is in 10^8 transfers/s; zeros are appended, because statsd cannot read exponents */
+	put_u64(b, v->n);
 	put_z(b, v->n ? "00000000" : "");
 }
 
@@ -188,26 +192,29 @@ static bool is_shown(const struct out *o, const struct field *f)
 }
 
 enum {
-	/* series of a sample: 50 for each of 10 000 clients; a client of amdgpu has 40 */
+	/* maximum number of series in a sample: 50 for each of 10 000 clients; a client of amdgpu
+	 * has 40 */
 	MAX_SERIES = 1 << 19,
-	/* bytes of text of all series, 96 each: the series of a record share its labels */
+	/* maximum size of the texts of all series: 96 bytes per series, as the labels of a record
+	 * are stored once */
 	SERIES_TEXT = 48 << 20,
 	MIN_BUCKETS = 1 << 10,
-	ROOM = 16 << 10,            /* bytes for the names, paths and numbers of one field */
-	VALUE = 512,                /* bytes of a value: a double has up to 309 digits before '.' */
-	FAMILIES = 256 + 2,         /* metric families: one for each column, F_INFO and F_SAMPLES */
+	ROOM = 16 << 10, /* bytes reserved for the names, paths and numbers of one field */
+	VALUE = 512, /* bytes reserved for a value: a double has up to 309 digits before '.' */
+	FAMILIES = 256 + 2, /* number of metric families: one per column, F_INFO, and F_SAMPLES */
 	F_INFO = 256, F_SAMPLES,
 };
 
 struct series {
-	/* index of the next series of the same family; hash; index of the next series in the same
-	 * bucket */
+	/* next: index in expo.series of the next series of the same family; hash: of the family and
+	 * labels; chain: index of the next series in the same hash bucket */
 	u32 next, hash, chain;
-	/* offset and length in expo.texts of the labels of the record and of the instance */
+	/* offset and length in expo.texts of the labels of the record (base), and of the labels of
+	 * the instance (inst) */
 	u32 base, base_n, inst, inst_n;
 	u32 value, value_n;             /* offset and length of the value in expo.texts */
 	u16 family;
-	u64 sum; /* value of the series if value_n is 0 */
+	u64 sum; /* value of the series if value_n is 0, which is so for sums over perf samples */
 };
 
 struct span {
@@ -222,16 +229,19 @@ static struct {
 	u8 series_kind;
 	struct buf path;
 	char *path_text;
-	size_t tag_ends[MAX_LABELS]; /* offset in expo.path after the tag of each label */
+	/* offset in expo.path of the end of each label's tag (influx) */
+	size_t tag_ends[MAX_LABELS];
 	bool kmsg_cut;
-	/* members for the formats prom and openmetrics */
+	/* The members below have the series of a sample, mainly for formats prom and
+	 * openmetrics. */
 	struct series *series;
 	u32 nseries, nbuckets, *buckets; /* nbuckets: size of the hash index, a power of two */
 	char *series_text;
-	/* labels of the current record, and of the current instance of one of its groups */
+	/* parts of expo.texts: the labels of the current record, and of the current instance (such
+	 * as an engine) of one of its groups */
 	struct span record_labels, inst_labels;
-	/* The field from whose instance inst_labels was made; NULL if the next field cannot use the
-	 * same labels. */
+	/* The field whose instance is in inst_labels; NULL if inst_labels cannot be used again for
+	 * the next field. */
 	const struct field *inst_field;
 	struct {
 		u32 first, last;
@@ -244,7 +254,7 @@ static struct {
 	.series = TABLE_ROW(expo.series, MAX_SERIES, 170, "series of a sample"),
 	.buckets = TABLE_ROW(expo.buckets, MAX_SERIES, MIN_BUCKETS, "buckets of series"),
 	.series_text = TABLE_ROW(expo.series_text, SERIES_TEXT, 1, "bytes of series"),
-	/* Escaping can make the texts of a record twice as long. */
+	/* twice REC_TEXT, because escaping can make the texts of a record twice as long */
 	.path = TABLE_ROW(expo.path_text, 2 * REC_TEXT + 4096, 1, "bytes of a path"),
 };
 
@@ -265,8 +275,8 @@ static void label_add(const struct record *r, const struct field *f)
 	expo.nlabels += l->value.p < l->value.e;
 }
 
-/* Adds the label "fd" to the labels of a client without drm-client-id: the number of the descriptor
- * that the client is. Without it, all such clients of a process would be one series. */
+/* Adds the label "fd", the number of a file descriptor, to a client without drm-client-id. Without
+ * this label, all such clients of a process would be one series. */
 static void label_fd(const struct record *r)
 {
 	static const struct column fd = { .member = "fd" };
@@ -309,8 +319,8 @@ static bool same_text(u32 a, u32 n, u32 b, u32 m)
 }
 
 /* Makes room in expo.texts for one field: 4 * n bytes for two labels of n bytes, which escaping can
- * make twice as long, and ROOM bytes for names. A field that needs more is dropped later. Returns
- * false and counts the loss in o->lost if there is no memory. */
+ * make twice as long, and ROOM bytes for names. Returns false and counts the loss in o->lost if
+ * there is no memory. */
 static bool text_reserve(struct out *o, size_t n)
 {
 	bool has = table_has(&expo_tables.series_text, expo.texts.n + 4 * n + ROOM);
@@ -327,8 +337,8 @@ static struct span text_span(u32 at)
 	return (struct span){ at, (u32)expo.texts.n - at, hash_more(HASH_BEGIN, text_since(at)) };
 }
 
-/* Discards the current instance labels: no series uses them, because it was not added or because an
- * existing series has the same labels. */
+/* Removes the labels of the current instance from expo.texts. Called when no series needs them: the
+ * new series could not be added, or there already is a series with the same labels. */
 static void inst_clear(void)
 {
 	if (expo.inst_labels.at + expo.inst_labels.n == expo.texts.n)
@@ -363,12 +373,13 @@ static bool buckets_grow(void)
 		for (u32 i = 1; i <= expo.nseries; i++)
 			chain(i);
 	}
-	expo_tables.buckets.dropped = 0; /* too few buckets lose no series: not an error */
+	/* not reported as an error: no series is lost if there are too few buckets */
+	expo_tables.buckets.dropped = 0;
 	return expo.nbuckets > 0;
 }
 
-/* Returns the series of a family with the current labels, and adds it if there is none yet. Returns
- * NULL and counts the loss in o->lost if there is no room. */
+/* Returns the series of a metric family with the current labels, and adds it if there is none yet.
+ * Returns NULL and counts the loss in o->lost if there is no room. */
 static struct series *series_get(struct out *o, u16 family)
 {
 	u32 h = (expo.record_labels.hash + family * 2654435761u) ^ expo.inst_labels.hash;
@@ -403,8 +414,8 @@ static struct series *series_get(struct out *o, u16 family)
 	return s;
 }
 
-/* Sets the value of a series to the part of expo.texts from offset `at` on, in place of an earlier
- * value. Discards that part if s is NULL. */
+/* Sets the value of a series, replacing an earlier value. The value is the text in expo.texts from
+ * offset `at` on. Removes this text if s is NULL. */
 static void series_set(struct series *s, u32 at)
 {
 	u32 n = (u32)expo.texts.n - at;
@@ -427,7 +438,7 @@ static void inst_set(const struct field *f)
 {
 	const struct column *c = f->col;
 	bool item = c->shape == S_LIST, text = f->v.type == V_TEXT;
-	char digits[400]; /* a double has up to 309 digits before its point */
+	char digits[400]; /* enough: a double has up to 309 digits before its point */
 	struct buf v = { .p = digits, .cap = sizeof(digits) };
 	u32 at = (u32)expo.texts.n;
 
@@ -448,7 +459,8 @@ static void inst_set(const struct field *f)
 	expo.inst_field = item || text ? NULL : f;
 }
 
-/* Sets expo.inst_labels to the part of expo.texts from offset `at` on, which may be empty. */
+/* Uses the text in expo.texts from offset `at` on, which may be empty, as the labels of the current
+ * instance (expo.inst_labels). */
 static void inst_set_text(u32 at)
 {
 	expo.inst_labels = text_span(at);
@@ -475,8 +487,8 @@ static void series_add(struct out *o, const struct record *r, const struct field
 	}
 }
 
-/* Adds one series with all texts of the record that are not labels yet, as the labels of a metric
- * with the value 1: gpustat_device_info{...} 1 */
+/* Adds the metric "info", such as gpustat_device_info{...} 1. Its labels are the texts of the
+ * record that are not labels of the record's other metrics. */
 static void info_add(struct out *o, const struct record *r)
 {
 	u32 from = (u32)expo.texts.n;
@@ -503,7 +515,8 @@ void prom_record(struct out *o, struct buf *b, const struct record *r)
 	u32 from = (u32)expo.texts.n;
 	struct series *s;
 
-	(void)b; /* a family has series of several records: prom_end() writes them */
+	/* nothing is written to b yet: prom_end() writes the series, sorted by metric family */
+	(void)b;
 	if (!text_reserve(o, r->text_n))
 		return;
 	labels_read(r);
@@ -537,8 +550,8 @@ void prom_record(struct out *o, struct buf *b, const struct record *r)
 }
 
 /* Writes the lines HELP and TYPE of a metric family, and for OpenMetrics (open) the line UNIT if
- * the family has a unit. In OpenMetrics, the name of a family lacks the suffix `end` of its
- * samples. */
+ * the family has a unit. `end` is the suffix of the sample names, such as _total; in OpenMetrics,
+ * the name of the family does not have this suffix. */
 static void put_header(struct buf *b, struct str name, const char *end, const char *unit,
 		       const char *help, bool open)
 {
@@ -581,8 +594,8 @@ static void put_series(struct buf *b, struct str name, const struct series *s)
 	put_c(b, '\n');
 }
 
-/* Returns the first of the adjacent columns that are the same metric family with -r and without it:
- * the HELP of a family must be the same in both modes. */
+/* A metric family may have two adjacent columns, one for option -r and one without it. Returns the
+ * first of them, so that the family has the same HELP text in both modes. */
 static const struct column *family_column(const struct column *c)
 {
 	while (c > columns && c->group && c[-1].group && strcmp(c->group, c[-1].group) == 0 &&
@@ -591,8 +604,8 @@ static const struct column *family_column(const struct column *c)
 	return c;
 }
 
-/* Writes the header of family i and its series, as far as they are not written yet, until b is half
- * full. Returns false if some are left. */
+/* Writes the header and the series of metric family i until b is half full; the next call
+ * continues. Returns false if series are left to write. */
 static bool put_families(struct buf *b, u16 i, bool open)
 {
 	char text[128];
@@ -630,17 +643,18 @@ static bool is_requested(const struct out *o, const char *member)
 	return o->npatterns == 0;
 }
 
-/* Writes the metrics that are about the run, not about one record. They have no labels, but the
- * kind of record in the name, so that files of two commands can be used side by side. The metric
+/* Writes the metrics that are about the run, not about one record. They have no labels. Their names
+ * contain the kind of record, so that the files of two commands can be used together. The metric
  * `dropped` has the name self_dropped for kinds whose records have a field `dropped`. */
 static void put_run_metrics(const struct out *o, struct buf *b, bool open)
 {
 	static const struct {
-		/* name: for records of devices; other: name for other kinds of records */
+		/* names of the metric: with records of devices; with other kinds of records */
 		const char *name, *other, *end, *unit, *help;
-		const char *member; /* with -f, the metric is shown only if -f names this field */
+		/* name in -f that selects the metric; without -f, it is always shown */
+		const char *member;
 		u8 point;
-		bool live; /* shown only with records of devices, clients, cgroups or processes */
+		bool live; /* shown only in runs that show devices, clients, cgroups or processes */
 	} rows[] = {
 		{ "unreadable_processes", "unreadable_processes", "", NULL,
 		  "processes that cannot be read", "unreadable", 0, true },
@@ -674,8 +688,8 @@ static void put_run_metrics(const struct out *o, struct buf *b, bool open)
 	}
 }
 
-/* Writes the series of the sample, family by family, until b is half full. Returns true if there is
- * more to write. At the end it removes all series, for the next sample. */
+/* Writes the series of the sample, one metric family after another, until b is half full. Returns
+ * true if there is more to write. At the end it removes all series, for the next sample. */
 static bool put_exposition(const struct out *o, struct buf *b, bool open)
 {
 	for (unsigned i = 0; i < FAMILIES; i++)
@@ -704,7 +718,7 @@ bool openmetrics_end(struct out *o, struct buf *b)
 	return more;
 }
 
-/* --- the tags or path before all fields of a record, formatted once --------------------------- */
+/* --- the beginning of each line of a record, its tags or path, is formatted once -------------- */
 
 static void line_begin(const struct record *r)
 {
@@ -720,13 +734,14 @@ static void put_tag(struct buf *b, struct str name, struct str value)
 	put_str(b, name);
 	put_c(b, '=');
 	put_escaped(b, value, ",= ");
-	/* A '\' at the end would escape the character after the tag, and cannot be escaped. */
+	/* A '\' at the end of a tag is replaced: influx has no escape for it, and it would escape
+	 * the next character. */
 	if (b->n && b->p[b->n - 1] == '\\')
 		b->p[b->n - 1] = '_';
 }
 
-/* Writes the tags of the record in alphabetical order, and among them the tag name=value of an
- * instance or list item, unless value is empty. */
+/* Writes the tags of the record in alphabetical order. Among them it writes the tag name=value, for
+ * an instance or list item, unless value is empty. */
 static void put_tags(struct buf *b, struct str name, struct str value)
 {
 	size_t i = 0, at;
@@ -741,7 +756,8 @@ static void put_tags(struct buf *b, struct str name, struct str value)
 	b->full |= expo.path.full;
 }
 
-/* Sorts expo.labels by name. The names have no digits, which str_order() compares as numbers. */
+/* Sorts expo.labels by name. str_order() compares digits as numbers, but these names have no
+ * digits. */
 static void sort_labels(void)
 {
 	for (size_t i = 1; i < expo.nlabels; i++)
@@ -818,8 +834,8 @@ static void influx_field(struct buf *b, const struct field *f)
 	}
 }
 
-/* Ends a line of format influx with the time of the record in nanoseconds since 1970, unless it has
- * none or -t has chosen the monotonic clock. */
+/* Ends a line of format influx. Before the end it writes the record's time in nanoseconds since
+ * 1970, unless the time is unknown or -t mono is used. */
 static void influx_finish(const struct out *o, struct buf *b, const struct val *time)
 {
 	if (time && o->time != T_MONO) {
@@ -830,8 +846,8 @@ static void influx_finish(const struct out *o, struct buf *b, const struct val *
 	put_c(b, '\n');
 }
 
-/* Writes one line for all scalars and one for each instance of a group. All numbers are written as
- * floats, because in InfluxDB a field must not change its type. */
+/* Format influx: writes one line for all scalars and one for each instance of a group. All numbers
+ * are written as floats, because in InfluxDB a field must not change its type. */
 void influx_record(struct out *o, struct buf *b, const struct record *r)
 {
 	const struct val *time = record_get(r, NULL, "time");
@@ -863,15 +879,17 @@ void influx_record(struct out *o, struct buf *b, const struct record *r)
 /* --- graphite, statsd, collectd: a line for each value ---------------------------------------- */
 
 enum {
-	NODE_BYTES = 255, /* maximum length of a component of graphite paths: that of a file name */
+	/* maximum length of a component of graphite paths, which is a file name */
+	NODE_BYTES = 255,
 	PART_BYTES = 127, /* maximum of collectd's names: DATA_MAX_NAME_LEN without the NUL */
 };
 
 static const struct str dev_label = STR("dev"), stat_label = STR("stat"), unit_label = STR("unit");
 
-/* Turns the text of b from offset `from` on into one component of a path: characters that are not
- * letters, digits, '-' or '_' become '_'. dots: keeps '.', where it is not the separator of the
- * path. A text longer than `most` bytes is cut and then ends with a hash of the whole text. */
+/* Makes the text of b from offset `from` on one component of a path: characters that are not
+ * letters, digits, '-' or '_' become '_'. dots: true to keep '.', if it does not separate
+ * components. A text longer than `most` bytes is cut and then ends with a hash of the whole
+ * text. */
 static void node_end(struct buf *b, size_t from, size_t most, bool dots)
 {
 	u32 h = b->n - from > most ?
@@ -951,8 +969,8 @@ static void path_begin(const struct out *o, const struct record *r)
 		node_end(&expo.path, from, NODE_BYTES, false);
 }
 
-/* Returns the instance of a field; if the field is in a list, the item itself. number: buffer for
- * the digits of an item that is a number. */
+/* Returns the name of a field's instance; for a field in a list, returns the list item as text.
+ * number: buffer for the digits of an item that is a number. */
 static struct str item_text(const struct field *f, struct buf *number)
 {
 	if (f->col->shape != S_LIST)
@@ -963,7 +981,7 @@ static struct str item_text(const struct field *f, struct buf *number)
 	return (struct str){ number->p, number->p + number->n };
 }
 
-/* Writes the path of a value, for graphite and statsd: expo.path and
+/* Writes the path of a value, for graphite and statsd: expo.path, then
  * [.GROUP][.INSTANCE].MEMBER_UNIT[.STAT] */
 static void put_path(struct buf *b, const struct field *f)
 {
@@ -986,8 +1004,8 @@ static void put_path(struct buf *b, const struct field *f)
 		put_node(b, stat);
 }
 
-/* Returns whether a field is shown and can be shown as a number. The item of a list is shown as the
- * number 1, with the item in the path. */
+/* Returns whether a field is shown and can be written as a number. An item of a list is written as
+ * the number 1, and the item itself becomes a part of the path. */
 static bool is_numeric(const struct out *o, const struct field *f)
 {
 	return is_shown(o, f) && (f->v.type != V_TEXT || f->col->shape == S_LIST);
@@ -1001,8 +1019,8 @@ static void put_numeric(struct buf *b, const struct field *f)
 		put_value(b, &f->v);
 }
 
-/* Returns the value of a field that is a total. For samples of perf events, returns the sum over
- * all samples with the path expo.path so far, since a path has only one value per second. */
+/* Returns the value of a field that is a total. For perf samples, returns the sum over all samples
+ * so far with the same path, because a path can have only one value per second. */
 static u64 running_total(struct out *o, const struct record *r, const struct field *f)
 {
 	u32 from = (u32)expo.texts.n, n = expo.nseries;
@@ -1037,8 +1055,9 @@ void graphite_record(struct out *o, struct buf *b, const struct record *r)
 	}
 }
 
-/* Writes values as gauges, and the totals of samples of perf events as counters. A value with a
- * sign changes a gauge instead of setting it: before a negative value the gauge is set to 0. */
+/* Format statsd: writes values as gauges, and the totals of perf samples as counters. In statsd, a
+ * number with a sign changes a gauge instead of setting it, so a gauge is set to 0 before a
+ * negative value is written. */
 void statsd_record(struct out *o, struct buf *b, const struct record *r)
 {
 	path_begin(o, r);
@@ -1058,8 +1077,8 @@ void statsd_record(struct out *o, struct buf *b, const struct record *r)
 	}
 }
 
-/* Writes collectd's type and type instance of a field. The type `derive` of types.db takes only
- * whole numbers: totals stay in the unit of the kernel. */
+/* Writes collectd's type and type instance of a field. Totals without a type in bases[] have the
+ * type `derive`, which takes only whole numbers: they are written in the kernel's unit. */
 static void put_type(struct buf *b, const struct field *f)
 {
 	const struct column *c = f->col;
@@ -1131,8 +1150,8 @@ void collectd_record(struct out *o, struct buf *b, const struct record *r)
 	for (size_t i = 0; i < r->n; i++) {
 		const struct field *f = &r->f[i];
 
-		/* An unknown value is written (as U) only if the column has a unit: the values of a
-		 * column without a unit may be texts. */
+		/* Format collectd: an unknown value is written as U, but only if the column has a
+		 * unit. The values of a column without a unit may be texts. */
 		if (!is_numeric(o, f) &&
 		    (f->v.type != V_NULL || f->col->unit == U_NONE || !is_wanted(o, f)))
 			continue;
@@ -1159,11 +1178,11 @@ enum { KMSG_BYTES = 976 };
 static char kmsg_text[KMSG_BYTES];
 static struct buf kmsg_line = { .p = kmsg_text, .cap = KMSG_BYTES - sizeof(" ...\n") + 1 };
 
-/* Returns whether format kmsg shows the field: the fields that -f selects, or else those of format
- * table except the time, since the kernel log has its own time. */
+/* Returns whether format kmsg shows the field. With -f, it shows the fields that -f selects;
+ * without -f, the fields of format table except the time, since the kernel log has its own time. */
 static bool kmsg_shows(const struct out *o, const struct field *f)
 {
-	/* with -S, the field that is "min", "avg" or "max" */
+	/* true for the field "summary" (min, avg or max), which option -S adds */
 	bool sum = f->col->when & W_META && f->col->when & W_LABEL;
 
 	return out_selects(o, f) && (sum || !(f->col->when & W_META)) &&
@@ -1174,7 +1193,7 @@ void kmsg_record(struct out *o, struct buf *b, const struct record *r)
 {
 	bool any = false;
 
-	(void)b; /* a sample is one line: kmsg_end() writes it */
+	(void)b; /* nothing is written to b yet: kmsg_end() writes the whole sample as one line */
 	for (size_t i = 0; i < r->n && !expo.kmsg_cut; i++) {
 		size_t from = kmsg_line.n;
 
@@ -1196,8 +1215,8 @@ void kmsg_record(struct out *o, struct buf *b, const struct record *r)
 	}
 }
 
-/* Writes the sample as one line of the kernel log. " ..." at its end means that the line was
- * cut. */
+/* Format kmsg: writes the sample as one line of the kernel log. A line that was cut ends with "
+ * ...". */
 bool kmsg_end(struct out *o, struct buf *b)
 {
 	(void)o;

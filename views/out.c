@@ -17,7 +17,7 @@ static void put_padded(struct buf *b, u64 v, size_t digits)
 
 /* --- untrusted text: names that may hold any bytes -------------------------------------------- */
 
-/* Writes s as the inside of a JSON string. Invalid UTF-8 becomes U+FFFD. */
+/* Writes s as the content of a JSON string, without the quotes. Invalid UTF-8 becomes U+FFFD. */
 static void put_jsonstr(struct buf *b, struct str s)
 {
 	while (s.p < s.e) {
@@ -50,7 +50,8 @@ void put_quoted(struct buf *b, struct str s)
 	put_c(b, '"');
 }
 
-/* Appends a comma and a member to a JSON object in b; its value is null if the text is empty. */
+/* Appends a comma, a key and a text value to a JSON object in b. The value is null if the text is
+ * empty. */
 void put_text_member(struct buf *b, const char *key, struct str text)
 {
 	put_c(b, ',');
@@ -121,8 +122,8 @@ void put_iso(struct buf *b, u64 us)
 	put_c(b, 'Z');
 }
 
-/* Returns whether c is the column `name` of those that have no group (such as "time", unlike
- * "engine.busy"). c may be NULL. */
+/* Returns whether c is a column without a group that has this name. The field "time" has no group,
+ * "engine.busy" has one. c may be NULL. */
 static bool is_ungrouped(const struct column *c, const char *name)
 {
 	return c && !c->group && c->member && strcmp(c->member, name) == 0;
@@ -163,7 +164,8 @@ static void put_plain(struct buf *b, const struct out *o, const struct field *f)
 		put_number(b, &f->v);
 }
 
-/* Writes a size such as "512M": the next unit is used from 1023.5 on. */
+/* Writes a number of bytes with at most four digits and a unit, such as "512M". The next larger
+ * unit is used from 1023.5 on. */
 static void put_bytes(struct buf *b, u64 n)
 {
 	unsigned bits = 10;
@@ -192,7 +194,8 @@ void put_human(struct buf *b, struct val v)
 	/* Units that are shown in another unit or with a fixed number of decimals. */
 	static const struct {
 		u8 unit, point, keep;
-		bool near; /* the value divided by `by` is rounded; false: it is cut */
+		/* true: the value divided by `by` is rounded to nearest; false: rounded down */
+		bool near;
 		u32 by;
 		char end[4];
 	} scales[] = {
@@ -208,7 +211,7 @@ void put_human(struct buf *b, struct val v)
 		v.unit = coarse[v.unit];
 	if (v.neg && (v.unit != U_CELSIUS || n >= 500))
 		put_c(b, '-');
-	if (v.unit == U_NONE && !v.point) { /* most counters have no unit */
+	if (v.unit == U_NONE && !v.point) { /* a fast path: most counters have no unit */
 		put_u64(b, n);
 		return;
 	}
@@ -237,7 +240,8 @@ void put_human(struct buf *b, struct val v)
 		put_dec(b, n * 10 / ten + (n * 10 % ten >= ten / 2 && ten > 10), 1, 1);
 	else
 		put_u64(b, n);
-	for (const char *name = units[v.unit].name; *name; name++) /* most names have one byte */
+	/* a loop is fast: most unit names have one byte */
+	for (const char *name = units[v.unit].name; *name; name++)
 		put_c(b, *name);
 }
 
@@ -326,7 +330,8 @@ static void json_key(struct buf *b, struct str key)
 	put_c(b, ':');
 }
 
-/* Writes a JSON key from the table columns[]: a faster json_key(), since it needs no escaping. */
+/* Writes a name from the table columns[] as a JSON key. This is faster than json_key(), because
+ * these names need no escaping. */
 static void json_name(struct buf *b, const char *name)
 {
 	struct str s = str_z(name);
@@ -464,15 +469,16 @@ static struct str inst_key(struct str inst, char *to)
 	return str_of(to, b.n);
 }
 
-/* Makes the logfmt key of a field unique if put_inst() turns the name of another instance into the
- * same key: appends ~ and, in hexadecimal, the bytes of the name that it replaces by '_'. */
+/* Two names of instances can become the same logfmt key, because put_inst() replaces bytes by '_'.
+ * Makes such a key unique: appends ~ and the replaced bytes in hexadecimal. */
 static void put_unique(struct buf *b, const struct record *r, const struct field *f)
 {
 	char own[KEY_BYTES], others[KEY_BYTES];
 	struct str key = inst_key(f->inst, own);
 	bool same = false;
 
-	if (str_eq(key, f->inst)) /* the name itself is the key: the other name gets the ~ */
+	/* nothing was replaced in this name: only the other key gets the ~ */
+	if (str_eq(key, f->inst))
 		return;
 	for (size_t i = 0; i < r->n; i++)
 		same |= r->f[i].col == f->col && !str_eq(r->f[i].inst, f->inst) &&
@@ -521,14 +527,14 @@ FEATURED static void logfmt_record(struct out *o, struct buf *b, const struct re
 
 /* --- csv -------------------------------------------------------------------------------------- */
 
-/* Returns whether a spreadsheet takes a cell that begins with c for a formula. */
+/* Returns whether a spreadsheet interprets a cell that begins with c as a formula. */
 static bool begins_formula(char c)
 {
 	return c == '=' || c == '+' || c == '-' || c == '@';
 }
 
-/* Puts a ' in front of the CSV cell that begins at offset `from` if a spreadsheet would take it for
- * a formula, which can start programs. Numbers are left as they are. */
+/* Puts a ' in front of the CSV cell that begins at offset `from` if a spreadsheet would interpret
+ * it as a formula, which can start programs. Numbers are not changed. */
 static void csv_guard(struct buf *b, size_t from)
 {
 	size_t i = from + 1;
@@ -545,7 +551,7 @@ static void csv_guard(struct buf *b, size_t from)
 	b->p[from] = '\'';
 }
 
-/* Returns a cell without the ' of csv_guard(). */
+/* Returns the text of a CSV cell without the ' that csv_guard() has put in front of it. */
 struct str csv_unguarded(struct str cell)
 {
 	if (cell.e - cell.p > 2 && *cell.p == '\'' && begins_formula(cell.p[1]))
@@ -586,8 +592,8 @@ static void csv_quote(struct buf *b, const struct out *o, size_t from)
 		*p = '"';
 }
 
-/* Writes field i of a record with put(); if the field is a list, all its items with `sep` between
- * them. If the record has no field i, put() gets NULL. */
+/* Writes field i of a record by calling put(). If the field is a list, writes all its items with
+ * `sep` between them. If the record has no field i, put() gets NULL. */
 static void put_field(struct buf *b, const struct out *o, const struct record *r, size_t i,
 		      char sep,
 		      void (*put)(struct buf *, const struct out *, const struct field *))
@@ -612,7 +618,7 @@ static void csv_value(struct buf *b, const struct out *o, const struct record *r
 	size_t from = b->n;
 
 	if (i < r->n && r->f[i].v.type == V_INT && r->f[i].col->shape != S_LIST) {
-		/* shortcut for most values: 5 % fewer instructions per record */
+		/* a fast path for most values: 5 % fewer instructions per record */
 		put_number(b, &r->f[i].v);
 		return;
 	}
@@ -693,27 +699,28 @@ static void cell_field(struct buf *b, const struct record *r, const char *group,
 }
 
 struct cellargs {
-	const char *field; /* member or group whose value is shown */
+	const char *field; /* name of the field whose value is shown: a member or a group */
 	u16 width;         /* width of the cell, in characters */
-	bool grouped;      /* a count gets commas between its thousands */
-	const struct val *v; /* value of the member; NULL if unknown, or if `field` is a group */
+	bool grouped;      /* true: counts have commas between the thousands, as 1,234,567 */
+	const struct val *v; /* value of the field; NULL if unknown, or if the field is a group */
 };
 
 /* A predefined column of format line. width is the minimum, in characters: the values of the first
  * sample may make the column wider. The column ENGINES gets the rest of the line. */
 struct layout {
-	u16 kinds;         /* bits W_* of the kinds of records that have the column */
+	u16 kinds;         /* bits W_*: the kinds of records that have the column */
 	u8 width, flags;   /* flags: bits of enum layout_flags */
 	const char *title;
-	const char *field; /* passed to put() as a.field; NULL if put() chooses the fields itself */
+	/* name of the field that put() gets as a.field; NULL if put() chooses the fields itself */
+	const char *field;
 	void (*put)(struct buf *b, const struct record *r, struct cellargs a);
 };
 
 enum layout_flags {
 	RIGHT = 1,
 	LIST = 2, /* the column is shown only by the command `list` */
-	/* The column is shown only if the records of the run have one of the properties that are
-	 * set here: sites, repetitions, event sets, OA reports, OA contexts (see struct out). */
+	/* A column with one of these flags is shown only if the run has what the flag names: sites,
+	 * repetitions, event sets, OA reports, or OA contexts (see struct out). */
 	SITES = 4, REPEATS = 8, SETS = 16, REPORTS = 32, CONTEXTS = 64,
 	NEEDS = SITES | REPEATS | SETS | REPORTS | CONTEXTS,
 	OPTIONAL = 128, /* the column is left out if the line is too wide for the terminal */
@@ -767,7 +774,7 @@ FEATURED static void cell_value(struct buf *b, const struct record *r, struct ce
 FEATURED static void put_grouped(struct buf *b, struct str number)
 {
 	const char *p = number.p;
-	size_t left = 0; /* number of digits from here to the decimal point */
+	size_t left = 0; /* number of digits left before the decimal point */
 
 	for (; p < number.e && *p != '.'; p++)
 		left += *p != '-';
@@ -828,8 +835,8 @@ FEATURED static void cell_ratio(struct buf *b, const struct record *r, struct ce
 	put_ratio(b, stalls, " ");
 }
 
-/* Writes the cell SYMBOL of a sample: the function, the address of the data, the number of lost
- * samples, the counts of the event's group, and each caller after " < ". */
+/* Writes the cell SYMBOL of a perf sample: the function, the address of the data, the number of
+ * lost samples, the counts of the event's group, and each caller after " < ". */
 FEATURED static void cell_symbol(struct buf *b, const struct record *r, struct cellargs a)
 {
 	static const char *const more[] = { "addr", "lost" };
@@ -872,7 +879,8 @@ FEATURED static void cell_name(struct buf *b, const struct record *r, struct cel
 	cell_field(b, r, NULL, "name");
 }
 
-/* Writes a time with three digits or more: 688ns, 12.3us, 4.06ms, 1.23s. */
+/* Writes a duration with at most three digits after rounding down: 688ns, 12.3us, 4.06ms, 1.23s.
+ * Only seconds can have more digits. */
 FEATURED static void cell_interval(struct buf *b, const struct record *r, struct cellargs a)
 {
 	static const struct {
@@ -905,7 +913,8 @@ FEATURED static void cell_call(struct buf *b, const struct record *r, struct cel
 	cell_field(b, r, NULL, record_get(r, NULL, "name") ? "name" : "number");
 }
 
-/* Writes the text of the cell's field; nothing if the text is unknown, unlike cell_member(). */
+/* Writes the text of a field. Writes nothing if the text is unknown, where cell_member() writes
+ * "-". */
 FEATURED static void cell_text(struct buf *b, const struct record *r, struct cellargs a)
 {
 	(void)r;
@@ -913,8 +922,8 @@ FEATURED static void cell_text(struct buf *b, const struct record *r, struct cel
 		put_text(b, a.v->s);
 }
 
-/* Writes dt, the time that an OA record is about, in milliseconds: two reports may be much less
- * than a second apart. */
+/* Writes the interval of an OA record (field dt) in milliseconds, because two OA reports may be
+ * much less than a second apart. */
 FEATURED static void cell_dt(struct buf *b, const struct record *r, struct cellargs a)
 {
 	(void)r;
@@ -934,12 +943,13 @@ static bool field_in_group(const struct field *f, const char *group)
 	return f->col->group && group && strcmp(f->col->group, group) == 0;
 }
 
-/* Fields that format line uses in addition to those that its columns name. For each engine it shows
- * one of three fields: busy in per cent, or with -r the busy time, or the cycles if the busy time
- * is unknown (enum engine_field). */
+/* Fields that format line uses in addition to those of its columns. For each engine it shows one of
+ * three fields: busy in per cent, or with -r the busy time, or the cycles if the busy time is
+ * unknown (enum engine_field). */
 static const struct str line_fields[] = {
 	STR("engine.busy"), STR("engine.busy_ns"), STR("engine.cycles"),
-	STR("load"), STR("driver"), /* for the columns ENGINES and BUSY, see record_busy() */
+	/* fields needed for the columns ENGINES and BUSY, see record_busy() */
+	STR("load"), STR("driver"),
 	STR("time"), STR("summary"),
 };
 
@@ -957,14 +967,15 @@ enum { MAX_ENGINES = 512 };
 
 /* The engines of the record that is being written, in the order of its fields. */
 static struct {
-	size_t n, width;       /* number of engines; width: the sum of cost[], later with "+N" */
+	size_t n, width;       /* number of engines; sum of cost[], later with the width of "+N" */
 	u32 at[MAX_ENGINES];   /* indexes of the engines' fields in the record */
 	/* width of each engine's text in characters, with one blank; 0 if the engine is left out */
 	u16 cost[MAX_ENGINES];
 } engines;
 
-/* Stores the engines of the record in `engines`. loads: also the units of an NPU and the memory
- * controller whose load the kernel reports. Returns whether one of them has a known value. */
+/* Stores the engines of the record in `engines`. loads: true to store also the parts of a GPU or
+ * NPU that have a load instead of a busy time. Returns whether one of all these has a known
+ * value. */
 static bool engines_list(const struct record *r, bool loads)
 {
 	const struct column *c = NULL;
@@ -983,7 +994,8 @@ static bool engines_list(const struct record *r, bool loads)
 			if (!loads || f->v.type != V_INT || !field_in_group(f, "load"))
 				continue;
 		} else if (i && value == ENGINE_CYCLES && str_eq(r->f[i - 1].inst, f->inst)) {
-			continue; /* the field before is the busy time of this engine */
+			/* skip the cycles: the previous field is the same engine's busy time */
+			continue;
 		}
 		any |= f->v.type != V_NULL;
 		engines.at[engines.n++] = (u32)i;
@@ -991,8 +1003,8 @@ static bool engines_list(const struct record *r, bool loads)
 	return any;
 }
 
-/* Stores the engines of the record in `engines`; if none has a known value, also the units that
- * have a load. */
+/* Stores the engines of the record in `engines`. If no engine has a known value, also stores the
+ * parts of the device that have a load. */
 static void engines_find(const struct record *r)
 {
 	if (!engines_list(r, false))
@@ -1008,9 +1020,9 @@ static size_t digits(size_t v)
 	return n;
 }
 
-/* Returns the minimum width of ENGINES for the record, in characters: the busy engines, "+N" for
- * the idle ones, and one blank; if all engines are idle, the first one and "+N". The caller has
- * just called cell_engines() for the record. */
+/* Returns the minimum width of the column ENGINES for the record, in characters: the busy engines,
+ * "+N" for N idle ones, and one blank. If all engines are idle, it is the first one and "+N". The
+ * caller has just called cell_engines() for the record. */
 static size_t engines_least(const struct record *r)
 {
 	size_t width, left = 0;
@@ -1028,8 +1040,8 @@ static size_t engines_least(const struct record *r)
 	return width + (left ? 1 + digits(left) : 0);
 }
 
-/* Leaves out the least busy of the engines that are still shown; if several are equally busy, the
- * last one. */
+/* Leaves out the least busy of the engines that the cell ENGINES still shows. If several are
+ * equally busy, leaves out the last one. */
 static void engine_hide(const struct record *r)
 {
 	size_t least = 0;
@@ -1077,7 +1089,7 @@ static void cell_engines(struct buf *b, const struct record *r, struct cellargs 
 		put_c(b, '-');
 		engines.width = 2;
 	}
-	/* engines.width counts one blank after each engine, and so the blank before "+N". */
+	/* engines.width includes one blank after each engine, and so the blank before "+N". */
 	if (engines.n < 2 || (b->full == full && engines.width <= a.width + 1u))
 		return;
 	for (left = engines.n; left > 1 && engines.width + more > a.width + 1u; left--) {
@@ -1117,7 +1129,7 @@ static void cell_used(struct buf *b, const struct record *r, struct cellargs a)
 	put_human(b, size);
 }
 
-/* Writes the instances of a group, or the items of a list, separated by commas. */
+/* Writes the names of a group's instances, or the items of a list, separated by commas. */
 static void cell_names(struct buf *b, const struct record *r, struct cellargs a)
 {
 	const struct field *was = NULL;
@@ -1137,8 +1149,8 @@ static void cell_names(struct buf *b, const struct record *r, struct cellargs a)
 		put_c(b, '-');
 }
 
-/* Writes which groups of values a device does not have, and why, as "temp,fan: no sensor; memory:
- * ...". Groups with the same reason are written together. */
+/* Writes the groups of values that a device does not have, with the reasons: "temp,fan: no sensor;
+ * memory: ...". Groups with the same reason are written together. */
 static void cell_missing(struct buf *b, const struct record *r, struct cellargs a)
 {
 	bool any = false;
@@ -1170,7 +1182,7 @@ static void cell_missing(struct buf *b, const struct record *r, struct cellargs 
 		put_c(b, '-');
 }
 
-/* The kinds of records about GPUs. */
+/* Kinds of records about GPUs, as bits W_*. */
 #define GPUS (W_DEVICE | W_CLIENT | W_CGROUP | W_PROCESS)
 
 static const struct layout layouts[] = {
@@ -1320,8 +1332,8 @@ static bool cell_matches(const struct cell *c, const struct field *f)
 	return c->col == own && (!own->group || str_eq(cell_inst(c), f->inst));
 }
 
-/* Returns whether a pattern that matches the field is only the name of a counter, without the
- * field's group "counter" before it. */
+/* Returns whether a pattern that matches the field is the name of a counter without the group
+ * "counter" before it. */
 static bool is_counter_name(const struct field *f, struct str pattern)
 {
 	return f->col->group && !str_skip_z(&pattern, f->col->group);
@@ -1331,8 +1343,8 @@ static bool is_counter_name(const struct field *f, struct str pattern)
  * as the field's name, or is the name of a counter. */
 static bool is_whole_name(const struct field *f, struct str pattern)
 {
-	/* number of '.' in the name of a field with shape S_SCALAR, S_MEMBER, S_INST, S_BOTH and
-	 * S_LIST, as digits */
+	/* number of '.' in the full name of a field, as a digit for each enum shape: S_SCALAR,
+	 * S_MEMBER, S_INST, S_BOTH, S_LIST */
 	static const char points[] = "01120";
 	size_t n = '0';
 
@@ -1342,23 +1354,24 @@ static bool is_whole_name(const struct field *f, struct str pattern)
 }
 
 /* Returns whether the output column c shows the field. If no record had a field for the column when
- * the columns were chosen (c->col is NULL), it shows the field that its pattern of -f names. */
+ * the columns were chosen (c->col is NULL), the column shows the field that its pattern of -f names
+ * in full. */
 static bool cell_has(const struct cell *c, const struct field *f)
 {
 	return c->col ? cell_matches(c, f) :
 	       c->pattern && field_match(f, *c->pattern) && is_whole_name(f, *c->pattern);
 }
 
-/* Returns the index in r->f[] of the field that the output column c shows; if the field is a list,
- * the index of its first item; r->n or more if the record has no such field. Looks first where the
- * record before had the field. */
+/* Returns the index in r->f[] of the field that the output column c shows. For a list, returns the
+ * index of its first item; returns r->n or more if the record has no such field. Looks first at the
+ * index that the field had in the previous record. */
 static size_t cell_find(struct cell *c, const struct record *r)
 {
 	size_t i = c->place - 1u;
 
 	if (c->col && i < r->n && r->f[i].col == c->col && !c->col->group &&
 	    c->col->shape != S_LIST)
-		return i; /* a shortcut for most cells of format line */
+		return i; /* a fast path for most cells of format line */
 	if (c->place && (r->steady || (i < r->n && r->f[i].col->shape != S_LIST &&
 				       cell_has(c, &r->f[i]))))
 		return i;
@@ -1383,8 +1396,8 @@ static const struct val *cell_known(struct cell *c, const struct record *r)
 	return i < r->n && r->f[i].v.type != V_NULL ? &r->f[i].v : NULL;
 }
 
-/* Returns the value of the field "summary" (min, avg or max), which is before field i, the time;
- * NULL if the record has none. */
+/* Returns the value of the field "summary" (min, avg or max) if it is before field i, which is the
+ * time; NULL if it is not. */
 static const struct val *summary_before(const struct record *r, size_t i)
 {
 	for (size_t k = 0; k < i && k < r->n; k++)
@@ -1393,8 +1406,8 @@ static const struct val *summary_before(const struct record *r, size_t i)
 	return NULL;
 }
 
-/* Writes the cell of a record in the output column c, and returns its width in characters. `width`
- * is the maximum for ENGINES, which leaves out engines; other cells are not cut. */
+/* Writes the cell of a record in the output column c, and returns its width in characters. width:
+ * maximum width of the column ENGINES, which leaves out engines to fit; other cells are not cut. */
 static size_t line_cell(struct buf *b, const struct out *o, const struct record *r, struct cell *c,
 			u16 width)
 {
@@ -1403,7 +1416,7 @@ static size_t line_cell(struct buf *b, const struct out *o, const struct record 
 	const struct val *v;
 
 	if (i < r->n && r->f[i].v.type == V_INT && r->f[i].col->shape != S_LIST) {
-		put_human(b, r->f[i].v); /* a shortcut for records with many counters */
+		put_human(b, r->f[i].v); /* a fast path for records with many counters */
 		return b->n - from;
 	}
 	if (layout)
@@ -1415,7 +1428,7 @@ static size_t line_cell(struct buf *b, const struct out *o, const struct record 
 		put_field(b, o, r, i, ',', put_cell);
 	if (layout && layout->put == cell_engines)
 		return engines.width - 1;
-	if (!layout && b->n == from) /* the value is an empty text */
+	if (!layout && b->n == from) /* the value is an empty text: write "-" */
 		put_c(b, '-');
 	return text_width((struct str){ b->p + from, b->p + b->n });
 }
@@ -1487,8 +1500,8 @@ static bool has_summary_column(const struct out *o)
 	return o->summary && (o->inner || o->time == T_NONE);
 }
 
-/* Returns the column `name`, one without a group, that records of these kinds (W_*) have; NULL if
- * they have none, or if name is NULL. */
+/* Returns the column without a group that has this name and is in records of these kinds (W_*).
+ * Returns NULL if there is none, or if name is NULL. */
 static const struct column *column_named(u32 kinds, const char *name)
 {
 	for (const struct column *c = columns; name && c < columns + ncolumns; c++)
@@ -1531,9 +1544,9 @@ static size_t pattern_index(const struct out *o, const struct field *f)
 	return i;
 }
 
-/* Adds an output column for field f, unless there is one, and returns its index in o->shown[].
- * order: the index of the pattern that selects the field. f NULL: adds a column for a pattern that
- * no field matches. Output columns are sorted by `order`, then as in columns[]. */
+/* Adds an output column for field f, unless f already has one, and returns its index in o->shown[].
+ * order: index of the pattern of -f that selects the field. If f is NULL, adds a column for a
+ * pattern that no field matches. Output columns are sorted by `order`, then as in columns[]. */
 static size_t column_add(struct out *o, size_t order, const struct field *f)
 {
 	const struct str *pattern = order < o->npatterns ? &o->patterns[order] : NULL;
@@ -1573,8 +1586,8 @@ static void columns_measure(struct out *o, const struct record *r)
 	}
 }
 
-/* Adds an output column for the field whose name is the title. The title comes from the header of a
- * CSV file that the output is appended to. */
+/* Adds an output column with a title from the header of a CSV file to which the output is appended.
+ * The column shows the field that has this title as its name. */
 void out_add_title(struct out *o, struct str title)
 {
 	struct cell *c = cell_add(o, o->ncells, title);
@@ -1607,8 +1620,8 @@ FEATURED static bool in_table(const struct out *o, const struct column *c)
 	return c->when & W_TABLE || (has_summary_column(o) && is_ungrouped(c, "summary"));
 }
 
-/* Adds an output column for each field that format table shows and whose value is known. Most
- * fields have a column already: the one after the column of the field before. */
+/* Adds an output column for each field that format table shows and whose value is known. For most
+ * fields there is a column already, which is next to the column of the previous field. */
 FEATURED static void table_columns(struct out *o, const struct record *r)
 {
 	size_t at = 0;
@@ -1626,7 +1639,7 @@ FEATURED static void table_columns(struct out *o, const struct record *r)
 }
 
 /* Adds an output column for each field that -f selects; without -f, for each field that format
- * table shows. Steady records all have the same fields: with -f, no column is added after the
+ * table shows. With -f, steady records (which all have the same fields) add no column after the
  * header. */
 FEATURED static void table_layout(struct out *o, const struct record *r)
 {
@@ -1640,8 +1653,8 @@ FEATURED static void table_layout(struct out *o, const struct record *r)
  * byte is escaped as four bytes. */
 enum { CELL_BYTES = 64 << 10, BLANKS = 32 };
 
-/* The text of one cell, after BLANKS blanks: a cell is copied together with the blanks that are
- * needed before it. */
+/* Buffer for the text of one cell, with BLANKS blanks before it: a cell is copied together with the
+ * blanks that separate it from the previous cell. */
 static char cell_bytes[BLANKS + CELL_BYTES];
 
 static struct buf cell_buf(void)
@@ -1679,7 +1692,7 @@ void put_leaf(struct buf *b, const struct column *c, struct str inst)
 	put_field_name(b, c, inst, put_text);
 }
 
-/* Writes the title of a column; with -f the name that selects only this column. */
+/* Writes the title of a column. With -f, the title is the name that selects only this column. */
 static void head_title(struct buf *b, const struct cell *c)
 {
 	const struct column *own = c->col;
@@ -1710,7 +1723,8 @@ FEATURED static void head_group(struct buf *b, const struct cell *c)
 
 enum { LAST_WIDTH = 16 };
 
-/* Makes all output columns as wide as their titles and values need; ENGINES, as its title needs. */
+/* Sets the width of all output columns to that of the title or of the widest value; the width of
+ * ENGINES to that of the title. */
 static void set_widths(struct out *o)
 {
 	for (size_t i = 0; i < o->ncells; i++) {
@@ -1736,14 +1750,16 @@ static size_t width_of_others(struct out *o)
 
 		if (c->hidden || is_engines(c))
 			continue;
-		/* The last column is not padded and may have a path: count LAST_WIDTH at most. */
+		/* The last column is not padded and may contain a long path: at most LAST_WIDTH
+		 * characters of it are counted. */
 		sum += (i + 1 == o->ncells && c->width > LAST_WIDTH ? LAST_WIDTH : c->width) + 1u;
 	}
 	return sum;
 }
 
-/* Returns the OPTIONAL column to leave out next so that a line fits the terminal: the last one for
- * which no record has a value, else the last one; NULL if no column may be left out. */
+/* Returns the next OPTIONAL column to leave out so that a line fits the terminal: the last one
+ * without a value in any record; if all have values, the last one. Returns NULL if no column may be
+ * left out. */
 static struct cell *optional_cell(struct out *o)
 {
 	struct cell *unknown = NULL, *other = NULL;
@@ -1761,8 +1777,9 @@ static struct cell *optional_cell(struct out *o)
 	return unknown ? unknown : other;
 }
 
-/* Sets the widths of the output columns so that the line fits the terminal: ENGINES gets what the
- * other columns leave. If the busy engines do not fit in that, OPTIONAL columns are left out. */
+/* Sets the widths of the output columns so that the line fits the terminal. ENGINES gets the width
+ * that the other columns do not need. If the busy engines do not fit in it, OPTIONAL columns are
+ * left out. */
 static void assign_widths(struct out *o)
 {
 	struct cell *list = NULL, *c;
@@ -1774,7 +1791,8 @@ static void assign_widths(struct out *o)
 			list = cell_at(o, i);
 	if (!list)
 		return;
-	/* A value of 0.0 % in this sample may be 100.0 % in a later one, which is wider. */
+	/* Six more characters: 0.0 % in this sample may be 100.0 % in a later one, which is
+	 * wider. */
 	wish = list->needed + 6u;
 	if (o->width) {
 		size_t least = list->least > list->width ? list->least : list->width;
@@ -1800,7 +1818,7 @@ static void put_row(struct buf *b, struct out *o, const struct record *r,
 		struct cell *c = cell_at(o, i);
 		size_t w = 0, pad;
 
-		/* with -1, the first record on the line has written the time already */
+		/* option -1: only the first record on a line has the time */
 		if (c->hidden || (o->line_records == 2 && !o->npatterns && is_time(c->col)))
 			continue;
 		if (head) {
@@ -1867,8 +1885,9 @@ static void line_record(struct out *o, struct buf *b, const struct record *r)
 		o->line_records = 1;
 }
 
-/* Requests a new header before the next sample if one more sample of this length would not fit on
- * the terminal below the last header. The next sample then determines the widths of the columns. */
+/* Requests a new header before the next sample if another sample with as many lines would not fit
+ * on the terminal together with the last header. The next sample then determines the widths of the
+ * columns. */
 static void line_turn_page(struct out *o)
 {
 	if (o->height && !o->no_header && o->lines + o->sample_lines >= o->height) {
@@ -1913,8 +1932,8 @@ FEATURED static void table_record(struct out *o, struct buf *b, const struct rec
 	if (!o->headed) {
 		bool two_rows = false;
 
-		/* If a record added a column, the records before it were not measured for that
-		 * column: their cell is "-", which always fits. */
+		/* The widths were not measured again after a later record added a column. In the
+		 * new column, the earlier records have the cell "-", which always fits. */
 		columns_complete(o);
 		assign_widths(o);
 		for (size_t i = 0; i < o->ncells && !o->npatterns; i++)
@@ -1941,10 +1960,10 @@ FEATURED static bool table_end(struct out *o, struct buf *b)
 
 /* --- block ------------------------------------------------------------------------------------ */
 
-enum { BLOCK_WIDTH = 80, BLOCK_LEAST = 40, BLOCK_AT = 18 /* column at which the values begin */ };
+enum { BLOCK_WIDTH = 80, BLOCK_LEAST = 40, BLOCK_AT = 18 /* screen column of the values */ };
 
-/* Writes the label of a row of format block: a name for people if there is one, else the name of
- * the field or group. */
+/* Writes the label of a row of format block: a label from the table, or else the name of the field
+ * or group. */
 static void block_label(struct buf *b, const char *name)
 {
 	static const char *const labels[][2] = {
@@ -1973,8 +1992,8 @@ static bool ends_item(struct str word)
 	return last == ',' || last == ';';
 }
 
-/* Returns the width in characters of the first item of a text: its words up to one that ends in a
- * comma or semicolon. */
+/* Returns the width in characters of the first item of a text. An item is the words up to a comma
+ * or semicolon. */
 static size_t item_width(struct str text)
 {
 	struct str word;
@@ -1988,12 +2007,12 @@ static size_t item_width(struct str text)
 	return n;
 }
 
-/* Writes the words of a text in lines of at most `width` characters, which begin with BLOCK_AT
- * blanks or the label. Lines end after an item (comma or semicolon), or after a word of an item
- * that is longer than a line. */
+/* Writes the words of a text in lines of at most `width` characters, indented by BLOCK_AT
+ * characters. A line is broken after an item (the words up to a comma or semicolon), or between two
+ * words of an item that is longer than a line. */
 static void block_wrap(struct buf *b, struct str text, size_t width)
 {
-	bool begins = true; /* the next word is the first one of an item */
+	bool begins = true; /* true: the next word begins an item */
 	size_t at = BLOCK_AT;
 	struct str word;
 
@@ -2061,7 +2080,7 @@ static void block_group(struct buf *b, const struct out *o, const struct record 
 {
 	const char *between = block_has_pairs(o, r, at, end) ? "; " : ", ";
 	const struct field *was = NULL;
-	bool valued = false; /* a value of the current instance is written */
+	bool valued = false; /* true after a value of the current instance was written */
 
 	for (; at < end; at++) {
 		const struct field *f = &r->f[at];
@@ -2100,8 +2119,8 @@ static void block_title(struct buf *b, const struct out *o, const struct record 
 	put_z(b, o->colour ? "\033[0m\n" : "\n");
 }
 
-/* Writes the values of a row of format block: those of a scalar, a list or a group, which has the
- * fields from index `at` to end - 1. */
+/* Writes the values of a row of format block, which are those of a scalar, a list or a group. A
+ * group or list has the fields from index `at` to end - 1. */
 static void block_values(struct buf *b, const struct out *o, const struct record *r, size_t at,
 			 size_t end)
 {
@@ -2144,8 +2163,8 @@ FEATURED static void block_record(struct out *o, struct buf *b, const struct rec
 
 /* --- csv and plain: values for programs, in columns ------------------------------------------- */
 
-/* Writes the header, the titles of the columns with `sep` between them. If sep is a comma, titles
- * are quoted as CSV. */
+/* Writes the header: the titles of the columns with `sep` between them. If sep is a comma, titles
+ * are quoted as in CSV. */
 static void put_titles(struct out *o, struct buf *b, char sep,
 		       void (*put)(struct buf *, const struct cell *))
 {
@@ -2198,7 +2217,7 @@ static void csv_record(struct out *o, struct buf *b, const struct record *r)
 			put_c(b, ',');
 		csv_value(b, o, r, cell_find(cell_at(o, i), r));
 	}
-	/* Programs do not take a blank line for a row with one empty cell. */
+	/* A row with one empty cell is written as "", because programs ignore blank lines. */
 	put_z(b, b->n == from ? "\"\"\n" : "\n");
 }
 
@@ -2229,8 +2248,8 @@ FEATURED static void plain_value(struct buf *b, const struct out *o, const struc
 		put_plain(b, o, f);
 }
 
-/* Chooses the columns of format plain from the first sample. With -S, adds the column "summary" in
- * any case, since only records of the last sample have this field. */
+/* Chooses the columns of format plain from the first sample. With -S, always adds the column
+ * "summary", because records of the first sample do not have this field yet. */
 FEATURED static void plain_measure(struct out *o, const struct record *r)
 {
 	const struct column *c = column_named(1u << o->kind, "summary");
@@ -2316,7 +2335,7 @@ static void perfcsv_place(const struct out *o, struct buf *b, const struct recor
 
 	if (record_get(r, NULL, "summary")) {
 		if (!o->unmarked) {
-			put_z(b, "         summary"); /* perf formats it with %16s */
+			put_z(b, "         summary"); /* perf writes the word with %16s */
 			put_z(b, sep);
 		}
 	} else if (time && !o->once) {
@@ -2445,8 +2464,8 @@ static void perfjson_place(const struct out *o, struct buf *b, const struct reco
 		perfjson_text(b, "set", text_in(r, "set"));
 }
 
-/* Writes the metric and its unit, the last members of an object of perf-json. x: a ratio of 0 with
- * the unit "" if the event has no metric. */
+/* Writes the metric and its unit, the last members of an object of perf-json. x: the metric; if the
+ * event has none, a ratio of 0 with the unit "". */
 static void perfjson_metric(struct buf *b, const struct ratio *x)
 {
 	struct ratio exact = *x;
@@ -2503,12 +2522,12 @@ FEATURED static void perfjson_record(struct out *o, struct buf *b, const struct 
 
 /* --- the table of formats --------------------------------------------------------------------- */
 
-/* Kinds of output that formats consist of. */
+/* Kinds of content that an output format can have. */
 enum {
 	CONTENT_RECORDS,
 	CONTENT_RAW,      /* records with the fields that option -r shows */
 	CONTENT_STACKS,
-	CONTENT_PERFDATA, /* the kernel's perf records */
+	CONTENT_PERFDATA, /* perf records in the kernel's format */
 	CONTENT_LEFT_OUT, /* the feature that has the format was left out of the build */
 };
 
@@ -2528,22 +2547,23 @@ enum {
 	F_MONOTONIC = 4096,  /* times are those of -t mono: CLOCK_MONOTONIC */
 	F_BINARY = 8192,     /* the output is binary and has no lines */
 	F_FOR_PEOPLE = 16384, /* lines that are not records may follow the last record */
-	F_STATELESS = 32768, /* after the header, equal records are written as equal texts */
+	F_STATELESS = 32768, /* after the header, the text of a record depends on the record only */
 };
 
 static const struct format {
 	struct str name;
 	union {
-		/* called for all records of a sample before the first one is written */
+		/* called with each record of a sample before the first one is written */
 		void (*measure)(struct out *o, const struct record *r);
-		const char *feature; /* CONTENT_LEFT_OUT: name of the feature that was left out */
+		/* CONTENT_LEFT_OUT: name of the feature that was left out of the build */
+		const char *feature;
 	};
 	void (*record)(struct out *o, struct buf *b, const struct record *r);
 	/* appends the end of a sample; returns true if it must be called again, after b is written,
 	 * because there is more */
 	bool (*end)(struct out *o, struct buf *b);
-	u16 flags;   /* bits F_* */
-	u16 kinds;  /* W_* of the kinds of records that the format can show; 0: all kinds */
+	u16 flags;   /* properties of the format, bits F_* */
+	u16 kinds;  /* bits W_*: kinds of records that the format can show; 0: all kinds */
 	u8 content;
 } formats[] = {
 #define FORMAT(feature, ...) ROW(FORMAT, feature)(feature, __VA_ARGS__)
@@ -2635,7 +2655,7 @@ struct str format_name(const struct format *f)
 	return f->name;
 }
 
-/* Returns whether the format is folded stacks, which do not consist of records. */
+/* Returns whether the output is folded stacks, which are not records. */
 bool format_is_folded(const struct format *f)
 {
 	return f->content == CONTENT_STACKS;
@@ -2657,7 +2677,7 @@ bool format_raw(const struct format *f)
 	return f->content == CONTENT_RAW;
 }
 
-/* Returns whether the format shows all fields of a record if -f does not select some. */
+/* Returns whether the format shows all fields of a record if -f is not used. */
 bool format_has_all_fields(const struct format *f)
 {
 	return f->record == csv_record || f->record == json_record ||
@@ -2726,22 +2746,22 @@ bool format_has_udp(const struct format *f)
 	return f->flags & F_UDP;
 }
 
-/* Returns whether records of devices show their names without -f. */
+/* Returns whether the format shows the names of devices without -f. */
 bool format_has_names(const struct format *f)
 {
 	return !(f->flags & F_NO_NAME);
 }
 
 /* Returns whether lines that are not records may follow the last record: the format is for people,
- * and no option has chosen what is shown of a record. */
+ * and none of -1, -f and the option for no header is used. */
 bool out_has_footer(const struct out *o)
 {
 	return o->fmt->flags & F_FOR_PEOPLE && !o->one_line && !o->no_header && !o->npatterns;
 }
 
 /* Finds which fields the run can show without -f. Format line: stores the fields as patterns in
- * words[] and returns their number. Format table: also stores in *when the properties (W_*) of the
- * columns that it shows. If both are 0, all fields may be shown. */
+ * words[] and returns their number. Format table: returns 0 and stores in *when the properties
+ * (W_*) of the columns that it shows. If the number and *when are 0, all fields may be shown. */
 size_t out_default_fields(const struct out *o, struct str words[MAX_WORDS], u32 *when)
 {
 	bool line = o->fmt->record == line_record;
@@ -2765,7 +2785,7 @@ size_t out_default_fields(const struct out *o, struct str words[MAX_WORDS], u32 
  * one is written, to choose the columns and their widths. */
 bool out_measures(const struct out *o)
 {
-	/* Long CSV has fixed columns. */
+	/* the last condition is for long CSV, which has fixed columns */
 	return o->fmt->measure && !(o->fmt->flags & F_MEASURE_FIRST && o->headed) &&
 	       !(o->fmt->flags & F_FILE_HEADER && !o->npatterns);
 }

@@ -79,7 +79,7 @@ static void put_header(struct perfdata *d, u64 data_end)
 	put64(d, d->nevents * (attr_size(d) + SECTION));
 	put64(d, d->data_at);
 	put64(d, data_end - d->data_at);
-	put_zeros(d, 2 * sizeof(u64)); /* event_types: obsolete */
+	put_zeros(d, 2 * sizeof(u64)); /* section event_types, which is obsolete: empty */
 	put64(d, d->features);
 	put_zeros(d, 3 * sizeof(u64));
 }
@@ -105,14 +105,15 @@ void perfdata_begin(struct perfdata *d)
 }
 
 /* Returns the offset of a field in a PERF_RECORD_SAMPLE, in bytes. before: PS_* bits of the fields
- * that can precede it; those that the sample has need 8 bytes each, after a header of 8 bytes. */
+ * that can be before it. Each of these needs 8 bytes if the sample has it; the header has 8 bytes,
+ * too. */
 static size_t sample_offset(const struct prec *r, u64 before)
 {
 	return 8 + 8 * (size_t)__builtin_popcountll(r->have & before);
 }
 
-/* Overwrites addresses in a sample with 0 if they belong to a hidden mode: bit 1 << enum pmode of
- * `hidden`. Does the same with the fields of a tracepoint. at: the copy of the sample in the
+/* Overwrites addresses in a sample with 0 if their CPU mode is in the mask `hidden` (1 << enum
+ * pmode). Does the same with the fields of a tracepoint. at: the copy of the sample in the
  * buffer. */
 static void hide_addresses(char *at, const struct prec *r, u32 hidden)
 {
@@ -132,8 +133,8 @@ static void hide_addresses(char *at, const struct prec *r, u32 hidden)
 			memset(at + (chain.p - r->raw.p) - sizeof(ip), 0, sizeof(ip));
 }
 
-/* Writes a perf record as the kernel sent it, but with 0 instead of addresses of the modes in the
- * mask `hidden` (1 << enum pmode). */
+/* Writes a perf record as the kernel made it, but with 0 in place of the addresses whose CPU mode
+ * is in the mask `hidden` (1 << enum pmode). */
 void perfdata_record(struct perfdata *d, const struct prec *r, u32 hidden)
 {
 	size_t n = str_len(r->raw);
@@ -194,8 +195,8 @@ static void put_sample_id(struct perfdata *d, const struct prec *r)
 		put64(d, r->id);
 }
 
-/* Writes a build ID as in a PERF_RECORD_MMAP2: 1 byte with the length, 3 unused bytes, 20 bytes for
- * the ID. */
+/* Writes a build ID in the form of a PERF_RECORD_MMAP2: 1 byte with its length, 3 unused bytes, 20
+ * bytes for the ID. */
 static void put_build_id(struct perfdata *d, struct str id)
 {
 	size_t n = str_len(id) < BUILD_ID_BYTES ? str_len(id) : BUILD_ID_BYTES;
@@ -206,14 +207,15 @@ static void put_build_id(struct perfdata *d, struct str id)
 	put_zeros(d, BUILD_ID_BYTES - n);
 }
 
-/* Writes a perf record that the kernel did not send, in the kernel's format. Its type is MMAP,
- * MMAP2, COMM or LOST_SAMPLES; or FINISHED_ROUND, which has only a header. */
+/* Writes a perf record that gpustat makes in the kernel's format. Its type is MMAP, MMAP2, COMM or
+ * LOST_SAMPLES; or FINISHED_ROUND, which has only a header. */
 void perfdata_synthesize(struct perfdata *d, const struct prec *r)
 {
 	static const u8 sizes[] = { [PR_MMAP] = 40, [PR_COMM] = 16, [PR_MMAP2] = 72,
 				    [PR_LOST_SAMPLES] = 16 };
 	size_t fixed = r->type < LEN(sizes) && sizes[r->type] ? sizes[r->type] : 8;
-	size_t name = str_len(r->name) < 4096 ? str_len(r->name) : 4096; /* PATH_MAX */
+	/* the longest file name: PATH_MAX of Linux */
+	size_t name = str_len(r->name) < 4096 ? str_len(r->name) : 4096;
 	size_t padded = fixed == 8 || r->lost ? 0 : (name + 8) & ~(size_t)7;
 	size_t id = fixed == 8 ? 0 : id_bytes(&d->format);
 	u16 half[2] = { r->misc, (u16)(fixed + padded + id) };
@@ -254,7 +256,8 @@ void perfdata_synthesize(struct perfdata *d, const struct prec *r)
 
 /* --- features --------------------------------------------------------------------------------- */
 
-/* Appends a number of a feature, in host byte order, as all numbers of a perf.data file are. */
+/* Appends a number to the section of a feature, in host byte order, as all numbers of a perf.data
+ * file are. */
 void perfdata_u32(struct buf *b, u32 v)
 {
 	put_n(b, (const char *)&v, sizeof(v));
@@ -265,8 +268,8 @@ void perfdata_u64(struct buf *b, u64 v)
 	put_n(b, (const char *)&v, sizeof(v));
 }
 
-/* Appends a string of a feature: its length, then the text with a NUL, padded to a multiple of 64
- * bytes as perf does. */
+/* Appends a string to the section of a feature: its length, then the text with a NUL, padded to a
+ * multiple of 64 bytes as perf does. */
 void perfdata_string(struct buf *b, struct str s)
 {
 	size_t n = str_len(s) < 4095 ? str_len(s) : 4095, padded = (n + 64) & ~(size_t)63;
@@ -277,9 +280,9 @@ void perfdata_string(struct buf *b, struct str s)
 		put_c(b, '\0');
 }
 
-/* Appends an entry of the feature PD_BUILD_ID: a header like that of a record, a PID (-1: the host
- * machine), the build ID, its length, and the name of a file, of the kernel or of a module. Returns
- * false if the buffer is full. */
+/* Appends an entry of the feature PD_BUILD_ID: a header like that of a record, the PID -1 for the
+ * host machine, the build ID, its length, and the name of a file, of the kernel or of a module.
+ * Returns false if the buffer is full. */
 bool perfdata_build_id(struct buf *b, u8 mode, struct str id, struct str name)
 {
 	enum { FIXED = 8 + 4 + 24, HAS_LENGTH = 1 << 15 };

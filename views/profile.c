@@ -6,18 +6,22 @@
 #include "sources/os/os.h"
 
 enum {
-	MAX_COMMS = 4096,     /* names of tasks; the threads of a pool often have numbered names */
-	MAX_PSYMBOLS = 16384, /* functions with samples: a profile of a compiler of 20 s had 4500 */
-	MAX_IPS = 131072,     /* addresses with samples: that profile had 74 000 at 10 kHz */
+	/* maximum number of task names; pools may give each thread its own name */
+	MAX_COMMS = 4096,
+	/* maximum number of functions; a profile of a compiler of 20 s had 4500 */
+	MAX_PSYMBOLS = 16384,
+	/* maximum number of addresses; a profile of a compiler had 74 000 at 10 kHz */
+	MAX_IPS = 131072,
 	MAX_STACKS = 16384,
-	MAX_PTEXT = 4 << 20,  /* bytes of comms and stacks: 16 384 stacks of 250 bytes */
+	MAX_PTEXT = 4 << 20,  /* maximum size of all comms and stacks: 16 384 stacks of 250 bytes */
 };
 
 struct row {
 	struct profrow r;
 	u32 hash, next;    /* next: index of the next row in the same hash bucket, plus 1 */
-	/* These two belong to the table, not to this row. In row i they have the first row of hash
-	 * bucket i, plus 1, and the row that is at position i when the table is sorted. */
+	/* Two arrays of the table are stored in its rows. In row i, bucket is the index, plus 1, of
+	 * the first row in hash bucket i, and order is the index of the row at position i after
+	 * sorting. */
 	u32 bucket, order;
 };
 
@@ -74,7 +78,8 @@ static void row_link(u8 table, u32 i)
 	*bucket = i + 1;
 }
 
-/* Makes as many hash buckets as the table has rows with memory, and adds all rows to them again. */
+/* Sets the number of hash buckets of a table to its number of allocated rows, and adds all rows to
+ * the buckets again. */
 static void buckets_grow(u8 table)
 {
 	for (u32 i = 0; i < prof.nbuckets[table]; i++)
@@ -108,7 +113,7 @@ static struct row *row_add(u8 table, const struct profrow *r, u32 hash)
 	return x;
 }
 
-/* Counts one more sample, with its period, in a row that profile_add() has returned. */
+/* Adds one sample with its period to a row that profile_add() has returned. */
 void profile_more(u8 table, struct profrow *row, u64 period)
 {
 	profile_sums.samples[table]++;
@@ -117,10 +122,9 @@ void profile_more(u8 table, struct profrow *row, u64 period)
 	row->period += period;
 }
 
-/* Adds the samples and periods of r to the row of the table that has the same name, module and
- * address, and makes that row if there is none. A comm and a stack are copied; the caller
- * guarantees that names of symbols and modules stay valid. Returns the row, which never moves;
- * NULL if the table is full. */
+/* Adds the samples and periods of r to the row of the table with the same name, module and address.
+ * Adds the row if there is none. A comm or stack is copied; the caller guarantees that names of
+ * symbols and modules stay valid. Returns the row, which never moves; NULL if the table is full. */
 struct profrow *profile_add(u8 table, const struct profrow *r)
 {
 	u32 hash = hash_more(hash_more(HASH_BEGIN ^ (u32)(r->ip ^ r->ip >> 32), r->name),
@@ -187,7 +191,7 @@ const struct profrow *profile_row(u8 table, size_t i)
 	return &prof.rows[table][prof.rows[table][i].order].r;
 }
 
-/* --- folded stacks: frames from the outermost on, separated by ';', then a blank and a count -- */
+/* --- folded stacks: outermost to innermost frame, separated by ';', a blank, a count ---------- */
 
 static void put_frame(struct buf *b, struct str s, bool blanks)
 {
@@ -209,8 +213,8 @@ void folded_comm(struct buf *b, struct str comm)
 	put_frame(b, comm, false);
 }
 
-/* Writes the next inner frame as stackcollapse-perf.pl --kernel does: a frame without a symbol
- * is its module in brackets, and frames of the kernel end in _[k]. */
+/* Writes the next frame of a folded stack, as stackcollapse-perf.pl --kernel does: a frame without
+ * a symbol is its module in brackets, and frames of the kernel end in _[k]. */
 void folded_frame(struct buf *b, struct str symbol, struct str module, u8 mode)
 {
 	struct str s = str_base(module);

@@ -14,8 +14,9 @@ enum { MICROS = 1000000, PERCENT = 100, PER_SECOND = 1000000000 };
 #define READS(cache)      KEY(PT_HW_CACHE, cache)
 #define MISSES(cache)     KEY(PT_HW_CACHE, (cache) | 1 << 16)
 
-/* Keys in ratiorow that are no generic event. As the denominator `by`: CLOCK is task-clock or
- * cpu-clock, ELAPSED is the time of the measurement. As the numerator `of`: ANY is any event. */
+/* Keys in ratiorow that do not stand for a generic event. CLOCK and ELAPSED are used as the
+ * denominator `by`: task-clock or cpu-clock, and the time of the measurement. ANY is used as the
+ * numerator `of`: any event. */
 enum { CLOCK = KEY(PT_SOFTWARE, 0xfffffe), ELAPSED, ANY };
 /* PERF_COUNT_HW_*, PERF_COUNT_SW_* and PERF_COUNT_HW_CACHE_* of linux/perf_event.h */
 enum { CYCLES, INSTRUCTIONS, REFERENCES, CACHE_MISSES, BRANCHES, BRANCH_MISSES,
@@ -23,12 +24,12 @@ enum { CYCLES, INSTRUCTIONS, REFERENCES, CACHE_MISSES, BRANCHES, BRANCH_MISSES,
 enum { CPU_CLOCK, TASK_CLOCK };
 enum { L1D, L1I, LL, DTLB, ITLB };
 
-/* Ratios of an event's count (of) to another count (by). For each event, the first row is used
- * whose `by` was counted, too. The words and the decimals are those of perf 6.1,
- * tools/perf/util/stat-shadow.c. */
+/* Ratios of the count of an event (`of`) to the count of another event (`by`). For an event, the
+ * first row is used whose event `by` was counted, too. The words and the number of decimals are
+ * those of perf 6.1, tools/perf/util/stat-shadow.c. */
 static const struct ratiorow {
 	u32 of, by;
-	u32 times; /* factor of the ratio: 1, PERCENT or PER_SECOND */
+	u32 times; /* factor by which the ratio is multiplied: 1, PERCENT or PER_SECOND */
 	u8 decimals;
 	const char *words;
 } ratiorows[] = {
@@ -97,13 +98,14 @@ static u64 count_beside(const struct evrow *r, u32 key)
 
 static u64 ratio_of(u64 count, u64 times, u64 by)
 {
-	u64 twice = muldiv(count, 2 * times * MICROS, by); /* to round it */
+	/* twice the ratio, which is halved with rounding */
+	u64 twice = muldiv(count, 2 * times * MICROS, by);
 
 	return twice == UINT64_MAX ? twice : twice / 2 + twice % 2;
 }
 
 /* Stores in *x the ratio of the count of e, a row of `stat`, to the count of another event at the
- * same site. Returns false if e has no ratio. */
+ * same site (CPU, core, cgroup or thread). Returns false if e has no ratio. */
 bool ratio_find(const struct entity *e, struct ratio *x)
 {
 	const struct evrow *r = (const struct evrow *)(const void *)e;
@@ -130,8 +132,8 @@ bool ratio_find(const struct entity *e, struct ratio *x)
 	return false;
 }
 
-/* Stores in *x the stalled cycles per instruction, if e is the row of the event instructions: the
- * stalled cycles of the frontend or of the backend, whichever are more. Returns false if there are
+/* Stores in *x the stalled cycles per instruction if e is the row of the event instructions: the
+ * larger of the cycles stalled in the frontend and in the backend. Returns false if there are
  * none. */
 bool ratio_stalls(const struct entity *e, struct ratio *x)
 {
@@ -148,7 +150,8 @@ bool ratio_stalls(const struct entity *e, struct ratio *x)
 	return (front || back) && x->micros != UINT64_MAX;
 }
 
-/* Writes a ratio: the number, rounded as perf rounds it, the text `between`, and the words. */
+/* Writes a ratio: the number, rounded as in perf; the text `between`; and the words for its
+ * unit. */
 void put_ratio(struct buf *b, const struct ratio *x, const char *between)
 {
 	static const u32 tens[] = { 1, 10, 100, 1000, 10000, 100000, 1000000 };
@@ -181,7 +184,7 @@ static void put_seconds(struct buf *b, u64 ns, const char *words)
 }
 
 /* Writes the last lines of perf's output for people: the time elapsed, and the CPU time of the
- * command; after several runs the mean of the time elapsed and its standard error. */
+ * command. After several runs, it writes the mean of the time elapsed and its standard error. */
 void put_times(struct buf *b)
 {
 	const struct runtimes *t = rows_times();

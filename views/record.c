@@ -21,8 +21,8 @@ const struct unitinfo units[UNITS] = {
 	[U_MILLIV] = { "mV", 0 },  [U_MILLIA] = { "mA", 0 },
 };
 
-/* Sources of the values of columns, besides counters of the registry. They continue enum desc,
- * since column.id can be of either enum. */
+/* Sources of the values of columns that are not counters of the registry. The numbers continue enum
+ * desc, because column.id can be of either enum. */
 enum label {
 	L_SCHEMA = D_COUNT, L_KIND, L_SUMMARY, L_TIME, L_DT, L_FILE, L_DEV, L_DRIVER, L_PDEV,
 	L_CLIENT, L_NAME, L_PID, L_COMM, L_PIDS, L_CGROUP, L_CONTAINER, L_CONTAINER_KIND, L_POD,
@@ -39,7 +39,8 @@ enum label {
 	L_SAMPLES, L_PERCENT,
 	L_INDEX, L_CTX, L_TS, L_CPU_TIME, L_TICKS, L_OA_FREQ, L_REPORTS, L_ID, L_UNSLICE, L_SLICE,
 	L_FIELDS, L_NUMBER, L_CALLS, L_ERRORS, L_TOTAL, L_MEAN, L_LONGEST,
-	L_OA_COUNTERS, L_ALL_COUNTS, L_STALL, /* count of a reason: L_STALL + enum stallreason */
+	/* number of samples with one stall reason: L_STALL + enum stallreason */
+	L_OA_COUNTERS, L_ALL_COUNTS, L_STALL,
 	L_STALL_LAST = L_STALL + STALL_REASONS - 1,
 	L_VENDOR, L_MIN, L_MAX, L_SCALE, L_WHAT, L_COUNTERS, L_SOURCE, L_STATUS, L_OK, L_DETAIL,
 	L_REMEDY,
@@ -55,14 +56,14 @@ _Static_assert((int)L_FACT + RUN_FACTS <= UINT8_MAX, "a column's id is a byte");
 #define KINDS K_COUNT
 #define SUM_KINDS ", latency or syscall"
 #else
-#define KINDS K_LATENCY /* a build without `sample` has no records of the last kinds */
+#define KINDS K_LATENCY /* a build without `sample` does not have the last kinds */
 #define SUM_KINDS ""
 #endif
 #define LIVE  (W_DEVICE | W_CLIENT | W_CGROUP | W_PROCESS)
 #define BOTH  (W_LIVE | W_RAW)
 
-/* The description of a column, which -f help and the formats of metrics.c show. Builds without both
- * have empty descriptions. */
+/* The description of a column, which -f help and the formats of metrics.c show. Builds without
+ * these features have empty descriptions. */
 #if HAS(help) || HAS(metrics)
 #define WHAT(text) text
 #else
@@ -418,8 +419,8 @@ const struct column columns[] = {
 const size_t ncolumns = LEN(columns);
 _Static_assert(LEN(columns) < 256, "plans number them in a byte");
 
-/* Marks functions that the code for many fields calls: inlined copies of them would be a third of
- * the code of this file. */
+/* Marks functions that are called for many kinds of fields and must not be inlined: the inlined
+ * copies would be a third of the code of this file. */
 #define SHARED __attribute__((noinline))
 
 /* --- filling a record: memory for its fields, and the functions that set values --------------- */
@@ -429,8 +430,8 @@ static bool is_group(const struct entity *e)
 	return e->kind == K_CGROUP || e->kind == K_PROCESS;
 }
 
-/* Returns the device that e is, or that the group or client e is on. An entity is the first member
- * of its struct, so that its pointer can be cast. */
+/* Returns the device of an entity: the device itself, or that of a group or client. An entity is
+ * the first member of its struct, so that its pointer can be cast. */
 static const struct device *device_of(const struct entity *e)
 {
 	return e->kind == K_DEVICE ? (const struct device *)(const void *)e :
@@ -448,8 +449,8 @@ static const struct group *group_of(const struct entity *e)
 	return (const struct group *)(const void *)e;
 }
 
-/* The memory that all records share: texts and fields of the last one. The fields are at the end,
- * so that the memory can grow by fields. */
+/* The memory that all records share: texts and fields of the current record. The fields are at the
+ * end, so that the memory can be extended for more fields. */
 static struct storage {
 	char text[REC_TEXT];
 	struct ratio ratio, stalls; /* results of record_ratio() and record_stall_ratio() */
@@ -458,12 +459,13 @@ static struct storage {
 static TABLE_BYTES(storage, REC_TEXT + sizeof(struct ratio) + 64 * sizeof(struct field),
 		   "bytes of a record");
 
-/* Number of fields in storage->f[] that have memory and may be of any shape, not only scalars. */
+/* Number of elements of storage->f[] that have memory and can hold fields of any shape; the last
+ * elements are reserved for scalars. */
 static size_t fields_ready;
 
-/* Makes memory for one more field of a record usable. Returns false if there is none, and counts
- * the field in r->lost. The last ncolumns fields are reserved for scalars, of which a record has
- * fewer than ncolumns. */
+/* Makes memory for one more field of a record usable. If there is none, counts the field in r->lost
+ * and returns false. The last ncolumns fields are reserved for scalars, of which a record has fewer
+ * than ncolumns. */
 static bool fields_grow(struct record *r, const struct column *c)
 {
 	size_t at = offsetof(struct storage, f), most = MAX_FIELDS - ncolumns;
@@ -486,10 +488,11 @@ static struct field *field_init(struct record *r, const struct column *c, struct
 
 	f->col = c;
 	f->inst = inst;
-	f->v.type = V_NULL; /* member by member: one assignment would be a loop over 64 bytes */
+	/* set member by member: assigning the struct would be a loop over 64 bytes */
+	f->v.type = V_NULL;
 	f->v.unit = f->v.point = 0;
 	f->v.neg = f->empty = false;
-	f->v.n = 0; /* sorting compares v.n, even of unknown values */
+	f->v.n = 0; /* needed even if the value is unknown, because fields are sorted by v.n */
 	f->v.s = (struct str){ 0 };
 	return f;
 }
@@ -513,8 +516,8 @@ static void add_empty(struct record *r, const struct column *c)
 		f->empty = true;
 }
 
-/* The functions set_*() store a value in *v, which is null before. *v stays null if the value is
- * unknown. */
+/* The functions set_*() store a value in *v, which must be null before the call. *v stays null if
+ * the value is unknown. */
 SHARED static void set_int(struct val *v, u64 n, u8 unit)
 {
 	v->type = V_INT;
@@ -606,15 +609,15 @@ static struct buf text_room(struct record *r)
 	return (struct buf){ .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
 }
 
-/* Appends b, which is from text_room(), to the record's texts and returns its text. */
+/* Adds the text in b, a buffer from text_room(), to the texts of the record and returns it. */
 static struct str text_append(struct record *r, const struct buf *b)
 {
 	r->text_n += b->n;
 	return (struct str){ b->p, b->p + b->n };
 }
 
-/* Copies the text that the registry has under this number (text_put()) into the record's texts, and
- * returns the copy. Returns a NULL text for NONE. */
+/* Copies a text of the registry, which text_put() has stored under this number, into the texts of
+ * the record. Returns the copy; a NULL text for NONE. */
 SHARED static struct str text_load(struct record *r, u32 text)
 {
 	struct buf b = text_room(r);
@@ -668,7 +671,7 @@ static void owner_find(struct record *r)
 }
 
 /* Returns the path of the cgroup that the record is about, or of the cgroup of r->owner; a NULL
- * text if there is none. Copies it into the record's texts when it is first needed. */
+ * text if there is none. The first call copies the path into the record's texts. */
 static struct str record_cgroup(struct record *r)
 {
 	if (r->cgroup.p)
@@ -690,8 +693,9 @@ static struct container record_container(struct record *r)
 	return r->container;
 }
 
-/* Stores in *v the kind of the record's container or, if id is L_POD, the uid of its Kubernetes
- * pod: cgroups that systemd names have '_' in place of the '-' of a uid. */
+/* Stores in *v the kind of the record's container or, if id is L_POD, the UID of its Kubernetes
+ * pod. The names of cgroups that systemd has made have '_' in place of the '-' of a UID: it is
+ * replaced. */
 FEATURED static void container_field(struct val *v, struct record *r, u8 id)
 {
 	struct container c = record_container(r);
@@ -789,8 +793,8 @@ static void process_field(struct val *v, struct record *r, u8 id)
 }
 #endif
 
-/* Stores in *v the text in b, a buffer from text_room(). If the text did not fit in b, *v stays
- * null and r->lost is raised. */
+/* Stores in *v the text in b, a buffer from text_room(). If the text did not fit in b, leaves *v
+ * null and increases r->lost. */
 FEATURED static void set_appended(struct val *v, struct record *r, const struct buf *b)
 {
 	if (b->full)
@@ -808,8 +812,8 @@ FEATURED static void set_hex(struct val *v, struct record *r, u64 n)
 }
 
 #if HAS(stat) || HAS(sample)
-/* Writes where an event was counted: CPU3, S0-D0-C2, S0-D0-L3-ID0, N0, sh-1234, /system.slice;
- * nothing if it was counted on all CPUs and in all tasks. */
+/* Writes where an event was counted, such as CPU3, S0-D0-C2, S0-D0-L3-ID0, N0, sh-1234 or
+ * /system.slice. Writes nothing if it was counted on all CPUs and in all tasks. */
 static void put_site(struct buf *b, const struct site *s)
 {
 	static const char *const letters[] = { "CPU", "N", "S", "D", "CLS", "L", "ID", "C" };
@@ -843,7 +847,8 @@ static const struct evrow *row_of(const struct entity *e)
 }
 
 /* Stores in *v one number of the site at which an event was counted: a CPU, core, PID or the like.
- * Numbers below `least` mean that the event was counted on all of them: *v stays null. */
+ * A number below `least` means that the event was counted on all CPUs, cores or PIDs: *v stays
+ * null. */
 static void set_site(struct val *v, i64 n, i64 least)
 {
 	set_known(v, n >= least, (u64)n);
@@ -894,8 +899,8 @@ static void set_field(struct val *v, struct record *r, const struct evset *set, 
 	}
 }
 
-/* Stores in *v the ratio of the record's event to another one, its unit in words (L_METRIC_UNIT),
- * or the stalled cycles per instruction (L_STALLS). */
+/* Stores in *v the ratio of the record's event to another event (L_METRIC), the unit of the ratio
+ * in words (L_METRIC_UNIT), or the stalled cycles per instruction (L_STALLS). */
 static void ratio_field(struct val *v, struct record *r, u8 id)
 {
 	struct buf b = text_room(r);
@@ -959,8 +964,8 @@ static void event_field(struct val *v, struct record *r, u8 id)
 }
 
 /* Writes where the event of row e was counted, for people and for the formats perf-csv and
- * perf-json; bytes that are not printable are escaped. cgroup: with the cgroup; false if the output
- * has the cgroup in a field of its own. */
+ * perf-json. Bytes that are not printable are escaped. cgroup: false to leave out the cgroup,
+ * because the output has it in a field of its own. */
 void record_site(struct buf *b, const struct entity *e, bool cgroup)
 {
 	char text[4200];
@@ -972,8 +977,8 @@ void record_site(struct buf *b, const struct entity *e, bool cgroup)
 	put_text(b, (struct str){ t.p, t.p + t.n });
 }
 
-/* Returns the text that an event's rows of long CSV have in the column instance, SET:EVENT@SITE:
- * the event, its set and where it was counted. */
+/* Returns the text that identifies an event in long CSV (column instance), SET:EVENT@SITE: the
+ * event, its set, and the site where it was counted. */
 static struct str event_label(struct record *r)
 {
 	const struct evrow *row = row_of(r->e);
@@ -1006,8 +1011,8 @@ static const struct profile *profile_of(const struct entity *e)
 	return (const struct profile *)(const void *)e;
 }
 
-/* Stores in *v the function of a frame and the offset in it, as symbol+0x1f. *v stays null if the
- * function is unknown. */
+/* Stores in *v the name of the function of a stack frame and the offset in the function, as
+ * symbol+0x1f. *v stays null if the function is unknown. */
 static void set_symbol(struct val *v, struct record *r, const struct frame *f)
 {
 	struct buf b = text_room(r);
@@ -1080,7 +1085,8 @@ static void profile_field(struct val *v, struct record *r, u8 id)
 			set_hex(v, r, p->row->ip);
 		return;
 	default:
-		/* The percentage is rounded, so that all rows together are 100 %. */
+		/* Rounded to nearest: rounded down, the sum of all rows would be less than 100
+		 * %. */
 		set_int(v, (muldiv(p->row->period, 200000, profile_sums.period[p->table]) + 1) / 2,
 			U_PERCENT);
 	}
@@ -1152,8 +1158,8 @@ static void set_tracepoint(struct val *v, struct record *r, const struct tpfield
 	}
 }
 
-/* Adds the tracepoint fields of a sample to a record. The fields that all tracepoints have, such as
- * common_pid, are added only if the option -f selects them. */
+/* Adds the tracepoint fields of a sample to a record. Fields that all tracepoints have, such as
+ * common_pid, are added only if option -f selects them. */
 static void add_fields(struct record *r, const struct column *c, const struct sample *s)
 {
 	for (u32 i = 0; i < s->nfields; i++) {
@@ -1171,7 +1177,7 @@ static void add_sampled(struct record *r, const struct column *c)
 		r, c, sample_of(r->e));
 }
 
-/* Returns the text that a sample's rows of long CSV have in the column instance: EVENT@CPU. */
+/* Returns the text that identifies a perf sample in long CSV (column instance): EVENT@CPU. */
 static struct str sample_label(struct record *r)
 {
 	const struct sample *s = sample_of(r->e);
@@ -1249,17 +1255,18 @@ static void oa_field(struct val *v, struct record *r, u8 id)
 	}
 }
 
-/* Returns part * 10^6 for a part from 0 to 1, rounded as %f does it: exactly, halves to even. */
+/* Returns part * 10^6 for a part from 0 to 1. It is rounded exactly as by %f: to nearest, and a
+ * half to the even number. */
 static u64 to_micros(double part)
 {
 	double near = part * 1e6, over = near - (double)(i64)near, high, beyond;
 	u64 n = (u64)(i64)near, bits;
 
-	if (over < 0.499999 || over > 0.500001) /* the error of the product is less than 10^-6 */
+	if (over < 0.499999 || over > 0.500001) /* the product has an error of less than 10^-6 */
 		return n + (over > 0.5);
-	/* Near a half: multiply the high and the low half of part separately. Their products fit
-	 * the bits of a double, and the high one is so close to n + 0.5 that their difference is
-	 * exact. */
+	/* The product is near n + 0.5. The high and the low bits of part are multiplied separately:
+	 * both products fit exactly into doubles, and the high product is so close to n + 0.5 that
+	 * their difference is exact. */
 	memcpy(&bits, &part, sizeof(bits));
 	bits &= ~UINT64_C(0x7ffffff);
 	memcpy(&high, &bits, sizeof(high));
@@ -1267,7 +1274,7 @@ static u64 to_micros(double part)
 	return n + (beyond > 0 || (!(beyond < 0) && n & 1));
 }
 
-/* Writes all digits of a double from 2^64 on, as %f does. All such doubles are whole numbers. */
+/* Writes all digits of a double of 2^64 or more, as %f does. All such doubles are whole numbers. */
 static void put_huge(struct buf *b, double f)
 {
 	u32 nine[36]; /* groups of nine digits, the lowest first; a double has up to 309 digits */
@@ -1296,8 +1303,8 @@ static void put_huge(struct buf *b, double f)
 		put_n(b, digits_before(d + DIGITS, nine[n], 9), 9);
 }
 
-/* Stores in *v, as text (V_DIGITS), a number that does not fit in 64 bits with six decimals. *v
- * stays null if the number is infinite or not a number. */
+/* Stores in *v a number with six decimals as text (V_DIGITS), because it does not fit in 64 bits.
+ * *v stays null if the number is infinite or not a number. */
 static void set_large(struct record *r, struct val *v, double f)
 {
 	struct buf b = text_room(r);
@@ -1396,13 +1403,13 @@ static void stall_field(struct val *v, struct record *r, u8 id)
 		if (w->has_ip)
 			set_hex(v, r, w->ip);
 		return;
-	default: /* *v stays null if the GPU does not count this stall reason separately */
+	default: /* *v stays null if the GPU does not count this stall reason on its own */
 		set_known(v, w->format->at[id - L_STALL], w->counts[id - L_STALL]);
 	}
 }
 
-/* Returns the text that the rows of EU stalls in long CSV have in the column instance: the address
- * of the instruction. */
+/* Returns the text that identifies a row of EU stalls in long CSV (column instance): the address of
+ * the instruction. */
 static struct str stall_label(struct record *r)
 {
 	struct val v = { 0 };
@@ -1425,11 +1432,11 @@ static void set_limit(struct val *v, i64 n)
 		set_signed(v, n, U_NONE);
 }
 
-/* Stores in *v the factor 100 / max, computed as a C float, with nine digits: so many are needed to
- * tell any two floats apart. */
+/* Stores in *v the factor 100 / max, computed as a C float. It gets nine digits, the minimum to
+ * distinguish all floats. */
 static void set_scale(struct val *v, i64 max)
 {
-	/* The cast to float is needed because the i387 divides with more bits. */
+	/* The cast to float is needed because an i387 FPU computes with more bits. */
 	double d = (double)(float)(100.0f / (float)max);
 
 	if (max <= 0 || max == INT64_MAX)
@@ -1468,7 +1475,8 @@ static void counter_field(struct val *v, struct record *r, u8 id)
 	}
 }
 
-/* Returns the unit (enum unit) of whole numbers that has this name; U_NONE if there is none. */
+/* Returns the unit (enum unit) without decimal places that has this name; U_NONE if there is
+ * none. */
 static u8 unit_find(const char *name)
 {
 	u8 i = 0;
@@ -1490,7 +1498,8 @@ static void add_picked(struct record *r, const struct column *c)
 		if (!f || !k)
 			continue;
 		set_signed(&f->v, k->value, unit_find(k->unit));
-		/* The unit is set even without a value: it determines the width of the column. */
+		/* The unit is set even if the value is unknown, because it determines the width of
+		 * the column. */
 		f->v.type = is_measured(k) ? V_INT : V_NULL;
 	}
 }
@@ -1558,8 +1567,8 @@ static const struct kind_ops {
 	void (*scalar)(struct val *v, struct record *r, u8 id);
 	/* adds the fields of a group or list; NULL if their values come from the registry */
 	void (*many)(struct record *r, const struct column *c);
-	/* returns the text of the column instance of long CSV; NULL if the columns with W_ID
-	 * identify the entity */
+	/* returns the text of the column instance of long CSV; NULL if the columns with W_ID are
+	 * enough to identify the entity */
 	struct str (*label)(struct record *r);
 } kind_ops[KINDS] = {
 	[K_DEVICE] = { .scalar = device_field }, [K_CLIENT] = { .scalar = device_field },
@@ -1610,8 +1619,8 @@ static void scalar(struct val *v, struct record *r, const struct recopts *o, u8 
 }
 
 /* Stores in *v the value of one instance of an entity for the column with this id. Returns false if
- * it is unknown. near: a counter of the instance, where the search begins; it is moved to the next
- * counter if it was the right one. */
+ * the value is unknown. near: a counter of the instance, at which the search begins. If it is the
+ * searched counter, it is moved to the next one. */
 static bool counter_value(const struct entity *e, u8 id, u16 inst, struct counter *near,
 			  const struct recopts *o, u64 *v)
 {
@@ -1624,8 +1633,8 @@ static bool counter_value(const struct entity *e, u8 id, u16 inst, struct counte
 	case L_ENGINE_UTIL: return engine_util(e, inst, v);
 	case L_ENGINE_FREQ: return engine_freq(e, inst, v);
 	case D_CAPACITY:
-		/* drm-usage-stats.rst of Linux about drm-engine-capacity-*: "In the absence of this
-		 * tag parser shall assume capacity of one" */
+		/* drm-usage-stats.rst of Linux says about drm-engine-capacity-*: "In the absence of
+		 * this tag parser shall assume capacity of one" */
 		if (!reg_get_or_sum(e, id, inst, v))
 			*v = 1;
 		return true;
@@ -1634,15 +1643,16 @@ static bool counter_value(const struct entity *e, u8 id, u16 inst, struct counte
 			return true;
 		if (!reg_rate(e, id == D_POWER ? D_ENERGY : D_FREQ_SPENT, inst, &d, &dt))
 			return false;
-		*v = muldiv(d, 1000000000, dt); /* uW from uJ per ns; Hz from kHz x ms per ns */
+		/* uJ per ns becomes uW; kHz x ms per ns becomes Hz */
+		*v = muldiv(d, 1000000000, dt);
 		return true;
 	default:
 		return reg_get_near(e, near, id, inst, v);
 	}
 }
 
-/* Returns whether a counter of quantity desc makes its instance part of the group with the columns
- * c to end - 1. */
+/* Returns whether an instance that has a counter of quantity desc belongs to the group with the
+ * columns c to end - 1. */
 static bool in_group(u8 desc, const struct column *c, const struct column *end)
 {
 	for (; c < end; c++)
@@ -1659,17 +1669,20 @@ static bool is_column(const struct column *c, const struct record *r, const stru
 	return c->when & 1u << r->kind && (c->when & mode || (o->both && c->when & W_TOTAL));
 }
 
-/* The columns that records of one kind show, found once for each kind and mode (-r, `list`). They
- * are divided into parts: one for each group that has instances, and one for each other column. */
+/* The columns that records of one kind show. They are determined once for each kind and mode (-r,
+ * `list`), and divided into parts: one for each group that has instances, and one for each other
+ * column. */
 struct plan {
 	bool ready;
 	u8 n;
 	struct part {
-		u8 from, to;   /* the part has the columns from `from` to to - 1 of columns[] */
-		u8 first, end; /* the wanted columns of the part are from `first` to end - 1 */
-		u8 class;      /* enum desc_class: class of the counters that add instances */
+		u8 from, to;   /* range in columns[] of the part's columns; `to` is excluded */
+		/* range in columns[] of the part's shown columns; `end` is excluded */
+		u8 first, end;
+		u8 class; /* enum desc_class: class of the counters whose instances are added */
 	} parts[LEN(columns)];
-	bool wanted[LEN(columns)]; /* by index in columns[]: records show the column */
+	/* for each element of columns[]: true if records show the column */
+	bool wanted[LEN(columns)];
 };
 
 static void add_instance(struct record *r, const struct counter *k, const struct plan *p,
@@ -1687,7 +1700,7 @@ static void add_instance(struct record *r, const struct counter *k, const struct
 		if (!p->wanted[m])
 			continue;
 		known = counter_value(r->e, c->id, inst, &near, o, &v);
-		/* An fdinfo record leaves out the memory keys that its dump does not have. */
+		/* An fdinfo record has only the memory keys that are in its file. */
 		if (known || !(c->when & W_SPARSE || (r->kind == K_FDINFO && is_region(c->id))))
 			add_counter(r, c, name, known, v);
 	}
@@ -1696,7 +1709,7 @@ static void add_instance(struct record *r, const struct counter *k, const struct
 static void add_group(struct record *r, const struct plan *p, const struct part *t,
 		      const struct recopts *o)
 {
-	/* marks[i] == mark: instance i of the group is added already */
+	/* marks[i] == mark if instance i was already added to the group */
 	static u32 marks[MAX_INSTANCES], mark;
 	const struct column *c = columns + t->from, *end = columns + t->to;
 	enum desc_class class = t->class;
@@ -1721,8 +1734,8 @@ static int cmp_u32(u32 a, u32 b)
 	return a < b ? -1 : a > b;
 }
 
-/* Adds the PIDs of a client's holders to the list that begins with field `from`, each once and in
- * ascending order. */
+/* Adds the PIDs of the processes that hold a client to the list that begins with field `from`. Each
+ * PID is added once, in ascending order. */
 static void add_holders(struct record *r, const struct column *c, const struct client *of,
 			size_t from)
 {
@@ -1807,7 +1820,7 @@ static void add_list(struct record *r, const struct entity *e, const struct colu
 		add_throttle(r, c, e);
 }
 
-/* Removes the field with this instance from the fields r->f[from] to the last one. */
+/* Removes the field with this instance. Searches the fields from r->f[from] to the last one. */
 static void inst_remove(struct record *r, size_t from, struct str inst)
 {
 	for (size_t i = from; i < r->n; i++)
@@ -1817,9 +1830,11 @@ static void inst_remove(struct record *r, size_t from, struct str inst)
 		}
 }
 
-enum { MAX_OTHER = 512 }; /* lines of a text that become fields; the driver with the most has 6 */
+/* maximum number of fields made from the lines of a text; drivers have up to 6 */
+enum { MAX_OTHER = 512 };
 
-/* Adds a field for each line "key:value" of a text. lines: number of the text, see text_put(). */
+/* Adds a field for each line "key:value" of a text in the registry. lines: number of the text, see
+ * text_put(). */
 static void add_lines(struct record *r, const struct column *c, u32 lines)
 {
 	struct str text = text_load(r, lines), line, key;
@@ -1827,7 +1842,8 @@ static void add_lines(struct record *r, const struct column *c, u32 lines)
 
 	while (line_next(&text, &line)) {
 		str_cut(&line, ':', &key);
-		inst_remove(r, from, key); /* of two lines with equal keys, the last one counts */
+		/* if two lines have the same key, the last one is used */
+		inst_remove(r, from, key);
 		if (r->n - from >= MAX_OTHER)
 			r->lost++;
 		else
@@ -1837,8 +1853,8 @@ static void add_lines(struct record *r, const struct column *c, u32 lines)
 		add_empty(r, c);
 }
 
-/* Returns whether the entity has an engine with counters other than its frequency: only those
- * can make its busy time known. */
+/* Returns whether the entity has an engine with a counter other than its frequencies: only such
+ * counters can make the busy time known. */
 static bool has_engine_time(const struct entity *e)
 {
 	for (struct counter *k = reg_first_of(e, DESC_ENGINE); k; k = reg_next_of(k, DESC_ENGINE))
@@ -1847,7 +1863,8 @@ static bool has_engine_time(const struct entity *e)
 	return false;
 }
 
-/* Adds a field for each important group of which a device has no values, with the reason. */
+/* Adds a field with the reason for each important group (such as engine or temp) of which a device
+ * has no values. */
 static void add_missing(struct record *r, const struct entity *e, const struct column *c)
 {
 	static const char *const names[] = { "engine", "memory", "freq", "temp", "power", "fan" };
@@ -1899,8 +1916,8 @@ static const struct column *group_end(const struct column *c)
 	return end;
 }
 
-/* Removes the word `part` and the dot after it from the front of the pattern *p. Returns false and
- * leaves *p unchanged if its first word is another one. */
+/* Removes the word `part` and the dot after it from the start of the pattern *p. If the pattern
+ * begins with another word, returns false and leaves *p unchanged. */
 static bool pattern_skip(struct str *p, struct str part)
 {
 	struct str q = *p;
@@ -1929,8 +1946,8 @@ void record_select(u8 kind, const struct str *patterns, size_t n, u32 when)
 	selection.when = when;
 }
 
-/* Returns whether p, a pattern whose first part (the group) is removed, names a member of the
- * group. */
+/* Returns whether p, the rest of a pattern after the group and a dot, is the name of a member of
+ * the group. */
 static bool is_member(struct str group, struct str p)
 {
 	for (const struct column *c = columns; c < columns + ncolumns; c++)
@@ -1940,16 +1957,16 @@ static bool is_member(struct str group, struct str p)
 	return false;
 }
 
-/* Returns whether the patterns of record_select() may match fields of the column. Instances are not
- * known yet, so that a pattern selects a whole group, or one member of it for all instances.
- * Columns of OA counters and named counters are always selected: their patterns are instances
- * without the group. */
+/* Returns whether the patterns passed to record_select() may match fields of the column. Instances
+ * are not known yet, so a pattern selects a whole group, or one member of the group for all
+ * instances. Columns of OA counters and named counters are always selected, because their patterns
+ * may be an instance without the group. */
 static bool is_selected(const struct column *c, u8 kind)
 {
 	bool is = (selection.n == 0 && selection.when == 0) || selection.kind != kind ||
 		  c->id == L_OA_COUNTERS || c->id == L_COUNTERS ||
 		  c->when & selection.when ||
-		  c->id == L_CPU_TIME; /* the time at which timelines show the record */
+		  c->id == L_CPU_TIME; /* timelines need this field, the time of the record */
 
 	for (size_t i = 0; i < selection.n && !is; i++) {
 		struct str p = selection.patterns[i];
@@ -1962,7 +1979,7 @@ static bool is_selected(const struct column *c, u8 kind)
 	return is;
 }
 
-/* Begins a record of entity e, without fields. The record before is no longer valid. */
+/* Begins a record of entity e, without fields. The previous record becomes invalid. */
 void record_clear(struct record *r, const struct entity *e)
 {
 	*r = (struct record){ .kind = e->kind, .e = e };
@@ -1983,8 +2000,8 @@ void record_put(struct record *r, const struct column *c, struct str inst, const
 		f->v = *v;
 }
 
-/* Returns whether a column that record_select() has selected has the counters of quantity desc as
- * its values. */
+/* Returns whether a column that record_select() has selected shows the counters of quantity
+ * desc. */
 bool record_shows(u8 desc)
 {
 	for (const struct column *c = columns; c < columns + ncolumns; c++)
@@ -2067,8 +2084,8 @@ bool record_alloc(void)
 	return table_has(&storage_table, REC_TEXT + 2 * sizeof(struct ratio) - 1);
 }
 
-/* Returns the ratio of the record's event to another one, such as insn per cycle; NULL if there is
- * none. */
+/* Returns the ratio of the record's event to another event, such as instructions per cycle; NULL if
+ * there is none. */
 const struct ratio *record_ratio(const struct record *r)
 {
 	return r->has_ratio ? &storage->ratio : NULL;
@@ -2120,8 +2137,8 @@ static inline bool same_word(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : !a && !b;
 }
 
-/* Returns the first known value in the record for the column with this group (NULL: without a
- * group) and member, of any instance; NULL if there is none. */
+/* Returns the first known value of a field with this group (NULL for a field without a group) and
+ * member, for any instance; NULL if there is none. */
 const struct val *record_get(const struct record *r, const char *group, const char *member)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -2134,7 +2151,7 @@ const struct val *record_get(const struct record *r, const char *group, const ch
 	return NULL;
 }
 
-/* Returns a symbol without its offset: samples are summed and named by function, not by address. */
+/* Returns a symbol without its offset (+0x1f). Samples are summed by function, not by address. */
 struct str symbol_name(struct str s)
 {
 	for (const char *p = s.e; p - s.p > 3; p--)
@@ -2143,7 +2160,7 @@ struct str symbol_name(struct str s)
 	return s;
 }
 
-/* Stores in *fd the number of the descriptor that a client without drm-client-id is. Returns false
+/* Stores in *fd the descriptor number that identifies a client without drm-client-id. Returns false
  * for other clients and other kinds of records. */
 bool record_descriptor(const struct record *r, u64 *fd)
 {
@@ -2174,9 +2191,9 @@ static bool raise_value(u64 *most, const struct val *v)
 	return true;
 }
 
-/* Stores in *busy how busy a record's device or client is, in 1/1000 %: the kernel's own figure,
- * else the busy share of the busiest engine, else the highest load of a unit, such as the core of
- * an NPU, else the load of the memory controller. Returns false if none of them is known. */
+/* Stores in *busy how busy a record's device or client is, in 1/1000 %. The sources are, in this
+ * order: the kernel's own value, the busiest engine, the highest load of a unit such as the core of
+ * an NPU, the load of the memory controller. Returns false if none of them is known. */
 bool record_busy(const struct record *r, u64 *busy)
 {
 	const struct val *own = record_get(r, NULL, "busy"),
@@ -2185,7 +2202,7 @@ bool record_busy(const struct record *r, u64 *busy)
 	bool known = own, loaded = false, has_memory = false;
 
 	*busy = own ? own->n : 0;
-	/* The load of RKNPU's devfreq may be 0 while its cores work. */
+	/* RKNPU's devfreq may report a load of 0 while the NPU's cores are busy. */
 	if (own && *busy == 0 && driver && str_is(driver->s, "RKNPU"))
 		known = false;
 	for (size_t i = 0; i < r->n; i++) {
@@ -2205,8 +2222,8 @@ bool record_busy(const struct record *r, u64 *busy)
 }
 
 /* Returns whether a pattern of -f matches the field: "busy", "engine", "engine.render",
- * "engine.busy" or "engine.render.busy". The instance alone matches OA counters and named
- * counters. */
+ * "engine.busy" or "engine.render.busy". For OA counters and named counters, the name of the
+ * instance alone matches, too. */
 bool field_match(const struct field *f, struct str p)
 {
 	const struct column *c = f->col;
@@ -2240,8 +2257,8 @@ bool pattern_known(struct str p, u8 kind)
 	return false;
 }
 
-/* Searches for the name that is nearest to n->text, a wrong name in -f, among the groups of records
- * of this kind and their members without a group. Only the text before the first '.' is
+/* Searches for the name of a group or field that is most similar to n->text, a wrong name in -f.
+ * Only names that records of this kind have, and only the text before the first '.', are
  * compared. */
 void pattern_nearest(struct nearest *n, u8 kind)
 {
@@ -2253,12 +2270,12 @@ void pattern_nearest(struct nearest *n, u8 kind)
 			nearest_try(n, str_z(c->group ? c->group : c->member));
 }
 
-/* Writes the name of a field for people: "card0 render" for an engine's busy time; otherwise
- * with the group and the member that distinguish it from the device's other fields. */
+/* Writes the name of a field for people: "card0 render" for an engine's busy time. Names of other
+ * fields contain the group and the member, to distinguish them from the device's other fields. */
 void field_name(struct buf *b, const char *dev, const struct field *f)
 {
 	const struct column *c = f->col;
-	/* the field is of an engine or region */
+	/* true: the field is of an engine or memory region, and the group is not written */
 	bool spread = c->shape == S_BOTH && strcmp(c->group, "freq") != 0;
 	const struct str parts[] = { str_z(spread ? "" : c->group), f->inst,
 				     str_z(c->id == L_ENGINE_BUSY ? "" : c->member) };
@@ -2280,7 +2297,8 @@ size_t plot_id(struct str name)
 			 "die cluster cache node");
 }
 
-/* Returns the bits W_* of the kind that a recorded value's text ID_KIND names; 0 if unknown. */
+/* Returns the bits W_* for the kind of record in a recorded value's text ID_KIND; 0 if it is
+ * unknown. */
 u16 plot_kind(const struct plotids *id)
 {
 	static const u16 kinds[] = { W_DEVICE, W_CLIENT, W_CGROUP, W_PROCESS, W_EVENT, W_SAMPLE,

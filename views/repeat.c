@@ -7,11 +7,14 @@
 #include "sources/os/os.h"
 
 enum {
-	REPEATS = 512, /* number of remembered samples; they need 600 KB */
-	REPEAT_WORDS = 32, /* words of 8 bytes of a perf record: a callchain of 20 addresses */
-	REPEAT_TEXT = 900, /* bytes of a sample's text: long CSV has 600 to 800 */
-	REPEAT_TIMES = 16, /* times in a sample's text: long CSV has one on each line */
-	MAX_TIME = 24,     /* bytes of a time */
+	REPEATS = 512, /* number of samples in the cache, which needs 600 KB */
+	/* maximum size of a perf record in words of 8 bytes: enough for 20 callers */
+	REPEAT_WORDS = 32,
+	/* maximum size of a sample's text; in long CSV it has 600 to 800 bytes */
+	REPEAT_TEXT = 900,
+	/* maximum number of times in a sample's text; long CSV has one on each line */
+	REPEAT_TIMES = 16,
+	MAX_TIME = 24,     /* maximum length of a time, in bytes */
 };
 
 struct repeat {
@@ -26,15 +29,16 @@ struct repeat {
 
 static struct {
 	struct repeat *rows;
-	u32 run; /* increased by repeats_forget(): results with another number are not used */
+	/* number that repeats_forget() increases; results with another number are invalid */
+	u32 run;
 	struct table table;
 } repeats = {
 	.run = 1,
 	.table = TABLE_ROW(repeats.rows, REPEATS, 16, "samples that are repeated"),
 };
 
-/* Forgets the results of all samples. Called when the names of tasks or the maps of processes have
- * changed, since the same sample may give another result then. */
+/* Invalidates the results of all samples. Called when the names of tasks or the maps of processes
+ * have changed, since the same sample may then have another result. */
 void repeats_forget(void)
 {
 	repeats.run++;
@@ -48,11 +52,11 @@ static u64 word_at(struct str rec, u32 i)
 	return v;
 }
 
-/* Returns the cache row of a sample that came before. The caller then uses repeat_put_text() or
- * repeat_sum(); if these return false, it stores the result with repeat_fill_text() or
- * repeat_fill_row(). Returns NULL if the sample is new (its result can be stored when it comes
- * again), if it is too long, or if there is no memory. ignored: bit i is set if word i of the
- * record may differ. */
+/* Returns the row of the cache for a sample that has occurred before. The caller then uses
+ * repeat_put_text() or repeat_sum(). If these return false, it stores the result with
+ * repeat_fill_text() or repeat_fill_row(). Returns NULL if the sample is new (its result can be
+ * stored when it occurs again), if it is too long, or if there is no memory. ignored: bit i is set
+ * if word i of the record may differ. */
 struct repeat *repeat_of(struct str rec, u64 ignored)
 {
 	u32 n = (u32)(str_len(rec) / 8), i = 0;
@@ -61,7 +65,8 @@ struct repeat *repeat_of(struct str rec, u64 ignored)
 
 	if (!repeats.table.begun)
 		table_all(&repeats.table);
-	if (n > REPEAT_WORDS || !repeats.table.ready) /* too long, or no memory */
+	/* the record is too long, or there is no memory */
+	if (n > REPEAT_WORDS || !repeats.table.ready)
 		return NULL;
 	for (; i < n; i++)
 		if (!(ignored >> i & 1))
@@ -83,8 +88,8 @@ struct repeat *repeat_of(struct str rec, u64 ignored)
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* True if the digits at `at` are the field "time" of the record, and not a part of another field:
- * they begin a line (the first cell of CSV) or follow "time": of JSON. A text inside JSON cannot
- * contain that, since its quotation marks have backslashes. */
+ * they are at the start of a line (the first cell of CSV) or after "time": (JSON). A text in JSON
+ * cannot contain "time":, since its quotation marks have backslashes. */
 static bool is_time_field(struct str text, const char *at)
 {
 	struct str before = { text.p, at };
@@ -95,8 +100,8 @@ static bool is_time_field(struct str text, const char *at)
 		memcmp(at - str_len(member), member.p, str_len(member)) == 0);
 }
 
-/* Writes a time in us as put_number() writes it: in seconds with six decimals, at least 8 bytes.
- * Returns its length; 0 if it is longer than MAX_TIME. */
+/* Writes a time, which is in us, like put_number(): in seconds with six decimals, at least 8 bytes.
+ * Returns the length; 0 if it is longer than MAX_TIME. */
 static size_t time_put(char *to, i64 time_us)
 {
 	struct buf b = { .p = to, .cap = MAX_TIME };
@@ -105,9 +110,9 @@ static size_t time_put(char *to, i64 time_us)
 	return b.full ? 0 : b.n;
 }
 
-/* Stores the text of a record in the cache, and the offsets of the record's time in it. time_us:
- * the time; -1 if the text has none. Stores no text if the same digits are also a part of another
- * field. */
+/* Stores the text of a record in the cache, and the offsets at which it contains the record's time.
+ * time_us: the time; -1 if the text has no time. Stores nothing if the digits of the time are also
+ * a part of another field. */
 void repeat_fill_text(struct repeat *to, struct str text, i64 time_us)
 {
 	char now[MAX_TIME];
@@ -140,8 +145,8 @@ static void time_copy(char *to, const char *now, size_t n)
 	memcpy(to + n - 8, now + n - 8, 8);
 }
 
-/* Appends the stored text of a sample, with another time in it. Returns false if no text is stored,
- * or if the new time has another length. */
+/* Appends the stored text of a sample, with the time replaced by time_us. Returns false if no text
+ * is stored, or if the new time has another length. */
 bool repeat_put_text(const struct repeat *from, struct buf *b, i64 time_us)
 {
 	char now[MAX_TIME];
@@ -160,7 +165,7 @@ bool repeat_put_text(const struct repeat *from, struct buf *b, i64 time_us)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* Stores in the cache to which row of a table of the profile a sample was added. row: NULL if that
+/* Stores in the cache the row of a profile table to which a sample was added. row: NULL if the
  * table was full; then the cache is not used for this sample. */
 void repeat_fill_row(struct repeat *to, u8 table, struct profrow *row, u64 period)
 {
@@ -169,8 +174,8 @@ void repeat_fill_row(struct repeat *to, u8 table, struct profrow *row, u64 perio
 	to->run = row ? repeats.run : 0;
 }
 
-/* Adds a sample to the rows of the profile that are stored for it in the cache. period: 0 to use
- * the period of the earlier sample. Returns false if no rows are stored. */
+/* Adds a sample to the rows of the profile that the cache has for it. period: 0 to use the period
+ * of the earlier sample. Returns false if no rows are stored. */
 bool repeat_sum(const struct repeat *from, u64 period)
 {
 	if (from->run != repeats.run)

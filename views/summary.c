@@ -4,8 +4,8 @@
 #include "views/views.h"
 #include "sources/os/os.h"
 
-/* SLOTS: size of the hash index. MAX_STATS: number of rows, 3/4 of the slots: with more, finding a
- * row in the index is slow. */
+/* SLOTS: number of slots of the hash index. MAX_STATS: maximum number of rows, 3/4 of the slots,
+ * because a fuller index is slow. */
 enum { SLOTS = 1 << 16, MAX_STATS = 3 << 14 };
 
 struct stat_row {
@@ -16,8 +16,8 @@ struct stat_row {
 };
 
 static struct {
-	struct stat_row *stats; /* rows, from index 1 on */
-	u16 *rows;              /* hash index: each slot has an index in stats[], or 0 if free */
+	struct stat_row *stats; /* rows; index 0 is not used */
+	u16 *rows; /* hash index: for each slot an index in stats[], or 0 if the slot is free */
 	size_t nstats;
 } sums;
 static struct {
@@ -27,7 +27,7 @@ static struct {
 	.rows = TABLE_ROW(sums.rows, SLOTS, SLOTS, "index of values summed up"),
 };
 
-/* Discards the values that were added so far. */
+/* Removes all values that were added, to begin a new interval. */
 void summary_reset(void)
 {
 	if (sums.nstats)
@@ -35,8 +35,8 @@ void summary_reset(void)
 	sums.nstats = 0;
 }
 
-/* True if a mean of the column's values makes sense: for momentary values, but not for totals and
- * identifiers. */
+/* True if values of the column have a meaningful mean: momentary values have one, totals and
+ * identifiers do not. */
 static bool has_mean(const struct column *c)
 {
 	return (c->unit != U_NONE || c->when & W_TABLE) && !(c->when & (W_ID | W_TOTAL));
@@ -47,8 +47,8 @@ static bool is_measured(const struct field *f)
 	return f->v.type == V_INT && f->v.n <= INT64_MAX / (1 << 20) && has_mean(f->col);
 }
 
-/* Returns the slot of the hash index that has the row of a field, or a free slot if the field has
- * no row. */
+/* Returns the slot of the hash index for a field: the slot that has the field's row, or a free slot
+ * if the field has no row. */
 static u16 *slot_find(const struct entity *e, const struct field *f)
 {
 	size_t h = e->serial * (size_t)2654435761u + (size_t)(f->col - columns) * 131 +
@@ -63,7 +63,7 @@ static u16 *slot_find(const struct entity *e, const struct field *f)
 	}
 }
 
-/* Adds the values of a record to the sums, minima and maxima. */
+/* Adds the values of a record to the sums, minima and maxima of their rows. */
 void summary_add(const struct record *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -95,7 +95,8 @@ void summary_add(const struct record *r)
 	}
 }
 
-/* Replaces the values of a record with the "min", "avg" or "max" of the values that were added. */
+/* Replaces each value of a record with the minimum, mean or maximum of its values since
+ * summary_reset(). which: "min", "avg" or "max". */
 void summary_apply(struct record *r, const char *which)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -105,8 +106,8 @@ void summary_apply(struct record *r, const char *which)
 		i64 v;
 
 		if (!row) {
-			/* A total has no mean, and its value in this record is only the last one:
-			 * the field becomes null. */
+			/* A total has no mean, and its value in this record is only the most recent
+			 * one: the field becomes null. */
 			if (f->v.type == V_INT && (has_mean(f->col) || f->col->when & W_TOTAL))
 				f->v = (struct val){ 0 };
 			continue;

@@ -4,8 +4,8 @@
 
 enum { NAME = 100, PREFIX = 155, AT_SUM = 148 };
 
-/* Appends a field of the header that is `width` bytes wide: the text, then zeros. The caller has
- * set the block to zeros. */
+/* Appends a field of a tar header, `width` bytes wide: the text, then zeros. The caller has set the
+ * header's block to zeros. */
 static void put_field(struct buf *b, struct str text, size_t width)
 {
 	size_t end = b->n + width;
@@ -14,8 +14,8 @@ static void put_field(struct buf *b, struct str text, size_t width)
 	b->n = end;
 }
 
-/* Appends a field of the header that is `width` bytes wide: an octal number of width - 1 digits,
- * and a NUL. */
+/* Appends a field of a tar header, `width` bytes wide: an octal number of width - 1 digits, and a
+ * NUL. */
 static void put_octal(struct buf *b, u64 v, size_t width)
 {
 	for (size_t i = width - 1; i; i--)
@@ -23,8 +23,8 @@ static void put_octal(struct buf *b, u64 v, size_t width)
 	put_c(b, '\0');
 }
 
-/* Splits the name of a member at a '/', so that both pieces fit into the header fields prefix and
- * name. Returns false if the name is too long. */
+/* Splits the name of a member of a tar file at a '/', so that both parts fit in the header fields
+ * prefix and name. Returns false if the name is too long. */
 static bool split_name(struct str *name, struct str *prefix)
 {
 	const char *p = name->p;
@@ -55,7 +55,7 @@ static void put_block(struct buf *b, const struct tarhead *m, struct str prefix)
 	memset(b->p + from, 0, TAR_BLOCK);
 	put_field(b, m->name, NAME);
 	put_octal(b, m->mode, 8);
-	put_octal(b, 0, 8); /* owner: user and group are root */
+	put_octal(b, 0, 8); /* user and group of the file are root */
 	put_octal(b, 0, 8);
 	put_octal(b, m->size, 12);
 	put_octal(b, m->mtime, 12);
