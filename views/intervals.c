@@ -6,7 +6,7 @@
 #include "sources/os/os.h"
 
 enum {
-	/* maximum number of tasks with rows; for waits, tasks that have ended keep theirs */
+	/* maximum number of tasks in the table; when waits are summed, ended tasks stay in it */
 	MAX_TIMED = 65536,
 	MAX_CALLS = 1024,  /* maximum number of system calls; an architecture has about 450 */
 };

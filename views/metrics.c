@@ -13,12 +13,12 @@
  * becomes the end of a metric's name. */
 static const struct base {
 	const char *name;
-	/* unit suffix of the names of fields (such as ns in busy_ns) that names of metrics do not
-	 * have; NULL if there is none */
+	/* suffix of the names of fields that names of metrics do not have, as ns in busy_ns; NULL
+	 * if there is none */
 	const char *own;
 	/* number of decimal places that a value has more in the base unit than in the unit */
 	u8 shift;
-	/* type of the values in collectd's types.db, in the unit and not the base unit; or NULL */
+	/* type in collectd's types.db for values in the unit, not in the base unit; or NULL */
 	const char *type;
 } bases[UNITS] = {
 	[U_PERCENT] = { "ratio", "percent", 2, "percent" },
@@ -98,7 +98,7 @@ static void put_suffix(struct buf *b, size_t from, const struct column *c)
 	static struct suffix {
 		u8 n;
 		bool ready;
-		char text[46]; /* enough: the longest end of a metric's name has 30 bytes */
+		char text[46]; /* 46 bytes are enough: the longest end has 30 */
 	} suffixes[256];
 	struct suffix *r = &suffixes[c - columns];
 	struct buf text = { .p = r->text, .cap = sizeof(r->text) };
@@ -214,7 +214,7 @@ struct series {
 	u32 base, base_n, inst, inst_n;
 	u32 value, value_n;             /* offset and length of the value in expo.texts */
 	u16 family;
-	u64 sum; /* value of the series if value_n is 0, which is so for sums over perf samples */
+	u64 sum; /* sum over perf samples: the value of the series if value_n is 0 */
 };
 
 struct span {
@@ -438,7 +438,7 @@ static void inst_set(const struct field *f)
 {
 	const struct column *c = f->col;
 	bool item = c->shape == S_LIST, text = f->v.type == V_TEXT;
-	char digits[400]; /* enough: a double has up to 309 digits before its point */
+	char digits[400]; /* 400 bytes are enough: a double has up to 309 digits before its point */
 	struct buf v = { .p = digits, .cap = sizeof(digits) };
 	u32 at = (u32)expo.texts.n;
 
@@ -718,7 +718,7 @@ bool openmetrics_end(struct out *o, struct buf *b)
 	return more;
 }
 
-/* --- the beginning of each line of a record, its tags or path, is formatted once -------------- */
+/* --- tags or path of a record: formatted once for all its lines ------------------------------- */
 
 static void line_begin(const struct record *r)
 {

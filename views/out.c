@@ -477,7 +477,7 @@ static void put_unique(struct buf *b, const struct record *r, const struct field
 	struct str key = inst_key(f->inst, own);
 	bool same = false;
 
-	/* nothing was replaced in this name: only the other key gets the ~ */
+	/* no byte of this name was replaced: only the key of the other instance gets a ~ */
 	if (str_eq(key, f->inst))
 		return;
 	for (size_t i = 0; i < r->n; i++)
@@ -2249,7 +2249,7 @@ FEATURED static void plain_value(struct buf *b, const struct out *o, const struc
 }
 
 /* Chooses the columns of format plain from the first sample. With -S, always adds the column
- * "summary", because records of the first sample do not have this field yet. */
+ * "summary", because only the records of the last sample have this field. */
 FEATURED static void plain_measure(struct out *o, const struct record *r)
 {
 	const struct column *c = column_named(1u << o->kind, "summary");
@@ -2335,7 +2335,8 @@ static void perfcsv_place(const struct out *o, struct buf *b, const struct recor
 
 	if (record_get(r, NULL, "summary")) {
 		if (!o->unmarked) {
-			put_z(b, "         summary"); /* perf writes the word with %16s */
+			/* perf writes the word "summary" with the format %16s */
+			put_z(b, "         summary");
 			put_z(b, sep);
 		}
 	} else if (time && !o->once) {
@@ -2626,7 +2627,8 @@ const struct format *format_find(struct str name)
 	return NULL;
 }
 
-/* Returns the feature that has a format of this name, if the feature was left out; or NULL. */
+/* Returns the name of the feature to which a format belongs, if the feature was left out of the
+ * build; otherwise NULL. name: of the format. */
 const char *format_left_out(struct str name)
 {
 	for (size_t i = 0; i < LEN(formats); i++)

@@ -6,8 +6,7 @@
 #include "sources/os/os.h"
 
 enum {
-	/* maximum number of task names; pools may give each thread its own name */
-	MAX_COMMS = 4096,
+	MAX_COMMS = 4096,     /* maximum number of task names; thread pools may name each thread */
 	/* maximum number of functions; a profile of a compiler of 20 s had 4500 */
 	MAX_PSYMBOLS = 16384,
 	/* maximum number of addresses; a profile of a compiler had 74 000 at 10 kHz */

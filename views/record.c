@@ -453,7 +453,8 @@ static const struct group *group_of(const struct entity *e)
  * end, so that the memory can be extended for more fields. */
 static struct storage {
 	char text[REC_TEXT];
-	struct ratio ratio, stalls; /* results of record_ratio() and record_stall_ratio() */
+	/* ratio of the record's event to another event; stalled cycles per instruction */
+	struct ratio ratio, stalls;
 	struct field f[MAX_FIELDS];
 } *storage;
 static TABLE_BYTES(storage, REC_TEXT + sizeof(struct ratio) + 64 * sizeof(struct field),
@@ -1085,8 +1086,8 @@ static void profile_field(struct val *v, struct record *r, u8 id)
 			set_hex(v, r, p->row->ip);
 		return;
 	default:
-		/* Rounded to nearest: rounded down, the sum of all rows would be less than 100
-		 * %. */
+		/* Rounded to nearest, because the sum of all rows would be below 100 % if each were
+		 * rounded down. */
 		set_int(v, (muldiv(p->row->period, 200000, profile_sums.period[p->table]) + 1) / 2,
 			U_PERCENT);
 	}
@@ -1619,8 +1620,8 @@ static void scalar(struct val *v, struct record *r, const struct recopts *o, u8 
 }
 
 /* Stores in *v the value of one instance of an entity for the column with this id. Returns false if
- * the value is unknown. near: a counter of the instance, at which the search begins. If it is the
- * searched counter, it is moved to the next one. */
+ * the value is unknown. near: pointer to a counter of the instance, at which the search begins. If
+ * that is the counter searched for, the pointer is moved to the next one. */
 static bool counter_value(const struct entity *e, u8 id, u16 inst, struct counter *near,
 			  const struct recopts *o, u64 *v)
 {

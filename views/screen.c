@@ -318,7 +318,7 @@ enum { KS_GROUND, KS_ESC, KS_CSI, KS_PARAMS, KS_SS3, KS_LINUX /* ESC [ [ has bee
  * unknown. */
 static u16 key_numbered(u8 n)
 {
-	static const u8 keys[] = { /* for each n: enum key, minus KEY_FIRST, plus 1; 0: no key */
+	static const u8 keys[] = { /* key of CSI n ~, as enum key - KEY_FIRST + 1; 0: no key */
 #define K(key) ((key) - KEY_FIRST + 1)
 		[1] = K(KEY_HOME), [4] = K(KEY_END), K(KEY_PGUP), K(KEY_PGDN), K(KEY_HOME),
 		K(KEY_END),

@@ -11,7 +11,7 @@ enum {
 	SLOTS = 2 * PLOT_W,
 	MAX_SERIES = 512,       /* maximum number of lines: 8 per panel on 8 GPUs; 10 KiB each */
 	MAX_PANELS = 96, /* maximum number of panels: more would be a picture of 12 000 pixels */
-	SHOWN = 8, /* maximum number of lines in a panel: that of distinguishable colours */
+	SHOWN = 8,              /* maximum number of lines in a panel: more colours look alike */
 	LABEL = 64, /* maximum length of a name in bytes; the legend shows up to half of them */
 	DEFAULT_POINT = 6,      /* decimals of values without a unit */
 	LEFT = 60, /* pixels left of the time axis, for the numbers of the vertical axis */
@@ -28,7 +28,7 @@ enum {
 /* Fields that are drawn without -f, in the order of their panels. Fields with the same title
  * share a panel. */
 static const struct drawn {
-	const char *field, *title, *what; /* end of a line's name, after the instance */
+	const char *field, *title, *what; /* text at the end of a line's name, after the instance */
 	/* bits W_*: kinds of records for which the field is drawn; 0: all kinds */
 	u16 kinds;
 	bool separate;                    /* each instance gets a panel of its own */
@@ -113,7 +113,8 @@ static struct {
 	size_t nseries, npanels;
 	struct series *last_series;
 	struct panel *last_panel;
-	struct panel *placed[MAX_PANELS]; /* in the order of the picture, from top to bottom */
+	/* panels in the order of the picture, from top to bottom */
+	struct panel *placed[MAX_PANELS];
 	size_t next_panel;
 } drawing;
 static struct {
@@ -314,7 +315,7 @@ static struct str counter_split(struct str name, struct str *which)
 	put_str(&b, (struct str){ name.p, from });
 	put_str(&b, (struct str){ last + 1, name.e });
 	*which = (struct str){ from, last };
-	if (str_is(*which, "-")) /* "-" stands for the sum of all */
+	if (str_is(*which, "-")) /* "-" stands for the sum of all instances */
 		*which = (struct str){ 0 };
 	return b.full ? name : (struct str){ b.p, b.p + b.n };
 }
@@ -597,7 +598,7 @@ void svg_put(const struct plotids *id, const struct column *c, struct str inst, 
 		drawing.last_series = s;
 	}
 	if (axis.last < 0 && s->sample == axis.samples && s->n)
-		/* records without times: the same field again means a new sample */
+		/* records without times: another value for the same line begins a new sample */
 		sample_begin(-1);
 	series_put(s, n);
 	svg_unit(id->text[ID_UNIT]);
@@ -645,7 +646,7 @@ void svg_record(struct out *o, struct buf *b, const struct record *r)
 /* Scale of the vertical axis of a panel. Values are in 10^-point of the unit. */
 struct scale {
 	i64 bottom, top, step;
-	u64 div; /* divisor of the values for the numbers at the axis: 1 of the prefixed unit */
+	u64 div; /* value that is written as 1 at the axis: all numbers are divided by it */
 	u8 digits;               /* number of decimals of the numbers at the axis */
 	const char *lead, *unit; /* prefix and unit, such as "G" and "Hz" */
 };

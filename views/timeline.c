@@ -60,13 +60,15 @@ enum { TITLE_BYTES = 512, NAME_BYTES = 1024 };
 static struct {
 	u32 run;            /* number of the run, from struct out */
 	u64 time;           /* time of the record, ns */
-	u64 elapsed; /* sum of all dt so far, ns: replaces the time in records without a time */
+	/* sum of the intervals (dt) of all records so far, ns; used as the time of records without
+	 * one */
+	u64 elapsed;
 	/* ids of two tracks: that of the process (0: unknown), and that of the entity */
 	u64 process, owner;
 	u32 pid, tid;       /* 0: unknown */
 	struct str comm, event;
 	struct str subject; /* counter, event or symbol that the record is about; may be empty */
-	struct str unit;    /* unit of the subject's value */
+	struct str unit;    /* unit of the counter's or event's value */
 	struct buf title;   /* title of the entity's track, in text[] */
 	char text[TITLE_BYTES];
 } place;
@@ -400,18 +402,18 @@ static void put_string(struct buf *b, u32 number, struct str s)
 
 /* Numbers of protobuf fields, from protos/perfetto/trace of Perfetto 50. */
 enum {
-	TRACE_PACKET = 1, /* number from trace.proto */
-	/* numbers from trace_packet.proto, trace_packet_defaults.proto */
+	TRACE_PACKET = 1, /* field number from trace.proto */
+	/* field numbers from trace_packet.proto, trace_packet_defaults.proto */
 	PACKET_CLOCKS = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_EVENT = 11,
 	PACKET_FLAGS = 13, PACKET_CLOCK_ID = 58, PACKET_DEFAULTS = 59, PACKET_TRACK = 60,
-	/* numbers from clock_snapshot.proto */
+	/* field numbers from clock_snapshot.proto */
 	CLOCKS_CLOCK = 1, CLOCKS_PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIMESTAMP = 2,
-	/* numbers from track_event/track_descriptor.proto, process_descriptor.proto,
+	/* field numbers from track_event/track_descriptor.proto, process_descriptor.proto,
 	 * thread_descriptor.proto, counter_descriptor.proto */
 	TRACK_ID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5,
 	TRACK_COUNTER = 8, PROCESS_PID = 1, PROCESS_NAME = 6, THREAD_PID = 1, THREAD_TID = 2,
 	THREAD_NAME = 5, COUNTER_UNIT = 3, COUNTER_UNIT_NAME = 6,
-	/* numbers from track_event/track_event.proto, debug_annotation.proto */
+	/* field numbers from track_event/track_event.proto, debug_annotation.proto */
 	EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_CATEGORY = 22,
 	EVENT_NAME = 23, EVENT_INTEGER = 30, EVENT_DOUBLE = 44, EVENT_STACK = 55, STACK_FRAME = 1,
 	FRAME_FUNCTION = 1, ANNOTATION_INTEGER = 4, ANNOTATION_DOUBLE = 5, ANNOTATION_NAME = 10,

@@ -340,9 +340,9 @@ static struct str identity(const struct device *d)
 	return str_z(same ? d->pdev : d->name);
 }
 
-/* Returns the text of identity(), cut to `room` cells. A name is cut at its end. Only the domain
- * 0000 is removed from a PCI slot; if the slot is still too long, the result is empty, because a
- * part of a slot would be misleading. */
+/* Returns the text that distinguishes a device from the others (see identity()), cut to `room`
+ * cells. A name is cut at its end. Only the domain 0000 is removed from a PCI slot; if the slot is
+ * still too long, the result is empty, because a part of a slot would be misleading. */
 static struct str identity_cut(const struct device *d, struct str id, int room)
 {
 	bool slot = id.p == d->pdev;

@@ -236,18 +236,19 @@ struct run {
 	/* entity of kind K_RUN: its counters are the command's use of the device since its start,
 	 * the maximum of its memory, and the energy of the device */
 	struct entity e;
-	/* readings from which commands/run.c computes e. first: values at the start; level: memory
-	 * at the last reading */
+	/* readings from which commands/run.c computes the counters of e. first: values at the
+	 * start; level: memory at the last reading */
 	struct entity first, level;
 	u32 device;      /* index in devices[]; NONE if the command used no device */
 	struct str command;
-	u64 used;        /* maximum of the memory that was in use, bytes */
+	u64 used;        /* maximum of the device memory that the command has used, bytes */
 	bool has_used;
 	bool estimated;  /* true: a part of the energy is computed from power readings and time */
 	/* busy time of the whole device; length of all intervals in which it was known; both in
 	 * ns */
 	u64 busy, measured;
-	u64 facts[RUN_FACTS]; /* indexed by enum runfact; UINT64_MAX if unknown; times in ns */
+	/* facts about the command, indexed by enum runfact; UINT64_MAX if unknown; times in ns */
+	u64 facts[RUN_FACTS];
 };
 
 /* Returns how busy the whole device was, in 1/1000 %. The caller has checked that x->measured is
@@ -257,7 +258,7 @@ static inline u64 run_busy(const struct run *x)
 	return muldiv(x->busy + x->measured / 200000, 100000, x->measured);
 }
 
-/* --- views/record.c: the schema: from an entity to the fields of its record ------------------- */
+/* --- views/record.c: the schema: which fields the record of an entity has --------------------- */
 
 extern const struct unitinfo {
 	char name[8];
@@ -281,11 +282,11 @@ struct val {
 
 /* Places of a column's value in the JSON object of a record. */
 enum shape {
-	S_SCALAR, /* the value is in JSON at "member": value */
-	S_MEMBER, /* the value is in JSON at "group": { "member": value } */
-	S_INST,   /* the value is in JSON at "group": { "instance": value } */
-	S_BOTH,   /* the value is in JSON at "group": { "instance": { "member": value } } */
-	S_LIST,   /* the value is in JSON at "group": [ value, ... ] */
+	S_SCALAR, /* a record in JSON has "member": value */
+	S_MEMBER, /* a record in JSON has "group": { "member": value } */
+	S_INST,   /* a record in JSON has "group": { "instance": value } */
+	S_BOTH,   /* a record in JSON has "group": { "instance": { "member": value } } */
+	S_LIST,   /* a record in JSON has "group": [ value, ... ] */
 };
 
 /* Bits of column.when: the kinds of records that have the column, and properties of the column. */
@@ -365,7 +366,7 @@ struct record {
 	char *text;
 };
 
-/* Options of record_make(), the same for all records of a sample. */
+/* Options for making records, the same for all records of a sample. */
 struct recopts {
 	bool raw, list;
 	bool both;    /* show rates and, in addition, the totals that option -r shows */
@@ -451,8 +452,8 @@ struct cell {
 	const struct str *pattern;
 	u16 order;          /* index in out.patterns of the pattern that selects this column */
 	u16 place;          /* index in record.f[] of the field shown last, plus 1; 0 if unknown */
-	/* format line: predefined column whose put() writes the cell; NULL if the value of a field
-	 * is written without it */
+	/* format line: predefined column whose function put() writes the cell; NULL if the cell has
+	 * only the value of a field */
 	const struct layout *layout;
 	/* Widths of the column in characters. width: used for output; needed: of the widest value;
 	 * least: that ENGINES needs if idle engines are not shown. */
@@ -476,10 +477,11 @@ struct out {
 	bool no_header, one_line, colour, list, summary;
 	bool once;     /* the run has only one sample: its time is not shown */
 	bool inner;    /* --inner: records sum up several readings and have a time of their own */
-	/* Fields of perf event records: where they were counted (sites); how many counts were
+	/* Fields of perf event records: where the event was counted (sites); how many counts were
 	 * summed (summed); the deviation of repetitions (repeats); the event set (sets). */
 	bool sites, summed, repeats, sets;
-	bool reports, contexts; /* there is an oa record for each report; for each OA context */
+	/* reports: one oa record per report; contexts: one per OA context */
+	bool reports, contexts;
 	const char *separator; /* format perf-csv: text between two fields; NULL for a comma */
 	bool unmarked;  /* format perf-csv: lines about the whole run do not begin with "summary" */
 	u16 width;  /* width of the terminal, characters; 0 if lines may have any width */
