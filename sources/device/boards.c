@@ -10,56 +10,64 @@
 
 enum { MAX_FILES = 4, PATH_BYTES = 512 };
 
-/* The form of the text of a vendor's file. Its number is in units of 10^zeros of the registry's
- * unit; zeros is a member of struct attr. */
+/* Format of the text in a vendor's file. Multiplied by 10^zeros (struct attr.zeros), the number in
+ * the text is in the unit of the registry. */
 enum form {
-	/* utilisation: "37", "37 %", "37@800000000Hz", "37 40 23", "gpu=37 [Freq : 598000]" */
+	/* utilisation of the device, as in "37", "37 %", "37@800000000Hz", "37 40 23" or "gpu=37
+	 * [Freq : 598000]" */
 	SHARE,
-	CORES,     /* Rockchip, utilisation of each core: "NPU load:  Core0: 12%, Core1:  0%," */
-	GC_CORES,  /* galcore, utilisation of each core: lines "core : 0" and "load : 37.12%" */
-	STATUS,    /* PowerVR, utilisation: a line "GPU Utilisation: 37%" among others */
-	CLOCK,     /* clock in units of 10^zeros Hz: "800000000" */
-	ANY_CLOCK, /* clock in MHz, kHz or Hz: "800" or "800000" or "800000000" */
-	OPP_CLOCK, /* index of a clock, and the clock in kHz: "INDEX KHZ" */
+	CORES, /* Rockchip's utilisation of each core, as in "NPU load:  Core0: 12%, Core1:  0%," */
+	/* utilisation of each core by the driver galcore: lines "core : 0" and "load : 37.12%" */
+	GC_CORES,
+	STATUS,    /* PowerVR: a text with several lines, of which "GPU Utilisation: 37%" is used */
+	CLOCK,     /* clock in a unit that is known (Hz, kHz or MHz), for example "800000000" */
+	/* clock whose size tells its unit, MHz, kHz or Hz: "800" or "800000" or "800000000" */
+	ANY_CLOCK,
+	OPP_CLOCK, /* "INDEX KHZ": the index of a clock in a table, and the clock in kHz */
 	CELSIUS,   /* temperature in 1/1000 degrees C: "45000" */
 };
 
-/* Initializers of the files of a row of places[]: `flags` are A_* bits, `zeros` is the power of ten
- * that converts the file's number to the registry's unit, and `leaf` is the file's name. */
+/* Initializers of a struct attr in places[].files: `flags` are A_* bits, `zeros` is the power of
+ * ten that converts the file's number to the registry's unit, and `leaf` is the file's name. */
 #define FILE_OF(form, desc, flags, zeros, inst, leaf) \
 	{ form, T_BOARD, desc, flags, zeros, inst, leaf }
 #define BUSY(flags, zeros, leaf) FILE_OF(SHARE, D_GPU_BUSY, flags, zeros, IS_GPU, leaf)
 #define FREQ(form, flags, zeros, leaf) FILE_OF(form, D_FREQ_CUR, flags, zeros, IS_GPU, leaf)
 #define TEMP(desc, flags, inst, leaf) FILE_OF(CELSIUS, desc, flags, 0, inst, leaf)
-enum { PERCENT = 3, PER_MILLE = 2 }; /* `zeros` of a share: the registry's unit is 1/1000 % */
-enum { HZ = 0, KHZ = 3 };            /* `zeros` of a clock: the registry's unit is Hz */
+/* struct attr.zeros of files in % or in 1/1000: converts to 1/1000 % */
+enum { PERCENT = 3, PER_MILLE = 2 };
+enum { HZ = 0, KHZ = 3 };            /* struct attr.zeros of files in Hz or kHz: converts to Hz */
 
-/* A place is a folder, or several, in which a vendor's driver has files about a GPU or an NPU. The
- * row says how to find the folders, the device and the files. */
+/* A place: one or more folders in which a vendor's driver has files about a GPU or an NPU. A row of
+ * places[] says how to find the folders, the device and the files. */
 static const struct place {
-	/* Paths of the folders, separated by blanks; '*' stands for any characters of a name. */
+	/* Paths of the folders to search for, separated by blanks; '*' matches any characters of a
+	 * folder's name. */
 	const char *where;
-	/* Path from a folder of `where` to the device's folder. NULL if the device has no folder:
-	 * the files belong to the chip's only GPU or NPU. */
+	/* Path of the device's sysfs folder, relative to a folder that matched `where`. NULL if the
+	 * device has no folder: the files belong to the chip's only GPU or NPU. */
 	const char *device;
-	u8 part;            /* enum chip_part */
-	bool extra;         /* the row only adds files to a device that another row finds */
-	const char *needs;  /* a file that the folder must have; NULL if any folder is accepted */
-	const char *driver; /* name of the driver; NULL if the device's uevent names it */
-	const char *name;   /* name of a device that has no folder in sysfs; NULL for others */
-	const char *model;  /* file that has the name of the model; NULL if there is none */
+	u8 part;            /* enum chip_part: kind of the device */
+	bool extra;         /* true if the row only adds files to a device that another row finds */
+	/* name of a file without which a folder is ignored; NULL: no condition */
+	const char *needs;
+	/* name of the driver; NULL if the device's file uevent names the driver */
+	const char *driver;
+	/* name of the device; NULL: the name of the folder that matched `where` */
+	const char *name;
+	const char *model;  /* name of the file with the GPU's model name; NULL if there is none */
 	struct attr files[MAX_FILES];
 } places[] = {
 	/* Qualcomm, drivers/gpu/msm/kgsl_pwrctrl.c of Linux 4.19. Reading gpu_busy_percentage or
-	 * temp does not access the GPU. The file gpubusy is never read: a read resets it for all
-	 * readers. */
+	 * temp does not access the GPU. The file gpubusy is never read: a read resets its counts
+	 * for all programs. */
 	{ .where = "/sys/class/kgsl/kgsl-*", .device = "device", .part = PART_GPU,
 	  .driver = "kgsl", .model = "gpu_model",
 	  .files = { BUSY(A_ASLEEP, PERCENT, "gpu_busy_percentage"), FREQ(CLOCK, 0, HZ, "gpuclk"),
 		     FILE_OF(CLOCK, D_FREQ_MAX, 0, HZ, IS_GPU, "max_gpuclk"),
 		     TEMP(D_TEMP, A_ASLEEP, IS_GPU, "temp") } },
-	/* Jetson's driver nvgpu. Its newer releases have no link gpu.0: the platform device is
-	 * searched for by its name. */
+	/* NVIDIA Jetson, driver nvgpu. Newer releases have no link gpu.0, so the folder of the
+	 * platform device is found by its name, such as 17000000.gv11b. */
 	{ .where = "/sys/devices/gpu.0 /sys/devices/platform/gpu.0 /sys/devices/*.g* "
 		   "/sys/devices/platform/*.g* /sys/devices/platform/bus@0/*.g* "
 		   "/sys/devices/platform/*host1x/*.g* "
@@ -72,16 +80,16 @@ static const struct place {
 	  .part = PART_GPU, .needs = "cur_freq",
 	  .files = { FILE_OF(SHARE, D_GPU_BUSY, 0, PERCENT, FROM_DIR, "load") } },
 	/* NPUs with devfreq. Their file `load` is not read: it is always 0, because
-	 * npu_devfreq_get_dev_status() does not fill it in. */
+	 * npu_devfreq_get_dev_status() of the driver does not set it. */
 	{ .where = "/sys/class/devfreq/*npu*", .device = "device", .part = PART_NPU,
 	  .needs = "load" },
-	/* Rockchip's NPU, rknpu_debugger.c: the file `load` is in debugfs, and with
+	/* Rockchip's NPU, rknpu_debugger.c of the driver: the file `load` is in debugfs, and with
 	 * CONFIG_ROCKCHIP_RKNPU_PROC_FS also in /proc. */
 	{ .where = "/sys/kernel/debug/rknpu /proc/rknpu", .part = PART_NPU, .needs = "load",
 	  .driver = "rknpu", .name = "rknpu",
 	  .files = { FILE_OF(CORES, D_LOAD, 0, 0, NO_INST, "load") } },
-	/* MediaTek, ged_sysfs.c and ged_hal.c: the files have the values that the GPU's clock
-	 * governor measured last. */
+	/* MediaTek, ged_sysfs.c and ged_hal.c of the driver: the files have the values that the
+	 * GPU's clock governor measured last. */
 	{ .where = "/sys/kernel/ged/hal", .part = PART_GPU, .driver = "ged", .name = "ged",
 	  .files = { BUSY(A_ASLEEP, PERCENT, "gpu_utilization"),
 		     FREQ(OPP_CLOCK, A_ASLEEP, KHZ, "current_freqency") } },
@@ -96,7 +104,7 @@ static const struct place {
 	{ .where = "/sys/class/misc/mali*/device/devfreq/*", .device = "../..", .part = PART_GPU,
 	  .needs = "load",
 	  .files = { FILE_OF(SHARE, D_GPU_BUSY, 0, PERCENT, FROM_DIR, "load") } },
-	/* Mali GPUs of Exynos and Allwinner chips, with older kernels */
+	/* Mali GPUs of Exynos and Allwinner chips with older kernels */
 	{ .where = "/sys/devices/platform/*.mali /sys/devices/platform/soc/*.mali", .device = "",
 	  .part = PART_GPU, .needs = "utilization", .driver = "mali", .model = "gpuinfo",
 	  .files = { BUSY(0, PERCENT, "utilization"), FREQ(ANY_CLOCK, 0, HZ, "clock") } },
@@ -105,14 +113,14 @@ static const struct place {
 	{ .where = "/proc/mtk_mali /proc/mali", .part = PART_GPU, .needs = "utilization",
 	  .driver = "mali", .name = "mali",
 	  .files = { BUSY(A_ASLEEP, PERCENT, "utilization") } },
-	/* Mali GPUs of Amlogic chips, mpgpu.c. Some kernels print the index of the clock instead of
-	 * the clock; clock_hz() refuses it. */
+	/* Mali GPUs of Amlogic chips, mpgpu.c of the driver. Some kernels print the index of the
+	 * clock instead of the clock; clock_hz() rejects such small numbers. */
 	{ .where = "/sys/class/mpgpu", .part = PART_GPU, .driver = "mali", .name = "mpgpu",
 	  .files = { BUSY(A_ASLEEP, PERCENT, "utilization"),
 		     FREQ(ANY_CLOCK, A_ASLEEP, HZ, "cur_freq") } },
 	/* Vivante GPUs with the driver galcore (NXP), gc_hal_kernel_debugfs.c: a read of `load`
-	 * powers all cores on and waits for 100 ms. `idle` is not read, because a read resets it
-	 * for all readers. */
+	 * powers all cores on and waits for 100 ms. `idle` is not read, because a read resets its
+	 * counts for all programs. */
 	{ .where = "/sys/bus/platform/drivers/galcore/*", .device = "", .part = PART_GPU,
 	  .needs = "driver", .driver = "galcore" },
 	{ .where = "/sys/kernel/debug/gc", .part = PART_GPU, .needs = "load",
@@ -143,16 +151,17 @@ static const struct place {
 	  .files = { { 0, T_NUMBER, D_RESIDENT, 0, 0, FROM_DIR, "present" } } },
 };
 
-/* indexed by device: the last search found a place of the device */
+/* has_place[i]: the last search for vendor folders found a folder of device i */
 static bool has_place[MAX_DEVICES];
-static u32 places_found; /* bit i: the last search found a folder of places[i] */
+static u32 places_found; /* bit i: the last search for vendor folders found a folder of places[i] */
 _Static_assert(LEN(places) <= 32, "a row has a bit in places_found");
 
 /* --- forms ------------------------------------------------------------------------------------ */
 
-/* Parses a share into *v, in 1/1000 %. A number at the end of a longer text is refused, because it
- * may have been cut; a text that is only a number is accepted, because some drivers print no
- * newline. Returns the text after the number; its p is NULL if there is no valid share. */
+/* Parses a utilisation into *v, in 1/1000 %. A number at the end of a longer text is rejected,
+ * because it may have been cut; a text that is only a number is accepted, because some drivers
+ * print no newline. Returns the text after the number; its p is NULL if there is no valid
+ * number. */
 static struct str scan_share(struct str s, u8 zeros, u64 *v)
 {
 	const char *begin = s.p, *p = memchr(s.p, '=', str_len(s));
@@ -168,7 +177,7 @@ static struct str scan_share(struct str s, u8 zeros, u64 *v)
 	p = s.p;
 	while (p && p < s.e && *p == ' ')
 		p++;
-	/* "37 MHz" is not a share. */
+	/* A number before another unit, as in "37 MHz", is not a utilisation. */
 	if (p && p < s.e && ((u8)((*p | 32) - 'a') < 26 || *p == '-' || *p == '.'))
 		s.p = NULL;
 	return s;
@@ -225,7 +234,7 @@ static struct str find_status(struct str text)
 }
 
 /* State while the utilisation of each core of a device is stored. The highest one is then stored as
- * the utilisation of the device, unless the value of a core is invalid. */
+ * the utilisation of the device, unless the text of a core is invalid. */
 struct cores {
 	struct entity *e;
 	i64 t;
@@ -326,22 +335,22 @@ bool board_store(const struct attr *a, struct entity *e, struct str inst, struct
 /* --- places ----------------------------------------------------------------------------------- */
 
 /* The argument of the callbacks of match_folders(): the row of places[] whose folders are searched
- * for. For place_probe(), probe.device is the device whose files are opened. */
+ * for. place_probe() opens the files of the device probe.device. */
 struct finding {
 	const struct place *place;
 	folder_fn *each;
 	struct probe probe;
 };
 
-/* Indexed by enum chip_part: name patterns of the DRM drivers that a chip's only GPU, or only NPU,
- * can have. Some of them are vendors' own drivers. */
+/* Name patterns of the DRM drivers that the only GPU, or the only NPU, of a chip can have, indexed
+ * by enum chip_part. Some of the drivers are not in the Linux kernel. */
 static const char *const chip_drivers[] = {
 	[PART_GPU] = "msm* mali* panfrost panthor lima etnaviv powervr pvrsrvkm",
 	[PART_NPU] = "rknpu* RKNPU*",
 };
 
 /* Returns the device that is the chip's GPU or NPU (part: enum chip_part), preferably one with a
- * DRM driver. NONE if it is not known. */
+ * DRM driver. NONE if there is no such device. */
 static u32 part_find(u8 part)
 {
 	u32 vendor = NONE;
@@ -354,7 +363,7 @@ static u32 part_find(u8 part)
 		if (devices[i].part == part && vendor == NONE)
 			vendor = i;
 		/* A device without a folder in /sys (ino is 0) is known only from a process's
-		 * descriptor, and ends with that descriptor: it is not the device of a place. */
+		 * descriptor and disappears with it: no vendor folder is assigned to it. */
 		while (devices[i].ino && !devices[i].pdev[0] && !devices[i].clientless &&
 		       str_word(&drivers, &pattern))
 			if (glob_match(pattern, str_z(devices[i].driver), NULL))
@@ -363,9 +372,9 @@ static u32 part_find(u8 part)
 	return vendor;
 }
 
-/* Stores in path and *st the folder of the device to which the place at the folder `at` belongs. If
- * the link to the device is missing or leads nowhere, that is the folder `at` itself. False if the
- * row names no device folder, or if neither folder can be read. */
+/* Stores in path and *st the sysfs folder of the device to which the vendor folder `at` belongs:
+ * the target of the link p->device, or `at` itself if the link cannot be followed. False if
+ * p->device is NULL, or if neither folder can be read. */
 static bool device_folder(const struct place *p, int root, const char *at, char *path,
 			  struct stat *st)
 {
@@ -375,9 +384,9 @@ static bool device_folder(const struct place *p, int root, const char *at, char 
 			      files_note_error(sys_fstatat(root, path, st)) == 0));
 }
 
-/* Returns the known device to which the place at the folder `at` belongs: the one with the place's
- * device folder, otherwise the chip's GPU or NPU. A device that was added for a vendor's files is
- * ended if the chip's DRM device has appeared since. */
+/* Returns the known device to which the vendor folder `at` belongs: the device with the same sysfs
+ * folder, otherwise the chip's GPU or NPU. If a device was added only for vendor files and the
+ * chip's DRM device has appeared since, the former is removed. */
 static u32 place_device(const struct place *p, int root, const char *at)
 {
 	char path[PATH_BYTES];
@@ -409,8 +418,8 @@ static void model_find(const struct place *p, int root, const char *at, u32 n)
 		str_copy(d->name, sizeof(d->name), line);
 }
 
-/* Adds a device for the place at the folder `at`. Returns NONE if the device table is full or the
- * folder cannot be read. */
+/* Adds a device for the vendor folder `at`. Returns NONE if the device table is full or the folder
+ * cannot be read. */
 static u32 place_add(const struct place *p, int root, const char *at)
 {
 	char path[PATH_BYTES];
@@ -432,8 +441,7 @@ static u32 place_add(const struct place *p, int root, const char *at)
 	return n;
 }
 
-/* Callback for each folder of a place: assigns the place to its device, and adds the device if it
- * is new. */
+/* Callback for each vendor folder `at`: finds its device, or adds the device if it is new. */
 static void place_found(void *arg, const char *at, struct str star)
 {
 	struct finding *f = arg;
@@ -456,7 +464,7 @@ static void place_found(void *arg, const char *at, struct str star)
 	model_find(p, f->probe.root, at, n);
 }
 
-/* Callback for each folder of a place: opens the files in it, if the place belongs to the device
+/* Callback for each vendor folder `at`: opens the files in it if it belongs to the device
  * f->probe.device. */
 static void place_probe(void *arg, const char *at, struct str star)
 {
@@ -477,7 +485,7 @@ static void each_folder(struct finding *f)
 	}
 }
 
-/* Ends the devices whose vendor's driver has gone: the last search found no place of them. */
+/* Removes the devices whose vendor driver was unloaded: the last search found no folder of them. */
 static void places_end(void)
 {
 	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
@@ -491,15 +499,15 @@ void boards_start(void)
 
 	places_found = 0;
 	memset(has_place, 0, sizeof(has_place));
-	/* Rows that name the path to the device's folder are searched first, so that the other rows
-	 * find the device to which they add files. */
+	/* Rows that have a path to the device's folder are searched first. They add the devices to
+	 * which the files of the other rows belong. */
 	for (size_t i = 0; i < 2 * LEN(places); i++) {
 		const struct place *p = &places[i % LEN(places)];
 
 		if (!p->device == (i >= LEN(places)) && (nrows.devices || !p->extra))
 			each_folder(&(struct finding){ .place = p, .each = place_found });
 	}
-	if (errors == fileio.transient) /* no transient error: the search was complete */
+	if (errors == fileio.transient) /* without a transient error, the search was complete */
 		places_end();
 }
 

@@ -10,11 +10,12 @@
 /* --- sources/device/sysfs.c: devices and the values in their sysfs files --------------------- */
 
 extern const struct source src_sysfs;
-enum { DEVICE_LEFT_OUT = 1, DEVICE_BY_DRIVER = 2 /* the user named its driver: -d driver:NAME */ };
+enum { DEVICE_LEFT_OUT = 1, DEVICE_BY_DRIVER = 2 /* by -d driver:NAME */ };
 
 /* Settings of the commands: which values of which devices are read. */
 extern struct sensing {
-	bool listing; /* for `list`: limits are read too, and missing values get a reason */
+	/* for the command `list`: limits are read too, and missing values get a reason */
+	bool listing;
 	/* Returns true if the output shows the quantity `desc`. A hidden quantity is not read if no
 	 * other value is computed from it. If filter is NULL, all quantities are read. */
 	bool (*filter)(u8 desc);
@@ -39,9 +40,9 @@ bool sysfs_node(struct str name, unsigned *maj, unsigned *min);
 /* Returns the text of the file `leaf` in the device's sysfs folder; empty if it cannot be read. The
  * text is valid until the next file is read. */
 struct str sysfs_text(u32 device, const char *leaf);
-/* true if /sys can be read, so that a device that it does not list does not exist */
+/* Returns true if /sys can be read. Then a device that is not in /sys does not exist. */
 bool sysfs_readable(void);
-/* Adds the increase of fileio.transient since the last call to registry.dropped and
+/* Adds the number of transient file errors since the last call to registry.dropped and to
  * registry.transient. */
 void transient_errors_count(void);
 
@@ -50,25 +51,26 @@ void transient_errors_count(void);
 /* The format of the text of a struct attr's file. */
 enum filetype {
 	T_NUMBER, T_ADD, T_DPM, T_LINK, T_V3D, T_TRANS, T_METRICS, T_REASONS, T_PSTATE,
-	T_BOARD /* a file of boards.c; its format is an enum form */
+	T_BOARD /* a file of the table in boards.c; enum form is its format */
 };
 
-/* struct attr's `inst`: the source of the name of a counter's instance (FROM_*), or the name itself
- * (IS_*). */
+/* struct attr.inst: how the instance of a counter gets its name: from a path or a file (FROM_*), or
+ * always the same name (IS_*). */
 enum {
 	NO_INST,
-	FROM_DIR,  /* name of the folder that matched the last '*' of the path */
-	FROM_LEAF, /* part of the file's name that matched '*' */
-	FROM_CHAN, /* hwmon: the label of the channel; without a label, its name, such as temp1 */
-	FROM_ZONE, /* type of the thermal zone, if that is the type of a GPU or an NPU */
+	FROM_DIR,  /* name of the folder that matched the last '*' in the path */
+	FROM_LEAF, /* the part of the file's name that matched '*' */
+	FROM_CHAN, /* hwmon channel: its label; without a label, its name, such as temp1 */
+	FROM_ZONE, /* type of the thermal zone, if the type names a GPU or an NPU */
 	IS_MEM, IS_VCN, IS_SCLK, IS_MCLK, IS_SOCCLK, IS_FCLK, IS_VCLK, IS_DCLK, IS_DCEFCLK,
 	IS_MEDIA, IS_GT0, IS_MEMORY, IS_NPU, IS_GPU
 };
 
 enum {
 	A_ASLEEP = 1, /* reading the file cannot wake the device */
-	A_LIMIT = 2,  /* a limit: only `list` reads it */
-	/* at most one read per second: the ABI page of the file asks for it, or the read waits */
+	A_LIMIT = 2,  /* only the command `list` reads the file, for example a limit */
+	/* at most one read per second, because the ABI page of the file asks for that, or because a
+	 * read takes long */
 	A_SLOW = 4,
 	A_FIXED = 8,  /* the value is constant while the driver is bound: the file is read once */
 	/* reading the file powers the device on: it is read only while runtime_status is
@@ -76,29 +78,33 @@ enum {
 	A_ON = 16,
 };
 
-/* A sysfs file, or all files whose names match a pattern, and the quantity of its value. */
+/* A sysfs file, or all files whose names match a pattern, and the quantity that it contains. */
 struct attr {
-	u8 folder; /* index in folders[] of sysfs.c; with T_BOARD: enum form of boards.c */
-	u8 format, desc, flags; /* flags: A_* */
-	/* number of zeros to append to the file's number, which convert it to the registry's
-	 * unit */
+	u8 folder; /* index in folders[] of sysfs.c; if format is T_BOARD: enum form of boards.c */
+	u8 format, desc, flags; /* flags: A_* bits */
+	/* power of ten that converts the number in the file to the unit of the registry */
 	u8 zeros;
 	u8 inst;
 	const char *leaf;
 };
 
-/* The argument of probe_dir(): the rows whose files it opens in a folder, and their device. */
+/* The argument of probe_dir(): the device, and the rows of attrs[] or places[] whose files are
+ * opened in the folder. */
 struct probe {
-	const struct attr *first, *end; /* rows to search for, all of one folder */
+	/* rows whose files are searched for, all in the same folder */
+	const struct attr *first, *end;
 	u32 device;
-	int root; /* descriptor of the root of the folder: roots.sys or roots.proc */
-	bool asleep; /* true: rows with A_ASLEEP; false: the other rows */
+	/* directory descriptor to which the path of the folder is relative: roots.sys or
+	 * roots.proc */
+	int root;
+	bool asleep; /* true: opens the files of rows with A_ASLEEP; false: of the other rows */
 };
 
-/* The last device file whose value could not be read, for --verbose. */
+/* The last device file that could not be read or parsed, for --verbose. */
 extern struct failed {
-	const char *dev, *leaf; /* leaf: name of the file; NULL if no file has failed */
-	long error;             /* -errno of the read; 0 if the text is invalid */
+	/* leaf: name of the file; NULL if every file could be read and parsed */
+	const char *dev, *leaf;
+	long error; /* -errno of the read; 0 if the file was read but its text is invalid */
 } sysfs_failed;
 
 typedef void folder_fn(void *arg, const char *path, struct str star);
@@ -123,49 +129,53 @@ bool board_store(const struct attr *a, struct entity *e, struct str inst, struct
 
 #define HWMON_DIR "class/hwmon"
 
-/* A kind of channel of hwmon chips. A chip's folder is class/hwmon/DIR; the kernel's values are in
- * raw_unit, a thousandth or a millionth of unit, or unit itself. */
+/* A kind of channel of hwmon chips, such as temp. The kernel's files class/hwmon/DIR/PREFIX* have
+ * values in raw_unit, which is `unit` or a thousandth or a millionth of it. */
 struct channel {
 	char prefix[9], unit[4], raw_unit[9];
-	u8 point, rule; /* point: decimal places from raw_unit to unit; rule: enum rule */
-	u8 range;       /* enum sensor_range: its plausible readings */
+	/* point: decimal places from raw_unit to unit; rule: enum rule of the counter */
+	u8 point, rule;
+	u8 range;       /* enum sensor_range: which readings are plausible */
 	const char *what;
 };
 
 const struct channel *channel_find(struct str name);
-/* A channel that is read. */
+/* An open hwmon channel, whose value can be read. */
 struct channel_file {
-	int fd, state; /* its value; runtime_status of its device, or -1 */
-	u8 range;      /* enum sensor_range */
-	char name[28]; /* hwmon3/temp1, for messages */
-	u64 limit;     /* as channel_limit() returns it */
+	/* descriptors of the value and of runtime_status of its device; state is -1 without
+	 * runtime_status */
+	int fd, state;
+	u8 range;      /* enum sensor_range: which readings are plausible */
+	char name[28]; /* chip folder and channel, such as hwmon3/temp1, for messages */
+	u64 limit;     /* highest limit, as channel_limit() returns it */
 	struct energy energy;
 };
 
 const char *hwmon_path(const char *dir, struct str leaf, const char *tail);
-/* Opens a channel. Returns 0, or -errno. */
+/* Opens an hwmon channel. Returns 0, or -errno. */
 long channel_open(struct channel_file *f, const char *dir, struct str name);
-/* Reads it; a negative level is stored as two's complement, energy as the sum of the plausible
- * increases. Returns false if there is no value, or the device is suspended: it is not read, so
- * that it is not resumed. */
+/* Stores the value of an hwmon channel: a negative temperature, voltage or current as two's
+ * complement, energy as the sum of its plausible increases. Returns false if there is no value, or
+ * if the device is suspended: reading the channel would resume it. */
 bool channel_read(struct channel_file *f, u64 *value);
 void channel_close(struct channel_file *f);
-/* Returns the highest limit that the driver states for a channel; 0: none. path: its folder,
- * relative to /sys; file: one of its files, for example temp1_input. */
+/* Returns the highest limit that the driver has for an hwmon channel; 0 if there is none. path: the
+ * chip's folder, relative to /sys; file: a file of the channel, such as temp1_input. */
 u64 channel_limit(const char *path, struct str file);
 
 /* --- sources/device/vcio.c: values of a Raspberry Pi's firmware, an optional feature --------- */
 
 #define VCIO_REQUEST _IOWR(100, 0, char *) /* IOCTL_MBOX_PROPERTY of drivers/char/broadcom/vcio.c */
 
-/* adds values to devices of src_sysfs, and must be sampled after it */
+/* The source vcio adds values to devices of src_sysfs, so it must be sampled after src_sysfs. */
 extern const struct source src_vcio;
 /* Returns the descriptor of /dev/vcio, or -errno. Must be called before the sandbox is entered,
  * which can allow VCIO_REQUEST on this descriptor. */
 i32 vcio_fd(void);
-bool vcio_asked(void); /* true if the GPU of a Raspberry Pi was found */
-/* Returns why the Raspberry Pi's GPU lacks values of the firmware; NULL if it lacks none, or if
- * there is no /dev/vcio. The text is valid until the next call. */
+/* true if there is a Raspberry Pi GPU about which the firmware can be asked */
+bool vcio_asked(void);
+/* Returns why the firmware's values of the Raspberry Pi's GPU are missing; NULL if all values are
+ * known, or if there is no /dev/vcio. The text is valid until the next call. */
 const char *vcio_reason(void);
 
 /* --- sources/device/nodes.c: notices of opened, new and removed device nodes ----------------- */
@@ -173,27 +183,30 @@ const char *vcio_reason(void);
 void nodes_start(void);
 void nodes_stop(void);
 bool nodes_changed(void); /* true if the caller has to search for new and removed devices */
-bool nodes_vendors(void); /* true if this search has to include the devices of boards.c */
-bool nodes_nvidia(void);  /* true if this search has to include the GPUs of NVIDIA's driver */
+bool nodes_vendors(void); /* true if the search for new devices has to include those of boards.c */
+bool nodes_nvidia(void);  /* true if the search for new devices has to include NVIDIA's GPUs */
 bool nodes_opened(void);  /* true if a process has opened a device node since the last call */
-/* inotify descriptor, readable when a node was opened, created or removed; < 0: none */
+/* Returns the inotify descriptor, which is readable after a device node was opened, created or
+ * removed; < 0 if there is none. */
 i32 nodes_fd(void);
-/* reported opens of nodes so far; there may be more, as inotify merges equal events */
+/* number of opens of device nodes that inotify has reported; it merges equal events, so the real
+ * number can be higher */
 extern u32 nodes_opens;
-/* Returns the folder whose nodes are watched for opens. Stores 0 in *why, or -errno if they cannot
- * be watched. */
+/* Returns the folder whose device nodes are watched for opens. Stores in *why 0, or -errno if they
+ * cannot be watched. */
 const char *nodes_folder(long *why);
 
 /* --- sources/device/names.c: names of devices, an optional feature ---------------------------- */
 
-/* Without names.c, the name of a device is the one in its driver's /proc file, or VENDOR:DEVICE. */
-/* Finds a name for each device that has none yet. folder: the folder of pci.ids and amdgpu.ids;
- * NULL: the folders in which systems usually have these files. */
+/* If the feature names.c is left out, the name of a device is the one in its driver's file in
+ * /proc, otherwise its PCI ID VENDOR:DEVICE. */
+/* Finds a name for each device that has none. folder: the folder of pci.ids and amdgpu.ids; NULL:
+ * the folders in which systems usually have these files. */
 void names_find(const char *folder);
 /* true if the device's name contains `part`, in upper or lower case */
 bool name_has(u32 device, struct str part);
-/* Returns the node, driver or PCI slot of a device that s may be a misspelling of. The result is
- * valid until the next call. */
+/* Returns the name of a device node, a driver or a PCI slot that is most similar to the misspelt
+ * text s. The result is valid until the next call. */
 struct nearest name_nearest(struct str s);
 
 /* --- sources/device/drivers.c: driver behaviour that the DRM standard leaves open ------------- */
@@ -201,17 +214,20 @@ struct nearest name_nearest(struct str s);
 enum { Z_RESIDENT = 1, Z_PURGEABLE = 2, Z_ACTIVE = 4, Z_ALL = 7 };
 
 struct driver {
-	/* pattern with '*' of the name, which is not always the same in sysfs and in DRM */
+	/* pattern of the driver's name ('*' matches any text), because sysfs and DRM can spell it
+	 * differently */
 	struct str name;
-	/* reading fdinfo takes no runtime PM reference: a suspended device stays suspended */
+	/* true if reading fdinfo takes no runtime PM reference, so that a suspended device stays
+	 * suspended */
 	bool quiet;
-	/* Reading the fdinfo of a client can crash the kernel: it is read only if the user names
-	 * the driver. */
+	/* True if reading the fdinfo of a client can crash the kernel: it is read only if the user
+	 * names the driver. */
 	bool crashes;
-	/* Z_*: memory keys that fdinfo omits if they are 0: drm_show_memory_stats() of Linux
-	 * 6.13 */
+	/* Z_* bits: memory keys that the driver's fdinfo omits if they are 0, as
+	 * drm_show_memory_stats() of Linux 6.13 does */
 	u8 zero;
-	/* why the driver reports no engine time, or no memory, of clients; NULL if it does */
+	/* why the driver does not report the engine time (engines) or the memory of clients; NULL
+	 * if it does */
 	const char *engines, *memory;
 };
 
@@ -220,12 +236,12 @@ void put_drivers(struct buf *b); /* appends the names of all known drivers, as m
 
 /* --- sources/device/dmem.c: values of cgroup files, an optional feature ----------------------- */
 
-void dmem_read(void); /* stores the video memory of devices, from the cgroup controller dmem */
+void dmem_read(void); /* stores the video memory of devices, read from the cgroup controller dmem */
 void cgroups_read(bool asked, bool (*shows)(u8 desc));
 
 /* --- sources/device/gpumetrics.c: the values in amdgpu's gpu_metrics ------------------------- */
 
-/* One value of amdgpu's gpu_metrics file, with its quantity (D_*) and instance in the registry. */
+/* One value of amdgpu's file gpu_metrics, with its quantity (D_*) and instance in the registry. */
 struct metric {
 	u8 desc;
 	const char *inst;
@@ -240,12 +256,12 @@ enum { NVIDIA_CTL = 255 }; /* minor number of /dev/nvidiactl, which belongs to n
 
 /* --- sources/device/nvidia.c: NVIDIA's driver, an optional feature ---------------------------- */
 
-/* True if NVIDIA's driver is asked about the device by ioctl. The clients of such a device are
- * processes. */
+/* True if this program asks NVIDIA's driver about the device by ioctl. The clients of such a device
+ * are processes. */
 bool nvidia_covers(u32 device);
 
-/* Returns N of a device's node /dev/nvidiaN; NVIDIA_CTL if it is unknown. The number is asked of
- * the control node /dev/nvidiactl, which wakes no GPU. */
+/* Returns the number N of a device's node /dev/nvidiaN; NVIDIA_CTL if it is unknown. The number is
+ * read by an ioctl of the control node /dev/nvidiactl, which wakes no GPU. */
 i32 nvidia_minor(u32 device);
 
 /* Reads the values of NVIDIA's GPUs that are awake. True if the set of processes that use them has
@@ -256,17 +272,18 @@ void nvidia_rest(void);
  * if the driver is loaded later. A command that samples devices calls this before
  * sandbox_enter(). */
 void nvidia_admit(void);
-/* true if the driver was asked about the device, and the device is awake */
+/* true if NVIDIA's driver was asked about the device, and the device is awake */
 bool nvidia_asked(u32 device);
 /* Returns why NVIDIA's driver does not report the utilisation of a device for which nvidia_asked()
  * is true; NULL if it does. Sets *denied if a permission is missing. */
 const char *nvidia_reason(u32 device, bool *denied);
-/* Calls found() for each process that uses a GPU of NVIDIA; slot is NV_SLOT + the device's number.
+/* Calls found() for each process that uses an NVIDIA GPU; slot is NV_SLOT + the device's number.
  * False if there is no such GPU. */
 bool nvidia_scan(void (*found)(u32 pid, u32 device, u32 slot));
-enum { NV_SLOT = MAX_DEVICES }; /* kfd_scan() uses the slots below NV_SLOT */
-/* Stores the current values of the process whose pid is the key of the client c; t is the time in
- * ns. False if the process no longer uses the GPU, or if the GPU sleeps or does not answer. */
+/* first slot of NVIDIA's GPUs; kfd_scan() uses the slots below NV_SLOT */
+enum { NV_SLOT = MAX_DEVICES };
+/* Stores the current values of the process whose pid is the key of the client c, read at the time t
+ * (ns). False if the process no longer uses the GPU, or if the GPU sleeps or does not answer. */
 bool nvidia_read(struct client *c, i64 t);
 
 /* --- sources/device/nvidiadecode.c: answers of NVIDIA's driver, an optional feature ----------- */
@@ -275,33 +292,37 @@ enum { NV_MEMORY, NV_GR, NV_NVENC, NV_NVDEC, NV_NVJPG, NV_NVOFA, NV_ENGINES };
 enum {
 	NV_RINGS = 4, NV_ECCS = 7,
 	NV_NO_PSTATE = 255,
-	NV_ANSWER = 55888, /* bytes of the largest answer of NVIDIA's driver */
+	NV_ANSWER = 55888, /* size in bytes of the largest answer of NVIDIA's driver */
 	NV_SENSORS = 5, NV_SENSOR_BYTES = 1432,
-	NV_PID_BYTES = 72, /* bytes of one process in the answer about the memory of processes */
-	NV_ANY = 0, /* pid in struct nvquery: all processes, and work that belongs to no process */
+	/* size in bytes of the entry of one process in the driver's list of memory by process */
+	NV_PID_BYTES = 72,
+	/* value of nvquery.pid for all processes, including work that belongs to no process */
+	NV_ANY = 0,
 };
 
-/* A layout of the driver's ring of utilisation samples. It differs between driver releases. */
+/* A layout of the ring of utilisation samples in NVIDIA's driver, which differs between
+ * releases. */
 struct nvring {
-	/* bytes of the whole answer; number of samples; bytes of one sample */
+	/* bytes of the driver's whole answer; number of samples in it; bytes of one sample */
 	u16 bytes, count, sample;
-	/* offset of each engine in a sample; 0 if the release has no such engine */
+	/* offset of each engine's data in a sample; 0 if the driver's release has no such engine */
 	u16 engine[NV_ENGINES];
 };
 extern const struct nvring nvrings[NV_RINGS];
 extern const u16 nveccs[NV_ECCS];
 
-/* Selects the samples that nvring_sum() adds up: of one engine, and taken after `since` if `known`
- * is true. */
+/* Selects the utilisation samples that nvring_sum() adds up: those of one engine, and if `known` is
+ * true only those taken after `since`. */
 struct nvquery {
-	u64 since; /* ns, by the driver's clock */
+	u64 since; /* time in ns, by the clock of NVIDIA's driver */
 	u32 pid;
 	u8 engine;
 	bool known;
-	bool inner; /* pid is from a pid namespace that is not the initial one of the machine */
+	/* true if pid belongs to a pid namespace other than the initial one of the machine */
+	bool inner;
 };
 struct nvsum {
-	u64 work, time; /* ns that the engine worked; ns that the samples cover */
+	u64 work, time; /* work: ns that the engine worked; time: ns that the samples cover */
 };
 
 bool nvring_newest(const char *answer, const struct nvring *r, u64 *t);

@@ -7,21 +7,24 @@
 #include "sources/device/device.h"
 #include "sys.h"
 
-/* Mount points of cgroup v2, relative to /sys: alone, or beside cgroup v1. */
+/* Possible mount points of cgroup v2, relative to /sys: the first if it is used alone, the second
+ * beside cgroup v1. */
 static const char *const mount_points[] = { "fs/cgroup", "fs/cgroup/unified" };
 
 enum {
-	/* mount point, path of a cgroup (up to 4096 bytes) and name of a file */
+	/* room for the mount point, the path of a cgroup (up to 4096 bytes) and the name of a
+	 * file */
 	PATH_BYTES = 4096 + 64,
-	/* size of the largest file; each memory region has a line of about 40 bytes */
+	/* size of the largest file that can be read; each memory region has a line of about 40
+	 * bytes */
 	FILE_BYTES = 8192,
 };
 
 static char where[PATH_BYTES], file[FILE_BYTES];
 
 /* Returns the text of a cgroup's file, which is valid until the next call. Its p is NULL if the
- * file cannot be read. The text is empty if the file exceeds the buffer, because a sum over only
- * some of the regions would be too low. */
+ * file cannot be read. The text is empty if the file exceeds the buffer, because the sum over some
+ * of its regions would be too low. */
 static struct str cgroup_text(const char *root, struct str cgroup, const char *leaf)
 {
 	struct buf b = BUF_Z(where);
@@ -37,7 +40,8 @@ static struct str cgroup_text(const char *root, struct str cgroup, const char *l
 
 static struct {
 	const char *root; /* mount point of cgroup v2, relative to /sys; NULL: not found yet */
-	bool absent; /* the kernel has no controller dmem; it cannot be loaded later */
+	/* true if the kernel does not have the controller dmem, which cannot be loaded later */
+	bool absent;
 } found;
 
 static void root_find(void)
@@ -48,9 +52,9 @@ static void root_find(void)
 }
 
 /* Parses a line "drm/SLOT/REGION BYTES" of dmemcg_limit_show() in kernel/cgroup/dmem.c, Linux 6.14
- * to 7.2; "max" stands for the number if there is no limit. xe names its regions vram0 and vram1,
- * amdgpu vram. False if the line is not about video memory. *known is true if the line has a
- * number, which is stored in *v. */
+ * to 7.2. BYTES is "max" if there is no limit. xe names its regions vram0 and vram1, amdgpu vram.
+ * False if the line is not about video memory. *known is true if the line has a number, which is
+ * stored in *v. */
 static bool region_parse(struct str line, struct str *slot, u64 *v, bool *known)
 {
 	struct str region;
@@ -82,8 +86,8 @@ static bool regions_sum(struct str text, struct str slot, u64 *sum)
 	return any && known;
 }
 
-/* Stores the total and the used video memory of each device, unless its driver has reported them
- * itself. The files of the controller dmem are empty until the first driver with regions is
+/* Stores the total and the used video memory of each device whose driver has not reported them
+ * itself. The files of the controller dmem are empty until the first driver with memory regions is
  * loaded. */
 void dmem_read(void)
 {
@@ -128,8 +132,8 @@ static void put_memory(struct group *g, struct str text, u8 desc, const char *in
 		reg_put(&g->e, desc, str_z(inst), v, 0);
 }
 
-/* Stores the share of the last 10 s in which some, or all, tasks of a cgroup waited for a resource.
- * The lines are "some avg10=0.12 avg60=0.08 avg300=0.05 total=123" and "full ..."
+/* Stores the percentage of the last 10 s in which some, or all, tasks of a cgroup waited for a
+ * resource. The lines are "some avg10=0.12 avg60=0.08 avg300=0.05 total=123" and "full ..."
  * (Documentation/accounting/psi.rst). */
 static void put_pressure(struct group *g, struct str text, u8 desc, const char *inst)
 {
@@ -154,7 +158,7 @@ static const struct cgroupfile {
 	const char *leaf, *inst;
 	void (*put)(struct group *g, struct str text, u8 desc, const char *inst);
 	u8 desc;
-	bool asked; /* the file is read only if the option -f names fields */
+	bool asked; /* true if the file is read only when the option -f names fields */
 } cgroupfiles[] = {
 	{ "dmem.current", "", put_regions, D_CG_VRAM, false },
 	{ "dmem.max", "", put_regions, D_CG_VRAM_MAX, false },
@@ -164,16 +168,16 @@ static const struct cgroupfile {
 	{ "io.pressure", "io", put_pressure, D_CG_SOME, true },
 };
 
-/* True if the path of a cgroup is below the root of this process's cgroup namespace. The path of a
- * cgroup outside of the namespace begins with "/..". */
+/* True if a cgroup is below the root of this process's cgroup namespace. The path of a cgroup
+ * outside of the namespace begins with "/..". */
 static bool is_below(struct str cgroup)
 {
 	return cgroup.p < cgroup.e && *cgroup.p == '/' && !str_find(cgroup, LIT("/../"));
 }
 
-/* Stores the values of cgroup files in the groups of the registry (struct group). The caller has
- * computed the sums of the groups before. asked: the option -f names fields. shows(): returns
- * whether a field is shown. */
+/* Stores the values of cgroup files in the groups of the registry (struct group), after the caller
+ * has computed the sums of the groups. asked: the option -f names fields; shows(): returns whether
+ * a field is shown. */
 void cgroups_read(bool asked, bool (*shows)(u8 desc))
 {
 	static char text[PATH_BYTES];

@@ -20,10 +20,10 @@ static const struct driver drivers[] = {
 	{ STR("intel_vpu"), true, false, Z_ALL, "the driver counts no engine time per client",
 	  NULL },
 	{ STR("amdxdna*"), true, false, Z_ALL, "the driver counts no engine time", NULL },
-	{ STR("xe"), false, false, 0, NULL, NULL }, /* its show_run_ticks() resumes the device */
+	{ STR("xe"), false, false, 0, NULL, NULL }, /* xe's show_run_ticks() resumes the device */
 	/* pvr_show_fdinfo() of Imagination's driver (24.2 for Linux 6.6, and others) dereferences
-	 * the private data of a file, which is NULL until the client's first ioctl. The version of
-	 * the driver is not in /sys. */
+	 * the private data of an open file, which are NULL until the client's first ioctl. /sys
+	 * does not tell the version of the driver. */
 	{ STR("pvrsrvkm*"), false, true, 0, CRASHES, CRASHES },
 	{ STR("nvidia"), false, false, 0, NVIDIA, NVIDIA },
 	{ STR("galcore"), false, false, 0, NO_CLIENTS "; its file `load` is read only while "
@@ -40,7 +40,7 @@ static const struct str silent = STR("nouveau radeon virtio* vmwgfx lima rocket 
 /* Names of vendors' drivers without DRM clients, separated by blanks. */
 static const struct str clientless = STR("nvgpu mali kgsl ged apex hailo neuron");
 
-/* Appends a blank and a driver's name to b. False if b has no room for them. */
+/* Appends a blank and the name of a driver to b. False if b has no room for them. */
 static bool put_driver(struct buf *b, struct str name)
 {
 	if (b->cap - b->n <= str_len(name))

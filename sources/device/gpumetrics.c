@@ -4,18 +4,18 @@
 #include "counters.h"
 #include "sources/device/device.h"
 
-/* struct gpu_metrics_v* of drivers/gpu/drm/amd/include/kgd_pp_interface.h, u16 size,
- * u8 format revision, u8 content revision, then the fields of that revision, which metricrows[]
- * describes. A field whose bits are all set is not supported. Units in format 1: degrees C, %, W,
- * MHz, 0.1 GT/s; formats 2 and 3 have 1/100 degrees C, 1/100 % and mW. The socket power of format 2
- * is not read: newer firmware reports it in W, and hwmon has the right value. The registry keeps
- * the first value that it gets for an instance: those of hwmon and of other sysfs files come
- * first.
+/* struct gpu_metrics_v* of drivers/gpu/drm/amd/include/kgd_pp_interface.h: u16 size, u8 format
+ * revision, u8 content revision, then the fields of that revision, which metricrows[] describes. A
+ * field whose bits are all set has no value. Units in format 1: degrees C, %, W, MHz, 0.1 GT/s;
+ * formats 2 and 3 have 1/100 degrees C, 1/100 % and mW. The socket power of format 2 is not read:
+ * newer firmware reports it in W, and hwmon has the right value. If several files have a value for
+ * the same counter, the registry keeps the first; gpu_metrics is read after hwmon and the other
+ * sysfs files.
  *
- * Revision 1.9 (as in Linux 7.2) describes itself: s32 number of attributes, then for each
+ * Revision 1.9 (as in Linux 7.2) describes its own fields: s32 number of attributes, then for each
  * attribute a u64 with its unit (bits 31 to 24), type (23 to 20), id (19 to 10) and number of
- * values (9 to 0), and the values, without padding. If an attribute has several values, of dies or
- * partitions, the first one is used; revisions 1.4 to 1.8 are read in the same way. */
+ * values (9 to 0), and the values, without padding. If an attribute has a value for each die or
+ * partition, only the first value is used; the same is true for arrays in revisions 1.4 to 1.8. */
 
 /* Names of the counters' instances, the same as in hwmon and other sysfs files. */
 enum {
@@ -33,17 +33,17 @@ static const char metric_insts[][9] = {
 	[I_GFX] = "gfx", [I_FCLK] = "fclk", [I_VDDNB] = "vddnb"
 };
 
-/* enum amdgpu_metrics_attr_unit */
+/* Units of attributes in revision 1.9: enum amdgpu_metrics_attr_unit of the driver */
 enum { UNIT_NONE, UNIT_MHZ, UNIT_CELSIUS, UNIT_WATT, UNIT_TENTH_GT = 7, UNIT_PERCENT = 10 };
 
 static const struct metricrow {
-	/* format revision; first and last content revision with this field */
+	/* format: format revision; first, last: the content revisions that have this field */
 	u8 format, first, last;
-	u8 width; /* bytes of the field; revision 1.9: the unit of the attribute */
+	u8 width; /* size of the field in bytes; in revision 1.9: unit of the attribute (UNIT_*) */
 	u32 desc : 8, inst : 8;
-	/* offset of the field; revision 1.9: the id of enum amdgpu_metrics_attr_id */
+	/* offset of the field in bytes; in revision 1.9: number in enum amdgpu_metrics_attr_id */
 	u32 offset : 12;
-	/* zeros to append to the field's number, which convert it to the registry's unit */
+	/* power of ten that converts the field's number to the unit of the registry */
 	u32 zeros : 4;
 } metricrows[] = {
 	{ 1, 0, 0, 2, D_TEMP, I_EDGE, 16, 3 },
@@ -170,16 +170,18 @@ static const struct metricrow {
 /* Bits of the field indep_throttle_status: SMU_THROTTLER_*_BIT of
  * drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h.
  *
- * The firmware of RDNA3 and RDNA4 sets temp_hotspot always, also at idle at 41 degrees C: the
- * driver sets a bit for any share of throttling but 0. So a reason with a temperature in the same
- * table is active only if that is at least `least` degrees C, which is less than any limit that the
- * firmware comes with. For the hot spot, which has limits of 95 to 110, it is 90, as in LACT and
- * amdgpu_top. No other bit is known to be wrong, and makers of laptops lower these limits: 70. A
- * reason without a temperature is what its bit says. */
+ * The firmware of RDNA3 and RDNA4 always sets temp_hotspot, even at idle at 41 degrees C: the
+ * driver sets the bit if the share of throttling is not exactly 0. So a reason whose temperature is
+ * in the table is reported as active only if the temperature is at least `least` degrees C, which
+ * is less than any default limit. For the hot spot, which has limits of 95 to 110, `least` is 90,
+ * as in LACT and amdgpu_top. For other temperatures it is 70: no other bit is known to be wrong,
+ * and makers of laptops lower these limits. A reason without a temperature is active if its bit is
+ * set. */
 static const struct throttler {
 	u8 bit;
 	char reason[13];
-	u8 inst, least; /* the temperature; 0: none */
+	/* inst: instance of the reason's temperature (0: none); least: in degrees C */
+	u8 inst, least;
 } throttlers[] = {
 	{ 0, "ppt0", 0, 0 }, { 1, "ppt1", 0, 0 }, { 2, "ppt2", 0, 0 }, { 3, "ppt3", 0, 0 },
 	{ 4, "spl", 0, 0 }, { 5, "fppt", 0, 0 }, { 6, "sppt", 0, 0 }, { 7, "sppt_apu", 0, 0 },
@@ -195,7 +197,7 @@ static const struct throttler {
 	{ 47, "prochot_gfx", 0, 0 }, { 56, "ppm", 0, 0 }, { 57, "fit", 0, 0 },
 };
 
-/* Returns the number in the first n bytes at p. */
+/* Returns the unsigned number in the first n bytes at p. */
 static u64 number(const char *p, size_t n, bool big)
 {
 	u64 v = 0;
@@ -205,10 +207,10 @@ static u64 number(const char *p, size_t n, bool big)
 	return v;
 }
 
-/* Returns whether the numbers of a table are big endian. The driver writes them in the byte order
- * of its machine, and a file that was copied may be from a machine of the other order. So the order
- * is the one in which the size at the beginning is the length of the file. If both orders fit, or
- * none because the table is cut, it is the order of this machine. The caller guarantees 4 bytes. */
+/* Returns whether the numbers of a table are big-endian. The driver writes them in the byte order
+ * of its machine, and a copied file can come from a machine with the other order. The right order
+ * is the one in which the size field equals the length of the file. If both orders fit, or neither
+ * because the table is cut, the order of this machine is used. The caller guarantees 4 bytes. */
 static bool is_big(struct str blob)
 {
 	bool little = number(blob.p, 2, false) == str_len(blob);
@@ -217,9 +219,9 @@ static bool is_big(struct str blob)
 	return little == big ? __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ : big;
 }
 
-/* Stores in *v the unsigned little-endian number of `width` bytes (at most 8) at an offset of the
- * gpu_metrics blob. False if the blob, or the size that it states, ends before the number's end, or
- * if all bits of the number are set. */
+/* Stores in *v the unsigned number of `width` bytes (at most 8) at an offset of the gpu_metrics
+ * table, in the byte order of the table. False if the number is not completely within the table and
+ * within its size field, or if all bits of the number are set. */
 static bool field_read(struct str blob, size_t offset, size_t width, u64 *v)
 {
 	*v = 0;
@@ -230,9 +232,9 @@ static bool field_read(struct str blob, size_t offset, size_t width, u64 *v)
 	return *v != UINT64_MAX >> (64 - 8 * width);
 }
 
-/* Reads the first value of the attribute of a row, in revision 1.9. False if there is none, or if
- * it is negative or has another unit than the row. Types: u8, s8, u16, s16, u32, s32, u64, s64. The
- * size of other types, and so the place of the next attribute, is unknown. */
+/* Reads the first value of the attribute of a row, in revision 1.9. False if there is no such
+ * attribute, or if the value is negative or has another unit than the row. Types 0 to 7 are u8, s8,
+ * u16, s16, u32, s32, u64, s64. After another type the search ends, because its size is unknown. */
 static bool attribute_read(struct str blob, const struct metricrow *r, u64 *v)
 {
 	size_t at = 8;
@@ -252,8 +254,8 @@ static bool attribute_read(struct str blob, const struct metricrow *r, u64 *v)
 	return false;
 }
 
-/* Stores in *m the next value of a gpu_metrics blob, in the order of metricrows[]. False if there
- * are no more. The caller sets *row to 0 before the first call. */
+/* Stores in *m the next value of a gpu_metrics table, in the order of metricrows[]. False if there
+ * are no more values. The caller sets *row to 0 before the first call. */
 bool metrics_next(struct str blob, size_t *row, struct metric *m)
 {
 	while (blob.e - blob.p >= 4 && *row < LEN(metricrows)) {
@@ -267,15 +269,15 @@ bool metrics_next(struct str blob, size_t *row, struct metric *m)
 				    !field_read(blob, r->offset, r->width, &v))
 			continue;
 		if (r->desc != D_ENERGY && v > UINT32_MAX)
-			continue; /* the product would not fit */
-		/* Some SMU11 chips report the PCIe generation, 1 to 4, in place of the link's
-		 * speed. */
+			continue; /* multiplied by 10^zeros, the value could exceed 64 bits */
+		/* Some SMU11 chips report the PCIe generation, 1 to 4, instead of the speed of the
+		 * link. */
 		if (r->desc == D_LINK_SPEED && v < 10)
 			continue;
 		for (u8 n = r->desc == D_ENERGY ? 0 : r->zeros; n; n--)
 			v *= 10;
-		/* Energy is in 2^-16 J, which is 15625/1024 uJ; revisions before 1.4 use another
-		 * unit. */
+		/* The unit of energy is 2^-16 J, which is 15625/1024 uJ. Energy of revisions before
+		 * 1.4 has another unit and is not read. */
 		*m = (struct metric){ r->desc, metric_insts[r->inst],
 				      r->desc == D_ENERGY ? muldiv(v, 15625, 1024) : v };
 		return true;
@@ -290,8 +292,8 @@ bool metrics_is_apu(struct str blob)
 	return blob.e - blob.p >= 4 && ((u8)blob.p[2] == 2 || (u8)blob.p[2] == 3);
 }
 
-/* Returns whether the temperature of a reason is high enough, or unknown. Chips without a sensor
- * report 0, too. */
+/* Returns whether the temperature that belongs to a throttle reason is high enough or is unknown. 0
+ * means unknown too: chips without the sensor report 0. */
 static bool is_hot(struct str blob, const struct throttler *t)
 {
 	size_t row = 0;
@@ -303,9 +305,9 @@ static bool is_hot(struct str blob, const struct throttler *t)
 	return true;
 }
 
-/* Stores in *reason the next throttle reason of a gpu_metrics blob, and in *on whether it is
- * active. Only the reasons that mean the same on every chip are returned. False if there are no
- * more. The caller sets *bit to 0 before the first call. */
+/* Stores in *reason the next throttle reason of a gpu_metrics table, and in *on whether it is
+ * active. Only reasons that mean the same on every chip are returned. False if there are no more.
+ * The caller sets *bit to 0 before the first call. */
 bool metrics_throttle(struct str blob, size_t *bit, const char **reason, bool *on)
 {
 	const struct throttler *t;

@@ -7,7 +7,8 @@
 #include "sys.h"
 
 enum {
-	/* buffer for an ids file; a longer line is skipped (pci.ids has up to 160 bytes) */
+	/* size of the buffer for pci.ids or amdgpu.ids; a longer line is skipped (pci.ids has up to
+	 * 160 bytes per line) */
 	CHUNK_BYTES = 8192,
 	/* at most 32 MiB are read, because a file may have no end; pci.ids has 1.3 MiB */
 	MAX_CHUNKS = 4096,
@@ -17,20 +18,21 @@ enum {
 	NO_VENDOR = 1 << 16,
 };
 
-/* PCI devices whose names are searched for, and the current section of pci.ids. */
+/* PCI devices whose names are searched for in an ids file, and the current section of pci.ids. */
 struct lookup {
-	/* folder of the ids files; NULL: the folders in which systems usually have them */
+	/* folder of pci.ids and amdgpu.ids; NULL: the folders in which systems usually have them */
 	const char *folder;
-	u32 n, left; /* n: rows of wanted[]; left: those without a name yet */
+	u32 n, left; /* n: number of devices in wanted[]; left: number of those without a name */
 	struct wanted {
-		u32 device; /* index in devices[]; NONE once the device has its name */
+		u32 device; /* index in devices[]; NONE after the name was found */
 		u16 vendor, id, revision;
 	} wanted[MAX_DEVICES];
-	u32 vendor; /* vendor of the section; NO_VENDOR if the section has no wanted device */
-	char maker[VENDOR_BYTES]; /* the vendor's short name */
+	/* PCI vendor of the current section; NO_VENDOR if no wanted device is of this vendor */
+	u32 vendor;
+	char maker[VENDOR_BYTES]; /* short name of the vendor of the current section */
 };
 
-/* Returns the longest beginning of s that has at most `most` bytes and ends with a whole UTF-8
+/* Returns the longest prefix of s that has at most `most` bytes and ends with a whole UTF-8
  * character. */
 static struct str text_cut(struct str s, size_t most)
 {
@@ -41,7 +43,7 @@ static struct str text_cut(struct str s, size_t most)
 	return s;
 }
 
-/* Makes "MAKER NAME" the name of a device. */
+/* Sets the name of a device to "MAKER NAME". */
 static void name_set(struct device *d, const char *maker, struct str name)
 {
 	struct buf b = BUF_Z(d->name);
@@ -73,14 +75,14 @@ static size_t take_id(struct str *s, u16 *id)
 	return (size_t)(s->p - from);
 }
 
-/* True if s is a hex number of at most four digits, which is stored in *id. */
+/* True if s is a hexadecimal number of at most four digits, which is stored in *id. */
 static bool is_id(struct str s, u16 *id)
 {
 	s = str_trim(s);
 	return take_id(&s, id) && s.p == s.e;
 }
 
-/* Makes "MAKER vendor:device" the name of a device. */
+/* Sets the name of a device to "MAKER vendor:device", with the two PCI IDs. */
 static void name_set_id(const struct wanted *w, const char *maker)
 {
 	char text[sizeof("1002:744c") - 1];
@@ -101,8 +103,8 @@ static void name_found(struct lookup *l, struct wanted *w, const char *maker, st
 	l->left--;
 }
 
-/* Handles a line of amdgpu.ids: device ID, revision, name. Example: "744C,	C8,	AMD Radeon
- * RX 7900 XTX" */
+/* Parses a line of amdgpu.ids: device ID, revision, name. Example: "744C, C8,     AMD Radeon RX
+ * 7900 XTX" */
 static void amdgpu_line(struct lookup *l, struct str line)
 {
 	struct str first, second;
@@ -116,8 +118,9 @@ static void amdgpu_line(struct lookup *l, struct str line)
 			name_found(l, w, "", line);
 }
 
-/* Stores in maker the short name of a vendor of pci.ids: the part in brackets, otherwise the words
- * before the first comma without the kind of company. Results are "AMD/ATI", "Intel", "Red Hat". */
+/* Stores in maker the short name of a vendor in pci.ids: the text in brackets, otherwise the words
+ * before the first comma, without a word such as Corporation. Examples of results: "AMD/ATI",
+ * "Intel", "Red Hat". */
 static void maker_set(char maker[VENDOR_BYTES], struct str name)
 {
 	static const char kinds[] = "Corporation Corp. Corp Inc. Inc Limited Ltd. Co. LLC GmbH";
@@ -139,8 +142,8 @@ static void maker_set(char maker[VENDOR_BYTES], struct str name)
 	str_copy(maker, VENDOR_BYTES, text_cut(name, VENDOR_BYTES - 1));
 }
 
-/* Begins the section of a vendor in pci.ids. Wanted devices of this vendor are named "MAKER
- * vendor:device" for now, since pci.ids may not list them. */
+/* Starts the section of a vendor in pci.ids. Devices of this vendor that need a name are named
+ * "MAKER vendor:device" for now, since pci.ids may not list them. */
 static void pci_vendor(struct lookup *l, u16 vendor, struct str name)
 {
 	l->vendor = NO_VENDOR;
@@ -153,9 +156,9 @@ static void pci_vendor(struct lookup *l, u16 vendor, struct str name)
 	}
 }
 
-/* Handles a line of pci.ids: "1002  Advanced Micro Devices, Inc. [AMD/ATI]" begins a vendor,
+/* Parses a line of pci.ids: "1002  Advanced Micro Devices, Inc. [AMD/ATI]" starts a vendor,
  * "<tab>744c  Navi 31 [...]" is a device of that vendor, and a line with two tabs is a subsystem.
- * "C 03  Display controller" begins a class. */
+ * "C 03  Display controller" starts a class. */
 static void pci_line(struct lookup *l, struct str line)
 {
 	bool indented = str_skip_z(&line, "\t");
@@ -186,7 +189,7 @@ static long lines_read(int fd, struct lookup *l, line_fn *line_do)
 {
 	char b[CHUNK_BYTES];
 	struct str text = { b, b }, line;
-	bool skips = false; /* the next bytes are the rest of a line that is too long */
+	bool skips = false; /* true if the next bytes are the rest of a line that is too long */
 	long r = 0;
 
 	for (u32 i = 0; i < MAX_CHUNKS && l->left; i++) {
@@ -207,14 +210,15 @@ static long lines_read(int fd, struct lookup *l, line_fn *line_do)
 		if (skips)
 			text.p = text.e;
 	}
-	if (r == 0 && l->left && str_len(text)) /* the last line has no newline */
+	/* the last line has no newline and was not parsed above */
+	if (r == 0 && l->left && str_len(text))
 		line_do(l, text);
 	return r;
 }
 
-/* True if a root (/proc or /sys) is that of the running kernel, so that this machine's files
- * describe the same machine. given: an option named the root; magic: file system type of the
- * kernel's own. */
+/* True if the folder used as /proc or /sys belongs to the running kernel, so that this machine's
+ * files are about the same machine. given: an option set the folder; magic: type of the kernel's
+ * own file system. */
 static bool is_own(bool given, int root, u32 magic)
 {
 	struct statfs fs;
@@ -222,10 +226,9 @@ static bool is_own(bool given, int root, u32 magic)
 	return !given || (sys_fstatfs(root, &fs) == 0 && (u32)fs.f_type == magic);
 }
 
-/* Opens an ids file: in the folder of --ids if given; with --proc, below the root folder of process
- * 1 of that /proc, which is the host's if a container has the host's /proc; otherwise this
- * machine's own file. If /proc or /sys is a captured tree, this machine's own files are not used.
- * Returns a descriptor, or -errno. */
+/* Opens an ids file. With --ids, it is searched for in that folder; with --proc, first below 1/root
+ * of that folder, which in a container is the root of the host. Otherwise, this machine's own file
+ * is opened, but not if /proc or /sys is a captured tree. Returns a descriptor, or -errno. */
 static long ids_open(const char *folder, const char *path)
 {
 	char text[PATH_BYTES];
@@ -258,8 +261,8 @@ static void ids_read(struct lookup *l, const char *const *paths, line_fn *line_d
 
 /* --- devices ---------------------------------------------------------------------------------- */
 
-/* Sets the name of a device in the device tree: its first `compatible` string, and in parentheses
- * the model of the board. */
+/* Sets the name of a device that the device tree describes: its first `compatible` string, and the
+ * model of the board in parentheses. */
 static void board_name(u32 device)
 {
 	char text[sizeof(devices[0].name)], board[128];
@@ -279,8 +282,9 @@ static void board_name(u32 device)
 	name_set(&devices[device], "", (struct str){ text, text + b.n });
 }
 
-/* Sets a device's name from a file of its driver or, without a PCI ID, from the device tree.
- * Otherwise adds the device to l->wanted, to be searched for in the ids files. */
+/* Sets the name of a device from a file of its driver or, if the device has no PCI ID, from the
+ * device tree. Otherwise adds the device to l->wanted, whose names are searched for in the ids
+ * files. */
 static void device_lookup(struct lookup *l, u32 device)
 {
 	static const char *const leaves[] = { "product_name", "gpu_model", "gpuinfo" };
@@ -291,7 +295,7 @@ static void device_lookup(struct lookup *l, u32 device)
 	*w = (struct wanted){ .device = device };
 	if (id.p < id.e && (take_id(&id, &w->vendor) != 4 || !str_skip_z(&id, ":") ||
 			    take_id(&id, &w->id) != 4 || id.p < id.e))
-		return; /* the driver has reported a name, which is kept */
+		return; /* the name is not a PCI ID: the driver has reported it, and it is kept */
 	for (size_t i = 0; i < LEN(leaves); i++) {
 		struct str text = sysfs_text(device, leaves[i]);
 
@@ -335,7 +339,8 @@ void names_find(const char *folder)
 		ids_read(&l, amdgpu, amdgpu_line);
 	ids_read(&l, pci, pci_line);
 	for (u32 i = 0; i < l.n && fileio.transient != transient; i++)
-		if (l.wanted[i].device) { /* after a transient error, the next sample tries again */
+		/* after a transient error, the next sample searches again */
+		if (l.wanted[i].device) {
 			name_set_id(&l.wanted[i], "");
 			devices[l.wanted[i].device].named = false;
 		}
@@ -353,8 +358,9 @@ bool name_has(u32 device, struct str part)
 	return n && str_len(name) >= n && str_same(str_of(name.p, n), part, false);
 }
 
-/* Stores a name in *best if it is nearer to the misspelt text than the best so far. Of equally near
- * names, the first in text order is kept, so that the order of devices does not matter. */
+/* Stores a name in *best if it is more similar to the misspelt text than the best name so far. Of
+ * equally similar names, the first in text order is kept, so that the result does not depend on the
+ * order of devices. */
 static void try_name(struct nearest *best, struct str name)
 {
 	struct nearest n = { .text = best->text };
@@ -365,8 +371,8 @@ static void try_name(struct nearest *best, struct str name)
 		*best = n;
 }
 
-/* Does the same as try_name() with the name of the node renderD<render>, and copies the name to
- * `kept` if it is the nearest so far. */
+/* Calls try_name() with the name of the node renderD<render>. If that is the best name so far, it
+ * is copied to `kept`, because n->name must remain valid. */
 static void try_render(struct nearest *n, i32 render, char kept[32])
 {
 	char text[32];

@@ -9,54 +9,57 @@
 
 enum {
 	EVENT_BYTES = 4096,
-	/* bytes of an event with the longest name, NAME_MAX */
+	/* size of an inotify event whose name has the maximum length, NAME_MAX */
 	EVENT_MAX = sizeof(struct inotify_event) + 256,
 	NODE_CHANGES = IN_CREATE | IN_DELETE | IN_MOVE | IN_DELETE_SELF,
 };
 
-/* Folders that are watched. inotify(7) reports an open to every watcher of the node's folder. That
- * includes nodes that this process may not open, nodes that are created later, and nodes that are
- * bind-mounted elsewhere. */
+/* Folders that are watched with inotify(7), which reports opens of all nodes in a watched folder:
+ * also of nodes that this process may not open, that are created later, or that are bind-mounted
+ * elsewhere. */
 static const struct {
 	const char *name;
 	u32 mask;
 } folders[] = {
-	/* /dev, in which the other folders may appear later. IN_OPEN is not set, because terminals
-	 * are opened often. */
+	/* /dev itself, in which the other folders may be created later. Opens are not reported
+	 * here, because terminals are opened often. */
 	{ "", NODE_CHANGES | IN_ONLYDIR },
 	{ "/dri", NODE_CHANGES | IN_OPEN | IN_ONLYDIR },
 	{ "/accel", NODE_CHANGES | IN_OPEN | IN_ONLYDIR },
 	{ "/kfd", IN_OPEN },
 };
 static const struct str gpu_nodes[] = { STR("dri"), STR("accel"), STR("kfd"), STR("nvidia") };
-/* Beginnings of the names of device nodes of the drivers in boards.c. The driver creates its nodes
- * when it is loaded, and removes them when it is unloaded. */
+/* Prefixes of the names of device nodes of the drivers in boards.c. A driver creates its nodes when
+ * it is loaded, and removes them when it is unloaded. */
 static const struct str vendor_nodes[] = { STR("kgsl"), STR("mali"), STR("galcore"), STR("apex"),
 					   STR("hailo"), STR("neuron") };
 
-/* ns; the longest time between two searches for devices, because the /dev of a container may not
- * show a new device. */
+/* Longest time between two searches for devices, in ns: in a container, /dev may not show that a
+ * device was added. */
 static const i64 scan_interval = 5000000000;
 
 static struct {
 	int inotify_fd;
 	bool started;
-	long watch_error; /* -errno: why inotify does not report opens; 0 if it does */
-	long folder_error[LEN(folders)]; /* -errno of the watch; 0 if there is none */
-	i32 dev_wd;            /* inotify's number of the watch of /dev, or -errno */
-	/* the nodes in watched_dev belong to the machine whose /sys is read */
+	long watch_error; /* -errno: why inotify does not report opens of nodes; 0 if it does */
+	/* folder_error[i]: -errno of the watch of folders[i]; 0 if it is watched or does not
+	 * exist */
+	long folder_error[LEN(folders)];
+	i32 dev_wd;            /* inotify's watch descriptor of /dev, or -errno */
+	/* true if the nodes in watched_dev belong to the machine whose /sys is read */
 	bool dev_matches_sys;
 	bool opened; /* a node was opened since the last call of nodes_opened() */
 	u8 scans_due;               /* number of searches for devices that are still to be made */
-	/* number of those searches that include the devices of boards.c */
+	/* number of searches for the devices of boards.c that are still to be made */
 	u8 vendors_due;
-	/* ns, times of the last searches for devices, and for NVIDIA's GPUs */
+	/* times in ns of the last search for devices, and of the last search for NVIDIA's GPUs */
 	i64 last_scan, last_nvidia;
 	bool nvidia_due;
 } watch = { .inotify_fd = -1, .watch_error = -ENOENT, .dev_wd = -1 };
 
 u32 nodes_opens;
-static char watched_dev[256]; /* "/dev", or the path of /dev of the machine that --proc shows */
+/* "/dev", or with --proc the path of /dev of the machine that owns that /proc */
+static char watched_dev[256];
 
 static long watch_path(const char *name, u64 number, u32 mask)
 {
@@ -79,7 +82,7 @@ static bool has_nvidia(void)
 }
 
 /* Watches each node /dev/nvidiaN for opens, as these nodes have no folder of their own. Returns the
- * number of nodes, or -errno. */
+ * number of watched nodes, or -errno. */
 static long watch_nvidia(void)
 {
 	long n = 0, r = 0;
@@ -111,8 +114,8 @@ static void watch_all(void)
 		watch.watch_error = -ENOENT;
 }
 
-/* Sets watched_dev. In a container that was given the host's /proc (--proc), 1/root/dev in that
- * /proc has the host's nodes. */
+/* Sets watched_dev, the folder with the device nodes. If --proc names the host's /proc inside a
+ * container, the folder 1/root/dev in that /proc has the host's nodes. */
 static void find_dev(void)
 {
 	struct buf b = BUF_Z(watched_dev);
@@ -154,7 +157,7 @@ static bool begins_with(const char *name, const struct str *words, size_t n)
 	return false;
 }
 
-/* Handles one event of inotify. True if the watches have to be set again. */
+/* Handles one event of inotify. True if the watches have to be set up again. */
 static bool event_handle(const struct inotify_event *e)
 {
 	bool at_dev = e->wd == watch.dev_wd, node = !(e->mask & IN_OPEN);
@@ -172,7 +175,7 @@ static bool event_handle(const struct inotify_event *e)
 		return false;
 	watch.opened |= !node || at_dev;
 	nodes_opens += !node;
-	/* A device's links in /sys disappear shortly after its node: search twice. */
+	/* After a node is removed, the links in /sys stay for a short time: search twice. */
 	if (node)
 		watch.scans_due = 2;
 	return at_dev || e->mask & IN_IGNORED;
@@ -205,7 +208,7 @@ bool nodes_changed(void)
 	i64 now = sys_now(CLOCK_MONOTONIC);
 	bool reliable;
 
-	/* nodes_stop() was called between two readings: the watches are set again */
+	/* If nodes_stop() was called between two readings, the watches are set up again. */
 	if (registry.repeats && !watch.started) {
 		nodes_start();
 		watch.opened = true;

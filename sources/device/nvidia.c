@@ -9,35 +9,37 @@
 
 /* ioctl requests of NVIDIA's driver, from kernel-open/common/inc/nv-ioctl.h and
  * src/nvidia/arch/nvalloc/unix/include/nv_escape.h: 'F' is the type, and the size of the argument
- * is part of the request. None of these requests changes anything. */
+ * is part of the request. None of these requests changes the state of a GPU. */
 static const u32 request_card_info = 0xc90046c8, request_alloc = 0xc020462b,
 		 request_control = 0xc020462a, request_free = 0xc0104629;
 
 enum {
 	MAX_CARDS = 32, CARD_BYTES = 72,
 	MAX_PROCS = 1024,
-	/* largest number of processes in one answer: of GET_PIDS; of GET_PID_INFO */
+	/* largest numbers of processes in the answers to GET_PIDS and to GET_PID_INFO */
 	MAX_PIDS = 950, MAX_ENTRIES = 200,
 	/* largest number of ioctl calls for one GPU in one sample */
 	MAX_CALLS = 12,
-	/* additional calls, once, to find the reason of NV_UNSUPPORTED */
+	/* number of additional calls that find out the reason of a status NV_UNSUPPORTED */
 	REASON_CALLS = 3,
 	CLASS_CLIENT = 0x41, CLASS_DEVICE = 0x80, CLASS_SUBDEVICE = 0x2080,
 	/* Status codes of the driver: src/common/sdk/nvidia/inc/nvstatuscodes.h */
 	NV_OK = 0, NV_LOST = 0x0f, NV_DENIED = 0x1b, NV_BAD_SIZE = 0x1f, NV_BAD_PARAMS = 0x3a,
 	NV_UNSUPPORTED = 0x56,
-	/* Not codes of the driver: this file's numbers for the reasons why the driver returned
-	 * NV_UNSUPPORTED. */
+	/* Not codes of the driver: the reasons why the driver returned NV_UNSUPPORTED, as numbers
+	 * that only this file uses. */
 	NV_ON_CHIP = 0x10000, NV_VGPU, NV_MIG, NV_NO_GSP, NV_UNKNOWN,
-	/* Used in place of -errno. NOT_LOADED: there is no driver. LOADED_LATE: the driver was
-	 * loaded after nvidia_admit(), and the descriptor LATE_FD was not free. */
+	/* Used like -errno. NOT_LOADED: NVIDIA's driver is not loaded. LOADED_LATE: the driver was
+	 * loaded after nvidia_admit(), and the descriptor LATE_FD was in use. */
 	NOT_LOADED = -0x10000, LOADED_LATE,
-	/* The descriptor of the control node if the driver is loaded after nvidia_admit(): almost
-	 * the last one that a process gets (INR_OPEN_CUR of linux/fs.h is 1024). */
+	/* Number of the control node's descriptor if the driver is loaded after nvidia_admit(). It
+	 * is close to the usual limit of descriptors, 1024 (INR_OPEN_CUR of linux/fs.h), so that it
+	 * is probably free. */
 	LATE_FD = 1000,
 };
 
-/* Commands of request_control. The upper 16 bits of a subdevice's command are CLASS_SUBDEVICE. */
+/* Commands for the ioctl request_control. In a command for a subdevice, the upper 16 bits are
+ * CLASS_SUBDEVICE. */
 enum {
 	GET_ID_INFO = 0x205, GET_PIDS = 0x2080018d, GET_PID_INFO = 0x2080018e,
 	GET_ECC = 0x2080012f, GET_TEMPERATURES = 0x20800513, GET_MEMORY = 0x20801301,
@@ -45,8 +47,8 @@ enum {
 	GET_GPU_INFO = 0x20800101, GET_VIRTUALIZATION = 0x800289,
 };
 
-/* NVOS21_PARAMETERS of the driver: the argument of request_alloc. Before release 535, the status
- * was at the place of `size`. */
+/* NVOS21_PARAMETERS of the driver: the argument of request_alloc. Before release 535, it had the
+ * status where later releases have `size`. */
 struct nvalloc {
 	u32 root, parent, object, class;
 	u64 params;
@@ -60,51 +62,58 @@ struct nvcontrol {
 	u32 size, status;
 };
 
-/* The row of a table of layouts, such as nvrings[], that the driver accepts. See control_rows(). */
+/* Index of the row in a table of layouts, such as nvrings[], that this release of the driver
+ * accepts: control_rows() finds it. */
 struct nvchoice {
-	u8 row, tried; /* index of the row; number of rows that were tried */
-	bool sure; /* the driver has accepted the row */
+	/* row: index in the table of layouts; tried: number of rows that the driver has rejected */
+	u8 row, tried;
+	bool sure; /* true after the driver has accepted the row */
 };
 
 struct nvgpu {
-	u32 id;           /* the driver's number of the GPU; 0: not asked for yet */
+	u32 id;           /* the driver's number of the GPU; 0 if it is not known yet */
 	/* descriptor of /dev/nvidiaN, which keeps the GPU awake while it is open; -1: closed */
 	i32 node;
-	/* handle of the driver's device object, + 1 that of its subdevice; NONE: not made */
+	/* handle of the driver's device object; + 1: of its subdevice object; NONE: no objects */
 	u32 device;
-	u32 serial;       /* serial number of the device's entity; 0: the row is free */
-	/* the GPU may sleep although its node is open ("fine-grained"), or that is unknown */
+	u32 serial; /* serial number of the entity of the device; 0 if the row is not in use */
+	/* true if the GPU may sleep although its node is open (power management "fine-grained"), or
+	 * if that is unknown */
 	bool fine;
-	bool on_chip;     /* the GPU is part of a system on a chip */
-	/* the members below are from a reading, and the GPU has been awake since */
+	bool on_chip;     /* true if the GPU is part of a system on a chip */
+	/* true if the values below were read, and the GPU has been awake since then */
 	bool has;
 	struct nvchoice ring, ecc;
-	i64 tried;        /* ns, when the GPU was accessed last */
-	/* ns, when the power state that was used last was read; each is used once */
+	i64 tried;        /* time in ns when the GPU was accessed last */
+	/* time in ns when d->awake was determined that gpu_sample() used last; each state is used
+	 * once */
 	i64 state_read;
-	u64 newest;       /* time of the newest sample that was summed, ns of the driver's clock */
+	/* time of the newest sample that was added to busy[], in ns of the driver's clock */
+	u64 newest;
 	bool has_newest;
-	i64 sampled;      /* ns, when a new sample was found last */
-	i64 worked;       /* ns, the time up to which busy[] counts */
-	u64 busy[NV_ENGINES];    /* ns that each engine has worked since the first reading */
-	/* utilisation in the samples since the previous reading, 1/1000 % */
+	i64 sampled;      /* time in ns when a new sample was found last */
+	i64 worked;       /* time in ns up to which busy[] counts */
+	u64 busy[NV_ENGINES];    /* busy[i]: ns that engine i has worked since the first reading */
+	/* percent[i]: utilisation of engine i since the previous reading, in 1/1000 % */
 	u32 percent[NV_ENGINES];
-	u8 engines;       /* a bit for each engine of which percent is known */
+	u8 engines;       /* bit i: percent[i] is known */
 	u8 pstate;        /* performance state, 0 to 15, or NV_NO_PSTATE */
 	bool has_memory, has_ecc;
-	u64 total, used, corrected, uncorrected; /* bytes of video memory; numbers of ECC errors */
-	i64 temps[NV_SENSORS]; /* 1/1000 degrees C */
-	const char *temp_names[NV_SENSORS]; /* what each sensor measures; NULL: no sensor */
-	/* why the last reading failed: the driver's status or -errno; 0: it did not */
+	/* bytes of video memory (total, used); numbers of ECC errors */
+	u64 total, used, corrected, uncorrected;
+	i64 temps[NV_SENSORS]; /* temperatures of the sensors, in 1/1000 degrees C */
+	/* temp_names[i]: place that sensor i measures; NULL: no such sensor */
+	const char *temp_names[NV_SENSORS];
+	/* why the last reading failed: status of the driver or -errno; 0 if it succeeded */
 	long failure;
 };
 
-/* A process that uses a GPU, or did so when the driver last listed the processes. The row is kept
- * while the GPU sleeps or does not answer, because the client may live on, and its busy times
- * continue then. */
+/* A process that uses a GPU, or did so when the driver listed the processes last. The row is kept
+ * while the GPU sleeps or does not answer: the process may still use the GPU, and its busy times
+ * must not start again at 0. */
 struct nvproc {
 	u32 device, pid;
-	bool seen, has_memory; /* seen: the driver has listed it in this reading */
+	bool seen, has_memory; /* seen: the driver has listed the process in this reading */
 	u8 engines;
 	u64 resident, shared, busy[NV_ENGINES];
 	u32 percent[NV_ENGINES];
@@ -115,24 +124,31 @@ static TABLE(struct nvproc, procs, MAX_PROCS, 32, "processes of NVIDIA GPUs");
 static TABLE(char, answer, NV_ANSWER, NV_ANSWER, "bytes of NVIDIA's answers");
 
 static struct {
-	i32 fd; /* descriptor of /dev/nvidiactl; -1: closed. If admitted, it is open to the end */
-	bool admitted; /* the sandbox allows the requests, on fd or on LATE_FD only */
-	long error; /* < 0: why fd is not open: -errno, NOT_LOADED or LOADED_LATE */
-	/* client: the driver's handle of this process; left: ioctl calls that are still allowed */
+	/* descriptor of /dev/nvidiactl, -1 if closed; if `admitted` is true it stays open until the
+	 * program ends */
+	i32 fd;
+	/* true if the sandbox allows ioctl requests to the driver, but only on the descriptors fd
+	 * and LATE_FD */
+	bool admitted;
+	long error; /* < 0: reason why fd is closed: -errno, NOT_LOADED or LOADED_LATE */
+	/* client: handle that the driver has assigned to this process; left: ioctl calls that are
+	 * still allowed for this GPU */
 	u32 client, nprocs, left;
-	u32 release;              /* major release of the driver, 570 of 570.99.01; 0: unknown */
-	bool changed;             /* the set of processes has changed in this reading */
-	bool inner;               /* this process is not in the machine's initial pid namespace */
-	/* the handle used last; none is used twice, as the driver may fail to free an object */
+	u32 release; /* major release of the driver, for example 570 of 570.99.01; 0 if unknown */
+	bool changed;             /* true if a process was added or removed in this reading */
+	bool inner; /* true if this process is not in the machine's initial pid namespace */
+	/* the last handle of an object; each handle is used only once, because the driver may fail
+	 * to free an object */
 	u32 handle;
 } ctl = { .fd = -1, .handle = 0x100 };
 
-/* ns between two accesses to a GPU that may sleep. A GPU that is still awake after that time is in
- * use by others, because the driver lets an idle one sleep after about 6 s. The driver's ring has
- * the samples of the last 10 s: no sample is missed. */
+/* Time between two accesses to a GPU that may sleep, in ns. The driver lets an idle GPU sleep after
+ * about 6 s: if it is still awake after 8 s, others use it. No sample is missed, because the
+ * driver's ring has those of the last 10 s. */
 static const i64 pause_ns = 8000000000;
 
-/* ns; if the driver has taken no new sample for so long, the utilisation is unknown. */
+/* Age in ns from which the last sample of the driver is too old: the utilisation is then
+ * unknown. */
 static const i64 stale_ns = 2000000000;
 
 static const char engine_names[NV_ENGINES][6] = {
@@ -166,7 +182,8 @@ static long control(u32 object, u32 command, void *params, u32 size)
 	return r < 0 ? r : (long)c.status;
 }
 
-/* Makes an object of the class a.class in the driver. Returns 0, the driver's status, or -errno. */
+/* Creates an object of the class a.class in the driver. Returns 0, the driver's status, or
+ * -errno. */
 static long object_make(struct nvalloc a)
 {
 	u32 size = a.size;
@@ -180,17 +197,17 @@ static long object_make(struct nvalloc a)
 	return r;
 }
 
-/* Registers this process as a client of the driver, once. Returns 0, the driver's status, or
- * ctl.error. */
+/* Registers this process as a client of the driver if that was not done yet. Returns 0, the
+ * driver's status, or ctl.error. */
 static long client_make(void)
 {
 	return ctl.fd < 0 ? ctl.error :
 	       ctl.client ? 0 : object_make((struct nvalloc){ .class = CLASS_CLIENT });
 }
 
-/* Moves the descriptor of the control node to LATE_FD, on which nvidia_admit() made the sandbox
- * allow the requests before there was a driver. Returns LATE_FD, or LOADED_LATE if that was not
- * free. */
+/* Moves the descriptor of the control node to the number LATE_FD. nvidia_admit() made the sandbox
+ * allow the requests on that number before the driver was loaded. Returns LATE_FD, or LOADED_LATE
+ * if that number is in use. */
 static long ctl_move(int fd)
 {
 	long moved = sys_fcntl(fd, F_DUPFD, LATE_FD);
@@ -201,8 +218,8 @@ static long ctl_move(int fd)
 	return moved == LATE_FD ? moved : LOADED_LATE;
 }
 
-/* Opens the driver's control node, /dev/nvidiactl, which wakes no GPU; the driver does not check
- * the mode. The node is not accessed unless the driver is loaded, because opening it would load the
+/* Opens the driver's control node /dev/nvidiactl read-only, which the driver permits and which
+ * wakes no GPU. The node is not opened while the driver is not loaded, because that would load the
  * driver. If the driver or the node is missing, the next call tries again. */
 static void ctl_open(void)
 {
@@ -236,9 +253,9 @@ void nvidia_admit(void)
 	ctl.error = -EPERM;
 }
 
-/* Sends a control command whose argument differs in size between releases. Tries one row of a table
- * of layouts after the other until the driver accepts the size. size() returns the bytes of a row,
- * and fills in the beginning of the argument. Returns the same as control(). */
+/* Sends a control command whose argument has another size in each release of the driver. Tries the
+ * rows of a table of layouts until the driver accepts the size. size(row) prepares the argument and
+ * returns its bytes. Returns the same as control(). */
 static long control_rows(struct nvchoice *c, u8 rows, u32 object, u32 command, u32 (*size)(u8 row))
 {
 	long r = c->tried < rows ? -EBUSY : NV_BAD_SIZE;
@@ -320,8 +337,8 @@ static char *pid_entry(u32 i)
 	return answer.rows + 8 + (size_t)i * NV_PID_BYTES;
 }
 
-/* Reads the memory of up to 200 processes of a GPU, beginning with row `from` of procs. Returns the
- * row after the last one. The argument is NV2080_CTRL_GPU_GET_PID_INFO_PARAMS. */
+/* Reads the memory of up to MAX_ENTRIES (200) processes of a GPU, beginning with row `from` of
+ * procs. Returns the index of the next row. The argument is NV2080_CTRL_GPU_GET_PID_INFO_PARAMS. */
 static u32 read_pid_info(struct nvgpu *g, u32 device, u32 from)
 {
 	const u32 bytes = 8 + MAX_ENTRIES * NV_PID_BYTES;
@@ -368,9 +385,9 @@ static u32 errors_size(u8 row)
 	return nveccs[row];
 }
 
-/* Sums the work of an engine for one process, or for all with NV_ANY, in the samples since the
- * previous reading: adds it to *busy (ns), and stores its share in *percent (1/1000 %) and the time
- * of the samples in *time (ns). */
+/* Adds up the work of an engine in the samples since the previous reading, for one process, or for
+ * all if pid is NV_ANY. Adds the ns to *busy, and stores the utilisation in *percent (1/1000 %) and
+ * the duration of the samples in *time (ns). */
 static void work_take(const struct nvgpu *g, const struct nvring *r, u32 pid, u32 engine,
 		      u8 *engines, u64 *busy, u32 *percent, u64 *time)
 {
@@ -394,8 +411,8 @@ static void work_forget(struct nvgpu *g, u32 device)
 			procs.rows[i].engines = 0;
 }
 
-/* Reads the driver's ring of utilisation samples, and updates the busy times and shares of the GPU
- * and of its processes. */
+/* Reads the driver's ring of utilisation samples, and updates the busy times and the utilisation of
+ * the GPU and of its processes. Returns 0, the driver's status, or -errno. */
 static long read_ring(struct nvgpu *g, u32 device)
 {
 	long r = control_rows(&g->ring, NV_RINGS, g->device + 1, GET_RING, utilisation_size);
@@ -407,7 +424,8 @@ static long read_ring(struct nvgpu *g, u32 device)
 		work_forget(g, device);
 	if (r || !nvring_newest(answer.rows, ring, &newest))
 		return r;
-	if (newest - g->newest > INT64_MAX) /* the driver's clock has started again */
+	/* the times start again at 0, for example after the driver was loaded again */
+	if (newest - g->newest > INT64_MAX)
 		g->has_newest = false;
 	if (!g->has_newest)
 		g->worked = now;
@@ -430,7 +448,7 @@ static long read_ring(struct nvgpu *g, u32 device)
 }
 
 /* Reads n values of a GPU into `list`, which has n pairs of index and value. The argument is
- * NV2080_CTRL_FB_GET_INFO_PARAMS or NV2080_CTRL_GPU_GET_INFO_PARAMS, which are alike. */
+ * NV2080_CTRL_FB_GET_INFO_PARAMS or NV2080_CTRL_GPU_GET_INFO_PARAMS, which have the same layout. */
 static long read_info(struct nvgpu *g, u32 command, u32 *list, u32 n)
 {
 	struct { u64 n, list; } params = { n, (uintptr_t)list };
@@ -448,8 +466,8 @@ static long read_memory(struct nvgpu *g)
 	return r;
 }
 
-/* Reads the performance state, the temperatures and the ECC errors, which only later releases or
- * some GPUs have. Each is unknown if the driver refuses its request. */
+/* Reads the performance state, the temperatures and the ECC errors, which only newer releases or
+ * some GPUs have. A value is unknown if the driver rejects the request for it. */
 static void read_optional(struct nvgpu *g)
 {
 	u32 mask = 0;
@@ -473,7 +491,8 @@ static void node_close(struct nvgpu *g)
 	u32 handles[4] = { ctl.client, ctl.client, g->device, 0 };
 
 	if (g->device != NONE) {
-		ctl.left++; /* MAX_CALLS includes this call */
+		/* the call below is one of the MAX_CALLS calls, but was kept in reserve */
+		ctl.left++;
 		call(request_free, handles);
 	}
 	if (g->node >= 0)
@@ -483,7 +502,7 @@ static void node_close(struct nvgpu *g)
 }
 
 /* Returns the major release of the driver: the number before the first point in a text such as "...
- * for x86_64  570.99.01  Release Build". 0 if there is none. */
+ * for x86_64  570.99.01  Release Build". 0 if the text has no such number. */
 static u32 release_of(struct str text)
 {
 	struct str word;
@@ -498,7 +517,7 @@ static u32 release_of(struct str text)
 	return 0;
 }
 
-/* Chooses the layouts of answers to try first, by the driver's release. */
+/* Chooses the rows of nvrings[] and nveccs[] that are tried first, by the driver's release. */
 static void choices_begin(struct nvgpu *g)
 {
 	static const u16 rings[NV_RINGS] = { 570, 550, 525, 0 },
@@ -510,8 +529,8 @@ static void choices_begin(struct nvgpu *g)
 		g->ecc.row++;
 }
 
-/* Returns the text of a file of NVIDIA's driver: `root`, `slot` and `leaf` are the parts of its
- * path in /proc. */
+/* Returns the text of a file of NVIDIA's driver in /proc. Its path is `root`, `slot` and `leaf`,
+ * one after the other. */
 static struct str slot_file(const char *root, const char *slot, const char *leaf, char *b,
 			    size_t cap)
 {
@@ -525,7 +544,7 @@ static struct str slot_file(const char *root, const char *slot, const char *leaf
 }
 
 /* Returns the value of the line `name` in the driver's file about a GPU, such as "GPU UUID: \t
- * GPU-0a1b2c3d-..."; empty if there is no such line. */
+ * GPU-0a1b2c3d-..."; an empty text if there is no such line. */
 static struct str information_find(const struct device *d, const char *name, char *b, size_t cap)
 {
 	struct str line, key, rest = slot_file("driver/nvidia/gpus/", d->pdev, "/information", b,
@@ -552,7 +571,8 @@ static void gpu_begin(struct nvgpu *g, const struct device *d)
 	ctl.inner = n > 0 && !str_is(str_of(text, (size_t)n), "pid:[4026531836]");
 }
 
-/* True if another process has a node of the device open, as far as processes can be read. */
+/* True if another process has a node of the device open. Processes that this user may not read are
+ * not considered. */
 static bool held_by_others(u32 device)
 {
 	for (u32 h = 1; h <= nrows.holders; h++)
@@ -562,8 +582,8 @@ static bool held_by_others(u32 device)
 	return false;
 }
 
-/* True if the GPU's node may stay open, because the GPU does not sleep anyway: its power/control is
- * "on", or it has no fine-grained power management and others have a node open. */
+/* True if the GPU's node may stay open because the GPU stays awake anyway: its file power/control
+ * is "on", or it has no fine-grained power management and another process has a node open. */
 static bool may_hold(const struct nvgpu *g, u32 device)
 {
 	struct str text = sysfs_text(device, "power/control");
@@ -571,9 +591,9 @@ static bool may_hold(const struct nvgpu *g, u32 device)
 	return str_skip_z(&text, "on") || (!g->fine && held_by_others(device));
 }
 
-/* Appends to b the PCI address of a card (nv_ioctl_card_info_t), in the form of /sys:
- * "%04x:%02x:%02x.%d" of pci_setup_device() in drivers/pci/probe.c. The domains of VMD have five
- * digits. */
+/* Appends to b the PCI address of a card (nv_ioctl_card_info_t) as it is in /sys:
+ * "%04x:%02x:%02x.%d" of pci_setup_device() in drivers/pci/probe.c. Domains behind Intel's VMD have
+ * five digits. */
 static void put_slot(struct buf *b, const char *card)
 {
 	u32 domain;
@@ -592,8 +612,8 @@ static void put_slot(struct buf *b, const char *card)
 	put_u64(b, (u8)card[10] & 7);
 }
 
-/* Stores the driver's number of a GPU in g->id, and the number of its node in *minor. The driver's
- * answer is an array of nv_ioctl_card_info_t. Returns 0, or -errno. */
+/* Stores the driver's number of a GPU in g->id, and the number of its node in *minor. The driver
+ * answers with an array of nv_ioctl_card_info_t. Returns 0, or -errno. */
 static long card_find(struct nvgpu *g, const struct device *d, u32 *minor)
 {
 	long r;
@@ -635,8 +655,9 @@ static long node_open(struct nvgpu *g, const struct device *d)
 	return r < 0 ? r : 0;
 }
 
-/* Opens the GPU's node, which initialises a GPU that no process uses, and makes the driver's
- * objects through which the GPU is asked. Returns 0, the driver's status, or -errno. */
+/* Opens the GPU's node and creates the driver's objects that are needed to ask for its values. If
+ * no process uses the GPU, opening the node initialises the GPU. Returns 0, the driver's status, or
+ * -errno. */
 static long gpu_attach(struct nvgpu *g, const struct device *d)
 {
 	u32 info[8] = { 0 }, device[14] = { 0 }, subdevice = 0;
@@ -663,7 +684,7 @@ static long gpu_attach(struct nvgpu *g, const struct device *d)
 					     (uintptr_t)&subdevice, sizeof(subdevice), 0 });
 }
 
-/* Clears the argument of GET_VIRTUALIZATION and returns its size:
+/* Clears the argument of GET_VIRTUALIZATION and returns its size in bytes.
  * NV0080_CTRL_GPU_GET_VIRTUALIZATION_MODE_PARAMS has the mode, and in some releases a flag. */
 static u32 virtualization_size(u8 row)
 {
@@ -671,12 +692,13 @@ static u32 virtualization_size(u8 row)
 	return row ? 4 : 8;
 }
 
-/* Returns why the driver does not support utilisation, NV_ON_CHIP to NV_UNKNOWN: its status
- * NV_UNSUPPORTED is the same in all these cases. A virtual GPU is looked for before MIG, because
- * the host of a virtual GPU decides about MIG. */
+/* Returns the reason why the driver does not support utilisation (NV_ON_CHIP to NV_UNKNOWN): the
+ * driver's status is NV_UNSUPPORTED in all these cases. Virtual GPUs are checked before MIG,
+ * because the host of a virtual GPU decides about MIG. */
 static long unsupported_reason(struct nvgpu *g, const struct device *d)
 {
-	const u32 is_vgpu = 2, mig_is_on = 1; /* VIRTUALIZATION_MODE_VGX, GPU_SMC_MODE_ENABLED */
+	/* VIRTUALIZATION_MODE_VGX and GPU_SMC_MODE_ENABLED of the driver */
+	const u32 is_vgpu = 2, mig_is_on = 1;
 	u32 info[2] = { 0x2a /* GPU_SMC_MODE */, 0 }, mode = 0;
 	struct nvchoice choice = { 0 };
 	char text[1024];
@@ -699,7 +721,7 @@ static void gpu_read(struct nvgpu *g, u32 number, bool hold)
 	const long before = g->failure;
 	long r;
 
-	ctl.left = MAX_CALLS - 1; /* one call is reserved for node_close() */
+	ctl.left = MAX_CALLS - 1; /* the last of the MAX_CALLS calls is reserved for node_close() */
 	r = gpu_attach(g, &devices[number]);
 	if (r == 0) {
 		long memory = read_memory(g), pids = read_pids(g, number);
@@ -749,8 +771,8 @@ static void gpu_put(const struct nvgpu *g, struct entity *e)
 		reg_put(e, D_VRAM_TOTAL, all, g->total, e->t);
 		reg_put(e, D_VRAM_USED, all, g->used, e->t);
 	}
-	/* The temperature of the GPU itself ("gpu") is put first: a line about the device shows the
-	 * first one. */
+	/* The temperature of the GPU itself ("gpu") is stored first, because a line about the
+	 * device shows only the first temperature. */
 	for (u32 i = 0; i < 2 * NV_SENSORS; i++) {
 		const char *name = g->temp_names[i % NV_SENSORS];
 
@@ -765,7 +787,8 @@ static void gpu_put(const struct nvgpu *g, struct entity *e)
 	}
 }
 
-/* Returns the text of a failure: a status of the driver, -errno, or a number of this file. */
+/* Returns a text about a failure r: a status of the driver, -errno, or NV_ON_CHIP to
+ * LOADED_LATE. */
 static const char *failure_text(long r)
 {
 	static const struct { i32 status; const char *text; } texts[] = {
@@ -814,11 +837,12 @@ static void uuid_put(struct device *d)
 
 static void gpu_explain(struct device *d, const struct nvgpu *g)
 {
-	if (d->awake) /* reading the file with the UUID wakes a sleeping GPU */
+	if (d->awake) /* a sleeping GPU is not asked for its UUID, because that would wake it */
 		uuid_put(d);
 	d->no_engines = d->no_memory = !d->awake ? "asleep; reading would wake it" :
 		ctl.fd < 0 ? failure_text(ctl.error) : failure_text(g->failure);
-	/* watts, clocks and fans are missing: no release documents how to ask for them */
+	/* Power, clocks and fans are not read: no release of the driver documents how to read
+	 * them. */
 	if (d->awake)
 		d->no_sensors = "only NVIDIA's own library reports it";
 	if (d->awake && g->has && !g->failure)
@@ -827,8 +851,8 @@ static void gpu_explain(struct device *d, const struct nvgpu *g)
 		d->no_memory = NULL;
 }
 
-/* Reads one GPU, unless the access could keep it awake; then the values of its last reading are
- * reported again. */
+/* Reads one GPU. If reading could keep the GPU awake, the values of its last reading are reported
+ * again. */
 static void gpu_sample(u32 number)
 {
 	struct device *d = &devices[number];
@@ -838,7 +862,7 @@ static void gpu_sample(u32 number)
 	if (g->serial != d->e.serial)
 		gpu_begin(g, d);
 	if (g->state_read == d->e.t)
-		return; /* the power state was not read again since the last call */
+		return; /* the power state has not been read since the last call */
 	g->state_read = d->e.t;
 	hold = d->awake && may_hold(g, number);
 	if (!hold && g->node >= 0)

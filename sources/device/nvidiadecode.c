@@ -5,35 +5,38 @@
 #include "sources/device/device.h"
 
 /* The structures are those of NVIDIA/open-gpu-kernel-modules, src/common/sdk/nvidia/inc/ctrl, in
- * the releases 515.43.04 to 595.45.04. All are little endian. An answer is decoded only with the
- * row of nvrings[] or nveccs[] whose size the driver accepted. */
+ * the releases 515.43.04 to 595.45.04. Numbers have the byte order of the machine. An answer is
+ * decoded only with the row of nvrings[] or nveccs[] whose size the driver has accepted. */
 
 /* Layouts of the ring of utilisation samples, newest releases first:
  * NV2080_CTRL_PERF_GET_GPUMON_PERFMON_UTIL_SAMPLES_V2_PARAMS. */
 const struct nvring nvrings[NV_RINGS] = {
-	{ 55888, 72, 776, { 8, 136, 264, 392, 520, 648 } },  /* releases 570 to 595 */
-	{ 50704, 72, 704, { 8, 124, 240, 356, 472, 588 } },  /* releases 550 to 565 */
-	{ 34000, 72, 472, { 8, 124, 240, 356 } },            /* releases 525 to 545 */
-	{ 47216, 100, 472, { 8, 124, 240, 356 } },           /* releases 515 and 520 */
+	{ 55888, 72, 776, { 8, 136, 264, 392, 520, 648 } },  /* driver releases 570 to 595 */
+	{ 50704, 72, 704, { 8, 124, 240, 356, 472, 588 } },  /* driver releases 550 to 565 */
+	{ 34000, 72, 472, { 8, 124, 240, 356 } },            /* driver releases 525 to 545 */
+	{ 47216, 100, 472, { 8, 124, 240, 356 } },           /* driver releases 515 and 520 */
 };
 
-/* Bytes of NV2080_CTRL_GPU_QUERY_ECC_STATUS_PARAMS, newest releases first: an array of the ECC
- * errors of the GPU's units. Each release has more units. */
+/* Sizes in bytes of NV2080_CTRL_GPU_QUERY_ECC_STATUS_PARAMS, newest releases first. It is an array
+ * with the ECC errors of each unit of the GPU; newer releases have more units. */
 const u16 nveccs[NV_ECCS] = { 1664, 1464, 1264, 1224, 1024, 984, 904 };
 
 enum {
-	/* offsets in the answer; a sample begins with its time */
+	/* offsets in the answer: of the index of the next sample to write, and of the first
+	 * sample */
 	RING_TRACKER = 12, RING_SAMPLES = 16,
-	/* offset of the pid in an engine's part of a sample, after the utilisation */
+	/* offset of the pid in the data of an engine in a sample */
 	ENGINE_PID = 8,
-	/* from release 570 on: offset of pOsPidInfo in an engine's part of a sample; bytes of that
-	 * part */
+	/* releases from 570 on: offset of pOsPidInfo in the data of an engine in a sample; size of
+	 * these data */
 	ENGINE_OS_PID = 120, ENGINE_BYTES = 128,
-	FULL_UTIL = 10000,                    /* utilisation of a whole engine, in 1/100 % */
-	ECC_UNIT = 40, ECC_AFTER = 24, /* bytes of a unit; bytes after the last unit */
-	/* largest memory, 1 TiB in KiB: a larger size is an error of the driver */
+	FULL_UTIL = 10000, /* utilisation of an engine that always works, in 1/100 % */
+	/* bytes of the ECC entry of a unit; bytes after the last entry */
+	ECC_UNIT = 40, ECC_AFTER = 24,
+	/* largest plausible memory size, 1 TiB in KiB; a larger size is an error of the driver */
 	MAX_KIB = 1 << 30,
-	SENSOR_HEAD = 24, SENSOR_BYTES = 44, /* bytes before the first instruction; its bytes */
+	/* bytes before the first instruction of the request; bytes of each instruction */
+	SENSOR_HEAD = 24, SENSOR_BYTES = 44,
 };
 
 static u32 load32(const char *p)
@@ -57,8 +60,9 @@ static void store32(char *p, u32 v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* Returns the address of the sample that is `age` places after the oldest one in the ring. The word
- * at RING_TRACKER is the index at which the driver writes next: that of the oldest sample. */
+/* Returns the address of the sample that is `age` places after the oldest one in the ring.
+ * RING_TRACKER is the offset of the index at which the driver writes next, where the oldest sample
+ * is. */
 static const char *ring_sample(const char *answer, const struct nvring *r, u32 age)
 {
 	u32 at = load32(answer + RING_TRACKER) % r->count + age;
@@ -66,21 +70,22 @@ static const char *ring_sample(const char *answer, const struct nvring *r, u32 a
 	return answer + RING_SAMPLES + (at < r->count ? at : at - r->count) * (size_t)r->sample;
 }
 
-/* Stores the time of the newest sample of the ring in *t. False if the ring is empty: unused
- * samples are zeros. */
+/* Stores the time of the newest sample of the ring in *t. False if the ring is empty: the unused
+ * entries are zeros. */
 bool nvring_newest(const char *answer, const struct nvring *r, u64 *t)
 {
 	*t = load64(ring_sample(answer, r, r->count - 1u));
 	return *t != 0;
 }
 
-/* ns. A GPU takes a sample every 1/6 to 1 s (nvml.h). After a longer pause than this, it is not
- * known for which time a sample stands, so that it counts for 1 ns only. */
+/* Longest plausible time between two samples, in ns; a GPU takes one every 1/6 to 1 s (nvml.h).
+ * After a longer pause, it is unknown how much time the next sample represents, and it counts for 1
+ * ns. */
 static const u64 longest_period = 1u << 31;
 
 /* True if a sample of an engine belongs to the process of the query. In an inner pid namespace, the
- * driver has translated the sample's pid to that namespace only if it has cleared the member at
- * ENGINE_OS_PID; other pids are those of the initial namespace. */
+ * driver has translated the sample's pid to that namespace only if the member at ENGINE_OS_PID is
+ * 0; other pids are those of the initial namespace. */
 static bool is_of_process(const char *at, const struct nvquery *q)
 {
 	return q->pid == NV_ANY ||
@@ -89,9 +94,9 @@ static bool is_of_process(const char *at, const struct nvquery *q)
 }
 
 /* Stores in *s how long an engine worked, in the samples since q->since, or in the whole ring if
- * q->known is false. Each sample counts for the time since the one before it. False if there is no
- * new sample, or if the driver's release does not report this engine or cannot translate the
- * pid. */
+ * q->known is false. Each sample represents the time since the previous sample. False if there is
+ * no new sample, or if the driver's release does not report this engine or does not translate pids
+ * to this pid namespace. */
 bool nvring_sum(const char *answer, const struct nvring *r, const struct nvquery *q,
 		struct nvsum *s)
 {
@@ -100,16 +105,18 @@ bool nvring_sum(const char *answer, const struct nvring *r, const struct nvquery
 
 	s->work = s->time = 0;
 	if (q->pid != NV_ANY && q->inner && r->engine[NV_GR] - r->engine[NV_MEMORY] != ENGINE_BYTES)
-		return false; /* releases before 570 do not translate pids to an inner namespace */
+		/* driver releases before 570 do not translate pids to an inner namespace */
+		return false;
 	for (u32 i = 0; r->engine[q->engine] && i < r->count; i++) {
 		const char *sample = ring_sample(answer, r, i), *at = sample + r->engine[q->engine];
 		u64 t = load64(sample), weight = t - before;
 		u32 util = load32(at);
 
-		/* empty, or not later than the one before; times may wrap */
+		/* skip an unused entry, and a sample that is not later than the previous one; times
+		 * may wrap */
 		if (t == 0 || (known && weight - 1 > INT64_MAX))
 			continue;
-		if (!known) /* the first sample counts for as long as the next one */
+		if (!known) /* the first sample counts for as long as the second one */
 			weight = load64(ring_sample(answer, r, i + 1)) - t;
 		if (weight - 1 >= longest_period)
 			weight = 1;
@@ -123,8 +130,8 @@ bool nvring_sum(const char *answer, const struct nvring *r, const struct nvquery
 	return s->time != 0;
 }
 
-/* Stores the numbers of corrected and of uncorrected ECC errors since the driver was loaded, over
- * all units that have ECC. False if no unit has it. */
+/* Stores the numbers of corrected and of uncorrected ECC errors since the driver was loaded, as
+ * sums over all units of the GPU that have ECC. False if no unit has ECC. */
 bool nvecc_sum(const char *answer, size_t n, u64 *corrected, u64 *uncorrected)
 {
 	bool any = false;
@@ -133,7 +140,7 @@ bool nvecc_sum(const char *answer, size_t n, u64 *corrected, u64 *uncorrected)
 	for (size_t at = 0; at + ECC_AFTER < n; at += ECC_UNIT) {
 		u64 dbe = load64(answer + at + 8), sbe = load64(answer + at + 24);
 
-		/* ECC is not enabled, or not supported, in this unit */
+		/* ECC is disabled or not supported in this unit */
 		if (!answer[at] || !answer[at + 2])
 			continue;
 		any = true;
@@ -143,8 +150,8 @@ bool nvecc_sum(const char *answer, size_t n, u64 *corrected, u64 *uncorrected)
 	return any;
 }
 
-/* Stores the total and the used video memory, in bytes, from the driver's answer with
- * TOTAL_RAM_SIZE and HEAP_FREE in KiB. False if the sizes contradict each other. */
+/* Stores the total and the used video memory, in bytes. `list` is the driver's answer to a request
+ * for TOTAL_RAM_SIZE and HEAP_FREE, in KiB. False if the sizes contradict each other. */
 bool nvmemory(const char *list, u64 *total, u64 *used)
 {
 	u64 all = load32(list + 4), unused = load32(list + 12);
@@ -154,8 +161,8 @@ bool nvmemory(const char *list, u64 *total, u64 *used)
 	return all > 0 && all <= MAX_KIB && unused <= all;
 }
 
-/* Returns the performance state (0 to 15) whose bit is the only one in the mask; NV_NO_PSTATE if
- * there is not exactly one bit. */
+/* Returns the performance state (0 to 15) that is the number of the only bit set in the mask;
+ * NV_NO_PSTATE if not exactly one bit is set. */
 u8 nvpstate(u32 mask)
 {
 	for (u8 i = 0; i < 16; i++)
@@ -179,19 +186,19 @@ bool nvprocess(const char *entry, u32 *pid, u64 *resident, u64 *shared)
 	return true;
 }
 
-/* The instructions in the request for all temperatures: each asks for one of the sensors or targets
- * 0 to NV_SENSORS - 1. SENSOR_TARGET: the target that a sensor measures; TARGET_TYPE: the kind of a
- * target; SENSOR_READING: the temperature of a sensor. */
+/* Instructions in the request for all temperatures. Each one is repeated for the sensors or targets
+ * 0 to NV_SENSORS - 1. SENSOR_TARGET: number of the target that a sensor measures; TARGET_TYPE:
+ * kind of a target, such as GPU or memory; SENSOR_READING: temperature of a sensor. */
 enum { SENSOR_TARGET = 0x520, TARGET_TYPE = 0x101, SENSOR_READING = 0x1500 };
 static const u16 opcodes[] = { SENSOR_TARGET, TARGET_TYPE, SENSOR_READING };
 
-/* Fills in the request for all temperatures: NV2080_CTRL_THERMAL_SYSTEM_EXECUTE_V2_PARAMS. */
+/* Initializes the request for all temperatures: NV2080_CTRL_THERMAL_SYSTEM_EXECUTE_V2_PARAMS. */
 void nvsensors_ask(char *request)
 {
 	memset(request, 0, NV_SENSOR_BYTES);
 	store32(request, 1); /* version of the request's interface */
 	store32(request + 8, SENSOR_BYTES);
-	store32(request + 12, 1); /* a failure of one instruction does not stop the others */
+	store32(request + 12, 1); /* continue with the next instruction if one fails */
 	store32(request + 20, NV_SENSORS * LEN(opcodes));
 	for (u32 i = 0; i < NV_SENSORS * LEN(opcodes); i++) {
 		char *at = request + SENSOR_HEAD + i * (size_t)SENSOR_BYTES;

@@ -7,59 +7,65 @@
 #include "sources/device/device.h"
 #include "sys.h"
 
-/* A function of an optional feature: NULL if the feature is left out. */
+/* dmem_read() belongs to an optional feature: its address is NULL if the feature is left out. */
 #pragma weak dmem_read
 
 struct sensing sensing;
 struct failed sysfs_failed;
 
-/* Functions of an optional feature: NULL if it is left out; they are not called then. */
+/* Functions of the optional feature boards: if it is left out, they are NULL and are not called. */
 #pragma weak boards_start
 #pragma weak boards_probe
 #pragma weak board_store
 
 enum {
-	MAX_NODES = 3 * MAX_DEVICES, /* a device can have a card, a renderD and an accel node */
+	/* each device can have a node card, a node renderD and a node accel */
+	MAX_NODES = 3 * MAX_DEVICES,
 	MAX_SENSORS = 40 * MAX_DEVICES,
-	/* largest text of a file: trans_stat of 20 states has 3 KiB, sysfs files at most 4 KiB */
+	/* bytes of the longest text of a file: devfreq's trans_stat with 20 states has 3 KiB, other
+	 * sysfs files at most 4 KiB */
 	FILE_BYTES = 8192,
 	PATH_BYTES = 512,
 	INST_BYTES = 80,
-	MAX_PORTS = 16, /* of PCIe above a device, each switch has two */
+	/* largest number of PCIe ports between a device and the root port; a switch has two */
+	MAX_PORTS = 16,
 };
 
 enum node_kind { N_CARD, N_RENDER, N_ACCEL, N_NVIDIA };
 static const char *const node_names[] = { "card", "renderD", "accel", "nvidia" };
 
-/* A device node. A removed one stays in the table, with there == false, as long as its device does:
- * a process may still hold it. */
+/* A device node. After removal, the row is kept with there = false until the device is removed from
+ * its table, because a process may still have the node open. */
 struct node {
 	u32 maj, min, device;
-	i32 number; /* number in the node's name: 128 of renderD128 */
+	i32 number; /* the number in the node's name, for example 128 in renderD128 */
 	u8 kind;
-	bool there, seen; /* there: the node exists; seen: the current scan has found it */
+	/* there: the node exists; seen: the current scan of /sys has found the node */
+	bool there, seen;
 };
 
-/* State of a device that only this file uses. */
+/* State of a device that is used in this file only. */
 struct sysdir {
-	char path[128];  /* folder of the device, relative to /sys; empty: none */
-	char node[48];   /* folder of its primary node: class/drm/cardN */
-	/* descriptor of power/runtime_status, kept open; -1: not open; -2: cannot be opened */
+	char path[128];  /* sysfs folder of the device, relative to /sys; empty if there is none */
+	char node[48];   /* sysfs folder of the primary node, such as class/drm/card0 */
+	/* descriptor of the open file power/runtime_status; -1: not open; -2: cannot be opened */
 	int status;
-	/* its files were opened: those that may wake it; those that cannot */
+	/* probed: the files that may wake the device were opened; probed_asleep: so were the files
+	 * that cannot wake it */
 	bool probed, probed_asleep;
-	bool changed; /* its nodes are not the same as in the previous scan */
-	bool denied;  /* a file could not be opened: permission denied */
+	bool changed; /* a node was added or removed since the previous scan */
+	bool denied;  /* true if a file could not be opened for lack of permission */
 	bool profiled; /* profiling_start() has handled the device (--enable-profiling) */
-	/* the GPU slept when it was found: NVIDIA's file about it is not read yet, as that wakes
-	 * it */
+	/* the GPU was asleep when it was found: NVIDIA's file about it is not read before it is
+	 * awake, because reading the file would wake it */
 	bool slept;
-	/* number of sensors that had no room; number of transient errors when files were opened */
+	/* lost: sensors for which the table had no room; unread: transient errors when files were
+	 * opened */
 	u32 lost, unread;
 };
 
 static struct node *nodes;
-static struct sysdir *sysdirs; /* index: that of devices[]; a row exists if its device is in use */
+static struct sysdir *sysdirs; /* indexed like devices[]; a row is valid if its device is in use */
 static struct {
 	struct table nodes, sysdirs;
 } sysfs_tables = {
@@ -75,8 +81,8 @@ static const char insts[][8] = {
 	[IS_GPU] = "gpu"
 };
 
-/* The folder to which struct folder's `dir` is relative: the device's, its primary node's, or
- * /sys. */
+/* The folder to which struct folder.dir is relative: the device's folder, the folder of its primary
+ * node, or /sys. */
 enum base { B_DEVICE, B_NODE, B_SYS };
 
 enum {
@@ -87,13 +93,15 @@ enum {
 };
 
 static const struct folder {
-	/* name of the driver; NULL: any driver; "x*": any name that begins with x */
+	/* name of the driver that has the folder; NULL: any driver; "x*": any name that begins with
+	 * x */
 	const char *driver;
-	u8 base;            /* enum base */
-	const char *dir; /* path below the base; '*': any name, '#': the number of the card */
+	u8 base;            /* enum base: the folder to which dir is relative */
+	const char *dir; /* relative path; '*': any name, '#': the number of the card */
 } folders[] = {
 	[F_POWER]       = { NULL, B_DEVICE, "power" },
-	[F_LINK]        = { NULL, B_DEVICE, "" }, /* and the ports above, see probe_links() */
+	/* also the folders of the PCIe ports above the device, see probe_links() */
+	[F_LINK]        = { NULL, B_DEVICE, "" },
 	[F_ANY]         = { NULL, B_DEVICE, "" },
 	[F_AMDGPU]      = { "amdgpu", B_DEVICE, "" },
 	[F_HWMON]       = { NULL, B_DEVICE, "hwmon/hwmon*" },
@@ -113,10 +121,10 @@ static const struct folder {
 	[F_THERMAL]     = { NULL, B_SYS, "class/thermal/thermal_zone*" },
 };
 
-/* The files of devices that are read. If two rows have the same counter, the upper one wins. */
+/* The files of devices that are read. If two rows have the same counter, the first one is used. */
 static const struct attr attrs[] = {
-	/* Runtime power management, and the PCI link: registers of include/uapi/linux/pci_regs.h,
-	 * which drivers/pci/pci-sysfs.c prints */
+	/* Runtime power management, and the PCI link: drivers/pci/pci-sysfs.c prints the registers
+	 * of include/uapi/linux/pci_regs.h. */
 	{ F_POWER, T_NUMBER, D_ACTIVE_MS, A_ASLEEP | A_LIMIT, 0, NO_INST, "runtime_active_time" },
 	{ F_POWER, T_NUMBER, D_SUSPENDED_MS, A_ASLEEP | A_LIMIT, 0, NO_INST,
 	  "runtime_suspended_time" },
@@ -125,8 +133,8 @@ static const struct attr attrs[] = {
 	{ F_ANY, T_LINK, D_LINK_MAX_SPEED, A_LIMIT, 0, NO_INST, "max_link_speed" },
 	{ F_ANY, T_NUMBER, D_LINK_MAX_WIDTH, A_LIMIT, 0, NO_INST, "max_link_width" },
 
-	/* amdgpu: files of amdgpu_pm.c, amdgpu_vram_mgr.c, amdgpu_gtt_mgr.c. mem_info_* are counted
-	 * by software, so that a read does not wake the GPU. */
+	/* amdgpu: files of amdgpu_pm.c, amdgpu_vram_mgr.c, amdgpu_gtt_mgr.c. The driver counts
+	 * mem_info_* in software, so reading them does not wake the GPU. */
 	{ F_AMDGPU, T_NUMBER, D_VRAM_TOTAL, A_ASLEEP | A_FIXED, 0, NO_INST, "mem_info_vram_total" },
 	{ F_AMDGPU, T_NUMBER, D_VRAM_USED, A_ASLEEP, 0, NO_INST, "mem_info_vram_used" },
 	{ F_AMDGPU, T_NUMBER, D_VISIBLE_TOTAL, A_ASLEEP | A_FIXED, 0, NO_INST,
@@ -169,7 +177,8 @@ static const struct attr attrs[] = {
 	{ F_AMDGPU, T_DPM, D_FREQ_CUR, 0, 0, IS_DCEFCLK, "pp_dpm_dcefclk" },
 	{ F_AMDGPU, T_METRICS, 0, 0, 0, NO_INST, "gpu_metrics" },
 
-	/* i915: files of gt/intel_gt_sysfs_pm.c, and before Linux 5.18 of i915_sysfs.c */
+	/* i915: files of gt/intel_gt_sysfs_pm.c, and for kernels before Linux 5.18 files of
+	 * i915_sysfs.c */
 	{ F_I915_GT, T_NUMBER, D_FREQ_ACT, 0, 6, FROM_DIR, "rps_act_freq_mhz" },
 	{ F_I915_GT, T_NUMBER, D_FREQ_CUR, 0, 6, FROM_DIR, "rps_cur_freq_mhz" },
 	{ F_I915_GT, T_NUMBER, D_FREQ_TARGET, 0, 6, FROM_DIR, "punit_req_freq_mhz" },
@@ -180,8 +189,9 @@ static const struct attr attrs[] = {
 	{ F_I915_GT, T_NUMBER, D_FREQ_RP1, A_LIMIT, 6, FROM_DIR, "rps_RP1_freq_mhz" },
 	{ F_I915_GT, T_NUMBER, D_FREQ_RPN, A_LIMIT, 6, FROM_DIR, "rps_RPn_freq_mhz" },
 	{ F_I915_GT, T_NUMBER, D_IDLE_MS, 0, 0, FROM_DIR, "rc6_residency_ms" },
-	/* Intel's Gen6 and Gen7 have the deeper idle states rc6p and rc6pp: rc6 does not count
-	 * them, and T_ADD adds them. Valleyview's media engines have an idle state of their own. */
+	/* Intel's Gen6 and Gen7 have the deeper idle states rc6p and rc6pp, whose time is not in
+	 * that of rc6: T_ADD adds it. Valleyview's media engines have an idle state of their
+	 * own. */
 	{ F_I915_GT, T_ADD, D_IDLE_MS, 0, 0, FROM_DIR, "rc6p_residency_ms" },
 	{ F_I915_GT, T_ADD, D_IDLE_MS, 0, 0, FROM_DIR, "rc6pp_residency_ms" },
 	{ F_I915_GT, T_NUMBER, D_IDLE_MS, 0, 0, IS_MEDIA, "media_rc6_residency_ms" },
@@ -217,7 +227,8 @@ static const struct attr attrs[] = {
 	{ F_DEVFREQ, T_NUMBER, D_FREQ_MIN, 0, 0, FROM_DIR, "min_freq" },
 	{ F_DEVFREQ, T_NUMBER, D_FREQ_MAX, 0, 0, FROM_DIR, "max_freq" },
 	{ F_DEVFREQ, T_TRANS, D_FREQ_SPENT, 0, 0, FROM_DIR, "trans_stat" },
-	/* The card may be the display controller; the GPU is another platform device then. */
+	/* msm: the DRM device may be the display controller. The GPU, which has the clock, is then
+	 * a separate platform device. */
 	{ F_MSM, T_NUMBER, D_FREQ_CUR, 0, 0, FROM_DIR, "cur_freq" },
 	{ F_MSM, T_NUMBER, D_FREQ_TARGET, 0, 0, FROM_DIR, "target_freq" },
 	{ F_MSM, T_NUMBER, D_FREQ_MIN, 0, 0, FROM_DIR, "min_freq" },
@@ -238,7 +249,7 @@ static const struct attr attrs[] = {
 	{ F_THERMAL, T_NUMBER, D_TEMP, 0, 0, FROM_ZONE, "temp" },
 };
 
-/* Names of hwmon channels for which the driver has no label file, from the kernel's ABI pages. */
+/* Labels of hwmon channels for which the driver has no label file, from the kernel's ABI pages. */
 static const struct {
 	char chip[5], channel[8], label[5];
 } labels[] = {
@@ -248,23 +259,28 @@ static const struct {
 	{ "xe", "temp2", "pkg" },      { "xe", "temp3", "vram" },  { "xe", "in1", "pkg" },
 };
 
-/* An open file of a device. It is read in every sample, or less often if the flags of its row say
- * so. */
+/* An open file of a device. It is read in every sample, or less often if the flags of its struct
+ * attr say so. */
 struct sensor {
 	const struct attr *attr;
-	/* rank: order among sensors of one row, by the numbers in their names */
+	/* rank: sort key among sensors of the same struct attr, made of the numbers in folder and
+	 * file name */
 	u32 device, rank, reads;
-	u32 path; /* text, relative to the root; NONE: it had no room */
+	/* number of the text with the file's path, relative to /sys or /proc; NONE: no room for
+	 * it */
+	u32 path;
 	int fd;
-	u8 misses, wait; /* ENODEV in a row; samples in which it is not opened again */
-	u8 clash;        /* why its name is longer: BY_* */
-	bool in_proc;    /* path is relative to /proc */
-	char folder[16]; /* the part of its folder's name that distinguishes equal folders */
+	/* misses: ENODEV errors in a row; wait: samples to skip before the file is opened again */
+	u8 misses, wait;
+	u8 clash;        /* BY_* bits: what was added to the sensor's name to make it unique */
+	bool in_proc;    /* true if the path is relative to /proc, false if to /sys */
+	char folder[16]; /* part of the folder's name that matched '*', such as hwmon3 or gt0 */
 	union {
-		i64 last;  /* with A_SLOW: when the file was read last, ns */
-		u64 value; /* with A_FIXED: its value, if `reads` is not 0 */
+		i64 last;  /* for files with A_SLOW: time of the last read, ns */
+		u64 value; /* for files with A_FIXED: the value, valid if `reads` is not 0 */
 	};
-	u64 limit; /* the highest limit that the driver states for this channel; 0: none */
+	/* the highest limit that the driver has for this hwmon channel; 0 if there is none */
+	u64 limit;
 	char inst[INST_BYTES];
 };
 static TABLE(struct sensor, sensors, MAX_SENSORS, 64, "sensors");
@@ -283,8 +299,8 @@ bool path_join(char *out, size_t cap, const char *a, const char *b)
 	return !s.full;
 }
 
-/* Calls each() for every folder below `path` that the pattern matches. star is the folder name that
- * matched the last component with '*'. */
+/* Calls each() for every folder below `path` that the pattern matches. star: the name of the folder
+ * that matched the last component of the pattern with a '*'. */
 void match_folders(int root, const char *path, struct str pattern, struct str star,
 		   folder_fn *each, void *arg)
 {
@@ -315,16 +331,17 @@ void match_folders(int root, const char *path, struct str pattern, struct str st
 static struct {
 	u32 nnodes;
 	u32 nsensors;
-	/* Why device_in_folder() returned NONE: -errno of the folder; 0: no room for a device. */
+	/* Why device_in_folder() returned NONE: -errno of the folder; 0 if the device table is
+	 * full. */
 	long device_error;
 	bool readable;
 	volatile u32 nknobs;
 } sysfs = { .readable = true };
 
-static char file[FILE_BYTES]; /* the text of the file that was read last */
+static char file[FILE_BYTES]; /* the text of the device file that was read last */
 
-/* Returns the text of dir/leaf; empty if it cannot be read. The text is valid until the next file
- * is read. */
+/* Returns the text of the file dir/leaf; empty if it cannot be read. The text is valid until the
+ * next file is read. */
 static struct str read_text(int root, const char *dir, const char *leaf)
 {
 	char path[PATH_BYTES];
@@ -349,8 +366,8 @@ static bool read_line(const char *dir, const char *leaf, struct str *line)
 	return has;
 }
 
-/* Stores s in out as the name of an instance, with '_' for characters that would not be part of one
- * word in every output format. */
+/* Stores s in out as the name of an instance. Blanks, commas and bytes that are not printable ASCII
+ * become '_', so that the name is one word in every output format. */
 static void set_inst(char out[INST_BYTES], struct str s)
 {
 	str_copy(out, INST_BYTES, str_trim(s));
@@ -361,8 +378,8 @@ static void set_inst(char out[INST_BYTES], struct str s)
 
 /* --- parsing of files ------------------------------------------------------------------------- */
 
-/* Stores in sysfs_failed, for --verbose, why the value of a file is unknown. error: -errno, or 0
- * for an invalid text. */
+/* Stores in sysfs_failed, for --verbose, why the value of a file is unknown. error: -errno, or 0 if
+ * the text is invalid. */
 static void file_failed(u32 device, const struct attr *a, long error)
 {
 	sysfs_failed = (struct failed){ devices[device].dev, a->leaf, error };
@@ -375,7 +392,7 @@ static struct entity *sensor_entity(const struct sensor *s)
 
 static void sensor_put(const struct sensor *s, u8 desc, struct str inst, u64 v, i64 t)
 {
-	/* a reason that one of several GTs has is one of the device */
+	/* A throttle reason is active for the device if it is active for one of its GTs. */
 	if (desc == D_THROTTLE && v)
 		reg_put_as(sensor_entity(s), desc, inst, v, t, PUT_LAST);
 	else
@@ -406,12 +423,13 @@ static void store_number(const struct sensor *s, struct str text, i64 t)
 		if ((a->desc == D_LINK_WIDTH || a->desc == D_LINK_MAX_WIDTH) && (v == 0 || v > 32))
 			return;
 		if (a->desc >= D_POWER_CAP && a->desc <= D_POWER_CRIT && v == 0)
-			return; /* 0: there is no limit */
+			return; /* a power limit of 0 means that there is no limit */
 		sensor_put(s, a->desc, str_z(s->inst), v * by, t);
 	}
 }
 
-/* Adds the file's number to the value that an upper row of attrs[] stored for the same counter. */
+/* Adds the number in the file to the value that an earlier row of attrs[] stored for the same
+ * counter. */
 static void store_sum(const struct sensor *s, struct str text, i64 t)
 {
 	u64 v;
@@ -433,8 +451,8 @@ static void store_dpm(const struct sensor *s, struct str text, i64 t)
 }
 
 /* Parses the speed of a PCI link in 0.1 GT/s ("8.0 GT/s PCIe"), or its width in lanes ("16"). False
- * if the text has none: "Unknown" has no digits, and an integrated GPU has 0 lanes or, where the
- * registers read as ones, 63 or 255. */
+ * if there is no link: an unknown speed has no digits, and an integrated GPU has a width of 0 or,
+ * where the registers read as ones, 63 or 255. */
 static bool scan_link(struct str text, u8 desc, u64 *v)
 {
 	if (desc == D_LINK_WIDTH)
@@ -443,8 +461,8 @@ static bool scan_link(struct str text, u8 desc, u64 *v)
 }
 
 /* Stores the speed or the width of a PCI link: the lowest value of the device and of the ports
- * above it. Ports are read after the device: if the device has no link, that of its port is not
- * stored. */
+ * above it. The device's file is read before those of the ports: if the device has no link, no
+ * value of a port is stored. */
 static void store_link(const struct sensor *s, struct str text, i64 t)
 {
 	u8 desc = s->attr->desc;
@@ -490,8 +508,8 @@ static void store_metrics(const struct sensor *s, struct str text, i64 t)
 		sensor_put(s, D_THROTTLE, str_z(reason), on, t);
 }
 
-/* Stores the throttle reasons in xe's file `reasons`, which has "none" or the active reasons,
- * separated by blanks. A reason that the file does not name is not active. */
+/* Stores the throttle reasons from xe's file `reasons`, which contains "none" or the active
+ * reasons, separated by blanks. A reason that the file does not name is not active. */
 static void store_reasons(const struct sensor *s, struct str text, i64 t)
 {
 	struct str word;
@@ -507,7 +525,8 @@ static void store_reasons(const struct sensor *s, struct str text, i64 t)
 }
 
 /* Stores the current clocks from nouveau's file pstate: "AC: core 324 MHz memory 648 MHz". The line
- * with the label AC or DC is the current state; the label of any other line is a number. */
+ * with the label AC or DC describes the current state; the other lines, with numbers as labels, are
+ * possible states. */
 static void store_pstate(const struct sensor *s, struct str text, i64 t)
 {
 	struct str line, label, what, n;
@@ -524,7 +543,7 @@ static void store_pstate(const struct sensor *s, struct str text, i64 t)
 	}
 }
 
-/* Stores the value of a file of boards.c. */
+/* Stores the value of a file in the table of boards.c. */
 static void store_board(const struct sensor *s, struct str text, i64 t)
 {
 	if (!board_store(s->attr, sensor_entity(s), str_z(s->inst), text, t))
@@ -566,8 +585,8 @@ static void channel_inst(char *out, const char *dir, struct str leaf)
 			set_inst(out, str_z(labels[i].label));
 }
 
-/* Returns the device that the link `device` in a folder names; NONE: there is no link, or it names
- * none of the devices. */
+/* Returns the device to which the link `device` in a folder points; NONE if there is no link, or if
+ * it points to something else. */
 static u32 folder_owner(const char *dir)
 {
 	char path[PATH_BYTES];
@@ -577,14 +596,14 @@ static u32 folder_owner(const char *dir)
 	       sys_fstatat(roots.sys, path, &st) == 0 ? device_by_ino(&st) : NONE;
 }
 
-/* Returns the owner of a thermal zone of this type that no link leads to: the type distinguishes
- * GPU from NPU, and the first platform device of that kind gets the zone. */
+/* Returns the device for a thermal zone that has no link to a device. The type of the zone tells
+ * whether it is of a GPU or an NPU; the first platform device of that kind gets the zone. */
 static u32 zone_owner(struct str type)
 {
 	bool npu = str_find(type, (struct str)STR("npu"));
 	u32 owner = NONE;
 
-	/* Jetson Xavier has GPU-therm, Exynos has G3D. */
+	/* examples of other types: GPU-therm of Jetson Xavier, G3D of Exynos */
 	if (!npu && !str_find(type, (struct str)STR("gpu")) &&
 	    !str_find(type, (struct str)STR("GPU")) && !str_is(type, "G3D"))
 		return NONE;
@@ -601,7 +620,7 @@ static u32 zone_owner(struct str type)
 	return owner;
 }
 
-/* Sets the name of a thermal zone. True if it is of this device. */
+/* Stores the type of a thermal zone in out. True if the zone belongs to the device. */
 static bool zone_inst(char *out, const char *dir, u32 device)
 {
 	u32 owner = folder_owner(dir);
@@ -628,7 +647,8 @@ static bool attr_enabled(const struct attr *a, bool asleep)
 	       (!sensing.filter || !display_only(a->desc) || sensing.filter(a->desc));
 }
 
-/* Reads the name of the hwmon chip of a sensor; empty: its folder is not that of a chip. */
+/* Stores the name of the hwmon chip of a sensor in chip; an empty text if the sensor's file is not
+ * in the folder of a chip. */
 static void sensor_chip(const struct sensor *s, char chip[INST_BYTES])
 {
 	char path[PATH_BYTES], *end;
@@ -644,7 +664,8 @@ static void sensor_chip(const struct sensor *s, char chip[INST_BYTES])
 
 enum { BY_CHIP = 1, BY_FOLDER = 2, BY_CHANNEL = 4 };
 
-/* Finds what distinguishes two sensors whose counters would be the same one. */
+/* Sets the BY_* bits in a->clash if the sensors a and b would have the same counter: the parts that
+ * make the name of a unique. */
 static void clash_find(struct sensor *a, const struct sensor *b)
 {
 	char one[INST_BYTES], other[INST_BYTES];
@@ -661,7 +682,8 @@ static void clash_find(struct sensor *a, const struct sensor *b)
 	a->clash |= strcmp(one, other) == 0 ? BY_CHIP | BY_FOLDER : BY_CHIP;
 }
 
-/* Gives a sensor the name CHIP_NAME_FOLDER_CHANNEL, with the parts that distinguish it. */
+/* Sets the name of a sensor to CHIP_NAME_FOLDER_CHANNEL, with only those parts that make it
+ * unique. */
 static void clash_rename(struct sensor *s)
 {
 	char name[2 * INST_BYTES + 64], path[PATH_BYTES];
@@ -686,9 +708,9 @@ static void clash_rename(struct sensor *s)
 	set_inst(s->inst, str_z(buf_z(&b)));
 }
 
-/* Renames the sensors from `from` on whose counters would be the same one: chips of one device may
- * have channels with equal names. A channel with a limit has the same name in both rows; a limit
- * that has no other row does not rename it. */
+/* Renames sensors, from number `from` on, that would have the same counter: chips of one device may
+ * have channels with equal names. The value and the limit of a channel get the same new name. A
+ * limit whose channel has no value is not a reason to rename others. */
 static void names_separate(u32 from)
 {
 	struct sensor *all = sensors.rows;
@@ -708,7 +730,7 @@ static void names_separate(u32 from)
 			clash_rename(&all[i]);
 }
 
-/* Returns the first number in a name; 0 if there is none, or if it is 1000 or more. */
+/* Returns the first number in a name; 0 if there is none, or if the number is 1000 or more. */
 static u32 name_number(struct str s)
 {
 	u64 v;
@@ -737,12 +759,13 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 		}
 		return;
 	}
-	/* Sensors use at most half of the descriptors that may be open; the other half is for
-	 * clients. */
+	/* Sensors use at most half of the descriptors that may be open; the other half is for the
+	 * files of clients. */
 	if (!table_has(&sensors.t, sysfs.nsensors) || fd > fileio.limit / 2) {
 		sys_close((int)fd);
 		if (fd > fileio.limit / 2)
-			files_note_error(-EMFILE); /* probe_device() adds it to `unread` */
+			/* probe_device() counts this error in `unread` */
+			files_note_error(-EMFILE);
 		else
 			sysdirs[p->device].lost++;
 		return;
@@ -764,7 +787,7 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 		set_inst(s->inst, a->inst == FROM_DIR ? dirstar :
 				  a->inst == FROM_LEAF ? leafstar : str_z(insts[a->inst]));
 	}
-	/* i915's throttle_reason_status reports whether there is any reason; it is not a reason
+	/* i915's file throttle_reason_status tells whether any reason is active; it is not a reason
 	 * itself. */
 	if (!found || (a->desc == D_THROTTLE && strcmp(s->inst, "status") == 0)) {
 		sys_close((int)fd);
@@ -775,7 +798,7 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 	sysfs.nsensors++;
 }
 
-/* True if the file name of a row of attrs[] is a pattern, which may match several files. */
+/* True if the file name in a row of attrs[] is a pattern, which can match several files. */
 static bool is_pattern(const char *leaf)
 {
 	while (*leaf && *leaf != '*' && *leaf != '?')
@@ -804,7 +827,7 @@ void probe_dir(void *arg, const char *path, struct str star)
 
 			if (is_pattern(a->leaf) && attr_enabled(a, p->asleep) &&
 			    glob_match(str_z(a->leaf), str_z(name), &leafstar) &&
-			    /* power1_rated_max is not the power*_max of a channel */
+			    /* the pattern power*_max must not match power1_rated_max */
 			    (a->inst != FROM_CHAN || !str_find(leafstar, (struct str)STR("_"))))
 				sensor_add(p, a, path, str_z(name), star, leafstar);
 		}
@@ -821,7 +844,7 @@ static int sensor_cmp(const struct sensor *a, const struct sensor *b)
 }
 
 /* Sorts the sensors from number `from` on by their row in attrs[], then by the numbers in their
- * names, because the kernel lists the names in a folder in no order. */
+ * names, because the kernel lists the files of a folder in no particular order. */
 static void sensors_sort(u32 from)
 {
 	for (u32 i = from + 1; i < sysfs.nsensors; i++) {
@@ -835,8 +858,8 @@ static void sensors_sort(u32 from)
 }
 
 /* Returns the device of an Adreno GPU whose clock is in the folder path of class/devfreq. The link
- * `device` there names the GPU's platform device: a device of its own, or a part of the DRM device
- * of the display controller, which has a render node then. */
+ * `device` in it points to the GPU's platform device. If that is not a DRM device itself, the GPU
+ * belongs to the DRM device of msm with a render node. */
 static u32 msm_owner(const char *path)
 {
 	u32 owner = folder_owner(path), first = NONE;
@@ -855,8 +878,8 @@ static void probe_msm(void *arg, const char *path, struct str star)
 		probe_dir(arg, path, star);
 }
 
-/* Calls each() for the folder of a device and those of the ports between it and the root port, as
- * long as it returns true. star: how many ports are below the folder, or equal to it. */
+/* Calls each() for the sysfs folder of a device and then for those of the PCIe ports above it,
+ * until it returns false. star: 0 for the device, 1 for the first port above it, and so on. */
 static void links_each(u32 device, bool (*each)(void *arg, const char *path, struct str star),
 		       void *arg)
 {
@@ -883,7 +906,7 @@ static bool link_probe(void *arg, const char *path, struct str star)
 	return sysfs.nsensors > before;
 }
 
-/* Finds the folder with the lowest value. */
+/* The lowest link speed or width (desc) found so far, and the folder that has it. */
 struct lowest {
 	u8 desc;
 	u64 v;
@@ -927,7 +950,7 @@ static void probe(u32 device, bool asleep)
 		if (!any || (f->driver && !glob_match(str_z(f->driver), driver, NULL)) ||
 		    (f->base != B_SYS && !base[0]))
 			continue;
-		/* nouveau's debugfs folder has the number of the card */
+		/* nouveau's folder in debugfs is named after the number of the card */
 		if (dir.e > dir.p && dir.e[-1] == '#') {
 			struct buf b = BUF(number);
 
@@ -947,8 +970,8 @@ static void probe(u32 device, bool asleep)
 	sensors_sort(from);
 }
 
-/* Sets the capacity of each of i915's engine classes: the number of its engines. The names are
- * those of i915's fdinfo. */
+/* Sets the capacity of each engine class of i915: the number of its engines. The class names are
+ * those in i915's fdinfo. */
 static void probe_engines(u32 device)
 {
 	static const char classes[][14] = { "render", "copy", "video", "video-enhance", "compute" };
@@ -989,8 +1012,8 @@ static bool is_pci_slot(struct str s)
 	return str_len(s) >= 12 && s.e[-2] == '.' && s.e[-5] == ':' && s.e[-8] == ':';
 }
 
-/* Reads a device's driver, its PCI slot and its PCI ID from its sysfs folder. Another driver may
- * have been bound since the last call. */
+/* Reads the driver, the PCI slot and the PCI ID of a device from its sysfs folder. The driver may
+ * have changed since the last call. */
 void device_identify(u32 n)
 {
 	char buf[PATH_BYTES];
@@ -1033,8 +1056,8 @@ static u32 device_new(void)
 	return n;
 }
 
-/* Returns the device whose folder is `path` below a root, and adds it if it is new. If it returns
- * NONE, sysfs.device_error has the reason. */
+/* Returns the device with the sysfs folder `path` (relative to root), and adds it if it is new. If
+ * the result is NONE, sysfs.device_error has the reason. */
 u32 device_in_folder(int root, const char *path)
 {
 	struct stat st;
@@ -1059,7 +1082,7 @@ u32 device_in_folder(int root, const char *path)
 }
 
 /* Parses the name of a device node: "renderD128" is the kind N_RENDER and the number 128. False if
- * it is not the name of a GPU's node. */
+ * the name is not that of a GPU's node. */
 static bool parse_node(struct str name, u8 *kind, i32 *number)
 {
 	for (*kind = N_CARD; *kind <= N_NVIDIA; ++*kind) {
@@ -1093,8 +1116,8 @@ static struct node *node_new(void)
 	return NULL;
 }
 
-/* Fills the row of a new node. Its device numbers are those in its file `dev` in /sys, otherwise
- * the major number of its kind and the number in its name. */
+/* Initializes the row of a new node. Its device numbers are read from its file `dev` in /sys;
+ * without that file, they are the major number of its kind and the number in its name. */
 static void node_fill(struct node *n, u32 device, u8 kind, i32 number, const char *dir)
 {
 	unsigned maj = kind == N_ACCEL ? MAJOR_ACCEL : kind == N_NVIDIA ? MAJOR_NVIDIA : MAJOR_DRM;
@@ -1107,13 +1130,13 @@ static void node_fill(struct node *n, u32 device, u8 kind, i32 number, const cha
 			    .kind = kind };
 }
 
-/* Counts a device that is left out because device_in_folder() returned NONE. */
+/* Counts a device as dropped because device_in_folder() has returned NONE for the folder `path`. */
 void device_missing(const char *path)
 {
 	if (!sysfs.device_error) {
 		device_lost();
 	} else if (!is_transient_error(sysfs.device_error)) {
-		/* files_note_error() counts transient errors */
+		/* transient errors are counted by files_note_error() */
 		registry.dropped++;
 		files_note_missing(path, sysfs.device_error);
 	}
@@ -1126,7 +1149,7 @@ static void folder_found(void *found, const char *path, struct str star)
 	*(bool *)found = true;
 }
 
-/* Returns whether there is a folder that the pattern matches. */
+/* Returns whether a folder below `path` matches the pattern. */
 static bool folder_exists(const char *path, const char *pattern)
 {
 	bool found = false;
@@ -1135,8 +1158,8 @@ static bool folder_exists(const char *path, const char *pattern)
 	return found;
 }
 
-/* Registers an entry of class/drm or class/accel if it is a node: it may also be a connector, or
- * class/drm/version. */
+/* Registers an entry of class/drm or class/accel if it is a device node. Other entries are
+ * connectors and class/drm/version. */
 static void node_register(const char *name)
 {
 	char path[PATH_BYTES], dir[64];
@@ -1149,13 +1172,13 @@ static void node_register(const char *name)
 	if (!parse_node(str_z(name), &kind, &number) || kind == N_NVIDIA)
 		return;
 	node_path(dir, sizeof(dir), kind, number);
-	/* A virtual driver's node has no link `device`. */
+	/* The node of a virtual driver has no link `device`: its own folder is used. */
 	device = path_join(path, sizeof(path), dir, "device") ?
 		device_in_folder(roots.sys, path) : NONE;
 	if (device == NONE && sys_fstatat(roots.sys, path, &st) == -ENOENT)
 		device = device_in_folder(roots.sys, dir);
 	if (device == NONE) {
-		/* The device is counted once: with its primary node, if it has one. */
+		/* A missing device is counted only once: with its primary node, if it has one. */
 		if (kind != N_RENDER || !folder_exists(path, "drm/card*"))
 			device_missing(path);
 		return;
@@ -1193,7 +1216,8 @@ static void sensors_close(u32 device)
 }
 
 /* Updates a device after its nodes have changed. d->dev becomes the name of its primary node,
- * otherwise of its render node, otherwise of its accel node. A device without nodes is gone. */
+ * otherwise of its render node, otherwise of its accel node. A device without nodes is marked as
+ * gone. */
 static void device_update(u32 device)
 {
 	struct device *d = &devices[device];
@@ -1221,8 +1245,8 @@ static void device_update(u32 device)
 		d->gone = false;
 		node_path(path, sizeof(sysdirs[0].node), kind, *numbers[kind]);
 		str_copy(d->dev, sizeof(d->dev), str_base(str_z(path)));
-		/* The path of the device's folder contains the name of a node, which another device
-		 * may have by now. */
+		/* The path of the device's folder contains the name of a node. That name may belong
+		 * to another device now, so the path is computed again. */
 		if (!path_join(sysdirs[device].path, sizeof(sysdirs[0].path), path, "device") ||
 		    sys_fstatat(roots.sys, sysdirs[device].path, &st) == -ENOENT)
 			str_copy(sysdirs[device].path, sizeof(sysdirs[0].path), str_z(path));
@@ -1231,7 +1255,8 @@ static void device_update(u32 device)
 	d->gone &= !nvidia;
 }
 
-/* Marks a device as gone, and closes its files; the next scan removes it. */
+/* Marks a device as gone, and closes its files. device_forget() removes it when no client is
+ * left. */
 void device_end(u32 n)
 {
 	devices[n].gone = true;
@@ -1246,8 +1271,8 @@ static bool has_clients(u32 device)
 	return false;
 }
 
-/* Removes a device that was unplugged, or that is known only from a descriptor, once no process
- * holds it. */
+/* Removes a device that was unplugged, or that is known only from the descriptor of a process, when
+ * no client of it is left. */
 static void device_forget(u32 device)
 {
 	struct device *d = &devices[device];
@@ -1278,8 +1303,8 @@ void transient_errors_count(void)
 	was = fileio.transient;
 }
 
-/* Registers all nodes in a class folder of /sys, such as class/drm. False if the listing may be
- * incomplete. */
+/* Registers all nodes in a class folder of /sys, such as class/drm. False if the list of nodes may
+ * be incomplete. */
 static bool scan_class(const char *path)
 {
 	struct dir d;
@@ -1308,13 +1333,13 @@ static void read_state(struct device *d, struct sysdir *at)
 {
 	char path[PATH_BYTES], b[sizeof(d->state)];
 	long n = at->status;
-	bool unknown; /* a transient error: the device may be asleep */
+	bool unknown; /* true after a transient error: the device may be asleep */
 
 	if (n == -1 && at->path[0]) {
 		n = path_join(path, sizeof(path), at->path, "power/runtime_status") ?
 			files_note_error(open_retry(roots.sys, path, O_RDONLY | O_NONBLOCK)) :
 			-ENOENT;
-		/* -2: not tried again */
+		/* -2: the file is not opened again */
 		at->status = n >= 0 ? (int)n : is_transient_error(n) ? -1 : -2;
 	}
 	n = n < 0 ? n : files_note_error(slurp_fd(at->status, b, sizeof(b)));
@@ -1338,7 +1363,7 @@ static struct str nvidia_file(const char *slot, const char *leaf)
 	return read_text(roots.proc, folder, leaf);
 }
 
-/* Marks the node /dev/nvidiaN of a device as seen in this scan. False if the device has no such
+/* Marks the node /dev/nvidiaN of a device as found in this scan. False if the device has no such
  * node. */
 static bool nvidia_seen(u32 device)
 {
@@ -1348,8 +1373,9 @@ static bool nvidia_seen(u32 device)
 	return false;
 }
 
-/* Reads the name of a GPU and the number of its node from NVIDIA's driver: "Model: NVIDIA ..." and
- * "Device Minor: 0", which is /dev/nvidia0. Returns the number, or NVIDIA_CTL if it is unknown. */
+/* Reads the name of a GPU and the number of its node from a /proc file of NVIDIA's driver: "Model:
+ * NVIDIA ..." and "Device Minor: 0", which is /dev/nvidia0. Returns the number, or NVIDIA_CTL if it
+ * is unknown. */
 static i32 nvidia_information(struct device *g)
 {
 	struct str line, key, text = nvidia_file(g->pdev, "information");
@@ -1367,7 +1393,7 @@ static i32 nvidia_information(struct device *g)
 	return min < NVIDIA_CTL ? (i32)min : NVIDIA_CTL;
 }
 
-/* Adds the node /dev/nvidiaN of a GPU of NVIDIA's driver. */
+/* Adds the node /dev/nvidiaN of a GPU that NVIDIA's driver lists. */
 static void nvidia_found(struct device *g, u32 n)
 {
 	struct sysdir *at = &sysdirs[n];
@@ -1394,7 +1420,7 @@ static void nvidia_found(struct device *g, u32 n)
 		str_copy(g->dev, sizeof(g->dev), str_z(g->pdev));
 }
 
-/* Reads the driver's file about a GPU that slept when it was found, and is awake now. */
+/* Reads the driver's /proc file about a GPU that was asleep when it was found, and is awake now. */
 static void nvidia_awoke(struct device *g, u32 n)
 {
 	i32 min = nvidia_information(g);
@@ -1405,10 +1431,10 @@ static void nvidia_awoke(struct device *g, u32 n)
 			nodes[i].min = (unsigned)(nodes[i].number = min);
 }
 
-/* Finds the GPUs of NVIDIA's driver: each has a folder /proc/driver/nvidia/gpus/SLOT with its name;
- * its other values are from its PCI folder in /sys. The files of a known GPU are not read again,
- * and those of a sleeping one not before it is awake: reading them wakes it (rm_ref_dynamic_power()
- * in nv_procfs_read_gpu_info() of NVIDIA's nv-procfs.c). False if the listing may be incomplete. */
+/* Finds the GPUs of NVIDIA's driver: each has a folder /proc/driver/nvidia/gpus/SLOT; other values
+ * come from the GPU's PCI folder in /sys. The files of a GPU are read once, and not while it
+ * sleeps: reading them wakes it (rm_ref_dynamic_power() in nv_procfs_read_gpu_info() of NVIDIA's
+ * nv-procfs.c). False if the list may be incomplete. */
 static bool scan_nvidia(void)
 {
 	char path[PATH_BYTES], slot[24];
@@ -1442,8 +1468,8 @@ static bool scan_nvidia(void)
 
 /* --- all devices ------------------------------------------------------------------------------ */
 
-/* Finds new and removed device nodes. If `changed` is true or a node has changed, the devices of
- * boards.c are searched for too; if `nvidia` is true, the GPUs of NVIDIA's driver too. */
+/* Finds new and removed device nodes. Devices of boards.c are searched for if `changed` is true or
+ * a node has changed, GPUs of NVIDIA's driver if `nvidia` is true. */
 static void scan_devices(bool changed, bool nvidia)
 {
 	static const char *const classes[] = { "class/drm", "class/accel" };
@@ -1470,7 +1496,8 @@ static void scan_devices(bool changed, bool nvidia)
 		boards_start();
 }
 
-/* Decides for each device whether it is left out, and whether the fdinfo of its clients is read. */
+/* Sets for each device whether it is left out, and whether the fdinfo of its clients may be
+ * read. */
 static void devices_decide(void)
 {
 	for (u32 i = NONE; (i = device_next(i, true)) != NONE;) {
@@ -1497,11 +1524,11 @@ static bool device_number(u32 n, const char *leaf, u64 *v)
 	return scan_u64(sysfs_text(n, leaf), v);
 }
 
-/* Returns whether a device of amdgpu is part of an APU, by its files; metrics_is_apu() and kfd have
- * other signs of it. amdgpu_pm.c shows the voltage of the north bridge only on APUs. Without hwmon:
- * a small part of main memory is its video memory, whose vendor is unknown. A card with unknown
- * vendor (before GCN 3, or a virtual function) has a link, a fan, a limit of its power, or more
- * video memory. */
+/* Returns whether a device of amdgpu is part of an APU (processor with integrated GPU), judged by
+ * its sysfs files. A label vddnb of a voltage exists only on APUs (amdgpu_pm.c). Without hwmon
+ * labels: an APU has up to 1 GiB of video memory, not more than half of the GTT size, with an
+ * unknown vendor. A card of unknown memory vendor (before GCN 3, or a virtual function) has a PCI
+ * link, a fan, a power limit, or more video memory. */
 static bool is_apu(u32 n)
 {
 	const char *path = sysdirs[n].path;
@@ -1573,7 +1600,8 @@ static void nvidia_facts(struct buf *b, const char *slot)
 				 str_trim(line));
 }
 
-/* The slot of the port with the slowest or narrowest link, if it is not the device's own link. */
+/* Appends the PCI slot of the port with the slowest or narrowest link (desc), unless the device's
+ * own link is as slow. */
 static void link_fact(struct buf *b, u32 n, u8 desc, const char *name)
 {
 	struct lowest low = { .desc = desc };
@@ -1606,7 +1634,7 @@ static void gather_facts(u32 n)
 	d->facts = text_put(d->facts, (struct str){ text, text + b.n });
 }
 
-/* Sets the reasons why values of a device are missing. */
+/* Sets the texts that explain why values of a device are missing. */
 static void explain_missing(u32 n)
 {
 	struct device *d = &devices[n];
@@ -1617,8 +1645,8 @@ static void explain_missing(u32 n)
 
 	d->no_engines = silent ? driver->engines : NULL;
 	d->no_memory = silent ? driver->memory : NULL;
-	/* The file `profiling` is 1 if panfrost counts; in panthor's, 1 stands for cycles and 2 for
-	 * time. Both drivers start with 0. */
+	/* The file `profiling` is 0 at first. panfrost counts if it is 1; in panthor's file, bit 0
+	 * enables cycles and bit 1 time. */
 	if (!d->no_engines && at->path[0] && read_line(at->path, "profiling", &line) &&
 	    str_is(line, "0"))
 		d->no_engines = "profiling is off; as root: "
@@ -1628,10 +1656,10 @@ static void explain_missing(u32 n)
 			at->denied ? "permission denied" : "the driver has no file for it";
 }
 
-/* Reads the file of a sensor. Returns its length, or -errno. One read is enough: a sysfs file fits
- * in a page and is returned whole, and each debugfs file is one record. slurp_fd() reads on if a
- * text does not end with a newline. gpu_metrics (T_METRICS) is not text, and a second read would
- * make the firmware produce it again. */
+/* Reads the file of a sensor. Returns its length, or -errno. gpu_metrics (T_METRICS) is read with
+ * one call: a second one would make the firmware produce the table again. A sysfs file fits in a
+ * page and is always returned whole. slurp_fd() reads other files, and reads on if a text does not
+ * end with a newline. */
 static long sensor_read(const struct sensor *s)
 {
 	long n;
@@ -1644,9 +1672,9 @@ static long sensor_read(const struct sensor *s)
 	return n;
 }
 
-/* Opens the file of a sensor again, and reads it: after -ENODEV the driver was bound again, or the
- * hardware does not answer. Each time that this does not help the pause is twice as long, up to 64
- * samples. If there is no such file any more, the files of the device are new ones. */
+/* Opens the file of a sensor again after -ENODEV, and reads it: the driver may have been bound
+ * again. If the error stays, the pause before the next attempt doubles, up to 64 samples. If the
+ * file does not exist any more, the next scan opens all files of the device again. */
 static long sensor_reopen(struct sensor *s)
 {
 	char path[PATH_BYTES];
@@ -1681,8 +1709,8 @@ static void sensor_sample(struct sensor *s)
 		sensor_put(s, a->desc, str_z(s->inst), s->value, t);
 		return;
 	}
-	/* The first two reads are always done, because a rate needs two values. With an interval of
-	 * one second, a sample may be a little early. */
+	/* The first two reads are always done, because a rate needs two values. The limit is a
+	 * little less than 1 s, because a sample may be a little early. */
 	if (a->flags & A_SLOW && s->reads++ > 1 && t - s->last < 990000000)
 		return;
 	s->last = t;
@@ -1691,7 +1719,8 @@ static void sensor_sample(struct sensor *s)
 		n = sensor_reopen(s);
 	if (n <= 0 && (n < 0 || a->format == T_BOARD))
 		file_failed(s->device, a, n);
-	if (is_region(a->desc)) /* the sum over regions lacks this value: the error is counted */
+	/* A sum over regions would lack this value, so the error is counted. */
+	if (is_region(a->desc))
 		files_note_error(n);
 	if (n <= 0)
 		return;
@@ -1740,8 +1769,8 @@ static void sysfs_start(void)
 	transient_errors_count();
 }
 
-/* Devices for which the table had no room are counted as dropped in every scan, also in scans that
- * do not read /sys. */
+/* Searches for new and removed devices if nodes_changed() is true. Devices for which the table has
+ * no room are counted as dropped in every sample. */
 static void sysfs_scan(void)
 {
 	static u32 lost;
@@ -1776,8 +1805,8 @@ const struct source src_sysfs = {
 
 /* --- profiling -------------------------------------------------------------------------------- */
 
-/* Drivers whose fdinfo has times and cycles only while the sysfs file `profiling` is set, and the
- * value that switches all of them on. panfrost: 1; panthor: 1 for cycles + 2 for time. */
+/* Drivers whose fdinfo has times and cycles only while the sysfs file `profiling` is not 0, and the
+ * value that enables all of them: 1 for panfrost, 3 for panthor (1 for cycles + 2 for time). */
 static const struct {
 	const char *driver, *all;
 } profilers[] = {
@@ -1812,7 +1841,8 @@ static long knob_set(const char *path, const char *to)
 	text = str_read(k->old, n);
 	if (n > 0 && (size_t)n < sizeof(k->old) && str_cut(&text, '\n', &old) && str_is(old, "0")) {
 		k->n = (u8)n;
-		/* counted before the file is set, as a signal handler may restore it at any time */
+		/* counted before the file is written, because a signal handler may restore it at
+		 * any time */
 		sysfs.nknobs++;
 		r = sys_pwrite(k->fd, to, 1, 0);
 		if (r > 0)
@@ -1821,7 +1851,7 @@ static long knob_set(const char *path, const char *to)
 		n = r < 0 ? r : -EIO;
 	}
 	sys_close(k->fd);
-	return n < 0 ? n : 0; /* a value other than 0, which another program has set, stays */
+	return n < 0 ? n : 0; /* a value other than 0 was set by another program and stays */
 }
 
 void profiling_start(void (*denied)(const char *dev, long err))
@@ -1851,8 +1881,8 @@ void profiling_restore(void)
 
 /* --- device lookup for other sources ---------------------------------------------------------- */
 
-/* Returns the device of the node with these numbers; NONE if it is not known. A present node is
- * preferred to a removed one with the same numbers. */
+/* Returns the device of the node with these device numbers; NONE if there is none. An existing node
+ * is preferred to a removed one with the same numbers. */
 static u32 node_device(unsigned maj, unsigned min)
 {
 	u32 gone = NONE;
@@ -1867,8 +1897,8 @@ static u32 node_device(unsigned maj, unsigned min)
 	return gone;
 }
 
-/* Returns the device with this name that /sys does not list, and adds it if it is new: a process
- * has a descriptor of it. NONE if the table is full. */
+/* Returns the device `name`, which is not in /sys but is known from the descriptor of a process;
+ * adds the device if it is new. NONE if the table is full. */
 static u32 device_unlisted(struct str name)
 {
 	u32 n = NONE;
@@ -1887,8 +1917,8 @@ static u32 device_unlisted(struct str name)
 	return n;
 }
 
-/* Returns the device of the node with these numbers. A device that /sys does not list is added, and
- * named after the numbers. NONE if the table is full. */
+/* Returns the device of the node with these device numbers. If /sys does not list it, a device is
+ * added that is named after the numbers. NONE if the table is full. */
 u32 sysfs_device(unsigned maj, unsigned min)
 {
 	char path[64];
@@ -1911,7 +1941,7 @@ u32 sysfs_device(unsigned maj, unsigned min)
 	return device_unlisted(number);
 }
 
-/* Returns the device that /sys lists at a PCI slot; NONE if there is none. */
+/* Returns the device in /sys with this PCI slot; NONE if there is none. */
 u32 sysfs_device_at_slot(struct str pdev)
 {
 	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
@@ -1920,15 +1950,15 @@ u32 sysfs_device_at_slot(struct str pdev)
 	return NONE;
 }
 
-/* Returns whether two names mean the same driver: sysfs has msm_dpu and amdxdna, DRM has msm and
- * amdxdna_accel_driver. */
+/* Returns whether two names mean the same driver, which is so if one begins with the other: sysfs
+ * has msm_dpu and amdxdna, DRM has msm and amdxdna_accel_driver. */
 static bool same_driver(struct str a, struct str b)
 {
 	return str_len(a) && str_len(b) &&
 	       (str_len(a) < str_len(b) ? str_skip(&b, a) : str_skip(&a, b));
 }
 
-/* Returns the device of a descriptor that stat() is not allowed for: the device at its PCI slot,
+/* Returns the device of a descriptor for which stat() is not permitted: the device at its PCI slot,
  * otherwise the only device of its driver, otherwise a device that is named after the driver. */
 u32 sysfs_device_by(struct str pdev, struct str driver)
 {
@@ -1942,8 +1972,8 @@ u32 sysfs_device_by(struct str pdev, struct str driver)
 	return found != NONE && n <= 1 ? found : device_unlisted(driver);
 }
 
-/* Stores the device numbers of the node with this name, for a descriptor of which only the link's
- * text is known. False if it is not the name of a GPU's node. */
+/* Stores the device numbers of the node with this name, for a descriptor for which only the text of
+ * its link is known. False if it is not the name of a GPU's node. */
 bool sysfs_node(struct str name, unsigned *maj, unsigned *min)
 {
 	struct node n;

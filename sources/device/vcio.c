@@ -9,38 +9,40 @@
 
 #include <linux/magic.h>
 
-/* A request to the firmware is an array of u32 with one tag, which the answer overwrites: the page
- * "Mailbox property interface" of the wiki of raspberrypi/firmware. drivers/char/broadcom/vcio.c of
- * Raspberry Pi's kernel passes it on. The value of the tag is followed by a word 0, which ends the
- * list of tags. */
+/* A request to the firmware is an array of u32 with one tag; the answer overwrites the array. The
+ * format is on the page "Mailbox property interface" of the wiki of raspberrypi/firmware.
+ * drivers/char/broadcom/vcio.c of Raspberry Pi's kernel passes the request on. A word 0 after the
+ * value of the tag ends the list of tags. */
 enum { W_SIZE, W_CODE, W_TAG, W_VALUE_SIZE, W_VALUE_CODE, W_VALUE, W_MOST = W_VALUE + 3 };
-/* Bit 31 of words of an answer. In W_CODE: the request was handled. In W_VALUE_CODE: this tag was
- * answered; the other bits are the length of its value, in bytes. In a value: there is no such
- * clock or voltage. */
+/* Bit 31 of words in an answer. In the word W_CODE: the request was handled. In W_VALUE_CODE: the
+ * tag was answered; the other bits are the length of its value in bytes. In a value: there is no
+ * such clock or voltage. */
 #define ANSWERED (UINT32_C(1) << 31)
 
-/* Each tag is asked for alone: the firmware may refuse a whole list because of one tag. */
+/* One request per tag, because the firmware may reject a whole list because of one tag. */
 static const struct property {
 	u32 tag;
-	/* words: number of words of the value; of two, the first is the id of a clock or sensor */
+	/* words: number of words of the value; if there are two, the first is `id`, the number of a
+	 * clock or sensor */
 	u8 id, words;
 	u8 desc;
-	/* number of bits of the value; a larger clock, temperature or voltage is an error */
+	/* number of bits that the value can have; a larger clock, temperature or voltage is an
+	 * error */
 	u8 bits;
-	char inst[5], name[10]; /* inst: instance of the counter; name: its field, for messages */
+	char inst[5], name[10]; /* inst: instance of the counter; name: field name in messages */
 } properties[] = {
-	/* This tag reads measured clocks; GET_CLOCK_RATE (0x00030002) reads the rate that was
+	/* Tag for clocks as measured; GET_CLOCK_RATE (0x00030002) would return the rate that was
 	 * set. */
 	{ 0x00030047, 5, 2, D_FREQ_CUR, 31, "v3d", "freq.v3d" },
 	{ 0x00030047, 4, 2, D_FREQ_CUR, 31, "core", "freq.core" },
 	{ 0x00030006, 0, 2, D_TEMP, 18, "soc", "temp.soc" },
 	{ 0x00030003, 1, 2, D_VOLT, 24, "core", "volt.core" },
-	/* In the request, the value of this tag is a mask of bits to clear: 0 clears none. */
+	/* In a request with this tag, the value is a mask of reasons to clear: 0 clears none. */
 	{ 0x00030046, 0, 1, D_THROTTLE, 32, "", "throttle" },
 };
 
-/* Bits 0 to 3 of the throttle value are the reasons that hold now. Bits 16 to 19 are the same
- * reasons: each is set if it has held since the boot, or since another program cleared the bit. */
+/* Bits 0 to 3 of the throttle value are the reasons that are active now. Bits 16 to 19 are set if
+ * the same reason was active since the boot, or since another program cleared the bit. */
 static const char reasons[][24] = {
 	"undervoltage", "arm-frequency-capped", "throttled", "soft-temperature-limit"
 };
@@ -48,13 +50,13 @@ enum { SINCE_BOOT = 16 };
 
 static struct {
 	long fd;          /* descriptor of /dev/vcio, or -errno; 0: not opened yet */
-	/* own: /sys is that of this machine, and not a captured tree; known: `own` is set */
+	/* own: /sys is that of this machine, and not a captured tree; known: `own` has been set */
 	bool known, own;
-	bool asked;       /* a device was found whose values the firmware has */
-	/* result of the last request for each property: 0, -errno or NO_VALUE */
+	bool asked;       /* true if there is a device to which the firmware's values belong */
+	/* errors[i]: result of the last request for properties[i]: 0, -errno or NO_VALUE */
 	long errors[LEN(properties)];
 } vcio;
-enum { NO_VALUE = 1 }; /* the firmware has answered, but without the value */
+enum { NO_VALUE = 1 }; /* the firmware has answered, but its answer has no value */
 
 /* --- requests --------------------------------------------------------------------------------- */
 
@@ -68,8 +70,8 @@ static void request_fill(u32 w[W_MOST], const struct property *p)
 }
 
 /* Stores the value of a property in *v from the firmware's answer w. False if the answer has no
- * valid value. A later firmware may have a longer value than the buffer, which begins alike. A
- * clock or voltage of 0 does not exist. */
+ * valid value. A newer firmware may return more words than the buffer holds; the first words mean
+ * the same. A clock or voltage of 0 means that there is none. */
 static bool answer_value(const u32 w[W_MOST], const struct property *p, u32 *v)
 {
 	u32 bytes = p->words * (u32)sizeof(*w);
@@ -111,15 +113,15 @@ static void value_put(struct entity *e, const struct property *p, u32 v, i64 t)
 {
 	if (p->desc == D_THROTTLE)
 		throttle_put(e, v, t);
-	else /* voltages are in uV; the registry has mV */
+	else /* the firmware's voltages are in uV; the registry has mV */
 		reg_put(e, p->desc, str_z(p->inst), p->desc == D_VOLT ? (v + 500) / 1000 : v, t);
 }
 
 /* --- the device ------------------------------------------------------------------------------- */
 
-/* Opens /dev/vcio at the first call, with the user's own rights: its requests can also set clocks,
- * and the file mode says who may do that. Returns its descriptor, which stays open until the
- * program ends, or -errno. */
+/* Opens /dev/vcio at the first call, with the user's own privileges: requests on it can also set
+ * clocks, and the mode of the file restricts who may do that. Returns its descriptor, which stays
+ * open until the program ends, or -errno. */
 i32 vcio_fd(void)
 {
 	u8 was;
@@ -133,9 +135,9 @@ i32 vcio_fd(void)
 	return (i32)vcio.fd;
 }
 
-/* Returns the device to which the firmware's values belong: v3d, or on boards before the Raspberry
- * Pi 4 vc4, which renders there. NONE if there is none, or if --sys names the files of another
- * machine. */
+/* Returns the device to which the firmware's values belong: that of the driver v3d, or vc4, which
+ * is the GPU before Raspberry Pi 4. NONE if there is no such device, or if --sys names the files of
+ * another machine. */
 static u32 vcio_device(void)
 {
 	struct statfs fs;
@@ -163,8 +165,8 @@ static void vcio_sample(void)
 	for (size_t i = 0; device != NONE && vcio_fd() >= 0 && i < LEN(properties); i++) {
 		const struct property *p = &properties[i];
 
-		/* A tag that the firmware refuses is not asked for again: the kernel logs each
-		 * time. */
+		/* A tag that the firmware rejects is not requested again, because the kernel logs
+		 * each rejected request. */
 		if ((sensing.filter && !sensing.filter(p->desc)) || vcio.errors[i] == -EINVAL)
 			continue;
 		vcio.errors[i] = property_read(p, &v);
@@ -209,7 +211,8 @@ const char *vcio_reason(void)
 	return b.n ? buf_z(&b) : NULL;
 }
 
-/* A source needs a scan function; this one has no devices of its own, only those of src_sysfs. */
+/* Every source needs a scan function. This one has nothing to do, because the source has no devices
+ * of its own. */
 static void vcio_scan(void)
 {
 }
