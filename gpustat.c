@@ -13,8 +13,8 @@
 #pragma weak http_end
 
 /* Sets of privileges (MAY_*) that commands need: NEEDS_CLIENTS to find clients, NEEDS_LOOK to find
- * them with a BPF iterator if the feature bpf is built in, NEEDS_COUNTERS to find them and to count
- * perf events. */
+ * clients with a BPF iterator if the feature bpf is built in, NEEDS_COUNTERS to find clients and to
+ * count perf events. */
 enum {
 	NEEDS_CLIENTS = MAY_READ | MAY_PTRACE,
 	NEEDS_LOOK = NEEDS_CLIENTS | (HAS(bpf) ? MAY_BPF : 0),
@@ -80,8 +80,8 @@ static const struct cmd cmds[] = {
 };
 
 /* Opens / for each standard stream that is closed, so that no file opened later becomes a standard
- * stream. Reads and writes of the stream still fail. The first process of a system image may have
- * no streams and no /dev. */
+ * stream. Reads and writes of the stream still fail. / is used because the first process of a
+ * system image may have no /dev/null. */
 static void open_closed_streams(void)
 {
 	long fd;
@@ -93,7 +93,7 @@ static void open_closed_streams(void)
 		sys_close((int)fd);
 }
 
-/* Returns true if the interval that collectd sets in the environment applies: the command can
+/* Returns true if the interval that collectd sets in the environment is used: the command can
  * repeat, and no option sets the interval, the count or the window. */
 static bool may_repeat(void)
 {
@@ -103,8 +103,8 @@ static bool may_repeat(void)
 	       (with & (WITH_LIVE | WITH_HOST) || (with & WITH_COUNTERS && opt.nwords));
 }
 
-/* Returns a number that tells this run of the program from others: a hash of the time and the pid,
- * never 0. */
+/* Returns a number that distinguishes this run of the program from others: a hash of the time and
+ * the pid, never 0. */
 static u32 run_number(void)
 {
 	const u64 parts[] = { (u64)sys_now(CLOCK_REALTIME), sys_pid() };
@@ -112,8 +112,9 @@ static u32 run_number(void)
 	return hash_more(HASH_BEGIN, str_of((const char *)parts, sizeof(parts))) | 1;
 }
 
-/* Sets the number of the run, and the host name and the interval of metrics. collectd passes these
- * two in the environment of programs that it starts, and the programs must keep running. */
+/* Sets the number of the run, and for metrics the host name and the interval. collectd passes host
+ * name and interval in the environment of the programs that it starts; these programs must not
+ * end. */
 static void set_host(void)
 {
 	static struct utsname name;
@@ -148,8 +149,9 @@ static const char *environment(const char *name)
 	return v ? v : "";
 }
 
-/* Stores the size of the terminal in opt.out if records go to one. On a terminal, lines are cut to
- * its width, and the header is repeated after each screenful. In other output no line is cut. */
+/* Stores the size of the terminal in opt.out if records are written to a terminal. Lines are then
+ * cut to its width, and the header is repeated after each screenful. Other output has no width, and
+ * no line is cut. */
 static void set_terminal(void)
 {
 	const char *term = environment("TERM");
@@ -164,7 +166,7 @@ static void set_terminal(void)
 		return;
 	if (scan_u64(wide, &wish) == wide.e && wish > 0)
 		cols = wish < 4096 ? (unsigned)wish : 4095;
-	/* A terminal on a serial line reports no size. */
+	/* A terminal on a serial line may report no size: 80 columns are assumed. */
 	opt.out.width = (u16)(cols == 0 ? 80 : cols < 4096 ? cols : 4095);
 	opt.out.height = (u16)(rows < 4096 ? rows : 4095);
 }
@@ -179,15 +181,16 @@ static int run_cmd(void)
 		say_number(opt.out.lost, " series or columns were left out: the tables are full");
 	if (tables_short && !opt.command_exit &&
 	    (code == EX_USAGE || code == EX_NODEVICE || code == EX_DENIED))
-		code = EX_FAIL; /* the device, event or counter may be missing in a full table */
+		/* the device, event or counter may be missing only because a table was full */
+		code = EX_FAIL;
 	code = finish_run(code);
 	say_implausible();
 	if (is_check())
 		return code;
 	if (code == EX_OK && !opt.http && say_missing_devices() && !opt.command)
 		code = EX_FAIL;
-	/* The device or counter that was not found may be in a file that could not be read. A run
-	 * that RLIMIT_NOFILE limited has failed. */
+	/* The run has failed if the device or counter that was not found may be in a file that
+	 * could not be read, or if RLIMIT_NOFILE prevented reading files. */
 	unread = fileio.error && !opt.command && !(opt.cmd->with & WITH_DOCTOR) &&
 		 (code == EX_USAGE || code == EX_NODEVICE ||
 		  (fileio.unread && fileio.error == -EMFILE));
@@ -196,7 +199,8 @@ static int run_cmd(void)
 	return unread ? EX_FAIL : code;
 }
 
-/* Replaces libc's exit(), which would run handlers that nobody registered and would link stdio. */
+/* Replaces the exit() of libc, which would run handlers, though none are registered, and would link
+ * stdio. */
 _Noreturn void exit(int code)
 {
 	_exit(code);
@@ -221,15 +225,16 @@ int main(int argc, char **argv)
 	set_terminal();
 	set_host();
 	if (opt.cmd->with & WITH_COMMAND)
-		return run_cmd(); /* these commands handle signals and raise limits themselves */
+		/* commands that start a program handle signals and raise limits themselves */
+		return run_cmd();
 	if (opt.cmd->with & (WITH_RECORDS | WITH_CAPTURE) && !(opt.cmd->with & WITH_STREAM) &&
 	    (r = sink_open()) >= 0)
 		return r;
 	if ((limit = sys_raise_nofile(&(struct sys_limit){ 0 })) > 0)
 		fileio.limit = limit;
 	signals_handle();
-	/* The commands that are excluded here open more files first, and call confine()
-	 * themselves. */
+	/* confine() enters the sandbox. The commands that are excluded here open more files first,
+	 * and call confine() themselves. */
 	if (opt.http ||
 	    !(opt.oa.replay ||
 	      opt.cmd->with & (WITH_CLOSED | WITH_NAMED | WITH_DOCTOR | WITH_CHECK)))

@@ -13,9 +13,9 @@ static struct str inst_of(const struct hostcounter *h)
 	return (struct str){ h->inst, h->inst + h->n };
 }
 
-/* Returns the error to report for an error of the kernel (-errno). Missing permission, and a lack
- * of descriptors or memory are kept; any other error means that the value does not exist: -ENOENT.
- * Sensors of sleeping devices return EAGAIN, ENODATA, EIO, ... */
+/* Returns -EACCES if a permission is missing, the error itself if there are not enough descriptors
+ * or memory, and -ENOENT for any other error of the kernel (-errno): the value does not exist.
+ * Sensors of sleeping devices return EAGAIN, ENODATA, EIO and others. */
 static long error_simplify(long error)
 {
 	switch (error) {
@@ -34,7 +34,8 @@ static long error_simplify(long error)
 /* --- files with many values: read once in a reading, when the first counter needs them -------- */
 
 enum file {
-	F_STAT, F_MEMINFO, F_VMSTAT, /* the files that procfield_*() read */
+	/* files that procfield_read(), procfield_find() and procfield_list() use */
+	F_STAT, F_MEMINFO, F_VMSTAT,
 	F_DISKSTATS, F_LOADAVG, F_CPUINFO, F_PSI_CPU, F_PSI_MEMORY, F_PSI_IO,
 	FILES, F_NONE = FILES,
 };
@@ -51,45 +52,46 @@ static const struct source_text {
 	u32 cap;
 	bool many; /* the file has many records: one read() may return only some of them */
 } text_sources[FILES] = {
-	/* room for 128 bytes for each of MAX_CPUS, and 2 for each interrupt */
+	/* /proc/stat: room for 128 bytes for each of MAX_CPUS, and 2 bytes for each interrupt */
 	[F_STAT]       = { "stat", cpus_parse, 1 << 20, false },
 	[F_MEMINFO]    = { "meminfo", NULL, 128 << 10, false },
 	[F_VMSTAT]     = { "vmstat", NULL, 128 << 10, true },
 	/* room for 4000 disks and partitions */
 	[F_DISKSTATS]  = { "diskstats", disks_parse, 512 << 10, true },
 	[F_LOADAVG]    = { "loadavg", NULL, TEXT_PART, false },
-	/* room for 1000 CPUs, with their long lists of flags */
+	/* room for 1000 CPUs, whose lists of flags are long */
 	[F_CPUINFO]    = { "cpuinfo", clocks_parse, 2 << 20, true },
 	[F_PSI_CPU]    = { "pressure/cpu", NULL, TEXT_PART, false },
 	[F_PSI_MEMORY] = { "pressure/memory", NULL, TEXT_PART, false },
 	[F_PSI_IO]     = { "pressure/io", NULL, TEXT_PART, false },
 };
 
-enum { DK_READ, DK_WRITE, DK_BUSY, DK_FIELDS }; /* indexes of the values of a disk */
+/* indexes of the values of a disk in was[] and sum[] */
+enum { DK_READ, DK_WRITE, DK_BUSY, DK_FIELDS };
 
-/* The state of this file, except texts[] and buckets. */
+/* All variables of this file except texts[] and buckets. */
 static struct {
-	u32 reading; /* number of the present reading; each reading reads a file at most once */
-	bool listing;    /* host_list() runs: it closes the files that it opens */
-	/* contents of the files that the present reading has read, one after the other */
+	u32 reading; /* number of the current reading; each reading reads a file at most once */
+	bool listing; /* true while host_list() runs, which closes the files that it has opened */
+	/* contents of the files that were read in the current reading, one after the other */
 	char *text_bytes;
 	size_t text_used;
 	struct small_file *smalls;
 	u16 nsmalls;
 	long smalls_open;
 	struct cpu *cpus;
-	/* number of the last reading of /proc/stat, and number of CPUs in it */
+	/* cpus_reading: number of the last reading of /proc/stat; ncpus: number of CPUs in it */
 	u32 cpus_reading, ncpus;
 	struct disk *disks;
 	u32 ndisks, last_disk;
-	u32 disks_reading; /* number of the previous reading of diskstats */
-	i64 disks_t;       /* time of that reading, ns */
-	u64 disks_sum[DK_FIELDS]; /* sums over physical disks, without partitions */
+	u32 disks_reading; /* number of the last reading of diskstats */
+	i64 disks_t;       /* time of the last reading of diskstats, in ns */
+	u64 disks_sum[DK_FIELDS]; /* sums over all physical disks, without partitions */
 	struct proc *procs;
 	u32 nprocs, io_seen;
 	u64 io_sum[2];
 	long io_error;
-	u64 processes;         /* number of processes in the reading with number processes_seen */
+	u64 processes;         /* number of processes in the reading processes_seen */
 	u32 processes_seen;
 	bool cpuinfo_has_clocks;
 	struct zone *zones;
@@ -98,23 +100,24 @@ static struct {
 
 static struct host_tables {
 	struct table text_bytes, smalls, cpus, disks, procs, zones;
-} host_tables; /* initialized at the end of this file, where all types are known */
+} host_tables; /* initialized at the end of this file, because it needs the sizes of all types */
 
 enum { IO_BUCKETS = 4096 };
 static struct {
-	/* first row of each hash chain: smalls: its index + 1; procs: its index; 0: none */
+	/* first row of each hash chain, 0 if the chain is empty; smalls: index in host.smalls + 1;
+	 * procs: index in host.procs */
 	u16 smalls[256], procs[IO_BUCKETS];
 } buckets;
 
 static struct text {
 	int fd;
 	bool open;
-	bool used;  /* a counter has needed it since host_trim() */
-	bool listed; /* the file existed when host_list() ran */
-	u32 reading; /* number of the reading in which it was last read */
+	bool used;  /* true if a counter has needed this file since the last host_trim() */
+	bool listed; /* true if the file existed when host_list() ran */
+	u32 reading; /* number of the reading in which the file was read last */
 	long error;
 	size_t at, n; /* offset and length of the file's content in text_bytes */
-	i64 t;       /* ns, time at which it was last read */
+	i64 t;       /* time at which the file was read last, in ns */
 } texts[FILES];
 
 static void text_close(struct text *f)
@@ -124,9 +127,9 @@ static void text_close(struct text *f)
 	f->open = false;
 }
 
-/* Reads a file to its end into text_bytes, after text_used. Returns its length, or -errno. From a
- * seq_file of many records, read() returns the whole records that fit into a page, even if more
- * follow; from a seq_file of one record, everything that fits into the buffer. */
+/* Reads a file to its end and appends it to text_bytes. Returns its length, or -errno. If a file of
+ * /proc has many records, a read() returns as many whole records as fit into a page, and more may
+ * follow; if it has one record, a read() returns all that fits into the buffer. */
 static long read_all(int fd, const struct source_text *from)
 {
 	size_t n = 0, room;
@@ -197,8 +200,8 @@ static const struct {
 	{ "procs_running", true }, { "procs_blocked", true },
 };
 
-/* Finds the next line "NAME NUMBER" of a text. Stores its name, without the colon that meminfo has,
- * and its number; kB are converted to bytes. False if there are no more such lines. */
+/* Finds the next line "NAME NUMBER" in a text. Stores the name, without the colon that meminfo has,
+ * and the number; kB are converted to bytes. False if there are no more such lines. */
 static bool field_next(struct str *text, struct str *name, u64 *v)
 {
 	struct str line, word;
@@ -238,8 +241,8 @@ bool procfield_read(u8 file, struct str name, u64 *v)
 	return field_get(file, name, v) == 0;
 }
 
-/* Returns whether gpustat offers the field with this name of a file. *level: its value is shown as
- * it is; else as a rate. */
+/* Returns whether gpustat offers the field with this name of a file. *level is true if the value
+ * itself is shown, and false if its rate is shown. */
 static bool field_shown(u8 file, struct str name, bool *level)
 {
 	*level = file == F_MEMINFO || glob_match(S("nr_*"), name, NULL);
@@ -256,8 +259,9 @@ static const char *field_unit(u8 file, struct str name)
 	return file == F_MEMINFO && !glob_match(S("HugePages_*"), name, NULL) ? "bytes" : NULL;
 }
 
-/* Finds the file that has a field with this name, in the order stat, meminfo, vmstat. *level: the
- * value is shown as it is; else as a rate. *unit: NULL if it has none. */
+/* Finds the first of the files stat, meminfo and vmstat that has a field with this name. *level is
+ * true if the value itself is shown, and false if its rate is shown. *unit is NULL if the value has
+ * no unit. */
 bool procfield_find(struct str name, u8 *file, bool *level, const char **unit)
 {
 	u64 v;
@@ -298,18 +302,20 @@ static const struct {
 	[SM_ENERGY] = { "class/powercap/", "/energy_uj" },
 };
 
-enum { MAX_SMALL = 4096 /* files: the clocks of 3500 CPUs, and the thermal and energy zones */ };
+enum { MAX_SMALL = 4096 /* number of files: clocks of 3500 CPUs, and thermal and energy zones */ };
 
 struct small_file {
-	bool used; /* a counter has needed it since host_trim() */
-	u8 kind, n; /* enum small; number of bytes in inst */
-	u16 next;   /* next row of the hash chain: its index + 1; 0: the last */
+	bool used; /* true if a counter has needed this file since the last host_trim() */
+	u8 kind, n; /* kind: enum small; n: number of bytes in inst */
+	/* next row in the hash chain: its index in host.smalls + 1; 0: end of the chain */
+	u16 next;
 	char inst[32];
 	int fd;
 	u32 reading;
 	long error;
 	i64 value;
-	u64 range; /* SM_ENERGY: highest value of the kernel's counter, uJ; 0: unknown */
+	/* for SM_ENERGY: highest value of the kernel's energy counter in uJ; 0 if unknown */
+	u64 range;
 	struct energy energy;
 };
 
@@ -330,8 +336,8 @@ static const char *small_path(u8 kind, struct str inst)
 	return join(small_paths[kind].before, inst, small_paths[kind].after);
 }
 
-/* Returns the row of the file of a kind (enum small) and an instance, which is added if necessary.
- * NULL if the table is full. */
+/* Returns the row for a kind of file (enum small) and an instance; adds it if it is new. NULL if
+ * the table is full. */
 static struct small_file *small_find(u8 kind, struct str inst)
 {
 	u16 *bucket = &buckets.smalls[hash_more(kind, inst) % LEN(buckets.smalls)];
@@ -368,8 +374,9 @@ static bool number_at(int root, const char *path, i64 *v)
 	return n > 0 && parse_sensor((struct str){ b, b + n }, v);
 }
 
-/* Adds a reading to the sum of a zone. The kernel's counter restarts at 0 after
- * max_energy_range_uj: Documentation/power/powercap/powercap.rst. */
+/* Adds the energy since the previous reading to the sum of a zone. The kernel's counter restarts at
+ * 0 after the value in max_energy_range_uj: Documentation/power/powercap/powercap.rst. False if the
+ * energy of this reading is not plausible. */
 static bool zone_energy(struct small_file *f, struct str zone)
 {
 	if (!f->energy.has_reading) {
@@ -385,7 +392,7 @@ static bool zone_energy(struct small_file *f, struct str zone)
 static long small_fill(struct small_file *f, struct str inst)
 {
 	u8 range = f->kind == SM_TEMP ? RG_TEMP : f->kind == SM_CLOCK ? RG_CLOCK : RG_ENERGY;
-	u64 scale = f->kind == SM_CLOCK ? 1000 : 1; /* scaling_cur_freq is in kHz */
+	u64 scale = f->kind == SM_CLOCK ? 1000 : 1; /* cpufreq's file scaling_cur_freq is in kHz */
 	char b[64];
 	long n = f->fd;
 
@@ -396,8 +403,9 @@ static long small_fill(struct small_file *f, struct str inst)
 	}
 	if (n >= 0)
 		n = slurp_fd(f->fd, b, sizeof(b));
-	/* A file that cannot be read is closed, because a new file of the same name may appear.
-	 * Only a quarter of all descriptors is kept open: perf events need descriptors, too. */
+	/* A file that cannot be read is closed, because a new file with the same name may appear.
+	 * At most a quarter of all descriptors is used for these files: perf events need
+	 * descriptors, too. */
 	if (n < 0 || host.smalls_open > fileio.limit / 4)
 		small_close(f);
 	if (n < 0)
@@ -433,24 +441,27 @@ static long small_get(u8 kind, struct str inst, const struct small_file **at)
 
 /* --- CPUs: proc_stat(5) ----------------------------------------------------------------------- */
 
-/* Indexes of the fields of a CPU's line in /proc/stat, in jiffies. The fields guest and guest_nice
- * follow in the file; user and nice include them. */
+/* Indexes of the fields in a CPU's line of /proc/stat, whose unit is jiffies. The fields guest and
+ * guest_nice of the file are not used, because user and nice include them. */
 enum { J_USER, J_NICE, J_SYSTEM, J_IDLE, J_IOWAIT, J_IRQ, J_SOFTIRQ, J_STEAL, J_FIELDS };
 #define J(field) (1u << J_##field)
 enum { J_ALL = (1 << J_FIELDS) - 1 };
 
 struct cpu {
 	u64 was[J_FIELDS];
-	/* sum of all increases: never decreases, although the kernel's idle and iowait can */
+	/* sum of all increases, which never decreases, although the kernel's idle and iowait can */
 	u64 sum[J_FIELDS];
 	u64 hz;
-	u32 seen, clocked; /* numbers of the last readings that had its times, and its clock hz */
-	u8 n; /* number of fields in its line; old kernels have 4 */
+	/* numbers of the last readings: seen: that had the times of the CPU; clocked: that had
+	 * hz */
+	u32 seen, clocked;
+	u8 n; /* number of fields in the CPU's line of /proc/stat; old kernels have only 4 */
 };
-enum { CPU_ALL, CPU_FIRST }; /* rows of cpus[]: all CPUs together; cpu0 */
+/* rows of cpus[]: CPU_ALL has the sum over all CPUs, CPU_FIRST is cpu0 */
+enum { CPU_ALL, CPU_FIRST };
 
-/* Stores the row of an instance in *row: of "cpu" with a number the row of that CPU; of "cpu" alone
- * CPU_ALL. False if the name is not that of a CPU, or there is no room. */
+/* Stores in *row the row of cpus[] for an instance: the row of the CPU for "cpu" and a number,
+ * CPU_ALL for "cpu" alone. False if the name is not that of a CPU, or if the table has no room. */
 static bool cpu_row(struct str inst, u32 *row)
 {
 	u64 n;
@@ -466,22 +477,23 @@ static bool cpu_row(struct str inst, u32 *row)
 	return table_has(&host_tables.cpus, *row);
 }
 
-/* Reads the fields of a CPU's line into j[]. Returns the number of fields; 0 if one is
- * malformed. */
+/* Reads the fields of a CPU's line in /proc/stat into j[]. Returns the number of fields; 0 if a
+ * field is malformed. */
 static u8 jiffies_scan(struct str line, u64 *j)
 {
 	struct str word;
 	u8 n = 0;
 
 	for (; n < J_FIELDS && str_word(&line, &word); n++)
-		/* too large: the sum of the fields must not overflow */
+		/* A field of 2^60 or more is rejected, so that the sum of the fields cannot
+		 * overflow. */
 		if (scan_u64(word, &j[n]) != word.e || j[n] >> 60)
 			return 0;
 	return n > J_IDLE ? n : 0;
 }
 
-/* Adds the increase of each of the n fields j since the previous reading to the sums of a CPU, and
- * to the array more. */
+/* Adds the increases of n fields (j[], with the values of this reading) to the sums of a CPU, and
+ * also to more[]. */
 static void cpu_grow(struct cpu *c, const u64 *j, u8 n, u64 *more)
 {
 	for (u8 i = 0; i < n; i++) {
@@ -495,9 +507,9 @@ static void cpu_grow(struct cpu *c, const u64 *j, u8 n, u64 *more)
 	c->seen = host.reading;
 }
 
-/* Parses /proc/stat. Its first line, of all CPUs, does not include the idle time of a CPU that is
- * offline (get_idle_time() of fs/proc/stat.c). So when a CPU goes offline or comes online, the
- * increase for all CPUs is computed from the CPUs that are in both readings. */
+/* Parses /proc/stat. Its first line, the sum over all CPUs, does not include the idle time of a CPU
+ * that is offline (get_idle_time() of fs/proc/stat.c). So when a CPU goes offline or comes online,
+ * the increase for all CPUs is computed from the CPUs that are in both readings. */
 static void cpus_parse(struct str text)
 {
 	u64 all[J_FIELDS], stayed[J_FIELDS] = { 0 }, none[J_FIELDS] = { 0 };
@@ -535,25 +547,26 @@ static void cpus_parse(struct str text)
 /* --- disks: Documentation/admin-guide/iostats.rst --------------------------------------------- */
 
 enum {
-	SECTOR = 512,    /* bytes of a sector in diskstats, for every disk */
+	SECTOR = 512,    /* bytes of a sector in diskstats, the same for every disk */
 	MAX_DISKS = 4096 /* room for 1000 disks with three partitions each */
 };
 
 struct disk {
-	char name[32];  /* DISK_NAME_LEN of the kernel */
+	char name[32];  /* at most DISK_NAME_LEN of the kernel */
 	u8 n;
-	bool whole;     /* a whole disk, not a partition */
-	bool physical;  /* not a virtual disk, such as a dm, md or loop device */
-	u32 seen;       /* number of the last reading that contained it */
-	/* values of the previous reading: sectors read, sectors written, ms busy */
+	bool whole;     /* true for a whole disk, false for a partition */
+	bool physical;  /* false for a virtual disk, such as a dm, md or loop device */
+	u32 seen;       /* number of the last reading that contained the disk */
+	/* values in the previous reading: sectors read, sectors written, ms busy */
 	u64 was[DK_FIELDS];
-	/* sums of all increases: never decrease, even if a value wraps or the disk is replaced */
+	/* sums of all increases, which never decrease, even if a value wraps or the disk is
+	 * replaced */
 	u64 sum[DK_FIELDS];
 };
 
-/* Patterns of names of virtual disks. A dm device is recognised by its name, because it has no
- * slaves while it is being created. Devices of the first three kinds exist before they are used:
- * see disk_unused(). */
+/* Name patterns of virtual disks. A dm device is recognised by its name, because its folder slaves
+ * is empty while it is being created. loop, ram and zram devices exist before they are used: see
+ * disk_unused(). */
 static const char not_physical[][6] = { "loop*", "ram*", "zram*", "dm-*", "md*" };
 
 static bool disk_is(u32 i, struct str name)
@@ -563,8 +576,8 @@ static bool disk_is(u32 i, struct str name)
 					  host.disks[i].name + host.disks[i].n });
 }
 
-/* Returns the index of a disk in host.disks[], or host.ndisks if it is not there. Fast if called
- * for the disks in the order of diskstats. */
+/* Returns the index of a disk in host.disks[], or host.ndisks if it is not in the table. The search
+ * is fast if disks are requested in the order of diskstats. */
 static u32 disk_find(struct str name)
 {
 	u32 i = 0;
@@ -577,7 +590,8 @@ static u32 disk_find(struct str name)
 	return i;
 }
 
-/* Returns the path of a file of a disk in /sys/block, where names have '!' instead of '/'. */
+/* Returns the path of a file of a disk below /sys/block, where '!' replaces a '/' in the disk's
+ * name. */
 static const char *disk_path(struct str name, const char *leaf)
 {
 	char b[32];
@@ -597,7 +611,7 @@ static bool disk_physical(struct str name)
 	for (size_t i = 0; i < LEN(not_physical); i++)
 		if (glob_match(str_z(not_physical[i]), name, NULL))
 			return false;
-	/* A hidden disk is one of several paths to another disk. */
+	/* A disk with the attribute hidden is only one of several paths to another disk. */
 	if (number_at(roots.sys, disk_path(name, "/hidden"), &hidden) && hidden)
 		return false;
 	if (dir_open(&d, roots.sys, disk_path(name, "/slaves")) < 0)
@@ -624,10 +638,10 @@ static struct disk *disk_add(struct str name)
 	return d;
 }
 
-/* Adds the increase since the previous reading to the sums of a disk. The busy time has 32 bits in
+/* Adds the increases since the previous reading to the sums of a disk. The busy time has 32 bits in
  * every kernel, numbers of sectors have as many bits as a long. A disk that was missing in the
- * previous reading may be another one with the same name: then a lower number does not mean that
- * the kernel's counter has wrapped. */
+ * previous reading may have been replaced by another one with the same name: nothing is added
+ * then. */
 static void disk_grow(struct disk *d, const u64 *now)
 {
 	for (int i = 0; i < DK_FIELDS; i++) {
@@ -648,7 +662,7 @@ static void disk_grow(struct disk *d, const u64 *now)
 }
 
 /* Parses a line of diskstats: major, minor, name, reads, merged reads, sectors read, ms reading,
- * the same four for writes, requests in flight, ms busy. False if it is malformed. */
+ * the same four for writes, requests in flight, ms busy. False if the line is malformed. */
 static bool disk_scan(struct str line, struct str *name, u64 *now)
 {
 	struct str word;
@@ -687,18 +701,19 @@ static void disks_parse(struct str text)
 /* --- I/O of processes: proc_pid_io(5) --------------------------------------------------------- */
 
 enum {
-	MAX_PROCS = 32768, /* the default of kernel.pid_max */
-	MAX_DEPTH = 32,    /* maximum number of ancestors of a process that are searched */
+	MAX_PROCS = 32768, /* number of processes; the default of kernel.pid_max */
+	MAX_DEPTH = 32, /* maximum number of ancestors that are checked when a process has ended */
 };
 
 /* A process, identified by PID and start time. */
 struct proc {
 	u32 pid, parent, next;
-	u32 seen;      /* number of the last reading that contained it */
-	u64 start;     /* time of its start, in clock ticks since boot */
-	bool has_io;   /* io[] was read */
-	u64 io[2];     /* rchar and wchar of /proc/PID/io: bytes it has read and written */
-	u64 increase[2]; /* increase of io[] since the previous reading */
+	u32 seen;      /* number of the last reading that contained the process */
+	u64 start;     /* start time of the process, in clock ticks since boot */
+	bool has_io;   /* true if io[] has the values of an earlier reading */
+	/* rchar and wchar of /proc/PID/io: bytes that the process has read and written */
+	u64 io[2];
+	u64 increase[2]; /* increases of io[] since the previous reading, in bytes */
 };
 
 static u32 proc_find(u32 pid, u64 start)
@@ -710,8 +725,8 @@ static u32 proc_find(u32 pid, u64 start)
 	return i;
 }
 
-/* Returns the index in host.procs[] of the process with this PID, if several have had it that of
- * the living one; 0: none. */
+/* Returns the index in host.procs[] of the process with this PID, or 0. If several rows have the
+ * PID, the process that is still alive is preferred. */
 static u32 proc_find_any(u32 pid)
 {
 	u32 found = 0;
@@ -792,11 +807,11 @@ static struct proc *proc_add(u32 pid, u64 start)
 	return &host.procs[host.nprocs];
 }
 
-/* Reads the I/O of a process (/proc/PID/io) and computes its increase. If the process started after
- * the previous reading, all its I/O counts; if it could not be read in the previous reading, only
- * its I/O from now on. If the user may not read some processes, the sum is not that of all
- * processes: host.io_error becomes -EACCES. It does not for root: only few processes refuse root,
- * those with capabilities that root does not have in a container. */
+/* Reads the I/O of a process (/proc/PID/io) and computes its increase. For a process that started
+ * after the previous reading, all its I/O counts; for one that could not be read then, only its I/O
+ * from now on. If the user may not read some processes, host.io_error becomes -EACCES, because the
+ * sum is too low. Not so for root, who may read all processes except a few with more capabilities
+ * than root has in a container. */
 static void proc_update(u32 pid)
 {
 	u64 start, io[2];
@@ -830,10 +845,10 @@ static void proc_update(u32 pid)
 	p->has_io = true;
 }
 
-/* Corrects the increases for a process that has ended. The kernel adds its I/O to the process that
- * waited for it (wait_task_zombie() of kernel/exit.c). So the part of it that earlier readings have
- * counted is subtracted from that process: the nearest living ancestor whose increase is large
- * enough. */
+/* Corrects the increases after the process `gone` has ended. The kernel adds its I/O to the process
+ * that waited for it (wait_task_zombie() of kernel/exit.c). So the I/O of `gone` that earlier
+ * readings have counted is subtracted from that process, which is taken to be the nearest living
+ * ancestor with a sufficient increase. */
 static void proc_ended(const struct proc *gone)
 {
 	u32 pid = gone->parent;
@@ -873,7 +888,8 @@ static void procs_sum(void)
 	host.nprocs = n;
 }
 
-/* Calls visit(), unless it is NULL, for each process in /proc. Returns the number of processes. */
+/* Calls visit() for each process in /proc, unless visit is NULL. Returns the number of
+ * processes. */
 static u64 procs_each(void (*visit)(u32 pid))
 {
 	struct dir d;
@@ -924,16 +940,17 @@ enum method {
 	H_ZONE
 };
 
-/* A kind of counter, which exists once for each instance: a row of rows[]. */
+/* A row of rows[]: a kind of counter, which exists once for each instance. */
 struct row {
-	const char *name, *what; /* name: a '*' in it stands for the instance; what: description */
-	const char *key; /* name of the field in the file, or NULL */
-	/* enum amount: what is subtracted from the value; the maximum of the value */
+	const char *name, *what; /* name: the instance replaces a '*' in it; what: description */
+	const char *key; /* name of the field in the file; NULL for some methods */
+	/* enum amount: less: the field that is subtracted from the value; limit: the field that is
+	 * the maximum of the value */
 	u8 less, limit;
 	u8 unit, rule, group, method, file, arg;
 };
 
-/* The fields of meminfo that a row's members less and limit can name. */
+/* The fields of meminfo that the members less and limit of a row can mean. */
 enum amount { M_NONE, M_TOTAL, M_AVAILABLE, M_COMMIT, M_SWAP, M_SWAP_FREE };
 static const char *const amounts[] = {
 	[M_TOTAL] = "MemTotal", [M_AVAILABLE] = "MemAvailable", [M_COMMIT] = "CommitLimit",
@@ -960,8 +977,8 @@ static long cpu_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 	return 0;
 }
 
-/* Reads a field of stat, meminfo or vmstat. r->arg: 1 if the field counts pages, which are
- * converted to bytes. */
+/* Reads a field of stat, meminfo or vmstat. If r->arg is 1, the field counts pages and is converted
+ * to bytes. */
 static long field_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 {
 	long error = field_get(r->file, str_z(r->key), v);
@@ -975,8 +992,8 @@ static long field_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 	return 0;
 }
 
-/* Reads a field of meminfo. Kernels before 3.14 have no MemAvailable: it is estimated as MemFree +
- * Buffers + Cached. */
+/* Reads a field of meminfo in bytes. Kernels before 3.14 have no MemAvailable: it is estimated as
+ * MemFree + Buffers + Cached. */
 static long memory_get(struct str name, u64 *v)
 {
 	static const char parts[][8] = { "MemFree", "Buffers", "Cached" };
@@ -1009,8 +1026,9 @@ static long memory_read(const struct row *r, struct str inst, u64 *v, u64 *total
 	return 0;
 }
 
-/* Reads a value of /proc/loadavg, which is "0.52 0.41 0.38 2/1234 65432". r->arg: index of the
- * word: 0 to 2 a load average, in 1/100; 3 the number of threads, after the slash. */
+/* Reads a value of /proc/loadavg, which is "0.52 0.41 0.38 2/1234 65432". r->arg is the index of
+ * the word: 0 to 2 are the load averages, stored in 1/100; 3 is the number of threads, after the
+ * slash. */
 static long load_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 {
 	struct str text, line, word = { 0 }, running;
@@ -1027,8 +1045,8 @@ static long load_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 	return str_cut(&word, '/', &running) && scan_u64(word, v) == word.e ? 0 : -ENOENT;
 }
 
-/* Reads the total of the line r->key ("some", "full") of a pressure file, in us; *total: time of
- * the reading in us. A line is "some avg10=0.12 avg60=0.08 avg300=0.05 total=12345678". */
+/* Reads the total, in us, in the line r->key ("some" or "full") of a pressure file. *total: time of
+ * the reading in us. Such a line is "some avg10=0.12 avg60=0.08 avg300=0.05 total=12345678". */
 static long pressure_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 {
 	struct str text, line, word;
@@ -1156,8 +1174,8 @@ static long (*const row_readers[])(const struct row *r, struct str inst, u64 *v,
 #define ROW(group, name, unit, what, rule, arg, method) \
 	{ name, what, NULL, 0, 0, unit, rule, group, method, F_NONE, arg }
 
-/* All kinds of counters. Rows of one group are adjacent, because list_instance() lists all rows of
- * a group for each instance. */
+/* All kinds of counters. Rows of the same group are adjacent, because list_instance() lists all
+ * rows of a group for each instance. */
 static const struct row rows[] = {
 	CPU_SHARE("util", "time that the CPU is not idle", J_ALL & ~(J(IDLE) | J(IOWAIT))),
 	CPU_SHARE("user", "time in user space, guests' included", J(USER) | J(NICE)),
@@ -1223,11 +1241,12 @@ static const struct row rows[] = {
 /* --- the list of counters --------------------------------------------------------------------- */
 
 struct listing {
-	size_t first, n; /* first row and number of rows of the group in rows[] */
+	/* first: index of the first row of the group in rows[]; n: number of rows */
+	size_t first, n;
 	void (*found)(const struct hostcounter *h);
 };
 
-/* Appends a name from the kernel, at most 31 bytes of it, to the name of a counter: blanks, '/',
+/* Appends at most 31 bytes of a name that the kernel reports to the name of a counter. Blanks, '/',
  * control characters and malformed UTF-8 become '_'. */
 static void put_clean(struct buf *b, struct str name)
 {
@@ -1254,8 +1273,8 @@ static u64 row_max(const struct row *r)
 	return max;
 }
 
-/* Lists the counters of a group for one instance. shown: the instance as it appears in the name.
- * max: the maximum of the values; UINT64_MAX: that of the row. */
+/* Lists the counters of a group for one instance. shown: the instance in the names of the counters;
+ * max: maximum of the values; UINT64_MAX: the maximum is that of the row. */
 static void list_instance(const struct listing *l, struct str inst, struct str shown, u64 max)
 {
 	for (size_t i = l->first; i < l->first + l->n; i++) {
@@ -1284,14 +1303,16 @@ static void list_one(const struct listing *l)
 	list_instance(l, S("-"), S("-"), UINT64_MAX);
 }
 
-/* Lists the I/O of processes. /proc/PID/io exists only with CONFIG_TASK_IO_ACCOUNTING. */
+/* Lists the counters of the I/O of processes, if /proc/PID/io exists: it requires
+ * CONFIG_TASK_IO_ACCOUNTING. */
 static void list_io(const struct listing *l)
 {
 	if (sys_has_file(roots.proc, "self/io") || sys_has_file(roots.proc, "1/io"))
 		list_one(l);
 }
 
-/* Stores the CPUs that are present in *set; if /sys does not tell them, those in /proc/stat. */
+/* Stores in *set the numbers of the CPUs that are present, from /sys if possible, otherwise from
+ * /proc/stat. */
 static void cpus_present(struct cpuset *set)
 {
 	static char b[4096];
@@ -1348,8 +1369,8 @@ static void list_clock(const struct listing *l, struct str cpu)
 	list_instance(l, cpu, cpu, known ? (u64)khz * 1000 : UINT64_MAX);
 }
 
-/* Lists the clocks of all CPUs. Only the start of cpuinfo is read, to find out whether it has
- * clocks: reading the whole file may take 20 ms for each CPU. */
+/* Lists the clocks of all CPUs. To find out whether cpuinfo has clocks, only its start is read:
+ * reading the whole file may take 20 ms for each CPU. */
 static void list_clocks(const struct listing *l)
 {
 	static char b[4096];
@@ -1359,7 +1380,8 @@ static void list_clocks(const struct listing *l)
 	cpus_each(l, list_clock);
 }
 
-/* Returns whether a disk is a loop, ram or zram device that is not in use: then its size is 0. */
+/* Returns whether a disk is a loop, ram or zram device that is not in use: the size of such a
+ * device is 0. */
 static bool disk_unused(struct str name)
 {
 	i64 size;
@@ -1386,7 +1408,7 @@ static void list_disks(const struct listing *l)
 	}
 }
 
-enum { MAX_ZONES = 256 /* thermal or energy zones; large servers have some dozens */ };
+enum { MAX_ZONES = 256 /* number of thermal or energy zones; large servers have several dozens */ };
 
 struct zone {
 	char inst[32], shown[64 + 24];
@@ -1419,7 +1441,7 @@ static void zone_put(struct str name)
 }
 
 /* Finds the folders in dir whose names are the prefix followed by numbers ("intel-rapl:0:1"), and
- * sorts them by name into host.zones[]. */
+ * stores them, sorted by name, in host.zones[]. */
 static void zones_find(const char *dir, struct str prefix)
 {
 	struct dir d;
@@ -1442,7 +1464,7 @@ static void zones_find(const char *dir, struct str prefix)
 	dir_close(&d);
 }
 
-/* Returns the number at the end of the kernel's name of a zone: "3" of "thermal_zone3". */
+/* Returns the number at the end of the kernel's name of a zone: "3" for "thermal_zone3". */
 static struct str zone_number(const struct zone *z)
 {
 	struct str s = zone_inst(z);
@@ -1453,8 +1475,8 @@ static struct str zone_number(const struct zone *z)
 	return s;
 }
 
-/* Appends the name of a zone, which is the first line of its file leaf; if that cannot be read,
- * "zone" and the zone's number. */
+/* Appends the name of a zone: the first line of its file leaf, or "zone" and the zone's number if
+ * the file cannot be read. */
 static void zone_name(struct buf *b, const struct zone *z, const char *dir, const char *leaf)
 {
 	char line[128];
@@ -1469,8 +1491,8 @@ static void zone_name(struct buf *b, const struct zone *z, const char *dir, cons
 	put_str(b, zone_number(z));
 }
 
-/* Lists the counters of all zones in host.zones[]. leaf: name of the file that has a zone's name.
- * If an earlier zone has the same name, '#' and the zone's number are appended. */
+/* Lists the counters of all zones in host.zones[]. leaf: the file with the name of a zone. If an
+ * earlier zone has the same name, '#' and the zone's number are appended. */
 static void list_zones(const struct listing *l, const char *dir, const char *leaf)
 {
 	for (u32 i = 0; i < host.nzones; i++) {
@@ -1479,8 +1501,8 @@ static void list_zones(const struct listing *l, const char *dir, const char *lea
 		struct str rest = zone_inst(z), part;
 		u32 same = 0;
 
-		/* intel-rapl:0:1 is a part of the zone intel-rapl:0: the name of that zone is put
-		 * before its own. */
+		/* intel-rapl:0:1 is a part of the zone intel-rapl:0, whose name is put before its
+		 * own name. */
 		if (str_cut(&rest, ':', &part) && str_cut(&rest, ':', &part) &&
 		    rest.p && rest.p < rest.e) {
 			outer.n = (u8)(part.e - z->inst);
