@@ -10,88 +10,94 @@
 struct instance {
 	u32 at;
 	u16 next;
-	u8 n, place; /* place: IN_*, if it is a region */
+	u8 n, place; /* place: IN_*, the kind of memory, if the name is that of a region */
 };
-/* Kinds of memory regions, which place_of() tells by their names: in main memory, in video memory,
- * on the chip. */
+/* Kinds of memory regions: main memory, video memory, memory on the chip. place_of() determines the
+ * kind by the region's name. */
 enum { IN_MAIN, IN_VRAM, IN_CHIP };
 
 enum {
 	SLOTS = 7,
-	MAX_LINES = 8 * MAX_CLIENTS,  /* 8 lines per client: amdgpu, which prints most, fills six */
-	MAX_HISTORIES = 8 * MAX_CLIENTS, /* 8 per client, of which engines need about five */
-	/* Most layouts that one new counter needs: for the two parts of a line that is split, and
-	 * for the line into which the counter is inserted. */
+	/* 8 lines for each client; a client of amdgpu, which has the most counters, needs six */
+	MAX_LINES = 8 * MAX_CLIENTS,
+	/* 8 histories for each client, of which its engines need about five */
+	MAX_HISTORIES = 8 * MAX_CLIENTS,
+	/* Largest number of layouts that a new counter can need: for the two parts of a line that
+	 * is split, and for the line into which the counter is inserted. */
 	NEW_LAYOUTS = 4,
 	MAX_LAYOUTS = MAX_LINES + NEW_LAYOUTS,
 	NAME_BYTES = 64 << 10,
 	MAX_TEXTS = 128 << 10,
 };
 
-/* A layout: the keys of the counters in the slots of a line. The lines of clients of one driver
- * share it. */
+/* A layout: the keys (quantity and instance) of the counters in the slots of a line. All clients of
+ * a driver usually share the same layouts. */
 struct layout {
 	struct slots {
 		u16 inst[SLOTS];
 		u8 desc[SLOTS], n;
 	} slots;
 	u32 next, refs;
-	u32 has; /* one bit per quantity modulo 32, as in struct entity */
-	u8 slots_of[DESC_CLASSES]; /* per class: one bit per slot that has a counter of the class */
-	/* A cache for sum_client(): sums[] has the number of the history in which the region of
-	 * each slot is summed, for the entity whose serial is `into`. It is valid while `clears`
-	 * equals reg.clears: no history was freed since. */
+	u32 has; /* one bit per quantity that the layout has, modulo 32, as in struct entity */
+	/* for each class of quantities: one bit per slot that has a counter of the class */
+	u8 slots_of[DESC_CLASSES];
+	/* A cache for sum_client(): sums[i] is the number of the history that contains the sum of
+	 * the region in slot i, for the entity with the serial number `into`. The cache is valid
+	 * while `clears` equals reg.clears, which means that no history was freed. */
 	u32 into, clears, sums[SLOTS];
 };
 
-/* Counters of one entity are in a list of lines. v is the value of a counter, or the number of its
- * history. The 20 values of a client of amdgpu, five of them with rates, take 292 bytes; in an
- * array of rows with all members in full they would take 800. The price: to store them takes 7000
- * instructions instead of 3800 (callgrind, x86-64, -Oz). */
+/* A line has up to SLOTS counters of an entity; the lines of an entity are linked by `next`. v[i]
+ * is the value of a counter, or the number of its history. The 20 values of a client of amdgpu,
+ * five of them with rates, take 292 bytes; with a full struct for each value it would be 800. The
+ * price: storing them takes 7000 instructions instead of 3800 (callgrind, x86-64, -Oz). */
 struct line {
 	u32 next, layout;
 	u8 flags[SLOTS + 1];
 	u32 v[SLOTS];
 };
 
-/* A part of a text; a long text is a list of parts. */
+/* A part of a text; a longer text is a linked list of parts. */
 struct text {
 	u32 next;
 	u8 n;
-	char b[27]; /* most texts are names and need one part, which is half a cache line */
+	/* bytes of the part; most texts are names that need only one part, which is half a cache
+	 * line */
+	char b[27];
 };
 
 struct client *clients;
 struct holder *holders;
 struct task *tasks;
 static struct {
-	/* Row NONE of the tables devices, cgroups, pmus and evrows, which may be read as an empty
-	 * row. Until the first row of such a table is used, the table consists of this object
+	/* Row 0 (NONE) of the tables devices, cgroups, pmus and evrows, which may be read as an
+	 * empty row. Until another row of such a table is used, the table consists of this object
 	 * only. */
 	struct device no_device;
 	struct cgroup no_cgroup;
 	struct pmu no_pmu;
 	struct evrow no_evrow;
-	struct runtimes times; /* for rows_times(): times of the measurement of perf events */
+	struct runtimes times; /* for rows_times(): durations of the measurement of perf events */
 	struct instance *names;
 	char *name_bytes;
 	struct layout *layouts;
 	struct line *lines;
 	struct history *histories;
 	struct text *texts;
-	u32 serials; /* serial numbers given to entities so far */
+	u32 serials; /* number of serial numbers that were assigned to entities so far */
 	u32 nnames, name_used;
 	u16 name_bucket[256];
 	u32 layout_bucket[1024], nlayouts, free_layout;
 	u32 nlines, nhistories, free_line, free_history;
-	u32 clears; /* calls of reg_clear() so far */
+	u32 clears; /* number of calls of reg_clear() so far */
 	u32 group_bucket[256];
 	u32 ntexts, free_texts;
-	/* First rows of hash chains; the rows of each table are numbered with 16 bits. */
+	/* First rows of hash chains. 16 bits are enough for the row numbers of these tables. */
 	u16 client_bucket[4096], holder_bucket[4096], task_bucket[4096];
 	u32 cgroup_bucket[1024];
 	u32 free_client, free_holder, free_task, free_cgroup, free_group;
-	u32 id_bucket[4096]; /* first counts of hash chains, by the kernel's id */
+	/* first rows in counts[] of the hash chains by the kernel's id of an event */
+	u32 id_bucket[4096];
 } reg;
 
 struct device *devices = &reg.no_device;
@@ -135,7 +141,8 @@ const struct quantity quantities[D_COUNT] = {
 #define STORED(id, course, sign, range, sum) [D_##id] = { CO_##course, sign, RG_##range, sum },
 #include "quantities.h"
 };
-/* Orders of the enumerators of enum desc on which comparisons in this file and in others depend. */
+/* Comparisons in this file and in others depend on the order of the enumerators of enum desc that
+ * is checked here. */
 _Static_assert(D_BUSY_PCT == 0 && D_CURFREQ == 6, "engines come first, see is_engine()");
 _Static_assert(D_CYCLES == D_BUSY_NS + 1 && D_TOTAL_CYCLES == D_BUSY_NS + 2 &&
 	       D_ALL_CYCLES == D_ALL_NS + 1 && D_SUM_CYCLES == D_SUM_NS + 1,
@@ -143,8 +150,8 @@ _Static_assert(D_CYCLES == D_BUSY_NS + 1 && D_TOTAL_CYCLES == D_BUSY_NS + 2 &&
 _Static_assert(D_ACTIVE - D_TOTAL == D_SUM_ACTIVE - D_SUM_TOTAL, "see sum_of_region()");
 _Static_assert(D_SUM_NS - D_SUM_BUSY == 4, "see sums_begin()");
 
-/* Returns the number of an unused row: the first of the freed ones, else the next new one, else
- * NONE. */
+/* Returns the number of an unused row: the first freed row, otherwise the next new row; NONE if the
+ * table is full. */
 static u32 row_new(u32 freed, u32 *count, struct table *t)
 {
 	if (freed != NONE)
@@ -162,8 +169,8 @@ struct str inst_name(u16 inst)
 	return inst ? str_of(reg.name_bytes + reg.names[inst].at, reg.names[inst].n) : LIT("");
 }
 
-/* Returns the kind of a memory region (IN_*), by its name. amdgpu's small on-chip memories are not
- * counted as memory in use. */
+/* Returns the kind of a memory region (IN_*), by its name. amdgpu's small on-chip memories
+ * (IN_CHIP) are not counted as memory in use. */
 static u8 place_of(struct str name)
 {
 	if (str_among(name, "gds gws oa doorbell mmioremap") < 5)
@@ -172,8 +179,8 @@ static u8 place_of(struct str name)
 }
 
 /* Returns the number of the name of an instance (an engine, a region, a sensor), which never
- * changes: 0 for the empty name; MAX_INSTANCES if the name is new and add is false or there is no
- * room. */
+ * changes. It is 0 for the empty name, and MAX_INSTANCES if the name is unknown and cannot be
+ * added: `add` is false or there is no room. */
 static u16 inst_id(struct str s, bool add)
 {
 	u16 *bucket = &reg.name_bucket[hash_more(HASH_BEGIN, s) % LEN(reg.name_bucket)], i;
@@ -198,7 +205,7 @@ static u16 inst_id(struct str s, bool add)
 	return i;
 }
 
-/* Returns a copy of a name, which stays valid; empty if there is no room. */
+/* Returns a copy of a name, which stays valid; an empty text if there is no room for it. */
 struct str inst_keep(struct str s)
 {
 	u16 i = inst_id(s, true);
@@ -218,8 +225,8 @@ static u32 *layout_link(const struct slots *k)
 	return link;
 }
 
-/* The first and the last quantity of each class, and the first and the last of their sums over
- * clients. */
+/* For each class of quantities: the first and the last quantity, and the first and the last of the
+ * quantities that are sums of them over clients. */
 static const struct {
 	u8 first, last, first_sum, last_sum;
 } classes[DESC_CLASSES] = {
@@ -274,7 +281,7 @@ static void line_set_layout(struct line *l, const struct slots *k)
 	reg.free_layout = was;
 }
 
-/* Inlined always: a search for a counter calls these for each line. */
+/* Always inlined, because a search for a counter calls these functions for each line. */
 static inline __attribute__((always_inline)) const struct layout *line_layout(u32 line)
 {
 	return &reg.layouts[reg.lines[line].layout];
@@ -297,8 +304,8 @@ static struct counter *counter_at(struct counter *c, u32 line, u8 slot)
 	return c;
 }
 
-/* Finds the first counter of this class in the slots from `slot` on of a line, or in the lines
- * after it. Returns NULL if there is none. */
+/* Finds the first counter of a class in the slots of a line, from `slot` on, or in the lines after
+ * it. Returns NULL if there is none. */
 static struct counter *counter_of(struct counter *c, u32 line, u32 slot, enum desc_class class)
 {
 	for (; line != NONE; line = reg.lines[line].next, slot = 0) {
@@ -400,8 +407,9 @@ u64 reg_now(const struct counter *c)
 	return slot_now(&reg.lines[c->line], c->slot);
 }
 
-/* Stores the value v of a counter. A value of 32 bits, or of 32 bits in KiB as most memory sizes
- * are, is stored in the line; a larger one in a history. Returns false if there is no room. */
+/* Stores the value v of a counter. A value below 2^32, or a multiple of 1024 below 2^42 as most
+ * memory sizes are, is stored in the line; a larger value in a history. Returns false if there is
+ * no room. */
 static bool set_now(struct counter *c, u64 v)
 {
 	u32 *at = &reg.lines[c->line].v[c->slot], n;
@@ -427,7 +435,8 @@ static bool set_now(struct counter *c, u64 v)
 	return true;
 }
 
-/* Moves slot i of a line with the slots k to slot j of the line `to` with the slots to_k. */
+/* Moves a counter from slot i of the line l to slot j of the line `to`. k and to_k are the layouts
+ * of the two lines. */
 static void slot_move(struct line *to, struct slots *to_k, u8 j,
 		      const struct line *l, struct slots *k, u8 i)
 {
@@ -435,10 +444,11 @@ static void slot_move(struct line *to, struct slots *to_k, u8 j,
 	to->v[j] = l->v[i];
 	to_k->inst[j] = k->inst[i];
 	to_k->desc[j] = k->desc[i];
-	k->inst[i] = k->desc[i] = 0; /* 0 if unused: layouts are compared as a whole */
+	/* an unused slot must be 0, because layouts are compared as a whole */
+	k->inst[i] = k->desc[i] = 0;
 }
 
-/* Moves the slots of a line from `slot` on to the empty line `to`. */
+/* Moves the counters of a line from number `slot` on to the empty line `to`. */
 static void line_split(struct line *l, u8 slot, struct line *to)
 {
 	struct slots low = reg.layouts[l->layout].slots, high = { 0 };
@@ -451,7 +461,7 @@ static void line_split(struct line *l, u8 slot, struct line *to)
 	line_set_layout(l, &low);
 }
 
-/* Inserts a slot for the counter (desc, inst) into a line that is not full. */
+/* Inserts an empty slot for the counter (desc, inst) into a line that is not full. */
 static void line_open_slot(struct line *l, u8 slot, u8 desc, u16 inst)
 {
 	struct slots k = reg.layouts[l->layout].slots;
@@ -463,11 +473,11 @@ static void line_open_slot(struct line *l, u8 slot, u8 desc, u16 inst)
 	line_set_layout(l, &k);
 }
 
-enum { AT_SLOTS = 8 }; /* entity.at: line * AT_SLOTS + slot */
+enum { AT_SLOTS = 8 }; /* factor in entity.at, which is line * AT_SLOTS + slot */
 
-/* Inserts a new counter of e after the one whose value was stored last, or before all others if
- * none was stored in this reading. A full line is split at that place. Returns NULL if there is no
- * room. */
+/* Inserts a new counter of the entity e after the counter whose value was stored last, or before
+ * all others if no value was stored in this reading. A full line is split at that place. Returns
+ * NULL if there is no room. */
 static struct counter *counter_insert(struct entity *e, u8 desc, u16 inst, struct counter *c)
 {
 	u32 line = e->at ? e->at / AT_SLOTS : e->first, new;
@@ -493,8 +503,8 @@ static struct counter *counter_insert(struct entity *e, u8 desc, u16 inst, struc
 	return counter_at(c, line, slot);
 }
 
-/* Returns true if a quantity is a sum over clients. Sums have a history from the start, so that
- * they never move while values of clients are added. */
+/* Returns true if a quantity is a sum over clients. Such a counter has a history from the start, so
+ * that its value is never moved while values of clients are added. */
 static bool is_sum(u8 desc)
 {
 	return desc >= D_SUM_BUSY && desc <= D_ALL_TOTAL_CYCLES;
@@ -519,8 +529,8 @@ static struct counter *counter_add(struct entity *e, u8 desc, u16 inst, struct c
 	return c;
 }
 
-/* Returns the counter that follows the one whose value was stored last: probably the next value is
- * for it, since the lines of a file come in the same order each time. */
+/* Returns the counter that follows the one whose value was stored last. It is probably the counter
+ * of the next value, because a file has its lines in the same order each time. */
 static struct counter *counter_expected(const struct entity *e, struct counter *c)
 {
 	if (e->at == NONE)
@@ -530,8 +540,9 @@ static struct counter *counter_expected(const struct entity *e, struct counter *
 	return reg_next(c) ? c : counter_first_of(e, c, DESC_ANY);
 }
 
-/* Returns the counter (desc, inst) of e. If it is new, it is inserted after the counter whose value
- * was stored last, so that the counters have the order of the file. */
+/* Returns the counter (desc, inst) of the entity e. A new counter is inserted after the counter
+ * whose value was stored last, so that the order of counters is that of the file. Returns NULL if
+ * there is no room. */
 static struct counter *counter_ensure(struct entity *e, u8 desc, u16 inst, struct counter *c)
 {
 	if ((!counter_expected(e, c) || c->inst != inst || c->desc != desc) &&
@@ -559,15 +570,15 @@ static void count_dropped(struct entity *e)
 		e->dropped++;
 }
 
-/* Returns true if a value stays known in readings that do not contain it: the capacity, because
- * hardware does not change, and sums, because they continue. */
+/* Returns true if a counter keeps its value in readings that do not contain it: the capacity,
+ * because hardware does not change, and sums of increases. */
 static bool is_persistent(u8 desc)
 {
 	return desc == D_CAPACITY || (desc >= D_SUM_NS && desc <= D_SUM_TOTAL_CYCLES) ||
 	       (desc >= D_ALL_NS && desc <= D_ALL_TOTAL_CYCLES);
 }
 
-/* Makes the last reading of a counter with a rate its baseline. */
+/* Makes the last reading of a counter the baseline from which its next increase is computed. */
 static void baseline_advance(struct counter *c)
 {
 	struct history *k = reg_history(c);
@@ -576,7 +587,8 @@ static void baseline_advance(struct counter *c)
 	k->t_was = k->t;
 }
 
-/* Begins a new reading of e: the values known now become the baseline. */
+/* Begins a new reading of the entity e at the time t: the last readings of counters with rates
+ * become their baselines. */
 void reg_begin(struct entity *e, i64 t)
 {
 	for (struct counter *c = reg_first(e); c; c = reg_next(c)) {
@@ -596,9 +608,9 @@ void reg_begin(struct entity *e, i64 t)
 	e->fresh = true;
 }
 
-/* Stores a reading of e at t in which all values are the same as in the reading before, as
- * reg_begin() and reg_put() for each value would do. The caller guarantees that no value went
- * backwards in that reading and none was dropped. */
+/* Stores a reading of the entity e at the time t in which all values equal those of the reading
+ * before. The result is that of reg_begin() and of reg_put() for each value. The caller guarantees
+ * that in the reading before, no value went backwards and no value was dropped. */
 void reg_put_same(struct entity *e, i64 t)
 {
 	for (u32 line = e->first; line != NONE; line = reg.lines[line].next)
@@ -616,12 +628,12 @@ void reg_put_same(struct entity *e, i64 t)
 	e->fresh = true;
 }
 
-/* Time in ns. If a counter that must not decrease has been lower than its largest value for so
- * long, its driver has started it again: its increase is then computed from its present value. */
+/* Time in ns. If a counter that must not decrease has been lower than its largest value for this
+ * time, its driver has restarted it: the next increase is computed from the lower value. */
 static const i64 restart_ns = 10000000000;
 
 /* Counts a reading that is not plausible: its value or its rate is unknown in this sample. where,
- * sensor: device and sensor, or folder and channel. */
+ * sensor: the device and the sensor, or the folder and the hwmon channel. */
 void count_implausible(const char *where, struct str sensor, u8 range, u64 v)
 {
 	struct implausible *i = &registry.implausible;
@@ -648,7 +660,8 @@ static void device_implausible(struct entity *e, u8 desc, u16 inst, u64 v)
 	count_implausible(d->dev, inst_name(inst), quantities[desc].range, v);
 }
 
-/* Decides what a reading of a CO_METER counter is. last, t_last: the reading before it. */
+/* Checks a new reading of a CO_METER counter (energy or another hardware counter): it may be
+ * plausible, a jump, or unknown. last, t_last: value and time of the reading before. */
 static void check_meter(struct entity *e, struct counter *c, u64 last, i64 t_last)
 {
 	struct history *k = reg_history(c);
@@ -663,8 +676,8 @@ static void check_meter(struct entity *e, struct counter *c, u64 last, i64 t_las
 	device_implausible(e, c->desc, c->inst, k->now);
 }
 
-/* Checks whether the value of a counter of e is lower than in the reading before, and decides
- * whether it went backwards or was restarted. */
+/* Checks whether the value of a counter of the entity e is lower than in the reading before. If so,
+ * determines whether the counter went backwards or was restarted. */
 static void check_decrease(struct entity *e, struct counter *c)
 {
 	struct counter *cycles;
@@ -686,17 +699,17 @@ static void check_decrease(struct entity *e, struct counter *c)
 		k->below = k->below ? k->below : k->t;
 		e->went_backwards = true;
 	}
-	/* If "drm-total-cycles" went backwards, the GPU's clock was reset, and its cycles restarted
-	 * with it. */
+	/* If "drm-total-cycles" went backwards, the GPU's clock was reset, and the cycles of the
+	 * engine were reset too. */
 	if (c->desc == D_TOTAL_CYCLES && (cycles = reg_find(e, D_CYCLES, c->inst))) {
 		set_flags(cycles, cycles->flags & (u8)~CF_BASE);
 		reg_history(cycles)->below = 0;
 	}
 }
 
-/* Stores the value v of the counter (desc, inst) of e, read at t. stays: PUT_*, for a counter that
- * already has a value in this reading. limit: as in is_plausible(). Returns false if a table is
- * full. */
+/* Stores the value v of the counter (desc, inst) of the entity e, read at the time t. stays: PUT_*,
+ * for a counter that already has a value in this reading. limit: as in is_plausible(). Returns
+ * false if a table is full. */
 static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u8 stays,
 			u64 limit)
 {
@@ -707,15 +720,16 @@ static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t
 
 	if (c && c->flags & CF_SEEN) {
 		if (desc == D_THROTTLE)
-			set_now(c, reg_now(c) | v); /* a reason is set if it is set for any GT */
-		/* amdgpu prints memory twice: new counters after the repeated key must not split
-		 * its line. */
+			/* a throttle reason is active if it is active for any GT of the device */
+			set_now(c, reg_now(c) | v);
+		/* amdgpu prints memory twice. The position for the next new counter stays where it
+		 * was, so that new counters after the repeated key do not split a line. */
 		if (is_region(desc))
 			e->at = last_put;
 		if (stays == PUT_FIRST || (stays == PUT_WEAK && !(c->flags & CF_WEAK)))
 			return true;
 	}
-	/* most values are of clients and have no range: they cost no call */
+	/* most values belong to clients and have no range: is_plausible() is not called for them */
 	if (q->range != RG_ANY && !is_plausible(q->range, v, limit)) {
 		device_implausible(e, desc, c ? c->inst : 0, v);
 		return true;
@@ -747,14 +761,14 @@ bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
 	return put_reading(e, desc, inst, v, t, PUT_FIRST, 0);
 }
 
-/* The same as reg_put(), for a sensor with a limit. */
+/* Does the same as reg_put(), for a sensor with a limit. */
 void reg_put_limited(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u64 limit)
 {
 	put_reading(e, desc, inst, v, t, PUT_FIRST, limit);
 }
 
-/* Adds v to the value that a counter of e has in this reading: the kernel prints it in several
- * parts. */
+/* Adds v to the value that a counter of the entity e already has in this reading, because the
+ * kernel prints the value in several parts. */
 void reg_add(struct entity *e, u8 desc, struct str inst, u64 v)
 {
 	struct counter at, *c = counter_put(e, desc, inst, &at);
@@ -763,9 +777,9 @@ void reg_add(struct entity *e, u8 desc, struct str inst, u64 v)
 		count_dropped(e);
 }
 
-/* Stores v as if it had been read at t, in a reading before the last one. below: as in struct
- * history. If the last reading has a value of the counter, it is kept. The caller calls
- * reg_compare() after all values of that reading. */
+/* Stores the value v of a counter of the entity e, which was read at t, before the last reading. A
+ * value of the last reading is kept. below: as in struct history. The caller calls reg_compare()
+ * after all values of that earlier reading. */
 void reg_put_previous(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, i64 below)
 {
 	struct counter at, *c = counter_put(e, desc, inst, &at);
@@ -786,7 +800,7 @@ void reg_put_previous(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, 
 	set_flags(c, reg.lines[c->line].flags[c->slot] | CF_OLD);
 }
 
-/* Sets the baseline of a counter with a rate: it had the value v at t. */
+/* Sets the baseline of a counter with a rate: the counter had the value v at the time t. */
 void reg_baseline(const struct counter *c, u64 v, i64 t)
 {
 	reg_history(c)->was = v;
@@ -794,7 +808,8 @@ void reg_baseline(const struct counter *c, u64 v, i64 t)
 	reg.lines[c->line].flags[c->slot] |= CF_BASE;
 }
 
-/* Checks the last reading against the one that reg_put_previous() stored before it. */
+/* Checks all counters of the entity e for decreases and implausible values: compares the last
+ * reading with the one that reg_put_previous() stored. */
 void reg_compare(struct entity *e)
 {
 	for (struct counter *c = reg_first(e); c; c = reg_next(c))
@@ -804,8 +819,8 @@ void reg_compare(struct entity *e)
 			check_decrease(e, c);
 }
 
-/* Discards the readings of e before the last one, because they were readings of another entity with
- * the same name. */
+/* Discards all readings of the entity e before the last one, because they were readings of another
+ * entity with the same name. */
 void reg_forget(struct entity *e)
 {
 	for (struct counter *c = reg_first(e); c; c = reg_next(c))
@@ -825,7 +840,7 @@ u64 reg_base(const struct counter *c)
 			   k->now);
 }
 
-/* Frees all counters of e and forgets its readings. */
+/* Frees all counters of the entity e and discards its readings. */
 void reg_clear(struct entity *e)
 {
 	static const struct slots none;
@@ -849,8 +864,9 @@ void reg_clear(struct entity *e)
 	e->t = e->t_was = 0;
 }
 
-/* Stores in *v the value of the counter (desc, inst) of e in this reading; for a counter that must
- * not decrease, the largest value so far. Returns false if this reading has no value for it. */
+/* Stores in *v the value of the counter (desc, inst) of the entity e in this reading; for a counter
+ * that must not decrease, the largest value so far. Returns false if this reading has no value of
+ * the counter. */
 bool reg_get(const struct entity *e, u8 desc, u16 inst, u64 *v)
 {
 	struct counter *c = reg_find(e, desc, inst);
@@ -875,9 +891,9 @@ static bool counter_rate(const struct counter *c, u64 *d, u64 *dt)
 			    most_in(quantities[c->desc].range, *dt), d);
 }
 
-/* Stores in *v the value of the entity's own counter, or the sum over its clients if it has no such
- * counter. If it has one whose value is unknown now, the sum does not replace it, because a total
- * would decrease. */
+/* Stores in *v the value of the entity's own counter, or the sum over its clients if the entity has
+ * no such counter. If its own counter has no value now, the sum is not used: a total that switches
+ * between both would decrease. */
 bool reg_get_or_sum(const struct entity *e, u8 desc, u16 inst, u64 *v)
 {
 	u8 sum = quantities[desc].sum;
@@ -886,8 +902,9 @@ bool reg_get_or_sum(const struct entity *e, u8 desc, u16 inst, u64 *v)
 	       (sum != NONE && !reg_find(e, desc, inst) && reg_get(e, sum, inst, v));
 }
 
-/* As reg_get_or_sum(), but looks first at the counter *near. If that is the right one, *near moves
- * to the next counter: the counters of an instance mostly follow each other. */
+/* Does the same as reg_get_or_sum(), but tries the counter *near first. If *near is the right
+ * counter, it is then set to the next counter: the counters of an instance usually follow each
+ * other. */
 bool reg_get_near(const struct entity *e, struct counter *near, u8 desc, u16 inst, u64 *v)
 {
 	if (near->desc != desc || near->inst != inst || !(near->flags & CF_SEEN))
@@ -898,8 +915,8 @@ bool reg_get_near(const struct entity *e, struct counter *near, u8 desc, u16 ins
 	return true;
 }
 
-/* Stores in *d the increase of the counter (desc, inst) since its baseline, and in *dt the time
- * since then in ns. Returns false if no increase is known. */
+/* Stores in *d the increase of the counter (desc, inst) of the entity e since its baseline, and in
+ * *dt the time since the baseline in ns. Returns false if the increase is unknown. */
 bool reg_rate(const struct entity *e, u8 desc, u16 inst, u64 *d, u64 *dt)
 {
 	return counter_rate(reg_find(e, desc, inst), d, dt);
@@ -922,7 +939,8 @@ bool is_region(u8 desc)
 
 /* --- values computed from counters ------------------------------------------------------------ */
 
-/* Shares of a capacity are computed and added in units of 10^-9, and rounded on output. */
+/* Shares of an engine's capacity are computed and added in units of 10^-9, and rounded on
+ * output. */
 enum { FULL = 1000000000, PERCENT_PER_MIL = 10000 };
 
 static u64 capacity(const struct entity *e, u16 inst)
@@ -932,9 +950,10 @@ static u64 capacity(const struct entity *e, u16 inst)
 	return reg_get(e, D_CAPACITY, inst, &cap) && cap > 0 && cap < 1u << 16 ? cap : 1;
 }
 
-/* Stores in *v the busy share of the engine's capacity in 10^-9, not limited to 100 %: cycles
- * relative to the GPU's own clock, else ns, else cycles relative to those at the highest
- * frequency. */
+/* Stores in *v the busy share of the engine's capacity in 10^-9, not limited to 100 %. It is
+ * computed from the first that is known: cycles relative to those of the GPU's clock, busy ns,
+ * cycles relative to those at the highest frequency, the driver's percentage, the sum over
+ * clients. */
 static bool engine_share(const struct entity *e, u16 inst, u64 *v)
 {
 	u64 cap = capacity(e, inst), d, dt, total, hz;
@@ -960,8 +979,8 @@ static bool engine_share(const struct entity *e, u16 inst, u64 *v)
 		*v *= PERCENT_PER_MIL;
 		return true;
 	}
-	/* If the kernel counts for the whole device, the sum over its clients is not used, not even
-	 * while the kernel's count is unknown. */
+	/* If the kernel has a count for the whole device, the sum over its clients is never used,
+	 * even if the kernel's count is unknown at the moment. */
 	return !reg_find(e, D_BUSY_NS, inst) && reg_get(e, D_SUM_BUSY, inst, v);
 }
 
@@ -991,8 +1010,8 @@ static bool util_share(const struct entity *e, u16 inst, u64 *v)
 	return total > 0;
 }
 
-/* Computes the work that an engine has done, in 1/1000 % of what it would do at its highest
- * frequency during the whole interval. */
+/* Computes the work that an engine has done, in 1/1000 % of the work that it could do at its
+ * highest frequency in the whole interval. */
 bool engine_util(const struct entity *e, u16 inst, u64 *v)
 {
 	u64 share = 0;
@@ -1002,7 +1021,8 @@ bool engine_util(const struct entity *e, u16 inst, u64 *v)
 	return ok;
 }
 
-/* Computes the mean clock of an engine while it was busy, in Hz: its cycles by its busy ns. */
+/* Computes the mean clock of an engine while it was busy, in Hz: its cycles divided by its busy
+ * time. */
 bool engine_freq(const struct entity *e, u16 inst, u64 *v)
 {
 	u64 cycles = 0, ns = 0, dt, hz;
@@ -1017,8 +1037,9 @@ bool engine_freq(const struct entity *e, u16 inst, u64 *v)
 	return true;
 }
 
-/* Computes how busy the whole device is, in 1/1000 %, from the kernel's own figure, its busy time,
- * or the busiest of the queues for which the kernel counts the time of all clients. */
+/* Computes how busy the whole device is, in 1/1000 %: from the kernel's percentage, otherwise from
+ * its busy time, otherwise as the share of the busiest queue for which the kernel counts the time
+ * of all clients. */
 bool device_busy(const struct device *d, u64 *v)
 {
 	u64 delta, dt;
@@ -1044,8 +1065,8 @@ bool device_busy(const struct device *d, u64 *v)
 	return found;
 }
 
-/* Computes the time that a device was asleep (rc6) in 1/1000 % of the interval; of several GTs, the
- * lowest share counts. */
+/* Computes the time that a device was asleep (rc6) in 1/1000 % of the interval. If the device has
+ * several GTs, the lowest share is used. */
 bool device_idle(const struct device *d, u64 *v)
 {
 	bool found = false;
@@ -1058,7 +1079,7 @@ bool device_idle(const struct device *d, u64 *v)
 			continue;
 		share = muldiv(ms, (u64)FULL * 1000000, dt);
 		if (share > 2ull * FULL)
-			continue; /* the counter was reset, which looks like a wrap of 32 bits */
+			continue; /* the counter was reset, which looks like a wrap at 32 bits */
 		share = percent(share);
 		found = true;
 		if (share < *v)
@@ -1068,7 +1089,7 @@ bool device_idle(const struct device *d, u64 *v)
 }
 
 struct resident {
-	u64 vram, rest; /* resident memory in bytes */
+	u64 vram, rest; /* resident memory in bytes: video memory, and all other */
 	bool any, any_vram;
 };
 
@@ -1081,7 +1102,8 @@ static void add_resident(struct resident *sum, const struct entity *e, u32 line,
 
 	if (!(l->flags[slot] & CF_SEEN) || place == IN_CHIP ||
 	    (k->desc[slot] == D_SUM_RESIDENT && reg_find(e, D_RESIDENT, inst)))
-		return; /* the device's own count of the region is used, not the sum over clients */
+		/* the device's own count of a region is used instead of the sum over its clients */
+		return;
 	sum->any = true;
 	if (place == IN_VRAM) {
 		sum->any_vram = true;
@@ -1091,9 +1113,9 @@ static void add_resident(struct resident *sum, const struct entity *e, u32 line,
 	}
 }
 
-/* Computes the memory that an entity uses, in bytes: the driver's own count; else the resident
- * video memory; else the resident main memory. If video memory is part of main memory (apu), the
- * sum of both. */
+/* Computes the memory that an entity uses, in bytes: the driver's own count, otherwise the resident
+ * video memory, otherwise the resident main memory. If video memory is a part of main memory (apu),
+ * it is the sum of both. */
 bool entity_used(const struct entity *e, bool apu, u64 *v)
 {
 	struct resident sum = { 0 };
@@ -1102,7 +1124,7 @@ bool entity_used(const struct entity *e, bool apu, u64 *v)
 	if (reg_find(e, D_VRAM_USED, 0)) {
 		bool shares = apu && reg_find(e, D_GTT_USED, 0);
 
-		/* If the driver's count could not be read this time, no other value replaces it. */
+		/* If the driver's own count could not be read this time, the memory is unknown. */
 		if (!reg_get(e, D_VRAM_USED, 0, v) || (shares && !reg_get(e, D_GTT_USED, 0, &gtt)))
 			return false;
 		*v += gtt;
@@ -1142,7 +1164,7 @@ static void sum_add(struct entity *e, u8 desc, u16 inst, u64 v)
 		return;
 	}
 	now = &reg_history(c)->now;
-	/* The sum exceeds 64 bits only if a value underflowed in a driver. */
+	/* A sum can exceed 64 bits only if a driver reported a negative value as a huge one. */
 	*now = c->flags & CF_SEEN ? add_sat(*now, v) : v;
 	set_flags(c, c->flags | CF_SEEN);
 }
@@ -1157,9 +1179,9 @@ static void sum_max(struct entity *e, u8 desc, u16 inst, u64 v)
 		set_flags(c, c->flags | CF_SEEN);
 }
 
-/* Returns the increase of a client's counter since it was last added to a sum; its value if the
- * client was not yet added (added is false). Sums of increases never decrease, although clients
- * end. */
+/* Returns the increase of a client's counter since it was last added to a sum. If the client was
+ * not added before (added is false), that is its whole value. Sums of increases never decrease when
+ * clients end. */
 static u64 sum_increase(struct counter *c, bool added)
 {
 	const struct history *k = reg_history(c);
@@ -1205,7 +1227,8 @@ static void sum_engine(struct entity *into, const struct entity *e, struct count
 	default:
 		return;
 	}
-	/* If an engine has both ns and cycles or a percentage, its busy time is added once. */
+	/* If a client has busy ns of an engine, its cycles or percentage are not added to the busy
+	 * share again. */
 	if (c->desc != D_BUSY_NS && reg_find(e, D_BUSY_NS, c->inst))
 		return;
 	if (rates && engine_share(e, c->inst, &v))
@@ -1217,14 +1240,16 @@ static u8 sum_desc(u8 desc)
 	return quantities[desc].sum;
 }
 
-/* The state of adding the values of one client to sums. */
+/* State while the values of one client are added to sums. */
 struct summing {
 	struct entity *into;
 	const struct entity *e;
-	/* quantity of the region that was added last; D_COUNT: into->at is its sum already */
+	/* quantity that was added last in the region `inst`; D_COUNT: into->at is already the
+	 * position of its sum */
 	u8 desc;
 	u16 inst, shared_inst;
-	u64 shared;        /* D_SHARED of the client in the region shared_inst; 0: none */
+	/* shared bytes (D_SHARED) of the client in the region shared_inst; 0 if there are none */
+	u64 shared;
 };
 
 static void sum_set_position(struct summing *r)
@@ -1236,9 +1261,9 @@ static void sum_set_position(struct summing *r)
 	r->desc = D_COUNT;
 }
 
-/* Finds the history of the sum of the region in a slot, and stores its number in the layout, where
- * sum_region() finds it for the next clients with the same layout. Returns false if there is no
- * room. */
+/* Finds the history that has the sum for the region in a slot, and stores its number in the layout.
+ * There sum_region() finds it for the other clients with the same layout. Returns false if there is
+ * no room. */
 static bool sum_place(struct summing *r, struct layout *k, u8 slot)
 {
 	struct counter at, *c;
@@ -1253,8 +1278,8 @@ static bool sum_place(struct summing *r, struct layout *k, u8 slot)
 	return true;
 }
 
-/* Splits the size v of a client's buffers in a region into its private part, which is returned, and
- * its shared part. */
+/* Splits the size v of a client's buffers in a region: returns the size of the private buffers, and
+ * stores that of the shared buffers in *shared. */
 static inline u64 split_shared(struct summing *r, u16 inst, u64 v, u64 *shared)
 {
 	if (r->shared_inst != inst) {
@@ -1266,9 +1291,9 @@ static inline u64 split_shared(struct summing *r, u16 inst, u64 v, u64 *shared)
 	return v - *shared;
 }
 
-/* Adds the size v of a client's buffers in the region of a slot to its sum. A buffer that several
- * clients share counts at least once: the sum has all private parts, and the largest shared part of
- * a single client. The member t in the history of such a sum is 1 + the shared part that it
+/* Adds the size v of a client's buffers in a region to the sum over clients. Shared buffers must
+ * not be counted for each client: the sum has all private parts, and only the largest shared part
+ * of any client. The member t in the history of such a sum is 1 + the shared part that the sum
  * contains; see sums_end(). */
 static inline void sum_region(struct summing *r, struct layout *k, u8 slot, u64 v)
 {
@@ -1339,7 +1364,7 @@ static void sum_unfiltered(struct entity *into, const struct client *c)
 static void sums_begin(struct entity *e)
 {
 	if (e->kind != K_DEVICE)
-		e->dropped = 0; /* reg_begin() does this for a device */
+		e->dropped = 0; /* for a device, reg_begin() does this */
 	for (struct counter *c = reg_first(e); c; c = reg_next(c)) {
 		if ((c->desc >= D_SUM_BUSY && c->desc <= D_SUM_DNS) || c->desc == D_MAXFREQ ||
 		    c->desc == D_CURFREQ || (c->desc >= D_SUM_TOTAL && c->desc <= D_SUM_ACTIVE) ||
@@ -1352,7 +1377,7 @@ static void sums_begin(struct entity *e)
 	}
 }
 
-/* Marks the sums of regions to which something was added as part of this reading. */
+/* Marks the sums over regions to which a client added something as part of this reading. */
 static void sums_end(struct entity *e)
 {
 	for (struct counter *c = reg_first(e); c; c = reg_next(c))
@@ -1367,8 +1392,8 @@ static u32 *group_bucket(u32 device, u32 cgroup, u32 pid)
 	return &reg.group_bucket[(device * 31 + cgroup + pid) % LEN(reg.group_bucket)];
 }
 
-/* Returns the row of groups[] that sums the clients of a cgroup on a device, or the clients of the
- * process t on a device. A row that does not exist is added; NULL if the table is full. */
+/* Returns the row of groups[] for the clients of a cgroup on a device, or for the clients of the
+ * process t on a device. A new row is added if necessary; NULL if the table is full. */
 struct group *group_add(u32 device, u32 cgroup, const struct task *t)
 {
 	u32 pid = HAS(procs) && t ? t->pid : 0, *bucket = group_bucket(device, cgroup, pid), n;
@@ -1419,8 +1444,8 @@ static void group_count(struct group *g, bool shown)
 	}
 }
 
-/* Sets the busy time of engines that no client uses to 0 if all clients could be read: they are
- * idle, not unknown. */
+/* Sets the busy share of engines that no client uses to 0 if all clients could be read: the engines
+ * are idle, and not unknown. */
 static void sum_idle_engines(struct device *d)
 {
 	if (d->clients || d->anonymous || !d->awake || registry.unreadable)
@@ -1430,9 +1455,9 @@ static void sum_idle_engines(struct device *d)
 			sum_add(&d->e, D_SUM_BUSY, c->inst, 0);
 }
 
-/* Adds the clients' last readings to sums of their devices, or of their groups on the devices: of
- * the cgroups, or of what registry.group_of() returns. Without rates, only values of a single
- * reading are added. */
+/* Adds the last readings of all clients to sums for their devices or, if by_group is true, for
+ * their groups on the devices: cgroups, or the groups that registry.group_of() returns. If rates is
+ * false, only values that need a single reading are added. */
 void reg_sum_clients(bool by_group, bool rates)
 {
 	bool other = HAS(procs) && by_group && registry.group_of;
@@ -1452,8 +1477,8 @@ void reg_sum_clients(bool by_group, bool rates)
 		struct group *g = NULL;
 		bool shown = c->e.used && !c->hidden;
 
-		/* Compute processes (KEY_KFD) are not added: their values are part of their DRM
-		 * clients, too. */
+		/* Clients with KEY_KFD are not added: they are compute processes, whose values are
+		 * also in their DRM clients. */
 		if (!(shown || (c->e.used && registry.all_sums)) || c->keykind == KEY_KFD)
 			continue;
 		owner = (by_group && !other) || registry.all_sums ? client_owner(c) : NULL;
@@ -1511,8 +1536,8 @@ bool text_eq(u32 t, struct str s)
 	return s.p == s.e;
 }
 
-/* Replaces the text old, which may be NONE, by s. Returns the number of the new text; NONE if the
- * table is full. */
+/* Stores the text s instead of the text `old`, which may be NONE. Returns the number of the new
+ * text; NONE if the table is full. */
 u32 text_put(u32 old, struct str s)
 {
 	u32 first = NONE, *link = &first;
@@ -1545,7 +1570,7 @@ u32 text_put(u32 old, struct str s)
 	return first;
 }
 
-/* Copies the bytes of a text, at most cap. Returns their number. */
+/* Copies the bytes of the text t, at most cap bytes, to b. Returns the number of bytes. */
 size_t text_copy(u32 t, char *b, size_t cap)
 {
 	size_t n = 0;
@@ -1561,9 +1586,9 @@ size_t text_copy(u32 t, char *b, size_t cap)
 	return n;
 }
 
-/* Computes the number of clients of d with a record in this sample. Returns false if it is not
- * known: d has only clients without an id or without a known holder, or has none that can be seen,
- * or some files could not be read this time. */
+/* Computes the number of clients of the device d that have a record in this sample. Returns false
+ * if the number is unknown: all clients of d lack an id or a known holder, no client of d can ever
+ * be seen, or some files could not be read this time. */
 bool device_clients(const struct device *d, u64 *v)
 {
 	*v = d->clients - d->waiting;
@@ -1638,9 +1663,9 @@ static bool is_broker(const struct task *t)
 	return false;
 }
 
-/* Returns the owner of a client: the process that holds it and was started first; of several, the
- * one with the lowest PID. Processes that open devices for others (pid 1, logind, seatd) come last.
- * Returns NULL if there is no holder. */
+/* Returns the owner of a client: of the processes that hold the client, the one that was started
+ * first; of several, the one with the lowest PID. Processes that open devices for others (pid 1,
+ * logind, seatd) are chosen last. Returns NULL if no process holds the client. */
 const struct task *client_owner(const struct client *c)
 {
 	const struct task *best = NULL;
@@ -1684,7 +1709,8 @@ u32 holder_add(u32 pid, u32 fd, u32 task, u32 client)
 	holders[n] = (struct holder){ .pid = pid, .fd = fd, .task = task, .client = client,
 				      .io = -1 };
 	*link = (u16)n;
-	/* The new holder is inserted after the first one, through which the client is read. */
+	/* The new holder is inserted as the second: the client is read through the first holder,
+	 * which must not change. */
 	tail = &clients[client].holders;
 	if (*tail)
 		tail = &holders[*tail].next_client;
@@ -1694,8 +1720,8 @@ u32 holder_add(u32 pid, u32 fd, u32 task, u32 client)
 	return n;
 }
 
-/* Removes a holder; its client stays, even without holders. The caller must have closed the
- * holder's `io`. */
+/* Removes a holder. Its client is kept, even if it has no holder left. The caller must have closed
+ * the member `io` of the holder. */
 void holder_remove(u32 n)
 {
 	struct holder *h = &holders[n];
@@ -1739,7 +1765,7 @@ u32 task_add(u32 pid)
 	return n;
 }
 
-/* Removes a task from the table if it holds no client. */
+/* Removes a task from the table if it does not hold a client. */
 void task_prune(u32 n)
 {
 	struct task *t = &tasks[n];
@@ -1753,8 +1779,8 @@ void task_prune(u32 n)
 	reg.free_task = n;
 }
 
-/* CPU time of all CPUs that Linux supports at most (8192), in 1/1000 %: a larger figure is an error
- * of the kernel's counts. */
+/* Largest plausible CPU time of a process, in 1/1000 % of one CPU: all of 8192 CPUs, which is the
+ * most that Linux supports. A larger value is an error of the kernel. */
 #define MOST_CPU (UINT64_C(8192) * 100000)
 
 /* Computes the CPU time of a process in the last interval, in 1/1000 % of one CPU. USER_HZ, the
@@ -1767,7 +1793,7 @@ bool process_cpu(const struct taskinfo *i, u64 *v)
 	return *v < MOST_CPU;
 }
 
-/* Returns the process of a group; NULL if it is unknown or has ended. */
+/* Returns the task of the process that a group is about; NULL if it is unknown or has ended. */
 const struct task *group_task(const struct group *g)
 {
 	u32 n = task_find(g->pid);
@@ -1775,7 +1801,7 @@ const struct task *group_task(const struct group *g)
 	return n != NONE && tasks[n].start == g->start ? &tasks[n] : NULL;
 }
 
-/* Returns the facts of the process of a group; NULL if none were read. */
+/* Returns the facts about the process of a group; NULL if none were read. */
 const struct taskinfo *taskinfo_of(const struct group *g)
 {
 	u32 n = task_find(g->pid);
@@ -1785,8 +1811,8 @@ const struct taskinfo *taskinfo_of(const struct group *g)
 		       &taskinfos[n] : NULL;
 }
 
-/* Finds the cgroup with this path, or adds it, and counts one more reference to it. Returns its
- * number; NONE if the table is full. */
+/* Finds the cgroup with this path, or adds it, and increases its number of references. Returns its
+ * row number; NONE if the table is full. */
 u32 cgroup_add(struct str path)
 {
 	u32 h = hash_more(HASH_BEGIN, path), *link = &reg.cgroup_bucket[h % LEN(reg.cgroup_bucket)],
@@ -1825,8 +1851,8 @@ void cgroup_unref(u32 n)
 
 /* --- devices ---------------------------------------------------------------------------------- */
 
-/* Copies s to field, which has cap bytes, as a C string; a longer text is cut. Names that the
- * kernel prints fit. */
+/* Copies s as a C string to field, which has cap bytes; a longer text is cut. Names that the kernel
+ * prints are short enough. */
 void str_copy(char *field, size_t cap, struct str s)
 {
 	size_t n = str_len(s) < cap - 1 ? str_len(s) : cap - 1;
@@ -1836,8 +1862,9 @@ void str_copy(char *field, size_t cap, struct str s)
 	field[n] = '\0';
 }
 
-/* Returns the device after i in the table, in no special order; the first one after NONE; NONE at
- * the end. gone: unplugged devices and those that --not excludes are returned, too. */
+/* Returns the next device after row i of the table, in no special order; with i = NONE, the first
+ * device; NONE at the end. If `gone` is true, unplugged devices and those that --not excludes are
+ * returned, too. */
 u32 device_next(u32 i, bool gone)
 {
 	while (++i <= nrows.devices)
@@ -1846,8 +1873,8 @@ u32 device_next(u32 i, bool gone)
 	return NONE;
 }
 
-/* Returns a new device; NONE: there is no room, and device_lost() is the caller's, who may try the
- * same device several times. */
+/* Adds a device and returns its row number; NONE if there is no room. The caller then calls
+ * device_lost() once, even if it tries the same device several times. */
 u32 device_add(void)
 {
 	u32 n;
@@ -1867,7 +1894,7 @@ u32 device_add(void)
 	return n;
 }
 
-/* Counts a device that has no room. */
+/* Counts a device for which the table has no room. */
 void device_lost(void)
 {
 	reg_tables.devices.dropped++;
@@ -1885,8 +1912,8 @@ static u64 device_rank(const struct device *d)
 	return 3ull << 32;
 }
 
-/* Compares devices: those with a primary node come first, then those with render nodes, then those
- * with accel nodes, then those without nodes, by name. */
+/* Compares two devices for sorting: devices with a primary node come first, then those with a
+ * render node, then those with an accel node, then the others by name. */
 int device_order(const struct device *a, const struct device *b)
 {
 	u64 x = device_rank(a), y = device_rank(b);
@@ -1965,8 +1992,8 @@ void count_set_id(u32 i, u64 id)
 	*bucket = i;
 }
 
-/* Returns the index in counts[] of the event to which the kernel gave this id (PERF_EVENT_IOC_ID);
- * NONE if there is none. */
+/* Returns the index in counts[] of the event with this id of the kernel (PERF_EVENT_IOC_ID); NONE
+ * if there is none. */
 u32 count_find(u64 id)
 {
 	u32 i = reg.id_bucket[id % LEN(reg.id_bucket)];
@@ -1989,7 +2016,7 @@ struct runtimes *rows_times(void)
 	return &reg.times;
 }
 
-/* Begins a new interval of all counts of perf events, which starts at their last reading. */
+/* Begins a new interval of all counts of perf events at the time of their last reading. */
 void rows_begin(void)
 {
 	for (u32 i = 1; i <= nrows.counts; i++)
@@ -2000,8 +2027,9 @@ void rows_begin(void)
 	}
 }
 
-/* Makes the interval of all counts of perf events begin at the start of the measurement.
- * Frequencies to which each read adds a value (R_PER_READ) keep their last interval. */
+/* Makes the current interval of all counts of perf events begin at the start of the measurement. An
+ * exception are frequencies to which each read adds a value (R_PER_READ): their last interval
+ * stays. */
 void rows_begin_whole(void)
 {
 	for (u32 i = 1; i <= nrows.counts; i++)
@@ -2011,8 +2039,8 @@ void rows_begin_whole(void)
 		evsets[i].turns_was = (u64)(evsets[i].active_was = 0);
 }
 
-/* Adds one count to its row. A count that ran for a part of the time is extrapolated to the whole
- * time, each count separately, since CPUs differ. */
+/* Adds a count to the row of its event. If the count ran only a part of the time, it is
+ * extrapolated to the whole time, separately for each CPU or task. */
 static void row_add(struct evrow *r, const struct count *c, i64 dt, bool scale)
 {
 	const struct event *ev = &events[c->event];
@@ -2028,8 +2056,8 @@ static void row_add(struct evrow *r, const struct count *c, i64 dt, bool scale)
 	if (state == CS_NO_FILES)
 		r->cut = true;
 	if (state != CS_COUNTED) {
-		/* The time of this count is added, so that the share of the row shows that the
-		 * count is missing in the sum. */
+		/* The time of a count without a value is added, so that the share of the row shows
+		 * that the sum lacks a count. */
 		r->sum.enabled += state == CS_RETURNED && dt > 0 ? (u64)dt : d.enabled;
 		r->state = r->places == 0 && state > r->state ? state : r->state;
 		return;
@@ -2037,7 +2065,8 @@ static void row_add(struct evrow *r, const struct count *c, i64 dt, bool scale)
 	r->state = CS_COUNTED;
 	r->places++;
 	if (ev->rule == R_LEVEL) {
-		r->neg = c->virt && c->now.value > INT64_MAX; /* only temperatures are negative */
+		/* only temperatures can be negative */
+		r->neg = c->virt && c->now.value > INT64_MAX;
 		r->value = r->neg ? -c->now.value : c->now.value;
 		r->sum = (struct tally){ c->now.value, r->sum.enabled + d.enabled,
 					 r->sum.running + d.running };
@@ -2050,8 +2079,8 @@ static void row_add(struct evrow *r, const struct count *c, i64 dt, bool scale)
 			   muldiv(d.value, d.enabled, d.running) : d.value);
 }
 
-/* Converts the value of a row to its unit: a fixed-point number with at most nine decimals, as many
- * as fit in 64 bits. */
+/* Converts the value of a row to its unit by multiplication with its scale. The result is a
+ * fixed-point number with up to nine decimals, as many as fit in 64 bits. */
 static void row_unit(struct evrow *r, u64 scale, u8 scale_point)
 {
 	unsigned point = scale_point + r->point;
@@ -2070,7 +2099,7 @@ static void row_unit(struct evrow *r, u64 scale, u8 scale_point)
 	}
 }
 
-/* Extrapolates the value of a row whose event set was active for a part of the interval of dt
+/* Extrapolates the value of a row whose event set was active for only a part of the interval of dt
  * ns. */
 static void row_set(struct evrow *r, const struct evset *s, i64 dt, bool scale)
 {
@@ -2087,12 +2116,13 @@ static void row_finish(struct evrow *r, i64 dt, bool scale)
 {
 	const struct event *ev = &events[r->event];
 
-	if (r->cut) { /* a sum without some of its counts is not a value */
+	if (r->cut) { /* a sum that lacks some counts is not a valid value */
 		r->state = CS_NO_FILES;
 		r->sum = (struct tally){ 0 };
 	}
 	r->share = r->sum.enabled ? muldiv(r->sum.running, 100000, r->sum.enabled) : 0;
-	if (r->state != CS_COUNTED) /* the mean of earlier repetitions keeps its decimals */
+	/* r->value, the mean of earlier repetitions, keeps its decimals (r->point) */
+	if (r->state != CS_COUNTED)
 		return;
 	r->point = 0;
 	if (ev->rule == R_RATE) {
@@ -2101,7 +2131,7 @@ static void row_finish(struct evrow *r, i64 dt, bool scale)
 		r->value = dt > 0 ? muldiv(r->value, 10000000000, (u64)dt) : 0;
 		r->point = 1;
 	} else if (ev->rule == R_SHARE) {
-		/* the row of the next event at the same site */
+		/* index of the row for the next event at the same site */
 		size_t next = (size_t)(r - evrows) + nrows.sites;
 		u64 all = next <= nrows.evrows ? evrows[next].sum.value : 0;
 
@@ -2116,7 +2146,7 @@ static void row_finish(struct evrow *r, i64 dt, bool scale)
 		row_unit(r, ev->scale, ev->scale_point);
 }
 
-/* Computes the values of all rows for the interval of dt ns that ended with the last reading; dt is
+/* Computes the values of all rows for the interval of dt ns that ended with the last reading. dt is
  * negative if there is no interval. */
 void rows_sum(i64 dt, bool scale)
 {
@@ -2124,7 +2154,8 @@ void rows_sum(i64 dt, bool scale)
 		evrows[i].places = 0;
 		evrows[i].neg = evrows[i].cut = false;
 		evrows[i].value = 0;
-		evrows[i].state = CS_NEVER_RAN; /* this state stays if a repetition has no counts */
+		/* stays the state of a row that has no counts in this repetition */
+		evrows[i].state = CS_NEVER_RAN;
 		evrows[i].sum = (struct tally){ 0 };
 	}
 	for (u32 i = 1; i <= nrows.counts; i++)
@@ -2135,8 +2166,8 @@ void rows_sum(i64 dt, bool scale)
 	reg.times.elapsed.value = dt < 0 ? 0 : (u64)dt;
 }
 
-/* Sets the value of a row to the mean of its repetitions so far, which is exact as long as their
- * total fits in 64 bits. */
+/* Sets the value of a row to the mean of its repetitions so far. It is exact if their sum fits in
+ * 64 bits. */
 static void row_mean(struct evrow *r)
 {
 	double mean = r->mean < 0 ? -r->mean : r->mean;
@@ -2147,8 +2178,8 @@ static void row_mean(struct evrow *r)
 		   mean >= 18446744073709551615.0 ? UINT64_MAX : (u64)(mean + 0.5);
 }
 
-/* Adds the unscaled count and the times of one repetition to the totals of a row, from which
- * row_mean_times() computes the means. */
+/* Adds the unscaled count and the times of one repetition to the totals of a row. row_mean_times()
+ * computes the means from the totals. */
 static void row_times(struct evrow *r)
 {
 	r->all.value = add_sat(r->all.value, r->sum.value);
@@ -2160,13 +2191,13 @@ static void row_mean_times(struct evrow *r)
 {
 	r->sum = (struct tally){ r->all.value / r->repeats, r->all.enabled / r->repeats,
 				 r->all.running / r->repeats };
-	/* with event sets, the share contains the set's share of the time */
+	/* with event sets, the share also contains the set's share of the time */
 	if (!evsets[events[r->event].set].name)
 		r->share = r->all.enabled ?
 			   muldiv(r->all.running, 100000, r->all.enabled) : 0;
 }
 
-/* Adds one repetition to a row, and computes mean and spread by Welford's method. */
+/* Adds one repetition to a row, and computes mean and variance by Welford's method. */
 static void row_repeat(struct evrow *r)
 {
 	double v = r->neg ? -(double)r->value : (double)r->value, d = v - r->mean;
@@ -2192,7 +2223,8 @@ void rows_repeat(void)
 	row_repeat(&reg.times.elapsed);
 }
 
-/* Returns the standard error of the mean, relative to the mean: perf stat -r prints it as +-. */
+/* Returns the standard error of the mean, divided by the mean: perf stat -r prints it after
+ * "+-". */
 double row_deviation(const struct evrow *r)
 {
 	double v = r->repeats > 1 ? r->m2 / (r->repeats - 1) / r->repeats : 0, x = v;
