@@ -28,9 +28,9 @@ static inline u64 load64(const char *p)
 	return v;
 }
 
-/* Sets *first to the first n bytes of s. Returns false if s is shorter, or if n is negative, as a
- * u64 is that is too large for i64. The end is compared with that of s, too: if n depends on where
- * s begins, a prover only knows how long s may be. */
+/* Sets *first to the first n bytes of s. Returns false if s is shorter, or if n is negative, which
+ * includes a u64 above INT64_MAX. The comparison of e with s.e is for a static prover: it knows the
+ * length of s, but not where s begins. */
 static bool str_first(struct str s, i64 n, struct str *first)
 {
 	const char *e;
@@ -45,25 +45,26 @@ static bool str_first(struct str s, i64 n, struct str *first)
 }
 
 /* --- perf rings ---------------------------------------------------------------------------------
- * Layouts: linux/perf_event.h; order of the fields of a sample: perf_output_sample() in
- * kernel/events/core.c, since the header has the last ones in another order. */
+ * Layouts of records: linux/perf_event.h. The order of the fields of a sample is that of
+ * perf_output_sample() in kernel/events/core.c: the header lists the last fields in another order. */
 
-/* Returns the address of the ring's byte `at`, counted since its start. Records and their fields of
- * 8 bytes are aligned to 8, so 8 bytes from here never cross the ring's end. */
+/* Returns the address of byte `at` of the ring, which counts from the start of the ring. Records
+ * and their 8-byte fields are aligned to 8, so 8 bytes at this address never cross the end of the
+ * ring. */
 static const char *ring_at(const struct ring *r, u64 at)
 {
 	return r->p + (size_t)(at & (r->size - 8));
 }
 
-/* Copies n bytes from the ring's byte `at` on; they may wrap at the ring's end. n and `at` are
- * multiples of 8. */
+/* Copies n bytes of the ring, from byte `at` on; at the end of the ring, copying continues at its
+ * start. n and `at` are multiples of 8. */
 void ring_load(const struct ring *r, u64 at, char *to, size_t n)
 {
 	for (const char *end = to + n; end - to >= 8; to += 8, at += 8)
 		memcpy(to, ring_at(r, at), 8);
 }
 
-/* Returns the size of the next record in the ring; 0 if there is no record, or its header is
+/* Returns the size of the next record in the ring; 0 if there is no record, or if its header is
  * invalid. */
 size_t ring_size(const struct ring *r)
 {
@@ -83,8 +84,8 @@ u32 ring_type(const struct ring *r)
 	return load32(ring_at(r, r->tail));
 }
 
-/* Stores the next whole record of the ring in *rec; if the record wraps at the ring's end, it is
- * copied to scratch, which has PERF_RECORD_BYTES. Returns false if there is no record. After an
+/* Stores the next whole record of the ring in *rec. If the record wraps at the end of the ring, it
+ * is copied to scratch, which has PERF_RECORD_BYTES. Returns false if there is no record. After an
  * invalid header the next record cannot be found: the rest of the ring is skipped, and r->corrupt
  * is increased. */
 bool ring_next(struct ring *r, char *scratch, struct str *rec)
@@ -104,7 +105,8 @@ bool ring_next(struct ring *r, char *scratch, struct str *rec)
 	return true;
 }
 
-/* Returns how many of these bits are set; each stands for 8 bytes of a record. */
+/* Returns the number of bits that are set in a mask of fields; each field has 8 bytes in a
+ * record. */
 static size_t bit_count(u64 bits)
 {
 	size_t n = 0;
@@ -114,8 +116,8 @@ static size_t bit_count(u64 bits)
 	return n;
 }
 
-/* Returns the offset of a record's time: after the header in a sample, at a distance from the end
- * in other records. 0 if the record has no time. */
+/* Returns the offset of the time in a perf record: in a sample, it is near the start; in other
+ * records, at a fixed distance from the end. 0 if the record has no time. */
 static size_t time_at(u32 type, size_t size, const struct pformat *f)
 {
 	size_t at;
@@ -128,9 +130,10 @@ static size_t time_at(u32 type, size_t size, const struct pformat *f)
 	return size < 8 + at ? 0 : size - at;
 }
 
-/* Stores the time of the next record of the ring in *time. The record may be of any event whose
- * bits IDENTIFIER, IP, TID, TIME, ID, STREAM_ID and CPU of sample_type are those of f. A record
- * without a time gets 0, so that it comes first. Returns false if there is no record. */
+/* Stores the time of the next record of the ring in *time. The record may belong to any event for
+ * which the bits IDENTIFIER, IP, TID, TIME, ID, STREAM_ID and CPU of sample_type are as in f. *time
+ * is 0 for a record without a time, so that it is sorted first. Returns false if there is no
+ * record. */
 bool ring_time(const struct ring *r, const struct pformat *f, u64 *time)
 {
 	size_t n = ring_size(r), at;
@@ -146,7 +149,8 @@ bool ring_time(const struct ring *r, const struct pformat *f, u64 *time)
 
 /* --- perf records ----------------------------------------------------------------------------- */
 
-/* A position in a record. After a read beyond the end, this and all later reads return 0. */
+/* The rest of a perf record that is to be read. After a read beyond the end, `truncated` is true,
+ * and this and all later reads return 0. */
 struct cursor {
 	struct str s;
 	bool truncated;
@@ -211,8 +215,8 @@ static struct str read_array(struct cursor *c, u64 n, size_t each)
 	return read_bytes(c, n > str_len(c->s) / each ? UINT64_MAX : n * each);
 }
 
-/* Reads the name at the end of a record, up to the first NUL, and skips the rest: records are
- * padded with NULs. */
+/* Reads the name at the end of a record, up to the first NUL, and skips the NULs that pad the
+ * record. */
 static struct str read_name(struct cursor *c)
 {
 	struct str name;
@@ -252,7 +256,7 @@ static void skip_branches(struct cursor *c, u64 branch_type)
 
 static void skip_regs(struct cursor *c, u64 mask)
 {
-	if (read64(c)) /* 0: PERF_SAMPLE_REGS_ABI_NONE, no register follows */
+	if (read64(c)) /* 0 is PERF_SAMPLE_REGS_ABI_NONE: no registers follow */
 		read_bytes(c, 8 * bit_count(mask));
 }
 
@@ -262,11 +266,11 @@ static void skip_stack(struct cursor *c)
 
 	if (n) {
 		read_bytes(c, n);
-		read64(c); /* how many of these bytes were really copied */
+		read64(c); /* number of bytes of the stack that were really copied */
 	}
 }
 
-/* Reads the fields of a sample after the callchain; fields that this program does not show are
+/* Reads the fields of a sample after the callchain. Fields that this program does not show are
  * skipped. */
 static void read_after_callchain(struct cursor *c, const struct pformat *f, struct prec *r)
 {
@@ -292,7 +296,7 @@ static void read_after_callchain(struct cursor *c, const struct pformat *f, stru
 		read_bytes(c, read64(c));
 }
 
-/* Reads the fields that samples and struct sample_id have in the same order. */
+/* Reads the fields that have the same order in samples and in struct sample_id. */
 static void read_ids(struct cursor *c, u64 t, struct prec *r)
 {
 	if (t & PS_TID) {
@@ -334,7 +338,8 @@ static void read_sample_body(struct cursor *c, const struct pformat *f, struct p
 	r->who_tid = r->tid;
 }
 
-/* Reads struct sample_id, which ends every record except samples if sample_id_all is set. */
+/* Reads struct sample_id, which is at the end of every record that is not a sample, if
+ * sample_id_all is set. */
 static void read_sample_id(struct cursor *c, const struct pformat *f, struct prec *r)
 {
 	static const u64 all = PS_TID | PS_TIME | PS_ID | PS_STREAM_ID | PS_CPU | PS_IDENTIFIER;
@@ -352,7 +357,7 @@ static void read_sample_id(struct cursor *c, const struct pformat *f, struct pre
 		r->id = read64(&id);
 }
 
-/* Reads a 32-bit number of an ELF file; big: the file is big-endian. */
+/* Reads a 32-bit number of an ELF file. big: the file is big-endian. */
 static u32 read_word(struct cursor *c, bool big)
 {
 	u32 v = read32(c);
@@ -362,7 +367,8 @@ static u32 read_word(struct cursor *c, bool big)
 	return v >> 24 | (v >> 8 & 0xff00) | (v & 0xff00) << 8 | v << 24;
 }
 
-/* Skips the padding up to the next multiple of `align` bytes after `begin`, or up to the end. */
+/* Skips the padding before the next address that is a multiple of `align` bytes after `begin`, but
+ * not beyond the end of the data. */
 static void skip_padding(struct cursor *c, const char *begin, u8 align)
 {
 	size_t n = (size_t)(begin - c->s.p) & (align - 1u);
@@ -370,9 +376,9 @@ static void skip_padding(struct cursor *c, const char *begin, u8 align)
 	read_bytes(c, n < str_len(c->s) ? n : str_len(c->s));
 }
 
-/* Finds the build ID in ELF notes: elf(5). big: the file is big-endian; align: alignment of names
+/* Finds the build ID in ELF notes (elf(5)). big: the file is big-endian; align: alignment of names
  * and descriptions in bytes, 4 or 8. Returns an empty text if there is no build ID, or if it is
- * longer than the 20 bytes that a perf record has for it. */
+ * longer than 20 bytes, for which a perf record has room. */
 struct str note_build_id(struct str notes, bool big, u8 align)
 {
 	enum { NT_GNU_BUILD_ID = 3, ID_BYTES = 20 };
@@ -397,9 +403,10 @@ struct str note_build_id(struct str notes, bool big, u8 align)
 	return (struct str){ 0 };
 }
 
-/* Reads the fields of a record MMAP or MMAP2. If no event asks for build IDs (no_build_ids), a
- * record may still have the bit PM_BUILD_ID, which is cleared here: the kernel leaves the bit that
- * it set for another event that gets the same record (perf_event_mmap_output() of Linux 6.18). */
+/* Reads the fields of a record MMAP or MMAP2. If no event asks for build IDs (no_build_ids), the
+ * bit PM_BUILD_ID of the record is cleared. The kernel may have set it by mistake: it leaves the
+ * bit that it has set for another event that gets the same record (perf_event_mmap_output() of
+ * Linux 6.18). */
 static void read_mmap(struct cursor *c, const struct pformat *f, struct prec *r)
 {
 	r->misc &= f->no_build_ids ? (u16)~PM_BUILD_ID : UINT16_MAX;
@@ -459,7 +466,7 @@ static void read_ksymbol(struct cursor *c, struct prec *r)
 	r->name = read_name(c);
 }
 
-/* Reads the fields of records that are not samples, which precede sample_id. */
+/* Reads the fields of records that are not samples. struct sample_id follows after these fields. */
 static void read_body(struct cursor *c, const struct pformat *f, struct prec *r)
 {
 	switch (r->type) {
@@ -484,7 +491,8 @@ static void read_body(struct cursor *c, const struct pformat *f, struct prec *r)
 		read_bytes(c, 16);
 		break;
 	case PR_COMM:
-	case PR_SWITCH_CPU_WIDE: /* the task that is switched to, or from */
+	/* the pid and tid of the task that is switched to, or switched from */
+	case PR_SWITCH_CPU_WIDE:
 	case PR_ITRACE_START:
 	case PR_READ:
 	case PR_NAMESPACES:
@@ -528,7 +536,7 @@ static bool read_header(struct cursor *c, struct prec *r)
 }
 
 /* Returns the ID or IDENTIFIER of the event to which a record belongs; 0 if the record has none. f
- * is that of any event, as in ring_time(). */
+ * may be the format of any event, as in ring_time(). */
 u64 prec_id(struct str rec, const struct pformat *f)
 {
 	struct pformat only = *f;
@@ -546,8 +554,8 @@ u64 prec_id(struct str rec, const struct pformat *f)
 	return c.truncated ? 0 : r.id;
 }
 
-/* Decodes a record into *r. Returns false if the record is too short. An unknown type is not an
- * error. */
+/* Decodes a perf record into *r. Returns false if the record is too short. A record of unknown type
+ * is accepted. */
 bool prec_decode(struct str rec, const struct pformat *f, struct prec *r)
 {
 	struct cursor c = { rec, false };
@@ -563,8 +571,8 @@ bool prec_decode(struct str rec, const struct pformat *f, struct prec *r)
 	return !c.truncated;
 }
 
-/* PERF_CONTEXT_*: entries of a callchain that are not addresses, but set the mode of the entries
- * after them. */
+/* PERF_CONTEXT_*: entries of a callchain that are not addresses: they set the mode (user, kernel,
+ * ...) of the entries after them. */
 static const struct {
 	i16 entry;
 	u8 mode;
@@ -573,8 +581,9 @@ static const struct {
 	{ -2048, PM_UNKNOWN }, { -2176, PM_GUEST_KERNEL }, { -2560, PM_GUEST_USER },
 };
 
-/* Stores the next address of a callchain in *ip, the innermost first, and its mode in *mode. Before
- * the first call, the caller sets *mode to the mode of the sample. Returns false at the end. */
+/* Stores the next address of a callchain in *ip and its mode in *mode, innermost function first.
+ * Before the first call, the caller sets *mode to the mode of the sample. Returns false at the end
+ * of the callchain. */
 bool chain_next(struct str *chain, u8 *mode, u64 *ip)
 {
 	while (chain->e - chain->p >= 8) {
@@ -590,8 +599,8 @@ bool chain_next(struct str *chain, u8 *mode, u64 *ip)
 	return false;
 }
 
-/* Stores the next count of a read in *v; the caller sets *i to 0 before the first call. Returns
- * false at the end. */
+/* Stores the next count from the values of a read in *v. The caller sets *i to 0 before the first
+ * call. Returns false after the last count. */
 bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v)
 {
 	struct cursor c = { values, false };
@@ -619,7 +628,7 @@ bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v
  * enum drm_i915_oa_format of drm/i915_drm.h and xe_oa_format of drivers/gpu/drm/xe/xe_oa.c; the
  * offsets of counters are from the i915 perf wiki page (A45, A32u40), IGT's tests/intel/perf.c and
  * xe/perf.c, and Intel's metrics-discovery (PEC). B and C counters are always 32 bits wide and
- * adjacent. Slots for which a report has no counter keep their values. */
+ * adjacent. A sum whose counter is not in a report is not changed by that report. */
 
 #define U32(slot, n, at)       { slot, n, OW_U32, 0, at }
 #define U40(slot, n, at, high) { slot, n, OW_U40, high, at }
@@ -628,17 +637,17 @@ bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v
 #define RUNS(...) \
 	.nruns = sizeof((struct oarun[]){ __VA_ARGS__ }) / sizeof(struct oarun), \
 	.runs = (const struct oarun[]){ __VA_ARGS__ }
-/* XE() sets the members of a format that xe has: its number in IGT's enum intel_xe_oa_format_name
- * (lib/xe/xe_oa.h), and the parts of the property: DRM_XE_OA_FMT_TYPE_*, counter select, counter
- * size, BC report. */
+/* XE() sets the members of a format that the driver xe supports: its number in IGT's enum
+ * intel_xe_oa_format_name (lib/xe/xe_oa.h), and the parts of the property for the format:
+ * DRM_XE_OA_FMT_TYPE_*, counter select, counter size, BC report. */
 #define XE(number, type, select, wide, bc) \
 	number, true, .xe = (type) | (select) << 8 | (wide) << 16 | (bc) << 24
 #define NO_XE 0, false
 enum { OAG = 0, OAR = 1, OAC = 3, OAM_MPEC = 4, PEC = 5 };
 
-/* The formats of OA reports. IGT's tables differ in some rarely used formats: in them A12 begins
- * with the clock, the A of B4_C8_A16 and the B of C4_B8 begin one counter earlier, and C4_B8 has
- * the header of gen7. */
+/* The formats of OA reports. IGT's tables differ in some rarely used formats. There, A12 begins
+ * with the clock, the A counters of B4_C8_A16 and the B counters of C4_B8 begin one counter
+ * earlier, and C4_B8 has the header of gen7. */
 const struct oaformat oaformats[] = {
 	{ "A13", NULL, "A", 64, OH_GEN7, 1, NO_XE, RUNS(U32(OA_A, 13, 12)) },
 	{ "A29", NULL, "A", 128, OH_GEN7, 2, NO_XE, RUNS(U32(OA_A, 29, 12)) },
@@ -656,15 +665,15 @@ const struct oaformat oaformats[] = {
 	  RUNS(U40(OA_A, 32, 16, 160), U32(OA_A + 32, 4, 144), B8_C8(192)) },
 	{ "OAR_A32u40_A4u32_B8_C8", NULL, "A", 256, OH_GEN8, 11, XE(5, OAR, 5, 0, 0),
 	  RUNS(U40(OA_A, 32, 16, 160), U32(OA_A + 32, 4, 144), B8_C8(192)) },
-	/* A36 and A37 are stored where other formats have the high bytes of A0 to A3 and A24 to
-	 * A27, which have only 32 bits in this format. */
+	/* A36 and A37 are at the offsets where other formats have the high bytes of A0 to A3 and of
+	 * A24 to A27. Those counters have only 32 bits in this format. */
 	{ "A24u40_A14u32_B8_C8", "256B_GENERIC_NOA16", "A", 256, OH_GEN8, 12, XE(6, OAG, 5, 0, 0),
 	  RUNS(U32(OA_A, 4, 16), U40(OA_A + 4, 20, 32, 164), U32(OA_A + 24, 4, 112),
 	       U40(OA_A + 28, 4, 128, 188),
 	    U32(OA_A + 32, 5, 144), U32(OA_A + 37, 1, 184), B8_C8(192)) },
-	/* OAC, the OA unit of the compute engine: its counters are named by their positions in the
-	 * report, because Intel has not published for each of them which A counter it is. In the
-	 * format of the second row, two R counters follow 22 A counters. */
+	/* Formats of OAC, the OA unit of the compute engine. Its counters are named after their
+	 * positions in the report, because Intel has not published which A counters they are. In
+	 * the second format, two R counters follow after 22 A counters. */
 	{ "OAC_A24u64_B8_C8", NULL, "A", 320, OH_WIDE, 0, XE(7, OAC, 1, 0, 0),
 	  RUNS(U64(OA_A, 24, 32), B8_C8(224)) },
 	{ "OAC_A22u32_R2u32_B8_C8", NULL, "A", 192, OH_WIDE, 0, XE(8, OAC, 2, 0, 0),
@@ -681,7 +690,7 @@ const struct oaformat oaformats[] = {
 	  RUNS(U64(OA_A, 64, 32), B8_C8(544)) },
 	{ "PEC64u32", "320B_PEC64", "PEC", 320, OH_WIDE, 0, XE(13, PEC, 1, 0, 0),
 	  RUNS(U32(OA_A, 64, 32)) },
-	/* In the names of formats, G1 is the group of PEC0 to PEC31, G2 that of the other PEC
+	/* In the names of these formats, G1 means the counters PEC0 to PEC31, and G2 the other PEC
 	 * counters. */
 	{ "PEC32u64_G1", NULL, "PEC", 320, OH_WIDE, 0, XE(14, PEC, 5, 1, 0),
 	  RUNS(U64(OA_A, 32, 32)) },
@@ -704,8 +713,8 @@ const char *const oareason_names[OA_REASONS] = {
 	"clock-ratio-change", "mmio-trigger",
 };
 
-/* Returns the report format with this name, which is oaformat.name or the oa_format of metric
- * files; NULL if there is none. */
+/* Returns the OA report format with this name: oaformat.name, or the oa_format of metric files.
+ * NULL if there is none. */
 const struct oaformat *oaformat_by_name(struct str name)
 {
 	for (size_t i = 0; i < noaformats && str_len(name); i++)
@@ -714,8 +723,8 @@ const struct oaformat *oaformat_by_name(struct str name)
 	return NULL;
 }
 
-/* Returns the report format that has this number in the record DEVICE_INFO of a recording; for i915
- * it is the number of enum drm_i915_oa_format. NULL if there is none. */
+/* Returns the OA report format with this number in the record DEVICE_INFO of a recording. For i915,
+ * it is the number in enum drm_i915_oa_format. NULL if there is none. */
 const struct oaformat *oaformat_by_number(bool xe, u32 number)
 {
 	for (size_t i = 0; i < noaformats && number; i++)
@@ -724,8 +733,8 @@ const struct oaformat *oaformat_by_number(bool xe, u32 number)
 	return NULL;
 }
 
-/* Returns the mask of the bits of a timestamp: timestamps wrap at 2^32, those of wide headers at
- * 2^56. */
+/* Returns the mask of the bits of an OA timestamp: timestamps wrap at 2^32, in reports with wide
+ * headers at 2^56. */
 static u64 ts_mask(const struct oaformat *f)
 {
 	return f->head == OH_WIDE ? ((u64)1 << 56) - 1 : UINT32_MAX;
@@ -736,16 +745,16 @@ static u64 report_ts(const struct oaformat *f, const char *report)
 	return (f->head == OH_WIDE ? load64(report + 8) : load32(report + 4)) & ts_mask(f);
 }
 
-/* Returns the ticks from one timestamp to another, modulo the width of timestamps. */
+/* Returns the ticks from one OA timestamp to another, modulo the width of timestamps. */
 u64 oa_ts_delta(const struct oaformat *f, u64 from, u64 to)
 {
 	return (to - from) & ts_mask(f);
 }
 
-/* Timestamps wrap, so a large step forward and a step backward look the same: a step of more than
- * half the range is backward. Shorter steps are limited by the 32-bit counter of the GPU's clock,
- * which never stops, or, where the clock has 64 bits, by 2^40 ticks: 16 hours at 19.2 MHz. No GPU's
- * clock exceeds 3 GHz. */
+/* Returns the longest plausible step between two timestamps, in ticks. Timestamps wrap, so that a
+ * large step forward looks like a step backward: more than half the range is taken as backward. The
+ * 32-bit counter of the GPU's clock, which never stops, limits the step further; a GPU's clock is
+ * at most 3 GHz. Where that counter has 64 bits, the limit is 2^40 ticks: 16 hours at 19.2 MHz. */
 u64 oa_longest(const struct oaformat *f, u64 ts_hz, u64 max_hz)
 {
 	u64 half = ts_mask(f) / 2, ticks;
@@ -756,9 +765,9 @@ u64 oa_longest(const struct oaformat *f, u64 ts_hz, u64 max_hz)
 	return ticks && ticks < half ? ticks : half;
 }
 
-/* i915 and xe set the id and the timestamp of each report that was read to 0, to detect reports
- * that the hardware has not written yet: oa_report_id_clear() and oa_timestamp_clear() in
- * i915_perf.c and xe_oa.c. */
+/* Compares the OA reports a and b. A report is unwritten if its id and timestamp are 0: the drivers
+ * set them to 0 after a report was read, to detect reports that the hardware has not written yet
+ * (oa_report_id_clear() and oa_timestamp_clear() in i915_perf.c and xe_oa.c). */
 u8 oa_step(const struct oaformat *f, const char *a, const char *b, u64 longest)
 {
 	u64 ts = report_ts(f, b), ticks;
@@ -784,8 +793,8 @@ static u8 first_reason(u32 bits)
 	return reason;
 }
 
-/* Returns the reason of a report of Haswell, which does not contain it: the timer fires when the
- * bit `exponent` of the timestamp is set and the lower bits are not. */
+/* Returns why a Haswell GPU wrote a report, which the report itself does not tell: it was the timer
+ * if in the timestamp the bit `exponent` is set and all lower bits are 0. */
 static u8 gen7_reason(i32 exponent, u64 ts)
 {
 	if (exponent < 0 || exponent > 31 ||
@@ -794,7 +803,7 @@ static u8 gen7_reason(i32 exponent, u64 ts)
 	return OA_UNKNOWN;
 }
 
-/* oareport_head() reads the first 32 bytes of the report, which the caller must provide. */
+/* Decodes the head of an OA report: its first 32 bytes, which the caller must provide. */
 void oareport_head(const struct oaformat *f, u16 gen, i32 exponent, const char *report,
 		   struct oareport *r)
 {
@@ -813,17 +822,19 @@ void oareport_head(const struct oaformat *f, u16 gen, i32 exponent, const char *
 	 * Xe2 on there are six again, in the low half of the id: OAREPORT_REASON_MASK of IGT's
 	 * tests/intel/xe_oa.c. */
 	r->reason = first_reason(id >> 19 & (gen >= 1200 && gen < 2000 ? 0x7f : 0x3f));
-	/* i915 overwrites a context that is invalid, or that the process may not see, with
-	 * 0xffffffff. Before 12.55, a bit of the id tells whether the context is valid; from 12.55
-	 * on only a context that switches in sets the bit. */
+	/* i915 replaces the context by 0xffffffff if it is invalid, or if the process may not see
+	 * it. On GPUs before version 12.55, a bit of the id tells whether the context is valid.
+	 * From 12.55 on the bit is not used, because it is set only in the report of a context that
+	 * starts to run. */
 	r->has_ctx = r->ctx != UINT32_MAX && (gen >= 1255 || id >> (gen < 900 ? 25 : 16) & 1);
-	/* The id contains the two clocks, in units of 50/3 MHz. */
+	/* The id contains the clocks of the slices and of the rest of the GPU, in units of 50/3
+	 * MHz. */
 	r->unslice_hz = (id & 0x1ff) * (u64)50000000 / 3;
 	r->slice_hz = ((id >> 9 & 3) << 7 | id >> 25) * (u64)50000000 / 3;
 }
 
-/* Sets *p to the plan that reads the counters whose element in slots[] is true. slots has OA_SLOTS
- * elements; NULL: all counters. */
+/* Makes a plan *p that reads the counters i for which slots[i] is true. slots has OA_SLOTS
+ * elements; if it is NULL, all counters are read. */
 void oaplan_make(struct oaplan *p, const struct oaformat *f, const bool *slots)
 {
 	u8 n = 0, nruns = f->nruns;
@@ -846,9 +857,9 @@ void oaplan_make(struct oaplan *p, const struct oaformat *f, const bool *slots)
 	p->nparts = n;
 }
 
-/* Adds to sum[] the differences of the counters `from` to `to` - 1 of a run, which begins at a in
- * the earlier report and at b in the later one. The counters are addressed by an index: each
- * pointer to advance would be one more step per counter. */
+/* Adds to sum[] the increases of the counters `from` to `to` - 1 of a run: adjacent counters of the
+ * same width. The run begins at a in the earlier report and at b in the later one. An index is used
+ * because advancing pointers would cost one more instruction per counter and pointer. */
 static void add_u32(const char *a, const char *b, size_t from, size_t to, u64 *sum)
 {
 	for (size_t i = from; i < to; i++)
@@ -877,9 +888,10 @@ static void add_u64(const char *a, const char *b, size_t from, size_t to, u64 *s
 		sum[i] += load64(b + 8 * i) - load64(a + 8 * i);
 }
 
-/* oa_add() is called for each report, up to 100 000 times per second: each width has its own loop
- * over adjacent counters. The end of a part is checked against its run here, where a prover sees
- * that a run lies within the report and its slots within the sum. */
+/* Adds the increases from the OA report a to the report b to sum[]. It runs up to 100 000 times per
+ * second, so each width has its own loop over adjacent counters. The end of a part is compared with
+ * the end of its run, so that a static prover sees that no read is outside of the report and no
+ * write outside of sum[]. */
 void oa_add(const struct oaplan *p, const char *a, const char *b, u64 *sum)
 {
 	const struct oaformat *f = p->format;
@@ -908,7 +920,8 @@ void oa_add(const struct oaplan *p, const char *a, const char *b, u64 *sum)
 	}
 }
 
-/* v has OA_SLOTS elements; slots without a counter in the report get 0. */
+/* Stores the raw values of an OA report in v, which has OA_SLOTS elements. Elements without a
+ * counter in the report become 0. */
 void oa_raw_values(const struct oaplan *p, const char *report, u64 *v)
 {
 	const char nothing[OA_REPORT_BYTES] = { 0 };
@@ -929,8 +942,9 @@ bool oaslot_name(const struct oaformat *f, size_t slot, struct buf *b)
 	return false;
 }
 
-/* The previous report says to which context the interval belongs, as in Mesa's
- * accumulate_oa_reports(): this report may already name the next context. */
+/* Returns whether the interval that ends with report r belongs to the context of the filter. The
+ * report before r decides, as in Mesa's accumulate_oa_reports(), because r may already name the
+ * next context. */
 bool oafilter_match(struct oafilter *f, const struct oareport *r)
 {
 	bool matches = f->last;
@@ -940,18 +954,19 @@ bool oafilter_match(struct oafilter *f, const struct oareport *r)
 }
 
 /* --- OA records ---------------------------------------------------------------------------------
- * struct drm_i915_perf_record_header: u32 type, u16 padding, u16 size including these 8 bytes.
- * The types that only recordings have are those of IGT's lib/i915/perf_data.h and
- * lib/xe/xe_oa_data.h. */
+ * A record begins with struct drm_i915_perf_record_header: u32 type, u16 padding, u16 size of the
+ * record including this header of 8 bytes. The types that exist only in recordings are those of
+ * IGT's lib/i915/perf_data.h and lib/xe/xe_oa_data.h. */
 
 enum { OAREC_HEAD = 8, OAREC_FILE = 1 << 16 /* i915: the first type that only recordings have */ };
-/* The first type that only this program writes: IGT's readers skip it. */
+/* The number of the first record type that only this program writes: IGT's readers skip such
+ * records. */
 enum { OAREC_OWN = 1 << 17 };
-/* Sizes in the body of a record DEVICE_INFO, a packed structure. */
+/* Sizes of the fields in a record DEVICE_INFO, which is a packed structure. */
 enum { INFO_SET = 256, INFO_GUID = 40, INFO_BYTES = 36 + INFO_SET + INFO_GUID + 4 };
 
-/* Returns the number of a record's type (enum oatype) as streams and recordings store it. In xe,
- * the numbers of types that only recordings have follow those of the kernel. */
+/* Returns the number that stands for a type of record (enum oatype) in streams and recordings. In
+ * xe, the types that exist only in recordings are numbered after those of the kernel. */
 static u32 type_number(bool xe, u8 type)
 {
 	if (type >= OT_STALLS)
@@ -982,7 +997,8 @@ bool oarec_next(struct str *bytes, bool xe, struct oarec *r)
 	return true;
 }
 
-/* A recording begins with a record VERSION; any version is accepted. */
+/* Returns whether the bytes are the start of a recording: it begins with a record VERSION, of any
+ * version. */
 bool oarec_is_recording(struct str bytes, bool *xe)
 {
 	for (int i = 0; i < 2; i++) {
@@ -1054,9 +1070,9 @@ static void put_zeros(struct buf *b, size_t n)
 		put_c(b, '\0');
 }
 
-/* Appends a record of an OA stream or of a recording. type: enum oatype up to OT_NUMBERS. TOPOLOGY
- * and NUMBERS are padded to 8 bytes. A body that is too long for the size field makes the buffer
- * full. */
+/* Appends a record of an OA stream or of a recording. type: an enum oatype up to OT_NUMBERS.
+ * Records TOPOLOGY and NUMBERS are padded to a multiple of 8 bytes. If the body is too long for the
+ * size field, b->full becomes true. */
 void put_oarec(struct buf *b, bool xe, u8 type, struct str body)
 {
 	size_t pad = type == OT_TOPOLOGY || type == OT_NUMBERS ? -str_len(body) % 8 : 0;
@@ -1074,7 +1090,7 @@ void put_oarec(struct buf *b, bool xe, u8 type, struct str body)
 	put_zeros(b, pad);
 }
 
-/* Appends a text as n bytes, of which the last is NUL. */
+/* Appends a text as n bytes: it is cut or padded with NULs, and the last byte is NUL. */
 static void put_name(struct buf *b, struct str s, size_t n)
 {
 	str_first(s, (i64)n - 1, &s);
@@ -1095,9 +1111,10 @@ void put_oainfo(struct buf *b, const struct oainfo *i)
 	put_zeros(b, 4);
 }
 
-/* A report may be earlier or later than the correlation of the clocks, whose GPU clock is the
- * register RING_TIMESTAMP with 36 bits. The smaller of both distances, modulo the width that both
- * clocks have, is used. */
+/* Returns the CPU time in ns of an OA report with the timestamp ts. cpu_ns and gpu_ts are readings
+ * of both clocks at the same moment; gpu_ts is the register RING_TIMESTAMP, which has 36 bits. The
+ * report may be before or after that moment: the smaller distance is used, modulo the width of the
+ * narrower clock. */
 u64 oa_cpu_time(const struct oaformat *f, u64 cpu_ns, u64 gpu_ts, u8 shift, u64 ts_hz, u64 ts)
 {
 	u64 mask = f->head == OH_WIDE ? ((u64)1 << 36) - 1 : UINT32_MAX;
@@ -1112,9 +1129,9 @@ u64 oa_cpu_time(const struct oaformat *f, u64 cpu_ns, u64 gpu_ts, u8 shift, u64 
 }
 
 /* --- samples of EU stalls -----------------------------------------------------------------------
- * The layouts are those of drivers/gpu/drm/xe/xe_eu_stall.c (Linux 6.15; that of Xe3p is newer),
- * which chooses them by the version of the graphics. The driver calls the address ip_addr; iaprof,
- * a profiler by Intel, multiplies it by 8, as stall_next() does. */
+ * The layouts of samples are those of drivers/gpu/drm/xe/xe_eu_stall.c (Linux 6.15; the layout of
+ * Xe3p is newer), which chooses one by the version of the GPU's graphics. Addresses (ip_addr in the
+ * driver) are multiplied by 8, as in iaprof, a profiler by Intel. */
 
 const char *const stallreason_names[STALL_REASONS] = {
 	[ST_ACTIVE] = "active", [ST_TDR] = "tdr", [ST_OTHER] = "other", [ST_CONTROL] = "control",
@@ -1122,17 +1139,18 @@ const char *const stallreason_names[STALL_REASONS] = {
 	[ST_SBID] = "sbid", [ST_SYNC] = "sync", [ST_INST_FETCH] = "inst_fetch",
 };
 
-/* Layouts of samples of EU stalls, the newest first. */
+/* Layouts of samples of EU stalls, those of the newest GPUs first. */
 static const struct stallformat stallformats[] = {
 	{ 35, 61, { [ST_TDR] = 61, [ST_OTHER] = 69, [ST_CONTROL] = 77, [ST_PIPESTALL] = 85,
 		    [ST_SEND] = 93, [ST_DIST_ACC] = 101, [ST_SBID] = 109, [ST_SYNC] = 117,
-		    [ST_INST_FETCH] = 125, [ST_ACTIVE] = 133 } }, /* Xe3p */
+		    [ST_INST_FETCH] = 125, [ST_ACTIVE] = 133 } }, /* GPUs with Xe3p */
 	{ 20, 29, { [ST_TDR] = 29, [ST_OTHER] = 37, [ST_CONTROL] = 45, [ST_PIPESTALL] = 53,
 		    [ST_SEND] = 61, [ST_DIST_ACC] = 69, [ST_SBID] = 77, [ST_SYNC] = 85,
-		    [ST_INST_FETCH] = 93, [ST_ACTIVE] = 101 } }, /* Xe2, Xe3 */
+		    [ST_INST_FETCH] = 93, [ST_ACTIVE] = 101 } }, /* GPUs with Xe2 or Xe3 */
 	{ 0, 29, { [ST_ACTIVE] = 29, [ST_OTHER] = 37, [ST_CONTROL] = 45, [ST_PIPESTALL] = 53,
 		   [ST_SEND] = 61, [ST_DIST_ACC] = 69, [ST_SBID] = 77, [ST_SYNC] = 85,
-		   [ST_INST_FETCH] = 93 } }, /* Ponte Vecchio: no other older GPU has samples */
+		   /* Ponte Vecchio; no other GPU before Xe2 has samples of EU stalls */
+		   [ST_INST_FETCH] = 93 } },
 };
 
 const struct stallformat *stallformat_of(u32 version)
@@ -1174,11 +1192,10 @@ static bool take64(struct str *s, u64 *v)
 	return true;
 }
 
-/* Adds to the sums what the counters counted between the record before and this one. A record is a
- * u64 time, u32 seqno, u32 0, then a u64 for each counter. seqno begins at 0 after each gap, in
- * which the GPU was off and lost its counters, or nobody read the stream in time: what was counted
- * during a gap is not added, and the values after it are the new start. A record that is too short
- * is treated as a gap. */
+/* Adds to sum[] what the counters have counted from the previous record to this one. A record is a
+ * u64 time, u32 seqno, u32 0, then a u64 for each counter. seqno is 0 after a gap: the GPU was off
+ * and lost its counters, or the stream was not read in time. Counts during a gap are not added; the
+ * values after the gap are the new baseline. A record that is too short is treated like a gap. */
 void cntrec_add(struct cntsum *s, struct str record)
 {
 	size_t n = s->n < CNTREC_MOST ? s->n : CNTREC_MOST;
