@@ -18,9 +18,10 @@ enum { IN_MAIN, IN_VRAM, IN_CHIP };
 
 enum {
 	SLOTS = 7,
-	/* 8 lines for each client; a client of amdgpu, which has the most counters, needs six */
+	/* number of lines of counters: 8 per client; a client of amdgpu, which has the most
+	 * counters, needs six */
 	MAX_LINES = 8 * MAX_CLIENTS,
-	/* 8 histories for each client, of which its engines need about five */
+	/* number of histories of counters: 8 per client; its engines need about five */
 	MAX_HISTORIES = 8 * MAX_CLIENTS,
 	/* Largest number of layouts that a new counter can need: for the two parts of a line that
 	 * is split, and for the line into which the counter is inserted. */
@@ -38,7 +39,9 @@ struct layout {
 		u8 desc[SLOTS], n;
 	} slots;
 	u32 next, refs;
-	u32 has; /* one bit per quantity that the layout has, modulo 32, as in struct entity */
+	/* bits of the quantities that the layout has: bit q % 32 for quantity q, as in struct
+	 * entity */
+	u32 has;
 	/* for each class of quantities: one bit per slot that has a counter of the class */
 	u8 slots_of[DESC_CLASSES];
 	/* A cache for sum_client(): sums[i] is the number of the history that contains the sum of
@@ -473,7 +476,8 @@ static void line_open_slot(struct line *l, u8 slot, u8 desc, u16 inst)
 	line_set_layout(l, &k);
 }
 
-enum { AT_SLOTS = 8 }; /* factor in entity.at, which is line * AT_SLOTS + slot */
+/* factor of the line's number in entity.at, which is line * AT_SLOTS + slot */
+enum { AT_SLOTS = 8 };
 
 /* Inserts a new counter of the entity e after the counter whose value was stored last, or before
  * all others if no value was stored in this reading. A full line is split at that place. Returns
@@ -1089,7 +1093,7 @@ bool device_idle(const struct device *d, u64 *v)
 }
 
 struct resident {
-	u64 vram, rest; /* resident memory in bytes: video memory, and all other */
+	u64 vram, rest; /* bytes of resident memory: in video memory (vram), and elsewhere (rest) */
 	bool any, any_vram;
 };
 
@@ -1364,7 +1368,7 @@ static void sum_unfiltered(struct entity *into, const struct client *c)
 static void sums_begin(struct entity *e)
 {
 	if (e->kind != K_DEVICE)
-		e->dropped = 0; /* for a device, reg_begin() does this */
+		e->dropped = 0; /* reg_begin() sets `dropped` of a device to 0 */
 	for (struct counter *c = reg_first(e); c; c = reg_next(c)) {
 		if ((c->desc >= D_SUM_BUSY && c->desc <= D_SUM_DNS) || c->desc == D_MAXFREQ ||
 		    c->desc == D_CURFREQ || (c->desc >= D_SUM_TOTAL && c->desc <= D_SUM_ACTIVE) ||
@@ -2045,7 +2049,7 @@ static void row_add(struct evrow *r, const struct count *c, i64 dt, bool scale)
 {
 	const struct event *ev = &events[c->event];
 	struct tally d = tally_delta(c);
-	/* the task ran before, but not in this interval: the count is 0 */
+	/* true if the task ran earlier, but not in this interval: the count is 0 */
 	bool slept = c->pid && c->now.enabled;
 	u8 state = c->state;
 
@@ -2131,7 +2135,7 @@ static void row_finish(struct evrow *r, i64 dt, bool scale)
 		r->value = dt > 0 ? muldiv(r->value, 10000000000, (u64)dt) : 0;
 		r->point = 1;
 	} else if (ev->rule == R_SHARE) {
-		/* index of the row for the next event at the same site */
+		/* index of the row for the next event, counted on the same CPU or task */
 		size_t next = (size_t)(r - evrows) + nrows.sites;
 		u64 all = next <= nrows.evrows ? evrows[next].sum.value : 0;
 
@@ -2154,7 +2158,7 @@ void rows_sum(i64 dt, bool scale)
 		evrows[i].places = 0;
 		evrows[i].neg = evrows[i].cut = false;
 		evrows[i].value = 0;
-		/* stays the state of a row that has no counts in this repetition */
+		/* the state remains CS_NEVER_RAN if the row has no counts in this repetition */
 		evrows[i].state = CS_NEVER_RAN;
 		evrows[i].sum = (struct tally){ 0 };
 	}
@@ -2191,7 +2195,8 @@ static void row_mean_times(struct evrow *r)
 {
 	r->sum = (struct tally){ r->all.value / r->repeats, r->all.enabled / r->repeats,
 				 r->all.running / r->repeats };
-	/* with event sets, the share also contains the set's share of the time */
+	/* for an event in an event set, the share also depends on how long the set was active: it
+	 * is kept */
 	if (!evsets[events[r->event].set].name)
 		r->share = r->all.enabled ?
 			   muldiv(r->all.running, 100000, r->all.enabled) : 0;

@@ -30,11 +30,11 @@ static const char *skip_zeros(struct str s)
 	return s.p;
 }
 
-/* Returns whether two texts are equal, in upper or lower case. slot: they are PCI addresses, whose
- * numbers may have any number of leading zeros. */
+/* Returns whether two texts are equal; upper and lower case are not distinguished. If `slot` is
+ * true, the texts are PCI addresses, in which leading zeros of numbers are ignored. */
 bool str_same(struct str a, struct str b, bool slot)
 {
-	bool begins = slot; /* a number */
+	bool begins = slot; /* true at a position where both texts may have a number */
 
 	for (; a.p < a.e && b.p < b.e; a.p++) {
 		if (begins) {
@@ -48,8 +48,8 @@ bool str_same(struct str a, struct str b, bool slot)
 	return a.p == a.e && b.p == b.e;
 }
 
-/* Moves s past lead if it begins with lead. Returns false, and leaves s unchanged, if it does
- * not. */
+/* Moves s past the text `lead` if s begins with it. Returns false, and leaves s unchanged, if it
+ * does not. */
 bool str_skip(struct str *s, struct str lead)
 {
 	const char *p = s->p;
@@ -66,7 +66,7 @@ bool str_skip_z(struct str *s, const char *lead)
 	return str_skip(s, str_z(lead));
 }
 
-/* Loads eight bytes in the byte order of the machine. */
+/* Loads eight bytes as a number in the byte order of the machine. */
 static inline u64 load8(const char *p)
 {
 	u64 w;
@@ -75,7 +75,7 @@ static inline u64 load8(const char *p)
 	return w;
 }
 
-/* Returns a word in which the high bit of each byte is set where that byte of w equals c. */
+/* Returns a word with the high bit set in each byte that equals c in w. */
 static inline u64 bytes_equal(u64 w, char c)
 {
 	static const u64 low7 = UINT64_MAX / 255 * 0x7f;
@@ -84,14 +84,14 @@ static inline u64 bytes_equal(u64 w, char c)
 	return ~(((w & low7) + low7) | w | low7);
 }
 
-/* Returns the index, in memory order, of the byte that holds the first bit that is set. */
+/* Returns the index, in memory order, of the byte that contains the first bit that is set. */
 static inline unsigned byte_first(u64 bits)
 {
 	return (unsigned)(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ?
 			  __builtin_ctzll(bits) : __builtin_clzll(bits)) / 8;
 }
 
-/* Returns a pointer to the first c from p on, or e if there is none. */
+/* Returns the address of the first byte c from p on, or e if there is none before e. */
 static const char *byte_find(const char *p, const char *e, char c)
 {
 	for (; e - p >= 8; p += 8) {
@@ -124,15 +124,15 @@ struct str str_trim(struct str s)
 	return s;
 }
 
-/* Returns a view of the bytes that a read into b returned. n is the result of the read: a length,
- * or -errno for an empty view. */
+/* Returns a view of the bytes that a read into b has stored. n is the result of the read: the
+ * number of bytes, or -errno, for which the view is empty. */
 struct str str_read(const char *b, long n)
 {
 	return (struct str){ b, n > 0 ? b + n : b };
 }
 
-/* Cuts the next piece off s, up to sep; s moves past sep. Returns false at the end of s, where the
- * piece is empty. */
+/* Stores in *piece the part of s before the next separator sep, and moves s past the separator.
+ * Returns false at the end of s; the piece is then empty. */
 bool str_cut(struct str *s, char sep, struct str *piece)
 {
 	bool any = s->p < s->e;
@@ -143,8 +143,8 @@ bool str_cut(struct str *s, char sep, struct str *piece)
 	return any;
 }
 
-/* Cuts the next word off s: words are separated by blanks and newlines. Returns false if there is
- * none. */
+/* Stores the next word of s in *word and moves s past it; words are separated by blanks and
+ * newlines. Returns false if there is no word. */
 bool str_word(struct str *s, struct str *word)
 {
 	while (s->p < s->e && (is_blank(*s->p) || *s->p == '\n'))
@@ -156,7 +156,8 @@ bool str_word(struct str *s, struct str *word)
 	return word->p < word->e;
 }
 
-/* Returns the index of s among the blank-separated words, or their number if s is none of them. */
+/* Returns the index of s in a list of words separated by blanks; the number of words if s is not
+ * among them. */
 size_t str_among(struct str s, const char *words)
 {
 	struct str rest = str_z(words), word;
@@ -167,7 +168,7 @@ size_t str_among(struct str s, const char *words)
 	return i;
 }
 
-/* Returns the text after the last '/'. */
+/* Returns the part of the text after its last '/'. */
 struct str str_base(struct str s)
 {
 	const char *p = s.e;
@@ -189,8 +190,8 @@ bool str_find(struct str s, struct str what)
 	}
 }
 
-/* Reads the next whole line, without its newline. Returns false at the end: a last line without a
- * newline was cut off and is not returned. */
+/* Stores the next complete line in *line, without its newline. Returns false at the end of the
+ * text: a last line without a newline is incomplete and is not returned. */
 bool line_next(struct str *text, struct str *line)
 {
 	const char *q = byte_find(text->p, text->e, '\n');
@@ -202,8 +203,8 @@ bool line_next(struct str *text, struct str *line)
 	return true;
 }
 
-/* Matches s against a pattern: '*' stands for any bytes, '?' for one byte. *star, where star is not
- * NULL, is set to the text that the last '*' matched. */
+/* Returns true if s matches a pattern, in which '*' means any bytes and '?' one byte. Unless `star`
+ * is NULL, *star becomes the text that the last '*' matched. */
 bool glob_match(struct str pat, struct str s, struct str *star)
 {
 	struct str seen = { s.p, s.p };
@@ -217,7 +218,8 @@ bool glob_match(struct str pat, struct str s, struct str *star)
 		} else if (pat.p < pat.e && (*pat.p == '?' || *pat.p == *s.p)) {
 			pat.p++;
 			s.p++;
-		} else if (backp && backs < s.e) { /* backs < s.e is for the prover */
+		} else if (backp && backs < s.e) {
+			/* backs < s.e is always true: it is for the static prover */
 			pat.p = backp;
 			s.p = ++backs;
 			seen.e = backs;
@@ -234,7 +236,8 @@ bool glob_match(struct str pat, struct str s, struct str *star)
 	return pat.p == pat.e;
 }
 
-/* Compares bytes as memcmp does; a text sorts before every longer text that begins with it. */
+/* Compares two texts by their bytes as memcmp does; a text sorts before every longer text that
+ * begins with it. */
 int str_cmp(struct str a, struct str b)
 {
 	for (; a.p < a.e && b.p < b.e; a.p++, b.p++)
@@ -243,7 +246,8 @@ int str_cmp(struct str a, struct str b)
 	return (a.p < a.e) - (b.p < b.e);
 }
 
-/* Compares bytes as memcmp does, but compares numbers by value: a_2 sorts before a_10. */
+/* Compares two texts by their bytes as memcmp does, but numbers in them by value: a_2 sorts before
+ * a_10. */
 int str_order(struct str a, struct str b)
 {
 	while (a.p < a.e && b.p < b.e) {
@@ -260,7 +264,8 @@ int str_order(struct str a, struct str b)
 	return (a.p < a.e) - (b.p < b.e);
 }
 
-/* Copies a text in lower case. Returns its length, or MAX_NEAR + 1 if it is longer. */
+/* Copies a text in lower case. Returns its length, or MAX_NEAR + 1 if the text has more than
+ * MAX_NEAR bytes. */
 static size_t lower_copy(char to[MAX_NEAR], struct str s)
 {
 	size_t n = 0;
@@ -270,9 +275,9 @@ static size_t lower_copy(char to[MAX_NEAR], struct str s)
 	return s.p < s.e ? MAX_NEAR + 1 : n;
 }
 
-/* Returns the edit distance of two texts (optimal string alignment): how many bytes must be
- * inserted, removed, replaced, or exchanged with the next one. Upper and lower case are equal.
- * Returns UINT32_MAX if a text has more than MAX_NEAR bytes. */
+/* Returns the edit distance of two texts (optimal string alignment): the number of bytes that must
+ * be inserted, removed, replaced, or exchanged with the next one. Upper and lower case are not
+ * distinguished. Returns UINT32_MAX if a text has more than MAX_NEAR bytes. */
 u32 text_distance(struct str a, struct str b)
 {
 	enum { WIDTH = MAX_NEAR + 1 };
@@ -303,8 +308,8 @@ u32 text_distance(struct str a, struct str b)
 	return rows[nx % 3 * WIDTH + ny];
 }
 
-/* Stores a name in *n if it is nearer to n->text than the names tried before, and if at most a
- * third of its bytes differ (one byte of a short name). */
+/* Stores a name in *n if it is more similar to n->text than the names tried before, and if at most
+ * a third of its bytes differ (one byte if the name is shorter than six). */
 void nearest_try(struct nearest *n, struct str name)
 {
 	u32 d = text_distance(n->text, name), max = (u32)str_len(name) / 3;
@@ -315,8 +320,8 @@ void nearest_try(struct nearest *n, struct str name)
 	}
 }
 
-/* Returns the FNV-1a hash of s and the texts before it. h is HASH_BEGIN, or the hash of the texts
- * before s. */
+/* Returns the FNV-1a hash of s appended to other texts. h is the hash of those texts, or HASH_BEGIN
+ * if there are none. */
 u32 hash_more(u32 h, struct str s)
 {
 	for (; s.p < s.e; s.p++)
@@ -324,8 +329,8 @@ u32 hash_more(u32 h, struct str s)
 	return h;
 }
 
-/* Returns the FNV-1a hash with 64 bits, for texts whose hashes must not collide. h is as in
- * hash_more(): HASH64_BEGIN at first. */
+/* Returns the 64-bit FNV-1a hash of s appended to other texts, if collisions are not acceptable. h
+ * is the hash of those texts, or HASH64_BEGIN if there are none. */
 u64 hash64_more(u64 h, struct str s)
 {
 	for (; s.p < s.e; s.p++)
@@ -333,9 +338,9 @@ u64 hash64_more(u64 h, struct str s)
 	return h;
 }
 
-/* Hashes texts that are compared often, 16 bytes at a time. The value depends on the byte order of
- * the machine and is never stored in files. Each step is a permutation, so that texts that differ
- * in one word never have the same hash. */
+/* Returns a hash of a text, computed from 16 bytes at a time, for texts that are hashed often. The
+ * value depends on the byte order of the machine and is never stored in files. Each step is a
+ * permutation, so that texts that differ in only one word always have different hashes. */
 u64 hash_quick(struct str s)
 {
 	u64 a = str_len(s) + 1, b = HASH64_BEGIN;
@@ -361,8 +366,8 @@ u64 hash_quick(struct str s)
 	return a ? a : 1;
 }
 
-/* Parses decimal digits. Returns the end of the digits; NULL, with *v unchanged, if there are none
- * or the number does not fit in 64 bits. */
+/* Parses decimal digits at the start of s. Returns the end of the digits; NULL, with *v unchanged,
+ * if there are none or if the number does not fit in 64 bits. */
 const char *scan_u64(struct str s, u64 *v)
 {
 	const char *p = s.p;
@@ -381,7 +386,7 @@ const char *scan_u64(struct str s, u64 *v)
 	return p;
 }
 
-/* As scan_u64(), with an optional minus sign; the magnitude is at most INT64_MAX. */
+/* Does the same as scan_u64(), but accepts a minus sign; the magnitude is at most INT64_MAX. */
 const char *scan_i64(struct str s, i64 *v)
 {
 	bool neg = s.p < s.e && *s.p == '-';
@@ -397,8 +402,9 @@ const char *scan_i64(struct str s, i64 *v)
 	return p;
 }
 
-/* Parses a file with one number, which may be negative: a hwmon channel, a thermal zone. Without
- * the newline that the kernel prints, the number may be incomplete. */
+/* Parses the text of a sysfs file that contains one number, which may be negative, such as a hwmon
+ * channel. Returns false without the newline that the kernel prints, because the number may then be
+ * incomplete. */
 bool parse_sensor(struct str text, i64 *v)
 {
 	const char *end = byte_find(text.p, text.e, '\n');
@@ -407,7 +413,7 @@ bool parse_sensor(struct str text, i64 *v)
 }
 
 /* Parses a decimal number in units of 10^-point: with point 1, "8.0" and "8" are 80, and ".5" is 5.
- * More decimals are dropped. Returns the end of the number, or NULL. */
+ * Further decimals are dropped. Returns the end of the number, or NULL if there is none. */
 const char *scan_dec(struct str s, unsigned point, u64 *v)
 {
 	u64 x = 0;
@@ -432,8 +438,8 @@ const char *scan_dec(struct str s, unsigned point, u64 *v)
 	return p;
 }
 
-/* Parses a whole number followed by one of the unit words and nothing else. *v is the number times
- * the factor of its unit. */
+/* Parses an integer followed by one of the unit words and nothing else. *v is the number multiplied
+ * by the factor of its unit. */
 static bool scan_unit(struct str s, const struct unitword *words, size_t n, u64 *v)
 {
 	u64 x = 0;
@@ -454,8 +460,8 @@ static bool scan_unit(struct str s, const struct unitword *words, size_t n, u64 
 	return false;
 }
 
-/* Parses an interval as users type it: 100ms 1 1.5s 2m 1h; seconds if there is no unit. *ns is
- * greater than 0. */
+/* Parses an interval as users type it, for example 100ms, 1, 1.5s, 2m or 1h. Without a unit, it is
+ * in seconds. *ns is greater than 0. */
 bool parse_interval(struct str s, i64 *ns)
 {
 	static const struct unitword words[] = {
@@ -463,7 +469,7 @@ bool parse_interval(struct str s, i64 *ns)
 		{ "us", 1000 },       { "ns", 1 },             { "m", 60000000000 },
 		{ "min", 60000000000 }, { "h", 3600000000000 },
 	};
-	u64 x = 0; /* billionths of the unit */
+	u64 x = 0; /* the interval in billionths of its unit */
 	struct str unit;
 	const char *p = scan_dec(s, 9, &x);
 
@@ -486,8 +492,8 @@ bool parse_interval(struct str s, i64 *ns)
 
 /* --- arithmetic of readings: increase from one to the next ------------------------------------ */
 
-/* Returns a*b/c, rounded down, with a product of 128 bits; UINT64_MAX if the result does not fit or
- * c is 0. The division is written out because 32-bit targets have no 128-bit type. */
+/* Returns a*b/c, rounded down, without overflow of a*b; UINT64_MAX if the result does not fit in 64
+ * bits or c is 0. The division is written out because 32-bit targets have no 128-bit type. */
 u64 muldiv(u64 a, u64 b, u64 c)
 {
 	u64 al = (u32)a, ah = a >> 32, bl = (u32)b, bh = b >> 32;
@@ -512,7 +518,8 @@ u64 muldiv(u64 a, u64 b, u64 c)
 	return q;
 }
 
-/* Computes the increase between two readings of a counter. Returns false if it cannot be known. */
+/* Computes the increase *d of a counter from the reading `was` to the reading `now`. most: largest
+ * plausible increase. Returns false if the increase is unknown, because the value has decreased. */
 bool course_delta(u8 course, u64 was, u64 now, u64 most, u64 *d)
 {
 	*d = now - was;
@@ -522,7 +529,7 @@ bool course_delta(u8 course, u64 was, u64 now, u64 most, u64 *d)
 		*d = now + (1ull << 32) - was;
 	else
 		*d = 0;
-	/* A value larger than 32 bits cannot have wrapped at 32 bits. */
+	/* A counter that was above 2^32 cannot have wrapped at 32 bits. */
 	return course == CO_PEAK ||
 	       (course == CO_WRAP32 && was <= UINT32_MAX && *d <= most);
 }
@@ -538,29 +545,34 @@ u64 course_base(u8 course, u64 was, u64 now)
 
 const struct bounds ranges[RANGES] = {
 	[RG_ANY]      = { "", INT64_MIN, INT64_MAX, 0, 0, 0 },
-	/* mC. Drivers print -256 C and 511 C for a GPU that is powered off. 100 C above its limit,
-	 * a chip has burnt. */
+	/* Range in 1/1000 degrees C. Drivers print -256 C and 511 C for a GPU that is powered off.
+	 * A chip that is 100 C above its limit would be destroyed. */
 	[RG_TEMP]     = { "temperature", -100000, 500000, 0, 1, 100000 },
-	/* uW, uJ. A server with eight accelerators draws 10.2 kW (DGX H100). A limit can be set by
-	 * the user, so the power may be well above it. */
+	/* Range in uW, and largest increase of energy in uJ per second. A server with eight
+	 * accelerators draws 10.2 kW (DGX H100). A user can set a low power limit, so the power may
+	 * be well above the limit. */
 	[RG_POWER]    = { "power", 0, 20000000000, 0, 10, 0 },
 	[RG_ENERGY]   = { "energy", 0, INT64_MAX, 20000000000, 0, 0 },
-	[RG_FAN]      = { "fan speed", 0, 60000, 0, 4, 0 }, /* rpm; 65535: a register is unset */
+	/* fan speed in rpm; 65535 means that a register was never written */
+	[RG_FAN]      = { "fan speed", 0, 60000, 0, 4, 0 },
 	[RG_PWM]      = { "pwm", 0, 255, 0, 0, 0 },
-	/* mV. Limits of voltages are not compared: firmware leaves those of many boards' chips at
-	 * arbitrary values, such as 0.09 V beside 1.28 V. */
+	/* Range in mV. Readings are not compared with the driver's limits: on many boards, the
+	 * firmware leaves the limits of a chip at arbitrary values, such as 0.09 V for a voltage of
+	 * 1.28 V. */
 	[RG_VOLT]     = { "voltage", -1000000, 1000000, 0, 0, 0 },
-	[RG_CURRENT]  = { "current", -10000000, 10000000, 0, 4, 0 }, /* mA */
-	[RG_CLOCK]    = { "clock", 0, 100000000000, 0, 0, 0 },       /* Hz */
-	[RG_LOAD]     = { "load", 0, 1000000, 0, 0, 0 }, /* 1/1000 %; 100 to 1000 %: clamped */
+	[RG_CURRENT]  = { "current", -10000000, 10000000, 0, 4, 0 }, /* in mA */
+	[RG_CLOCK]    = { "clock", 0, 100000000000, 0, 0, 0 },       /* in Hz */
+	/* utilisation in 1/1000 %; values of 100 to 1000 % are clamped */
+	[RG_LOAD]     = { "load", 0, 1000000, 0, 0, 0 },
 	[RG_BYTES]    = { "memory", 0, INT64_MAX, 0, 0, 0 },
-	[RG_LINK]     = { "link speed", 0, 10240, 0, 0, 0 },         /* 0.1 GT/s */
-	[RG_IDLE]     = { "idle time", 0, INT64_MAX, 2000, 0, 0 },   /* ms; read a little late */
-	[RG_HUMIDITY] = { "humidity", 0, 100000, 0, 0, 0 },          /* 1/1000 % */
+	[RG_LINK]     = { "link speed", 0, 10240, 0, 0, 0 },         /* in 0.1 GT/s */
+	/* idle time in ms; more than 1000 ms per second, because a read may be late */
+	[RG_IDLE]     = { "idle time", 0, INT64_MAX, 2000, 0, 0 },
+	[RG_HUMIDITY] = { "humidity", 0, 100000, 0, 0, 0 },          /* in 1/1000 % */
 };
 
-/* Returns whether a sensor can have measured v, an i64 if the range has negative values. limit: the
- * highest limit that the driver states for this sensor; 0: it states none. */
+/* Returns whether v can be a correct reading of a sensor; v is an i64 if the range has negative
+ * values. limit: the highest limit that the driver has for this sensor; 0 if there is none. */
 bool is_plausible(u8 range, u64 v, u64 limit)
 {
 	const struct bounds *r = &ranges[range];
@@ -568,15 +580,16 @@ bool is_plausible(u8 range, u64 v, u64 limit)
 
 	if (range == RG_ANY)
 		return true;
-	/* A register of 32 bits that are all set has no value: 4295 W would be plausible. */
+	/* UINT32_MAX is a 32-bit register without a value. As a power in uW it would be 4295 W,
+	 * which is in the range. */
 	if (v - (u64)r->low > size || (r->times && v == UINT32_MAX))
 		return false;
 	return !r->times || !limit || (i64)v <= (i64)r->more ||
 	       (v - r->more - 1) / r->times < limit;
 }
 
-/* Returns the largest increase of a counter in a time; UINT64_MAX if it is unknown. Counters may be
- * updated only every 0.1 s. */
+/* Returns the largest plausible increase of a counter in `ns`; UINT64_MAX if it is unknown. At
+ * least 0.1 s is assumed, because counters may be updated only so often. */
 u64 most_in(u8 range, u64 ns)
 {
 	u64 per_second = ranges[range].per_second;
@@ -585,7 +598,8 @@ u64 most_in(u8 range, u64 ns)
 	       UINT64_MAX;
 }
 
-enum { METER_READINGS = 3 /* that a dip lasts at most */ };
+/* number of readings with lower values after which the counter is taken as restarted */
+enum { METER_READINGS = 3 };
 
 static bool meter_rate(u8 range, u64 from, i64 t_from, const struct history *h, u64 *rate)
 {
@@ -598,11 +612,11 @@ static bool meter_rate(u8 range, u64 from, i64 t_from, const struct history *h, 
 	return h->now - from <= most_in(range, ns);
 }
 
-/* Decides what the new reading h->now of a hardware counter means, for example of energy. last,
- * t_last: the previous reading and its time. If the counter decreases, `was` stays for some
- * readings: it continues there after a dip. If it counts on from the low value instead, it was
- * restarted, and only the interval with the restart is unknown. Of two rates that are possible, the
- * lower one is taken. */
+/* Decides whether the increase of a hardware counter, such as energy, is plausible at the new
+ * reading h->now. last, t_last: value and time of the previous reading. After a decrease, h->was is
+ * kept for some readings, because the counter continues from h->was if this is a dip. If it counts
+ * on from the low value, it was restarted, and only the interval with the restart is unknown. If
+ * both are possible, the one with the lower rate is chosen. */
 u8 meter_step(struct history *h, u64 last, i64 t_last, u8 range)
 {
 	u64 rate, rate_last;
@@ -629,9 +643,9 @@ u8 meter_step(struct history *h, u64 last, i64 t_last, u8 range)
 	return METER_JUMP;
 }
 
-/* Adds a reading to the sum. wrap: the value at which the counter continues from 0; 0: unknown. A
- * wrap is accepted if the energy that is used then is possible. Returns false if the value of this
- * reading is not known. */
+/* Adds the energy since the last reading to e->sum. v, t: value and time of the new reading; wrap:
+ * the value at which the counter continues from 0, 0 if unknown. A wrap is accepted only if the
+ * energy is then plausible. Returns false if the energy of this reading is unknown. */
 bool energy_sum(struct energy *e, u64 v, i64 t, u64 wrap)
 {
 	struct history *h = &e->h;
@@ -668,7 +682,7 @@ struct buf buf_on(char *p, size_t cap)
 	return (struct buf){ .p = p, .cap = cap };
 }
 
-/* Returns the text of b as a string. The buffer must have room for the final zero byte: see
+/* Returns the text in b as a C string. The buffer must have room for the final zero byte: see
  * BUF_Z(). */
 const char *buf_z(const struct buf *b)
 {
@@ -676,9 +690,9 @@ const char *buf_z(const struct buf *b)
 	return b->p;
 }
 
-/* Appends all of s or nothing. Most texts are short words, which these copies finish before a call
- * of memcpy would have begun. Each copy checks the room again, so that a prover sees the bound
- * without knowing the length of s. */
+/* Appends all of s or, if there is no room, nothing. Most texts are short words, for which the
+ * copies below are faster than a call of memcpy. Each copy checks the room again, so that a static
+ * prover sees the bound without knowing the length of s. */
 void put_str(struct buf *b, struct str s)
 {
 	char *to = b->p + b->n, *end = b->p + b->cap;
@@ -701,7 +715,7 @@ void put_str(struct buf *b, struct str s)
 
 void put_n(struct buf *b, const char *p, size_t n)
 {
-	if (n > 0) /* p may be NULL if n is 0 */
+	if (n > 0) /* memcpy must not be called with NULL, which p may be if n is 0 */
 		put_str(b, (struct str){ p, p + n });
 }
 
@@ -718,7 +732,8 @@ void put_z(struct buf *b, const char *z)
 	put_str(b, str_z(z));
 }
 
-/* Appends blanks, at least one, up to column `to` of the line that begins at `from`. */
+/* Appends blanks up to column `to`, but at least one. The line begins at the offset `from` of the
+ * buffer. */
 void put_columns(struct buf *b, size_t from, size_t to)
 {
 	do
@@ -726,7 +741,7 @@ void put_columns(struct buf *b, size_t from, size_t to)
 	while (!b->full && b->n - from < to);
 }
 
-/* Appends a code point, which must be below 0x110000. */
+/* Appends a Unicode code point in UTF-8; it must be below 0x110000. */
 void put_utf8(struct buf *b, u32 c)
 {
 	char text[4] = { 0 };
@@ -738,22 +753,24 @@ void put_utf8(struct buf *b, u32 c)
 	put_str(b, (struct str){ text, text + n });
 }
 
-/* Returns the last eight decimal digits of v, one in each byte, the highest one in the lowest byte.
- * They are computed at the same time: the number is divided into halves of four digits, these into
- * pairs, these into digits. Divisions by a constant are multiplications here, because code compiled
- * for size would use a division instruction, and numbers are most of the output. */
+/* Returns the last eight decimal digits of v, one in each byte, the most significant digit in the
+ * lowest byte. All are computed at the same time: the number is divided into halves of four digits,
+ * these into pairs, these into digits. Divisions by a constant are written as multiplications,
+ * because code compiled for size would use a slow division instruction, and most of the output is
+ * numbers. */
 static u64 split_digits(u64 v)
 {
-	u64 q = (v & UINT32_MAX) * 3518437209 >> 45; /* v / 10000 */
+	u64 q = (v & UINT32_MAX) * 3518437209 >> 45; /* q = v / 10000 */
 	u64 x = q | (v - 10000 * q) << 32;
 
-	q = x * 5243 >> 19 & UINT64_C(0x7f0000007f); /* each half / 100 */
+	/* q has each half of four digits divided by 100 */
+	q = x * 5243 >> 19 & UINT64_C(0x7f0000007f);
 	x = q | (x - 100 * q) << 16;
-	q = x * 103 >> 10 & UINT64_C(0xf000f000f000f); /* each pair / 10 */
+	q = x * 103 >> 10 & UINT64_C(0xf000f000f000f); /* q has each pair of digits divided by 10 */
 	return q | (x - 10 * q) << 8;
 }
 
-/* Writes the last n decimal digits of v, at most eight, at p. Up to seven bytes after them are
+/* Writes the last n decimal digits of v at p, n <= 8. Up to seven bytes after these digits are
  * overwritten. */
 static void store_digits(char *p, long n, u64 v)
 {
@@ -765,8 +782,8 @@ static void store_digits(char *p, long n, u64 v)
 		p[i] = (char)(digits >> 8 * i);
 }
 
-/* Fills the bytes from p to e with zeros and then the decimal digits of v, which must fit. Up to
- * seven bytes after e are overwritten. */
+/* Writes the decimal digits of v, with leading zeros, to the bytes from p to e, in which they must
+ * fit. Up to seven bytes after e are overwritten. */
 static void fill_digits(char *p, char *e, u64 v)
 {
 	const u64 ten8 = 100000000, ten16 = ten8 * ten8;
@@ -789,7 +806,8 @@ static void fill_digits(char *p, char *e, u64 v)
 	store_digits(p, e - p, v);
 }
 
-/* Returns the number of decimal digits of v: about 0.301 for each bit. */
+/* Returns the number of decimal digits of v, estimated from its bits: each bit is about 0.301
+ * digits. */
 static size_t count_digits(u64 v)
 {
 	static const u64 tens[] = {
@@ -803,7 +821,8 @@ static size_t count_digits(u64 v)
 	return n + (v >= tens[n]);
 }
 
-/* Writes the decimal digits of v, at least n of them, before e. Returns their start. */
+/* Writes the decimal digits of v so that they end before e, with leading zeros if there are fewer
+ * than n. Returns the start of the digits. */
 char *digits_before(char *e, u64 v, size_t n)
 {
 	char d[2 * DIGITS] = { 0 }, *from = d, *p;
@@ -817,14 +836,15 @@ char *digits_before(char *e, u64 v, size_t n)
 	return p;
 }
 
-/* Writes n * 10^-point at p, in the form that put_dec() appends. There must be room for DIGITS
- * bytes. Returns the end of the text. */
+/* Writes n * 10^-point at p in the form that put_dec() appends. DIGITS bytes must be free. Returns
+ * the end of the text. */
 static char *write_dec(char *p, u64 n, u8 point, u8 keep)
 {
 	int whole;
 	char *dot, *e;
 
-	for (; point > DIGITS - 2; point--) /* no unit has so many decimals */
+	/* only for safety: no unit of this program has so many decimals */
+	for (; point > DIGITS - 2; point--)
 		n /= 10;
 	whole = (int)count_digits(n) - point;
 	dot = p + (whole > 0 ? whole : 1);
@@ -832,7 +852,8 @@ static char *write_dec(char *p, u64 n, u8 point, u8 keep)
 	fill_digits(p, e, n);
 	if (!point)
 		return e;
-	if (point <= 8) { /* true for all units: avoids a call of memmove */
+	/* units of this program have at most 8 decimals, for which memmove is not called */
+	if (point <= 8) {
 		u64 decimals;
 
 		memcpy(&decimals, dot, sizeof(decimals));
@@ -847,14 +868,15 @@ static char *write_dec(char *p, u64 n, u8 point, u8 keep)
 	return e;
 }
 
-/* Appends n * 10^-point with all its decimals; zeros at the end are left out, but the first `keep`
- * decimals stay (keep 0: the text may end in a point). The number is written into the buffer
- * directly if there is room for DIGITS bytes. */
+/* Appends n * 10^-point. Zeros at the end are left out, but at least `keep` decimals are printed
+ * (with keep = 0, the text can end in a point). The number is written directly into the buffer if
+ * DIGITS bytes are free. */
 void put_dec(struct buf *b, u64 n, u8 point, u8 keep)
 {
 	char *to = b->p + b->n, *end = b->p + b->cap;
 
-	if (n < 10 && !point) { /* a short cut, because most sizes of memory are 0 */
+	/* fast path for the values 0 to 9, because most sizes of memory are 0 */
+	if (n < 10 && !point) {
 		put_c(b, (char)('0' + n));
 	} else if (end - to >= DIGITS) {
 		b->n = (size_t)(write_dec(to, n, point, keep) - b->p);
@@ -870,7 +892,7 @@ void put_u64(struct buf *b, u64 v)
 	put_dec(b, v, 0, 0);
 }
 
-/* Appends v in hexadecimal: 0x and its digits without leading zeros. */
+/* Appends v in hexadecimal: 0x and the digits without leading zeros. */
 void put_hex64(struct buf *b, u64 v)
 {
 	char d[16] = { 0 }, *p = d + sizeof(d);
@@ -882,8 +904,8 @@ void put_hex64(struct buf *b, u64 v)
 	put_str(b, (struct str){ p, d + sizeof(d) });
 }
 
-/* Returns the end of the UTF-8 sequence at p, or p if there is none: the sequence must have the
- * shortest form and encode no surrogate. */
+/* Returns the end of the UTF-8 sequence at p, or p if there is no valid one: a sequence is not
+ * valid if it could be shorter or encodes a surrogate. */
 const char *utf8_end(const char *p, const char *e)
 {
 	u8 c = (u8)*p, low = 0x80, high = 0xbf;
@@ -906,7 +928,7 @@ const char *utf8_end(const char *p, const char *e)
 	return q;
 }
 
-/* Returns the number of the character whose UTF-8 sequence is s. */
+/* Returns the Unicode code point whose UTF-8 sequence is s. */
 u32 utf8_value(struct str s)
 {
 	size_t n = str_len(s);
@@ -914,7 +936,7 @@ u32 utf8_value(struct str s)
 
 	while (++s.p < s.e)
 		c = c << 6 | ((u8)*s.p & 0x3f);
-	/* without the bits of the first byte that tell the length */
+	/* clear the bits of the first byte that encode the length of the sequence */
 	return c & (n == 2 ? 0x7ff : n < 4 ? 0xffff : 0x1fffff);
 }
 
@@ -925,9 +947,9 @@ void put_hex(struct buf *b, u8 c)
 }
 
 /* Returns true if the character c is a control character (C0, DEL, C1: terminals act on all of
- * them), begins a new line (U+2028, U+2029), or changes the direction of the text after it (Unicode
- * Standard Annex 9): what follows it is shown in another order. c must be an UTF-8 sequence; of a
- * longer piece of ASCII text the first character counts. */
+ * them), begins a new line (U+2028, U+2029), or changes the direction in which the text after it is
+ * shown (Unicode Standard Annex 9). c must be a UTF-8 sequence; in a longer ASCII text, only the
+ * first character is checked. */
 bool control_is(struct str c)
 {
 	u32 v = (u8)*c.p < 0x80 ? (u8)*c.p : utf8_value(c);
@@ -936,8 +958,8 @@ bool control_is(struct str c)
 	       (v >= 0x2028 && v <= 0x202e) || (v >= 0x2066 && v <= 0x2069);
 }
 
-/* Returns the end of the longest start of s in which all bytes are printable ASCII and none has a
- * special meaning in the context `where`: CLEAN_*. */
+/* Returns the end of the longest prefix of s in which all bytes are printable ASCII and none has a
+ * special meaning in the context `where` (CLEAN_*). */
 const char *clean_end(struct str s, u8 where)
 {
 	enum { A = 0xff, BLANK = A & ~(CLEAN_TAG | CLEAN_WORD), QUOTE = CLEAN_TEXT | CLEAN_TAG,
@@ -958,7 +980,7 @@ const char *clean_end(struct str s, u8 where)
 	return p;
 }
 
-/* Appends s as text for a terminal: bytes that are not printable text are written as \xNN. */
+/* Appends s as text for a terminal: bytes that are not printable are written as \xNN. */
 void put_text(struct buf *b, struct str s)
 {
 	while (s.p < s.e) {
@@ -978,8 +1000,8 @@ void put_text(struct buf *b, struct str s)
 	}
 }
 
-/* Appends "; did you mean 'NAME'?" if nearest_try() has found a near name. lead: the text before
- * the name, for example "--". */
+/* Appends "; did you mean 'NAME'?" if nearest_try() has found a similar name. lead: text to print
+ * before the name, for example "--". */
 void put_nearest(struct buf *b, const char *lead, const struct nearest *n)
 {
 	if (!n->name.p)
@@ -996,8 +1018,8 @@ enum fdclass { C_TEXT, C_COUNT, C_TIME, C_SIZE, C_FREQ };
 
 enum { LONGEST_KEY = 20 };
 
-/* A key of fdinfo. The row contains the text itself and not a pointer to it, so that a prover knows
- * its bounds for all rows at once. */
+/* A key of fdinfo. The row contains the text of the key and not a pointer to it, so that a static
+ * prover knows the bounds of all keys. */
 struct fdkey {
 	char key[LONGEST_KEY + 1];
 	u8 len, field, class;
@@ -1005,10 +1027,11 @@ struct fdkey {
 
 #define KEY(lit) lit, sizeof(lit) - 1
 
-/* Keys of fdinfo that end with the name of an engine or a region, after the last '-'. The letter of
- * a row is the one after "drm-"; rows with the same letter are adjacent, and the last of them is a
- * LAST, for last_by_letter[]. Where one key is the beginning of another, the longer one is last. A
- * key has eight bytes or more: fd_key_matches() compares eight at a time. */
+/* Keys of fdinfo that end with '-' and are followed by the name of an engine or a region. Rows are
+ * grouped by the letter after "drm-"; the last row of each letter is a LAST, for last_by_letter[].
+ * If one key is the beginning of another, the longer key is in a later row. Each key has at least
+ * eight bytes, because fd_key_matches() compares eight bytes at a time. Only panfrost and panthor
+ * print drm-curfreq-. */
 #define NAMING_KEYS(ROW, LAST) \
 	ROW(TOTAL, 't', FD_TOTAL, "drm-total-", C_SIZE) \
 	LAST(TOTAL_CYCLES, 't', FD_TOTAL_CYCLES, "drm-total-cycles-", C_COUNT) \
@@ -1021,11 +1044,11 @@ struct fdkey {
 	LAST(MAXFREQ, 'm', FD_MAXFREQ, "drm-maxfreq-", C_FREQ) \
 	LAST(PURGEABLE, 'p', FD_PURGEABLE, "drm-purgeable-", C_SIZE) \
 	ROW(CYCLES, 'c', FD_CYCLES, "drm-cycles-", C_COUNT) \
-	LAST(CURFREQ, 'c', FD_CURFREQ, "drm-curfreq-", C_FREQ) /* by panfrost and panthor only */
+	LAST(CURFREQ, 'c', FD_CURFREQ, "drm-curfreq-", C_FREQ)
 
-/* Keys of fdinfo that contain no name of an engine or region. Keys of the same length are adjacent,
- * and the last of them is a LAST, for last_by_length[]. seq_show() of fs/proc/fd.c prints the keys
- * with FD_NONE for every descriptor. */
+/* Keys of fdinfo that contain no name of an engine or region. Rows are grouped by the length of the
+ * key; the last row of each length is a LAST, for last_by_length[]. The keys with FD_NONE are
+ * printed by seq_show() of fs/proc/fd.c for every descriptor. */
 #define WHOLE_KEYS(ROW, LAST) \
 	ROW(POS, 3, FD_NONE, "pos", C_TEXT) \
 	LAST(INO, 3, FD_NONE, "ino", C_TEXT) \
@@ -1043,7 +1066,7 @@ struct fdkey {
 static const struct fdkey naming_keys[] = { NAMING_KEYS(KEY_ROW, KEY_ROW) };
 static const struct fdkey whole_keys[] = { WHOLE_KEYS(KEY_ROW, KEY_ROW) };
 
-/* last_by_letter[] and last_by_length[] have the index, plus 1, of the last row of each letter in
+/* last_by_letter[] and last_by_length[] have the index + 1 of the last row of each letter in
  * naming_keys[], and of each length in whole_keys[]; 0 if there is no such row. */
 #define NAMING_PLACE(name, ...) NAMING_##name,
 #define NAMING_LAST(name, letter, ...) [(letter) & 31] = NAMING_##name + 1,
@@ -1065,7 +1088,8 @@ static const struct fdkey oldkeys[] = {
 	{ KEY("cpu mem"), FD_RESIDENT, C_SIZE },
 };
 
-/* Units of sizes: those of drm-usage-stats, GiB, and kB, which has always meant 1024 bytes. */
+/* Units of sizes: those of the kernel's drm-usage-stats.rst, GiB, and kB, which has always meant
+ * 1024 bytes. */
 static const struct unitword size_units[] = {
 	{ "", 1 },          { "KiB", 1 << 10 }, { "MiB", 1 << 20 },
 	{ "GiB", 1 << 30 }, { "kB", 1 << 10 },  { "B", 1 },
@@ -1089,8 +1113,8 @@ static u8 fd_value(const struct fdkey *k, struct str text, u64 *n)
 	switch (k->class) {
 	case C_TIME:
 		ok = scan_unit(text, time_units, LEN(time_units), n);
-		/* The line is well formed, but no driver prints this unit today: ignored, not
-		 * malformed. */
+		/* The unit is valid, but no current driver prints it: the line is ignored, not
+		 * counted as malformed. */
 		if (!ok && scan_unit(text, other_times, LEN(other_times), n))
 			return FD_NONE;
 		break;
@@ -1110,8 +1134,8 @@ static u8 fd_value(const struct fdkey *k, struct str text, u64 *n)
 	return ok ? k->field : FD_BAD;
 }
 
-/* Parses the value of a line such as "gfx0: 23.5%", in 1/1000 %. amdgpu printed whole and
- * hundredths with "%d.%d", so 23.5 means 23.05. */
+/* Parses a percentage such as "23.5%", in 1/1000 %. In its old fdinfo lines, amdgpu printed the
+ * integer part and the hundredths with "%d.%d", so that 23.5 means 23.05. */
 static bool old_percent(struct str s, u64 *v)
 {
 	u64 whole = 0, hundredths = 0;
@@ -1138,8 +1162,8 @@ static void fd_old_line(struct str key, struct fdline *l)
 		l->key = FD_BUSY_PCT;
 }
 
-/* Returns the end of the key at p, which a ':' should follow: keys are printable ASCII without
- * blanks. */
+/* Returns the end of the key that begins at p, where a ':' should follow. A key consists of
+ * printable ASCII without blanks. */
 static const char *key_end(const char *p, const char *e)
 {
 	while (p < e && (u8)(*p - '!') <= '~' - '!' && *p != ':')
@@ -1147,20 +1171,20 @@ static const char *key_end(const char *p, const char *e)
 	return p;
 }
 
-/* Returns the row of whole_keys[] with this key, or NULL. */
+/* Returns the row of whole_keys[] that has this key; NULL if there is none. */
 static const struct fdkey *fd_key_whole(struct str key)
 {
 	size_t n = str_len(key), i = n < LEN(last_by_length) ? last_by_length[n] : 0;
 
-	/* i < LEN(whole_keys) is always true: it is for the prover. */
+	/* i < LEN(whole_keys) is always true: it is for the static prover. */
 	while (i-- && i < LEN(whole_keys) && whole_keys[i].len == n)
 		if (str_skip(&(struct str){ key.p, key.e }, fd_key(&whole_keys[i])))
 			return &whole_keys[i];
 	return NULL;
 }
 
-/* Returns the row of naming_keys[] with which *key begins, or NULL. *key is set to the rest, the
- * name of an engine or a region. */
+/* Returns the row of naming_keys[] with which *key begins, and moves *key past it, to the name of
+ * an engine or a region. NULL if there is no such row. */
 static const struct fdkey *fd_key_naming(struct str *key)
 {
 	for (const struct fdkey *k = naming_keys + LEN(naming_keys); k-- > naming_keys;)
@@ -1169,8 +1193,8 @@ static const struct fdkey *fd_key_naming(struct str *key)
 	return NULL;
 }
 
-/* Parses a line that no current driver prints: its key is empty, or contains blanks or bytes that
- * are not printable ASCII. */
+/* Parses a line of a form that no current driver prints: its key is empty, or contains blanks or
+ * bytes that are not printable ASCII. */
 static void fd_unusual_line(struct str line, bool old, struct fdline *l)
 {
 	struct str key = str_trim(line);
@@ -1218,11 +1242,12 @@ static void fd_line(struct str line, bool old, struct fdline *l)
 	else if ((k = fd_key_naming(&l->name)))
 		l->key = str_len(l->name) == 0 ? FD_BAD : fd_value(k, l->text, &l->n);
 	if (l->key == FD_CAPACITY && l->n == 0)
-		l->n = 1; /* drm-usage-stats.rst: "Zero capacity is not allowed" */
+		/* drm-usage-stats.rst: "Zero capacity is not allowed", so 0 is taken as 1 */
+		l->n = 1;
 }
 
-/* Parses the unit after the digits of a value, which must fit the class. Returns the end of the
- * line, and in *shift the unit as a power of two; NULL if anything else follows. */
+/* Parses the unit after the digits of a value; it must be a unit of the class. Returns the end of
+ * the line, and in *shift the unit as a power of two; NULL if anything else follows. */
 static inline const char *fd_unit(const char *p, const char *e, u8 class, unsigned *shift)
 {
 	*shift = 0;
@@ -1237,17 +1262,17 @@ static inline const char *fd_unit(const char *p, const char *e, u8 class, unsign
 	       p[0] == ' ' && p[1] == 'n' && p[2] == 's' && p[3] == '\n' ? p + 3 : NULL;
 }
 
-/* Returns true if the text at p begins with the key. The caller has compared the first eight
- * bytes. */
+/* Returns true if the text at p begins with the key. The caller has already compared the first
+ * eight bytes. */
 static inline bool fd_key_matches(const char *key, size_t len, const char *p)
 {
 	return load8(key + len - 8) == load8(p + len - 8) &&
 	       (len <= 16 || load8(key + len - 16) == load8(p + len - 16));
 }
 
-/* A faster fd_line() for most lines, in the form of the kernel's own helpers:
- * "drm-total-vram:\t5 MiB". Returns false, with *text and *l unchanged, for every line that has not
- * exactly this form. */
+/* Does the same as fd_line() in less time, for lines as the kernel's own helpers print them:
+ * "drm-total-vram:\t5 MiB". Returns false, with *text and *l unchanged, for every line of another
+ * form. */
 static bool fd_common_line(struct str *text, struct fdline *l)
 {
 	const char *p = text->p, *e = text->e, *q, *digits, *end;
@@ -1270,7 +1295,7 @@ static bool fd_common_line(struct str *text, struct fdline *l)
 		;
 	for (end = digits; end < e && (u8)(*end - '0') < 10; end++)
 		n = 10 * n + (u8)(*end - '0');
-	if (end == digits || end - digits > 19) /* more digits could overflow */
+	if (end == digits || end - digits > 19) /* a number of more than 19 digits could overflow */
 		return false;
 	end = fd_unit(end, e, k->class, &shift);
 	if (!end || n > UINT64_MAX >> shift)
@@ -1281,9 +1306,9 @@ static bool fd_common_line(struct str *text, struct fdline *l)
 	return true;
 }
 
-/* Parses the next line of an fdinfo file into *l. Lines that are not used get the key FD_NONE,
- * malformed ones FD_BAD. old: the file has the form of amdgpu before Linux 5.19. Returns false at
- * the end. */
+/* Parses the next line of an fdinfo file into *l. The key of a line that is not used is FD_NONE,
+ * that of a malformed line FD_BAD. old: the file has the format of amdgpu before Linux 5.19.
+ * Returns false at the end of the file. */
 bool fdinfo_next(struct str *text, bool old, struct fdline *l)
 {
 	const char *end;
@@ -1292,17 +1317,18 @@ bool fdinfo_next(struct str *text, bool old, struct fdline *l)
 		return true;
 	end = byte_find(text->p, text->e, '\n');
 	if (end >= text->e)
-		return false; /* no line, or a last line that was cut off */
+		return false; /* no complete line is left */
 	fd_line((struct str){ text->p, end }, old, l);
 	text->p = end + 1;
 	return true;
 }
 
 /* Returns true if a line may have a key that identifies the client: "drm-driver", "drm-pdev",
- * "drm-client-...", "pasid", "pdev", "vram mem". Most lines begin with other letters. */
+ * "drm-client-...", "pasid", "pdev", "vram mem". Only a few letters are compared, to reject most
+ * other lines quickly. */
 static bool is_head_line(const char *p, const char *e)
 {
-	if (e - p < 5) /* p[5] exists even if the line has five bytes: it is the newline */
+	if (e - p < 5) /* p[5] can be read even if the line has five bytes: it is the newline */
 		return false;
 	if (*p != 'd')
 		return *p == 'p' || *p == 'v';
@@ -1336,9 +1362,9 @@ static void head_line(const struct fdline *l, struct fdhead *h, struct str *old_
 	}
 }
 
-/* Reads the keys of an fdinfo file that identify the client. Returns false if the file is not that
- * of a descriptor of a DRM device. If a key is printed twice, the last one counts (pvrsrvkm prints
- * two ids). */
+/* Reads the keys of an fdinfo file that identify the client. Returns false if the file does not
+ * belong to a descriptor of a DRM device. If a key is printed twice, the last one is used (pvrsrvkm
+ * prints two ids). */
 bool fdinfo_head(struct str text, struct fdhead *h)
 {
 	struct str old_pdev = { 0 };
@@ -1366,8 +1392,8 @@ bool fdinfo_head(struct str text, struct fdhead *h)
 
 /* --- /proc/PID -------------------------------------------------------------------------------- */
 
-/* Reads the number in a field of /proc/PID/stat; `field` is 4 or more. Fields are counted after the
- * last ')' of the comm, since a comm may hold any byte. */
+/* Reads the number in a field of /proc/PID/stat; `field` must be 4 or more. Fields are counted from
+ * the last ')', because the comm in parentheses may contain any byte. */
 bool parse_stat_field(struct str s, int field, u64 *v)
 {
 	const char *p = s.e;
@@ -1395,7 +1421,7 @@ static bool is_hex(char c)
 	return is_digit(c) || (u8)(c - 'a') < 6;
 }
 
-/* Returns the first run of exactly n hex digits; empty if there is none. */
+/* Returns the first sequence of exactly n hex digits in a text; empty if there is none. */
 static struct str hex_run(struct str part, i64 n)
 {
 	for (const char *p = part.p; p < part.e; p++) {
@@ -1410,25 +1436,27 @@ static struct str hex_run(struct str part, i64 n)
 	return (struct str){ 0 };
 }
 
-/* The form of a container's id in the text that the last '*' of a pattern in kindrows[] matched. */
+/* The form in which a part of a cgroup path contains the id of a container. The part is the text
+ * that the last '*' of a pattern in kindrows[] matched. */
 enum idform {
-	ID_TEXT,  /* the whole text is the id, a name */
-	ID_HEX,   /* the id is 64 hex digits; other bytes may be around them */
-	ID_TASK,  /* the id is the whole text, which begins with 32 hex digits */
-	ID_FIRST, /* the id is a name up to the first '.' */
-	ID_LAST,  /* the id is a name up to the last '-' */
-	ID_POD,   /* the text is the uid of a pod, not a container */
-	ID_NONE,  /* the kind is not a container: there is no id */
+	ID_TEXT,  /* the whole text is the id of the container, which is a name */
+	/* the id of the container is 64 hex digits; other bytes may be before and after it */
+	ID_HEX,
+	ID_TASK,  /* the whole text is the id of the container; it begins with 32 hex digits */
+	ID_FIRST, /* the id of the container is the name before the first '.' */
+	ID_LAST,  /* the id of the container is the name before the last '-' */
+	ID_POD,   /* the text is the uid of a pod, and not the id of a container */
+	ID_NONE,  /* the text names something that is not a container: there is no id */
 };
 
-/* Kinds of containers, which a component of a cgroup path tells. The first row that fits the
- * component counts. The kind is "" if the path does not tell which program started the container.
+/* Kinds of containers, recognised by a component of a cgroup path. The first row that matches the
+ * component is used. The kind is "" if the path does not tell which program started the container.
  * Without the feature `containers` the table has only rows that find an id. */
 static const struct kindrow {
-	/* before: the end of the path in front of the component; if it begins with '*', a pattern
-	 * of the whole path in front of it; "": any path */
+	/* before: end that the path before the component must have; "": any path; a text that
+	 * begins with '*' is a pattern for the whole path before the component */
 	char kind[11], before[15];
-	char name[31];             /* pattern of the component */
+	char name[31];             /* pattern that a component of a cgroup path must match */
 	u8 form;
 } kindrows[] = {
 #if HAS(containers)
@@ -1442,7 +1470,7 @@ static const struct kindrow {
 	{ "docker", "/docker/", "*", ID_HEX },
 	{ "", "", "kube*pods*-pod*.slice", ID_POD },
 	{ "", "*/kubepods/*", "pod*", ID_POD },
-	{ "lxc", "", "machine-lxc\\x2d*\\x2d*.scope", ID_TEXT }, /* named so by libvirt */
+	{ "lxc", "", "machine-lxc\\x2d*\\x2d*.scope", ID_TEXT }, /* scope names of libvirt */
 	{ "vm", "", "machine-qemu\\x2d*\\x2d*.scope", ID_TEXT },
 	{ "nspawn", "", "machine-*.scope", ID_TEXT },
 	{ "nspawn", "", "systemd-nspawn@*.service", ID_TEXT },
@@ -1458,7 +1486,7 @@ static const struct kindrow {
 
 static const bool kinds = HAS(containers);
 
-/* Returns the id in the text that a pattern matched; p is NULL if the text does not have the
+/* Returns the id in a text, by the form (ID_*) of the id; p is NULL if the text does not have that
  * form. */
 static struct str id_cut(struct str s, u8 form)
 {
@@ -1478,7 +1506,7 @@ static struct str id_cut(struct str s, u8 form)
 	return id.p < id.e ? id : (struct str){ 0 };
 }
 
-/* Returns true if the path in front of a component fits the row. */
+/* Returns true if the part of a cgroup path before a component fits k->before. */
 static bool is_before(struct str before, const struct kindrow *k)
 {
 	struct str end = str_z(k->before);
@@ -1490,8 +1518,9 @@ static bool is_before(struct str before, const struct kindrow *k)
 	return str_eq(before, end);
 }
 
-/* Sets the members of *c that the component `part` of a cgroup path tells. Most rows are skipped
- * before their patterns are compared, because this may be called for each of 10 000 clients. */
+/* Sets the members of *c that can be learned from the component `part` of a cgroup path. Most rows
+ * are skipped before their patterns are compared, because this function may be called for each of
+ * 10 000 clients. */
 static void component_read(struct container *c, struct str before, struct str part)
 {
 	bool hex = hex_run(part, 64).p;
@@ -1511,30 +1540,31 @@ static void component_read(struct container *c, struct str before, struct str pa
 		else if (k->form == ID_POD)
 			c->pod = id;
 		else if (c->id.p)
-			return; /* a service inside a container is not another container */
+			return; /* a service inside a container does not replace that container */
 		if (kinds && k->form != ID_POD)
 			c->kind = str_z(k->kind[0] ? k->kind : NULL);
 		return;
 	}
 }
 
-/* Finds the innermost container that a cgroup path names, its kind and its pod. A member that the
- * path does not tell is empty, with p NULL. */
+/* Returns the innermost container in a cgroup path, with its kind and its pod. A member that the
+ * path does not contain is empty, with p NULL. */
 struct container parse_container(struct str path)
 {
 	struct container c = { 0 };
 	struct str part, before = { path.p, path.p };
 
 	for (; str_cut(&path, '/', &part); before.e = path.p)
-		/* the monitor of a container runs outside of it */
+		/* a -conmon- scope is that of a container's monitor, which runs outside of the
+		 * container */
 		if (!str_find(part, LIT("-conmon-")))
 			component_read(&c, before, part);
 	return c;
 }
 
-/* Finds the path of a process's cgroup in /proc/PID/cgroup, which has a line per hierarchy: a path
- * that names a container, else one that is not the root, else the root. Of several such paths, that
- * of v2 comes first, then of v1 systemd, memory, and the others. */
+/* Finds the path of a process's cgroup in /proc/PID/cgroup, which has a line for each hierarchy. A
+ * path that names a container is preferred, then a path other than the root. Of several such paths,
+ * the one of cgroup v2 is used, otherwise that of v1's hierarchy systemd, memory, or another. */
 bool parse_cgroup(struct str text, struct str *path)
 {
 	static const char order[][13] = { "", "name=systemd", "memory" };
@@ -1561,7 +1591,7 @@ bool parse_cgroup(struct str text, struct str *path)
 
 /* --- sysfs ------------------------------------------------------------------------------------ */
 
-/* Finds the value of the line KEY=value in a uevent file. */
+/* Finds the value of the line KEY=value in the text of a uevent file. */
 bool parse_uevent(struct str text, struct str key, struct str *value)
 {
 	struct str line = text;
@@ -1574,7 +1604,7 @@ bool parse_uevent(struct str text, struct str key, struct str *value)
 	return false;
 }
 
-/* Parses a device number "MAJOR:MINOR", as a file `dev` of sysfs has it. */
+/* Parses a device number "MAJOR:MINOR" as in the files `dev` of sysfs. */
 bool parse_devno(struct str s, unsigned *maj, unsigned *min)
 {
 	u64 a = 0, b = 0;
@@ -1590,9 +1620,9 @@ bool parse_devno(struct str s, unsigned *maj, unsigned *min)
 	return true;
 }
 
-/* Parses amdgpu's pp_dpm_*: "1: 2100Mhz *". *cur is the clock of the line with the star, *max the
- * highest clock, both in Hz. Returns whether there is a current clock: some chips mark no line.
- * *max is 0 if the table has no clock. */
+/* Parses amdgpu's files pp_dpm_*, which have a line such as "1: 2100Mhz *" for each clock. Stores
+ * in *cur the clock of the line with a star, and in *max the highest clock, both in Hz. Returns
+ * false if no line has a star, as for some chips. *max is 0 if the table has no clock. */
 bool parse_dpm(struct str text, u64 *cur, u64 *max)
 {
 	struct str line = text, label = text;
@@ -1608,7 +1638,8 @@ bool parse_dpm(struct str text, u64 *cur, u64 *max)
 		line = str_trim(line);
 		p = scan_u64(line, &mhz);
 		if (!p || line.e - p < 3 || memcmp(p, "Mhz", 3) != 0 || mhz > UINT64_MAX / 1000000)
-			continue; /* not a clock, as in pp_dpm_pcie: "16.0GT/s, x16 619Mhz *" */
+			/* the value is not a clock, as in pp_dpm_pcie: "16.0GT/s, x16 619Mhz *" */
+			continue;
 		mhz *= 1000000;
 		if (mhz > *max)
 			*max = mhz;
@@ -1620,8 +1651,8 @@ bool parse_dpm(struct str text, u64 *cur, u64 *max)
 	return found;
 }
 
-/* Parses the next row of v3d's gpu_stats, which has one row per queue:
- * "queue timestamp jobs runtime". */
+/* Parses the next row of v3d's file gpu_stats, which has a row "queue timestamp jobs runtime" for
+ * each queue. */
 bool parse_v3d(struct str *text, struct str *queue, u64 *runtime)
 {
 	struct str line = *text, w[4] = { *text, *text, *text, *text };
@@ -1640,8 +1671,9 @@ bool parse_v3d(struct str *text, struct str *queue, u64 *runtime)
 	return false;
 }
 
-/* Parses devfreq's trans_stat, which has one row per state: its frequency first, and the ms spent
- * in it last. The sums of kHz x ms and of ms determine the mean clock of any interval. */
+/* Parses devfreq's file trans_stat, which has a row for each frequency: the frequency is the first
+ * number, and the ms that were spent at it are the last. Stores the sum of kHz x ms and the sum of
+ * ms: their increases determine the mean clock of an interval. */
 bool parse_trans(struct str text, u64 *khz_ms, u64 *ms)
 {
 	struct str line = text;
@@ -1711,7 +1743,7 @@ static bool tz_name(struct str *s)
 	return quoted;
 }
 
-/* Parses a time of a TZ string, [+-]HH[:MM[:SS]], and stores it in seconds. */
+/* Parses a time in a TZ string, [+-]HH[:MM[:SS]], and stores it in seconds. */
 static bool tz_seconds(struct str *s, i64 *v)
 {
 	bool neg = s->p < s->e && *s->p == '-';
@@ -1735,8 +1767,8 @@ static bool tz_seconds(struct str *s, i64 *v)
 	return true;
 }
 
-/* Returns the days from 1970 to the first day of a month; Howard Hinnant, chrono-compatible
- * low-level date algorithms. */
+/* Returns the days from 1970-01-01 to the first day of a month. The algorithm is from Howard
+ * Hinnant's "chrono-compatible low-level date algorithms". */
 static i64 month_days(i64 year, i64 month)
 {
 	i64 y = month <= 2 ? year - 1 : year, era = y / 400, yoe = y - era * 400;
@@ -1750,8 +1782,8 @@ static bool is_leap(i64 year)
 	return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 }
 
-/* Parses a date of a TZ string, "m.w.d": the w-th weekday d of month m, where w = 5 is the last
- * one. *day is in days from 1970. */
+/* Parses a date in a TZ string, "m.w.d": the w-th weekday d of month m, where w = 5 is the last
+ * one. *day is the number of days since 1970-01-01. */
 static bool tz_month_day(struct str *s, i64 year, i64 *day)
 {
 	u64 n[3] = { 0 };
@@ -1767,16 +1799,16 @@ static bool tz_month_day(struct str *s, i64 year, i64 *day)
 	if (n[0] < 1 || n[0] > 12 || n[1] < 1 || n[1] > 5 || n[2] > 6)
 		return false;
 	first = month_days(year, (i64)n[0]);
-	/* 1970-01-01 was a Thursday */
+	/* the weekday of day 0, 1970-01-01, is 4: Thursday */
 	*day = first + ((i64)n[2] - (first + 4) % 7 + 7) % 7 + 7 * ((i64)n[1] - 1);
 	if (*day >= month_days(n[0] == 12 ? year + 1 : year, n[0] == 12 ? 1 : (i64)n[0] + 1))
 		*day -= 7;
 	return true;
 }
 
-/* Parses a rule of a TZ string: ",Mm.w.d[/time]", ",Jn[/time]" (1 to 365, no leap day) or
- * ",n[/time]" (0 to 365): *at is that time in the given year, in seconds of a clock without an
- * offset. */
+/* Parses a rule of a TZ string: ",Mm.w.d[/time]", ",Jn[/time]" (1 to 365, without leap days) or
+ * ",n[/time]" (0 to 365). Stores in *at the time of the change in the given year, in seconds since
+ * 1970 of a clock without a UTC offset. */
 static bool tz_rule(struct str *s, i64 year, i64 *at)
 {
 	i64 day = 0, time = 7200;
@@ -1806,12 +1838,13 @@ static bool tz_rule(struct str *s, i64 year, i64 *at)
 	return true;
 }
 
-/* Returns the offset at `now`, in seconds east of Greenwich, of a time zone that a POSIX TZ string
- * describes. The last line of a TZif file is such a string, too: "CET-1CEST,M3.5.0,M10.5.0/3". 0 if
+/* Returns the UTC offset at the time `now`, in seconds east of Greenwich, for a POSIX TZ string
+ * such as "CET-1CEST,M3.5.0,M10.5.0/3"; the last line of a TZif file is also such a string. 0 if
  * the string is malformed. */
 i32 parse_tz(struct str s, i64 now)
 {
-	static const i64 far = (i64)1 << 50; /* 35 million years: the sums below do not overflow */
+	/* 35 million years in seconds: with this limit, the sums below do not overflow */
+	static const i64 far = (i64)1 << 50;
 	i64 std = 0, dst, start = 0, end = 0, year;
 
 	now = now < -far ? -far : now > far ? far : now;
@@ -1822,7 +1855,8 @@ i32 parse_tz(struct str s, i64 now)
 		return (i32)-std;
 	if (s.p < s.e && *s.p != ',' && !tz_seconds(&s, &dst))
 		return (i32)-std;
-	/* 31556952 s is the mean Gregorian year; the result is off by a day at most */
+	/* 31556952 s is the mean Gregorian year; the estimate of the year is off by a day at
+	 * most */
 	year = 1970 + (now - std) / 31556952;
 	if (now - std < month_days(year, 1) * 86400)
 		year--;
@@ -1836,8 +1870,8 @@ i32 parse_tz(struct str s, i64 now)
 				     now >= start || now < end) ? dst : std);
 }
 
-/* Reads a big-endian number of n bytes at the offset `at` of the file f. Bytes after the end of the
- * file are not read. */
+/* Returns the big-endian number of n bytes at the offset `at` of the file f. Bytes after the end of
+ * the file are not read. */
 static u64 big_endian(struct str f, u64 at, size_t n)
 {
 	u64 v = 0;
@@ -1847,9 +1881,9 @@ static u64 big_endian(struct str f, u64 at, size_t n)
 	return v;
 }
 
-/* Reads a TZif file (RFC 9636): *east is seconds east of Greenwich at now. Returns false if the
- * file is not a TZif file. The second of its two blocks has 64-bit times; its last line holds the
- * rule after the last transition. */
+/* Reads a TZif file (RFC 9636). Stores in *east the UTC offset at the time `now`, in seconds east
+ * of Greenwich. Returns false if the file is not a TZif file. The second of its two blocks has
+ * 64-bit times; the last line is the rule for times after the last transition. */
 bool parse_tzif(struct str f, i64 now, i32 *east)
 {
 	u64 times, types, size, at = 0, i = 0;
@@ -1868,10 +1902,12 @@ bool parse_tzif(struct str f, i64 now, i32 *east)
 		if (size > str_len(f) || types == 0)
 			return false;
 		rest.p = f.p + size;
-		/* never true, because of the check of size: it is for the prover */
+		/* never true, because size was compared with the length: it is for the static
+		 * prover */
 		if (f.e - rest.p < 0)
 			return false;
-		if (width == 8 || f.p[4] < '2') /* the file has 32-bit times only */
+		/* version 1 of the TZif format has only 32-bit times */
+		if (width == 8 || f.p[4] < '2')
 			break;
 		f.p = rest.p;
 	}
@@ -1901,7 +1937,7 @@ static int hex_digit(char c)
 	       c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Parses at most 16 hex digits. Returns their end, or NULL. */
+/* Parses at most 16 hex digits. Returns the end of the digits, or NULL if there are none. */
 static const char *scan_hex(struct str s, u64 *v)
 {
 	const char *p = s.p;
@@ -1918,7 +1954,8 @@ static const char *scan_hex(struct str s, u64 *v)
 	return p;
 }
 
-/* Parses a decimal number, or a hexadecimal one after 0x. Returns its end, or NULL. */
+/* Parses a decimal number, or a hexadecimal one after 0x. Returns the end of the number, or NULL if
+ * there is none. */
 const char *scan_num(struct str s, u64 *v)
 {
 	struct str hex = s;
@@ -1926,8 +1963,8 @@ const char *scan_num(struct str s, u64 *v)
 	return str_skip_z(&hex, "0x") ? scan_hex(hex, v) : scan_u64(s, v);
 }
 
-/* Parses a raw event, rHEX with nothing after it. inside: it is between slashes, where r0xHEX is
- * accepted too. */
+/* Parses a raw event "rHEX", after which nothing may follow. inside: the text is between the
+ * slashes of pmu/.../, where r0xHEX is accepted too. */
 bool parse_raw(struct str s, bool inside, u64 *v)
 {
 	if (!str_skip_z(&s, "r"))
@@ -1937,8 +1974,8 @@ bool parse_raw(struct str s, bool inside, u64 *v)
 	return scan_hex(s, v) == s.e;
 }
 
-/* Parses the modifiers after an event. Returns s.e, or the letter that is wrong. Each letter may
- * occur once; p may occur up to 3 times. */
+/* Parses the modifiers after an event. Returns s.e, or the address of the first wrong letter. Each
+ * letter may occur once; p may occur up to 3 times. */
 const char *scan_mods(struct str s, u16 *mods, u8 *precise)
 {
 	static const struct {
@@ -2001,8 +2038,8 @@ const struct evname evnames[] = {
 };
 const size_t nevnames = LEN(evnames);
 
-/* Words in the names of cache events, cache[-op][-result], with their numbers in config; the first
- * word of each number is the usual one. The member `type` is not used in these tables. */
+/* Words in the names of cache events, cache[-op][-result], with their numbers in `config`. The
+ * first word for each number is the usual one. The member `type` is not used in these tables. */
 static const struct evname cache_words[] = {
 	{ "L1-dcache", 0, 0 }, { "l1-d", 0, 0 }, { "l1d", 0, 0 }, { "L1-data", 0, 0 },
 	{ "L1-icache", 0, 1 }, { "l1-i", 0, 1 }, { "l1i", 0, 1 }, { "L1-instruction", 0, 1 },
@@ -2022,11 +2059,12 @@ static const struct evname cache_results[] = {
 	{ "refs", 0, 0 }, { "Reference", 0, 0 }, { "ops", 0, 0 }, { "access", 0, 0 },
 	{ "misses", 0, 1 }, { "miss", 0, 1 },
 };
-/* The operations that each cache has, a bit each; from evsel__hw_cache_stat of perf. */
+/* Operations that each cache supports: bit 0 load, bit 1 store, bit 2 prefetch. From
+ * evsel__hw_cache_stat of perf. */
 static const u8 cache_op_bits[] = { 7, 5, 7, 7, 1, 1, 7 };
 
-/* Moves s past one of the words and past a '-' after it. Returns NULL if s does not begin with one
- * of them. */
+/* Moves s past one of the n words, and past a '-' after the word. Returns the row of the word; NULL
+ * if s does not begin with any of them. */
 static const struct evname *cache_word(struct str *s, const struct evname *words, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -2060,8 +2098,9 @@ static bool parse_cache(struct str s, u64 *config)
 	return cache_op_bits[cache->config] >> (op ? op->config : 0) & 1;
 }
 
-/* Stores the words of cache event i, which is below CACHE_NAMES, in words[]; the last word is empty
- * if it counts all accesses. Returns false if the cache does not have this operation. */
+/* Stores the words of the name of cache event number i, below CACHE_NAMES, in words[]. The last
+ * word is empty if the event counts all accesses. Returns false if the cache does not support the
+ * operation. */
 bool cache_name(size_t i, struct str words[3])
 {
 	static const struct str ops[][2] = { { STR("loads"), STR("load") },
@@ -2101,7 +2140,7 @@ static bool list_error(struct evlist *l, const char *why, const char *p, const c
 	return false;
 }
 
-/* Returns the first byte from p on that is one of `bytes`, or e. */
+/* Returns the address of the first byte from p on that is one of `bytes`; e if there is none. */
 static const char *find_any(const char *p, const char *e, const char *bytes, size_t n)
 {
 	while (p < e && !memchr(bytes, *p, n))
@@ -2114,9 +2153,9 @@ static const char *item_end(const char *p, const char *e)
 	return find_any(p, e, ",}", 2);
 }
 
-/* Returns the slash that ends the terms of an event pmu/term,term/, which begin at p; NULL if there
- * is none. Quoted values may contain any byte. A value that begins with a slash is a path: it ends
- * at the next comma, or at the last slash of the event. */
+/* Returns the slash at the end of an event pmu/term,term/, of which p is the start of the terms;
+ * NULL if there is none. Quoted values may contain any byte. A value that begins with a slash is a
+ * path: it ends before the next comma, or before the last slash of the event. */
 static const char *terms_end(const char *p, const char *e)
 {
 	bool value = false;
@@ -2168,8 +2207,8 @@ static bool item_pmu(struct evlist *l, struct evitem *ev, const char *slash)
 	return item_mods(l, mods, &ev->mods, &ev->precise);
 }
 
-/* Parses SYMBOL[+OFFSET] up to a ':' or '/': perf's uprobes have the same form. Returns the end of
- * the text; NULL if s does not begin with a symbol. */
+/* Parses SYMBOL[+OFFSET], which a ':' or '/' ends. The form is that of perf's uprobes. Returns the
+ * end of the text; NULL if s does not begin with a symbol. */
 static const char *scan_symbol(struct str s, struct str *name, u64 *offset)
 {
 	const char *p = find_any(s.p, s.e, "+/:", 3);
@@ -2181,8 +2220,8 @@ static const char *scan_symbol(struct str s, struct str *name, u64 *offset)
 	return p < s.e && *p == '+' ? scan_num((struct str){ p + 1, s.e }, offset) : p;
 }
 
-/* Parses mem:ADDR[/LEN][:rwx][:mods], or a symbol in place of the address; s is the text after
- * "mem:". */
+/* Parses the event mem:ADDR[/LEN][:rwx][:mods], where a symbol may replace the address; s is the
+ * text after "mem:". */
 static bool item_mem(struct evlist *l, struct evitem *ev, struct str s)
 {
 	struct str part;
@@ -2212,28 +2251,29 @@ static bool item_mem(struct evlist *l, struct evitem *ev, struct str s)
 	}
 	if (ev->bp && part.p < part.e && *part.p++ != ':')
 		return list_error(l, "expected r, w, x or a modifier", s.p, s.e);
-	/* perf-list(1): the default is reads and writes. hw_breakpoint requires the size of a word
-	 * for execution. */
+	/* perf-list(1): the default is reads and writes. The kernel's hw_breakpoint requires the
+	 * length of a word for breakpoints on execution. */
 	ev->bp = ev->bp ? ev->bp : 3;
 	if (!length)
 		ev->y = ev->bp == 4 ? sizeof(long) : 4;
 	return item_mods(l, part, &ev->mods, &ev->precise);
 }
 
-/* Parses the place of a probe in a file: OFFSET or SYMBOL[+OFFSET]. Returns false if s is not a
- * place, or if anything follows it. */
+/* Parses the place of a probe in a file: OFFSET or SYMBOL[+OFFSET]. Returns false if s has another
+ * form, or if anything follows. */
 static bool is_place(struct str s, struct str *symbol, u64 *offset)
 {
 	*symbol = (struct str){ s.p, s.p };
 	return scan_num(s, offset) == s.e || scan_symbol(s, symbol, offset) == s.e;
 }
 
-/* Parses uprobe:FILE:PLACE[:mods]; s is the text after the first colon. The name of the file may
- * contain colons. The text after the last colon is parsed as modifiers if it can be that, and the
- * text before it can be a place. */
+/* Parses the event uprobe:FILE:PLACE[:mods]; s is the text after the first colon. The file name may
+ * contain colons. The text after the last colon is taken as modifiers if it has the form of
+ * modifiers and the text before it has the form of a place. */
 static bool item_uprobe(struct evlist *l, struct evitem *ev, struct str s)
 {
-	/* the last colon; the colon before it; s.e if there is none */
+	/* colons[0]: address of the last colon in s; colons[1]: of the colon before; s.e if there
+	 * is none */
 	const char *colons[2] = { s.e, s.e };
 	struct str last, place;
 	u16 mods;
@@ -2264,7 +2304,7 @@ static bool item_uprobe(struct evlist *l, struct evitem *ev, struct str s)
 			  s.p, s.e);
 }
 
-/* Parses kprobe:FUNCTION[+OFFSET][:mods]; s is the text after the first colon. */
+/* Parses the event kprobe:FUNCTION[+OFFSET][:mods]; s is the text after the first colon. */
 static bool item_kprobe(struct evlist *l, struct evitem *ev, struct str s)
 {
 	const char *p = scan_symbol(s, &ev->a, &ev->x);
@@ -2276,7 +2316,7 @@ static bool item_kprobe(struct evlist *l, struct evitem *ev, struct str s)
 	return item_mods(l, (struct str){ p < s.e ? p + 1 : p, s.e }, &ev->mods, &ev->precise);
 }
 
-/* Parses NAME, rHEX, TYPE:CONFIG or SYSTEM:NAME, each with or without :mods. */
+/* Parses an event NAME, rHEX, TYPE:CONFIG or SYSTEM:NAME, each with or without :mods. */
 static bool item_plain(struct evlist *l, struct evitem *ev)
 {
 	struct str s = ev->text, a, b;
@@ -2302,7 +2342,8 @@ static bool item_plain(struct evlist *l, struct evitem *ev)
 					  ev->text.p, ev->text.e);
 		return item_mods(l, s, &ev->mods, &ev->precise);
 	}
-	/* A text that can be modifiers is parsed as modifiers: no tracepoint has such a name. */
+	/* A text that can be modifiers is always taken as modifiers, because no tracepoint has such
+	 * a name. */
 	if (b.e == ev->text.e && scan_mods(b, &mods, &precise) == b.e)
 		return item_mods(l, b, &ev->mods, &ev->precise);
 	ev->form = EF_TRACE;
@@ -2330,8 +2371,8 @@ static bool item_parse(struct evlist *l, struct evitem *ev)
 	return q < e && *q == '/' ? item_pmu(l, ev, q) : item_plain(l, ev);
 }
 
-/* Parses the next event of a list into *ev. Returns false at the end of the list, or with the
- * reason in l->why if an event is malformed. */
+/* Parses the next event of a list into *ev. Returns false at the end of the list, and if an event
+ * is malformed; l->why is then the reason. */
 bool evlist_next(struct evlist *l, struct evitem *ev)
 {
 	const char *q = find_any(l->rest.p, l->rest.e, "/:,{}", 5);
@@ -2370,8 +2411,8 @@ bool evlist_next(struct evlist *l, struct evitem *ev)
 	return true;
 }
 
-/* Parses the next term of an event, pmu/term,term/, into *t. Returns false at the end, or with the
- * reason in l->why if a term is malformed. */
+/* Parses the next term of an event pmu/term,term/ into *t. Returns false after the last term, and
+ * if a term is malformed; l->why is then the reason. */
 bool evterm_next(struct evlist *l, struct evterm *t)
 {
 	const char *p = l->rest.p, *e = l->rest.e, *q = find_any(p, e, "=,", 2);
@@ -2398,7 +2439,7 @@ bool evterm_next(struct evlist *l, struct evterm *t)
 	return true;
 }
 
-/* Parses a file in the folder `format` of a PMU: config[N]:a[-b](,a[-b])*,
+/* Parses a file in the folder `format` of a PMU: config[N]:a[-b](,a[-b])* as in
  * ABI/testing/sysfs-bus-event_source-devices-format. */
 bool parse_format(struct str s, struct evformat *f)
 {
@@ -2427,7 +2468,7 @@ bool parse_format(struct str s, struct evformat *f)
 		if (!p || p != part.e || hi > 63 || lo > hi)
 			return false;
 		width += (unsigned)(hi - lo + 1);
-		/* the second is never true: it is for the prover */
+		/* f->n >= LEN(f->r) is never true: it is for the static prover */
 		if (width > 64 || f->n >= LEN(f->r))
 			return false;
 		f->r[f->n].lo = (u8)lo;
@@ -2436,7 +2477,7 @@ bool parse_format(struct str s, struct evformat *f)
 	return true;
 }
 
-/* Returns the largest value that a field of a PMU's format can hold. */
+/* Returns the largest value that fits in a field of a PMU's format. */
 u64 format_max(const struct evformat *f)
 {
 	unsigned width = 0;
@@ -2446,8 +2487,8 @@ u64 format_max(const struct evformat *f)
 	return width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX;
 }
 
-/* Stores v in the bits of a field of a PMU's format. Returns false if v is too large for the
- * field. */
+/* Stores v in the bits of configs[] that form a field of a PMU's format. Returns false if v is too
+ * large for the field. */
 bool format_put(const struct evformat *f, u64 v, u64 *configs)
 {
 	u64 *c = &configs[f->config];
@@ -2464,7 +2505,7 @@ bool format_put(const struct evformat *f, u64 v, u64 *configs)
 	return true;
 }
 
-/* Parses a set of CPUs as the kernel prints it: 0-3,8. An empty text is the empty set. */
+/* Parses a set of CPUs as the kernel prints it, such as 0-3,8. An empty text is the empty set. */
 bool parse_cpulist(struct str s, struct cpuset *cpus)
 {
 	struct str part = s;
@@ -2487,8 +2528,9 @@ bool parse_cpulist(struct str s, struct cpuset *cpus)
 	return true;
 }
 
-/* Parses the scale of an event, such as "2.3283064365386962890625e-10", as mantissa x 10^-point,
- * with 19 digits of the mantissa. Returns false if it is not a positive number or does not fit. */
+/* Parses the scale of an event, such as "2.3283064365386962890625e-10", as mantissa x 10^-point;
+ * the mantissa has up to 19 digits. Returns false if the text is not a positive number, or if the
+ * number does not fit. */
 bool parse_scale(struct str s, u64 *mantissa, u8 *point)
 {
 	u64 m = 0, e = 0;
@@ -2529,8 +2571,8 @@ bool parse_scale(struct str s, u64 *mantissa, u8 *point)
 	return places >= 0 && places <= UINT8_MAX;
 }
 
-/* Returns true if the name s of a PMU is `base`, an underscore, and the number of an instance:
- * decimal, or more than two hex digits. */
+/* Returns true if the name s of a PMU is `base`, an underscore, and the number of an instance,
+ * which is decimal or has more than two hex digits. */
 static bool is_instance(struct str s, struct str base)
 {
 	u64 v;
@@ -2544,9 +2586,9 @@ static bool is_instance(struct str s, struct str base)
 	return p == s.e && p && s.e - s.p > 2;
 }
 
-/* Returns true if the PMU `name` is one that the user selected by `pattern`,
- * ABI/testing/sysfs-bus-event_source-devices: a name also selects its numbered instances, uncore_
- * may be left out, * and ? match. */
+/* Returns true if the PMU `name` is one that the user has selected by `pattern`. A name without a
+ * number selects all instances of the PMU (ABI/testing/sysfs-bus-event_source-devices), the prefix
+ * uncore_ may be left out, and * and ? are wildcards. */
 bool pmu_match(struct str pattern, struct str name)
 {
 	struct str bare = name;
@@ -2569,7 +2611,7 @@ static void skip_space(struct str *s)
 		s->p++;
 }
 
-/* Returns true if c cannot be part of the name of an element or an attribute. */
+/* Returns true if the byte c cannot be part of the name of an XML element or attribute. */
 static bool is_name_end(char c)
 {
 	return is_space(c) || c == '=' || c == '"' || c == '\'' || c == '>' || c == '/' || c == '<';
@@ -2585,8 +2627,8 @@ static bool xml_name(struct str *s, struct str *name)
 }
 
 /* Parses an attribute of an XML tag, name="value" with either kind of quotes, and moves s past it.
- * XML has no < in values: one there means that the quote was never closed. Returns false if there
- * is no attribute at s or it is malformed; s is then at the first byte that is wrong. */
+ * A < in a value is an error, because then a quote is missing. Returns false if there is no
+ * attribute at s, or if it is malformed; s is then at the first wrong byte. */
 static bool attr_next(struct str *s, struct str *name, struct str *value)
 {
 	char quote;
@@ -2612,8 +2654,8 @@ static bool attr_next(struct str *s, struct str *name, struct str *value)
 	return true;
 }
 
-/* Moves s past a comment, a declaration or CDATA. Returns false if none begins at s. One that is
- * not closed extends to the end of the text. */
+/* Moves s past an XML comment, a declaration or CDATA. Returns false if s does not begin with one
+ * of them. If its end is missing, s is moved to the end of the text. */
 static bool xml_skip_markup(struct str *s)
 {
 	static const struct {
@@ -2638,8 +2680,8 @@ static bool xml_skip_markup(struct str *s)
 	return false;
 }
 
-/* Parses the next XML tag into *t. Returns false at the end of the text. If text begins like a tag
- * but is malformed, t->name is empty; the next call continues after the part that was parsed. */
+/* Parses the next XML tag into *t. Returns false at the end of the text. If a tag is malformed,
+ * t->name is empty, and the next call continues after the part that could be parsed. */
 bool xml_next(struct str *text, struct xmltag *t)
 {
 	struct str name = *text, value = *text;
@@ -2671,8 +2713,8 @@ bool xml_next(struct str *text, struct xmltag *t)
 	return true;
 }
 
-/* Finds the value of an attribute of an XML tag; entities in it are not decoded. Returns false if
- * the tag has no attribute of that name. */
+/* Finds the value of an attribute of an XML tag; XML entities in the value are not decoded. Returns
+ * false if the tag has no attribute of that name. */
 bool xml_attr(struct str attrs, struct str name, struct str *value)
 {
 	struct str n = attrs, v = attrs;
@@ -2686,7 +2728,7 @@ bool xml_attr(struct str attrs, struct str name, struct str *value)
 }
 
 /* Appends the character of the XML entity at s in UTF-8. Returns the end of the entity; NULL if
- * there is none, or no such character exists. */
+ * there is no entity at s, or no such character. */
 static const char *xml_entity(struct str s, struct buf *b)
 {
 	static const struct {
@@ -2712,8 +2754,8 @@ static const char *xml_entity(struct str s, struct buf *b)
 	return p + 1;
 }
 
-/* Copies the value of an attribute and decodes its XML entities; unknown entities are copied
- * unchanged. Returns the length; more than cap if it did not fit. */
+/* Copies the value of an XML attribute and decodes its entities; unknown entities are copied
+ * unchanged. Returns the length; more than cap if the value did not fit. */
 size_t xml_text(struct str value, char *to, size_t cap)
 {
 	struct buf b = { .p = to, .cap = cap };

@@ -46,7 +46,8 @@ static bool str_first(struct str s, i64 n, struct str *first)
 
 /* --- perf rings ---------------------------------------------------------------------------------
  * Layouts of records: linux/perf_event.h. The order of the fields of a sample is that of
- * perf_output_sample() in kernel/events/core.c: the header lists the last fields in another order. */
+ * perf_output_sample() in kernel/events/core.c; the header lists the last fields in another
+ * order. */
 
 /* Returns the address of byte `at` of the ring, which counts from the start of the ring. Records
  * and their 8-byte fields are aligned to 8, so 8 bytes at this address never cross the end of the
@@ -209,7 +210,7 @@ static u32 read16(struct cursor *c)
 	return load16(p);
 }
 
-/* Reads an array of n entries of `each` bytes. */
+/* Reads an array of n entries, each of which has `each` bytes. */
 static struct str read_array(struct cursor *c, u64 n, size_t each)
 {
 	return read_bytes(c, n > str_len(c->s) / each ? UINT64_MAX : n * each);
@@ -491,7 +492,7 @@ static void read_body(struct cursor *c, const struct pformat *f, struct prec *r)
 		read_bytes(c, 16);
 		break;
 	case PR_COMM:
-	/* the pid and tid of the task that is switched to, or switched from */
+	/* a record with the pid and tid of the task that is switched to, or switched from */
 	case PR_SWITCH_CPU_WIDE:
 	case PR_ITRACE_START:
 	case PR_READ:
@@ -958,7 +959,9 @@ bool oafilter_match(struct oafilter *f, const struct oareport *r)
  * record including this header of 8 bytes. The types that exist only in recordings are those of
  * IGT's lib/i915/perf_data.h and lib/xe/xe_oa_data.h. */
 
-enum { OAREC_HEAD = 8, OAREC_FILE = 1 << 16 /* i915: the first type that only recordings have */ };
+/* OAREC_HEAD: bytes of the header of a record; OAREC_FILE: number of the first record type of i915
+ * that exists only in recordings */
+enum { OAREC_HEAD = 8, OAREC_FILE = 1 << 16 };
 /* The number of the first record type that only this program writes: IGT's readers skip such
  * records. */
 enum { OAREC_OWN = 1 << 17 };
@@ -1143,13 +1146,15 @@ const char *const stallreason_names[STALL_REASONS] = {
 static const struct stallformat stallformats[] = {
 	{ 35, 61, { [ST_TDR] = 61, [ST_OTHER] = 69, [ST_CONTROL] = 77, [ST_PIPESTALL] = 85,
 		    [ST_SEND] = 93, [ST_DIST_ACC] = 101, [ST_SBID] = 109, [ST_SYNC] = 117,
-		    [ST_INST_FETCH] = 125, [ST_ACTIVE] = 133 } }, /* GPUs with Xe3p */
+		    [ST_INST_FETCH] = 125, [ST_ACTIVE] = 133 } }, /* layout for GPUs with Xe3p */
 	{ 20, 29, { [ST_TDR] = 29, [ST_OTHER] = 37, [ST_CONTROL] = 45, [ST_PIPESTALL] = 53,
 		    [ST_SEND] = 61, [ST_DIST_ACC] = 69, [ST_SBID] = 77, [ST_SYNC] = 85,
-		    [ST_INST_FETCH] = 93, [ST_ACTIVE] = 101 } }, /* GPUs with Xe2 or Xe3 */
+		    /* layout for GPUs with Xe2 or Xe3 */
+		    [ST_INST_FETCH] = 93, [ST_ACTIVE] = 101 } },
 	{ 0, 29, { [ST_ACTIVE] = 29, [ST_OTHER] = 37, [ST_CONTROL] = 45, [ST_PIPESTALL] = 53,
 		   [ST_SEND] = 61, [ST_DIST_ACC] = 69, [ST_SBID] = 77, [ST_SYNC] = 85,
-		   /* Ponte Vecchio; no other GPU before Xe2 has samples of EU stalls */
+		   /* layout for Ponte Vecchio, the only GPU before Xe2 that has samples of EU
+		    * stalls */
 		   [ST_INST_FETCH] = 93 } },
 };
 

@@ -16,15 +16,23 @@ enum form {
 	/* utilisation of the device, as in "37", "37 %", "37@800000000Hz", "37 40 23" or "gpu=37
 	 * [Freq : 598000]" */
 	SHARE,
-	CORES, /* Rockchip's utilisation of each core, as in "NPU load:  Core0: 12%, Core1:  0%," */
-	/* utilisation of each core by the driver galcore: lines "core : 0" and "load : 37.12%" */
+	/* text of Rockchip's NPU driver with the utilisation of each core: "NPU load:  Core0: 12%,
+	 * Core1:  0%," */
+	CORES,
+	/* text of the driver galcore with the utilisation of each core: lines "core : 0" and "load
+	 * : 37.12%" */
 	GC_CORES,
-	STATUS,    /* PowerVR: a text with several lines, of which "GPU Utilisation: 37%" is used */
-	CLOCK,     /* clock in a unit that is known (Hz, kHz or MHz), for example "800000000" */
-	/* clock whose size tells its unit, MHz, kHz or Hz: "800" or "800000" or "800000000" */
+	/* text of PowerVR's driver with several lines; "GPU Utilisation: 37%" has the
+	 * utilisation */
+	STATUS,
+	/* text with a clock in a unit that the row of places[] states (Hz, kHz or MHz):
+	 * "800000000" */
+	CLOCK,
+	/* text with a clock in MHz, kHz or Hz, recognised by its size: "800" or "800000" or
+	 * "800000000" */
 	ANY_CLOCK,
-	OPP_CLOCK, /* "INDEX KHZ": the index of a clock in a table, and the clock in kHz */
-	CELSIUS,   /* temperature in 1/1000 degrees C: "45000" */
+	OPP_CLOCK, /* text "INDEX KHZ": the index of a clock in a table, and the clock in kHz */
+	CELSIUS,   /* text with a temperature in 1/1000 degrees C: "45000" */
 };
 
 /* Initializers of a struct attr in places[].files: `flags` are A_* bits, `zeros` is the power of
@@ -34,9 +42,9 @@ enum form {
 #define BUSY(flags, zeros, leaf) FILE_OF(SHARE, D_GPU_BUSY, flags, zeros, IS_GPU, leaf)
 #define FREQ(form, flags, zeros, leaf) FILE_OF(form, D_FREQ_CUR, flags, zeros, IS_GPU, leaf)
 #define TEMP(desc, flags, inst, leaf) FILE_OF(CELSIUS, desc, flags, 0, inst, leaf)
-/* struct attr.zeros of files in % or in 1/1000: converts to 1/1000 % */
+/* power of ten that converts a utilisation in % or in 1/1000 to 1/1000 % */
 enum { PERCENT = 3, PER_MILLE = 2 };
-enum { HZ = 0, KHZ = 3 };            /* struct attr.zeros of files in Hz or kHz: converts to Hz */
+enum { HZ = 0, KHZ = 3 };            /* power of ten that converts a clock in Hz or kHz to Hz */
 
 /* A place: one or more folders in which a vendor's driver has files about a GPU or an NPU. A row of
  * places[] says how to find the folders, the device and the files. */
@@ -47,15 +55,16 @@ static const struct place {
 	/* Path of the device's sysfs folder, relative to a folder that matched `where`. NULL if the
 	 * device has no folder: the files belong to the chip's only GPU or NPU. */
 	const char *device;
-	u8 part;            /* enum chip_part: kind of the device */
+	u8 part;            /* enum chip_part: whether the device is a GPU, an NPU or a card */
 	bool extra;         /* true if the row only adds files to a device that another row finds */
-	/* name of a file without which a folder is ignored; NULL: no condition */
+	/* name of a file that a folder must contain to be used; NULL: every folder is used */
 	const char *needs;
 	/* name of the driver; NULL if the device's file uevent names the driver */
 	const char *driver;
 	/* name of the device; NULL: the name of the folder that matched `where` */
 	const char *name;
-	const char *model;  /* name of the file with the GPU's model name; NULL if there is none */
+	/* name of the file with the device's model name; NULL if there is none */
+	const char *model;
 	struct attr files[MAX_FILES];
 } places[] = {
 	/* Qualcomm, drivers/gpu/msm/kgsl_pwrctrl.c of Linux 4.19. Reading gpu_busy_percentage or
@@ -151,9 +160,10 @@ static const struct place {
 	  .files = { { 0, T_NUMBER, D_RESIDENT, 0, 0, FROM_DIR, "present" } } },
 };
 
-/* has_place[i]: the last search for vendor folders found a folder of device i */
+/* has_place[i]: the last search found a folder of a vendor's driver for device i */
 static bool has_place[MAX_DEVICES];
-static u32 places_found; /* bit i: the last search for vendor folders found a folder of places[i] */
+/* bit i: the last search found a folder of the vendor's driver in places[i] */
+static u32 places_found;
 _Static_assert(LEN(places) <= 32, "a row has a bit in places_found");
 
 /* --- forms ------------------------------------------------------------------------------------ */
@@ -507,7 +517,8 @@ void boards_start(void)
 		if (!p->device == (i >= LEN(places)) && (nrows.devices || !p->extra))
 			each_folder(&(struct finding){ .place = p, .each = place_found });
 	}
-	if (errors == fileio.transient) /* without a transient error, the search was complete */
+	/* no transient error: the search was complete, so missing devices are really gone */
+	if (errors == fileio.transient)
 		places_end();
 }
 

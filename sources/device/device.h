@@ -12,7 +12,7 @@
 extern const struct source src_sysfs;
 enum { DEVICE_LEFT_OUT = 1, DEVICE_BY_DRIVER = 2 /* by -d driver:NAME */ };
 
-/* Settings of the commands: which values of which devices are read. */
+/* Settings of a command: the devices and values that sources/device reads. */
 extern struct sensing {
 	/* for the command `list`: limits are read too, and missing values get a reason */
 	bool listing;
@@ -48,20 +48,21 @@ void transient_errors_count(void);
 
 /* --- files with values: rows of sources/device/sysfs.c and boards.c -------------------------- */
 
-/* The format of the text of a struct attr's file. */
+/* Format of the text in a file of devices: struct attr.format. */
 enum filetype {
 	T_NUMBER, T_ADD, T_DPM, T_LINK, T_V3D, T_TRANS, T_METRICS, T_REASONS, T_PSTATE,
-	T_BOARD /* a file of the table in boards.c; enum form is its format */
+	T_BOARD /* format of a file of a vendor's driver, which enum form of boards.c tells */
 };
 
 /* struct attr.inst: how the instance of a counter gets its name: from a path or a file (FROM_*), or
  * always the same name (IS_*). */
 enum {
 	NO_INST,
-	FROM_DIR,  /* name of the folder that matched the last '*' in the path */
-	FROM_LEAF, /* the part of the file's name that matched '*' */
-	FROM_CHAN, /* hwmon channel: its label; without a label, its name, such as temp1 */
-	FROM_ZONE, /* type of the thermal zone, if the type names a GPU or an NPU */
+	FROM_DIR,  /* instance: name of the folder that matched the last '*' in the path */
+	FROM_LEAF, /* instance: the part of the file's name that matched '*' */
+	/* instance: label of the hwmon channel; without a label, its name, such as temp1 */
+	FROM_CHAN,
+	FROM_ZONE, /* instance: type of the thermal zone, if the type names a GPU or an NPU */
 	IS_MEM, IS_VCN, IS_SCLK, IS_MCLK, IS_SOCCLK, IS_FCLK, IS_VCLK, IS_DCLK, IS_DCEFCLK,
 	IS_MEDIA, IS_GT0, IS_MEMORY, IS_NPU, IS_GPU
 };
@@ -91,13 +92,15 @@ struct attr {
 /* The argument of probe_dir(): the device, and the rows of attrs[] or places[] whose files are
  * opened in the folder. */
 struct probe {
-	/* rows whose files are searched for, all in the same folder */
+	/* first row and end of the rows whose files are searched for, all in the same folder */
 	const struct attr *first, *end;
 	u32 device;
-	/* directory descriptor to which the path of the folder is relative: roots.sys or
-	 * roots.proc */
+	/* descriptor of /sys or /proc (roots.sys or roots.proc), to which the folder's path is
+	 * relative */
 	int root;
-	bool asleep; /* true: opens the files of rows with A_ASLEEP; false: of the other rows */
+	/* true: opens only files that can be read without waking the device (A_ASLEEP); false: only
+	 * the other files */
+	bool asleep;
 };
 
 /* The last device file that could not be read or parsed, for --verbose. */
@@ -112,7 +115,8 @@ typedef void folder_fn(void *arg, const char *path, struct str star);
 bool path_join(char *out, size_t cap, const char *a, const char *b);
 void match_folders(int root, const char *path, struct str pattern, struct str star,
 		   folder_fn *each, void *arg);
-void probe_dir(void *arg, const char *path, struct str star); /* arg points to a struct probe */
+/* Opens the files in a folder of a device; arg points to a struct probe. */
+void probe_dir(void *arg, const char *path, struct str star);
 u32 device_by_ino(const struct stat *st);
 u32 device_in_folder(int root, const char *path);
 void device_missing(const char *path);
@@ -133,21 +137,22 @@ bool board_store(const struct attr *a, struct entity *e, struct str inst, struct
  * values in raw_unit, which is `unit` or a thousandth or a millionth of it. */
 struct channel {
 	char prefix[9], unit[4], raw_unit[9];
-	/* point: decimal places from raw_unit to unit; rule: enum rule of the counter */
+	/* point: decimals of a value in raw_unit that is converted to `unit`; rule: enum rule of
+	 * the counter */
 	u8 point, rule;
-	u8 range;       /* enum sensor_range: which readings are plausible */
+	u8 range;       /* enum sensor_range: range of plausible readings */
 	const char *what;
 };
 
 const struct channel *channel_find(struct str name);
 /* An open hwmon channel, whose value can be read. */
 struct channel_file {
-	/* descriptors of the value and of runtime_status of its device; state is -1 without
-	 * runtime_status */
+	/* fd: descriptor of the file with the value; state: descriptor of runtime_status of the
+	 * device, or -1 */
 	int fd, state;
-	u8 range;      /* enum sensor_range: which readings are plausible */
+	u8 range;      /* enum sensor_range: range of plausible readings */
 	char name[28]; /* chip folder and channel, such as hwmon3/temp1, for messages */
-	u64 limit;     /* highest limit, as channel_limit() returns it */
+	u64 limit;     /* highest limit that the driver has for the channel; 0 if there is none */
 	struct energy energy;
 };
 

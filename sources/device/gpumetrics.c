@@ -37,7 +37,8 @@ static const char metric_insts[][9] = {
 enum { UNIT_NONE, UNIT_MHZ, UNIT_CELSIUS, UNIT_WATT, UNIT_TENTH_GT = 7, UNIT_PERCENT = 10 };
 
 static const struct metricrow {
-	/* format: format revision; first, last: the content revisions that have this field */
+	/* format: format revision of the table; first, last: its content revisions that have this
+	 * field */
 	u8 format, first, last;
 	u8 width; /* size of the field in bytes; in revision 1.9: unit of the attribute (UNIT_*) */
 	u32 desc : 8, inst : 8;
@@ -180,7 +181,8 @@ static const struct metricrow {
 static const struct throttler {
 	u8 bit;
 	char reason[13];
-	/* inst: instance of the reason's temperature (0: none); least: in degrees C */
+	/* inst: number of the temperature (I_*) that belongs to the reason, 0 if none; least: in
+	 * degrees C */
 	u8 inst, least;
 } throttlers[] = {
 	{ 0, "ppt0", 0, 0 }, { 1, "ppt1", 0, 0 }, { 2, "ppt2", 0, 0 }, { 3, "ppt3", 0, 0 },
@@ -269,7 +271,7 @@ bool metrics_next(struct str blob, size_t *row, struct metric *m)
 				    !field_read(blob, r->offset, r->width, &v))
 			continue;
 		if (r->desc != D_ENERGY && v > UINT32_MAX)
-			continue; /* multiplied by 10^zeros, the value could exceed 64 bits */
+			continue; /* multiplied by 10^zeros, such a value could exceed 64 bits */
 		/* Some SMU11 chips report the PCIe generation, 1 to 4, instead of the speed of the
 		 * link. */
 		if (r->desc == D_LINK_SPEED && v < 10)

@@ -24,7 +24,7 @@ struct lookup {
 	const char *folder;
 	u32 n, left; /* n: number of devices in wanted[]; left: number of those without a name */
 	struct wanted {
-		u32 device; /* index in devices[]; NONE after the name was found */
+		u32 device; /* index in devices[]; NONE after the name of the device was found */
 		u16 vendor, id, revision;
 	} wanted[MAX_DEVICES];
 	/* PCI vendor of the current section; NO_VENDOR if no wanted device is of this vendor */
@@ -210,7 +210,7 @@ static long lines_read(int fd, struct lookup *l, line_fn *line_do)
 		if (skips)
 			text.p = text.e;
 	}
-	/* the last line has no newline and was not parsed above */
+	/* the last line of the file has no newline, so the loop above has not handled it */
 	if (r == 0 && l->left && str_len(text))
 		line_do(l, text);
 	return r;
@@ -295,7 +295,8 @@ static void device_lookup(struct lookup *l, u32 device)
 	*w = (struct wanted){ .device = device };
 	if (id.p < id.e && (take_id(&id, &w->vendor) != 4 || !str_skip_z(&id, ":") ||
 			    take_id(&id, &w->id) != 4 || id.p < id.e))
-		return; /* the name is not a PCI ID: the driver has reported it, and it is kept */
+		/* the name is not a PCI ID: the driver has reported the name, and it is kept */
+		return;
 	for (size_t i = 0; i < LEN(leaves); i++) {
 		struct str text = sysfs_text(device, leaves[i]);
 

@@ -41,7 +41,8 @@ static const i64 scan_interval = 5000000000;
 static struct {
 	int inotify_fd;
 	bool started;
-	long watch_error; /* -errno: why inotify does not report opens of nodes; 0 if it does */
+	/* why inotify does not report opens of nodes: -errno; 0 if it reports them */
+	long watch_error;
 	/* folder_error[i]: -errno of the watch of folders[i]; 0 if it is watched or does not
 	 * exist */
 	long folder_error[LEN(folders)];

@@ -67,14 +67,15 @@ struct nvcontrol {
 struct nvchoice {
 	/* row: index in the table of layouts; tried: number of rows that the driver has rejected */
 	u8 row, tried;
-	bool sure; /* true after the driver has accepted the row */
+	bool sure; /* true after the driver has accepted an answer's size from this row */
 };
 
 struct nvgpu {
 	u32 id;           /* the driver's number of the GPU; 0 if it is not known yet */
 	/* descriptor of /dev/nvidiaN, which keeps the GPU awake while it is open; -1: closed */
 	i32 node;
-	/* handle of the driver's device object; + 1: of its subdevice object; NONE: no objects */
+	/* handle of the driver's device object (that of the subdevice object is device + 1); NONE:
+	 * no objects */
 	u32 device;
 	u32 serial; /* serial number of the entity of the device; 0 if the row is not in use */
 	/* true if the GPU may sleep although its node is open (power management "fine-grained"), or
@@ -85,24 +86,24 @@ struct nvgpu {
 	bool has;
 	struct nvchoice ring, ecc;
 	i64 tried;        /* time in ns when the GPU was accessed last */
-	/* time in ns when d->awake was determined that gpu_sample() used last; each state is used
-	 * once */
+	/* time in ns of the reading of d->awake that was used last: each one is used only once */
 	i64 state_read;
 	/* time of the newest sample that was added to busy[], in ns of the driver's clock */
 	u64 newest;
 	bool has_newest;
 	i64 sampled;      /* time in ns when a new sample was found last */
-	i64 worked;       /* time in ns up to which busy[] counts */
+	i64 worked;       /* time in ns up to which the busy times in busy[] count */
 	u64 busy[NV_ENGINES];    /* busy[i]: ns that engine i has worked since the first reading */
 	/* percent[i]: utilisation of engine i since the previous reading, in 1/1000 % */
 	u32 percent[NV_ENGINES];
-	u8 engines;       /* bit i: percent[i] is known */
+	u8 engines;       /* bit i: percent[i] is known (engine i) */
 	u8 pstate;        /* performance state, 0 to 15, or NV_NO_PSTATE */
 	bool has_memory, has_ecc;
 	/* bytes of video memory (total, used); numbers of ECC errors */
 	u64 total, used, corrected, uncorrected;
 	i64 temps[NV_SENSORS]; /* temperatures of the sensors, in 1/1000 degrees C */
-	/* temp_names[i]: place that sensor i measures; NULL: no such sensor */
+	/* temp_names[i]: the part that sensor i measures, such as "gpu"; NULL if there is no sensor
+	 * i */
 	const char *temp_names[NV_SENSORS];
 	/* why the last reading failed: status of the driver or -errno; 0 if it succeeded */
 	long failure;
@@ -130,7 +131,8 @@ static struct {
 	/* true if the sandbox allows ioctl requests to the driver, but only on the descriptors fd
 	 * and LATE_FD */
 	bool admitted;
-	long error; /* < 0: reason why fd is closed: -errno, NOT_LOADED or LOADED_LATE */
+	/* if negative, the reason why fd is closed: -errno, NOT_LOADED or LOADED_LATE */
+	long error;
 	/* client: handle that the driver has assigned to this process; left: ioctl calls that are
 	 * still allowed for this GPU */
 	u32 client, nprocs, left;
@@ -424,7 +426,8 @@ static long read_ring(struct nvgpu *g, u32 device)
 		work_forget(g, device);
 	if (r || !nvring_newest(answer.rows, ring, &newest))
 		return r;
-	/* the times start again at 0, for example after the driver was loaded again */
+	/* the times of samples started again at 0, for example because the driver was loaded
+	 * again */
 	if (newest - g->newest > INT64_MAX)
 		g->has_newest = false;
 	if (!g->has_newest)
@@ -491,7 +494,7 @@ static void node_close(struct nvgpu *g)
 	u32 handles[4] = { ctl.client, ctl.client, g->device, 0 };
 
 	if (g->device != NONE) {
-		/* the call below is one of the MAX_CALLS calls, but was kept in reserve */
+		/* one of the MAX_CALLS ioctl calls of gpu_read() was reserved for the call below */
 		ctl.left++;
 		call(request_free, handles);
 	}
@@ -671,7 +674,8 @@ static long gpu_attach(struct nvgpu *g, const struct device *d)
 	r = control(ctl.client, GET_ID_INFO, info, sizeof(info));
 	if (r)
 		return r;
-	g->on_chip = info[1] >> 5 & 1; /* flag NV0000_CTRL_GPU_ID_INFO_SOC */
+	/* bit 5 is the flag NV0000_CTRL_GPU_ID_INFO_SOC of the driver */
+	g->on_chip = info[1] >> 5 & 1;
 	device[0] = info[2];
 	subdevice = info[3];
 	ctl.handle += 2;
@@ -697,7 +701,7 @@ static u32 virtualization_size(u8 row)
  * because the host of a virtual GPU decides about MIG. */
 static long unsupported_reason(struct nvgpu *g, const struct device *d)
 {
-	/* VIRTUALIZATION_MODE_VGX and GPU_SMC_MODE_ENABLED of the driver */
+	/* values VIRTUALIZATION_MODE_VGX and GPU_SMC_MODE_ENABLED of the driver */
 	const u32 is_vgpu = 2, mig_is_on = 1;
 	u32 info[2] = { 0x2a /* GPU_SMC_MODE */, 0 }, mode = 0;
 	struct nvchoice choice = { 0 };
@@ -721,7 +725,8 @@ static void gpu_read(struct nvgpu *g, u32 number, bool hold)
 	const long before = g->failure;
 	long r;
 
-	ctl.left = MAX_CALLS - 1; /* the last of the MAX_CALLS calls is reserved for node_close() */
+	/* the last of the MAX_CALLS ioctl calls is reserved for node_close() */
+	ctl.left = MAX_CALLS - 1;
 	r = gpu_attach(g, &devices[number]);
 	if (r == 0) {
 		long memory = read_memory(g), pids = read_pids(g, number);
@@ -837,7 +842,8 @@ static void uuid_put(struct device *d)
 
 static void gpu_explain(struct device *d, const struct nvgpu *g)
 {
-	if (d->awake) /* a sleeping GPU is not asked for its UUID, because that would wake it */
+	/* the UUID is not read while the GPU sleeps, because that would wake the GPU */
+	if (d->awake)
 		uuid_put(d);
 	d->no_engines = d->no_memory = !d->awake ? "asleep; reading would wake it" :
 		ctl.fd < 0 ? failure_text(ctl.error) : failure_text(g->failure);
@@ -862,7 +868,7 @@ static void gpu_sample(u32 number)
 	if (g->serial != d->e.serial)
 		gpu_begin(g, d);
 	if (g->state_read == d->e.t)
-		return; /* the power state has not been read since the last call */
+		return; /* d->awake was not read again since the last call */
 	g->state_read = d->e.t;
 	hold = d->awake && may_hold(g, number);
 	if (!hold && g->node >= 0)

@@ -11,10 +11,12 @@
 /* Layouts of the ring of utilisation samples, newest releases first:
  * NV2080_CTRL_PERF_GET_GPUMON_PERFMON_UTIL_SAMPLES_V2_PARAMS. */
 const struct nvring nvrings[NV_RINGS] = {
-	{ 55888, 72, 776, { 8, 136, 264, 392, 520, 648 } },  /* driver releases 570 to 595 */
-	{ 50704, 72, 704, { 8, 124, 240, 356, 472, 588 } },  /* driver releases 550 to 565 */
-	{ 34000, 72, 472, { 8, 124, 240, 356 } },            /* driver releases 525 to 545 */
-	{ 47216, 100, 472, { 8, 124, 240, 356 } },           /* driver releases 515 and 520 */
+	/* layout of driver releases 570 to 595 */
+	{ 55888, 72, 776, { 8, 136, 264, 392, 520, 648 } },
+	/* layout of driver releases 550 to 565 */
+	{ 50704, 72, 704, { 8, 124, 240, 356, 472, 588 } },
+	{ 34000, 72, 472, { 8, 124, 240, 356 } }, /* layout of driver releases 525 to 545 */
+	{ 47216, 100, 472, { 8, 124, 240, 356 } }, /* layout of driver releases 515 and 520 */
 };
 
 /* Sizes in bytes of NV2080_CTRL_GPU_QUERY_ECC_STATUS_PARAMS, newest releases first. It is an array
@@ -116,7 +118,9 @@ bool nvring_sum(const char *answer, const struct nvring *r, const struct nvquery
 		 * may wrap */
 		if (t == 0 || (known && weight - 1 > INT64_MAX))
 			continue;
-		if (!known) /* the first sample counts for as long as the second one */
+		/* nothing is known before the first sample: it counts for as long as the second
+		 * one */
+		if (!known)
 			weight = load64(ring_sample(answer, r, i + 1)) - t;
 		if (weight - 1 >= longest_period)
 			weight = 1;
@@ -196,9 +200,10 @@ static const u16 opcodes[] = { SENSOR_TARGET, TARGET_TYPE, SENSOR_READING };
 void nvsensors_ask(char *request)
 {
 	memset(request, 0, NV_SENSOR_BYTES);
-	store32(request, 1); /* version of the request's interface */
+	store32(request, 1); /* version of the structure of the request */
 	store32(request + 8, SENSOR_BYTES);
-	store32(request + 12, 1); /* continue with the next instruction if one fails */
+	/* tells the driver to continue with the next instruction if one fails */
+	store32(request + 12, 1);
 	store32(request + 20, NV_SENSORS * LEN(opcodes));
 	for (u32 i = 0; i < NV_SENSORS * LEN(opcodes); i++) {
 		char *at = request + SENSOR_HEAD + i * (size_t)SENSOR_BYTES;

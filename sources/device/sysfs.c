@@ -55,7 +55,8 @@ struct sysdir {
 	bool probed, probed_asleep;
 	bool changed; /* a node was added or removed since the previous scan */
 	bool denied;  /* true if a file could not be opened for lack of permission */
-	bool profiled; /* profiling_start() has handled the device (--enable-profiling) */
+	/* true after profiling_start() has handled the device (--enable-profiling) */
+	bool profiled;
 	/* the GPU was asleep when it was found: NVIDIA's file about it is not read before it is
 	 * awake, because reading the file would wake it */
 	bool slept;
@@ -65,7 +66,8 @@ struct sysdir {
 };
 
 static struct node *nodes;
-static struct sysdir *sysdirs; /* indexed like devices[]; a row is valid if its device is in use */
+/* row i describes devices[i]; it is valid if that device is in use */
+static struct sysdir *sysdirs;
 static struct {
 	struct table nodes, sysdirs;
 } sysfs_tables = {
@@ -96,11 +98,12 @@ static const struct folder {
 	/* name of the driver that has the folder; NULL: any driver; "x*": any name that begins with
 	 * x */
 	const char *driver;
-	u8 base;            /* enum base: the folder to which dir is relative */
-	const char *dir; /* relative path; '*': any name, '#': the number of the card */
+	u8 base;            /* enum base: the folder to which the path `dir` is relative */
+	/* path of the folder, relative to its base; '*': any name, '#': the number of the card */
+	const char *dir;
 } folders[] = {
 	[F_POWER]       = { NULL, B_DEVICE, "power" },
-	/* also the folders of the PCIe ports above the device, see probe_links() */
+	/* device folder, and those of the PCIe ports above it: see probe_links() */
 	[F_LINK]        = { NULL, B_DEVICE, "" },
 	[F_ANY]         = { NULL, B_DEVICE, "" },
 	[F_AMDGPU]      = { "amdgpu", B_DEVICE, "" },
@@ -147,7 +150,7 @@ static const struct attr attrs[] = {
 	{ F_AMDGPU, T_NUMBER, D_LOAD, 0, 3, IS_MEM, "mem_busy_percent" },
 	{ F_AMDGPU, T_NUMBER, D_LOAD, 0, 3, IS_VCN, "vcn_busy_percent" },
 
-	/* hwmon chips of GPUs: Documentation/hwmon/sysfs-interface.rst */
+	/* hwmon chips of GPUs: files of Documentation/hwmon/sysfs-interface.rst */
 	{ F_HWMON, T_NUMBER, D_TEMP, 0, 0, FROM_CHAN, "temp*_input" },
 	{ F_HWMON, T_NUMBER, D_TEMP_MAX, A_LIMIT, 0, FROM_CHAN, "temp*_max" },
 	{ F_HWMON, T_NUMBER, D_TEMP_CRIT, A_LIMIT, 0, FROM_CHAN, "temp*_crit" },
@@ -235,10 +238,10 @@ static const struct attr attrs[] = {
 	{ F_MSM, T_NUMBER, D_FREQ_MAX, 0, 0, FROM_DIR, "max_freq" },
 	{ F_MSM, T_TRANS, D_FREQ_SPENT, 0, 0, FROM_DIR, "trans_stat" },
 
-	{ F_V3D, T_V3D, D_BUSY_NS, 0, 0, NO_INST, "gpu_stats" }, /* v3d: v3d_sysfs.c */
+	{ F_V3D, T_V3D, D_BUSY_NS, 0, 0, NO_INST, "gpu_stats" }, /* v3d: files of v3d_sysfs.c */
 	{ F_NOUVEAU, T_PSTATE, D_FREQ_CUR, 0, 6, NO_INST, "pstate" },
 
-	/* intel_vpu: Documentation/ABI/testing/sysfs-driver-ivpu */
+	/* intel_vpu: files of Documentation/ABI/testing/sysfs-driver-ivpu */
 	{ F_VPU, T_NUMBER, D_GPU_BUSY_US, A_SLOW, 0, NO_INST, "npu_busy_time_us" },
 	{ F_VPU, T_NUMBER, D_RESIDENT, 0, 0, IS_MEMORY, "npu_memory_utilization" },
 	{ F_VPU_FREQ, T_NUMBER, D_FREQ_CUR, 0, 6, IS_NPU, "current_freq" },
@@ -272,7 +275,7 @@ struct sensor {
 	int fd;
 	/* misses: ENODEV errors in a row; wait: samples to skip before the file is opened again */
 	u8 misses, wait;
-	u8 clash;        /* BY_* bits: what was added to the sensor's name to make it unique */
+	u8 clash; /* BY_* bits: the parts that were added to the sensor's name to make it unique */
 	bool in_proc;    /* true if the path is relative to /proc, false if to /sys */
 	char folder[16]; /* part of the folder's name that matched '*', such as hwmon3 or gt0 */
 	union {
@@ -603,7 +606,7 @@ static u32 zone_owner(struct str type)
 	bool npu = str_find(type, (struct str)STR("npu"));
 	u32 owner = NONE;
 
-	/* examples of other types: GPU-therm of Jetson Xavier, G3D of Exynos */
+	/* Thermal zones of GPUs have types such as GPU-therm (Jetson Xavier) and G3D (Exynos). */
 	if (!npu && !str_find(type, (struct str)STR("gpu")) &&
 	    !str_find(type, (struct str)STR("GPU")) && !str_is(type, "G3D"))
 		return NONE;
@@ -764,7 +767,7 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 	if (!table_has(&sensors.t, sysfs.nsensors) || fd > fileio.limit / 2) {
 		sys_close((int)fd);
 		if (fd > fileio.limit / 2)
-			/* probe_device() counts this error in `unread` */
+			/* probe_device() adds this error to sysdir.unread */
 			files_note_error(-EMFILE);
 		else
 			sysdirs[p->device].lost++;
@@ -827,7 +830,7 @@ void probe_dir(void *arg, const char *path, struct str star)
 
 			if (is_pattern(a->leaf) && attr_enabled(a, p->asleep) &&
 			    glob_match(str_z(a->leaf), str_z(name), &leafstar) &&
-			    /* the pattern power*_max must not match power1_rated_max */
+			    /* power*_max must not match the file power1_rated_max */
 			    (a->inst != FROM_CHAN || !str_find(leafstar, (struct str)STR("_"))))
 				sensor_add(p, a, path, str_z(name), star, leafstar);
 		}
@@ -1136,7 +1139,7 @@ void device_missing(const char *path)
 	if (!sysfs.device_error) {
 		device_lost();
 	} else if (!is_transient_error(sysfs.device_error)) {
-		/* transient errors are counted by files_note_error() */
+		/* files_note_error() has already counted a transient error */
 		registry.dropped++;
 		files_note_missing(path, sysfs.device_error);
 	}
@@ -1339,7 +1342,7 @@ static void read_state(struct device *d, struct sysdir *at)
 		n = path_join(path, sizeof(path), at->path, "power/runtime_status") ?
 			files_note_error(open_retry(roots.sys, path, O_RDONLY | O_NONBLOCK)) :
 			-ENOENT;
-		/* -2: the file is not opened again */
+		/* status -2: the file runtime_status is not opened again */
 		at->status = n >= 0 ? (int)n : is_transient_error(n) ? -1 : -2;
 	}
 	n = n < 0 ? n : files_note_error(slurp_fd(at->status, b, sizeof(b)));
@@ -1851,7 +1854,8 @@ static long knob_set(const char *path, const char *to)
 		n = r < 0 ? r : -EIO;
 	}
 	sys_close(k->fd);
-	return n < 0 ? n : 0; /* a value other than 0 was set by another program and stays */
+	/* a value other than 0 was set by another program, and is not changed */
+	return n < 0 ? n : 0;
 }
 
 void profiling_start(void (*denied)(const char *dev, long err))

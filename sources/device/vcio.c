@@ -56,7 +56,7 @@ static struct {
 	/* errors[i]: result of the last request for properties[i]: 0, -errno or NO_VALUE */
 	long errors[LEN(properties)];
 } vcio;
-enum { NO_VALUE = 1 }; /* the firmware has answered, but its answer has no value */
+enum { NO_VALUE = 1 }; /* NO_VALUE: the firmware has answered, but its answer has no value */
 
 /* --- requests --------------------------------------------------------------------------------- */
 
@@ -113,7 +113,7 @@ static void value_put(struct entity *e, const struct property *p, u32 v, i64 t)
 {
 	if (p->desc == D_THROTTLE)
 		throttle_put(e, v, t);
-	else /* the firmware's voltages are in uV; the registry has mV */
+	else /* the firmware's voltages are in uV and are converted to mV */
 		reg_put(e, p->desc, str_z(p->inst), p->desc == D_VOLT ? (v + 500) / 1000 : v, t);
 }
 

@@ -40,7 +40,7 @@ enum file {
 	FILES, F_NONE = FILES,
 };
 
-enum { TEXT_PART = 4096 /* minimum free bytes in text_bytes for each read() */ };
+enum { TEXT_PART = 4096 /* minimum number of free bytes in text_bytes before each read() */ };
 
 static void cpus_parse(struct str text);
 static void disks_parse(struct str text);
@@ -56,17 +56,17 @@ static const struct source_text {
 	[F_STAT]       = { "stat", cpus_parse, 1 << 20, false },
 	[F_MEMINFO]    = { "meminfo", NULL, 128 << 10, false },
 	[F_VMSTAT]     = { "vmstat", NULL, 128 << 10, true },
-	/* room for 4000 disks and partitions */
+	/* size of the buffer for diskstats: room for 4000 disks and partitions */
 	[F_DISKSTATS]  = { "diskstats", disks_parse, 512 << 10, true },
 	[F_LOADAVG]    = { "loadavg", NULL, TEXT_PART, false },
-	/* room for 1000 CPUs, whose lists of flags are long */
+	/* size of the buffer for cpuinfo: room for 1000 CPUs, whose lists of flags are long */
 	[F_CPUINFO]    = { "cpuinfo", clocks_parse, 2 << 20, true },
 	[F_PSI_CPU]    = { "pressure/cpu", NULL, TEXT_PART, false },
 	[F_PSI_MEMORY] = { "pressure/memory", NULL, TEXT_PART, false },
 	[F_PSI_IO]     = { "pressure/io", NULL, TEXT_PART, false },
 };
 
-/* indexes of the values of a disk in was[] and sum[] */
+/* indexes of the values of a disk: sectors read, sectors written, ms busy */
 enum { DK_READ, DK_WRITE, DK_BUSY, DK_FIELDS };
 
 /* All variables of this file except texts[] and buckets. */
@@ -86,21 +86,22 @@ static struct {
 	u32 ndisks, last_disk;
 	u32 disks_reading; /* number of the last reading of diskstats */
 	i64 disks_t;       /* time of the last reading of diskstats, in ns */
-	u64 disks_sum[DK_FIELDS]; /* sums over all physical disks, without partitions */
+	u64 disks_sum[DK_FIELDS]; /* sums of the values of all physical disks, without partitions */
 	struct proc *procs;
 	u32 nprocs, io_seen;
 	u64 io_sum[2];
 	long io_error;
-	u64 processes;         /* number of processes in the reading processes_seen */
+	u64 processes; /* number of processes in /proc, counted in the reading processes_seen */
 	u32 processes_seen;
 	bool cpuinfo_has_clocks;
 	struct zone *zones;
 	u32 nzones;
 } host = { .reading = 1 };
 
+/* The tables of this file, initialized at its end, because the sizes of all structs are needed. */
 static struct host_tables {
 	struct table text_bytes, smalls, cpus, disks, procs, zones;
-} host_tables; /* initialized at the end of this file, because it needs the sizes of all types */
+} host_tables;
 
 enum { IO_BUCKETS = 4096 };
 static struct {
@@ -306,7 +307,7 @@ enum { MAX_SMALL = 4096 /* number of files: clocks of 3500 CPUs, and thermal and
 
 struct small_file {
 	bool used; /* true if a counter has needed this file since the last host_trim() */
-	u8 kind, n; /* kind: enum small; n: number of bytes in inst */
+	u8 kind, n; /* kind of the file: enum small; n: number of bytes in inst */
 	/* next row in the hash chain: its index in host.smalls + 1; 0: end of the chain */
 	u16 next;
 	char inst[32];
@@ -449,7 +450,7 @@ enum { J_ALL = (1 << J_FIELDS) - 1 };
 
 struct cpu {
 	u64 was[J_FIELDS];
-	/* sum of all increases, which never decreases, although the kernel's idle and iowait can */
+	/* sums of all increases; they never decrease, although the kernel's idle and iowait can */
 	u64 sum[J_FIELDS];
 	u64 hz;
 	/* numbers of the last readings: seen: that had the times of the CPU; clocked: that had
@@ -548,11 +549,11 @@ static void cpus_parse(struct str text)
 
 enum {
 	SECTOR = 512,    /* bytes of a sector in diskstats, the same for every disk */
-	MAX_DISKS = 4096 /* room for 1000 disks with three partitions each */
+	MAX_DISKS = 4096 /* number of disks and partitions: 1000 disks with three partitions each */
 };
 
 struct disk {
-	char name[32];  /* at most DISK_NAME_LEN of the kernel */
+	char name[32];  /* name of the disk; the kernel's DISK_NAME_LEN is the limit */
 	u8 n;
 	bool whole;     /* true for a whole disk, false for a partition */
 	bool physical;  /* false for a virtual disk, such as a dm, md or loop device */
@@ -701,7 +702,8 @@ static void disks_parse(struct str text)
 /* --- I/O of processes: proc_pid_io(5) --------------------------------------------------------- */
 
 enum {
-	MAX_PROCS = 32768, /* number of processes; the default of kernel.pid_max */
+	/* number of processes that can be remembered; the default of kernel.pid_max */
+	MAX_PROCS = 32768,
 	MAX_DEPTH = 32, /* maximum number of ancestors that are checked when a process has ended */
 };
 
@@ -942,15 +944,16 @@ enum method {
 
 /* A row of rows[]: a kind of counter, which exists once for each instance. */
 struct row {
-	const char *name, *what; /* name: the instance replaces a '*' in it; what: description */
-	const char *key; /* name of the field in the file; NULL for some methods */
+	/* name: name of the counter, in which the instance replaces a '*'; what: description */
+	const char *name, *what;
+	const char *key; /* name of the field in the file; NULL if the value is not a named field */
 	/* enum amount: less: the field that is subtracted from the value; limit: the field that is
 	 * the maximum of the value */
 	u8 less, limit;
 	u8 unit, rule, group, method, file, arg;
 };
 
-/* The fields of meminfo that the members less and limit of a row can mean. */
+/* Fields of /proc/meminfo that a row of rows[] can name in its members less and limit. */
 enum amount { M_NONE, M_TOTAL, M_AVAILABLE, M_COMMIT, M_SWAP, M_SWAP_FREE };
 static const char *const amounts[] = {
 	[M_TOTAL] = "MemTotal", [M_AVAILABLE] = "MemAvailable", [M_COMMIT] = "CommitLimit",
@@ -1596,7 +1599,8 @@ void host_trim(void)
 }
 
 static struct host_tables host_tables = {
-	.text_bytes = TABLE_ROW(host.text_bytes, 4 << 20 /* all .cap + TEXT_PART */, 16 << 10,
+	/* The size 4 << 20 is at least the sum of all text_sources[].cap, and TEXT_PART. */
+	.text_bytes = TABLE_ROW(host.text_bytes, 4 << 20, 16 << 10,
 			  "bytes of /proc"),
 	.smalls = TABLE_ROW(host.smalls, MAX_SMALL, 16, "files of one number"),
 	.cpus = TABLE_ROW(host.cpus, CPU_FIRST + MAX_CPUS, 26, "CPUs"),

@@ -19,9 +19,9 @@ struct hostcounter {
 	/* unit of the value: "%", "bytes", "bytes/s", "1/s", "mC", "Hz", "uJ", "" */
 	const char *unit;
 	u8 rule;               /* enum rule: how a sample is computed from readings */
-	u8 row;                /* only for host.c: index in rows[] */
-	u8 n;                  /* only for host.c: number of bytes in inst */
-	char inst[32]; /* only for host.c: the instance, without a NUL: "cpu0", "sda", "-" */
+	u8 row;                /* index in rows[] of host.c; used only there */
+	u8 n;                  /* number of bytes in inst; used only in host.c */
+	char inst[32]; /* instance without a NUL, such as "cpu0", "sda", "-"; used only in host.c */
 	u64 max;               /* maximum of the value; UINT64_MAX: no limit */
 };
 
