@@ -1516,7 +1516,7 @@ void reg_sum_clients(bool by_group, bool rates)
 	}
 }
 
-/* --- texts: strings of any length, allocated and freed ---------------------------------------- */
+/* --- texts: strings of any length ------------------------------------------------------------- */
 
 void text_free(u32 t)
 {

@@ -490,7 +490,7 @@ bool parse_interval(struct str s, i64 *ns)
 	return false;
 }
 
-/* --- arithmetic of readings: increase from one to the next ------------------------------------ */
+/* --- increase of a counter between two readings ----------------------------------------------- */
 
 /* Returns a*b/c, rounded down, without overflow of a*b; UINT64_MAX if the result does not fit in 64
  * bits or c is 0. The division is written out because 32-bit targets have no 128-bit type. */

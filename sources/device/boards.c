@@ -166,7 +166,7 @@ static bool has_place[MAX_DEVICES];
 static u32 places_found;
 _Static_assert(LEN(places) <= 32, "a row has a bit in places_found");
 
-/* --- forms ------------------------------------------------------------------------------------ */
+/* --- parsing of the texts in vendors' files --------------------------------------------------- */
 
 /* Parses a utilisation into *v, in 1/1000 %. A number at the end of a longer text is rejected,
  * because it may have been cut; a text that is only a number is accepted, because some drivers
@@ -342,7 +342,7 @@ bool board_store(const struct attr *a, struct entity *e, struct str inst, struct
 	return valid && reg_put(e, a->desc, inst, v, t);
 }
 
-/* --- places ----------------------------------------------------------------------------------- */
+/* --- folders of vendors' files ---------------------------------------------------------------- */
 
 /* The argument of the callbacks of match_folders(): the row of places[] whose folders are searched
  * for. place_probe() opens the files of the device probe.device. */

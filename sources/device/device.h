@@ -51,7 +51,7 @@ void transient_errors_count(void);
 /* Format of the text in a file of devices: struct attr.format. */
 enum filetype {
 	T_NUMBER, T_ADD, T_DPM, T_LINK, T_V3D, T_TRANS, T_METRICS, T_REASONS, T_PSTATE,
-	T_BOARD /* format of a file of a vendor's driver, which enum form of boards.c tells */
+	T_BOARD /* format of a vendor's file, as enum form of boards.c says */
 };
 
 /* struct attr.inst: how the instance of a counter gets its name: from a path or a file (FROM_*), or

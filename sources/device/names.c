@@ -55,7 +55,7 @@ static void name_set(struct device *d, const char *maker, struct str name)
 	buf_z(&b);
 }
 
-/* --- ids files -------------------------------------------------------------------------------- */
+/* --- files pci.ids and amdgpu.ids ------------------------------------------------------------- */
 
 /* Parses up to four hex digits at the start of *s into *id, and moves *s past them. Returns the
  * number of digits. */
@@ -259,7 +259,7 @@ static void ids_read(struct lookup *l, const char *const *paths, line_fn *line_d
 	}
 }
 
-/* --- devices ---------------------------------------------------------------------------------- */
+/* --- names of devices ------------------------------------------------------------------------- */
 
 /* Sets the name of a device that the device tree describes: its first `compatible` string, and the
  * model of the board in parentheses. */
@@ -347,7 +347,7 @@ void names_find(const char *folder)
 		}
 }
 
-/* --- selection -------------------------------------------------------------------------------- */
+/* --- devices selected by name ----------------------------------------------------------------- */
 
 bool name_has(u32 device, struct str part)
 {

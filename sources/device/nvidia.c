@@ -158,7 +158,7 @@ static const char engine_names[NV_ENGINES][6] = {
 	[NV_NVJPG] = "nvjpg", [NV_NVOFA] = "nvofa",
 };
 
-/* --- calls ------------------------------------------------------------------------------------ */
+/* --- ioctl calls of NVIDIA's driver ----------------------------------------------------------- */
 
 static long call(u32 request, void *arg)
 {
@@ -749,7 +749,7 @@ static void gpu_read(struct nvgpu *g, u32 number, bool hold)
 		g->tried = sys_now(CLOCK_MONOTONIC);
 }
 
-/* --- the reading ------------------------------------------------------------------------------ */
+/* --- storing the values of a reading ---------------------------------------------------------- */
 
 static void put_work(struct entity *e, u8 engines, const u32 *percent, const u64 *busy, i64 worked)
 {
@@ -868,7 +868,7 @@ static void gpu_sample(u32 number)
 	if (g->serial != d->e.serial)
 		gpu_begin(g, d);
 	if (g->state_read == d->e.t)
-		return; /* d->awake was not read again since the last call */
+		return; /* the device's power state was not read again since the last call */
 	g->state_read = d->e.t;
 	hold = d->awake && may_hold(g, number);
 	if (!hold && g->node >= 0)

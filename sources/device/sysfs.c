@@ -288,7 +288,7 @@ struct sensor {
 };
 static TABLE(struct sensor, sensors, MAX_SENSORS, 64, "sensors");
 
-/* --- paths ------------------------------------------------------------------------------------ */
+/* --- paths of folders and files --------------------------------------------------------------- */
 
 bool path_join(char *out, size_t cap, const char *a, const char *b)
 {
@@ -1469,7 +1469,7 @@ static bool scan_nvidia(void)
 	return d.n >= 0;
 }
 
-/* --- all devices ------------------------------------------------------------------------------ */
+/* --- search for all devices ------------------------------------------------------------------- */
 
 /* Finds new and removed device nodes. Devices of boards.c are searched for if `changed` is true or
  * a node has changed, GPUs of NVIDIA's driver if `nvidia` is true. */
@@ -1512,7 +1512,7 @@ static void devices_decide(void)
 	}
 }
 
-/* --- readings --------------------------------------------------------------------------------- */
+/* --- reading the files of devices ------------------------------------------------------------- */
 
 static void vddnb_find(void *found, const char *path, struct str star)
 {
@@ -1806,7 +1806,7 @@ const struct source src_sysfs = {
 	.sample = sysfs_sample,
 };
 
-/* --- profiling -------------------------------------------------------------------------------- */
+/* --- the sysfs file profiling ----------------------------------------------------------------- */
 
 /* Drivers whose fdinfo has times and cycles only while the sysfs file `profiling` is not 0, and the
  * value that enables all of them: 1 for panfrost, 3 for panthor (1 for cycles + 2 for time). */
@@ -1844,8 +1844,8 @@ static long knob_set(const char *path, const char *to)
 	text = str_read(k->old, n);
 	if (n > 0 && (size_t)n < sizeof(k->old) && str_cut(&text, '\n', &old) && str_is(old, "0")) {
 		k->n = (u8)n;
-		/* counted before the file is written, because a signal handler may restore it at
-		 * any time */
+		/* The number of changed files is increased before the write, because a signal
+		 * handler may restore the files at any time. */
 		sysfs.nknobs++;
 		r = sys_pwrite(k->fd, to, 1, 0);
 		if (r > 0)

@@ -58,7 +58,7 @@ static struct {
 } vcio;
 enum { NO_VALUE = 1 }; /* NO_VALUE: the firmware has answered, but its answer has no value */
 
-/* --- requests --------------------------------------------------------------------------------- */
+/* --- requests to the firmware ----------------------------------------------------------------- */
 
 static void request_fill(u32 w[W_MOST], const struct property *p)
 {
@@ -117,7 +117,7 @@ static void value_put(struct entity *e, const struct property *p, u32 v, i64 t)
 		reg_put(e, p->desc, str_z(p->inst), p->desc == D_VOLT ? (v + 500) / 1000 : v, t);
 }
 
-/* --- the device ------------------------------------------------------------------------------- */
+/* --- the device of the firmware's values ------------------------------------------------------ */
 
 /* Opens /dev/vcio at the first call, with the user's own privileges: requests on it can also set
  * clocks, and the mode of the file restricts who may do that. Returns its descriptor, which stays

@@ -934,7 +934,7 @@ static void clocks_parse(struct str text)
 	}
 }
 
-/* --- how each value is read ------------------------------------------------------------------- */
+/* --- functions that read the values of counters ----------------------------------------------- */
 
 enum row_group { G_ONE, G_IO, G_CPU, G_CLOCK, G_DISK, G_ZONE, G_RAPL };
 enum method {
@@ -1146,7 +1146,7 @@ static long zone_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 	return error;
 }
 
-/* --- the table -------------------------------------------------------------------------------- */
+/* --- the table of counters -------------------------------------------------------------------- */
 
 enum {
 	NO_UNIT, PERCENT, HZ, PER_S, BYTES, BYTES_PER_S, CENTI, MILLIC, MICROJ, MICROW
