@@ -103,7 +103,7 @@ static const struct folder {
 	const char *dir;
 } folders[] = {
 	[F_POWER]       = { NULL, B_DEVICE, "power" },
-	/* device folder, and those of the PCIe ports above it: see probe_links() */
+	/* device folder, and those of the PCIe ports above it: see links_each() */
 	[F_LINK]        = { NULL, B_DEVICE, "" },
 	[F_ANY]         = { NULL, B_DEVICE, "" },
 	[F_AMDGPU]      = { "amdgpu", B_DEVICE, "" },
