@@ -137,7 +137,7 @@ udp.of         = graphite statsd
 replaced.of    = prom openmetrics plot capture
 # The features of SMALL=1, for an initramfs.
 SMALL_HAS = procs help host doctor check boards block logfmt prom
-ROWS = parse gpustat sources/os/privilege sources/os/files sources/device/sysfs sources/device/nodes commands/shared/options commands/shared/confine sources/drm/clients sources/drm/discovery commands/shared/sampling commands/shared/select commands/shared/sink commands/shared/output counters views/record views/out sources/catalog/catalog commands/named sources/perf/virtual sources/catalog/probe sources/oa/oapacks
+ROWS = parse gpustat sources/os/privilege sources/os/files sources/device/sysfs sources/device/nodes commands/shared/messages commands/shared/options commands/shared/confine sources/drm/clients sources/drm/discovery commands/shared/sampling commands/shared/select commands/shared/sink commands/shared/output counters views/record views/out sources/catalog/catalog sources/catalog/eventcounters commands/named sources/perf/virtual sources/catalog/probe sources/oa/oapacks
 
 WITHOUT =
 unknown := $(filter-out all $(FEATURES) $(SHARED),$(WITHOUT))

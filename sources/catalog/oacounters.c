@@ -74,7 +74,8 @@ static struct {
 	struct oaslot *slots;
 	u32 nslots;
 	struct stream *streams; /* number of elements: oalist_tables.streams.ready */
-	char refusal[192];      /* why the last stream could not be opened, and what fixes it */
+	/* why opening the last stream was denied, and what fixes it; empty: it was not denied */
+	char refusal[192];
 } oalist;
 static struct {
 	struct table sets, slots, streams;
@@ -239,9 +240,11 @@ static long stream_begin(struct stream *s, u32 gpu, u32 set)
 	if (r < 0) {
 		struct buf b = BUF_Z(oalist.refusal);
 
-		put_z(&b, s->live.what ? s->live.what : "");
-		put_z(&b, s->live.what && s->live.remedy ? "; " : "");
-		put_z(&b, s->live.what && s->live.remedy ? s->live.remedy : "");
+		if (r == -EACCES && s->live.what) {
+			put_z(&b, s->live.what);
+			put_z(&b, s->live.remedy ? "; " : "");
+			put_z(&b, s->live.remedy ? s->live.remedy : "");
+		}
 		buf_z(&b);
 		oa_stop(&s->live);
 		return r;

@@ -72,7 +72,7 @@ tells() { # NAME
 	echo "$told are reported as not built in"
 	[ "$told" -gt 0 ]
 }
-rows='parse gpustat sources/os/privilege sources/os/files sources/device/sysfs sources/device/nodes commands/shared/options commands/shared/confine sources/drm/clients sources/drm/discovery commands/shared/sampling commands/shared/select commands/shared/sink commands/shared/output counters views/record views/out sources/catalog/catalog commands/named sources/perf/virtual sources/catalog/probe sources/oa/oapacks'
+rows='parse gpustat sources/os/privilege sources/os/files sources/device/sysfs sources/device/nodes commands/shared/messages commands/shared/options commands/shared/confine sources/drm/clients sources/drm/discovery commands/shared/sampling commands/shared/select commands/shared/sink commands/shared/output counters views/record views/out sources/catalog/catalog sources/catalog/eventcounters commands/named sources/perf/virtual sources/catalog/probe sources/oa/oapacks'
 names() {
 	for s in $rows; do cat "$s.c"; done | grep -oE '(HAS|OPTION|COMMAND|FORMAT)\([a-z]+' | sed 's/.*(//' | grep -vx feature | sort -u >"$tmp/used"
 	(echo "$features" && echo perf named metrics udp replaced) | tr ' ' '\n' | sort | diff - "$tmp/used" && [ "$(sed -n 's/^ROWS = //p' Makefile)" = "$rows" ] &&
