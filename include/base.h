@@ -19,14 +19,15 @@ typedef int64_t i64;
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-/* A view of text: from p up to, not including, e. The bytes must live longer than the view. */
+/* A view of text that other memory holds: the bytes from p up to, not including, e. The memory must
+ * stay valid as long as the view is used. */
 struct str {
 	const char *p, *e;
 };
 
-/* STR("x") is an initialiser of a struct str, LIT("x") is an expression with a struct str as its
- * value. LIT() passes the literal to str_of() once, so that both pointers point into the same
- * object: a compiler may store two equal literals at two addresses. */
+/* STR("x") is an initialiser of a struct str; LIT("x") is an expression of type struct str. LIT()
+ * passes the literal to str_of() once, so that both pointers point into the same object: a compiler
+ * may store two equal literals at two addresses. */
 #define STR(lit) { (lit), (lit) + sizeof(lit) - 1 }
 #define LIT(lit) str_of(lit, sizeof(lit) - 1)
 
@@ -52,8 +53,9 @@ struct buf {
 	bool full;
 };
 
-/* buf_on() returns an empty buffer that stores its text in the cap bytes at p, BUF() one that
- * stores it in an array. BUF() of a pointer does not compile. */
+/* buf_on() returns an empty buffer that stores its text in the cap bytes at p. BUF(array) returns
+ * an empty buffer that stores its text in the array; with a pointer instead of an array it does not
+ * compile. */
 struct buf buf_on(char *p, size_t cap);
 #define ARRAY_BYTES(array) \
 	(sizeof(array) + \
@@ -66,8 +68,8 @@ void put_str(struct buf *b, struct str s);
 void put_z(struct buf *b, const char *z);
 void put_columns(struct buf *b, size_t from, size_t to);
 void put_utf8(struct buf *b, u32 c);
-/* Most bytes that put_dec() appends: the digits of a u64, a decimal point, and as many leading
- * zeros as any unit has decimal places. */
+/* Largest number of bytes that put_dec() appends: the digits of a u64, a decimal point, and as many
+ * leading zeros as any unit has decimal places. */
 enum { DIGITS = 40 };
 
 char *digits_before(char *e, u64 v, size_t n);
@@ -75,14 +77,15 @@ void put_dec(struct buf *b, u64 n, u8 point, u8 keep);
 void put_u64(struct buf *b, u64 v);
 void put_hex64(struct buf *b, u64 v);
 void put_hex(struct buf *b, u8 c);
-/* Output contexts of clean_end(), each with the bytes that have a special meaning in it.
- * clean_end() finds a run of other printable bytes, which the caller copies unchanged. */
+/* Output contexts for clean_end(): the bytes with a special meaning in that context. clean_end()
+ * returns the end of a run of printable bytes without special meaning, which the caller copies
+ * unchanged. */
 enum {
 	CLEAN_TEXT = 1,
-	CLEAN_STRING = 2, /* special bytes: " and \ */
-	CLEAN_TAG = 4,    /* special bytes: comma, = and blank */
-	CLEAN_WORD = 8,   /* special bytes: " \ = and blank */
-	CLEAN_CELL = 16,  /* special bytes: comma and " */
+	CLEAN_STRING = 2, /* bytes with a special meaning in a quoted string: " and \ */
+	CLEAN_TAG = 4,    /* bytes with a special meaning in a tag: comma, = and blank */
+	CLEAN_WORD = 8,   /* bytes with a special meaning in a word: " \ = and blank */
+	CLEAN_CELL = 16,  /* bytes with a special meaning in a table cell: comma and " */
 };
 const char *clean_end(struct str s, u8 where);
 static inline size_t clean_len(struct str s, u8 where)
@@ -90,7 +93,8 @@ static inline size_t clean_len(struct str s, u8 where)
 	return (size_t)(clean_end(s, where) - s.p);
 }
 void put_text(struct buf *b, struct str s);
-/* a buffer with one byte left for the NUL of buf_z() */
+/* Returns an empty buffer that stores its text in the array, and keeps the last byte free for the
+ * NUL that buf_z() appends. */
 #define BUF_Z(array) buf_on(array, ARRAY_BYTES(array) - 1)
 const char *buf_z(const struct buf *b);
 const char *utf8_end(const char *p, const char *e);

@@ -10,64 +10,73 @@ struct table; /* defined in sources/os/os.h */
 
 /* --- counters.c: the registry ----------------------------------------------------------------- */
 
-/* Units of values, see units[] of views/record.c. */
+/* Units of values. units[] in views/record.c has their names and decimal places. */
 enum unit {
 	U_NONE, U_PERCENT, U_BYTES, U_HZ, U_NS, U_CELSIUS, U_WATT, U_JOULE, U_VOLT, U_AMPERE, U_RPM,
 	U_GTS, U_SECONDS, U_MS, U_NANO, U_MICRO,
-	/* units of named counters, whose values are whole numbers (KD/KHR_perfcounter.h) */
+	/* units of named counters (KD/KHR_perfcounter.h), whose values are integers */
 	U_SHARE, U_CENTI, U_RATE, U_MILLIC, U_MICROJ, U_MICROW, U_MILLIV, U_MILLIA,
 	UNITS
 };
 
-/* Quantities. A counter has the value of one quantity for the instance that it names (an engine, a
- * region, a sensor). */
+/* Quantities: what a counter measures. A counter holds the value of one quantity for one instance
+ * (an engine, a memory region or a sensor). */
 enum desc {
 #define STORED(id, ...) D_##id,
 #include "quantities.h"
-	/* sums over the clients of a device or of a cgroup */
-	D_SUM_BUSY, D_SUM_UTIL,       /* busy time and work done, in 10^-9 of the capacity */
-	D_SUM_DCYCLES, D_SUM_DNS,     /* busy cycles and busy ns in this interval */
-	/* sums since the first reading, which never decrease */
+	/* D_SUM_*: sums over the clients of a device or of a cgroup */
+	D_SUM_BUSY, D_SUM_UTIL, /* busy time, and work done, in 10^-9 of the engine's capacity */
+	D_SUM_DCYCLES, D_SUM_DNS,     /* busy cycles, and busy time in ns, of this interval */
+	/* sums of the counters' increases since the first reading; these sums never decrease */
 	D_SUM_NS, D_SUM_CYCLES, D_SUM_TOTAL_CYCLES,
 	D_SUM_TOTAL, D_SUM_SHARED, D_SUM_RESIDENT, D_SUM_PURGEABLE, D_SUM_ACTIVE,
-	/* as D_SUM_NS, D_SUM_CYCLES and D_SUM_TOTAL_CYCLES, including the clients that a filter
-	 * hides */
+	/* D_ALL_*: like D_SUM_NS, D_SUM_CYCLES and D_SUM_TOTAL_CYCLES, but they include clients
+	 * that a filter hides */
 	D_ALL_NS, D_ALL_CYCLES, D_ALL_TOTAL_CYCLES,
 	D_COUNT
 };
 
-/* How readings become the value of a perf event, a named counter or a counter of the host. */
+/* Rules: how two readings become the value of a perf event, a named counter or a counter of the
+ * host. */
 enum rule {
-	R_COUNT, /* increase since the start; counts of events are scaled to the time enabled */
-	R_LEVEL, /* the value as it was read; an i64 if the quantity is signed */
+	R_COUNT, /* the increase since the start; for a perf event, scaled to the time enabled */
+	R_LEVEL, /* the value of the last reading; signed (i64) if the quantity is signed */
 	R_RATE,  /* the increase per second since the previous reading */
-	/* increase in percent of another increase, 0 to 100: for a counter of the host, that of the
-	 * total which its source stores with it; for an event, that of the next event of the group
-	 * (the ticks of xe) */
+	/* the increase in percent (0 to 100) of the increase of a second counter: for a counter of
+	 * the host, the total that its source stores with it; for a perf event, the next event of
+	 * its group (the ticks of xe) */
 	R_SHARE,
-	/* the value as it was read, in 1/1000 % of the time since the previous reading */
+	/* the value of the last reading, which is a percentage in 1/1000 %: a share of the time
+	 * since the previous reading */
 	R_PERCENT,
-	R_PER_READ, /* for frequencies of xe: each read adds the current value to the count */
+	/* frequencies of xe: each read adds the current frequency to the count, so the value is the
+	 * increase since the previous read */
+	R_PER_READ,
 };
 
-/* number that stands for no counter, no text, no device, ...: rows are numbered from 1 */
+/* Number that means "no row": no counter, no text, no device and so on. Rows of all tables with
+ * this convention are numbered from 1. */
 #define NONE 0u
 
-/* How a quantity changes with time and is summed; quantities[] has one for each enum desc. An
- * enumerator without a row in quantities.h, as D_SUM_BUSY, is a level. */
+/* Properties of a quantity: how it changes with time and how it is summed over clients.
+ * quantities[] has a row for each enumerator of enum desc. Enumerators that have no row in
+ * quantities.h, such as D_SUM_BUSY, are levels. */
 struct quantity {
-	u8 course; /* enum course (parse.h): CO_* */
+	u8 course; /* CO_* of enum course (parse.h): how the quantity changes with time */
 	bool is_signed;
-	u8 range; /* RG_*, the plausible readings */
-	/* quantity (D_SUM_*) that is the sum of this one over clients; NONE if it is not summed */
+	u8 range; /* RG_* of enum sensor_range (parse.h): range of plausible readings */
+	/* D_SUM_* quantity that is the sum of this quantity over clients; NONE if it is not
+	 * summed */
 	u8 sum;
 };
 extern const struct quantity quantities[D_COUNT];
 
-/* One counter of an entity, copied by reg_first(), reg_next() or reg_find(). Valid until another
- * counter is added to that entity. */
+/* A copy of one counter of an entity, made by reg_first(), reg_next() or reg_find(). It is valid
+ * until another counter is added to that entity. */
 struct counter {
-	u32 line; /* number of the counter's line in the registry; `slot`: slot in the line */
+	/* line of the registry that holds the counter; the counter is in the slot `slot` of this
+	 * line */
+	u32 line;
 	u16 inst;
 	u8 desc, flags, slot;
 };
@@ -75,32 +84,37 @@ enum {
 	CF_SEEN = 1, /* the counter has a value in this reading */
 	CF_BASE = 2, /* the counter has a baseline: a value from which an increase is computed */
 	CF_RATE = 4, /* the counter has a rate, and therefore a struct history */
-	/* the counter had a value in an earlier reading, which need not be a baseline now */
+	/* the counter had a value in an earlier reading; that value may be no valid baseline now */
 	CF_OLD = 8,
-	/* the value is in the member `now` of a struct history: it exceeds 32 bits, or is a sum */
+	/* the value is stored in the member `now` of a struct history, because it exceeds 32 bits
+	 * or is a sum */
 	CF_BIG = 16,
-	CF_KIB = 32, /* the value is stored in KiB */
-	CF_WEAK = 64, /* the value was stored with PUT_WEAK */
+	CF_KIB = 32, /* the stored value is in KiB, not in bytes */
+	/* the value was stored with PUT_WEAK: another PUT_WEAK of the same reading replaces it */
+	CF_WEAK = 64,
 };
 
-/* An entity: the object to which counters belong, for example a device or a client. It is the first
- * member of the rows of the tables below. */
+/* An entity: an object that has counters, for example a device or a client. A struct entity is the
+ * first member of each row of the tables of such objects. */
 struct entity {
-	/* number of the first line of the counters; line and slot of the value stored last, 0:
-	 * none */
+	/* first: registry line with the entity's first counters, 0 if it has none; at: line and
+	 * slot of the counter stored last, 0 if none was stored */
 	u32 first, at;
 	u16 count;
 	/* number of values of the last reading that were left out because a table was full */
 	u16 dropped;
-	u8 kind;       /* enum kind */
+	u8 kind;       /* enum kind: the type of the structure that contains this struct entity */
 	bool used;
 	bool fresh;    /* the entity was read in this sample */
-	bool went_backwards; /* a counter that must not decrease has decreased in this reading */
-	/* times in ns of the last reading and of the one before; 0: there was none */
+	/* a counter of the entity that must not decrease has decreased in this reading */
+	bool went_backwards;
+	/* times in ns of the entity's last reading and of the reading before; 0 if there was no
+	 * such reading */
 	i64 t, t_was;
-	/* one bit per quantity modulo 32; 0 if the entity has no counter of the quantity */
+	/* Bit n is set if the entity may have a counter of a quantity whose number modulo 32 is n.
+	 * A clear bit means that it has no counter of these quantities. */
 	u32 has;
-	u32 serial;    /* number that no other entity has */
+	u32 serial;    /* serial number of the entity, never used for another one */
 };
 
 enum kind {
@@ -108,88 +122,105 @@ enum kind {
 	K_COUNTER, K_COUNTERS, K_SOURCE, K_RUN, K_STALL, K_LATENCY, K_SYSCALL, K_COUNT
 };
 
-/* Kinds of devices that vendors' files outside of DRM describe (sources/device/boards.c): PART_GPU
- * and PART_NPU, the only GPU and the only NPU of a chip; PART_CARD, an NPU that is a card.
- * PART_NONE: any other device. */
+/* Parts of a chip that a driver without DRM describes in files of its vendor
+ * (sources/device/boards.c). PART_GPU: the only GPU of the chip; PART_NPU: its only NPU; PART_CARD:
+ * an NPU on a card of its own; PART_NONE: any other device. */
 enum chip_part { PART_NONE, PART_GPU, PART_NPU, PART_CARD };
 
 /* A GPU or NPU. */
 struct device {
 	struct entity e;
-	u64 ino, ino_dev; /* identity of the device's sysfs folder; 0: it has no folder */
-	char dev[32], driver[64], pdev[32], state[16], name[96]; /* texts; "" if unknown */
-	i32 card, render, accel; /* numbers in the names of the device's nodes, or -1 */
-	/* number of clients in this sample; number of those without a known holder */
+	/* inode number and device number of the device's sysfs folder, as its identity; 0: it has
+	 * no folder */
+	u64 ino, ino_dev;
+	char dev[32], driver[64], pdev[32], state[16], name[96]; /* texts; empty if unknown */
+	/* numbers N in the names of the device's nodes: cardN, renderDN, accelN; -1: it has no such
+	 * node */
+	i32 card, render, accel;
+	/* clients: number of the device's clients in this sample; waiting: number of them for which
+	 * no process is known that holds them */
 	u32 clients, waiting;
-	u32 implausible;         /* number of readings of this sample that were not plausible */
-	u32 anonymous;           /* approximate number of descriptors of clients without an id */
-	u8 part;                 /* enum chip_part */
-	/* false: the device sleeps, and files that could wake it are not read */
+	/* number of readings of this device's sensors in this sample that were not plausible */
+	u32 implausible;
+	/* approximate number of open descriptors of the device whose fdinfo has no client id */
+	u32 anonymous;
+	u8 part;                 /* enum chip_part: the part of the chip that this device is */
+	/* false: the device is suspended; files whose reading could resume it are not read */
 	bool awake;
-	bool apu;                /* the device's video memory is part of main memory */
-	bool gone;               /* the device was unplugged, but a process still holds it open */
-	/* the device is not in /sys; it is known from a descriptor that a process has open */
+	bool apu;                /* the device is an APU: its video memory is part of main memory */
+	bool gone; /* the device was removed from the machine, but a process still has it open */
+	/* the device is not listed in /sys, and is known only because a process has it open */
 	bool unlisted;
-	bool left_out;           /* excluded by --not: nothing of the device is read or shown */
-	/* fdinfo of its clients is not read: see `crashes` of struct driver */
+	bool left_out; /* the option --not excludes the device: nothing of it is read or shown */
+	/* fdinfo of the device's clients is not read, because reading it can crash the kernel with
+	 * this driver (member `crashes` of struct driver) */
 	bool no_fdinfo;
-	bool named;              /* the name of the device has been searched for */
-	/* clients of the device cannot be seen: the driver is a vendor's, without DRM */
+	bool named; /* the device's name was searched for already, whether it was found or not */
+	/* clients of the device cannot be listed, because its driver is a vendor's driver without
+	 * DRM */
 	bool clientless;
-	u32 facts;               /* text: properties that do not change, one name:value per line */
-	/* reasons why the device has no values of engines, memory or sensors; NULL if it can have
-	 * values */
+	/* text: properties of the device that do not change, one "name:value" per line */
+	u32 facts;
+	/* reasons, as text, why the device reports no engines, no memory or no sensors; NULL if it
+	 * may report them */
 	const char *no_engines, *no_memory, *no_sensors;
 };
 
 /* A process that holds a client. */
 struct task {
 	u32 pid, refs, cgroup;
-	u16 next;      /* next row in the same hash chain */
-	u32 checked;   /* number of the scan that last found the pid to be the same process */
-	u64 start;     /* clock ticks since boot; UINT64_MAX: unknown */
-	i64 read;      /* time in ns at which the members after this one were read */
-	char comm[16]; /* TASK_COMM_LEN: any bytes but NUL */
+	u16 next;      /* next row of tasks[] in the same chain of the hash table */
+	/* number of the last scan that found that the pid still belongs to this process */
+	u32 checked;
+	u64 start; /* start time of the process in clock ticks since boot; UINT64_MAX if unknown */
+	i64 read;      /* time in ns at which the members below were read */
+	/* name of the process, at most 16 bytes (TASK_COMM_LEN); any byte but NUL may occur */
+	char comm[16];
 	u8 comm_len;
 	bool has_comm;
-	/* enum lineage: whether the process descends from a process of -p --children */
+	/* enum lineage: tells whether the process descends from a process of -p --children */
 	u8 lineage;
 };
-enum lineage { NO_LINEAGE, OTHER_TREE, IN_TREE }; /* not known yet; does not descend; descends */
+/* NO_LINEAGE: unknown; OTHER_TREE: does not descend from it; IN_TREE: does */
+enum lineage { NO_LINEAGE, OTHER_TREE, IN_TREE };
 
 /* One descriptor through which a process holds a client. */
 struct holder {
 	u32 pid, fd, task, client;
-	u32 next_client;       /* number of the next holder of the same client */
-	u16 next;              /* next row in the same hash chain */
-	u32 seen;              /* number of the last scan that found the descriptor */
-	u32 first_sample;      /* number of the first sample in which the descriptor was found */
-	int io; /* the open descriptor of the fdinfo file; -1: not open */
+	u32 next_client;       /* row of the next holder of the same client in holders[] */
+	u16 next;              /* next row of holders[] in the same chain of the hash table */
+	u32 seen; /* number of the last scan that found this descriptor in the process */
+	u32 first_sample;      /* number of the first sample in which this descriptor was found */
+	int io; /* descriptor of the opened fdinfo file; -1 if it is not open */
 };
 
-/* The key of a client: drm-client-id; pasid; the PID, with NVIDIA's driver; the PID, with AMD's
- * compute driver; the PID and the descriptor, where fdinfo has no id.
+/* Kinds of keys that identify a client: KEY_ID is drm-client-id; KEY_PASID the pasid; KEY_PID the
+ * PID, with NVIDIA's driver; KEY_KFD the PID, with AMD's compute driver; KEY_FILE the PID and the
+ * descriptor, if fdinfo has no id.
  *
- * KEY_PID is used for NVIDIA's driver only, which reports values per process and not per
- * descriptor. A process is one client of a device, no matter whether it was found by a descriptor
- * of /dev/nvidiaN, by one of a DRM node or in the driver's list. AMD's compute driver needs a kind
- * of its own, KEY_KFD, because its processes are clients of DRM, too. */
+ * NVIDIA's driver reports values per process and not per descriptor. So with KEY_PID a process is
+ * one client of a device, no matter whether it was found by a descriptor of /dev/nvidiaN, by a
+ * descriptor of a DRM node or in the driver's list. AMD's compute driver needs KEY_KFD, because its
+ * processes are clients of DRM, too. */
 enum keykind { KEY_ID, KEY_PASID, KEY_PID, KEY_KFD, KEY_FILE, KEY_KINDS };
 
 struct client {
 	struct entity e;
 	u64 key;
-	u64 text_hash; /* hash of the fdinfo text that was read last; 0: none */
+	u64 text_hash; /* hash of the client's fdinfo text that was read last; 0: none was read */
 	u32 device, holders;
-	/* texts: drm-client-name; other keys, one name:value per line */
+	/* texts: name is drm-client-name; other has the unknown fdinfo keys, one "name:value" per
+	 * line */
 	u32 name, other;
-	u32 skipped;               /* number of malformed lines in fdinfo */
-	u32 read_sample;           /* last sample in which the client was read */
-	u16 next;    /* next row in the same hash chain */
-	u16 next_shown; /* next in the list of group.first_shown */
+	u32 skipped;               /* number of malformed lines in the client's fdinfo */
+	u32 read_sample;           /* number of the last sample in which the client was read */
+	u16 next;    /* next row of clients[] in the same chain of the hash table */
+	u16 next_shown; /* next client in the list that starts at first_shown of its group */
 	u8 keykind;
-	bool hidden; /* the client is excluded by a filter */
-	bool in_sums, in_all_sums; /* values so far were added to D_SUM_*; to D_ALL_* */
+	bool hidden; /* a filter of the command line excludes the client */
+	/* the client's values of earlier readings are included in D_SUM_* (in_sums), in D_ALL_*
+	 * (in_all_sums) */
+	bool in_sums, in_all_sums;
 };
 
 struct cgroup {
@@ -197,53 +228,62 @@ struct cgroup {
 	u32 hash, refs, next;
 };
 
-/* A group: the clients on one device that belong to one cgroup or to one process. The process that
- * owns a client decides to which. */
+/* A group: all clients on one device that belong to one cgroup, or to one process. A client belongs
+ * to the cgroup or process of its owner. */
 struct group {
-	struct entity e;      /* e.kind is K_CGROUP or K_PROCESS */
+	/* e.kind is K_CGROUP for the clients of a cgroup, K_PROCESS for those of a process */
+	struct entity e;
 	u32 device, cgroup, next;
-	u32 clients, members; /* numbers of clients in this sample: shown ones; all */
-	/* the members below are only for K_PROCESS, in which cgroup is NONE */
+	/* number of shown clients of the group, and number of all its clients, in this sample */
+	u32 clients, members;
+	/* the members from here on are set only for K_PROCESS; cgroup is NONE then */
 	u32 pid;
-	/* as in struct task; tells the process from a later one with the same pid */
+	/* start time of the process as in struct task; it tells the process from a later one with
+	 * the same pid */
 	u64 start;
-	u16 first_shown; /* number of the first shown client of the process */
-	/* the process has not ended: the row stays without clients, so that the totals continue
-	 * when the process opens the next one */
+	u16 first_shown; /* row in clients[] of the first shown client of the process */
+	/* the process still runs: its row is kept when it has no clients, so that its totals
+	 * continue when it opens another client */
 	bool keep;
 };
 
-/* Facts of a process that owns clients, from /proc. Rows have the numbers of tasks[]. */
+/* Facts from /proc about a process that owns clients. Row n of taskinfos[] belongs to row n of
+ * tasks[]. */
 struct taskinfo {
-	u32 pid, read_no;   /* read_no: number of the reading in which the row was read last */
+	u32 pid, read_no;   /* read_no: number of the pass over /proc that last read this row */
 	u64 start;
-	u32 user, cmdline;  /* texts: name of the user; command line */
+	u32 user, cmdline;  /* texts: name of the user, and command line of the process */
 	u32 uid;
 	bool has_uid, has_user, has_rss;
 	u64 rss;            /* resident memory in bytes */
-	u64 ticks, ticks_was; /* CPU time in 1/100 s, of this reading and of the one before */
-	i64 t, t_was;       /* times in ns at which the ticks were read; 0: not read */
-	i64 described;      /* value of the task's member `read` when cmdline was read */
+	/* CPU time of the process in 1/100 s, at the last reading and at the one before */
+	u64 ticks, ticks_was;
+	i64 t, t_was;       /* times in ns of these two readings of the CPU time; 0: not read */
+	/* value that the member `read` of struct task had when cmdline was read: cmdline is read
+	 * again after it changes */
+	i64 described;
 };
 
 enum {
-	/* 8 accelerators in 8 partitions are 64 devices; servers have up to 16 accelerators, and
-	 * SR-IOV multiplies them */
+	/* Eight accelerators with eight partitions each are 64 devices; servers have up to 16
+	 * accelerators, and SR-IOV multiplies their number. */
 	MAX_DEVICES = 513,
-	/* 10 000 clients and some more; rows of clients, holders and tasks have 16-bit numbers */
+	/* enough for 10 000 clients; the row numbers of clients, holders and tasks have 16 bits */
 	MAX_CLIENTS = 16385,
 	MAX_HOLDERS = 32769,
 	MAX_TASKS = 16385,
 	MAX_CGROUPS = 4097,
-	MAX_GROUPS = 10241,    /* enough for 10 000 processes */
-	MAX_COUNTERS = 1024,   /* counters of one entity: enough for 200 engines with all keys */
-	MAX_INSTANCES = 4096,  /* different names of engines, regions and channels */
-	/* bytes of the name of an instance; the longest one in any kernel has 20 */
+	MAX_GROUPS = 10241,    /* enough groups for 10 000 processes */
+	/* limit of the counters of one entity: enough for 200 engines with all their fdinfo keys */
+	MAX_COUNTERS = 1024,
+	MAX_INSTANCES = 4096,  /* limit of the different names of engines, regions and channels */
+	/* limit in bytes of the name of an engine, region or channel; the longest one in any kernel
+	 * has 20 bytes */
 	MAX_NAME = 128,
 };
 
-/* Tables, which grow: only the rows that struct row_counts counts, and row NONE of devices[], may
- * be accessed. */
+/* Tables that grow. Code may access only row NONE of devices[], and the rows that struct row_counts
+ * counts: memory after them may not exist. */
 extern struct device *devices;
 extern struct client *clients;
 extern struct holder *holders;
@@ -252,47 +292,52 @@ extern struct cgroup *cgroups;
 extern struct group *groups;
 extern struct taskinfo *taskinfos;
 extern struct table taskinfos_table;
-/* Number of rows of each table that were used so far, including rows that were freed since. Rows
- * are numbered from 1, so that it is also the highest number of a row; sites and evsets are
- * numbered from 0. */
+/* Number of rows of each table that were ever used, including rows that were freed since. As rows
+ * are numbered from 1, this is also the highest row number; only sites and evsets are numbered from
+ * 0. */
 extern struct row_counts {
 	u32 devices, clients, holders, tasks, cgroups, groups;
 	u32 pmus, events, counts, evrows, sites, evsets;
 } nrows;
-/* Readings that were not plausible: their number, and the last of them, for --verbose. */
+/* Readings of sensors that were not plausible: their number, and a description of the last one for
+ * --verbose. */
 struct implausible {
-	u32 total; /* since the start */
+	u32 total; /* number of readings that were not plausible since the start */
 	u8 range;
-	i64 v;           /* in the unit of the file */
-	char where[80];  /* device and sensor, or the file */
+	i64 v;           /* the reading, in the unit of the file that was read */
+	char where[80];  /* device and sensor of the reading, or the file that was read */
 };
 extern struct registry {
 	struct implausible implausible;
-	/* number of rows, texts and values that were left out since the start, for example because
-	 * a table was full */
+	/* number of rows, texts and values that were not stored since the start, for example
+	 * because a table was full */
 	u32 dropped;
-	/* number of transient errors: a later scan may be able to read these files */
+	/* number of transient errors: files that could not be read, but may be readable in a later
+	 * scan */
 	u32 transient;
 	u32 unreadable;  /* number of processes that the last scan had no permission to read */
-	bool repeats;    /* several samples follow: what a scan finds is remembered */
-	bool saw_others; /* a process of another user could be read */
-	bool all_sums;   /* D_ALL_* are computed for devices and groups */
-	/* Returns the group of a client, for sums by group. If group_of is NULL, the group is that
+	/* more than one sample will be taken: the program remembers what a scan found */
+	bool repeats;
+	bool saw_others; /* at least one process of another user could be read */
+	/* D_ALL_* (sums that include hidden clients) are computed for devices and groups */
+	bool all_sums;
+	/* Returns the group to whose sums a client is added. If group_of is NULL, it is the group
 	 * of the owner's cgroup. */
 	struct group *(*group_of)(struct client *c);
 } registry;
 
 void reg_begin(struct entity *e, i64 t);
 void reg_put_same(struct entity *e, i64 t);
-/* The rule of reg_put_as() for a counter that already has a value in this reading. PUT_FIRST keeps
- * that value; PUT_LAST replaces it; PUT_WEAK replaces it only if it was stored with PUT_WEAK,
+/* How reg_put_as() treats a value if the counter already has one in this reading. PUT_FIRST keeps
+ * the first value; PUT_LAST replaces it; PUT_WEAK replaces it only if it was stored with PUT_WEAK,
  * too. */
 enum { PUT_FIRST, PUT_LAST, PUT_WEAK };
 bool reg_put_as(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u8 stays);
-/* as reg_put_as() with PUT_FIRST */
+/* Like reg_put_as() with PUT_FIRST: the first value in a reading is kept. */
 bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t);
 void count_implausible(const char *where, struct str sensor, u8 range, u64 v);
-/* as reg_put(), for a sensor with a limit: see is_plausible() */
+/* Like reg_put(), for a sensor for which the driver states a highest value `limit`: readings far
+ * above it are not stored, see is_plausible(). limit 0: the driver states none. */
 void reg_put_limited(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u64 limit);
 void reg_add(struct entity *e, u8 desc, struct str inst, u64 v);
 void reg_put_previous(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, i64 below);
@@ -306,11 +351,12 @@ void reg_baseline(const struct counter *c, u64 v, i64 t);
 struct counter *counter_find(const struct entity *e, u8 desc, u16 inst, struct counter *c);
 struct counter *reg_next(struct counter *c);
 enum desc_class { DESC_ANY, DESC_ENGINE, DESC_REGION, DESC_RESIDENT, DESC_CLASSES };
-/* As reg_first() and reg_next(), but return only counters whose quantity belongs to the class. */
+/* Like reg_first() and reg_next(), but these functions return only counters whose quantity belongs
+ * to the class. */
 struct counter *counter_first_of(const struct entity *e, struct counter *c, enum desc_class class);
 struct counter *reg_next_of(struct counter *c, enum desc_class class);
-/* These macros return NULL if there is no such counter. The result is valid until the end of the
- * enclosing block. */
+/* The macros return NULL if the entity has no such counter. The returned pointer is valid until the
+ * end of the enclosing block, because it points to a compound literal. */
 #define reg_first(e) reg_first_of((e), DESC_ANY)
 #define reg_first_of(e, class) counter_first_of((e), &(struct counter){ 0 }, (class))
 #define reg_find(e, desc, inst) counter_find((e), (desc), (inst), &(struct counter){ 0 })
@@ -363,77 +409,92 @@ int device_order(const struct device *a, const struct device *b);
 
 /* --- counters.c: perf events ------------------------------------------------------------------ */
 
-/* Perf events have tables of their own: a count is read together with its group, is scaled by the
- * times that it was enabled and running, and belongs to a CPU and a task, not to an entity with
- * named instances. A row of the result (struct evrow) is an entity for records. */
+/* Perf events have tables of their own, because they differ from counters of entities. A count is
+ * read together with its group, is scaled by the times for which it was enabled and running, and
+ * belongs to a CPU and a task. Only a row of the result (struct evrow) is an entity, so that it can
+ * be output as a record. */
 
-/* A PMU of /sys/bus/event_source/devices. */
+/* A PMU: a folder of /sys/bus/event_source/devices. */
 struct pmu {
 	char name[64];
 	u32 type;
-	/* the PMU has a cpumask: it counts whole CPUs or packages, never tasks */
+	/* the PMU has a file cpumask: it counts for whole CPUs or packages, never for single
+	 * tasks */
 	bool wide;
-	/* PMU of CPU cores, as cpu, cpu_core, armv8_*: named cpu, or with a file `cpus` */
+	/* PMU of CPU cores, such as cpu, cpu_core or armv8_*: its name is cpu, or it has a file
+	 * `cpus` */
 	bool core;
-	/* `cpus` was read from the PMU's file cpumask or cpus; if false, all online CPUs count */
+	/* cpus holds the list in the PMU's file cpumask or cpus; if false, the PMU counts on all
+	 * online CPUs */
 	bool has_cpus;
 	struct cpuset cpus;
 };
 
-/* One event to open: the values of a perf_event_attr, or a virtual counter. */
+/* A perf event to open, with the values of its perf_event_attr, or a virtual counter. */
 struct event {
 	u32 name;      /* text: name of the event, as records show it */
-	u32 unit;      /* text: unit of the value, or NONE */
-	u32 type;      /* type of perf_event_attr */
+	u32 unit;      /* text: unit of the event's value, or NONE if it has no unit */
+	u32 type;      /* member type of perf_event_attr */
 	/* index in pmus[]; NONE if no PMU restricts the CPUs on which the event can be opened */
 	u32 pmu;
 	u64 config[MAX_CONFIGS];
-	/* sample_period, or samples per second if freq is set; 0: those of the command line */
+	/* sample_period, or the sampling frequency in Hz if freq is set; 0: the default of the
+	 * command line applies */
 	u64 period;
-	u64 scale;     /* one count is scale x 10^-scale_point units; if 0, one unit */
+	/* number of units, in 10^-scale_point, that one count is worth; 0: the value is not
+	 * scaled */
+	u64 scale;
 	u8 scale_point;
 	u8 rule;       /* enum rule: R_COUNT, R_RATE, R_PER_READ, R_LEVEL or R_SHARE */
-	u8 precise;    /* precise_ip, 0 to 3 */
-	bool denied;   /* only root may read the number of the event in tracefs */
-	/* hidden: counted because another event needs it, but not shown */
+	u8 precise;    /* member precise_ip of perf_event_attr, 0 to 3 */
+	bool denied;   /* the user may not read the event's number in tracefs: only root may */
+	/* hidden: the event is counted because another event needs it, but is not shown */
 	bool freq, per_pkg, no_inherit, hidden;
-	bool elsewhere; /* the event can be counted only on CPUs that --cpu did not choose */
-	bool guess;    /* from an alias, whose engine may not exist: ENOENT is not an error */
-	u8 bp;         /* breakpoint: attr.bp_type */
-	u16 mods;      /* enum evmod */
-	/* number of the event's group; events of a group are consecutive, leader first; 0: no
-	 * group */
+	bool elsewhere; /* the event's PMU counts only on CPUs that the option --cpu excludes */
+	/* the event comes from an alias for engines of which one may not exist: ENOENT is not an
+	 * error then */
+	bool guess;
+	u8 bp;         /* for a breakpoint: member bp_type of perf_event_attr */
+	u16 mods;      /* EM_* bits of enum evmod: modifiers of the event */
+	/* number of the group to which the event belongs, 0 if to none; the events of a group are
+	 * consecutive, with the leader first */
 	u16 group;
-	u16 set;       /* index of its event set in evsets[], not the id of the set */
-	u16 row;       /* events with the same row are one event on several PMUs: they are summed */
-	/* number, from 0, of the sum to which the event's counts are added:
-	 * sources/perf/perfevent.c */
+	u16 set;       /* index in evsets[] of the event's set; this is not the id of the set */
+	/* events with the same number are one event on several PMUs, and their counts are summed;
+	 * 0: no such event */
+	u16 row;
+	/* number (from 0) of the result row of the event at each site: events with the same number
+	 * are added in sources/perf/perfevent.c */
 	u16 sum;
-	/* number of counts after which the next event set becomes active; 0: no limit */
+	/* number of counts of this event after which the next event set becomes active; 0: no
+	 * limit */
 	u64 trigger;
-	/* number of the virtual counter in sources/perf/virtual.c; 0: a perf event */
+	/* number of the virtual counter in sources/perf/virtual.c; 0 if this is a perf event */
 	u16 virt;
-	u32 path;      /* text that config1 points to (the file of a uprobe), or NONE */
-	bool kernel;   /* the event is a kprobe: `path` is the name of a function */
-	u32 filter;    /* text: filter of a tracepoint, or NONE */
+	/* text to which config1 of perf_event_attr points, for example the file of a uprobe; NONE
+	 * if there is none */
+	u32 path;
+	bool kernel;   /* the event is a kprobe, and `path` is the name of a kernel function */
+	u32 filter;    /* text: filter of a tracepoint event, or NONE */
 };
 
 enum {
-	MAX_PMUS = 513,    /* the largest servers have about 250 */
-	MAX_EVENTS = 4097, /* a kernel has about 2500 tracepoints */
+	MAX_PMUS = 513,    /* limit of the number of PMUs; the largest servers have about 250 */
+	MAX_EVENTS = 4097, /* limit of the number of events; a kernel has about 2500 tracepoints */
 };
 
 extern struct table pmus_table, events_table, counts_table, evrows_table, sites_table;
 extern struct pmu *pmus;
 extern struct event *events;
 
-/* A reading of one counter: the count, and the times in ns for which it was enabled and running. */
+/* A reading of one perf event: its count, and the times in ns for which it was enabled and
+ * running. */
 struct tally {
 	u64 value, enabled, running;
 };
 
-/* Reasons why a row has no value; CS_COUNTED: it has one. If the counts of a row have different
- * reasons, the last one in this list is shown, because it explains more. */
+/* Reasons why a row of stat has no value; CS_COUNTED: the row has a value. If the counts of a row
+ * have different reasons, the one that is last in this list is shown, because it explains more. */
 enum cstate {
 	CS_COUNTED, CS_NEVER_RAN, CS_NO_ROOM, CS_NOT_ENABLED, CS_PINNED, CS_GONE, CS_OFFLINE,
 	CS_RETURNED, CS_NO_LEADER, CS_NO_SLOT, CS_NO_FILES, CS_NO_GROUP, CS_UNREADABLE,
@@ -445,85 +506,105 @@ enum cstate {
 	CS_STATES
 };
 
-/* One event on one CPU or of one task: an open descriptor, or the reason why there is none. */
+/* A count: one event on one CPU or of one task. It has an open descriptor, or a state that tells
+ * why it has none. */
 struct count {
 	u32 event, row;
-	i32 fd;          /* descriptor of the event; -1: none */
-	i32 cpu;         /* number of the CPU; -1: every CPU on which the task runs */
-	u32 pid;         /* pid of the task; 0: all tasks */
-	/* number of the count of the group leader whose read returns this count; the own number if
-	 * it is read alone */
+	i32 fd;          /* descriptor of the opened perf event; -1 if it is not open */
+	/* number of the CPU on which the event is counted; -1: all CPUs on which the task runs */
+	i32 cpu;
+	u32 pid;         /* pid of the task whose events are counted; 0: all tasks */
+	/* index in counts[] of the group leader whose read returns this count; the count's own
+	 * index if it is read alone */
 	u32 leader;
 	u32 site;
-	bool members;    /* a read of this count returns all counts of its group */
-	bool virt;       /* the count is of a virtual counter, not of a perf event */
-	bool armed;      /* the event's trigger has been set, and has not fired since */
-	bool tracks;     /* the count's ring receives records of maps and names, too */
-	bool live;       /* virtual counter: it is enabled, and has been read since then */
-	bool off;        /* the count is not enabled */
-	u64 last;        /* virtual counter: value of the last reading */
-	i64 on_since;    /* virtual counter: time in ns of the last reading */
-	/* the ring of the count is mapped; other counts of this CPU write to it, too */
+	/* this count is a leader: one read of it returns the counts of its whole group */
+	bool members;
+	bool virt;       /* this is a virtual counter, which has no perf event */
+	/* the event was enabled to trigger a switch of event sets, and has not overflowed since */
+	bool armed;
+	/* the count's ring also receives the records of mappings and process names (MMAP, COMM) */
+	bool tracks;
+	bool live; /* for a virtual counter: it is enabled, and was read at least once since then */
+	bool off;        /* the count is disabled at present */
+	u64 last;        /* for a virtual counter: its value at the last reading */
+	i64 on_since;    /* for a virtual counter: time in ns of the last reading, or of enabling */
+	/* the ring buffer of this count is mapped; other counts on the same CPU write to it, too */
 	bool ring;
-	u64 id;          /* the kernel's id of the event, as in samples */
+	u64 id;          /* id of the event in the kernel, which samples contain */
 	u32 next_id;
-	u8 state;        /* enum cstate */
+	u8 state;        /* enum cstate: CS_COUNTED, or why there is no count */
 	struct tally now, was;
 };
 
-/* A site: the CPU, core, ..., process, task or cgroup for which a row counts. The rows of one event
- * have different sites. */
+/* A site: the CPU, core, socket, process, task or cgroup for which a row of stat counts. Each event
+ * has one row per site. */
 struct site {
-	/* numbers in the topology; level: of the cache; -1: all */
+	/* numbers of CPU, core and so on in the topology, and the level of the cache; -1: all of
+	 * them */
 	i32 cpu, core, die, socket, node, cluster, cache, level;
-	u32 pid, tid;          /* process and task; 0: all */
-	u32 comm, cgroup;      /* texts: name of the process; path of the cgroup; or NONE */
+	u32 pid, tid;          /* pid of the process and tid of the task that is counted; 0: all */
+	/* texts: name of the process, and path of the cgroup; NONE if the site is no process or
+	 * cgroup */
+	u32 comm, cgroup;
 };
 
 #define SITE_ALL .cpu = -1, .core = -1, .die = -1, .socket = -1, .node = -1, .cluster = -1, \
 		 .cache = -1, .level = -1
 
-/* The value of one event at one site: the sum of its counts there. */
+/* A row of the result of stat: the value of one event at one site, which is the sum of its counts
+ * at this site. */
 struct evrow {
-	struct entity e; /* e.kind is K_EVENT */
+	struct entity e; /* the row as an entity; e.kind is K_EVENT */
 	u32 event, site;
-	u32 places;      /* number of counts with a value */
-	u8 state;        /* enum cstate */
-	u8 point;        /* value is in 10^-point of the unit */
-	bool neg;        /* the value is negative: -value */
-	/* some counts of the row have no descriptor, because too many files are open */
+	u32 places;      /* number of counts of the row that have a value */
+	u8 state;        /* enum cstate: CS_COUNTED, or why the row has no value */
+	/* number of decimal places of value: the row's value is value / 10^point in the event's
+	 * unit */
+	u8 point;
+	bool neg;        /* the row's value is negative: -value */
+	/* some counts of the row were not opened, because the process has too many open files: the
+	 * row has no value */
 	bool cut;
 	u64 value;
-	u64 share;       /* share of the time in which the event was counted, in 1/1000 % */
-	/* unscaled count and times of this interval; after repetitions, their means */
+	u64 share; /* percentage of the time enabled in which the event was counted, in 1/1000 % */
+	/* sum of the unscaled counts and of their times in this interval; after repetitions, the
+	 * mean of these sums */
 	struct tally sum;
-	struct tally all; /* total of `sum` over all repetitions */
-	/* over repetitions: mean of `value`, and sum of squared deviations from it */
+	struct tally all; /* total over all repetitions of the member `sum` */
+	/* mean of value over the repetitions (mean), and the sum of squared deviations from this
+	 * mean (m2) */
 	double mean, m2;
-	/* over repetitions: exact sum of `value`; UINT64_MAX: a value was negative, or it does not
-	 * fit */
+	/* exact sum of value over the repetitions; UINT64_MAX if a value was negative or the sum
+	 * exceeds 64 bits */
 	u64 total;
 	u32 repeats;
 };
 
-/* An event set, as in perfmon2. Set 0 always exists. */
+/* An event set, as in perfmon2: events that are counted together while other sets wait. Set 0
+ * always exists. */
 struct evset {
-	u32 name;       /* text: name of the set; NONE if no sets were requested */
+	u32 name;       /* text: name of the set; NONE if the user requested no sets */
 	u16 id;
-	/* ns after which the next set becomes active; 0: only an overflow causes that */
+	/* time in ns after which the next set becomes active; 0: only an overflow makes the next
+	 * set active */
 	i64 timeout;
 	u64 turns, turns_was;
-	/* ns for which the set was active: until now; until the interval began */
+	/* time in ns for which the set was active since the start: until now (active), until this
+	 * interval began (active_was) */
 	i64 active, active_was;
-	bool failed;    /* none of the set's events can be counted: it never becomes active */
+	bool failed;    /* none of the set's events can be counted: the set is skipped */
 };
 
 enum {
-	MAX_COUNTS = 1 << 15, /* enough for 128 events on 256 CPUs */
-	MAX_ROWS = 1 << 14,   /* enough for 64 events with -A on 256 CPUs */
+	MAX_COUNTS = 1 << 15, /* limit of open counts: enough for 128 events on 256 CPUs */
+	/* limit of rows of stat: enough for 64 events with the option -A on 256 CPUs */
+	MAX_ROWS = 1 << 14,
 	MAX_SITES = MAX_CPUS + 1,
 	MAX_SETS = 65,
-	MAX_GROUP = 64, /* counts that one read returns: no PMU has so many counters */
+	/* limit of the counts that one read of a group leader returns: no PMU has so many
+	 * counters */
+	MAX_GROUP = 64,
 };
 
 extern struct count *counts;
@@ -531,20 +612,23 @@ extern struct evrow *evrows;
 extern struct site *sites;
 extern struct evset evsets[MAX_SETS];
 
-/* The ratio of a count to another count, as perf stat shows it: instructions per cycle. */
+/* The ratio of two counts, as perf stat shows it, for example instructions per cycle. */
 struct ratio {
-	u64 micros;         /* the ratio in 10^-6 */
+	u64 micros;         /* the ratio in units of 10^-6 */
 	u8 decimals;        /* number of decimals in output for people, 0 to 6 */
-	bool percent, rate; /* rate: a count per second, shown with K, M or G */
+	/* percent: the ratio is shown in percent; rate: it is a count per second, shown with K, M
+	 * or G */
+	bool percent, rate;
 	const char *words;
 };
 
-/* The times of a measurement. user and system are the CPU times of the command that the measurement
+/* Times of a measurement of stat: the elapsed time, and the CPU times of the command that stat
  * started. */
 struct runtimes {
-	struct evrow elapsed; /* elapsed time in ns, with its mean and deviation over repetitions */
+	/* elapsed time in ns; with repetitions, also its mean and deviation */
+	struct evrow elapsed;
 	bool has_cpu;
-	u64 user, system;     /* CPU times in ns */
+	u64 user, system;     /* CPU times of the command in user and system mode, in ns */
 };
 
 struct runtimes *rows_times(void);
@@ -557,14 +641,17 @@ const char *state_text(u8 state);
 void count_set_id(u32 count, u64 id);
 u32 count_find(u64 id);
 
-/* --- sources/: each converts one kernel interface to counters -------------------------------- */
+/* sources/: each source reads one interface of the kernel and stores the values as counters */
 
 struct source {
 	const char *name;
-	void (*start)(void);  /* finds the entities and takes the first reading */
-	void (*sample)(void); /* takes one reading */
-	void (*scan)(void);   /* finds new entities; NULL: there are never any */
-	void (*rest)(void);   /* closes files kept open between readings; sample() reopens them */
+	/* finds the devices or other entities of the source, and takes their first reading */
+	void (*start)(void);
+	void (*sample)(void); /* takes one reading of all entities */
+	/* finds entities that appeared after the start; NULL if the source never has new ones */
+	void (*scan)(void);
+	/* closes the files that are kept open between readings; sample() opens them again */
+	void (*rest)(void);
 };
 
 #endif

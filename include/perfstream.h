@@ -8,8 +8,8 @@
 
 /* --- perfstream.c: the records of perf rings -------------------------------------------------- */
 
-/* Constants of linux/perf_event.h: the build machine's copy may be older than the running
- * kernel. */
+/* Constants of linux/perf_event.h, under names of our own: the header of the build machine may be
+ * older than the kernel on which the program runs. PS_*: PERF_SAMPLE_*. */
 enum {
 	PS_IP = 1, PS_TID = 2, PS_TIME = 4, PS_ADDR = 8, PS_READ = 16, PS_CALLCHAIN = 32,
 	PS_ID = 64, PS_CPU = 128, PS_PERIOD = 256, PS_STREAM_ID = 512, PS_RAW = 1 << 10,
@@ -19,68 +19,76 @@ enum {
 	PS_CGROUP = 1 << 21, PS_DATA_PAGE_SIZE = 1 << 22, PS_CODE_PAGE_SIZE = 1 << 23,
 	PS_WEIGHT_STRUCT = 1 << 24,
 };
-/* bits of perf_event_attr.read_format */
+/* PF_*: bits of perf_event_attr.read_format */
 enum { PF_ENABLED = 1, PF_RUNNING = 2, PF_ID = 4, PF_GROUP = 8, PF_LOST = 16 };
-/* bits of perf_event_attr.branch_sample_type */
+/* PB_*: bits of perf_event_attr.branch_sample_type */
 enum { PB_HW_INDEX = 1 << 17, PB_COUNTERS = 1 << 19 };
 enum { /* types of perf records */
 	PR_MMAP = 1, PR_LOST, PR_COMM, PR_EXIT, PR_THROTTLE, PR_UNTHROTTLE, PR_FORK, PR_READ,
 	PR_SAMPLE, PR_MMAP2, PR_AUX, PR_ITRACE_START, PR_LOST_SAMPLES, PR_SWITCH,
 	PR_SWITCH_CPU_WIDE, PR_NAMESPACES, PR_KSYMBOL,
 	PR_BPF_EVENT, PR_CGROUP, PR_TEXT_POKE,
-	PR_FINISHED_ROUND = 68, /* only in files perf.data, not in rings */
+	/* record type that occurs only in perf.data files, never in a ring buffer */
+	PR_FINISHED_ROUND = 68,
 };
-enum { /* bits of misc in the header of a record; its lowest three bits are enum pmode */
-	/* PR_COMM: the name was set by execve; PR_MMAP: data, not code; PR_SWITCH: switched out */
+enum { /* bits of the member misc in a record's header; its lowest three bits are enum pmode */
+	/* In a COMM record: execve() set the name. In MMAP: the mapping is data, not code. In
+	 * SWITCH: the task was switched out. */
 	PM_EXEC = 1 << 13,
-	/* PR_MMAP2: the record has a build ID; PR_SWITCH: the task was preempted */
+	/* In an MMAP2 record: it contains a build ID. In SWITCH: the task was preempted. */
 	PM_BUILD_ID = 1 << 14,
 };
 enum pmode { PM_UNKNOWN, PM_KERNEL, PM_USER, PM_HV, PM_GUEST_KERNEL, PM_GUEST_USER, PM_MODES };
 
-enum { PERF_RECORD_BYTES = 1 << 16 }; /* the longest record: its size field has 16 bits */
+/* size in bytes of the longest perf record: its size field has 16 bits */
+enum { PERF_RECORD_BYTES = 1 << 16 };
 
-/* The fields of perf_event_attr that determine the layout of records. */
+/* The fields of perf_event_attr on which the layout of the event's records depends. */
 struct pformat {
 	u64 sample_type, read_format, branch_type, regs_user, regs_intr;
-	bool id_all; /* sample_id_all: every record ends with a struct sample_id */
-	bool no_build_ids; /* MMAP2 never has a build ID, whatever its misc says */
+	/* perf_event_attr.sample_id_all: each record that is not a sample ends with a struct
+	 * sample_id */
+	bool id_all;
+	/* no event requests build IDs: the bit PM_BUILD_ID of MMAP2 records is ignored */
+	bool no_build_ids;
 };
 
-/* A decoded record. Its views point into the bytes of the record. */
+/* A decoded perf record. Its struct str members point into the bytes of the record. */
 struct prec {
 	struct str raw;
 	u32 type;
 	u16 misc;
-	u8 mode;      /* enum pmode */
-	u64 have;     /* PS_* bits: which of the members up to the blank line are set */
+	u8 mode;      /* enum pmode: CPU mode in which the record was written */
+	u64 have;     /* PS_* bits: tell which of the members from pid to payload are set */
 	u32 pid, tid, cpu;
 	u64 time, id, stream;
 	u64 ip, addr, period, cgroup;
-	struct str chain;  /* the callchain, for chain_next() */
-	struct str values; /* the counts of a read, for values_next() */
-	struct str payload; /* with PS_RAW: the fields of a tracepoint */
+	struct str chain;  /* addresses of the callchain, to be read with chain_next() */
+	struct str values; /* counts in a sample with PS_READ, to be read with values_next() */
+	struct str payload; /* raw data of a sample with PS_RAW: the fields of a tracepoint */
 
-	/* The members from here on are those of other records than samples. who is the task that a
-	 * record COMM, MMAP, FORK, EXIT, ... describes; pid may be another task. */
+	/* The members from here on belong to records other than samples. who and who_tid name the
+	 * task that a record COMM, MMAP, FORK or EXIT describes; pid and tid may name another
+	 * task. */
 	u32 who, who_tid, parent, parent_tid;
-	/* by record type: MMAP, KSYMBOL, TEXT_POKE: address; FORK, EXIT, THROTTLE: time; AUX:
-	 * offset */
+	/* In MMAP, KSYMBOL and TEXT_POKE: an address. In FORK, EXIT and THROTTLE: a time in ns. In
+	 * AUX: an offset in bytes. */
 	u64 at;
-	/* bytes mapped, and offset in the file; NAMESPACES: len is the number of namespaces */
+	/* In MMAP: number of bytes that are mapped, and their offset in the file. In NAMESPACES:
+	 * len is the number of namespaces. */
 	u64 len, pgoff;
 	u64 ino, generation, lost;
-	u32 major, minor, prot, flags; /* KSYMBOL: prot is the type of the symbol */
+	u32 major, minor, prot, flags; /* In KSYMBOL, prot is the type of the kernel symbol. */
 	struct str name, build_id;
 };
 
-/* The data pages of a ring. head and tail count bytes since the ring's start; size is a power of
- * two. */
+/* The data pages of a perf ring buffer. head and tail count bytes since the start of the ring
+ * buffer and are never reduced; size is in bytes, a power of two. */
 struct ring {
 	const char *p;
 	u64 size, head, tail;
-	/* number of times that the rest of the ring was skipped, because it was not a valid
-	 * record */
+	/* number of times that the rest of the ring buffer was skipped, because it did not begin
+	 * with a valid record */
 	u64 corrupt;
 };
 
@@ -94,7 +102,7 @@ bool prec_decode(struct str rec, const struct pformat *f, struct prec *r);
 struct str note_build_id(struct str notes, bool big, u8 align);
 bool chain_next(struct str *chain, u8 *mode, u64 *ip);
 
-/* The value of one counter, and the times of its whole group. */
+/* The count of one perf event in a read or sample, and the times of its whole group. */
 struct pvalue {
 	u64 value, id, lost;
 	u64 enabled, running; /* time_enabled and time_running in ns */
@@ -104,42 +112,48 @@ bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v
 
 /* --- perfstream.c: OA reports ----------------------------------------------------------------- */
 
-/* The slots of a sum of reports, an array of OA_SLOTS values; the operation READ of an equation
- * names a slot. The A, B and C counters are in consecutive slots. In formats with another letter,
- * the counters in the A slots are named M0... or PEC0... */
+/* Indexes in an array of sums of raw OA counters, which has OA_SLOTS elements. An instruction READ
+ * of an equation names such an index, a slot. The A counters start at OA_A, the B counters at OA_B,
+ * the C counters at OA_C. Some report formats have counters M0... or PEC0... in place of A0... */
 enum { OA_TIME, OA_CLOCK, OA_A, OA_B = OA_A + 64, OA_C = OA_B + 8, OA_SLOTS = OA_C + 8 };
 
-/* The width of a counter in a report. An OW_U40 has its 32 low bits in one place, and its high byte
- * in another. */
+/* Width of a counter in an OA report: 32, 40 or 64 bits. A counter of 40 bits (OW_U40) is split:
+ * its 32 low bits are in one place of the report, its high byte in another. */
 enum oawidth { OW_U32, OW_U40, OW_U64 };
 
-/* A run: n counters that are consecutive in the report and in the slots. */
+/* A run of n counters that are consecutive both in the OA report and in the array of slots. */
 struct oarun {
-	u8 slot, n, width; /* enum oawidth */
-	u8 high;           /* OW_U40: offset of the first high byte in the report */
-	u16 at;            /* offset of the first counter in the report */
+	/* slot: slot of the first counter; n: number of counters; width: enum oawidth */
+	u8 slot, n, width;
+	u8 high; /* only with OW_U40: offset in the report of the first counter's high byte */
+	u16 at;            /* offset in bytes of the first counter in the report */
 };
 
 enum oahead {
-	OH_GEN7, /* a report begins with u32 id, timestamp; it has no ticks */
-	OH_GEN8, /* a report begins with u32 id, timestamp, context, ticks */
-	OH_WIDE, /* a report begins with u64 id, timestamp, context, ticks */
+	/* an OA report begins with id and timestamp of 32 bits each, and has no tick counter */
+	OH_GEN7,
+	OH_GEN8, /* an OA report begins with id, timestamp, context and ticks, of 32 bits each */
+	OH_WIDE, /* an OA report begins with id, timestamp, context and ticks, of 64 bits each */
 };
 
-enum { OA_REPORT_BYTES = 640 /* size of the longest report */ };
+enum { OA_REPORT_BYTES = 640 /* size in bytes of the longest OA report */ };
 
-/* A format of OA reports: one of enum drm_i915_oa_format, one of xe, or both. */
+/* A format of OA reports: a value of enum drm_i915_oa_format, a format of xe, or both. */
 struct oaformat {
-	const char *name;  /* for example "A32u40_A4u32_B8_C8" */
-	const char *xml;   /* the name (oa_format) in metric files, or NULL */
-	char letter[4];    /* letter of the counters in the A slots: "A", "M" or "PEC" */
-	u16 size;          /* bytes of a report as the kernel writes it; see also oaplan.bytes */
-	u8 head;           /* enum oahead */
-	u8 i915;           /* number of the format in i915; 0: i915 does not have it */
-	u8 recorded;       /* number of the format in recordings of xe; 0: none */
+	const char *name;  /* name of the format, for example "A32u40_A4u32_B8_C8" */
+	/* name of the format in metric files (attribute oa_format); NULL if no file has it */
+	const char *xml;
+	char letter[4]; /* letters in the names of the counters in the A slots: "A", "M" or "PEC" */
+	/* size in bytes of a report as the kernel writes it; recordings may have shorter ones, see
+	 * oaplan.bytes */
+	u16 size;
+	u8 head;           /* enum oahead: layout of the report's header */
+	u8 i915;           /* number of the format in i915's interface; 0: i915 does not have it */
+	u8 recorded; /* number of the format in recordings of xe's OA streams; 0: it has none */
 	bool has_xe;
 	u8 nruns;
-	/* value of DRM_XE_OA_PROPERTY_OA_FORMAT: type | select << 8 | size << 16 | bc << 24 */
+	/* value of the property DRM_XE_OA_PROPERTY_OA_FORMAT: type | select << 8 | size << 16 | bc
+	 * << 24 */
 	u32 xe;
 	const struct oarun *runs;
 };
@@ -158,74 +172,82 @@ enum oareason {
 
 extern const char *const oareason_names[OA_REASONS];
 
-/* The decoded header of a report. */
+/* The decoded header of an OA report. */
 struct oareport {
 	u64 id, ts, ctx, ticks;
-	u64 unslice_hz, slice_hz; /* clocks in Hz, from gen8 on */
-	u8 reason;                /* enum oareason */
-	/* ctx is valid; false on gen7, and if the report marks it invalid */
+	/* frequencies of the GPU's unslice and slice clocks in Hz; 0 before gen8 */
+	u64 unslice_hz, slice_hz;
+	u8 reason;                /* enum oareason: why the OA unit wrote the report */
+	/* ctx is valid: false on gen7, and if the report marks its context id as invalid */
 	bool has_ctx;
 	bool has_ticks;
 };
 
-/* Decodes a report's header. gen: the graphics generation times 100: 750 Haswell, 800, 900, ...
- * 1255 DG2, 1270 Meteor Lake, 2000, ... exponent: that of the period of the OA timer; -1: unknown
- * (only gen7 needs it). */
+/* Decodes the header of an OA report into *r. gen: graphics generation times 100, for example 750
+ * Haswell, 800 Broadwell, 1255 DG2, 1270 Meteor Lake, 2000 Lunar Lake. exponent: exponent of the OA
+ * timer's period, which only gen7 needs; -1: unknown. */
 void oareport_head(const struct oaformat *f, u16 gen, i32 exponent, const char *report,
 		   struct oareport *r);
 
 u64 oa_ts_delta(const struct oaformat *f, u64 from, u64 to);
 
-/* The step from one report to the next, as the id and the timestamps show it. */
+/* Result of comparing two consecutive OA reports: tells whether the differences of their counters
+ * are known. The id and the timestamps of the reports decide. */
 enum oastep {
-	STEP_KNOWN,     /* the difference of the counters is known */
-	STEP_UNWRITTEN, /* the later report was not yet written: its id and its timestamp are 0 */
-	STEP_BACKWARD,  /* the timestamp advances by more than half the range of timestamps */
-	/* the timestamp advances by more than oa_longest(): counters may have wrapped */
+	STEP_KNOWN,     /* the differences of the counters are known */
+	/* the GPU has not written the later report yet: its id and its timestamp are 0 */
+	STEP_UNWRITTEN,
+	/* the later timestamp is before the earlier one: it differs by more than half the range of
+	 * timestamps */
+	STEP_BACKWARD,
+	/* the timestamps differ by more than oa_longest() ticks: a counter may have increased by
+	 * more than its range */
 	STEP_GAP,
 	OA_STEPS
 };
 
-/* Returns the largest number of timestamp ticks between two reports at which their difference is
- * known. ts_hz: frequency of timestamps; max_hz: highest clock of the GPU; 0: unknown. */
+/* Returns the longest time between two OA reports, in ticks of the timestamp, for which the
+ * differences of their counters are unambiguous: no counter can increase by its whole range. ts_hz:
+ * frequency of the timestamp; max_hz: highest clock of the GPU; 0: unknown. */
 u64 oa_longest(const struct oaformat *f, u64 ts_hz, u64 max_hz);
-/* Compares the consecutive reports a and b; a is NULL if there is no report before b. longest: the
- * result of oa_longest(). Returns an enum oastep. */
+/* Compares the consecutive OA reports a and b, and returns an enum oastep. a is NULL if no report
+ * precedes b. longest: the result of oa_longest(). */
 u8 oa_step(const struct oaformat *f, const char *a, const char *b, u64 longest);
 
-/* The counters of a format that are read: all, or those of the selected slots. */
+/* A plan for reading OA reports: the counters of a format that are read, all of them or those in
+ * selected slots. */
 struct oaplan {
 	const struct oaformat *format;
-	/* least size of a report: up to the last counter. Recordings may lack the padding after
-	 * it */
+	/* least size of a report in bytes: it must include the last counter of the format. Reports
+	 * in recordings may lack the padding at their end */
 	u16 bytes;
 	u8 nparts;
 	struct oapart {
-		/* run: index in format->runs; the part has the counters `from` to `to` - 1 of that
-		 * run */
+		/* a part of a run of counters: run is the index in format->runs; the counters from
+		 * number `from` up to `to` - 1 of this run are read */
 		u8 run, from, to;
 	} parts[OA_SLOTS];
 };
 
 void oaplan_make(struct oaplan *p, const struct oaformat *f, const bool *slots);
-/* Adds to sum[] the difference of each counter from report a to report b, modulo the width of the
- * counter. */
+/* Adds the difference of each counter of the plan from report a to report b to its slot in sum[]. A
+ * difference is modulo the width of the counter, so one wrap is allowed. */
 void oa_add(const struct oaplan *p, const char *a, const char *b, u64 *sum);
-/* Stores in v[] the counters of one report as they are, its timestamp and its ticks; 0 in the other
- * slots. */
+/* Stores the raw values of one OA report in the slots of v[]: its counters, timestamp and ticks.
+ * Slots without a value are set to 0. */
 void oa_raw_values(const struct oaplan *p, const char *report, u64 *v);
-/* Appends the name of the counter in this slot of the format: "A7", "PEC3", "B0". Returns false if
- * the format has no counter in the slot. */
+/* Appends the name of the counter in the slot, for example "A7", "PEC3" or "B0". Returns false if
+ * the report format has no counter in this slot. */
 bool oaslot_name(const struct oaformat *f, size_t slot, struct buf *b);
 
-/* State of the filter for one context on gen8 to gen11: oafilter_match() tells whether the
- * difference between two reports belongs to the context. The later report may have an invalid
- * context, or another one. The caller sets ctx, or `any` to match every valid context, and clears
- * `last` when reports are lost. */
+/* State of a filter for the OA reports of one context on gen8 to gen11. oafilter_match() returns
+ * true if the difference between the previous report and this one belongs to the context, even if
+ * this report has another or an invalid context. The caller sets ctx, or sets `any` to match every
+ * valid context, and clears `last` when reports were lost. */
 struct oafilter {
 	u64 ctx;
 	bool any;
-	bool last; /* the last report belonged to the context */
+	bool last; /* the previous report belonged to the context of the filter */
 };
 
 bool oafilter_match(struct oafilter *f, const struct oareport *r);
@@ -233,50 +255,57 @@ bool oafilter_match(struct oafilter *f, const struct oareport *r);
 /* Types of the records in an OA stream or in a recording of one. */
 enum oatype {
 	OT_SAMPLE, OT_REPORT_LOST, OT_BUFFER_LOST, OT_VERSION, OT_INFO, OT_TOPOLOGY, OT_CORRELATION,
-	OT_STALLS, OT_STALLS_LOST, /* samples of EU stalls, and their loss: only in recordings */
-	/* numbers of the GPU, as put_oadevice() writes them; only in recordings of this program */
+	/* EU stall samples, and the loss of some: these records occur only in recordings */
+	OT_STALLS, OT_STALLS_LOST,
+	/* numbers of the GPU (EU count and others), as put_oadevice() writes them; only in
+	 * recordings by gpustat */
 	OT_NUMBERS,
-	OT_UNKNOWN, /* a type that this program does not know: the record is skipped */
-	OT_CORRUPT, /* the record's size is invalid: nothing after it can be read */
+	OT_UNKNOWN, /* a record type that this program does not know: the record is skipped */
+	OT_CORRUPT, /* a record with an invalid size: no bytes after it can be decoded */
 };
 
 struct oarec {
-	u8 type;         /* enum oatype */
-	u32 number;      /* the type as it is stored in the header */
-	struct str body; /* the bytes after the header */
+	u8 type;         /* enum oatype: type of the record */
+	u32 number;      /* number of the record's type, as its header contains it */
+	struct str body; /* the bytes of the record after its header */
 };
 
-/* Stores the next record in *r and moves *bytes past it. Returns false, with *bytes unchanged, if
- * the record is incomplete. xe: the types have the numbers of xe. */
+/* Stores the next record of an OA stream in *r and moves *bytes past it. Returns false and leaves
+ * *bytes unchanged if the record is incomplete. xe: true if the record types have the numbers of
+ * xe, false if those of i915. */
 bool oarec_next(struct str *bytes, bool xe, struct oarec *r);
-/* Returns true if the bytes are the beginning of a recording; sets *xe to true if it is a recording
- * of xe, to false if of i915. */
+/* Returns true if the bytes are the start of a recording of an OA stream. Sets *xe to true if xe is
+ * the driver that was recorded, to false if i915 is. */
 bool oarec_is_recording(struct str bytes, bool *xe);
 
-/* The content of a record DEVICE_INFO: the GPU and the metric set of a recording. */
+/* The content of a DEVICE_INFO record of a recording: the GPU and the metric set that was
+ * recorded. */
 struct oainfo {
 	u64 ts_hz;
 	u32 pci, revision, min_hz, max_hz, engine_class, engine_instance, format;
-	struct str set, guid; /* texts up to their NUL: name and GUID of the metric set */
+	/* name and GUID of the metric set, without the NUL after each of them */
+	struct str set, guid;
 };
 
 bool oarec_version(struct str body, u32 *version);
 bool oarec_info(struct str body, struct oainfo *i);
 bool oarec_correlation(struct str body, u64 *cpu_ns, u64 *gpu_ts);
-/* Reads the body of a record OT_STALLS or OT_STALLS_LOST. Stores in *ns when the samples were read,
- * in ns of CLOCK_MONOTONIC, and the bytes after that in *samples. */
+/* Decodes the body of a record OT_STALLS or OT_STALLS_LOST. Stores in *ns the time of
+ * CLOCK_MONOTONIC in ns at which the samples were read, and in *samples the bytes after this time.
+ * Returns false if the body is too short. */
 bool oarec_stalls(struct str body, u64 *ns, struct str *samples);
 void put_oarec(struct buf *b, bool xe, u8 type, struct str body);
 void put_oainfo(struct buf *b, const struct oainfo *i);
-/* Returns the time of the CPU clock in ns at the timestamp ts of a report. cpu_ns and gpu_ts are
- * the times of both clocks at one moment (a record CORRELATION); gpu_ts is shifted left by `shift`
- * bits to have the unit of timestamps. */
+/* Returns the time of the CPU clock in ns that corresponds to the timestamp ts of an OA report.
+ * cpu_ns and gpu_ts are simultaneous readings of the CPU's and the GPU's clock (a CORRELATION
+ * record); gpu_ts must be shifted left by `shift` bits to have the unit of ts. */
 u64 oa_cpu_time(const struct oaformat *f, u64 cpu_ns, u64 gpu_ts, u8 shift, u64 ts_hz, u64 ts);
 
 /* --- samples of EU stalls of xe --------------------------------------------------------------- */
 
-/* A sample of an EU counts for ST_ACTIVE, or for each reason why some thread waits while the EU is
- * stalled. src/intel/tools/intel_monitor_main.c of Mesa explains them. */
+/* Reasons in an EU stall sample. Each sample of an EU adds to ST_ACTIVE if the EU executes, or to
+ * each reason why one of its threads waits. The source of their meaning is Mesa's
+ * src/intel/tools/intel_monitor_main.c. */
 enum stallreason {
 	ST_ACTIVE, ST_TDR, ST_OTHER, ST_CONTROL, ST_PIPESTALL, ST_SEND, ST_DIST_ACC, ST_SBID,
 	ST_SYNC, ST_INST_FETCH,
@@ -285,38 +314,42 @@ enum stallreason {
 
 extern const char *const stallreason_names[STALL_REASONS];
 
-enum { STALL_BYTES = 64 /* size of a sample, the same for all GPUs */ };
+enum { STALL_BYTES = 64 /* size in bytes of an EU stall sample, the same on all GPUs */ };
 
-/* A layout of samples of EU stalls. */
+/* A layout of the EU stall samples that xe returns. */
 struct stallformat {
-	u8 version;           /* the first version of the graphics that has this layout */
-	u8 address_bits;      /* bits of the address, which is at the start, in units of 8 bytes */
-	u8 at[STALL_REASONS]; /* bit at which the 8-bit count of a reason begins; 0: none */
+	u8 version;           /* lowest version of the graphics IP that has this layout */
+	/* number of bits of the instruction address, which starts at bit 0 and is in units of 8
+	 * bytes */
+	u8 address_bits;
+	/* first bit of the 8-bit count of each reason; 0 if the layout does not have the reason */
+	u8 at[STALL_REASONS];
 };
 
-/* A decoded sample: counts at one instruction, of all EUs of a core, since its previous sample. */
+/* A decoded EU stall sample: how often each reason occurred at one instruction, on all EUs of a
+ * core, since the previous sample. */
 struct stall {
 	u64 ip; /* address of the instruction in bytes */
 	u8 counts[STALL_REASONS];
 };
 
 const struct stallformat *stallformat_of(u32 version);
-/* Decodes the next sample of an EU stall and moves *samples past it. Returns false, with *samples
- * unchanged, if no whole sample is left. */
+/* Decodes the next EU stall sample into *s and moves *samples past it. Returns false and leaves
+ * *samples unchanged if no complete sample is left. */
 bool stall_next(const struct stallformat *f, struct str *samples, struct stall *s);
 
 /* --- counter streams of msm ------------------------------------------------------------------- */
 
 enum {
-	CNTREC_HEAD = 16, /* size of the head of a record, before the counters */
-	CNTREC_MOST = 32, /* largest number of counters in a record */
+	CNTREC_HEAD = 16, /* size in bytes of the header of a record of msm, before its counters */
+	CNTREC_MOST = 32, /* largest number of counters in a record of msm */
 };
 
-/* The state of adding up the counters of a stream of msm. The caller sets seqno to UINT32_MAX
- * before the first record. */
+/* Sums of the counters in a stream of records of msm. The caller sets seqno to UINT32_MAX before
+ * the first record. */
 struct cntsum {
-	u32 n, seqno;          /* number of counters; seqno of the last record */
-	u64 was[CNTREC_MOST];  /* values of the counters in the last record */
+	u32 n, seqno; /* n: number of counters; seqno: sequence number of the last record */
+	u64 was[CNTREC_MOST];  /* values of the counters in the previous record */
 	u64 sum[CNTREC_MOST];
 };
 

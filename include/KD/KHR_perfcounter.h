@@ -33,14 +33,18 @@ extern "C" {
 /* Description of one counter. The texts keep their content and address as long as the process
  * lives. */
 typedef struct KDCounterInfoKHR {
-	const KDchar *vendorName;   /* "linux", a driver, or a file with a program's counters */
+	/* source of the counter: "linux", the name of a driver, or the name of the file in which a
+	 * program supplies the counter */
+	const KDchar *vendorName;
 	const KDchar *name;
-	/* text, rights that reading requires, and the unit in parentheses */
+	/* description of the counter, then the capabilities required to read it, then its unit in
+	 * parentheses */
 	const KDchar *description;
 	KDint64 minValue;
-	KDint64 maxValue;           /* KD_INFINITE_COUNTER_VAL_KHR if there is no upper limit */
-	/* value * defaultScale is between 0 and 100. KD_UNKNOWN_COUNTER_VAL_KHR if the values have
-	 * no upper limit */
+	/* largest value of the counter; KD_INFINITE_COUNTER_VAL_KHR if it has no upper limit */
+	KDint64 maxValue;
+	/* factor that scales a value of the counter to 0 to 100; KD_UNKNOWN_COUNTER_VAL_KHR if the
+	 * values have no upper limit */
 	KDfloat32 defaultScale;
 } KDCounterInfoKHR;
 
@@ -52,25 +56,27 @@ KD_API KDint KD_APIENTRY kdGetNumberOfCountersKHR(void);
  * error KD_EINVAL (no such index), KD_EACCES or KD_ENOMEM. */
 KD_API const KDCounterInfoKHR *KD_APIENTRY kdGetCounterInformationKHR(KDint index);
 
-/* These two functions make counters active or inactive. They return 0, or -1 with an error, and
- * then no counter is changed. KD_EINVAL: an invalid index, a negative number of indexes or no array
- * (undefined in the text of the extension), or more than 2^20 indexes; KD_EACCES: the kernel
- * refuses one of the counters. A counter that this machine cannot read, or that is refused and has
- * a recommended name, becomes active, and is unknown. */
+/* kdActivateCountersKHR() and kdDeactivateCountersKHR() make counters active or inactive. They
+ * return 0. On failure they return -1, set the error of kdGetError(), and change no counter.
+ * KD_EINVAL: an index is invalid, numindexes is negative or exceeds 2^20, or indexes is KD_NULL
+ * (the specification of the extension does not define the last two cases). KD_EACCES: the kernel
+ * refuses one of the counters. Two kinds of counters become active although they cannot be read,
+ * and have the value KD_UNKNOWN_COUNTER_VAL_KHR: counters that this machine does not have, and
+ * refused counters with a name that the extension recommends. */
 KD_API KDint KD_APIENTRY kdActivateCountersKHR(const KDint *indexes, KDint numindexes);
 KD_API KDint KD_APIENTRY kdDeactivateCountersKHR(const KDint *indexes, KDint numindexes);
 
-/* kdStartSamplingKHR() sets the values of all counters to 0, also if sampling was on; the active
- * counters count from then on. After kdStopSamplingKHR() all values stay as they are. A counter
- * that is activated while sampling is on starts at 0. */
+/* kdStartSamplingKHR() sets the values of all counters to 0, even if sampling is on already; from
+ * then on the active counters count. kdStopSamplingKHR() ends counting and keeps the values. A
+ * counter that is activated while sampling is on starts at 0. Both functions always return 0. */
 KD_API KDint KD_APIENTRY kdStartSamplingKHR(void);
 KD_API KDint KD_APIENTRY kdStopSamplingKHR(void);
 
-/* Stores the current values of counters in values[], in the order of the indexes; an index may
- * occur more than once. Rates and shares apply to the time since the previous reading. The value is
- * KD_UNKNOWN_COUNTER_VAL_KHR if the counter is inactive, was never started or has vanished, or if
- * this machine does not have it. Errors are those of kdActivateCountersKHR(); values[] is not
- * changed then. */
+/* Stores the current value of the counter indexes[i] in values[i]; an index may occur more than
+ * once. A rate or a percentage is computed over the time since the previous reading of the counter.
+ * The value is KD_UNKNOWN_COUNTER_VAL_KHR if the counter is inactive, was never started or has
+ * vanished, or if this machine does not have it. Returns 0, or -1 with an error of
+ * kdActivateCountersKHR(); then values[] is unchanged. */
 KD_API KDint KD_APIENTRY kdGetCounterValuesKHR(const KDint *indexes, KDint numindexes,
 					       KDint64 *values);
 

@@ -81,8 +81,9 @@ typedef KDint    KDboolean;
 #define KD_ETIMEDOUT       36
 #define KD_ETRY_AGAIN      37
 
-/* The error indicator of the calling thread: the error of the last call that failed; 0 at first. A
- * call that succeeds does not change it. */
+/* kdGetError() returns the error code (KD_E*) of the last OpenKODE call of this thread that failed;
+ * 0 if none has failed yet. A call that succeeds does not change the code. kdSetError() sets the
+ * code of this thread. */
 KD_API KDint KD_APIENTRY kdGetError(void);
 KD_API void KD_APIENTRY kdSetError(KDint error);
 
