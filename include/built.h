@@ -5,7 +5,8 @@
 #ifndef BUILT_H
 #define BUILT_H
 
-/* HAS(feature) is 1 if the feature is built in, else 0. It can be used in #if, too. */
+/* HAS(feature) is 1 if the feature is built in, else 0. It can also be used in the condition of
+ * #if. */
 #define HAS(feature) HAS_UNLESS(WITHOUT_##feature)
 #define HAS_UNLESS(without) HAS_SECOND(LEFT_OUT_, without)
 #define HAS_SECOND(before, without) SECOND(before##without 1, 1, 0)
@@ -13,8 +14,8 @@
 #define SECOND_OF(first, second, ...) second
 #define LEFT_OUT_1 0, 0,
 
-/* ROW(kind, feature) expands to kind1 if the feature is built in, else to kind0: the names of two
- * macros that make the row of a table. kind0 makes a row with nothing but the name, so that a
+/* ROW(kind, feature) makes the row of a table: it expands to the name of the macro kind1 if the
+ * feature is built in, else of the macro kind0. kind0 makes a row that has only a name, so that a
  * message can name the feature that is not built in. */
 #define ROW(kind, feature) ROW_OF(kind, HAS(feature))
 #define ROW_OF(kind, has) ROW_NAMED(kind, has)

@@ -61,8 +61,8 @@ COMPUTED(IDLE, NULL, "idle", S_SCALAR, U_PERCENT, W_DEVICE | BOTH,
 COMPUTED(USED, NULL, "used", S_SCALAR, U_BYTES, ALL | W_COMMAND | BOTH | W_SPARSE,
 	 "memory in use: video memory if there is any; all memory on APUs")
 
-/* Engines of a client, or of a device if the kernel counts the work of all its clients. BUSY_PCT,
- * in 1/1000 %, is used if the kernel prints nothing else. */
+/* Engines: values of a client, or of a device if the kernel counts the work of all its clients.
+ * BUSY_PCT, in 1/1000 %, is read only if the driver prints no other busy value. */
 COMPUTED(ENGINE_BUSY, "engine", "busy", S_BOTH, U_PERCENT, LIVE | W_COMMAND | W_LIVE | W_TABLE,
 	 "busy time, in percent of the engine's capacity")
 FIELD(BUSY_PCT, LEVEL, UNSIGNED, ANY, NONE,
@@ -90,7 +90,7 @@ QUANTITY(CURFREQ, LEVEL, UNSIGNED, ANY, NONE, NONE,
 	 "engine", "curfreq", S_BOTH, U_HZ, ALL | BOTH | W_SPARSE, "present clock of the engine",
 	 "curfreq")
 
-/* Memory regions. */
+/* Memory regions of a client's buffers, or of a device. */
 QUANTITY(TOTAL, LEVEL, UNSIGNED, ANY, D_SUM_TOTAL, NONE,
 	 "memory", "total", S_BOTH, U_BYTES, ALL | BOTH, "all buffers in this region", "total")
 QUANTITY(SHARED, LEVEL, UNSIGNED, ANY, D_SUM_SHARED, NONE,
@@ -105,7 +105,7 @@ QUANTITY(PURGEABLE, LEVEL, UNSIGNED, ANY, D_SUM_PURGEABLE, NONE,
 QUANTITY(ACTIVE, LEVEL, UNSIGNED, ANY, D_SUM_ACTIVE, NONE,
 	 "memory", "active", S_BOTH, U_BYTES, ALL | BOTH, "buffers in use by an engine", "active")
 
-/* Devices: memory, as their drivers count it. */
+/* Memory of devices, as their drivers report it in sysfs. */
 QUANTITY(VRAM_TOTAL, LEVEL, UNSIGNED, BYTES, NONE, NONE,
 	 "vram", "total", S_MEMBER, U_BYTES, W_DEVICE | BOTH, "video memory", "vram/size")
 QUANTITY(VRAM_USED, LEVEL, UNSIGNED, BYTES, NONE, D_VRAM_TOTAL,
@@ -127,7 +127,7 @@ QUANTITY(GTT_USED, LEVEL, UNSIGNED, BYTES, NONE, D_GTT_TOTAL,
 	 "gtt", "used", S_MEMBER, U_BYTES, W_DEVICE | BOTH | W_SPARSE,
 	 "main memory in use by the GPU", "gtt/used")
 
-/* Devices: clocks. */
+/* Clocks of devices, in Hz. */
 QUANTITY(FREQ_CUR, LEVEL, UNSIGNED, CLOCK, NONE, NONE,
 	 "freq", "cur", S_BOTH, U_HZ, W_DEVICE | BOTH | W_TABLE,
 	 "present clock; i915, xe: requested clock", "freq")
@@ -161,7 +161,8 @@ FIELD(FREQ_RPE, LEVEL, UNSIGNED, CLOCK, NONE,
 FIELD(FREQ_RPN, LEVEL, UNSIGNED, CLOCK, NONE,
       "freq", "rpn", S_BOTH, U_HZ, W_DEVICE | W_LIST | W_SPARSE, "hardware: lowest clock")
 
-/* Devices: loads and sensors, in the units of hwmon. */
+/* Loads and sensors of devices. Sensors have the units of hwmon: 1/1000 degree Celsius, uW, uJ,
+ * rpm, mV, mA. */
 QUANTITY(LOAD, LEVEL, UNSIGNED, LOAD, NONE, NONE,
 	 "load", NULL, S_INST, U_PERCENT, W_DEVICE | BOTH | W_SPARSE,
 	 "load of memory, video or NPU cores", "load")
@@ -194,7 +195,8 @@ FIELD(LINK_MAX_SPEED, LEVEL, UNSIGNED, LINK, NONE,
 FIELD(LINK_MAX_WIDTH, LEVEL, UNSIGNED, ANY, NONE,
       "link", "max_width", S_MEMBER, U_NONE, W_DEVICE | W_LIST, "most PCIe lanes")
 
-/* Devices: runtime power management, and limits. */
+/* Times of a device's runtime power management in ms, and limits of its power, temperature and
+ * fans. */
 FIELD(ACTIVE_MS, LEVEL, UNSIGNED, ANY, NONE,
       "runtime", "active", S_MEMBER, U_MS, W_DEVICE | W_LIST | W_SPARSE, "time awake")
 FIELD(SUSPENDED_MS, LEVEL, UNSIGNED, ANY, NONE,
@@ -224,7 +226,7 @@ FIELD(TEMP_EMERGENCY, LEVEL, SIGNED, TEMP, NONE,
 FIELD(FAN_MAX, LEVEL, UNSIGNED, FAN, NONE,
       "fan_limit", NULL, S_INST, U_RPM, W_DEVICE | W_LIST | W_SPARSE, "highest fan speed")
 
-/* Devices: values that only NVIDIA's driver reports. */
+/* Values of devices that only NVIDIA's driver reports. */
 OPTIONAL(nvidia, QUANTITY(PSTATE, LEVEL, UNSIGNED, ANY, NONE, NONE,
 	 "pstate", "current", S_MEMBER, U_NONE, W_DEVICE | BOTH | W_SPARSE,
 	 "performance state, 0 is the fastest", "pstate/current"))
@@ -237,19 +239,21 @@ OPTIONAL(nvidia, QUANTITY(ECC_UNCORRECTED, LEVEL, UNSIGNED, ANY, NONE, NONE,
 
 INTERNAL(GPU_BUSY, LEVEL, LOAD)   /* busy time of the whole device in 1/1000 % */
 INTERNAL(GPU_BUSY_US, PEAK, ANY) /* busy time of the whole device in us */
-/* facts of processes, which are fields of records but not counters: see struct taskinfo */
+/* Facts of processes (struct taskinfo). They are fields of records, but no counter of the registry
+ * holds them. */
 INTERNAL(PROC_CMDLINE, LEVEL, ANY)
 INTERNAL(PROC_USER, LEVEL, ANY)
 INTERNAL(PROC_UID, LEVEL, ANY)
 INTERNAL(PROC_CPU, LEVEL, ANY)
 INTERNAL(PROC_RSS, LEVEL, ANY)
-/* values of cgroups, which sources/device/dmem.c reads */
+/* Values of cgroups, which sources/device/dmem.c reads: memory in bytes, and pressure. */
 INTERNAL(CG_VRAM, LEVEL, ANY)
 INTERNAL(CG_VRAM_MAX, LEVEL, ANY)
 INTERNAL(CG_MEMORY, LEVEL, ANY)
 INTERNAL(CG_SOME, LEVEL, ANY)
 INTERNAL(CG_FULL, LEVEL, ANY)
-/* sum of kHz x ms of all clock states; its timestamps are the ms of all states, in ns */
+/* devfreq: the sum over all clock states of kHz times ms in the state. The times of its readings
+ * are not those of the clock: they are the ms spent in all states, as ns. */
 INTERNAL(FREQ_SPENT, RESET, ANY)
 
 #undef STORED

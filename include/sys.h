@@ -33,40 +33,42 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Major device numbers of Documentation/admin-guide/devices.txt; the Linux headers for user space
- * have no names for them. */
+/* Major device numbers, from Documentation/admin-guide/devices.txt in the kernel. Its headers for
+ * user space have no names for them. */
 #define MAJOR_NVIDIA 195u
 #define MAJOR_DRM    226u
 #define MAJOR_ACCEL  261u
 
-#ifndef PROC_SUPER_MAGIC /* defined in linux/magic.h */
+#ifndef PROC_SUPER_MAGIC /* older linux/magic.h headers may lack this constant */
 #define PROC_SUPER_MAGIC 0x9fa0
 #endif
-#ifndef SYSFS_MAGIC /* defined in linux/magic.h */
+#ifndef SYSFS_MAGIC /* older linux/magic.h headers may lack this constant */
 #define SYSFS_MAGIC 0x62656572
 #endif
 
-#ifndef SYS_pidfd_send_signal /* system call since Linux 5.1 */
+#ifndef SYS_pidfd_send_signal /* system call number, added in Linux 5.1 */
 #define SYS_pidfd_send_signal 424
 #endif
-#ifndef CLONE_PIDFD /* flag of linux/sched.h since Linux 5.2; ignored by older kernels */
+/* clone flag of linux/sched.h, added in Linux 5.2 and ignored by older kernels */
+#ifndef CLONE_PIDFD
 #define CLONE_PIDFD 0x1000
 #endif
-/* the same number on all architectures except alpha (asm-generic/unistd.h) */
+/* number of pidfd_open(2), the same on all architectures except alpha (asm-generic/unistd.h) */
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
-#ifndef SYS_pidfd_getfd /* system call since Linux 5.6 */
+#ifndef SYS_pidfd_getfd /* system call number, added in Linux 5.6 */
 #define SYS_pidfd_getfd 438
 #endif
-#ifndef PERF_FORMAT_LOST /* in linux/perf_event.h since Linux 6.0 */
+#ifndef PERF_FORMAT_LOST /* constant of linux/perf_event.h, added in Linux 6.0 */
 #define PERF_FORMAT_LOST 16
 #endif
 
-#ifndef ENOTSUPP /* linux/errno.h: not in user space headers, but i915 returns it */
+/* error number that i915 returns; linux/errno.h has it, but the headers for user space do not */
+#ifndef ENOTSUPP
 #define ENOTSUPP 524
 #endif
-/* A system call since Linux 5.8: older headers do not have its number. */
+/* System call number, added in Linux 5.8: older headers do not have it. */
 #ifndef SYS_faccessat2
 #define SYS_faccessat2 439
 #endif
@@ -77,7 +79,7 @@
 	__attribute__((weak)) type name(__VA_ARGS__);                                              \
 	__attribute__((weak)) type name(__VA_ARGS__)
 
-/* Converts the result of a libc call to its value, or -errno. */
+/* Returns the result of a libc call, or -errno if the call failed. */
 SYS_SHARED(long, sys_ret, long r)
 {
 	return r < 0 ? -errno : r;
@@ -94,7 +96,7 @@ SYS_SHARED(long, sys_openat_new, const char *path, int flags, mode_t mode)
 	SYS_RET(openat(AT_FDCWD, path, flags | O_CLOEXEC, mode));
 }
 
-/* Creates a file; -EEXIST if it exists. */
+/* Creates a file and returns its descriptor, or -errno: -EEXIST if the file exists. */
 static inline long sys_create_at(int dir, const char *name, mode_t mode)
 {
 	SYS_RET(openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
@@ -102,7 +104,8 @@ static inline long sys_create_at(int dir, const char *name, mode_t mode)
 
 static inline long sys_rename_at(int dir, const char *from, const char *to)
 {
-#ifdef SYS_renameat /* libc declares renameat() in stdio.h */
+/* direct system call: libc declares renameat() in stdio.h, which is not included */
+#ifdef SYS_renameat
 	SYS_RET(syscall(SYS_renameat, dir, from, dir, to));
 #else
 	SYS_RET(syscall(SYS_renameat2, dir, from, dir, to, 0));
@@ -116,7 +119,8 @@ static inline long sys_unlink_at(int dir, const char *name)
 
 static inline long sys_fchmod(int fd, mode_t mode)
 {
-	SYS_RET(syscall(SYS_fchmod, fd, mode)); /* libc's fchmod() falls back to /proc */
+	/* direct system call: libc's fchmod() has a fallback that opens /proc */
+	SYS_RET(syscall(SYS_fchmod, fd, mode));
 }
 
 SYS_SHARED(long, sys_close, int fd)
@@ -129,8 +133,8 @@ SYS_SHARED(long, sys_read, int fd, void *b, size_t n)
 	SYS_RET(read(fd, b, n));
 }
 
-/* Returns the new offset, or -errno, with 64 bits on all architectures: offsets in a folder may
- * exceed a long of 32 bits. */
+/* Sets the offset of fd, and returns the new offset or -errno. Both have 64 bits on all
+ * architectures, because an offset in a folder may exceed a long of 32 bits. */
 static inline int64_t sys_lseek(int fd, int64_t at, int whence)
 {
 	int64_t r = lseek(fd, at, whence);
@@ -163,7 +167,9 @@ struct sys_statx {
 	uint32_t head[7];
 	uint16_t mode, pad;
 	uint64_t rest[12];
-	uint32_t rdev[2], dev[2]; /* major and minor numbers; dev is 0:0 if not known */
+	/* major and minor numbers: rdev of a device node, dev of its file system (0:0 if
+	 * unknown) */
+	uint32_t rdev[2], dev[2];
 	uint64_t more[14];
 };
 
@@ -172,7 +178,7 @@ struct sys_statx {
  * before 4.11 has no statx(2); fstatat(2) is used there. */
 SYS_SHARED(long, sys_stat_cached, int dir, const char *path, struct sys_statx *k)
 {
-	/* 0x5800: AT_STATX_DONT_SYNC, AT_NO_AUTOMOUNT, AT_EMPTY_PATH; 1: STATX_TYPE */
+	/* flags 0x5800: AT_STATX_DONT_SYNC, AT_NO_AUTOMOUNT, AT_EMPTY_PATH; mask 1: STATX_TYPE */
 	long r = syscall(SYS_statx, dir, path, 0x5800, 1, k);
 	struct stat st;
 
@@ -199,8 +205,8 @@ static inline long sys_lstat(const char *path, struct stat *st)
 
 SYS_SHARED(int, sys_has_file, int dir, const char *name)
 {
-	/* Direct system call: libc's faccessat() has code that starts a process for its flags.
-	 * After ENOMEM or EIO the file may exist: the caller finds out when it opens the file. */
+	/* Direct system call, because libc's faccessat() contains code that starts a process. After
+	 * ENOMEM or EIO the file may exist; the caller will see when it opens the file. */
 	return syscall(SYS_faccessat, dir, name, F_OK) == 0 || errno == ENOMEM || errno == EIO;
 }
 
@@ -226,8 +232,8 @@ static inline uint32_t sys_pid(void)
 	return (uint32_t)getpid();
 }
 
-/* The capability sets of this thread, as capget(2) has them (linux/capability.h): an array of two
- * elements with 32 capabilities each. */
+/* The capability sets of a thread, as capget(2) stores them: an array of two elements, each with 32
+ * capabilities (linux/capability.h). */
 struct sys_caps {
 	uint32_t effective, permitted, inheritable;
 };
@@ -247,13 +253,14 @@ static inline long sys_capset(const struct sys_caps caps[2])
 	SYS_RET(syscall(SYS_capset, SYS_CAPHEAD, caps));
 }
 
-#ifndef SYS_setresuid32 /* exists on 32-bit architectures whose older calls have 16-bit ids */
+/* some 32-bit architectures have it, because their setresuid has ids of 16 bits */
+#ifndef SYS_setresuid32
 #define SYS_setresuid32 SYS_setresuid
 #define SYS_setresgid32 SYS_setresgid
 #endif
 
-/* Sets the real, effective and saved user and group, permanently; the permitted capabilities stay.
- * Direct system calls: libc's functions link code that changes all threads. */
+/* Sets the real, effective and saved user and group ids, permanently. The permitted capabilities
+ * are kept. Direct system calls: libc's functions would link code that changes all threads. */
 static inline long sys_set_ids(uint32_t uid, uint32_t gid)
 {
 	long r = prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
@@ -277,7 +284,8 @@ static inline long sys_pidfd_signal(int pidfd, int sig)
 	SYS_RET(syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0));
 }
 
-/* Duplicates a descriptor of another process. */
+/* Duplicates the descriptor fd of the process to which pidfd refers. Returns the new descriptor, or
+ * -errno. */
 static inline long sys_pidfd_getfd(int pidfd, uint32_t fd)
 {
 	SYS_RET(syscall(SYS_pidfd_getfd, pidfd, (int)fd, 0));
@@ -293,8 +301,9 @@ static inline long sys_statfs(const char *path, struct statfs *st)
 	SYS_RET(statfs(path, st));
 }
 
-/* Returns 0 if the effective user, with the capabilities of the program, has access, else -errno.
- * Opens nothing. The fallback faccessat(2) cannot check that exactly. */
+/* Returns 0 if the effective user, with the program's capabilities, has the access `mode` to the
+ * file, else -errno. The file is not opened. Before Linux 5.8 faccessat(2) is used, which checks
+ * the real user and ignores capabilities. */
 static inline long sys_faccess(int dir, const char *path, int mode)
 {
 	long r = syscall(SYS_faccessat2, dir, path, mode, AT_EACCESS);
@@ -311,10 +320,11 @@ SYS_SHARED(long, sys_readlinkat, int dir, const char *path, char *b, size_t n)
 
 static inline long sys_getdents(int fd, void *b, size_t n)
 {
-	SYS_RET(syscall(SYS_getdents64, fd, b, n)); /* libcs name this function differently */
+	/* direct system call: the C libraries have different names for its function */
+	SYS_RET(syscall(SYS_getdents64, fd, b, n));
 }
 
-/* Returns the time of a clock in ns. */
+/* Returns the current time of a clock in ns. */
 SYS_SHARED(int64_t, sys_now, clockid_t clock)
 {
 	struct timespec ts = { 0 };
@@ -323,8 +333,8 @@ SYS_SHARED(int64_t, sys_now, clockid_t clock)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* Stores in *user and *system the CPU times, in ns, of the children that have ended and were waited
- * for. */
+/* Stores the user and system CPU time of all children that this process has waited for, in ns, in
+ * *user and *system. Returns 0 or -errno. */
 static inline long sys_rusage_children(uint64_t *user, uint64_t *system)
 {
 	struct { long us, uus, ss, sus, rest[14]; } r; /* the kernel's struct rusage */
@@ -336,7 +346,8 @@ static inline long sys_rusage_children(uint64_t *user, uint64_t *system)
 	return 0;
 }
 
-/* Sleeps until *t on CLOCK_MONOTONIC, or until a signal comes; a signal handler may change *t. */
+/* Sleeps until the time *t of CLOCK_MONOTONIC, or until a signal arrives. A signal handler may
+ * change *t. */
 static inline void sys_sleep_at(const struct timespec volatile *t)
 {
 	union {
@@ -347,8 +358,8 @@ static inline void sys_sleep_at(const struct timespec volatile *t)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, until.kernels, NULL);
 }
 
-/* Requests a SIGALRM after ns nanoseconds. If ns is small or negative, because the time has passed
- * already, the timer is set to 1 us: 0 would stop it. */
+/* Requests a SIGALRM after ns nanoseconds. If ns is less than 1000 (even negative), the timer is
+ * set to 1 us, because a timer of 0 would be stopped. */
 static inline long sys_alarm(int64_t ns)
 {
 	int64_t us = ns < 1000 ? 1 : ns / 1000;
@@ -359,8 +370,8 @@ static inline long sys_alarm(int64_t ns)
 	SYS_RET(setitimer(ITIMER_REAL, &t, NULL));
 }
 
-/* Returns the number of columns of the terminal fd; 0 if the terminal reports no size, -errno if fd
- * is not a terminal. */
+/* Returns the number of columns of the terminal fd: 0 if the terminal does not report its size;
+ * -errno if fd is not a terminal. */
 static inline long sys_columns(int fd)
 {
 	struct winsize w = { 0 };
@@ -381,7 +392,7 @@ static inline long sys_window(int fd, unsigned *rows, unsigned *cols)
 	return r < 0 ? -errno : 0;
 }
 
-/* Reads the modes of the terminal fd. */
+/* Stores the terminal attributes (struct termios) of the terminal fd in *t. */
 static inline long sys_termios(int fd, struct termios *t)
 {
 	SYS_RET(ioctl(fd, TCGETS, t));
@@ -389,7 +400,9 @@ static inline long sys_termios(int fd, struct termios *t)
 
 static inline long sys_set_termios(int fd, const struct termios *t)
 {
-	SYS_RET(syscall(SYS_ioctl, fd, TCSETS, t)); /* powerpc's TCSETS has the highest bit set */
+	/* direct system call: powerpc's TCSETS has bit 31 set, and does not fit the int that
+	 * musl's ioctl() takes */
+	SYS_RET(syscall(SYS_ioctl, fd, TCSETS, t));
 }
 
 struct sys_limit {
@@ -401,9 +414,9 @@ static inline void sys_set_nofile(const struct sys_limit *l)
 	syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, l, NULL);
 }
 
-/* Raises the soft limit on descriptors to the hard one. Returns the new soft limit, or -errno;
- * stores the old limits in *was. Direct system call: libc's setrlimit() links code that changes all
- * threads. */
+/* Raises the soft limit on open descriptors to the hard limit. Returns the new soft limit, or
+ * -errno, and stores the previous limits in *was. Direct system call, because libc's setrlimit()
+ * would link code that changes all threads. */
 static inline long sys_raise_nofile(struct sys_limit *was)
 {
 	struct sys_limit l;
@@ -421,17 +434,17 @@ static inline long sys_raise_nofile(struct sys_limit *was)
 	return l.soft > INT32_MAX ? INT32_MAX : (long)l.soft;
 }
 
-/* struct perf_event_attr with all fields of newer kernels, even if the headers of the build machine
- * are older: config3 is word 16 (Linux 6.3), config4 word 17. A kernel accepts a size beyond its
- * own if the rest is zero. */
+/* A struct perf_event_attr with all fields of newer kernels, even if the headers of the build
+ * machine are older: config3 is word 16 (added in Linux 6.3), config4 word 17. A kernel accepts a
+ * structure that is longer than its own if the rest is zero. */
 union evattr {
 	struct perf_event_attr a;
 	uint64_t w[18];
 };
 enum { EVATTR_CONFIG3 = 16 };
 
-/* Opens a perf event. Returns its descriptor, or -errno; -E2BIG if a field is set that this kernel
- * does not have. */
+/* Opens a perf event. Returns its descriptor, or -errno. -E2BIG: attr has a field set that this
+ * kernel does not know. */
 static inline long sys_perf_open(union evattr *attr, int pid, int cpu, int group,
 				 unsigned long flags)
 {
@@ -439,7 +452,8 @@ static inline long sys_perf_open(union evattr *attr, int pid, int cpu, int group
 	SYS_RET(syscall(SYS_perf_event_open, attr, pid, cpu, group, flags | PERF_FLAG_FD_CLOEXEC));
 }
 
-/* struct drm_version of <drm/drm.h>: the name, the date and the description of a DRM driver. */
+/* struct drm_version of <drm/drm.h>: version, name, date and description of a DRM driver. The
+ * caller allocates the texts, whose sizes are n, date_n and text_n. */
 struct drm_name {
 	int major, minor, patch;
 	size_t n;
@@ -451,20 +465,24 @@ struct drm_name {
 };
 #define DRM_VERSION _IOWR('d', 0x00, struct drm_name)
 
-/* Like libdrm's drmIoctl(): repeats the request if a signal interrupted it or the driver was
- * busy. */
+/* Calls ioctl(2) for a DRM device, as libdrm's drmIoctl() does: repeats the request if a signal
+ * interrupted it or the driver was busy (EINTR, EAGAIN). */
 SYS_SHARED(long, sys_drm, int fd, unsigned long request, void *arg)
 {
-	int left = 1000; /* a driver that is always busy must not block this program */
+	/* limits the repetitions, so that a driver that is always busy does not block the
+	 * program */
+	int left = 1000;
 	long r;
 
 	do
-		r = syscall(SYS_ioctl, fd, request, arg); /* libcs differ in ioctl()'s types */
+		/* direct system call: the C libraries declare ioctl() with different types */
+		r = syscall(SYS_ioctl, fd, request, arg);
 	while (r < 0 && (errno == EINTR || errno == EAGAIN) && --left);
 	SYS_RET(r);
 }
 
-/* Calls fcntl(2) directly. Not for commands with a struct flock, which need libc's function. */
+/* Calls fcntl(2) directly. It cannot be used for commands with a struct flock, which need libc's
+ * function. */
 SYS_SHARED(long, sys_fcntl, int fd, int cmd, long arg)
 {
 #ifdef SYS_fcntl
@@ -484,8 +502,9 @@ static inline long sys_ioctl(int fd, unsigned long request, unsigned long arg)
 	SYS_RET(syscall(SYS_ioctl, fd, request, arg));
 }
 
-/* Waits for an event on one of the descriptors, for a signal outside *mask, or until the time t of
- * CLOCK_MONOTONIC in ns (a negative t: without a time limit). */
+/* Waits until a descriptor of fds[] is ready, until a signal outside *mask arrives, or until the
+ * time t of CLOCK_MONOTONIC in ns; if t is negative, there is no time limit. Returns the result of
+ * ppoll(2), or -errno. */
 SYS_SHARED(long, sys_poll_until, struct pollfd *fds, size_t n, int64_t t, const sigset_t *mask)
 {
 	struct timespec ts = { 0 };
@@ -503,7 +522,7 @@ SYS_SHARED(long, sys_poll_until, struct pollfd *fds, size_t n, int64_t t, const 
 	SYS_RET(ppoll(fds, n, t >= 0 ? &ts : NULL, mask));
 }
 
-/* Blocks the n signals of sigs[], and stores the old signal mask in *was. */
+/* Blocks the n signals in sigs[], and stores the previous signal mask in *was. */
 static inline long sys_block(const int *sigs, size_t n, sigset_t *was)
 {
 	sigset_t set;
@@ -514,8 +533,8 @@ static inline long sys_block(const int *sigs, size_t n, sigset_t *was)
 	SYS_RET(sigprocmask(SIG_BLOCK, &set, was));
 }
 
-/* Makes the kernel send sig, which carries the descriptor, when fd becomes ready: to a process
- * (F_SETOWN) or to the owner in a struct f_owner_ex (F_SETOWN_EX). */
+/* Makes the kernel send the signal sig whenever fd becomes ready: to a process (how: F_SETOWN), or
+ * to an owner (F_SETOWN_EX, whom: address of a struct f_owner_ex). The signal's si_fd is fd. */
 SYS_SHARED(long, sys_set_owner, int fd, int sig, int how, long whom)
 {
 	long r = sys_fcntl(fd, F_SETSIG, sig);
@@ -523,7 +542,7 @@ SYS_SHARED(long, sys_set_owner, int fd, int sig, int how, long whom)
 	return r < 0 ? r : sys_fcntl(fd, how, whom);
 }
 
-/* Sets the file status flags `set` of fd, and clears the flags `clear`. */
+/* Sets the file status flags in `set` and clears those in `clear` for the descriptor fd. */
 static inline long sys_set_flags(int fd, int set, int clear)
 {
 	long flags = sys_fcntl(fd, F_GETFL, 0);
@@ -536,21 +555,22 @@ static inline int sys_tid(void)
 	return (int)syscall(SYS_gettid);
 }
 
-/* Sets how late a timer may wake this process, in ns, so that the kernel can combine wake-ups. */
+/* Sets the timer slack of this process in ns: how late its timers may expire. The kernel uses it to
+ * combine wake-ups. */
 static inline long sys_timer_slack(int64_t ns)
 {
 	SYS_RET(prctl(PR_SET_TIMERSLACK, (unsigned long)ns, 0, 0, 0));
 }
 
-/* Makes the kernel send SIGKILL to this process when its parent ends. Returns the parent's pid:
- * another process's pid if the parent has ended already. */
+/* Makes the kernel send SIGKILL to this process when its parent ends. Returns the parent's pid; if
+ * the parent has ended already, this is the pid of another process. */
 static inline int sys_die_with_parent(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	return getppid();
 }
 
-/* Opens an inotify(7) queue; reads do not block. */
+/* Creates an inotify(7) instance and returns its descriptor, of which reads do not block. */
 static inline long sys_inotify(void)
 {
 	SYS_RET(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
@@ -566,20 +586,23 @@ static inline long sys_prctl(int what)
 	SYS_RET(prctl(what, 0, 0, 0, 0));
 }
 
-/* Calls clone(2) with these CLONE_* flags and no shared memory; the child may only make system
- * calls. pidfd: where CLONE_PIDFD stores it, or NULL. */
+/* Calls clone(2) with these CLONE_* flags and without shared memory, so that the child is a copy of
+ * the process. The child may only make system calls. With CLONE_PIDFD, the child's pidfd is stored
+ * in *pidfd; otherwise pidfd is NULL. */
 static inline long sys_fork(int flags, int *pidfd)
 {
 	SYS_RET(syscall(SYS_clone, flags | SIGCHLD, 0, pidfd, 0, 0));
 }
 
-/* Opens a pipe. Direct system call: libc's pipe2() links a fallback for kernels before 2.6.27. */
+/* Opens a pipe with O_CLOEXEC. Direct system call, because libc's pipe2() contains a fallback for
+ * kernels before 2.6.27. */
 static inline long sys_pipe(int fds[2])
 {
 	SYS_RET(syscall(SYS_pipe2, fds, O_CLOEXEC));
 }
 
-/* Opens a socket and connects it to an address. */
+/* Creates a socket of this type and connects it to an address of n bytes. Returns its descriptor,
+ * or -errno. */
 static inline long sys_socket_to(const struct sockaddr *to, socklen_t n, int type)
 {
 	int fd = socket(to->sa_family, type | SOCK_CLOEXEC, 0);
@@ -590,8 +613,8 @@ static inline long sys_socket_to(const struct sockaddr *to, socklen_t n, int typ
 	return r;
 }
 
-/* Returns 1 if fd listens for connections, 0 if it is another socket, -errno if it is not a
- * socket. */
+/* Returns 1 if fd is a socket that listens for connections, 0 if it is another socket, -errno if it
+ * is no socket. */
 static inline long sys_is_listening(int fd)
 {
 	int is = 0;
@@ -601,20 +624,21 @@ static inline long sys_is_listening(int fd)
 	return r < 0 ? -errno : is;
 }
 
-/* Tells the peer of a socket that this process sends no more data. */
+/* Ends sending on a socket: the peer will see the end of the data. */
 static inline long sys_shutdown(int fd)
 {
 	SYS_RET(shutdown(fd, SHUT_WR));
 }
 
-/* Makes this process the parent of descendants whose parent ends (Linux 3.4). */
+/* Makes this process a subreaper: descendants whose parent has ended become its children (since
+ * Linux 3.4). */
 static inline void sys_subreaper(void)
 {
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-/* Executes the program argv[0], for which it searches PATH, with this signal mask. Returns only if
- * it fails. */
+/* Replaces this process by the program argv[0], which is searched in PATH, with the signal mask
+ * *mask. Returns only if this fails: -errno. */
 static inline long sys_exec(char **argv, const sigset_t *mask)
 {
 	sigprocmask(SIG_SETMASK, mask, NULL);
@@ -626,7 +650,7 @@ SYS_SHARED(long, sys_kill, int pid, int sig)
 	SYS_RET(kill(pid, sig));
 }
 
-/* Returns the child's pid if it has ended, else 0, or -errno. */
+/* Returns the child's pid if the child has ended, 0 if it still runs, or -errno. */
 static inline long sys_wait(int pid, int *status, struct rusage *usage)
 {
 	SYS_RET(wait4(pid, status, WNOHANG, usage));
@@ -638,8 +662,8 @@ static inline long sys_wait_end(int pid, int *status)
 	SYS_RET(wait4(pid, status, 0, NULL));
 }
 
-/* Installs a signal handler that stays installed after a signal. Returns 1 if the signal was
- * ignored before, else 0. */
+/* Installs a signal handler that remains installed after a signal was delivered. Returns 1 if the
+ * signal was ignored before, else 0. */
 static inline int sys_signal_persistent(int sig, void (*handler)(int))
 {
 	struct sigaction sa = { .sa_handler = handler }, was;
@@ -647,8 +671,8 @@ static inline int sys_signal_persistent(int sig, void (*handler)(int))
 	return sigaction(sig, &sa, &was) == 0 && was.sa_handler == SIG_IGN;
 }
 
-/* Installs a handler for a signal that would end the process. A signal that was ignored at the
- * start, as nohup(1) does, stays ignored. */
+/* Installs a handler for a signal, unless the signal was ignored when the program started (as
+ * nohup(1) does): it stays ignored then. */
 SYS_SHARED(long, sys_signal_unless_ignored, int sig, struct sigaction *sa)
 {
 	struct sigaction was;
@@ -659,8 +683,8 @@ SYS_SHARED(long, sys_signal_unless_ignored, int sig, struct sigaction *sa)
 	SYS_RET(r);
 }
 
-/* As sys_signal_unless_ignored(), with a handler that gets a siginfo_t, which names the sender of
- * the signal. */
+/* Installs a signal handler like sys_signal_unless_ignored(). The handler gets a siginfo_t, which
+ * has the pid of the sender. */
 static inline long sys_signal_info(int sig, void (*handler)(int, siginfo_t *, void *))
 {
 	struct sigaction sa = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
@@ -709,9 +733,9 @@ static inline int64_t sys_clock_resolution(clockid_t clock)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* Installs a handler for the first signal `sig`, which interrupts system calls; the second one
- * kills the process, because the handler is reset. A signal that was ignored at the start stays
- * ignored. */
+/* Installs a handler for the signal sig that is used once: at its first delivery it interrupts
+ * system calls and is removed, so that a second signal kills the process. A signal that was ignored
+ * when the program started stays ignored. */
 static inline long sys_signal(int sig, void (*handler)(int))
 {
 	struct sigaction sa = { .sa_handler = handler, .sa_flags = (int)SA_RESETHAND };
@@ -719,12 +743,13 @@ static inline long sys_signal(int sig, void (*handler)(int))
 	return sys_signal_unless_ignored(sig, &sa);
 }
 
-/* Makes the FPU round to double, as other architectures do: i387 would keep 11 more bits and round
- * twice. */
+/* Sets the FPU of an i387 to round results to double precision, as other architectures do. By
+ * default it keeps 11 more bits, and rounds twice when a result is stored. */
 static inline void sys_fpu_double(void)
 {
 #if defined(__i386__) && !defined(__SSE2_MATH__)
-	uint16_t control = 0x27f; /* all exceptions masked, 53 bits, round to nearest */
+	/* FPU control word: all exceptions masked, 53 bits of precision, round to nearest */
+	uint16_t control = 0x27f;
 
 	__asm__ volatile("fldcw %0" : : "m"(control));
 #endif
@@ -748,8 +773,9 @@ static inline void sys_unlock(int *l)
 		syscall(SYS_futex, l, 129 /* FUTEX_WAKE_PRIVATE */, 1, NULL, NULL, 0);
 }
 
-/* Stores the CPUs on which this process may run in cpus (n bytes), one bit each. Returns the number
- * of bytes, or -errno. All supported architectures are little-endian. */
+/* Stores the set of CPUs on which this process may run in cpus: a bit mask of n bytes, one bit per
+ * CPU. Returns the number of bytes stored, or -errno. All supported architectures are
+ * little-endian. */
 static inline long sys_affinity(void *cpus, size_t n)
 {
 	SYS_RET(syscall(SYS_sched_getaffinity, 0, n, cpus));
@@ -765,15 +791,16 @@ static inline void sys_yield(void)
 #ifdef __mips__
 #define SYS_LANDLOCK 4444
 #else
-/* first of three calls since Linux 5.13; plus an offset on some architectures */
+/* number of landlock_create_ruleset(2) since Linux 5.13, which two other calls follow; some
+ * architectures add an offset to it */
 #define SYS_LANDLOCK 444
 #endif
-#ifndef SECCOMP_SET_MODE_FILTER /* defined in linux/seccomp.h */
+#ifndef SECCOMP_SET_MODE_FILTER /* constant of linux/seccomp.h, in case the header is too old */
 #define SECCOMP_SET_MODE_FILTER 1
 #endif
 
-/* struct landlock_ruleset_attr of linux/landlock.h. A kernel whose structure is shorter requires
- * that the members after its own are zero. */
+/* struct landlock_ruleset_attr of linux/landlock.h: the rights that a ruleset handles. A kernel
+ * that knows a shorter structure requires that the members it does not know are 0. */
 struct landlock_rights {
 	uint64_t files, tcp, scopes;
 };
@@ -784,13 +811,14 @@ static inline long sys_landlock_abi(void)
 	SYS_RET(syscall(SYS_LANDLOCK, NULL, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */));
 }
 
-/* Creates a Landlock ruleset that denies these rights. Returns its descriptor, or -errno. */
+/* Creates a Landlock ruleset that denies the rights in *r, except as sys_landlock_allow() allows.
+ * Returns the ruleset's descriptor, or -errno. */
 static inline long sys_landlock(const struct landlock_rights *r)
 {
 	SYS_RET(syscall(SYS_LANDLOCK, r, sizeof(*r), 0));
 }
 
-/* Adds an exception to a Landlock ruleset: these rights are allowed for the file fd, or for the
+/* Adds an exception to a Landlock ruleset: allows the rights `rights` for the file fd, or for the
  * folder fd and all files below it. */
 static inline long sys_landlock_allow(int rules, int fd, uint64_t rights)
 {
@@ -804,16 +832,17 @@ static inline long sys_landlock_enter(int rules)
 	SYS_RET(syscall(SYS_LANDLOCK + 2, rules, 0));
 }
 
-/* Makes sure that a program that this process executes gets no additional privileges. Without this
- * call, only root may install a seccomp filter or a Landlock ruleset. */
+/* Ensures that a program which this process executes does not get more privileges, for example by a
+ * set-user-ID bit. The kernel requires this call before a process without CAP_SYS_ADMIN installs a
+ * seccomp filter or a Landlock ruleset. */
 static inline void sys_no_new_privs(void)
 {
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/* Installs a seccomp filter of n BPF instructions. Before Linux 5.16 a filter restricts the CPU's
- * speculation, which slows the process down, unless SECCOMP_FILTER_FLAG_SPEC_ALLOW is given. The
- * restriction is meant for programs that run foreign code. Linux has the flag since 4.17. */
+/* Installs a seccomp filter of n BPF instructions. Until Linux 5.15, a filter restricts the CPU's
+ * speculation, which slows the process down, unless SECCOMP_FILTER_FLAG_SPEC_ALLOW (since Linux
+ * 4.17) is set. That restriction is meant for programs that execute code of others. */
 static inline long sys_seccomp(const void *code, unsigned short n)
 {
 	struct { unsigned short n; const void *code; } prog = { n, code }; /* struct sock_fprog */
@@ -825,8 +854,8 @@ static inline long sys_seccomp(const void *code, unsigned short n)
 	SYS_RET(r);
 }
 
-/* Calls bpf(2); BPF iterators exist since Linux 5.8. attr has n bytes: the part of union bpf_attr
- * that the command cmd uses. */
+/* Calls bpf(2) with the command cmd. attr is the part of union bpf_attr that the command uses, of n
+ * bytes. BPF iterators exist since Linux 5.8. */
 static inline long sys_bpf(int cmd, void *attr, unsigned n)
 {
 	SYS_RET(syscall(SYS_bpf, cmd, attr, n));
@@ -834,7 +863,8 @@ static inline long sys_bpf(int cmd, void *attr, unsigned n)
 
 /* --- perf ring buffers, mapped files and address space --------------------------------------- */
 
-/* Maps n bytes that are shared with the kernel. On failure returns NULL, with -errno in *error. */
+/* Maps n bytes of the file or device fd, shared with the kernel. Returns their address; on failure
+ * returns NULL and stores -errno in *error. */
 static inline void *sys_mmap(int fd, size_t n, long *error)
 {
 	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -843,9 +873,9 @@ static inline void *sys_mmap(int fd, size_t n, long *error)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Maps a whole file for reading until the process ends, and closes fd. Stores the start and the end
- * of the mapping in *p and *e; both are NULL if the file is empty. Returns 0 or -errno, -EFBIG if
- * the file exceeds the address space. */
+/* Maps a whole file for reading, and closes fd. The mapping is kept until the process ends. Stores
+ * the start and the end of the mapping in *p and *e, or NULL if the file is empty. Returns 0 or
+ * -errno; -EFBIG if the file exceeds the address space. */
 static inline long sys_map(int fd, const char **p, const char **e)
 {
 	struct stat st;
@@ -865,7 +895,7 @@ static inline long sys_map(int fd, const char **p, const char **e)
 	return error;
 }
 
-/* Like mmap(2). On failure returns MAP_FAILED, with -errno in *error. */
+/* Calls mmap(2) with these arguments. On failure returns MAP_FAILED and stores -errno in *error. */
 static inline void *sys_mmap_at(void *at, size_t n, int prot, int flags, int fd, off_t offset,
 				long *error)
 {
@@ -875,18 +905,21 @@ static inline void *sys_mmap_at(void *at, size_t n, int prot, int flags, int fd,
 	return p;
 }
 
-/* Reserves address space without memory, which never gets huge pages; NULL on failure. */
+/* Reserves n bytes of address space without memory, which will never use huge pages. Returns its
+ * address, or NULL on failure. */
 static inline void *sys_reserve(size_t n)
 {
 	void *p = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
 		return NULL;
-	madvise(p, n, MADV_NOHUGEPAGE); /* EINVAL if the kernel has no huge pages */
+	/* fails with EINVAL if the kernel has no huge pages, which is no error here */
+	madvise(p, n, MADV_NOHUGEPAGE);
 	return p;
 }
 
-/* Makes reserved address space writable. */
+/* Makes n bytes of reserved address space, from p on, readable and writable. Returns 0 or
+ * -errno. */
 static inline long sys_commit(void *p, size_t n)
 {
 	SYS_RET(mprotect(p, n, PROT_READ | PROT_WRITE));
@@ -896,7 +929,7 @@ static inline long sys_commit(void *p, size_t n)
 
 static inline long sys_memfd(const char *name)
 {
-	/* older libcs have no memfd_create() */
+	/* direct system call: older C libraries have no memfd_create() */
 	SYS_RET(syscall(SYS_memfd_create, name, 1 /* MFD_CLOEXEC */));
 }
 
@@ -905,13 +938,15 @@ static inline long sys_ftruncate(int fd, size_t n)
 	SYS_RET(ftruncate(fd, (off_t)n));
 }
 
-/* Opens a pair of connected sockets that keep message boundaries. */
+/* Creates a pair of connected sockets that preserve message boundaries (SOCK_SEQPACKET). Returns 0
+ * or -errno. */
 static inline long sys_seqpacket(int fds[2])
 {
 	SYS_RET(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds));
 }
 
-/* sys_send() and sys_recv() do not block; a closed peer raises no SIGPIPE. */
+/* sys_send() and sys_recv() never block, and a send to a closed peer raises no SIGPIPE. They return
+ * the number of bytes, or -errno. */
 static inline long sys_send(int fd, const void *b, size_t n)
 {
 	SYS_RET(send(fd, b, n, MSG_DONTWAIT | MSG_NOSIGNAL));
@@ -922,7 +957,7 @@ static inline long sys_recv(int fd, void *b, size_t n)
 	SYS_RET(recv(fd, b, n, MSG_DONTWAIT));
 }
 
-/* Returns the CPU that this thread runs on. */
+/* Returns the number of the CPU on which this thread runs, or -errno. */
 static inline long sys_cpu(void)
 {
 	unsigned cpu = 0;
@@ -931,7 +966,8 @@ static inline long sys_cpu(void)
 	return r < 0 ? -errno : (long)cpu;
 }
 
-/* Blocks all signals of the calling thread; sys_unblock() restores its old mask. */
+/* Blocks all signals of the calling thread, and stores its previous signal mask in *was, for
+ * sys_unblock(). */
 static inline void sys_block_all(sigset_t *was)
 {
 	sigset_t all;
@@ -955,8 +991,8 @@ static inline long sys_pwrite(int fd, const void *b, size_t n, uint64_t at)
 	SYS_RET(pwrite(fd, b, n, (off_t)at));
 }
 
-/* sys/auxv.h is not included, because glibc's version includes elf.h, which would define all its
- * names, too. */
+/* getauxval() is declared here, because glibc's sys/auxv.h includes elf.h, which would define many
+ * other names. */
 unsigned long getauxval(unsigned long type);
 
 static inline size_t sys_page_size(void)
