@@ -12,7 +12,7 @@
 #endif
 
 #include <perfmon/perfmon_common.h>
-#include <sched.h> /* defines struct timespec, also in C99 mode of the compiler */
+#include <sched.h> /* defines struct timespec, even if the compiler is in C99 mode */
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,19 +21,24 @@ extern "C" {
 #define PFM_VERSION_MIN 2U
 
 typedef struct {
-	pfm_uuid_t ctx_smpl_buf_id;   /* UUID of the sampling format; all zero: no format */
+	/* UUID of the sampling format; all bytes 0: the context has no sampling format */
+	pfm_uuid_t ctx_smpl_buf_id;
 	uint32_t ctx_flags;
-	int ctx_fd;                   /* out: descriptor of the context */
-	size_t ctx_smpl_buf_size;     /* out: bytes of the sampling buffer, to be mapped */
+	int ctx_fd; /* output: descriptor of the new context, which the program closes */
+	/* output: size in bytes of the sampling buffer, which the program can map */
+	size_t ctx_smpl_buf_size;
 	uint64_t ctx_reserved3[4];
 } pfarg_ctx_t;
 
 typedef struct {
 	uint16_t set_id;
-	uint16_t set_id_next;         /* with PFM_SETFL_EXPL_NEXT: the set that follows this one */
+	/* with PFM_SETFL_EXPL_NEXT: id of the set that becomes active after this set */
+	uint16_t set_id_next;
 	uint32_t set_flags;
-	struct timespec set_timeout;  /* with PFM_SETFL_TIME_SWITCH; out: the rounded timeout */
-	off_t set_mmap_offset;        /* out: always 0 */
+	/* with PFM_SETFL_TIME_SWITCH: time after which the next set becomes active; output: the
+	 * time as rounded up */
+	struct timespec set_timeout;
+	off_t set_mmap_offset;        /* output: always 0, because sets cannot be mapped */
 	uint64_t reserved[5];
 } pfarg_setdesc_t;
 
@@ -41,18 +46,20 @@ typedef struct {
 	uint16_t set_id;
 	uint16_t set_id_next;
 	uint32_t set_flags;
-	uint64_t set_ovfl_pmds[PFM_PMD_BV]; /* PMDs that overflowed last */
-	uint64_t set_runs;                  /* number of times that the set became active */
+	/* bit vector of the PMDs that overflowed at the last overflow of the set */
+	uint64_t set_ovfl_pmds[PFM_PMD_BV];
+	/* number of times that the set became active since the context was loaded */
+	uint64_t set_runs;
 	struct timespec set_timeout;
-	/* time for which the set was active, in ns; in cycles in the original perfmon2: see
-	 * perfmon(3) */
+	/* time in ns for which the set was active since the context was loaded (the original
+	 * perfmon2 has cycles: see perfmon(3)) */
 	uint64_t set_act_duration;
 	off_t set_mmap_offset;
 	uint64_t reserved[4];
 } pfarg_setinfo_t;
 
-/* A message of a context. read(2) on the descriptor of the context returns one whole message per
- * call. */
+/* A message about an overflow. A read(2) of the context's descriptor returns exactly one
+ * message. */
 typedef struct {
 	uint32_t msg_type;
 	pid_t msg_ovfl_pid;
@@ -64,12 +71,14 @@ typedef struct {
 } pfm_ovfl_msg_t;
 
 typedef union {
-	uint32_t type; /* PFM_MSG_OVFL or PFM_MSG_END */
+	uint32_t type; /* PFM_MSG_OVFL or PFM_MSG_END: type of the message */
 	pfm_ovfl_msg_t pfm_ovfl_msg;
 } pfm_msg_t;
 
-/* Returns the descriptor of a new context, and stores it in ctx_fd. smpl_arg, of smpl_size bytes,
- * is the argument of the sampling format. */
+/* Creates a context. Returns its descriptor, and stores it in ctx->ctx_fd; on failure returns -1
+ * and sets errno. smpl_arg, of smpl_size bytes, is the argument for the sampling format that
+ * ctx->ctx_smpl_buf_id selects. EINVAL: unknown UUID, unsupported flag or wrong smpl_size; EFAULT:
+ * a null pointer; ENOMEM: a table is full or the buffer is too large. */
 PFM_API int pfm_create_context(pfarg_ctx_t *ctx, void *smpl_arg, size_t smpl_size);
 PFM_API int pfm_create_evtsets(int fd, pfarg_setdesc_t *sets, int count);
 PFM_API int pfm_delete_evtsets(int fd, pfarg_setdesc_t *sets, int count);

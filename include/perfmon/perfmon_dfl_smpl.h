@@ -12,39 +12,42 @@
 	{ 0xd1, 0x39, 0xb2, 0x9e, 0x62, 0xe8, 0x40, 0xe4, \
 	  0xb4, 0x02, 0x73, 0x07, 0x87, 0x92, 0xe9, 0x37 }
 
-/* The argument smpl_arg of pfm_create_context() for this format. */
+/* The argument for the default sampling format: smpl_arg of pfm_create_context() points to it. */
 typedef struct {
-	uint64_t buf_size; /* bytes of the sampling buffer, header included */
+	/* requested size in bytes of the sampling buffer, including its header */
+	uint64_t buf_size;
 	uint32_t buf_flags;
 	uint32_t res1;
 	uint64_t reserved[6];
 } pfm_dfl_smpl_arg_t;
 
-/* The header at the start of the sampling buffer; the first entry follows it. */
+/* The header at the start of the sampling buffer. The first entry follows it directly. */
 typedef struct {
-	uint64_t hdr_count;         /* number of entries */
-	uint64_t hdr_cur_offs;      /* bytes in use, this header included */
-	uint64_t hdr_overflows;     /* number of times the buffer was full */
-	uint64_t hdr_buf_size;      /* bytes of the whole buffer */
-	/* bytes of the largest entry: with less left, the buffer is full */
+	uint64_t hdr_count;         /* number of entries in the buffer */
+	uint64_t hdr_cur_offs;      /* bytes of the buffer that are in use, including this header */
+	uint64_t hdr_overflows;     /* number of times that the buffer became full */
+	uint64_t hdr_buf_size;      /* size in bytes of the whole buffer */
+	/* size in bytes of the largest possible entry: if fewer bytes are free, the buffer is
+	 * full */
 	uint64_t hdr_min_buf_space;
 	uint32_t hdr_version;
-	uint32_t hdr_buf_flags;     /* buf_flags of the argument */
+	uint32_t hdr_buf_flags;     /* copy of buf_flags of the argument */
 	uint64_t hdr_reserved[10];
 } pfm_dfl_smpl_hdr_t;
 
-/* An entry of the buffer: one overflow. The values of reg_smpl_pmds follow it, 64 bits each, in
- * ascending order of PMD. */
+/* An entry of the sampling buffer, for one overflow. The values of the PMDs in reg_smpl_pmds follow
+ * it, 64 bits each, in ascending order of the PMD's number. */
 typedef struct {
-	uint32_t pid;            /* number of the thread */
+	uint32_t pid;            /* thread id of the monitored thread */
 	uint16_t ovfl_pmd;
 	uint16_t reserved;
-	uint64_t last_reset_val; /* the value from which ovfl_pmd started */
+	/* value to which the PMD ovfl_pmd was last reset before this overflow */
+	uint64_t last_reset_val;
 	uint64_t ip;
-	uint64_t tstamp;         /* time of CLOCK_MONOTONIC in ns */
+	uint64_t tstamp;         /* time of the overflow on CLOCK_MONOTONIC, in ns */
 	uint16_t cpu;
-	uint16_t set;            /* number of the active event set */
-	uint32_t tgid;           /* number of the process */
+	uint16_t set;            /* id of the event set that was active */
+	uint32_t tgid;           /* process id of the monitored thread */
 } pfm_dfl_smpl_entry_t;
 
 #define PFM_DFL_SMPL_VERSION_MAJ 1U
