@@ -9,7 +9,7 @@
 
 struct unitword {
 	char word[4];
-	u64 factor; /* number of base units in one of this unit */
+	u64 factor; /* number of base units in one of this unit, for example 1024 for KiB */
 };
 
 bool str_eq(struct str a, struct str b);
@@ -29,9 +29,9 @@ bool glob_match(struct str pat, struct str s, struct str *star);
 int str_cmp(struct str a, struct str b);
 int str_order(struct str a, struct str b);
 
-/* The name in a list that is nearest to a text, for messages with "did you mean". Initialise it
- * with { .text = text }. name.p is NULL if no name is near. The names must live as long as the
- * structure. */
+/* Search for the name in a list that is most similar to a text, for messages with "did you mean".
+ * Initialise it with { .text = text }, and call nearest_try() for each name. name.p is NULL if no
+ * name is similar. The names must stay valid as long as the structure is used. */
 enum { MAX_NEAR = 32 };
 struct nearest {
 	struct str text, name;
@@ -55,31 +55,32 @@ bool parse_sensor(struct str text, i64 *v);
 const char *scan_dec(struct str s, unsigned point, u64 *v);
 bool parse_interval(struct str s, i64 *ns);
 
-/* One line of an fdinfo file, Documentation/gpu/drm-usage-stats.rst. */
+/* FD_*: keys of the lines of an fdinfo file (Documentation/gpu/drm-usage-stats.rst). */
 enum fdfield {
-	FD_NONE, /* a key that is not used */
-	FD_BAD,  /* a malformed line: skipped and counted */
+	FD_NONE, /* a known key that this program does not use */
+	FD_BAD,  /* a malformed line, which is skipped and counted */
 	FD_DRIVER, FD_PDEV, FD_CLIENT, FD_NAME, FD_PASID,
-	/* keys of values of an engine, which fdline.name names */
+	/* keys of engine values; fdline.name is the name of the engine */
 	FD_BUSY_NS, FD_CYCLES, FD_TOTAL_CYCLES, FD_CAPACITY, FD_MAXFREQ, FD_CURFREQ, FD_BUSY_PCT,
-	/* keys of values of a memory region, in bytes; FD_MEMORY is the old spelling of
-	 * FD_RESIDENT */
+	/* keys of memory values in bytes; fdline.name is the name of the region. FD_MEMORY is the
+	 * old spelling of FD_RESIDENT. */
 	FD_TOTAL, FD_SHARED, FD_RESIDENT, FD_MEMORY, FD_PURGEABLE, FD_ACTIVE,
-	FD_OTHER, /* a key that drm-usage-stats does not define */
+	FD_OTHER, /* a key that drm-usage-stats.rst does not define */
 };
 
 struct fdline {
-	u8 key;          /* enum fdfield */
-	struct str name; /* name of the engine or region; for other keys the key itself */
-	struct str text; /* the value as printed, trimmed */
-	u64 n;           /* the value as a number: ns, cycles, Hz, bytes, 1/1000 % */
+	u8 key;          /* enum fdfield: the key of the line */
+	/* name of the engine or region; for other keys, the key as it is written */
+	struct str name;
+	struct str text; /* value of the line as text, without blanks at both ends */
+	u64 n;           /* value of the line as a number of ns, cycles, Hz, bytes or 1/1000 % */
 };
 
 struct fdhead {
 	struct str driver, pdev, name;
 	u64 client, pasid;
 	bool has_client, has_pasid;
-	bool old; /* the file has the form that amdgpu printed before Linux 5.19 */
+	bool old; /* the file has the format that amdgpu printed before Linux 5.19 */
 };
 
 bool fdinfo_head(struct str text, struct fdhead *h);
@@ -90,7 +91,8 @@ bool parse_stat_start(struct str stat, u64 *ticks);
 bool parse_cgroup(struct str text, struct str *path);
 
 struct container {
-	struct str id, pod, kind; /* p is NULL if unknown */
+	/* texts from the path of a container's cgroup; p is NULL if the text is unknown */
+	struct str id, pod, kind;
 };
 
 struct container parse_container(struct str path);
@@ -107,44 +109,55 @@ bool parse_rknpu(struct str *text, struct str *core, u64 *millipercent);
 
 u64 muldiv(u64 a, u64 b, u64 c);
 
-/* How a value changes with time. A level goes up and down. For a counter, the enumerator tells what
- * it means if a reading is lower than the reading before. */
+/* Courses: how a value changes with time. A level may increase or decrease. For a counter, the
+ * enumerator tells the meaning of a reading that is lower than the previous one. */
 enum course {
-	CO_LEVEL,  /* not a counter: it has no increase */
-	/* lower values are ignored until the counter exceeds its highest value (drm-usage-stats) */
+	CO_LEVEL,  /* a level, not a counter: no increase is computed */
+	/* a counter: lower readings are ignored until a reading exceeds the highest one
+	 * (drm-usage-stats) */
 	CO_PEAK,
-	CO_RESET,  /* a lower value means that the counter was reset */
-	/* a lower value means that the counter, which has 32 bits, has wrapped, if it can have
-	 * increased so much since the previous reading */
+	CO_RESET,  /* a counter: a lower reading means that it was reset */
+	/* a counter of 32 bits: a lower reading means that it wrapped, if the increase is possible
+	 * in the time since the previous reading */
 	CO_WRAP32,
-	CO_METER,  /* a lower value is a dip or a restart: meter_step() decides */
+	/* a hardware counter: meter_step() decides whether a lower reading is a temporary dip or a
+	 * restart */
+	CO_METER,
 };
 
-/* most: the largest increase that is possible between the two readings; UINT64_MAX: unknown */
+/* Stores the increase from the reading `was` to the reading `now` in *d. Returns false if the
+ * increase is unknown. most: largest possible increase between the two readings; UINT64_MAX:
+ * unknown. */
 bool course_delta(u8 course, u64 was, u64 now, u64 most, u64 *d);
 u64 course_base(u8 course, u64 was, u64 now);
 
-/* Readings of a counter with a rate. */
+/* The current reading of a counter, and the earlier one from which its increase is computed. */
 struct history {
 	u64 now, was;
-	i64 t, t_was; /* ns, when `now` and `was` were read */
-	/* CO_PEAK: the reading since which the counter is lower than `was`, ns; CO_METER: number of
-	 * readings since then. 0: it is not lower. */
+	i64 t, t_was; /* times in ns of the readings `now` and `was` */
+	/* For CO_PEAK: time in ns of the first reading that was lower than `was`. For CO_METER:
+	 * number of such readings. 0: the last reading was not lower. */
 	i64 below;
 };
 
-/* The result of meter_step(): what a reading of a CO_METER counter means. */
+/* Results of meter_step(): tell whether the increase of a CO_METER counter is known. */
 enum meter {
-	METER_KNOWN,   /* the increase from `was` to `now` */
-	METER_JUMP,    /* more than the device can have used: no increase */
-	METER_UNKNOWN, /* lower than before: neither value nor increase are known yet */
+	METER_KNOWN,   /* the increase is now - was */
+	/* the increase is unknown: it is more than the device can have used, or the counter was
+	 * restarted */
+	METER_JUMP,
+	/* the reading is lower than earlier ones: the next readings will show whether it is a dip
+	 * or a restart */
+	METER_UNKNOWN,
 };
 u8 meter_step(struct history *h, u64 last, i64 t_last, u8 range);
 
-/* A file that counts energy, and the sum of its increases. */
+/* State for a file that counts energy: its last reading, and the sum of its increases. */
 struct energy {
-	struct history h; /* of the counter without its wraps */
-	u64 sum;          /* uJ; decreases by 1 where an increase is not known */
+	struct history h; /* readings of the file, plus the wraps that occurred */
+	/* sum of the increases in uJ; it decreases by 1 at an increase that is not known, so that
+	 * readers notice */
+	u64 sum;
 	u64 wrapped;
 	bool has_reading;
 };
@@ -152,7 +165,7 @@ bool energy_sum(struct energy *e, u64 v, i64 t, u64 wrap);
 
 /* --- parse.c: plausible readings of sensors --------------------------------------------------- */
 
-/* Ranges of plausible readings, rows of ranges[]. */
+/* Ranges of plausible readings of sensors: indexes in ranges[]. */
 enum sensor_range {
 	RG_ANY, RG_TEMP, RG_POWER, RG_ENERGY, RG_FAN, RG_PWM, RG_VOLT, RG_CURRENT, RG_CLOCK,
 	RG_LOAD, RG_BYTES, RG_LINK, RG_IDLE, RG_HUMIDITY,
@@ -161,10 +174,12 @@ enum sensor_range {
 
 struct bounds {
 	const char *what;
-	i64 low, high;  /* in the unit of the registry, for example 1/1000 degree Celsius */
-	u64 per_second; /* largest increase of a counter; 0: unknown */
-	/* A reading of more than `times` the highest of the limits that the driver states for the
-	 * sensor, plus `more`, is not plausible. times 0: limits are not compared. */
+	/* lowest and highest plausible reading, in the unit of the registry (for example 1/1000
+	 * degree Celsius) */
+	i64 low, high;
+	u64 per_second; /* largest plausible increase of a counter per second; 0: unknown */
+	/* A reading greater than times * limit + more is not plausible; limit is the highest of the
+	 * limits that the driver reports for the sensor. times 0: the limit is not compared. */
 	u32 times, more;
 };
 extern const struct bounds ranges[RANGES];
@@ -175,51 +190,59 @@ u64 most_in(u8 range, u64 ns);
 /* --- parse.c: perf events as users name them -------------------------------------------------- */
 
 enum {
-	MAX_CONFIGS = 5, /* config, config1 to config4 of perf_event_attr */
-	MAX_CPUS = 8192, /* largest NR_CPUS of Linux */
+	/* number of config members of perf_event_attr: config, config1 to config4 */
+	MAX_CONFIGS = 5,
+	MAX_CPUS = 8192, /* greatest NR_CPUS with which Linux can be built */
 };
 
 struct cpuset {
 	u64 w[MAX_CPUS / 64];
 };
 
-/* Modifiers: the letters after an event, perf-list(1). */
+/* Modifiers: the letters after the ':' of an event, see perf-list(1). */
 enum evmod {
-	/* u k h: count only in user space, in the kernel, in the hypervisor */
+	/* letters u, k and h: count only in user space, in the kernel, in the hypervisor */
 	EM_USER = 1, EM_KERNEL = 2, EM_HV = 4,
-	EM_IDLE = 8,                           /* I: do not count while the CPU is idle */
-	EM_GUEST = 16, EM_HOST = 32,           /* G H: count only in guests, only in the host */
-	/* P: use the highest precise_ip that the event supports */
+	EM_IDLE = 8,                           /* letter I: do not count while the CPU is idle */
+	EM_GUEST = 16, EM_HOST = 32, /* letters G and H: count only in guests, only in the host */
+	/* letter P: use the highest precise_ip that the event supports */
 	EM_MAX_PRECISE = 64,
-	EM_READ = 128,                         /* S: each sample holds the values of the group */
-	EM_PINNED = 256, EM_EXCLUSIVE = 512,   /* D e: attr.pinned, attr.exclusive */
-	/* W: open the event without its group if the group does not fit on the PMU */
+	EM_READ = 128, /* letter S: each sample holds the counts of the event's group */
+	EM_PINNED = 256, EM_EXCLUSIVE = 512,   /* letters D and e: attr.pinned and attr.exclusive */
+	/* letter W: open the event without its group if the PMU has no room for the group */
 	EM_WEAK = 1024,
-	EM_BPF = 2048, EM_RETIRED = 4096, EM_NOMERGE = 8192, /* letters b R X of perf-list(1) */
+	/* letters b, R and X, see perf-list(1) */
+	EM_BPF = 2048, EM_RETIRED = 4096, EM_NOMERGE = 8192,
 };
 
 enum evform { EF_NAME, EF_RAW, EF_TYPED, EF_TRACE, EF_MEM, EF_PMU, EF_UPROBE,
 	      EF_KPROBE };
 
-/* One event of a list, split into the parts that the user wrote. */
+/* One event of a list, split into the parts that the user has written. */
 struct evitem {
-	struct str text;  /* the whole event, without braces */
-	/* a is the name of the event; tracepoint: system, name; PMU: name, terms; uprobe: file,
-	 * symbol; kprobe: a is the function; mem: b is the symbol */
+	struct str text;  /* text of the event, without the braces of its group */
+	/* texts by form of the event. Plain event: a is its name. Tracepoint: a is the system, b
+	 * the name. PMU event: a is the PMU, b its terms. uprobe: a is the file, b the symbol.
+	 * kprobe: a is the function. mem: b is the symbol. */
 	struct str a, b;
-	/* EF_RAW: x is config; EF_TYPED: type, config; EF_MEM: address or offset, length; probes: x
-	 * is the offset */
+	/* numbers by form of the event. EF_RAW: x is config. EF_TYPED: x is the type, y is config.
+	 * EF_MEM: x is the address, or the offset in the symbol, y the length in bytes. Probes: x
+	 * is the offset. */
 	u64 x, y;
-	u16 mods, gmods;  /* enum evmod: of the event; of the group whose last event it is */
+	/* enum evmod: mods are the event's modifiers; gmods are those of its group, if it is the
+	 * group's last event */
+	u16 mods, gmods;
 	u8 precise, gprecise;
-	u8 form;          /* enum evform */
-	u8 bp;            /* EF_MEM: accesses that trigger it: 1 read, 2 write, 4 execute */
-	bool returns;     /* uprobe, kprobe: the probe is at the return of the function */
-	/* the event is in a group; is its first event; is its last event */
+	u8 form;          /* enum evform: form in which the event is written */
+	u8 bp; /* EF_MEM: bits of the accesses that are counted: 1 read, 2 write, 4 execute */
+	/* uprobe or kprobe: the probe is at the return from the function, not at its entry */
+	bool returns;
+	/* grouped: the event is in a group; opens, closes: it is the first, the last event of the
+	 * group */
 	bool grouped, opens, closes;
 };
 
-/* The state of parsing a list of events or of terms; initialise it with { .rest = text }. After an
+/* State of parsing a list of events, or of terms; initialise it with { .rest = text }. After an
  * error, why is the reason, and at is the part of the text that is wrong. */
 struct evlist {
 	struct str rest, at;
@@ -227,15 +250,15 @@ struct evlist {
 	bool in_group, end;
 };
 
-/* A term of an event pmu/term,term/: NAME or NAME=VALUE. */
+/* A term of an event such as pmu/term,term/, written as NAME or NAME=VALUE. */
 struct evterm {
-	struct str name, value; /* value.p is NULL if no value is written */
+	struct str name, value; /* value.p is NULL if the term is a NAME without a value */
 	u64 n;
-	bool number; /* the value is a number, n; n is 1 if no value is written */
+	bool number; /* the value is the number n; for a term without a value, n is 1 */
 };
 
-/* A field of perf_event_attr's config members. The low bits of a value fill the ranges in the order
- * listed. */
+/* A field in the config members of perf_event_attr, as a PMU's format/ folder describes it. The
+ * bits of a value fill the ranges r[] in their order, the lowest bits first. */
 struct evformat {
 	u8 config, n;
 	struct {
@@ -243,13 +266,14 @@ struct evformat {
 	} r[64];
 };
 
-/* A name with the PERF_TYPE_* and config that the headers of the kernel define for it. */
+/* A name of an event, with the PERF_TYPE_* and the config that linux/perf_event.h defines for
+ * it. */
 struct evname {
 	char name[24];
 	u8 type, config;
 };
 
-/* PERF_TYPE_* of linux/perf_event.h */
+/* PERF_TYPE_* constants of linux/perf_event.h */
 enum { PT_HARDWARE, PT_SOFTWARE, PT_TRACEPOINT, PT_HW_CACHE, PT_RAW, PT_BREAKPOINT };
 
 extern const struct evname evnames[];
@@ -273,12 +297,13 @@ bool pmu_match(struct str pattern, struct str name);
 
 /* --- parse.c: the XML of metric files --------------------------------------------------------- */
 
-/* The tag of an XML element. Comments, declarations, CDATA and text between tags are skipped. The
- * views point into the text; values are as they are written: see xml_text(). */
+/* A tag of an XML element. Comments, declarations, CDATA and the text between tags are skipped. The
+ * struct str members point into the text; attribute values are not decoded: see xml_text(). */
 struct xmltag {
-	struct str name;  /* name of the element; empty if the text at name.p is not a tag */
-	struct str attrs; /* all attributes, see xml_attr() */
-	bool opens, closes; /* the tag is <a>; is </a>; both are true for <a/> */
+	/* name of the element; empty if a '<' at name.p does not begin a valid tag */
+	struct str name;
+	struct str attrs; /* text of all attributes, for xml_attr() */
+	bool opens, closes; /* <a> opens the element; </a> closes it; <a/> does both */
 };
 
 bool xml_next(struct str *text, struct xmltag *t);
